@@ -1,0 +1,68 @@
+package fabric
+
+// Measurement is one pair of a mesh: an echo from A to B at two sizes, each sent from A's device and address.
+type Measurement struct {
+	From  Endpoint `json:"from"`
+	To    Endpoint `json:"to"`
+	Small Echo     `json:"small"`
+	Full  Echo     `json:"full"` // do-not-fragment, as large as the planned MTU
+}
+
+// Echo is an ICMP echo and what came of it. An empty Echo was not sent.
+type Echo struct {
+	Bytes      int     `json:"bytes"`                 // of the IP packet
+	RTTMicros  float64 `json:"rtt_us,omitempty"`      // microseconds, when answered
+	Answered   bool    `json:"answered"`              // by an echo reply
+	ArrivedOn  string  `json:"arrived_on,omitempty"`  // interface of the target on which the request came in
+	ReturnedOn string  `json:"returned_on,omitempty"` // interface of the sender on which the reply came in
+	Error      string  `json:"error,omitempty"`       // of sending, or from an ICMP error
+}
+
+// Status is Pass when both echoes were answered on the planned interfaces. A pair of which one end
+// could not look (Error is then set by the coordinator) or that was never sent is Unknown.
+func (m Measurement) Status() Status {
+	return worst(m.Small.status(m), m.Full.status(m))
+}
+
+func (e Echo) status(m Measurement) Status {
+	switch {
+	case e.Bytes == 0:
+		return Unknown
+	case !e.Answered:
+		return Fail
+	case e.ReturnedOn != m.From.NIC || e.ArrivedOn != "" && e.ArrivedOn != m.To.NIC:
+		return Fail
+	case e.ArrivedOn == "":
+		return Unknown
+	default:
+		return Pass
+	}
+}
+
+func worst(a, b Status) Status {
+	switch {
+	case a == Fail || b == Fail:
+		return Fail
+	case a == Pass && b == Pass:
+		return Pass
+	default:
+		return Unknown
+	}
+}
+
+// Mesh is every NIC of every node against every NIC of the others.
+type Mesh struct {
+	Meta
+	Seconds float64       `json:"seconds"`          // wall time of the echoes
+	Pairs   []Measurement `json:"pairs"`            // in plan order
+	Absent  []Missing     `json:"absent,omitempty"` // nodes that could not take part, and why
+}
+
+// Summary counts the pairs by status.
+func (m *Mesh) Summary() Summary {
+	var s Summary
+	for _, p := range m.Pairs {
+		s.Count(p.Status())
+	}
+	return s
+}

@@ -1,0 +1,81 @@
+// Package host is the door to machines: their files, their processes, their netlink tables; here, in a
+// network namespace, or in a captured tree. It is the only package that starts processes.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Host is a machine whose files can be read. Paths are absolute, as on that machine.
+type Host interface {
+	// Name is what messages and facts call the machine.
+	Name() string
+	// ReadFile reads a whole file of at most MaxFile bytes.
+	ReadFile(name string) ([]byte, error)
+	// ReadDir lists the names in a directory, sorted.
+	ReadDir(name string) ([]string, error)
+}
+
+// Linker is a Host that can read symbolic links (sysfs is made of them).
+type Linker interface {
+	ReadLink(name string) (string, error)
+}
+
+// Netlinker is a Host whose kernel answers netlink requests.
+type Netlinker interface {
+	// Dump asks NETLINK_ROUTE for a table (an RTM_GET* type) of an address family and returns the
+	// raw messages of the answer, one after the other, as the kernel sent them.
+	Dump(ctx context.Context, messageType uint16, family uint8) ([]byte, error)
+}
+
+// Runner is a Host on which processes can be started.
+type Runner interface {
+	Start(ctx context.Context, c Command) (*Process, error)
+}
+
+// ErrNotSupported says that this kind of host cannot do what was asked: a captured tree has no kernel.
+var ErrNotSupported = errors.New("not supported on this kind of host")
+
+// MaxFile bounds what ReadFile reads, in bytes: the largest file of interest under /sys and /proc is a
+// PCI configuration space or a module list, far below it; a file that never ends stops here.
+const MaxFile = 4 << 20
+
+// ErrTooLarge says that a file is longer than MaxFile.
+var ErrTooLarge = fmt.Errorf("larger than %d bytes", MaxFile)
+
+func readBounded(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+	if err == nil && len(b) > MaxFile {
+		return nil, ErrTooLarge
+	}
+	return b, err
+}
+
+// ReadString reads a file and trims the white space around its text.
+func ReadString(h Host, name string) (string, error) {
+	b, err := h.ReadFile(name)
+	return strings.TrimSpace(string(b)), err
+}
+
+// LinkBase gives the last element of a symbolic link's target, as sysfs uses it for driver, subsystem
+// and group.
+func LinkBase(h Host, name string) (string, error) {
+	l, ok := h.(Linker)
+	if !ok {
+		return "", fmt.Errorf("%q: %w", name, ErrNotSupported)
+	}
+	target, err := l.ReadLink(name)
+	if err != nil {
+		return "", err
+	}
+	return path.Base(target), nil
+}
+
+// IsAbsent tells a file that is not there from one that could not be read.
+func IsAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }
