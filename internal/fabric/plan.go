@@ -94,6 +94,10 @@ type NICAddress struct {
 	Table   int          `json:"table"`
 }
 
+// RulePriority is the priority of the NIC's source rule: before the main table (32766, ip-rule(8)) and
+// clear of what container networks and VPNs use (below 6000).
+func (a NICAddress) RulePriority() int { return 10000 + a.Table }
+
 // ByNode finds the addresses of each node by its name.
 func (a Addressing) ByNode() map[string]NodeAddresses {
 	m := make(map[string]NodeAddresses, len(a.Nodes))
@@ -135,11 +139,11 @@ func (c Cabling) ByNode() map[string][]Link {
 
 // Artifact is a rendered file for one target.
 type Artifact struct {
-	Target  string `json:"target"` // node or switch
-	Path    string `json:"path"`   // absolute, on the target
-	Mode    uint32 `json:"mode"`   // permission bits
-	SHA256  string `json:"sha256"` // of Content, hexadecimal
-	Content []byte `json:"-"`
+	Target  string `json:"target"`            // node or switch
+	Path    string `json:"path"`              // absolute, on the target
+	Mode    uint32 `json:"mode"`              // permission bits
+	SHA256  string `json:"sha256"`            // of Content, hexadecimal
+	Content []byte `json:"content,omitempty"` // absent in an index
 }
 
 // Index lists what was rendered, sorted by target and path. Its own SHA-256 names the whole.

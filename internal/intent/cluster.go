@@ -8,15 +8,15 @@ import (
 
 // Cluster is the cluster file: what its owner decided. What can be discovered or defaulted is not asked for.
 type Cluster struct {
-	APIVersion string      `json:"apiVersion" yaml:"apiVersion" jsonschema:"enum=railwright.dev/v1alpha1"`
-	Kind       string      `json:"kind" yaml:"kind" jsonschema:"enum=Cluster"`
-	Metadata   Metadata    `json:"metadata" yaml:"metadata"`
+	APIVersion string      `json:"apiVersion" yaml:"apiVersion" jsonschema:"enum=railwright.dev/v1alpha1,description=version of this format"`
+	Kind       string      `json:"kind" yaml:"kind" jsonschema:"enum=Cluster,description=kind of this document"`
+	Metadata   Metadata    `json:"metadata" yaml:"metadata" jsonschema:"description=name of the cluster"`
 	Platform   Platform    `json:"platform" yaml:"platform" jsonschema:"enum=baremetal,enum=vsphere,enum=gke,enum=spark,description=where the machines come from"`
-	Launcher   Launcher    `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes,default=ssh,description=how processes get onto the machines"`
-	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1"`
-	Fabric     Fabric      `json:"fabric" yaml:"fabric"`
-	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty"`
-	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty"`
+	Launcher   Launcher    `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes get onto the machines; default ssh, on gke kubernetes"`
+	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=the machines in groups of equal ones"`
+	Fabric     Fabric      `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
+	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster is for"`
+	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that do not count for a while"`
 }
 
 // Platform says where the machines come from.
@@ -42,69 +42,82 @@ const (
 
 // Metadata names the cluster.
 type Metadata struct {
-	Name string `json:"name" yaml:"name" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63"`
+	Name string `json:"name" yaml:"name" jsonschema:"pattern=^[a-z0-9]([-a-z0-9]*[a-z0-9])?$,maxLength=63" jsonschema_description:"lower-case letters, digits and '-'"`
 }
 
 // NodeGroup is a set of equal machines.
 type NodeGroup struct {
-	Names   string     `json:"names" yaml:"names" jsonschema:"description=a name or a range such as gpu[001-512]"`
-	Machine string     `json:"machine,omitempty" yaml:"machine,omitempty" jsonschema:"description=id of the machine in the catalog"`
-	NICs    string     `json:"nics,omitempty" yaml:"nics,omitempty" jsonschema:"description=network interfaces of the fabric in rail order; default: the catalog's"`
-	SSH     *SSHTarget `json:"ssh,omitempty" yaml:"ssh,omitempty"`
+	Names   string     `json:"names" yaml:"names" jsonschema:"minLength=1" jsonschema_description:"a name, a range such as gpu[001-512] or rack[1-2]n[01-16], or several with commas between them"`
+	Machine string     `json:"machine,omitempty" yaml:"machine,omitempty" jsonschema:"minLength=1,description=id of the machine in the catalog"`
+	NICs    string     `json:"nics,omitempty" yaml:"nics,omitempty" jsonschema:"minLength=1" jsonschema_description:"network interfaces of the fabric in rail order, such as eth[1-8]; default: those of the machine in the catalog"`
+	SSH     *SSHTarget `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in"`
 }
 
 // SSHTarget says how to log in.
 type SSHTarget struct {
-	User string `json:"user,omitempty" yaml:"user,omitempty"`
+	User string `json:"user,omitempty" yaml:"user,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,maxLength=32" jsonschema_description:"login name; default: what ssh itself takes"`
 }
 
 // Fabric is the network between the GPUs.
 type Fabric struct {
-	Kind       fabric.Transport `json:"kind" yaml:"kind" jsonschema:"enum=roce,enum=infiniband"`
-	Addressing *Addressing      `json:"addressing,omitempty" yaml:"addressing,omitempty"`
-	MTU        int              `json:"mtu,omitempty" yaml:"mtu,omitempty" jsonschema:"minimum=1280,maximum=9978,description=bytes; default 9000 on RoCE and 4092 on InfiniBand"`
-	Leaf       *Leaf            `json:"leaf,omitempty" yaml:"leaf,omitempty"`
-	Traffic    *Traffic         `json:"traffic,omitempty" yaml:"traffic,omitempty"`
+	Kind       fabric.Transport `json:"kind" yaml:"kind" jsonschema:"enum=roce,enum=infiniband,description=RDMA transport"`
+	Addressing *Addressing      `json:"addressing,omitempty" yaml:"addressing,omitempty" jsonschema:"description=how the NICs get their addresses"`
+	MTU        int              `json:"mtu,omitempty" yaml:"mtu,omitempty" jsonschema:"minimum=1280,maximum=9978" jsonschema_description:"of every NIC of the fabric, in bytes; default 9000 on RoCE (8896 on gke), 4092 on InfiniBand"`
+	Leaf       *Leaf            `json:"leaf,omitempty" yaml:"leaf,omitempty" jsonschema:"description=the switch that the machines are cabled to"`
+	Traffic    *Traffic         `json:"traffic,omitempty" yaml:"traffic,omitempty" jsonschema:"description=the classes in which RoCE travels"`
 }
 
 // Addressing says how the NICs get their addresses.
 type Addressing struct {
-	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,default=p2p31"`
-	Pool   netip.Prefix  `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema:"type=string"`
+	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,enum=none" jsonschema_description:"p2p31: a /31 a cable; rail24: a /24 a rail and leaf; flat: one subnet for all; none: on InfiniBand and gke, where it is the only one; else default p2p31"`
+	Pool   netip.Prefix  `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which all addresses are taken; default 10.64.0.0/10"`
+}
+
+// MarshalYAML writes the pool as text. The library's own omitempty takes every netip.Prefix for empty,
+// as it looks at exported fields only.
+func (a Addressing) MarshalYAML() (any, error) {
+	plain := struct {
+		Scheme fabric.Scheme `yaml:"scheme,omitempty"`
+		Pool   string        `yaml:"pool,omitempty"`
+	}{Scheme: a.Scheme}
+	if a.Pool.IsValid() {
+		plain.Pool = a.Pool.String()
+	}
+	return plain, nil
 }
 
 // Leaf is the switch that the machines are cabled to.
 type Leaf struct {
-	Model string `json:"model" yaml:"model" jsonschema:"description=id of the switch in the catalog"`
-	OS    string `json:"os,omitempty" yaml:"os,omitempty"`
+	Model string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the switch in the catalog"`
+	OS    string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1" jsonschema_description:"operating system of the switch; default: the catalog's where it knows exactly one"`
 }
 
 // Traffic says in which classes RoCE travels. Written once; host, NIC and switch are rendered from it.
 type Traffic struct {
-	RoCE     *Class    `json:"roce,omitempty" yaml:"roce,omitempty"`
-	CNP      *Class    `json:"cnp,omitempty" yaml:"cnp,omitempty"`
-	ECN      *struct{} `json:"ecn,omitempty" yaml:"ecn,omitempty"`
-	Watchdog *struct{} `json:"watchdog,omitempty" yaml:"watchdog,omitempty"`
-	CableM   int       `json:"cable_m,omitempty" yaml:"cable_m,omitempty" jsonschema:"minimum=1,maximum=2000,description=longest cable in metres"`
+	RoCE     *Class    `json:"roce,omitempty" yaml:"roce,omitempty" jsonschema_description:"RoCE packets; default dscp 26, priority 3"`
+	CNP      *Class    `json:"cnp,omitempty" yaml:"cnp,omitempty" jsonschema_description:"congestion notification packets; default dscp 48, priority 7"`
+	ECN      *struct{} `json:"ecn,omitempty" yaml:"ecn,omitempty" jsonschema:"description=mark packets on congestion (DCQCN); off when absent"`
+	Watchdog *struct{} `json:"watchdog,omitempty" yaml:"watchdog,omitempty" jsonschema:"description=break PFC deadlocks; off when absent"`
+	CableM   int       `json:"cable_m,omitempty" yaml:"cable_m,omitempty" jsonschema:"minimum=1,maximum=2000,description=longest cable in metres; default 5"`
 }
 
 // Class is a DSCP value and the priority it travels in.
 type Class struct {
-	DSCP     int `json:"dscp" yaml:"dscp" jsonschema:"minimum=0,maximum=63"`
-	Priority int `json:"priority" yaml:"priority" jsonschema:"minimum=0,maximum=7"`
+	DSCP     int `json:"dscp" yaml:"dscp" jsonschema:"minimum=0,maximum=63,description=value of the DSCP field"`
+	Priority int `json:"priority" yaml:"priority" jsonschema:"minimum=0,maximum=7,description=802.1p priority"`
 }
 
 // Serving is the model that the cluster is for.
 type Serving struct {
-	Model   string `json:"model" yaml:"model"`
-	Engine  string `json:"engine,omitempty" yaml:"engine,omitempty" jsonschema:"enum=sglang,enum=vllm,default=sglang"`
-	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,description=tokens"`
+	Model   string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the model in the catalog"`
+	Engine  string `json:"engine,omitempty" yaml:"engine,omitempty" jsonschema:"enum=sglang,enum=vllm,default=sglang,description=inference engine"`
+	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,maximum=1000000000,description=longest context in tokens"`
 }
 
 // Waiver takes a failing finding out of the verdict for a while.
 type Waiver struct {
-	Rule    string `json:"rule" yaml:"rule"`
-	Subject string `json:"subject" yaml:"subject" jsonschema:"description=node or node:nic, as findings print it"`
-	Reason  string `json:"reason" yaml:"reason" jsonschema:"minLength=1"`
-	Until   string `json:"until" yaml:"until" jsonschema:"format=date"`
+	Rule    string `json:"rule" yaml:"rule" jsonschema:"minLength=1,description=id of the rule"`
+	Subject string `json:"subject" yaml:"subject" jsonschema:"minLength=1" jsonschema_description:"node or node:nic, as findings print it"`
+	Reason  string `json:"reason" yaml:"reason" jsonschema:"minLength=1,description=why it is accepted"`
+	Until   string `json:"until" yaml:"until" jsonschema:"format=date" jsonschema_description:"last day of the waiver, as 2026-12-31"`
 }

@@ -1,0 +1,126 @@
+# On a fresh Debian with git, make, gcc and Go: `make up` shows it, `make test` proves it.
+# `make help` lists the rest.
+
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := build
+
+# Where Debian keeps ip, lldpd and netplan is not on every user's path.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)'
+RACE      = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # go says 1 where it finds a C compiler
+FUZZTIME ?= 30s
+
+# Linters are built from source at these versions, once, into a folder of their own.
+GOLANGCI_VERSION    := v2.15.0
+GOVULNCHECK_VERSION := v1.8.0
+GOLANGCI    := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+GOVULNCHECK := bin/tools/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+
+.PHONY: help build binary deps up test lint bench fuzz clean go-version
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: binary ## the static binary: bin/railwright, and for linux amd64 and arm64
+	for arch in amd64 arm64; do
+		GOOS=linux GOARCH=$$arch $(GO_BUILD) -o bin/railwright-linux-$$arch ./cmd/railwright
+	done
+
+binary: go-version
+	$(GO_BUILD) -o bin/railwright ./cmd/railwright
+
+up: binary deps ## the example cluster in the lab, from cluster file to report
+	@bin/railwright up --lab
+
+# The events go through one pipe, so that a failing vet, build or test is told and counted in one place.
+test: go-version deps ## every test that this machine can run, and what it skipped
+	@mkdir -p bin
+	go build -buildvcs=false -o bin/tally ./test/tally
+	go test -json -count=1 -vet=all $(RACE) ./... | bin/tally
+
+lint: go-version $(GOLANGCI) $(GOVULNCHECK) ## gofmt, linters, known vulnerabilities, go.mod
+	@$(GOLANGCI) run ./...
+	go mod tidy -diff
+	$(call vulnerabilities)
+
+bench: go-version ## the bars for speed and memory: plan and render of up to 16,384 hosts
+	go test -count=1 -v -run '^TestBars$$' ./test/bench -bars
+
+fuzz: go-version ## each fuzz target for FUZZTIME (30s)
+	@targets=$$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ {names = names " " $$1} /^ok/ {n = split(names, a, " "); for (i = 1; i <= n; i++) print $$2, a[i]; names = ""}')
+	[ -n "$$targets" ] || { echo "no fuzz target found" >&2; exit 1; }
+	while read -r package target; do
+		echo "== $$package $$target"
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package </dev/null
+	done <<<"$$targets"
+
+clean: ## removes what was built; run folders stay
+	rm -rf bin
+
+$(GOLANGCI):
+	GOBIN=$(abspath $(@D)) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+$(GOVULNCHECK):
+	GOBIN=$(abspath $(@D)) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+# A database that cannot be reached is said, and is no verdict; anything else that goes wrong is one.
+define vulnerabilities
+out=$$($(GOVULNCHECK) ./... 2>&1) && status=0 || status=$$?
+case $$out in
+*"fetching vulnerabilities: "*) echo "govulncheck: not checked: $${out##*fetching vulnerabilities: }" ;;
+*) echo "$$out"; exit $$status ;;
+esac
+endef
+
+go-version:
+	@want=$$(awk '$$1 == "go" {print $$2}' go.mod)
+	command -v go >/dev/null || { echo "go: not found; railwright needs Go $$want or newer" >&2; exit 1; }
+	have=$$(go env GOVERSION 2>&1) || { echo "go: railwright needs Go $$want or newer: $$have" >&2; exit 1; }
+	first=$$(printf '%s\n' "$$want" "$${have#go}" | sort -V | head -n 1)
+	[ "$$first" = "$$want" ] || { echo "go: this is $$have; railwright needs Go $$want or newer" >&2; exit 1; }
+
+# package | how to see that it is there | what for
+define PACKAGES
+iproute2   | command -v ip                       | builds the lab's links and namespaces
+util-linux | command -v nsenter                  | runs a command inside a lab host
+systemd    | [ -x /lib/systemd/systemd-networkd ] | configures the lab's hosts from the rendered files, as on real ones
+netplan.io | command -v netplan                  | turns the rendered netplan files into what networkd reads
+lldpd      | command -v lldpd                    | tells each lab host what is at the far end of its cables
+endef
+export PACKAGES
+
+# Nothing here stops the build: the lab says itself what it does without.
+deps: ## the distribution's packages that the lab uses: installs what is missing and says why
+	@missing=()
+	while IFS='|' read -r package present why; do
+		eval "$$present" >/dev/null 2>&1 && continue
+		read -r package <<<"$$package"
+		missing+=("$$package")
+		echo "deps: $$package is missing:$$why"
+	done <<<"$$PACKAGES"
+	[ $${#missing[@]} -gt 0 ] || exit 0
+	install="apt-get install --yes --no-install-recommends $${missing[*]}"
+	if ! command -v apt-get >/dev/null; then
+		echo "deps: this is not Debian or one of its kin: install them by its own means; going on without"
+		exit 0
+	fi
+	as=()
+	if [ "$$(id -u)" -ne 0 ]; then
+		sudo -n true 2>/dev/null || { echo "deps: not root; going on without. To install: sudo $$install"; exit 0; }
+		as=(sudo -n)
+	fi
+	log=$$(mktemp)
+	trap 'rm -f "$$log"' EXIT
+	echo "deps: $$install"
+	"$${as[@]}" apt-get update >"$$log" 2>&1 || true # without network the lists at hand may do
+	if ! "$${as[@]}" env DEBIAN_FRONTEND=noninteractive $$install >>"$$log" 2>&1; then
+		tail -n 3 "$$log"
+		echo "deps: not installed; going on without"
+	elif [[ " $${missing[*]} " == *" lldpd "* ]] && [ -d /run/systemd/system ]; then
+		"$${as[@]}" systemctl disable --now lldpd >>"$$log" 2>&1 || true # the lab starts its own
+	fi

@@ -1,0 +1,187 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// The two ways in which the interfaces of a lab host are configured.
+const (
+	ByNetworkd = "netplan + systemd-networkd"
+	ByNetlink  = "netlink"
+)
+
+const networkd = "/lib/systemd/systemd-networkd"
+
+// bringUp does in a lab host what the next start of a real one would do: sysctls first, as
+// systemd-sysctl does, then the interfaces.
+func bringUp(ctx context.Context, b Bundle) (Activation, error) {
+	pending, err := setSysctls(b.Artifacts)
+	if err != nil {
+		return Activation{}, err
+	}
+	a := Activation{Network: ByNetworkd, Pending: pending}
+	if a.Reason = noNetworkd(); a.Reason != "" {
+		a.Network = ByNetlink
+		return a, byNetlink(b)
+	}
+	if _, err := host.Output(ctx, host.Local{}, host.Command{Argv: []string{"netplan", "generate"}}); err != nil {
+		return a, err
+	}
+	log := "/run/railwright/networkd.log"
+	pid, err := host.Local{}.Daemon(host.Command{Argv: []string{networkd}}, log)
+	if err != nil {
+		return a, err
+	}
+	late, err := awaitNetworkd(ctx, pid, b)
+	a.Pending = append(a.Pending, late...)
+	if err != nil {
+		said, readErr := os.ReadFile(log)
+		return a, errors.Join(fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), readErr)
+	}
+	return a, nil
+}
+
+// noNetworkd says why the real netplan and systemd-networkd cannot run here; empty when they can.
+func noNetworkd() string {
+	if _, err := os.Stat(networkd); err != nil {
+		return fmt.Sprintf("systemd-networkd is not installed: %v", err)
+	}
+	if !onPath("netplan") {
+		return "netplan is not installed (package netplan.io)"
+	}
+	u, err := user.Lookup("systemd-network")
+	if err != nil {
+		return fmt.Sprintf("systemd-networkd has no user to become: %v", err)
+	}
+	// networkd gives root up for its own user, which a user namespace of one ordinary user does not have.
+	mapped, err := isMapped(u.Uid)
+	if err != nil || !mapped {
+		return "systemd-networkd cannot become its own user in this user namespace: run the lab as root for it"
+	}
+	return ""
+}
+
+func onPath(name string) bool {
+	for folder := range strings.SplitSeq(os.Getenv("PATH"), ":") {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode()&0o111 != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isMapped says whether a user id exists in this user namespace (user_namespaces(7): lines of first id
+// inside, first id outside, count).
+func isMapped(uid string) (bool, error) {
+	id, err := strconv.ParseUint(uid, 10, 64)
+	if err != nil {
+		return false, err
+	}
+	text, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(text)) {
+		var inside, outside, count uint64
+		if _, err := fmt.Sscan(line, &inside, &outside, &count); err != nil {
+			return false, err
+		}
+		if id >= inside && id < inside+count {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// networkdPatience is how long networkd may take for all NICs of a lab host. It takes about a second; one
+// that is without carrier never gets there, and is told as pending.
+const networkdPatience = 15 * time.Second
+
+// awaitNetworkd waits until networkd says of every NIC that it is configured.
+func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, err error) {
+	deadline := time.Now().Add(networkdPatience)
+	for {
+		if !host.Alive(pid) {
+			return nil, errors.New("systemd-networkd ended by itself")
+		}
+		pending = pending[:0]
+		for _, a := range b.Addresses {
+			if state := networkdState(a.NIC); state != "configured" {
+				pending = append(pending, fmt.Sprintf("%s: networkd says %s", a.NIC, state))
+			}
+		}
+		if len(pending) == 0 || time.Now().After(deadline) {
+			return pending, nil
+		}
+		select {
+		case <-ctx.Done():
+			return pending, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// networkdState reads what networkd keeps of an interface (/run/systemd/netif/links, as networkctl does).
+func networkdState(nic string) string {
+	i, err := net.InterfaceByName(nic)
+	if err != nil {
+		return "nothing: " + err.Error()
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/run/systemd/netif/links/%d", i.Index))
+	if err != nil {
+		return "nothing yet"
+	}
+	for line := range strings.Lines(string(text)) {
+		if state, ok := strings.CutPrefix(strings.TrimSpace(line), "ADMIN_STATE="); ok {
+			return state
+		}
+	}
+	return "nothing yet"
+}
+
+// byNetlink configures the interfaces from the plan without netplan: what the rendered files say is not
+// proved by it, and the report says so.
+func byNetlink(b Bundle) (err error) {
+	n, err := host.OpenNetwork("")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	for _, a := range b.Addresses {
+		if err := configure(n, a, b.MTU); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func configure(n *host.Network, a fabric.NICAddress, mtu int) error {
+	if err := errors.Join(n.SetMTU(a.NIC, mtu), n.SetUp(a.NIC, true), n.AddAddress(a.NIC, a.Address)); err != nil {
+		return err
+	}
+	if a.Address.Bits() < 31 || !a.Gateway.IsValid() {
+		if err := n.AddRoute(a.Table, a.Address.Masked(), netip.Addr{}, a.NIC); err != nil {
+			return err
+		}
+	}
+	if a.Gateway.IsValid() {
+		everywhere := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+		if err := n.AddRoute(a.Table, everywhere, a.Gateway, a.NIC); err != nil {
+			return err
+		}
+	}
+	return n.AddRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
+}

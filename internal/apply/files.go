@@ -1,0 +1,123 @@
+package apply
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Kind says what happens to a file.
+type Kind string
+
+// The kinds of change.
+const (
+	Same    Kind = "same"
+	Create  Kind = "create"
+	Update  Kind = "update"
+	Restore Kind = "restore"
+	Remove  Kind = "remove"
+	Unknown Kind = "unknown" // the file that is there could not be read
+)
+
+// Change is what happens, or would happen, to a file.
+type Change struct {
+	Path   string `json:"path"`
+	Kind   Kind   `json:"kind"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Diff says what writing the artifacts would change on this machine. It touches nothing.
+func Diff(artifacts []fabric.Artifact) []Change {
+	changes := make([]Change, 0, len(artifacts))
+	for _, a := range artifacts {
+		changes = append(changes, diff(a))
+	}
+	return changes
+}
+
+func diff(a fabric.Artifact) Change {
+	info, err := os.Lstat(a.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Change{Path: a.Path, Kind: Create}
+	}
+	if err != nil {
+		return Change{Path: a.Path, Kind: Unknown, Reason: err.Error()}
+	}
+	if !info.Mode().IsRegular() {
+		return Change{Path: a.Path, Kind: Update, Reason: "is not a regular file"}
+	}
+	content, err := os.ReadFile(a.Path)
+	switch {
+	case err != nil:
+		return Change{Path: a.Path, Kind: Unknown, Reason: err.Error()}
+	case !bytes.Equal(content, a.Content):
+		return Change{Path: a.Path, Kind: Update, Reason: "content differs"}
+	case info.Mode().Perm() != fs.FileMode(a.Mode):
+		return Change{Path: a.Path, Kind: Update, Reason: fmt.Sprintf("mode is %04o, want %04o", info.Mode().Perm(), a.Mode)}
+	default:
+		return Change{Path: a.Path, Kind: Same}
+	}
+}
+
+// Write brings the artifacts onto this machine and notes in the journal folder what was there before.
+// Each file is replaced at once, never half. When one cannot be written, those before it are put back,
+// and the error says so. Nothing to do writes nothing, and no journal.
+func Write(journal string, artifacts []fabric.Artifact) ([]Change, error) {
+	var todo []fabric.Artifact
+	changes := Diff(artifacts)
+	for i, c := range changes {
+		switch c.Kind {
+		case Unknown:
+			return nil, fmt.Errorf("%q: %s: nothing was written", c.Path, c.Reason)
+		case Create, Update:
+			todo = append(todo, artifacts[i])
+		}
+	}
+	if len(todo) == 0 {
+		return changes, nil
+	}
+	entry, err := record(journal, todo)
+	if err != nil {
+		return nil, fmt.Errorf("journal %q: %w: nothing was written", journal, err)
+	}
+	for _, a := range todo {
+		if err := write(a); err != nil {
+			return nil, errors.Join(fmt.Errorf("%q: %w: what was written before it is put back", a.Path, err), entry.undo())
+		}
+	}
+	return changes, nil
+}
+
+func write(a fabric.Artifact) error {
+	if err := os.MkdirAll(filepath.Dir(a.Path), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(a.Mode)
+	if err := replace(a.Path, a.Content, mode); err != nil {
+		return err
+	}
+	// What the disk says now is what counts.
+	if c := diff(a); c.Kind != Same {
+		return fmt.Errorf("reads back %s (%s)", c.Kind, c.Reason)
+	}
+	return nil
+}
+
+// replace puts a new file in the place of what is there, with exactly this mode, and on the disk.
+func replace(path string, content []byte, mode fs.FileMode) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(mode))
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		return errors.Join(err, f.Cleanup())
+	}
+	return errors.Join(f.CloseAtomicallyReplace(), f.Cleanup())
+}

@@ -1,0 +1,152 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const module = "railwright.dev/railwright/"
+
+// allowed is who may import whom: a package, then all packages of ours that its files may import.
+// Test files are free. A package that is not in the list is a problem; one that does not exist yet is not.
+var allowed = map[string]string{
+	"cmd/railwright": "cli",
+	"test/tally":     "",
+
+	"internal/archtest": "",
+
+	// the doors outward
+	"internal/host":    "",
+	"internal/kube":    "",
+	"internal/vcenter": "",
+
+	// the nouns and what is known of them
+	"internal/fabric":   "",
+	"internal/catalog":  "fabric",
+	"internal/intent":   "fabric catalog",
+	"internal/topology": "fabric catalog",
+	"internal/nic":      "fabric",
+	"internal/switchos": "fabric",
+	"internal/results":  "fabric",
+
+	// from facts and intent to a plan
+	"internal/facts":      "fabric host kube vcenter nic switchos",
+	"internal/sizing":     "fabric catalog",
+	"internal/collective": "fabric catalog topology",
+	"internal/claims":     "fabric topology",
+	"internal/plan":       "fabric intent catalog topology sizing",
+
+	// from a plan to systems
+	"internal/render":   "fabric topology nic switchos",
+	"internal/platform": "fabric render",
+	"internal/apply":    "fabric host kube vcenter nic switchos",
+
+	// verdicts
+	"internal/check":    "fabric topology nic",
+	"internal/bench":    "fabric host kube render results",
+	"internal/diagnose": "fabric collective",
+
+	// for people
+	"internal/draw":   "fabric topology",
+	"internal/report": "fabric draw",
+	"internal/run":    "fabric",
+	"internal/lab":    "fabric host",
+	"internal/cli":    all,
+}
+
+const all = "*"
+
+func checkImports(t *tree) (problems []string) {
+	for _, f := range t.source() {
+		row, known := allowed[f.dir]
+		if !known {
+			problems = append(problems, fmt.Sprintf("%s: package %s has no row in the import table", f.path, f.dir))
+			continue
+		}
+		for _, spec := range f.Imports {
+			pkg, ours := strings.CutPrefix(importPath(spec), module)
+			if ours && !mayImport(row, pkg) {
+				problems = append(problems, fmt.Sprintf("%s: %s may not import %s, only: %s", t.at(spec), f.dir, pkg, row))
+			}
+		}
+	}
+	return problems
+}
+
+func mayImport(row, pkg string) bool {
+	name, internal := strings.CutPrefix(pkg, "internal/")
+	if !internal {
+		return false // nobody imports a program or a test
+	}
+	return row == all || slices.Contains(strings.Fields(row), name)
+}
+
+func importPath(spec *ast.ImportSpec) string {
+	p, err := strconv.Unquote(spec.Path.Value)
+	if err != nil {
+		return spec.Path.Value
+	}
+	return p
+}
+
+// Calls that start a process or open a socket, by the path of their package.
+var (
+	processes = map[string][]string{
+		"os":                    {"StartProcess"},
+		"os/exec":               {"Command", "CommandContext", "Cmd"},
+		"syscall":               {"Exec", "ForkExec", "StartProcess"},
+		"golang.org/x/sys/unix": {"Exec"},
+	}
+	sockets = map[string][]string{
+		"net":                   {"Dial", "DialTimeout", "Dialer", "DialIP", "Listen", "ListenPacket", "ListenIP", "ListenConfig"},
+		"net/http":              {"Get", "Post", "Client", "Server", "ListenAndServe", "DefaultClient"},
+		"syscall":               {"Socket"},
+		"golang.org/x/sys/unix": {"Socket"},
+	}
+)
+
+// Who may open which door. Tests are no exception.
+var (
+	mayStart   = []string{"internal/host"}
+	mayConnect = []string{"internal/host", "internal/bench"} // the mesh runs on the host that it tests: its raw ICMP is the test
+)
+
+func checkDoors(t *tree) (problems []string) {
+	for _, f := range t.files {
+		if !slices.Contains(mayStart, f.dir) {
+			problems = append(problems, t.uses(f, processes, "starts processes: only internal/host does")...)
+		}
+		if !slices.Contains(mayConnect, f.dir) {
+			problems = append(problems, t.uses(f, sockets, "opens sockets: only internal/host and the mesh do")...)
+		}
+	}
+	return problems
+}
+
+// uses finds the calls of a list in a file, under whatever names it imports their packages.
+func (t *tree) uses(f goFile, calls map[string][]string, why string) (problems []string) {
+	names := map[string][]string{}
+	for _, spec := range f.Imports {
+		p := importPath(spec)
+		names[localName(spec, p)] = calls[p]
+	}
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && slices.Contains(names[x.Name], s.Sel.Name) {
+				problems = append(problems, fmt.Sprintf("%s: %s.%s %s", t.at(s), x.Name, s.Sel.Name, why))
+			}
+		}
+		return true
+	})
+	return problems
+}
+
+func localName(spec *ast.ImportSpec, importPath string) string {
+	if spec.Name != nil {
+		return spec.Name.Name
+	}
+	return importPath[strings.LastIndexByte(importPath, '/')+1:]
+}

@@ -1,0 +1,138 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"path"
+	"slices"
+	"strings"
+)
+
+// banned are names that say nothing of what is inside, so that everything ends up inside.
+var banned = []string{"common", "helper", "helpers", "manager", "managers", "misc", "type", "types", "util", "utils"}
+
+func checkNames(t *tree) (problems []string) {
+	for _, f := range t.files {
+		for _, word := range strings.Split(f.path, "/") {
+			for _, part := range strings.FieldsFunc(strings.TrimSuffix(word, ".go"), func(r rune) bool { return strings.ContainsRune("_-.", r) }) {
+				if slices.Contains(banned, part) {
+					problems = append(problems, fmt.Sprintf("%s: %q says nothing; name the noun", f.path, part))
+				}
+			}
+		}
+		if slices.Contains(banned, strings.TrimSuffix(f.Name.Name, "_test")) {
+			problems = append(problems, fmt.Sprintf("%s: package %q says nothing; name the noun", f.path, f.Name.Name))
+		}
+	}
+	return problems
+}
+
+// checkDocs: one package comment a package, in the form that go doc expects. A package that is tests
+// and nothing else has its comment in one of them.
+func checkDocs(t *tree) (problems []string) {
+	hasSource := map[string]bool{}
+	for _, f := range t.source() {
+		hasSource[f.dir] = true
+	}
+	count := map[string]int{}
+	for _, f := range t.files {
+		count[f.dir] += 0
+		if f.Doc == nil {
+			continue
+		}
+		if f.isTest && hasSource[f.dir] {
+			problems = append(problems, f.path+": the package comment stands in a test file")
+			continue
+		}
+		count[f.dir]++
+		if want := "Package " + f.Name.Name + " "; f.Name.Name != "main" && !strings.HasPrefix(f.Doc.Text(), want) {
+			problems = append(problems, fmt.Sprintf("%s: the package comment does not begin with %q", f.path, want))
+		}
+	}
+	for dir, n := range count {
+		if n != 1 {
+			problems = append(problems, fmt.Sprintf("%s: %d package comments, want one", dir, n))
+		}
+	}
+	return problems
+}
+
+// Where a reader's grasp ends, in lines. Aim at 400 a file and 60 a function.
+const (
+	maxFile     = 600
+	maxFunction = 100
+)
+
+// tooLong are files and functions (as path or path:name) that may be longer. It stays empty.
+var tooLong = []string{}
+
+func checkSizes(t *tree) []string { return longer(t, maxFile, maxFunction) }
+
+func longer(t *tree, file, function int) (problems []string) {
+	for _, f := range t.source() {
+		if f.generated {
+			continue
+		}
+		if f.lines > file && !slices.Contains(tooLong, f.path) {
+			problems = append(problems, fmt.Sprintf("%s: %d lines, at most %d: split it by what it speaks of", f.path, f.lines, file))
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			lines := t.fset.Position(fn.End()).Line - t.fset.Position(fn.Pos()).Line + 1
+			if lines > function && !slices.Contains(tooLong, f.path+":"+fn.Name.Name) {
+				problems = append(problems, fmt.Sprintf("%s: func %s has %d lines, at most %d", t.at(fn), fn.Name.Name, lines, function))
+			}
+		}
+	}
+	return problems
+}
+
+// nouns are the things that the program speaks of. Each is one struct, in internal/fabric;
+// so is every other struct that internal/fabric exports.
+var nouns = []string{
+	"Artifact", "Cabling", "Cause", "Facts", "Finding", "GID", "GPU", "HCA", "Layout", "Link", "Measurement",
+	"Model", "NIC", "Node", "PCIDevice", "Partition", "Plan", "Port", "Prediction", "Rail", "Route", "Subnet",
+	"Switch", "TrafficClass",
+}
+
+// namesakes are structs that share their name with a noun of internal/fabric and are another thing.
+var namesakes = []string{
+	"internal/check.Rule",        // what is checked; fabric's is a routing policy rule of the kernel
+	"internal/intent.Addressing", // what the cluster file asks for; fabric's is what follows from it
+}
+
+func checkNouns(t *tree) (problems []string) {
+	const home = "internal/fabric"
+	known := slices.Clone(nouns)
+	for _, f := range t.source() {
+		if f.dir == home {
+			for _, s := range structs(f) {
+				known = append(known, s.Name.Name)
+			}
+		}
+	}
+	for _, f := range t.source() {
+		for _, s := range structs(f) {
+			name := s.Name.Name
+			if f.dir != home && ast.IsExported(name) && slices.Contains(known, name) && !slices.Contains(namesakes, f.dir+"."+name) {
+				problems = append(problems, fmt.Sprintf("%s: a second struct %s: the noun is %s.%s", t.at(s), name, path.Base(home), name))
+			}
+		}
+	}
+	return problems
+}
+
+func structs(f goFile) (found []*ast.TypeSpec) {
+	ast.Inspect(f.File, func(n ast.Node) bool {
+		if s, ok := n.(*ast.TypeSpec); ok {
+			if _, ok := s.Type.(*ast.StructType); ok {
+				found = append(found, s)
+			}
+		}
+		return true
+	})
+	return found
+}

@@ -1,0 +1,241 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// smallEcho is the IP packet of a plain ping, in bytes: 20 of IPv4, 8 of ICMP and 56 of payload, as ping(8).
+const smallEcho = 84
+
+// MeshOptions bound a mesh.
+type MeshOptions struct {
+	Command []string      // runs MeshNode on a node
+	Wait    time.Duration // for an answer, each of two tries
+	Timeout time.Duration // for a node to get ready, and to be done
+}
+
+// meshOrders is the first line that a node reads.
+type meshOrders struct {
+	Node  string    `json:"node"`
+	Nonce uint64    `json:"nonce"` // tells this mesh's echoes from any other's
+	NICs  []meshNIC `json:"nics"`  // of the whole mesh; an echo names its ends by their index here
+	Small int       `json:"small"` // bytes of the IP packet
+	Full  int       `json:"full"`
+	Wait  int       `json:"wait_ms"`
+}
+
+type meshNIC struct {
+	Node    string `json:"node"`
+	NIC     string `json:"nic"`
+	Address string `json:"address"`
+}
+
+// meshSent is the second line that a node prints, after "ready": what came of its echoes, in the order of
+// its own NICs and, for each, of the NICs of all other nodes.
+type meshSent struct {
+	Small []fabric.Echo `json:"small"`
+	Full  []fabric.Echo `json:"full"`
+}
+
+// meshSeen is the third line: on which interface each request for this node came in.
+type meshSeen struct {
+	Small map[int64]string `json:"small"` // key: from*NICs + to
+	Full  map[int64]string `json:"full"`
+}
+
+// Mesh lets every NIC of the plan ping every NIC of all other nodes, from all nodes at once: raw ICMP,
+// bound to device and address, small and as large as the planned MTU without fragmenting. Each node also
+// watches on which of its interfaces the requests of the others arrive.
+// A node that cannot take part is named in Absent, and what only it could have seen stays unknown.
+func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o MeshOptions) (*fabric.Mesh, error) {
+	nics := meshNICs(p)
+	if len(p.Nodes) < 2 || len(nics) == 0 {
+		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh takes two nodes at least", len(p.Nodes), len(nics))
+	}
+	m := &fabric.Mesh{Meta: fabric.NewMeta("Mesh"), Pairs: pairsOf(nics)}
+	crew := startCrew(ctx, p, nodes, nics, o, m)
+	started := time.Now()
+	crew.each(func(c *member) error { return c.send(o.Timeout) })
+	m.Seconds = time.Since(started).Seconds()
+	crew.each(func(c *member) error { return c.stop(o.Timeout) })
+	for _, c := range crew.members {
+		if c.err != nil {
+			m.Absent = append(m.Absent, fabric.Missing{What: c.node, Source: "mesh", Reason: c.err.Error()})
+		}
+	}
+	crew.merge(m, nics)
+	return m, ctx.Err()
+}
+
+func meshNICs(p *fabric.Plan) []meshNIC {
+	var nics []meshNIC
+	for _, n := range p.Addressing.Nodes {
+		for _, a := range n.NICs {
+			nics = append(nics, meshNIC{Node: n.Node, NIC: a.NIC, Address: a.Address.Addr().String()})
+		}
+	}
+	return nics
+}
+
+func pairsOf(nics []meshNIC) []fabric.Measurement {
+	var pairs []fabric.Measurement
+	for _, from := range nics {
+		for _, to := range nics {
+			if from.Node != to.Node {
+				pairs = append(pairs, fabric.Measurement{From: from.endpoint(), To: to.endpoint()})
+			}
+		}
+	}
+	return pairs
+}
+
+func (n meshNIC) endpoint() fabric.Endpoint { return fabric.Endpoint{Node: n.Node, NIC: n.NIC} }
+
+// crew are the processes of a mesh, one a node.
+type crew struct{ members []*member }
+
+type member struct {
+	node    string
+	process *host.Process
+	lines   *bufio.Reader
+	err     error // why it dropped out
+	sent    *meshSent
+	seen    *meshSeen
+}
+
+func startCrew(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, nics []meshNIC, o MeshOptions, m *fabric.Mesh) *crew {
+	var nonce [8]byte
+	rand.Read(nonce[:]) // crypto/rand.Read never fails
+	orders := meshOrders{Nonce: binary.BigEndian.Uint64(nonce[:]), NICs: nics, Small: smallEcho, Full: p.MTU, Wait: int(o.Wait.Milliseconds())}
+	c := &crew{}
+	for _, n := range p.Nodes {
+		r, ok := nodes[n.Name]
+		if !ok {
+			m.Absent = append(m.Absent, fabric.Missing{What: n.Name, Source: "mesh", Reason: "nothing can be run on it from here"})
+			continue
+		}
+		c.members = append(c.members, &member{node: n.Name, err: errNotStarted})
+		one := c.members[len(c.members)-1]
+		one.process, one.err = r.Start(ctx, host.Command{Argv: o.Command})
+	}
+	c.each(func(one *member) error {
+		orders := orders
+		orders.Node = one.node
+		return one.ready(orders, o.Timeout)
+	})
+	return c
+}
+
+var errNotStarted = errors.New("not started")
+
+// each does a step with every member that is still there, all at once; one that fails drops out.
+func (c *crew) each(step func(*member) error) {
+	host.Each(c.members, max(1, len(c.members)), func(one *member) {
+		if one.err != nil {
+			return
+		}
+		if err := step(one); err != nil {
+			one.err = errors.Join(err, one.end())
+		}
+	})
+}
+
+func (c *member) ready(o meshOrders, timeout time.Duration) error {
+	c.lines = bufio.NewReaderSize(c.process.Stdout, 1<<16)
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	line, err := c.ask(append(text, '\n'), timeout)
+	if err == nil && string(line) != "ready\n" {
+		err = fmt.Errorf("mesh: node %q said %.100q instead of ready", c.node, line)
+	}
+	return err
+}
+
+func (c *member) send(timeout time.Duration) error {
+	line, err := c.ask([]byte("go\n"), timeout)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, &c.sent)
+}
+
+func (c *member) stop(timeout time.Duration) error {
+	line, err := c.ask([]byte("stop\n"), timeout)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(line, &c.seen); err != nil {
+		return err
+	}
+	return c.process.Wait()
+}
+
+// ask writes a line and reads the answer, or gives up.
+func (c *member) ask(line []byte, timeout time.Duration) ([]byte, error) {
+	type answer struct {
+		line []byte
+		err  error
+	}
+	answers := make(chan answer, 1)
+	host.Go(func() {
+		if _, err := io.Copy(c.process.Stdin, bytes.NewReader(line)); err != nil {
+			answers <- answer{err: err}
+			return
+		}
+		line, err := c.lines.ReadBytes('\n')
+		answers <- answer{line, err}
+	})
+	select {
+	case a := <-answers:
+		return a.line, a.err
+	case <-time.After(timeout):
+		return nil, fmt.Errorf("mesh: no answer in %s", timeout)
+	}
+}
+
+// end kills a member's process and tells what it said last.
+func (c *member) end() error {
+	if err := c.process.Kill(); err != nil {
+		return err
+	}
+	return c.process.Wait()
+}
+
+// merge lays what the senders and the targets saw side by side.
+func (c *crew) merge(m *fabric.Mesh, nics []meshNIC) {
+	index := make(map[fabric.Endpoint]int64, len(nics))
+	for i, n := range nics {
+		index[n.endpoint()] = int64(i)
+	}
+	byNode := make(map[string]*member)
+	for _, one := range c.members {
+		byNode[one.node] = one
+	}
+	next := make(map[string]int)
+	for i := range m.Pairs {
+		p := &m.Pairs[i]
+		at := next[p.From.Node]
+		next[p.From.Node]++
+		if s := byNode[p.From.Node]; s != nil && s.sent != nil && at < len(s.sent.Small) && at < len(s.sent.Full) {
+			p.Small, p.Full = s.sent.Small[at], s.sent.Full[at]
+		}
+		if t := byNode[p.To.Node]; t != nil && t.seen != nil {
+			key := index[p.From]*int64(len(nics)) + index[p.To]
+			p.Small.ArrivedOn, p.Full.ArrivedOn = t.seen.Small[key], t.seen.Full[key]
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func embedded(t *testing.T) *Catalog {
+	t.Helper()
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// The figures are those of the documents; the comment says where each stands there.
+func TestEmbeddedFigures(t *testing.T) {
+	c := embedded(t)
+	for what, pair := range map[string][2]any{
+		"957608-AN209 B.1, card model":             {c.GPUs["mi300x"].PCIID, []string{"1002:74a1"}},
+		"957608-AN209 1.3, GPUs":                   {c.Machines["xe9680-mi300x-thor2"].GPUs.Value, 8.0},
+		"957608-AN209 1.3, NICs":                   {c.Machines["xe9680-mi300x-thor2"].NICs.Value, 8.0},
+		"957608-AN209 2.4.1, netplan":              {c.Machines["xe9680-mi300x-thor2"].NICNames, "eth[1-8]"},
+		"957608-AN209 table 1, Gb/s":               {c.NICs["thor2"].PortRate.Value, 400.0},
+		"957608-AN209 8.3, vendor_part_id":         {c.NICs["thor2"].PCIID, []string{"14e4:1760"}},
+		"VCF E.6, device":                          {c.NICs["connectx7"].PCIID, []string{"15b3:1021"}},
+		"VCF appendix I, GPU":                      {c.GPUs["h100-sxm"].PCIID, []string{"10de:2330"}},
+		"VCF appendix I, GT/s":                     {c.GPUs["h100-sxm"].PCIeLink.Speed, 32.0},
+		"VCF appendix I, lanes":                    {c.GPUs["h100-sxm"].PCIeLink.Width, 16},
+		"VCF 2.2, half of 900 GB/s":                {c.GPUs["h100-sxm"].ScaleUp.Value, 450.0},
+		"VCF table 1, GB":                          {c.GPUs["h100-sxm"].Memory.Value, 80.0},
+		"VCF table 1, Gb/s of the switch":          {c.Switches["qm9700"].PortRate.Value, 400.0},
+		"vSphere 8, ibnodes: 65 less port 0":       {c.Switches["qm9700"].Ports.Value, 64.0},
+		"vSphere 8, ibstat: MT4126 is 0x101e":      {c.NICs["connectx7-vf"].PCIID, []string{"15b3:101e"}},
+		"DRA, node pool":                           {c.Machines["a4-highgpu-8g"].GPU, "b200"},
+		"DraNet, resource slices":                  {c.Machines["a4-highgpu-8g"].NICs.Value, 8.0},
+		"DGX Spark Networking, twins":              {c.NICs["connectx7-spark"].PCIeLink.Width, 4},
+		"DGX Spark Networking, single cable, Gb/s": {c.NICs["connectx7-spark"].PortRate.Value, 200.0},
+		"DGX Spark Networking, ibdev2netdev":       {c.Machines["dgx-spark"].NICs.Value, 4.0},
+	} {
+		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
+			t.Errorf("%s: (-document +catalog)\n%s", what, diff)
+		}
+	}
+}
+
+// Users write these ids into cluster files: an id may be added, never lost.
+func TestEmbeddedIDs(t *testing.T) {
+	c := embedded(t)
+	machines := []string{"a3-ultragpu-8g", "a4-highgpu-8g", "dgx-spark", "hgx-h100", "vsphere8-cx7-vf", "xe9680-mi300x-thor2"}
+	if diff := cmp.Diff(machines, slices.Sorted(maps.Keys(c.Machines))); diff != "" {
+		t.Errorf("machines (-want +got)\n%s", diff)
+	}
+	switches := []string{"7060dx4-32", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}
+	if diff := cmp.Diff(switches, slices.Sorted(maps.Keys(c.Switches))); diff != "" {
+		t.Errorf("switches (-want +got)\n%s", diff)
+	}
+}
+
+func TestUnknownIDListsKnown(t *testing.T) {
+	c := embedded(t)
+	_, err := c.Machine("hgx-h1000")
+	want := `machine "hgx-h1000" is not in the catalog: known are a3-ultragpu-8g, a4-highgpu-8g, dgx-spark, hgx-h100, vsphere8-cx7-vf, xe9680-mi300x-thor2`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	_, err = c.Switch("")
+	want = `switch "" is not in the catalog: known are 7060dx4-32, crs812-ddq, qfx5240, qm9700, z9664f`
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	if m, err := c.Machine("hgx-h100"); err != nil || m.NIC != "connectx7" {
+		t.Errorf("hgx-h100: %+v, %v", m, err)
+	}
+}
+
+func TestPortNames(t *testing.T) {
+	c := embedded(t)
+	for _, test := range []struct {
+		model, os string
+		port      int
+		want      string
+	}{
+		{"z9664f", "sonic", 0, "Ethernet0"}, // port_config.ini
+		{"z9664f", "sonic", 1, "Ethernet4"},
+		{"z9664f", "sonic", 63, "Ethernet252"},
+		{"z9664f", "enterprise-sonic", 0, "Eth1/1"}, // 957608-AN209 2.4.1.3
+		{"z9664f", "enterprise-sonic", 15, "Eth1/16"},
+		{"7060dx4-32", "eos", 0, "Ethernet1/1"}, // 957608-AN209 2.5.1
+		{"7060dx4-32", "eos", 1, "Ethernet2/1"},
+		{"7060dx4-32", "eos", 31, "Ethernet32/1"},
+		{"qfx5240", "junos", 0, "et-0/0/0:0"},
+		{"qfx5240", "junos", 2, "et-0/0/1:0"}, // 957608-AN209 2.4.2.4
+		{"qfx5240", "junos", 3, "et-0/0/1:1"},
+		{"qfx5240", "junos", 127, "et-0/0/63:1"},
+		{"qm9700", "mlnx-os", 0, "1/1/1"},
+		{"qm9700", "mlnx-os", 4, "1/3/1"}, // MLNX-OS manual: ib 1/3/1, ib 1/3/2
+		{"qm9700", "mlnx-os", 5, "1/3/2"},
+		{"qm9700", "mlnx-os", 63, "1/32/2"},
+		{"crs812-ddq", "routeros", 0, "qsfp56-1-1"},
+		{"crs812-ddq", "routeros", 5, "qsfp56-dd-2-5"},
+	} {
+		if got := c.Switches[test.model].OS[test.os].Port(test.port); got != test.want {
+			t.Errorf("port %d of %s with %s: got %q, want %q", test.port, test.model, test.os, got, test.want)
+		}
+	}
+}

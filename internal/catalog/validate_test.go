@@ -1,0 +1,186 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// whole is a small catalog without fault: the broken ones differ from it in one place.
+func whole() fstest.MapFS {
+	return fstest.MapFS{
+		"gpu/g.yaml": {Data: []byte(`title: G
+vendor: amd
+pci_id: ["1002:74a1"]
+source: s
+memory: {value: 192, unit: GB, source: s}
+pcie: {speed: 32.0, width: 16, source: s}
+scale_up: {value: 448, unit: GB/s, source: s}
+`)},
+		"nic/n.yaml": {Data: []byte(`title: N
+vendor: nvidia
+pci_id: ["15b3:1021"]
+driver: mlx5_core
+source: s
+ports: 1
+port_rate: {value: 400, unit: Gb/s, source: s}
+pcie: {speed: 32.0, width: 16, source: s}
+`)},
+		"machine/m.yaml": {Data: []byte(`title: M
+gpu: g
+gpus: {value: 8, unit: GPU, source: s}
+nic: n
+nics: {value: 8, unit: NIC, source: s}
+nic_names: eth[1-8]
+source: s
+`)},
+		"switch/w.yaml": {Data: []byte(`title: W
+fabric: ethernet
+ports: {value: 4, unit: port, source: s}
+port_rate: {value: 400, unit: Gb/s, source: s}
+os:
+  one: {format: "p%d", first: 1, step: 1, source: s}
+  two: {format: "p%d:%d", first: 0, step: 1, group: 2, source: s}
+  three: {names: [a, b, c, d], source: s}
+`)},
+	}
+}
+
+func TestWholeCatalogIsAccepted(t *testing.T) {
+	c, err := read(whole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Switches["w"].OS["two"].Port(3); got != "p1:1" {
+		t.Errorf("port 3: got %q, want p1:1", got)
+	}
+}
+
+// broken is one place of a file changed, and what is then said; empty where it is no fault.
+type broken struct{ from, to, want string }
+
+func refuse(t *testing.T, file string, cases []broken) {
+	t.Helper()
+	for _, test := range cases {
+		files := whole()
+		text := string(files[file].Data)
+		if !strings.Contains(text, test.from) {
+			t.Fatalf("%s: %q is not in the whole catalog", file, test.from)
+		}
+		files[file] = &fstest.MapFile{Data: []byte(strings.Replace(text, test.from, test.to, 1))}
+		_, err := read(files)
+		if test.want == "" && err != nil {
+			t.Errorf("%s with %q: %v", file, test.to, err)
+		}
+		if test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s with %q for %q\ngot  %v\nwant %s", file, test.to, test.from, err, test.want)
+		}
+	}
+}
+
+func TestBrokenGPU(t *testing.T) {
+	refuse(t, "gpu/g.yaml", []broken{
+		{"title: G", "title: ' '", `catalog "gpu/g.yaml": title: is empty`},
+		{"vendor: amd", "vendor: acme", `vendor: "acme" is not known: known are amd, nvidia`},
+		{"1002:74a1", "1002:74A1", `pci_id: "1002:74A1" is not vendor:device, four lower case hexadecimal digits each`},
+		{"1002:74a1", "10de:74a1", `pci_id: "10de:74a1" is not of vendor amd, 1002`},
+		{`["1002:74a1"]`, "[]", `pci_id: is empty`},
+		{"source: s\nmemory", "source: ''\nmemory", `catalog "gpu/g.yaml": source: is empty`},
+		{"value: 192", "value: 0", `memory.value: 0 is not above 0`},
+		{"value: 192", "value: .nan", `memory.value: NaN is not above 0`},
+		{"value: 192", "value: .inf", `memory.value: +Inf is not above 0`},
+		{"unit: GB,", "unit: Gb,", `memory.unit: "Gb" is not known: known are GB, GiB`},
+		{"GB, source: s", "GB", `memory.source: is empty`},
+		{"unit: GB/s", "unit: Gb/s", `scale_up.unit: "Gb/s" is not known: known are GB/s`},
+		{"speed: 32.0", "speed: 31", `pcie.speed: 31 GT/s is not known: known are 2.5, 5, 8, 16, 32, 64`},
+		{"width: 16", "width: 15", `pcie.width: 15 lanes is not known: known are 1, 2, 4, 8, 16`},
+		{"title: G", "titel: G", `catalog "gpu/g.yaml": yaml: unmarshal errors:`},
+		{"title: G", "title: [", `catalog "gpu/g.yaml": yaml:`},
+	})
+}
+
+func TestBrokenNIC(t *testing.T) {
+	refuse(t, "nic/n.yaml", []broken{
+		{"driver: mlx5_core\n", "", `catalog "nic/n.yaml": driver: is empty`},
+		{"ports: 1", "ports: 0", `ports: 0 is not above 0`},
+		{"pcie: {speed: 32.0, width: 16, source: s}\n", "", `pcie.speed: 0 GT/s is not known`},
+		{"port_rate: {value: 400, unit: Gb/s, source: s}\n", "", `port_rate.value: 0 is not above 0`},
+	})
+}
+
+func TestBrokenMachine(t *testing.T) {
+	refuse(t, "machine/m.yaml", []broken{
+		{"gpu: g", "gpu: h", `catalog "machine/m.yaml": gpu: gpu "h" is not in the catalog: known are g`},
+		{"gpu: g\n", "", `gpu: gpu "" is not in the catalog: known are g`},
+		{"nic: n", "nic: o", `nic: nic "o" is not in the catalog: known are n`},
+		{"value: 8, unit: GPU", "value: 7.5, unit: GPU", `gpus.value: 7.5 is not a whole number up to 65536`},
+		{"value: 8, unit: NIC", "value: 9, unit: NIC", `nic_names: "eth[1-8]" gives 8 names for 9 NICs`},
+		{"eth[1-8]", "eth[1-7,7]", `nic_names: "eth7" is given twice`},
+		{"eth[1-8]", "averyveryverylong[1-8]", `nic_names: "averyveryverylong1" is longer than 15 bytes`},
+		{"eth[1-8]", "eth[8-1]", `nic_names: "eth[8-1]": range "8-1" is not low-high`},
+		{"nic_names: eth[1-8]\n", "", `nic_names: "" in "" is neither a name nor a name with a range`},
+	})
+}
+
+func TestBrokenSwitch(t *testing.T) {
+	refuse(t, "switch/w.yaml", []broken{
+		{"fabric: ethernet", "fabric: token-ring", `fabric: "token-ring" is not known: known are ethernet, infiniband`},
+		{"value: 4, unit: port", "value: 70000, unit: port", `ports.value: 70000 is not a whole number up to 65536`},
+		{"value: 4, unit: port", "value: 3, unit: port", `os.two.group: 3 ports do not fill cages of 2`},
+		{"value: 4, unit: port", "value: 6, unit: port", `os.three.names: gives 4 names for 6 ports`},
+		{`"p%d",`, `"p",`, `os.one.format: "p" does not have 1 times %d and no other verb`},
+		{`"p%d",`, `"p%d%s",`, `os.one.format: "p%d%s" does not have 1 times %d and no other verb`},
+		{`"p%d:%d"`, `"p%d"`, `os.two.format: "p%d" does not have 2 times %d and no other verb`},
+		{"first: 1, step: 1", "first: 1", `os.one.step: 0 is not above 0`},
+		{"first: 1, step: 1", "first: -1, step: 1", `os.one.first: -1 is below 0`},
+		{"first: 1, step: 1", "group_first: 1, step: 1", `os.one.group_first: has no meaning without group`},
+		{`"p%d:%d"`, `"p%d%d"`, ""}, // p00 p01 p10 p11: different names, so no fault
+		{"group: 2", "group: 2, group_first: 1", ""},
+		{"[a, b, c, d]", "[a, b, c, a]", `os.three: "a" is given twice`},
+		{"[a, b, c, d]", "[a, b, c, d], step: 1", `os.three: has both names and a rule for them`},
+		{"[a, b, c, d], source: s", "[a, b, c, d]", `os.three.source: is empty`},
+		{"one:", "One:", `os.One: "One" is not made of lower case letters, digits and single hyphens`},
+	})
+}
+
+func TestStrayFiles(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"gpu/h.yml":       {"title: H", `catalog "gpu/h.yml": is not a .yaml file in one of gpu, nic, machine, switch`},
+		"gpus/h.yaml":     {"title: H", `catalog "gpus/h.yaml": is not a .yaml file in one of`},
+		"gpu/old/h.yaml":  {"title: H", `catalog "gpu/old/h.yaml": is not a .yaml file in one of`},
+		"gpu/empty.yaml":  {"# nothing\n", `catalog "gpu/empty.yaml": holds no document`},
+		"gpu/two.yaml":    {"title: H\n---\ntitle: I\n", `catalog "gpu/two.yaml": holds more than one document`},
+		"gpu/H_100.yaml":  {"title: H", `catalog "gpu/H_100.yaml": file name: "H_100" is not made of lower case letters`},
+		"machine/no.yaml": {"title: M", `catalog "machine/no.yaml": nics.value: 0 is not above 0`},
+	} {
+		files := whole()
+		files[name] = &fstest.MapFile{Data: []byte(test.text)}
+		if _, err := read(files); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s\ngot  %v\nwant %s", name, err, test.want)
+		}
+	}
+}
+
+// Whoever writes a part sees everything that is wrong with the catalog in one go, always in the same order.
+func TestAllProblemsAtOnce(t *testing.T) {
+	files := whole()
+	files["gpu/a.yaml"] = &fstest.MapFile{Data: []byte("title: A\nvendor: amd\npci_id: [x]\nsource: s\nmemory: {value: 1, unit: GB, source: s}\n")}
+	files["nic/b.yaml"] = &fstest.MapFile{Data: []byte("unknown: 1\n")}
+	files["switch/w.yaml"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(string(files["switch/w.yaml"].Data), "step: 1", "step: 0"))}
+	want := `catalog "nic/b.yaml": yaml: unmarshal errors:
+  line 1: field unknown not found in type catalog.NICModel
+catalog "gpu/a.yaml": pci_id: "x" is not vendor:device, four lower case hexadecimal digits each
+catalog "switch/w.yaml": os.one.step: 0 is not above 0
+catalog "switch/w.yaml": os.two.step: 0 is not above 0`
+	for range 20 { // maps are walked in another order each time
+		c, err := read(files)
+		if c != nil || err == nil {
+			t.Fatalf("got %v, %v", c, err)
+		}
+		if diff := cmp.Diff(want, err.Error()); diff != "" {
+			t.Fatalf("(-want +got)\n%s", diff)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func acs() Rule {
+	return Rule{
+		ID:    "acs",
+		Title: "PCIe switches pass GPU-NIC traffic straight on",
+		Doc: "reads the ACS control of every bridge above a GPU or fabric NIC: with request or completion redirect set, " +
+			"traffic between GPU and NIC goes up to the root complex and back",
+		Severity: fabric.SeverityWarning,
+		Cause:    fabric.CauseACSRedirect,
+		Reference: "PCI Express Base Specification 5.0, 7.7.8.3 (only the redirect bits move traffic; source validation does not); " +
+			"Broadcom RoCE guide 2.3 and appendix C",
+		Scope: Scope{Hardware: true, BareMetal: true},
+		Node:  judgeACS,
+	}
+}
+
+func judgeACS(in NodeInput) []Verdict {
+	tree := in.pciTree()
+	var out []Verdict
+	judged := map[string]bool{}
+	for _, end := range in.endpoints() {
+		for at := end; at != "" && !judged[at]; {
+			judged[at] = true
+			d, ok := tree[at]
+			if !ok {
+				why := in.why("PCI function "+in.Facts.Node+":"+at+" was not read", "pci "+at, "pci")
+				out = append(out, unknown(fabric.PCISubject(in.Facts.Node, at), why))
+				break
+			}
+			if isBridge(d) {
+				v := in.judgeBridge(d)
+				v.Subject = fabric.PCISubject(in.Facts.Node, at)
+				out = append(out, v)
+			}
+			at = d.Parent
+		}
+	}
+	return out
+}
+
+func (in NodeInput) judgeBridge(d *fabric.PCIDevice) Verdict {
+	const want = "ReqRedir- CmpltRedir-"
+	name := in.Facts.Node + ":" + d.Address
+	if d.ACS == nil {
+		return Verdict{Expected: want, Why: in.why("ACS of "+name+" was not read", "pci.acs "+d.Address, "pci.acs")}
+	}
+	seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, ACSCtl", acsText(*d.ACS))
+	if !d.ACS.Present || d.ACS.Control&(fabric.ACSRequestRedirect|fabric.ACSCompletionRedirect) == 0 {
+		return pass(want, seen)
+	}
+	return Verdict{
+		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
+		Why: fmt.Sprintf("Bridge %s has ACS control %04x and not 0: it sends traffic between GPU and NIC up to the root complex.", name, d.ACS.Control),
+		Cost: "GPU memory traffic of the NICs below it shares the way to the root complex; such nodes were measured " +
+			"at 0.45 to 0.6 of their bound",
+		// Value and mask: clears bits 2 and 3, leaves the others as they are.
+		Fix: onNode("setpci -s "+d.Address+" ECAP_ACS+6.w=0000:000c", in.Facts.Node) + ", after every boot",
+	}
+}
+
+// isBridge holds for PCI-to-PCI bridges: base class 06, subclass 04 (PCI Code and ID Assignment 1.11, 1.7).
+func isBridge(d *fabric.PCIDevice) bool { return d.Class>>8 == 0x0604 }
+
+// acsText writes ACS control as lspci does.
+func acsText(a fabric.ACS) string {
+	if !a.Present {
+		return "no ACS capability"
+	}
+	flags := []struct {
+		bit  uint16
+		name string
+	}{
+		{fabric.ACSSourceValidation, "SrcValid"},
+		{fabric.ACSRequestRedirect, "ReqRedir"},
+		{fabric.ACSCompletionRedirect, "CmpltRedir"},
+		{fabric.ACSUpstreamForwarding, "UpstreamFwd"},
+		{fabric.ACSDirectTranslated, "DirectTrans"},
+	}
+	words := make([]string, 0, len(flags))
+	for _, f := range flags {
+		sign := "-"
+		if a.Control&f.bit != 0 {
+			sign = "+"
+		}
+		words = append(words, f.name+sign)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,162 @@
+package check
+
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+const (
+	railsOfTest = 8
+	mtuOfTest   = 9000
+)
+
+func today() time.Time { return time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC) }
+
+func hostName(h int) string { return "host" + strconv.Itoa(h+1) }
+func nicName(n int) string  { return "eth" + strconv.Itoa(n+1) }
+
+// testPlan is a RoCE fabric of hosts with eight NICs each on one leaf, a /31 a cable.
+func testPlan(hosts int) *fabric.Plan {
+	p := &fabric.Plan{
+		Meta: fabric.NewMeta("Plan"), Name: "test", Platform: "baremetal", Transport: fabric.RoCE, MTU: mtuOfTest,
+		Addressing: fabric.Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/10")},
+	}
+	address := p.Addressing.Pool.Addr()
+	for h := range hosts {
+		node := fabric.Node{Name: hostName(h)}
+		on := fabric.NodeAddresses{Node: node.Name}
+		for n := range railsOfTest {
+			gateway := address
+			address = gateway.Next()
+			node.NICs = append(node.NICs, nicName(n))
+			on.NICs = append(on.NICs, fabric.NICAddress{
+				NIC: nicName(n), Rail: n + 1, Table: 101 + n, Gateway: gateway, Address: netip.PrefixFrom(address, 31),
+			})
+			address = address.Next()
+			p.Cabling.Links = append(p.Cabling.Links, fabric.Link{
+				A:    fabric.Endpoint{Node: node.Name, NIC: nicName(n)},
+				B:    fabric.Endpoint{Node: "leaf1", NIC: "Ethernet" + strconv.Itoa(h*railsOfTest+n+1)},
+				Rail: n + 1,
+			})
+		}
+		p.Nodes = append(p.Nodes, node)
+		p.Addressing.Nodes = append(p.Addressing.Nodes, on)
+	}
+	return p
+}
+
+func ref[T any](v T) *T { return &v }
+
+// labFacts are those of a host of the lab on which everything is as planned.
+func labFacts(p *fabric.Plan, h int) *fabric.Facts {
+	f := &fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: p.Nodes[h].Name, Platform: "lab", Source: "live"}
+	f.Rules = []fabric.Rule{{Priority: 0, Table: 255}}
+	f.NICs = []fabric.NIC{{Name: "lo", Index: 1, MTU: 65536, OperState: "unknown", Addresses: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/8")}}}
+	for n, a := range p.Addressing.Nodes[h].NICs {
+		f.NICs = append(f.NICs, fabric.NIC{
+			Name: a.NIC, Index: n + 2, MTU: p.MTU, OperState: "up", Carrier: ref(true), Kind: "veth",
+			Addresses: []netip.Prefix{a.Address}, ARPIgnore: ref(0), ARPAnnounce: ref(0),
+		})
+		f.Routes = append(f.Routes,
+			fabric.Route{Table: 254, Destination: a.Address.Masked(), NIC: a.NIC, Source: a.Address.Addr()},
+			fabric.Route{Table: a.Table, Destination: netip.MustParsePrefix("0.0.0.0/0"), Gateway: a.Gateway, NIC: a.NIC})
+		f.Rules = append(f.Rules, fabric.Rule{
+			Priority: 10000 + a.Table, From: netip.PrefixFrom(a.Address.Addr(), 32), Table: a.Table,
+		})
+		link := p.Cabling.Links[h*railsOfTest+n]
+		f.LLDP = append(f.LLDP, fabric.LLDPNeighbour{NIC: a.NIC, System: link.B.Node, Port: link.B.NIC, Source: "lldpd"})
+	}
+	f.Rules = append(f.Rules, fabric.Rule{Priority: 32766, Table: 254}, fabric.Rule{Priority: 32767, Table: 253})
+	return f
+}
+
+// metalFacts are those of a bare-metal host: each NIC is an RDMA device, and behind each root port a PCIe switch
+// has a GPU and the NIC of its rail below it.
+//
+//	root port 0000:10:00.0, switch 11:00.0 (up) with 12:00.0 and 12:01.0 (down), NIC 13:00.0, GPU 14:00.0;
+//	the next rail at 20:00.0, and so on.
+func metalFacts(p *fabric.Plan, h int) *fabric.Facts {
+	f := labFacts(p, h)
+	f.Platform = ""
+	f.Machine.Hypervisor = ref(false)
+	f.Sysctls = map[string]string{"kernel.numa_balancing": "0"}
+	for n := range railsOfTest {
+		nic, gpu := railPCI(f, n)
+		f.NICs[n+1].PCI, f.NICs[n+1].Kind = nic, ""
+		f.HCAs = append(f.HCAs, fabric.HCA{
+			Name: "bnxt_re" + strconv.Itoa(n), PCI: nic,
+			Ports: []fabric.Port{{Number: 1, State: "ACTIVE", PhysState: "LinkUp", LinkLayer: "Ethernet"}},
+		})
+		f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "amd"})
+	}
+	return f
+}
+
+const (
+	bridgeClass = 0x060400
+	nicClass    = 0x020000
+	gpuClass    = 0x120000
+)
+
+func railPCI(f *fabric.Facts, n int) (nic, gpu string) {
+	at := func(bus int, device string) string { return "0000:" + strconv.Itoa((n+1)*10+bus) + ":" + device + ".0" }
+	add := func(address, parent string, class uint32) string {
+		f.PCI = append(f.PCI, fabric.PCIDevice{
+			Address: address, Parent: parent, Class: class,
+			Link: &fabric.PCILink{Speed: 32, Width: 16, MaxSpeed: 32, MaxWidth: 16},
+			ACS:  &fabric.ACS{Present: class == bridgeClass, Control: fabric.ACSSourceValidation},
+		})
+		return address
+	}
+	root := add(at(0, "00"), "", bridgeClass)
+	up := add(at(1, "00"), root, bridgeClass)
+	nic = add(at(3, "00"), add(at(2, "00"), up, bridgeClass), nicClass)
+	gpu = add(at(4, "00"), add(at(2, "01"), up, bridgeClass), gpuClass)
+	return nic, gpu
+}
+
+// run checks these facts and gives every finding.
+func run(p *fabric.Plan, waivers []Waiver, nodes ...*fabric.Facts) ([]fabric.Finding, fabric.Summary) {
+	var out []fabric.Finding
+	c := New(p, waivers, today(), func(f fabric.Finding) { out = append(out, f) })
+	for _, n := range nodes {
+		c.Node(n)
+	}
+	summary := c.Finish()
+	return out, summary
+}
+
+// blamedBy lists "cause subject" of every failing finding, sorted.
+func blamedBy(findings []fabric.Finding) []string {
+	out := []string{}
+	for _, f := range findings {
+		if f.Status == fabric.Fail {
+			out = append(out, string(f.Cause)+" "+f.Subject.String())
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func nicOf(f *fabric.Facts, name string) *fabric.NIC {
+	i := slices.IndexFunc(f.NICs, func(n fabric.NIC) bool { return n.Name == name })
+	return &f.NICs[i]
+}
+
+func pciOf(f *fabric.Facts, address string) *fabric.PCIDevice {
+	i := slices.IndexFunc(f.PCI, func(d fabric.PCIDevice) bool { return d.Address == address })
+	return &f.PCI[i]
+}
+
+func planOf(p *fabric.Plan, host, nic string) fabric.NICAddress {
+	for _, a := range p.Addressing.ByNode()[host].NICs {
+		if a.NIC == nic {
+			return a
+		}
+	}
+	panic(host + ":" + nic + " is not in the plan")
+}

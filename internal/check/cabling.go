@@ -1,0 +1,81 @@
+package check
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func cabling() Rule {
+	return Rule{
+		ID:        "cabling",
+		Title:     "Each cable ends where the plan says",
+		Doc:       "compares each NIC's LLDP neighbour with the plan's end of its cable: a wrong port is a wrong rail or subnet",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseMiscabled,
+		Reference: "the plan; IEEE 802.1AB, system name and port id",
+		Scope:     Scope{NeedsPlan: true, Cables: true},
+		DependsOn: []string{"nic-present", "link-up"},
+		Node:      judgeCabling,
+	}
+}
+
+func judgeCabling(in NodeInput) []Verdict {
+	out := make([]Verdict, 0, len(in.Plan.Links))
+	for _, l := range in.Plan.Links {
+		v := in.judgeCable(l)
+		v.Subject = fabric.NICSubject(in.Facts.Node, l.A.NIC)
+		v.Expected = l.B.String()
+		out = append(out, v)
+	}
+	return out
+}
+
+func (in NodeInput) judgeCable(l fabric.Link) Verdict {
+	var seen []fabric.Evidence
+	for _, n := range in.Facts.LLDP {
+		if n.NIC != l.A.NIC {
+			continue
+		}
+		e := saw("LLDP on "+n.NIC+", "+n.Source, n.System+":"+n.Port)
+		if isEnd(n, l.B) {
+			return pass("", e)
+		}
+		seen = append(seen, e)
+	}
+	if len(seen) == 0 {
+		return Verdict{Why: in.why("no LLDP neighbour was heard on "+l.A.String(), "lldp "+l.A.NIC, "lldp")}
+	}
+	return Verdict{
+		Status: fabric.Fail, Evidence: seen,
+		Why: "The cable of " + l.A.String() + " ends in " + in.ends(l.A.NIC) + ", the plan says " + l.B.String() + ".",
+		Fix: "move the cable of " + l.A.String() + " to " + l.B.String() + ", or write the cabling that is there into the cluster file",
+	}
+}
+
+// ends lists where a NIC's cable ends, and for whom the plan meant that port.
+func (in NodeInput) ends(nic string) string {
+	var words []string
+	for _, n := range in.Facts.LLDP {
+		if n.NIC != nic {
+			continue
+		}
+		w := n.System + ":" + n.Port
+		if e, ok := in.Plan.index.ports[fabric.Endpoint{Node: firstLabel(n.System), NIC: n.Port}]; ok {
+			w += " (planned for " + e.String() + ")"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, ", ")
+}
+
+// isEnd compares a neighbour with a planned end. Switches give their name with or without a domain, and the
+// port's name as id or, where the id is a MAC address, as description.
+func isEnd(n fabric.LLDPNeighbour, e fabric.Endpoint) bool {
+	return (n.System == e.Node || firstLabel(n.System) == e.Node) && (n.Port == e.NIC || n.PortText == e.NIC)
+}
+
+func firstLabel(name string) string {
+	label, _, _ := strings.Cut(name, ".")
+	return label
+}

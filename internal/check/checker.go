@@ -1,0 +1,200 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Checker streams: the facts of node after node in, findings out as they are reached. Of each node it keeps
+// a Digest for the cluster rules. It is for one goroutine.
+type Checker struct {
+	plan    *planIndex
+	rules   []Rule
+	emit    func(fabric.Finding)
+	waivers []waiverUse
+	now     time.Time
+
+	summary fabric.Summary
+	digests []Digest
+	byNode  map[string]int  // name to place in digests
+	blamed  blames          // on the node at hand
+	carried blames          // what cluster rules depend on, of all nodes
+	needed  map[string]bool // ids of the rules that cluster rules depend on
+}
+
+// blame says why a rule does not pass on a subject: its own failure, or the one behind which it is silent.
+type blame struct {
+	rule    string
+	subject fabric.Subject
+	waiver  *Waiver // that covers the failure
+}
+
+type verdictOf struct {
+	rule    string
+	subject fabric.Subject
+}
+
+type blames map[verdictOf]blame
+
+// New starts a check. Without a cluster file plan is nil. emit gets each finding once, in the order of nodes
+// and rules; now is the day against which waivers are read.
+func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Finding)) *Checker {
+	c := &Checker{
+		plan:    newPlanIndex(plan),
+		rules:   Rules(),
+		emit:    emit,
+		now:     now,
+		byNode:  map[string]int{},
+		blamed:  blames{},
+		carried: blames{},
+		needed:  map[string]bool{},
+	}
+	for _, w := range waivers {
+		c.waivers = append(c.waivers, waiverUse{Waiver: w})
+	}
+	for _, r := range c.rules {
+		if r.Cluster == nil {
+			continue
+		}
+		for _, id := range r.DependsOn {
+			c.needed[id] = true
+		}
+	}
+	return c
+}
+
+// Node judges one node. Facts of a node that was judged before are not judged again: facts-collected tells.
+func (c *Checker) Node(f *fabric.Facts) {
+	if i, ok := c.byNode[f.Node]; ok {
+		c.digests[i].Repeats++
+		return
+	}
+	in := NodeInput{Facts: f, Plan: c.plan.node(f.Node)}
+	for i := range c.rules {
+		r := &c.rules[i]
+		if r.Node == nil {
+			continue
+		}
+		for _, v := range c.judgeNode(r, in) {
+			c.settle(r, v, c.blamed)
+		}
+	}
+	c.byNode[f.Node] = len(c.digests)
+	c.digests = append(c.digests, digest(in))
+	for k, b := range c.blamed {
+		if c.needed[k.rule] {
+			c.carried[k] = b
+		}
+	}
+	clear(c.blamed) // subjects name their node: this frees memory, it does not change a verdict
+}
+
+// Finish runs the cluster rules, looks at the waivers, and counts. The Checker is used up.
+func (c *Checker) Finish() fabric.Summary {
+	in := ClusterInput{Nodes: c.digests, index: c.plan}
+	if c.plan != nil {
+		in.Plan = c.plan.plan
+	}
+	for i := range c.rules {
+		r := &c.rules[i]
+		if r.Cluster == nil {
+			continue
+		}
+		for _, v := range c.judgeCluster(r, in) {
+			c.settle(r, v, c.carried)
+		}
+	}
+	for i := range c.waivers {
+		if f, dead := c.waivers[i].dead(c.rules, c.now); dead {
+			c.count(f)
+		}
+	}
+	return c.summary
+}
+
+func (c *Checker) judgeNode(r *Rule, in NodeInput) []Verdict {
+	if v, ok := r.Scope.reason(c.plan, in.Plan, in.Facts); ok {
+		return []Verdict{v}
+	}
+	if out := r.Node(in); len(out) > 0 {
+		return out
+	}
+	why := in.why("nothing to look at on "+in.Facts.Node, "nics", "hcas", "pci")
+	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
+}
+
+func (c *Checker) judgeCluster(r *Rule, in ClusterInput) []Verdict {
+	if why := r.Scope.excludesPlan(c.plan); why != "" {
+		return []Verdict{notApplicable(fabric.ClusterSubject(), why)}
+	}
+	if out := r.Cluster(in); len(out) > 0 {
+		return out
+	}
+	why := "nothing to look at: facts of " + strconv.Itoa(len(in.Nodes)) + " nodes"
+	return []Verdict{unknown(fabric.ClusterSubject(), why)}
+}
+
+// settle makes a verdict a finding: silent behind the failure that it depends on, waived, or as it is.
+func (c *Checker) settle(r *Rule, v Verdict, marks blames) {
+	if b, ok := standsBehind(r, v, marks); ok && v.Status != fabric.NotApplicable {
+		marks[verdictOf{r.ID, v.Subject}] = b // what depends on this rule is silent behind the same failure
+		why := "not judged while " + b.rule + " fails on " + b.subject.String()
+		c.countUnder(b.waiver, r.finding(unknown(v.Subject, why)))
+		return
+	}
+	f := r.finding(v)
+	if v.Status != fabric.Fail {
+		c.count(f)
+		return
+	}
+	f.Cause = r.Cause
+	if v.Cause != "" {
+		f.Cause = v.Cause
+	}
+	w := c.waiver(r.ID, v.Subject)
+	marks[verdictOf{r.ID, v.Subject}] = blame{r.ID, v.Subject, w}
+	c.countUnder(w, f)
+}
+
+// countUnder counts a finding that a waiver may cover.
+func (c *Checker) countUnder(w *Waiver, f fabric.Finding) {
+	if w == nil {
+		c.count(f)
+		return
+	}
+	f.Why = "waived: " + w.Reason + "; " + f.Why
+	f.Evidence = append(slices.Clone(f.Evidence), saw(WaiverSource, w.text()))
+	c.summary.Waived++
+	c.emit(f)
+}
+
+func (c *Checker) count(f fabric.Finding) {
+	c.summary.Count(f.Status)
+	c.emit(f)
+}
+
+// standsBehind finds the failure behind which a rule is silent on a subject.
+func standsBehind(r *Rule, v Verdict, marks blames) (blame, bool) {
+	if len(marks) == 0 {
+		return blame{}, false
+	}
+	for _, id := range r.DependsOn {
+		for _, s := range []fabric.Subject{v.Subject, v.On, fabric.NodeSubject(v.Subject.Node)} {
+			if b, ok := marks[verdictOf{id, s}]; ok {
+				return b, true
+			}
+		}
+	}
+	return blame{}, false
+}
+
+func (r *Rule) finding(v Verdict) fabric.Finding {
+	return fabric.Finding{
+		ID: r.ID, Title: r.Title, Severity: r.Severity, Reference: r.Reference,
+		Status: v.Status, Subject: v.Subject, Evidence: v.Evidence,
+		Expected: v.Expected, Why: v.Why, Cost: v.Cost, Fix: v.Fix,
+	}
+}

@@ -1,0 +1,48 @@
+package check
+
+import (
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func factsCollected() Rule {
+	return Rule{
+		ID:        "facts-collected",
+		Title:     "Every node was looked at",
+		Doc:       "counts the nodes whose facts came in against the plan: of a node without facts nothing is known",
+		Severity:  fabric.SeverityWarning,
+		Reference: "the plan",
+		Cluster:   judgeFactsCollected,
+	}
+}
+
+func judgeFactsCollected(in ClusterInput) []Verdict {
+	var out []Verdict
+	seen := make(map[string]bool, len(in.Nodes))
+	for _, d := range in.Nodes {
+		seen[d.Node] = true
+		node := fabric.NodeSubject(d.Node)
+		switch {
+		case d.Nominal:
+			out = append(out, unknown(node, "the facts of "+d.Node+" are nominal, from the catalog: nobody looked at the node"))
+		case d.Repeats > 0:
+			out = append(out, unknown(node, strconv.Itoa(d.Repeats+1)+" sets of facts came for "+d.Node+", and only the first was judged"))
+		}
+	}
+	want := len(in.Nodes)
+	if in.Plan != nil {
+		want = len(in.Plan.Nodes)
+		for _, n := range in.Plan.Nodes {
+			if !seen[n.Name] {
+				out = append(out, unknown(fabric.NodeSubject(n.Name), "no facts of "+n.Name+" came in: nothing about it is known"))
+			}
+		}
+	}
+	if len(out) > 0 || want == 0 {
+		return out
+	}
+	v := pass("facts of every node", saw("facts", "of "+strconv.Itoa(len(in.Nodes))+" nodes, "+strconv.Itoa(want)+" asked for"))
+	v.Subject = fabric.ClusterSubject()
+	return []Verdict{v}
+}

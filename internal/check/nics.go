@@ -1,0 +1,96 @@
+package check
+
+import (
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func nicPresent() Rule {
+	return Rule{
+		ID:        "nic-present",
+		Title:     "Planned NICs exist",
+		Doc:       "looks for every planned NIC among the interfaces of the node: without it its rail has no end here",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseLinkDown,
+		Reference: "the plan; Broadcom RoCE guide 2.4, eight NICs a host",
+		Scope:     Scope{NeedsPlan: true},
+		Node:      judgeNICPresent,
+	}
+}
+
+func judgeNICPresent(in NodeInput) []Verdict {
+	out := make([]Verdict, 0, len(in.Plan.NICs))
+	for _, name := range in.Plan.NICs {
+		v := judgeOnePresent(in, name)
+		v.Subject = fabric.NICSubject(in.Facts.Node, name)
+		out = append(out, v)
+	}
+	return out
+}
+
+func judgeOnePresent(in NodeInput, name string) Verdict {
+	seen := saw("ip link show", strconv.Itoa(len(in.Facts.NICs))+" interfaces")
+	if nic, ok := in.nic(name); ok {
+		return pass(name, saw("ip link show dev "+name, "index "+strconv.Itoa(nic.Index)))
+	}
+	if _, cut := in.missing("nics"); cut || len(in.Facts.NICs) == 0 {
+		return Verdict{Why: in.why("not known whether "+name+" exists", "nics"), Evidence: []fabric.Evidence{seen}}
+	}
+	return Verdict{
+		Status:   fabric.Fail,
+		Expected: name,
+		Evidence: []fabric.Evidence{seen},
+		Why:      in.Facts.Node + ":" + name + " does not exist: none of the node's " + strconv.Itoa(len(in.Facts.NICs)) + " interfaces has this name.",
+		Fix:      onNode("ip -br link; lspci -nn -d ::0200; dmesg | grep -i -e mlx5 -e bnxt -e ionic", in.Facts.Node),
+	}
+}
+
+func linkUp() Rule {
+	return Rule{
+		ID:        "link-up",
+		Title:     "NICs have a link",
+		Doc:       "looks at carrier and operational state of the planned NICs, or of those with an RDMA device: a NIC without link drops out of every collective",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseLinkDown,
+		Reference: "RFC 2863, ifOperStatus; kernel documentation, networking/operstates; Broadcom RoCE guide 2.6 no. 8",
+		DependsOn: []string{"nic-present"},
+		Node:      judgeLinkUp,
+	}
+}
+
+func judgeLinkUp(in NodeInput) []Verdict {
+	return in.each(in.fabricNICs(), func(nic *fabric.NIC) Verdict {
+		carrier := "unknown"
+		if nic.Carrier != nil {
+			carrier = strconv.FormatBool(*nic.Carrier)
+		}
+		name := in.Facts.Node + ":" + nic.Name
+		state := saw("ip link show dev "+nic.Name, "operstate "+nic.OperState+", carrier "+carrier)
+		const want = "operstate up, carrier true"
+		switch {
+		case isDown(nic):
+			return Verdict{
+				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{state},
+				Why: name + " has no link: operstate " + nic.OperState + " and carrier " + carrier + ", not up and true.",
+				Fix: onNode("ip link set dev "+nic.Name+" up && ethtool "+nic.Name, in.Facts.Node),
+			}
+		case nic.Carrier == nil:
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: in.why("carrier of "+name+" was not read", "nics")}
+		case nic.OperState == "up" || nic.OperState == "unknown":
+			// "unknown": the driver does not report; the kernel's text says to count such a link as usable.
+			return pass(want, state)
+		default:
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: "operstate \"" + nic.OperState + "\" of " + name + " is none that RFC 2863 names"}
+		}
+	})
+}
+
+// isDown holds for the states of RFC 2863 in which no packet passes, and without carrier.
+func isDown(nic *fabric.NIC) bool {
+	switch nic.OperState {
+	case "down", "lowerlayerdown", "notpresent", "dormant", "testing":
+		return true
+	}
+	return nic.Carrier != nil && !*nic.Carrier
+}

@@ -1,0 +1,150 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func pcieLink() Rule {
+	return Rule{
+		ID:    "pcie-link",
+		Title: "PCIe links run at what both ends allow",
+		Doc: "compares speed and width of every link from GPUs and fabric NICs up to the root with what its two ends allow: " +
+			"a link that trained lower caps everything below it",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CausePCIeDowngraded,
+		Reference: "PCI Express Base Specification, Link Capabilities and Link Status registers; Broadcom RoCE guide 2.6 no. 12",
+		Scope:     Scope{Hardware: true},
+		Node:      judgePCIeLink,
+	}
+}
+
+func judgePCIeLink(in NodeInput) []Verdict {
+	tree := in.pciTree()
+	var out []Verdict
+	judged := map[string]bool{}
+	for _, end := range in.endpoints() {
+		cause := fabric.CausePCIeDowngraded
+		// The lower end of a link is an endpoint or a switch's upstream port, the upper end a downstream or
+		// root port: going up, every second function is the lower end of the next link.
+		for at := end; at != "" && !judged[at]; cause = fabric.CausePCIeDowngradedUpstream {
+			judged[at] = true
+			v, up := in.judgeLink(tree, at, cause)
+			v.Subject = fabric.PCISubject(in.Facts.Node, at)
+			out = append(out, v)
+			at = up
+		}
+	}
+	return out
+}
+
+// judgeLink judges the link above a function and gives the next link's lower end; empty at the root.
+func (in NodeInput) judgeLink(tree map[string]*fabric.PCIDevice, at string, cause fabric.CauseID) (v Verdict, next string) {
+	name := in.Facts.Node + ":" + at
+	low, ok := tree[at]
+	if !ok {
+		return Verdict{Why: in.why("PCI function "+name+" was not read", "pci "+at, "pci")}, ""
+	}
+	high := tree[low.Parent]
+	if high != nil {
+		next = high.Parent
+	}
+	if low.Link == nil || low.Link.Speed <= 0 || low.Link.Width <= 0 || low.Link.MaxSpeed <= 0 || low.Link.MaxWidth <= 0 {
+		return Verdict{Why: in.why("link of "+name+" does not say its speed and width", "pci.link "+at, "pci.link")}, next
+	}
+	now := *low.Link
+	seen := []fabric.Evidence{saw("/sys/bus/pci/devices/"+at+"/{current,max}_link_{speed,width}", linkText(now))}
+	if now.Speed >= now.MaxSpeed && now.Width >= now.MaxWidth {
+		return pass(lanes(now.MaxSpeed, now.MaxWidth), seen...), next
+	}
+	if !otherEnd(now, high) {
+		why := name + " runs at " + lanes(now.Speed, now.Width) + " of " + lanes(now.MaxSpeed, now.MaxWidth) +
+			", and what the other end of the link allows is not known (a virtual machine does not show it)"
+		return Verdict{Why: in.why(why, "pci.link "+low.Parent), Evidence: seen}, next
+	}
+	seen = append(seen, saw("/sys/bus/pci/devices/"+low.Parent+"/{current,max}_link_{speed,width}", linkText(*high.Link)))
+	return in.judgeTraining(low, *high.Link, seen, cause), next
+}
+
+// judgeTraining compares a link with what both of its ends allow.
+func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, seen []fabric.Evidence, cause fabric.CauseID) Verdict {
+	now := *low.Link
+	speed, width := min(now.MaxSpeed, high.MaxSpeed), min(now.MaxWidth, high.MaxWidth)
+	want := lanes(speed, width)
+	if now.Speed >= speed && now.Width >= width {
+		return pass(want, seen...)
+	}
+	have, full := pcieGBs(now.Speed, now.Width), pcieGBs(speed, width)
+	v := Verdict{
+		Status: fabric.Fail, Cause: cause, Expected: want, Evidence: seen,
+		Why: fmt.Sprintf("The link above %s:%s runs at %s, both ends allow %s.", in.Facts.Node, low.Address, lanes(now.Speed, now.Width), want),
+		Cost: fmt.Sprintf("%.1f in place of %.1f GB/s each way (lanes x GT/s x encoding / 8), %.1f GB/s less for everything below",
+			have, full, full-have),
+		Fix: onNode("lspci -vvv -s "+low.Address+" | grep -e LnkCap -e LnkSta; reseat the card or riser, then reboot", in.Facts.Node),
+	}
+	if slices.ContainsFunc(in.Facts.GPUs, func(g fabric.GPU) bool { return g.PCI == low.Address }) {
+		v.Why += " Some GPUs slow their link when idle: read it again under load."
+	}
+	return v
+}
+
+// otherEnd tells whether the function above really is the other end of the link: the two ends of a link
+// report one speed and width, a port that a hypervisor made up does not.
+func otherEnd(low fabric.PCILink, high *fabric.PCIDevice) bool {
+	return high != nil && high.Link != nil && high.Link.MaxSpeed > 0 && high.Link.MaxWidth > 0 &&
+		high.Link.Speed == low.Speed && high.Link.Width == low.Width
+}
+
+// pcieGBs is the rate of a link in GB/s each way, before packet headers: lanes x GT/s x encoding / 8 bits.
+// Encoding (PCI Express Base Specification 6.0, 4.2): 8b/10b up to 5 GT/s, 128b/130b from 8 GT/s,
+// 236 of the 256 bytes of a flit from 64 GT/s.
+func pcieGBs(speed float64, width int) float64 {
+	encoding := 128.0 / 130
+	switch {
+	case speed < 8:
+		encoding = 8.0 / 10
+	case speed >= 64:
+		encoding = 236.0 / 256
+	}
+	return float64(width) * speed * encoding / 8
+}
+
+func lanes(speed float64, width int) string { return fmt.Sprintf("%g GT/s x%d", speed, width) }
+
+func linkText(l fabric.PCILink) string {
+	return lanes(l.Speed, l.Width) + " of " + lanes(l.MaxSpeed, l.MaxWidth)
+}
+
+// endpoints are the PCI functions between which GPU traffic runs: GPUs and the NICs of the fabric, each once.
+func (in NodeInput) endpoints() []string {
+	var out []string
+	add := func(address string) {
+		if address != "" && !slices.Contains(out, address) {
+			out = append(out, address)
+		}
+	}
+	for _, g := range in.Facts.GPUs {
+		add(g.PCI)
+	}
+	for _, name := range in.fabricNICs() {
+		if nic, ok := in.nic(name); ok {
+			add(nic.PCI)
+		}
+	}
+	for i := range in.Facts.HCAs {
+		if _, ours := in.nicOf(&in.Facts.HCAs[i]); ours {
+			add(in.Facts.HCAs[i].PCI)
+		}
+	}
+	return out
+}
+
+func (in NodeInput) pciTree() map[string]*fabric.PCIDevice {
+	tree := make(map[string]*fabric.PCIDevice, len(in.Facts.PCI))
+	for i := range in.Facts.PCI {
+		tree[in.Facts.PCI[i].Address] = &in.Facts.PCI[i]
+	}
+	return tree
+}

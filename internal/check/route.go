@@ -1,0 +1,255 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func sourceRule() Rule {
+	return Rule{
+		ID:    "source-rule",
+		Title: "Each NIC's traffic is routed by its own table",
+		Doc: "looks for a policy rule from each NIC's planned address to its planned table: without it the main table sends " +
+			"the NIC's traffic by another NIC, or nowhere",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRouteMissing,
+		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-rule(8)",
+		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		DependsOn: []string{"nic-present", "link-up", "one-subnet", "address"},
+		Node:      judgeSourceRule,
+	}
+}
+
+func judgeSourceRule(in NodeInput) []Verdict {
+	rules := inOrder(in.Facts.Rules)
+	return in.eachAddress(func(a fabric.NICAddress, nic *fabric.NIC) Verdict {
+		return in.judgeSource(a, rules)
+	})
+}
+
+func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdict {
+	name, addr := in.Facts.Node+":"+a.NIC, a.Address.Addr()
+	want := "from " + addr.String() + " lookup " + strconv.Itoa(a.Table)
+	fail := Verdict{
+		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw("ip rule show", fromRules(rules, addr))},
+		Fix: kept("ip rule add from "+addr.String()+" table "+strconv.Itoa(a.Table), in.Facts.Node),
+	}
+	i := slices.IndexFunc(rules, func(r fabric.Rule) bool { return fromOnly(r, addr) && r.Table == a.Table })
+	if i < 0 {
+		if _, cut := in.missing("rules"); cut || len(rules) == 0 {
+			return Verdict{Why: in.why("policy rules of "+in.Facts.Node+" were not read", "rules")}
+		}
+		fail.Why = "No policy rule sends what comes from " + addr.String() + " (" + name + ") to table " + strconv.Itoa(a.Table) + "."
+		return fail
+	}
+	mine := rules[i]
+	if other, wide := in.alsoFrom(mine.From, a.NIC); wide {
+		fail.Why = fmt.Sprintf("The policy rule for %s takes all of %s, and with it the traffic of %s: it is to take only %s.", name, mine.From, other, addr)
+		return fail
+	}
+	for _, r := range rules[:i] {
+		if !fromOnly(r, addr) || r.Table == a.Table || r.From.Masked() == mine.From.Masked() {
+			continue // of two rules with one selector rule-shadow speaks
+		}
+		if covering(in.Facts.Routes, r.Table, netip.Prefix{}, addr) {
+			fail.Why = fmt.Sprintf("%s leaves by table %d: the rule `%s` comes before `%s`.", name, r.Table, ruleText(r), ruleText(mine))
+			return fail
+		}
+	}
+	return pass(want, saw("ip rule show", ruleText(mine)))
+}
+
+// fromOnly holds for a rule that selects by the source address alone, and selects this one.
+func fromOnly(r fabric.Rule, addr netip.Addr) bool {
+	return !selects(r.To) && r.NIC == "" && selects(r.From) && r.From.Contains(addr)
+}
+
+// selects holds for a prefix that leaves something out.
+func selects(p netip.Prefix) bool { return p.IsValid() && p.Bits() > 0 }
+
+// alsoFrom finds another NIC of the node with an address, planned or real, in a selector.
+func (in NodeInput) alsoFrom(from netip.Prefix, nic string) (string, bool) {
+	if from.IsSingleIP() {
+		return "", false
+	}
+	for _, a := range in.Plan.Addresses {
+		if a.NIC != nic && from.Contains(a.Address.Addr()) {
+			return a.NIC, true
+		}
+	}
+	for i := range in.Facts.NICs {
+		n := &in.Facts.NICs[i]
+		for _, p := range n.Addresses {
+			if n.Name != nic && from.Contains(p.Addr()) {
+				return n.Name, true
+			}
+		}
+	}
+	return "", false
+}
+
+func railRoute() Rule {
+	return Rule{
+		ID:    "rail-route",
+		Title: "Each NIC's table leads out by that NIC",
+		Doc: "looks in each NIC's planned table for the default by the planned gateway and NIC (without a gateway: the " +
+			"subnet of the NIC): without it other rails cannot be reached from this NIC",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRouteMissing,
+		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-route(8)",
+		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		DependsOn: []string{"nic-present", "link-up", "one-subnet", "address"},
+		Node:      judgeRailRoute,
+	}
+}
+
+func judgeRailRoute(in NodeInput) []Verdict {
+	return in.eachAddress(func(a fabric.NICAddress, nic *fabric.NIC) Verdict {
+		want := plannedRoute(a)
+		text := routeText(want)
+		source := "ip route show table " + strconv.Itoa(a.Table)
+		best := bestRoutes(in.Facts.Routes, a.Table, want.Destination)
+		if len(best) == 1 && best[0].Gateway == want.Gateway && best[0].NIC == want.NIC {
+			return pass(text, saw(source, text))
+		}
+		name := in.Facts.Node + ":" + a.NIC
+		if _, cut := in.missing("routes"); cut || len(in.Facts.Routes) == 0 {
+			return Verdict{Why: in.why("routes of "+in.Facts.Node+" were not read", "routes")}
+		}
+		have, seen := "has no such route", "no such route"
+		if len(best) > 0 {
+			seen = routesText(best)
+			have = "has `" + seen + "`"
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: text, Evidence: []fabric.Evidence{saw(source, seen)},
+			Why: fmt.Sprintf("Table %d, which routes the traffic of %s, is to hold `%s` and %s.", a.Table, name, text, have),
+			Fix: kept("ip route replace "+text+" table "+strconv.Itoa(a.Table), in.Facts.Node),
+		}
+	})
+}
+
+func plannedRoute(a fabric.NICAddress) fabric.Route {
+	r := fabric.Route{Table: a.Table, NIC: a.NIC, Gateway: a.Gateway, Destination: a.Address.Masked()}
+	if a.Gateway.IsValid() {
+		r.Destination = everything(a.Gateway)
+	}
+	return r
+}
+
+// everything is the prefix of a default route in the family of an address.
+func everything(a netip.Addr) netip.Prefix {
+	if a.Is4() {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+}
+
+// bestRoutes finds the route to exactly this destination that the kernel prefers: of the lowest metric. A
+// route over several next hops, between which the kernel spreads traffic, gives several.
+func bestRoutes(routes []fabric.Route, table int, to netip.Prefix) (best []fabric.Route) {
+	for i, r := range routes {
+		switch {
+		case r.Table != table || r.Destination != to:
+		case best == nil || r.Metric < best[0].Metric:
+			best = routes[i : i+1 : i+1]
+		case r.Metric == best[0].Metric:
+			best = append(best, r)
+		}
+	}
+	return best
+}
+
+// covering tells whether a route of a table takes everything in a prefix (without one, everything in the
+// family of an address): a packet that is looked up there is never looked up in a later table.
+func covering(routes []fabric.Route, table int, to netip.Prefix, family netip.Addr) bool {
+	if !selects(to) {
+		to = everything(family)
+	}
+	for _, r := range routes {
+		d := r.Destination
+		if r.Table == table && d.Addr().BitLen() == to.Addr().BitLen() && d.Bits() <= to.Bits() && d.Contains(to.Addr()) {
+			return true
+		}
+	}
+	return false
+}
+
+// inOrder sorts rules as the kernel asks them: by priority, and of equal ones the one listed first.
+func inOrder(rules []fabric.Rule) []fabric.Rule {
+	byPriority := func(a, b fabric.Rule) int { return cmp.Compare(a.Priority, b.Priority) }
+	if slices.IsSortedFunc(rules, byPriority) {
+		return rules
+	}
+	sorted := slices.Clone(rules)
+	slices.SortStableFunc(sorted, byPriority)
+	return sorted
+}
+
+func fromRules(rules []fabric.Rule, addr netip.Addr) string {
+	var words []string
+	for _, r := range rules {
+		if selects(r.From) && r.From.Contains(addr) {
+			words = append(words, ruleText(r))
+		}
+	}
+	if len(words) == 0 {
+		return "no rule from " + addr.String() + " among " + strconv.Itoa(len(rules))
+	}
+	return strings.Join(words, "; ")
+}
+
+// ruleText writes a rule as `ip rule` does.
+func ruleText(r fabric.Rule) string {
+	return strconv.Itoa(r.Priority) + ": " + selectorText(r) + " lookup " + strconv.Itoa(r.Table)
+}
+
+func selectorText(r fabric.Rule) string {
+	s := "from all"
+	if selects(r.From) {
+		s = "from " + prefixText(r.From)
+	}
+	if selects(r.To) {
+		s += " to " + prefixText(r.To)
+	}
+	if r.NIC != "" {
+		s += " iif " + r.NIC
+	}
+	return s
+}
+
+func prefixText(p netip.Prefix) string {
+	if p.IsSingleIP() {
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+// routeText writes a route as `ip route` takes it.
+func routeText(r fabric.Route) string {
+	s := "default"
+	if r.Destination.Bits() > 0 {
+		s = r.Destination.String()
+	}
+	if r.Gateway.IsValid() {
+		s += " via " + r.Gateway.String()
+	}
+	if r.NIC != "" {
+		s += " dev " + r.NIC
+	}
+	return s
+}
+
+func routesText(routes []fabric.Route) string {
+	words := make([]string, 0, len(routes))
+	for _, r := range routes {
+		words = append(words, routeText(r))
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/check"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+	"railwright.dev/railwright/internal/plan"
+)
+
+// input is a cluster file, read and planned.
+type input struct {
+	text    []byte
+	cluster *intent.Cluster
+	plan    *fabric.Plan
+}
+
+var errNoFile = errors.New("a cluster file is needed: -f FILE (make one with: railwright init)")
+
+// maxClusterFile bounds what is read of a cluster file, in bytes; one more tells the parser that it is too large.
+const maxClusterFile = 1<<20 + 1
+
+// readCluster reads, validates and plans a cluster file; - is standard input.
+func (a *app) readCluster(file string) (*input, error) {
+	if file == "" {
+		return nil, errNoFile
+	}
+	text, err := a.readText(file)
+	if err != nil {
+		return nil, err
+	}
+	return planned(file, text)
+}
+
+func (a *app) readText(file string) ([]byte, error) {
+	if file == "-" {
+		return io.ReadAll(io.LimitReader(a.stdin, maxClusterFile))
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("cluster file: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxClusterFile))
+	if err != nil {
+		return nil, fmt.Errorf("cluster file: %w", err)
+	}
+	return text, nil
+}
+
+// labExample is the example that the lab builds when no cluster file is given.
+const labExample = "roce-mi300x"
+
+func exampleCluster() (*input, error) {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	text, err := intent.Example(labExample, 0, cat)
+	if err != nil {
+		return nil, err
+	}
+	return planned("example "+labExample, text)
+}
+
+func planned(file string, text []byte) (*input, error) {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := intent.Parse(file, text, cat)
+	if err != nil {
+		return nil, err
+	}
+	p, err := plan.New(cluster, cat)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &input{text: text, cluster: cluster, plan: p}, nil
+}
+
+// waivers are those of the cluster file.
+func (in *input) waivers() ([]check.Waiver, error) {
+	var out []check.Waiver
+	for _, w := range in.cluster.Waive {
+		until, err := time.Parse(time.DateOnly, w.Until)
+		if err != nil {
+			return nil, fmt.Errorf("waive: until: %w", err)
+		}
+		out = append(out, check.Waiver{Rule: w.Rule, Subject: w.Subject, Reason: w.Reason, Until: until})
+	}
+	return out, nil
+}

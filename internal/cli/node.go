@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/bench"
+	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/lab"
+)
+
+// nodeCommand holds what this program runs of itself at the far end: on a host, or in a namespace of the lab.
+func (a *app) nodeCommand() *cobra.Command {
+	c := &cobra.Command{Use: "node", Short: "What runs at the far end", Hidden: true, Args: cobra.NoArgs}
+	step := func(use, short string, run func(c *cobra.Command) error) {
+		c.AddCommand(&cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return run(c) }})
+	}
+	step("collect", "facts of this host, compact", func(c *cobra.Command) error {
+		return json.NewEncoder(a.stdout).Encode(facts.Collect(c.Context(), host.Local{}, now()))
+	})
+	step("mesh", "this host's part of a mesh", func(*cobra.Command) error { return bench.MeshNode(a.stdin, a.stdout) })
+	step("apply", "write and bring into force a bundle, in the lab", a.nodeApply)
+	step("lab-keep", "first process of a lab", func(*cobra.Command) error { return lab.Keep(a.stdin, a.stdout) })
+	step("lab-hold", "keeps the namespaces of a lab host", func(*cobra.Command) error { return lab.Hold(a.stdin, a.stdout) })
+	step("lab-fault", "plants faults in a lab", func(*cobra.Command) error { return lab.PlantFaults(a.stdin) })
+	return c
+}
+
+func (a *app) nodeApply(c *cobra.Command) error {
+	var b apply.Bundle
+	if err := json.NewDecoder(a.stdin).Decode(&b); err != nil {
+		return fmt.Errorf("bundle: %w", err)
+	}
+	if platform, err := host.ReadString(host.Local{}, host.PlatformFile); err != nil || platform != "lab" {
+		return fmt.Errorf("node apply: this is no lab host (%s): it brings a network into force at once", host.PlatformFile)
+	}
+	r, err := apply.Node(c.Context(), b, apply.JournalFolder, true)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(a.stdout).Encode(r)
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/report"
+)
+
+// fileFlag is the -f of every command that takes a cluster file.
+func fileFlag(c *cobra.Command, file *string) {
+	c.Flags().StringVarP(file, "file", "f", "", "cluster file; - for standard input")
+}
+
+func (a *app) planCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "plan -f FILE", Short: "Show the plan: addresses and cables", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			in, err := a.readCluster(file)
+			if err != nil {
+				return err
+			}
+			if a.json() {
+				return report.JSON(a.stdout, in.plan)
+			}
+			return a.printPlan(in.plan)
+		},
+	}
+	fileFlag(c, &file)
+	return c
+}
+
+func (a *app) printPlan(p *fabric.Plan) error {
+	fmt.Fprintf(a.stdout, "%s: %d nodes, %d leaves, %d cables, %s, MTU %d\n",
+		p.Name, len(p.Nodes), len(p.Switches), len(p.Cabling.Links), p.Addressing.Scheme, p.MTU)
+	for _, note := range p.Notes {
+		fmt.Fprintln(a.stdout, note)
+	}
+	addresses := make(map[fabric.Endpoint]fabric.NICAddress)
+	for _, n := range p.Addressing.Nodes {
+		for _, nic := range n.NICs {
+			addresses[fabric.Endpoint{Node: n.Node, NIC: nic.NIC}] = nic
+		}
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nNODE\tNIC\tRAIL\tADDRESS\tGATEWAY\tTABLE\tSWITCH\tPORT")
+	for _, l := range p.Cabling.Links {
+		address, gateway, table := "-", "-", "-"
+		if nic, ok := addresses[l.A]; ok {
+			address, table = nic.Address.String(), fmt.Sprint(nic.Table)
+			if nic.Gateway.IsValid() {
+				gateway = nic.Gateway.String()
+			}
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, l.Rail, address, gateway, table, l.B.Node, l.B.NIC)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/run"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "report RUN", Short: "Write the HTML report of a run folder again", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			folder := run.Folder(args[0])
+			r, err := readRun(folder)
+			if err != nil {
+				return err
+			}
+			path, err := writeHTML(folder, r)
+			if err != nil {
+				return err
+			}
+			if a.json() {
+				return report.JSON(a.stdout, r)
+			}
+			_, err = fmt.Fprintln(a.stdout, path)
+			return err
+		},
+	}
+}
+
+// readRun loads what a run left. The record of the run itself must be there; what else is missing was not
+// looked at, and the report says so.
+func readRun(folder run.Folder) (report.Run, error) {
+	var r report.Run
+	if err := folder.Read(run.RunFile, &r); err != nil {
+		return r, fmt.Errorf("run folder %q: %w", string(folder), err)
+	}
+	var err error
+	r.Plan, err = part[fabric.Plan](folder, run.PlanFile, err)
+	r.Findings, err = part[fabric.Findings](folder, run.FindingsFile, err)
+	r.Mesh, err = part[fabric.Mesh](folder, run.MeshFile, err)
+	r.Causes, err = part[fabric.Causes](folder, run.CausesFile, err)
+	r.Artifacts, err = part[fabric.Index](folder, filepath.Join(run.Artifacts, run.IndexFile), err)
+	return r, err
+}
+
+func part[T any](folder run.Folder, name string, before error) (*T, error) {
+	if before != nil {
+		return nil, before
+	}
+	v := new(T)
+	err := folder.Read(name, v)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// writeHTML writes the report beside what it shows, and gives its whole path.
+func writeHTML(folder run.Folder, r report.Run) (string, error) {
+	var page bytes.Buffer
+	if err := report.HTML(&page, r); err != nil {
+		return "", err
+	}
+	if err := folder.WriteFile(run.ReportFile, page.Bytes()); err != nil {
+		return "", err
+	}
+	return filepath.Abs(folder.Path(run.ReportFile))
+}

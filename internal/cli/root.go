@@ -1,0 +1,154 @@
+// Package cli is the command line: one file a command. It reads flags, moves values along the pipeline,
+// writes streams and decides the exit status. It computes nothing and knows no vendor.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/report"
+)
+
+// Exit statuses.
+const (
+	exitPass    = 0
+	exitFail    = 1
+	exitUnknown = 2
+	exitUsage   = 64 // wrong usage or input (EX_USAGE of sysexits.h)
+)
+
+// app is what every command shares: its streams and the global flags.
+type app struct {
+	version string
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+
+	output  string
+	noColor bool
+	quiet   bool
+	verbose bool
+}
+
+// verdict is an exit status that the command reached by looking; it prints nothing.
+type verdict int
+
+func (v verdict) Error() string { return "exit status " + strconv.Itoa(int(v)) }
+
+// exitOf gives the exit status of a status.
+func exitOf(s fabric.Status) error {
+	switch s {
+	case fabric.Pass, fabric.NotApplicable:
+		return nil
+	case fabric.Fail:
+		return verdict(exitFail)
+	default:
+		return verdict(exitUnknown)
+	}
+}
+
+// Main runs the program and gives its exit status: 0 pass, 1 something failed, 2 nothing failed but
+// something is unknown, 64 wrong usage or input, 70 a fault of the program.
+func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	defer host.Recovered(stderr)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	defer stop()
+	a := &app{version: version, stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var v verdict
+	switch {
+	case err == nil:
+		return exitPass
+	case errors.As(err, &v):
+		return int(v)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "railwright: interrupted: nothing is known of what was not finished")
+		return exitUnknown
+	default:
+		fmt.Fprintf(stderr, "railwright: %v\n", err)
+		return exitUsage
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "railwright",
+		Short:         "From bare GPU nodes to a verified RDMA cluster",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return c.Help()
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.output, "output", "o", "text", "text or json")
+	flags.BoolVar(&a.noColor, "no-color", false, "no colours, even on a terminal")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "every verdict, passes too")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if a.output != "text" && a.output != "json" {
+			return fmt.Errorf("flag --output: %q is not known: want text or json", a.output)
+		}
+		return nil
+	}
+	root.AddCommand(
+		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(), a.renderCommand(),
+		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.benchCommand(), a.reportCommand(),
+		a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
+	return root
+}
+
+func (a *app) json() bool { return a.output == "json" }
+
+// textOptions are those of the terminal that standard output is, if it is one.
+func (a *app) textOptions() report.TextOptions {
+	o := report.TextOptions{Verbose: a.verbose}
+	f, ok := a.stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return o
+	}
+	o.Color = !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+		o.Width = width
+	}
+	return o
+}
+
+// progress says on standard error what is going on.
+func (a *app) progress(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.json() {
+				return report.JSON(a.stdout, map[string]string{"version": a.version, "apiVersion": fabric.APIVersion})
+			}
+			_, err := fmt.Fprintln(a.stdout, a.version)
+			return err
+		},
+	}
+}
+
+func now() time.Time { return time.Now().UTC() }

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"fmt"
+	"net/netip"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+	"railwright.dev/railwright/internal/report"
+)
+
+// document is a kind of JSON that commands print or a run folder keeps.
+type document struct {
+	kind  string
+	value any
+}
+
+func documents() []document {
+	return []document{
+		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}},
+	}
+}
+
+func (a *app) schemaCommand() *cobra.Command {
+	kinds := []string{"Cluster"}
+	for _, d := range documents() {
+		kinds = append(kinds, d.kind)
+	}
+	return &cobra.Command{
+		Use:       "schema KIND",
+		Short:     "Print the JSON Schema of a kind: " + strings.Join(kinds, ", "),
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: kinds,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "Cluster" {
+				text, err := intent.Schema()
+				if err != nil {
+					return err
+				}
+				_, err = a.stdout.Write(text)
+				return err
+			}
+			i := slices.IndexFunc(documents(), func(d document) bool { return d.kind == args[0] })
+			if i < 0 {
+				return fmt.Errorf("kind %q is not known: known are %s", args[0], strings.Join(kinds, ", "))
+			}
+			r := jsonschema.Reflector{Mapper: textForms, DoNotReference: true}
+			return report.JSON(a.stdout, r.Reflect(documents()[i].value))
+		},
+	}
+}
+
+// textForms describes the values that JSON shows as text.
+func textForms(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[netip.Prefix](), reflect.TypeFor[netip.Addr]():
+		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[fabric.Status]():
+		return words(fabric.Unknown, fabric.Pass, fabric.Fail, fabric.NotApplicable)
+	case reflect.TypeFor[fabric.Severity]():
+		return words(fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo)
+	default:
+		return nil
+	}
+}
+
+func words[T fmt.Stringer](values ...T) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "string"}
+	for _, v := range values {
+		s.Enum = append(s.Enum, v.String())
+	}
+	return s
+}

@@ -1,0 +1,177 @@
+// Package diagnose goes from what was found and measured to ranked causes. It is pure.
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Mesh explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
+// by what the echoes themselves show. Each cause's confidence is the share of the failed pairs that it
+// accounts for; two causes that the echoes cannot tell apart share it. The status is that of the mesh.
+func Mesh(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
+	c := &fabric.Causes{Meta: fabric.NewMeta("Causes"), Status: m.Summary().Status(), Causes: []fabric.Cause{}}
+	var failed []fabric.Measurement
+	for _, p := range m.Pairs {
+		if p.Status() == fabric.Fail {
+			failed = append(failed, p)
+		}
+	}
+	left := failed
+	for _, f := range findings {
+		if f.Status != fabric.Fail || f.Cause == "" || f.Subject.NIC == "" {
+			continue
+		}
+		touched := touching(failed, f.Subject)
+		if len(touched) == 0 {
+			continue
+		}
+		c.Causes = append(c.Causes, byFinding(f, touched, len(failed)))
+		left = slices.DeleteFunc(slices.Clone(left), func(p fabric.Measurement) bool { return touches(p, f.Subject) })
+	}
+	for len(left) > 0 {
+		nic := mostOften(left)
+		subject := fabric.NICSubject(nic.Node, nic.NIC)
+		c.Causes = append(c.Causes, byEchoes(subject, touching(left, subject), len(failed))...)
+		left = slices.DeleteFunc(left, func(p fabric.Measurement) bool { return touches(p, subject) })
+	}
+	slices.SortStableFunc(c.Causes, func(a, b fabric.Cause) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	return c
+}
+
+// touches says whether a pair starts or ends on a NIC, or strayed over it.
+func touches(p fabric.Measurement, s fabric.Subject) bool {
+	nic := fabric.Endpoint{Node: s.Node, NIC: s.NIC}
+	if p.From == nic || p.To == nic {
+		return true
+	}
+	for _, e := range []fabric.Echo{p.Small, p.Full} {
+		if nic.Node == p.To.Node && nic.NIC == e.ArrivedOn || nic.Node == p.From.Node && nic.NIC == e.ReturnedOn {
+			return true
+		}
+	}
+	return false
+}
+
+func touching(pairs []fabric.Measurement, s fabric.Subject) []fabric.Measurement {
+	var out []fabric.Measurement
+	for _, p := range pairs {
+		if touches(p, s) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func byFinding(f fabric.Finding, pairs []fabric.Measurement, failed int) fabric.Cause {
+	return fabric.Cause{
+		ID: f.Cause, Subject: f.Subject, Confidence: share(len(pairs), failed), Fix: f.Fix,
+		Evidence: append([]fabric.Evidence{{Source: "check " + f.ID, Value: f.Why}, signs(pairs).evidence()}, f.Evidence...),
+	}
+}
+
+func share(part, whole int) float64 { return float64(part) / float64(whole) }
+
+// mostOften finds the NIC at which most of the pairs start or end; the first of the plan's order on a tie.
+func mostOften(pairs []fabric.Measurement) fabric.Endpoint {
+	count := make(map[fabric.Endpoint]int)
+	best := pairs[0].From
+	for _, p := range pairs {
+		for _, e := range []fabric.Endpoint{p.From, p.To} {
+			count[e]++
+			if count[e] > count[best] {
+				best = e
+			}
+		}
+	}
+	return best
+}
+
+// tally counts what the echoes of failed pairs show.
+type tally struct {
+	pairs, silent, onlySmall, strayed int
+	errors                            map[string]int
+}
+
+func signs(pairs []fabric.Measurement) tally {
+	t := tally{pairs: len(pairs), errors: make(map[string]int)}
+	for _, p := range pairs {
+		switch {
+		case !p.Small.Answered:
+			t.silent++
+		case p.Full.Bytes > 0 && !p.Full.Answered:
+			t.onlySmall++
+		default:
+			t.strayed++
+		}
+		for _, e := range []fabric.Echo{p.Small, p.Full} {
+			if e.Error != "" {
+				t.errors[e.Error]++
+			}
+		}
+	}
+	return t
+}
+
+func (t tally) evidence() fabric.Evidence {
+	parts := []string{fmt.Sprintf("%d failed pairs", t.pairs)}
+	for _, s := range []struct {
+		n    int
+		what string
+	}{{t.silent, "without any answer"}, {t.onlySmall, "answered small, not at full size"}, {t.strayed, "answered over another NIC than planned"}} {
+		if s.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", s.n, s.what))
+		}
+	}
+	if text := t.commonest(); text != "" {
+		parts = append(parts, "error: "+text)
+	}
+	return fabric.Evidence{Source: "mesh", Value: strings.Join(parts, "; ")}
+}
+
+func (t tally) commonest() string {
+	best := ""
+	for _, text := range slices.Sorted(maps.Keys(t.errors)) {
+		if best == "" || t.errors[text] > t.errors[best] {
+			best = text
+		}
+	}
+	return best
+}
+
+// byEchoes names what the echoes alone speak for. A NIC from and to which nothing passes may be down or
+// without a route: the echoes cannot tell, and both are named.
+func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric.Cause {
+	t := signs(pairs)
+	cause := fabric.Cause{
+		Subject: s, Confidence: share(len(pairs), failed), Evidence: []fabric.Evidence{t.evidence()},
+		Confirm: "railwright check, on facts of " + s.Node,
+	}
+	switch {
+	case t.onlySmall >= t.silent && t.onlySmall >= t.strayed:
+		cause.ID = fabric.CauseMTUMismatch
+		return []fabric.Cause{cause}
+	case t.strayed >= t.silent:
+		cause.ID = fabric.CauseARPFlux
+		other := cause
+		other.ID = fabric.CauseMiscabled
+		return halved(cause, other, "an answer over another NIC can come from ARP or from a cable in another port: LLDP tells")
+	default:
+		cause.ID = fabric.CauseLinkDown
+		other := cause
+		other.ID = fabric.CauseRouteMissing
+		return halved(cause, other, "silence can come from a link or from a route: the facts of both ends tell")
+	}
+}
+
+func halved(a, b fabric.Cause, why string) []fabric.Cause {
+	a.Confidence, b.Confidence = a.Confidence/2, b.Confidence/2
+	a.Against = []fabric.Evidence{{Source: "mesh", Value: why}}
+	b.Against = a.Against
+	return []fabric.Cause{a, b}
+}

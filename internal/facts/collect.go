@@ -1,0 +1,88 @@
+// Package facts reads what one node says of itself: sysfs, procfs, netlink, LLDP. Each file of the package
+// is one source. Nothing is judged here; what could not be read stands in Missing with its reason, so that
+// no rule ever takes "not looked" for "looked and found none".
+package facts
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// source is one place that facts come from. What is the path into Facts that its absence would leave empty.
+type source struct {
+	what string
+	read func(ctx context.Context, h host.Host, f *fabric.Facts)
+}
+
+// sources are read in this order: a later one may use what an earlier one found (routes need the names of
+// interfaces).
+func sources() []source {
+	return []source{
+		{"platform", readPlatform},
+		{"kernel", readKernel},
+		{"modules", readModules},
+		{"sysctls", readSysctls},
+		{"machine", readMachine},
+		{"pci", readPCI},
+		{"hcas", readInfiniBand},
+		{"nics", readLinks},
+		{"nics.addresses", readAddresses},
+		{"routes", readRoutes},
+		{"rules", readRules},
+		{"neighbours", readNeighbours},
+		{"lldp", readLLDP},
+	}
+}
+
+// Collect reads every source of the list and gives the node's facts. It never fails as a whole: what could
+// not be read stands in Missing.
+func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
+	f := &fabric.Facts{
+		Meta:      fabric.NewMeta("Facts"),
+		Node:      h.Name(),
+		Collected: now.UTC().Format(time.RFC3339),
+		Source:    "tree",
+	}
+	if _, ok := h.(host.Netlinker); ok {
+		f.Source = "live"
+	}
+	for _, s := range sources() {
+		if err := ctx.Err(); err != nil {
+			miss(f, s.what, "facts", err)
+			continue
+		}
+		s.read(ctx, h, f)
+	}
+	return f
+}
+
+// platformFile is written by the lab into each of its hosts.
+const platformFile = "/run/railwright/platform"
+
+func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {
+	text, err := host.ReadString(h, platformFile)
+	if err != nil && !host.IsAbsent(err) {
+		miss(f, "platform", platformFile, err)
+		return
+	}
+	f.Platform = printable(text)
+}
+
+// miss records that a fact could not be read.
+func miss(f *fabric.Facts, what, source string, err error) {
+	f.Missing = append(f.Missing, fabric.Missing{What: what, Source: source, Reason: reason(err)})
+}
+
+// reason leaves out the path of a file error: it stands in Source already, and a captured tree's path
+// says nothing to the reader.
+func reason(err error) string {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err.Error()
+	}
+	return err.Error()
+}

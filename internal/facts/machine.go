@@ -1,0 +1,185 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const (
+	dmiFolder       = "/sys/class/dmi/id"
+	cpuinfoFile     = "/proc/cpuinfo"
+	iommuFolder     = "/sys/kernel/iommu_groups"
+	numaOnlineFile  = "/sys/devices/system/node/online"
+	limitsFile      = "/proc/self/limits"
+	networkdFolder  = "/run/systemd/netif"
+	networkdState   = "state"
+	networkManagerD = "/run/NetworkManager"
+)
+
+func readMachine(_ context.Context, h host.Host, f *fabric.Facts) {
+	m := &f.Machine
+	m.Vendor = optional(h, f, "machine.vendor", dmiFolder+"/sys_vendor")
+	m.Product = optional(h, f, "machine.product", dmiFolder+"/product_name")
+	var err error
+	if m.Hypervisor, err = hypervisor(h); err != nil {
+		miss(f, "machine.hypervisor", cpuinfoFile, err)
+	}
+	readIOMMU(h, f)
+	if m.NUMANodes, err = numaNodes(h); err != nil {
+		miss(f, "machine.numa_nodes", numaOnlineFile, err)
+	}
+	if m.MemlockLimit, err = memlock(h); err != nil {
+		miss(f, "machine.memlock_limit", limitsFile, err)
+	}
+	if m.NetworkManager, err = networkOwner(h); err != nil {
+		miss(f, "machine.network_owner", networkdFolder+", "+networkManagerD, err)
+	}
+}
+
+// hypervisor looks for the CPU flag that every x86 hypervisor sets for its guests. Arm has no such flag.
+func hypervisor(h host.Host) (*bool, error) {
+	b, err := h.ReadFile(cpuinfoFile)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		key, flags, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(key) == "flags" {
+			found := slices.Contains(strings.Fields(flags), "hypervisor")
+			return &found, nil
+		}
+	}
+	return nil, errors.New("no flags line: this processor does not tell")
+}
+
+// readIOMMU counts the groups and tells how the kernel lets devices address memory.
+func readIOMMU(h host.Host, f *fabric.Facts) {
+	groups, err := h.ReadDir(iommuFolder)
+	if err != nil {
+		miss(f, "machine.iommu_groups", iommuFolder, err)
+		miss(f, "machine.iommu_mode", iommuFolder, err)
+		return
+	}
+	n := len(groups)
+	f.Machine.IOMMUGroups = &n
+	mode, err := iommuMode(h, groups)
+	if err != nil {
+		miss(f, "machine.iommu_mode", iommuFolder+"/*/type", err)
+		return
+	}
+	f.Machine.IOMMUMode = &mode
+}
+
+// iommuMode is one word for all groups. Where groups differ, no one word is true.
+func iommuMode(h host.Host, groups []string) (string, error) {
+	if len(groups) == 0 {
+		return "off", nil
+	}
+	count := make(map[string]int)
+	for _, g := range groups {
+		kind, err := host.ReadString(h, iommuFolder+"/"+g+"/type")
+		if err != nil {
+			return "", err
+		}
+		switch kind {
+		case "DMA", "DMA-FQ":
+			count["translated"]++
+		case "identity":
+			count["passthrough"]++
+		default:
+			return "", fmt.Errorf("group %s is of type %q", printable(g), printable(kind))
+		}
+	}
+	modes := slices.Sorted(maps.Keys(count))
+	if len(modes) > 1 {
+		return "", fmt.Errorf("groups differ: %d passthrough, %d translated", count["passthrough"], count["translated"])
+	}
+	return modes[0], nil
+}
+
+// numaNodes counts the nodes of a list such as 0-1,4.
+func numaNodes(h host.Host) (*int, error) {
+	text, err := host.ReadString(h, numaOnlineFile)
+	if err != nil {
+		return nil, err
+	}
+	n, err := countList(text)
+	if err != nil {
+		return nil, err
+	}
+	return &n, nil
+}
+
+func countList(text string) (int, error) {
+	n := 0
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err1 := strconv.ParseUint(first, 10, 16)
+		to, err2 := strconv.ParseUint(last, 10, 16)
+		if err1 != nil || err2 != nil || to < from {
+			return 0, fmt.Errorf("%q is no list of numbers", printable(text))
+		}
+		n += int(to-from) + 1
+	}
+	return n, nil
+}
+
+// memlock gives the soft limit of locked memory in bytes, or unlimited.
+func memlock(h host.Host) (*string, error) {
+	b, err := h.ReadFile(limitsFile)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		rest, ok := strings.CutPrefix(line, "Max locked memory")
+		if fields := strings.Fields(rest); ok && len(fields) > 0 {
+			limit := printable(fields[0])
+			return &limit, nil
+		}
+	}
+	return nil, errors.New("no line for locked memory")
+}
+
+// networkOwner tells which service keeps the network from what it leaves under /run: nil where neither does.
+func networkOwner(h host.Host) (*string, error) {
+	networkd, err := listIfThere(h, networkdFolder)
+	if err != nil {
+		return nil, err
+	}
+	manager, err := listIfThere(h, networkManagerD)
+	if err != nil {
+		return nil, err
+	}
+	var owner string
+	switch isNetworkd := slices.Contains(networkd, networkdState); {
+	case isNetworkd && len(manager) > 0:
+		return nil, errors.New("both networkd and NetworkManager left their state")
+	case isNetworkd:
+		owner = "networkd"
+	case len(manager) > 0:
+		owner = "NetworkManager"
+	default:
+		return nil, nil
+	}
+	return &owner, nil
+}
+
+func listIfThere(h host.Host, folder string) ([]string, error) {
+	names, err := h.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return names, err
+}

@@ -1,0 +1,101 @@
+package facts
+
+import (
+	"context"
+	"maps"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func machineFiles() map[string]string {
+	return map[string]string{
+		"/sys/class/dmi/id/sys_vendor":          "Dell Inc.\n",
+		"/sys/class/dmi/id/product_name":        "PowerEdge XE9680\n",
+		"/proc/cpuinfo":                         "processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\nflags\t\t: fpu\n",
+		"/sys/kernel/iommu_groups/0/type":       "identity\n",
+		"/sys/kernel/iommu_groups/12/type":      "identity\n",
+		"/sys/devices/system/node/online":       "0-1,4\n",
+		"/proc/self/limits":                     "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             62797                62797                processes \nMax locked memory         unlimited            unlimited            bytes     \n",
+		"/run/systemd/netif/state":              "OPER_STATE=routable\n",
+		"/proc/sys/kernel/osrelease":            "6.8.0-60-generic\n",
+		"/proc/cmdline":                         "quiet iommu=pt\n",
+		"/proc/modules":                         "nvidia_peermem 16384 0 - Live 0x0\nmlx5_core 2400000 1 mlx5_ib, Live 0x0\nxfs 1 0 - Live 0x0\nib_core 1 0 - Live 0x0\n",
+		"/sys/module/mlx5_core/version":         "24.10-1.1.4\n",
+		"/sys/module/nvidia_peermem/version":    "550.90.07\n",
+		"/sys/module/xfs/version":               "1\n",
+		"/proc/sys/kernel/numa_balancing":       "1\n",
+		"/proc/sys/net/ipv4/tcp_rmem":           "4096\t131072\t6291456\n",
+		"/proc/sys/net/ipv4/conf/all/rp_filter": "2\n",
+	}
+}
+
+func TestReadMachine(t *testing.T) {
+	h := fakeHost{files: machineFiles()}
+	var f fabric.Facts
+	readKernel(context.Background(), h, &f)
+	readModules(context.Background(), h, &f)
+	readMachine(context.Background(), h, &f)
+	if len(f.Missing) > 0 {
+		t.Error(f.Missing)
+	}
+	vendor, product, yes, groups, mode, nodes, limit, owner, line := "Dell Inc.", "PowerEdge XE9680", true, 2, "passthrough", 3, "unlimited", "networkd", "quiet iommu=pt"
+	want := fabric.Machine{Vendor: &vendor, Product: &product, Hypervisor: &yes, IOMMUGroups: &groups, IOMMUMode: &mode, NUMANodes: &nodes, MemlockLimit: &limit, NetworkManager: &owner}
+	if diff := cmp.Diff(want, f.Machine); diff != "" {
+		t.Errorf("machine (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(fabric.Kernel{Release: "6.8.0-60-generic", CommandLine: &line}, f.Kernel); diff != "" {
+		t.Errorf("kernel (-want +got):\n%s", diff)
+	}
+	modules := []fabric.Module{{Name: "ib_core"}, {Name: "mlx5_core", Version: "24.10-1.1.4"}, {Name: "nvidia_peermem", Version: "550.90.07"}, {Name: "xfs"}}
+	if diff := cmp.Diff(modules, f.Modules); diff != "" {
+		t.Errorf("modules (-want +got):\n%s", diff)
+	}
+}
+
+// TestReadMachineUnknown changes one file of a machine; its fact is then unknown, with the reason.
+func TestReadMachineUnknown(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change map[string]string
+		want   string
+	}{
+		"Arm":                {map[string]string{"/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\n"}, "machine.hypervisor: no flags line: this processor does not tell"},
+		"groups differ":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, "machine.iommu_mode: groups differ: 1 passthrough, 1 translated"},
+		"another kind":       {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, `machine.iommu_mode: group 12 is of type "blocked"`},
+		"nodes are no list":  {map[string]string{"/sys/devices/system/node/online": "0-\n"}, `machine.numa_nodes: "0-" is no list of numbers`},
+		"no limit":           {map[string]string{"/proc/self/limits": "Limit\n"}, "machine.memlock_limit: no line for locked memory"},
+		"two network owners": {map[string]string{"/run/NetworkManager/devices/2": ""}, "machine.network_owner: both networkd and NetworkManager left their state"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := machineFiles()
+			maps.Copy(files, tt.change)
+			var f fabric.Facts
+			readMachine(context.Background(), fakeHost{files: files}, &f)
+			if diff := cmp.Diff([]string{tt.want}, missingText(&f)); diff != "" {
+				t.Errorf("missing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestIOMMUOff(t *testing.T) {
+	var f fabric.Facts
+	readIOMMU(fakeHost{files: map[string]string{"/sys/kernel/iommu_groups/": ""}}, &f)
+	if *f.Machine.IOMMUGroups != 0 || *f.Machine.IOMMUMode != "off" || len(f.Missing) > 0 {
+		t.Errorf("%+v, missing %v", f.Machine, f.Missing)
+	}
+}
+
+func TestReadSysctls(t *testing.T) {
+	var f fabric.Facts
+	readSysctls(context.Background(), fakeHost{files: machineFiles()}, &f)
+	want := map[string]string{"kernel.numa_balancing": "1", "net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.conf.all.rp_filter": "2"}
+	if diff := cmp.Diff(want, f.Sysctls); diff != "" {
+		t.Errorf("sysctls (-want +got):\n%s", diff)
+	}
+	if len(f.Missing) != len(sysctls())-len(want) {
+		t.Errorf("%d sysctls of %d missing", len(f.Missing), len(sysctls()))
+	}
+}

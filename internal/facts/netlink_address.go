@@ -1,0 +1,53 @@
+package facts
+
+import (
+	"context"
+	"net/netip"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// readAddresses gives each interface its IPv4 and IPv6 addresses.
+func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
+	raw, ok := netlinkDump(ctx, h, f, "nics.addresses", unix.RTM_GETADDR, unix.AF_UNSPEC)
+	if !ok {
+		return
+	}
+	byIndex, err := decodeAddresses(raw)
+	if err != nil {
+		miss(f, "nics.addresses", "netlink", err)
+	}
+	for i, n := range f.NICs {
+		f.NICs[i].Addresses = byIndex[n.Index]
+	}
+}
+
+// decodeAddresses reads RTM_NEWADDR messages: the addresses of each interface index, in kernel order.
+func decodeAddresses(raw []byte) (map[int][]netip.Prefix, error) {
+	byIndex := make(map[int][]netip.Prefix)
+	err := eachMessage(raw, unix.RTM_NEWADDR, func(data []byte) error {
+		var m rtnetlink.AddressMessage
+		if err := m.UnmarshalBinary(data); err != nil {
+			return err
+		}
+		var attributes rtnetlink.AddressAttributes
+		if m.Attributes != nil {
+			attributes = *m.Attributes
+		}
+		own := attributes.Local // on a point-to-point interface Address is the peer's
+		if own == nil {
+			own = attributes.Address
+		}
+		p, err := prefix(own, m.PrefixLength)
+		if err != nil {
+			return err
+		}
+		byIndex[int(m.Index)] = append(byIndex[int(m.Index)], p)
+		return nil
+	})
+	return byIndex, err
+}

@@ -1,0 +1,172 @@
+package facts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const (
+	netClass = "/sys/class/net"
+	ipv4Conf = "/proc/sys/net/ipv4/conf"
+)
+
+// readLinks gives the network interfaces: netlink names them, sysfs adds the hardware under each.
+func readLinks(ctx context.Context, h host.Host, f *fabric.Facts) {
+	raw, ok := netlinkDump(ctx, h, f, "nics", unix.RTM_GETLINK, unix.AF_UNSPEC)
+	if !ok {
+		return
+	}
+	nics, err := decodeLinks(raw)
+	if err != nil {
+		miss(f, "nics", "netlink", err)
+	}
+	arp := arpOfAll(h)
+	for i := range nics {
+		addHardware(h, f, &nics[i])
+		addARP(h, f, &nics[i], arp)
+	}
+	f.NICs = nics
+}
+
+// decodeLinks reads RTM_NEWLINK messages, sorted by interface index.
+func decodeLinks(raw []byte) ([]fabric.NIC, error) {
+	var nics []fabric.NIC
+	err := eachMessage(raw, unix.RTM_NEWLINK, func(data []byte) error {
+		var m rtnetlink.LinkMessage
+		if err := m.UnmarshalBinary(data); err != nil {
+			return err
+		}
+		if m.Attributes == nil || !isInterfaceName(m.Attributes.Name) {
+			return errors.New("link message without a valid name")
+		}
+		nics = append(nics, nicOf(m))
+		return nil
+	})
+	slices.SortStableFunc(nics, func(a, b fabric.NIC) int { return cmp.Compare(a.Index, b.Index) })
+	return nics, err
+}
+
+func nicOf(m rtnetlink.LinkMessage) fabric.NIC {
+	a := m.Attributes
+	n := fabric.NIC{
+		Name:      a.Name,
+		Index:     int(m.Index),
+		MAC:       a.Address.String(),
+		MTU:       int(a.MTU),
+		OperState: operState(a.OperationalState),
+	}
+	if a.Carrier != nil {
+		carrier := *a.Carrier != 0
+		n.Carrier = &carrier
+	}
+	if a.Info != nil {
+		n.Kind = printable(a.Info.Kind)
+	}
+	return n
+}
+
+// isInterfaceName is the kernel's rule (dev_valid_name): what it holds for is safe in a path.
+func isInterfaceName(name string) bool {
+	return name != "" && len(name) < unix.IFNAMSIZ && name != "." && name != ".." &&
+		!strings.ContainsAny(name, "/: \t\n\v\f\r") && printable(name) == name
+}
+
+// operState writes the state as sysfs does (RFC 2863).
+func operState(s rtnetlink.OperationalState) string {
+	names := [...]string{"unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"}
+	if int(s) < len(names) {
+		return names[s]
+	}
+	return names[0]
+}
+
+// addHardware adds PCI function, driver and speed. Sysfs shows the namespace in which it was mounted, so
+// an entry with another link-layer address is another interface that happens to have the same name.
+func addHardware(h host.Host, f *fabric.Facts, n *fabric.NIC) {
+	folder := netClass + "/" + n.Name
+	mac, err := host.ReadString(h, folder+"/address")
+	if err == nil && mac != n.MAC {
+		err = errors.New("sysfs shows an interface of another network namespace")
+	}
+	if err == nil {
+		n.PCI, err = pciOf(h, folder)
+	}
+	if err != nil {
+		for _, what := range []string{"pci", "driver", "speed_mbps"} {
+			miss(f, "nics."+what+" "+n.Name, folder, err)
+		}
+		return
+	}
+	if n.Driver, err = driverOf(h, folder+"/device"); err != nil {
+		miss(f, "nics.driver "+n.Name, folder+"/device/driver", err)
+	}
+	if n.SpeedMbps, err = speedOf(h, folder+"/speed"); err != nil && n.PCI != "" && n.OperState == "up" {
+		miss(f, "nics.speed_mbps "+n.Name, folder+"/speed", err) // a virtual or idle interface has none
+	}
+}
+
+// speedOf reads Mb/s. The kernel gives -1, or an error, where there is none.
+func speedOf(h host.Host, file string) (*int, error) {
+	n, err := readInt(h, file)
+	if err != nil {
+		return nil, err
+	}
+	if *n < 0 {
+		return nil, errors.New("the driver does not say")
+	}
+	return n, nil
+}
+
+// arpSettings are the two sysctls that decide which interface answers for an address.
+type arpSettings struct{ ignore, announce arpSetting }
+
+type arpSetting struct {
+	value int
+	err   error
+}
+
+func arpOfAll(h host.Host) arpSettings { return arpOf(h, "all") }
+
+func arpOf(h host.Host, nic string) arpSettings {
+	return arpSettings{ignore: arpFile(h, nic, "arp_ignore"), announce: arpFile(h, nic, "arp_announce")}
+}
+
+func arpFile(h host.Host, nic, name string) arpSetting {
+	file := ipv4Conf + "/" + nic + "/" + name
+	text, err := host.ReadString(h, file)
+	if err != nil {
+		return arpSetting{err: err}
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return arpSetting{err: fmt.Errorf("%q is no number", printable(text))}
+	}
+	return arpSetting{value: n}
+}
+
+// addARP adds what is in force: the kernel takes the higher of conf/all and conf/NIC (IN_DEV_MAXCONF).
+func addARP(h host.Host, f *fabric.Facts, n *fabric.NIC, all arpSettings) {
+	own := arpOf(h, n.Name)
+	n.ARPIgnore = inForce(f, n.Name, "arp_ignore", all.ignore, own.ignore)
+	n.ARPAnnounce = inForce(f, n.Name, "arp_announce", all.announce, own.announce)
+}
+
+func inForce(f *fabric.Facts, nic, name string, all, own arpSetting) *int {
+	if err := cmp.Or(all.err, own.err); err != nil {
+		miss(f, "nics."+name+" "+nic, ipv4Conf+"/{all,"+nic+"}/"+name, err)
+		return nil
+	}
+	n := max(all.value, own.value)
+	return &n
+}

@@ -1,0 +1,67 @@
+package facts
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const (
+	releaseFile     = "/proc/sys/kernel/osrelease"
+	commandLineFile = "/proc/cmdline"
+	modulesFile     = "/proc/modules"
+)
+
+func readKernel(_ context.Context, h host.Host, f *fabric.Facts) {
+	if release := optional(h, f, "kernel.release", releaseFile); release != nil {
+		f.Kernel.Release = *release
+	}
+	f.Kernel.CommandLine = optional(h, f, "kernel.command_line", commandLineFile)
+}
+
+// versionedModules are the drivers whose version matters for GPUDirect RDMA.
+func versionedModules() []string {
+	return []string{
+		"amdgpu", "bnxt_en", "bnxt_re", "efa", "gdrdrv", "ib_core", "ib_peer_mem", "ice", "idpf", "ionic",
+		"ionic_rdma", "irdma", "mlx5_core", "mlx5_ib", "nvidia", "nvidia_peermem", "rdma_rxe",
+	}
+}
+
+// readModules lists the loaded modules, sorted, with the version of those that have one and matter.
+func readModules(_ context.Context, h host.Host, f *fabric.Facts) {
+	text, err := host.ReadString(h, modulesFile)
+	if err != nil {
+		miss(f, "modules", modulesFile, err)
+		return
+	}
+	versioned := versionedModules()
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(line, " ")
+		if !isModuleName(name) {
+			continue
+		}
+		m := fabric.Module{Name: name}
+		if slices.Contains(versioned, name) {
+			m.Version = moduleVersion(h, f, name)
+		}
+		f.Modules = append(f.Modules, m)
+	}
+	slices.SortFunc(f.Modules, func(a, b fabric.Module) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// moduleVersion is empty for a module that was built without one, as the kernel's own are.
+func moduleVersion(h host.Host, f *fabric.Facts, name string) string {
+	file := "/sys/module/" + name + "/version"
+	text, err := host.ReadString(h, file)
+	if err != nil && !host.IsAbsent(err) {
+		miss(f, "modules.version "+name, file, err)
+	}
+	return printable(text)
+}
+
+func isModuleName(name string) bool {
+	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}

@@ -1,0 +1,199 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const infinibandClass = "/sys/class/infiniband"
+
+// readInfiniBand reads every RDMA device. What one device or port lacks does not fail the others.
+func readInfiniBand(_ context.Context, h host.Host, f *fabric.Facts) {
+	names, err := h.ReadDir(infinibandClass)
+	if err != nil {
+		miss(f, "hcas", infinibandClass, err)
+		return
+	}
+	for _, name := range names {
+		f.HCAs = append(f.HCAs, readHCA(h, f, name))
+	}
+}
+
+func readHCA(h host.Host, f *fabric.Facts, name string) fabric.HCA {
+	folder := infinibandClass + "/" + name
+	hca := fabric.HCA{Name: printable(name)}
+	r := fileReader{h: h, f: f, folder: folder, what: "hcas", device: hca.Name}
+	hca.NodeGUID = r.text("node_guid")
+	hca.Firmware = r.textIfThere("fw_ver")
+	hca.BoardID = r.textIfThere("hca_type")
+	if board := r.textIfThere("board_id"); board != "" {
+		hca.BoardID = board
+	}
+	var err error
+	if hca.PCI, err = pciOf(h, folder); err != nil {
+		r.miss("pci", "", err)
+	}
+	if hca.Driver, err = driverOf(h, folder+"/device"); err != nil {
+		r.miss("driver", "device/driver", err)
+	}
+	ports, err := numbered(h, folder+"/ports")
+	if err != nil {
+		r.miss("ports", "ports", err)
+	}
+	for _, n := range ports {
+		hca.Ports = append(hca.Ports, readPort(h, f, hca.Name, folder, n))
+	}
+	return hca
+}
+
+func readPort(h host.Host, f *fabric.Facts, hca, folder string, number int) fabric.Port {
+	folder = fmt.Sprintf("%s/ports/%d", folder, number)
+	r := fileReader{h: h, f: f, folder: folder, what: "hcas.ports", device: fmt.Sprintf("%s/%d", hca, number)}
+	p := fabric.Port{
+		Number:    number,
+		State:     afterColon(r.text("state")),
+		PhysState: afterColon(r.text("phys_state")),
+		LinkLayer: r.text("link_layer"),
+		LID:       r.hex("lid"),
+		SMLID:     r.hex("sm_lid"),
+	}
+	if rate := r.text("rate"); rate != "" {
+		number, _, ok := strings.Cut(rate, " Gb/sec")
+		gbps, err := strconv.ParseFloat(number, 64)
+		if !ok || err != nil || !(gbps >= 0 && gbps < 1e6) {
+			r.miss("rate", "rate", fmt.Errorf("%q is no rate in Gb/sec", rate))
+		} else {
+			p.RateGbps = &gbps
+		}
+	}
+	p.PKeys = readPKeys(&r)
+	p.GIDs = readGIDs(&r, p.LinkLayer)
+	return p
+}
+
+// readPKeys gives the valid entries of the partition table, in table order.
+func readPKeys(r *fileReader) []string {
+	entries, err := numbered(r.h, r.folder+"/pkeys")
+	if err != nil {
+		r.miss("pkeys", "pkeys", err)
+		return nil
+	}
+	var keys []string
+	for _, i := range entries {
+		key := r.text(fmt.Sprintf("pkeys/%d", i))
+		if key != "" && key != "0x0000" { // 0: an empty entry
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// readGIDs gives the entries in use, in table order. The attributes of an empty entry cannot be read.
+func readGIDs(r *fileReader, linkLayer string) []fabric.GID {
+	entries, err := numbered(r.h, r.folder+"/gids")
+	if err != nil {
+		r.miss("gids", "gids", err)
+		return nil
+	}
+	var gids []fabric.GID
+	for _, i := range entries {
+		gid := r.text(fmt.Sprintf("gids/%d", i))
+		if isEmptyGID(gid) {
+			continue
+		}
+		g := fabric.GID{Index: i, GID: gid}
+		if linkLayer == "InfiniBand" { // has neither RoCE types nor network devices behind its GIDs
+			g.Type = r.textIfThere(fmt.Sprintf("gid_attrs/types/%d", i))
+		} else {
+			g.Type = r.text(fmt.Sprintf("gid_attrs/types/%d", i))
+			g.NetDev = r.text(fmt.Sprintf("gid_attrs/ndevs/%d", i))
+		}
+		gids = append(gids, g)
+	}
+	return gids
+}
+
+// isEmptyGID holds for an entry without an interface id: an InfiniBand port shows its subnet prefix even in
+// empty entries.
+func isEmptyGID(gid string) bool {
+	return gid == "" || strings.HasSuffix(gid, "0000:0000:0000:0000")
+}
+
+// afterColon takes ACTIVE from "4: ACTIVE".
+func afterColon(text string) string {
+	if _, after, ok := strings.Cut(text, ": "); ok {
+		return after
+	}
+	return text
+}
+
+// numbered lists a folder whose entries are numbers, in their order.
+func numbered(h host.Host, folder string) ([]int, error) {
+	names, err := h.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int
+	for _, name := range names {
+		if n, err := strconv.ParseUint(name, 10, 31); err == nil && strconv.Itoa(int(n)) == name {
+			numbers = append(numbers, int(n))
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+// fileReader reads small files of one folder and tells each that fails, once, as a fact of one device.
+type fileReader struct {
+	h      host.Host
+	f      *fabric.Facts
+	folder string
+	what   string // path into Facts
+	device string // whose fact it is
+}
+
+// text reads a file that should be there.
+func (r *fileReader) text(file string) string {
+	text, err := host.ReadString(r.h, r.folder+"/"+file)
+	if err != nil {
+		field, _, _ := strings.Cut(file, "/")
+		r.miss(field, file, err)
+	}
+	return printable(text)
+}
+
+// textIfThere reads a file that some drivers do not have.
+func (r *fileReader) textIfThere(file string) string {
+	text, err := host.ReadString(r.h, r.folder+"/"+file)
+	if err != nil && !host.IsAbsent(err) {
+		r.miss(file, file, err)
+	}
+	return printable(text)
+}
+
+// hex reads 0x1f.
+func (r *fileReader) hex(file string) *int {
+	text := r.text(file)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 31)
+	if err != nil {
+		r.miss(file, file, errors.New("not a hexadecimal number"))
+		return nil
+	}
+	v := int(n)
+	return &v
+}
+
+func (r *fileReader) miss(field, file string, err error) {
+	miss(r.f, r.what+"."+field+" "+r.device, path.Join(r.folder, file), err)
+}

@@ -1,0 +1,43 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+)
+
+// ExitFault is the exit status of a fault of this program's own. A Go program that panics exits with 2,
+// which would read as "unknown".
+const ExitFault = 70
+
+// Recovered is to be deferred at the top of main and of every goroutine.
+func Recovered(stderr io.Writer) {
+	if fault := recover(); fault != nil {
+		fmt.Fprintf(stderr, "railwright: fault of the program, please report it: %v\n%s", fault, debug.Stack())
+		os.Exit(ExitFault)
+	}
+}
+
+// Go runs f in a goroutine whose panic ends the program with ExitFault.
+func Go(f func()) {
+	go func() {
+		defer Recovered(os.Stderr)
+		f()
+	}()
+}
+
+// Each runs f for every item at once, at most limit at a time, and returns when all are done.
+func Each[T any](items []T, limit int, f func(T)) {
+	slots := make(chan struct{}, limit)
+	for _, item := range items {
+		slots <- struct{}{}
+		Go(func() {
+			defer func() { <-slots }()
+			f(item)
+		})
+	}
+	for range limit {
+		slots <- struct{}{}
+	}
+}

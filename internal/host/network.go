@@ -1,0 +1,234 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+
+	"github.com/jsimonetti/rtnetlink/v2"
+	"github.com/jsimonetti/rtnetlink/v2/driver"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Network changes the links, addresses, routes and rules of a network namespace. Errors name the object
+// and what was asked of it.
+type Network struct {
+	conn  *rtnetlink.Conn
+	netns *os.File
+}
+
+// OpenNetwork opens this process's network namespace, or with a path (/proc/PID/ns/net) another one.
+func OpenNetwork(path string) (*Network, error) {
+	config := &netlink.Config{}
+	n := &Network{}
+	if path != "" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		n.netns, config.NetNS = f, int(f.Fd())
+	}
+	conn, err := rtnetlink.Dial(config)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("network namespace %q: %w", path, err), n.closeFile())
+	}
+	n.conn = conn
+	return n, nil
+}
+
+// Close lets go of the namespace.
+func (n *Network) Close() error { return errors.Join(n.conn.Close(), n.closeFile()) }
+
+func (n *Network) closeFile() error {
+	if n.netns == nil {
+		return nil
+	}
+	return n.netns.Close()
+}
+
+// Index is the kernel's number of an interface.
+func (n *Network) Index(name string) (uint32, error) {
+	links, err := n.conn.Link.List()
+	if err != nil {
+		return 0, fmt.Errorf("interface %q: %w", name, err)
+	}
+	for _, l := range links {
+		if l.Attributes != nil && l.Attributes.Name == name {
+			return l.Index, nil
+		}
+	}
+	return 0, fmt.Errorf("interface %q: %w", name, os.ErrNotExist)
+}
+
+// AddCable makes a veth pair: one end here, the other in the namespace peer, both down.
+func (n *Network) AddCable(name string, peer *Network, peerName string) error {
+	err := n.conn.Link.New(&rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{
+		Name: name,
+		Info: &rtnetlink.LinkInfo{Kind: "veth", Data: &driver.Veth{PeerInfo: &rtnetlink.LinkMessage{
+			Attributes: &rtnetlink.LinkAttributes{
+				Name: peerName, NetNS: rtnetlink.NetNSForFD(uint32(peer.netns.Fd())),
+			},
+		}}},
+	}})
+	return wrap(err, "cable %s to %s", name, peerName)
+}
+
+// AddBridge makes an Ethernet bridge, down.
+func (n *Network) AddBridge(name string) error {
+	err := n.conn.Link.New(&rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{
+		Name: name, Info: &rtnetlink.LinkInfo{Kind: "bridge"},
+	}})
+	return wrap(err, "bridge %s", name)
+}
+
+// SetUp sets an interface administratively up or down.
+func (n *Network) SetUp(name string, up bool) error {
+	var flags uint32
+	if up {
+		flags = unix.IFF_UP
+	}
+	return n.set(name, "up", func(m *rtnetlink.LinkMessage) { m.Flags, m.Change = flags, unix.IFF_UP })
+}
+
+// SetMTU sets the MTU of an interface, in bytes.
+func (n *Network) SetMTU(name string, mtu int) error {
+	return n.set(name, "mtu", func(m *rtnetlink.LinkMessage) { m.Attributes.MTU = uint32(mtu) })
+}
+
+// Rename gives an interface, which must be down, another name.
+func (n *Network) Rename(name, to string) error {
+	return n.set(name, "rename to "+to, func(m *rtnetlink.LinkMessage) { m.Attributes.Name = to })
+}
+
+// SetMaster makes an interface a port of a bridge.
+func (n *Network) SetMaster(name, bridge string) error {
+	master, err := n.Index(bridge)
+	if err != nil {
+		return err
+	}
+	return n.set(name, "master "+bridge, func(m *rtnetlink.LinkMessage) { m.Attributes.Master = &master })
+}
+
+func (n *Network) set(name, what string, change func(*rtnetlink.LinkMessage)) error {
+	index, err := n.Index(name)
+	if err != nil {
+		return err
+	}
+	m := &rtnetlink.LinkMessage{Index: index, Attributes: &rtnetlink.LinkAttributes{}}
+	change(m)
+	return wrap(n.conn.Link.Set(m), "interface %s: %s", name, what)
+}
+
+// AddAddress gives an interface an address; one that is there already is left as it is.
+func (n *Network) AddAddress(name string, address netip.Prefix) error {
+	m, err := n.addressMessage(name, address)
+	if err != nil {
+		return err
+	}
+	err = n.conn.Address.New(m)
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return wrap(err, "interface %s: address %s", name, address)
+}
+
+// DeleteAddress takes an address from an interface.
+func (n *Network) DeleteAddress(name string, address netip.Prefix) error {
+	m, err := n.addressMessage(name, address)
+	if err != nil {
+		return err
+	}
+	return wrap(n.conn.Address.Delete(m), "interface %s: remove address %s", name, address)
+}
+
+func (n *Network) addressMessage(name string, address netip.Prefix) (*rtnetlink.AddressMessage, error) {
+	index, err := n.Index(name)
+	if err != nil {
+		return nil, err
+	}
+	ip := net.IP(address.Addr().AsSlice())
+	return &rtnetlink.AddressMessage{
+		Family: unix.AF_INET, PrefixLength: uint8(address.Bits()), Index: index,
+		Attributes: &rtnetlink.AddressAttributes{Address: ip, Local: ip},
+	}, nil
+}
+
+// AddRoute adds or replaces a route of a table; without a gateway the destination is on the link.
+func (n *Network) AddRoute(table int, destination netip.Prefix, gateway netip.Addr, name string) error {
+	m, err := n.routeMessage(table, destination, gateway, name)
+	if err != nil {
+		return err
+	}
+	return wrap(n.conn.Route.Replace(m), "route %s table %d", destination, table)
+}
+
+// DeleteRoute removes a route of a table.
+func (n *Network) DeleteRoute(table int, destination netip.Prefix, gateway netip.Addr, name string) error {
+	m, err := n.routeMessage(table, destination, gateway, name)
+	if err != nil {
+		return err
+	}
+	return wrap(n.conn.Route.Delete(m), "route %s table %d: remove", destination, table)
+}
+
+func (n *Network) routeMessage(table int, destination netip.Prefix, gateway netip.Addr, name string) (*rtnetlink.RouteMessage, error) {
+	index, err := n.Index(name)
+	if err != nil {
+		return nil, err
+	}
+	m := &rtnetlink.RouteMessage{
+		Family: unix.AF_INET, Protocol: unix.RTPROT_STATIC, Type: unix.RTN_UNICAST,
+		Scope: unix.RT_SCOPE_LINK, DstLength: uint8(destination.Bits()),
+		Attributes: rtnetlink.RouteAttributes{OutIface: index, Table: uint32(table)},
+	}
+	if destination.Bits() > 0 {
+		m.Attributes.Dst = destination.Addr().AsSlice()
+	}
+	if gateway.IsValid() {
+		m.Scope, m.Attributes.Gateway = unix.RT_SCOPE_UNIVERSE, gateway.AsSlice()
+	}
+	return m, nil
+}
+
+// AddRule adds a policy rule `from SOURCE lookup TABLE`; one that is there already is left as it is.
+func (n *Network) AddRule(priority int, source netip.Prefix, table int) error {
+	from, p, t := net.IP(source.Addr().AsSlice()), uint32(priority), uint32(table)
+	protocol := uint8(unix.RTPROT_STATIC)
+	err := n.conn.Rule.Add(&rtnetlink.RuleMessage{
+		Family: unix.AF_INET, SrcLength: uint8(source.Bits()), Action: unix.FR_ACT_TO_TBL,
+		Attributes: &rtnetlink.RuleAttributes{Src: &from, Priority: &p, Table: &t, Protocol: &protocol},
+	})
+	if errors.Is(err, unix.EEXIST) {
+		return nil
+	}
+	return wrap(err, "rule from %s lookup %d", source, table)
+}
+
+// SetSysctl writes a variable below net. of the namespace, such as ipv4/conf/eth1/arp_ignore.
+func (n *Network) SetSysctl(name, value string) error {
+	if n.netns == nil {
+		return os.WriteFile("/proc/sys/net/"+name, []byte(value), 0)
+	}
+	written := make(chan error, 1)
+	// The thread that entered the namespace is not unlocked, so that it ends with its goroutine.
+	Go(func() {
+		runtime.LockOSThread()
+		if err := unix.Setns(int(n.netns.Fd()), unix.CLONE_NEWNET); err != nil {
+			written <- fmt.Errorf("network namespace: %w", err)
+			return
+		}
+		written <- os.WriteFile("/proc/sys/net/"+name, []byte(value), 0)
+	})
+	return <-written
+}
+
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}

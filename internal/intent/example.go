@@ -1,0 +1,194 @@
+package intent
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"net/netip"
+	"text/template"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+//go:embed examples
+var exampleFiles embed.FS
+
+// example is a cluster file that can be written at any legal size. Its text is examples/NAME.yaml.tmpl.
+type example struct {
+	name    string
+	doc     string
+	machine string // id in the catalog
+	leaf    string // id in the catalog; empty where there is no switch of the owner's
+	host    string // what stands before the number
+	nics    int    // of the fabric, a host; 0: all that the machine has
+	model   string // proposed for serving
+	scheme  fabric.Scheme
+	size    int // hosts when none are asked for
+	least   int
+	most    int
+}
+
+// examples lists every example. The sizes of the Spark ones are those of "DGX Spark Networking": one
+// cable joins two, a ring of three cables three, a switch up to eight.
+func examples() []example {
+	return []example{
+		{name: "roce-mi300x", doc: "bare-metal RoCE: XE9680 with MI300X, Thor 2 NICs and a SONiC leaf",
+			machine: "xe9680-mi300x-thor2", leaf: "z9664f", host: "host", model: "deepseek-r1",
+			scheme: fabric.P2P31, size: 2, least: 1, most: maxNames},
+		{name: "hgx-h100-ib", doc: "bare-metal InfiniBand: HGX H100 on Quantum-2",
+			machine: "hgx-h100", leaf: "qm9700", host: "gpu", model: "deepseek-r1",
+			scheme: fabric.None, size: 4, least: 1, most: maxNames},
+		{name: "vcf-h100", doc: "VMware Cloud Foundation: HGX H100 passed through to VMs, InfiniBand",
+			machine: "hgx-h100", leaf: "qm9700", host: "worker", model: "deepseek-r1",
+			scheme: fabric.None, size: 2, least: 1, most: maxNames},
+		{name: "vsphere8-sriov", doc: "vSphere 8: VMs with a ConnectX-7 virtual function, InfiniBand",
+			machine: "vsphere8-cx7-vf", leaf: "qm9700", host: "vm", model: "gpt-oss-120b",
+			scheme: fabric.None, size: 2, least: 1, most: maxNames},
+		{name: "gke-a4-dranet", doc: "Google Kubernetes Engine: A4 with RDMA NICs given out by DraNet",
+			machine: "a4-highgpu-8g", host: "node", model: "deepseek-r1",
+			scheme: fabric.None, size: 2, least: 1, most: maxNames},
+		{name: "spark-pair", doc: "two DGX Spark with one cable, no switch",
+			machine: "dgx-spark", host: "spark", nics: 2, model: "gpt-oss-120b",
+			scheme: fabric.Rail24, size: 2, least: 2, most: 2},
+		{name: "spark-switch", doc: "two to eight DGX Spark on a switch",
+			machine: "dgx-spark", leaf: "crs812-ddq", host: "spark", nics: 1, model: "gpt-oss-120b",
+			scheme: fabric.Rail24, size: 4, least: 2, most: 8},
+		{name: "spark-mesh", doc: "three DGX Spark in a ring of cables, no switch",
+			machine: "dgx-spark", host: "spark", nics: 4, model: "gpt-oss-120b",
+			scheme: fabric.P2P31, size: 3, least: 3, most: 3},
+	}
+}
+
+// Examples lists the names of the examples.
+func Examples() []string {
+	var names []string
+	for _, e := range examples() {
+		names = append(names, e.name)
+	}
+	return names
+}
+
+// ExampleDoc is the line that says what an example is; an unknown name is an error that lists the known.
+func ExampleDoc(name string) (string, error) {
+	e, err := findExample(name)
+	return e.doc, err
+}
+
+// Example writes a commented cluster file of so many nodes; 0 stands for the example's own size. The
+// pool is large enough, and a comment says how many leaf switches the size needs. An unknown name and a
+// size that the example cannot have are errors.
+func Example(name string, nodes int, cat *catalog.Catalog) ([]byte, error) {
+	e, err := findExample(name)
+	if err != nil {
+		return nil, err
+	}
+	if nodes == 0 {
+		nodes = e.size
+	}
+	if nodes < e.least || nodes > e.most {
+		return nil, fmt.Errorf("example %q cannot have %d nodes: want %s", name, nodes, e.legal())
+	}
+	sheet, err := e.fill(nodes, cat)
+	if err != nil {
+		return nil, fmt.Errorf("example %q with %d nodes: %w", name, nodes, err)
+	}
+	t, err := template.ParseFS(exampleFiles, "examples/common.tmpl", "examples/"+name+".yaml.tmpl")
+	if err != nil {
+		return nil, fmt.Errorf("example %q: %w", name, err)
+	}
+	var text bytes.Buffer
+	if err := t.ExecuteTemplate(&text, name+".yaml.tmpl", sheet); err != nil {
+		return nil, fmt.Errorf("example %q: %w", name, err)
+	}
+	return text.Bytes(), nil
+}
+
+func findExample(name string) (example, error) {
+	for _, e := range examples() {
+		if e.name == name {
+			return e, nil
+		}
+	}
+	return example{}, fmt.Errorf("example %q is not known: %s", name, oneOf(Examples(), name))
+}
+
+func (e example) legal() string {
+	if e.least == e.most {
+		return fmt.Sprintf("%d", e.least)
+	}
+	return fmt.Sprintf("%d to %d", e.least, e.most)
+}
+
+// sheet is what the templates print.
+type sheet struct {
+	Name, Machine, MachineTitle, Leaf string
+	Model                             string
+	Names, First                      string // the range and its first name
+	Scheme                            fabric.Scheme
+	Hosts, NICs, Cables               int
+	Leaves, PerLeaf, Groups           int
+	Ports, Up                         int // of a leaf; of these towards the spines
+	Pool                              netip.Prefix
+	PoolSize, Addresses               uint64
+}
+
+func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
+	m, err := cat.Machine(e.machine)
+	if err != nil {
+		return sheet{}, err
+	}
+	s := sheet{Name: e.name, Machine: e.machine, MachineTitle: m.Title, Leaf: e.leaf, Model: e.model, Scheme: e.scheme, Hosts: nodes, NICs: e.nics}
+	s.Names, s.First = numberedNames(e.host, nodes)
+	if s.NICs == 0 {
+		s.NICs = int(m.NICs.Value)
+	}
+	s.Cables = s.Hosts * s.NICs
+	if e.leaf != "" {
+		model, err := cat.Switch(e.leaf)
+		if err != nil {
+			return s, err
+		}
+		s.Ports = int(model.Ports.Value)
+		if s.Leaves, s.PerLeaf = LeafCount(s.Hosts, s.NICs, s.Ports); s.Leaves == 0 {
+			return s, fmt.Errorf("switch %s has too few ports for %d NICs", e.leaf, s.NICs)
+		}
+		s.Groups, s.Up = ceilDiv(s.Hosts, s.PerLeaf), s.Ports-s.PerLeaf
+	}
+	if e.scheme == fabric.None {
+		return s, nil
+	}
+	if s.Addresses, err = neededAddresses(e.scheme, s.Hosts, s.NICs, s.PerLeaf); err != nil {
+		return s, err
+	}
+	if s.Pool, err = fittingPool(e.scheme, s.Hosts, s.NICs, s.PerLeaf); err != nil {
+		return s, err
+	}
+	s.PoolSize = 1 << (32 - s.Pool.Bits())
+	return s, nil
+}
+
+// numberedNames writes a range whose numbers all have the digits of the last: host[01-16].
+func numberedNames(host string, n int) (names, first string) {
+	width := len(fmt.Sprint(n))
+	first = fmt.Sprintf("%s%0*d", host, width, 1)
+	if n == 1 {
+		return first, first
+	}
+	return fmt.Sprintf("%s[%0*d-%d]", host, width, 1, n), first
+}
+
+// fittingPool picks the smallest network around 10.64.0.0 that holds the hosts, but no smaller than a /16,
+// so that a few hosts more need no new addresses. It stays within 10.0.0.0/8 (RFC 1918).
+func fittingPool(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (netip.Prefix, error) {
+	const least, most = 16, 8 // prefix lengths
+	length, err := NeededPrefix(scheme, hosts, nics, leafDownlinks)
+	if err != nil {
+		return netip.Prefix{}, err
+	}
+	if length < most {
+		return netip.Prefix{}, fmt.Errorf("%d hosts of %d NICs with scheme %s need a /%d, and 10.0.0.0/8 is the largest private network",
+			hosts, nics, scheme, length)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 64, 0, 0}), min(length, least)).Masked(), nil
+}

@@ -1,0 +1,111 @@
+package intent
+
+import (
+	"strings"
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func hca(name, pci, layer, state string, netdevs ...string) fabric.HCA {
+	port := fabric.Port{Number: 1, LinkLayer: layer, State: state}
+	for i, n := range netdevs {
+		port.GIDs = append(port.GIDs, fabric.GID{Index: 2 * i, NetDev: n}, fabric.GID{Index: 2*i + 1, NetDev: n})
+	}
+	return fabric.HCA{Name: name, PCI: pci, Ports: []fabric.Port{port}}
+}
+
+func text(s string) *string { return &s }
+
+func TestFromFacts(t *testing.T) {
+	f := &fabric.Facts{
+		Node:    "gpu1",
+		Machine: fabric.Machine{Vendor: text("Dell Inc.\nplatform: gke"), Product: text("XE9680")},
+		NICs: []fabric.NIC{
+			{Name: "eno1", PCI: "0000:01:00.0", MTU: 1500},
+			{Name: "eth2", PCI: "0000:aa:00.0", MTU: 1500},
+			{Name: "eth1", PCI: "0000:1b:00.0", MTU: 9000},
+			{Name: "eth3", PCI: "0000:bb:00.0", MTU: 9000},
+		},
+		HCAs: []fabric.HCA{
+			hca("bnxt_re1", "0000:aa:00.0", "Ethernet", "ACTIVE", "eth2"),
+			hca("bnxt_re0", "0000:1b:00.0", "Ethernet", "ACTIVE"), // no GID names an interface: by PCI address
+			hca("bnxt_re2", "0000:bb:00.0", "Ethernet", "DOWN", "eth3"),
+			hca("mlx5_0", "0000:cc:00.0", "InfiniBand", "ACTIVE", "ib0"),
+			hca("mlx5_1", "0000:dd:00.0", "InfiniBand", "ACTIVE"),
+			hca("siw0", "", "", "ACTIVE"),
+		},
+	}
+	got, err := FromFacts("pod1", f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "found.yaml", got)
+	c, err := Parse("found.yaml", got, load(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := c.Nodes[0]; g.Names != "gpu1" || g.NICs != "eth1,eth2" || c.Fabric.Kind != fabric.RoCE || c.Platform != Baremetal {
+		t.Errorf("got %+v, %s, %s", g, c.Fabric.Kind, c.Platform)
+	}
+}
+
+// Whatever the platform and the kind of fabric, what is written is accepted.
+func TestFromFactsParses(t *testing.T) {
+	for _, tt := range []struct {
+		vendor, product, layer string
+		platform               Platform
+		kind                   fabric.Transport
+		mtu                    int
+	}{
+		{"VMware, Inc.", "VMware20,1", "InfiniBand", VSphere, fabric.InfiniBand, 4092},
+		{"VMware, Inc.", "VMware20,1", "Ethernet", VSphere, fabric.RoCE, 9000},
+		{"Google", "Google Compute Engine", "Ethernet", GKE, fabric.RoCE, 8896},
+		{"NVIDIA", "NVIDIA_DGX_Spark", "Ethernet", Spark, fabric.RoCE, 9000},
+		{"Supermicro", "X13", "InfiniBand", Baremetal, fabric.InfiniBand, 4092},
+	} {
+		f := &fabric.Facts{Node: "a", Machine: fabric.Machine{Vendor: &tt.vendor, Product: &tt.product},
+			HCAs: []fabric.HCA{hca("mlx5_0", "0000:01:00.0", tt.layer, "DOWN", "x0")}}
+		got, err := FromFacts("pod1", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse("f", got, load(t))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, got)
+		}
+		if c.Platform != tt.platform || c.Fabric.Kind != tt.kind || c.Fabric.MTU != tt.mtu || c.Nodes[0].NICs != "x0" {
+			t.Errorf("%s %s %s: got\n%s", tt.vendor, tt.product, tt.layer, got)
+		}
+	}
+}
+
+func TestFromFactsRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		f    fabric.Facts
+		want []string
+	}{
+		{"nothing", fabric.Facts{Node: "a", NICs: make([]fabric.NIC, 2), Missing: []fabric.Missing{
+			{What: "hcas", Source: "/sys/class/infiniband", Reason: "no such file or directory"}, {What: "lldp", Source: "networkd", Reason: "not running"}}},
+			[]string{`host "a" has no network interface with RDMA: 2 network interfaces and 0 RDMA devices were found; hcas could not be read from "/sys/class/infiniband": no such file or directory; start from an example instead: roce-mi300x`}},
+		{"no interface", fabric.Facts{Node: "a", HCAs: []fabric.HCA{hca("mlx5_0", "", "InfiniBand", "ACTIVE")}},
+			[]string{"mlx5_0: no network interface of it was found"}},
+		{"as many of each", fabric.Facts{Node: "a", HCAs: []fabric.HCA{
+			hca("mlx5_0", "", "InfiniBand", "ACTIVE", "ib0"), hca("mlx5_1", "", "Ethernet", "ACTIVE", "eth0")}},
+			[]string{"as many InfiniBand as RoCE interfaces"}},
+		{"host name", fabric.Facts{Node: "a b"}, []string{`host name "a b" has the character ' '`}},
+		{"NIC name", fabric.Facts{Node: "a", HCAs: []fabric.HCA{hca("mlx5_0", "", "Ethernet", "ACTIVE", "e\"0")}},
+			[]string{`has the character '"'`}},
+	} {
+		_, err := FromFacts("pod1", &tt.f)
+		for _, want := range tt.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: got %v: want %s", tt.name, err, want)
+			}
+		}
+	}
+	if _, err := FromFacts("Pod 1", &fabric.Facts{Node: "a"}); err == nil {
+		t.Error("a cluster name with a blank was taken")
+	}
+}

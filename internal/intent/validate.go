@@ -1,0 +1,241 @@
+package intent
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// validator checks what a schema cannot say. It looks at a cluster with its defaults; what the schema
+// refused is absent there and is not judged again.
+type validator struct {
+	*document
+	cluster *Cluster
+	catalog *catalog.Catalog
+	hosts   int // of all groups
+	nics    int // of the largest group
+}
+
+func (v *validator) validate() {
+	v.launcher()
+	v.nodes()
+	v.kind()
+	v.leaf()
+	v.traffic()
+	v.addressing()
+}
+
+func (v *validator) launcher() {
+	if v.cluster.Platform == GKE && v.cluster.Launcher != Kubernetes && v.sound([]string{"launcher"}, []string{"platform"}) {
+		v.add([]string{"launcher"}, fmt.Sprintf("launcher %s does not fit platform gke: want kubernetes", v.cluster.Launcher))
+	}
+}
+
+// nodes checks every group and counts hosts and NICs for the pool.
+func (v *validator) nodes() {
+	group := map[string]int{} // of each host, by its name in lower case: DNS takes no notice of case
+	for i, g := range v.cluster.Nodes {
+		path := []string{"nodes", strconv.Itoa(i)}
+		if g.Names != "" {
+			v.names(i, step(path, "names"), g.Names, group)
+		}
+		v.machine(path, g)
+	}
+}
+
+func (v *validator) names(i int, path []string, expr string, group map[string]int) {
+	hosts, err := ExpandNames(expr)
+	if err != nil {
+		v.add(path, err.Error())
+		return
+	}
+	if v.hosts += len(hosts); v.hosts > maxNames {
+		v.add(path, fmt.Sprintf("the groups together hold more than %d hosts", maxNames))
+		return
+	}
+	for _, host := range hosts {
+		if err := checkHostName(host); err != nil {
+			v.add(path, err.Error())
+			return
+		}
+	}
+	if host, ok := duplicate(hosts, true); ok {
+		v.add(path, fmt.Sprintf("host %q stands twice in this group", host))
+	}
+	for _, host := range hosts {
+		if first, ok := group[strings.ToLower(host)]; ok && first != i {
+			v.add(path, fmt.Sprintf("host %q is already in nodes[%d]", host, first))
+			return
+		}
+		group[strings.ToLower(host)] = i
+	}
+}
+
+// machine checks a group's machine and its NICs against the catalog.
+func (v *validator) machine(path []string, g NodeGroup) {
+	if !v.sound(step(path, "machine"), step(path, "nics")) {
+		return
+	}
+	most := 0
+	if g.Machine != "" {
+		m, ok := v.catalog.Machines[g.Machine]
+		if !ok {
+			v.add(step(path, "machine"), unlisted(v.catalog.Machines, g.Machine))
+			return
+		}
+		most = int(m.NICs.Value)
+	}
+	at := step(path, "nics")
+	if g.NICs == "" {
+		v.add(at, "required field is missing where no machine of the catalog gives the names: such as eth[1-8]")
+		return
+	}
+	nics, err := ExpandNames(g.NICs)
+	if err != nil {
+		v.add(at, err.Error())
+		return
+	}
+	for _, nic := range nics {
+		if err := checkNICName(nic); err != nil {
+			v.add(at, err.Error())
+			return
+		}
+	}
+	if nic, ok := duplicate(nics, false); ok {
+		v.add(at, fmt.Sprintf("NIC %q stands twice", nic))
+		return
+	}
+	if g.Machine != "" && len(nics) > most {
+		v.add(at, fmt.Sprintf("%d NICs: machine %s has %d", len(nics), g.Machine, most))
+	}
+	v.nics = max(v.nics, len(nics))
+}
+
+// kind checks that the platform has such a fabric. A4 and A3 Ultra on gke and the DGX Spark speak RoCE
+// only ("GKE and GPUDirect RDMA with DRA"; "DGX Spark Networking").
+func (v *validator) kind() {
+	p := v.cluster.Platform
+	if (p == GKE || p == Spark) && v.cluster.Fabric.Kind == fabric.InfiniBand {
+		v.add([]string{"fabric", "kind"}, fmt.Sprintf("platform %s has no infiniband: want roce", p))
+	}
+}
+
+func (v *validator) leaf() {
+	f := v.cluster.Fabric
+	if f.Leaf == nil || f.Leaf.Model == "" {
+		return
+	}
+	at := []string{"fabric", "leaf", "model"}
+	model, ok := v.catalog.Switches[f.Leaf.Model]
+	if !ok {
+		v.add(at, unlisted(v.catalog.Switches, f.Leaf.Model))
+		return
+	}
+	want := map[fabric.Transport]string{fabric.RoCE: "ethernet", fabric.InfiniBand: "infiniband"}[f.Kind]
+	if want != "" && model.Fabric != want {
+		v.add(at, fmt.Sprintf("switch %s is for %s, and fabric.kind is %s: want one of %s",
+			f.Leaf.Model, model.Fabric, f.Kind, strings.Join(v.switches(want), ", ")))
+	}
+	if _, ok := model.OS[f.Leaf.OS]; !ok && f.Leaf.OS != "" {
+		v.add([]string{"fabric", "leaf", "os"}, fmt.Sprintf("%s is not known on switch %s: %s",
+			shown(f.Leaf.OS), f.Leaf.Model, oneOf(slices.Sorted(maps.Keys(model.OS)), f.Leaf.OS)))
+	}
+}
+
+// unlisted says that the catalog has no such id.
+func unlisted[T any](known map[string]T, id string) string {
+	return fmt.Sprintf("%s is not in the catalog: %s", shown(id), oneOf(slices.Sorted(maps.Keys(known)), id))
+}
+
+// switches lists the catalog's switches for a kind of fabric.
+func (v *validator) switches(kind string) []string {
+	var ids []string
+	for id, model := range v.catalog.Switches {
+		if model.Fabric == kind {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func (v *validator) traffic() {
+	f := v.cluster.Fabric
+	if f.Traffic == nil {
+		return
+	}
+	at := []string{"fabric", "traffic"}
+	if f.Kind == fabric.InfiniBand {
+		v.add(at, "traffic classes are RoCE's: leave the field out on infiniband")
+		return
+	}
+	roce, cnp := f.Traffic.RoCE, f.Traffic.CNP
+	if v.sound(at) && roce.DSCP == cnp.DSCP && roce.Priority != cnp.Priority {
+		v.add(at, fmt.Sprintf("dscp %d stands for priority %d (roce) and for priority %d (cnp): a switch knows one priority for it", roce.DSCP, roce.Priority, cnp.Priority))
+	}
+}
+
+func (v *validator) addressing() {
+	f, at := v.cluster.Fabric, []string{"fabric", "addressing"}
+	if !v.sound(at, []string{"fabric", "kind"}, []string{"platform"}) {
+		return
+	}
+	a := f.Addressing
+	fixed := v.cluster.Platform == GKE || f.Kind == fabric.InfiniBand
+	switch {
+	case fixed && a.Scheme != fabric.None:
+		v.add(at, v.whyNone())
+		return
+	case fixed && a.Pool.IsValid():
+		v.add(step(at, "pool"), v.whyNone())
+		return
+	case fixed:
+		return
+	case a.Scheme == fabric.None:
+		v.add(step(at, "scheme"), "none is for infiniband and gke: want one of p2p31, rail24, flat")
+		return
+	}
+	if err := checkPool(a.Pool); err != nil {
+		v.add(step(at, "pool"), err.Error())
+		return
+	}
+	if v.sound([]string{"nodes"}, []string{"fabric"}) && v.hosts > 0 && v.nics > 0 {
+		v.capacity()
+	}
+}
+
+func (v *validator) whyNone() string {
+	if v.cluster.Fabric.Kind == fabric.InfiniBand {
+		return "infiniband has no addressing here, the subnet manager gives LIDs: leave the field out"
+	}
+	return "the cloud's own network gives the addresses on gke: leave the field out"
+}
+
+// capacity checks that the pool holds every host.
+func (v *validator) capacity() {
+	f := v.cluster.Fabric
+	a, at := f.Addressing, []string{"fabric", "addressing"}
+	perLeaf := 0
+	if f.Leaf != nil {
+		ports := int(v.catalog.Switches[f.Leaf.Model].Ports.Value)
+		if _, perLeaf = LeafCount(v.hosts, v.nics, ports); perLeaf == 0 {
+			v.add([]string{"fabric", "leaf", "model"}, fmt.Sprintf("a switch of %d ports cannot carry %d hosts of %d NICs", ports, v.hosts, v.nics))
+			return
+		}
+	}
+	need, err := neededAddresses(a.Scheme, v.hosts, v.nics, perLeaf)
+	if err != nil {
+		v.add(step(at, "scheme"), err.Error())
+		return
+	}
+	length, err := NeededPrefix(a.Scheme, v.hosts, v.nics, perLeaf)
+	if err == nil && a.Pool.Bits() > length {
+		v.add(step(at, "pool"), fmt.Sprintf("%s is too small: %d hosts of %d NICs with scheme %s take %d addresses: want a /%d or larger",
+			a.Pool, v.hosts, v.nics, a.Scheme, need, length))
+	}
+}

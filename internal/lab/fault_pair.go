@@ -1,0 +1,154 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// partner is the NIC that a pair fault with one named NIC takes in: the next of the host, or the one before.
+func (s Spec) partner(nic fabric.Endpoint) (fabric.Endpoint, error) {
+	i := slices.IndexFunc(s.Hosts, func(h hostSpec) bool { return h.Name == nic.Node })
+	all := s.Hosts[i].NICs
+	at := slices.Index(all, nic.NIC)
+	switch {
+	case at+1 < len(all):
+		return fabric.Endpoint{Node: nic.Node, NIC: all[at+1]}, nil
+	case at > 0:
+		return fabric.Endpoint{Node: nic.Node, NIC: all[at-1]}, nil
+	default:
+		return fabric.Endpoint{}, fmt.Errorf("host %q has one NIC: this fault takes two", nic.Node)
+	}
+}
+
+func (s Spec) pair(f Fault) (a, b portSpec, err error) {
+	nics := f.NICs
+	if len(nics) == 1 {
+		other, err := s.partner(nics[0])
+		if err != nil {
+			return a, b, err
+		}
+		nics = []fabric.Endpoint{nics[0], other}
+	}
+	a, okA := s.port(nics[0])
+	b, okB := s.port(nics[1])
+	if !okA || !okB {
+		return a, b, fmt.Errorf("%s or %s is not cabled", nics[0], nics[1])
+	}
+	return a, b, nil
+}
+
+// plantSwapCable exchanges two cables at the leaf. A port keeps its name and its configuration; what
+// hangs on it changes.
+func plantSwapCable(s Spec, open networks, f Fault) error {
+	a, b, err := s.pair(f)
+	if err != nil {
+		return err
+	}
+	leaf := open[s.Leaf]
+	const held = "swap"
+	err = errors.Join(
+		leaf.SetUp(a.Name, false), leaf.SetUp(b.Name, false),
+		leaf.Rename(a.Name, held), leaf.Rename(b.Name, a.Name), leaf.Rename(held, b.Name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(a.replace(leaf, b), b.replace(leaf, a))
+}
+
+// replace configures a port on an interface that carries the configuration of another.
+func (p portSpec) replace(leaf *host.Network, other portSpec) error {
+	if other.Address.IsValid() {
+		if err := leaf.DeleteAddress(p.Name, other.Address); err != nil {
+			return err
+		}
+	}
+	return p.configure(leaf)
+}
+
+// plantOneSubnet widens the prefix of the first NIC until it takes in the second, and puts both on one
+// layer 2. With both named, both are widened. Addresses stay as planned, so that what breaks is ARP alone:
+// either NIC now answers for the other.
+func plantOneSubnet(s Spec, open networks, f Fault) error {
+	a, b, err := s.pair(f)
+	if err != nil {
+		return err
+	}
+	nicA, okA := s.address(a.Cable)
+	nicB, okB := s.address(b.Cable)
+	if !okA || !okB {
+		return fmt.Errorf("%s or %s has no address in the plan", a.Cable, b.Cable)
+	}
+	bits := cover(nicA.Address.Addr(), nicB.Address.Addr())
+	widened := []fabric.NICAddress{nicA}
+	if len(f.NICs) == 2 {
+		widened = append(widened, nicB)
+	}
+	for _, nic := range widened {
+		if err := widen(open[a.Cable.Node], nic, bits); err != nil {
+			return err
+		}
+	}
+	return oneLayer2(open[s.Leaf], a, b)
+}
+
+func widen(network *host.Network, nic fabric.NICAddress, bits int) error {
+	if err := network.DeleteAddress(nic.NIC, nic.Address); err != nil {
+		return err
+	}
+	if err := network.AddAddress(nic.NIC, netip.PrefixFrom(nic.Address.Addr(), bits)); err != nil {
+		return err
+	}
+	// As the kernel comes: schemes with shared subnets set it.
+	if err := network.SetSysctl("ipv4/conf/"+nic.NIC+"/arp_ignore", "0"); err != nil {
+		return err
+	}
+	// The kernel drops a route whose gateway is no longer on a link; the one of the table is as planned.
+	if !nic.Gateway.IsValid() {
+		return nil
+	}
+	return network.AddRoute(nic.Table, netip.PrefixFrom(netip.IPv4Unspecified(), 0), nic.Gateway, nic.NIC)
+}
+
+// cover is the length of the longest prefix that holds both addresses, neither of them its first or last.
+func cover(a, b netip.Addr) int {
+	for bits := 30; bits > 0; bits-- {
+		prefix, err := a.Prefix(bits)
+		if err != nil || !prefix.Contains(b) {
+			continue
+		}
+		if inner(prefix, a) && inner(prefix, b) {
+			return bits
+		}
+	}
+	return 0
+}
+
+func inner(prefix netip.Prefix, a netip.Addr) bool {
+	return prefix.Contains(a.Next()) && prefix.Contains(a.Prev())
+}
+
+// oneLayer2 puts two ports of the leaf into one bridge, which takes over their addresses.
+func oneLayer2(leaf *host.Network, a, b portSpec) error {
+	if b.Bridge != "" {
+		return leaf.SetMaster(a.Name, b.Bridge)
+	}
+	bridge := "flux-" + b.Name
+	if len(bridge) > maxName {
+		bridge = bridge[:maxName]
+	}
+	if err := errors.Join(leaf.AddBridge(bridge), leaf.SetMTU(bridge, leafMTU), leaf.SetUp(bridge, true)); err != nil {
+		return err
+	}
+	for _, p := range []portSpec{a, b} {
+		err := errors.Join(leaf.DeleteAddress(p.Name, p.Address), leaf.SetMaster(p.Name, bridge), leaf.AddAddress(bridge, p.Address))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/host"
+)
+
+// holderSpec is what a holder reads from its standard input.
+type holderSpec struct {
+	Name   string `json:"name"`
+	Switch bool   `json:"switch"`
+}
+
+// Hold makes the namespaces of this process into a lab host and then keeps them: its own host name,
+// /sys of its network, an empty /run, and an /etc and /var/lib that look like the machine's and take
+// changes that nobody else sees. It says "ready" and never returns but for an error.
+func Hold(in io.Reader, out io.Writer) error {
+	var s holderSpec
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return fmt.Errorf("lab host: %w", err)
+	}
+	if err := s.furnish(); err != nil {
+		return fmt.Errorf("lab host %q: %w", s.Name, err)
+	}
+	if _, err := fmt.Fprintln(out, "ready"); err != nil {
+		return err
+	}
+	for {
+		if err := unix.Pause(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func (s holderSpec) furnish() error {
+	if err := unix.Sethostname([]byte(s.Name)); err != nil {
+		return fmt.Errorf("host name: %w", err)
+	}
+	if err := mounts(); err != nil {
+		return err
+	}
+	if err := s.files(); err != nil {
+		return err
+	}
+	if err := s.sysctls(); err != nil {
+		return err
+	}
+	n, err := host.OpenNetwork("")
+	if err != nil {
+		return err
+	}
+	return errors.Join(n.SetUp("lo", true), n.Close())
+}
+
+// scratch holds the upper layers of the overlays.
+const scratch = "/run/railwright/overlay"
+
+func mounts() error {
+	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	// networkd waits for udev unless /sys is read-only (man systemd-networkd: containers).
+	if err := mount("sysfs", "/sys", "sysfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return err
+	}
+	if err := mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+		return err
+	}
+	for _, folder := range []string{"/etc", "/var/lib"} {
+		upper, work := filepath.Join(scratch, folder, "upper"), filepath.Join(scratch, folder, "work")
+		if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
+			return err
+		}
+		options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", folder, upper, work)
+		if err := mount("overlay", folder, "overlay", 0, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func mount(source, target, kind string, flags uintptr, options string) error {
+	if err := unix.Mount(source, target, kind, flags, options); err != nil {
+		return fmt.Errorf("mount %s on %s: %w", kind, target, err)
+	}
+	return nil
+}
+
+// files clears the network configuration of the machine out of the host's /etc, and lays what the
+// daemons want to find.
+func (s holderSpec) files() error {
+	for _, pattern := range []string{"/etc/netplan/*", "/etc/systemd/network/*", "/etc/sysctl.d/*"} {
+		old, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range old {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, folder := range []string{"/etc/netplan", "/etc/lldpd.d", "/run/systemd/network", "/run/lldpd", "/run/railwright",
+		"/run/systemd/netif/links", "/run/systemd/netif/leases", "/run/systemd/netif/lldp"} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := ownedByNetworkd("/run/systemd/netif"); err != nil {
+		return err
+	}
+	// The port id of a switch is its interface name, as on SONiC; one second between frames instead of
+	// thirty, so that nobody waits for a cable to show.
+	lldpd := "configure lldp portidsubtype ifname\nconfigure lldp tx-interval 1\n"
+	return errors.Join(
+		os.WriteFile("/etc/lldpd.d/railwright.conf", []byte(lldpd), 0o644),
+		os.WriteFile(host.PlatformFile, []byte("lab\n"), 0o644))
+}
+
+// ownedByNetworkd gives a folder to the user that systemd-networkd becomes, where there is one.
+func ownedByNetworkd(folder string) error {
+	u, err := user.Lookup("systemd-network")
+	if err != nil {
+		return nil // no networkd here: apply will say so
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return err
+	}
+	return filepath.WalkDir(folder, func(name string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		// In a user namespace with one user there is nobody to give it to; networkd cannot run there.
+		if err := os.Chown(name, uid, -1); err != nil && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		return nil
+	})
+}
+
+// sysctls sets what makes a namespace behave as a switch, or as a host that was just installed.
+func (s holderSpec) sysctls() error {
+	values := map[string]string{"ipv4/conf/all/rp_filter": "0", "ipv4/conf/default/rp_filter": "0"}
+	if s.Switch {
+		values["ipv4/ip_forward"] = "1"
+		// A switch answers ARP only on the port that has the address.
+		values["ipv4/conf/all/arp_ignore"] = "1"
+		// ICMP errors are not rationed: a mesh asks for thousands at once.
+		values["ipv4/icmp_ratelimit"] = "0"
+	}
+	for name, value := range values {
+		if err := os.WriteFile("/proc/sys/net/"+name, []byte(value), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package lab
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/host"
+)
+
+// built is what the keeper says once the lab stands: the process id of each host's holder in the
+// keeper's own process id namespace.
+type built struct {
+	PIDs map[string]int `json:"pids"`
+}
+
+// HoldCommand and KeepCommand are the arguments with which this program is run as a holder and as the
+// keeper; FaultCommand plants faults from inside.
+var (
+	HoldCommand  = []string{"node", "lab-hold"}
+	KeepCommand  = []string{"node", "lab-keep"}
+	FaultCommand = []string{"node", "lab-fault"}
+)
+
+// Keep builds the lab that it reads from its standard input and then lives as the first process of the
+// lab's process id namespace, burying orphans. It returns only with an error.
+func Keep(in io.Reader, out io.Writer) error {
+	var s Spec
+	if err := json.NewDecoder(in).Decode(&s); err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	orphans := make(chan os.Signal, 1)
+	signal.Notify(orphans, unix.SIGCHLD)
+	if err := errors.Join(mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), mount("proc", "/proc", "proc", 0, "")); err != nil {
+		return err
+	}
+	pids, err := s.hold()
+	if err != nil {
+		return err
+	}
+	if err := s.wire(pids); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(out).Encode(built{PIDs: pids}); err != nil {
+		return err
+	}
+	for range orphans {
+		bury()
+	}
+	return nil
+}
+
+func bury() {
+	for {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if pid <= 0 && !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// hold starts one holder a machine and waits for each.
+func (s Spec) hold() (map[string]int, error) {
+	machines := []holderSpec{{Name: s.Leaf, Switch: true}}
+	for _, h := range s.Hosts {
+		machines = append(machines, holderSpec{Name: h.Name})
+	}
+	pids := make(map[string]int)
+	started := make([]*host.Process, len(machines))
+	for i, m := range machines {
+		p, err := startHolder(m)
+		if err != nil {
+			return nil, err
+		}
+		started[i], pids[m.Name] = p, p.PID()
+	}
+	for i, m := range machines {
+		line, err := bufio.NewReader(started[i].Stdout).ReadString('\n')
+		if err != nil || line != "ready\n" {
+			return nil, fmt.Errorf("lab host %q did not come up (see keeper.log)", m.Name)
+		}
+	}
+	return pids, nil
+}
+
+func startHolder(m holderSpec) (*host.Process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := host.Command{Argv: append([]string{self}, HoldCommand...)}
+	p, err := host.Local{}.Detach(c, host.Isolation{Net: true, Mount: true, UTS: true}, "/dev/stderr")
+	if err != nil {
+		return nil, err
+	}
+	return p, json.NewEncoder(p.Stdin).Encode(m)
+}

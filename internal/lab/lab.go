@@ -1,0 +1,262 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// ErrRunning and ErrStale are the two ways in which a lab can be in the way of a new one.
+var (
+	ErrRunning = errors.New("a lab is already up")
+	ErrStale   = errors.New("a lab was left by a run that was killed")
+	ErrNone    = errors.New("no lab is up")
+)
+
+// Lab is a running lab.
+type Lab struct {
+	Folder      string            `json:"-"`
+	Keeper      int               `json:"keeper"`       // process id
+	KeeperStart string            `json:"keeper_start"` // see host.StartTime
+	User        bool              `json:"user"`         // in a user namespace
+	PIDs        map[string]int    `json:"pids"`         // of the holders, inside
+	Spec        Spec              `json:"spec"`
+	Plan        *fabric.Plan      `json:"plan"`
+	Faults      []Fault           `json:"faults,omitempty"`
+	LLDP        string            `json:"lldp,omitempty"`       // why no machine says its name on its cables; empty: all do
+	Neighbours  map[string]string `json:"neighbours,omitempty"` // limits of this machine to put back
+}
+
+// Folder is where the one lab of this user keeps its state: RAILWRIGHT_LAB, else below the run time folder.
+func Folder() string {
+	if dir := os.Getenv("RAILWRIGHT_LAB"); dir != "" {
+		return dir
+	}
+	if os.Geteuid() == 0 {
+		return "/run/railwright/lab"
+	}
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "railwright", "lab")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("railwright-%d", os.Geteuid()), "lab")
+}
+
+const stateFile = "lab.json"
+
+// Open finds the lab that is up. ErrNone where there is none, ErrStale where only its state is left.
+func Open() (*Lab, error) {
+	folder := Folder()
+	name := filepath.Join(folder, stateFile)
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: start one with: railwright lab up", ErrNone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Lab{Folder: folder}
+	if err := json.Unmarshal(text, l); err != nil {
+		return nil, fmt.Errorf("%w: %q: %w: clear it with: railwright lab down", ErrStale, name, err)
+	}
+	if !l.alive() {
+		return nil, fmt.Errorf("%w: %q: keeper process %d is gone: clear it with: railwright lab down", ErrStale, name, l.Keeper)
+	}
+	return l, nil
+}
+
+func (l *Lab) alive() bool {
+	start, err := host.StartTime(l.Keeper)
+	return err == nil && start == l.KeeperStart && host.Alive(l.Keeper)
+}
+
+// Up builds the lab of a plan: hosts as bare as new ones, and a leaf that is configured.
+// What goes wrong leaves nothing behind.
+func Up(ctx context.Context, plan *fabric.Plan) (l *Lab, err error) {
+	if l, err := Open(); err == nil {
+		return nil, fmt.Errorf("%w: %q, keeper process %d: end it with: railwright lab down", ErrRunning, filepath.Join(l.Folder, stateFile), l.Keeper)
+	} else if !errors.Is(err, ErrNone) {
+		return nil, err
+	}
+	spec, err := NewSpec(plan)
+	if err != nil {
+		return nil, err
+	}
+	l = &Lab{Folder: Folder(), User: os.Geteuid() != 0, Spec: spec, Plan: plan}
+	if err := os.MkdirAll(l.Folder, 0o755); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Down())
+			l = nil
+		}
+	}()
+	if err := l.roomForNeighbours(); err != nil {
+		return l, err
+	}
+	if err := l.start(ctx); err != nil {
+		return l, err
+	}
+	return l, l.save()
+}
+
+// start runs the keeper and waits until the lab stands.
+func (l *Lab) start(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	log := filepath.Join(l.Folder, "keeper.log")
+	if err := os.RemoveAll(log); err != nil {
+		return err
+	}
+	isolation := host.Isolation{User: l.User, PID: true, Net: true, Mount: true, UTS: true}
+	p, err := host.Local{}.Detach(host.Command{Argv: append([]string{self}, KeepCommand...)}, isolation, log)
+	if err != nil {
+		return fmt.Errorf("lab: %w%s", err, l.whatIsMissing())
+	}
+	l.Keeper = p.PID()
+	if l.KeeperStart, err = host.StartTime(l.Keeper); err != nil {
+		return err
+	}
+	// Saved before it stands, so that a run that is killed from here on leaves a trace to clear.
+	if err := l.save(); err != nil {
+		return err
+	}
+	answer := make(chan error, 1)
+	var b built
+	host.Go(func() {
+		answer <- errors.Join(json.NewEncoder(p.Stdin).Encode(l.Spec), json.NewDecoder(p.Stdout).Decode(&b))
+	})
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err = <-answer:
+	}
+	if err != nil {
+		said, readErr := os.ReadFile(log)
+		return errors.Join(fmt.Errorf("lab: the keeper ended: %s%s", strings.TrimSpace(string(said)), l.whatIsMissing()), readErr)
+	}
+	l.PIDs = b.PIDs
+	return nil
+}
+
+// whatIsMissing explains to an ordinary user what the kernel has to allow.
+func (l *Lab) whatIsMissing() string {
+	if !l.User {
+		return ""
+	}
+	return " (without root the lab needs user namespaces with overlay and sysfs mounts: " +
+		"sysctl user.max_user_namespaces above 0, kernel.unprivileged_userns_clone 1 and " +
+		"kernel.apparmor_restrict_unprivileged_userns 0 where they exist, and Linux 5.11; or run it as root)"
+}
+
+func (l *Lab) save() error {
+	text, err := json.MarshalIndent(l, "", " ")
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(l.Folder, stateFile)
+	if err := os.WriteFile(name+".new", text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// Down ends the lab and clears its state. It also clears a stale one.
+func (l *Lab) Down() error {
+	if l.Keeper > 0 && l.alive() {
+		if err := host.Signal(l.Keeper, unix.SIGKILL); err != nil {
+			return fmt.Errorf("lab: keeper process %d: %w", l.Keeper, err)
+		}
+		for i := 0; l.alive(); i++ {
+			if i == 500 {
+				return fmt.Errorf("lab: keeper process %d does not end", l.Keeper)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	if err := l.restoreNeighbours(); err != nil {
+		return err
+	}
+	for _, name := range []string{stateFile, stateFile + ".new", "keeper.log"} {
+		if err := os.Remove(filepath.Join(l.Folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Remove(l.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+		return err
+	}
+	return nil
+}
+
+// Clear ends the lab that is up, or clears what a killed run left. It says what it found.
+func Clear() (found string, err error) {
+	l, err := Open()
+	switch {
+	case err == nil:
+		return fmt.Sprintf("lab %s ended", l.Plan.Name), l.Down()
+	case errors.Is(err, ErrNone):
+		return "no lab was up", nil
+	case errors.Is(err, ErrStale):
+		l = &Lab{Folder: Folder()}
+		if text, readErr := os.ReadFile(filepath.Join(l.Folder, stateFile)); readErr == nil {
+			// A state file cut in the middle names no keeper; what it does name is still put back.
+			_ = json.Unmarshal(text, l)
+		}
+		return "stale lab cleared", l.Down()
+	default:
+		return "", err
+	}
+}
+
+// Host gives a machine of the lab to run commands on; the error lists the known ones.
+func (l *Lab) Host(name string) (host.Namespace, error) {
+	inner, ok := l.PIDs[name]
+	if !ok {
+		return host.Namespace{}, fmt.Errorf("host %q is not in the lab: known are %s, %s", name, strings.Join(l.Spec.hostNames(), ", "), l.Spec.Leaf)
+	}
+	children, err := host.Children(l.Keeper)
+	if err != nil {
+		return host.Namespace{}, fmt.Errorf("lab: %w", err)
+	}
+	pid, ok := children[inner]
+	if !ok {
+		return host.Namespace{}, fmt.Errorf("lab: the process that holds host %q is gone", name)
+	}
+	return host.Namespace{Host: name, PID: pid, User: l.User}, nil
+}
+
+// Plant breaks what the faults say.
+func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(orders{Spec: l.Spec, PIDs: l.PIDs, Faults: faults})
+	if err != nil {
+		return err
+	}
+	keeper := host.Namespace{Host: "lab", PID: l.Keeper, User: l.User}
+	_, err = host.Output(ctx, keeper, host.Command{Argv: append([]string{self}, FaultCommand...), Stdin: bytes.NewReader(text)})
+	if err != nil {
+		return err
+	}
+	l.Faults = append(l.Faults, faults...)
+	return l.save()
+}

@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Spec is what the keeper builds.
+type Spec struct {
+	Hosts   []hostSpec   `json:"hosts"`
+	Leaf    string       `json:"leaf"`
+	Ports   []portSpec   `json:"ports"`
+	Bridges []bridgeSpec `json:"bridges,omitempty"`
+
+	Addresses []fabric.NodeAddresses `json:"addresses"` // as planned: faults deviate from them
+}
+
+type hostSpec struct {
+	Name string   `json:"name"`
+	NICs []string `json:"nics"`
+}
+
+// portSpec is a port of the leaf: routed with an address of its own, or in a bridge.
+type portSpec struct {
+	Name    string          `json:"name"`
+	Cable   fabric.Endpoint `json:"cable"`
+	Address netip.Prefix    `json:"address,omitzero"`
+	Bridge  string          `json:"bridge,omitempty"`
+}
+
+type bridgeSpec struct {
+	Name    string       `json:"name"`
+	Address netip.Prefix `json:"address,omitzero"`
+}
+
+// leafMTU is the MTU of the leaf's ports, in bytes: what the switches of the source documents are set to
+// where hosts use 9000 (9216: Dell Z9664F and Juniper QFX5240).
+const leafMTU = 9216
+
+// maxName is the longest name of a Linux interface, in bytes (IFNAMSIZ less its closing zero).
+const maxName = 15
+
+// NewSpec derives the lab of a plan. A plan that namespaces cannot show is an error.
+func NewSpec(p *fabric.Plan) (Spec, error) {
+	if p.Transport != fabric.RoCE {
+		return Spec{}, fmt.Errorf("lab: fabric %q cannot be built from network namespaces: only %q can", p.Transport, fabric.RoCE)
+	}
+	if len(p.Switches) != 1 {
+		return Spec{}, fmt.Errorf("lab: the plan has %d leaves: the lab builds one, so at most as many hosts as one leaf has ports for", len(p.Switches))
+	}
+	s := Spec{Leaf: p.Switches[0].Name, Addresses: p.Addressing.Nodes}
+	for _, n := range p.Nodes {
+		s.Hosts = append(s.Hosts, hostSpec{Name: n.Name, NICs: n.NICs})
+	}
+	for i, subnet := range p.Addressing.Subnets {
+		b := bridgeSpec{Name: fmt.Sprintf("rail%d", i+1)}
+		if subnet.Gateway.IsValid() {
+			b.Address = netip.PrefixFrom(subnet.Gateway, subnet.Prefix.Bits())
+		}
+		s.Bridges = append(s.Bridges, b)
+	}
+	for _, link := range p.Cabling.Links {
+		if len(link.B.NIC) > maxName || len(link.A.NIC) > maxName {
+			return Spec{}, fmt.Errorf("lab: cable %s to %s: an interface name has at most %d bytes", link.A, link.B, maxName)
+		}
+		port := portSpec{Name: link.B.NIC, Cable: link.A}
+		nic, ok := s.address(link.A)
+		if !ok {
+			return Spec{}, fmt.Errorf("lab: cable %s has no address in the plan", link.A)
+		}
+		port.Address, port.Bridge = s.leafSide(p.Addressing, nic)
+		s.Ports = append(s.Ports, port)
+	}
+	return s, nil
+}
+
+// leafSide gives what faces a NIC: the gateway's own address on a /31, or the bridge of its subnet.
+func (s Spec) leafSide(a fabric.Addressing, nic fabric.NICAddress) (netip.Prefix, string) {
+	for i, subnet := range a.Subnets {
+		if subnet.Prefix.Contains(nic.Address.Addr()) {
+			return netip.Prefix{}, s.Bridges[i].Name
+		}
+	}
+	return netip.PrefixFrom(nic.Gateway, nic.Address.Bits()), ""
+}
+
+func (s Spec) address(nic fabric.Endpoint) (fabric.NICAddress, bool) {
+	for _, n := range s.Addresses {
+		if n.Node != nic.Node {
+			continue
+		}
+		i := slices.IndexFunc(n.NICs, func(a fabric.NICAddress) bool { return a.NIC == nic.NIC })
+		if i >= 0 {
+			return n.NICs[i], true
+		}
+	}
+	return fabric.NICAddress{}, false
+}
+
+func (s Spec) port(cable fabric.Endpoint) (portSpec, bool) {
+	i := slices.IndexFunc(s.Ports, func(p portSpec) bool { return p.Cable == cable })
+	if i < 0 {
+		return portSpec{}, false
+	}
+	return s.Ports[i], true
+}
+
+// neighbours is how many entries the neighbour tables of all namespaces hold together when every NIC
+// has talked to every other: on a subnet each member knows all others; on a /31 each side knows one.
+func (s Spec) neighbours() int {
+	members := make(map[string]int)
+	total := 0
+	for _, p := range s.Ports {
+		if p.Bridge == "" {
+			total += 2
+			continue
+		}
+		members[p.Bridge]++
+	}
+	for _, n := range members {
+		total += n * (n + 1)
+	}
+	return total
+}

@@ -1,0 +1,79 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+
+	"railwright.dev/railwright/internal/host"
+)
+
+// networks are the open network namespaces of the lab, by machine.
+type networks map[string]*host.Network
+
+func openNetworks(pids map[string]int) (networks, error) {
+	open := make(networks)
+	for name, pid := range pids {
+		n, err := host.OpenNetwork(fmt.Sprintf("/proc/%d/ns/net", pid))
+		if err != nil {
+			return nil, errors.Join(err, open.close())
+		}
+		open[name] = n
+	}
+	return open, nil
+}
+
+func (n networks) close() error {
+	var errs []error
+	for _, network := range n {
+		errs = append(errs, network.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// wire lays every cable and configures the leaf; the hosts stay as bare as they would be before anybody
+// wrote their configuration.
+func (s Spec) wire(pids map[string]int) (err error) {
+	open, err := openNetworks(pids)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, open.close()) }()
+	leaf := open[s.Leaf]
+	for _, b := range s.Bridges {
+		if err := errors.Join(leaf.AddBridge(b.Name), leaf.SetMTU(b.Name, leafMTU), leaf.SetUp(b.Name, true)); err != nil {
+			return err
+		}
+		if b.Address.IsValid() {
+			if err := leaf.AddAddress(b.Name, b.Address); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range s.Ports {
+		if err := leaf.AddCable(p.Name, open[p.Cable.Node], p.Cable.NIC); err != nil {
+			return err
+		}
+		if err := p.configure(leaf); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p portSpec) configure(leaf *host.Network) error {
+	if err := leaf.SetMTU(p.Name, leafMTU); err != nil {
+		return err
+	}
+	if p.Bridge != "" {
+		if err := leaf.SetMaster(p.Name, p.Bridge); err != nil {
+			return err
+		}
+	}
+	if err := leaf.SetUp(p.Name, true); err != nil {
+		return err
+	}
+	if p.Address.IsValid() {
+		return leaf.AddAddress(p.Name, p.Address)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"net/netip"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+)
+
+const (
+	firstTable  = 100 // the routing table of a NIC is this plus its rail, as 101 to 108 in Broadcom's RoCE guide, 2.4
+	railBits    = 24  // prefix length of a rail's subnet with rail24
+	railGateway = 254 // last byte of a rail's gateway with rail24 (Broadcom's RoCE guide, figure 3)
+)
+
+// scheme gives addresses to the NICs of a cluster.
+type scheme struct {
+	name fabric.Scheme
+	// nic gives the address and gateway of one NIC; host and rail count from 0.
+	nic func(pool pool, g grouping, host, rail int) (netip.Prefix, netip.Addr)
+	// subnets lists the shared subnets; nil where there are none.
+	subnets func(pool pool, g grouping) []fabric.Subnet
+}
+
+// schemes are all ways to address a RoCE fabric.
+func schemes() []scheme {
+	return []scheme{
+		{name: fabric.P2P31, nic: p2p31NIC},
+		{name: fabric.Rail24, nic: rail24NIC, subnets: rail24Subnets},
+		{name: fabric.Flat, nic: flatNIC, subnets: flatSubnets},
+	}
+}
+
+// address gives every NIC its address. On InfiniBand there are none: the subnet manager gives LIDs.
+func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressing, error) {
+	if f.Kind == fabric.InfiniBand {
+		return fabric.Addressing{Scheme: fabric.None}, nil
+	}
+	if f.Addressing == nil {
+		return fabric.Addressing{}, fmt.Errorf("fabric.addressing: is not set")
+	}
+	s, err := findScheme(f.Addressing.Scheme)
+	if err != nil {
+		return fabric.Addressing{}, err
+	}
+	p, err := newPool(f.Addressing.Pool)
+	if err != nil {
+		return fabric.Addressing{}, err
+	}
+	length, err := intent.NeededPrefix(s.name, len(nodes), g.rails, g.size)
+	if err != nil {
+		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.scheme: %w", err)
+	}
+	if p.prefix.Bits() > length {
+		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.pool: %s is too small for %d hosts of %d NICs with %s: want a /%d or larger",
+			p.prefix, len(nodes), g.rails, s.name, length)
+	}
+	a := fabric.Addressing{Scheme: s.name, Pool: p.prefix, Nodes: s.number(p, g, nodes)}
+	if s.subnets != nil {
+		a.Subnets = s.subnets(p, g)
+	}
+	return a, nil
+}
+
+func findScheme(name fabric.Scheme) (scheme, error) {
+	var known []fabric.Scheme
+	for _, s := range schemes() {
+		if s.name == name {
+			return s, nil
+		}
+		known = append(known, s.name)
+	}
+	return scheme{}, fmt.Errorf("fabric.addressing.scheme: %q is not one of %v", name, known)
+}
+
+// number walks the NICs once. All of them lie in one array: 16,384 hosts of 8 are 131,072 NICs.
+func (s scheme) number(p pool, g grouping, nodes []fabric.Node) []fabric.NodeAddresses {
+	all := make([]fabric.NodeAddresses, len(nodes))
+	nics := make([]fabric.NICAddress, 0, len(nodes)*g.rails)
+	for host, n := range nodes {
+		first := len(nics)
+		for rail, name := range n.NICs {
+			prefix, gateway := s.nic(p, g, host, rail)
+			nics = append(nics, fabric.NICAddress{
+				NIC: name, Rail: rail + 1, Address: prefix, Gateway: gateway, Table: firstTable + rail + 1,
+			})
+		}
+		all[host] = fabric.NodeAddresses{Node: n.Name, NICs: nics[first:len(nics):len(nics)]}
+	}
+	return all
+}
+
+// pool is the IPv4 prefix that addresses are taken from.
+type pool struct {
+	prefix netip.Prefix
+	first  uint32
+}
+
+func newPool(p netip.Prefix) (pool, error) {
+	if !p.IsValid() {
+		return pool{}, fmt.Errorf("fabric.addressing.pool: is not set")
+	}
+	if !p.Addr().Is4() || p != p.Masked() {
+		return pool{}, fmt.Errorf("fabric.addressing.pool: %s is not an IPv4 network: want one such as 10.64.0.0/10, without host bits", p)
+	}
+	first := p.Addr().As4()
+	return pool{prefix: p, first: binary.BigEndian.Uint32(first[:])}, nil
+}
+
+func (p pool) at(i int) netip.Addr {
+	var a [4]byte
+	binary.BigEndian.PutUint32(a[:], p.first+uint32(i))
+	return netip.AddrFrom4(a)
+}
+
+// stride is how many addresses a host takes with p2p31: two a NIC, and a power of two, so that a host is
+// one aligned block that one route or access list can name.
+func stride(rails int) int { return 1 << bits.Len(uint(2*rails-1)) }
+
+// p2p31NIC gives a cable its /31: the even address is the switch's, the odd one the host's
+// (Broadcom's RoCE guide, figure 4).
+func p2p31NIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
+	even := host*stride(g.rails) + 2*rail
+	return netip.PrefixFrom(p.at(even+1), 31), p.at(even)
+}
+
+// rail24Offset is where the /24 of a group and rail begins in the pool: by group, within it by rail.
+// Hosts are numbered from .1 in the order of the file.
+func rail24Offset(g grouping, group, rail int) int { return (group*g.rails + rail) << (32 - railBits) }
+
+func rail24NIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
+	subnet := rail24Offset(g, host/g.size, rail)
+	return netip.PrefixFrom(p.at(subnet+host%g.size+1), railBits), p.at(subnet + railGateway)
+}
+
+func rail24Subnets(p pool, g grouping) []fabric.Subnet {
+	all := make([]fabric.Subnet, 0, g.groups*g.rails)
+	for group := range g.groups {
+		for rail := range g.rails {
+			at := rail24Offset(g, group, rail)
+			all = append(all, fabric.Subnet{
+				Prefix:  netip.PrefixFrom(p.at(at), railBits),
+				Gateway: p.at(at + railGateway),
+				Switch:  g.leaves[g.leaf(group*g.size, rail)],
+				Rail:    rail + 1,
+			})
+		}
+	}
+	return all
+}
+
+// flatNIC numbers the NICs from the pool's first usable address, host by host. There is no gateway.
+func flatNIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
+	return netip.PrefixFrom(p.at(host*g.rails+rail+1), p.prefix.Bits()), netip.Addr{}
+}
+
+// flatSubnets is the pool itself; with several leaves it belongs to none of them alone.
+func flatSubnets(p pool, g grouping) []fabric.Subnet {
+	s := fabric.Subnet{Prefix: p.prefix}
+	if len(g.leaves) == 1 {
+		s.Switch = g.leaves[0]
+	}
+	return []fabric.Subnet{s}
+}

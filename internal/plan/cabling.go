@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+)
+
+// leafModel is the kind of switch that the machines are cabled to.
+type leafModel struct {
+	model, os string
+	ports     int // of one switch, towards hosts or spines
+	name      catalog.PortName
+}
+
+// leafSwitch looks up the leaf of the file. Without one there is no plan: cables between machines, and a
+// cloud's own network, are other plans.
+func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
+	if l == nil {
+		return leafModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling and the network of a cloud are not planned")
+	}
+	m, err := cat.Switch(l.Model)
+	if err != nil {
+		return leafModel{}, fmt.Errorf("fabric.leaf.model: %w", err)
+	}
+	name, ok := m.OS[l.OS]
+	if !ok {
+		known := strings.Join(slices.Sorted(maps.Keys(m.OS)), ", ")
+		return leafModel{}, fmt.Errorf("fabric.leaf.os: %q has no port names for %q: known are %s", l.Model, l.OS, known)
+	}
+	return leafModel{model: l.Model, os: l.OS, ports: int(m.Ports.Value), name: name}, nil
+}
+
+// grouping says which leaf carries which NIC. Either one leaf carries every NIC, or the fabric is
+// rail-optimised: every size hosts have one leaf a rail, and what is left of its ports faces the spines.
+type grouping struct {
+	size   int // hosts a group
+	rails  int
+	groups int // 1 where one leaf carries all
+	ports  int // of a leaf
+	leaves []string
+}
+
+// group divides the machines, in the order of the file, among leaves of so many ports.
+func group(nodes []fabric.Node, ports int) (grouping, error) {
+	g := grouping{size: len(nodes), rails: rails(nodes), groups: 1, ports: ports}
+	leaves, perLeaf := intent.LeafCount(len(nodes), g.rails, ports)
+	switch leaves {
+	case 0:
+		return g, fmt.Errorf("fabric.leaf.model: leaves of %d ports cannot carry %d hosts of %d NICs", ports, len(nodes), g.rails)
+	case 1:
+		g.leaves = []string{"leaf1"}
+		return g, nil
+	}
+	g.size, g.groups = perLeaf, leaves/g.rails
+	g.leaves = make([]string, 0, leaves)
+	for i := range g.groups {
+		for rail := range g.rails {
+			g.leaves = append(g.leaves, fmt.Sprintf("g%03d-rail%d", i+1, rail+1))
+		}
+	}
+	return g, nil
+}
+
+// leaf is the index of the leaf that a NIC is cabled to; both arguments count from 0.
+func (g grouping) leaf(host, rail int) int {
+	if len(g.leaves) == 1 {
+		return 0
+	}
+	return host/g.size*g.rails + rail
+}
+
+// cable lays one cable from every NIC, in node and rail order. On a single leaf the ports follow in
+// that order; on a rail's leaf a host has the port of its place in the group.
+func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
+	portNames := make([]string, g.ports)
+	for i := range portNames {
+		portNames[i] = leaf.name.Port(i)
+	}
+	links := make([]fabric.Link, 0, len(nodes)*g.rails)
+	for host, n := range nodes {
+		for rail, nic := range n.NICs {
+			port := host % g.size
+			if len(g.leaves) == 1 {
+				port = len(links)
+			}
+			links = append(links, fabric.Link{
+				A:    fabric.Endpoint{Node: n.Name, NIC: nic},
+				B:    fabric.Endpoint{Node: g.leaves[g.leaf(host, rail)], NIC: portNames[port]},
+				Rail: rail + 1,
+			})
+		}
+	}
+	return links
+}
+
+// switches lists the leaves with the ports that they use towards hosts.
+func (g grouping) switches(nodes []fabric.Node, leaf leafModel) []fabric.Switch {
+	all := make([]fabric.Switch, len(g.leaves))
+	for i, name := range g.leaves {
+		all[i] = fabric.Switch{Name: name, Role: fabric.Leaf, Model: leaf.model, OS: leaf.os}
+	}
+	for host, n := range nodes {
+		for rail := range n.NICs {
+			all[g.leaf(host, rail)].Ports++
+		}
+	}
+	return all
+}
+
+// notes says in words what the plan leaves out. used counts the cables.
+func (g grouping) notes(scheme fabric.Scheme, used int) []string {
+	if len(g.leaves) == 1 {
+		return []string{fmt.Sprintf("leaf1 carries every NIC on %d of its %d ports; there are no spines.", used, g.ports)}
+	}
+	notes := []string{fmt.Sprintf(
+		"Each of the %d leaves keeps %d of its %d ports free for uplinks to the spines. The spines and the cables to them are not part of this plan.",
+		len(g.leaves), g.ports-g.size, g.ports)}
+	if scheme == fabric.Flat {
+		notes = append(notes, "With flat addressing all leaves and spines must be one layer 2; the plan does not cover how.")
+	}
+	return notes
+}

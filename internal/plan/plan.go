@@ -1,0 +1,85 @@
+// Package plan turns a cluster file into a plan: which NIC has which address and which cable goes where.
+// It is pure, and the same cluster gives the same plan.
+package plan
+
+import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+)
+
+// New plans the cluster that intent.Parse gave: its defaults are filled in and its names are unique.
+// Hosts are planned in the order of the file, so with p2p31, and with rail24 on one leaf, appending hosts
+// leaves the earlier addresses as they are, as long as no later group has more NICs than the earlier ones.
+// An error names the field of the cluster file that the plan fails on; there is never half a plan.
+func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
+	nodes, err := nodes(c.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := leafSwitch(c.Fabric.Leaf, cat)
+	if err != nil {
+		return nil, err
+	}
+	if c.Fabric.MTU <= 0 {
+		return nil, fmt.Errorf("fabric.mtu: %d bytes, want more than 0", c.Fabric.MTU)
+	}
+	g, err := group(nodes, leaf.ports)
+	if err != nil {
+		return nil, err
+	}
+	addressing, err := address(c.Fabric, nodes, g)
+	if err != nil {
+		return nil, err
+	}
+	links := g.cable(nodes, leaf)
+	return &fabric.Plan{
+		Meta:       fabric.NewMeta("Plan"),
+		Name:       c.Metadata.Name,
+		Platform:   string(c.Platform),
+		Launcher:   string(c.Launcher),
+		Transport:  c.Fabric.Kind,
+		MTU:        c.Fabric.MTU,
+		Nodes:      nodes,
+		Switches:   g.switches(nodes, leaf),
+		Addressing: addressing,
+		Cabling:    fabric.Cabling{Links: links},
+		Notes:      g.notes(addressing.Scheme, len(links)),
+	}, nil
+}
+
+// nodes lists every machine in the order of the file. Machines of a group share one list of NICs.
+func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
+	var all []fabric.Node
+	for i, g := range groups {
+		names, err := intent.ExpandNames(g.Names)
+		if err != nil {
+			return nil, fmt.Errorf("nodes[%d].names: %w", i, err)
+		}
+		nics, err := intent.ExpandNames(g.NICs)
+		if err == nil && len(nics) == 0 {
+			err = fmt.Errorf("names no interface")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("nodes[%d].nics: %w", i, err)
+		}
+		for _, name := range names {
+			all = append(all, fabric.Node{Name: name, Machine: g.Machine, NICs: nics})
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("nodes: no machine to plan for")
+	}
+	return all, nil
+}
+
+// rails is how many rails a cluster has: the NICs of its largest machine.
+func rails(nodes []fabric.Node) int {
+	most := 0
+	for _, n := range nodes {
+		most = max(most, len(n.NICs))
+	}
+	return most
+}

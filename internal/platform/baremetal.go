@@ -1,0 +1,35 @@
+package platform
+
+import (
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render"
+)
+
+// Baremetal lists the files of a server that runs Linux by itself, in the order in which they are applied:
+// kernel and limits first, the network last, because it alone can cut the connection that applies it.
+// On InfiniBand the subnet manager gives the addresses, so nothing there speaks of IP.
+func Baremetal() []Artifact {
+	roce, both := []fabric.Transport{fabric.RoCE}, []fabric.Transport{fabric.RoCE, fabric.InfiniBand}
+	return []Artifact{
+		{
+			ID: "sysctl", Doc: "kernel settings: NUMA balancing, reverse-path filter, ARP, neighbour table", Transports: both,
+			Render: func(p Part) fabric.Artifact { return render.Sysctl(p.Scheme, p.Neighbours, p.Addresses) },
+		},
+		{
+			ID: "service-limits", Doc: "locked memory of services", Transports: both,
+			Render: func(p Part) fabric.Artifact { return render.ServiceLimits(p.Addresses.Node) },
+		},
+		{
+			ID: "login-limits", Doc: "locked memory of login sessions", Transports: both,
+			Render: func(p Part) fabric.Artifact { return render.LoginLimits(p.Addresses.Node) },
+		},
+		{
+			ID: "wait-online", Doc: "network-online.target waits for every rail", Transports: roce,
+			Render: func(p Part) fabric.Artifact { return render.WaitOnline(p.Addresses) },
+		},
+		{
+			ID: "netplan", Doc: "addresses, routes and source rules of the fabric's NICs", Transports: roce,
+			Render: func(p Part) fabric.Artifact { return render.Netplan(p.MTU, p.Scheme, p.Addresses) },
+		},
+	}
+}

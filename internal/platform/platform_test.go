@@ -1,0 +1,235 @@
+package platform
+
+import (
+	"flag"
+	"fmt"
+	"iter"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// plan makes a cluster of hosts with eight NICs on a /31 a cable or in rail subnets.
+func plan(hosts int, transport fabric.Transport, scheme fabric.Scheme) *fabric.Plan {
+	p := &fabric.Plan{Name: "pod1", Platform: "baremetal", Transport: transport, MTU: 9000,
+		Addressing: fabric.Addressing{Scheme: scheme}}
+	for h := range hosts {
+		node := fabric.Node{Name: fmt.Sprintf("host%05d", h+1)}
+		addresses := fabric.NodeAddresses{Node: node.Name}
+		for r := range 8 {
+			nic := fabric.NICAddress{NIC: fmt.Sprintf("eth%d", r+1), Rail: r + 1, Table: 101 + r}
+			switch scheme {
+			case fabric.P2P31:
+				at := h*16 + 2*r
+				nic.Gateway = netip.AddrFrom4([4]byte{10, 64 + byte(at>>16), byte(at >> 8), byte(at)})
+				nic.Address = netip.PrefixFrom(nic.Gateway.Next(), 31)
+			case fabric.Rail24:
+				nic.Address = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 64, byte(r), byte(h + 1)}), 24)
+				nic.Gateway = netip.AddrFrom4([4]byte{10, 64, byte(r), 254})
+			case fabric.Flat:
+				at := h*8 + r + 1
+				nic.Address = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 64 + byte(at>>16), byte(at >> 8), byte(at)}), 10)
+			}
+			node.NICs = append(node.NICs, nic.NIC)
+			addresses.NICs = append(addresses.NICs, nic)
+		}
+		p.Nodes = append(p.Nodes, node)
+		if transport == fabric.RoCE {
+			p.Addressing.Nodes = append(p.Addressing.Nodes, addresses)
+		}
+	}
+	return p
+}
+
+func artifacts(t testing.TB, p *fabric.Plan) iter.Seq[fabric.Artifact] {
+	t.Helper()
+	seq, err := Artifacts(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seq
+}
+
+func TestArtifacts(t *testing.T) {
+	for _, c := range []struct {
+		transport fabric.Transport
+		scheme    fabric.Scheme
+		want      []string
+	}{
+		{fabric.RoCE, fabric.P2P31, []string{
+			"/etc/sysctl.d/60-railwright.conf",
+			"/etc/systemd/system.conf.d/60-railwright.conf",
+			"/etc/security/limits.d/60-railwright.conf",
+			"/etc/systemd/system/systemd-networkd-wait-online.service.d/60-railwright.conf",
+			"/etc/netplan/60-railwright.yaml",
+		}},
+		{fabric.InfiniBand, fabric.None, []string{
+			"/etc/sysctl.d/60-railwright.conf",
+			"/etc/systemd/system.conf.d/60-railwright.conf",
+			"/etc/security/limits.d/60-railwright.conf",
+		}},
+	} {
+		var got []string
+		for a := range artifacts(t, plan(2, c.transport, c.scheme)) {
+			got = append(got, a.Target+a.Path)
+			if c.transport == fabric.InfiniBand && strings.Contains(string(a.Content), "net.ipv4") {
+				t.Errorf("%s speaks of IP on InfiniBand:\n%s", a.Path, a.Content)
+			}
+		}
+		var want []string
+		for _, host := range []string{"host00001", "host00002"} {
+			for _, file := range c.want {
+				want = append(want, host+file)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", c.transport, got, want)
+		}
+	}
+}
+
+// Every file of two hosts with eight NICs, as they come.
+func TestGolden(t *testing.T) {
+	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24, fabric.Flat} {
+		var got strings.Builder
+		for a := range artifacts(t, plan(2, fabric.RoCE, scheme)) {
+			fmt.Fprintf(&got, "-- %s%s %04o --\n%s", a.Target, a.Path, a.Mode, a.Content)
+		}
+		file := filepath.Join("testdata", string(scheme)+".txtar")
+		if *update {
+			if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", scheme, diff)
+		}
+	}
+}
+
+// A reader may stop early, and walk again.
+func TestArtifactsStops(t *testing.T) {
+	seq, n := artifacts(t, plan(2, fabric.RoCE, fabric.P2P31)), 0
+	for range seq {
+		if n++; n == 7 {
+			break
+		}
+	}
+	if again := len(slices.Collect(seq)); n != 7 || again != 10 {
+		t.Errorf("%d artifacts, then %d, want 7 and 10", n, again)
+	}
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	index := func() string {
+		i, err := render.NewIndex(artifacts(t, plan(64, fabric.RoCE, fabric.Rail24)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sum, err := render.EncodeIndex(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	first := index()
+	for range 3 {
+		if again := index(); again != first {
+			t.Errorf("index %s, then %s", first, again)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		make func(p *fabric.Plan)
+	}{
+		{`platform "vsphere": has no artifacts in this version: rendered are baremetal`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
+		{`platform "gke": has no artifacts in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
+		{`platform "spark": has no artifacts in this version`, func(p *fabric.Plan) { p.Platform = "spark" }},
+		{`platform "cray": is not one of baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
+		{`platform "baremetal": has no artifacts for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
+		{`1 nodes with addresses of 2`, func(p *fabric.Plan) { p.Addressing.Nodes = p.Addressing.Nodes[:1] }},
+		{`node "host00001" has the addresses of 8 NICs of "x"`, func(p *fabric.Plan) { p.Addressing.Nodes[0].Node = "x" }},
+		{`node "host00002": interface name "a;b"`, func(p *fabric.Plan) { p.Addressing.Nodes[1].NICs[7].NIC = "a;b" }},
+		{`node "host00001": interface "eth1" has no address`, func(p *fabric.Plan) { p.Addressing.Nodes[0].NICs[0].Address = netip.Prefix{} }},
+	} {
+		p := plan(2, fabric.RoCE, fabric.P2P31)
+		c.make(p)
+		if seq, err := Artifacts(p); err == nil || !strings.Contains(err.Error(), c.want) || seq != nil {
+			t.Errorf("sequence %v, error %v, want %q", seq != nil, err, c.want)
+		}
+	}
+}
+
+func TestNeighbours(t *testing.T) {
+	for _, c := range []struct {
+		scheme      fabric.Scheme
+		hosts, want int
+	}{
+		{fabric.P2P31, 100, 8},           // the switch on each cable
+		{fabric.Rail24, 100, 8 * 100},    // 99 hosts and the gateway on each rail
+		{fabric.Flat, 100, 8 * (99 * 8)}, // each NIC can meet every NIC of the others
+		{fabric.Flat, 1, 0},
+	} {
+		p := plan(c.hosts, fabric.RoCE, c.scheme)
+		if got := countNeighbours(p.Addressing).of(p.Addressing.Nodes[0]); got != c.want {
+			t.Errorf("%s, %d hosts: %d neighbours, want %d", c.scheme, c.hosts, got, c.want)
+		}
+		raised := false
+		for a := range artifacts(t, p) {
+			raised = raised || strings.Contains(string(a.Content), "gc_thresh3")
+		}
+		if raised != (c.want > 512) {
+			t.Errorf("%s, %d hosts: neighbour table raised %v", c.scheme, c.hosts, raised)
+		}
+	}
+}
+
+func TestLists(t *testing.T) {
+	for _, p := range platforms() {
+		seen := make(map[string]bool)
+		for _, a := range p.artifacts {
+			if a.ID == "" || a.Doc == "" || len(a.Transports) == 0 || a.Render == nil || seen[a.ID] {
+				t.Errorf("%s: artifact %q has no id of its own, no doc line or no transport", p.name, a.ID)
+			}
+			seen[a.ID] = true
+		}
+	}
+}
+
+// All artifacts of a cluster with their sums and the index, as railwright render makes them.
+func BenchmarkArtifacts(b *testing.B) {
+	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Flat} {
+		for _, hosts := range []int{256, 4096, 16384} {
+			p := plan(hosts, fabric.RoCE, scheme)
+			b.Run(fmt.Sprintf("%s/%d", scheme, hosts), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					index, err := render.NewIndex(artifacts(b, p))
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, _, err := render.EncodeIndex(index); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

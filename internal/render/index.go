@@ -1,0 +1,43 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// NewIndex lists what was rendered, sorted by target and path, without the contents: the caller can write
+// each artifact as it passes. Two artifacts for one path of a target are an error.
+func NewIndex(artifacts iter.Seq[fabric.Artifact]) (fabric.Index, error) {
+	index := fabric.Index{Meta: fabric.NewMeta("Index"), Artifacts: []fabric.Artifact{}}
+	for a := range artifacts {
+		a.Content = nil
+		index.Artifacts = append(index.Artifacts, a)
+	}
+	slices.SortFunc(index.Artifacts, byPlace)
+	for i := 1; i < len(index.Artifacts); i++ {
+		if a := index.Artifacts[i]; byPlace(index.Artifacts[i-1], a) == 0 {
+			return fabric.Index{}, fmt.Errorf("artifact %q of %q: rendered twice", a.Path, a.Target)
+		}
+	}
+	return index, nil
+}
+
+func byPlace(a, b fabric.Artifact) int {
+	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
+}
+
+// EncodeIndex gives the text of an index file and its SHA-256 in hexadecimal, the name of all that was
+// rendered: sha256sum of the file prints the same.
+func EncodeIndex(index fabric.Index) (text []byte, sha256 string, err error) {
+	text, err = json.MarshalIndent(index, "", " ")
+	if err != nil {
+		return nil, "", fmt.Errorf("index: %w", err)
+	}
+	text = append(text, '\n')
+	return text, sum(text), nil
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// gap is something that was not looked at, and why.
+type gap struct {
+	What   string
+	Of     string // subjects as a range; empty for the run as a whole
+	Reason string
+	Expect string
+	Fix    []string
+	Rule   string
+}
+
+// gaps lists everything that a reader could take for a pass and must not: parts of the run that are not
+// there, rules without a verdict, facts that could not be read, pairs that were not measured, steps that
+// did not come to their end, and what the plan leaves out. limit bounds the terms of each list.
+func (r Run) gaps(limit int) []gap {
+	all := r.absentParts()
+	if r.Findings != nil {
+		all = append(all, findingGaps(r.Findings, limit)...)
+	}
+	all = append(all, r.meshGaps(limit)...)
+	all = append(all, missingGaps(r.Missing, limit)...)
+	if r.Plan != nil {
+		for _, n := range r.Plan.Notes {
+			all = append(all, gap{What: "Left out of the plan", Reason: n})
+		}
+	}
+	return all
+}
+
+// absentParts are the fields that are nil, and the steps and nodes at which the run stopped.
+func (r Run) absentParts() []gap {
+	var all []gap
+	part := func(absent bool, what, reason string) {
+		if absent {
+			all = append(all, gap{What: what, Reason: reason})
+		}
+	}
+	part(r.Findings == nil, "Rules", "no rule was evaluated")
+	part(r.Findings != nil && len(r.Findings.Findings) == 0, "Rules", "no rule gave a verdict")
+	part(r.Mesh == nil || len(r.Mesh.Pairs) == 0, "Mesh", "no pair of NICs was measured")
+	part(r.Missing == nil, "Facts", "nothing says which facts could not be read")
+	part(r.Plan == nil, "Plan", "there is no plan to compare with")
+	part(r.Applied == nil, "Configuration of the hosts", "this run did not apply any")
+	part(r.Artifacts == nil, "Artifacts", "this run did not render any")
+	for _, s := range r.Steps {
+		if s.Status == fabric.Fail || s.Status == fabric.Unknown {
+			all = append(all, gap{What: "Step " + s.Name, Reason: orElse(s.Note, "it did not come to its end, without a reason given")})
+		}
+	}
+	for _, a := range r.appliedGroups() {
+		if a.status != fabric.Pass && a.status != fabric.NotApplicable {
+			all = append(all, gap{What: "Configuration of a host", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, without a reason given")})
+		}
+	}
+	return all
+}
+
+func findingGaps(f *fabric.Findings, limit int) []gap {
+	var all []gap
+	for _, g := range groups(f.Findings, fabric.Unknown) {
+		all = append(all, gap{
+			What: g.first.Title, Of: subjects(g.subjects, limit), Reason: orElse(g.first.Why, "without a reason given"),
+			Expect: g.first.Expected, Fix: g.commands(limit), Rule: g.first.ID,
+		})
+	}
+	return all
+}
+
+func (r Run) meshGaps(limit int) []gap {
+	if r.Mesh == nil {
+		return nil
+	}
+	var all []gap
+	for _, m := range r.Mesh.Absent {
+		all = append(all, gap{What: "Mesh from " + m.What, Reason: m.Reason + " (" + m.Source + ")"})
+	}
+	var unknown []fabric.Measurement
+	for _, p := range r.Mesh.Pairs {
+		if p.Status() == fabric.Unknown {
+			unknown = append(unknown, p)
+		}
+	}
+	byReason := pairsByReason(unknown)
+	for i, g := range byReason {
+		if i == limit {
+			all = append(all, gap{What: "Pairs of the mesh", Reason: fmt.Sprintf("%d more reasons are in the saved mesh", len(byReason)-limit)})
+			break
+		}
+		all = append(all, gap{What: countOf(g.pairs, "pair") + " of the mesh", Of: subjects(g.from, limit), Reason: g.reason})
+	}
+	return all
+}
+
+// missingGaps puts together the nodes that lack the same fact for the same reason.
+func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
+	nodes := map[fabric.Missing][]string{}
+	var order []fabric.Missing
+	var names []string
+	for n := range missing {
+		names = append(names, n)
+	}
+	slices.SortFunc(names, draw.Natural)
+	for _, n := range names {
+		for _, m := range missing[n] {
+			if nodes[m] == nil {
+				order = append(order, m)
+			}
+			nodes[m] = append(nodes[m], n)
+		}
+	}
+	var all []gap
+	for _, m := range order {
+		all = append(all, gap{What: "Fact " + m.What, Of: draw.Names(nodes[m], limit), Reason: m.Reason + " (" + m.Source + ")"})
+	}
+	return all
+}
+
+// pairGroup is pairs of the mesh that have the same reason.
+type pairGroup struct {
+	reason   string
+	pairs    int
+	from, to []fabric.Subject
+}
+
+// pairsByReason groups pairs by what is wrong with them, most first.
+func pairsByReason(pairs []fabric.Measurement) []pairGroup {
+	index := map[string]int{}
+	var all []pairGroup
+	for _, p := range pairs {
+		reason := draw.Reason(p)
+		i, ok := index[reason]
+		if !ok {
+			i = len(all)
+			index[reason] = i
+			all = append(all, pairGroup{reason: reason})
+		}
+		all[i].pairs++
+		all[i].from = append(all[i].from, fabric.NICSubject(p.From.Node, p.From.NIC))
+		all[i].to = append(all[i].to, fabric.NICSubject(p.To.Node, p.To.NIC))
+	}
+	slices.SortStableFunc(all, func(a, b pairGroup) int { return b.pairs - a.pairs })
+	return all
+}
+
+// appliedGroup is nodes that took their configuration alike.
+type appliedGroup struct {
+	How, Reason, Nodes string
+	status             fabric.Status
+	Count              int
+}
+
+func (r Run) appliedGroups() []appliedGroup {
+	type key struct {
+		how, reason string
+		status      fabric.Status
+	}
+	nodes := map[key][]string{}
+	var order []key
+	for _, a := range r.Applied {
+		k := key{a.How, a.Reason, a.Status}
+		if nodes[k] == nil {
+			order = append(order, k)
+		}
+		nodes[k] = append(nodes[k], a.Node)
+	}
+	var all []appliedGroup
+	for _, k := range order {
+		all = append(all, appliedGroup{k.how, k.reason, draw.Names(nodes[k], 8), k.status, len(nodes[k])})
+	}
+	return all
+}
+
+func orElse(text, instead string) string {
+	if text == "" {
+		return instead
+	}
+	return text
+}
+
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

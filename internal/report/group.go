@@ -1,0 +1,171 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// group is findings that say the same of several subjects.
+type group struct {
+	first    fabric.Finding
+	subjects []fabric.Subject
+	members  []fabric.Finding
+}
+
+// groups puts the findings of one status together, worst first: by severity, then in the order in which
+// the rules came.
+func groups(findings []fabric.Finding, status fabric.Status) []group {
+	type key struct {
+		id, title string
+		severity  fabric.Severity
+		cause     fabric.CauseID
+		why       string // an unknown is told apart by its reason
+	}
+	index := map[key]int{}
+	var all []group
+	for _, f := range findings {
+		if !sameStatus(f.Status, status) {
+			continue
+		}
+		k := key{f.ID, f.Title, f.Severity, f.Cause, ""}
+		if status != fabric.Fail {
+			k.why = f.Why
+		}
+		i, ok := index[k]
+		if !ok {
+			i = len(all)
+			index[k] = i
+			all = append(all, group{first: f})
+		}
+		all[i].subjects = append(all[i].subjects, f.Subject)
+		all[i].members = append(all[i].members, f)
+	}
+	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.first.Severity, b.first.Severity) })
+	return all
+}
+
+// sameStatus takes a status outside the closed set for Unknown, as Status.String does.
+func sameStatus(a, b fabric.Status) bool { return a.String() == b.String() }
+
+// subjects writes a set of subjects as ranges: host1:eth[1-8], host[2-9]. At most limit terms.
+func subjects(list []fabric.Subject, limit int) string {
+	parts := map[string][]string{} // parts of each node
+	var nodes []string
+	for _, s := range list {
+		node := cmp.Or(s.Node, s.Kind)
+		if _, ok := parts[node]; !ok {
+			nodes = append(nodes, node)
+		}
+		parts[node] = append(parts[node], s.NIC+s.Port+s.GPU+s.PCI)
+	}
+	slices.SortFunc(nodes, draw.Natural)
+	same := map[string][]string{} // nodes by their folded parts
+	var order []string
+	for _, n := range nodes {
+		p := strings.TrimPrefix(draw.Names(parts[n], 4), ", ")
+		if _, ok := same[p]; !ok {
+			order = append(order, p)
+		}
+		same[p] = append(same[p], n)
+	}
+	var terms []string
+	for i, p := range order {
+		if i == limit {
+			terms = append(terms, fmt.Sprintf("and %d more", left(same, order[i:])))
+			break
+		}
+		term := draw.Names(same[p], limit)
+		if p != "" {
+			term += ":" + p
+		}
+		terms = append(terms, term)
+	}
+	return strings.Join(terms, ", ")
+}
+
+func left(same map[string][]string, order []string) int {
+	n := 0
+	for _, p := range order {
+		n += len(same[p])
+	}
+	return n
+}
+
+// sighting is something that a field of the group's findings says, and of whom.
+type sighting struct {
+	text string
+	of   []fabric.Subject
+}
+
+// sightings lists what a field says over the whole group, each text once, in the order of the findings.
+func (g group) sightings(field func(fabric.Finding) string) []sighting {
+	index := map[string]int{}
+	var all []sighting
+	for _, f := range g.members {
+		text := field(f)
+		if text == "" {
+			continue
+		}
+		i, ok := index[text]
+		if !ok {
+			i = len(all)
+			index[text] = i
+			all = append(all, sighting{text: text})
+		}
+		all[i].of = append(all[i].of, f.Subject)
+	}
+	return all
+}
+
+// lines writes the sightings of a field, at most limit of them, each with its subjects where it is not
+// said of the whole group.
+func (g group) lines(field func(fabric.Finding) string, limit int) []string {
+	all := g.sightings(field)
+	var lines []string
+	for i, s := range all {
+		if i == limit {
+			lines = append(lines, fmt.Sprintf("and %d more", len(all)-limit))
+			break
+		}
+		if len(s.of) < len(g.members) {
+			s.text = subjects(s.of, 2) + ": " + s.text
+		}
+		lines = append(lines, s.text)
+	}
+	return lines
+}
+
+// commands writes the distinct commands of the group, at most limit, with a shell comment naming their
+// subjects where they differ, so that they can be copied as they stand.
+func (g group) commands(limit int) []string {
+	all := g.sightings(fix)
+	var lines []string
+	for i, s := range all {
+		if i == limit {
+			return append(lines, fmt.Sprintf("# and %d more like it", len(all)-limit))
+		}
+		if len(s.of) < len(g.members) {
+			s.text += "  # " + subjects(s.of, 2)
+		}
+		lines = append(lines, s.text)
+	}
+	return lines
+}
+
+func evidence(f fabric.Finding) string {
+	var parts []string
+	for _, e := range f.Evidence {
+		parts = append(parts, e.Value+" ("+e.Source+")")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func expected(f fabric.Finding) string { return f.Expected }
+func why(f fabric.Finding) string      { return f.Why }
+func cost(f fabric.Finding) string     { return f.Cost }
+func fix(f fabric.Finding) string      { return f.Fix }

@@ -1,0 +1,108 @@
+// Package report shows what a run found: as text for a terminal, as JSON, as one self-contained HTML page.
+// It computes no verdict of its own: it shows those that it is given, worst first. What is nil was not
+// looked at, and is shown as prominently as what failed.
+package report
+
+import (
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Run is everything that a report can show. Every field may be its zero value, which reads as "not looked
+// at", never as a pass.
+type Run struct {
+	ID        string                      `json:"id"`
+	Started   time.Time                   `json:"started,omitzero"`
+	Seconds   float64                     `json:"seconds,omitempty"` // wall time
+	Command   string                      `json:"command,omitempty"` // as it was called
+	Version   string                      `json:"version,omitempty"` // of railwright
+	Plan      *fabric.Plan                `json:"plan,omitempty"`
+	Steps     []Step                      `json:"steps,omitempty"`   // in the order in which they ran
+	Applied   []Applied                   `json:"applied,omitempty"` // one a node of the plan
+	Findings  *fabric.Findings            `json:"findings,omitempty"`
+	Mesh      *fabric.Mesh                `json:"mesh,omitempty"`
+	Causes    *fabric.Causes              `json:"causes,omitempty"`
+	Artifacts *fabric.Index               `json:"artifacts,omitempty"`
+	Missing   map[string][]fabric.Missing `json:"missing,omitempty"` // Facts.Missing by node; nil: no facts were read
+}
+
+// Step is a part of the pipeline that ran or should have. Status is Fail where the tool could not do its
+// work; what is wrong with the cluster stands in the findings.
+type Step struct {
+	Name    string        `json:"name"`
+	Seconds float64       `json:"seconds"` // wall time
+	Status  fabric.Status `json:"status"`
+	Note    string        `json:"note,omitempty"` // what it did, or why it did not
+}
+
+// Applied says by what a node took its configuration. Status is Unknown where nothing was applied, and
+// Reason then says why; with Pass, Reason may say why it was not done another way.
+type Applied struct {
+	Node   string        `json:"node"`
+	How    string        `json:"how,omitempty"` // such as "netplan + systemd-networkd"
+	Reason string        `json:"reason,omitempty"`
+	Status fabric.Status `json:"status"`
+}
+
+// Status is the verdict of the run: the worst of the findings, the mesh, and the steps. A run without
+// findings or without a mesh never passes, nor does one from whose mesh a node was absent, or of which a step did not come to
+// its end.
+func (r Run) Status() fabric.Status {
+	findings, mesh := fabric.Unknown, fabric.Unknown
+	if r.Findings != nil {
+		findings = r.Findings.Summary.Status()
+	}
+	if r.Mesh != nil {
+		mesh = r.Mesh.Summary().Status()
+	}
+	if findings == fabric.Fail || mesh == fabric.Fail {
+		return fabric.Fail
+	}
+	if findings != fabric.Pass || mesh != fabric.Pass || len(r.Mesh.Absent) > 0 {
+		return fabric.Unknown
+	}
+	for _, s := range r.Steps {
+		if s.Status == fabric.Fail || s.Status == fabric.Unknown {
+			return fabric.Unknown
+		}
+	}
+	for _, a := range r.Applied {
+		if a.Status == fabric.Fail || a.Status == fabric.Unknown {
+			return fabric.Unknown
+		}
+	}
+	return fabric.Pass
+}
+
+// marks are the verdicts of the findings by NIC and by node, the worst of each, for the drawing of the
+// cables. What a finding says of a PCI function, a GPU or a port counts for its node.
+func (r Run) marks() map[fabric.Endpoint]fabric.Status {
+	if r.Findings == nil {
+		return nil
+	}
+	marks := map[fabric.Endpoint]fabric.Status{}
+	for _, f := range r.Findings.Findings {
+		if f.Status == fabric.NotApplicable || f.Subject.Node == "" {
+			continue
+		}
+		e := fabric.Endpoint{Node: f.Subject.Node, NIC: f.Subject.NIC}
+		old, seen := marks[e]
+		if !seen || old != fabric.Fail && f.Status != fabric.Pass {
+			marks[e] = f.Status
+		}
+	}
+	return marks
+}
+
+// exitMeaning is the exit status of the commands that judge, with its meaning.
+func exitMeaning(s fabric.Status) string {
+	switch s {
+	case fabric.Pass:
+		return "exit status 0: everything that was looked at passed"
+	case fabric.Fail:
+		return "exit status 1: something failed"
+	default:
+		return "exit status 2: nothing failed, but something is not known"
+	}
+}

@@ -1,0 +1,278 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// TextOptions are what a terminal wants.
+type TextOptions struct {
+	Color   bool // ANSI colours; every status also has its word
+	Width   int  // columns; 0: 80
+	Verbose bool // every group, every passing rule, every rule that is not applicable
+}
+
+// Most groups, and most lines of one field in a group, that are written without Verbose: what failed then
+// fits a few screens however large the cluster is.
+const (
+	textGroups = 20
+	textLines  = 3
+)
+
+// Text writes the findings of a check: what failed, worst first, then what is not known, then how many
+// passed, then the verdict with the exit status. Findings that say the same of several subjects become
+// one block. Nil findings are written as not looked at.
+func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
+	p := newPrinter(o)
+	status := fabric.Unknown
+	if f == nil {
+		p.heading("Not looked at")
+		p.field("", "no rule was evaluated")
+	} else {
+		status = f.Summary.Status()
+		p.failed(f)
+		p.unknown(f)
+		p.verboseGroups(f)
+		p.blank()
+		p.line(counts(f.Summary))
+	}
+	p.verdict(status)
+	return p.writeTo(w)
+}
+
+// RunText writes a whole run: what failed, why pairs failed, what was not looked at, the mesh, how the
+// hosts took their configuration, and the verdict of the run with the exit status.
+func RunText(w io.Writer, r Run, o TextOptions) error {
+	p := newPrinter(o)
+	if r.Findings != nil {
+		p.failed(r.Findings)
+	}
+	p.pairs(r)
+	p.causes(r)
+	p.gaps(r.gaps(textLines))
+	if err := p.mesh(r); err != nil {
+		return err
+	}
+	p.applied(r)
+	if r.Findings != nil {
+		p.verboseGroups(r.Findings)
+		p.blank()
+		p.line("Rules: " + counts(r.Findings.Summary))
+	}
+	if r.Mesh != nil {
+		s := r.Mesh.Summary()
+		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d not known, in %.3g s", countOf(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
+	}
+	p.verdict(r.Status())
+	return p.writeTo(w)
+}
+
+func counts(s fabric.Summary) string {
+	return fmt.Sprintf("%d passed, %d failed, %d not known, %d not applicable, %d waived", s.Pass, s.Fail, s.Unknown, s.NotApplicable, s.Waived)
+}
+
+func (p *printer) failed(f *fabric.Findings) {
+	all := groups(f.Findings, fabric.Fail)
+	if len(all) == 0 {
+		return
+	}
+	p.heading(fmt.Sprintf("Failed: %s", countOf(f.Summary.Fail, "finding")))
+	p.blocks(all, p.failedBlock)
+}
+
+func (p *printer) unknown(f *fabric.Findings) {
+	all := groups(f.Findings, fabric.Unknown)
+	if len(all) == 0 {
+		if f.Summary.Status() == fabric.Unknown {
+			p.heading("Not looked at")
+			p.field("", "no rule gave a verdict")
+		}
+		return
+	}
+	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", countOf(f.Summary.Unknown, "rule")))
+	p.blocks(all, p.unknownBlock)
+}
+
+// blocks writes the groups, with a blank line before each, up to the bound.
+func (p *printer) blocks(all []group, block func(group)) {
+	for i, g := range all {
+		if i == textGroups && !p.o.Verbose {
+			p.blank()
+			p.line(fmt.Sprintf("... and %d more groups; -v writes them all", len(all)-i))
+			return
+		}
+		p.blank()
+		block(g)
+	}
+}
+
+func (p *printer) lineLimit() int {
+	if p.o.Verbose {
+		return 1 << 20 // more than any screen; a group has no more lines than subjects
+	}
+	return textLines
+}
+
+func (p *printer) failedBlock(g group) {
+	f := g.first
+	word, color := "FAIL", red
+	if f.Severity != fabric.SeverityError {
+		word, color = "FAIL "+f.Severity.String(), yellow
+	}
+	p.status(word, color, subjects(g.subjects, p.lineLimit()), f.Title)
+	p.fields("seen", g.lines(evidence, p.lineLimit()))
+	p.fields("expected", g.lines(expected, p.lineLimit()))
+	p.fields("why", g.lines(why, p.lineLimit()))
+	p.fields("cost", g.lines(cost, p.lineLimit()))
+	p.commands("fix", g.commands(p.lineLimit()))
+	p.field("rule", ruleText(f))
+}
+
+func ruleText(f fabric.Finding) string {
+	text := f.ID
+	if f.Cause != "" {
+		text += ", cause " + string(f.Cause)
+	}
+	if f.Reference != "" {
+		text += ", " + f.Reference
+	}
+	return text
+}
+
+func (p *printer) unknownBlock(g group) {
+	p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), g.first.Title)
+	p.field("why", orElse(g.first.Why, "without a reason given"))
+	p.fields("seen", g.lines(evidence, p.lineLimit()))
+	p.commands("fix", g.commands(p.lineLimit()))
+	p.field("rule", g.first.ID)
+}
+
+// verboseGroups lists the rules that passed and those that are not applicable, a line each.
+func (p *printer) verboseGroups(f *fabric.Findings) {
+	if !p.o.Verbose {
+		return
+	}
+	if all := groups(f.Findings, fabric.Pass); len(all) > 0 {
+		p.heading("Passed")
+		for _, g := range all {
+			p.status("PASS", green, subjects(g.subjects, textLines), g.first.Title)
+		}
+	}
+	if all := groups(f.Findings, fabric.NotApplicable); len(all) > 0 {
+		p.heading("Not applicable")
+		for _, g := range all {
+			p.status("N/A", faint, subjects(g.subjects, textLines), g.first.Title)
+			p.field("why", g.first.Why)
+		}
+	}
+}
+
+func (p *printer) gaps(all []gap) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Not looked at")
+	for i, g := range all {
+		if i == textGroups && !p.o.Verbose {
+			p.blank()
+			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(all)-i))
+			return
+		}
+		p.status("UNKNOWN", yellow, g.Of, g.What)
+		p.field("why", g.Reason)
+		p.commands("fix", g.Fix)
+	}
+}
+
+// pairs writes the failed pairs of the mesh by what is wrong with them.
+func (p *printer) pairs(r Run) {
+	rows, more := r.pairRows()
+	if len(rows) == 0 {
+		return
+	}
+	p.heading("Failed: pairs of the mesh")
+	for _, x := range rows {
+		p.status("FAIL", red, "", fmt.Sprintf("%s from %s to %s", countOf(x.Pairs, "pair"), x.From, x.To))
+		p.field("why", x.Reason)
+	}
+	if more > 0 {
+		p.line(fmt.Sprintf("... and %d more reasons", more))
+	}
+}
+
+func (p *printer) mesh(r Run) error {
+	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
+		return nil // it stands under what was not looked at
+	}
+	p.heading("Mesh")
+	p.blank()
+	var b strings.Builder
+	if err := draw.MeshText(&b, r.Mesh, p.width()); err != nil {
+		return err
+	}
+	for l := range strings.Lines(b.String()) {
+		p.line(strings.TrimSuffix(l, "\n")) // MeshText cleans its names itself
+	}
+	return nil
+}
+
+func (p *printer) causes(r Run) {
+	if r.Causes == nil || len(r.Causes.Causes) == 0 {
+		return
+	}
+	p.heading("Why pairs failed, likeliest first")
+	for i, c := range r.Causes.Causes {
+		if i == textGroups && !p.o.Verbose {
+			p.blank()
+			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(r.Causes.Causes)-i))
+			return
+		}
+		p.blank()
+		p.status("CAUSE", red, c.Subject.String(), string(c.ID))
+		p.field("explains", share(c.Confidence))
+		for _, e := range c.Evidence {
+			p.field("seen", e.Value+" ("+e.Source+")")
+		}
+		for _, e := range c.Against {
+			p.field("against", e.Value+" ("+e.Source+")")
+		}
+		p.commands("confirm", oneLine(c.Confirm))
+		p.commands("fix", oneLine(c.Fix))
+	}
+}
+
+// share writes a confidence as Cause defines it.
+func share(confidence float64) string {
+	return fmt.Sprintf("%.0f %% of what was observed", 100*confidence)
+}
+
+func oneLine(command string) []string {
+	if command == "" {
+		return nil
+	}
+	return []string{command}
+}
+
+func (p *printer) applied(r Run) {
+	if len(r.Applied) == 0 {
+		return
+	}
+	p.heading("How the hosts were configured")
+	for _, a := range r.appliedGroups() {
+		text := a.Nodes + ": " + orElse(a.How, "not configured")
+		if a.Reason != "" {
+			text += " (" + a.Reason + ")"
+		}
+		p.field("", text)
+	}
+}
+
+func (p *printer) verdict(s fabric.Status) {
+	color := map[fabric.Status]string{fabric.Pass: green, fabric.Fail: red}[s]
+	p.blank()
+	p.line(p.paint(orElse(color, yellow), strings.ToUpper(s.String())) + ": " + exitMeaning(s))
+}

@@ -1,0 +1,351 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bounds of the page: terms of a range, lines of a field, blocks of a section, rows of a table. They keep
+// the page of any cluster under 5 MB; what is left out is counted in words.
+const (
+	pageTerms  = 8
+	pageLines  = 4
+	pageBlocks = 100
+	pageRows   = 500
+)
+
+// view is the page in the words of its template.
+type view struct {
+	Style            template.CSS
+	Cabling, MeshMap template.HTML
+	Title, Cluster   string
+	Facts            []pair // of the run: when, how long, by which command
+	Status           string // pass, fail, unknown
+	Verdict, Exit    string
+	Tiles            []tile
+	Failed           []block
+	FailedMore       int
+	Nothing          string // said in place of failures
+	Gaps             []gap
+	GapsMore         int
+	Pairs            []pairRow
+	PairsMore        int
+	Causes           []block
+	CausesMore       int
+	CausesNote       string
+	MeshNote         string
+	Applied          []appliedGroup
+	Artifacts        []artifactRow
+	ArtifactsNote    string
+	Passed, Scoped   []ruleRow
+	Steps            []stepRow
+}
+
+type pair struct{ Name, Value string }
+
+// tile is a number of the banner.
+type tile struct {
+	Kind, Label string
+	Count       string
+}
+
+// block is a finding, or a cause, in full.
+type block struct {
+	Kind, Word, Subject, Title string
+	Rows                       []row
+	Rule                       string
+}
+
+type row struct {
+	Label    string
+	Lines    []string
+	Commands bool
+}
+
+type pairRow struct {
+	Pairs            int
+	From, To, Reason string
+}
+
+type artifactRow struct {
+	Target, Path, Mode, SHA256 string
+}
+
+type ruleRow struct {
+	Title, Rule, Subjects, Why string
+	Count                      int
+}
+
+type stepRow struct {
+	Name, Seconds, Kind, Word, Note string
+}
+
+func newView(r Run) view {
+	s := r.Status()
+	v := view{
+		Title: orElse(r.ID, "railwright run"), Cluster: "not planned", Facts: r.head(),
+		Status: s.String(), Verdict: verdictText(r), Exit: exitMeaning(s), Tiles: r.tiles(),
+		Applied: r.appliedGroups(),
+	}
+	if r.Plan != nil {
+		v.Cluster = r.Plan.Name
+	}
+	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
+	v.Gaps, v.GapsMore = bounded(r.gaps(pageTerms), pageBlocks)
+	v.Pairs, v.PairsMore = r.pairRows()
+	v.Causes, v.CausesMore, v.CausesNote = r.causeBlocks()
+	v.MeshNote = r.meshNote()
+	v.Artifacts, v.ArtifactsNote = r.artifactRows()
+	if r.Findings != nil {
+		v.Passed = ruleRows(r.Findings.Findings, fabric.Pass)
+		v.Scoped = ruleRows(r.Findings.Findings, fabric.NotApplicable)
+	}
+	for _, st := range r.Steps {
+		v.Steps = append(v.Steps, stepRow{st.Name, fmt.Sprintf("%.2f", st.Seconds), st.Status.String(), statusWord(st.Status), st.Note})
+	}
+	return v
+}
+
+// bounded cuts a list and says how many were left out.
+func bounded[T any](list []T, limit int) ([]T, int) {
+	if len(list) <= limit {
+		return list, 0
+	}
+	return list[:limit], len(list) - limit
+}
+
+func (r Run) head() []pair {
+	all := []pair{{"Started", "not recorded"}, {"Took", "not recorded"}}
+	if !r.Started.IsZero() {
+		all[0].Value = r.Started.UTC().Format(time.DateTime) + " UTC"
+	}
+	if r.Seconds > 0 {
+		all[1].Value = fmt.Sprintf("%.1f s", r.Seconds)
+	}
+	if p := r.Plan; p != nil {
+		all = append(all, pair{"Platform", p.Platform}, pair{"Fabric", fmt.Sprintf("%s, MTU %d", p.Transport, p.MTU)},
+			pair{"Size", fmt.Sprintf("%s, %s", countOf(len(p.Nodes), "host"), countOf(nicsOf(p), "NIC"))})
+	}
+	all = append(all, pair{"railwright", orElse(r.Version, "version not recorded")})
+	return append(all, pair{"Command", orElse(r.Command, "not recorded")})
+}
+
+func nicsOf(p *fabric.Plan) int {
+	n := 0
+	for _, node := range p.Nodes {
+		n += len(node.NICs)
+	}
+	return n
+}
+
+func statusWord(s fabric.Status) string {
+	return map[fabric.Status]string{
+		fabric.Pass: "passed", fabric.Fail: "failed", fabric.NotApplicable: "not applicable",
+	}[s] + map[bool]string{true: "not known"}[s.String() == fabric.Unknown.String()]
+}
+
+// verdictText is the sentence of the banner.
+func verdictText(r Run) string {
+	var rules, pairs string
+	if r.Findings == nil {
+		rules = "No rule was evaluated"
+	} else {
+		s := r.Findings.Summary
+		rules = fmt.Sprintf("Of %s, %d failed and %d could not be looked at", countOf(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
+		if s.Waived > 0 {
+			rules += fmt.Sprintf(", %d more waived", s.Waived)
+		}
+	}
+	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
+		pairs = "no pair of NICs was measured"
+	} else {
+		s := r.Mesh.Summary()
+		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are not known", countOf(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
+	}
+	return rules + "; " + pairs + "."
+}
+
+func (r Run) tiles() []tile {
+	var all []tile
+	add := func(s *fabric.Summary, noun string) {
+		count := func(n func(fabric.Summary) int) string {
+			if s == nil {
+				return "?"
+			}
+			return fmt.Sprint(n(*s))
+		}
+		all = append(all,
+			tile{"fail", noun + " failed", count(func(s fabric.Summary) int { return s.Fail })},
+			tile{"unknown", noun + " not known", count(func(s fabric.Summary) int { return s.Unknown })},
+			tile{"pass", noun + " passed", count(func(s fabric.Summary) int { return s.Pass })})
+	}
+	if r.Findings == nil || len(r.Findings.Findings) == 0 {
+		add(nil, "checks")
+	} else {
+		add(&r.Findings.Summary, "checks")
+	}
+	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
+		add(nil, "pairs")
+	} else {
+		s := r.Mesh.Summary()
+		add(&s, "pairs")
+	}
+	return all
+}
+
+func (r Run) failedBlocks() (blocks []block, more int, nothing string) {
+	if r.Findings == nil || len(r.Findings.Findings) == 0 {
+		return nil, 0, "Nothing is known to have failed, because no rule gave a verdict."
+	}
+	all, more := bounded(groups(r.Findings.Findings, fabric.Fail), pageBlocks)
+	for _, g := range all {
+		f := g.first
+		b := block{Kind: "fail", Word: f.Severity.String(), Subject: subjects(g.subjects, pageTerms), Title: f.Title, Rule: ruleText(f)}
+		b.add("Seen", g.lines(evidence, pageLines), false)
+		b.add("Expected", g.lines(expected, pageLines), false)
+		b.add("Why", g.lines(why, pageLines), false)
+		b.add("Cost", g.lines(cost, pageLines), false)
+		b.add("Fix", g.commands(pageTerms), true)
+		blocks = append(blocks, b)
+	}
+	if len(blocks) == 0 {
+		nothing = "No rule failed."
+	}
+	return blocks, more, nothing
+}
+
+func (b *block) add(label string, lines []string, commands bool) {
+	if len(lines) > 0 {
+		b.Rows = append(b.Rows, row{label, lines, commands})
+	}
+}
+
+func (r Run) causeBlocks() (blocks []block, more int, note string) {
+	switch {
+	case r.Causes == nil:
+		return nil, 0, "Causes were not looked for."
+	case len(r.Causes.Causes) == 0 && r.Causes.Status == fabric.Pass:
+		return nil, 0, "Nothing needed an explanation."
+	case len(r.Causes.Causes) == 0:
+		return nil, 0, "No cause was found."
+	}
+	all, more := bounded(r.Causes.Causes, pageBlocks)
+	for _, c := range all {
+		b := block{Kind: "cause", Word: fmt.Sprintf("%.0f %%", 100*c.Confidence), Subject: c.Subject.String(), Title: string(c.ID)}
+		one := fabric.Finding{Evidence: c.Evidence}
+		against := fabric.Finding{Evidence: c.Against}
+		b.add("Seen", nonEmpty(evidence(one)), false)
+		b.add("Against", nonEmpty(evidence(against)), false)
+		b.add("Confirm", nonEmpty(c.Confirm), true)
+		b.add("Fix", nonEmpty(c.Fix), true)
+		blocks = append(blocks, b)
+	}
+	return blocks, more, ""
+}
+
+func nonEmpty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
+
+func (r Run) pairRows() ([]pairRow, int) {
+	if r.Mesh == nil {
+		return nil, 0
+	}
+	var failed []fabric.Measurement
+	for _, p := range r.Mesh.Pairs {
+		if p.Status() == fabric.Fail {
+			failed = append(failed, p)
+		}
+	}
+	all, more := bounded(pairsByReason(failed), pageTerms)
+	var rows []pairRow
+	for _, g := range all {
+		rows = append(rows, pairRow{g.pairs, subjects(g.from, pageTerms), subjects(g.to, pageTerms), g.reason})
+	}
+	return rows, more
+}
+
+func (r Run) meshNote() string {
+	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s in %.3g s, an echo at two sizes each, sent from the device and the address of its NIC.", countOf(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
+}
+
+// artifactRows lists every file of a small cluster; of a large one it counts the targets of each path.
+func (r Run) artifactRows() (rows []artifactRow, note string) {
+	if r.Artifacts == nil {
+		return nil, "Not looked at: this run did not render any."
+	}
+	list := r.Artifacts.Artifacts
+	if len(list) == 0 {
+		return nil, "The index is empty."
+	}
+	if len(list) <= pageRows {
+		for _, a := range list {
+			rows = append(rows, artifactRow{a.Target, a.Path, mode(a.Mode), a.SHA256})
+		}
+		return rows, countOf(len(list), "file") + "."
+	}
+	type key struct {
+		path string
+		mode uint32
+	}
+	targets, sums := map[key][]string{}, map[key]map[string]bool{}
+	for _, a := range list {
+		k := key{a.Path, a.Mode}
+		if sums[k] == nil {
+			sums[k] = map[string]bool{}
+		}
+		targets[k] = append(targets[k], a.Target)
+		sums[k][a.SHA256] = true
+	}
+	for k, t := range targets {
+		rows = append(rows, artifactRow{draw.Names(t, pageTerms), k.path, mode(k.mode), sumText(sums[k])})
+	}
+	slices.SortFunc(rows, func(a, b artifactRow) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Mode, b.Mode))
+	})
+	rows, more := bounded(rows, pageRows)
+	note = fmt.Sprintf("%d files, too many to list each: one row is one path on its targets. The index of the run lists every file.", len(list))
+	if more > 0 {
+		note += fmt.Sprintf(" %d more paths are not shown.", more)
+	}
+	return rows, note
+}
+
+func mode(m uint32) string { return fmt.Sprintf("%04o", m) }
+
+func sumText(sums map[string]bool) string {
+	if len(sums) > 1 {
+		return fmt.Sprintf("%d different", len(sums))
+	}
+	for s := range sums {
+		return s
+	}
+	return ""
+}
+
+// ruleRows are the rules that gave a status, with their subjects as ranges.
+func ruleRows(findings []fabric.Finding, status fabric.Status) []ruleRow {
+	var rows []ruleRow
+	for _, g := range groups(findings, status) {
+		why := ""
+		if status == fabric.NotApplicable {
+			why = g.first.Why
+		}
+		rows = append(rows, ruleRow{g.first.Title, g.first.ID, subjects(g.subjects, pageTerms), why, len(g.members)})
+	}
+	rows, _ = bounded(rows, pageRows)
+	return rows
+}

@@ -1,0 +1,91 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// WriteArtifacts writes rendered files below folder/TARGET/PATH as they come, and what index makes of them
+// beside them. It builds everything under another name first: a folder that cannot be completed does not
+// appear. A folder that is there is replaced only if it is a render itself or empty.
+func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) (err error) {
+	folder = filepath.Clean(folder)
+	if err := replaceable(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
+		return err
+	}
+	building, err := os.MkdirTemp(filepath.Dir(folder), "."+filepath.Base(folder)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(building)) }()
+	var writeErr error
+	text, err := index(func(yield func(fabric.Artifact) bool) {
+		for a := range artifacts {
+			if writeErr = writeArtifact(building, a); writeErr != nil || !yield(a) {
+				return
+			}
+		}
+	})
+	if err := errors.Join(writeErr, err); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(building, IndexFile), text, 0o644); err != nil {
+		return err
+	}
+	if err := os.Chmod(building, 0o755); err != nil {
+		return err
+	}
+	return swap(building, folder)
+}
+
+func writeArtifact(folder string, a fabric.Artifact) error {
+	if !filepath.IsLocal(a.Target) {
+		return fmt.Errorf("artifact of %q: the target is no plain name", a.Target)
+	}
+	name := filepath.Join(folder, a.Target, a.Path)
+	err := os.WriteFile(name, a.Content, fs.FileMode(a.Mode))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		err = os.WriteFile(name, a.Content, fs.FileMode(a.Mode))
+	}
+	return err
+}
+
+// replaceable says whether a folder may be replaced by a render.
+func replaceable(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(folder, IndexFile)); err != nil {
+		return fmt.Errorf("folder %q: holds something that is not a render (no %s): name another, or empty it", folder, IndexFile)
+	}
+	return nil
+}
+
+// swap puts the built folder in the place of the old one.
+func swap(building, folder string) error {
+	old := building + ".old"
+	err := os.Rename(folder, old)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(building, folder); err != nil {
+		return errors.Join(err, os.Rename(old, folder))
+	}
+	return os.RemoveAll(old)
+}

@@ -1,0 +1,151 @@
+// Package run keeps the folder of a run: what went in, what came out of every step, and the report. Every
+// value on an arrow of the pipeline lies there as a file and can be loaded again.
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// The files of a run folder.
+const (
+	ClusterFile  = "cluster.yaml"
+	PlanFile     = "plan.json"
+	FindingsFile = "findings.json"
+	MeshFile     = "measurements/mesh.json"
+	CausesFile   = "causes.json"
+	AppliedFile  = "applied.json"
+	RunFile      = "run.json"
+	ReportFile   = "report.html"
+	FactsFolder  = "facts"
+	Artifacts    = "artifacts"
+	IndexFile    = "index.json"
+)
+
+// Folder is the folder of one run.
+type Folder string
+
+// New makes a folder for a run of a cluster below base, named by the time.
+func New(base, cluster string, now time.Time) (Folder, error) {
+	stamp := filepath.Join(base, now.Format("20060102-150405")+"-"+cluster)
+	name := stamp
+	for i := 2; ; i++ {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return "", err
+		}
+		err := os.Mkdir(name, 0o755)
+		if err == nil {
+			return Folder(name), nil
+		}
+		if !errors.Is(err, fs.ErrExist) || i > 100 {
+			return "", err
+		}
+		name = fmt.Sprintf("%s-%d", stamp, i)
+	}
+}
+
+// Path is where a file of the run lies.
+func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
+
+// WriteFile puts a whole file in place at once.
+func (f Folder) WriteFile(name string, content []byte) error {
+	path := f.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, content, 0o644)
+}
+
+// Write saves a value as JSON.
+func (f Folder) Write(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	return f.WriteFile(name, append(text, '\n'))
+}
+
+// Read loads a value. An unknown field is an error: the file is of another version or another kind.
+// A missing file is fs.ErrNotExist.
+func (f Folder) Read(name string, v any) error { return ReadJSON(f.Path(name), v) }
+
+// ReadJSON loads a saved value from a file.
+func ReadJSON(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("%q: %w", path, err)
+	}
+	return nil
+}
+
+// WriteFacts saves the facts of a node.
+func (f Folder) WriteFacts(facts *fabric.Facts) error {
+	return f.Write(filepath.Join(FactsFolder, facts.Node+".json"), facts)
+}
+
+// Snapshot finds the facts files at a path: the file itself, or every *.json of a folder, sorted; of a run
+// folder, those below facts/. None at all is an error.
+func Snapshot(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	if inner := filepath.Join(path, FactsFolder); isFolder(inner) {
+		path = inner
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".json") {
+			files = append(files, filepath.Join(path, e.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("snapshot %q: no facts in it (*.json)", path)
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// ReadFacts loads the facts of one node. A file of another kind is an error.
+func ReadFacts(path string) (*fabric.Facts, error) {
+	var facts fabric.Facts
+	if err := ReadJSON(path, &facts); err != nil {
+		return nil, err
+	}
+	if facts.Kind != "Facts" || facts.APIVersion != fabric.APIVersion {
+		return nil, fmt.Errorf("%q: is %q in version %q, want Facts in %q", path, facts.Kind, facts.APIVersion, fabric.APIVersion)
+	}
+	if facts.Node == "" {
+		return nil, fmt.Errorf("%q: facts without a node", path)
+	}
+	return &facts, nil
+}
