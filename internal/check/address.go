@@ -18,7 +18,7 @@ func address() Rule {
 		Cause:     fabric.CauseAddressMissing,
 		Reference: "the plan; Broadcom RoCE guide 2.4.1, 2.4.2 and 2.6 no. 9",
 		Scope:     Scope{NeedsPlan: true, Addresses: true},
-		DependsOn: []string{"nic-present", "link-up", "one-subnet"},
+		DependsOn: []string{"link-up", "one-subnet"},
 		Node:      judgeAddress,
 	}
 }
@@ -35,26 +35,38 @@ func judgeAddress(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why: name + " has " + in.describe(nic.Addresses) + ", the plan says " + want + ".",
-			Fix: kept("ip address add "+want+" dev "+nic.Name, in.Facts.Node),
+			Why: name + " has " + in.describe(fabric.Endpoint{Node: in.Facts.Node, NIC: nic.Name}, nic.Addresses) + ", the plan says " + want + ".",
+			Fix: in.kept(replaceAddresses(nic, a.Address)),
 		}
 	})
 }
 
-// describe lists addresses and says for whom the plan meant them.
-func (in NodeInput) describe(have []netip.Prefix) string {
+// describe lists the addresses of a NIC and says for which other NIC the plan meant them.
+func (in NodeInput) describe(at fabric.Endpoint, have []netip.Prefix) string {
 	if len(have) == 0 {
 		return "no address"
 	}
 	words := make([]string, 0, len(have))
 	for _, p := range have {
 		w := p.String()
-		if e, ok := in.Plan.index.ownerOf(p.Addr()); ok {
+		if e, ok := in.Plan.index.ownerOf(p.Addr()); ok && e != at {
 			w += " (planned for " + e.String() + ")"
 		}
 		words = append(words, w)
 	}
 	return strings.Join(words, ", ")
+}
+
+// replaceAddresses is the command that leaves a NIC with one address of the planned family: link-local
+// ones stay.
+func replaceAddresses(nic *fabric.NIC, want netip.Prefix) string {
+	command := ""
+	for _, p := range nic.Addresses {
+		if p.Addr().IsGlobalUnicast() && p.Addr().Is4() == want.Addr().Is4() {
+			command += "ip address del " + p.String() + " dev " + nic.Name + " && "
+		}
+	}
+	return command + "ip address add " + want.String() + " dev " + nic.Name
 }
 
 // eachAddress judges every NIC that has a planned address.
@@ -89,7 +101,7 @@ func duplicateAddress() Rule {
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "RFC 5227",
 		Scope:     Scope{Addresses: true},
-		DependsOn: []string{"one-subnet", "address"},
+		DependsOn: []string{"address"},
 		Cluster:   judgeDuplicateAddress,
 	}
 }
@@ -188,6 +200,6 @@ func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 		Status: fabric.Fail, Subject: subject, Expected: "every address on one NIC",
 		Evidence: []fabric.Evidence{seen, saw("ip address show", h.address.String()+" on "+rest)},
 		Why:      h.at.String() + " has " + h.address.String() + ", and so has " + rest + ".",
-		Fix:      kept("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node),
+		Fix:      kept("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
 	}
 }

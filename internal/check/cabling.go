@@ -15,7 +15,7 @@ func cabling() Rule {
 		Cause:     fabric.CauseMiscabled,
 		Reference: "the plan; IEEE 802.1AB, system name and port id",
 		Scope:     Scope{NeedsPlan: true, Cables: true},
-		DependsOn: []string{"nic-present", "link-up"},
+		DependsOn: []string{"link-up"},
 		Node:      judgeCabling,
 	}
 }

@@ -196,6 +196,10 @@ func routeCases() []oneCase {
 		{"source-rule", "only forwarded traffic", s, fail, "No policy rule", rule(func(r *fabric.Rule) { r.NIC = "eth9" })},
 		{"source-rule", "a wider rule comes before", s, fail, "comes before", before(50, true)},
 		{"source-rule", "a wider rule before, to an empty table", s, pass, "", before(50, false)},
+		{"source-rule", "the same selector before", s, unknown, "rule-shadow fails on host1", func(w *world) {
+			before(50, true)(w)
+			w.host1().Rules[len(w.host1().Rules)-1].From = netip.MustParsePrefix("10.64.0.5/32")
+		}},
 		{"source-rule", "not read", s, unknown, "permission denied", func(w *world) { w.host1().Rules = nil; w.missing("rules") }},
 		{"source-rule", "list cut", s, unknown, "permission denied", func(w *world) { w.host1().Rules = w.host1().Rules[:2]; w.missing("rules") }},
 		{"source-rule", "no plan", "host1", na, "needs a cluster file", noPlan},
@@ -234,10 +238,11 @@ func shadowCases() []oneCase {
 	}
 	return []oneCase{
 		{"rule-shadow", "one selector a rule", "host1", pass, "", asPlanned},
-		{"rule-shadow", "as printed", "host1", fail, "7 policy rules of host1 are never followed: `1: from all to 10.64.0.1/16 lookup 101`", printed},
+		{"rule-shadow", "as printed", "host1", fail, "host1 never follows 7 of its 19 policy rules: what `1: from all to 10.64.0.3/16 lookup 102` selects is taken before it by `1: from all to 10.64.0.1/16 lookup 101`", printed},
 		{"rule-shadow", "without a plan", "host1", fail, "1 of 8 tables", func(w *world) { printed(w); noPlan(w) }},
-		{"rule-shadow", "a second table before, with a default", "host1", fail, "to table 108", chain(108)},
+		{"rule-shadow", "a second table before, with a default", "host1", fail, "taken before it by `9: from 10.64.0.5 lookup 108`", chain(108)},
 		{"rule-shadow", "a second table before, without a route", "host1", pass, "", chain(60)},
+		{"rule-shadow", "the second of three tables has the default", "host1", fail, "never follows 1 of its 13", func(w *world) { chain(60)(w); chain(108)(w) }},
 		{"rule-shadow", "shared selector, routes not read", "host1", unknown, "permission denied", func(w *world) { printed(w); w.host1().Routes = nil; w.missing("routes") }},
 		{"rule-shadow", "not read", "host1", unknown, "permission denied", func(w *world) { w.host1().Rules = nil; w.missing("rules") }},
 	}

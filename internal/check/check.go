@@ -17,7 +17,8 @@ type Rule struct {
 	Scope     Scope
 
 	// DependsOn are ids of rules that stand earlier in the list. While one of them fails on the same
-	// subject, or on the whole node, this rule is silent there, so that one fault is blamed once.
+	// subject, or on the whole node, this rule is silent there, so that one fault is blamed once. What
+	// depends on a silent rule is silent too.
 	DependsOn []string
 
 	Node    func(NodeInput) []Verdict
@@ -199,7 +200,14 @@ func saw(source, value string) fabric.Evidence { return fabric.Evidence{Source: 
 // onNode marks where a command is to be run, as a comment of the shell.
 func onNode(command, node string) string { return command + "   # on " + node }
 
-// kept is onNode for a command whose effect ends with the next boot or reload.
-func kept(command, node string) string {
-	return onNode(command, node) + "; `railwright apply` writes it for good"
+// kept is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
+func kept(command, node string, planned bool) string {
+	if planned {
+		return onNode(command, node) + "; `railwright apply` writes it for good"
+	}
+	return onNode(command, node) + ", until the next boot"
+}
+
+func (in NodeInput) kept(command string) string {
+	return kept(command, in.Facts.Node, in.Plan != nil)
 }

@@ -32,7 +32,7 @@ func judgeNUMABalancing(in NodeInput) []Verdict {
 		v.Status = fabric.Fail
 		v.Why = key + " of " + in.Facts.Node + " is " + text + ", not 0."
 		v.Cost = "single sizes of a collective far below their neighbours, and jitter; not a fixed share"
-		v.Fix = kept("sysctl -w "+key+"=0", in.Facts.Node)
+		v.Fix = in.kept("sysctl -w " + key + "=0")
 	}
 	v.Subject = node
 	return []Verdict{v}

@@ -56,7 +56,7 @@ func judgePortState(in NodeInput) []Verdict {
 			continue
 		}
 		for _, p := range h.Ports {
-			v := in.judgePort(h.Name, p)
+			v := in.judgePort(h.Name, nic, p)
 			v.Subject = fabric.Subject{Kind: "port", Node: in.Facts.Node, Port: h.Name + "/" + strconv.Itoa(p.Number)}
 			if nic != "" {
 				v.On = fabric.NICSubject(in.Facts.Node, nic)
@@ -86,7 +86,7 @@ func (in NodeInput) nicOf(h *fabric.HCA) (nic string, ours bool) {
 	return "", in.Plan == nil || slices.Contains(in.Plan.NICs, h.Name)
 }
 
-func (in NodeInput) judgePort(hca string, p fabric.Port) Verdict {
+func (in NodeInput) judgePort(hca, nic string, p fabric.Port) Verdict {
 	port := hca + "/" + strconv.Itoa(p.Number)
 	name := in.Facts.Node + ":" + port
 	path := "/sys/class/infiniband/" + hca + "/ports/" + strconv.Itoa(p.Number)
@@ -101,7 +101,10 @@ func (in NodeInput) judgePort(hca string, p fabric.Port) Verdict {
 	v := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why: name + " is " + p.State + " and " + p.PhysState + ", not ACTIVE and LinkUp.",
-		Fix: onNode("rdma link show "+port, in.Facts.Node),
+		Fix: onNode("ibstat "+hca+" "+strconv.Itoa(p.Number), in.Facts.Node),
+	}
+	if nic != "" {
+		v.Fix = onNode("ip link set dev "+nic+" up && ethtool "+nic+" && rdma link show "+port, in.Facts.Node)
 	}
 	if strings.HasPrefix(p.State, "INIT") && p.LinkLayer == "InfiniBand" {
 		v.Why += " A port stays in INIT while no subnet manager has set it up."

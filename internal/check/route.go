@@ -21,7 +21,7 @@ func sourceRule() Rule {
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-rule(8)",
 		Scope:     Scope{NeedsPlan: true, Addresses: true},
-		DependsOn: []string{"nic-present", "link-up", "one-subnet", "address"},
+		DependsOn: []string{"address"},
 		Node:      judgeSourceRule,
 	}
 }
@@ -38,7 +38,7 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	want := "from " + addr.String() + " lookup " + strconv.Itoa(a.Table)
 	fail := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw("ip rule show", fromRules(rules, addr))},
-		Fix: kept("ip rule add from "+addr.String()+" table "+strconv.Itoa(a.Table), in.Facts.Node),
+		Fix: in.kept("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table)),
 	}
 	i := slices.IndexFunc(rules, func(r fabric.Rule) bool { return fromOnly(r, addr) && r.Table == a.Table })
 	if i < 0 {
@@ -51,16 +51,19 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	mine := rules[i]
 	if other, wide := in.alsoFrom(mine.From, a.NIC); wide {
 		fail.Why = fmt.Sprintf("The policy rule for %s takes all of %s, and with it the traffic of %s: it is to take only %s.", name, mine.From, other, addr)
+		fail.Fix = in.kept("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table) +
+			" && ip rule del " + selectorText(mine) + " table " + strconv.Itoa(a.Table))
 		return fail
 	}
 	for _, r := range rules[:i] {
-		if !fromOnly(r, addr) || r.Table == a.Table || r.From.Masked() == mine.From.Masked() {
-			continue // of two rules with one selector rule-shadow speaks
+		if !fromOnly(r, addr) || r.Table == a.Table || !covering(in.Facts.Routes, r.Table, netip.Prefix{}, addr) {
+			continue
 		}
-		if covering(in.Facts.Routes, r.Table, netip.Prefix{}, addr) {
-			fail.Why = fmt.Sprintf("%s leaves by table %d: the rule `%s` comes before `%s`.", name, r.Table, ruleText(r), ruleText(mine))
-			return fail
+		if r.From.Masked() == mine.From.Masked() {
+			return Verdict{Why: "not judged while rule-shadow fails on " + in.Facts.Node + ": two rules have the selector " + selectorText(mine)}
 		}
+		fail.Why = fmt.Sprintf("%s leaves by table %d: the rule `%s` comes before `%s`.", name, r.Table, ruleText(r), ruleText(mine))
+		return fail
 	}
 	return pass(want, saw("ip rule show", ruleText(mine)))
 }
@@ -104,7 +107,7 @@ func railRoute() Rule {
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-route(8)",
 		Scope:     Scope{NeedsPlan: true, Addresses: true},
-		DependsOn: []string{"nic-present", "link-up", "one-subnet", "address"},
+		DependsOn: []string{"address"},
 		Node:      judgeRailRoute,
 	}
 }
@@ -130,7 +133,7 @@ func judgeRailRoute(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: text, Evidence: []fabric.Evidence{saw(source, seen)},
 			Why: fmt.Sprintf("Table %d, which routes the traffic of %s, is to hold `%s` and %s.", a.Table, name, text, have),
-			Fix: kept("ip route replace "+text+" table "+strconv.Itoa(a.Table), in.Facts.Node),
+			Fix: in.kept("ip route replace " + text + " table " + strconv.Itoa(a.Table)),
 		}
 	})
 }

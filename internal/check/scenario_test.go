@@ -123,6 +123,104 @@ func TestPlantedFaults(t *testing.T) {
 	}
 }
 
+// TestFixes reads the commands that change a host: each must undo the fault that it stands under.
+func TestFixes(t *testing.T) {
+	const s = "host1:eth3"
+	printed := func(w *world) {
+		for _, a := range w.plan.Addressing.Nodes[0].NICs[:2] {
+			w.host1().Rules = append(w.host1().Rules, fabric.Rule{Priority: 1, To: netip.PrefixFrom(a.Address.Addr(), 16), Table: a.Table})
+		}
+	}
+	tests := []struct {
+		rule, subject string
+		change        func(*world)
+		want          string
+	}{
+		{"mtu", s, func(w *world) { plantMTU(w.host1(), "eth3") }, "ip link set dev eth3 mtu 9000   # on host1; `railwright apply` writes it for good"},
+		{"address", s, func(w *world) { plantMoved(w.host1(), "eth3", "10.99.0.1/24") }, "ip address del 10.99.0.1/24 dev eth3 && ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` writes it for good"},
+		{"address", s, func(w *world) { eth3(w).Addresses = nil }, "ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` writes it for good"},
+		{"one-subnet", s, func(w *world) { plantOneSubnet(w.host1(), "eth3", 29) }, "ip address del 10.64.0.5/29 dev eth3 && ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` writes it for good"},
+		{"one-subnet", s, func(w *world) {
+			eth3(w).Addresses = append(eth3(w).Addresses, netip.MustParsePrefix("10.64.0.6/29"))
+		}, "ip address del 10.64.0.6/29 dev eth3   # on host1; `railwright apply` writes it for good"},
+		{"one-subnet", s, func(w *world) { plantOneSubnet(w.host1(), "eth3", 29); noPlan(w) }, "sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1   # on host1, until the next boot"},
+		{"source-rule", s, func(w *world) { plantRule(w.host1(), 103) }, "ip rule add from 10.64.0.5 table 103   # on host1; `railwright apply` writes it for good"},
+		{"source-rule", s, func(w *world) { w.host1().Rules[3].From = netip.MustParsePrefix("10.64.0.4/30") }, "ip rule add from 10.64.0.5 table 103 && ip rule del from 10.64.0.4/30 table 103   # on host1; `railwright apply` writes it for good"},
+		{"rail-route", s, func(w *world) { plantRoute(w.host1(), 103) }, "ip route replace default via 10.64.0.4 dev eth3 table 103   # on host1; `railwright apply` writes it for good"},
+		{"rule-shadow", "host1", printed, "ip rule del from all to 10.64.0.1/16 table 101; ip rule del from all to 10.64.0.3/16 table 102   # on host1, and take them out of the file that sets them"},
+		{"rule-shadow", "host1", func(w *world) { printed(w); noPlan(w) }, "ip rule del from all to 10.64.0.1/16 table 101; ip rule del from all to 10.64.0.3/16 table 102   # on host1, and take them out of the file that sets them"},
+		{"rule-shadow", "host1", func(w *world) {
+			w.host1().Rules = append(w.host1().Rules, fabric.Rule{Priority: 9, From: netip.MustParsePrefix("10.64.0.5/32"), Table: 108})
+		}, "ip rule del from 10.64.0.5 table 108   # on host1, and take them out of the file that sets them"},
+		{"acs", "host1:" + rail3Up, func(w *world) { pciOf(w.host1(), rail3Up).ACS.Control = 0x1d }, "setpci -s 0000:31:00.0 ECAP_ACS+6.w=0000:000c   # on host1, after every boot"},
+	}
+	for _, tt := range tests {
+		w := newWorld()
+		tt.change(w)
+		findings, _ := run(w.plan, nil, w.nodes...)
+		i := slices.IndexFunc(findings, func(f fabric.Finding) bool { return f.ID == tt.rule && f.Subject.String() == tt.subject })
+		if findings[i].Fix != tt.want {
+			t.Errorf("%s: fix\n%q, want\n%q", tt.rule, findings[i].Fix, tt.want)
+		}
+	}
+}
+
+// TestHardwareFaults plants what the lab cannot, on bare metal.
+func TestHardwareFaults(t *testing.T) {
+	slow := func(f *fabric.Facts, addresses ...string) {
+		for _, a := range addresses {
+			pciOf(f, a).Link.Width = 8
+		}
+	}
+	tests := []struct {
+		name  string
+		plant func(*fabric.Facts)
+		want  []string
+	}{
+		{"none", func(*fabric.Facts) {}, []string{}},
+		{"NIC narrow", func(f *fabric.Facts) { slow(f, rail3NIC, rail3Down) }, []string{"pcie-downgraded host1:" + rail3NIC}},
+		{"switch narrow", func(f *fabric.Facts) { slow(f, rail3Up, rail3Root) }, []string{"pcie-downgraded-upstream host1:" + rail3Up}},
+		{"redirect", func(f *fabric.Facts) { pciOf(f, rail3Up).ACS.Control = 0x1d }, []string{"acs-redirect host1:" + rail3Up}},
+		{"balancing", func(f *fabric.Facts) { f.Sysctls["kernel.numa_balancing"] = "1" }, []string{"numa-balancing host1"}},
+		{"link and its port", func(f *fabric.Facts) {
+			plantDown(f, "eth3")
+			f.HCAs[2].Ports[0].State, f.HCAs[2].Ports[0].PhysState = "DOWN", "Disabled"
+		}, []string{"link-down host1:eth3"}},
+		{"port of another rail", func(f *fabric.Facts) { f.HCAs[3].Ports[0].State = "DOWN" }, []string{"link-down host1:bnxt_re3/1"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := testPlan(2)
+			a, b := metalFacts(p, 0), metalFacts(p, 1)
+			tt.plant(a)
+			findings, _ := run(p, nil, a, b)
+			if diff := cmp.Diff(tt.want, blamedBy(findings)); diff != "" {
+				t.Errorf("blamed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEachLinkOnce: of a rail's seven functions three are the lower end of a link: NIC, GPU and switch.
+func TestEachLinkOnce(t *testing.T) {
+	p := testPlan(2)
+	findings, _ := run(p, nil, metalFacts(p, 0))
+	count := map[string]int{}
+	for _, f := range findings {
+		if f.ID == "pcie-link" {
+			count[f.Subject.PCI]++
+		}
+	}
+	for _, address := range []string{rail3NIC, rail3GPU, rail3Up} {
+		if count[address] != 1 {
+			t.Errorf("%s judged %d times", address, count[address])
+		}
+	}
+	if len(count) != 3*railsOfTest {
+		t.Errorf("%d links judged, want %d", len(count), 3*railsOfTest)
+	}
+}
+
 func checkCounts(t *testing.T, findings []fabric.Finding, got fabric.Summary) {
 	t.Helper()
 	if total := got.Pass + got.Fail + got.Unknown + got.NotApplicable + got.Waived; total != len(findings) {

@@ -95,22 +95,57 @@ func (in NodeInput) shadows(rules []fabric.Rule) (found []shadow, sure bool) {
 }
 
 func (in NodeInput) shadowVerdict(found []shadow) Verdict {
-	first := found[0].first
-	tables := []int{first.Table}
-	var dead, fix []string
+	first, dead := found[0].first, found[0].dead
+	var tables []int
+	var followed, ignored []string
 	for _, s := range found {
-		dead = append(dead, ruleText(s.dead))
-		fix = append(fix, "ip rule del "+selectorText(s.dead)+" table "+strconv.Itoa(s.dead.Table))
-		if !slices.Contains(tables, s.dead.Table) {
+		if text := ruleText(s.first); !slices.Contains(followed, text) {
+			followed = append(followed, text)
+		}
+		ignored = append(ignored, ruleText(s.dead))
+		if s.first == first && !slices.Contains(tables, s.dead.Table) {
 			tables = append(tables, s.dead.Table)
 		}
 	}
 	return Verdict{
-		Status:   fabric.Fail,
-		Evidence: []fabric.Evidence{saw("ip rule show", ruleText(first)), saw("ip rule show, never followed", strings.Join(dead, "; "))},
-		Why: fmt.Sprintf("%d policy rules of %s are never followed: `%s` selects the same packets and comes first, to table %d.",
-			len(found), in.Facts.Node, ruleText(first), first.Table),
-		Cost: fmt.Sprintf("what is not bound to an address leaves by 1 of %d tables: 1/%d of their NICs' rate", len(tables), len(tables)),
-		Fix:  kept(strings.Join(fix, "; "), in.Facts.Node),
+		Status: fabric.Fail,
+		Evidence: []fabric.Evidence{
+			saw("ip rule show", strings.Join(followed, "; ")),
+			saw("ip rule show, never followed", strings.Join(ignored, "; ")),
+		},
+		Why: fmt.Sprintf("%s never follows %d of its %d policy rules: what `%s` selects is taken before it by `%s`.",
+			in.Facts.Node, len(found), len(in.Facts.Rules), ruleText(dead), ruleText(first)),
+		Cost: fmt.Sprintf("what is %s leaves by 1 of %d tables: 1/%d of the rate of their NICs",
+			selectorText(first), len(tables)+1, len(tables)+1),
+		Fix: onNode(in.shadowFix(found), in.Facts.Node) + ", and take them out of the file that sets them",
 	}
+}
+
+// shadowFix deletes the rules that are not to stay.
+func (in NodeInput) shadowFix(found []shadow) string {
+	var commands []string
+	drop := func(r fabric.Rule) {
+		command := "ip rule del " + selectorText(r) + " table " + strconv.Itoa(r.Table)
+		if !slices.Contains(commands, command) {
+			commands = append(commands, command)
+		}
+	}
+	for _, s := range found {
+		// Without a plan nobody knows which table was meant. Rules by destination serve no rail, and of
+		// those by source the one that is followed stays.
+		if in.Plan != nil && !in.isPlanned(s.first) || in.Plan == nil && selects(s.first.To) {
+			drop(s.first)
+		}
+		if in.Plan == nil || !in.isPlanned(s.dead) {
+			drop(s.dead)
+		}
+	}
+	return strings.Join(commands, "; ")
+}
+
+// isPlanned holds for the source rule of a planned address.
+func (in NodeInput) isPlanned(r fabric.Rule) bool {
+	return slices.ContainsFunc(in.Plan.Addresses, func(a fabric.NICAddress) bool {
+		return fromOnly(r, a.Address.Addr()) && r.From.IsSingleIP() && r.Table == a.Table
+	})
 }

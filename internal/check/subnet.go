@@ -87,12 +87,16 @@ func (in NodeInput) judgeOverlap(nic *fabric.NIC, o overlap) Verdict {
 	}
 }
 
-// oneSubnetFix takes away an address that nobody planned; one that stands in the plan is kept sane instead.
+// oneSubnetFix puts the planned address in the place of one that nobody planned; one that stands in the plan
+// is kept sane instead.
 func (in NodeInput) oneSubnetFix(nic *fabric.NIC, own netip.Prefix) string {
 	if in.Plan != nil && !in.planned(nic, own) {
-		return kept("ip address del "+own.String()+" dev "+nic.Name, in.Facts.Node)
+		if a, ok := in.Plan.address(nic.Name); ok && !slices.Contains(nic.Addresses, a.Address) {
+			return in.kept(replaceAddresses(nic, a.Address))
+		}
+		return in.kept("ip address del " + own.String() + " dev " + nic.Name)
 	}
-	return kept("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1", in.Facts.Node)
+	return in.kept("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1")
 }
 
 func (in NodeInput) planned(nic *fabric.NIC, p netip.Prefix) bool {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -201,16 +203,19 @@ func collectLab(ctx context.Context, l *lab.Lab) ([]*fabric.Facts, error) {
 // its neighbour: networkd takes a second or two, and LLDP frames come each second.
 const settlePatience = 10 * time.Second
 
-// settle waits until the lab has settled. One that does not is no error: the check will say what is missing.
+// settle waits until the lab has settled: all that is expected is there, and nothing changes any more.
+// One that does not settle is no error: the check will say what is missing.
 func settle(ctx context.Context, l *lab.Lab) error {
+	var before []*fabric.Facts
 	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {
 		collected, err := collectLab(ctx, l)
 		if err != nil {
 			return err
 		}
-		if settled(collected, l.LLDP == "") {
+		if settled(collected, l.LLDP == "") && slices.EqualFunc(before, collected, sameNetwork) {
 			return nil
 		}
+		before = collected
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -218,6 +223,12 @@ func settle(ctx context.Context, l *lab.Lab) error {
 		}
 	}
 	return nil
+}
+
+// sameNetwork says whether two facts of a host show the same network; neighbour states come and go.
+func sameNetwork(a, b *fabric.Facts) bool {
+	return reflect.DeepEqual(a.NICs, b.NICs) && reflect.DeepEqual(a.Routes, b.Routes) &&
+		reflect.DeepEqual(a.Rules, b.Rules) && reflect.DeepEqual(a.LLDP, b.LLDP)
 }
 
 func settled(nodes []*fabric.Facts, lldp bool) bool {

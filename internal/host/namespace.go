@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -120,7 +121,8 @@ func (Local) Daemon(c Command, log string) (pid int, err error) {
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start %q: %w", c.Argv[0], err)
 	}
-	return cmd.Process.Pid, cmd.Process.Release()
+	pid = cmd.Process.Pid // Release forgets it
+	return pid, cmd.Process.Release()
 }
 
 // PID is the process id, as this process sees it.
@@ -155,21 +157,26 @@ func StartTime(pid int) (string, error) {
 // Children maps the process ids that the children of a process have in their own process id namespace
 // to those that this process sees.
 func Children(pid int) (map[int]int, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	// A child belongs to the thread that started it.
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {
 		return nil, err
 	}
 	children := make(map[int]int)
-	for _, field := range strings.Fields(string(text)) {
-		outer, err := strconv.Atoi(field)
+	for _, thread := range threads {
+		text, err := os.ReadFile(thread)
 		if err != nil {
-			return nil, err
+			continue // the thread ended
 		}
-		inner, err := innermostPID(outer)
-		if err != nil {
-			return nil, err
+		for _, field := range strings.Fields(string(text)) {
+			outer, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, err
+			}
+			if inner, err := innermostPID(outer); err == nil {
+				children[inner] = outer
+			}
 		}
-		children[inner] = outer
 	}
 	return children, nil
 }

@@ -67,7 +67,7 @@ func (d *document) checkSchema() (any, error) {
 		if old, ok := leaves[key]; !ok {
 			order = append(order, key)
 			leaves[key] = v
-		} else if rank(v.ErrorKind) > rank(old.ErrorKind) {
+		} else if rank(v.ErrorKind) < rank(old.ErrorKind) {
 			leaves[key] = v
 		}
 	})

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"railwright.dev/railwright/internal/host"
@@ -51,4 +52,32 @@ func (l *Lab) Hosts() ([]host.Namespace, error) {
 		hosts = append(hosts, h)
 	}
 	return hosts, nil
+}
+
+// renames says whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
+// keeps its port names; here it is the ports that move, and lldpd would for some seconds still say the old
+// ones. So it takes its leave before, and begins anew after.
+func (l *Lab) renames(faults []Fault) bool {
+	return l.LLDP == "" && slices.ContainsFunc(faults, func(f Fault) bool { return f.Kind == "swap-cable" })
+}
+
+func (l *Lab) stopLeafLLDP(ctx context.Context, faults []Fault) error {
+	const stop = "read pid < /run/lldpd.pid && kill $pid && while kill -0 $pid 2>/dev/null; do sleep 0.05; done"
+	return l.onLeaf(ctx, faults, host.Command{Argv: []string{"timeout", "10", "sh", "-c", stop}})
+}
+
+func (l *Lab) startLeafLLDP(ctx context.Context, faults []Fault) error {
+	return l.onLeaf(ctx, faults, host.Command{Argv: []string{"lldpd"}})
+}
+
+func (l *Lab) onLeaf(ctx context.Context, faults []Fault, c host.Command) error {
+	if !l.renames(faults) {
+		return nil
+	}
+	leaf, err := l.Host(l.Spec.Leaf)
+	if err != nil {
+		return err
+	}
+	_, err = host.Output(ctx, leaf, c)
+	return err
 }

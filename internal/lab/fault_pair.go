@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"time"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
@@ -42,6 +43,10 @@ func (s Spec) pair(f Fault) (a, b portSpec, err error) {
 	return a, b, nil
 }
 
+// unplugged is how long a cable hangs in the air: long enough for the daemons of a host to see that the
+// carrier is gone and to forget the neighbour, as they would if a person did it.
+const unplugged = time.Second
+
 // plantSwapCable exchanges two cables at the leaf. A port keeps its name and its configuration; what
 // hangs on it changes.
 func plantSwapCable(s Spec, open networks, f Fault) error {
@@ -50,9 +55,12 @@ func plantSwapCable(s Spec, open networks, f Fault) error {
 		return err
 	}
 	leaf := open[s.Leaf]
+	if err := errors.Join(leaf.SetUp(a.Name, false), leaf.SetUp(b.Name, false)); err != nil {
+		return err
+	}
+	time.Sleep(unplugged)
 	const held = "swap"
 	err = errors.Join(
-		leaf.SetUp(a.Name, false), leaf.SetUp(b.Name, false),
 		leaf.Rename(a.Name, held), leaf.Rename(b.Name, a.Name), leaf.Rename(held, b.Name))
 	if err != nil {
 		return err

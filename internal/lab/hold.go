@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -62,9 +64,6 @@ func (s holderSpec) furnish() error {
 	return errors.Join(n.SetUp("lo", true), n.Close())
 }
 
-// scratch holds the upper layers of the overlays.
-const scratch = "/run/railwright/overlay"
-
 func mounts() error {
 	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
@@ -73,20 +72,60 @@ func mounts() error {
 	if err := mount("sysfs", "/sys", "sysfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
-	if err := mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+	for _, folder := range []string{"/run", "/var/lib"} {
+		if err := mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
+			return err
+		}
+	}
+	// A copy rather than an overlay: in a user namespace nobody may write to folders of the real root,
+	// not even through an overlay.
+	const etc = "/run/railwright/etc"
+	if err := copyTree("/etc", etc); err != nil {
 		return err
 	}
-	for _, folder := range []string{"/etc", "/var/lib"} {
-		upper, work := filepath.Join(scratch, folder, "upper"), filepath.Join(scratch, folder, "work")
-		if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
+	return mount(etc, "/etc", "", unix.MS_BIND, "")
+}
+
+// copyTree copies folders, files and links; what this user may not read (password hashes, keys) stays out.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
+		if err != nil {
 			return err
 		}
-		options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", folder, upper, work)
-		if err := mount("overlay", folder, "overlay", 0, options); err != nil {
-			return err
+		target := filepath.Join(to, strings.TrimPrefix(name, from))
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(target, 0o755)
+		case d.Type()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(name)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(link, target)
+		case d.Type().IsRegular():
+			return copyFile(name, target)
+		default:
+			return nil
 		}
+	})
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil
 	}
-	return nil
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, info.Mode().Perm())
 }
 
 func mount(source, target, kind string, flags uintptr, options string) error {
@@ -99,7 +138,7 @@ func mount(source, target, kind string, flags uintptr, options string) error {
 // files clears the network configuration of the machine out of the host's /etc, and lays what the
 // daemons want to find.
 func (s holderSpec) files() error {
-	for _, pattern := range []string{"/etc/netplan/*", "/etc/systemd/network/*", "/etc/sysctl.d/*"} {
+	for _, pattern := range []string{"/etc/netplan/*", "/etc/systemd/network/*", "/etc/sysctl.d/*", "/etc/lldpd.*"} {
 		old, err := filepath.Glob(pattern)
 		if err != nil {
 			return err
@@ -133,8 +172,9 @@ func ownedByNetworkd(folder string) error {
 	if err != nil {
 		return nil // no networkd here: apply will say so
 	}
-	uid, err := strconv.Atoi(u.Uid)
-	if err != nil {
+	uid, uidErr := strconv.Atoi(u.Uid)
+	gid, gidErr := strconv.Atoi(u.Gid)
+	if err := errors.Join(uidErr, gidErr); err != nil {
 		return err
 	}
 	return filepath.WalkDir(folder, func(name string, _ os.DirEntry, err error) error {
@@ -142,7 +182,7 @@ func ownedByNetworkd(folder string) error {
 			return err
 		}
 		// In a user namespace with one user there is nobody to give it to; networkd cannot run there.
-		if err := os.Chown(name, uid, -1); err != nil && !errors.Is(err, unix.EINVAL) {
+		if err := os.Chown(name, uid, gid); err != nil && !errors.Is(err, unix.EINVAL) {
 			return err
 		}
 		return nil

@@ -252,9 +252,15 @@ func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if err != nil {
 		return err
 	}
+	if err := l.stopLeafLLDP(ctx, faults); err != nil {
+		return err
+	}
 	keeper := host.Namespace{Host: "lab", PID: l.Keeper, User: l.User}
 	_, err = host.Output(ctx, keeper, host.Command{Argv: append([]string{self}, FaultCommand...), Stdin: bytes.NewReader(text)})
 	if err != nil {
+		return err
+	}
+	if err := l.startLeafLLDP(ctx, faults); err != nil {
 		return err
 	}
 	l.Faults = append(l.Faults, faults...)

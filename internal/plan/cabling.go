@@ -113,10 +113,10 @@ func (g grouping) switches(nodes []fabric.Node, leaf leafModel) []fabric.Switch 
 	return all
 }
 
-// notes says in words what the plan leaves out. used counts the cables.
-func (g grouping) notes(scheme fabric.Scheme, used int) []string {
+// notes says in words what the plan leaves out.
+func (g grouping) notes(scheme fabric.Scheme) []string {
 	if len(g.leaves) == 1 {
-		return []string{fmt.Sprintf("leaf1 carries every NIC on %d of its %d ports; there are no spines.", used, g.ports)}
+		return nil
 	}
 	notes := []string{fmt.Sprintf(
 		"Each of the %d leaves keeps %d of its %d ports free for uplinks to the spines. The spines and the cables to them are not part of this plan.",

@@ -46,7 +46,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		Switches:   g.switches(nodes, leaf),
 		Addressing: addressing,
 		Cabling:    fabric.Cabling{Links: links},
-		Notes:      g.notes(addressing.Scheme, len(links)),
+		Notes:      g.notes(addressing.Scheme),
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"railwright.dev/railwright/internal/draw"
@@ -13,9 +14,11 @@ type gap struct {
 	What   string
 	Of     string // subjects as a range; empty for the run as a whole
 	Reason string
+	Items  []string // what exactly, where one reason covers several things
 	Expect string
 	Fix    []string
 	Rule   string
+	Scoped bool // left out by the scope of a rule, rather than not known
 }
 
 // gaps lists everything that a reader could take for a pass and must not: parts of the run that are not
@@ -28,6 +31,9 @@ func (r Run) gaps(limit int) []gap {
 	}
 	all = append(all, r.meshGaps(limit)...)
 	all = append(all, missingGaps(r.Missing, limit)...)
+	if r.Findings != nil {
+		all = append(all, scopeGaps(r.Findings)...)
+	}
 	if r.Plan != nil {
 		for _, n := range r.Plan.Notes {
 			all = append(all, gap{What: "Left out of the plan", Reason: n})
@@ -100,16 +106,11 @@ func (r Run) meshGaps(limit int) []gap {
 	return all
 }
 
-// missingGaps puts together the nodes that lack the same fact for the same reason.
+// missingGaps puts together the facts that the same nodes lack for the same reason.
 func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
 	nodes := map[fabric.Missing][]string{}
 	var order []fabric.Missing
-	var names []string
-	for n := range missing {
-		names = append(names, n)
-	}
-	slices.SortFunc(names, draw.Natural)
-	for _, n := range names {
+	for _, n := range slices.SortedFunc(maps.Keys(missing), draw.Natural) {
 		for _, m := range missing[n] {
 			if nodes[m] == nil {
 				order = append(order, m)
@@ -119,7 +120,37 @@ func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
 	}
 	var all []gap
 	for _, m := range order {
-		all = append(all, gap{What: "Fact " + m.What, Of: draw.Names(nodes[m], limit), Reason: m.Reason + " (" + m.Source + ")"})
+		of := draw.Names(nodes[m], limit)
+		i := slices.IndexFunc(all, func(g gap) bool { return g.Of == of && g.Reason == m.Reason })
+		if i < 0 {
+			all = append(all, gap{What: "Facts that were not read", Of: of, Reason: m.Reason})
+			i = len(all) - 1
+		}
+		all[i].Items = append(all[i].Items, m.What+" ("+m.Source+")")
+	}
+	for i := range all {
+		if more := len(all[i].Items) - limit; more > 0 {
+			all[i].Items = append(all[i].Items[:limit], fmt.Sprintf("and %d more", more))
+		}
+	}
+	return all
+}
+
+// scopeGaps puts together the rules that their scope left out, by its reason.
+func scopeGaps(f *fabric.Findings) []gap {
+	var all []gap
+	for _, one := range f.Findings {
+		if one.Status != fabric.NotApplicable {
+			continue
+		}
+		i := slices.IndexFunc(all, func(g gap) bool { return g.Reason == one.Why })
+		if i < 0 {
+			all = append(all, gap{What: "Rules that do not apply here", Reason: one.Why, Scoped: true})
+			i = len(all) - 1
+		}
+		if item := one.Title + " (" + one.ID + ")"; !slices.Contains(all[i].Items, item) {
+			all[i].Items = append(all[i].Items, item)
+		}
 	}
 	return all
 }

@@ -182,8 +182,13 @@ func (p *printer) gaps(all []gap) {
 			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(all)-i))
 			return
 		}
-		p.status("UNKNOWN", yellow, g.Of, g.What)
+		word, color := "UNKNOWN", yellow
+		if g.Scoped {
+			word, color = "N/A", faint
+		}
+		p.status(word, color, g.Of, g.What)
 		p.field("why", g.Reason)
+		p.field("what", strings.Join(g.Items, ", "))
 		p.commands("fix", g.Fix)
 	}
 }
