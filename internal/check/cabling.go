@@ -33,18 +33,24 @@ func judgeCabling(in NodeInput) []Verdict {
 
 func (in NodeInput) judgeCable(l fabric.Link) Verdict {
 	var seen []fabric.Evidence
+	planned := 0
 	for _, n := range in.Facts.LLDP {
 		if n.NIC != l.A.NIC {
 			continue
 		}
-		e := saw("LLDP on "+n.NIC+", "+n.Source, n.System+":"+n.Port)
+		seen = append(seen, saw("LLDP on "+n.NIC+", "+n.Source, n.System+":"+n.Port))
 		if isEnd(n, l.B) {
-			return pass("", e)
+			planned++
 		}
-		seen = append(seen, e)
 	}
-	if len(seen) == 0 {
+	switch {
+	case len(seen) == 0:
 		return Verdict{Why: in.why("no LLDP neighbour was heard on "+l.A.String(), "lldp "+l.A.NIC, "lldp")}
+	case planned == len(seen):
+		return pass("", seen...)
+	case planned > 0:
+		return Verdict{Evidence: seen, Why: "several LLDP neighbours are heard on " + l.A.String() +
+			": its cable was moved a moment ago, or something between passes LLDP on"}
 	}
 	return Verdict{
 		Status: fabric.Fail, Evidence: seen,

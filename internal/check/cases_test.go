@@ -85,6 +85,9 @@ func nicCases() []oneCase {
 		{"cabling", "other port", s, fail, "leaf1:Ethernet12 (planned for host2:eth4), the plan says leaf1:Ethernet3", func(w *world) { w.host1().LLDP[2].Port = "Ethernet12" }},
 		{"cabling", "other switch", s, fail, "leaf2:Ethernet3", func(w *world) { w.host1().LLDP[2].System = "leaf2" }},
 		{"cabling", "nothing heard", s, unknown, "no LLDP neighbour", func(w *world) { w.host1().LLDP = slices.Delete(w.host1().LLDP, 2, 3) }},
+		{"cabling", "moved a moment ago", s, unknown, "several LLDP neighbours", func(w *world) {
+			w.host1().LLDP = append(w.host1().LLDP, fabric.LLDPNeighbour{NIC: "eth3", System: "leaf1", Port: "Ethernet12"})
+		}},
 		{"cabling", "no LLDP daemon", s, unknown, "permission denied", func(w *world) { w.host1().LLDP = nil; w.missing("lldp") }},
 		{"cabling", "no cables planned", "host1", na, "no cables", noCables},
 	}

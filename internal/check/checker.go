@@ -166,7 +166,8 @@ func (c *Checker) countUnder(w *Waiver, f fabric.Finding) {
 		return
 	}
 	f.Why = "waived: " + w.Reason + "; " + f.Why
-	f.Evidence = append(slices.Clone(f.Evidence), saw(WaiverSource, w.text()))
+	f.Evidence = append(slices.Clone(f.Evidence), saw(waiverSource, w.text()))
+	f.Waived = true
 	c.summary.Waived++
 	c.emit(f)
 }

@@ -301,7 +301,7 @@ func checkWaived(t *testing.T, findings []fabric.Finding) {
 	i := slices.IndexFunc(findings, func(f fabric.Finding) bool { return f.Status == fabric.Fail })
 	f := findings[i]
 	last := f.Evidence[len(f.Evidence)-1]
-	if !contains(f.Why, "waived: card ordered; host1:eth8 has no link") || last.Source != WaiverSource || !contains(last.Value, "until 2026-03-10") {
+	if !contains(f.Why, "waived: card ordered; host1:eth8 has no link") || last.Source != waiverSource || !contains(last.Value, "until 2026-03-10") {
 		t.Errorf("a waived finding does not say so: %+v", f)
 	}
 }

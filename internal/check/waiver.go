@@ -16,9 +16,9 @@ type Waiver struct {
 	Until   time.Time // the last day on which it holds, UTC
 }
 
-// WaiverSource marks the evidence of a finding that a waiver covers. Such a finding keeps its status and is
+// waiverSource marks the evidence of a finding that a waiver covers. Such a finding keeps its status and is
 // counted as waived.
-const WaiverSource = "cluster file, waive"
+const waiverSource = "cluster file, waive"
 
 // waiverRule is the id of findings about waivers that do nothing.
 const waiverRule = "waiver"
@@ -61,7 +61,7 @@ func (c *Checker) waiver(rule string, s fabric.Subject) *Waiver {
 func (w *waiverUse) dead(rules []Rule, now time.Time) (fabric.Finding, bool) {
 	f := fabric.Finding{
 		ID: waiverRule, Title: "Waivers are in force", Status: fabric.Unknown, Severity: fabric.SeverityWarning,
-		Subject: fabric.ClusterSubject(), Evidence: []fabric.Evidence{saw(WaiverSource, w.text())},
+		Subject: fabric.ClusterSubject(), Evidence: []fabric.Evidence{saw(waiverSource, w.text())},
 		Expected:  "every waiver names a rule and a subject that fail now",
 		Reference: "cluster file, section waive",
 	}

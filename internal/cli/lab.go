@@ -241,7 +241,7 @@ func settled(nodes []*fabric.Facts, lldp bool) bool {
 			if nic.Name == "lo" || nic.Carrier == nil || !*nic.Carrier {
 				continue
 			}
-			if len(nic.Addresses) == 0 || lldp && !heard[nic.Name] {
+			if nic.OperState != "up" || len(nic.Addresses) == 0 || lldp && !heard[nic.Name] {
 				return false
 			}
 		}

@@ -63,6 +63,11 @@ func exitOf(s fabric.Status) error {
 // something is unknown, 64 wrong usage or input, 70 a fault of the program.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer host.Recovered(stderr)
+	// Daemons and tools of the system live where an ordinary user's path does not lead.
+	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin"); err != nil {
+		fmt.Fprintf(stderr, "railwright: %v\n", err)
+		return exitUsage
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 	defer stop()
 	a := &app{version: version, stdin: stdin, stdout: stdout, stderr: stderr}

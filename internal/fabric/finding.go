@@ -48,6 +48,7 @@ type Finding struct {
 	ID        string     `json:"id"` // of the rule
 	Title     string     `json:"title"`
 	Status    Status     `json:"status"`
+	Waived    bool       `json:"waived,omitempty"` // by the cluster file: told, and kept out of the verdict
 	Severity  Severity   `json:"severity"`
 	Cause     CauseID    `json:"cause,omitempty"`
 	Subject   Subject    `json:"subject"`

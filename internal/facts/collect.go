@@ -61,13 +61,10 @@ func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
 	return f
 }
 
-// platformFile is written by the lab into each of its hosts.
-const platformFile = "/run/railwright/platform"
-
 func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {
-	text, err := host.ReadString(h, platformFile)
+	text, err := host.ReadString(h, host.PlatformFile)
 	if err != nil && !host.IsAbsent(err) {
-		miss(f, "platform", platformFile, err)
+		miss(f, "platform", host.PlatformFile, err)
 		return
 	}
 	f.Platform = printable(text)

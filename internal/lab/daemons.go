@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -17,19 +18,28 @@ func (l *Lab) StartLLDP(ctx context.Context) error {
 		return err
 	}
 	var mu sync.Mutex
-	var failed error
 	host.Each(machines, len(machines), func(m host.Namespace) {
-		// lldpd puts itself into the background when it is ready.
-		_, err := host.Output(ctx, m, host.Command{Argv: []string{"lldpd"}})
-		mu.Lock()
-		defer mu.Unlock()
-		failed = errors.Join(failed, err)
+		if _, err := host.Output(ctx, m, host.Command{Argv: startLLDP}); err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			l.LLDP = fmt.Sprintf("lldpd does not run on %s: %s", m.Name(), said(err))
+		}
 	})
-	if failed != nil {
-		l.LLDP = "lldpd does not run: " + failed.Error()
-	}
 	return l.save()
 }
+
+// said is what a command said on standard error before it failed, if it said anything.
+func said(err error) string {
+	var exit *host.ExitError
+	if errors.As(err, &exit) && exit.Stderr != "" {
+		return exit.Stderr
+	}
+	return err.Error()
+}
+
+// startLLDP starts lldpd, which puts itself into the background, and asks it something: one that could not
+// give root up for its own user is gone by then.
+var startLLDP = []string{"timeout", "5", "sh", "-c", "lldpd && lldpcli show configuration"}
 
 // Machines are the hosts of the lab, then its leaf.
 func (l *Lab) Machines() ([]host.Namespace, error) {
@@ -67,7 +77,7 @@ func (l *Lab) stopLeafLLDP(ctx context.Context, faults []Fault) error {
 }
 
 func (l *Lab) startLeafLLDP(ctx context.Context, faults []Fault) error {
-	return l.onLeaf(ctx, faults, host.Command{Argv: []string{"lldpd"}})
+	return l.onLeaf(ctx, faults, host.Command{Argv: startLLDP})
 }
 
 func (l *Lab) onLeaf(ctx context.Context, faults []Fault, c host.Command) error {

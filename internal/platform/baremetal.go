@@ -8,9 +8,9 @@ import (
 // Baremetal lists the files of a server that runs Linux by itself, in the order in which they are applied:
 // kernel and limits first, the network last, because it alone can cut the connection that applies it.
 // On InfiniBand the subnet manager gives the addresses, so nothing there speaks of IP.
-func Baremetal() []Artifact {
+func Baremetal() []Format {
 	roce, both := []fabric.Transport{fabric.RoCE}, []fabric.Transport{fabric.RoCE, fabric.InfiniBand}
-	return []Artifact{
+	return []Format{
 		{
 			ID: "sysctl", Doc: "kernel settings: NUMA balancing, reverse-path filter, ARP, neighbour table", Transports: both,
 			Render: func(p Part) fabric.Artifact { return render.Sysctl(p.Scheme, p.Neighbours, p.Addresses) },

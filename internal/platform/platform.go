@@ -12,8 +12,8 @@ import (
 	"railwright.dev/railwright/internal/render"
 )
 
-// Artifact is one kind of file that a node of a platform needs.
-type Artifact struct {
+// Format is one kind of file that a node of a platform needs.
+type Format struct {
 	ID         string
 	Doc        string             // what it is for, in one line
 	Transports []fabric.Transport // on which fabrics it is needed
@@ -31,13 +31,13 @@ type Part struct {
 // platform is where machines come from.
 type platform struct {
 	name      string // as the cluster file says it
-	artifacts []Artifact
+	formats []Format
 }
 
 // platforms are all platforms that a cluster file can name. One without artifacts is not rendered yet.
 func platforms() []platform {
 	return []platform{
-		{name: "baremetal", artifacts: Baremetal()},
+		{name: "baremetal", formats: Baremetal()},
 		{name: "vsphere"},
 		{name: "gke"},
 		{name: "spark"},
@@ -74,18 +74,18 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 }
 
 // artifactsOf picks a platform's artifacts for a transport. Nothing to render is an error, not a success.
-func artifactsOf(name string, transport fabric.Transport) ([]Artifact, error) {
+func artifactsOf(name string, transport fabric.Transport) ([]Format, error) {
 	var known, rendered []string
 	for _, p := range platforms() {
 		known = append(known, p.name)
-		if len(p.artifacts) > 0 {
+		if len(p.formats) > 0 {
 			rendered = append(rendered, p.name)
 		}
-		if p.name != name || len(p.artifacts) == 0 {
+		if p.name != name || len(p.formats) == 0 {
 			continue
 		}
-		var list []Artifact
-		for _, a := range p.artifacts {
+		var list []Format
+		for _, a := range p.formats {
 			if slices.Contains(a.Transports, transport) {
 				list = append(list, a)
 			}

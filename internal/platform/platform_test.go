@@ -204,7 +204,7 @@ func TestNeighbours(t *testing.T) {
 func TestLists(t *testing.T) {
 	for _, p := range platforms() {
 		seen := make(map[string]bool)
-		for _, a := range p.artifacts {
+		for _, a := range p.formats {
 			if a.ID == "" || a.Doc == "" || len(a.Transports) == 0 || a.Render == nil || seen[a.ID] {
 				t.Errorf("%s: artifact %q has no id of its own, no doc line or no transport", p.name, a.ID)
 			}

@@ -18,8 +18,15 @@ type gap struct {
 	Expect string
 	Fix    []string
 	Rule   string
-	Scoped bool // left out by the scope of a rule, rather than not known
+	Tag    string
 }
+
+// The ways in which something is not known to be good.
+const (
+	tagUnknown = "not known"
+	tagScope   = "not applicable" // left out by the scope of a rule
+	tagWaived  = "waived"         // failing, and accepted for a while
+)
 
 // gaps lists everything that a reader could take for a pass and must not: parts of the run that are not
 // there, rules without a verdict, facts that could not be read, pairs that were not measured, steps that
@@ -32,12 +39,16 @@ func (r Run) gaps(limit int) []gap {
 	all = append(all, r.meshGaps(limit)...)
 	all = append(all, missingGaps(r.Missing, limit)...)
 	if r.Findings != nil {
+		all = append(all, waivedGaps(r.Findings)...)
 		all = append(all, scopeGaps(r.Findings)...)
 	}
 	if r.Plan != nil {
 		for _, n := range r.Plan.Notes {
 			all = append(all, gap{What: "Left out of the plan", Reason: n})
 		}
+	}
+	for i := range all {
+		all[i].Tag = orElse(all[i].Tag, tagUnknown)
 	}
 	return all
 }
@@ -74,7 +85,7 @@ func findingGaps(f *fabric.Findings, limit int) []gap {
 	var all []gap
 	for _, g := range groups(f.Findings, fabric.Unknown) {
 		all = append(all, gap{
-			What: g.first.Title, Of: subjects(g.subjects, limit), Reason: orElse(g.first.Why, "without a reason given"),
+			What: g.first.Title, Of: subjects(g.subjects, limit), Reason: g.reason(),
 			Expect: g.first.Expected, Fix: g.commands(limit), Rule: g.first.ID,
 		})
 	}
@@ -136,6 +147,17 @@ func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
 	return all
 }
 
+// waivedGaps are the findings that the cluster file keeps out of the verdict.
+func waivedGaps(f *fabric.Findings) []gap {
+	var all []gap
+	for _, one := range f.Findings {
+		if one.Waived {
+			all = append(all, gap{What: one.Title, Of: one.Subject.String(), Reason: one.Why, Rule: one.ID, Tag: tagWaived})
+		}
+	}
+	return all
+}
+
 // scopeGaps puts together the rules that their scope left out, by its reason.
 func scopeGaps(f *fabric.Findings) []gap {
 	var all []gap
@@ -145,7 +167,7 @@ func scopeGaps(f *fabric.Findings) []gap {
 		}
 		i := slices.IndexFunc(all, func(g gap) bool { return g.Reason == one.Why })
 		if i < 0 {
-			all = append(all, gap{What: "Rules that do not apply here", Reason: one.Why, Scoped: true})
+			all = append(all, gap{What: "Rules that do not apply here", Reason: one.Why, Tag: tagScope})
 			i = len(all) - 1
 		}
 		if item := one.Title + " (" + one.ID + ")"; !slices.Contains(all[i].Items, item) {

@@ -29,12 +29,12 @@ func groups(findings []fabric.Finding, status fabric.Status) []group {
 	index := map[key]int{}
 	var all []group
 	for _, f := range findings {
-		if !sameStatus(f.Status, status) {
+		if f.Waived || !sameStatus(f.Status, status) {
 			continue
 		}
 		k := key{f.ID, f.Title, f.Severity, f.Cause, ""}
 		if status != fabric.Fail {
-			k.why = f.Why
+			k.why = impersonal(f)
 		}
 		i, ok := index[k]
 		if !ok {
@@ -47,6 +47,18 @@ func groups(findings []fabric.Finding, status fabric.Status) []group {
 	}
 	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.first.Severity, b.first.Severity) })
 	return all
+}
+
+// impersonal is why a finding is as it is, without the name of its own subject, so that the same reason on
+// many subjects is told once.
+func impersonal(f fabric.Finding) string { return strings.ReplaceAll(f.Why, f.Subject.String(), "it") }
+
+// reason is the one reason of a group that is told apart by it.
+func (g group) reason() string {
+	if len(g.members) > 1 {
+		return impersonal(g.first)
+	}
+	return orElse(g.first.Why, "without a reason given")
 }
 
 // sameStatus takes a status outside the closed set for Unknown, as Status.String does.

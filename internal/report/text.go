@@ -36,6 +36,9 @@ func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
 		status = f.Summary.Status()
 		p.failed(f)
 		p.unknown(f)
+		for _, g := range waivedGaps(f) {
+			p.gap(g)
+		}
 		p.verboseGroups(f)
 		p.blank()
 		p.line(counts(f.Summary))
@@ -145,7 +148,7 @@ func ruleText(f fabric.Finding) string {
 
 func (p *printer) unknownBlock(g group) {
 	p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), g.first.Title)
-	p.field("why", orElse(g.first.Why, "without a reason given"))
+	p.field("why", g.reason())
 	p.fields("seen", g.lines(evidence, p.lineLimit()))
 	p.commands("fix", g.commands(p.lineLimit()))
 	p.field("rule", g.first.ID)
@@ -182,15 +185,22 @@ func (p *printer) gaps(all []gap) {
 			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(all)-i))
 			return
 		}
-		word, color := "UNKNOWN", yellow
-		if g.Scoped {
-			word, color = "N/A", faint
-		}
-		p.status(word, color, g.Of, g.What)
-		p.field("why", g.Reason)
-		p.field("what", strings.Join(g.Items, ", "))
-		p.commands("fix", g.Fix)
+		p.gap(g)
 	}
+}
+
+func (p *printer) gap(g gap) {
+	switch g.Tag {
+	case tagScope:
+		p.status("N/A", faint, g.Of, g.What)
+	case tagWaived:
+		p.status("WAIVED", yellow, g.Of, g.What)
+	default:
+		p.status("UNKNOWN", yellow, g.Of, g.What)
+	}
+	p.field("why", g.Reason)
+	p.field("what", strings.Join(g.Items, ", "))
+	p.commands("fix", g.Fix)
 }
 
 // pairs writes the failed pairs of the mesh by what is wrong with them.
