@@ -22,6 +22,8 @@ type Facts struct {
 	LLDP       []LLDPNeighbour   `json:"lldp,omitempty"`
 	Sysctls    map[string]string `json:"sysctls,omitempty"`
 	Modules    []Module          `json:"modules,omitempty"`
+	KernelLog  *KernelLog        `json:"kernel_log,omitempty"`
+	Disagree   []Disagreement    `json:"disagree,omitempty"`
 	Missing    []Missing         `json:"missing,omitempty"`
 }
 
@@ -47,59 +49,80 @@ func (f *Facts) MissingReason(what string) (m Missing, ok bool) {
 type Kernel struct {
 	Release     string  `json:"release,omitempty"`      // uname -r
 	CommandLine *string `json:"command_line,omitempty"` // /proc/cmdline
+	OS          *string `json:"os,omitempty"`           // PRETTY_NAME of /etc/os-release
+	PeerMemory  *bool   `json:"peer_memory,omitempty"`  // the kernel has ib_register_peer_memory_client (kallsyms)
+	DMABuf      *bool   `json:"dma_buf,omitempty"`      // the kernel has ib_umem_dmabuf_get (kallsyms): RDMA over dma-buf
 }
 
 // Machine is the computer as its firmware names it.
 type Machine struct {
-	Vendor         *string `json:"vendor,omitempty"`        // /sys/class/dmi/id/sys_vendor
-	Product        *string `json:"product,omitempty"`       // /sys/class/dmi/id/product_name
-	Hypervisor     *bool   `json:"hypervisor,omitempty"`    // true inside a virtual machine: CPU flag "hypervisor"
-	IOMMUGroups    *int    `json:"iommu_groups,omitempty"`  // 0: no IOMMU in use
-	IOMMUMode      *string `json:"iommu_mode,omitempty"`    // off, passthrough, translated
-	NUMANodes      *int    `json:"numa_nodes,omitempty"`    // online
-	MemlockLimit   *string `json:"memlock_limit,omitempty"` // of the collecting process: bytes or unlimited
-	NetworkManager *string `json:"network_owner,omitempty"` // networkd or NetworkManager, where one runs
+	Vendor         *string `json:"vendor,omitempty"`            // /sys/class/dmi/id/sys_vendor
+	Product        *string `json:"product,omitempty"`           // /sys/class/dmi/id/product_name
+	Hypervisor     *bool   `json:"hypervisor,omitempty"`        // true inside a virtual machine: CPU flag "hypervisor"
+	IOMMUGroups    *int    `json:"iommu_groups,omitempty"`      // 0: no IOMMU in use
+	IOMMUMode      *string `json:"iommu_mode,omitempty"`        // off, passthrough, translated
+	NUMANodes      *int    `json:"numa_nodes,omitempty"`        // online
+	BIOS           *string `json:"bios,omitempty"`              // /sys/class/dmi/id/bios_version
+	MemoryKiB      *int    `json:"memory_kib,omitempty"`        // MemTotal of /proc/meminfo
+	SwapKiB        *int    `json:"swap_kib,omitempty"`          // SwapTotal of /proc/meminfo
+	CPUModel       *string `json:"cpu_model,omitempty"`         // of the first CPU, /proc/cpuinfo
+	CPUsOnline     *int    `json:"cpus_online,omitempty"`       // /sys/devices/system/cpu/online
+	CPUsPresent    *int    `json:"cpus_present,omitempty"`      // /sys/devices/system/cpu/present
+	Governor       *string `json:"governor,omitempty"`          // of cpu0; "mixed" where CPUs differ
+	RDMACharDevs   *int    `json:"rdma_char_devices,omitempty"` // uverbs* in /dev/infiniband
+	MemlockLimit   *string `json:"memlock_limit,omitempty"`     // of the collecting process: bytes or unlimited
+	NetworkManager *string `json:"network_owner,omitempty"`     // networkd or NetworkManager, where one runs
 }
 
 // NIC is a network interface of a node.
 type NIC struct {
-	Name        string         `json:"name"`
-	Index       int            `json:"index"`
-	MAC         string         `json:"mac,omitempty"`
-	MTU         int            `json:"mtu"`       // bytes
-	OperState   string         `json:"operstate"` // up, down, lowerlayerdown, ... (RFC 2863)
-	Carrier     *bool          `json:"carrier,omitempty"`
-	SpeedMbps   *int           `json:"speed_mbps,omitempty"` // Mb/s
-	Kind        string         `json:"kind,omitempty"`       // rtnetlink kind (veth, bridge); empty for hardware
-	Driver      string         `json:"driver,omitempty"`
-	PCI         string         `json:"pci,omitempty"` // address of the function, empty for virtual ones
-	Addresses   []netip.Prefix `json:"addresses,omitempty"`
-	ARPIgnore   *int           `json:"arp_ignore,omitempty"`   // in force: the higher of conf/all and conf/NIC
-	ARPAnnounce *int           `json:"arp_announce,omitempty"` // likewise
+	Name          string         `json:"name"`
+	Index         int            `json:"index"`
+	MAC           string         `json:"mac,omitempty"`
+	MTU           int            `json:"mtu"`       // bytes
+	OperState     string         `json:"operstate"` // up, down, lowerlayerdown, ... (RFC 2863)
+	Carrier       *bool          `json:"carrier,omitempty"`
+	SpeedMbps     *int           `json:"speed_mbps,omitempty"` // Mb/s
+	Kind          string         `json:"kind,omitempty"`       // rtnetlink kind (veth, bridge); empty for hardware
+	Driver        string         `json:"driver,omitempty"`
+	PCI           string         `json:"pci,omitempty"` // address of the function, empty for virtual ones
+	Addresses     []netip.Prefix `json:"addresses,omitempty"`
+	ARPIgnore     *int           `json:"arp_ignore,omitempty"`     // in force: the higher of conf/all and conf/NIC
+	ARPAnnounce   *int           `json:"arp_announce,omitempty"`   // likewise
+	RPFilter      *int           `json:"rp_filter,omitempty"`      // likewise
+	Firmware      string         `json:"firmware,omitempty"`       // ethtool -i
+	DriverVersion string         `json:"driver_version,omitempty"` // ethtool -i
+	FEC           string         `json:"fec,omitempty"`            // active encoding, ethtool --show-fec: RS, BaseR, Off
+	Autoneg       *bool          `json:"autoneg,omitempty"`        // ethtool
 }
 
 // HCA is an RDMA device.
 type HCA struct {
-	Name     string `json:"name"`
-	NodeGUID string `json:"node_guid,omitempty"`
-	Firmware string `json:"firmware,omitempty"`
-	BoardID  string `json:"board_id,omitempty"`
-	Driver   string `json:"driver,omitempty"`
-	PCI      string `json:"pci,omitempty"`
-	Ports    []Port `json:"ports,omitempty"`
+	Name       string `json:"name"`
+	NodeGUID   string `json:"node_guid,omitempty"`
+	SystemGUID string `json:"system_guid,omitempty"` // sys_image_guid
+	Firmware   string `json:"firmware,omitempty"`
+	BoardID    string `json:"board_id,omitempty"`
+	Type       string `json:"type,omitempty"` // hca_type: MT4129
+	Driver     string `json:"driver,omitempty"`
+	PCI        string `json:"pci,omitempty"`
+	Ports      []Port `json:"ports,omitempty"`
 }
 
 // Port is a port of an RDMA device.
 type Port struct {
-	Number    int      `json:"number"`
-	State     string   `json:"state,omitempty"`      // ACTIVE, INIT, DOWN
-	PhysState string   `json:"phys_state,omitempty"` // LinkUp, Polling, Disabled
-	RateGbps  *float64 `json:"rate_gbps,omitempty"`  // Gb/s
-	LinkLayer string   `json:"link_layer,omitempty"` // InfiniBand or Ethernet
-	LID       *int     `json:"lid,omitempty"`
-	SMLID     *int     `json:"sm_lid,omitempty"`
-	PKeys     []string `json:"pkeys,omitempty"`
-	GIDs      []GID    `json:"gids,omitempty"` // non-zero entries
+	Number    int               `json:"number"`
+	State     string            `json:"state,omitempty"`      // ACTIVE, INIT, DOWN
+	PhysState string            `json:"phys_state,omitempty"` // LinkUp, Polling, Disabled
+	RateGbps  *float64          `json:"rate_gbps,omitempty"`  // Gb/s
+	LinkLayer string            `json:"link_layer,omitempty"` // InfiniBand or Ethernet
+	LID       *int              `json:"lid,omitempty"`
+	SMLID     *int              `json:"sm_lid,omitempty"`
+	ActiveMTU *int              `json:"active_mtu,omitempty"` // bytes; only verbs tell (ibv_devinfo)
+	MaxMTU    *int              `json:"max_mtu,omitempty"`    // likewise
+	Counters  map[string]uint64 `json:"counters,omitempty"`   // error counters since they were cleared (counters/, hw_counters/)
+	PKeys     []string          `json:"pkeys,omitempty"`
+	GIDs      []GID             `json:"gids,omitempty"` // non-zero entries
 }
 
 // GID is an entry of a port's GID table.
@@ -112,24 +135,29 @@ type GID struct {
 
 // GPU is an accelerator.
 type GPU struct {
-	PCI    string `json:"pci"`
-	Vendor string `json:"vendor"` // nvidia, amd
-	Driver string `json:"driver,omitempty"`
+	PCI           string `json:"pci"`
+	Vendor        string `json:"vendor"` // nvidia, amd
+	Driver        string `json:"driver,omitempty"`
+	Name          string `json:"name,omitempty"`           // nvidia-smi, rocm-smi
+	UUID          string `json:"uuid,omitempty"`           // likewise
+	DriverVersion string `json:"driver_version,omitempty"` // likewise, or /sys/module
+	VBIOS         string `json:"vbios,omitempty"`
 }
 
 // PCIDevice is a PCI function as its configuration space and the kernel show it.
 type PCIDevice struct {
-	Address    string   `json:"address"` // domain:bus:device.function
-	Parent     string   `json:"parent,omitempty"`
-	Vendor     uint16   `json:"vendor"`
-	Device     uint16   `json:"device"`
-	Class      uint32   `json:"class"` // 24 bits: base class, subclass, interface
-	Driver     string   `json:"driver,omitempty"`
-	NUMANode   *int     `json:"numa_node,omitempty"` // -1: the firmware did not say
-	IOMMUGroup *int     `json:"iommu_group,omitempty"`
-	Link       *PCILink `json:"link,omitempty"`
-	ACS        *ACS     `json:"acs,omitempty"`
-	ATS        *ATS     `json:"ats,omitempty"`
+	Address    string      `json:"address"` // domain:bus:device.function
+	Parent     string      `json:"parent,omitempty"`
+	Vendor     uint16      `json:"vendor"`
+	Device     uint16      `json:"device"`
+	Class      uint32      `json:"class"` // 24 bits: base class, subclass, interface
+	Driver     string      `json:"driver,omitempty"`
+	NUMANode   *int        `json:"numa_node,omitempty"` // -1: the firmware did not say
+	IOMMUGroup *int        `json:"iommu_group,omitempty"`
+	Link       *PCILink    `json:"link,omitempty"`
+	ACS        *ACS        `json:"acs,omitempty"`
+	ATS        *ATS        `json:"ats,omitempty"`
+	Control    *PCIControl `json:"control,omitempty"`
 }
 
 // PCILink is the link above a function (for a port of a bridge: below it), now and at most.
@@ -162,6 +190,14 @@ const (
 type ATS struct {
 	Present bool `json:"present"`
 	Enabled bool `json:"enabled,omitempty"`
+}
+
+// PCIControl is what the Device Control register of a PCI Express function says (PCIe 5.0, 7.5.3.4).
+type PCIControl struct {
+	MaxPayload      int  `json:"max_payload"`      // bytes
+	MaxReadRequest  int  `json:"max_read_request"` // bytes
+	RelaxedOrdering bool `json:"relaxed_ordering"`
+	ExtendedTag     bool `json:"extended_tag"`
 }
 
 // Route is a unicast route of any table.
@@ -204,5 +240,20 @@ type LLDPNeighbour struct {
 // Module is a loaded kernel module.
 type Module struct {
 	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
+	Version string `json:"version,omitempty"` // of the loaded module, /sys/module/NAME/version
+	OnDisk  string `json:"on_disk,omitempty"` // of the installed one, modinfo
+	DKMS    string `json:"dkms,omitempty"`    // dkms status: installed, built, added
+}
+
+// KernelLog are the lines of the kernel's log that speak of GPUs, NICs, PCIe and RDMA, the oldest
+// left out. Nil means that the log could not be read; an empty list that nothing of it does.
+type KernelLog struct {
+	Lines []string `json:"lines"`         // at most 100, oldest first, without time stamps
+	Cut   bool     `json:"cut,omitempty"` // there were more
+}
+
+// Disagreement is one fact of which two sources say different things. The facts hold what the first says.
+type Disagreement struct {
+	What string     `json:"what"` // as in Missing
+	Said []Evidence `json:"said"`
 }
