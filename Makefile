@@ -48,7 +48,7 @@ lint: go-version $(GOLANGCI) $(GOVULNCHECK) ## gofmt, linters, known vulnerabili
 	go mod tidy -diff
 	$(call vulnerabilities)
 
-bench: go-version ## the bars for speed and memory: plan and render of up to 16,384 hosts
+bench: go-version ## the bars for speed and memory
 	go test -count=1 -v -run '^TestBars$$' ./test/bench -bars
 
 fuzz: go-version ## each fuzz target for FUZZTIME (30s)

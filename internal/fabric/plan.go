@@ -143,6 +143,7 @@ type Artifact struct {
 	Path    string `json:"path"`              // absolute, on the target
 	Mode    uint32 `json:"mode"`              // permission bits
 	SHA256  string `json:"sha256"`            // of Content, hexadecimal
+	File    string `json:"file"`              // where it lies below the folder of a render
 	Content []byte `json:"content,omitempty"` // absent in an index
 }
 

@@ -30,7 +30,7 @@ type Part struct {
 
 // platform is where machines come from.
 type platform struct {
-	name      string // as the cluster file says it
+	name    string // as the cluster file says it
 	formats []Format
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -17,7 +18,13 @@ const (
 )
 
 func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifact {
-	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: sum(content), Content: content}
+	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: sum(content), File: placeOf(target, path), Content: content}
+}
+
+// placeOf is one folder a target with flat names in it. The folders of each target's own /etc would be ten
+// times as many, and making folders is what takes the time of a large render.
+func placeOf(target, path string) string {
+	return target + "/" + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "__")
 }
 
 // sum is a SHA-256 in lower case hexadecimal, as sha256sum prints it.

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// WriteArtifacts writes rendered files below folder/TARGET/PATH as they come, and what index makes of them
+// WriteArtifacts writes rendered files below the folder as they come, and what index makes of them
 // beside them. It builds everything under another name first: a folder that cannot be completed does not
 // appear. A folder that is there is replaced only if it is a render itself or empty.
 func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) (err error) {
@@ -48,10 +48,10 @@ func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index fu
 }
 
 func writeArtifact(folder string, a fabric.Artifact) error {
-	if !filepath.IsLocal(a.Target) {
-		return fmt.Errorf("artifact of %q: the target is no plain name", a.Target)
+	if !filepath.IsLocal(a.File) {
+		return fmt.Errorf("artifact %q of %q: file %q leads out of the folder", a.Path, a.Target, a.File)
 	}
-	name := filepath.Join(folder, a.Target, a.Path)
+	name := filepath.Join(folder, a.File)
 	err := os.WriteFile(name, a.Content, fs.FileMode(a.Mode))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {

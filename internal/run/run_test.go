@@ -18,8 +18,8 @@ import (
 
 func artifacts(content string) iter.Seq[fabric.Artifact] {
 	return slices.Values([]fabric.Artifact{
-		{Target: "host1", Path: "/etc/a", Mode: 0o600, Content: []byte(content)},
-		{Target: "host2", Path: "/etc/deep/b", Mode: 0o644, Content: []byte(content)},
+		{Target: "host1", Path: "/etc/a", File: "host1/etc__a", Mode: 0o600, Content: []byte(content)},
+		{Target: "host2", Path: "/etc/deep/b", File: "host2/etc__deep__b", Mode: 0o644, Content: []byte(content)},
 	})
 }
 
@@ -53,15 +53,15 @@ func TestWriteArtifacts(t *testing.T) {
 		if err := WriteArtifacts(folder, artifacts(content), index); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := os.ReadFile(filepath.Join(folder, "host2/etc/deep/b")); err != nil || string(got) != content {
+		if got, err := os.ReadFile(filepath.Join(folder, "host2/etc__deep__b")); err != nil || string(got) != content {
 			t.Errorf("content %q, %v, want %q", got, err, content)
 		}
 	}
-	want := []string{"out/host1/etc/a", "out/host2/etc/deep/b", "out/index.json"}
+	want := []string{"out/host1/etc__a", "out/host2/etc__deep__b", "out/index.json"}
 	if diff := cmp.Diff(want, names(t, base)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	info, err := os.Stat(filepath.Join(folder, "host1/etc/a"))
+	info, err := os.Stat(filepath.Join(folder, "host1/etc__a"))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
@@ -75,7 +75,7 @@ func TestWriteArtifactsLeavesNothingHalfWritten(t *testing.T) {
 		}
 		return nil, nil
 	}
-	escaping := slices.Values([]fabric.Artifact{{Target: "../../x", Path: "/etc/a"}})
+	escaping := slices.Values([]fabric.Artifact{{Target: "../../x", Path: "/etc/a", File: "../../x/etc__a"}})
 	if err := WriteArtifacts(filepath.Join(base, "out"), artifacts("x"), failing); err == nil {
 		t.Error("no error from a failing index")
 	}

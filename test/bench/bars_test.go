@@ -1,0 +1,114 @@
+// Package bench holds the bars: how fast and how small the program must be, measured as whole processes.
+package bench
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var bars = flag.Bool("bars", false, "measure the bars (make bench)")
+
+// spent is what a process took.
+type spent struct {
+	wall time.Duration
+	rss  int64 // bytes, the most that was resident
+	out  string
+}
+
+func TestBars(t *testing.T) {
+	if !*bars {
+		t.Skip("bars are measured by: make bench")
+	}
+	binary := filepath.Join(t.TempDir(), "railwright")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "railwright.dev/railwright/cmd/railwright")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	t.Run("plan and render", func(t *testing.T) { barRender(t, binary) })
+}
+
+func measure(t *testing.T, stdin []byte, argv ...string) spent {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	started := time.Now()
+	out, err := cmd.Output()
+	wall := time.Since(started)
+	if err != nil {
+		t.Fatalf("%s: %v", strings.Join(argv, " "), err)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return spent{wall: wall, rss: usage.Maxrss << 10, out: string(out)} // Maxrss is in KiB (getrusage(2))
+}
+
+// Bars of plan and render for hosts of 8 NICs, written to a file system in memory.
+const (
+	renderHosts  = 16384
+	renderWall   = 10 * time.Second
+	renderMemory = 4 << 30 // bytes
+	// Four times the hosts may take so many times as long: 4, and room for noise.
+	renderGrowth = 6.0
+)
+
+func barRender(t *testing.T, binary string) {
+	memory := inMemory(t)
+	fmt.Printf("%8s %10s %10s %8s  %s\n", "hosts", "files", "wall", "memory", "index sha256")
+	took := make(map[int]time.Duration)
+	for _, hosts := range []int{1, 16, 256, 4096, renderHosts} {
+		first, second := render(t, binary, hosts, memory), render(t, binary, hosts, memory)
+		if first.out != second.out {
+			t.Errorf("%d hosts: two renders differ:\n%s%s", hosts, first.out, second.out)
+		}
+		took[hosts] = min(first.wall, second.wall)
+		if hosts == renderHosts && (took[hosts] > renderWall || first.rss > renderMemory) {
+			t.Errorf("%d hosts: %s and %d MiB, want at most %s and %d MiB", hosts, took[hosts], first.rss>>20, renderWall, renderMemory>>20)
+		}
+	}
+	if growth := took[renderHosts].Seconds() / took[4096].Seconds(); growth > renderGrowth {
+		t.Errorf("16384 hosts take %.1f times as long as 4096, want at most %.0f", growth, renderGrowth)
+	}
+	fmt.Println("once more on this machine's disk, whose own time is no bar:")
+	render(t, binary, renderHosts, t.TempDir())
+}
+
+// render plans and renders an example of a size into a new folder, and removes it.
+func render(t *testing.T, binary string, hosts int, base string) spent {
+	t.Helper()
+	folder := filepath.Join(base, "render")
+	cluster := measure(t, nil, binary, "init", "--example", "roce-mi300x", "--nodes", fmt.Sprint(hosts))
+	s := measure(t, []byte(cluster.out), binary, "render", "-f", "-", "-d", folder)
+	files, _, _ := strings.Cut(s.out, " ")
+	sum := s.out[strings.LastIndex(strings.TrimSpace(s.out), " ")+1:]
+	fmt.Printf("%8d %10s %10s %6d M  %.16s\n", hosts, files, s.wall.Round(time.Millisecond), s.rss>>20, sum)
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// inMemory gives a folder on a file system in memory: how long a disk takes to make 100,000 files depends on
+// what was done to it before, and is not what the bar is about.
+func inMemory(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "railwright-bars-*")
+	if err != nil {
+		t.Logf("no file system in memory (%v): measured on the disk", err)
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(folder); err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
+}
