@@ -1,5 +1,7 @@
-// Package catalog knows parts: GPUs, NICs, machines and switches, one embedded YAML file a thing, each
-// figure with its unit and source. A new part is a new file under data; nothing else lists it.
+// Package catalog knows parts: GPUs, NICs, machines, switches and fabrics, one embedded YAML file a thing,
+// each figure with its unit and source. A new part is a new file under data; nothing else lists it.
+//
+// A figure that was found in no source is left out. Bandwidths are one way, compute is dense.
 package catalog
 
 import (
@@ -22,30 +24,50 @@ type Catalog struct {
 	NICs     map[string]NICModel
 	Machines map[string]MachineModel
 	Switches map[string]SwitchModel
+	Fabrics  map[string]FabricModel
 }
 
-// GPUModel is a kind of GPU.
+// GPUModel is a kind of GPU as PCI and the driver count them: of a module with two dies that are two PCI
+// functions, it is one die.
 type GPUModel struct {
-	Title    string   `yaml:"title"`
-	Vendor   string   `yaml:"vendor"`   // nvidia, amd
-	PCIID    []string `yaml:"pci_id"`   // vendor:device, lower case hexadecimal
-	Source   string   `yaml:"source"`   // of what is no figure: the PCI ids
-	Memory   Figure   `yaml:"memory"`   // GiB or GB as the source says
-	PCIeLink PCIeLink `yaml:"pcie"`     // of the endpoint; absent where no source gives it
-	ScaleUp  Figure   `yaml:"scale_up"` // NVLink or XGMI, GB/s one way, all links together; absent on a lone GPU
+	Title           string   `yaml:"title"`
+	Vendor          string   `yaml:"vendor"` // nvidia, amd
+	PCIID           []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal
+	Arch            string   `yaml:"arch"`   // compiler's name of the architecture: sm_90, gfx942
+	Source          string   `yaml:"source"` // of what is no figure: the PCI ids, the architecture
+	Memory          Figure   `yaml:"memory"` // GiB or GB as the source says: vendors write GB for what is nearer to GiB
+	MemoryVisible   Figure   `yaml:"memory_visible"`
+	MemoryBandwidth Figure   `yaml:"memory_bandwidth"` // GB/s
+	Compute         Compute  `yaml:"compute"`
+	PCIeLink        PCIeLink `yaml:"pcie"`           // of the endpoint; absent where no source gives it
+	ScaleUp         Figure   `yaml:"scale_up"`       // NVLink or XGMI, GB/s one way, all links together; absent on a lone GPU
+	ScaleUpLinks    Figure   `yaml:"scale_up_links"` // how many links these are
 }
 
-// NICModel is a kind of network adapter.
-type NICModel struct {
-	Title    string   `yaml:"title"`
-	Vendor   string   `yaml:"vendor"` // nvidia, broadcom
-	PCIID    []string `yaml:"pci_id"`
-	Driver   string   `yaml:"driver"` // kernel module: mlx5_core, bnxt_en
-	Source   string   `yaml:"source"` // of what is no figure: PCI ids, driver
-	Ports    int      `yaml:"ports"`
-	PortRate Figure   `yaml:"port_rate"` // Gb/s
-	PCIeLink PCIeLink `yaml:"pcie"`
+// Compute is the peak rate of matrix products without sparsity, TFLOP/s. What the GPU has no unit for, or
+// no source gives, is absent.
+type Compute struct {
+	BF16 Figure `yaml:"bf16"`
+	FP8  Figure `yaml:"fp8"`
+	FP4  Figure `yaml:"fp4"`
 }
+
+// NICModel is a kind of network adapter, or one of its port modes.
+type NICModel struct {
+	Title     string   `yaml:"title"`
+	Vendor    string   `yaml:"vendor"` // nvidia, broadcom, amd, hpe, amazon, google
+	Of        string   `yaml:"of"`     // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
+	PCIID     []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal; empty where Of is set
+	Driver    string   `yaml:"driver"` // kernel module: mlx5_core, bnxt_en
+	Source    string   `yaml:"source"` // of what is no figure: PCI ids, driver
+	Ports     int      `yaml:"ports"`
+	PortRate  Figure   `yaml:"port_rate"` // Gb/s
+	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 stands for 1
+	PCIeLink  PCIeLink `yaml:"pcie"`      // absent where no source gives it
+}
+
+// Rate is what one interface carries while all functions of its port send, in Gb/s.
+func (m NICModel) Rate() float64 { return m.PortRate.Value / float64(max(m.Functions, 1)) }
 
 // PCIeLink is the widest and fastest link that a part can train. One without a speed was found in no source.
 type PCIeLink struct {
@@ -56,13 +78,34 @@ type PCIeLink struct {
 
 // MachineModel is a kind of server or cloud machine type.
 type MachineModel struct {
-	Title    string `yaml:"title"`
-	GPU      string `yaml:"gpu"`       // id; absent, with GPUs, where the source names none
-	GPUs     Figure `yaml:"gpus"`      // how many
-	NIC      string `yaml:"nic"`       // id of the fabric's NICs
-	NICs     Figure `yaml:"nics"`      // how many interfaces: a port with two PCI functions counts twice
-	NICNames string `yaml:"nic_names"` // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas
-	Source   string `yaml:"source"`    // of what is no figure: the names
+	Title          string   `yaml:"title"`
+	GPU            string   `yaml:"gpu"`             // id; absent, with GPUs, where the source names none
+	GPUs           Figure   `yaml:"gpus"`            // how many
+	ScaleUp        string   `yaml:"scale_up"`        // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
+	ScaleUpGPUs    Figure   `yaml:"scale_up_gpus"`   // GPUs that it joins; absent where they are those of one machine
+	GPUsPerSwitch  Figure   `yaml:"gpus_per_switch"` // GPUs that share a PCIe switch with their NICs
+	NIC            string   `yaml:"nic"`             // id of the fabric's NICs
+	NICs           Figure   `yaml:"nics"`            // how many interfaces: a port with two PCI functions counts twice
+	NICNames       string   `yaml:"nic_names"`       // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
+	Fabrics        []string `yaml:"fabrics"`         // ids of the fabrics that these NICs speak here
+	CPU            string   `yaml:"cpu"`             // vendor: intel, amd, arm; absent where no source gives it
+	NUMANodes      Figure   `yaml:"numa_nodes"`
+	PCIeGeneration Figure   `yaml:"pcie_generation"` // of the slots of GPUs and NICs
+	Source         string   `yaml:"source"`          // of what is no figure
+}
+
+// FabricModel is a kind of network between machines, as collectives see it.
+type FabricModel struct {
+	Title      string   `yaml:"title"`
+	LinkLayer  string   `yaml:"link_layer"` // infiniband or ethernet
+	MTU        Figure   `yaml:"mtu"`        // of the path where nothing is changed, bytes of payload of RDMA or of IP as the source says
+	Header     Figure   `yaml:"header"`     // bytes on the wire beside the payload of one full packet
+	Payload    Figure   `yaml:"payload"`    // largest measured share of the line rate that a ring collective's data takes
+	Step       Figure   `yaml:"step"`       // latency of a network step, as a multiple of NCCL's own figure for the network
+	Floor      Figure   `yaml:"floor"`      // latency of a collective that is there whatever its size, us
+	GPUDirect  *bool    `yaml:"gpudirect_rdma"`
+	Prediction []string `yaml:"prediction"` // what a prediction has to know besides
+	Source     string   `yaml:"source"`     // of what is no figure
 }
 
 // SwitchModel is a kind of switch.
@@ -104,6 +147,9 @@ func (c *Catalog) Machine(id string) (MachineModel, error) { return find("machin
 
 // Switch finds a switch by its id; the error lists the known ones.
 func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch", c.Switches, id) }
+
+// LineRate is what all fabric NICs of a machine carry together, one way, in Gb/s.
+func (c *Catalog) LineRate(m MachineModel) float64 { return m.NICs.Value * c.NICs[m.NIC].Rate() }
 
 func find[T any](what string, parts map[string]T, id string) (T, error) {
 	part, ok := parts[id]

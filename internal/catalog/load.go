@@ -33,19 +33,23 @@ const (
 	nicFolder     = "nic"
 	machineFolder = "machine"
 	switchFolder  = "switch"
+	fabricFolder  = "fabric"
 )
 
-func folders() []string { return []string{gpuFolder, nicFolder, machineFolder, switchFolder} }
+func folders() []string {
+	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder}
+}
 
 // read loads and validates a catalog whose root holds the folders.
 func read(files fs.FS) (*Catalog, error) {
 	var c Catalog
-	var gpuErr, nicErr, machineErr, switchErr error
+	var gpuErr, nicErr, machineErr, switchErr, fabricErr error
 	c.GPUs, gpuErr = readParts[GPUModel](files, gpuFolder)
 	c.NICs, nicErr = readParts[NICModel](files, nicFolder)
 	c.Machines, machineErr = readParts[MachineModel](files, machineFolder)
 	c.Switches, switchErr = readParts[SwitchModel](files, switchFolder)
-	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr)
+	c.Fabrics, fabricErr = readParts[FabricModel](files, fabricFolder)
+	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr)
 	if err := errors.Join(unread, c.validate()); err != nil {
 		return nil, err
 	}

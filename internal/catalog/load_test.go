@@ -3,6 +3,7 @@ package catalog
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +42,18 @@ func TestEmbeddedFigures(t *testing.T) {
 		"DGX Spark Networking, twins":              {c.NICs["connectx7-spark"].PCIeLink.Width, 4},
 		"DGX Spark Networking, single cable, Gb/s": {c.NICs["connectx7-spark"].PortRate.Value, 200.0},
 		"DGX Spark Networking, ibdev2netdev":       {c.Machines["dgx-spark"].NICs.Value, 4.0},
+		"DGX Spark Networking, Gb/s of a twin":     {c.NICs["connectx7-spark"].Rate(), 100.0},
+		"DGX Spark Networking, RoCE twins":         {c.Machines["dgx-spark"].Fabrics, []string{"roce"}},
+		"957608-AN209 1.3, GPUs of a PCIe switch":  {c.Machines["xe9680-mi300x-thor2"].GPUsPerSwitch.Value, 2.0},
+		"957608-AN209 2.8.2, GCN Arch":             {c.GPUs["mi300x"].Arch, "gfx942"},
+		"957608-AN209 2.8.2, Mtu":                  {c.Fabrics["roce"].MTU.Value, 4096.0},
+		"957608-AN209 table 1, P2200G, ports":      {c.NICs["bcm957608-p2200g"].Ports, 2},
+		"957608-AN209 table 1, P2200G, Gb/s":       {c.NICs["bcm957608-p2200g"].Rate(), 200.0},
+		"957608-AN209 table 1, P2200G as one":      {c.NICs["bcm957608-p2200g-1x400"].Rate(), 400.0},
+		"VCF 2.2, NV18":                            {c.GPUs["h100-sxm"].ScaleUpLinks.Value, 18.0},
+		"VCF appendix I, sm":                       {c.GPUs["h100-sxm"].Arch, "sm_90"},
+		"VCF appendix I, vendor of the CPU":        {c.Machines["hgx-h100"].CPU, "intel"},
+		"vSphere 8, perftest, Mtu":                 {c.Fabrics["ib"].MTU.Value, 4096.0},
 	} {
 		if diff := cmp.Diff(pair[1], pair[0]); diff != "" {
 			t.Errorf("%s: (-document +catalog)\n%s", what, diff)
@@ -51,20 +64,33 @@ func TestEmbeddedFigures(t *testing.T) {
 // Users write these ids into cluster files: an id may be added, never lost.
 func TestEmbeddedIDs(t *testing.T) {
 	c := embedded(t)
-	machines := []string{"a3-ultragpu-8g", "a4-highgpu-8g", "dgx-spark", "hgx-h100", "vsphere8-cx7-vf", "xe9680-mi300x-thor2"}
-	if diff := cmp.Diff(machines, slices.Sorted(maps.Keys(c.Machines))); diff != "" {
-		t.Errorf("machines (-want +got)\n%s", diff)
-	}
-	switches := []string{"7060dx4-32", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}
-	if diff := cmp.Diff(switches, slices.Sorted(maps.Keys(c.Switches))); diff != "" {
-		t.Errorf("switches (-want +got)\n%s", diff)
+	for folder, test := range map[string]struct{ want, got []string }{
+		"gpu": {[]string{
+			"a100-40-sxm", "a100-80-sxm", "b200", "b300", "gb10", "gb200", "h100-sxm", "h200-sxm", "l40s", "mi250x-gcd",
+			"mi300x", "mi325x", "mi355x", "rtx-pro-6000-server",
+		}, slices.Sorted(maps.Keys(c.GPUs))},
+		"nic": {[]string{
+			"bcm957608-p2200g", "bcm957608-p2200g-1x400", "cassini", "connectx5", "connectx5-ex", "connectx6", "connectx7",
+			"connectx7-spark", "connectx7-vf", "connectx8", "connectx8-2x400", "efa", "gvnic", "pollara400", "thor2",
+		}, slices.Sorted(maps.Keys(c.NICs))},
+		"machine": {[]string{
+			"a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g", "azure-nd-h100-v5", "dgx-spark",
+			"gb200-nvl72-tray", "hgx-a100", "hgx-b200", "hgx-b300", "hgx-h100", "hgx-h200", "mi250x-ss11", "oam8-mi325x",
+			"oam8-mi355x", "p4de-24xlarge", "p5-48xlarge", "vsphere8-cx7-vf", "xe9680-mi300x-thor2",
+		}, slices.Sorted(maps.Keys(c.Machines))},
+		"switch": {[]string{"7060dx4-32", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}, slices.Sorted(maps.Keys(c.Switches))},
+		"fabric": {[]string{"efa", "ib", "roce", "ss11", "tcpx", "tcpxo"}, slices.Sorted(maps.Keys(c.Fabrics))},
+	} {
+		if diff := cmp.Diff(test.want, test.got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", folder, diff)
+		}
 	}
 }
 
 func TestUnknownIDListsKnown(t *testing.T) {
 	c := embedded(t)
 	_, err := c.Machine("hgx-h1000")
-	want := `machine "hgx-h1000" is not in the catalog: known are a3-ultragpu-8g, a4-highgpu-8g, dgx-spark, hgx-h100, vsphere8-cx7-vf, xe9680-mi300x-thor2`
+	want := `machine "hgx-h1000" is not in the catalog: known are ` + strings.Join(slices.Sorted(maps.Keys(c.Machines)), ", ")
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

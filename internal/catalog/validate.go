@@ -13,39 +13,43 @@ import (
 
 // The units of figures.
 const (
-	unitGB   = "GB"
-	unitGiB  = "GiB"
-	unitGBs  = "GB/s"
-	unitGbs  = "Gb/s"
-	unitGPU  = "GPU"
-	unitNIC  = "NIC"
-	unitPort = "port"
+	unitGB         = "GB"
+	unitGiB        = "GiB"
+	unitMiB        = "MiB"
+	unitByte       = "B"
+	unitGBs        = "GB/s"
+	unitGbs        = "Gb/s"
+	unitTFLOPs     = "TFLOP/s"
+	unitMicrosec   = "us"
+	unitRatio      = "ratio"
+	unitGPU        = "GPU"
+	unitNIC        = "NIC"
+	unitPort       = "port"
+	unitLink       = "link"
+	unitNode       = "node"
+	unitGeneration = "generation"
 )
 
 // validate tells everything that is wrong with what was read.
 func (c *Catalog) validate() error {
-	var all []error
-	for id, part := range sorted(c.GPUs) {
-		p := problems{file: path.Join(gpuFolder, id+".yaml")}
-		p.gpu(id, part)
-		all = append(all, p.found...)
-	}
-	for id, part := range sorted(c.NICs) {
-		p := problems{file: path.Join(nicFolder, id+".yaml")}
-		p.nic(id, part)
-		all = append(all, p.found...)
-	}
-	for id, part := range sorted(c.Machines) {
-		p := problems{file: path.Join(machineFolder, id+".yaml")}
-		p.machine(id, part, c)
-		all = append(all, p.found...)
-	}
-	for id, part := range sorted(c.Switches) {
-		p := problems{file: path.Join(switchFolder, id+".yaml")}
-		p.switchModel(id, part)
-		all = append(all, p.found...)
-	}
+	all := each(gpuFolder, c.GPUs, func(p *problems, id string, m GPUModel) { p.gpu(id, m) })
+	all = append(all, duplicates(gpuFolder, c.GPUs, GPUModel.pciIDs)...)
+	all = append(all, each(nicFolder, c.NICs, func(p *problems, id string, m NICModel) { p.nic(id, m, c.NICs) })...)
+	all = append(all, duplicates(nicFolder, c.NICs, NICModel.pciIDs)...)
+	all = append(all, each(machineFolder, c.Machines, func(p *problems, id string, m MachineModel) { p.machine(id, m, c) })...)
+	all = append(all, each(switchFolder, c.Switches, func(p *problems, id string, m SwitchModel) { p.switchModel(id, m) })...)
+	all = append(all, each(fabricFolder, c.Fabrics, func(p *problems, id string, m FabricModel) { p.fabric(id, m) })...)
 	return errors.Join(all...)
+}
+
+// each checks the parts of a folder.
+func each[T any](folder string, parts map[string]T, check func(*problems, string, T)) (found []error) {
+	for id, part := range sorted(parts) {
+		p := problems{file: path.Join(folder, id+".yaml")}
+		check(&p, id, part)
+		found = append(found, p.found...)
+	}
+	return found
 }
 
 // sorted walks a map in the order of its keys, so that the same catalog gives the same message.
@@ -72,38 +76,156 @@ func (p *problems) add(field, format string, args ...any) {
 func (p *problems) gpu(id string, m GPUModel) {
 	p.head(id, m.Title)
 	p.text("source", m.Source)
-	p.pciIDs(m.Vendor, m.PCIID, map[string]string{"nvidia": "10de", "amd": "1002"}) // PCI ID database
+	p.vendor(m.Vendor, gpuVendors())
+	p.pciIDs(m.Vendor, m.PCIID, gpuVendors())
+	p.arch(m.Vendor, m.Arch)
 	p.figure("memory", m.Memory, unitGB, unitGiB)
-	if m.PCIeLink != (PCIeLink{}) {
-		p.link(m.PCIeLink)
+	p.memoryVisible(m)
+	p.optional("memory_bandwidth", m.MemoryBandwidth, unitGBs)
+	p.compute(m.Compute)
+	p.link(m.PCIeLink)
+	p.optional("scale_up", m.ScaleUp, unitGBs)
+	if m.ScaleUpLinks != (Figure{}) {
+		p.count("scale_up_links", m.ScaleUpLinks, unitLink)
 	}
-	if m.ScaleUp != (Figure{}) {
-		p.figure("scale_up", m.ScaleUp, unitGBs)
+	if (m.ScaleUp == Figure{}) != (m.ScaleUpLinks == Figure{}) {
+		p.add("scale_up_links", "stands with scale_up or not at all")
 	}
 }
 
-func (p *problems) nic(id string, m NICModel) {
+func (p *problems) arch(vendor, arch string) {
+	forms := map[string]string{"nvidia": `^sm_[0-9]{2,3}$`, "amd": `^gfx[0-9a-f]{3,4}$`}
+	if form, known := forms[vendor]; known && !regexp.MustCompile(form).MatchString(arch) {
+		p.add("arch", "%q is not %s", arch, form)
+	}
+}
+
+// memoryVisible catches a slip between GB and GiB, and between a figure and that of another GPU: a driver
+// shows somewhat less than the chips hold, and the most that a vendor's "GB" can mean is GiB.
+func (p *problems) memoryVisible(m GPUModel) {
+	if m.MemoryVisible == (Figure{}) {
+		return
+	}
+	p.figure("memory_visible", m.MemoryVisible, unitMiB, unitGiB)
+	bytes := m.MemoryVisible.Value * map[string]float64{unitMiB: 1 << 20, unitGiB: 1 << 30}[m.MemoryVisible.Unit]
+	const least = 0.9 // of the nominal GB; the lowest known is above 1.0
+	if bytes > m.Memory.Value*(1<<30) || bytes < m.Memory.Value*1e9*least {
+		p.add("memory_visible", "%v %s does not fit a memory of %v %s",
+			m.MemoryVisible.Value, m.MemoryVisible.Unit, m.Memory.Value, m.Memory.Unit)
+	}
+}
+
+// compute checks that no narrower number format is slower than a wider one.
+func (p *problems) compute(c Compute) {
+	p.optional("compute.bf16", c.BF16, unitTFLOPs)
+	p.optional("compute.fp8", c.FP8, unitTFLOPs)
+	p.optional("compute.fp4", c.FP4, unitTFLOPs)
+	if c.FP8.Value > 0 && c.FP8.Value < c.BF16.Value || c.FP4.Value > 0 && c.FP4.Value < c.FP8.Value {
+		p.add("compute", "bf16 %v, fp8 %v, fp4 %v: a narrower format is slower", c.BF16.Value, c.FP8.Value, c.FP4.Value)
+	}
+}
+
+func (p *problems) nic(id string, m NICModel, nics map[string]NICModel) {
 	p.head(id, m.Title)
 	p.text("driver", m.Driver)
 	p.text("source", m.Source)
-	p.pciIDs(m.Vendor, m.PCIID, map[string]string{"nvidia": "15b3", "broadcom": "14e4"}) // PCI ID database
+	p.vendor(m.Vendor, nicVendors())
+	if m.Of == "" {
+		p.pciIDs(m.Vendor, m.PCIID, nicVendors())
+	} else {
+		p.variant(m, nics)
+	}
 	if m.Ports < 1 {
 		p.add("ports", "%d is not above 0", m.Ports)
 	}
 	p.figure("port_rate", m.PortRate, unitGbs)
+	if m.Functions < 0 {
+		p.add("functions", "%d is below 0", m.Functions)
+	}
 	p.link(m.PCIeLink)
 }
 
 func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	p.head(id, m.Title)
 	p.text("source", m.Source)
-	if m.GPU != "" || m.GPUs != (Figure{}) {
-		reference(p, "gpu", m.GPU, c.GPUs)
-		p.count("gpus", m.GPUs, unitGPU)
-	}
+	p.machineGPUs(m, c)
 	reference(p, "nic", m.NIC, c.NICs)
-	if p.count("nics", m.NICs, unitNIC) {
+	if p.count("nics", m.NICs, unitNIC) && m.NICNames != "" {
 		p.nicNames(m.NICNames, int(m.NICs.Value))
+	}
+	if len(m.Fabrics) == 0 {
+		p.add("fabrics", "is empty")
+	}
+	for _, fabric := range m.Fabrics {
+		reference(p, "fabrics", fabric, c.Fabrics)
+	}
+	if m.CPU != "" {
+		p.oneOf("cpu", m.CPU, "amd", "arm", "intel")
+	}
+	if m.NUMANodes != (Figure{}) {
+		p.count("numa_nodes", m.NUMANodes, unitNode)
+	}
+	if m.PCIeGeneration != (Figure{}) && p.count("pcie_generation", m.PCIeGeneration, unitGeneration) && m.PCIeGeneration.Value > 6 {
+		p.add("pcie_generation.value", "%v is above 6", m.PCIeGeneration.Value)
+	}
+}
+
+func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
+	if m.GPU == "" && m.GPUs == (Figure{}) {
+		return
+	}
+	reference(p, "gpu", m.GPU, c.GPUs)
+	p.count("gpus", m.GPUs, unitGPU)
+	gpu := c.GPUs[m.GPU]
+	switch { // what the GPU has is what the machine joins them with
+	case m.GPUs.Value < 2:
+		p.among("scale_up", m.ScaleUp, "")
+	case gpu.ScaleUp == Figure{}:
+		p.among("scale_up", m.ScaleUp, "pcie")
+	default:
+		p.among("scale_up", m.ScaleUp, map[string]string{"nvidia": "nvlink", "amd": "xgmi"}[gpu.Vendor])
+	}
+	for field, f := range sorted(map[string]Figure{"scale_up_gpus": m.ScaleUpGPUs, "gpus_per_switch": m.GPUsPerSwitch}) {
+		if f != (Figure{}) {
+			p.count(field, f, unitGPU)
+		}
+	}
+	if m.ScaleUpGPUs != (Figure{}) && m.ScaleUpGPUs.Value < m.GPUs.Value {
+		p.add("scale_up_gpus.value", "%v is below the %v of the machine", m.ScaleUpGPUs.Value, m.GPUs.Value)
+	}
+	if m.GPUsPerSwitch.Value > m.GPUs.Value {
+		p.add("gpus_per_switch.value", "%v is above the %v of the machine", m.GPUsPerSwitch.Value, m.GPUs.Value)
+	}
+}
+
+// among checks a word that the rest of the file leaves no choice for.
+func (p *problems) among(field, word, want string) {
+	if word != want {
+		p.add(field, "%q does not fit the GPUs: want %q", word, want)
+	}
+}
+
+func (p *problems) fabric(id string, m FabricModel) {
+	p.head(id, m.Title)
+	p.text("source", m.Source)
+	p.oneOf("link_layer", m.LinkLayer, "ethernet", "infiniband")
+	if m.GPUDirect == nil {
+		p.add("gpudirect_rdma", "is neither true nor false")
+	}
+	p.optional("mtu", m.MTU, unitByte)
+	p.optional("header", m.Header, unitByte)
+	p.optional("payload", m.Payload, unitRatio)
+	p.optional("step", m.Step, unitRatio)
+	p.optional("floor", m.Floor, unitMicrosec)
+	most := 1.0
+	if m.MTU.Value > 0 { // no measurement can exceed what full packets leave room for
+		most = m.MTU.Value / (m.MTU.Value + m.Header.Value)
+	}
+	if m.Payload.Value > most {
+		p.add("payload.value", "%v is above %.4f, full packets of %v with %v bytes around them", m.Payload.Value, most, m.MTU.Value, m.Header.Value)
+	}
+	for _, line := range m.Prediction {
+		p.text("prediction", line)
 	}
 }
 
@@ -148,6 +270,13 @@ func (p *problems) oneOf(field, word string, known ...string) {
 	}
 }
 
+// optional checks a figure that may be absent as a whole.
+func (p *problems) optional(field string, f Figure, units ...string) {
+	if f != (Figure{}) {
+		p.figure(field, f, units...)
+	}
+}
+
 func (p *problems) figure(field string, f Figure, units ...string) {
 	if !(f.Value > 0) || math.IsInf(f.Value, 0) { // written so that not-a-number fails too
 		p.add(field+".value", "%v is not above 0", f.Value)
@@ -166,8 +295,11 @@ func (p *problems) count(field string, f Figure, unit string) (ok bool) {
 	return f.Value >= 1 && f.Value <= most && f.Value == math.Trunc(f.Value)
 }
 
-// link checks a PCIe link against the speeds and widths that there are (PCIe 6.0, 7.5.3.6).
+// link checks a PCIe link, where there is one, against the speeds and widths that there are (PCIe 6.0, 7.5.3.6).
 func (p *problems) link(l PCIeLink) {
+	if l == (PCIeLink{}) {
+		return
+	}
 	if !slices.Contains([]float64{2.5, 5, 8, 16, 32, 64}, l.Speed) {
 		p.add("pcie.speed", "%v GT/s is not known: known are 2.5, 5, 8, 16, 32, 64", l.Speed)
 	}
@@ -175,22 +307,6 @@ func (p *problems) link(l PCIeLink) {
 		p.add("pcie.width", "%d lanes is not known: known are 1, 2, 4, 8, 16", l.Width)
 	}
 	p.text("pcie.source", l.Source)
-}
-
-func (p *problems) pciIDs(vendor string, ids []string, vendorIDs map[string]string) {
-	p.oneOf("vendor", vendor, slices.Sorted(maps.Keys(vendorIDs))...)
-	if len(ids) == 0 {
-		p.add("pci_id", "is empty")
-	}
-	for _, id := range ids {
-		want, known := vendorIDs[vendor]
-		switch {
-		case !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(id):
-			p.add("pci_id", "%q is not vendor:device, four lower case hexadecimal digits each", id)
-		case known && !strings.HasPrefix(id, want):
-			p.add("pci_id", "%q is not of vendor %s, %s", id, vendor, want)
-		}
-	}
 }
 
 func reference[T any](p *problems, field, id string, parts map[string]T) {

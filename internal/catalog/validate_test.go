@@ -14,10 +14,17 @@ func whole() fstest.MapFS {
 		"gpu/g.yaml": {Data: []byte(`title: G
 vendor: amd
 pci_id: ["1002:74a1"]
+arch: gfx942
 source: s
 memory: {value: 192, unit: GB, source: s}
+memory_visible: {value: 191.98, unit: GiB, source: s}
+memory_bandwidth: {value: 5300, unit: GB/s, source: s}
+compute:
+  bf16: {value: 1300, unit: TFLOP/s, source: s}
+  fp8: {value: 2600, unit: TFLOP/s, source: s}
 pcie: {speed: 32.0, width: 16, source: s}
 scale_up: {value: 448, unit: GB/s, source: s}
+scale_up_links: {value: 7, unit: link, source: s}
 `)},
 		"nic/n.yaml": {Data: []byte(`title: N
 vendor: nvidia
@@ -28,12 +35,37 @@ ports: 1
 port_rate: {value: 400, unit: Gb/s, source: s}
 pcie: {speed: 32.0, width: 16, source: s}
 `)},
+		"nic/n-half.yaml": {Data: []byte(`title: H
+vendor: nvidia
+of: n
+driver: mlx5_core
+source: s
+ports: 2
+port_rate: {value: 200, unit: Gb/s, source: s}
+`)},
 		"machine/m.yaml": {Data: []byte(`title: M
 gpu: g
 gpus: {value: 8, unit: GPU, source: s}
+scale_up: xgmi
+gpus_per_switch: {value: 2, unit: GPU, source: s}
 nic: n
 nics: {value: 8, unit: NIC, source: s}
 nic_names: eth[1-8]
+fabrics: [f]
+cpu: intel
+numa_nodes: {value: 2, unit: node, source: s}
+pcie_generation: {value: 5, unit: generation, source: s}
+source: s
+`)},
+		"fabric/f.yaml": {Data: []byte(`title: F
+link_layer: ethernet
+mtu: {value: 4096, unit: B, source: s}
+header: {value: 82, unit: B, source: s}
+payload: {value: 0.94, unit: ratio, source: s}
+step: {value: 1, unit: ratio, source: s}
+floor: {value: 8, unit: us, source: s}
+gpudirect_rdma: false
+prediction: [a]
 source: s
 `)},
 		"switch/w.yaml": {Data: []byte(`title: W
@@ -88,12 +120,24 @@ func TestBrokenGPU(t *testing.T) {
 		{"1002:74a1", "10de:74a1", `pci_id: "10de:74a1" is not of vendor amd, 1002`},
 		{`["1002:74a1"]`, "[]", `pci_id: is empty`},
 		{"source: s\nmemory", "source: ''\nmemory", `catalog "gpu/g.yaml": source: is empty`},
+		{"arch: gfx942\n", "", `catalog "gpu/g.yaml": arch: "" is not ^gfx[0-9a-f]{3,4}$`},
+		{"gfx942", "sm_90", `arch: "sm_90" is not ^gfx[0-9a-f]{3,4}$`},
+		{"value: 191.98, unit: GiB", "value: 206, unit: GiB", `memory_visible: 206 GiB does not fit a memory of 192 GB`},
+		{"value: 191.98, unit: GiB", "value: 160, unit: GiB", `memory_visible: 160 GiB does not fit a memory of 192 GB`},
+		{"value: 191.98, unit: GiB", "value: 191.98, unit: MiB", `memory_visible: 191.98 MiB does not fit`},
+		{"value: 191.98, unit: GiB", "value: 196587, unit: MiB", ""},
+		{"memory_visible: {value: 191.98, unit: GiB, source: s}\n", "", ""},
+		{"value: 5300, unit: GB/s", "value: 5.3, unit: TB/s", `memory_bandwidth.unit: "TB/s" is not known: known are GB/s`},
+		{"value: 5300, unit: GB/s, source: s", "value: 5300, unit: GB/s", `memory_bandwidth.source: is empty`},
+		{"value: 2600", "value: 1200", `compute: bf16 1300, fp8 1200, fp4 0: a narrower format is slower`},
+		{"scale_up_links: {value: 7, unit: link, source: s}\n", "", `scale_up_links: stands with scale_up or not at all`},
+		{"value: 7, unit: link", "value: 6.5, unit: link", `scale_up_links.value: 6.5 is not a whole number`},
 		{"value: 192", "value: 0", `memory.value: 0 is not above 0`},
 		{"value: 192", "value: .nan", `memory.value: NaN is not above 0`},
 		{"value: 192", "value: .inf", `memory.value: +Inf is not above 0`},
 		{"unit: GB,", "unit: Gb,", `memory.unit: "Gb" is not known: known are GB, GiB`},
 		{"GB, source: s", "GB", `memory.source: is empty`},
-		{"unit: GB/s", "unit: Gb/s", `scale_up.unit: "Gb/s" is not known: known are GB/s`},
+		{"value: 448, unit: GB/s", "value: 448, unit: Gb/s", `scale_up.unit: "Gb/s" is not known: known are GB/s`},
 		{"speed: 32.0", "speed: 31", `pcie.speed: 31 GT/s is not known: known are 2.5, 5, 8, 16, 32, 64`},
 		{"width: 16", "width: 15", `pcie.width: 15 lanes is not known: known are 1, 2, 4, 8, 16`},
 		{"title: G", "titel: G", `catalog "gpu/g.yaml": yaml: unmarshal errors:`},
@@ -105,8 +149,53 @@ func TestBrokenNIC(t *testing.T) {
 	refuse(t, "nic/n.yaml", []broken{
 		{"driver: mlx5_core\n", "", `catalog "nic/n.yaml": driver: is empty`},
 		{"ports: 1", "ports: 0", `ports: 0 is not above 0`},
-		{"pcie: {speed: 32.0, width: 16, source: s}\n", "", `pcie.speed: 0 GT/s is not known`},
+		{"pcie: {speed: 32.0, width: 16, source: s}\n", "", ""}, // a cloud's own adapter has none that anyone tells
+		{"speed: 32.0, ", "", `pcie.speed: 0 GT/s is not known`},
+		{"ports: 1", "ports: 1\nfunctions: -2", `functions: -2 is below 0`},
+		{`pci_id: ["15b3:1021"]`, `pci_id: []`, `catalog "nic/n.yaml": pci_id: is empty`},
 		{"port_rate: {value: 400, unit: Gb/s, source: s}\n", "", `port_rate.value: 0 is not above 0`},
+	})
+}
+
+func TestBrokenVariant(t *testing.T) {
+	refuse(t, "nic/n-half.yaml", []broken{
+		{"of: n", "of: m", `catalog "nic/n-half.yaml": of: of "m" is not in the catalog: known are n, n-half`},
+		{"of: n", "of: n-half", `of: "n-half" is itself a mode of n-half`},
+		{"of: n", "of: n\npci_id: [\"15b3:1023\"]", `pci_id: is set where of is: the ids are those of n`},
+		{"vendor: nvidia", "vendor: broadcom", `of: "n" is of nvidia with mlx5_core, not of broadcom with mlx5_core`},
+		{"driver: mlx5_core", "driver: bnxt_en", `of: "n" is of nvidia with mlx5_core, not of nvidia with bnxt_en`},
+		{"of: n\n", "", `catalog "nic/n-half.yaml": pci_id: is empty`},
+	})
+}
+
+// A PCI id that two parts have would find now one, now the other.
+func TestDuplicatePCI(t *testing.T) {
+	for name, test := range map[string]struct{ from, to, want string }{
+		"gpu/h.yaml": {"title: G", "title: H", `catalog "gpu/h.yaml": pci_id: "1002:74a1" is also that of g`},
+		"nic/a.yaml": {"title: N", "title: A", `catalog "nic/n.yaml": pci_id: "15b3:1021" is also that of a`},
+		"gpu/g.yaml": {`["1002:74a1"]`, `["1002:74a1", "1002:74a1"]`, `catalog "gpu/g.yaml": pci_id: "1002:74a1" is also that of g`},
+	} {
+		files := whole()
+		like := map[byte]string{'g': "gpu/g.yaml", 'n': "nic/n.yaml"}[name[0]]
+		files[name] = &fstest.MapFile{Data: []byte(strings.Replace(string(files[like].Data), test.from, test.to, 1))}
+		if _, err := read(files); err == nil || err.Error() != test.want {
+			t.Errorf("%s\ngot  %v\nwant %s", name, err, test.want)
+		}
+	}
+}
+
+func TestBrokenFabric(t *testing.T) {
+	refuse(t, "fabric/f.yaml", []broken{
+		{"link_layer: ethernet", "link_layer: omnipath", `catalog "fabric/f.yaml": link_layer: "omnipath" is not known: known are ethernet, infiniband`},
+		{"gpudirect_rdma: false\n", "", `gpudirect_rdma: is neither true nor false`},
+		{"value: 0.94", "value: 94", `payload.value: 94 is above 0.9804, full packets of 4096 with 82 bytes around them`},
+		{"value: 0.94", "value: 0.981", `payload.value: 0.981 is above 0.9804`},
+		{"mtu: {value: 4096, unit: B, source: s}\n", "", ""},
+		{"value: 4096, unit: B", "value: 4, unit: KiB", `mtu.unit: "KiB" is not known: known are B`},
+		{"value: 8, unit: us", "value: 8, unit: ms", `floor.unit: "ms" is not known: known are us`},
+		{"step: {value: 1, unit: ratio, source: s}", "step: {value: 1, unit: ratio}", `step.source: is empty`},
+		{"prediction: [a]", "prediction: ['']", `prediction: is empty`},
+		{"\nsource: s", "", `catalog "fabric/f.yaml": source: is empty`},
 	})
 }
 
@@ -120,7 +209,18 @@ func TestBrokenMachine(t *testing.T) {
 		{"eth[1-8]", "eth[1-7,7]", `nic_names: "eth7" is given twice`},
 		{"eth[1-8]", "averyveryverylong[1-8]", `nic_names: "averyveryverylong1" is longer than 15 bytes`},
 		{"eth[1-8]", "eth[8-1]", `nic_names: "eth[8-1]": range "8-1" is not low-high`},
-		{"nic_names: eth[1-8]\n", "", `nic_names: "" in "" is neither a name nor a name with a range`},
+		{"nic_names: eth[1-8]\n", "", ""}, // no source gives the names
+		{"scale_up: xgmi\n", "", `scale_up: "" does not fit the GPUs: want "xgmi"`},
+		{"scale_up: xgmi", "scale_up: nvlink", `scale_up: "nvlink" does not fit the GPUs: want "xgmi"`},
+		{"value: 8, unit: GPU", "value: 1, unit: GPU", `scale_up: "xgmi" does not fit the GPUs: want ""`},
+		{"scale_up: xgmi", "scale_up: xgmi\nscale_up_gpus: {value: 4, unit: GPU, source: s}", `scale_up_gpus.value: 4 is below the 8 of the machine`},
+		{"scale_up: xgmi", "scale_up: xgmi\nscale_up_gpus: {value: 72, unit: GPU, source: s}", ""},
+		{"value: 2, unit: GPU", "value: 16, unit: GPU", `gpus_per_switch.value: 16 is above the 8 of the machine`},
+		{"fabrics: [f]", "fabrics: [f, e]", `fabrics: fabrics "e" is not in the catalog: known are f`},
+		{"fabrics: [f]\n", "", `fabrics: is empty`},
+		{"cpu: intel", "cpu: sparc", `cpu: "sparc" is not known: known are amd, arm, intel`},
+		{"value: 5, unit: generation", "value: 7, unit: generation", `pcie_generation.value: 7 is above 6`},
+		{"value: 2, unit: node", "value: 2, unit: NUMA", `numa_nodes.unit: "NUMA" is not known: known are node`},
 	})
 }
 
@@ -147,7 +247,7 @@ func TestBrokenSwitch(t *testing.T) {
 
 func TestStrayFiles(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"gpu/h.yml":       {"title: H", `catalog "gpu/h.yml": is not a .yaml file in one of gpu, nic, machine, switch`},
+		"gpu/h.yml":       {"title: H", `catalog "gpu/h.yml": is not a .yaml file in one of gpu, nic, machine, switch, fabric`},
 		"gpus/h.yaml":     {"title: H", `catalog "gpus/h.yaml": is not a .yaml file in one of`},
 		"gpu/old/h.yaml":  {"title: H", `catalog "gpu/old/h.yaml": is not a .yaml file in one of`},
 		"gpu/empty.yaml":  {"# nothing\n", `catalog "gpu/empty.yaml": holds no document`},
@@ -166,7 +266,7 @@ func TestStrayFiles(t *testing.T) {
 // Whoever writes a part sees everything that is wrong with the catalog in one go, always in the same order.
 func TestAllProblemsAtOnce(t *testing.T) {
 	files := whole()
-	files["gpu/a.yaml"] = &fstest.MapFile{Data: []byte("title: A\nvendor: amd\npci_id: [x]\nsource: s\nmemory: {value: 1, unit: GB, source: s}\n")}
+	files["gpu/a.yaml"] = &fstest.MapFile{Data: []byte("title: A\nvendor: amd\npci_id: [x]\narch: gfx942\nsource: s\nmemory: {value: 1, unit: GB, source: s}\n")}
 	files["nic/b.yaml"] = &fstest.MapFile{Data: []byte("unknown: 1\n")}
 	files["switch/w.yaml"] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(string(files["switch/w.yaml"].Data), "step: 1", "step: 0"))}
 	want := `catalog "nic/b.yaml": yaml: unmarshal errors:
