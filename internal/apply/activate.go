@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 )
@@ -41,7 +43,7 @@ func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 		return a, err
 	}
 	log := "/run/railwright/networkd.log"
-	pid, err := host.Local{}.Daemon(host.Command{Argv: []string{networkd}}, log)
+	pid, err := restartNetworkd(log)
 	if err != nil {
 		return a, err
 	}
@@ -52,6 +54,30 @@ func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 		return a, errors.Join(fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), readErr)
 	}
 	return a, nil
+}
+
+// restartNetworkd starts networkd, and ends the one that an earlier apply started.
+func restartNetworkd(log string) (pid int, err error) {
+	const note = "/run/railwright/networkd.pid"
+	if text, err := os.ReadFile(note); err == nil {
+		old, err := strconv.Atoi(string(text))
+		if err != nil {
+			return 0, fmt.Errorf("%q: %w", note, err)
+		}
+		if err := host.Signal(old, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+			return 0, fmt.Errorf("systemd-networkd, process %d: %w", old, err)
+		}
+		for i := 0; host.Alive(old); i++ {
+			if i == 250 {
+				return 0, fmt.Errorf("systemd-networkd, process %d, does not end", old)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	if pid, err = (host.Local{}).Daemon(host.Command{Argv: []string{networkd}}, log); err != nil {
+		return 0, err
+	}
+	return pid, os.WriteFile(note, []byte(strconv.Itoa(pid)), 0o644)
 }
 
 // noNetworkd says why the real netplan and systemd-networkd cannot run here; empty when they can.
@@ -67,8 +93,15 @@ func noNetworkd() string {
 		return fmt.Sprintf("systemd-networkd has no user to become: %v", err)
 	}
 	// networkd gives root up for its own user, which a user namespace of one ordinary user does not have.
-	mapped, err := isMapped(u.Uid)
-	if err != nil || !mapped {
+	text, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return fmt.Sprintf("systemd-networkd has perhaps no user to become: %v", err)
+	}
+	mapped, err := isMapped(u.Uid, string(text))
+	if err != nil {
+		return fmt.Sprintf("systemd-networkd has perhaps no user to become: %v", err)
+	}
+	if !mapped {
 		return "systemd-networkd cannot become its own user in this user namespace: run the lab as root for it"
 	}
 	return ""
@@ -83,21 +116,17 @@ func onPath(name string) bool {
 	return false
 }
 
-// isMapped says whether a user id exists in this user namespace (user_namespaces(7): lines of first id
-// inside, first id outside, count).
-func isMapped(uid string) (bool, error) {
+// isMapped says whether a user id exists in a user namespace, by its /proc/self/uid_map
+// (user_namespaces(7): lines of first id inside, first id outside, count).
+func isMapped(uid, uidMap string) (bool, error) {
 	id, err := strconv.ParseUint(uid, 10, 64)
 	if err != nil {
 		return false, err
 	}
-	text, err := os.ReadFile("/proc/self/uid_map")
-	if err != nil {
-		return false, err
-	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(uidMap) {
 		var inside, outside, count uint64
 		if _, err := fmt.Sscan(line, &inside, &outside, &count); err != nil {
-			return false, err
+			return false, fmt.Errorf("line %q of a user id map: %w", line, err)
 		}
 		if id >= inside && id < inside+count {
 			return true, nil
@@ -144,7 +173,12 @@ func networkdState(nic string) string {
 	if err != nil {
 		return "nothing yet"
 	}
-	for line := range strings.Lines(string(text)) {
+	return adminState(string(text))
+}
+
+// adminState is what a file of networkd's says of its interface.
+func adminState(text string) string {
+	for line := range strings.Lines(text) {
 		if state, ok := strings.CutPrefix(strings.TrimSpace(line), "ADMIN_STATE="); ok {
 			return state
 		}

@@ -112,7 +112,7 @@ func write(a fabric.Artifact) error {
 
 // replace puts a new file in the place of what is there, with exactly this mode, and on the disk.
 func replace(path string, content []byte, mode fs.FileMode) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithStaticPermissions(mode))
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(mode))
 	if err != nil {
 		return err
 	}

@@ -49,14 +49,41 @@ func record(journal string, artifacts []fabric.Artifact) (*entry, error) {
 	if err := os.MkdirAll(journal, 0o700); err != nil {
 		return nil, err
 	}
-	e := &entry{folder: filepath.Join(journal, time.Now().UTC().Format("20060102T150405.000000000Z"))}
-	if err := os.Mkdir(e.folder, 0o700); err != nil {
+	folder, err := nextFolder(journal)
+	if err != nil {
 		return nil, err
 	}
+	e := &entry{folder: folder}
+	if err := e.fill(artifacts); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	return e, nil
+}
+
+// nextFolder makes the folder of the next entry. Entries are numbered, because clocks are set back.
+func nextFolder(journal string) (string, error) {
+	entries, err := os.ReadDir(journal)
+	if err != nil {
+		return "", err
+	}
+	number := 1
+	if len(entries) > 0 {
+		last := entries[len(entries)-1].Name()
+		if number, err = strconv.Atoi(last); err != nil {
+			return "", fmt.Errorf("journal entry %q: is no number: %w", last, err)
+		}
+		number++
+	}
+	folder := filepath.Join(journal, fmt.Sprintf("%06d", number))
+	return folder, os.Mkdir(folder, 0o700) // two at once: one of them fails here
+}
+
+// fill saves what is at the paths, and the entry itself last.
+func (e *entry) fill(artifacts []fabric.Artifact) error {
 	for i, a := range artifacts {
 		s, err := save(a.Path, e.saveName(i))
 		if err != nil {
-			return nil, errors.Join(err, os.RemoveAll(e.folder))
+			return err
 		}
 		s.Wrote = digest(a.Content)
 		e.Files = append(e.Files, s)
@@ -64,9 +91,9 @@ func record(journal string, artifacts []fabric.Artifact) (*entry, error) {
 	}
 	text, err := json.MarshalIndent(e, "", " ")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return e, renameio.WriteFile(filepath.Join(e.folder, entryFile), text, 0o600)
+	return replace(filepath.Join(e.folder, entryFile), text, 0o600)
 }
 
 func (e *entry) saveName(i int) string { return filepath.Join(e.folder, strconv.Itoa(i)) }
@@ -110,7 +137,7 @@ func save(path, copyTo string) (saved, error) {
 		if err != nil {
 			return s, err
 		}
-		return s, renameio.WriteFile(copyTo, content, 0o600)
+		return s, replace(copyTo, content, 0o600)
 	default:
 		return s, fmt.Errorf("%q is a %s: only files and links are replaced", path, info.Mode().Type())
 	}
@@ -124,12 +151,12 @@ func Rollback(journal string) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range e.Files {
-		content, err := os.ReadFile(s.Path)
+	for i, s := range e.Files {
+		known, err := s.known(e.saveName(i))
 		if err != nil {
-			return nil, fmt.Errorf("%q: changed since it was applied: %w: nothing was rolled back", s.Path, err)
+			return nil, fmt.Errorf("%q: %w: nothing was rolled back", s.Path, err)
 		}
-		if digest(content) != s.Wrote {
+		if !known {
 			return nil, fmt.Errorf("%q: changed since it was applied: nothing was rolled back; what was there before is in %q", s.Path, e.folder)
 		}
 	}
@@ -142,6 +169,34 @@ func Rollback(journal string) ([]Change, error) {
 		changes = append(changes, Change{Path: s.Path, Kind: kind})
 	}
 	return changes, e.undo()
+}
+
+// known says whether a path is as apply wrote it, or as it was before: an apply or a rollback that was
+// killed in the middle leaves some of each, and can be rolled back again.
+func (s saved) known(copyAt string) (bool, error) {
+	now, err := os.Lstat(s.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.Mode == 0, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if s.Link != "" && now.Mode()&fs.ModeSymlink != 0 {
+		link, err := os.Readlink(s.Path)
+		return link == s.Link, err
+	}
+	content, err := os.ReadFile(s.Path)
+	if err != nil {
+		return false, err
+	}
+	if digest(content) == s.Wrote {
+		return true, nil
+	}
+	if s.Mode == 0 || s.Link != "" {
+		return false, nil
+	}
+	old, err := os.ReadFile(copyAt)
+	return err == nil && digest(content) == digest(old), err
 }
 
 func last(journal string) (*entry, error) {

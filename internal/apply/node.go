@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
 )
 
 // Bundle is everything that one node needs in order to become as planned.
@@ -12,6 +13,7 @@ type Bundle struct {
 	MTU       int                 `json:"mtu"` // bytes
 	Addresses []fabric.NICAddress `json:"addresses"`
 	Artifacts []fabric.Artifact   `json:"artifacts"` // with content
+	DryRun    bool                `json:"dry_run,omitempty"`
 }
 
 // Result is what became of it.
@@ -19,6 +21,7 @@ type Result struct {
 	Node       string      `json:"node"`
 	Changes    []Change    `json:"changes"`
 	Activation *Activation `json:"activation,omitempty"` // nil: the files wait for the next start
+	Error      string      `json:"error,omitempty"`      // why nothing is known of it
 }
 
 // Activation says how the written configuration came into force, and what did not.
@@ -28,13 +31,22 @@ type Activation struct {
 	Pending []string `json:"pending,omitempty"` // what is not in force, and why
 }
 
-// Node writes the bundle's files on this machine; with activate, which is for lab hosts, it also brings
-// them into force.
-func Node(ctx context.Context, b Bundle, journal string, activate bool) (Result, error) {
-	changes, err := Write(journal, b.Artifacts)
-	r := Result{Node: b.Node, Changes: changes}
-	if err != nil || !activate {
+// Node writes the bundle's files on this machine, or with DryRun says what it would write. A lab host also
+// takes them into force; a real one does so at its next start, so that nobody cuts the connection over
+// which it was applied.
+func Node(ctx context.Context, b Bundle, journal string) (Result, error) {
+	r := Result{Node: b.Node}
+	if b.DryRun {
+		r.Changes = Diff(b.Artifacts)
+		return r, nil
+	}
+	var err error
+	if r.Changes, err = Write(journal, b.Artifacts); err != nil {
 		return r, err
+	}
+	platform, err := host.ReadString(host.Local{}, host.PlatformFile)
+	if host.IsAbsent(err) || platform != "lab" {
+		return r, nil
 	}
 	a, err := bringUp(ctx, b)
 	if err != nil {

@@ -36,7 +36,8 @@ func setSysctl(line string) (pending string, err error) {
 	if line == "" || line[0] == '#' || line[0] == ';' {
 		return "", nil
 	}
-	name, value, ok := strings.Cut(strings.TrimPrefix(line, "-"), "=")
+	line, mayFail := strings.CutPrefix(line, "-")
+	name, value, ok := strings.Cut(line, "=")
 	if !ok {
 		return "", fmt.Errorf("line %q: want name = value", line)
 	}
@@ -45,10 +46,16 @@ func setSysctl(line string) (pending string, err error) {
 		return name + ": belongs to the whole machine, not to a lab host", nil
 	}
 	err = os.WriteFile("/proc/sys/"+sysctlPath(name), []byte(value), 0)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return name + ": belongs to the whole machine, not to a lab host", nil
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, fs.ErrNotExist):
+		return name + ": is not there in this network namespace", nil
+	case errors.Is(err, fs.ErrPermission), mayFail:
+		return fmt.Sprintf("%s: %v", name, err), nil
+	default:
+		return "", err
 	}
-	return "", err
 }
 
 // sysctlPath swaps dots and slashes, as sysctl.d(5) says of a name whose first separator is a dot: the dot

@@ -136,8 +136,11 @@ type seenPacket struct {
 
 // watcher sees every ICMP message that comes in, whatever NIC it comes in on.
 type watcher struct {
-	file *os.File
-	done chan struct{}
+	file  *os.File
+	drain func() error // takes in what waits in the socket
+	done  chan struct{}
+
+	finished bool
 }
 
 func newWatcher(handle func(seenPacket)) (*watcher, error) {
@@ -167,6 +170,10 @@ func newWatcher(handle func(seenPacket)) (*watcher, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.file.Close())
 	}
+	w.drain = func() error {
+		// Control, because the watching goroutine holds the right to Read.
+		return raw.Control(func(fd uintptr) { watch(int(fd), names, handle) })
+	}
 	host.Go(func() {
 		defer close(w.done)
 		// Ends when the file is closed: that is how close stops it.
@@ -187,8 +194,13 @@ func interfaceNames() (map[int]string, error) {
 	return names, nil
 }
 
-func (w *watcher) close() error {
-	err := w.file.Close()
+// finish takes in what has arrived and then hears nothing more. It can be called again.
+func (w *watcher) finish() error {
+	if w.finished {
+		return nil
+	}
+	w.finished = true
+	err := errors.Join(w.drain(), w.file.Close())
 	<-w.done
 	return err
 }

@@ -21,9 +21,9 @@ const smallEcho = 84
 
 // MeshOptions bound a mesh.
 type MeshOptions struct {
-	Command []string      // runs MeshNode on a node
-	Wait    time.Duration // for an answer, each of two tries
-	Timeout time.Duration // for a node to get ready, and to be done
+	Command func(node string) []string // runs MeshNode on that node
+	Wait    time.Duration              // for an answer, each of two tries
+	Timeout time.Duration              // for a node to get ready, and to be done
 }
 
 // meshOrders is the first line that a node reads.
@@ -108,6 +108,7 @@ type crew struct{ members []*member }
 
 type member struct {
 	node    string
+	pairs   int // that start on it
 	process *host.Process
 	lines   *bufio.Reader
 	err     error // why it dropped out
@@ -126,9 +127,9 @@ func startCrew(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner
 			m.Absent = append(m.Absent, fabric.Missing{What: n.Name, Source: "mesh", Reason: "nothing can be run on it from here"})
 			continue
 		}
-		c.members = append(c.members, &member{node: n.Name, err: errNotStarted})
-		one := c.members[len(c.members)-1]
-		one.process, one.err = r.Start(ctx, host.Command{Argv: o.Command})
+		one := &member{node: n.Name, pairs: pairsFrom(n.Name, nics)}
+		c.members = append(c.members, one)
+		one.process, one.err = r.Start(ctx, host.Command{Argv: o.Command(n.Name)})
 	}
 	c.each(func(one *member) error {
 		orders := orders
@@ -138,7 +139,15 @@ func startCrew(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner
 	return c
 }
 
-var errNotStarted = errors.New("not started")
+func pairsFrom(node string, nics []meshNIC) int {
+	own := 0
+	for _, n := range nics {
+		if n.Node == node {
+			own++
+		}
+	}
+	return own * (len(nics) - own)
+}
 
 // each does a step with every member that is still there, all at once; one that fails drops out.
 func (c *crew) each(step func(*member) error) {
@@ -170,7 +179,15 @@ func (c *member) send(timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(line, &c.sent)
+	var sent meshSent
+	if err := json.Unmarshal(line, &sent); err != nil {
+		return fmt.Errorf("mesh: node %q, echoes: %w", c.node, err)
+	}
+	if len(sent.Small) != c.pairs || len(sent.Full) != c.pairs {
+		return fmt.Errorf("mesh: node %q tells of %d small and %d full echoes, want %d of each", c.node, len(sent.Small), len(sent.Full), c.pairs)
+	}
+	c.sent = &sent
+	return nil
 }
 
 func (c *member) stop(timeout time.Duration) error {
@@ -178,9 +195,14 @@ func (c *member) stop(timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(line, &c.seen); err != nil {
-		return err
+	var seen meshSeen
+	if err := json.Unmarshal(line, &seen); err != nil {
+		return fmt.Errorf("mesh: node %q, arrivals: %w", c.node, err)
 	}
+	if seen.Small == nil || seen.Full == nil {
+		return fmt.Errorf("mesh: node %q does not tell what arrived", c.node)
+	}
+	c.seen = &seen
 	return c.process.Wait()
 }
 
@@ -196,7 +218,7 @@ func (c *member) ask(line []byte, timeout time.Duration) ([]byte, error) {
 			answers <- answer{err: err}
 			return
 		}
-		line, err := c.lines.ReadBytes('\n')
+		line, err := readLine(c.lines, c.longest())
 		answers <- answer{line, err}
 	})
 	select {
@@ -204,6 +226,31 @@ func (c *member) ask(line []byte, timeout time.Duration) ([]byte, error) {
 		return a.line, a.err
 	case <-time.After(timeout):
 		return nil, fmt.Errorf("mesh: no answer in %s", timeout)
+	}
+}
+
+// Of an answer, in bytes: one echo in JSON takes some 150, an error text in it less than 200 more; one
+// arrival, of which a node sees as many as it sends echoes, some 30.
+const (
+	echoText   = 512
+	answerText = 4 << 10 // around them
+)
+
+// longest is how long an answer can be that is one.
+func (c *member) longest() int { return answerText + 2*echoText*c.pairs }
+
+// readLine reads a line of at most so many bytes: what never ends it must not fill the memory.
+func readLine(r *bufio.Reader, most int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if len(line) > most {
+			return nil, fmt.Errorf("a line longer than %d bytes", most)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"sync"
 	"time"
 
@@ -42,7 +41,11 @@ func MeshNode(in io.Reader, out io.Writer) (err error) {
 	if err := expect(lines, "stop\n"); err != nil {
 		return err
 	}
-	return json.NewEncoder(out).Encode(n.arrivals())
+	// The kernel answers echoes by itself, so the last requests may still wait in the socket.
+	if err := n.watch.finish(); err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(n.seen)
 }
 
 func expect(lines *bufio.Reader, want string) error {
@@ -105,13 +108,13 @@ func newMeshNode(o meshOrders) (*meshNode, error) {
 		n.senders[uint32(i)] = newSender(nic)
 	}
 	if len(n.senders) == 0 {
-		return nil, errors.Join(fmt.Errorf("mesh: node %q has no NIC in the orders", o.Node), n.watch.close())
+		return nil, errors.Join(fmt.Errorf("mesh: node %q has no NIC in the orders", o.Node), n.watch.finish())
 	}
 	return n, nil
 }
 
 func (n *meshNode) close() error {
-	err := n.watch.close()
+	err := n.watch.finish()
 	for _, s := range n.senders {
 		err = errors.Join(err, s.close())
 	}
@@ -250,10 +253,4 @@ func (n *meshNode) packet(p seenPacket) {
 	f.echo.Answered, f.echo.ReturnedOn, f.echo.Error = true, p.nic, ""
 	f.echo.RTTMicros = float64(p.at.Sub(f.sent).Nanoseconds()) / 1e3
 	n.open--
-}
-
-func (n *meshNode) arrivals() meshSeen {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return meshSeen{Small: maps.Clone(n.seen.Small), Full: maps.Clone(n.seen.Full)}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -59,7 +60,7 @@ func labFacts(p *fabric.Plan, h int) *fabric.Facts {
 	for n, a := range p.Addressing.Nodes[h].NICs {
 		f.NICs = append(f.NICs, fabric.NIC{
 			Name: a.NIC, Index: n + 2, MTU: p.MTU, OperState: "up", Carrier: ref(true), Kind: "veth",
-			Addresses: []netip.Prefix{a.Address}, ARPIgnore: ref(0), ARPAnnounce: ref(0),
+			Addresses: []netip.Prefix{a.Address}, ARPIgnore: ref(0), ARPAnnounce: ref(0), RPFilter: ref(2),
 		})
 		f.Routes = append(f.Routes,
 			fabric.Route{Table: 254, Destination: a.Address.Masked(), NIC: a.NIC, Source: a.Address.Addr()},
@@ -82,18 +83,48 @@ func labFacts(p *fabric.Plan, h int) *fabric.Facts {
 func metalFacts(p *fabric.Plan, h int) *fabric.Facts {
 	f := labFacts(p, h)
 	f.Platform = ""
-	f.Machine.Hypervisor = ref(false)
-	f.Sysctls = map[string]string{"kernel.numa_balancing": "0"}
+	f.Kernel = fabric.Kernel{
+		Release: "6.8.0-60-generic", CommandLine: ref("ro amd_iommu=on iommu=pt"), PeerMemory: ref(true), DMABuf: ref(true),
+	}
+	f.Machine = fabric.Machine{
+		Vendor: ref("Dell Inc."), Product: ref("PowerEdge XE9680"), Hypervisor: ref(false), IOMMUMode: ref("passthrough"),
+		NUMANodes: ref(2), BIOS: ref("2.5.4"), MemoryKiB: ref(2113548288), SwapKiB: ref(0), CPUModel: ref("a processor"),
+		CPUsOnline: ref(192), CPUsPresent: ref(192), Governor: ref("performance"), RDMACharDevs: ref(8), MemlockLimit: ref("unlimited"),
+	}
+	f.Sysctls = map[string]string{"kernel.numa_balancing": "0", "net.ipv4.neigh.default.gc_thresh3": "1024"}
+	f.Modules = []fabric.Module{
+		{Name: "amdgpu", Version: "6.10.5", OnDisk: "6.10.5", DKMS: "installed"}, {Name: "bnxt_en", Version: "1.10.3", OnDisk: "1.10.3"},
+		{Name: "bnxt_re", Version: "235.1", OnDisk: "235.1", DKMS: "installed"}, {Name: "ib_core"},
+	}
+	f.KernelLog = &fabric.KernelLog{Lines: []string{
+		"bnxt_en 0000:13:00.0: 504.112 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x16 link)", "amdgpu: virtual CRAT table created for CPU",
+	}}
 	for n := range railsOfTest {
 		nic, gpu := railPCI(f, n)
-		f.NICs[n+1].PCI, f.NICs[n+1].Kind = nic, ""
-		f.HCAs = append(f.HCAs, fabric.HCA{
-			Name: "bnxt_re" + strconv.Itoa(n), PCI: nic,
-			Ports: []fabric.Port{{Number: 1, State: "ACTIVE", PhysState: "LinkUp", LinkLayer: "Ethernet"}},
-		})
-		f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "amd"})
+		addRail(f, h, n, nic)
+		f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "amd", Driver: "amdgpu", Name: "MI300X", DriverVersion: "6.10.5", VBIOS: "113-M3000100"})
 	}
 	return f
+}
+
+// addRail makes a NIC of the host a real one, with its RDMA device.
+func addRail(f *fabric.Facts, h, n int, pci string) {
+	nic := &f.NICs[n+1]
+	nic.PCI, nic.Kind, nic.Driver, nic.Firmware = pci, "", "bnxt_en", "231.2.63.0"
+	nic.SpeedMbps, nic.FEC = ref(400_000), "RS"
+	guid := fmt.Sprintf("0200:00ff:fe%02x:%02x%02x", h>>8&0xff, h&0xff, n+1)
+	a := nic.Addresses[0].Addr().As4()
+	f.HCAs = append(f.HCAs, fabric.HCA{
+		Name: "bnxt_re" + strconv.Itoa(n), PCI: pci, Driver: "bnxt_en", Firmware: "231.2.63.0", Type: "BCM57608", NodeGUID: guid, SystemGUID: guid,
+		Ports: []fabric.Port{{
+			Number: 1, State: "ACTIVE", PhysState: "LinkUp", LinkLayer: "Ethernet", RateGbps: ref(400.0), ActiveMTU: ref(4096), MaxMTU: ref(4096),
+			Counters: map[string]uint64{"link_downed": 1, "to_retransmits": 12}, PKeys: []string{"0xffff"},
+			GIDs: []fabric.GID{
+				{Index: 2, GID: fmt.Sprintf("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", a[0], a[1], a[2], a[3]), Type: "IB/RoCE v1", NetDev: nic.Name},
+				{Index: 3, GID: fmt.Sprintf("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", a[0], a[1], a[2], a[3]), Type: "RoCE v2", NetDev: nic.Name},
+			},
+		}},
+	})
 }
 
 const (
@@ -108,7 +139,9 @@ func railPCI(f *fabric.Facts, n int) (nic, gpu string) {
 		f.PCI = append(f.PCI, fabric.PCIDevice{
 			Address: address, Parent: parent, Class: class,
 			Link: &fabric.PCILink{Speed: 32, Width: 16, MaxSpeed: 32, MaxWidth: 16},
-			ACS:  &fabric.ACS{Present: class == bridgeClass, Control: fabric.ACSSourceValidation},
+			ACS:  &fabric.ACS{Present: class == bridgeClass, Capability: acsOfHypervisor, Control: fabric.ACSSourceValidation},
+			ATS:  &fabric.ATS{Present: class == nicClass}, NUMANode: ref(n / (railsOfTest / 2)),
+			Control: &fabric.PCIControl{MaxPayload: 256, MaxReadRequest: 512, RelaxedOrdering: true, ExtendedTag: true},
 		})
 		return address
 	}

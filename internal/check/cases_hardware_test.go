@@ -28,7 +28,7 @@ func hardwareCases() []oneCase {
 
 		{"port-state", "active", "host1:bnxt_re2/1", pass, "", asPlanned},
 		{"port-state", "down", "host1:bnxt_re2/1", fail, "DOWN and Disabled", port(func(p *fabric.Port) { p.State, p.PhysState = "DOWN", "Disabled" })},
-		{"port-state", "no subnet manager", "host1:bnxt_re2/1", fail, "subnet manager", port(func(p *fabric.Port) { p.State, p.LinkLayer = "INIT", "InfiniBand" })},
+		{"port-state", "no subnet manager", "host1:bnxt_re2/1", fail, "subnet manager", both(noPlan, port(func(p *fabric.Port) { p.State, p.LinkLayer = "INIT", "InfiniBand" }))},
 		{"port-state", "not read", "host1:bnxt_re2/1", unknown, "was not read", port(func(p *fabric.Port) { p.State = "" })},
 		{"port-state", "silent behind its NIC", "host1:bnxt_re2/1", unknown, "link-up fails on host1:eth3", func(w *world) {
 			port(func(p *fabric.Port) { p.State, p.PhysState = "DOWN", "Disabled" })(w)
@@ -36,7 +36,7 @@ func hardwareCases() []oneCase {
 		}},
 		{"port-state", "planned NICs have no device", "host1", unknown, "none of the 8 RDMA devices", func(w *world) {
 			for i := range w.host1().HCAs {
-				w.host1().HCAs[i].PCI = ""
+				w.host1().HCAs[i].PCI, w.host1().HCAs[i].Ports[0].GIDs = "", nil
 			}
 		}},
 		{"port-state", "device known by its GID table", "host1:bnxt_re2/1", pass, "", func(w *world) {

@@ -43,7 +43,9 @@ func inVM(w *world)             { w.host1().Machine.Hypervisor = ref(true) }
 func eth3(w *world) *fabric.NIC { return nicOf(w.host1(), "eth3") }
 
 func cases() []oneCase {
-	return slices.Concat(nicCases(), addressCases(), routeCases(), shadowCases(), hardwareCases(), clusterCases())
+	return slices.Concat(nicCases(), addressCases(), routeCases(), shadowCases(), filterCases(), hardwareCases(),
+		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), cardCases(), translationCases(),
+		machineCases(), logCases(), clusterCases(), equalPortCases(), equalNodeCases())
 }
 
 func nicCases() []oneCase {

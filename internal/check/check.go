@@ -25,15 +25,6 @@ type Rule struct {
 	Cluster func(ClusterInput) []Verdict
 }
 
-// Scope declares where a rule does not apply. The zero value applies everywhere.
-type Scope struct {
-	NeedsPlan bool // not applicable without a cluster file, or on a node that is not in it
-	Addresses bool // not applicable where the plan gives no IP addresses (InfiniBand)
-	Cables    bool // not applicable where the plan has no cables (cloud)
-	Hardware  bool // not applicable in the lab, whose hosts have no hardware of their own
-	BareMetal bool // not applicable in a virtual machine, whose hypervisor owns it
-}
-
 // Verdict is what a rule says of one subject. The checker adds what follows from the rule.
 type Verdict struct {
 	Status   fabric.Status
@@ -44,143 +35,17 @@ type Verdict struct {
 	Cost     string
 	Fix      string
 
-	Cause fabric.CauseID // in place of the rule's, where the subject decides it
-	On    fabric.Subject // the subject that this one belongs to (the NIC of a port): a dependency failing there counts too
-}
-
-// NodeInput is what a node rule sees.
-type NodeInput struct {
-	Facts *fabric.Facts
-	Plan  *NodePlan // nil without a plan, or for a node that is not in it
+	Cause fabric.CauseID   // in place of the rule's, where the subject decides it
+	On    []fabric.Subject // what this one stands on (the NIC of a port): a dependency failing there counts too
 }
 
 // ClusterInput is what a cluster rule sees, after all nodes.
 type ClusterInput struct {
-	Plan  *fabric.Plan // nil without a cluster file
-	Nodes []Digest     // in the order in which their facts came
+	Plan  *fabric.Plan              // nil without a cluster file
+	Nodes []Digest                  // in the order in which their facts came
+	Lost  map[string]fabric.Missing // why there are no facts of some others, by node
 
 	index *planIndex
-}
-
-// reason gives the verdict of a scope that leaves a node out, or cannot tell; ok is false where the rule is to run.
-func (s Scope) reason(p *planIndex, n *NodePlan, f *fabric.Facts) (v Verdict, ok bool) {
-	node := fabric.NodeSubject(f.Node)
-	if why := s.excludesPlan(p); why != "" {
-		return notApplicable(node, why), true
-	}
-	switch {
-	case s.Hardware && f.Platform == "lab":
-		return notApplicable(node, "a lab host has no hardware of its own"), true
-	case s.NeedsPlan && n == nil:
-		return notApplicable(node, f.Node+" is not in the cluster file"), true
-	case f.Source == "catalog":
-		return unknown(node, "these facts are nominal, from the catalog; "+f.Node+" itself was not looked at"), true
-	case s.BareMetal && f.Machine.Hypervisor == nil:
-		why := NodeInput{Facts: f}.why("not known whether "+f.Node+" is a virtual machine", "machine.hypervisor")
-		return unknown(node, why), true
-	case s.BareMetal && *f.Machine.Hypervisor:
-		return notApplicable(node, f.Node+" is a virtual machine: the hypervisor owns this setting"), true
-	}
-	return Verdict{}, false
-}
-
-func (s Scope) excludesPlan(p *planIndex) string {
-	switch {
-	case p == nil && s.NeedsPlan:
-		return "needs a cluster file"
-	case p != nil && s.Addresses && p.plan.Addressing.Scheme == fabric.None:
-		return "the plan gives no IP addresses"
-	case p != nil && s.Cables && len(p.plan.Cabling.Links) == 0:
-		return "the plan has no cables"
-	}
-	return ""
-}
-
-// nic finds an interface by its name.
-func (in NodeInput) nic(name string) (*fabric.NIC, bool) {
-	for i := range in.Facts.NICs {
-		if in.Facts.NICs[i].Name == name {
-			return &in.Facts.NICs[i], true
-		}
-	}
-	return nil, false
-}
-
-// why is the reason of an unknown: what is not known, and what the facts say of its absence.
-func (in NodeInput) why(unknown string, what ...string) string {
-	if m, ok := in.missing(what...); ok {
-		return unknown + ": " + m.Reason + " (" + m.Source + ")"
-	}
-	return unknown
-}
-
-func (in NodeInput) missing(what ...string) (fabric.Missing, bool) {
-	for _, w := range what {
-		if m, ok := in.Facts.MissingReason(w); ok {
-			return m, true
-		}
-	}
-	return fabric.Missing{}, false
-}
-
-// eachPlanned judges every planned NIC; one that the facts do not show is unknown (nic-present blames it).
-func (in NodeInput) eachPlanned(judge func(*fabric.NIC) Verdict) []Verdict {
-	return in.each(in.Plan.NICs, judge)
-}
-
-func (in NodeInput) each(names []string, judge func(*fabric.NIC) Verdict) []Verdict {
-	out := make([]Verdict, 0, len(names))
-	for _, name := range names {
-		subject := fabric.NICSubject(in.Facts.Node, name)
-		nic, ok := in.nic(name)
-		if !ok {
-			why := in.why("the facts of "+in.Facts.Node+" show no "+name, "nics")
-			out = append(out, unknown(subject, why))
-			continue
-		}
-		v := judge(nic)
-		v.Subject = subject
-		out = append(out, v)
-	}
-	return out
-}
-
-// fabricNICs names the NICs of the fabric: the planned ones, else those with an RDMA device.
-func (in NodeInput) fabricNICs() []string {
-	if in.Plan != nil {
-		return in.Plan.NICs
-	}
-	var names []string
-	for i := range in.Facts.NICs {
-		if _, ok := in.hcaOf(&in.Facts.NICs[i]); ok {
-			names = append(names, in.Facts.NICs[i].Name)
-		}
-	}
-	return names
-}
-
-// hcaOf finds the RDMA device of a NIC: on the same PCI function, or naming the NIC in its GID table.
-func (in NodeInput) hcaOf(nic *fabric.NIC) (*fabric.HCA, bool) {
-	for i := range in.Facts.HCAs {
-		if h := &in.Facts.HCAs[i]; serves(h, nic) {
-			return h, true
-		}
-	}
-	return nil, false
-}
-
-func serves(h *fabric.HCA, nic *fabric.NIC) bool {
-	if h.PCI != "" && h.PCI == nic.PCI {
-		return true
-	}
-	for _, p := range h.Ports {
-		for _, g := range p.GIDs {
-			if g.NetDev == nic.Name {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func pass(expected string, seen ...fabric.Evidence) Verdict {

@@ -17,12 +17,14 @@ type Checker struct {
 	waivers []waiverUse
 	now     time.Time
 
+	texts   texts
 	summary fabric.Summary
 	digests []Digest
-	byNode  map[string]int  // name to place in digests
-	blamed  blames          // on the node at hand
-	carried blames          // what cluster rules depend on, of all nodes
-	needed  map[string]bool // ids of the rules that cluster rules depend on
+	byNode  map[string]int            // name to place in digests
+	blamed  blames                    // on the node at hand
+	carried blames                    // what cluster rules depend on, of all nodes
+	lost    map[string]fabric.Missing // why there are no facts of some nodes
+	needed  map[string]bool           // ids of the rules that cluster rules depend on
 }
 
 // blame says why a rule does not pass on a subject: its own failure, or the one behind which it is silent.
@@ -47,10 +49,12 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 		rules:   Rules(),
 		emit:    emit,
 		now:     now,
+		texts:   texts{},
 		byNode:  map[string]int{},
 		blamed:  blames{},
 		carried: blames{},
 		needed:  map[string]bool{},
+		lost:    map[string]fabric.Missing{},
 	}
 	for _, w := range waivers {
 		c.waivers = append(c.waivers, waiverUse{Waiver: w})
@@ -72,7 +76,7 @@ func (c *Checker) Node(f *fabric.Facts) {
 		c.digests[i].Repeats++
 		return
 	}
-	in := NodeInput{Facts: f, Plan: c.plan.node(f.Node)}
+	in := newNodeInput(f, c.plan.node(f.Node))
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Node == nil {
@@ -83,7 +87,7 @@ func (c *Checker) Node(f *fabric.Facts) {
 		}
 	}
 	c.byNode[f.Node] = len(c.digests)
-	c.digests = append(c.digests, digest(in))
+	c.digests = append(c.digests, digest(in, c.texts))
 	for k, b := range c.blamed {
 		if c.needed[k.rule] {
 			c.carried[k] = b
@@ -92,9 +96,12 @@ func (c *Checker) Node(f *fabric.Facts) {
 	clear(c.blamed) // subjects name their node: this frees memory, it does not change a verdict
 }
 
+// Lost says why there are no facts of a node: m.What names it.
+func (c *Checker) Lost(m fabric.Missing) { c.lost[m.What] = m }
+
 // Finish runs the cluster rules, looks at the waivers, and counts. The Checker is used up.
 func (c *Checker) Finish() fabric.Summary {
-	in := ClusterInput{Nodes: c.digests, index: c.plan}
+	in := ClusterInput{Nodes: c.digests, Lost: c.lost, index: c.plan}
 	if c.plan != nil {
 		in.Plan = c.plan.plan
 	}
@@ -127,8 +134,8 @@ func (c *Checker) judgeNode(r *Rule, in NodeInput) []Verdict {
 }
 
 func (c *Checker) judgeCluster(r *Rule, in ClusterInput) []Verdict {
-	if why := r.Scope.excludesPlan(c.plan); why != "" {
-		return []Verdict{notApplicable(fabric.ClusterSubject(), why)}
+	if v, ok := r.Scope.reasonCluster(in); ok {
+		return []Verdict{v}
 	}
 	if out := r.Cluster(in); len(out) > 0 {
 		return out
@@ -183,10 +190,16 @@ func standsBehind(r *Rule, v Verdict, marks blames) (blame, bool) {
 		return blame{}, false
 	}
 	for _, id := range r.DependsOn {
-		for _, s := range []fabric.Subject{v.Subject, v.On, fabric.NodeSubject(v.Subject.Node)} {
+		if b, ok := marks[verdictOf{id, v.Subject}]; ok {
+			return b, true
+		}
+		for _, s := range v.On {
 			if b, ok := marks[verdictOf{id, s}]; ok {
 				return b, true
 			}
+		}
+		if b, ok := marks[verdictOf{id, fabric.NodeSubject(v.Subject.Node)}]; ok {
+			return b, true
 		}
 	}
 	return blame{}, false

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -28,9 +30,18 @@ func judgeFactsCollected(in ClusterInput) []Verdict {
 			out = append(out, unknown(node, "the facts of "+d.Node+" are nominal, from the catalog: nobody looked at the node"))
 		case d.Repeats > 0:
 			out = append(out, unknown(node, strconv.Itoa(d.Repeats+1)+" sets of facts came for "+d.Node+", and only the first was judged"))
+		case in.Plan != nil && in.index.node(d.Node) == nil:
+			out = append(out, unknown(node, d.Node+" is not in the cluster file: it was not compared with any plan"))
 		}
 	}
 	want := len(in.Nodes)
+	for _, name := range slices.Sorted(maps.Keys(in.Lost)) {
+		if m := in.Lost[name]; !seen[name] {
+			seen[name] = true
+			why := "no facts of " + name + " came in: " + m.Reason + " (" + m.Source + "); nothing about it is known"
+			out = append(out, unknown(fabric.NodeSubject(name), why))
+		}
+	}
 	if in.Plan != nil {
 		want = len(in.Plan.Nodes)
 		for _, n := range in.Plan.Nodes {

@@ -107,35 +107,61 @@ func owed(r Rule) []fabric.Status {
 
 func knownCauses() []fabric.CauseID {
 	return []fabric.CauseID{
-		fabric.CauseACSRedirect, fabric.CauseAddressConflict, fabric.CauseAddressMissing, fabric.CauseARPFlux,
-		fabric.CauseLinkDown, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNumaBalancing,
-		fabric.CausePCIeDowngraded, fabric.CausePCIeDowngradedUpstream, fabric.CauseRouteMissing,
+		fabric.CauseACSRedirect, fabric.CauseAddressConflict, fabric.CauseAddressMissing, fabric.CauseARPFlux, fabric.CauseATSDisabled,
+		fabric.CauseCPUAffinity, fabric.CauseDeviceFault, fabric.CauseDriverABI, fabric.CauseDriverConflict, fabric.CauseFirmwareDCBX,
+		fabric.CauseGDRDisabled, fabric.CauseGIDIndex, fabric.CauseGPUDriver, fabric.CauseGPUNICMisaligned, fabric.CauseIOMMUTranslated,
+		fabric.CauseLinkDown, fabric.CauseMemlock, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNeighbourOverflow,
+		fabric.CauseNICProfile, fabric.CauseNumaBalancing, fabric.CauseNVLinkDegraded, fabric.CausePCIeDowngraded,
+		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseRDMADriver,
+		fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSubnetManager, fabric.CauseVersionSkew,
 	}
 }
 
-// TestNoRuleIsSilent feeds facts that show nothing: every rule must say that it does not know.
+// emptyWorlds are clusters of which nobody has seen anything, of every kind that a scope tells apart.
+func emptyWorlds() map[string]*world {
+	empty := func(virtual bool) *world {
+		w := &world{plan: testPlan(2)}
+		for _, n := range w.plan.Nodes {
+			w.nodes = append(w.nodes, &fabric.Facts{Node: n.Name, Source: "live", Machine: fabric.Machine{Hypervisor: ref(virtual)}})
+		}
+		return w
+	}
+	worlds := map[string]*world{
+		"RoCE on bare metal": empty(false), "InfiniBand on bare metal": empty(false), "guests": empty(true),
+		"hosts of guests": empty(false), "no plan": empty(false),
+	}
+	worlds["InfiniBand on bare metal"].plan.Transport = fabric.InfiniBand
+	worlds["hosts of guests"].plan.Platform = "vsphere"
+	worlds["no plan"].plan = nil
+	return worlds
+}
+
+// TestNoRuleIsSilent feeds facts that show nothing: no rule may know anything of them, each must say so, and
+// in at least one of the worlds it applies.
 func TestNoRuleIsSilent(t *testing.T) {
-	p := testPlan(1)
-	findings, summary := run(p, nil, &fabric.Facts{Node: "host1", Source: "live", Machine: fabric.Machine{Hypervisor: ref(false)}})
-	for _, r := range Rules() {
-		if r.ID == "facts-collected" { // facts did come in, empty as they are
-			continue
+	said := map[string]bool{}
+	for name, w := range emptyWorlds() {
+		findings, summary := run(w.plan, nil, w.nodes...)
+		if summary.Status() != fabric.Unknown && w.plan != nil {
+			t.Errorf("%s: empty facts are %s in all", name, summary.Status())
 		}
-		found := false
+		seen := map[string]bool{"facts-collected": true} // facts did come in, empty as they are
 		for _, f := range findings {
-			if f.ID != r.ID {
-				continue
+			seen[f.ID] = true
+			if f.Status != fabric.Unknown && f.Status != fabric.NotApplicable && f.ID != "facts-collected" {
+				t.Errorf("%s: %s is %s on empty facts: %+v", name, f.ID, f.Status, f)
 			}
-			found = true
-			if f.Status != fabric.Unknown {
-				t.Errorf("%s is %s on empty facts: %+v", r.ID, f.Status, f)
-			}
+			said[f.ID] = said[f.ID] || f.Status == fabric.Unknown
 		}
-		if !found {
-			t.Errorf("%s is silent on empty facts", r.ID)
+		for _, r := range Rules() {
+			if !seen[r.ID] {
+				t.Errorf("%s: %s is silent on empty facts", name, r.ID)
+			}
 		}
 	}
-	if summary.Status() != fabric.Unknown {
-		t.Errorf("empty facts are %s in all", summary.Status())
+	for _, r := range Rules() {
+		if !said[r.ID] && r.ID != "facts-collected" {
+			t.Errorf("%s: in no world of empty facts does it say that it does not know", r.ID)
+		}
 	}
 }

@@ -1,14 +1,37 @@
 package check
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 
-// Digest is what the cluster rules keep of a node: about 100 bytes a NIC.
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Digest is what the cluster rules keep of a node: about 400 bytes, and 300 a NIC with its port. Texts that
+// many nodes share are kept once.
 type Digest struct {
 	Node    string
 	NICs    []NICDigest
+	Ports   []PortDigest
 	Repeats int    // further facts of the same node, not judged
 	Nominal bool   // from the catalog: nobody looked at the node
+	Lab     bool   // a lab host: no hardware of its own
+	NoRDMA  bool   // known to have no RDMA device
+	NoGPU   bool   // known to have no GPU
 	Unread  string // why NICs or addresses may be missing here; empty: all were read
+
+	Machine   string // what must be equal is equal among machines of one kind: vendor and product
+	Kernel    trait
+	Drivers   trait // versions of the loaded GPU and NIC drivers, "name version" by line
+	BIOS      trait
+	CPUs      trait // model, and how many are online
+	GPUDriver trait
+	VBIOS     trait
+	MemoryKiB *int
+	HCAs      *int // RDMA devices; nil: not read
+	GPUs      *int // likewise
 }
 
 // NICDigest is what the cluster rules keep of a NIC.
@@ -17,34 +40,211 @@ type NICDigest struct {
 	MTU       int  // bytes
 	Fabric    bool // planned, or with an RDMA device
 	Addresses []netip.Addr
+	GID       trait // index of its address as RoCE v2 in the GID table
+}
+
+// PortDigest is what the cluster rules keep of an RDMA port of the fabric.
+type PortDigest struct {
+	Name     string // hca/number
+	NIC      string
+	Kind     string // board or type of the device: what must be equal is equal among ports of one kind
+	Layer    string
+	Firmware trait
+	Rate     float64 // Gb/s; 0: not read
+	PKeys    trait
+	GUID     uint64 // of the node; 0: not read, or not set
+}
+
+// trait is something that should be equal on all that are of one kind: its value, or why it is not known.
+type trait struct{ value, why string }
+
+// texts keeps one copy of each text.
+type texts map[string]string
+
+func (t texts) keep(s string) string {
+	if kept, ok := t[s]; ok {
+		return kept
+	}
+	s = strings.Clone(s) // not the whole document that it was read from
+	t[s] = s
+	return s
+}
+
+func (t texts) trait(value, why string) trait {
+	if value != "" {
+		return trait{value: t.keep(value)}
+	}
+	return trait{why: t.keep(why)}
 }
 
 // digest keeps the NICs of the fabric; where nothing tells which those are, every NIC that could be.
-func digest(in NodeInput) Digest {
-	d := Digest{Node: in.Facts.Node, Nominal: in.Facts.Source == "catalog"}
-	if _, cut := in.missing("nics", "nics.addresses"); cut {
-		d.Unread = in.why("addresses of "+in.Facts.Node+" were not all read", "nics", "nics.addresses")
+func digest(in NodeInput, t texts) Digest {
+	f := in.Facts
+	d := Digest{
+		Node: f.Node, Nominal: f.Source == nominal, Lab: f.Platform == labPlatform,
+		NoRDMA: knownWithoutRDMA(f), NoGPU: knownWithoutGPU(f), MemoryKiB: f.Machine.MemoryKiB,
 	}
-	names := in.fabricNICs()
+	if _, cut := in.missing("nics", "nics.addresses"); cut {
+		d.Unread = in.why("addresses of "+f.Node+" were not all read", "nics", "nics.addresses")
+	}
+	d.NICs = in.digestNICs(t)
+	d.Ports = in.digestPorts(t)
+	in.digestMachine(&d, t)
+	return d
+}
+
+func (in NodeInput) digestNICs(t texts) []NICDigest {
+	names := in.view.nics
 	known := len(names) > 0
 	if !known {
 		names = in.candidates()
 	}
-	d.NICs = make([]NICDigest, 0, len(names))
+	out := make([]NICDigest, 0, len(names))
 	for _, name := range names {
 		nic, ok := in.nic(name)
 		if !ok {
 			continue
 		}
-		n := NICDigest{Name: name, MTU: nic.MTU, Fabric: known}
+		n := NICDigest{Name: t.keep(name), MTU: nic.MTU, Fabric: known}
 		for _, p := range nic.Addresses {
 			if p.Addr().IsGlobalUnicast() {
 				n.Addresses = append(n.Addresses, p.Addr())
 			}
 		}
-		d.NICs = append(d.NICs, n)
+		n.GID = in.digestGID(nic, t)
+		out = append(out, n)
 	}
-	return d
+	return out
+}
+
+func (in NodeInput) digestGID(nic *fabric.NIC, t texts) trait {
+	address, ok := in.addressOf(nic)
+	if !ok {
+		return t.trait("", "no address was seen")
+	}
+	h, ok := in.hcaOf(nic)
+	if !ok {
+		return t.trait("", "no RDMA device was seen")
+	}
+	if index, kind := findGID(h, nic, address); kind == typeRoCEv2 {
+		return t.trait(strconv.Itoa(index), "")
+	}
+	return t.trait("", "its address was not seen as RoCE v2")
+}
+
+func (in NodeInput) digestPorts(t texts) []PortDigest {
+	if len(in.view.ports) == 0 {
+		return nil
+	}
+	out := make([]PortDigest, 0, len(in.view.ports))
+	for _, p := range in.view.ports {
+		h := p.hca
+		d := PortDigest{
+			Name: t.keep(p.name), NIC: t.keep(p.nic), Kind: t.keep(orWord(h.BoardID, h.Type, h.Driver)), Layer: t.keep(p.port.LinkLayer),
+			Firmware: t.trait(in.firmwareOf(p), "firmware was not read"),
+			GUID:     parseGUID(h.NodeGUID),
+		}
+		if p.port.RateGbps != nil {
+			d.Rate = *p.port.RateGbps
+		}
+		d.PKeys = t.trait(strings.Join(sortedOnce(p.port.PKeys), " "), "P_Keys were not read")
+		out = append(out, d)
+	}
+	return out
+}
+
+// firmwareOf is what the RDMA device says, else what its interface does.
+func (in NodeInput) firmwareOf(p portAt) string {
+	if p.hca.Firmware != "" {
+		return p.hca.Firmware
+	}
+	if nic, ok := in.nic(p.nic); ok {
+		return nic.Firmware
+	}
+	return ""
+}
+
+// parseGUID reads 506b:4b03:00f6:d018; 0 where it is none.
+func parseGUID(text string) uint64 {
+	if len(text) != 19 {
+		return 0
+	}
+	n, err := strconv.ParseUint(strings.ReplaceAll(text, ":", ""), 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func (in NodeInput) digestMachine(d *Digest, t texts) {
+	f, m := in.Facts, in.Facts.Machine
+	d.Machine = t.keep(strings.TrimSpace(value(m.Vendor) + " " + value(m.Product)))
+	d.Kernel = t.trait(f.Kernel.Release, in.why("kernel release was not read", "kernel.release", "kernel"))
+	d.BIOS = t.trait(value(m.BIOS), in.why("BIOS version was not read", "machine.bios"))
+	if m.CPUModel != nil && m.CPUsOnline != nil {
+		d.CPUs = t.trait(strconv.Itoa(*m.CPUsOnline)+" x "+*m.CPUModel, "")
+	} else {
+		d.CPUs = t.trait("", in.why("processors were not read", "machine.cpu_model", "machine.cpus_online"))
+	}
+	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver says its version", "modules", "modules.version"))
+	drivers, images := in.gpuVersions()
+	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", "gpus.driver_version", "gpus"))
+	d.VBIOS = t.trait(images, in.why("VBIOS was not read", "gpus.vbios", "gpus"))
+	if _, cut := in.missing("hcas"); d.NoRDMA || !cut && len(f.HCAs) > 0 {
+		d.HCAs = new(len(f.HCAs))
+	}
+	if _, cut := in.missing("pci", "gpus"); d.NoGPU || !cut && len(f.GPUs) > 0 {
+		d.GPUs = new(len(f.GPUs))
+	}
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// driverVersions lists the modules that say their version, and the drivers of fabric NICs that ethtool tells.
+func (in NodeInput) driverVersions() string {
+	var lines []string
+	for i := range in.Facts.Modules {
+		if m := &in.Facts.Modules[i]; m.Version != "" {
+			lines = append(lines, m.Name+" "+m.Version)
+		}
+	}
+	for _, name := range in.view.nics {
+		nic, ok := in.nic(name)
+		if !ok || nic.Driver == "" || nic.DriverVersion == "" {
+			continue
+		}
+		if m, ok := in.module(nic.Driver); !ok || m.Version == "" {
+			lines = append(lines, nic.Driver+" "+nic.DriverVersion)
+		}
+	}
+	return strings.Join(sortedOnce(lines), "\n")
+}
+
+// gpuVersions lists driver versions and VBIOS images of the GPUs, each once.
+func (in NodeInput) gpuVersions() (drivers, images string) {
+	var d, v []string
+	for i := range in.Facts.GPUs {
+		g := &in.Facts.GPUs[i]
+		if g.DriverVersion != "" {
+			d = addOnce(d, g.DriverVersion)
+		}
+		if g.VBIOS != "" {
+			v = addOnce(v, strings.TrimSpace(g.Name+" "+g.VBIOS))
+		}
+	}
+	return strings.Join(sortedOnce(d), ", "), strings.Join(sortedOnce(v), ", ")
+}
+
+func sortedOnce(list []string) []string {
+	if len(list) < 2 {
+		return list
+	}
+	return slices.Compact(slices.Sorted(slices.Values(list)))
 }
 
 // candidates names the interfaces that could belong to a fabric: hardware, and the veth pairs of a lab.

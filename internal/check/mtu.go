@@ -94,7 +94,7 @@ func mtuEqual() Rule {
 
 func judgeMTUEqual(in ClusterInput) []Verdict {
 	counts, total := map[int]int{}, 0
-	in.fabricNICs(func(_ Digest, n NICDigest) {
+	in.fabricNICs(func(_ *Digest, n *NICDigest) {
 		if n.MTU > 0 {
 			counts[n.MTU]++
 			total++
@@ -110,7 +110,7 @@ func judgeMTUEqual(in ClusterInput) []Verdict {
 	}
 	expected := strconv.Itoa(want) + " bytes on every NIC"
 	var out []Verdict
-	in.fabricNICs(func(d Digest, n NICDigest) {
+	in.fabricNICs(func(d *Digest, n *NICDigest) {
 		name := d.Node + ":" + n.Name
 		v := Verdict{
 			Subject: fabric.NICSubject(d.Node, n.Name), Expected: expected,
@@ -148,10 +148,11 @@ func commonMTU(counts map[int]int) int {
 	return best
 }
 
-func (in ClusterInput) fabricNICs(visit func(Digest, NICDigest)) {
-	for _, d := range in.Nodes {
-		for _, n := range d.NICs {
-			if n.Fabric && !d.Nominal {
+func (in ClusterInput) fabricNICs(visit func(*Digest, *NICDigest)) {
+	for i := range in.Nodes {
+		d := &in.Nodes[i]
+		for k := range d.NICs {
+			if n := &d.NICs[k]; n.Fabric && !d.Nominal {
 				visit(d, n)
 			}
 		}

@@ -60,7 +60,7 @@ func linkUp() Rule {
 }
 
 func judgeLinkUp(in NodeInput) []Verdict {
-	return in.each(in.fabricNICs(), func(nic *fabric.NIC) Verdict {
+	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
 		carrier := "unknown"
 		if nic.Carrier != nil {
 			carrier = strconv.FormatBool(*nic.Carrier)

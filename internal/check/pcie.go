@@ -22,10 +22,10 @@ func pcieLink() Rule {
 }
 
 func judgePCIeLink(in NodeInput) []Verdict {
-	tree := in.pciTree()
+	tree := in.view.pci
 	var out []Verdict
 	judged := map[string]bool{}
-	for _, end := range in.endpoints() {
+	for _, end := range in.view.ends {
 		cause := fabric.CausePCIeDowngraded
 		// The lower end of a link is an endpoint or a switch's upstream port, the upper end a downstream or
 		// root port: going up, every second function is the lower end of the next link.
@@ -115,36 +115,4 @@ func lanes(speed float64, width int) string { return fmt.Sprintf("%g GT/s x%d", 
 
 func linkText(l fabric.PCILink) string {
 	return lanes(l.Speed, l.Width) + " of " + lanes(l.MaxSpeed, l.MaxWidth)
-}
-
-// endpoints are the PCI functions between which GPU traffic runs: GPUs and the NICs of the fabric, each once.
-func (in NodeInput) endpoints() []string {
-	var out []string
-	add := func(address string) {
-		if address != "" && !slices.Contains(out, address) {
-			out = append(out, address)
-		}
-	}
-	for _, g := range in.Facts.GPUs {
-		add(g.PCI)
-	}
-	for _, name := range in.fabricNICs() {
-		if nic, ok := in.nic(name); ok {
-			add(nic.PCI)
-		}
-	}
-	for i := range in.Facts.HCAs {
-		if _, ours := in.nicOf(&in.Facts.HCAs[i]); ours {
-			add(in.Facts.HCAs[i].PCI)
-		}
-	}
-	return out
-}
-
-func (in NodeInput) pciTree() map[string]*fabric.PCIDevice {
-	tree := make(map[string]*fabric.PCIDevice, len(in.Facts.PCI))
-	for i := range in.Facts.PCI {
-		tree[in.Facts.PCI[i].Address] = &in.Facts.PCI[i]
-	}
-	return tree
 }

@@ -23,6 +23,7 @@ type planIndex struct {
 	nodes map[string]*NodePlan
 	ports map[fabric.Endpoint]fabric.Endpoint // switch port to the NIC planned for it
 	owner map[netip.Addr]fabric.Endpoint      // address to the NIC planned for it
+	share map[netip.Prefix]int                // NICs in each subnet; nil where every subnet is a cable
 }
 
 func newPlanIndex(p *fabric.Plan) *planIndex {
@@ -46,6 +47,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 			x.owner[nic.Address.Addr()] = fabric.Endpoint{Node: a.Node, NIC: nic.NIC}
 		}
 	}
+	x.share = sharedSubnets(p.Addressing)
 	for _, l := range p.Cabling.Links {
 		if n := x.nodes[l.A.Node]; n != nil {
 			n.Links = append(n.Links, l)
@@ -79,4 +81,37 @@ func (p *NodePlan) address(nic string) (fabric.NICAddress, bool) {
 		}
 	}
 	return fabric.NICAddress{}, false
+}
+
+func sharedSubnets(a fabric.Addressing) map[netip.Prefix]int {
+	if a.Scheme == fabric.P2P31 || a.Scheme == fabric.None {
+		return nil
+	}
+	share := make(map[netip.Prefix]int, len(a.Subnets))
+	for _, n := range a.Nodes {
+		for _, nic := range n.NICs {
+			share[nic.Address.Masked()]++
+		}
+	}
+	return share
+}
+
+// neighbours counts the entries that the node's neighbour table can come to: for each of its NICs the gateway
+// and every NIC of other nodes in the same subnet. The kernel keeps an entry for each NIC by itself.
+func (p *NodePlan) neighbours() int {
+	total := 0
+	for _, a := range p.Addresses {
+		if a.Gateway.IsValid() {
+			total++
+		}
+		subnet := a.Address.Masked()
+		others := p.index.share[subnet]
+		for _, own := range p.Addresses {
+			if others > 0 && own.Address.Masked() == subnet {
+				others--
+			}
+		}
+		total += others
+	}
+	return total
 }

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,74 +40,38 @@ func portState() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo; Broadcom RoCE guide 2.6 no. 8",
-		Scope:     Scope{Hardware: true},
+		Scope:     Scope{Hardware: true, RDMA: true},
 		DependsOn: []string{"link-up"},
 		Node:      judgePortState,
 	}
 }
 
 func judgePortState(in NodeInput) []Verdict {
-	var out []Verdict
-	for i := range in.Facts.HCAs {
-		h := &in.Facts.HCAs[i]
-		nic, ours := in.nicOf(h)
-		if !ours {
-			continue
-		}
-		for _, p := range h.Ports {
-			v := in.judgePort(h.Name, nic, p)
-			v.Subject = fabric.Subject{Kind: "port", Node: in.Facts.Node, Port: h.Name + "/" + strconv.Itoa(p.Number)}
-			if nic != "" {
-				v.On = fabric.NICSubject(in.Facts.Node, nic)
-			}
-			out = append(out, v)
-		}
-	}
-	if len(out) == 0 {
-		why := "no RDMA port of " + in.Facts.Node + " was seen"
-		if in.Plan != nil && len(in.Facts.HCAs) > 0 {
-			why = "none of the " + strconv.Itoa(len(in.Facts.HCAs)) + " RDMA devices of " + in.Facts.Node + " belongs to a planned NIC"
-		}
-		return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), in.why(why, "hcas"))}
-	}
-	return out
+	return in.eachPort("", in.judgePort)
 }
 
-// nicOf finds the interface of an RDMA device. With a plan only the devices of planned NICs are ours; a plan
-// for InfiniBand may name the devices themselves.
-func (in NodeInput) nicOf(h *fabric.HCA) (nic string, ours bool) {
-	for i := range in.Facts.NICs {
-		n := &in.Facts.NICs[i]
-		if serves(h, n) && (in.Plan == nil || slices.Contains(in.Plan.NICs, n.Name)) {
-			return n.Name, true
-		}
-	}
-	return "", in.Plan == nil || slices.Contains(in.Plan.NICs, h.Name)
-}
-
-func (in NodeInput) judgePort(hca, nic string, p fabric.Port) Verdict {
-	port := hca + "/" + strconv.Itoa(p.Number)
-	name := in.Facts.Node + ":" + port
-	path := "/sys/class/infiniband/" + hca + "/ports/" + strconv.Itoa(p.Number)
-	seen := []fabric.Evidence{saw(path+"/state", p.State), saw(path+"/phys_state", p.PhysState)}
+func (in NodeInput) judgePort(at portAt) Verdict {
+	name, p := in.Facts.Node+":"+at.name, at.port
+	seen := []fabric.Evidence{saw(at.sysfs("state"), p.State), saw(at.sysfs("phys_state"), p.PhysState)}
 	const want = "ACTIVE and LinkUp"
 	switch {
 	case p.State == "" || p.PhysState == "":
-		return Verdict{Evidence: seen, Why: in.why("state of "+name+" was not read", "hcas.ports.state "+port, "hcas.ports.phys_state "+port)}
+		return Verdict{Evidence: seen, Why: in.why("state of "+name+" was not read", "hcas.ports.state "+at.name, "hcas.ports.phys_state "+at.name)}
 	case p.State == "ACTIVE" && p.PhysState == "LinkUp":
 		return pass(want, seen...)
 	}
 	v := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why: name + " is " + p.State + " and " + p.PhysState + ", not ACTIVE and LinkUp.",
-		Fix: onNode("ibstat "+hca+" "+strconv.Itoa(p.Number), in.Facts.Node),
+		Fix: onNode("ibstat "+at.hca.Name+" "+strconv.Itoa(p.Number), in.Facts.Node),
 	}
-	if nic != "" {
-		v.Fix = onNode("ip link set dev "+nic+" up && ethtool "+nic+" && rdma link show "+port, in.Facts.Node)
+	if at.nic != "" {
+		v.Fix = onNode("ip link set dev "+at.nic+" up && ethtool "+at.nic+" && rdma link show "+at.name, in.Facts.Node)
 	}
 	if strings.HasPrefix(p.State, "INIT") && p.LinkLayer == "InfiniBand" {
+		v.Cause = fabric.CauseSubnetManager
 		v.Why += " A port stays in INIT while no subnet manager has set it up."
-		v.Fix = onNode("sminfo -C "+hca+" -P "+strconv.Itoa(p.Number), in.Facts.Node)
+		v.Fix = onNode("sminfo -C "+at.hca.Name+" -P "+strconv.Itoa(p.Number), in.Facts.Node)
 	}
 	return v
 }

@@ -256,3 +256,22 @@ func routesText(routes []fabric.Route) string {
 	}
 	return strings.Join(words, "; ")
 }
+
+// wayBack names the NICs by which what comes from an address of the node's own leaves for beyond its
+// subnets, and says by which rule and table. No NIC: nothing routes it.
+func (in NodeInput) wayBack(from netip.Addr) (nics []string, via string) {
+	for _, r := range inOrder(in.Facts.Rules) {
+		if selects(r.To) || r.NIC != "" || selects(r.From) && !r.From.Contains(from) {
+			continue
+		}
+		best := bestRoutes(in.Facts.Routes, r.Table, everything(from))
+		if len(best) == 0 {
+			continue
+		}
+		for _, route := range best {
+			nics = addOnce(nics, route.NIC)
+		}
+		return nics, ruleText(r) + ": " + routesText(best)
+	}
+	return nil, "no default route in any table that a rule names for it"
+}

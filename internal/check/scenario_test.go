@@ -243,7 +243,7 @@ func TestSilence(t *testing.T) {
 			silent[f.ID] = true
 		}
 	}
-	want := map[string]bool{"address": true, "source-rule": true, "rail-route": true, "cabling": true}
+	want := map[string]bool{"address": true, "source-rule": true, "rail-route": true, "rp-filter": true, "cabling": true}
 	if diff := cmp.Diff(want, silent); diff != "" {
 		t.Errorf("silent rules (-want +got):\n%s", diff)
 	}
@@ -260,10 +260,10 @@ func TestWaivers(t *testing.T) {
 		dead    string // words of the finding about the waiver
 	}{
 		{"none", nil, fabric.Fail, 0, ""},
-		{"on its last day", []Waiver{down}, fabric.Pass, 5, ""}, // link-up and the four rules behind it
+		{"on its last day", []Waiver{down}, fabric.Pass, 6, ""}, // link-up and the five rules behind it
 		{"expired", []Waiver{{down.Rule, down.Subject, down.Reason, day(9)}}, fabric.Fail, 0, "ended on 2026-03-09; today is 2026-03-10"},
-		{"unknown rule", []Waiver{down, {"linkup", down.Subject, "x", day(20)}}, fabric.Unknown, 5, `rule "linkup" is not known: want one of nic-present, link-up`},
-		{"matches nothing", []Waiver{down, {"mtu", "host1:eth8", "x", day(20)}}, fabric.Unknown, 5, `mtu does not fail on "host1:eth8"`},
+		{"unknown rule", []Waiver{down, {"linkup", down.Subject, "x", day(20)}}, fabric.Unknown, 6, `rule "linkup" is not known: want one of nic-present, link-up`},
+		{"matches nothing", []Waiver{down, {"mtu", "host1:eth8", "x", day(20)}}, fabric.Unknown, 6, `mtu does not fail on "host1:eth8"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -30,7 +30,7 @@ type overlap struct {
 }
 
 func judgeOneSubnet(in NodeInput) []Verdict {
-	names := in.fabricNICs()
+	names := in.view.nics
 	if len(names) == 0 {
 		names = in.candidates()
 	}

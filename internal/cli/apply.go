@@ -1,121 +1,120 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/report"
 )
 
 func (a *app) applyCommand() *cobra.Command {
-	var file string
+	var o whereOptions
 	var dryRun bool
 	c := &cobra.Command{
-		Use:   "apply -f FILE [--dry-run]",
-		Short: "Write the rendered files of this host, keeping what was there",
-		Long: "Write the rendered files of this host, keeping what was there for `railwright rollback`.\n" +
-			"Other nodes of the plan are not reached from here, and are told.\n\n" +
-			"Exit status with --dry-run: 0 nothing to do, 1 changes pending, 2 cannot tell.",
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c, file, dryRun) },
+		Use:   "apply (-f FILE | --lab) [--dry-run]",
+		Short: "Write the rendered files of every machine, keeping what was there",
+		Long: "Write the rendered files of every machine, keeping what was there for `railwright rollback` on it.\n" +
+			"A real machine takes them into force at its next start, so that the connection to it is not cut; a lab host at once.\n\n" +
+			"Exit status with --dry-run: 0 nothing to do, 1 changes pending, 2 cannot tell. Without: 2 where a machine was not reached.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), o, dryRun) },
 	}
-	fileFlag(c, &file)
+	o.flags(c)
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would change")
 	return c
 }
 
-func (a *app) apply(c *cobra.Command, file string, dryRun bool) error {
-	in, err := a.readCluster(file)
+func (a *app) apply(ctx context.Context, o whereOptions, dryRun bool) (err error) {
+	w, err := a.reach(ctx, o)
 	if err != nil {
 		return err
 	}
-	byTarget, err := artifactsOf(in.plan)
+	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
+	results, err := w.crew.apply(ctx, w.plan, dryRun)
 	if err != nil {
 		return err
 	}
-	node := host.Local{}.Name()
-	mine, ok := byTarget[node]
-	if !ok {
-		return fmt.Errorf("this host %q is not in the plan of %s: apply runs on the node itself", node, file)
-	}
-	var changes []apply.Change
-	if dryRun {
-		changes = apply.Diff(mine)
-	} else {
-		r, err := apply.Node(c.Context(), apply.Bundle{Node: node, Artifacts: mine}, apply.JournalFolder, false)
-		if err != nil {
-			return err
-		}
-		changes = r.Changes
-	}
-	if err := a.printChanges(node, changes); err != nil {
+	if err := a.printResults(results); err != nil {
 		return err
 	}
-	if others := len(in.plan.Nodes) - 1; others > 0 {
-		a.progress("%d other nodes of the plan were not looked at: run this on each of them", others)
-	}
-	if dryRun {
-		return exitOf(pending(changes, len(in.plan.Nodes)))
-	}
-	if changed(changes) {
-		a.progress("in force after the next start, or with: netplan apply && sysctl --system && systemctl daemon-reload")
-	}
-	return exitOf(coverage(len(in.plan.Nodes)))
+	return exitOf(applyStatus(results, dryRun))
 }
 
-// coverage is Unknown while there are nodes of the plan that this command did not look at.
-func coverage(nodes int) fabric.Status {
-	if nodes > 1 {
-		return fabric.Unknown
-	}
-	return fabric.Pass
-}
-
-// pending is the status of a dry run.
-func pending(changes []apply.Change, nodes int) fabric.Status {
-	status := coverage(nodes)
-	for _, c := range changes {
-		switch c.Kind {
-		case apply.Unknown:
+// applyStatus is Unknown while a machine was not reached; of a dry run Fail where something is to be done.
+func applyStatus(results []host.Outcome[apply.Result], dryRun bool) fabric.Status {
+	status := fabric.Pass
+	for _, r := range results {
+		if r.Err != nil {
 			status = fabric.Unknown
-		case apply.Create, apply.Update:
-			return fabric.Fail
+		}
+		for _, c := range r.Value.Changes {
+			switch {
+			case c.Kind == apply.Unknown:
+				status = fabric.Unknown
+			case dryRun && c.Kind != apply.Same:
+				return fabric.Fail
+			}
 		}
 	}
 	return status
 }
 
-func changed(changes []apply.Change) bool {
-	for _, c := range changes {
-		if c.Kind != apply.Same {
-			return true
-		}
-	}
-	return false
-}
-
-func (a *app) printChanges(node string, changes []apply.Change) error {
+// printResults writes the changes of each machine; those of many machines that are alike are told once.
+func (a *app) printResults(results []host.Outcome[apply.Result]) error {
 	if a.json() {
-		return report.JSON(a.stdout, apply.Result{Node: node, Changes: changes})
-	}
-	for _, c := range changes {
-		line := fmt.Sprintf("%-8s %s", c.Kind, c.Path)
-		if c.Reason != "" {
-			line += " (" + c.Reason + ")"
+		var out []apply.Result
+		for _, r := range results {
+			r.Value.Node = r.Name
+			if r.Err != nil {
+				r.Value.Error = r.Err.Error()
+			}
+			out = append(out, r.Value)
 		}
-		fmt.Fprintln(a.stdout, line)
+		return report.JSON(a.stdout, out)
+	}
+	nodes := make(map[string][]string)
+	var order []string
+	for _, r := range results {
+		text := changesText(r)
+		if nodes[text] == nil {
+			order = append(order, text)
+		}
+		nodes[text] = append(nodes[text], r.Name)
+	}
+	for _, text := range order {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", draw.Names(nodes[text], 8), text); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
+func changesText(r host.Outcome[apply.Result]) string {
+	if r.Err != nil {
+		return fmt.Sprintf("  unknown  %v\n", r.Err)
+	}
+	var b strings.Builder
+	for _, c := range r.Value.Changes {
+		fmt.Fprintf(&b, "  %-8s %s", c.Kind, c.Path)
+		if c.Reason != "" {
+			fmt.Fprintf(&b, " (%s)", c.Reason)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 func (a *app) rollbackCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rollback", Short: "Give back what was there on this host before the last apply", Args: cobra.NoArgs,
+		Use: "rollback", Short: "Give back what was there on this host before the last apply", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			changes, err := apply.Rollback(apply.JournalFolder)
 			if errors.Is(err, apply.ErrNoJournal) {
@@ -124,7 +123,8 @@ func (a *app) rollbackCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("rollback: %w", err)
 			}
-			return a.printChanges(host.Local{}.Name(), changes)
+			name := host.Local{}.Name()
+			return a.printResults([]host.Outcome[apply.Result]{{Name: name, Value: apply.Result{Node: name, Changes: changes}}})
 		},
 	}
 }

@@ -12,69 +12,67 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
-	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
 
 type checkOptions struct {
-	file      string
-	lab       bool
+	whereOptions
 	snapshots []string
 }
 
 func (a *app) checkCommand() *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
-		Use:   "check [-f FILE] [--lab | --snapshot PATH...]",
-		Short: "Judge facts: of this host, of the lab, or of saved facts",
-		Long: "Judge facts: of this host, of the lab, or of saved facts (files, folders, run folders).\n" +
-			"Without a cluster file the rules that need a plan are not applicable.\n\n" +
+		Use:   "check [-f FILE | --lab] [--snapshot PATH...]",
+		Short: "Judge facts: of this host, of a cluster, of the lab, or saved ones",
+		Long: "Judge facts: of this host; with -f of the machines of a cluster file, over SSH; of the lab; or of saved facts\n" +
+			"(files, folders, run folders). Without a cluster file the rules that need a plan are not applicable.\n\n" +
 			"Exit status 0: everything passed; 1: something failed; 2: nothing failed, but something is unknown.",
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.check(c.Context(), o) },
 	}
-	fileFlag(c, &o.file)
-	c.Flags().BoolVar(&o.lab, "lab", false, "the lab that is up")
+	o.flags(c)
 	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts: a file or a folder; can be repeated")
 	c.MarkFlagsMutuallyExclusive("lab", "snapshot")
-	c.MarkFlagsMutuallyExclusive("lab", "file")
 	return c
 }
 
-func (a *app) check(ctx context.Context, o checkOptions) error {
-	var plan *fabric.Plan
-	var waivers []check.Waiver
-	if o.file != "" {
-		in, err := a.readCluster(o.file)
-		if err != nil {
-			return err
-		}
-		if waivers, err = in.waivers(); err != nil {
-			return err
-		}
-		plan = in.plan
-	}
-	if o.lab {
-		l, err := lab.Open()
-		if err != nil {
-			return err
-		}
-		collected, err := collectLab(ctx, l)
-		if err != nil {
-			return err
-		}
-		return a.judge(l.Plan, nil, all(collected))
-	}
+func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 	if len(o.snapshots) > 0 {
-		return a.judge(plan, waivers, snapshotFacts(o.snapshots))
+		return a.checkSnapshots(ctx, o)
 	}
-	return a.judge(plan, waivers, all([]*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}))
+	if o.file == "" && !o.lab {
+		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
+		return a.judge(ctx, nil, nil, all(here), nil)
+	}
+	w, err := a.reach(ctx, o.whereOptions)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
+	nodes, lost := w.crew.collect(ctx)
+	return a.judge(ctx, w.plan, w.waivers, all(nodes), lost)
+}
+
+func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
+	if o.file == "" {
+		return a.judge(ctx, nil, nil, snapshotFacts(o.snapshots), nil)
+	}
+	in, err := a.readCluster(o.file)
+	if err != nil {
+		return err
+	}
+	waivers, err := in.waivers()
+	if err != nil {
+		return err
+	}
+	return a.judge(ctx, in.plan, waivers, snapshotFacts(o.snapshots), nil)
 }
 
 // judge checks a stream of facts, prints the findings and gives the exit status.
-func (a *app) judge(plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error]) error {
-	f, err := findings(plan, waivers, nodes)
+func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) error {
+	f, err := findings(ctx, plan, waivers, nodes, lost)
 	if err != nil {
 		return err
 	}
@@ -83,17 +81,24 @@ func (a *app) judge(plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*
 	} else {
 		err = report.Text(a.stdout, f, a.textOptions())
 	}
-	return errors.Join(err, exitOf(f.Summary.Status()))
+	if err != nil {
+		return err // a verdict that nobody could read is none
+	}
+	return exitOf(f.Summary.Status())
 }
 
-func findings(plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error]) (*fabric.Findings, error) {
+// findings checks nodes as they come; lost are those from which there are no facts, and why.
+func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) (*fabric.Findings, error) {
 	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
 	c := check.New(plan, waivers, now(), func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
 	for node, err := range nodes {
-		if err != nil {
+		if err := errors.Join(err, ctx.Err()); err != nil {
 			return nil, err
 		}
 		c.Node(node)
+	}
+	for _, m := range lost {
+		c.Lost(m)
 	}
 	f.Summary = c.Finish()
 	return f, nil

@@ -19,7 +19,7 @@ func (a *app) initCommand() *cobra.Command {
 		Use:   "init [--example NAME] [--nodes N]",
 		Short: "Print a commented cluster file: from what is found here, or an example at any size",
 		Long:  "Print a commented cluster file: from what is found here, or an example at any size.\n\nExamples:\n" + exampleList(),
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			text, err := a.initText(c, example, nodes)
 			if err != nil {

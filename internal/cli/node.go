@@ -15,15 +15,19 @@ import (
 
 // nodeCommand holds what this program runs of itself at the far end: on a host, or in a namespace of the lab.
 func (a *app) nodeCommand() *cobra.Command {
-	c := &cobra.Command{Use: "node", Short: "What runs at the far end", Hidden: true, Args: cobra.NoArgs}
+	c := &cobra.Command{
+		Use: "node", Short: "What runs at the far end", Hidden: true, Args: noArgs,
+		// Without it, a step that this version does not know would be answered with the help, and a pass.
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	step := func(use, short string, run func(c *cobra.Command) error) {
-		c.AddCommand(&cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return run(c) }})
+		c.AddCommand(&cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error { return run(c) }})
 	}
 	step("collect", "facts of this host, compact", func(c *cobra.Command) error {
 		return json.NewEncoder(a.stdout).Encode(facts.Collect(c.Context(), host.Local{}, now()))
 	})
 	step("mesh", "this host's part of a mesh", func(*cobra.Command) error { return bench.MeshNode(a.stdin, a.stdout) })
-	step("apply", "write and bring into force a bundle, in the lab", a.nodeApply)
+	step("apply", "write a bundle", a.nodeApply)
 	step("lab-keep", "first process of a lab", func(*cobra.Command) error { return lab.Keep(a.stdin, a.stdout) })
 	step("lab-hold", "keeps the namespaces of a lab host", func(*cobra.Command) error { return lab.Hold(a.stdin, a.stdout) })
 	step("lab-fault", "plants faults in a lab", func(*cobra.Command) error { return lab.PlantFaults(a.stdin) })
@@ -35,10 +39,7 @@ func (a *app) nodeApply(c *cobra.Command) error {
 	if err := json.NewDecoder(a.stdin).Decode(&b); err != nil {
 		return fmt.Errorf("bundle: %w", err)
 	}
-	if platform, err := host.ReadString(host.Local{}, host.PlatformFile); err != nil || platform != "lab" {
-		return fmt.Errorf("node apply: this is no lab host (%s): it brings a network into force at once", host.PlatformFile)
-	}
-	r, err := apply.Node(c.Context(), b, apply.JournalFolder, true)
+	r, err := apply.Node(c.Context(), b, apply.JournalFolder)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func fileFlag(c *cobra.Command, file *string) {
 func (a *app) planCommand() *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use: "plan -f FILE", Short: "Show the plan: addresses and cables", Args: cobra.NoArgs,
+		Use: "plan -f FILE", Short: "Show the plan: addresses and cables", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			in, err := a.readCluster(file)
 			if err != nil {
@@ -35,8 +35,8 @@ func (a *app) planCommand() *cobra.Command {
 }
 
 func (a *app) printPlan(p *fabric.Plan) error {
-	fmt.Fprintf(a.stdout, "%s: %d nodes, %d leaves, %d cables, %s, MTU %d\n",
-		p.Name, len(p.Nodes), len(p.Switches), len(p.Cabling.Links), p.Addressing.Scheme, p.MTU)
+	fmt.Fprintf(a.stdout, "%s: %s, %s, %s, %s, MTU %d\n", p.Name, count(len(p.Nodes), "node"),
+		count(len(p.Switches), "switch"), count(len(p.Cabling.Links), "cable"), p.Addressing.Scheme, p.MTU)
 	for _, note := range p.Notes {
 		fmt.Fprintln(a.stdout, note)
 	}

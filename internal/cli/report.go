@@ -40,24 +40,24 @@ func (a *app) reportCommand() *cobra.Command {
 // looked at, and the report says so.
 func readRun(folder run.Folder) (report.Run, error) {
 	var r report.Run
-	if err := folder.Read(run.RunFile, &r); err != nil {
+	if err := folder.Read(run.RunFile, "Run", &r); err != nil {
 		return r, fmt.Errorf("run folder %q: %w", string(folder), err)
 	}
 	var err error
-	r.Plan, err = part[fabric.Plan](folder, run.PlanFile, err)
-	r.Findings, err = part[fabric.Findings](folder, run.FindingsFile, err)
-	r.Mesh, err = part[fabric.Mesh](folder, run.MeshFile, err)
-	r.Causes, err = part[fabric.Causes](folder, run.CausesFile, err)
-	r.Artifacts, err = part[fabric.Index](folder, filepath.Join(run.Artifacts, run.IndexFile), err)
+	r.Plan, err = part[fabric.Plan](folder, run.PlanFile, "Plan", err)
+	r.Findings, err = part[fabric.Findings](folder, run.FindingsFile, "Findings", err)
+	r.Mesh, err = part[fabric.Mesh](folder, run.MeshFile, "Mesh", err)
+	r.Causes, err = part[fabric.Causes](folder, run.CausesFile, "Causes", err)
+	r.Artifacts, err = part[fabric.Index](folder, filepath.Join(run.Artifacts, run.IndexFile), "Index", err)
 	return r, err
 }
 
-func part[T any](folder run.Folder, name string, before error) (*T, error) {
+func part[T any](folder run.Folder, name, kind string, before error) (*T, error) {
 	if before != nil {
 		return nil, before
 	}
 	v := new(T)
-	err := folder.Read(name, v)
+	err := folder.Read(name, kind, v)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,7 +98,6 @@ func (a *app) root() *cobra.Command {
 		Short:         "From bare GPU nodes to a verified RDMA cluster",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return c.Help()
 		},
@@ -118,6 +118,26 @@ func (a *app) root() *cobra.Command {
 		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.benchCommand(), a.reportCommand(),
 		a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
 	return root
+}
+
+// noArgs refuses arguments in words that help who left out a flag.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s: argument %q: takes none; its form is: railwright %s", c.CommandPath(), args[0], c.Use)
+	}
+	return nil
+}
+
+// count writes a number with its noun.
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "ch"):
+		return fmt.Sprintf("%d %ses", n, noun)
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
 }
 
 func (a *app) json() bool { return a.output == "json" }
@@ -145,7 +165,7 @@ func (a *app) progress(format string, args ...any) {
 
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print the version", Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json() {
 				return report.JSON(a.stdout, map[string]string{"version": a.version, "apiVersion": fabric.APIVersion})

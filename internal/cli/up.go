@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
@@ -29,18 +32,19 @@ type upOptions struct {
 func (a *app) upCommand() *cobra.Command {
 	var o upOptions
 	c := &cobra.Command{
-		Use:   "up [-f FILE] --lab",
+		Use:   "up [-f FILE] [--lab]",
 		Short: "The whole pipeline into a run folder: plan, render, apply, check, mesh, report",
 		Long: "The whole pipeline into a run folder: plan, render, apply, check, mesh, report.\n" +
-			"Without -f it is the embedded example in a lab of network namespaces on this machine.",
-		Args: cobra.NoArgs,
+			"With -f on the machines of a cluster file, over SSH; with --lab in a lab of network namespaces on this machine.\n" +
+			"Without -f it is the embedded example in the lab.",
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.up(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)
 	c.Flags().BoolVar(&o.lab, "lab", false, "build the cluster as a lab on this machine")
 	c.Flags().BoolVar(&o.keep, "keep", false, "leave the lab up afterwards")
 	c.Flags().StringVarP(&o.folder, "dir", "d", "railwright-runs", "folder for run folders")
-	c.Flags().StringArrayVar(&o.faults, "fault", nil, "a fault to plant before checking; can be repeated")
+	c.Flags().StringArrayVar(&o.faults, "fault", nil, "a fault to plant in the lab before checking; can be repeated")
 	return c
 }
 
@@ -50,97 +54,138 @@ type pipeline struct {
 	in     *input
 	folder run.Folder
 	report report.Run
-	lab    *lab.Lab
+	faults []lab.Fault
+	lab    *lab.Lab // nil over SSH
+	crew   *crew
 	facts  []*fabric.Facts
+	lost   []fabric.Missing
 }
 
-func (a *app) up(ctx context.Context, o upOptions) (err error) {
-	if o.file != "" && !o.lab {
-		return errors.New("up -f FILE reaches the hosts of a lab only: give --lab")
+func (a *app) up(ctx context.Context, o upOptions) error {
+	o.lab = o.lab || o.file == ""
+	if !o.lab && len(o.faults) > 0 {
+		return errors.New("flag --fault: faults are planted in the lab only: give --lab")
 	}
-	in, err := a.labInput(o.file)
+	p, err := a.newPipeline(o)
 	if err != nil {
 		return err
 	}
-	spec, err := lab.NewSpec(in.plan)
-	if err != nil {
+	runErr := p.run(ctx, o.lab)
+	if o.keep && p.lab != nil && runErr == nil {
+		runErr = p.lab.Leave()
+	}
+	runErr = errors.Join(runErr, p.part(o.keep))
+	p.report.Seconds = time.Since(p.report.Started).Seconds()
+	if err := p.finish(); err != nil {
 		return err
 	}
-	var faults []lab.Fault
-	for _, text := range o.faults {
-		f, err := spec.ParseFault(text)
-		if err != nil {
-			return err
-		}
-		faults = append(faults, f)
-	}
-	started := now()
-	folder, err := run.New(o.folder, in.plan.Name, started)
-	if err != nil {
-		return err
-	}
-	p := &pipeline{app: a, in: in, folder: folder, report: report.Run{
-		ID: in.plan.Name, Started: started, Version: a.version, Plan: in.plan,
-		Command: strings.Join(append([]string{"railwright"}, os.Args[1:]...), " "),
-	}}
-	runErr := p.run(ctx, faults)
-	if p.lab != nil && !o.keep {
-		runErr = errors.Join(runErr, p.lab.Down())
-	}
-	p.report.Seconds = time.Since(started).Seconds()
-	if err := errors.Join(runErr, p.finish()); err != nil {
-		return err
+	if runErr != nil {
+		// What stopped the run is no verdict on the cluster, of which less is known now.
+		fmt.Fprintf(a.stderr, "railwright: %v\n", runErr)
 	}
 	return exitOf(p.report.Status())
 }
 
+func (a *app) newPipeline(o upOptions) (*pipeline, error) {
+	in, faults, err := a.upInput(o)
+	if err != nil {
+		return nil, err
+	}
+	started := now()
+	folder, err := run.New(o.folder, in.plan.Name, started)
+	if err != nil {
+		return nil, err
+	}
+	return &pipeline{app: a, in: in, folder: folder, faults: faults, report: report.Run{
+		Meta: fabric.NewMeta("Run"), ID: in.plan.Name, Started: started, Version: a.version, Plan: in.plan,
+		Command: strings.Join(append([]string{"railwright"}, os.Args[1:]...), " "),
+	}}, nil
+}
+
+// upInput reads the cluster, and for the lab makes sure that none is in the way.
+func (a *app) upInput(o upOptions) (*input, []lab.Fault, error) {
+	if !o.lab {
+		in, err := a.readCluster(o.file)
+		return in, nil, err
+	}
+	in, faults, err := a.labInput(o.file, o.faults)
+	if err != nil {
+		return nil, nil, err
+	}
+	switch _, err := lab.Open(); {
+	case err == nil:
+		return nil, nil, fmt.Errorf("%w: end it with: railwright lab down", lab.ErrRunning)
+	case !errors.Is(err, lab.ErrNone):
+		return nil, nil, err
+	}
+	return in, faults, nil
+}
+
+// part ends the lab, or leaves the machines as they are now.
+func (p *pipeline) part(keep bool) error {
+	var err error
+	if p.crew != nil {
+		err = p.crew.dismiss()
+	}
+	if p.lab != nil && !keep {
+		err = errors.Join(err, p.lab.Down())
+	}
+	return err
+}
+
+// step is a part of the pipeline. A note of what it did goes into the report.
+type step struct {
+	name string
+	do   func(context.Context) (note string, err error)
+}
+
+func (p *pipeline) steps(inLab bool) []step {
+	steps := []step{{"plan", p.plan}, {"render", p.render}}
+	if inLab {
+		steps = append(steps, step{"lab", p.startLab}, step{"apply", p.apply}, step{"settle", p.settle})
+	} else {
+		steps = append(steps, step{"reach", p.reach}, step{"apply", p.apply})
+	}
+	if len(p.faults) > 0 {
+		steps = append(steps, step{"faults", p.plant})
+	}
+	return append(steps, step{"collect", p.collect}, step{"check", p.check}, step{"mesh", p.mesh}, step{"explain", p.explain})
+}
+
 // run takes the steps in order. A step that cannot do its work ends the run; those after it are then told
 // as not done.
-func (p *pipeline) run(ctx context.Context, faults []lab.Fault) error {
-	steps := []struct {
-		name string
-		do   func(context.Context) (note string, err error)
-	}{
-		{"plan", p.plan},
-		{"render", p.render},
-		{"lab", p.startLab},
-		{"apply", p.apply},
-		{"settle", p.settle},
-		{"faults", func(ctx context.Context) (string, error) { return p.plant(ctx, faults) }},
-		{"collect", p.collect},
-		{"check", p.check},
-		{"mesh", p.mesh},
-		{"explain", p.explain},
-	}
+func (p *pipeline) run(ctx context.Context, inLab bool) error {
 	var failed error
-	for _, s := range steps {
+	for _, s := range p.steps(inLab) {
 		if failed != nil {
 			p.report.Steps = append(p.report.Steps, report.Step{Name: s.name, Note: "not reached"})
 			continue
 		}
-		if s.name == "faults" && len(faults) == 0 {
-			continue
-		}
 		started := time.Now()
 		note, err := s.do(ctx)
-		step := report.Step{Name: s.name, Seconds: time.Since(started).Seconds(), Status: fabric.Pass, Note: note}
+		if ctx.Err() != nil {
+			err = errors.New("interrupted")
+		}
+		done := report.Step{Name: s.name, Seconds: time.Since(started).Seconds(), Status: fabric.Pass, Note: note}
 		if err != nil {
-			step.Status, step.Note = fabric.Fail, err.Error()
+			done.Status, done.Note = fabric.Fail, err.Error()
 			failed = fmt.Errorf("%s: %w", s.name, err)
 		}
-		p.report.Steps = append(p.report.Steps, step)
-		p.app.progress("%-8s %6.2f s  %s", step.Name, step.Seconds, step.Note)
+		p.report.Steps = append(p.report.Steps, done)
+		if err == nil {
+			p.app.progress("%-8s %6.2f s  %s", done.Name, done.Seconds, done.Note)
+		}
 	}
 	return failed
 }
 
 func (p *pipeline) plan(context.Context) (string, error) {
-	note := fmt.Sprintf("%d nodes, %d NICs, %s", len(p.in.plan.Nodes), len(p.in.plan.Cabling.Links), p.in.plan.Addressing.Scheme)
+	note := fmt.Sprintf("%s, %s, %s", count(len(p.in.plan.Nodes), "node"), count(len(p.in.plan.Cabling.Links), "NIC"), p.in.plan.Addressing.Scheme)
 	return note, errors.Join(p.folder.WriteFile(run.ClusterFile, p.in.text), p.folder.Write(run.PlanFile, p.in.plan))
 }
 
-func (p *pipeline) render(context.Context) (string, error) {
-	index, sum, err := renderTo(p.folder.Path(run.Artifacts), p.in.plan)
+func (p *pipeline) render(ctx context.Context) (string, error) {
+	index, sum, err := renderTo(ctx, p.folder.Path(run.Artifacts), p.in.plan)
 	if err != nil {
 		return "", err
 	}
@@ -149,40 +194,61 @@ func (p *pipeline) render(context.Context) (string, error) {
 }
 
 func (p *pipeline) startLab(ctx context.Context) (note string, err error) {
-	if p.lab, err = lab.Up(ctx, p.in.plan); err != nil {
+	if p.lab, err = lab.Up(ctx, p.in.plan, lab.Options{}); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%d hosts and %s in network namespaces", len(p.in.plan.Nodes), p.lab.Spec.Leaf), nil
+	p.crew, err = labCrew(p.lab)
+	return fmt.Sprintf("%s and %s in network namespaces", count(len(p.in.plan.Nodes), "host"), p.lab.Spec.Leaf), err
+}
+
+func (p *pipeline) reach(ctx context.Context) (note string, err error) {
+	if p.crew, err = p.in.crew(ctx); err != nil {
+		return "", err
+	}
+	reached := 0
+	for _, o := range p.crew.byName {
+		if o.Err == nil {
+			reached++
+		}
+	}
+	return fmt.Sprintf("%d of %s over SSH", reached, count(len(p.in.plan.Nodes), "host")), nil
 }
 
 func (p *pipeline) apply(ctx context.Context) (string, error) {
-	results, err := applyLab(ctx, p.lab)
+	results, err := p.crew.apply(ctx, p.in.plan, false)
 	if err != nil {
 		return "", err
 	}
-	ways := make(map[string]bool)
+	ways := make(map[string]int)
 	for _, r := range results {
-		p.report.Applied = append(p.report.Applied, applied(r))
-		ways[r.Activation.Network+because(r.Activation.Reason)] = true
+		a := applied(r)
+		p.report.Applied = append(p.report.Applied, a)
+		ways[a.How]++
 	}
-	if len(ways) > 1 {
-		return "hosts differ: see the report", nil
+	var notes []string
+	for _, way := range slices.Sorted(maps.Keys(ways)) {
+		notes = append(notes, fmt.Sprintf("%s by %s", count(ways[way], "host"), way))
 	}
-	for way := range ways {
-		return way, nil
-	}
-	return "", errors.New("no host took its files")
+	return strings.Join(notes, ", "), nil
 }
 
-func applied(r apply.Result) report.Applied {
-	out := report.Applied{Node: r.Node, How: r.Activation.Network, Reason: r.Activation.Reason, Status: fabric.Pass}
-	if len(r.Activation.Pending) > 0 {
-		out.Reason = strings.Join(append([]string{}, r.Activation.Pending...), "; ")
-		if r.Activation.Reason != "" {
-			out.Reason = r.Activation.Reason + "; " + out.Reason
+// applied says how a machine took its configuration.
+func applied(r host.Outcome[apply.Result]) report.Applied {
+	switch {
+	case r.Err != nil:
+		return report.Applied{Node: r.Name, How: "nothing", Reason: r.Err.Error()}
+	case r.Value.Activation == nil:
+		return report.Applied{
+			Node: r.Name, How: "files", Status: fabric.Pass,
+			Reason: "in force after its next start, or after: netplan apply && sysctl --system && systemctl daemon-reload",
 		}
 	}
-	return out
+	a := r.Value.Activation
+	reasons := a.Pending
+	if a.Reason != "" {
+		reasons = append([]string{a.Reason}, reasons...)
+	}
+	return report.Applied{Node: r.Name, How: a.Network, Reason: strings.Join(reasons, "; "), Status: fabric.Pass}
 }
 
 func (p *pipeline) settle(ctx context.Context) (string, error) {
@@ -193,37 +259,42 @@ func (p *pipeline) settle(ctx context.Context) (string, error) {
 	if p.lab.LLDP != "" {
 		note = "cabling stays unknown: " + p.lab.LLDP
 	}
-	return note, settle(ctx, p.lab)
+	return note, settle(ctx, p.crew, p.lab.LLDP == "")
 }
 
-func (p *pipeline) plant(ctx context.Context, faults []lab.Fault) (string, error) {
+func (p *pipeline) plant(ctx context.Context) (string, error) {
 	var names []string
-	for _, f := range faults {
+	for _, f := range p.faults {
 		names = append(names, f.String())
 	}
-	return strings.Join(names, " "), errors.Join(p.lab.Plant(ctx, faults), settle(ctx, p.lab))
+	err := p.lab.Plant(ctx, p.faults)
+	if err == nil {
+		err = settle(ctx, p.crew, p.lab.LLDP == "")
+	}
+	return strings.Join(names, " "), err
 }
 
-func (p *pipeline) collect(ctx context.Context) (note string, err error) {
-	if p.facts, err = collectLab(ctx, p.lab); err != nil {
-		return "", err
-	}
+func (p *pipeline) collect(ctx context.Context) (string, error) {
+	p.facts, p.lost = p.crew.collect(ctx)
 	p.report.Missing = make(map[string][]fabric.Missing)
+	for _, m := range p.lost {
+		p.report.Missing[m.What] = []fabric.Missing{{What: "everything", Source: m.Source, Reason: m.Reason}}
+	}
 	for _, f := range p.facts {
 		p.report.Missing[f.Node] = f.Missing
 		if err := p.folder.WriteFacts(f); err != nil {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("facts of %d hosts", len(p.facts)), nil
+	return fmt.Sprintf("facts of %d of %s", len(p.facts), count(len(p.in.plan.Nodes), "host")), nil
 }
 
-func (p *pipeline) check(context.Context) (string, error) {
+func (p *pipeline) check(ctx context.Context) (string, error) {
 	waivers, err := p.in.waivers()
 	if err != nil {
 		return "", err
 	}
-	if p.report.Findings, err = findings(p.in.plan, waivers, all(p.facts)); err != nil {
+	if p.report.Findings, err = findings(ctx, p.in.plan, waivers, all(p.facts), p.lost); err != nil {
 		return "", err
 	}
 	s := p.report.Findings.Summary
@@ -232,7 +303,7 @@ func (p *pipeline) check(context.Context) (string, error) {
 }
 
 func (p *pipeline) mesh(ctx context.Context) (note string, err error) {
-	if p.report.Mesh, err = meshLab(ctx, p.lab); err != nil {
+	if p.report.Mesh, err = p.crew.mesh(ctx, p.in.plan); err != nil {
 		return "", err
 	}
 	s := p.report.Mesh.Summary()
@@ -242,7 +313,7 @@ func (p *pipeline) mesh(ctx context.Context) (note string, err error) {
 
 func (p *pipeline) explain(context.Context) (string, error) {
 	p.report.Causes = diagnose.Mesh(p.report.Mesh, p.report.Findings.Findings)
-	return fmt.Sprintf("%d causes", len(p.report.Causes.Causes)), p.folder.Write(run.CausesFile, p.report.Causes)
+	return count(len(p.report.Causes.Causes), "cause"), p.folder.Write(run.CausesFile, p.report.Causes)
 }
 
 // finish saves the run's own record, writes the report and prints it.

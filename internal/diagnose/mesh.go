@@ -31,7 +31,7 @@ func Mesh(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 		if len(touched) == 0 {
 			continue
 		}
-		c.Causes = append(c.Causes, byFinding(f, touched, len(failed)))
+		c.Causes = append(c.Causes, byFinding(f, touched, alone(touched, f.Subject, findings), len(failed)))
 		left = slices.DeleteFunc(slices.Clone(left), func(p fabric.Measurement) bool { return touches(p, f.Subject) })
 	}
 	for len(left) > 0 {
@@ -68,11 +68,26 @@ func touching(pairs []fabric.Measurement, s fabric.Subject) []fabric.Measurement
 	return out
 }
 
-func byFinding(f fabric.Finding, pairs []fabric.Measurement, failed int) fabric.Cause {
+// byFinding explains pairs by a finding. What the echoes show is told of the pairs that no other finding
+// touches, where there are such.
+func byFinding(f fabric.Finding, pairs, alone []fabric.Measurement, failed int) fabric.Cause {
+	shown := alone
+	if len(shown) == 0 {
+		shown = pairs
+	}
 	return fabric.Cause{
 		ID: f.Cause, Subject: f.Subject, Confidence: share(len(pairs), failed), Fix: f.Fix,
-		Evidence: append([]fabric.Evidence{{Source: "check " + f.ID, Value: f.Why}, signs(pairs).evidence()}, f.Evidence...),
+		Evidence: append([]fabric.Evidence{{Source: "check " + f.ID, Value: f.Why}, signs(shown).evidence()}, f.Evidence...),
 	}
+}
+
+// alone are the pairs that no failing finding on another NIC touches.
+func alone(pairs []fabric.Measurement, s fabric.Subject, findings []fabric.Finding) []fabric.Measurement {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p fabric.Measurement) bool {
+		return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
+			return f.Status == fabric.Fail && f.Subject.NIC != "" && f.Subject != s && touches(p, f.Subject)
+		})
+	})
 }
 
 func share(part, whole int) float64 { return float64(part) / float64(whole) }

@@ -195,7 +195,7 @@ func TestPCIAgreesWithLspci(t *testing.T) {
 func allFunctions(t *testing.T, tree *host.Tree) []fabric.PCIDevice {
 	t.Helper()
 	var f fabric.Facts
-	functions, err := listPCI(tree, &f)
+	functions, err := listPCI(t.Context(), tree, &f)
 	if err != nil || len(f.Missing) > 0 {
 		t.Fatal(err, f.Missing)
 	}

@@ -35,6 +35,9 @@ func sources() []source {
 		{"routes", readRoutes},
 		{"rules", readRules},
 		{"neighbours", readNeighbours},
+		{"gpus", readGPUs},
+		{"kernel.peer_memory", readSymbols},
+		{"tools", readTools},
 		{"lldp", readLLDP},
 	}
 }
@@ -46,10 +49,7 @@ func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
 		Meta:      fabric.NewMeta("Facts"),
 		Node:      h.Name(),
 		Collected: now.UTC().Format(time.RFC3339),
-		Source:    "tree",
-	}
-	if _, ok := h.(host.Netlinker); ok {
-		f.Source = "live"
+		Source:    sourceOf(h),
 	}
 	for _, s := range sources() {
 		if err := ctx.Err(); err != nil {
@@ -59,6 +59,19 @@ func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
 		s.read(ctx, h, f)
 	}
 	return f
+}
+
+// sourceOf is where facts of this host come from. What is collected through a Recorder is what its recording
+// gives, to the byte.
+func sourceOf(h host.Host) string {
+	switch h.(type) {
+	case *host.Recorder, *host.Replay:
+		return "recorded"
+	case host.Netlinker:
+		return "live"
+	default:
+		return "tree"
+	}
 }
 
 func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {

@@ -24,6 +24,8 @@ func TestCollectNothing(t *testing.T) {
 	for _, what := range []string{
 		"kernel.release", "kernel.command_line", "modules", "sysctls.kernel.numa_balancing", "machine.vendor", "machine.product",
 		"machine.hypervisor", "machine.iommu_groups", "machine.iommu_mode", "machine.numa_nodes", "machine.memlock_limit",
+		"kernel.os", "kernel.peer_memory", "kernel.dma_buf", "machine.bios", "machine.memory_kib", "machine.swap_kib", "machine.cpu_model",
+		"machine.cpus_online", "machine.cpus_present", "machine.governor", "machine.rdma_char_devices", "kernel_log",
 		"pci", "gpus", "hcas", "nics", "nics.addresses", "routes", "rules", "neighbours", "lldp",
 	} {
 		if _, ok := f.MissingReason(what); !ok {

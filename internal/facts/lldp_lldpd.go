@@ -20,7 +20,7 @@ const (
 )
 
 // lldpdNeighbours asks lldpd; the error is fs.ErrNotExist where it does not run, and host.ErrNotSupported
-// where no process can be started.
+// where no command can be run.
 func lldpdNeighbours(ctx context.Context, h host.Host) ([]fabric.LLDPNeighbour, error) {
 	names, err := h.ReadDir(path.Dir(lldpdSocket))
 	if err != nil {
@@ -29,13 +29,13 @@ func lldpdNeighbours(ctx context.Context, h host.Host) ([]fabric.LLDPNeighbour, 
 	if !slices.Contains(names, path.Base(lldpdSocket)) {
 		return nil, fs.ErrNotExist
 	}
-	r, ok := h.(host.Runner)
+	c, ok := h.(host.Commander)
 	if !ok {
 		return nil, host.ErrNotSupported
 	}
 	ctx, cancel := context.WithTimeout(ctx, lldpcliTime)
 	defer cancel()
-	out, err := host.Output(ctx, r, host.Command{Argv: []string{"lldpcli", "-f", "json0", "show", "neighbors"}})
+	out, err := c.Output(ctx, host.Command{Argv: []string{"lldpcli", "-f", "json0", "show", "neighbors"}})
 	if err != nil {
 		return nil, err
 	}

@@ -23,19 +23,26 @@ const (
 	networkdFolder  = "/run/systemd/netif"
 	networkdState   = "state"
 	networkManagerD = "/run/NetworkManager"
+	devFolder       = "/dev"
 )
 
 func readMachine(_ context.Context, h host.Host, f *fabric.Facts) {
 	m := &f.Machine
 	m.Vendor = optional(h, f, "machine.vendor", dmiFolder+"/sys_vendor")
 	m.Product = optional(h, f, "machine.product", dmiFolder+"/product_name")
+	m.BIOS = optional(h, f, "machine.bios", dmiFolder+"/bios_version")
 	var err error
 	if m.Hypervisor, err = hypervisor(h); err != nil {
 		miss(f, "machine.hypervisor", cpuinfoFile, err)
 	}
 	readIOMMU(h, f)
-	if m.NUMANodes, err = numaNodes(h); err != nil {
+	if m.NUMANodes, err = countOf(h, numaOnlineFile); err != nil {
 		miss(f, "machine.numa_nodes", numaOnlineFile, err)
+	}
+	readProcessors(h, f)
+	readMemory(h, f)
+	if m.RDMACharDevs, err = rdmaCharDevices(h); err != nil {
+		miss(f, "machine.rdma_char_devices", devFolder+"/infiniband", err)
 	}
 	if m.MemlockLimit, err = memlock(h); err != nil {
 		miss(f, "machine.memlock_limit", limitsFile, err)
@@ -106,9 +113,9 @@ func iommuMode(h host.Host, groups []string) (string, error) {
 	return modes[0], nil
 }
 
-// numaNodes counts the nodes of a list such as 0-1,4.
-func numaNodes(h host.Host) (*int, error) {
-	text, err := host.ReadString(h, numaOnlineFile)
+// countOf counts the numbers of a file such as 0-1,4.
+func countOf(h host.Host, file string) (*int, error) {
+	text, err := host.ReadString(h, file)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,22 @@ import (
 
 func machineFiles() map[string]string {
 	return map[string]string{
-		"/sys/class/dmi/id/sys_vendor":          "Dell Inc.\n",
-		"/sys/class/dmi/id/product_name":        "PowerEdge XE9680\n",
-		"/proc/cpuinfo":                         "processor\t: 0\nflags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\nflags\t\t: fpu\n",
-		"/sys/kernel/iommu_groups/0/type":       "identity\n",
-		"/sys/kernel/iommu_groups/12/type":      "identity\n",
-		"/sys/devices/system/node/online":       "0-1,4\n",
-		"/proc/self/limits":                     "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             62797                62797                processes \nMax locked memory         unlimited            unlimited            bytes     \n",
-		"/run/systemd/netif/state":              "OPER_STATE=routable\n",
+		"/sys/class/dmi/id/sys_vendor":                             "Dell Inc.\n",
+		"/sys/class/dmi/id/product_name":                           "PowerEdge XE9680\n",
+		"/proc/cpuinfo":                                            "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Platinum 8480C\nflags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\nmodel name\t: other\nflags\t\t: fpu\n",
+		"/sys/kernel/iommu_groups/0/type":                          "identity\n",
+		"/sys/kernel/iommu_groups/12/type":                         "identity\n",
+		"/sys/devices/system/node/online":                          "0-1,4\n",
+		"/proc/self/limits":                                        "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             62797                62797                processes \nMax locked memory         unlimited            unlimited            bytes     \n",
+		"/run/systemd/netif/state":                                 "OPER_STATE=routable\n",
+		"/sys/class/dmi/id/bios_version":                           "2.1.3\n",
+		"/proc/meminfo":                                            "MemTotal:       2113456789 kB\nMemFree:        1 kB\nSwapTotal:      0 kB\n",
+		"/sys/devices/system/cpu/online":                           "0-110\n",
+		"/sys/devices/system/cpu/present":                          "0-111\n",
+		"/sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "performance\n",
+		"/sys/devices/system/cpu/cpufreq/policy1/scaling_governor": "performance\n",
+		"/dev/infiniband/uverbs0":                                  "", "/dev/infiniband/uverbs1": "", "/dev/infiniband/rdma_cm": "",
+		"/etc/os-release":                       "NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.4 LTS\"\n",
 		"/proc/sys/kernel/osrelease":            "6.8.0-60-generic\n",
 		"/proc/cmdline":                         "quiet iommu=pt\n",
 		"/proc/modules":                         "nvidia_peermem 16384 0 - Live 0x0\nmlx5_core 2400000 1 mlx5_ib, Live 0x0\nxfs 1 0 - Live 0x0\nib_core 1 0 - Live 0x0\n",
@@ -41,12 +49,17 @@ func TestReadMachine(t *testing.T) {
 	if len(f.Missing) > 0 {
 		t.Error(f.Missing)
 	}
-	vendor, product, yes, groups, mode, nodes, limit, owner, line := "Dell Inc.", "PowerEdge XE9680", true, 2, "passthrough", 3, "unlimited", "networkd", "quiet iommu=pt"
-	want := fabric.Machine{Vendor: &vendor, Product: &product, Hypervisor: &yes, IOMMUGroups: &groups, IOMMUMode: &mode, NUMANodes: &nodes, MemlockLimit: &limit, NetworkManager: &owner}
+	want := fabric.Machine{
+		Vendor: new("Dell Inc."), Product: new("PowerEdge XE9680"), BIOS: new("2.1.3"), Hypervisor: new(true),
+		IOMMUGroups: new(2), IOMMUMode: new("passthrough"), NUMANodes: new(3), MemlockLimit: new("unlimited"), NetworkManager: new("networkd"),
+		MemoryKiB: new(2113456789), SwapKiB: new(0), CPUModel: new("Intel(R) Xeon(R) Platinum 8480C"), CPUsOnline: new(111), CPUsPresent: new(112),
+		Governor: new("performance"), RDMACharDevs: new(2),
+	}
 	if diff := cmp.Diff(want, f.Machine); diff != "" {
 		t.Errorf("machine (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(fabric.Kernel{Release: "6.8.0-60-generic", CommandLine: &line}, f.Kernel); diff != "" {
+	kernel := fabric.Kernel{Release: "6.8.0-60-generic", CommandLine: new("quiet iommu=pt"), OS: new("Ubuntu 22.04.4 LTS")}
+	if diff := cmp.Diff(kernel, f.Kernel); diff != "" {
 		t.Errorf("kernel (-want +got):\n%s", diff)
 	}
 	modules := []fabric.Module{{Name: "ib_core"}, {Name: "mlx5_core", Version: "24.10-1.1.4"}, {Name: "nvidia_peermem", Version: "550.90.07"}, {Name: "xfs"}}
@@ -59,21 +72,25 @@ func TestReadMachine(t *testing.T) {
 func TestReadMachineUnknown(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change map[string]string
-		want   string
+		want   []string
 	}{
-		"Arm":                {map[string]string{"/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\n"}, "machine.hypervisor: no flags line: this processor does not tell"},
-		"groups differ":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, "machine.iommu_mode: groups differ: 1 passthrough, 1 translated"},
-		"another kind":       {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, `machine.iommu_mode: group 12 is of type "blocked"`},
-		"nodes are no list":  {map[string]string{"/sys/devices/system/node/online": "0-\n"}, `machine.numa_nodes: "0-" is no list of numbers`},
-		"no limit":           {map[string]string{"/proc/self/limits": "Limit\n"}, "machine.memlock_limit: no line for locked memory"},
-		"two network owners": {map[string]string{"/run/NetworkManager/devices/2": ""}, "machine.network_owner: both networkd and NetworkManager left their state"},
+		"Arm": {map[string]string{"/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\n"}, []string{
+			"machine.hypervisor: no flags line: this processor does not tell",
+			"machine.cpu_model: no model name: this processor does not tell",
+		}},
+		"groups differ":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, []string{"machine.iommu_mode: groups differ: 1 passthrough, 1 translated"}},
+		"another kind":       {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, []string{`machine.iommu_mode: group 12 is of type "blocked"`}},
+		"nodes are no list":  {map[string]string{"/sys/devices/system/node/online": "0-\n"}, []string{`machine.numa_nodes: "0-" is no list of numbers`}},
+		"no limit":           {map[string]string{"/proc/self/limits": "Limit\n"}, []string{"machine.memlock_limit: no line for locked memory"}},
+		"two network owners": {map[string]string{"/run/NetworkManager/devices/2": ""}, []string{"machine.network_owner: both networkd and NetworkManager left their state"}},
+		"memory in pages":    {map[string]string{"/proc/meminfo": "MemTotal: 5 pages\n"}, []string{`machine.memory_kib: "5 pages" is no number of kB`, "machine.swap_kib: no line SwapTotal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := machineFiles()
 			maps.Copy(files, tt.change)
 			var f fabric.Facts
 			readMachine(context.Background(), fakeHost{files: files}, &f)
-			if diff := cmp.Diff([]string{tt.want}, missingText(&f)); diff != "" {
+			if diff := cmp.Diff(tt.want, missingText(&f)); diff != "" {
 				t.Errorf("missing (-want +got):\n%s", diff)
 			}
 		})
@@ -97,5 +114,27 @@ func TestReadSysctls(t *testing.T) {
 	}
 	if len(f.Missing) != len(sysctls())-len(want) {
 		t.Errorf("%d sysctls of %d missing", len(f.Missing), len(sysctls()))
+	}
+}
+
+// TestGovernor differs between CPUs, and is nobody's where a hypervisor decides.
+func TestGovernor(t *testing.T) {
+	files := machineFiles()
+	files["/sys/devices/system/cpu/cpufreq/policy1/scaling_governor"] = "powersave\n"
+	if g, err := governor(fakeHost{files: files}); err != nil || *g != "mixed" {
+		t.Errorf("%v, %v", g, err)
+	}
+	if g, err := governor(fakeHost{files: map[string]string{cpuPolicies + "/": ""}}); err == nil {
+		t.Errorf("no policy: %v", *g)
+	}
+}
+
+// TestRDMACharDevices tells none from not captured.
+func TestRDMACharDevices(t *testing.T) {
+	if n, err := rdmaCharDevices(fakeHost{files: map[string]string{"/dev/null": ""}}); err != nil || *n != 0 {
+		t.Errorf("with /dev: %v, %v", n, err)
+	}
+	if n, err := rdmaCharDevices(fakeHost{}); err == nil {
+		t.Errorf("without /dev: %d, want unknown", *n)
 	}
 }

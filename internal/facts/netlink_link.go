@@ -31,10 +31,10 @@ func readLinks(ctx context.Context, h host.Host, f *fabric.Facts) {
 	if err != nil {
 		miss(f, "nics", "netlink", err)
 	}
-	arp := arpOfAll(h)
+	all := confOf(h, "all")
 	for i := range nics {
 		addHardware(h, f, &nics[i])
-		addARP(h, f, &nics[i], arp)
+		addConf(h, f, &nics[i], all)
 	}
 	f.NICs = nics
 }
@@ -128,41 +128,43 @@ func speedOf(h host.Host, file string) (*int, error) {
 	return n, nil
 }
 
-// arpSettings are the two sysctls that decide which interface answers for an address.
-type arpSettings struct{ ignore, announce arpSetting }
+// conf are sysctls of an interface: which of them answers for an address, and what it lets in.
+type conf struct{ arpIgnore, arpAnnounce, rpFilter setting }
 
-type arpSetting struct {
+type setting struct {
 	value int
 	err   error
 }
 
-func arpOfAll(h host.Host) arpSettings { return arpOf(h, "all") }
-
-func arpOf(h host.Host, nic string) arpSettings {
-	return arpSettings{ignore: arpFile(h, nic, "arp_ignore"), announce: arpFile(h, nic, "arp_announce")}
+func confOf(h host.Host, nic string) conf {
+	return conf{
+		arpIgnore:   confFile(h, nic, "arp_ignore"),
+		arpAnnounce: confFile(h, nic, "arp_announce"),
+		rpFilter:    confFile(h, nic, "rp_filter"),
+	}
 }
 
-func arpFile(h host.Host, nic, name string) arpSetting {
-	file := ipv4Conf + "/" + nic + "/" + name
-	text, err := host.ReadString(h, file)
+func confFile(h host.Host, nic, name string) setting {
+	text, err := host.ReadString(h, ipv4Conf+"/"+nic+"/"+name)
 	if err != nil {
-		return arpSetting{err: err}
+		return setting{err: err}
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return arpSetting{err: fmt.Errorf("%q is no number", printable(text))}
+		return setting{err: fmt.Errorf("%q is no number", printable(text))}
 	}
-	return arpSetting{value: n}
+	return setting{value: n}
 }
 
-// addARP adds what is in force: the kernel takes the higher of conf/all and conf/NIC (IN_DEV_MAXCONF).
-func addARP(h host.Host, f *fabric.Facts, n *fabric.NIC, all arpSettings) {
-	own := arpOf(h, n.Name)
-	n.ARPIgnore = inForce(f, n.Name, "arp_ignore", all.ignore, own.ignore)
-	n.ARPAnnounce = inForce(f, n.Name, "arp_announce", all.announce, own.announce)
+// addConf adds what is in force: the kernel takes the higher of conf/all and conf/NIC (IN_DEV_MAXCONF).
+func addConf(h host.Host, f *fabric.Facts, n *fabric.NIC, all conf) {
+	own := confOf(h, n.Name)
+	n.ARPIgnore = inForce(f, n.Name, "arp_ignore", all.arpIgnore, own.arpIgnore)
+	n.ARPAnnounce = inForce(f, n.Name, "arp_announce", all.arpAnnounce, own.arpAnnounce)
+	n.RPFilter = inForce(f, n.Name, "rp_filter", all.rpFilter, own.rpFilter)
 }
 
-func inForce(f *fabric.Facts, nic, name string, all, own arpSetting) *int {
+func inForce(f *fabric.Facts, nic, name string, all, own setting) *int {
 	if err := cmp.Or(all.err, own.err); err != nil {
 		miss(f, "nics."+name+" "+nic, ipv4Conf+"/{all,"+nic+"}/"+name, err)
 		return nil

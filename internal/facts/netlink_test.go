@@ -180,6 +180,9 @@ func TestNICHardware(t *testing.T) {
 			"/sys/class/net/eth3/address":               "02:00:00:00:99:99\n",
 			"/proc/sys/net/ipv4/conf/all/arp_ignore":    "1\n",
 			"/proc/sys/net/ipv4/conf/all/arp_announce":  "0\n",
+			"/proc/sys/net/ipv4/conf/all/rp_filter":     "1\n",
+			"/proc/sys/net/ipv4/conf/eth1/rp_filter":    "2\n",
+			"/proc/sys/net/ipv4/conf/eth2/rp_filter":    "0\n",
 			"/proc/sys/net/ipv4/conf/eth1/arp_ignore":   "0\n",
 			"/proc/sys/net/ipv4/conf/eth1/arp_announce": "2\n",
 			"/proc/sys/net/ipv4/conf/eth2/arp_ignore":   "2\n",
@@ -198,6 +201,9 @@ func TestNICHardware(t *testing.T) {
 	eth1, eth2, eth3 := f.NICs[1], f.NICs[2], f.NICs[3]
 	if eth1.PCI != "0000:23:00.0" || eth1.Driver != "mlx5_core" || eth1.SpeedMbps == nil || *eth1.SpeedMbps != 400000 {
 		t.Errorf("eth1: %+v", eth1)
+	}
+	if *eth1.RPFilter != 2 || *eth2.RPFilter != 1 {
+		t.Errorf("rp_filter in force: %d, %d", *eth1.RPFilter, *eth2.RPFilter)
 	}
 	if *eth1.ARPIgnore != 1 || *eth1.ARPAnnounce != 2 || *eth2.ARPIgnore != 2 || eth2.ARPAnnounce != nil {
 		t.Errorf("ARP settings in force: %d %d, %d %v", *eth1.ARPIgnore, *eth1.ARPAnnounce, *eth2.ARPIgnore, eth2.ARPAnnounce)

@@ -24,6 +24,7 @@ const (
 
 	capabilityExpress      = 0x10
 	expressFlags           = 0x02
+	expressDeviceControl   = 0x08
 	expressLinkCapability  = 0x0c
 	expressLinkStatus      = 0x12
 	expressTypeIntegrated  = 0x9 // root complex integrated endpoint: has no link
@@ -52,10 +53,13 @@ type configFacts struct {
 	link *fabric.PCILink
 	acs  *fabric.ACS
 	ats  *fabric.ATS
+	// control is what the function may send, as the firmware and the kernel set it.
+	control *fabric.PCIControl
 
-	linkErr error
-	acsErr  error
-	atsErr  error
+	linkErr    error
+	acsErr     error
+	atsErr     error
+	controlErr error
 }
 
 // parseConfig walks both capability lists of a configuration space read from its start.
@@ -63,13 +67,15 @@ func parseConfig(b []byte) configFacts {
 	express, err := findExpress(b)
 	if errors.Is(err, errNotExpress) {
 		// Extended space belongs to PCI Express: there is none to look in.
-		return configFacts{linkErr: err, acs: &fabric.ACS{}, ats: &fabric.ATS{}}
+		return configFacts{linkErr: err, controlErr: err, acs: &fabric.ACS{}, ats: &fabric.ATS{}}
 	}
 	if err != nil {
-		return configFacts{linkErr: err, acsErr: err, atsErr: err}
+		return configFacts{linkErr: err, acsErr: err, atsErr: err, controlErr: err}
 	}
 	var c configFacts
-	c.link, c.linkErr = parseLink(b[:min(len(b), configStandard)], express)
+	standard := b[:min(len(b), configStandard)]
+	c.link, c.linkErr = parseLink(standard, express)
+	c.control, c.controlErr = parseControl(standard, express)
 	found, err := extendedCapabilities(b)
 	c.acs, c.acsErr = parseACS(b, found, err)
 	c.ats, c.atsErr = parseATS(b, found, err)
@@ -138,6 +144,35 @@ func parseLink(b []byte, express int) (*fabric.PCILink, error) {
 		Width:    linkWidth(status),
 		MaxSpeed: linkSpeed(capability),
 		MaxWidth: linkWidth(capability),
+	}, nil
+}
+
+// Bits of the Device Control register (PCIe 5.0, 7.5.3.4). A size is 128 bytes shifted left by its code, of
+// which those above 5 are reserved.
+const (
+	controlRelaxedOrdering = 1 << 4
+	controlExtendedTag     = 1 << 8
+	controlPayloadShift    = 5
+	controlRequestShift    = 12
+	controlSizeMask        = 7
+	controlSizeUnit        = 128
+	controlSizeLast        = 5
+)
+
+func parseControl(b []byte, express int) (*fabric.PCIControl, error) {
+	if express+expressDeviceControl+2 > len(b) {
+		return nil, errConfigShort
+	}
+	register := binary.LittleEndian.Uint16(b[express+expressDeviceControl:])
+	payload, request := register>>controlPayloadShift&controlSizeMask, register>>controlRequestShift&controlSizeMask
+	if payload > controlSizeLast || request > controlSizeLast {
+		return nil, fmt.Errorf("device control register %#04x has a reserved size", register)
+	}
+	return &fabric.PCIControl{
+		MaxPayload:      controlSizeUnit << payload,
+		MaxReadRequest:  controlSizeUnit << request,
+		RelaxedOrdering: register&controlRelaxedOrdering != 0,
+		ExtendedTag:     register&controlExtendedTag != 0,
 	}, nil
 }
 

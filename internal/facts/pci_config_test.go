@@ -29,9 +29,11 @@ func (s space) capability(at int, id, next byte) space {
 	return s
 }
 
-// express puts a PCI Express capability: an endpoint that runs at 8 GT/s x8 and could do 32 GT/s x16.
+// express puts a PCI Express capability: an endpoint that runs at 8 GT/s x8 and could do 32 GT/s x16, and may
+// send 256 bytes, ask for 512, and order relaxed.
 func (s space) express(at int, next byte) space {
 	s.capability(at, capabilityExpress, next)
+	binary.LittleEndian.PutUint16(s[at+expressDeviceControl:], 2<<controlRequestShift|1<<controlPayloadShift|controlRelaxedOrdering)
 	binary.LittleEndian.PutUint32(s[at+expressLinkCapability:], 16<<4|5)
 	binary.LittleEndian.PutUint16(s[at+expressLinkStatus:], 8<<4|3)
 	return s
@@ -135,6 +137,30 @@ func (s space) integrated(at int) space {
 	return s
 }
 
+func TestParseControl(t *testing.T) {
+	for name, tt := range map[string]struct {
+		register uint16
+		want     *fabric.PCIControl
+	}{
+		"reset":          {0x0000, &fabric.PCIControl{MaxPayload: 128, MaxReadRequest: 128}},
+		"as of a server": {0x5950, &fabric.PCIControl{MaxPayload: 512, MaxReadRequest: 4096, RelaxedOrdering: true, ExtendedTag: true}},
+		"reserved size":  {0x00c0, nil},
+		"reserved read":  {0x6000, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpace(256, 0x60).express(0x60, 0)
+			binary.LittleEndian.PutUint16(s[0x60+expressDeviceControl:], tt.register)
+			got := parseConfig(s)
+			if diff := cmp.Diff(tt.want, got.control); diff != "" || (got.control == nil) == (got.controlErr == nil) {
+				t.Errorf("%v, control (-want +got):\n%s", got.controlErr, diff)
+			}
+		})
+	}
+	if c := parseConfig(newSpace(4096, 0x60).express(0x60, 0)[:0x68]); c.control != nil || !errors.Is(c.controlErr, errConfigShort) {
+		t.Errorf("cut before the register: %v, %v", c.control, c.controlErr)
+	}
+}
+
 func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(newSpace(4096, 0x60).express(0x60, 0).extended(0x100, extendedACS, 0x200, 0x5f, 0x1d).extended(0x200, extendedATS, 0, 0, 0x8000)))
 	f.Add([]byte(newSpace(256, 0x40).capability(0x40, 0x05, 0x40)))
@@ -142,7 +168,8 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add([]byte(newSpace(4096, 0x60).express(0x60, 0).extended(0x100, 1, 0xffc, 0, 0).extended(0xffc, extendedACS, 0x100, 0, 0)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c := parseConfig(b)
-		if (c.link == nil) == (c.linkErr == nil) || (c.acs == nil) == (c.acsErr == nil) || (c.ats == nil) == (c.atsErr == nil) {
+		if (c.link == nil) == (c.linkErr == nil) || (c.acs == nil) == (c.acsErr == nil) || (c.ats == nil) == (c.atsErr == nil) ||
+			(c.control == nil) == (c.controlErr == nil) {
 			t.Errorf("each fact has a value or a reason, not both: %+v", c)
 		}
 	})

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ const (
 	releaseFile     = "/proc/sys/kernel/osrelease"
 	commandLineFile = "/proc/cmdline"
 	modulesFile     = "/proc/modules"
+	osReleaseFile   = "/etc/os-release"
 )
 
 func readKernel(_ context.Context, h host.Host, f *fabric.Facts) {
@@ -20,6 +22,25 @@ func readKernel(_ context.Context, h host.Host, f *fabric.Facts) {
 		f.Kernel.Release = *release
 	}
 	f.Kernel.CommandLine = optional(h, f, "kernel.command_line", commandLineFile)
+	var err error
+	if f.Kernel.OS, err = distribution(h); err != nil {
+		miss(f, "kernel.os", osReleaseFile, err)
+	}
+}
+
+// distribution gives PRETTY_NAME of os-release(5), whose values may stand in quotes.
+func distribution(h host.Host) (*string, error) {
+	b, err := h.ReadFile(osReleaseFile)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+			name := printable(strings.Trim(value, `"'`))
+			return &name, nil
+		}
+	}
+	return nil, errors.New("no PRETTY_NAME")
 }
 
 // versionedModules are the drivers whose version matters for GPUDirect RDMA.

@@ -32,11 +32,10 @@ func readHCA(h host.Host, f *fabric.Facts, name string) fabric.HCA {
 	hca := fabric.HCA{Name: printable(name)}
 	r := fileReader{h: h, f: f, folder: folder, what: "hcas", device: hca.Name}
 	hca.NodeGUID = r.text("node_guid")
+	hca.SystemGUID = r.textIfThere("sys_image_guid")
 	hca.Firmware = r.textIfThere("fw_ver")
-	hca.BoardID = r.textIfThere("hca_type")
-	if board := r.textIfThere("board_id"); board != "" {
-		hca.BoardID = board
-	}
+	hca.BoardID = r.textIfThere("board_id")
+	hca.Type = r.textIfThere("hca_type")
 	var err error
 	if hca.PCI, err = pciOf(h, folder); err != nil {
 		r.miss("pci", "", err)
@@ -76,6 +75,7 @@ func readPort(h host.Host, f *fabric.Facts, hca, folder string, number int) fabr
 	}
 	p.PKeys = readPKeys(&r)
 	p.GIDs = readGIDs(&r, p.LinkLayer)
+	p.Counters = readErrorCounters(&r)
 	return p
 }
 

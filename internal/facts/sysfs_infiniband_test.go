@@ -30,12 +30,13 @@ func rdmaHost() fakeHost {
 	h := fakeHost{files: map[string]string{}, links: map[string]string{}, fail: map[string]error{}}
 	h.links[infinibandClass+"/mlx5_0"] = "../../devices/pci0000:20/0000:20:00.0/0000:23:00.0/infiniband/mlx5_0"
 	h.links[infinibandClass+"/mlx5_0/device/driver"] = "../../../../bus/pci/drivers/mlx5_core"
-	for file, value := range map[string]string{"node_guid": "0200:00ff:fe00:0101", "fw_ver": "28.39.1002", "board_id": "MT_0000000838", "hca_type": "MT4129"} {
+	for file, value := range map[string]string{"node_guid": "0200:00ff:fe00:0101", "sys_image_guid": "0200:00ff:fe00:0100", "fw_ver": "28.39.1002", "board_id": "MT_0000000838", "hca_type": "MT4129"} {
 		h.files[infinibandClass+"/mlx5_0/"+file] = value + "\n"
 	}
 	h.port("mlx5_0", 1, map[string]string{
 		"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": "400 Gb/sec (4X NDR)", "link_layer": "InfiniBand", "lid": "0x1f", "sm_lid": "0x1",
 		"pkeys/0": "0xffff", "pkeys/1": "0x0000", "pkeys/2": "0x8001", "gids/0": localGID, "gids/1": emptyIB, "gid_attrs/types/0": "IB/RoCE v1",
+		"counters/symbol_error": "7", "counters/link_downed": "0", "counters/port_xmit_data": "99", "hw_counters/out_of_buffer": "18446744073709551615", "hw_counters/lifespan": "10",
 	})
 	h.links[infinibandClass+"/rxe0"] = "../../devices/virtual/infiniband/rxe0"
 	h.files[infinibandClass+"/rxe0/node_guid"] = "5054:00ff:fe12:3457\n"
@@ -54,10 +55,11 @@ func TestReadInfiniBand(t *testing.T) {
 	lid, smLID, zero, ndr, sdr := 0x1f, 1, 0, 400.0, 2.5
 	want := []fabric.HCA{
 		{
-			Name: "mlx5_0", NodeGUID: "0200:00ff:fe00:0101", Firmware: "28.39.1002", BoardID: "MT_0000000838", Driver: "mlx5_core", PCI: "0000:23:00.0",
+			Name: "mlx5_0", NodeGUID: "0200:00ff:fe00:0101", Firmware: "28.39.1002", SystemGUID: "0200:00ff:fe00:0100", BoardID: "MT_0000000838", Type: "MT4129", Driver: "mlx5_core", PCI: "0000:23:00.0",
 			Ports: []fabric.Port{{
 				Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: &ndr, LinkLayer: "InfiniBand", LID: &lid, SMLID: &smLID, PKeys: []string{"0xffff", "0x8001"},
-				GIDs: []fabric.GID{{Index: 0, GID: localGID, Type: "IB/RoCE v1"}},
+				GIDs:     []fabric.GID{{Index: 0, GID: localGID, Type: "IB/RoCE v1"}},
+				Counters: map[string]uint64{"symbol_error": 7, "out_of_buffer": 18446744073709551615},
 			}},
 		},
 		{
@@ -88,6 +90,8 @@ func TestReadInfiniBandBadPort(t *testing.T) {
 	h.files[port+"rate"] = "fast\n"
 	h.files[port+"lid"] = "none\n"
 	h.fail[port+"gids"] = fs.ErrPermission
+	h.fail[port+"hw_counters"] = fs.ErrPermission
+	h.files[port+"counters/symbol_error"] = "many\n"
 	var f fabric.Facts
 	readInfiniBand(context.Background(), h, &f)
 	want := []string{
@@ -95,6 +99,8 @@ func TestReadInfiniBandBadPort(t *testing.T) {
 		"hcas.ports.lid mlx5_0/1: not a hexadecimal number",
 		`hcas.ports.rate mlx5_0/1: "fast" is no rate in Gb/sec`,
 		"hcas.ports.gids mlx5_0/1: permission denied",
+		`hcas.ports.counters.symbol_error mlx5_0/1: "many" is no count`,
+		"hcas.ports.counters mlx5_0/1: permission denied",
 	}
 	if diff := cmp.Diff(want, missingText(&f)); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)

@@ -38,8 +38,8 @@ type pciFunction struct {
 // readPCI keeps GPUs, accelerators, network controllers, NVSwitches and every bridge above them.
 // Configuration space, the dear part, is read of those only: on hardware each word of it is a transaction
 // on the bus.
-func readPCI(_ context.Context, h host.Host, f *fabric.Facts) {
-	functions, err := listPCI(h, f)
+func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
+	functions, err := listPCI(ctx, h, f)
 	if err != nil {
 		miss(f, "pci", pciDevices, err)
 		miss(f, "gpus", pciDevices, err)
@@ -56,8 +56,9 @@ func readPCI(_ context.Context, h host.Host, f *fabric.Facts) {
 	f.Missing = append(f.Missing, gaps.missing()...)
 }
 
-// listPCI gives every function that can be classified; the others stand in Missing.
-func listPCI(h host.Host, f *fabric.Facts) ([]pciFunction, error) {
+// listPCI gives every function that can be classified; the others stand in Missing. It ends with the context:
+// nothing bounds how many functions a broken or hostile tree may list.
+func listPCI(ctx context.Context, h host.Host, f *fabric.Facts) ([]pciFunction, error) {
 	names, err := h.ReadDir(pciDevices)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,9 @@ func listPCI(h host.Host, f *fabric.Facts) ([]pciFunction, error) {
 	}
 	functions := make([]pciFunction, 0, len(names))
 	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		fn, err := classifyPCI(h, name)
 		if err != nil {
 			miss(f, "pci "+printable(name), pciDevices+"/"+printable(name), err)
@@ -168,11 +172,11 @@ func readPCIDevice(h host.Host, fn pciFunction, gaps *pciGaps) fabric.PCIDevice 
 func readConfig(h host.Host, d *fabric.PCIDevice, gaps *pciGaps) {
 	folder := pciDevices + "/" + d.Address
 	b, err := h.ReadFile(folder + "/config")
-	c := configFacts{linkErr: err, acsErr: err, atsErr: err}
+	c := configFacts{linkErr: err, acsErr: err, atsErr: err, controlErr: err}
 	if err == nil {
 		c = parseConfig(b)
 	}
-	d.Link, d.ACS, d.ATS = c.link, c.acs, c.ats
+	d.Link, d.ACS, d.ATS, d.Control = c.link, c.acs, c.ats, c.control
 	if d.Link == nil && !errors.Is(c.linkErr, errIntegrated) && !errors.Is(c.linkErr, errNotExpress) {
 		d.Link = sysfsLink(h, folder)
 	}
@@ -184,6 +188,9 @@ func readConfig(h host.Host, d *fabric.PCIDevice, gaps *pciGaps) {
 	}
 	if d.ATS == nil {
 		gaps.add("pci.ats", d.Address, "/config", c.atsErr)
+	}
+	if d.Control == nil && !errors.Is(c.controlErr, errNotExpress) {
+		gaps.add("pci.control", d.Address, "/config", c.controlErr)
 	}
 }
 

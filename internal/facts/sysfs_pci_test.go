@@ -92,7 +92,8 @@ func TestReadPCIFindsGPUs(t *testing.T) {
 	gpu := fabric.PCIDevice{
 		Address: "0000:01:00.0", Parent: "0000:00:01.0", Vendor: 0x10de, Device: 0x2335, Class: 0x030200, Driver: "nvidia",
 		NUMANode: &one, IOMMUGroup: &group, ACS: &fabric.ACS{}, ATS: &fabric.ATS{},
-		Link: &fabric.PCILink{Speed: 8, Width: 8, MaxSpeed: 32, MaxWidth: 16},
+		Control: &fabric.PCIControl{MaxPayload: 256, MaxReadRequest: 512, RelaxedOrdering: true},
+		Link:    &fabric.PCILink{Speed: 8, Width: 8, MaxSpeed: 32, MaxWidth: 16},
 	}
 	if diff := cmp.Diff(gpu, f.PCI[1]); diff != "" {
 		t.Errorf("GPU (-want +got):\n%s", diff)
@@ -113,6 +114,7 @@ func TestReadPCIWithoutRoot(t *testing.T) {
 		"pci.link: " + errNeedsRoot.Error(), // the root port has no file for its link
 		"pci.acs: " + errNeedsRoot.Error(),
 		"pci.ats: " + errNeedsRoot.Error(),
+		"pci.control: " + errNeedsRoot.Error(),
 	}
 	if diff := cmp.Diff(want, missingText(&f)); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
@@ -138,6 +140,7 @@ func TestReadPCITellsWhatItCannotRead(t *testing.T) {
 		"pci.link: file does not exist",
 		"pci.acs: file does not exist",
 		"pci.ats: file does not exist",
+		"pci.control: file does not exist",
 		`pci.numa_node 0000:01:00.0: "one" is no number`,
 		"pci.acs 0000:01:00.0: " + errNoExtended.Error(),
 		"pci.ats 0000:01:00.0: " + errNoExtended.Error(),

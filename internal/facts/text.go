@@ -29,3 +29,9 @@ func optional(h host.Host, f *fabric.Facts, what, file string) *string {
 	text = printable(text)
 	return &text
 }
+
+// keyValue splits a line such as "Firmware version: 28.39.1002" at its first colon.
+func keyValue(line string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(line, ":")
+	return strings.TrimSpace(key), strings.TrimSpace(value), ok
+}

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Command is a program to run with its arguments; no shell reads it.
@@ -23,21 +27,45 @@ type Process struct {
 	Stdin  io.WriteCloser
 	Stdout io.Reader
 	stderr *tail
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd // on this machine, or
+	remote *session  // on another one
 }
 
 // Wait closes standard input, waits for the end and explains a failure with what the command said last.
 func (p *Process) Wait() error {
 	_ = p.Stdin.Close() // already closed by callers that are done writing
+	if p.remote != nil {
+		return p.remote.wait()
+	}
 	return explain(p.cmd, p.cmd.Wait(), p.stderr)
 }
 
-// Kill ends the process at once.
-func (p *Process) Kill() error { return p.cmd.Process.Kill() }
+// Kill ends the process at once, with what it has started.
+func (p *Process) Kill() error {
+	if p.remote != nil {
+		p.remote.kill()
+		return nil
+	}
+	if err := p.cmd.Process.Signal(syscall.Signal(0)); err != nil {
+		return err // it was waited for: its number may be another's by now
+	}
+	return killGroup(p.cmd)
+}
 
-// Start runs a command on this machine.
+// killGroup ends a process and all that it has started and that has made no session of its own. To end
+// the process alone is not enough: nsenter, for one, only waits for the program that it starts.
+func killGroup(cmd *exec.Cmd) error {
+	err := unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	if errors.Is(err, unix.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
+
+// Start runs a command on this machine, in a process group of its own.
 func (Local) Start(ctx context.Context, c Command) (*Process, error) {
 	cmd := command(ctx, c)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p := &Process{cmd: cmd, stderr: &tail{}}
 	cmd.Stderr = p.stderr
 	var err error
@@ -49,6 +77,12 @@ func (Local) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	p.Stdout = stdout
+	cmd.Cancel = func() error {
+		err := killGroup(cmd)
+		// What has left the group may hold the other end open: nobody waits for it.
+		_ = stdout.Close() // closed already where all was read
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -87,25 +121,39 @@ func explain(cmd *exec.Cmd, err error, stderr *tail) error {
 	return &ExitError{Command: strings.Join(cmd.Args, " "), Status: exit.ExitCode(), Stderr: stderr.String()}
 }
 
-// Output runs a command to its end and gives its standard output.
+// Output runs a command to its end and gives its standard output. Input and output flow at the same time;
+// what a command leaves unread of its input is no error. One that was cancelled ends with the context's
+// error.
 func Output(ctx context.Context, r Runner, c Command) ([]byte, error) {
-	stdin := c.Stdin
 	p, err := r.Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if stdin != nil {
-		if _, err := io.Copy(p.Stdin, stdin); err != nil && !isBrokenPipe(err) {
-			_ = p.Kill() // it is ended either way; the copy's error is the one to tell
-			_ = p.Wait()
-			return nil, err
+	unread := make(chan error, 1)
+	Go(func() {
+		defer p.Stdin.Close()
+		if c.Stdin == nil {
+			return
 		}
+		if _, err := io.Copy(p.Stdin, c.Stdin); err != nil && !isBrokenPipe(err) {
+			unread <- err
+			_ = p.Kill() // it must not take a part of its input for the whole
+		}
+	})
+	out, err := io.ReadAll(io.LimitReader(p.Stdout, maxOutput+1))
+	if len(out) > maxOutput {
+		out, err = nil, fmt.Errorf("command %q: prints more than %d bytes", strings.Join(c.Argv, " "), maxOutput)
 	}
-	if err := p.Stdin.Close(); err != nil && !isBrokenPipe(err) {
-		return nil, err
+	err = errors.Join(p.Wait(), err)
+	select {
+	case inputErr := <-unread:
+		err = errors.Join(inputErr, err)
+	default:
 	}
-	out, readErr := io.ReadAll(io.LimitReader(p.Stdout, maxOutput))
-	return out, errors.Join(p.Wait(), readErr)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("command %q: %w", strings.Join(c.Argv, " "), ctx.Err())
+	}
+	return out, err
 }
 
 // maxOutput bounds what Output keeps, in bytes: the facts of a large node are some hundred KiB.

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"strings"
+	"time"
 )
 
 // Host is a machine whose files can be read. Paths are absolute, as on that machine.
@@ -49,10 +51,19 @@ const MaxFile = 4 << 20
 // ErrTooLarge says that a file is longer than MaxFile.
 var ErrTooLarge = fmt.Errorf("larger than %d bytes", MaxFile)
 
-func readBounded(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, MaxFile+1))
+// readPatience is how long a file may take to give its bytes. Those of a disk and of /sys and /proc give
+// them at once; a pipe or a log waits until somebody writes.
+const readPatience = 2 * time.Second
+
+// readBounded reads a file that was opened without blocking.
+func readBounded(f *os.File) ([]byte, error) {
+	// A file that takes no deadline is one that does not wait.
+	if err := f.SetReadDeadline(time.Now().Add(readPatience)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return nil, err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err == nil && len(b) > MaxFile {
-		return nil, ErrTooLarge
+		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: ErrTooLarge}
 	}
 	return b, err
 }

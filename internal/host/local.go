@@ -36,7 +36,8 @@ func (Local) ReadFile(name string) ([]byte, error) {
 
 // ReadDir lists names, sorted.
 func (Local) ReadDir(name string) ([]string, error) {
-	f, err := os.Open(name)
+	// Without the flag a named pipe would be waited for until somebody opens its other end.
+	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}

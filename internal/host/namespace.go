@@ -134,7 +134,7 @@ func Alive(pid int) bool {
 	if err != nil {
 		return false
 	}
-	_, after, found := strings.Cut(string(stat), ") ")
+	after, found := afterName(string(stat))
 	return found && !strings.HasPrefix(after, "Z")
 }
 
@@ -145,13 +145,22 @@ func StartTime(pid int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, after, _ := strings.Cut(string(stat), ") ")
+	after, _ := afterName(string(stat))
 	fields := strings.Fields(after)
 	const startTime = 22 - 3 // proc(5): field 22, and the first after the name is field 3
 	if len(fields) <= startTime {
 		return "", fmt.Errorf("/proc/%d/stat: %d fields after the name", pid, len(fields))
 	}
 	return fields[startTime], nil
+}
+
+// afterName gives the fields of /proc/PID/stat behind the name, which may itself hold blanks and brackets.
+func afterName(stat string) (fields string, ok bool) {
+	at := strings.LastIndex(stat, ") ")
+	if at < 0 {
+		return "", false
+	}
+	return stat[at+2:], true
 }
 
 // Children maps the process ids that the children of a process have in their own process id namespace

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -70,8 +72,15 @@ func (s Spec) ParseFault(text string) (Fault, error) {
 	if k.Pair && len(f.NICs) > 2 {
 		return Fault{}, fmt.Errorf("fault %q: %s takes one NIC or two, not %d", text, kind, len(f.NICs))
 	}
-	if len(f.NICs) == 2 && f.NICs[0] == f.NICs[1] {
-		return Fault{}, fmt.Errorf("fault %q: the same NIC twice", text)
+	for i, nic := range f.NICs {
+		if slices.Contains(f.NICs[:i], nic) {
+			return Fault{}, fmt.Errorf("fault %q: the same NIC twice: %s", text, nic)
+		}
+	}
+	if k.Pair && len(f.NICs) == 1 {
+		if _, err := s.partner(f.NICs[0]); err != nil {
+			return Fault{}, fmt.Errorf("fault %q: %w", text, err)
+		}
 	}
 	if kind == "one-subnet" && len(f.NICs) == 2 && f.NICs[0].Node != f.NICs[1].Node {
 		return Fault{}, fmt.Errorf("fault %q: both NICs must be of one host", text)
@@ -182,5 +191,9 @@ func plantRoute(s Spec, open networks, nic fabric.Endpoint) error {
 	if !a.Gateway.IsValid() {
 		destination = a.Address.Masked()
 	}
-	return open[nic.Node].DeleteRoute(a.Table, destination, a.Gateway, nic.NIC)
+	err := open[nic.Node].DeleteRoute(a.Table, destination, a.Gateway, nic.NIC)
+	if errors.Is(err, unix.ESRCH) {
+		return nil // gone already: the kernel takes the routes of a NIC that another fault set down
+	}
+	return err
 }

@@ -19,8 +19,16 @@ import (
 
 // holderSpec is what a holder reads from its standard input.
 type holderSpec struct {
-	Name   string `json:"name"`
-	Switch bool   `json:"switch"`
+	Name   string     `json:"name"`
+	Switch bool       `json:"switch"`
+	Files  []fileSpec `json:"files,omitempty"`
+}
+
+// fileSpec is a file that a machine is to find.
+type fileSpec struct {
+	Path    string `json:"path"`
+	Mode    uint32 `json:"mode"`
+	Content []byte `json:"content"`
 }
 
 // Hold makes the namespaces of this process into a lab host and then keeps them: its own host name,
@@ -54,6 +62,11 @@ func (s holderSpec) furnish() error {
 	if err := s.files(); err != nil {
 		return err
 	}
+	for _, f := range s.Files {
+		if err := f.write(); err != nil {
+			return err
+		}
+	}
 	if err := s.sysctls(); err != nil {
 		return err
 	}
@@ -62,6 +75,13 @@ func (s holderSpec) furnish() error {
 		return err
 	}
 	return errors.Join(n.SetUp("lo", true), n.Close())
+}
+
+func (f fileSpec) write() error {
+	if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(f.Path, f.Content, fs.FileMode(f.Mode))
 }
 
 func mounts() error {

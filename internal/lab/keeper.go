@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -32,7 +33,8 @@ var (
 // lab's process id namespace, burying orphans. It returns only with an error.
 func Keep(in io.Reader, out io.Writer) error {
 	var s Spec
-	if err := json.NewDecoder(in).Decode(&s); err != nil {
+	owner := json.NewDecoder(in)
+	if err := owner.Decode(&s); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	orphans := make(chan os.Signal, 1)
@@ -50,10 +52,27 @@ func Keep(in io.Reader, out io.Writer) error {
 	if err := json.NewEncoder(out).Encode(built{PIDs: pids}); err != nil {
 		return err
 	}
-	for range orphans {
-		bury()
+	left := make(chan bool, 1)
+	host.Go(func() { left <- awaitOwner(io.MultiReader(owner.Buffered(), in)) })
+	for {
+		select {
+		case <-orphans:
+			bury()
+		case stays := <-left:
+			if !stays {
+				return nil // and with this process everything in the lab
+			}
+		}
 	}
-	return nil
+}
+
+// stay is what the owner says when the lab is to outlive it.
+const stay = "stay"
+
+// awaitOwner waits for the owner's word, or for its end.
+func awaitOwner(in io.Reader) (stays bool) {
+	text, err := io.ReadAll(io.LimitReader(in, 64))
+	return err == nil && strings.TrimSpace(string(text)) == stay
 }
 
 func bury() {
@@ -69,7 +88,10 @@ func bury() {
 func (s Spec) hold() (map[string]int, error) {
 	machines := []holderSpec{{Name: s.Leaf, Switch: true}}
 	for _, h := range s.Hosts {
-		machines = append(machines, holderSpec{Name: h.Name})
+		machines = append(machines, holderSpec{Name: h.Name, Files: s.Files[h.Name]})
+	}
+	if s.Admin {
+		machines = append(machines, holderSpec{Name: adminName, Files: s.Files[adminName]})
 	}
 	pids := make(map[string]int)
 	started := make([]*host.Process, len(machines))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,7 +36,8 @@ type Lab struct {
 	Spec        Spec              `json:"spec"`
 	Plan        *fabric.Plan      `json:"plan"`
 	Faults      []Fault           `json:"faults,omitempty"`
-	LLDP        string            `json:"lldp,omitempty"`       // why no machine says its name on its cables; empty: all do
+	LLDP        string            `json:"lldp,omitempty"` // why no machine says its name on its cables; empty: all do
+	owner       io.WriteCloser    // to the keeper, which ends with this end of it unless it was told to stay
 	Neighbours  map[string]string `json:"neighbours,omitempty"` // limits of this machine to put back
 }
 
@@ -53,7 +55,10 @@ func Folder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("railwright-%d", os.Geteuid()), "lab")
 }
 
-const stateFile = "lab.json"
+const (
+	stateFile = "lab.json"
+	lockFile  = "lock"
+)
 
 // Open finds the lab that is up. ErrNone where there is none, ErrStale where only its state is left.
 func Open() (*Lab, error) {
@@ -81,9 +86,43 @@ func (l *Lab) alive() bool {
 	return err == nil && start == l.KeeperStart && host.Alive(l.Keeper)
 }
 
+// Options are what a lab can have beyond its fabric.
+type Options struct {
+	SSH bool // a management network with a machine "admin", and sshd on every host
+}
+
+// lock keeps others from starting a lab in the same folder at the same time.
+func lock(folder string) (unlock func(), err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: another one is being started in %q", ErrRunning, folder), f.Close())
+	}
+	return func() {
+		if _, err := os.Stat(filepath.Join(folder, stateFile)); errors.Is(err, fs.ErrNotExist) {
+			// Nothing came of it. A folder that is not ours alone stays.
+			_ = os.Remove(f.Name())
+			_ = os.Remove(folder)
+		}
+		_ = f.Close() // the kernel unlocks with it
+	}, nil
+}
+
 // Up builds the lab of a plan: hosts as bare as new ones, and a leaf that is configured.
 // What goes wrong leaves nothing behind.
-func Up(ctx context.Context, plan *fabric.Plan) (l *Lab, err error) {
+//
+// Until Leave is called the lab lives no longer than this process.
+func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
+	unlock, err := lock(Folder())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
 	if l, err := Open(); err == nil {
 		return nil, fmt.Errorf("%w: %q, keeper process %d: end it with: railwright lab down", ErrRunning, filepath.Join(l.Folder, stateFile), l.Keeper)
 	} else if !errors.Is(err, ErrNone) {
@@ -93,10 +132,12 @@ func Up(ctx context.Context, plan *fabric.Plan) (l *Lab, err error) {
 	if err != nil {
 		return nil, err
 	}
-	l = &Lab{Folder: Folder(), User: os.Geteuid() != 0, Spec: spec, Plan: plan}
-	if err := os.MkdirAll(l.Folder, 0o755); err != nil {
-		return nil, err
+	if o.SSH {
+		if spec, err = spec.withAdmin(); err != nil {
+			return nil, err
+		}
 	}
+	l = &Lab{Folder: Folder(), User: os.Geteuid() != 0, Spec: spec, Plan: plan}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Down())
@@ -149,8 +190,14 @@ func (l *Lab) start(ctx context.Context) error {
 		said, readErr := os.ReadFile(log)
 		return errors.Join(fmt.Errorf("lab: the keeper ended: %s%s", strings.TrimSpace(string(said)), l.whatIsMissing()), readErr)
 	}
-	l.PIDs = b.PIDs
+	l.PIDs, l.owner = b.PIDs, p.Stdin
 	return nil
+}
+
+// Leave lets the lab outlive this process.
+func (l *Lab) Leave() error {
+	_, err := io.WriteString(l.owner, stay+"\n")
+	return errors.Join(err, l.owner.Close())
 }
 
 // whatIsMissing explains to an ordinary user what the kernel has to allow.
@@ -158,7 +205,7 @@ func (l *Lab) whatIsMissing() string {
 	if !l.User {
 		return ""
 	}
-	return " (without root the lab needs user namespaces with overlay and sysfs mounts: " +
+	return " (without root the lab needs user namespaces with tmpfs and sysfs mounts: " +
 		"sysctl user.max_user_namespaces above 0, kernel.unprivileged_userns_clone 1 and " +
 		"kernel.apparmor_restrict_unprivileged_userns 0 where they exist, and Linux 5.11; or run it as root)"
 }
@@ -191,7 +238,7 @@ func (l *Lab) Down() error {
 	if err := l.restoreNeighbours(); err != nil {
 		return err
 	}
-	for _, name := range []string{stateFile, stateFile + ".new", "keeper.log"} {
+	for _, name := range []string{stateFile, stateFile + ".new", "keeper.log", lockFile} {
 		if err := os.Remove(filepath.Join(l.Folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

@@ -15,6 +15,9 @@ type Spec struct {
 	Ports   []portSpec   `json:"ports"`
 	Bridges []bridgeSpec `json:"bridges,omitempty"`
 
+	Admin bool                  `json:"admin,omitempty"` // a management network with a machine on it
+	Files map[string][]fileSpec `json:"files,omitempty"` // by machine
+
 	Addresses []fabric.NodeAddresses `json:"addresses"` // as planned: faults deviate from them
 }
 

@@ -57,6 +57,9 @@ func (s Spec) wire(pids map[string]int) (err error) {
 			return err
 		}
 	}
+	if s.Admin {
+		return s.wireAdmin(open)
+	}
 	return nil
 }
 

@@ -24,6 +24,13 @@ func NewIndex(artifacts iter.Seq[fabric.Artifact]) (fabric.Index, error) {
 			return fabric.Index{}, fmt.Errorf("artifact %q of %q: rendered twice", a.Path, a.Target)
 		}
 	}
+	files := make(map[string]bool, len(index.Artifacts))
+	for _, a := range index.Artifacts {
+		if files[a.File] {
+			return fabric.Index{}, fmt.Errorf("artifact %q of %q: another one has the same file %q", a.Path, a.Target, a.File)
+		}
+		files[a.File] = true
+	}
 	return index, nil
 }
 

@@ -12,6 +12,7 @@ import (
 // Run is everything that a report can show. Every field may be its zero value, which reads as "not looked
 // at", never as a pass.
 type Run struct {
+	fabric.Meta
 	ID        string                      `json:"id"`
 	Started   time.Time                   `json:"started,omitzero"`
 	Seconds   float64                     `json:"seconds,omitempty"` // wall time

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -59,7 +61,10 @@ func writeArtifact(folder string, a fabric.Artifact) error {
 		}
 		err = os.WriteFile(name, a.Content, fs.FileMode(a.Mode))
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return os.Chmod(name, fs.FileMode(a.Mode)) // the umask has taken bits away
 }
 
 // replaceable says whether a folder may be replaced by a render.
@@ -79,13 +84,12 @@ func replaceable(folder string) error {
 
 // swap puts the built folder in the place of the old one.
 func swap(building, folder string) error {
-	old := building + ".old"
-	err := os.Rename(folder, old)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE)
+	if errors.Is(err, unix.ENOENT) {
+		return os.Rename(building, folder)
 	}
-	if err := os.Rename(building, folder); err != nil {
-		return errors.Join(err, os.Rename(old, folder))
+	if err != nil {
+		return fmt.Errorf("folder %q: exchange with %q: %w", folder, building, err)
 	}
-	return os.RemoveAll(old)
+	return nil // the old one has the other name now, and is removed with it
 }

@@ -65,34 +65,51 @@ func (f Folder) WriteFile(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, content, 0o644)
+	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }
 
 // Write saves a value as JSON.
 func (f Folder) Write(name string, v any) error {
-	text, err := json.MarshalIndent(v, "", " ")
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	return f.WriteFile(name, append(text, '\n'))
 }
 
-// Read loads a value. An unknown field is an error: the file is of another version or another kind.
-// A missing file is fs.ErrNotExist.
-func (f Folder) Read(name string, v any) error { return ReadJSON(f.Path(name), v) }
+// Read loads a document of a kind. A missing file is fs.ErrNotExist.
+func (f Folder) Read(name, kind string, v any) error { return ReadJSON(f.Path(name), kind, v) }
 
-// ReadJSON loads a saved value from a file.
-func ReadJSON(path string, v any) error {
+// ReadJSON loads one document of a kind from a file. Another kind or version, an unknown field, something
+// behind the document and a file that was cut are errors, with their line where there is one.
+func ReadJSON(path, kind string, v any) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
+	var meta fabric.Meta
+	if err := json.Unmarshal(text, &meta); err != nil {
+		return fmt.Errorf("%q: %w", path, located(text, err))
+	}
+	if meta != fabric.NewMeta(kind) {
+		return fmt.Errorf("%q: is kind %q in version %q, want %q in %q", path, meta.Kind, meta.APIVersion, kind, fabric.APIVersion)
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%q: %w", path, err)
+		return fmt.Errorf("%q: %w", path, located(text, err))
 	}
 	return nil
+}
+
+// located adds the line of a syntax error.
+func located(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return err
+	}
+	line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
+	return fmt.Errorf("line %d: %w", line, err)
 }
 
 // WriteFacts saves the facts of a node.
@@ -138,11 +155,8 @@ func isFolder(path string) bool {
 // ReadFacts loads the facts of one node. A file of another kind is an error.
 func ReadFacts(path string) (*fabric.Facts, error) {
 	var facts fabric.Facts
-	if err := ReadJSON(path, &facts); err != nil {
+	if err := ReadJSON(path, "Facts", &facts); err != nil {
 		return nil, err
-	}
-	if facts.Kind != "Facts" || facts.APIVersion != fabric.APIVersion {
-		return nil, fmt.Errorf("%q: is %q in version %q, want Facts in %q", path, facts.Kind, facts.APIVersion, fabric.APIVersion)
 	}
 	if facts.Node == "" {
 		return nil, fmt.Errorf("%q: facts without a node", path)

@@ -138,6 +138,7 @@ func TestSnapshotAndFacts(t *testing.T) {
 		"cut.json":    `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"ho`,
 		"kind.json":   `{"apiVersion":"railwright.dev/v1alpha1","kind":"Plan","node":"h"}`,
 		"field.json":  `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"h","colour":1}`,
+		"two.json":    `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"h"}{"kind":"Facts"}`,
 		"nobody.json": `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts"}`,
 	} {
 		if err := f.WriteFile(name, []byte(content)); err != nil {

@@ -1,0 +1,179 @@
+package apply
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func TestIsMapped(t *testing.T) {
+	const (
+		whole    = "         0          0 4294967295\n"
+		ordinary = "         0       1000          1\n"
+		subuids  = "         0       1000          1\n         1     100000      65536\n"
+	)
+	tests := []struct {
+		uid, uidMap string
+		want        bool
+	}{
+		{"998", whole, true},
+		{"0", ordinary, true},
+		{"998", ordinary, false},
+		{"1000", ordinary, false}, // an id outside
+		{"1", ordinary, false},
+		{"998", subuids, true},
+		{"65536", subuids, true},
+		{"65537", subuids, false},
+		{"0", "", false},
+	}
+	for _, tt := range tests {
+		got, err := isMapped(tt.uid, tt.uidMap)
+		if err != nil || got != tt.want {
+			t.Errorf("isMapped(%s, %q) = %v, %v, want %v", tt.uid, tt.uidMap, got, err, tt.want)
+		}
+	}
+	for _, tt := range []struct{ uid, uidMap string }{{"nobody", whole}, {"-1", whole}, {"", whole}, {"1", "0 0\n"}, {"1", "all\n"}} {
+		if mapped, err := isMapped(tt.uid, tt.uidMap); err == nil || mapped {
+			t.Errorf("isMapped(%q, %q) = %v, %v, want an error", tt.uid, tt.uidMap, mapped, err)
+		}
+	}
+}
+
+func TestNetworkdState(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"# This is private data. Do not parse.\nADMIN_STATE=configured\nOPER_STATE=routable\n", "configured"},
+		{"OPER_STATE=carrier\nADMIN_STATE=configuring\n", "configuring"},
+		{"OPER_STATE=carrier\nX_ADMIN_STATE=configured\n", "nothing yet"},
+		{"ADMIN_STATE=", ""},
+		{"", "nothing yet"},
+	}
+	for _, tt := range tests {
+		if got := adminState(tt.text); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+	if got := networkdState("no-such-nic"); !strings.HasPrefix(got, "nothing: ") || !strings.Contains(got, "no-such-nic") && !strings.Contains(got, "no such") {
+		t.Errorf("of no interface: %q", got)
+	}
+	if _, err := net.InterfaceByName("lo"); err == nil {
+		if got := networkdState("lo"); got == "configured" {
+			t.Error("networkd has configured lo, which it leaves alone")
+		}
+	}
+}
+
+func TestSysctlPath(t *testing.T) {
+	for name, want := range map[string]string{
+		"net.ipv4.conf.eth1.rp_filter":     "net/ipv4/conf/eth1/rp_filter",
+		"net.ipv4.conf.eth1/100.rp_filter": "net/ipv4/conf/eth1.100/rp_filter",
+	} {
+		if got := sysctlPath(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestSetSysctl(t *testing.T) {
+	const whole = ": belongs to the whole machine, not to a lab host"
+	tests := []struct{ line, pending, err string }{
+		{"", "", ""},
+		{"  \t\n", "", ""},
+		{"# net.ipv4.ip_forward = 7\n", "", ""},
+		{"; net.ipv4.ip_forward = 7", "", ""},
+		{"kernel.numa_balancing = 0\n", "kernel.numa_balancing" + whole, ""},
+		{"-kernel.numa_balancing=0", "kernel.numa_balancing" + whole, ""},
+		{"vm.net.x = 1", "vm.net.x" + whole, ""},
+		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: is not there in this network namespace", ""},
+		{"net.ipv4.ip_forward", "", `line "net.ipv4.ip_forward": want name = value`},
+		{"garbage\n", "", `line "garbage": want name = value`},
+	}
+	for _, tt := range tests {
+		pending, err := setSysctl(tt.line)
+		if pending != tt.pending || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
+			t.Errorf("%q: %q, %v, want %q, %q", tt.line, pending, err, tt.pending, tt.err)
+		}
+	}
+}
+
+// A value that the kernel refuses is an error, unless the line says that it may fail.
+func TestSetSysctlRefused(t *testing.T) {
+	const name = "net.ipv4.conf.lo.arp_ignore"
+	before, err := os.ReadFile("/proc/sys/" + sysctlPath(name))
+	if err != nil {
+		t.Skipf("no sysctl to try it on: %v", err)
+	}
+	f, err := os.OpenFile("/proc/sys/"+sysctlPath(name), os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("sysctls cannot be written here: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if pending, err := setSysctl(name + " = many"); err == nil || pending != "" {
+		t.Errorf("refused: %q, %v, want an error", pending, err)
+	}
+	if pending, err := setSysctl("-" + name + " = many"); err != nil || !strings.HasPrefix(pending, name+": ") {
+		t.Errorf("refused, and may be: %q, %v, want it told", pending, err)
+	}
+	if pending, err := setSysctl(name + " = " + strings.TrimSpace(string(before))); err != nil || pending != "" {
+		t.Errorf("as it is: %q, %v", pending, err)
+	}
+	after, err := os.ReadFile("/proc/sys/" + sysctlPath(name))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("%q became %q, %v", before, after, err)
+	}
+}
+
+func TestSetSysctlsReadsItsFolderOnly(t *testing.T) {
+	pending, err := setSysctls([]fabric.Artifact{
+		artifact("/etc/netplan/60-railwright.yaml", "not = a sysctl\ngarbage\n", 0o600),
+		artifact("/etc/sysctl.d/60-railwright.conf", "# why\nkernel.numa_balancing = 0\n\nvm.zone_reclaim_mode = 0\n", 0o644),
+	})
+	want := []string{
+		"kernel.numa_balancing: belongs to the whole machine, not to a lab host",
+		"vm.zone_reclaim_mode: belongs to the whole machine, not to a lab host",
+	}
+	if diff := cmp.Diff(want, pending); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	_, err = setSysctls([]fabric.Artifact{artifact("/etc/sysctl.d/60-railwright.conf", "garbage\n", 0o644)})
+	if err == nil || !strings.HasPrefix(err.Error(), `"/etc/sysctl.d/60-railwright.conf": line "garbage"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Without activate the files are written, and nothing is brought into force.
+func TestNodeWithoutActivate(t *testing.T) {
+	root, journal := t.TempDir(), t.TempDir()
+	b := Bundle{Node: "host1", MTU: 9000, Artifacts: []fabric.Artifact{artifact(root+"/etc/file", "x\n", 0o600)},
+		Addresses: []fabric.NICAddress{{NIC: "no-such-nic"}}}
+	for _, want := range []Kind{Create, Same} {
+		r, err := Node(context.Background(), b, journal, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(Result{Node: "host1", Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if content, err := os.ReadFile(root + "/etc/file"); err != nil || string(content) != "x\n" {
+		t.Errorf("%q, %v", content, err)
+	}
+	b.Artifacts[0].Path = root + "/etc/file/below"
+	if r, err := Node(context.Background(), b, journal, false); err == nil || r.Node != "host1" || r.Activation != nil {
+		t.Errorf("%+v, %v, want an error", r, err)
+	}
+}
+
+func TestNICByNetlinkThatIsNotThere(t *testing.T) {
+	err := byNetlink(Bundle{Node: "host1", MTU: 9000, Addresses: []fabric.NICAddress{{NIC: "no-such-nic"}}})
+	if err == nil || !strings.Contains(err.Error(), `interface "no-such-nic"`) {
+		t.Errorf("error %v", err)
+	}
+}

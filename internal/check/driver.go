@@ -1,0 +1,298 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// rdmaPartner is the module that makes RDMA devices of the interfaces of a network driver. Drivers that do
+// both in one module name themselves. Names: drivers/infiniband/hw of the kernel, and ionic_rdma of AMD's
+// Pensando package.
+func rdmaPartner(driver string) (module string, known bool) {
+	module, known = map[string]string{
+		"mlx5_core": "mlx5_ib", "mlx4_core": "mlx4_ib", "bnxt_en": "bnxt_re", "ionic": "ionic_rdma",
+		"ice": "irdma", "i40e": "irdma", "idpf": "irdma", "mana": "mana_ib", "qede": "qedr", "cxgb4": "iw_cxgb4",
+		"hns3": "hns_roce_hw_v2", "efa": "efa",
+	}[driver]
+	return module, known
+}
+
+func rdmaModules() Rule {
+	return Rule{
+		ID:        "rdma-modules",
+		Title:     "The RDMA half of each NIC driver is loaded",
+		Doc:       "looks for the module that makes RDMA devices beside each planned NIC's driver (bnxt_re with bnxt_en, mlx5_ib with mlx5_core): without it the NIC is only Ethernet",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRDMADriver,
+		Reference: "Broadcom RoCE guide 2.6 no. 1; kernel source, drivers/infiniband/hw",
+		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Node:      judgeRDMAModules,
+	}
+}
+
+func judgeRDMAModules(in NodeInput) []Verdict {
+	var seen, absent, odd []string
+	for _, name := range in.Plan.NICs {
+		nic, ok := in.nic(name)
+		if !ok {
+			continue
+		}
+		if h, ok := in.hcaOf(nic); ok { // whatever makes it is loaded, or built in
+			seen = addOnce(seen, "RDMA device "+h.Name+" on "+name)
+			continue
+		}
+		module, known := rdmaPartner(nic.Driver)
+		switch {
+		case nic.Driver == "":
+			odd = addOnce(odd, "driver of "+name+" was not read")
+		case !known:
+			odd = addOnce(odd, "which module makes RDMA devices of "+nic.Driver+" is not known")
+		case in.loaded(module):
+			seen = addOnce(seen, module+" beside "+nic.Driver)
+		default:
+			absent = addOnce(absent, module+" beside "+nic.Driver)
+		}
+	}
+	_, cut := in.missing("modules")
+	switch {
+	case len(absent) > 0 && !cut && len(in.Facts.Modules) > 0:
+		return in.asNode(in.modulesAbsent(absent))
+	case len(absent) > 0:
+		return in.asNode(Verdict{Why: in.why("not known whether "+strings.Join(absent, ", ")+" is loaded", "modules")})
+	case len(odd) > 0:
+		return in.asNode(Verdict{Why: in.why(strings.Join(odd, ", "), "nics.driver "+in.Plan.NICs[0], "nics")})
+	case len(seen) == 0:
+		return in.asNode(Verdict{Why: in.why("the facts of "+in.Facts.Node+" show no planned NIC", "nics")})
+	}
+	return in.asNode(pass("the RDMA module of every NIC driver", saw("/proc/modules, /sys/class/infiniband", strings.Join(seen, ", "))))
+}
+
+func (in NodeInput) modulesAbsent(absent []string) Verdict {
+	names := make([]string, 0, len(absent))
+	for _, a := range absent {
+		name, _, _ := strings.Cut(a, " ")
+		names = append(names, name)
+	}
+	list := strings.Join(names, " ")
+	return Verdict{
+		Status: fabric.Fail, Expected: list,
+		Evidence: []fabric.Evidence{saw("/proc/modules", strconv.Itoa(len(in.Facts.Modules))+" modules, without "+strings.Join(names, ", "))},
+		Why:      in.Facts.Node + " has not loaded " + strings.Join(absent, ", ") + ": its NICs have no RDMA device.",
+		Cost:     "no RDMA: NCCL falls back to TCP sockets",
+		Fix:      onNode("modprobe -a "+list+" && rdma link show", in.Facts.Node),
+	}
+}
+
+func (in NodeInput) loaded(module string) bool {
+	_, ok := in.module(module)
+	return ok
+}
+
+func (in NodeInput) module(name string) (*fabric.Module, bool) {
+	for i := range in.Facts.Modules {
+		if in.Facts.Modules[i].Name == name {
+			return &in.Facts.Modules[i], true
+		}
+	}
+	return nil, false
+}
+
+func addOnce(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+func nicRDMA() Rule {
+	return Rule{
+		ID:        "nic-rdma",
+		Title:     "Each planned NIC has an RDMA device",
+		Doc:       "looks for the RDMA device on the PCI function of each planned NIC, or with the NIC in its GID table: a NIC without one takes no part in RDMA",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRDMADriver,
+		Reference: "Broadcom RoCE guide 2.6 no. 1 and 6; rdma-link(8)",
+		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		DependsOn: []string{"nic-present", "rdma-modules"},
+		Node:      judgeNICRDMA,
+	}
+}
+
+func judgeNICRDMA(in NodeInput) []Verdict {
+	homeless := slices.ContainsFunc(in.Facts.HCAs, func(h fabric.HCA) bool {
+		return h.PCI == "" && !slices.ContainsFunc(h.Ports, func(p fabric.Port) bool { return len(p.GIDs) > 0 })
+	})
+	_, cut := in.missing("hcas")
+	none := knownWithoutRDMA(in.Facts)
+	return in.eachPlanned(func(nic *fabric.NIC) Verdict {
+		name := in.Facts.Node + ":" + nic.Name
+		if h, ok := in.hcaOf(nic); ok {
+			return pass("an RDMA device", saw("/sys/class/infiniband", h.Name+" on "+nic.PCI))
+		}
+		seen := saw("/sys/class/infiniband", strconv.Itoa(len(in.Facts.HCAs))+" devices")
+		if !none && (cut || homeless || len(in.Facts.HCAs) == 0) {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("not known which RDMA device belongs to "+name, "hcas", "nics.pci "+nic.Name)}
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: "an RDMA device", Evidence: []fabric.Evidence{seen},
+			Why:  "None of the " + strconv.Itoa(len(in.Facts.HCAs)) + " RDMA devices of " + in.Facts.Node + " belongs to " + name + ".",
+			Cost: "1/" + strconv.Itoa(len(in.Plan.NICs)) + " of the node's bandwidth: collectives wait for its rail, or leave it out",
+			Fix:  onNode("rdma link show; dmesg | grep -i -e "+orWord(nic.PCI, nic.Name), in.Facts.Node),
+		}
+	})
+}
+
+func orWord(words ...string) string {
+	for _, w := range words {
+		if w != "" {
+			return w
+		}
+	}
+	return ""
+}
+
+func uverbsDevices() Rule {
+	return Rule{
+		ID:        "uverbs-devices",
+		Title:     "User programs can open every RDMA device",
+		Doc:       "counts uverbs* in /dev/infiniband against the RDMA devices: NCCL opens them, and without one a device is there for the kernel only",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRDMADriver,
+		Reference: "kernel documentation, infiniband/user_verbs; Broadcom RoCE guide 2.6 no. 6",
+		Scope:     Scope{Hardware: true, RDMA: true},
+		Node:      judgeUverbs,
+	}
+}
+
+func judgeUverbs(in NodeInput) []Verdict {
+	have, want := in.Facts.Machine.RDMACharDevs, len(in.Facts.HCAs)
+	if have == nil || want == 0 {
+		return in.asNode(Verdict{Why: in.why("RDMA devices and their /dev/infiniband/uverbs* of "+in.Facts.Node+" were not both counted",
+			"machine.rdma_char_devices", "hcas")})
+	}
+	expected := "at least " + strconv.Itoa(want)
+	seen := saw("/dev/infiniband/uverbs*", strconv.Itoa(*have))
+	if *have >= want {
+		return in.asNode(pass(expected, seen))
+	}
+	return in.asNode(Verdict{
+		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen, saw("/sys/class/infiniband", strconv.Itoa(want)+" devices")},
+		Why: in.Facts.Node + " has " + strconv.Itoa(*have) + " uverbs devices for " + strconv.Itoa(want) + " RDMA devices: user programs cannot open the rest.",
+		Fix: onNode("modprobe -a ib_uverbs rdma_ucm && udevadm trigger -s infiniband_verbs", in.Facts.Node) + "; in a container give it /dev/infiniband",
+	})
+}
+
+func providerABI() Rule {
+	return Rule{
+		ID:        "provider-abi",
+		Title:     "The user-space provider speaks the kernel driver's ABI",
+		Doc:       "looks whether verbs could open every RDMA port: with a provider library of another ABI than the kernel's driver they see no device",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseDriverABI,
+		Reference: "Broadcom RoCE guide 5.1 no. 6; rdma-core, libibverbs, match_device",
+		Scope:     Scope{Hardware: true, RDMA: true},
+		DependsOn: []string{"uverbs-devices"},
+		Node:      judgeProviderABI,
+	}
+}
+
+// abiWarning is what libibverbs says of a provider that does not fit the kernel's driver.
+const abiWarning = "does not support the kernel ABI"
+
+func judgeProviderABI(in NodeInput) []Verdict {
+	const want = "verbs open every port"
+	for _, m := range in.Facts.Missing {
+		if strings.Contains(m.Reason, abiWarning) {
+			return in.asNode(in.abiMismatch(saw(m.Source, m.Reason), want))
+		}
+	}
+	return in.eachPort("", func(p portAt) Verdict {
+		if p.port.ActiveMTU == nil {
+			return Verdict{Why: in.portWhy("nobody asked verbs for "+in.Facts.Node+":"+p.name, "active_mtu", p)}
+		}
+		return pass(want, saw("ibv_devinfo -d "+p.hca.Name, "active_mtu "+strconv.Itoa(*p.port.ActiveMTU)))
+	})
+}
+
+func (in NodeInput) abiMismatch(seen fabric.Evidence, want string) Verdict {
+	return Verdict{
+		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
+		Why:  "The provider library of " + in.Facts.Node + " does not speak the ABI of its kernel driver: the distribution's own stands before the vendor's, or one of the two was updated alone.",
+		Cost: "no RDMA for user programs",
+		// Not by deleting the library, as the guide says: the next update of rdma-core brings it back.
+		Fix: onNode("ldconfig -p | grep -e libbnxt_re -e libmlx5 -e libionic; install the vendor's user-space package of the loaded driver's version, and put its folder first: /etc/ld.so.conf.d, then ldconfig", in.Facts.Node),
+	}
+}
+
+func moduleOnDisk() Rule {
+	return Rule{
+		ID:        "module-on-disk",
+		Title:     "Loaded drivers are the installed ones",
+		Doc:       "compares the version of each loaded GPU or NIC driver with the one on disk, and its DKMS state: a driver installed and not loaded, or loaded and not installed for this kernel, changes with the next boot",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CauseDriverABI,
+		Reference: "Broadcom RoCE guide 2.6 no. 1 and chapter 7; modinfo(8), dkms(8)",
+		Scope:     Scope{Hardware: true, RDMA: true},
+		Node:      judgeModuleOnDisk,
+	}
+}
+
+func judgeModuleOnDisk(in NodeInput) []Verdict {
+	var same, differ, names []string
+	for i := range in.Facts.Modules {
+		m := &in.Facts.Modules[i]
+		switch {
+		case m.Version != "" && m.OnDisk != "" && m.Version != m.OnDisk:
+			differ = append(differ, m.Name+" "+m.Version+" is loaded, "+m.OnDisk+" is installed")
+			names = append(names, m.Name)
+		case m.DKMS != "" && !strings.HasPrefix(m.DKMS, "installed"):
+			differ = append(differ, m.Name+" is \""+m.DKMS+"\" in DKMS, not installed for this kernel")
+			names = append(names, m.Name)
+		case m.Version != "" && m.OnDisk != "":
+			same = append(same, m.Name+" "+m.Version)
+		}
+	}
+	const want = "loaded = installed"
+	switch {
+	case len(differ) > 0:
+		return in.asNode(Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw("/sys/module/*/version, modinfo, dkms status", strings.Join(differ, "; "))},
+			Why: "On " + in.Facts.Node + " " + strings.Join(differ, "; ") + ".",
+			Fix: onNode("dkms autoinstall && update-initramfs -u -k all && reboot; then modinfo -F version "+names[0], in.Facts.Node),
+		})
+	case len(same) == 0:
+		return in.asNode(Verdict{Why: in.why("no driver of "+in.Facts.Node+" says its version both loaded and on disk", "modules.on_disk", "modules")})
+	}
+	return in.asNode(pass(want, saw("/sys/module/*/version, modinfo", strings.Join(same, ", "))))
+}
+
+func driverConflict() Rule {
+	return Rule{
+		ID:        "driver-conflict",
+		Title:     "One RDMA stack is installed",
+		Doc:       "looks in the kernel's log for RDMA modules that were built against another ib_core than the one that is loaded: two RDMA stacks on one host, such as MLNX_OFED beside a vendor's driver",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseDriverConflict,
+		Reference: "Broadcom RoCE guide 5.1 no. 7",
+		Scope:     Scope{Hardware: true},
+		Node:      judgeDriverConflict,
+	}
+}
+
+func judgeDriverConflict(in NodeInput) []Verdict {
+	return in.judgeLog("no module refused over a symbol's version", func(line string) (logHit, bool) {
+		if !strings.Contains(line, "disagrees about version of symbol") && !strings.Contains(line, "Unknown symbol") {
+			return logHit{}, false
+		}
+		module, _, _ := strings.Cut(line, ":")
+		return logHit{
+			subject: fabric.NodeSubject(in.Facts.Node), status: fabric.Fail,
+			why:  in.Facts.Node + " could not load " + module + ": it was built against another version of the RDMA core.",
+			cost: "no RDMA by its devices",
+			fix:  onNode("ls /usr/sbin/ofed_uninstall.sh; remove one of the two stacks, rebuild the driver against the other (dkms autoinstall), reboot", in.Facts.Node),
+		}, true
+	})
+}

@@ -1,0 +1,215 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// member is one of those that should be equal: a node, or a port or NIC of one.
+type member struct {
+	subject fabric.Subject
+	nic     string // interface of a port
+	kind    string // members of different kinds are not compared
+	trait
+}
+
+func (m member) on() []fabric.Subject { return interfaceOf(m.subject.Node, m.nic) }
+
+// equality is what a cluster rule compares.
+type equality struct {
+	what    string // in the singular: "firmware"
+	of      string // whose, in the plural: "ports"
+	source  string // of the evidence
+	cost    string
+	members []member
+	fix     func(s fabric.Subject, want string) string
+}
+
+// group counts the values of the members of one kind.
+type group struct {
+	kind   string
+	counts map[string]int
+	total  int
+	common string // the most frequent value
+	tied   bool   // with another one: nobody knows which of them is right
+}
+
+// judge names the minority of each kind; of a tie it says so, once. One verdict of the cluster where all are equal.
+func (q equality) judge() []Verdict {
+	groups, order := q.groups()
+	compared := 0
+	for _, g := range groups {
+		if g.total > 1 {
+			compared += g.total
+		}
+	}
+	var out []Verdict
+	for _, m := range q.members {
+		g := groups[m.kind]
+		switch {
+		case m.why != "":
+			out = append(out, Verdict{Subject: m.subject, On: m.on(), Why: m.subject.String() + ": " + m.why})
+		case m.value != g.common && !g.tied:
+			out = append(out, q.odd(m, g))
+		}
+	}
+	for _, kind := range order {
+		if g := groups[kind]; g.tied {
+			out = append(out, q.tie(g))
+		}
+	}
+	switch {
+	case len(out) > 0:
+		return out
+	case compared == 0:
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: "+q.what+" of "+strconv.Itoa(len(q.members))+" "+q.of+" was looked for")}
+	}
+	v := pass("one "+q.what, saw(q.source, q.summary(groups, order)))
+	v.Subject = fabric.ClusterSubject()
+	return []Verdict{v}
+}
+
+func (q equality) groups() (groups map[string]*group, order []string) {
+	groups = map[string]*group{}
+	for _, m := range q.members {
+		g := groups[m.kind]
+		if g == nil {
+			g = &group{kind: m.kind, counts: map[string]int{}}
+			groups[m.kind] = g
+			order = append(order, m.kind)
+		}
+		if m.why == "" {
+			g.counts[m.value]++
+			g.total++
+		}
+	}
+	for _, g := range groups {
+		for value, n := range g.counts {
+			best := g.counts[g.common]
+			switch {
+			case n > best:
+				g.common, g.tied = value, false
+			case n == best && value != g.common:
+				g.tied = true
+			}
+		}
+	}
+	return groups, order
+}
+
+// odd is the verdict of a member whose value is not the common one.
+func (q equality) odd(m member, g *group) Verdict {
+	return Verdict{
+		Status: fabric.Fail, Subject: m.subject, On: m.on(), Cost: q.cost,
+		Expected: inLine(g.common) + ", as most",
+		Evidence: []fabric.Evidence{saw(q.source, inLine(m.value))},
+		Why: fmt.Sprintf("%s has %s %s, %d of %d %s%s have %s.", m.subject, q.what, inLine(m.value), g.counts[g.common], g.total, q.of,
+			ofKind(g.kind), inLine(g.common)),
+		Fix: q.fix(m.subject, g.common),
+	}
+}
+
+// tie is the verdict of a kind of which no value is the most frequent.
+func (q equality) tie(g *group) Verdict {
+	v := Verdict{
+		Status: fabric.Fail, Subject: fabric.ClusterSubject(), Expected: "one " + q.what + ofKind(g.kind), Cost: q.cost,
+		Fix: "decide which is right; then " + q.fix(fabric.Subject{Node: "the others"}, "the right one"),
+	}
+	values := make([]string, 0, len(g.counts))
+	for value := range g.counts {
+		values = append(values, value)
+	}
+	slices.Sort(values)
+	for _, m := range q.members { // none of them is judged while what it depends on fails
+		if m.kind == g.kind {
+			v.On = append(v.On, m.subject)
+		}
+	}
+	for i, value := range values {
+		v.Evidence = append(v.Evidence, saw(q.source, inLine(value)+" on "+q.holders(g.kind, value)))
+		values[i] = strconv.Itoa(g.counts[value]) + " have " + inLine(value)
+	}
+	v.Why = "The " + q.of + ofKind(g.kind) + " have different " + q.what + ": " + strings.Join(values, ", ") + "; no one is the most common, so which is right is not known."
+	return v
+}
+
+// holders names the first members with a value.
+func (q equality) holders(kind, value string) string {
+	const most = 8
+	var names []string
+	n := 0
+	for _, m := range q.members {
+		if m.kind != kind || m.why != "" || m.value != value {
+			continue
+		}
+		if n++; n <= most {
+			names = append(names, m.subject.String())
+		}
+	}
+	if n > most {
+		names = append(names, "and "+strconv.Itoa(n-most)+" more")
+	}
+	return strings.Join(names, ", ")
+}
+
+func (q equality) summary(groups map[string]*group, order []string) string {
+	words := make([]string, 0, len(order))
+	for _, kind := range order {
+		if g := groups[kind]; g.total > 0 {
+			words = append(words, strconv.Itoa(g.total)+" "+q.of+ofKind(kind)+": "+inLine(g.common))
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+func ofKind(kind string) string {
+	if kind == "" {
+		return ""
+	}
+	return " of kind " + kind
+}
+
+func inLine(value string) string { return strings.ReplaceAll(value, "\n", ", ") }
+
+// nodeMembers gives a trait of every node that was looked at. Machines of different kinds are compared only
+// where byMachine is false.
+func (in ClusterInput) nodeMembers(byMachine bool, of func(*Digest) trait) []member {
+	out := make([]member, 0, len(in.Nodes))
+	in.eachNode(func(d *Digest) {
+		m := member{subject: fabric.NodeSubject(d.Node), trait: of(d)}
+		if byMachine {
+			m.kind = d.Machine
+		}
+		out = append(out, m)
+	})
+	return out
+}
+
+// eachNode visits every machine that somebody looked at; a lab host is none.
+func (in ClusterInput) eachNode(visit func(*Digest)) {
+	for i := range in.Nodes {
+		if !in.Nodes[i].Nominal && !in.Nodes[i].Lab {
+			visit(&in.Nodes[i])
+		}
+	}
+}
+
+// portMembers gives a trait of every RDMA port of the fabric.
+func (in ClusterInput) portMembers(of func(*PortDigest) (kind string, t trait, ok bool)) []member {
+	var out []member
+	in.eachNode(func(d *Digest) {
+		for i := range d.Ports {
+			p := &d.Ports[i]
+			kind, t, ok := of(p)
+			if !ok {
+				continue
+			}
+			out = append(out, member{subject: portSubject(d.Node, p.Name), nic: p.NIC, kind: kind, trait: t})
+		}
+	})
+	return out
+}

@@ -1,0 +1,96 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func rpFilter() Rule {
+	return Rule{
+		ID:    "rp-filter",
+		Title: "No fabric NIC filters by the way back",
+		Doc: "reads rp_filter of every fabric NIC: strict (1) drops what comes in by a NIC that the way back does not leave by. " +
+			"It does no harm where a source rule routes the NIC's own address by that NIC",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRouteMissing,
+		Reference: "RFC 3704, 2.2; kernel documentation, networking/ip-sysctl, rp_filter (loose mode with policy routing)",
+		Scope:     Scope{RDMA: true},
+		DependsOn: []string{"nic-present", "source-rule", "rail-route"},
+		Node:      judgeRPFilter,
+	}
+}
+
+func judgeRPFilter(in NodeInput) []Verdict {
+	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+		const want = "0 or 2, or the way back by the same NIC"
+		name := in.Facts.Node + ":" + nic.Name
+		if nic.RPFilter == nil {
+			return Verdict{Why: in.why("rp_filter of "+name+" was not read", "nics.rp_filter "+nic.Name, "nics.rp_filter")}
+		}
+		seen := []fabric.Evidence{saw("/proc/sys/net/ipv4/conf/{all,"+nic.Name+"}/rp_filter, the higher", strconv.Itoa(*nic.RPFilter))}
+		if *nic.RPFilter != 1 {
+			return pass(want, seen...)
+		}
+		a, ok := in.addressOf(nic)
+		if !ok {
+			return Verdict{Evidence: seen, Why: in.why("no address of "+name+" was seen, so the way back from it is not known", "nics.addresses")}
+		}
+		back, via := in.wayBack(a)
+		if _, cut := in.missing("rules", "routes"); cut || len(in.Facts.Rules) == 0 {
+			return Verdict{Evidence: seen, Why: in.why("rules and routes of "+in.Facts.Node+" were not read, so the way back from "+name+" is not known", "rules", "routes")}
+		}
+		seen = append(seen, saw("ip route get from "+a.String(), via))
+		if len(back) == 1 && back[0] == nic.Name {
+			return pass(want, seen...)
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: seen,
+			Why:  name + " filters strictly (rp_filter 1), and the way back from " + a.String() + " leaves by " + orWord(strings.Join(back, ", "), "no NIC") + ": what comes from beyond its subnet is dropped.",
+			Cost: "other rails cannot reach this NIC: no address resolution for RDMA, no ping",
+			Fix:  in.kept("sysctl -w net.ipv4.conf." + strings.ReplaceAll(nic.Name, ".", "/") + ".rp_filter=2"),
+		}
+	})
+}
+
+func neighbourTable() Rule {
+	return Rule{
+		ID:        "neighbour-table",
+		Title:     "The kernel can know all planned neighbours",
+		Doc:       "compares gc_thresh3, the most entries that the kernel's neighbour table takes, with the addresses that the plan puts into the node's own subnets",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseNeighbourOverflow,
+		Reference: "kernel documentation, networking/ip-sysctl, neigh/default/gc_thresh3; the plan",
+		Scope:     Scope{NeedsPlan: true, Addresses: true, Hardware: true},
+		Node:      judgeNeighbourTable,
+	}
+}
+
+func judgeNeighbourTable(in NodeInput) []Verdict {
+	const key, path = "net.ipv4.neigh.default.gc_thresh3", "/proc/sys/net/ipv4/neigh/default/gc_thresh3"
+	text, read := in.Facts.Sysctls[key]
+	have, err := strconv.Atoi(text)
+	if !read || err != nil {
+		return in.asNode(Verdict{Why: in.why(key+" of "+in.Facts.Node+" was not read", "sysctls."+key)})
+	}
+	want := in.Plan.neighbours()
+	expected := "at least " + strconv.Itoa(want)
+	seen := saw(path, text)
+	if have >= want {
+		return in.asNode(pass(expected, seen))
+	}
+	// Room for the neighbours outside the fabric, and up to a power of two.
+	room := 1024
+	for room < 2*want {
+		room *= 2
+	}
+	return in.asNode(Verdict{
+		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
+		Why:  fmt.Sprintf("The neighbour table of %s takes %d entries, its planned subnets hold %d neighbours.", in.Facts.Node, have, want),
+		Cost: fmt.Sprintf("%d of %d neighbours cannot be reached at any one time (\"neighbour table overflow\" in the kernel's log)", want-have, want),
+		Fix: in.kept(fmt.Sprintf("sysctl -w net.ipv4.neigh.default.gc_thresh3=%d net.ipv4.neigh.default.gc_thresh2=%d net.ipv4.neigh.default.gc_thresh1=%d",
+			room, room/2, room/4)),
+	})
+}

@@ -1,0 +1,105 @@
+package check
+
+import (
+	"net/netip"
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func gidRoCEv2() Rule {
+	return Rule{
+		ID:        "gid-roce-v2",
+		Title:     "Each NIC's address stands in the GID table as RoCE v2",
+		Doc:       "looks for each fabric NIC's address (the planned one) as a GID of type RoCE v2 on its RDMA device: connections are set up between such GIDs",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseGIDIndex,
+		Reference: "Broadcom RoCE guide 2.6 no. 9; InfiniBand Architecture 1.4, annex A17; kernel documentation, ABI/stable/sysfs-class-infiniband, gid_attrs",
+		Scope:     Scope{Hardware: true, RDMA: true, Addresses: true, Transport: fabric.RoCE},
+		DependsOn: []string{"nic-rdma", "address", "link-layer"},
+		Node:      judgeGIDRoCEv2,
+	}
+}
+
+// typeRoCEv2 is how the kernel writes the type of a GID that goes over UDP.
+const typeRoCEv2 = "RoCE v2"
+
+func judgeGIDRoCEv2(in NodeInput) []Verdict {
+	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+		name := in.Facts.Node + ":" + nic.Name
+		address, ok := in.addressOf(nic)
+		if !ok {
+			return Verdict{Why: in.why("no address of "+name+" was seen, so none can be looked for among the GIDs", "nics.addresses")}
+		}
+		h, ok := in.hcaOf(nic)
+		if !ok {
+			return Verdict{Why: in.why("RDMA device of "+name+" was not seen", "hcas")}
+		}
+		want := address.String() + " as " + typeRoCEv2
+		source := "/sys/class/infiniband/" + h.Name + "/ports/*/gids"
+		index, kind := findGID(h, nic, address)
+		switch {
+		case index >= 0 && kind == typeRoCEv2:
+			return pass(want, saw(source, "index "+strconv.Itoa(index)+", "+kind))
+		case gids(h) == 0 || index >= 0 && kind == "":
+			return Verdict{Why: in.why("GID table of "+in.Facts.Node+":"+h.Name+" was not read", "hcas.ports.gids "+h.Name+"/1", "hcas.ports.gid_attrs "+h.Name+"/1", "hcas.ports.gids")}
+		}
+		v := Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, strconv.Itoa(gids(h))+" entries, none of "+address.String()+" as "+typeRoCEv2)},
+			Why:  "The GID table of " + h.Name + " does not hold " + address.String() + ", the address of " + name + ", as " + typeRoCEv2 + ".",
+			Cost: "no RDMA connection by this address",
+			Fix:  onNode("rdma link show "+h.Name+"/1; ip address show dev "+nic.Name+"; show_gids "+h.Name, in.Facts.Node),
+		}
+		if index >= 0 {
+			v.Evidence = []fabric.Evidence{saw(source, "index "+strconv.Itoa(index)+", "+kind)}
+			v.Fix = onNode("cma_roce_mode -d "+h.Name+" -p 1 -m 2; the device must offer "+typeRoCEv2+" (firmware setting of its RoCE mode)", in.Facts.Node)
+		}
+		return v
+	})
+}
+
+// addressOf is the planned address of a NIC, else its first global IPv4 address.
+func (in NodeInput) addressOf(nic *fabric.NIC) (netip.Addr, bool) {
+	if in.Plan != nil {
+		if a, ok := in.Plan.address(nic.Name); ok {
+			return a.Address.Addr(), true
+		}
+	}
+	for _, p := range nic.Addresses {
+		if p.Addr().Is4() && p.Addr().IsGlobalUnicast() {
+			return p.Addr(), true
+		}
+	}
+	return netip.Addr{}, false
+}
+
+// findGID finds an address in the GID table of a NIC's RDMA device, as RoCE v2 where it stands as that;
+// index -1 where it does not stand at all. An IPv4 address stands as ::ffff:a.b.c.d.
+func findGID(h *fabric.HCA, nic *fabric.NIC, address netip.Addr) (index int, kind string) {
+	index = -1
+	want := address.As16()
+	for i := range h.Ports {
+		for _, g := range h.Ports[i].GIDs {
+			if g.NetDev != "" && g.NetDev != nic.Name {
+				continue
+			}
+			if have, err := netip.ParseAddr(g.GID); err != nil || have.As16() != want {
+				continue
+			}
+			if g.Type == typeRoCEv2 {
+				return g.Index, g.Type
+			}
+			if index < 0 {
+				index, kind = g.Index, g.Type
+			}
+		}
+	}
+	return index, kind
+}
+
+func gids(h *fabric.HCA) (n int) {
+	for i := range h.Ports {
+		n += len(h.Ports[i].GIDs)
+	}
+	return n
+}

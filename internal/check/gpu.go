@@ -1,0 +1,140 @@
+package check
+
+import (
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func gpuDevice() Rule {
+	return Rule{
+		ID:        "gpu-device",
+		Title:     "The node has GPUs",
+		Doc:       "looks for GPUs among the PCI functions: a node without one may be the wrong node, or has lost them, so nothing about GPUs is known",
+		Severity:  fabric.SeverityWarning,
+		Reference: "PCI Code and ID Assignment Specification, base classes 03 and 12; Broadcom RoCE guide chapter 7",
+		Scope:     Scope{Hardware: true},
+		Node:      judgeGPUDevice,
+	}
+}
+
+func judgeGPUDevice(in NodeInput) []Verdict {
+	seen := saw("/sys/bus/pci/devices", strconv.Itoa(len(in.Facts.GPUs))+" GPUs")
+	if len(in.Facts.GPUs) == 0 {
+		return in.asNode(Verdict{
+			Evidence: []fabric.Evidence{seen}, Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci"),
+			Fix: onNode("lspci -nn | grep -i -e '\\[03' -e '\\[12'", in.Facts.Node),
+		})
+	}
+	return in.asNode(pass("at least one GPU", seen))
+}
+
+func gpuDriver() Rule {
+	return Rule{
+		ID:        "gpu-driver",
+		Title:     "Each GPU has its driver",
+		Doc:       "looks which driver each GPU is bound to: without nvidia or amdgpu no program sees it",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseGPUDriver,
+		Reference: "Broadcom RoCE guide 2.6 no. 3 and chapter 7",
+		Scope:     Scope{Hardware: true, GPU: true},
+		Node:      judgeGPUDriver,
+	}
+}
+
+// driverOfGPU is the driver that makes a vendor's GPU a compute device.
+func driverOfGPU(vendor string) string {
+	if vendor == "amd" {
+		return "amdgpu"
+	}
+	return "nvidia"
+}
+
+func judgeGPUDriver(in NodeInput) []Verdict {
+	return in.eachGPU(func(g *fabric.GPU) Verdict {
+		name, want := in.Facts.Node+":"+g.PCI, driverOfGPU(g.Vendor)
+		have := orWord(g.Driver, "none")
+		seen := saw("/sys/bus/pci/devices/"+g.PCI+"/driver", have)
+		if have == want {
+			return pass(want, seen)
+		}
+		if _, cut := in.missing("gpus.driver "+g.PCI, "pci.driver "+g.PCI, "pci.driver"); cut && g.Driver == "" {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.pciWhy("driver of GPU "+name+" was not read", "driver", g.PCI)}
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
+			Why:  "GPU " + name + " has the driver " + have + ", not " + want + ".",
+			Cost: "1 of " + strconv.Itoa(len(in.Facts.GPUs)) + " GPUs of the node cannot be used",
+			Fix:  onNode("modprobe "+want+"; dkms status; dmesg | grep -i -e "+want+" -e "+g.PCI, in.Facts.Node),
+		}
+	})
+}
+
+// eachGPU judges every GPU.
+func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
+	if len(in.Facts.GPUs) == 0 {
+		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci")})
+	}
+	out := make([]Verdict, 0, len(in.Facts.GPUs))
+	for i := range in.Facts.GPUs {
+		g := &in.Facts.GPUs[i]
+		v := judge(g)
+		v.Subject = in.gpuSubject(g.PCI)
+		out = append(out, v)
+	}
+	return out
+}
+
+func (in NodeInput) gpuSubject(address string) fabric.Subject {
+	return fabric.Subject{Kind: "gpu", Node: in.Facts.Node, GPU: address}
+}
+
+func gpuDirect() Rule {
+	return Rule{
+		ID:    "gpu-direct",
+		Title: "NICs can register GPU memory",
+		Doc: "looks for one of the two ways by which a NIC gets at GPU memory: a peer memory client (nvidia_peermem; amdgpu brings its own) or RDMA over dma-buf; " +
+			"without one NCCL copies through host memory. Not for GPUs that share the host's memory (GB10)",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseGDRDisabled,
+		Reference: "Broadcom RoCE guide 2.6 no. 1 and 5.1 no. 3; NVIDIA GPUDirect RDMA documentation; kernel documentation, driver-api/dma-buf",
+		Scope:     Scope{Hardware: true, RDMA: true, GPU: true},
+		Node:      judgeGPUDirect,
+	}
+}
+
+func judgeGPUDirect(in NodeInput) []Verdict {
+	const want = "peer memory or dma-buf"
+	if len(in.Facts.GPUs) == 0 {
+		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci")})
+	}
+	if strings.Contains(in.Facts.GPUs[0].Name, "GB10") || in.Facts.Machine.Product != nil && strings.Contains(*in.Facts.Machine.Product, "Spark") {
+		return in.asNode(Verdict{Status: fabric.NotApplicable, Why: "the GPU of " + in.Facts.Node + " shares the host's memory: there is none of its own to register"})
+	}
+	k, nvidia := in.Facts.Kernel, in.Facts.GPUs[0].Vendor == "nvidia"
+	client := in.loaded("nvidia_peermem") || in.loaded("nv_peer_mem")
+	_, unlisted := in.missing("modules")
+	switch {
+	case k.DMABuf != nil && *k.DMABuf:
+		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_umem_dmabuf_get")))
+	case nvidia && client:
+		return in.asNode(pass(want, saw("/proc/modules", "nvidia_peermem")))
+	case !nvidia && k.PeerMemory != nil && *k.PeerMemory:
+		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_register_peer_memory_client")))
+	case k.DMABuf == nil, nvidia && (unlisted || len(in.Facts.Modules) == 0), !nvidia && k.PeerMemory == nil:
+		return in.asNode(Verdict{Why: in.why("not known whether the kernel of "+in.Facts.Node+" has peer memory or RDMA over dma-buf",
+			"kernel.dma_buf", "kernel.peer_memory", "modules")})
+	}
+	v := Verdict{
+		Status: fabric.Fail, Expected: want,
+		Evidence: []fabric.Evidence{saw("/proc/kallsyms, /proc/modules", "neither ib_umem_dmabuf_get nor a peer memory client")},
+		Why:      "The kernel of " + in.Facts.Node + " has neither a peer memory client nor RDMA over dma-buf: its NICs cannot read or write GPU memory.",
+		Cost:     "every byte is copied through host memory: it crosses the GPU's PCIe link, the root complex and the NIC's link one after the other",
+		Fix:      onNode("modprobe ib_peer_mem || uname -r; without it a kernel of at least 5.12 and a NIC driver with dma-buf", in.Facts.Node),
+	}
+	if nvidia {
+		v.Fix = onNode("modprobe nvidia_peermem; for dma-buf a kernel of at least 5.12 and the open kernel modules of the driver", in.Facts.Node)
+	}
+	return in.asNode(v)
+}

@@ -1,0 +1,159 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+const kernelLog = "kernel log (dmesg)"
+
+// logHit is what a line of the kernel's log says of a subject.
+type logHit struct {
+	subject        fabric.Subject
+	on             []fabric.Subject
+	status         fabric.Status
+	cause          fabric.CauseID // in place of the rule's
+	why, cost, fix string
+}
+
+// judgeLog reads the kernel's log line by line and gives one verdict a subject, the worst of its lines; where
+// no line says anything, one of the node. A log that was not kept whole never passes.
+func (in NodeInput) judgeLog(want string, read func(line string) (logHit, bool)) []Verdict {
+	log := in.Facts.KernelLog
+	if log == nil {
+		return in.asNode(Verdict{Why: in.why("the kernel's log of "+in.Facts.Node+" was not read", "kernel_log")})
+	}
+	var out []Verdict
+	for _, line := range log.Lines {
+		hit, ok := read(line)
+		if !ok {
+			continue
+		}
+		v := Verdict{
+			Status: hit.status, Subject: hit.subject, On: hit.on, Cause: hit.cause, Expected: want,
+			Evidence: []fabric.Evidence{saw(kernelLog, line)}, Why: hit.why, Cost: hit.cost, Fix: hit.fix,
+		}
+		if v.Status != fabric.Fail {
+			v.Cause = ""
+		}
+		i := slices.IndexFunc(out, func(o Verdict) bool { return o.Subject == v.Subject })
+		switch {
+		case i < 0:
+			out = append(out, v)
+		case v.Status == fabric.Fail && out[i].Status != fabric.Fail:
+			v.Evidence = append(v.Evidence, out[i].Evidence...)
+			out[i] = v
+		case len(out[i].Evidence) < 3:
+			out[i].Evidence = append(out[i].Evidence, v.Evidence...)
+		}
+	}
+	seen := saw(kernelLog, strconv.Itoa(len(log.Lines))+" lines of GPUs, NICs, PCIe and RDMA")
+	switch {
+	case len(out) > 0:
+		return out
+	case log.Cut:
+		return in.asNode(Verdict{Evidence: []fabric.Evidence{seen}, Expected: want,
+			Why: "only the last " + strconv.Itoa(len(log.Lines)) + " lines of GPUs, NICs, PCIe and RDMA in the kernel's log of " + in.Facts.Node + " were kept: an earlier one may say more"})
+	}
+	return in.asNode(pass(want, seen))
+}
+
+// addressIn finds the first PCI function of the facts that a line names.
+func (in NodeInput) addressIn(line string) (*fabric.PCIDevice, bool) {
+	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" ,()[]", r) }) {
+		if d, ok := in.view.pci[strings.TrimSuffix(word, ":")]; ok {
+			return d, true
+		}
+	}
+	return nil, false
+}
+
+func kernelLogPCIe() Rule {
+	return Rule{
+		ID:        "kernel-log-pcie",
+		Title:     "The kernel saw no device in a slot slower than itself",
+		Doc:       "looks in the kernel's log for GPUs and fabric NICs whose PCIe bandwidth was limited on the way up when they were found: slower than the device could, whether or not both ends of each link agree",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CausePCIeDowngraded,
+		Reference: "kernel source, drivers/pci/pci.c, pcie_print_link_status; Broadcom RoCE guide 2.6 no. 12 and 14; imbue host health checks",
+		Scope:     Scope{Hardware: true, BareMetal: true},
+		DependsOn: []string{"pcie-link", "pcie-port-rate"},
+		Node:      judgeKernelLogPCIe,
+	}
+}
+
+func judgeKernelLogPCIe(in NodeInput) []Verdict {
+	const marker = "available PCIe bandwidth, limited by "
+	return in.judgeLog("no \"limited by\"", func(line string) (logHit, bool) {
+		before, after, ok := strings.Cut(line, marker)
+		if !ok {
+			return logHit{}, false
+		}
+		d, known := in.addressIn(before)
+		if !known || !slices.Contains(in.view.ends, d.Address) {
+			return logHit{}, false // another device, of which nothing here depends
+		}
+		subject, words := fabric.PCISubject(in.Facts.Node, d.Address), strings.Fields(before)
+		hit := logHit{
+			subject: subject, status: fabric.Fail,
+			why: "When " + subject.String() + " was found, its way up was limited by " + strings.TrimSuffix(after, ")") + ").",
+			fix: onNode("lspci -vvv -s "+d.Address+" | grep -e LnkCap -e LnkSta; move the card to a slot of its own speed and width, or reseat it, then reboot", in.Facts.Node),
+		}
+		if len(words) > 1 {
+			if gbps, err := strconv.ParseFloat(words[len(words)-2], 64); err == nil {
+				hit.cost = strconv.FormatFloat(gbps/8, 'f', 1, 64) + " GB/s each way at most (Gb/s / 8)"
+			}
+		}
+		if _, at, ok := strings.Cut(after, " link at "); ok {
+			at, _, _ = strings.Cut(at, " ")
+			hit.on = []fabric.Subject{fabric.PCISubject(in.Facts.Node, in.lowerEnd(d, at))}
+		}
+		return hit, true
+	})
+}
+
+// lowerEnd finds, on the way up from a function, the lower end of the link whose upper end the kernel named.
+func (in NodeInput) lowerEnd(d *fabric.PCIDevice, upper string) string {
+	for steps := 0; d != nil && steps <= len(in.view.pci); steps++ {
+		if d.Parent == upper || d.Address == upper {
+			return d.Address
+		}
+		d = in.view.pci[d.Parent]
+	}
+	return ""
+}
+
+func kernelLogAER() Rule {
+	return Rule{
+		ID:        "kernel-log-aer",
+		Title:     "The kernel saw no uncorrected PCIe error",
+		Doc:       "looks in the kernel's log for uncorrected PCIe errors (AER) of GPUs, NICs and bridges; corrected ones cost time only where there are many, and are left to counters",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseDeviceFault,
+		Reference: "kernel documentation, PCI/pcieaer-howto; PCI Express Base Specification 5.0, 6.2; OCI HPC health checks",
+		Scope:     Scope{Hardware: true},
+		DependsOn: []string{"pcie-payload"},
+		Node:      judgeKernelLogAER,
+	}
+}
+
+func judgeKernelLogAER(in NodeInput) []Verdict {
+	return in.judgeLog("no severity=Uncorrected", func(line string) (logHit, bool) {
+		if !strings.Contains(line, "severity=Uncorrect") { // "Uncorrected (Fatal)", and before 5.1 "Uncorrectable"
+			return logHit{}, false
+		}
+		subject := fabric.NodeSubject(in.Facts.Node)
+		if d, ok := in.addressIn(line); ok {
+			subject = fabric.PCISubject(in.Facts.Node, d.Address)
+		}
+		return logHit{
+			subject: subject, status: fabric.Fail,
+			why:  "The kernel saw an uncorrected PCIe error of " + subject.String() + ".",
+			cost: "a transfer was lost; a fatal one resets the link and everything below it",
+			fix:  onNode("grep -H . /sys/bus/pci/devices/*/aer_dev_{fatal,nonfatal}; reseat card and riser, update firmware, then change the part", in.Facts.Node),
+		}, true
+	})
+}

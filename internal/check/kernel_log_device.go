@@ -1,0 +1,223 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func kernelLogGPU() Rule {
+	return Rule{
+		ID:        "kernel-log-gpu",
+		Title:     "No GPU reported a fault",
+		Doc:       "looks in the kernel's log for Xid and SXid of NVIDIA's GPUs and switches that are not an application's own, for driver failures, and for resets and uncorrectable errors of AMD's GPUs",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseDeviceFault,
+		Reference: "NVIDIA, Xid Errors; Azure node health checks and awsome-distributed-training (lists of Xid); ROCm CVS (amdgpu); Broadcom RoCE guide 2.6 no. 14",
+		Scope:     Scope{Hardware: true},
+		Node:      judgeKernelLogGPU,
+	}
+}
+
+func judgeKernelLogGPU(in NodeInput) []Verdict {
+	return in.judgeLog("no Xid but an application's own, no SXid, no GPU reset", func(line string) (logHit, bool) {
+		switch {
+		case strings.Contains(line, "SXid (PCI:"):
+			return in.readSXid(line)
+		case strings.Contains(line, "Xid (PCI:"):
+			return in.readXid(line)
+		case strings.Contains(line, "RmInitAdapter failed"):
+			return in.gpuHit(line, fabric.Fail, fabric.CauseGPUDriver, "could not be set up by its driver",
+				"dmesg | grep NVRM; reinstall the driver for this kernel, reboot; if it stays, the GPU is broken"), true
+		case strings.Contains(line, "amdgpu") && isAMDFault(line):
+			return in.gpuHit(line, fabric.Fail, "", "was reset, hung, or has an uncorrectable error",
+				"amd-smi metric --ecc; reboot; if it comes back, change the GPU"), true
+		}
+		return logHit{}, false
+	})
+}
+
+// isAMDFault holds for a reset, a hung engine and a RAS error that could not be corrected. A page fault is
+// the application's.
+func isAMDFault(line string) bool {
+	return strings.Contains(line, "GPU reset begin") || strings.Contains(line, "timeout, signaled seq") ||
+		strings.Contains(line, "uncorrectable hardware error")
+}
+
+// readXid reads `NVRM: Xid (PCI:0000:14:00): 79, ...`.
+func (in NodeInput) readXid(line string) (logHit, bool) {
+	_, rest, _ := strings.Cut(line, "Xid (PCI:")
+	_, rest, _ = strings.Cut(rest, "): ")
+	number, _, _ := strings.Cut(rest, ",")
+	code, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil {
+		return in.gpuHit(line, fabric.Unknown, "", "wrote an Xid whose number could not be read", ""), true
+	}
+	if code == 154 && strings.HasSuffix(line, "to 0x0 (None)") {
+		return logHit{}, false
+	}
+	status, cause, says := xid(code)
+	if status == fabric.Pass {
+		return logHit{}, false
+	}
+	fix := "drain the node, nvidia-smi --gpu-reset or reboot; if it comes back, change the GPU"
+	if status == fabric.Unknown {
+		fix = "look the number up in NVIDIA's Xid Errors"
+	}
+	return in.gpuHit(line, status, cause, "wrote Xid "+number+": "+says, fix), true
+}
+
+// xid judges an Xid. The numbers that call for a person are the union of two public lists: Azure's node
+// health checks, and the action map of awsome-distributed-training (isolate, reset, reboot); the
+// applications' own are those of the latter and of NVIDIA's Xid Errors.
+func xid(code int) (status fabric.Status, cause fabric.CauseID, says string) {
+	const fail = fabric.Fail
+	switch code {
+	case 13, 31, 43, 45, 94, 126:
+		return fabric.Pass, "", "an application's own fault"
+	case 48, 63, 64, 92, 95, 140, 156, 158:
+		return fail, "", "memory error"
+	case 54:
+		return fail, "", "auxiliary power is not connected"
+	case 74, 144, 145, 146, 147, 148, 149, 150, 155:
+		return fail, fabric.CauseNVLinkDegraded, "NVLink error"
+	case 79:
+		return fail, "", "the GPU has fallen off the bus"
+	case 119, 120:
+		return fail, fabric.CauseGPUDriver, "the GPU's system processor does not answer the driver"
+	case 154:
+		return fail, "", "the GPU asks for a recovery"
+	case 56, 57, 58, 62, 65, 68, 69, 73, 80, 81, 109, 110, 136, 143:
+		return fail, "", "hardware or firmware error"
+	}
+	return fabric.Unknown, "", "in neither of the public lists, so what it means here is not known"
+}
+
+// readSXid reads `nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20009, Non-fatal, Link 28 ...`.
+func (in NodeInput) readSXid(line string) (logHit, bool) {
+	_, rest, _ := strings.Cut(line, "SXid (PCI:")
+	_, rest, _ = strings.Cut(rest, "): ")
+	hit := in.gpuHit(line, fabric.Unknown, "", "wrote SXid "+rest+", which is not fatal by itself",
+		"nvidia-smi nvlink -e; look the number up in NVIDIA's Fabric Manager guide")
+	if strings.Contains(rest, ", Fatal") {
+		hit = in.gpuHit(line, fabric.Fail, fabric.CauseNVLinkDegraded, "wrote SXid "+rest, "systemctl restart nvidia-fabricmanager after a reset of all GPUs, or reboot; if it comes back, change the NVSwitch baseboard")
+	}
+	return hit, true
+}
+
+// gpuHit is about the GPU that a line names, else about the node.
+func (in NodeInput) gpuHit(line string, status fabric.Status, cause fabric.CauseID, says, fix string) logHit {
+	hit := logHit{subject: fabric.NodeSubject(in.Facts.Node), status: status, cause: cause}
+	for i := range in.Facts.GPUs {
+		slot, _, _ := strings.Cut(in.Facts.GPUs[i].PCI, ".") // Xid leaves the function out
+		if slot != "" && strings.Contains(line, slot) {
+			hit.subject = in.gpuSubject(in.Facts.GPUs[i].PCI)
+			break
+		}
+	}
+	hit.why = "The GPU " + hit.subject.String() + " " + says + "."
+	if hit.subject.Kind == "node" {
+		hit.why = "A GPU or NVSwitch of " + in.Facts.Node + " " + says + "."
+	}
+	if status == fabric.Fail {
+		hit.cost = "jobs on this node end, or wait for the GPU"
+	}
+	if fix != "" {
+		hit.fix = onNode(fix, in.Facts.Node)
+	}
+	return hit
+}
+
+func kernelLogNIC() Rule {
+	return Rule{
+		ID:        "kernel-log-nic",
+		Title:     "No NIC reported a fault",
+		Doc:       "looks in the kernel's log for fabric NICs whose firmware stopped, whose queues hung, whose cable or module failed, or whose RoCE classes could not be set",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseDeviceFault,
+		Reference: "kernel source, drivers/net/ethernet/mellanox/mlx5 and broadcom/bnxt; NVIDIA NVSentinel and leptonai gpud; Broadcom RoCE guide 2.6 no. 14 and 5.1 no. 5",
+		Scope:     Scope{Hardware: true},
+		Node:      judgeKernelLogNIC,
+	}
+}
+
+// nicWords is a text of a NIC driver and what it means.
+type nicWords struct {
+	text  string
+	cause fabric.CauseID // empty: device-fault
+	says  string
+	fix   string
+}
+
+func nicTexts() []nicWords {
+	const reset = "update its firmware, power the node off and on; if it comes back, change the card"
+	const cable = "clean and reseat cable and module, look at its temperature (ethtool -m), then change it"
+	const dcbx = "niccli nvm --setoption dcbx_mode --value 0, likewise lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge, then reboot"
+	return []nicWords{
+		{"health compromised", "", "its firmware does not answer", reset},
+		{"unrecoverable hardware error", "", "it has an unrecoverable error", reset},
+		{"Will cause a leak of a command resource", "", "its firmware does not answer commands", reset},
+		{"Firmware not responding", "", "its firmware does not answer", reset},
+		{"Firmware fatal", "", "its firmware failed and was reset", reset},
+		{"Firmware Fatal", "", "its firmware failed and was reset", reset},
+		{"NETDEV WATCHDOG", "", "a transmit queue hung", reset},
+		{"Port module event[error]", fabric.CauseSlowLink, "its cable or module failed", cable},
+		{"Fail to setets", fabric.CauseFirmwareDCBX, "the driver could not set its RoCE classes: the firmware's own DCBX or LLDP holds them", dcbx},
+		{"Fail to initialize Flow control", fabric.CauseFirmwareDCBX, "the driver could not set its RoCE classes: the firmware's own DCBX or LLDP holds them", dcbx},
+	}
+}
+
+func judgeKernelLogNIC(in NodeInput) []Verdict {
+	texts := nicTexts()
+	return in.judgeLog("no failure of firmware, queue, cable or class", func(line string) (logHit, bool) {
+		i := slices.IndexFunc(texts, func(t nicWords) bool { return strings.Contains(line, t.text) })
+		if i < 0 {
+			return logHit{}, false
+		}
+		subject, ours := in.nicIn(line)
+		if !ours {
+			return logHit{}, false
+		}
+		cost := "jobs that use this NIC end, or wait for it"
+		if texts[i].cause == fabric.CauseFirmwareDCBX {
+			cost = "RoCE runs in a class that may be dropped"
+		}
+		return logHit{
+			subject: subject, status: fabric.Fail, cause: texts[i].cause, cost: cost,
+			why: "A NIC driver wrote of " + subject.String() + ": " + texts[i].says + ".",
+			fix: onNode(texts[i].fix, in.Facts.Node),
+		}, true
+	})
+}
+
+// nicIn finds the fabric NIC of a line by interface, RDMA device or PCI function. A line of another NIC is
+// not ours; one that names no known device is the node's.
+func (in NodeInput) nicIn(line string) (s fabric.Subject, ours bool) {
+	named := false
+	for word := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" ,()", r) }) {
+		word = strings.TrimSuffix(word, ":")
+		for i := range in.Facts.NICs {
+			n := &in.Facts.NICs[i]
+			if word != n.Name && (n.PCI == "" || word != n.PCI) {
+				continue
+			}
+			named = true
+			if slices.Contains(in.view.nics, n.Name) {
+				return fabric.NICSubject(in.Facts.Node, n.Name), true
+			}
+		}
+		for _, p := range in.view.ports {
+			if word == p.hca.Name || word == p.hca.PCI {
+				if len(p.on) > 0 {
+					return p.on[0], true
+				}
+				return p.subject, true
+			}
+		}
+		_, other := in.view.pci[word]
+		named = named || other
+	}
+	return fabric.NodeSubject(in.Facts.Node), !named
+}

@@ -1,0 +1,285 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// NodeInput is what a node rule sees.
+type NodeInput struct {
+	Facts *fabric.Facts
+	Plan  *NodePlan // nil without a plan, or for a node that is not in it
+
+	view *nodeView
+}
+
+// nodeView is what many rules ask for, found once a node.
+type nodeView struct {
+	pci   map[string]*fabric.PCIDevice // by address
+	nics  []string                     // of the fabric
+	ports []portAt                     // of the fabric
+	cards []string                     // PCI functions of the fabric's NICs and RDMA devices
+	ends  []string                     // PCI functions between which GPU traffic runs: GPUs and cards
+}
+
+// portAt is an RDMA port of the fabric and where it sits.
+type portAt struct {
+	hca  *fabric.HCA
+	port *fabric.Port
+	nic  string // its interface; empty where none is known
+	name string // hca/number, as `rdma link` writes it
+
+	subject fabric.Subject
+	on      []fabric.Subject // the interface
+}
+
+func newNodeInput(f *fabric.Facts, p *NodePlan) NodeInput {
+	in := NodeInput{Facts: f, Plan: p, view: &nodeView{}}
+	if len(f.PCI) > 0 {
+		in.view.pci = make(map[string]*fabric.PCIDevice, len(f.PCI))
+		for i := range f.PCI {
+			in.view.pci[f.PCI[i].Address] = &f.PCI[i]
+		}
+	}
+	in.view.nics = in.findNICs()
+	in.view.ports = in.findPorts()
+	in.view.cards = in.findCards()
+	in.view.ends = in.findEnds()
+	return in
+}
+
+// nic finds an interface by its name.
+func (in NodeInput) nic(name string) (*fabric.NIC, bool) {
+	for i := range in.Facts.NICs {
+		if in.Facts.NICs[i].Name == name {
+			return &in.Facts.NICs[i], true
+		}
+	}
+	return nil, false
+}
+
+// why is the reason of an unknown: what is not known, and what the facts say of its absence.
+func (in NodeInput) why(unknown string, what ...string) string {
+	if m, ok := in.missing(what...); ok {
+		return unknown + ": " + m.Reason + " (" + m.Source + ")"
+	}
+	return unknown
+}
+
+func (in NodeInput) missing(what ...string) (fabric.Missing, bool) {
+	for _, w := range what {
+		if m, ok := in.Facts.MissingReason(w); ok {
+			return m, true
+		}
+	}
+	return fabric.Missing{}, false
+}
+
+// eachPlanned judges every planned NIC; one that the facts do not show is unknown (nic-present blames it).
+func (in NodeInput) eachPlanned(judge func(*fabric.NIC) Verdict) []Verdict {
+	return in.each(in.Plan.NICs, judge)
+}
+
+func (in NodeInput) each(names []string, judge func(*fabric.NIC) Verdict) []Verdict {
+	out := make([]Verdict, 0, len(names))
+	for _, name := range names {
+		subject := fabric.NICSubject(in.Facts.Node, name)
+		nic, ok := in.nic(name)
+		if !ok {
+			why := in.why("the facts of "+in.Facts.Node+" show no "+name, "nics")
+			out = append(out, unknown(subject, why))
+			continue
+		}
+		v := judge(nic)
+		v.Subject = subject
+		out = append(out, v)
+	}
+	return out
+}
+
+// findNICs names the NICs of the fabric: the planned ones, else those with an RDMA device.
+func (in NodeInput) findNICs() []string {
+	if in.Plan != nil {
+		return in.Plan.NICs
+	}
+	var names []string
+	for i := range in.Facts.NICs {
+		if _, ok := in.hcaOf(&in.Facts.NICs[i]); ok {
+			names = append(names, in.Facts.NICs[i].Name)
+		}
+	}
+	return names
+}
+
+// hcaOf finds the RDMA device of a NIC: on the same PCI function, or naming the NIC in its GID table.
+func (in NodeInput) hcaOf(nic *fabric.NIC) (*fabric.HCA, bool) {
+	for i := range in.Facts.HCAs {
+		if h := &in.Facts.HCAs[i]; serves(h, nic) {
+			return h, true
+		}
+	}
+	return nil, false
+}
+
+func serves(h *fabric.HCA, nic *fabric.NIC) bool {
+	if h.PCI != "" && h.PCI == nic.PCI {
+		return true
+	}
+	for i := range h.Ports {
+		for _, g := range h.Ports[i].GIDs {
+			if g.NetDev == nic.Name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// nicOf finds the interface of an RDMA device. With a plan only the devices of planned NICs are ours; a plan
+// for InfiniBand may name the devices themselves.
+func (in NodeInput) nicOf(h *fabric.HCA) (nic string, ours bool) {
+	for i := range in.Facts.NICs {
+		n := &in.Facts.NICs[i]
+		if serves(h, n) && (in.Plan == nil || slices.Contains(in.Plan.NICs, n.Name)) {
+			return n.Name, true
+		}
+	}
+	return "", in.Plan == nil || slices.Contains(in.Plan.NICs, h.Name)
+}
+
+func (in NodeInput) findPorts() []portAt {
+	if len(in.Facts.HCAs) == 0 {
+		return nil
+	}
+	ports := make([]portAt, 0, len(in.Facts.HCAs))
+	for i := range in.Facts.HCAs {
+		h := &in.Facts.HCAs[i]
+		nic, ours := in.nicOf(h)
+		if !ours {
+			continue
+		}
+		for k := range h.Ports {
+			p := portAt{hca: h, port: &h.Ports[k], nic: nic, name: h.Name + "/" + strconv.Itoa(h.Ports[k].Number)}
+			p.subject = portSubject(in.Facts.Node, p.name)
+			p.on = interfaceOf(in.Facts.Node, nic)
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
+// eachPort judges every RDMA port of the fabric, of one link layer where one is named.
+func (in NodeInput) eachPort(layer string, judge func(portAt) Verdict) []Verdict {
+	out := make([]Verdict, 0, len(in.view.ports))
+	for _, p := range in.view.ports {
+		var v Verdict
+		switch {
+		case layer == "" || p.port.LinkLayer == layer:
+			v = judge(p)
+		case p.port.LinkLayer == "":
+			v = Verdict{Why: in.portWhy("link layer of "+in.Facts.Node+":"+p.name+" was not read", "link_layer", p)}
+		default:
+			continue
+		}
+		v.Subject = p.subject
+		if v.On == nil {
+			v.On = p.on
+		}
+		out = append(out, v)
+	}
+	if len(out) > 0 {
+		return out
+	}
+	why := "no RDMA port of " + in.Facts.Node + " was seen"
+	switch {
+	case len(in.view.ports) > 0:
+		why = "no RDMA port of " + in.Facts.Node + " is " + layer
+	case in.Plan != nil && len(in.Facts.HCAs) > 0:
+		why = "none of the " + strconv.Itoa(len(in.Facts.HCAs)) + " RDMA devices of " + in.Facts.Node + " belongs to a planned NIC"
+	}
+	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), in.why(why, "hcas"))}
+}
+
+func portSubject(node, port string) fabric.Subject {
+	return fabric.Subject{Kind: "port", Node: node, Port: port}
+}
+
+// interfaceOf is what a port stands on: its interface, where that is known.
+func interfaceOf(node, nic string) []fabric.Subject {
+	if nic == "" {
+		return nil
+	}
+	return []fabric.Subject{fabric.NICSubject(node, nic)}
+}
+
+// portWhy is why a field of a port is not known.
+func (in NodeInput) portWhy(unknown, field string, p portAt) string {
+	return in.why(unknown, "hcas.ports."+field+" "+p.name, "hcas.ports."+field, "hcas.ports "+p.hca.Name, "hcas")
+}
+
+// sysfs is where the kernel shows a field of a port.
+func (p portAt) sysfs(field string) string {
+	return "/sys/class/infiniband/" + p.hca.Name + "/ports/" + strconv.Itoa(p.port.Number) + "/" + field
+}
+
+// findCards lists the PCI functions of the fabric's NICs and RDMA devices, each once.
+func (in NodeInput) findCards() []string {
+	var out []string
+	for _, name := range in.view.nics {
+		if nic, ok := in.nic(name); ok && nic.PCI != "" {
+			out = addOnce(out, nic.PCI)
+		}
+	}
+	for _, p := range in.view.ports {
+		if p.hca.PCI != "" {
+			out = addOnce(out, p.hca.PCI)
+		}
+	}
+	return out
+}
+
+// findEnds lists the GPUs, then the cards, each once.
+func (in NodeInput) findEnds() []string {
+	if len(in.Facts.GPUs) == 0 {
+		return in.view.cards
+	}
+	var out []string
+	for i := range in.Facts.GPUs {
+		if address := in.Facts.GPUs[i].PCI; address != "" {
+			out = addOnce(out, address)
+		}
+	}
+	for _, address := range in.view.cards {
+		out = addOnce(out, address)
+	}
+	return out
+}
+
+// eachFunction judges PCI functions; one that was not read is unknown.
+func (in NodeInput) eachFunction(addresses []string, judge func(*fabric.PCIDevice) Verdict) []Verdict {
+	out := make([]Verdict, 0, len(addresses))
+	for _, address := range addresses {
+		var v Verdict
+		if d, ok := in.view.pci[address]; ok {
+			v = judge(d)
+		} else {
+			v.Why = in.why("PCI function "+in.Facts.Node+":"+address+" was not read", "pci "+address, "pci")
+		}
+		v.Subject = fabric.PCISubject(in.Facts.Node, address)
+		out = append(out, v)
+	}
+	return out
+}
+
+// pciWhy is why a field of a PCI function is not known.
+func (in NodeInput) pciWhy(unknown, field, address string) string {
+	return in.why(unknown, "pci."+field+" "+address, "pci."+field, "pci")
+}
+
+// asNode is a verdict about the node as a whole.
+func (in NodeInput) asNode(v Verdict) []Verdict {
+	v.Subject = fabric.NodeSubject(in.Facts.Node)
+	return []Verdict{v}
+}

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func numaKnown() Rule {
+	return Rule{
+		ID:        "numa-known",
+		Title:     "The firmware says on which NUMA node each device sits",
+		Doc:       "looks at the NUMA node of every GPU and fabric NIC of a host with several: without it (-1) NCCL, MPI and the kernel put threads and buffers on any of them",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CauseCPUAffinity,
+		Reference: "kernel documentation, ABI/testing/sysfs-bus-pci, numa_node; ACPI 6.5, 6.2.15 _PXM",
+		Scope:     Scope{Hardware: true, BareMetal: true},
+		Node:      judgeNUMAKnown,
+	}
+}
+
+func judgeNUMAKnown(in NodeInput) []Verdict {
+	nodes := in.Facts.Machine.NUMANodes
+	return in.eachFunction(in.view.ends, func(d *fabric.PCIDevice) Verdict {
+		name := in.Facts.Node + ":" + d.Address
+		if d.NUMANode == nil || nodes == nil {
+			return Verdict{Why: in.why("NUMA node of "+name+" was not read", "pci.numa_node "+d.Address, "pci.numa_node", "machine.numa_nodes")}
+		}
+		seen := saw("/sys/bus/pci/devices/"+d.Address+"/numa_node", strconv.Itoa(*d.NUMANode))
+		if *d.NUMANode >= 0 || *nodes == 1 {
+			return pass("a NUMA node, where there are several", seen)
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: "0 to " + strconv.Itoa(*nodes-1), Evidence: []fabric.Evidence{seen},
+			Why:  "The firmware of " + in.Facts.Node + " does not say on which of its " + strconv.Itoa(*nodes) + " NUMA nodes " + d.Address + " sits.",
+			Cost: "threads and buffers on the wrong socket: twice the latency at small sizes, and the socket link in the way",
+			Fix:  onNode("update the BIOS and set NUMA nodes per socket as its vendor advises; until then echo N > /sys/bus/pci/devices/"+d.Address+"/numa_node", in.Facts.Node),
+		}
+	})
+}
+
+func gpuNICNUMA() Rule {
+	return Rule{
+		ID:        "gpu-nic-numa",
+		Title:     "Each GPU has a fabric NIC on its NUMA node",
+		Doc:       "looks for a fabric NIC on the NUMA node of every GPU: a GPU without one sends over the link between the sockets",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CauseGPUNICMisaligned,
+		Reference: "NCCL documentation, NCCL_NET_GDR_LEVEL (no GPUDirect across SYS); Broadcom RoCE guide 2.8",
+		Scope:     Scope{Hardware: true, RDMA: true, GPU: true},
+		DependsOn: []string{"numa-known"},
+		Node:      judgeGPUNICNUMA,
+	}
+}
+
+func judgeGPUNICNUMA(in NodeInput) []Verdict {
+	var places []int // NUMA nodes with a fabric NIC
+	unread := len(in.view.cards) == 0
+	for _, address := range in.view.cards {
+		d, ok := in.view.pci[address]
+		if !ok || d.NUMANode == nil {
+			unread = true
+			continue
+		}
+		places = append(places, *d.NUMANode)
+	}
+	one := in.Facts.Machine.NUMANodes != nil && *in.Facts.Machine.NUMANodes == 1
+	out := in.eachGPU(func(g *fabric.GPU) Verdict {
+		name := in.Facts.Node + ":" + g.PCI
+		const want = "a fabric NIC on its NUMA node"
+		if one && !unread {
+			return pass(want, saw("/sys/devices/system/node/online", "one NUMA node"))
+		}
+		d, ok := in.view.pci[g.PCI]
+		if !ok || d.NUMANode == nil || *d.NUMANode < 0 {
+			return Verdict{Why: in.why("NUMA node of GPU "+name+" is not known", "pci.numa_node "+g.PCI, "pci.numa_node", "pci")}
+		}
+		seen := saw("/sys/bus/pci/devices/"+g.PCI+"/numa_node", strconv.Itoa(*d.NUMANode))
+		switch {
+		case slices.Contains(places, *d.NUMANode):
+			return pass(want, seen)
+		case unread || slices.Contains(places, -1):
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("NUMA nodes of the fabric NICs of "+in.Facts.Node+" are not all known", "pci.numa_node", "pci", "hcas")}
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
+			Why:  "GPU " + name + " is on NUMA node " + strconv.Itoa(*d.NUMANode) + ", and none of the " + strconv.Itoa(len(places)) + " fabric NICs is.",
+			Cost: "its traffic crosses the link between the sockets, without GPUDirect RDMA (NCCL's distance SYS)",
+			Fix:  onNode("nvidia-smi topo -m || rocm-smi --showtopo; put a NIC into a slot of that socket, or plan workers on aligned GPUs only", in.Facts.Node),
+		}
+	})
+	for i := range out {
+		out[i].On = []fabric.Subject{fabric.PCISubject(in.Facts.Node, out[i].Subject.GPU)} // numa-known speaks of the function
+	}
+	return out
+}

@@ -1,0 +1,218 @@
+package check
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func linkLayerRule() Rule {
+	return Rule{
+		ID:        "link-layer",
+		Title:     "RDMA ports have the planned link layer",
+		Doc:       "compares the link layer of every RDMA port with the plan's transport: a port of a VPI card set to the other one finds no peer",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseNICProfile,
+		Reference: "the plan; kernel documentation, ABI/stable/sysfs-class-infiniband, link_layer; InfiniBand on vSphere 8, link type IB",
+		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		DependsOn: []string{"nic-rdma"},
+		Node:      judgeLinkLayer,
+	}
+}
+
+func judgeLinkLayer(in NodeInput) []Verdict {
+	want := linkLayer(in.Plan.Transport)
+	linkType := map[string]string{"Ethernet": "ETH", "InfiniBand": "IB"}[want]
+	return in.eachPort("", func(p portAt) Verdict {
+		have, name := p.port.LinkLayer, in.Facts.Node+":"+p.name
+		seen := saw(p.sysfs("link_layer"), have)
+		switch have {
+		case "":
+			return Verdict{Why: in.portWhy("link layer of "+name+" was not read", "link_layer", p)}
+		case want:
+			return pass(want, seen)
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
+			Why:  name + " is " + have + ", the plan's transport " + string(in.Plan.Transport) + " wants " + want + ".",
+			Cost: "no traffic by this port",
+			Fix:  onNode(fmt.Sprintf("mlxconfig -d %s set LINK_TYPE_P%d=%s && reboot", orWord(p.hca.PCI, p.hca.Name), p.port.Number, linkType), in.Facts.Node),
+		}
+	})
+}
+
+func rdmaMTU() Rule {
+	return Rule{
+		ID:        "rdma-mtu",
+		Title:     "RDMA packets carry 4096 bytes",
+		Doc:       "compares the active RDMA MTU of every port with 4096, with the port's own maximum, and with what the planned interface MTU allows: smaller packets spend more of the line on headers",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CauseMTUMismatch,
+		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 NeighborMTU; Broadcom RoCE guide 2.6 no. 10",
+		Scope:     Scope{Hardware: true, RDMA: true},
+		DependsOn: []string{"mtu", "port-state"},
+		Node:      judgeRDMAMTU,
+	}
+}
+
+// fullPayload is the largest payload of an RDMA packet in bytes (InfiniBand Architecture 1.4, 7.7.6).
+const fullPayload = 4096
+
+func judgeRDMAMTU(in NodeInput) []Verdict {
+	return in.eachPort("", func(p portAt) Verdict {
+		name := in.Facts.Node + ":" + p.name
+		if p.port.ActiveMTU == nil {
+			return Verdict{Why: in.portWhy("active MTU of "+name+" was not read", "active_mtu", p)}
+		}
+		have, want := *p.port.ActiveMTU, fullPayload
+		if p.port.MaxMTU != nil && *p.port.MaxMTU > 0 {
+			want = min(want, *p.port.MaxMTU)
+		}
+		ethernet := p.port.LinkLayer == "Ethernet"
+		if in.Plan != nil && ethernet && in.Plan.MTU > 0 {
+			want = min(want, rocePayload(in.Plan.MTU))
+		}
+		expected := strconv.Itoa(want) + " bytes"
+		seen := saw("ibv_devinfo -d "+p.hca.Name, "active_mtu "+strconv.Itoa(have))
+		if have >= want {
+			return pass(expected, seen)
+		}
+		v := Verdict{
+			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
+			Why:  fmt.Sprintf("%s sends packets of %d bytes, %d are possible.", name, have, want),
+			Cost: payloadCost(have, want, ethernet),
+			Fix:  onNode("set the MTU of the partition in the subnet manager's partitions.conf to 4096 (mtu=5), then restart it", "the subnet manager"),
+		}
+		if ethernet {
+			v.Fix = in.kept("ip link set dev " + orWord(p.nic, "NIC") + " mtu 9000")
+		}
+		return v
+	})
+}
+
+// Bytes of an InfiniBand packet beside its payload on a link within a subnet: LRH 8, BTH 12, ICRC 4, VCRC 2
+// (InfiniBand Architecture 1.4, 5.2).
+const wireInfiniBand = 8 + 12 + 4 + 2
+
+func payloadCost(have, want int, ethernet bool) string {
+	headers := wireInfiniBand
+	if ethernet {
+		headers = wireHeaders
+	}
+	share := func(p int) float64 { return 100 * float64(p) / float64(p+headers) }
+	return fmt.Sprintf("%.1f in place of %.1f %% of the line rate (payload / (payload + %d bytes of headers)) and %.2g times the packets",
+		share(have), share(want), headers, float64(want)/float64(max(have, 1)))
+}
+
+func linkErrors() Rule {
+	return Rule{
+		ID:    "link-errors",
+		Title: "Ports count no errors that one reading can judge",
+		Doc: "reads the error counters that should stand at zero whatever the time since they were cleared (buffer overruns, link integrity, corrupted packets), " +
+			"and link_downed: a link that went down more than ten times is loose or dying. Counters that need a rate are left to a second reading",
+		Severity: fabric.SeverityWarning,
+		Cause:    fabric.CauseSlowLink,
+		Reference: "InfiniBand Architecture 1.4, 16.1.3.5 PortCounters; kernel documentation, ABI/stable/sysfs-class-infiniband; " +
+			"NVIDIA NVSentinel (fatal at the first) and leptonai gpud (link_downed over 10)",
+		Scope:     Scope{Hardware: true, RDMA: true},
+		DependsOn: []string{"port-state"},
+		Node:      judgeLinkErrors,
+	}
+}
+
+// counterLimit is the highest count that is still healthy.
+type counterLimit struct {
+	name  string
+	limit uint64
+	says  string
+}
+
+// counterLimits are the counters that a single reading can judge. The first three stand in counters/, the
+// last in hw_counters/ of mlx5.
+func counterLimits() []counterLimit {
+	return []counterLimit{
+		{"local_link_integrity_errors", 0, "the receiver saw more errors in a row than the link may have"},
+		{"excessive_buffer_overrun_errors", 0, "flow control did not hold"},
+		{"link_downed", 10, "the link went down and came back"},
+		{"rx_icrc_encapsulated", 0, "RoCE packets came in corrupted"},
+	}
+}
+
+func judgeLinkErrors(in NodeInput) []Verdict {
+	limits := counterLimits()
+	return in.eachPort("", func(p portAt) Verdict {
+		name := in.Facts.Node + ":" + p.name
+		var over []string
+		says, unread := "", ""
+		for _, l := range limits {
+			n, counted := p.port.Counters[l.name] // facts leave out what stands at zero
+			if n > l.limit {
+				over, says = append(over, l.name+" "+strconv.FormatUint(n, 10)), orWord(says, l.says)
+			}
+			if _, cut := in.missing("hcas.ports.counters." + l.name + " " + p.name); cut && !counted {
+				unread = l.name
+			}
+		}
+		const want = "link_downed at most 10, the others 0"
+		_, cut := in.missing("hcas.ports.counters "+p.name, "hcas.ports.counters")
+		source := p.sysfs("{counters,hw_counters}")
+		switch {
+		case len(over) > 0:
+		case cut || unread != "" || len(p.port.Counters) == 0 && len(p.port.PKeys) == 0:
+			// A port that only a tool's text told has no P_Keys: the kernel shows at least one.
+			return Verdict{Why: in.why("error counters of "+name+" were not read", "hcas.ports.counters "+p.name,
+				"hcas.ports.counters."+unread+" "+p.name, "hcas.ports.counters", "hcas")}
+		default:
+			return pass(want, saw(source, strconv.Itoa(len(p.port.Counters))+" counters above 0, none of these above its limit"))
+		}
+		text := strings.Join(over, ", ")
+		return Verdict{
+			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, text)},
+			Why:  name + " counts " + text + " since its counters were cleared: " + says + ".",
+			Cost: "each lost packet is sent again from its sequence number on, and a collective waits for the slowest of its links",
+			Fix:  onNode("read it again under load (rdma statistic show link "+p.name+"); if it still grows, clean and reseat the cable, then change it", in.Facts.Node),
+		}
+	})
+}
+
+func fec() Rule {
+	return Rule{
+		ID:        "fec",
+		Title:     "Fast NICs run Reed-Solomon FEC",
+		Doc:       "looks at the active forward error correction of fabric NICs of 100 Gb/s and more: their lanes rely on RS-FEC, and the other end must use the same. Slower NICs are not applicable",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CauseSlowLink,
+		Reference: "IEEE 802.3, clauses 91, 119 and 134; Broadcom RoCE guide 2.5 (fec rs on every switch port)",
+		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true, Transport: fabric.RoCE},
+		DependsOn: []string{"link-up"},
+		Node:      judgeFEC,
+	}
+}
+
+// fecFrom is the speed in Mb/s from which NICs use several lanes of at least 25 Gb/s.
+const fecFrom = 100_000
+
+func judgeFEC(in NodeInput) []Verdict {
+	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+		name := in.Facts.Node + ":" + nic.Name
+		seen := saw("ethtool --show-fec "+nic.Name, nic.FEC)
+		switch {
+		case nic.SpeedMbps != nil && *nic.SpeedMbps < fecFrom:
+			return Verdict{Status: fabric.NotApplicable, Why: fmt.Sprintf("%s runs at %d Mb/s: below %d it needs no FEC", name, *nic.SpeedMbps, fecFrom)}
+		case nic.FEC == "" || nic.SpeedMbps == nil:
+			return Verdict{Why: in.why("speed and active FEC of "+name+" were not both read", "nics.fec "+nic.Name, "nics.fec", "nics.speed_mbps "+nic.Name)}
+		case nic.FEC == "RS" || nic.FEC == "LLRS":
+			return pass("RS", seen)
+		case nic.FEC == "Auto" || strings.Contains(nic.FEC, " "):
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: "the driver of " + name + " does not say which FEC is in use: " + nic.FEC}
+		}
+		return Verdict{
+			Status: fabric.Fail, Expected: "RS", Evidence: []fabric.Evidence{seen},
+			Why:  name + " runs at " + strconv.Itoa(*nic.SpeedMbps) + " Mb/s with FEC " + nic.FEC + ", not RS.",
+			Cost: "bit errors that RS-FEC would correct become lost packets; each makes RoCE send again from there on",
+			Fix:  onNode("ethtool --set-fec "+nic.Name+" encoding rs", in.Facts.Node) + ", and the same on the switch port",
+		}
+	})
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/lab"
+)
+
+func encode(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// each is one cause on several subjects.
+func each(cause fabric.CauseID, subjects ...string) []string {
+	var out []string
+	for _, s := range subjects {
+		out = append(out, fmt.Sprintf("%s %s", cause, s))
+	}
+	return out
+}
+
+func nicsOf(node string) []string {
+	var out []string
+	for n := range 8 {
+		out = append(out, fmt.Sprintf("%s:eth%d", node, n+1))
+	}
+	return out
+}
+
+// plantings are faults and what the check must then blame, and nobody else. The mesh sees every one but ARP
+// flux for sure: who answers first there is a matter of luck.
+func plantings() []struct {
+	scheme, faults string
+	want           []string
+} {
+	return []struct {
+		scheme, faults string
+		want           []string
+	}{
+		{"p2p31", "mtu=host2:eth8,host1:eth5", each(fabric.CauseMTUMismatch, "host2:eth8", "host1:eth5")},
+		{"p2p31", "mtu=host2", each(fabric.CauseMTUMismatch, nicsOf("host2")...)},
+		{"p2p31", "route=host1:eth3", each(fabric.CauseRouteMissing, "host1:eth3")},
+		{"p2p31", "route=host2:eth1,host2:eth8", each(fabric.CauseRouteMissing, "host2:eth1", "host2:eth8")},
+		{"p2p31", "down=host2:eth4", each(fabric.CauseLinkDown, "host2:eth4")},
+		{"p2p31", "down=host1:eth1,host2:eth1,host2:eth2", each(fabric.CauseLinkDown, "host1:eth1", "host2:eth1", "host2:eth2")},
+		{"p2p31", "one-subnet=host1:eth1", each(fabric.CauseARPFlux, "host1:eth1")},
+		{"p2p31", "one-subnet=host2:eth3,host2:eth6", each(fabric.CauseARPFlux, "host2:eth3", "host2:eth6")},
+		{"p2p31", "swap-cable=host1:eth3", each(fabric.CauseMiscabled, "host1:eth3", "host1:eth4")},
+		{"p2p31", "swap-cable=host2:eth8", each(fabric.CauseMiscabled, "host2:eth8", "host2:eth7")},
+		{"p2p31", "swap-cable=host1:eth2,host2:eth5", each(fabric.CauseMiscabled, "host1:eth2", "host2:eth5")},
+
+		{"rail24", "one-subnet=host1:eth2", each(fabric.CauseARPFlux, "host1:eth2")},
+		{"rail24", "swap-cable=host1:eth1,host2:eth2", each(fabric.CauseMiscabled, "host1:eth1", "host2:eth2")},
+		{"flat", "route=host1:eth7", each(fabric.CauseRouteMissing, "host1:eth7")},
+		{"flat", "one-subnet=host2:eth5", each(fabric.CauseARPFlux, "host2:eth5")},
+
+		{"p2p31", "mtu=host1:eth1,host2:eth8 route=host1:eth2 down=host2:eth3", slices.Concat(
+			each(fabric.CauseMTUMismatch, "host1:eth1", "host2:eth8"), each(fabric.CauseRouteMissing, "host1:eth2"), each(fabric.CauseLinkDown, "host2:eth3"))},
+		{"p2p31", "one-subnet=host1:eth5 swap-cable=host2:eth1,host2:eth7 mtu=host1:eth2", slices.Concat(
+			each(fabric.CauseARPFlux, "host1:eth5"), each(fabric.CauseMiscabled, "host2:eth1", "host2:eth7"), each(fabric.CauseMTUMismatch, "host1:eth2"))},
+		{"p2p31", "down=host1:eth8 route=host2:eth4 mtu=host2:eth5 one-subnet=host2:eth1 swap-cable=host1:eth2,host2:eth6", slices.Concat(
+			each(fabric.CauseLinkDown, "host1:eth8"), each(fabric.CauseRouteMissing, "host2:eth4"), each(fabric.CauseMTUMismatch, "host2:eth5"),
+			each(fabric.CauseARPFlux, "host2:eth1"), each(fabric.CauseMiscabled, "host1:eth2", "host2:eth6"))},
+		{"p2p31", "down=host1:eth1 route=host1:eth1 mtu=host1:eth1", slices.Concat( // the route goes with the link
+			each(fabric.CauseLinkDown, "host1:eth1"), each(fabric.CauseMTUMismatch, "host1:eth1"))},
+	}
+}
+
+func TestEveryFaultIsPlanted(t *testing.T) {
+	for _, k := range lab.FaultKinds() {
+		alone := 0
+		for _, p := range plantings() {
+			if kind, rest, _ := strings.Cut(p.faults, "="); kind == k.Name && !strings.Contains(rest, "=") {
+				alone++
+				if !strings.HasPrefix(p.want[0], string(k.Cause)+" ") {
+					t.Errorf("%s is said to show as %s, and the test wants %s", p.faults, k.Cause, p.want[0])
+				}
+			}
+		}
+		if alone < 2 {
+			t.Errorf("fault %s is planted alone %d times", k.Name, alone)
+		}
+	}
+}
+
+func TestLabFaults(t *testing.T) {
+	for _, tt := range plantings() {
+		t.Run(tt.scheme+" "+tt.faults, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLab(t)
+			var args []string
+			if tt.scheme != "p2p31" {
+				args = append(args, "-f", example(t, "roce-mi300x", "scheme: p2p31 ", "scheme: "+tt.scheme+" "))
+			}
+			for _, f := range strings.Fields(tt.faults) {
+				args = append(args, "--fault", f)
+			}
+			if up := l.up(args...); !strings.Contains(up.stdout, "fault planted: "+strings.SplitN(tt.faults, "=", 2)[0]) {
+				t.Error(up)
+			}
+			slices.Sort(tt.want)
+			if diff := cmp.Diff(tt.want, blamed(l.findings(1))); diff != "" {
+				t.Errorf("blamed (-want +got):\n%s", diff)
+			}
+			mesh, status := l.bench()
+			if status != 1 {
+				t.Errorf("bench exits with %d", status)
+			}
+			if !strings.HasPrefix(tt.faults, "one-subnet") && mesh.Summary().Fail == 0 {
+				t.Errorf("the mesh sees nothing of it: %+v", mesh.Summary())
+			}
+		})
+	}
+}
+
+// The whole pipeline, and the run folder that it leaves.
+func TestUpInTheLab(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		status int
+		want   []string
+	}{
+		{"clean", nil, 0, []string{}},
+		{"faults", []string{"--fault", "mtu=host1:eth3", "--fault", "down=host2:eth6"}, 1, []string{"link-down host2:eth6", "mtu-mismatch host1:eth3"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			l := newTestLab(t)
+			runs := t.TempDir()
+			r := l.run(append([]string{"up", "--lab", "-d", runs}, tt.args...)...)
+			if r.status == 64 && strings.Contains(r.stderr, "operation not permitted") {
+				t.Skipf("the kernel allows no lab: %s", r.stderr)
+			}
+			l.want(r, tt.status)
+			l.noTrace("")
+			folders, err := filepath.Glob(runs + "/*-roce-mi300x")
+			if err != nil || len(folders) != 1 {
+				t.Fatalf("run folders %v, %v", folders, err)
+			}
+			read := func(name string) string {
+				text, err := os.ReadFile(filepath.Join(folders[0], name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			if diff := cmp.Diff(tt.want, blamed(decode[fabric.Findings](t, read("findings.json")))); diff != "" {
+				t.Errorf("blamed (-want +got):\n%s", diff)
+			}
+			for file, kind := range map[string]string{
+				"plan.json": "Plan", "findings.json": "Findings", "measurements/mesh.json": "Mesh", "causes.json": "Causes",
+				"facts/host1.json": "Facts", "facts/host2.json": "Facts", "artifacts/index.json": "Index",
+			} {
+				validates(t, kind, read(file))
+			}
+			page := read("report.html")
+			if !strings.Contains(r.stdout, "report: "+filepath.Join(folders[0], "report.html")) || !strings.HasSuffix(strings.TrimSpace(page), "</html>") {
+				t.Error("no whole report")
+			}
+			for _, w := range tt.want {
+				cause, _, _ := strings.Cut(w, " ")
+				if !strings.Contains(page, cause) || !strings.Contains(r.stdout, cause) {
+					t.Errorf("%s is not told", cause)
+				}
+			}
+			if again := l.run("report", folders[0]); again.status != 0 || read("report.html") != page {
+				t.Errorf("the report of the folder is another one: %s", again)
+			}
+			if from := l.run("check", "--snapshot", folders[0], "-f", filepath.Join(folders[0], "cluster.yaml")); from.status != tt.status {
+				t.Errorf("the facts of the folder give another verdict: %s", from)
+			}
+		})
+	}
+}

@@ -1,0 +1,175 @@
+package facts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Difference is one thing in which two nodes, or one node at two times, differ.
+type Difference struct {
+	Severity fabric.Severity `json:"severity"`
+	What     string          `json:"what"` // in words: NIC eth1: MTU
+	A        string          `json:"a"`    // "absent" where the thing is not there, "not known" where it was not seen
+	B        string          `json:"b"`
+	Why      string          `json:"why,omitempty"` // why it matters
+}
+
+// Diff compares facts, worst first: PCIe links, devices that are missing, MTU, the state of ports, versions,
+// routes and rules, other hardware settings, sysctls, the kernel command line, the machine, and the rest.
+//
+// Left out are times, counters, interface indexes, and the states of neighbours. Of two nodes with different
+// names also what must differ is left out (addresses, MAC addresses, GUIDs, LIDs, UUIDs, the far ends of cables)
+// unless identities is set. Devices are matched by name or PCI address, those left over by their MAC address,
+// GUID or UUID if it is one node, then in order among their like; a name or address that differs is a
+// difference itself. Where one side was not seen, the severity is info.
+//
+// Diff(b, a) is Diff(a, b) with A and B exchanged, and Diff(a, a) is empty.
+func Diff(a, b *fabric.Facts, identities bool) []Difference {
+	d := &differ{a: a, b: b, identities: identities || a.Node == b.Node}
+	d.pciDevices()
+	d.nics()
+	d.hcas()
+	d.gpus()
+	d.routes()
+	d.rules()
+	d.node()
+	slices.SortStableFunc(d.found, func(x, y ranked) int {
+		return cmp.Or(cmp.Compare(x.Severity, y.Severity), cmp.Compare(x.rank, y.rank), cmp.Compare(x.What, y.What))
+	})
+	out := make([]Difference, len(d.found))
+	for i, f := range d.found {
+		out[i] = f.Difference
+	}
+	return out
+}
+
+// rank is the order of differences of one severity.
+type rank int
+
+const (
+	rankLink rank = iota
+	rankDevice
+	rankMTU
+	rankPort
+	rankVersion
+	rankRoute
+	rankSetting
+	rankSysctl
+	rankCommandLine
+	rankMachine
+	rankOther
+)
+
+type ranked struct {
+	Difference
+	rank rank
+}
+
+// differ gathers differences.
+type differ struct {
+	a, b       *fabric.Facts
+	identities bool
+	found      []ranked
+	pci        pairing // PCI addresses
+	nic        pairing // names of interfaces
+}
+
+// What stands in place of a value.
+const (
+	absent   = "absent"
+	notKnown = "not known"
+)
+
+// field is one value of a thing on both sides.
+type field struct {
+	rank     rank
+	severity fabric.Severity
+	name     string
+	a, b     string
+	why      string
+}
+
+// compare adds the fields that differ.
+func (d *differ) compare(thing string, fields ...field) {
+	for _, f := range fields {
+		if f.a == f.b {
+			continue
+		}
+		if f.a == notKnown || f.b == notKnown {
+			f.severity = fabric.SeverityInfo
+		}
+		what := f.name
+		if thing != "" {
+			what = thing + ": " + f.name
+		}
+		d.found = append(d.found, ranked{Difference{f.severity, what, f.a, f.b, f.why}, f.rank})
+	}
+}
+
+// missing adds a thing that one side lacks. Where the facts say that they were not read, it is not known.
+func (d *differ) missing(r rank, s fabric.Severity, thing, section string, inA, inB bool, why string) {
+	a, b := "there", "there"
+	if !inA {
+		a = lacking(d.a, section)
+	}
+	if !inB {
+		b = lacking(d.b, section)
+	}
+	if a == notKnown || b == notKnown {
+		s = fabric.SeverityInfo
+	}
+	d.found = append(d.found, ranked{Difference{s, thing, a, b, why}, r})
+}
+
+func lacking(f *fabric.Facts, section string) string {
+	if _, ok := f.MissingReason(section); ok {
+		return notKnown
+	}
+	return absent
+}
+
+// unread adds one difference for a whole section that one side did not read, in place of one for each of its
+// things; it is true where there is nothing more to compare.
+func (d *differ) unread(section string, a, b int) bool {
+	_, missA := d.a.MissingReason(section)
+	_, missB := d.b.MissingReason(section)
+	missA, missB = missA && a == 0, missB && b == 0
+	if missA == missB {
+		return missA
+	}
+	count := func(missing bool, n int) string {
+		if missing {
+			return notKnown
+		}
+		return fmt.Sprint(n)
+	}
+	d.compare("", field{rankOther, fabric.SeverityInfo, section, count(missA, a), count(missB, b), "one side was not read; its missing list says why"})
+	return true
+}
+
+// text is a value that is empty where it is not known.
+func text(s string) string {
+	if s == "" {
+		return notKnown
+	}
+	return s
+}
+
+// value is a value that is nil where it is not known.
+func value[T any](v *T) string {
+	if v == nil {
+		return notKnown
+	}
+	return fmt.Sprint(*v)
+}
+
+// unit adds a unit to a number that is known.
+func unit(number, unit string) string {
+	if number == notKnown {
+		return number
+	}
+	return number + " " + unit
+}

@@ -1,0 +1,291 @@
+package facts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Short names of what every table below repeats.
+const (
+	isError   = fabric.SeverityError
+	isWarning = fabric.SeverityWarning
+	isInfo    = fabric.SeverityInfo
+)
+
+func (d *differ) pciDevices() {
+	d.pci = newPairing()
+	if d.unread("pci", len(d.a.PCI), len(d.b.PCI)) {
+		return
+	}
+	pairs := match(d.a.PCI, d.b.PCI, pciKind, func(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) })
+	for _, p := range pairs {
+		if p.a != nil && p.b != nil {
+			d.pci.add(p.a.Address, p.b.Address)
+		}
+	}
+	for _, p := range pairs {
+		if p.a == nil || p.b == nil {
+			one := cmp.Or(p.a, p.b)
+			d.missing(rankDevice, isError, "PCI function "+pciName(one), "pci", p.a != nil, p.b != nil,
+				"a device that the firmware does not find is unplugged, disabled or dead")
+			continue
+		}
+		d.pciDevice(p.a, p.b)
+	}
+}
+
+// pciKind are the ids that say what a device is.
+func pciKind(p *fabric.PCIDevice) string {
+	return fmt.Sprintf("%04x:%04x class %06x", p.Vendor, p.Device, p.Class)
+}
+
+func pciName(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) }
+
+func (d *differ) pciDevice(a, b *fabric.PCIDevice) {
+	thing := "PCI function " + d.pci.ofA(a.Address)
+	d.pciLink(thing, a, b)
+	const path = "peer-to-peer traffic takes another path"
+	d.compare(thing,
+		field{rankOther, isInfo, "address", a.Address, b.Address, "devices of one kind were matched in order: the slots may be others"},
+		field{rankSetting, isWarning, "bridge above", d.pci.ofA(cmp.Or(a.Parent, "none")), d.pci.ofB(cmp.Or(b.Parent, "none")), path},
+		field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "without its driver a device does nothing"},
+		field{rankSetting, isWarning, "NUMA node", value(a.NUMANode), value(b.NUMANode), "CPUs and memory of another node are reached over the socket link"},
+		field{rankSetting, isInfo, "in an IOMMU group", groupText(a), groupText(b), ""},
+		field{rankSetting, isWarning, "ACS control", acsControl(a.ACS), acsControl(b.ACS), "redirection sends peer-to-peer traffic up to the root complex and back"},
+		field{rankSetting, isWarning, "ACS capability", acsCapability(a.ACS), acsCapability(b.ACS), ""},
+		field{rankSetting, isWarning, "ATS", atsText(a.ATS), atsText(b.ATS), "without it every access of the device is translated by the IOMMU on the way"},
+	)
+	d.pciControl(thing, cmp.Or(a.Control, &fabric.PCIControl{}), cmp.Or(b.Control, &fabric.PCIControl{}), a.Control != nil, b.Control != nil)
+}
+
+func (d *differ) pciLink(thing string, a, b *fabric.PCIDevice) {
+	if a.Link == nil || b.Link == nil {
+		if (a.Link == nil) != (b.Link == nil) {
+			d.compare(thing, field{rankLink, isInfo, "link", linkText(a.Link), linkText(b.Link), ""})
+		}
+		return
+	}
+	severity, why := isError, "the slower link carries less, and bounds every path through it"
+	if isGPU := a.Class>>16 == 3 || a.Class>>8 == classAccelerator; isGPU {
+		severity, why = isWarning, "a GPU at rest may slow its link: compare under load"
+	}
+	d.compare(thing,
+		field{rankLink, severity, "link speed", speedText(a.Link.Speed), speedText(b.Link.Speed), why},
+		field{rankLink, isError, "link width", laneText(a.Link.Width), laneText(b.Link.Width), "fewer lanes carry less, and bound every path through them"},
+		field{rankLink, isWarning, "highest link speed", speedText(a.Link.MaxSpeed), speedText(b.Link.MaxSpeed), "another device, slot or firmware setting"},
+		field{rankLink, isWarning, "highest link width", laneText(a.Link.MaxWidth), laneText(b.Link.MaxWidth), "another device, slot or firmware setting"},
+	)
+}
+
+func linkText(l *fabric.PCILink) string {
+	if l == nil {
+		return notKnown
+	}
+	return speedText(l.Speed) + " " + laneText(l.Width)
+}
+
+func speedText(s float64) string {
+	if s == 0 {
+		return notKnown
+	}
+	return fmt.Sprintf("%g GT/s", s)
+}
+
+func laneText(n int) string {
+	if n == 0 {
+		return notKnown
+	}
+	return fmt.Sprintf("x%d", n)
+}
+
+func groupText(p *fabric.PCIDevice) string {
+	if p.IOMMUGroup == nil {
+		return "no"
+	}
+	return "yes"
+}
+
+func acsControl(a *fabric.ACS) string {
+	switch {
+	case a == nil:
+		return notKnown
+	case !a.Present:
+		return absent
+	}
+	return fmt.Sprintf("%#04x", a.Control)
+}
+
+func acsCapability(a *fabric.ACS) string {
+	switch {
+	case a == nil:
+		return notKnown
+	case !a.Present:
+		return absent
+	}
+	return fmt.Sprintf("%#04x", a.Capability)
+}
+
+func atsText(a *fabric.ATS) string {
+	switch {
+	case a == nil:
+		return notKnown
+	case !a.Present:
+		return absent
+	case a.Enabled:
+		return "on"
+	}
+	return "off"
+}
+
+func (d *differ) pciControl(thing string, a, b *fabric.PCIControl, knownA, knownB bool) {
+	of := func(known bool, v any) string {
+		if !known {
+			return notKnown
+		}
+		return fmt.Sprint(v)
+	}
+	row := func(name string, va, vb any, why string) field {
+		return field{rankSetting, isWarning, name, of(knownA, va), of(knownB, vb), why}
+	}
+	d.compare(thing,
+		row("MaxPayload in bytes", a.MaxPayload, b.MaxPayload, "smaller packets carry less payload"),
+		row("MaxReadReq in bytes", a.MaxReadRequest, b.MaxReadRequest, "smaller requests keep less data in flight"),
+		row("relaxed ordering", a.RelaxedOrdering, b.RelaxedOrdering, "strict ordering holds writes up behind each other"),
+		row("extended tags", a.ExtendedTag, b.ExtendedTag, "32 tags keep less data in flight than 256"),
+	)
+}
+
+func (d *differ) gpus() {
+	if d.unread("gpus", len(d.a.GPUs), len(d.b.GPUs)) {
+		return
+	}
+	for _, p := range match(d.a.GPUs, d.samePCIGPUs(), func(*fabric.GPU) string { return "" }, func(g *fabric.GPU) string { return g.PCI }) {
+		if p.a == nil || p.b == nil {
+			d.missing(rankDevice, isError, "GPU "+d.pci.ofA(cmp.Or(p.a, p.b).PCI), "gpus", p.a != nil, p.b != nil, "fewer GPUs than the other")
+			continue
+		}
+		a, b := p.a, p.b
+		thing := "GPU " + d.pci.ofA(a.PCI)
+		d.compare(thing,
+			field{rankDevice, isError, "vendor", a.Vendor, b.Vendor, ""},
+			field{rankDevice, isError, "name", text(a.Name), text(b.Name), "another model"},
+			field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "without its driver a GPU does nothing"},
+			field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "the nodes of a job should run one"},
+			field{rankVersion, isWarning, "VBIOS", text(a.VBIOS), text(b.VBIOS), ""},
+		)
+		if d.identities {
+			d.compare(thing, field{rankDevice, isWarning, "UUID", text(a.UUID), text(b.UUID), "another board in this slot"})
+		}
+	}
+}
+
+// samePCIGPUs are the GPUs of b under the addresses that a has for them, where they were matched.
+func (d *differ) samePCIGPUs() []fabric.GPU {
+	out := slices.Clone(d.b.GPUs)
+	for i := range out {
+		out[i].PCI = cmp.Or(d.pci.toA[out[i].PCI], out[i].PCI)
+	}
+	return out
+}
+
+func (d *differ) hcas() {
+	if d.unread("hcas", len(d.a.HCAs), len(d.b.HCAs)) {
+		return
+	}
+	keys := []func(*fabric.HCA) string{func(h *fabric.HCA) string { return h.Name }}
+	if d.identities {
+		keys = append(keys, func(h *fabric.HCA) string { return h.NodeGUID })
+	}
+	for _, p := range match(d.a.HCAs, d.b.HCAs, func(h *fabric.HCA) string { return h.Driver + h.BoardID }, keys...) {
+		if p.a == nil || p.b == nil {
+			d.missing(rankDevice, isError, "RDMA device "+cmp.Or(p.a, p.b).Name, "hcas", p.a != nil, p.b != nil, "fewer RDMA devices than the other")
+			continue
+		}
+		d.hca(p.a, p.b)
+	}
+}
+
+func (d *differ) hca(a, b *fabric.HCA) {
+	thing := "RDMA device " + bothNames(a.Name, b.Name)
+	d.compare(thing,
+		field{rankOther, isWarning, "name", a.Name, b.Name, "what names its devices (NCCL_IB_HCA) finds another one"},
+		field{rankVersion, isWarning, "firmware", text(a.Firmware), text(b.Firmware), "ports of one fabric should run one"},
+		field{rankDevice, isWarning, "board", text(a.BoardID), text(b.BoardID), "another model"},
+		field{rankDevice, isWarning, "type", text(a.Type), text(b.Type), "another model"},
+		field{rankVersion, isWarning, "driver", text(a.Driver), text(b.Driver), ""},
+		field{rankOther, isInfo, "PCI function", text(d.pci.ofA(a.PCI)), text(d.pci.ofB(b.PCI)), ""},
+	)
+	if d.identities {
+		d.compare(thing,
+			field{rankDevice, isWarning, "node GUID", text(a.NodeGUID), text(b.NodeGUID), "another board"},
+			field{rankDevice, isInfo, "system GUID", text(a.SystemGUID), text(b.SystemGUID), ""},
+		)
+	}
+	key := func(p *fabric.Port) string { return fmt.Sprint(p.Number) }
+	for _, p := range match(a.Ports, b.Ports, func(*fabric.Port) string { return "" }, key) {
+		port := fmt.Sprintf("%s port %d", thing, cmp.Or(p.a, p.b).Number)
+		if p.a == nil || p.b == nil {
+			lacks := a
+			if p.b == nil {
+				lacks = b
+			}
+			d.missing(rankDevice, isError, port, "hcas.ports "+lacks.Name, p.a != nil, p.b != nil, "fewer ports than the other")
+			continue
+		}
+		d.port(port, p.a, p.b)
+	}
+}
+
+func (d *differ) port(thing string, a, b *fabric.Port) {
+	d.compare(thing,
+		field{rankPort, isError, "state", text(a.State), text(b.State), "only an ACTIVE port carries traffic"},
+		field{rankPort, isError, "physical state", text(a.PhysState), text(b.PhysState), "cable, transceiver or far end"},
+		field{rankPort, isError, "rate", unit(value(a.RateGbps), "Gb/s"), unit(value(b.RateGbps), "Gb/s"), "the slower port bounds every ring through it"},
+		field{rankPort, isError, "link layer", text(a.LinkLayer), text(b.LinkLayer), "InfiniBand and Ethernet ports do not talk to each other"},
+		field{rankMTU, isError, "active MTU", unit(value(a.ActiveMTU), "bytes"), unit(value(b.ActiveMTU), "bytes"), "the ends of a connection must agree; the smaller has more overhead"},
+		field{rankMTU, isInfo, "highest MTU", unit(value(a.MaxMTU), "bytes"), unit(value(b.MaxMTU), "bytes"), ""},
+		field{rankPort, isWarning, "P_Keys", text(strings.Join(a.PKeys, " ")), text(strings.Join(b.PKeys, " ")), "ports in different partitions do not reach each other"},
+	)
+	if d.identities {
+		d.compare(thing,
+			field{rankOther, isInfo, "LID", value(a.LID), value(b.LID), ""},
+			field{rankPort, isWarning, "LID of the subnet manager", value(a.SMLID), value(b.SMLID), "another subnet manager is master, or none is"},
+		)
+	} else {
+		d.compare(thing, field{rankPort, isWarning, "subnet manager", managed(a.SMLID), managed(b.SMLID), "without one no path is ever set up"})
+	}
+	key := func(g *fabric.GID) string { return fmt.Sprint(g.Index) }
+	for _, p := range match(a.GIDs, b.GIDs, func(*fabric.GID) string { return "" }, key) {
+		d.compare(fmt.Sprintf("%s GID index %d", thing, cmp.Or(p.a, p.b).Index),
+			field{rankPort, isWarning, "entry", d.gid(p.a, d.nic.ofA), d.gid(p.b, d.nic.ofB), "who is told an index (NCCL_IB_GID_INDEX) gets another address or RoCE version"})
+	}
+}
+
+func managed(lid *int) string {
+	switch {
+	case lid == nil:
+		return notKnown
+	case *lid == 0:
+		return "none"
+	}
+	return "there"
+}
+
+// gid is an entry in words; the address only where it may be expected to be the same.
+func (d *differ) gid(g *fabric.GID, nic func(string) string) string {
+	if g == nil {
+		return absent
+	}
+	words := []string{cmp.Or(g.Type, "of unknown type")}
+	if g.NetDev != "" {
+		words = append(words, "of "+nic(g.NetDev))
+	}
+	if d.identities {
+		words = append(words, g.GID)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,232 @@
+package facts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// node compares what a node has once.
+func (d *differ) node() {
+	a, b := &d.a.Machine, &d.b.Machine
+	kib := func(n *int) string { return unit(value(n), "KiB") }
+	d.compare("kernel",
+		field{rankVersion, isWarning, "release", text(d.a.Kernel.Release), text(d.b.Kernel.Release), "another kernel brings other drivers and defaults"},
+		field{rankVersion, isInfo, "operating system", value(d.a.Kernel.OS), value(d.b.Kernel.OS), ""},
+		field{rankVersion, isWarning, "peer memory interface", value(d.a.Kernel.PeerMemory), value(d.b.Kernel.PeerMemory), "nvidia-peermem needs it for GPUDirect RDMA"},
+		field{rankVersion, isWarning, "dma-buf for RDMA", value(d.a.Kernel.DMABuf), value(d.b.Kernel.DMABuf), "GPUDirect RDMA needs it, or peer memory"},
+	)
+	d.compare("machine",
+		field{rankMachine, isWarning, "vendor", value(a.Vendor), value(b.Vendor), ""},
+		field{rankMachine, isWarning, "product", value(a.Product), value(b.Product), ""},
+		field{rankMachine, isWarning, "virtual", value(a.Hypervisor), value(b.Hypervisor), ""},
+		field{rankSetting, isWarning, "IOMMU mode", value(a.IOMMUMode), value(b.IOMMUMode), "translation costs bandwidth, and ATS or passthrough avoids it"},
+		field{rankMachine, isInfo, "IOMMU groups", value(a.IOMMUGroups), value(b.IOMMUGroups), ""},
+		field{rankMachine, isWarning, "NUMA nodes", value(a.NUMANodes), value(b.NUMANodes), "a firmware setting (NPS, SNC) or a dead socket"},
+		field{rankVersion, isWarning, "BIOS", value(a.BIOS), value(b.BIOS), "brings other defaults for PCIe and memory"},
+		field{rankMachine, isWarning, "CPU model", value(a.CPUModel), value(b.CPUModel), ""},
+		field{rankMachine, isWarning, "CPUs online", value(a.CPUsOnline), value(b.CPUsOnline), ""},
+		field{rankMachine, isInfo, "CPUs present", value(a.CPUsPresent), value(b.CPUsPresent), ""},
+		field{rankMachine, isWarning, "frequency governor", value(a.Governor), value(b.Governor), "a CPU that saves power is late for every message"},
+		field{rankMachine, isWarning, "RDMA character devices", value(a.RDMACharDevs), value(b.RDMACharDevs), "without them no program opens an RDMA device"},
+		field{rankSetting, isWarning, "locked memory limit", value(a.MemlockLimit), value(b.MemlockLimit), "RDMA registers memory only below this limit"},
+		field{rankMachine, isInfo, "swap", kib(a.SwapKiB), kib(b.SwapKiB), ""},
+		field{rankMachine, isInfo, "network owner", value(a.NetworkManager), value(b.NetworkManager), ""},
+	)
+	if !nearly(a.MemoryKiB, b.MemoryKiB) {
+		d.compare("machine", field{rankMachine, isWarning, "memory", kib(a.MemoryKiB), kib(b.MemoryKiB), "a module is missing or dead"})
+	}
+	d.compare("", field{rankOther, isInfo, "platform", cmp.Or(d.a.Platform, "none"), cmp.Or(d.b.Platform, "none"), ""})
+	d.commandLine()
+	d.sysctls()
+	d.modules()
+	d.kernelLog()
+	d.disagreements()
+}
+
+// nearly holds for amounts of memory of machines with the same modules: what the kernel and the firmware keep
+// differs from boot to boot, and a module of eight or more is above a hundredth.
+func nearly(a, b *int) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return max(*a, *b)-min(*a, *b) <= max(*a, *b)/100
+}
+
+// commandLine compares parameters, whatever their order.
+func (d *differ) commandLine() {
+	words := func(line *string) string {
+		if line == nil {
+			return notKnown
+		}
+		kept := slices.DeleteFunc(strings.Fields(*line), d.isOfTheNode)
+		slices.Sort(kept)
+		return strings.Join(kept, " ")
+	}
+	a, b := words(d.a.Kernel.CommandLine), words(d.b.Kernel.CommandLine)
+	if a == notKnown || b == notKnown || a == b {
+		d.compare("kernel", field{rankCommandLine, isInfo, "command line", a, b, ""})
+		return
+	}
+	only := func(mine, other string) string {
+		theirs := strings.Fields(other)
+		left := slices.DeleteFunc(strings.Fields(mine), func(w string) bool {
+			at := slices.Index(theirs, w)
+			if at >= 0 {
+				theirs = slices.Delete(theirs, at, at+1)
+			}
+			return at >= 0
+		})
+		return cmp.Or(strings.Join(left, " "), absent)
+	}
+	d.compare("kernel", field{rankCommandLine, isWarning, "command line", only(a, b), only(b, a), "IOMMU, ACS, huge pages and CPU isolation are set here"})
+}
+
+// isOfTheNode holds for parameters that name disks, addresses and images: of two nodes, and of two boots, they
+// differ and say nothing.
+func (d *differ) isOfTheNode(word string) bool {
+	if strings.HasPrefix(word, "BOOT_IMAGE=") || strings.HasPrefix(word, "initrd=") {
+		return true // the kernel's release says it
+	}
+	if d.identities {
+		return false
+	}
+	return slices.ContainsFunc([]string{"root=", "resume=", "ip=", "BOOTIF=", "hostname=", "systemd.hostname=", "rd.luks.uuid=", "rd.lvm.lv=", "rd.md.uuid=", "nfsroot="},
+		func(prefix string) bool { return strings.HasPrefix(word, prefix) })
+}
+
+func (d *differ) sysctls() {
+	of := func(f *fabric.Facts, name string) string {
+		v, ok := f.Sysctls[name]
+		if !ok {
+			return notKnown
+		}
+		return v
+	}
+	for name := range union(d.a.Sysctls, d.b.Sysctls) {
+		d.compare("", field{rankSysctl, isWarning, "sysctl " + name, of(d.a, name), of(d.b, name), sysctlWhy(name)})
+	}
+}
+
+func sysctlWhy(name string) string {
+	switch {
+	case name == "kernel.numa_balancing":
+		return "balancing unmaps pages to see who uses them, and stalls GPU and RDMA work"
+	case strings.Contains(name, ".arp_"):
+		return "decides which interface answers for an address"
+	case strings.HasSuffix(name, ".rp_filter"):
+		return "strict filtering drops what comes in by another interface than it would go out"
+	case strings.Contains(name, ".gc_thresh"):
+		return "a neighbour table that is too small loses entries of a large fabric"
+	}
+	return ""
+}
+
+// modules compares the drivers that matter one by one, and tells the others in one difference.
+func (d *differ) modules() {
+	if d.unread("modules", len(d.a.Modules), len(d.b.Modules)) {
+		return
+	}
+	important := versionedModules()
+	var onlyA, onlyB []string
+	name := func(m *fabric.Module) string { return m.Name }
+	for _, p := range match(d.a.Modules, d.b.Modules, func(*fabric.Module) string { return "" }, name) {
+		one := cmp.Or(p.a, p.b)
+		switch isImportant := slices.Contains(important, one.Name); {
+		case p.a != nil && p.b != nil:
+			d.compare("module "+one.Name,
+				field{rankVersion, isWarning, "version", cmp.Or(p.a.Version, "none"), cmp.Or(p.b.Version, "none"), "the nodes of a job should run one"},
+				field{rankVersion, isInfo, "version on disk", cmp.Or(p.a.OnDisk, "none"), cmp.Or(p.b.OnDisk, "none"), "comes with the next boot"},
+				field{rankVersion, isInfo, "DKMS", cmp.Or(p.a.DKMS, "none"), cmp.Or(p.b.DKMS, "none"), ""},
+			)
+		case isImportant:
+			d.missing(rankDevice, isWarning, "module "+one.Name, "modules", p.a != nil, p.b != nil, "a driver is not loaded")
+		case p.a != nil:
+			onlyA = append(onlyA, one.Name)
+		default:
+			onlyB = append(onlyB, one.Name)
+		}
+	}
+	d.compare("", field{rankOther, isInfo, "other modules, loaded on one side only", someOf(onlyA), someOf(onlyB), ""})
+}
+
+// someOf names what stands on one side only; of many, the first.
+func someOf(names []string) string {
+	const most = 12
+	slices.Sort(names)
+	if len(names) > most {
+		names = append(names[:most:most], "and more")
+	}
+	return cmp.Or(strings.Join(names, ", "), "none")
+}
+
+// kernelLog compares lines but for their numbers: which device and when differ, what happened is told.
+func (d *differ) kernelLog() {
+	a, b := d.a.KernelLog, d.b.KernelLog
+	if a == nil || b == nil {
+		if a != b {
+			known := func(l *fabric.KernelLog) string {
+				if l == nil {
+					return notKnown
+				}
+				return "read"
+			}
+			d.compare("", field{rankOther, isInfo, "kernel log", known(a), known(b), ""})
+		}
+		return
+	}
+	linesA, linesB := withoutNumbers(a), withoutNumbers(b)
+	only := func(mine, other map[string]string) string {
+		var lines []string
+		for _, key := range slices.Sorted(maps.Keys(mine)) {
+			if _, both := other[key]; !both {
+				lines = append(lines, mine[key])
+			}
+		}
+		const most = 5
+		if len(lines) > most {
+			lines = append(lines[:most:most], "and more")
+		}
+		return cmp.Or(strings.Join(lines, "\n"), "none")
+	}
+	d.compare("", field{rankOther, isWarning, "lines of the kernel log that the other has not", only(linesA, linesB), only(linesB, linesA), ""})
+}
+
+func withoutNumbers(l *fabric.KernelLog) map[string]string {
+	out := make(map[string]string)
+	for _, line := range l.Lines {
+		words := strings.Fields(line)
+		for i, w := range words {
+			if isNumbered(w) {
+				words[i] = "#"
+			}
+		}
+		key := strings.Join(words, " ")
+		if _, ok := out[key]; !ok {
+			out[key] = line
+		}
+	}
+	return out
+}
+
+// isNumbered holds for words that name one device, process or address. A short number (of an Xid) says what
+// happened.
+func isNumbered(word string) bool {
+	const short = 4 // bytes
+	return strings.ContainsAny(word, "0123456789") && (len(word) >= short || strings.ContainsAny(word, ":."))
+}
+
+// disagreements compares of what the sources of one node say different things.
+func (d *differ) disagreements() {
+	of := func(f *fabric.Facts) string {
+		var what []string
+		for _, g := range f.Disagree {
+			what = append(what, g.What)
+		}
+		return someOf(what)
+	}
+	d.compare("", field{rankOther, isInfo, "facts of which sources disagree", of(d.a), of(d.b), ""})
+}

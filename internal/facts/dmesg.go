@@ -1,0 +1,99 @@
+package facts
+
+import (
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const (
+	maxLogLines = 100 // fabric.KernelLog
+	maxLogLine  = 200 // bytes
+	// maxLogText is for all lines, in bytes: a tenth of what the facts of a node may take.
+	maxLogText = 4 << 10
+)
+
+// dmesgRuns asks every host: /dev/kmsg gives its lines to each reader once, and a capture has none.
+func dmesgRuns(host.Host, *fabric.Facts) []toolRun {
+	return []toolRun{{argv: []string{"dmesg"}}}
+}
+
+// What may stand before the text of a line: "kern  :info  : " (dmesg -x), "<6>" (-r), "[   12.345678] ",
+// "[Tue May 27 11:30:40 2025] " (-T), "2025-05-27T11:30:40,123456+02:00 " (--time-format iso), and behind it
+// "[T1234] " or "[   C3] ", the caller.
+var (
+	logFacility = regexp.MustCompile(`^(?:<[0-9]{1,3}>|[a-z0-9]+ *:[a-z]+ *: )`)
+	logTime     = regexp.MustCompile(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4}\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+) ?`)
+	logCaller   = regexp.MustCompile(`^\[ *[TC][0-9]+\] ?`)
+)
+
+// logText takes off what stands before the text; stamped tells whether a time did.
+func logText(line string) (text string, stamped bool) {
+	line = logFacility.ReplaceAllString(strings.TrimRight(line, " \r\n"), "")
+	text = logTime.ReplaceAllString(line, "")
+	stamped = len(text) < len(line)
+	return logCaller.ReplaceAllString(text, ""), stamped
+}
+
+func knowsDmesg(text string) bool {
+	return hasLine(text, func(line string) bool {
+		text, stamped := logText(line)
+		return stamped || strings.HasPrefix(text, "Linux version ")
+	})
+}
+
+// logTopics are what a line must speak of to be kept, in lower case.
+func logTopics() []string {
+	return []string{
+		"nvrm", "nvidia", "nvlink", "nvswitch", "xid", "amdgpu", "xgmi", "kfd",
+		"mlx5", "mlx4", "bnxt_", "infiniband", "ib_core", "ib_uverbs", "ib_peer_mem", "ib_umem", "ib_modify_qp", "peermem", "peer_memory",
+		"rdma", "roce", "irdma", "ionic", "gdrdrv", "ice ", "idpf ", "efa ",
+		"aer:", "pcieport", "pcie bus error", "available pcie bandwidth", "pciehp",
+		"dmar", "amd-vi", "iommu:", "io_page_fault",
+	}
+}
+
+// parseDmesg keeps the last lines that speak of GPUs, NICs, PCI Express and RDMA, without their time. Of equal
+// lines the last is kept: a storm of one message would push out all others.
+func parseDmesg(text, _ string) (fabric.Facts, error) {
+	if strings.TrimSpace(text) == "" {
+		return fabric.Facts{}, errors.New("the kernel's log is empty: it was cleared, or it belongs to another namespace")
+	}
+	if !knowsDmesg(text) {
+		return fabric.Facts{}, errForeignText
+	}
+	topics := logTopics()
+	all := strings.Split(text, "\n")
+	seen := make(map[string]bool)
+	log := &fabric.KernelLog{Lines: []string{}}
+	size := 0
+	for _, line := range slices.Backward(all) {
+		line, _ = logText(line)
+		line = shorten(printable(line), maxLogLine)
+		lower := strings.ToLower(line)
+		if seen[line] || !slices.ContainsFunc(topics, func(t string) bool { return strings.Contains(lower, t) }) {
+			continue
+		}
+		if size += len(line); len(log.Lines) == maxLogLines || size > maxLogText {
+			log.Cut = true
+			break
+		}
+		seen[line] = true
+		log.Lines = append(log.Lines, line)
+	}
+	slices.Reverse(log.Lines)
+	return fabric.Facts{KernelLog: log}, nil
+}
+
+// shorten cuts a text to so many bytes, at a character.
+func shorten(text string, most int) string {
+	const mark = " ..."
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+}

@@ -1,0 +1,69 @@
+package facts
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const nvidiaProc = "/proc/driver/nvidia/gpus"
+
+// readGPUs adds what the drivers of GPUs tell by files: that of NVIDIA under /proc/driver, amdgpu beside the
+// PCI function. What they leave open their tools are asked for, and then say why it is not known.
+func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
+	for i := range f.GPUs {
+		g := &f.GPUs[i]
+		if j := slices.IndexFunc(f.Modules, func(m fabric.Module) bool { return m.Name == g.Driver }); j >= 0 {
+			g.DriverVersion = f.Modules[j].Version
+		}
+		switch g.Driver {
+		case "nvidia":
+			nvidiaInformation(h, f, g)
+		case "amdgpu":
+			folder := pciDevices + "/" + g.PCI
+			r := fileReader{h: h, f: f, folder: folder, what: "gpus", device: g.PCI}
+			g.Name = r.textIfThere("product_name") // where the board has an EEPROM that names it
+			g.VBIOS = r.textIfThere("vbios_version")
+			if id := r.textIfThere("unique_id"); id != "" {
+				g.UUID = "0x" + id // as rocm-smi writes it
+			}
+		}
+	}
+}
+
+// nvidiaInformation reads what the driver says of one GPU. It has question marks for what it has not read
+// from the GPU yet.
+func nvidiaInformation(h host.Host, f *fabric.Facts, g *fabric.GPU) {
+	file := nvidiaProc + "/" + g.PCI + "/information"
+	b, err := h.ReadFile(file)
+	if err != nil {
+		if !host.IsAbsent(err) {
+			miss(f, "gpus.name "+g.PCI, file, err)
+		}
+		return
+	}
+	for line := range strings.Lines(string(b)) {
+		key, value, ok := keyValue(line)
+		if !ok || strings.Contains(value, "?") {
+			continue
+		}
+		switch value = printable(value); key {
+		case "Model":
+			g.Name = value
+		case "GPU UUID":
+			g.UUID = value
+		case "Video BIOS":
+			g.VBIOS = value
+		}
+	}
+}
+
+// gpuOpen holds where a GPU of a vendor is not fully described.
+func gpuOpen(f *fabric.Facts, vendor string) bool {
+	return slices.ContainsFunc(f.GPUs, func(g fabric.GPU) bool {
+		return g.Vendor == vendor && (g.Name == "" || g.UUID == "" || g.DriverVersion == "" || g.VBIOS == "")
+	})
+}

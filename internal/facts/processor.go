@@ -1,0 +1,128 @@
+package facts
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const (
+	cpuFolder   = "/sys/devices/system/cpu"
+	cpuPolicies = cpuFolder + "/cpufreq"
+	meminfoFile = "/proc/meminfo"
+)
+
+func readProcessors(h host.Host, f *fabric.Facts) {
+	m := &f.Machine
+	var err error
+	if m.CPUModel, err = cpuModel(h); err != nil {
+		miss(f, "machine.cpu_model", cpuinfoFile, err)
+	}
+	if m.CPUsOnline, err = countOf(h, cpuFolder+"/online"); err != nil {
+		miss(f, "machine.cpus_online", cpuFolder+"/online", err)
+	}
+	if m.CPUsPresent, err = countOf(h, cpuFolder+"/present"); err != nil {
+		miss(f, "machine.cpus_present", cpuFolder+"/present", err)
+	}
+	if m.Governor, err = governor(h); err != nil {
+		miss(f, "machine.governor", cpuPolicies+"/policy*/scaling_governor", err)
+	}
+}
+
+// cpuModel is what the first processor calls itself. On Arm /proc/cpuinfo has numbers only.
+func cpuModel(h host.Host) (*string, error) {
+	b, err := h.ReadFile(cpuinfoFile)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if key, value, ok := keyValue(line); ok && key == "model name" {
+			value = printable(value)
+			return &value, nil
+		}
+	}
+	return nil, errors.New("no model name: this processor does not tell")
+}
+
+// governor is one word for all frequency policies, mixed where they differ.
+func governor(h host.Host) (*string, error) {
+	names, err := h.ReadDir(cpuPolicies)
+	if err != nil {
+		return nil, err
+	}
+	found := ""
+	for _, name := range names {
+		if !strings.HasPrefix(name, "policy") {
+			continue
+		}
+		text, err := host.ReadString(h, cpuPolicies+"/"+name+"/scaling_governor")
+		switch {
+		case err != nil:
+			return nil, err
+		case found != "" && found != text:
+			mixed := "mixed"
+			return &mixed, nil
+		}
+		found = text
+	}
+	if found == "" {
+		return nil, errors.New("no frequency policy: the hypervisor or the firmware decides")
+	}
+	found = printable(found)
+	return &found, nil
+}
+
+func readMemory(h host.Host, f *fabric.Facts) {
+	b, err := h.ReadFile(meminfoFile)
+	if err != nil {
+		miss(f, "machine.memory_kib", meminfoFile, err)
+		miss(f, "machine.swap_kib", meminfoFile, err)
+		return
+	}
+	if f.Machine.MemoryKiB, err = memoryLine(string(b), "MemTotal"); err != nil {
+		miss(f, "machine.memory_kib", meminfoFile, err)
+	}
+	if f.Machine.SwapKiB, err = memoryLine(string(b), "SwapTotal"); err != nil {
+		miss(f, "machine.swap_kib", meminfoFile, err)
+	}
+}
+
+// memoryLine reads "MemTotal:       2113456789 kB"; the kernel's kB are KiB.
+func memoryLine(text, name string) (*int, error) {
+	for line := range strings.Lines(text) {
+		key, value, ok := keyValue(line)
+		if !ok || key != name {
+			continue
+		}
+		number, unit, _ := strings.Cut(value, " ")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || unit != "kB" {
+			return nil, fmt.Errorf("%q is no number of kB", printable(value))
+		}
+		return &n, nil
+	}
+	return nil, fmt.Errorf("no line %s", name)
+}
+
+// rdmaCharDevices counts /dev/infiniband/uverbs*. Where /dev is there and has no such folder, there are none;
+// a capture without /dev does not tell.
+func rdmaCharDevices(h host.Host) (*int, error) {
+	names, err := h.ReadDir(devFolder + "/infiniband")
+	if host.IsAbsent(err) {
+		_, err = h.ReadDir(devFolder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, name := range names {
+		if strings.HasPrefix(name, "uverbs") {
+			n++
+		}
+	}
+	return &n, nil
+}

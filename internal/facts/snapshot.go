@@ -1,0 +1,244 @@
+package facts
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// maxFactsFile bounds a file of facts, in bytes: the facts of a large node are some tens of KiB.
+const maxFactsFile = 16 << 20
+
+// maxDepth bounds folders in folders: snapshots/day/rack/host/sys is four.
+const maxDepth = 8
+
+// Load gives the facts that lie at these paths, one node at a time: a file of facts (JSON), a recording
+// (txtar), a captured tree (a folder with sys/), a run folder (with facts/), or a folder of any of these, in
+// order of name. What cannot be loaded gives an error, and the rest follows. A node that comes a second time
+// is an error. A link to a folder is not followed, unless it is one of the paths.
+//
+// A recording and a tree are collected anew, so that what this program can read today is read. The time of
+// a recording is its own; of a tree nobody knows it.
+func Load(ctx context.Context, paths ...string) iter.Seq2[*fabric.Facts, error] {
+	return func(yield func(*fabric.Facts, error) bool) {
+		l := loader{ctx: ctx, yield: yield, from: map[string]string{}}
+		for _, path := range paths {
+			if !l.path(path) {
+				return
+			}
+		}
+	}
+}
+
+// loader walks paths. Its methods are false once nobody wants more.
+type loader struct {
+	ctx   context.Context
+	yield func(*fabric.Facts, error) bool
+	from  map[string]string // node to the path that it came from
+}
+
+func (l *loader) path(path string) bool {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return l.fail(path, err)
+	case info.IsDir():
+		return l.folder(path, 0)
+	default:
+		return l.file(path, info)
+	}
+}
+
+func (l *loader) fail(path string, err error) bool {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // the path stands before it
+	}
+	return l.yield(nil, fmt.Errorf("snapshot %q: %w", path, err))
+}
+
+func (l *loader) give(path string, f *fabric.Facts, err error) bool {
+	if err != nil {
+		return l.fail(path, err)
+	}
+	if first, again := l.from[f.Node]; again {
+		return l.fail(path, fmt.Errorf("node %q is there a second time, after %q", f.Node, first))
+	}
+	l.from[f.Node] = path
+	return l.yield(f, nil)
+}
+
+func (l *loader) folder(path string, depth int) bool {
+	switch {
+	case l.ctx.Err() != nil:
+		l.fail(path, l.ctx.Err())
+		return false
+	case depth > maxDepth:
+		return l.fail(path, fmt.Errorf("more than %d folders deep", maxDepth))
+	case isFolder(filepath.Join(path, "sys")):
+		f, err := loadTree(l.ctx, path)
+		return l.give(path, f, err)
+	}
+	if inner := filepath.Join(path, "facts"); isFolder(inner) {
+		path = inner // of a run folder
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return l.fail(path, err)
+	}
+	found := false
+	for _, e := range entries {
+		inner := filepath.Join(path, e.Name())
+		if !isSnapshot(inner, e) {
+			continue
+		}
+		found = true
+		if !l.entry(inner, e, depth) {
+			return false
+		}
+	}
+	if !found {
+		return l.fail(path, errors.New("no facts in this folder: no *.json, no *.txtar, no folder with sys/ or facts/"))
+	}
+	return true
+}
+
+// isSnapshot tells by its name whether an entry of a folder is to be loaded.
+func isSnapshot(path string, e fs.DirEntry) bool {
+	switch {
+	case strings.HasPrefix(e.Name(), "."):
+		return false
+	case filepath.Ext(path) == ".json" || filepath.Ext(path) == ".txtar":
+		return true
+	default:
+		return e.IsDir() || e.Type()&fs.ModeSymlink != 0 && isFolder(path)
+	}
+}
+
+func (l *loader) entry(path string, e fs.DirEntry, depth int) bool {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return l.fail(path, err)
+	case e.IsDir():
+		return l.folder(path, depth+1)
+	case info.IsDir():
+		return l.fail(path, errors.New("is a link to a folder, which is not followed: name it itself"))
+	default:
+		return l.file(path, info)
+	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// loadTree collects from a folder that stands for / of a machine; the folder's name is the node's.
+func loadTree(ctx context.Context, folder string) (f *fabric.Facts, err error) {
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := host.OpenTree(filepath.Base(whole), folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, tree.Close()) }()
+	f = Collect(ctx, tree, time.Time{})
+	f.Collected = ""
+	return f, nil
+}
+
+func (l *loader) file(path string, info fs.FileInfo) bool {
+	if l.ctx.Err() != nil {
+		l.fail(path, l.ctx.Err())
+		return false
+	}
+	if !info.Mode().IsRegular() {
+		return l.fail(path, errors.New("is neither a file nor a folder"))
+	}
+	f, err := loadFile(l.ctx, path)
+	return l.give(path, f, err)
+}
+
+// errNoSnapshot says what was tried.
+var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a run folder (with facts/)")
+
+func loadFile(ctx context.Context, path string) (*fabric.Facts, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	head := make([]byte, 64) // bytes: enough for the first line of a recording
+	n, err := io.ReadFull(file, head)
+	if err != nil && n == 0 {
+		return nil, fmt.Errorf("is empty: %w", errNoSnapshot)
+	}
+	whole := io.MultiReader(bytes.NewReader(head[:n]), file)
+	if host.IsRecording(head[:n]) {
+		r, err := host.LoadRecording(whole)
+		if err != nil {
+			return nil, err
+		}
+		return Collect(ctx, r, r.Time()), nil
+	}
+	if !bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{")) {
+		return nil, errNoSnapshot
+	}
+	text, err := io.ReadAll(io.LimitReader(whole, maxFactsFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return parseFacts(text)
+}
+
+// parseFacts reads saved facts. An unknown field is an error: they are of another version.
+func parseFacts(text []byte) (*fabric.Facts, error) {
+	if len(text) > maxFactsFile {
+		return nil, fmt.Errorf("larger than %d bytes", maxFactsFile)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var f fabric.Facts
+	err := d.Decode(&f)
+	var m fabric.Meta
+	if err != nil && json.Unmarshal(text, &m) != nil {
+		return nil, fmt.Errorf("facts: %w", jsonError(err, text))
+	}
+	if err == nil {
+		m = f.Meta
+	}
+	switch {
+	case m.Kind != "Facts" || m.APIVersion != fabric.APIVersion:
+		return nil, fmt.Errorf("is %q in version %q, want Facts in %q", m.Kind, m.APIVersion, fabric.APIVersion)
+	case err != nil:
+		return nil, fmt.Errorf("facts: %w", err)
+	case f.Node == "":
+		return nil, errors.New("facts without a node")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("facts: more behind them")
+	}
+	return &f, nil
+}
+
+// jsonError tells a file that was cut from one that was never whole.
+func jsonError(err error, text []byte) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("cut after %d bytes: %w", len(text), err)
+	}
+	return err
+}

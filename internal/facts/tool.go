@@ -1,0 +1,160 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+const (
+	// toolTime is for all runs of one tool. They answer within some hundred milliseconds; nvidia-smi takes
+	// some seconds where the driver has to wake the GPUs first.
+	toolTime = 5 * time.Second
+	// toolsTime is for all tools together, so that a driver on which each of them hangs costs one node's
+	// collecting no more than this.
+	toolsTime = 15 * time.Second
+	// toolGrace is how long a killed tool may take to be gone. One that waits inside a driver cannot be killed.
+	toolGrace = time.Second
+	// maxToolText is in bytes: lspci -vvv of a node of 250 functions prints less than 1 MiB.
+	maxToolText = 10 << 20
+)
+
+// tool is a program that tells what the kernel did not. Its parts are facts with nothing in them but what the
+// text says; merger puts them in.
+type tool struct {
+	name  string   // as Missing and evidence name it: the command without its device
+	tells []string // paths into Facts that are unknown where it cannot be asked
+	runs  func(h host.Host, f *fabric.Facts) []toolRun
+	knows func(text string) bool                          // whether a text is what this tool prints
+	parse func(text, device string) (fabric.Facts, error) // device: of toolRun
+}
+
+// toolRun is one command; device is what it is asked about where its text may not say so.
+type toolRun struct {
+	argv   []string
+	device string
+}
+
+// tools are in order of trust: where two of them tell one fact, the first is kept.
+func tools(f *fabric.Facts) []tool {
+	return []tool{
+		{"lspci", []string{"pci", "gpus"}, lspciRuns, knowsLspci, parseLspciText},
+		{"ip address", []string{"nics", "nics.addresses"}, ipAddressRuns, knowsIPAddress, parseIPAddress},
+		{"ip rule", []string{"rules"}, ipRuleRuns, knowsIPRule, parseIPRule},
+		{"ip route", []string{"routes"}, ipRouteRuns, knowsIPRoute, parseIPRoute},
+		{"ibv_devinfo", []string{"hcas.ports.active_mtu", "hcas.ports.max_mtu"}, ibvDevinfoRuns, knowsIbvDevinfo, parseIbvDevinfo},
+		{"ibstat", []string{"hcas"}, ibstatRuns, knowsIbstat, parseIbstat},
+		{"rdma link", []string{"hcas.ports.gids.netdev"}, rdmaLinkRuns, knowsRDMALink, parseRDMALink},
+		{"ibdev2netdev", []string{"hcas.ports.gids.netdev"}, ibdev2netdevRuns, knowsIbdev2netdev, parseIbdev2netdev},
+		{"ethtool", []string{"nics.speed_mbps", "nics.autoneg"}, ethtoolRuns(), knowsEthtool, parseEthtool},
+		{"ethtool -i", []string{"nics.firmware", "nics.driver_version"}, ethtoolRuns("-i"), knowsEthtoolDriver, parseEthtoolDriver},
+		{"ethtool --show-fec", []string{"nics.fec"}, ethtoolRuns("--show-fec"), knowsEthtoolFEC, parseEthtoolFEC},
+		{"nvidia-smi", gpuTells(), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
+		{"rocm-smi", gpuTells(), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
+		{"kallsyms", []string{"kernel.peer_memory", "kernel.dma_buf"}, nil, knowsSymbols, parseSymbols},
+		{"modinfo", []string{"modules.on_disk"}, modinfoRuns, knowsModinfo, parseModinfo},
+		{"dkms status", []string{"modules.dkms"}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
+			return parseDKMS(text, f.Kernel.Release)
+		}},
+		{"dmesg", []string{"kernel_log"}, dmesgRuns, knowsDmesg, parseDmesg},
+	}
+}
+
+// gpuTells is what the tools of GPU vendors tell.
+func gpuTells() []string {
+	return []string{"gpus.name", "gpus.uuid", "gpus.driver_version", "gpus.vbios"}
+}
+
+// readTools runs what the kernel left open.
+func readTools(ctx context.Context, h host.Host, f *fabric.Facts) {
+	ctx, cancel := context.WithTimeout(ctx, toolsTime)
+	defer cancel()
+	m := newMerger(f)
+	for _, t := range tools(f) {
+		if t.runs != nil {
+			readTool(ctx, h, m, t, t.runs(h, f))
+		}
+	}
+}
+
+// readTool asks one tool about each device. It is asked once: where it is absent or did not answer in time,
+// it is not asked about the next.
+func readTool(ctx context.Context, h host.Host, m *merger, t tool, runs []toolRun) {
+	ctx, cancel := context.WithTimeout(ctx, toolTime)
+	defer cancel()
+	for _, r := range runs {
+		text, err := runTool(ctx, h, r.argv)
+		exit, ended := errors.AsType[*host.ExitError](err)
+		if err != nil && !ended {
+			m.missTool(t, "", err)
+			return
+		}
+		if ended && len(text) == 0 {
+			m.missTool(t, r.device, exit)
+			continue
+		}
+		parts, parseErr := t.parse(string(text), r.device)
+		if parseErr == nil {
+			m.merge(t, parts)
+		}
+		if err := errors.Join(parseErr, err); err != nil {
+			m.missTool(t, r.device, err)
+		}
+	}
+}
+
+// runTool gives what a tool printed, with the error of its exit status.
+func runTool(ctx context.Context, h host.Host, argv []string) ([]byte, error) {
+	c, ok := h.(host.Commander)
+	if !ok {
+		return nil, host.ErrNotSupported
+	}
+	type answer struct {
+		text []byte
+		err  error
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, errors.New("not asked: no time left")
+	}
+	answers := make(chan answer, 1)
+	host.Go(func() { // left behind where the process cannot be killed
+		text, err := c.Output(ctx, host.Command{Argv: argv, Env: []string{"LC_ALL=C"}})
+		answers <- answer{text, err}
+	})
+	deadline, _ := ctx.Deadline()
+	late := time.NewTimer(time.Until(deadline) + toolGrace)
+	defer late.Stop()
+	select {
+	case a := <-answers:
+		if len(a.text) > maxToolText {
+			return nil, fmt.Errorf("printed more than %d bytes", maxToolText)
+		}
+		return a.text, a.err
+	case <-late.C:
+		return nil, fmt.Errorf("no answer, and it cannot be ended: %w", context.DeadlineExceeded)
+	}
+}
+
+// errForeignText says that a text is not what its tool prints in the C locale.
+var errForeignText = errors.New("not in the form that this tool prints")
+
+// hasLine tells whether one of the first lines satisfies a condition; what is before it may be a prompt
+// that was copied along, or a warning.
+func hasLine(text string, is func(line string) bool) bool {
+	const first = 64
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n > first {
+			return false
+		}
+		if is(strings.TrimRight(line, "\r\n")) {
+			return true
+		}
+	}
+	return false
+}
