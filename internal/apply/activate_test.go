@@ -148,13 +148,13 @@ func TestSetSysctlsReadsItsFolderOnly(t *testing.T) {
 	}
 }
 
-// Without activate the files are written, and nothing is brought into force.
-func TestNodeWithoutActivate(t *testing.T) {
+// On a host that is no lab host the files are written, and nothing is brought into force.
+func TestNodeOnARealHost(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	b := Bundle{Node: "host1", MTU: 9000, Artifacts: []fabric.Artifact{artifact(root+"/etc/file", "x\n", 0o600)},
 		Addresses: []fabric.NICAddress{{NIC: "no-such-nic"}}}
 	for _, want := range []Kind{Create, Same} {
-		r, err := Node(context.Background(), b, journal, false)
+		r, err := Node(context.Background(), b, journal)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestNodeWithoutActivate(t *testing.T) {
 		t.Errorf("%q, %v", content, err)
 	}
 	b.Artifacts[0].Path = root + "/etc/file/below"
-	if r, err := Node(context.Background(), b, journal, false); err == nil || r.Node != "host1" || r.Activation != nil {
+	if r, err := Node(context.Background(), b, journal); err == nil || r.Node != "host1" || r.Activation != nil {
 		t.Errorf("%+v, %v, want an error", r, err)
 	}
 }

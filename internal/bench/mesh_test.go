@@ -108,7 +108,7 @@ func meshPlan(names ...string) *fabric.Plan {
 func TestMeshOfGoodNodes(t *testing.T) {
 	t.Parallel()
 	nodes := map[string]host.Runner{"a": good{}, "b": good{}, "c": good{}}
-	m, err := Mesh(context.Background(), meshPlan("a", "b", "c"), nodes, MeshOptions{Command: []string{"-"}, Wait: time.Second, Timeout: time.Minute})
+	m, err := Mesh(context.Background(), meshPlan("a", "b", "c"), nodes, MeshOptions{Command: func(string) []string { return []string{"-"} }, Wait: time.Second, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestMeshWithABadNode(t *testing.T) {
 				nodes["bad"] = tt.runner
 			}
 			started := time.Now()
-			m, err := Mesh(context.Background(), meshPlan("a", "bad", "c"), nodes, MeshOptions{Command: []string{"-"}, Wait: time.Second, Timeout: 3 * time.Second})
+			m, err := Mesh(context.Background(), meshPlan("a", "bad", "c"), nodes, MeshOptions{Command: func(string) []string { return []string{"-"} }, Wait: time.Second, Timeout: 3 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,7 +239,7 @@ func TestMeshCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
 	started := time.Now()
-	_, err := Mesh(ctx, meshPlan("a", "b"), map[string]host.Runner{"a": script("sleep 60"), "b": script("sleep 60 & wait")}, MeshOptions{Timeout: time.Minute})
+	_, err := Mesh(ctx, meshPlan("a", "b"), map[string]host.Runner{"a": script("sleep 60"), "b": script("sleep 60 & wait")}, MeshOptions{Command: func(string) []string { return nil }, Timeout: time.Minute})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want that time was over", err)
 	}

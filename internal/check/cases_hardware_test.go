@@ -138,6 +138,8 @@ func clusterCases() []oneCase {
 			w.nodes[0].HCAs, w.nodes[1].HCAs = nil, nil
 		}},
 
+		{"mtu-equal", "no RDMA in any kernel", "cluster", na, "no node has an RDMA device", bare},
+
 		{"duplicate-address", "none", "cluster", pass, "", asPlanned},
 		{"duplicate-address", "beside its own", "host1:eth3", fail, "has 10.64.0.17, and so has host2:eth1", extra("10.64.0.17/32")},
 		{"duplicate-address", "its owner is not blamed", "host2:eth1", unknown, "planned for host2:eth1", extra("10.64.0.17/32")},

@@ -73,6 +73,8 @@ func nicCases() []oneCase {
 		{"link-up", "RDMA NICs without a plan", s, pass, "", noPlan},
 		{"link-up", "no plan, no RDMA", "host1", unknown, "nothing to look at", func(w *world) { noPlan(w); w.host1().HCAs = nil }},
 
+		{"link-up", "no plan, and no RDMA in the kernel", "host1", na, "has no RDMA device", bare},
+
 		{"mtu", "as planned", s, pass, "", asPlanned},
 		{"mtu", "too small", s, fail, "payload a packet 1024 in place of 4096 bytes: 92.6 in place of 98.0 %", func(w *world) { eth3(w).MTU = 1500 }},
 		{"mtu", "far too small", s, fail, "no RDMA", func(w *world) { eth3(w).MTU = 300 }},

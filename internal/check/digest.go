@@ -9,8 +9,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Digest is what the cluster rules keep of a node: about 400 bytes, and 300 a NIC with its port. Texts that
-// many nodes share are kept once.
+// Digest is what the cluster rules keep of a node: about 3 KiB where it has eight NICs with a port each. Texts
+// that many nodes share are kept once.
 type Digest struct {
 	Node    string
 	NICs    []NICDigest

@@ -87,6 +87,7 @@ func mtuEqual() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
+		Scope:     Scope{RDMA: true},
 		DependsOn: []string{"mtu"},
 		Cluster:   judgeMTUEqual,
 	}

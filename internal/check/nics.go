@@ -54,6 +54,7 @@ func linkUp() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "RFC 2863, ifOperStatus; kernel documentation, networking/operstates; Broadcom RoCE guide 2.6 no. 8",
+		Scope:     Scope{RDMA: true},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeLinkUp,
 	}

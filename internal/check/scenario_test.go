@@ -283,6 +283,22 @@ func TestWaivers(t *testing.T) {
 	}
 }
 
+// TestWaiversOfHardware: a waiver names a port, a PCI function or the cluster as findings print them.
+func TestWaiversOfHardware(t *testing.T) {
+	until := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
+	w := newWorld()
+	w.host1().HCAs[2].Firmware = "230.0"
+	w.host1().Kernel.Release = "6.5.0-1-generic"
+	pciOf(w.host1(), rail3NIC).Control.RelaxedOrdering = false
+	_, summary := run(w.plan, []Waiver{
+		{"firmware-equal", onPort3, "card ordered", until}, {"kernel-equal", "cluster", "half of the nodes are updated", until},
+		{"relaxed-ordering", "host1:" + rail3NIC, "firmware to come", until},
+	}, w.nodes...)
+	if summary.Status() != fabric.Pass || summary.Waived != 3 {
+		t.Errorf("verdict %s with %d waived, want pass with 3", summary.Status(), summary.Waived)
+	}
+}
+
 func checkDead(t *testing.T, findings []fabric.Finding, words string) {
 	t.Helper()
 	i := slices.IndexFunc(findings, func(f fabric.Finding) bool { return f.ID == waiverRule })

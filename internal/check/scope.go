@@ -18,8 +18,8 @@ type Scope struct {
 	Virtual   bool // not applicable on bare metal, but for hosts of virtual machines
 	VMHost    bool // not applicable but on hosts of virtual machines: bare metal of a plan for vSphere
 
-	// RDMA and GPU: not applicable on a node that is known to have no such device, and for RDMA has no planned
-	// NIC either. rdma-device and gpu-device are unknown on it, so that it never passes as a whole.
+	// RDMA and GPU: not applicable on a node that is known to have no such device, and for RDMA is in no cluster
+	// file either. rdma-device and gpu-device are unknown on it, so that it never passes as a whole.
 	RDMA, GPU bool
 
 	// Transport: not applicable where the plan's transport is another; without a plan, where every RDMA port

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/report"
-	"railwright.dev/railwright/internal/run"
 )
 
 type checkOptions struct {
@@ -57,7 +55,7 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 
 func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if o.file == "" {
-		return a.judge(ctx, nil, nil, snapshotFacts(o.snapshots), nil)
+		return a.judge(ctx, nil, nil, facts.Load(ctx, o.snapshots...), nil)
 	}
 	in, err := a.readCluster(o.file)
 	if err != nil {
@@ -67,7 +65,7 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.judge(ctx, in.plan, waivers, snapshotFacts(o.snapshots), nil)
+	return a.judge(ctx, in.plan, waivers, facts.Load(ctx, o.snapshots...), nil)
 }
 
 // judge checks a stream of facts, prints the findings and gives the exit status.
@@ -90,36 +88,31 @@ func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiv
 // findings checks nodes as they come; lost are those from which there are no facts, and why.
 func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) (*fabric.Findings, error) {
 	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
+	var broken []error
 	c := check.New(plan, waivers, now(), func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
+	seen := false
 	for node, err := range nodes {
-		if err := errors.Join(err, ctx.Err()); err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		seen = true
 		c.Node(node)
+	}
+	if len(broken) > 0 && !seen {
+		return nil, errors.Join(broken...) // nothing to judge: what was named is no snapshot
+	}
+	for _, err := range broken {
+		c.Lost(fabric.Missing{What: "snapshot", Source: "snapshot", Reason: err.Error()})
 	}
 	for _, m := range lost {
 		c.Lost(m)
 	}
 	f.Summary = c.Finish()
 	return f, nil
-}
-
-// snapshotFacts reads saved facts one file at a time.
-func snapshotFacts(paths []string) iter.Seq2[*fabric.Facts, error] {
-	return func(yield func(*fabric.Facts, error) bool) {
-		for _, path := range paths {
-			files, err := run.Snapshot(path)
-			if err != nil {
-				yield(nil, fmt.Errorf("snapshot: %w", err))
-				return
-			}
-			for _, file := range files {
-				if f, err := run.ReadFacts(file); !yield(f, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
 }
 
 func all(nodes []*fabric.Facts) iter.Seq2[*fabric.Facts, error] {

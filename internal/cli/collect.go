@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,36 +19,98 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
+// collectOptions say of what facts are collected, and how they are kept.
+type collectOptions struct {
+	root   string
+	raw    string
+	redact bool
+	hosts  string
+	folder string
+}
+
 func (a *app) collectCommand() *cobra.Command {
-	var root, hosts, folder string
+	var o collectOptions
 	c := &cobra.Command{
-		Use:   "collect [--root DIR | --hosts RANGE [-d DIR]]",
+		Use:   "collect [--root DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
 		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: of hosts a document\n" +
-			"a line, or with -d a file each, for check --snapshot.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
+			"a line, or with -d a file each, for check --snapshot. With --raw everything that was read goes into a recording,\n" +
+			"one text file, which check and diff take as they take a live host; --redact takes names, serial numbers,\n" +
+			"GUIDs and addresses out of it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if hosts != "" {
-				return a.collectHosts(c.Context(), hosts, folder)
-			}
-			f, err := collect(c.Context(), root)
-			if err != nil {
-				return err
-			}
-			if err := report.JSON(a.stdout, f); err != nil {
-				return err
-			}
-			if len(f.Missing) > 0 {
-				return verdict(exitUnknown)
-			}
-			return nil
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return a.collect(c.Context(), o) },
 	}
-	c.Flags().StringVar(&root, "root", "", "folder that holds a captured /sys, /proc, /etc")
-	c.Flags().StringVar(&hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
-	c.Flags().StringVarP(&folder, "dir", "d", "", "with --hosts: folder to write a file a host to")
+	c.Flags().StringVar(&o.root, "root", "", "folder that holds a captured /sys, /proc, /etc")
+	c.Flags().StringVar(&o.raw, "raw", "", "file to write a recording to; - for standard output instead of the facts")
+	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
+	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
+	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write a file a host to")
 	c.MarkFlagsMutuallyExclusive("root", "hosts")
+	c.MarkFlagsMutuallyExclusive("raw", "hosts")
 	return c
+}
+
+func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
+	switch {
+	case o.redact && o.raw == "":
+		return errors.New("flag --redact: needs --raw")
+	case o.folder != "" && o.hosts == "":
+		return errors.New("flag -d: needs --hosts")
+	case o.hosts != "":
+		return a.collectHosts(ctx, o.hosts, o.folder)
+	}
+	var h host.Host = host.Local{}
+	if o.root != "" {
+		tree, err := openTree(o.root)
+		if err != nil {
+			return err
+		}
+		defer tree.Close()
+		h = tree
+	}
+	at := now()
+	f := (*fabric.Facts)(nil)
+	if o.raw != "" {
+		recorder := host.NewRecorder(h, a.version, at)
+		f = facts.Collect(ctx, recorder, at)
+		if err := a.writeRecording(recorder.Archive(), o); err != nil {
+			return err
+		}
+	} else {
+		f = facts.Collect(ctx, h, at)
+	}
+	if o.raw != "-" && !o.redact {
+		err = report.JSON(a.stdout, f)
+	}
+	if err == nil && len(f.Missing) > 0 {
+		err = verdict(exitUnknown)
+	}
+	return err
+}
+
+// writeRecording keeps a recording. What is redacted comes out as the recording alone, since the facts name
+// what was taken out of it.
+func (a *app) writeRecording(archive []byte, o collectOptions) error {
+	if o.redact {
+		salt := make([]byte, 32)
+		rand.Read(salt) // crypto/rand.Read never fails
+		var err error
+		if archive, err = host.Redact(archive, salt); err != nil {
+			return fmt.Errorf("redact: %w", err)
+		}
+	}
+	if o.raw == "-" {
+		_, err := a.stdout.Write(archive)
+		return err
+	}
+	return run.Folder(filepath.Dir(o.raw)).WriteFile(filepath.Base(o.raw), archive)
+}
+
+func openTree(root string) (*host.Tree, error) {
+	if info, err := os.Stat(filepath.Join(root, "sys")); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("captured tree %q: has no folder sys: name the folder that stands for /", root)
+	}
+	return host.OpenTree(filepath.Base(filepath.Clean(root)), root)
 }
 
 // collectHosts gives the facts of a range of hosts. Those that did not answer are told on standard error.
@@ -81,20 +144,4 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 		return verdict(exitUnknown)
 	}
 	return nil
-}
-
-// collect gives the facts of this host, or of a captured tree.
-func collect(ctx context.Context, root string) (f *fabric.Facts, err error) {
-	if root == "" {
-		return facts.Collect(ctx, host.Local{}, now()), nil
-	}
-	if info, err := os.Stat(filepath.Join(root, "sys")); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("captured tree %q: has no folder sys: name the folder that stands for /", root)
-	}
-	tree, err := host.OpenTree(filepath.Base(filepath.Clean(root)), root)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tree.Close()) }()
-	return facts.Collect(ctx, tree, now()), nil
 }

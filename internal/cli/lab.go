@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/report"
 )
@@ -30,12 +32,14 @@ type labUpOptions struct {
 	faults []string
 	ssh    bool
 	bare   bool
+
+	hardware string
 }
 
 func (a *app) labUpCommand() *cobra.Command {
 	var o labUpOptions
 	c := &cobra.Command{
-		Use:   "up [-f FILE] [--ssh] [--bare] [--fault KIND=HOST[:NIC][,HOST:NIC]]...",
+		Use:   "up [-f FILE] [--hardware RECORDING] [--ssh] [--bare] [--fault KIND=HOST[:NIC][,HOST:NIC]]...",
 		Short: "Build a lab, apply the rendered files in it, then plant faults",
 		Long:  "Build a lab, apply the rendered files in it, then plant faults. Without -f it is the embedded example.\n\nFaults:\n" + faultList(),
 		Args:  noArgs,
@@ -43,6 +47,7 @@ func (a *app) labUpCommand() *cobra.Command {
 	}
 	fileFlag(c, &o.file)
 	c.Flags().BoolVar(&o.ssh, "ssh", false, "add a machine \"admin\" from which the hosts are reached over SSH")
+	c.Flags().StringVar(&o.hardware, "hardware", "", "recording (collect --raw) whose hardware lies under every host")
 	c.Flags().BoolVar(&o.bare, "bare", false, "apply nothing: hosts as bare as new ones")
 	c.Flags().StringArrayVar(&o.faults, "fault", nil, "a fault to plant, such as mtu=host1:eth3; can be repeated")
 	c.MarkFlagsMutuallyExclusive("bare", "fault")
@@ -62,7 +67,11 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
-	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh})
+	recording, err := readHardware(o.hardware)
+	if err != nil {
+		return err
+	}
+	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording})
 	if err != nil {
 		return err
 	}
@@ -74,6 +83,21 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 		return errors.Join(err, l.Down())
 	}
 	return a.printLab(l)
+}
+
+// readHardware reads a recording and makes sure that it is one with hardware in it, before anything is built.
+func readHardware(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	recording, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("flag --hardware: %w", err)
+	}
+	if err := facts.LayHardware(&fabric.Facts{}, recording, now()); err != nil {
+		return nil, fmt.Errorf("flag --hardware: %q: %w", file, err)
+	}
+	return recording, nil
 }
 
 // labInput reads what a lab is to be made of, and the faults that are to be planted in it.

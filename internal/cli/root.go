@@ -115,7 +115,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.AddCommand(
 		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(), a.renderCommand(),
-		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.benchCommand(), a.reportCommand(),
+		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.diffCommand(), a.benchCommand(), a.reportCommand(),
 		a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
 	return root
 }

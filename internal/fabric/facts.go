@@ -10,6 +10,7 @@ type Facts struct {
 	Collected  string            `json:"collected,omitempty"` // RFC 3339, UTC
 	Platform   string            `json:"platform,omitempty"`  // "lab" inside a lab host, else empty
 	Source     string            `json:"source"`              // live, recorded, tree, catalog
+	Hardware   string            `json:"hardware,omitempty"`  // "recorded": of a lab host that has the hardware of a recording
 	Kernel     Kernel            `json:"kernel"`
 	Machine    Machine           `json:"machine"`
 	NICs       []NIC             `json:"nics,omitempty"`

@@ -36,6 +36,7 @@ func Diff(a, b *fabric.Facts, identities bool) []Difference {
 	d.routes()
 	d.rules()
 	d.node()
+	d.fold()
 	slices.SortStableFunc(d.found, func(x, y ranked) int {
 		return cmp.Or(cmp.Compare(x.Severity, y.Severity), cmp.Compare(x.rank, y.rank), cmp.Compare(x.What, y.What))
 	})
@@ -65,7 +66,9 @@ const (
 
 type ranked struct {
 	Difference
-	rank rank
+	rank  rank
+	thing string // of What, before the colon
+	name  string // of What, behind it
 }
 
 // differ gathers differences.
@@ -105,7 +108,43 @@ func (d *differ) compare(thing string, fields ...field) {
 		if thing != "" {
 			what = thing + ": " + f.name
 		}
-		d.found = append(d.found, ranked{Difference{f.severity, what, f.a, f.b, f.why}, f.rank})
+		d.found = append(d.found, ranked{Difference{f.severity, what, f.a, f.b, f.why}, f.rank, thing, f.name})
+	}
+}
+
+// fold makes one of the differences that say of many things that one side did not see the same value of them,
+// as of all devices where it was not allowed to look.
+func (d *differ) fold() {
+	type unseen struct{ name, side string }
+	things := make(map[unseen][]string)
+	key := func(f ranked) unseen {
+		switch {
+		case f.thing == "" || f.A != notKnown && f.B != notKnown:
+			return unseen{}
+		case f.A == notKnown:
+			return unseen{f.name, "a"}
+		}
+		return unseen{f.name, "b"}
+	}
+	for _, f := range d.found {
+		things[key(f)] = append(things[key(f)], f.thing)
+	}
+	told := make(map[unseen]bool)
+	d.found = slices.DeleteFunc(d.found, func(f ranked) bool {
+		k := key(f)
+		again := told[k]
+		told[k] = k != unseen{}
+		return again
+	})
+	for i := range d.found {
+		f := &d.found[i]
+		k := key(*f)
+		if n := len(things[k]); k != (unseen{}) && n > 1 {
+			f.What = fmt.Sprintf("%s and %d more: %s", slices.Min(things[k]), n-1, f.name)
+			if f.A, f.B = "known", notKnown; k.side == "a" {
+				f.A, f.B = f.B, f.A
+			}
+		}
 	}
 }
 
@@ -121,7 +160,7 @@ func (d *differ) missing(r rank, s fabric.Severity, thing, section string, inA, 
 	if a == notKnown || b == notKnown {
 		s = fabric.SeverityInfo
 	}
-	d.found = append(d.found, ranked{Difference{s, thing, a, b, why}, r})
+	d.found = append(d.found, ranked{Difference: Difference{s, thing, a, b, why}, rank: r})
 }
 
 func lacking(f *fabric.Facts, section string) string {

@@ -163,13 +163,15 @@ func (d *differ) gpus() {
 	if d.unread("gpus", len(d.a.GPUs), len(d.b.GPUs)) {
 		return
 	}
-	for _, p := range match(d.a.GPUs, d.samePCIGPUs(), func(*fabric.GPU) string { return "" }, func(g *fabric.GPU) string { return g.PCI }) {
+	none := func(*fabric.GPU) string { return "" }
+	key := func(g *fabric.GPU) string { return g.PCI }
+	for _, p := range match(placed(d.a.GPUs, d.pci.ofA), placed(d.b.GPUs, d.pci.ofB), none, key) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "GPU "+d.pci.ofA(cmp.Or(p.a, p.b).PCI), "gpus", p.a != nil, p.b != nil, "fewer GPUs than the other")
+			d.missing(rankDevice, isError, "GPU "+cmp.Or(p.a, p.b).PCI, "gpus", p.a != nil, p.b != nil, "fewer GPUs than the other")
 			continue
 		}
 		a, b := p.a, p.b
-		thing := "GPU " + d.pci.ofA(a.PCI)
+		thing := "GPU " + a.PCI
 		d.compare(thing,
 			field{rankDevice, isError, "vendor", a.Vendor, b.Vendor, ""},
 			field{rankDevice, isError, "name", text(a.Name), text(b.Name), "another model"},
@@ -183,11 +185,11 @@ func (d *differ) gpus() {
 	}
 }
 
-// samePCIGPUs are the GPUs of b under the addresses that a has for them, where they were matched.
-func (d *differ) samePCIGPUs() []fabric.GPU {
-	out := slices.Clone(d.b.GPUs)
+// placed are the GPUs under the names that both sides have for their PCI functions.
+func placed(list []fabric.GPU, name func(string) string) []fabric.GPU {
+	out := slices.Clone(list)
 	for i := range out {
-		out[i].PCI = cmp.Or(d.pci.toA[out[i].PCI], out[i].PCI)
+		out[i].PCI = name(out[i].PCI)
 	}
 	return out
 }

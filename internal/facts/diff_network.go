@@ -62,6 +62,9 @@ func (d *differ) matchNICs() []pair[fabric.NIC] {
 
 func (d *differ) oneNIC(a, b *fabric.NIC) {
 	thing := "NIC " + d.nic.ofA(a.Name)
+	if a.Name != b.Name && a.MAC == b.MAC {
+		thing += " with MAC address " + a.MAC
+	}
 	d.compare(thing,
 		field{rankMTU, isError, "MTU", fmt.Sprintf("%d bytes", a.MTU), fmt.Sprintf("%d bytes", b.MTU), "larger packets are dropped where the smaller MTU is"},
 		field{rankPort, isError, "state", text(a.OperState), text(b.OperState), "only an interface that is up carries traffic"},

@@ -33,8 +33,8 @@ func Each[T any](items []T, limit int, f func(T)) {
 	for _, item := range items {
 		slots <- struct{}{}
 		Go(func() {
-			defer func() { <-slots }()
 			f(item)
+			<-slots // not deferred: after a panic nobody may go on as if all were done
 		})
 	}
 	for range limit {

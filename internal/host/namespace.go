@@ -25,6 +25,9 @@ type Namespace struct {
 // PlatformFile is where a lab host says that it is one: the file then holds "lab".
 const PlatformFile = "/run/railwright/platform"
 
+// HardwareFile is where a lab host finds the recording whose hardware it is to have.
+const HardwareFile = "/run/railwright/hardware.txtar"
+
 // Name is the name of the host.
 func (n Namespace) Name() string { return n.Host }
 

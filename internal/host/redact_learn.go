@@ -149,6 +149,10 @@ func (r *redactor) learnFile(name string, data []byte) {
 		r.learnName(host)
 	case slices.Contains(serialFiles(), base):
 		r.learnSerial(value)
+	case base == "unique_id" && value != "": // of an AMD GPU, which its tools write with 0x
+		id := strings.ToLower(value)
+		r.learnWord(id, r.hexadecimal("id", id))
+		r.learnWord("0x"+id, "0x"+r.hexadecimal("id", id))
 	case base == "node_guid" || base == "sys_image_guid":
 		r.learnGUID(strings.ReplaceAll(value, ":", ""))
 	case base == "address" && strings.HasPrefix(name, "/sys/class/net/"):

@@ -393,6 +393,7 @@ func secretHost() toldHost {
 			"/sys/bus/pci/devices/0000:18:00.0/config":                "\xb3\x15\x21\x10" + strings.Repeat("\x00", 252) + "\x03\x00\x01\x00\x56\x34\x12\x00\x03\xae\x6d\x94",
 			"/sys/firmware/acpi/tables/FACP":                          "FACP\x01\x02host1",
 			"/sys/devices/virtual/net/x/uevent":                       "INTERFACE=x\n",
+			"/sys/bus/pci/devices/0000:2a:00.0/unique_id":             "18e4a7b3c9d05f12\n",
 			"/proc/device-tree/serial-number":                         "1423922012345\x00",
 			"/sys/class/infiniband/mlx5_0/device/infiniband/10.1.2.3": "odd\n",
 		},
@@ -404,6 +405,7 @@ func secretHost() toldHost {
 			"ibstat":                          "CA 'mlx5_0'\n\tNode GUID: 0x946dae0300123456\n\tFirmware version: 28.39.1002\n",
 			"ibnetdiscover":                   "Ca\t1 \"H-946dae0300123456\"\t\t# \"worker77 mlx5_0\"\n[1](946dae0300123456) \"S-946dae0300abcdef\"[1]\t\t# \"MF0;ibleaf-3:MQM9700/U1\" lid 3\n",
 			"nvidia-smi|-L":                   "GPU 0: NVIDIA H100 (UUID: GPU-8f0d3a2c-1b2c-3d4e-5f60-718293a4b5c6)\n",
+			"rocm-smi|--showuniqueid":         "GPU[0]\t\t: Unique ID: 0x18e4a7b3c9d05f12\n",
 			"dmesg":                           "[1.0] systemd[1]: Hostname set to <host1>.\n[2.0] nfs: server worker77 not responding\n[3.0] SerialNumber: 0123ABC77\n",
 			"ping|-c1|10.64.1.2":              "1 packets received\n",
 			"hexdump":                         "\x01\x02host1",
@@ -418,7 +420,7 @@ func secretHost() toldHost {
 func secrets() []string {
 	return []string{
 		"host1", "pod1", "example.com", "7XK2ZQ3", "Rack 7 slot 3", "946d:ae03:0012:3456", "0012:3456", "12:34:56", "123456", "0a40:0102", "10.64.1", "10.1.2.3",
-		"leaf-1", "spine-x2", "worker77", "ibleaf-3", "8f0d3a2c", "0a1b2c3d", "0123ABC77", "1423922012345", "abcdef",
+		"leaf-1", "spine-x2", "worker77", "ibleaf-3", "8f0d3a2c", "0a1b2c3d", "0123ABC77", "1423922012345", "18e4a7b3c9d05f12", "abcdef",
 	}
 }
 

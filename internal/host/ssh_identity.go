@@ -17,7 +17,7 @@ import (
 
 // identities are the keys to offer to a host.
 type identities struct {
-	user    string
+	target  Target
 	signers []ssh.Signer
 	tried   []string // where they come from, and what was in the way of the others
 	offered bool     // the host asked for them
@@ -27,7 +27,7 @@ type identities struct {
 // openIdentities gathers keys: those of the files in their order, then the others of the agent. A key
 // that cannot be had is no error as long as another one opens the door.
 func openIdentities(ctx context.Context, t Target) *identities {
-	i := &identities{user: t.User}
+	i := &identities{target: t}
 	held := i.askAgent(ctx, t.Agent)
 	for _, name := range t.KeyFiles {
 		signers, why := keyFile(name, held)
@@ -153,12 +153,13 @@ func (i *identities) explain(err error) error {
 	tried := strings.Join(i.tried, ", ")
 	switch {
 	case strings.Contains(err.Error(), "Too many authentication failures"): // sshd's words, past MaxAuthTries
-		return fmt.Errorf("permission denied for user %q: %d keys are more than the host lets try (tried %s): set IdentityFile and IdentitiesOnly", i.user, len(i.signers), tried)
+		return fmt.Errorf("permission denied for user %q: %d keys are more than the host lets try (tried %s): set IdentityFile and IdentitiesOnly", i.target.User, len(i.signers), tried)
 	case !strings.Contains(err.Error(), "unable to authenticate"): // x/crypto's words; it has no type for them
-		return fmt.Errorf("log in as %q: %w", i.user, err)
+		return fmt.Errorf("log in as %q: %w", i.target.User, err)
 	case !i.offered:
-		return fmt.Errorf("permission denied for user %q: the host takes no keys, and passwords are never asked for: set PubkeyAuthentication yes in its sshd_config", i.user)
+		return fmt.Errorf("permission denied for user %q: the host takes no keys, and passwords are never asked for: set PubkeyAuthentication yes in its sshd_config", i.target.User)
 	default:
-		return fmt.Errorf("permission denied for user %q (tried %s): add a key: ssh-copy-id", i.user, tried)
+		return fmt.Errorf("permission denied for user %q (tried %s): add a key: ssh-copy-id -p %d %s", i.target.User, tried,
+			i.target.Port, shellWord(i.target.User+"@"+i.target.Address))
 	}
 }

@@ -44,6 +44,9 @@ func startSSHD(t testing.TB, spec sshdSpec) *sshd {
 	if os.Getuid() != 0 {
 		t.Skip("a server with a mount namespace of its own needs root")
 	}
+	if _, err := Output(t.Context(), Local{}, Command{Argv: []string{"unshare", "--mount", "true"}}); err != nil {
+		t.Skipf("no mount namespace: %v", err)
+	}
 	s := &sshd{dir: t.TempDir(), port: freePort(t)}
 	s.key = filepath.Join(s.dir, "id")
 	write := func(name, text string) {

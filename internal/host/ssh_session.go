@@ -68,10 +68,10 @@ type session struct {
 	stdin         io.WriteCloser
 	stdout        io.Reader
 	stderr        *tail
-	pipe          *io.PipeReader // what the caller reads
+	pipe          *io.PipeWriter // to what the caller reads
 	ctx           context.Context
-	killed        chan struct{}
 	killing       sync.Once
+	givenUp       chan struct{} // closed when it was killed and still did not end
 	stop          func() bool
 }
 
@@ -85,7 +85,7 @@ func (s *SSH) start(ctx context.Context, line, marker string) (*session, error) 
 		}
 		return nil, cmp.Or(s.link.lost(), err)
 	}
-	one := &session{Session: opened, link: s.link, stderr: &tail{}, killed: make(chan struct{})}
+	one := &session{Session: opened, link: s.link, stderr: &tail{}, givenUp: make(chan struct{})}
 	opened.Stderr = one.stderr
 	stop := context.AfterFunc(ctx, guarded(func() { _ = opened.Close() })) // ends the reads below
 	defer stop()
@@ -139,9 +139,11 @@ func cutMarker(seen []byte, marker string) (pid int, rest []byte, found bool) {
 		if !ok {
 			return 0, nil, false
 		}
-		number, rest, whole := bytes.Cut(after, []byte("\n"))
-		if pid, err := strconv.Atoi(string(number)); whole && err == nil && pid > 0 {
-			return pid, rest, true
+		const digits = 10 // more than any process id has
+		if end := bytes.IndexByte(after[:min(len(after), digits+1)], '\n'); end > 0 {
+			if pid, err := strconv.ParseUint(string(after[:end]), 10, 31); err == nil && pid > 0 {
+				return int(pid), after[end+1:], true
+			}
 		}
 		seen = after
 	}
@@ -157,7 +159,7 @@ func firstLine(b []byte) string {
 // which can be closed here when the other end does not answer any more.
 func (r *session) process(ctx context.Context) *Process {
 	reader, writer := io.Pipe()
-	r.pipe, r.ctx = reader, ctx
+	r.pipe, r.ctx = writer, ctx
 	Go(func() {
 		_, err := io.Copy(writer, r.stdout)
 		_ = writer.CloseWithError(err) // never fails
@@ -207,8 +209,8 @@ const killGrace = 2 * time.Second
 // root, so another session kills. What belongs to another user (sudo) sees its standard input end.
 func (r *session) kill() {
 	r.killing.Do(func() {
-		close(r.killed)
 		time.AfterFunc(killGrace, guarded(func() { // where the host does not answer any more
+			close(r.givenUp)
 			_ = r.Close()
 			if r.pipe != nil {
 				_ = r.pipe.CloseWithError(os.ErrClosed) // never fails
@@ -231,15 +233,11 @@ func (r *session) wait() error {
 	var err error
 	select {
 	case err = <-done:
-	case <-r.killed:
-		select {
-		case err = <-done:
-		case <-time.After(2 * killGrace):
-			err = errors.New("killed, and its end was not seen")
-		}
+	case <-r.givenUp:
+		err = errors.New("killed, and its end was not seen")
 	}
 	r.stop()
-	_ = r.pipe.Close() // what was not read is not wanted
+	_ = r.pipe.CloseWithError(os.ErrClosed) // what was not read is not wanted
 	return r.explain(err)
 }
 

@@ -174,6 +174,7 @@ func TestTextProblems(t *testing.T) {
 		{"not UTF-8", "kind: Cluster\nname: \"ä\xff\"\n", []string{`c:2:9: byte 0xff is not UTF-8: save the file as UTF-8`}},
 		{"control character", "kind: a\x00b\n", []string{`c:1:8: control character U+0000 is not allowed in YAML`}},
 		{"tab", "kind: Cluster\nfabric:\n\tkind: roce\n", []string{`c:3:1: a tab is used for indentation: YAML allows only spaces there`}},
+		{"tab after a plain scalar", "fabric:\n  kind: roce\n\tmtu: 9000\n", []string{`c:3:1: a tab is used for indentation: YAML allows only spaces there`}},
 		{"tab after spaces", "fabric:\n  \tkind: roce\n", []string{`c:2:3: a tab is used for indentation: YAML allows only spaces there`}},
 		{"scanner error", "kind: Cluster\n  name: a\n", []string{`c:2:3: no valid YAML: mapping values are not allowed in this context`}},
 		{"scanner error on the first line", "a: b: c\n", []string{`c:1:1: no valid YAML: mapping values are not allowed in this context`}},

@@ -118,9 +118,17 @@ func syntaxProblem(file string, text []byte, err error) Problem {
 	if p.Line <= len(lines) {
 		row := lines[p.Line-1]
 		p.Column = 1 + len(row) - len(bytes.TrimLeft(row, " "))
-		if indent := row[:len(row)-len(bytes.TrimLeft(row, " \t"))]; bytes.IndexByte(indent, '\t') >= 0 {
-			p.Column = 1 + bytes.IndexByte(indent, '\t')
+	}
+	// Behind a plain scalar the library tells the line before the tab.
+	for _, line := range []int{p.Line, p.Line + 1} {
+		if line > len(lines) {
+			break
+		}
+		row := lines[line-1]
+		if tab := bytes.IndexByte(row[:len(row)-len(bytes.TrimLeft(row, " \t"))], '\t'); tab >= 0 {
+			p.Line, p.Column = line, 1+tab
 			p.Message = "a tab is used for indentation: YAML allows only spaces there"
+			break
 		}
 	}
 	return p

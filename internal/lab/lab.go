@@ -88,7 +88,8 @@ func (l *Lab) alive() bool {
 
 // Options are what a lab can have beyond its fabric.
 type Options struct {
-	SSH bool // a management network with a machine "admin", and sshd on every host
+	SSH      bool   // a management network with a machine "admin", and sshd on every host
+	Hardware []byte // recording whose hardware lies under every host
 }
 
 // lock keeps others from starting a lab in the same folder at the same time.
@@ -137,6 +138,7 @@ func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
 			return nil, err
 		}
 	}
+	spec.layHardware(o.Hardware)
 	l = &Lab{Folder: Folder(), User: os.Geteuid() != 0, Spec: spec, Plan: plan}
 	defer func() {
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
 )
 
 // Spec is what the keeper builds.
@@ -88,6 +89,19 @@ func (s Spec) leafSide(a fabric.Addressing, nic fabric.NICAddress) (netip.Prefix
 		}
 	}
 	return netip.PrefixFrom(nic.Gateway, nic.Address.Bits()), ""
+}
+
+// layHardware gives every host the recording.
+func (s *Spec) layHardware(recording []byte) {
+	if len(recording) == 0 {
+		return
+	}
+	if s.Files == nil {
+		s.Files = make(map[string][]fileSpec)
+	}
+	for _, h := range s.Hosts {
+		s.Files[h.Name] = append(s.Files[h.Name], fileSpec{host.HardwareFile, 0o644, recording})
+	}
 }
 
 func (s Spec) address(nic fabric.Endpoint) (fabric.NICAddress, bool) {

@@ -36,8 +36,9 @@ func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
 		status = f.Summary.Status()
 		p.failed(f)
 		p.unknown(f)
-		for _, g := range waivedGaps(f) {
-			p.gap(g)
+		if waived := waivedGaps(f); len(waived) > 0 {
+			p.heading("Waived")
+			p.gapList(waived)
 		}
 		p.verboseGroups(f)
 		p.blank()
@@ -96,7 +97,7 @@ func (p *printer) unknown(f *fabric.Findings) {
 		}
 		return
 	}
-	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", countOf(f.Summary.Unknown, "rule")))
+	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", countOf(f.Summary.Unknown, "finding")))
 	p.blocks(all, p.unknownBlock)
 }
 
@@ -179,6 +180,10 @@ func (p *printer) gaps(all []gap) {
 		return
 	}
 	p.heading("Not looked at")
+	p.gapList(all)
+}
+
+func (p *printer) gapList(all []gap) {
 	for i, g := range all {
 		if i == textGroups && !p.o.Verbose {
 			p.blank()
