@@ -70,6 +70,10 @@ func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o M
 	crew.each(func(c *member) error { return c.send(o.Timeout) })
 	m.Seconds = time.Since(started).Seconds()
 	crew.each(func(c *member) error { return c.stop(o.Timeout) })
+	crew.each(func(c *member) error {
+		c.err = c.finish(o.Timeout) // nothing is left to end
+		return nil
+	})
 	for _, c := range crew.members {
 		if c.err != nil {
 			m.Absent = append(m.Absent, fabric.Missing{What: c.node, Source: "mesh", Reason: c.err.Error()})
@@ -203,6 +207,13 @@ func (c *member) stop(timeout time.Duration) error {
 		return fmt.Errorf("mesh: node %q does not tell what arrived", c.node)
 	}
 	c.seen = &seen
+	return nil
+}
+
+// finish waits for the end of a member that has told everything. One that does not end is killed.
+func (c *member) finish(timeout time.Duration) error {
+	late := time.AfterFunc(timeout, func() { _ = c.process.Kill() }) // Wait tells
+	defer late.Stop()
 	return c.process.Wait()
 }
 

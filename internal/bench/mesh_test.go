@@ -187,6 +187,24 @@ func sends(n int) string {
 	return fmt.Sprintf(`echo '{"small":%s,"full":%s}'; `, list, list)
 }
 
+// A node that has told everything and then does not end is ended; nobody waits for it.
+func TestMeshWithANodeThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	runner := script("read orders; echo ready; read go; " + sends(4) + `echo '{"small":{},"full":{}}'; sleep 60`)
+	started := time.Now()
+	m, err := Mesh(context.Background(), meshPlan("a", "b"), map[string]host.Runner{"a": good{}, "b": runner},
+		MeshOptions{Command: func(string) []string { return nil }, Wait: time.Second, Timeout: 3 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if len(m.Absent) != 1 || m.Absent[0].What != "b" || !strings.Contains(m.Absent[0].Reason, "exit status -1") {
+		t.Errorf("absent %v, want b, which was ended", m.Absent)
+	}
+}
+
 func checkPairs(t *testing.T, m *fabric.Mesh, sent bool) {
 	t.Helper()
 	if len(m.Pairs) != 24 {

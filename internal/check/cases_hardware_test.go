@@ -136,6 +136,7 @@ func clusterCases() []oneCase {
 		{"mtu-equal", "no fabric NIC", "cluster", unknown, "nothing to compare", func(w *world) {
 			noPlan(w)
 			w.nodes[0].HCAs, w.nodes[1].HCAs = nil, nil
+			w.missing("hcas")
 		}},
 
 		{"mtu-equal", "no RDMA in any kernel", "cluster", na, "no node has an RDMA device", bare},

@@ -43,7 +43,7 @@ func cardCases() []oneCase {
 		{"relaxed-ordering", "on", nic, isPass, "", asPlanned},
 		{"relaxed-ordering", "off", nic, isFail, "does not allow relaxed ordering", control(func(c *fabric.PCIControl) { c.RelaxedOrdering = false })},
 		{"relaxed-ordering", "not read", nic, isUnknown, "permission denied", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.Control = nil }), gone("pci.control "+rail3NIC))},
-		{"relaxed-ordering", "no NIC", "host1", isUnknown, "nothing to look at", both(noPlan, func(w *world) { w.host1().HCAs = nil })},
+		{"relaxed-ordering", "no NIC", "host1", isUnknown, "nothing to look at", both(noPlan, gone("hcas"), func(w *world) { w.host1().HCAs = nil })},
 		{"relaxed-ordering", "guest", "host1", isNA, "the hypervisor owns", inVM},
 
 		{"pcie-payload", "equal", nic, isPass, "", asPlanned},

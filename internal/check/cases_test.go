@@ -71,8 +71,8 @@ func nicCases() []oneCase {
 		{"link-up", "carrier not read", s, unknown, "carrier", func(w *world) { eth3(w).Carrier = nil }},
 		{"link-up", "no such state", s, unknown, "RFC 2863", func(w *world) { eth3(w).OperState = "sleepy" }},
 		{"link-up", "RDMA NICs without a plan", s, pass, "", noPlan},
-		{"link-up", "no plan, no RDMA", "host1", unknown, "nothing to look at", func(w *world) { noPlan(w); w.host1().HCAs = nil }},
-
+		{"link-up", "no plan, RDMA not read", "host1", unknown, "permission denied", func(w *world) { noPlan(w); w.host1().HCAs = nil; w.missing("hcas") }},
+		{"link-up", "no plan, an empty list of RDMA devices", "host1", na, "has no RDMA device", func(w *world) { noPlan(w); w.host1().HCAs = nil }},
 		{"link-up", "no plan, and no RDMA in the kernel", "host1", na, "has no RDMA device", bare},
 
 		{"mtu", "as planned", s, pass, "", asPlanned},

@@ -87,14 +87,14 @@ func (s Scope) excludesDevices(n *NodePlan, f *fabric.Facts) string {
 	return ""
 }
 
-// knownWithoutRDMA holds where the kernel has no list of RDMA devices at all. An empty list of facts alone
-// does not tell: nobody may have looked.
+// knownWithoutRDMA holds where the kernel has no list of RDMA devices, or an empty one. Facts say what could
+// not be read; facts that have no interface either were not read at all.
 func knownWithoutRDMA(f *fabric.Facts) bool {
-	if len(f.HCAs) > 0 {
+	if len(f.HCAs) > 0 || len(f.NICs) == 0 {
 		return false
 	}
 	m, told := f.MissingReason("hcas")
-	return told && (m.Reason == "no such file or directory" || m.Reason == "file does not exist") // ENOENT, fs.ErrNotExist
+	return !told || m.Reason == "no such file or directory" || m.Reason == "file does not exist" // ENOENT, fs.ErrNotExist
 }
 
 // knownWithoutGPU holds where the PCI functions were all read and none is a GPU.

@@ -38,7 +38,7 @@ func (a *app) bench(ctx context.Context, o whereOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
 	nodes, lost := w.crew.collect(ctx)
-	found, err := findings(ctx, w.plan, w.waivers, all(nodes), lost)
+	found, err := findings(ctx, w.plan, w.waivers, nodes, lost)
 	if err != nil {
 		return err
 	}

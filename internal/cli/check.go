@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -68,32 +70,51 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	return a.judge(ctx, in.plan, waivers, facts.Load(ctx, o.snapshots...), nil)
 }
 
-// judge checks a stream of facts, prints the findings and gives the exit status.
+// judge checks a stream of facts, prints the findings and gives the exit status. What is printed as JSON is
+// not kept; of what is printed as text only what is shown.
 func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) error {
-	f, err := findings(ctx, plan, waivers, nodes, lost)
-	if err != nil {
-		return err
-	}
+	var summary fabric.Summary
+	var err error
 	if a.json() {
-		err = report.JSON(a.stdout, f)
+		out := bufio.NewWriter(a.stdout)
+		w := report.NewFindingsWriter(out)
+		if summary, err = checkNodes(ctx, plan, waivers, nodes, lost, w.Write); err == nil {
+			err = errors.Join(w.Close(summary), out.Flush())
+		}
 	} else {
-		err = report.Text(a.stdout, f, a.textOptions())
+		shown := fabric.Findings{Meta: fabric.NewMeta("Findings")}
+		summary, err = checkNodes(ctx, plan, waivers, nodes, lost, func(f fabric.Finding) {
+			if a.verbose || f.Status == fabric.Fail || f.Status == fabric.Unknown {
+				shown.Findings = append(shown.Findings, f)
+			}
+		})
+		if shown.Summary = summary; err == nil {
+			err = report.Text(a.stdout, &shown, a.textOptions())
+		}
 	}
 	if err != nil {
 		return err // a verdict that nobody could read is none
 	}
-	return exitOf(f.Summary.Status())
+	return exitOf(summary.Status())
 }
 
-// findings checks nodes as they come; lost are those from which there are no facts, and why.
-func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) (*fabric.Findings, error) {
+// findings checks nodes and keeps all that is found.
+func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes []*fabric.Facts, lost []fabric.Missing) (*fabric.Findings, error) {
 	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
+	var err error
+	f.Summary, err = checkNodes(ctx, plan, waivers, all(nodes), lost, func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
+	return f, err
+}
+
+// checkNodes checks nodes as they come; lost are those from which there are no facts, and why. Facts that
+// cannot be loaded are lost too, but where nothing at all can be there is nothing to judge.
+func checkNodes(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing, emit func(fabric.Finding)) (fabric.Summary, error) {
+	c := check.New(plan, waivers, now(), emit)
 	var broken []error
-	c := check.New(plan, waivers, now(), func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
 	seen := false
 	for node, err := range nodes {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return fabric.Summary{}, ctx.Err()
 		}
 		if err != nil {
 			broken = append(broken, err)
@@ -103,16 +124,15 @@ func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, no
 		c.Node(node)
 	}
 	if len(broken) > 0 && !seen {
-		return nil, errors.Join(broken...) // nothing to judge: what was named is no snapshot
+		return fabric.Summary{}, errors.Join(broken...)
 	}
-	for _, err := range broken {
-		c.Lost(fabric.Missing{What: "snapshot", Source: "snapshot", Reason: err.Error()})
+	for i, err := range broken {
+		c.Lost(fabric.Missing{What: fmt.Sprintf("snapshot %d", i+1), Source: "snapshot", Reason: err.Error()})
 	}
 	for _, m := range lost {
 		c.Lost(m)
 	}
-	f.Summary = c.Finish()
-	return f, nil
+	return c.Finish(), nil
 }
 
 func all(nodes []*fabric.Facts) iter.Seq2[*fabric.Facts, error] {

@@ -98,6 +98,7 @@ func TestEveryFaultIsPlanted(t *testing.T) {
 }
 
 func TestLabFaults(t *testing.T) {
+	t.Parallel()
 	for _, tt := range plantings() {
 		t.Run(tt.scheme+" "+tt.faults, func(t *testing.T) {
 			t.Parallel()
@@ -129,6 +130,7 @@ func TestLabFaults(t *testing.T) {
 
 // The whole pipeline, and the run folder that it leaves.
 func TestUpInTheLab(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name   string
 		args   []string

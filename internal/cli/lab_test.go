@@ -239,6 +239,7 @@ func TestLabSchemas(t *testing.T) {
 }
 
 func TestLabSchemes(t *testing.T) {
+	t.Parallel()
 	for _, scheme := range []string{"rail24", "flat"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
@@ -314,6 +315,7 @@ func (l *testLab) killed(cmd *exec.Cmd, signal unix.Signal, when time.Duration) 
 }
 
 func TestLabOfARunThatWasKilled(t *testing.T) {
+	t.Parallel()
 	for _, when := range []time.Duration{0, 700 * time.Millisecond} {
 		t.Run(when.String(), func(t *testing.T) {
 			t.Parallel()

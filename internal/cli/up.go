@@ -294,7 +294,7 @@ func (p *pipeline) check(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if p.report.Findings, err = findings(ctx, p.in.plan, waivers, all(p.facts), p.lost); err != nil {
+	if p.report.Findings, err = findings(ctx, p.in.plan, waivers, p.facts, p.lost); err != nil {
 		return "", err
 	}
 	s := p.report.Findings.Summary

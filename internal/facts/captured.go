@@ -18,12 +18,12 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 	told := make(map[string]bool)
 	for _, t := range tools(f) {
 		for _, file := range slices.Sorted(maps.Keys(left)) {
-			text := left[file]
-			if len(text) > maxToolText || !t.knows(string(text)) {
+			text := string(left[file])
+			if !t.knows(text) {
 				continue
 			}
 			delete(left, file)
-			parts, err := t.parse(string(text), "")
+			parts, err := t.read(text, "")
 			if err != nil {
 				m.missTool(t, "", err)
 				continue

@@ -39,7 +39,10 @@ func (d *differ) node() {
 	if !nearly(a.MemoryKiB, b.MemoryKiB) {
 		d.compare("machine", field{rankMachine, isWarning, "memory", kib(a.MemoryKiB), kib(b.MemoryKiB), "a module is missing or dead"})
 	}
-	d.compare("", field{rankOther, isInfo, "platform", cmp.Or(d.a.Platform, "none"), cmp.Or(d.b.Platform, "none"), ""})
+	d.compare("",
+		field{rankOther, isInfo, "platform", cmp.Or(d.a.Platform, "none"), cmp.Or(d.b.Platform, "none"), ""},
+		field{rankOther, isInfo, "hardware", cmp.Or(d.a.Hardware, "its own"), cmp.Or(d.b.Hardware, "its own"), ""},
+	)
 	d.commandLine()
 	d.sysctls()
 	d.modules()

@@ -85,9 +85,9 @@ func ibstatLine(hca *fabric.HCA, key, value string) (err error) {
 		case "Firmware version":
 			hca.Firmware = value
 		case "Node GUID":
-			hca.NodeGUID, err = sysfsGUID(value)
+			hca.NodeGUID, err = colonGUID(value)
 		case "System image GUID":
-			hca.SystemGUID, err = sysfsGUID(value)
+			hca.SystemGUID, err = colonGUID(value)
 		}
 		return err
 	}
@@ -162,8 +162,8 @@ func physState(text string) string {
 	return printable(word)
 }
 
-// sysfsGUID writes 0x5c24fb0003ae6d94 as 5c24:fb00:03ae:6d94.
-func sysfsGUID(text string) (string, error) {
+// colonGUID writes 0x5c24fb0003ae6d94 as 5c24:fb00:03ae:6d94.
+func colonGUID(text string) (string, error) {
 	digits := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(text, "0x"), ":", ""))
 	if digits == "" || len(digits) > 16 || !isHex(digits) {
 		return "", fmt.Errorf("%q is no GUID", printable(text))

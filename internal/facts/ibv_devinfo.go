@@ -78,9 +78,9 @@ func ibvDevice(hca *fabric.HCA, key, value string) (err error) {
 	case "fw_ver":
 		hca.Firmware = value
 	case "node_guid":
-		hca.NodeGUID, err = sysfsGUID(value)
+		hca.NodeGUID, err = colonGUID(value)
 	case "sys_image_guid":
-		hca.SystemGUID, err = sysfsGUID(value)
+		hca.SystemGUID, err = colonGUID(value)
 	case "board_id":
 		hca.BoardID = value
 	}
@@ -133,7 +133,7 @@ func ibvMTU(value string) *int {
 }
 
 func ibvAddGID(p *fabric.Port, m []string) error {
-	gid, err := sysfsGID(m[2])
+	gid, err := expandedGID(m[2])
 	if err != nil {
 		return err
 	}
@@ -148,8 +148,8 @@ func ibvAddGID(p *fabric.Port, m []string) error {
 	return nil
 }
 
-// sysfsGID writes a GID in eight groups of four digits.
-func sysfsGID(text string) (string, error) {
+// expandedGID writes a GID in eight groups of four digits.
+func expandedGID(text string) (string, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || !a.Is6() || a.Zone() != "" {
 		return "", errors.New("not a GID: " + strconv.Quote(printable(text)))

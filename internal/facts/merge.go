@@ -63,7 +63,7 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	}
 	m.f.Routes = added(m.kernel["routes"], m.f.Routes, parts.Routes)
 	m.f.Rules = added(m.kernel["rules"], m.f.Rules, parts.Rules)
-	m.f.Missing = append(m.f.Missing, parts.Missing...)
+	m.f.Missing = added(false, m.f.Missing, parts.Missing)
 	if m.f.KernelLog == nil {
 		m.f.KernelLog = parts.KernelLog
 	}
@@ -87,8 +87,13 @@ func added[T comparable](fromKernel bool, have, said []T) []T {
 	if fromKernel {
 		return have
 	}
+	there := make(map[T]bool, len(have)+len(said))
+	for _, one := range have {
+		there[one] = true
+	}
 	for _, one := range said {
-		if !slices.Contains(have, one) {
+		if !there[one] {
+			there[one] = true
 			have = append(have, one)
 		}
 	}

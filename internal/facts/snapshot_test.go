@@ -156,7 +156,7 @@ func TestLoadFolder(t *testing.T) {
 	want := []string{
 		"host1 recorded",
 		"fake recorded",
-		`error: snapshot "ROOT/broken.json": facts: cut after 85 bytes: unexpected EOF`,
+		`error: snapshot "ROOT/broken.json": facts: cut after 82 bytes: unexpected EOF`,
 		`error: snapshot "ROOT/cut.txtar": recording is cut: its end entry is missing or incomplete`,
 		"d tree",
 		`error: snapshot "ROOT/plan.json": is "Plan" in version "railwright.dev/v1alpha1", want Facts in "railwright.dev/v1alpha1"`,
@@ -175,9 +175,7 @@ func TestLoadFolder(t *testing.T) {
 
 func TestLoadOne(t *testing.T) {
 	root := snapshots(t)
-	if err := os.Chdir(filepath.Join(root, "d")); err != nil {
-		t.Fatal(err)
-	}
+	t.Chdir(filepath.Join(root, "d"))
 	for path, want := range map[string]string{
 		"a.json": "host1 recorded", "b.txtar": "fake recorded", "d": "d tree", "d/.": "d tree", "run1": "host2 recorded|host1 recorded", "run1/facts": "host2 recorded|host1 recorded",
 		"notes.md": `error: snapshot "ROOT/notes.md": is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a run folder (with facts/)`,

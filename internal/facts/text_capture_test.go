@@ -1,12 +1,15 @@
 package facts
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,6 +86,34 @@ func TestFromTextDisagrees(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, f.Disagree); diff != "" || f.HCAs[0].Firmware != "28.39.1002" || *f.HCAs[0].Ports[0].RateGbps != 400 {
 		t.Errorf("%+v, disagreements (-want +got):\n%s", f.HCAs[0], diff)
+	}
+}
+
+// TestFromTextLarge holds that no text takes long: each is as large as it may be, or tells more than can be.
+func TestFromTextLarge(t *testing.T) {
+	var interfaces, routes strings.Builder
+	for i := range 60000 {
+		fmt.Fprintf(&interfaces, "%d: v%d: <UP> mtu 1500 state UP\n", i+1, i)
+		fmt.Fprintf(&routes, "10.%d.%d.0/24 dev eth1 table main proto static\n", i>>8&0xff, i&0xff)
+	}
+	in := texts(t, "dmesg", "ibv_devinfo", "lspci", "rocm-smi", "ip-rule")
+	for name, text := range in {
+		in[name] = bytes.Repeat(text, (4<<20)/len(text))
+	}
+	in["interfaces"], in["routes"], in["z"] = []byte(interfaces.String()), []byte(routes.String()), bytes.Repeat([]byte("[    0.000000] x\n"), maxToolText/10)
+	start := time.Now()
+	f := FromText("host1", in)
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if m, ok := f.MissingReason("nics"); !ok || len(f.NICs) > 0 || m.Reason != "tells of 60000 devices, more than 16384" {
+		t.Errorf("%d interfaces, missing %+v", len(f.NICs), m)
+	}
+	if m, ok := f.MissingReason("kernel_log"); !ok || m.Reason != "printed more than 10485760 bytes" {
+		t.Errorf("missing %+v", m)
+	}
+	if len(f.Routes) != 60000 || len(f.PCI) != 4 || f.KernelLog == nil {
+		t.Errorf("%d routes, %d functions, log %v", len(f.Routes), len(f.PCI), f.KernelLog)
 	}
 }
 

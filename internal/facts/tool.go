@@ -22,6 +22,8 @@ const (
 	toolGrace = time.Second
 	// maxToolText is in bytes: lspci -vvv of a node of 250 functions prints less than 1 MiB.
 	maxToolText = 10 << 20
+	// maxDevices bounds each list of devices that a text tells: 64 NICs of 256 virtual functions.
+	maxDevices = 1 << 14
 )
 
 // tool is a program that tells what the kernel did not. Its parts are facts with nothing in them but what the
@@ -98,7 +100,7 @@ func readTool(ctx context.Context, h host.Host, m *merger, t tool, runs []toolRu
 			m.missTool(t, r.device, exit)
 			continue
 		}
-		parts, parseErr := t.parse(string(text), r.device)
+		parts, parseErr := t.read(string(text), r.device)
 		if parseErr == nil {
 			m.merge(t, parts)
 		}
@@ -106,6 +108,21 @@ func readTool(ctx context.Context, h host.Host, m *merger, t tool, runs []toolRu
 			m.missTool(t, r.device, err)
 		}
 	}
+}
+
+// read parses a text within bounds.
+func (t tool) read(text, device string) (fabric.Facts, error) {
+	if len(text) > maxToolText {
+		return fabric.Facts{}, fmt.Errorf("printed more than %d bytes", maxToolText)
+	}
+	parts, err := t.parse(text, device)
+	if err != nil {
+		return fabric.Facts{}, err
+	}
+	if n := max(len(parts.PCI), len(parts.NICs), len(parts.HCAs), len(parts.GPUs)); n > maxDevices {
+		return fabric.Facts{}, fmt.Errorf("tells of %d devices, more than %d", n, maxDevices)
+	}
+	return parts, nil
 }
 
 // runTool gives what a tool printed, with the error of its exit status.
@@ -131,9 +148,6 @@ func runTool(ctx context.Context, h host.Host, argv []string) ([]byte, error) {
 	defer late.Stop()
 	select {
 	case a := <-answers:
-		if len(a.text) > maxToolText {
-			return nil, fmt.Errorf("printed more than %d bytes", maxToolText)
-		}
 		return a.text, a.err
 	case <-late.C:
 		return nil, fmt.Errorf("no answer, and it cannot be ended: %w", context.DeadlineExceeded)

@@ -79,7 +79,9 @@ PermitRootLogin yes
 MaxStartups 200
 `, s.port, s.dir))
 	script := `set -e; mount -t tmpfs tmpfs /run; mkdir /run/sshd; mount --bind "$DIR/home" /root; ` + spec.before + `
-exec /usr/sbin/sshd -D -e -f "$DIR/config"`
+exec 3<&0
+( (cat <&3 >/dev/null; kill $$) 2>/dev/null & ) # a test that dies takes the server with it
+exec /usr/sbin/sshd -D -e -f "$DIR/config" 3<&-`
 	p, err := Local{}.Start(context.Background(), Command{Argv: []string{"unshare", "--mount", "sh", "-c", script}, Env: []string{"DIR=" + s.dir}})
 	if err != nil {
 		t.Fatal(err)

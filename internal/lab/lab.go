@@ -262,7 +262,7 @@ func Clear() (found string, err error) {
 	case errors.Is(err, ErrStale):
 		l = &Lab{Folder: Folder()}
 		if text, readErr := os.ReadFile(filepath.Join(l.Folder, stateFile)); readErr == nil {
-			// A state file cut in the middle names no keeper; what it does name is still put back.
+			// One that is cut in the middle names neither a keeper nor a limit to put back.
 			_ = json.Unmarshal(text, l)
 		}
 		return "stale lab cleared", l.Down()

@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/renameio/v2"
@@ -77,12 +75,10 @@ func (f Folder) Write(name string, v any) error {
 	return f.WriteFile(name, append(text, '\n'))
 }
 
-// Read loads a document of a kind. A missing file is fs.ErrNotExist.
-func (f Folder) Read(name, kind string, v any) error { return ReadJSON(f.Path(name), kind, v) }
-
-// ReadJSON loads one document of a kind from a file. Another kind or version, an unknown field, something
+// Read loads a document of a kind. A missing file is fs.ErrNotExist; another kind or version, an unknown field, something
 // behind the document and a file that was cut are errors, with their line where there is one.
-func ReadJSON(path, kind string, v any) error {
+func (f Folder) Read(name, kind string, v any) error {
+	path := f.Path(name)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -115,51 +111,4 @@ func located(text []byte, err error) error {
 // WriteFacts saves the facts of a node.
 func (f Folder) WriteFacts(facts *fabric.Facts) error {
 	return f.Write(filepath.Join(FactsFolder, facts.Node+".json"), facts)
-}
-
-// Snapshot finds the facts files at a path: the file itself, or every *.json of a folder, sorted; of a run
-// folder, those below facts/. None at all is an error.
-func Snapshot(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	if inner := filepath.Join(path, FactsFolder); isFolder(inner) {
-		path = inner
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var files []string
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".json") {
-			files = append(files, filepath.Join(path, e.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("snapshot %q: no facts in it (*.json)", path)
-	}
-	slices.Sort(files)
-	return files, nil
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// ReadFacts loads the facts of one node. A file of another kind is an error.
-func ReadFacts(path string) (*fabric.Facts, error) {
-	var facts fabric.Facts
-	if err := ReadJSON(path, "Facts", &facts); err != nil {
-		return nil, err
-	}
-	if facts.Node == "" {
-		return nil, fmt.Errorf("%q: facts without a node", path)
-	}
-	return &facts, nil
 }

@@ -116,39 +116,29 @@ func TestNewNamesEachRunOnce(t *testing.T) {
 	}
 }
 
-func TestSnapshotAndFacts(t *testing.T) {
+func TestRead(t *testing.T) {
 	f := Folder(t.TempDir())
-	for _, node := range []string{"host2", "host1"} {
-		facts := &fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: node}
-		if err := f.WriteFacts(facts); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files, err := Snapshot(string(f))
-	if err != nil {
+	if err := f.WriteFacts(&fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: "host1"}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{f.Path("facts/host1.json"), f.Path("facts/host2.json")}, files); diff != "" {
-		t.Error(diff)
-	}
-	if facts, err := ReadFacts(files[0]); err != nil || facts.Node != "host1" {
+	var facts fabric.Facts
+	if err := f.Read("facts/host1.json", "Facts", &facts); err != nil || facts.Node != "host1" {
 		t.Errorf("facts %+v, %v", facts, err)
 	}
 	for name, content := range map[string]string{
-		"cut.json":    `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"ho`,
-		"kind.json":   `{"apiVersion":"railwright.dev/v1alpha1","kind":"Plan","node":"h"}`,
-		"field.json":  `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"h","colour":1}`,
-		"two.json":    `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"h"}{"kind":"Facts"}`,
-		"nobody.json": `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts"}`,
+		"cut.json":   `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"ho`,
+		"kind.json":  `{"apiVersion":"railwright.dev/v1alpha1","kind":"Plan","node":"h"}`,
+		"field.json": `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"h","colour":1}`,
+		"two.json":   `{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"h"}{"kind":"Facts"}`,
 	} {
 		if err := f.WriteFile(name, []byte(content)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadFacts(f.Path(name)); err == nil || !strings.Contains(err.Error(), name) {
+		if err := f.Read(name, "Facts", &facts); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v, want one that names the file", name, err)
 		}
 	}
-	if _, err := Snapshot(t.TempDir()); err == nil {
-		t.Error("a folder without facts is no snapshot")
+	if err := f.Read("none.json", "Facts", &facts); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent: %v", err)
 	}
 }

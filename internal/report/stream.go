@@ -1,0 +1,53 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// FindingsWriter writes a check as JSON finding by finding, so that those of 16,384 nodes never stand in
+// memory together. What it writes is a fabric.Findings whose summary stands last.
+type FindingsWriter struct {
+	w     io.Writer
+	first bool
+	err   error
+}
+
+// NewFindingsWriter begins the document.
+func NewFindingsWriter(w io.Writer) *FindingsWriter {
+	f := &FindingsWriter{w: w, first: true}
+	f.print("{\n  \"apiVersion\": %q,\n  \"kind\": \"Findings\",\n  \"findings\": [", fabric.APIVersion)
+	return f
+}
+
+// Write adds a finding, on a line of its own. Errors are told by Close.
+func (f *FindingsWriter) Write(one fabric.Finding) {
+	text, err := json.Marshal(one)
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	separator := ",\n    "
+	if f.first {
+		separator, f.first = "\n    ", false
+	}
+	f.print("%s%s", separator, text)
+}
+
+// Close ends the document and gives the first error that came up.
+func (f *FindingsWriter) Close(s fabric.Summary) error {
+	text, err := json.Marshal(s)
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	f.print("\n  ],\n  \"summary\": %s\n}\n", text)
+	return f.err
+}
+
+func (f *FindingsWriter) print(format string, args ...any) {
+	if f.err == nil {
+		_, f.err = fmt.Fprintf(f.w, format, args...)
+	}
+}
