@@ -184,12 +184,3 @@ func pciOf(f *fabric.Facts, address string) *fabric.PCIDevice {
 	i := slices.IndexFunc(f.PCI, func(d fabric.PCIDevice) bool { return d.Address == address })
 	return &f.PCI[i]
 }
-
-func planOf(p *fabric.Plan, host, nic string) fabric.NICAddress {
-	for _, a := range p.Addressing.ByNode()[host].NICs {
-		if a.NIC == nic {
-			return a
-		}
-	}
-	panic(host + ":" + nic + " is not in the plan")
-}

@@ -127,10 +127,22 @@ func (c *Checker) judgeNode(r *Rule, in NodeInput) []Verdict {
 		return []Verdict{v}
 	}
 	if out := r.Node(in); len(out) > 0 {
+		if r.Scope.Hardware && in.Facts.Hardware != "" {
+			markHardware(out, in.Facts.Hardware)
+		}
 		return out
 	}
 	why := in.why("nothing to look at on "+in.Facts.Node, "nics", "hcas", "pci")
 	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
+}
+
+// markHardware says with each verdict that the hardware is not the node's own.
+func markHardware(verdicts []Verdict, whose string) {
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Status != fabric.NotApplicable {
+			v.Evidence = append(slices.Clone(v.Evidence), saw("hardware under the lab host", whose))
+		}
+	}
 }
 
 func (c *Checker) judgeCluster(r *Rule, in ClusterInput) []Verdict {

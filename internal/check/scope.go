@@ -13,7 +13,7 @@ type Scope struct {
 	Addresses bool // not applicable where the plan gives no IP addresses (InfiniBand)
 	Cables    bool // not applicable where the plan has no cables (cloud)
 	Peers     bool // cluster rules: not applicable where one node alone is checked
-	Hardware  bool // not applicable in the lab, whose hosts have no hardware and no kernel of their own
+	Hardware  bool // not applicable in the lab, whose hosts have no hardware and no kernel of their own, unless a recording's lies under them
 	BareMetal bool // not applicable in a virtual machine, whose hypervisor owns it, and on a host of such
 	Virtual   bool // not applicable on bare metal, but for hosts of virtual machines
 	VMHost    bool // not applicable but on hosts of virtual machines: bare metal of a plan for vSphere
@@ -37,8 +37,10 @@ func (s Scope) reason(p *planIndex, n *NodePlan, f *fabric.Facts) (v Verdict, ok
 		return notApplicable(node, why), true
 	}
 	switch {
-	case s.Hardware && f.Platform == labPlatform:
+	case s.Hardware && f.Platform == labPlatform && f.Hardware == "":
 		return notApplicable(node, inLabWhy), true
+	case s.Hardware && s.Addresses && f.Platform == labPlatform:
+		return notApplicable(node, "the hardware is recorded, and was set up for other addresses than those of the lab"), true
 	case s.NeedsPlan && n == nil:
 		return notApplicable(node, f.Node+" is not in the cluster file"), true
 	case f.Source == nominal:

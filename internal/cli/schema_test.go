@@ -103,14 +103,18 @@ func TestClusterSchemaTakesEveryExample(t *testing.T) {
 func TestSchemasRefuseWordsThatAreNoVerdict(t *testing.T) {
 	path, _ := saved(t)
 	text := call("", "check", "--snapshot", path, "-o", "json").stdout
-	for _, change := range [][2]string{{`"status": "`, `"status": "healthy`}, {`"severity": "`, `"severity": "very `}} {
-		changed := strings.Replace(text, change[0], change[1], 1)
-		document, err := jsonschema.UnmarshalJSON(strings.NewReader(changed))
-		if err != nil || changed == text {
-			t.Fatalf("%v: %s is not in the findings", err, change[0])
+	for key, word := range map[string]string{"status": "healthy", "severity": "grave"} {
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatalf("%v: %.300s", err, text)
 		}
+		first := document.(map[string]any)["findings"].([]any)[0].(map[string]any)
+		if first[key] == nil {
+			t.Fatalf("a finding without %q", key)
+		}
+		first[key] = word
 		if compiled(t, "Findings").Validate(document) == nil {
-			t.Errorf("findings with %s are taken", change[1])
+			t.Errorf("a finding whose %s is %q is taken", key, word)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func wholeNode(node string, number int) *fabric.Facts {
 	f := &fabric.Facts{
 		Meta: fabric.NewMeta("Facts"), Node: node, Collected: "2026-03-01T10:00:00Z", Platform: "lab", Hardware: "recorded", Source: "recorded",
 		Kernel: fabric.Kernel{
-			Release: "6.8.0-60-generic", CommandLine: to(fmt.Sprintf("BOOT_IMAGE=/vmlinuz root=UUID=%d iommu=pt quiet", number)),
+			Release: "6.8.0-60-generic", CommandLine: to(fmt.Sprintf("BOOT_IMAGE=/vmlinuz-%d root=UUID=%d iommu=pt quiet", number, number)),
 			OS: to("Ubuntu 22.04.5 LTS"), PeerMemory: to(true), DMABuf: to(true),
 		},
 		Machine: fabric.Machine{

@@ -173,6 +173,18 @@ func TestLoadFolder(t *testing.T) {
 	}
 }
 
+// TestLoadTimes: a recording knows when it was made, and nobody knows when a tree was captured.
+func TestLoadTimes(t *testing.T) {
+	root := snapshots(t)
+	for path, want := range map[string]string{"b.txtar": "2025-01-02T02:04:05Z", "d": "", "a.json": "2026-03-01T10:00:00Z"} {
+		for f, err := range Load(context.Background(), root+"/"+path) {
+			if err != nil || f.Collected != want {
+				t.Errorf("%s: collected %q, want %q; %v", path, f.Collected, want, err)
+			}
+		}
+	}
+}
+
 func TestLoadOne(t *testing.T) {
 	root := snapshots(t)
 	t.Chdir(filepath.Join(root, "d"))

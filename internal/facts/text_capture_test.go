@@ -36,7 +36,7 @@ func TestFromText(t *testing.T) {
 	if f.Source != "captured" || f.Node != "host1" || f.Kind != "Facts" {
 		t.Errorf("head: %+v", f)
 	}
-	if len(f.PCI) != 4 || len(f.GPUs) != 1 || len(f.NICs) != 3 || len(f.HCAs) != 3 || len(f.KernelLog.Lines) != 5 || !*f.Kernel.PeerMemory {
+	if len(f.PCI) != 5 || len(f.GPUs) != 1 || len(f.NICs) != 3 || len(f.HCAs) != 3 || len(f.KernelLog.Lines) != 5 || !*f.Kernel.PeerMemory {
 		t.Errorf("%d functions, %d GPUs, %d NICs, %d HCAs, %+v, %+v", len(f.PCI), len(f.GPUs), len(f.NICs), len(f.HCAs), f.KernelLog, f.Kernel)
 	}
 	if n := f.NICs[2]; n.Name != "eth2" || n.Firmware != "28.39.1002" || n.Driver != "mlx5_core" || n.MTU != 1500 {
@@ -112,7 +112,7 @@ func TestFromTextLarge(t *testing.T) {
 	if m, ok := f.MissingReason("kernel_log"); !ok || m.Reason != "printed more than 10485760 bytes" {
 		t.Errorf("missing %+v", m)
 	}
-	if len(f.Routes) != 60000 || len(f.PCI) != 4 || f.KernelLog == nil {
+	if len(f.Routes) != 60000 || len(f.PCI) != 5 || f.KernelLog == nil {
 		t.Errorf("%d routes, %d functions, log %v", len(f.Routes), len(f.PCI), f.KernelLog)
 	}
 }

@@ -277,7 +277,20 @@ func TestReplayUnasked(t *testing.T) {
 			t.Errorf("%s: %+v", what, s)
 		}
 	}
-	if _, err := p.Output(context.Background(), Command{Argv: []string{"lspci"}, Stdin: strings.NewReader("")}); !errors.Is(err, ErrNotRecorded) {
+}
+
+// TestReplayTakesNoInput: what a command was given to read is not recorded, so its answer is not known.
+func TestReplayTakesNoInput(t *testing.T) {
+	p, err := LoadRecording(bytes.NewReader(exampleRecording(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Command{Argv: []string{"lspci", "-vvv"}}
+	if _, err := p.Output(t.Context(), c); err != nil {
+		t.Error(err)
+	}
+	c.Stdin = strings.NewReader("")
+	if _, err := p.Output(t.Context(), c); !errors.Is(err, ErrNotRecorded) {
 		t.Error(err)
 	}
 }

@@ -33,6 +33,8 @@ func TestBars(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
+	t.Run("collect", func(t *testing.T) { barCollect(t, binary) })
+	t.Run("check", func(t *testing.T) { barCheck(t, binary) })
 	t.Run("plan and render", func(t *testing.T) { barRender(t, binary) })
 }
 
