@@ -98,6 +98,6 @@ func (s Summary) Status() Status {
 // Findings is the saved form of a check.
 type Findings struct {
 	Meta
-	Summary  Summary   `json:"summary"`
 	Findings []Finding `json:"findings"`
+	Summary  Summary   `json:"summary"`
 }
