@@ -82,14 +82,9 @@ func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiv
 			err = errors.Join(w.Close(summary), out.Flush())
 		}
 	} else {
-		shown := fabric.Findings{Meta: fabric.NewMeta("Findings")}
-		summary, err = checkNodes(ctx, plan, waivers, nodes, lost, func(f fabric.Finding) {
-			if a.verbose || f.Status == fabric.Fail || f.Status == fabric.Unknown {
-				shown.Findings = append(shown.Findings, f)
-			}
-		})
-		if shown.Summary = summary; err == nil {
-			err = report.Text(a.stdout, &shown, a.textOptions())
+		k := report.NewKeeper(a.textOptions())
+		if summary, err = checkNodes(ctx, plan, waivers, nodes, lost, k.Add); err == nil {
+			err = k.Text(a.stdout, summary)
 		}
 	}
 	if err != nil {

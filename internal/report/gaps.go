@@ -39,7 +39,7 @@ func (r Run) gaps(limit int) []gap {
 	all = append(all, r.meshGaps(limit)...)
 	all = append(all, missingGaps(r.Missing, limit)...)
 	if r.Findings != nil {
-		all = append(all, waivedGaps(r.Findings)...)
+		all = append(all, waivedGaps(r.Findings.Findings)...)
 		all = append(all, scopeGaps(r.Findings)...)
 	}
 	if r.Plan != nil {
@@ -148,9 +148,9 @@ func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
 }
 
 // waivedGaps are the findings that the cluster file keeps out of the verdict.
-func waivedGaps(f *fabric.Findings) []gap {
+func waivedGaps(findings []fabric.Finding) []gap {
 	var all []gap
-	for _, one := range f.Findings {
+	for _, one := range findings {
 		if one.Waived {
 			all = append(all, gap{What: one.Title, Of: one.Subject.String(), Reason: one.Why, Rule: one.ID, Tag: tagWaived})
 		}

@@ -14,39 +14,60 @@ import (
 type group struct {
 	first    fabric.Finding
 	subjects []fabric.Subject
-	members  []fabric.Finding
+	members  []fabric.Finding // all of them, or the first where a Keeper keeps no more
 }
 
-// groups puts the findings of one status together, worst first: by severity, then in the order in which
-// the rules came.
+// grouping puts findings of one status together as they come.
+type grouping struct {
+	index map[groupKey]int
+	all   []group
+	limit int // members of a group that are kept; 0: all
+}
+
+// groupKey is what findings of a group have in common.
+type groupKey struct {
+	id, title string
+	severity  fabric.Severity
+	cause     fabric.CauseID
+	why       string // an unknown is told apart by its reason
+}
+
+func (g *grouping) add(f fabric.Finding) {
+	k := groupKey{f.ID, f.Title, f.Severity, f.Cause, ""}
+	if !sameStatus(f.Status, fabric.Fail) {
+		k.why = impersonal(f)
+	}
+	i, ok := g.index[k]
+	if !ok {
+		if g.index == nil {
+			g.index = make(map[groupKey]int)
+		}
+		i = len(g.all)
+		g.index[k] = i
+		g.all = append(g.all, group{first: f})
+	}
+	at := &g.all[i]
+	at.subjects = append(at.subjects, f.Subject)
+	if g.limit == 0 || len(at.members) < g.limit {
+		at.members = append(at.members, f)
+	}
+}
+
+// worstFirst gives the groups by severity, then in the order in which the rules came.
+func (g *grouping) worstFirst() []group {
+	slices.SortStableFunc(g.all, func(a, b group) int { return cmp.Compare(a.first.Severity, b.first.Severity) })
+	return g.all
+}
+
+// groups puts the findings of one status together, worst first.
 func groups(findings []fabric.Finding, status fabric.Status) []group {
-	type key struct {
-		id, title string
-		severity  fabric.Severity
-		cause     fabric.CauseID
-		why       string // an unknown is told apart by its reason
-	}
-	index := map[key]int{}
-	var all []group
+	var g grouping
 	for _, f := range findings {
-		if f.Waived || !sameStatus(f.Status, status) {
-			continue
+		if !f.Waived && sameStatus(f.Status, status) {
+			g.add(f)
 		}
-		k := key{f.ID, f.Title, f.Severity, f.Cause, ""}
-		if status != fabric.Fail {
-			k.why = impersonal(f)
-		}
-		i, ok := index[k]
-		if !ok {
-			i = len(all)
-			index[k] = i
-			all = append(all, group{first: f})
-		}
-		all[i].subjects = append(all[i].subjects, f.Subject)
-		all[i].members = append(all[i].members, f)
 	}
-	slices.SortStableFunc(all, func(a, b group) int { return cmp.Compare(a.first.Severity, b.first.Severity) })
-	return all
+	return g.worstFirst()
 }
 
 // impersonal is why a finding is as it is, without the name of its own subject, so that the same reason on
@@ -55,7 +76,7 @@ func impersonal(f fabric.Finding) string { return strings.ReplaceAll(f.Why, f.Su
 
 // reason is the one reason of a group that is told apart by it.
 func (g group) reason() string {
-	if len(g.members) > 1 {
+	if len(g.subjects) > 1 {
 		return impersonal(g.first)
 	}
 	return orElse(g.first.Why, "without a reason given")
@@ -114,6 +135,14 @@ type sighting struct {
 	of   []fabric.Subject
 }
 
+// more says how many different texts are not shown. Where members were not kept nobody has counted them.
+func (g group) more(kept int) string {
+	if len(g.members) < len(g.subjects) {
+		return "more"
+	}
+	return fmt.Sprintf("%d more", kept)
+}
+
 // sightings lists what a field says over the whole group, each text once, in the order of the findings.
 func (g group) sightings(field func(fabric.Finding) string) []sighting {
 	index := map[string]int{}
@@ -141,7 +170,7 @@ func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 	var lines []string
 	for i, s := range all {
 		if i == limit {
-			lines = append(lines, fmt.Sprintf("and %d more", len(all)-limit))
+			lines = append(lines, "and "+g.more(len(all)-limit))
 			break
 		}
 		if len(s.of) < len(g.members) {
@@ -159,7 +188,7 @@ func (g group) commands(limit int) []string {
 	var lines []string
 	for i, s := range all {
 		if i == limit {
-			return append(lines, fmt.Sprintf("# and %d more like it", len(all)-limit))
+			return append(lines, "# and "+g.more(len(all)-limit)+" like it")
 		}
 		if len(s.of) < len(g.members) {
 			s.text += "  # " + subjects(s.of, 2)

@@ -27,25 +27,18 @@ const (
 // passed, then the verdict with the exit status. Findings that say the same of several subjects become
 // one block. Nil findings are written as not looked at.
 func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
-	p := newPrinter(o)
-	status := fabric.Unknown
 	if f == nil {
+		p := newPrinter(o)
 		p.heading("Not looked at")
 		p.field("", "no rule was evaluated")
-	} else {
-		status = f.Summary.Status()
-		p.failed(f)
-		p.unknown(f)
-		if waived := waivedGaps(f); len(waived) > 0 {
-			p.heading("Waived")
-			p.gapList(waived)
-		}
-		p.verboseGroups(f)
-		p.blank()
-		p.line(counts(f.Summary))
+		p.verdict(fabric.Unknown)
+		return p.writeTo(w)
 	}
-	p.verdict(status)
-	return p.writeTo(w)
+	k := NewKeeper(o)
+	for _, one := range f.Findings {
+		k.Add(one)
+	}
+	return k.Text(w, f.Summary)
 }
 
 // RunText writes a whole run: what failed, why pairs failed, what was not looked at, the mesh, how the
@@ -53,7 +46,7 @@ func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
 func RunText(w io.Writer, r Run, o TextOptions) error {
 	p := newPrinter(o)
 	if r.Findings != nil {
-		p.failed(r.Findings)
+		p.failed(groups(r.Findings.Findings, fabric.Fail), r.Findings.Summary)
 	}
 	p.pairs(r)
 	p.causes(r)
@@ -63,7 +56,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	p.applied(r)
 	if r.Findings != nil {
-		p.verboseGroups(r.Findings)
+		p.verboseGroups(groups(r.Findings.Findings, fabric.Pass), groups(r.Findings.Findings, fabric.NotApplicable))
 		p.blank()
 		p.line("Rules: " + counts(r.Findings.Summary))
 	}
@@ -79,25 +72,23 @@ func counts(s fabric.Summary) string {
 	return fmt.Sprintf("%d passed, %d failed, %d not known, %d not applicable, %d waived", s.Pass, s.Fail, s.Unknown, s.NotApplicable, s.Waived)
 }
 
-func (p *printer) failed(f *fabric.Findings) {
-	all := groups(f.Findings, fabric.Fail)
+func (p *printer) failed(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading(fmt.Sprintf("Failed: %s", countOf(f.Summary.Fail, "finding")))
+	p.heading(fmt.Sprintf("Failed: %s", countOf(s.Fail, "finding")))
 	p.blocks(all, p.failedBlock)
 }
 
-func (p *printer) unknown(f *fabric.Findings) {
-	all := groups(f.Findings, fabric.Unknown)
+func (p *printer) unknown(all []group, s fabric.Summary) {
 	if len(all) == 0 {
-		if f.Summary.Status() == fabric.Unknown {
+		if s.Status() == fabric.Unknown {
 			p.heading("Not looked at")
 			p.field("", "no rule gave a verdict")
 		}
 		return
 	}
-	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", countOf(f.Summary.Unknown, "finding")))
+	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", countOf(s.Unknown, "finding")))
 	p.blocks(all, p.unknownBlock)
 }
 
@@ -156,19 +147,19 @@ func (p *printer) unknownBlock(g group) {
 }
 
 // verboseGroups lists the rules that passed and those that are not applicable, a line each.
-func (p *printer) verboseGroups(f *fabric.Findings) {
+func (p *printer) verboseGroups(passed, scoped []group) {
 	if !p.o.Verbose {
 		return
 	}
-	if all := groups(f.Findings, fabric.Pass); len(all) > 0 {
+	if len(passed) > 0 {
 		p.heading("Passed")
-		for _, g := range all {
+		for _, g := range passed {
 			p.status("PASS", green, subjects(g.subjects, textLines), g.first.Title)
 		}
 	}
-	if all := groups(f.Findings, fabric.NotApplicable); len(all) > 0 {
+	if len(scoped) > 0 {
 		p.heading("Not applicable")
-		for _, g := range all {
+		for _, g := range scoped {
 			p.status("N/A", faint, subjects(g.subjects, textLines), g.first.Title)
 			p.field("why", g.first.Why)
 		}

@@ -344,7 +344,7 @@ func ruleRows(findings []fabric.Finding, status fabric.Status) []ruleRow {
 		if status == fabric.NotApplicable {
 			why = g.first.Why
 		}
-		rows = append(rows, ruleRow{g.first.Title, g.first.ID, subjects(g.subjects, pageTerms), why, len(g.members)})
+		rows = append(rows, ruleRow{g.first.Title, g.first.ID, subjects(g.subjects, pageTerms), why, len(g.subjects)})
 	}
 	rows, _ = bounded(rows, pageRows)
 	return rows
