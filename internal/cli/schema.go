@@ -60,7 +60,8 @@ func (a *app) schemaCommand() *cobra.Command {
 // textForms describes the values that JSON shows as text.
 func textForms(t reflect.Type) *jsonschema.Schema {
 	switch t {
-	case reflect.TypeFor[netip.Prefix](), reflect.TypeFor[netip.Addr]():
+	case reflect.TypeFor[netip.Prefix](), reflect.TypeFor[netip.Addr](),
+		reflect.TypeFor[fabric.PCILink](), reflect.TypeFor[fabric.PCIControl](), reflect.TypeFor[fabric.ACS](), reflect.TypeFor[fabric.ATS]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[fabric.Status]():
 		return words(fabric.Unknown, fabric.Pass, fabric.Fail, fabric.NotApplicable)

@@ -13,8 +13,8 @@ import (
 const (
 	maxLogLines = 100 // fabric.KernelLog
 	maxLogLine  = 200 // bytes
-	// maxLogText is for all lines, in bytes: a tenth of what the facts of a node may take.
-	maxLogText = 4 << 10
+	// maxLogText is for all lines, in bytes: a sixteenth of what the facts of a node may take (40 KiB).
+	maxLogText = 40 << 10 / 16 // 2,560
 )
 
 // dmesgRuns asks every host: /dev/kmsg gives its lines to each reader once, and a capture has none.
@@ -51,7 +51,7 @@ func logTopics() []string {
 	return []string{
 		"nvrm", "nvidia", "nvlink", "nvswitch", "xid", "amdgpu", "xgmi", "kfd",
 		"mlx5", "mlx4", "bnxt_", "infiniband", "ib_core", "ib_uverbs", "ib_peer_mem", "ib_umem", "ib_modify_qp", "peermem", "peer_memory",
-		"rdma", "roce", "irdma", "ionic", "gdrdrv", "ice ", "idpf ", "efa ",
+		"rdma", "roce", "irdma", "ionic", "gdrdrv", " ice ", " idpf ", " efa ",
 		"aer:", "pcieport", "pcie bus error", "available pcie bandwidth", "pciehp",
 		"dmar", "amd-vi", "iommu:", "io_page_fault",
 	}

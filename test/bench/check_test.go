@@ -107,7 +107,7 @@ func function(n, f int, kind string) string {
 		"gpu":    `"vendor":4098,"device":29857,"class":1179648`,
 		"nic":    `"vendor":5348,"device":5984,"class":131072`,
 	}[kind]
-	return fmt.Sprintf(`{"address":"0000:%02x:00.0",%s%s,"numa_node":%d,"link":{"speed":32,"width":16,"max_speed":32,"max_width":16},"acs":{"present":true},"ats":{"present":false}}`,
+	return fmt.Sprintf(`{"address":"0000:%02x:00.0",%s%s,"numa_node":%d,"link":"x16@32 of x16@32","acs":"005f/0000","ats":"none"}`,
 		0x10+16*n+f, parent, id, n/4)
 }
 

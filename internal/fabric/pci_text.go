@@ -1,0 +1,99 @@
+package fabric
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The parts of a PCI function have short text forms: a large machine has a hundred functions on the paths
+// to its GPUs and NICs, and the facts of a node are to stay below 40 KiB.
+
+// MarshalText writes speed and width now, and at most: "x16@32 of x16@32" is 16 lanes at 32 GT/s.
+func (l PCILink) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "x%d@%g of x%d@%g", l.Width, l.Speed, l.MaxWidth, l.MaxSpeed), nil
+}
+
+// UnmarshalText reads that form.
+func (l *PCILink) UnmarshalText(text []byte) error {
+	return scan("PCI link", string(text), "x%d@%g of x%d@%g", &l.Width, &l.Speed, &l.MaxWidth, &l.MaxSpeed)
+}
+
+// MarshalText writes capability and control in hexadecimal, "005f/001d", or "none".
+func (a ACS) MarshalText() ([]byte, error) {
+	if !a.Present {
+		return []byte("none"), nil
+	}
+	return fmt.Appendf(nil, "%04x/%04x", a.Capability, a.Control), nil
+}
+
+// UnmarshalText reads that form.
+func (a *ACS) UnmarshalText(text []byte) error {
+	if *a = (ACS{}); string(text) == "none" {
+		return nil
+	}
+	a.Present = true
+	return scan("ACS", string(text), "%4x/%4x", &a.Capability, &a.Control)
+}
+
+var atsWords = []string{"none", "off", "on"}
+
+// MarshalText writes "none" without the capability, else "off" or "on".
+func (a ATS) MarshalText() ([]byte, error) {
+	switch {
+	case !a.Present:
+		return []byte("none"), nil
+	case a.Enabled:
+		return []byte("on"), nil
+	default:
+		return []byte("off"), nil
+	}
+}
+
+// UnmarshalText reads that form.
+func (a *ATS) UnmarshalText(text []byte) error {
+	i, err := indexOf("ATS", string(text), atsWords)
+	*a = ATS{Present: i > 0, Enabled: i > 1}
+	return err
+}
+
+// MarshalText writes payload and read request in bytes, then "ro" for relaxed ordering and "et" for extended
+// tags where they are on: "256/512 ro et".
+func (c PCIControl) MarshalText() ([]byte, error) {
+	text := fmt.Sprintf("%d/%d", c.MaxPayload, c.MaxReadRequest)
+	if c.RelaxedOrdering {
+		text += " ro"
+	}
+	if c.ExtendedTag {
+		text += " et"
+	}
+	return []byte(text), nil
+}
+
+// UnmarshalText reads that form.
+func (c *PCIControl) UnmarshalText(text []byte) error {
+	*c = PCIControl{}
+	fields := strings.Fields(string(text))
+	if len(fields) == 0 {
+		return errors.New("PCI device control: is empty")
+	}
+	for _, f := range fields[1:] {
+		switch f {
+		case "ro":
+			c.RelaxedOrdering = true
+		case "et":
+			c.ExtendedTag = true
+		default:
+			return fmt.Errorf("PCI device control %q: %q is not known: want ro, et", text, f)
+		}
+	}
+	return scan("PCI device control", fields[0], "%d/%d", &c.MaxPayload, &c.MaxReadRequest)
+}
+
+// scan reads a text that has exactly this form.
+func scan(what, text, form string, into ...any) error {
+	if _, err := fmt.Sscanf(text, form, into...); err != nil {
+		return fmt.Errorf("%s %q: want the form %q: %w", what, text, form, err)
+	}
+	return nil
+}
