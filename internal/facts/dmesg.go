@@ -13,8 +13,8 @@ import (
 const (
 	maxLogLines = 100 // fabric.KernelLog
 	maxLogLine  = 200 // bytes
-	// maxLogText is for all lines, in bytes: a sixteenth of what the facts of a node may take (40 KiB).
-	maxLogText = 40 << 10 / 16 // 2,560
+	// maxLogText is for all lines, in bytes: a twentieth of what the facts of a node may take (40 KiB).
+	maxLogText = 2 << 10
 )
 
 // dmesgRuns asks every host: /dev/kmsg gives its lines to each reader once, and a capture has none.
