@@ -93,6 +93,8 @@ func infiniBandCases() []oneCase {
 
 		{"pkey-member", "full in one", s, isPass, "", infiniBand},
 		{"pkey-member", "limited", s, isFail, "only a limited member of its partitions (0x0001 0x7fff)", port(func(p *fabric.Port) { p.PKeys = []string{"0x0001", "0x7fff"} })},
+		{"pkey-member", "not in the planned one", s, isFail, "no full member of the planned partition: it has P_Keys 0x8001 0x7fff, not 0x8002", both(infiniBand, func(w *world) { w.plan.Partition = 2 })},
+		{"pkey-member", "in the planned one", s, isPass, "", both(infiniBand, func(w *world) { w.plan.Partition = 1 })},
 		{"pkey-member", "not read", s, isUnknown, "permission denied", both(port(func(p *fabric.Port) { p.PKeys = nil }), gone("hcas.ports.pkeys mlx5_2/1"))},
 		{"pkey-member", "RoCE", "host1", isNA, "roce", asPlanned},
 	}

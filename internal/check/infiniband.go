@@ -81,25 +81,30 @@ func pkeyMember() Rule {
 	}
 }
 
-// fullMember is the bit of a P_Key that marks a full member.
-const fullMember = 1 << 15
-
 func judgePKeyMember(in NodeInput) []Verdict {
 	return in.eachPort("InfiniBand", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
-		const want = "a P_Key of 0x8000 or above"
+		want, wanted := "a P_Key of 0x8000 or above", uint64(0)
+		if in.Plan != nil && in.Plan.Partition != 0 && in.Plan.Partition != fabric.DefaultPartition {
+			wanted = uint64(in.Plan.Partition) | fabric.FullMember
+			want = fmt.Sprintf("P_Key 0x%04x: full membership of the planned partition", wanted)
+		}
 		if len(p.port.PKeys) == 0 {
 			return Verdict{Why: in.portWhy("P_Keys of "+name+" were not read", "pkeys", p)}
 		}
 		keys := strings.Join(p.port.PKeys, " ")
 		for _, k := range p.port.PKeys {
-			if n, err := strconv.ParseUint(k, 0, 16); err == nil && n&fullMember != 0 {
+			if n, err := strconv.ParseUint(k, 0, 16); err == nil && (n == wanted || wanted == 0 && n&fabric.FullMember != 0) {
 				return pass(want, saw(p.sysfs("pkeys"), keys))
 			}
 		}
+		why := name + " is only a limited member of its partitions (" + keys + "): it cannot reach other limited members."
+		if wanted != 0 {
+			why = name + " is no full member of the planned partition: it has P_Keys " + keys + ", not " + fmt.Sprintf("0x%04x.", wanted)
+		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(p.sysfs("pkeys"), keys)},
-			Why:  name + " is only a limited member of its partitions (" + keys + "): it cannot reach other limited members.",
+			Why:  why,
 			Cost: "no connection between two such ports",
 			Fix:  onNode("give port GUIDs `=full` in the subnet manager's partitions.conf, then restart it; here: cat "+p.sysfs("pkeys")+"/*", in.Facts.Node),
 		}

@@ -10,6 +10,7 @@ import (
 type NodePlan struct {
 	MTU       int // bytes
 	Transport fabric.Transport
+	Partition fabric.PKey
 	NICs      []string // in rail order
 	Addresses []fabric.NICAddress
 	Links     []fabric.Link
@@ -37,7 +38,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 		owner: make(map[netip.Addr]fabric.Endpoint, len(p.Cabling.Links)),
 	}
 	for _, n := range p.Nodes {
-		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, NICs: n.NICs, index: x}
+		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, index: x}
 	}
 	for _, a := range p.Addressing.Nodes {
 		if n := x.nodes[a.Node]; n != nil {

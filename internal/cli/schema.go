@@ -61,7 +61,7 @@ func (a *app) schemaCommand() *cobra.Command {
 func textForms(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[netip.Prefix](), reflect.TypeFor[netip.Addr](),
-		reflect.TypeFor[fabric.PCILink](), reflect.TypeFor[fabric.PCIControl](), reflect.TypeFor[fabric.ACS](), reflect.TypeFor[fabric.ATS]():
+		reflect.TypeFor[fabric.PKey](), reflect.TypeFor[fabric.PCILink](), reflect.TypeFor[fabric.PCIControl](), reflect.TypeFor[fabric.ACS](), reflect.TypeFor[fabric.ATS]():
 		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[fabric.Status]():
 		return words(fabric.Unknown, fabric.Pass, fabric.Fail, fabric.NotApplicable)

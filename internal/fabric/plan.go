@@ -9,7 +9,8 @@ type Plan struct {
 	Platform   string     `json:"platform"`
 	Launcher   string     `json:"launcher"`
 	Transport  Transport  `json:"transport"`
-	MTU        int        `json:"mtu"` // bytes, of every NIC of the fabric
+	MTU        int        `json:"mtu"`                // bytes, of every NIC of the fabric
+	Partition  PKey       `json:"partition,omitzero"` // InfiniBand: every port is to be a full member of it
 	Nodes      []Node     `json:"nodes"`
 	Switches   []Switch   `json:"switches,omitempty"`
 	Addressing Addressing `json:"addressing"`

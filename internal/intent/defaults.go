@@ -67,6 +67,9 @@ func (f *Fabric) applyDefaults(p Platform, cat *catalog.Catalog) {
 	if f.MTU == 0 {
 		f.MTU = standardMTU(p, f.Kind)
 	}
+	if f.Kind == fabric.InfiniBand && f.PKey == "" {
+		f.PKey = fabric.DefaultPartition.String()
+	}
 	if f.Leaf != nil && f.Leaf.OS == "" {
 		if known := cat.Switches[f.Leaf.Model].OS; len(known) == 1 {
 			for os := range known {

@@ -71,7 +71,7 @@ func TestDefaultsByPlatform(t *testing.T) {
 		nics       string
 	}{
 		{"infiniband", "platform: baremetal\nnodes: [{names: a, machine: hgx-h100}]\nfabric: {kind: infiniband, leaf: {model: qm9700}}\n",
-			Fabric{Kind: fabric.InfiniBand, MTU: 4092, Addressing: &Addressing{Scheme: fabric.None}, Leaf: &Leaf{Model: "qm9700", OS: "mlnx-os"}},
+			Fabric{Kind: fabric.InfiniBand, MTU: 4092, PKey: "0x7fff", Addressing: &Addressing{Scheme: fabric.None}, Leaf: &Leaf{Model: "qm9700", OS: "mlnx-os"}},
 			SSH, "ibs[65,67,69,71,73,75,77,79]"},
 		{"gke", "platform: gke\nnodes: [{names: a, machine: a4-highgpu-8g}]\nfabric: {kind: roce}\n",
 			Fabric{Kind: fabric.RoCE, MTU: 8896, Addressing: &Addressing{Scheme: fabric.None}},
@@ -112,7 +112,7 @@ func TestSchemaProblems(t *testing.T) {
 		want                   []string
 	}{
 		{"unknown field", "  leaf:", "  mtuu: 9000\n  leaf:", []string{
-			`c:10:3: fabric.mtuu: unknown field: did you mean "mtu"? known fields are kind, addressing, mtu, leaf, traffic`}},
+			`c:10:3: fabric.mtuu: unknown field: did you mean "mtu"? known fields are kind, addressing, mtu, pkey, leaf, traffic`}},
 		{"unknown field, nothing near", "{dscp: 26,", "{zzzzzzzz: 1, dscp: 26,", []string{
 			`c:11:20: fabric.traffic.roce.zzzzzzzz: unknown field: known fields are dscp, priority`}},
 		{"unknown field where there are none", "priority: 3}", "priority: 3}, ecn: {kmin: 1}", []string{

@@ -27,6 +27,7 @@ func (v *validator) validate() {
 	v.kind()
 	v.leaf()
 	v.traffic()
+	v.partition()
 	v.addressing()
 }
 
@@ -162,6 +163,20 @@ func (v *validator) switches(kind string) []string {
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+func (v *validator) partition() {
+	f, at := v.cluster.Fabric, []string{"fabric", "pkey"}
+	if f.PKey == "" || !v.sound(at, []string{"fabric", "kind"}) {
+		return
+	}
+	if f.Kind != fabric.InfiniBand {
+		v.add(at, "partitions are InfiniBand's: leave the field out on "+string(f.Kind))
+		return
+	}
+	if err := new(fabric.PKey).UnmarshalText([]byte(f.PKey)); err != nil {
+		v.add(at, err.Error())
+	}
 }
 
 func (v *validator) traffic() {

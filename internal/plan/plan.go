@@ -30,6 +30,12 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	var partition fabric.PKey
+	if c.Fabric.PKey != "" {
+		if err := partition.UnmarshalText([]byte(c.Fabric.PKey)); err != nil {
+			return nil, fmt.Errorf("fabric.pkey: %w", err)
+		}
+	}
 	addressing, err := address(c.Fabric, nodes, g)
 	if err != nil {
 		return nil, err
@@ -42,6 +48,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		Launcher:   string(c.Launcher),
 		Transport:  c.Fabric.Kind,
 		MTU:        c.Fabric.MTU,
+		Partition:  partition,
 		Nodes:      nodes,
 		Switches:   g.switches(nodes, leaf),
 		Addressing: addressing,
