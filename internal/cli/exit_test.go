@@ -287,11 +287,7 @@ func TestBadSnapshots(t *testing.T) {
 func TestKeysOfFindings(t *testing.T) {
 	path, _ := saved(t)
 	r := call("", "check", "--snapshot", path, "-f", example(t, "roce-mi300x"), "-o", "json")
-	var out struct {
-		Summary  map[string]json.RawMessage
-		Findings []map[string]json.RawMessage
-	}
-	out = decode[struct {
+	out := decode[struct {
 		Summary  map[string]json.RawMessage
 		Findings []map[string]json.RawMessage
 	}](t, r.stdout)

@@ -43,7 +43,7 @@ func (a *app) reach(ctx context.Context, o whereOptions) (*where, error) {
 		return &where{plan: l.Plan, crew: c, lldp: l.LLDP == ""}, err
 	}
 	if o.file == "" {
-		return nil, errors.New("which machines: -f FILE of a cluster, or --lab")
+		return nil, errors.New("which machines: -f FILE of a cluster (make one with: railwright init), or --lab")
 	}
 	in, err := a.readCluster(o.file)
 	if err != nil {

@@ -43,7 +43,7 @@ func capturedTree(tb testing.TB) (folder string, tree *host.Tree) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { tree.Close() })
+	tb.Cleanup(func() { _ = tree.Close() })
 	return folder, tree
 }
 

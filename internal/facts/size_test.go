@@ -151,7 +151,7 @@ func layTree(tb testing.TB, functions int) (root string, tree *host.Tree) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(func() { tree.Close() })
+	tb.Cleanup(func() { _ = tree.Close() })
 	return root, tree
 }
 

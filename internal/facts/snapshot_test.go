@@ -88,7 +88,9 @@ func TestReplayInAnotherProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			os.Stdout.Write(asJSON(t, f))
+			if _, err := os.Stdout.Write(asJSON(t, f)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		return
 	}
@@ -252,7 +254,10 @@ func TestLoadBadFolders(t *testing.T) {
 func TestLoadStops(t *testing.T) {
 	root := snapshots(t)
 	n := 0
-	for range Load(context.Background(), root, root) {
+	for _, err := range Load(context.Background(), root, root) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		n++
 		break
 	}

@@ -118,7 +118,7 @@ func TestNamedPipeDoesNotHang(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { writer.Close() })
+	t.Cleanup(func() { _ = writer.Close() })
 	for kind, open := range readers(t, root) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()

@@ -229,7 +229,7 @@ func (r *session) kill() {
 // wait is Process.Wait.
 func (r *session) wait() error {
 	done := make(chan error, 1)
-	Go(func() { done <- r.Session.Wait() })
+	Go(func() { done <- r.Wait() })
 	var err error
 	select {
 	case err = <-done:

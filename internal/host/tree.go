@@ -68,7 +68,7 @@ func (t *Tree) ReadLink(name string) (string, error) {
 	if err != nil {
 		return "", &fs.PathError{Op: "readlink", Path: name, Err: err}
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }() // nothing was written through it
 	target := make([]byte, unix.PathMax)
 	n, err := unix.Readlinkat(fd, "", target)
 	if errors.Is(err, unix.ENOENT) { // what an empty path gives for a file that is no link

@@ -23,7 +23,7 @@ const (
 	sshdConfig = "/run/railwright/sshd_config"
 )
 
-var managementNet = netip.MustParsePrefix("172.31.0.0/16")
+func managementNet() netip.Prefix { return netip.MustParsePrefix("172.31.0.0/16") }
 
 // withAdmin adds the management network: keys, host keys and names on every machine.
 func (s Spec) withAdmin() (Spec, error) {
@@ -98,10 +98,10 @@ func newKey() (private []byte, public string, err error) {
 
 // managementAddress is the i-th address of the management network; 0 is the admin's.
 func managementAddress(i int) netip.Prefix {
-	a := managementNet.Addr().As4()
+	a := managementNet().Addr().As4()
 	n := i + 1
 	a[2], a[3] = byte(n>>8), byte(n)
-	return netip.PrefixFrom(netip.AddrFrom4(a), managementNet.Bits())
+	return netip.PrefixFrom(netip.AddrFrom4(a), managementNet().Bits())
 }
 
 // wireAdmin lays a cable from the admin to every host, all in one bridge.
