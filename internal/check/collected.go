@@ -13,7 +13,7 @@ func factsCollected() Rule {
 		ID:        "facts-collected",
 		Title:     "Every node was looked at",
 		Doc:       "counts the nodes whose facts came in against the plan: of a node without facts nothing is known",
-		Severity:  fabric.SeverityWarning,
+		Severity:  fabric.SeverityError,
 		Reference: "the plan",
 		Cluster:   judgeFactsCollected,
 	}

@@ -67,22 +67,28 @@ func applyStatus(results []host.Outcome[apply.Result], dryRun bool) fabric.Statu
 	return status
 }
 
+// results is what apply and rollback print as JSON.
+type results struct {
+	fabric.Meta
+	Results []apply.Result `json:"results"`
+}
+
 // printResults writes the changes of each machine; those of many machines that are alike are told once.
-func (a *app) printResults(results []host.Outcome[apply.Result]) error {
+func (a *app) printResults(outcomes []host.Outcome[apply.Result]) error {
 	if a.json() {
-		var out []apply.Result
-		for _, r := range results {
+		out := results{Meta: fabric.NewMeta("Applied"), Results: []apply.Result{}}
+		for _, r := range outcomes {
 			r.Value.Node = r.Name
 			if r.Err != nil {
 				r.Value.Error = r.Err.Error()
 			}
-			out = append(out, r.Value)
+			out.Results = append(out.Results, r.Value)
 		}
 		return report.JSON(a.stdout, out)
 	}
 	nodes := make(map[string][]string)
 	var order []string
-	for _, r := range results {
+	for _, r := range outcomes {
 		text := changesText(r)
 		if nodes[text] == nil {
 			order = append(order, text)

@@ -122,7 +122,7 @@ func checkNodes(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, 
 		return fabric.Summary{}, errors.Join(broken...)
 	}
 	for i, err := range broken {
-		c.Lost(fabric.Missing{What: fmt.Sprintf("snapshot %d", i+1), Source: "snapshot", Reason: err.Error()})
+		c.Lost(fabric.Missing{What: fmt.Sprintf("broken snapshot %d", i+1), Source: "loading", Reason: err.Error()})
 	}
 	for _, m := range lost {
 		c.Lost(m)

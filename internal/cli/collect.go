@@ -138,7 +138,7 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 		}
 	}
 	for _, m := range lost {
-		fmt.Fprintf(a.stderr, "railwright: host %q: %s\n", m.What, m.Reason)
+		fmt.Fprintf(a.stderr, "railwright: no facts of %s: %s\n", m.What, m.Reason)
 	}
 	if incomplete {
 		return verdict(exitUnknown)

@@ -47,7 +47,7 @@ func (a *app) diff(ctx context.Context, left, right string, identities bool) err
 	if err != nil {
 		return err
 	}
-	d := differences{Meta: fabric.NewMeta("Differences"), A: one.Node, B: other.Node, Differences: facts.Diff(one, other, identities)}
+	d := differences{Meta: fabric.NewMeta("Differences"), A: left, B: right, Differences: facts.Diff(one, other, identities)}
 	if a.json() {
 		err = report.JSON(a.stdout, d)
 	} else {

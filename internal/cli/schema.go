@@ -24,7 +24,7 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Run", &report.Run{}}, {"Differences", &differences{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &results{}},
 	}
 }
 
