@@ -123,7 +123,7 @@ func nicRDMA() Rule {
 
 func judgeNICRDMA(in NodeInput) []Verdict {
 	homeless := slices.ContainsFunc(in.Facts.HCAs, func(h fabric.HCA) bool {
-		return h.PCI == "" && !slices.ContainsFunc(h.Ports, func(p fabric.Port) bool { return len(p.GIDs) > 0 })
+		return h.PCI == "" && !slices.ContainsFunc(h.Ports, namesNIC)
 	})
 	_, cut := in.missing("hcas")
 	none := knownWithoutRDMA(in.Facts)
@@ -143,6 +143,11 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 			Fix:  onNode("rdma link show; dmesg | grep -i -e "+orWord(nic.PCI, nic.Name), in.Facts.Node),
 		}
 	})
+}
+
+// namesNIC holds for a port whose GID table says which interface it belongs to: verbs alone do not.
+func namesNIC(p fabric.Port) bool {
+	return slices.ContainsFunc(p.GIDs, func(g fabric.GID) bool { return g.NetDev != "" })
 }
 
 func orWord(words ...string) string {

@@ -102,7 +102,8 @@ func parseEthtoolDriver(text, device string) (fabric.Facts, error) {
 			continue
 		}
 		if key == "driver" {
-			f.NICs = append(f.NICs, fabric.NIC{Name: device, Driver: printable(value)})
+			driver, _, _ := strings.Cut(value, "[") // "mlx5_core[ib_ipoib]" of IP over InfiniBand
+			f.NICs = append(f.NICs, fabric.NIC{Name: device, Driver: printable(driver)})
 		}
 		if len(f.NICs) == 0 {
 			continue
