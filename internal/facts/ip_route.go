@@ -216,7 +216,7 @@ func (r ipRoute) routes() ([]fabric.Route, error) {
 		return nil, err
 	}
 	if r.Prefsrc != "" {
-		if out.Source, err = netip.ParseAddr(r.Prefsrc); err != nil {
+		if out.Source, err = ipAddress(r.Prefsrc); err != nil {
 			return nil, err
 		}
 	}
@@ -239,7 +239,7 @@ func (r ipRoute) hop(out fabric.Route, gateway, dev string, all []fabric.Route) 
 	out.NIC = dev
 	if gateway != "" {
 		var err error
-		if out.Gateway, err = netip.ParseAddr(gateway); err != nil {
+		if out.Gateway, err = ipAddress(gateway); err != nil {
 			return nil, err
 		}
 	}

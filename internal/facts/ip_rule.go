@@ -203,11 +203,20 @@ func ipPrefix(text string) (netip.Prefix, error) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p, nil
 	}
-	a, err := netip.ParseAddr(text)
-	if err != nil || a.Zone() != "" {
-		return netip.Prefix{}, fmt.Errorf("%q is no address", printable(text))
+	a, err := ipAddress(text)
+	if err != nil {
+		return netip.Prefix{}, err
 	}
 	return netip.PrefixFrom(a, a.BitLen()), nil
+}
+
+// ipAddress reads an address without a zone: ip names the interface beside it, and a zone may hold any text.
+func ipAddress(text string) (netip.Addr, error) {
+	a, err := netip.ParseAddr(text)
+	if err != nil || a.Zone() != "" {
+		return netip.Addr{}, fmt.Errorf("%q is no address", printable(text))
+	}
+	return a, nil
 }
 
 // ipTable reads a number or one of the kernel's names; names of rt_tables are the machine's own.

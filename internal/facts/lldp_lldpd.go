@@ -78,8 +78,8 @@ func parseLLDPCLI(b []byte) ([]fabric.LLDPNeighbour, error) {
 	var found []fabric.LLDPNeighbour
 	for _, l := range out.LLDP {
 		for _, i := range l.Interface {
-			if i.Via == "LLDP" && i.Name != "" {
-				found = append(found, i.neighbour())
+			if n := i.neighbour(); i.Via == "LLDP" && n.NIC != "" {
+				found = append(found, n)
 			}
 		}
 	}

@@ -158,6 +158,7 @@ func (c *SSHConfig) chain(of, list string, jumps int) ([]Target, error) {
 		}
 		if i == 0 {
 			chain = append(chain, t.Jump...)
+			jumps -= len(t.Jump)
 		}
 		t.Jump = nil
 		chain = append(chain, t)
