@@ -92,7 +92,15 @@ systemd    | [ -x /lib/systemd/systemd-networkd ] | configures the lab's hosts f
 netplan.io | command -v netplan                  | turns the rendered netplan files into what networkd reads
 lldpd      | command -v lldpd                    | tells each lab host what is at the far end of its cables
 endef
+define TEST_PACKAGES
+$(PACKAGES)
+openssh-server | [ -x /usr/sbin/sshd ]        | the real sshd of tests over SSH
+openssh-client | command -v ssh-agent         | keys and agents of those tests
+pciutils       | command -v lspci             | the lspci that facts of PCI functions are held against
+procps         | command -v sysctl            | reads the rendered sysctl files
+endef
 export PACKAGES
+test: export PACKAGES := $(TEST_PACKAGES)
 
 # Nothing here stops the build: the lab says itself what it does without.
 deps: ## the distribution's packages that the lab uses: installs what is missing and says why
@@ -121,6 +129,8 @@ deps: ## the distribution's packages that the lab uses: installs what is missing
 	if ! "$${as[@]}" env DEBIAN_FRONTEND=noninteractive $$install >>"$$log" 2>&1; then
 		tail -n 3 "$$log"
 		echo "deps: not installed; going on without"
-	elif [[ " $${missing[*]} " == *" lldpd "* ]] && [ -d /run/systemd/system ]; then
-		"$${as[@]}" systemctl disable --now lldpd >>"$$log" 2>&1 || true # the lab starts its own
+	elif [ -d /run/systemd/system ]; then
+		# The lab and the tests start their own.
+		[[ " $${missing[*]} " != *" lldpd "* ]] || "$${as[@]}" systemctl disable --now lldpd >>"$$log" 2>&1 || true
+		[[ " $${missing[*]} " != *" openssh-server "* ]] || "$${as[@]}" systemctl disable --now ssh >>"$$log" 2>&1 || true
 	fi
