@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -113,8 +114,7 @@ func infinibandHost(t testing.TB) synthetic {
 func (h synthetic) addModules(list ...string) {
 	known := "modinfo"
 	for _, m := range list {
-		var name, version string
-		fmt.Sscanf(m, "%s %s", &name, &version)
+		name, version, _ := strings.Cut(m, " ")
 		h.files["/proc/modules"] += name + " 16384 0 - Live 0x0000000000000000\n"
 		if name == "ib_uverbs" {
 			continue // its version does not matter
