@@ -71,10 +71,12 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		return err
 	}
 	runErr := p.run(ctx, o.lab)
-	if o.keep && p.lab != nil && runErr == nil {
+	keep := o.keep && p.lab != nil && runErr == nil
+	if keep {
 		runErr = p.lab.Leave()
 	}
-	runErr = errors.Join(runErr, p.part(o.keep))
+	// A lab that is not left to itself ends with this process, so its state must go too.
+	runErr = errors.Join(runErr, p.part(keep))
 	p.report.Seconds = time.Since(p.report.Started).Seconds()
 	if err := p.finish(); err != nil {
 		return err
