@@ -1,0 +1,74 @@
+package fabric
+
+// Verdict is what explain says of a result. The zero value is unknown.
+type Verdict string
+
+// The verdicts.
+const (
+	VerdictUnknown  Verdict = "unknown"
+	VerdictHealthy  Verdict = "healthy"
+	VerdictDegraded Verdict = "degraded"
+	VerdictFailed   Verdict = "failed"
+)
+
+// Status gives the verdict as a status: degraded and failed are both Fail.
+func (v Verdict) Status() Status {
+	switch v {
+	case VerdictHealthy:
+		return Pass
+	case VerdictDegraded, VerdictFailed:
+		return Fail
+	default:
+		return Unknown
+	}
+}
+
+// Explanation is the verdict on every result, and why.
+type Explanation struct {
+	Meta
+	Results []Explained `json:"results"`
+}
+
+// Explained is the verdict on one result.
+type Explained struct {
+	File     string       `json:"file"`
+	Line     int          `json:"line,omitempty"`
+	Kind     ResultKind   `json:"kind"`
+	Verdict  Verdict      `json:"verdict"`
+	Why      string       `json:"why"` // the verdict in a sentence
+	Measured *Measured    `json:"measured,omitempty"`
+	Expected *Expected    `json:"expected,omitempty"`
+	Bound    *Bound       `json:"bound,omitempty"`
+	Rows     []RowVerdict `json:"rows,omitempty"`
+	Notes    []Evidence   `json:"notes,omitempty"` // what the result says of itself: misprints, holes, cliffs
+	Causes   []Cause      `json:"causes"`          // most likely first
+	Assumed  []Assumption `json:"assumptions,omitempty"`
+}
+
+// Measured is the number by which a result is judged.
+type Measured struct {
+	BusBW  float64 `json:"busbw_gbs,omitempty"`
+	Gbps   float64 `json:"gbps,omitempty"` // of perftest
+	US     float64 `json:"us,omitempty"`   // of a latency test
+	Size   int64   `json:"size,omitempty"`
+	NICGBs float64 `json:"nic_gbs,omitempty"`
+}
+
+// Expected is what it should be.
+type Expected struct {
+	BusBW float64 `json:"busbw_gbs,omitempty"`
+	Gbps  float64 `json:"gbps,omitempty"`
+	US    float64 `json:"us,omitempty"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// RowVerdict is a row against what was expected of it.
+type RowVerdict struct {
+	Size     int64   `json:"size"`
+	BusBW    float64 `json:"busbw_gbs"`
+	Expected float64 `json:"expected_gbs"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	Bound    float64 `json:"bound_gbs"`
+}

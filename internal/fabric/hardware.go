@@ -1,0 +1,17 @@
+package fabric
+
+// Hardware is the machines that a result or a prediction is of, as people name them: a table file, an
+// observation file and the flags of predict and explain say it in these words. What is not said is zero.
+type Hardware struct {
+	Machine     string  `json:"machine,omitempty" yaml:"machine"`             // id in the catalog
+	GPU         string  `json:"gpu,omitempty" yaml:"gpu"`                     // id or short name in the catalog: h100-sxm, h100
+	Nodes       int     `json:"nodes,omitempty" yaml:"nodes"`                 //
+	GPUsPerNode int     `json:"gpus_per_node,omitempty" yaml:"gpus_per_node"` // in use
+	NICsPerNode int     `json:"nics_per_node,omitempty" yaml:"nics_per_node"` // of the fabric
+	NICGbps     float64 `json:"nic_gbps,omitempty" yaml:"nic_gbps"`           // line rate of one NIC, Gb/s one way
+	Net         string  `json:"net,omitempty" yaml:"net"`                     // ib, roce, efa, tcpxo, tcpx, ss11, tcp, none
+	NIC         string  `json:"nic,omitempty" yaml:"nic"`                     // id in the catalog
+	CPU         string  `json:"cpu,omitempty" yaml:"cpu"`                     // intel, amd, arm
+	VM          bool    `json:"vm,omitempty" yaml:"vm"`                       // the GPUs are passed through to a virtual machine
+	NVLink      *bool   `json:"nvlink,omitempty" yaml:"nvlink"`               // false: the GPUs have nothing but PCIe between them
+}

@@ -1,0 +1,37 @@
+package fabric
+
+// Prediction is the curve that healthy machines would give.
+type Prediction struct {
+	Meta
+	Collective  Collective      `json:"collective"`
+	Ranks       int             `json:"ranks"`
+	Nodes       int             `json:"nodes"`
+	Hardware    Hardware        `json:"hw"`
+	Rows        []PredictionRow `json:"rows"`
+	Assumptions []Assumption    `json:"assumptions"`
+}
+
+// PredictionRow is one size.
+type PredictionRow struct {
+	Size      int64      `json:"size"` // bytes, as nccl-tests counts them
+	TimeUS    float64    `json:"time_us"`
+	AlgBW     float64    `json:"algbw_gbs"`
+	BusBW     float64    `json:"busbw_gbs"`
+	Band      [2]float64 `json:"band"` // of busbw, GB/s: healthy lies inside
+	Algorithm string     `json:"algorithm"`
+	Protocol  string     `json:"protocol"`
+	NICGBs    float64    `json:"nic_gbs"` // bytes on the wire of the busiest NIC over the time, GB/s one way; 0 without a network
+	Bound     Bound      `json:"bound"`
+}
+
+// Bound is what physics allows and what sets it.
+type Bound struct {
+	BusBW   float64 `json:"busbw_gbs"`
+	Element string  `json:"element"` // "8 NICs of 400 Gb/s", "NVLink of one GPU", ...
+}
+
+// Assumption is something that a prediction rests on and nobody told it.
+type Assumption struct {
+	What   string `json:"what"`
+	Source string `json:"source"`
+}

@@ -1,0 +1,152 @@
+package fabric
+
+// ResultKind says what printed a result.
+type ResultKind string
+
+// The kinds of result that can be read.
+const (
+	NCCLTests       ResultKind = "nccl-tests" // and rccl-tests
+	TableFile       ResultKind = "table"
+	OSU             ResultKind = "osu"
+	PerftestOutput  ResultKind = "perftest"
+	NCCLDebugLog    ResultKind = "nccl-log" // and RCCL's
+	ObservationFile ResultKind = "observations"
+)
+
+// Result is one thing found in a file. Exactly one of the pointers is set, by its Kind: Table for the first three.
+type Result struct {
+	File         string        `json:"file"`
+	Line         int           `json:"line,omitempty"` // where it begins, from 1
+	Kind         ResultKind    `json:"kind"`
+	Table        *Table        `json:"table,omitempty"`
+	Perftest     *Perftest     `json:"perftest,omitempty"`
+	Log          *NCCLLog      `json:"log,omitempty"`
+	Observations *Observations `json:"observations,omitempty"`
+}
+
+// Perftest is one run of ib_write_bw and its kin.
+type Perftest struct {
+	Test          string        `json:"test"` // ib_write_bw, ib_read_lat, ...
+	Bidirectional bool          `json:"bidirectional,omitempty"`
+	Memory        string        `json:"memory,omitempty"` // host, cuda, rocm; empty: the output does not say
+	Device        string        `json:"device,omitempty"` // mlx5_0
+	MTU           int           `json:"mtu,omitempty"`    // path MTU, bytes
+	LinkType      string        `json:"link_type,omitempty"`
+	GIDIndex      *int          `json:"gid_index,omitempty"`
+	QPs           int           `json:"qps,omitempty"`
+	ConnectionCM  *bool         `json:"rdma_cm,omitempty"` // the handshake went over rdma_cm
+	Gbits         bool          `json:"gbits,omitempty"`   // the table is in Gb/s, else MB/s or MiB/s as printed
+	Rows          []PerftestRow `json:"rows"`
+	Errors        []LogLine     `json:"errors,omitempty"`
+	Unread        []Unread      `json:"unread,omitempty"`
+}
+
+// PerftestRow is one size of a bandwidth or of a latency test. Bandwidths are Gb/s whatever was printed.
+type PerftestRow struct {
+	Line        int      `json:"line,omitempty"`
+	Bytes       int64    `json:"bytes"`
+	Iterations  int64    `json:"iterations,omitempty"`
+	PeakGbps    *float64 `json:"peak_gbps,omitempty"`
+	AverageGbps *float64 `json:"average_gbps,omitempty"`
+	MsgRateMpps *float64 `json:"msg_rate_mpps,omitempty"` // million messages a second
+	MinUS       *float64 `json:"min_us,omitempty"`
+	MaxUS       *float64 `json:"max_us,omitempty"`
+	TypicalUS   *float64 `json:"typical_us,omitempty"`
+	AverageUS   *float64 `json:"average_us,omitempty"`
+	P99US       *float64 `json:"p99_us,omitempty"`
+}
+
+// LogLine is a line of a log that says something.
+type LogLine struct {
+	Line int    `json:"line,omitempty"`
+	Text string `json:"text"`
+}
+
+// NCCLLog is what a debug log of NCCL or RCCL says, of all ranks that wrote into it.
+type NCCLLog struct {
+	Library     string            `json:"library,omitempty"`   // NCCL, RCCL
+	Version     string            `json:"version,omitempty"`   // 2.28.9+cuda13.0
+	Bootstrap   string            `json:"bootstrap,omitempty"` // interface of the rendezvous
+	Net         string            `json:"net,omitempty"`       // IB, Socket, AWS Libfabric, ...: the plugin in use
+	HCAs        []string          `json:"hcas,omitempty"`      // as NET/IB lists them: mlx5_0:1/RoCE
+	Hosts       []string          `json:"hosts,omitempty"`
+	Ranks       int               `json:"ranks,omitempty"`
+	Nodes       int               `json:"nodes,omitempty"`
+	GPUs        []LogGPU          `json:"gpus,omitempty"`
+	Channels    int               `json:"channels,omitempty"` // of collectives
+	NVLS        int               `json:"nvls_channels,omitempty"`
+	Connections []LogConnection   `json:"connections,omitempty"` // over the network, counted by kind
+	Env         map[string]string `json:"env,omitempty"`         // set by environment
+	Tuning      []TuningCell      `json:"tuning,omitempty"`
+	Chosen      []TuningChoice    `json:"chosen,omitempty"`
+	Paths       []LogLine         `json:"paths,omitempty"`  // of the System dump, as printed
+	Graphs      []LogLine         `json:"graphs,omitempty"` // "Pattern ..." lines, as printed
+	Lines       []LogLine         `json:"lines,omitempty"`  // warnings, errors, and what else rules look for; bounded
+	Cut         bool              `json:"cut,omitempty"`    // there was more of Lines than is kept
+}
+
+// LogGPU is a rank of a log.
+type LogGPU struct {
+	Rank   int    `json:"rank"`
+	Host   string `json:"host,omitempty"`
+	Device int    `json:"device"`
+	Bus    string `json:"bus,omitempty"` // as printed: e6000
+}
+
+// LogConnection counts the connections between ranks of one kind.
+type LogConnection struct {
+	Via   string `json:"via"`           // NET/IB, NET/Socket, P2P, SHM
+	HCA   int    `json:"hca"`           // number of the device, -1 where there is none
+	GDR   bool   `json:"gdr,omitempty"` // GDRDMA
+	Proxy bool   `json:"shared,omitempty"`
+	Count int    `json:"count"`
+}
+
+// TuningCell is one cell of the tuning table of a log: NCCL's own idea of time and bandwidth.
+type TuningCell struct {
+	Collective Collective `json:"collective"`
+	Algorithm  string     `json:"algorithm"` // Ring, Tree, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT
+	Protocol   string     `json:"protocol"`  // LL, LL128, Simple
+	LatencyUS  float64    `json:"latency_us"`
+	GBs        float64    `json:"gbs"` // 0: switched off
+}
+
+// TuningChoice is a line of the log that says what was taken for a size.
+type TuningChoice struct {
+	Collective Collective `json:"collective"`
+	Size       int64      `json:"size"`
+	Algorithm  string     `json:"algorithm"`
+	Protocol   string     `json:"protocol"`
+	Channels   int        `json:"channels"`
+}
+
+// Observations is what a person knows where there is no clean output.
+type Observations struct {
+	Hardware Hardware      `json:"cluster" yaml:"cluster"`
+	Observed []Observation `json:"observed" yaml:"observed"`
+}
+
+// Observation is one entry: a test, a fact, a line of a log, a setting or a change.
+type Observation struct {
+	Line       int        `json:"line,omitempty" yaml:"-"`
+	Test       string     `json:"test,omitempty" yaml:"test"` // nccl, perftest, tcp
+	Collective Collective `json:"collective,omitempty" yaml:"collective"`
+	Nodes      int        `json:"nodes,omitempty" yaml:"nodes"`
+	Size       int64      `json:"size,omitempty" yaml:"size"`
+	Algorithm  string     `json:"algorithm,omitempty" yaml:"algorithm"`
+	Protocol   string     `json:"protocol,omitempty" yaml:"protocol"`
+	Tool       string     `json:"tool,omitempty" yaml:"tool"`
+	Memory     string     `json:"memory,omitempty" yaml:"memory"` // host, gpu
+	BusBWGBs   *float64   `json:"busbw_gbs,omitempty" yaml:"busbw_gbs"`
+	AlgBWGBs   *float64   `json:"algbw_gbs,omitempty" yaml:"algbw_gbs"`
+	Gbps       *float64   `json:"gbps,omitempty" yaml:"gbps"`
+	US         *float64   `json:"us,omitempty" yaml:"us"`
+	Outcome    string     `json:"outcome,omitempty" yaml:"outcome"` // hang, error, ok
+	Pair       []string   `json:"pair,omitempty" yaml:"pair"`       // two hosts
+	Note       string     `json:"note,omitempty" yaml:"note"`
+	Fact       string     `json:"fact,omitempty" yaml:"fact"`
+	Log        string     `json:"log,omitempty" yaml:"log"`
+	Setting    string     `json:"setting,omitempty" yaml:"setting"`
+	Value      string     `json:"value,omitempty" yaml:"value"`
+	Changed    string     `json:"changed,omitempty" yaml:"changed"`
+}
