@@ -150,7 +150,7 @@ func newSynthetic(t testing.TB, n network, product string) synthetic {
 	t.Helper()
 	h := synthetic{links: map[string]string{}, commands: map[string]string{}, dumps: n.dumps(t), files: map[string]string{
 		"/sys/class/dmi/id/sys_vendor": "Dell Inc.\n", "/sys/class/dmi/id/product_name": product + "\n", "/sys/class/dmi/id/bios_version": "2.5.4\n",
-		"/proc/cpuinfo":                                            "processor\t: 0\nmodel name\t: INTEL(R) XEON(R) PLATINUM 8568Y+\nflags\t\t: fpu vme lahf_lm\n",
+		"/proc/cpuinfo":                                            "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: INTEL(R) XEON(R) PLATINUM 8568Y+\nflags\t\t: fpu vme lahf_lm\n",
 		"/proc/meminfo":                                            "MemTotal:       2113548288 kB\nMemFree:        2000000000 kB\nSwapTotal:             0 kB\n",
 		"/proc/self/limits":                                        "Limit                     Soft Limit           Hard Limit           Units     \nMax locked memory         unlimited            unlimited            bytes     \n",
 		"/proc/sys/kernel/osrelease":                               "6.8.0-60-generic\n",

@@ -63,16 +63,31 @@ type Machine struct {
 	IOMMUGroups    *int    `json:"iommu_groups,omitempty"`      // 0: no IOMMU in use
 	IOMMUMode      *string `json:"iommu_mode,omitempty"`        // off, passthrough, translated
 	NUMANodes      *int    `json:"numa_nodes,omitempty"`        // online
+	NUMA           []NUMA  `json:"numa,omitempty"`              // the online ones
 	BIOS           *string `json:"bios,omitempty"`              // /sys/class/dmi/id/bios_version
 	MemoryKiB      *int    `json:"memory_kib,omitempty"`        // MemTotal of /proc/meminfo
 	SwapKiB        *int    `json:"swap_kib,omitempty"`          // SwapTotal of /proc/meminfo
 	CPUModel       *string `json:"cpu_model,omitempty"`         // of the first CPU, /proc/cpuinfo
+	CPU            *CPUID  `json:"cpu,omitempty"`               // of the first CPU, /proc/cpuinfo
 	CPUsOnline     *int    `json:"cpus_online,omitempty"`       // /sys/devices/system/cpu/online
 	CPUsPresent    *int    `json:"cpus_present,omitempty"`      // /sys/devices/system/cpu/present
 	Governor       *string `json:"governor,omitempty"`          // of cpu0; "mixed" where CPUs differ
 	RDMACharDevs   *int    `json:"rdma_char_devices,omitempty"` // uverbs* in /dev/infiniband
 	MemlockLimit   *string `json:"memlock_limit,omitempty"`     // of the collecting process: bytes or unlimited
 	NetworkManager *string `json:"network_owner,omitempty"`     // networkd or NetworkManager, where one runs
+}
+
+// CPUID is what an x86 processor says of itself (the CPUID instruction, leaves 0 and 1).
+type CPUID struct {
+	Vendor string `json:"vendor"` // GenuineIntel, AuthenticAMD
+	Family int    `json:"family"`
+	Model  int    `json:"model"`
+}
+
+// NUMA is a NUMA node.
+type NUMA struct {
+	Number int    `json:"number"`
+	CPUs   string `json:"cpus"` // mask as /sys/devices/system/node/nodeN/cpumap writes it: 0000ffff,ffffffff
 }
 
 // NIC is a network interface of a node.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,8 @@ func (d *differ) node() {
 		field{rankMachine, isInfo, "IOMMU groups", value(a.IOMMUGroups), value(b.IOMMUGroups), ""},
 		field{rankMachine, isWarning, "NUMA nodes", value(a.NUMANodes), value(b.NUMANodes), "a firmware setting (NPS, SNC) or a dead socket"},
 		field{rankVersion, isWarning, "BIOS", value(a.BIOS), value(b.BIOS), "brings other defaults for PCIe and memory"},
+		field{rankMachine, isWarning, "CPUs of NUMA nodes", masks(a.NUMA), masks(b.NUMA), "a firmware setting (NPS, SNC) or a dead socket"},
+		field{rankMachine, isWarning, "CPU family and model", value(a.CPU), value(b.CPU), ""},
 		field{rankMachine, isWarning, "CPU model", value(a.CPUModel), value(b.CPUModel), ""},
 		field{rankMachine, isWarning, "CPUs online", value(a.CPUsOnline), value(b.CPUsOnline), ""},
 		field{rankMachine, isInfo, "CPUs present", value(a.CPUsPresent), value(b.CPUsPresent), ""},
@@ -232,4 +235,16 @@ func (d *differ) disagreements() {
 		return someOf(what)
 	}
 	d.compare("", field{rankOther, isInfo, "facts of which sources disagree", of(d.a), of(d.b), ""})
+}
+
+// masks writes which CPUs each NUMA node has.
+func masks(nodes []fabric.NUMA) string {
+	if len(nodes) == 0 {
+		return notKnown
+	}
+	var out []string
+	for _, n := range nodes {
+		out = append(out, fmt.Sprintf("%d: %s", n.Number, n.CPUs))
+	}
+	return strings.Join(out, "; ")
 }

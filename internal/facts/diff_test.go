@@ -32,7 +32,7 @@ func wholeNode(node string, number int) *fabric.Facts {
 		},
 		Machine: fabric.Machine{
 			Vendor: to("Dell Inc."), Product: to("PowerEdge XE9680"), Hypervisor: to(false), IOMMUGroups: to(80), IOMMUMode: to("passthrough"), NUMANodes: to(2),
-			BIOS: to("2.3.5"), MemoryKiB: to(2113536000), SwapKiB: to(8388604), CPUModel: to("Intel Xeon Platinum 8480C"), CPUsOnline: to(224), CPUsPresent: to(224),
+			BIOS: to("2.3.5"), MemoryKiB: to(2113536000), SwapKiB: to(8388604), CPUModel: to("Intel Xeon Platinum 8480C"), CPU: &fabric.CPUID{Vendor: "GenuineIntel", Family: 6, Model: 143}, NUMA: []fabric.NUMA{{CPUs: "ffff"}, {Number: 1, CPUs: "ffff0000"}}, CPUsOnline: to(224), CPUsPresent: to(224),
 			Governor: to("performance"), RDMACharDevs: to(2), MemlockLimit: to("unlimited"), NetworkManager: to("networkd"),
 		},
 		Sysctls:   map[string]string{"kernel.numa_balancing": "0", "net.ipv4.conf.all.arp_ignore": "2"},

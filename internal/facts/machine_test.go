@@ -14,10 +14,12 @@ func machineFiles() map[string]string {
 	return map[string]string{
 		"/sys/class/dmi/id/sys_vendor":                             "Dell Inc.\n",
 		"/sys/class/dmi/id/product_name":                           "PowerEdge XE9680\n",
-		"/proc/cpuinfo":                                            "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Platinum 8480C\nflags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\nmodel name\t: other\nflags\t\t: fpu\n",
+		"/proc/cpuinfo":                                            "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Intel(R) Xeon(R) Platinum 8480C\nflags\t\t: fpu vme hypervisor lahf_lm\n\nprocessor\t: 1\nmodel name\t: other\nflags\t\t: fpu\n",
 		"/sys/kernel/iommu_groups/0/type":                          "identity\n",
 		"/sys/kernel/iommu_groups/12/type":                         "identity\n",
 		"/sys/devices/system/node/online":                          "0-1,4\n",
+		"/sys/devices/system/node/node1/cpumap":                    "ffff0000,00000000\n",
+		"/sys/devices/system/node/node0/cpumap":                    "00000000,0000ffff\n",
 		"/proc/self/limits":                                        "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             62797                62797                processes \nMax locked memory         unlimited            unlimited            bytes     \n",
 		"/run/systemd/netif/state":                                 "OPER_STATE=routable\n",
 		"/sys/class/dmi/id/bios_version":                           "2.1.3\n",
@@ -52,7 +54,8 @@ func TestReadMachine(t *testing.T) {
 	want := fabric.Machine{
 		Vendor: new("Dell Inc."), Product: new("PowerEdge XE9680"), BIOS: new("2.1.3"), Hypervisor: new(true),
 		IOMMUGroups: new(2), IOMMUMode: new("passthrough"), NUMANodes: new(3), MemlockLimit: new("unlimited"), NetworkManager: new("networkd"),
-		MemoryKiB: new(2113456789), SwapKiB: new(0), CPUModel: new("Intel(R) Xeon(R) Platinum 8480C"), CPUsOnline: new(111), CPUsPresent: new(112),
+		MemoryKiB: new(2113456789), SwapKiB: new(0), CPUModel: new("Intel(R) Xeon(R) Platinum 8480C"), CPU: &fabric.CPUID{Vendor: "GenuineIntel", Family: 6, Model: 143},
+		NUMA: []fabric.NUMA{{Number: 0, CPUs: "00000000,0000ffff"}, {Number: 1, CPUs: "ffff0000,00000000"}}, CPUsOnline: new(111), CPUsPresent: new(112),
 		Governor: new("performance"), RDMACharDevs: new(2),
 	}
 	if diff := cmp.Diff(want, f.Machine); diff != "" {
@@ -77,6 +80,7 @@ func TestReadMachineUnknown(t *testing.T) {
 		"Arm": {map[string]string{"/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\n"}, []string{
 			"machine.hypervisor: no flags line: this processor does not tell",
 			"machine.cpu_model: no model name: this processor does not tell",
+			"machine.cpu: no vendor_id, cpu family and model: this processor does not tell",
 		}},
 		"groups differ":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, []string{"machine.iommu_mode: groups differ: 1 passthrough, 1 translated"}},
 		"another kind":       {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, []string{`machine.iommu_mode: group 12 is of type "blocked"`}},

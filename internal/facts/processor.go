@@ -1,8 +1,10 @@
 package facts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +15,7 @@ import (
 const (
 	cpuFolder   = "/sys/devices/system/cpu"
 	cpuPolicies = cpuFolder + "/cpufreq"
+	nodeFolder  = "/sys/devices/system/node"
 	meminfoFile = "/proc/meminfo"
 )
 
@@ -21,6 +24,12 @@ func readProcessors(h host.Host, f *fabric.Facts) {
 	var err error
 	if m.CPUModel, err = cpuModel(h); err != nil {
 		miss(f, "machine.cpu_model", cpuinfoFile, err)
+	}
+	if m.CPU, err = cpuID(h); err != nil {
+		miss(f, "machine.cpu", cpuinfoFile, err)
+	}
+	if m.NUMA, err = numaMasks(h); err != nil {
+		miss(f, "machine.numa", nodeFolder+"/node*/cpumap", err)
 	}
 	if m.CPUsOnline, err = countOf(h, cpuFolder+"/online"); err != nil {
 		miss(f, "machine.cpus_online", cpuFolder+"/online", err)
@@ -46,6 +55,49 @@ func cpuModel(h host.Host) (*string, error) {
 		}
 	}
 	return nil, errors.New("no model name: this processor does not tell")
+}
+
+// cpuID is the first processor's vendor, family and model. Only x86 has them.
+func cpuID(h host.Host) (*fabric.CPUID, error) {
+	b, err := h.ReadFile(cpuinfoFile)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]string)
+	for line := range strings.Lines(string(b)) {
+		key, value, ok := keyValue(line)
+		if _, again := found[key]; ok && !again {
+			found[key] = value
+		}
+	}
+	family, familyErr := strconv.Atoi(found["cpu family"])
+	model, modelErr := strconv.Atoi(found["model"])
+	if found["vendor_id"] == "" || familyErr != nil || modelErr != nil {
+		return nil, errors.New("no vendor_id, cpu family and model: this processor does not tell")
+	}
+	return &fabric.CPUID{Vendor: printable(found["vendor_id"]), Family: family, Model: model}, nil
+}
+
+// numaMasks reads which CPUs each NUMA node has.
+func numaMasks(h host.Host) ([]fabric.NUMA, error) {
+	names, err := h.ReadDir(nodeFolder)
+	if err != nil {
+		return nil, err
+	}
+	var out []fabric.NUMA
+	for _, name := range names {
+		number, err := strconv.Atoi(strings.TrimPrefix(name, "node"))
+		if !strings.HasPrefix(name, "node") || err != nil {
+			continue
+		}
+		mask, err := host.ReadString(h, nodeFolder+"/"+name+"/cpumap")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, fabric.NUMA{Number: number, CPUs: printable(mask)})
+	}
+	slices.SortFunc(out, func(a, b fabric.NUMA) int { return cmp.Compare(a.Number, b.Number) })
+	return out, nil
 }
 
 // governor is one word for all frequency policies, mixed where they differ.
