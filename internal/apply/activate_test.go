@@ -158,7 +158,7 @@ func TestNodeOnARealHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Result{Node: "host1", Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r); diff != "" {
+		if diff := cmp.Diff(Applied{Node: "host1", Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}

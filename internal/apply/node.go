@@ -16,8 +16,8 @@ type Bundle struct {
 	DryRun    bool                `json:"dry_run,omitempty"`
 }
 
-// Result is what became of it.
-type Result struct {
+// Applied is what became of it.
+type Applied struct {
 	Node       string      `json:"node"`
 	Changes    []Change    `json:"changes"`
 	Activation *Activation `json:"activation,omitempty"` // nil: the files wait for the next start
@@ -34,8 +34,8 @@ type Activation struct {
 // Node writes the bundle's files on this machine, or with DryRun says what it would write. A lab host also
 // takes them into force; a real one does so at its next start, so that nobody cuts the connection over
 // which it was applied.
-func Node(ctx context.Context, b Bundle, journal string) (Result, error) {
-	r := Result{Node: b.Node}
+func Node(ctx context.Context, b Bundle, journal string) (Applied, error) {
+	r := Applied{Node: b.Node}
 	if b.DryRun {
 		r.Changes = Diff(b.Artifacts)
 		return r, nil

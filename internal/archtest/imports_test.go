@@ -15,6 +15,7 @@ const module = "railwright.dev/railwright/"
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
+	"test/accuracy":  "fabric catalog collective diagnose results",
 
 	"internal/archtest": "",
 

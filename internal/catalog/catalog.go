@@ -42,6 +42,9 @@ type GPUModel struct {
 	PCIeLink        PCIeLink `yaml:"pcie"`           // of the endpoint; absent where no source gives it
 	ScaleUp         Figure   `yaml:"scale_up"`       // NVLink or XGMI, GB/s one way, all links together; absent on a lone GPU
 	ScaleUpLinks    Figure   `yaml:"scale_up_links"` // how many links these are
+	Aliases         []string `yaml:"aliases"`        // short names that people write for it: h100
+	Ring            Figure   `yaml:"ring"`           // GB/s one way that ring collectives of a full machine reach over ScaleUp
+	Multicast       Figure   `yaml:"multicast"`      // GB/s one way that a GPU reaches where the switch reduces and multicasts (NVLS)
 }
 
 // Compute is the peak rate of matrix products without sparsity, TFLOP/s. What the GPU has no unit for, or
@@ -64,6 +67,7 @@ type NICModel struct {
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
 	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 stands for 1
 	PCIeLink  PCIeLink `yaml:"pcie"`      // absent where no source gives it
+	Payload   Figure   `yaml:"payload"`   // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
 }
 
 // Rate is what one interface carries while all functions of its port send, in Gb/s.
@@ -78,20 +82,29 @@ type PCIeLink struct {
 
 // MachineModel is a kind of server or cloud machine type.
 type MachineModel struct {
-	Title          string   `yaml:"title"`
-	GPU            string   `yaml:"gpu"`             // id; absent, with GPUs, where the source names none
-	GPUs           Figure   `yaml:"gpus"`            // how many
-	ScaleUp        string   `yaml:"scale_up"`        // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
-	ScaleUpGPUs    Figure   `yaml:"scale_up_gpus"`   // GPUs that it joins; absent where they are those of one machine
-	GPUsPerSwitch  Figure   `yaml:"gpus_per_switch"` // GPUs that share a PCIe switch with their NICs
-	NIC            string   `yaml:"nic"`             // id of the fabric's NICs
-	NICs           Figure   `yaml:"nics"`            // how many interfaces: a port with two PCI functions counts twice
-	NICNames       string   `yaml:"nic_names"`       // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
-	Fabrics        []string `yaml:"fabrics"`         // ids of the fabrics that these NICs speak here
-	CPU            string   `yaml:"cpu"`             // vendor: intel, amd, arm; absent where no source gives it
-	NUMANodes      Figure   `yaml:"numa_nodes"`
-	PCIeGeneration Figure   `yaml:"pcie_generation"` // of the slots of GPUs and NICs
-	Source         string   `yaml:"source"`          // of what is no figure
+	Title          string      `yaml:"title"`
+	GPU            string      `yaml:"gpu"`             // id; absent, with GPUs, where the source names none
+	GPUs           Figure      `yaml:"gpus"`            // how many
+	ScaleUp        string      `yaml:"scale_up"`        // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
+	ScaleUpGPUs    Figure      `yaml:"scale_up_gpus"`   // GPUs that it joins; absent where they are those of one machine
+	GPUsPerSwitch  Figure      `yaml:"gpus_per_switch"` // GPUs that share a PCIe switch with their NICs
+	NIC            string      `yaml:"nic"`             // id of the fabric's NICs
+	NICs           Figure      `yaml:"nics"`            // how many interfaces: a port with two PCI functions counts twice
+	NICLinks       Figure      `yaml:"nic_links"`       // PCIe links that all NICs share, where these are fewer and no wider than a NIC
+	NICNames       string      `yaml:"nic_names"`       // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
+	Fabrics        []string    `yaml:"fabrics"`         // ids of the fabrics that these NICs speak here
+	CPU            string      `yaml:"cpu"`             // vendor: intel, amd, arm; absent where no source gives it
+	CPUID          ProcessorID `yaml:"cpuid"`           // of that CPU; absent where no source gives it
+	NUMANodes      Figure      `yaml:"numa_nodes"`
+	PCIeGeneration Figure      `yaml:"pcie_generation"` // of the slots of GPUs and NICs
+	Source         string      `yaml:"source"`          // of what is no figure
+}
+
+// ProcessorID is how an x86 processor names itself; NCCL tells by it what the link between sockets carries.
+type ProcessorID struct {
+	Family int    `yaml:"family"` // extended family added: 6, 25
+	Model  int    `yaml:"model"`  // extended model included: 143
+	Source string `yaml:"source"`
 }
 
 // FabricModel is a kind of network between machines, as collectives see it.
@@ -144,6 +157,21 @@ func (p PortName) Port(i int) string {
 
 // Machine finds a machine by its id; the error lists the known ones.
 func (c *Catalog) Machine(id string) (MachineModel, error) { return find("machine", c.Machines, id) }
+
+// GPU finds a GPU by its id or by a short name, in any case, and gives its id; the error lists the known ones.
+func (c *Catalog) GPU(name string) (id string, model GPUModel, err error) {
+	id = strings.ToLower(strings.TrimSpace(name))
+	if _, known := c.GPUs[id]; !known {
+		for known, m := range c.GPUs {
+			if slices.Contains(m.Aliases, id) {
+				id = known
+				break
+			}
+		}
+	}
+	model, err = find("GPU", c.GPUs, id)
+	return id, model, err
+}
 
 // Switch finds a switch by its id; the error lists the known ones.
 func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch", c.Switches, id) }

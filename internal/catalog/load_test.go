@@ -79,7 +79,7 @@ func TestEmbeddedIDs(t *testing.T) {
 			"oam8-mi355x", "p4de-24xlarge", "p5-48xlarge", "vsphere8-cx7-vf", "xe9680-mi300x-thor2",
 		}, slices.Sorted(maps.Keys(c.Machines))},
 		"switch": {[]string{"7060dx4-32", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}, slices.Sorted(maps.Keys(c.Switches))},
-		"fabric": {[]string{"efa", "ib", "roce", "ss11", "tcpx", "tcpxo"}, slices.Sorted(maps.Keys(c.Fabrics))},
+		"fabric": {[]string{"efa", "efa1", "ib", "roce", "ss11", "tcp", "tcpx", "tcpxo"}, slices.Sorted(maps.Keys(c.Fabrics))},
 	} {
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", folder, diff)

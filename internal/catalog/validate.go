@@ -34,6 +34,7 @@ const (
 func (c *Catalog) validate() error {
 	all := each(gpuFolder, c.GPUs, func(p *problems, id string, m GPUModel) { p.gpu(id, m) })
 	all = append(all, duplicates(gpuFolder, c.GPUs, GPUModel.pciIDs)...)
+	all = append(all, aliases(c.GPUs)...)
 	all = append(all, each(nicFolder, c.NICs, func(p *problems, id string, m NICModel) { p.nic(id, m, c.NICs) })...)
 	all = append(all, duplicates(nicFolder, c.NICs, NICModel.pciIDs)...)
 	all = append(all, each(machineFolder, c.Machines, func(p *problems, id string, m MachineModel) { p.machine(id, m, c) })...)
@@ -91,6 +92,38 @@ func (p *problems) gpu(id string, m GPUModel) {
 	if (m.ScaleUp == Figure{}) != (m.ScaleUpLinks == Figure{}) {
 		p.add("scale_up_links", "stands with scale_up or not at all")
 	}
+	p.reached("ring", m.Ring, m.ScaleUp)
+	p.reached("multicast", m.Multicast, m.ScaleUp)
+	for _, alias := range m.Aliases {
+		p.id("aliases", alias)
+	}
+}
+
+// reached checks a measured rate, where there is one, against what the links carry.
+func (p *problems) reached(field string, f, line Figure) {
+	p.optional(field, f, unitGBs)
+	if f.Value > line.Value {
+		p.add(field+".value", "%v is above the %v of scale_up", f.Value, line.Value)
+	}
+}
+
+// aliases finds short names that stand for two GPUs, or for one and are another's id.
+func aliases(parts map[string]GPUModel) (found []error) {
+	owner := map[string]string{}
+	for id, m := range sorted(parts) {
+		p := problems{file: path.Join(gpuFolder, id+".yaml")}
+		for _, alias := range m.Aliases {
+			if _, taken := parts[alias]; taken {
+				p.add("aliases", "%q is the id of a GPU", alias)
+			}
+			if owner[alias] != "" {
+				p.add("aliases", "%q is that of %s too", alias, owner[alias])
+			}
+			owner[alias] = id
+		}
+		found = append(found, p.found...)
+	}
+	return found
 }
 
 func (p *problems) arch(vendor, arch string) {
@@ -143,6 +176,10 @@ func (p *problems) nic(id string, m NICModel, nics map[string]NICModel) {
 		p.add("functions", "%d is below 0", m.Functions)
 	}
 	p.link(m.PCIeLink)
+	p.optional("payload", m.Payload, unitRatio)
+	if m.Payload.Value > 1 {
+		p.add("payload.value", "%v is above 1", m.Payload.Value)
+	}
 }
 
 func (p *problems) machine(id string, m MachineModel, c *Catalog) {
@@ -153,6 +190,9 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	if p.count("nics", m.NICs, unitNIC) && m.NICNames != "" {
 		p.nicNames(m.NICNames, int(m.NICs.Value))
 	}
+	if m.NICLinks != (Figure{}) && p.count("nic_links", m.NICLinks, unitLink) && m.NICLinks.Value >= m.NICs.Value {
+		p.add("nic_links.value", "%v is not below the %v NICs", m.NICLinks.Value, m.NICs.Value)
+	}
 	if len(m.Fabrics) == 0 {
 		p.add("fabrics", "is empty")
 	}
@@ -162,11 +202,23 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	if m.CPU != "" {
 		p.oneOf("cpu", m.CPU, "amd", "arm", "intel")
 	}
+	if m.CPUID != (ProcessorID{}) {
+		p.cpuid(m)
+	}
 	if m.NUMANodes != (Figure{}) {
 		p.count("numa_nodes", m.NUMANodes, unitNode)
 	}
 	if m.PCIeGeneration != (Figure{}) && p.count("pcie_generation", m.PCIeGeneration, unitGeneration) && m.PCIeGeneration.Value > 6 {
 		p.add("pcie_generation.value", "%v is above 6", m.PCIeGeneration.Value)
+	}
+}
+
+// cpuid checks what x86 processors name themselves by: Intel's servers are of family 6, AMD's of 23 and later.
+func (p *problems) cpuid(m MachineModel) {
+	p.text("cpuid.source", m.CPUID.Source)
+	fits := m.CPU == "intel" && m.CPUID.Family == 6 || m.CPU == "amd" && m.CPUID.Family >= 23
+	if !fits || m.CPUID.Model < 1 || m.CPUID.Model > 0xff {
+		p.add("cpuid", "family %d, model %d is no server processor of cpu %q", m.CPUID.Family, m.CPUID.Model, m.CPU)
 	}
 }
 

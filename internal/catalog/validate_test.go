@@ -53,6 +53,7 @@ nics: {value: 8, unit: NIC, source: s}
 nic_names: eth[1-8]
 fabrics: [f]
 cpu: intel
+cpuid: {family: 6, model: 143, source: s}
 numa_nodes: {value: 2, unit: node, source: s}
 pcie_generation: {value: 5, unit: generation, source: s}
 source: s
@@ -220,6 +221,9 @@ func TestBrokenMachine(t *testing.T) {
 		{"fabrics: [f]\n", "", `fabrics: is empty`},
 		{"cpu: intel", "cpu: sparc", `cpu: "sparc" is not known: known are amd, arm, intel`},
 		{"value: 5, unit: generation", "value: 7, unit: generation", `pcie_generation.value: 7 is above 6`},
+		{"family: 6, model: 143, source: s", "family: 25, model: 17, source: s", `cpuid: family 25, model 17 is no server processor of cpu "intel"`},
+		{"family: 6, model: 143, source: s", "family: 6, model: 0, source: s", "cpuid: family 6, model 0 is no server processor"},
+		{"family: 6, model: 143, source: s", "family: 6, model: 143", "cpuid.source: is empty"},
 		{"value: 2, unit: node", "value: 2, unit: NUMA", `numa_nodes.unit: "NUMA" is not known: known are node`},
 	})
 }

@@ -52,6 +52,8 @@ type Measured struct {
 	US     float64 `json:"us,omitempty"`   // of a latency test
 	Size   int64   `json:"size,omitempty"`
 	NICGBs float64 `json:"nic_gbs,omitempty"`
+	// NICLine is the line rate of that NIC, GB/s one way, so that a reader sees how much of it is used.
+	NICLine float64 `json:"nic_line_gbs,omitempty"`
 }
 
 // Expected is what it should be.
@@ -71,4 +73,17 @@ type RowVerdict struct {
 	Low      float64 `json:"low"`
 	High     float64 `json:"high"`
 	Bound    float64 `json:"bound_gbs"`
+}
+
+// Status is the worst verdict; nothing explained is Unknown.
+func (x *Explanation) Status() Status {
+	status := Unknown
+	for i, r := range x.Results {
+		if i == 0 {
+			status = r.Verdict.Status()
+			continue
+		}
+		status = worst(status, r.Verdict.Status())
+	}
+	return status
 }

@@ -12,6 +12,10 @@ type Hardware struct {
 	Net         string  `json:"net,omitempty" yaml:"net"`                     // ib, roce, efa, tcpxo, tcpx, ss11, tcp, none
 	NIC         string  `json:"nic,omitempty" yaml:"nic"`                     // id in the catalog
 	CPU         string  `json:"cpu,omitempty" yaml:"cpu"`                     // intel, amd, arm
-	VM          bool    `json:"vm,omitempty" yaml:"vm"`                       // the GPUs are passed through to a virtual machine
-	NVLink      *bool   `json:"nvlink,omitempty" yaml:"nvlink"`               // false: the GPUs have nothing but PCIe between them
+	// Oversubscription is downlinks over uplinks of the leaf switches, of traffic that leaves them; 0 and 1: none.
+	Oversubscription float64 `json:"oversubscription,omitempty" yaml:"oversubscription"`
+	// Spine says whether there is a switch between rails; false: a rail ends at its leaf. nil: there is.
+	Spine  *bool `json:"spine,omitempty" yaml:"spine"`
+	VM     bool  `json:"vm,omitempty" yaml:"vm"`         // the GPUs are passed through to a virtual machine
+	NVLink *bool `json:"nvlink,omitempty" yaml:"nvlink"` // false: the GPUs have nothing but PCIe between them
 }
