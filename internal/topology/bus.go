@@ -1,0 +1,79 @@
+package topology
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// address is a PCI address with or without its domain, of any number of digits that some tool writes:
+// nvidia-smi has domains of eight, niccli functions behind one-digit devices.
+var address = regexp.MustCompile(`^(?:([0-9A-Fa-f]{1,8}):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})\.([0-7])$`)
+
+// maxDevice is the last device of a bus: five bits (PCI Local Bus 3.0, 3.2.2.3.2).
+const maxDevice = 0x1f
+
+// ParseBus normalises a PCI address to the form of the kernel, domain:bus:device.function with 4, 2, 2 and 1
+// hexadecimal digits in lower case: 43:0.0 is 0000:43:00.0, 00000000:00:06.0 is 0000:00:06.0. A domain above
+// ffff keeps its digits. The error names the text.
+func ParseBus(text string) (string, error) {
+	m := address.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return "", fmt.Errorf("PCI address %q: want domain:bus:device.function in hexadecimal, such as 0000:1c:00.0", clip(text))
+	}
+	var part [3]uint64
+	for i, digits := range m[1:4] {
+		part[i], _ = strconv.ParseUint("0"+digits, 16, 64) // the expression lets nothing else through
+	}
+	if part[2] > maxDevice {
+		return "", fmt.Errorf("PCI address %q: device %#x is above %#x", clip(text), part[2], maxDevice)
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.%s", part[0], part[1], part[2], m[4]), nil
+}
+
+// BusOfNCCL reads the number that NCCL makes of an address, and prints in its log in hexadecimal: the digits
+// of domain, bus, device and function one after the other, without leading zeros. 60 is 0000:00:06.0,
+// e6000 is 0000:e6:00.0 (NCCL src/misc/utils.cc, int64ToBusId). A domain above ffff keeps its digits.
+func BusOfNCCL(text string) (string, error) {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+	if err != nil {
+		return "", fmt.Errorf("NCCL bus id %q: want hexadecimal digits, such as e6000", clip(text))
+	}
+	device, function := n>>4&0xff, n&0xf
+	if n>>52 != 0 || device > maxDevice || function > 7 {
+		return "", fmt.Errorf("NCCL bus id %q: is no address: domain %x, device %x, function %x", clip(text), n>>20, device, function)
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.%x", n>>20, n>>12&0xff, device, function), nil
+}
+
+// predictable is a name that systemd's udev gives by PCI address, all numbers decimal: P is the domain where
+// it is not 0, s the slot or device, f the function of a multi-function device, n the port name, d the port.
+var predictable = regexp.MustCompile(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)
+
+// BusOfInterface reads the PCI address out of the name of an interface or RDMA device: enp28s0np0 is
+// 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name that does
+// not tell it; that of a virtual function tells the physical one and is not ok either.
+func BusOfInterface(name string) (bus string, ok bool) {
+	m := predictable.FindStringSubmatch(name)
+	if m == nil || strings.Contains(name[strings.IndexByte(name, 's'):], "v") {
+		return "", false
+	}
+	var part [4]uint64
+	for i, digits := range m[1:] {
+		part[i], _ = strconv.ParseUint("0"+digits, 10, 64)
+	}
+	if part[1] > 0xff || part[2] > maxDevice {
+		return "", false
+	}
+	return fmt.Sprintf("%04x:%02x:%02x.%x", part[0], part[1], part[2], part[3]), true
+}
+
+// clip shortens foreign text for an error.
+func clip(text string) string {
+	const most = 60
+	if len(text) > most {
+		return text[:most] + "..."
+	}
+	return text
+}

@@ -1,0 +1,102 @@
+package topology
+
+// Document is a topology file as NCCL's parser sees it, with the lines that its errors are told by.
+type Document struct {
+	Roots []*Element // of a sound file one <system>
+	Notes []Note     // what NCCL reads over, in order; at most noteLimit
+}
+
+// Element is one element of a Document.
+type Element struct {
+	Name       string
+	Line       int // from 1; 0 of one that was not read
+	Attributes []Attribute
+	Children   []*Element
+	Parent     *Element
+	lines      []int // of the attributes, where they are not all on Line
+	unnamed    int   // attributes without a name, which NCCL makes of stray blanks: they take places
+}
+
+// Attribute is a name and its value as written.
+type Attribute struct {
+	Name, Value string
+}
+
+// Note is something in a file that NCCL takes without what is in it: it reads on, and at most an INFO line
+// of its log says so.
+type Note struct {
+	Rule    string // id of the lint rule that it belongs to
+	Line    int
+	Text    string // as written, or the name of what is ignored
+	Message string // in NCCL's words, where it has any
+}
+
+// Get gives the value of an attribute; ok is false where it is not there. Of two of one name it is the
+// first, as in NCCL.
+func (e *Element) Get(name string) (value string, ok bool) {
+	for _, a := range e.Attributes {
+		if a.Name == name {
+			return a.Value, true
+		}
+	}
+	return "", false
+}
+
+// Set changes or adds an attribute.
+func (e *Element) Set(name, value string) {
+	for i, a := range e.Attributes {
+		if a.Name == name {
+			e.Attributes[i].Value = value
+			return
+		}
+	}
+	e.Attributes = append(e.Attributes, Attribute{name, value})
+}
+
+// Add appends a child and gives it.
+func (e *Element) Add(name string, attributes ...Attribute) *Element {
+	child := &Element{Name: name, Attributes: attributes, Parent: e}
+	e.Children = append(e.Children, child)
+	return child
+}
+
+// attributeLine gives the line of an attribute; that of the tag where nothing else is known.
+func (e *Element) attributeLine(name string) int {
+	for i, a := range e.Attributes {
+		if a.Name == name && i < len(e.lines) {
+			return e.lines[i]
+		}
+	}
+	return e.Line
+}
+
+// all gives the elements of this name, depth first, in the order of the file.
+func (d *Document) all(name string) []*Element {
+	var found []*Element
+	for _, root := range d.Roots {
+		found = append(found, root.below(name)...)
+	}
+	return found
+}
+
+// below gives this element and those below it that have this name.
+func (e *Element) below(name string) []*Element {
+	var found []*Element
+	if e.Name == name {
+		found = append(found, e)
+	}
+	for _, child := range e.Children {
+		found = append(found, child.below(name)...)
+	}
+	return found
+}
+
+// above gives the nearest element of this name over this one, nil where there is none.
+func (e *Element) above(name string) *Element {
+	for p := e.Parent; p != nil; p = p.Parent {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// maxDepth bounds how deep a tree of devices is followed: PCIe switches are cascaded two or three times, and
+// a chain of parents that bites its tail has no end.
+const maxDepth = 64
+
+// FromFacts gives the machine of a node's facts: its GPUs, the RDMA devices with their ports, NVSwitches and
+// the PCIe switches above them. A network interface without an RDMA device counts as one of the fabric where
+// the catalog knows its chip and either no RDMA device was seen or others of that chip are RDMA devices.
+// What the facts do not hold comes from the catalog by PCI id, NVLink and XGMI first of all, or is missing;
+// Gaps tells both.
+func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
+	source := cmp.Or(f.Source, "unknown") + " facts"
+	if f.Hardware != "" {
+		source = "facts of " + f.Hardware + " hardware"
+	}
+	m := &Machine{Name: f.Node, Source: source}
+	if f.Machine.NUMANodes != nil {
+		m.NUMANodes = *f.Machine.NUMANodes
+	}
+	x := factsTree{m: m, facts: f, cat: cat, pci: make(map[string]*fabric.PCIDevice, len(f.PCI))}
+	for i := range f.PCI {
+		x.pci[f.PCI[i].Address] = &f.PCI[i]
+	}
+	x.gpus()
+	x.nics()
+	x.tree()
+	x.numa()
+	x.scaleUp()
+	x.coherent()
+	for _, what := range []string{"pci", "gpus", "hcas", "nics"} {
+		if missing, ok := f.MissingReason(what); ok {
+			m.gap(fmt.Sprintf("%s: %s", what, missing.Reason))
+		}
+	}
+	return m
+}
+
+// factsTree puts the flat list of PCI functions together.
+type factsTree struct {
+	m     *Machine
+	facts *fabric.Facts
+	cat   *catalog.Catalog
+	pci   map[string]*fabric.PCIDevice
+}
+
+func (x *factsTree) gpus() {
+	gpus := slices.Clone(x.facts.GPUs)
+	slices.SortStableFunc(gpus, func(a, b fabric.GPU) int { return compareBus(a.PCI, b.PCI) })
+	for i, g := range gpus {
+		out := GPU{Index: i, Bus: g.PCI, Name: g.Name, NUMA: -1, UUID: g.UUID}
+		if d := x.pci[g.PCI]; d != nil {
+			if id, model, ok := x.cat.GPUByPCI(d.Vendor, d.Device); ok {
+				out.Model = id
+				out.Name = cmp.Or(out.Name, model.Title)
+				out.SM, out.GCN = architecture(model.Arch)
+			}
+		}
+		if out.Model == "" {
+			x.m.gap(fmt.Sprintf("GPU%d: the catalog does not know it: its architecture and links are not known", i))
+		}
+		x.m.GPUs = append(x.m.GPUs, out)
+	}
+}
+
+func (x *factsTree) nics() {
+	chips := make(map[string]bool) // of RDMA devices
+	taken := make(map[string]bool) // PCI functions
+	for _, h := range x.facts.HCAs {
+		bus := x.functionOf(h)
+		model := x.nicModel(bus)
+		chips[model], taken[bus] = true, true
+		for _, p := range h.Ports {
+			x.port(h, p, bus, model)
+		}
+	}
+	for _, n := range x.facts.NICs {
+		model := x.nicModel(n.PCI)
+		if n.PCI == "" || taken[n.PCI] || model == "" || len(x.facts.HCAs) > 0 && !chips[model] {
+			continue
+		}
+		taken[n.PCI] = true
+		nic := NIC{Name: n.Name, Bus: n.PCI, Model: model, NUMA: -1}
+		if n.SpeedMbps != nil && *n.SpeedMbps > 0 {
+			nic.Mbps = *n.SpeedMbps
+		}
+		x.m.NICs = append(x.m.NICs, x.withRate(nic))
+		if len(x.facts.HCAs) > 0 {
+			x.m.gap(fmt.Sprintf("%s: has no RDMA device, though others of its kind have", n.Name))
+		}
+	}
+	slices.SortStableFunc(x.m.NICs, func(a, b NIC) int {
+		return cmp.Or(compareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range x.m.NICs {
+		x.m.NICs[i].Index = i
+	}
+}
+
+// functionOf gives the PCI function of an RDMA device; that of its interface where it has none of its own, as
+// soft-RoCE.
+func (x *factsTree) functionOf(h fabric.HCA) string {
+	if h.PCI != "" {
+		return h.PCI
+	}
+	for _, p := range h.Ports {
+		for _, g := range p.GIDs {
+			for _, n := range x.facts.NICs {
+				if g.NetDev != "" && n.Name == g.NetDev && n.PCI != "" {
+					return n.PCI
+				}
+			}
+		}
+	}
+	x.m.gap(fmt.Sprintf("%s: no PCI function is known for it", h.Name))
+	return ""
+}
+
+func (x *factsTree) nicModel(bus string) string {
+	d := x.pci[bus]
+	if d == nil {
+		return ""
+	}
+	id, _, _ := x.cat.NICByPCI(d.Vendor, d.Device)
+	return id
+}
+
+func (x *factsTree) port(h fabric.HCA, p fabric.Port, bus, model string) {
+	n := NIC{Name: h.Name, Bus: bus, Port: p.Number, Model: model, NUMA: -1, GUID: guidOf(cmp.Or(h.SystemGUID, h.NodeGUID))}
+	if p.RateGbps != nil && *p.RateGbps > 0 && p.State != "DOWN" {
+		n.Mbps = int(*p.RateGbps * 1000)
+	}
+	if p.State != "ACTIVE" && p.State != "" {
+		x.m.gap(fmt.Sprintf("%s port %d is %s: NCCL does not use it as it is", h.Name, p.Number, p.State))
+	}
+	x.m.NICs = append(x.m.NICs, x.withRate(n))
+}
+
+// withRate gives a NIC that does not tell its line rate that of its model.
+func (x *factsTree) withRate(n NIC) NIC {
+	if n.Mbps > 0 {
+		return n
+	}
+	if rate := x.cat.NICs[n.Model].Rate(); rate > 0 {
+		n.Mbps = int(rate * 1000)
+		x.m.gap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", n.Name, rate))
+		return n
+	}
+	x.m.gap(fmt.Sprintf("%s: its line rate is not known", n.Name))
+	return n
+}
+
+// guidOf reads 5c25:7303:00e1:2a34; 0 where it is none.
+func guidOf(text string) uint64 {
+	n, err := strconv.ParseUint(strings.ReplaceAll(text, ":", ""), 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// scaleUp joins the GPUs as their model says: the facts do not count links.
+func (x *factsTree) scaleUp() {
+	models := make(map[string]bool)
+	for _, g := range x.m.GPUs {
+		models[g.Model] = true
+	}
+	if len(models) > 1 {
+		x.m.gap("GPUs of several models: what links join them is not known")
+		return
+	}
+	for id := range models {
+		model := x.cat.GPUs[id]
+		kind := map[string]string{"nvidia": "nvlink", "amd": "xgmi"}[model.Vendor]
+		if model.ScaleUpLinks.Value == 0 || len(x.m.GPUs) < 2 {
+			return
+		}
+		full := len(x.m.GPUs)
+		if model.Vendor == "amd" {
+			full = max(full, 8) // a board has eight; fewer are a part of one
+		}
+		x.m.Gaps = append(x.m.Gaps, joinGPUs(x.m, scaleUpOf(model), kind, full)...)
+		if model.Vendor == "nvidia" && x.isDirect() {
+			joinDirect(x.m, int(model.ScaleUpLinks.Value))
+		}
+		x.m.gap(fmt.Sprintf("the %s links of the GPUs are not in the facts: as many as the catalog's %s has, all of them up", kind, id))
+	}
+}
+
+func (x *factsTree) coherent() {
+	if len(x.m.CPUs) == 0 {
+		return
+	}
+	for i, g := range x.m.GPUs {
+		if model, ok := x.cat.GPUs[g.Model]; ok && isCoherent(model, x.m.CPUs[0].Arch) {
+			x.m.GPUs[i].Coherent = true
+			x.m.gap(noC2C)
+		}
+	}
+}
+
+// isDirect tells boards of two to four GPUs whose NVLinks run from GPU to GPU: a whole machine, without an
+// NVSwitch among its PCI functions. A part of a larger board in a virtual machine looks the same but for the
+// hypervisor.
+func (x *factsTree) isDirect() bool {
+	n := len(x.m.GPUs)
+	virtual := x.facts.Machine.Hypervisor == nil || *x.facts.Machine.Hypervisor
+	older := x.m.GPUs[0].SM < 100 // from Blackwell on, NVSwitches are no PCI functions of the host
+	seen := slices.ContainsFunc(slices.Collect(maps.Values(x.pci)), func(d *fabric.PCIDevice) bool { return isNVSwitch(d) })
+	return n >= 2 && n <= 4 && !virtual && older && !seen
+}
+
+func joinDirect(m *Machine, links int) {
+	for i := range m.GPUs {
+		m.GPUs[i].Links = nil
+	}
+	joinAll(m, max(1, links/(len(m.GPUs)-1)), false)
+}

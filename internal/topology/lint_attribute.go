@@ -1,0 +1,280 @@
+package topology
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/agext/levenshtein"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// attributeRules judge attributes whatever element they are on.
+func attributeRules() []lintRule {
+	return []lintRule{
+		{
+			id: "topo-duplicate-attribute", title: "No attribute is given twice", expected: "each name once an element", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlGetAttrIndex)",
+			scope: scopeValue, judge: judgeDuplicateAttributes,
+		},
+		{
+			id: "topo-missing-attribute", title: "Elements that NCCL keeps have what it asks for", reference: modelSource, scope: scopeValue, judge: judgeMissingAttributes,
+			expected: "pci: busid, class, link_speed, link_width; cpu: numaid, arch, on x86_64 vendor, familyid, modelid; nvlink: count, target; net: name",
+		},
+		{
+			id: "topo-number", title: "Numbers are read as they are written", expected: "decimal digits, or 0x and hexadecimal ones, and nothing else", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (strtol with base 0)",
+			scope: scopeValue, judge: judgeNumbers, cost: "NCCL goes on with another number",
+		},
+		{
+			id: "topo-entity", title: "Values hold no XML entities", expected: "the characters themselves", reference: parserSource, scope: scopeValue, judge: judgeEntities,
+			cost: "the value is another one to NCCL: a name does not match its device",
+		},
+	}
+}
+
+// everyElement goes through all elements that NCCL keeps.
+func (r *reading) everyElement(judge func(*Element) []lintVerdict) []lintVerdict {
+	var out []lintVerdict
+	for _, name := range elementNames() {
+		for _, e := range r.document.all(name) {
+			out = append(out, judge(e)...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b lintVerdict) int { return a.line - b.line })
+	return out
+}
+
+// attributeVerdict is a failure of one attribute of an element.
+func attributeVerdict(e *Element, name string) lintVerdict {
+	value, _ := e.Get(name)
+	return lintVerdict{status: fabric.Fail, element: e, line: e.attributeLine(name), text: name + `="` + excerpt(value) + `"`}
+}
+
+func judgeAttributeNames(r *reading) []lintVerdict {
+	return r.everyElement(func(e *Element) []lintVerdict {
+		var out []lintVerdict
+		for _, a := range e.Attributes {
+			if slices.Contains(knownAttributes(e.Name), a.Name) {
+				continue
+			}
+			v := attributeVerdict(e, a.Name)
+			v.why = fmt.Sprintf("NCCL reads over the attribute %q of <%s> without a word.", clip(printable(a.Name)), e.Name)
+			if meant := misspelt(e, a.Name); meant != "" {
+				v.why += fmt.Sprintf(" It is one letter from %s, which is missing.", meant)
+				v.cost, v.fix = lostAttribute(meant), r.fixCommand()
+			} else {
+				v.severity, v.cost = fabric.SeverityWarning, "nothing where it is a remark; else what it says is lost"
+			}
+			out = append(out, v)
+		}
+		return out
+	})
+}
+
+// misspelt gives the one known attribute that the element does not have and that is one letter from the
+// name; empty where there is none or more than one.
+func misspelt(e *Element, name string) string {
+	var found []string
+	for _, known := range knownAttributes(e.Name) {
+		if _, has := e.Get(known); !has && known != "keep" && levenshtein.Distance(name, known, nil) == 1 {
+			found = append(found, known)
+		}
+	}
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// lostAttribute says what it costs that NCCL does not see an attribute.
+func lostAttribute(name string) string {
+	switch name {
+	case "gdr":
+		return "whether GPUDirect RDMA is used is detected, as if the file did not say it"
+	case "guid":
+		return "NCCL asks the network plugin; up to 2.27 ports without guid count as NICs of their own"
+	case "speed":
+		return "NCCL asks the network plugin; where that says nothing the NIC counts as 10 Gb/s"
+	case "link_speed":
+		return "read from /sys where this process's own GPU is below it, else 8 GT/s: x16 counts as 12 GB/s"
+	case "link_width":
+		return "read from /sys where this process's own GPU is below it, else the job dies"
+	}
+	return "what it says is lost"
+}
+
+func judgeDuplicateAttributes(r *reading) []lintVerdict {
+	return r.everyElement(func(e *Element) []lintVerdict {
+		var out []lintVerdict
+		first := map[string]string{}
+		for i, a := range e.Attributes {
+			value, again := first[a.Name]
+			if !again {
+				first[a.Name] = a.Value
+				continue
+			}
+			v := lintVerdict{status: fabric.Fail, element: e, line: e.Line, text: a.Name + `="` + excerpt(a.Value) + `"`, cost: "what the second says is lost"}
+			if i < len(e.lines) {
+				v.line = e.lines[i]
+			}
+			v.why = fmt.Sprintf("NCCL reads the first, %q, and says nothing of the other.", excerpt(printable(value)))
+			if value == a.Value {
+				v.severity, v.cost, v.fix = fabric.SeverityWarning, "nothing: both say the same", r.fixCommand()
+			}
+			out = append(out, v)
+		}
+		return out
+	})
+}
+
+// required are the attributes without which ncclTopoAddCpu, ncclTopoAddPci, ncclTopoAddNvLinks and
+// ncclTopoAddC2c give up: Attribute X of node Y not found.
+func required(e *Element) []string {
+	switch e.Name {
+	case "cpu":
+		need := []string{"numaid", "arch"}
+		if arch, _ := e.Get("arch"); arch == "x86_64" {
+			need = append(need, "vendor")
+			if vendor, _ := e.Get("vendor"); vendor == "GenuineIntel" || vendor == "AuthenticAMD" {
+				need = append(need, "familyid")
+			}
+			if vendor, _ := e.Get("vendor"); vendor == "GenuineIntel" {
+				need = append(need, "modelid")
+			}
+		}
+		return need
+	case "pci":
+		return []string{"busid", "class", "link_speed", "link_width"}
+	case "nvlink", "xgmi":
+		return []string{"count", "target"}
+	case "c2c":
+		return []string{"bw", "count"}
+	case "pcilink":
+		return []string{"target"}
+	case "net":
+		return []string{"name"}
+	}
+	return nil
+}
+
+func judgeMissingAttributes(r *reading) []lintVerdict {
+	return r.everyElement(func(e *Element) []lintVerdict {
+		var out []lintVerdict
+		for _, name := range required(e) {
+			if _, has := e.Get(name); !has && !slices.ContainsFunc(e.Attributes, func(a Attribute) bool { return misspelt(e, a.Name) == name }) {
+				out = append(out, r.missing(e, name))
+			}
+		}
+		return out
+	})
+}
+
+// missing says what becomes of an element without a required attribute. NCCL fills in those of cpu and pci
+// from /sys, but only on the way up from the GPU of the process: what also NICs hang from is kept, unfilled,
+// by the processes of the other GPUs.
+func (r *reading) missing(e *Element, name string) lintVerdict {
+	v := lintVerdict{status: fabric.Fail, element: e, line: e.Line, text: excerpt(e.text()), expected: fmt.Sprintf("<%s> has %s", e.Name, name)}
+	v.why = fmt.Sprintf("Attribute %s of node %s not found.", name, e.Name)
+	v.cost = jobDies
+	switch {
+	case e.Name == "net":
+		v.why = "NCCL finds a NIC of the file by its name. This one is dropped, and the real one put where /sys says."
+		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
+		return v
+	case e.Name == "pci" && name == "busid" && len(e.childrenOf("gpu")) > 0:
+		v.why = "NCCL finds a GPU of the file by its bus id. This one is dropped, and the real one put where /sys says."
+		v.cost = "the GPU's place in the file is lost"
+		return v
+	case e.Name == "cpu" && name == "numaid":
+		v.why = "GetXmlFromCpu : could not find CPU numa ID."
+		if _, ok := e.Get("affinity"); ok {
+			v.why = "Attribute numaid of node cpu not found."
+		}
+		v.fix = r.fixCommand()
+		return v
+	case name == "target" || name == "count" || name == "bw" || name == "busid":
+		return v
+	}
+	if gpus := len(e.below("gpu")); gpus == len(r.document.all("gpu")) && gpus > 0 || gpus > 0 && len(e.below("net")) == 0 {
+		v.severity = fabric.SeverityWarning
+		v.why = fmt.Sprintf("NCCL fills in %s from /sys, as far as the machine shows the device: a VM does not show the host's switches.", name)
+		v.cost = "nothing where /sys has it; else the job dies, or a link without speed counts as 8 GT/s, 12 GB/s at x16"
+	}
+	return v
+}
+
+func (e *Element) childrenOf(name string) []*Element {
+	var found []*Element
+	for _, child := range e.Children {
+		if child.Name == name {
+			found = append(found, child)
+		}
+	}
+	return found
+}
+
+// text writes the tag of an element again.
+func (e *Element) text() string {
+	text := "<" + e.Name
+	for _, a := range e.Attributes {
+		text += " " + a.Name + `="` + a.Value + `"`
+	}
+	return text + ">"
+}
+
+// plainNumber is a number that C and people read alike; a leading zero means octal to C alone.
+var plainNumber = regexp.MustCompile(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
+
+// numbers are the attributes that NCCL reads with strtol, less those with a rule of their own.
+func numberAttributes(element string) []string {
+	switch element {
+	case "cpu":
+		return []string{"numaid", "familyid", "modelid"}
+	case "gpu":
+		return []string{"dev", "sm", "rank", "gdr"}
+	case "nvlink", "xgmi":
+		return []string{"count"}
+	case "c2c":
+		return []string{"bw", "count"}
+	case "net":
+		return []string{"dev", "port", "maxconn", "gdr", "coll"}
+	case "pci":
+		return []string{"vendor", "device", "subsystem_vendor", "subsystem_device"}
+	}
+	return nil
+}
+
+func judgeNumbers(r *reading) []lintVerdict {
+	return r.everyElement(func(e *Element) []lintVerdict {
+		var out []lintVerdict
+		for _, name := range numberAttributes(e.Name) {
+			value, has := e.Get(name)
+			if !has || plainNumber.MatchString(value) {
+				continue
+			}
+			v := attributeVerdict(e, name)
+			v.why = fmt.Sprintf("NCCL reads %d.", int32(cInteger(value, 0)))
+			if digits, _ := blankless(value); plainNumber.MatchString(digits) && cInteger(digits, 0) == cInteger(value, 0) {
+				v.severity, v.cost = fabric.SeverityWarning, "nothing: NCCL reads over the blanks"
+			}
+			out = append(out, v)
+		}
+		return out
+	})
+}
+
+var entity = regexp.MustCompile(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
+
+func judgeEntities(r *reading) []lintVerdict {
+	return r.everyElement(func(e *Element) []lintVerdict {
+		var out []lintVerdict
+		for _, a := range e.Attributes {
+			if found := entity.FindString(a.Value); found != "" {
+				v := attributeVerdict(e, a.Name)
+				v.why = fmt.Sprintf("NCCL knows no entities: %s is %d characters to it.", clip(found), len(found))
+				out = append(out, v)
+			}
+		}
+		return out
+	})
+}

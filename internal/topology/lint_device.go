@@ -1,0 +1,191 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// deviceRules judge what NCCL makes of <gpu>, <nvlink>, <xgmi> and <net>.
+func deviceRules() []lintRule {
+	return []lintRule{
+		{
+			id: "topo-gpu-rank", title: "Each GPU says what NCCL would otherwise find out", scope: scopeValue, judge: judgeGPU,
+			expected: "dev, sm, rank and gdr", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoGetSystem, ncclTopoAddPci); a run of NCCL 2.28.9 without them was healthy",
+		},
+		{
+			id: "topo-nvlink-class", title: "Each link says what is at its far end", scope: scopeValue, judge: judgeLinkClass,
+			expected: "tclass 0x068000 for an NVSwitch, 0x03.... for a GPU (of RCCL also 0x12....), 0x068001 for a CPU", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks) and xml.cc (ncclTopoGetXmlFromGpu)",
+		},
+		{
+			id: "topo-net-speed", title: "NCCL reads the speed of each NIC as meant", scope: scopeValue, judge: judgeNetSpeed,
+			expected: "line rate in Mb/s: 400000 of a port of 400 Gb/s", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNet)",
+		},
+		{
+			id: "topo-net-name", title: "Each NIC has a name that a device can have", scope: scopeValue, judge: judgeNetName,
+			expected: "the name that the network plugin gives: mlx5_0, bnxt_re0, eth0", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet)",
+		},
+		{
+			id: "topo-gdr", title: "gdr says what is meant", scope: scopeValue, judge: judgeGDR,
+			expected: "1, or left out", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: what the file says is kept)",
+		},
+		{
+			id: "topo-net-guid", title: "NCCL reads each GUID as meant", scope: scopeValue, judge: judgeGUID,
+			expected: "0x and up to 16 hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNetAsic; the dump writes %#lx, without leading zeros)",
+		},
+	}
+}
+
+func judgeGPU(r *reading) []lintVerdict {
+	return r.every("gpu", func(e *Element) []lintVerdict {
+		var missing []string
+		for _, name := range []string{"dev", "sm", "rank", "gdr"} {
+			if _, has := e.Get(name); !has {
+				missing = append(missing, name)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		return []lintVerdict{{
+			status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
+			why:  fmt.Sprintf("%s: the process that owns the GPU fills it in. Without rank, NCCL skips the GPU of no process, with the <pci> around it.", strings.Join(missing, ", ")),
+			cost: "nothing for GPUs that the job uses",
+		}}
+	})
+}
+
+func judgeLinkClass(r *reading) []lintVerdict {
+	links := append(r.document.all("nvlink"), r.document.all("xgmi")...)
+	if len(links) == 0 {
+		return []lintVerdict{{status: fabric.NotApplicable, why: "The file has no nvlink and no xgmi elements: NCCL asks the driver for them."}}
+	}
+	var out []lintVerdict
+	for _, e := range links {
+		class, has := e.Get("tclass")
+		switch isGPU := strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12"); {
+		case !has:
+			out = append(out, lintVerdict{
+				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
+				why: "tclass is missing: NCCL looks the target up in /sys and takes it for an NVSwitch where it is not there, as in a VM.", cost: "nothing where the far end is an NVSwitch",
+			})
+		case !isGPU && classType(class) == nodePCI:
+			v := attributeVerdict(e, "tclass")
+			v.severity = fabric.SeverityWarning
+			v.why, v.cost = "NCCL does not know the class and takes the far end for an NVSwitch.", "nothing where it is one; else GPUs count as joined that are not"
+			out = append(out, v)
+		case e.Name == "nvlink" && strings.HasPrefix(class, "0x12"):
+			v := attributeVerdict(e, "tclass")
+			v.severity = fabric.SeverityWarning
+			v.why, v.cost = "0x12 is the class of AMD's GPUs; NCCL takes the far end for an NVSwitch.", "GPUs count as joined that are not"
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+const (
+	megabitsPerGB   = 8000.0 // Mb/s in a GB/s
+	assumedMegabits = 10000  // Mb/s that NCCL takes where the speed is not above 0
+	slowMegabits    = 1000   // Mb/s below which a number is hardly the line rate of a NIC for GPUs
+)
+
+func judgeNetSpeed(r *reading) []lintVerdict {
+	return r.every("net", func(e *Element) []lintVerdict {
+		text, has := e.Get("speed")
+		v := attributeVerdict(e, "speed")
+		got := int(int32(cInteger(text, 0)))
+		switch {
+		case !has:
+			v.line, v.text, v.severity = e.Line, excerpt(e.text()), fabric.SeverityWarning
+			v.why = fmt.Sprintf("speed is missing: NCCL takes what the network plugin says, and %d Mb/s where that says nothing.", assumedMegabits)
+			v.cost = "nothing where the plugin knows it; else the NIC counts as 1.25 GB/s"
+		case got <= 0:
+			v.why = fmt.Sprintf("NCCL reads %d and takes %d Mb/s.", got, assumedMegabits)
+			v.cost = "the NIC counts as 1.25 GB/s"
+		case !plainNumber.MatchString(text):
+			v.why = fmt.Sprintf("NCCL reads %d Mb/s.", got)
+			v.cost = fmt.Sprintf("the NIC counts as %.3g GB/s", float64(got)/megabitsPerGB)
+		case got < slowMegabits:
+			v.severity = fabric.SeverityWarning
+			v.why = fmt.Sprintf("The number is in Mb/s: NCCL reckons with %.3g GB/s.", float64(got)/megabitsPerGB)
+			v.cost = "NCCL takes the NIC for slower than any NIC of a GPU host"
+		default:
+			return nil
+		}
+		return []lintVerdict{v}
+	})
+}
+
+func judgeNetName(r *reading) []lintVerdict {
+	return r.every("net", func(e *Element) []lintVerdict {
+		name, has := e.Get("name")
+		if trimmed, had := blankless(name); !has || name != "" && !had && trimmed == printable(name) {
+			return nil
+		}
+		v := attributeVerdict(e, "name")
+		v.why = "No device has this name: NCCL drops the NIC and puts the real one where /sys says."
+		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
+		return []lintVerdict{v}
+	})
+}
+
+func judgeGDR(r *reading) []lintVerdict {
+	var out []lintVerdict
+	for _, name := range []string{"gpu", "net"} {
+		for _, e := range r.document.all(name) {
+			text, has := e.Get("gdr")
+			value := int32(cInteger(text, 0))
+			port, _ := e.Get("port")
+			if !has || value == 1 || value == 0 && name == "net" && cInteger(port, 0) == 0 { // a socket has port 0 and no RDMA
+				continue
+			}
+			v := attributeVerdict(e, "gdr")
+			v.severity = fabric.SeverityWarning
+			v.why, v.cost = "This overrides what NCCL detects: no GPUDirect RDMA.", "traffic crosses host memory: about half the rate of the NIC"
+			if value != 0 {
+				v.why, v.cost = fmt.Sprintf("NCCL reads %d and takes it for 1, whatever it detects.", value), "nothing where GPUDirect RDMA works"
+			}
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// guidDigits is the full length of a GUID (InfiniBand 1.4, 4.1: EUI-64).
+const guidDigits = 16
+
+// judgeGUID tells a GUID that NCCL cuts. One with fewer than 16 digits is what NCCL itself writes where the
+// first ones are 0: only in a file with other damage it may have lost one.
+func judgeGUID(r *reading) []lintVerdict {
+	return r.every("net", func(e *Element) []lintVerdict {
+		text, has := e.Get("guid")
+		if !has {
+			return nil
+		}
+		v := attributeVerdict(e, "guid")
+		digits, prefixed := strings.CutPrefix(strings.ToLower(text), "0x")
+		read := 0
+		for read < len(digits) && cDigit(digits[read]) < 16 {
+			read++
+		}
+		switch {
+		case read < len(digits) || digits == "" || len(digits) > guidDigits:
+			v.why = fmt.Sprintf("NCCL reads %#x: hexadecimal digits up to the first other character.", hexadecimal(text))
+			v.cost = "NICs whose GUIDs begin alike count as ports of one NIC"
+		case !prefixed:
+			v.severity = fabric.SeverityWarning
+			v.why = "Without 0x some parts of NCCL read it as decimal, others as hexadecimal."
+			v.cost = "nothing where the plugin gives the GUID"
+		case len(digits) < guidDigits && len(digits) > guidDigits/2 && slices.ContainsFunc(r.problems, isDamage):
+			v.severity = fabric.SeverityWarning
+			v.why = fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; but the file is damaged, and a digit may be lost.", len(digits), guidDigits, guidDigits, digits)
+			v.cost = "nothing as long as no other NIC has it: NCCL only compares it, and later releases ask the plugin"
+		default:
+			return nil
+		}
+		return []lintVerdict{v}
+	})
+}

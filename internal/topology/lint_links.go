@@ -1,0 +1,177 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// scaleUp gives the links of a GPU to others and how many they are as NCCL counts them.
+func scaleUp(gpu *Element) (links []*Element, count int) {
+	links = append(gpu.childrenOf("nvlink"), gpu.childrenOf("xgmi")...)
+	for _, l := range links {
+		text, _ := l.Get("count")
+		count += int(int32(cInteger(text, 0)))
+	}
+	return links, count
+}
+
+// linkGBs is what NCCL or RCCL believes of one link of a GPU, GB/s one way.
+func linkGBs(gpu *Element) float64 {
+	if gcn, ok := gpu.Get("gcn"); ok {
+		return float64(xgmiRate(gcn))
+	}
+	sm, _ := gpu.Get("sm")
+	return float64(nvlinkRate(int(cInteger(sm, 0))))
+}
+
+// judgeLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
+// as many GPUs as there can be; else against the other GPUs of the file.
+func judgeLinkCount(r *reading) []lintVerdict {
+	var out []lintVerdict
+	withLinks, part, unknown := 0, false, (*Element)(nil)
+	counts := map[int]*Element{}
+	gpus := r.document.all("gpu")
+	for _, g := range gpus {
+		links, count := scaleUp(g)
+		if len(links) == 0 {
+			continue
+		}
+		withLinks++
+		if slices.ContainsFunc(links, func(l *Element) bool { _, has := l.Get("count"); return !has }) {
+			continue // told as missing
+		}
+		want, ok := r.linksOf(g, len(gpus))
+		switch {
+		case ok && count != want:
+			out = append(out, linkCountVerdict(g, links[0], count, want))
+		case !ok && want > 0:
+			part = true
+		case !ok:
+			unknown = g
+		}
+		counts[count] = g
+	}
+	switch {
+	case withLinks == 0:
+		return noDevices("nvlink and no xgmi elements: NCCL asks the driver for them")
+	case len(out) > 0:
+		return out
+	case len(counts) > 1:
+		return []lintVerdict{unevenLinks(gpus)}
+	case part:
+		return []lintVerdict{{status: fabric.NotApplicable, why: "The GPUs are joined without a switch, and not all that can be joined are in the file: each has links to nobody. All have the same number."}}
+	case unknown != nil:
+		_, count := scaleUp(unknown)
+		return []lintVerdict{{
+			status: fabric.Unknown, element: unknown, line: unknown.Line, text: fmt.Sprintf("%d links", count),
+			why: "All GPUs have the same number of links, but how many their kind has is not known from vendor and device of their <pci>.",
+		}}
+	}
+	return nil
+}
+
+func linkCountVerdict(g, link *Element, count, want int) lintVerdict {
+	v := attributeVerdict(link, "count")
+	v.element, v.severity = g, fabric.SeverityWarning
+	v.expected = fmt.Sprintf("%d links in all", want)
+	v.why = fmt.Sprintf("The links of this GPU are %d together. NCCL believes the file.", count)
+	v.cost = fmt.Sprintf("NCCL reckons with %.1f instead of %.1f GB/s, and with fewer channels", float64(count)*linkGBs(g), float64(want)*linkGBs(g))
+	if count > want {
+		v.cost = fmt.Sprintf("NCCL reckons with %.1f GB/s where there are %.1f", float64(count)*linkGBs(g), float64(want)*linkGBs(g))
+	}
+	return v
+}
+
+// linksOf is how many links a GPU has by the catalog, 0 where it is not known. ok is also false between GPUs
+// without a switch of which not all that can be joined are there: each has a part of the links.
+func (r *reading) linksOf(gpu *Element, gpus int) (count int, ok bool) {
+	pci := gpu.above("pci")
+	if r.parts == nil || pci == nil {
+		return 0, false
+	}
+	_, model, ok := r.parts.GPUByPCI(pciIDs(pci))
+	count = int(model.ScaleUpLinks.Value)
+	links, _ := scaleUp(gpu)
+	for _, l := range links {
+		if class, has := l.Get("tclass"); has && classType(class) == nodeGPU || l.Name == "xgmi" {
+			return count, ok && count > 0 && gpus == count+1
+		}
+	}
+	return count, ok && count > 0
+}
+
+// unevenLinks tells the GPU with the fewest links.
+func unevenLinks(gpus []*Element) lintVerdict {
+	least, most, at := 0, 0, (*Element)(nil)
+	for _, g := range gpus {
+		links, count := scaleUp(g)
+		if len(links) == 0 {
+			continue
+		}
+		if at == nil || count < least {
+			least, at = count, links[0]
+		}
+		most = max(most, count)
+	}
+	return linkCountVerdict(at.Parent, at, least, most)
+}
+
+// judgeTargets follows links between GPUs, and between switches.
+func judgeTargets(r *reading) []lintVerdict {
+	type way struct{ from, to int64 }
+	counts, owner := map[way]int{}, map[int64]bool{}
+	var all []*Element
+	for _, pci := range r.document.all("pci") {
+		bus, _ := pci.Get("busid")
+		owner[busNumber(bus)] = true
+	}
+	for _, name := range []string{"nvlink", "xgmi", "pcilink"} {
+		all = append(all, r.document.all(name)...)
+	}
+	joins := all[:0:0]
+	for _, l := range all {
+		class, has := l.Get("tclass")
+		if l.Name == "pcilink" || has && (classType(class) == nodeGPU || l.Name == "xgmi") {
+			joins = append(joins, l)
+			from, to := linkEnds(l)
+			count, _ := l.Get("count")
+			counts[way{from, to}] += int(cInteger(count, 0))
+		}
+	}
+	if len(joins) == 0 {
+		return noDevices("links whose other end is in the file")
+	}
+	var out []lintVerdict
+	for _, l := range joins {
+		from, to := linkEnds(l)
+		v := attributeVerdict(l, "target")
+		v.severity = fabric.SeverityWarning
+		back, both := counts[way{to, from}]
+		switch {
+		case from == to:
+			v.why, v.cost = "The link ends where it begins.", "NCCL counts it as a link to itself: the GPU lacks it elsewhere"
+		case !owner[to]:
+			v.why, v.cost = "No <pci> of the file has this bus id: NCCL drops the link without a word.", "nothing where the job does not use that device; else the link is lost"
+		case !both:
+			v.why, v.cost = "The other end has no link back.", "NCCL reckons with the link in one direction only"
+		case back != counts[way{from, to}]:
+			v.why, v.cost = fmt.Sprintf("It counts %d links, the other end %d.", counts[way{from, to}], back), "NCCL reckons with different rates for the two directions"
+		default:
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// linkEnds gives the devices of a link as the numbers that NCCL makes of their addresses.
+func linkEnds(l *Element) (from, to int64) {
+	if pci := l.above("pci"); pci != nil {
+		bus, _ := pci.Get("busid")
+		from = busNumber(bus)
+	}
+	target, _ := l.Get("target")
+	return from, busNumber(target)
+}

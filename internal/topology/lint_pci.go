@@ -1,0 +1,284 @@
+package topology
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// pciRules judge what NCCL makes of <pci> and <cpu>.
+func pciRules() []lintRule {
+	return []lintRule{
+		{
+			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as meant", scope: scopeValue, judge: judgeLinkSpeed,
+			expected: `"32.0 GT/s PCIe" or "32 GT/s", likewise 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" believed 12.0 GB/s",
+		},
+		{
+			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as meant", scope: scopeValue, judge: judgeLinkWidth,
+			expected: "decimal number of lanes, 1 to 32", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
+		},
+		{
+			id: "topo-busid", title: "Each bus id is written as NCCL writes it", scope: scopeValue, judge: judgeBusID,
+			expected: "domain:bus:device.function with 4, 2, 2 and 1 lower case hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoGetPciNode) and src/misc/utils.cc (busIdToInt64)",
+		},
+		{
+			id: "topo-class", title: "The class of each PCI device lets NCCL see what is in it", scope: scopeValue, judge: judgeClass,
+			expected: "0x03.... (of RCCL also 0x12....) where a <gpu> is in it, 0x060400 where other <pci> are", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
+		},
+		{
+			id: "topo-cpu", title: "NCCL knows the processor", scope: scopeValue, judge: judgeCPU,
+			expected: "arch x86_64, arm64 or ppc64; on x86_64 vendor GenuineIntel, AuthenticAMD or CentaurHauls", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictCpuArch, ncclTopoGetInterCpuBw)",
+		},
+	}
+}
+
+func (r *reading) every(name string, judge func(*Element) []lintVerdict) []lintVerdict {
+	var out []lintVerdict
+	for _, e := range r.document.all(name) {
+		out = append(out, judge(e)...)
+	}
+	return out
+}
+
+// blankless gives a text without the blanks around it, and whether there were any.
+func blankless(text string) (trimmed string, had bool) {
+	trimmed = strings.TrimSpace(text)
+	return trimmed, trimmed != text
+}
+
+// laneRate is what NCCL takes a speed for, 100 Mb/s a lane; known is false where it falls back.
+func laneRate(speed string) (rate float64, known bool) {
+	for _, entry := range pciSpeeds() {
+		if strings.HasPrefix(speed, entry.prefix) {
+			return float64(entry.lane), true
+		}
+	}
+	return fallbackLane, false
+}
+
+const (
+	fallbackLane = 60   // 100 Mb/s a lane: 8 GT/s (kvDictPciGen)
+	fallbackGTs  = 8    // GT/s
+	laneUnits    = 80.0 // 100 Mb/s in a GB/s
+	assumedWidth = 16   // lanes, where link_width reads as 0
+)
+
+var (
+	speedNumber     = regexp.MustCompile(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
+	speedGeneration = regexp.MustCompile(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
+)
+
+// meantSpeed is the speed that people read in a text, GT/s; ok is false where it says none.
+func meantSpeed(text string) (speed float64, ok bool) {
+	if m := speedNumber.FindStringSubmatch(text); m != nil {
+		speed, err := strconv.ParseFloat(m[1], 64)
+		return speed, err == nil
+	}
+	if m := speedGeneration.FindStringSubmatch(text); m != nil {
+		generation, _ := strconv.Atoi(m[1])
+		return []float64{2.5, 5, 8, 16, 32, 64}[generation-1], true
+	}
+	return 0, false
+}
+
+// laneCount is what NCCL takes the lanes of a link for.
+func laneCount(e *Element) int {
+	text, _ := e.Get("link_width")
+	if n := int(int32(cInteger(text, 0))); n != 0 {
+		return n
+	}
+	return assumedWidth
+}
+
+func judgeLinkSpeed(r *reading) []lintVerdict {
+	return r.every("pci", func(e *Element) []lintVerdict {
+		text, has := e.Get("link_speed")
+		if _, known := laneRate(text); !has || known {
+			return nil
+		}
+		v := attributeVerdict(e, "link_speed")
+		got := float64(laneCount(e)) * fallbackLane / laneUnits
+		v.why = fmt.Sprintf("KV Convert to int : could not find value of '%s' in dictionary, falling back to %d. NCCL reckons with %d GT/s.", excerpt(printable(text)), fallbackLane, fallbackGTs)
+		speed, meant := meantSpeed(text)
+		if !meant {
+			speed = r.partSpeed(e)
+		}
+		switch speed {
+		case fallbackGTs:
+			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("nothing: that is %.1f GB/s, as meant", got)
+		case 0:
+			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever it is", got)
+		default:
+			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", got, NCCLRate(speed, laneCount(e)))
+		}
+		if written, ok := speedText(speed); ok && meant {
+			v.expected, v.fix = `"`+written+`"`, r.fixCommand()
+		}
+		return []lintVerdict{v}
+	})
+}
+
+// partSpeed is the speed that a GPU or NIC can train by the catalog, GT/s; 0 where it is not known.
+func (r *reading) partSpeed(e *Element) float64 {
+	if r.parts == nil {
+		return 0
+	}
+	vendor, device := pciIDs(e)
+	if _, gpu, ok := r.parts.GPUByPCI(vendor, device); ok {
+		return gpu.PCIeLink.Speed
+	}
+	if _, nic, ok := r.parts.NICByPCI(vendor, device); ok {
+		return nic.PCIeLink.Speed
+	}
+	return 0
+}
+
+func pciIDs(e *Element) (vendor, device uint16) {
+	v, _ := e.Get("vendor")
+	d, _ := e.Get("device")
+	return uint16(cInteger(v, 0)), uint16(cInteger(d, 0))
+}
+
+// widthDigits is the number in a text such as x8, 8x or x 16.
+var widthDigits = regexp.MustCompile(`^\s*[xX×]?\s*([0-9]{1,3})\s*[xX]?(?:\s*lanes?)?\s*$`)
+
+// maxWidth is the widest link of PCI Express (PCIe 5.0, 1.2).
+const maxWidth = 32
+
+func judgeLinkWidth(r *reading) []lintVerdict {
+	return r.every("pci", func(e *Element) []lintVerdict {
+		text, has := e.Get("link_width")
+		if !has {
+			return nil
+		}
+		got := int(int32(cInteger(text, 0)))
+		v := attributeVerdict(e, "link_width")
+		v.why = fmt.Sprintf("NCCL reads %d lanes.", got)
+		if got == 0 {
+			v.why = fmt.Sprintf("NCCL reads no number and takes %d lanes.", assumedWidth)
+		}
+		m := widthDigits.FindStringSubmatch(text)
+		if m == nil {
+			v.cost = "the rate of the link is not what the file says"
+			if strings.TrimSpace(text) == "" {
+				v.severity, v.cost = fabric.SeverityWarning, "nothing where the link has 16 lanes; else it counts for more than it is"
+			}
+			return []lintVerdict{v}
+		}
+		meant, _ := strconv.Atoi(m[1])
+		speed, _ := e.Get("link_speed")
+		lane, _ := laneRate(speed)
+		switch {
+		case got != meant: // 0 is what NCCL's own dump says where the hardware does not
+			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", float64(laneCount(e))*lane/laneUnits, float64(meant)*lane/laneUnits)
+			v.expected, v.fix = fmt.Sprintf(`"%d"`, meant), r.fixCommand()
+		case meant > maxWidth:
+			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("no PCIe link has more than %d lanes: the link counts for more than it is", maxWidth)
+		default:
+			return nil
+		}
+		return []lintVerdict{v}
+	})
+}
+
+// canonicalBus writes an address as NCCL does, where the digits leave no doubt: separated ones that are a PCI
+// address, or nine in a row whatever stands between them.
+func canonicalBus(text string) (bus string, ok bool) {
+	if bus, err := ParseBus(text); err == nil {
+		return bus, true
+	}
+	digits := strings.Map(func(c rune) rune {
+		if c == ':' || c == '.' || c == ' ' {
+			return -1
+		}
+		return c
+	}, text)
+	const domain, bus8, device, all = 4, 6, 8, 9
+	if len(digits) != all {
+		return "", false
+	}
+	bus, err := ParseBus(digits[:domain] + ":" + digits[domain:bus8] + ":" + digits[bus8:device] + "." + digits[device:])
+	return bus, err == nil
+}
+
+func judgeBusID(r *reading) []lintVerdict {
+	return r.every("pci", func(e *Element) []lintVerdict {
+		text, has := e.Get("busid")
+		bus, ok := canonicalBus(text)
+		if !has || ok && bus == text {
+			return nil
+		}
+		v := attributeVerdict(e, "busid")
+		if ok {
+			v.expected, v.fix = `"`+bus+`"`, r.fixCommand()
+		}
+		v.why = fmt.Sprintf("NCCL compares the text with %q and as a number reads %#x.", clip(printable(bus)), busNumber(text))
+		if !ok {
+			v.why = fmt.Sprintf("It is no PCI address; as a number NCCL reads %#x.", busNumber(text))
+		}
+		if len(e.childrenOf("gpu")) > 0 {
+			v.why += " The text does not match: the GPU is added again from /sys and its branch of the file cut off."
+			v.cost = "the GPU's place in the file is lost: in a VM it is at the CPU, and its NIC at PHB"
+			return []lintVerdict{v}
+		}
+		v.severity, v.cost = fabric.SeverityWarning, "nothing as long as the number is no other device's: NICs are found by name, switches by what is below them"
+		return []lintVerdict{v}
+	})
+}
+
+func judgeClass(r *reading) []lintVerdict {
+	return r.every("pci", func(e *Element) []lintVerdict {
+		class, has := e.Get("class")
+		gpus, nics, below := len(e.childrenOf("gpu")), len(e.childrenOf("nic")), len(e.childrenOf("pci"))
+		if !has {
+			return nil
+		}
+		typ := classType(class)
+		isGPU := typ == nodeGPU || strings.HasPrefix(class, "0x12")
+		v := attributeVerdict(e, "class")
+		switch {
+		case gpus > 0 && !isGPU:
+			v.why = "NCCL takes a device of this class for a switch and asks its <gpu> for the attributes of a PCI device: Attribute class of node gpu not found. Older releases take it."
+			v.cost = jobDies
+		case below > 0 && (nics > 0 || gpus > 0 || typ != nodePCI):
+			v.why = "NCCL looks below switches only: the <pci> elements in this one are dropped."
+			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file says", below)
+		case gpus+nics+below == 0 && (isGPU || typ == nodeNIC || typ == nodePCI):
+			v.severity = fabric.SeverityWarning
+			v.why = "Nothing is in the element: no <gpu>, no <nic>, no <pci>. NCCL drops it."
+			v.cost = "nothing, unless a device is missing in it"
+		default:
+			return nil
+		}
+		return []lintVerdict{v}
+	})
+}
+
+func judgeCPU(r *reading) []lintVerdict {
+	return r.every("cpu", func(e *Element) []lintVerdict {
+		arch, hasArch := e.Get("arch")
+		vendor, hasVendor := e.Get("vendor")
+		if !hasArch {
+			return nil
+		}
+		cpu, err := hostCPU(e)
+		if err != nil && arch != "x86_64" {
+			return nil // told as missing
+		}
+		const cost = "between two such CPUs NCCL reckons with 5000 GB/s: traffic crosses sockets as if that were free"
+		switch {
+		case cpu.Arch == undefined:
+			v := attributeVerdict(e, "arch")
+			v.why, v.cost = "NCCL does not know this architecture.", cost
+			return []lintVerdict{v}
+		case cpu.Arch == ArchX86 && hasVendor && cpu.Vendor != VendorIntel && cpu.Vendor != VendorAMD && cpu.Vendor != VendorZhaoxin:
+			v := attributeVerdict(e, "vendor")
+			v.why, v.cost = fmt.Sprintf("NCCL does not know the vendor %q.", excerpt(printable(vendor))), cost
+			return []lintVerdict{v}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,92 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// compareFiles compares files of several nodes with the first: what differs is told by the first place.
+func compareFiles(readings []*reading) []fabric.Finding {
+	rule := lintRule{
+		id: "topo-same", title: "The file is the same on all nodes", expected: "the same devices in the same order; host_hash, guid and affinity may differ",
+		reference: "NVIDIA/nccl 2.30, src/init.cc (ranks take the least of what their nodes found)", scope: scopeSystem,
+		cost: "all nodes go at the pace of the slowest, and NCCL may choose a worse algorithm for all",
+	}
+	if len(readings) < 2 {
+		for _, r := range readings {
+			return []fabric.Finding{r.finding(rule, lintVerdict{status: fabric.NotApplicable, why: "One file was given: there is nothing to compare it with."})}
+		}
+		return nil
+	}
+	var out []fabric.Finding
+	for _, r := range readings[1:] {
+		v := lintVerdict{status: fabric.Pass}
+		if why := cmp.Or(readings[0].unsure(scopeSystem), r.unsure(scopeSystem)); why != "" {
+			v = lintVerdict{status: fabric.Unknown, why: why}
+		} else if a, b := difference(readings[0], r); a != nil || b != nil {
+			v = lintVerdict{status: fabric.Fail, severity: fabric.SeverityWarning, why: readings[0].file.Name + " ends here.", text: "more elements"}
+			switch {
+			case a != nil && b != nil:
+				v.element, v.line, v.text = b, b.Line, excerpt(b.text())
+				v.why = fmt.Sprintf("%s:%d has %s.", readings[0].file.Name, a.Line, excerpt(printable(a.text())))
+			case a != nil:
+				v.text, v.why = "fewer elements", fmt.Sprintf("%s:%d has %s, which is missing here.", readings[0].file.Name, a.Line, excerpt(printable(a.text())))
+			default:
+				v.element, v.line, v.text = b, b.Line, excerpt(b.text())
+			}
+		}
+		out = append(out, r.finding(rule, v))
+	}
+	return out
+}
+
+// difference gives the first elements in which two files differ; nil on the side that has ended.
+func difference(a, b *reading) (left, right *Element) {
+	as, bs := a.document.inOrder(), b.document.inOrder()
+	for i := range max(len(as), len(bs)) {
+		switch {
+		case i >= len(as):
+			return nil, bs[i]
+		case i >= len(bs):
+			return as[i], nil
+		case shape(as[i]) != shape(bs[i]):
+			return as[i], bs[i]
+		}
+	}
+	return nil, nil
+}
+
+// shape writes an element without what is a node's own.
+func shape(e *Element) string {
+	copied := Element{Name: e.Name}
+	depth := 0
+	for p := e.Parent; p != nil; p = p.Parent {
+		depth++
+	}
+	for _, a := range e.Attributes {
+		if a.Name != "host_hash" && a.Name != "guid" && a.Name != "affinity" && a.Name != "rank" {
+			copied.Attributes = append(copied.Attributes, a)
+		}
+	}
+	slices.SortStableFunc(copied.Attributes, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
+	return fmt.Sprint(depth, copied.text())
+}
+
+// inOrder gives all elements, depth first.
+func (d *Document) inOrder() []*Element {
+	var out []*Element
+	var walk func(*Element)
+	walk = func(e *Element) {
+		out = append(out, e)
+		for _, child := range e.Children {
+			walk(child)
+		}
+	}
+	for _, root := range d.Roots {
+		walk(root)
+	}
+	return out
+}

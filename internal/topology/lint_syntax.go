@@ -1,0 +1,256 @@
+package topology
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Ids of the rules on the text of a file; what NCCL's parser or the reader of damaged files finds carries them.
+const (
+	ruleWhole            = "topo-whole"
+	ruleEncoding         = "topo-encoding"
+	ruleDeclaration      = "topo-declaration"
+	ruleTab              = "topo-tab"
+	ruleNewline          = "topo-newline"
+	ruleText             = "topo-text"
+	ruleQuote            = "topo-quote"
+	ruleCloseTag         = "topo-close-tag"
+	ruleVersion          = "topo-version"
+	ruleLimit            = "topo-limit"
+	ruleRest             = "topo-rest"
+	ruleSystem           = "topo-system"
+	ruleUnknownElement   = "topo-unknown-element"
+	ruleUnknownAttribute = "topo-unknown-attribute"
+	ruleBlank            = "topo-blank"
+	ruleAttributes       = "topo-attributes"
+	ruleSingleQuote      = "topo-single-quote"
+)
+
+const (
+	parserSource = "NVIDIA/nccl 2.30, src/graph/xml.cc"
+	modelSource  = "NVIDIA/nccl 2.30, src/graph/topo.cc and xml.cc"
+	jobDies      = "the job dies: every process that reads the file gives up before it has sent a byte"
+)
+
+// strayRule sorts a text at which NCCL expects a <.
+func strayRule(text []byte) string {
+	switch {
+	case text[0] == '\t':
+		return ruleTab
+	case bytes.HasPrefix(text, []byte(byteOrderMark)), text[0] == 0, text[0] >= 0xfe:
+		return ruleEncoding
+	}
+	return ruleText
+}
+
+// tagEndRule sorts a byte at which NCCL expects the end of a tag.
+func tagEndRule(end byte) string {
+	switch end {
+	case '\n', '\r':
+		return ruleNewline
+	case '\t':
+		return ruleTab
+	case '?':
+		return ruleDeclaration
+	case '<':
+		return ruleText
+	}
+	return ruleQuote
+}
+
+func textRules() []lintRule {
+	refused := func(id, title, expected string) lintRule {
+		return lintRule{id: id, title: title, expected: expected, cost: jobDies, reference: parserSource, judge: problemsOf(id)}
+	}
+	return []lintRule{
+		{id: ruleWhole, title: "The file was read whole", expected: "all of the file was read and judged", judge: judgeWhole},
+		refused(ruleEncoding, "The file is plain ASCII or UTF-8 without a mark", "no byte order mark, no UTF-16, no NUL bytes"),
+		refused(ruleDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser knows none"),
+		refused(ruleTab, "The file has no tabs", "blanks: to NCCL a tab is no blank"),
+		refused(ruleNewline, "Each tag is on one line", "no newline between < and >"),
+		refused(ruleText, "There is nothing but tags and comments", "no text between tags and no junk in them"),
+		refused(ruleQuote, "Attributes are name=\"value\"", "double quotes around each value, one blank before each name, no = elsewhere"),
+		refused(ruleCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
+		refused(ruleLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d bytes a value, %d attributes an element with those that NCCL adds", elementLimit, textLimit, attributeLimit)),
+		refused(ruleVersion, "The format has the version that NCCL wants", `<system version="1">; of RCCL "2"`),
+		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, judge: judgeSystem},
+		{
+			id: ruleUnknownElement, title: "Each element is known where it stands", reference: parserSource, judge: judgeUnknownElements,
+			expected: "system > cpu > pci > pci ... > gpu > nvlink, c2c; nic > net; pcilink",
+			cost:     "the devices in it are not where the file says: NCCL looks for them itself, and in a VM finds them at the first CPU",
+		},
+		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, judge: judgeAttributeNames},
+		{
+			id: ruleBlank, title: "One blank stands before an attribute and none before the end of a tag", reference: parserSource, judge: notesOf(ruleBlank, fabric.SeverityWarning,
+				"A second blank, or one before > or />, makes an attribute without a name, which takes one of the sixteen places."),
+			expected: "one blank before each attribute, none before > and />", cost: "nothing as long as there are places left",
+		},
+		{
+			id: ruleAttributes, title: "No element has more attributes than NCCL has places for", reference: parserSource, judge: judgeAttributeRoom,
+			expected: fmt.Sprintf("at most %d, with those that NCCL adds", attributeLimit),
+		},
+		{
+			id: ruleSingleQuote, title: "Values are between double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
+			judge:    notesOf(ruleSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL begin a value at a single quote but end it at the next double one; later NCCL takes it."),
+			expected: "double quotes", cost: "with an older NCCL or RCCL the job dies or what follows is taken for the value",
+		},
+	}
+}
+
+// problemsOf gives the problems of one kind. Those that stop NCCL are told with its own words.
+func problemsOf(id string) func(*reading) []lintVerdict {
+	return func(r *reading) []lintVerdict {
+		var out []lintVerdict
+		for _, p := range r.problems {
+			if p.rule == id {
+				out = append(out, r.told(p))
+			}
+		}
+		return out
+	}
+}
+
+func (r *reading) told(p problem) lintVerdict {
+	v := lintVerdict{status: fabric.Fail, line: p.line, text: p.text}
+	if p.stop > 0 {
+		v.why, v.cost = "NCCL stops here", jobDies
+		if p.stop != p.line {
+			v.why = fmt.Sprintf("NCCL stops at line %d", p.stop)
+		}
+		if p.stop != r.rejected.Line || p.says != r.rejected.Message {
+			v.why += " once what is before it is mended"
+		}
+		if p.says != "" {
+			v.why += ": " + printable(p.says)
+		}
+		v.why += "."
+	} else if p.says != "" {
+		v.why = "NCCL reads on: " + printable(p.says) + "."
+	}
+	if p.why != "" {
+		v.why += " " + printable(capital(p.why)) + "."
+	}
+	if p.mended != "" {
+		v.fix = r.fixCommand()
+	}
+	return v
+}
+
+func capital(text string) string {
+	if text != "" && text[0] >= 'a' && text[0] <= 'z' {
+		return string(text[0]-'a'+'A') + text[1:]
+	}
+	return text
+}
+
+// notesOf gives what NCCL reads over without harm, or the same of a damaged file.
+func notesOf(id string, severity fabric.Severity, why string) func(*reading) []lintVerdict {
+	return func(r *reading) []lintVerdict {
+		var out []lintVerdict
+		for _, n := range r.notes {
+			if n.Rule == id {
+				out = append(out, lintVerdict{status: fabric.Fail, severity: severity, line: n.Line, text: n.Text, why: why, fix: r.fixCommand()})
+			}
+		}
+		for _, p := range r.problems {
+			if p.rule == id {
+				out = append(out, lintVerdict{status: fabric.Fail, severity: severity, line: p.line, text: p.text, why: why, fix: r.fixCommand()})
+			}
+		}
+		return out
+	}
+}
+
+func judgeWhole(r *reading) []lintVerdict {
+	if r.partly == "" {
+		return nil
+	}
+	return []lintVerdict{{status: fabric.Unknown, why: "The file " + r.partly + ": nothing is said of the rest."}}
+}
+
+func judgeSystem(r *reading) []lintVerdict {
+	roots := r.document.Roots
+	switch {
+	case len(roots) == 0 && r.rejected != nil:
+		return []lintVerdict{{status: fabric.Unknown, why: "Nothing of a system could be made out."}}
+	case len(roots) == 0 && len(r.notes) == 0:
+		return []lintVerdict{{
+			status: fabric.Fail, severity: fabric.SeverityWarning, text: fmt.Sprintf("%d bytes, no element", len(r.file.Text)),
+			why: "NCCL takes the file, finds nothing in it and looks for itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+		}}
+	case len(roots) == 0:
+		return []lintVerdict{{
+			status: fabric.Fail, line: r.notes[0].Line, text: "<" + r.notes[0].Text + ">",
+			why: "NCCL ignores all of the file without an error and looks for itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+		}}
+	case len(roots) > 1:
+		return []lintVerdict{{
+			status: fabric.Fail, line: roots[1].Line, text: "second <system>", why: "NCCL builds its system from the first only and says nothing of the other.",
+			cost: "what is in the second is lost",
+		}}
+	case len(roots[0].Children) == 0:
+		return []lintVerdict{{
+			status: fabric.Fail, severity: fabric.SeverityWarning, line: roots[0].Line, text: "<system> without <cpu>",
+			why: "NCCL fills an empty system by itself, as without a file.", cost: "the file has no effect",
+		}}
+	}
+	return nil
+}
+
+func judgeUnknownElements(r *reading) []lintVerdict {
+	var out []lintVerdict
+	for _, p := range r.problems {
+		if p.rule == ruleUnknownElement {
+			out = append(out, r.told(p))
+		}
+	}
+	for _, n := range r.notes {
+		if n.Rule != ruleUnknownElement {
+			continue
+		}
+		v := lintVerdict{status: fabric.Fail, line: n.Line, text: "<" + excerpt(n.Text) + ">", why: "NCCL reads over the element and all that is in it, and says no more than an INFO line"}
+		if n.Message == "" {
+			v.severity = fabric.SeverityWarning
+			v.why = "NCCL reads over it without a word"
+			v.cost = "nothing: no element is known below this one"
+		} else {
+			v.why += ": " + printable(excerpt(n.Message))
+		}
+		v.why += "."
+		out = append(out, v)
+	}
+	return out
+}
+
+// judgeAttributeRoom tells elements whose attributes, with those that NCCL sets, need more than sixteen places.
+func judgeAttributeRoom(r *reading) []lintVerdict {
+	var out []lintVerdict
+	for _, n := range r.notes {
+		if n.Rule == ruleAttributes {
+			out = append(out, lintVerdict{
+				status: fabric.Fail, line: n.Line, text: n.Text, why: "NCCL reads over the attribute: " + n.Message + ".", cost: "what it says is lost",
+			})
+		}
+	}
+	for _, name := range []string{"cpu", "gpu", "net"} {
+		for _, e := range r.document.all(name) {
+			has := len(e.Attributes) + e.unnamed
+			need := has
+			for _, added := range addedAttributes(name) {
+				if !slices.ContainsFunc(e.Attributes, func(a Attribute) bool { return a.Name == added }) {
+					need++
+				}
+			}
+			if need > attributeLimit {
+				out = append(out, lintVerdict{
+					status: fabric.Fail, element: e, line: e.Line, text: fmt.Sprintf("%d attributes, %d with those that NCCL sets", has, need),
+					why: fmt.Sprintf("NCCL has no place for what it sets itself: Error : too many XML attributes (max %d).", attributeLimit), cost: jobDies,
+				})
+			}
+		}
+	}
+	return out
+}

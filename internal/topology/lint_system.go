@@ -1,0 +1,241 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// systemRules judge how the devices of a file are joined.
+func systemRules() []lintRule {
+	return []lintRule{
+		{
+			id: "topo-unique-busid", title: "No two PCI devices have one bus id", scope: scopeSystem, judge: judgeUniqueBus,
+			expected: "each bus id once, as a text and as the number that NCCL makes of it", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlFindTagKv finds the first)",
+		},
+		{
+			id: "topo-unique-gpu", title: "No two GPUs have one dev or rank", scope: scopeSystem, judge: judgeUniqueGPU,
+			expected: "each dev and each rank once", reference: "NVIDIA/nccl 2.30, src/graph/topo.h (ncclTopoDevToRank finds the first)",
+		},
+		{
+			id: "topo-unique-net", title: "No two NICs have one name, dev or port", scope: scopeSystem, judge: judgeUniqueNet,
+			expected: "each name and dev once, each guid once a port", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet), topo.cc (net.asic); NVIDIA/nccl issue 1303",
+		},
+		{
+			id: "topo-near-nic", title: "Each GPU has a NIC that it reaches without a host bridge", scope: scopeSystem, judge: judgeNearNIC,
+			expected: "a <net> below the same PCIe switch: PIX or PXB", reference: "NVIDIA/nccl 2.30, src/graph/paths.cc (ncclTopoCheckGdr: GPUDirect RDMA up to PXB, or P2C)",
+		},
+		{
+			id: "topo-nics-per-gpu", title: "All GPUs have as many near NICs", scope: scopeSystem, judge: judgeNICsPerGPU,
+			expected: "the same number at PXB or nearer", reference: "NVIDIA/nccl 2.30, src/graph/search.cc: a ring is as fast as its slowest NIC",
+		},
+		{
+			id: "topo-uplink", title: "Each switch carries its NICs to the host", scope: scopeSystem, judge: judgeUplink,
+			expected: "the link above a switch carries at least the line rates of the NICs below it", reference: "PCI Express Base Specification 5.0, 4.2.2 (128 of 130 bits)",
+		},
+		{
+			id: "topo-net-pcie", title: "Each NIC's PCIe link carries its ports", scope: scopeSystem, judge: judgeNetPCIe,
+			expected: "the sum of the speeds of its ports is within the rate of its own link", reference: "PCI Express Base Specification 5.0, 4.2.2 (128 of 130 bits); NVIDIA/nccl issue 1303",
+		},
+		{
+			id: "topo-numa-split", title: "GPUs and NICs are split evenly between the CPUs", scope: scopeSystem, judge: judgeNUMA,
+			expected: "each <cpu> has as many GPUs, and as many NICs, and a numaid of its own", reference: "VMware Cloud Foundation guide, appendix I: 4 + 4 GPUs and 4 + 4 NICs",
+		},
+		{
+			id: "topo-nvlink-count", title: "Each GPU has the links that its kind has", scope: scopeSystem, judge: judgeLinkCount,
+			expected:  "the count of all nvlink or xgmi elements of a GPU is the number of its links, and the same on all GPUs",
+			reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks); a run of NCCL 2.28.9 with count 6 of 18 believed 123.6 instead of 370.8 GB/s and all_reduce fell from 300 to 155 GB/s",
+		},
+		{
+			id: "topo-target", title: "Each target is there, and sees the link too", scope: scopeSystem, judge: judgeTargets,
+			expected: "links between two GPUs of the file, or two switches, said by both; none to itself", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks, ncclTopoAddPciLinks)",
+		},
+	}
+}
+
+// nearNets gives the nets that an element reaches without a host bridge: those below the highest <pci> above it.
+func nearNets(gpu *Element) []*Element {
+	var top *Element
+	for p := gpu.Parent; p != nil; p = p.Parent {
+		if p.Name == "pci" {
+			top = p
+		}
+	}
+	if top == nil {
+		return nil
+	}
+	return top.below("net")
+}
+
+// noDevices is the verdict of a rule whose subject the file does not have.
+func noDevices(what string) []lintVerdict {
+	return []lintVerdict{{status: fabric.NotApplicable, why: "The file has no " + what + "."}}
+}
+
+func judgeNearNIC(r *reading) []lintVerdict {
+	gpus, nets := r.document.all("gpu"), r.document.all("net")
+	if len(gpus) == 0 || len(nets) == 0 {
+		return noDevices("GPU and NIC that could be near to each other")
+	}
+	var out []lintVerdict
+	for _, g := range gpus {
+		if len(nearNets(g)) > 0 {
+			continue
+		}
+		distance := "SYS"
+		if cpu := g.above("cpu"); cpu != nil && len(cpu.below("net")) > 0 {
+			distance = "PHB"
+		}
+		out = append(out, lintVerdict{
+			status: fabric.Fail, severity: fabric.SeverityWarning, element: g, line: g.Line, text: excerpt(g.text()),
+			why:  "No <net> is below the same switch: the nearest NIC is at " + distance + ".",
+			cost: "NCCL does not use GPUDirect RDMA from here: traffic crosses host memory at about half the rate, or goes through another GPU",
+		})
+	}
+	return out
+}
+
+func judgeNICsPerGPU(r *reading) []lintVerdict {
+	gpus := r.document.all("gpu")
+	if len(gpus) < 2 || len(r.document.all("net")) == 0 {
+		return noDevices("two GPUs and a NIC")
+	}
+	share := func(g *Element) float64 { // of a switch's NICs each of its GPUs has its part
+		top := nearNets(g)
+		if len(top) == 0 {
+			return 0
+		}
+		return float64(len(top)) / float64(max(1, len(switchPeers(g))))
+	}
+	most := 0.0
+	for _, g := range gpus {
+		most = max(most, share(g))
+	}
+	var out []lintVerdict
+	for _, g := range gpus {
+		if s := share(g); s < most {
+			out = append(out, lintVerdict{
+				status: fabric.Fail, severity: fabric.SeverityWarning, element: g, line: g.Line, text: excerpt(g.text()), expected: fmt.Sprintf("%.3g NICs a GPU, as others have", most),
+				why: fmt.Sprintf("It has %.3g.", s), cost: "a ring through all GPUs goes at the pace of the GPU with the fewest NICs",
+			})
+		}
+	}
+	return out
+}
+
+// switchPeers gives the GPUs below the highest <pci> above this one, with it.
+func switchPeers(gpu *Element) []*Element {
+	var top *Element
+	for p := gpu.Parent; p != nil; p = p.Parent {
+		if p.Name == "pci" {
+			top = p
+		}
+	}
+	if top == nil {
+		return []*Element{gpu}
+	}
+	return top.below("gpu")
+}
+
+// portRate is the line rate of a net as NCCL reads it, GB/s.
+func portRate(net *Element) float64 {
+	text, _ := net.Get("speed")
+	speed := float64(int32(cInteger(text, 0)))
+	if speed <= 0 {
+		return assumedMegabits / megabitsPerGB
+	}
+	return speed / megabitsPerGB
+}
+
+// linkRate is what the PCIe link of an element carries, GB/s, with the lanes that NCCL reads; 0 where the
+// speed is not plain.
+func linkRate(e *Element) float64 {
+	text, _ := e.Get("link_speed")
+	speed, ok := meantSpeed(text)
+	if !ok {
+		return 0
+	}
+	return RawRate(speed, min(laneCount(e), maxWidth))
+}
+
+// compareLinks tells the PCIe links of elements that carry less than the nets below them.
+func (r *reading) compareLinks(keep func(*Element) bool, why, cost string) []lintVerdict {
+	var out []lintVerdict
+	looked, unsaid := 0, (*Element)(nil)
+	for _, e := range r.document.all("pci") {
+		nets := e.below("net")
+		if len(nets) == 0 || !keep(e) {
+			continue
+		}
+		looked++
+		sum := 0.0
+		for _, n := range nets {
+			sum += portRate(n)
+		}
+		rate := linkRate(e)
+		switch {
+		case rate == 0:
+			unsaid = e
+		case sum > rate:
+			out = append(out, lintVerdict{
+				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
+				why: fmt.Sprintf("%d NICs below it have %.1f GB/s, the link %.1f. %s", len(nets), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
+			})
+		}
+	}
+	switch {
+	case looked == 0:
+		return nil
+	case unsaid != nil && len(out) == 0:
+		return []lintVerdict{{status: fabric.Unknown, element: unsaid, line: unsaid.Line, text: excerpt(unsaid.text()), why: "The rate of the link is not plain from the file."}}
+	}
+	return out
+}
+
+func judgeUplink(r *reading) []lintVerdict {
+	isSwitch := func(e *Element) bool { return len(e.childrenOf("pci")) > 0 }
+	if !slices.ContainsFunc(r.document.all("pci"), func(e *Element) bool { return isSwitch(e) && len(e.below("net")) > 0 }) {
+		return noDevices("PCIe switch with a NIC below it")
+	}
+	return r.compareLinks(isSwitch, "Traffic between NIC and GPU below the switch is not concerned, that with host memory is.", "host memory gets at most this part of the line rate")
+}
+
+func judgeNetPCIe(r *reading) []lintVerdict {
+	isNIC := func(e *Element) bool { return len(e.childrenOf("nic")) > 0 }
+	if !slices.ContainsFunc(r.document.all("pci"), isNIC) {
+		return noDevices("NIC with a PCIe link")
+	}
+	return r.compareLinks(isNIC, "NCCL believes the speed and does not compare.", "the NIC gets at most this part of its line rate")
+}
+
+func judgeNUMA(r *reading) []lintVerdict {
+	cpus := r.document.all("cpu")
+	if len(cpus) < 2 {
+		return noDevices("second <cpu>")
+	}
+	out := repeated(cpus, "numaid", attributeOf("numaid"), fabric.SeverityWarning, "NCCL makes two CPUs with one number of them.", "threads may be bound to the wrong CPU")
+	for _, what := range []struct{ element, title string }{{"gpu", "GPUs"}, {"net", "NICs"}} {
+		var counts []int
+		for _, c := range cpus {
+			counts = append(counts, len(c.below(what.element)))
+		}
+		if least, most := slices.Min(counts), slices.Max(counts); least != most {
+			c := cpus[slices.Index(counts, least)]
+			out = append(out, lintVerdict{
+				status: fabric.Fail, severity: fabric.SeverityWarning, line: c.Line, text: excerpt(c.text()), expected: "as many " + what.title + " on each <cpu>",
+				why: fmt.Sprintf("%s of the CPUs, in order of the file: %s.", what.title, numberList(counts)), cost: "part of the traffic between GPUs and NICs crosses sockets",
+			})
+		}
+	}
+	return out
+}
+
+func numberList(numbers []int) string {
+	var words []string
+	for _, n := range numbers {
+		words = append(words, fmt.Sprint(n))
+	}
+	return strings.Join(words, " + ")
+}

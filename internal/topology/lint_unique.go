@@ -1,0 +1,83 @@
+package topology
+
+import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// sharing gives the elements whose key another before has; an empty key has nobody.
+func sharing(elements []*Element, key func(*Element) string) (again, first []*Element) {
+	seen := map[string]*Element{}
+	for _, e := range elements {
+		k := key(e)
+		if k == "" {
+			continue
+		}
+		if before, ok := seen[k]; ok {
+			again, first = append(again, e), append(first, before)
+			continue
+		}
+		seen[k] = e
+	}
+	return again, first
+}
+
+func attributeOf(name string) func(*Element) string {
+	return func(e *Element) string {
+		value, _ := e.Get(name)
+		return value
+	}
+}
+
+// repeated tells elements that share a key with one before.
+func repeated(elements []*Element, attribute string, key func(*Element) string, severity fabric.Severity, why, cost string) []lintVerdict {
+	var out []lintVerdict
+	again, first := sharing(elements, key)
+	for i, e := range again {
+		v := attributeVerdict(e, attribute)
+		value, _ := first[i].Get(attribute)
+		v.severity, v.cost = severity, cost
+		v.why = fmt.Sprintf("Line %d has %s=%q already. %s", first[i].Line, attribute, excerpt(printable(value)), why)
+		out = append(out, v)
+	}
+	return out
+}
+
+func judgeUniqueBus(r *reading) []lintVerdict {
+	number := func(e *Element) string {
+		bus, ok := e.Get("busid")
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("%x", busNumber(bus))
+	}
+	return repeated(r.document.all("pci"), "busid", number, fabric.SeverityError,
+		"NCCL finds the first of a text, and makes one device of two with one number.", "the second device is not where the file says")
+}
+
+func judgeUniqueGPU(r *reading) []lintVerdict {
+	gpus := r.document.all("gpu")
+	out := repeated(gpus, "dev", attributeOf("dev"), fabric.SeverityWarning,
+		"NCCL takes the number that the file gives for NVML's, and finds the first.", "checks of NVLink and P2P ask the wrong GPU")
+	return append(out, repeated(gpus, "rank", attributeOf("rank"), fabric.SeverityWarning,
+		"The process that owns a GPU overwrites the rank.", "nothing for GPUs that the job uses")...)
+}
+
+func judgeUniqueNet(r *reading) []lintVerdict {
+	nets := r.document.all("net")
+	out := repeated(nets, "name", attributeOf("name"), fabric.SeverityError,
+		"NCCL finds the first and drops the other.", "the second NIC is lost, and the real one that it stands for put where /sys says")
+	out = append(out, repeated(nets, "dev", attributeOf("dev"), fabric.SeverityWarning,
+		"NCCL numbers NICs as the plugin does, whatever the file says.", "nothing")...)
+	port := func(e *Element) string {
+		text, _ := e.Get("guid")
+		number, _ := e.Get("port")
+		if hexadecimal(text) == 0 { // a socket has none
+			return ""
+		}
+		return fmt.Sprintf("%x/%d", hexadecimal(text), cInteger(number, 0))
+	}
+	return append(out, repeated(nets, "guid", port, fabric.SeverityWarning,
+		"NCCL takes ports with one guid for one NIC, and these have one port number too. 2.28 and later ask the plugin.", "NCCL uses fewer NICs than there are")...)
+}

@@ -1,0 +1,285 @@
+package topology
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NCCLDocument gives the topology file that NCCL needs to know a machine: what its own dump would hold, as
+// far as the machine is known (NVIDIA/nccl, src/graph/xml.cc). NCCL fills in what is left out of the elements
+// of the GPU that a process owns, and of all nets; of everything else it needs each attribute, and the same in
+// all processes of the host, or it counts the element twice (ncclTopoFuseXml compares all attributes). So a
+// CPU or a switch of which too little is known is an error, and so are a machine without a PCI tree, an AMD
+// GPU, a GPU or NIC that is not in the tree, a NIC without a name and an unknown link speed.
+func NCCLDocument(m *Machine) (*Document, error) {
+	return newDocument(m, dialect{
+		version: "1", link: "nvlink",
+		gpu: func(g GPU) ([]Attribute, error) {
+			if g.GCN != "" {
+				return nil, fmt.Errorf("is a %s: NCCL is for NVIDIA's GPUs, RCCL has a form of its own", g.GCN)
+			}
+			return numbers("sm", g.SM), nil
+		},
+	})
+}
+
+// dialect is what NCCL and RCCL write differently.
+type dialect struct {
+	version string // of the system element
+	link    string // name of the element of scale-up links
+	gpu     func(GPU) ([]Attribute, error)
+}
+
+// numbers writes an attribute, or none where the number is not known.
+func numbers(name string, value int) []Attribute {
+	if value == 0 {
+		return nil
+	}
+	return []Attribute{{name, strconv.Itoa(value)}}
+}
+
+// documentWriter collects the elements of one machine.
+type documentWriter struct {
+	dialect
+	machine *Machine
+	gpus    map[string][]GPU
+	nics    map[string][]NIC // one function can have several ports
+	system  *Element
+}
+
+func newDocument(m *Machine, d dialect) (*Document, error) {
+	if m == nil || len(m.CPUs) == 0 {
+		return nil, errors.New("topology file: the PCI tree of the machine is not known, only distances at most")
+	}
+	w := documentWriter{dialect: d, machine: m, gpus: map[string][]GPU{}, nics: map[string][]NIC{},
+		system: &Element{Name: "system", Attributes: []Attribute{{"version", d.version}}}}
+	if err := w.index(); err != nil {
+		return nil, fmt.Errorf("topology file: %w", err)
+	}
+	for i, c := range m.CPUs {
+		if err := w.cpu(i, c); err != nil {
+			return nil, fmt.Errorf("topology file: NUMA node %d: %w", c.NUMA, err)
+		}
+	}
+	return &Document{Roots: []*Element{w.system}}, nil
+}
+
+// index notes which GPU and which NICs a PCI function is, and refuses those that would be lost.
+func (w *documentWriter) index() error {
+	places := newPlaces(w.machine)
+	var lost []string
+	for _, g := range w.machine.GPUs {
+		if _, ok := places.byBus[g.Bus]; !ok || len(w.gpus[g.Bus]) > 0 {
+			lost = append(lost, fmt.Sprintf("GPU%d at %q", g.Index, g.Bus))
+		}
+		w.gpus[g.Bus] = append(w.gpus[g.Bus], g)
+	}
+	for _, n := range w.machine.NICs {
+		if _, ok := places.byBus[n.Bus]; !ok && n.Bus != "" {
+			lost = append(lost, fmt.Sprintf("NIC%d at %q", n.Index, n.Bus))
+		}
+		if n.Name == "" {
+			return fmt.Errorf("NIC%d at %q: has no name, and NCCL finds a NIC by the name of its RDMA device", n.Index, n.Bus)
+		}
+		w.nics[n.Bus] = append(w.nics[n.Bus], n)
+	}
+	if len(lost) > 0 {
+		return fmt.Errorf("%s: no place of its own in the PCI tree", strings.Join(lost, ", "))
+	}
+	if len(w.machine.GPUs) == 0 {
+		return errors.New("the machine has no GPU")
+	}
+	return nil
+}
+
+func (w *documentWriter) cpu(i int, c CPU) error {
+	attributes, err := w.cpuAttributes(c)
+	if err != nil {
+		return err
+	}
+	e := &Element{Name: "cpu", Attributes: attributes, Parent: w.system}
+	for _, d := range inOrder(c.Devices) {
+		if err := w.device(e, d); err != nil {
+			return err
+		}
+	}
+	if i == 0 { // where NCCL puts a NIC that is no PCI function
+		w.nic(e, w.nics[""])
+	}
+	if len(e.Children) > 0 {
+		w.system.Children = append(w.system.Children, e)
+	}
+	return nil
+}
+
+// noAffinity is a mask of no CPUs: NCCL then leaves the affinity of its threads alone (src/graph/topo.cc,
+// ncclTopoGetCpuAffinity). Left out it would be read from the node's own system, for one of several NUMA
+// nodes in each process, which then counts that node twice.
+const noAffinity = "00000000"
+
+func (w *documentWriter) cpuAttributes(c CPU) ([]Attribute, error) {
+	out := []Attribute{{"numaid", strconv.Itoa(c.NUMA)}}
+	switch {
+	case c.Affinity != "":
+		out = append(out, Attribute{"affinity", c.Affinity})
+	case len(w.machine.CPUs) > 1:
+		out = append(out, Attribute{"affinity", noAffinity})
+	}
+	if c.Arch == "" {
+		return nil, errors.New("the architecture of the CPU is not known, NCCL needs x86_64, arm64 or ppc64")
+	}
+	out = append(out, Attribute{"arch", c.Arch})
+	if c.Vendor != "" {
+		out = append(out, Attribute{"vendor", c.Vendor})
+	} else if c.Arch == "x86_64" {
+		return nil, errors.New("the vendor of the CPU is not known, NCCL needs it of x86_64")
+	}
+	if c.Family != 0 {
+		out = append(out, Attribute{"familyid", strconv.Itoa(c.Family)}, Attribute{"modelid", strconv.Itoa(c.Model)})
+	} else if c.Vendor == "GenuineIntel" || c.Arch == "x86_64" && len(w.machine.CPUs) > 1 {
+		return nil, fmt.Errorf("family and model of the CPU (%s) are not known, NCCL needs them of Intel's, and of all x86_64 with several NUMA nodes", c.Vendor)
+	}
+	return out, nil
+}
+
+// device writes a PCI function and what is below it, unless no GPU and no NIC is among them.
+func (w *documentWriter) device(parent *Element, d Device) error {
+	gpus, nics := w.gpus[d.Bus], w.nics[d.Bus]
+	e := &Element{Name: "pci", Parent: parent}
+	for _, g := range gpus {
+		if err := w.gpu(e, g); err != nil {
+			return fmt.Errorf("GPU%d at %q: %w", g.Index, g.Bus, err)
+		}
+	}
+	w.nic(e, nics)
+	for _, child := range inOrder(d.Children) {
+		if err := w.device(e, child); err != nil {
+			return err
+		}
+	}
+	if len(e.Children) == 0 {
+		return nil
+	}
+	var err error
+	if e.Attributes, err = pciAttributes(d, len(gpus) > 0, len(nics) > 0); err != nil {
+		return err
+	}
+	parent.Children = append(parent.Children, e)
+	return nil
+}
+
+// inOrder sorts by PCI address, the order in which NCCL itself keeps devices.
+func inOrder(devices []Device) []Device {
+	sorted := slices.Clone(devices)
+	slices.SortStableFunc(sorted, func(a, b Device) int { return compareBus(a.Bus, b.Bus) })
+	return sorted
+}
+
+// compareBus orders addresses by their numbers: a longer domain is a greater one.
+func compareBus(a, b string) int {
+	domainA, _, _ := strings.Cut(a, ":")
+	domainB, _, _ := strings.Cut(b, ":")
+	return cmp.Or(cmp.Compare(len(domainA), len(domainB)), cmp.Compare(a, b))
+}
+
+// pciAttributes writes all that NCCL reads of a function. It writes 0x0000 for an unknown vendor, device or
+// subsystem, as sysfs does: these only tell NCCL which Broadcom switches to flatten. Speed and width are
+// those of which the link is capable, as in NCCL's own dump: a link that trained slower is a fault to be
+// mended, a GPU at rest trains down by itself, and the file outlives both.
+func pciAttributes(d Device, isGPU, isNIC bool) ([]Attribute, error) {
+	class := d.Class
+	switch {
+	case class != 0:
+	case isGPU:
+		class = 0x030200
+	case isNIC:
+		class = 0x020000
+	default:
+		class = 0x060400
+	}
+	out := []Attribute{
+		{"busid", d.Bus},
+		{"class", fmt.Sprintf("0x%06x", class)},
+		{"vendor", fmt.Sprintf("0x%04x", d.Vendor)},
+		{"device", fmt.Sprintf("0x%04x", d.Device)},
+		{"subsystem_vendor", fmt.Sprintf("0x%04x", d.SubsystemVendor)},
+		{"subsystem_device", fmt.Sprintf("0x%04x", d.SubsystemDevice)},
+	}
+	speed, width := cmp.Or(d.MaxSpeed, d.Speed), cmp.Or(d.MaxWidth, d.Width)
+	if text, ok := speedText(speed); ok {
+		// a width of 0 is NCCL's own word for one that the hardware does not say; it reckons with 16
+		return append(out, Attribute{"link_speed", text}, Attribute{"link_width", strconv.Itoa(width)}), nil
+	}
+	if isGPU && speed == 0 {
+		return out, nil // the process that owns the GPU reads it from /sys
+	}
+	return nil, fmt.Errorf("PCI device %q: its link speed of %g GT/s is none that NCCL knows: it would reckon with 8 GT/s", d.Bus, speed)
+}
+
+// speedText writes a link speed as the kernel does since 5.7; NCCL takes any other text for 8 GT/s
+// (src/graph/topo.cc, kvDictPciGen).
+func speedText(speed float64) (text string, ok bool) {
+	switch speed {
+	case 2.5, 5, 8, 16, 32, 64:
+		return fmt.Sprintf("%.1f GT/s PCIe", speed), true
+	default:
+		return "", false
+	}
+}
+
+func (w *documentWriter) gpu(parent *Element, g GPU) error {
+	special, err := w.dialect.gpu(g)
+	if err != nil {
+		return err
+	}
+	// rank is overwritten by the process that owns the GPU, but a gpu without one is left out
+	index := strconv.Itoa(g.Index)
+	attributes := append([]Attribute{{"dev", index}}, special...)
+	attributes = append(append(attributes, Attribute{"rank", index}), truth("gdr", g.GDR)...)
+	e := parent.Add("gpu", attributes...)
+	if slices.ContainsFunc(g.Links, func(l ScaleUp) bool { return l.Count <= 0 || l.Class == 0 }) {
+		return errors.New("its links are not counted, or it is not known where they end")
+	}
+	for _, l := range g.Links {
+		e.Add(w.link, Attribute{"target", l.Target}, Attribute{"count", strconv.Itoa(l.Count)}, Attribute{"tclass", fmt.Sprintf("0x%06x", l.Class)})
+	}
+	if g.C2C != nil {
+		e.Add("c2c", Attribute{"bw", strconv.Itoa(g.C2C.MBytes)}, Attribute{"count", strconv.Itoa(g.C2C.Count)})
+	}
+	return nil
+}
+
+func (w *documentWriter) nic(parent *Element, ports []NIC) {
+	if len(ports) == 0 {
+		return
+	}
+	e := parent.Add("nic")
+	for _, n := range ports {
+		attributes := []Attribute{{"name", n.Name}, {"dev", strconv.Itoa(n.Index)}}
+		if n.Latency != nil {
+			attributes = append(attributes, Attribute{"latency", strconv.FormatFloat(*n.Latency, 'g', -1, 64)})
+		}
+		attributes = append(attributes, numbers("speed", n.Mbps)...)
+		attributes = append(attributes, numbers("port", n.Port)...)
+		if n.GUID != 0 { // ports with one GUID are one NIC to NCCL
+			attributes = append(attributes, Attribute{"guid", fmt.Sprintf("0x%x", n.GUID)})
+		}
+		attributes = append(attributes, numbers("maxconn", n.MaxConn)...)
+		e.Add("net", append(attributes, truth("gdr", n.GDR)...)...)
+	}
+}
+
+func truth(name string, value *bool) []Attribute {
+	switch {
+	case value == nil:
+		return nil
+	case *value:
+		return []Attribute{{name, "1"}}
+	default:
+		return []Attribute{{name, "0"}}
+	}
+}

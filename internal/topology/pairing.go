@@ -1,0 +1,256 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// PairDevices gives each GPU its NIC, so that the distances are least: as many near pairs as can be, then as
+// few across NUMA nodes as can be. Of equal choices the one counts that keeps the order of the numbers; where
+// no distance is known, that of the nearest bus numbers, as neighbours behind a switch have neighbouring ones.
+// Where there are twice as many near NICs as GPUs, or more, each GPU gets two or more; where there are fewer,
+// GPUs near one NIC share it, and the rest have none. The pairs are in order of their GPU. What an unpaired or
+// far GPU loses is computed where the line rates of the NICs are known.
+func PairDevices(m Matrix) Pairing {
+	return newMarket(m, 0).pairing()
+}
+
+// Pairing is PairDevices of the machine's own matrix, with the link between its sockets taken into account.
+func (m *Machine) Pairing() Pairing {
+	share := 0.0
+	if len(m.CPUs) > 0 {
+		share = socketRate(m.CPUs[0])
+	}
+	return newMarket(m.Matrix(), share).pairing()
+}
+
+// socketRate is what one stream gets of the link between two sockets in NCCL's own numbers, GB/s one way
+// (NVIDIA/nccl 2.30, src/graph/topo.h and topo.cc, ncclTopoGetInterCpuBw); 0 where the CPU is not known.
+func socketRate(c CPU) float64 {
+	switch {
+	case c.Arch == "arm64":
+		return 6
+	case c.Arch == "ppc64":
+		return 32
+	case c.Vendor == vendorIntel && c.Family == 6:
+		switch {
+		case c.Model >= 0xCF || c.Model >= 0xAD && c.Model <= 0xAF: // Emerald Rapids and later
+			return 40
+		case c.Model >= 0x8F: // Sapphire Rapids
+			return 22
+		case c.Model >= 0x55: // Skylake
+			return 10
+		default:
+			return 6
+		}
+	case c.Vendor == vendorAMD:
+		switch c.Family { // 0x8F and above: as NCCL counted them before 2.30
+		case 26, 0xBF: // Zen 5
+			return 32
+		case 25, 0xAF: // Zen 3 and 4
+			return 24
+		default:
+			return 16
+		}
+	default:
+		return 0
+	}
+}
+
+// market is a matrix while its GPUs and NICs find each other.
+type market struct {
+	x      Matrix
+	gpus   []int // places in the matrix
+	nics   []int
+	paired map[int][]int // NICs by GPU, both by place
+	users  map[int]int   // GPUs by NIC
+	share  float64       // GB/s between sockets; 0: not known
+}
+
+func newMarket(x Matrix, share float64) *market {
+	return &market{x: x, gpus: x.of(KindGPU), nics: x.of(KindNIC), share: share,
+		paired: make(map[int][]int), users: make(map[int]int)}
+}
+
+func (k *market) pairing() Pairing {
+	if len(k.nics) >= len(k.gpus) {
+		k.one(k.gpus, k.nics, false)
+		for left := k.left(); len(left) >= len(k.gpus) && len(k.gpus) > 0; left = k.left() {
+			if !k.another(left) {
+				break
+			}
+		}
+	} else {
+		for open := k.gpus; len(open) > 0 && len(k.nics) > 0; {
+			before := len(open)
+			k.one(open, k.nics, len(open) < len(k.gpus))
+			open = slices.DeleteFunc(slices.Clone(open), func(g int) bool { return len(k.paired[g]) > 0 })
+			if len(open) == before {
+				break
+			}
+		}
+	}
+	return k.result()
+}
+
+// left gives the NICs that nobody has.
+func (k *market) left() []int {
+	return slices.DeleteFunc(slices.Clone(k.nics), func(n int) bool { return k.users[n] > 0 })
+}
+
+// one pairs GPUs with NICs, one of each, until one side is used up.
+func (k *market) one(gpus, nics []int, nearOnly bool) {
+	for _, p := range k.best(gpus, nics) {
+		if !nearOnly || k.near(p[0], p[1]) {
+			k.paired[p[0]] = append(k.paired[p[0]], p[1])
+			k.users[p[1]]++
+		}
+	}
+}
+
+// another gives every GPU one more NIC, where all of them can have a near one.
+func (k *market) another(left []int) bool {
+	pairs := k.best(k.gpus, left)
+	for _, p := range pairs {
+		if !k.near(p[0], p[1]) {
+			return false
+		}
+	}
+	for _, p := range pairs {
+		k.paired[p[0]] = append(k.paired[p[0]], p[1])
+		k.users[p[1]]++
+	}
+	return true
+}
+
+// best is the assignment of least cost, as pairs of GPU and NIC.
+func (k *market) best(gpus, nics []int) [][2]int {
+	var pairs [][2]int
+	scale := int64(len(gpus) + len(nics) + 1)
+	if len(gpus) <= len(nics) {
+		for i, j := range assign(len(gpus), len(nics), func(i, j int) cost { return k.cost(gpus[i], nics[j], i, j, scale) }) {
+			pairs = append(pairs, [2]int{gpus[i], nics[j]})
+		}
+		return pairs
+	}
+	for j, i := range assign(len(nics), len(gpus), func(j, i int) cost { return k.cost(gpus[i], nics[j], i, j, scale) }) {
+		pairs = append(pairs, [2]int{gpus[i], nics[j]})
+	}
+	return pairs
+}
+
+// cost ranks a pair. A worse class of distance outweighs any number of better ones; within a distance the
+// squares of the differences keep the order of the numbers.
+func (k *market) cost(gpu, nic, i, j int, scale int64) cost {
+	var c cost
+	switch k.x.Hop(gpu, nic).Distance {
+	case Self, NVLink, PIX:
+	case PXB:
+		c[0] = 1
+	case PHB:
+		c[0] = scale
+	case NODE:
+		c[0] = scale * scale
+	case SYS:
+		c[0] = scale * scale * scale
+	case DistanceUnknown:
+		c[0] = scale * scale * scale * scale
+		c[1] = busGap(k.x.Devices[gpu].Bus, k.x.Devices[nic].Bus)
+	}
+	c[2] = int64(i-j) * int64(i-j)
+	return c
+}
+
+// busGap is how far two addresses are apart in bus numbers, squared; those of different domains further than
+// any of one domain. 0 where one of them is not known.
+func busGap(a, b string) int64 {
+	domainA, busA, okA := domainAndBus(a)
+	domainB, busB, okB := domainAndBus(b)
+	if !okA || !okB {
+		return 0
+	}
+	gap := busA - busB
+	if domainA != domainB {
+		gap = 0x200
+	}
+	return gap * gap
+}
+
+func domainAndBus(address string) (domain string, bus int64, ok bool) {
+	domain, rest, _ := strings.Cut(address, ":")
+	digits, _, _ := strings.Cut(rest, ":")
+	bus, err := strconv.ParseInt(digits, 16, 64)
+	return domain, bus, err == nil
+}
+
+// near holds where NCCL uses GPUDirect RDMA by default: where data goes between GPU and NIC without passing a
+// host bridge (NCCL_NET_GDR_LEVEL PXB), or over C2C to a CPU that the NIC hangs on (P2C).
+func (k *market) near(gpu, nic int) bool {
+	switch k.x.Hop(gpu, nic).Distance {
+	case PIX, PXB:
+		return true
+	case PHB, NODE:
+		return k.x.Devices[gpu].Coherent
+	default:
+		return false
+	}
+}
+
+func (k *market) result() Pairing {
+	var out Pairing
+	for _, g := range k.gpus {
+		nics := k.paired[g]
+		slices.Sort(nics)
+		if len(nics) == 0 {
+			out.Pairs = append(out.Pairs, k.unpaired(g))
+		}
+		for _, n := range nics {
+			out.Pairs = append(out.Pairs, k.pair(g, n))
+		}
+	}
+	for _, n := range k.left() {
+		out.Spare = append(out.Spare, k.x.Devices[n])
+	}
+	return out
+}
+
+func (k *market) pair(g, n int) Pair {
+	nic := k.x.Devices[n]
+	p := Pair{GPU: k.x.Devices[g], NIC: &nic, Hop: k.x.Hop(g, n), Near: k.near(g, n)}
+	p.LossGBs, p.Why = k.loss(g, n)
+	return p
+}
+
+func (k *market) unpaired(g int) Pair {
+	p := Pair{GPU: k.x.Devices[g]}
+	switch line, known := k.commonRate(); {
+	case len(k.nics) == 0:
+		p.Why = "there is no NIC of the fabric: what a GPU loses without one is not known"
+	case known:
+		p.LossGBs = &line
+		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free: its traffic takes its share of the others'", len(k.nics), len(k.gpus))
+	default:
+		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free; what that costs is not known, as their line rates are not", len(k.nics), len(k.gpus))
+	}
+	return p
+}
+
+// commonRate is the line rate of the slowest NIC, GB/s.
+func (k *market) commonRate() (float64, bool) {
+	line := 0.0
+	for _, n := range k.nics {
+		rate := lineRate(k.x.Devices[n])
+		if rate == 0 {
+			return 0, false
+		}
+		if line == 0 || rate < line {
+			line = rate
+		}
+	}
+	return line, line > 0
+}
+
+// lineRate is that of a NIC, GB/s one way; 0 where it is not known.
+func lineRate(d MatrixDevice) float64 { return float64(d.Mbps) / 8000 }

@@ -1,0 +1,132 @@
+package topology
+
+import (
+	"fmt"
+	"math"
+)
+
+// RawRate is what a PCIe link carries one way after its line code, GB/s: a lane of Gen1 and Gen2 has 8 bits
+// of data in 10 (PCIe 5.0, 4.2.1), of Gen3 to Gen5 128 in 130 (4.2.2), and of Gen6 236 bytes for packets in a
+// FLIT of 256 (PCIe 6.0, 4.2.3; the rest is 6 of link layer, 8 of CRC, 6 of error correction). Packet headers
+// take more: see PayloadRate. speed in GT/s, width in lanes; 0 where either is not known.
+func RawRate(speed float64, width int) float64 {
+	if !(speed > 0) || math.IsInf(speed, 0) || width <= 0 {
+		return 0
+	}
+	const bitsPerByte = 8
+	return speed * float64(width) / bitsPerByte * lineCode(speed)
+}
+
+func lineCode(speed float64) float64 {
+	switch {
+	case speed <= 5:
+		return 8.0 / 10
+	case speed <= 32:
+		return 128.0 / 130
+	default:
+		return 236.0 / 256
+	}
+}
+
+// Bytes of a memory write beside its payload, where addresses have 64 bits: a header of four words, sequence
+// number and link CRC (PCIe 5.0, 2.2.4.1 and 3.6.2), framing (4.2.2.3). FLITs have CRC and framing of their own.
+const (
+	writeHeader = 16
+	linkOver    = 2 + 4 + 4
+)
+
+// PayloadRate is what a PCIe link carries of data one way while memory writes of maxPayload bytes fill it,
+// GB/s. Links of GPUs and NICs run with 256 bytes: Gen5 x16 gives 57.1. 0 where a number is not known.
+func PayloadRate(speed float64, width, maxPayload int) float64 {
+	if maxPayload <= 0 {
+		return 0
+	}
+	over := writeHeader
+	if speed <= 32 {
+		over += linkOver
+	}
+	return RawRate(speed, width) * float64(maxPayload) / float64(maxPayload+over)
+}
+
+// NCCLRate is what NCCL takes a PCIe link for, GB/s one way: the hundreds of Mb/s per lane of its own table,
+// times the lanes, divided by 80 (NCCL src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci). Not the link's
+// rate: Gen5 x16 is 48. A width of 0 is taken for 16, a speed that the table does not have for 8 GT/s.
+func NCCLRate(speed float64, width int) float64 {
+	perLane := 60.0
+	switch speed {
+	case 2.5:
+		perLane = 15
+	case 5:
+		perLane = 30
+	case 16:
+		perLane = 120
+	case 32:
+		perLane = 240
+	case 64:
+		perLane = 480
+	}
+	if width == 0 {
+		width = 16
+	}
+	return float64(width) * perLane / 80
+}
+
+// PCIeHop is a link on the way between two devices.
+type PCIeHop struct {
+	Bus    string  // device at the lower end of the link
+	Speed  float64 // GT/s; 0: the hardware does not say
+	Width  int     // lanes; 0: the hardware does not say
+	AtRest bool    // it is a GPU's and trained lower than it can: at rest they do, so Speed is what it can
+	GBs    float64 // GB/s one way, as RawRate gives it; 0: not known
+}
+
+// Path gives the PCIe links between two devices of a machine, from the first up and down to the second. At
+// a root complex the way between host bridges or NUMA nodes is no PCIe link and not in it. An address that
+// the tree does not have is an error.
+func (m *Machine) Path(from, to string) ([]PCIeHop, error) {
+	places := newPlaces(m)
+	a, okA := places.byBus[from]
+	b, okB := places.byBus[to]
+	switch {
+	case !okA:
+		return nil, fmt.Errorf("PCI device %q: is not in the tree of %s", clip(from), m.Source)
+	case !okB:
+		return nil, fmt.Errorf("PCI device %q: is not in the tree of %s", clip(to), m.Source)
+	}
+	common := 0
+	for common < min(len(a.chain), len(b.chain)) && a.chain[common] == b.chain[common] {
+		common++
+	}
+	var path []PCIeHop
+	for i := len(a.chain) - 1; i >= common; i-- {
+		path = append(path, hopAbove(a.chain[i]))
+	}
+	for _, d := range b.chain[common:] {
+		path = append(path, hopAbove(d))
+	}
+	return path, nil
+}
+
+func hopAbove(d *Device) PCIeHop {
+	h := PCIeHop{Bus: d.Bus, Speed: d.Speed, Width: d.Width}
+	if d.IsGPU() && d.Speed > 0 && d.MaxSpeed > d.Speed {
+		h.Speed, h.AtRest = d.MaxSpeed, true
+	}
+	h.GBs = RawRate(h.Speed, h.Width)
+	return h
+}
+
+// Slowest gives the link of a path that carries least, the first of equals. known is false where a link of
+// the path does not say its rate: it could be slower. An empty path has none: GBs is 0.
+func Slowest(path []PCIeHop) (hop PCIeHop, known bool) {
+	known = len(path) > 0
+	for _, h := range path {
+		switch {
+		case h.GBs == 0:
+			known = false
+		case hop.GBs == 0 || h.GBs < hop.GBs:
+			hop = h
+		}
+	}
+	return hop, known
+}

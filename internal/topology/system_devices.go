@@ -1,0 +1,331 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+// addCPUs makes the nodes of every <cpu> and of what hangs below it (ncclTopoAddCpu).
+func (b *builder) addCPUs() error {
+	for _, e := range b.document.Children {
+		if e.Name != "cpu" {
+			continue
+		}
+		if err := b.addCPU(e); err != nil {
+			return err
+		}
+	}
+	if len(b.s.nodes[nodeCPU]) == 0 {
+		return errors.New("no <cpu>")
+	}
+	if len(b.s.nodes[nodeGPU]) == 0 {
+		return errors.New("no <gpu>")
+	}
+	if len(b.hosts) > 1 {
+		return fmt.Errorf("the file fuses %d hosts by host_hash: only one host is modelled", len(b.hosts))
+	}
+	return nil
+}
+
+func (b *builder) addCPU(e *Element) error {
+	numa, err := attrInteger(e, "numaid")
+	if err != nil {
+		return err
+	}
+	if b.find(nodeCPU, int64(numa)) != nil {
+		return fmt.Errorf("%s: second one", elementName(e))
+	}
+	host, _ := e.Get("host_hash")
+	b.hosts[host] = true
+	cpu, err := b.create(nodeCPU, int64(numa), "")
+	if err != nil {
+		return err
+	}
+	if cpu.cpu, err = hostCPU(e); err != nil {
+		return err
+	}
+	for _, child := range e.Children {
+		switch child.Name {
+		case "pci":
+			err = b.addPCI(child, cpu)
+		case "nic":
+			err = b.addCPUNIC(child, cpu)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hostCPU reads arch, vendor, family and model; which of them must be there depends on those before.
+func hostCPU(e *Element) (HostCPU, error) {
+	cpu := HostCPU{undefined, undefined, undefined}
+	arch, err := attrText(e, "arch")
+	if err != nil {
+		return cpu, err
+	}
+	switch arch {
+	case "x86_64":
+		cpu.Arch = ArchX86
+	case "arm64":
+		cpu.Arch = ArchARM
+	case "ppc64":
+		cpu.Arch = ArchPower
+	}
+	if cpu.Arch != ArchX86 {
+		return cpu, nil
+	}
+	vendor, err := attrText(e, "vendor")
+	if err != nil {
+		return cpu, err
+	}
+	switch vendor {
+	case "GenuineIntel":
+		cpu.Vendor = VendorIntel
+	case "AuthenticAMD":
+		cpu.Vendor = VendorAMD
+		return cpu, nil
+	case "CentaurHauls", "  Shanghai  ":
+		cpu.Vendor = VendorZhaoxin
+	default:
+		cpu.Vendor = 0
+		return cpu, nil
+	}
+	family, err := attrInteger(e, "familyid")
+	if err != nil {
+		return cpu, err
+	}
+	model, err := attrInteger(e, "modelid")
+	if err != nil {
+		return cpu, err
+	}
+	cpu.Model = processorModel(cpu.Vendor, family, model)
+	return cpu, nil
+}
+
+// processorModel sorts CPUID's family and model into NCCL's few (ncclTopoAddCpu, 2.28 to 2.30).
+func processorModel(vendor, family, model int) int {
+	switch {
+	case vendor == VendorZhaoxin && family == 7 && model == 0x5b:
+		return modelYongfeng
+	case vendor == VendorZhaoxin:
+		return undefined
+	case family == 6 && model >= 0xcf:
+		return modelIntelERP
+	case family == 6 && model >= 0x8f:
+		return modelIntelSRP
+	case family == 6 && model >= 0x55:
+		return modelIntelSKL
+	}
+	return modelIntelBDW
+}
+
+// addPCI makes the node of a <pci> and of what hangs below it (ncclTopoAddPci).
+func (b *builder) addPCI(e *Element, up *node) error {
+	if e.Name != "pci" {
+		return nil // NCCL's parser has ignored it
+	}
+	class, err := attrText(e, "class")
+	if err != nil {
+		return err
+	}
+	bus, err := attrText(e, "busid")
+	if err != nil {
+		return err
+	}
+	bw, err := b.pciRate(e)
+	if err != nil {
+		return err
+	}
+	var made *node
+	gpu, nic := firstChild(e, "gpu"), firstChild(e, "nic")
+	switch {
+	case gpu != nil:
+		made, err = b.addGPU(gpu, busNumber(bus), bus)
+	case nic != nil:
+		made, err = b.addNIC(nic, busNumber(bus))
+	case classType(class) == nodePCI:
+		made, err = b.addSwitch(e, busNumber(bus))
+	}
+	if err != nil || made == nil {
+		return err
+	}
+	return b.join(made, up, linkPCI, bw)
+}
+
+func (b *builder) addSwitch(e *Element, id int64) (*node, error) {
+	n, err := b.create(nodePCI, id, "")
+	if err != nil {
+		return nil, err
+	}
+	n.device = deviceNumber(e)
+	for _, child := range e.Children {
+		if err := b.addPCI(child, n); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+func firstChild(e *Element, name string) *Element {
+	if i := slices.IndexFunc(e.Children, func(c *Element) bool { return c.Name == name }); i >= 0 {
+		return e.Children[i]
+	}
+	return nil
+}
+
+func (b *builder) addGPU(e *Element, id int64, bus string) (*node, error) {
+	if b.find(nodeGPU, id) != nil {
+		return nil, fmt.Errorf("%s: its address is that of an earlier GPU", elementName(e.Parent))
+	}
+	n, err := b.create(nodeGPU, id, bus)
+	if err != nil {
+		return nil, err
+	}
+	n.gcn = gcnName(e)
+	n.dev, n.rank = attrIntegerOr(e, "dev", undefined), attrIntegerOr(e, "rank", undefined)
+	if n.sm = attrIntegerOr(e, "sm", smOfGCN(n.gcn)); n.sm == 0 {
+		if n.sm = b.s.options.SM; n.sm == 0 {
+			return nil, fmt.Errorf("%s: gpu has no attribute %q", elementName(e.Parent), "sm")
+		}
+		b.note("sm of the GPUs is not in the file: taken as %d", n.sm)
+	}
+	_, said := e.Get("gdr")
+	if !said {
+		b.note("gdr of GPUs is not in the file: taken as working")
+	}
+	n.gdr = attrIntegerOr(e, "gdr", 1) != 0
+	b.gpus[e] = n
+	return n, nil
+}
+
+// gcnName is the architecture of an AMD GPU: RCCL writes gcn="gfx942", older ones gcn="942".
+func gcnName(e *Element) string {
+	gcn, ok := e.Get("gcn")
+	if !ok || gcn == "" {
+		return ""
+	}
+	if gcn[0] >= '0' && gcn[0] <= '9' {
+		return "gfx" + gcn
+	}
+	return gcn
+}
+
+// smOfGCN is HIP's major times ten plus minor: 94 of gfx942. The last two digits are minor and stepping.
+func smOfGCN(gcn string) int {
+	if len(gcn) < 6 || gcn[:3] != "gfx" {
+		return 0
+	}
+	digits := gcn[3:]
+	major, err := strconv.Atoi(digits[:len(digits)-2])
+	minor := cDigit(digits[len(digits)-2])
+	if err != nil || minor > 15 {
+		return 0
+	}
+	return major*10 + int(minor)
+}
+
+// addNIC makes the NETs of a <nic> below a <pci>. Nil is given where an earlier one has the same address: its ports
+// are added to that.
+func (b *builder) addNIC(e *Element, id int64) (*node, error) {
+	nic := b.find(nodeNIC, id)
+	fresh := nic == nil
+	if fresh {
+		var err error
+		if nic, err = b.create(nodeNIC, id, ""); err != nil {
+			return nil, err
+		}
+	}
+	for _, net := range e.Children {
+		if net.Name != "net" {
+			continue
+		}
+		if err := b.addNET(net, nic); err != nil {
+			return nil, err
+		}
+	}
+	if !fresh {
+		return nil, nil
+	}
+	return nic, nil
+}
+
+// addCPUNIC makes the NETs of a <nic> below a <cpu>. All of them are number 0, so that those of a second NUMA node
+// are seen on the first: a misreading of NCCL up to 2.30.
+func (b *builder) addCPUNIC(e *Element, cpu *node) error {
+	nic, err := b.addNIC(e, 0)
+	if err != nil {
+		return err
+	}
+	if nic != nil {
+		return b.join(nic, cpu, linkPCI, locBW)
+	}
+	if first := b.find(nodeNIC, 0).links[0].to; first != cpu && len(e.Children) > 0 {
+		b.note("%s: a <nic> directly below a second <cpu>: NCCL takes it for one of NUMA node %d", elementName(e.Children[0]), first.id)
+	}
+	return nil
+}
+
+func (b *builder) addNET(e *Element, nic *node) error {
+	if attrIntegerOr(e, "net", 1) == 0 {
+		return nil // a physical NIC that was fused into another
+	}
+	name, _ := e.Get("name")
+	n, err := b.create(nodeNET, int64(len(b.nets)), name)
+	if err != nil {
+		return err
+	}
+	b.nets = append(b.nets, n)
+	n.dev = attrIntegerOr(e, "dev", undefined)
+	mbps := attrIntegerOr(e, "speed", 0)
+	if mbps <= 0 {
+		b.note("%s: no speed: NCCL takes 10 Gb/s", elementName(e))
+		mbps = 10000
+	}
+	n.bw = float32(float64(mbps) / 8000)
+	n.port, n.coll = attrIntegerOr(e, "port", 0), attrIntegerOr(e, "coll", 0)
+	if value, ok := e.Get("latency"); ok {
+		n.latency = cFloat(value)
+	}
+	if _, said := e.Get("gdr"); !said {
+		b.note("%s: gdr is not in the file: taken as working", elementName(e))
+	}
+	n.gdr = attrIntegerOr(e, "gdr", 1) != 0
+	guid, ok := e.Get("guid")
+	if n.asic = uint64(len(b.nets) - 1); ok {
+		n.asic = hexadecimal(guid)
+	}
+	return b.join(n, nic, linkNET, n.bw)
+}
+
+// hexadecimal reads a GUID as strtoull does.
+func hexadecimal(text string) uint64 {
+	if len(text) > 1 && (text[:2] == "0x" || text[:2] == "0X") {
+		text = text[2:]
+	}
+	end := 0
+	for end < len(text) && end < 16 && cDigit(text[end]) < 16 {
+		end++
+	}
+	n, err := strconv.ParseUint(text[:end], 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// cFloat reads a number as strtof does for the forms that NCCL writes; nothing is 0.
+func cFloat(text string) float32 {
+	end := 0
+	for end < len(text) && (cDigit(text[end]) < 10 || text[end] == '.' || end == 0 && text[0] == '-') {
+		end++
+	}
+	f, err := strconv.ParseFloat(text[:end], 32)
+	if err != nil {
+		return 0
+	}
+	return float32(f)
+}

@@ -1,0 +1,113 @@
+package topology
+
+import "strings"
+
+// SystemOptions is what NCCL knows besides its topology file.
+type SystemOptions struct {
+	Nodes int               // hosts of the communicator, all like this one; 0 and 1 are one
+	SM    int               // compute capability times ten of GPUs whose element does not say it; 0 makes that an error
+	Env   map[string]string // NCCL's environment by full name; names that the model does not know change nothing
+}
+
+// integer is a numeric setting as NCCL reads it: what is not a number is 0, not the default.
+func (o SystemOptions) integer(name string, standard int64) int64 {
+	text, ok := o.Env[name]
+	if !ok || text == "" {
+		return standard
+	}
+	return cInteger(text, 0)
+}
+
+// p2pLevel is the furthest path over which GPUs talk directly. Without a setting it is PXB, and SYS between the
+// two GPUs of an AMD machine (ncclTopoCheckP2p).
+func (o SystemOptions) p2pLevel(cpu HostCPU, gpus int) PathType {
+	if text, ok := o.Env["NCCL_P2P_DISABLE"]; ok && cInteger(text, 0) == 1 {
+		return PathLOC
+	}
+	if level, ok := parseLevel(o.Env["NCCL_P2P_LEVEL"]); ok {
+		return level
+	}
+	if cpu.Arch == ArchX86 && cpu.Vendor == VendorAMD && gpus <= 2 {
+		return PathSYS
+	}
+	return PathPXB
+}
+
+// gdrLevel is the furthest path over which a NIC reads and writes a GPU's memory (ncclTopoCheckGdr).
+func (o SystemOptions) gdrLevel() PathType {
+	if level, ok := parseLevel(o.Env["NCCL_NET_GDR_LEVEL"]); ok {
+		return level
+	}
+	if o.integer("NCCL_NET_GDR_C2C", 1) != 0 {
+		return PathP2C
+	}
+	return PathPXB
+}
+
+// pxnLevel is the furthest path of a NIC to the GPU that relays for others; ok is false where PXN is off.
+func (o SystemOptions) pxnLevel() (PathType, bool) {
+	if o.integer("NCCL_PXN_DISABLE", 0) == 1 {
+		return PathLOC, false
+	}
+	if o.integer("NCCL_PXN_C2C", 1) != 0 {
+		return PathP2C, true
+	}
+	return PathPXB, true
+}
+
+// netsPolicy is NCCL_NETDEVS_POLICY: how many of its nearest NICs a GPU uses.
+func (o SystemOptions) netsPolicy() (all bool, most int) {
+	text := strings.ToUpper(o.Env["NCCL_NETDEVS_POLICY"])
+	if number, ok := strings.CutPrefix(text, "MAX:"); ok {
+		return false, int(max(cInteger(number, 10), 0))
+	}
+	return text == "ALL", 0
+}
+
+// cInteger reads a number as C's strtol does: blanks, a sign, then digits as far as they go; nothing is 0. Base 0
+// takes 0x and a leading 0 for hexadecimal and octal.
+func cInteger(text string, base int64) int64 {
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	sign := int64(1)
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		if text[0] == '-' {
+			sign = -1
+		}
+		text = text[1:]
+	}
+	hexadecimal := len(text) > 2 && (text[:2] == "0x" || text[:2] == "0X") && cDigit(text[2]) < 16
+	switch {
+	case (base == 0 || base == 16) && hexadecimal:
+		base, text = 16, text[2:]
+	case base == 0 && strings.HasPrefix(text, "0"):
+		base = 8
+	case base == 0:
+		base = 10
+	}
+	const most = 1<<63 - 1
+	value := int64(0)
+	for i := range len(text) {
+		digit := cDigit(text[i])
+		if digit >= base {
+			break
+		}
+		if value > (most-digit)/base {
+			return sign * most
+		}
+		value = value*base + digit
+	}
+	return sign * value
+}
+
+// cDigit is the value of a digit in bases up to 36; 36 for anything else.
+func cDigit(c byte) int64 {
+	switch {
+	case c >= '0' && c <= '9':
+		return int64(c - '0')
+	case c >= 'a' && c <= 'z':
+		return int64(c-'a') + 10
+	case c >= 'A' && c <= 'Z':
+		return int64(c-'A') + 10
+	}
+	return 36
+}

@@ -1,0 +1,60 @@
+package topology
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// View is what is shown of a host: its tree where one is known, who is how far from whom, and who uses which NIC.
+type View struct {
+	fabric.Meta
+	Name    string   `json:"name"`
+	Source  string   `json:"source"`
+	Machine *Machine `json:"machine,omitempty"` // nil: only distances are known
+	Matrix  Matrix   `json:"matrix"`
+	Pairing Pairing  `json:"pairing"`
+}
+
+// ViewOf gives the view of a machine.
+func ViewOf(m *Machine) *View {
+	return &View{Meta: fabric.NewMeta("Topology"), Name: m.Name, Source: m.Source, Machine: m, Matrix: m.Matrix(), Pairing: m.Pairing()}
+}
+
+// ReadView gives the view of a text: an NCCL topology file, or what nvidia-smi topo -m or rocm-smi print. The
+// error says what the text was tried as.
+func ReadView(name string, text []byte) (*View, error) {
+	if bytes.Contains(text, []byte("<system")) {
+		d, err := Parse(text)
+		if err != nil {
+			return nil, fmt.Errorf("NCCL topology file: %w", err)
+		}
+		m := FromDocument(d)
+		m.Name = name
+		return ViewOf(m), nil
+	}
+	var failed []error
+	for _, try := range []struct {
+		source string
+		mark   string // every such text has it
+		read   func(string) (Matrix, error)
+	}{
+		{"nvidia-smi topo -m", "GPU0", ReadNvidiaTopo},
+		{"rocm-smi", "GPU[", ReadROCmSMI},
+	} {
+		x, err := try.read(string(text))
+		if err == nil {
+			return &View{Meta: fabric.NewMeta("Topology"), Name: name, Source: try.source, Matrix: x, Pairing: PairDevices(x)}, nil
+		}
+		if strings.Contains(string(text), try.mark) {
+			failed = append(failed, err)
+		}
+	}
+	if len(failed) > 0 {
+		return nil, errors.Join(failed...)
+	}
+	return nil, errors.New("is neither an NCCL topology file nor the output of nvidia-smi topo -m or rocm-smi")
+}

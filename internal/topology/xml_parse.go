@@ -1,0 +1,406 @@
+package topology
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// SyntaxError is why NCCL refuses a file: every process that reads it dies with the message.
+type SyntaxError struct {
+	Line    int    // where its parser stops
+	Message string // NCCL's own words
+	rule    string // id of the lint rule that it belongs to
+}
+
+// Error gives line and message.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Line, printable(e.Message))
+}
+
+// noteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.
+const noteLimit = 1000
+
+// Versions of the format that the two libraries take (src/graph/xml.h, NCCL_TOPO_XML_VERSION).
+const (
+	ncclVersion = 1
+	rcclVersion = 2
+)
+
+// Parse reads a topology file by the rules of NCCL's parser (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.cc),
+// which is not an XML parser: it has no declaration, no entities, no text, only blanks between attributes.
+// What it refuses is a *SyntaxError, what it reads over is in Notes. A file without any <system>, such as an
+// empty one, is no error to it: NCCL then looks for itself. A file with <xgmi> elements is read as RCCL
+// does. Time is linear in the text; memory is bounded by NCCL's own limit of 255 elements.
+func Parse(text []byte) (*Document, error) {
+	p := &xmlParser{text: text, line: 1, version: ncclVersion}
+	if isRCCL(text) {
+		p.version = rcclVersion
+	}
+	if err := p.children(nil); err != nil {
+		return nil, err
+	}
+	return &Document{Roots: p.roots, Notes: p.notes}, nil
+}
+
+// isRCCL tells RCCL's form by what only it has: xgmi elements, or the gcn attribute of a GPU.
+func isRCCL(text []byte) bool {
+	return bytes.Contains(text, []byte("<xgmi")) || bytes.Contains(text, []byte(` gcn="`))
+}
+
+type xmlParser struct {
+	text    []byte
+	at      int
+	line    int
+	version int
+	kept    int // elements that take a place in NCCL's array
+	roots   []*Element
+	notes   []Note
+}
+
+// What a tag is.
+type tagKind uint8
+
+const (
+	tagNone tagKind = iota // the end of the file
+	tagOpen
+	tagClose
+	tagSingle
+)
+
+type xmlTag struct {
+	kind       tagKind
+	name       string
+	line       int
+	attributes []Attribute
+	unnamed    int
+}
+
+// children reads what is below head until its closing tag; head nil is the file. Elements that NCCL does not
+// know there are read over with all that is in them.
+func (p *xmlParser) children(head *Element) error {
+	parent := ""
+	if head != nil {
+		parent = head.Name
+	}
+	for {
+		if p.kept == elementLimit+1 {
+			return p.fail(ruleLimit, "Error : XML parser is limited to %d nodes", elementLimit+1)
+		}
+		t, err := p.tag()
+		switch {
+		case err != nil:
+			return err
+		case t.kind == tagNone && head == nil:
+			return nil
+		case t.kind == tagNone:
+			return p.fail(ruleCloseTag, "XML Parse : unterminated %s", head.Name)
+		case t.kind == tagClose && head != nil:
+			if t.name != head.Name {
+				return p.fail(ruleCloseTag, "XML Mismatch : %s / %s", head.Name, t.name)
+			}
+			return nil
+		case keptBelow(parent, t.name) && t.name != "graphs":
+			err = p.keep(head, t)
+		default:
+			err = p.ignore(parent, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// keep adds an element that NCCL knows. Outside of everything a closing tag passes for one that opens.
+func (p *xmlParser) keep(head *Element, t xmlTag) error {
+	e := &Element{Name: t.name, Line: t.line, Attributes: t.attributes, Parent: head, unnamed: t.unnamed}
+	if head == nil {
+		p.roots = append(p.roots, e)
+	} else {
+		head.Children = append(head.Children, e)
+	}
+	p.kept++
+	if head == nil {
+		if err := p.checkVersion(e); err != nil {
+			return err
+		}
+	}
+	if t.kind == tagSingle {
+		return nil
+	}
+	return p.children(e)
+}
+
+func (p *xmlParser) checkVersion(system *Element) error {
+	text, ok := system.Get("version")
+	if !ok {
+		return p.fail(ruleVersion, "Attribute version of node system not found")
+	}
+	if got := int(int32(cInteger(text, 0))); got != p.version {
+		return p.fail(ruleVersion, "XML Topology has wrong version %d, %d needed", got, p.version)
+	}
+	return nil
+}
+
+// ignore reads over an element with all that is in it. NCCL keeps the names of such elements in one place,
+// so any closing tag ends the innermost of them, whatever its name.
+func (p *xmlParser) ignore(parent string, t xmlTag) error {
+	if len(p.notes) < noteLimit {
+		note := Note{Rule: ruleUnknownElement, Line: t.line, Text: t.name}
+		if !isLeaf(parent) { // below those it ignores without a word
+			note.Message = "Ignoring element " + t.name
+		}
+		p.note(note)
+	}
+	if t.kind == tagSingle {
+		return nil
+	}
+	notes := p.notes // nothing below it is worth a word
+	for depth := 1; depth > 0; {
+		inner, err := p.tag()
+		if err != nil {
+			return err
+		}
+		switch inner.kind {
+		case tagNone:
+			return p.fail(ruleCloseTag, "XML Parse : unterminated ")
+		case tagOpen:
+			depth++
+		case tagClose:
+			depth--
+		}
+	}
+	p.notes = notes
+	return nil
+}
+
+// tag reads the next tag, over blanks and comments.
+func (p *xmlParser) tag() (xmlTag, error) {
+	for {
+		for p.at < len(p.text) && isBlank(p.text[p.at]) {
+			p.next()
+		}
+		if p.at == len(p.text) {
+			return xmlTag{}, nil
+		}
+		c := p.text[p.at]
+		p.next()
+		if c != '<' {
+			return xmlTag{}, p.fail(strayRule(p.text[p.at-1:]), "XML Parse error : expecting '<', got '%s'", []byte{c})
+		}
+		t := xmlTag{line: p.line}
+		name, end, err := p.word("")
+		if err != nil {
+			return t, err
+		}
+		if strings.HasPrefix(name, "!--") {
+			if err := p.comment(name[len("!--"):], end); err != nil {
+				return t, err
+			}
+			continue
+		}
+		t.name = name
+		if name == "" && end == '/' {
+			return p.closing(t)
+		}
+		return p.opening(t, end)
+	}
+}
+
+func (p *xmlParser) closing(t xmlTag) (xmlTag, error) {
+	t.kind = tagClose
+	name, end, err := p.word("")
+	if err != nil {
+		return t, err
+	}
+	t.name = name
+	if end != '>' {
+		return t, p.fail(ruleCloseTag, "XML Parse error : unexpected trailing %s in closing tag %s", []byte{end}, name)
+	}
+	return t, nil
+}
+
+func (p *xmlParser) opening(t xmlTag, end byte) (xmlTag, error) {
+	t.kind = tagOpen
+	count := 0
+	for end == ' ' {
+		line := p.line
+		a, last, err := p.attribute()
+		if err != nil {
+			return t, err
+		}
+		end = last
+		switch {
+		case count == attributeLimit:
+			if len(p.notes) < noteLimit {
+				p.note(Note{ruleAttributes, line, a.Name + `="` + a.Value + `"`, fmt.Sprintf("XML Parse : Ignoring extra attributes (max %d)", attributeLimit)})
+			}
+			continue
+		case a.Name == "":
+			t.unnamed++
+			p.note(Note{Rule: ruleBlank, Line: line, Text: "<" + t.name + " ..."})
+		default:
+			t.attributes = append(t.attributes, a)
+		}
+		count++
+	}
+	if end == '/' {
+		t.kind = tagSingle
+		_, last, err := p.word("")
+		if err != nil {
+			return t, err
+		}
+		end = last
+	}
+	if end != '>' {
+		return t, p.fail(tagEndRule(end), "XML Parse : expected >, got '%s'", []byte{end})
+	}
+	return t, nil
+}
+
+// attribute reads name="value" and the character behind it. A name alone has an empty value.
+func (p *xmlParser) attribute() (Attribute, byte, error) {
+	var a Attribute
+	name, end, err := p.word("=")
+	a.Name = name
+	if err != nil || end != '=' {
+		return a, end, err
+	}
+	a.Value, end, err = p.value()
+	return a, end, err
+}
+
+// word reads a name up to a blank, a newline, / or >. With also "=" it may end there too; NCCL takes no =
+// in the name of an element.
+func (p *xmlParser) word(also string) (name string, end byte, err error) {
+	start := p.at
+	for n := 0; ; n++ {
+		c, err := p.char()
+		if err != nil {
+			return "", 0, err
+		}
+		if c == '=' {
+			name = cString(p.text[start : start+n])
+			if also == "" {
+				return "", 0, p.fail(ruleQuote, "XML Parse : Unexpected value with name %s", name)
+			}
+			return name, c, nil
+		}
+		if n == nameRoom {
+			return "", 0, p.fail(ruleLimit, "Error : name %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
+		}
+		if isBlank(c) || c == '>' || c == '/' {
+			return cString(p.text[start : start+n]), c, nil
+		}
+	}
+}
+
+// nameRoom is how many bytes of a name or a value NCCL has room for, what ends it included (MAX_STR_LEN - 1).
+const nameRoom = textLimit + 1
+
+func (p *xmlParser) value() (value string, end byte, err error) {
+	quote, err := p.char()
+	if err != nil {
+		return "", 0, err
+	}
+	if quote != '"' && quote != '\'' {
+		return "", 0, p.fail(ruleQuote, "XML Parse : Expected (double) quote.")
+	}
+	start, line := p.at, p.line
+	for n := 0; ; n++ {
+		c, err := p.char()
+		if err != nil {
+			return "", 0, err
+		}
+		if n == nameRoom {
+			return "", 0, p.fail(ruleLimit, "Error : value %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
+		}
+		if c == quote {
+			value = cString(p.text[start : start+n])
+			if quote == '\'' {
+				p.note(Note{Rule: ruleSingleQuote, Line: line, Text: "'" + value + "'"})
+			}
+			end, err = p.char()
+			return value, end, err
+		}
+	}
+}
+
+// comment reads on to -->. The first word of it was read as a name: it may hold part of the end, or all.
+func (p *xmlParser) comment(read string, next byte) error {
+	const end = "-->"
+	tail := append([]byte(read), next)
+	for range end {
+		if bytes.HasSuffix(tail, []byte(end)) {
+			return nil
+		}
+		if p.at == len(p.text) {
+			return p.fail(ruleCloseTag, "XML Parse error : unterminated comment")
+		}
+		tail = append(tail, p.text[p.at])
+		p.next()
+	}
+	from := p.at - len(end) // all of it is behind the first word by now
+	i := bytes.Index(p.text[from:], []byte(end))
+	to := len(p.text)
+	if i >= 0 {
+		to = from + i + len(end)
+	}
+	p.line += bytes.Count(p.text[p.at:to], []byte("\n"))
+	p.at = to
+	if i < 0 {
+		return p.fail(ruleCloseTag, "XML Parse error : unterminated comment")
+	}
+	return nil
+}
+
+// char gives the next byte; the end of the file is an error inside a tag.
+func (p *xmlParser) char() (byte, error) {
+	if p.at == len(p.text) {
+		return 0, p.fail(ruleCloseTag, "XML Parse : Unexpected EOF")
+	}
+	c := p.text[p.at]
+	p.next()
+	return c, nil
+}
+
+func (p *xmlParser) next() {
+	if p.text[p.at] == '\n' {
+		p.line++
+	}
+	p.at++
+}
+
+// fail makes the error at the byte that was read last, or that stops the parser.
+func (p *xmlParser) fail(rule, format string, values ...any) error {
+	line := p.line
+	if p.at > 0 && p.text[p.at-1] == '\n' {
+		line-- // the newline itself is what stops it
+	}
+	return &SyntaxError{Line: line, Message: fmt.Sprintf(format, values...), rule: rule}
+}
+
+func (p *xmlParser) note(n Note) {
+	if len(p.notes) < noteLimit {
+		p.notes = append(p.notes, n)
+	}
+}
+
+// isLeaf tells the elements below which NCCL knows no others.
+func isLeaf(name string) bool {
+	switch name {
+	case "nvlink", "xgmi", "c2c", "net", "pcilink":
+		return true
+	}
+	return false
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' }
+
+// cString is what C sees of bytes: all before the first NUL.
+func cString(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
