@@ -1,0 +1,107 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// What one file may hold, so that no input fills the memory. A run of nccl-tests has some 32 rows and at most
+// a few ten thousand ranks.
+const (
+	headSize   = 64 << 10 // bytes that are looked at before the format is chosen
+	maxLine    = 1 << 20  // bytes of a line
+	maxObject  = 8 << 20  // bytes of a JSON object, on one line or many
+	maxWhole   = 256 << 10
+	maxObjects = 32 << 20 // bytes of all JSON objects of a file
+	maxRows    = 32768    // of all tables of a file
+	maxResults = 1024
+	maxDevices = 32768    // lines of all banners of a file
+	maxText    = 16 << 20 // bytes kept of all debug logs of a file, and of settings
+	maxColumns = 64       // of a table
+	maxUnread  = 32       // lines kept of a result with the reason why they could not be read
+	maxShown   = 300      // bytes kept of such a line
+	maxName    = 80       // bytes kept of the name of a host, a device, a setting
+)
+
+// budget counts what the readers of one file keep.
+type budget struct {
+	rows, results, devices int
+	text, objects          int
+	over                   []string // limits that were met
+	cut, firstCut          int      // lines that were cut, and the number of the first
+}
+
+func newBudget() *budget {
+	return &budget{rows: maxRows, results: maxResults, devices: maxDevices, text: maxText, objects: maxObjects}
+}
+
+func (b *budget) row() bool    { return b.take(&b.rows, "rows", maxRows) }
+func (b *budget) device() bool { return b.take(&b.devices, "device lines", maxDevices) }
+func (b *budget) result() bool { return b.take(&b.results, "results", maxResults) }
+
+// room asks for n bytes of text.
+func (b *budget) room(n int) bool {
+	if b.text < n {
+		return false
+	}
+	b.text -= n
+	return true
+}
+
+func (b *budget) take(left *int, what string, limit int) bool {
+	*left--
+	if *left == -1 {
+		b.over = append(b.over, fmt.Sprintf("the file has more than %d %s: the rest was not read", limit, what))
+	}
+	return *left >= 0
+}
+
+// note tells the last result of the limits that were met.
+func (b *budget) note(found []fabric.Result) {
+	if len(found) == 0 {
+		return
+	}
+	last := found[len(found)-1]
+	notes := b.over
+	if b.cut > 0 {
+		notes = append(notes, fmt.Sprintf("%d lines are longer than %d MiB and were cut there, the first is line %d", b.cut, maxLine>>20, b.firstCut))
+	}
+	for _, why := range notes {
+		switch {
+		case last.Table != nil:
+			last.Table.Unread = append(last.Table.Unread, fabric.Unread{Reason: why})
+		case last.Perftest != nil:
+			last.Perftest.Unread = append(last.Perftest.Unread, fabric.Unread{Reason: why})
+		case last.Log != nil:
+			last.Log.Cut = true
+			last.Log.Lines = append(last.Log.Lines, fabric.LogLine{Text: why})
+		}
+	}
+}
+
+// keep copies a piece of a line, so that it does not hold the whole line in memory, cut to a readable length
+// and to valid UTF-8.
+func keep(s string) string {
+	return keepUpTo(strings.TrimSpace(s), maxShown)
+}
+
+// keepUpTo does the same with another length, and leaves the white space around it.
+func keepUpTo(s string, most int) string {
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	return strings.Clone(strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// addUnread notes a line that could not be read, the first maxUnread of them.
+func addUnread(list []fabric.Unread, number int, text, format string, args ...any) []fabric.Unread {
+	switch {
+	case len(list) < maxUnread:
+		return append(list, fabric.Unread{Line: number, Text: keep(text), Reason: keep(fmt.Sprintf(format, args...))})
+	case len(list) == maxUnread:
+		return append(list, fabric.Unread{Line: number, Reason: fmt.Sprintf("more than %d lines could not be read: from here on they are not listed", maxUnread)})
+	}
+	return list
+}

@@ -1,0 +1,211 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+)
+
+// line is a line of a file, without what terminals, launchers and documents put around it. Indentation stays.
+type line struct {
+	number int
+	text   string
+	raw    string    // as it stands in the file, but for the bytes that no text has
+	source string    // who printed it, where a launcher's prefix says so: "1,0", "worker-3"
+	log    *logEntry // the line is one of a debug log; text is then what stood before it on the same line
+	cut    bool      // it was longer than maxLine
+}
+
+// lineSource cuts a stream into lines.
+type lineSource struct {
+	in       *bufio.Reader
+	number   int
+	markdown *strings.Replacer
+	hosts    map[string]bool // hosts that began a log line, to find where a line was broken into
+}
+
+// next gives the next line, or io.EOF after the last.
+func (s *lineSource) next() (line, error) {
+	raw, cut, err := s.fetch()
+	if err != nil {
+		return line{}, err
+	}
+	s.number++
+	text := s.plainText(raw)
+	l := line{number: s.number, raw: text, cut: cut}
+	l.source, l.text = launcherPrefix(text)
+	if before, entry, ok := parseLogEntry(l.text, s.hosts); ok {
+		if entry.host == "" {
+			entry.host = l.source
+		}
+		l.log, l.text = entry, before
+	}
+	return l, nil
+}
+
+// fetch reads up to the next newline. What a line has beyond its limit is read and dropped. A line that begins
+// a JSON object may be as long as an object.
+func (s *lineSource) fetch() (text []byte, cut bool, err error) {
+	limit := maxLine
+	for {
+		part, err := s.in.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
+			return nil, false, err
+		}
+		if text == nil && len(part) > 0 && beginsObject(string(part[:min(len(part), 64)])) {
+			limit = maxObject
+		}
+		if room := limit - len(text); len(part) > room {
+			part, cut = part[:room], true
+		}
+		text = append(text, part...)
+		if err == nil {
+			return text, cut, nil
+		}
+		if errors.Is(err, io.EOF) {
+			if len(text) == 0 {
+				return nil, false, io.EOF
+			}
+			return text, cut, nil
+		}
+	}
+}
+
+// plainText drops the bytes that are no text: the line ending, terminal colours, zeros; a
+// progress line that was overwritten by carriage returns is what was last written.
+func (s *lineSource) plainText(raw []byte) string {
+	raw = bytes.TrimRight(raw, " \t\r\n\x00")
+	if i := bytes.LastIndexByte(raw, '\r'); i >= 0 {
+		raw = raw[i+1:]
+	}
+	text := string(raw)
+	if strings.IndexByte(text, 0x1b) >= 0 {
+		text = withoutEscapes(text)
+	}
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.ReplaceAll(text, "\x00", "")
+	}
+	if strings.Contains(text, "\u00a0") {
+		text = strings.ReplaceAll(text, "\u00a0", " ")
+	}
+	if strings.IndexByte(text, '\\') >= 0 || strings.HasPrefix(text, "<sup>") || strings.HasPrefix(text, "> ") {
+		text = s.markdown.Replace(strings.TrimPrefix(text, "> ")) // or quoted
+	}
+	return text
+}
+
+// withoutEscapes drops the sequences ESC [ ... letter that colour a terminal (ECMA-48).
+func withoutEscapes(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != 0x1b {
+			b.WriteByte(text[i])
+			continue
+		}
+		if i+1 < len(text) && text[i+1] == '[' {
+			i += 2
+			for i < len(text) && (text[i] < '@' || text[i] > '~') {
+				i++
+			}
+		}
+	}
+	return b.String()
+}
+
+// newMarkdown undoes what a document does to a pasted line: rdma\_cm, <sup>#</sup>.
+func newMarkdown() *strings.Replacer {
+	return strings.NewReplacer(`\_`, "_", `\#`, "#", `\*`, "*", `\<`, "<", `\>`, ">", `\[`, "[", `\]`, "]", `\-`, "-", "<sup>", "", "</sup>", "")
+}
+
+// launcherPrefix takes off what a launcher puts before each line of a process: mpirun --tag-output
+// "[1,0]<stdout>:", torchrun "[rank0]:", kubectl "[pod/x/y] " and time stamps, srun -l "3: ", and names with
+// a number such as "worker-0: ".
+func launcherPrefix(text string) (source, rest string) {
+	rest = text
+	for range 3 {
+		tag, after, ok := onePrefix(rest)
+		if !ok || strings.TrimSpace(after) == "" {
+			break
+		}
+		if tag != "" {
+			source = tag
+		}
+		rest = after
+	}
+	return source, rest
+}
+
+func onePrefix(text string) (tag, rest string, ok bool) {
+	const longest = 96 // bytes; a prefix is a name and a number
+	head := text[:min(len(text), longest)]
+	for _, stream := range []string{"<stdout>:", "<stderr>:"} {
+		if i := strings.Index(head, stream); i >= 0 {
+			tag = strings.Trim(head[strings.LastIndexByte(head[:i], '[')+1:i], "[]")
+			return tag, text[i+len(stream):], true
+		}
+	}
+	trimmed := strings.TrimLeft(head, " ")
+	if trimmed == "" {
+		return "", text, false
+	}
+	indent := len(head) - len(trimmed)
+	switch c := trimmed[0]; {
+	case c == '[':
+		return bracketPrefix(text, trimmed, indent)
+	case c >= '0' && c <= '9':
+		return numberPrefix(text, trimmed, indent)
+	case indent == 0:
+		return wordPrefix(text, trimmed)
+	}
+	return "", text, false
+}
+
+func bracketPrefix(text, head string, indent int) (tag, rest string, ok bool) {
+	end := strings.IndexByte(head, ']')
+	if end < 2 {
+		return "", text, false
+	}
+	inside, after := head[1:end], text[indent+end+1:]
+	switch {
+	case strings.HasPrefix(inside, "rank") && isDigits(inside[4:]), strings.HasPrefix(inside, "default") && isDigits(inside[7:]):
+		return inside, strings.TrimPrefix(strings.TrimPrefix(after, ":"), " "), true
+	case strings.HasPrefix(inside, "pod/"):
+		return inside, strings.TrimPrefix(after, " "), true
+	case len(inside) >= 19 && isDigits(inside[:4]) && inside[4] == '-' && inside[7] == '-': // [2026-07-20 04:24:08]
+		return "", strings.TrimPrefix(after, " "), true
+	}
+	return "", text, false
+}
+
+func numberPrefix(text, head string, indent int) (tag, rest string, ok bool) {
+	end := 0
+	for end < len(head) && head[end] >= '0' && head[end] <= '9' {
+		end++
+	}
+	if end <= 5 && strings.HasPrefix(head[end:], ": ") {
+		return head[:end], text[indent+end+2:], true
+	}
+	if end == 4 && len(head) > 20 && head[4] == '-' && head[10] == 'T' { // 2026-07-20T04:24:08.123456789Z
+		if space := strings.IndexByte(head, ' '); space >= 20 {
+			return "", text[indent+space+1:], true
+		}
+	}
+	return "", text, false
+}
+
+func wordPrefix(text, head string) (tag, rest string, ok bool) {
+	end := strings.Index(head, ": ")
+	if end < 2 || !strings.ContainsAny(head[:end], "0123456789") {
+		return "", text, false
+	}
+	for i := range end {
+		c := head[i]
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '/'
+		if !letter {
+			return "", text, false
+		}
+	}
+	return head[:end], text[end+2:], true
+}

@@ -1,0 +1,111 @@
+package results
+
+import (
+	"strings"
+)
+
+// logEntry is one line of a debug log: host:pid:tid [device] NCCL INFO message, or for warnings
+// host:pid:tid [device] file.cc:123 NCCL WARN message (src/debug.cc of NCCL). RCCL writes the same.
+type logEntry struct {
+	host    string // empty where it was lost
+	thread  string // host:pid:tid
+	level   string // INFO, WARN, ...
+	message string
+}
+
+var logLevels = []string{"INFO ", "WARN ", "TRACE ", "CALL ", "ABORT "}
+
+// findLevel finds "NCCL INFO " and its kin, and gives the offsets of its beginning and end.
+func findLevel(text string) (at, end int) {
+	for from := 0; ; {
+		i := strings.Index(text[from:], "NCCL ")
+		if i < 0 {
+			return -1, -1
+		}
+		at = from + i
+		from = at + len("NCCL ")
+		for _, l := range logLevels {
+			if strings.HasPrefix(text[from:], l) {
+				return at, from + len(l)
+			}
+		}
+	}
+}
+
+// parseLogEntry finds a log line in a line, and what another process had written on the same line before it.
+// hosts are those that began a line before; a new one is added.
+func parseLogEntry(text string, hosts map[string]bool) (before string, e *logEntry, ok bool) {
+	at, end := findLevel(text)
+	if at < 0 {
+		return "", nil, false
+	}
+	e = &logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:]}
+	head := text[:at]
+	begin, end := threadToken(head)
+	if begin < 0 {
+		return "", e, true
+	}
+	token := head[begin:end]
+	if len(token) > longestHost {
+		return "", e, true
+	}
+	host := token[:strings.LastIndexByte(token[:strings.LastIndexByte(token, ':')], ':')]
+	if strings.TrimSpace(head[:begin]) == "" && !brokenInto(token, begin, hosts) {
+		const mostHosts = 16384
+		if len(hosts) < mostHosts && !hosts[host] {
+			hosts[strings.Clone(host)] = true
+		}
+		e.host, e.thread = host, token
+		return "", e, true
+	}
+	start := hostStart(host, hosts)
+	e.host, e.thread = host[start:], token[start:]
+	return head[:begin+start], e, true
+}
+
+// longestHost bounds host:pid:tid. A host name has at most 253 bytes (RFC 1035).
+const longestHost = 280
+
+// threadToken finds the last word of the form host:pid:tid among the last words before the level.
+func threadToken(head string) (begin, end int) {
+	end = len(head)
+	for range 4 {
+		for end > 0 && head[end-1] == ' ' {
+			end--
+		}
+		begin = strings.LastIndexByte(head[:end], ' ') + 1
+		word := head[begin:end]
+		if tid := strings.LastIndexByte(word, ':'); tid > 0 && isDigits(word[tid+1:]) {
+			if pid := strings.LastIndexByte(word[:tid], ':'); pid > 0 && isDigits(word[pid+1:tid]) {
+				return begin, end
+			}
+		}
+		if begin == 0 {
+			break
+		}
+		end = begin
+	}
+	return -1, -1
+}
+
+// brokenInto is true where a word that stands at the beginning of a line ends in a known host and is longer.
+func brokenInto(token string, begin int, hosts map[string]bool) bool {
+	host := token[:strings.IndexByte(token, ':')]
+	return begin > 0 && !hosts[host] && hostStart(host, hosts) > 0
+}
+
+// hostStart finds where the host begins in a word whose front another process wrote: "-1vm" is -1 and vm. A
+// known host is right; else a name begins at its first letter.
+func hostStart(word string, hosts map[string]bool) int {
+	for i := range len(word) {
+		if hosts[word[i:]] {
+			return i
+		}
+	}
+	for i := range len(word) {
+		if c := word[i]; c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return i
+		}
+	}
+	return 0
+}

@@ -1,0 +1,231 @@
+package results
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// ncclLog reads debug logs of NCCL and RCCL (NCCL_DEBUG=VERSION, WARN or INFO), of all ranks that wrote into
+// one file. A second run in the same file, which begins with a banner of nccl-tests, is a second log.
+type ncclLog struct {
+	budget *budget
+	found  []fabric.Result
+	cur    *logRun
+	line   int // where the log begins
+}
+
+// logRun is what one run's log has said so far.
+type logRun struct {
+	budget      *budget
+	log         fabric.NCCLLog
+	hosts       map[string]bool
+	gpus        map[int]fabric.LogGPU
+	ready       bool // a communicator is complete
+	connections map[fabric.LogConnection]int
+	tuning      tuningTable
+	chosen      map[string]bool   // by their text: every rank repeats them for every iteration
+	dumper      map[string]string // the thread of each host whose System dump is kept
+	dumping     bool
+	graphs      map[string]bool
+	said        map[string]bool // lines that were kept, without their process
+	warnings    int
+	infos       int
+}
+
+// What is kept of a log. A system of 8 GPUs and 8 NICs is dumped in some 60 lines.
+const (
+	maxLogRanks    = 16384
+	maxLogHosts    = 4096
+	maxLogWarnings = 192
+	maxLogInfos    = 128
+	maxLogPaths    = 1024
+	maxLogPath     = 4096 // bytes of a line: the paths of a GPU to all of 30 devices are some 1,000
+	maxLogGraphs   = 64
+	maxLogChoices  = 2048
+	maxLogEnv      = 256
+	maxLogHCAs     = 64
+	maxLogKinds    = 512 // of connections
+)
+
+func newNCCLLog(b *budget) lineReader { return &ncclLog{budget: b} }
+
+func (r *ncclLog) read(l line) bool {
+	if l.log == nil {
+		text := strings.TrimSpace(l.text)
+		if r.cur != nil && r.cur.ready && isBanner(text) {
+			r.close()
+		}
+		r.bare(l, text)
+		return false
+	}
+	run := r.run(l)
+	run.host(l.log.host)
+	if l.log.level == "WARN" || l.log.level == "ABORT" {
+		run.warn(l)
+	} else {
+		run.info(l)
+	}
+	return strings.TrimSpace(l.text) == ""
+}
+
+func (r *ncclLog) run(l line) *logRun {
+	if r.cur == nil {
+		r.line = l.number
+		r.cur = &logRun{
+			budget: r.budget,
+			hosts:  map[string]bool{}, gpus: map[int]fabric.LogGPU{}, connections: map[fabric.LogConnection]int{}, chosen: map[string]bool{},
+			dumper: map[string]string{}, graphs: map[string]bool{}, said: map[string]bool{},
+		}
+	}
+	return r.cur
+}
+
+func (r *ncclLog) close() {
+	if r.cur == nil {
+		return
+	}
+	log := r.cur.finish()
+	r.cur = nil
+	if r.budget.result() {
+		r.found = append(r.found, fabric.Result{Kind: fabric.NCCLDebugLog, Line: r.line, Log: log})
+	}
+}
+
+func (r *ncclLog) results() []fabric.Result {
+	r.close()
+	return r.found
+}
+
+// bare takes the lines of a log that come without a prefix: the version, and what fails around the library.
+func (r *ncclLog) bare(l line, text string) {
+	if text == "" {
+		return
+	}
+	if strings.Contains(text, "CCL version") {
+		if m := libraryVersion.FindStringSubmatch(text); m != nil {
+			r.run(l).version(m[1], m[2])
+			return
+		}
+	}
+	if r.cur != nil && (strings.HasPrefix(text, "HIP version") || strings.HasPrefix(text, "ROCm version")) {
+		r.cur.keepInfo(l, text)
+		return
+	}
+	if !mayFail(text) {
+		return
+	}
+	for _, sign := range failureSigns {
+		if strings.Contains(text, sign) {
+			r.run(l).keepWarning(l, text)
+			return
+		}
+	}
+}
+
+// failureSigns are pieces of what other programs print when a collective fails: nccl-tests (common.h),
+// PyTorch, libibverbs.
+var failureSigns = []string{
+	"Test NCCL failure", "Test CUDA failure", ": Test failure", "NCCL failure ", "NCCL error in:", "ncclUnhandledCudaError", "ncclSystemError",
+	"ncclInternalError", "ncclRemoteError", "unhandled cuda error", "unhandled system error", "Watchdog caught collective operation timeout",
+	"libibverbs: Warning", "libibverbs: failed",
+}
+
+// mayFail is a quick look before the signs are searched one by one.
+func mayFail(text string) bool {
+	for _, piece := range []string{"Test ", "NCCL", "nccl", "unhandled", "Watchdog", "libibverbs"} {
+		if strings.Contains(text, piece) {
+			return true
+		}
+	}
+	return false
+}
+
+// room asks for the bytes of what is about to be kept.
+func (g *logRun) room(bytes int) bool {
+	if !g.budget.room(bytes) {
+		g.log.Cut = true
+		return false
+	}
+	return true
+}
+
+func (g *logRun) host(name string) {
+	if name != "" && !g.hosts[name] && len(g.hosts) < maxLogHosts && g.room(2*len(name)+32) {
+		name = strings.Clone(name)
+		g.hosts[name] = true
+		g.log.Hosts = append(g.log.Hosts, name)
+	}
+}
+
+func (g *logRun) version(library, version string) {
+	if g.log.Version == "" {
+		g.log.Library, g.log.Version = strings.Clone(library), keep(version)
+	}
+}
+
+func (g *logRun) warn(l line) {
+	g.keepWarning(l, l.log.message)
+}
+
+// keepWarning keeps a line once, however many ranks say it.
+func (g *logRun) keepWarning(l line, message string) {
+	g.keepLine(l, message, &g.warnings, maxLogWarnings)
+}
+
+func (g *logRun) keepInfo(l line, message string) {
+	g.keepLine(l, message, &g.infos, maxLogInfos)
+}
+
+func (g *logRun) keepLine(l line, message string, count *int, limit int) {
+	key := keep(message)
+	if g.said[key] {
+		return
+	}
+	if *count >= limit || !g.room(2*maxShown) {
+		g.log.Cut = true
+		return
+	}
+	*count++
+	g.said[key] = true
+	text := keep(strings.TrimSpace(l.raw))
+	if l.log != nil && strings.TrimSpace(l.text) != "" { // a row stood before it on the same line
+		text = keep(strings.TrimSpace(strings.TrimPrefix(l.raw, l.text)))
+	}
+	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: text})
+}
+
+// finish sorts what was counted.
+func (g *logRun) finish() *fabric.NCCLLog {
+	out := &g.log
+	for _, gpu := range g.gpus {
+		out.GPUs = append(out.GPUs, gpu)
+	}
+	slices.SortFunc(out.GPUs, func(a, b fabric.LogGPU) int { return cmp.Compare(a.Rank, b.Rank) })
+	for c, n := range g.connections {
+		c.Count = n
+		out.Connections = append(out.Connections, c)
+	}
+	slices.SortFunc(out.Connections, func(a, b fabric.LogConnection) int {
+		return cmp.Or(cmp.Compare(a.Via, b.Via), cmp.Compare(a.HCA, b.HCA), cmp.Compare(boolOrder(a.GDR), boolOrder(b.GDR)), cmp.Compare(boolOrder(a.Proxy), boolOrder(b.Proxy)))
+	})
+	out.Tuning = g.tuning.cells
+	return out
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// saysVersionOnly is true for a log with nothing but the version of the library.
+func saysVersionOnly(log *fabric.NCCLLog) bool {
+	rest := *log
+	rest.Library, rest.Version, rest.Hosts = "", "", nil
+	return reflect.ValueOf(rest).IsZero()
+}

@@ -1,0 +1,254 @@
+package results
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+var (
+	logVersion   = regexp.MustCompile(`(NCCL|RCCL) version ?:? *(\d\S*)`)
+	logEnv       = regexp.MustCompile(`^((?:NCCL|RCCL)_\w+) (?:set by environment|set) to (.*)$`)
+	logBootstrap = regexp.MustCompile(`^Bootstrap ?: Using (?:\[\d+\])?([^:\s]+)`)
+	logHCA       = regexp.MustCompile(`\[\d+\](\S+?)(?:[;,]|\s|$)`)
+	logOOB       = regexp.MustCompile(`OOB ([^:\s]+)`)
+	logInit      = regexp.MustCompile(`\brank (\d+) n[rR]anks (\d+)(.*)`)
+	logChannel   = regexp.MustCompile(`^(?:Channel|Ring) \d+(?:/\d+)? : (\d+)(?:\[([0-9a-f]+)\])? -> (\d+)(?:\[([0-9a-f]+)\])?(?: \[(?:send|receive)\])? via (\S.*)$`)
+	logChannels  = regexp.MustCompile(`^(\d+) coll channels`)
+	logNVLS      = regexp.MustCompile(`, (\d+) nvls channels`)
+	logPath      = regexp.MustCompile(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
+	logError     = regexp.MustCompile(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logAllRanks  = regexp.MustCompile(`\bnRanks (\d+)\b`)
+	logNodes     = regexp.MustCompile(`\bnNodes (\d+)\b`)
+)
+
+// infoSigns are pieces of the INFO lines that rules look for, besides those that have a field of their own.
+var infoSigns = []string{
+	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
+	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
+	"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
+	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
+}
+
+// info takes an INFO line.
+func (g *logRun) info(l line) {
+	text := strings.TrimSpace(l.log.message)
+	switch {
+	case g.dump(l, text), g.tuning.read(text, g.room), g.choice(text):
+		return
+	case strings.HasPrefix(text, "Channel "), strings.HasPrefix(text, "Ring "):
+		g.channel(text)
+		return
+	case strings.HasPrefix(text, "Tree "), strings.HasPrefix(text, "Trees "), strings.HasPrefix(text, "threadThresholds"):
+		return
+	case strings.HasPrefix(text, "Pattern "):
+		if text = keep(text); !g.graphs[text] && len(g.graphs) < maxLogGraphs && g.room(2*len(text)) {
+			g.graphs[text] = true
+			g.log.Graphs = append(g.log.Graphs, fabric.LogLine{Line: l.number, Text: text})
+		}
+		return
+	}
+	g.facts(l, text)
+}
+
+// facts takes the lines with a field of their own.
+func (g *logRun) facts(l line, text string) {
+	if m := logEnv.FindStringSubmatch(text); m != nil {
+		g.env(m[1], m[2])
+		return
+	}
+	if m := logChannels.FindStringSubmatch(text); m != nil {
+		g.log.Channels = max(g.log.Channels, small(m[1]))
+		if m := logNVLS.FindStringSubmatch(text); m != nil {
+			g.log.NVLS = max(g.log.NVLS, small(m[1]))
+		}
+		return
+	}
+	switch {
+	case strings.Contains(text, "CCL version"):
+		if m := logVersion.FindStringSubmatch(text); m != nil {
+			g.version(m[1], m[2])
+			return
+		}
+	case strings.HasPrefix(text, "Bootstrap"):
+		if m := logBootstrap.FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
+			g.log.Bootstrap = keep(m[1])
+		}
+	case strings.HasPrefix(text, "NET/IB : Using"), strings.HasPrefix(text, "NET/IB: Using"):
+		g.adapters(l, text)
+	case strings.HasPrefix(text, "Using network "):
+		g.network(l, strings.TrimPrefix(text, "Using network "))
+	case strings.Contains(text, "nranks ") || strings.Contains(text, "nRanks "):
+		g.rank(l, text)
+		return
+	}
+	if logError.MatchString(text) {
+		g.keepWarning(l, text)
+		return
+	}
+	for _, sign := range infoSigns {
+		if strings.Contains(text, sign) {
+			g.keepInfo(l, text)
+			return
+		}
+	}
+}
+
+// env takes "NCCL_ALGO set by environment to Ring."; the sentence may end in a full stop.
+func (g *logRun) env(key, value string) {
+	if g.log.Env == nil {
+		g.log.Env = map[string]string{}
+	}
+	if _, again := g.log.Env[key]; !again && len(g.log.Env) < maxLogEnv && len(key) <= maxName && g.room(len(key)+min(len(value), maxShown)) {
+		g.log.Env[strings.Clone(key)] = keep(strings.TrimSuffix(strings.TrimSpace(value), "."))
+	}
+}
+
+// adapters takes "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>". Hosts that
+// list others than the first are kept as lines.
+func (g *logRun) adapters(l line, text string) {
+	if m := logOOB.FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
+		g.log.Bootstrap = keep(m[1])
+	}
+	list, _, _ := strings.Cut(text, "OOB")
+	var hcas []string
+	for _, m := range logHCA.FindAllStringSubmatch(list, maxLogHCAs) {
+		hcas = append(hcas, keep(m[1]))
+	}
+	switch {
+	case g.log.HCAs == nil:
+		g.log.HCAs = hcas
+	case strings.Join(hcas, " ") != strings.Join(g.log.HCAs, " "):
+		g.keepInfo(l, text)
+	}
+}
+
+// network takes the plugin in use. Ranks that use another are kept as lines.
+func (g *logRun) network(l line, name string) {
+	name = keep(strings.TrimSuffix(name, "."))
+	switch g.log.Net {
+	case "":
+		g.log.Net = name
+	case name:
+	default:
+		g.keepInfo(l, "Using network "+name)
+	}
+}
+
+// rank takes "comm 0x... rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 4000 commId 0x... - Init COMPLETE" and
+// "comm 0x... rank 1 nRanks 2 nNodes 1 ...". Of several communicators the largest counts.
+func (g *logRun) rank(l line, text string) {
+	m := logInit.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	rank, ranks := small(m[1]), small(m[2])
+	g.ranks(ranks)
+	if ranks < g.log.Ranks {
+		return
+	}
+	if n := logNodes.FindStringSubmatch(m[3]); n != nil {
+		g.log.Nodes = max(g.log.Nodes, small(n[1]))
+	}
+	g.ready = g.ready || strings.Contains(text, "Init COMPLETE")
+	device, found := after(m[3], "cudaDev ")
+	if !found {
+		return
+	}
+	bus, _ := after(m[3], "busId ")
+	g.gpu(fabric.LogGPU{Rank: rank, Host: strings.Clone(l.log.host), Device: small(device), Bus: keep(bus)})
+}
+
+func (g *logRun) ranks(n int) {
+	if n > g.log.Ranks {
+		g.log.Ranks = n
+		clear(g.gpus)
+	}
+}
+
+func (g *logRun) gpu(gpu fabric.LogGPU) {
+	const each = 160 // bytes of an entry, here and in the result
+	if _, again := g.gpus[gpu.Rank]; again || len(g.gpus) >= maxLogRanks || len(gpu.Bus) > maxName || !g.room(each+len(gpu.Host)) {
+		return
+	}
+	g.gpus[gpu.Rank] = gpu
+}
+
+// after gives the word behind a key.
+func after(text, key string) (string, bool) {
+	_, rest, ok := strings.Cut(text, key)
+	word, _, _ := strings.Cut(rest, " ")
+	return word, ok && word != ""
+}
+
+// channel counts a connection: "Channel 00/0 : 15[e6000] -> 0[1c000] [receive] via NET/IB/0/GDRDMA comm ...".
+// Up to NCCL 2.17, and in RCCL, the brackets have the bus id of the GPU; later the number of the device.
+func (g *logRun) channel(text string) {
+	if !strings.Contains(text, " via ") {
+		return
+	}
+	m := logChannel.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	via, rest, _ := strings.Cut(m[5], " comm ")
+	if n := logAllRanks.FindStringSubmatch(rest); n != nil {
+		g.ranks(small(n[1]))
+	}
+	for _, end := range [][2]string{{m[1], m[2]}, {m[3], m[4]}} {
+		const shortestBus = 4 // 1c000 has five digits, a device number has at most two
+		if len(end[1]) >= shortestBus {
+			g.gpu(fabric.LogGPU{Rank: small(end[0]), Device: -1, Bus: strings.Clone(end[1])})
+		}
+	}
+	c := connection(strings.TrimSpace(via))
+	if _, known := g.connections[c]; known || len(g.connections) < maxLogKinds && g.room(2*maxShown) {
+		g.connections[c]++
+	}
+}
+
+// connection reads NET/IB/0/GDRDMA, NET/AWS Libfabric/3(7)/GDRDMA/Shared, P2P/CUMEM/read, SHM/direct/direct.
+// What stands in parentheses is the rank that sends in place of another (PXN).
+func connection(via string) fabric.LogConnection {
+	c := fabric.LogConnection{HCA: -1}
+	parts := strings.Split(via, "/")
+	if parts[0] != "NET" || len(parts) < 3 {
+		c.Via = keep(parts[0])
+		return c
+	}
+	c.Via = keep("NET/" + parts[1])
+	number, _, _ := strings.Cut(parts[2], "(")
+	if v, err := strconv.Atoi(number); err == nil && v >= 0 {
+		c.HCA = v
+	}
+	for _, p := range parts[3:] {
+		c.GDR = c.GDR || strings.HasPrefix(p, "GDRDMA")
+		c.Proxy = c.Proxy || strings.HasPrefix(p, "Shared")
+	}
+	return c
+}
+
+// dump keeps the System dump and the paths below it, of one thread a host: every rank prints the same.
+func (g *logRun) dump(l line, text string) bool {
+	host := l.log.host
+	begins, rule := strings.HasPrefix(text, "=== System"), strings.HasPrefix(text, "=====")
+	path := logPath.MatchString(text)
+	if begins && g.dumper[host] == "" && len(g.dumper) < maxLogHosts && g.room(2*longestHost) {
+		g.dumper[strings.Clone(host)] = strings.Clone(l.log.thread)
+		g.dumping = true
+	}
+	ours := g.dumper[host] != "" && g.dumper[host] == l.log.thread
+	tree := g.dumping && ours && (strings.HasPrefix(text, "+ ") || strings.HasPrefix(text, "CPU/") || begins)
+	switch {
+	case ours && (tree || path):
+		kept := keepUpTo(strings.TrimRight(l.log.message, " "), maxLogPath)
+		if len(g.log.Paths) < maxLogPaths && g.room(len(kept)) {
+			g.log.Paths = append(g.log.Paths, fabric.LogLine{Line: l.number, Text: kept})
+		}
+	case ours && rule:
+		g.dumping = false
+	}
+	return tree || path || begins || rule
+}

@@ -1,0 +1,185 @@
+package results
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// ncclTests reads the tables of nccl-tests and rccl-tests of every version (src/common.cu and src/util.cu of
+// NVIDIA/nccl-tests, src/common.cu of ROCm/rccl-tests): banner, header, rows, footer; where other output was
+// written into the middle of them; and pieces of them that somebody pasted.
+type ncclTests struct {
+	budget *budget
+	found  []fabric.Result
+	cur    *ncclTable
+	before command // what stood before the next table
+}
+
+func newNCCLTests(b *budget) lineReader { return &ncclTests{budget: b, before: command{budget: b}} }
+
+func (r *ncclTests) read(l line) bool {
+	text := strings.TrimSpace(l.text)
+	switch {
+	case l.log != nil:
+		r.fragment(l)
+		return false
+	case text == "":
+		return false
+	case isBanner(text):
+		r.banner(l, text)
+		return true
+	}
+	if r.cur != nil {
+		if r.cur.footer(l, text) {
+			r.closeIfDone()
+			return true
+		}
+		if r.cur.bannerLine(text, r.budget) {
+			return true
+		}
+	}
+	return r.header(l, text) || r.row(l, text) || r.scanned(l) || r.notTable(text)
+}
+
+// banner begins a table, or counts a copy of the same banner: every process believes to be alone when the
+// tests are built without MPI, and all of them print it before the first has a row.
+func (r *ncclTests) banner(l line, text string) {
+	if r.cur != nil && r.cur.bannerText == keep(text) && !r.cur.inRows() {
+		r.cur.table.Copies = max(r.cur.table.Copies, 1) + 1
+		return
+	}
+	if r.cur == nil || r.cur.inRows() || r.cur.bannerText != "" {
+		r.open(l)
+	}
+	r.cur.bannerText = keep(text)
+	r.cur.bannerNumbers(text)
+}
+
+func (r *ncclTests) open(l line) {
+	r.close()
+	r.cur = &ncclTable{line: l.number}
+	r.cur.table.Rows = []fabric.Row{}
+	r.cur.program, r.cur.table.Config = r.before.program, r.before.settings
+	r.cur.table.Version, r.cur.table.Library = r.before.version, r.before.library
+	r.before = command{budget: r.budget}
+}
+
+func (r *ncclTests) close() {
+	if r.cur == nil {
+		return
+	}
+	t := r.cur
+	r.cur = nil
+	t.flush()
+	table := t.finish(t.footers > 0)
+	if r.budget.result() {
+		r.found = append(r.found, fabric.Result{Kind: fabric.NCCLTests, Line: t.line, Table: table})
+	}
+}
+
+func (r *ncclTests) results() []fabric.Result {
+	r.close()
+	return r.found
+}
+
+// closeIfDone ends a table when every process that prints it has printed its footer.
+func (r *ncclTests) closeIfDone() {
+	if r.cur.footers > 0 && r.cur.footers >= r.cur.table.Copies && !r.cur.awaitsAverage {
+		r.cur.ended = true
+	}
+}
+
+// header takes the lines that name the columns and their units.
+func (r *ncclTests) header(l line, text string) bool {
+	if !strings.Contains(text, "busbw") && !strings.Contains(text, "(") {
+		return false
+	}
+	fields := strings.Fields(strings.TrimLeft(text, "# "))
+	columns, ok := headerColumns(fields)
+	if !ok {
+		return r.units(l, fields)
+	}
+	if r.cur == nil || r.cur.ended || len(r.cur.table.Rows) > 0 && r.cur.table.Copies < 2 {
+		r.open(l)
+	}
+	r.cur.columns, r.cur.wrongUnit = columns, ""
+	r.cur.millis = fields[0] == "bytes" // test/single/all_reduce_test.cu of NCCL 1 prints seconds times 1.0E3
+	return true
+}
+
+// units is the line below the header. Other units than microseconds and GB/s are not those of nccl-tests.
+func (r *ncclTests) units(l line, fields []string) bool {
+	if r.cur == nil || r.cur.columns == nil || len(fields) < 3 || len(r.cur.table.Rows) > 0 {
+		return false
+	}
+	for _, f := range fields {
+		if !strings.HasPrefix(f, "(") || !strings.HasSuffix(f, ")") {
+			return false
+		}
+		switch f {
+		case "(B)", "(bytes)", "(elements)", "(us)", "(GB/s)", "(%)":
+		default:
+			r.cur.wrongUnit = keep(f)
+		}
+	}
+	return true
+}
+
+// row takes a row, or the beginning of one that a log line broke off.
+func (r *ncclTests) row(l line, text string) bool {
+	text = strings.TrimLeft(strings.TrimPrefix(text, "#"), " |")
+	if r.cur != nil && r.cur.pending != "" {
+		if r.cur.join(l, text, r.budget) {
+			return true
+		}
+	}
+	if !looksLikeRow(text) {
+		return false
+	}
+	if r.cur == nil || r.cur.ended {
+		r.open(l)
+	}
+	r.cur.readRow(l, text, r.budget)
+	return true
+}
+
+// fragment is what a process had printed of a row when a log line was written into it.
+func (r *ncclTests) fragment(l line) {
+	text := strings.TrimSpace(l.text)
+	if strings.Contains(l.log.message, "CCL version") {
+		r.notTable(strings.TrimSpace(l.log.message))
+	}
+	if r.cur == nil || text == "" || text == "#" {
+		return
+	}
+	if r.cur.pending == "" {
+		if looksLikeRow(text) {
+			r.cur.pend(l.number, l.text)
+		}
+		return
+	}
+	const longestRow = 4096 // bytes; a row has some 120
+	if len(r.cur.pending) < longestRow {
+		r.cur.pending += " " + strings.Clone(l.text)
+	}
+}
+
+// scanned takes the cells of a table that lie one a line, as a document made from a picture has them.
+func (r *ncclTests) scanned(l line) bool {
+	return r.cur != nil && !r.cur.ended && r.cur.scan.read(l, r.cur)
+}
+
+// notTable looks for what says of which program a table is, with which settings.
+func (r *ncclTests) notTable(text string) bool {
+	r.before.read(text)
+	if r.cur != nil && !r.cur.inRows() {
+		if r.before.version != "" {
+			r.cur.table.Version, r.before.version = r.before.version, ""
+		}
+		if r.before.library != "" {
+			r.cur.table.Library, r.before.library = r.before.library, ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package results
+
+import (
+	"regexp"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// command is what the text before a table says of how it was made.
+type command struct {
+	program  string            // all_reduce_perf, or all_gather where only the name of the collective stands there
+	settings map[string]string // of the libraries: mpirun -x NAME=value, export NAME=value
+	version  string            // of the tests
+	library  string            // NCCL or RCCL and its version
+	budget   *budget
+}
+
+var (
+	programName    = regexp.MustCompile(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
+	collectiveWord = regexp.MustCompile(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
+	exportSetting  = regexp.MustCompile(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
+	leadingSetting = regexp.MustCompile(`(?:^|\s)((?:NCCL|RCCL)_[A-Z0-9_]+=\S+)`)
+	testsVersion   = regexp.MustCompile(`nccl-tests version (\S+)(?:.*nccl-library=(\d+))?|rccl-tests:? [Vv]ersion:? (\S+)`)
+	libraryVersion = regexp.MustCompile(`^(NCCL|RCCL) version ?:? *(\d\S*)`)
+)
+
+func (c *command) read(text string) {
+	const mostSettings = 64 // of a command line
+	if strings.Contains(text, "_perf") {
+		if m := programName.FindStringSubmatch(text); m != nil {
+			c.program = keepUpTo(m[1], maxName)
+		}
+	} else if m := collectiveWord.FindStringSubmatch(text); m != nil {
+		c.program = strings.Clone(m[1])
+	}
+	if strings.Contains(text, "CCL_") || strings.Contains(text, "HSA_") || strings.Contains(text, "UCX_") {
+		found := exportSetting.FindAllStringSubmatch(text, mostSettings)
+		if strings.Contains(text, "_perf") {
+			found = append(found, leadingSetting.FindAllStringSubmatch(text, mostSettings)...)
+		}
+		for _, m := range found {
+			c.set(m[1], mostSettings)
+		}
+	}
+	if strings.Contains(text, "version") || strings.Contains(text, "Version") {
+		c.versions(text)
+	}
+}
+
+func (c *command) set(text string, most int) {
+	key, value, ok := librarySetting(text)
+	if !ok || len(c.settings) >= most || !c.budget.room(min(len(text), maxShown)+maxName) {
+		return
+	}
+	if c.settings == nil {
+		c.settings = map[string]string{}
+	}
+	c.settings[keepUpTo(key, maxName)] = keep(value)
+}
+
+func (c *command) versions(text string) {
+	if m := testsVersion.FindStringSubmatch(text); m != nil {
+		if m[1] != "" {
+			c.version = "nccl-tests " + keepUpTo(m[1], maxName)
+			c.library = ncclVersion(small(m[2]))
+		} else {
+			c.version = "rccl-tests " + keepUpTo(m[3], maxName)
+		}
+	}
+	if m := libraryVersion.FindStringSubmatch(text); m != nil {
+		c.library = m[1] + " " + keepUpTo(m[2], maxName)
+	}
+}
+
+// librarySetting splits NAME=value where the name is one of NCCL, RCCL or what they stand on.
+func librarySetting(text string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(text, "=")
+	if !ok {
+		return "", "", false
+	}
+	for _, prefix := range []string{"NCCL_", "RCCL_", "HSA_", "UCX_"} {
+		if strings.HasPrefix(key, prefix) {
+			return key, strings.Trim(value, `"'\`), true
+		}
+	}
+	return "", "", false
+}
+
+// programCollective is the collective that a program measures, as far as its name goes.
+func programCollective(program string) string {
+	name := strings.TrimSuffix(strings.TrimSuffix(program, "_mpi"), "_perf")
+	if _, err := fabric.ParseCollective(name); err != nil {
+		return program
+	}
+	return name
+}

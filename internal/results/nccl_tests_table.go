@@ -1,0 +1,287 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// ncclTable is a table that is being read.
+type ncclTable struct {
+	line       int
+	table      fabric.Table
+	program    string // of the command line: all_reduce_perf; empty where nothing says it
+	bannerText string
+	columns    []column
+	wrongUnit  string // a unit of the header that is not nccl-tests' own
+	millis     bool   // times are in milliseconds: the tests of NCCL 1
+	scan       scan
+
+	pending     string // the front of a row
+	pendingLine int
+
+	footers       int
+	awaitsAverage bool // the number of the footer stands on the next line
+	ended         bool
+	ranks         map[int]int         // index in Devices by rank
+	seen          map[rowKey]bool     // of copies
+	dropped       int                 // rows of the other copies
+	glyphs        map[string]struct{} // letters that stand for a zero
+	rooted        bool                // the root column names a rank
+	last          fabric.Row
+}
+
+// rowKey tells the rows of one copy of a table apart.
+type rowKey struct {
+	size        int64
+	kind, redop string
+}
+
+func (t *ncclTable) inRows() bool {
+	return len(t.table.Rows) > 0 || t.pending != "" || t.footers > 0 || t.scan.begun()
+}
+
+var (
+	bannerNumber  = regexp.MustCompile(`(nThreads?|nGpus|minBytes|maxBytes|warmup ?iters|agg iters|iters|validation|graph|unalign|step): ?(\d+)(\((?:factor|bytes)\))?|(nThreads?|nGpus|minBytes|maxBytes):? (\d+)`)
+	deviceLine    = regexp.MustCompile(`Rank +(\d+) +(?:Group +(\d+) +)?Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)`)
+	averageFooter = regexp.MustCompile(`^#?\s*Av[a-z]\.? bus ?bandwidth\s*:?\s*(\S*)`)
+	boundsFooter  = regexp.MustCompile(`Out of bounds values\s*:\s*(\d+)`)
+)
+
+func isBanner(text string) bool {
+	return strings.Contains(text, "nThread") && strings.Contains(text, "minBytes") && strings.Contains(text, "maxBytes")
+}
+
+// bannerKeys are the names that the JSON of nccl-tests gives to the numbers of the banner.
+var bannerKeys = map[string]string{
+	"nThread": "nthreads", "nThreads": "nthreads", "nGpus": "ngpus", "minBytes": "minimum_bytes", "maxBytes": "maximum_bytes",
+	"warmup iters": "warmup_iters", "warmupiters": "warmup_iters", "agg iters": "aggregated_iterations", "iters": "iterations",
+	"validation": "validation", "graph": "graph", "unalign": "unalign",
+}
+
+func (t *ncclTable) bannerNumbers(text string) {
+	for _, m := range bannerNumber.FindAllStringSubmatch(text, -1) {
+		key, value := m[1]+m[4], m[2]+m[5]
+		switch {
+		case key != "step":
+			t.config(bannerKeys[key], value)
+		case m[3] == "(factor)":
+			t.config("step_factor", value)
+		default:
+			t.config("step_bytes", value)
+		}
+	}
+}
+
+func (t *ncclTable) config(key, value string) {
+	const most = 96 // settings of a run
+	if t.table.Config == nil {
+		t.table.Config = map[string]string{}
+	}
+	if key != "" && len(t.table.Config) < most {
+		t.table.Config[keepUpTo(key, maxName)] = keep(value)
+	}
+}
+
+// setting takes NAME=value where the name is one that the libraries look at.
+func (t *ncclTable) setting(text string) {
+	if key, value, ok := librarySetting(text); ok {
+		t.config(key, value)
+	}
+}
+
+// bannerLine takes what stands between the banner and the header.
+func (t *ncclTable) bannerLine(text string, b *budget) bool {
+	if t.inRows() || t.columns != nil && !strings.Contains(text, "Rank") {
+		return false
+	}
+	if m := deviceLine.FindStringSubmatch(text); m != nil {
+		if b.device() {
+			t.addDevice(fabric.RankDevice{Rank: small(m[1]), PID: small(m[3]), Host: keepUpTo(m[4], maxName), Device: small(m[5]), Bus: keepUpTo(m[6], maxName), Name: keepUpTo(m[7], maxName)})
+		}
+		return true
+	}
+	if name, ok := strings.CutPrefix(strings.TrimLeft(text, "# "), "Collective test starting:"); ok {
+		t.program = keep(name)
+		return true
+	}
+	if strings.HasPrefix(strings.TrimLeft(text, "# "), "validation:") { // the banner was wrapped
+		t.bannerNumbers(text)
+		return true
+	}
+	return t.scan.device(text, t, b)
+}
+
+// addDevice keeps one line a rank. A rank that comes again is of another copy.
+func (t *ncclTable) addDevice(d fabric.RankDevice) {
+	if t.ranks == nil {
+		t.ranks = map[int]int{}
+	}
+	if _, again := t.ranks[d.Rank]; again {
+		return
+	}
+	t.ranks[d.Rank] = len(t.table.Devices)
+	t.table.Devices = append(t.table.Devices, d)
+}
+
+// footer takes the lines below the rows.
+func (t *ncclTable) footer(l line, text string) bool {
+	if t.awaitsAverage {
+		t.awaitsAverage = false
+		if value, ok := strings.CutPrefix(text, ":"); ok {
+			t.average(l, strings.TrimSpace(value))
+			return true
+		}
+	}
+	if strings.Contains(text, "ut of bounds values") {
+		if m := boundsFooter.FindStringSubmatch(text); m != nil {
+			n := small(m[1])
+			if t.table.OutOfBound != nil {
+				n = max(n, *t.table.OutOfBound)
+			}
+			t.table.OutOfBound = &n
+			t.flush()
+		}
+		return true
+	}
+	if !strings.Contains(text, "bandwidth") {
+		return false
+	}
+	m := averageFooter.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	t.flush()
+	if m[1] == "" {
+		t.awaitsAverage = true
+		t.footers++
+		return true
+	}
+	t.footers++
+	t.average(l, m[1])
+	return true
+}
+
+func (t *ncclTable) average(l line, text string) {
+	if t.table.Average != nil {
+		return // of another copy
+	}
+	v, err := measured(text)
+	if err != nil {
+		t.table.Unread = addUnread(t.table.Unread, l.number, l.text, "%s", cellError("average", text, err))
+		return
+	}
+	t.table.Average = &v
+}
+
+// addRow keeps a row, and of copies the first of each size.
+func (t *ncclTable) addRow(row fabric.Row) {
+	if t.table.Copies > 1 {
+		key := rowKey{row.Size, row.Type, row.RedOp}
+		if t.seen == nil {
+			t.seen = map[rowKey]bool{}
+		}
+		if t.seen[key] {
+			t.dropped++
+			return
+		}
+		t.seen[key] = true
+	} else if t.disordered(row) {
+		t.table.Unread = addUnread(t.table.Unread, row.Line, strconv.FormatInt(row.Size, 10), "size %d comes after %d: the rows are not in order", row.Size, t.last.Size)
+	}
+	t.last = row
+	t.table.Rows = append(t.table.Rows, row)
+}
+
+// disordered is true for a size below the one before it, unless the sizes begin anew: for the next type or
+// operation, or the next cycle.
+func (t *ncclTable) disordered(row fabric.Row) bool {
+	if len(t.table.Rows) == 0 || row.Size >= t.last.Size || row.Type != t.last.Type || row.RedOp != t.last.RedOp {
+		return false
+	}
+	return row.Size != t.table.Rows[0].Size
+}
+
+// finish fills in what the whole of the table says.
+func (t *ncclTable) finish(footer bool) *fabric.Table {
+	t.scan.finish(t)
+	t.setCollective()
+	whole := t.table // a copy: what the reading needed is let go
+	out := &whole
+	slices.SortStableFunc(out.Devices, func(a, b fabric.RankDevice) int { return a.Rank - b.Rank })
+	hosts, processes := map[string]bool{}, map[string]bool{}
+	for _, d := range out.Devices {
+		out.Ranks = max(out.Ranks, d.Rank+1)
+		if d.Host != "" {
+			hosts[d.Host] = true
+			processes[fmt.Sprint(d.Host, " ", d.PID)] = true
+		}
+	}
+	out.Nodes, out.Processes = len(hosts), len(processes)
+	if v, ok := out.Config["validation"]; ok && v == "0" {
+		out.Checked = false
+	}
+	if t.dropped > 0 {
+		out.Unread = addUnread(out.Unread, t.line, "", "%d rows of the other copies of the table are left out", t.dropped)
+	}
+	if len(t.glyphs) > 0 {
+		var letters []string
+		for g := range t.glyphs {
+			letters = append(letters, g)
+		}
+		slices.Sort(letters)
+		out.Unread = addUnread(out.Unread, t.line, "", "#wrong is printed as %s, which is taken for a misread 0", strings.Join(letters, ", "))
+	}
+	if footer && len(out.Rows) == 0 {
+		out.Unread = addUnread(out.Unread, t.line, "", "there are no rows between the banner and the footer")
+	}
+	out.Complete = footer && len(out.Rows) > 0
+	return out
+}
+
+// setCollective takes the collective from the program, else from the columns where only one fits.
+func (t *ncclTable) setCollective() {
+	if t.program != "" {
+		c, err := fabric.ParseCollective(programCollective(t.program))
+		if err != nil {
+			t.config("program", t.program)
+		}
+		t.table.Collective = c
+		return
+	}
+	if c := t.columnsSay(); c != "" {
+		t.table.Collective = c
+		t.config("collective", "taken from the columns: the program is not named")
+	}
+}
+
+// columnsSay infers the collective: only all_reduce reduces, has no root and counts a bus bandwidth above the
+// algorithm bandwidth (factor 2(n-1)/n, doc/PERFORMANCE.md of nccl-tests); of those with a root, reduce
+// reduces and broadcast does not; reduce_scatter reduces and has a factor under 1. The rest look alike.
+func (t *ncclTable) columnsSay() fabric.Collective {
+	for _, row := range slices.Backward(t.table.Rows) {
+		if row.AlgBW == nil || row.BusBW == nil || *row.AlgBW < 1 || row.RedOp == "" {
+			continue
+		}
+		factor := *row.BusBW / *row.AlgBW
+		const rounding = 0.02 // of two numbers that are printed with two decimals
+		reduces := !strings.EqualFold(row.RedOp, "none")
+		switch {
+		case t.rooted && reduces:
+			return fabric.Reduce
+		case t.rooted && math.Abs(factor-1) < rounding:
+			return fabric.Broadcast
+		case !t.rooted && reduces && factor > 1+rounding:
+			return fabric.AllReduce
+		case !t.rooted && reduces && factor < 1-rounding:
+			return fabric.ReduceScatter
+		}
+		return ""
+	}
+	return ""
+}

@@ -1,0 +1,233 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// jsonObject is an object of a file, its keys not yet read.
+type jsonObject struct {
+	line int // where it begins
+	keys map[string]json.RawMessage
+	text []byte
+	// whole is false where the file ends in the middle of the object: it was closed to save what is there.
+	whole bool
+}
+
+// objectReader collects JSON objects out of a file, each from a line that begins with "{" to its end, and
+// hands those that it knows to their formats. Objects of other programs are left out.
+type objectReader struct {
+	budget *budget
+	found  []fabric.Result
+	begun  bool // a line that is not blank was seen
+	list   bool // the file is a list of objects
+	open   bool
+	start  int
+	text   []byte
+	depth  int
+	quoted bool
+	escape bool
+}
+
+// beginsObject is true for a line that begins a JSON object. "{ a }" of a program's source does not.
+func beginsObject(text string) bool {
+	text = strings.TrimLeft(text, " \t")
+	if !strings.HasPrefix(text, "{") {
+		return false
+	}
+	rest := strings.TrimLeft(text[1:], " \t\r")
+	return rest == "" || rest[0] == '"' || rest[0] == '}' || rest[0] == '\n'
+}
+
+func (r *objectReader) read(l line) (taken bool, err error) {
+	text := strings.TrimSpace(l.raw)
+	first := !r.begun && text != ""
+	r.begun = r.begun || text != ""
+	switch {
+	case r.open && !continuesJSON(text):
+		r.open = false // no JSON after all; what was collected is some other text
+		return false, nil
+	case r.open:
+	case first && (text == "[" || strings.HasPrefix(text, "[{")):
+		r.list = true
+		l.raw = strings.TrimPrefix(text, "[")
+		if strings.TrimSpace(l.raw) == "" {
+			return true, nil
+		}
+		r.begin(l.number)
+	case r.list && (text == "]" || text == "," || text == "],"):
+		return true, nil
+	case l.log == nil && beginsObject(text):
+		r.begin(l.number)
+	default:
+		return false, nil
+	}
+	return true, r.collect(l)
+}
+
+func (r *objectReader) begin(number int) {
+	r.open, r.start, r.text, r.depth, r.quoted, r.escape = true, number, r.text[:0], 0, false, false
+}
+
+// continuesJSON is true for a line that can stand inside a JSON object that is printed on many lines.
+func continuesJSON(text string) bool {
+	return text == "" || strings.IndexByte(`{}[],:"-0123456789tfn`, text[0]) >= 0
+}
+
+// collect adds a line, and reads the object when it is closed. More objects may follow on the same line.
+func (r *objectReader) collect(l line) error {
+	text := l.raw
+	for text != "" {
+		end := r.scan(text)
+		if end < 0 {
+			break
+		}
+		r.text = append(r.text, text[:end]...)
+		if err := r.close(true); err != nil {
+			return err
+		}
+		text = strings.TrimLeft(text[end:], " \t,]")
+		if !beginsObject(text) {
+			return nil
+		}
+		r.begin(l.number)
+	}
+	if len(r.text)+len(text) > maxObject || l.cut {
+		return fmt.Errorf("the JSON object that begins on line %d is larger than %d MiB", r.start, maxObject>>20)
+	}
+	r.text = append(append(r.text, text...), '\n')
+	return nil
+}
+
+// scan follows braces and strings; it gives the offset after the brace that closes the object, or -1.
+func (r *objectReader) scan(text string) int {
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case r.escape:
+			r.escape = false
+		case r.quoted:
+			r.escape = c == '\\'
+			r.quoted = c != '"'
+		case c == '"':
+			r.quoted = true
+		case c == '{', c == '[':
+			r.depth++
+		case c == '}', c == ']':
+			if r.depth--; r.depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// close reads the object that was collected, if a format knows its keys.
+func (r *objectReader) close(whole bool) error {
+	r.open = false
+	o := jsonObject{line: r.start, text: bytes.Clone(r.text), whole: whole}
+	if err := json.Unmarshal(o.text, &o.keys); err != nil {
+		if !mentionsKeys(o.text) {
+			return nil // of another program
+		}
+		return jsonError(o, err)
+	}
+	for _, f := range formats() {
+		if f.object == nil || !hasKeys(o.keys, f.keys) {
+			continue
+		}
+		if !r.budget.result() {
+			return nil
+		}
+		if r.budget.objects -= len(o.text); r.budget.objects < 0 {
+			return fmt.Errorf("line %d: the JSON objects of the file are larger than %d MiB together", o.line, maxObjects>>20)
+		}
+		found, err := f.object(o, r.budget)
+		if err != nil {
+			return err
+		}
+		found.Line = o.line
+		r.found = append(r.found, found)
+		return nil
+	}
+	return nil
+}
+
+// end deals with an object that the end of the file cut off: the results of nccl-tests up to there are kept.
+func (r *objectReader) end() error {
+	if !r.open {
+		return nil
+	}
+	text := bytes.TrimSpace(r.text)
+	if !mentionsKeys(text) {
+		return nil
+	}
+	for range 3 {
+		last := bytes.LastIndexByte(text, '}')
+		if last < 0 {
+			break
+		}
+		for _, tail := range []string{"]}", "}]}", "}"} {
+			closed := append(bytes.Clone(text[:last+1]), tail...)
+			if json.Valid(closed) {
+				r.text = closed
+				return r.close(false)
+			}
+		}
+		text = text[:last]
+	}
+	o := jsonObject{line: r.start, text: bytes.TrimSpace(r.text)}
+	var v any
+	if err := json.Unmarshal(o.text, &v); err != nil && !strings.Contains(err.Error(), "unexpected end") {
+		return jsonError(o, err)
+	}
+	return fmt.Errorf("the JSON object that begins on line %d does not end", r.start)
+}
+
+// mentionsKeys is true for a text that looks like one of our objects though it is no valid JSON.
+func mentionsKeys(text []byte) bool {
+	for _, f := range formats() {
+		all := len(f.keys) > 0
+		for _, k := range f.keys {
+			all = all && bytes.Contains(text, []byte(`"`+k+`"`))
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}
+
+func hasKeys(keys map[string]json.RawMessage, wanted []string) bool {
+	for _, k := range wanted {
+		if _, ok := keys[k]; !ok {
+			return false
+		}
+	}
+	return len(wanted) > 0
+}
+
+// jsonError says where in the file an object is wrong. known are the keys that it may have.
+func jsonError(o jsonObject, err error, known ...string) error {
+	offset := int64(-1)
+	switch e := err.(type) { //nolint:errorlint // json returns these two unwrapped
+	case *json.SyntaxError:
+		offset = e.Offset
+	case *json.UnmarshalTypeError:
+		offset = e.Offset
+	}
+	number := o.line
+	if _, key, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		key = strings.Trim(key, `"`)
+		number += bytes.Count(o.text[:max(0, bytes.Index(o.text, []byte(`"`+key+`"`)))], []byte("\n"))
+		return fmt.Errorf("line %d: key %q is not known: %s", number, keep(key), oneOf(known, key))
+	}
+	if offset >= 0 && offset <= int64(len(o.text)) {
+		number += bytes.Count(o.text[:offset], []byte("\n"))
+	}
+	return fmt.Errorf("line %d: %s", number, strings.TrimPrefix(err.Error(), "json: "))
+}

@@ -1,0 +1,241 @@
+package results
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// perftest reads the output of ib_write_bw and its kin (src/perftest_parameters.c of linux-rdma/perftest), of
+// one side or of both, one run after another.
+type perftest struct {
+	budget  *budget
+	found   []fabric.Result
+	cur     *perftestRun
+	program string // of the last command line
+	memory  string // of the lines that stand before the title
+	failed  bool   // the last run ended with an error: what follows is another
+}
+
+// perftestRun is a run that is being read.
+type perftestRun struct {
+	line    int
+	run     fabric.Perftest
+	columns []perftestColumn
+	rows    bool // between the header and the line that closes the table
+	headed  bool // the header was seen: the settings before it are over
+}
+
+func newPerftest(b *budget) lineReader { return &perftest{budget: b} }
+
+var (
+	perftestTitle   = regexp.MustCompile(`^(RDMA[_ ]Write|RDMA[_ ]Read|Send|Atomic|Compare_Swap|Fetch_Add|Raw_Ethernet)[\w ]*? ?(Bidirectional )?(?:Post List )?(BW|Latency|Rate)(?: [\w ]+)? Test\b`)
+	perftestProgram = regexp.MustCompile(`\b(?:ib|raw_ethernet)[_ ](write|read|send|atomic)[_ ](bw|lat)\b`)
+	perftestFact    = regexp.MustCompile(`(Device|Number of qps|Mtu|Link type|GID index|rdma[_ ]cm QPs|Use ROCm memory)\s*: *([\w.-]+)`)
+)
+
+// perftestErrors are beginnings of what perftest says when it fails. The first of them appear in no other program.
+var perftestErrors = []string{
+	"Completion with error at", "Failed status ", "Couldn't connect to ", "Unable to init the socket connection",
+	"Unable to open file descriptor for socket connection", "Failed to complete run_iter", "Failed to exchange data between server and clients",
+	"Couldn't read remote address", "Couldn't listen to port", "Failed to modify QP", "Unable to Connect the HCA", "Couldn't allocate MR",
+	"Couldn't create IB resources", "Couldn't create CQ", "Couldn't create QP", "Failed to create QP", "Couldn't find Infiniband HCA", "IB device ",
+	"Unable to find the Infiniband/RoCE device", "Did not detect devices", "Couldn't get device attributes", "Port number ",
+	"Requested mtu is higher than active mtu", "Unexpected CM event", "Unable to perform rdma_client function", "Failed to deregister MR",
+	"Couldn't initialize ROCm device", "Can't produce a report", "Error occurred while running infinitely", "Invalid GID index", "Failed to initialize GPU memory",
+}
+
+// perftestAlone is how many of perftestErrors, from the first, are a result without any other line.
+const perftestAlone = 7
+
+func (r *perftest) read(l line) bool {
+	text := strings.TrimSpace(l.text)
+	if l.log != nil || text == "" {
+		return false
+	}
+	if strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ") {
+		r.command(text)
+	}
+	if m := perftestTitle.FindStringSubmatch(text); m != nil && len(text) < 80 {
+		r.title(l, m)
+		return true
+	}
+	if isPerftestHeader(text) {
+		r.header(l, text)
+		return true
+	}
+	if r.gpuMemory(text) {
+		return true
+	}
+	if r.error(l, text) {
+		return true
+	}
+	if r.cur == nil {
+		return false
+	}
+	if r.cur.rows {
+		return r.cur.row(l, text, r.budget)
+	}
+	return r.cur.facts(text)
+}
+
+// command notes which program the next run is of, and that it was told to use GPU memory.
+func (r *perftest) command(text string) {
+	m := perftestProgram.FindStringSubmatch(text)
+	if m == nil {
+		return
+	}
+	r.program = "ib_" + m[1] + "_" + m[2]
+	r.memory = ""
+	switch {
+	case strings.Contains(text, "--use_cuda"):
+		r.memory = "cuda"
+	case strings.Contains(text, "--use_rocm"):
+		r.memory = "rocm"
+	}
+}
+
+func (r *perftest) open(l line) {
+	r.close()
+	r.cur = &perftestRun{line: l.number, run: fabric.Perftest{Test: r.program, Memory: r.memory, Rows: []fabric.PerftestRow{}}}
+	r.program, r.memory, r.failed = "", "", false
+}
+
+func (r *perftest) close() {
+	if r.cur != nil && r.budget.result() {
+		run := r.cur.run // a copy: what the reading needed is let go
+		r.found = append(r.found, fabric.Result{Kind: fabric.PerftestOutput, Line: r.cur.line, Perftest: &run})
+	}
+	r.cur = nil
+}
+
+func (r *perftest) results() []fabric.Result {
+	r.close()
+	return r.found
+}
+
+// title is the line that names the test.
+func (r *perftest) title(l line, m []string) {
+	r.open(l)
+	r.cur.titled(m)
+}
+
+// titled takes the verb, the direction and the kind of test from a title.
+func (c *perftestRun) titled(m []string) {
+	verb := strings.ToLower(strings.TrimLeft(strings.TrimPrefix(m[1], "RDMA"), "_ "))
+	if verb == "compare_swap" || verb == "fetch_add" {
+		verb = "atomic"
+	}
+	kind := "bw"
+	if m[3] == "Latency" {
+		kind = "lat"
+	}
+	c.run.Test = "ib_" + verb + "_" + kind
+	c.run.Bidirectional = strings.Contains(m[0], "Bidirectional")
+}
+
+func (r *perftest) header(l line, text string) {
+	if r.cur == nil || r.failed || len(r.cur.run.Rows) > 0 && !r.cur.rows {
+		r.open(l)
+	}
+	c := r.cur
+	c.rows, c.headed = true, true
+	columns, unit, why := perftestColumns(text)
+	if why != "" {
+		c.run.Unread = addUnread(c.run.Unread, l.number, text, "%s", why)
+		c.columns = nil
+		return
+	}
+	c.columns = columns
+	c.run.Gbits = unit == "Gb/sec"
+	if c.run.Test == "" { // only the shape of the table tells a pasted piece apart
+		c.run.Test = map[bool]string{true: "bw", false: "lat"}[unit != ""]
+	}
+}
+
+// gpuMemory takes what perftest prints of the GPU whose memory it uses, before the title and after the rows.
+func (r *perftest) gpuMemory(text string) bool {
+	memory := ""
+	switch {
+	case strings.HasPrefix(text, "initializing CUDA"), strings.HasPrefix(text, "creating CUDA Ctx"), strings.HasPrefix(text, "making it the current CUDA Ctx"),
+		strings.HasPrefix(text, "cuMemAlloc()"), strings.Contains(text, "destroying current CUDA Ctx"), strings.HasPrefix(text, "Listing all CUDA devices"):
+		memory = "cuda"
+	case strings.HasPrefix(text, "Using ROCm Device"), strings.HasPrefix(text, "hipMalloc"):
+		memory = "rocm"
+	default:
+		return false
+	}
+	if strings.Contains(text, "destroying") {
+		if r.cur != nil {
+			r.cur.run.Memory = memory
+		}
+		return true
+	}
+	r.memory = memory
+	return true
+}
+
+// error keeps what perftest says when it fails. Without a run before it, it is a result of its own.
+func (r *perftest) error(l line, text string) bool {
+	n := slices.IndexFunc(perftestErrors, func(e string) bool { return strings.HasPrefix(text, e) })
+	if n < 0 {
+		return false
+	}
+	if r.cur == nil {
+		if n >= perftestAlone {
+			return false
+		}
+		r.open(l)
+	}
+	const most = 16 // errors of a run
+	if len(r.cur.run.Errors) < most {
+		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text)})
+	}
+	r.failed = true
+	r.cur.rows, r.cur.headed = false, true
+	return true
+}
+
+// facts takes the settings that stand between the title and the header, two a line.
+func (c *perftestRun) facts(text string) bool {
+	if c.headed || !strings.Contains(text, ":") {
+		return false
+	}
+	found := perftestFact.FindAllStringSubmatch(text, 4)
+	for _, m := range found {
+		value := keep(m[2])
+		switch m[1] {
+		case "Device":
+			c.run.Device = value
+		case "Number of qps":
+			c.run.QPs = small(value)
+		case "Mtu":
+			c.run.MTU = small(value)
+		case "Link type":
+			c.run.LinkType = value
+		case "GID index":
+			if v, err := strconv.Atoi(value); err == nil && v >= 0 {
+				c.run.GIDIndex = &v
+			}
+		case "rdma_cm QPs", "rdma cm QPs":
+			on := value == "ON"
+			c.run.ConnectionCM = &on
+		case "Use ROCm memory":
+			c.rocm(value == "ON")
+		}
+	}
+	return len(found) > 0
+}
+
+// rocm takes the line that a perftest built for ROCm prints. Off, and no CUDA either, is host memory.
+func (c *perftestRun) rocm(on bool) {
+	switch {
+	case on:
+		c.run.Memory = "rocm"
+	case c.run.Memory == "":
+		c.run.Memory = "host"
+	}
+}

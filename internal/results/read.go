@@ -1,0 +1,189 @@
+package results
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// format is one thing that a file may hold. It is fed lines, or JSON objects, or a whole text.
+type format struct {
+	name string // as errors call it
+	sign string // what it is recognised by
+
+	lines func(*budget) lineReader
+
+	keys   []string // a JSON object with all of these
+	object func(o jsonObject, b *budget) (fabric.Result, error)
+
+	begins func(head []byte) bool // a text that begins like this is nothing else
+	whole  func(text []byte) ([]fabric.Result, error)
+}
+
+// formats are all that can be read. Each line is offered in this order, so the debug log stands before the
+// tables that it is mixed into.
+func formats() []format {
+	return []format{
+		{name: "observation file", sign: `YAML with the keys "cluster" and "observed"`, begins: beginsObservations, whole: readObservations},
+		{name: "NCCL or RCCL debug log", sign: `lines with "NCCL INFO" or "NCCL WARN"`, lines: newNCCLLog},
+		{name: "nccl-tests or rccl-tests table", sign: `a line "# nThread", or columns "algbw" and "busbw"`, lines: newNCCLTests},
+		{name: "perftest output", sign: `a line "#bytes #iterations", or a title such as "RDMA_Write BW Test"`, lines: newPerftest},
+		{name: "OSU benchmark", sign: `a line "# OSU MPI ... Test"`, lines: newOSU},
+		{name: "table file", sign: `JSON with the keys "collective" and "rows"`, keys: []string{"collective", "rows"}, object: readTableFile},
+		{name: "nccl-tests JSON", sign: `JSON with the keys "nccl_version" and "config"`, keys: []string{"nccl_version", "config"}, object: readNCCLTestsJSON},
+		{name: "perftest JSON", sign: `JSON with the key "test_info"`, keys: []string{"test_info"}, object: readPerftestJSON},
+		{name: "observations in JSON", sign: `JSON with the key "observed"`, keys: []string{"observed"}, object: readObservationsJSON},
+	}
+}
+
+// lineReader finds the results of one format among the lines of a file.
+type lineReader interface {
+	// read takes a line, or leaves it to the next format by giving false.
+	read(l line) bool
+	// results ends what is still open and gives all that was found.
+	results() []fabric.Result
+}
+
+// Read finds the results in r, in the order in which they begin. name is what errors and results call the
+// file. An input that is empty, binary or of no known format is an error that says what was looked for; so is
+// a table or observation file with a mistake in it, with its position. Lines longer than 1 MiB are cut, with a
+// note in the result; results past the bounds of this package are left out, with a note in the last one.
+func Read(name string, r io.Reader) ([]fabric.Result, error) {
+	in := bufio.NewReaderSize(r, headSize)
+	head, err := in.Peek(headSize)
+	if mark := []byte("\xef\xbb\xbf"); bytes.HasPrefix(head, mark) {
+		_, _ = in.Discard(len(mark)) // it was peeked at
+		head = head[len(mark):]
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	if why := unreadable(head); why != "" {
+		return nil, fmt.Errorf("%q %s", name, why)
+	}
+	var found []fabric.Result
+	if f, ok := wholeFormat(head); ok {
+		found, err = readWhole(f, in)
+	} else {
+		found, err = readLines(in)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%q holds nothing that can be read: looked for %s", name, wanted())
+	}
+	for i := range found {
+		found[i].File = name
+	}
+	return found, nil
+}
+
+// unreadable says what a file is whose first bytes are no text.
+func unreadable(head []byte) string {
+	switch {
+	case len(head) == 0:
+		return "is empty"
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return "is compressed by gzip: unpack it first"
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return "is compressed by zstd: unpack it first"
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		return "is text in UTF-16: convert it to UTF-8 first"
+	case bytes.IndexByte(head[:min(len(head), 8<<10)], 0) >= 0:
+		return "is binary: it has a zero byte in its first 8 KiB"
+	case len(bytes.TrimSpace(head)) == 0 && len(head) < headSize:
+		return "is empty but for white space"
+	}
+	return ""
+}
+
+func wholeFormat(head []byte) (format, bool) {
+	for _, f := range formats() {
+		if f.begins != nil && f.begins(head) {
+			return f, true
+		}
+	}
+	return format{}, false
+}
+
+func readWhole(f format, in io.Reader) ([]fabric.Result, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxWhole+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxWhole {
+		return nil, fmt.Errorf("the %s is larger than %d KiB", f.name, maxWhole>>10)
+	}
+	return f.whole(text)
+}
+
+func readLines(in *bufio.Reader) ([]fabric.Result, error) {
+	b := newBudget()
+	var readers []lineReader
+	for _, f := range formats() {
+		if f.lines != nil {
+			readers = append(readers, f.lines(b))
+		}
+	}
+	objects := &objectReader{budget: b}
+	src := &lineSource{in: in, markdown: newMarkdown(), hosts: map[string]bool{}}
+	for {
+		l, err := src.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if l.cut {
+			if b.cut++; b.cut == 1 {
+				b.firstCut = l.number
+			}
+		}
+		if taken, err := objects.read(l); err != nil {
+			return nil, err
+		} else if taken {
+			continue
+		}
+		for _, r := range readers {
+			if r.read(l) {
+				break
+			}
+		}
+	}
+	if err := objects.end(); err != nil {
+		return nil, err
+	}
+	found := objects.found
+	for _, r := range readers {
+		found = append(found, r.results()...)
+	}
+	slices.SortStableFunc(found, func(a, b fabric.Result) int { return a.Line - b.Line })
+	found = dropVersionOnly(found)
+	b.note(found)
+	return found, nil
+}
+
+// dropVersionOnly leaves out a log that says no more than the version of the library, which the tables carry
+// as well.
+func dropVersionOnly(found []fabric.Result) []fabric.Result {
+	if len(found) < 2 {
+		return found
+	}
+	return slices.DeleteFunc(found, func(r fabric.Result) bool { return r.Log != nil && saysVersionOnly(r.Log) })
+}
+
+func wanted() string {
+	var signs []string
+	for _, f := range formats() {
+		signs = append(signs, fmt.Sprintf("%s (%s)", f.name, f.sign))
+	}
+	return strings.Join(signs, "; ")
+}

@@ -1,0 +1,38 @@
+package results
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// keysOf gives the keys of a struct as the tag names them.
+func keysOf(v any, tag string) (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
+		if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" && name != "-" {
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}
+
+// oneOf names the nearest known word, where one is near, and all of them.
+func oneOf(known []string, word string) string {
+	const longest = 64 // bytes; longer words are no misspelled key
+	nearest, distance := "", len(word)/3+2
+	for _, k := range known {
+		if len(word) > longest {
+			break
+		}
+		if d := levenshtein.Distance(strings.ToLower(word), k, nil); d < distance {
+			nearest, distance = k, d
+		}
+	}
+	all := "known are " + strings.Join(known, ", ")
+	if nearest == "" {
+		return all
+	}
+	return fmt.Sprintf("did you mean %q? %s", nearest, all)
+}
