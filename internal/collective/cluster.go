@@ -1,0 +1,80 @@
+package collective
+
+import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Cluster is what is known of equal machines and of the network between them. It does not change: any number
+// of goroutines may predict with it.
+type Cluster struct {
+	hw      fabric.Hardware
+	gpu     gpu
+	net     network
+	graphs  graphs
+	tables  *ncclTables
+	est     estimates
+	rccl    *rcclTable // nil without AMD's GPUs
+	assumed []fabric.Assumption
+
+	nicNames, linkNames string // what bounds are called
+	unmeasured          bool   // rates that the prediction rests on were measured on no such part
+}
+
+// maxNodes bounds what is taken: the largest cluster that the project is for, doubled once.
+const maxNodes = 32768
+
+// maxGPUs bounds the GPUs of one machine, with room above the 72 of an NVL72.
+const maxGPUs = 1024
+
+// New gives the cluster that a few words describe. What is not said comes from the catalog's machine, if one
+// is named, and otherwise from the commonest machine with these GPUs; Hardware tells which. Numbers that
+// make no machine are errors, and so is a GPU that the catalog does not know where its links are needed.
+func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
+	c, err := resolved(cat, hw)
+	if err != nil || c.gpu.amd { // RCCL's tables go with the machine, not with a search
+		return c, err
+	}
+	s, err := nominalSystem(cat, c.hw, c.gpu.sm)
+	if err != nil {
+		return nil, err
+	}
+	c.graphs = searched(s)
+	return c, nil
+}
+
+// resolved is a cluster without graphs.
+func resolved(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
+	hw, assumed, err := complete(cat, hw)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{hw: hw, assumed: assumed}
+	if err := c.resolveGPU(cat); err != nil {
+		return nil, err
+	}
+	if err := c.resolveNetwork(cat); err != nil {
+		return nil, err
+	}
+	c.tables, c.est = newNCCLTables(), estimated()
+	if c.gpu.amd {
+		c.rccl = rcclTableOf(c.gpu.gfx)
+	}
+	c.named()
+	return c, nil
+}
+
+// Hardware gives the machines with all that was filled in.
+func (c *Cluster) Hardware() fabric.Hardware { return c.hw }
+
+// Ranks is how many GPUs take part.
+func (c *Cluster) Ranks() int { return c.hw.Nodes * c.hw.GPUsPerNode }
+
+func (c *Cluster) nodes() int { return c.hw.Nodes }
+func (c *Cluster) local() int { return c.hw.GPUsPerNode }
+
+func (c *Cluster) assume(source, format string, args ...any) {
+	c.assumed = append(c.assumed, fabric.Assumption{What: fmt.Sprintf(format, args...), Source: source})
+}

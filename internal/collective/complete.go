@@ -1,0 +1,139 @@
+package collective
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// netNone is the word for machines without a fabric between them.
+const netNone = "none"
+
+// complete fills in what is not said of the hardware, and tells what it filled in.
+func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabric.Assumption, error) {
+	var assumed []fabric.Assumption
+	assume := func(what, source string) { assumed = append(assumed, fabric.Assumption{What: what, Source: source}) }
+	hw.GPU, hw.Net, hw.CPU = plain(hw.GPU), plain(hw.Net), plain(hw.CPU)
+	if id, _, err := cat.GPU(hw.GPU); err == nil {
+		hw.GPU = id
+	}
+	if hw.Machine != "" {
+		m, err := cat.Machine(hw.Machine)
+		if err != nil {
+			return hw, nil, err
+		}
+		fromMachine(cat, &hw, m)
+	} else if id, m, ok := sibling(cat, hw); ok {
+		before := hw
+		fillSibling(cat, &hw, m)
+		if hw != before {
+			assume(fmt.Sprintf("what is not said is as in %s", m.Title), "catalog, machine "+id)
+		}
+	}
+	if hw.Nodes == 0 {
+		hw.Nodes = 1
+		assume("one node", "nothing says how many")
+	}
+	if hw.GPUsPerNode == 0 {
+		return hw, nil, fmt.Errorf("hardware: gpus_per_node is not said, and no machine of the catalog has GPU %q", hw.GPU)
+	}
+	if hw.Net == "" && hw.Nodes > 1 {
+		hw.Net = "ib"
+		assume("InfiniBand between the nodes", "nothing says which fabric")
+	}
+	return hw, assumed, sane(hw)
+}
+
+func plain(word string) string { return strings.ToLower(strings.TrimSpace(word)) }
+
+func sane(hw fabric.Hardware) error {
+	switch {
+	case hw.Nodes < 1 || hw.Nodes > maxNodes:
+		return fmt.Errorf("hardware: nodes %d is not between 1 and %d", hw.Nodes, maxNodes)
+	case hw.GPUsPerNode < 1 || hw.GPUsPerNode > maxGPUs:
+		return fmt.Errorf("hardware: gpus_per_node %d is not between 1 and %d", hw.GPUsPerNode, maxGPUs)
+	case hw.NICsPerNode < 0 || hw.NICsPerNode > maxGPUs:
+		return fmt.Errorf("hardware: nics_per_node %d is not between 0 and %d", hw.NICsPerNode, maxGPUs)
+	case !(hw.NICGbps >= 0) || math.IsInf(hw.NICGbps, 0) || hw.NICGbps > 100000:
+		return fmt.Errorf("hardware: nic_gbps %v is not between 0 and 100000 Gb/s", hw.NICGbps)
+	case !(hw.Oversubscription >= 0) || hw.Oversubscription > 1000:
+		return fmt.Errorf("hardware: oversubscription %v is not between 0 and 1000", hw.Oversubscription)
+	}
+	return nil
+}
+
+// fromMachine takes what is not said from the machine that is named.
+func fromMachine(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineModel) {
+	if hw.GPU == "" {
+		hw.GPU = m.GPU
+	}
+	if hw.GPUsPerNode == 0 {
+		hw.GPUsPerNode = int(m.GPUs.Value)
+	}
+	fillSibling(cat, hw, m)
+	if hw.NVLink == nil && m.ScaleUp == "pcie" {
+		no := false
+		hw.NVLink = &no
+	}
+}
+
+// fillSibling takes the network and the CPU from a machine, where they fit what is said.
+func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineModel) {
+	if hw.GPUsPerNode == 0 {
+		hw.GPUsPerNode = int(m.GPUs.Value)
+	}
+	if hw.CPU == "" {
+		hw.CPU = m.CPU
+	}
+	if hw.Net == netNone || hw.Nodes == 1 && hw.Net == "" && hw.Machine == "" {
+		return
+	}
+	if hw.Net == "" && len(m.Fabrics) > 0 {
+		hw.Net = m.Fabrics[0]
+	}
+	nic := cat.NICs[m.NIC]
+	if slices.Contains(m.Fabrics, hw.Net) && (hw.NICGbps == 0 || hw.NICGbps == nic.Rate()) {
+		if hw.NIC == "" {
+			hw.NIC = m.NIC
+		}
+		if hw.NICsPerNode == 0 {
+			hw.NICsPerNode = int(m.NICs.Value)
+		}
+		if hw.NICGbps == 0 {
+			hw.NICGbps = nic.Rate()
+		}
+	}
+}
+
+// sibling finds the catalog's machine with these GPUs that is nearest to what is said.
+func sibling(cat *catalog.Catalog, hw fabric.Hardware) (id string, best catalog.MachineModel, ok bool) {
+	most := -1
+	for _, name := range slices.Sorted(maps.Keys(cat.Machines)) {
+		m := cat.Machines[name]
+		if m.GPU == "" || m.GPU != hw.GPU {
+			continue
+		}
+		score := 0
+		if hw.Net != "" && slices.Contains(m.Fabrics, hw.Net) {
+			score += 4
+		}
+		if hw.NICGbps != 0 && cat.NICs[m.NIC].Rate() == hw.NICGbps {
+			score += 2
+		}
+		if hw.NICsPerNode != 0 && int(m.NICs.Value) == hw.NICsPerNode {
+			score++
+		}
+		if strings.HasPrefix(name, "hgx-") || strings.HasPrefix(name, "oam") {
+			score++ // the reference design before a cloud's
+		}
+		if score > most {
+			id, best, ok, most = name, m, true, score
+		}
+	}
+	return id, best, ok
+}

@@ -1,0 +1,158 @@
+package collective
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+)
+
+// wiring is what joins the GPUs of a machine.
+type wiring uint8
+
+const (
+	overPCIe   wiring = iota
+	overSwitch        // NVSwitch: any pair at the whole rate
+	overMesh          // XGMI: each pair has a link of its own
+)
+
+// gpu is a GPU in the numbers that the model needs.
+type gpu struct {
+	known  bool
+	amd    bool
+	sm     int    // compute capability times ten: 90; 0 for AMD
+	gfx    string // gfx942; empty for NVIDIA
+	wiring wiring
+	links  int
+	model  float64 // GB/s of all links as NCCL or RCCL counts them
+	ring   float64 // GB/s that a ring reaches with the GPUs of this machine
+	limit  float64 // GB/s that no ring exceeds
+	nvls   float64 // GB/s that a GPU reaches where the switch reduces; 0: it cannot
+	pcie   float64 // GB/s of a x16 link of its generation, as NCCL counts them
+}
+
+// linkRate is what NCCL and RCCL count for one link, GB/s (nccl, src/graph/topo.h: SM60 to SM100_NVLINK_BW;
+// rccl, src/graph/topo.h: MI200_XGMI_WIDTH, GFX94X_XGMI_WIDTH).
+func linkRate(sm int, gfx string) float64 {
+	switch {
+	case sm >= 100:
+		return 40.1
+	case sm >= 90:
+		return 20.6
+	case sm == 86:
+		return 12
+	case sm >= 70:
+		return 20
+	case sm >= 60:
+		return 18
+	case gfx == "gfx90a":
+		return 36
+	case strings.HasPrefix(gfx, "gfx94"):
+		return 48
+	case strings.HasPrefix(gfx, "gfx95"):
+		return 60 // 76.8 GB/s of its links by the same share that 48 has of gfx942's 64, and what was measured above it
+	default:
+		return 0
+	}
+}
+
+// reachedShare is what rings reach of linkRate where no measurement is in the catalog: H200 363 of 370.8,
+// A100 235 of 240, B200 678 of 721.8, MI300X 318 of 336.
+const reachedShare = 0.96
+
+// pcieGen is what NCCL counts for 16 lanes, GB/s (nccl, src/graph/topo.cc, kvDictPciGen: 80 units a GB/s).
+func pcieGen(speed float64) float64 {
+	switch {
+	case speed >= 64:
+		return 96
+	case speed >= 32:
+		return 48
+	case speed >= 16:
+		return 24
+	case speed >= 8:
+		return 12
+	default:
+		return 48
+	}
+}
+
+func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
+	pcieOnly := c.hw.NVLink != nil && !*c.hw.NVLink
+	id, m, err := cat.GPU(c.hw.GPU)
+	if err != nil {
+		if !pcieOnly && c.local() > 1 {
+			return fmt.Errorf("hardware: gpu: %w; its links are needed unless nvlink is false", err)
+		}
+		c.gpu = gpu{sm: 90, pcie: 48}
+		c.unmeasured = true
+		c.gpu.ring, c.gpu.limit, c.gpu.model = c.pcieRates()
+		if c.local() == 1 {
+			c.gpu.ring = c.gpu.limit
+		}
+		c.assume("the catalog does not know it", "GPU %q has PCIe 5.0 x16 and the protocols of compute capability 9.0", c.hw.GPU)
+		return nil
+	}
+	c.hw.GPU = id
+	g := gpu{known: true, amd: m.Vendor == "amd", pcie: pcieGen(m.PCIeLink.Speed)}
+	if g.amd {
+		g.gfx = m.Arch
+	} else {
+		g.sm, _ = strconv.Atoi(strings.TrimPrefix(m.Arch, "sm_"))
+	}
+	c.gpu = g
+	switch {
+	case c.local() == 1: // nothing but its own link to the NICs
+		c.gpu.limit = c.gpu.pcie * pciePayload
+		c.gpu.ring, c.gpu.model = c.gpu.limit, c.gpu.limit
+		return nil
+	case pcieOnly || m.ScaleUp.Value == 0:
+		c.gpu.ring, c.gpu.limit, c.gpu.model = c.pcieRates()
+		return nil
+	}
+	c.scaleUp(m)
+	return nil
+}
+
+// scaleUp takes the rates of NVLink or XGMI for as many GPUs as there are.
+func (c *Cluster) scaleUp(m catalog.GPUModel) {
+	g := &c.gpu
+	g.links = int(m.ScaleUpLinks.Value)
+	g.limit = linkRate(g.sm, g.gfx) * float64(g.links)
+	g.ring = m.Ring.Value
+	if g.ring == 0 {
+		g.ring = g.limit * reachedShare
+		c.unmeasured = true
+		c.assume("NCCL's rate of a link by the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
+	}
+	g.limit = max(g.limit, g.ring)
+	g.nvls = m.Multicast.Value
+	g.wiring = overSwitch
+	if g.amd {
+		g.wiring = overMesh
+		// A GPU has a link for each other GPU: with fewer GPUs there are fewer links to use.
+		share := min(1, float64(c.local()-1)/float64(max(g.links, 1)))
+		g.limit, g.ring = g.limit*share, g.ring*share
+	} else if g.nvls == 0 && g.sm >= 100 {
+		g.nvls = 0.6 * m.ScaleUp.Value
+		c.assume("B200: 541 of 900 GB/s", "the switch reduces at %.0f GB/s a GPU", g.nvls)
+	}
+	g.model = g.limit
+}
+
+// pcieRates gives what a ring reaches over PCIe, what it cannot exceed, and what NCCL counts. Between two
+// GPUs below different root ports of an Intel CPU, NCCL counts 6 bytes for 5 (nccl, src/graph/search.cc,
+// INTEL_P2P_OVERHEAD).
+func (c *Cluster) pcieRates() (ring, limit, model float64) {
+	limit = c.gpu.pcie * pciePayload
+	model = c.gpu.pcie
+	if c.hw.CPU == "intel" || c.hw.CPU == "" {
+		model = model * 5 / 6
+	}
+	return model * reachedShare, limit, model
+}
+
+// pciePayload is the payload of PCIe over what NCCL counts: 16 lanes of 32 GT/s are 63 GB/s on the wire and
+// carry 54 GB/s of data in packets of 256 bytes with 24 bytes around them and flow control (PCI Express Base
+// Specification 5.0, 2.2), where NCCL counts 48.
+const pciePayload = 54.0 / 48

@@ -1,0 +1,98 @@
+package collective
+
+import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
+)
+
+// graphs are what NCCL's search finds for its algorithms on one machine.
+type graphs struct {
+	ring, tree, direct, chain, nvls topology.Graph
+}
+
+// of gives the graph of an algorithm.
+func (g *graphs) of(a Algorithm) topology.Graph {
+	switch a {
+	case Ring, PAT:
+		return g.ring
+	case Tree:
+		return g.tree
+	case NVLS, NVLSTree:
+		return g.nvls
+	case CollNetDirect:
+		return g.direct
+	default:
+		return g.chain
+	}
+}
+
+// channels is how many channels of collectives there are: two for each of the ring (nccl, src/graph/connect.cc,
+// ncclTopoPostset).
+func (g *graphs) channels() int { return max(1, 2*g.ring.Channels) }
+
+// searched takes the graphs in NCCL's order.
+func searched(s *topology.System) graphs {
+	all := s.Graphs()
+	return graphs{ring: all[0], tree: all[1], direct: all[2], chain: all[3], nvls: all[4]}
+}
+
+// nominalSystem is NCCL's model of the machine that the hardware describes. What the catalog does not say of
+// its CPU is taken as Intel's, as in most machines with NVIDIA's GPUs.
+func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*topology.System, error) {
+	if hw.CPU == "" {
+		hw.CPU = "intel"
+	}
+	if per := hw.NICsPerNode / max(1, hw.GPUsPerNode); hw.Net == "efa" && per > 1 {
+		// The plug-in of AWS shows the NICs near a GPU as one (aws-ofi-nccl, multi-rail).
+		hw.NICsPerNode, hw.NICGbps, hw.NIC, hw.Machine = hw.GPUsPerNode, hw.NICGbps*float64(per), "", ""
+	}
+	m, err := topology.NominalOf(cat, hw)
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.CPUs {
+		nameCPU(&m.CPUs[i])
+		trainLinks(m.CPUs[i].Devices)
+	}
+	d, err := topology.NCCLDocument(m)
+	if err != nil {
+		return nil, err
+	}
+	env := map[string]string{"NCCL_COLLNET_ENABLE": "1"} // whether it is used is said by the job
+	s, err := topology.NewSystem(d, topology.SystemOptions{Nodes: hw.Nodes, SM: sm, Env: env})
+	if err != nil {
+		return nil, fmt.Errorf("machine of the catalog: %w", err)
+	}
+	return s, nil
+}
+
+// nameCPU gives a CPU of which only the vendor is known the model of most machines of its time: Sapphire Rapids
+// or Genoa. NCCL reads rates between sockets from it, which matter only where there is nothing better than these.
+func nameCPU(c *topology.CPU) {
+	if c.Family != 0 || c.Model != 0 {
+		return
+	}
+	switch c.Vendor {
+	case "GenuineIntel":
+		c.Arch, c.Family, c.Model = "x86_64", 6, 0x8f
+	case "AuthenticAMD":
+		c.Arch, c.Family, c.Model = "x86_64", 25, 17
+	}
+}
+
+// trainLinks gives links of which nothing is known the speed that resolveGPU assumes.
+func trainLinks(devices []topology.Device) {
+	for i := range devices {
+		d := &devices[i]
+		if d.Speed == 0 {
+			d.Speed = 32
+		}
+		if d.Width == 0 {
+			d.Width = 16
+		}
+		trainLinks(d.Children)
+	}
+}

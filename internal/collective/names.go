@@ -1,0 +1,32 @@
+package collective
+
+import "fmt"
+
+// named writes down what the bounds are called.
+func (c *Cluster) named() { c.nicNames, c.linkNames = c.nicsName(), c.linksName() }
+
+func (c *Cluster) nicsName() string {
+	n := c.net
+	name := fmt.Sprintf("%d NICs of %g Gb/s a node", n.nics, c.hw.NICGbps)
+	if n.nics == 1 {
+		name = fmt.Sprintf("the NIC of %g Gb/s of a node", c.hw.NICGbps)
+	}
+	if n.over > 1 {
+		name += fmt.Sprintf(", %g times oversubscribed", n.over)
+	}
+	return name
+}
+
+func (c *Cluster) linksName() string {
+	switch c.gpu.wiring {
+	case overSwitch:
+		return "NVLink of one GPU"
+	case overMesh:
+		return "XGMI links of one GPU"
+	default:
+		if c.local() == 1 {
+			return "PCIe of the GPU"
+		}
+		return "PCIe between the GPUs"
+	}
+}

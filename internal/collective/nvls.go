@@ -1,0 +1,75 @@
+package collective
+
+// nvlsTiming: each GPU reads its part of the sum from the switch and sends it back for all: for a byte of
+// size it sends that byte and 1/g of one.
+func (c *Cluster) nvlsTiming(o *option) {
+	per := 1 + 1/float64(c.local())
+	o.bound = ceiling{}.tighter(c.gpu.nvls*aboveMeasured/per, "reduction in the NVSwitch")
+	bulk := c.gpu.nvls / per
+	if c.nodes() > 1 { // the network reduces
+		o.bound = o.bound.tighter(c.net.limit(), c.nicNames)
+		bulk = min(bulk, c.net.wire())
+		o.wire = 1 / float64(max(1, c.net.nics))
+	}
+	o.alpha, o.bulk = o.measured.latency, bulk
+	o.rise = pipeline(c.est.nvlsPasses, float64(c.nvlsBlocks()*c.local()*nvlsChunk), bulk)
+}
+
+// aboveMeasured is how far the best of what was measured may lie below what is possible: over all counts of
+// GPUs the measured rates of one GPU differ by as much.
+const aboveMeasured = 1.02
+
+// nvlsTreeTiming: NVLS within the node and a tree of the nodes.
+func (c *Cluster) nvlsTreeTiming(o *option) {
+	per := 1 + 1/float64(c.local())
+	o.bound = ceiling{}.tighter(c.gpu.nvls*aboveMeasured/per, "reduction in the NVSwitch").tighter(c.net.limit()/c.treeWire(), c.nicNames)
+	o.bulk = min(c.est.nvlsTree*c.gpu.nvls/per, c.net.wire()*c.est.tree/c.treeWire())
+	o.wire = c.treeWire() / float64(max(1, c.net.nics))
+	o.alpha = o.measured.latency
+	o.alpha += c.posts()
+	o.rise = c.nvlsTreePipeline(o.bulk)
+}
+
+// nvlsBlocks is how many blocks of threads NVLS takes (nccl, src/transport/nvls.cc, ncclNvlsInit).
+func (c *Cluster) nvlsBlocks() int {
+	switch {
+	case c.gpu.sm < 100:
+		return 16
+	case c.nodes() == 1:
+		return 24
+	default:
+		return 32
+	}
+}
+
+// postOverhead is what NCCL counts for a message that is posted to a NIC, us (nccl, src/graph/tuning.cc, getNetOverhead).
+const postOverhead = 1
+
+// posts is what the thread that posts to the NIC takes for more channels than the 16 of NCCL's figure for
+// NVLSTree, each way.
+func (c *Cluster) posts() float64 {
+	more := float64(max(0, c.nvlsBlocks()-16))
+	return 2 * float64(log2(c.nodes())) * more * postOverhead
+}
+
+// nvlsTreePipeline follows NCCL's choice of chunks: small sizes go in small pieces, so that few are on their
+// way at once (nccl, src/enqueue.cc, calcCollChunking, NVLS_TREE).
+func (c *Cluster) nvlsTreePipeline(bulk float64) func(float64) float64 {
+	pieces := float64(c.nvlsBlocks() * c.local())
+	most := float64(128 << 10)
+	if c.nodes() >= 4 {
+		most = 64 << 10
+	}
+	return func(size float64) float64 {
+		chunk := most
+		for _, step := range []struct{ times, chunk float64 }{{16, 128 << 10}, {4, 64 << 10}, {1, 32 << 10}} {
+			if chunk > step.chunk && size < step.times*pieces*chunk {
+				chunk = step.chunk
+			}
+		}
+		return pipeline(c.est.nvlsTreePasses, pieces*chunk, bulk)(size)
+	}
+}
+
+// nvlsChunk is the piece in which NVLS moves large sizes, bytes (nccl, src/enqueue.cc, calcCollChunking, NVLS).
+const nvlsChunk = 128 << 10

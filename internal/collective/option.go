@@ -1,0 +1,124 @@
+package collective
+
+import "math"
+
+// option is an algorithm with a protocol that the library may take for a collective on a cluster: what the
+// library thinks of it, and what it does.
+type option struct {
+	algorithm Algorithm
+	named     string // what the algorithm is called where it is none of NCCL's
+	protocol  Protocol
+	believed  cell    // the library's idea, by which it chooses
+	measured  cell    // the same from the newest tables of the library
+	shares    *shares // of believed.bandwidth; nil: all of it
+	long      float64 // factor on believed.latency once a ring's channels are full
+	full      int64   // bytes from which that is
+
+	alpha  float64 // us before the first byte is through
+	fabric float64 // us that the fabric takes beside it
+	bulk   float64 // GB/s of algorithm bandwidth that large sizes reach
+	spread float64 // share by which alpha grows once small sizes go over many channels
+	late   float64 // us more from sizes above from on
+	from   int64
+	rise   func(size float64) float64 // us that the pipeline takes to fill and drain; nil: none
+	held   *shares                    // of bulk; nil: all of it
+	wire   float64                    // bytes of the busiest NIC for a byte of size
+	bound  ceiling
+}
+
+// ceiling is what an algorithm cannot exceed, as algorithm bandwidth, and what sets it.
+type ceiling struct {
+	gbs     float64
+	element string
+}
+
+// tighter keeps the lower of two bounds.
+func (b ceiling) tighter(gbs float64, element string) ceiling {
+	if b.element == "" || gbs < b.gbs {
+		return ceiling{gbs, element}
+	}
+	return b
+}
+
+// slot is the place of a size among powers of two from 64 B.
+func slot(size int64) int {
+	if size < 64 {
+		return 0
+	}
+	return min(log2(int(size>>6)), 26)
+}
+
+// choice is the time by which the library chooses, us; infinite where it does not run the option.
+func (o *option) choice(size int64) float64 {
+	if o.believed.bandwidth <= 0 {
+		return math.Inf(1)
+	}
+	latency := o.believed.latency
+	if o.full > 0 && size >= o.full {
+		latency *= o.long
+	}
+	bandwidth := o.believed.bandwidth
+	if o.shares != nil {
+		bandwidth *= o.shares[slot(size)]
+	}
+	return latency + float64(size)/(1000*bandwidth)
+}
+
+// time is how long it takes, us.
+func (o *option) time(size int64) float64 {
+	s := float64(size)
+	t := o.fabric + o.alpha*(1+o.spread*s/(s+oneChannel)) + s/(1000*o.bulk*o.heldAt(s))
+	if o.rise != nil {
+		t += o.rise(s)
+	}
+	if o.late > 0 && size > o.from {
+		t += o.late
+	}
+	return t
+}
+
+// oneChannel is bytes that NCCL sends in one channel with LL: 512 threads of 8 bytes (nccl, src/graph/tuning.cc,
+// threadThresholds). Larger sizes take more channels, each of which has to be started and posted.
+const oneChannel = 4096
+
+// pipeline is the time to fill a pipeline and to run it dry: passes times the time of the bytes in flight, of
+// which sizes below them fill a part only.
+func pipeline(passes, inFlight, bulk float64) func(float64) float64 {
+	return func(size float64) float64 { return passes * inFlight / (1000 * bulk) * size / (size + inFlight) }
+}
+
+// heldAt is the share of bulk at a size. Between two powers of two it goes from one to the other by equal
+// ratios, so that with rising (see settle) a larger size never takes less time.
+func (o *option) heldAt(s float64) float64 {
+	if o.held == nil {
+		return 1
+	}
+	if s < 64 {
+		return o.held[0]
+	}
+	at := math.Log2(s / 64)
+	i := int(at)
+	if i >= len(o.held)-1 {
+		return o.held[len(o.held)-1]
+	}
+	if o.held[i] == o.held[i+1] {
+		return o.held[i]
+	}
+	return o.held[i] * math.Pow(o.held[i+1]/o.held[i], at-float64(i))
+}
+
+// settle lifts the shares that would make twice the size faster than once: such entries of a table stand for
+// what is never chosen.
+func settle(of shares) shares {
+	for i := len(of) - 2; i >= 0; i-- {
+		of[i] = max(of[i], of[i+1]/1.99)
+	}
+	return of
+}
+
+func (o *option) name() string {
+	if o.named != "" {
+		return o.named
+	}
+	return o.algorithm.String()
+}

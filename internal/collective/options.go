@@ -1,0 +1,207 @@
+package collective
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
+)
+
+// shapeOf is what the tuning model needs of the cluster.
+func (c *Cluster) shapeOf(version string) shape {
+	s := shape{
+		tables: c.tables,
+		nodes:  c.nodes(), local: c.local(), sm: c.gpu.sm, netOverhead: 1,
+		amdCPU: c.hw.CPU == "amd", x86: c.hw.CPU != "arm", pat: c.local() == 1 && c.nodes() > 1,
+		old: older(version),
+	}
+	if s.amdCPU {
+		s.netOverhead = 2 // us (nccl, src/graph/tuning.cc, getNetOverhead)
+	}
+	return s
+}
+
+// options gives what the library may take, in its order: of two that it holds to be equal it takes the first.
+func (c *Cluster) options(f function, e settings) []option {
+	if c.gpu.amd {
+		return c.rcclOptions(f, e)
+	}
+	return c.ncclOptions(f, e)
+}
+
+func (c *Cluster) ncclOptions(f function, e settings) []option {
+	s := c.shapeOf(e.version)
+	row := ncclCells(s, &c.graphs, f)
+	old := s.old
+	s.old = false // what it takes is what the newest tables, which NVIDIA measured last, say
+	measured := ncclCells(s, &c.graphs, f)
+	s.old = old
+	logged := replaced(&row, f, e.tuning)
+	out := make([]option, 0, int(algorithms)+2*int(protocols))
+	for a := range algorithms {
+		for p := range protocols {
+			if row[a][p].bandwidth <= 0 || measured[a][p].bandwidth <= 0 || !logged && c.refuses(f, a, p, e) != "" {
+				continue
+			}
+			o := option{algorithm: a, protocol: p, believed: row[a][p], measured: measured[a][p]}
+			switch {
+			case f == fnAllReduce && a == Tree:
+				o.shares, o.held = &c.tables.treeShare[p], &c.tables.treeShare[p]
+			case f == fnAllReduce && a == NVLSTree && s.sm >= 100 && s.x86 && !s.old:
+				o.shares = &c.tables.nvlsShare
+			}
+			if f == fnAllReduce && a == Ring && p == Simple && s.nodes > 1 {
+				o.long, o.full = plateau(s.sm), int64(64*c.graphs.channels()*s.ranks())
+			}
+			c.timing(&o, f)
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// replaced puts the cells of a debug log in the place of the model's own; ok is false where the log has none of
+// the collective.
+func replaced(row *cells, f function, logged []fabric.TuningCell) (ok bool) {
+	for _, l := range logged {
+		if g, tuned := functionOf(l.Collective); !tuned || g != f {
+			continue
+		}
+		a, err := parseAlgorithm(l.Algorithm)
+		p, err2 := parseProtocol(l.Protocol)
+		if err != nil || err2 != nil || !(l.LatencyUS >= 0) || !(l.GBs >= 0) {
+			continue // of a version that has more than this model
+		}
+		if !ok {
+			*row, ok = cells{}, true
+		}
+		row[a][p] = cell{latency: l.LatencyUS, bandwidth: l.GBs}
+	}
+	return ok
+}
+
+// refuses tells why the library would not run an algorithm with a protocol; empty: it may.
+func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) string {
+	g := c.graphs.of(a)
+	multi := c.nodes() > 1
+	switch {
+	case !f.runs(a):
+		return fmt.Sprintf("%s has no implementation of this collective", a)
+	case p != Simple && a != Tree && a != Ring:
+		return fmt.Sprintf("%s has only the protocol Simple", a)
+	case a == PAT && c.local() != 1:
+		return "PAT takes one GPU a node"
+	case (a == NVLS || a == NVLSTree) && !e.nvls:
+		return "NCCL_NVLS_ENABLE=0"
+	case (a == NVLS || a == NVLSTree) && c.gpu.nvls > 0 && c.local() < 3:
+		return "NVLS takes more than two GPUs a node"
+	case (a == NVLS || a == NVLSTree) && (c.gpu.nvls == 0 || g.Channels < 2):
+		return "the GPUs are on no switch that reduces"
+	case (a == NVLS || a == NVLSTree) && e.byteType:
+		return "NVLS cannot reduce 8 bit integers"
+	case a == NVLS && f != fnAllReduce:
+		return "NVLS takes registered buffers for this collective"
+	case a == NVLSTree && !multi:
+		return "NVLSTree takes more than one node"
+	case (a == CollNetDirect || a == CollNetChain || a == NVLS && multi) && !e.collnet:
+		return "CollNet is off: NCCL_COLLNET_ENABLE=1 and a plug-in that reduces in the network are needed"
+	case a == CollNetDirect && c.gpu.wiring != overSwitch:
+		return "CollNetDirect takes GPUs on a switch"
+	case a != Ring && c.net.ringOnly:
+		return c.net.kind + ": its set-up asks for NCCL_ALGO=Ring"
+	case p != Simple && c.net.simpleOnly:
+		return c.net.kind + ": its plug-in takes only the protocol Simple, which needs no order of writes"
+	case p == LL128 && !e.asked && !c.runsLL128(g):
+		return "LL128 is switched off: it takes NVLink, NICs at PXB (PXN from compute capability 9.0 on) and compute capability 7.0"
+	}
+	return ""
+}
+
+// runsLL128 is NCCL's gate (nccl, src/graph/tuning.cc).
+func (c *Cluster) runsLL128(g topology.Graph) bool {
+	furthest := topology.PathPXB
+	if c.gpu.sm >= 90 {
+		furthest = topology.PathPXN
+	}
+	return c.gpu.sm >= 70 && g.TypeIntra <= topology.PathNVB && g.TypeInter <= furthest
+}
+
+// timing fills in what the option really does on this cluster.
+func (c *Cluster) timing(o *option, f function) {
+	switch o.algorithm {
+	case Ring:
+		c.ringTiming(o, f)
+	case Tree:
+		c.treeTiming(o)
+	case NVLS:
+		c.nvlsTiming(o)
+	case NVLSTree:
+		c.nvlsTreeTiming(o)
+	case PAT:
+		c.patTiming(o, f)
+	default:
+		c.collnetTiming(o)
+	}
+	c.networkLatency(o, f)
+}
+
+// networkStep is what NCCL takes for a step over the network with LL, us (ncclTables).
+const networkStep = 5
+
+// networkLatency adds what the fabric takes beyond NCCL's figures, which are those of InfiniBand: as many
+// round trips as the protocol makes.
+func (c *Cluster) networkLatency(o *option, f function) {
+	if c.nodes() == 1 {
+		return
+	}
+	trips := 1.0
+	if o.protocol == Simple {
+		trips = 2 // the data, then its flag
+	}
+	o.fabric += networkStep*(c.net.step-1)*trips*c.networkSteps(o.algorithm, f) + c.net.floor
+	if c.gpu.sm >= 100 && c.gpu.sm < 120 {
+		o.fabric += c.est.blackwell
+	}
+}
+
+// networkSteps is how many steps over the network lie one after the other.
+func (c *Cluster) networkSteps(a Algorithm, f function) float64 {
+	n := float64(c.nodes() - 1)
+	switch a {
+	case Ring:
+		switch f {
+		case fnAllReduce:
+			return 2 * n
+		case fnBroadcast, fnReduce:
+			return 1
+		}
+		return n
+	case Tree, NVLSTree:
+		return 2 * float64(log2(c.nodes()))
+	case PAT:
+		return float64(log2(c.nodes())) / 3.5
+	default:
+		return 1
+	}
+}
+
+// codeFrom is from which on a version is NCCL's number of it (nccl.h, NCCL_VERSION).
+const codeFrom = 20000
+
+// older says whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
+// published measurements are: a version that is not known counts as older.
+func older(version string) bool {
+	major, rest, _ := strings.Cut(version, ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	big, err1 := strconv.Atoi(major)
+	small, err2 := strconv.Atoi(minor)
+	if err1 == nil && rest == "" && big >= codeFrom {
+		return big < 22800 // as a number: 22809 is 2.28.9
+	}
+	if err1 != nil || err2 != nil {
+		return true
+	}
+	return big < 2 || big == 2 && small < 28
+}

@@ -1,0 +1,107 @@
+package collective
+
+import (
+	"math"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Every send and receive of a rank to one peer is posted and answered on its own: peerTime us each. 16 ranks take
+// 47 us for an alltoall of small sizes and 32 take 91 (P29; Broadcom 957608-AN209, 8.7.2.1.1).
+const (
+	peerBase = 6.6 // Ring with LL, of NCCL's tables
+	peerTime = 2.75
+
+	peerFloor = 8 // us, of RoCE: it is in what was measured
+)
+
+// Pieces above smallPeerBytes go to a peer with Simple, smaller ones with LL (nccl, src/enqueue.cc,
+// NCCL_P2P_LL_THRESHOLD); over the network a step of Simple takes simpleLater us more (Ring, of NCCL's tables).
+const (
+	smallPeerBytes = 16384
+	simpleLater    = 14 - 2.7
+)
+
+// peerChannels is how many channels NCCL has for a peer over NVLink (nccl, src/channel.cc; "32 p2p channels" in the
+// log of two H200).
+const peerChannels = 32
+
+// pattern is what a rank sends for a byte of size, in sum and to other nodes, to how many peers, and over how
+// many of its links or NICs that goes.
+type pattern struct {
+	out, cross, peers float64
+	everywhere        bool // to all peers at once: all links and NICs serve
+}
+
+func (c *Cluster) patternOf(collective fabric.Collective) pattern {
+	n, g := float64(c.Ranks()), float64(c.local())
+	p := pattern{out: (n - 1) / n, cross: (n - g) / n, peers: n - 1, everywhere: collective == fabric.AllToAll}
+	if collective == fabric.SendRecv { // each to its neighbour: one GPU of a node has it on another
+		p = pattern{out: 1, peers: 1}
+		if c.nodes() > 1 {
+			p.cross = 1
+		}
+	}
+	return p
+}
+
+// peerToPeer: every rank sends straight to the ranks that it has something for. Of a gather or a scatter the root
+// is the one that is busy: alone, with its own links and NICs.
+func (c *Cluster) peerToPeer(job Job) option {
+	p := c.patternOf(job.Collective)
+	o := option{algorithm: algorithms, protocol: Simple}
+	o.alpha = peerBase + peerTime*p.peers
+	if c.local() > 1 {
+		links := 1.0
+		if c.gpu.wiring == overMesh && job.Collective == fabric.SendRecv {
+			links = float64(min(c.gpu.links, c.local()-1)) // a pair has one of them
+		}
+		o.bound = ceiling{}.tighter(c.gpu.limit/(p.out*links), c.linkNames)
+		o.bulk = c.gpu.ring / (p.out * links)
+	} else {
+		o.bulk = math.Inf(1)
+	}
+	if c.nodes() == 1 {
+		if c.gpu.wiring == overSwitch && (p.everywhere || job.Collective == fabric.SendRecv) {
+			o.rise = c.fifos(peerChannels, p.out, o.bulk)
+		}
+		return o
+	}
+	if c.gpu.wiring == overPCIe && job.Env["NCCL_P2P_DISABLE"] == "1" && job.Env["NCCL_SHM_DISABLE"] == "1" {
+		p.cross = p.out // nothing but the network is left between the GPUs of a machine either
+		o.bound, o.bulk = ceiling{}, math.Inf(1)
+	}
+	c.peerNetwork(&o, p)
+	return o
+}
+
+// peerNetwork adds the network to what peers send.
+func (c *Cluster) peerNetwork(o *option, p pattern) {
+	nics, g := float64(c.net.nics), float64(c.local())
+	line := c.net.limit() / nics * max(1, nics/g) // of the NICs that a GPU has
+	o.wire = p.cross / max(1, nics/g)
+	if p.everywhere {
+		line = c.net.limit() / g
+		o.wire = p.cross * g / nics
+	}
+	line = min(line, c.gpu.pcie*pciePayload)
+	o.bound = o.bound.tighter(line/p.cross, c.nicNames)
+	reached := c.net.wire() / c.net.limit()
+	if p.everywhere {
+		reached *= c.congestion()
+	}
+	o.bulk = min(o.bulk, line*reached/p.cross)
+	o.fabric = max(0, c.net.floor-peerFloor)
+	if !c.gpu.amd {
+		o.late, o.from = simpleLater, int64(smallPeerBytes*c.Ranks())
+	}
+}
+
+// congestion is what many senders to one receiver leave of large sizes: 0.97 on two nodes, and 0.78 of the line on
+// four of two fabrics.
+func (c *Cluster) congestion() float64 {
+	if c.nodes() <= 2 {
+		return 0.97
+	}
+	return 0.85
+}

@@ -1,0 +1,225 @@
+package collective
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// Placement is which GPUs and NICs of its machine each worker has. A worker is a node to NCCL: NVLink does
+// not cross from one pod to another.
+type Placement struct {
+	Workers []Worker
+	// Near says which NICs are at PXB or nearer to a GPU; nil: NICs 2k and 2k+1 are near GPUs 2k and 2k+1, as in
+	// machines with two GPUs and two NICs on a PCIe switch.
+	Near func(gpu, nic int) bool
+}
+
+// Worker is one pod. Indexes are those of the machine. Where NICs is nil they are not known: one of Choices,
+// or any Count of the machine's. Workers of one Machine never share a NIC.
+type Worker struct {
+	Machine string
+	GPUs    []int
+	NICs    []int
+	Choices [][]int
+	Count   int
+}
+
+// Share is what a placement leaves the worst worker of the network, GB/s one way. Low and High differ where
+// more than one assignment of NICs is possible.
+type Share struct {
+	Low, High float64
+	LowExits  int // GPUs of the worst worker with a NIC near them
+	HighExits int
+}
+
+// What an enumeration of assignments goes through at most. Past it the range is that of any assignment.
+const maxAssignments = 1 << 14
+
+// Most NICs of a machine that assignments are counted of: the bits of a word.
+const maxPlacedNICs = 64
+
+// Share computes what the workers get: traffic leaves a worker by its GPUs that have a NIC near them, at the
+// lower of the rates of the NIC and of the GPU's PCIe link; other GPUs reach these over NVLink; the slowest
+// worker sets the pace of all (NCCL uses GPUDirect RDMA up to PXB, and PXN). Indexes outside of the machine, a
+// worker without GPUs and NICs given to two workers are errors.
+func (c *Cluster) Share(p *Placement) (Share, error) {
+	rate := min(c.net.line*c.net.room, c.gpu.pcie*pciePayload)
+	if len(p.Workers) == 0 {
+		return Share{}, errors.New("placement has no worker")
+	}
+	if c.net.nics > maxPlacedNICs {
+		return Share{}, fmt.Errorf("placement: more than %d NICs a machine", maxPlacedNICs)
+	}
+	s := seating{nics: c.net.nics, near: p.Near}
+	if s.near == nil {
+		s.near = func(gpu, nic int) bool { return gpu/2 == nic/2 }
+	}
+	low, high, err := s.exits(p.Workers)
+	if err != nil {
+		return Share{}, fmt.Errorf("placement: %w", err)
+	}
+	return Share{Low: float64(low) * rate, High: float64(high) * rate, LowExits: low, HighExits: high}, nil
+}
+
+// seating goes through the assignments of NICs to workers.
+type seating struct {
+	nics int
+	near func(gpu, nic int) bool
+}
+
+// exits gives the exits of the worst worker, for the worst and for the best assignment.
+func (s seating) exits(workers []Worker) (low, high int, err error) {
+	machines := map[string][]int{}
+	var order []string
+	for i, w := range workers {
+		name := w.Machine
+		if name == "" { // a machine of its own
+			name = fmt.Sprintf("\x00%d", i)
+		}
+		if machines[name] == nil {
+			order = append(order, name)
+		}
+		machines[name] = append(machines[name], i)
+	}
+	for n, name := range order {
+		m := assignment{near: make([][]uint64, len(machines[name])), choices: make([][]uint64, len(machines[name])), left: maxAssignments, low: bits.UintSize}
+		for k, i := range machines[name] {
+			if m.near[k], m.choices[k], err = s.seats(workers[i]); err != nil {
+				return 0, 0, fmt.Errorf("worker %d: %w", i, err)
+			}
+		}
+		m.try(0, 0, bits.UintSize)
+		if !m.found {
+			return 0, 0, errors.New("workers of one machine cannot have these NICs at the same time")
+		}
+		if m.left <= 0 {
+			m.low = 0
+		}
+		if n == 0 || m.low < low {
+			low = m.low
+		}
+		if n == 0 || m.high < high {
+			high = m.high
+		}
+	}
+	return low, high, nil
+}
+
+// seats gives the NICs near each GPU of a worker, and the sets of NICs that it may have, as bits.
+func (s seating) seats(w Worker) (near, choices []uint64, err error) {
+	if len(w.GPUs) == 0 {
+		return nil, nil, errors.New("has no GPU")
+	}
+	for _, g := range w.GPUs {
+		if g < 0 {
+			return nil, nil, fmt.Errorf("GPU %d is below 0", g)
+		}
+		var mask uint64
+		for n := range s.nics {
+			if s.near(g, n) {
+				mask |= 1 << n
+			}
+		}
+		near = append(near, mask)
+	}
+	sets := w.Choices
+	if w.NICs != nil {
+		sets = [][]int{w.NICs}
+	}
+	for _, set := range sets {
+		var mask uint64
+		for _, n := range set {
+			if n < 0 || n >= s.nics {
+				return nil, nil, fmt.Errorf("NIC %d is not between 0 and %d", n, s.nics-1)
+			}
+			mask |= 1 << n
+		}
+		choices = append(choices, mask)
+	}
+	if sets == nil {
+		if w.Count < 1 || w.Count > s.nics {
+			return nil, nil, fmt.Errorf("%d NICs are not between 1 and %d", w.Count, s.nics)
+		}
+		choices = subsets(s.nics, w.Count)
+	}
+	return near, choices, nil
+}
+
+// subsets lists the sets of k of n NICs, as far as an enumeration would go.
+func subsets(n, k int) []uint64 {
+	var all []uint64
+	last := uint64(1)<<k - 1
+	if k == maxPlacedNICs {
+		return []uint64{^uint64(0)}
+	}
+	for set := last; n == maxPlacedNICs || set < 1<<n; {
+		all = append(all, set)
+		lowest := set & -set
+		carried := set + lowest
+		if carried == 0 || len(all) > maxAssignments {
+			break
+		}
+		set = carried | (set^carried)>>2/lowest // the next larger number with as many bits (Gosper)
+	}
+	return all
+}
+
+// assignment tries all ways to give the workers of one machine their NICs.
+type assignment struct {
+	near, choices [][]uint64
+	left          int
+	found         bool
+	low, high     int
+}
+
+func (a *assignment) try(worker int, taken uint64, least int) {
+	if a.left <= 0 {
+		return
+	}
+	if worker == len(a.choices) {
+		a.left--
+		a.found = true
+		a.low, a.high = min(a.low, least), max(a.high, least)
+		return
+	}
+	for _, set := range a.choices[worker] {
+		if set&taken != 0 {
+			continue
+		}
+		n := 0
+		for _, near := range a.near[worker] {
+			if near&set != 0 {
+				n++
+			}
+		}
+		a.try(worker+1, taken|set, min(least, n))
+		if a.left <= 0 {
+			return
+		}
+	}
+}
+
+// placed is the cluster as the workers of a placement see it: a worker is a node, whose NICs are its exits.
+func (c *Cluster) placed(p *Placement, exits int) *Cluster {
+	w := *c
+	w.hw.Nodes, w.hw.GPUsPerNode = len(p.Workers), len(p.Workers[0].GPUs)
+	for _, other := range p.Workers {
+		w.hw.GPUsPerNode = min(w.hw.GPUsPerNode, len(other.GPUs))
+	}
+	w.net.nics = max(1, exits)
+	if exits == 0 { // a NIC that no GPU is near: through host memory
+		w.net.payload *= withoutDirect
+	}
+	scale := float64(w.net.nics) / float64(max(1, c.net.nics))
+	for _, g := range []*int{&w.graphs.ring.Channels, &w.graphs.tree.Channels} {
+		*g = max(1, int(float64(*g)*scale))
+	}
+	if w.hw.GPUsPerNode > 2 {
+		w.graphs.nvls.Channels = min(w.graphs.nvls.Channels, w.hw.GPUsPerNode)
+	} else {
+		w.graphs.nvls.Channels = 0
+	}
+	w.named()
+	return &w
+}

@@ -1,0 +1,205 @@
+package collective
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Predict gives the curve of a collective at sizes in bytes. A combination of algorithm and protocol that the
+// library would not run is an error with the reason, and so is a size below 1.
+func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
+	what, err := check(job, sizes)
+	if err != nil {
+		return nil, err
+	}
+	job.Collective = what
+	p := &fabric.Prediction{
+		Meta:       fabric.NewMeta("Prediction"),
+		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.nodes(), Hardware: c.hw,
+		Rows: make([]fabric.PredictionRow, len(sizes)),
+	}
+	if job.Placement != nil {
+		return c.predictPlaced(p, job, sizes)
+	}
+	used, notes := c.configured(job)
+	p.Assumptions = slices.Concat(c.assumed, notes)
+	if err := used.fill(p.Rows, job, sizes); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// predictPlaced predicts the worst worker's share of the network, with a band up to what the best assignment of
+// NICs that is possible would give.
+func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*fabric.Prediction, error) {
+	share, err := c.Share(job.Placement)
+	if err != nil {
+		return nil, err
+	}
+	low := c.placed(job.Placement, share.LowExits)
+	p.Ranks, p.Nodes, p.Hardware = low.Ranks(), low.nodes(), low.hw
+	low, notes := low.configured(job)
+	notes = append(notes, fabric.Assumption{
+		What:   fmt.Sprintf("the worst worker leaves by %d GPUs with a NIC near them", share.LowExits),
+		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
+	})
+	p.Assumptions = slices.Concat(c.assumed, notes)
+	if err := low.fill(p.Rows, job, sizes); err != nil {
+		return nil, err
+	}
+	if share.HighExits == share.LowExits {
+		return p, nil
+	}
+	high, _ := c.placed(job.Placement, share.HighExits).configured(job)
+	best := make([]fabric.PredictionRow, len(sizes))
+	if err := high.fill(best, job, sizes); err != nil {
+		return nil, err
+	}
+	for i, r := range best {
+		p.Rows[i].Band[1] = max(p.Rows[i].Band[1], r.Band[1])
+		p.Rows[i].Bound = r.Bound
+	}
+	p.Assumptions = append(p.Assumptions, fabric.Assumption{
+		What:   fmt.Sprintf("rows are of the worst assignment of NICs, bands reach to the best, with %d", share.HighExits),
+		Source: "nothing says which NICs the workers have",
+	})
+	return p, nil
+}
+
+// fill computes the rows.
+func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) error {
+	if c.Ranks() == 1 {
+		return errors.New("hardware: one GPU has no other to talk to")
+	}
+	options, err := c.enabled(job)
+	if err != nil {
+		return err
+	}
+	pairs, direct := c.unlisted(job)
+	loosest := options[0].bound // what no algorithm that may run exceeds: a version or a tuner may take another
+	for _, o := range options {
+		if o.bound.gbs > loosest.gbs {
+			loosest = o.bound
+		}
+	}
+	if direct && pairs.bound.gbs > loosest.gbs {
+		loosest = pairs.bound
+	}
+	for i, size := range sizes {
+		o := pick(options, size)
+		if direct && size >= allPairsFrom && size <= allPairsTo {
+			o = &pairs
+		}
+		rows[i] = c.row(job, o, loosest, size)
+	}
+	return nil
+}
+
+const maxSizes = 1 << 16
+
+func check(job Job, sizes []int64) (fabric.Collective, error) {
+	if len(sizes) == 0 || len(sizes) > maxSizes {
+		return "", fmt.Errorf("sizes: %d are not between 1 and %d", len(sizes), maxSizes)
+	}
+	for _, s := range sizes {
+		if s < 1 || s > 1<<50 {
+			return "", fmt.Errorf("size %d is not between 1 B and 1 PiB", s)
+		}
+	}
+	return fabric.ParseCollective(string(job.Collective))
+}
+
+// enabled gives the options that the library and the job allow.
+func (c *Cluster) enabled(job Job) ([]option, error) {
+	f, tuned := functionOf(job.Collective)
+	if !tuned {
+		return []option{c.peerToPeer(job)}, nil
+	}
+	e, err := readSettings(job, f)
+	if err != nil {
+		return nil, err
+	}
+	all := c.options(f, e)
+	if !e.forced {
+		return all, nil
+	}
+	var some []option
+	for _, o := range all {
+		if e.algorithms[o.algorithm] && e.protocols[o.protocol] {
+			some = append(some, o)
+		}
+	}
+	if len(some) == 0 {
+		return nil, c.whyNone(f, e)
+	}
+	return some, nil
+}
+
+// unlisted gives what RCCL runs instead of its table's algorithms, unless the job asks for one of these.
+func (c *Cluster) unlisted(job Job) (option, bool) {
+	f, tuned := functionOf(job.Collective)
+	if !tuned || !c.gpu.amd || job.Env["NCCL_ALGO"] != "" || job.Env["NCCL_PROTO"] != "" {
+		return option{}, false
+	}
+	return c.allPairs(f, job)
+}
+
+// whyNone says why nothing that the environment allows would run.
+func (c *Cluster) whyNone(f function, e settings) error {
+	if c.gpu.amd {
+		return errors.New("RCCL does not run it: Tree and Ring with LL and Simple are known of it, and on one node no Tree with Simple")
+	}
+	for a := range algorithms {
+		for _, p := range []Protocol{Simple, LL128, LL} { // what every algorithm has before what some have
+			if e.algorithms[a] && e.protocols[p] {
+				if why := c.refuses(f, a, p, e); why != "" {
+					return fmt.Errorf("%s with %s: NCCL does not run it: %s", a, p, why)
+				}
+			}
+		}
+	}
+	return errors.New("NCCL_ALGO and NCCL_PROTO leave no algorithm")
+}
+
+// even is how near two options may be in the library's eyes to count as one: its tables changed by more from
+// version to version. Of such the faster one is taken.
+const even = 1.03
+
+// pick takes the option that the library holds to be fastest at a size.
+func pick(options []option, size int64) *option {
+	var times [int(algorithms) * int(protocols)]float64
+	least := math.Inf(1)
+	for i := range options {
+		times[i] = options[i].choice(size)
+		least = min(least, times[i])
+	}
+	best, fastest := &options[0], math.Inf(1)
+	for i := range options {
+		if times[i] <= least*even {
+			if t := options[i].time(size); t < fastest {
+				best, fastest = &options[i], t
+			}
+		}
+	}
+	return best
+}
+
+// row tells the numbers of a size.
+func (c *Cluster) row(job Job, o *option, bound ceiling, size int64) fabric.PredictionRow {
+	t := max(c.launched(job, o.time(size)), float64(size)/(1000*o.bound.gbs))
+	factor := job.Collective.BusFactor(c.Ranks())
+	algbw := float64(size) / t / 1000
+	r := fabric.PredictionRow{
+		Size: size, TimeUS: t, AlgBW: algbw, BusBW: algbw * factor,
+		Algorithm: o.name(), Protocol: o.protocol.String(),
+		NICGBs: algbw * o.wire,
+		Bound:  fabric.Bound{BusBW: bound.gbs * factor, Element: bound.element},
+	}
+	around := c.spanOf(o, size)
+	r.Band = [2]float64{r.BusBW / around.slow, min(r.BusBW/around.fast, r.Bound.BusBW)}
+	return r
+}

@@ -1,0 +1,90 @@
+package collective
+
+import "math"
+
+// factor is bytes that each rank of a ring sends for a byte of size.
+func (f function) factor(n int) float64 {
+	share := float64(n-1) / float64(n)
+	switch f {
+	case fnAllReduce:
+		return 2 * share
+	case fnAllGather, fnReduceScatter:
+		return share
+	default:
+		return 1
+	}
+}
+
+// ringTiming: every rank sends factor bytes to its neighbour for each byte of size, over links or by the
+// NICs, all at once; the slower of the two sets the pace. There is nothing to fill: each rank starts with a
+// piece of its own.
+func (c *Cluster) ringTiming(o *option, f function) {
+	factor := f.factor(c.Ranks())
+	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
+	bus := c.ringLinks(c.gpu.ring)
+	if c.gpu.wiring == overSwitch && (f == fnAllGather || f == fnReduceScatter) {
+		bus /= 1 + c.est.localCopy/float64(c.Ranks()-1)
+	}
+	if c.nodes() > 1 {
+		o.bound = o.bound.tighter(c.net.limit()/factor, c.nicNames)
+		bus = min(bus, c.net.wire())
+		o.wire = factor / float64(max(1, c.net.nics))
+	}
+	o.alpha = o.measured.latency
+	o.bulk = min(bus, c.protocolBus(o, f)) / factor
+	if o.protocol == Simple && c.nodes() == 1 && c.gpu.wiring == overSwitch {
+		o.rise = c.fifos(float64(c.graphs.channels()), factor, o.bulk)
+	}
+	if o.protocol != Simple {
+		o.spread = c.est.spread
+	}
+	if f == fnBroadcast || f == fnReduce {
+		c.chainTiming(o, bus)
+	}
+}
+
+// fifos is the time that FIFOs of channels take from GPUs that send and receive at the same time over NVLink. One
+// way alone, as in a broadcast, has been measured to take none.
+func (c *Cluster) fifos(channels, factor, bulk float64) func(float64) float64 {
+	return pipeline(c.est.ringPasses, channels*ringBuffer/factor, bulk)
+}
+
+// ringBuffer is the FIFO of a channel, bytes (nccl, src/init.cc, DEFAULT_BUFFSIZE).
+const ringBuffer = 4 << 20
+
+// protocolBus is what LL and LL128 leave of the links: their flags take room, and a channel's threads are
+// only so fast. Simple leaves all.
+func (c *Cluster) protocolBus(o *option, f function) float64 {
+	if o.protocol == Simple {
+		return math.Inf(1)
+	}
+	return o.measured.bandwidth * f.factor(c.Ranks())
+}
+
+// ringLinks is what rings that leave the node by different GPUs get of links of a rate: a GPU that sends
+// to the network sends to no neighbour, so that of g hops g-1 are over links.
+func (c *Cluster) ringLinks(rate float64) float64 {
+	if c.nodes() == 1 || c.local() == 1 {
+		return rate
+	}
+	return rate * float64(c.local()) / float64(c.local()-1)
+}
+
+// chainTiming: a broadcast or a reduction goes once round, in slices; the last rank gets its first slice after
+// all hops. NCCL's own figure has one hop.
+func (c *Cluster) chainTiming(o *option, bus float64) {
+	steps := &c.tables.step
+	inside, between := float64(c.nodes()*(c.local()-1)), float64(c.nodes()-1)
+	o.alpha = c.tables.base[Ring][o.protocol] + inside*steps[hwNVLink][Ring][o.protocol] + between*steps[hwNet][Ring][o.protocol]
+	if o.protocol != Simple {
+		return
+	}
+	channels, hops := float64(c.graphs.channels()), inside+between-1 // the last one passes nothing on
+	o.rise = func(size float64) float64 {
+		return hops * min(chainSlice, size/channels) * channels / (1000 * bus)
+	}
+}
+
+// chainSlice is what goes from rank to rank at a time in a channel, bytes (nccl, src/include/device.h:
+// BROADCAST_SLICESTEPS 1 of 8 of a buffer of 4 MiB).
+const chainSlice = 512 << 10

@@ -1,0 +1,97 @@
+package collective
+
+import (
+	"errors"
+	"fmt"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
+)
+
+// FromSystem gives the cluster of equal machines that an NCCL topology file or facts describe; hw says what
+// they do not: how many nodes, which fabric, and the GPU where nothing else tells it. GPUs and NICs are
+// counted in the system, and NCCL's own search in it gives the graphs.
+func FromSystem(cat *catalog.Catalog, s *topology.System, hw fabric.Hardware) (*Cluster, error) {
+	if s == nil || len(s.GPUs) == 0 {
+		return nil, errors.New("topology: has no GPU")
+	}
+	hw.GPUsPerNode = len(s.GPUs)
+	if hw.GPU == "" && hw.Machine == "" {
+		hw.GPU = gpuOf(cat, s)
+	}
+	if hw.Nodes > 1 {
+		fromNETs(s, &hw)
+	}
+	if hw.CPU == "" {
+		hw.CPU = vendorOf(s.CPU)
+	}
+	c, err := resolved(cat, hw)
+	if err != nil {
+		return nil, err
+	}
+	c.graphs = searched(s)
+	if c.nodes() > 1 {
+		c.distantNICs()
+	}
+	return c, nil
+}
+
+// gpuOf guesses the GPU by its architecture: of those of one, links and rates are the same or near.
+func gpuOf(cat *catalog.Catalog, s *topology.System) string {
+	want := fmt.Sprintf("sm_%d", s.SM)
+	if s.AMD {
+		want = s.GCN
+	}
+	best := ""
+	for id, m := range cat.GPUs {
+		if m.Arch == want && (best == "" || id < best) {
+			best = id
+		}
+	}
+	return best
+}
+
+func fromNETs(s *topology.System, hw *fabric.Hardware) {
+	n, slowest := 0, 0.0
+	for _, net := range s.NETs {
+		if n == 0 || net.BW < slowest {
+			slowest = net.BW
+		}
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	hw.NICsPerNode = n
+	if hw.NICGbps == 0 {
+		hw.NICGbps = slowest * 8
+	}
+}
+
+func vendorOf(cpu topology.HostCPU) string {
+	switch {
+	case cpu.Arch == topology.ArchARM:
+		return "arm"
+	case cpu.Arch == topology.ArchX86 && cpu.Vendor == topology.VendorIntel:
+		return "intel"
+	case cpu.Arch == topology.ArchX86 && cpu.Vendor == topology.VendorAMD:
+		return "amd"
+	default:
+		return ""
+	}
+}
+
+// withoutDirect is what is left of a NIC whose data goes through host memory: it crosses the PCIe root twice.
+const withoutDirect = 0.5
+
+// distantNICs lowers the rates where NCCL's channels reach their NICs over a host bridge: it does not use
+// GPUDirect RDMA there (nccl, src/graph/paths.cc, ncclTopoCheckGdr).
+func (c *Cluster) distantNICs() {
+	if c.graphs.ring.TypeInter <= topology.PathPXN {
+		return
+	}
+	c.net.direct = false
+	c.net.payload *= withoutDirect
+	c.assume("nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, P2C or PXN", "data between GPUs and NICs goes through host memory: the way is %s", c.graphs.ring.TypeInter)
+}

@@ -1,0 +1,82 @@
+package collective
+
+import (
+	"strings"
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
+)
+
+// inGuest is a virtual machine of two H100 and two NICs, as it is without a topology file: flat, or with a
+// switch for each GPU and its NIC.
+func inGuest(switches bool) string {
+	var b strings.Builder
+	b.WriteString("<system version=\"1\">\n<cpu numaid=\"0\" arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"143\">\n")
+	for i, n := range []string{"1", "2"} {
+		if switches {
+			b.WriteString(`<pci busid="0000:` + n + `0:00.0" class="0x060400" link_speed="32.0 GT/s PCIe" link_width="16">`)
+		}
+		b.WriteString(`<pci busid="0000:` + n + `1:00.0" class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"><gpu dev="` + string(rune('0'+i)) + `" sm="90" rank="` + string(rune('0'+i)) + `" gdr="1"><nvlink target="fffffff:ff:ff.0" count="18" tclass="0x068000"/></gpu></pci>`)
+		b.WriteString(`<pci busid="0000:` + n + `2:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16"><nic><net name="mlx5_` + string(rune('0'+i)) + `" dev="` + string(rune('0'+i)) + `" speed="400000" port="1" guid="0x` + n + `" maxconn="131072" gdr="1"/></nic></pci>`)
+		if switches {
+			b.WriteString("</pci>")
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("</cpu>\n</system>\n")
+	return b.String()
+}
+
+func guest(t *testing.T, switches bool) *Cluster {
+	t.Helper()
+	d, err := topology.Parse([]byte(inGuest(switches)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := topology.NewSystem(d, topology.SystemOptions{Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := FromSystem(loaded(t), s, fabric.Hardware{Nodes: 2, Net: "ib"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestGuestWithoutTopology: NCCL finds every NIC behind a host bridge, and GPUDirect RDMA is off.
+func TestGuestWithoutTopology(t *testing.T) {
+	flat, told := guest(t, false), guest(t, true)
+	if hw := told.Hardware(); hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 || hw.NICsPerNode != 2 || hw.NICGbps != 400 || hw.CPU != "intel" {
+		t.Errorf("read %+v", hw)
+	}
+	job := Job{Collective: fabric.AllGather}
+	without, with := predict(t, flat, job, 8<<30)[0], predict(t, told, job, 8<<30)[0]
+	if with.BusBW < 90 {
+		t.Errorf("with switches: %.1f GB/s of 100", with.BusBW)
+	}
+	if without.BusBW > 0.6*with.BusBW {
+		t.Errorf("without: %.1f GB/s, with switches %.1f", without.BusBW, with.BusBW)
+	}
+	p, err := flat.Predict(job, []int64{8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Assumptions {
+		if strings.Contains(a.What, "through host memory") {
+			return
+		}
+	}
+	t.Errorf("nothing says why: %+v", p.Assumptions)
+}
+
+func TestFromNothing(t *testing.T) {
+	if _, err := FromSystem(loaded(t), nil, fabric.Hardware{}); err == nil {
+		t.Error("no system: no error")
+	}
+	c := ofTopology(t, "testdata/h200x2-topo.xml")
+	if hw := c.Hardware(); hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 {
+		t.Errorf("two H200, told by their architecture alone: %+v", hw)
+	}
+}
