@@ -58,5 +58,36 @@ const cablingStyle = `<style>
 </style>
 `
 
+const topologyStyle = `<style>
+.rw-topology{--ink:#1c2128;--soft:#57606a;--page:#fff;--box:#f6f7f8;--line:#c6ccd3;--bad:#c3221f;--on:#fff;--gpu:#4477aa;--gpubox:#eaf1f8;--nic:#228833;--nicbox:#e9f5ec;--scale:#8a3d93;--scalebox:#f5ecf6;--link:#7a828c;font:11px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+.rw-topology text{fill:var(--soft)}
+.rw-topology .cap{font-size:12px}
+.rw-topology .name{fill:var(--ink);font-weight:600;font-size:10px}
+.rw-topology .lab{font-size:9px;font-variant-numeric:tabular-nums}
+.rw-topology .hop{font-size:8px}
+.rw-topology .bad{fill:var(--bad);font-weight:600}
+.rw-topology .mid{text-anchor:middle}
+.rw-topology .box{fill:var(--box);stroke:var(--line)}
+.rw-topology .gpu{fill:var(--gpubox);stroke:var(--gpu)}
+.rw-topology .nic{fill:var(--nicbox);stroke:var(--nic)}
+.rw-topology .spare{stroke-dasharray:3 2}
+.rw-topology .scale{fill:var(--scalebox);stroke:var(--scale)}
+.rw-topology .nv{fill:none;stroke:var(--scale);stroke-width:2}
+.rw-topology .pci{fill:none;stroke:var(--link)}
+.rw-topology .numa{fill:none;stroke:var(--ink);stroke-width:2}
+.rw-topology .dim{stroke-dasharray:2 3}
+.rw-topology .down{fill:none;stroke:var(--bad)}
+.rw-topology .near{fill:none;stroke:var(--nic);stroke-width:3}
+.rw-topology .lane{stroke-width:1.3}
+.rw-topology .far{fill:none;stroke:var(--ink);stroke-width:1.3;stroke-dasharray:5 3}
+.rw-topology .bg{fill:var(--page)}
+.rw-topology .fail{fill:var(--bad)}
+.rw-topology .m{fill:none;stroke:var(--on);stroke-width:1.8;stroke-linecap:round}
+@media (prefers-color-scheme:dark){
+.rw-topology{--ink:#e6e9ed;--soft:#a3adb8;--page:#15181c;--box:#1d2126;--line:#47505b;--bad:#e5534b;--on:#15181c;--gpu:#6f9fd1;--gpubox:#18232f;--nic:#4fb35f;--nicbox:#16261a;--scale:#bf78c8;--scalebox:#271c29;--link:#8d96a1}
+}
+</style>
+`
+
 // railColours is the number of colours for rails; the rails after them repeat the colours, dashed.
 const railColours = 8

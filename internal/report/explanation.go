@@ -1,0 +1,326 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bounds of an explanation, without and with Verbose: results in full, results in a line, plots, causes of
+// a result, lines of evidence of a cause. However many results there are, the text stays a few screens, or
+// with Verbose a few megabytes.
+type explainBounds struct {
+	full, folded, plots, causes, lines int
+}
+
+func boundsOf(o TextOptions) explainBounds {
+	if o.Verbose {
+		return explainBounds{full: 200, folded: 10000, plots: 50, causes: 50, lines: 50}
+	}
+	return explainBounds{full: 10, folded: 20, plots: 2, causes: 3, lines: 3}
+}
+
+// longName is the most characters of a file's name or of a cause's id.
+const longName = 60
+
+// Explanation writes the verdict on every result and why, worst first: what was measured against what is
+// healthy and what physics allows, what the result says of itself, the causes with what speaks for and
+// against each, the plot, and what was assumed. Among several, healthy results take a line each, unless
+// Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as not looked at.
+func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
+	p := newPrinter(o)
+	if x == nil || len(x.Results) == 0 {
+		p.heading("Not looked at")
+		p.field("", "there is no result to explain")
+		p.verdict(fabric.Unknown)
+		return p.writeTo(w)
+	}
+	results := slices.Clone(x.Results)
+	slices.SortStableFunc(results, func(a, b fabric.Explained) int { return cmp.Compare(badness(b.Verdict), badness(a.Verdict)) })
+	if len(results) > 1 {
+		p.heading(verdictCounts(results))
+	}
+	if err := p.results(results, boundsOf(o)); err != nil {
+		return err
+	}
+	var s fabric.Summary
+	for _, e := range results {
+		s.Count(e.Verdict.Status())
+	}
+	p.verdict(s.Status())
+	return p.writeTo(w)
+}
+
+// badness orders the verdicts; one outside the closed set is unknown.
+func badness(v fabric.Verdict) int {
+	return map[fabric.Verdict]int{fabric.VerdictFailed: 3, fabric.VerdictDegraded: 2, fabric.VerdictHealthy: -1}[v]
+}
+
+// verdictLook is the word of a verdict and its colour.
+func verdictLook(v fabric.Verdict) (word, color string) {
+	switch badness(v) {
+	case 3:
+		return "FAILED", red
+	case 2:
+		return "DEGRADED", red
+	case -1:
+		return "HEALTHY", green
+	default:
+		return "UNKNOWN", yellow
+	}
+}
+
+func verdictCounts(results []fabric.Explained) string {
+	var parts []string
+	for _, v := range []fabric.Verdict{fabric.VerdictFailed, fabric.VerdictDegraded, fabric.VerdictUnknown, fabric.VerdictHealthy} {
+		n := 0
+		for _, e := range results {
+			if badness(e.Verdict) == badness(v) {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return countOf(len(results), "result") + ": " + strings.Join(parts, ", ")
+}
+
+// results writes each in full, or in a line, up to the bounds.
+func (p *printer) results(all []fabric.Explained, most explainBounds) error {
+	full, folded, plots := 0, 0, most.plots
+	for i, e := range all {
+		healthy := e.Verdict == fabric.VerdictHealthy
+		fold := full >= most.full || healthy && len(all) > 1 && !p.o.Verbose
+		switch {
+		case !fold:
+			full++
+			p.blank()
+			p.explained(e, most)
+			drawn, err := p.explainedCurve(e, plots > 0)
+			if err != nil {
+				return err
+			}
+			if drawn {
+				plots--
+			}
+			if len(e.Assumed) > 0 {
+				p.blank()
+				p.assumptions(e.Assumed)
+			}
+		case folded < most.folded:
+			if folded == 0 {
+				p.blank()
+			}
+			folded++
+			p.folded(e)
+		default:
+			p.line(fmt.Sprintf("... and %s more; %s", countOf(len(all)-i, "result"), p.where()))
+			return nil
+		}
+	}
+	return nil
+}
+
+// folded is a result in a line.
+func (p *printer) folded(e fabric.Explained) {
+	word, color := verdictLook(e.Verdict)
+	text := draw.Printable(nameOf(e) + "  " + orElse(shortNumbers(e), e.Why))
+	p.line(p.paint(color, word) + "  " + short(text, p.width()-len(word)-2))
+}
+
+// nameOf says where a result stands, with the end of a long path.
+func nameOf(e fabric.Explained) string {
+	name := e.File
+	switch name {
+	case "", "-":
+		name = "standard input"
+	}
+	if runes := []rune(name); len(runes) > longName {
+		name = "…" + string(runes[len(runes)-longName+1:])
+	}
+	if e.Line > 1 {
+		name += fmt.Sprintf(":%d", e.Line)
+	}
+	return name
+}
+
+// explained is a result in full, less its curve and its assumptions.
+func (p *printer) explained(e fabric.Explained, most explainBounds) {
+	word, color := verdictLook(e.Verdict)
+	p.status(word, color, nameOf(e), cut(e.Why))
+	p.field("measured", numbers(e))
+	var notes []string
+	for _, n := range e.Notes {
+		notes = append(notes, evidenceText(n))
+	}
+	p.fields("note", limited(notes, most.lines, p.where()))
+	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c fabric.Cause) bool {
+		return e.Verdict == fabric.VerdictHealthy && string(c.ID) == "healthy" // the verdict says it
+	})
+	p.decide(e, causes)
+	if len(causes) == 0 && badness(e.Verdict) > 0 {
+		p.field("cause", "none is known that fits")
+	}
+	list, more := bounded(causes, most.causes)
+	for i, c := range list {
+		p.blank()
+		label := "cause"
+		if e.Verdict == fabric.VerdictHealthy {
+			label = "remark" // on a result that needs no cause
+		}
+		p.cause(fmt.Sprintf("%s %d", label, i+1), c, most.lines)
+	}
+	if more > 0 {
+		p.blank()
+		p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "cause"), p.where()))
+	}
+}
+
+// decide says of an unknown verdict what to give so that there is one.
+func (p *printer) decide(e fabric.Explained, causes []fabric.Cause) {
+	if badness(e.Verdict) != 0 {
+		return
+	}
+	switch {
+	case slices.ContainsFunc(causes, func(c fabric.Cause) bool { return c.Confirm != "" }):
+		p.field("to decide", "run what confirms the first cause below, and give its output to explain as well")
+	case e.Expected == nil:
+		p.field("to decide", "say what the machines are, then there is a number to hold this against: --machine ID --nodes N, or -f FILE with the cluster file")
+	default:
+		p.field("to decide", "give more of the same run: its log with NCCL_DEBUG=INFO beside the result, or --snapshot PATH with the facts of the hosts")
+	}
+}
+
+// cause is one cause, with what speaks for and against it.
+func (p *printer) cause(label string, c fabric.Cause, lines int) {
+	text := p.paint(bold, short(draw.Printable(string(c.ID)), longName)) + "  " + confidence(c.Confidence)
+	if c.Subject.Node != "" {
+		text += ", " + draw.Printable(cut(c.Subject.String()))
+	}
+	p.line(p.label(label) + text)
+	p.fields("+ for", p.evidence(c.Evidence, lines))
+	p.fields("- against", p.evidence(c.Against, lines))
+	p.advice("confirm", c.Confirm)
+	p.advice("fix", c.Fix)
+}
+
+// advice writes a command as it is to be copied; a sentence about commands is wrapped.
+func (p *printer) advice(label, text string) {
+	if sentence(text) {
+		p.field(label, text)
+		return
+	}
+	p.commands(label, oneLine(text))
+}
+
+// sentence tells words from a command by their punctuation: a colon or a comma at the end of a word.
+func sentence(text string) bool {
+	for _, word := range strings.Fields(text) {
+		if len(word) > 1 && (strings.HasSuffix(word, ":") || strings.HasSuffix(word, ",")) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *printer) evidence(all []fabric.Evidence, most int) []string {
+	var lines []string
+	for _, e := range all {
+		lines = append(lines, evidenceText(e))
+	}
+	return limited(lines, most, p.where())
+}
+
+func evidenceText(e fabric.Evidence) string {
+	if e.Source == "" {
+		return cut(e.Value)
+	}
+	return cut(e.Value) + " (" + cut(e.Source) + ")"
+}
+
+// limited cuts a list of lines and says how many were left out, and where they are.
+func limited(lines []string, most int, where string) []string {
+	lines, more := bounded(lines, most)
+	if more > 0 {
+		lines = append(slices.Clip(lines), fmt.Sprintf("and %d more; %s", more, where))
+	}
+	return lines
+}
+
+// confidence says a confidence in a word and in its number. The likeliest of ten causes that nothing
+// tells apart is still possible, so only less than a tenth is unlikely.
+func confidence(v float64) string {
+	if !(v >= 0 && v <= 1) {
+		return "how likely is not known"
+	}
+	word := "unlikely"
+	switch {
+	case v >= 0.8:
+		word = "very likely"
+	case v >= 0.5:
+		word = "likely"
+	case v >= 0.1:
+		word = "possible"
+	}
+	return fmt.Sprintf("%s (%.0f %%)", word, math.Floor(100*v)) // never rounded up to certainty
+}
+
+// explainedCurve draws the curve of a result that has one, and with Verbose its rows.
+func (p *printer) explainedCurve(e fabric.Explained, room bool) (drawn bool, err error) {
+	rows := slices.Clone(e.Rows)
+	slices.SortStableFunc(rows, func(a, b fabric.RowVerdict) int { return cmp.Compare(a.Size, b.Size) })
+	if len(rows) == 0 || rows[0].Size == rows[len(rows)-1].Size {
+		return false, nil // one size is no curve
+	}
+	if room {
+		p.blank()
+		if err := p.curve(draw.ExplainedCurve(e)); err != nil {
+			return false, err
+		}
+	}
+	if p.o.Verbose {
+		p.blank()
+		kept, more := bounded(rows, p.rowLimit())
+		p.table(verdictColumns(kept))
+		if more > 0 {
+			p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "size"), p.where()))
+		}
+	}
+	return room, nil
+}
+
+func verdictColumns(rows []fabric.RowVerdict) []column {
+	all := []column{{name: "size"}, {name: "measured", unit: "GB/s"}, {name: "expected", unit: "GB/s"}, {name: "healthy", unit: "GB/s"}, {name: "bound", unit: "GB/s", drop: 1}, {name: "", left: true}}
+	for _, r := range rows {
+		word := ""
+		switch {
+		case span(r.Low, r.High, "-") == "?":
+			word = "not judged"
+		case r.BusBW < r.Low:
+			word = "low"
+		case r.Bound > 0 && r.BusBW > r.Bound:
+			word = "above the bound"
+		case r.BusBW > r.High:
+			word = "high"
+		}
+		for i, cell := range []string{draw.Bytes(r.Size), draw.Rate(r.BusBW), told(r.Expected), span(r.Low, r.High, "-"), told(r.Bound), word} {
+			all[i].cells = append(all[i].cells, cell)
+		}
+	}
+	return all
+}
+
+// told writes a number that is zero where it is not known.
+func told(v float64) string {
+	if v <= 0 {
+		return "?"
+	}
+	return draw.Rate(v)
+}
