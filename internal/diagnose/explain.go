@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Job is the collective of a measured curve, as a Predictor needs to know it.
+type Job struct {
+	Collective fabric.Collective
+	Env        map[string]string   // of NCCL or RCCL, by their names
+	Processes  int                 // a node; 0: not known
+	DType      string              // as nccl-tests prints it; empty is float
+	Tuning     []fabric.TuningCell // of a debug log
+	Version    string              // of the library; empty: not known
+}
+
+// Predictor gives what healthy machines would measure, one row a size in bytes. The prediction's Hardware is
+// what it made of the hardware that it was given: a machine's name becomes its NICs and their rate.
+type Predictor func(hw fabric.Hardware, job Job, sizes []int64) (*fabric.Prediction, error)
+
+// Input is what is known beside the results.
+type Input struct {
+	Predict  Predictor         // nil: nothing can be said of what should be
+	Hardware fabric.Hardware   // of flags or of a cluster file; what is set here wins over what a result says
+	Findings []fabric.Finding  // of railwright check
+	Env      map[string]string // of the job, by their names, where no result says it
+}
+
+// Explain judges each result, by itself, against what it should be, and in the light of the other results of
+// the call: a slow table beside a log without GPUDirect RDMA is explained by the log. It never calls a result
+// healthy whose numbers were not compared with what its hardware should give.
+func Explain(results []fabric.Result, in Input) *fabric.Explanation {
+	words := newReader()
+	sights := make([]*sight, len(results))
+	for i := range results {
+		sights[i] = observe(&results[i], in, words)
+	}
+	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
+	for i, s := range sights {
+		out.Results = append(out.Results, s.together(sights, i, in.Findings).explain())
+	}
+	followTables(out.Results, sights)
+	return out
+}
+
+// followTables lets a log without fault share the verdict of the table that the same run printed into the
+// same file: a log by itself has no bandwidth to judge.
+func followTables(out []fabric.Explained, sights []*sight) {
+	for i := range out {
+		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || sights[i].void != "" {
+			continue
+		}
+		tables, healthy := 0, 0
+		for _, o := range out {
+			if o.File == out[i].File && (o.Kind == fabric.NCCLTests || o.Kind == fabric.OSU) {
+				tables++
+				if o.Verdict == fabric.VerdictHealthy {
+					healthy++
+				}
+			}
+		}
+		if tables > 0 && tables == healthy {
+			out[i].Verdict = fabric.VerdictHealthy
+			out[i].Why = "the log shows no fault and the tables of the same file are healthy"
+			out[i].Causes = []fabric.Cause{healthyCause(0.8, fabric.Evidence{Source: "log", Value: out[i].Why})}
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// forcedShare is the share of the free choice under which a setting counts as a fault: measuring with one
+// algorithm is everyday and costs up to a third on healthy machines.
+const forcedShare = 0.6
+
+// forced asks whether a result is as it should be only because a setting made it slow: the same prediction
+// without the settings is then far above.
+func (o *observer) forced(p point, job Job) {
+	if p.quality != good || len(job.Env) == 0 || o.s.forcedBy != "" {
+		return
+	}
+	var names []string
+	for name := range maps.Keys(job.Env) {
+		if strings.HasPrefix(name, "NCCL_") || strings.HasPrefix(name, "RCCL_") {
+			names = append(names, name+"="+job.Env[name])
+		}
+	}
+	if len(names) == 0 || p.algorithm != "" && len(names) == 1 {
+		return
+	}
+	free := job
+	free.Env = nil
+	if p.algorithm != "" {
+		free.Env = map[string]string{"NCCL_ALGO": p.algorithm}
+	}
+	hw := o.s.hw
+	hw.Nodes = p.nodes
+	size := p.size
+	if size <= 0 {
+		size = plateau / 2
+	}
+	if o.in.Predict == nil {
+		return
+	}
+	pred, err := o.in.Predict(hw, free, []int64{size})
+	if err != nil || pred == nil || len(pred.Rows) != 1 || !sane(pred.Rows) {
+		return
+	}
+	if want := pred.Rows[0].BusBW; p.busbw < forcedShare*want {
+		slices.Sort(names)
+		o.s.forcedBy = fmt.Sprintf("%s GB/s as the settings allow, %s GB/s without %s", number(p.busbw), number(want), strings.Join(names, " "))
+	}
+}

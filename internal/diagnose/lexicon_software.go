@@ -1,0 +1,70 @@
+package diagnose
+
+// hostWords are of machines: GPUs, kernels, hypervisors.
+func hostWords() []concept {
+	return []concept{
+		{"nvlink", "fewer nvlink*|nvlink error*|nvlink|nv link|nvlinks|nvswitch|nvlink lane*|nv18|xgmi link*|gpu link*"},
+		{"fewerlinks", "inactive|fewer nvlink*|fewer link*|missing link*|17 of 18|of 18|nv12 instead|links down|one link down|link is inactive|not all link*|half of the link*|slower link*|replay error*|link crc|nvlink error*|crc error*"},
+		{"xgmi", "xgmi|one xgmi link|infinity fabric|single xgmi|xgmi ring"},
+		{"model", "model not matched|not matched|no matching model|model did not match|model is not recognis*|did not recognise|not recognized|not recognised|no match for|falls to generic|generic search|unknown platform|does not know this machine|does not know the machine"},
+		{"romemodel", "rome model*|topology model*|model table|platform model"},
+		{"throttle", "throttl*|power cap*|power limit*|thermal*|overheat*|hw slowdown|sw power|clock limit|low clock*|clocks are low|clock is low|reduced clock*|clocks at|clocks drop*|clocks stuck|temperature|too hot|power brake|clocks down|capped clock*|clock throttle*"},
+		{"fabricmanager", "fabric manager|fabricmanager|nv fabricmanager|nvidia fabricmanager|system not yet initialized|system not yet initialised|error 802|fabric state in progress|fabric initialization|fm version"},
+		{"version", "version|release|build number|other version|version mismatch|versions differ"},
+		{"gpudriver", "invalid device ordinal|cuda failure 1|cuda failure|no cuda capable|driver/library version|driver library version|nvidia smi|nvml|nvrm|xid|gpu driver|nvidia driver|amdgpu driver|driver not loaded|amdgpu|kfd|fallen off the bus|cuda driver|rocm smi|unhandled cuda error|no gpu*"},
+		{"gpufault", "invalid device ordinal|cuda failure 1|no cuda capable|driver/library version|driver library version mismatch|fallen off the bus|unhandled cuda error|can not communicate with the nvidia driver|no devices were found|gpu is lost|can not communicate"},
+		{"esxi", "nmlx5|nmlx5 core|nmlx|mst status|mst|mft on esxi|nmst"},
+		{"unloaded", "unloaded|module missing|blacklist*|failed to load"},
+		{"sriov", "sr iov|sriov|virtual function* enabled|num_of_vfs|sriov en"},
+		{"passthrough", "passthrough|pass through|passed through|directpath|vfio|pci passthrough|dynamic directpath"},
+		{"vf", "vf|virtual function|mt4126|vf device|sr iov vf"},
+		{"uidown", "vcenter say*|vcenter report*|vsphere say*|vsphere show*|esxi show*|ui show*|ui say*|client show*|client say*|vcenter show*|shown as down|reported as down|says down|show down|ui report*|listed as down|displayed as down"},
+		{"harmless", "harmless|traffic flow*|benign|data flows|rdma works|traffic is fine|bandwidth is fine|tests run|run at line rate|runs at line rate|works anyway|still works|anyway"},
+		{"numabalancing", "numa balancing|numa auto balancing|automatic numa|kernel.numa_balancing|autonuma|auto numa"},
+		{"affinity", "cpu affinity|affinity|pinning|pinned|pin|cpu binding|bind to none|bind to core|bound to|process binding|cpu placement|core placement|wrong core*|cpuset|numactl|taskset|default qos|besteffort pod|burstable|cpu manager|unpinned|cores of the other"},
+		{"memlock", "memlock|locked memory|ulimit l|max locked|rlimit memlock|ipc_lock|ipc lock|memory lock"},
+		{"regmr", "ibv reg mr|reg mr|can not allocate memory|couldn allocate mr|enomem|memory registration|register memory|registration of memory|failed to register"},
+		{"firewall", "nft|nft rules|firewall*|iptables|nftables|ufw|security group*|firewalld|port* blocked|blocked port*|network policy|networkpolicy|blocked|filtered"},
+		{"connect", "connection refused|connection timed out|connect timeout|connect to|can not connect|connection closed|socketstartconnect|socket connect|rendezvous|bootstrap"},
+		{"rebooted", "power cycle*|cold boot*|after a reboot|reboot*|driver reload*|reload*|ac cycle|unplug power|drain*"},
+		{"degradedinit", "came up degraded|initialised degraded|initialized degraded|degraded after boot|degraded init|link reads full|link still reads|although the link|though the link|ethtool says 200|link shows 200|ethtool show*|ethtool say*|shows full rate|reports 200g|shows 200g|full link but"},
+		{"platform", "cpu platform|cpu vendor|per cpu platform|depending on the cpu|between platforms|depends on the cpu|depends on the platform|depending on cpu|intel and amd|other platform|cpu dependent|cpu type"},
+	}
+}
+
+// softwareWords are of libraries, plugins and how a job was started.
+func softwareWords() []concept {
+	return []concept{
+		{"socket", "net/socket|net socket|network socket|using socket|use socket|over socket|tcp socket|socket transport|to socket|socket fallback|fell back to tcp|fall back to tcp|fallback to tcp|over tcp|plain tcp|tcp transport|via tcp|on tcp|tcp instead|use tcp|using tcp|tcp/ip|over ethernet socket|via socket|run over tcp|through tcp|through socket|tcp fallback|kernel socket|ip socket|chose socket|choose socket|picked socket|pick socket|went to socket|selects socket|selected socket|is socket"},
+		{"netib", "net ib|ib verbs|ibverbs transport|net ibext|rdma transport|ib transport"},
+		{"ibnone", "net ib no device|no device found|no rdma device|no ib device|no hca found|without rdma device*|no infiniband device"},
+		{"rdmause", "rdma|infiniband is used|rdma is used|verbs"},
+		{"hca", "hca|hcas|nic|nics|mlx5|adapter*|bnxt re*"},
+		{"subset", "nccl_ib_hca|only one nic|only two nic|only 2 nic*|only 1 nic|only 4 nic*|only four nic*|one of eight|1 of 8|2 of 8|4 of 8|2 of the 8|1 of the 8|4 of the 8|half of the nic*|half the nic*|subset of nic*|subset of the nic*|not all nic*|fewer nic*|fewer hca*|one hca|single hca|two hca*|only one hca|two of eight|four of eight|only mlx5_0|some nic* idle|nic* idle|idle nic*|nic* carry no traffic|two of the eight|one of the eight|half of the hca*|half of the adapters|only half of the|not every nic|other nic* unused|unused nic*|remaining nic*"},
+		{"settings", "nccl_algo|nccl_proto|nccl_max_nchannels|nccl_max_ctas|nccl_nchannels|nccl_shm_disable|nccl_nvls_enable|nccl_buffsize|nccl_min_nchannels|nccl_p2p_level|nccl_nthreads|nccl_protocol|protocol ll|forced ll|algorithm forced|forced algorithm|forced protocol|forced to ll|two channels|2 channels|few channels|number of channels|one channel|1 channel|single channel|channels limited|nccl.conf|environment setting|tuning variable*"},
+		{"forced", "forced|forces|force|limits|set by environment|in the environment|environment|exported|limited to|left over|leftover|copied from"},
+		{"p2pchannels", "p2p channel*|nccl_min_p2p_nchannels|nccl_max_p2p_nchannels|p2p nchannels|point to point channel*|channels per peer|nccl_nchannels_per_peer|nccl_nchannels_per_net_peer"},
+		{"noforward", "not forwarded|not exported|not passed|not propagat*|not carried|other rank* use default*|other node* use default*|remote rank* use default*|only on the first node|only on rank 0|only rank 0|only the first node|stay on the first node|stay on one node|no x nccl_ib_hca|has no x|without x|on the remote ranks|missing on the remote|only on node 1|not on node 2|not set on node|not set on the other|not set on the remote|not on the other|first node only|launching node only|set only on|only in the shell|remote side use* default*|other rank* do not|other node* do not|remote node* do not|not inherited"},
+		{"variables", "variable|variables|environment|env|exports|nccl_debug|settings in the shell"},
+		{"reach", "reach|arrive*|passed on|visible to|known to"},
+		{"forward", "forward*|mpirun x|passed to the other|propagat*|x flag|genvlist"},
+		{"build", "development branch|dev branch|main branch|master branch|built from|compiled from|self built|missing in the build|not in the build|self compiled|own build|rebuilt|rebuild|release tag|release build|debug build|built without|built with|compiled without|wrong library|wrong build|ld_library_path|different nccl|old nccl|nccl build|library build|snapshot build|other nccl|nccl branch|unreleased|nightly|library version|nccl version*|mixed nccl|perftest build|built against|linked against"},
+		{"plugin", "plugin|net plugin|ofi|aws ofi nccl|libfabric|gib plugin|the gib|gib tuner|gpudirect gib|libnccl net|libnccl|tuner|fastrak|nccl rdma sharp|hpcx plugin|external network"},
+		{"ece", "ece|nccl_ib_ece_enable|enhanced connection|per connection|connection cap|each connection|one connection|every connection"},
+		{"chunk", "chunk size|chunksize|nccl_p2p_net_chunksize|larger chunk*|chunk|chunks|per step|per message|constant cost"},
+		{"mpibuild", "mpi=1|mpi = 1|without mpi|mpi support|mpi=0|no mpi|mpi not|built without mpi|compiled without mpi|mpi disabled"},
+		{"banner", "banner|header is printed|header printed|header repeated|printed once per rank|once per rank|repeated for every rank|each rank alone|every rank alone|each process alone|nranks 1|independent job*|1 rank job*|one rank job*|own table|separate table*|repeats per rank|n times the table|eight copies|copies of the table"},
+		{"zero", "busbw 0|bus bandwidth 0|bus bandwidth is 0|busbw is 0|bus bandwidth of 0|busbw = 0|avg bus bandwidth 0|zero bus bandwidth|zero busbw|bandwidth of zero|busbw zero|bus bandwidth zero|busbw 0.0|bus bandwidth is zero|busbw is zero"},
+		{"abovewire", "above the wire|above line|above the line|above wire|exceed*|more than line|more than the line|higher than the line|higher than the nic*|higher than line|beyond the line|beyond line|over line rate|faster than the nic*|above what the nic*|more than the nic*|than the network|than the wire|greater than the nic*|larger than the nic*"},
+		{"morethan", "higher than|more than|above|exceed*|greater than|larger than|faster than|beyond"},
+		{"wire", "line rate|wire rate|wire speed|wire|network bandwidth|link rate|port rate|theoretical limit|physical limit|line"},
+		{"misread", "misread|artefact|artifact|read as wire|taken as wire|taken for wire|not wire|misleading|mistaken|overstat*|interpreted"},
+		{"tree", "tree|nvlstree|nccl_algo=tree|double binary tree|tree algorithm"},
+		{"ring", "ring|nccl_algo=ring|ring algorithm"},
+		{"firstuse", "first use|first call|first iteration*|warm up|warmup|registration cost|buffer registration|jitter|isolated|single size*|isolated row*|isolated size*|outlier*|a few row*|some row*|one off|sporadic"},
+		{"inplace", "in place|inplace|out of place"},
+		{"abi", "kernel abi|abi|does not support the kernel|provider library|libbnxt re|rdmav34"},
+		{"symbols", "unknown symbol|disagree* about version|disagrees about version of symbol|symbol version|two rdma stack*|both stack*|two stack*|second rdma stack|ofed and|inbox and ofed|stacks installed|conflicting stack*|mlnx ofed"},
+		{"status12", "status 12|status=12|error 12|status = 12|wc retry exc*|ibv wc retry exc*|retry exc err|syndrom 0x81|vendor err 129|transport retry|retry counter exceeded|ibv_wc_retry_exc_err"},
+	}
+}

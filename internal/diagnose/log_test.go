@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"slices"
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func logOf(l fabric.NCCLLog) fabric.Result {
+	return fabric.Result{File: "run", Kind: fabric.NCCLDebugLog, Log: &l}
+}
+
+func TestLogs(t *testing.T) {
+	direct := []fabric.LogConnection{{Via: "NET/IB", HCA: 0, GDR: true, Count: 16}}
+	bounced := []fabric.LogConnection{{Via: "NET/IB", HCA: 0, Count: 16}}
+	tests := []struct {
+		name    string
+		log     fabric.NCCLLog
+		hw      fabric.Hardware
+		verdict fabric.Verdict
+		cause   fabric.CauseID
+	}{
+		{"all direct", fabric.NCCLLog{Net: "IB", Nodes: 2, Bootstrap: "eno8303", Connections: direct}, roce400(), fabric.VerdictUnknown, fabric.CauseHealthy},
+		{"none direct", fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: bounced}, roce400(), fabric.VerdictDegraded, fabric.CauseGDRDisabled},
+		{"none direct on a Spark, which has none", fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: bounced}, fabric.Hardware{GPU: "gb10"}, fabric.VerdictUnknown, fabric.CauseHealthy},
+		{"TCP", fabric.NCCLLog{Net: "Socket", Nodes: 2}, roce400(), fabric.VerdictDegraded, fabric.CauseSocketFallback},
+		{"TCP named on one machine, where it is not used", fabric.NCCLLog{Net: "Socket", Nodes: 1}, fabric.Hardware{Nodes: 1}, fabric.VerdictUnknown, fabric.CauseHealthy},
+		{"two of eight NICs", fabric.NCCLLog{Net: "IB", Nodes: 2, HCAs: []string{"mlx5_0:1/IB", "mlx5_1:1/IB"}, Connections: direct}, roce400(), fabric.VerdictDegraded, fabric.CauseHCASubset},
+		{"RDMA off", fabric.NCCLLog{Nodes: 2, Env: map[string]string{"NCCL_IB_DISABLE": "1"}, Net: "Socket"}, roce400(), fabric.VerdictDegraded, fabric.CauseSocketFallback},
+		{"an error", fabric.NCCLLog{Nodes: 2, Lines: []fabric.LogLine{{Line: 4, Text: "NCCL WARN Call to ibv_reg_mr failed: Cannot allocate memory"}}}, roce400(), fabric.VerdictFailed, fabric.CauseMemlock},
+		{"flat in a virtual machine", fabric.NCCLLog{Nodes: 2, HCAs: []string{"mlx5_0:1/IB"}, Paths: []fabric.LogLine{{Text: "GPU/0-60 :GPU/0-60 (0/5000.0/LOC) NET/0-0 (3/12.0/PHB)"}}}, fabric.Hardware{VM: true, Nodes: 2}, fabric.VerdictDegraded, fabric.CauseVMTopologyMissing},
+	}
+	for _, tt := range tests {
+		r := Explain([]fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
+		if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
+			t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
+		}
+	}
+}
+
+// A table alone has candidates; the log of the same call names the cause.
+func TestLogSharpensTable(t *testing.T) {
+	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
+	table := fabric.Result{File: "run", Kind: fabric.NCCLTests, Table: curve(16, 200)}
+	log := logOf(fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: []fabric.LogConnection{{Via: "NET/IB", Count: 8}}})
+	alone := Explain([]fabric.Result{table}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
+	both := Explain([]fabric.Result{table, log}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
+	if alone.Causes[0].Confidence > surely {
+		t.Errorf("the table alone is too sure: %v", alone.Causes[0])
+	}
+	if both.Causes[0].ID != fabric.CauseGDRDisabled || both.Causes[0].Confidence <= alone.Causes[0].Confidence {
+		t.Errorf("with the log: %v", both.Causes)
+	}
+}
+
+// A log without fault beside a healthy table of the same file is healthy with it; alone it is unknown.
+func TestLogFollowsTable(t *testing.T) {
+	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
+	log := logOf(fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: []fabric.LogConnection{{Via: "NET/IB", GDR: true, Count: 8}}})
+	out := Explain([]fabric.Result{log, {File: "run", Kind: fabric.NCCLTests, Table: curve(16, 468)}}, Input{Predict: predictor(t), Hardware: hw}).Results
+	if out[0].Verdict != fabric.VerdictHealthy || out[1].Verdict != fabric.VerdictHealthy {
+		t.Errorf("log %s: %s; table %s: %s", out[0].Verdict, out[0].Why, out[1].Verdict, out[1].Why)
+	}
+}
+
+// A failing finding raises its cause, one that passed lowers it.
+func TestFindings(t *testing.T) {
+	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
+	explain := func(findings ...fabric.Finding) fabric.Explained {
+		return Explain([]fabric.Result{{Kind: fabric.NCCLTests, Table: curve(16, 210)}}, Input{Predict: predictor(t), Hardware: hw, Findings: findings}).Results[0]
+	}
+	of := func(r fabric.Explained, id fabric.CauseID) float64 {
+		i := slices.IndexFunc(r.Causes, func(c fabric.Cause) bool { return c.ID == id })
+		if i < 0 {
+			return 0
+		}
+		return r.Causes[i].Confidence
+	}
+	finding := func(s fabric.Status) fabric.Finding {
+		return fabric.Finding{ID: "pcie-link", Status: s, Cause: fabric.CausePCIeDowngraded, Subject: fabric.NICSubject("host1", "eth1"), Title: "PCIe link", Why: "16 GT/s of 32"}
+	}
+	bare, failed, passed := explain(), explain(finding(fabric.Fail)), explain(finding(fabric.Pass))
+	if failed.Causes[0].ID != fabric.CausePCIeDowngraded || of(failed, fabric.CausePCIeDowngraded) <= of(bare, fabric.CausePCIeDowngraded) {
+		t.Errorf("failed: %v", failed.Causes)
+	}
+	if of(passed, fabric.CausePCIeDowngraded) >= of(bare, fabric.CausePCIeDowngraded) {
+		t.Errorf("passed: %v, before %v", passed.Causes, bare.Causes)
+	}
+}

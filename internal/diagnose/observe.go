@@ -1,0 +1,231 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bounds of what is looked at of one result, so that a hostile file costs no more than a large honest one.
+const (
+	maxRows  = 4096
+	maxTexts = 2000
+)
+
+// observer turns a result into what was seen.
+type observer struct {
+	in    Input
+	words *reader
+	s     *sight
+}
+
+func observe(r *fabric.Result, in Input, words *reader) *sight {
+	o := observer{in: in, words: words, s: &sight{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
+	switch {
+	case r.Table != nil:
+		o.table(r.Table)
+	case r.Perftest != nil:
+		o.perftest(r.Perftest)
+	case r.Log != nil:
+		o.log(r.Log)
+	case r.Observations != nil:
+		o.observations(r.Observations)
+	default:
+		o.s.void = "there is nothing in it that could be read"
+	}
+	return o.s
+}
+
+// hears reads a text; what is over maxTexts is told, not read.
+func (o *observer) hears(text, source string) {
+	switch {
+	case strings.TrimSpace(text) == "":
+	case len(o.s.said) == maxTexts:
+		o.note(source, fmt.Sprintf("only the first %d texts were looked into", maxTexts))
+		fallthrough
+	case len(o.s.said) > maxTexts:
+	default:
+		st := o.words.read(text, source)
+		o.s.said = append(o.s.said, st)
+		if !st.names("fine") && !st.names("onlywith") && !st.names("fixed") { // an experiment is no setting of the job
+			o.s.settings = append(o.s.settings, settingsIn(text, source)...)
+		}
+	}
+}
+
+func (o *observer) note(source, value string) {
+	o.s.notes = append(o.s.notes, fabric.Evidence{Source: source, Value: value})
+}
+
+func (o *observer) assume(what, source string) {
+	a := fabric.Assumption{What: what, Source: source}
+	if !slices.Contains(o.s.assumed, a) {
+		o.s.assumed = append(o.s.assumed, a)
+	}
+}
+
+func (o *observer) need(what string) {
+	if !slices.Contains(o.s.needs, what) {
+		o.s.needs = append(o.s.needs, what)
+	}
+}
+
+// inText finds NAME=value of NCCL, RCCL and UCX in a text.
+var inText = regexp.MustCompile(`\b((?:NCCL|RCCL|UCX)_[A-Z0-9_]+)\s*(?:=|set by environment to|set to)\s*("[^"]*"|\S+)`)
+
+func settingsIn(text, source string) []setting {
+	if len(text) > maxText {
+		text = text[:maxText]
+	}
+	var out []setting
+	for _, m := range inText.FindAllStringSubmatch(text, 64) {
+		out = append(out, setting{m[1], strings.Trim(m[2], `".,;`), source})
+	}
+	return out
+}
+
+// sizesOf are the sizes of the points in order, each once.
+func sizesOf(rows []fabric.Row) []int64 {
+	var sizes []int64
+	for _, r := range rows {
+		if r.Size > 0 {
+			sizes = append(sizes, r.Size)
+		}
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes)
+}
+
+// predict asks the model, and says what stands in the way where it cannot answer.
+func (o *observer) predict(hw fabric.Hardware, job Job, sizes []int64) *fabric.Prediction {
+	if o.in.Predict == nil || len(sizes) == 0 {
+		return nil
+	}
+	if hw.Nodes > 1 && hw.Machine == "" && hw.NICsPerNode == 0 && hw.NICGbps == 0 && !spark(hw) {
+		return nil // a guess at the network would be a guess at the verdict
+	}
+	p, err := o.in.Predict(hw, job, sizes)
+	if err != nil {
+		o.assume("what this hardware should give is not known: "+err.Error(), "prediction")
+		return nil
+	}
+	if p == nil || len(p.Rows) != len(sizes) || !sane(p.Rows) {
+		o.assume("what this hardware should give is not known: the prediction has no number for some size", "prediction")
+		return nil
+	}
+	for _, a := range p.Assumptions {
+		o.assume(a.What, a.Source)
+	}
+	return p
+}
+
+func sane(rows []fabric.PredictionRow) bool {
+	return !slices.ContainsFunc(rows, func(r fabric.PredictionRow) bool {
+		return !valid(r.BusBW) || !valid(r.TimeUS) || !valid(r.Band[0]) || !valid(r.Band[1]) || !valid(r.Bound.BusBW)
+	})
+}
+
+// plateau is the size of which the bandwidth is asked to know how far up a curve goes: 16 GiB, the largest
+// size that nccl-tests users commonly reach.
+const plateau = 16 << 30
+
+// nearPlateau is the share of the plateau from which a size counts as large: there bandwidth decides and not
+// latency, and the prediction is at its surest.
+const nearPlateau = 0.8
+
+// artefact is how far above the bound a number may be before the hardware is not what was said: rounding and
+// the spread of a line rate, in parts of one.
+const artefact = 1.02
+
+// judge compares a point with its row of a prediction. top is the plateau of the same curve in GB/s.
+func (p *point) judge(row fabric.PredictionRow, top float64, hw fabric.Hardware) {
+	p.expected = fabric.Expected{BusBW: row.BusBW, Low: row.Band[0], High: row.Band[1]}
+	p.bound = &row.Bound
+	p.large = row.BusBW >= nearPlateau*top
+	p.ratio = p.busbw / row.BusBW
+	if row.NICGBs > 0 && hw.NICGbps > 0 {
+		p.share = row.NICGBs * p.ratio / (hw.NICGbps / 8)
+	}
+	switch {
+	case p.busbw > artefact*row.Bound.BusBW:
+		p.quality = above
+	case p.busbw < row.Band[0]:
+		p.quality = bad
+	default:
+		p.quality = good
+	}
+}
+
+// ringShare is the share of line rate that a ring puts on each NIC: busbw over the NICs of a node, for
+// collectives whose ring moves busbw through each node (collectives.md, section 2).
+func ringShare(busbw float64, hw fabric.Hardware) float64 {
+	if hw.NICsPerNode <= 0 || hw.NICGbps <= 0 {
+		return 0
+	}
+	return busbw / (float64(hw.NICsPerNode) * hw.NICGbps / 8)
+}
+
+// gpuName makes a short name of what a banner says: "NVIDIA H100 80GB HBM3" is h100.
+func gpuName(banner string) string {
+	for _, w := range strings.FieldsFunc(strings.ToLower(banner), func(r rune) bool { return r == ' ' || r == '-' || r == '_' }) {
+		digits := strings.IndexAny(w, "0123456789")
+		if digits > 0 && !strings.HasPrefix(w, "hbm") && !strings.HasPrefix(w, "pcie") && !strings.HasPrefix(w, "sxm") {
+			if strings.Contains(strings.ToLower(banner), "pcie") {
+				return w + "-pcie"
+			}
+			return w
+		}
+	}
+	return ""
+}
+
+// withEnv puts b over a.
+func withEnv(a, b map[string]string) map[string]string {
+	out := make(map[string]string, len(a)+len(b))
+	for k, v := range a {
+		out[k] = v
+	}
+	for k, v := range b {
+		out[k] = v
+	}
+	return out
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	v = slices.Clone(v)
+	slices.SortFunc(v, func(a, b float64) int { return cmp.Compare(a, b) })
+	if n := len(v); n%2 == 0 {
+		return (v[n/2-1] + v[n/2]) / 2
+	}
+	return v[len(v)/2]
+}
+
+// bytesText prints a size as people say it: 64 KiB.
+func bytesText(n int64) string {
+	for _, u := range []struct {
+		shift int
+		name  string
+	}{{30, "GiB"}, {20, "MiB"}, {10, "KiB"}} {
+		if n >= 1<<u.shift && n%(1<<u.shift) == 0 {
+			return strconv.FormatInt(n>>u.shift, 10) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " B"
+}
+
+// integer is the nearest whole number, or 0 where v is none that could count something.
+func integer(v float64) int {
+	if math.IsNaN(v) || v < 0.5 || v > 1<<20 {
+		return 0
+	}
+	return int(math.Round(v))
+}

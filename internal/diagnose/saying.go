@@ -1,0 +1,116 @@
+package diagnose
+
+import (
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// saying is what a text that names all of the terms speaks for: the cause, and how strongly, from 0 to 1.
+// A weight below zero speaks against the cause. Terms are those of statement.all.
+type saying struct {
+	cause  fabric.CauseID
+	weight float64
+	terms  string
+}
+
+// Weights of texts. A person or a log that names the thing itself is believed, and still less than certain.
+const (
+	plain  = 0.75 // the text says that this is wrong
+	likely = 0.55 // the text says something that this cause alone explains well
+	hint   = 0.35 // one of several causes that fit
+	faint  = 0.2
+)
+
+// sayings is every rule on texts, by topic.
+func sayings() []saying {
+	var all []saying
+	for _, part := range [][]saying{pathSayings(), pcieSayings(), linkSayings(), networkSayings(), hostSayings(), librarySayings(), settingSayings(), shapeSayings()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// heard gives the votes of the texts. A text counts once for a cause, by its strongest rule.
+func heard(s *sight) []vote {
+	var votes []vote
+	rules := sayings()
+	for _, st := range s.said {
+		if s.virtual() {
+			st.mentions = append(slices.Clone(st.mentions), mention{concept: "vm"}) // known for every sentence
+		}
+		strongest := map[fabric.CauseID]float64{}
+		var order []fabric.CauseID
+		for _, r := range rules {
+			if !st.all(r.terms) {
+				continue
+			}
+			old, seen := strongest[r.cause]
+			if !seen {
+				order = append(order, r.cause)
+			}
+			if !seen || magnitude(r.weight) > magnitude(old) {
+				strongest[r.cause] = r.weight
+			}
+		}
+		for _, c := range order {
+			if c == fabric.CauseGDRDisabled && spark(s.hw) {
+				continue // GB10 has one memory and no GPUDirect RDMA: that it is off is how it is
+			}
+			if s.bearing(st) == 0 {
+				continue
+			}
+			votes = append(votes, vote{cause: c, weight: strongest[c] * s.bearing(st), own: st.own, told: true,
+				seen: fabric.Evidence{Source: st.source, Value: st.text}})
+		}
+	}
+	return inMachine(s, votes)
+}
+
+// bearing is how much a text of another result says of this one: all, where it is of the same fault; nothing
+// where it tells of a run that broke off and this one did not; less where this result tells of its own.
+func (s *sight) bearing(st statement) float64 {
+	switch {
+	case st.own:
+		return 1
+	case st.names("trouble+") && len(s.failed) == 0:
+		return 0
+	case len(s.failed) > 0:
+		return 0.4
+	default:
+		return 1
+	}
+}
+
+func magnitude(w float64) float64 { return max(w, -w) }
+
+// inMachine turns what speaks for ACS of a bare machine into ACS and ATS of a hypervisor where the GPUs are
+// passed through: the fault is the same and its place is another.
+func inMachine(s *sight, votes []vote) []vote {
+	if !s.virtual() {
+		return votes
+	}
+	var out []vote
+	for _, v := range votes {
+		out = append(out, v)
+		if v.cause == fabric.CauseACSRedirect && v.weight > 0 {
+			out[len(out)-1].weight = v.weight / 2
+			v.cause = fabric.CauseATSDisabled
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// virtual says whether the GPUs are in a virtual machine.
+func (s *sight) virtual() bool {
+	if s.hw.VM {
+		return true
+	}
+	for _, st := range s.said {
+		if st.names("vm+") {
+			return true
+		}
+	}
+	return false
+}

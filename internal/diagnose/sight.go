@@ -1,0 +1,230 @@
+package diagnose
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// sight is what was seen in one result, and of the others of the same call.
+type sight struct {
+	file string
+	line int
+	kind fabric.ResultKind
+
+	words    *reader
+	hw       fabric.Hardware
+	points   []point     // measured numbers; those of this result are own
+	said     []statement // what texts say
+	settings []setting
+	shape    shape // of a table
+	logs     []*fabric.NCCLLog
+	findings []fabric.Finding
+
+	forcedBy string // settings that keep a result far below what is possible
+
+	rows    []fabric.RowVerdict
+	notes   []fabric.Evidence
+	assumed []fabric.Assumption
+	failed  []fabric.Evidence // what makes the verdict failed: wrong results, errors, a hang
+	void    string            // why no verdict can rest on the numbers; empty: it can
+	needs   []string          // what would have to be known for a verdict
+}
+
+// setting is an environment variable or option, and where it was seen.
+type setting struct{ name, value, source string }
+
+// quality is what a measured number is worth. The zero value was not judged.
+type quality uint8
+
+const (
+	unjudged quality = iota
+	good             // within the band
+	bad              // below the band
+	above            // above the bound: an artefact or a wrong description of the hardware
+)
+
+// scope says over what a test ran.
+type scope uint8
+
+const (
+	scopeUnknown scope = iota
+	scopeNode          // within one machine
+	scopeNet           // across machines
+)
+
+// point is one measured number.
+type point struct {
+	own        bool
+	source     string // for evidence
+	test       string // nccl, perftest, tcp
+	scope      scope
+	collective fabric.Collective
+	nodes      int
+	size       int64
+	large      bool   // the size is one at which bandwidth and not latency decides
+	algorithm  string // as said; empty: NCCL's own choice
+	memory     string // host, gpu
+	busbw      float64
+	gbps, us   float64 // of perftest and tcp; gbps one way
+	average    bool    // over all sizes of a table
+	changed    string  // what was different from the other points of this test
+	pair       []string
+	text       bool // known from a sentence, without a number
+
+	quality  quality
+	ratio    float64 // to what was expected; 0: not known
+	share    float64 // of a NIC's line rate that went over one NIC; 0: not known
+	expected fabric.Expected
+	bound    *fabric.Bound
+}
+
+// is says whether a point passes a filter; a nil filter passes all.
+type is func(point) bool
+
+func (s *sight) filter(f is) []point {
+	var out []point
+	for _, p := range s.points {
+		if f(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (s *sight) any(f is) bool { return slices.ContainsFunc(s.points, f) }
+
+// worst is the point with the lowest ratio among those that are bad; nil where none is.
+func (s *sight) worst(f is) *point {
+	var found *point
+	for i, p := range s.points {
+		if p.quality == bad && f(p) && (found == nil || p.ratio > 0 && (found.ratio == 0 || p.ratio < found.ratio)) {
+			found = &s.points[i]
+		}
+	}
+	return found
+}
+
+func (p point) steady() bool { return p.changed == "" }
+
+func acrossNodes(p point) bool { return p.test == "nccl" && p.scope == scopeNet }
+func inOneNode(p point) bool   { return p.test == "nccl" && p.scope == scopeNode }
+func onHost(p point) bool      { return p.test == "perftest" && p.memory != "gpu" && p.us == 0 }
+func onGPU(p point) bool       { return p.test == "perftest" && p.memory == "gpu" && p.us == 0 }
+
+func (s *sight) slowAcross() *point {
+	return s.worst(func(p point) bool { return acrossNodes(p) && p.steady() && p.pair == nil })
+}
+func (s *sight) slowInside() *point {
+	return s.worst(func(p point) bool { return inOneNode(p) && p.steady() })
+}
+func (s *sight) goodInside() bool {
+	return s.any(func(p point) bool { return inOneNode(p) && p.quality == good })
+}
+func (s *sight) goodHost() bool {
+	return s.any(func(p point) bool { return onHost(p) && p.quality == good })
+}
+func (s *sight) badHost() *point {
+	return s.worst(onHost)
+}
+func (s *sight) goodGPU() bool {
+	return s.any(func(p point) bool { return onGPU(p) && p.quality == good })
+}
+func (s *sight) badGPU() *point {
+	return s.worst(onGPU)
+}
+
+func (p point) evidence() fabric.Evidence {
+	value := p.source
+	switch {
+	case p.busbw > 0:
+		value = fmt.Sprintf("%s: %s GB/s", p.source, number(p.busbw))
+	case p.gbps > 0:
+		value = fmt.Sprintf("%s: %s Gb/s", p.source, number(p.gbps))
+	case p.us > 0:
+		value = fmt.Sprintf("%s: %s us", p.source, number(p.us))
+	}
+	if p.ratio > 0 {
+		value += fmt.Sprintf(", %.0f %% of what is expected", 100*p.ratio)
+	}
+	return fabric.Evidence{Source: "measured", Value: value}
+}
+
+// number prints four significant figures, without an exponent.
+func number(v float64) string {
+	if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return fmt.Sprint(v)
+	}
+	decimals := min(4, max(0, 3-int(math.Floor(math.Log10(v)))))
+	text := fmt.Sprintf("%.*f", decimals, v)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
+
+// together is what this result shows with what the others of the call add: their numbers, texts, settings and
+// logs, none of them its own.
+func (s *sight) together(all []*sight, own int, findings []fabric.Finding) *sight {
+	t := *s
+	t.findings = findings
+	t.points, t.said, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.said), slices.Clone(s.settings), slices.Clone(s.logs)
+	for i, o := range all {
+		if i == own {
+			continue
+		}
+		for _, p := range o.points {
+			p.own = false
+			t.points = append(t.points, p)
+		}
+		for _, st := range o.said {
+			st.own = false
+			t.said = append(t.said, st)
+		}
+		t.settings = append(t.settings, o.settings...)
+		t.logs = append(t.logs, o.logs...)
+		t.hw = filled(t.hw, o.hw)
+	}
+	return &t
+}
+
+// filled takes from b what a does not say.
+func filled(a, b fabric.Hardware) fabric.Hardware {
+	text := func(to *string, from string) {
+		if *to == "" {
+			*to = from
+		}
+	}
+	count := func(to *int, from int) {
+		if *to == 0 {
+			*to = from
+		}
+	}
+	text(&a.Machine, b.Machine)
+	text(&a.GPU, b.GPU)
+	text(&a.Net, b.Net)
+	text(&a.NIC, b.NIC)
+	text(&a.CPU, b.CPU)
+	count(&a.Nodes, b.Nodes)
+	count(&a.GPUsPerNode, b.GPUsPerNode)
+	count(&a.NICsPerNode, b.NICsPerNode)
+	if a.NICGbps == 0 {
+		a.NICGbps = b.NICGbps
+	}
+	if a.Oversubscription == 0 {
+		a.Oversubscription = b.Oversubscription
+	}
+	a.VM = a.VM || b.VM
+	if a.Spine == nil {
+		a.Spine = b.Spine
+	}
+	if a.NVLink == nil {
+		a.NVLink = b.NVLink
+	}
+	return a
+}

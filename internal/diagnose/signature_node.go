@@ -1,0 +1,55 @@
+package diagnose
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bus bandwidth of one machine of which RCCL did not recognise the topology: it then rings over single XGMI
+// links, 64 GB/s raw and 45 to 52 GB/s measured (collectives.md, sections 2 and 3).
+const oneXGMIFrom, oneXGMITo = 44, 53
+
+// withinNode is of slow results of one machine, where no NIC is used.
+func withinNode(s *sight) []vote {
+	p := s.slowInside()
+	if p == nil {
+		return nil
+	}
+	var votes []vote
+	add := func(c fabric.CauseID, w float64, why string) {
+		e := p.evidence()
+		e.Value += ": " + why
+		votes = append(votes, vote{cause: c, weight: w, own: p.own, seen: e})
+	}
+	switch {
+	case amd(s.hw) && oneXGMIFrom <= p.busbw && p.busbw <= oneXGMITo:
+		add(fabric.CauseXGMIModelUnmatched, plain, "what one XGMI link carries")
+	case amd(s.hw):
+		add(fabric.CauseNVLinkDegraded, 0.25, "one machine is slow by itself")
+		add(fabric.CauseGPUThrottled, 0.2, "one machine is slow by itself")
+		add(fabric.CauseXGMIModelUnmatched, 0.2, "one machine is slow by itself")
+		add(fabric.CauseNumaBalancing, 0.1, "one machine is slow by itself")
+	case s.hw.NVLink != nil && !*s.hw.NVLink || p.platformBound(s.hw):
+		add(fabric.CauseACSRedirect, hint, "GPUs without NVLink speak through PCIe, and ACS sends that through the root complex")
+		add(fabric.CausePCIeDowngradedUpstream, 0.2, "GPUs without NVLink share the links of their PCIe switches")
+		add(fabric.CauseNCCLSettings, 0.15, "with P2P off the way is through host memory")
+	default:
+		add(fabric.CauseNVLinkDegraded, 0.4, "one machine is slow by itself")
+		add(fabric.CauseFabricManager, 0.2, "without NVLink multicast the NVSwitches give less")
+		add(fabric.CauseNCCLSettings, 0.2, "with NVLS or P2P off one machine gives less")
+		add(fabric.CauseGPUThrottled, 0.15, "one machine is slow by itself")
+		if p.ratio < 0.3 {
+			add(fabric.CauseTopoXMLWrong, 0.15, "a topology file can hide NVLink")
+		}
+	}
+	return votes
+}
+
+// platformBound says whether the GPUs are of a kind that has no NVLink.
+func (p point) platformBound(hw fabric.Hardware) bool {
+	gpu := strings.ToLower(hw.GPU)
+	return strings.Contains(gpu, "rtx") || strings.HasPrefix(gpu, "l40") || strings.HasPrefix(gpu, "a10") && !strings.HasPrefix(gpu, "a100")
+}
+
+func amd(hw fabric.Hardware) bool { return strings.HasPrefix(strings.ToLower(hw.GPU), "mi") }

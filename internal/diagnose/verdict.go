@@ -1,0 +1,322 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// surely is the confidence from which a text alone, without a number, is a verdict.
+const surely = 0.5
+
+// explain judges a result in the light of what was seen with it.
+func (s *sight) explain() fabric.Explained {
+	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Notes: s.notes, Assumed: s.assumed, Causes: []fabric.Cause{}}
+	var votes []vote
+	for _, sig := range signatures() {
+		votes = append(votes, sig.votes(s)...)
+	}
+	ballots := count(nearer(votes))
+	out.Verdict, out.Why = s.verdict(ballots)
+	if p := s.shown(out.Verdict); p != nil {
+		p.show(&out, s.hw)
+	}
+	switch out.Verdict {
+	case fabric.VerdictHealthy:
+		out.Causes = s.benign(ballots, out.Why)
+	case fabric.VerdictUnknown:
+		out.Causes = s.open(ballots, out.Why)
+	default:
+		out.Causes = ranked(s.unharmful(ballots))
+		if len(out.Causes) == 0 {
+			out.Causes = []fabric.Cause{} // what is wrong is seen, why is not
+		}
+	}
+	return out
+}
+
+// nearer halves what other results say where this one names a fault of its own.
+func nearer(votes []vote) []vote {
+	if !slices.ContainsFunc(votes, func(v vote) bool { return v.own && v.told && v.weight >= likely }) {
+		return votes
+	}
+	out := slices.Clone(votes)
+	for i := range out {
+		if !out[i].own {
+			out[i].weight /= 2
+		}
+	}
+	return out
+}
+
+// verdict is the first that applies, worst first. Nothing is healthy by default.
+func (s *sight) verdict(ballots []ballot) (fabric.Verdict, string) {
+	own := s.filter(func(p point) bool { return p.own })
+	worst := s.worst(func(p point) bool { return p.own })
+	fault := s.told(ballots)
+	switch {
+	case len(s.failed) > 0:
+		return fabric.VerdictFailed, s.failed[0].Value
+	case s.void != "":
+		return fabric.VerdictUnknown, s.void
+	case worst != nil:
+		return fabric.VerdictDegraded, worst.evidence().Value
+	case s.shape.cliff != "" && s.hw.Nodes != 1:
+		return fabric.VerdictDegraded, s.shape.cliff
+	case s.fall() != "" && s.hw.Nodes != 1:
+		return fabric.VerdictDegraded, s.fall()
+	case s.shape.latency >= latencyFault:
+		return fabric.VerdictDegraded, fmt.Sprintf("sizes up to %s take %.1f times what is expected", bytesText(smallest), s.shape.latency)
+	case s.moved(ballots) != nil:
+		return fabric.VerdictDegraded, s.moved(ballots).Value
+	case s.forcedBy != "":
+		return fabric.VerdictDegraded, s.forcedBy
+	case hasOwn(ballots, fabric.CauseSlowNode, fabric.CauseSlowLink) && len(s.filter(func(p point) bool { return len(p.pair) == 2 })) > 2:
+		return fabric.VerdictDegraded, "some pairs are far below the others"
+	}
+	for _, p := range own {
+		if p.quality == above {
+			return fabric.VerdictUnknown, p.evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was said"
+		}
+	}
+	if judged := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text }); judged {
+		return s.goodNumbers(own, ballots, fault)
+	}
+	switch {
+	case fault != nil && s.troubled(fault):
+		return fabric.VerdictFailed, fault.cause.Evidence[0].Value
+	case fault != nil:
+		return fabric.VerdictDegraded, fault.cause.Evidence[0].Value
+	case slices.ContainsFunc(own, func(p point) bool { return p.quality == bad }):
+		return fabric.VerdictDegraded, "what was observed is below what is normal"
+	default:
+		return fabric.VerdictUnknown, s.missing()
+	}
+}
+
+// goodNumbers is the verdict where every number that could be judged is within its band: healthy, unless
+// something else that was said contradicts it or the network was never measured.
+func (s *sight) goodNumbers(own []point, ballots []ballot, fault *ballot) (fabric.Verdict, string) {
+	across := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.scope == scopeNet && !p.text })
+	for _, b := range ballots {
+		if b.cause.ID == fabric.CauseTreeArtefact && b.told >= likely && b.own {
+			return fabric.VerdictUnknown, "what was measured is not the rate of the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) tells what the NICs carry"
+		}
+	}
+	switch {
+	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
+		return fabric.VerdictUnknown, fmt.Sprintf("what was measured is fine, and nothing was measured over the network of the %d nodes", s.hw.Nodes)
+	case fault != nil && s.contradicts(fault, across):
+		return fabric.VerdictUnknown, "the numbers are within their band, and " + fault.cause.Evidence[0].Value + " speaks against them: they may not be of the same run"
+	case s.complained():
+		return fabric.VerdictUnknown, "the numbers are within their band and do not show what is complained of"
+	}
+	best := s.shown(fabric.VerdictHealthy)
+	if best == nil {
+		return fabric.VerdictUnknown, s.missing()
+	}
+	e := best.expected
+	switch {
+	case best.busbw > 0 && best.busbw < e.Low:
+		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than runs differ", best.source, number(best.busbw), number(e.Low), number(e.High))
+	case best.busbw > 0:
+		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is within %s to %s GB/s", best.source, number(best.busbw), number(e.Low), number(e.High))
+	case best.gbps > 0:
+		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s Gb/s each way is %.1f %% of what the wire carries, %s Gb/s", best.source, number(best.gbps), 100*best.ratio, number(e.High))
+	default:
+		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s us is no more than two adapters and a few switches take", best.source, number(best.us))
+	}
+}
+
+// told is the most likely fault that a text, a log, a setting or a finding of this result names, and that is
+// more likely than not; nil where there is none.
+func (s *sight) told(ballots []ballot) *ballot {
+	for i, b := range ballots {
+		if b.told >= surely && b.own && b.cause.Confidence >= surely && !harmless(b.cause.ID) {
+			return &ballots[i]
+		}
+	}
+	return nil
+}
+
+// harmless are causes that are no fault of the machines.
+func harmless(c fabric.CauseID) bool {
+	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
+}
+
+// troubled says whether what was told is a failure and not slowness.
+func (s *sight) troubled(b *ballot) bool {
+	for _, e := range b.cause.Evidence {
+		for _, st := range s.said {
+			if st.text == e.Value && st.names("trouble+") {
+				return true
+			}
+		}
+	}
+	switch b.cause.ID {
+	case fabric.CauseLinkDown, fabric.CauseSubnetManager, fabric.CauseDriverABI, fabric.CauseDriverConflict, fabric.CauseESXiDriverUnloaded, fabric.CauseMPINotBuilt, fabric.CauseGPUDriver:
+		return true
+	}
+	return false
+}
+
+// contradicts says whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
+// port that is down under a collective at full rate over the network.
+func (s *sight) contradicts(b *ballot, across bool) bool {
+	switch b.cause.ID {
+	case fabric.CauseSocketFallback, fabric.CauseGDRDisabled, fabric.CauseLinkDown:
+		return across && b.told >= likely
+	}
+	return s.troubled(b) && b.told >= plain
+}
+
+// complained says whether somebody says that work is slow, without a number of it.
+func (s *sight) complained() bool {
+	return slices.ContainsFunc(s.said, func(st statement) bool { return st.own && st.names("training") && st.names("slow+") })
+}
+
+// missing says what a verdict would take.
+func (s *sight) missing() string {
+	switch {
+	case len(s.needs) > 0:
+		return "cannot be judged without " + strings.Join(s.needs, "; ")
+	case s.kind == fabric.NCCLDebugLog:
+		return "a log has no bandwidth to judge, and nothing in it is wrong"
+	default:
+		return "nothing that was seen can be compared with what it should be"
+	}
+}
+
+// moved is the A/B observation of this result that points at a fault; nil where there is none.
+func (s *sight) moved(ballots []ballot) *fabric.Evidence {
+	for _, b := range ballots {
+		if harmless(b.cause.ID) || !b.own || b.cause.Confidence < surely {
+			continue
+		}
+		for i, e := range b.cause.Evidence {
+			if e.Source == ab {
+				return &b.cause.Evidence[i]
+			}
+		}
+	}
+	return nil
+}
+
+func hasOwn(ballots []ballot, causes ...fabric.CauseID) bool {
+	return slices.ContainsFunc(ballots, func(b ballot) bool {
+		return b.own && b.told >= surely && slices.Contains(causes, b.cause.ID)
+	})
+}
+
+// shown is the number by which the result was judged.
+func (s *sight) shown(v fabric.Verdict) *point {
+	if v == fabric.VerdictDegraded {
+		if p := s.worst(func(p point) bool { return p.own && !p.text }); p != nil {
+			return p
+		}
+	}
+	var best *point
+	for i, p := range s.points {
+		if !p.own || p.text || v == fabric.VerdictHealthy && p.quality != good {
+			continue
+		}
+		if best == nil || p.scope > best.scope || p.scope == best.scope && p.size > best.size {
+			best = &s.points[i]
+		}
+	}
+	return best
+}
+
+func (p *point) show(out *fabric.Explained, hw fabric.Hardware) {
+	out.Measured = &fabric.Measured{BusBW: p.busbw, Gbps: p.gbps, US: p.us, Size: p.size, NICGBs: p.share * hw.NICGbps / 8}
+	if p.share > 0 {
+		out.Measured.NICLine = hw.NICGbps / 8
+	}
+	if p.expected != (fabric.Expected{}) {
+		out.Expected = &p.expected
+	}
+	out.Bound = p.bound
+}
+
+// benign are the causes of a healthy result: what looks odd in it and is not, then that it is healthy.
+func (s *sight) benign(ballots []ballot, why string) []fabric.Cause {
+	var odd []ballot
+	for _, b := range ballots {
+		if b.own && (harmless(b.cause.ID) || b.cause.ID == fabric.CauseMTUMismatch && s.kind == fabric.PerftestOutput) {
+			odd = append(odd, b)
+		}
+	}
+	confidence := 0.9
+	if len(odd) > 0 {
+		confidence = 0.5
+	}
+	causes := ranked(odd)
+	for i := range causes {
+		if !harmless(causes[i].ID) {
+			causes[i].Confidence = min(causes[i].Confidence, faint)
+		}
+	}
+	causes = append(causes, healthyCause(confidence, fabric.Evidence{Source: "measured", Value: why}))
+	slices.SortStableFunc(causes, func(a, b fabric.Cause) int {
+		switch {
+		case a.Confidence > b.Confidence:
+			return -1
+		case a.Confidence < b.Confidence:
+			return 1
+		}
+		return 0
+	})
+	return causes
+}
+
+// open are the candidates of a result that cannot be decided, each with what decides. Where nothing speaks for
+// a fault, that nothing is wrong is one of them.
+func (s *sight) open(ballots []ballot, why string) []fabric.Cause {
+	causes := ranked(ballots)
+	if len(causes) == 0 {
+		causes = []fabric.Cause{healthyCause(0.3)}
+		causes[0].Against = []fabric.Evidence{{Source: "railwright", Value: why}}
+	}
+	if causes[0].Confidence > surely {
+		for i := range causes { // undecided is undecided
+			causes[i].Confidence *= surely / causes[0].Confidence
+		}
+	}
+	decide := s.deciding()
+	if causes[0].Confirm == "" {
+		causes[0].Confirm = decide
+	} else if len(s.needs) > 0 {
+		causes[0].Confirm = decide + "; then " + causes[0].Confirm
+	}
+	return causes
+}
+
+// deciding is the next thing to do where there is no verdict.
+func (s *sight) deciding() string {
+	if len(s.needs) > 0 {
+		return "railwright explain FILE again with " + strings.Join(s.needs, "; ")
+	}
+	switch {
+	case s.kind == fabric.NCCLDebugLog:
+		return "run all_reduce_perf -b 8 -e 8G -f 2 with NCCL_DEBUG=INFO and explain its whole output"
+	case s.void != "":
+		return "measure again and keep the whole output: all_reduce_perf -b 8 -e 8G -f 2, or ib_write_bw -a --report_gbits"
+	case s.hw.Nodes > 1 || s.hw.Nodes == 0:
+		return "all_reduce_perf -b 8 -e 8G -f 2 on one node, on two with NCCL_ALGO=RING, and ib_write_bw --report_gbits with and without --use_cuda"
+	default:
+		return "all_reduce_perf -b 8 -e 8G -f 2 -g 8 on the node"
+	}
+}
+
+// unharmful drops what is no fault from the causes of one.
+func (s *sight) unharmful(ballots []ballot) []ballot {
+	real := slices.DeleteFunc(slices.Clone(ballots), func(b ballot) bool {
+		return harmless(b.cause.ID) && b.told < surely
+	})
+	if len(real) == 0 {
+		return ballots
+	}
+	return real
+}
