@@ -49,7 +49,7 @@ func (a *app) apply(ctx context.Context, o whereOptions, dryRun bool) (err error
 }
 
 // applyStatus is Unknown while a machine was not reached; of a dry run Fail where something is to be done.
-func applyStatus(results []host.Outcome[apply.Result], dryRun bool) fabric.Status {
+func applyStatus(results []host.Outcome[apply.Applied], dryRun bool) fabric.Status {
 	status := fabric.Pass
 	for _, r := range results {
 		if r.Err != nil {
@@ -67,16 +67,16 @@ func applyStatus(results []host.Outcome[apply.Result], dryRun bool) fabric.Statu
 	return status
 }
 
-// results is what apply and rollback print as JSON.
-type results struct {
+// applyResults is what apply and rollback print as JSON.
+type applyResults struct {
 	fabric.Meta
-	Results []apply.Result `json:"results"`
+	Results []apply.Applied `json:"results"`
 }
 
 // printResults writes the changes of each machine; those of many machines that are alike are told once.
-func (a *app) printResults(outcomes []host.Outcome[apply.Result]) error {
+func (a *app) printResults(outcomes []host.Outcome[apply.Applied]) error {
 	if a.json() {
-		out := results{Meta: fabric.NewMeta("Applied"), Results: []apply.Result{}}
+		out := applyResults{Meta: fabric.NewMeta("Applied"), Results: []apply.Applied{}}
 		for _, r := range outcomes {
 			r.Value.Node = r.Name
 			if r.Err != nil {
@@ -103,7 +103,7 @@ func (a *app) printResults(outcomes []host.Outcome[apply.Result]) error {
 	return nil
 }
 
-func changesText(r host.Outcome[apply.Result]) string {
+func changesText(r host.Outcome[apply.Applied]) string {
 	if r.Err != nil {
 		return fmt.Sprintf("  unknown  %v\n", r.Err)
 	}
@@ -130,7 +130,7 @@ func (a *app) rollbackCommand() *cobra.Command {
 				return fmt.Errorf("rollback: %w", err)
 			}
 			name := host.Local{}.Name()
-			return a.printResults([]host.Outcome[apply.Result]{{Name: name, Value: apply.Result{Node: name, Changes: changes}}})
+			return a.printResults([]host.Outcome[apply.Applied]{{Name: name, Value: apply.Applied{Node: name, Changes: changes}}})
 		},
 	}
 }

@@ -183,13 +183,13 @@ func (c *crew) collect(ctx context.Context) (nodes []*fabric.Facts, lost []fabri
 }
 
 // apply writes what is rendered for each machine, or says what that would change.
-func (c *crew) apply(ctx context.Context, p *fabric.Plan, dryRun bool) ([]host.Outcome[apply.Result], error) {
+func (c *crew) apply(ctx context.Context, p *fabric.Plan, dryRun bool) ([]host.Outcome[apply.Applied], error) {
 	byTarget, err := artifactsOf(p)
 	if err != nil {
 		return nil, err
 	}
 	addresses := p.Addressing.ByNode()
-	return ask[apply.Result](ctx, c, "apply", func(node string) ([]byte, error) {
+	return ask[apply.Applied](ctx, c, "apply", func(node string) ([]byte, error) {
 		return json.Marshal(apply.Bundle{
 			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Artifacts: byTarget[node], DryRun: dryRun,
 		})

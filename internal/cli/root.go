@@ -116,7 +116,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(), a.renderCommand(),
 		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.diffCommand(), a.benchCommand(), a.reportCommand(),
-		a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
+		a.topoCommand(), a.predictCommand(), a.explainCommand(), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
 	return root
 }
 
@@ -144,7 +144,7 @@ func (a *app) json() bool { return a.output == "json" }
 
 // textOptions are those of the terminal that standard output is, if it is one.
 func (a *app) textOptions() report.TextOptions {
-	o := report.TextOptions{Verbose: a.verbose}
+	o := report.TextOptions{Verbose: a.verbose, ASCII: !utf8Locale()}
 	f, ok := a.stdout.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return o
@@ -154,6 +154,17 @@ func (a *app) textOptions() report.TextOptions {
 		o.Width = width
 	}
 	return o
+}
+
+// utf8Locale holds where the environment asks for UTF-8, or for nothing: locale(7) gives the order.
+func utf8Locale() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if value := os.Getenv(name); value != "" {
+			value = strings.ToLower(value)
+			return strings.Contains(value, "utf-8") || strings.Contains(value, "utf8")
+		}
+	}
+	return true
 }
 
 // progress says on standard error what is going on.

@@ -13,6 +13,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // document is a kind of JSON that commands print or a run folder keeps.
@@ -24,7 +25,8 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &results{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}},
+		{"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}},
 	}
 }
 
@@ -51,7 +53,7 @@ func (a *app) schemaCommand() *cobra.Command {
 			if i < 0 {
 				return fmt.Errorf("kind %q is not known: known are %s", args[0], strings.Join(kinds, ", "))
 			}
-			r := jsonschema.Reflector{Mapper: textForms, DoNotReference: true}
+			r := jsonschema.Reflector{Mapper: textForms, DoNotReference: args[0] != "Topology"} // whose devices hold devices
 			return report.JSON(a.stdout, r.Reflect(documents()[i].value))
 		},
 	}
@@ -67,6 +69,10 @@ func textForms(t reflect.Type) *jsonschema.Schema {
 		return words(fabric.Unknown, fabric.Pass, fabric.Fail, fabric.NotApplicable)
 	case reflect.TypeFor[fabric.Severity]():
 		return words(fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo)
+	case reflect.TypeFor[topology.Hop]():
+		return &jsonschema.Schema{Type: "string"}
+	case reflect.TypeFor[topology.Kind]():
+		return &jsonschema.Schema{Type: "string", Enum: []any{"gpu", "nic", "other"}}
 	default:
 		return nil
 	}

@@ -235,7 +235,7 @@ func (p *pipeline) apply(ctx context.Context) (string, error) {
 }
 
 // applied says how a machine took its configuration.
-func applied(r host.Outcome[apply.Result]) report.Applied {
+func applied(r host.Outcome[apply.Applied]) report.Applied {
 	switch {
 	case r.Err != nil:
 		return report.Applied{Node: r.Name, How: "nothing", Reason: r.Err.Error()}

@@ -159,13 +159,18 @@ struct Bench {
     return kind == all_reduce ? 2 * share : split() ? share : 1;
   }
 
+  double total = 0;  // of all bus bandwidths, GB/s, for the footer
+  int cells = 0;
+  unsigned long long bad_total = 0;
+
   void run(size_t min, size_t max, int step, int iterations, const char* type_name) {
     for (size_t bytes = min; bytes <= max; bytes *= step) {
       size_t elements = bytes / sizeof(T);
       if (split()) elements = elements / n() * n();
       if (!elements) continue;
       size_t size = elements * sizeof(T);
-      int iters = size >= ((size_t)1 << 30) ? (iterations + 3) / 4 : iterations;
+      // short ones are repeated more often: a host that is late for a moment counts for less
+      int iters = size >= ((size_t)1 << 30) ? (iterations + 3) / 4 : size <= ((size_t)16 << 20) ? 5 * iterations : iterations;
       printf("%12zu  %12zu  %8s  %6s  %6d", size, split() ? elements / n() : elements, type_name,
              kind == all_reduce || kind == reduce_scatter || kind == reduce ? "sum" : "none", kind == broadcast || kind == reduce || kind == gather || kind == scatter ? 0 : -1);
       for (bool in_place : {false, true}) {
@@ -175,6 +180,9 @@ struct Bench {
         }
         unsigned long long bad = wrong(elements, in_place);
         double us = micros(elements, in_place, iters), algbw = size / us / 1e3;
+        total += algbw * factor();
+        cells++;
+        bad_total += bad;
         printf("  %8.2f  %6.2f  %6.2f  %6llu", us, algbw, algbw * factor(), bad);
       }
       printf("\n");
@@ -218,6 +226,7 @@ static void measure(Kind kind, ncclDataType_t type, const char* type_name, char*
          "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n"
          "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)\n");
   b.run(min, max, step, iterations, type_name);
+  printf("# Out of bounds values : %llu %s\n# Avg bus bandwidth    : %g\n#\n", b.bad_total, b.bad_total ? "FAILED" : "OK", b.total / b.cells);
   printf("# Collective test concluded: %s_perf\n", names[kind]);
   for (Rank& k : b.ranks) NCCL(ncclCommDestroy(k.comm));
 }

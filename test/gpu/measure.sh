@@ -17,7 +17,7 @@ timeout 120 "$here/collectives" all_reduce 8 $most 2 20 int8 >>"$out/tables.txt"
 : >"$out/forced.txt"
 for algo in Ring Tree; do
   for proto in LL LL128 Simple; do
-    echo "# NCCL_ALGO=$algo NCCL_PROTO=$proto" >>"$out/forced.txt"
+    echo "\$ NCCL_ALGO=$algo NCCL_PROTO=$proto ./all_reduce_perf" >>"$out/forced.txt"
     NCCL_ALGO=$algo NCCL_PROTO=$proto timeout 120 "$here/collectives" all_reduce 8 $((1 << 30)) 2 20 >>"$out/forced.txt" 2>&1 ||
       echo "# failed: $?" >>"$out/forced.txt"
   done

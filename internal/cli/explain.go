@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+
+	"fmt"
+
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
+	"railwright.dev/railwright/internal/diagnose"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/results"
+)
+
+// explainOptions say what is known beside the results.
+type explainOptions struct {
+	hw        fabric.Hardware
+	file      string
+	snapshots []string
+	env       []string
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	var o explainOptions
+	c := &cobra.Command{
+		Use:   "explain FILE...|- [-f FILE] [--snapshot PATH...] [--machine ID --nodes N ...]",
+		Short: "Say what is wrong with measured bandwidth, and why",
+		Long: "Say what is wrong with measured bandwidth, and why: output of nccl-tests, rccl-tests, perftest or the OSU\n" +
+			"benchmarks, debug logs of NCCL or RCCL, table files and observation files, any number of them in any mixture, or -\n" +
+			"for standard input. Results of one call explain each other: a slow table and the log of its run belong together.\n" +
+			"What the files do not say of the machines, flags, a cluster file or saved facts do.\n\n" +
+			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something cannot be told.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), o, args) },
+	}
+	hardwareFlags(c, &o.hw)
+	fileFlag(c, &o.file)
+	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts of the machines: a file or a folder; can be repeated")
+	c.Flags().StringArrayVar(&o.env, "env", nil, "environment of NCCL in that run, such as NCCL_ALGO=Ring; can be repeated")
+	return c
+}
+
+func (a *app) explain(ctx context.Context, o explainOptions, files []string) error {
+	in, err := a.explainInput(ctx, o)
+	if err != nil {
+		return err
+	}
+	var found []fabric.Result
+	for _, file := range files {
+		more, err := a.measured(file)
+		if err != nil {
+			return err
+		}
+		found = append(found, more...)
+	}
+	x := diagnose.Explain(found, in)
+	if a.json() {
+		err = report.JSON(a.stdout, x)
+	} else {
+		err = report.Explanation(a.stdout, x, a.textOptions())
+	}
+	if err != nil {
+		return err
+	}
+	return exitOf(x.Status())
+}
+
+// measured reads the results of a file, or of standard input.
+func (a *app) measured(file string) ([]fabric.Result, error) {
+	if file == "-" {
+		return results.Read("standard input", a.stdin)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("result file: %w", err)
+	}
+	defer f.Close()
+	return results.Read(file, f)
+}
+
+func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Input, error) {
+	var in diagnose.Input
+	if err := checkHardware(o.hw); err != nil {
+		return in, err
+	}
+	env, err := parsePairs("env", o.env)
+	if err != nil {
+		return in, err
+	}
+	in.Env, in.Hardware = env, o.hw
+	cat, err := catalog.Load()
+	if err != nil {
+		return in, err
+	}
+	in.Predict = predictor(cat)
+	var plan *fabric.Plan
+	if o.file != "" {
+		cluster, err := a.readCluster(o.file)
+		if err != nil {
+			return in, err
+		}
+		plan = cluster.plan
+		planned, err := cluster.hardware()
+		if err != nil {
+			return in, err
+		}
+		in.Hardware = over(planned, o.hw)
+	}
+	if len(o.snapshots) > 0 {
+		_, err = checkNodes(ctx, plan, nil, facts.Load(ctx, o.snapshots...), nil, func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
+	}
+	return in, err
+}
+
+// predictor gives what healthy machines would measure. A cluster is built once for the same hardware.
+func predictor(cat *catalog.Catalog) diagnose.Predictor {
+	type built struct {
+		cluster *collective.Cluster
+		err     error
+	}
+	known := make(map[fabric.Hardware]built)
+	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
+		key := hw
+		key.NVLink = nil // a pointer, and so a key of its own
+		b, ok := known[key]
+		if !ok || hw.NVLink != nil {
+			b.cluster, b.err = collective.New(cat, hw)
+			if hw.NVLink == nil {
+				known[key] = b
+			}
+		}
+		if b.err != nil {
+			return nil, b.err
+		}
+		return b.cluster.Predict(collective.Job{
+			Collective: job.Collective, Env: job.Env, Processes: job.Processes, DType: job.DType, Tuning: job.Tuning, Version: job.Version,
+		}, sizes)
+	}
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// hardwareFlags let people say which machines a prediction or an explanation is of.
+func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
+	f := c.Flags()
+	f.StringVar(&hw.Machine, "machine", "", "machine of the catalog, such as hgx-h100")
+	f.StringVar(&hw.GPU, "gpu", "", "GPU of the catalog, such as h100, where no machine says it")
+	f.IntVar(&hw.Nodes, "nodes", 0, "machines")
+	f.IntVar(&hw.GPUsPerNode, "gpus", 0, "GPUs in use a machine")
+	f.IntVar(&hw.NICsPerNode, "nics", 0, "NICs of the fabric a machine")
+	f.Float64Var(&hw.NICGbps, "rate", 0, "line rate of a NIC, Gb/s")
+	f.StringVar(&hw.Net, "net", "", "network: ib, roce, efa, tcpxo, tcpx, ss11, tcp, none")
+	f.StringVar(&hw.CPU, "cpu", "", "intel, amd or arm")
+	f.BoolVar(&hw.VM, "vm", false, "the GPUs are passed through to a virtual machine")
+}
+
+// checkHardware refuses numbers that no machine has.
+func checkHardware(hw fabric.Hardware) error {
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"nodes", hw.Nodes}, {"gpus", hw.GPUsPerNode}, {"nics", hw.NICsPerNode}} {
+		if n.value < 0 {
+			return fmt.Errorf("flag --%s: %d is below 0", n.flag, n.value)
+		}
+	}
+	if hw.NICGbps < 0 || math.IsNaN(hw.NICGbps) || math.IsInf(hw.NICGbps, 0) {
+		return fmt.Errorf("flag --rate: %g is no rate in Gb/s", hw.NICGbps)
+	}
+	return nil
+}
+
+// parseSizes reads 8:16G (doubling), 8:16G:4 (times four) or 1M,64M. Units are those of nccl-tests, powers of 1024.
+func parseSizes(text string) ([]int64, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) == 1 {
+		var sizes []int64
+		for _, one := range strings.Split(text, ",") {
+			size, err := parseSize(one)
+			if err != nil {
+				return nil, err
+			}
+			sizes = append(sizes, size)
+		}
+		return sizes, nil
+	}
+	low, err := parseSize(parts[0])
+	if err != nil {
+		return nil, err
+	}
+	high, err := parseSize(parts[1])
+	if err != nil {
+		return nil, err
+	}
+	factor := int64(2)
+	if len(parts) == 3 {
+		if factor, err = strconv.ParseInt(parts[2], 10, 64); err != nil {
+			return nil, fmt.Errorf("%q is no factor: %w", parts[2], err)
+		}
+	}
+	if len(parts) > 3 || factor < 2 || low > high {
+		return nil, fmt.Errorf("%q is not FROM:TO or FROM:TO:FACTOR, with FROM at most TO and a factor of 2 or more", text)
+	}
+	var sizes []int64
+	for size := low; size <= high; size *= factor {
+		sizes = append(sizes, size)
+		if size > math.MaxInt64/factor {
+			break
+		}
+	}
+	return sizes, nil
+}
+
+func parseSize(text string) (int64, error) {
+	number, shift := strings.ToUpper(strings.TrimSpace(text)), 0
+	number = strings.TrimSuffix(strings.TrimSuffix(number, "B"), "I")
+	if i := strings.IndexAny(number, "KMGT"); i >= 0 && i == len(number)-1 {
+		shift = 10 * (strings.IndexByte("KMGT", number[i]) + 1)
+		number = number[:i]
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64>>shift {
+		return 0, fmt.Errorf("%q is no size in bytes: want a number above 0, with K, M, G or T for powers of 1024", text)
+	}
+	return n << shift, nil
+}

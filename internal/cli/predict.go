@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/topology"
+)
+
+// predictOptions say of which machines, which collective and which sizes a prediction is wanted.
+type predictOptions struct {
+	hw         fabric.Hardware
+	file       string
+	like       string
+	topo       string
+	snapshot   string
+	collective string
+	sizes      string
+	env        []string
+	processes  int
+	dtype      string
+	tuning     string
+	workers    []string
+}
+
+func (a *app) predictCommand() *cobra.Command {
+	var o predictOptions
+	c := &cobra.Command{
+		Use:   "predict (-f FILE | --machine ID | --gpu G | --like TABLE | --topo XML | --snapshot PATH) [--nodes N] [--collective C] [--sizes 8:16G]",
+		Short: "The curve of a collective that healthy machines would give, and its physical bound",
+		Long: "The curve of a collective that healthy machines would give, size by size: time, bandwidth, the band in which healthy\n" +
+			"lies, what NCCL chooses, what each NIC carries, and the bound of physics with the element that sets it.\n\n" +
+			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
+			"say; flags win. --like predicts the sizes of a table file on its hardware without a look at its rows.\n" +
+			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
+			"its NICs are not known; it is repeated for each.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.predict(c.Context(), o) },
+	}
+	hardwareFlags(c, &o.hw)
+	fileFlag(c, &o.file)
+	f := c.Flags()
+	f.StringVar(&o.like, "like", "", "table file whose hardware, collective and sizes are predicted")
+	f.StringVar(&o.topo, "topo", "", "NCCL topology file of one machine")
+	f.StringVar(&o.snapshot, "snapshot", "", "saved facts of one machine")
+	f.StringVar(&o.collective, "collective", "", "all_reduce (the default), all_gather, reduce_scatter, alltoall, broadcast, reduce, sendrecv, gather, scatter")
+	f.StringVar(&o.sizes, "sizes", "8:16G", "sizes in bytes: FROM:TO[:FACTOR] or a list with commas")
+	f.StringArrayVar(&o.env, "env", nil, "environment of NCCL, such as NCCL_ALGO=Ring; can be repeated")
+	f.IntVar(&o.processes, "procs", 0, "processes a machine; 0: one for each GPU")
+	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
+	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is taken instead of the model's")
+	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; can be repeated")
+	c.MarkFlagsMutuallyExclusive("file", "like", "topo", "snapshot")
+	return c
+}
+
+func (a *app) predict(ctx context.Context, o predictOptions) error {
+	p, err := a.prediction(ctx, o)
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		return report.JSON(a.stdout, p)
+	}
+	return report.Prediction(a.stdout, p, a.textOptions())
+}
+
+func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Prediction, error) {
+	if err := checkHardware(o.hw); err != nil {
+		return nil, err
+	}
+	sizes, err := parseSizes(o.sizes)
+	if err != nil {
+		return nil, fmt.Errorf("flag --sizes: %w", err)
+	}
+	job := collective.Job{Collective: fabric.AllReduce}
+	if o.like != "" {
+		t, err := a.tableOf(o.like)
+		if err != nil {
+			return nil, err
+		}
+		o.hw = over(*t.Hardware, o.hw)
+		job, sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
+	}
+	if err := a.overJob(o, &job); err != nil {
+		return nil, err
+	}
+	c, err := a.cluster(ctx, o, job.Env)
+	if err != nil {
+		return nil, err
+	}
+	return c.Predict(job, sizes)
+}
+
+// overJob lets flags win over a table file.
+func (a *app) overJob(o predictOptions, job *collective.Job) (err error) {
+	if o.collective != "" {
+		if job.Collective, err = fabric.ParseCollective(o.collective); err != nil {
+			return fmt.Errorf("flag --collective: %w", err)
+		}
+	}
+	env, err := parsePairs("env", o.env)
+	if err != nil {
+		return err
+	}
+	for key, value := range env {
+		if job.Env == nil {
+			job.Env = map[string]string{}
+		}
+		job.Env[key] = value
+	}
+	if o.processes < 0 {
+		return fmt.Errorf("flag --procs: %d is below 0", o.processes)
+	}
+	if o.processes > 0 {
+		job.Processes = o.processes
+	}
+	if o.dtype != "" {
+		job.DType = o.dtype
+	}
+	if o.tuning != "" {
+		if job.Tuning, err = a.tuningOf(o.tuning); err != nil {
+			return err
+		}
+	}
+	if len(o.workers) > 0 {
+		job.Placement, err = parseWorkers(o.workers)
+	}
+	return err
+}
+
+// cluster gives the machines that are predicted.
+func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]string) (*collective.Cluster, error) {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.file != "":
+		in, err := a.readCluster(o.file)
+		if err != nil {
+			return nil, err
+		}
+		planned, err := in.hardware()
+		if err != nil {
+			return nil, err
+		}
+		return collective.New(cat, over(planned, o.hw))
+	case o.topo != "" || o.snapshot != "":
+		s, err := a.system(ctx, o, env)
+		if err != nil {
+			return nil, err
+		}
+		return collective.FromSystem(cat, s, o.hw)
+	case o.hw.Machine == "" && o.hw.GPU == "":
+		return nil, errors.New("which machines: --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
+	default:
+		return collective.New(cat, o.hw)
+	}
+}
+
+// system gives NCCL's own idea of a machine, from its topology file or from facts.
+func (a *app) system(ctx context.Context, o predictOptions, env map[string]string) (*topology.System, error) {
+	var d *topology.Document
+	if o.topo != "" {
+		f, err := a.readTopology(o.topo)
+		if err != nil {
+			return nil, err
+		}
+		if f.Cut != "" {
+			return nil, fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
+		}
+		if d, err = topology.Parse(f.Text); err != nil {
+			return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
+		}
+	} else {
+		m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if d, err = topology.NCCLDocument(m); err != nil {
+			return nil, err
+		}
+	}
+	return topology.NewSystem(d, topology.SystemOptions{Nodes: max(o.hw.Nodes, 1), Env: env})
+}
+
+// tableOf reads the one table file that a prediction is like.
+func (a *app) tableOf(file string) (*fabric.Table, error) {
+	found, err := a.measured(file)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 || found[0].Table == nil || found[0].Table.Hardware == nil {
+		return nil, fmt.Errorf("flag --like: %q is not a table file, which says its hardware", file)
+	}
+	return found[0].Table, nil
+}
+
+func sizesOf(t *fabric.Table) []int64 {
+	sizes := make([]int64, len(t.Rows))
+	for i, r := range t.Rows {
+		sizes[i] = r.Size
+	}
+	return sizes
+}
+
+func (a *app) tuningOf(file string) ([]fabric.TuningCell, error) {
+	found, err := a.measured(file)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(found, func(r fabric.Result) bool { return r.Log != nil && len(r.Log.Tuning) > 0 })
+	if i < 0 {
+		return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
+	}
+	return found[i].Log.Tuning, nil
+}
+
+// hardware is what a cluster file says of its machines. A collective over unlike machines goes at the pace of
+// the slowest, which a prediction for equal ones does not show: that is refused.
+func (in *input) hardware() (fabric.Hardware, error) {
+	hw := fabric.Hardware{Nodes: len(in.plan.Nodes), Net: "roce"}
+	if in.plan.Transport == fabric.InfiniBand {
+		hw.Net = "ib"
+	}
+	for _, n := range in.plan.Nodes {
+		if hw.Machine != "" && (n.Machine != hw.Machine || len(n.NICs) != hw.NICsPerNode) {
+			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
+				hw.Machine, count(hw.NICsPerNode, "NIC"), n.Machine, count(len(n.NICs), "NIC"))
+		}
+		hw.Machine, hw.NICsPerNode = n.Machine, len(n.NICs)
+	}
+	return hw, nil
+}
+
+// over lets what flags say win.
+func over(base, flags fabric.Hardware) fabric.Hardware {
+	if flags.Machine != "" {
+		base = fabric.Hardware{Nodes: base.Nodes}
+	}
+	for _, s := range []struct{ to, from *string }{
+		{&base.Machine, &flags.Machine}, {&base.GPU, &flags.GPU}, {&base.Net, &flags.Net}, {&base.NIC, &flags.NIC}, {&base.CPU, &flags.CPU},
+	} {
+		if *s.from != "" {
+			*s.to = *s.from
+		}
+	}
+	for _, n := range []struct{ to, from *int }{
+		{&base.Nodes, &flags.Nodes}, {&base.GPUsPerNode, &flags.GPUsPerNode}, {&base.NICsPerNode, &flags.NICsPerNode},
+	} {
+		if *n.from != 0 {
+			*n.to = *n.from
+		}
+	}
+	if flags.NICGbps != 0 {
+		base.NICGbps = flags.NICGbps
+	}
+	base.VM = base.VM || flags.VM
+	return base
+}
+
+// parseWorkers reads [MACHINE:]GPUS/NICS, with lists such as 0,1,6-7, and anyN for NICs that are not known.
+func parseWorkers(texts []string) (*collective.Placement, error) {
+	p := &collective.Placement{}
+	for _, text := range texts {
+		machine, rest, named := strings.Cut(text, ":")
+		if !named {
+			machine, rest = "", text
+		}
+		gpus, nics, ok := strings.Cut(rest, "/")
+		if !ok {
+			return nil, fmt.Errorf("flag --worker: %q is not [MACHINE:]GPUS/NICS", text)
+		}
+		w := collective.Worker{Machine: machine}
+		var err error
+		if w.GPUs, err = parseIndexes(gpus); err != nil {
+			return nil, fmt.Errorf("flag --worker: %q: %w", text, err)
+		}
+		if n, unknown := strings.CutPrefix(nics, "any"); unknown {
+			if _, err := fmt.Sscanf(n, "%d", &w.Count); err != nil {
+				return nil, fmt.Errorf("flag --worker: %q: %q is not anyN", text, nics)
+			}
+		} else if w.NICs, err = parseIndexes(nics); err != nil {
+			return nil, fmt.Errorf("flag --worker: %q: %w", text, err)
+		}
+		p.Workers = append(p.Workers, w)
+	}
+	return p, nil
+}
+
+// parseIndexes reads 0,1,6-7.
+func parseIndexes(text string) ([]int, error) {
+	const most = 1 << 10 // GPUs or NICs of a machine
+	var out []int
+	for _, part := range strings.Split(text, ",") {
+		var low, high int
+		if n, _ := fmt.Sscanf(part+" ", "%d-%d ", &low, &high); n == 1 {
+			high = low
+		} else if n != 2 {
+			return nil, fmt.Errorf("%q is no number and no range of numbers", part)
+		}
+		if low < 0 || high < low || high >= most {
+			return nil, fmt.Errorf("%q is not between 0 and %d", part, most-1)
+		}
+		for i := low; i <= high; i++ {
+			out = append(out, i)
+		}
+	}
+	return out, nil
+}
