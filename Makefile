@@ -21,7 +21,7 @@ GOVULNCHECK_VERSION := v1.8.0
 GOLANGCI    := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GOVULNCHECK := bin/tools/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
 
-.PHONY: help build binary deps up test lint bench fuzz clean go-version
+.PHONY: help build binary deps up test lint bench accuracy fuzz clean go-version
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ lint: go-version $(GOLANGCI) $(GOVULNCHECK) ## gofmt, linters, known vulnerabili
 
 bench: go-version ## the bars for speed and memory
 	go test -count=1 -v -run '^TestBars$$' ./test/bench -bars
+
+accuracy: go-version ## predictions against measured tables, and the bars; writes docs/accuracy.md
+	go run ./test/accuracy -markdown docs/accuracy.md
 
 fuzz: go-version ## each fuzz target for FUZZTIME (30s)
 	@targets=$$(go test -list '^Fuzz' ./... | awk '/^Fuzz/ {names = names " " $$1} /^ok/ {n = split(names, a, " "); for (i = 1; i <= n; i++) print $$2, a[i]; names = ""}')

@@ -22,6 +22,7 @@ func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f.Float64Var(&hw.NICGbps, "rate", 0, "line rate of a NIC, Gb/s")
 	f.StringVar(&hw.Net, "net", "", "network: ib, roce, efa, tcpxo, tcpx, ss11, tcp, none")
 	f.StringVar(&hw.CPU, "cpu", "", "intel, amd or arm")
+	f.Float64Var(&hw.Oversubscription, "oversubscription", 0, "downlinks over uplinks of the leaf switches; 0: none")
 	f.BoolVar(&hw.VM, "vm", false, "the GPUs are passed through to a virtual machine")
 }
 
@@ -37,6 +38,9 @@ func checkHardware(hw fabric.Hardware) error {
 	}
 	if hw.NICGbps < 0 || math.IsNaN(hw.NICGbps) || math.IsInf(hw.NICGbps, 0) {
 		return fmt.Errorf("flag --rate: %g is no rate in Gb/s", hw.NICGbps)
+	}
+	if o := hw.Oversubscription; o != 0 && !(o >= 1 && o <= 64) {
+		return fmt.Errorf("flag --oversubscription: %g is not between 1 and 64", o)
 	}
 	return nil
 }

@@ -262,8 +262,12 @@ func over(base, flags fabric.Hardware) fabric.Hardware {
 			*n.to = *n.from
 		}
 	}
-	if flags.NICGbps != 0 {
-		base.NICGbps = flags.NICGbps
+	for _, n := range []struct{ to, from *float64 }{
+		{&base.NICGbps, &flags.NICGbps}, {&base.Oversubscription, &flags.Oversubscription},
+	} {
+		if *n.from != 0 {
+			*n.to = *n.from
+		}
 	}
 	base.VM = base.VM || flags.VM
 	return base
