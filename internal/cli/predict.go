@@ -156,7 +156,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 		}
 		return collective.New(cat, over(planned, o.hw))
 	case o.topo != "" || o.snapshot != "":
-		s, err := a.system(ctx, o, env)
+		s, err := a.system(ctx, o, cat, env)
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +169,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 }
 
 // system gives NCCL's own idea of a machine, from its topology file or from facts.
-func (a *app) system(ctx context.Context, o predictOptions, env map[string]string) (*topology.System, error) {
+func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*topology.System, error) {
 	var d *topology.Document
 	if o.topo != "" {
 		f, err := a.readTopology(o.topo)
@@ -180,6 +180,9 @@ func (a *app) system(ctx context.Context, o predictOptions, env map[string]strin
 			return nil, fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
 		}
 		if d, err = topology.Parse(f.Text); err != nil {
+			return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
+		}
+		if d, err = d.Filled(cat, o.hw); err != nil {
 			return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
 		}
 	} else {

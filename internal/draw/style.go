@@ -89,5 +89,38 @@ const topologyStyle = `<style>
 </style>
 `
 
+const ledgerStyle = `<defs><pattern id="rw-over" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="rw-over" d="M1.5 0V6"/></pattern></defs>
+<style>
+.rw-ledger{--ink:#1c2128;--soft:#57606a;--page:#fff;--line:#e1e5e9;--edge:#8c959f;--bad:#c3221f;font:12px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
+.rw-ledger text{fill:var(--soft);font-variant-numeric:tabular-nums}
+.rw-ledger .name{fill:var(--ink);font-weight:600;font-size:13px}
+.rw-ledger .row{fill:var(--ink)}
+.rw-ledger .lab{font-size:11px}
+.rw-ledger .in{fill:var(--ink);font-size:11px;pointer-events:none}
+.rw-ledger .let{fill:var(--ink);font-weight:600;font-size:11px;text-anchor:middle}
+.rw-ledger .end{text-anchor:end}
+.rw-ledger .mid{text-anchor:middle}
+.rw-ledger .bad{fill:var(--bad);font-weight:600}
+.rw-ledger .grid{stroke:var(--line)}
+.rw-ledger .lead{fill:none;stroke:var(--edge);stroke-width:.8}
+.rw-ledger .gpu{stroke:var(--ink);stroke-width:2}
+.rw-ledger .seg{stroke:var(--page);stroke-width:1}
+.rw-ledger .thin{stroke:none}
+.rw-ledger .seg.s{fill:var(--page);stroke:var(--edge);stroke-dasharray:3 2}
+.rw-ledger .over{fill:url(#rw-over);stroke:var(--bad);pointer-events:none}
+.rw-over{stroke:#c3221f;stroke-width:1.6}
+.rw-ledger .w0{fill:#8fbde0}.rw-ledger .w1{fill:#cfe2f3}
+.rw-ledger .k0{fill:#a5d8b1}
+.rw-ledger .o0{fill:#f0d798}.rw-ledger .o1{fill:#e2bfe6}.rw-ledger .o2{fill:#d8c4ac}.rw-ledger .o3{fill:#c9ced4}
+@media (prefers-color-scheme:dark){
+.rw-ledger{--ink:#e6e9ed;--soft:#a3adb8;--page:#15181c;--line:#2a3038;--edge:#7d8793;--bad:#ff6b62}
+.rw-over{stroke:#ff6b62}
+.rw-ledger .w0{fill:#2a5f98}.rw-ledger .w1{fill:#1c3e63}
+.rw-ledger .k0{fill:#24663a}
+.rw-ledger .o0{fill:#6d581a}.rw-ledger .o1{fill:#643369}.rw-ledger .o2{fill:#5a452f}.rw-ledger .o3{fill:#464d56}
+}
+</style>
+`
+
 // railColours is the number of colours for rails; the rails after them repeat the colours, dashed.
 const railColours = 8

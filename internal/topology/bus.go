@@ -32,21 +32,6 @@ func ParseBus(text string) (string, error) {
 	return fmt.Sprintf("%04x:%02x:%02x.%s", part[0], part[1], part[2], m[4]), nil
 }
 
-// BusOfNCCL reads the number that NCCL makes of an address, and prints in its log in hexadecimal: the digits
-// of domain, bus, device and function one after the other, without leading zeros. 60 is 0000:00:06.0,
-// e6000 is 0000:e6:00.0 (NCCL src/misc/utils.cc, int64ToBusId). A domain above ffff keeps its digits.
-func BusOfNCCL(text string) (string, error) {
-	n, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
-	if err != nil {
-		return "", fmt.Errorf("NCCL bus id %q: want hexadecimal digits, such as e6000", clip(text))
-	}
-	device, function := n>>4&0xff, n&0xf
-	if n>>52 != 0 || device > maxDevice || function > 7 {
-		return "", fmt.Errorf("NCCL bus id %q: is no address: domain %x, device %x, function %x", clip(text), n>>20, device, function)
-	}
-	return fmt.Sprintf("%04x:%02x:%02x.%x", n>>20, n>>12&0xff, device, function), nil
-}
-
 // predictable is a name that systemd's udev gives by PCI address, all numbers decimal: P is the domain where
 // it is not 0, s the slot or device, f the function of a multi-function device, n the port name, d the port.
 var predictable = regexp.MustCompile(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)

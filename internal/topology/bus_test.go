@@ -53,28 +53,6 @@ func TestBusLists(t *testing.T) {
 	}
 }
 
-func TestBusOfNCCL(t *testing.T) {
-	for text, want := range map[string]string{
-		"60":              "0000:00:06.0", // two H200 in a virtual machine
-		"e6000":           "0000:e6:00.0", // ROCE 8.7.3
-		"1c000":           "0000:1c:00.0",
-		"F01000":          "000f:01:00.0",
-		"0":               "0000:00:00.0",
-		"":                "",
-		"-1":              "",
-		"xyz":             "",
-		"201":             "", // device 0x20
-		"8":               "", // function 8
-		"10000000000000":  "", // beyond 32 bits of domain
-		"fffffffffffffff": "",
-	} {
-		got, err := BusOfNCCL(text)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("BusOfNCCL(%q) = %q, %v; want %q", text, got, err, want)
-		}
-	}
-}
-
 func TestBusOfInterface(t *testing.T) {
 	for name, want := range map[string]string{
 		"enp28s0np0":      "0000:1c:00.0", // ROCE 8.7.2
@@ -108,7 +86,7 @@ func FuzzParseBus(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, read := range []func(string) (string, error){ParseBus, BusOfNCCL} {
+		for _, read := range []func(string) (string, error){ParseBus} {
 			if bus, err := read(text); err == nil {
 				if again, err := ParseBus(bus); again != bus || err != nil {
 					t.Errorf("%q gives %q, which gives %q, %v", text, bus, again, err)

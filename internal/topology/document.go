@@ -1,5 +1,10 @@
 package topology
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // Document is a topology file as NCCL's parser sees it, with the lines that its errors are told by.
 type Document struct {
 	Roots []*Element // of a sound file one <system>
@@ -70,25 +75,72 @@ func (e *Element) attributeLine(name string) int {
 	return e.Line
 }
 
+// title names an element in an error: by its line where it was read, its name, and what tells it from its like.
+func (e *Element) title() string {
+	text := clip(e.Name)
+	for _, key := range []string{"busid", "numaid", "name", "target", "dev"} {
+		if value, ok := e.Get(key); ok {
+			text += " " + strconv.Quote(clip(value))
+			break
+		}
+	}
+	if e.Line > 0 {
+		return fmt.Sprintf("line %d: <%s>", e.Line, text)
+	}
+	return "<" + text + ">"
+}
+
 // all gives the elements of this name, depth first, in the order of the file.
 func (d *Document) all(name string) []*Element {
 	var found []*Element
 	for _, root := range d.Roots {
-		found = append(found, root.below(name)...)
+		root.walk(func(e *Element) {
+			if e.Name == name {
+				found = append(found, e)
+			}
+		})
 	}
 	return found
 }
 
+// inOrder gives all elements, depth first.
+func (d *Document) inOrder() []*Element {
+	var all []*Element
+	for _, root := range d.Roots {
+		root.walk(func(e *Element) { all = append(all, e) })
+	}
+	return all
+}
+
 // below gives this element and those below it that have this name.
 func (e *Element) below(name string) []*Element {
-	var found []*Element
-	if e.Name == name {
-		found = append(found, e)
-	}
+	return (&Document{Roots: []*Element{e}}).all(name)
+}
+
+func (e *Element) walk(f func(*Element)) {
+	f(e)
 	for _, child := range e.Children {
-		found = append(found, child.below(name)...)
+		child.walk(f)
+	}
+}
+
+// childrenOf gives the elements of this name right below.
+func (e *Element) childrenOf(name string) []*Element {
+	var found []*Element
+	for _, child := range e.Children {
+		if child.Name == name {
+			found = append(found, child)
+		}
 	}
 	return found
+}
+
+// written gives the element itself, or the nearest around it that the file has.
+func (e *Element) written() *Element {
+	for e.Line == 0 && e.Parent != nil {
+		e = e.Parent
+	}
+	return e
 }
 
 // above gives the nearest element of this name over this one, nil where there is none.

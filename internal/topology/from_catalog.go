@@ -110,10 +110,7 @@ func (b *blueprint) takeGPUs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 	b.gpu = cat.GPUs[b.gpuID]
 	if hw.Machine == "" {
 		b.gpus = hw.GPUsPerNode
-		b.scaleUp = map[string]string{"nvidia": "nvlink", "amd": "xgmi"}[b.gpu.Vendor]
-		if b.gpu.ScaleUpLinks.Value == 0 {
-			b.scaleUp = "pcie"
-		}
+		b.scaleUp = builtInLinks(b.gpu)
 	}
 	if hw.NVLink != nil && !*hw.NVLink {
 		b.scaleUp = "pcie"

@@ -11,11 +11,13 @@ import (
 // FromDocument gives the machine that NCCL takes a topology file for (NVIDIA/nccl 2.30, src/graph/topo.cc,
 // ncclTopoAddCpu, AddPci, AddNet, AddNvLinks, AddC2c). Numbers are read as C reads them, a link speed whose
 // text NCCL does not know is its 8 GT/s, an absent line rate its 10 Gb/s. Gaps says what was misread so, and
-// what a file of this form cannot tell: host bridges, and of links what they train at.
+// what a file of this form cannot tell: host bridges, and of links what they train at. A <pci> with nothing in it is
+// the GPU or NIC that its class says, as in the files of clouds: NCCL finds it by its bus id. Devices without a
+// number of their own are numbered in order of their addresses, as CUDA does.
 func FromDocument(d *Document) *Machine {
 	m := &Machine{Source: "NCCL XML"}
 	x := documentTree{m: m}
-	for _, root := range d.Roots {
+	for _, root := range d.withDevices().Roots {
 		if root.Name != "system" {
 			m.gap(fmt.Sprintf("line %d: <%s> is not <system>: left out", root.Line, root.Name))
 			continue
@@ -27,6 +29,7 @@ func FromDocument(d *Document) *Machine {
 		}
 	}
 	slices.SortStableFunc(m.CPUs, func(a, b CPU) int { return cmp.Compare(a.NUMA, b.NUMA) })
+	x.numbers()
 	slices.SortStableFunc(m.GPUs, func(a, b GPU) int { return cmp.Compare(a.Index, b.Index) })
 	slices.SortStableFunc(m.NICs, func(a, b NIC) int { return cmp.Compare(a.Index, b.Index) })
 	for _, c := range m.CPUs {
@@ -42,10 +45,47 @@ type documentTree struct {
 	numa int
 }
 
+// unnumbered is the index of a device until all that have a number are known.
+const unnumbered = -1 << 31
+
+// numbers gives each device without a number the least that no other has, in order of their addresses.
+func (x *documentTree) numbers() {
+	var gpus, nics []numbered
+	for i := range x.m.GPUs {
+		gpus = append(gpus, numbered{x.m.GPUs[i].Bus, &x.m.GPUs[i].Index})
+	}
+	for i := range x.m.NICs {
+		nics = append(nics, numbered{x.m.NICs[i].Bus, &x.m.NICs[i].Index})
+	}
+	for _, all := range [][]numbered{gpus, nics} {
+		taken := map[int]bool{}
+		for _, n := range all {
+			taken[*n.index] = true
+		}
+		slices.SortStableFunc(all, func(a, b numbered) int { return compareBus(a.bus, b.bus) })
+		next := 0
+		for _, n := range all {
+			if *n.index != unnumbered {
+				continue
+			}
+			for taken[next] {
+				next++
+			}
+			*n.index = next
+			next++
+		}
+	}
+}
+
+type numbered struct {
+	bus   string
+	index *int
+}
+
 func (x *documentTree) cpu(e *Element) {
-	c := CPU{NUMA: -1, Family: number(e, "familyid"), Model: number(e, "modelid")}
+	c := CPU{NUMA: -1, Family: attrIntegerOr(e, "familyid", 0), Model: attrIntegerOr(e, "modelid", 0)}
 	if _, ok := e.Get("numaid"); ok {
-		c.NUMA = number(e, "numaid")
+		c.NUMA = attrIntegerOr(e, "numaid", 0)
 	}
 	c.Arch, _ = e.Get("arch")
 	c.Vendor, _ = e.Get("vendor")
@@ -63,9 +103,9 @@ func (x *documentTree) cpu(e *Element) {
 }
 
 func (x *documentTree) pci(e *Element, depth int) Device {
-	d := Device{Class: uint32(number(e, "class")), Width: max(number(e, "link_width"), 0),
-		Vendor: uint16(number(e, "vendor")), Device: uint16(number(e, "device")),
-		SubsystemVendor: uint16(number(e, "subsystem_vendor")), SubsystemDevice: uint16(number(e, "subsystem_device"))}
+	d := Device{Class: uint32(attrIntegerOr(e, "class", 0)), Width: max(attrIntegerOr(e, "link_width", 0), 0),
+		Vendor: uint16(attrIntegerOr(e, "vendor", 0)), Device: uint16(attrIntegerOr(e, "device", 0)),
+		SubsystemVendor: uint16(attrIntegerOr(e, "subsystem_vendor", 0)), SubsystemDevice: uint16(attrIntegerOr(e, "subsystem_device", 0))}
 	d.Bus = x.bus(e, "busid")
 	d.Speed = x.speed(e)
 	d.MaxSpeed, d.MaxWidth = d.Speed, d.Width
@@ -115,9 +155,12 @@ func (x *documentTree) speed(e *Element) float64 {
 }
 
 func (x *documentTree) gpu(e *Element, bus string) {
-	g := GPU{Index: len(x.m.GPUs), Bus: bus, SM: number(e, "sm"), NUMA: x.numa, GDR: truthOf(e, "gdr")}
+	if len(e.Attributes) == 0 && len(e.Children) == 0 {
+		x.m.gap("which GPUs they are, and what links join them, is not in the file: NCCL asks the driver")
+	}
+	g := GPU{Index: unnumbered, Bus: bus, SM: attrIntegerOr(e, "sm", 0), NUMA: x.numa, GDR: truthOf(e, "gdr")}
 	if _, ok := e.Get("dev"); ok {
-		g.Index = number(e, "dev")
+		g.Index = attrIntegerOr(e, "dev", 0)
 	}
 	if g.GCN = gcnName(e); g.GCN != "" {
 		g.SM = 0 // RCCL writes HIP's version there
@@ -127,14 +170,14 @@ func (x *documentTree) gpu(e *Element, bus string) {
 		case "nvlink", "xgmi":
 			g.Links = append(g.Links, x.link(child))
 		case "c2c":
-			g.C2C, g.Coherent = &C2C{Count: number(child, "count"), MBytes: number(child, "bw")}, true
+			g.C2C, g.Coherent = &C2C{Count: attrIntegerOr(child, "count", 0), MBytes: attrIntegerOr(child, "bw", 0)}, true
 		}
 	}
 	x.m.GPUs = append(x.m.GPUs, g)
 }
 
 func (x *documentTree) link(e *Element) ScaleUp {
-	l := ScaleUp{Target: x.bus(e, "target"), Count: number(e, "count"), Class: uint32(number(e, "tclass")), XGMI: e.Name == "xgmi"}
+	l := ScaleUp{Target: x.bus(e, "target"), Count: attrIntegerOr(e, "count", 0), Class: uint32(attrIntegerOr(e, "tclass", 0)), XGMI: e.Name == "xgmi"}
 	if _, ok := e.Get("count"); !ok {
 		x.m.gap(fmt.Sprintf("line %d: <%s> has no count: NCCL refuses the file", e.Line, e.Name))
 	}
@@ -145,46 +188,40 @@ func (x *documentTree) link(e *Element) ScaleUp {
 	return l
 }
 
-// defaultMbps is what NCCL takes a net without a speed for (src/graph/topo.cc, ncclTopoAddNet), Mb/s.
-const defaultMbps = 10_000
-
 func (x *documentTree) nic(e *Element, bus string) {
 	for _, net := range e.Children {
 		if net.Name != "net" {
 			continue
 		}
-		n := NIC{Index: len(x.m.NICs), Bus: bus, Mbps: number(net, "speed"), Port: number(net, "port"), NUMA: x.numa,
-			GDR: truthOf(net, "gdr"), MaxConn: number(net, "maxconn")}
+		n := NIC{Index: unnumbered, Bus: bus, Mbps: attrIntegerOr(net, "speed", 0), Port: attrIntegerOr(net, "port", 0), NUMA: x.numa,
+			GDR: truthOf(net, "gdr"), MaxConn: attrIntegerOr(net, "maxconn", 0)}
 		n.Name, _ = net.Get("name")
 		if _, ok := net.Get("dev"); ok {
-			n.Index = number(net, "dev")
+			n.Index = attrIntegerOr(net, "dev", 0)
 		}
 		if text, ok := net.Get("guid"); ok {
-			n.GUID, _ = strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
+			n.GUID = hexadecimal(text)
 		}
 		if text, ok := net.Get("latency"); ok {
 			if v, err := strconv.ParseFloat(text, 64); err == nil {
 				n.Latency = &v
 			}
 		}
-		if n.Mbps <= 0 {
-			n.Mbps = defaultMbps
+		switch {
+		case len(net.Attributes) == 0:
+			x.m.gap("names and line rates of NICs are not in the file: NCCL asks its network plugin")
+		case n.Mbps <= 0:
+			n.Mbps = assumedMegabits
 			x.m.gap(fmt.Sprintf("line %d: net %q has no speed: NCCL takes 10 Gb/s", net.Line, clip(n.Name)))
 		}
 		x.m.NICs = append(x.m.NICs, n)
 	}
 }
 
-// number reads an attribute as C's strtol with base 0 does: what is no number at its start is 0.
-func number(e *Element, name string) int {
-	text, _ := e.Get(name)
-	return int(cInteger(text, 0))
-}
-
 func truthOf(e *Element, name string) *bool {
 	if _, ok := e.Get(name); !ok {
 		return nil
 	}
-	is := number(e, name) != 0
+	is := attrIntegerOr(e, name, 0) != 0
 	return &is
 }

@@ -19,6 +19,8 @@ const maxDepth = 64
 // FromFacts gives the machine of a node's facts: its GPUs, the RDMA devices with their ports, NVSwitches and
 // the PCIe switches above them. A network interface without an RDMA device counts as one of the fabric where
 // the catalog knows its chip and either no RDMA device was seen or others of that chip are RDMA devices.
+// So does a function that has no interface either, as on a hypervisor that gives it to a virtual machine: where no
+// RDMA device was seen, or GPUs are given away too.
 // What the facts do not hold comes from the catalog by PCI id, NVLink and XGMI first of all, or is missing;
 // Gaps tells both.
 func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
@@ -101,11 +103,36 @@ func (x *factsTree) nics() {
 			x.m.gap(fmt.Sprintf("%s: has no RDMA device, though others of its kind have", n.Name))
 		}
 	}
+	x.unboundNICs(taken)
 	slices.SortStableFunc(x.m.NICs, func(a, b NIC) int {
 		return cmp.Or(compareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Name, b.Name))
 	})
 	for i := range x.m.NICs {
 		x.m.NICs[i].Index = i
+	}
+}
+
+// passThrough is the driver that holds a function for a virtual machine (Linux, Documentation/driver-api/vfio.rst).
+const passThrough = "vfio-pci"
+
+// unboundNICs takes the NICs that nothing but their PCI function tells of.
+func (x *factsTree) unboundNICs(taken map[string]bool) {
+	for _, n := range x.facts.NICs {
+		taken[n.PCI] = true
+	}
+	given := slices.ContainsFunc(x.m.GPUs, func(g GPU) bool { d := x.pci[g.Bus]; return d != nil && d.Driver == passThrough })
+	if len(x.facts.HCAs) > 0 && !given {
+		return
+	}
+	for i := range x.facts.PCI {
+		d := &x.facts.PCI[i]
+		model := x.nicModel(d.Address)
+		if d.Class>>16 != classEthernet>>16 || taken[d.Address] || model == "" {
+			continue
+		}
+		taken[d.Address] = true
+		x.m.NICs = append(x.m.NICs, x.withRate(NIC{Bus: d.Address, Model: model, NUMA: -1, Unbound: true}))
+		x.m.gap(fmt.Sprintf("%s: is a NIC by its PCI id alone (driver %s): it has no interface and no RDMA device, so its name and state are not known", d.Address, cmp.Or(d.Driver, "none")))
 	}
 }
 
@@ -155,10 +182,10 @@ func (x *factsTree) withRate(n NIC) NIC {
 	}
 	if rate := x.cat.NICs[n.Model].Rate(); rate > 0 {
 		n.Mbps = int(rate * 1000)
-		x.m.gap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", n.Name, rate))
+		x.m.gap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", cmp.Or(n.Name, n.Bus), rate))
 		return n
 	}
-	x.m.gap(fmt.Sprintf("%s: its line rate is not known", n.Name))
+	x.m.gap(fmt.Sprintf("%s: its line rate is not known", cmp.Or(n.Name, n.Bus)))
 	return n
 }
 
@@ -183,15 +210,11 @@ func (x *factsTree) scaleUp() {
 	}
 	for id := range models {
 		model := x.cat.GPUs[id]
-		kind := map[string]string{"nvidia": "nvlink", "amd": "xgmi"}[model.Vendor]
 		if model.ScaleUpLinks.Value == 0 || len(x.m.GPUs) < 2 {
 			return
 		}
-		full := len(x.m.GPUs)
-		if model.Vendor == "amd" {
-			full = max(full, 8) // a board has eight; fewer are a part of one
-		}
-		x.m.Gaps = append(x.m.Gaps, joinGPUs(x.m, scaleUpOf(model), kind, full)...)
+		kind := builtInLinks(model)
+		x.m.Gaps = append(x.m.Gaps, joinGPUs(x.m, scaleUpOf(model), kind, max(len(x.m.GPUs), boardOf(model)))...)
 		if model.Vendor == "nvidia" && x.isDirect() {
 			joinDirect(x.m, int(model.ScaleUpLinks.Value))
 		}

@@ -106,7 +106,14 @@ func TestFromFactsGaps(t *testing.T) {
 		{"port down", func(f *fabric.Facts) { f.HCAs[0].Ports[0] = fabric.Port{Number: 1, State: "DOWN"} },
 			"mlx5_1 port 1 is DOWN", func(m *Machine) bool { return m.NICs[1].Mbps == 400_000 }},
 		{"no RDMA device", func(f *fabric.Facts) { f.HCAs = nil }, "ens1: its line rate is that of its model",
-			func(m *Machine) bool { return len(m.NICs) == 1 && m.NICs[0].Name == "ens1" }},
+			func(m *Machine) bool {
+				return len(m.NICs) == 2 && m.NICs[0].Name == "ens1" && !m.NICs[0].Unbound && m.NICs[1].Unbound && m.NICs[1].Bus == "0000:3c:00.0"
+			}},
+		{"a virtual function for a guest", func(f *fabric.Facts) {
+			f.PCI = append(f.PCI, function("0000:1a:00.1", "0000:17:01.0", classEthernet, 0x15b3, 0x101e, 0, ""))
+		}, "", func(m *Machine) bool { return len(m.NICs) == 2 }},
+		{"a NIC without a driver", func(f *fabric.Facts) { f.HCAs, f.NICs = nil, nil }, "0000:3c:00.0: is a NIC by its PCI id alone (driver none)",
+			func(m *Machine) bool { return len(m.NICs) == 2 && m.NICs[1].Mbps == 400_000 }},
 		{"one RDMA device less", func(f *fabric.Facts) { f.HCAs = f.HCAs[:1] }, "ens1: has no RDMA device",
 			func(m *Machine) bool { return len(m.NICs) == 2 && m.NICs[0].Name == "ens1" }},
 		{"a GPU that is not in the list", func(f *fabric.Facts) { f.GPUs[0].PCI = "0000:99:00.0" }, "0000:99:00.0 is not among",
@@ -244,5 +251,48 @@ func TestFromFactsQEMU(t *testing.T) {
 		if !pair.Near {
 			t.Errorf("GPU%d is paired at %s", i, pair.Hop)
 		}
+	}
+}
+
+// A hypervisor holds GPUs and NICs for its guest: nothing but their PCI functions tells of them, and the guest's are
+// matched with them.
+func TestFromFactsHypervisor(t *testing.T) {
+	f := hostFacts()
+	for i := range f.PCI {
+		if c := f.PCI[i].Class; c == class3D || c == classEthernet && f.PCI[i].Vendor == 0x15b3 || c == ClassNVSwitch {
+			f.PCI[i].Driver = passThrough
+		}
+	}
+	f.HCAs, f.NICs = f.HCAs[:0], f.NICs[:1]
+	for i := range f.GPUs {
+		f.GPUs[i].UUID = ""
+	}
+	host := FromFacts(f, parts(t))
+	if len(host.NICs) != 2 || !host.NICs[0].Unbound || host.NICs[0].Bus != "0000:1a:00.0" || host.NICs[0].Model != "connectx7" {
+		t.Fatalf("NICs are %+v", host.NICs)
+	}
+	if !slices.ContainsFunc(host.Gaps, func(g string) bool { return strings.Contains(g, "(driver vfio-pci)") }) {
+		t.Errorf("gaps are %q", host.Gaps)
+	}
+	guest := []GuestDevice{
+		{Kind: KindGPU, Bus: "0000:00:05.0"}, {Kind: KindNIC, Bus: "0000:00:06.0", Name: "mlx5_0"},
+		{Kind: KindGPU, Bus: "0000:00:07.0"}, {Kind: KindNIC, Bus: "0000:00:08.0", Name: "mlx5_1"}, {Kind: KindOther, Bus: "0000:00:09.0"},
+	}
+	m, err := Guest(host, guest, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := NCCLDocument(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := textOf(t, d)
+	for _, want := range []string{`busid="0000:00:06.0" class="0x020000"`, `<net name="mlx5_0"`, `<net name="mlx5_1"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	if d, err = NCCLDocument(host); err != nil || strings.Contains(textOf(t, d), "<nic>") {
+		t.Errorf("of the hypervisor itself: %v", err)
 	}
 }

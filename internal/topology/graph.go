@@ -81,12 +81,6 @@ type Channel struct {
 	Out  int   // dev of the NET by which it leaves; -1 on one host
 }
 
-// BusIntra is what all channels carry inside the host, GB/s.
-func (g Graph) BusIntra() float64 { return float64(g.Channels) * g.BWIntra }
-
-// BusInter is what all channels carry on the network, GB/s.
-func (g Graph) BusInter() float64 { return float64(g.Channels) * g.BWInter }
-
 // Line is the graph's first line in a debug log of NCCL, without what stands before it.
 func (g Graph) Line() string {
 	same := 0

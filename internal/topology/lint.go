@@ -32,7 +32,7 @@ func Lint(files []File, parts *catalog.Catalog) *fabric.Findings {
 	var readings []*reading
 	for _, f := range files {
 		r := readFile(f)
-		r.parts = parts
+		r.parts, r.devices = parts, r.document.withDevices()
 		readings = append(readings, r)
 		out.Findings = append(out.Findings, r.judge(lintRules())...)
 	}
@@ -43,8 +43,9 @@ func Lint(files []File, parts *catalog.Catalog) *fabric.Findings {
 	return out
 }
 
-// LintStatus is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where
-// something could not be judged; else Pass, with whatever warnings: NCCL takes the files.
+// LintStatus is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where a file
+// could not be read whole, or had nothing to judge; else Pass, with whatever warnings: NCCL takes the files. What a
+// rule cannot judge because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
 func LintStatus(found *fabric.Findings) fabric.Status {
 	status := fabric.Pass
 	if found.Summary.Pass == 0 {
@@ -59,6 +60,11 @@ func LintStatus(found *fabric.Findings) fabric.Status {
 		}
 	}
 	return status
+}
+
+// lintRules are all rules that judge one file, in the order in which they are told.
+func lintRules() []lintRule {
+	return slices.Concat(textRules(), attributeRules(), pciRules(), deviceRules(), systemRules())
 }
 
 // lintRule judges one thing. Where judge gives no verdict the rule has looked and found nothing.
@@ -98,6 +104,7 @@ type lintVerdict struct {
 type reading struct {
 	file     File
 	document Document     // as NCCL has it; of a refused file as far as it could be made out
+	devices  *Document    // the same with the <gpu> and <nic> that NCCL adds at load
 	rejected *SyntaxError // nil: NCCL takes the file
 	problems []problem
 	notes    []Note

@@ -135,17 +135,20 @@ func required(e *Element) []string {
 		need := []string{"numaid", "arch"}
 		if arch, _ := e.Get("arch"); arch == "x86_64" {
 			need = append(need, "vendor")
-			if vendor, _ := e.Get("vendor"); vendor == "GenuineIntel" || vendor == "AuthenticAMD" {
+			switch vendor, _ := e.Get("vendor"); vendor {
+			case "AuthenticAMD":
 				need = append(need, "familyid")
-			}
-			if vendor, _ := e.Get("vendor"); vendor == "GenuineIntel" {
-				need = append(need, "modelid")
+			case vendorIntel, "CentaurHauls", "  Shanghai  ":
+				need = append(need, "familyid", "modelid")
 			}
 		}
 		return need
 	case "pci":
 		return []string{"busid", "class", "link_speed", "link_width"}
 	case "nvlink", "xgmi":
+		if class, has := e.Get("tclass"); has && !isGPUText(class) {
+			return []string{"count"} // all switches are one to NCCL, and a CPU is the GPU's own
+		}
 		return []string{"count", "target"}
 	case "c2c":
 		return []string{"bw", "count"}
@@ -169,9 +172,9 @@ func judgeMissingAttributes(r *reading) []lintVerdict {
 	})
 }
 
-// missing says what becomes of an element without a required attribute. NCCL fills in those of cpu and pci
-// from /sys, but only on the way up from the GPU of the process: what also NICs hang from is kept, unfilled,
-// by the processes of the other GPUs.
+// missing says what becomes of an element without a required attribute. NCCL fills in those of cpu and pci, but only
+// on the way up from the GPU of the process, and from a NIC that it does not find by name: what NICs of the file
+// hang from is kept, unfilled, by the processes of the other GPUs.
 func (r *reading) missing(e *Element, name string) lintVerdict {
 	v := lintVerdict{status: fabric.Fail, element: e, line: e.Line, text: excerpt(e.text()), expected: fmt.Sprintf("<%s> has %s", e.Name, name)}
 	v.why = fmt.Sprintf("Attribute %s of node %s not found.", name, e.Name)
@@ -181,9 +184,9 @@ func (r *reading) missing(e *Element, name string) lintVerdict {
 		v.why = "NCCL finds a NIC of the file by its name. This one is dropped, and the real one put where /sys says."
 		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
 		return v
-	case e.Name == "pci" && name == "busid" && len(e.childrenOf("gpu")) > 0:
-		v.why = "NCCL finds a GPU of the file by its bus id. This one is dropped, and the real one put where /sys says."
-		v.cost = "the GPU's place in the file is lost"
+	case e.Name == "pci" && name == "busid" && (len(e.childrenOf("gpu")) > 0 || e.bareType() != nodePCI):
+		v.why = "NCCL finds the device by its bus id. This one is dropped, and the real one put where /sys says."
+		v.cost = "the device's place in the file is lost"
 		return v
 	case e.Name == "cpu" && name == "numaid":
 		v.why = "GetXmlFromCpu : could not find CPU numa ID."
@@ -195,7 +198,15 @@ func (r *reading) missing(e *Element, name string) lintVerdict {
 	case name == "target" || name == "count" || name == "bw" || name == "busid":
 		return v
 	}
-	if gpus := len(e.below("gpu")); gpus == len(r.document.all("gpu")) && gpus > 0 || gpus > 0 && len(e.below("net")) == 0 {
+	_, hasFamily := e.Get("familyid")
+	switch {
+	case name == "modelid" && hasFamily:
+		v.why += " NCCL fills in familyid and modelid together, and only where familyid is missing."
+	case !r.filled(e):
+	case e.Name == "cpu":
+		v.severity = fabric.SeverityWarning
+		v.why, v.cost = fmt.Sprintf("NCCL fills in %s from the CPU that it runs on.", name), "nothing on the machine itself; the file is not complete for others, nor for a prediction"
+	default:
 		v.severity = fabric.SeverityWarning
 		v.why = fmt.Sprintf("NCCL fills in %s from /sys, as far as the machine shows the device: a VM does not show the host's switches.", name)
 		v.cost = "nothing where /sys has it; else the job dies, or a link without speed counts as 8 GT/s, 12 GB/s at x16"
@@ -203,14 +214,18 @@ func (r *reading) missing(e *Element, name string) lintVerdict {
 	return v
 }
 
-func (e *Element) childrenOf(name string) []*Element {
-	var found []*Element
-	for _, child := range e.Children {
-		if child.Name == name {
-			found = append(found, child)
+// filled tells a cpu or pci element whose missing attributes every process fills in that keeps it.
+func (r *reading) filled(e *Element) bool {
+	named, bare, gpus := len(e.below("net")), 0, len(e.below("gpu"))
+	for _, pci := range e.below("pci") {
+		switch pci.bareType() {
+		case nodeNIC:
+			bare++
+		case nodeGPU:
+			gpus++
 		}
 	}
-	return found
+	return bare > 0 || gpus > 0 && (named == 0 || gpus == len(r.devices.all("gpu")))
 }
 
 // text writes the tag of an element again.
@@ -269,7 +284,7 @@ func judgeEntities(r *reading) []lintVerdict {
 	return r.everyElement(func(e *Element) []lintVerdict {
 		var out []lintVerdict
 		for _, a := range e.Attributes {
-			if found := entity.FindString(a.Value); found != "" {
+			if found := entity.FindString(a.Value); found != "" && slices.Contains(knownAttributes(e.Name), a.Name) {
 				v := attributeVerdict(e, a.Name)
 				v.why = fmt.Sprintf("NCCL knows no entities: %s is %d characters to it.", clip(found), len(found))
 				out = append(out, v)

@@ -45,7 +45,8 @@ func textCases() []lintCase {
 		{"no version", ruleVersion, ` version="1"`, "", 1, refused, "Attribute version of node system not found"},
 		{"version 2", ruleVersion, `version="1"`, `version="2"`, 1, refused, "wrong version 2, 1 needed"},
 		{"long value", ruleLimit, "mlx5_0", long, 12, refused, "too long (max 255)"},
-		{"many elements", ruleLimit, "  </cpu>", strings.Repeat("<pci/>", 256) + "  </cpu>", 16, refused, "limited to 256 nodes"},
+		{"many elements", ruleLimit, "  </cpu>", strings.Repeat("<pci/>", 100) + "<pci>" + strings.Repeat("<pci/>", 100) + "</pci><pci>" + strings.Repeat("<pci/>", 100) + "</pci>  </cpu>", 16, refused, "limited to 256 nodes"},
+		{"many children", ruleLimit, "  </cpu>", strings.Repeat("<pci/>", 128) + "  </cpu>", 16, refused, "limited to 128 subnodes"},
 		{"mark", ruleEncoding, "<system", "\xef\xbb\xbf<system", 1, refused, "got '\\xef'"},
 		{"NUL", ruleEncoding, "  <cpu", "\x00  <cpu", 2, refused, "got '\\x00'"},
 	}
@@ -83,12 +84,13 @@ func attributeCases() []lintCase {
 		{"NIC without class", "topo-missing-attribute", nic, `<pci busid="0000:18:00.0"`, 10, refused, "Attribute class of node pci not found"},
 		{"switch without busid", "topo-missing-attribute", `busid="0000:16:00.0" `, "", 3, refused, "Attribute busid of node pci not found"},
 		{"GPU without class", "topo-missing-attribute", gpu, `<pci busid="0000:17:00.0"`, 4, warning, "fills in class"},
-		{"GPU without busid", "topo-missing-attribute", `<pci busid="0000:17:00.0" `, `<pci `, 4, refused, "GPU's place in the file is lost"},
+		{"GPU without busid", "topo-missing-attribute", `<pci busid="0000:17:00.0" `, `<pci `, 4, refused, "device's place in the file is lost"},
 		{"CPU without numaid", "topo-missing-attribute", ` numaid="0" affinity="0000ffff"`, "", 2, refused, "could not find CPU numa ID"},
 		{"CPU without arch", "topo-missing-attribute", ` arch="x86_64"`, "", 2, refused, "Attribute arch of node cpu not found"},
 		{"CPU without model", "topo-missing-attribute", ` modelid="143"`, "", 2, refused, "Attribute modelid of node cpu not found"},
+		{"CPU without family and model", "topo-missing-attribute", ` familyid="6" modelid="143"`, "", 2, refused, "Attribute familyid of node cpu not found"},
 		{"link without count", "topo-missing-attribute", ` count="9"`, "", 6, refused, "Attribute count of node nvlink not found"},
-		{"link without target", "topo-missing-attribute", `target="0000:04:12.0" `, "", 6, refused, "Attribute target of node nvlink not found"},
+		{"link to a GPU without target", "topo-missing-attribute", `target="0000:04:12.0" count="9" tclass="0x068000"`, `count="9" tclass="0x030200"`, 6, refused, "Attribute target of node nvlink not found"},
 		{"net without name", "topo-missing-attribute", `name="mlx5_0" `, "", 12, refused, "dropped"},
 		{"no number", "topo-number", `sm="90"`, `sm="sm_90"`, 5, refused, "NCCL reads 0."},
 		{"octal", "topo-number", `familyid="6"`, `familyid="010"`, 2, refused, "NCCL reads 8."},
@@ -115,13 +117,18 @@ func deviceCases() []lintCase {
 		{"upper case", "topo-busid", "0000:9a:00.0", "0000:9A:00.0", 25, warning, "NICs are found by name"},
 		{"nine digits", "topo-busid", "0000:9a:00.0", "00009a:00.0", 25, warning, "0x9a000"},
 		{"no address", "topo-busid", "0000:9a:00.0", "nic1", 25, warning, "no PCI address"},
-		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, refused, "Attribute class of node gpu not found"},
+		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, warning, "nothing where /sys shows the GPU"},
 		{"switch in a NIC's class", "topo-class", `"0x060400"`, `"0x020700"`, 3, refused, "looks below switches only"},
-		{"NIC without nic", "topo-class", "</cpu>", `<pci busid="0000:01:00.0" class="0x020000" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, warning, "NCCL drops it"},
+		{"switch with nothing below it", "topo-class", "</cpu>", `<pci busid="0000:01:00.0" class="0x060400" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, warning, "NCCL drops it"},
+		{"bare NIC without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x020000" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "NIC's place in the file is lost"},
+		{"bare GPU without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x030200" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "GPU's place in the file is lost"},
+		{"faster than a Gen5 GPU", "topo-link-speed", `0x16c1" link_speed="32.0`, `0x16c1" link_speed="64.0`, 4, warning, "96.0 instead of 48.0 GB/s"},
 		{"unknown architecture", "topo-cpu", `x86_64`, `aarch64`, 2, refused, "5000 GB/s"},
 		{"unknown vendor", "topo-cpu", `GenuineIntel`, `Intel`, 2, refused, "5000 GB/s"},
 
-		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, warning, "fills it in"},
+		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, warning, "fills rank in"},
+		{"sm of another GPU", "topo-gpu-sm", `sm="90"`, `sm="80"`, 5, warning, "20.0 instead of 20.6 GB/s a link"},
+		{"NVLink to a CPU that has none", "topo-nvlink-class", `0x068000`, "0x068001", 6, warning, "Only POWER"},
 		{"no tclass", "topo-nvlink-class", ` tclass="0x068000"`, "", 6, warning, "takes it for an NVSwitch"},
 		{"unknown tclass", "topo-nvlink-class", `0x068000`, "0x050000", 6, warning, "does not know the class"},
 		{"speed 0", "topo-net-speed", `speed="400000"`, `speed="0"`, 12, refused, "1.25 GB/s"},
@@ -138,6 +145,7 @@ func deviceCases() []lintCase {
 // systemCases are devices that are joined as no machine is.
 func systemCases() []lintCase {
 	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
+	const nic = `<pci busid="0000:18:00.0" class="0x020700"`
 	return []lintCase{
 		{"bus id twice", "topo-unique-busid", `0000:99:00.0`, `0000:17:00.0`, 19, refused, "Line 4 has"},
 		{"number twice", "topo-unique-busid", `0000:9a:00.0`, `000018:00.0`, 25, refused, "Line 10 has"},
@@ -145,12 +153,12 @@ func systemCases() []lintCase {
 		{"rank twice", "topo-unique-gpu", `rank="1"`, `rank="0"`, 20, warning, "Line 5 has"},
 		{"name twice", "topo-unique-net", `mlx5_1`, `mlx5_0`, 27, refused, "finds the first and drops the other"},
 		{"guid twice", "topo-unique-net", `0x820fb0003ae6d94`, `0x5c24fb0003ae6d94`, 27, warning, "one guid for one NIC"},
-		{"NIC far away", "topo-near-nic", `        <nic>
+		{"NIC far away", "topo-near-nic", nic + ` vendor="0x15b3" device="0x1021" subsystem_vendor="0x15b3" subsystem_device="0x0041" link_speed="32.0 GT/s PCIe" link_width="16">
+        <nic>
           <net name="mlx5_0" dev="0" speed="400000" port="1" guid="0x5c24fb0003ae6d94" maxconn="131072" gdr="1"/>
         </nic>
       </pci>
-    </pci>`, `      </pci>
-    </pci>
+    </pci>`, `    </pci>
         <nic><net name="mlx5_0" speed="400000"/></nic>`, 5, warning, "nearest NIC is at PHB"},
 		{"more NICs", "topo-nics-per-gpu", `</nic>`, `<net name="mlx5_9" speed="100000" guid="0x1"/></nic>`, 20, warning, "It has 1."},
 		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s, the link 31.5"},
@@ -166,6 +174,11 @@ func systemCases() []lintCase {
 		{"dangling target", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:04:12.0" count="9" tclass="0x030200"`, 6, warning, "No <pci> of the file"},
 		{"link to itself", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:17:00.0" count="9" tclass="0x030200"`, 6, warning, "ends where it begins"},
 		{"one-sided link", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:99:00.0" count="9" tclass="0x030200"`, 6, warning, "no link back"},
+		{"all links dangle", "topo-target", `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>
+          <nvlink target="0000:04:13.0" count="9" tclass="0x068000"/>`, `<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x030200"/>`, 6, refused, "48.0 GB/s over PCIe instead of 370.8 over NVLink"},
+		{"switch link of a GPU", "topo-target", `      </pci>
+      <pci busid="0000:18`, `<pcilink target="0000:16:00.0"/>      </pci>
+      <pci busid="0000:18`, 9, refused, "Add PCI Link error : could not find PCI SW 17000"},
 		{"switch link to nowhere", "topo-target", `    </pci>
   </cpu>`, `    <pcilink target="0000:77:00.0"/></pci>
   </cpu>`, 15, warning, "No <pci> of the file"},

@@ -12,8 +12,12 @@ import (
 func deviceRules() []lintRule {
 	return []lintRule{
 		{
-			id: "topo-gpu-rank", title: "Each GPU says what NCCL would otherwise find out", scope: scopeValue, judge: judgeGPU,
-			expected: "dev, sm, rank and gdr", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoGetSystem, ncclTopoAddPci); a run of NCCL 2.28.9 without them was healthy",
+			id: "topo-gpu-rank", title: "Each GPU has a rank", scope: scopeValue, judge: judgeRank,
+			expected: "rank on each <gpu>", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci); runs of NCCL 2.28.9 without rank, dev, sm and gdr were healthy: it fills them in for the GPUs of the job",
+		},
+		{
+			id: "topo-gpu-sm", title: "sm is that of the GPU", scope: scopeValue, judge: judgeSM,
+			expected: "compute capability times ten of the GPU that vendor and device name", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoNVLinkBw); a run of NCCL 2.28.9 with sm 80 on H200 believed 360.0 instead of 370.8 GB/s and all_reduce fell from 299 to 284 GB/s",
 		},
 		{
 			id: "topo-nvlink-class", title: "Each link says what is at its far end", scope: scopeValue, judge: judgeLinkClass,
@@ -38,22 +42,36 @@ func deviceRules() []lintRule {
 	}
 }
 
-func judgeGPU(r *reading) []lintVerdict {
+func judgeRank(r *reading) []lintVerdict {
 	return r.every("gpu", func(e *Element) []lintVerdict {
-		var missing []string
-		for _, name := range []string{"dev", "sm", "rank", "gdr"} {
-			if _, has := e.Get(name); !has {
-				missing = append(missing, name)
-			}
-		}
-		if len(missing) == 0 {
+		if _, has := e.Get("rank"); has {
 			return nil
 		}
 		return []lintVerdict{{
 			status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
-			why:  fmt.Sprintf("%s: the process that owns the GPU fills it in. Without rank, NCCL skips the GPU of no process, with the <pci> around it.", strings.Join(missing, ", ")),
+			why:  "The process that owns the GPU fills rank in. Without it NCCL skips a GPU of no process, with the <pci> around it.",
 			cost: "nothing for GPUs that the job uses",
 		}}
+	})
+}
+
+func judgeSM(r *reading) []lintVerdict {
+	return r.every("gpu", func(e *Element) []lintVerdict {
+		pci := e.above("pci")
+		if _, has := e.Get("sm"); !has || pci == nil || r.parts == nil {
+			return nil
+		}
+		_, model, ok := r.parts.GPUByPCI(pciIDs(pci))
+		want, _ := architecture(model.Arch)
+		got := attrIntegerOr(e, "sm", 0)
+		if !ok || want == 0 || got == want {
+			return nil
+		}
+		v := attributeVerdict(e, "sm")
+		v.severity, v.expected = fabric.SeverityWarning, fmt.Sprintf("%d, of the %s", want, model.Title)
+		v.why = fmt.Sprintf("The GPU is a %s, of %d. NCCL believes the file, and by sm it sets the rate of an NVLink and what kernels may do.", model.Title, want)
+		v.cost = fmt.Sprintf("NCCL reckons with %.1f instead of %.1f GB/s a link", nvlinkRate(got), nvlinkRate(want))
+		return []lintVerdict{v}
 	})
 }
 
@@ -65,13 +83,19 @@ func judgeLinkClass(r *reading) []lintVerdict {
 	var out []lintVerdict
 	for _, e := range links {
 		class, has := e.Get("tclass")
-		switch isGPU := strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12"); {
+		switch {
 		case !has:
 			out = append(out, lintVerdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
 				why: "tclass is missing: NCCL looks the target up in /sys and takes it for an NVSwitch where it is not there, as in a VM.", cost: "nothing where the far end is an NVSwitch",
 			})
-		case !isGPU && classType(class) == nodePCI:
+		case classType(class) == nodeCPU && !isPower(e):
+			v := attributeVerdict(e, "tclass")
+			v.severity = fabric.SeverityWarning
+			v.why = "Only POWER has NVLink between CPU and GPU. NCCL takes the CPU for the far end."
+			v.cost = "GPUs of one CPU count as joined through it; those of different CPUs, and NICs, are reckoned with over links that are not there"
+			out = append(out, v)
+		case !isGPUText(class) && classType(class) == nodePCI:
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
 			v.why, v.cost = "NCCL does not know the class and takes the far end for an NVSwitch.", "nothing where it is one; else GPUs count as joined that are not"
@@ -86,6 +110,16 @@ func judgeLinkClass(r *reading) []lintVerdict {
 	return out
 }
 
+// isPower tells a device of a host with POWER CPUs.
+func isPower(e *Element) bool {
+	cpu := e.above("cpu")
+	if cpu == nil {
+		return false
+	}
+	arch, _ := cpu.Get("arch")
+	return arch == "ppc64"
+}
+
 const (
 	megabitsPerGB   = 8000.0 // Mb/s in a GB/s
 	assumedMegabits = 10000  // Mb/s that NCCL takes where the speed is not above 0
@@ -96,7 +130,7 @@ func judgeNetSpeed(r *reading) []lintVerdict {
 	return r.every("net", func(e *Element) []lintVerdict {
 		text, has := e.Get("speed")
 		v := attributeVerdict(e, "speed")
-		got := int(int32(cInteger(text, 0)))
+		got := attrIntegerOr(e, "speed", 0)
 		switch {
 		case !has:
 			v.line, v.text, v.severity = e.Line, excerpt(e.text()), fabric.SeverityWarning

@@ -11,8 +11,7 @@ import (
 func scaleUp(gpu *Element) (links []*Element, count int) {
 	links = append(gpu.childrenOf("nvlink"), gpu.childrenOf("xgmi")...)
 	for _, l := range links {
-		text, _ := l.Get("count")
-		count += int(int32(cInteger(text, 0)))
+		count += attrIntegerOr(l, "count", 0)
 	}
 	return links, count
 }
@@ -22,8 +21,7 @@ func linkGBs(gpu *Element) float64 {
 	if gcn, ok := gpu.Get("gcn"); ok {
 		return float64(xgmiRate(gcn))
 	}
-	sm, _ := gpu.Get("sm")
-	return float64(nvlinkRate(int(cInteger(sm, 0))))
+	return float64(nvlinkRate(attrIntegerOr(gpu, "sm", 0)))
 }
 
 // judgeLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
@@ -65,8 +63,8 @@ func judgeLinkCount(r *reading) []lintVerdict {
 	case unknown != nil:
 		_, count := scaleUp(unknown)
 		return []lintVerdict{{
-			status: fabric.Unknown, element: unknown, line: unknown.Line, text: fmt.Sprintf("%d links", count),
-			why: "All GPUs have the same number of links, but how many their kind has is not known from vendor and device of their <pci>.",
+			status: fabric.NotApplicable, element: unknown, line: unknown.Line, text: fmt.Sprintf("%d links", count),
+			why: "All GPUs have the same number of links. How many their kind has cannot be told: vendor and device of their <pci> are missing, or the catalog does not know them.",
 		}}
 	}
 	return nil
@@ -116,62 +114,4 @@ func unevenLinks(gpus []*Element) lintVerdict {
 		most = max(most, count)
 	}
 	return linkCountVerdict(at.Parent, at, least, most)
-}
-
-// judgeTargets follows links between GPUs, and between switches.
-func judgeTargets(r *reading) []lintVerdict {
-	type way struct{ from, to int64 }
-	counts, owner := map[way]int{}, map[int64]bool{}
-	var all []*Element
-	for _, pci := range r.document.all("pci") {
-		bus, _ := pci.Get("busid")
-		owner[busNumber(bus)] = true
-	}
-	for _, name := range []string{"nvlink", "xgmi", "pcilink"} {
-		all = append(all, r.document.all(name)...)
-	}
-	joins := all[:0:0]
-	for _, l := range all {
-		class, has := l.Get("tclass")
-		if l.Name == "pcilink" || has && (classType(class) == nodeGPU || l.Name == "xgmi") {
-			joins = append(joins, l)
-			from, to := linkEnds(l)
-			count, _ := l.Get("count")
-			counts[way{from, to}] += int(cInteger(count, 0))
-		}
-	}
-	if len(joins) == 0 {
-		return noDevices("links whose other end is in the file")
-	}
-	var out []lintVerdict
-	for _, l := range joins {
-		from, to := linkEnds(l)
-		v := attributeVerdict(l, "target")
-		v.severity = fabric.SeverityWarning
-		back, both := counts[way{to, from}]
-		switch {
-		case from == to:
-			v.why, v.cost = "The link ends where it begins.", "NCCL counts it as a link to itself: the GPU lacks it elsewhere"
-		case !owner[to]:
-			v.why, v.cost = "No <pci> of the file has this bus id: NCCL drops the link without a word.", "nothing where the job does not use that device; else the link is lost"
-		case !both:
-			v.why, v.cost = "The other end has no link back.", "NCCL reckons with the link in one direction only"
-		case back != counts[way{from, to}]:
-			v.why, v.cost = fmt.Sprintf("It counts %d links, the other end %d.", counts[way{from, to}], back), "NCCL reckons with different rates for the two directions"
-		default:
-			continue
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-// linkEnds gives the devices of a link as the numbers that NCCL makes of their addresses.
-func linkEnds(l *Element) (from, to int64) {
-	if pci := l.above("pci"); pci != nil {
-		bus, _ := pci.Get("busid")
-		from = busNumber(bus)
-	}
-	target, _ := l.Get("target")
-	return from, busNumber(target)
 }

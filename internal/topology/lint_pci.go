@@ -96,8 +96,11 @@ func laneCount(e *Element) int {
 func judgeLinkSpeed(r *reading) []lintVerdict {
 	return r.every("pci", func(e *Element) []lintVerdict {
 		text, has := e.Get("link_speed")
-		if _, known := laneRate(text); !has || known {
+		if !has {
 			return nil
+		}
+		if _, known := laneRate(text); known {
+			return r.tooFast(e, text)
 		}
 		v := attributeVerdict(e, "link_speed")
 		got := float64(laneCount(e)) * fallbackLane / laneUnits
@@ -119,6 +122,20 @@ func judgeLinkSpeed(r *reading) []lintVerdict {
 		}
 		return []lintVerdict{v}
 	})
+}
+
+// tooFast tells a speed that NCCL knows and that a GPU or NIC of its kind cannot train.
+func (r *reading) tooFast(e *Element, text string) []lintVerdict {
+	said, _ := meantSpeed(text)
+	most := r.partSpeed(e)
+	if most == 0 || said <= most {
+		return nil
+	}
+	v := attributeVerdict(e, "link_speed")
+	v.severity = fabric.SeverityWarning
+	v.why = fmt.Sprintf("NCCL believes it, but a device of this kind trains to %g GT/s at most.", most)
+	v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", NCCLRate(said, laneCount(e)), NCCLRate(most, laneCount(e)))
+	return []lintVerdict{v}
 }
 
 // partSpeed is the speed that a GPU or NIC can train by the catalog, GT/s; 0 where it is not known.
@@ -219,9 +236,14 @@ func judgeBusID(r *reading) []lintVerdict {
 		if !ok {
 			v.why = fmt.Sprintf("It is no PCI address; as a number NCCL reads %#x.", busNumber(text))
 		}
-		if len(e.childrenOf("gpu")) > 0 {
+		switch {
+		case len(e.childrenOf("gpu")) > 0 || e.bareType() == nodeGPU:
 			v.why += " The text does not match: the GPU is added again from /sys and its branch of the file cut off."
 			v.cost = "the GPU's place in the file is lost: in a VM it is at the CPU, and its NIC at PHB"
+			return []lintVerdict{v}
+		case e.bareType() == nodeNIC:
+			v.why += " The text does not match: the NIC, which the file does not name, is added again from /sys."
+			v.cost = "the NIC's place in the file is lost: in a VM it is at the CPU, PHB from every GPU"
 			return []lintVerdict{v}
 		}
 		v.severity, v.cost = fabric.SeverityWarning, "nothing as long as the number is no other device's: NICs are found by name, switches by what is below them"
@@ -237,18 +259,19 @@ func judgeClass(r *reading) []lintVerdict {
 			return nil
 		}
 		typ := classType(class)
-		isGPU := typ == nodeGPU || strings.HasPrefix(class, "0x12")
+		isGPU := isGPUText(class)
 		v := attributeVerdict(e, "class")
 		switch {
 		case gpus > 0 && !isGPU:
-			v.why = "NCCL takes a device of this class for a switch and asks its <gpu> for the attributes of a PCI device: Attribute class of node gpu not found. Older releases take it."
-			v.cost = jobDies
+			v.severity = fabric.SeverityWarning
+			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file says. Only where /sys does not show the GPU it takes the device for a switch and asks its <gpu> for what a PCI device has: Attribute class of node gpu not found."
+			v.cost = "nothing where /sys shows the GPU, as NCCL 2.28.9 did; else the job dies"
 		case below > 0 && (nics > 0 || gpus > 0 || typ != nodePCI):
 			v.why = "NCCL looks below switches only: the <pci> elements in this one are dropped."
 			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file says", below)
-		case gpus+nics+below == 0 && (isGPU || typ == nodeNIC || typ == nodePCI):
+		case gpus+nics+below == 0 && !isGPU && typ == nodePCI:
 			v.severity = fabric.SeverityWarning
-			v.why = "Nothing is in the element: no <gpu>, no <nic>, no <pci>. NCCL drops it."
+			v.why = "Nothing is in the element, and it is of no class of a GPU or NIC that NCCL would look for. NCCL drops it."
 			v.cost = "nothing, unless a device is missing in it"
 		default:
 			return nil

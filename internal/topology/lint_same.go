@@ -74,19 +74,3 @@ func shape(e *Element) string {
 	slices.SortStableFunc(copied.Attributes, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
 	return fmt.Sprint(depth, copied.text())
 }
-
-// inOrder gives all elements, depth first.
-func (d *Document) inOrder() []*Element {
-	var out []*Element
-	var walk func(*Element)
-	walk = func(e *Element) {
-		out = append(out, e)
-		for _, child := range e.Children {
-			walk(child)
-		}
-	}
-	for _, root := range d.Roots {
-		walk(root)
-	}
-	return out
-}

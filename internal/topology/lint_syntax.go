@@ -74,7 +74,7 @@ func textRules() []lintRule {
 		refused(ruleText, "There is nothing but tags and comments", "no text between tags and no junk in them"),
 		refused(ruleQuote, "Attributes are name=\"value\"", "double quotes around each value, one blank before each name, no = elsewhere"),
 		refused(ruleCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
-		refused(ruleLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d bytes a value, %d attributes an element with those that NCCL adds", elementLimit, textLimit, attributeLimit)),
+		refused(ruleLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes a value, %d attributes an element with those that NCCL adds", elementLimit, childLimit, textLimit, attributeLimit)),
 		refused(ruleVersion, "The format has the version that NCCL wants", `<system version="1">; of RCCL "2"`),
 		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, judge: judgeSystem},
 		{

@@ -55,18 +55,31 @@ func systemRules() []lintRule {
 	}
 }
 
-// nearNets gives the nets that an element reaches without a host bridge: those below the highest <pci> above it.
-func nearNets(gpu *Element) []*Element {
+// branch gives the highest <pci> above an element, nil where there is none: below it nothing needs the host bridge.
+func (e *Element) branch() *Element {
 	var top *Element
-	for p := gpu.Parent; p != nil; p = p.Parent {
+	for p := e.Parent; p != nil; p = p.Parent {
 		if p.Name == "pci" {
 			top = p
 		}
 	}
+	return top
+}
+
+// near gives the elements of this name that one reaches without a host bridge.
+func (e *Element) near(name string) []*Element {
+	top := e.branch()
 	if top == nil {
 		return nil
 	}
-	return top.below("net")
+	return top.below(name)
+}
+
+// at fills in where an element stands in the file.
+func (v lintVerdict) at(e *Element) lintVerdict {
+	e = e.written()
+	v.element, v.line, v.text = e, e.Line, excerpt(e.text())
+	return v
 }
 
 // noDevices is the verdict of a rule whose subject the file does not have.
@@ -75,39 +88,50 @@ func noDevices(what string) []lintVerdict {
 }
 
 func judgeNearNIC(r *reading) []lintVerdict {
-	gpus, nets := r.document.all("gpu"), r.document.all("net")
+	gpus, nets := r.devices.all("gpu"), r.devices.all("net")
 	if len(gpus) == 0 || len(nets) == 0 {
 		return noDevices("GPU and NIC that could be near to each other")
 	}
 	var out []lintVerdict
 	for _, g := range gpus {
-		if len(nearNets(g)) > 0 {
+		if len(g.near("net")) > 0 {
 			continue
 		}
 		distance := "SYS"
 		if cpu := g.above("cpu"); cpu != nil && len(cpu.below("net")) > 0 {
 			distance = "PHB"
+			if r.coherent(g) {
+				continue
+			}
 		}
 		out = append(out, lintVerdict{
-			status: fabric.Fail, severity: fabric.SeverityWarning, element: g, line: g.Line, text: excerpt(g.text()),
+			status: fabric.Fail, severity: fabric.SeverityWarning,
 			why:  "No <net> is below the same switch: the nearest NIC is at " + distance + ".",
 			cost: "NCCL does not use GPUDirect RDMA from here: traffic crosses host memory at about half the rate, or goes through another GPU",
-		})
+		}.at(g))
 	}
 	return out
 }
 
+// coherent tells a GPU that NVLink-C2C joins to its CPU: to NCCL a NIC of that CPU is near, P2C. A file need not say
+// it: the driver does.
+func (r *reading) coherent(gpu *Element) bool {
+	pci, cpu := gpu.above("pci"), gpu.above("cpu")
+	if len(gpu.childrenOf("c2c")) > 0 || pci == nil || cpu == nil || r.parts == nil {
+		return len(gpu.childrenOf("c2c")) > 0
+	}
+	arch, _ := cpu.Get("arch")
+	_, model, ok := r.parts.GPUByPCI(pciIDs(pci))
+	return ok && isCoherent(model, arch)
+}
+
 func judgeNICsPerGPU(r *reading) []lintVerdict {
-	gpus := r.document.all("gpu")
-	if len(gpus) < 2 || len(r.document.all("net")) == 0 {
+	gpus := r.devices.all("gpu")
+	if len(gpus) < 2 || len(r.devices.all("net")) == 0 {
 		return noDevices("two GPUs and a NIC")
 	}
 	share := func(g *Element) float64 { // of a switch's NICs each of its GPUs has its part
-		top := nearNets(g)
-		if len(top) == 0 {
-			return 0
-		}
-		return float64(len(top)) / float64(max(1, len(switchPeers(g))))
+		return float64(len(g.near("net"))) / float64(max(1, len(g.near("gpu"))))
 	}
 	most := 0.0
 	for _, g := range gpus {
@@ -117,36 +141,29 @@ func judgeNICsPerGPU(r *reading) []lintVerdict {
 	for _, g := range gpus {
 		if s := share(g); s < most {
 			out = append(out, lintVerdict{
-				status: fabric.Fail, severity: fabric.SeverityWarning, element: g, line: g.Line, text: excerpt(g.text()), expected: fmt.Sprintf("%.3g NICs a GPU, as others have", most),
+				status: fabric.Fail, severity: fabric.SeverityWarning, expected: fmt.Sprintf("%.3g NICs a GPU, as others have", most),
 				why: fmt.Sprintf("It has %.3g.", s), cost: "a ring through all GPUs goes at the pace of the GPU with the fewest NICs",
-			})
+			}.at(g))
 		}
 	}
 	return out
 }
 
-// switchPeers gives the GPUs below the highest <pci> above this one, with it.
-func switchPeers(gpu *Element) []*Element {
-	var top *Element
-	for p := gpu.Parent; p != nil; p = p.Parent {
-		if p.Name == "pci" {
-			top = p
+// portRate is the line rate of a net as NCCL reads it, GB/s. Of a NIC that NCCL itself adds it is the catalog's;
+// known is false where the catalog does not know the NIC.
+func (r *reading) portRate(net *Element) (rate float64, known bool) {
+	if net.Line == 0 {
+		if pci := net.above("pci"); pci != nil && r.parts != nil {
+			_, nic, ok := r.parts.NICByPCI(pciIDs(pci))
+			return nic.Rate() / bitsPerByte, ok && nic.Rate() > 0
 		}
+		return 0, false
 	}
-	if top == nil {
-		return []*Element{gpu}
-	}
-	return top.below("gpu")
-}
-
-// portRate is the line rate of a net as NCCL reads it, GB/s.
-func portRate(net *Element) float64 {
-	text, _ := net.Get("speed")
-	speed := float64(int32(cInteger(text, 0)))
+	speed := attrIntegerOr(net, "speed", 0)
 	if speed <= 0 {
-		return assumedMegabits / megabitsPerGB
+		speed = assumedMegabits
 	}
-	return speed / megabitsPerGB
+	return float64(speed) / megabitsPerGB, true
 }
 
 // linkRate is what the PCIe link of an element carries, GB/s, with the lanes that NCCL reads; 0 where the
@@ -160,58 +177,64 @@ func linkRate(e *Element) float64 {
 	return RawRate(speed, min(laneCount(e), maxWidth))
 }
 
-// compareLinks tells the PCIe links of elements that carry less than the nets below them.
+// compareLinks tells the PCIe links of elements that carry less than the nets below them. It says nothing of those
+// whose NICs have no rate in the file.
 func (r *reading) compareLinks(keep func(*Element) bool, why, cost string) []lintVerdict {
 	var out []lintVerdict
-	looked, unsaid := 0, (*Element)(nil)
-	for _, e := range r.document.all("pci") {
+	looked, silent, unsaid := 0, 0, (*Element)(nil)
+	for _, e := range r.devices.all("pci") {
 		nets := e.below("net")
 		if len(nets) == 0 || !keep(e) {
 			continue
 		}
 		looked++
-		sum := 0.0
+		sum, all := 0.0, true
 		for _, n := range nets {
-			sum += portRate(n)
+			port, known := r.portRate(n)
+			sum, all = sum+port, all && known
 		}
 		rate := linkRate(e)
 		switch {
+		case !all:
+			silent++
 		case rate == 0:
 			unsaid = e
 		case sum > rate:
 			out = append(out, lintVerdict{
-				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
+				status: fabric.Fail, severity: fabric.SeverityWarning,
 				why: fmt.Sprintf("%d NICs below it have %.1f GB/s, the link %.1f. %s", len(nets), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
-			})
+			}.at(e))
 		}
 	}
 	switch {
 	case looked == 0:
 		return nil
 	case unsaid != nil && len(out) == 0:
-		return []lintVerdict{{status: fabric.Unknown, element: unsaid, line: unsaid.Line, text: excerpt(unsaid.text()), why: "The rate of the link is not plain from the file."}}
+		return []lintVerdict{lintVerdict{status: fabric.NotApplicable, why: "The rate of the link is not plain from the file: it cannot be compared."}.at(unsaid)}
+	case silent > 0 && len(out) == 0:
+		return []lintVerdict{{status: fabric.NotApplicable, why: "The file does not say the line rates of its NICs: NCCL asks its network plugin."}}
 	}
 	return out
 }
 
 func judgeUplink(r *reading) []lintVerdict {
 	isSwitch := func(e *Element) bool { return len(e.childrenOf("pci")) > 0 }
-	if !slices.ContainsFunc(r.document.all("pci"), func(e *Element) bool { return isSwitch(e) && len(e.below("net")) > 0 }) {
+	if !slices.ContainsFunc(r.devices.all("pci"), func(e *Element) bool { return isSwitch(e) && len(e.below("net")) > 0 }) {
 		return noDevices("PCIe switch with a NIC below it")
 	}
-	return r.compareLinks(isSwitch, "Traffic between NIC and GPU below the switch is not concerned, that with host memory is.", "host memory gets at most this part of the line rate")
+	return r.compareLinks(isSwitch, "Traffic between a GPU and a NIC below the switch does not use this link; that with host memory, and with GPUs elsewhere, does.", "nothing between GPUs and NICs below the switch; what uses the link gets at most this part of the line rate")
 }
 
 func judgeNetPCIe(r *reading) []lintVerdict {
 	isNIC := func(e *Element) bool { return len(e.childrenOf("nic")) > 0 }
-	if !slices.ContainsFunc(r.document.all("pci"), isNIC) {
+	if !slices.ContainsFunc(r.devices.all("pci"), isNIC) {
 		return noDevices("NIC with a PCIe link")
 	}
 	return r.compareLinks(isNIC, "NCCL believes the speed and does not compare.", "the NIC gets at most this part of its line rate")
 }
 
 func judgeNUMA(r *reading) []lintVerdict {
-	cpus := r.document.all("cpu")
+	cpus := r.devices.all("cpu")
 	if len(cpus) < 2 {
 		return noDevices("second <cpu>")
 	}
@@ -224,9 +247,9 @@ func judgeNUMA(r *reading) []lintVerdict {
 		if least, most := slices.Min(counts), slices.Max(counts); least != most {
 			c := cpus[slices.Index(counts, least)]
 			out = append(out, lintVerdict{
-				status: fabric.Fail, severity: fabric.SeverityWarning, line: c.Line, text: excerpt(c.text()), expected: "as many " + what.title + " on each <cpu>",
+				status: fabric.Fail, severity: fabric.SeverityWarning, expected: "as many " + what.title + " on each <cpu>",
 				why: fmt.Sprintf("%s of the CPUs, in order of the file: %s.", what.title, numberList(counts)), cost: "part of the traffic between GPUs and NICs crosses sockets",
-			})
+			}.at(c))
 		}
 	}
 	return out

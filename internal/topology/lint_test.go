@@ -364,15 +364,18 @@ func TestLintSeveralFiles(t *testing.T) {
 	}
 }
 
-// Without the catalog, and of a GPU that it does not know, the number of links is unknown and no pass.
+// Without the catalog, and of a GPU that it does not know, the number of links is no pass, nor is the file unknown for it.
 func TestLintUnknownGPU(t *testing.T) {
 	for name, out := range map[string]*fabric.Findings{
 		"no catalog":   Lint([]File{{Name: "topo.xml", Text: []byte(soundXML)}}, nil),
 		"unknown part": lintOne(t, strings.ReplaceAll(soundXML, `device="0x2330"`, `device="0xffff"`)),
 	} {
 		i := slices.IndexFunc(out.Findings, func(f fabric.Finding) bool { return f.ID == "topo-nvlink-count" })
-		if got := out.Findings[i].Status; got != fabric.Unknown {
-			t.Errorf("%s: %s", name, got)
+		if f := out.Findings[i]; f.Status != fabric.NotApplicable || !strings.Contains(f.Why, "cannot be told") {
+			t.Errorf("%s: %s %s", name, f.Status, f.Why)
+		}
+		if status := LintStatus(out); status != fabric.Pass {
+			t.Errorf("%s: verdict %s", name, status)
 		}
 	}
 }

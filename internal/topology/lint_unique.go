@@ -52,12 +52,12 @@ func judgeUniqueBus(r *reading) []lintVerdict {
 		}
 		return fmt.Sprintf("%x", busNumber(bus))
 	}
-	return repeated(r.document.all("pci"), "busid", number, fabric.SeverityError,
+	return repeated(r.devices.all("pci"), "busid", number, fabric.SeverityError,
 		"NCCL finds the first of a text, and makes one device of two with one number.", "the second device is not where the file says")
 }
 
 func judgeUniqueGPU(r *reading) []lintVerdict {
-	gpus := r.document.all("gpu")
+	gpus := r.devices.all("gpu")
 	out := repeated(gpus, "dev", attributeOf("dev"), fabric.SeverityWarning,
 		"NCCL takes the number that the file gives for NVML's, and finds the first.", "checks of NVLink and P2P ask the wrong GPU")
 	return append(out, repeated(gpus, "rank", attributeOf("rank"), fabric.SeverityWarning,
@@ -65,7 +65,7 @@ func judgeUniqueGPU(r *reading) []lintVerdict {
 }
 
 func judgeUniqueNet(r *reading) []lintVerdict {
-	nets := r.document.all("net")
+	nets := r.devices.all("net")
 	out := repeated(nets, "name", attributeOf("name"), fabric.SeverityError,
 		"NCCL finds the first and drops the other.", "the second NIC is lost, and the real one that it stands for put where /sys says")
 	out = append(out, repeated(nets, "dev", attributeOf("dev"), fabric.SeverityWarning,

@@ -88,7 +88,7 @@ const (
 // NIC is a network port of the fabric.
 type NIC struct {
 	Index int    `json:"index"`
-	Name  string `json:"name"`                 // of the RDMA device or the interface: mlx5_0, eth1
+	Name  string `json:"name"`                 // of the RDMA device or the interface: mlx5_0, eth1; empty of a NIC of which the source tells none
 	Bus   string `json:"bus"`                  // empty where it hangs on no PCI function that is known
 	Mbps  int    `json:"speed_mbps,omitempty"` // Mb/s, line rate; 0 unknown
 	Port  int    `json:"port,omitempty"`       // from 1 on InfiniBand and RoCE
@@ -97,6 +97,7 @@ type NIC struct {
 	GDR   *bool  `json:"gdr,omitempty"` // GPUDirect RDMA works; nil: not known
 	Model string `json:"model,omitempty"`
 
+	Unbound bool     `json:"unbound,omitempty"`         // it has neither interface nor RDMA device here, as one that is given to a virtual machine
 	MaxConn int      `json:"max_connections,omitempty"` // connections that its plugin takes, as NCCL's file says it; 0 unknown
 	Latency *float64 `json:"latency_us,omitempty"`      // us, as NCCL's file says it; nil: not known
 }

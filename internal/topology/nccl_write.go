@@ -14,7 +14,8 @@ import (
 // of the GPU that a process owns, and of all nets; of everything else it needs each attribute, and the same in
 // all processes of the host, or it counts the element twice (ncclTopoFuseXml compares all attributes). So a
 // CPU or a switch of which too little is known is an error, and so are a machine without a PCI tree, an AMD
-// GPU, a GPU or NIC that is not in the tree, a NIC without a name and an unknown link speed.
+// GPU, a GPU or NIC that is not in the tree, a NIC without a name and an unknown link speed. A NIC without an interface
+// and an RDMA device is left out.
 func NCCLDocument(m *Machine) (*Document, error) {
 	return newDocument(m, dialect{
 		version: "1", link: "nvlink",
@@ -81,6 +82,9 @@ func (w *documentWriter) index() error {
 	for _, n := range w.machine.NICs {
 		if _, ok := places.byBus[n.Bus]; !ok && n.Bus != "" {
 			lost = append(lost, fmt.Sprintf("NIC%d at %q", n.Index, n.Bus))
+		}
+		if n.Unbound {
+			continue // NCCL cannot use it on this machine
 		}
 		if n.Name == "" {
 			return fmt.Errorf("NIC%d at %q: has no name, and NCCL finds a NIC by the name of its RDMA device", n.Index, n.Bus)
@@ -245,12 +249,16 @@ func (w *documentWriter) gpu(parent *Element, g GPU) error {
 		return errors.New("its links are not counted, or it is not known where they end")
 	}
 	for _, l := range g.Links {
-		e.Add(w.link, Attribute{"target", l.Target}, Attribute{"count", strconv.Itoa(l.Count)}, Attribute{"tclass", fmt.Sprintf("0x%06x", l.Class)})
+		e.Add(w.link, linkAttributes(l)...)
 	}
 	if g.C2C != nil {
 		e.Add("c2c", Attribute{"bw", strconv.Itoa(g.C2C.MBytes)}, Attribute{"count", strconv.Itoa(g.C2C.Count)})
 	}
 	return nil
+}
+
+func linkAttributes(l ScaleUp) []Attribute {
+	return []Attribute{{"target", l.Target}, {"count", strconv.Itoa(l.Count)}, {"tclass", fmt.Sprintf("0x%06x", l.Class)}}
 }
 
 func (w *documentWriter) nic(parent *Element, ports []NIC) {

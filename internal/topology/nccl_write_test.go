@@ -343,18 +343,3 @@ func sameMachine(t *testing.T, m *Machine, text string) {
 		}
 	}
 }
-
-// What is written of a machine that is known well lints clean.
-func TestWrittenFilesLintClean(t *testing.T) {
-	cat, err := catalog.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, m := range map[string]*Machine{"host": hgxHost(), "guest": guestOf(t, classGuest(4), nil), "guest without NVSwitches": guestOf(t, classGuest(0), nil)} {
-		for _, f := range Lint([]File{{Name: name, Text: []byte(ncclText(t, m))}}, cat).Findings {
-			if f.Status == fabric.Fail || f.Status == fabric.Unknown {
-				t.Errorf("%s: %s: %v, %s", f.Subject, f.ID, f.Evidence, f.Why)
-			}
-		}
-	}
-}

@@ -13,9 +13,10 @@ func RawRate(speed float64, width int) float64 {
 	if !(speed > 0) || math.IsInf(speed, 0) || width <= 0 {
 		return 0
 	}
-	const bitsPerByte = 8
 	return speed * float64(width) / bitsPerByte * lineCode(speed)
 }
+
+const bitsPerByte = 8
 
 func lineCode(speed float64) float64 {
 	switch {

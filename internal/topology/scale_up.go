@@ -17,6 +17,26 @@ func scaleUpOf(m catalog.GPUModel) scaleUpKind {
 	return scaleUpKind{vendor: m.Vendor, arch: m.Arch, links: int(m.ScaleUpLinks.Value)}
 }
 
+// builtInLinks is what joins GPUs of a model where nothing else is said: nvlink, xgmi, or pcie for one without links.
+func builtInLinks(m catalog.GPUModel) string {
+	switch {
+	case m.ScaleUpLinks.Value == 0:
+		return "pcie"
+	case m.Vendor == "amd":
+		return "xgmi"
+	}
+	return "nvlink"
+}
+
+// boardOf is how many GPUs a board has of which a machine may show a part: AMD's have eight, each with links to all
+// others (8 GPUs of OCP's UBB). 0: that sets nothing.
+func boardOf(m catalog.GPUModel) int {
+	if m.Vendor == "amd" {
+		return 8
+	}
+	return 0
+}
+
 // isCoherent tells a GPU that NVLink-C2C joins to its CPU: NVIDIA's beside an Arm CPU in one package, of which the
 // catalog has no PCIe link that could limit it (GB10, GB200).
 func isCoherent(m catalog.GPUModel, arch string) bool {

@@ -142,8 +142,8 @@ func carries(t *testing.T, s *System, g Graph) {
 			t.Errorf("graph %d: %s carries %v GB/s of %v", g.ID, net.Name, ports[net.Dev], net.BW)
 		}
 	}
-	if g.ID == GraphRing && !s.Inter && g.BusIntra() > s.TotalBW+0.001 {
-		t.Errorf("rings carry %v GB/s, a GPU's links have %v", g.BusIntra(), s.TotalBW)
+	if g.ID == GraphRing && !s.Inter && float64(g.Channels)*g.BWIntra > s.TotalBW+0.001 {
+		t.Errorf("rings carry %v GB/s, a GPU's links have %v", float64(g.Channels)*g.BWIntra, s.TotalBW)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -78,7 +77,7 @@ func (b *builder) survey() error {
 			return fmt.Errorf("more than %d elements", 4*maxGraphNodes)
 		}
 		if depth > documentDepth {
-			return fmt.Errorf("%s: elements nested more than %d deep", elementName(e), documentDepth)
+			return fmt.Errorf("%s: elements nested more than %d deep", e.title(), documentDepth)
 		}
 		for _, child := range e.Children {
 			if err := walk(child, depth+1); err != nil {
@@ -90,25 +89,10 @@ func (b *builder) survey() error {
 	return walk(b.document, 0)
 }
 
-// place names an element for an error: its line, name and address.
-func elementName(e *Element) string {
-	text := e.Name
-	for _, key := range []string{"busid", "numaid", "name", "target"} {
-		if value, ok := e.Get(key); ok {
-			text += " " + strconv.Quote(clip(value))
-			break
-		}
-	}
-	if e.Line > 0 {
-		return fmt.Sprintf("line %d: %s", e.Line, text)
-	}
-	return text
-}
-
 func attrText(e *Element, key string) (string, error) {
 	value, ok := e.Get(key)
 	if !ok {
-		return "", fmt.Errorf("%s: no attribute %q", elementName(e), key)
+		return "", fmt.Errorf("%s: no attribute %q", e.title(), key)
 	}
 	return value, nil
 }
@@ -218,14 +202,14 @@ func (b *builder) pciRate(e *Element) (float32, error) {
 		width = 16
 	}
 	if width < 0 || width > 64 {
-		return 0, fmt.Errorf("%s: link_width %d: want 0 to 64", elementName(e), width)
+		return 0, fmt.Errorf("%s: link_width %d: want 0 to 64", e.title(), width)
 	}
 	for _, entry := range pciSpeeds() {
 		if strings.HasPrefix(speed, entry.prefix) {
 			return float32(width) * entry.lane / 80, nil
 		}
 	}
-	b.note("%s: link_speed %q is not in NCCL's dictionary, it takes 8 GT/s", elementName(e), clip(speed))
+	b.note("%s: link_speed %q is not in NCCL's dictionary, it takes 8 GT/s", e.title(), clip(speed))
 	return float32(width) * 60 / 80, nil
 }
 
@@ -240,6 +224,12 @@ func pciSpeeds() []pciSpeed {
 		{"2.5 GT/s", 15}, {"5 GT/s", 30}, {"8 GT/s", 60}, {"16 GT/s", 120}, {"32 GT/s", 240},
 		{"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480},
 	}
+}
+
+// isGPUText holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
+// 0x12 for accelerators.
+func isGPUText(class string) bool {
+	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
 }
 
 // classType is kvDictPciClass: what NCCL takes a PCI class for. Anything unknown is a bridge.

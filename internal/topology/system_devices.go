@@ -35,7 +35,7 @@ func (b *builder) addCPU(e *Element) error {
 		return err
 	}
 	if b.find(nodeCPU, int64(numa)) != nil {
-		return fmt.Errorf("%s: second one", elementName(e))
+		return fmt.Errorf("%s: second one", e.title())
 	}
 	host, _ := e.Get("host_hash")
 	b.hosts[host] = true
@@ -179,7 +179,7 @@ func firstChild(e *Element, name string) *Element {
 
 func (b *builder) addGPU(e *Element, id int64, bus string) (*node, error) {
 	if b.find(nodeGPU, id) != nil {
-		return nil, fmt.Errorf("%s: its address is that of an earlier GPU", elementName(e.Parent))
+		return nil, fmt.Errorf("%s: its address is that of an earlier GPU", e.Parent.title())
 	}
 	n, err := b.create(nodeGPU, id, bus)
 	if err != nil {
@@ -189,7 +189,7 @@ func (b *builder) addGPU(e *Element, id int64, bus string) (*node, error) {
 	n.dev, n.rank = attrIntegerOr(e, "dev", undefined), attrIntegerOr(e, "rank", undefined)
 	if n.sm = attrIntegerOr(e, "sm", smOfGCN(n.gcn)); n.sm == 0 {
 		if n.sm = b.s.options.SM; n.sm == 0 {
-			return nil, fmt.Errorf("%s: gpu has no attribute %q", elementName(e.Parent), "sm")
+			return nil, fmt.Errorf("%s: gpu has no attribute %q", e.Parent.title(), "sm")
 		}
 		b.note("sm of the GPUs is not in the file: taken as %d", n.sm)
 	}
@@ -264,7 +264,7 @@ func (b *builder) addCPUNIC(e *Element, cpu *node) error {
 		return b.join(nic, cpu, linkPCI, locBW)
 	}
 	if first := b.find(nodeNIC, 0).links[0].to; first != cpu && len(e.Children) > 0 {
-		b.note("%s: a <nic> directly below a second <cpu>: NCCL takes it for one of NUMA node %d", elementName(e.Children[0]), first.id)
+		b.note("%s: a <nic> directly below a second <cpu>: NCCL takes it for one of NUMA node %d", e.Children[0].title(), first.id)
 	}
 	return nil
 }
@@ -282,16 +282,16 @@ func (b *builder) addNET(e *Element, nic *node) error {
 	n.dev = attrIntegerOr(e, "dev", undefined)
 	mbps := attrIntegerOr(e, "speed", 0)
 	if mbps <= 0 {
-		b.note("%s: no speed: NCCL takes 10 Gb/s", elementName(e))
-		mbps = 10000
+		b.note("%s: no speed: NCCL takes 10 Gb/s", e.title())
+		mbps = assumedMegabits
 	}
-	n.bw = float32(float64(mbps) / 8000)
+	n.bw = float32(float64(mbps) / megabitsPerGB)
 	n.port, n.coll = attrIntegerOr(e, "port", 0), attrIntegerOr(e, "coll", 0)
 	if value, ok := e.Get("latency"); ok {
 		n.latency = cFloat(value)
 	}
 	if _, said := e.Get("gdr"); !said {
-		b.note("%s: gdr is not in the file: taken as working", elementName(e))
+		b.note("%s: gdr is not in the file: taken as working", e.title())
 	}
 	n.gdr = attrIntegerOr(e, "gdr", 1) != 0
 	guid, ok := e.Get("guid")

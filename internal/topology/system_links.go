@@ -104,7 +104,7 @@ func (b *builder) addNVLink(gpu *node, e *Element) error {
 		return err
 	}
 	if count < 0 || count > maxEndpoints {
-		return fmt.Errorf("%s: count %d: want 0 to %d", elementName(e), count, maxEndpoints)
+		return fmt.Errorf("%s: count %d: want 0 to %d", e.title(), count, maxEndpoints)
 	}
 	bw := float32(count) * nvlinkRate(gpu.sm)
 	if e.Name == "xgmi" {
@@ -145,7 +145,7 @@ func (b *builder) farEnd(e *Element, peer *node) nodeType {
 	case peer != nil:
 		return nodeGPU
 	}
-	b.note("%s: no tclass: NCCL takes the far end for an NVSwitch", elementName(e))
+	b.note("%s: no tclass: NCCL takes the far end for an NVSwitch", e.title())
 	return nodeNVS
 }
 
@@ -198,7 +198,7 @@ func (b *builder) addPCILinks() error {
 			bus, _ := e.Get("busid")
 			from := b.find(nodePCI, busNumber(bus))
 			if from == nil {
-				return fmt.Errorf("%s: pcilink, but it is no PCIe switch", elementName(e))
+				return fmt.Errorf("%s: pcilink, but it is no PCIe switch", e.title())
 			}
 			target, err := attrText(child, "target")
 			if err != nil {

@@ -137,7 +137,7 @@ func (g guestBuild) ports(h hostDevice, d GuestDevice) []NIC {
 		ports = []NIC{{NUMA: g.numa(h.bus)}}
 	}
 	for i := range ports {
-		ports[i].Bus, ports[i].Name = d.Bus, d.Name
+		ports[i].Bus, ports[i].Name, ports[i].Unbound = d.Bus, d.Name, false
 	}
 	return ports
 }

@@ -101,6 +101,9 @@ func (p *xmlParser) children(head *Element) error {
 			}
 			return nil
 		case keptBelow(parent, t.name) && t.name != "graphs":
+			if head != nil && len(head.Children) == childLimit {
+				return p.fail(ruleLimit, "Error : XML parser is limited to %d subnodes", childLimit)
+			}
 			err = p.keep(head, t)
 		default:
 			err = p.ignore(parent, t)
@@ -384,15 +387,6 @@ func (p *xmlParser) note(n Note) {
 	if len(p.notes) < noteLimit {
 		p.notes = append(p.notes, n)
 	}
-}
-
-// isLeaf tells the elements below which NCCL knows no others.
-func isLeaf(name string) bool {
-	switch name {
-	case "nvlink", "xgmi", "c2c", "net", "pcilink":
-		return true
-	}
-	return false
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' }

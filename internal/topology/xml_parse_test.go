@@ -48,7 +48,8 @@ func refusals() map[string]struct {
 		"end of nothing":         {`</system>`, 1, "Attribute version of node system not found"},
 		"long value":             {`<system version="1" name="` + long + `"/>`, 1, "Error : value " + long + " too long (max 255)"},
 		"long name":              {"<" + long + ">", 1, "Error : name " + long + " too long (max 255)"},
-		"256 elements":           {`<system version="1">` + strings.Repeat("<cpu/>", 255) + "\n</system>", 1, "Error : XML parser is limited to 256 nodes"},
+		"256 elements":           {`<system version="1">` + strings.Repeat("<cpu/>", 100) + "<cpu>" + strings.Repeat("<pci/>", 100) + "</cpu><cpu>" + strings.Repeat("<pci/>", 53) + "\n</cpu></system>", 1, "Error : XML parser is limited to 256 nodes"},
+		"129 children":           {`<system version="1"><cpu>` + strings.Repeat("<pci/>\n", 128) + "<pci/></cpu></system>", 129, "Error : XML parser is limited to 128 subnodes"},
 		"byte order mark":        {"\xef\xbb\xbf<system version=\"1\"/>", 1, "XML Parse error : expecting '<', got '\xef'"},
 		"UTF-16":                 {"\xff\xfe<\x00", 1, "XML Parse error : expecting '<', got '\xff'"},
 		"NUL":                    {"\x00", 1, "XML Parse error : expecting '<', got '\x00'"},
@@ -80,7 +81,8 @@ func TestParseTakesAsNCCL(t *testing.T) {
 		"short comments":       {`<!----><!--->--><system version="1"/>`, "system", 0},
 		"CRLF":                 {"<system version=\"1\">\r\n  <cpu/>\r\n</system>\r\n", "system cpu", 0},
 		"253 bytes":            {`<system version="1" name="` + strings.Repeat("x", 253) + `"/>`, "system", 0},
-		"255 elements":         {`<system version="1">` + strings.Repeat("<cpu/>", 254) + `</system>`, "system" + strings.Repeat(" cpu", 254), 0},
+		"255 elements":         {`<system version="1">` + strings.Repeat("<cpu/>", 127) + `<cpu>` + strings.Repeat("<pci/>", 126) + `</cpu></system>`, "system" + strings.Repeat(" cpu", 128) + strings.Repeat(" pci", 126), 0},
+		"128 children":         {`<system version="1">` + strings.Repeat("<cpu/><foo/>", 128) + `</system>`, "system" + strings.Repeat(" cpu", 128), 128},
 		"version with junk":    {`<system version="1x"/>`, "system", 0},
 		"unknown element":      {`<system version="1"><foo><cpu/></foo><cpu/></system>`, "system cpu", 1},
 		"any end of unknown":   {`<system version="1"><foo><a></b></c><cpu/></system>`, "system cpu", 1},
@@ -144,9 +146,9 @@ func TestParseIsBounded(t *testing.T) {
 		refused bool
 	}{
 		"comment":      {fill("<!-- ", "x", " --><system version=\"1\"/>"), false},
-		"depth":        {fillTo(20<<20, `<system version="1">`, "<a>", ""), true},
-		"ignored":      {fillTo(20<<20, `<system version="1">`, "<a/>", "</system>"), false},
-		"blanks":       {fillTo(20<<20, `<system version="1"`, " ", "/>"), false},
+		"depth":        {fillTo(8<<20, `<system version="1">`, "<a>", ""), true},
+		"ignored":      {fillTo(8<<20, `<system version="1">`, "<a/>", "</system>"), false},
+		"blanks":       {fillTo(8<<20, `<system version="1"`, " ", "/>"), false},
 		"devices":      {fill(`<system version="1"><cpu>`, `<pci busid="0000:00:00.0"/>`, "</cpu></system>"), true},
 		"unterminated": {fill(`<system version="1" name="`, "x", ""), true},
 	} {

@@ -51,7 +51,7 @@ func recoverText(text []byte) recovered {
 			r.open(t)
 		}
 	}
-	if r.cut == "" {
+	if r.cut == "" && len(r.stack) > 0 {
 		r.finish(s.lineOf(len(s.text)))
 	}
 	slices.SortStableFunc(r.problems, func(a, b problem) int { return a.line - b.line })
@@ -258,9 +258,6 @@ func (r *recovery) missingEnd(f frame, place int) string {
 
 // finish tells what is open at the end of the text. The end of the file may be lost, and devices with it.
 func (r *recovery) finish(line int) {
-	if len(r.stack) == 0 {
-		return
-	}
 	f := r.stack[0]
 	r.cut = fmt.Sprintf("ends before </%s> of line %d: it may be cut", clip(f.name), f.at)
 	r.problem(problem{

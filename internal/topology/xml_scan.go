@@ -51,7 +51,8 @@ type problem struct {
 type scanner struct {
 	text     []byte
 	at       int
-	newlines []int // offsets, ascending
+	newlines []int32 // offsets, ascending, of the text before counted
+	counted  int
 	tags     []scanTag
 	problems []problem
 	more     int    // problems beyond the limit
@@ -63,11 +64,6 @@ func scanText(text []byte) *scanner {
 	s := &scanner{text: text}
 	if len(text) > scanTextLimit {
 		s.text, s.cut = text[:scanTextLimit], fmt.Sprintf("is larger than %d MiB", scanTextLimit>>20)
-	}
-	for i, c := range s.text {
-		if c == '\n' {
-			s.newlines = append(s.newlines, i)
-		}
 	}
 	if rest, isBOM := bytes.CutPrefix(s.text, []byte(byteOrderMark)); isBOM {
 		s.at = len(s.text) - len(rest)
@@ -94,9 +90,19 @@ func scanText(text []byte) *scanner {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// lineOf gives the line of an offset; a newline belongs to the line that it ends.
+// lineOf gives the line of an offset; a newline belongs to the line that it ends. Newlines are counted as far as
+// somebody asks: of a hostile text most is never looked at.
 func (s *scanner) lineOf(offset int) int {
-	before, _ := slices.BinarySearch(s.newlines, offset)
+	for s.counted < offset {
+		i := bytes.IndexByte(s.text[s.counted:offset], '\n')
+		if i < 0 {
+			s.counted = offset
+			break
+		}
+		s.newlines = append(s.newlines, int32(s.counted+i)) // below scanTextLimit
+		s.counted += i + 1
+	}
+	before, _ := slices.BinarySearch(s.newlines, int32(offset))
 	return before + 1
 }
 

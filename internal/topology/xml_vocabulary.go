@@ -48,3 +48,12 @@ func addedAttributes(element string) []string {
 	}
 	return nil
 }
+
+// isLeaf tells the elements below which NCCL knows no others.
+func isLeaf(name string) bool {
+	switch name {
+	case "nvlink", "xgmi", "c2c", "net", "pcilink":
+		return true
+	}
+	return false
+}

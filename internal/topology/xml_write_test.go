@@ -91,10 +91,10 @@ func TestDocumentRefused(t *testing.T) {
 		{"17 attributes", with(attributes...), "has 17 attributes, NCCL takes at most 16"},
 		{"element without a name", []*Element{{}}, "name is empty"},
 		{"nil", []*Element{nil}, "an element is nil"},
-		{"255 elements", many("cpu", 253), ""},
-		{"256 elements", many("cpu", 254), `with busid "253": is element 256, NCCL takes at most 255`},
+		{"128 children", many("cpu", 128), ""},
+		{"256 elements", crowded(2, 127), `<pci "1/125">: is element 256, NCCL takes at most 255`},
+		{"129 children", many("cpu", 129), `<cpu>: has 129 children, NCCL takes at most 128`},
 		{"300 elements that NCCL ignores", many("pcie", 300), ""},
-		{"641 children", many("pcie", 641), "has 641 children, NCCL takes at most 640"},
 		{"a ring", []*Element{ring}, "is below more than 63 others"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,4 +110,16 @@ func TestDocumentRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// crowded is a document of so many CPUs with so many devices each, and a device more.
+func crowded(cpus, devices int) []*Element {
+	root := &Element{Name: "system"}
+	for c := range cpus {
+		cpu := root.Add("cpu")
+		for d := range devices {
+			cpu.Add("pci", Attribute{"busid", fmt.Sprintf("%d/%d", c, d)})
+		}
+	}
+	return []*Element{root}
 }

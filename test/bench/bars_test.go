@@ -3,6 +3,7 @@ package bench
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -35,7 +36,24 @@ func TestBars(t *testing.T) {
 	}
 	t.Run("collect", func(t *testing.T) { barCollect(t, binary) })
 	t.Run("check", func(t *testing.T) { barCheck(t, binary) })
+	t.Run("predict", barPredict)
+	t.Run("read", func(t *testing.T) { barRead(t, binary) })
 	t.Run("plan and render", func(t *testing.T) { barRender(t, binary) })
+}
+
+// measureAny measures a process that may end with a verdict.
+func measureAny(t *testing.T, argv ...string) spent {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS=2")
+	started := time.Now()
+	out, err := cmd.Output()
+	wall := time.Since(started)
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended || cmd.ProcessState.ExitCode() > 2 {
+		t.Fatalf("%s: %v", strings.Join(argv, " "), err)
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return spent{wall: wall, rss: usage.Maxrss << 10, out: string(out)}
 }
 
 func measure(t *testing.T, stdin []byte, argv ...string) spent {

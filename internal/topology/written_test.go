@@ -1,0 +1,55 @@
+package topology
+
+import (
+	"strings"
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// The files that are written here have nothing that fails, but for switches whose NICs carry more than their link to
+// the host, as machines are built.
+func TestWrittenFilesLintClean(t *testing.T) {
+	parts := knownParts(t)
+	machines := map[string]*Machine{"host": hgxHost(), "guest": guestOf(t, classGuest(4), nil), "guest without NVSwitches": guestOf(t, classGuest(0), nil)}
+	for id := range parts.Machines {
+		if m, err := Nominal(parts, id); err == nil {
+			machines[id] = m
+		}
+	}
+	// machines with two NICs a GPU, or a switch of two GPUs, below one x16 link
+	uplinks := map[string]bool{"a4-highgpu-8g": true, "hgx-a100": true, "hgx-b200": true, "xe9680-mi300x-thor2": true}
+	written := 0
+	for name, m := range machines {
+		write := NCCLDocument
+		if len(m.GPUs) > 0 && m.GPUs[0].GCN != "" {
+			write = RCCLDocument
+		}
+		d, err := write(m)
+		if err != nil {
+			t.Logf("%s: %v", name, err)
+			continue
+		}
+		written++
+		out := lintOne(t, textOf(t, d))
+		if status := LintStatus(out); status != fabric.Pass {
+			t.Errorf("%s: verdict %s", name, status)
+		}
+		narrow := false
+		for _, f := range out.Findings {
+			switch {
+			case f.Status != fabric.Fail && f.Status != fabric.Unknown:
+			case f.ID == "topo-uplink" && uplinks[name] && strings.Contains(f.Why, "Traffic between a GPU and a NIC below the switch does not use this link"):
+				narrow = true
+			default:
+				t.Errorf("%s: %s %s %s: %v, %s", name, f.Status, f.Severity, f.ID, f.Evidence, f.Why)
+			}
+		}
+		if narrow != uplinks[name] {
+			t.Errorf("%s: narrow uplink %v", name, narrow)
+		}
+	}
+	if written < 15 {
+		t.Errorf("%d files", written)
+	}
+}

@@ -1,0 +1,114 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bars of predictions, on one core.
+const (
+	curveWall     = 50 * time.Microsecond // one collective, 32 sizes
+	placementWall = 100 * time.Microsecond
+	// 16,384 nodes may take so many times as long as two: nothing grows with them, and room for noise.
+	curveGrowth = 2.0
+)
+
+func barPredict(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := make([]int64, 32)
+	for i := range sizes {
+		sizes[i] = 8 << i
+	}
+	took := make(map[int]time.Duration)
+	for _, nodes := range []int{2, 16384} {
+		c, err := collective.New(cat, fabric.Hardware{Machine: "hgx-h100", Nodes: nodes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		took[nodes] = each(t, 2000, func() error {
+			_, err := c.Predict(collective.Job{Collective: fabric.AllReduce}, sizes)
+			return err
+		})
+		fmt.Printf("%5d nodes: one curve of 32 sizes in %s\n", nodes, took[nodes])
+		if took[nodes] > curveWall {
+			t.Errorf("%d nodes: one curve takes %s, want at most %s", nodes, took[nodes], curveWall)
+		}
+	}
+	if growth := took[16384].Seconds() / took[2].Seconds(); growth > curveGrowth {
+		t.Errorf("16384 nodes take %.1f times as long as 2, want at most %.0f", growth, curveGrowth)
+	}
+	c, err := collective.New(cat, fabric.Hardware{Machine: "a4-highgpu-8g", Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &collective.Placement{Workers: []collective.Worker{
+		{Machine: "a", GPUs: []int{0, 1, 6, 7}, Count: 4}, {Machine: "a", GPUs: []int{2, 3, 4, 5}, Count: 4},
+		{Machine: "b", GPUs: []int{0, 1, 2, 7}, Count: 4}, {Machine: "b", GPUs: []int{3, 4, 5, 6}, Count: 4},
+	}}
+	one := each(t, 10000, func() error {
+		_, err := c.Share(p)
+		return err
+	})
+	fmt.Printf("10,000 placements of which the NICs are not known in %s\n", 10000*one)
+	if one > placementWall {
+		t.Errorf("one placement takes %s, want at most %s", one, placementWall)
+	}
+}
+
+// each is the mean of many runs.
+func each(t *testing.T, runs int, f func() error) time.Duration {
+	t.Helper()
+	start := time.Now()
+	for range runs {
+		if err := f(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return time.Since(start) / time.Duration(runs)
+}
+
+// Bars of what is read: hostile sizes stay bounded.
+const (
+	logBytes   = 256 << 20 // of a debug log that never ends
+	logMemory  = 192 << 20 // bytes resident, of the whole program
+	topoBytes  = 100 << 20
+	topoWall   = 10 * time.Second
+	topoMemory = 512 << 20
+)
+
+func barRead(t *testing.T, binary string) {
+	folder := inMemory(t)
+	log := filepath.Join(folder, "log.txt")
+	line := []byte("node1:1337:1353 [1] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n")
+	write(t, log, bytes.Repeat(line, logBytes/len(line)))
+	s := measureAny(t, binary, "explain", log, "--machine", "hgx-h100", "--nodes", "2")
+	fmt.Printf("explain of a log of %d MiB: %s, %d MiB\n", logBytes>>20, s.wall, s.rss>>20)
+	if s.rss > logMemory {
+		t.Errorf("a log of %d MiB takes %d MiB, want at most %d", logBytes>>20, s.rss>>20, logMemory>>20)
+	}
+	topo := filepath.Join(folder, "topo.xml")
+	write(t, topo, bytes.Repeat([]byte("<pci busid=\"0000:00:00.0\">"), topoBytes/26))
+	s = measureAny(t, binary, "topo", "lint", topo)
+	fmt.Printf("lint of a topology file of %d MiB: %s, %d MiB\n", topoBytes>>20, s.wall, s.rss>>20)
+	if s.wall > topoWall || s.rss > topoMemory {
+		t.Errorf("lint of %d MiB takes %s and %d MiB, want at most %s and %d MiB", topoBytes>>20, s.wall, s.rss>>20, topoWall, topoMemory>>20)
+	}
+}
+
+func write(t *testing.T, path string, text []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
