@@ -45,6 +45,8 @@ type GPUModel struct {
 	Aliases         []string `yaml:"aliases"`        // short names that people write for it: h100
 	Ring            Figure   `yaml:"ring"`           // GB/s one way that ring collectives of a full machine reach over ScaleUp
 	Multicast       Figure   `yaml:"multicast"`      // GB/s one way that a GPU reaches where the switch reduces and multicasts (NVLS)
+	RingDirect      Figure   `yaml:"ring_direct"`    // as Ring, on boards of four GPUs whose links join them in pairs, without a switch
+	PeerToPeer      *bool    `yaml:"peer_to_peer"`   // false: its driver allows no GPU to reach another over PCIe
 }
 
 // Compute is the peak rate of matrix products without sparsity, TFLOP/s. What the GPU has no unit for, or

@@ -66,8 +66,9 @@ func TestEmbeddedIDs(t *testing.T) {
 	c := embedded(t)
 	for folder, test := range map[string]struct{ want, got []string }{
 		"gpu": {[]string{
-			"a100-40-sxm", "a100-80-sxm", "b200", "b300", "gb10", "gb200", "h100-sxm", "h200-sxm", "l40s", "mi250x-gcd",
-			"mi300x", "mi325x", "mi355x", "rtx-pro-6000-server",
+			"a100-40-sxm", "a100-80-sxm", "a100-pcie", "a10g", "a40", "a800-sxm", "b200", "b300", "gb10", "gb200", "gb300", "gh200",
+			"h100-pcie", "h100-sxm", "h20", "h200-sxm", "h800", "l4", "l40", "l40s", "mi250x-gcd", "mi300x", "mi325x", "mi350x", "mi355x",
+			"rtx-6000-ada", "rtx-a6000", "rtx-pro-6000-server", "rtx3090", "rtx4090", "rtx5090", "v100-pcie", "v100-sxm2",
 		}, slices.Sorted(maps.Keys(c.GPUs))},
 		"nic": {[]string{
 			"bcm957608-p2200g", "bcm957608-p2200g-1x400", "cassini", "connectx5", "connectx5-ex", "connectx6", "connectx7",
@@ -75,7 +76,7 @@ func TestEmbeddedIDs(t *testing.T) {
 		}, slices.Sorted(maps.Keys(c.NICs))},
 		"machine": {[]string{
 			"a3-highgpu-8g", "a3-megagpu-8g", "a3-ultragpu-8g", "a4-highgpu-8g", "azure-nd-h100-v5", "dgx-spark",
-			"gb200-nvl72-tray", "hgx-a100", "hgx-b200", "hgx-b300", "hgx-h100", "hgx-h200", "mi250x-ss11", "oam8-mi325x",
+			"gb200-nvl72-tray", "gb300-nvl72-tray", "hgx-a100", "hgx-b200", "hgx-b300", "hgx-h100", "hgx-h200", "mi250x-ss11", "oam8-mi325x",
 			"oam8-mi355x", "p4de-24xlarge", "p5-48xlarge", "vsphere8-cx7-vf", "xe9680-mi300x-thor2",
 		}, slices.Sorted(maps.Keys(c.Machines))},
 		"switch": {[]string{"7060dx4-32", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}, slices.Sorted(maps.Keys(c.Switches))},

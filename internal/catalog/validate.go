@@ -94,6 +94,7 @@ func (p *problems) gpu(id string, m GPUModel) {
 	}
 	p.reached("ring", m.Ring, m.ScaleUp)
 	p.reached("multicast", m.Multicast, m.ScaleUp)
+	p.reached("ring_direct", m.RingDirect, m.ScaleUp)
 	for _, alias := range m.Aliases {
 		p.id("aliases", alias)
 	}

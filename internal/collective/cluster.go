@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"slices"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -19,7 +20,11 @@ type Cluster struct {
 	rccl    *rcclTable // nil without AMD's GPUs
 	assumed []fabric.Assumption
 
+	trays int      // machines that an NVLink domain joins to one node of NCCL's; 0 and 1: each stands alone
+	apart *Cluster // the same without that; nil: there is nothing to join
+
 	nicNames, linkNames string // what bounds are called
+	mixed               bool   // machines with these words are of two kinds
 	unmeasured          bool   // rates that the prediction rests on were measured on no such part
 }
 
@@ -33,11 +38,27 @@ const maxGPUs = 1024
 // is named, and otherwise from the commonest machine with these GPUs; Hardware tells which. Numbers that
 // make no machine are errors, and so is a GPU that the catalog does not know where its links are needed.
 func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
-	c, err := resolved(cat, hw)
+	hw, assumed, err := complete(cat, hw)
+	if err != nil {
+		return nil, err
+	}
+	c, err := built(cat, hw, assumed, traysOf(cat, hw))
+	if err != nil || c.trays < 2 {
+		return c, err
+	}
+	if c.apart, err = built(cat, hw, assumed, 1); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// built is a cluster with the graphs of its nominal machines.
+func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
+	c, err := resolved(cat, hw, slices.Clone(assumed), trays)
 	if err != nil || c.gpu.amd { // RCCL's tables go with the machine, not with a search
 		return c, err
 	}
-	s, err := nominalSystem(cat, c.hw, c.gpu.sm)
+	s, err := nominalSystem(cat, c.joined(), c.gpu.sm)
 	if err != nil {
 		return nil, err
 	}
@@ -45,13 +66,12 @@ func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
 	return c, nil
 }
 
-// resolved is a cluster without graphs.
-func resolved(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
-	hw, assumed, err := complete(cat, hw)
-	if err != nil {
-		return nil, err
+// resolved is a cluster without graphs, of hardware that is complete.
+func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
+	c := &Cluster{hw: hw, assumed: assumed, trays: trays}
+	if trays > 1 {
+		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink joins the GPUs of %d machines, which NCCL takes for one", trays)
 	}
-	c := &Cluster{hw: hw, assumed: assumed}
 	if err := c.resolveGPU(cat); err != nil {
 		return nil, err
 	}
@@ -72,8 +92,9 @@ func (c *Cluster) Hardware() fabric.Hardware { return c.hw }
 // Ranks is how many GPUs take part.
 func (c *Cluster) Ranks() int { return c.hw.Nodes * c.hw.GPUsPerNode }
 
-func (c *Cluster) nodes() int { return c.hw.Nodes }
-func (c *Cluster) local() int { return c.hw.GPUsPerNode }
+// nodes and local are those that NCCL sees: the machines of one NVLink domain are one node.
+func (c *Cluster) nodes() int { return c.hw.Nodes / max(1, c.trays) }
+func (c *Cluster) local() int { return c.hw.GPUsPerNode * max(1, c.trays) }
 
 func (c *Cluster) assume(source, format string, args ...any) {
 	c.assumed = append(c.assumed, fabric.Assumption{What: fmt.Sprintf(format, args...), Source: source})

@@ -12,6 +12,10 @@ import (
 // configured is the cluster as the environment of a job leaves it, with a note on each change.
 func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	var notes []fabric.Assumption
+	if c.apart != nil && job.Env["NCCL_MNNVL_ENABLE"] == "0" {
+		used, notes := c.apart.configured(job)
+		return used, append(notes, fabric.Assumption{What: "each machine is a node of its own", Source: "NCCL_MNNVL_ENABLE=0"})
+	}
 	changed := *c
 	note := func(name, what string) {
 		notes = append(notes, fabric.Assumption{What: what, Source: name + "=" + job.Env[name]})
@@ -22,7 +26,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	}
 	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct {
 		changed.net.direct = false
-		changed.net.payload *= withoutDirect
+		changed.net.payload *= c.staged()
 		note("NCCL_NET_GDR_LEVEL", "NICs reach GPUs through host memory only")
 	}
 	if n := number(job, "NCCL_IB_QPS_PER_CONNECTION"); n >= queuePairs && c.net.uneven > 0 {

@@ -16,7 +16,7 @@ type settings struct {
 	asked      bool // NCCL_PROTO is set: its protocols are not doubted
 	nvls       bool
 	collnet    bool
-	byteType   bool // 8 bit integers
+	byteType   bool // 8 bit types, which switches do not reduce
 	version    string
 	tuning     []fabric.TuningCell
 }
@@ -35,7 +35,7 @@ func readSettings(job Job, f function) (settings, error) {
 		s.protocols[i] = true
 	}
 	t := strings.ToLower(job.DType)
-	s.byteType = t == "int8" || t == "uint8" || t == "char"
+	s.byteType = t == "int8" || t == "uint8" || t == "char" || strings.HasPrefix(t, "f8") || strings.HasPrefix(t, "fp8") || strings.HasPrefix(t, "float8")
 	s.nvls = job.Env["NCCL_NVLS_ENABLE"] != "0"
 	s.collnet = job.Env["NCCL_COLLNET_ENABLE"] == "1"
 	if text := job.Env["NCCL_ALGO"]; text != "" {

@@ -30,6 +30,8 @@ type gpu struct {
 	limit  float64 // GB/s that no ring exceeds
 	nvls   float64 // GB/s that a GPU reaches where the switch reduces; 0: it cannot
 	pcie   float64 // GB/s of a x16 link of its generation, as NCCL counts them
+
+	hostOnly bool // its driver allows no GPU to reach another over PCIe
 }
 
 // linkRate is what NCCL and RCCL count for one link, GB/s (nccl, src/graph/topo.h: SM60 to SM100_NVLINK_BW;
@@ -94,7 +96,7 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 		return nil
 	}
 	c.hw.GPU = id
-	g := gpu{known: true, amd: m.Vendor == "amd", pcie: pcieGen(m.PCIeLink.Speed)}
+	g := gpu{known: true, amd: m.Vendor == "amd", pcie: pcieGen(m.PCIeLink.Speed), hostOnly: m.PeerToPeer != nil && !*m.PeerToPeer}
 	if g.amd {
 		g.gfx = m.Arch
 	} else {
@@ -125,6 +127,14 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		c.unmeasured = true
 		c.assume("NCCL's rate of a link by the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
 	}
+	if c.unmeasured { // NCCL's count is no bound: rings of V100 pass it
+		g.limit = max(g.limit, m.ScaleUp.Value*linkPayload)
+	}
+	if m.RingDirect.Value > 0 && c.local() == 4 && c.hw.Machine == "" {
+		g.ring = m.RingDirect.Value
+		c.mixed = true
+		c.assume(m.RingDirect.Source, "boards of four GPUs have no switch: rings reach %.0f GB/s", g.ring)
+	}
 	g.limit = max(g.limit, g.ring)
 	g.nvls = m.Multicast.Value
 	g.wiring = overSwitch
@@ -138,12 +148,21 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		c.assume("B200: 541 of 900 GB/s", "the switch reduces at %.0f GB/s a GPU", g.nvls)
 	}
 	g.model = g.limit
+	c.wideDomain()
 }
+
+// linkPayload is the payload of NVLink: packets of 256 bytes with a header of 16 and flow control (NVIDIA Pascal
+// architecture white paper, NVLink).
+const linkPayload = 0.94
 
 // pcieRates gives what a ring reaches over PCIe, what it cannot exceed, and what NCCL counts. Between two
 // GPUs below different root ports of an Intel CPU, NCCL counts 6 bytes for 5 (nccl, src/graph/search.cc,
 // INTEL_P2P_OVERHEAD).
 func (c *Cluster) pcieRates() (ring, limit, model float64) {
+	if c.gpu.hostOnly { // each byte goes through the CPU: in by one link and out by another, and not at once
+		limit = c.gpu.pcie * pciePayload
+		return limit * withoutDirect, limit, c.gpu.pcie * withoutDirect
+	}
 	limit = c.gpu.pcie * pciePayload
 	model = c.gpu.pcie
 	if c.hw.CPU == "intel" || c.hw.CPU == "" {

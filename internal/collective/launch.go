@@ -5,17 +5,20 @@ import "math"
 // launched adds what one process takes to launch the kernels of all its GPUs, one after the other: the last
 // starts that much later than the first, and all wait for it. What the collective itself takes is hidden
 // behind that until it is longer.
-func (c *Cluster) launched(job Job, t float64) float64 {
-	if c.gpu.amd && (job.Processes < 1 || job.Processes >= c.local()) {
+func (c *Cluster) launched(job Job, size int64, t float64) float64 {
+	processes := job.Processes * max(1, c.trays) // of what NCCL takes for a node
+	if c.gpu.amd && (processes < 1 || processes >= c.local()) {
 		return t
 	}
-	processes := job.Processes
 	if processes < 1 {
 		processes = c.local()
 	}
 	each := 5.1 // us: 41 us of 8 GPUs, H100 of 000_f7cda94ca5761c8b
 	if c.gpu.amd {
 		each = 4.2
+	}
+	if !c.gpu.amd && c.gpu.sm < 90 && processes < c.local() {
+		each += channelWork * c.channelsTaken(size)
 	}
 	floor := each * math.Ceil(float64(c.local())/float64(processes))
 	if _, tuned := functionOf(job.Collective); !tuned && processes < c.local() {
@@ -29,6 +32,17 @@ func (c *Cluster) launched(job Job, t float64) float64 {
 	}
 	a, b := t*t*t, floor*floor*floor // the sixth root of the sum of sixth powers: the larger of both, rounded off
 	return math.Sqrt(math.Cbrt(a*a + b*b))
+}
+
+// channelWork is what a process takes to enqueue the work of one channel of one GPU, us: NCCL of the time before
+// Hopper wrote each channel's work on its own. On eight A100 of one process every collective up to 4 MiB takes 40 to
+// 60 us more with all channels than with one (S. Bekman, network/README.md; microsoft/superbenchmark, tests of nccl-bw).
+const channelWork = 0.25
+
+// channelsTaken is how many channels a size takes (nccl, src/enqueue.cc: each has at least 512 threads of 8 bytes for
+// every rank).
+func (c *Cluster) channelsTaken(size int64) float64 {
+	return min(float64(c.graphs.channels()), float64(size)/float64(oneChannel*c.Ranks()))
 }
 
 // perPeer is what a process takes to enqueue a send and a receive to one peer, us: 187 us of 8 GPUs with 31 peers

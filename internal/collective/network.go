@@ -60,7 +60,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		return fmt.Errorf("hardware: net %q cannot join %d nodes", c.hw.Net, c.nodes())
 	}
 	id := c.hw.Net
-	if id == "efa" && strings.HasPrefix(c.hw.GPU, "a100") {
+	if id == "efa" && !c.gpu.amd && c.gpu.sm < 90 {
 		id = firstEFA
 	}
 	f, ok := cat.Fabrics[id]
@@ -72,7 +72,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		return fmt.Errorf("hardware: nics_per_node and nic_gbps are needed for %d nodes: nothing says them", c.nodes())
 	}
 	c.net = network{
-		kind: id, nics: c.hw.NICsPerNode, line: c.hw.NICGbps / 8,
+		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
 		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value,
 		direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}
@@ -137,8 +137,9 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 }
 
 // manyNodes is what rings over more than two nodes reach of what two reach: their flows meet at the ports of
-// switches. On four nodes of HGX H100 366 GB/s, on two 391 (NVIDIA/nccl-tests issue 309; wutz, notes on the MPI operator).
-const manyNodes = 0.94
+// switches, by how well these spread them. On four nodes of HGX H100 366 GB/s, on two 391 (NVIDIA/nccl-tests issue
+// 309; wutz, notes on the MPI operator): 0.936; on three of A100 95.7 of 97.6 (NVIDIA/nccl-tests issue 119): 0.98.
+const manyNodes = 0.96
 
 // defaultPayload is the median of the shares in the catalog: 0.886, 0.89, 0.923, 0.925, 0.929, 0.941, 0.943, 0.981.
 const defaultPayload = 0.927

@@ -14,6 +14,9 @@ type option struct {
 	long      float64 // factor on believed.latency once a ring's channels are full
 	full      int64   // bytes from which that is
 
+	byTime      bool  // the library's idea of it is as good as this package's
+	least, most int64 // sizes for which the library has it, above least and up to most; 0 and 0: all
+
 	alpha  float64 // us before the first byte is through
 	fabric float64 // us that the fabric takes beside it
 	bulk   float64 // GB/s of algorithm bandwidth that large sizes reach
@@ -50,8 +53,11 @@ func slot(size int64) int {
 
 // choice is the time by which the library chooses, us; infinite where it does not run the option.
 func (o *option) choice(size int64) float64 {
-	if o.believed.bandwidth <= 0 {
+	if o.believed.bandwidth <= 0 || o.most > 0 && (size <= o.least || size > o.most) {
 		return math.Inf(1)
+	}
+	if o.byTime {
+		return o.time(size)
 	}
 	latency := o.believed.latency
 	if o.full > 0 && size >= o.full {

@@ -100,7 +100,7 @@ func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) strin
 	case (a == NVLS || a == NVLSTree) && (c.gpu.nvls == 0 || g.Channels < 2):
 		return "the GPUs are on no switch that reduces"
 	case (a == NVLS || a == NVLSTree) && e.byteType:
-		return "NVLS cannot reduce 8 bit integers"
+		return "NVLS cannot reduce types of 8 bits"
 	case a == NVLS && f != fnAllReduce:
 		return "NVLS takes registered buffers for this collective"
 	case a == NVLSTree && !multi:
@@ -192,16 +192,19 @@ const codeFrom = 20000
 
 // older says whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
 // published measurements are: a version that is not known counts as older.
-func older(version string) bool {
+func older(version string) bool { return olderThan(version, 2, 28) }
+
+// olderThan says whether a version is before another one; one that is not known is.
+func olderThan(version string, wantMajor, wantMinor int) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")
 	big, err1 := strconv.Atoi(major)
 	small, err2 := strconv.Atoi(minor)
 	if err1 == nil && rest == "" && big >= codeFrom {
-		return big < 22800 // as a number: 22809 is 2.28.9
+		return big < wantMajor*10000+wantMinor*100 // as a number: 22809 is 2.28.9
 	}
 	if err1 != nil || err2 != nil {
 		return true
 	}
-	return big < 2 || big == 2 && small < 28
+	return big < wantMajor || big == wantMajor && small < wantMinor
 }

@@ -26,6 +26,10 @@ const (
 // log of two H200).
 const peerChannels = 32
 
+// meshPeers is what sends to all peers at once reach of rings over XGMI: 361 of 409 GB/s on eight MI355X
+// (oracle-quickstart, OCI GPU shapes, MI355X).
+const meshPeers = 0.88
+
 // pattern is what a rank sends for a byte of size, in sum and to other nodes, to how many peers, and over how
 // many of its links or NICs that goes.
 type pattern struct {
@@ -58,6 +62,9 @@ func (c *Cluster) peerToPeer(job Job) option {
 		}
 		o.bound = ceiling{}.tighter(c.gpu.limit/(p.out*links), c.linkNames)
 		o.bulk = c.gpu.ring / (p.out * links)
+		if c.gpu.wiring == overMesh && p.everywhere {
+			o.bulk *= meshPeers
+		}
 	} else {
 		o.bulk = math.Inf(1)
 	}

@@ -209,7 +209,7 @@ func (c *Cluster) placed(p *Placement, exits int) *Cluster {
 	}
 	w.net.nics = max(1, exits)
 	if exits == 0 { // a NIC that no GPU is near: through host memory
-		w.net.payload *= withoutDirect
+		w.net.payload *= c.staged()
 	}
 	scale := float64(w.net.nics) / float64(max(1, c.net.nics))
 	for _, g := range []*int{&w.graphs.ring.Channels, &w.graphs.tree.Channels} {

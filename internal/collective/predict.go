@@ -19,7 +19,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	job.Collective = what
 	p := &fabric.Prediction{
 		Meta:       fabric.NewMeta("Prediction"),
-		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.nodes(), Hardware: c.hw,
+		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.hw.Nodes, Hardware: c.hw,
 		Rows: make([]fabric.PredictionRow, len(sizes)),
 	}
 	if job.Placement != nil {
@@ -190,7 +190,7 @@ func pick(options []option, size int64) *option {
 
 // row tells the numbers of a size.
 func (c *Cluster) row(job Job, o *option, bound ceiling, size int64) fabric.PredictionRow {
-	t := max(c.launched(job, o.time(size)), float64(size)/(1000*o.bound.gbs))
+	t := max(c.launched(job, size, o.time(size)), float64(size)/(1000*o.bound.gbs))
 	factor := job.Collective.BusFactor(c.Ranks())
 	algbw := float64(size) / t / 1000
 	r := fabric.PredictionRow{
@@ -199,7 +199,7 @@ func (c *Cluster) row(job Job, o *option, bound ceiling, size int64) fabric.Pred
 		NICGBs: algbw * o.wire,
 		Bound:  fabric.Bound{BusBW: bound.gbs * factor, Element: bound.element},
 	}
-	around := c.spanOf(o, size)
+	around := c.spanOf(job, o, size)
 	r.Band = [2]float64{r.BusBW / around.slow, min(r.BusBW/around.fast, r.Bound.BusBW)}
 	return r
 }

@@ -1,13 +1,19 @@
 package collective
 
+import (
+	"math"
+	"strings"
+)
+
 // rcclOptions does for RCCL what ncclOptions does for NCCL (rccl, src/graph/tuning.cc): the same formulae with
 // tables measured by AMD for each kind of machine, which go with time as well as with choice.
 func (c *Cluster) rcclOptions(f function, e settings) []option {
 	s, t := c.shapeOf(""), c.rccl
+	ranged := c.nodes() > 1 && (strings.HasPrefix(c.gpu.gfx, "gfx95") || strings.HasPrefix(c.gpu.gfx, "gfx94") && !olderThan(e.version, 2, 27))
 	var out []option
 	for _, a := range []Algorithm{Tree, Ring} {
 		for p := range protocols {
-			if p == LL128 || !f.runs(a) || a == Tree && p == Simple && c.nodes() == 1 {
+			if p == LL128 && !ranged || !f.runs(a) || a == Tree && p == Simple && c.nodes() == 1 {
 				continue
 			}
 			o := option{algorithm: a, protocol: p}
@@ -18,6 +24,12 @@ func (c *Cluster) rcclOptions(f function, e settings) []option {
 				o.shares = &t.ring[p]
 			}
 			c.rcclTiming(&o, f, t)
+			if ranged && !e.asked {
+				o.least, o.most = c.rcclRange(f, p)
+				if p != Simple { // RCCL sets the protocol by size, whatever its table says of it
+					o.believed, o.shares = cell{o.alpha, o.bulk}, nil
+				}
+			}
 			out = append(out, o)
 		}
 	}
@@ -59,6 +71,7 @@ func (c *Cluster) rcclCell(s shape, t *rcclTable, f function, a Algorithm, p Pro
 func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	factor := f.factor(c.Ranks())
 	s := c.shapeOf("")
+	s.netOverhead = 0 // RCCL reckons with posts to the NIC in every step: they go beside the steps of 2 and 4 nodes
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
 	bus := c.ringLinks(c.gpu.ring)
 	if c.nodes() > 1 {
@@ -74,7 +87,7 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 		}
 	}
 	intra, inter := t.step[hwNVLink][o.algorithm][o.protocol], t.step[hwNet][Tree][o.protocol]
-	if o.protocol == LL {
+	if o.protocol != Simple {
 		inter = networkStep * c.net.step
 	} else {
 		inter += 2 * networkStep * max(0, c.net.step-t.fabric)
@@ -89,6 +102,13 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 		o.fabric += c.net.floor
 	}
 	switch {
+	case o.algorithm == Tree && o.protocol == Simple && c.nodes() == 2:
+		// AMD's share of two nodes, 0.11, only keeps RCCL from trees: it is no rate.
+		o.bulk = rcclTree * min(c.gpu.ring*float64(c.local())/(2*float64(max(1, c.local()-1))), c.net.wire()/c.treeWire())
+	case o.protocol == LL128:
+		o.alpha -= t.base[o.algorithm][LL128] - t.base[o.algorithm][LL]
+		o.bulk = c.lines128(o, bus, factor)
+		o.spread = c.est.spread / 2
 	case o.algorithm == Ring && o.protocol == Simple:
 		o.bulk = bus / factor
 	case o.protocol == LL:
@@ -96,7 +116,58 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	default:
 		o.bulk, o.held = o.believed.bandwidth, &t.held[o.protocol]
 	}
+	if c.nodes() > 1 && (o.algorithm != Ring || o.protocol != Simple) {
+		o.bulk *= min(1, c.net.wire()*c.net.over/(float64(c.net.nics)*c.net.line*amdFabrics))
+	}
 	if o.bulk > o.bound.gbs {
 		o.bulk = o.bound.gbs
+	}
+}
+
+// amdFabrics is the least share of the line that the fabrics keep of which AMD's figures are, RoCE and Slingshot: its
+// shares are of the line, and a fabric that keeps less takes from them.
+const amdFabrics = 0.83
+
+// rcclTree is what trees over XGMI and NICs reach of what these would carry: AMD's own share of more than two
+// nodes of MI300X, 0.59 of the NICs, is 0.73 of it.
+const rcclTree = 0.73
+
+// lines128 is the rate of LL128: 120 of 128 bytes are data, and a tree's threads keep 7/9 within a node (nccl,
+// src/graph/tuning.cc).
+func (c *Cluster) lines128(o *option, bus, factor float64) float64 {
+	if o.algorithm == Ring {
+		return bus / factor * 120 / 128
+	}
+	chain := c.gpu.ring * float64(c.local()) / (2 * float64(max(1, c.local()-1)))
+	return min(chain*7/9, c.net.wire()/c.treeWire()*120/128)
+}
+
+// rcclRange is the sizes for which RCCL takes a protocol between nodes, above least and up to most bytes (rccl,
+// src/graph/tuning.cc, llProtoRanges of tuning_model_6; src/misc/rccl_wrap.cc, rcclUpdateCollectiveProtocol).
+func (c *Cluster) rcclRange(f function, p Protocol) (least, most int64) {
+	ranks := int64(c.Ranks())
+	var ll, lines int64 // the largest sizes of LL and of LL128
+	switch f {
+	case fnAllReduce:
+		ll, lines = 131071, 17660227
+		if c.nodes() > 2 {
+			lines = lines * 38 / 10
+		}
+	case fnReduceScatter:
+		ll, lines = 131071*ranks, 4194304*ranks
+	case fnAllGather:
+		ll, lines = 7*ranks, 8388608*ranks
+	case fnReduce:
+		ll, lines = 16383*ranks, 16777216*ranks
+	default:
+		ll, lines = 2048*ranks, 16777216*ranks
+	}
+	switch p {
+	case LL:
+		return 0, ll
+	case LL128:
+		return ll, lines
+	default:
+		return lines, math.MaxInt64
 	}
 }

@@ -58,7 +58,17 @@ func (c *Cluster) protocolBus(o *option, f function) float64 {
 	if o.protocol == Simple {
 		return math.Inf(1)
 	}
-	return o.measured.bandwidth * f.factor(c.Ranks())
+	return min(o.measured.bandwidth*f.factor(c.Ranks()), c.channelsBus(o.protocol))
+}
+
+// channelsBus is the bus bandwidth of LL's threads with few channels: NCCL's figure is one of machines with all their
+// GPUs and NICs, whatever the number of channels.
+func (c *Cluster) channelsBus(p Protocol) float64 {
+	const usual = 16
+	if p != LL {
+		return math.Inf(1)
+	}
+	return c.shapeOf("").llMost() * float64(c.graphs.channels()) / usual
 }
 
 // ringLinks is what rings that leave the node by different GPUs get of links of a rate: a GPU that sends
@@ -71,8 +81,10 @@ func (c *Cluster) ringLinks(rate float64) float64 {
 }
 
 // chainTiming: a broadcast or a reduction goes once round, in slices; the last rank gets its first slice after
-// all hops. NCCL's own figure has one hop.
+// all hops. NCCL's own figure has one hop, by which it would always take Simple; what was measured takes the faster
+// one: eight A100 LL128 up to 256 MiB (microsoft/superbenchmark, tests of nccl-bw).
 func (c *Cluster) chainTiming(o *option, bus float64) {
+	o.byTime = c.Ranks() > 2
 	steps := &c.tables.step
 	inside, between := float64(c.nodes()*(c.local()-1)), float64(c.nodes()-1)
 	o.alpha = c.tables.base[Ring][o.protocol] + inside*steps[hwNVLink][Ring][o.protocol] + between*steps[hwNet][Ring][o.protocol]

@@ -3,6 +3,8 @@ package collective
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -26,7 +28,11 @@ func FromSystem(cat *catalog.Catalog, s *topology.System, hw fabric.Hardware) (*
 	if hw.CPU == "" {
 		hw.CPU = vendorOf(s.CPU)
 	}
-	c, err := resolved(cat, hw)
+	hw, assumed, err := complete(cat, hw)
+	if err != nil {
+		return nil, err
+	}
+	c, err := resolved(cat, hw, assumed, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -37,16 +43,29 @@ func FromSystem(cat *catalog.Catalog, s *topology.System, hw fabric.Hardware) (*
 	return c, nil
 }
 
-// gpuOf guesses the GPU by its architecture: of those of one, links and rates are the same or near.
+// gpuOf guesses the GPU by its architecture and by whether NVLink joins its like, measured ones first: their links
+// and rates are the same or near.
 func gpuOf(cat *catalog.Catalog, s *topology.System) string {
 	want := fmt.Sprintf("sm_%d", s.SM)
 	if s.AMD {
 		want = s.GCN
 	}
-	best := ""
-	for id, m := range cat.GPUs {
-		if m.Arch == want && (best == "" || id < best) {
-			best = id
+	linked := searched(s).ring.TypeIntra <= topology.PathNVL
+	best, most := "", -1
+	for _, id := range slices.Sorted(maps.Keys(cat.GPUs)) {
+		m := cat.GPUs[id]
+		if m.Arch != want {
+			continue
+		}
+		score := 0
+		if (m.ScaleUp.Value > 0) == linked {
+			score += 2
+		}
+		if m.Ring.Value > 0 {
+			score++
+		}
+		if score > most {
+			best, most = id, score
 		}
 	}
 	return best
@@ -85,6 +104,13 @@ func vendorOf(cpu topology.HostCPU) string {
 // withoutDirect is what is left of a NIC whose data goes through host memory: it crosses the PCIe root twice.
 const withoutDirect = 0.5
 
+// staged is the share of a NIC's rate that is left where data goes through host memory: half of the PCIe link, and of
+// slow NICs what copying leaves, 9.45 GB/s of 100 Gb/s (notes on RDMA cases: host-staged NCCL over RoCE).
+func (c *Cluster) staged() float64 {
+	const copied = 0.8
+	return min(copied, withoutDirect*c.gpu.pcie/c.net.line)
+}
+
 // distantNICs lowers the rates where NCCL's channels reach their NICs over a host bridge: it does not use
 // GPUDirect RDMA there (nccl, src/graph/paths.cc, ncclTopoCheckGdr).
 func (c *Cluster) distantNICs() {
@@ -92,6 +118,6 @@ func (c *Cluster) distantNICs() {
 		return
 	}
 	c.net.direct = false
-	c.net.payload *= withoutDirect
+	c.net.payload *= c.staged()
 	c.assume("nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, P2C or PXN", "data between GPUs and NICs goes through host memory: the way is %s", c.graphs.ring.TypeInter)
 }

@@ -1,16 +1,15 @@
 package collective
 
-// inFlight is bytes that are on their way at once in the channels of a tree: 32 channels of pieces of 512 KiB
-// (nccl, src/include/device.h: a buffer of 4 MiB in 8 steps).
-const inFlight = 16 << 20
+// treeSlice is bytes that are on their way at once in a channel of a tree (nccl, src/include/device.h: a buffer of
+// 4 MiB in 8 steps), where a step over the network takes what NCCL reckons; a longer one holds as many more.
+const treeSlice = 512 << 10
 
 // treeTiming: a chain within the node and two binary trees between nodes, each with half of the data, up
 // and down.
 func (c *Cluster) treeTiming(o *option) {
-	both := 2.0 // each GPU of the chain sends all of the data up and all of it down
-	if c.local() <= 2 {
-		both = 1 // but for its ends
-	}
+	// Each GPU of the chain sends all of the data up and all of it down, but for the ends, of which every channel
+	// has others.
+	both := max(1, 2*float64(c.local()-1)/float64(c.local()))
 	o.bound = ceiling{}.tighter(c.gpu.limit/both, c.linkNames)
 	bulk := c.gpu.ring / both
 	if c.nodes() > 1 {
@@ -20,17 +19,17 @@ func (c *Cluster) treeTiming(o *option) {
 	}
 	o.alpha = o.measured.latency
 	switch {
-	case o.protocol == LL && c.local() == 2 && c.nodes() == 1:
-		bulk = min(bulk, 2*o.measured.bandwidth) // NCCL reckons with both ways of a chain
-	case o.protocol != Simple:
+	case o.protocol == LL128 && c.nodes() == 1: // its threads set the pace, not the wires
 		bulk = min(bulk, o.measured.bandwidth)
+	case o.protocol != Simple: // NCCL reckons with twice the data on every wire
+		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/max(both, c.treeWire()))
 	}
 	o.bulk = bulk
 	switch o.protocol {
 	case LL:
 		o.spread, o.held = c.est.spread, nil
 	case Simple:
-		o.rise = pipeline(1, inFlight, bulk)
+		o.rise = pipeline(1, float64(c.graphs.channels()*treeSlice)*max(1, c.net.step), bulk)
 	}
 }
 
