@@ -4,48 +4,54 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// cases are the diagnosed cases of the public record, written as observations from their symptoms. The true
-// cause is first; where the record leaves it open, the honest set is.
-var cases = map[string][]fabric.CauseID{
-	"D01": {fabric.CauseATSDisabled},
-	"D03": {fabric.CauseACSRedirect},
-	"D04": {fabric.CauseGDRDisabled},
-	"D05": {fabric.CauseACSRedirect},
-	"D07": {fabric.CauseTopoXMLWrong},
-	"D10": {fabric.CauseATSDisabled},
-	"D11": {fabric.CauseATSDisabled},
-	"D12": {fabric.CauseVMTopologyMissing},
-	"D14": {fabric.CauseSlowNode},
-	"D16": {fabric.CauseBondHashing},
-	"D18": {fabric.CauseRoCELossy},
-	"D20": {fabric.CauseNetPlugin},
-	"D21": {fabric.CauseHCASubset},
-	"D22": {fabric.CauseMTUMismatch},
-	"D23": {fabric.CauseLibraryBuild},
-	"D27": {fabric.CauseGDRDisabled},
-	"D29": {fabric.CauseACSRedirect, fabric.CauseNICProfile, fabric.CausePCIeDowngradedUpstream},
-	"D30": {fabric.CauseTreeArtefact},
-	"D32": {fabric.CauseMPINotBuilt},
-	"D34": {fabric.CauseVMTopologyMissing},
-	"D37": {fabric.CauseGPUNICMisaligned},
-	"D38": {fabric.CauseGPUNICMisaligned},
-	"D39": {fabric.CauseCPUAffinity, fabric.CauseNetPlugin},
-	"D40": {fabric.CauseFirstUse},
+// cases are the diagnosed cases of the public record, written as observations from their symptoms. Their comment
+// names the true cause; where the record leaves it open, the honest set.
+const cases = "testdata/cases/*.yaml"
+
+// heldOut are further public threads whose cause is stated, written as observations before the rules had seen them.
+// Over the four sets they were chosen from, 96 of 138 true causes were first before the rules learned from them.
+const heldOut = "testdata/held-out/*.yaml"
+
+// causesOf reads the comment "# cause: ID ..." of an observation file.
+func causesOf(t *testing.T, path string) []fabric.CauseID {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if ids, ok := strings.CutPrefix(line, "# cause: "); ok {
+			var out []fabric.CauseID
+			for _, id := range strings.Fields(ids) {
+				out = append(out, fabric.CauseID(id))
+			}
+			return out
+		}
+	}
+	t.Fatalf("%s names no cause", path)
+	return nil
 }
 
-func TestCases(t *testing.T) {
+func TestCases(t *testing.T)   { ranking(t, cases, 80, 95) }
+func TestHeldOut(t *testing.T) { ranking(t, heldOut, 90, 96) }
+
+// ranking explains every file of a pattern and holds how often the true cause is first, and among the first three,
+// against shares in percent. None may be called healthy but jitter, which is no fault of the machines.
+func ranking(t *testing.T, pattern string, wantFirst, wantThree int) {
+	t.Helper()
 	predict := predictor(t)
-	first, three := 0, 0
-	for _, f := range glob(t, "testdata/cases/*.yaml") {
-		name := filepath.Base(f)[:3]
+	first, three, all := 0, 0, 0
+	for _, f := range glob(t, pattern) {
+		all++
+		want := causesOf(t, f)
 		r := Explain(read(t, f), Input{Predict: predict}).Results[0]
-		got := ids(r.Causes)
-		at := slices.IndexFunc(got, func(c fabric.CauseID) bool { return slices.Contains(cases[name], c) })
+		at := slices.IndexFunc(ids(r.Causes), func(c fabric.CauseID) bool { return slices.Contains(want, c) })
 		if at == 0 {
 			first++
 		}
@@ -53,18 +59,18 @@ func TestCases(t *testing.T) {
 			three++
 		}
 		if at != 0 || os.Getenv("EXPLAIN_SHOW") != "" {
-			t.Logf("%s: %s: %s", name, r.Verdict, r.Why)
+			t.Logf("%s: %s: %s", filepath.Base(f), r.Verdict, r.Why)
 			for _, c := range r.Causes {
 				t.Logf("    %-22s %.2f for %v against %v", c.ID, c.Confidence, c.Evidence, c.Against)
 			}
 		}
-		if r.Verdict == fabric.VerdictHealthy && name != "D40" { // D40 is jitter on a healthy cluster
-			t.Errorf("%s is called healthy: %s", name, r.Why)
+		if r.Verdict == fabric.VerdictHealthy && !harmless(want[0]) {
+			t.Errorf("%s is called healthy: %s", f, r.Why)
 		}
 	}
-	t.Logf("%d cases: first %d, among the first three %d", len(cases), first, three)
-	if 100*first < 80*len(cases) || 100*three < 95*len(cases) {
-		t.Errorf("of %d cases the true cause is first in %d and among the first three in %d", len(cases), first, three)
+	t.Logf("%d files: first %d, among the first three %d", all, first, three)
+	if 100*first < wantFirst*all || 100*three < wantThree*all {
+		t.Errorf("of %d files the true cause is first in %d and among the first three in %d", all, first, three)
 	}
 }
 

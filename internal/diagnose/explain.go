@@ -33,7 +33,7 @@ func Explain(results []fabric.Result, in Input) *fabric.Explanation {
 	words := newReader()
 	sights := make([]*sight, len(results))
 	for i := range results {
-		sights[i] = observe(&results[i], in, words)
+		sights[i] = observe(&results[i], in, words, runLog(&results[i], results))
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range sights {

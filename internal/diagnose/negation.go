@@ -4,7 +4,7 @@ import "slices"
 
 // Words that deny what follows them, and words that deny what stands before them.
 var (
-	denyNext = []string{"no", "not", "without", "never", "none", "neither", "nor", "zero", "lack", "lacking", "missing", "absent", "unable", "0"}
+	denyNext = []string{"no", "not", "without", "never", "none", "neither", "nor", "zero", "lack", "lacking", "missing", "absent", "unable", "0", "nothing", "nobody", "hardly"}
 	denyLast = []string{"disabled", "disable", "off", "missing", "absent", "unavailable", "unloaded", "inactive", "unset", "removed",
 		"stopped", "masked", "false", "none", "nowhere", "0", "zero", "lost", "gone", "unsupported", "refused", "rejected", "no", "never"}
 	// states are what a thing is when it is there: "not" before one of them denies the thing.
@@ -36,6 +36,9 @@ func negate(words []word, found []place) {
 		case w.text == "not" && next == "only":
 		case (w.text == "not" || w.text == "never") && slices.Contains(states, next) && before >= 0:
 			deny(found, words, before, true)
+			if k := startsAt(found, i+1, "fine"); k >= 0 { // "index 0 does not work"
+				found[k].denials++
+			}
 			if next == "in" && after >= 0 { // "the NIC is not in its profile"
 				denyOn(found, words, after)
 			}
@@ -49,8 +52,16 @@ func negate(words []word, found []place) {
 		case w.text == "0" && (after < 0 || found[after].from != i+1 || i > 0 && slices.Contains(numbered, words[i-1].text)): // GPU 0, rank 0
 		case slices.Contains(denyNext, w.text) && after >= 0:
 			denyOn(found, words, after)
+			if k := after + 1; found[after].concept == "instate" && k < len(found) && unbroken(words, found[after].from, found[k].from) {
+				denyOn(found, words, k) // "have not set up peermem"
+			}
 		}
 	}
+}
+
+// startsAt is the place of a concept that begins at word i; -1: none does.
+func startsAt(found []place, i int, concept string) int {
+	return slices.IndexFunc(found, func(p place) bool { return p.from == i && p.concept == concept })
 }
 
 func inside(found []place, i int) bool {

@@ -22,11 +22,34 @@ const (
 type observer struct {
 	in    Input
 	words *reader
+	ran   *fabric.NCCLLog // of the run that printed this table; nil: none was given
 	s     *sight
 }
 
-func observe(r *fabric.Result, in Input, words *reader) *sight {
-	o := observer{in: in, words: words, s: &sight{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
+// runLog is the log that belongs to a table: of the same file, or the only one of the call. Two logs are two runs,
+// and which of them is the table's cannot be told then.
+func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
+	var same, given []*fabric.NCCLLog
+	for i := range results {
+		if l := results[i].Log; l != nil {
+			given = append(given, l)
+			if results[i].File == r.File {
+				same = append(same, l)
+			}
+		}
+	}
+	switch {
+	case r.Table == nil:
+	case len(same) == 1:
+		return same[0]
+	case len(given) == 1:
+		return given[0]
+	}
+	return nil
+}
+
+func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *sight {
+	o := observer{in: in, words: words, ran: ran, s: &sight{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
 	switch {
 	case r.Table != nil:
 		o.table(r.Table)
@@ -51,12 +74,33 @@ func (o *observer) hears(text, source string) {
 		fallthrough
 	case len(o.s.said) > maxTexts:
 	default:
-		st := o.words.read(text, source)
+		before, after := cured(text)
+		st := o.words.read(before, source)
+		if after != "" && (st.names("trouble+") || st.names("slow+")) {
+			cure := o.words.read(after, source)
+			cure.text, cure.experiment, cure.changed = strings.TrimSpace(text), true, after
+			cure.mentions = append(cure.mentions, mention{concept: "fixed"})
+			o.s.said = append(o.s.said, cure)
+			st.text = strings.TrimSpace(text)
+		} else {
+			st = o.words.read(text, source)
+		}
 		o.s.said = append(o.s.said, st)
 		if !st.names("fine") && !st.names("onlywith") && !st.names("fixed") { // an experiment is no setting of the job
 			o.s.settings = append(o.s.settings, settingsIn(text, source)...)
 		}
 	}
+}
+
+// cure finds the end of a complaint in a text: it hangs until the firewall is off.
+var cure = regexp.MustCompile(`(?i)\s+(?:until|unless|till|before (?:i|we)|as long as (?:i|we) do not)\s+`)
+
+// cured cuts a text into a complaint and what ends it; the second is empty where there is no such thing.
+func cured(text string) (before, after string) {
+	if at := cure.FindStringIndex(text); at != nil {
+		return text[:at[0]], text[at[1]:]
+	}
+	return text, ""
 }
 
 func (o *observer) note(source, value string) {
@@ -139,6 +183,13 @@ const plateau = 16 << 30
 // latency, and the prediction is at its surest.
 const nearPlateau = 0.8
 
+// nearBand is the share of the lower end of a wide band down to which a result is not called slow.
+const nearBand = 0.9
+
+// middling is the share of what is expected from which a size short of the plateau is not called slow: there a
+// protocol or an algorithm more or less moves a healthy result by as much.
+const middling = 0.4
+
 // artefact is how far above the bound a number may be before the hardware is not what was said: rounding and
 // the spread of a line rate, in parts of one.
 const artefact = 1.02
@@ -155,6 +206,10 @@ func (p *point) judge(row fabric.PredictionRow, top float64, hw fabric.Hardware)
 	switch {
 	case p.busbw > artefact*row.Bound.BusBW:
 		p.quality = above
+	case p.large && p.busbw < row.Band[0] && p.busbw >= nearBand*row.Band[0] && row.Band[0] < vagueBand*row.Band[1]:
+		p.quality = unjudged // just under a band that is wide, because the model is not sure
+	case p.busbw < row.Band[0] && !p.large && p.ratio >= middling:
+		p.quality = unjudged // between latency and plateau the prediction is not sure enough
 	case p.busbw < row.Band[0]:
 		p.quality = bad
 	default:

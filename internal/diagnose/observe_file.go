@@ -55,6 +55,7 @@ func (o *observer) entry(e fabric.Observation) {
 	}
 	o.logText(e.Log)
 	o.logText(e.Fact)
+	o.tell(e.Fact, where)
 	note := e.Note
 	if e.Outcome != "" && e.Outcome != "ok" {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: strings.TrimSpace(fmt.Sprintf("%s %s: %s %s", e.Test, e.Collective, e.Outcome, note))})
@@ -70,7 +71,7 @@ func (o *observer) entry(e fabric.Observation) {
 	if e.Changed != "" {
 		p.changed = e.Changed
 		st := o.words.read(e.Changed+". "+note, where)
-		st.experiment = true
+		st.experiment, st.changed = true, e.Changed
 		o.s.said = append(o.s.said, st)
 	}
 	for _, v := range []*float64{e.BusBWGBs, e.AlgBWGBs, e.Gbps, e.US} {
@@ -82,6 +83,13 @@ func (o *observer) entry(e fabric.Observation) {
 	if e.BusBWGBs != nil && *e.BusBWGBs == 0 && e.Test == "nccl" {
 		o.hears("busbw is 0", where)
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: "a bus bandwidth of 0"})
+	}
+	if rate := 8*p.busbw + p.gbps; rate > 0 && e.Changed == "" {
+		said := o.words.read(e.Note+". "+e.Fact, where)
+		if p.memory != "" {
+			said.mentions = append(said.mentions, mention{concept: p.memory + "memory"})
+		}
+		o.s.quantities = append(o.s.quantities, quantity{own: true, gbps: rate, said: said, whole: p.source, where: where})
 	}
 	if p.busbw > 0 || p.gbps > 0 || p.us > 0 {
 		o.s.points = append(o.s.points, o.judged(p, e))
@@ -231,7 +239,15 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 		}
 		return
 	}
+	if p.size > 0 && p.size <= smallest { // a bandwidth of a few bytes is a latency
+		o.s.shape.latency = max(o.s.shape.latency, pred.Rows[0].BusBW/p.busbw)
+		o.need("larger sizes (-e 8G)")
+		return
+	}
 	p.judge(pred.Rows[0], pred.Rows[1].BusBW, filled(hw, pred.Hardware))
+	if p.quality == unjudged {
+		o.need("larger sizes (-e 8G)")
+	}
 	if p.changed == "" {
 		o.forced(*p, job)
 	}

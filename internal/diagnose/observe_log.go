@@ -66,7 +66,7 @@ func faulty(line string) bool {
 			return true
 		}
 	}
-	return false
+	return len(linesOf(line)) > 0
 }
 
 // networked says whether a log is of more than one machine, as far as it tells.

@@ -12,6 +12,9 @@ import (
 // table observes a curve: against itself, and against what its hardware should give.
 func (o *observer) table(t *fabric.Table) {
 	job := Job{Collective: t.Collective, Env: withEnv(o.in.Env, envOf(t.Config)), Processes: processes(t), Version: t.Library}
+	if o.ran != nil {
+		job.Tuning = o.ran.Tuning
+	}
 	for name, value := range job.Env {
 		o.s.settings = append(o.s.settings, setting{name, value, "configuration of the table"})
 	}
@@ -85,7 +88,8 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	if sh.cliff != "" {
 		o.note("cliff", sh.cliff)
 	}
-	if o.s.kind == fabric.NCCLTests && !t.Complete {
+	if banner := len(t.Devices) > 0 || t.Library != "" || t.Ranks > 0; o.s.kind == fabric.NCCLTests && !t.Complete && banner {
+		// rows that somebody pasted have neither banner nor footer: nothing of a run is missing
 		o.note("truncated", "the table has no footer: it was cut off, or the run did not end")
 	}
 	if o.s.kind == fabric.NCCLTests && !t.Checked {
@@ -120,6 +124,8 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	case o.s.void != "":
 	case sh.absurd != "":
 		o.s.void = "the table holds a number that no measurement gives: " + sh.absurd
+	case len(t.Rows) == 0 && len(t.Unread) > 0:
+		o.s.void = "no row of the table can be read: " + t.Unread[0].Reason
 	case len(t.Rows) == 0:
 		o.s.void = "the table has no rows"
 	case ranks > 0 && sh.ranks > 0 && !sameRanks(t.Collective, ranks, sh.factor):
@@ -180,7 +186,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 			if q.ratio > best.ratio {
 				best = q
 			}
-			if large <= plateauRows && q.ratio > end.ratio {
+			if large <= plateauRows && q.ratio*endSlack > end.ratio {
 				end = q
 			}
 		}
@@ -209,9 +215,11 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 
 // plateauRows is how many of the largest sizes must all lie under endDrop of the best large one before the end
 // of a curve counts and not its best: one row slow is jitter, three are a fault.
+// Of these three the largest is shown unless another is better by more than endSlack.
 const (
 	plateauRows = 3
 	endDrop     = 0.85
+	endSlack    = 0.95
 )
 
 // noisyRows is from how many isolated slow rows on a table is noisy. Its plateau then carries some of the same

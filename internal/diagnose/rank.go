@@ -39,6 +39,7 @@ func signatures() []signature {
 		{"one node", withinNode},
 		{"one collective against another", collectives},
 		{"more nodes against fewer", scaling},
+		{"two states of one thing", contrasted},
 		{"shape of the curve", shaped},
 		{"latency of small sizes", lately},
 		{"above the wire", artefacts},

@@ -45,7 +45,7 @@ var fabricRemedies = map[fabric.CauseID]remedy{
 	fabric.CauseOversubscription: {"the same test within one leaf and across two; the uplinks' counters", "enough uplinks for the hosts, adaptive routing, ranks of a rail on one leaf"},
 	fabric.CauseSlowLink:         {"ib_write_bw over that link, then with the cable swapped; symbol and FEC errors of the port", "replace or clean cable and transceiver"},
 	fabric.CauseSlowNode:         {"all_reduce_perf on that node alone, then the pair matrix without it; railwright diff NODE GOODNODE", "take the node out and compare its facts with a good one"},
-	fabric.CauseMiscabled:        {"railwright check compares LLDP with the plan", "put the cable into the planned port"},
+	fabric.CauseMiscabled:        {"lldpcli show neighbors on each host beside the plan; railwright check compares the two", "put the cable into the planned port"},
 	fabric.CauseSubnetManager:    {"sminfo; ibstat: State and SM lid", "start opensm or the switch's subnet manager, virt_enabled for virtual functions"},
 	fabric.CauseNICDegradedInit:  {"ib_write_bw --report_gbits on the port: far under its rate although ethtool says full", "power off both machines for a minute with the cable out, then start again"},
 	fabric.CauseSwitchOSVersion:  {"show version on the switch against the release notes of the adapter's firmware", "update the switch OS to the release that the adapter's firmware asks for"},

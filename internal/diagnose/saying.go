@@ -39,20 +39,11 @@ func heard(s *sight) []vote {
 		if s.virtual() {
 			st.mentions = append(slices.Clone(st.mentions), mention{concept: "vm"}) // known for every sentence
 		}
-		strongest := map[fabric.CauseID]float64{}
-		var order []fabric.CauseID
-		for _, r := range rules {
-			if !st.all(r.terms) {
-				continue
-			}
-			old, seen := strongest[r.cause]
-			if !seen {
-				order = append(order, r.cause)
-			}
-			if !seen || magnitude(r.weight) > magnitude(old) {
-				strongest[r.cause] = r.weight
-			}
+		if st.experiment && s.cameOf(st) {
+			continue // what was tried is no state of the job: what came of it is read with the changes
 		}
+		weights, order := spokenFor(st, rules)
+		weights, order = onSpark(s, weights, order)
 		for _, c := range order {
 			if c == fabric.CauseGDRDisabled && spark(s.hw) {
 				continue // GB10 has one memory and no GPUDirect RDMA: that it is off is how it is
@@ -60,11 +51,70 @@ func heard(s *sight) []vote {
 			if s.bearing(st) == 0 {
 				continue
 			}
-			votes = append(votes, vote{cause: c, weight: strongest[c] * s.bearing(st), own: st.own, told: true,
+			votes = append(votes, vote{cause: c, weight: weights[c] * s.bearing(st), own: st.own, told: true,
 				seen: fabric.Evidence{Source: st.source, Value: st.text}})
 		}
 	}
 	return inMachine(s, votes)
+}
+
+// spokenFor gives the weight of one text for each cause, in the order of the rules. A message that a program
+// prints halves what its single words would say; what no rule understands counts by its topic.
+func spokenFor(st statement, rules []saying) (map[fabric.CauseID]float64, []fabric.CauseID) {
+	weights := map[fabric.CauseID]float64{}
+	var order []fabric.CauseID
+	put := func(c fabric.CauseID, w float64) {
+		old, seen := weights[c]
+		if !seen {
+			order = append(order, c)
+		}
+		if !seen || magnitude(w) > magnitude(old) {
+			weights[c] = w
+		}
+	}
+	messages := st.lines
+	for _, r := range rules {
+		if st.all(r.terms) {
+			put(r.cause, r.weight)
+		}
+	}
+	if len(messages) > 0 {
+		for c := range weights {
+			weights[c] /= 2
+		}
+	}
+	for _, m := range messages {
+		if old, seen := weights[m.cause]; seen && old > 0 {
+			delete(weights, m.cause) // the message knows better
+			order = slices.DeleteFunc(order, func(c fabric.CauseID) bool { return c == m.cause })
+		}
+		put(m.cause, m.weight)
+	}
+	if weights[fabric.CauseLinkDown] >= likely && weights[fabric.CauseSubnetManager] > 0 {
+		weights[fabric.CauseSubnetManager] /= 2 // a port that is down has no LID
+	}
+	for _, t := range relevant(st) {
+		if _, seen := weights[t.cause]; !seen {
+			put(t.cause, t.weight)
+		}
+	}
+	return weights, order
+}
+
+// onSpark takes fewer NICs than there are for one of the two twins of a port where the machine is a DGX Spark: it
+// has no others.
+func onSpark(s *sight, weights map[fabric.CauseID]float64, order []fabric.CauseID) (map[fabric.CauseID]float64, []fabric.CauseID) {
+	w, seen := weights[fabric.CauseHCASubset]
+	if !seen || w <= 0 || !spark(s.hw) {
+		return weights, order
+	}
+	delete(weights, fabric.CauseHCASubset)
+	order = slices.DeleteFunc(order, func(c fabric.CauseID) bool { return c == fabric.CauseHCASubset })
+	if _, seen := weights[fabric.CauseHalfPortTwin]; !seen {
+		order = append(order, fabric.CauseHalfPortTwin)
+	}
+	weights[fabric.CauseHalfPortTwin] = max(w, weights[fabric.CauseHalfPortTwin])
+	return weights, order
 }
 
 // bearing is how much a text of another result says of this one: all, where it is of the same fault; nothing

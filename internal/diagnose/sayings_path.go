@@ -6,6 +6,7 @@ import "railwright.dev/railwright/internal/fabric"
 func pathSayings() []saying {
 	return []saying{
 		{fabric.CauseGDRDisabled, plain, "gdr- !onlywith !fixed"},
+		{fabric.CauseGDRDisabled, likely, "gpunic-"},
 		{fabric.CauseGDRDisabled, plain, "peermem-"},
 		{fabric.CauseGDRDisabled, plain, "peermem+ trouble+"},
 		{fabric.CauseGDRDisabled, plain, "peermem+ unloaded+"},
@@ -13,7 +14,7 @@ func pathSayings() []saying {
 		{fabric.CauseGDRDisabled, hint, "gdr+ trouble+ !gdron"},
 		{fabric.CauseGDRDisabled, faint, "phb+ !vm+"},
 		{fabric.CauseGDRDisabled, -0.8, "gdr+ !trouble+ !onlywith !slow+ !distance !same"},
-		{fabric.CauseGDRDisabled, -0.3, "peermem+ !trouble+ !unloaded+ !slow+"},
+		{fabric.CauseGDRDisabled, -0.3, "peermem+ instate+ !trouble+ !unloaded+ !slow+"},
 		{fabric.CauseGDRDisabled, -0.3, "gdr+ onlywith trouble+"},
 
 		{fabric.CauseACSRedirect, plain, "acs+ !fixed !same"},
@@ -28,7 +29,7 @@ func pathSayings() []saying {
 		{fabric.CauseACSRedirect, likely, "p2p onlywith !slow"},
 		{fabric.CauseACSRedirect, likely, "gdroff onlywith !slow"},
 		{fabric.CauseACSRedirect, likely, "gdroff fine+"},
-		{fabric.CauseGDRDisabled, likely, "gdroff !fine !onlywith !fixed"},
+		{fabric.CauseGDRDisabled, likely, "gdroff !fine+ !onlywith !fixed"},
 		{fabric.CauseACSRedirect, likely, "p2p- fine+"},
 		{fabric.CauseACSRedirect, likely, "gpumemory onlywith trouble"},
 		{fabric.CauseACSRedirect, hint, "gpumemory+ trouble+"},
@@ -47,6 +48,7 @@ func pathSayings() []saying {
 		{fabric.CauseATSDisabled, hint, "vm+ slow+ fine+"},
 
 		{fabric.CauseGPUNICMisaligned, plain, "misaligned+"},
+		{fabric.CauseGPUNICMisaligned, plain, "hca gpuword locality wrong+ !downgraded !switchos"},
 		{fabric.CauseGPUNICMisaligned, plain, "aligned-"},
 		{fabric.CauseGPUNICMisaligned, -0.5, "misaligned-"},
 		{fabric.CauseGPUNICMisaligned, likely, "aligned+ pods"},
@@ -75,7 +77,7 @@ func pathSayings() []saying {
 		{fabric.CauseXGMIModelUnmatched, plain, "romemodel-"},
 		{fabric.CauseXGMIModelUnmatched, plain, "romemodel trouble"},
 		{fabric.CauseXGMIModelUnmatched, likely, "xgmi slow+"},
-		{fabric.CauseXGMIModelUnmatched, likely, "xgmi+ !fine !fewerlinks !trouble"},
+		{fabric.CauseXGMIModelUnmatched, likely, "xgmi+ !fine+ !fewerlinks !trouble"},
 	}
 }
 
@@ -98,7 +100,7 @@ func pcieSayings() []saying {
 		{fabric.CauseNICProfile, likely, "readrequest slow+"},
 		{fabric.CauseNICProfile, likely, "readrequest wrong"},
 		{fabric.CauseNICProfile, faint, "platform"},
-		{fabric.CauseNICProfile, -0.3, "relaxed+ !wrong !slow !platform"},
+		{fabric.CauseNICProfile, -0.3, "relaxed+ instate+ !wrong !slow !platform"},
 		{fabric.CauseHostMemoryInterleaving, plain, "interleaving-"},
 		{fabric.CauseHostMemoryInterleaving, likely, "interleaving+ wrong"},
 		{fabric.CauseHostMemoryInterleaving, likely, "interleaving+ slow"},

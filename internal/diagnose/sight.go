@@ -24,6 +24,8 @@ type sight struct {
 	logs     []*fabric.NCCLLog
 	findings []fabric.Finding
 
+	quantities []quantity // bandwidths that sentences tell
+
 	forcedBy string // settings that keep a result far below what is possible
 
 	rows    []fabric.RowVerdict
@@ -74,6 +76,7 @@ type point struct {
 	changed    string  // what was different from the other points of this test
 	pair       []string
 	text       bool // known from a sentence, without a number
+	spoken     bool // known from a sentence
 
 	quality  quality
 	ratio    float64 // to what was expected; 0: not known
@@ -168,6 +171,10 @@ func number(v float64) string {
 
 func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
 
+// record says whether the result is a file that says itself which machines it is of. Two of those are of two
+// clusters, or of two days: neither speaks of the other.
+func (s *sight) record() bool { return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile }
+
 // together is what this result shows with what the others of the call add: their numbers, texts, settings and
 // logs, none of them its own.
 func (s *sight) together(all []*sight, own int, findings []fabric.Finding) *sight {
@@ -175,7 +182,7 @@ func (s *sight) together(all []*sight, own int, findings []fabric.Finding) *sigh
 	t.findings = findings
 	t.points, t.said, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.said), slices.Clone(s.settings), slices.Clone(s.logs)
 	for i, o := range all {
-		if i == own {
+		if i == own || s.record() && o.record() {
 			continue
 		}
 		for _, p := range o.points {

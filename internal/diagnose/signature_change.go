@@ -9,9 +9,12 @@ import (
 // suspects are the causes that a change touches, by the concepts that its words name; the first that fits.
 func suspects() []saying {
 	return []saying{
+		{fabric.CauseVMTopologyMissing, 1, "topofile !rate !wrong"},
 		{fabric.CauseTopoXMLWrong, 1, "xml"},
 		{fabric.CauseVMTopologyMissing, 1, "topofile"},
 		{fabric.CauseMTUMismatch, 1, "mtu"},
+		{fabric.CauseMTUMismatch, 1, "smallmtu"},
+		{fabric.CauseMTUMismatch, 1, "goodmtu"},
 		{fabric.CauseATSDisabled, 1, "ats"},
 		{fabric.CauseACSRedirect, 1, "acs"},
 		{fabric.CauseIOMMUTranslated, 1, "iommu"},
@@ -26,6 +29,7 @@ func suspects() []saying {
 		{fabric.CauseGDRDisabled, 1, "gdr"},
 		{fabric.CauseHalfPortTwin, 1, "twin"},
 		{fabric.CauseHCASubset, 1, "subset"},
+		{fabric.CauseHCASubset, 1, "hcavar"},
 		{fabric.CauseFirmwareDCBX, 1, "dcbx"},
 		{fabric.CauseQoSClassMismatch, 1, "qosclass"},
 		{fabric.CauseRoCELossy, 1, "pfc"},
@@ -51,6 +55,7 @@ func suspects() []saying {
 		{fabric.CauseGPUThrottled, 1, "throttle"},
 		{fabric.CauseSocketFallback, 1, "socket"},
 		{fabric.CauseMiscabled, 1, "cabling"},
+		{fabric.CauseSlowNode, 1, "without"},
 		{fabric.CauseHCASubset, 1, "hca"},
 	}
 }
@@ -75,7 +80,7 @@ func changed(s *sight) []vote {
 		}
 		a, b := base.busbw+base.gbps, p.busbw+p.gbps
 		share := min(a, b) / max(a, b)
-		cause := suspect(s.words.read(p.changed, ""))
+		cause := s.suspected(s.words.read(p.changed, ""))
 		if cause == "" {
 			continue
 		}
@@ -92,11 +97,29 @@ func changed(s *sight) []vote {
 	return append(votes, worded(s)...)
 }
 
+// cameOf says whether it is known what came of a change: a number to compare, or a word.
+func (s *sight) cameOf(st statement) bool {
+	if suspect(s.words.read(st.changed, "")) == "" {
+		return false
+	}
+	for _, p := range s.points {
+		if p.own == st.own && p.changed == st.changed && s.baseOf(p) != nil {
+			return true
+		}
+	}
+	for _, word := range []string{"fixed", "fine", "same", "trouble", "slow"} {
+		if st.names(word) {
+			return true
+		}
+	}
+	return false
+}
+
 // worded reads changes whose result is a word.
 func worded(s *sight) []vote {
 	var votes []vote
 	for _, st := range s.said {
-		cause := suspect(st)
+		cause := s.suspected(st)
 		if cause == "" || !st.own {
 			continue
 		}
@@ -104,11 +127,21 @@ func worded(s *sight) []vote {
 		switch {
 		case st.names("same") || st.names("fixed-"):
 			votes = append(votes, vote{cause: cause, weight: -plain, own: st.own, told: true, seen: e})
+		case st.experiment && (st.names("trouble+") || st.names("slow+")) && !st.names("fixed+"): // it made things worse
 		case st.names("fixed+") || st.experiment && st.names("fine+"):
 			votes = append(votes, vote{cause: cause, weight: plain, own: st.own, told: true, seen: e})
 		}
 	}
 	return votes
+}
+
+// suspected is suspect on these machines: of a DGX Spark, NICs are the twins of a port.
+func (s *sight) suspected(st statement) fabric.CauseID {
+	c := suspect(st)
+	if c == fabric.CauseHCASubset && spark(s.hw) {
+		return fabric.CauseHalfPortTwin
+	}
+	return c
 }
 
 func suspect(st statement) fabric.CauseID {

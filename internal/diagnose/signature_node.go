@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"fmt"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -13,10 +14,15 @@ const oneXGMIFrom, oneXGMITo = 44, 53
 // withinNode is of slow results of one machine, where no NIC is used.
 func withinNode(s *sight) []vote {
 	p := s.slowInside()
+	var votes []vote
+	for _, q := range s.quantities {
+		if gbs := q.gbps / 8; q.own && amd(s.hw) && s.hw.Nodes == 1 && p == nil && oneXGMIFrom <= gbs && gbs <= oneXGMITo {
+			return []vote{{cause: fabric.CauseXGMIModelUnmatched, weight: 0.5, own: true, told: true, seen: fabric.Evidence{Source: q.where, Value: fmt.Sprintf("%s GB/s is what one XGMI link carries", number(gbs))}}}
+		}
+	}
 	if p == nil {
 		return nil
 	}
-	var votes []vote
 	add := func(c fabric.CauseID, w float64, why string) {
 		e := p.evidence()
 		e.Value += ": " + why

@@ -25,7 +25,7 @@ func shareAcross(s *sight) []vote {
 		votes = append(votes, vote{cause: c, weight: w, own: p.own, seen: e})
 	}
 	s.subset(p, add)
-	r := p.ratio
+	r := s.rest(p)
 	switch {
 	case r == 0:
 		return votes
@@ -38,6 +38,15 @@ func shareAcross(s *sight) []vote {
 		add(fabric.CauseGDRDisabled, 0.2, "copies through host memory cost that much")
 		add(fabric.CauseNetPlugin, 0.15, "a cap on each connection costs that much")
 		add(fabric.CauseSocketFallback, 0.12, "TCP over fast NICs carries that much")
+	case r < 0.6:
+		// No ratio of its own: the commonest faults of a fabric that works and is slow, none of them likely.
+		add(fabric.CauseACSRedirect, 0.14, "GPU traffic that turns around in the root complex costs about so much")
+		if s.virtual() {
+			add(fabric.CauseATSDisabled, 0.16, "and so it does in a virtual machine without ATS")
+		}
+		add(fabric.CauseHCASubset, 0.14, "NICs that are not used cost their share")
+		add(fabric.CauseGDRDisabled, 0.13, "copies through host memory cost about so much")
+		add(fabric.CausePCIeDowngraded, 0.1, "so does a PCIe link of a lower generation or width")
 	case 0.76 <= r && r < 0.9 && s.roce():
 		add(fabric.CauseMTUMismatch, hint, "0.83 of healthy is what an MTU of 1500 leaves")
 		add(fabric.CauseNICProfile, 0.15, "a NIC outside of its RoCE profile loses as much")
@@ -55,6 +64,33 @@ func shareAcross(s *sight) []vote {
 	}
 	s.steps(p, add)
 	return votes
+}
+
+// rest is what is left to explain of a ratio where it is known that only some of the NICs are used: the ratio to
+// what those would carry.
+func (s *sight) rest(p *point) float64 {
+	k, all := s.chosen(), s.hw.NICsPerNode
+	if p.ratio <= 0 || k <= 0 || k >= all {
+		return p.ratio
+	}
+	return min(1, p.ratio*float64(all)/float64(k))
+}
+
+// chosen is how many NICs the setting or the log leaves to NCCL; 0: not known.
+func (s *sight) chosen() int {
+	for _, v := range s.settings {
+		if v.name == "NCCL_IB_HCA" {
+			if k := namedHCAs(v.value); k > 0 {
+				return k
+			}
+		}
+	}
+	for _, l := range s.logs {
+		if len(l.HCAs) > 0 {
+			return len(l.HCAs)
+		}
+	}
+	return 0
 }
 
 func (s *sight) roce() bool { return strings.EqualFold(s.hw.Net, "roce") || spark(s.hw) }
@@ -128,7 +164,8 @@ func pathAcross(s *sight) []vote {
 		votes = append(votes, vote{cause: c, weight: w, own: p.own, seen: e})
 	}
 	inside, host, gpu := s.goodInside(), s.goodHost(), s.goodGPU()
-	half := 0.4 <= p.ratio && p.ratio <= 0.65 || 0.4 <= p.share && p.share <= 0.62
+	r := s.rest(p)
+	half := 0.38 <= r && r <= 0.65 || 0.4 <= p.share && p.share <= 0.62
 	weight := 0.0
 	var why string
 	switch {

@@ -123,21 +123,38 @@ func (s *sight) hcas(v setting) []vote {
 	if strings.HasPrefix(value, "^") || value == "" {
 		return nil
 	}
-	names := strings.Split(strings.TrimPrefix(value, "="), ",")
-	exact := strings.HasPrefix(value, "=")
-	for _, n := range names {
-		if !exact && strings.TrimRight(n, "0123456789:") == n {
-			return nil // a bare prefix such as mlx5 takes them all
-		}
-	}
+	names := namedHCAs(value)
 	nics := s.hw.NICsPerNode
+	weight, rest := plain, ""
+	if p := s.slowAcross(); p != nil && s.rest(p) > 0 && s.rest(p) < restFine {
+		weight, rest = 0.45, fmt.Sprintf(", and what was measured is only %.0f %% of what those would carry", 100*s.rest(p))
+	}
 	switch {
-	case spark(s.hw) && len(names) == 1:
+	case names == 0: // a bare prefix such as mlx5 takes them all
+	case spark(s.hw) && names == 1:
 		return add(fabric.CauseHalfPortTwin, plain, "one twin of a port")
-	case nics > 0 && len(names) < nics:
-		return add(fabric.CauseHCASubset, plain, fmt.Sprintf("%d of %d NICs", len(names), nics))
-	case nics == 0 && len(names) == 1:
+	case nics > 0 && names < nics:
+		return add(fabric.CauseHCASubset, weight, fmt.Sprintf("%d of %d NICs%s", names, nics, rest))
+	case nics == 0 && names == 1:
 		return add(fabric.CauseHCASubset, 0.3, "one NIC")
 	}
 	return nil
+}
+
+// restFine is the share of what the chosen NICs carry from which their number explains the rest.
+const restFine = 0.75
+
+// namedHCAs counts the NICs that NCCL_IB_HCA names; 0: it names none, leaves some out, or takes all by a prefix.
+func namedHCAs(value string) int {
+	value = strings.TrimSpace(value)
+	if value == "" || strings.HasPrefix(value, "^") || strings.Contains(value, " ") {
+		return 0
+	}
+	names := strings.Split(strings.TrimPrefix(value, "="), ",")
+	for _, n := range names {
+		if !strings.HasPrefix(value, "=") && strings.TrimRight(n, "0123456789:") == n {
+			return 0
+		}
+	}
+	return len(names)
 }

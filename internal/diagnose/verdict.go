@@ -18,7 +18,7 @@ func (s *sight) explain() fabric.Explained {
 	for _, sig := range signatures() {
 		votes = append(votes, sig.votes(s)...)
 	}
-	ballots := count(nearer(votes))
+	ballots := count(specific(nearer(votes)))
 	out.Verdict, out.Why = s.verdict(ballots)
 	if p := s.shown(out.Verdict); p != nil {
 		p.show(&out, s.hw)
@@ -46,6 +46,30 @@ func nearer(votes []vote) []vote {
 	for i := range out {
 		if !out[i].own {
 			out[i].weight /= 2
+		}
+	}
+	return out
+}
+
+// naming is the weight from which a text counts as naming a cause, and guessed what is left of the votes of bare
+// ratios for other causes then: many causes leave half of the bandwidth, and people write down what they saw.
+const naming, guessed = 0.3, 0.6
+
+// specific lets what a text, a log or a setting names stand before what a ratio only fits.
+func specific(votes []vote) []vote {
+	told := map[fabric.CauseID]bool{}
+	for _, v := range votes {
+		if v.own && v.told && v.weight >= naming {
+			told[v.cause] = true
+		}
+	}
+	if len(told) == 0 {
+		return votes
+	}
+	out := slices.Clone(votes)
+	for i := range out {
+		if !out[i].told && out[i].weight > 0 && !told[out[i].cause] {
+			out[i].weight *= guessed
 		}
 	}
 	return out
@@ -81,8 +105,13 @@ func (s *sight) verdict(ballots []ballot) (fabric.Verdict, string) {
 			return fabric.VerdictUnknown, p.evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was said"
 		}
 	}
-	if judged := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text }); judged {
+	if judged := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.spoken }); judged {
 		return s.goodNumbers(own, ballots, fault)
+	}
+	for _, p := range own {
+		if fault == nil && p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low {
+			return fabric.VerdictUnknown, fmt.Sprintf("%s: %s GB/s is just under %s to %s GB/s, and that is not known well enough to call it slow", p.source, number(p.busbw), number(p.expected.Low), number(p.expected.High))
+		}
 	}
 	switch {
 	case fault != nil && s.troubled(fault):
@@ -108,10 +137,10 @@ func (s *sight) goodNumbers(own []point, ballots []ballot, fault *ballot) (fabri
 	switch {
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
 		return fabric.VerdictUnknown, fmt.Sprintf("what was measured is fine, and nothing was measured over the network of the %d nodes", s.hw.Nodes)
-	case fault != nil && s.contradicts(fault, across):
+	case fault != nil && (s.contradicts(fault, across) || fault.told >= plain && s.kind == fabric.ObservationFile):
 		return fabric.VerdictUnknown, "the numbers are within their band, and " + fault.cause.Evidence[0].Value + " speaks against them: they may not be of the same run"
-	case s.complained():
-		return fabric.VerdictUnknown, "the numbers are within their band and do not show what is complained of"
+	case s.complaint() != "":
+		return fabric.VerdictUnknown, "the numbers are within their band and do not show what is complained of: " + s.complaint()
 	}
 	best := s.shown(fabric.VerdictHealthy)
 	if best == nil {
@@ -172,9 +201,24 @@ func (s *sight) contradicts(b *ballot, across bool) bool {
 	return s.troubled(b) && b.told >= plain
 }
 
-// complained says whether somebody says that work is slow, without a number of it.
-func (s *sight) complained() bool {
-	return slices.ContainsFunc(s.said, func(st statement) bool { return st.own && st.names("training") && st.names("slow+") })
+// complaint is what somebody says is wrong and good numbers do not explain away: an error, a hang, slow work, or
+// one part that is slower than others. That a good bandwidth is called low is not one.
+func (s *sight) complaint() string {
+	for _, st := range s.said {
+		if !st.own || st.experiment || st.names("harmless+") || s.kind != fabric.ObservationFile {
+			continue
+		}
+		part := st.names("training") || st.names("some") || st.names("onepair") || st.names("onenode") || st.names("onerail") ||
+			st.names("onegpu") || st.names("small") || st.names("latency") || st.names("twoleaf") || st.names("slowpair")
+		known := st.names("vf") && !st.names("hang+") || st.names("sm+")
+		if s.vague() && (st.names("slow+") || st.names("wrong+") || st.names("platform")) {
+			return st.text
+		}
+		if st.names("trouble+") && !known || part && (st.names("slow+") || st.names("high+") && st.names("latency")) {
+			return st.text
+		}
+	}
+	return ""
 }
 
 // missing says what a verdict would take.
@@ -202,6 +246,16 @@ func (s *sight) moved(ballots []ballot) *fabric.Evidence {
 		}
 	}
 	return nil
+}
+
+// vagueBand is the lower over the upper end of a band under which a number within it explains no complaint away.
+const vagueBand = 0.7
+
+// vague says whether every good number of this result is good only because its band is wide.
+func (s *sight) vague() bool {
+	return !s.any(func(p point) bool {
+		return p.own && p.quality == good && p.large && !p.text && (p.expected.High == 0 || p.expected.Low >= vagueBand*p.expected.High)
+	})
 }
 
 func hasOwn(ballots []ballot, causes ...fabric.CauseID) bool {

@@ -14,8 +14,10 @@ type statement struct {
 	text     string
 	source   string
 	mentions []mention
+	lines    []lean // what the messages of programs in it speak for
 
-	experiment bool // what came of a change
+	experiment bool   // what came of a change
+	changed    string // what was changed
 }
 
 // mention is a thing of the lexicon that a text names, and whether the text says that it is not so.
@@ -94,14 +96,27 @@ func (r *reader) read(text, source string) statement {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	s := statement{own: true, text: strings.TrimSpace(text), source: source}
+	s := statement{own: true, text: strings.TrimSpace(text), source: source, lines: linesOf(text)}
 	words := split(text)
 	found := r.match(words)
 	negate(words, found)
 	for _, f := range found {
+		if f.concept == "fine" && f.denials%2 == 1 { // what does not work is broken, what is not good is slow
+			instead := "slow"
+			if w := words[f.from].text; strings.HasPrefix(w, "work") || strings.HasPrefix(w, "pass") {
+				instead = "trouble"
+			}
+			s.mentions = append(s.mentions, mention{concept: instead})
+		}
 		if m := (mention{f.concept, f.denials%2 == 1}); !slices.Contains(s.mentions, m) {
 			s.mentions = append(s.mentions, m)
 		}
+	}
+	if partly.MatchString(text) {
+		s.mentions = append(s.mentions, mention{concept: "partly"})
+	}
+	if versions.MatchString(text) {
+		s.mentions = append(s.mentions, mention{concept: "version"})
 	}
 	if narrower(text) {
 		s.mentions = append(s.mentions, mention{concept: "downgraded"})
@@ -122,8 +137,39 @@ var links = []*regexp.Regexp{
 // instead joins what is with what should be.
 var instead = regexp.MustCompile(`(?i)instead|rather|expect|should|cap|not|where|but|\bof\b|max`)
 
+// partly finds an elliptic denial: what some are, do or have, and others not.
+var partly = regexp.MustCompile(`(?i)\b(do|does|did|are|is|were|have|has|had|can|could)(n't| not)\s*(\.|;|,|$)|\bthe (others?|rest)( of them)? (do|does|did|have|has|are|is)(n't| not| none)`)
+
+// versions finds the version of something that is installed: NCCL 2.10.3, driver 550.54.
+var versions = regexp.MustCompile(`(?i)\b(nccl|rccl|cuda|rocm|driver|ofed|mofed|doca|firmware|kernel|torch|pytorch|perftest|ucx|libfabric)[ -]?v?\d+\.\d+`)
+
+// capable finds what a link could be and what it is, in the words of lspci, in either order.
+var capable = regexp.MustCompile(`(?is)lnkcap.*lnksta|lnksta.*lnkcap|max_link_(speed|width).*current_link|current_link.*max_link|capab.*(current|now|trained)|(current|now|trained).*capab`)
+
+// width and transfer are the figures of a PCIe link.
+var (
+	width    = regexp.MustCompile(`(?i)\bx(\d{1,2})\b`)
+	transfer = regexp.MustCompile(`(?i)\b(\d{1,2}(?:\.\d)?) ?GT/s`)
+)
+
+// differ says whether a form finds two different figures in a text.
+func differ(form *regexp.Regexp, text string) bool {
+	first := ""
+	for _, m := range form.FindAllStringSubmatch(text, 8) {
+		if first == "" {
+			first = m[1]
+		} else if m[1] != first {
+			return true
+		}
+	}
+	return false
+}
+
 // narrower says whether a text tells of a PCIe link that is slower or narrower than it could be.
 func narrower(text string) bool {
+	if capable.MatchString(text) && (differ(width, text) || differ(transfer, text)) {
+		return true
+	}
 	for _, form := range links {
 		for _, m := range form.FindAllStringSubmatch(text, 4) {
 			is, err := strconv.Atoi(m[1])

@@ -90,8 +90,8 @@ func (s *lineSource) plainText(raw []byte) string {
 	if strings.Contains(text, "\u00a0") {
 		text = strings.ReplaceAll(text, "\u00a0", " ")
 	}
-	if strings.IndexByte(text, '\\') >= 0 || strings.HasPrefix(text, "<sup>") || strings.HasPrefix(text, "> ") {
-		text = s.markdown.Replace(strings.TrimPrefix(text, "> ")) // or quoted
+	if strings.IndexByte(text, '\\') >= 0 || strings.HasPrefix(text, "<sup>") || strings.HasPrefix(text, ">") {
+		text = s.markdown.Replace(strings.TrimLeft(text, "> ")) // or quoted, once or more
 	}
 	return text
 }
