@@ -17,6 +17,12 @@ func twoH200() fabric.Hardware {
 	return fabric.Hardware{GPU: "h200-sxm", Nodes: 1, GPUsPerNode: 2, Net: "none", CPU: "intel", VM: true}
 }
 
+// run is a table of two H200 beside its prediction.
+type run struct {
+	title string
+	outcome
+}
+
 // readRuns reads a file of tables; a command line above a table gives its environment.
 func readRuns(file string) ([]*fabric.Table, error) {
 	f, err := os.Open(file)
@@ -37,52 +43,58 @@ func readRuns(file string) ([]*fabric.Table, error) {
 	return tables, nil
 }
 
-// printRuns compares the runs on real GPUs with their predictions.
-func printRuns(w io.Writer, cat *catalog.Catalog, folder string) error {
+// judgeRuns predicts every table of a folder: each collective, and each forced algorithm and protocol.
+func judgeRuns(cat *catalog.Catalog, folder string) ([]run, error) {
 	c, err := collective.New(cat, twoH200())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	fmt.Fprintf(w, "\ntwo H200, NCCL 2.28.9  | time error from 1 MiB, %% | largest size, us\n")
-	fmt.Fprintf(w, "run                    |        median    most   | measured  predicted\n")
+	var all []run
 	for _, name := range []string{"tables.txt", "forced.txt"} {
-		runs, err := readRuns(filepath.Join(folder, name))
+		tables, err := readRuns(filepath.Join(folder, name))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, r := range runs {
-			if err := printRun(w, c, r); err != nil {
-				return err
+		for _, t := range tables {
+			r, err := judgeRun(c, t)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
 			}
+			all = append(all, r)
 		}
 	}
-	return nil
+	return all, nil
 }
 
-func printRun(w io.Writer, c *collective.Cluster, measured *fabric.Table) error {
+func judgeRun(c *collective.Cluster, measured *fabric.Table) (run, error) {
 	job := collective.JobOf(measured.Collective, measured.Config)
 	job.Processes, job.Version = 1, "2.28.9"
-	o := outcome{table: table{Collective: measured.Collective}}
+	r := run{outcome: outcome{table: table{Collective: measured.Collective}}}
 	for _, from := range measured.Rows {
 		job.DType = from.Type
 		if from.TimeUS != nil && *from.TimeUS > 0 && from.Size > 0 {
-			o.table.Rows = append(o.table.Rows, row{Size: from.Size, TimeUS: *from.TimeUS})
+			r.table.Rows = append(r.table.Rows, row{Size: from.Size, TimeUS: *from.TimeUS})
 		}
 	}
-	if len(o.table.Rows) == 0 {
-		return fmt.Errorf("run of %s: no row with a time", measured.Collective)
+	if len(r.table.Rows) == 0 {
+		return r, fmt.Errorf("run of %s: no row with a time", measured.Collective)
 	}
-	p, err := c.Predict(job, o.table.sizes())
-	if err != nil {
-		return err
-	}
-	o.prediction = p
-	big := o.off(o.predicted(), mebibyte, 0)
-	last := len(p.Rows) - 1
-	title := string(measured.Collective) + " " + job.DType
+	r.title = string(measured.Collective) + " " + job.DType
 	if job.Env["NCCL_ALGO"] != "" {
-		title = job.Env["NCCL_ALGO"] + " with " + job.Env["NCCL_PROTO"]
+		r.title = job.Env["NCCL_ALGO"] + " with " + job.Env["NCCL_PROTO"]
 	}
-	fmt.Fprintf(w, "%-22s | %13s %7s   | %8.0f  %9.0f\n", title, percent(quantile(big, 0.5)), percent(quantile(big, 1)), o.table.Rows[last].TimeUS, p.Rows[last].TimeUS)
-	return nil
+	var err error
+	r.prediction, err = c.Predict(job, r.table.sizes())
+	return r, err
+}
+
+// printRuns writes one line a table.
+func printRuns(w io.Writer, all []run) {
+	fmt.Fprintf(w, "\ntwo H200, NCCL 2.28.9  | time error from 1 MiB, %% | largest size, us\n")
+	fmt.Fprintf(w, "run                    |        median    most   | measured  predicted  error, %%\n")
+	for _, r := range all {
+		big, last := r.off(r.predicted(), mebibyte, 0), len(r.table.Rows)-1
+		fmt.Fprintf(w, "%-22s | %13s %7s   | %8.0f  %9.0f  %8s\n", r.title, percent(quantile(big, 0.5)), percent(quantile(big, 1)),
+			r.table.Rows[last].TimeUS, r.prediction.Rows[last].TimeUS, percent(quantile(r.off(r.predicted(), 0, 1), 0.5)))
+	}
 }

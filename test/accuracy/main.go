@@ -3,54 +3,101 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
 )
 
+// folders are where the measurements lie.
+type folders struct {
+	tables string // the tables of the bars, some of which constants of the model were read from
+	held   string // tables that no constant was read from
+	runs   string // runs on two H200
+}
+
 func main() {
-	folder := flag.String("tables", "../shared/data/collectives", "folder with table files")
-	runs := flag.String("runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	var from folders
+	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
+	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
+	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
+	page := flag.String("markdown", "", "write the figures to this file too")
 	flag.Parse()
-	if _, err := os.Stat(*folder); err != nil {
+	if _, err := os.Stat(from.tables); err != nil {
 		fmt.Fprintf(os.Stdout, "accuracy: skipped: %v\n", err)
 		return
 	}
-	missed, err := report(*folder, *runs, *rows)
+	missed, err := report(os.Stdout, from, *rows, *page)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
+	}
+	if !diagnosisReport(os.Stdout) { // of the diagnosis, whose figures have bars of their own
+		missed++
 	}
 	if missed > 0 {
 		os.Exit(1)
 	}
 }
 
-// report prints everything and says how many bars were missed.
-func report(folder, runs, rows string) (missed int, err error) {
+// figures are everything that is printed.
+type figures struct {
+	tables, held []outcome
+	runs         []run
+}
+
+// report prints everything, writes the page where one is asked for, and says how many bars were missed.
+func report(w io.Writer, from folders, rows, page string) (missed int, err error) {
 	cat, err := catalog.Load()
 	if err != nil {
 		return 0, err
 	}
+	var f figures
+	if f.tables, err = judgeFolder(cat, from.tables); err != nil {
+		return 0, err
+	}
+	if f.held, err = judgeFolder(cat, from.held); err != nil {
+		return 0, err
+	}
+	if f.runs, err = judgeRuns(cat, from.runs); err != nil {
+		return 0, err
+	}
+	if rows != "" {
+		for _, o := range append(f.tables[:len(f.tables):len(f.tables)], f.held...) {
+			if strings.HasPrefix(o.table.ID, rows) {
+				o.printRows(w)
+			}
+		}
+	}
+	printTables(w, f.tables)
+	missed = printBars(w, f.tables)
+	printHeld(w, f.held)
+	printRuns(w, f.runs)
+	if page == "" {
+		return missed, nil
+	}
+	var text bytes.Buffer
+	f.markdown(&text)
+	return missed, os.WriteFile(page, text.Bytes(), 0o644)
+}
+
+func judgeFolder(cat *catalog.Catalog, folder string) ([]outcome, error) {
 	tables, err := readTables(folder)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var all []outcome
 	for _, t := range tables {
 		o, err := judge(cat, t)
 		if err != nil {
-			return 0, fmt.Errorf("table %s: %w", t.ID, err)
+			return nil, fmt.Errorf("table %s: %w", t.ID, err)
 		}
 		all = append(all, o)
-		if rows != "" && len(t.ID) >= len(rows) && t.ID[:len(rows)] == rows {
-			o.printRows(os.Stdout)
-		}
 	}
-	printTables(os.Stdout, all)
-	missed = printBars(os.Stdout, all)
-	return missed, printRuns(os.Stdout, cat, runs)
+	return all, nil
 }

@@ -45,8 +45,14 @@ func (b bar) met() bool {
 	return b.value <= b.limit
 }
 
-// printBars writes the bars over all healthy tables and says how many were missed.
-func printBars(w io.Writer, all []outcome) (missed int) {
+// bars are all figures over the healthy tables that have a limit, and what they stand on.
+type bars struct {
+	big, every  int // rows from 1 MiB, and all
+	all         []bar
+	ring, thumb float64 // median errors of the guesses, %
+}
+
+func barsOf(all []outcome) bars {
 	var big, every, top, above, tight, ring, thumb []float64
 	in, of := 0, 0
 	for _, o := range all {
@@ -64,8 +70,7 @@ func printBars(w io.Writer, all []outcome) (missed int) {
 		i, n := o.inside()
 		in, of = in+i, of+n
 	}
-	fmt.Fprintf(w, "\nhealthy tables, %d rows from 1 MiB, %d rows in all\n", len(big), len(every))
-	for _, b := range []bar{
+	return bars{big: len(big), every: len(every), ring: 100 * quantile(ring, 0.5), thumb: 100 * quantile(thumb, 0.5), all: []bar{
 		{"time error from 1 MiB, median", 100 * quantile(big, 0.5), 5, false, "%"},
 		{"time error from 1 MiB, 90th percentile", 100 * quantile(big, 0.9), 20, false, "%"},
 		{"time error of the largest three sizes, median", 100 * quantile(top, 0.5), 1.5, false, "%"},
@@ -73,20 +78,45 @@ func printBars(w io.Writer, all []outcome) (missed int) {
 		{"most measured above the bound", 100 * (quantile(above, 1) - 1), 2, false, "%"},
 		{"bound over measured at the largest sizes, median", quantile(tight, 0.5), 1.25, false, ""},
 		{"rows inside their band", 100 * float64(in) / float64(max(1, of)), 90, true, "%"},
-	} {
-		verdict, word := "met", "at most"
-		if b.least {
-			word = "at least"
-		}
+	}}
+}
+
+func (b bar) words() (limit, verdict string) {
+	limit, verdict = "at most", "met"
+	if b.least {
+		limit = "at least"
+	}
+	if !b.met() {
+		verdict = "MISSED"
+	}
+	return fmt.Sprintf("%s %g", limit, b.limit), verdict
+}
+
+// printBars writes the bars over all healthy tables and says how many were missed.
+func printBars(w io.Writer, all []outcome) (missed int) {
+	figures := barsOf(all)
+	fmt.Fprintf(w, "\nhealthy tables, %d rows from 1 MiB, %d rows in all\n", figures.big, figures.every)
+	for _, b := range figures.all {
+		limit, verdict := b.words()
 		if !b.met() {
-			verdict = "MISSED"
 			missed++
 		}
-		fmt.Fprintf(w, "  %-50s %7.2f%-1s  %s %g  %s\n", b.name, b.value, b.unit, word, b.limit, verdict)
+		fmt.Fprintf(w, "  %-50s %7.2f%-1s  %s  %s\n", b.name, b.value, b.unit, limit, verdict)
 	}
-	fmt.Fprintf(w, "  beside it, from 1 MiB, median: line-rate ring %.1f%%, rule of thumb %.1f%%\n", 100*quantile(ring, 0.5), 100*quantile(thumb, 0.5))
+	fmt.Fprintf(w, "  beside it, from 1 MiB, median: line-rate ring %.1f%%, rule of thumb %.1f%%\n", figures.ring, figures.thumb)
 	return missed
 }
+
+// printHeld writes the tables that no constant was read from, with the same figures but without limits.
+func printHeld(w io.Writer, all []outcome) {
+	fmt.Fprintf(w, "\n%s\n", heldTitle)
+	printTables(w, all)
+	for _, b := range barsOf(all).all {
+		fmt.Fprintf(w, "  %-50s %7.2f%s\n", b.name, b.value, b.unit)
+	}
+}
+
+const heldTitle = "held out (not used for any constant)"
 
 // printRows writes every row of a table.
 func (o outcome) printRows(w io.Writer) {

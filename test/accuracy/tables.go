@@ -13,6 +13,7 @@ import (
 // table is a published or own measurement, as the table files of shared/data/collectives hold it.
 type table struct {
 	ID         string            `json:"id"`
+	Source     string            `json:"source"`
 	Collective fabric.Collective `json:"collective"`
 	Ranks      int               `json:"ranks"`
 	Hardware   fabric.Hardware   `json:"hw"`
