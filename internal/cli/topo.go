@@ -144,7 +144,7 @@ const maxTopology = 16 << 20
 // readTopology reads a file, or standard input for -, as far as it is bounded.
 func (a *app) readTopology(file string) (topology.File, error) {
 	f := topology.File{Name: file}
-	var from io.Reader = a.stdin
+	from := a.stdin
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {

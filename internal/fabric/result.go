@@ -33,7 +33,7 @@ type Perftest struct {
 	MTU           int           `json:"mtu,omitempty"`    // path MTU, bytes
 	LinkType      string        `json:"link_type,omitempty"`
 	GIDIndex      *int          `json:"gid_index,omitempty"`
-	QPs           int           `json:"qps,omitempty"`
+	QueuePairs    int           `json:"qps,omitempty"`
 	ConnectionCM  *bool         `json:"rdma_cm,omitempty"` // the handshake went over rdma_cm
 	Gbits         bool          `json:"gbits,omitempty"`   // the table is in Gb/s, else MB/s or MiB/s as printed
 	Rows          []PerftestRow `json:"rows"`

@@ -211,7 +211,7 @@ func (c *perftestRun) facts(text string) bool {
 		case "Device":
 			c.run.Device = value
 		case "Number of qps":
-			c.run.QPs = small(value)
+			c.run.QueuePairs = small(value)
 		case "Mtu":
 			c.run.MTU = small(value)
 		case "Link type":

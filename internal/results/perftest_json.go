@@ -48,7 +48,7 @@ func readPerftestJSON(o jsonObject, b *budget) (fabric.Result, error) {
 		return fabric.Result{}, jsonError(o, err)
 	}
 	c := perftestRun{line: o.line}
-	c.run = fabric.Perftest{Device: keep(f.Info.Device), QPs: max(f.Info.Pairs, 0), MTU: max(f.Info.MTU, 0), LinkType: keep(f.Info.LinkType), GIDIndex: f.Info.GIDIndex, Rows: []fabric.PerftestRow{}}
+	c.run = fabric.Perftest{Device: keep(f.Info.Device), QueuePairs: max(f.Info.Pairs, 0), MTU: max(f.Info.MTU, 0), LinkType: keep(f.Info.LinkType), GIDIndex: f.Info.GIDIndex, Rows: []fabric.PerftestRow{}}
 	if m := perftestTitle.FindStringSubmatch(jsonTitle(f.Info.Test)); m != nil {
 		c.titled(m)
 	}

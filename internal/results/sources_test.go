@@ -160,7 +160,7 @@ func TestPerftestOfTheDocuments(t *testing.T) {
 			if n == len(want) {
 				t.Fatalf("%s: a run on line %d that nobody printed", name, r.Line)
 			}
-			if got := (run{p.Test, p.Memory, p.Device, p.Bidirectional, p.MTU, p.QPs, len(p.Rows)}); got != want[n] {
+			if got := (run{p.Test, p.Memory, p.Device, p.Bidirectional, p.MTU, p.QueuePairs, len(p.Rows)}); got != want[n] {
 				t.Errorf("%s line %d: %+v, want %+v", name, r.Line, got, want[n])
 			}
 			n++
