@@ -15,7 +15,7 @@ const module = "railwright.dev/railwright/"
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
-	"test/accuracy":  "fabric catalog collective diagnose results",
+	"test/accuracy":  "fabric catalog collective diagnose results sizing",
 
 	"internal/archtest": "",
 

@@ -25,6 +25,7 @@ type Catalog struct {
 	Machines map[string]MachineModel
 	Switches map[string]SwitchModel
 	Fabrics  map[string]FabricModel
+	Models   map[string]LanguageModel
 }
 
 // GPUModel is a kind of GPU as PCI and the driver count them: of a module with two dies that are two PCI

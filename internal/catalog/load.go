@@ -37,19 +37,20 @@ const (
 )
 
 func folders() []string {
-	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder}
+	return []string{gpuFolder, nicFolder, machineFolder, switchFolder, fabricFolder, modelFolder}
 }
 
 // read loads and validates a catalog whose root holds the folders.
 func read(files fs.FS) (*Catalog, error) {
 	var c Catalog
-	var gpuErr, nicErr, machineErr, switchErr, fabricErr error
+	var gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr error
 	c.GPUs, gpuErr = readParts[GPUModel](files, gpuFolder)
 	c.NICs, nicErr = readParts[NICModel](files, nicFolder)
 	c.Machines, machineErr = readParts[MachineModel](files, machineFolder)
 	c.Switches, switchErr = readParts[SwitchModel](files, switchFolder)
 	c.Fabrics, fabricErr = readParts[FabricModel](files, fabricFolder)
-	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr)
+	c.Models, modelErr = readParts[LanguageModel](files, modelFolder)
+	unread := errors.Join(checkTree(files), gpuErr, nicErr, machineErr, switchErr, fabricErr, modelErr)
 	if err := errors.Join(unread, c.validate()); err != nil {
 		return nil, err
 	}

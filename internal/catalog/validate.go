@@ -40,6 +40,8 @@ func (c *Catalog) validate() error {
 	all = append(all, each(machineFolder, c.Machines, func(p *problems, id string, m MachineModel) { p.machine(id, m, c) })...)
 	all = append(all, each(switchFolder, c.Switches, func(p *problems, id string, m SwitchModel) { p.switchModel(id, m) })...)
 	all = append(all, each(fabricFolder, c.Fabrics, func(p *problems, id string, m FabricModel) { p.fabric(id, m) })...)
+	all = append(all, each(modelFolder, c.Models, func(p *problems, id string, m LanguageModel) { p.model(id, m) })...)
+	all = append(all, modelNames(c.Models)...)
 	return errors.Join(all...)
 }
 

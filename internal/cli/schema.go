@@ -25,7 +25,7 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}},
 		{"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}},
 	}
 }

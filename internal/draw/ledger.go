@@ -184,10 +184,10 @@ func (s *stack) part(index map[[2]string]int, e fabric.LedgerEntry) int {
 		return i
 	}
 	p := part{name: clean(LedgerName(e), 60), formula: clean(e.Formula, 200), certainty: clean(e.Certainty, 20), look: lookOf(e)}
-	switch n := len(s.parts); {
-	case n == ledgerParts:
+	switch n := len(s.parts); n {
+	case ledgerParts:
 		return n - 1
-	case n == ledgerParts-1:
+	case ledgerParts - 1:
 		p = part{name: "all others", look: lookOther}
 	}
 	for _, other := range s.parts {

@@ -134,7 +134,11 @@ func (t ledgerPicture) bar(s *svg, b stackBar, top float64) {
 			look += " thin" // its edge would hide it
 		}
 		s.add(`<rect class="seg %s" x="%s" y="%s" width="%s" height="%s"><title>%s</title></rect>`, look, x, y, max(width, 1), ledgerBarHeight, tip)
-		if text := p.name + " " + GiB(v); float64(len(text))*6.4 < width-8 {
+		free := width // of what is hatched
+		if b.memory > 0 {
+			free = min(width, 1+t.x(b.memory)-x)
+		}
+		if text := p.name + " " + GiB(v); float64(len(text))*6.4 < free-8 {
 			s.add(`<text class="in" x="%s" y="%s">%s</text>`, x+6, y+ledgerBarHeight/2+4, text)
 		}
 		centres, names = append(centres, x+width/2), append(names, letter(i))

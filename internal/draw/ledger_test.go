@@ -86,6 +86,10 @@ func TestLedgerMissing(t *testing.T) {
 	if text := ledgerTextOf(t, over, 103, CurveOptions{}); !strings.Contains(text, "! 20.00 GiB more") {
 		t.Errorf("parts beyond the memory are drawn as if they fit:\n%s", text)
 	}
+	small := Ledger{Bars: []LedgerBar{{"1 GPU, tp 1", 10 << 30, []fabric.LedgerEntry{{Name: "weights", Class: "expert", Bytes: 90 << 30}}}}}
+	if svg := ledgerSVGOf(t, small); strings.Contains(svg, `class="in"`) {
+		t.Error("a name lies under the hatching")
+	}
 	if text := ledgerTextOf(t, r1Ledger(), 80, CurveOptions{}); strings.Contains(text, "!") {
 		t.Error("a plan that fits has something missing")
 	}

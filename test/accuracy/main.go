@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -18,6 +19,7 @@ type folders struct {
 	tables string // the tables of the bars, some of which constants of the model were read from
 	held   string // tables that no constant was read from
 	runs   string // runs on two H200
+	sizing sizingFolders
 }
 
 func main() {
@@ -25,6 +27,8 @@ func main() {
 	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
+	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
 	page := flag.String("markdown", "", "write the figures to this file too")
 	flag.Parse()
@@ -37,9 +41,6 @@ func main() {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
-	if !diagnosisReport(os.Stdout) { // of the diagnosis, whose figures have bars of their own
-		missed++
-	}
 	if missed > 0 {
 		os.Exit(1)
 	}
@@ -49,6 +50,8 @@ func main() {
 type figures struct {
 	tables, held []outcome
 	runs         []run
+
+	diagnosis, sizing string // as printed
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -78,6 +81,16 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	missed = printBars(w, f.tables)
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
+	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
+	var diagnosis, models bytes.Buffer
+	if !diagnosisReport(&diagnosis) {
+		missed++
+	}
+	if !sizingReport(&models, cat, from.sizing) {
+		missed++
+	}
+	f.diagnosis, f.sizing = diagnosis.String(), models.String()
+	fmt.Fprintf(w, "%s%s", f.diagnosis, f.sizing)
 	if page == "" {
 		return missed, nil
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"math"
 	"os"
 	"strings"
@@ -18,12 +17,17 @@ func TestBars(t *testing.T) {
 	if _, err := os.Stat(tablesFolder); err != nil {
 		t.Skipf("the measured tables are not here: %v", err)
 	}
-	missed, err := report(io.Discard, folders{tablesFolder, "testdata/held-out", "testdata/h200x2"}, "", "")
+	t.Chdir("../..") // as the command is run
+	var out bytes.Buffer
+	missed, err := report(&out, folders{
+		tables: "../shared/data/collectives", held: "test/accuracy/testdata/held-out", runs: "test/accuracy/testdata/h200x2",
+		sizing: sizingFolders{sizing: "../shared/data/sizing", configs: configs},
+	}, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if missed > 0 {
-		t.Errorf("%d bars missed", missed)
+		t.Errorf("%d bars missed:\n%s", missed, out.String())
 	}
 }
 

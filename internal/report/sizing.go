@@ -1,0 +1,297 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bounds of a sizing: lines of one list without and with Verbose, plans and speeds of the tables, and groups of refused
+// layouts. However much was searched, the text stays a few screens.
+const (
+	sizingLines    = 6
+	sizingLinesAll = 200
+	plansShown     = 12
+	speedShown     = 24
+	refusedGroups  = 8
+	refusedAll     = 500
+)
+
+// Sizing writes what a model needs on given machines: the answer in two lines, the command that starts the
+// engine, the memory of one rank, the plans, the layouts that were refused and why, how fast it is and what
+// limits it, what the network buys, what stands around the GPUs, and what was assumed. Its last line is the
+// exit status. A sizing without any layout is written as not looked at.
+func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
+	p := newPrinter(o)
+	if s == nil || len(s.Plans)+len(s.Refused) == 0 {
+		p.heading("Not looked at")
+		p.field("", "no layout of the model was tried")
+		p.sizingVerdict(fabric.Unknown)
+		return p.writeTo(w)
+	}
+	plan := mainPlan(s)
+	p.answer(s, plan)
+	p.subject(s)
+	if plan != nil {
+		p.plan(s, *plan)
+		if err := p.ledger(s, *plan); err != nil {
+			return err
+		}
+	}
+	if err := p.plans(s); err != nil {
+		return err
+	}
+	p.refused(s)
+	if plan != nil {
+		p.performance(*plan)
+	}
+	p.storage(s.Storage)
+	if len(s.Assumptions) > 0 {
+		p.blank()
+		p.assumptions(s.Assumptions)
+	}
+	p.sizingVerdict(s.Status())
+	return p.writeTo(w)
+}
+
+// mainPlan is the first plan that fits, else the first; nil where there is none.
+func mainPlan(s *fabric.Sizing) *fabric.SizingPlan {
+	for i := range s.Plans {
+		if s.Plans[i].Fits {
+			return &s.Plans[i]
+		}
+	}
+	if len(s.Plans) > 0 {
+		return &s.Plans[0]
+	}
+	return nil
+}
+
+// answer is what was asked for: how many machines and which layout, and why not fewer.
+func (p *printer) answer(s *fabric.Sizing, plan *fabric.SizingPlan) {
+	word, color := "FITS", green
+	if s.Status() != fabric.Pass {
+		word, color = "DOES NOT FIT", red
+	}
+	p.status(word, color, said(orElse(s.Model, "model")), answerText(s, plan))
+	p.field("", whyNotFewer(s, plan))
+}
+
+func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
+	if plan == nil || !plan.Fits {
+		machine := said(orElse(s.Machine, "these machines"))
+		switch {
+		case plan != nil:
+			return "no layout holds it on " + machine + "; nearest is " + machinesText(s, *plan)
+		case len(s.Refused) == 1:
+			return "the layout that was asked for does not work on " + machine
+		default:
+			return fmt.Sprintf("none of the %s that were tried works on %s", countOf(len(s.Refused), "layout"), machine)
+		}
+	}
+	return machinesText(s, *plan)
+}
+
+// machinesText says the machines and the layout of a plan.
+func machinesText(s *fabric.Sizing, plan fabric.SizingPlan) string {
+	return countOf(plan.Nodes, "server") + " of " + said(orElse(s.Machine, "a machine that is not told")) + ": " + draw.PlanName(plan)
+}
+
+// subject is the model, the GPU and the engine.
+func (p *printer) subject(s *fabric.Sizing) {
+	p.blank()
+	p.fields("model", modelLines(s))
+	p.field("GPU", gpuText(s.GPU))
+	p.field("engine", strings.TrimSpace(said(s.Engine.Name)+" "+said(s.Engine.Version)))
+	p.field("asked", askedText(s))
+}
+
+func modelLines(s *fabric.Sizing) []string {
+	x := s.Parameters
+	parameters := count1e9(x.Total) + " parameters"
+	if x.Active > 0 && x.Active < x.Total {
+		parameters += ", " + count1e9(x.Active) + " active a token"
+	}
+	if x.MTP > 0 {
+		parameters += ", and " + count1e9(x.MTP) + " of MTP"
+	}
+	if x.Vision > 0 {
+		parameters += ", and " + count1e9(x.Vision) + " of vision"
+	}
+	weights := fmt.Sprintf("weights %s on disk, %s loaded (known from %s)", gibText(s.DiskBytes), gibText(s.WeightsBytes), said(orElse(s.Certainty, "what is not told")))
+	kv := fmt.Sprintf("KV cache %s B a token in %s", thousands(s.KVBytesPerToken), said(orElse(s.KVDType, "a dtype that is not told")))
+	if s.StateBytes > 0 {
+		kv += ", and " + draw.Bytes(s.StateBytes) + " of state a request"
+	}
+	return []string{parameters, weights, kv}
+}
+
+func gpuText(g fabric.SizingGPU) string {
+	parts := []string{said(orElse(g.Name, "GPU")) + " of " + gibText(g.MemoryBytes)}
+	add := func(v float64, format string) {
+		if finite(v) && v > 0 {
+			parts = append(parts, fmt.Sprintf(format, v))
+		}
+	}
+	add(g.BandwidthGBs, "memory %.5g GB/s")
+	add(g.TFLOPS, "%.5g TFLOPS dense bf16")
+	add(g.LinkGBs, "link %.5g GB/s one way")
+	if g.Unified {
+		parts = append(parts, "shared with the CPU")
+	}
+	text := strings.Join(parts, ", ")
+	if g.Source != "" {
+		text += " (" + said(g.Source) + ")"
+	}
+	return text
+}
+
+func askedText(s *fabric.Sizing) string {
+	if s.Context <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s of %s tokens", countOf(max(s.Concurrency, 1), "request"), thousands(s.Context))
+	if s.ModelContext > 0 {
+		text += fmt.Sprintf("; the model takes %s", thousands(s.ModelContext))
+	}
+	return text
+}
+
+// plan is the first plan in full: how to start it, what it holds, what the engine will print.
+func (p *printer) plan(s *fabric.Sizing, x fabric.SizingPlan) {
+	if commands := commandLines(s, x, p.width()-fieldIndent); len(commands) > 0 {
+		p.blank()
+		p.commands("start", commands)
+		p.field("", startNote(s, x))
+	}
+	p.blank()
+	p.field("holds", holdsText(s, x))
+	p.field("fraction", fractionText(x))
+	p.field("", said(x.Fraction.Effect))
+	var prints []string
+	for _, e := range x.Prints {
+		prints = append(prints, said(e.What)+" "+printText(e))
+	}
+	prints, more := bounded(prints, 2*p.sizingLimit())
+	if more > 0 {
+		prints = append(prints, fmt.Sprintf("and %d more; %s", more, p.where()))
+	}
+	if len(prints) > 0 {
+		p.field("prints", strings.Join(prints, "; "))
+	}
+	p.fields("note", limited(saidAll(x.Limits), p.sizingLimit(), p.where()))
+	if best := bestBeside(s, x); best != nil {
+		p.blank()
+		p.field("best", machinesText(s, *best)+": "+holdsText(s, *best))
+		p.commands("", commandLines(s, *best, p.width()-fieldIndent))
+	}
+}
+
+// bestBeside is the plan that is best where another one is shown in full; nil where there is none.
+func bestBeside(s *fabric.Sizing, shown fabric.SizingPlan) *fabric.SizingPlan {
+	for i, x := range s.Plans {
+		if x.Role == fabric.RoleBest && x.Fits && shown.Role != fabric.RoleBest {
+			return &s.Plans[i]
+		}
+	}
+	return nil
+}
+
+func (p *printer) sizingLimit() int {
+	if p.o.Verbose {
+		return sizingLinesAll
+	}
+	return sizingLines
+}
+
+func holdsText(s *fabric.Sizing, x fabric.SizingPlan) string {
+	parts := []string{thousands(x.KVTokens) + " tokens of KV cache"}
+	if finite(x.Requests) && x.Requests > 0 && s.Context > 0 {
+		parts = append(parts, fmt.Sprintf("%s requests of %s at once", draw.Rate(x.Requests), thousands(s.Context)))
+	}
+	if x.MaxContext > 0 {
+		parts = append(parts, "one request up to "+thousands(x.MaxContext)+" tokens")
+	}
+	if x.MaxRunning > 0 {
+		parts = append(parts, "at most "+thousands(x.MaxRunning)+" running requests")
+	}
+	if x.FreeBytes != 0 {
+		parts = append(parts, draw.GiB(float64(x.FreeBytes))+" GiB free after start")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// fractionText says the memory fraction and what else it may be.
+func fractionText(x fabric.SizingPlan) string {
+	text := ratio(x.MemFraction)
+	f := x.Fraction
+	var parts []string
+	for _, of := range []struct {
+		what string
+		v    float64
+	}{{"the engine's default", f.Default}, {"recommended", f.Recommended}} {
+		if finite(of.v) && of.v > 0 {
+			parts = append(parts, of.what+" "+ratio(of.v))
+		}
+	}
+	if finite(f.Low) && finite(f.High) && f.High > 0 && f.Low <= f.High {
+		parts = append(parts, "works from "+ratio(math.Ceil(f.Low*1000)/1000)+" to "+ratio(math.Floor(f.High*1000)/1000)) // to the safe side
+	}
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	return text
+}
+
+// printText is a figure as the engine prints it: engines write GB and mean GiB.
+func printText(e fabric.EnginePrint) string {
+	switch {
+	case !finite(e.Value):
+		return "?"
+	case e.Unit == "GiB":
+		return fmt.Sprintf("%.2f GB (GiB)", e.Value)
+	case e.Unit == "ratio":
+		return ratio(e.Value)
+	case e.Value == float64(int64(e.Value)):
+		return strings.TrimSpace(thousands(int64(e.Value)) + " " + said(e.Unit))
+	default:
+		return strings.TrimSpace(draw.Rate(e.Value) + " " + said(e.Unit))
+	}
+}
+
+func (p *printer) ledger(s *fabric.Sizing, x fabric.SizingPlan) error {
+	if len(x.Ledger) == 0 {
+		return nil
+	}
+	p.blank()
+	if err := p.ledgerText(draw.Ledger{Bars: []draw.LedgerBar{{Name: draw.PlanName(x), Memory: s.GPU.MemoryBytes, Entries: x.Ledger}}}); err != nil {
+		return err
+	}
+	p.line(p.paint(faint, "  GiB is 2^30 bytes; engines print GB and mean GiB"))
+	return nil
+}
+
+func (p *printer) ledgerText(l draw.Ledger) error {
+	var b strings.Builder
+	if err := draw.LedgerText(&b, l, p.width(), draw.CurveOptions{Color: p.o.Color, ASCII: p.o.ASCII}); err != nil {
+		return err
+	}
+	p.b.WriteString(b.String()) // LedgerText cleans its names itself
+	return nil
+}
+
+func (p *printer) sizingVerdict(s fabric.Status) {
+	color, meaning := yellow, "exit status 2: no layout was looked at"
+	switch s {
+	case fabric.Pass:
+		color, meaning = green, "exit status 0: a layout fits"
+	case fabric.Fail:
+		color, meaning = red, "exit status 1: no layout fits"
+	}
+	p.blank()
+	p.line(p.paint(color, strings.ToUpper(s.String())) + ": " + meaning)
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// whyNotFewer says what stands against fewer machines: of the layouts refused on fewer nodes, or on fewer GPUs
+// of the one node, the largest that memory refuses, for which there is no remedy; else the largest.
+func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
+	if plan == nil || !plan.Fits {
+		if plan != nil && len(plan.Limits) > 0 {
+			return said(plan.Limits[0])
+		}
+		if len(s.Refused) > 0 {
+			return refusedText(s.Refused[len(s.Refused)-1])
+		}
+		return ""
+	}
+	for _, other := range s.Plans {
+		if other.Fits && other.GPUs < plan.GPUs {
+			return "Fewer do: " + machinesText(s, other) + "; this one is " + orElse(said(plan.Role), "the first of the list") + "."
+		}
+	}
+	if plan.GPUs == 1 {
+		return "Fewer than one GPU there is not."
+	}
+	fewer := func(r fabric.Refused) bool {
+		if plan.Nodes > 1 {
+			return r.Nodes < plan.Nodes
+		}
+		return r.GPUs < plan.GPUs
+	}
+	memory := func(r fabric.Refused) bool { return r.Rule == memoryRule }
+	var best *fabric.Refused
+	n := 0
+	for i, r := range s.Refused {
+		if fewer(r) {
+			n++
+			if best == nil || memory(r) && !memory(*best) || memory(r) == memory(*best) && r.GPUs > best.GPUs {
+				best = &s.Refused[i]
+			}
+		}
+	}
+	if best == nil {
+		return "Whether fewer do was not looked at."
+	}
+	text := "Not fewer: " + layoutText(*best) + ": " + strings.TrimSuffix(said(best.Reason), ".")
+	if n > 1 {
+		text += fmt.Sprintf("; and %s of fewer machines refused", countOf(n-1, "layout"))
+	}
+	return text + "."
+}
+
+// memoryRule is the rule of sizing that a layout breaks which the engine would take and the GPU does not hold.
+const memoryRule = "memory"
+
+// layoutText says a refused layout and its GPUs.
+func layoutText(r fabric.Refused) string {
+	layout := said(orElse(r.Layout, "a layout"))
+	if r.GPUs > 0 {
+		return countOf(r.GPUs, "GPU") + " as " + layout
+	}
+	return layout
+}
+
+// refusedText says a refused layout, why, and what works.
+func refusedText(r fabric.Refused) string {
+	text := layoutText(r) + ": " + strings.TrimSuffix(said(r.Reason), ".")
+	if len(r.Nearest) > 0 {
+		text += "; nearest that work: " + nearestText(r.Nearest)
+	}
+	return text + "."
+}
+
+// refused writes the layouts that were refused, folded by rule: the rule, which layouts, the reason of the
+// largest, and the nearest that work. With Verbose each stands on its own.
+func (p *printer) refused(s *fabric.Sizing) {
+	if len(s.Refused) == 0 {
+		return
+	}
+	p.heading("Refused: " + countOf(len(s.Refused), "layout"))
+	if p.o.Verbose {
+		list, more := bounded(s.Refused, refusedAll)
+		for _, r := range list {
+			p.refusedOne(r)
+		}
+		if more > 0 {
+			p.line(fmt.Sprintf("... and %s more; %s", countOf(more, "layout"), p.where()))
+		}
+		return
+	}
+	groups, more := bounded(refusedByRule(s.Refused), refusedGroups)
+	for _, g := range groups {
+		p.refusedGroup(g)
+	}
+	if more > 0 {
+		p.line(fmt.Sprintf("... and %s more; %s", countOf(more, "rule"), p.where()))
+	}
+}
+
+func (p *printer) refusedOne(r fabric.Refused) {
+	p.status("REFUSED", yellow, "", layoutText(r)+": "+orElse(said(r.Rule), "a rule that is not told"))
+	p.fields("why", limited(saidAll(reasonsOf(r)), sizingLinesAll, p.where()))
+	p.field("source", said(r.Assert))
+	p.field("nearest", nearestText(r.Nearest))
+}
+
+// reasonsOf are all reasons of a refused layout.
+func reasonsOf(r fabric.Refused) []string {
+	if len(r.Reasons) == 0 {
+		return []string{r.Reason}
+	}
+	return r.Reasons
+}
+
+func (p *printer) refusedGroup(g refusedRule) {
+	const names = 8
+	var layouts []string
+	for _, r := range g.all {
+		layouts = append(layouts, short(orElse(r.Layout, "a layout"), longName))
+	}
+	layouts, more := bounded(slices.Compact(layouts), names)
+	text := countOf(len(g.all), "layout") + ": " + strings.Join(layouts, "; ")
+	if more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	p.status("REFUSED", yellow, short(orElse(g.rule, "a rule that is not told"), longName), text)
+	r := g.all[len(g.all)-1]
+	if len(g.all) == 1 {
+		p.fields("why", limited(saidAll(reasonsOf(r)), p.sizingLimit(), p.where()))
+	} else {
+		p.field("why", layoutText(r)+": "+said(r.Reason))
+	}
+	p.field("nearest", nearestText(r.Nearest))
+}
+
+// refusedRule is the layouts that one rule refuses first.
+type refusedRule struct {
+	rule string
+	all  []fabric.Refused
+}
+
+func refusedByRule(all []fabric.Refused) []refusedRule {
+	var groups []refusedRule
+	index := map[string]int{}
+	for _, r := range all {
+		i, ok := index[r.Rule]
+		if !ok {
+			i = len(groups)
+			index[r.Rule] = i
+			groups = append(groups, refusedRule{rule: r.Rule})
+		}
+		groups[i].all = append(groups[i].all, r)
+	}
+	return groups
+}
+
+func nearestText(all []string) string {
+	const most = 6
+	list, more := bounded(saidAll(all), most)
+	text := strings.Join(list, "; ")
+	if more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return text
+}

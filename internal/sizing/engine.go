@@ -1,0 +1,156 @@
+package sizing
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Engine is a program that serves models: what it takes, how it divides memory, what it prints. One file an engine.
+type Engine struct {
+	Name         string
+	Default      string   // version whose rules are used where none is asked for
+	Read         []string // versions whose source was read, oldest first
+	FractionFlag string   // of its memory fraction
+	Rules        []LayoutRule
+	spread       func(Layout) spread
+	stage        func(v Version, layers, pp, rank int) (first, end int) // layers of a pipeline stage
+	fraction     func(s setting) float64                                // the engine's own memory fraction
+	extras       func(s setting, sh *Shard)                             // adds what this engine keeps beside the weights
+	divide       func(s setting, stages []Shard, fraction float64) division
+	flags        func(s setting, d division) []string
+}
+
+// Engines lists the engines.
+func Engines() []Engine { return []Engine{sglang(), vllm()} }
+
+// EngineNamed finds an engine; empty stands for the first. The error lists the known ones.
+func EngineNamed(name string) (Engine, error) {
+	known := make([]string, 0, len(Engines()))
+	for _, e := range Engines() {
+		if name == "" || strings.EqualFold(name, e.Name) {
+			return e, nil
+		}
+		known = append(known, e.Name)
+	}
+	return Engine{}, fmt.Errorf("engine %q is not known: known are %s", name, strings.Join(known, ", "))
+}
+
+// setting is everything that decides how an engine lays out one replica.
+type setting struct {
+	model   *Model
+	machine Machine
+	engine  *Engine
+	version Version
+	layout  Layout
+	spread  spread
+	shape   *shape
+	context int64 // of one request, tokens
+	users   int   // requests at the same time
+	kv      string
+	running int64 // --max-running-requests or --max-num-seqs; 0: the engine's own
+	chunk   int64 // --chunked-prefill-size or --max-num-batched-tokens; 0: the engine's own
+	graphBS int64 // largest batch of a CUDA graph; 0: the engine's own
+}
+
+// division is how the memory of the heaviest rank is divided. Bytes.
+type division struct {
+	fraction   float64
+	total      int64 // what the driver shows
+	reserved   int64 // of that nothing can allocate: the driver's share, on unified memory the system's
+	context    int64 // of the CUDA or HIP context and its modules
+	comm       int64 // of communicators
+	before     int64 // free before the weights are read
+	weights    int64
+	allocator  int64 // rounding of the weights' allocations
+	extras     int64
+	kv         int64 // of the pool that is allocated
+	state      int64 // of linear attention
+	pool       int64 // request table
+	graphs     int64
+	activation int64
+	slack      int64 // the rest; below zero: so much is missing
+	tokens     int64 // as printed
+	capacity   int64 // tokens of full attention that the pool holds: the same but where an engine prints otherwise
+	longest    int64 // request that the pool holds alone, tokens
+	requests   float64
+	running    int64
+	cell       float64 // bytes a token and rank
+	graphBS    int64
+	note       []string // what bounds it
+	formula    map[string]string
+	prints     []fabric.EnginePrint
+	low, high  float64 // range of the fraction
+	advised    float64
+	refused    string // why the engine would not start
+}
+
+// Version is a version of an engine, in order.
+type Version struct {
+	Major, Minor, Patch int
+	Pre                 bool // a release candidate: before its release
+	text                string
+}
+
+// String is the version as given.
+func (v Version) String() string { return v.text }
+
+// ParseVersion reads the versions that engines give themselves: 0.5.0rc2-cu126, v0.4.6.post5, 0.11. What follows
+// the third number does not count, but for rc, a, b and dev, which are before it.
+func ParseVersion(text string) (Version, error) {
+	v := Version{text: strings.TrimPrefix(strings.TrimSpace(text), "v")}
+	bad := fmt.Errorf("engine-version %q: is no version such as 0.5.0rc2 or 0.11.0", text)
+	parts := strings.SplitN(v.text, ".", 4)
+	if len(parts) < 2 {
+		return v, bad
+	}
+	for i, into := range []*int{&v.Major, &v.Minor, &v.Patch} {
+		if i >= len(parts) {
+			break
+		}
+		digits := parts[i]
+		if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {
+			rest := digits[end:]
+			digits = digits[:end]
+			if i < 2 && rest != "" {
+				return v, bad
+			}
+			v.Pre = strings.HasPrefix(rest, "rc") || strings.HasPrefix(rest, "a") || strings.HasPrefix(rest, "b")
+		}
+		n, err := strconv.Atoi(digits)
+		if err != nil || n > 9999 {
+			return v, bad
+		}
+		*into = n
+	}
+	if len(parts) == 4 && (strings.HasPrefix(parts[3], "dev") || strings.HasPrefix(parts[3], "rc")) {
+		v.Pre = true
+	}
+	return v, nil
+}
+
+// at says whether v is this release or later.
+func (v Version) at(major, minor, patch int) bool {
+	switch {
+	case v.Major != major:
+		return v.Major > major
+	case v.Minor != minor:
+		return v.Minor > minor
+	case v.Patch != patch:
+		return v.Patch > patch
+	default:
+		return !v.Pre
+	}
+}
+
+// gib is what engines print as GB.
+const gib = 1 << 30
+
+// mib is the unit of nvidia-smi and of SGLang's reserve.
+const mib = 1 << 20
+
+func toBytes(g float64) int64 { return int64(g * gib) }
+
+func inGiB(b int64) float64 { return float64(b) / gib }

@@ -1,0 +1,108 @@
+package sizing
+
+import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// MachineFrom gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
+// does not have.
+func MachineFrom(c *catalog.Catalog, id string) (Machine, error) {
+	m, err := c.Machine(id)
+	if err != nil {
+		return Machine{}, err
+	}
+	gpuID, gpu, err := c.GPU(m.GPU)
+	if err != nil {
+		return Machine{}, fmt.Errorf("machine %q: %w", id, err)
+	}
+	out, err := machineOf(gpuID, gpu)
+	if err != nil {
+		return Machine{}, fmt.Errorf("machine %q: %w", id, err)
+	}
+	out.Name = id
+	out.PerNode = max(1, int(m.GPUs.Value))
+	out.ScaleUp = out.PerNode
+	if n := int(m.ScaleUpGPUs.Value); n > 0 {
+		out.ScaleUp = n
+	}
+	if m.ScaleUp == "" || m.ScaleUp == "pcie" {
+		out.GPU.LinkGBs = 0
+	}
+	for _, f := range m.Fabrics {
+		if rdma := c.Fabrics[f].GPUDirect; rdma != nil && *rdma {
+			out.RDMA, out.Net = true, f
+			break
+		}
+		out.Net = f
+	}
+	out.NICs = int(m.NICs.Value)
+	if out.NICs > 0 {
+		out.NICGBs = c.LineRate(m) / 8 / float64(out.NICs)
+	}
+	return out, nil
+}
+
+// MachineOfGPU is a lone node of GPUs of the catalog, by id or short name, without a fabric.
+func MachineOfGPU(c *catalog.Catalog, name string, perNode int) (Machine, error) {
+	id, gpu, err := c.GPU(name)
+	if err != nil {
+		return Machine{}, err
+	}
+	out, err := machineOf(id, gpu)
+	out.Name, out.PerNode, out.ScaleUp = fmt.Sprintf("%d x %s", perNode, id), perNode, perNode
+	return out, err
+}
+
+func machineOf(id string, gpu catalog.GPUModel) (Machine, error) {
+	shown, source, err := shownMemory(gpu)
+	if err != nil {
+		return Machine{}, fmt.Errorf("GPU %q: %w", id, err)
+	}
+	return Machine{
+		Vendor: gpu.Vendor,
+		Arch:   gpu.Arch,
+		GPU: fabric.SizingGPU{
+			Name:         id,
+			MemoryBytes:  shown,
+			BandwidthGBs: gpu.MemoryBandwidth.Value,
+			TFLOPS:       gpu.Compute.BF16.Value,
+			TFLOPSFP8:    gpu.Compute.FP8.Value,
+			TFLOPSFP4:    gpu.Compute.FP4.Value,
+			LinkGBs:      gpu.ScaleUp.Value,
+			Unified:      id == "gb10",
+			Source:       source,
+		},
+	}, nil
+}
+
+// shownMemory is what the driver shows, or what the vendor states where no source has that.
+func shownMemory(gpu catalog.GPUModel) (bytes int64, source string, err error) {
+	for _, f := range []catalog.Figure{gpu.MemoryVisible, gpu.Memory} {
+		switch {
+		case f.Value <= 0:
+			continue
+		case f.Unit == "MiB":
+			return int64(f.Value * mib), f.Source, nil
+		case f.Unit == "GiB", f.Unit == "GB": // vendors write GB for what is nearer to GiB
+			return int64(f.Value * gib), f.Source, nil
+		}
+	}
+	return 0, "", fmt.Errorf("the catalog has no size of its memory")
+}
+
+// check refuses figures of a machine that cannot be.
+func (m Machine) check() error {
+	switch b := m.GPU.MemoryBytes; {
+	case b < gib:
+		return fmt.Errorf("GPU memory of %d bytes: below 1 GiB; is the unit right?", b)
+	case b > 4096*gib:
+		return fmt.Errorf("GPU memory of %d bytes: above 4 TiB; is the unit right?", b)
+	}
+	if m.PerNode < 1 || m.PerNode > 1024 {
+		return fmt.Errorf("gpus per node %d: must be from 1 to 1024", m.PerNode)
+	}
+	return nil
+}

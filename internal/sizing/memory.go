@@ -1,0 +1,169 @@
+package sizing
+
+import (
+	"math"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// driverMemory is what of a GPU's memory programs can get at all. Tools of the driver and CUDA itself differ.
+type driverMemory struct {
+	smi    float64 // MiB that nvidia-smi or rocm-smi shows: SGLang's default fraction is computed from it
+	total  float64 // GiB that CUDA or HIP shows: vLLM's utilisation is a share of it
+	free   float64 // GiB free in an idle system where memory is shared with the CPU; 0: total
+	source string
+}
+
+// driverOf gives the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
+// H100 (0.59 %), H200 (0.43 %) and B200 (0.40 %).
+func driverOf(m Machine) driverMemory {
+	shown := float64(m.GPU.MemoryBytes)
+	switch m.GPU.Name {
+	case "h100-sxm":
+		return driverMemory{81559, 79.18, 0, "nvidia-smi; vLLM start logs of llm-d-planner e50305a: 79.18 GiB total"}
+	case "h200-sxm":
+		return driverMemory{143771, 139.80, 0, "nvidia-smi; torch.cuda of an H200"}
+	case "a100-80-sxm":
+		return driverMemory{81920, 79.15, 0, "nvidia-smi; torch.cuda of an A100"}
+	case "b200":
+		return driverMemory{183359, 178.35, 0, "nvidia-smi of a B200: 183359MiB; pytorch/ao pull request 4002: 178.35 GiB"}
+	case "gb10":
+		return driverMemory{shown / mib, 121.69, 101.3, "vLLM start on a DGX Spark: total 121.69 GiB, free at boot 101.3 to 102.2 GiB"}
+	}
+	if m.Vendor == "amd" || m.GPU.Unified {
+		return driverMemory{shown / mib, shown / gib, 0, "rocm-smi and HIP show the same"}
+	}
+	return driverMemory{shown / mib, shown / gib * 0.994, 0, "CUDA shows 0.6 % less than nvidia-smi"}
+}
+
+// blackwell says whether the kernels are those of that generation.
+func (m Machine) blackwell() bool {
+	switch m.Arch {
+	case "sm_100", "sm_103", "sm_120", "sm_121":
+		return true
+	}
+	return false
+}
+
+// contextGiB is the CUDA context with the modules of PyTorch and of the engine: 79.18 GiB less what VCF's log of
+// SGLang has before load and for communicators, 76.88 and 1.75; on an H200 139.80 less 137.29 and 1.96.
+const contextGiB = 0.55
+
+// contextAMDGiB is the same of HIP; assumed, no log tells it apart from RCCL.
+const contextAMDGiB = 1.0
+
+// begin fills what is taken before the weights are read, and what is free then.
+func begin(s setting, commGiB float64) division {
+	d := driverOf(s.machine)
+	out := division{
+		total:   s.machine.GPU.MemoryBytes,
+		context: toBytes(contextGiB),
+		comm:    toBytes(commGiB),
+		formula: map[string]string{},
+	}
+	if s.machine.Vendor == "amd" {
+		out.context = toBytes(contextAMDGiB)
+	}
+	usable := d.total
+	if d.free > 0 {
+		usable = d.free + contextGiB // what is free at boot is so before any context
+		out.formula["reserved"] = sprint("shown %.2f GiB - free at boot %.1f GiB: the system and its page cache", inGiB(out.total), d.free)
+	}
+	// A figure in the catalog may be CUDA's own, below nvidia-smi's.
+	out.reserved = max(0, out.total-toBytes(usable))
+	out.before = min(out.total, toBytes(usable)) - out.context - out.comm
+	return out
+}
+
+// load adds the weights of the heaviest stage.
+func (d *division) load(sh Shard) {
+	d.weights = sh.Weights
+	d.extras = sh.Total() - sh.Weights
+}
+
+// heaviest is the stage that holds most.
+func heaviest(stages []Shard) int {
+	at := 0
+	for i, s := range stages {
+		if s.Total() > stages[at].Total() {
+			at = i
+		}
+	}
+	return at
+}
+
+// cell is what a token takes on a rank of these layers. With windows apart: the full layers and the windowed.
+func cell(s setting, first, end int) (full, windowed float64) {
+	for _, l := range s.model.Layers[first:end] {
+		b := l.Attention.PerToken(int64(s.spread.attn), s.kv)
+		if l.Attention.Window > 0 {
+			windowed += b
+		} else {
+			full += b
+		}
+	}
+	return full, windowed
+}
+
+// stateOf is the state of one request on a rank of these layers.
+func stateOf(s setting, first, end int) (bytes float64) {
+	for _, l := range s.model.Layers[first:end] {
+		bytes += l.Attention.StatePerRequest(int64(s.spread.attn))
+	}
+	return bytes
+}
+
+// windowOf is the widest window of the layers.
+func windowOf(m *Model) (w int64) {
+	for _, l := range m.Layers {
+		w = max(w, l.Attention.Window)
+	}
+	return w
+}
+
+// ledger lists the parts of a GPU's memory: they sum to it exactly, what is left over is slack.
+func (d division) ledger(s setting, sh Shard) []fabric.LedgerEntry {
+	var out []fabric.LedgerEntry
+	left := d.total
+	add := func(name, class string, bytes int64, formula, certainty string) {
+		if bytes == 0 {
+			return
+		}
+		if f, ok := d.formula[name]; ok {
+			formula = f
+		}
+		out = append(out, fabric.LedgerEntry{Name: name, Class: class, Bytes: bytes, Formula: formula, Certainty: certainty})
+		left -= bytes
+	}
+	add("reserved", "", d.reserved, "shown by the driver - total of CUDA", certaintyMeasured)
+	add("context", "", d.context, "CUDA context and modules", certaintyMeasured)
+	add("communicators", "", d.comm, "NCCL and custom all-reduce", certaintyMeasured)
+	for _, c := range sh.Classes {
+		add("weights", string(c.Class), c.Bytes, c.Formula, string(s.model.Certainty))
+	}
+	for _, x := range sh.Extras {
+		add("weights", x.Name, x.Bytes, x.Formula, x.Certainty)
+	}
+	add("allocator", "", d.allocator, "tensors of 10 MiB and more rounded up to 2 MiB, the rest to segments of 20 MiB", string(FromFormula))
+	add("kv", "", d.kv, "", string(FromFormula))
+	add("state", "", d.state, "", string(FromFormula))
+	add("request_pool", "", d.pool, "", string(FromFormula))
+	add("graphs", "", d.graphs, "", certaintyMeasured)
+	add("activations", "", d.activation, "", certaintyAssumed)
+	slack := fabric.LedgerEntry{Name: "slack", Bytes: left, Certainty: string(FromFormula), Formula: "what is left"}
+	if left < 0 {
+		slack.Formula = "so much is missing"
+	}
+	return append(out, slack)
+}
+
+// The certainties of a ledger entry beside those of a Model.
+const (
+	certaintyMeasured = "measured" // on other machines, see its formula
+	certaintyAssumed  = "assumed"
+)
+
+// floorTo rounds down to hundredths, as people write fractions.
+func floorTo(f float64) float64 { return math.Floor(f*100+1e-9) / 100 }
+
+func ceilTo(f float64) float64 { return math.Ceil(f*100-1e-9) / 100 }
