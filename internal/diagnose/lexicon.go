@@ -10,6 +10,17 @@ func lexicon() []concept {
 	for _, part := range [][]concept{plainWords(), pathWords(), fabricWords(), hostWords(), softwareWords()} {
 		all = append(all, part...)
 	}
+	at := map[string]int{}
+	for i, c := range all {
+		at[c.name] = i
+	}
+	for _, c := range proseWords() {
+		if i, known := at[c.name]; known {
+			all[i].phrases += "|" + c.phrases
+		} else {
+			all = append(all, c)
+		}
+	}
 	return all
 }
 

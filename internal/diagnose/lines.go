@@ -28,7 +28,7 @@ func linesOf(text string) []lean {
 		text = text[:maxText]
 	}
 	var out []lean
-	for _, part := range [][]line{ncclLines, verbsLines, hostLines, portLines} {
+	for _, part := range [][]line{ncclLines, verbsLines, hostLines, portLines, toolLines} {
 		for _, l := range part {
 			if !l.form.MatchString(text) {
 				continue
@@ -90,7 +90,7 @@ var verbsLines = []line{
 // Messages of kernels, drivers and management tools of a host.
 var hostLines = []line{
 	printed(`xid[^\n]{0,30}\b(74|144|145|146|147|148|149|150)\b|\bSXid\b`, lean{fabric.CauseNVLinkDegraded, plain}, lean{fabric.CauseFabricManager, 0.2}),
-	printed(`xid[^\n]{0,30}\b(31|43|48|61|62|63|64|79|92|94|95|119|120)\b|fallen off the bus|no devices were found|no cuda-capable|invalid device ordinal|driver/library version mismatch|couldn.?t communicate with the nvidia driver`, lean{fabric.CauseGPUDriver, 0.8}),
+	printed(`xid[^\n]{0,30}\b(31|43|48|61|62|63|64|79|92|94|95|119|120)\b|fallen off the bus|(smi|nvidia|gpu|cuda)[^\n]*no devices were found|^no devices were found|no cuda-capable|invalid device ordinal|driver/library version mismatch|couldn.?t communicate with the nvidia driver`, lean{fabric.CauseGPUDriver, 0.8}),
 	printed(`cuda driver version is insufficient`, lean{fabric.CauseGPUDriver, 0.55}, lean{fabric.CauseLibraryBuild, 0.45}),
 	printed(`link \d+ ?: ?<?inactive|nvlink[^\n]{0,40}inactive|(crc|replay|recovery)[^\n]{0,20}error[^\n]{0,30}nvlink`, lean{fabric.CauseNVLinkDegraded, 0.8}),
 	printed(`(hw|sw)[ _](thermal|power)?[ _]?(slowdown|cap|brake)[^\n:]{0,20}: ?active|clocks_throttle_reasons[^\n]*\bactive|clocks_event_reasons[^\n]*: ?active|prochot`, lean{fabric.CauseGPUThrottled, 0.85}),

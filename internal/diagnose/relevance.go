@@ -32,6 +32,9 @@ func topics() []topic {
 		{"sm", fabric.CauseSubnetManager, 0.3, true},
 		{"virtualization", fabric.CauseSubnetManager, hint, true},
 		{"oversub", fabric.CauseOversubscription, 0.3, false},
+		{"leaf", fabric.CauseOversubscription, 0.2, false},
+		{"onenode", fabric.CauseSlowNode, 0.2, false},
+		{"straggler", fabric.CauseSlowNode, 0.3, false},
 		{"twoleaf", fabric.CauseOversubscription, 0.25, false},
 		{"cabling", fabric.CauseMiscabled, 0.3, false},
 		{"linkerrors", fabric.CauseSlowLink, 0.3, false},
@@ -70,7 +73,7 @@ func topics() []topic {
 
 // relevant gives the causes that a text speaks of without a rule that understands what it says of them.
 func relevant(st statement) []lean {
-	if st.names("fine+") && !st.names("trouble+") && !st.names("slow+") || st.names("same") {
+	if st.names("fine+") && !st.names("trouble+") && !st.names("slow+") || st.names("same") || st.names("unlimited+") || st.names("oscontrolled+") || st.names("clockfull+") {
 		return nil
 	}
 	var out []lean

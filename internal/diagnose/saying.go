@@ -25,7 +25,7 @@ const (
 // sayings is every rule on texts, by topic.
 func sayings() []saying {
 	var all []saying
-	for _, part := range [][]saying{pathSayings(), pcieSayings(), linkSayings(), networkSayings(), hostSayings(), librarySayings(), settingSayings(), shapeSayings()} {
+	for _, part := range [][]saying{pathSayings(), pcieSayings(), linkSayings(), networkSayings(), hostSayings(), librarySayings(), settingSayings(), shapeSayings(), proseSayings()} {
 		all = append(all, part...)
 	}
 	return all

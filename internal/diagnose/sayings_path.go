@@ -47,7 +47,7 @@ func pathSayings() []saying {
 		{fabric.CauseATSDisabled, -0.5, "ats+ !wrong+ !fixed !trouble"},
 		{fabric.CauseATSDisabled, hint, "vm+ slow+ fine+"},
 
-		{fabric.CauseGPUNICMisaligned, plain, "misaligned+"},
+		{fabric.CauseGPUNICMisaligned, plain, "misaligned+ !ping !arp !cabling"},
 		{fabric.CauseGPUNICMisaligned, plain, "hca gpuword locality wrong+ !downgraded !switchos"},
 		{fabric.CauseGPUNICMisaligned, plain, "aligned-"},
 		{fabric.CauseGPUNICMisaligned, -0.5, "misaligned-"},

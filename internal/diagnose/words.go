@@ -118,6 +118,11 @@ func (r *reader) read(text, source string) statement {
 	if versions.MatchString(text) {
 		s.mentions = append(s.mentions, mention{concept: "version"})
 	}
+	for _, f := range figures() {
+		if m := (mention{concept: f.concept}); !slices.Contains(s.mentions, m) && f.told(text) {
+			s.mentions = append(s.mentions, m)
+		}
+	}
 	if narrower(text) {
 		s.mentions = append(s.mentions, mention{concept: "downgraded"})
 	}
@@ -322,7 +327,9 @@ func parts(w string) []string {
 // stem takes the plural ending off a word. What is left need not be a word: the lexicon passes here too.
 func stem(w string) string {
 	switch w {
-	case "gpus", "vms", "vfs", "pfs":
+	case "lags": // a verb: "the bond lag" is another thing
+		return w
+	case "gpus", "vms", "vfs", "pfs", "sms":
 		return w[:len(w)-1]
 	}
 	for _, keep := range []string{"ss", "us", "is", "os", "as"} {
