@@ -26,7 +26,7 @@ func proseOfRuns() []concept {
 		{"bond", "slave|slaves|member port|xmit hash policy|transmit hash policy|bond member*|port channel member|team|teaming|lacp"},
 		{"hash", "single slave|one leg|a single member|one physical member|other slave|member idle"},
 		{"upstream", "above it|further up|uplink port of the switch|one level up|two levels up|switch upstream port|parent bridge|retimer"},
-		{"misaligned", "distant nic*|distant hca*|random nic*|at random|inter socket|intersocket|of the other cpu|other cpu|another root port|different root port|not the ones close|not close to|far from the gpu|far from its gpu|crosses the socket*|far nic*|foreign nic|nic of the neighbour*|wrong side of"},
+		{"misaligned", "distant nic*|distant hca*|random nic*|at random|inter socket|intersocket|of the other cpu|on the other cpu|another root port|different root port|not the ones close|not close to|far from the gpu|far from its gpu|crosses the socket*|far nic*|foreign nic|nic of the neighbour*|wrong side of"},
 		{"flat", "no pcie bridge*|no bridges|sees no bridge*|no switches|on bus 00|bus 00|one pci level|just one level|only one level|single level|speed unknown|unknown speed|under pcie root|directly on pcie root|no affinity between|hides the plx|hide the plx|flattened|flatten*|all in one pci*|bridges invisible|bridge* are not visible"},
 		{"topofile", "virtualtopology.xml|virtualtopology|nvidia topologyd|topologyd|topo definition|topo file*"},
 		{"xml", "hand written topology|handwritten topology|topology graph|dumped graph|dumped topology|hand edited|topology document|xml parser|parser"},
