@@ -8,6 +8,7 @@ import (
 
 // A message that a program prints names its causes, the likeliest first.
 func TestLines(t *testing.T) {
+	words := newReader()
 	for _, tt := range []struct {
 		line string
 		want fabric.CauseID // empty: it says nothing
@@ -33,7 +34,7 @@ func TestLines(t *testing.T) {
 		{"NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA", ""},
 	} {
 		best := lean{}
-		for _, l := range linesOf(tt.line) {
+		for _, l := range words.linesOf(tt.line) {
 			if l.weight > best.weight {
 				best = l
 			}

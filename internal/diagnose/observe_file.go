@@ -50,7 +50,7 @@ func (o *observer) place(e fabric.Observation) string {
 func (o *observer) entry(e fabric.Observation) {
 	where := o.place(e)
 	o.hears(e.Fact, where)
-	if faulty(e.Log) {
+	if o.words.faulty(e.Log) {
 		o.hears(e.Log, where)
 	}
 	o.logText(e.Log)

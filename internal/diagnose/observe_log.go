@@ -17,7 +17,7 @@ func (o *observer) log(l *fabric.NCCLLog) {
 		o.s.hw.Nodes = l.Nodes
 	}
 	for _, line := range l.Lines {
-		if faulty(line.Text) && (networked(l, o.s.hw) || !ofNetwork(line.Text)) {
+		if o.words.faulty(line.Text) && (networked(l, o.s.hw) || !ofNetwork(line.Text)) {
 			o.hears(withoutHost(line.Text), fmt.Sprintf("log, line %d", line.Line))
 		}
 	}
@@ -51,7 +51,7 @@ func ofNetwork(line string) bool {
 }
 
 // faulty says whether a line of a log may say something of a fault.
-func faulty(line string) bool {
+func (r *reader) faulty(line string) bool {
 	line = strings.ToLower(line)
 	for _, e := range everyday {
 		if strings.Contains(line, e) {
@@ -66,7 +66,7 @@ func faulty(line string) bool {
 			return true
 		}
 	}
-	return len(linesOf(line)) > 0
+	return len(r.linesOf(line)) > 0
 }
 
 // networked says whether a log is of more than one machine, as far as it tells.

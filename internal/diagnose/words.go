@@ -54,8 +54,9 @@ type word struct {
 	clause int
 }
 
-// reader finds the concepts of a lexicon in texts.
+// reader finds the concepts of a lexicon and the messages of programs in texts.
 type reader struct {
+	lines   []line
 	phrases map[string][]phrase // by their first word; those that begin with a wildcard under ""
 }
 
@@ -71,7 +72,7 @@ const maxText = 4096
 const anyEnding = "ǃ"
 
 func newReader() *reader {
-	r := &reader{phrases: map[string][]phrase{}}
+	r := &reader{lines: messages(), phrases: map[string][]phrase{}}
 	for _, c := range lexicon() {
 		for _, text := range strings.Split(c.phrases, "|") {
 			var words []string
@@ -96,7 +97,7 @@ func (r *reader) read(text, source string) statement {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	s := statement{own: true, text: strings.TrimSpace(text), source: source, lines: linesOf(text)}
+	s := statement{own: true, text: strings.TrimSpace(text), source: source, lines: r.linesOf(text)}
 	words := split(text)
 	found := r.match(words)
 	negate(words, found)
