@@ -100,7 +100,9 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 	if g.amd {
 		g.gfx = m.Arch
 	} else {
-		g.sm, _ = strconv.Atoi(strings.TrimPrefix(m.Arch, "sm_"))
+		if g.sm, err = strconv.Atoi(strings.TrimPrefix(m.Arch, "sm_")); err != nil {
+			return fmt.Errorf("GPU %q: architecture %q of the catalog is not sm_ and a number", id, m.Arch)
+		}
 	}
 	c.gpu = g
 	switch {
