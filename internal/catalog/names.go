@@ -1,10 +1,9 @@
 package catalog
 
 import (
-	"fmt"
-	"regexp"
-	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // maxNameLength bounds a Linux interface name, in bytes: IFNAMSIZ of linux/if.h, less its final zero.
@@ -12,7 +11,7 @@ const maxNameLength = 15
 
 // nicNames checks that a range expression gives that many different names of interfaces.
 func (p *problems) nicNames(expression string, count int) {
-	names, err := expand(expression)
+	names, err := fabric.ExpandNames(expression)
 	if err != nil {
 		p.add("nic_names", "%v", err)
 		return
@@ -86,68 +85,4 @@ func (p *problems) unique(field string, names []string) {
 		}
 		seen[name] = true
 	}
-}
-
-// expand gives the names of a range expression: items with commas between them, each a plain name or one
-// with one bracket that holds numbers and ranges of numbers, such as gpu[0-3,6]rdma0.
-func expand(expression string) ([]string, error) {
-	item := regexp.MustCompile(`^([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\]([A-Za-z0-9_.-]*))?$`)
-	var names []string
-	for _, text := range split(expression) {
-		m := item.FindStringSubmatch(text)
-		if text == "" || m == nil {
-			return nil, fmt.Errorf("%q in %q is neither a name nor a name with a range", text, expression)
-		}
-		if m[2] == "" {
-			names = append(names, text)
-			continue
-		}
-		for _, span := range strings.Split(m[2], ",") {
-			numbers, err := numbersOf(span)
-			if err != nil {
-				return nil, fmt.Errorf("%q: %w", expression, err)
-			}
-			for _, n := range numbers {
-				names = append(names, m[1]+n+m[3])
-			}
-		}
-	}
-	return names, nil
-}
-
-// split cuts at the commas outside of brackets.
-func split(expression string) []string {
-	var items []string
-	depth, start := 0, 0
-	for i, r := range expression {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case r == ',' && depth == 0:
-			items = append(items, expression[start:i])
-			start = i + 1
-		}
-	}
-	return append(items, expression[start:])
-}
-
-// numbersOf gives the numbers of 3 or 1-8, with the leading zeros of the lower end.
-func numbersOf(span string) ([]string, error) {
-	low, high, isRange := strings.Cut(span, "-")
-	if !isRange {
-		high = low
-	}
-	from, lowErr := strconv.Atoi(low)
-	to, highErr := strconv.Atoi(high)
-	const most = 1 << 10 // interfaces of one machine
-	if lowErr != nil || highErr != nil || from > to || to-from >= most {
-		return nil, fmt.Errorf("range %q is not low-high with at most %d numbers", span, most)
-	}
-	var numbers []string
-	for n := from; n <= to; n++ {
-		numbers = append(numbers, fmt.Sprintf("%0*d", len(low), n))
-	}
-	return numbers, nil
 }

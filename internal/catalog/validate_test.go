@@ -209,7 +209,7 @@ func TestBrokenMachine(t *testing.T) {
 		{"value: 8, unit: NIC", "value: 9, unit: NIC", `nic_names: "eth[1-8]" gives 8 names for 9 NICs`},
 		{"eth[1-8]", "eth[1-7,7]", `nic_names: "eth7" is given twice`},
 		{"eth[1-8]", "averyveryverylong[1-8]", `nic_names: "averyveryverylong1" is longer than 15 bytes`},
-		{"eth[1-8]", "eth[8-1]", `nic_names: "eth[8-1]": range "8-1" is not low-high`},
+		{"eth[1-8]", "eth[8-1]", `nic_names: "eth[8-1]": range "8-1" is reversed: want 1-8`},
 		{"nic_names: eth[1-8]\n", "", ""}, // no source gives the names
 		{"scale_up: xgmi\n", "", `scale_up: "" does not fit the GPUs: want "xgmi"`},
 		{"scale_up: xgmi", "scale_up: nvlink", `scale_up: "nvlink" does not fit the GPUs: want "xgmi"`},

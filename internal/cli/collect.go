@@ -14,7 +14,6 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
-	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -115,7 +114,7 @@ func openTree(root string) (*host.Tree, error) {
 
 // collectHosts gives the facts of a range of hosts. Those that did not answer are told on standard error.
 func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error) {
-	names, err := intent.ExpandNames(hosts)
+	names, err := fabric.ExpandNames(hosts)
 	if err != nil {
 		return fmt.Errorf("flag --hosts: %w", err)
 	}

@@ -251,7 +251,7 @@ func (a *app) printLab(l *lab.Lab) error {
 	if a.json() {
 		return report.JSON(a.stdout, l)
 	}
-	fmt.Fprintf(a.stdout, "lab %s is up: %s, leaf %s\n", l.Plan.Name, count(len(l.Plan.Nodes), "host"), l.Spec.Leaf)
+	fmt.Fprintf(a.stdout, "lab %s is up: %s, leaf %s\n", l.Plan.Name, fabric.Count(len(l.Plan.Nodes), "host"), l.Spec.Leaf)
 	for _, f := range l.Faults {
 		fmt.Fprintf(a.stdout, "fault planted: %s\n", f)
 	}

@@ -35,8 +35,8 @@ func (a *app) planCommand() *cobra.Command {
 }
 
 func (a *app) printPlan(p *fabric.Plan) error {
-	fmt.Fprintf(a.stdout, "%s: %s, %s, %s, %s, MTU %d\n", p.Name, count(len(p.Nodes), "node"),
-		count(len(p.Switches), "switch"), count(len(p.Cabling.Links), "cable"), p.Addressing.Scheme, p.MTU)
+	fmt.Fprintf(a.stdout, "%s: %s, %s, %s, %s, MTU %d\n", p.Name, fabric.Count(len(p.Nodes), "node"),
+		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable"), p.Addressing.Scheme, p.MTU)
 	if p.Partition != 0 {
 		fmt.Fprintf(a.stdout, "partition %s, every port a full member\n", p.Partition)
 	}

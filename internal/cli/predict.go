@@ -239,7 +239,7 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	for _, n := range in.plan.Nodes {
 		if hw.Machine != "" && (n.Machine != hw.Machine || len(n.NICs) != hw.NICsPerNode) {
 			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
-				hw.Machine, count(hw.NICsPerNode, "NIC"), n.Machine, count(len(n.NICs), "NIC"))
+				hw.Machine, fabric.Count(hw.NICsPerNode, "NIC"), n.Machine, fabric.Count(len(n.NICs), "NIC"))
 		}
 		hw.Machine, hw.NICsPerNode = n.Machine, len(n.NICs)
 	}

@@ -34,7 +34,7 @@ func (a *app) renderCommand() *cobra.Command {
 			if a.json() {
 				return report.JSON(a.stdout, index)
 			}
-			_, err = fmt.Fprintf(a.stdout, "%d files for %s in %s\nindex sha256 %s\n", len(index.Artifacts), count(len(in.plan.Nodes), "node"), folder, sum)
+			_, err = fmt.Fprintf(a.stdout, "%d files for %s in %s\nindex sha256 %s\n", len(index.Artifacts), fabric.Count(len(in.plan.Nodes), "node"), folder, sum)
 			return err
 		},
 	}

@@ -128,18 +128,6 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "ch"):
-		return fmt.Sprintf("%d %ses", n, noun)
-	default:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
-}
-
 func (a *app) json() bool { return a.output == "json" }
 
 // textOptions are those of the terminal that standard output is, if it is one.

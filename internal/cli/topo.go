@@ -14,6 +14,7 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/report"
@@ -306,7 +307,7 @@ func (a *app) topoFix(names []string, out string) error {
 	}
 	fixed, changes, left := topology.Fix(f.Text)
 	for _, change := range changes {
-		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, draw.Printable(change.What), change.Why)
+		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
 	}
 	if out != "" {
 		err = writeFile(out, fixed)

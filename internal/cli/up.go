@@ -182,7 +182,7 @@ func (p *pipeline) run(ctx context.Context, inLab bool) error {
 }
 
 func (p *pipeline) plan(context.Context) (string, error) {
-	note := fmt.Sprintf("%s, %s, %s", count(len(p.in.plan.Nodes), "node"), count(len(p.in.plan.Cabling.Links), "NIC"), p.in.plan.Addressing.Scheme)
+	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(p.in.plan.Nodes), "node"), fabric.Count(len(p.in.plan.Cabling.Links), "NIC"), p.in.plan.Addressing.Scheme)
 	return note, errors.Join(p.folder.WriteFile(run.ClusterFile, p.in.text), p.folder.Write(run.PlanFile, p.in.plan))
 }
 
@@ -200,7 +200,7 @@ func (p *pipeline) startLab(ctx context.Context) (note string, err error) {
 		return "", err
 	}
 	p.crew, err = labCrew(p.lab)
-	return fmt.Sprintf("%s and %s in network namespaces", count(len(p.in.plan.Nodes), "host"), p.lab.Spec.Leaf), err
+	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(p.in.plan.Nodes), "host"), p.lab.Spec.Leaf), err
 }
 
 func (p *pipeline) reach(ctx context.Context) (note string, err error) {
@@ -213,7 +213,7 @@ func (p *pipeline) reach(ctx context.Context) (note string, err error) {
 			reached++
 		}
 	}
-	return fmt.Sprintf("%d of %s over SSH", reached, count(len(p.in.plan.Nodes), "host")), nil
+	return fmt.Sprintf("%d of %s over SSH", reached, fabric.Count(len(p.in.plan.Nodes), "host")), nil
 }
 
 func (p *pipeline) apply(ctx context.Context) (string, error) {
@@ -229,7 +229,7 @@ func (p *pipeline) apply(ctx context.Context) (string, error) {
 	}
 	var notes []string
 	for _, way := range slices.Sorted(maps.Keys(ways)) {
-		notes = append(notes, fmt.Sprintf("%s by %s", count(ways[way], "host"), way))
+		notes = append(notes, fmt.Sprintf("%s by %s", fabric.Count(ways[way], "host"), way))
 	}
 	return strings.Join(notes, ", "), nil
 }
@@ -288,7 +288,7 @@ func (p *pipeline) collect(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("facts of %d of %s", len(p.facts), count(len(p.in.plan.Nodes), "host")), nil
+	return fmt.Sprintf("facts of %d of %s", len(p.facts), fabric.Count(len(p.in.plan.Nodes), "host")), nil
 }
 
 func (p *pipeline) check(ctx context.Context) (string, error) {
@@ -315,7 +315,7 @@ func (p *pipeline) mesh(ctx context.Context) (note string, err error) {
 
 func (p *pipeline) explain(context.Context) (string, error) {
 	p.report.Causes = diagnose.Mesh(p.report.Mesh, p.report.Findings.Findings)
-	return count(len(p.report.Causes.Causes), "cause"), p.folder.Write(run.CausesFile, p.report.Causes)
+	return fabric.Count(len(p.report.Causes.Causes), "cause"), p.folder.Write(run.CausesFile, p.report.Causes)
 }
 
 // finish saves the run's own record, writes the report and prints it.

@@ -65,7 +65,7 @@ func (in *input) crew(ctx context.Context) (*crew, error) {
 	var names []string
 	login := make(map[string]string)
 	for _, g := range in.cluster.Nodes {
-		group, err := intent.ExpandNames(g.Names)
+		group, err := fabric.ExpandNames(g.Names)
 		if err != nil {
 			return nil, err
 		}

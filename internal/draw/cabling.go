@@ -191,11 +191,11 @@ func (c *cabling) draw(s *svg, p *fabric.Plan) {
 	notes := c.notes(p)
 	height := bottom + 44 + legendRow + 18*float64(len(notes))
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" class="rw-cabling" role="img" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`,
-		fmt.Sprintf("Cabling of %s: %s, %s, %s", p.Name, plural(len(p.Nodes), "host"), plural(len(c.switches), "switch"), plural(len(p.Cabling.Links), "cable")),
+		fmt.Sprintf("Cabling of %s: %s, %s, %s", p.Name, fabric.Count(len(p.Nodes), "host"), fabric.Count(len(c.switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")),
 		c.width, height, c.width, height)
 	s.b.WriteString(cablingStyle)
 	s.add(`<text x="0" y="14">%s</text>`, fmt.Sprintf("%s, %s, %s. Each line is a cable, coloured by rail.",
-		plural(len(p.Nodes), "host"), plural(len(c.switches), "switch"), plural(len(p.Cabling.Links), "cable")))
+		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(c.switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")))
 	for _, l := range p.Cabling.Links {
 		c.cable(s, l)
 	}

@@ -1,5 +1,7 @@
 package draw
 
+import "railwright.dev/railwright/internal/fabric"
+
 // key is an entry of the legend of a curve: a way to draw its sample, and its words.
 type key struct {
 	kind keyKind
@@ -86,7 +88,7 @@ func (p plot) noteKeys(thinned bool) []key {
 		all = append(all, key{keyNote, 0, fit("Above the picture: "+boundName(r), curveWidth-keyGap, textChar)})
 	}
 	if p.more > 0 {
-		all = append(all, key{keyNote, 0, "Not drawn: " + plural(p.more, "more curve")})
+		all = append(all, key{keyNote, 0, "Not drawn: " + fabric.Count(p.more, "more curve")})
 	}
 	if thinned {
 		all = append(all, key{keyNote, 0, "Too many sizes to draw each: the lowest of its neighbours is drawn"})

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // CurveOptions are what a terminal wants.
@@ -80,7 +82,7 @@ func CurveText(w io.Writer, c Curve, width int, o CurveOptions) error {
 	if len(p.series) == 0 {
 		b.WriteString("curve: nothing to draw, there is no number\n")
 	} else {
-		p.writeText(&b, Printable(c.Title), width, o)
+		p.writeText(&b, fabric.Printable(c.Title), width, o)
 	}
 	text := b.String()
 	if o.ASCII {

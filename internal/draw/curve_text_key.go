@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // sizeAxis writes the sizes under the plot.
@@ -40,7 +42,7 @@ func (p plot) textKey(b *strings.Builder, cv *canvas, width int) {
 	if len(p.series) > 1 {
 		note("abc predicted, ABC measured")
 		for i, one := range p.series {
-			items = append(items, textKey{rune('a' + i), seriesColor(i), fit(Printable(one.Name), 24, 1)})
+			items = append(items, textKey{rune('a' + i), seriesColor(i), fit(fabric.Printable(one.Name), 24, 1)})
 		}
 	} else {
 		for m := markBelow; m > markNone; m-- {
@@ -53,7 +55,7 @@ func (p plot) textKey(b *strings.Builder, cv *canvas, width int) {
 		}
 	}
 	if p.more > 0 {
-		note("not drawn: " + plural(p.more, "more curve"))
+		note("not drawn: " + fabric.Count(p.more, "more curve"))
 	}
 	cv.writeKeys(b, items, width)
 }
@@ -76,7 +78,7 @@ func (p plot) boundText(m mark, width int) string {
 		text += " at " + Bytes(r.Size)
 	}
 	if r.Element != "" {
-		text += ", " + fit(Printable(r.Element), float64(max(min(width-40, 48), 12)), 1)
+		text += ", " + fit(fabric.Printable(r.Element), float64(max(min(width-40, 48), 12)), 1)
 	}
 	return text
 }

@@ -247,7 +247,7 @@ func (g grid) steps() int {
 
 // caption says what a line stands for, and that it was aggregated where it was.
 func (g grid) caption() string {
-	total := plural(g.hosts, "host") + " with " + plural(g.nics, "NIC")
+	total := fabric.Count(g.hosts, "host") + " with " + fabric.Count(g.nics, "NIC")
 	switch g.level {
 	case perNIC:
 		return total + ", every pair."
@@ -255,7 +255,7 @@ func (g grid) caption() string {
 		return total + ": too many to draw each pair. One cell is a pair of hosts: its colour is its slowest pair, its mark its worst."
 	default:
 		return fmt.Sprintf("%s: too many to draw each pair. One cell is a pair of groups of up to %s: its colour is its slowest pair, its mark its worst.",
-			total, plural(g.size, "host"))
+			total, fabric.Count(g.size, "host"))
 	}
 }
 

@@ -38,7 +38,7 @@ func SizingLedger(s *fabric.Sizing, most int) Ledger {
 
 // PlanName says a layout in a few words: 16 GPUs, tp 16 ep 2. What is 1 is left out, but for tp.
 func PlanName(p fabric.SizingPlan) string {
-	text := plural(p.GPUs, "GPU") + fmt.Sprintf(", tp %d", p.TP)
+	text := fabric.Count(p.GPUs, "GPU") + fmt.Sprintf(", tp %d", p.TP)
 	for _, x := range []struct {
 		name string
 		n    int
@@ -201,7 +201,7 @@ func (s *stack) part(index map[[2]string]int, e fabric.LedgerEntry) int {
 }
 
 // clean makes text from a file safe to print, and bounds its characters.
-func clean(text string, most float64) string { return fit(Printable(text), most, 1) }
+func clean(text string, most float64) string { return fit(fabric.Printable(text), most, 1) }
 
 func lookOf(e fabric.LedgerEntry) partLook {
 	switch e.Name {

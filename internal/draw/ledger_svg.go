@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Pixels: the picture, one bar with its name and letters, a line of the table, a letter with its room.
@@ -228,6 +230,6 @@ func (t ledgerPicture) table(s *svg, top float64) {
 		}
 	}
 	if t.more > 0 {
-		s.add(`<text x="0" y="%s">%s</text>`, y+ledgerRow, "Not drawn: "+plural(t.more, "more plan"))
+		s.add(`<text x="0" y="%s">%s</text>`, y+ledgerRow, "Not drawn: "+fabric.Count(t.more, "more plan"))
 	}
 }

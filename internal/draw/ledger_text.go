@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Bars that stand over each other on a terminal; the least columns of one; the columns of a name, of a number,
@@ -61,7 +63,7 @@ func (t *ledgerText) write() {
 		t.bar(b)
 	}
 	if t.more > 0 {
-		t.line("  not drawn: " + plural(t.more, "more plan"))
+		t.line("  not drawn: " + fabric.Count(t.more, "more plan"))
 	}
 	t.table()
 }

@@ -67,9 +67,9 @@ func (g grid) spread(chars []byte) string {
 
 func (g grid) lineName(i int) string {
 	if g.level == perNIC {
-		return Printable(g.lines[i].host + " " + g.lines[i].label)
+		return fabric.Printable(g.lines[i].host + " " + g.lines[i].label)
 	}
-	return Printable(g.lines[i].label)
+	return fabric.Printable(g.lines[i].label)
 }
 
 func (g grid) labelWidth() int {
@@ -107,7 +107,7 @@ func (g grid) hostHeader() string {
 		for j < len(g.lines) && g.lines[j].host == g.lines[i].host {
 			j++
 		}
-		fmt.Fprintf(&b, "%-*s ", j-i, fit(Printable(g.lines[i].host), float64(j-i), 1))
+		fmt.Fprintf(&b, "%-*s ", j-i, fit(fabric.Printable(g.lines[i].host), float64(j-i), 1))
 		i = j
 	}
 	return b.String()

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // Names writes a set of names in natural order with runs folded, as the cluster file writes them:
@@ -88,19 +86,4 @@ func follows(a, b string) bool {
 	_, x := splitNumber(a)
 	_, y := splitNumber(b)
 	return y == x+1 && (len(a) == len(b) || a[0] != '0' && b[0] != '0')
-}
-
-// Printable takes the control characters out of text that came from a machine: a name with an escape
-// sequence must not write on the terminal. Line ends and tabs become blanks.
-func Printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			return utf8.RuneError
-		default:
-			return r
-		}
-	}, text)
 }

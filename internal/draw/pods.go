@@ -38,7 +38,7 @@ func drawPods(s *svg, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) {
 		"Cabling of "+p.Name+", grouped", pageWidth, height, pageWidth, height)
 	s.b.WriteString(cablingStyle)
 	s.add(`<text x="0" y="14">%s</text>`, fmt.Sprintf("%s, %s, %s: too many to draw each. A block is the hosts that hang on the same switches; a line is a rail with its number of cables.",
-		plural(len(p.Nodes), "host"), plural(len(p.Switches), "switch"), plural(len(p.Cabling.Links), "cable")))
+		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")))
 	for i, x := range shown {
 		drawPod(s, x, float64(i%podsInRow)*(podWidth+podGap), 34+float64(i/podsInRow)*(podHeight+podGap))
 	}
@@ -67,7 +67,7 @@ func restText(rest []pod) string {
 		switches += len(x.switches)
 		failed += len(x.failing)
 	}
-	return fmt.Sprintf("Not drawn: %s more with %s on %s, %d failing.", plural(len(rest), "block"), plural(hosts, "host"), plural(switches, "switch"), failed)
+	return fmt.Sprintf("Not drawn: %s more with %s on %s, %d failing.", fabric.Count(len(rest), "block"), fabric.Count(hosts, "host"), fabric.Count(switches, "switch"), failed)
 }
 
 func drawPod(s *svg, x pod, left, top float64) {
@@ -78,7 +78,7 @@ func drawPod(s *svg, x pod, left, top float64) {
 	mid := left + podWidth/2
 	s.add(`<rect class="box" x="%s" y="%s" width="%s" height="44" rx="5"/>`, left, top, podWidth)
 	s.add(`<text class="name mid" x="%s" y="%s">%s</text>`, mid, top+19, fit(Names(x.switches, 1), podWidth-16, 7))
-	s.add(`<text class="lab mid" x="%s" y="%s">%s</text>`, mid, top+35, plural(len(x.switches), "switch"))
+	s.add(`<text class="lab mid" x="%s" y="%s">%s</text>`, mid, top+35, fabric.Count(len(x.switches), "switch"))
 	low := top + podHeight - 70
 	rails := railsOf(x)
 	step := (podWidth - 40) / float64(max(len(rails), 1))
@@ -91,7 +91,7 @@ func drawPod(s *svg, x pod, left, top float64) {
 	}
 	s.add(`<rect class="%s" x="%s" y="%s" width="%s" height="62" rx="5"/>`, class, left, low, podWidth)
 	s.add(`<text class="name mid" x="%s" y="%s">%s</text>`, mid, low+20, fit(Names(x.hosts, 1), podWidth-16, 7))
-	s.add(`<text class="lab mid" x="%s" y="%s">%s</text>`, mid, low+36, fmt.Sprintf("%s, %s", plural(len(x.hosts), "host"), plural(x.nics, "NIC")))
+	s.add(`<text class="lab mid" x="%s" y="%s">%s</text>`, mid, low+36, fmt.Sprintf("%s, %s", fabric.Count(len(x.hosts), "host"), fabric.Count(x.nics, "NIC")))
 	if len(x.failing) > 0 {
 		cross(s, left+14, low+49)
 		s.add(`<text class="bad lab" x="%s" y="%s">%s</text>`, left+26, low+53, fit(fmt.Sprintf("%d failing: %s", len(x.failing), Names(x.failing, 3)), podWidth-40, labelChar))

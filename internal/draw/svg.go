@@ -53,15 +53,3 @@ func fit(text string, width, char float64) string {
 	}
 	return string([]rune(text)[:most-1]) + "…"
 }
-
-// plural counts a noun.
-func plural(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case noun[len(noun)-1] == 'h':
-		return strconv.Itoa(n) + " " + noun + "es"
-	default:
-		return strconv.Itoa(n) + " " + noun + "s"
-	}
-}

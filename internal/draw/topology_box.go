@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -112,7 +113,7 @@ func portName(l *limb) string {
 	case 1:
 		return "root port " + shortBus(ports[0])
 	default:
-		return plural(len(ports), "root port")
+		return fabric.Count(len(ports), "root port")
 	}
 }
 
@@ -234,11 +235,11 @@ func (t *topologyPicture) noteTexts() []string {
 			continue
 		}
 		if costly++; costly <= most {
-			notes = append(notes, Printable(fmt.Sprintf("%s %s: %s.", b.GPU.Label, b.withWords(), cost)))
+			notes = append(notes, fabric.Printable(fmt.Sprintf("%s %s: %s.", b.GPU.Label, b.withWords(), cost)))
 		}
 	}
 	if costly > most {
-		notes = append(notes, fmt.Sprintf("%s more lose something.", plural(costly-most, "GPU")))
+		notes = append(notes, fmt.Sprintf("%s more lose something.", fabric.Count(costly-most, "GPU")))
 	}
 	if down := downgradedNames(t.machine); len(down) > 0 {
 		notes = append(notes, "Downgraded: "+strings.Join(down[:min(len(down), most)], "; ")+more(len(down)-most)+".")
@@ -247,14 +248,14 @@ func (t *topologyPicture) noteTexts() []string {
 		notes = append(notes, "Not used: "+deviceNames(t.pairing.Spare)+".")
 	}
 	if hidden := t.hidden(); hidden > 0 {
-		notes = append(notes, fmt.Sprintf("%s not drawn: too far apart in the picture.", plural(hidden, "pair")))
+		notes = append(notes, fmt.Sprintf("%s not drawn: too far apart in the picture.", fabric.Count(hidden, "pair")))
 	}
 	if len(t.bands) > 1 {
 		notes = append(notes, "All rows are one host, though what joins their NUMA nodes is not drawn.")
 	}
 	for i, gap := range t.machine.Gaps {
 		if i < most {
-			notes = append(notes, "Not known: "+Printable(gap)+".")
+			notes = append(notes, "Not known: "+fabric.Printable(gap)+".")
 		}
 	}
 	return notes

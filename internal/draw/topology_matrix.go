@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -75,7 +76,9 @@ func (g *matrixGrid) measure(columns []int) {
 	}
 }
 
-func (g *matrixGrid) title(i int) int { return utf8.RuneCountInString(Printable(g.x.Devices[i].Label)) }
+func (g *matrixGrid) title(i int) int {
+	return utf8.RuneCountInString(fabric.Printable(g.x.Devices[i].Label))
+}
 
 // numaTitle is the last column.
 const numaTitle = "NUMA"
@@ -110,14 +113,14 @@ func (g *matrixGrid) room(columns []int) int {
 func (g *matrixGrid) write(b *strings.Builder, rows, columns []int, numa bool) {
 	line := strings.Repeat(" ", g.label)
 	for _, i := range columns {
-		line += fmt.Sprintf(" %-*s", g.cell[i], Printable(g.x.Devices[i].Label))
+		line += fmt.Sprintf(" %-*s", g.cell[i], fabric.Printable(g.x.Devices[i].Label))
 	}
 	if numa {
 		line += " " + numaTitle
 	}
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 	for _, j := range rows {
-		line := fmt.Sprintf("%-*s", g.label, Printable(g.x.Devices[j].Label))
+		line := fmt.Sprintf("%-*s", g.label, fabric.Printable(g.x.Devices[j].Label))
 		for _, i := range columns {
 			line += fmt.Sprintf(" %-*s", g.cell[i], g.x.Hop(j, i))
 		}
@@ -180,10 +183,10 @@ func nicNames(x topology.Matrix) []string {
 		}
 		alike = alike && prefix == first && number == of && number >= 0
 		labels, names = append(labels, d.Label), append(names, d.Name)
-		terms = append(terms, glue(Printable(d.Label+" = "+d.Name)))
+		terms = append(terms, glue(fabric.Printable(d.Label+" = "+d.Name)))
 	}
 	if alike && len(names) > 1 {
-		return []string{glue(Printable(Names(labels, 0) + " = " + Names(names, 0)))}
+		return []string{glue(fabric.Printable(Names(labels, 0) + " = " + Names(names, 0)))}
 	}
 	return terms
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -27,7 +28,7 @@ func TopologySVG(w io.Writer, m *topology.Machine, p topology.Pairing) error {
 	case n == 0:
 		notLookedAt(&s, "Topology: not looked at. No GPU and no NIC is known.")
 	case n > topologyLimit:
-		notLookedAt(&s, fmt.Sprintf("Topology: %s and %s are too many to draw.", plural(len(m.GPUs), "GPU"), plural(len(m.NICs), "NIC")))
+		notLookedAt(&s, fmt.Sprintf("Topology: %s and %s are too many to draw.", fabric.Count(len(m.GPUs), "GPU"), fabric.Count(len(m.NICs), "NIC")))
 	default:
 		pic := newTopologyPicture(m, p, sockets)
 		pic.draw(&s)
@@ -95,10 +96,10 @@ func (t *topologyPicture) title() string {
 		name += " (" + t.machine.Source + ")"
 	}
 	if len(t.machine.CPUs) == 0 {
-		return Printable(name) + ": the PCI tree is not known, only who is near to whom."
+		return fabric.Printable(name) + ": the PCI tree is not known, only who is near to whom."
 	}
-	return Printable(fmt.Sprintf("%s: %s, %s, %s. A PCIe link is as wide as its rate.", name,
-		plural(len(t.machine.CPUs), "NUMA node"), plural(len(t.machine.GPUs), "GPU"), plural(len(t.machine.NICs), "NIC")))
+	return fabric.Printable(fmt.Sprintf("%s: %s, %s, %s. A PCIe link is as wide as its rate.", name,
+		fabric.Count(len(t.machine.CPUs), "NUMA node"), fabric.Count(len(t.machine.GPUs), "GPU"), fabric.Count(len(t.machine.NICs), "NIC")))
 }
 
 func (t *topologyPicture) draw(s *svg) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -49,7 +50,7 @@ func (t *topologyText) hang(first, text string) {
 
 // broken writes text behind first, and behind next where it has to be broken.
 func (t *topologyText) broken(first, next, text string) {
-	for i, line := range wrapped(Printable(text), t.width-utf8.RuneCountInString(first)) {
+	for i, line := range wrapped(fabric.Printable(text), t.width-utf8.RuneCountInString(first)) {
 		if i > 0 {
 			first = next
 		}
@@ -87,7 +88,7 @@ type branch struct {
 
 func (t *topologyText) tree(m *topology.Machine) {
 	if len(m.CPUs) == 0 {
-		source := Printable(m.Source)
+		source := fabric.Printable(m.Source)
 		if source != "" {
 			source = " (" + source + ")"
 		}
@@ -95,11 +96,11 @@ func (t *topologyText) tree(m *topology.Machine) {
 		t.b.WriteString("\n")
 		return
 	}
-	title := strings.TrimSpace(Printable(m.Name))
+	title := strings.TrimSpace(fabric.Printable(m.Name))
 	if title == "" {
 		title = "Host"
 	}
-	t.hang("", fmt.Sprintf("%s (%s): %s, %s, %s", title, Printable(m.Source), plural(len(m.CPUs), "NUMA node"), plural(len(m.GPUs), "GPU"), plural(len(m.NICs), "NIC")))
+	t.hang("", fmt.Sprintf("%s (%s): %s, %s, %s", title, fabric.Printable(m.Source), fabric.Count(len(m.CPUs), "NUMA node"), fabric.Count(len(m.GPUs), "GPU"), fabric.Count(len(m.NICs), "NIC")))
 	known := newDevices(m)
 	for _, c := range m.CPUs {
 		t.b.WriteString("\n")
@@ -231,17 +232,17 @@ func functionWord(x topology.Device) string {
 func gpuName(g topology.GPU) string {
 	switch {
 	case g.Name != "":
-		return Printable(g.Name)
+		return fabric.Printable(g.Name)
 	case g.Model != "":
-		return Printable(g.Model)
+		return fabric.Printable(g.Model)
 	default:
-		return Printable(g.GCN)
+		return fabric.Printable(g.GCN)
 	}
 }
 
 // nicWords gives name and rate, and that GPUDirect RDMA does not work where that is known.
 func nicWords(n topology.NIC) string {
-	text := further("", glue(Printable(n.Name))) + "  " + glue(rateWords(n.Mbps))
+	text := further("", glue(fabric.Printable(n.Name))) + "  " + glue(rateWords(n.Mbps))
 	if n.GDR != nil && !*n.GDR {
 		text += ", " + glue("no GPUDirect RDMA")
 	}
@@ -262,11 +263,11 @@ func (t *topologyText) pairing(p topology.Pairing) {
 		return
 	}
 	near, all := nearCount(p.Pairs)
-	t.hang("", fmt.Sprintf("Pairs: %d of %s have a NIC near enough for GPUDirect RDMA.", near, plural(all, "GPU")))
+	t.hang("", fmt.Sprintf("Pairs: %d of %s have a NIC near enough for GPUDirect RDMA.", near, fabric.Count(all, "GPU")))
 	bonds := bondsOf(p.Pairs)
 	gpu, nic := 3, 4
 	for _, b := range bonds {
-		gpu = max(gpu, utf8.RuneCountInString(Printable(b.GPU.Label)))
+		gpu = max(gpu, utf8.RuneCountInString(fabric.Printable(b.GPU.Label)))
 		nic = max(nic, utf8.RuneCountInString(b.nicCell()))
 	}
 	nic = min(nic, t.width/3)
@@ -275,7 +276,7 @@ func (t *topologyText) pairing(p topology.Pairing) {
 		if b.NIC != nil {
 			hop = b.Hop.String()
 		}
-		first := fmt.Sprintf("  %-*s  %-*s  %-4s  ", gpu, Printable(b.GPU.Label), nic, fit(b.nicCell(), float64(nic), 1), hop)
+		first := fmt.Sprintf("  %-*s  %-*s  %-4s  ", gpu, fabric.Printable(b.GPU.Label), nic, fit(b.nicCell(), float64(nic), 1), hop)
 		t.hang(first, costWords(b.Pair))
 	}
 	if len(p.Spare) > 0 {

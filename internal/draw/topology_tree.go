@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -165,14 +166,14 @@ func gpuLeaf(g topology.GPU, at *topology.Device) *leaf {
 	if name == "" {
 		name = shortName(gpuName(g))
 	}
-	l := &leaf{kind: topology.KindGPU, label: gpuLabel(g), bus: g.Bus, lines: []string{Printable(name), shortBus(g.Bus), shortLink(at)},
+	l := &leaf{kind: topology.KindGPU, label: gpuLabel(g), bus: g.Bus, lines: []string{fabric.Printable(name), shortBus(g.Bus), shortLink(at)},
 		tip: further(further(gpuLabel(g), gpuName(g)), g.Bus), at: at, links: len(g.Links) > 0}
 	l.place()
 	return l
 }
 
 func nicLeaf(n topology.NIC, at *topology.Device) *leaf {
-	l := &leaf{kind: topology.KindNIC, label: nicLabel(n), bus: n.Bus, lines: []string{Printable(n.Name), rateWords(n.Mbps), shortLink(at)},
+	l := &leaf{kind: topology.KindNIC, label: nicLabel(n), bus: n.Bus, lines: []string{fabric.Printable(n.Name), rateWords(n.Mbps), shortLink(at)},
 		tip: further(nicLabel(n)+nicWords(n), n.Bus), at: at}
 	if n.Mbps <= 0 {
 		l.lines[1] = ""
@@ -226,7 +227,7 @@ func pairSockets(p topology.Pairing) []*socket {
 		if byNUMA[d.NUMA] == nil {
 			byNUMA[d.NUMA] = &limb{}
 		}
-		l := &leaf{kind: d.Kind, label: Printable(d.Label), bus: d.Bus, lines: []string{shortName(Printable(d.Name)), shortBus(Printable(d.Bus))}, tip: further(further(d.Label, d.Name), d.Bus)}
+		l := &leaf{kind: d.Kind, label: fabric.Printable(d.Label), bus: d.Bus, lines: []string{shortName(fabric.Printable(d.Name)), shortBus(fabric.Printable(d.Bus))}, tip: further(further(d.Label, d.Name), d.Bus)}
 		if d.Mbps > 0 {
 			l.lines = append(l.lines, rateWords(d.Mbps))
 		}

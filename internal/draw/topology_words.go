@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
 
@@ -104,7 +105,7 @@ func cpuWords(c topology.CPU) string {
 	var kind []string
 	for _, word := range []string{c.Arch, c.Vendor} {
 		if word != "" {
-			kind = append(kind, Printable(strings.TrimSpace(word)))
+			kind = append(kind, fabric.Printable(strings.TrimSpace(word)))
 		}
 	}
 	if c.Family > 0 {
@@ -173,19 +174,19 @@ func linkBundles(g topology.GPU, label map[string]string) []string {
 	}
 	var words []string
 	if toSwitch > 0 {
-		words = append(words, "NVLink: "+plural(toSwitch, "link")+" to NVSwitches")
+		words = append(words, "NVLink: "+fabric.Count(toSwitch, "link")+" to NVSwitches")
 	}
 	if len(direct) > 0 {
 		words = append(words, kind+": "+directWords(direct, len(label)-1))
 	}
 	if toCPU > 0 {
-		words = append(words, "NVLink: "+plural(toCPU, "link")+" to its CPU")
+		words = append(words, "NVLink: "+fabric.Count(toCPU, "link")+" to its CPU")
 	}
 	if toElse > 0 {
-		words = append(words, kind+": "+plural(toElse, "link")+" to what is not in the tree")
+		words = append(words, kind+": "+fabric.Count(toElse, "link")+" to what is not in the tree")
 	}
 	if g.C2C != nil {
-		words = append(words, fmt.Sprintf("NVLink-C2C: %s to its CPU, %g GB/s", plural(g.C2C.Count, "link"), float64(g.C2C.Count*g.C2C.MBytes)/1000))
+		words = append(words, fmt.Sprintf("NVLink-C2C: %s to its CPU, %g GB/s", fabric.Count(g.C2C.Count, "link"), float64(g.C2C.Count*g.C2C.MBytes)/1000))
 	}
 	return words
 }
@@ -209,9 +210,9 @@ func directWords(direct map[string]int, others int) string {
 		}
 		return "links " + strings.Join(peers, ", ")
 	case len(peers) == others:
-		return plural(most, "link") + " to every other GPU"
+		return fabric.Count(most, "link") + " to every other GPU"
 	default:
-		return plural(most, "link") + " to " + Names(peers, 8)
+		return fabric.Count(most, "link") + " to " + Names(peers, 8)
 	}
 }
 
@@ -270,7 +271,7 @@ func (b bond) loss() float64 {
 // nicCell names the NICs of a bond; one of them with the name of its device.
 func (b bond) nicCell() string {
 	if len(b.nics) == 1 && b.nics[0].Name != "" && b.nics[0].Name != b.nics[0].Label {
-		return Printable(b.nics[0].Label + " " + b.nics[0].Name)
+		return fabric.Printable(b.nics[0].Label + " " + b.nics[0].Name)
 	}
 	return cmp.Or(deviceNames(b.nics), "none")
 }
@@ -285,14 +286,14 @@ func (b bond) withWords() string {
 func deviceNames(devices []topology.MatrixDevice) string {
 	var names []string
 	for _, d := range devices {
-		names = append(names, Printable(d.Label))
+		names = append(names, fabric.Printable(d.Label))
 	}
 	return Names(names, 0)
 }
 
 // costWords is what a GPU loses and why; empty for one that loses nothing.
 func costWords(p topology.Pair) string {
-	why := Printable(p.Why)
+	why := fabric.Printable(p.Why)
 	switch {
 	case p.LossGBs != nil && *p.LossGBs > 0:
 		return strings.TrimSuffix(fmt.Sprintf("loses %.1f GB/s: %s", *p.LossGBs, why), ": ")

@@ -35,7 +35,7 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(left)) {
-		miss(f, "text "+printable(file), printable(file), errors.New("not the output of a known tool in the C locale"))
+		miss(f, "text "+fabric.Printable(file), fabric.Printable(file), errors.New("not the output of a known tool in the C locale"))
 	}
 	f.Missing = append(f.Missing, untold(f, told)...)
 	return f

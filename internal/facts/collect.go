@@ -80,7 +80,7 @@ func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {
 		miss(f, "platform", host.PlatformFile, err)
 		return
 	}
-	f.Platform = printable(text)
+	f.Platform = fabric.Printable(text)
 }
 
 // miss records that a fact could not be read.

@@ -73,7 +73,7 @@ func parseDmesg(text, _ string) (fabric.Facts, error) {
 	size := 0
 	for _, line := range slices.Backward(all) {
 		line, _ = logText(line)
-		line = shorten(printable(line), maxLogLine)
+		line = shorten(fabric.Printable(line), maxLogLine)
 		lower := strings.ToLower(line)
 		if seen[line] || !slices.ContainsFunc(topics, func(t string) bool { return strings.Contains(lower, t) }) {
 			continue

@@ -62,7 +62,7 @@ func parseEthtool(text, device string) (fabric.Facts, error) {
 func parseEthtoolFEC(text, device string) (fabric.Facts, error) {
 	return ethtoolBlocks(text, ethtoolFECHead, device, func(n *fabric.NIC, key, value string) {
 		if key == "Active FEC encoding" || key == "Active FEC encodings" {
-			n.FEC = printable(value)
+			n.FEC = fabric.Printable(value)
 		}
 	})
 }
@@ -103,7 +103,7 @@ func parseEthtoolDriver(text, device string) (fabric.Facts, error) {
 		}
 		if key == "driver" {
 			driver, _, _ := strings.Cut(value, "[") // "mlx5_core[ib_ipoib]" of IP over InfiniBand
-			f.NICs = append(f.NICs, fabric.NIC{Name: device, Driver: printable(driver)})
+			f.NICs = append(f.NICs, fabric.NIC{Name: device, Driver: fabric.Printable(driver)})
 		}
 		if len(f.NICs) == 0 {
 			continue
@@ -112,9 +112,9 @@ func parseEthtoolDriver(text, device string) (fabric.Facts, error) {
 		switch {
 		case value == "" || value == "N/A":
 		case key == "version":
-			n.DriverVersion = printable(value)
+			n.DriverVersion = fabric.Printable(value)
 		case key == "firmware-version":
-			n.Firmware = firmwareBoard.ReplaceAllString(printable(value), "")
+			n.Firmware = firmwareBoard.ReplaceAllString(fabric.Printable(value), "")
 		case key == "bus-info" && device == "":
 			if address, ok := pciAddress(value); ok {
 				n.PCI = address

@@ -50,7 +50,7 @@ func nvidiaInformation(h host.Host, f *fabric.Facts, g *fabric.GPU) {
 		if !ok || strings.Contains(value, "?") {
 			continue
 		}
-		switch value = printable(value); key {
+		switch value = fabric.Printable(value); key {
 		case "Model":
 			g.Name = value
 		case "GPU UUID":

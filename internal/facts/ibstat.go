@@ -38,7 +38,7 @@ func knowsIbstat(text string) bool {
 func ibstatName(line string) string {
 	name, ok := strings.CutPrefix(line, "CA '")
 	name, closed := strings.CutSuffix(name, "'")
-	if !ok || !closed || name == "" || strings.ContainsAny(name, "/'") || printable(name) != name {
+	if !ok || !closed || name == "" || strings.ContainsAny(name, "/'") || fabric.Printable(name) != name {
 		return ""
 	}
 	return strings.ReplaceAll(name, " ", "_")
@@ -67,7 +67,7 @@ func parseIbstat(text, _ string) (fabric.Facts, error) {
 			}
 			continue
 		}
-		if err := ibstatLine(hca, key, printable(value)); err != nil {
+		if err := ibstatLine(hca, key, fabric.Printable(value)); err != nil {
 			return fabric.Facts{}, fmt.Errorf("%s: %w", hca.Name, err)
 		}
 	}
@@ -159,14 +159,14 @@ func physState(text string) string {
 	if strings.EqualFold(word, "LINK_ERROR_RECOVER") {
 		return "LinkErrorRecovery"
 	}
-	return printable(word)
+	return fabric.Printable(word)
 }
 
 // colonGUID writes 0x5c24fb0003ae6d94 as 5c24:fb00:03ae:6d94.
 func colonGUID(text string) (string, error) {
 	digits := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(text, "0x"), ":", ""))
 	if digits == "" || len(digits) > 16 || !isHex(digits) {
-		return "", fmt.Errorf("%q is no GUID", printable(text))
+		return "", fmt.Errorf("%q is no GUID", fabric.Printable(text))
 	}
 	digits = strings.Repeat("0", 16-len(digits)) + digits
 	return digits[:4] + ":" + digits[4:8] + ":" + digits[8:12] + ":" + digits[12:], nil

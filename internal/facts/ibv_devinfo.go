@@ -37,8 +37,8 @@ func parseIbvDevinfo(text, _ string) (fabric.Facts, error) {
 			continue
 		}
 		if key == "hca_id" {
-			if value == "" || strings.ContainsAny(value, "/ ") || printable(value) != value {
-				return fabric.Facts{}, fmt.Errorf("hca_id %q is no device name", printable(value))
+			if value == "" || strings.ContainsAny(value, "/ ") || fabric.Printable(value) != value {
+				return fabric.Facts{}, fmt.Errorf("hca_id %q is no device name", fabric.Printable(value))
 			}
 			f.HCAs, lanes = append(f.HCAs, fabric.HCA{Name: value}), nil
 			continue
@@ -52,9 +52,9 @@ func parseIbvDevinfo(text, _ string) (fabric.Facts, error) {
 		case key == "port" && number(value) != nil:
 			hca.Ports, lanes = append(hca.Ports, fabric.Port{Number: *number(value)}), nil
 		case len(hca.Ports) == 0:
-			err = ibvDevice(hca, key, printable(value))
+			err = ibvDevice(hca, key, fabric.Printable(value))
 		default:
-			lanes, err = ibvPort(&hca.Ports[len(hca.Ports)-1], line, key, printable(value), lanes)
+			lanes, err = ibvPort(&hca.Ports[len(hca.Ports)-1], line, key, fabric.Printable(value), lanes)
 		}
 		if err != nil {
 			return fabric.Facts{}, fmt.Errorf("%s: %w", hca.Name, err)
@@ -140,7 +140,7 @@ func ibvAddGID(p *fabric.Port, m []string) error {
 	if isEmptyGID(gid) {
 		return nil
 	}
-	g := fabric.GID{Index: *number(m[1]), GID: gid, Type: printable(m[3])}
+	g := fabric.GID{Index: *number(m[1]), GID: gid, Type: fabric.Printable(m[3])}
 	if g.Type == "IB" || g.Type == "RoCE v1" || g.Type == "IB/RoCE V1" {
 		g.Type = "IB/RoCE v1" // as the kernel names both
 	}
@@ -152,7 +152,7 @@ func ibvAddGID(p *fabric.Port, m []string) error {
 func expandedGID(text string) (string, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || !a.Is6() || a.Zone() != "" {
-		return "", errors.New("not a GID: " + strconv.Quote(printable(text)))
+		return "", errors.New("not a GID: " + strconv.Quote(fabric.Printable(text)))
 	}
 	return a.StringExpanded(), nil
 }

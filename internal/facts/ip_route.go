@@ -98,7 +98,7 @@ func parseIPRoute(text, _ string) (fabric.Facts, error) {
 		}
 		routes, err := r.routes()
 		if err != nil {
-			miss(&f, "routes "+printable(r.Dst), "ip route", err)
+			miss(&f, "routes "+fabric.Printable(r.Dst), "ip route", err)
 		}
 		f.Routes = append(f.Routes, routes...)
 	}

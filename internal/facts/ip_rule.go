@@ -173,12 +173,12 @@ func ruleOfFields(priority int, fields map[string]string) (fabric.Rule, error) {
 		case "to":
 			r.To, err = ipSelector(value)
 		case "iif":
-			r.NIC = printable(value)
+			r.NIC = fabric.Printable(value)
 		case "lookup", "table":
 			r.Table, err = ipTable(value)
 		case "proto", "protocol":
 		default:
-			err = errors.New("does more than from, to, iif and lookup: " + printable(key))
+			err = errors.New("does more than from, to, iif and lookup: " + fabric.Printable(key))
 		}
 		if err != nil {
 			return fabric.Rule{}, err
@@ -214,7 +214,7 @@ func ipPrefix(text string) (netip.Prefix, error) {
 func ipAddress(text string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, fmt.Errorf("%q is no address", printable(text))
+		return netip.Addr{}, fmt.Errorf("%q is no address", fabric.Printable(text))
 	}
 	return a, nil
 }
@@ -231,7 +231,7 @@ func ipTable(text string) (int, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("table %q: what number it has stands in rt_tables of that machine", printable(text))
+		return 0, fmt.Errorf("table %q: what number it has stands in rt_tables of that machine", fabric.Printable(text))
 	}
 	return int(n), nil
 }

@@ -118,9 +118,9 @@ func readTLV(n *fabric.LLDPNeighbour, kind int, value []byte) error {
 			return errors.New("LLDP: time to live cut short")
 		}
 	case tlvPortDescription:
-		n.PortText = printable(string(value))
+		n.PortText = fabric.Printable(string(value))
 	case tlvSystemName:
-		n.System = printable(string(value))
+		n.System = fabric.Printable(string(value))
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func portID(subtype byte, value []byte) string {
 	case portMAC:
 		return net.HardwareAddr(value).String()
 	case portInterfaceAlias, portInterfaceName, portLocal:
-		return printable(string(value))
+		return fabric.Printable(string(value))
 	case portAddress:
 		if a, ok := netip.AddrFromSlice(value[1:]); ok && (value[0] == addressIPv4 || value[0] == addressIPv6) {
 			return a.String()

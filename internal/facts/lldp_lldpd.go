@@ -87,7 +87,7 @@ func parseLLDPCLI(b []byte) ([]fabric.LLDPNeighbour, error) {
 }
 
 func (i lldpcliInterface) neighbour() fabric.LLDPNeighbour {
-	n := fabric.LLDPNeighbour{NIC: printable(i.Name), Source: "lldpd"}
+	n := fabric.LLDPNeighbour{NIC: fabric.Printable(i.Name), Source: "lldpd"}
 	if len(i.Chassis) > 0 {
 		n.System = firstValue(i.Chassis[0].Name)
 	}
@@ -102,5 +102,5 @@ func firstValue(values []lldpcliValue) string {
 	if len(values) == 0 {
 		return ""
 	}
-	return printable(values[0].Value)
+	return fabric.Printable(values[0].Value)
 }

@@ -41,7 +41,7 @@ func TestParseLLDPFrame(t *testing.T) {
 		"local":              {frame: lldpFrame(mandatory("\x07etp1\x00"), end), want: fabric.LLDPNeighbour{Port: "etp1"}},
 		"network address":    {frame: lldpFrame(mandatory("\x04\x01\x0a\x40\x00\x02"), end), want: fabric.LLDPNeighbour{Port: "10.64.0.2"}},
 		"unknown kind":       {frame: lldpFrame(mandatory("\x02\x01\x02"), end), want: fabric.LLDPNeighbour{Port: "0102"}},
-		"terminal escapes":   {frame: lldpFrame(mandatory("\x05\x1b[2J"), tlv(tlvSystemName, "a\xff\n"), end), want: fabric.LLDPNeighbour{System: "a\ufffd\ufffd", Port: "\ufffd[2J"}},
+		"terminal escapes":   {frame: lldpFrame(mandatory("\x05\x1b[2J"), tlv(tlvSystemName, "a\xff\n"), end), want: fabric.LLDPNeighbour{System: "a\\xff\\n", Port: "\\x1b[2J"}},
 		"what follows end":   {frame: append(lldpFrame(mandatory("\x05p1"), end), 0xff), want: fabric.LLDPNeighbour{Port: "p1"}},
 		"another protocol":   {frame: append(make([]byte, 12), 8, 0, 0, 0), err: "not an LLDP frame"},
 		"no end":             {frame: lldpFrame(mandatory("\x05p1")), err: "LLDP: no end"},
@@ -185,7 +185,7 @@ func FuzzParseNetworkd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		found, _ := parseNetworkd(b)
 		for _, n := range found {
-			if printable(n.System) != n.System || printable(n.Port) != n.Port || printable(n.PortText) != n.PortText {
+			if fabric.Printable(n.System) != n.System || fabric.Printable(n.Port) != n.Port || fabric.Printable(n.PortText) != n.PortText {
 				t.Errorf("not printable: %+q", n)
 			}
 		}

@@ -232,7 +232,7 @@ func flagBits(text string, names ...string) (uint16, error) {
 		case slices.Contains(words, name+"+"):
 			bits |= 1 << i
 		case !slices.Contains(words, name+"-"):
-			return 0, fmt.Errorf("no %s in %q", name, printable(text))
+			return 0, fmt.Errorf("no %s in %q", name, fabric.Printable(text))
 		}
 	}
 	return bits, nil

@@ -66,7 +66,7 @@ func (fn *lspciText) value(key, value string) {
 	case "IOMMU group":
 		d.IOMMUGroup = number(value)
 	case "Kernel driver in use":
-		d.Driver = printable(value)
+		d.Driver = fabric.Printable(value)
 	case "LnkCap", "LnkSta":
 		fn.link(key, value)
 	case "DevCtl":

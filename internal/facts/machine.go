@@ -103,7 +103,7 @@ func iommuMode(h host.Host, groups []string) (string, error) {
 		case "identity":
 			count["passthrough"]++
 		default:
-			return "", fmt.Errorf("group %s is of type %q", printable(g), printable(kind))
+			return "", fmt.Errorf("group %s is of type %q", fabric.Printable(g), fabric.Printable(kind))
 		}
 	}
 	modes := slices.Sorted(maps.Keys(count))
@@ -136,7 +136,7 @@ func countList(text string) (int, error) {
 		from, err1 := strconv.ParseUint(first, 10, 16)
 		to, err2 := strconv.ParseUint(last, 10, 16)
 		if err1 != nil || err2 != nil || to < from {
-			return 0, fmt.Errorf("%q is no list of numbers", printable(text))
+			return 0, fmt.Errorf("%q is no list of numbers", fabric.Printable(text))
 		}
 		n += int(to-from) + 1
 	}
@@ -152,7 +152,7 @@ func memlock(h host.Host) (*string, error) {
 	for line := range strings.Lines(string(b)) {
 		rest, ok := strings.CutPrefix(line, "Max locked memory")
 		if fields := strings.Fields(rest); ok && len(fields) > 0 {
-			limit := printable(fields[0])
+			limit := fabric.Printable(fields[0])
 			return &limit, nil
 		}
 	}

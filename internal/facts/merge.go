@@ -36,7 +36,7 @@ func (m *merger) missTool(t tool, device string, err error) {
 		if device != "" {
 			what += " " + device
 		}
-		entry := fabric.Missing{What: what, Source: t.name, Reason: printable(reason(err))}
+		entry := fabric.Missing{What: what, Source: t.name, Reason: fabric.Printable(reason(err))}
 		if !slices.Contains(m.f.Missing, entry) {
 			m.f.Missing = append(m.f.Missing, entry)
 		}
@@ -230,7 +230,7 @@ func keepPointer[T comparable](m *merger, what string, have **T, said *T) {
 func (m *merger) disagree(what, have, said string) {
 	first := cmp.Or(m.told[what], m.listed(what), kernelSource)
 	d := fabric.Disagreement{What: what, Said: []fabric.Evidence{
-		{Source: first, Value: printable(have)}, {Source: m.tool, Value: printable(said)},
+		{Source: first, Value: fabric.Printable(have)}, {Source: m.tool, Value: fabric.Printable(said)},
 	}}
 	if !slices.ContainsFunc(m.f.Disagree, func(e fabric.Disagreement) bool {
 		return e.What == d.What && slices.Equal(e.Said, d.Said)

@@ -58,7 +58,7 @@ func parseModinfo(text, _ string) (fabric.Facts, error) {
 			continue
 		}
 		if key, value, ok := keyValue(line); ok && known && key == "version" {
-			f.Modules[len(f.Modules)-1].OnDisk = printable(value)
+			f.Modules[len(f.Modules)-1].OnDisk = fabric.Printable(value)
 		}
 	}
 	if len(f.Modules) == 0 {

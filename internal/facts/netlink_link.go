@@ -71,7 +71,7 @@ func nicOf(m rtnetlink.LinkMessage) fabric.NIC {
 		n.Carrier = &carrier
 	}
 	if a.Info != nil {
-		n.Kind = printable(a.Info.Kind)
+		n.Kind = fabric.Printable(a.Info.Kind)
 	}
 	return n
 }
@@ -79,7 +79,7 @@ func nicOf(m rtnetlink.LinkMessage) fabric.NIC {
 // isInterfaceName is the kernel's rule (dev_valid_name): what it holds for is safe in a path.
 func isInterfaceName(name string) bool {
 	return name != "" && len(name) < unix.IFNAMSIZ && name != "." && name != ".." &&
-		!strings.ContainsAny(name, "/: \t\n\v\f\r") && printable(name) == name
+		!strings.ContainsAny(name, "/: \t\n\v\f\r") && fabric.Printable(name) == name
 }
 
 // operState writes the state as sysfs does (RFC 2863).
@@ -151,7 +151,7 @@ func confFile(h host.Host, nic, name string) setting {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return setting{err: fmt.Errorf("%q is no number", printable(text))}
+		return setting{err: fmt.Errorf("%q is no number", fabric.Printable(text))}
 	}
 	return setting{value: n}
 }

@@ -76,7 +76,7 @@ func ruleOf(m rtnetlink.RuleMessage) (fabric.Rule, error) {
 		r.Priority = int(*a.Priority)
 	}
 	if a.IIFName != nil {
-		r.NIC = printable(*a.IIFName)
+		r.NIC = fabric.Printable(*a.IIFName)
 	}
 	var err error
 	if r.From, err = selector(a.Src, m.SrcLength); err != nil {

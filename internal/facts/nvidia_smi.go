@@ -58,7 +58,7 @@ func parseNvidiaCSV(text string) (fabric.Facts, error) {
 		for i, name := range rows[0] {
 			name, _, _ = strings.Cut(name, " [") // a unit
 			if value := strings.TrimSpace(row[i]); !isNvidiaNone(value) {
-				fields[name] = printable(value)
+				fields[name] = fabric.Printable(value)
 			}
 		}
 		address, ok := pciAddress(fields["pci.bus_id"])
@@ -96,13 +96,13 @@ func parseNvidiaLog(text string) (fabric.Facts, error) {
 		if bus, ok := strings.CutPrefix(line, "GPU "); ok {
 			address, ok := pciAddress(bus)
 			if !ok {
-				return fabric.Facts{}, fmt.Errorf("%q is no PCI address", printable(bus))
+				return fabric.Facts{}, fmt.Errorf("%q is no PCI address", fabric.Printable(bus))
 			}
 			f.GPUs = append(f.GPUs, fabric.GPU{PCI: address, Vendor: "nvidia", DriverVersion: driver})
 			continue
 		}
 		key, value, isPair := strings.Cut(line, " : ")
-		key, value = strings.TrimSpace(key), printable(strings.TrimSpace(value))
+		key, value = strings.TrimSpace(key), fabric.Printable(strings.TrimSpace(value))
 		switch {
 		case !isPair:
 			in = key

@@ -50,7 +50,7 @@ func cpuModel(h host.Host) (*string, error) {
 	}
 	for line := range strings.Lines(string(b)) {
 		if key, value, ok := keyValue(line); ok && key == "model name" {
-			value = printable(value)
+			value = fabric.Printable(value)
 			return &value, nil
 		}
 	}
@@ -75,7 +75,7 @@ func cpuID(h host.Host) (*fabric.CPUID, error) {
 	if found["vendor_id"] == "" || familyErr != nil || modelErr != nil {
 		return nil, errors.New("no vendor_id, cpu family and model: this processor does not tell")
 	}
-	return &fabric.CPUID{Vendor: printable(found["vendor_id"]), Family: family, Model: model}, nil
+	return &fabric.CPUID{Vendor: fabric.Printable(found["vendor_id"]), Family: family, Model: model}, nil
 }
 
 // numaMasks reads which CPUs each NUMA node has.
@@ -94,7 +94,7 @@ func numaMasks(h host.Host) ([]fabric.NUMA, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, fabric.NUMA{Number: number, CPUs: printable(mask)})
+		out = append(out, fabric.NUMA{Number: number, CPUs: fabric.Printable(mask)})
 	}
 	slices.SortFunc(out, func(a, b fabric.NUMA) int { return cmp.Compare(a.Number, b.Number) })
 	return out, nil
@@ -124,7 +124,7 @@ func governor(h host.Host) (*string, error) {
 	if found == "" {
 		return nil, errors.New("no frequency policy: the hypervisor or the firmware decides")
 	}
-	found = printable(found)
+	found = fabric.Printable(found)
 	return &found, nil
 }
 
@@ -153,7 +153,7 @@ func memoryLine(text, name string) (*int, error) {
 		number, unit, _ := strings.Cut(value, " ")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 || unit != "kB" {
-			return nil, fmt.Errorf("%q is no number of kB", printable(value))
+			return nil, fmt.Errorf("%q is no number of kB", fabric.Printable(value))
 		}
 		return &n, nil
 	}

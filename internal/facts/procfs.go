@@ -36,7 +36,7 @@ func distribution(h host.Host) (*string, error) {
 	}
 	for line := range strings.Lines(string(b)) {
 		if value, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
-			name := printable(strings.Trim(value, `"'`))
+			name := fabric.Printable(strings.Trim(value, `"'`))
 			return &name, nil
 		}
 	}
@@ -80,7 +80,7 @@ func moduleVersion(h host.Host, f *fabric.Facts, name string) string {
 	if err != nil && !host.IsAbsent(err) {
 		miss(f, "modules.version "+name, file, err)
 	}
-	return printable(text)
+	return fabric.Printable(text)
 }
 
 func isModuleName(name string) bool {

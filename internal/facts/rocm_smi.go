@@ -31,7 +31,7 @@ func parseRocmSMI(text, _ string) (fabric.Facts, error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if value, ok := strings.CutPrefix(line, "Driver version: "); ok {
-			driver = printable(value)
+			driver = fabric.Printable(value)
 		}
 		m := rocmLine.FindStringSubmatch(line)
 		if m == nil {
@@ -43,7 +43,7 @@ func parseRocmSMI(text, _ string) (fabric.Facts, error) {
 			gpus[m[1]] = g
 			order = append(order, m[1])
 		}
-		if err := rocmValue(g, strings.ToLower(strings.TrimSpace(m[2])), printable(m[3])); err != nil {
+		if err := rocmValue(g, strings.ToLower(strings.TrimSpace(m[2])), fabric.Printable(m[3])); err != nil {
 			return fabric.Facts{}, err
 		}
 	}

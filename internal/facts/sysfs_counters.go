@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 )
 
@@ -76,7 +77,7 @@ func readCounter(r *fileReader, file string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no count", printable(text))
+		return 0, fmt.Errorf("%q is no count", fabric.Printable(text))
 	}
 	return n, nil
 }

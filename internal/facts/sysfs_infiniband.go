@@ -29,7 +29,7 @@ func readInfiniBand(_ context.Context, h host.Host, f *fabric.Facts) {
 
 func readHCA(h host.Host, f *fabric.Facts, name string) fabric.HCA {
 	folder := infinibandClass + "/" + name
-	hca := fabric.HCA{Name: printable(name)}
+	hca := fabric.HCA{Name: fabric.Printable(name)}
 	r := fileReader{h: h, f: f, folder: folder, what: "hcas", device: hca.Name}
 	hca.NodeGUID = r.text("node_guid")
 	hca.SystemGUID = r.textIfThere("sys_image_guid")
@@ -167,7 +167,7 @@ func (r *fileReader) text(file string) string {
 		field, _, _ := strings.Cut(file, "/")
 		r.miss(field, file, err)
 	}
-	return printable(text)
+	return fabric.Printable(text)
 }
 
 // textIfThere reads a file that some drivers do not have.
@@ -176,7 +176,7 @@ func (r *fileReader) textIfThere(file string) string {
 	if err != nil && !host.IsAbsent(err) {
 		r.miss(file, file, err)
 	}
-	return printable(text)
+	return fabric.Printable(text)
 }
 
 // hex reads 0x1f.

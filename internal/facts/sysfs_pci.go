@@ -73,7 +73,7 @@ func listPCI(ctx context.Context, h host.Host, f *fabric.Facts) ([]pciFunction, 
 		}
 		fn, err := classifyPCI(h, name)
 		if err != nil {
-			miss(f, "pci "+printable(name), pciDevices+"/"+printable(name), err)
+			miss(f, "pci "+fabric.Printable(name), pciDevices+"/"+fabric.Printable(name), err)
 			continue
 		}
 		functions = append(functions, fn)
@@ -217,7 +217,7 @@ func readSpeed(h host.Host, file string) (float64, error) {
 	number, _, ok := strings.Cut(text, " GT/s")
 	speed, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || speed < 0 || speed > 1000 {
-		return 0, fmt.Errorf("%q is no link speed in GT/s", printable(text))
+		return 0, fmt.Errorf("%q is no link speed in GT/s", fabric.Printable(text))
 	}
 	return speed, nil
 }
@@ -241,7 +241,7 @@ func readInt(h host.Host, file string) (*int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no number", printable(text))
+		return nil, fmt.Errorf("%q is no number", fabric.Printable(text))
 	}
 	return &n, nil
 }
@@ -254,7 +254,7 @@ func readHex(h host.Host, file string, bits int) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, bits)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no hexadecimal number of %d bits", printable(text), bits)
+		return 0, fmt.Errorf("%q is no hexadecimal number of %d bits", fabric.Printable(text), bits)
 	}
 	return n, nil
 }
@@ -270,7 +270,7 @@ func iommuGroup(h host.Host, folder string) (*int, error) {
 	}
 	n, err := strconv.Atoi(name)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no group number", printable(name))
+		return nil, fmt.Errorf("%q is no group number", fabric.Printable(name))
 	}
 	return &n, nil
 }

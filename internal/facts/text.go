@@ -2,22 +2,10 @@ package facts
 
 import (
 	"strings"
-	"unicode"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 )
-
-// printable makes text that somebody else wrote (a neighbour, the firmware) safe to show on a terminal.
-func printable(text string) string {
-	text = strings.Trim(text, "\x00")
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-}
 
 // optional reads a text that may be absent; then it is nil and Missing says why.
 func optional(h host.Host, f *fabric.Facts, what, file string) *string {
@@ -26,7 +14,7 @@ func optional(h host.Host, f *fabric.Facts, what, file string) *string {
 		miss(f, what, file, err)
 		return nil
 	}
-	text = printable(text)
+	text = fabric.Printable(text)
 	return &text
 }
 

@@ -8,9 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"net/netip"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"net/netip"
 
 	"railwright.dev/railwright/internal/fabric"
 )

@@ -95,7 +95,7 @@ func TestExampleGolden(t *testing.T) {
 func TestEveryExampleParses(t *testing.T) {
 	cat := load(t)
 	for _, e := range examples() {
-		for _, nodes := range []int{0, 1, 2, 3, 8, 16, 1024, maxNames} {
+		for _, nodes := range []int{0, 1, 2, 3, 8, 16, 1024, fabric.MaxNames} {
 			t.Run(fmt.Sprintf("%s-%d", e.name, nodes), func(t *testing.T) {
 				text, err := Example(e.name, nodes, cat)
 				if nodes != 0 && (nodes < e.least || nodes > e.most) {
@@ -111,7 +111,7 @@ func TestEveryExampleParses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				hosts, err := ExpandNames(c.Nodes[0].Names)
+				hosts, err := fabric.ExpandNames(c.Nodes[0].Names)
 				want := nodes
 				if nodes == 0 {
 					want = e.size
@@ -119,7 +119,7 @@ func TestEveryExampleParses(t *testing.T) {
 				if err != nil || len(hosts) != want {
 					t.Errorf("%d hosts, %v: want %d", len(hosts), err, want)
 				}
-				nics, _ := ExpandNames(c.Nodes[0].NICs)
+				nics, _ := fabric.ExpandNames(c.Nodes[0].NICs)
 				if e.nics != 0 && len(nics) != e.nics || c.Fabric.Addressing.Scheme != e.scheme {
 					t.Errorf("%d NICs, scheme %s: the list says %d, %s", len(nics), c.Fabric.Addressing.Scheme, e.nics, e.scheme)
 				}

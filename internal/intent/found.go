@@ -27,7 +27,7 @@ type rdmaNIC struct {
 // and what could not be read, where no RDMA interface is found or nothing tells the kinds apart.
 func FromFacts(name string, f *fabric.Facts) ([]byte, error) {
 	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`).MatchString(name) {
-		return nil, fmt.Errorf("cluster name %s: want 1 to 63 lower-case letters, digits and '-'", shown(name))
+		return nil, fmt.Errorf("cluster name %s: want 1 to 63 lower-case letters, digits and '-'", fabric.Quote(name))
 	}
 	if err := checkHostName(f.Node); err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // maxNICName is the longest name of a Linux interface in bytes: IFNAMSIZ (16) less the closing zero
@@ -16,7 +18,7 @@ const maxNICName = 15
 func checkNICName(name string) error {
 	switch {
 	case len(name) > maxNICName:
-		return fmt.Errorf("NIC name %s has %d bytes: Linux takes at most %d", shown(name), len(name), maxNICName)
+		return fmt.Errorf("NIC name %s has %d bytes: Linux takes at most %d", fabric.Quote(name), len(name), maxNICName)
 	case name == "." || name == "..":
 		return fmt.Errorf("NIC name %q is a folder, which Linux refuses", name)
 	case slices.Contains([]string{"lo", "all", "default"}, name):
@@ -27,8 +29,8 @@ func checkNICName(name string) error {
 
 // checkHostName says why a name is no host name: labels of RFC 1123, 2.1, with dots between them.
 func checkHostName(name string) error {
-	if len(name) > maxNameLength {
-		return fmt.Errorf("host name %s has %d bytes: want at most %d (RFC 1123)", shown(name), len(name), maxNameLength)
+	if len(name) > fabric.MaxHostName {
+		return fmt.Errorf("host name %s has %d bytes: want at most %d (RFC 1123)", fabric.Quote(name), len(name), fabric.MaxHostName)
 	}
 	if err := checkCharacters("host", name, ".-"); err != nil {
 		return err
@@ -56,11 +58,11 @@ func checkCharacters(what, name, extra string) error {
 	for _, r := range name {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		if !letter && !strings.ContainsRune(extra, r) {
-			return fmt.Errorf("%s name %s has the character %q: allowed are letters, digits and %s", what, shown(name), r, quoted(extra))
+			return fmt.Errorf("%s name %s has the character %q: allowed are letters, digits and %s", what, fabric.Quote(name), r, quoted(extra))
 		}
 	}
 	if name[0] == '-' {
-		return fmt.Errorf("%s name %s begins with '-', which commands read as an option", what, shown(name))
+		return fmt.Errorf("%s name %s begins with '-', which commands read as an option", what, fabric.Quote(name))
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validation "github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // schemaID is the $id of the schema. Nothing is fetched from it.
@@ -191,14 +192,14 @@ func valueMessage(k validation.ErrorKind) string {
 		for i, w := range k.Want {
 			known[i] = fmt.Sprint(w)
 		}
-		return fmt.Sprintf("%s is not known: %s", shown(fmt.Sprint(k.Got)), oneOf(known, fmt.Sprint(k.Got)))
+		return fmt.Sprintf("%s is not known: %s", fabric.Quote(fmt.Sprint(k.Got)), oneOf(known, fmt.Sprint(k.Got)))
 	case *kind.Format:
 		if k.Want == "date" {
-			return fmt.Sprintf("%s is no date: want a day that exists, as 2026-12-31", shown(fmt.Sprint(k.Got)))
+			return fmt.Sprintf("%s is no date: want a day that exists, as 2026-12-31", fabric.Quote(fmt.Sprint(k.Got)))
 		}
-		return fmt.Sprintf("%s is no IPv4 network: want one such as 10.64.0.0/16", shown(fmt.Sprint(k.Got)))
+		return fmt.Sprintf("%s is no IPv4 network: want one such as 10.64.0.0/16", fabric.Quote(fmt.Sprint(k.Got)))
 	case *kind.Pattern:
-		return fmt.Sprintf("%s has a character or a form that is not allowed: want %s", shown(k.Got), k.Want)
+		return fmt.Sprintf("%s has a character or a form that is not allowed: want %s", fabric.Quote(k.Got), k.Want)
 	case *kind.MinLength:
 		return "want some text: the field is empty"
 	case *kind.MaxLength:
@@ -229,14 +230,6 @@ func typeMessage(k *kind.Type) string {
 }
 
 // shown quotes a word of the file, cut to a readable length.
-func shown(word string) string {
-	const longest = 80
-	if r := []rune(word); len(r) > longest {
-		word = string(r[:longest]) + "..."
-	}
-	return fmt.Sprintf("%q", word)
-}
-
 // schemaAt finds the part of the schema that a failure names: its location is a JSON pointer of
 // "$defs", "properties" and "items" steps.
 func schemaAt(s *jsonschema.Schema, url string) *jsonschema.Schema {

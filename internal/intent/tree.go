@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 const (
@@ -196,7 +197,7 @@ func step(path []string, s string) []string { return append(path[:len(path):len(
 // subfield writes field.name, with a name that is no plain word in quotes and cut to a readable length.
 func subfield(field, name string) string {
 	if checkCharacters("field", name, "_-") != nil || len(name) > 64 {
-		name = shown(name)
+		name = fabric.Quote(name)
 	}
 	if field == "" {
 		return name

@@ -50,13 +50,13 @@ func (v *validator) nodes() {
 }
 
 func (v *validator) names(i int, path []string, expr string, group map[string]int) {
-	hosts, err := ExpandNames(expr)
+	hosts, err := fabric.ExpandNames(expr)
 	if err != nil {
 		v.add(path, err.Error())
 		return
 	}
-	if v.hosts += len(hosts); v.hosts > maxNames {
-		v.add(path, fmt.Sprintf("the groups together hold more than %d hosts", maxNames))
+	if v.hosts += len(hosts); v.hosts > fabric.MaxNames {
+		v.add(path, fmt.Sprintf("the groups together hold more than %d hosts", fabric.MaxNames))
 		return
 	}
 	for _, host := range hosts {
@@ -96,7 +96,7 @@ func (v *validator) machine(path []string, g NodeGroup) {
 		v.add(at, "required field is missing where no machine of the catalog gives the names: such as eth[1-8]")
 		return
 	}
-	nics, err := ExpandNames(g.NICs)
+	nics, err := fabric.ExpandNames(g.NICs)
 	if err != nil {
 		v.add(at, err.Error())
 		return
@@ -144,13 +144,13 @@ func (v *validator) leaf() {
 	}
 	if _, ok := model.OS[f.Leaf.OS]; !ok && f.Leaf.OS != "" {
 		v.add([]string{"fabric", "leaf", "os"}, fmt.Sprintf("%s is not known on switch %s: %s",
-			shown(f.Leaf.OS), f.Leaf.Model, oneOf(slices.Sorted(maps.Keys(model.OS)), f.Leaf.OS)))
+			fabric.Quote(f.Leaf.OS), f.Leaf.Model, oneOf(slices.Sorted(maps.Keys(model.OS)), f.Leaf.OS)))
 	}
 }
 
 // unlisted says that the catalog has no such id.
 func unlisted[T any](known map[string]T, id string) string {
-	return fmt.Sprintf("%s is not in the catalog: %s", shown(id), oneOf(slices.Sorted(maps.Keys(known)), id))
+	return fmt.Sprintf("%s is not in the catalog: %s", fabric.Quote(id), oneOf(slices.Sorted(maps.Keys(known)), id))
 }
 
 // switches lists the catalog's switches for a kind of fabric.

@@ -61,11 +61,11 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
 	var all []fabric.Node
 	for i, g := range groups {
-		names, err := intent.ExpandNames(g.Names)
+		names, err := fabric.ExpandNames(g.Names)
 		if err != nil {
 			return nil, fmt.Errorf("nodes[%d].names: %w", i, err)
 		}
-		nics, err := intent.ExpandNames(g.NICs)
+		nics, err := fabric.ExpandNames(g.NICs)
 		if err == nil && len(nics) == 0 {
 			err = fmt.Errorf("names no interface")
 		}

@@ -26,7 +26,7 @@ func Derivation(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 		p.field("", "there is no step to show")
 		return p.writeTo(w)
 	}
-	p.heading(draw.Printable(short("Derivation: "+derivationTitle(s), p.width())))
+	p.heading(fabric.Printable(short("Derivation: "+derivationTitle(s), p.width())))
 	for _, l := range unitLines() {
 		p.field("", l)
 	}
@@ -35,13 +35,13 @@ func Derivation(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	for i, d := range steps {
 		if d.Part != "" && d.Part != part {
 			part = d.Part
-			p.heading(draw.Printable(said(part)))
+			p.heading(fabric.Printable(said(part)))
 		}
 		p.step(i+1, d)
 	}
 	if more > 0 {
 		p.blank()
-		p.line(fmt.Sprintf("... and %s more; -o json has them all", countOf(more, "step")))
+		p.line(fmt.Sprintf("... and %s more; -o json has them all", fabric.Count(more, "step")))
 	}
 	p.ledgerSteps(s)
 	return p.writeTo(w)
@@ -74,7 +74,7 @@ func DerivationMarkdown(w io.Writer, s *fabric.Sizing) error {
 		}
 	}
 	if more > 0 {
-		fmt.Fprintf(&b, "\nAnd %s more; the JSON has them all.\n", countOf(more, "step"))
+		fmt.Fprintf(&b, "\nAnd %s more; the JSON has them all.\n", fabric.Count(more, "step"))
 	}
 	if plan := mainPlan(s); plan != nil && len(plan.Ledger) > 0 {
 		markdownLedger(&b, s, *plan)
@@ -106,7 +106,7 @@ func derivationTitle(s *fabric.Sizing) string {
 func (p *printer) step(n int, d fabric.Derivation) {
 	p.blank()
 	head := fmt.Sprintf("%3d. ", n)
-	for i, l := range wrap(draw.Printable(said(d.Title)), p.width()-len(head)) {
+	for i, l := range wrap(fabric.Printable(said(d.Title)), p.width()-len(head)) {
 		if i > 0 {
 			head = strings.Repeat(" ", len(head))
 		}
@@ -118,7 +118,7 @@ func (p *printer) step(n int, d fabric.Derivation) {
 			if i > 0 {
 				label = ""
 			}
-			text = draw.Printable(text)
+			text = fabric.Printable(text)
 			if l.Label == "=" {
 				text = p.paint(bold, text)
 			}
@@ -135,7 +135,7 @@ func stepLines(d fabric.Derivation) []row {
 	var all []row
 	for _, x := range [][2]string{{"formula", d.Formula}, {"numbers", d.Numbers}, {"=", d.Result}, {"source", d.Source}} {
 		if text := strings.TrimSpace(x[1]); text != "" && (x[0] != "numbers" || text != strings.TrimSpace(d.Formula)) {
-			all = append(all, row{Label: x[0], Lines: []string{draw.Printable(short(text, longFormula))}})
+			all = append(all, row{Label: x[0], Lines: []string{fabric.Printable(short(text, longFormula))}})
 		}
 	}
 	return all
@@ -151,7 +151,7 @@ func (p *printer) ledgerSteps(s *fabric.Sizing) {
 	p.blank()
 	list, more := bounded(plan.Ledger, mostSteps)
 	for _, e := range list {
-		p.line(fmt.Sprintf("%20s B %10s GiB  %s", signed(e.Bytes), draw.GiB(float64(e.Bytes)), short(draw.Printable(draw.LedgerName(e)), longName)))
+		p.line(fmt.Sprintf("%20s B %10s GiB  %s", signed(e.Bytes), draw.GiB(float64(e.Bytes)), short(fabric.Printable(draw.LedgerName(e)), longName)))
 		how := ledgerHow(e)
 		for _, l := range wrap(how, p.width()-stepIndent) {
 			if l != "" {
@@ -184,7 +184,7 @@ func ledgerHow(e fabric.LedgerEntry) string {
 	if len(from) > 0 {
 		text += " (" + strings.Join(from, "; ") + ")"
 	}
-	return draw.Printable(short(strings.TrimSpace(text), longFormula))
+	return fabric.Printable(short(strings.TrimSpace(text), longFormula))
 }
 
 // sumOf adds the entries up; slack below zero takes off what is missing. What no machine has is not added.
@@ -225,7 +225,7 @@ func markdownLedger(b *strings.Builder, s *fabric.Sizing, plan fabric.SizingPlan
 // markdown makes text from a file plain in Markdown: nothing in it is a link, a tag or a table's edge.
 func markdown(text string) string {
 	var b strings.Builder
-	for _, r := range draw.Printable(text) {
+	for _, r := range fabric.Printable(text) {
 		if strings.ContainsRune("\\`*_[]<>|#&!~", r) {
 			b.WriteByte('\\')
 		}
@@ -239,5 +239,5 @@ func code(text string) string {
 	if text == "" {
 		return ""
 	}
-	return "`" + strings.NewReplacer("`", "'", "|", "/").Replace(draw.Printable(text)) + "`"
+	return "`" + strings.NewReplacer("`", "'", "|", "/").Replace(fabric.Printable(text)) + "`"
 }

@@ -89,7 +89,7 @@ func verdictCounts(results []fabric.Explained) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return countOf(len(results), "result") + ": " + strings.Join(parts, ", ")
+	return fabric.Count(len(results), "result") + ": " + strings.Join(parts, ", ")
 }
 
 // results writes each in full, or in a line, up to the bounds.
@@ -121,7 +121,7 @@ func (p *printer) results(all []fabric.Explained, most explainBounds) error {
 			folded++
 			p.folded(e)
 		default:
-			p.line(fmt.Sprintf("... and %s more; %s", countOf(len(all)-i, "result"), p.where()))
+			p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(len(all)-i, "result"), p.where()))
 			return nil
 		}
 	}
@@ -131,7 +131,7 @@ func (p *printer) results(all []fabric.Explained, most explainBounds) error {
 // folded is a result in a line.
 func (p *printer) folded(e fabric.Explained) {
 	word, color := verdictLook(e.Verdict)
-	text := draw.Printable(nameOf(e) + "  " + orElse(shortNumbers(e), e.Why))
+	text := fabric.Printable(nameOf(e) + "  " + orElse(shortNumbers(e), e.Why))
 	p.line(p.paint(color, word) + "  " + short(text, p.width()-len(word)-2))
 }
 
@@ -179,7 +179,7 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 	}
 	if more > 0 {
 		p.blank()
-		p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "cause"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "cause"), p.where()))
 	}
 }
 
@@ -200,9 +200,9 @@ func (p *printer) decide(e fabric.Explained, causes []fabric.Cause) {
 
 // cause is one cause, with what speaks for and against it.
 func (p *printer) cause(label string, c fabric.Cause, lines int) {
-	text := p.paint(bold, short(draw.Printable(string(c.ID)), longName)) + "  " + confidence(c.Confidence)
+	text := p.paint(bold, short(fabric.Printable(string(c.ID)), longName)) + "  " + confidence(c.Confidence)
 	if c.Subject.Node != "" {
-		text += ", " + draw.Printable(cut(c.Subject.String()))
+		text += ", " + fabric.Printable(cut(c.Subject.String()))
 	}
 	p.line(p.label(label) + text)
 	p.fields("+ for", p.evidence(c.Evidence, lines))
@@ -290,7 +290,7 @@ func (p *printer) explainedCurve(e fabric.Explained, room bool) (drawn bool, err
 		kept, more := bounded(rows, p.rowLimit())
 		p.table(verdictColumns(kept))
 		if more > 0 {
-			p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "size"), p.where()))
+			p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "size"), p.where()))
 		}
 	}
 	return room, nil

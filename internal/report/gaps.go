@@ -112,7 +112,7 @@ func (r Run) meshGaps(limit int) []gap {
 			all = append(all, gap{What: "Pairs of the mesh", Reason: fmt.Sprintf("%d more reasons are in the saved mesh", len(byReason)-limit)})
 			break
 		}
-		all = append(all, gap{What: countOf(g.pairs, "pair") + " of the mesh", Of: subjects(g.from, limit), Reason: g.reason})
+		all = append(all, gap{What: fabric.Count(g.pairs, "pair") + " of the mesh", Of: subjects(g.from, limit), Reason: g.reason})
 	}
 	return all
 }
@@ -237,11 +237,4 @@ func orElse(text, instead string) string {
 		return instead
 	}
 	return text
-}
-
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

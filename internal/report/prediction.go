@@ -29,7 +29,7 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 		p.field("", "there is no size to predict")
 		return p.writeTo(w)
 	}
-	p.heading(draw.Printable(predictionTitle(x)))
+	p.heading(fabric.Printable(predictionTitle(x)))
 	p.field("machines", hardwareText(x.Hardware))
 	p.blank()
 	if err := p.curve(draw.PredictionCurve(x)); err != nil {
@@ -39,7 +39,7 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	rows, more := bounded(x.Rows, p.rowLimit())
 	p.table(predictionColumns(rows, p.width()))
 	if more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "size"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "size"), p.where()))
 	}
 	p.blank()
 	p.fields("bound", boundLines(rows))
@@ -48,9 +48,9 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 }
 
 func predictionTitle(x *fabric.Prediction) string {
-	title := cut(orElse(string(x.Collective), "collective")) + ", " + countOf(x.Ranks, "rank")
+	title := cut(orElse(string(x.Collective), "collective")) + ", " + fabric.Count(x.Ranks, "rank")
 	if x.Nodes > 0 {
-		title += " on " + countOf(x.Nodes, "node")
+		title += " on " + fabric.Count(x.Nodes, "node")
 	}
 	return title
 }
@@ -136,7 +136,7 @@ func predictionColumns(rows []fabric.PredictionRow, width int) []column {
 	if len(boundLines(rows)) < 2 {
 		return all
 	}
-	wide := append(all, column{name: "set by", left: true, cells: cells(func(r fabric.PredictionRow) string { return draw.Printable(r.Bound.Element) }), drop: 7})
+	wide := append(all, column{name: "set by", left: true, cells: cells(func(r fabric.PredictionRow) string { return fabric.Printable(r.Bound.Element) }), drop: 7})
 	if _, dropped := fold(wide, width); len(dropped) > 0 {
 		return all
 	}
@@ -145,7 +145,7 @@ func predictionColumns(rows []fabric.PredictionRow, width int) []column {
 
 func algorithmText(r fabric.PredictionRow) string {
 	const longest = 24 // characters; the longest real one, CollNetDirect Simple, has 20
-	return orElse(short(draw.Printable(strings.TrimSpace(r.Algorithm+" "+r.Protocol)), longest), "?")
+	return orElse(short(fabric.Printable(strings.TrimSpace(r.Algorithm+" "+r.Protocol)), longest), "?")
 }
 
 // boundLines say what sets the bound, each once, with the sizes in which it does.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // ANSI escape sequences (ECMA-48, 8.3.117).
@@ -64,9 +64,9 @@ func (p *printer) heading(text string) {
 
 // status writes the head of a block: the word, who, and on the next line what, wrapped.
 func (p *printer) status(word, color, who, what string) {
-	head := draw.Printable(what)
+	head := fabric.Printable(what)
 	if who != "" {
-		head = draw.Printable(who) + "  " + head
+		head = fabric.Printable(who) + "  " + head
 	}
 	lines := wrap(head, p.width()-len(word)-2)
 	indent := strings.Repeat(" ", len(word)+2)
@@ -84,7 +84,7 @@ func (p *printer) field(label, text string) {
 	if text == "" {
 		return
 	}
-	for i, l := range wrap(draw.Printable(text), p.width()-fieldIndent) {
+	for i, l := range wrap(fabric.Printable(text), p.width()-fieldIndent) {
 		if i > 0 {
 			label = ""
 		}
@@ -103,7 +103,7 @@ func (p *printer) fields(label string, texts []string) {
 func (p *printer) commands(label string, commands []string) {
 	for _, c := range commands {
 		for l := range strings.Lines(c) {
-			p.line(p.label(label) + draw.Printable(strings.TrimSuffix(l, "\n")))
+			p.line(p.label(label) + fabric.Printable(strings.TrimSuffix(l, "\n")))
 			label = ""
 		}
 	}

@@ -90,7 +90,7 @@ func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 		case len(s.Refused) == 1:
 			return "the layout that was asked for does not work on " + machine
 		default:
-			return fmt.Sprintf("none of the %s that were tried works on %s", countOf(len(s.Refused), "layout"), machine)
+			return fmt.Sprintf("none of the %s that were tried works on %s", fabric.Count(len(s.Refused), "layout"), machine)
 		}
 	}
 	return machinesText(s, *plan)
@@ -98,7 +98,7 @@ func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 
 // machinesText says the machines and the layout of a plan.
 func machinesText(s *fabric.Sizing, plan fabric.SizingPlan) string {
-	return countOf(plan.Nodes, "server") + " of " + said(orElse(s.Machine, "a machine that is not told")) + ": " + draw.PlanName(plan)
+	return fabric.Count(plan.Nodes, "server") + " of " + said(orElse(s.Machine, "a machine that is not told")) + ": " + draw.PlanName(plan)
 }
 
 // subject is the model, the GPU and the engine.
@@ -154,7 +154,7 @@ func askedText(s *fabric.Sizing) string {
 	if s.Context <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s of %s tokens", countOf(max(s.Concurrency, 1), "request"), thousands(s.Context))
+	text := fmt.Sprintf("%s of %s tokens", fabric.Count(max(s.Concurrency, 1), "request"), thousands(s.Context))
 	if s.ModelContext > 0 {
 		text += fmt.Sprintf("; the model takes %s", thousands(s.ModelContext))
 	}

@@ -241,7 +241,7 @@ func refusedViews(all []fabric.Refused) ([]refusedView, int) {
 	var views []refusedView
 	for _, g := range groups {
 		list, left := bounded(g.all, pageBlocks)
-		view := refusedView{Rule: orElse(short(draw.Printable(g.rule), longName), "a rule that is not told"), Count: len(g.all), More: left, Nearest: nearestText(g.all[len(g.all)-1].Nearest)}
+		view := refusedView{Rule: orElse(short(fabric.Printable(g.rule), longName), "a rule that is not told"), Count: len(g.all), More: left, Nearest: nearestText(g.all[len(g.all)-1].Nearest)}
 		for _, r := range list {
 			view.Rows = append(view.Rows, refusedRow{layoutText(r), said(r.Reason), said(r.Assert)})
 		}

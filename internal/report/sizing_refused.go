@@ -50,7 +50,7 @@ func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	}
 	text := "Not fewer: " + layoutText(*best) + ": " + strings.TrimSuffix(said(best.Reason), ".")
 	if n > 1 {
-		text += fmt.Sprintf("; and %s of fewer machines refused", countOf(n-1, "layout"))
+		text += fmt.Sprintf("; and %s of fewer machines refused", fabric.Count(n-1, "layout"))
 	}
 	return text + "."
 }
@@ -62,7 +62,7 @@ const memoryRule = "memory"
 func layoutText(r fabric.Refused) string {
 	layout := said(orElse(r.Layout, "a layout"))
 	if r.GPUs > 0 {
-		return countOf(r.GPUs, "GPU") + " as " + layout
+		return fabric.Count(r.GPUs, "GPU") + " as " + layout
 	}
 	return layout
 }
@@ -82,14 +82,14 @@ func (p *printer) refused(s *fabric.Sizing) {
 	if len(s.Refused) == 0 {
 		return
 	}
-	p.heading("Refused: " + countOf(len(s.Refused), "layout"))
+	p.heading("Refused: " + fabric.Count(len(s.Refused), "layout"))
 	if p.o.Verbose {
 		list, more := bounded(s.Refused, refusedAll)
 		for _, r := range list {
 			p.refusedOne(r)
 		}
 		if more > 0 {
-			p.line(fmt.Sprintf("... and %s more; %s", countOf(more, "layout"), p.where()))
+			p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(more, "layout"), p.where()))
 		}
 		return
 	}
@@ -98,7 +98,7 @@ func (p *printer) refused(s *fabric.Sizing) {
 		p.refusedGroup(g)
 	}
 	if more > 0 {
-		p.line(fmt.Sprintf("... and %s more; %s", countOf(more, "rule"), p.where()))
+		p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(more, "rule"), p.where()))
 	}
 }
 
@@ -124,7 +124,7 @@ func (p *printer) refusedGroup(g refusedRule) {
 		layouts = append(layouts, short(orElse(r.Layout, "a layout"), longName))
 	}
 	layouts, more := bounded(slices.Compact(layouts), names)
-	text := countOf(len(g.all), "layout") + ": " + strings.Join(layouts, "; ")
+	text := fabric.Count(len(g.all), "layout") + ": " + strings.Join(layouts, "; ")
 	if more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}

@@ -22,7 +22,7 @@ func (p *printer) plans(s *fabric.Sizing) error {
 	list, more := bounded(s.Plans, most)
 	p.table(planColumns(list))
 	if more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "plan"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "plan"), p.where()))
 	}
 	if l := draw.SizingLedger(s, ledgersShown); p.o.Verbose && len(l.Bars) > 1 {
 		p.blank()
@@ -53,7 +53,7 @@ func planColumns(plans []fabric.SizingPlan) []column {
 		}
 		for i, cell := range []string{
 			draw.PlanName(x), fmt.Sprint(x.Nodes), ratio(x.MemFraction), draw.GiB(float64(x.WeightsBytesPerGPU)),
-			thousands(x.KVTokens), requests, draw.GiB(float64(x.FreeBytes)), draw.Printable(word),
+			thousands(x.KVTokens), requests, draw.GiB(float64(x.FreeBytes)), fabric.Printable(word),
 		} {
 			all[i].cells = append(all[i].cells, cell)
 		}
@@ -71,7 +71,7 @@ func (p *printer) performance(x fabric.SizingPlan) {
 	if own[0].Network != "" {
 		title += " over " + said(own[0].Network)
 	}
-	p.heading(draw.Printable(title))
+	p.heading(fabric.Printable(title))
 	most := speedShown
 	if p.o.Verbose {
 		most = tableRowsAll
@@ -82,7 +82,7 @@ func (p *printer) performance(x fabric.SizingPlan) {
 	}
 	p.table(performanceColumns(rows))
 	if more := len(own) - len(rows); more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", countOf(more, "row"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "row"), p.where()))
 	}
 	if len(others) == 0 {
 		return
@@ -126,8 +126,8 @@ func performanceColumns(rows []fabric.Performance) []column {
 	}
 	for _, r := range rows {
 		for i, cell := range []string{
-			short(draw.Printable(orElse(r.Workload, "?")), 24), fmt.Sprintf("%d/%d", r.Input, r.Output), fmt.Sprint(r.Concurrency), told(r.Running),
-			told(r.TokensS), span(r.Band[0], r.Band[1], "-"), told(r.TPOTms), span(r.TTFTms[0], r.TTFTms[1], "-"), short(draw.Printable(orElse(r.Limit, "?")), 32),
+			short(fabric.Printable(orElse(r.Workload, "?")), 24), fmt.Sprintf("%d/%d", r.Input, r.Output), fmt.Sprint(r.Concurrency), told(r.Running),
+			told(r.TokensS), span(r.Band[0], r.Band[1], "-"), told(r.TPOTms), span(r.TTFTms[0], r.TTFTms[1], "-"), short(fabric.Printable(orElse(r.Limit, "?")), 32),
 		} {
 			all[i].cells = append(all[i].cells, cell)
 		}
@@ -187,14 +187,14 @@ func networkColumns(rows []networkRow) []column {
 	for i, r := range rows {
 		if i == 0 {
 			for k, n := range r.networks {
-				name := short(draw.Printable(n), 20)
+				name := short(fabric.Printable(n), 20)
 				if k == 0 {
 					name = orElse(name, "as planned")
 				}
 				all = append(all, column{name: name, unit: "tokens/s", drop: k})
 			}
 		}
-		all[0].cells = append(all[0].cells, short(draw.Printable(orElse(r.workload, "?")), 24))
+		all[0].cells = append(all[0].cells, short(fabric.Printable(orElse(r.workload, "?")), 24))
 		all[1].cells = append(all[1].cells, fmt.Sprint(r.users))
 		for k, v := range r.tokens {
 			cell := told(v)

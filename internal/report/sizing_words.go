@@ -67,7 +67,7 @@ func duration(s float64) string {
 }
 
 // said makes text from a file safe to print, and bounds it.
-func said(text string) string { return cut(draw.Printable(text)) }
+func said(text string) string { return cut(fabric.Printable(text)) }
 
 func saidAll(all []string) []string {
 	out := make([]string, 0, len(all))
@@ -161,7 +161,7 @@ func commandLines(s *fabric.Sizing, x fabric.SizingPlan, width int) []string {
 // shellWord quotes what a shell would read as more than a word. A flag that holds its value behind a blank is
 // left as two words.
 func shellWord(word string) string {
-	word = draw.Printable(said(word))
+	word = fabric.Printable(said(word))
 	flag, value, two := strings.Cut(word, " ")
 	if two && strings.HasPrefix(flag, "-") && plainWord(flag) {
 		return flag + " " + shellWord(value)

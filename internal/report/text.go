@@ -63,7 +63,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	if r.Mesh != nil {
 		s := r.Mesh.Summary()
-		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d not known, in %.3g s", countOf(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
+		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d not known, in %.3g s", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
 	}
 	p.verdict(r.Status())
 	return p.writeTo(w)
@@ -77,7 +77,7 @@ func (p *printer) failed(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading(fmt.Sprintf("Failed: %s", countOf(s.Fail, "finding")))
+	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "finding")))
 	p.blocks(all, p.failedBlock)
 }
 
@@ -89,7 +89,7 @@ func (p *printer) unknown(all []group, s fabric.Summary) {
 		}
 		return
 	}
-	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", countOf(s.Unknown, "finding")))
+	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", fabric.Count(s.Unknown, "finding")))
 	p.blocks(all, p.unknownBlock)
 }
 
@@ -208,7 +208,7 @@ func (p *printer) pairs(r Run) {
 	}
 	p.heading("Failed: pairs of the mesh")
 	for _, x := range rows {
-		p.status("FAIL", red, "", fmt.Sprintf("%s from %s to %s", countOf(x.Pairs, "pair"), x.From, x.To))
+		p.status("FAIL", red, "", fmt.Sprintf("%s from %s to %s", fabric.Count(x.Pairs, "pair"), x.From, x.To))
 		p.field("why", x.Reason)
 	}
 	if more > 0 {

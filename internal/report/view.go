@@ -131,7 +131,7 @@ func (r Run) head() []pair {
 	}
 	if p := r.Plan; p != nil {
 		all = append(all, pair{"Platform", p.Platform}, pair{"Fabric", fmt.Sprintf("%s, MTU %d", p.Transport, p.MTU)},
-			pair{"Size", fmt.Sprintf("%s, %s", countOf(len(p.Nodes), "host"), countOf(nicsOf(p), "NIC"))})
+			pair{"Size", fmt.Sprintf("%s, %s", fabric.Count(len(p.Nodes), "host"), fabric.Count(nicsOf(p), "NIC"))})
 	}
 	all = append(all, pair{"railwright", orElse(r.Version, "version not recorded")})
 	return append(all, pair{"Command", orElse(r.Command, "not recorded")})
@@ -158,7 +158,7 @@ func verdictText(r Run) string {
 		rules = "No rule was evaluated"
 	} else {
 		s := r.Findings.Summary
-		rules = fmt.Sprintf("Of %s, %d failed and %d could not be looked at", countOf(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
+		rules = fmt.Sprintf("Of %s, %d failed and %d could not be looked at", fabric.Count(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
 		if s.Waived > 0 {
 			rules += fmt.Sprintf(", %d more waived", s.Waived)
 		}
@@ -167,7 +167,7 @@ func verdictText(r Run) string {
 		pairs = "no pair of NICs was measured"
 	} else {
 		s := r.Mesh.Summary()
-		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are not known", countOf(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
+		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are not known", fabric.Count(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
 	}
 	return rules + "; " + pairs + "."
 }
@@ -279,7 +279,7 @@ func (r Run) meshNote() string {
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in %.3g s, an echo at two sizes each, sent from the device and the address of its NIC.", countOf(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
+	return fmt.Sprintf("%s in %.3g s, an echo at two sizes each, sent from the device and the address of its NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
 }
 
 // artifactRows lists every file of a small cluster; of a large one it counts the targets of each path.
@@ -295,7 +295,7 @@ func (r Run) artifactRows() (rows []artifactRow, note string) {
 		for _, a := range list {
 			rows = append(rows, artifactRow{a.Target, a.Path, mode(a.Mode), a.SHA256})
 		}
-		return rows, countOf(len(list), "file") + "."
+		return rows, fabric.Count(len(list), "file") + "."
 	}
 	type key struct {
 		path string

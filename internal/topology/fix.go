@@ -75,7 +75,7 @@ func mend(text []byte) ([]byte, []Change) {
 			return text, nil // NCCL takes it: what looks like damage is none
 		}
 		if p.mended != "" {
-			changes = append(changes, Change{Line: p.line, What: printable(p.mended + ": " + p.text), Why: printable(whyMended(p))})
+			changes = append(changes, Change{Line: p.line, What: fabric.Printable(p.mended + ": " + p.text), Why: fabric.Printable(whyMended(p))})
 		}
 	}
 	m := mender{tags: r.tags, damaged: slices.ContainsFunc(r.problems, isDamage), isRCCL: isRCCL(plain)}
@@ -211,7 +211,7 @@ func (m *mender) duplicates(t *scanTag) {
 	for _, a := range t.attributes {
 		value, again := seen[a.name]
 		if again && value == a.value {
-			m.change(t, a.line, fmt.Sprintf("taken out: second %s=%q", printable(a.name), excerpt(printable(a.value))), "It says what the first says.")
+			m.change(t, a.line, fmt.Sprintf("taken out: second %s=%q", fabric.Printable(a.name), excerpt(fabric.Printable(a.value))), "It says what the first says.")
 			continue
 		}
 		if !again {
@@ -261,6 +261,6 @@ func (m *mender) value(t *scanTag, a *scanAttribute) {
 	if written == "" || written == a.value {
 		return
 	}
-	m.change(t, a.line, fmt.Sprintf("%s=%q instead of %q", a.name, written, excerpt(a.value)), printable(why))
+	m.change(t, a.line, fmt.Sprintf("%s=%q instead of %q", a.name, written, excerpt(a.value)), fabric.Printable(why))
 	a.value = written
 }

@@ -3,7 +3,6 @@ package topology
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -165,7 +164,9 @@ func (b *blueprint) takeNICs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 	}
 	b.mbps = int(rate * 1000)
 	if b.nics == int(m.NICs.Value) {
-		b.nicNames = expandNames(m.NICNames, b.nics)
+		if names, err := fabric.ExpandNames(m.NICNames); err == nil && len(names) == b.nics {
+			b.nicNames = names
+		}
 	}
 	return nil
 }
@@ -243,51 +244,4 @@ func (b *blueprint) takeLayout(m catalog.MachineModel) {
 	default:
 		b.gap("PCIe switches: no source gives them, taken for one for each GPU with its NICs")
 	}
-}
-
-// expandNames gives the interface names of a catalog expression such as gpu[0-7]rdma0 or eth0,eth1; nil where
-// it does not give exactly n. The catalog has checked its form.
-func expandNames(expression string, n int) []string {
-	var names []string
-	for expression != "" && len(names) <= n {
-		item := expression
-		if i := commaOutside(expression); i >= 0 {
-			item, expression = expression[:i], expression[i+1:]
-		} else {
-			expression = ""
-		}
-		head, rest, isRange := strings.Cut(item, "[")
-		list, tail, _ := strings.Cut(rest, "]")
-		if !isRange {
-			names = append(names, item)
-			continue
-		}
-		for span := range strings.SplitSeq(list, ",") {
-			low, high, _ := strings.Cut(span, "-")
-			from, _ := strconv.Atoi(low)
-			to, err := strconv.Atoi(cmp.Or(high, low))
-			for k := from; err == nil && k <= to && len(names) <= n; k++ {
-				names = append(names, fmt.Sprintf("%s%0*d%s", head, len(low), k, tail))
-			}
-		}
-	}
-	if len(names) != n {
-		return nil
-	}
-	return names
-}
-
-func commaOutside(s string) int {
-	depth := 0
-	for i, r := range s {
-		switch {
-		case r == '[':
-			depth++
-		case r == ']':
-			depth--
-		case r == ',' && depth == 0:
-			return i
-		}
-	}
-	return -1
 }

@@ -202,25 +202,6 @@ func TestNominalRefuses(t *testing.T) {
 	soundTree(t, "1024 GPUs", m)
 }
 
-func TestExpandNames(t *testing.T) {
-	for _, c := range []struct {
-		expression string
-		n          int
-		want       string
-	}{
-		{"gpu[0-7]rdma0", 8, "gpu0rdma0 gpu1rdma0 gpu2rdma0 gpu3rdma0 gpu4rdma0 gpu5rdma0 gpu6rdma0 gpu7rdma0"},
-		{"ibs[65,67]", 2, "ibs65 ibs67"},
-		{"eth[08-10],ib0", 4, "eth08 eth09 eth10 ib0"},
-		{"eth[1-8]", 4, ""},
-		{"eth[1-999999999]", 4, ""},
-		{"", 4, ""},
-	} {
-		if got := strings.Join(expandNames(c.expression, c.n), " "); got != c.want {
-			t.Errorf("%q gives %q, want %q", c.expression, got, c.want)
-		}
-	}
-}
-
 func TestProcessorNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"Intel(R) Xeon(R) Platinum 8480C":                "6/143",

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -289,9 +286,9 @@ func (r *reading) finding(rule lintRule, v lintVerdict) fabric.Finding {
 		f.Expected = v.expected
 	}
 	if v.line > 0 {
-		f.Evidence = []fabric.Evidence{{Source: fmt.Sprintf("%s:%d", r.file.Name, v.line), Value: printable(v.text)}}
+		f.Evidence = []fabric.Evidence{{Source: fmt.Sprintf("%s:%d", r.file.Name, v.line), Value: fabric.Printable(v.text)}}
 	} else if v.text != "" {
-		f.Evidence = []fabric.Evidence{{Source: r.file.Name, Value: printable(v.text)}}
+		f.Evidence = []fabric.Evidence{{Source: r.file.Name, Value: fabric.Printable(v.text)}}
 	}
 	if v.status == fabric.Fail {
 		f.Cost, f.Fix = v.cost, v.fix
@@ -309,15 +306,15 @@ func (r *reading) subject(e *Element) fabric.Subject {
 		switch e.Name {
 		case "net":
 			if name, ok := e.Get("name"); ok {
-				return fabric.NICSubject(r.file.Name, excerpt(printable(name)))
+				return fabric.NICSubject(r.file.Name, excerpt(fabric.Printable(name)))
 			}
 		case "gpu":
 			if dev, ok := e.Get("dev"); ok {
-				return fabric.Subject{Kind: "gpu", Node: r.file.Name, GPU: "GPU" + excerpt(printable(dev))}
+				return fabric.Subject{Kind: "gpu", Node: r.file.Name, GPU: "GPU" + excerpt(fabric.Printable(dev))}
 			}
 		case "pci":
 			if bus, ok := e.Get("busid"); ok {
-				return fabric.PCISubject(r.file.Name, excerpt(printable(bus)))
+				return fabric.PCISubject(r.file.Name, excerpt(fabric.Printable(bus)))
 			}
 		}
 	}
@@ -341,24 +338,4 @@ func excerpt(text string) string {
 		return text[:excerptLimit] + "..."
 	}
 	return text
-}
-
-// printable writes text so that no terminal obeys it: what is not printable, but for the tab, and bytes that are
-// no UTF-8, are written as in Go.
-func printable(text string) string {
-	var b strings.Builder
-	for i := 0; i < len(text); {
-		c, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case c == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case c == '\t' || unicode.IsPrint(c):
-			b.WriteRune(c)
-		default:
-			q := strconv.QuoteRune(c)
-			b.WriteString(q[1 : len(q)-1])
-		}
-		i += size
-	}
-	return b.String()
 }

@@ -58,7 +58,7 @@ func judgeAttributeNames(r *reading) []lintVerdict {
 				continue
 			}
 			v := attributeVerdict(e, a.Name)
-			v.why = fmt.Sprintf("NCCL reads over the attribute %q of <%s> without a word.", clip(printable(a.Name)), e.Name)
+			v.why = fmt.Sprintf("NCCL reads over the attribute %q of <%s> without a word.", clip(fabric.Printable(a.Name)), e.Name)
 			if meant := misspelt(e, a.Name); meant != "" {
 				v.why += fmt.Sprintf(" It is one letter from %s, which is missing.", meant)
 				v.cost, v.fix = lostAttribute(meant), r.fixCommand()
@@ -117,7 +117,7 @@ func judgeDuplicateAttributes(r *reading) []lintVerdict {
 			if i < len(e.lines) {
 				v.line = e.lines[i]
 			}
-			v.why = fmt.Sprintf("NCCL reads the first, %q, and says nothing of the other.", excerpt(printable(value)))
+			v.why = fmt.Sprintf("NCCL reads the first, %q, and says nothing of the other.", excerpt(fabric.Printable(value)))
 			if value == a.Value {
 				v.severity, v.cost, v.fix = fabric.SeverityWarning, "nothing: both say the same", r.fixCommand()
 			}

@@ -28,7 +28,7 @@ func textCases() []lintCase {
 	return []lintCase{
 		{"declaration", ruleDeclaration, "<system", "<?xml version=\"1.0\"?>\n<system", 1, refused, "XML Parse : expected >, got '?'"},
 		{"bomb", ruleDeclaration, "<system", "<!DOCTYPE a [<!ENTITY b \"&c;&c;\">]>\n<system", 1, refused, "NCCL stops here"},
-		{"tab", ruleTab, "  <cpu", "\t<cpu", 2, refused, "expecting '<', got '\t'"},
+		{"tab", ruleTab, "  <cpu", "\t<cpu", 2, refused, `expecting '<', got '\t'`},
 		{"newline in a tag", ruleNewline, ` vendor="0x10de"`, "\n vendor=\"0x10de\"", 4, refused, `XML Parse : expected >, got '\n'`},
 		{"text", ruleText, "  <cpu", "x\n  <cpu", 2, refused, "expecting '<', got 'x'"},
 		{"lost <", ruleText, "<gpu", "gpu", 5, refused, "expecting '<', got 'g'"},

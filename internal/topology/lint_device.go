@@ -156,7 +156,7 @@ func judgeNetSpeed(r *reading) []lintVerdict {
 func judgeNetName(r *reading) []lintVerdict {
 	return r.every("net", func(e *Element) []lintVerdict {
 		name, has := e.Get("name")
-		if trimmed, had := blankless(name); !has || name != "" && !had && trimmed == printable(name) {
+		if trimmed, had := blankless(name); !has || name != "" && !had && trimmed == fabric.Printable(name) {
 			return nil
 		}
 		v := attributeVerdict(e, "name")

@@ -104,7 +104,7 @@ func judgeLinkSpeed(r *reading) []lintVerdict {
 		}
 		v := attributeVerdict(e, "link_speed")
 		got := float64(laneCount(e)) * fallbackLane / laneUnits
-		v.why = fmt.Sprintf("KV Convert to int : could not find value of '%s' in dictionary, falling back to %d. NCCL reckons with %d GT/s.", excerpt(printable(text)), fallbackLane, fallbackGTs)
+		v.why = fmt.Sprintf("KV Convert to int : could not find value of '%s' in dictionary, falling back to %d. NCCL reckons with %d GT/s.", excerpt(fabric.Printable(text)), fallbackLane, fallbackGTs)
 		speed, meant := meantSpeed(text)
 		if !meant {
 			speed = r.partSpeed(e)
@@ -232,7 +232,7 @@ func judgeBusID(r *reading) []lintVerdict {
 		if ok {
 			v.expected, v.fix = `"`+bus+`"`, r.fixCommand()
 		}
-		v.why = fmt.Sprintf("NCCL compares the text with %q and as a number reads %#x.", clip(printable(bus)), busNumber(text))
+		v.why = fmt.Sprintf("NCCL compares the text with %q and as a number reads %#x.", clip(fabric.Printable(bus)), busNumber(text))
 		if !ok {
 			v.why = fmt.Sprintf("It is no PCI address; as a number NCCL reads %#x.", busNumber(text))
 		}
@@ -299,7 +299,7 @@ func judgeCPU(r *reading) []lintVerdict {
 			return []lintVerdict{v}
 		case cpu.Arch == ArchX86 && hasVendor && cpu.Vendor != VendorIntel && cpu.Vendor != VendorAMD && cpu.Vendor != VendorZhaoxin:
 			v := attributeVerdict(e, "vendor")
-			v.why, v.cost = fmt.Sprintf("NCCL does not know the vendor %q.", excerpt(printable(vendor))), cost
+			v.why, v.cost = fmt.Sprintf("NCCL does not know the vendor %q.", excerpt(fabric.Printable(vendor))), cost
 			return []lintVerdict{v}
 		}
 		return nil

@@ -31,9 +31,9 @@ func compareFiles(readings []*reading) []fabric.Finding {
 			switch {
 			case a != nil && b != nil:
 				v.element, v.line, v.text = b, b.Line, excerpt(b.text())
-				v.why = fmt.Sprintf("%s:%d has %s.", readings[0].file.Name, a.Line, excerpt(printable(a.text())))
+				v.why = fmt.Sprintf("%s:%d has %s.", readings[0].file.Name, a.Line, excerpt(fabric.Printable(a.text())))
 			case a != nil:
-				v.text, v.why = "fewer elements", fmt.Sprintf("%s:%d has %s, which is missing here.", readings[0].file.Name, a.Line, excerpt(printable(a.text())))
+				v.text, v.why = "fewer elements", fmt.Sprintf("%s:%d has %s, which is missing here.", readings[0].file.Name, a.Line, excerpt(fabric.Printable(a.text())))
 			default:
 				v.element, v.line, v.text = b, b.Line, excerpt(b.text())
 			}

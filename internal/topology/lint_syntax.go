@@ -124,14 +124,14 @@ func (r *reading) told(p problem) lintVerdict {
 			v.why += " once what is before it is mended"
 		}
 		if p.says != "" {
-			v.why += ": " + printable(p.says)
+			v.why += ": " + fabric.Printable(p.says)
 		}
 		v.why += "."
 	} else if p.says != "" {
-		v.why = "NCCL reads on: " + printable(p.says) + "."
+		v.why = "NCCL reads on: " + fabric.Printable(p.says) + "."
 	}
 	if p.why != "" {
-		v.why += " " + printable(capital(p.why)) + "."
+		v.why += " " + fabric.Printable(capital(p.why)) + "."
 	}
 	if p.mended != "" {
 		v.fix = r.fixCommand()
@@ -217,7 +217,7 @@ func judgeUnknownElements(r *reading) []lintVerdict {
 			v.why = "NCCL reads over it without a word"
 			v.cost = "nothing: no element is known below this one"
 		} else {
-			v.why += ": " + printable(excerpt(n.Message))
+			v.why += ": " + fabric.Printable(excerpt(n.Message))
 		}
 		v.why += "."
 		out = append(out, v)

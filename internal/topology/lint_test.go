@@ -191,8 +191,8 @@ func TestLintAgreesWithNCCL(t *testing.T) {
 			if (refused >= 0) != (want.Exit == 3) {
 				t.Fatalf("NCCL left with %d, refused by finding %d", want.Exit, refused)
 			}
-			if refused >= 0 && !strings.Contains(out.Findings[refused].Why, want.Warn[0]) {
-				t.Errorf("says %q, NCCL said %q", out.Findings[refused].Why, want.Warn[0])
+			if refused >= 0 && !strings.Contains(out.Findings[refused].Why, fabric.Printable(want.Warn[0])) {
+				t.Errorf("says %q, NCCL said %q", out.Findings[refused].Why, fabric.Printable(want.Warn[0]))
 			}
 			costs := ""
 			for _, f := range out.Findings {
@@ -463,7 +463,7 @@ func FuzzLint(f *testing.F) {
 		case refused != nil && !failed:
 			t.Fatalf("%v, and no error is told", refused)
 		case refused != nil && !slices.ContainsFunc(out.Findings, func(f fabric.Finding) bool {
-			return strings.Contains(f.Why, printable(refused.(*SyntaxError).Message))
+			return strings.Contains(f.Why, fabric.Printable(refused.(*SyntaxError).Message))
 		}):
 			t.Fatalf("%v is not told", refused)
 		case len(text) == 0 && status == fabric.Pass:

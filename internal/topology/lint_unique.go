@@ -38,7 +38,7 @@ func repeated(elements []*Element, attribute string, key func(*Element) string, 
 		v := attributeVerdict(e, attribute)
 		value, _ := first[i].Get(attribute)
 		v.severity, v.cost = severity, cost
-		v.why = fmt.Sprintf("Line %d has %s=%q already. %s", first[i].Line, attribute, excerpt(printable(value)), why)
+		v.why = fmt.Sprintf("Line %d has %s=%q already. %s", first[i].Line, attribute, excerpt(fabric.Printable(value)), why)
 		out = append(out, v)
 	}
 	return out

@@ -117,7 +117,7 @@ func TestLintAgreesWithNCCLRuns(t *testing.T) {
 				t.Errorf("NCCL left with %s, and no error is found:\n%s", run.exit, told)
 			}
 			for _, warning := range run.warn {
-				warning, _, _ = strings.Cut(printable(warning), `\x`) // one byte of a mark, shown as such
+				warning, _, _ = strings.Cut(fabric.Printable(warning), `\x`) // one byte of a mark, shown as such
 				if !strings.Contains(told, warning) {
 					t.Errorf("NCCL said %q, lint:\n%s", warning, told)
 				}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // hostDevice is a device of the hypervisor's machine.
@@ -178,8 +180,8 @@ func (m *guestMatch) inOrder(rest []GuestDevice) error {
 		}
 		if len(ours) != len(theirs) {
 			return fmt.Errorf("the guest has %s (%s), the host %s (%s): without labels, serials or UUIDs it is not known which is which",
-				countOf(len(ours), kind), titles(ours, func(d GuestDevice) string { return d.Bus }),
-				countOf(len(theirs), kind), titles(theirs, func(h hostDevice) string { return h.bus }))
+				fabric.Count(len(ours), kindWord(kind)), titles(ours, func(d GuestDevice) string { return d.Bus }),
+				fabric.Count(len(theirs), kindWord(kind)), titles(theirs, func(h hostDevice) string { return h.bus }))
 		}
 		for i, d := range ours {
 			m.taken[theirs[i].bus] = d
@@ -237,17 +239,5 @@ func kindWord(k Kind) string {
 		return "NIC"
 	default:
 		return "NVSwitch"
-	}
-}
-
-// countOf writes 1 GPU, 8 NICs, 4 NVSwitches.
-func countOf(n int, k Kind) string {
-	switch {
-	case n == 1:
-		return "1 " + kindWord(k)
-	case k == KindOther:
-		return fmt.Sprintf("%d NVSwitches", n)
-	default:
-		return fmt.Sprintf("%d %ss", n, kindWord(k))
 	}
 }

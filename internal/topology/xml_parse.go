@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // SyntaxError is why NCCL refuses a file: every process that reads it dies with the message.
@@ -15,7 +17,7 @@ type SyntaxError struct {
 
 // Error gives line and message.
 func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("line %d: %s", e.Line, printable(e.Message))
+	return fmt.Sprintf("line %d: %s", e.Line, fabric.Printable(e.Message))
 }
 
 // noteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.

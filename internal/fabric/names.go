@@ -1,4 +1,4 @@
-package intent
+package fabric
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
+// Bounds of names.
 const (
-	// maxNames bounds what one expression, and all groups of a cluster together, expand to. The largest
+	// MaxNames bounds what one expression, and all groups of a cluster together, expand to. The largest
 	// cluster that is planned for has 16,384 hosts.
-	maxNames = 100_000
-	// maxNameLength is the longest host name in bytes (RFC 1035, 2.3.4: 255 octets on the wire, of which
+	MaxNames = 100_000
+	// MaxHostName is the longest host name in bytes (RFC 1035, 2.3.4: 255 octets on the wire, of which
 	// 253 are text).
-	maxNameLength = 253
+	MaxHostName = 253
 )
 
 // ExpandNames writes out a range expression in its written order: gpu[001-512], host[1-2,5],
@@ -32,16 +33,16 @@ func ExpandNames(expr string) ([]string, error) {
 		}
 		count, length := 1, 0
 		for _, p := range parts {
-			if count *= len(p); count > maxNames {
+			if count *= len(p); count > MaxNames {
 				break
 			}
 			length += longest(p)
 		}
 		switch {
-		case len(names)+count > maxNames:
-			return nil, fmt.Errorf("%s expands to more than %d names", shown(item), maxNames)
-		case length > maxNameLength:
-			return nil, fmt.Errorf("%s gives names of %d bytes: at most %d", shown(item), length, maxNameLength)
+		case len(names)+count > MaxNames:
+			return nil, fmt.Errorf("%s expands to more than %d names", Quote(item), MaxNames)
+		case length > MaxHostName:
+			return nil, fmt.Errorf("%s gives names of %d bytes: at most %d", Quote(item), length, MaxHostName)
 		}
 		names = append(names, product(parts)...)
 	}
@@ -55,11 +56,11 @@ func splitItems(expr string) ([]string, error) {
 	for i := 0; i < len(expr); i++ {
 		switch c := expr[i]; {
 		case c == '[' && inside:
-			return nil, fmt.Errorf("%s has a '[' inside brackets", shown(expr))
+			return nil, fmt.Errorf("%s has a '[' inside brackets", Quote(expr))
 		case c == '[':
 			inside = true
 		case c == ']' && !inside:
-			return nil, fmt.Errorf("%s has a ']' without its '['", shown(expr))
+			return nil, fmt.Errorf("%s has a ']' without its '['", Quote(expr))
 		case c == ']':
 			inside = false
 		case c == ',' && !inside:
@@ -68,12 +69,12 @@ func splitItems(expr string) ([]string, error) {
 		}
 	}
 	if inside {
-		return nil, fmt.Errorf("%s has a '[' without its ']'", shown(expr))
+		return nil, fmt.Errorf("%s has a '[' without its ']'", Quote(expr))
 	}
 	items = append(items, expr[start:])
 	for _, item := range items {
 		if item == "" {
-			return nil, fmt.Errorf("%s has an empty name: want a name before and after each comma", shown(expr))
+			return nil, fmt.Errorf("%s has an empty name: want a name before and after each comma", Quote(expr))
 		}
 	}
 	return items, nil
@@ -97,8 +98,8 @@ func parseItem(item string) ([][]string, error) {
 			if err != nil {
 				return nil, err
 			}
-			if numbers = append(numbers, some...); len(numbers) > maxNames {
-				return nil, fmt.Errorf("%s expands to more than %d names", shown(item), maxNames)
+			if numbers = append(numbers, some...); len(numbers) > MaxNames {
+				return nil, fmt.Errorf("%s expands to more than %d names", Quote(item), MaxNames)
 			}
 		}
 		parts = append(parts, numbers)
@@ -124,11 +125,11 @@ func parseRange(text, item string) ([]string, error) {
 	padded := len(low) > 1 && low[0] == '0' || len(high) > 1 && high[0] == '0'
 	switch {
 	case padded && len(low) != len(high):
-		return nil, fmt.Errorf("%s: range %q mixes widths: write both ends with the same number of digits", shown(item), text)
+		return nil, fmt.Errorf("%s: range %q mixes widths: write both ends with the same number of digits", Quote(item), text)
 	case first > last:
-		return nil, fmt.Errorf("%s: range %q is reversed: want %s-%s", shown(item), text, high, low)
-	case last-first >= maxNames:
-		return nil, fmt.Errorf("%s expands to more than %d names", shown(item), maxNames)
+		return nil, fmt.Errorf("%s: range %q is reversed: want %s-%s", Quote(item), text, high, low)
+	case last-first >= MaxNames:
+		return nil, fmt.Errorf("%s expands to more than %d names", Quote(item), MaxNames)
 	}
 	width := 0
 	if padded {
@@ -144,8 +145,8 @@ func parseRange(text, item string) ([]string, error) {
 func parseNumber(text, item string) (int, error) {
 	const digits = 9 // fits an int of 32 bits
 	if text == "" || len(text) > digits || strings.Trim(text, "0123456789") != "" {
-		return 0, fmt.Errorf("%s: %s is no number of 1 to %d digits: want a range such as 1-8, 001-512 or 1-4,7",
-			shown(item), shown(text), digits)
+		return 0, fmt.Errorf("%s: %s is not a number of 1 to %d digits: want a range such as 1-8, 001-512 or 1-4,7",
+			Quote(item), Quote(text), digits)
 	}
 	return strconv.Atoi(text)
 }

@@ -1,4 +1,4 @@
-package intent
+package fabric
 
 import (
 	"strings"
@@ -39,18 +39,18 @@ func TestExpandNamesRefuses(t *testing.T) {
 		"a[1-2":                        "has a '[' without its ']'",
 		"a1-2]":                        "has a ']' without its '['",
 		"a[1[2]]":                      "has a '[' inside brackets",
-		"a[]":                          `"" is no number`,
-		"a[1-]":                        `"" is no number`,
-		"a[1-x]":                       `"x" is no number`,
-		"a[-1]":                        `"" is no number`,
-		"a[1-2-3]":                     `"2-3" is no number`,
+		"a[]":                          `"" is not a number`,
+		"a[1-]":                        `"" is not a number`,
+		"a[1-x]":                       `"x" is not a number`,
+		"a[-1]":                        `"" is not a number`,
+		"a[1-2-3]":                     `"2-3" is not a number`,
 		"a[3-1]":                       `range "3-1" is reversed: want 1-3`,
 		"a[01-100]":                    `range "01-100" mixes widths`,
 		"a[1-08]":                      `range "1-08" mixes widths`,
 		"a[1-100001]":                  "expands to more than 100000 names",
 		"a[1-1000]b[1-1000]":           "expands to more than 100000 names",
 		"a[1-60000],b[1-60000]":        "expands to more than 100000 names",
-		"a[9999999999]":                "is no number of 1 to 9 digits",
+		"a[9999999999]":                "is not a number of 1 to 9 digits",
 		strings.Repeat("a", 253) + "b": "gives names of 254 bytes: at most 253",
 	} {
 		if got, err := ExpandNames(expr); err == nil || !strings.Contains(err.Error(), want) {
@@ -70,7 +70,7 @@ func FuzzExpandNames(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(names) < 1 || len(names) > maxNames {
+		if len(names) < 1 || len(names) > MaxNames {
 			t.Fatalf("%d names", len(names))
 		}
 		list := strings.Join(names, ",")
