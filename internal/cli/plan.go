@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"text/tabwriter"
 
@@ -15,23 +16,30 @@ func fileFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVarP(file, "file", "f", "", "cluster file; - for standard input")
 }
 
-func (a *app) planCommand() *cobra.Command {
-	var file string
+// planOptions are the flags of plan.
+type planOptions struct {
+	file string
+}
+
+func (a *app) planCommand(run func(context.Context, planOptions) error) *cobra.Command {
+	var o planOptions
 	c := &cobra.Command{
 		Use: "plan -f FILE", Short: "Show the plan: addresses and cables", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			in, err := a.readCluster(file)
-			if err != nil {
-				return err
-			}
-			if a.json() {
-				return report.JSON(a.stdout, in.plan)
-			}
-			return a.printPlan(in.plan)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
-	fileFlag(c, &file)
+	fileFlag(c, &o.file)
 	return c
+}
+
+func (a *app) plan(_ context.Context, o planOptions) error {
+	in, err := a.readCluster(o.file)
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		return report.JSON(a.stdout, in.plan)
+	}
+	return a.printPlan(in.plan)
 }
 
 func (a *app) printPlan(p *fabric.Plan) error {

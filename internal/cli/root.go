@@ -114,7 +114,7 @@ func (a *app) root() *cobra.Command {
 		return nil
 	}
 	root.AddCommand(
-		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(), a.renderCommand(),
+		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(a.plan), a.renderCommand(),
 		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.diffCommand(), a.benchCommand(), a.reportCommand(),
 		a.topoCommand(), a.sizeCommand(), a.predictCommand(), a.explainCommand(), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
 	return root
