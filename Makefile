@@ -18,8 +18,10 @@ FUZZTIME ?= 30s
 # Linters are built from source at these versions, once, into a folder of their own.
 GOLANGCI_VERSION    := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
+DEADCODE_VERSION    := v0.51.0
 GOLANGCI    := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GOVULNCHECK := bin/tools/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
+DEADCODE    := bin/tools/deadcode-$(DEADCODE_VERSION)/deadcode
 
 .PHONY: help build binary deps up test lint bench accuracy fuzz clean go-version
 
@@ -43,8 +45,10 @@ test: go-version deps ## every test that this machine can run, and what it skipp
 	go build -buildvcs=false -o bin/tally ./test/tally
 	go test -json -count=1 -vet=all $(RACE) ./... | bin/tally
 
-lint: go-version $(GOLANGCI) $(GOVULNCHECK) ## gofmt, linters, known vulnerabilities, go.mod
+lint: go-version $(GOLANGCI) $(GOVULNCHECK) $(DEADCODE) ## gofmt, linters, code that nothing reaches, known vulnerabilities, go.mod
 	@$(GOLANGCI) run ./...
+	dead=$$($(DEADCODE) ./...)
+	[ -z "$$dead" ] || { echo "$$dead"; echo "deadcode: no command reaches these: use them or delete them" >&2; exit 1; }
 	go mod tidy -diff
 	$(call vulnerabilities)
 
@@ -70,6 +74,9 @@ $(GOLANGCI):
 
 $(GOVULNCHECK):
 	GOBIN=$(abspath $(@D)) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+
+$(DEADCODE):
+	GOBIN=$(abspath $(@D)) go install golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
 
 # A database that cannot be reached is said, and is no verdict; anything else that goes wrong is one.
 define vulnerabilities
