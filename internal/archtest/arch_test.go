@@ -27,6 +27,7 @@ var checks = []struct {
 	{"nouns", checkNouns},
 	{"pages", checkPages},
 	{"places", checkPlaces},
+	{"floors", checkFloors},
 }
 
 func TestArchitecture(t *testing.T) {
