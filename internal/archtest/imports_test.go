@@ -15,7 +15,7 @@ const module = "railwright.dev/railwright/"
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
-	"test/accuracy":  "fabric catalog collective diagnose results sizing",
+	"test/accuracy":  "fabric catalog collective diagnose results llm sizing serving",
 
 	"internal/archtest": "",
 
@@ -35,7 +35,9 @@ var allowed = map[string]string{
 
 	// from facts and intent to a plan
 	"internal/facts":      "fabric host kube vcenter nic switchos",
-	"internal/sizing":     "fabric catalog",
+	"internal/llm":        "fabric catalog",
+	"internal/sizing":     "fabric catalog llm",
+	"internal/serving":    "fabric catalog llm sizing",
 	"internal/collective": "fabric catalog topology",
 	"internal/claims":     "fabric topology",
 	"internal/plan":       "fabric intent catalog topology sizing",

@@ -11,7 +11,9 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/serving"
 	"railwright.dev/railwright/internal/sizing"
 )
 
@@ -117,13 +119,13 @@ func (a *app) sizing(o sizeOptions, model string) (*fabric.Sizing, error) {
 		return nil, err
 	}
 	r := o.request
-	if r.Model, err = sizing.ReadModel(model, cat); err != nil {
+	if r.Model, err = llm.Open(model, cat); err != nil {
 		return nil, err
 	}
 	if r.Machine, err = o.sized(cat); err != nil {
 		return nil, err
 	}
-	s, err := sizing.Size(r)
+	s, err := sizing.Plan(r)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func (a *app) sizing(o sizeOptions, model string) (*fabric.Sizing, error) {
 		}
 	}
 	if len(s.Plans) > 0 {
-		s.Storage, err = sizing.Around(r.Model, r.Machine, s.Plans[0], "")
+		s.Storage, err = sizing.StorageFor(r.Model, r.Machine, s.Plans[0], "")
 	}
 	return s, err
 }
@@ -150,7 +152,7 @@ func (o sizeOptions) sized(cat *catalog.Catalog) (sizing.Machine, error) {
 	if id == "" {
 		id = "hgx-h100"
 	}
-	m, err := sizing.MachineFrom(cat, id)
+	m, err := sizing.MachineOf(cat, id)
 	if err == nil && o.net != "" {
 		f, known := cat.Fabrics[o.net]
 		if !known {
@@ -172,8 +174,8 @@ func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *
 		return err
 	}
 	for n, net := range nets {
-		serving := sizing.ServingOf(r, p, net)
-		rows, err := serving.Performance(sizing.Workloads(), sizing.Concurrencies())
+		replica := serving.ReplicaOf(r, p, net)
+		rows, err := serving.Speed(replica, serving.Workloads(), serving.Concurrencies())
 		if err != nil {
 			if n > 0 {
 				continue // the comparison is left out, the figures stand
@@ -182,24 +184,24 @@ func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *
 		}
 		s.Plans[i].Performance = append(s.Plans[i].Performance, rows...)
 		if n == 0 && i == 0 {
-			s.Assumptions = append(s.Assumptions, serving.Assumptions()...)
+			s.Assumptions = append(s.Assumptions, replica.Assumptions()...)
 		}
 	}
 	return nil
 }
 
 // networks are the curves of all_reduce that a plan is computed with.
-func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p fabric.SizingPlan) ([]sizing.Network, error) {
+func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p fabric.SizingPlan) ([]serving.Network, error) {
 	if o.curve != "" {
 		t, err := a.tableOf(o.curve)
 		if err != nil {
 			return nil, err
 		}
-		curve, err := sizing.CurveOfTable(t)
-		return []sizing.Network{{Name: "measured: " + o.curve, Curve: curve}}, err
+		curve, err := serving.CurveOfTable(t)
+		return []serving.Network{{Name: "measured: " + o.curve, Curve: curve}}, err
 	}
 	if p.Nodes < 2 {
-		return []sizing.Network{{Name: "one node"}}, nil
+		return []serving.Network{{Name: "one node"}}, nil
 	}
 	if _, ok := cat.Machines[m.Name]; !ok {
 		return nil, errors.New("the network of a GPU without a machine is not known: --machine or --curve")
@@ -226,7 +228,7 @@ func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p 
 			}{"half the NICs", half})
 		}
 	}
-	var out []sizing.Network
+	var out []serving.Network
 	for i, one := range all {
 		curve, err := predictedCurve(cat, one.hw)
 		if err != nil && i > 0 {
@@ -235,13 +237,13 @@ func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p 
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, sizing.Network{Name: one.name, Curve: curve})
+		out = append(out, serving.Network{Name: one.name, Curve: curve})
 	}
 	return out, nil
 }
 
 // predictedCurve is the all_reduce that healthy machines would give.
-func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware) (sizing.Curve, error) {
+func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware) (serving.Curve, error) {
 	c, err := collective.New(cat, hw)
 	if err != nil {
 		return nil, err
@@ -254,5 +256,5 @@ func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware) (sizing.Curve, err
 	if err != nil {
 		return nil, err
 	}
-	return sizing.CurveOfPrediction(p)
+	return serving.CurveOfPrediction(p)
 }

@@ -15,12 +15,12 @@ type Engine struct {
 	Read         []string // versions whose source was read, oldest first
 	FractionFlag string   // of its memory fraction
 	Rules        []LayoutRule
-	spread       func(Layout) spread
+	spread       func(fabric.Layout) Spread
 	stage        func(v Version, layers, pp, rank int) (first, end int) // layers of a pipeline stage
 	fraction     func(s setting) float64                                // the engine's own memory fraction
 	extras       func(s setting, sh *Shard)                             // adds what this engine keeps beside the weights
-	divide       func(s setting, stages []Shard, fraction float64) division
-	flags        func(s setting, d division) []string
+	budget       func(s setting, stages []Shard, fraction float64) budget
+	flags        func(s setting, d budget) []string
 }
 
 // Engines lists the engines.
@@ -40,51 +40,53 @@ func EngineNamed(name string) (Engine, error) {
 
 // setting is everything that decides how an engine lays out one replica.
 type setting struct {
-	model   *Model
-	machine Machine
+	Placement
 	engine  *Engine
 	version Version
-	layout  Layout
-	spread  spread
 	shape   *shape
 	context int64 // of one request, tokens
 	users   int   // requests at the same time
-	kv      string
 	running int64 // --max-running-requests or --max-num-seqs; 0: the engine's own
 	chunk   int64 // --chunked-prefill-size or --max-num-batched-tokens; 0: the engine's own
 	graphBS int64 // largest batch of a CUDA graph; 0: the engine's own
 }
 
-// division is how the memory of the heaviest rank is divided. Bytes.
-type division struct {
-	fraction   float64
-	total      int64 // what the driver shows
-	reserved   int64 // of that nothing can allocate: the driver's share, on unified memory the system's
-	context    int64 // of the CUDA or HIP context and its modules
-	comm       int64 // of communicators
-	before     int64 // free before the weights are read
-	weights    int64
-	allocator  int64 // rounding of the weights' allocations
-	extras     int64
-	kv         int64 // of the pool that is allocated
-	state      int64 // of linear attention
-	pool       int64 // request table
-	graphs     int64
-	activation int64
-	slack      int64 // the rest; below zero: so much is missing
-	tokens     int64 // as printed
-	capacity   int64 // tokens of full attention that the pool holds: the same but where an engine prints otherwise
-	longest    int64 // request that the pool holds alone, tokens
-	requests   float64
-	running    int64
-	cell       float64 // bytes a token and rank
-	graphBS    int64
-	note       []string // what bounds it
-	formula    map[string]string
-	prints     []fabric.EnginePrint
-	low, high  float64 // range of the fraction
-	advised    float64
-	refused    string // why the engine would not start
+// placed is the same setting with another layout.
+func (s setting) placed(l fabric.Layout) setting {
+	s.Layout, s.Spread = l, s.engine.spreadOf(l, s.shape)
+	return s
+}
+
+// budget is how the memory of the heaviest rank is divided. Bytes.
+type budget struct {
+	fraction      float64
+	total         int64 // what the driver shows
+	reserved      int64 // of that nothing can allocate: the driver's share, on unified memory the system's
+	context       int64 // of the CUDA or HIP context and its modules
+	communicators int64
+	before        int64 // free before the weights are read
+	weights       int64
+	allocator     int64 // rounding of the weights' allocations
+	extras        int64
+	kv            int64 // of the pool that is allocated
+	state         int64 // of linear attention
+	requestPool   int64 // request table
+	graphs        int64
+	activation    int64
+	slack         int64 // the rest; below zero: so much is missing
+	tokens        int64 // as printed
+	capacity      int64 // tokens of full attention that the pool holds: the same but where an engine prints otherwise
+	longest       int64 // request that the pool holds alone, tokens
+	requests      float64
+	running       int64
+	perToken      float64 // bytes a token and rank
+	graphBS       int64
+	notes         []string // what bounds it
+	formula       map[string]string
+	prints        []fabric.EnginePrint
+	low, high     float64 // range of the fraction
+	advised       float64
+	refused       string // why the engine would not start
 }
 
 // Version is a version of an engine, in order.

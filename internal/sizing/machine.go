@@ -9,7 +9,7 @@ import (
 
 // MachineFrom gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
 // does not have.
-func MachineFrom(c *catalog.Catalog, id string) (Machine, error) {
+func MachineOf(c *catalog.Catalog, id string) (Machine, error) {
 	m, err := c.Machine(id)
 	if err != nil {
 		return Machine{}, err

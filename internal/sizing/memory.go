@@ -1,9 +1,11 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 )
 
 // driverMemory is what of a GPU's memory programs can get at all. Tools of the driver and CUDA itself differ.
@@ -16,7 +18,7 @@ type driverMemory struct {
 
 // driverOf gives the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
 // H100 (0.59 %), H200 (0.43 %) and B200 (0.40 %).
-func driverOf(m Machine) driverMemory {
+func driverMemoryOf(m Machine) driverMemory {
 	shown := float64(m.GPU.MemoryBytes)
 	switch m.GPU.Name {
 	case "h100-sxm":
@@ -53,30 +55,30 @@ const contextGiB = 0.55
 const contextAMDGiB = 1.0
 
 // begin fills what is taken before the weights are read, and what is free then.
-func begin(s setting, commGiB float64) division {
-	d := driverOf(s.machine)
-	out := division{
-		total:   s.machine.GPU.MemoryBytes,
-		context: toBytes(contextGiB),
-		comm:    toBytes(commGiB),
-		formula: map[string]string{},
+func newBudget(s setting, commGiB float64) budget {
+	d := driverMemoryOf(s.Machine)
+	out := budget{
+		total:         s.Machine.GPU.MemoryBytes,
+		context:       toBytes(contextGiB),
+		communicators: toBytes(commGiB),
+		formula:       map[string]string{},
 	}
-	if s.machine.Vendor == "amd" {
+	if s.Machine.Vendor == "amd" {
 		out.context = toBytes(contextAMDGiB)
 	}
 	usable := d.total
 	if d.free > 0 {
 		usable = d.free + contextGiB // what is free at boot is so before any context
-		out.formula["reserved"] = sprint("shown %.2f GiB - free at boot %.1f GiB: the system and its page cache", inGiB(out.total), d.free)
+		out.formula["reserved"] = fmt.Sprintf("shown %.2f GiB - free at boot %.1f GiB: the system and its page cache", inGiB(out.total), d.free)
 	}
 	// A figure in the catalog may be CUDA's own, below nvidia-smi's.
 	out.reserved = max(0, out.total-toBytes(usable))
-	out.before = min(out.total, toBytes(usable)) - out.context - out.comm
+	out.before = min(out.total, toBytes(usable)) - out.context - out.communicators
 	return out
 }
 
 // load adds the weights of the heaviest stage.
-func (d *division) load(sh Shard) {
+func (d *budget) load(sh Shard) {
 	d.weights = sh.Weights
 	d.extras = sh.Total() - sh.Weights
 }
@@ -93,9 +95,9 @@ func heaviest(stages []Shard) int {
 }
 
 // cell is what a token takes on a rank of these layers. With windows apart: the full layers and the windowed.
-func cell(s setting, first, end int) (full, windowed float64) {
-	for _, l := range s.model.Layers[first:end] {
-		b := l.Attention.PerToken(int64(s.spread.attn), s.kv)
+func bytesPerToken(s setting, first, end int) (full, windowed float64) {
+	for _, l := range s.Model.Layers[first:end] {
+		b := l.Attention.PerToken(int64(s.Spread.Attention), s.KVDType)
 		if l.Attention.Window > 0 {
 			windowed += b
 		} else {
@@ -107,14 +109,14 @@ func cell(s setting, first, end int) (full, windowed float64) {
 
 // stateOf is the state of one request on a rank of these layers.
 func stateOf(s setting, first, end int) (bytes float64) {
-	for _, l := range s.model.Layers[first:end] {
-		bytes += l.Attention.StatePerRequest(int64(s.spread.attn))
+	for _, l := range s.Model.Layers[first:end] {
+		bytes += l.Attention.StatePerRequest(int64(s.Spread.Attention))
 	}
 	return bytes
 }
 
 // windowOf is the widest window of the layers.
-func windowOf(m *Model) (w int64) {
+func widestWindow(m *llm.Model) (w int64) {
 	for _, l := range m.Layers {
 		w = max(w, l.Attention.Window)
 	}
@@ -122,7 +124,7 @@ func windowOf(m *Model) (w int64) {
 }
 
 // ledger lists the parts of a GPU's memory: they sum to it exactly, what is left over is slack.
-func (d division) ledger(s setting, sh Shard) []fabric.LedgerEntry {
+func (d budget) ledger(s setting, sh Shard) []fabric.LedgerEntry {
 	var out []fabric.LedgerEntry
 	left := d.total
 	add := func(name, class string, bytes int64, formula, certainty string) {
@@ -137,20 +139,20 @@ func (d division) ledger(s setting, sh Shard) []fabric.LedgerEntry {
 	}
 	add("reserved", "", d.reserved, "shown by the driver - total of CUDA", certaintyMeasured)
 	add("context", "", d.context, "CUDA context and modules", certaintyMeasured)
-	add("communicators", "", d.comm, "NCCL and custom all-reduce", certaintyMeasured)
+	add("communicators", "", d.communicators, "NCCL and custom all-reduce", certaintyMeasured)
 	for _, c := range sh.Classes {
-		add("weights", string(c.Class), c.Bytes, c.Formula, string(s.model.Certainty))
+		add("weights", string(c.Class), c.Bytes, c.Formula, string(s.Model.Certainty))
 	}
 	for _, x := range sh.Extras {
 		add("weights", x.Name, x.Bytes, x.Formula, x.Certainty)
 	}
-	add("allocator", "", d.allocator, "tensors of 10 MiB and more rounded up to 2 MiB, the rest to segments of 20 MiB", string(FromFormula))
-	add("kv", "", d.kv, "", string(FromFormula))
-	add("state", "", d.state, "", string(FromFormula))
-	add("request_pool", "", d.pool, "", string(FromFormula))
+	add("allocator", "", d.allocator, "tensors of 10 MiB and more rounded up to 2 MiB, the rest to segments of 20 MiB", string(llm.FromFormula))
+	add("kv", "", d.kv, "", string(llm.FromFormula))
+	add("state", "", d.state, "", string(llm.FromFormula))
+	add("request_pool", "", d.requestPool, "", string(llm.FromFormula))
 	add("graphs", "", d.graphs, "", certaintyMeasured)
 	add("activations", "", d.activation, "", certaintyAssumed)
-	slack := fabric.LedgerEntry{Name: "slack", Bytes: left, Certainty: string(FromFormula), Formula: "what is left"}
+	slack := fabric.LedgerEntry{Name: "slack", Bytes: left, Certainty: string(llm.FromFormula), Formula: "what is left"}
 	if left < 0 {
 		slack.Formula = "so much is missing"
 	}
@@ -164,6 +166,6 @@ const (
 )
 
 // floorTo rounds down to hundredths, as people write fractions.
-func floorTo(f float64) float64 { return math.Floor(f*100+1e-9) / 100 }
+func floorHundredth(f float64) float64 { return math.Floor(f*100+1e-9) / 100 }
 
-func ceilTo(f float64) float64 { return math.Ceil(f*100-1e-9) / 100 }
+func ceilHundredth(f float64) float64 { return math.Ceil(f*100-1e-9) / 100 }

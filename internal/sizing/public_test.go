@@ -5,10 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"railwright.dev/railwright/internal/llm"
 )
 
 // publicModels reads the configs of the shared data, by the name of the model.
-func publicModels(t *testing.T) map[string]*Model {
+func publicModels(t *testing.T) map[string]*llm.Model {
 	t.Helper()
 	raw, err := os.ReadFile("../../../shared/data/sizing/models_public.json")
 	if err != nil {
@@ -21,13 +23,13 @@ func publicModels(t *testing.T) map[string]*Model {
 	if err := json.Unmarshal(raw, &list); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]*Model{}
+	out := map[string]*llm.Model{}
 	for _, m := range list {
 		path := filepath.Join(t.TempDir(), "config.json")
 		if err := os.WriteFile(path, m.Config, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		model, err := ReadModel(path, nil)
+		model, err := llm.Open(path, nil)
 		if err != nil {
 			t.Errorf("%s: %v", m.Model, err)
 			continue

@@ -2,9 +2,11 @@ package sizing
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 )
 
 // Machine is what layouts are searched on.
@@ -24,7 +26,7 @@ type Machine struct {
 // Request is what Size answers. What is 0 or empty is searched, or is the engine's or the model's own; whoever
 // reads flags has to refuse a given 0 beforehand.
 type Request struct {
-	Model   *Model
+	Model   *llm.Model
 	Machine Machine
 
 	Nodes          int // 0: as many as are needed, up to MaxNodes
@@ -51,7 +53,7 @@ const (
 
 // Size finds the layouts of a model on a machine, smallest and best, what each holds, and why others are refused.
 // An error says that the request is no request, and names the field; that nothing fits is an answer.
-func Size(req Request) (*fabric.Sizing, error) {
+func Plan(req Request) (*fabric.Sizing, error) {
 	base, err := req.setting()
 	if err != nil {
 		return nil, err
@@ -78,8 +80,8 @@ func (req Request) answer(s setting) *fabric.Sizing {
 		Parameters:      m.Parameters(),
 		DiskBytes:       m.DiskBytes,
 		WeightsBytes:    m.WeightsBytes(),
-		KVBytesPerToken: m.KVBytesPerToken(1, s.kv),
-		KVDType:         s.kv,
+		KVBytesPerToken: m.KVBytesPerToken(1, s.KVDType),
+		KVDType:         s.KVDType,
 		StateBytes:      m.StateBytesPerRequest(1),
 		Certainty:       string(m.Certainty),
 		Context:         s.context,
@@ -95,12 +97,12 @@ func (req Request) answer(s setting) *fabric.Sizing {
 	}
 	if newest, err := ParseVersion(s.engine.Read[len(s.engine.Read)-1]); err == nil && !newest.at(s.version.Major, s.version.Minor, s.version.Patch) {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: sprint("the rules of %s %s", s.engine.Name, newest), Source: "the newest that was read",
+			What: fmt.Sprintf("the rules of %s %s", s.engine.Name, newest), Source: "the newest that was read",
 		})
 	}
 	if req.Context == 0 {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: sprint("one request of %d tokens", s.context), Source: "the model's full context, none was given",
+			What: fmt.Sprintf("one request of %d tokens", s.context), Source: "the model's full context, none was given",
 		})
 	}
 	return out
@@ -111,15 +113,15 @@ func (req Request) asked() bool { return req.TP > 0 || req.PP > 0 || req.EP > 0 
 
 // candidates are the layouts to try, in groups of the same GPUs: smaller ones first, in a group in the order in which
 // they are wanted.
-func (req Request) candidates(s setting) [][]Layout {
+func (req Request) candidates(s setting) [][]fabric.Layout {
 	if req.TP > 0 {
-		return [][]Layout{{req.complete(s)}}
+		return [][]fabric.Layout{{req.complete(s)}}
 	}
-	var out [][]Layout
+	var out [][]fabric.Layout
 	per := req.Machine.PerNode
 	nodes := cmp.Or(req.Nodes, req.MaxNodes, max(defaultMaxNodes, req.Machine.ScaleUp/per))
 	if req.GPUs > 0 {
-		return [][]Layout{req.layouts(s, req.GPUs, cmp.Or(req.Nodes, nodesOf(req.GPUs, per)))}
+		return [][]fabric.Layout{req.layouts(s, req.GPUs, cmp.Or(req.Nodes, nodesOf(req.GPUs, per)))}
 	}
 	for g := 1; g < per; g++ {
 		out = append(out, req.layouts(s, g, 1))
@@ -131,8 +133,8 @@ func (req Request) candidates(s setting) [][]Layout {
 }
 
 // complete is the layout that was asked for by its TP. Stages that were not given are what more GPUs are for.
-func (req Request) complete(s setting) Layout {
-	l := Layout{TP: req.TP, PP: max(1, req.PP), EP: max(1, req.EP), DP: max(1, req.DP)}
+func (req Request) complete(s setting) fabric.Layout {
+	l := fabric.Layout{TP: req.TP, PP: max(1, req.PP), EP: max(1, req.EP), DP: max(1, req.DP)}
 	stage := l.TP
 	if s.engine.Name == nameVLLM {
 		stage *= l.DP
@@ -151,7 +153,7 @@ func (req Request) complete(s setting) Layout {
 // layouts of so many GPUs: all of them by TP, the same with experts by number, and TP inside a node with a pipeline
 // across nodes. The pipeline is for where TP does not go: it makes single requests no faster. For many users of MLA,
 // of which every rank keeps all, attention is divided by requests too.
-func (req Request) layouts(s setting, gpus, nodes int) (out []Layout) {
+func (req Request) layouts(s setting, gpus, nodes int) (out []fabric.Layout) {
 	dp := max(1, req.DP)
 	for _, tp := range divisors(gpus) {
 		pp := gpus / tp
@@ -166,7 +168,7 @@ func (req Request) layouts(s setting, gpus, nodes int) (out []Layout) {
 		if req.PP > 0 && pp != req.PP || req.PP == 0 && !whole && !staged {
 			continue
 		}
-		l := Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: pp, EP: max(1, req.EP), DP: dp}
+		l := fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: pp, EP: max(1, req.EP), DP: dp}
 		out = append(out, l)
 		if req.EP == 0 && s.shape.experts > 0 && tp > 1 {
 			l.EP = tp
@@ -176,7 +178,7 @@ func (req Request) layouts(s setting, gpus, nodes int) (out []Layout) {
 			out = append(out, l)
 		}
 		if req.DP == 0 && s.engine.Name == nameSGLang && s.shape.isMLA() && s.users > 1 && tp == gpus && tp > 1 {
-			out = append(out, Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: 1, EP: tp, DP: tp})
+			out = append(out, fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: 1, EP: tp, DP: tp})
 		}
 	}
 	return out
@@ -185,7 +187,7 @@ func (req Request) layouts(s setting, gpus, nodes int) (out []Layout) {
 // try evaluates a group of layouts of the same GPUs. The first that fits is a plan; what the engine refuses, and the
 // first that memory refuses, is told. After a layout that only memory refuses nothing but DP attention is tried: it
 // alone holds more.
-func (req Request) try(base setting, group []Layout, out *fabric.Sizing) {
+func (req Request) try(base setting, group []fabric.Layout, out *fabric.Sizing) {
 	var refused []fabric.Refused
 	full := false
 	for _, l := range group {
@@ -205,11 +207,11 @@ func (req Request) try(base setting, group []Layout, out *fabric.Sizing) {
 		}
 		full = true
 	}
-	out.Refused = append(out.Refused, brief(refused)...)
+	out.Refused = append(out.Refused, firstOfEachRule(refused)...)
 }
 
 // brief leaves of the refused layouts of the same GPUs the first of each rule.
-func brief(list []fabric.Refused) (out []fabric.Refused) {
+func firstOfEachRule(list []fabric.Refused) (out []fabric.Refused) {
 	seen := map[string]bool{}
 	for _, r := range list {
 		if !seen[r.Rule] {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"railwright.dev/railwright/internal/llm"
 )
 
 func TestUnifiedCap(t *testing.T) {
@@ -23,18 +25,18 @@ func TestUnifiedCap(t *testing.T) {
 // TestTensorNodes: the Spark guide says that nodes have to be powers of two; VMware document, chapter 4: 64 heads
 // go on 16 GPUs, not on 10 or 12.
 func TestTensorNodes(t *testing.T) {
-	gqa := func(heads, kv, ff int64) *Model {
-		return &Model{Layers: []Layer{{Attention: Attention{Kind: GQA, Heads: heads, KVHeads: kv, HeadDim: 128, VDim: 128}, FFN: FFN{Intermediate: ff}}}}
+	gqa := func(heads, kv, ff int64) *llm.Model {
+		return &llm.Model{Layers: []llm.Layer{{Attention: llm.Attention{Kind: llm.GQA, Heads: heads, KVHeads: kv, HeadDim: 128, VDim: 128}, FFN: llm.FFN{Intermediate: ff}}}}
 	}
 	for _, test := range []struct {
 		name string
-		m    *Model
+		m    *llm.Model
 		want []int
 	}{
 		{"64 heads, 8 KV heads", gqa(64, 8, 25600), []int{1, 2, 4, 8, 16}},
 		{"40 heads, 8 KV heads, as Llama-4", gqa(40, 8, 8192), []int{1, 2, 4, 8}},
 		{"48 heads, 6 KV heads", gqa(48, 6, 9216), []int{1, 2, 3, 6, 12}},
-		{"no layers", &Model{}, nil},
+		{"no layers", &llm.Model{}, nil},
 	} {
 		if got := TensorNodes(test.m, 16); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)

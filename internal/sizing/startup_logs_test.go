@@ -5,6 +5,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // startLog is a case of testdata/startup_logs.json: figures of start logs, each with its source. Nothing is 0.
@@ -92,7 +94,7 @@ func TestRunning(t *testing.T) {
 		{298447, 40960, 256, 256, 1},
 		{298447, 40960, 256, 32, 8},
 	} {
-		s := setting{context: c.context, running: c.asked, layout: Layout{DP: c.dp}}
+		s := setting{context: c.context, running: c.asked, Placement: Placement{Layout: fabric.Layout{DP: c.dp}}}
 		if got := sglangRunning(s, c.tokens, 0, false); got != c.want {
 			t.Errorf("%+v: %d", c, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 )
 
 // Left is a pattern of files of a model's repository that no engine loads.
@@ -94,7 +95,7 @@ func repositories() []copies {
 
 // RepositoryBytes is what a whole repository takes, where it is known to hold copies; else once the weights, and
 // known is false.
-func RepositoryBytes(m *Model) (bytes int64, source string, known bool) {
+func RepositoryBytes(m *llm.Model) (bytes int64, source string, known bool) {
 	id := strings.ToLower(m.ID)
 	for _, r := range repositories() {
 		if strings.HasPrefix(id, r.prefix) || strings.HasPrefix(id, r.prefix[strings.IndexByte(r.prefix, '/')+1:]) {
@@ -127,7 +128,7 @@ const (
 )
 
 // Storage is a kind of storage, and what one node reads of it.
-type Storage struct {
+type StorageKind struct {
 	Name   string
 	GBs    float64
 	Shared float64 // GB/s that all nodes together read; 0: each has its own
@@ -135,8 +136,8 @@ type Storage struct {
 }
 
 // Storages lists the speeds for which load times are given.
-func Storages() []Storage {
-	return []Storage{
+func Storages() []StorageKind {
+	return []StorageKind{
 		{"vSAN over 100 GbE, as measured", 1.13, 0, "VMware document, 10.4: 470 GB in 7 and 812 GB in 12 minutes a node"},
 		{"10 GbE", 1.1, 0, "10 Gb/s less headers and 10 % of protocol"},
 		{"100 GbE to all nodes, at line rate", 11, 11, "100 Gb/s less headers and 10 % of protocol"},
@@ -174,7 +175,7 @@ func ReadRate(bytes int64, seconds, linkGbps float64) (gbs, share float64, err e
 }
 
 // Around is what stands around the GPUs of a plan: storage, virtual machines, groups of pods.
-func Around(m *Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
+func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
 	if mode == "" {
 		mode = ReadWriteOnce
 	}
@@ -203,14 +204,14 @@ func Around(m *Model, machine Machine, p fabric.SizingPlan, mode string) (*fabri
 		}
 	}
 	s.ExplainedLoads = DocumentLoads()
-	if err := surround(s, machine, nodes, p.GPUs); err != nil {
+	if err := addMachine(s, machine, nodes, p.GPUs); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // surround adds what depends on the machine.
-func surround(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
+func addMachine(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
 	if machine.GPU.Unified {
 		s.Notes = append(s.Notes, UnifiedNotes(machine.GPU)...)
 		return nil
@@ -238,3 +239,45 @@ func surround(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
 
 // quantumPorts is those of the document's switch, QM9700.
 const quantumPorts = 64
+
+// documentLoad is a load time of the VMware document, 10.4.
+type documentLoad struct {
+	model   string
+	bytes   float64 // that one node reads
+	minutes float64
+}
+
+// documentLoads are all of them: bytes are those of the safetensors alone, as the engine reads nothing else.
+func documentLoads() []documentLoad {
+	return []documentLoad{
+		{"DeepSeek-R1", 688.6e9, 7},
+		{"Qwen3-235B-A22B", 470.2e9, 7},
+		{"Llama-3.1-405B", 811.7e9, 12},
+	}
+}
+
+const (
+	documentLinkGbps = 100   // one NIC of 100 GbE behind vSAN
+	documentNodes    = 2     // that load at the same time, each all of the weights
+	documentReadS    = 147   // s, example 6: 163 shards of DeepSeek-R1 in 2:27
+	documentInitS    = 10    // s, example 6: 14:29:55 to the first shard
+	documentGraphsS  = 114.9 // s, example 6: capture of 23 batch sizes
+)
+
+// DocumentLoads explains the load times of the VMware document: what rate they stand for, what of 100 GbE that is,
+// and what else is in the seven minutes.
+func DocumentLoads() []string {
+	var out []string
+	for _, l := range documentLoads() {
+		rate := l.bytes / 1e9 / (60 * l.minutes)
+		out = append(out, fmt.Sprintf("%s: %.1f GB in %g min = %.2f GB/s a node; %d nodes = %.0f Gb/s, %.0f %% of %d GbE",
+			l.model, l.bytes/1e9, l.minutes, rate, documentNodes, rate*8*documentNodes, 100*rate*8*documentNodes/documentLinkGbps, documentLinkGbps))
+	}
+	read := documentLoads()[0].bytes / 1e9 / documentReadS
+	started := documentInitS + documentReadS + documentGraphsS
+	out = append(out,
+		fmt.Sprintf("the log of example 6 reads the %.1f GB of DeepSeek-R1 in %d s = %.2f GB/s, and %d + %d + %.0f = %.0f s are a start without the pods: of 7 min = 420 s the rest is not loading, or that run read from the page cache",
+			documentLoads()[0].bytes/1e9, documentReadS, read, documentInitS, documentReadS, documentGraphsS, started),
+		"so the link is not what limits: the storage or one reader a node is, and a faster NIC would not shorten it")
+	return out
+}

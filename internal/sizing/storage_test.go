@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 )
 
 func TestDownloads(t *testing.T) {
@@ -62,13 +63,13 @@ func TestRepositoryBytes(t *testing.T) {
 		{"openai/gpt-oss-120b", 2, true},
 		{"deepseek-ai/DeepSeek-R1-0528", 1, false},
 	} {
-		bytes, source, known := RepositoryBytes(&Model{ID: test.id, DiskBytes: 1000})
+		bytes, source, known := RepositoryBytes(&llm.Model{ID: test.id, DiskBytes: 1000})
 		if bytes != 1000*test.times || known != test.known || source == "" {
 			t.Errorf("%s: %d bytes, %q, %v", test.id, bytes, source, known)
 		}
 	}
 	// VMware document, 10.4: 2.3 TB; its other sizes are GiB, so between both units
-	whole, _, _ := RepositoryBytes(&Model{ID: "meta-llama/Llama-3.1-405B", DiskBytes: 811706777600})
+	whole, _, _ := RepositoryBytes(&llm.Model{ID: "meta-llama/Llama-3.1-405B", DiskBytes: 811706777600})
 	if tb, tib := float64(whole)/1e12, float64(whole)/(1<<40); tib > 2.3 || tb < 2.3 {
 		t.Errorf("repository of 405B: %.2f TB, %.2f TiB, the document says 2.3", tb, tib)
 	}
@@ -131,24 +132,24 @@ func TestLoads(t *testing.T) {
 }
 
 func TestAround(t *testing.T) {
-	m := &Model{ID: "deepseek-ai/DeepSeek-R1", DiskBytes: 688574802208}
+	m := &llm.Model{ID: "deepseek-ai/DeepSeek-R1", DiskBytes: 688574802208}
 	h100 := Machine{Vendor: "nvidia", PerNode: 8, ScaleUp: 8, NICs: 8, GPU: fabric.SizingGPU{Name: "h100-sxm", MemoryBytes: 81559 << 20}}
-	s, err := Around(m, h100, fabric.SizingPlan{Nodes: 2, GPUs: 16}, "")
+	s, err := StorageFor(m, h100, fabric.SizingPlan{Nodes: 2, GPUs: 16}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if s.GroupSize != 2 || s.Copies != 2 || s.AccessMode != ReadWriteOnce || s.MMIOBytes != 1056<<30 || s.PVCBytes != 768<<30 {
 		t.Errorf("around two nodes: %+v", s)
 	}
-	s, err = Around(m, h100, fabric.SizingPlan{Nodes: 2, GPUs: 16}, ReadWriteMany)
+	s, err = StorageFor(m, h100, fabric.SizingPlan{Nodes: 2, GPUs: 16}, ReadWriteMany)
 	if err != nil || s.Copies != 1 {
 		t.Errorf("ReadWriteMany: %d copies, %v", s.Copies, err)
 	}
-	if _, err := Around(m, h100, fabric.SizingPlan{Nodes: 2}, "RWM"); err == nil || !strings.Contains(err.Error(), ReadWriteMany) {
+	if _, err := StorageFor(m, h100, fabric.SizingPlan{Nodes: 2}, "RWM"); err == nil || !strings.Contains(err.Error(), ReadWriteMany) {
 		t.Errorf("access mode RWM: %v", err)
 	}
 	spark := Machine{Vendor: "nvidia", PerNode: 1, ScaleUp: 1, GPU: fabric.SizingGPU{Name: "gb10", MemoryBytes: 1 << 37, Unified: true}}
-	s, err = Around(m, spark, fabric.SizingPlan{Nodes: 2, GPUs: 2}, "")
+	s, err = StorageFor(m, spark, fabric.SizingPlan{Nodes: 2, GPUs: 2}, "")
 	if err != nil || s.MMIOBytes != 0 || !strings.Contains(strings.Join(s.Notes, "\n"), "at most 0.83") {
 		t.Errorf("two Sparks: %+v, %v", s, err)
 	}

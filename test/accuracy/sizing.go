@@ -11,6 +11,7 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 	"railwright.dev/railwright/internal/sizing"
 )
 
@@ -74,7 +75,7 @@ func readPublished(name string) ([]published, error) {
 }
 
 // read gives the model to the tool as its user does, as a file.
-func (p published) read(cat *catalog.Catalog) (*sizing.Model, error) {
+func (p published) read(cat *catalog.Catalog) (*llm.Model, error) {
 	folder, err := os.MkdirTemp("", "config")
 	if err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (p published) read(cat *catalog.Catalog) (*sizing.Model, error) {
 	if err := os.WriteFile(name, p.Config, 0o600); err != nil {
 		return nil, err
 	}
-	m, err := sizing.ReadModel(name, cat)
+	m, err := llm.Open(name, cat)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Model, err)
 	}
@@ -112,7 +113,7 @@ func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, er
 		if p.Truth.DiskGiB > 0 && math.Abs(p.Truth.DiskGiB*(1<<30)/want-1) < 0.03 {
 			want = p.Truth.DiskGiB * (1 << 30) // what its publisher's index says, where that is of the same weights
 		}
-		perToken := float64(m.KVBytesPerToken(1, sizing.KVBF16))
+		perToken := float64(m.KVBytesPerToken(1, llm.KVBF16))
 		total := count.Total
 		if whole := total + count.Vision; math.Abs(float64(whole)-p.Truth.Main) < math.Abs(float64(total)-p.Truth.Main) {
 			total = whole // the figure counts the vision tower
@@ -159,7 +160,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 	if err != nil {
 		return 0, err
 	}
-	machine, err := sizing.MachineFrom(cat, "hgx-h100")
+	machine, err := sizing.MachineOf(cat, "hgx-h100")
 	if err != nil {
 		return 0, err
 	}
@@ -176,7 +177,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 		}
 		m.Context = max(m.Context, row.context) // Qwen3-235B-A22B-Thinking-2507 is the model of the configs with 262144
 		q := sizing.Request{Model: m, Machine: machine, Engine: "sglang", EngineVersion: "0.5.0rc2", Context: row.context}
-		s, err := sizing.Size(q)
+		s, err := sizing.Plan(q)
 		if err != nil {
 			return missed, fmt.Errorf("%s: %w", row.model, err)
 		}
@@ -201,7 +202,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 func fewestNodes(q sizing.Request) (nodes int, layout string) {
 	for nodes = 1; nodes <= 8; nodes++ {
 		q.Nodes = nodes
-		s, err := sizing.Size(q)
+		s, err := sizing.Plan(q)
 		if err != nil {
 			return 0, err.Error()
 		}
@@ -227,7 +228,7 @@ func refusalOf(s *fabric.Sizing, gpus int) string {
 }
 
 // printFraction checks that the value of table 4 lies in the range of the layout that the document launches.
-func printFraction(w io.Writer, m *sizing.Model, machine sizing.Machine, row documentRow) (missed int) {
+func printFraction(w io.Writer, m *llm.Model, machine sizing.Machine, row documentRow) (missed int) {
 	q := sizing.Request{Model: m, Machine: machine, Engine: "sglang", EngineVersion: "0.5.0rc2", Nodes: 2, GPUs: 16, TP: 16, PP: 1, EP: 1, DP: 1, MemFraction: row.fraction}
 	p, err := planOf(q)
 	if err != nil {

@@ -50,7 +50,7 @@ func printLogs(w io.Writer, cat *catalog.Catalog, folder string) (missed int, er
 		if err != nil {
 			return missed, err
 		}
-		machine, err := sizing.MachineFrom(cat, l.machine)
+		machine, err := sizing.MachineOf(cat, l.machine)
 		if err != nil {
 			return missed, err
 		}
