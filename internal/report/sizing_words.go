@@ -15,11 +15,7 @@ func thousands(n int64) string {
 	if n < 0 {
 		return "?"
 	}
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return fabric.Thousands(n)
 }
 
 // count1e9 writes a number of parameters in billions.

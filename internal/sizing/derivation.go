@@ -13,18 +13,15 @@ import (
 
 // The parts of a derivation, in order.
 const (
-	partParameters = "Parameters"
-	partBytes      = "Weights once"
-	partRank       = "Weights of one rank"
-	partKV         = "KV cache"
-	partTokens     = "Tokens"
-	partServers    = "Servers"
+	partRank    = "Weights of one rank"
+	partKV      = "KV cache"
+	partTokens  = "Tokens"
+	partServers = "Servers"
 )
 
 // derivation collects steps that can be followed with a pocket calculator: what stands in Numbers, computed as
 // written, gives Result. Names and words stand in Formula.
 type derivation struct {
-	model *llm.Model
 	steps []fabric.Derivation
 	part  string
 }
@@ -40,9 +37,7 @@ func Derive(req Request, answer *fabric.Sizing) ([]fabric.Derivation, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &derivation{model: req.Model}
-	d.parameters(answer)
-	d.bytes(answer)
+	d := &derivation{steps: req.Model.Derivation()}
 	i := slices.IndexFunc(answer.Plans, func(p fabric.SizingPlan) bool { return p.Fits })
 	if i < 0 && len(answer.Plans) == 0 {
 		d.servers(req, answer, nil)
@@ -57,172 +52,6 @@ func Derive(req Request, answer *fabric.Sizing) ([]fabric.Derivation, error) {
 	d.tokens(s, answer, plan)
 	d.servers(req, answer, &plan)
 	return d.steps, nil
-}
-
-// layerKind is layers whose weights have the same shapes.
-type layerKind struct {
-	layers  []int
-	tensors []llm.Tensor
-}
-
-func (k layerKind) parameters() (n int64) {
-	for _, t := range k.tensors {
-		n += t.Parameters()
-	}
-	return n
-}
-
-// layerKinds groups the layers of the language model; what is of no layer comes apart.
-func layerKinds(m *llm.Model) (kinds []layerKind, apart []llm.Tensor) {
-	byLayer := make([][]llm.Tensor, len(m.Layers))
-	for _, t := range m.Tensors {
-		switch {
-		case t.Auxiliary || t.Class == llm.ClassMTP || t.Class == llm.ClassVision:
-		case t.Layer < 0 || t.Layer >= len(m.Layers):
-			apart = append(apart, t)
-		default:
-			byLayer[t.Layer] = append(byLayer[t.Layer], t)
-		}
-	}
-	index := map[string]int{}
-	for layer, tensors := range byLayer {
-		var key strings.Builder
-		for _, t := range tensors {
-			fmt.Fprintln(&key, nameInLayer(t), t.Rows, t.Cols, t.Count, t.Class)
-		}
-		i, known := index[key.String()]
-		if !known {
-			i = len(kinds)
-			index[key.String()] = i
-			kinds = append(kinds, layerKind{tensors: tensors})
-		}
-		kinds[i].layers = append(kinds[i].layers, layer)
-	}
-	return kinds, apart
-}
-
-// nameInLayer is the end of a tensor's name, which tells it in its layer: mlp.experts.*.down_proj.
-func nameInLayer(t llm.Tensor) string {
-	name := strings.TrimSuffix(t.Name, ".weight")
-	parts := strings.Split(name, ".")
-	for i, p := range parts {
-		isNumber := p != "" && strings.Trim(p, "0123456789") == ""
-		if (p == "*" || isNumber) && i+1 < len(parts) && i > 0 && parts[i-1] == "layers" {
-			return strings.Join(parts[i+1:], ".")
-		}
-	}
-	return name
-}
-
-// mostKinds is the kinds of layers that are written down each; models in which every layer differs are told in sum.
-const mostKinds = 8
-
-// parameters derives the number of weights, layer by layer, and of them those that one token uses.
-func (d *derivation) parameters(answer *fabric.Sizing) {
-	d.part = partParameters
-	kinds, apart := layerKinds(d.model)
-	source := "config.json, " + d.model.Type
-	if d.model.Certainty == llm.FromHeaders {
-		source = "headers of the weights"
-	}
-	var sum, names []string
-	for i, k := range kinds {
-		sum = append(sum, times(int64(len(k.layers)), k.parameters()))
-		names = append(names, fmt.Sprintf("layers of kind %d", i+1))
-		if i < mostKinds {
-			d.step(fmt.Sprintf("One layer of kind %d: %s", i+1, layerNames(k.layers)), tensorNames(k.tensors), tensorNumbers(k.tensors), commas(k.parameters()), source)
-		}
-	}
-	if len(kinds) > mostKinds {
-		names, sum = []string{fmt.Sprintf("all %d layers, of %d kinds", len(d.model.Layers), len(kinds))}, []string{layerSum(kinds)}
-	}
-	others := layerKind{tensors: apart}
-	d.step("What is of no layer", tensorNames(apart), tensorNumbers(apart), commas(others.parameters()), source)
-	d.step("Parameters of the language model", strings.Join(append(names, "what is of no layer"), " + "),
-		strings.Join(append(sum, plainInt(others.parameters())), " + "), commas(answer.Parameters.Total), "sum of the steps above")
-	d.active(kinds, answer.Parameters)
-}
-
-// active takes the experts that a token does not use off the parameters.
-func (d *derivation) active(kinds []layerKind, p fabric.Parameters) {
-	numbers := []string{plainInt(p.Total)}
-	unused := map[string]int64{} // by experts of a layer, their choice and their size
-	var order []string
-	for _, k := range kinds {
-		f := d.model.Layers[k.layers[0]].FFN
-		var experts int64
-		for _, t := range k.tensors {
-			if t.Class == llm.ClassExpert {
-				experts += t.Parameters()
-			}
-		}
-		if experts == 0 || f.Experts < 1 || experts%f.Experts != 0 {
-			continue
-		}
-		key := fmt.Sprintf("(%d - %d) x %s", f.Experts, f.TopK, plainInt(experts/f.Experts))
-		if unused[key] == 0 {
-			order = append(order, key)
-		}
-		unused[key] += int64(len(k.layers))
-	}
-	if len(order) == 0 {
-		return
-	}
-	for _, key := range order {
-		numbers = append(numbers, fmt.Sprintf("%d x %s", unused[key], key))
-	}
-	d.step("Parameters that one token uses", "all - layers x (experts - chosen) x weights of one expert", strings.Join(numbers, " - "), commas(p.Active), "config.json, num_experts_per_tok")
-}
-
-// bytes derives what the weights take, format by format.
-func (d *derivation) bytes(answer *fabric.Sizing) {
-	d.part = partBytes
-	type sum struct {
-		format     llm.Format
-		parameters int64
-		bytes      int64
-	}
-	var sums []sum
-	for _, t := range d.model.Tensors {
-		if t.Class == llm.ClassMTP {
-			continue
-		}
-		i := slices.IndexFunc(sums, func(x sum) bool { return x.format == t.Format })
-		if i < 0 {
-			i = len(sums)
-			sums = append(sums, sum{format: t.Format})
-		}
-		sums[i].parameters += t.Rows * t.Cols * t.Count
-		sums[i].bytes += t.Format.Bytes(t.Rows, t.Cols) * t.Count
-	}
-	var all []string
-	for _, x := range sums {
-		formula, bytes := formatBytes(x.format)
-		d.step("Bytes of the weights in "+x.format.Name, formula, plainInt(x.parameters)+" x "+bytes, commas(x.bytes)+" B", "scales of edges are rounded up to whole groups")
-		all = append(all, plainInt(x.bytes))
-	}
-	formula, numbers, source := "sum of the formats", strings.Join(all, " + "), "the formula"
-	if s := d.model.Scale; s > 0 && s != 1 {
-		formula, numbers = formula+" x index / formula", fmt.Sprintf("(%s) x %s", numbers, strconv.FormatFloat(s, 'g', 12, 64))
-		source = "model.safetensors.index.json, total_size"
-	}
-	d.step("Weights that an engine loads, once", formula, numbers, gibOf(float64(answer.WeightsBytes)), source)
-}
-
-// formatBytes is the bytes of one weight of a format with its scales, in words and in numbers.
-func formatBytes(f llm.Format) (formula, numbers string) {
-	formula, numbers = "weights x bits / 8", fmt.Sprintf("%s / 8", digits(f.Bits))
-	scale := func(share string, n int64) {
-		formula += ", and a scale for " + share
-		numbers = fmt.Sprintf("(%s + %s / %d)", numbers, digits(f.ScaleBytes), n)
-	}
-	switch {
-	case f.Group > 0:
-		scale(fmt.Sprintf("%d weights", f.Group), f.Group)
-	case f.Block[0] > 0 && f.Block[1] > 0:
-		scale(fmt.Sprintf("%d x %d weights", f.Block[0], f.Block[1]), f.Block[0]*f.Block[1])
-	}
-	return formula, numbers
 }
 
 // rank derives what one rank holds, class by class.
@@ -294,90 +123,14 @@ func shareNumbers(s setting, sh Shard, class llm.Class) string {
 	return strings.Join(out, " + ")
 }
 
-// layerNames says which layers: 0 to 2 (3 layers); at most a few runs of them.
-func layerNames(layers []int) string {
-	const most = 4
-	var runs []string
-	for i := 0; i < len(layers); {
-		j := i
-		for j+1 < len(layers) && layers[j+1] == layers[j]+1 {
-			j++
-		}
-		run := strconv.Itoa(layers[i])
-		if j > i {
-			run += " to " + strconv.Itoa(layers[j])
-		}
-		if len(runs) == most {
-			runs = append(runs, "...")
-			break
-		}
-		runs = append(runs, run)
-		i = j + 1
-	}
-	return fmt.Sprintf("%s (%d of them)", strings.Join(runs, ", "), len(layers))
-}
-
-func tensorNames(all []llm.Tensor) string {
-	var out []string
-	for _, t := range all {
-		if !t.Auxiliary {
-			out = append(out, nameInLayer(t))
-		}
-	}
-	return strings.Join(out, " + ")
-}
-
-// tensorNumbers is rows x columns x how many of each.
-func tensorNumbers(all []llm.Tensor) string {
-	var out []string
-	for _, t := range all {
-		if t.Auxiliary {
-			continue
-		}
-		text := strconv.FormatInt(t.Rows, 10)
-		for _, n := range []int64{t.Cols, t.Count} {
-			if n != 1 {
-				text += fmt.Sprintf(" x %d", n)
-			}
-		}
-		out = append(out, text)
-	}
-	return strings.Join(out, " + ")
-}
-
-// layerSum adds up kinds of layers that are too many to be written down.
-func layerSum(kinds []layerKind) string {
-	var n int64
-	for _, k := range kinds {
-		n += int64(len(k.layers)) * k.parameters()
-	}
-	return plainInt(n)
-}
-
-func times(n, each int64) string {
-	if n == 1 {
-		return plainInt(each)
-	}
-	return fmt.Sprintf("%d x %s", n, plainInt(each))
-}
-
 // plainInt is a number as a calculator takes it.
 func plainInt(n int64) string { return strconv.FormatInt(n, 10) }
-
-// commas is a number as people read it.
-func commas(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
 
 func digits(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
 
 // gibOf is bytes with their GiB.
 func gibOf(bytes float64) string {
-	return fmt.Sprintf("%s B = %.2f GiB", commas(int64(math.Round(bytes))), bytes/gib)
+	return fmt.Sprintf("%s B = %.2f GiB", fabric.Thousands(int64(math.Round(bytes))), bytes/gib)
 }
 
 // cache derives the bytes of a token in the KV cache of one rank, and the state of a request.
@@ -453,7 +206,7 @@ func tokenWords(s setting, a llm.Attention) (title, formula, numbers string) {
 
 func perToken(bytes float64) string {
 	if bytes == math.Trunc(bytes) {
-		return commas(int64(bytes)) + " B a token"
+		return fabric.Thousands(int64(bytes)) + " B a token"
 	}
 	return exact(bytes) + " B a token"
 }
@@ -497,9 +250,9 @@ func (d *derivation) tokens(s setting, answer *fabric.Sizing, plan fabric.Sizing
 		d.step("Bytes of the KV pool", formula, numbers, gibOf(float64(pool)), source)
 	}
 	if cell := plan.KVBytesPerToken; cell > 0 && agree(float64(pool)/cell, float64(plan.KVTokens)) {
-		d.step("Tokens that the pool holds", "bytes of the pool / bytes of a token", fmt.Sprintf("%d / %s", pool, exact(cell)), commas(plan.KVTokens)+" tokens", source)
+		d.step("Tokens that the pool holds", "bytes of the pool / bytes of a token", fmt.Sprintf("%d / %s", pool, exact(cell)), fabric.Thousands(plan.KVTokens)+" tokens", source)
 	} else {
-		d.step("Tokens that the pool holds", "layers with windows, states or groups of pages share the pool by the engine's own rule", "", commas(plan.KVTokens)+" tokens", source)
+		d.step("Tokens that the pool holds", "layers with windows, states or groups of pages share the pool by the engine's own rule", "", fabric.Thousands(plan.KVTokens)+" tokens", source)
 	}
 	per := float64(plan.KVTokens) / float64(max(answer.Context, 1)) * float64(plan.DP)
 	if answer.Context > 0 && agree(per, plan.Requests) {
@@ -524,9 +277,9 @@ func (d *derivation) servers(req Request, answer *fabric.Sizing, plan *fabric.Si
 		if plan.TP*plan.PP*plan.DP == plan.GPUs && plan.DP > 1 {
 			gpus, formula = gpus+fmt.Sprintf(" x %d", plan.DP), formula+" x dp"
 		}
-		d.step("GPUs of one replica", formula, gpus, commas(int64(plan.GPUs)), "layout "+fabric.Layout{TP: plan.TP, PP: plan.PP, EP: plan.EP, DP: plan.DP}.String())
+		d.step("GPUs of one replica", formula, gpus, fabric.Thousands(int64(plan.GPUs)), "layout "+fabric.Layout{TP: plan.TP, PP: plan.PP, EP: plan.EP, DP: plan.DP}.String())
 		if plan.GPUs == plan.Nodes*per {
-			d.step(fmt.Sprintf("Servers of %d GPUs", per), "GPUs / GPUs of a server", fmt.Sprintf("%d / %d", plan.GPUs, per), commas(int64(plan.Nodes)), "machine "+answer.Machine)
+			d.step(fmt.Sprintf("Servers of %d GPUs", per), "GPUs / GPUs of a server", fmt.Sprintf("%d / %d", plan.GPUs, per), fabric.Thousands(int64(plan.Nodes)), "machine "+answer.Machine)
 		}
 	}
 	const most = 8

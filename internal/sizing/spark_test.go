@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"railwright.dev/railwright/internal/llm"
 )
 
 func TestUnifiedCap(t *testing.T) {
@@ -22,33 +20,30 @@ func TestUnifiedCap(t *testing.T) {
 	}
 }
 
-// TestTensorNodes: the Spark guide says that nodes have to be powers of two; VMware document, chapter 4: 64 heads
-// go on 16 GPUs, not on 10 or 12.
-func TestTensorNodes(t *testing.T) {
-	gqa := func(heads, kv, ff int64) *llm.Model {
-		return &llm.Model{Layers: []llm.Layer{{Attention: llm.Attention{Kind: llm.GQA, Heads: heads, KVHeads: kv, HeadDim: 128, VDim: 128}, FFN: llm.FFN{Intermediate: ff}}}}
-	}
+// TestTensorParallelSizes: the Spark guide says that nodes have to be powers of two; VMware document, chapter 4: 64
+// heads go on 16 GPUs, not on 10 or 12.
+func TestTensorParallelSizes(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		m    *llm.Model
-		want []int
+		name             string
+		heads, kv, inner int64
+		want             []int
 	}{
-		{"64 heads, 8 KV heads", gqa(64, 8, 25600), []int{1, 2, 4, 8, 16}},
-		{"40 heads, 8 KV heads, as Llama-4", gqa(40, 8, 8192), []int{1, 2, 4, 8}},
-		{"48 heads, 6 KV heads", gqa(48, 6, 9216), []int{1, 2, 3, 6, 12}},
-		{"no layers", &llm.Model{}, nil},
+		{"64 heads, 8 KV heads", 64, 8, 25600, []int{1, 2, 4, 8, 16}},
+		{"40 heads, 8 KV heads, as Llama-4", 40, 8, 8192, []int{1, 2, 4, 8}},
+		{"48 heads, 6 KV heads", 48, 6, 9216, []int{1, 2, 3, 6, 12}},
 	} {
-		if got := TensorNodes(test.m, 16); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
-	}
-	sixty4 := gqa(64, 8, 25600)
-	for _, n := range []int64{10, 12} {
-		if dividesHeads(sixty4, n) {
-			t.Errorf("64 heads on %d GPUs", n)
-		}
-	}
-	if got := TensorNodes(sixty4, math.MaxInt); len(got) == 0 || got[len(got)-1] > maxParallel {
-		t.Errorf("without a limit: %v", got)
+		t.Run(test.name, func(t *testing.T) {
+			h := llama(2, 128*test.heads, test.heads, test.inner)
+			h.kv = test.kv
+			var got []int
+			for n := 1; n <= 16; n++ {
+				if _, refused := judged(t, h, "vllm", "0.11.0", layout(n, n, n, 1, 1, 1)); len(refused) == 0 {
+					got = append(got, n)
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
 	}
 }

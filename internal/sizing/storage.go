@@ -3,107 +3,10 @@ package sizing
 import (
 	"fmt"
 	"math"
-	"path"
-	"slices"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/llm"
 )
-
-// Left is a pattern of files of a model's repository that no engine loads.
-type Left struct {
-	Pattern string
-	Why     string
-}
-
-// DownloadFilter lists what to download of a repository: weights as safetensors, configuration, tokenizer, code of
-// the model.
-func DownloadFilter() []string {
-	return []string{"*.safetensors", "*.json", "tokenizer*", "*.model", "*.txt", "*.jinja", "*.py"}
-}
-
-// LeftOut lists what to leave out although it may match the filter: copies of the same weights in other forms.
-func LeftOut() []Left {
-	return []Left{
-		{"original/*", "the publisher's own checkpoint: Llama-3.1-405B has two of them, which triples it, gpt-oss one, which doubles it"},
-		{"metal/*", "gpt-oss for Apple GPUs"},
-		{"consolidated*", "Mistral's own checkpoint beside the same weights"},
-		{"*.pth", "PyTorch checkpoints beside the safetensors"},
-		{"*.bin", "PyTorch weights beside the safetensors"},
-		{"*.gguf", "quantised copies for llama.cpp"},
-		{"*.onnx*", "exported graphs"},
-		{"*.msgpack", "Flax weights"},
-		{"*.h5", "TensorFlow weights"},
-	}
-}
-
-// Downloads says whether a file of a repository, by its path in it, passes the filter.
-func Downloads(name string) bool {
-	name = strings.TrimPrefix(path.Clean("/"+name), "/")
-	if name == "" {
-		return false
-	}
-	for _, l := range LeftOut() {
-		if match(l.Pattern, name) {
-			return false
-		}
-	}
-	return slices.ContainsFunc(DownloadFilter(), func(p string) bool { return match(p, name) })
-}
-
-// match compares as huggingface-cli does: a star stands for slashes too.
-func match(pattern, name string) bool {
-	head, tail, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	if !strings.HasPrefix(name, head) {
-		return false
-	}
-	name = name[len(head):]
-	for {
-		next, rest, more := strings.Cut(tail, "*")
-		if !more {
-			return strings.HasSuffix(name, tail)
-		}
-		_, after, found := strings.Cut(name, next)
-		if !found {
-			return false
-		}
-		name, tail = after, rest
-	}
-}
-
-// copies is how many times a repository holds its weights, by the beginning of its name.
-type copies struct {
-	prefix string
-	times  int64
-	source string
-}
-
-// repositories lists those that are known to hold more than one copy.
-func repositories() []copies {
-	return []copies{
-		{"meta-llama/llama-3.1-405b", 3, "VMware document, 10.4: 2.3 TB, one copy is 0.81 TB; original/mp8 and original/mp16 beside the safetensors"},
-		{"meta-llama/meta-llama-3.1-405b", 3, "the same under its first name"},
-		{"openai/gpt-oss", 2, "KAITO's catalog: 121.54 GiB for gpt-oss-120b, one copy is 60.77; original/ beside the safetensors"},
-		{"meta-llama/llama-3", 2, "original/consolidated.*.pth beside the safetensors"},
-		{"meta-llama/meta-llama-3", 2, "the same under its first name"},
-	}
-}
-
-// RepositoryBytes is what a whole repository takes, where it is known to hold copies; else once the weights, and
-// known is false.
-func RepositoryBytes(m *llm.Model) (bytes int64, source string, known bool) {
-	id := strings.ToLower(m.ID)
-	for _, r := range repositories() {
-		if strings.HasPrefix(id, r.prefix) || strings.HasPrefix(id, r.prefix[strings.IndexByte(r.prefix, '/')+1:]) {
-			return m.DiskBytes * r.times, r.source, true
-		}
-	}
-	return m.DiskBytes, "copies beside the weights are not known for this model", false
-}
 
 // A volume has room for the file system's own reserve (ext4 keeps 5 % for root and 1.6 % for inodes) and for a few
 // files that are being written, and is ordered in steps.
@@ -164,16 +67,6 @@ func Loads(bytes int64, nodes int) []fabric.StorageLoad {
 	return out
 }
 
-// ReadRate is the rate that a load time stands for, and the part of a link that it is: GB/s a node, and the share of
-// the link's line rate when so many nodes read through links of their own.
-func ReadRate(bytes int64, seconds, linkGbps float64) (gbs, share float64, err error) {
-	if bytes < 1 || !(seconds > 0) || !(linkGbps > 0) {
-		return 0, 0, fmt.Errorf("load of %d bytes in %g s over %g Gb/s: all must be above 0", bytes, seconds, linkGbps)
-	}
-	gbs = float64(bytes) / seconds / 1e9
-	return gbs, gbs * 8 / linkGbps, nil
-}
-
 // Around is what stands around the GPUs of a plan: storage, virtual machines, groups of pods.
 func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
 	if mode == "" {
@@ -184,13 +77,13 @@ func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string)
 	}
 	nodes := max(1, p.Nodes)
 	s := &fabric.SizingStorage{
-		DownloadBytes: m.DiskBytes, Filter: DownloadFilter(), PVCBytes: PVCBytes(m.DiskBytes), AccessMode: mode, Copies: 1,
+		DownloadBytes: m.DiskBytes, Filter: llm.DownloadFilter(), PVCBytes: PVCBytes(m.DiskBytes), AccessMode: mode, Copies: 1,
 		Loads: Loads(m.DiskBytes, nodes), GroupSize: nodes,
 	}
-	for _, l := range LeftOut() {
+	for _, l := range llm.LeftOut() {
 		s.Left = append(s.Left, l.Pattern+": "+l.Why)
 	}
-	whole, source, known := RepositoryBytes(m)
+	whole, source, known := llm.RepositoryBytes(m)
 	s.RepositoryBytes = whole
 	if known {
 		s.Notes = append(s.Notes, fmt.Sprintf("without the filter %.2f TB instead of %.2f: %s", float64(whole)/1e12, float64(m.DiskBytes)/1e12, source))
@@ -247,6 +140,12 @@ type documentLoad struct {
 	minutes float64
 }
 
+// rate is the GB/s that a load time stands for, and the share of the link's line rate that it is.
+func (l documentLoad) rate() (gbs, share float64) {
+	gbs = l.bytes / 1e9 / (60 * l.minutes)
+	return gbs, gbs * 8 / documentLinkGbps
+}
+
 // documentLoads are all of them: bytes are those of the safetensors alone, as the engine reads nothing else.
 func documentLoads() []documentLoad {
 	return []documentLoad{
@@ -269,9 +168,9 @@ const (
 func DocumentLoads() []string {
 	var out []string
 	for _, l := range documentLoads() {
-		rate := l.bytes / 1e9 / (60 * l.minutes)
+		rate, share := l.rate()
 		out = append(out, fmt.Sprintf("%s: %.1f GB in %g min = %.2f GB/s a node; %d nodes = %.0f Gb/s, %.0f %% of %d GbE",
-			l.model, l.bytes/1e9, l.minutes, rate, documentNodes, rate*8*documentNodes, 100*rate*8*documentNodes/documentLinkGbps, documentLinkGbps))
+			l.model, l.bytes/1e9, l.minutes, rate, documentNodes, rate*8*documentNodes, 100*share*documentNodes, documentLinkGbps))
 	}
 	read := documentLoads()[0].bytes / 1e9 / documentReadS
 	started := documentInitS + documentReadS + documentGraphsS

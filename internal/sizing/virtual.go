@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/llm"
 )
 
 // UnifiedCap is the largest --gpu-memory-utilization that starts where GPU and CPU share memory: vLLM asks that
@@ -34,48 +33,6 @@ func UnifiedNotes(g fabric.SizingGPU) []string {
 		notes = append(notes, fmt.Sprintf("--gpu-memory-utilization at most %.2f: %.1f of %.2f GiB are free after the system has started", limit, sparkFreeGiB, sparkTotalGiB))
 	}
 	return notes
-}
-
-// TensorNodes lists how many machines of one GPU each can share a model by tensor parallelism, up to most: those
-// that divide its attention heads and its KV heads, or are divided by them. For nearly every model these are
-// powers of two.
-func TensorNodes(m *llm.Model, most int) []int {
-	var out []int
-	for n := 1; n <= min(most, maxParallel); n++ {
-		if dividesHeads(m, int64(n)) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-func dividesHeads(m *llm.Model, n int64) bool {
-	for _, l := range m.Layers {
-		a, f := l.Attention, l.FFN
-		switch a.Kind {
-		case llm.GQA:
-			k := a.KVHeads
-			if a.Heads%n != 0 || k < 1 || (k >= n && k%n != 0) || (k < n && n%k != 0) {
-				return false
-			}
-		case llm.MLA:
-			if a.Heads%n != 0 {
-				return false
-			}
-		case llm.Linear:
-			if a.KeyHeads%n != 0 || a.ValueHeads%n != 0 {
-				return false
-			}
-		case llm.Mamba:
-			if a.Heads%n != 0 {
-				return false
-			}
-		}
-		if f.Intermediate%n != 0 || f.ExpertIntermediate%n != 0 || f.SharedIntermediate%n != 0 {
-			return false
-		}
-	}
-	return len(m.Layers) > 0
 }
 
 // MMIO is the memory-mapped I/O space that a virtual machine needs for the GPUs and NICs that it is given,
