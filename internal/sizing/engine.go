@@ -15,7 +15,9 @@ type Engine struct {
 	Read         []string // versions whose source was read, oldest first
 	FractionFlag string   // of its memory fraction
 	Rules        []LayoutRule
-	spread       func(fabric.Layout) Spread
+	dpBesideTP   bool     // attention replicas multiply the ranks of TP; else they divide them
+	skipsVision  []string // architectures that are loaded without their vision tower
+	spread       func(l fabric.Layout, sh *shape) Spread
 	stage        func(v Version, layers, pp, rank int) (first, end int) // layers of a pipeline stage
 	fraction     func(s setting) float64                                // the engine's own memory fraction
 	extras       func(s setting, sh *Shard)                             // adds what this engine keeps beside the weights
@@ -38,6 +40,14 @@ func EngineNamed(name string) (Engine, error) {
 	return Engine{}, fmt.Errorf("engine %q is not known: known are %s", name, strings.Join(known, ", "))
 }
 
+// ranksPerTP is how many times the ranks of TP so many attention replicas take.
+func (e *Engine) ranksPerTP(dp int) int {
+	if e.dpBesideTP {
+		return dp
+	}
+	return 1
+}
+
 // setting is everything that decides how an engine lays out one replica.
 type setting struct {
 	Placement
@@ -53,7 +63,7 @@ type setting struct {
 
 // placed is the same setting with another layout.
 func (s setting) placed(l fabric.Layout) setting {
-	s.Layout, s.Spread = l, s.engine.spreadOf(l, s.shape)
+	s.Layout, s.Spread = l, s.engine.spread(l, s.shape)
 	return s
 }
 
@@ -86,6 +96,7 @@ type budget struct {
 	prints        []fabric.EnginePrint
 	low, high     float64 // range of the fraction
 	advised       float64
+	effect        string // what the fraction costs against the advised one
 	refused       string // why the engine would not start
 }
 

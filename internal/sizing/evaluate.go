@@ -211,9 +211,6 @@ func kvMissing(s setting, d budget) string {
 // limitsOf is what bounds a plan, though it fits.
 func limitsOf(s setting, d budget) (out []string) {
 	out = append(out, d.notes...)
-	if free := inGiB(d.slack + d.activation); s.engine.Name == nameSGLang && free >= 0 && free < 5 {
-		out = append(out, fmt.Sprintf("%.1f GiB free after graphs: below the 5 to 8 that SGLang advises", free))
-	}
 	if d.fraction > d.high {
 		out = append(out, fmt.Sprintf("%s %s is above %s: graphs and activations may not fit", s.engine.FractionFlag, trimFloat(d.fraction), trimFloat(floorHundredth(d.high))))
 	}
@@ -286,26 +283,16 @@ func planOf(s setting, stages []Shard, d budget) fabric.SizingPlan {
 		Flags:              s.engine.flags(s, d),
 		Prints:             d.prints,
 		Fraction: fabric.Fraction{
-			Default: own, Recommended: d.advised, Low: d.low, High: d.high, Effect: fractionEffect(s, d),
+			Default: own, Recommended: d.advised, Low: d.low, High: d.high, Effect: fractionEffect(d),
 		},
 	}
 	return p
 }
 
-// effect says what the fraction of the plan costs against the advised one.
-func fractionEffect(s setting, d budget) string {
+// fractionEffect says what the fraction of the plan costs against the advised one.
+func fractionEffect(d budget) string {
 	if d.low > d.high {
-		return fmt.Sprintf("no fraction works: one needs %.3f at least and %.3f at most", d.low, d.high)
+		return fmt.Sprintf("no fraction works: at least %.3f and at most %.3f are needed", d.low, d.high)
 	}
-	tokens := float64(d.tokens)
-	more := 0.0
-	if d.perToken > 0 {
-		more = (d.advised - d.fraction) * float64(d.before) / d.perToken
-	}
-	if s.engine.Name == nameVLLM {
-		return fmt.Sprintf("%s holds %.0f tokens; from %.3f to %.3f works", trimFloat(d.fraction), tokens, d.low, d.high)
-	}
-	return fmt.Sprintf("%s leaves %.1f GiB after graphs and holds %.0f tokens; %s would leave %.1f GiB and hold %+.0f tokens",
-		trimFloat(d.fraction), inGiB(d.slack+d.activation), tokens, trimFloat(d.advised),
-		inGiB(d.slack+d.activation)-(d.advised-d.fraction)*inGiB(d.before), more)
+	return d.effect
 }

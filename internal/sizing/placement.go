@@ -26,7 +26,7 @@ func Place(m *llm.Model, machine Machine, engine string, l fabric.Layout, kvDTyp
 	if err := checkLayout(l); err != nil {
 		return Placement{}, err
 	}
-	p := Placement{Model: m, Machine: machine, Layout: l, KVDType: kvDType, Spread: e.spreadOf(l, shapeOf(m))}
+	p := Placement{Model: m, Machine: machine, Layout: l, KVDType: kvDType, Spread: e.spread(l, shapeOf(m))}
 	if w := p.Spread; min(w.Attention, w.Dense, w.Shared, w.MoETP, w.EP, w.Vocabulary, w.PP, w.DP) < 1 {
 		return Placement{}, fmt.Errorf("layout %q: its numbers do not divide each other", l)
 	}
@@ -47,43 +47,6 @@ type Spread struct {
 	// whole says that dense FFN and shared experts are kept whole on every rank: SGLang's DeepEP with
 	// --moe-dense-tp-size 1.
 	whole bool
-}
-
-// insideTP divides as SGLang does: DP attention splits the TP ranks into replicas of attention (0.5.0rc2,
-// layers/dp_attention.py), and embedding and head are then whole on every rank.
-func insideTP(l fabric.Layout) Spread {
-	s := Spread{
-		World: l.TP * l.PP, Attention: l.TP / l.DP, Dense: l.TP, Shared: l.TP, MoETP: l.TP / l.EP, EP: l.EP,
-		Vocabulary: l.TP, PP: l.PP, DP: l.DP,
-	}
-	if l.DP > 1 {
-		s.Vocabulary = 1
-	}
-	return s
-}
-
-// besideTP divides as vLLM does: DP multiplies the ranks, and experts are divided over all of them
-// (0.10.1.1, model_executor/layers/fused_moe/config.py, FusedMoEParallelConfig.make).
-func besideTP(l fabric.Layout) Spread {
-	all := l.TP * l.DP
-	s := Spread{
-		World: all * l.PP, Attention: l.TP, Dense: l.TP, Shared: l.TP, MoETP: all, EP: 1, Vocabulary: l.TP, PP: l.PP, DP: l.DP,
-	}
-	if l.EP > 1 {
-		s.MoETP, s.EP = 1, all
-	}
-	return s
-}
-
-// spreadOf is the spread of a layout for a model. Where SGLang's experts go by number to all ranks, and quantisation
-// blocks do not let shared experts or the dense FFN be divided so far, DeepEP keeps these whole (0.5.0rc2
-// models/deepseek_v2.py: tp_size 1 of shared experts, enable_moe_dense_fully_dp).
-func (e *Engine) spreadOf(l fabric.Layout, sh *shape) Spread {
-	s := e.spread(l)
-	if e.Name == nameSGLang && l.EP > 1 && l.EP == l.TP && sh.splitsBlocks(s) {
-		s.Dense, s.Shared, s.whole = 1, 1, true
-	}
-	return s
 }
 
 // maxParallel bounds what may be asked for; the largest published deployments have some hundred ranks.

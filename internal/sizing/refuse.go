@@ -242,7 +242,7 @@ func nearest(s setting) []string {
 	}
 	l := s.Layout
 	if s.shape.experts > 0 && l.EP == 1 && l.PP == 1 { // the same ranks with experts divided by number
-		try(fabric.Layout{GPUs: l.GPUs, TP: l.TP, PP: 1, EP: l.TP * epDegree(s), DP: l.DP})
+		try(fabric.Layout{GPUs: l.GPUs, TP: l.TP, PP: 1, EP: l.TP * s.engine.ranksPerTP(l.DP), DP: l.DP})
 	}
 	for tp := l.TP - 1; tp >= 1; tp-- {
 		if try(fabric.Layout{GPUs: tp, TP: tp, PP: 1, EP: 1, DP: 1}) {
@@ -261,13 +261,6 @@ func nearest(s setting) []string {
 		}
 	}
 	return out
-}
-
-func epDegree(s setting) int {
-	if s.engine.Name == nameVLLM {
-		return s.Layout.DP
-	}
-	return 1
 }
 
 func nodesOf(gpus, perNode int) int {

@@ -135,10 +135,7 @@ func (req Request) candidates(s setting) [][]fabric.Layout {
 // complete is the layout that was asked for by its TP. Stages that were not given are what more GPUs are for.
 func (req Request) complete(s setting) fabric.Layout {
 	l := fabric.Layout{TP: req.TP, PP: max(1, req.PP), EP: max(1, req.EP), DP: max(1, req.DP)}
-	stage := l.TP
-	if s.engine.Name == nameVLLM {
-		stage *= l.DP
-	}
+	stage := l.TP * s.engine.ranksPerTP(l.DP)
 	if req.PP == 0 && req.GPUs > stage && req.GPUs%stage == 0 {
 		l.PP = req.GPUs / stage
 	}
@@ -150,38 +147,37 @@ func (req Request) complete(s setting) fabric.Layout {
 	return l
 }
 
-// layouts of so many GPUs: all of them by TP, the same with experts by number, and TP inside a node with a pipeline
-// across nodes. The pipeline is for where TP does not go: it makes single requests no faster. For many users of MLA,
-// of which every rank keeps all, attention is divided by requests too.
+// layouts of so many GPUs: all of them by TP, the same with experts divided by number, and TP inside a node with a
+// pipeline across nodes. The pipeline is for where TP does not go: it makes single requests no faster. For many users of
+// MLA, of which every rank keeps the whole cache, attention is divided by requests too.
 func (req Request) layouts(s setting, gpus, nodes int) (out []fabric.Layout) {
 	dp := max(1, req.DP)
+	replicas := s.engine.ranksPerTP(dp)
 	for _, tp := range divisors(gpus) {
-		pp := gpus / tp
-		if s.engine.Name == nameVLLM && dp > 1 {
-			if pp%dp != 0 {
-				continue
-			}
-			pp /= dp
-		}
-		whole := tp == gpus || s.engine.Name == nameVLLM && tp*dp == gpus
-		staged := nodes > 1 && tp <= gpus/nodes && (gpus/nodes)%tp == 0
-		if req.PP > 0 && pp != req.PP || req.PP == 0 && !whole && !staged {
+		l := fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: gpus / (tp * replicas), EP: max(1, req.EP), DP: dp}
+		if gpus%(tp*replicas) != 0 || !req.wants(l) {
 			continue
 		}
-		l := fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: pp, EP: max(1, req.EP), DP: dp}
 		out = append(out, l)
 		if req.EP == 0 && s.shape.experts > 0 && tp > 1 {
-			l.EP = tp
-			if s.engine.Name == nameVLLM {
-				l.EP = tp * dp
-			}
+			l.EP = tp * replicas
 			out = append(out, l)
 		}
-		if req.DP == 0 && s.engine.Name == nameSGLang && s.shape.isMLA() && s.users > 1 && tp == gpus && tp > 1 {
+		if req.DP == 0 && !s.engine.dpBesideTP && s.shape.isMLA() && s.users > 1 && l.PP == 1 && tp > 1 {
 			out = append(out, fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: 1, EP: tp, DP: tp})
 		}
 	}
 	return out
+}
+
+// wants holds for the pipeline stages that were asked for; without them for one stage, or for TP inside a node with
+// stages across nodes.
+func (req Request) wants(l fabric.Layout) bool {
+	if req.PP > 0 {
+		return l.PP == req.PP
+	}
+	inside := l.GPUs / l.Nodes
+	return l.PP == 1 || l.Nodes > 1 && l.TP <= inside && inside%l.TP == 0
 }
 
 // try evaluates a group of layouts of the same GPUs. The first that fits is a plan; what the engine refuses, and the

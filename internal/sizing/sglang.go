@@ -23,6 +23,7 @@ func sglang() Engine {
 			"0.5.5", "0.5.6", "0.5.7", "0.5.8", "0.5.9", "0.5.10", "0.5.12", "0.5.23",
 		},
 		FractionFlag: "--mem-fraction-static",
+		skipsVision:  []string{"Llama4ForConditionalGeneration"}, // models/mllama4.py has_vision, unless it is asked for
 		Rules: []LayoutRule{
 			{ID: "ranks", Assert: "every rank is a GPU, as many on every node", broken: ranksFit},
 			{ID: "dp-attention", Assert: "server_args.py: assert self.tp_size % self.dp_size == 0", broken: dpInsideTP},
@@ -42,13 +43,31 @@ func sglang() Engine {
 			{ID: "pp-mla", Assert: "model_executor/model_runner.py profile_max_num_token: assert self.pp_size == 1, until 0.5.0", broken: noMLAPipeline,
 				only: func(v Version) bool { return v.at(0, 4, 6) && !v.at(0, 5, 1) }},
 		},
-		spread:   insideTP,
+		spread:   sglangSpread,
 		stage:    sglangStage,
 		fraction: sglangFraction,
 		extras:   sglangExtras,
 		budget:   sglangBudget,
 		flags:    sglangFlags,
 	}
+}
+
+// sglangSpread: DP attention splits the TP ranks into replicas of attention (0.5.0rc2,
+// layers/dp_attention.py), and embedding and head are then whole on every rank. Where experts go by number to
+// all ranks, and quantisation blocks do not let shared experts or the dense FFN be divided so far, DeepEP keeps these
+// whole (models/deepseek_v2.py: tp_size 1 of shared experts, enable_moe_dense_fully_dp).
+func sglangSpread(l fabric.Layout, sh *shape) Spread {
+	s := Spread{
+		World: l.TP * l.PP, Attention: l.TP / l.DP, Dense: l.TP, Shared: l.TP, MoETP: l.TP / l.EP, EP: l.EP,
+		Vocabulary: l.TP, PP: l.PP, DP: l.DP,
+	}
+	if l.DP > 1 {
+		s.Vocabulary = 1
+	}
+	if l.EP > 1 && l.EP == l.TP && sh.splitsBlocks(s) {
+		s.Dense, s.Shared, s.whole = 1, 1, true
+	}
+	return s
 }
 
 // sglangStage: layers that do not divide go to the last stages, one each; before 0.5.6 all of them to the last

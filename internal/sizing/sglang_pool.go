@@ -144,11 +144,26 @@ func sglangRest(s setting, d *budget, per, state float64) {
 	f["request_pool"] = fmt.Sprintf("%d requests x (%d + 4) x 4 B", max(d.running, 1), s.context)
 	f["graphs"] = fmt.Sprintf("0.9 GiB + 2.8 MiB x %d, the largest batch that is captured", d.graphBS)
 	f["activations"] = fmt.Sprintf("of a prefill of %d tokens, from the slack that the fraction leaves", sglangChunk(s, smi))
+	sglangAdvice(d)
 	d.prints = sglangPrints(s, *d)
 }
 
 // adviceGiB should be free after graphs: VCF 10.6.3 and SGLang's hyperparameter tuning say 5 to 8 GB.
 const adviceGiB = 6.5
+
+// sglangAdvice says what the fraction leaves free, and what the advised one would.
+func sglangAdvice(d *budget) {
+	free := inGiB(d.slack + d.activation)
+	if free >= 0 && free < 5 {
+		d.notes = append(d.notes, fmt.Sprintf("%.1f GiB free after graphs: below the 5 to 8 that SGLang advises", free))
+	}
+	more := 0.0
+	if d.perToken > 0 {
+		more = (d.advised - d.fraction) * float64(d.before) / d.perToken
+	}
+	d.effect = fmt.Sprintf("%s leaves %.1f GiB after graphs and holds %d tokens; %s would leave %.1f GiB and hold %+.0f tokens",
+		trimFloat(d.fraction), free, d.tokens, trimFloat(d.advised), free-(d.advised-d.fraction)*inGiB(d.before), more)
+}
 
 func ceilFloat(f float64) float64 { return math.Ceil(f - 1e-9) }
 

@@ -99,8 +99,8 @@ func onStage(s setting, t llm.Tensor, stage, first, end int) bool {
 		return false
 	case t.Class == llm.ClassEmbedding:
 		return stage == 0 || (last && s.Model.TiedHead)
-	case t.Class == llm.ClassVision: // SGLang builds Llama-4 without it unless it is asked for (models/mllama4.py has_vision)
-		return stage == 0 && (s.engine.Name != nameSGLang || s.Model.Arch != "Llama4ForConditionalGeneration")
+	case t.Class == llm.ClassVision:
+		return stage == 0 && !slices.Contains(s.engine.skipsVision, s.Model.Arch)
 	case t.Class == llm.ClassHead:
 		return last
 	case t.Layer < 0:

@@ -20,6 +20,7 @@ func vllm() Engine {
 		Default:      "0.11.0",
 		Read:         []string{"0.10.1.1", "0.33.0"},
 		FractionFlag: "--gpu-memory-utilization",
+		dpBesideTP:   true,
 		Rules: []LayoutRule{
 			{ID: "ranks", Assert: "every rank is a GPU, as many on every node", broken: ranksFit},
 			{ID: "no-experts", Assert: "expert parallelism divides experts", broken: hasExperts},
@@ -35,7 +36,7 @@ func vllm() Engine {
 			{ID: "pp-model", Assert: "config/__init__.py: pipeline parallelism is not supported for this model", broken: noModelPipeline,
 				only: func(v Version) bool { return !v.at(0, 10, 2) }},
 		},
-		spread:   besideTP,
+		spread:   vllmSpread,
 		stage:    vllmStage,
 		fraction: vllmFraction,
 		extras:   vllmExtras,
@@ -50,6 +51,19 @@ func noModelPipeline(s setting) []string {
 		return []string{fmt.Sprintf("pp %d: gpt_oss of vLLM %s has no pipeline", s.Layout.PP, s.version)}
 	}
 	return nil
+}
+
+// vllmSpread: DP multiplies the ranks, and experts are divided over all of them
+// (0.10.1.1, model_executor/layers/fused_moe/config.py, FusedMoEParallelConfig.make).
+func vllmSpread(l fabric.Layout, _ *shape) Spread {
+	all := l.TP * l.DP
+	s := Spread{
+		World: all * l.PP, Attention: l.TP, Dense: l.TP, Shared: l.TP, MoETP: all, EP: 1, Vocabulary: l.TP, PP: l.PP, DP: l.DP,
+	}
+	if l.EP > 1 {
+		s.MoETP, s.EP = 1, all
+	}
+	return s
 }
 
 // vllmStage: layers that do not divide go one each to the stages before the last (distributed/utils.py
@@ -181,6 +195,7 @@ func vllmWords(s setting, d *budget, c vllmCache, counted int64) {
 		driverMemoryOf(s.Machine).total, trimFloat(d.fraction), inGiB(d.weights+d.extras), inGiB(counted), c.page, c.block)
 	f["graphs"] = "0.9 GiB, from 0 to 1 in start logs"
 	f["activations"] = fmt.Sprintf("%d sequences x %d logits x %d B + %d tokens x hidden x 2.56 B", seqs, s.Model.Vocabulary, samplerBytes, tokens)
+	d.effect = fmt.Sprintf("%s holds %d tokens; from %.3f to %.3f works", trimFloat(d.fraction), d.tokens, d.low, d.high)
 	d.running = seqs
 	d.prints = []fabric.EnginePrint{
 		{What: "Model loading took", Value: inGiB(d.weights + d.extras), Unit: "GiB"},
