@@ -58,7 +58,7 @@ func (b *builder) biased(class Class, name string, out, in int64, bias bool) {
 	}
 }
 
-// plain is a matrix that no quantisation takes: embeddings, routers, convolutions.
+// unquantised is a matrix that no quantisation takes: embeddings, routers, convolutions.
 func (b *builder) unquantised(class Class, name string, out, in int64) {
 	b.add(class, name+".weight", out, in, 1, false)
 }
@@ -128,7 +128,7 @@ func (b *builder) layers(count int64, folder string, build func(i int) Layer) {
 	b.layer, b.scope = -1, b.root
 }
 
-// aside builds what does not belong to the language model's own layers.
+// separately builds what does not belong to the language model's own layers.
 func (b *builder) separately(class Class, scope string, build func()) {
 	override, before, layer := b.override, b.scope, b.layer
 	b.override, b.scope, b.layer = class, scope, -1

@@ -14,7 +14,7 @@ import (
 
 const indexFile = "model.safetensors.index.json"
 
-// weighFolder builds the model of a folder: from the headers where every file of weights is there, from the index
+// buildFolder builds the model of a folder: from the headers where every file of weights is there, from the index
 // where only that is, else by formula.
 func buildFolder(folder string, text, quantText []byte) (*Model, error) {
 	index, err := readIndex(filepath.Join(folder, indexFile))

@@ -15,7 +15,7 @@ const (
 // KVDTypes lists the dtypes that KV bytes can be computed for.
 func KVDTypes() []string { return []string{KVBF16, "fp16", KVFP8, KVFP4, KVMXFP8, KVFP8DSMLA, "fp32"} }
 
-// elementBytes is what an element of the cache takes with its share of scales. Scales of fp4 and mxfp8 are a byte
+// KVElementBytes is what an element of the cache takes with its share of scales. Scales of fp4 and mxfp8 are a byte
 // for 16 and for 32 elements (SGLang mem_cache/memory_pool.py; OCP Microscaling Formats 1.0, 5.2).
 func KVElementBytes(dtype string) (bytes float64, known bool) {
 	switch dtype {
@@ -60,7 +60,7 @@ func (a Attention) PerToken(tp int64, dtype string) float64 {
 	return 0
 }
 
-// indexPerToken is the fp8 key of the sparse index with an fp32 scale for 128 elements (SGLang mem_cache,
+// IndexPerToken is the fp8 key of the sparse index with an fp32 scale for 128 elements (SGLang mem_cache,
 // DeepSeek-V3.2's index_k_with_scale_buffer). Every rank keeps it whole.
 func (a Attention) IndexPerToken() float64 {
 	if a.IndexDim == 0 {

@@ -112,7 +112,7 @@ const (
 	quantFile  = "hf_quant_config.json"
 )
 
-// ReadModel reads a model by a name of the catalog, from a config.json, or from a folder that holds one beside
+// Open reads a model by a name of the catalog, from a config.json, or from a folder that holds one beside
 // model.safetensors.index.json or *.safetensors files. What stands on the disk goes before the catalog where the
 // name has a slash or a dot at its begin, ends in .json, or is a folder. It reads files only and downloads nothing.
 func Open(name string, cat *catalog.Catalog) (*Model, error) {

@@ -60,7 +60,7 @@ func towerTypes() (types []string) {
 	return types
 }
 
-// see is a linear layer of a tower.
+// visionLinear is a linear layer of a tower.
 func (b *builder) visionLinear(name string, out, in int64, bias bool) {
 	b.unquantised(ClassVision, name, out, in)
 	if bias {
@@ -68,7 +68,7 @@ func (b *builder) visionLinear(name string, out, in int64, bias bool) {
 	}
 }
 
-// seeNorms are norms of a tower: the weight, and with bias another.
+// visionNorms are norms of a tower: the weight, and with bias another.
 func (b *builder) visionNorms(width int64, bias bool, names ...string) {
 	for _, name := range names {
 		b.vector(ClassVision, name+".weight", width)

@@ -76,7 +76,7 @@ func (e *estimator) reduces(c *cost, b block, tokens float64) error {
 	return nil
 }
 
-// of is the tokens that a part of a layer sees which so many ranks share: where these are more than those of one
+// tokensOf is the tokens that a part of a layer sees which so many ranks share: where these are more than those of one
 // attention replica, the tokens of all replicas.
 func (e *estimator) tokensOf(tokens float64, ranks int) float64 {
 	if ranks > e.placed.Spread.Attention {

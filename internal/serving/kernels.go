@@ -89,7 +89,7 @@ func (k *kernels) matrices(n int, p part, tokens float64) {
 	}
 }
 
-// beside adds products that run at the same time as others, on a second stream or as one more expert among the
+// overlapped adds products that run at the same time as others, on a second stream or as one more expert among the
 // routed ones (deepseek_v2.py: forward_normal_dual_stream, num_fused_shared_experts): their kernels hide behind
 // those, what they read and multiply does not.
 func (k *kernels) overlapped(p part, tokens float64) {
@@ -143,7 +143,7 @@ func halves(p part) (a, b part) {
 	return p, p
 }
 
-// lookBack adds attention over the past.
+// attendPast adds attention over the past.
 func (e *estimator) attendPast(k *kernels, a llm.Attention, w load) {
 	attn := float64(e.placed.Spread.Attention)
 	seen := w.context
@@ -228,7 +228,7 @@ func gateDown(f llm.FFN) []float64 {
 	return []float64{1. / 2, 1. / 2}
 }
 
-// touched remembers, as a curve asks for few different numbers of tokens many times.
+// expertsRead remembers, as a curve asks for few different numbers of tokens many times.
 func (e *estimator) expertsRead(f llm.FFN, tokens float64) float64 {
 	key := routed{f.Experts, f.TopK, tokens}
 	read, known := e.read[key]

@@ -36,7 +36,7 @@ func schedulingOf(engine string) scheduling {
 	return all[0]
 }
 
-// turn is one cycle of a replica, seconds.
+// cycleTimes is one cycle of a replica, seconds.
 type cycleTimes struct {
 	alone   float64 // prompt of a request that nobody waits beside
 	step    float64

@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/sizing"
 )
 
-// Serving is one replica of a model as an engine runs it, of which performance is computed.
+// Replica is one replica of a model as an engine runs it, of which performance is computed.
 type Replica struct {
 	Model      *llm.Model
 	Machine    sizing.Machine
@@ -21,7 +21,7 @@ type Replica struct {
 	Network    Network
 }
 
-// ServingOf is what a plan of Size runs.
+// ReplicaOf is what a plan of Size runs.
 func ReplicaOf(q sizing.Request, p fabric.SizingPlan, n Network) Replica {
 	kv := q.KVDType
 	if kv == "" && q.Model != nil {

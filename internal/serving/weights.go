@@ -156,7 +156,7 @@ func (p peaks) compute(format string) float64 {
 // quantises says whether activations are quantised before they meet weights of this format, which is a kernel.
 func (p peaks) quantises(format string) bool { return p.compute(format) > p.bf16 }
 
-// touched is how many of the experts a pass over so many tokens reads: expert i of E is missed by one token with
+// expertsRead is how many of the experts a pass over so many tokens reads: expert i of E is missed by one token with
 // probability 1-k*p_i, p_i falling as (i/E)^-routingSkew.
 func expertsRead(experts, topK int64, tokens float64) float64 {
 	if experts < 1 || tokens <= 0 {
@@ -178,7 +178,7 @@ func expertsRead(experts, topK int64, tokens float64) float64 {
 	return read
 }
 
-// crowding is how much more experts the fullest of ep ranks reads than the mean: the number that a rank reads
+// expertImbalance is how much more experts the fullest of ep ranks reads than the mean: the number that a rank reads
 // varies as a binomial one, and the step waits for the largest of ep of them.
 func expertImbalance(experts, read float64, ep int) float64 {
 	if ep < 2 || read <= 0 || read >= experts {

@@ -48,58 +48,6 @@ func (e *Engine) ranksPerTP(dp int) int {
 	return 1
 }
 
-// setting is everything that decides how an engine lays out one replica.
-type setting struct {
-	Placement
-	engine  *Engine
-	version Version
-	shape   *shape
-	context int64 // of one request, tokens
-	users   int   // requests at the same time
-	running int64 // --max-running-requests or --max-num-seqs; 0: the engine's own
-	chunk   int64 // --chunked-prefill-size or --max-num-batched-tokens; 0: the engine's own
-	graphBS int64 // largest batch of a CUDA graph; 0: the engine's own
-}
-
-// placed is the same setting with another layout.
-func (s setting) placed(l fabric.Layout) setting {
-	s.Layout, s.Spread = l, s.engine.spread(l, s.shape)
-	return s
-}
-
-// budget is how the memory of the heaviest rank is divided. Bytes.
-type budget struct {
-	fraction      float64
-	total         int64 // what the driver shows
-	reserved      int64 // of that nothing can allocate: the driver's share, on unified memory the system's
-	context       int64 // of the CUDA or HIP context and its modules
-	communicators int64
-	before        int64 // free before the weights are read
-	weights       int64
-	allocator     int64 // rounding of the weights' allocations
-	extras        int64
-	kv            int64 // of the pool that is allocated
-	state         int64 // of linear attention
-	requestPool   int64 // request table
-	graphs        int64
-	activation    int64
-	slack         int64 // the rest; below zero: so much is missing
-	tokens        int64 // as printed
-	capacity      int64 // tokens of full attention that the pool holds: the same but where an engine prints otherwise
-	longest       int64 // request that the pool holds alone, tokens
-	requests      float64
-	running       int64
-	perToken      float64 // bytes a token and rank
-	graphBS       int64
-	notes         []string // what bounds it
-	formula       map[string]string
-	prints        []fabric.EnginePrint
-	low, high     float64 // range of the fraction
-	advised       float64
-	effect        string // what the fraction costs against the advised one
-	refused       string // why the engine would not start
-}
-
 // Version is a version of an engine, in order.
 type Version struct {
 	Major, Minor, Patch int

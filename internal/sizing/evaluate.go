@@ -2,114 +2,11 @@ package sizing
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/llm"
 )
-
-// setting checks a request and gives what all its layouts share.
-func (req Request) setting() (setting, error) {
-	var s setting
-	m := req.Model
-	if m == nil || len(m.Layers) == 0 || len(m.Tensors) == 0 {
-		return s, errors.New("model: has no layers")
-	}
-	e, err := EngineNamed(req.Engine)
-	if err != nil {
-		return s, err
-	}
-	v, err := ParseVersion(cmp.Or(req.EngineVersion, e.Default))
-	if err != nil {
-		return s, err
-	}
-	if err := errors.Join(req.Machine.check(), req.checkCounts(), req.checkFraction(), req.checkContext()); err != nil {
-		return s, err
-	}
-	kv := plainKV(cmp.Or(req.KVDType, m.Quantisation.KV, llm.KVBF16))
-	if !llm.KnownKVDType(kv) {
-		return s, fmt.Errorf("kv-dtype %q: is not known: known are %s", kv, strings.Join(llm.KVDTypes(), ", "))
-	}
-	s = setting{
-		Placement: Placement{Model: m, Machine: req.Machine, KVDType: kv},
-		engine:    &e, version: v, shape: shapeOf(m), context: cmp.Or(req.Context, m.Context), users: max(1, req.Concurrency),
-		running: req.MaxRunning, chunk: req.Chunk, graphBS: req.GraphBS,
-	}
-	if s.context < 1 {
-		return s, errors.New("context: the model does not say its own, give one")
-	}
-	return s, nil
-}
-
-// plainKV is a KV dtype under one name; auto is that of activations, bf16 in every model here.
-func plainKV(name string) string {
-	switch name = strings.ToLower(name); name {
-	case "auto", "bfloat16", "half", "float16", "fp16":
-		return llm.KVBF16
-	case "fp8_e4m3":
-		return llm.KVFP8
-	case "fp4_e2m1":
-		return llm.KVFP4
-	}
-	return name
-}
-
-// checkCounts refuses counts that no cluster has, and GPUs that do not go on the nodes.
-func (req Request) checkCounts() error {
-	for _, f := range []struct {
-		name string
-		n    int64
-		most int64
-	}{
-		{"nodes", int64(req.Nodes), largestMaxNodes}, {"max-nodes", int64(req.MaxNodes), largestMaxNodes},
-		{"gpus", int64(req.GPUs), maxParallel}, {"tp", int64(req.TP), maxParallel}, {"pp", int64(req.PP), maxParallel},
-		{"ep", int64(req.EP), maxParallel}, {"dp", int64(req.DP), maxParallel},
-		{"concurrency", int64(req.Concurrency), 1 << 20}, {"max-running-requests", req.MaxRunning, 1 << 20},
-		{"chunked-prefill-size", req.Chunk, 1 << 24}, {"cuda-graph-max-bs", req.GraphBS, 1 << 16},
-	} {
-		if f.n < 0 || f.n > f.most {
-			return fmt.Errorf("%s %d: must be from 1 to %d", f.name, f.n, f.most)
-		}
-	}
-	per := req.Machine.PerNode
-	switch {
-	case req.Nodes > 0 && req.GPUs > req.Nodes*per:
-		return fmt.Errorf("gpus %d: %d nodes of %d have %d", req.GPUs, req.Nodes, per, req.Nodes*per)
-	case req.Nodes > 0 && req.GPUs > 0 && req.GPUs%req.Nodes != 0:
-		return fmt.Errorf("gpus %d: are no multiple of %d nodes", req.GPUs, req.Nodes)
-	}
-	return nil
-}
-
-// checkFraction refuses percents: 85 and 0.85 % are not 0.85.
-func (req Request) checkFraction() error {
-	switch f := req.MemFraction; {
-	case f == 0:
-		return nil
-	case math.IsNaN(f) || math.IsInf(f, 0) || f < 0:
-		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
-	case f > 1 && f <= 100:
-		return fmt.Errorf("mem-fraction %v: is a fraction of 1, not of 100: write %v", f, f/100)
-	case f > 1:
-		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
-	case f < 0.05:
-		return fmt.Errorf("mem-fraction %v: leaves nothing for weights; is it %v that is meant?", f, f*100)
-	}
-	return nil
-}
-
-func (req Request) checkContext() error {
-	switch c := req.Context; {
-	case c < 0:
-		return fmt.Errorf("context %d: must be at least 1 token", c)
-	case req.Model.Context > 0 && c > req.Model.Context:
-		return fmt.Errorf("context %d: is above the model's %d (max_position_embeddings)", c, req.Model.Context)
-	}
-	return nil
-}
 
 // evaluate judges one layout: a plan, which may not fit, or why it is refused, or both where memory refuses it.
 func (req Request) evaluate(base setting, l fabric.Layout) (*fabric.SizingPlan, *fabric.Refused) {
@@ -143,7 +40,7 @@ func (req Request) evaluate(base setting, l fabric.Layout) (*fabric.SizingPlan, 
 	return &plan, refusedBy(s, LayoutRule{ID: "memory"}, missing, pipelineHint(req, s))
 }
 
-// fill divides the memory: with the fraction that was asked for, else with the engine's own, but where the engine
+// budget divides the memory: with the fraction that was asked for, else with the engine's own, but where the engine
 // would not start with that, with the advised one. A request table that leaves nothing for graphs is cut down by a
 // flag.
 func (req Request) budget(s *setting, stages []Shard) budget {
@@ -169,7 +66,7 @@ func divideWith(s *setting, stages []Shard, fraction float64, running int64) bud
 	return s.engine.budget(*s, stages, fraction)
 }
 
-// missingOf says what does not fit; empty: all does.
+// shortfalls says what does not fit; empty: all does.
 func shortfalls(s setting, d budget) (out []string) {
 	if d.refused != "" {
 		out = append(out, d.refused)
@@ -226,7 +123,7 @@ func limitsOf(s setting, d budget) (out []string) {
 	return out
 }
 
-// notCarried says why the network does not carry a layout: tensor parallelism across nodes needs RDMA, or NVLink
+// networkRefusal says why the network does not carry a layout: tensor parallelism across nodes needs RDMA, or NVLink
 // that joins them.
 func networkRefusal(s setting) string {
 	l, m := s.Layout, s.Machine
@@ -238,7 +135,7 @@ func networkRefusal(s setting) string {
 	return fmt.Sprintf("tp %d crosses nodes of %d GPUs over %s, without RDMA", l.TP, inside, net)
 }
 
-// stagedHint is a layout of the same GPUs with a pipeline that fits where TP alone does not.
+// pipelineHint is a layout of the same GPUs with a pipeline that fits where TP alone does not.
 func pipelineHint(req Request, s setting) (out []string) {
 	if s.Layout.PP > 1 || s.Layout.DP > 1 {
 		return nil

@@ -7,7 +7,21 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// MachineFrom gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
+// Machine is what layouts are searched on.
+type Machine struct {
+	Name    string // id in the catalog, or the GPU figures in words
+	GPU     fabric.SizingGPU
+	Vendor  string // of the GPU: nvidia, amd
+	Arch    string // of the GPU: sm_90, gfx942
+	PerNode int    // GPUs of one node
+	ScaleUp int    // GPUs that NVLink or XGMI joins; more than PerNode where it crosses nodes
+	RDMA    bool   // between nodes, so that tensor parallelism may cross them
+	Net     string // what is between nodes: ib, roce, tcp, ...; empty: nothing known
+	NICs    int    // of one node
+	NICGBs  float64
+}
+
+// MachineOf gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
 // does not have.
 func MachineOf(c *catalog.Catalog, id string) (Machine, error) {
 	m, err := c.Machine(id)

@@ -16,7 +16,7 @@ type driverMemory struct {
 	source string
 }
 
-// driverOf gives the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
+// driverMemoryOf gives the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
 // H100 (0.59 %), H200 (0.43 %) and B200 (0.40 %).
 func driverMemoryOf(m Machine) driverMemory {
 	shown := float64(m.GPU.MemoryBytes)
@@ -54,7 +54,40 @@ const contextGiB = 0.55
 // contextAMDGiB is the same of HIP; assumed, no log tells it apart from RCCL.
 const contextAMDGiB = 1.0
 
-// begin fills what is taken before the weights are read, and what is free then.
+// budget is how the memory of the heaviest rank is divided. Bytes.
+type budget struct {
+	fraction      float64
+	total         int64 // what the driver shows
+	reserved      int64 // of that nothing can allocate: the driver's share, on unified memory the system's
+	context       int64 // of the CUDA or HIP context and its modules
+	communicators int64
+	before        int64 // free before the weights are read
+	weights       int64
+	allocator     int64 // rounding of the weights' allocations
+	extras        int64
+	kv            int64 // of the pool that is allocated
+	state         int64 // of linear attention
+	requestPool   int64 // request table
+	graphs        int64
+	activation    int64
+	slack         int64 // the rest; below zero: so much is missing
+	tokens        int64 // as printed
+	capacity      int64 // tokens of full attention that the pool holds: the same but where an engine prints otherwise
+	longest       int64 // request that the pool holds alone, tokens
+	requests      float64
+	running       int64
+	perToken      float64 // bytes a token and rank
+	graphBS       int64
+	notes         []string // what bounds it
+	formula       map[string]string
+	prints        []fabric.EnginePrint
+	low, high     float64 // range of the fraction
+	advised       float64
+	effect        string // what the fraction costs against the advised one
+	refused       string // why the engine would not start
+}
+
+// newBudget fills what is taken before the weights are read, and what is free then.
 func newBudget(s setting, commGiB float64) budget {
 	d := driverMemoryOf(s.Machine)
 	out := budget{
@@ -94,7 +127,7 @@ func heaviest(stages []Shard) int {
 	return at
 }
 
-// cell is what a token takes on a rank of these layers. With windows apart: the full layers and the windowed.
+// bytesPerToken is what a token takes on a rank of these layers. With windows apart: the full layers and the windowed.
 func bytesPerToken(s setting, first, end int) (full, windowed float64) {
 	for _, l := range s.Model.Layers[first:end] {
 		b := l.Attention.PerToken(int64(s.Spread.Attention), s.KVDType)
@@ -115,7 +148,7 @@ func stateOf(s setting, first, end int) (bytes float64) {
 	return bytes
 }
 
-// windowOf is the widest window of the layers.
+// widestWindow is the widest window of the layers.
 func widestWindow(m *llm.Model) (w int64) {
 	for _, l := range m.Layers {
 		w = max(w, l.Attention.Window)
@@ -165,7 +198,7 @@ const (
 	certaintyAssumed  = "assumed"
 )
 
-// floorTo rounds down to hundredths, as people write fractions.
+// floorHundredth rounds down to hundredths, as people write fractions.
 func floorHundredth(f float64) float64 { return math.Floor(f*100+1e-9) / 100 }
 
 func ceilHundredth(f float64) float64 { return math.Ceil(f*100-1e-9) / 100 }

@@ -6,44 +6,7 @@ import (
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/llm"
 )
-
-// Machine is what layouts are searched on.
-type Machine struct {
-	Name    string // id in the catalog, or the GPU figures in words
-	GPU     fabric.SizingGPU
-	Vendor  string // of the GPU: nvidia, amd
-	Arch    string // of the GPU: sm_90, gfx942
-	PerNode int    // GPUs of one node
-	ScaleUp int    // GPUs that NVLink or XGMI joins; more than PerNode where it crosses nodes
-	RDMA    bool   // between nodes, so that tensor parallelism may cross them
-	Net     string // what is between nodes: ib, roce, tcp, ...; empty: nothing known
-	NICs    int    // of one node
-	NICGBs  float64
-}
-
-// Request is what Size answers. What is 0 or empty is searched, or is the engine's or the model's own; whoever
-// reads flags has to refuse a given 0 beforehand.
-type Request struct {
-	Model   *llm.Model
-	Machine Machine
-
-	Nodes          int // 0: as many as are needed, up to MaxNodes
-	MaxNodes       int // of the search; 0: 8
-	GPUs           int // of one replica, all nodes together
-	TP, PP, EP, DP int
-
-	Engine        string
-	EngineVersion string
-	Context       int64   // tokens of one request
-	Concurrency   int     // requests at the same time; 0: 1
-	KVDType       string  // empty: the checkpoint's own
-	MemFraction   float64 // from 0 to 1
-	MaxRunning    int64   // --max-running-requests, --max-num-seqs
-	Chunk         int64   // --chunked-prefill-size, --max-num-batched-tokens
-	GraphBS       int64   // --cuda-graph-max-bs
-}
 
 // Limits of a search.
 const (
@@ -51,7 +14,7 @@ const (
 	largestMaxNodes = 512 // nodes that may be asked for
 )
 
-// Size finds the layouts of a model on a machine, smallest and best, what each holds, and why others are refused.
+// Plan finds the layouts of a model on a machine, smallest and best, what each holds, and why others are refused.
 // An error says that the request is no request, and names the field; that nothing fits is an answer.
 func Plan(req Request) (*fabric.Sizing, error) {
 	base, err := req.setting()
@@ -107,9 +70,6 @@ func (req Request) answer(s setting) *fabric.Sizing {
 	}
 	return out
 }
-
-// asked says whether a layout was asked for, so that it is judged and not searched.
-func (req Request) asked() bool { return req.TP > 0 || req.PP > 0 || req.EP > 0 || req.DP > 0 }
 
 // candidates are the layouts to try, in groups of the same GPUs: smaller ones first, in a group in the order in which
 // they are wanted.
@@ -206,7 +166,7 @@ func (req Request) try(base setting, group []fabric.Layout, out *fabric.Sizing) 
 	out.Refused = append(out.Refused, firstOfEachRule(refused)...)
 }
 
-// brief leaves of the refused layouts of the same GPUs the first of each rule.
+// firstOfEachRule leaves of the refused layouts of the same GPUs the first of each rule.
 func firstOfEachRule(list []fabric.Refused) (out []fabric.Refused) {
 	seen := map[string]bool{}
 	for _, r := range list {

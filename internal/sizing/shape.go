@@ -25,7 +25,7 @@ type shape struct {
 	state    int                // layers with a state of fixed size
 }
 
-// divided is a dimension that ranks divide, and of what each part is to be a multiple.
+// dividedDimension is a dimension that ranks divide, and of what each part is to be a multiple.
 type dividedDimension struct {
 	what  string
 	class llm.Class

@@ -67,7 +67,7 @@ func Loads(bytes int64, nodes int) []fabric.StorageLoad {
 	return out
 }
 
-// Around is what stands around the GPUs of a plan: storage, virtual machines, groups of pods.
+// StorageFor is what stands around the GPUs of a plan: storage, virtual machines, groups of pods.
 func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
 	if mode == "" {
 		mode = ReadWriteOnce
@@ -103,7 +103,7 @@ func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string)
 	return s, nil
 }
 
-// surround adds what depends on the machine.
+// addMachine adds what depends on the machine.
 func addMachine(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
 	if machine.GPU.Unified {
 		s.Notes = append(s.Notes, UnifiedNotes(machine.GPU)...)
