@@ -100,7 +100,7 @@ func TestLedgerOfNothing(t *testing.T) {
 		if text := ledgerTextOf(t, l, 80, CurveOptions{}); text != "ledger: nothing to draw, there is no entry\n" {
 			t.Errorf("nothing is drawn as %q", text)
 		}
-		if svg := ledgerSVGOf(t, l); !strings.Contains(svg, "not looked at") {
+		if svg := ledgerSVGOf(t, l); !strings.Contains(svg, "not evaluated") {
 			t.Error("the picture of nothing does not say so")
 		}
 	}

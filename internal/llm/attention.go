@@ -12,7 +12,7 @@ func (b *builder) heads() heads {
 	b.divides("num_key_value_heads", g.heads, g.kv)
 	if g.dim = b.countOr(0, "head_dim"); g.dim == 0 {
 		if n, known := b.defaults["head_dim"]; known {
-			b.assume("head_dim", "as transformers 5.23 has it", "not in the file")
+			b.assume("head_dim", "the default of transformers 5.23", "not in the file")
 			g.dim = n
 		} else {
 			g.dim = b.divides("num_attention_heads", b.hidden, g.heads)

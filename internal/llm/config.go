@@ -38,7 +38,7 @@ func ModelTypes() []string {
 }
 
 // errUnknownType is met where a model type has no family.
-var errUnknownType = errors.New("is not known")
+var errUnknownType = errors.New("is unknown")
 
 func familyOf(modelType string) (family, bool) {
 	for _, f := range families() {
@@ -57,7 +57,7 @@ func readConfig(id string, text, quantText []byte) (*Model, error) {
 	}
 	f, known := familyOf(b.m.Type)
 	if !known {
-		return nil, fmt.Errorf("model_type: %q %w: known are %s; for another, give a folder with its safetensors files or their index",
+		return nil, fmt.Errorf("model_type: %q %w; known: %s; for another, give a folder with its safetensors files or their index",
 			b.m.Type, errUnknownType, strings.Join(ModelTypes(), ", "))
 	}
 	b.defaults = f.defaults[b.m.Type]
@@ -163,18 +163,18 @@ func (b *builder) stored() Format {
 	case "float32":
 		return Format{Name: "fp32", Bits: 32}
 	case "":
-		b.assume("dtype", "bfloat16", "not in the file: that of every published model of this kind without it")
+		b.assume("dtype", "bfloat16", "not in the file; every published model of this kind that omits it has this")
 		return Format{Name: "bf16", Bits: 16}
 	}
-	b.problem("dtype", "%q is not known: known are bfloat16, float16, float32", name)
+	b.problem("dtype", "%q is unknown; known: bfloat16, float16, float32", name)
 	return Format{Name: "bf16", Bits: 16}
 }
 
 // settlePrediction says so where multi-token prediction is named but its weights are not known.
 func (b *builder) settlePrediction() {
 	if b.m.MTP > 0 && !slices.ContainsFunc(b.m.Tensors, func(t Tensor) bool { return t.Class == ClassMTP }) {
-		b.assume("num_nextn_predict_layers", fmt.Sprintf("%d, and not counted", b.m.MTP),
-			"no source that was read tells how "+b.m.Type+" stores multi-token prediction: an index or the headers do")
+		b.assume("num_nextn_predict_layers", fmt.Sprintf("%d, not counted", b.m.MTP),
+			"no source describes how "+b.m.Type+" stores multi-token prediction; an index or the headers would")
 		b.m.MTP = 0
 	}
 }
@@ -183,7 +183,7 @@ func (b *builder) settlePrediction() {
 // read it: without it every layer would look the same.
 func (b *builder) refuseOverrides() {
 	if b.has("per_layer_config") && b.m.Type != "gemma4_text" && b.m.Type != "gemma4" {
-		b.problem("per_layer_config", "is not known for %s: give a folder with the safetensors files", b.m.Type)
+		b.problem("per_layer_config", "is not supported for %s: give a folder with the safetensors files", b.m.Type)
 	}
 }
 

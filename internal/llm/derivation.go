@@ -12,7 +12,7 @@ import (
 // The parts of a derivation, in order.
 const (
 	partParameters = "Parameters"
-	partBytes      = "Weights once"
+	partBytes      = "Weights of the model"
 )
 
 // derivation collects steps that can be followed with a pocket calculator: Numbers, computed as written, give Result.
@@ -115,8 +115,8 @@ func (d *derivation) parameters() {
 		names, sum = []string{fmt.Sprintf("all %d layers, of %d kinds", len(d.model.Layers), len(kinds))}, []string{layerSum(kinds)}
 	}
 	others := layerKind{tensors: apart}
-	d.step("What is of no layer", tensorNames(apart), tensorNumbers(apart), fabric.Thousands(others.parameters()), source)
-	d.step("Parameters of the language model", strings.Join(append(names, "what is of no layer"), " + "),
+	d.step("Weights outside the layers", tensorNames(apart), tensorNumbers(apart), fabric.Thousands(others.parameters()), source)
+	d.step("Parameters of the language model", strings.Join(append(names, "weights outside the layers"), " + "),
 		strings.Join(append(sum, plainInt(others.parameters())), " + "), fabric.Thousands(total.Total), "sum of the steps above")
 	d.active(kinds, total)
 }
@@ -149,7 +149,7 @@ func (d *derivation) active(kinds []layerKind, p fabric.Parameters) {
 	for _, key := range order {
 		numbers = append(numbers, fmt.Sprintf("%d x %s", unused[key], key))
 	}
-	d.step("Parameters that one token uses", "all - layers x (experts - chosen) x weights of one expert", strings.Join(numbers, " - "), fabric.Thousands(p.Active), "config.json, num_experts_per_tok")
+	d.step("Parameters used per token", "total - layers x (experts - chosen) x parameters per expert", strings.Join(numbers, " - "), fabric.Thousands(p.Active), "config.json, num_experts_per_tok")
 }
 
 // bytes derives what the weights take, format by format.
@@ -176,7 +176,7 @@ func (d *derivation) bytes() {
 	var all []string
 	for _, x := range sums {
 		formula, bytes := formatBytes(x.format)
-		d.step("Bytes of the weights in "+x.format.Name, formula, plainInt(x.parameters)+" x "+bytes, fabric.Thousands(x.bytes)+" B", "scales of edges are rounded up to whole groups")
+		d.step("Bytes of the weights in "+x.format.Name, formula, plainInt(x.parameters)+" x "+bytes, fabric.Thousands(x.bytes)+" B", "a partial group counts as a whole one")
 		all = append(all, plainInt(x.bytes))
 	}
 	weights := d.model.WeightsBytes()
@@ -185,14 +185,14 @@ func (d *derivation) bytes() {
 		formula, numbers = formula+" x index / formula", fmt.Sprintf("(%s) x %s", numbers, strconv.FormatFloat(s, 'g', 12, 64))
 		source = "model.safetensors.index.json, total_size"
 	}
-	d.step("Weights that an engine loads, once", formula, numbers, fmt.Sprintf("%s B = %.2f GiB", fabric.Thousands(weights), float64(weights)/(1<<30)), source)
+	d.step("Weights that an engine loads, in total", formula, numbers, fmt.Sprintf("%s B = %.2f GiB", fabric.Thousands(weights), float64(weights)/(1<<30)), source)
 }
 
 // formatBytes is the bytes of one weight of a format with its scales, in words and in numbers.
 func formatBytes(f Format) (formula, numbers string) {
 	formula, numbers = "weights x bits / 8", fmt.Sprintf("%s / 8", digits(f.Bits))
 	scale := func(share string, n int64) {
-		formula += ", and a scale for " + share
+		formula += ", plus one scale per " + share
 		numbers = fmt.Sprintf("(%s + %s / %d)", numbers, digits(f.ScaleBytes), n)
 	}
 	switch {

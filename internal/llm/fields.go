@@ -108,7 +108,7 @@ func (f fields) whole(key string, value any, low, most int64) int64 {
 		n = int64(x)
 	}
 	if n < low || n > most {
-		f.problem(key, "%d is not in %d to %d", n, low, most)
+		f.problem(key, "%d is not between %d and %d", n, low, most)
 		return bad
 	}
 	return n

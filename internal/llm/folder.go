@@ -79,7 +79,7 @@ func weightFiles(folder string, index weightIndex) (files, missing []string, err
 func present(folder string, files []string) (there, missing []string, err error) {
 	for _, file := range files {
 		if file == "" || file != filepath.Base(file) || file == ".." {
-			return nil, nil, fmt.Errorf("%q: file %q is not a name of a file beside it", indexFile, file)
+			return nil, nil, fmt.Errorf("%q: file %q is not a plain file name", indexFile, file)
 		}
 		switch _, err := os.Stat(filepath.Join(folder, file)); {
 		case err == nil:
@@ -144,7 +144,7 @@ func sameNames(tensors []stored, index weightIndex) error {
 	for _, t := range tensors {
 		known[t.name] = true
 		if _, ok := index.files[t.name]; !ok {
-			return fmt.Errorf("tensor %q: is in a header and not in %s", t.name, indexFile)
+			return fmt.Errorf("tensor %q: in a header, but not in %s", t.name, indexFile)
 		}
 	}
 	var lost []string
@@ -155,7 +155,7 @@ func sameNames(tensors []stored, index weightIndex) error {
 	}
 	if len(lost) > 0 {
 		slices.Sort(lost)
-		return fmt.Errorf("tensor %q: is in %s and in no header", lost[0], indexFile)
+		return fmt.Errorf("tensor %q: in %s, but in no header", lost[0], indexFile)
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func scaleTo(m *Model, index weightIndex, found indexParts) (*Model, error) {
 	}
 	scale := float64(total) / float64(max(1, formula))
 	if scale < 1-mostDifference || scale > 1+mostDifference {
-		return nil, fmt.Errorf("%s: metadata.total_size: %d bytes do not fit config.json, which makes %d", indexFile, index.total, formula)
+		return nil, fmt.Errorf("%s: metadata.total_size: %d bytes do not match config.json, which gives %d", indexFile, index.total, formula)
 	}
 	m.Scale, m.DiskBytes, m.Certainty = scale, index.total, FromIndex
 	return m, nil
@@ -243,15 +243,15 @@ func partsIn(index weightIndex, depth int) indexParts {
 // complete checks that every layer of the config is named.
 func (p indexParts) complete(m *Model) error {
 	if !p.embedding {
-		return errors.New("weight_map: names no embedding: is it cut off?")
+		return errors.New("weight_map: names no embedding: is it truncated?")
 	}
 	if !m.TiedHead && !p.head && !slices.ContainsFunc(m.Tensors, func(t Tensor) bool { return t.Class == ClassHead && !strings.Contains(t.Name, "lm_head") }) {
-		return errors.New("weight_map: names no lm_head, and tie_word_embeddings is not true: is it cut off?")
+		return errors.New("weight_map: names no lm_head, and tie_word_embeddings is not true: is it truncated?")
 	}
 	depth := m.storedLayers()
 	for i := range depth {
 		if !p.layers[i] {
-			return fmt.Errorf("weight_map: names no weight of layer %d of %d: is it cut off?", i, depth)
+			return fmt.Errorf("weight_map: names no weight of layer %d of %d: is it truncated?", i, depth)
 		}
 	}
 	return nil

@@ -217,7 +217,7 @@ func TestUnknownType(t *testing.T) {
 			}
 		}
 		_, err = Open(folder(t, map[string][]byte{"config.json": strange}), nil)
-		if err == nil || !strings.Contains(err.Error(), `"strange" is not known: known are`) {
+		if err == nil || !strings.Contains(err.Error(), `"strange" is unknown; known:`) {
 			t.Errorf("%s: %v", name, err)
 		}
 		odd := append(slices.Clone(tensors), written{"model.layers.0.retention.decay_proj.weight", "BF16", []int64{64, 64}})
@@ -261,9 +261,9 @@ func TestIndex(t *testing.T) {
 		index []byte
 		want  string
 	}{
-		"no embedding":   {indexOf(t, total, noEmbedding), "names no embedding: is it cut off?"},
+		"no embedding":   {indexOf(t, total, noEmbedding), "names no embedding: is it truncated?"},
 		"no head":        {indexOf(t, total, noHead), "names no lm_head"},
-		"a layer less":   {indexOf(t, total, first), "names no weight of layer 1 of 2: is it cut off?"},
+		"a layer less":   {indexOf(t, total, first), "names no weight of layer 1 of 2: is it truncated?"},
 		"no total":       {[]byte(`{"metadata": {}, "weight_map": {"a": "b"}}`), "total_size: is missing"},
 		"no metadata":    {[]byte(`{"weight_map": {"a": "b"}}`), "metadata.total_size: is missing"},
 		"no map":         {[]byte(`{"metadata": {"total_size": 5}}`), "weight_map: is missing or empty"},
@@ -271,10 +271,10 @@ func TestIndex(t *testing.T) {
 		"below 0":        {indexOf(t, -5, tensors), "total_size: -5 is not a number of bytes"},
 		"1e30":           {indexOf(t, 1e30, tensors), "is not a number of bytes"},
 		"another model":  {indexOf(t, 3*total, tensors), "metadata.total_size"},
-		"cut off":        {indexOf(t, total, tensors)[:200], "is it cut off?"},
-		"no object":      {[]byte("[]"), "stands where"},
+		"cut off":        {indexOf(t, total, tensors)[:200], "is it truncated?"},
+		"no object":      {[]byte("[]"), "expected {"},
 		"number as file": {[]byte(`{"metadata": {"total_size": 5}, "weight_map": {"a": 3}}`), `"a": 3 is not the name of a file`},
-		"file elsewhere": {[]byte(`{"metadata": {"total_size": 5}, "weight_map": {"a": "../x.safetensors"}}`), `"../x.safetensors" is not a name of a file beside it`},
+		"file elsewhere": {[]byte(`{"metadata": {"total_size": 5}, "weight_map": {"a": "../x.safetensors"}}`), `"../x.safetensors" is not a plain file name`},
 	} {
 		_, err := Open(folder(t, map[string][]byte{"config.json": []byte(expertConfig), indexFile: test.index}), nil)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "index.json") {
@@ -319,25 +319,25 @@ func TestFaultyHeaders(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"empty":                {nil, "too short for the length"},
-		"seven bytes":          {make([]byte, 7), "too short for the length"},
+		"empty":                {nil, "too short to hold the length"},
+		"seven bytes":          {make([]byte, 7), "too short to hold the length"},
 		"length of 2^62":       {append(long, "{}"...), "header of 4611686018427387904 bytes is longer than"},
-		"length past end":      {append(past, "{}"...), "header of 5000 bytes does not fit the file of 10"},
-		"length a little past": {append(binary.LittleEndian.AppendUint64(nil, 5), "{}"...), "header of 5 bytes does not fit the file of 10"},
+		"length past end":      {append(past, "{}"...), "header of 5000 bytes does not fit into the file of 10 bytes"},
+		"length a little past": {append(binary.LittleEndian.AppendUint64(nil, 5), "{}"...), "header of 5 bytes does not fit into the file of 10 bytes"},
 		"length past limit":    {append(huge, "{}"...), "is longer than 100000000"},
 		"no JSON":              {rawSafetensors("hello", 0), "header:"},
-		"no object":            {rawSafetensors("[]", 0), "stands where"},
-		"unknown dtype":        {rawSafetensors(one(`{"dtype": "F5", "shape": [1], "data_offsets": [0, 1]}`), 1), `tensor "a": dtype "F5" is not known: known are BF16`},
+		"no object":            {rawSafetensors("[]", 0), "expected {"},
+		"unknown dtype":        {rawSafetensors(one(`{"dtype": "F5", "shape": [1], "data_offsets": [0, 1]}`), 1), `tensor "a": dtype "F5" is unknown; known: BF16`},
 		"no shape":             {rawSafetensors(one(`{"dtype": "U8", "data_offsets": [0, 1]}`), 1), "dtype, shape or data_offsets is missing"},
-		"shape below 0":        {rawSafetensors(one(`{"dtype": "U8", "shape": [-1], "data_offsets": [0, 1]}`), 1), "shape [-1] is not one"},
-		"shape too large":      {rawSafetensors(one(`{"dtype": "U8", "shape": [9000000000, 9000000000], "data_offsets": [0, 1]}`), 1), "is not one"},
-		"offsets below 0":      {rawSafetensors(one(`{"dtype": "U8", "shape": [1], "data_offsets": [-1, 0]}`), 1), "data_offsets [-1 0] are not the 1 bytes"},
-		"offsets not bytes":    {rawSafetensors(one(`{"dtype": "F32", "shape": [2], "data_offsets": [0, 7]}`), 7), "data_offsets [0 7] are not the 8 bytes of F32 [2]"},
+		"shape below 0":        {rawSafetensors(one(`{"dtype": "U8", "shape": [-1], "data_offsets": [0, 1]}`), 1), "shape [-1]: invalid"},
+		"shape too large":      {rawSafetensors(one(`{"dtype": "U8", "shape": [9000000000, 9000000000], "data_offsets": [0, 1]}`), 1), "]: invalid"},
+		"offsets below 0":      {rawSafetensors(one(`{"dtype": "U8", "shape": [1], "data_offsets": [-1, 0]}`), 1), "data_offsets [-1 0] do not span the 1 bytes"},
+		"offsets not bytes":    {rawSafetensors(one(`{"dtype": "F32", "shape": [2], "data_offsets": [0, 7]}`), 7), "data_offsets [0 7] do not span the 8 bytes of F32 [2]"},
 		"overlap":              {rawSafetensors(`{"a": {"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}, "b": {"dtype": "U8", "shape": [4], "data_offsets": [2, 6]}}`, 6), `tensor "b": data_offsets [2 6] overlap`},
-		"gap":                  {rawSafetensors(one(`{"dtype": "U8", "shape": [4], "data_offsets": [2, 6]}`), 6), "leave a gap behind 0"},
-		"data cut off":         {rawSafetensors(one(`{"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}`), 2), "speak of 4 bytes of data, the file has 2: is it cut off?"},
-		"data to spare":        {rawSafetensors(one(`{"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}`), 9), "speak of 4 bytes of data, the file has 9"},
-		"twice":                {rawSafetensors(`{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}, "a": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]}}`, 2), `tensor "a": is there twice`},
+		"gap":                  {rawSafetensors(one(`{"dtype": "U8", "shape": [4], "data_offsets": [2, 6]}`), 6), "leave a gap after 0"},
+		"data cut off":         {rawSafetensors(one(`{"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}`), 2), "describe 4 bytes of data, the file has 2: is it truncated?"},
+		"data to spare":        {rawSafetensors(one(`{"dtype": "U8", "shape": [4], "data_offsets": [0, 4]}`), 9), "describe 4 bytes of data, the file has 9"},
+		"twice":                {rawSafetensors(`{"a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]}, "a": {"dtype": "U8", "shape": [1], "data_offsets": [1, 2]}}`, 2), `tensor "a": duplicate`},
 		"numbers as strings":   {rawSafetensors(one(`{"dtype": "U8", "shape": ["1"], "data_offsets": [0, 1]}`), 1), "cannot unmarshal"},
 		"no tensor":            {rawSafetensors("{}", 0), "name no tensor"},
 	} {
@@ -369,8 +369,8 @@ func TestFilesOfOneCopy(t *testing.T) {
 	for name, files := range map[string]map[string][]byte{
 		"is missing, and there is no index": {"config.json": config, first: a},
 		"is also in":                        {"config.json": config, "x.safetensors": all, "y.safetensors": a},
-		"and not in":                        {"config.json": config, "model-00001-of-00001.safetensors": all, indexFile: indexOf(t, formula.DiskBytes, tensors[1:])},
-		"and in no header":                  {"config.json": config, "model-00001-of-00001.safetensors": a, indexFile: indexOf(t, formula.DiskBytes, tensors)},
+		"but not in":                        {"config.json": config, "model-00001-of-00001.safetensors": all, indexFile: indexOf(t, formula.DiskBytes, tensors[1:])},
+		"but in no header":                  {"config.json": config, "model-00001-of-00001.safetensors": a, indexFile: indexOf(t, formula.DiskBytes, tensors)},
 		"no such file":                      {"model.safetensors": all},
 	} {
 		if _, err := Open(folder(t, files), nil); err == nil || !strings.Contains(err.Error(), name) {

@@ -15,7 +15,7 @@ func fp8Rules(q fields) (rules, Format) {
 	if q.has("weight_block_size") {
 		block := q.counts("weight_block_size")
 		if len(block) != 2 || block[0] < 1 || block[1] < 1 {
-			q.problem("weight_block_size", "is not two numbers above 0")
+			q.problem("weight_block_size", "must be two numbers above 0")
 			return rules{}, format
 		}
 		format = fp8Block(block[0], block[1])
@@ -79,7 +79,7 @@ func gptqRules(q fields) (rules, Format) {
 		for _, key := range sortedKeys(dynamic.values) {
 			expression, leave := strings.CutPrefix(key, "-:")
 			if !leave {
-				dynamic.problem(key, "is another format for some modules, which only the headers tell")
+				dynamic.problem(key, "sets another format for some modules; only the headers show it")
 				continue
 			}
 			exclude.written = append(exclude.written, "re:"+expression)
@@ -110,7 +110,7 @@ func autoRoundRules(q fields) (rules, Format) {
 			if bits := one.sizeOr(int64(format.Bits), "bits"); bits >= 16 {
 				exclude.written = append(exclude.written, key)
 			} else if float64(bits) != format.Bits {
-				one.problem("bits", "%d is another format for one module, which only the headers tell", bits)
+				one.problem("bits", "%d is another format for one module; only the headers show it", bits)
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func compressedFormat(w fields, layout string) Format {
 	case kind == "float" && bits == 8:
 		return compressedFP8(w)
 	case kind != "int":
-		w.problem("type", "%q of %g bits is not known: known are int, and float of 8 and 4 bits", kind, bits)
+		w.problem("type", "%q of %g bits is unknown; known: int, and float of 8 and 4 bits", kind, bits)
 		return Format{}
 	}
 	format := grouped(bits, group, !w.flag(true, "symmetric"))
@@ -173,14 +173,14 @@ func compressedFP8(w fields) Format {
 	case "block":
 		block := w.counts("block_structure")
 		if len(block) != 2 || block[0] < 1 || block[1] < 1 {
-			w.problem("block_structure", "is not two numbers above 0")
+			w.problem("block_structure", "must be two numbers above 0")
 			return Format{}
 		}
 		return fp8Block(block[0], block[1])
 	case "group":
 		return Format{Name: "fp8", Bits: 8, Group: w.size("group_size"), ScaleBytes: 2}
 	default:
-		w.problem("strategy", "%q is not known: known are tensor, channel, block, group", strategy)
+		w.problem("strategy", "%q is unknown; known: tensor, channel, block, group", strategy)
 		return Format{}
 	}
 }
@@ -199,7 +199,7 @@ func modeloptRules(q fields) (rules, Format) {
 	}
 	format, known := modeloptFormat(algo, group)
 	if !known {
-		q.problem("quant_algo", "%q is not known: known are FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MIXED_PRECISION, MXFP8, NVFP4, NVFP4_AWQ, W4A16_AWQ, W4A8_AWQ, W4A8_NVFP4_FP8, W8A16, or none", algo)
+		q.problem("quant_algo", "%q is unknown; known: FP8, FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO, MIXED_PRECISION, MXFP8, NVFP4, NVFP4_AWQ, W4A16_AWQ, W4A8_AWQ, W4A8_NVFP4_FP8, W8A16, or none", algo)
 	}
 	if algo == "" || format.Bits == 0 {
 		return rules{exclude: exclude}, format
@@ -241,7 +241,7 @@ func modeloptFormat(algo string, group int64) (format Format, known bool) {
 func mixedRules(q fields, exclude patterns) (rules, Format) {
 	layers, ok := q.object("quantized_layers")
 	if !ok || len(layers.values) == 0 {
-		q.problem("quantized_layers", "is missing: MIXED_PRECISION without it is told by the headers only, give the folder with the safetensors files")
+		q.problem("quantized_layers", "is missing: without it only the headers show MIXED_PRECISION; give the folder with the safetensors files")
 		return rules{}, Format{}
 	}
 	byAlgorithm := map[string][]string{}
@@ -252,7 +252,7 @@ func mixedRules(q fields, exclude patterns) (rules, Format) {
 		}
 		algo := one.text("", "quant_algo")
 		if _, known := modeloptFormat(algo, 0); !known {
-			one.problem("quant_algo", "%q is not known", algo)
+			one.problem("quant_algo", "%q is unknown", algo)
 			return rules{}, Format{}
 		}
 		byAlgorithm[algo] = append(byAlgorithm[algo], expertGlob(name))
@@ -322,7 +322,7 @@ func quarkFormat(q fields) Format {
 	case "int4", "uint4":
 		return grouped(4, group, kind == "uint4")
 	}
-	w.problem("dtype", "%q is not known: known are fp4, fp8_e4m3, fp8_e5m2, int8, int4, uint4", kind)
+	w.problem("dtype", "%q is unknown; known: fp4, fp8_e4m3, fp8_e5m2, int8, int4, uint4", kind)
 	return Format{}
 }
 

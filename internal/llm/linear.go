@@ -50,7 +50,7 @@ func (b *builder) kimiLinear() kimiLinear {
 func buildKimiLinear(b *builder) {
 	for _, key := range []string{"routed_expert_hidden_size", "attn_res_block_size", "mla_use_output_gate"} {
 		if b.has(key) { // Kimi-K3: no source that was read tells its weights
-			b.problem(key, "is not known: give a folder with the safetensors files")
+			b.problem(key, "is not supported: give a folder with the safetensors files")
 		}
 	}
 	k, a := b.kimiLinear(), b.latent()

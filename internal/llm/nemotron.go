@@ -13,7 +13,7 @@ func (b *builder) nemotronBlocks(pattern, list string) []string {
 	if text := b.text("", pattern); text != "" {
 		for _, letter := range text {
 			if letters[letter] == "" {
-				b.problem(pattern, "%q is not known: known are M, *, -, E", string(letter))
+				b.problem(pattern, "%q is unknown; known: M, *, -, E", string(letter))
 				return nil
 			}
 			blocks = append(blocks, letters[letter])
@@ -22,7 +22,7 @@ func (b *builder) nemotronBlocks(pattern, list string) []string {
 	}
 	for _, word := range b.texts(list) {
 		if words[word] == "" {
-			b.problem(list, "%q is not known: known are mamba, attention, mlp, moe", word)
+			b.problem(list, "%q is unknown; known: mamba, attention, mlp, moe", word)
 			return nil
 		}
 		blocks = append(blocks, words[word])
@@ -38,7 +38,7 @@ func buildNemotronH(b *builder) {
 		return
 	}
 	if int64(len(blocks)) != depth {
-		b.problem("hybrid_override_pattern", "names %d layers, num_hidden_layers %d", len(blocks), depth)
+		b.problem("hybrid_override_pattern", "names %d layers, num_hidden_layers is %d", len(blocks), depth)
 		return
 	}
 	b.embed("embeddings")

@@ -67,7 +67,7 @@ func decodeObject(text []byte) (map[string]any, error) {
 		return nil, errors.New("is null, not an object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("has something behind its object")
+		return nil, errors.New("has trailing data after the object")
 	}
 	return object, nil
 }

@@ -39,7 +39,7 @@ func (p *patterns) compile() {
 		case isRegexp:
 			compiled, err := regexp.Compile("^(?:" + expression + ")")
 			if err != nil {
-				p.wrong = fmt.Errorf("pattern %q is not understood: %w", written, err)
+				p.wrong = fmt.Errorf("pattern %q: invalid: %w", written, err)
 				return
 			}
 			p.regexps = append(p.regexps, compiled)
@@ -48,7 +48,7 @@ func (p *patterns) compile() {
 		case strings.ContainsAny(written, "*?["):
 			core := strip(written)
 			if _, err := path.Match(core, ""); err != nil {
-				p.wrong = fmt.Errorf("pattern %q is not understood: %w", written, err)
+				p.wrong = fmt.Errorf("pattern %q: invalid: %w", written, err)
 				return
 			}
 			p.globs = append(p.globs, glob{core, strings.Trim(core[:strings.IndexAny(core, "*?[")], ".")})

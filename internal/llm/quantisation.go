@@ -101,7 +101,7 @@ func readQuantisation(b *builder, quantText []byte) (Quantisation, rules, error)
 	}
 	read, known := quantMethods()[method]
 	if !known {
-		q.problem("quant_method", "%q is not known: known are %s", method, strings.Join(sortedKeys(quantMethods()), ", "))
+		q.problem("quant_method", "%q is unknown; known: %s", method, strings.Join(sortedKeys(quantMethods()), ", "))
 		return Quantisation{}, rules{}, b.err()
 	}
 	r, format := read(q)
@@ -150,7 +150,7 @@ func kvAlgorithm(q fields, key string) string {
 		return KVFP4
 	case "", "NONE":
 	default:
-		q.problem(key, "%q is not known: known are FP8, NVFP4", algo)
+		q.problem(key, "%q is unknown; known: FP8, NVFP4", algo)
 	}
 	return ""
 }

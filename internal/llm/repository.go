@@ -17,7 +17,7 @@ func DownloadFilter() []string {
 // LeftOut lists what to leave out although it may match the filter: copies of the same weights in other forms.
 func LeftOut() []Left {
 	return []Left{
-		{"original/*", "the publisher's own checkpoint: Llama-3.1-405B has two of them, which triples it, gpt-oss one, which doubles it"},
+		{"original/*", "the publisher's own checkpoint: two more copies in Llama-3.1-405B, one in gpt-oss"},
 		{"metal/*", "gpt-oss for Apple GPUs"},
 		{"consolidated*", "Mistral's own checkpoint beside the same weights"},
 		{"*.pth", "PyTorch checkpoints beside the safetensors"},
@@ -40,10 +40,10 @@ type copies struct {
 func repositories() []copies {
 	return []copies{
 		{"meta-llama/llama-3.1-405b", 3, "VMware document, 10.4: 2.3 TB, one copy is 0.81 TB; original/mp8 and original/mp16 beside the safetensors"},
-		{"meta-llama/meta-llama-3.1-405b", 3, "the same under its first name"},
+		{"meta-llama/meta-llama-3.1-405b", 3, "the same under its former name"},
 		{"openai/gpt-oss", 2, "KAITO's catalog: 121.54 GiB for gpt-oss-120b, one copy is 60.77; original/ beside the safetensors"},
 		{"meta-llama/llama-3", 2, "original/consolidated.*.pth beside the safetensors"},
-		{"meta-llama/meta-llama-3", 2, "the same under its first name"},
+		{"meta-llama/meta-llama-3", 2, "the same under its former name"},
 	}
 }
 
@@ -56,5 +56,5 @@ func RepositoryBytes(m *Model) (bytes int64, source string, known bool) {
 			return m.DiskBytes * r.times, r.source, true
 		}
 	}
-	return m.DiskBytes, "copies beside the weights are not known for this model", false
+	return m.DiskBytes, "no further copies of the weights are known for this model", false
 }

@@ -58,14 +58,14 @@ func readHeader(path string) ([]stored, error) {
 func parseHeader(r io.Reader, size int64) ([]stored, error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
-		return nil, errors.New("is too short for the length of a header")
+		return nil, errors.New("is too short to hold the length of a header")
 	}
 	length := binary.LittleEndian.Uint64(prefix[:])
 	if length > maxHeader {
 		return nil, fmt.Errorf("header of %d bytes is longer than %d", length, maxHeader)
 	}
 	if size < 8 || length > uint64(size-8) {
-		return nil, fmt.Errorf("header of %d bytes does not fit the file of %d", length, size)
+		return nil, fmt.Errorf("header of %d bytes does not fit into the file of %d bytes", length, size)
 	}
 	tensors, spans, err := decodeHeader(io.LimitReader(r, int64(length)))
 	if err != nil {
@@ -98,7 +98,7 @@ func decodeHeader(r io.Reader) (tensors []stored, spans [][2]int64, err error) {
 			continue
 		}
 		if seen[name] {
-			return nil, nil, fmt.Errorf("tensor %q: is there twice", name)
+			return nil, nil, fmt.Errorf("tensor %q: duplicate", name)
 		}
 		seen[name] = true
 		tensor, span, err := decodeTensor(name, raw, bits)
@@ -116,7 +116,7 @@ func expect(d *json.Decoder, want json.Delim) error {
 		return err
 	}
 	if token != want {
-		return fmt.Errorf("%v stands where %v should", token, want)
+		return fmt.Errorf("found %v, expected %v", token, want)
 	}
 	return nil
 }
@@ -136,19 +136,19 @@ func decodeTensor(name string, raw json.RawMessage, bits map[string]int64) (stor
 	}
 	width, known := bits[*entry.DType]
 	if !known {
-		return stored{}, [2]int64{}, fmt.Errorf("dtype %q is not known: known are %s", *entry.DType, strings.Join(sortedKeys(bits), ", "))
+		return stored{}, [2]int64{}, fmt.Errorf("dtype %q is unknown; known: %s", *entry.DType, strings.Join(sortedKeys(bits), ", "))
 	}
 	elements := int64(1)
 	for _, n := range *entry.Shape {
 		if n < 0 || n > 0 && elements > int64(mostWeights)/n {
-			return stored{}, [2]int64{}, fmt.Errorf("shape %v is not one", *entry.Shape)
+			return stored{}, [2]int64{}, fmt.Errorf("shape %v: invalid", *entry.Shape)
 		}
 		elements *= n
 	}
 	span := [2]int64{entry.Offsets[0], entry.Offsets[1]}
 	size := (elements*width + 7) / 8
 	if span[0] < 0 || span[1] < span[0] || span[1]-span[0] != size {
-		return stored{}, [2]int64{}, fmt.Errorf("data_offsets %v are not the %d bytes of %s %v", entry.Offsets, size, *entry.DType, *entry.Shape)
+		return stored{}, [2]int64{}, fmt.Errorf("data_offsets %v do not span the %d bytes of %s %v", entry.Offsets, size, *entry.DType, *entry.Shape)
 	}
 	return stored{name: name, dtype: *entry.DType, shape: *entry.Shape, bytes: size}, span, nil
 }
@@ -166,15 +166,15 @@ func checkSpans(tensors []stored, spans [][2]int64, size int64) error {
 	for _, i := range order {
 		switch span := spans[i]; {
 		case span[0] < end:
-			return fmt.Errorf("tensor %q: data_offsets %v overlap with those before", tensors[i].name, span)
+			return fmt.Errorf("tensor %q: data_offsets %v overlap the previous tensor", tensors[i].name, span)
 		case span[0] > end:
-			return fmt.Errorf("tensor %q: data_offsets %v leave a gap behind %d", tensors[i].name, span, end)
+			return fmt.Errorf("tensor %q: data_offsets %v leave a gap after %d", tensors[i].name, span, end)
 		default:
 			end = span[1]
 		}
 	}
 	if end != size {
-		return fmt.Errorf("headers speak of %d bytes of data, the file has %d: is it cut off?", end, size)
+		return fmt.Errorf("the headers describe %d bytes of data, the file has %d: is it truncated?", end, size)
 	}
 	return nil
 }
@@ -213,7 +213,7 @@ func parseIndex(r io.Reader, most int64) (index weightIndex, err error) {
 		if err != nil && limited.N <= 0 {
 			err = fmt.Errorf("is longer than %d bytes", most)
 		} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("ends in the middle: is it cut off?")
+			err = errors.New("ends early: is it truncated?")
 		}
 	}()
 	if err := expect(d, json.Delim('{')); err != nil {

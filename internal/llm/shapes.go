@@ -53,7 +53,7 @@ func fromShapes(folder string, text, quantText []byte, tensors []stored) (*Model
 	if b.m.Quantisation.Format.Bits > 0 {
 		bits = b.m.Quantisation.Format.Bits
 	}
-	b.m.Assumptions = append(*b.assumed, assumption("model_type", quoted(b.m.Type), "not known: layers were told from names and shapes"))
+	b.m.Assumptions = append(*b.assumed, assumption("model_type", quoted(b.m.Type), "unknown; layers were derived from names and shapes"))
 	b.m.gather(tensors, bits, depth, func(weightName) Class { return "" })
 	if b.m.Parameters().MTP == 0 {
 		b.m.MTP = 0
@@ -116,7 +116,7 @@ func (l *shapes) noteExpert(s stored) {
 func (b *builder) attentionOf(i int, l shapes) Attention {
 	switch {
 	case l.strange != "":
-		b.problem("model_type", "%q is not known, and layer %d has %q, whose kind its name does not tell", b.m.Type, i, l.strange)
+		b.problem("model_type", "%q is unknown, and layer %d has %q, whose name does not show its kind", b.m.Type, i, l.strange)
 	case l.latent:
 		a := b.latent()
 		return Attention{Kind: MLA, Heads: a.heads, KVHeads: 1, HeadDim: a.nope + a.rope, VDim: a.v,
@@ -125,7 +125,7 @@ func (b *builder) attentionOf(i int, l shapes) Attention {
 		g := b.heads()
 		if l.k && b.m.Quantisation.Method == "" { // packed shapes are others
 			if l.kRows != g.kv*g.dim || l.v && l.vRows%g.kv != 0 {
-				b.problem("num_key_value_heads", "%d heads of %d do not make the %d rows of layer %d's k_proj", g.kv, g.dim, l.kRows, i)
+				b.problem("num_key_value_heads", "%d heads of %d do not give the %d rows of layer %d's k_proj", g.kv, g.dim, l.kRows, i)
 			}
 			if l.v {
 				g.vdim = l.vRows / g.kv
@@ -133,7 +133,7 @@ func (b *builder) attentionOf(i int, l shapes) Attention {
 		}
 		return Attention{Kind: GQA, Heads: g.heads, KVHeads: g.kv, HeadDim: g.dim, VDim: g.vdim, Window: b.window(i, never)}
 	default:
-		b.problem("model_type", "%q is not known, and the names of layer %d tell no attention", b.m.Type, i)
+		b.problem("model_type", "%q is unknown, and the names of layer %d show no attention", b.m.Type, i)
 	}
 	return Attention{Kind: NoAttention}
 }
@@ -174,7 +174,7 @@ func fromNames(folder string, text, quantText []byte, index weightIndex) (*Model
 		return nil, err
 	}
 	if quantisation.Method != "" {
-		return nil, fmt.Errorf("model_type: %q %w, and an index does not tell how its weights are quantised: give the folder with its safetensors files", b.m.Type, errUnknownType)
+		return nil, fmt.Errorf("model_type: %q %w, and an index does not show how its weights are quantised: give the folder with its safetensors files", b.m.Type, errUnknownType)
 	}
 	tensors, err := b.inferShapes(index)
 	if err != nil {
@@ -187,7 +187,7 @@ func fromNames(folder string, text, quantText []byte, index weightIndex) (*Model
 
 	const nearly = 0.01 // of the bytes: what the shapes that were told may be off
 	if off := float64(m.DiskBytes)/float64(index.total) - 1; off > nearly || off < -nearly {
-		return nil, fmt.Errorf("model_type: %q %w, and the shapes that names and config tell make %d bytes, metadata.total_size %d: give the folder with its safetensors files",
+		return nil, fmt.Errorf("model_type: %q %w, and the shapes derived from names and config give %d bytes, metadata.total_size %d: give the folder with its safetensors files",
 			b.m.Type, errUnknownType, m.DiskBytes, index.total)
 	}
 	m.Scale, m.DiskBytes, m.Certainty = float64(index.total)/float64(m.DiskBytes), index.total, FromIndex
@@ -218,7 +218,7 @@ func (b *builder) inferShapes(index weightIndex) ([]stored, error) {
 		}
 		shape := b.usualShape(name, names.read(name), g, ff, experts)
 		if shape == nil {
-			return nil, fmt.Errorf("model_type: %q %w, and its index names %q, whose shape only the headers tell: give the folder with its safetensors files",
+			return nil, fmt.Errorf("model_type: %q %w, and its index names %q, whose shape only the headers show: give the folder with its safetensors files",
 				b.m.Type, errUnknownType, name)
 		}
 		s := stored{name: name, dtype: dtype, shape: shape, bytes: width}

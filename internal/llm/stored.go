@@ -38,7 +38,7 @@ func fromHeaders(folder string, text, quantText []byte, tensors []stored) (*Mode
 		m.MTP = 0
 	}
 	if real := m.Parameters(); 100*abs(real.Total-formula.Total) > formula.Total {
-		m.assume("parameters", fmt.Sprintf("%d", real.Total), fmt.Sprintf("headers; the formula for %s makes %d", m.Type, formula.Total))
+		m.assume("parameters", fmt.Sprintf("%d", real.Total), fmt.Sprintf("headers; the formula for %s gives %d", m.Type, formula.Total))
 	}
 	return m, nil
 }
@@ -97,7 +97,7 @@ func (m *Model) gather(tensors []stored, bits float64, depth int, known func(wei
 	}
 	slices.SortStableFunc(m.Tensors, func(a, b Tensor) int { return cmp.Or(cmp.Compare(a.Layer, b.Layer), strings.Compare(a.Name, b.Name)) })
 	if lost > 0 {
-		m.assume("weights", fmt.Sprintf("%d bytes whole on every rank", lost), "their names are not known")
+		m.assume("weights", fmt.Sprintf("%d bytes whole on every rank", lost), "their names are unknown")
 	}
 }
 

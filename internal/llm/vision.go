@@ -50,7 +50,7 @@ func (b *builder) vision() {
 			}
 		}
 	}
-	b.whole.assume("vision_config", "not counted", "the tower "+quoted(kind)+" is not known: known are "+strings.Join(towerTypes(), ", "))
+	b.whole.assume("vision_config", "not counted", "vision tower "+quoted(kind)+" is unknown; known: "+strings.Join(towerTypes(), ", "))
 }
 
 func towerTypes() (types []string) {
@@ -82,7 +82,7 @@ func (b *builder) visionNorms(width int64, bias bool, names ...string) {
 func (b *builder) blocks(count int64, folder string, build func()) {
 	scope := b.scope
 	if count > mostLayers {
-		b.problem("vision_config", "%d layers are above %d", count, mostLayers)
+		b.problem("vision_config", "%d layers exceed %d", count, mostLayers)
 		return
 	}
 	b.scope = scope + folder + ".*."
@@ -133,7 +133,7 @@ func buildSiglip(b *builder, v fields) {
 			b.vector(ClassVision, "image_newline", b.hidden)
 		}
 	default:
-		b.whole.assume("model_type", quoted(kind)+", its projector not counted", "known are gemma3, llava, llava_next, llava_onevision, paligemma")
+		b.whole.assume("model_type", quoted(kind)+", its projector not counted", "known: gemma3, llava, llava_next, llava_onevision, paligemma")
 	}
 }
 

@@ -35,7 +35,7 @@ func Derivation(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	for i, d := range steps {
 		if d.Part != "" && d.Part != part {
 			part = d.Part
-			p.heading(fabric.Printable(said(part)))
+			p.heading(fabric.Printable(printable(part)))
 		}
 		p.step(i+1, d)
 	}
@@ -59,7 +59,7 @@ func ledgerLen(s *fabric.Sizing) int {
 }
 
 func derivationTitle(s *fabric.Sizing) string {
-	title := said(orElse(s.Model, "model"))
+	title := printable(orElse(s.Model, "model"))
 	if plan := mainPlan(s); plan != nil {
 		title += " on " + machinesText(s, *plan)
 	}
@@ -70,7 +70,7 @@ func derivationTitle(s *fabric.Sizing) string {
 func (p *printer) step(n int, d fabric.Derivation) {
 	p.blank()
 	head := fmt.Sprintf("%3d. ", n)
-	for i, l := range wrap(fabric.Printable(said(d.Title)), p.width()-len(head)) {
+	for i, l := range wrap(fabric.Printable(printable(d.Title)), p.width()-len(head)) {
 		if i > 0 {
 			head = strings.Repeat(" ", len(head))
 		}

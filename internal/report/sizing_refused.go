@@ -13,7 +13,7 @@ import (
 func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	if plan == nil || !plan.Fits {
 		if plan != nil && len(plan.Limits) > 0 {
-			return said(plan.Limits[0])
+			return printable(plan.Limits[0])
 		}
 		if len(s.Refused) > 0 {
 			return refusedText(s.Refused[len(s.Refused)-1])
@@ -22,11 +22,11 @@ func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	}
 	for _, other := range s.Plans {
 		if other.Fits && other.GPUs < plan.GPUs {
-			return "Fewer do: " + machinesText(s, other) + "; this one is " + orElse(said(plan.Role), "the first of the list") + "."
+			return "Fewer are enough: " + machinesText(s, other) + "; this one is " + orElse(printable(plan.Role), "the first of the list") + "."
 		}
 	}
 	if plan.GPUs == 1 {
-		return "Fewer than one GPU there is not."
+		return "One GPU is the minimum."
 	}
 	fewer := func(r fabric.Refused) bool {
 		if plan.Nodes > 1 {
@@ -46,11 +46,15 @@ func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 		}
 	}
 	if best == nil {
-		return "Whether fewer do was not looked at."
+		return "Whether fewer are enough was not checked."
 	}
-	text := "Not fewer: " + layoutText(*best) + ": " + strings.TrimSuffix(said(best.Reason), ".")
+	text := "Not fewer: " + layoutText(*best) + ": " + strings.TrimSuffix(printable(best.Reason), ".")
 	if n > 1 {
-		text += fmt.Sprintf("; and %s of fewer machines refused", fabric.Count(n-1, "layout"))
+		what := "GPUs"
+		if plan.Nodes > 1 {
+			what = "machines"
+		}
+		text += fmt.Sprintf("; %s on fewer %s were refused", fabric.Count(n-1, "more layout"), what)
 	}
 	return text + "."
 }
@@ -60,7 +64,7 @@ const memoryRule = "memory"
 
 // layoutText says a refused layout and its GPUs.
 func layoutText(r fabric.Refused) string {
-	layout := said(orElse(r.Layout, "a layout"))
+	layout := printable(orElse(r.Layout, "a layout"))
 	if r.GPUs > 0 {
 		return fabric.Count(r.GPUs, "GPU") + " as " + layout
 	}
@@ -69,7 +73,7 @@ func layoutText(r fabric.Refused) string {
 
 // refusedText says a refused layout, why, and what works.
 func refusedText(r fabric.Refused) string {
-	text := layoutText(r) + ": " + strings.TrimSuffix(said(r.Reason), ".")
+	text := layoutText(r) + ": " + strings.TrimSuffix(printable(r.Reason), ".")
 	if len(r.Nearest) > 0 {
 		text += "; nearest that work: " + nearestText(r.Nearest)
 	}
@@ -103,9 +107,9 @@ func (p *printer) refused(s *fabric.Sizing) {
 }
 
 func (p *printer) refusedOne(r fabric.Refused) {
-	p.status("REFUSED", yellow, "", layoutText(r)+": "+orElse(said(r.Rule), "a rule that is not told"))
-	p.fields("why", limited(saidAll(reasonsOf(r)), sizingLinesAll, p.where()))
-	p.field("source", said(r.Assert))
+	p.status("REFUSED", yellow, "", layoutText(r)+": "+orElse(printable(r.Rule), "an unnamed rule"))
+	p.fields("why", limited(printableAll(reasonsOf(r)), sizingLinesAll, p.where()))
+	p.field("source", printable(r.Assert))
 	p.field("nearest", nearestText(r.Nearest))
 }
 
@@ -128,12 +132,12 @@ func (p *printer) refusedGroup(g refusedRule) {
 	if more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	p.status("REFUSED", yellow, short(orElse(g.rule, "a rule that is not told"), longName), text)
+	p.status("REFUSED", yellow, short(orElse(g.rule, "an unnamed rule"), longName), text)
 	r := g.all[len(g.all)-1]
 	if len(g.all) == 1 {
-		p.fields("why", limited(saidAll(reasonsOf(r)), p.sizingLimit(), p.where()))
+		p.fields("why", limited(printableAll(reasonsOf(r)), p.sizingLimit(), p.where()))
 	} else {
-		p.field("why", layoutText(r)+": "+said(r.Reason))
+		p.field("why", layoutText(r)+": "+printable(r.Reason))
 	}
 	p.field("nearest", nearestText(r.Nearest))
 }
@@ -161,7 +165,7 @@ func refusedByRule(all []fabric.Refused) []refusedRule {
 
 func nearestText(all []string) string {
 	const most = 6
-	list, more := bounded(saidAll(all), most)
+	list, more := bounded(printableAll(all), most)
 	text := strings.Join(list, "; ")
 	if more > 0 {
 		text += fmt.Sprintf("; and %d more", more)

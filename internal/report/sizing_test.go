@@ -66,8 +66,8 @@ func TestSizingStatus(t *testing.T) {
 		head string
 		last string
 	}{
-		{nil, "Not looked at", "UNKNOWN: exit status 2: no layout was looked at"},
-		{&fabric.Sizing{}, "Not looked at", "UNKNOWN: exit status 2: no layout was looked at"},
+		{nil, "Not evaluated", "UNKNOWN: exit status 2: no layout was tried"},
+		{&fabric.Sizing{}, "Not evaluated", "UNKNOWN: exit status 2: no layout was tried"},
 		{refused, "DOES NOT FIT  llama-4-maverick", "FAIL: exit status 1: no layout fits"},
 		{nothingFits(), "DOES NOT FIT  ./Llama-4-Maverick", "FAIL: exit status 1: no layout fits"},
 		{r1Sizing(), "FITS  deepseek-r1", "PASS: exit status 0: a layout fits"},
@@ -95,13 +95,13 @@ func TestWhyNotFewer(t *testing.T) {
 	for _, c := range []struct {
 		got, want string
 	}{
-		{edit(func(*fabric.Sizing) {}), "Not fewer: 8 GPUs as tp 8: weights take 79.5 GiB a rank"},
-		{edit(func(*fabric.Sizing) {}), "; and 4 layouts of fewer machines refused."},
-		{edit(func(x *fabric.Sizing) { x.Refused = nil }), "Whether fewer do was not looked at."},
+		{edit(func(*fabric.Sizing) {}), "Not fewer: 8 GPUs as tp 8: weights take 79.5 GiB per rank"},
+		{edit(func(*fabric.Sizing) {}), "; 4 more layouts on fewer machines were refused."},
+		{edit(func(x *fabric.Sizing) { x.Refused = nil }), "Whether fewer are enough was not checked."},
 		{edit(func(x *fabric.Sizing) { x.Plans[0].Nodes = 1 }), "Not fewer: 8 GPUs as tp 8: weights take"},
 		{edit(func(x *fabric.Sizing) { x.Plans[0].Nodes, x.Refused = 1, x.Refused[:11] }), "Not fewer: 15 GPUs as tp 15: 128 attention heads"},
-		{edit(func(x *fabric.Sizing) { x.Plans[1].GPUs = 8 }), "Fewer do: 2 servers of hgx-h100: 8 GPUs, tp 16; this one is best."},
-		{edit(func(x *fabric.Sizing) { x.Plans = x.Plans[:1]; x.Plans[0].GPUs = 1 }), "Fewer than one GPU there is not."},
+		{edit(func(x *fabric.Sizing) { x.Plans[1].GPUs = 8 }), "Fewer are enough: 2 servers of hgx-h100: 8 GPUs, tp 16; this one is best."},
+		{edit(func(x *fabric.Sizing) { x.Plans = x.Plans[:1]; x.Plans[0].GPUs = 1 }), "One GPU is the minimum."},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("have %q, want %q in it", c.got, c.want)

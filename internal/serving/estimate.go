@@ -92,7 +92,7 @@ func (e *estimator) reduce(c *cost, tokens float64, ranks int) error {
 	bytes := tokens * float64(e.placed.Model.Hidden) * activationBytes
 	s, known := e.links.reduce(bytes, ranks)
 	if !known || math.IsNaN(s) {
-		return fmt.Errorf("network %q: the time of an all-reduce of %d ranks is not known", e.links.network.Name, ranks)
+		return fmt.Errorf("network %q: the time of an all-reduce of %d ranks is unknown", e.links.network.Name, ranks)
 	}
 	if ranks > 1 && !e.links.inside(ranks) {
 		c.network += s
@@ -111,7 +111,7 @@ func (e *estimator) stages(c cost, tokens float64) (cost, error) {
 	bytes := tokens * float64(e.placed.Model.Hidden) * activationBytes / float64(max(1, p.Attention))
 	s, known := e.links.send(bytes, e.across)
 	if !known || math.IsNaN(s) {
-		return cost{}, fmt.Errorf("network %q: the time of a send between pipeline stages is not known", e.links.network.Name)
+		return cost{}, fmt.Errorf("network %q: the time of a send between pipeline stages is unknown", e.links.network.Name)
 	}
 	hops := float64(p.PP - 1)
 	if e.across {

@@ -82,7 +82,7 @@ const firstSize = 1 << 10
 // CurveOfTable is the curve of a measured all-reduce.
 func CurveOfTable(t *fabric.Table) (Curve, error) {
 	if t.Collective != fabric.AllReduce {
-		return nil, fmt.Errorf("table %q: is of %s: the curve has to be of an all_reduce", t.ID, t.Collective)
+		return nil, fmt.Errorf("table %q: collective %s: must be all_reduce", t.ID, t.Collective)
 	}
 	var points []Point
 	for _, r := range t.Rows {
@@ -100,7 +100,7 @@ func CurveOfTable(t *fabric.Table) (Curve, error) {
 // CurveOfPrediction is the curve of a predicted all-reduce.
 func CurveOfPrediction(p *fabric.Prediction) (Curve, error) {
 	if p.Collective != fabric.AllReduce {
-		return nil, fmt.Errorf("prediction: is of %s: the curve has to be of an all_reduce", p.Collective)
+		return nil, fmt.Errorf("prediction: collective %s: must be all_reduce", p.Collective)
 	}
 	var points []Point
 	for _, r := range p.Rows {

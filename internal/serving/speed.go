@@ -2,6 +2,7 @@ package serving
 
 import (
 	"fmt"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/llm"
@@ -39,10 +40,10 @@ func (r Replica) check() error {
 		return fmt.Errorf("model: has no layers: its performance cannot be computed")
 	}
 	if !llm.KnownKVDType(r.KVDType) {
-		return fmt.Errorf("kv-dtype %q: bytes of an element are not known", r.KVDType)
+		return fmt.Errorf("kv-dtype %q: unknown; known: %s", r.KVDType, strings.Join(llm.KVDTypes(), ", "))
 	}
 	if r.KVTokens < 1 {
-		return fmt.Errorf("layout %q: the KV cache holds no token", r.Layout)
+		return fmt.Errorf("layout %q: the KV cache holds no tokens", r.Layout)
 	}
 	if r.Chunk < 0 || r.MaxRunning < 0 {
 		return fmt.Errorf("chunk %d, max running requests %d: must be at least 0", r.Chunk, r.MaxRunning)
@@ -164,14 +165,14 @@ func limitOf(decode, prompts cost, host float64, full bool) string {
 // Assumptions is what the performance rests on beside the layout.
 func (r Replica) Assumptions() []fabric.Assumption {
 	out := []fabric.Assumption{
-		{What: "requests of equal length in a closed loop, no shared prefixes, no speculative decoding", Source: "benchmarks of the kind of GenAI-Perf"},
+		{What: "requests of equal length in a closed loop, no shared prefixes, no speculative decoding", Source: "GenAI-Perf and similar benchmarks"},
 		{What: fmt.Sprintf("experts are chosen as (i/E)^-%g", routingSkew), Source: "published expert loads"},
 	}
 	if r.Chunk == 0 {
-		out = append(out, fabric.Assumption{What: fmt.Sprintf("%g tokens of prompts a pass", schedulingOf(r.Engine).chunk), Source: "default of the engine"})
+		out = append(out, fabric.Assumption{What: fmt.Sprintf("%g prompt tokens per pass", schedulingOf(r.Engine).chunk), Source: "default of the engine"})
 	}
 	if p, err := peaksOf(r.Machine); err == nil && p.halved {
-		out = append(out, fabric.Assumption{What: "bf16 at half the rate of fp8", Source: "no source gives the GPU's rate of bf16; a matrix unit does twice the products at half the width"})
+		out = append(out, fabric.Assumption{What: "bf16 at half the rate of fp8", Source: "no source gives the GPU's bf16 rate; a matrix unit computes twice as many products at half the width"})
 	}
 	return out
 }

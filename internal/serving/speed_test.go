@@ -224,8 +224,8 @@ func TestPerformanceFailsClosed(t *testing.T) {
 	}{
 		{"no model", func(s *Replica) { s.Model = nil }, "no layers"},
 		{"no curve", func(s *Replica) { s.Network = Network{Name: "tcp"} }, `network "tcp"`},
-		{"a curve of other ranks", func(s *Replica) { s.Layout.TP, s.Layout.GPUs, s.Layout.Nodes = 32, 32, 4 }, "32 ranks is not known"},
-		{"no bandwidth", func(s *Replica) { s.Machine.GPU.BandwidthGBs = 0 }, "memory bandwidth is not known"},
+		{"a curve of other ranks", func(s *Replica) { s.Layout.TP, s.Layout.GPUs, s.Layout.Nodes = 32, 32, 4 }, "32 ranks is unknown"},
+		{"no bandwidth", func(s *Replica) { s.Machine.GPU.BandwidthGBs = 0 }, "memory bandwidth is unknown"},
 		{"no compute", func(s *Replica) { s.Machine.GPU.TFLOPS, s.Machine.GPU.TFLOPSFP8 = 0, 0 }, "peak rate"},
 		{"no cache", func(s *Replica) { s.KVTokens = 0 }, "holds no token"},
 		{"kv dtype", func(s *Replica) { s.KVDType = "fp7" }, `"fp7"`},

@@ -119,7 +119,7 @@ type peaks struct {
 func peaksOf(m sizing.Machine) (peaks, error) {
 	g := m.GPU
 	if !(g.BandwidthGBs > 0) {
-		return peaks{}, fmt.Errorf("gpu %q: memory bandwidth is not known: time per token cannot be computed", g.Name)
+		return peaks{}, fmt.Errorf("gpu %q: memory bandwidth is unknown: the time per token cannot be computed", g.Name)
 	}
 	of := computeShareNVIDIA
 	if m.Vendor == "amd" {
@@ -131,7 +131,7 @@ func peaksOf(m sizing.Machine) (peaks, error) {
 		bf16, p.halved = g.TFLOPSFP8/2, true // a matrix unit does twice the products at half the width
 	}
 	if !(bf16 > 0) {
-		return peaks{}, fmt.Errorf("gpu %q: peak rate of matrix products is not known: the time of prompts cannot be computed", g.Name)
+		return peaks{}, fmt.Errorf("gpu %q: the peak rate of matrix products is unknown: the time of prompts cannot be computed", g.Name)
 	}
 	p.hasFP8, p.hasFP4 = g.TFLOPSFP8 > 0, g.TFLOPSFP4 > 0
 	p.bf16, p.attention = of*bf16*1e12, attentionShare*bf16*1e12

@@ -64,7 +64,7 @@ func (d *derivation) rank(s setting, sh Shard, plan fabric.SizingPlan) {
 		all = append(all, plainInt(c.Bytes))
 	}
 	for _, x := range sh.Extras {
-		d.step("Beside them: "+x.Name, x.Formula, extraNumbers(s, sh, x), gibOf(float64(x.Bytes)), source+", "+x.Certainty)
+		d.step("In addition: "+x.Name, x.Formula, extraNumbers(s, sh, x), gibOf(float64(x.Bytes)), source+", "+x.Certainty)
 		all = append(all, plainInt(x.Bytes))
 	}
 	d.step("Weights of the heaviest rank, as the engine prints them", "sum of the classes", strings.Join(all, " + "), gibOf(float64(plan.WeightsBytesPerGPU)), source)
@@ -161,23 +161,23 @@ func (d *derivation) cache(s setting, sh Shard, plan fabric.SizingPlan) {
 			total += float64(x.layers) * each
 		}
 		if state := x.attention.StatePerRequest(int64(s.Spread.Attention)); state > 0 {
-			d.step("State of a request in its layers, whatever its length", "layers x (inputs of the convolution and the recurrent state, over the ranks)",
-				fmt.Sprintf("%d x %s", x.layers, exact(state)), fmt.Sprintf("%s B a request", exact(float64(x.layers)*state)), source)
+			d.step("State per request, independent of its length", "layers x (inputs of the convolution and the recurrent state, over the ranks)",
+				fmt.Sprintf("%d x %s", x.layers, exact(state)), fmt.Sprintf("%s B per request", exact(float64(x.layers)*state)), source)
 		}
 	}
 	if len(all) == 0 {
 		return
 	}
-	d.step("KV cache of a token on one rank", "sum of the layers, as if every window were open", strings.Join(all, " + "), perToken(total), source)
+	d.step("KV cache per token on one rank", "sum of the layers, ignoring windows", strings.Join(all, " + "), perToken(total), source)
 	if !agree(total, plan.KVBytesPerToken) {
-		d.step("The same as the engine lays it out", "layers of several kinds share pages of one size, by the engine's own rule", "", perToken(plan.KVBytesPerToken), s.engine.Name+" "+s.version.String())
+		d.step("The same in the engine's layout", "layers of several kinds share pages of one size, by the engine's own rule", "", perToken(plan.KVBytesPerToken), s.engine.Name+" "+s.version.String())
 	}
 }
 
 // tokenWords is what one layer keeps of a token, in words and in numbers.
 func tokenWords(s setting, a llm.Attention) (title, formula, numbers string) {
 	b, _ := llm.KVElementBytes(s.KVDType)
-	title = "KV cache of a token"
+	title = "KV cache per token"
 	switch {
 	case a.Window > 0 && a.Chunked:
 		title += fmt.Sprintf(" in layers with chunks of %d", a.Window)
@@ -206,9 +206,9 @@ func tokenWords(s setting, a llm.Attention) (title, formula, numbers string) {
 
 func perToken(bytes float64) string {
 	if bytes == math.Trunc(bytes) {
-		return fabric.Thousands(int64(bytes)) + " B a token"
+		return fabric.Thousands(int64(bytes)) + " B per token"
 	}
-	return exact(bytes) + " B a token"
+	return exact(bytes) + " B per token"
 }
 
 // exact is bytes as a calculator takes them.
@@ -236,7 +236,7 @@ func (d *derivation) tokens(s setting, answer *fabric.Sizing, plan fabric.Sizing
 	context, _ := entry("context")
 	comm, words := entry("communicators")
 	before := answer.GPU.MemoryBytes - reserved - context - comm
-	d.step("Free before the weights are read", "memory that the driver shows - reserved - context - communicators: "+words,
+	d.step("Free before the weights are loaded", "memory that the driver shows - reserved - context - communicators: "+words,
 		fmt.Sprintf("%d - %d - %d - %d", answer.GPU.MemoryBytes, reserved, context, comm), gibOf(float64(before)), source+"; "+answer.GPU.Source)
 	pool, formula := entry("kv")
 	weights, _ := entry("weights")
@@ -260,7 +260,7 @@ func (d *derivation) tokens(s setting, answer *fabric.Sizing, plan fabric.Sizing
 		if plan.DP > 1 {
 			numbers += fmt.Sprintf(" x %d", plan.DP)
 		}
-		d.step("Requests of the asked context at once", "tokens / context x replicas of attention", numbers, fmt.Sprintf("%.2f", plan.Requests), source)
+		d.step("Concurrent requests of the requested context", "tokens / context x replicas of attention", numbers, fmt.Sprintf("%.2f", plan.Requests), source)
 	}
 }
 
@@ -279,7 +279,7 @@ func (d *derivation) servers(req Request, answer *fabric.Sizing, plan *fabric.Si
 		}
 		d.step("GPUs of one replica", formula, gpus, fabric.Thousands(int64(plan.GPUs)), "layout "+fabric.Layout{TP: plan.TP, PP: plan.PP, EP: plan.EP, DP: plan.DP}.String())
 		if plan.GPUs == plan.Nodes*per {
-			d.step(fmt.Sprintf("Servers of %d GPUs", per), "GPUs / GPUs of a server", fmt.Sprintf("%d / %d", plan.GPUs, per), fabric.Thousands(int64(plan.Nodes)), "machine "+answer.Machine)
+			d.step(fmt.Sprintf("Servers of %d GPUs", per), "GPUs / GPUs per server", fmt.Sprintf("%d / %d", plan.GPUs, per), fabric.Thousands(int64(plan.Nodes)), "machine "+answer.Machine)
 		}
 	}
 	const most = 8
@@ -290,6 +290,6 @@ func (d *derivation) servers(req Request, answer *fabric.Sizing, plan *fabric.Si
 			continue
 		}
 		told++
-		d.step(fmt.Sprintf("Why %d GPUs as %s do not do", r.GPUs, r.Layout), r.Rule, "", r.Reason, r.Assert)
+		d.step(fmt.Sprintf("Why %d GPUs as %s are not enough", r.GPUs, r.Layout), r.Rule, "", r.Reason, r.Assert)
 	}
 }

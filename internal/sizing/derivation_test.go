@@ -144,9 +144,9 @@ func TestDerivationEnds(t *testing.T) {
 	}
 	plan := answer.Plans[0]
 	for title, want := range map[string]float64{
-		"Parameters of the language model": float64(answer.Parameters.Total), "Parameters that one token uses": float64(answer.Parameters.Active),
-		"Weights that an engine loads, once": float64(answer.WeightsBytes), "Weights of the heaviest rank, as the engine prints them": float64(plan.WeightsBytesPerGPU),
-		"KV cache of a token on one rank": 70272, "Tokens that the pool holds": float64(plan.KVTokens), "GPUs of one replica": 16, "Servers of 8 GPUs": 2,
+		"Parameters of the language model": float64(answer.Parameters.Total), "Parameters used per token": float64(answer.Parameters.Active),
+		"Weights that an engine loads, in total": float64(answer.WeightsBytes), "Weights of the heaviest rank, as the engine prints them": float64(plan.WeightsBytesPerGPU),
+		"KV cache per token on one rank": 70272, "Tokens that the pool holds": float64(plan.KVTokens), "GPUs of one replica": 16, "Servers of 8 GPUs": 2,
 	} {
 		s, ok := titles[title]
 		if !ok {

@@ -37,7 +37,7 @@ func EngineNamed(name string) (Engine, error) {
 		}
 		known = append(known, e.Name)
 	}
-	return Engine{}, fmt.Errorf("engine %q is not known: known are %s", name, strings.Join(known, ", "))
+	return Engine{}, fmt.Errorf("engine %q: unknown; known: %s", name, strings.Join(known, ", "))
 }
 
 // ranksPerTP is how many times the ranks of TP so many attention replicas take.
@@ -62,7 +62,7 @@ func (v Version) String() string { return v.text }
 // the third number does not count, but for rc, a, b and dev, which are before it.
 func ParseVersion(text string) (Version, error) {
 	v := Version{text: strings.TrimPrefix(strings.TrimSpace(text), "v")}
-	bad := fmt.Errorf("engine-version %q: is no version such as 0.5.0rc2 or 0.11.0", text)
+	bad := fmt.Errorf("engine-version %q: invalid version; expected one such as 0.5.0rc2 or 0.11.0", text)
 	parts := strings.SplitN(v.text, ".", 4)
 	if len(parts) < 2 {
 		return v, bad

@@ -49,7 +49,7 @@ func (req Request) budget(s *setting, stages []Shard) budget {
 	if req.MemFraction == 0 && d.refused != "" && d.advised > 0 {
 		own = d.advised
 		d = s.engine.budget(*s, stages, own)
-		d.notes = append(d.notes, fmt.Sprintf("%s %s: the engine's own fraction does not start here", s.engine.FractionFlag, trimFloat(own)))
+		d.notes = append(d.notes, fmt.Sprintf("%s %s: the engine would not start here with its own fraction", s.engine.FractionFlag, trimFloat(own)))
 	}
 	if free := d.slack + d.activation; s.running == 0 && free < 2*gib && d.requestPool > gib {
 		table := max(int64(s.users)*int64(s.Layout.DP), int64(float64(d.requestPool+free-2*gib)/float64((s.context+4)*4)))
@@ -74,15 +74,15 @@ func shortfalls(s setting, d budget) (out []string) {
 	usable := inGiB(d.total - d.reserved)
 	switch {
 	case d.weights+d.extras+d.allocator > d.before:
-		return append(out, fmt.Sprintf("weights of %.1f GiB a GPU are above the %.1f GiB that are free before load (%.1f GiB in all)",
+		return append(out, fmt.Sprintf("weights of %.1f GiB per GPU exceed the %.1f GiB that are free before loading (%.1f GiB in total)",
 			inGiB(d.weights+d.extras+d.allocator), inGiB(d.before), usable))
 	case d.requests < float64(s.users):
 		return append(out, kvMissing(s, d))
 	case d.slack+d.activation < 0:
-		out = append(out, fmt.Sprintf("%.1f GiB are missing for the request table and graphs at %s %s",
+		out = append(out, fmt.Sprintf("%.1f GiB too little for the request table and graphs at %s %s",
 			-inGiB(d.slack+d.activation), s.engine.FractionFlag, trimFloat(d.fraction)))
 	case d.running > 0 && d.running*replicas(s) < int64(s.users):
-		out = append(out, fmt.Sprintf("%d requests at the same time, asked are %d", d.running*replicas(s), s.users))
+		out = append(out, fmt.Sprintf("%d concurrent requests, %d requested", d.running*replicas(s), s.users))
 	}
 	return out
 }
@@ -90,17 +90,17 @@ func shortfalls(s setting, d budget) (out []string) {
 func replicas(s setting) int64 { return int64(s.Layout.DP) }
 
 func kvMissing(s setting, d budget) string {
-	what := fmt.Sprintf("the KV cache holds %d tokens at %s %s, asked are %d of %d", d.tokens, s.engine.FractionFlag,
-		trimFloat(d.fraction), s.users, s.context)
+	what := fmt.Sprintf("the KV cache holds %d tokens at %s %s; requested: %s of %d tokens", d.tokens, s.engine.FractionFlag,
+		trimFloat(d.fraction), fabric.Count(s.users, "request"), s.context)
 	if d.tokens == 0 {
-		what = fmt.Sprintf("weights of %.1f GiB a GPU leave no KV cache at %s %s, asked are %d tokens x %d", inGiB(d.weights+d.extras),
-			s.engine.FractionFlag, trimFloat(d.fraction), s.users, s.context)
+		what = fmt.Sprintf("weights of %.1f GiB per GPU leave no KV cache at %s %s; requested: %s of %d tokens", inGiB(d.weights+d.extras),
+			s.engine.FractionFlag, trimFloat(d.fraction), fabric.Count(s.users, "request"), s.context)
 	}
 	if low := ceilHundredth(d.low); d.low <= d.high && low > d.fraction {
-		return what + fmt.Sprintf("; from %s on it would", trimFloat(low))
+		return what + fmt.Sprintf("; %s or more would be enough", trimFloat(low))
 	}
 	if d.low >= 1 {
-		return what + "; no fraction holds these"
+		return what + "; no fraction is enough"
 	}
 	return what + fmt.Sprintf("; it would need %s, above the %s that graphs and activations leave", trimFloat(ceilHundredth(d.low)), trimFloat(floorHundredth(d.high)))
 }
@@ -112,7 +112,7 @@ func limitsOf(s setting, d budget) (out []string) {
 		out = append(out, fmt.Sprintf("%s %s is above %s: graphs and activations may not fit", s.engine.FractionFlag, trimFloat(d.fraction), trimFloat(floorHundredth(d.high))))
 	}
 	if k := s.shape.minKV; k > 0 && int64(s.Spread.Attention) > k {
-		out = append(out, fmt.Sprintf("%d KV heads on %d ranks: each is kept %d times", k, s.Spread.Attention, int64(s.Spread.Attention)/k))
+		out = append(out, fmt.Sprintf("%d KV heads on %d ranks: each is stored %d times", k, s.Spread.Attention, int64(s.Spread.Attention)/k))
 	}
 	if s.shape.isMLA() && s.Spread.Attention > 1 {
 		out = append(out, fmt.Sprintf("MLA: each of %d ranks keeps the whole KV cache", s.Spread.Attention))
@@ -131,7 +131,7 @@ func networkRefusal(s setting) string {
 	if l.TP <= inside || m.RDMA || l.TP <= m.ScaleUp && m.ScaleUp > m.PerNode {
 		return ""
 	}
-	net := cmp.Or(m.Net, "a network that is not named")
+	net := cmp.Or(m.Net, "an unnamed network")
 	return fmt.Sprintf("tp %d crosses nodes of %d GPUs over %s, without RDMA", l.TP, inside, net)
 }
 

@@ -79,7 +79,7 @@ func known() []struct {
 		{llama70(), "vllm", "0.10.1", layout(1, 6, 6, 1, 1, 1), "attention-heads", "64 attention heads % 6 = 4"},
 		{llama8(), "vllm", "0.10.1", layout(1, 3, 3, 1, 1, 1), "attention-heads", "32 attention heads % 3 = 2"},
 		{llama8(), "sglang", "0.5.0rc2", layout(1, 8, 8, 1, 8, 1), "no-experts", "no experts"},
-		{llama8(), "vllm", "0.10.1", layout(5, 40, 1, 40, 1, 1), "pp-layers", "40 is above the 32 layers"},
+		{llama8(), "vllm", "0.10.1", layout(5, 40, 1, 40, 1, 1), "pp-layers", "40 exceeds the 32 layers"},
 		{awq, "vllm", "0.10.1", layout(1, 8, 8, 1, 1, 1), "", ""},
 		{awq, "vllm", "0.10.1", layout(8, 64, 64, 1, 1, 1), "quant-group", "28672 / 64 = 448, % group 128 = 64"},
 		// MXFP4 is padded.

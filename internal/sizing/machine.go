@@ -104,7 +104,7 @@ func shownMemory(gpu catalog.GPUModel) (bytes int64, source string, err error) {
 			return int64(f.Value * gib), f.Source, nil
 		}
 	}
-	return 0, "", fmt.Errorf("the catalog has no size of its memory")
+	return 0, "", fmt.Errorf("the catalog has no memory size")
 }
 
 // check refuses figures of a machine that cannot be.

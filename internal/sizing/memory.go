@@ -33,7 +33,7 @@ func driverMemoryOf(m Machine) driverMemory {
 		return driverMemory{shown / mib, 121.69, 101.3, "vLLM start on a DGX Spark: total 121.69 GiB, free at boot 101.3 to 102.2 GiB"}
 	}
 	if m.Vendor == "amd" || m.GPU.Unified {
-		return driverMemory{shown / mib, shown / gib, 0, "rocm-smi and HIP show the same"}
+		return driverMemory{shown / mib, shown / gib, 0, "rocm-smi and HIP agree"}
 	}
 	return driverMemory{shown / mib, shown / gib * 0.994, 0, "CUDA shows 0.6 % less than nvidia-smi"}
 }
@@ -187,7 +187,7 @@ func (d budget) ledger(s setting, sh Shard) []fabric.LedgerEntry {
 	add("activations", "", d.activation, "", certaintyAssumed)
 	slack := fabric.LedgerEntry{Name: "slack", Bytes: left, Certainty: string(llm.FromFormula), Formula: "what is left"}
 	if left < 0 {
-		slack.Formula = "so much is missing"
+		slack.Formula = "shortfall"
 	}
 	return append(out, slack)
 }

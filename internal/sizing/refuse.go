@@ -41,7 +41,7 @@ func ranksFit(s setting) (why []string) {
 		why = append(why, fmt.Sprintf("%s needs %d GPUs, not %d", l, s.Spread.World, l.GPUs))
 	}
 	if l.GPUs%l.Nodes != 0 {
-		why = append(why, fmt.Sprintf("%d GPUs are no multiple of %d nodes", l.GPUs, l.Nodes))
+		why = append(why, fmt.Sprintf("%d GPUs are not a multiple of %d nodes", l.GPUs, l.Nodes))
 	}
 	return why
 }
@@ -94,7 +94,7 @@ func ranksBelowExperts(s setting) []string {
 		return nil
 	}
 	if n := int64(s.Layout.TP); s.shape.experts > 0 && n > s.shape.experts {
-		return []string{fmt.Sprintf("tp %d is above the %d experts", n, s.shape.experts)}
+		return []string{fmt.Sprintf("tp %d exceeds the %d experts", n, s.shape.experts)}
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func kvHeadsDivide(s setting) (why []string) {
 		case k >= n && k%n != 0:
 			why = append(why, fmt.Sprintf("%d KV heads %% %d = %d", k, n, k%n))
 		case k < n && n%k != 0:
-			why = append(why, fmt.Sprintf("%d ranks %% %d KV heads = %d: they cannot each be copied to as many ranks", n, k, n%k))
+			why = append(why, fmt.Sprintf("%d ranks %% %d KV heads = %d: they cannot be replicated evenly", n, k, n%k))
 		}
 	}
 	return why
@@ -202,7 +202,7 @@ func groupsDivide(s setting) (why []string) {
 // stagesHaveLayers: no pipeline stage is empty.
 func stagesHaveLayers(s setting) []string {
 	if n := len(s.Model.Layers); s.Layout.PP > n {
-		return []string{fmt.Sprintf("pp %d is above the %d layers", s.Layout.PP, n)}
+		return []string{fmt.Sprintf("pp %d exceeds the %d layers", s.Layout.PP, n)}
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func stagesHaveLayers(s setting) []string {
 // noMLAPipeline: versions of SGLang whose memory pool cannot divide MLA by stages.
 func noMLAPipeline(s setting) []string {
 	if s.Layout.PP > 1 && s.shape.isMLA() {
-		return []string{fmt.Sprintf("pp %d: SGLang %s has no pipeline with MLA", s.Layout.PP, s.version)}
+		return []string{fmt.Sprintf("pp %d: SGLang %s has no pipeline parallelism with MLA", s.Layout.PP, s.version)}
 	}
 	return nil
 }

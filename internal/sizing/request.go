@@ -75,7 +75,7 @@ func (req Request) setting() (setting, error) {
 	}
 	kv := plainKV(cmp.Or(req.KVDType, m.Quantisation.KV, llm.KVBF16))
 	if !llm.KnownKVDType(kv) {
-		return s, fmt.Errorf("kv-dtype %q: is not known: known are %s", kv, strings.Join(llm.KVDTypes(), ", "))
+		return s, fmt.Errorf("kv-dtype %q: unknown; known: %s", kv, strings.Join(llm.KVDTypes(), ", "))
 	}
 	s = setting{
 		Placement: Placement{Model: m, Machine: req.Machine, KVDType: kv},
@@ -83,7 +83,7 @@ func (req Request) setting() (setting, error) {
 		running: req.MaxRunning, chunk: req.Chunk, graphBS: req.GraphBS,
 	}
 	if s.context < 1 {
-		return s, errors.New("context: the model does not say its own, give one")
+		return s, errors.New("context: the model does not state its own; give one")
 	}
 	return s, nil
 }
@@ -121,9 +121,9 @@ func (req Request) checkCounts() error {
 	per := req.Machine.PerNode
 	switch {
 	case req.Nodes > 0 && req.GPUs > req.Nodes*per:
-		return fmt.Errorf("gpus %d: %d nodes of %d have %d", req.GPUs, req.Nodes, per, req.Nodes*per)
+		return fmt.Errorf("gpus %d: %d nodes with %d GPUs each have %d", req.GPUs, req.Nodes, per, req.Nodes*per)
 	case req.Nodes > 0 && req.GPUs > 0 && req.GPUs%req.Nodes != 0:
-		return fmt.Errorf("gpus %d: are no multiple of %d nodes", req.GPUs, req.Nodes)
+		return fmt.Errorf("gpus %d: not a multiple of %d nodes", req.GPUs, req.Nodes)
 	}
 	return nil
 }
@@ -136,11 +136,11 @@ func (req Request) checkFraction() error {
 	case math.IsNaN(f) || math.IsInf(f, 0) || f < 0:
 		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
 	case f > 1 && f <= 100:
-		return fmt.Errorf("mem-fraction %v: is a fraction of 1, not of 100: write %v", f, f/100)
+		return fmt.Errorf("mem-fraction %v: is a fraction, not a percentage: write %v", f, f/100)
 	case f > 1:
 		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
 	case f < 0.05:
-		return fmt.Errorf("mem-fraction %v: leaves nothing for weights; is it %v that is meant?", f, f*100)
+		return fmt.Errorf("mem-fraction %v: leaves nothing for weights: did you mean %v?", f, f*100)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (req Request) checkContext() error {
 	case c < 0:
 		return fmt.Errorf("context %d: must be at least 1 token", c)
 	case req.Model.Context > 0 && c > req.Model.Context:
-		return fmt.Errorf("context %d: is above the model's %d (max_position_embeddings)", c, req.Model.Context)
+		return fmt.Errorf("context %d: exceeds the model's %d (max_position_embeddings)", c, req.Model.Context)
 	}
 	return nil
 }

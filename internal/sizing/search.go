@@ -55,17 +55,17 @@ func (req Request) answer(s setting) *fabric.Sizing {
 	}
 	if req.EngineVersion == "" {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: "engine version " + s.engine.Name + " " + s.version.String(), Source: "none was given",
+			What: "engine version " + s.engine.Name + " " + s.version.String(), Source: "none was specified",
 		})
 	}
 	if newest, err := ParseVersion(s.engine.Read[len(s.engine.Read)-1]); err == nil && !newest.at(s.version.Major, s.version.Minor, s.version.Patch) {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: fmt.Sprintf("the rules of %s %s", s.engine.Name, newest), Source: "the newest that was read",
+			What: fmt.Sprintf("the rules of %s %s", s.engine.Name, newest), Source: "the newest version that was read",
 		})
 	}
 	if req.Context == 0 {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: fmt.Sprintf("one request of %d tokens", s.context), Source: "the model's full context, none was given",
+			What: fmt.Sprintf("one request of %d tokens", s.context), Source: "the model's full context; none was specified",
 		})
 	}
 	return out

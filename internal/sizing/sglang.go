@@ -25,10 +25,10 @@ func sglang() Engine {
 		FractionFlag: "--mem-fraction-static",
 		skipsVision:  []string{"Llama4ForConditionalGeneration"}, // models/mllama4.py has_vision, unless it is asked for
 		Rules: []LayoutRule{
-			{ID: "ranks", Assert: "every rank is a GPU, as many on every node", broken: ranksFit},
+			{ID: "ranks", Assert: "one rank per GPU, as many on every node", broken: ranksFit},
 			{ID: "dp-attention", Assert: "server_args.py: assert self.tp_size % self.dp_size == 0", broken: dpInsideTP},
 			{ID: "expert-ranks", Assert: "distributed/parallel_state.py: moe_tp_size = tp_size // moe_ep_size", broken: epInsideTP},
-			{ID: "no-experts", Assert: "expert parallelism divides experts", broken: hasExperts},
+			{ID: "no-experts", Assert: "expert parallelism needs experts", broken: hasExperts},
 			{ID: "attention-heads", Assert: "models/llama.py, deepseek_v2.py, ...: assert self.total_num_heads % attn_tp_size == 0", broken: headsDivide},
 			{ID: "kv-heads", Assert: "models/llama4.py, qwen3_moe.py, ...: assert self.total_num_kv_heads % attn_tp_size == 0, else attn_tp_size % self.total_num_kv_heads == 0", broken: kvHeadsDivide},
 			{ID: "linear-heads", Assert: "distributed/utils.py divide: numerator % denominator == 0", broken: linearHeadsDivide},
@@ -37,7 +37,7 @@ func sglang() Engine {
 			{ID: "ranks-experts", Assert: "models/deepseek_v2.py: tensor parallel size is greater than the number of experts", broken: ranksBelowExperts},
 			{ID: "fp8-block", Assert: "layers/quantization/fp8.py: partition is not divisible by weight quantization block", broken: blocksDivide},
 			{ID: "quant-group", Assert: "layers/quantization: input size is not aligned with the quantized weight shape", broken: groupsDivide},
-			{ID: "pp-layers", Assert: "a stage without layers", broken: stagesHaveLayers},
+			{ID: "pp-layers", Assert: "every stage needs a layer", broken: stagesHaveLayers},
 			{ID: "pp-missing", Assert: "no --pipeline-parallel-size before 0.4.6", broken: noPipeline,
 				only: func(v Version) bool { return !v.at(0, 4, 6) }},
 			{ID: "pp-mla", Assert: "model_executor/model_runner.py profile_max_num_token: assert self.pp_size == 1, until 0.5.0", broken: noMLAPipeline,

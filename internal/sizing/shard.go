@@ -118,7 +118,7 @@ func shareFormula(s setting, c llm.Class) string {
 		if p.Vocabulary == 1 {
 			return "vocabulary x hidden, whole on every rank"
 		}
-		return fmt.Sprintf("vocabulary to a multiple of 64, x hidden / tp %d", p.Vocabulary)
+		return fmt.Sprintf("vocabulary padded to a multiple of 64, x hidden / tp %d", p.Vocabulary)
 	case llm.ClassAttention:
 		return fmt.Sprintf("q and o of the stage's layers / %d", p.Attention)
 	case llm.ClassLinear:
@@ -135,9 +135,9 @@ func shareFormula(s setting, c llm.Class) string {
 		return fmt.Sprintf("shared experts of the stage's layers / %d", p.Shared)
 	case llm.ClassExpert:
 		if p.EP > 1 {
-			return fmt.Sprintf("experts / ep %d, their inside / %d", p.EP, p.MoETP)
+			return fmt.Sprintf("experts / ep %d, intermediate size / %d", p.EP, p.MoETP)
 		}
-		return fmt.Sprintf("experts, the inside of each / %d", p.MoETP)
+		return fmt.Sprintf("experts, intermediate size of each / %d", p.MoETP)
 	case llm.ClassVision:
 		return "vision tower, whole on every rank of the first stage"
 	default:
@@ -268,7 +268,7 @@ func permutation(s setting, sh *Shard) {
 	if bytes > 0 {
 		sh.Extras = append(sh.Extras, Extra{
 			Name: "WNA16 order", Bytes: int64(bytes), Certainty: string(llm.FromFormula),
-			Formula: fmt.Sprintf("%d layers x experts of the rank x (hidden + inside) x 2 x 4 B", len(seen)),
+			Formula: fmt.Sprintf("%d layers x experts of the rank x (hidden + intermediate size) x 2 x 4 B", len(seen)),
 		})
 	}
 }

@@ -41,10 +41,10 @@ type StorageKind struct {
 // Storages lists the speeds for which load times are given.
 func Storages() []StorageKind {
 	return []StorageKind{
-		{"vSAN over 100 GbE, as measured", 1.13, 0, "VMware document, 10.4: 470 GB in 7 and 812 GB in 12 minutes a node"},
-		{"10 GbE", 1.1, 0, "10 Gb/s less headers and 10 % of protocol"},
-		{"100 GbE to all nodes, at line rate", 11, 11, "100 Gb/s less headers and 10 % of protocol"},
-		{"local NVMe", 6, 0, "one PCIe 4.0 drive of the document's table 1 reads up to 7 GB/s"},
+		{"vSAN over 100 GbE, as measured", 1.13, 0, "VMware document, 10.4: 470 GB in 7 and 812 GB in 12 minutes per node"},
+		{"10 GbE", 1.1, 0, "10 Gb/s less headers and 10 % protocol overhead"},
+		{"100 GbE to all nodes, at line rate", 11, 11, "100 Gb/s less headers and 10 % protocol overhead"},
+		{"local NVMe", 6, 0, "one PCIe 4.0 drive as in table 1 of the VMware document reads up to 7 GB/s"},
 		{"page cache", 20, 0, "safetensors are mapped: a second start on the same node copies them to eight GPUs from memory"},
 	}
 }
@@ -93,7 +93,7 @@ func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string)
 	if mode == ReadWriteOnce {
 		s.Copies = nodes
 		if nodes > 1 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: one pod a volume, so %d copies; %s (NFS, vSAN file shares) needs one", ReadWriteOnce, nodes, ReadWriteMany))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: one pod per volume, so %d copies; %s (NFS, vSAN file shares) needs one", ReadWriteOnce, nodes, ReadWriteMany))
 		}
 	}
 	s.ExplainedLoads = DocumentLoads()
@@ -169,14 +169,14 @@ func DocumentLoads() []string {
 	var out []string
 	for _, l := range documentLoads() {
 		rate, share := l.rate()
-		out = append(out, fmt.Sprintf("%s: %.1f GB in %g min = %.2f GB/s a node; %d nodes = %.0f Gb/s, %.0f %% of %d GbE",
+		out = append(out, fmt.Sprintf("%s: %.1f GB in %g min = %.2f GB/s per node; %d nodes = %.0f Gb/s, %.0f %% of %d GbE",
 			l.model, l.bytes/1e9, l.minutes, rate, documentNodes, rate*8*documentNodes, 100*share*documentNodes, documentLinkGbps))
 	}
 	read := documentLoads()[0].bytes / 1e9 / documentReadS
 	started := documentInitS + documentReadS + documentGraphsS
 	out = append(out,
-		fmt.Sprintf("the log of example 6 reads the %.1f GB of DeepSeek-R1 in %d s = %.2f GB/s, and %d + %d + %.0f = %.0f s are a start without the pods: of 7 min = 420 s the rest is not loading, or that run read from the page cache",
+		fmt.Sprintf("the log of example 6 reads the %.1f GB of DeepSeek-R1 in %d s = %.2f GB/s, and %d + %d + %.0f = %.0f s are a start without the pods; the rest of 7 min = 420 s is not loading, or that run read from the page cache",
 			documentLoads()[0].bytes/1e9, documentReadS, read, documentInitS, documentReadS, documentGraphsS, started),
-		"so the link is not what limits: the storage or one reader a node is, and a faster NIC would not shorten it")
+		"so the link is not the limit: the storage or the single reader per node is, and a faster NIC would not help")
 	return out
 }

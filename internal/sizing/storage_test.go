@@ -39,7 +39,7 @@ func TestDocumentLoads(t *testing.T) {
 		})
 	}
 	lines := strings.Join(DocumentLoads(), "\n")
-	for _, want := range []string{"26 Gb/s, 26 % of 100 GbE", "1.13 GB/s a node", "in 147 s = 4.68 GB/s", "10 + 147 + 115 = 272 s"} {
+	for _, want := range []string{"26 Gb/s, 26 % of 100 GbE", "1.13 GB/s per node", "in 147 s = 4.68 GB/s", "10 + 147 + 115 = 272 s"} {
 		if !strings.Contains(lines, want) {
 			t.Errorf("no %q in\n%s", want, lines)
 		}

@@ -64,7 +64,7 @@ func MMIOSize(gpu fabric.SizingGPU, gpus, nics int) (MMIO, error) {
 	case gpu.Unified:
 		return MMIO{}, fmt.Errorf("mmio: gpu %q: its memory is the system's, it is not passed through", gpu.Name)
 	case gpu.MemoryBytes < 1 || gpu.MemoryBytes > 1<<50:
-		return MMIO{}, fmt.Errorf("mmio: gpu %q: memory of %d bytes: is not known", gpu.Name, gpu.MemoryBytes)
+		return MMIO{}, fmt.Errorf("mmio: gpu %q: memory of %d bytes: unknown", gpu.Name, gpu.MemoryBytes)
 	}
 	region := regionGB(gpu.MemoryBytes)
 	small := int64(max(mmioNICs, mmioOfANIC*nics))
@@ -110,7 +110,7 @@ func SmallestDomain(servers, nics, switchPorts int) (Domain, error) {
 		return Domain{}, fmt.Errorf("domain: a switch of %d ports: must have at least 1", switchPorts)
 	}
 	d := Domain{GPUServers: servers, CPUServers: max(0, domainHosts-servers)}
-	d.Reasons = append(d.Reasons, fmt.Sprintf("hosts: max(%d, %d) = %d, as vSAN rebuilds only where a host is left over (VMware document 2.4: minimum of %d)",
+	d.Reasons = append(d.Reasons, fmt.Sprintf("hosts: max(%d, %d) = %d, as vSAN needs a spare host to rebuild (VMware document 2.4: minimum of %d)",
 		domainHosts, servers, servers+d.CPUServers, domainHosts))
 	if d.CPUServers > 0 {
 		d.Reasons = append(d.Reasons, fmt.Sprintf("%d with GPUs, %d standard servers without: only those that serve need GPUs (2.4, cost optimization)", servers, d.CPUServers))
@@ -120,7 +120,7 @@ func SmallestDomain(servers, nics, switchPorts int) (Domain, error) {
 		return d, nil
 	}
 	if rails := switchPorts / servers; nics > 0 && rails == 0 {
-		return Domain{}, fmt.Errorf("domain: %d GPU servers: a switch of %d ports does not hold one rail of them, leaves and spines are needed", servers, switchPorts)
+		return Domain{}, fmt.Errorf("domain: %d GPU servers: a switch of %d ports does not hold one rail of them; leaves and spines are needed", servers, switchPorts)
 	} else if nics > 0 {
 		d.Switches = int(ceilDiv(int64(nics), int64(min(rails, nics))))
 		d.Reasons = append(d.Reasons, fmt.Sprintf("switches: %d ports hold %d of %d rails of %d servers: %d", switchPorts, min(rails, nics), nics, servers, d.Switches))

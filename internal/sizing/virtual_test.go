@@ -39,7 +39,7 @@ func TestMMIOSize(t *testing.T) {
 		want       string
 	}{
 		{h100, 0, 8, "0 GPUs"}, {h100, 8, -1, "-1 NICs"}, {h100, 1 << 20, 0, "1048576 GPUs"},
-		{fabric.SizingGPU{Name: "x"}, 8, 8, "not known"},
+		{fabric.SizingGPU{Name: "x"}, 8, 8, "unknown"},
 		{fabric.SizingGPU{Name: "gb10", MemoryBytes: 1 << 37, Unified: true}, 1, 1, "not passed through"},
 	} {
 		if _, err := MMIOSize(test.gpu, test.gpus, test.nics); err == nil || !strings.Contains(err.Error(), test.want) {

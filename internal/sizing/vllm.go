@@ -22,8 +22,8 @@ func vllm() Engine {
 		FractionFlag: "--gpu-memory-utilization",
 		dpBesideTP:   true,
 		Rules: []LayoutRule{
-			{ID: "ranks", Assert: "every rank is a GPU, as many on every node", broken: ranksFit},
-			{ID: "no-experts", Assert: "expert parallelism divides experts", broken: hasExperts},
+			{ID: "ranks", Assert: "one rank per GPU, as many on every node", broken: ranksFit},
+			{ID: "no-experts", Assert: "expert parallelism needs experts", broken: hasExperts},
 			{ID: "expert-ranks", Assert: "fused_moe/config.py FusedMoEParallelConfig.make: ep_size = tp_size * dp_size", broken: epIsAll},
 			{ID: "attention-heads", Assert: "config/__init__.py verify_with_parallel_config: total number of attention heads must be divisible by tensor parallel size", broken: headsDivide},
 			{ID: "kv-heads", Assert: "model_executor/layers/linear.py QKVParallelLinear: divide(tp_size, total_num_kv_heads)", broken: kvHeadsDivide},
@@ -32,7 +32,7 @@ func vllm() Engine {
 			{ID: "ranks-experts", Assert: "models/deepseek_v2.py, qwen3_moe.py: tensor parallel size is greater than the number of experts", broken: ranksBelowExperts},
 			{ID: "fp8-block", Assert: "layers/quantization/fp8.py: partition is not divisible by weight quantization block", broken: blocksDivide},
 			{ID: "quant-group", Assert: "layers/quantization: input size is not aligned with the quantized weight shape", broken: groupsDivide},
-			{ID: "pp-layers", Assert: "a stage without layers", broken: stagesHaveLayers},
+			{ID: "pp-layers", Assert: "every stage needs a layer", broken: stagesHaveLayers},
 			{ID: "pp-model", Assert: "config/__init__.py: pipeline parallelism is not supported for this model", broken: noModelPipeline,
 				only: func(v Version) bool { return !v.at(0, 10, 2) }},
 		},
@@ -48,7 +48,7 @@ func vllm() Engine {
 // noModelPipeline: gpt-oss of 0.10.1 is no SupportsPP.
 func noModelPipeline(s setting) []string {
 	if s.Layout.PP > 1 && s.Model.Type == "gpt_oss" {
-		return []string{fmt.Sprintf("pp %d: gpt_oss of vLLM %s has no pipeline", s.Layout.PP, s.version)}
+		return []string{fmt.Sprintf("pp %d: vLLM %s has no pipeline parallelism for gpt_oss", s.Layout.PP, s.version)}
 	}
 	return nil
 }
@@ -190,12 +190,12 @@ func vllmBudget(s setting, stages []Shard, fraction float64) budget {
 func vllmWords(s setting, d *budget, c vllmCache, counted int64) {
 	seqs, tokens := vllmBatch(s)
 	f := d.formula
-	f["communicators"] = fmt.Sprintf("what is not PyTorch's: NCCL of %d ranks", s.Spread.World)
+	f["communicators"] = fmt.Sprintf("memory outside PyTorch: NCCL of %d ranks", s.Spread.World)
 	f["kv"] = fmt.Sprintf("%.2f GiB of CUDA x %s - %.2f GiB of weights - %.2f GiB of activations and others, in pages of %.0f B of %d tokens",
 		driverMemoryOf(s.Machine).total, trimFloat(d.fraction), inGiB(d.weights+d.extras), inGiB(counted), c.page, c.block)
 	f["graphs"] = "0.9 GiB, from 0 to 1 in start logs"
 	f["activations"] = fmt.Sprintf("%d sequences x %d logits x %d B + %d tokens x hidden x 2.56 B", seqs, s.Model.Vocabulary, samplerBytes, tokens)
-	d.effect = fmt.Sprintf("%s holds %d tokens; from %.3f to %.3f works", trimFloat(d.fraction), d.tokens, d.low, d.high)
+	d.effect = fmt.Sprintf("%s holds %d tokens; %.3f to %.3f is valid", trimFloat(d.fraction), d.tokens, d.low, d.high)
 	d.running = seqs
 	d.prints = []fabric.EnginePrint{
 		{What: "Model loading took", Value: inGiB(d.weights + d.extras), Unit: "GiB"},

@@ -239,6 +239,6 @@ func printFraction(w io.Writer, m *llm.Model, machine sizing.Machine, row docume
 	if row.fraction < f.Low || row.fraction > f.High {
 		verdict, missed = "OUTSIDE", 1
 	}
-	fmt.Fprintf(w, "    table 4: %.2f, %s %.2f to %.2f, recommended %.2f, engine's own %.2f; %d tokens, %.1f GiB a GPU of weights\n", row.fraction, verdict, f.Low, f.High, f.Recommended, f.Default, p.KVTokens, float64(p.WeightsBytesPerGPU)/(1<<30))
+	fmt.Fprintf(w, "    table 4: %.2f, %s %.2f to %.2f, recommended %.2f, engine's own %.2f; %d tokens, %.1f GiB of weights per GPU\n", row.fraction, verdict, f.Low, f.High, f.Recommended, f.Default, p.KVTokens, float64(p.WeightsBytesPerGPU)/(1<<30))
 	return missed
 }

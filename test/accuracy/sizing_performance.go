@@ -268,7 +268,7 @@ func printDocument(w io.Writer, cat *catalog.Catalog, curve string) (missed int,
 		return 0, err
 	}
 	var off []float64
-	fmt.Fprintf(w, "\nVMware document, 11.2: tokens a second, 125 users, two HGX H100, its all-reduce curve\n")
+	fmt.Fprintf(w, "\nVMware document, 11.2: tokens per second, 125 users, two HGX H100, its all-reduce curve\n")
 	for _, d := range documents {
 		m, err := llm.Open(d.model, cat)
 		if err != nil {
