@@ -25,7 +25,7 @@ const svgBars = 8
 
 // LedgerSVG draws a ledger: a bar a plan with all plans on one scale, a letter at each part, the memory of the
 // GPU as a line, what it does not have hatched beyond it, and a table of the parts in GiB. Each part has its
-// figures as a tooltip. A ledger without an entry is drawn as not looked at.
+// figures as a tooltip. A ledger without an entry is drawn as not evaluated.
 func LedgerSVG(w io.Writer, l Ledger) error {
 	var s svg
 	t := ledgerPicture{newStack(l, svgBars)}

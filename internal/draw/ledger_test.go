@@ -66,7 +66,7 @@ func TestLedgerCells(t *testing.T) {
 	}
 }
 
-// What the GPU does not have is told and drawn, and nothing of it looks like slack.
+// What the GPU does not have is written and drawn, and nothing of it looks like slack.
 func TestLedgerMissing(t *testing.T) {
 	over := Ledger{Bars: []LedgerBar{{"8 GPUs, tp 8", 80 << 30, []fabric.LedgerEntry{
 		{Name: "weights", Class: "expert", Bytes: 90 << 30}, {Name: "runtime", Bytes: 10 << 30}, {Name: "slack", Bytes: -(20 << 30)},
@@ -101,7 +101,7 @@ func TestLedgerOfNothing(t *testing.T) {
 			t.Errorf("nothing is drawn as %q", text)
 		}
 		if svg := ledgerSVGOf(t, l); !strings.Contains(svg, "not evaluated") {
-			t.Error("the picture of nothing does not say so")
+			t.Error("the picture of nothing does not state it")
 		}
 	}
 	s := &fabric.Sizing{GPU: fabric.SizingGPU{MemoryBytes: h100Memory}}

@@ -63,7 +63,7 @@ func (b *builder) unquantised(class Class, name string, out, in int64) {
 	b.add(class, name+".weight", out, in, 1, false)
 }
 
-// vector is anything that is no matrix.
+// vector is anything that is not a matrix.
 func (b *builder) vector(class Class, name string, n int64) { b.add(class, name, n, 1, 1, false) }
 
 // normKind is what a normalisation holds.
@@ -141,7 +141,7 @@ func (b *builder) depth() int64 {
 	return b.size("num_hidden_layers", "n_layer", "num_layers", "n_layers")
 }
 
-// window is the sliding window of layer i, 0 where it sees everything. Layers are told by layer_types, or by the
+// window is the sliding window of layer i, 0 where it sees everything. Layers are given by layer_types, or by the
 // rule of the family where that is absent.
 func (b *builder) window(i int, rule func(i int) bool) int64 {
 	width := b.countOr(0, "sliding_window")

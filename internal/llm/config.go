@@ -86,7 +86,7 @@ func readConfig(id string, text, quantText []byte) (*Model, error) {
 	return b.m, nil
 }
 
-// newBuilder finds the language model's config: that of text_config or of its kin where there is one.
+// newBuilder finds the language model's config: that of text_config or one of its synonyms where there is one.
 func newBuilder(id string, text []byte) (*builder, error) {
 	object, err := decodeObject(text)
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *builder) stored() Format {
 	return Format{Name: "bf16", Bits: 16}
 }
 
-// settlePrediction says so where multi-token prediction is named but its weights are not known.
+// settlePrediction records an assumption where multi-token prediction is named but its weights are unknown.
 func (b *builder) settlePrediction() {
 	if b.m.MTP > 0 && !slices.ContainsFunc(b.m.Tensors, func(t Tensor) bool { return t.Class == ClassMTP }) {
 		b.assume("num_nextn_predict_layers", fmt.Sprintf("%d, not counted", b.m.MTP),

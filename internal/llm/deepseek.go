@@ -1,6 +1,6 @@
 package llm
 
-// deepseekFamilies have latent attention (MLA) and routed experts, some a sparse index besides (DSA).
+// deepseekFamilies have latent attention (MLA) and routed experts, some also a sparse index (DSA).
 func deepseekFamilies() []family {
 	return []family{
 		{types: []string{
@@ -129,7 +129,7 @@ func buildDeepseekMoE(b *builder) {
 	})
 }
 
-// buildLongcat has two latent attentions and two dense blocks a layer beside the experts, some of which are the
+// buildLongcat has two latent attentions and two dense blocks per layer beside the experts, some of which are the
 // identity and have no weights. Each half counts as a layer of its own, for each keeps keys and values.
 func buildLongcat(b *builder) {
 	a, d := b.latent(), newDense(b.size("ffn_hidden_size", "intermediate_size"))

@@ -49,14 +49,14 @@ func (k layerKind) parameters() (n int64) {
 	return n
 }
 
-// layerKinds groups the layers of the language model; what is of no layer comes apart.
-func layerKinds(m *Model) (kinds []layerKind, apart []Tensor) {
+// layerKinds groups the layers of the language model; weights outside the layers come separately.
+func layerKinds(m *Model) (kinds []layerKind, outside []Tensor) {
 	byLayer := make([][]Tensor, len(m.Layers))
 	for _, t := range m.Tensors {
 		switch {
 		case t.Auxiliary || t.Class == ClassMTP || t.Class == ClassVision:
 		case t.Layer < 0 || t.Layer >= len(m.Layers):
-			apart = append(apart, t)
+			outside = append(outside, t)
 		default:
 			byLayer[t.Layer] = append(byLayer[t.Layer], t)
 		}
@@ -75,10 +75,10 @@ func layerKinds(m *Model) (kinds []layerKind, apart []Tensor) {
 		}
 		kinds[i].layers = append(kinds[i].layers, layer)
 	}
-	return kinds, apart
+	return kinds, outside
 }
 
-// nameInLayer is the end of a tensor's name, which tells it in its layer: mlp.experts.*.down_proj.
+// nameInLayer is the end of a tensor's name, unique within its layer: mlp.experts.*.down_proj.
 func nameInLayer(t Tensor) string {
 	name := strings.TrimSuffix(t.Name, ".weight")
 	parts := strings.Split(name, ".")
@@ -91,14 +91,14 @@ func nameInLayer(t Tensor) string {
 	return name
 }
 
-// mostKinds is the kinds of layers that are written down each; models in which every layer differs are told in sum.
+// mostKinds is the kinds of layers that are written down one by one; for more of them only the sum is.
 const mostKinds = 8
 
 // parameters derives the number of weights, layer by layer, and of them those that one token uses.
 func (d *derivation) parameters() {
 	d.part = partParameters
 	total := d.model.Parameters()
-	kinds, apart := layerKinds(d.model)
+	kinds, outside := layerKinds(d.model)
 	source := "config.json, " + d.model.Type
 	if d.model.Certainty == FromHeaders {
 		source = "headers of the weights"
@@ -114,8 +114,8 @@ func (d *derivation) parameters() {
 	if len(kinds) > mostKinds {
 		names, sum = []string{fmt.Sprintf("all %d layers, of %d kinds", len(d.model.Layers), len(kinds))}, []string{layerSum(kinds)}
 	}
-	others := layerKind{tensors: apart}
-	d.step("Weights outside the layers", tensorNames(apart), tensorNumbers(apart), fabric.Thousands(others.parameters()), source)
+	others := layerKind{tensors: outside}
+	d.step("Weights outside the layers", tensorNames(outside), tensorNumbers(outside), fabric.Thousands(others.parameters()), source)
 	d.step("Parameters of the language model", strings.Join(append(names, "weights outside the layers"), " + "),
 		strings.Join(append(sum, plainInt(others.parameters())), " + "), fabric.Thousands(total.Total), "sum of the steps above")
 	d.active(kinds, total)
@@ -224,7 +224,7 @@ func layerNames(layers []int) string {
 		runs = append(runs, run)
 		i = j + 1
 	}
-	return fmt.Sprintf("%s (%d of them)", strings.Join(runs, ", "), len(layers))
+	return fmt.Sprintf("%s (%s)", strings.Join(runs, ", "), fabric.Count(len(layers), "layer"))
 }
 
 func tensorNames(all []Tensor) string {

@@ -49,7 +49,7 @@ func TestFamiliesAgreeWithTransformers(t *testing.T) {
 		}
 		seen[m.Type] = true
 		p := m.Parameters()
-		const scalars = 200 // gates of layers and the like that transformers keeps as buffers of one element
+		const scalars = 200 // gates of layers and others that transformers keeps as buffers of one element
 		if p.Total < c.Parameters || p.Total > c.Parameters+c.Buffers+scalars {
 			t.Errorf("%s: %d parameters, want %d and up to %d of buffers", name, p.Total, c.Parameters, c.Buffers)
 		}

@@ -102,7 +102,7 @@ func TestFaultyTexts(t *testing.T) {
 	}
 }
 
-// All faults are told at once.
+// All faults are reported at once.
 func TestFaultsAreGathered(t *testing.T) {
 	_, err := readConfig("m", []byte(`{"model_type": "llama", "num_hidden_layers": 2}`), nil)
 	if err == nil || !strings.Contains(err.Error(), "hidden_size") || !strings.Contains(err.Error(), "vocab_size") {

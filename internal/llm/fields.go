@@ -14,7 +14,7 @@ import (
 // mostSize bounds every size in a config.json: the largest known one is a vocabulary of 2^18.
 const mostSize = 1 << 24
 
-// fields are those of one object of a config.json. What is wrong with them is gathered, so that all of it is told
+// fields are those of one object of a config.json. What is wrong with them is gathered, so that all of it is reported
 // at once; a getter that found something wrong gives 1, so that what follows can go on.
 type fields struct {
 	prefix   string // "text_config.": before the name of a field in a message

@@ -93,7 +93,7 @@ func present(folder string, files []string) (there, missing []string, err error)
 	return there, missing, nil
 }
 
-// partsOf gives all names of model-00001-of-00002.safetensors and its kin, where there is such.
+// partsOf gives all names of a set such as model-00001-of-00002.safetensors.
 func partsOf(files []string) (parts []string) {
 	form := regexp.MustCompile(`^(.*-)(\d{5,6})(-of-)(\d{5,6})(\.safetensors)$`)
 	for _, file := range files {
@@ -160,7 +160,7 @@ func sameNames(tensors []stored, index weightIndex) error {
 	return nil
 }
 
-// fromIndex scales the formula to the bytes of the index, whose names tell which parts there are.
+// fromIndex scales the formula to the bytes of the index, whose names show which parts there are.
 func fromIndex(folder string, text, quantText []byte, index weightIndex) (*Model, error) {
 	m, err := readConfig(folder, text, quantText)
 	if errors.Is(err, errUnknownType) {
@@ -211,7 +211,7 @@ func (m *Model) drop(class Class, there bool) {
 	}
 }
 
-// indexParts is what the names of an index tell.
+// indexParts is what the names of an index show.
 type indexParts struct {
 	layers            map[int]bool
 	head, mtp, vision bool

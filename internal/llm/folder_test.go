@@ -191,7 +191,7 @@ func TestStackedExperts(t *testing.T) {
 	}
 }
 
-// A type that is not known is read from names and shapes; without them it is refused.
+// An unknown type is read from names and shapes; without them it is refused.
 func TestUnknownType(t *testing.T) {
 	for name, config := range map[string]string{"dense": plainConfig, "experts": expertConfig} {
 		known, err := readConfig(name, []byte(config), nil)

@@ -7,7 +7,7 @@ func all(format Format, exclude patterns) rules {
 	return rules{exclude: exclude, groups: []ruleGroup{{format: format}}}
 }
 
-// fp8Rules: blocks as DeepSeek-V3 stores them, else one scale a tensor, and another of activations where these are
+// fp8Rules: blocks as DeepSeek-V3 stores them, else one scale per tensor, and another of activations where these are
 // static (transformers, quantizer_finegrained_fp8.py; vLLM, quantization/fp8.py).
 func fp8Rules(q fields) (rules, Format) {
 	exclude := patternsOf(q, "modules_to_not_convert", "ignored_layers")
@@ -28,7 +28,7 @@ func fp8Rules(q fields) (rules, Format) {
 	return all(format, exclude), format
 }
 
-// fbgemmRules: an fp32 scale a row (transformers, integrations/fbgemm_fp8.py).
+// fbgemmRules: an fp32 scale per row (transformers, integrations/fbgemm_fp8.py).
 func fbgemmRules(q fields) (rules, Format) {
 	format := fp8Row(4)
 	return all(format, patternsOf(q, "modules_to_not_convert")), format
@@ -237,7 +237,7 @@ func modeloptFormat(algo string, group int64) (format Format, known bool) {
 	return Format{}, false
 }
 
-// mixedRules reads quantized_layers: names of modules with an algorithm each. Without it only headers can tell.
+// mixedRules reads quantized_layers: names of modules with an algorithm each. Without it only the headers show them.
 func mixedRules(q fields, exclude patterns) (rules, Format) {
 	layers, ok := q.object("quantized_layers")
 	if !ok || len(layers.values) == 0 {

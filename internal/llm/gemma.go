@@ -2,7 +2,7 @@ package llm
 
 import "slices"
 
-// gemmaFamilies have four norms a layer from Gemma 2 on, and the embedding as their head.
+// gemmaFamilies have four norms per layer from Gemma 2 on, and the embedding as their head.
 func gemmaFamilies() []family {
 	// What Google's files leave to the class: configuration_gemma3.py and configuration_gemma2.py.
 	gemma3 := map[string]int64{
@@ -42,7 +42,7 @@ func buildGemma(b *builder) {
 	})
 }
 
-// gemmaLayers tells for each layer of Gemma 3n and 4 whether it has a window, and whether it reads the cache of an
+// gemmaLayers says for each layer of Gemma 3n and 4 whether it has a window, and whether it reads the cache of an
 // earlier one: the last num_kv_shared_layers do.
 func (b *builder) gemmaLayers(every int) (windowed, shared []bool) {
 	depth := int(min(b.depth(), mostLayers))

@@ -70,7 +70,7 @@ func (a Attention) IndexPerToken() float64 {
 }
 
 // StatePerRequest is the state of fixed size that this attention keeps of a request on each of tp ranks, in bytes:
-// the inputs of the convolution in bf16 and the recurrent state. Heads are divided, at least one a rank.
+// the inputs of the convolution in bf16 and the recurrent state. Heads are divided, at least one per rank.
 func (a Attention) StatePerRequest(tp int64) float64 {
 	tp = max(1, tp)
 	switch a.Kind {
@@ -89,7 +89,7 @@ func (a Attention) StatePerRequest(tp int64) float64 {
 }
 
 // KVBytesPerToken is what a token takes in the cache on each of tp ranks, all layers of the language model together
-// and as if every window were open. A dtype that is not known gives 0.
+// ignoring windows. An unknown dtype gives 0.
 func (m *Model) KVBytesPerToken(tp int, dtype string) int64 {
 	if !KnownKVDType(dtype) {
 		return 0

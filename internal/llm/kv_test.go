@@ -39,7 +39,7 @@ func TestPerToken(t *testing.T) {
 }
 
 func TestRequestKeepsNoMoreThanItsWindows(t *testing.T) {
-	full := Attention{Kind: GQA, Heads: 8, KVHeads: 2, HeadDim: 4, VDim: 4} // 32 bytes a token
+	full := Attention{Kind: GQA, Heads: 8, KVHeads: 2, HeadDim: 4, VDim: 4} // 32 bytes per token
 	window, chunk := full, full
 	window.Window = 100
 	chunk.Window, chunk.Chunked = 200, true
@@ -52,7 +52,7 @@ func TestRequestKeepsNoMoreThanItsWindows(t *testing.T) {
 		}
 	}
 	if got := m.KVBytesPerToken(1, KVBF16); got != 96 {
-		t.Errorf("%d bytes a token", got)
+		t.Errorf("%d bytes per token", got)
 	}
 	if got := m.StateBytesPerRequest(2); got != state/2 {
 		t.Errorf("%d bytes of state on each of 2, want %d", got, state/2)
@@ -62,7 +62,7 @@ func TestRequestKeepsNoMoreThanItsWindows(t *testing.T) {
 	}
 	for _, dtype := range KVDTypes() {
 		if !KnownKVDType(dtype) {
-			t.Errorf("%s is listed and not known", dtype)
+			t.Errorf("%s is listed but unknown", dtype)
 		}
 	}
 }
@@ -82,6 +82,6 @@ func TestGemmaLayers(t *testing.T) {
 		}
 	}
 	if got, want := m.KVBytesPerToken(1, KVBF16), int64(5*2*2*16*2+2*2*32*2); got != want {
-		t.Errorf("%d bytes a token, want %d", got, want)
+		t.Errorf("%d bytes per token, want %d", got, want)
 	}
 }

@@ -49,7 +49,7 @@ func (b *builder) kimiLinear() kimiLinear {
 
 func buildKimiLinear(b *builder) {
 	for _, key := range []string{"routed_expert_hidden_size", "attn_res_block_size", "mla_use_output_gate"} {
-		if b.has(key) { // Kimi-K3: no source that was read tells its weights
+		if b.has(key) { // Kimi-K3: no source that was read describes its weights
 			b.problem(key, "is not supported: give a folder with the safetensors files")
 		}
 	}

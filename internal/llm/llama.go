@@ -119,7 +119,7 @@ func buildSeed(b *builder) {
 	b.decoder(rms, func(int) Layer { return b.block(rms, a, func() FFN { return b.feed(d) }) })
 }
 
-// buildArcee is not gated; Jais 2 has biases and centred norms besides.
+// buildArcee is not gated; Jais 2 has also biases and centred norms.
 func buildArcee(b *builder) {
 	a, d := newGQA(b.heads()), newDense(b.size("intermediate_size"))
 	jais, kind := b.m.Type == "jais2", rms

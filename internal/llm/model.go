@@ -50,8 +50,8 @@ type AttentionKind string
 // The kinds of attention.
 const (
 	GQA         AttentionKind = "gqa"    // keys and values of every KV head; MHA and MQA too
-	MLA         AttentionKind = "mla"    // one latent and one rope key a token
-	Linear      AttentionKind = "linear" // a state of fixed size a request: GatedDeltaNet and kin
+	MLA         AttentionKind = "mla"    // one latent and one rope key per token
+	Linear      AttentionKind = "linear" // a state of fixed size per request: GatedDeltaNet and related kinds
 	Mamba       AttentionKind = "mamba"  // likewise
 	NoAttention AttentionKind = "none"   // a block of another kind
 )
@@ -94,7 +94,7 @@ const (
 	ClassEmbedding  Class = "embedding"
 	ClassHead       Class = "head"
 	ClassAttention  Class = "attention"  // divided by attention heads: q, o
-	ClassKV         Class = "kv"         // divided by KV heads, at least one a rank: k, v
+	ClassKV         Class = "kv"         // divided by KV heads, at least one per rank: k, v
 	ClassReplicated Class = "replicated" // whole on every rank: MLA q_a and kv_a, indexer, router, norms
 	ClassDense      Class = "dense"      // divided by its intermediate size
 	ClassExpert     Class = "expert"     // routed experts
@@ -109,11 +109,11 @@ type Tensor struct {
 	Name   string // pattern of their names: model.layers.*.mlp.experts.*.down_proj.weight
 	Class  Class
 	Layer  int   // -1: of no layer
-	Rows   int64 // output dimension; the whole count where it is no matrix
-	Cols   int64 // input dimension; 1 where it is no matrix
+	Rows   int64 // output dimension; the whole count where it is not a matrix
+	Cols   int64 // input dimension; 1 where it is not a matrix
 	Count  int64 // how many of them
 	Format Format
-	// Auxiliary weights are no parameters: scales and zero points that stand in the headers as tensors of their own.
+	// Auxiliary weights are not parameters: scales and zero points that the headers list as tensors of their own.
 	Auxiliary bool
 }
 
@@ -133,8 +133,8 @@ type Format struct {
 	Block [2]int64 // rows and columns that share a scale, both rounded up; columns 0: the whole row; {0, 0}: none do, or see Group
 	// ScaleBytes are those of one scale, with its zero point.
 	ScaleBytes  float64
-	TensorBytes float64 // of each tensor besides: global scales, shapes
-	ColumnBytes float64 // of each input dimension besides: GPTQ's g_idx
+	TensorBytes float64 // in addition for each tensor: global scales, shapes
+	ColumnBytes float64 // in addition for each input dimension: GPTQ's g_idx
 }
 
 // Quantisation is what quantization_config says.

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// weightName is what the name of a stored tensor tells.
+// weightName is what the name of a stored tensor shows.
 type weightName struct {
-	class     Class  // empty where the name tells none
+	class     Class  // empty where the name shows none
 	layer     int    // -1: none of the language model's
 	pattern   string // with * for every number
 	fused     bool   // queries, keys and values in one
@@ -16,7 +16,7 @@ type weightName struct {
 	packed    bool   // several weights an element
 }
 
-// auxiliarySuffixes end the names of what stands beside a quantised weight.
+// auxiliarySuffixes end the names of what is stored beside a quantised weight.
 func auxiliarySuffixes() []string {
 	return []string{
 		"weight_scale_inv", "weight_scale", "weight_scale_2", "weight_global_scale", "weight_zero_point", "weight_shape", "weight_g_idx",
@@ -26,7 +26,7 @@ func auxiliarySuffixes() []string {
 	}
 }
 
-// nameReader reads names of tensors of a model of that many layers. Names that differ in numbers alone are looked at
+// nameReader reads names of tensors of a model of that many layers. Names that differ only in numbers are parsed
 // once: a model has hundreds of thousands of them.
 type nameReader struct {
 	depth int
@@ -52,7 +52,7 @@ func (r nameReader) read(name string) weightName {
 	return n
 }
 
-// readPattern tells what does not depend on numbers; the layer only says whether there is one.
+// readPattern finds what does not depend on numbers; the layer only says whether there is one.
 func readPattern(pattern string, layer int) weightName {
 	n := weightName{layer: -1, pattern: pattern}
 	for _, suffix := range auxiliarySuffixes() {
@@ -145,7 +145,7 @@ func roles() []role {
 	}
 }
 
-// classOf tells the class of a name of the language model, empty where no role fits.
+// classOf finds the class of a name of the language model, empty where no role fits.
 func classOf(name string, layer int) (Class, bool) {
 	if layer < 0 {
 		switch {

@@ -132,7 +132,7 @@ func looksLikePath(name string) bool {
 	return strings.HasSuffix(name, ".json") || strings.HasPrefix(name, ".") || filepath.IsAbs(name)
 }
 
-// readFile reads a lone config.json: what stands beside it is not looked at.
+// readFile reads a lone config.json and ignores what is beside it.
 func readFile(name string) (*Model, error) {
 	text, err := readText(name, maxConfig)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // patterns are names of modules as quantisation configs write them: whole names, prefixes, suffixes or single parts
-// of names, globs, and regular expressions behind "re:". Names match whatever wrapper stands before them.
+// of names, globs, and regular expressions behind "re:". Names match with any wrapper before them.
 type patterns struct {
 	written  []string
 	literals map[string]bool
@@ -133,7 +133,7 @@ func (p patterns) matchLiteral(core string) bool {
 // match takes the pattern as the whole name, or as what stands before or behind a dot.
 func (g glob) match(core string) bool {
 	for _, form := range []string{g.pattern, g.pattern + ".*", "*." + g.pattern, "*." + g.pattern + ".*"} {
-		if ok, _ := path.Match(form, core); ok { // compile has looked at the pattern
+		if ok, _ := path.Match(form, core); ok { // compile has checked the pattern
 			return true
 		}
 	}

@@ -75,13 +75,13 @@ func TestPublishedModels(t *testing.T) {
 			t.Errorf("%s: %d parameters with MTP, want %d", p.Model, got.Total+got.MTP, want.MTP)
 		}
 		if kv := m.KVBytesPerToken(1, KVBF16); kv != want.KV1 {
-			t.Errorf("%s: %d KV bytes a token, want %d", p.Model, kv, want.KV1)
+			t.Errorf("%s: %d KV bytes per token, want %d", p.Model, kv, want.KV1)
 		}
 		if want.KV8 != nil && m.KVBytesPerToken(8, KVBF16) != *want.KV8 {
-			t.Errorf("%s: %d KV bytes a token on each of 8, want %d", p.Model, m.KVBytesPerToken(8, KVBF16), *want.KV8)
+			t.Errorf("%s: %d KV bytes per token on each of 8, want %d", p.Model, m.KVBytesPerToken(8, KVBF16), *want.KV8)
 		}
 		if state := m.StateBytesPerRequest(1); state != want.State {
-			t.Errorf("%s: %d bytes of state a request, want %d", p.Model, state, want.State)
+			t.Errorf("%s: %d bytes of state per request, want %d", p.Model, state, want.State)
 		}
 		bytes := max(want.Bytes, want.WithMTP)
 		if want.Disk > 0 { // GiB, three digits at least

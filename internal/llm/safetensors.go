@@ -54,7 +54,7 @@ func readHeader(path string) ([]stored, error) {
 	return tensors, nil
 }
 
-// parseHeader reads a header from the begin of a file of that size.
+// parseHeader reads a header from the beginning of a file of that size.
 func parseHeader(r io.Reader, size int64) ([]stored, error) {
 	var prefix [8]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {

@@ -22,7 +22,7 @@ func encode(object map[string]any) []byte {
 }
 
 // fromShapes builds a model of a type that no family knows from names and shapes alone. Attention must be of one of
-// the two kinds that names tell for sure; else the model is refused.
+// the two kinds that names show for certain; else the model is refused.
 func fromShapes(folder string, text, quantText []byte, tensors []stored) (*Model, error) {
 	b, err := newBuilder(folder, text)
 	if err != nil {
@@ -61,14 +61,14 @@ func fromShapes(folder string, text, quantText []byte, tensors []stored) (*Model
 	return b.m, nil
 }
 
-// shapes is what the tensors of a layer tell of it.
+// shapes is what the tensors of a layer show of it.
 type shapes struct {
 	k, v, latent, fused bool
 	kRows, vRows        int64
 	experts             map[string]bool
 	stacked             int64
 	dense, shared       bool
-	strange             string // a name whose class is not told, or that keeps a state
+	strange             string // a name whose class is unknown, or that keeps a state
 }
 
 func (l *shapes) note(s stored, n weightName) {
@@ -112,7 +112,7 @@ func (l *shapes) noteExpert(s stored) {
 	l.experts[number] = true
 }
 
-// attentionOf tells the attention of a layer: MLA by its compressed projection, else heads of keys and values.
+// attentionOf finds the attention of a layer: MLA by its compressed projection, else heads of keys and values.
 func (b *builder) attentionOf(i int, l shapes) Attention {
 	switch {
 	case l.strange != "":
@@ -185,7 +185,7 @@ func fromNames(folder string, text, quantText []byte, index weightIndex) (*Model
 		return nil, err
 	}
 
-	const nearly = 0.01 // of the bytes: what the shapes that were told may be off
+	const nearly = 0.01 // of the bytes: how far the derived shapes may be off
 	if off := float64(m.DiskBytes)/float64(index.total) - 1; off > nearly || off < -nearly {
 		return nil, fmt.Errorf("model_type: %q %w, and the shapes derived from names and config give %d bytes, metadata.total_size %d: give the folder with its safetensors files",
 			b.m.Type, errUnknownType, m.DiskBytes, index.total)

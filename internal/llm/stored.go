@@ -9,11 +9,11 @@ import (
 )
 
 // fromHeaders builds a model whose weights are those of the headers, and whose layers are those of the config. Where
-// the model type is not known, the layers are told from names and shapes.
+// the model type is unknown, the layers are derived from names and shapes.
 func fromHeaders(folder string, text, quantText []byte, tensors []stored) (*Model, error) {
 	m, err := readConfig(folder, text, quantText)
 	if err != nil && !errors.Is(err, errUnknownType) {
-		var plain error // the headers know formats that a config does not tell
+		var plain error // the headers show formats that a config does not
 		if m, plain = readUnquantised(folder, text); plain != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func Derivation(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	}
 	if more > 0 {
 		p.blank()
-		p.line(fmt.Sprintf("... and %s more; -o json has them all", fabric.Count(more, "step")))
+		p.line(fmt.Sprintf("... and %s; -o json has them all", fabric.Count(more, "more step")))
 	}
 	p.ledgerSteps(s)
 	return p.writeTo(w)

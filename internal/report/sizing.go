@@ -23,8 +23,8 @@ const (
 
 // Sizing writes what a model needs on given machines: the answer in two lines, the command that starts the
 // engine, the memory of one rank, the plans, the layouts that were refused and why, how fast it is and what
-// limits it, what the network buys, what stands around the GPUs, and what was assumed. Its last line is the
-// exit status. A sizing without any layout is written as not looked at.
+// limits it, what the network buys, storage and platform, and what was assumed. Its last line is the
+// exit status. A sizing without any layout is written as not evaluated.
 func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	p := newPrinter(o)
 	if s == nil || len(s.Plans)+len(s.Refused) == 0 {

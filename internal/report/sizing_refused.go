@@ -93,7 +93,7 @@ func (p *printer) refused(s *fabric.Sizing) {
 			p.refusedOne(r)
 		}
 		if more > 0 {
-			p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(more, "layout"), p.where()))
+			p.line(fmt.Sprintf("... and %s; %s", fabric.Count(more, "more layout"), p.where()))
 		}
 		return
 	}
@@ -102,7 +102,7 @@ func (p *printer) refused(s *fabric.Sizing) {
 		p.refusedGroup(g)
 	}
 	if more > 0 {
-		p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(more, "rule"), p.where()))
+		p.line(fmt.Sprintf("... and %s; %s", fabric.Count(more, "more rule"), p.where()))
 	}
 }
 

@@ -22,7 +22,7 @@ func (p *printer) plans(s *fabric.Sizing) error {
 	list, more := bounded(s.Plans, most)
 	p.table(planColumns(list))
 	if more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "plan"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more plan"), p.where()))
 	}
 	if l := draw.SizingLedger(s, ledgersShown); p.o.Verbose && len(l.Bars) > 1 {
 		p.blank()
@@ -82,7 +82,7 @@ func (p *printer) performance(x fabric.SizingPlan) {
 	}
 	p.table(performanceColumns(rows))
 	if more := len(own) - len(rows); more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "row"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more row"), p.where()))
 	}
 	if len(others) == 0 {
 		return
@@ -207,7 +207,7 @@ func networkColumns(rows []networkRow) []column {
 	return all
 }
 
-// storage writes what stands around the GPUs.
+// storage writes the storage and platform around the GPUs.
 func (p *printer) storage(x *fabric.SizingStorage) {
 	if x == nil {
 		return

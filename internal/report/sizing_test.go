@@ -58,7 +58,7 @@ func TestSizingGolden(t *testing.T) {
 	golden(t, "sizing-nothing.html", []byte(sizingOutput(t, SizingHTML, nothingFits())))
 }
 
-// Nothing tried is told as such and is no pass; nothing that fits is exit status 1.
+// Nothing tried is reported as such and is not a pass; nothing that fits is exit status 1.
 func TestSizingStatus(t *testing.T) {
 	refused := maverickSizing()
 	for _, c := range []struct {
@@ -169,18 +169,18 @@ func TestSizingNetwork(t *testing.T) {
 	}
 }
 
-// Where the smallest plan stands first, the best one and its command are told beside it.
+// Where the smallest plan stands first, the best one and its command are shown too.
 func TestSizingBest(t *testing.T) {
 	s := r1Sizing()
 	s.Plans[0].Role, s.Plans[1].Role = fabric.RoleSmallest, fabric.RoleBest
 	s.Plans[1].TP = 32
 	for _, text := range []string{sizingText(t, s, TextOptions{}), sizingOutput(t, SizingHTML, s)} {
 		if !strings.Contains(text, "16 GPUs, tp 32: 300,000 tokens") || strings.Count(text, "--mem-fraction-static 0.78") != 1 {
-			t.Errorf("the best plan is not told:\n%.3000s", text)
+			t.Errorf("the best plan is not shown:\n%.3000s", text)
 		}
 	}
 	if text := sizingText(t, r1Sizing(), TextOptions{}); strings.Contains(text, "  best  ") {
-		t.Error("the plan that is shown is told twice")
+		t.Error("the plan is shown twice")
 	}
 }
 
@@ -202,7 +202,7 @@ func TestSizingBounded(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 220 { // lines: some five screens
 		t.Errorf("without Verbose it takes %d lines", n)
 	}
-	for _, want := range []string{"Refused: 513 layouts", "rules more; -v writes them", "plans more; -v writes them", "rows more; -v writes them"} {
+	for _, want := range []string{"Refused: 513 layouts", "more rules; -v writes them", "more plans; -v writes them", "more rows; -v writes them"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
 		}
@@ -219,7 +219,7 @@ func TestSizingBounded(t *testing.T) {
 	for range 5000 {
 		s.Derivation = append(s.Derivation, s.Derivation[0])
 	}
-	if text := derivationText(t, s, TextOptions{}); len(text) > 1<<20 || !strings.Contains(text, "steps more; -o json has them all") {
+	if text := derivationText(t, s, TextOptions{}); len(text) > 1<<20 || !strings.Contains(text, "more steps; -o json has them all") {
 		t.Errorf("the derivation takes %d bytes", len(text))
 	}
 }
@@ -250,7 +250,7 @@ func fill(v reflect.Value, text string, f float64, n int64) {
 	}
 }
 
-// A text from a file writes nothing but itself, and what is no number is never written as one.
+// A text from a file writes nothing but itself, and NaN or Inf is never written.
 func TestSizingHostile(t *testing.T) {
 	evil := "x\x1b[2J\x1b]0;owned\x07\r\n\u202e<script>|[a](b)`" + strings.Repeat("long", 400)
 	for _, text := range []string{evil, ""} {

@@ -16,7 +16,7 @@ const (
 
 	// groupedShare is what a product grouped by expert reaches of a large one: each expert's part is a small matrix
 	// that does not fill its tiles, and tokens are gathered and scattered. 0.58 of 0.78 is 890 of an H100's 1978
-	// TFLOP/s in fp8; the public measurements do not tell it from half as much.
+	// TFLOP/s in fp8; the public measurements cannot distinguish it from half as much.
 	groupedShare = 0.58
 	// attentionShare is the part of the bf16 peak that causal attention over a prompt reaches: FlashAttention-3 gives
 	// 400 to 600 of 989 TFLOP/s on H100 (Shah and others 2024, figure 5).
@@ -49,7 +49,7 @@ const (
 	// routingSkew is the exponent of the law by which experts are chosen: the i-th most wanted of E in proportion to
 	// (i/E)^-skew. Routers send several times the mean to their busiest experts, as replication of hot experts in
 	// deployments of DeepSeek shows. 0 would be even routing and read the most experts; the public measurements do not
-	// tell 0.3 from 0.7.
+	// distinguish 0.3 from 0.7.
 	routingSkew = 0.6
 
 	// waitShare is the part of the other requests' prompts that a running request waits for. In a closed loop half of

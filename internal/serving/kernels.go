@@ -4,7 +4,7 @@ import "railwright.dev/railwright/internal/llm"
 
 // Kernels that have little to do count with kernelTime each. They are counted here as both engines launch them in a
 // captured decode step; fusions differ by version, so a count is right to one or two. Read in SGLang 0.5.0rc2
-// (models/deepseek_v2.py, qwen3_moe.py, layers/moe) and vLLM 0.10.1.1 (the same models). All-reduces are apart.
+// (models/deepseek_v2.py, qwen3_moe.py, layers/moe) and vLLM 0.10.1.1 (the same models). All-reduces are counted separately.
 const (
 	smallGQA    = 4 // norm, rope with the norms of q and k, KV store, merge of split attention
 	smallMLA    = 5 // norm, norms of both latents, rope, KV store, merge of split attention

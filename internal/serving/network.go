@@ -9,13 +9,13 @@ import (
 	"railwright.dev/railwright/internal/sizing"
 )
 
-// Curve is the time of an all-reduce of so many bytes over so many ranks, in us; false where it is not known.
+// Curve is the time of an all-reduce of so many bytes over so many ranks, in us; false where it is unknown.
 type Curve func(bytes float64, ranks int) (us float64, known bool)
 
 // Network is what joins the nodes of a replica.
 type Network struct {
 	Name  string // as it is printed beside the figures: "8 x 400 Gb/s ib", "tcp", "half the NICs"
-	Curve Curve  // nil: not known
+	Curve Curve  // nil: unknown
 }
 
 // Point is one size of a curve.

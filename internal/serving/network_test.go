@@ -143,6 +143,6 @@ func TestReduceAcross(t *testing.T) {
 	}
 	m.GPU.LinkGBs, m.PerNode, m.ScaleUp = 900, 4, 72
 	if _, known := (links{machine: m}).reduce(1<<20, 16); !known {
-		t.Error("16 ranks inside one NVLink domain of 72: not known")
+		t.Error("16 ranks inside one NVLink domain of 72: unknown")
 	}
 }

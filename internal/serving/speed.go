@@ -137,7 +137,7 @@ func (r Replica) at(e *estimator, w Workload, concurrency int) (fabric.Performan
 	}, nil
 }
 
-// closedLoop is the tokens a second of so many requests that each give so many in a cycle of so many seconds.
+// closedLoop is the tokens per second of so many requests that each give so many in a cycle of so many seconds.
 func closedLoop(running, out, cycle float64) float64 { return running * out / cycle }
 
 // running is how many requests the engine works on at the same time.

@@ -76,7 +76,7 @@ func TestDocumentThroughput(t *testing.T) {
 		for i, x := range p {
 			off := x.TokensS/test.measured[i] - 1
 			if sum, n = sum+math.Abs(off), n+1; math.Abs(off) > 0.35 {
-				t.Errorf("%s, %s: %.0f tokens a second, the document has %.0f (%+.0f %%)", test.model, x.Workload, x.TokensS, test.measured[i], 100*off)
+				t.Errorf("%s, %s: %.0f tokens per second, the document has %.0f (%+.0f %%)", test.model, x.Workload, x.TokensS, test.measured[i], 100*off)
 			}
 			t.Logf("%s, %s: %.0f of %.0f, %s", test.model, x.Workload, x.TokensS, test.measured[i], x.Limit)
 		}
@@ -101,7 +101,7 @@ func TestFigure17(t *testing.T) {
 		t.Errorf("%.3f requests a second", rate)
 	}
 	if tokens := closedLoop(users, out, 1.28268); math.Abs(tokens-194.89) > 0.05 {
-		t.Errorf("%.2f tokens a second", tokens)
+		t.Errorf("%.2f tokens per second", tokens)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestWhatRDMABuys(t *testing.T) {
 		}
 	}
 	if !(tokens["InfiniBand"] > tokens["half the NICs"] && tokens["half the NICs"] > 2*tokens["tcp"]) {
-		t.Errorf("tokens a second: %v", tokens)
+		t.Errorf("tokens per second: %v", tokens)
 	}
 	alone := s
 	alone.Layout = layout(1, 8, 8, 1, 1, 1)
@@ -195,7 +195,7 @@ func TestLayoutsPerform(t *testing.T) {
 				t.Errorf("%s: %+v", test.name, x)
 			}
 			if x.Concurrency == 1 && math.Abs(x.TokensS*x.TPOTms/1e3-1) > 0.6 {
-				t.Errorf("%s: one user gets %.1f tokens a second at %.1f ms each", test.name, x.TokensS, x.TPOTms)
+				t.Errorf("%s: one user gets %.1f tokens per second at %.1f ms each", test.name, x.TokensS, x.TPOTms)
 			}
 		}
 	}

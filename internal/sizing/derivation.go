@@ -19,8 +19,8 @@ const (
 	partServers = "Servers"
 )
 
-// derivation collects steps that can be followed with a pocket calculator: what stands in Numbers, computed as
-// written, gives Result. Names and words stand in Formula.
+// derivation collects steps that can be followed with a pocket calculator: Numbers, computed as
+// written, give Result. Names and words are in Formula.
 type derivation struct {
 	steps []fabric.Derivation
 	part  string
@@ -83,7 +83,7 @@ func extraNumbers(s setting, sh Shard, x Extra) string {
 }
 
 // shareNumbers is the bytes of a class on the stage, over what divides them. Weights that are divided differently
-// stand apart.
+// are listed separately.
 func shareNumbers(s setting, sh Shard, class llm.Class) string {
 	type sum struct {
 		share float64
@@ -283,13 +283,13 @@ func (d *derivation) servers(req Request, answer *fabric.Sizing, plan *fabric.Si
 		}
 	}
 	const most = 8
-	var told int
-	for i := len(answer.Refused) - 1; i >= 0 && told < most; i-- {
+	var shown int
+	for i := len(answer.Refused) - 1; i >= 0 && shown < most; i-- {
 		r := answer.Refused[i]
 		if plan != nil && r.GPUs >= plan.GPUs {
 			continue
 		}
-		told++
+		shown++
 		d.step(fmt.Sprintf("Why %d GPUs as %s are not enough", r.GPUs, r.Layout), r.Rule, "", r.Reason, r.Assert)
 	}
 }

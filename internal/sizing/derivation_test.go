@@ -57,7 +57,7 @@ func figure(t *testing.T, result string) float64 {
 	first, _, _ := strings.Cut(result, " ")
 	v, err := strconv.ParseFloat(strings.ReplaceAll(first, ",", ""), 64)
 	if err != nil {
-		t.Fatalf("result %q begins with no number", result)
+		t.Fatalf("result %q does not begin with a number", result)
 	}
 	return v
 }
@@ -168,7 +168,7 @@ func TestDerivationEnds(t *testing.T) {
 	}
 }
 
-// Where something does not fit, the reason stands at the end; a model whose layers all differ is told in sum.
+// Where something does not fit, the reason comes last; of a model whose layers all differ only the sum is given.
 func TestDerivationRefused(t *testing.T) {
 	req := on(1, kimiK2().model(), "sglang")
 	req.TP = 7

@@ -133,7 +133,7 @@ func TestKnownLayouts(t *testing.T) {
 	}
 }
 
-// TestNearest: what is offered in place of a refused layout is taken by the engine.
+// TestNearest: what is offered instead of a refused layout is taken by the engine.
 func TestNearest(t *testing.T) {
 	for _, c := range []struct {
 		model  hand

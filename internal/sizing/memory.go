@@ -51,7 +51,7 @@ func (m Machine) blackwell() bool {
 // SGLang has before load and for communicators, 76.88 and 1.75; on an H200 139.80 less 137.29 and 1.96.
 const contextGiB = 0.55
 
-// contextAMDGiB is the same of HIP; assumed, no log tells it apart from RCCL.
+// contextAMDGiB is the same of HIP; assumed, no log separates it from RCCL.
 const contextAMDGiB = 1.0
 
 // budget is how the memory of the heaviest rank is divided. Bytes.
@@ -76,7 +76,7 @@ type budget struct {
 	longest       int64 // request that the pool holds alone, tokens
 	requests      float64
 	running       int64
-	perToken      float64 // bytes a token and rank
+	perToken      float64 // bytes per token and rank
 	graphBS       int64
 	notes         []string // what bounds it
 	formula       map[string]string
@@ -127,7 +127,7 @@ func heaviest(stages []Shard) int {
 	return at
 }
 
-// bytesPerToken is what a token takes on a rank of these layers. With windows apart: the full layers and the windowed.
+// bytesPerToken is what a token takes on a rank of these layers. Full and windowed layers separately.
 func bytesPerToken(s setting, first, end int) (full, windowed float64) {
 	for _, l := range s.Model.Layers[first:end] {
 		b := l.Attention.PerToken(int64(s.Spread.Attention), s.KVDType)

@@ -110,8 +110,8 @@ func padded(n, multiple, parts int64) float64 {
 	return float64(ceilDiv(part, multiple)*multiple*parts) / float64(n)
 }
 
-// expertShare divides experts by rank and their inside by moeTP; where experts do not divide, one rank has one
-// more. MXFP4 experts are padded: hidden to 256, the inside to what the kernel of the GPU wants (vLLM 0.10.1.1
+// expertShare divides experts by rank and their intermediate size by MoETP; where experts do not divide, one rank has one
+// more. MXFP4 experts are padded: hidden to 256, the intermediate size to what the kernel of the GPU needs (vLLM 0.10.1.1
 // and SGLang 0.5.0rc2, layers/quantization/mxfp4.py; start log of gpt-oss-120b on an H100: 64.38 GiB for 60.77).
 func (p Placement) expertShare(t llm.Tensor, f llm.FFN) float64 {
 	spread := p.Spread
@@ -131,7 +131,7 @@ func (p Placement) expertShare(t llm.Tensor, f llm.FFN) float64 {
 	}
 	for _, dim := range []int64{t.Rows, t.Cols} {
 		switch dim {
-		case p.Model.Hidden: // equal to the inside in gpt-oss: one dimension of each, and only one, is the hidden one
+		case p.Model.Hidden: // equal to the intermediate size in gpt-oss: one dimension of each, and only one, is the hidden one
 			part *= padded(dim, 256, 1)
 			if f.ExpertIntermediate == p.Model.Hidden {
 				return part * padded(dim, inner, int64(spread.MoETP))

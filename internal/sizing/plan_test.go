@@ -192,7 +192,7 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// TestFlags: what a plan tells to pass.
+// TestFlags: the flags of a plan.
 func TestFlags(t *testing.T) {
 	for _, c := range []struct {
 		req  Request
@@ -233,7 +233,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestLinearState: a pool of states beside the cache, three slots a request.
+// TestLinearState: a pool of states beside the cache, three slots per request.
 func TestLinearState(t *testing.T) {
 	m := qwen30().model()
 	for i := range m.Layers {
@@ -319,7 +319,7 @@ func TestSpark(t *testing.T) {
 	out := sized(t, Request{Model: llama70().model(), Machine: m, Engine: "vllm", Context: 8192, MaxNodes: 4})
 	for _, p := range out.Plans {
 		if p.PP == 1 && p.TP&(p.TP-1) != 0 {
-			t.Errorf("tp %d is no power of two", p.TP)
+			t.Errorf("tp %d is not a power of two", p.TP)
 		}
 	}
 	if len(out.Plans) == 0 || !out.Plans[0].Fits || out.Plans[0].Nodes != 2 {

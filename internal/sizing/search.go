@@ -15,7 +15,7 @@ const (
 )
 
 // Plan finds the layouts of a model on a machine, smallest and best, what each holds, and why others are refused.
-// An error says that the request is no request, and names the field; that nothing fits is an answer.
+// An error says that the request is invalid, and names the field; that nothing fits is an answer.
 func Plan(req Request) (*fabric.Sizing, error) {
 	base, err := req.setting()
 	if err != nil {
@@ -141,7 +141,7 @@ func (req Request) wants(l fabric.Layout) bool {
 }
 
 // try evaluates a group of layouts of the same GPUs. The first that fits is a plan; what the engine refuses, and the
-// first that memory refuses, is told. After a layout that only memory refuses nothing but DP attention is tried: it
+// first that memory refuses, is reported. After a layout that only memory refuses nothing but DP attention is tried: it
 // alone holds more.
 func (req Request) try(base setting, group []fabric.Layout, out *fabric.Sizing) {
 	var refused []fabric.Refused

@@ -3,6 +3,8 @@ package sizing
 import (
 	"fmt"
 	"math"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // pooling is how SGLang divides its KV pool among layers.
@@ -157,12 +159,16 @@ func sglangAdvice(d *budget) {
 	if free >= 0 && free < 5 {
 		d.notes = append(d.notes, fmt.Sprintf("%.1f GiB free after graphs: below the 5 to 8 that SGLang advises", free))
 	}
-	more := 0.0
+	more, what := 0.0, "more"
 	if d.perToken > 0 {
 		more = (d.advised - d.fraction) * float64(d.before) / d.perToken
 	}
-	d.effect = fmt.Sprintf("%s leaves %.1f GiB after graphs and holds %d tokens; %s would leave %.1f GiB and hold %+.0f tokens",
-		trimFloat(d.fraction), free, d.tokens, trimFloat(d.advised), free-(d.advised-d.fraction)*inGiB(d.before), more)
+	if more < 0 {
+		more, what = -more, "fewer"
+	}
+	d.effect = fmt.Sprintf("%s leaves %.1f GiB after graphs and holds %s tokens; %s would leave %.1f GiB and hold %s %s tokens",
+		trimFloat(d.fraction), free, fabric.Thousands(d.tokens), trimFloat(d.advised), free-(d.advised-d.fraction)*inGiB(d.before),
+		fabric.Thousands(int64(more)), what)
 }
 
 func ceilFloat(f float64) float64 { return math.Ceil(f - 1e-9) }

@@ -94,7 +94,7 @@ func shapeOf(m *llm.Model) *shape {
 	return s
 }
 
-// quantised notes what a tensor's scales ask of a layout. One scale a row or a tensor goes wherever its row goes.
+// quantised notes what a tensor's scales ask of a layout. One scale per row or per tensor goes wherever its row goes.
 func (s *shape) quantised(t llm.Tensor, l llm.Layer) {
 	var inner int64
 	what := string(t.Class)

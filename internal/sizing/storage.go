@@ -67,7 +67,7 @@ func Loads(bytes int64, nodes int) []fabric.StorageLoad {
 	return out
 }
 
-// StorageFor is what stands around the GPUs of a plan: storage, virtual machines, groups of pods.
+// StorageFor is what surrounds the GPUs of a plan: storage, virtual machines, groups of pods.
 func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
 	if mode == "" {
 		mode = ReadWriteOnce

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/llm"
 )
 
-// TestPVC: the document orders 4 TiB a volume, which hold all three models, and each alone fits in less.
+// TestPVC: the document orders 4 TiB per volume, which hold all three models, and each alone fits in less.
 func TestPVC(t *testing.T) {
 	const gb = int64(1e9)
 	r1, whole405, qwen := 6886*gb/10, 3*8117*gb/10, 4702*gb/10

@@ -45,7 +45,7 @@ func vllm() Engine {
 	}
 }
 
-// noModelPipeline: gpt-oss of 0.10.1 is no SupportsPP.
+// noModelPipeline: gpt-oss of 0.10.1 does not implement SupportsPP.
 func noModelPipeline(s setting) []string {
 	if s.Layout.PP > 1 && s.Model.Type == "gpt_oss" {
 		return []string{fmt.Sprintf("pp %d: vLLM %s has no pipeline parallelism for gpt_oss", s.Layout.PP, s.version)}
@@ -195,7 +195,7 @@ func vllmWords(s setting, d *budget, c vllmCache, counted int64) {
 		driverMemoryOf(s.Machine).total, trimFloat(d.fraction), inGiB(d.weights+d.extras), inGiB(counted), c.page, c.block)
 	f["graphs"] = "0.9 GiB, from 0 to 1 in start logs"
 	f["activations"] = fmt.Sprintf("%d sequences x %d logits x %d B + %d tokens x hidden x 2.56 B", seqs, s.Model.Vocabulary, samplerBytes, tokens)
-	d.effect = fmt.Sprintf("%s holds %d tokens; %.3f to %.3f is valid", trimFloat(d.fraction), d.tokens, d.low, d.high)
+	d.effect = fmt.Sprintf("%s holds %s tokens; %.3f to %.3f is valid", trimFloat(d.fraction), fabric.Thousands(d.tokens), d.low, d.high)
 	d.running = seqs
 	d.prints = []fabric.EnginePrint{
 		{What: "Model loading took", Value: inGiB(d.weights + d.extras), Unit: "GiB"},

@@ -92,14 +92,14 @@ func (p published) read(cat *catalog.Catalog) (*llm.Model, error) {
 	return m, nil
 }
 
-// printModels compares parameters, bytes on disk and KV bytes a token with what is published.
+// printModels compares parameters, bytes on disk and KV bytes per token with what is published.
 func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, err error) {
 	all, err := readPublished(name)
 	if err != nil {
 		return 0, err
 	}
 	var parameters, disk, kv []float64
-	fmt.Fprintf(w, "\nmodels from config.json alone      parameters          off     weights, GiB  published     off | KV bytes a token     off\n")
+	fmt.Fprintf(w, "\nmodels from config.json alone      parameters          off     weights, GiB  published     off | KV bytes per token     off\n")
 	for _, p := range all {
 		m, err := p.read(cat)
 		if err != nil {
@@ -127,7 +127,7 @@ func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, er
 		{"parameters, worst", 100 * slices.Max(parameters), 0.01, false, "%"},
 		{"weights on disk by formula, median", 100 * quantile(disk, 0.5), 0.3, false, "%"},
 		{"weights on disk by formula, 95th percentile", 100 * quantile(disk, 0.95), 1, false, "%"},
-		{"KV bytes a token, worst", 100 * slices.Max(kv), 0.1, false, "%"},
+		{"KV bytes per token, worst", 100 * slices.Max(kv), 0.1, false, "%"},
 	} {
 		missed += b.print(w)
 	}

@@ -231,7 +231,7 @@ func (b bar) print(w io.Writer) (missed int) {
 	return missed
 }
 
-// documented is a throughput of the VMware document, 11.2, tokens a second at 125 users on two HGX H100.
+// documented is a throughput of the VMware document, 11.2, tokens per second at 125 users on two HGX H100.
 type documented struct {
 	model    string  // name in the catalog
 	fraction float64 // --mem-fraction-static, its table 4
