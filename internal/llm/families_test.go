@@ -41,27 +41,29 @@ func familyCases(t testing.TB) map[string]familyCase {
 func TestFamiliesAgreeWithTransformers(t *testing.T) {
 	cases, seen := familyCases(t), map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
-		c := cases[name]
-		m, err := readConfig(name, c.Config, nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		seen[m.Type] = true
-		p := m.Parameters()
-		const scalars = 200 // gates of layers and others that transformers keeps as buffers of one element
-		if p.Total < c.Parameters || p.Total > c.Parameters+c.Buffers+scalars {
-			t.Errorf("%s: %d parameters, want %d and up to %d of buffers", name, p.Total, c.Parameters, c.Buffers)
-		}
-		if p.Vision != c.Vision {
-			t.Errorf("%s: %d parameters of vision, want %d", name, p.Vision, c.Vision)
-		}
-		if p.Active > p.Total || p.Active < 1 {
-			t.Errorf("%s: %d active parameters of %d", name, p.Active, p.Total)
-		}
-		if m.KVBytesPerToken(1, KVBF16) == 0 && m.StateBytesPerRequest(1) == 0 {
-			t.Errorf("%s: keeps nothing of the past", name)
-		}
+		t.Run(name, func(t *testing.T) {
+			c := cases[name]
+			m, err := readConfig(name, c.Config, nil)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			seen[m.Type] = true
+			p := m.Parameters()
+			const scalars = 200 // gates of layers and others that transformers keeps as buffers of one element
+			if p.Total < c.Parameters || p.Total > c.Parameters+c.Buffers+scalars {
+				t.Errorf("%s: %d parameters, want %d and up to %d of buffers", name, p.Total, c.Parameters, c.Buffers)
+			}
+			if p.Vision != c.Vision {
+				t.Errorf("%s: %d parameters of vision, want %d", name, p.Vision, c.Vision)
+			}
+			if p.Active > p.Total || p.Active < 1 {
+				t.Errorf("%s: %d active parameters of %d", name, p.Active, p.Total)
+			}
+			if m.KVBytesPerToken(1, KVBF16) == 0 && m.StateBytesPerRequest(1) == 0 {
+				t.Errorf("%s: keeps nothing of the past", name)
+			}
+		})
 	}
 	if len(seen) < 80 {
 		t.Errorf("%d model types are checked", len(seen))
@@ -113,14 +115,16 @@ func TestPublishedTotals(t *testing.T) {
 		"DeepSeek-R1-Distill-Qwen-32B": 32763876352, "deepseek-ai/DeepSeek-V2-Lite-Chat": 15706484224,
 		"mixtral-8x7b": 46702792704, "ByteDance-Seed/Seed-OSS-36B-Base": 36151104512,
 	} {
-		m, err := Open(name, c)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if p := m.Parameters(); p.Total+p.Vision != want {
-			t.Errorf("%s: %d, want %d", name, p.Total+p.Vision, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			m, err := Open(name, c)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if p := m.Parameters(); p.Total+p.Vision != want {
+				t.Errorf("%s: %d, want %d", name, p.Total+p.Vision, want)
+			}
+		})
 	}
 }
 
@@ -135,12 +139,14 @@ func TestModelsOfTheDocument(t *testing.T) {
 		"Qwen3-235B-A22B-Thinking-2507": 262144, "Kimi-K2-Instruct": 131072, "Llama-4-Maverick-17B-128E-Instruct": 1048576,
 		"Llama-4-Scout-17B-16E-Instruct": 10485760, "DeepSeek-R1-0528": 163840,
 	} {
-		m, err := Open(name, c)
-		if err != nil {
-			t.Error(err)
-		} else if m.Context != context {
-			t.Errorf("%s: context %d, want %d", name, m.Context, context)
-		}
+		t.Run(name, func(t *testing.T) {
+			m, err := Open(name, c)
+			if err != nil {
+				t.Error(err)
+			} else if m.Context != context {
+				t.Errorf("%s: context %d, want %d", name, m.Context, context)
+			}
+		})
 	}
 	if _, err := Open("no-such-model", c); err == nil || !strings.Contains(err.Error(), "known are deepseek-r1") {
 		t.Errorf("no-such-model: %v", err)

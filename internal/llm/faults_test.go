@@ -81,10 +81,12 @@ func TestFaultyConfigsNameTheField(t *testing.T) {
 		{plainConfig, map[string]any{"quantization_config": map[string]any{"quant_method": "fp8", "ignored_layers": []string{"re:("}}}, `pattern "re:(": invalid`},
 		{plainConfig, map[string]any{"quantization_config": map[string]any{"quant_method": "fp8", "ignored_layers": []string{"a[*"}}}, `pattern "a[*": invalid`},
 	} {
-		_, err := readConfig("m", changed(t, test.config, test.change), nil)
-		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-			t.Errorf("%v:\ngot  %v\nwant %s", test.change, err, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			_, err := readConfig("m", changed(t, test.config, test.change), nil)
+			if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("%v:\ngot  %v\nwant %s", test.change, err, test.want)
+			}
+		})
 	}
 }
 
@@ -93,9 +95,11 @@ func TestFaultyTexts(t *testing.T) {
 		"": "is empty", "null": "is null", "[]": "cannot unmarshal array", `{"a": 1} x`: "trailing data after the object", `{"a": `: "unexpected EOF",
 		`{"model_type": "llama", "hidden_size": NaN}`: "hidden_size",
 	} {
-		if _, err := readConfig("m", []byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", text, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			if _, err := readConfig("m", []byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", text, err, want)
+			}
+		})
 	}
 	if _, err := readConfig("m", changed(t, plainConfig, map[string]any{"note": "NaN and Infinity"}), nil); err != nil {
 		t.Error(err)

@@ -96,34 +96,36 @@ func TestHeadersAgreeWithTheFormula(t *testing.T) {
 		"fused": []byte(`{"model_type": "phi3", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 8,
 "num_key_value_heads": 2, "vocab_size": 100, "dtype": "bfloat16"}`),
 	} {
-		formula, err := readConfig(name, config, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tensors := storedModel(t, config)
-		if name == "fused" { // the parts of one matrix have one name
-			tensors = slices.DeleteFunc(tensors, func(x written) bool {
-				return strings.Contains(x.name, "qkv_proj") || strings.Contains(x.name, "gate_up")
-			})
-			for i := range 2 {
-				tensors = append(tensors, written{fmt.Sprintf("model.layers.%d.self_attn.qkv_proj.weight", i), "BF16", []int64{64 + 2*16, 64}},
-					written{fmt.Sprintf("model.layers.%d.mlp.gate_up_proj.weight", i), "BF16", []int64{256, 64}})
+		t.Run(name, func(t *testing.T) {
+			formula, err := readConfig(name, config, nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		m, err := Open(folder(t, map[string][]byte{"config.json": config, "model.safetensors": safetensors(t, tensors)}), nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		if m.Certainty != FromHeaders || m.DiskBytes != formula.DiskBytes || m.Parameters() != formula.Parameters() {
-			t.Errorf("%s: %s, %d bytes, %+v, want %d, %+v", name, m.Certainty, m.DiskBytes, m.Parameters(), formula.DiskBytes, formula.Parameters())
-		}
-		if got, want := classBytes(m), classBytes(formula); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("%s:\ngot  %v\nwant %v", name, got, want)
-		}
-		if m.KVBytesPerToken(1, KVBF16) != formula.KVBytesPerToken(1, KVBF16) {
-			t.Errorf("%s: %d KV bytes", name, m.KVBytesPerToken(1, KVBF16))
-		}
+			tensors := storedModel(t, config)
+			if name == "fused" { // the parts of one matrix have one name
+				tensors = slices.DeleteFunc(tensors, func(x written) bool {
+					return strings.Contains(x.name, "qkv_proj") || strings.Contains(x.name, "gate_up")
+				})
+				for i := range 2 {
+					tensors = append(tensors, written{fmt.Sprintf("model.layers.%d.self_attn.qkv_proj.weight", i), "BF16", []int64{64 + 2*16, 64}},
+						written{fmt.Sprintf("model.layers.%d.mlp.gate_up_proj.weight", i), "BF16", []int64{256, 64}})
+				}
+			}
+			m, err := Open(folder(t, map[string][]byte{"config.json": config, "model.safetensors": safetensors(t, tensors)}), nil)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+			if m.Certainty != FromHeaders || m.DiskBytes != formula.DiskBytes || m.Parameters() != formula.Parameters() {
+				t.Errorf("%s: %s, %d bytes, %+v, want %d, %+v", name, m.Certainty, m.DiskBytes, m.Parameters(), formula.DiskBytes, formula.Parameters())
+			}
+			if got, want := classBytes(m), classBytes(formula); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%s:\ngot  %v\nwant %v", name, got, want)
+			}
+			if m.KVBytesPerToken(1, KVBF16) != formula.KVBytesPerToken(1, KVBF16) {
+				t.Errorf("%s: %d KV bytes", name, m.KVBytesPerToken(1, KVBF16))
+			}
+		})
 	}
 }
 
@@ -194,42 +196,44 @@ func TestStackedExperts(t *testing.T) {
 // An unknown type is read from names and shapes; without them it is refused.
 func TestUnknownType(t *testing.T) {
 	for name, config := range map[string]string{"dense": plainConfig, "experts": expertConfig} {
-		known, err := readConfig(name, []byte(config), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		strange := changed(t, config, map[string]any{"model_type": "strange"})
-		tensors := storedModel(t, []byte(config))
-		for _, files := range []map[string][]byte{
-			{"config.json": strange, "model.safetensors": safetensors(t, tensors)},
-			{"config.json": strange, "model.safetensors.index.json": indexOf(t, known.DiskBytes, tensors)},
-		} {
-			m, err := Open(folder(t, files), nil)
+		t.Run(name, func(t *testing.T) {
+			known, err := readConfig(name, []byte(config), nil)
 			if err != nil {
+				t.Fatal(err)
+			}
+			strange := changed(t, config, map[string]any{"model_type": "strange"})
+			tensors := storedModel(t, []byte(config))
+			for _, files := range []map[string][]byte{
+				{"config.json": strange, "model.safetensors": safetensors(t, tensors)},
+				{"config.json": strange, "model.safetensors.index.json": indexOf(t, known.DiskBytes, tensors)},
+			} {
+				m, err := Open(folder(t, files), nil)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				if m.Parameters() != known.Parameters() || m.KVBytesPerToken(1, KVBF16) != known.KVBytesPerToken(1, KVBF16) || m.DiskBytes != known.DiskBytes {
+					t.Errorf("%s, %s: %+v, %d KV bytes, %d bytes", name, m.Certainty, m.Parameters(), m.KVBytesPerToken(1, KVBF16), m.DiskBytes)
+				}
+				if fmt.Sprint(classBytes(m)) != fmt.Sprint(classBytes(known)) {
+					t.Errorf("%s, %s:\ngot  %v\nwant %v", name, m.Certainty, classBytes(m), classBytes(known))
+				}
+			}
+			_, err = Open(folder(t, map[string][]byte{"config.json": strange}), nil)
+			if err == nil || !strings.Contains(err.Error(), `"strange" is unknown; known:`) {
 				t.Errorf("%s: %v", name, err)
-				continue
 			}
-			if m.Parameters() != known.Parameters() || m.KVBytesPerToken(1, KVBF16) != known.KVBytesPerToken(1, KVBF16) || m.DiskBytes != known.DiskBytes {
-				t.Errorf("%s, %s: %+v, %d KV bytes, %d bytes", name, m.Certainty, m.Parameters(), m.KVBytesPerToken(1, KVBF16), m.DiskBytes)
+			odd := append(slices.Clone(tensors), written{"model.layers.0.retention.decay_proj.weight", "BF16", []int64{64, 64}})
+			for _, files := range []map[string][]byte{
+				{"config.json": strange, "model.safetensors": safetensors(t, odd)},
+				{"config.json": strange, "model.safetensors.index.json": indexOf(t, known.DiskBytes, odd)},
+				{"config.json": strange, "model.safetensors.index.json": indexOf(t, 2*known.DiskBytes, tensors)},
+			} {
+				if m, err := Open(folder(t, files), nil); err == nil || !strings.Contains(err.Error(), "strange") {
+					t.Errorf("%s: %v, %v", name, m, err)
+				}
 			}
-			if fmt.Sprint(classBytes(m)) != fmt.Sprint(classBytes(known)) {
-				t.Errorf("%s, %s:\ngot  %v\nwant %v", name, m.Certainty, classBytes(m), classBytes(known))
-			}
-		}
-		_, err = Open(folder(t, map[string][]byte{"config.json": strange}), nil)
-		if err == nil || !strings.Contains(err.Error(), `"strange" is unknown; known:`) {
-			t.Errorf("%s: %v", name, err)
-		}
-		odd := append(slices.Clone(tensors), written{"model.layers.0.retention.decay_proj.weight", "BF16", []int64{64, 64}})
-		for _, files := range []map[string][]byte{
-			{"config.json": strange, "model.safetensors": safetensors(t, odd)},
-			{"config.json": strange, "model.safetensors.index.json": indexOf(t, known.DiskBytes, odd)},
-			{"config.json": strange, "model.safetensors.index.json": indexOf(t, 2*known.DiskBytes, tensors)},
-		} {
-			if m, err := Open(folder(t, files), nil); err == nil || !strings.Contains(err.Error(), "strange") {
-				t.Errorf("%s: %v, %v", name, m, err)
-			}
-		}
+		})
 	}
 }
 
@@ -276,10 +280,12 @@ func TestIndex(t *testing.T) {
 		"number as file": {[]byte(`{"metadata": {"total_size": 5}, "weight_map": {"a": 3}}`), `"a": 3 is not the name of a file`},
 		"file elsewhere": {[]byte(`{"metadata": {"total_size": 5}, "weight_map": {"a": "../x.safetensors"}}`), `"../x.safetensors" is not a plain file name`},
 	} {
-		_, err := Open(folder(t, map[string][]byte{"config.json": []byte(expertConfig), indexFile: test.index}), nil)
-		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "index.json") {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(folder(t, map[string][]byte{"config.json": []byte(expertConfig), indexFile: test.index}), nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "index.json") {
+				t.Errorf("%s: %v, want %s", name, err, test.want)
+			}
+		})
 	}
 }
 
@@ -301,12 +307,14 @@ func TestIndexTellsOfMTP(t *testing.T) {
 		total   int64
 		mtp     bool
 	}{"with": {tensors, whole.DiskBytes, true}, "without": {main, bytes, false}} {
-		m, err := Open(folder(t, map[string][]byte{"config.json": config, indexFile: indexOf(t, test.total, test.tensors)}), nil)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if (m.Parameters().MTP > 0) != test.mtp || (m.MTP > 0) != test.mtp || off(m.DiskBytes, test.total) > 0 {
-			t.Errorf("%s: %+v, %d", name, m.Parameters(), m.DiskBytes)
-		}
+		t.Run(name, func(t *testing.T) {
+			m, err := Open(folder(t, map[string][]byte{"config.json": config, indexFile: indexOf(t, test.total, test.tensors)}), nil)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if (m.Parameters().MTP > 0) != test.mtp || (m.MTP > 0) != test.mtp || off(m.DiskBytes, test.total) > 0 {
+				t.Errorf("%s: %+v, %d", name, m.Parameters(), m.DiskBytes)
+			}
+		})
 	}
 }
 
@@ -341,11 +349,13 @@ func TestFaultyHeaders(t *testing.T) {
 		"numbers as strings":   {rawSafetensors(one(`{"dtype": "U8", "shape": ["1"], "data_offsets": [0, 1]}`), 1), "cannot unmarshal"},
 		"no tensor":            {rawSafetensors("{}", 0), "name no tensor"},
 	} {
-		dir := folder(t, map[string][]byte{"config.json": []byte(plainConfig), "model.safetensors": test.file})
-		_, err := Open(dir, nil)
-		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: %v, want %s", name, err, test.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			dir := folder(t, map[string][]byte{"config.json": []byte(plainConfig), "model.safetensors": test.file})
+			_, err := Open(dir, nil)
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), dir) {
+				t.Errorf("%s: %v, want %s", name, err, test.want)
+			}
+		})
 	}
 }
 
@@ -373,9 +383,11 @@ func TestFilesOfOneCopy(t *testing.T) {
 		"but in no header":                  {"config.json": config, "model-00001-of-00001.safetensors": a, indexFile: indexOf(t, formula.DiskBytes, tensors)},
 		"no such file":                      {"model.safetensors": all},
 	} {
-		if _, err := Open(folder(t, files), nil); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %s", err, name)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := Open(folder(t, files), nil); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%v, want %s", err, name)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,9 @@
 package llm
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestPerToken(t *testing.T) {
 	gqa := Attention{Kind: GQA, Heads: 32, KVHeads: 8, HeadDim: 128, VDim: 128}
@@ -32,9 +35,11 @@ func TestPerToken(t *testing.T) {
 		{"mamba", Attention{Kind: Mamba, InnerDim: 8}, 1, KVBF16, 0},
 		{"none", Attention{Kind: NoAttention}, 1, KVBF16, 0},
 	} {
-		if got := test.a.PerToken(test.tp, test.dtype); got != test.want {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.a.PerToken(test.tp, test.dtype); got != test.want {
+				t.Errorf("%s: %v, want %v", test.name, got, test.want)
+			}
+		})
 	}
 }
 
@@ -47,9 +52,11 @@ func TestRequestKeepsNoMoreThanItsWindows(t *testing.T) {
 	m := &Model{Layers: []Layer{{Attention: full}, {Attention: window}, {Attention: chunk}, {Attention: delta}}}
 	state := int64((2*2*8+4*16)*3*2 + 4*8*16*4)
 	for context, want := range map[int64]int64{50: 3 * 50 * 32, 150: (150 + 100 + 150) * 32, 1000: (1000 + 100 + 200) * 32} {
-		if got := m.KVBytesForRequest(context, 1, KVBF16); got != want+state {
-			t.Errorf("%d tokens: %d, want %d", context, got, want+state)
-		}
+		t.Run(fmt.Sprintf("%d tokens", context), func(t *testing.T) {
+			if got := m.KVBytesForRequest(context, 1, KVBF16); got != want+state {
+				t.Errorf("%d tokens: %d, want %d", context, got, want+state)
+			}
+		})
 	}
 	if got := m.KVBytesPerToken(1, KVBF16); got != 96 {
 		t.Errorf("%d bytes per token", got)
@@ -61,9 +68,11 @@ func TestRequestKeepsNoMoreThanItsWindows(t *testing.T) {
 		t.Error("int3 is taken for a dtype")
 	}
 	for _, dtype := range KVDTypes() {
-		if !KnownKVDType(dtype) {
-			t.Errorf("%s is listed but unknown", dtype)
-		}
+		t.Run(dtype, func(t *testing.T) {
+			if !KnownKVDType(dtype) {
+				t.Errorf("%s is listed but unknown", dtype)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,9 @@
 package llm
 
-import "testing"
+import (
+	"fmt"
+	"testing"
+)
 
 func TestFormatBytes(t *testing.T) {
 	for _, test := range []struct {
@@ -25,9 +28,11 @@ func TestFormatBytes(t *testing.T) {
 		{"gptq", Format{Bits: 4, Group: 128, ScaleBytes: 2.5, ColumnBytes: 4}, 4, 256, 512 + 20 + 1024},
 		{"odd count of half bytes", Format{Bits: 4}, 3, 3, 5},
 	} {
-		if got := test.format.Bytes(test.rows, test.cols); got != test.want {
-			t.Errorf("%s: %d, want %d", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := test.format.Bytes(test.rows, test.cols); got != test.want {
+				t.Errorf("%s: %d, want %d", test.name, got, test.want)
+			}
+		})
 	}
 }
 
@@ -59,14 +64,16 @@ func TestPatterns(t *testing.T) {
 		{"model.layers.1.mlp.experts.0.up_proj", "model.layers.1.mlp.experts.*.up_proj.weight", true},
 		{"Linear", "model.layers.1.mlp.up_proj.weight", true},
 	} {
-		p := patterns{written: []string{test.pattern}}
-		p.compile()
-		if p.wrong != nil {
-			t.Fatal(p.wrong)
-		}
-		if got := p.match(newModule(test.name)); got != test.want {
-			t.Errorf("%s, %s: %v", test.pattern, test.name, got)
-		}
+		t.Run(test.pattern+" on "+test.name, func(t *testing.T) {
+			p := patterns{written: []string{test.pattern}}
+			p.compile()
+			if p.wrong != nil {
+				t.Fatal(p.wrong)
+			}
+			if got := p.match(newModule(test.name)); got != test.want {
+				t.Errorf("%s, %s: %v", test.pattern, test.name, got)
+			}
+		})
 	}
 }
 
@@ -114,12 +121,14 @@ func TestQuantisedClasses(t *testing.T) {
 		"fbgemm":                     {map[string]any{"quant_method": "fbgemm_fp8", "modules_to_not_convert": []string{"lm_head"}}, "fp8", map[Class]int64{ClassAttention: qo, ClassKV: kvs, ClassExpert: moe}},
 		"compressed, fp8 by channel": {map[string]any{"quant_method": "compressed-tensors", "config_groups": map[string]any{"g": map[string]any{"targets": []string{"re:.*experts.*"}, "weights": map[string]any{"num_bits": 8, "type": "float", "strategy": "channel"}}}}, "fp8", map[Class]int64{ClassExpert: moe}},
 	} {
-		got := formats(t, expertConfig, test.q)
-		for _, class := range []Class{ClassAttention, ClassKV, ClassExpert, ClassReplicated, ClassEmbedding, ClassHead} {
-			if got[test.format][class] != test.want[class] {
-				t.Errorf("%s: %d weights of class %s in %s, want %d", name, got[test.format][class], class, test.format, test.want[class])
+		t.Run(name, func(t *testing.T) {
+			got := formats(t, expertConfig, test.q)
+			for _, class := range []Class{ClassAttention, ClassKV, ClassExpert, ClassReplicated, ClassEmbedding, ClassHead} {
+				if got[test.format][class] != test.want[class] {
+					t.Errorf("%s: %d weights of class %s in %s, want %d", name, got[test.format][class], class, test.format, test.want[class])
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -135,12 +144,14 @@ func TestKVDTypeOfTheCheckpoint(t *testing.T) {
 		{map[string]any{"quant_algo": "NVFP4", "kv_cache_quant_algo": "NVFP4"}, KVFP4},
 		{map[string]any{"kv_cache_quant_algo": "FP8"}, KVFP8},
 	} {
-		m, err := readConfig("m", changed(t, plainConfig, map[string]any{"quantization_config": test.q}), nil)
-		if err != nil {
-			t.Errorf("%v: %v", test.q, err)
-		} else if m.Quantisation.KV != test.want {
-			t.Errorf("%v: %q, want %q", test.q, m.Quantisation.KV, test.want)
-		}
+		t.Run(fmt.Sprint(test.q), func(t *testing.T) {
+			m, err := readConfig("m", changed(t, plainConfig, map[string]any{"quantization_config": test.q}), nil)
+			if err != nil {
+				t.Errorf("%v: %v", test.q, err)
+			} else if m.Quantisation.KV != test.want {
+				t.Errorf("%v: %q, want %q", test.q, m.Quantisation.KV, test.want)
+			}
+		})
 	}
 }
 

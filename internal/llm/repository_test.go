@@ -67,9 +67,11 @@ func TestDownloads(t *testing.T) {
 		"./config.json":                           true,
 		"../original/config.json":                 false,
 	} {
-		if got := downloads(name); got != want {
-			t.Errorf("%q: downloaded %v, want %v", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := downloads(name); got != want {
+				t.Errorf("%q: downloaded %v, want %v", name, got, want)
+			}
+		})
 	}
 }
 
@@ -98,10 +100,12 @@ func TestRepositoryBytes(t *testing.T) {
 		{"openai/gpt-oss-120b", 2, true},
 		{"deepseek-ai/DeepSeek-R1-0528", 1, false},
 	} {
-		bytes, source, known := RepositoryBytes(&Model{ID: test.id, DiskBytes: 1000})
-		if bytes != 1000*test.times || known != test.known || source == "" {
-			t.Errorf("%s: %d bytes, %q, %v", test.id, bytes, source, known)
-		}
+		t.Run(test.id, func(t *testing.T) {
+			bytes, source, known := RepositoryBytes(&Model{ID: test.id, DiskBytes: 1000})
+			if bytes != 1000*test.times || known != test.known || source == "" {
+				t.Errorf("%s: %d bytes, %q, %v", test.id, bytes, source, known)
+			}
+		})
 	}
 	// VMware document, 10.4: 2.3 TB; its other sizes are GiB, so between both units
 	whole, _, _ := RepositoryBytes(&Model{ID: "meta-llama/Llama-3.1-405B", DiskBytes: 811706777600})

@@ -72,14 +72,16 @@ func TestSizingStatus(t *testing.T) {
 		{nothingFits(), "DOES NOT FIT  ./Llama-4-Maverick", "FAIL: exit status 1: no layout fits"},
 		{r1Sizing(), "FITS  deepseek-r1", "PASS: exit status 0: a layout fits"},
 	} {
-		text := sizingText(t, c.s, TextOptions{})
-		if !strings.HasPrefix(text, c.head) || !strings.HasSuffix(text, c.last+"\n") {
-			t.Errorf("want %q ... %q, have:\n%s", c.head, c.last, text)
-		}
-		page := sizingOutput(t, SizingHTML, c.s)
-		if strings.Contains(page, `class="banner pass"`) != strings.HasPrefix(c.last, "PASS") {
-			t.Errorf("the page's banner contradicts %q", c.last)
-		}
+		t.Run(c.last, func(t *testing.T) {
+			text := sizingText(t, c.s, TextOptions{})
+			if !strings.HasPrefix(text, c.head) || !strings.HasSuffix(text, c.last+"\n") {
+				t.Errorf("want %q ... %q, have:\n%s", c.head, c.last, text)
+			}
+			page := sizingOutput(t, SizingHTML, c.s)
+			if strings.Contains(page, `class="banner pass"`) != strings.HasPrefix(c.last, "PASS") {
+				t.Errorf("the page's banner contradicts %q", c.last)
+			}
+		})
 	}
 }
 
@@ -103,9 +105,11 @@ func TestWhyNotFewer(t *testing.T) {
 		{edit(func(x *fabric.Sizing) { x.Plans[1].GPUs = 8 }), "Fewer are enough: 2 servers of hgx-h100: 8 GPUs, tp 16; this one is best."},
 		{edit(func(x *fabric.Sizing) { x.Plans = x.Plans[:1]; x.Plans[0].GPUs = 1 }), "One GPU is the minimum."},
 	} {
-		if !strings.Contains(c.got, c.want) {
-			t.Errorf("have %q, want %q in it", c.got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if !strings.Contains(c.got, c.want) {
+				t.Errorf("have %q, want %q in it", c.got, c.want)
+			}
+		})
 	}
 }
 
@@ -115,17 +119,19 @@ func TestSizingCommand(t *testing.T) {
 	want := []string{"-m", "sglang.launch_server", "--model-path", flags[1], "--tp", "16", "--context-length", "163840", "--served-model-name", flags[7], "--mem-fraction-static", "0.85", "--trust-remote-code"}
 	s := &fabric.Sizing{Engine: fabric.SizingEngine{Name: "sglang"}}
 	for _, width := range []int{40, 68, 500} {
-		text := strings.Join(commandLines(s, fabric.SizingPlan{Flags: flags}, width), "\n")
-		out, err := exec.Command("sh", "-c", "python3() { for a; do printf '%s\\0' \"$a\"; done; }\n"+text).Output()
-		if err != nil {
-			t.Fatalf("%v:\n%s", err, text)
-		}
-		if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); !reflect.DeepEqual(got, want) {
-			t.Errorf("the shell reads %q, want %q:\n%s", got, want, text)
-		}
-		if width == 40 && !strings.Contains(text, " \\\n") {
-			t.Error("a long command is not broken")
-		}
+		t.Run(fmt.Sprintf("%d columns", width), func(t *testing.T) {
+			text := strings.Join(commandLines(s, fabric.SizingPlan{Flags: flags}, width), "\n")
+			out, err := exec.Command("sh", "-c", "python3() { for a; do printf '%s\\0' \"$a\"; done; }\n"+text).Output()
+			if err != nil {
+				t.Fatalf("%v:\n%s", err, text)
+			}
+			if got := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"); !reflect.DeepEqual(got, want) {
+				t.Errorf("the shell reads %q, want %q:\n%s", got, want, text)
+			}
+			if width == 40 && !strings.Contains(text, " \\\n") {
+				t.Error("a long command is not broken")
+			}
+		})
 	}
 	if lines := commandLines(s, fabric.SizingPlan{}, 80); lines != nil {
 		t.Errorf("a plan without flags has the command %q", lines)
@@ -325,9 +331,11 @@ func TestDerivation(t *testing.T) {
 
 func TestModelPath(t *testing.T) {
 	for given, want := range map[string]string{"deepseek-r1": "deepseek-r1", "/models/r1/config.json": "/models/r1", "config.json": ".", "./r1/": "./r1/", "r1/model.safetensors.index.json": "r1", "/config.json": "/"} {
-		if got := modelPath(&fabric.Sizing{Model: given}); got != want {
-			t.Errorf("%q is %q, want %q", given, got, want)
-		}
+		t.Run(fmt.Sprintf("%q", given), func(t *testing.T) {
+			if got := modelPath(&fabric.Sizing{Model: given}); got != want {
+				t.Errorf("%q is %q, want %q", given, got, want)
+			}
+		})
 	}
 	if got := modelPath(&fabric.Sizing{Model: "x", ModelPath: "org/x"}); got != "org/x" {
 		t.Errorf("the repository is %q", got)
@@ -336,29 +344,39 @@ func TestModelPath(t *testing.T) {
 
 func TestSizingWords(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 381804: "381,804", 1234567890: "1,234,567,890", -5: "?"} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d is %q, want %q", n, got, want)
-		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			if got := thousands(n); got != want {
+				t.Errorf("%d is %q, want %q", n, got, want)
+			}
+		})
 	}
 	for v, want := range map[float64]string{0.85: "0.85", 0.8260405859375: "0.82604", 0: "?", math.NaN(): "?"} {
-		if got := ratio(v); got != want {
-			t.Errorf("%v is %q, want %q", v, got, want)
-		}
+		t.Run(fmt.Sprint(v), func(t *testing.T) {
+			if got := ratio(v); got != want {
+				t.Errorf("%v is %q, want %q", v, got, want)
+			}
+		})
 	}
 	for v, want := range map[float64]string{42: "42 s", 430: "7.2 min", 7200: "2.0 h", -1: "?"} {
-		if got := duration(v); got != want {
-			t.Errorf("%v s is %q, want %q", v, got, want)
-		}
+		t.Run(fmt.Sprint(v), func(t *testing.T) {
+			if got := duration(v); got != want {
+				t.Errorf("%v s is %q, want %q", v, got, want)
+			}
+		})
 	}
 	for n, want := range map[int64]string{671026419200: "671.0 B", 37551915520: "37.55 B", 417000000: "0.417 B", 0: "an unknown number of"} {
-		if got := count1e9(n); got != want {
-			t.Errorf("%d is %q, want %q", n, got, want)
-		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			if got := count1e9(n); got != want {
+				t.Errorf("%d is %q, want %q", n, got, want)
+			}
+		})
 	}
 	for _, word := range []string{"", "a b", "$HOME", "'", "a\nb"} {
-		if got := shellWord(word); !strings.HasPrefix(got, "'") {
-			t.Errorf("%q is not quoted: %s", word, got)
-		}
+		t.Run(fmt.Sprintf("%q", word), func(t *testing.T) {
+			if got := shellWord(word); !strings.HasPrefix(got, "'") {
+				t.Errorf("%q is not quoted: %s", word, got)
+			}
+		})
 	}
 }
 

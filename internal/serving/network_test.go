@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -19,14 +20,18 @@ func TestCurveOf(t *testing.T) {
 	}{
 		{0, 30}, {1, 30}, {2048, 30}, {1 << 20, 75}, {1 << 21, math.Sqrt(75 * 95)}, {1 << 22, 95}, {1 << 24, 380},
 	} {
-		if got, known := c(test.bytes, 16); !known || math.Abs(got-test.want) > 1e-9 {
-			t.Errorf("%g bytes: %g us, known %v, want %g", test.bytes, got, known, test.want)
-		}
+		t.Run(fmt.Sprintf("%g bytes", test.bytes), func(t *testing.T) {
+			if got, known := c(test.bytes, 16); !known || math.Abs(got-test.want) > 1e-9 {
+				t.Errorf("%g bytes: %g us, known %v, want %g", test.bytes, got, known, test.want)
+			}
+		})
 	}
 	for _, ranks := range []int{0, 1, 8, 32} {
-		if _, known := c(1024, ranks); known {
-			t.Errorf("%d ranks: known, though measured on 16", ranks)
-		}
+		t.Run(fmt.Sprintf("%d ranks", ranks), func(t *testing.T) {
+			if _, known := c(1024, ranks); known {
+				t.Errorf("%d ranks: known, though measured on 16", ranks)
+			}
+		})
 	}
 	if _, known := c(math.NaN(), 16); known {
 		t.Error("NaN bytes: known")
@@ -48,9 +53,11 @@ func TestCurveOfBadPoints(t *testing.T) {
 		{"not a number", 16, []Point{{8, math.NaN()}, {16, 2}}, "above 0"},
 		{"infinite", 16, []Point{{8, 1}, {16, math.Inf(1)}}, "above 0"},
 	} {
-		if _, err := CurveOf(test.ranks, test.points); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v, want %q", test.name, err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := CurveOf(test.ranks, test.points); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %v, want %q", test.name, err, test.want)
+			}
+		})
 	}
 }
 
@@ -77,9 +84,11 @@ func TestCurveOfTable(t *testing.T) {
 	}
 	both := Curves(nil, c, two)
 	for ranks, want := range map[int]float64{2: 10, 16: 30} {
-		if got, known := both(1024, ranks); !known || got != want {
-			t.Errorf("%d ranks: %g us, %v, want %g", ranks, got, known, want)
-		}
+		t.Run(fmt.Sprintf("%d ranks", ranks), func(t *testing.T) {
+			if got, known := both(1024, ranks); !known || got != want {
+				t.Errorf("%d ranks: %g us, %v, want %g", ranks, got, known, want)
+			}
+		})
 	}
 	if _, known := both(1024, 4); known {
 		t.Error("4 ranks: known to neither")
@@ -110,10 +119,12 @@ func TestReduceInside(t *testing.T) {
 		{"NCCL, 16 MiB on 2 H200", h100, 16 << 20, 2, 78.3, 0.1},
 		{"RCCL, 128 MiB on 8 MI300X", mi300, 128 << 20, 8, 800.3, 0.1},
 	} {
-		got, known := links{machine: test.machine}.reduce(test.bytes, test.ranks)
-		if got *= 1e6; !known || math.Abs(got/test.measured-1) > test.off {
-			t.Errorf("%s: %.1f us, measured %.1f", test.name, got, test.measured)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			got, known := links{machine: test.machine}.reduce(test.bytes, test.ranks)
+			if got *= 1e6; !known || math.Abs(got/test.measured-1) > test.off {
+				t.Errorf("%s: %.1f us, measured %.1f", test.name, got, test.measured)
+			}
+		})
 	}
 	pair, _ := links{machine: mi300}.reduce(128<<20, 2)
 	all, _ := links{machine: h100}.reduce(128<<20, 2)

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -69,20 +70,22 @@ func TestDocumentThroughput(t *testing.T) {
 		tokens   int64
 		measured [4]float64
 	}{{"deepseek-r1", 381804, [4]float64{3500, 3500, 3500, 2200}}, {"meta-llama-3-1-405b", 382000, [4]float64{2200, 2200, 2200, 650}}} {
-		p, err := Speed(documentReplica(t, test.model, test.tokens), Workloads(), []int{125})
-		if err != nil || len(p) != 4 {
-			t.Fatal(len(p), err)
-		}
-		for i, x := range p {
-			off := x.TokensS/test.measured[i] - 1
-			if sum, n = sum+math.Abs(off), n+1; math.Abs(off) > 0.35 {
-				t.Errorf("%s, %s: %.0f tokens per second, the document has %.0f (%+.0f %%)", test.model, x.Workload, x.TokensS, test.measured[i], 100*off)
+		t.Run(test.model, func(t *testing.T) {
+			p, err := Speed(documentReplica(t, test.model, test.tokens), Workloads(), []int{125})
+			if err != nil || len(p) != 4 {
+				t.Fatal(len(p), err)
 			}
-			t.Logf("%s, %s: %.0f of %.0f, %s", test.model, x.Workload, x.TokensS, test.measured[i], x.Limit)
-		}
-		if p[3].Limit != LimitKV || p[3].Running > 73 || p[3].Running < 72 {
-			t.Errorf("%s, %s: limit %s, %.1f running: 5250 tokens of %d a request", test.model, p[3].Workload, p[3].Limit, p[3].Running, test.tokens)
-		}
+			for i, x := range p {
+				off := x.TokensS/test.measured[i] - 1
+				if sum, n = sum+math.Abs(off), n+1; math.Abs(off) > 0.35 {
+					t.Errorf("%s, %s: %.0f tokens per second, the document has %.0f (%+.0f %%)", test.model, x.Workload, x.TokensS, test.measured[i], 100*off)
+				}
+				t.Logf("%s, %s: %.0f of %.0f, %s", test.model, x.Workload, x.TokensS, test.measured[i], x.Limit)
+			}
+			if p[3].Limit != LimitKV || p[3].Running > 73 || p[3].Running < 72 {
+				t.Errorf("%s, %s: limit %s, %.1f running: 5250 tokens of %d a request", test.model, p[3].Workload, p[3].Limit, p[3].Running, test.tokens)
+			}
+		})
 	}
 	if mean := sum / float64(n); mean > 0.15 {
 		t.Errorf("mean error %.1f %%", 100*mean)
@@ -116,16 +119,18 @@ func TestWhatRDMABuys(t *testing.T) {
 	}
 	tokens := map[string]float64{}
 	for _, n := range []Network{s.Network, {"half the NICs", slower(1, 0.25e6)}, {"tcp", slower(4, 0.01e6)}} {
-		s := s
-		s.Network = n
-		p, err := Speed(s, Workloads()[1:2], []int{125})
-		if err != nil || len(p) != 1 || p[0].Network != n.Name {
-			t.Fatalf("%s: %+v, %v", n.Name, p, err)
-		}
-		tokens[n.Name] = p[0].TokensS
-		if n.Name == "tcp" && p[0].Limit != LimitNetwork {
-			t.Errorf("over TCP the limit is %s", p[0].Limit)
-		}
+		t.Run(n.Name, func(t *testing.T) {
+			s := s
+			s.Network = n
+			p, err := Speed(s, Workloads()[1:2], []int{125})
+			if err != nil || len(p) != 1 || p[0].Network != n.Name {
+				t.Fatalf("%s: %+v, %v", n.Name, p, err)
+			}
+			tokens[n.Name] = p[0].TokensS
+			if n.Name == "tcp" && p[0].Limit != LimitNetwork {
+				t.Errorf("over TCP the limit is %s", p[0].Limit)
+			}
+		})
 	}
 	if !(tokens["InfiniBand"] > tokens["half the NICs"] && tokens["half the NICs"] > 2*tokens["tcp"]) {
 		t.Errorf("tokens per second: %v", tokens)
@@ -143,15 +148,17 @@ func TestWhatRDMABuys(t *testing.T) {
 func TestPerformanceIsMonotone(t *testing.T) {
 	s := documentReplica(t, "deepseek-r1", 4_000_000)
 	for _, w := range Workloads() {
-		p, err := Speed(s, []Workload{w}, Concurrencies())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := 1; i < len(p); i++ {
-			if p[i].TokensS < p[i-1].TokensS || p[i].TPOTms < p[i-1].TPOTms || p[i].TTFTms[1] < p[i-1].TTFTms[1] {
-				t.Errorf("%s: from %d to %d users: %+v, %+v", w.Name, p[i-1].Concurrency, p[i].Concurrency, p[i-1], p[i])
+		t.Run(w.Name, func(t *testing.T) {
+			p, err := Speed(s, []Workload{w}, Concurrencies())
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
+			for i := 1; i < len(p); i++ {
+				if p[i].TokensS < p[i-1].TokensS || p[i].TPOTms < p[i-1].TPOTms || p[i].TTFTms[1] < p[i-1].TTFTms[1] {
+					t.Errorf("%s: from %d to %d users: %+v, %+v", w.Name, p[i-1].Concurrency, p[i].Concurrency, p[i-1], p[i])
+				}
+			}
+		})
 	}
 	fast := s
 	fast.Machine.GPU.BandwidthGBs *= 2
@@ -182,22 +189,24 @@ func TestLayoutsPerform(t *testing.T) {
 		{"sparse attention", "glm-5-fp8", "sglang", layout(2, 16, 16, 1, 1, 1)},
 		{"windows", "gpt-oss-120b", "vllm", layout(1, 2, 2, 1, 1, 1)},
 	} {
-		s := Replica{
-			Model: namedModel(t, test.model), Machine: catalogMachine(t, "hgx-h200"), Engine: test.engine, KVDType: llm.KVFP8,
-			KVTokens: 200000, Layout: test.layout, Network: Network{Curve: flat},
-		}
-		p, err := Speed(s, Workloads(), []int{1, 64})
-		if err != nil || len(p) != 8 {
-			t.Fatalf("%s: %d points, %v", test.name, len(p), err)
-		}
-		for _, x := range p {
-			if !finite(x) || x.TTFTms[0] > x.TTFTms[1] || x.Band[0] > x.TokensS || x.Band[1] < x.TokensS {
-				t.Errorf("%s: %+v", test.name, x)
+		t.Run(test.name, func(t *testing.T) {
+			s := Replica{
+				Model: namedModel(t, test.model), Machine: catalogMachine(t, "hgx-h200"), Engine: test.engine, KVDType: llm.KVFP8,
+				KVTokens: 200000, Layout: test.layout, Network: Network{Curve: flat},
 			}
-			if x.Concurrency == 1 && math.Abs(x.TokensS*x.TPOTms/1e3-1) > 0.6 {
-				t.Errorf("%s: one user gets %.1f tokens per second at %.1f ms each", test.name, x.TokensS, x.TPOTms)
+			p, err := Speed(s, Workloads(), []int{1, 64})
+			if err != nil || len(p) != 8 {
+				t.Fatalf("%s: %d points, %v", test.name, len(p), err)
 			}
-		}
+			for _, x := range p {
+				if !finite(x) || x.TTFTms[0] > x.TTFTms[1] || x.Band[0] > x.TokensS || x.Band[1] < x.TokensS {
+					t.Errorf("%s: %+v", test.name, x)
+				}
+				if x.Concurrency == 1 && math.Abs(x.TokensS*x.TPOTms/1e3-1) > 0.6 {
+					t.Errorf("%s: one user gets %.1f tokens per second at %.1f ms each", test.name, x.TokensS, x.TPOTms)
+				}
+			}
+		})
 	}
 }
 
@@ -233,11 +242,13 @@ func TestPerformanceFailsClosed(t *testing.T) {
 		{"tp 0", func(s *Replica) { s.Layout.TP = 0 }, "tp 0"},
 		{"chunk", func(s *Replica) { s.Chunk = -1 }, "chunk -1"},
 	} {
-		s := good
-		test.change(&s)
-		if p, err := Speed(s, Workloads(), []int{125}); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %d points, %v, want %q", test.name, len(p), err, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			s := good
+			test.change(&s)
+			if p, err := Speed(s, Workloads(), []int{125}); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%s: %d points, %v, want %q", test.name, len(p), err, test.want)
+			}
+		})
 	}
 	if _, err := Speed(good, []Workload{{Name: "x", Input: 0, Output: 1}}, []int{1}); err == nil {
 		t.Error("a prompt of no tokens")
@@ -265,9 +276,11 @@ func TestTouched(t *testing.T) {
 		{256, 8, 0, 0, 0}, {256, 8, 1, 7.5, 8.001}, {256, 8, 64, 100, 222.5}, {256, 8, 1e6, 255.9, 256},
 		{8, 8, 1, 8, 8}, {0, 0, 5, 0, 0}, {128, 4, 64, 60, 111.3},
 	} {
-		if got := expertsRead(test.experts, test.topK, test.tokens); got < test.low || got > test.high {
-			t.Errorf("%d of %d experts, %g tokens: %.2f, want %g to %g", test.topK, test.experts, test.tokens, got, test.low, test.high)
-		}
+		t.Run(fmt.Sprintf("%d of %d experts, %g tokens", test.topK, test.experts, test.tokens), func(t *testing.T) {
+			if got := expertsRead(test.experts, test.topK, test.tokens); got < test.low || got > test.high {
+				t.Errorf("%d of %d experts, %g tokens: %.2f, want %g to %g", test.topK, test.experts, test.tokens, got, test.low, test.high)
+			}
+		})
 	}
 	if one, eight := expertImbalance(256, 60, 1), expertImbalance(256, 60, 8); one != 1 || eight < 1.2 || eight > 2 {
 		t.Errorf("crowding of 1 and 8 ranks: %.2f, %.2f", one, eight)

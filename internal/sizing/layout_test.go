@@ -1,6 +1,8 @@
 package sizing
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,18 +120,20 @@ func TestKnownLayouts(t *testing.T) {
 		t.Fatalf("%d layouts", len(list))
 	}
 	for _, k := range list {
-		_, broken := judged(t, k.model, k.engine, k.version, k.layout)
-		got, words := "", ""
-		if len(broken) > 0 {
-			got = broken[0].rule.ID
-			_, words = reasonOf(broken)
-			if broken[0].rule.Assert == "" {
-				t.Errorf("rule %s names no assert", got)
+		t.Run(fmt.Sprintf("%s %s, %s %s on %d GPUs", k.model.kind, k.layout, k.engine, k.version, k.layout.GPUs), func(t *testing.T) {
+			_, broken := judged(t, k.model, k.engine, k.version, k.layout)
+			got, words := "", ""
+			if len(broken) > 0 {
+				got = broken[0].rule.ID
+				_, words = reasonOf(broken)
+				if broken[0].rule.Assert == "" {
+					t.Errorf("rule %s names no assert", got)
+				}
 			}
-		}
-		if got != k.rule || !strings.Contains(words, k.says) {
-			t.Errorf("%s %s %s, %s: refused by %q (%s), want %q (%s)", k.engine, k.version, k.model.kind, k.layout, got, words, k.rule, k.says)
-		}
+			if got != k.rule || !strings.Contains(words, k.says) {
+				t.Errorf("%s %s %s, %s: refused by %q (%s), want %q (%s)", k.engine, k.version, k.model.kind, k.layout, got, words, k.rule, k.says)
+			}
+		})
 	}
 }
 
@@ -146,26 +150,19 @@ func TestNearest(t *testing.T) {
 		{r1(), "sglang", layout(4, 32, 32, 1, 1, 1), []string{"tp 32 ep 32", "tp 16"}},
 		{qwen235fp8(), "sglang", layout(1, 8, 8, 1, 1, 1), []string{"tp 8 ep 8", "tp 4"}},
 	} {
-		s, broken := judged(t, c.model, c.engine, "0.5.0rc2", c.layout)
-		if len(broken) == 0 {
-			t.Errorf("%s %s is not refused", c.model.kind, c.layout)
-		}
-		near := nearest(s)
-		for _, want := range c.want {
-			if !contains(near, want) {
-				t.Errorf("%s %s: nearest are %q, %q is missing", c.model.kind, c.layout, near, want)
+		t.Run(fmt.Sprintf("%s %s", c.model.kind, c.layout), func(t *testing.T) {
+			s, broken := judged(t, c.model, c.engine, "0.5.0rc2", c.layout)
+			if len(broken) == 0 {
+				t.Errorf("%s %s is not refused", c.model.kind, c.layout)
 			}
-		}
+			near := nearest(s)
+			for _, want := range c.want {
+				if !slices.Contains(near, want) {
+					t.Errorf("%s %s: nearest are %q, %q is missing", c.model.kind, c.layout, near, want)
+				}
+			}
+		})
 	}
-}
-
-func contains(list []string, want string) bool {
-	for _, x := range list {
-		if x == want {
-			return true
-		}
-	}
-	return false
 }
 
 func TestStages(t *testing.T) {
@@ -181,24 +178,26 @@ func TestStages(t *testing.T) {
 		{"vllm", "0.10.1", 126, 8, []int{15, 16, 16, 16, 16, 16, 16, 15}},
 		{"vllm", "0.10.1", 8, 2, []int{4, 4}},
 	} {
-		e, err := EngineNamed(c.engine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := ParseVersion(c.version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := 0
-		for rank, want := range c.want {
-			first, end := e.stage(v, c.layers, c.pp, rank)
-			if first != at || end-first != want {
-				t.Errorf("%s %s, %d layers, stage %d of %d: %d to %d, want %d layers from %d", c.engine, c.version, c.layers, rank, c.pp, first, end, want, at)
+		t.Run(fmt.Sprintf("%s %s, %d layers, pp %d", c.engine, c.version, c.layers, c.pp), func(t *testing.T) {
+			e, err := EngineNamed(c.engine)
+			if err != nil {
+				t.Fatal(err)
 			}
-			at = end
-		}
-		if at != c.layers {
-			t.Errorf("%s %s: %d of %d layers", c.engine, c.version, at, c.layers)
-		}
+			v, err := ParseVersion(c.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := 0
+			for rank, want := range c.want {
+				first, end := e.stage(v, c.layers, c.pp, rank)
+				if first != at || end-first != want {
+					t.Errorf("%s %s, %d layers, stage %d of %d: %d to %d, want %d layers from %d", c.engine, c.version, c.layers, rank, c.pp, first, end, want, at)
+				}
+				at = end
+			}
+			if at != c.layers {
+				t.Errorf("%s %s: %d of %d layers", c.engine, c.version, at, c.layers)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -75,10 +76,12 @@ func TestTable2(t *testing.T) {
 		{maverick(), 1048576, 2, 2},
 		{scout(), 10485760, 2, 1}, // the paper: five GPUs
 	} {
-		out := sized(t, Request{Model: row.model.model(), Machine: h100(), Context: row.context})
-		if len(out.Plans) == 0 || !out.Plans[0].Fits || out.Plans[0].Nodes != row.nodes {
-			t.Errorf("%s: plans %+v, want %d servers", row.model.kind, out.Plans, row.nodes)
-		}
+		t.Run(row.model.kind, func(t *testing.T) {
+			out := sized(t, Request{Model: row.model.model(), Machine: h100(), Context: row.context})
+			if len(out.Plans) == 0 || !out.Plans[0].Fits || out.Plans[0].Nodes != row.nodes {
+				t.Errorf("%s: plans %+v, want %d servers", row.model.kind, out.Plans, row.nodes)
+			}
+		})
 	}
 	for _, row := range []struct {
 		model hand
@@ -88,15 +91,17 @@ func TestTable2(t *testing.T) {
 		{maverick(), 10, []string{"10 ranks % 8 KV heads = 2", "8192 % 10 = 2", "16384 % 10 = 4"}},
 		{scout(), 5, []string{"8 KV heads % 5 = 3", "8192 % 5 = 2"}},
 	} {
-		out := sized(t, Request{Model: row.model.model(), Machine: h100(), GPUs: row.gpus, TP: row.gpus})
-		if out.Status() != fabric.Fail || len(out.Refused) != 1 || len(out.Refused[0].Nearest) == 0 || out.Refused[0].Assert == "" {
-			t.Fatalf("%s on %d: %+v", row.model.kind, row.gpus, out.Refused)
-		}
-		for _, says := range row.says {
-			if !strings.Contains(out.Refused[0].Reason, says) {
-				t.Errorf("%s on %d: %q does not say %q", row.model.kind, row.gpus, out.Refused[0].Reason, says)
+		t.Run(fmt.Sprintf("%s on %d", row.model.kind, row.gpus), func(t *testing.T) {
+			out := sized(t, Request{Model: row.model.model(), Machine: h100(), GPUs: row.gpus, TP: row.gpus})
+			if out.Status() != fabric.Fail || len(out.Refused) != 1 || len(out.Refused[0].Nearest) == 0 || out.Refused[0].Assert == "" {
+				t.Fatalf("%s on %d: %+v", row.model.kind, row.gpus, out.Refused)
 			}
-		}
+			for _, says := range row.says {
+				if !strings.Contains(out.Refused[0].Reason, says) {
+					t.Errorf("%s on %d: %q does not say %q", row.model.kind, row.gpus, out.Refused[0].Reason, says)
+				}
+			}
+		})
 	}
 }
 
@@ -112,21 +117,23 @@ func TestTable4(t *testing.T) {
 		{llama405(), 0.92, 0.88, 3.6},
 		{qwen235(), 0.8, 0.87, 11.9},
 	} {
-		p := onlyPlan(t, Request{Model: row.model.model(), Machine: h100(), TP: 16, MemFraction: row.fraction})
-		f := p.Fraction
-		if f.Low >= row.fraction || row.fraction >= f.High {
-			t.Errorf("%s: %v is not between %v and %v", row.model.kind, row.fraction, f.Low, f.High)
-		}
-		within(t, row.model.kind+" default", f.Default, 0.78, 1e-9)
-		within(t, row.model.kind+" advised", f.Recommended, row.advised, 1e-9)
-		within(t, row.model.kind+" free", inGiB(p.FreeBytes), row.free, 0.06)
-		if !strings.Contains(f.Effect, "would leave") {
-			t.Errorf("%s: %q", row.model.kind, f.Effect)
-		}
-		at := onlyPlan(t, Request{Model: row.model.model(), Machine: h100(), TP: 16, MemFraction: f.Recommended})
-		if free := inGiB(at.FreeBytes); free < 5 || free > 8 {
-			t.Errorf("%s: the advised %v leaves %.2f GiB", row.model.kind, f.Recommended, free)
-		}
+		t.Run(row.model.kind, func(t *testing.T) {
+			p := onlyPlan(t, Request{Model: row.model.model(), Machine: h100(), TP: 16, MemFraction: row.fraction})
+			f := p.Fraction
+			if f.Low >= row.fraction || row.fraction >= f.High {
+				t.Errorf("%s: %v is not between %v and %v", row.model.kind, row.fraction, f.Low, f.High)
+			}
+			within(t, row.model.kind+" default", f.Default, 0.78, 1e-9)
+			within(t, row.model.kind+" advised", f.Recommended, row.advised, 1e-9)
+			within(t, row.model.kind+" free", inGiB(p.FreeBytes), row.free, 0.06)
+			if !strings.Contains(f.Effect, "would leave") {
+				t.Errorf("%s: %q", row.model.kind, f.Effect)
+			}
+			at := onlyPlan(t, Request{Model: row.model.model(), Machine: h100(), TP: 16, MemFraction: f.Recommended})
+			if free := inGiB(at.FreeBytes); free < 5 || free > 8 {
+				t.Errorf("%s: the advised %v leaves %.2f GiB", row.model.kind, f.Recommended, free)
+			}
+		})
 	}
 }
 
@@ -179,16 +186,18 @@ func TestBadRequests(t *testing.T) {
 		{Request{KVDType: "fp7"}, `kv-dtype "fp7"`},
 		{Request{Machine: small}, "GPU memory of 80 bytes: below 1 GiB"},
 	} {
-		if c.says != "model: has no layers" {
-			c.req.Model = llama8().model()
-		}
-		if c.req.Machine.PerNode == 0 && c.req.Machine.GPU.MemoryBytes == 0 {
-			c.req.Machine = h100()
-		}
-		_, err := Plan(c.req)
-		if err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v, want %q", err, c.says)
-		}
+		t.Run(c.says, func(t *testing.T) {
+			if c.says != "model: has no layers" {
+				c.req.Model = llama8().model()
+			}
+			if c.req.Machine.PerNode == 0 && c.req.Machine.GPU.MemoryBytes == 0 {
+				c.req.Machine = h100()
+			}
+			_, err := Plan(c.req)
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
 	}
 }
 
@@ -205,10 +214,12 @@ func TestFlags(t *testing.T) {
 		{Request{Model: qwen30().model(), TP: 4, DP: 2, EP: 8, Engine: "vllm"}, "--tensor-parallel-size 4 --data-parallel-size 2 --enable-expert-parallel --gpu-memory-utilization 0.9 --max-model-len 40960"},
 		{Request{Model: scout().model(), GPUs: 16, TP: 8}, "--tp 8 --pp 2 --nnodes 2 --mem-fraction-static 0.78 --context-length 10485760 --max-running-requests 347 --hybrid-kvcache-ratio 1"},
 	} {
-		c.req.Machine = h100()
-		if got := strings.Join(onlyPlan(t, c.req).Flags, " "); got != c.want {
-			t.Errorf("flags %q, want %q", got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			c.req.Machine = h100()
+			if got := strings.Join(onlyPlan(t, c.req).Flags, " "); got != c.want {
+				t.Errorf("flags %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
@@ -222,14 +233,16 @@ func TestPools(t *testing.T) {
 		{gptOSS120(), "0.4.8", poolPlain}, {gptOSS120(), "0.5.0rc2", poolByRatio}, {gptOSS120(), "0.5.10", poolByRatio},
 		{scout(), "0.4.8", poolPlain}, {scout(), "0.5.0rc2", poolByChunk}, {scout(), "0.5.8", poolByRatio}, {r1(), "0.5.0", poolPlain},
 	} {
-		v, err := ParseVersion(c.version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := c.model.model()
-		if got := sglangPools(setting{Placement: Placement{Model: m}, shape: shapeOf(m), version: v}); got != c.want {
-			t.Errorf("%s %s: %s, want %s", c.model.kind, c.version, got, c.want)
-		}
+		t.Run(c.model.kind+" "+c.version, func(t *testing.T) {
+			v, err := ParseVersion(c.version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := c.model.model()
+			if got := sglangPools(setting{Placement: Placement{Model: m}, shape: shapeOf(m), version: v}); got != c.want {
+				t.Errorf("%s %s: %s, want %s", c.model.kind, c.version, got, c.want)
+			}
+		})
 	}
 }
 
@@ -333,21 +346,25 @@ func TestMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	for id, model := range c.Machines {
-		m, err := MachineOf(c, id)
-		if model.GPU == "" {
-			if err == nil {
-				t.Errorf("%s: names no GPU and gives %+v", id, m)
+		t.Run(id, func(t *testing.T) {
+			m, err := MachineOf(c, id)
+			if model.GPU == "" {
+				if err == nil {
+					t.Errorf("%s: names no GPU and gives %+v", id, m)
+				}
+				return
 			}
-			continue
-		}
-		if err != nil || m.check() != nil || m.GPU.MemoryBytes < 8*gib {
-			t.Errorf("%s: %v %v %+v", id, err, m.check(), m)
-		}
+			if err != nil || m.check() != nil || m.GPU.MemoryBytes < 8*gib {
+				t.Errorf("%s: %v %v %+v", id, err, m.check(), m)
+			}
+		})
 	}
 	for id, rdma := range map[string]bool{"hgx-h100": true, "xe9680-mi300x-thor2": true, "a3-megagpu-8g": false} {
-		if m, err := MachineOf(c, id); err != nil || m.RDMA != rdma {
-			t.Errorf("%s: RDMA %v, %v", id, m.RDMA, err)
-		}
+		t.Run(id, func(t *testing.T) {
+			if m, err := MachineOf(c, id); err != nil || m.RDMA != rdma {
+				t.Errorf("%s: RDMA %v, %v", id, m.RDMA, err)
+			}
+		})
 	}
 }
 
@@ -359,15 +376,19 @@ func TestVersions(t *testing.T) {
 		{"0.5.3", true, false}, {"0.5.3.post1", true, false}, {"0.5.3rc1", false, false}, {"0.5.4-cu126", true, true},
 		{"v0.6", true, true}, {"0.5.10", true, true}, {"0.4.10.post2", false, false}, {"1.0.0", true, true},
 	} {
-		v, err := ParseVersion(c.text)
-		if err != nil || v.at(0, 5, 3) != c.at053 || v.at(0, 5, 4) != c.at054 {
-			t.Errorf("%s: %+v, %v", c.text, v, err)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			v, err := ParseVersion(c.text)
+			if err != nil || v.at(0, 5, 3) != c.at053 || v.at(0, 5, 4) != c.at054 {
+				t.Errorf("%s: %+v, %v", c.text, v, err)
+			}
+		})
 	}
 	for _, text := range []string{"", "5", "x.y", "0.a.3", "-1.2.3", "0..1", "0.5.99999"} {
-		if v, err := ParseVersion(text); err == nil {
-			t.Errorf("%q gives %+v", text, v)
-		}
+		t.Run(fmt.Sprintf("%q is refused", text), func(t *testing.T) {
+			if v, err := ParseVersion(text); err == nil {
+				t.Errorf("%q gives %+v", text, v)
+			}
+		})
 	}
 }
 

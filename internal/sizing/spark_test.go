@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -8,15 +9,19 @@ import (
 
 func TestUnifiedCap(t *testing.T) {
 	for _, test := range []struct{ total, free, want float64 }{{121.69, 101.3, 0.83}, {121.69, 102.2, 0.83}, {100, 100, 1}} {
-		got, err := UnifiedCap(test.total, test.free)
-		if err != nil || got != test.want || got*test.total > test.free {
-			t.Errorf("%g of %g free: %g, %v, want %g", test.free, test.total, got, err, test.want)
-		}
+		t.Run(fmt.Sprintf("%g of %g GiB free", test.free, test.total), func(t *testing.T) {
+			got, err := UnifiedCap(test.total, test.free)
+			if err != nil || got != test.want || got*test.total > test.free {
+				t.Errorf("%g of %g free: %g, %v, want %g", test.free, test.total, got, err, test.want)
+			}
+		})
 	}
 	for _, bad := range [][2]float64{{0, 0}, {100, 101}, {100, -1}, {math.NaN(), 1}} {
-		if _, err := UnifiedCap(bad[0], bad[1]); err == nil {
-			t.Errorf("%v: a cap", bad)
-		}
+		t.Run(fmt.Sprintf("%g of %g GiB is refused", bad[1], bad[0]), func(t *testing.T) {
+			if _, err := UnifiedCap(bad[0], bad[1]); err == nil {
+				t.Errorf("%v: a cap", bad)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -17,10 +18,12 @@ func TestPVC(t *testing.T) {
 		t.Errorf("three models: %.2f TiB, the document has 4", float64(got)/(1<<40))
 	}
 	for _, files := range []int64{1, 64 << 30, r1, qwen} {
-		got := PVCBytes(files)
-		if got%(64<<30) != 0 || float64(got)*0.9 < float64(files) || float64(got) > float64(files)/0.9+64<<30 {
-			t.Errorf("%d bytes of files: a volume of %d", files, got)
-		}
+		t.Run(fmt.Sprintf("%d bytes", files), func(t *testing.T) {
+			got := PVCBytes(files)
+			if got%(64<<30) != 0 || float64(got)*0.9 < float64(files) || float64(got) > float64(files)/0.9+64<<30 {
+				t.Errorf("%d bytes of files: a volume of %d", files, got)
+			}
+		})
 	}
 	if PVCBytes(0) != 0 || PVCBytes(-5) != 0 {
 		t.Error("a volume for nothing")
@@ -49,12 +52,14 @@ func TestDocumentLoads(t *testing.T) {
 func TestLoads(t *testing.T) {
 	one, two := Loads(100e9, 1), Loads(100e9, 2)
 	for i, s := range Storages() {
-		if one[i].Seconds <= 0 || math.Abs(one[i].Seconds*one[i].GBs-100) > 1e-6 {
-			t.Errorf("%s: %+v", s.Name, one[i])
-		}
-		if shared := two[i].Seconds > 1.99*one[i].Seconds; shared != (s.Shared > 0) {
-			t.Errorf("%s: two nodes take %.0f s, one %.0f", s.Name, two[i].Seconds, one[i].Seconds)
-		}
+		t.Run(s.Name, func(t *testing.T) {
+			if one[i].Seconds <= 0 || math.Abs(one[i].Seconds*one[i].GBs-100) > 1e-6 {
+				t.Errorf("%s: %+v", s.Name, one[i])
+			}
+			if shared := two[i].Seconds > 1.99*one[i].Seconds; shared != (s.Shared > 0) {
+				t.Errorf("%s: two nodes take %.0f s, one %.0f", s.Name, two[i].Seconds, one[i].Seconds)
+			}
+		})
 	}
 }
 
