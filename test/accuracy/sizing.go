@@ -99,7 +99,7 @@ func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, er
 		return 0, err
 	}
 	var parameters, disk, kv []float64
-	fmt.Fprintf(w, "\nmodels from config.json alone      parameters          off     weights, GiB  published     off | KV bytes per token     off\n")
+	fmt.Fprintf(w, "\nmodels from config.json alone      parameters          off     weights, GiB  published     off | KV B per token     off\n")
 	for _, p := range all {
 		m, err := p.read(cat)
 		if err != nil {
@@ -188,7 +188,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 		} else {
 			verdict = "differs"
 		}
-		fmt.Fprintf(w, "  %-46s document %2d GPUs, %d servers  computed %d servers, %s: %s%s\n", row.model, row.gpus, row.servers, fewest, layout, verdict, refusalOf(s, row.gpus))
+		fmt.Fprintf(w, "  %-46s document %2d GPUs, %-9s  computed %-9s, %s: %s%s\n", row.model, row.gpus, fabric.Count(row.servers, "server"), fabric.Count(fewest, "server"), layout, verdict, refusalOf(s, row.gpus))
 		if row.fraction > 0 {
 			missed += printFraction(w, m, machine, row)
 		}

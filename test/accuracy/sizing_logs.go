@@ -44,7 +44,7 @@ func printLogs(w io.Writer, cat *catalog.Catalog, folder string) (missed int, er
 	var near, of float64
 	var tokens []float64
 	document := [2]float64{math.NaN(), math.NaN()}
-	fmt.Fprintf(w, "\nstart logs                     weights per rank, GiB: logged  computed  off | KV tokens: logged   computed     off\n")
+	fmt.Fprintf(w, "\nstart logs                   weights per rank, GiB: logged  computed  off | KV tokens: logged   computed     off\n")
 	for _, l := range logs {
 		m, err := readCheckpoint(cat, folder, l.model)
 		if err != nil {
