@@ -27,7 +27,7 @@ func families() []family {
 	)
 }
 
-// ModelTypes lists the model types that a config.json alone is enough for, sorted.
+// ModelTypes lists the model types for which a config.json is enough, sorted.
 func ModelTypes() []string {
 	var types []string
 	for _, f := range families() {
@@ -37,7 +37,7 @@ func ModelTypes() []string {
 	return types
 }
 
-// errUnknownType is met where a model type has no family.
+// errUnknownType is returned where a model type has no family.
 var errUnknownType = errors.New("is unknown")
 
 func familyOf(modelType string) (family, bool) {
@@ -131,7 +131,7 @@ func (b *builder) basics(f family) {
 	b.weights = b.stored()
 }
 
-// context is how many tokens the model was made for; a configuration that names none leaves it 0, unknown.
+// context is the longest sequence that the model supports, in tokens; 0: the configuration does not state it.
 func (b *builder) context() int64 {
 	for _, key := range []string{"max_position_embeddings", "max_sequence_length", "seq_length", "n_positions", "n_ctx", "max_seq_len", "model_max_length"} {
 		for _, f := range []fields{b.fields, b.whole} {
@@ -147,7 +147,7 @@ func (b *builder) context() int64 {
 	return 0
 }
 
-// stored is how weights are that no quantisation took.
+// stored is the format of the weights that are not quantised.
 func (b *builder) stored() Format {
 	name := ""
 	for _, f := range []fields{b.fields, b.whole} {

@@ -34,7 +34,7 @@ func (f fields) problem(key, format string, args ...any) {
 
 func (f fields) err() error { return errors.Join(*f.problems...) }
 
-// assume records once what stands nowhere and was taken so.
+// assume records once a default that the file does not state.
 func (f fields) assume(key, value, source string) {
 	if a := assumption(f.prefix+key, value, source); !slices.Contains(*f.assumed, a) {
 		*f.assumed = append(*f.assumed, a)
@@ -53,7 +53,7 @@ func (f fields) value(keys ...string) (key string, value any, ok bool) {
 
 func (f fields) has(key string) bool { _, _, ok := f.value(key); return ok }
 
-// size is a field that must be there and above 0. It may stand under several names.
+// size is a field that must be there and above 0. It may have several names.
 func (f fields) size(keys ...string) int64 {
 	key, value, ok := f.value(keys...)
 	if !ok {
@@ -90,7 +90,7 @@ func (f fields) countOr(missing int64, keys ...string) int64 {
 	return missing
 }
 
-// whole checks a number; one that is none, or out of bounds, gives low or 1, whichever is more.
+// whole checks a number; an invalid one, or one out of bounds, gives low or 1, whichever is more.
 func (f fields) whole(key string, value any, low, most int64) int64 {
 	bad := max(low, 1)
 	number, ok := value.(json.Number)

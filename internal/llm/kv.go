@@ -88,7 +88,7 @@ func (a Attention) StatePerRequest(tp int64) float64 {
 	return 0
 }
 
-// KVBytesPerToken is what a token takes in the cache on each of tp ranks, all layers of the language model together
+// KVBytesPerToken is what a token takes in the cache on each of tp ranks, all layers of the language model together,
 // ignoring windows. An unknown dtype gives 0.
 func (m *Model) KVBytesPerToken(tp int, dtype string) int64 {
 	if !KnownKVDType(dtype) {

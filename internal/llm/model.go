@@ -25,7 +25,7 @@ type Model struct {
 	Tensors                    []Tensor            // every weight, in groups of equal ones
 	DiskBytes                  int64               // of all weight files; from the index or the headers where there are such, else of Tensors
 	Scale                      float64             // from the formula's bytes to those of the index; 1 where there is no index
-	Assumptions                []fabric.Assumption // what stands nowhere and was taken so
+	Assumptions                []fabric.Assumption // defaults that no file states
 }
 
 // Certainty says what the bytes of a Model were read from.
@@ -145,7 +145,7 @@ type Quantisation struct {
 	KV      string   // dtype of the KV cache that the checkpoint asks for; empty: that of activations
 }
 
-// Bytes is what one tensor of this format takes with its scales, as safetensors store it.
+// Bytes is the size of one tensor of this format with its scales, as safetensors store it.
 func (f Format) Bytes(rows, cols int64) int64 {
 	bytes := math.Ceil(float64(rows) * float64(cols) * f.Bits / 8)
 	if f.Group > 0 {
@@ -170,7 +170,7 @@ func (m *Model) Bytes(t Tensor) int64 {
 	return bytes
 }
 
-// Parameters counts the weights of the language model, those of it that one token uses, and apart from it those of
+// Parameters counts the weights of the language model, those of it that one token uses, and separately those of
 // multi-token prediction and of vision.
 func (m *Model) Parameters() fabric.Parameters {
 	var p fabric.Parameters

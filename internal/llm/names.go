@@ -13,7 +13,7 @@ type weightName struct {
 	pattern   string // with * for every number
 	fused     bool   // queries, keys and values in one
 	auxiliary bool   // scale, zero point, index of groups
-	packed    bool   // several weights an element
+	packed    bool   // several weights per element
 }
 
 // auxiliarySuffixes end the names of what is stored beside a quantised weight.

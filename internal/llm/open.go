@@ -31,7 +31,7 @@ func catalogModel(name string, cat *catalog.Catalog) (*Model, error) {
 	return m, nil
 }
 
-// maxConfig bounds a config.json, in bytes: the largest published ones, with a quantised layer a line, have 2 MB.
+// maxConfig bounds a config.json, in bytes: the largest published ones, with one quantised layer per line, have 2 MB.
 const maxConfig = 32 << 20
 
 // readText reads a file of at most that many bytes.
@@ -113,8 +113,8 @@ const (
 )
 
 // Open reads a model by a name of the catalog, from a config.json, or from a folder that holds one beside
-// model.safetensors.index.json or *.safetensors files. What stands on the disk goes before the catalog where the
-// name has a slash or a dot at its begin, ends in .json, or is a folder. It reads files only and downloads nothing.
+// model.safetensors.index.json or *.safetensors files. What is on disk takes precedence over the catalog where the
+// name is a path, ends in .json, or names a file or folder. It reads files only and downloads nothing.
 func Open(name string, cat *catalog.Catalog) (*Model, error) {
 	info, err := os.Stat(name)
 	switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // patterns are names of modules as quantisation configs write them: whole names, prefixes, suffixes or single parts
-// of names, globs, and regular expressions behind "re:". Names match with any wrapper before them.
+// of names, globs, and regular expressions after "re:". Names match with any wrapper before them.
 type patterns struct {
 	written  []string
 	literals map[string]bool
@@ -20,7 +20,7 @@ type patterns struct {
 
 type glob struct{ pattern, head string }
 
-// wrappers stand before the names of a language model in one file or another.
+// wrappers are the prefixes of the names of a language model in one file or another.
 func wrappers() []string {
 	return []string{
 		"model.language_model.model.", "model.language_model.", "language_model.model.", "language_model.backbone.", "language_model.", "model.",
@@ -130,7 +130,7 @@ func (p patterns) matchLiteral(core string) bool {
 	}
 }
 
-// match takes the pattern as the whole name, or as what stands before or behind a dot.
+// match takes the pattern as the whole name, or as what is before or after a dot.
 func (g glob) match(core string) bool {
 	for _, form := range []string{g.pattern, g.pattern + ".*", "*." + g.pattern, "*." + g.pattern + ".*"} {
 		if ok, _ := path.Match(form, core); ok { // compile has checked the pattern

@@ -20,7 +20,7 @@ type ruleGroup struct {
 	format  Format
 }
 
-// The formats of quantised weights; docs and sources in the functions that choose them.
+// The formats of quantised weights; sources are in the functions that choose them.
 func fp8Tensor() Format { return Format{Name: "fp8", Bits: 8, TensorBytes: 4} }
 
 func fp8Row(scale float64) Format {
@@ -36,7 +36,7 @@ func mxfp(bits float64, group int64) Format {
 	return Format{Name: fmt.Sprintf("mxfp%g", bits), Bits: bits, Group: group, ScaleBytes: 1}
 }
 
-// nvfp4 has an fp8 scale for 16 elements and two fp32 a tensor (NVIDIA ModelOpt: weight_scale_2, input_scale).
+// nvfp4 has an fp8 scale for 16 elements and two fp32 per tensor (NVIDIA ModelOpt: weight_scale_2, input_scale).
 func nvfp4(group int64) Format {
 	return Format{Name: "nvfp4", Bits: 4, Group: group, ScaleBytes: 1, TensorBytes: 8}
 }
@@ -157,7 +157,7 @@ func kvAlgorithm(q fields, key string) string {
 
 func (f fields) isText(key string) bool { _, ok := f.values[key].(string); return ok }
 
-// named gathers patterns of names that stand under several keys.
+// patternsOf gathers patterns of names from several keys.
 func patternsOf(q fields, keys ...string) patterns {
 	var all []string
 	for _, key := range keys {

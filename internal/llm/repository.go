@@ -2,8 +2,8 @@ package llm
 
 import "strings"
 
-// Left is a pattern of files of a model's repository that no engine loads.
-type Left struct {
+// Exclusion is a pattern of files of a model's repository that no engine loads.
+type Exclusion struct {
 	Pattern string
 	Why     string
 }
@@ -14,9 +14,9 @@ func DownloadFilter() []string {
 	return []string{"*.safetensors", "*.json", "tokenizer*", "*.model", "*.txt", "*.jinja", "*.py"}
 }
 
-// LeftOut lists what to leave out although it may match the filter: copies of the same weights in other forms.
-func LeftOut() []Left {
-	return []Left{
+// Exclusions lists what to leave out although it may match the filter: copies of the same weights in other forms.
+func Exclusions() []Exclusion {
+	return []Exclusion{
 		{"original/*", "the publisher's own checkpoint: two more copies in Llama-3.1-405B, one in gpt-oss"},
 		{"metal/*", "gpt-oss for Apple GPUs"},
 		{"consolidated*", "Mistral's own checkpoint beside the same weights"},

@@ -13,7 +13,7 @@ func downloads(name string) bool {
 	if name == "" {
 		return false
 	}
-	for _, l := range LeftOut() {
+	for _, l := range Exclusions() {
 		if match(l.Pattern, name) {
 			return false
 		}

@@ -36,7 +36,7 @@ func dtypeBits() map[string]int64 {
 }
 
 // readHeader reads the header of a safetensors file: eight bytes of length, little-endian, and so many of JSON. What
-// the header says of the data behind it must fit the file without overlap or gap.
+// the header says of the data after it must fit the file without overlap or gap.
 func readHeader(path string) ([]stored, error) {
 	file, err := os.Open(path)
 	if err != nil {

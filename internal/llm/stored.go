@@ -121,7 +121,7 @@ func (s stored) tensor(n weightName, width, bits float64) Tensor {
 		}
 	}
 	t.Format = Format{Name: storedFormat(s.dtype), Bits: width}
-	switch { // several weights an element
+	switch { // several weights per element
 	case n.auxiliary:
 	case s.dtype == "I32" && n.packed:
 		t.Format = Format{Name: fmt.Sprintf("int%g", bits), Bits: bits}

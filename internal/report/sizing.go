@@ -23,7 +23,7 @@ const (
 
 // Sizing writes what a model needs on given machines: the answer in two lines, the command that starts the
 // engine, the memory of one rank, the plans, the layouts that were refused and why, how fast it is and what
-// limits it, what the network buys, storage and platform, and what was assumed. Its last line is the
+// limits it, the effect of the network, storage and platform, and what was assumed. Its last line is the
 // exit status. A sizing without any layout is written as not evaluated.
 func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	p := newPrinter(o)
@@ -71,7 +71,7 @@ func mainPlan(s *fabric.Sizing) *fabric.SizingPlan {
 	return nil
 }
 
-// answer is what was asked for: how many machines and which layout, and why not fewer.
+// answer is how many machines and which layout, and why not fewer.
 func (p *printer) answer(s *fabric.Sizing, plan *fabric.SizingPlan) {
 	word, color := "FITS", green
 	if s.Status() != fabric.Pass {

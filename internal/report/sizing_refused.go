@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// whyNotFewer says what stands against fewer machines: of the layouts refused on fewer nodes, or on fewer GPUs
+// whyNotFewer says why fewer machines are not enough: of the layouts refused on fewer nodes, or on fewer GPUs
 // of the one node, the largest that memory refuses, for which there is no remedy; else the largest.
 func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	if plan == nil || !plan.Fits {
@@ -28,23 +28,7 @@ func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	if plan.GPUs == 1 {
 		return "One GPU is the minimum."
 	}
-	fewer := func(r fabric.Refused) bool {
-		if plan.Nodes > 1 {
-			return r.Nodes < plan.Nodes
-		}
-		return r.GPUs < plan.GPUs
-	}
-	memory := func(r fabric.Refused) bool { return r.Rule == memoryRule }
-	var best *fabric.Refused
-	n := 0
-	for i, r := range s.Refused {
-		if fewer(r) {
-			n++
-			if best == nil || memory(r) && !memory(*best) || memory(r) == memory(*best) && r.GPUs > best.GPUs {
-				best = &s.Refused[i]
-			}
-		}
-	}
+	best, n := largestFewer(s.Refused, plan)
 	if best == nil {
 		return "Whether fewer are enough was not checked."
 	}
@@ -57,6 +41,29 @@ func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 		text += fmt.Sprintf("; %s on fewer %s were refused", fabric.Count(n-1, "more layout"), what)
 	}
 	return text + "."
+}
+
+// largestFewer is of the layouts refused on fewer machines than a plan has, or on fewer GPUs of its one machine, the
+// largest that memory refuses, else the largest; and how many there are.
+func largestFewer(refused []fabric.Refused, plan *fabric.SizingPlan) (best *fabric.Refused, n int) {
+	better := func(r fabric.Refused) bool {
+		if best == nil {
+			return true
+		}
+		if memory, bestMemory := r.Rule == memoryRule, best.Rule == memoryRule; memory != bestMemory {
+			return memory
+		}
+		return r.GPUs > best.GPUs
+	}
+	for i, r := range refused {
+		if r.Nodes < plan.Nodes || plan.Nodes <= 1 && r.GPUs < plan.GPUs {
+			n++
+			if better(r) {
+				best = &refused[i]
+			}
+		}
+	}
+	return best, n
 }
 
 // memoryRule is the rule of sizing that a layout breaks which the engine would take and the GPU does not hold.

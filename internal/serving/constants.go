@@ -46,7 +46,7 @@ const (
 	// promptTime is the same for the first step of a request: tokenising, the prefix tree, the request's tables.
 	promptTime = 1e-3 // s
 
-	// routingSkew is the exponent of the law by which experts are chosen: the i-th most wanted of E in proportion to
+	// routingSkew is the exponent of the law by which experts are chosen: the i-th most chosen of E in proportion to
 	// (i/E)^-skew. Routers send several times the mean to their busiest experts, as replication of hot experts in
 	// deployments of DeepSeek shows. 0 would be even routing and read the most experts; the public measurements do not
 	// distinguish 0.3 from 0.7.

@@ -177,14 +177,14 @@ func (e *estimator) attendPast(k *kernels, a llm.Attention, w load) {
 	k.attend(bytes, flops)
 }
 
-// state adds the recurrence of linear attention: its state is read and written once a pass and request.
+// state adds the recurrence of linear attention: its state is read and written once per pass and request.
 func (e *estimator) state(k *kernels, a llm.Attention, w load) {
 	attn := e.placed.Spread.Attention
 	cells := float64(a.ValueHeads * a.KeyDim * a.ValueDim)
 	if a.Kind == llm.Mamba {
 		cells = float64(a.Heads * a.HeadDim * a.StateSize)
 	}
-	// decay, outer product, sum and read-out: four operations of two flops a cell
+	// decay, outer product, sum and read-out: four operations of two flops per cell
 	k.attend(2*w.requests*a.StatePerRequest(int64(attn)), 8*w.tokens*cells/float64(attn))
 }
 

@@ -38,7 +38,7 @@ func schedulingOf(engine string) scheduling {
 
 // cycleTimes is one cycle of a replica, seconds.
 type cycleTimes struct {
-	alone   float64 // prompt of a request that nobody waits beside
+	alone   float64 // prompt of a request that is alone
 	step    float64
 	each    float64 // what a prompt costs among others
 	cycle   float64
@@ -46,7 +46,7 @@ type cycleTimes struct {
 	waiting float64 // cycles that a request waits for a place in the cache
 }
 
-// Prompts that stand before a new one. Independent clients keep about the square root of their number waiting, and a
+// Prompts that are ahead of a new one. Independent clients keep about the square root of their number waiting, and a
 // quarter of that is a lucky request. Clients that all started at the same time, as benchmarks do, find on average
 // half of all prompts before theirs with an engine that runs prompts first; with one that mixes, their requests
 // spread in time, and it is little more than the square root.

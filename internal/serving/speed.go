@@ -22,7 +22,7 @@ type Replica struct {
 	Network    Network
 }
 
-// ReplicaOf is what a plan of Size runs.
+// ReplicaOf is the replica that a plan describes.
 func ReplicaOf(q sizing.Request, p fabric.SizingPlan, n Network) Replica {
 	kv := q.KVDType
 	if kv == "" && q.Model != nil {
@@ -162,7 +162,7 @@ func limitOf(decode, prompts cost, host float64, full bool) string {
 	})
 }
 
-// Assumptions is what the performance rests on beside the layout.
+// Assumptions are what the performance is based on, besides the layout.
 func (r Replica) Assumptions() []fabric.Assumption {
 	out := []fabric.Assumption{
 		{What: "requests of equal length in a closed loop, no shared prefixes, no speculative decoding", Source: "GenAI-Perf and similar benchmarks"},

@@ -106,7 +106,7 @@ func headBytes(p sizing.Placement) (bytes, params float64) {
 	return bytes, params
 }
 
-// peaks is what a GPU really reaches: bytes and operations a second.
+// peaks is what a GPU achieves: bytes and operations per second.
 type peaks struct {
 	stream         float64
 	bf16, fp8, fp4 float64 // large products

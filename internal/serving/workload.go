@@ -23,7 +23,7 @@ func Workloads() []Workload {
 // to 125.
 func Concurrencies() []int { return []int{1, 2, 5, 10, 25, 50, 75, 100, 125} }
 
-// maxTokens bounds what a workload may ask for: the longest published context is 10 million tokens.
+// maxTokens bounds what a workload may request: the longest published context is 10 million tokens.
 const maxTokens = 1 << 30
 
 func (w Workload) check() error {

@@ -267,7 +267,7 @@ func (d *derivation) tokens(s setting, answer *fabric.Sizing, plan fabric.Sizing
 // agree says that two figures agree within the rounding of what is printed: 0.1 %.
 func agree(a, b float64) bool { return b != 0 && math.Abs(a/b-1) < 1e-3 }
 
-// servers derives the machines, and says what stands against fewer.
+// servers derives the machines, and says why fewer are not enough.
 func (d *derivation) servers(req Request, answer *fabric.Sizing, plan *fabric.SizingPlan) {
 	d.part = partServers
 	per := max(1, req.Machine.PerNode)

@@ -11,7 +11,7 @@ import (
 // Engine is a program that serves models: what it takes, how it divides memory, what it prints. One file an engine.
 type Engine struct {
 	Name         string
-	Default      string   // version whose rules are used where none is asked for
+	Default      string   // version whose rules are used where none is requested
 	Read         []string // versions whose source was read, oldest first
 	FractionFlag string   // of its memory fraction
 	Rules        []LayoutRule

@@ -40,7 +40,7 @@ func (req Request) evaluate(base setting, l fabric.Layout) (*fabric.SizingPlan, 
 	return &plan, refusedBy(s, LayoutRule{ID: "memory"}, missing, pipelineHint(req, s))
 }
 
-// budget divides the memory: with the fraction that was asked for, else with the engine's own, but where the engine
+// budget divides the memory: with the requested fraction, else with the engine's own, but where the engine
 // would not start with that, with the advised one. A request table that leaves nothing for graphs is cut down by a
 // flag.
 func (req Request) budget(s *setting, stages []Shard) budget {
@@ -161,7 +161,7 @@ func refusedBy(s setting, r LayoutRule, reasons, near []string) *fabric.Refused 
 	}
 }
 
-// planOf writes a division down.
+// planOf is the plan of a budget.
 func planOf(s setting, stages []Shard, d budget) fabric.SizingPlan {
 	l := s.Layout
 	sh := stages[heaviest(stages)]

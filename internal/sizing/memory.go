@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/llm"
 )
 
-// driverMemory is what of a GPU's memory programs can get at all. Tools of the driver and CUDA itself differ.
+// driverMemory is the part of a GPU's memory that programs can use. Tools of the driver and CUDA report different figures.
 type driverMemory struct {
 	smi    float64 // MiB that nvidia-smi or rocm-smi shows: SGLang's default fraction is computed from it
 	total  float64 // GiB that CUDA or HIP shows: vLLM's utilisation is a share of it
@@ -38,7 +38,7 @@ func driverMemoryOf(m Machine) driverMemory {
 	return driverMemory{shown / mib, shown / gib * 0.994, 0, "CUDA shows 0.6 % less than nvidia-smi"}
 }
 
-// blackwell says whether the kernels are those of that generation.
+// blackwell says whether the GPU is of that generation.
 func (m Machine) blackwell() bool {
 	switch m.Arch {
 	case "sm_100", "sm_103", "sm_120", "sm_121":
@@ -198,7 +198,7 @@ const (
 	certaintyAssumed  = "assumed"
 )
 
-// floorHundredth rounds down to hundredths, as people write fractions.
+// floorHundredth rounds down to hundredths, as fractions are written.
 func floorHundredth(f float64) float64 { return math.Floor(f*100+1e-9) / 100 }
 
 func ceilHundredth(f float64) float64 { return math.Ceil(f*100-1e-9) / 100 }

@@ -49,7 +49,7 @@ type Spread struct {
 	whole bool
 }
 
-// maxParallel bounds what may be asked for; the largest published deployments have some hundred ranks.
+// maxParallel bounds what may be requested; the largest published deployments have a few hundred ranks.
 const maxParallel = 4096
 
 // checkLayout refuses numbers that no layout has.

@@ -155,7 +155,7 @@ func linearHeadsDivide(s setting) (why []string) {
 	return why
 }
 
-// innerDivides: the inside of dense layers, shared experts and experts. MXFP4 experts are padded instead.
+// innerDivides: the intermediate sizes of dense layers, shared experts and experts. MXFP4 experts are padded instead.
 func innerDivides(s setting) (why []string) {
 	bad := func(what string, dim int64, n int) {
 		if n > 0 && dim%int64(n) != 0 {
@@ -177,7 +177,7 @@ func innerDivides(s setting) (why []string) {
 	return why
 }
 
-// blocksDivide: where weights have one scale a block, every divided dimension stays a multiple of it.
+// blocksDivide: where weights have one scale per block, every divided dimension stays a multiple of it.
 func blocksDivide(s setting) (why []string) {
 	for _, b := range s.shape.blocks {
 		n := b.ranks(s.Spread)

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/llm"
 )
 
-// Request is what Size answers. What is 0 or empty is searched, or is the engine's or the model's own; whoever
+// Request is what Plan answers. What is 0 or empty is searched, or is the engine's or the model's own; whoever
 // reads flags has to refuse a given 0 beforehand.
 type Request struct {
 	Model   *llm.Model
@@ -33,7 +33,7 @@ type Request struct {
 	GraphBS       int64   // --cuda-graph-max-bs
 }
 
-// asked says whether a layout was asked for, so that it is judged and not searched.
+// asked says whether a layout was requested, so that it is judged instead of searched.
 func (req Request) asked() bool { return req.TP > 0 || req.PP > 0 || req.EP > 0 || req.DP > 0 }
 
 // setting is everything that decides how an engine lays out one replica.
@@ -128,7 +128,7 @@ func (req Request) checkCounts() error {
 	return nil
 }
 
-// checkFraction refuses percents: 85 and 0.85 % are not 0.85.
+// checkFraction refuses percentages: 85 and 0.85 % are not 0.85.
 func (req Request) checkFraction() error {
 	switch f := req.MemFraction; {
 	case f == 0:

@@ -72,7 +72,7 @@ func (req Request) answer(s setting) *fabric.Sizing {
 }
 
 // candidates are the layouts to try, in groups of the same GPUs: smaller ones first, in a group in the order in which
-// they are wanted.
+// they are preferred.
 func (req Request) candidates(s setting) [][]fabric.Layout {
 	if req.TP > 0 {
 		return [][]fabric.Layout{{req.complete(s)}}
@@ -92,7 +92,7 @@ func (req Request) candidates(s setting) [][]fabric.Layout {
 	return out
 }
 
-// complete is the layout that was asked for by its TP. Stages that were not given are what more GPUs are for.
+// complete is the layout that was requested by its TP. More GPUs than its TP needs become stages, unless these are given.
 func (req Request) complete(s setting) fabric.Layout {
 	l := fabric.Layout{TP: req.TP, PP: max(1, req.PP), EP: max(1, req.EP), DP: max(1, req.DP)}
 	stage := l.TP * s.engine.ranksPerTP(l.DP)
@@ -130,7 +130,7 @@ func (req Request) layouts(s setting, gpus, nodes int) (out []fabric.Layout) {
 	return out
 }
 
-// wants holds for the pipeline stages that were asked for; without them for one stage, or for TP inside a node with
+// wants holds for the requested pipeline stages; without them for one stage, or for TP inside a node with
 // stages across nodes.
 func (req Request) wants(l fabric.Layout) bool {
 	if req.PP > 0 {
@@ -188,7 +188,7 @@ func (req Request) enough(out *fabric.Sizing) bool {
 	return last.Fits && last.GPUs%req.Machine.PerNode == 0
 }
 
-// rank marks the smallest plan and the best, and puts them first: the best holds most requests of the asked length,
+// rank marks the smallest plan and the best, and puts them first: the best holds most requests of the requested length,
 // with equal ones the fewer stages.
 func rank(out *fabric.Sizing) {
 	smallest, best := -1, -1

@@ -37,7 +37,7 @@ func sglangPools(s setting) pooling {
 	return poolPlain
 }
 
-// sglangDivide divides the memory of the ranks: rest = free after load - free before load x (1 - fraction), and the
+// sglangBudget divides the memory of the ranks: rest = free after load - free before load x (1 - fraction), and the
 // KV pool takes all of it, the fewest tokens of any stage (model_runner.py profile_max_num_token).
 func sglangBudget(s setting, stages []Shard, fraction float64) budget {
 	d := newBudget(s, sglangComm(s))
@@ -104,7 +104,7 @@ func sglangTokens(s setting, d budget, st Shard, fraction float64) int64 {
 }
 
 // sglangRunning: 512 requests of full context for every one that fits, from 2048 to 4096, no more than half the
-// tokens (model_runner.py init_memory_pool, managers/tp_worker.py); what is asked for is shared by the replicas of
+// tokens (model_runner.py init_memory_pool, managers/tp_worker.py); what is requested is shared by the replicas of
 // DP attention. VCF's log: 2048; of Qwen3-14B with 298,447 tokens of 40,960: 3730.
 func sglangRunning(s setting, tokens, slots int64, state bool) int64 {
 	n := min(max(int64(float64(tokens)/float64(s.context)*512), minRunning), maxRunning)

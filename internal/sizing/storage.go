@@ -80,7 +80,7 @@ func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string)
 		DownloadBytes: m.DiskBytes, Filter: llm.DownloadFilter(), PVCBytes: PVCBytes(m.DiskBytes), AccessMode: mode, Copies: 1,
 		Loads: Loads(m.DiskBytes, nodes), GroupSize: nodes,
 	}
-	for _, l := range llm.LeftOut() {
+	for _, l := range llm.Exclusions() {
 		s.Left = append(s.Left, l.Pattern+": "+l.Why)
 	}
 	whole, source, known := llm.RepositoryBytes(m)

@@ -139,11 +139,11 @@ func vllmNonTorch(s setting) float64 {
 	}
 }
 
-// vllmGraphs is what graphs take, GiB; logs have from less than nothing to 1.03. Before 0.21 it is not counted in
+// vllmGraphs is what graphs take, GiB; logs have from below 0 to 1.03. Before 0.21 it is not counted in
 // the utilisation.
 func vllmGraphs() int64 { return toBytes(0.9) }
 
-// vllmDivide: what is requested is total x utilisation, less weights, less what is not PyTorch's, less the peak of
+// vllmBudget: what is requested is total x utilisation, less weights, less what is outside PyTorch, less the peak of
 // the profile run (v1/worker/gpu_worker.py determine_available_memory).
 func vllmBudget(s setting, stages []Shard, fraction float64) budget {
 	d := newBudget(s, vllmNonTorch(s))

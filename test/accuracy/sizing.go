@@ -188,7 +188,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 		} else {
 			verdict = "differs"
 		}
-		fmt.Fprintf(w, "  %-46s document %2d GPUs, %-9s  computed %-9s, %s: %s%s\n", row.model, row.gpus, fabric.Count(row.servers, "server"), fabric.Count(fewest, "server"), layout, verdict, refusalOf(s, row.gpus))
+		fmt.Fprintf(w, "  %-46s document %2d GPUs, %-9s  computed %-10s %s: %s%s\n", row.model, row.gpus, fabric.Count(row.servers, "server"), fabric.Count(fewest, "server")+",", layout, verdict, refusalOf(s, row.gpus))
 		if row.fraction > 0 {
 			missed += printFraction(w, m, machine, row)
 		}
