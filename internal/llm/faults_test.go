@@ -130,7 +130,7 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		p := m.Parameters()
-		if p.Total < 1 || p.Active > p.Total || m.DiskBytes < 1 || m.KVBytesPerToken(8, KVFP8) < 0 || m.KVBytesForRequest(1000, 1, KVBF16) < 0 {
+		if p.Total < 1 || p.Active > p.Total || m.DiskBytes < 1 || m.KVBytesPerToken(8, KVFP8) < 0 || m.StateBytesPerRequest(1) < 0 {
 			t.Errorf("%+v, %d bytes", p, m.DiskBytes)
 		}
 	})

@@ -109,20 +109,3 @@ func (m *Model) StateBytesPerRequest(tp int) int64 {
 	}
 	return int64(math.Round(bytes))
 }
-
-// KVBytesForRequest is the least that one request of that many tokens needs on each of tp ranks: layers with a
-// window or a chunk keep no more than that of it, and fixed states are counted in.
-func (m *Model) KVBytesForRequest(context int64, tp int, dtype string) int64 {
-	if !KnownKVDType(dtype) {
-		return 0
-	}
-	var bytes float64
-	for _, l := range m.Layers {
-		tokens := context
-		if w := l.Attention.Window; w > 0 {
-			tokens = min(tokens, w)
-		}
-		bytes += float64(tokens)*l.Attention.PerToken(int64(tp), dtype) + l.Attention.StatePerRequest(int64(tp))
-	}
-	return int64(math.Round(bytes))
-}
