@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,12 +14,15 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/serving"
 	"railwright.dev/railwright/internal/sizing"
 )
 
-// sizeOptions say which model, on which machines, by which engine.
+// sizeOptions are the flags of size and its argument.
 type sizeOptions struct {
+	model   string
 	request sizing.Request // without its model and machine
 	machine string
 	gpu     string
@@ -27,13 +33,13 @@ type sizeOptions struct {
 	html    string
 }
 
-func (a *app) sizeCommand() *cobra.Command {
+func (a *app) sizeCommand(run func(context.Context, sizeOptions) error) *cobra.Command {
 	var o sizeOptions
 	c := &cobra.Command{
 		Use:   "size MODEL [--machine ID | --gpu G --gpus-per-node N] [--nodes N] [--gpus N] [--tp N --pp N --ep N --dp N] [--engine sglang|vllm]",
 		Short: "How many servers a language model needs, which parallelism, how many tokens, how fast",
-		Long: "How many servers a language model needs, which parallelism an engine takes there, what each GPU then holds, how many\n" +
-			"tokens and requests fit, how fast it is, and what the network has to do with that. MODEL is a name of the catalog, a\n" +
+		Long: "How many servers a language model needs, which parallelism an engine accepts there, what each GPU then holds, how many\n" +
+			"tokens and requests fit, how fast it is, and how much of that depends on the network. MODEL is a name of the catalog, a\n" +
 			"config.json, or a folder with the model's index or weights, of which only the headers are read. Nothing is downloaded.\n\n" +
 			"Exit status 0: a layout fits; 1: none does; 2: none was tried.",
 		Args: cobra.ExactArgs(1),
@@ -41,7 +47,8 @@ func (a *app) sizeCommand() *cobra.Command {
 			if err := givenAboveZero(c, "nodes", "gpus", "tp", "pp", "ep", "dp", "context", "concurrency", "gpus-per-node", "mem-fraction"); err != nil {
 				return err
 			}
-			return a.size(o, args[0])
+			o.model = args[0]
+			return run(c.Context(), o)
 		},
 	}
 	o.flags(c)
@@ -50,41 +57,41 @@ func (a *app) sizeCommand() *cobra.Command {
 
 func (o *sizeOptions) flags(c *cobra.Command) {
 	f, r := c.Flags(), &o.request
-	f.StringVar(&o.machine, "machine", "", "machine of the catalog, such as hgx-h100 (the default)")
-	f.StringVar(&o.gpu, "gpu", "", "GPU of the catalog in place of a machine")
-	f.IntVar(&o.perNode, "gpus-per-node", 8, "with --gpu: how many a node")
-	f.IntVar(&r.Nodes, "nodes", 0, "nodes; not given: as many as are needed")
+	f.StringVar(&o.machine, "machine", "hgx-h100", "machine of the catalog")
+	f.StringVar(&o.gpu, "gpu", "", "GPU of the catalog, instead of a machine")
+	f.IntVar(&o.perNode, "gpus-per-node", 8, "with --gpu: GPUs per node")
+	f.IntVar(&r.Nodes, "nodes", 0, "nodes; default: as many as are needed")
 	f.IntVar(&r.GPUs, "gpus", 0, "GPUs of one replica")
 	f.IntVar(&r.TP, "tp", 0, "tensor parallel size")
 	f.IntVar(&r.PP, "pp", 0, "pipeline parallel size")
 	f.IntVar(&r.EP, "ep", 0, "expert parallel size")
-	f.IntVar(&r.DP, "dp", 0, "attention replicas inside the tensor parallel group")
+	f.IntVar(&r.DP, "dp", 0, "attention replicas: inside the tensor parallel group with sglang, beside it with vllm")
 	f.StringVar(&r.Engine, "engine", "sglang", "sglang or vllm")
-	f.StringVar(&r.EngineVersion, "engine-version", "", "version of the engine; empty: the newest that is known")
-	f.Int64Var(&r.Context, "context", 0, "tokens of one request; not given: all that the model takes")
-	f.IntVar(&r.Concurrency, "concurrency", 0, "requests at the same time")
-	f.StringVar(&r.KVDType, "kv-dtype", "", "type of the KV cache; empty: the checkpoint's own")
+	f.StringVar(&r.EngineVersion, "engine-version", "", "version of the engine; default: the one whose logs the rules reproduce")
+	f.Int64Var(&r.Context, "context", 0, "tokens of one request; default: the model's full context")
+	f.IntVar(&r.Concurrency, "concurrency", 0, "concurrent requests")
+	f.StringVar(&r.KVDType, "kv-dtype", "", "type of the KV cache; default: the checkpoint's own")
 	f.Float64Var(&r.MemFraction, "mem-fraction", 0, "--mem-fraction-static or --gpu-memory-utilization, such as 0.85")
-	f.StringVar(&o.net, "net", "", "network between the nodes, where it is not the machine's: ib, roce, tcp, ...")
-	f.StringVar(&o.curve, "curve", "", "table file of a measured all_reduce over the replica's GPUs; else it is predicted")
-	f.BoolVar(&o.explain, "explain", false, "the derivation, to be followed with a pocket calculator")
-	f.StringVar(&o.html, "html", "", "file to write a page to")
+	f.StringVar(&o.net, "net", "", "network between the nodes, if not the machine's own: ib, roce, tcp, ...")
+	f.StringVar(&o.curve, "curve", "", "table file of a measured all_reduce over the replica's GPUs; default: predicted")
+	f.BoolVar(&o.explain, "explain", false, "show the derivation, step by step with its numbers")
+	f.StringVar(&o.html, "html", "", "file to write an HTML page to")
 	c.MarkFlagsMutuallyExclusive("machine", "gpu")
 }
 
-// givenAboveZero refuses a 0 that was written: left out it means as many as are needed, written it means none.
+// givenAboveZero refuses an explicit 0 or a negative number: 0 stands for a flag that was not given.
 func givenAboveZero(c *cobra.Command, names ...string) error {
 	for _, name := range names {
 		flag := c.Flags().Lookup(name)
 		if flag.Changed && (strings.HasPrefix(flag.Value.String(), "-") || flag.Value.String() == "0") {
-			return fmt.Errorf("flag --%s: %s is not above 0", name, flag.Value)
+			return fmt.Errorf("flag --%s: %s: must be above 0", name, flag.Value)
 		}
 	}
 	return nil
 }
 
-func (a *app) size(o sizeOptions, model string) error {
-	s, err := a.sizing(o, model)
+func (a *app) size(_ context.Context, o sizeOptions) error {
+	s, err := a.sizing(o)
 	if err != nil {
 		return err
 	}
@@ -111,19 +118,19 @@ func (a *app) size(o sizeOptions, model string) error {
 	return exitOf(s.Status())
 }
 
-func (a *app) sizing(o sizeOptions, model string) (*fabric.Sizing, error) {
+func (a *app) sizing(o sizeOptions) (*fabric.Sizing, error) {
 	cat, err := catalog.Load()
 	if err != nil {
 		return nil, err
 	}
 	r := o.request
-	if r.Model, err = sizing.ReadModel(model, cat); err != nil {
+	if r.Model, err = llm.Open(o.model, cat); err != nil {
 		return nil, err
 	}
-	if r.Machine, err = o.sized(cat); err != nil {
+	if r.Machine, err = o.machineOf(cat); err != nil {
 		return nil, err
 	}
-	s, err := sizing.Size(r)
+	s, err := sizing.Plan(r)
 	if err != nil {
 		return nil, err
 	}
@@ -132,36 +139,40 @@ func (a *app) sizing(o sizeOptions, model string) (*fabric.Sizing, error) {
 	}
 	for i := range s.Plans {
 		if err := a.perform(cat, o, r, s, i); err != nil {
-			s.Assumptions = append(s.Assumptions, fabric.Assumption{What: "performance of " + s.Plans[i].Role + " is not known: " + err.Error(), Source: "railwright"})
+			s.Assumptions = append(s.Assumptions, fabric.Assumption{What: "the performance of " + planName(s.Plans[i]) + " is unknown: " + err.Error(), Source: "railwright"})
 		}
 	}
 	if len(s.Plans) > 0 {
-		s.Storage, err = sizing.Around(r.Model, r.Machine, s.Plans[0], "")
+		s.Storage, err = sizing.StorageFor(r.Model, r.Machine, s.Plans[0], "")
 	}
 	return s, err
 }
 
-// sized gives the machine that is asked for.
-func (o sizeOptions) sized(cat *catalog.Catalog) (sizing.Machine, error) {
+// planName is a plan by its role, or by its layout where it has none.
+func planName(p fabric.SizingPlan) string {
+	if p.Role == "" {
+		return fabric.Layout{TP: p.TP, PP: p.PP, EP: p.EP, DP: p.DP}.String()
+	}
+	return "the " + p.Role + " plan"
+}
+
+// machineOf is the machine of the flags.
+func (o sizeOptions) machineOf(cat *catalog.Catalog) (sizing.Machine, error) {
 	if o.gpu != "" {
 		return sizing.MachineOfGPU(cat, o.gpu, o.perNode)
 	}
-	id := o.machine
-	if id == "" {
-		id = "hgx-h100"
-	}
-	m, err := sizing.MachineFrom(cat, id)
+	m, err := sizing.MachineOf(cat, o.machine)
 	if err == nil && o.net != "" {
 		f, known := cat.Fabrics[o.net]
 		if !known {
-			return m, fmt.Errorf("flag --net: %q is not in the catalog", o.net)
+			return m, fmt.Errorf("flag --net: network %q: unknown; known: %s", o.net, strings.Join(slices.Sorted(maps.Keys(cat.Fabrics)), ", "))
 		}
 		m.Net, m.RDMA = o.net, f.GPUDirect != nil && *f.GPUDirect
 	}
 	return m, err
 }
 
-// perform adds how fast a plan is: on its network, and over several nodes on TCP and on half the NICs beside.
+// perform adds how fast a plan is: on its own network, and where it spans several nodes also on TCP and on half the NICs.
 func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *fabric.Sizing, i int) error {
 	p := s.Plans[i]
 	if !p.Fits {
@@ -172,8 +183,8 @@ func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *
 		return err
 	}
 	for n, net := range nets {
-		serving := sizing.ServingOf(r, p, net)
-		rows, err := serving.Performance(sizing.Workloads(), sizing.Concurrencies())
+		replica := serving.ReplicaOf(r, p, net)
+		rows, err := serving.Speed(replica, serving.Workloads(), serving.Concurrencies())
 		if err != nil {
 			if n > 0 {
 				continue // the comparison is left out, the figures stand
@@ -182,66 +193,74 @@ func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *
 		}
 		s.Plans[i].Performance = append(s.Plans[i].Performance, rows...)
 		if n == 0 && i == 0 {
-			s.Assumptions = append(s.Assumptions, serving.Assumptions()...)
+			s.Assumptions = append(s.Assumptions, replica.Assumptions()...)
 		}
 	}
 	return nil
 }
 
-// networks are the curves of all_reduce that a plan is computed with.
-func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p fabric.SizingPlan) ([]sizing.Network, error) {
+// networks are the curves of all_reduce that a plan is timed with: its own first, then those it is compared with.
+func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p fabric.SizingPlan) ([]serving.Network, error) {
 	if o.curve != "" {
 		t, err := a.tableOf(o.curve)
 		if err != nil {
 			return nil, err
 		}
-		curve, err := sizing.CurveOfTable(t)
-		return []sizing.Network{{Name: "measured: " + o.curve, Curve: curve}}, err
+		curve, err := serving.CurveOfTable(t)
+		return []serving.Network{{Name: "measured: " + o.curve, Curve: curve}}, err
 	}
 	if p.Nodes < 2 {
-		return []sizing.Network{{Name: "one node"}}, nil
+		return []serving.Network{{Name: "one node"}}, nil
 	}
 	if _, ok := cat.Machines[m.Name]; !ok {
-		return nil, errors.New("the network of a GPU without a machine is not known: --machine or --curve")
+		return nil, errors.New("a GPU without a machine has no known network: give --machine or --curve")
 	}
-	hw := fabric.Hardware{Machine: m.Name, Nodes: p.Nodes, GPUsPerNode: p.TP / p.Nodes, Net: m.Net}
-	if p.TP < p.Nodes || p.TP%p.Nodes != 0 {
-		hw.GPUsPerNode = min(m.PerNode, p.GPUs/p.Nodes)
+	own := stageHardware(m, p)
+	curve, err := predictedCurve(cat, own, p.PP)
+	if err != nil {
+		return nil, err
 	}
-	all := []struct {
-		name string
-		hw   fabric.Hardware
-	}{{m.Net, hw}}
-	if m.RDMA {
-		tcp, half := hw, hw
-		tcp.Net, tcp.NICsPerNode, tcp.NICGbps = "tcp", m.NICs, 8*m.NICGBs
-		all = append(all, struct {
-			name string
-			hw   fabric.Hardware
-		}{"tcp", tcp})
-		if half.NICsPerNode = m.NICs / 2; half.NICsPerNode > 0 {
-			all = append(all, struct {
-				name string
-				hw   fabric.Hardware
-			}{"half the NICs", half})
-		}
+	out := []serving.Network{{Name: m.Net, Curve: curve}}
+	if !m.RDMA {
+		return out, nil
 	}
-	var out []sizing.Network
-	for i, one := range all {
-		curve, err := predictedCurve(cat, one.hw)
-		if err != nil && i > 0 {
-			continue // a comparison less; the plan's own network stands
+	tcp, half := own, own
+	tcp.Net, tcp.NICsPerNode, tcp.NICGbps = "tcp", m.NICs, 8*m.NICGBs
+	half.NICsPerNode = m.NICs / 2
+	if curve, err := predictedCurve(cat, tcp, p.PP); err == nil { // else a comparison less; the plan's own network stands
+		out = append(out, serving.Network{Name: "tcp", Curve: curve})
+	}
+	if half.NICsPerNode > 0 {
+		if curve, err := predictedCurve(cat, half, p.PP); err == nil {
+			out = append(out, serving.Network{Name: "half the NICs", Curve: curve})
 		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, sizing.Network{Name: one.name, Curve: curve})
 	}
 	return out, nil
 }
 
-// predictedCurve is the all_reduce that healthy machines would give.
-func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware) (sizing.Curve, error) {
+// stageHardware is the machines of one pipeline stage, whose ranks reduce together.
+func stageHardware(m sizing.Machine, p fabric.SizingPlan) fabric.Hardware {
+	nodes := max(1, p.Nodes/max(1, p.PP))
+	hw := fabric.Hardware{Machine: m.Name, Nodes: nodes, GPUsPerNode: p.TP / nodes, Net: m.Net}
+	if p.TP < nodes || p.TP%nodes != 0 {
+		hw.GPUsPerNode = min(m.PerNode, p.GPUs/p.Nodes)
+	}
+	return hw
+}
+
+// predictedCurve is the all_reduce that healthy machines would give: over the ranks of a stage, and with several stages
+// also over two ranks on two nodes, as one stage sends to the next.
+func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware, stages int) (serving.Curve, error) {
+	curve, err := allReduceCurve(cat, hw)
+	if err != nil || stages < 2 {
+		return curve, err
+	}
+	hw.Nodes, hw.GPUsPerNode = 2, 1
+	pair, err := allReduceCurve(cat, hw)
+	return serving.Curves(curve, pair), err
+}
+
+func allReduceCurve(cat *catalog.Catalog, hw fabric.Hardware) (serving.Curve, error) {
 	c, err := collective.New(cat, hw)
 	if err != nil {
 		return nil, err
@@ -254,5 +273,5 @@ func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware) (sizing.Curve, err
 	if err != nil {
 		return nil, err
 	}
-	return sizing.CurveOfPrediction(p)
+	return serving.CurveOfPrediction(p)
 }

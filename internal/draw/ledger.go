@@ -18,7 +18,7 @@ type Ledger struct {
 // how much is missing; other negative entries are not drawn.
 type LedgerBar struct {
 	Name    string // needed where there are several
-	Memory  int64  // bytes of the GPU; 0: not known
+	Memory  int64  // bytes of the GPU; 0: unknown
 	Entries []fabric.LedgerEntry
 }
 
@@ -130,7 +130,7 @@ type stack struct {
 
 type stackBar struct {
 	name    string
-	memory  float64   // bytes; 0: not known
+	memory  float64   // bytes; 0: unknown
 	bytes   []float64 // of each part; 0: none
 	total   float64   // of what is drawn
 	missing float64   // bytes that the GPU does not have
@@ -224,7 +224,7 @@ func share(v, whole float64) string {
 	return fmt.Sprintf("%.1f %%", 100*v/whole)
 }
 
-// whole is what shares are of: the memory of the GPU, or where it is not known all that is drawn.
+// whole is what shares are of: the memory of the GPU, or where it is unknown all that is drawn.
 func (b stackBar) whole() float64 {
 	if b.memory > 0 {
 		return b.memory

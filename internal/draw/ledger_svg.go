@@ -25,12 +25,12 @@ const svgBars = 8
 
 // LedgerSVG draws a ledger: a bar a plan with all plans on one scale, a letter at each part, the memory of the
 // GPU as a line, what it does not have hatched beyond it, and a table of the parts in GiB. Each part has its
-// figures as a tooltip. A ledger without an entry is drawn as not looked at.
+// figures as a tooltip. A ledger without an entry is drawn as not evaluated.
 func LedgerSVG(w io.Writer, l Ledger) error {
 	var s svg
 	t := ledgerPicture{newStack(l, svgBars)}
 	if len(t.bars) == 0 {
-		notLookedAt(&s, "Ledger: not looked at. There is no entry to draw.")
+		notLookedAt(&s, "Ledger: not evaluated. There is no entry to draw.")
 		return s.writeTo(w)
 	}
 	t.draw(&s)
@@ -81,7 +81,7 @@ func (t ledgerPicture) spoken() string {
 			}
 		}
 		if b.missing > 0 {
-			text += " " + GiB(b.missing) + " GiB are missing."
+			text += " " + GiB(b.missing) + " GiB more than the GPU has."
 		}
 	}
 	return text
@@ -224,7 +224,7 @@ func (t ledgerPicture) table(s *svg, top float64) {
 		}
 		for k, text := range cells {
 			if text == "" {
-				text = "not told"
+				text = "unspecified"
 			}
 			s.add(`<text class="row end" x="%s" y="%s">%s</text>`, right(k), y, text)
 		}

@@ -56,17 +56,19 @@ func TestLedgerCells(t *testing.T) {
 		{[]float64{1, 1, 1}, 10, []int{4, 3, 3}},
 		{[]float64{7}, 3, []int{3}},
 	} {
-		total := 0.0
-		for _, v := range c.bytes {
-			total += v
-		}
-		if got := cells(c.bytes, total, c.cols); !slices.Equal(got, c.want) {
-			t.Errorf("%v in %d columns: %v, want %v", c.bytes, c.cols, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%v in %d columns", c.bytes, c.cols), func(t *testing.T) {
+			total := 0.0
+			for _, v := range c.bytes {
+				total += v
+			}
+			if got := cells(c.bytes, total, c.cols); !slices.Equal(got, c.want) {
+				t.Errorf("%v in %d columns: %v, want %v", c.bytes, c.cols, got, c.want)
+			}
+		})
 	}
 }
 
-// What the GPU does not have is told and drawn, and nothing of it looks like slack.
+// What the GPU does not have is written and drawn, and nothing of it looks like slack.
 func TestLedgerMissing(t *testing.T) {
 	over := Ledger{Bars: []LedgerBar{{"8 GPUs, tp 8", 80 << 30, []fabric.LedgerEntry{
 		{Name: "weights", Class: "expert", Bytes: 90 << 30}, {Name: "runtime", Bytes: 10 << 30}, {Name: "slack", Bytes: -(20 << 30)},
@@ -100,8 +102,8 @@ func TestLedgerOfNothing(t *testing.T) {
 		if text := ledgerTextOf(t, l, 80, CurveOptions{}); text != "ledger: nothing to draw, there is no entry\n" {
 			t.Errorf("nothing is drawn as %q", text)
 		}
-		if svg := ledgerSVGOf(t, l); !strings.Contains(svg, "not looked at") {
-			t.Error("the picture of nothing does not say so")
+		if svg := ledgerSVGOf(t, l); !strings.Contains(svg, "not evaluated") {
+			t.Error("the picture of nothing does not state it")
 		}
 	}
 	s := &fabric.Sizing{GPU: fabric.SizingGPU{MemoryBytes: h100Memory}}
@@ -127,18 +129,20 @@ func TestLedgerHostile(t *testing.T) {
 		l.Bars = append(l.Bars, bar)
 	}
 	for _, width := range []int{0, 80, 120, 200} {
-		text := ledgerTextOf(t, l, width, CurveOptions{})
-		if strings.ContainsAny(text, "\x1b\x07\r\u202e") || strings.Contains(text, "NaN") {
-			t.Errorf("at %d columns a control character or no number is written", width)
-		}
-		if n := strings.Count(text, "\n"); n > 45 {
-			t.Errorf("at %d columns it takes %d lines", width, n)
-		}
-		for line := range strings.Lines(text) {
-			if n := utf8.RuneCountInString(line) - 1; n > max(width, narrowest) {
-				t.Errorf("at %d columns a line has %d: %q", width, n, line)
+		t.Run(fmt.Sprintf("%d columns", width), func(t *testing.T) {
+			text := ledgerTextOf(t, l, width, CurveOptions{})
+			if strings.ContainsAny(text, "\x1b\x07\r\u202e") || strings.Contains(text, "NaN") {
+				t.Errorf("at %d columns a control character or no number is written", width)
 			}
-		}
+			if n := strings.Count(text, "\n"); n > 45 {
+				t.Errorf("at %d columns it takes %d lines", width, n)
+			}
+			for line := range strings.Lines(text) {
+				if n := utf8.RuneCountInString(line) - 1; n > max(width, narrowest) {
+					t.Errorf("at %d columns a line has %d: %q", width, n, line)
+				}
+			}
+		})
 	}
 	svg := ledgerSVGOf(t, l)
 	if len(svg) > 300<<10 || strings.Contains(svg, "<script>") || strings.Contains(svg, "NaN") || !strings.Contains(svg, "Not drawn: 192 more plans") {
@@ -226,8 +230,10 @@ func textBoxes(t *testing.T, svg string) (all []textBox) {
 
 func TestGiB(t *testing.T) {
 	for v, want := range map[float64]string{0: "0.00", 1 << 30: "1.00", 40.33 * (1 << 30): "40.33", -1: "0.00", math.NaN(): "?", math.Inf(1): "?"} {
-		if got := GiB(v); got != want {
-			t.Errorf("%v bytes is %q, want %q", v, got, want)
-		}
+		t.Run(fmt.Sprint(v), func(t *testing.T) {
+			if got := GiB(v); got != want {
+				t.Errorf("%v bytes is %q, want %q", v, got, want)
+			}
+		})
 	}
 }

@@ -22,6 +22,15 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
+// Thousands writes a number with commas: 1,048,576.
+func Thousands(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 // Printable makes text that somebody else wrote (a machine, a neighbour, a file) safe to show: no terminal obeys it.
 // Control and formatting characters, and bytes that are not UTF-8, are written as in Go (\x1b, \n). The NULs at
 // either end, with which C pads its strings, are dropped.

@@ -23,6 +23,16 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestThousands(t *testing.T) {
+	for want, n := range map[string]int64{"0": 0, "999": 999, "1,000": 1000, "-1,234,567": -1234567, "-123": -123} {
+		t.Run(want, func(t *testing.T) {
+			if got := Thousands(n); got != want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
 func TestPrintable(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"plain":            {"host1 über", "host1 über"},

@@ -35,52 +35,16 @@ func Derivation(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	for i, d := range steps {
 		if d.Part != "" && d.Part != part {
 			part = d.Part
-			p.heading(fabric.Printable(said(part)))
+			p.heading(fabric.Printable(printable(part)))
 		}
 		p.step(i+1, d)
 	}
 	if more > 0 {
 		p.blank()
-		p.line(fmt.Sprintf("... and %s more; -o json has them all", fabric.Count(more, "step")))
+		p.line(fmt.Sprintf("... and %s; -o json has them all", fabric.Count(more, "more step")))
 	}
 	p.ledgerSteps(s)
 	return p.writeTo(w)
-}
-
-// DerivationMarkdown writes the same as a page of Markdown.
-func DerivationMarkdown(w io.Writer, s *fabric.Sizing) error {
-	var b strings.Builder
-	if s == nil || len(s.Derivation)+ledgerLen(s) == 0 {
-		b.WriteString("# No derivation\n\nThere is no step to show.\n")
-		_, err := io.WriteString(w, b.String())
-		return err
-	}
-	fmt.Fprintf(&b, "# Derivation: %s\n", markdown(derivationTitle(s)))
-	b.WriteString("\n" + strings.Join(unitLines(), " ") + "\n")
-	steps, more := bounded(s.Derivation, mostSteps)
-	part := ""
-	for i, d := range steps {
-		if d.Part != "" && d.Part != part {
-			part = d.Part
-			fmt.Fprintf(&b, "\n## %s\n", markdown(said(part)))
-		}
-		fmt.Fprintf(&b, "\n### %d. %s\n\n", i+1, markdown(said(d.Title)))
-		for _, l := range stepLines(d) {
-			if l.Label == "source" {
-				fmt.Fprintf(&b, "- source: %s\n", markdown(l.Lines[0]))
-				continue
-			}
-			fmt.Fprintf(&b, "- %s: %s\n", strings.ReplaceAll(l.Label, "=", "result"), code(l.Lines[0]))
-		}
-	}
-	if more > 0 {
-		fmt.Fprintf(&b, "\nAnd %s more; the JSON has them all.\n", fabric.Count(more, "step"))
-	}
-	if plan := mainPlan(s); plan != nil && len(plan.Ledger) > 0 {
-		markdownLedger(&b, s, *plan)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func unitLines() []string {
@@ -95,7 +59,7 @@ func ledgerLen(s *fabric.Sizing) int {
 }
 
 func derivationTitle(s *fabric.Sizing) string {
-	title := said(orElse(s.Model, "model"))
+	title := printable(orElse(s.Model, "model"))
 	if plan := mainPlan(s); plan != nil {
 		title += " on " + machinesText(s, *plan)
 	}
@@ -106,7 +70,7 @@ func derivationTitle(s *fabric.Sizing) string {
 func (p *printer) step(n int, d fabric.Derivation) {
 	p.blank()
 	head := fmt.Sprintf("%3d. ", n)
-	for i, l := range wrap(fabric.Printable(said(d.Title)), p.width()-len(head)) {
+	for i, l := range wrap(fabric.Printable(printable(d.Title)), p.width()-len(head)) {
 		if i > 0 {
 			head = strings.Repeat(" ", len(head))
 		}
@@ -151,7 +115,7 @@ func (p *printer) ledgerSteps(s *fabric.Sizing) {
 	p.blank()
 	list, more := bounded(plan.Ledger, mostSteps)
 	for _, e := range list {
-		p.line(fmt.Sprintf("%20s B %10s GiB  %s", signed(e.Bytes), draw.GiB(float64(e.Bytes)), short(fabric.Printable(draw.LedgerName(e)), longName)))
+		p.line(fmt.Sprintf("%20s B %10s GiB  %s", fabric.Thousands(e.Bytes), draw.GiB(float64(e.Bytes)), short(fabric.Printable(draw.LedgerName(e)), longName)))
 		how := ledgerHow(e)
 		for _, l := range wrap(how, p.width()-stepIndent) {
 			if l != "" {
@@ -163,7 +127,7 @@ func (p *printer) ledgerSteps(s *fabric.Sizing) {
 		p.line(fmt.Sprintf("  ... and %d more; -o json has them all", more))
 	}
 	p.line(strings.Repeat("-", sumWidth))
-	p.line(fmt.Sprintf("%20s B %10s GiB  the sum; the GPU has %s B", signed(sumOf(plan.Ledger)), draw.GiB(float64(sumOf(plan.Ledger))), thousands(s.GPU.MemoryBytes)))
+	p.line(fmt.Sprintf("%20s B %10s GiB  the sum; the GPU has %s B", fabric.Thousands(sumOf(plan.Ledger)), draw.GiB(float64(sumOf(plan.Ledger))), thousands(s.GPU.MemoryBytes)))
 }
 
 // sumWidth is the columns of the bytes and the GiB.
@@ -197,47 +161,4 @@ func sumOf(all []fabric.LedgerEntry) int64 {
 		}
 	}
 	return sum
-}
-
-// signed writes bytes with commas and, where something is missing, a minus.
-func signed(n int64) string {
-	if n < 0 && -n > 0 {
-		return "-" + thousands(-n)
-	}
-	return thousands(n)
-}
-
-func markdownLedger(b *strings.Builder, s *fabric.Sizing, plan fabric.SizingPlan) {
-	b.WriteString("\n## The memory of one rank, as a sum\n\n| part | bytes | GiB | how | known from |\n|---|---:|---:|---|---|\n")
-	list, more := bounded(plan.Ledger, mostSteps)
-	for _, e := range list {
-		how := fabric.LedgerEntry{Formula: e.Formula, Numbers: e.Numbers}
-		from := strings.Trim(e.Certainty+"; "+e.Source, "; ")
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", markdown(said(draw.LedgerName(e))), signed(e.Bytes), draw.GiB(float64(e.Bytes)), code(ledgerHow(how)), markdown(said(from)))
-	}
-	if more > 0 {
-		fmt.Fprintf(b, "| and %d more | | | | |\n", more)
-	}
-	sum := sumOf(plan.Ledger)
-	fmt.Fprintf(b, "| **sum** | %s | %s | the GPU has %s B | %s |\n", signed(sum), draw.GiB(float64(sum)), thousands(s.GPU.MemoryBytes), markdown(said(s.GPU.Source)))
-}
-
-// markdown makes text from a file plain in Markdown: nothing in it is a link, a tag or a table's edge.
-func markdown(text string) string {
-	var b strings.Builder
-	for _, r := range fabric.Printable(text) {
-		if strings.ContainsRune("\\`*_[]<>|#&!~", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// code writes text as code in Markdown, also inside a table.
-func code(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "`" + strings.NewReplacer("`", "'", "|", "/").Replace(fabric.Printable(text)) + "`"
 }

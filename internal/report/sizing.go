@@ -23,12 +23,12 @@ const (
 
 // Sizing writes what a model needs on given machines: the answer in two lines, the command that starts the
 // engine, the memory of one rank, the plans, the layouts that were refused and why, how fast it is and what
-// limits it, what the network buys, what stands around the GPUs, and what was assumed. Its last line is the
-// exit status. A sizing without any layout is written as not looked at.
+// limits it, the effect of the network, storage and platform, and what was assumed. Its last line is the
+// exit status. A sizing without any layout is written as not evaluated.
 func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	p := newPrinter(o)
 	if s == nil || len(s.Plans)+len(s.Refused) == 0 {
-		p.heading("Not looked at")
+		p.heading("Not evaluated")
 		p.field("", "no layout of the model was tried")
 		p.sizingVerdict(fabric.Unknown)
 		return p.writeTo(w)
@@ -71,26 +71,26 @@ func mainPlan(s *fabric.Sizing) *fabric.SizingPlan {
 	return nil
 }
 
-// answer is what was asked for: how many machines and which layout, and why not fewer.
+// answer is how many machines and which layout, and why not fewer.
 func (p *printer) answer(s *fabric.Sizing, plan *fabric.SizingPlan) {
 	word, color := "FITS", green
 	if s.Status() != fabric.Pass {
 		word, color = "DOES NOT FIT", red
 	}
-	p.status(word, color, said(orElse(s.Model, "model")), answerText(s, plan))
+	p.status(word, color, printable(orElse(s.Model, "model")), answerText(s, plan))
 	p.field("", whyNotFewer(s, plan))
 }
 
 func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	if plan == nil || !plan.Fits {
-		machine := said(orElse(s.Machine, "these machines"))
+		machine := printable(orElse(s.Machine, "these machines"))
 		switch {
 		case plan != nil:
-			return "no layout holds it on " + machine + "; nearest is " + machinesText(s, *plan)
+			return "no layout fits on " + machine + "; the nearest is " + machinesText(s, *plan)
 		case len(s.Refused) == 1:
-			return "the layout that was asked for does not work on " + machine
+			return "the requested layout does not work on " + machine
 		default:
-			return fmt.Sprintf("none of the %s that were tried works on %s", fabric.Count(len(s.Refused), "layout"), machine)
+			return fmt.Sprintf("none of the %s tried works on %s", fabric.Count(len(s.Refused), "layout"), machine)
 		}
 	}
 	return machinesText(s, *plan)
@@ -98,7 +98,7 @@ func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 
 // machinesText says the machines and the layout of a plan.
 func machinesText(s *fabric.Sizing, plan fabric.SizingPlan) string {
-	return fabric.Count(plan.Nodes, "server") + " of " + said(orElse(s.Machine, "a machine that is not told")) + ": " + draw.PlanName(plan)
+	return fabric.Count(plan.Nodes, "server") + " of " + printable(orElse(s.Machine, "an unspecified machine")) + ": " + draw.PlanName(plan)
 }
 
 // subject is the model, the GPU and the engine.
@@ -106,15 +106,15 @@ func (p *printer) subject(s *fabric.Sizing) {
 	p.blank()
 	p.fields("model", modelLines(s))
 	p.field("GPU", gpuText(s.GPU))
-	p.field("engine", strings.TrimSpace(said(s.Engine.Name)+" "+said(s.Engine.Version)))
-	p.field("asked", askedText(s))
+	p.field("engine", strings.TrimSpace(printable(s.Engine.Name)+" "+printable(s.Engine.Version)))
+	p.field("requested", requestText(s))
 }
 
 func modelLines(s *fabric.Sizing) []string {
 	x := s.Parameters
 	parameters := count1e9(x.Total) + " parameters"
 	if x.Active > 0 && x.Active < x.Total {
-		parameters += ", " + count1e9(x.Active) + " active a token"
+		parameters += ", " + count1e9(x.Active) + " active per token"
 	}
 	if x.MTP > 0 {
 		parameters += ", and " + count1e9(x.MTP) + " of MTP"
@@ -122,16 +122,16 @@ func modelLines(s *fabric.Sizing) []string {
 	if x.Vision > 0 {
 		parameters += ", and " + count1e9(x.Vision) + " of vision"
 	}
-	weights := fmt.Sprintf("weights %s on disk, %s loaded (known from %s)", gibText(s.DiskBytes), gibText(s.WeightsBytes), said(orElse(s.Certainty, "what is not told")))
-	kv := fmt.Sprintf("KV cache %s B a token in %s", thousands(s.KVBytesPerToken), said(orElse(s.KVDType, "a dtype that is not told")))
+	weights := fmt.Sprintf("weights %s on disk, %s loaded (known from %s)", gibText(s.DiskBytes), gibText(s.WeightsBytes), printable(orElse(s.Certainty, "an unknown source")))
+	kv := fmt.Sprintf("KV cache %s B per token in %s", thousands(s.KVBytesPerToken), printable(orElse(s.KVDType, "an unspecified dtype")))
 	if s.StateBytes > 0 {
-		kv += ", and " + draw.Bytes(s.StateBytes) + " of state a request"
+		kv += ", and " + draw.Bytes(s.StateBytes) + " of state per request"
 	}
 	return []string{parameters, weights, kv}
 }
 
 func gpuText(g fabric.SizingGPU) string {
-	parts := []string{said(orElse(g.Name, "GPU")) + " of " + gibText(g.MemoryBytes)}
+	parts := []string{printable(orElse(g.Name, "GPU")) + " of " + gibText(g.MemoryBytes)}
 	add := func(v float64, format string) {
 		if finite(v) && v > 0 {
 			parts = append(parts, fmt.Sprintf(format, v))
@@ -145,18 +145,18 @@ func gpuText(g fabric.SizingGPU) string {
 	}
 	text := strings.Join(parts, ", ")
 	if g.Source != "" {
-		text += " (" + said(g.Source) + ")"
+		text += " (" + printable(g.Source) + ")"
 	}
 	return text
 }
 
-func askedText(s *fabric.Sizing) string {
+func requestText(s *fabric.Sizing) string {
 	if s.Context <= 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%s of %s tokens", fabric.Count(max(s.Concurrency, 1), "request"), thousands(s.Context))
 	if s.ModelContext > 0 {
-		text += fmt.Sprintf("; the model takes %s", thousands(s.ModelContext))
+		text += fmt.Sprintf("; the model supports %s", thousands(s.ModelContext))
 	}
 	return text
 }
@@ -171,10 +171,10 @@ func (p *printer) plan(s *fabric.Sizing, x fabric.SizingPlan) {
 	p.blank()
 	p.field("holds", holdsText(s, x))
 	p.field("fraction", fractionText(x))
-	p.field("", said(x.Fraction.Effect))
+	p.field("", printable(x.Fraction.Effect))
 	var prints []string
 	for _, e := range x.Prints {
-		prints = append(prints, said(e.What)+" "+printText(e))
+		prints = append(prints, printable(e.What)+" "+printText(e))
 	}
 	prints, more := bounded(prints, 2*p.sizingLimit())
 	if more > 0 {
@@ -183,7 +183,7 @@ func (p *printer) plan(s *fabric.Sizing, x fabric.SizingPlan) {
 	if len(prints) > 0 {
 		p.field("prints", strings.Join(prints, "; "))
 	}
-	p.fields("note", limited(saidAll(x.Limits), p.sizingLimit(), p.where()))
+	p.fields("note", limited(printableAll(x.Limits), p.sizingLimit(), p.where()))
 	if best := bestBeside(s, x); best != nil {
 		p.blank()
 		p.field("best", machinesText(s, *best)+": "+holdsText(s, *best))
@@ -211,7 +211,7 @@ func (p *printer) sizingLimit() int {
 func holdsText(s *fabric.Sizing, x fabric.SizingPlan) string {
 	parts := []string{thousands(x.KVTokens) + " tokens of KV cache"}
 	if finite(x.Requests) && x.Requests > 0 && s.Context > 0 {
-		parts = append(parts, fmt.Sprintf("%s requests of %s at once", draw.Rate(x.Requests), thousands(s.Context)))
+		parts = append(parts, fmt.Sprintf("%s concurrent requests of %s tokens", draw.Rate(x.Requests), thousands(s.Context)))
 	}
 	if x.MaxContext > 0 {
 		parts = append(parts, "one request up to "+thousands(x.MaxContext)+" tokens")
@@ -239,7 +239,7 @@ func fractionText(x fabric.SizingPlan) string {
 		}
 	}
 	if finite(f.Low) && finite(f.High) && f.High > 0 && f.Low <= f.High {
-		parts = append(parts, "works from "+ratio(math.Ceil(f.Low*1000)/1000)+" to "+ratio(math.Floor(f.High*1000)/1000)) // to the safe side
+		parts = append(parts, "valid from "+ratio(math.Ceil(f.Low*1000)/1000)+" to "+ratio(math.Floor(f.High*1000)/1000)) // to the safe side
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
@@ -257,9 +257,9 @@ func printText(e fabric.EnginePrint) string {
 	case e.Unit == "ratio":
 		return ratio(e.Value)
 	case e.Value == float64(int64(e.Value)):
-		return strings.TrimSpace(thousands(int64(e.Value)) + " " + said(e.Unit))
+		return strings.TrimSpace(thousands(int64(e.Value)) + " " + printable(e.Unit))
 	default:
-		return strings.TrimSpace(draw.Rate(e.Value) + " " + said(e.Unit))
+		return strings.TrimSpace(draw.Rate(e.Value) + " " + printable(e.Unit))
 	}
 }
 
@@ -285,7 +285,7 @@ func (p *printer) ledgerText(l draw.Ledger) error {
 }
 
 func (p *printer) sizingVerdict(s fabric.Status) {
-	color, meaning := yellow, "exit status 2: no layout was looked at"
+	color, meaning := yellow, "exit status 2: no layout was tried"
 	switch s {
 	case fabric.Pass:
 		color, meaning = green, "exit status 0: a layout fits"

@@ -116,7 +116,7 @@ type stepView struct {
 func newSizingView(s *fabric.Sizing) sizingView {
 	plan := mainPlan(s)
 	v := sizingView{
-		Model: said(orElse(s.Model, "No model")), Status: s.Status().String(), Word: "Not looked at", Answer: "No layout of the model was tried.",
+		Model: printable(orElse(s.Model, "No model")), Status: s.Status().String(), Word: "Not evaluated", Answer: "No layout of the model was tried.",
 	}
 	switch s.Status() {
 	case fabric.Pass:
@@ -143,7 +143,7 @@ func newSizingView(s *fabric.Sizing) sizingView {
 		if i == 0 {
 			v.Assumed = append([]fabric.Assumption{}, v.Assumed...)
 		}
-		v.Assumed[i] = fabric.Assumption{What: said(a.What), Source: said(a.Source)}
+		v.Assumed[i] = fabric.Assumption{What: printable(a.What), Source: printable(a.Source)}
 	}
 	return v
 }
@@ -162,8 +162,8 @@ func sizingFacts(s *fabric.Sizing) []pair {
 		add([]string{"Parameters", "Weights", "KV cache"}[i], strings.TrimPrefix(strings.TrimPrefix(l, "weights "), "KV cache "))
 	}
 	add("GPU", gpuText(s.GPU))
-	add("Engine", said(s.Engine.Name+" "+s.Engine.Version))
-	add("Asked", askedText(s))
+	add("Engine", printable(s.Engine.Name+" "+s.Engine.Version))
+	add("Requested", requestText(s))
 	return all
 }
 
@@ -182,11 +182,11 @@ func (v *sizingView) planView(s *fabric.Sizing, x fabric.SizingPlan) {
 		requests = "?"
 	}
 	v.Tiles = []tile{
-		{"", "servers", fmt.Sprint(x.Nodes)}, {"", "GPUs", fmt.Sprint(x.GPUs)}, {"", "GiB of weights a GPU", draw.GiB(float64(x.WeightsBytesPerGPU))},
+		{"", "servers", fmt.Sprint(x.Nodes)}, {"", "GPUs", fmt.Sprint(x.GPUs)}, {"", "GiB of weights per GPU", draw.GiB(float64(x.WeightsBytesPerGPU))},
 		{"", "tokens of KV cache", thousands(x.KVTokens)}, {"", "requests at full context", requests}, {"", "GiB free after start", draw.GiB(float64(x.FreeBytes))},
 	}
 	add := func(label string, lines ...string) {
-		lines, _ = bounded(saidAll(lines), pageLines*pageTerms)
+		lines, _ = bounded(printableAll(lines), pageLines*pageTerms)
 		if len(lines) > 0 && lines[0] != "" {
 			v.Holds = append(v.Holds, row{Label: label, Lines: lines})
 		}
@@ -213,7 +213,7 @@ func (v *sizingView) planView(s *fabric.Sizing, x fabric.SizingPlan) {
 	}
 	v.SpeedOf = draw.PlanName(x)
 	if own[0].Network != "" {
-		v.SpeedOf += " over " + said(own[0].Network)
+		v.SpeedOf += " over " + printable(own[0].Network)
 	}
 	rows, more := bounded(own, pageRows)
 	v.Speed, v.SpeedMore = newPageTable(performanceColumns(rows)), more
@@ -241,9 +241,9 @@ func refusedViews(all []fabric.Refused) ([]refusedView, int) {
 	var views []refusedView
 	for _, g := range groups {
 		list, left := bounded(g.all, pageBlocks)
-		view := refusedView{Rule: orElse(short(fabric.Printable(g.rule), longName), "a rule that is not told"), Count: len(g.all), More: left, Nearest: nearestText(g.all[len(g.all)-1].Nearest)}
+		view := refusedView{Rule: orElse(short(fabric.Printable(g.rule), longName), "an unnamed rule"), Count: len(g.all), More: left, Nearest: nearestText(g.all[len(g.all)-1].Nearest)}
 		for _, r := range list {
-			view.Rows = append(view.Rows, refusedRow{layoutText(r), said(r.Reason), said(r.Assert)})
+			view.Rows = append(view.Rows, refusedRow{layoutText(r), printable(r.Reason), printable(r.Assert)})
 		}
 		views = append(views, view)
 	}
@@ -254,11 +254,11 @@ func partViews(all []fabric.Derivation) ([]partView, int) {
 	steps, more := bounded(all, mostSteps)
 	var parts []partView
 	for i, d := range steps {
-		if len(parts) == 0 || d.Part != "" && said(d.Part) != parts[len(parts)-1].Title {
-			parts = append(parts, partView{Title: orElse(said(d.Part), "Steps")})
+		if len(parts) == 0 || d.Part != "" && printable(d.Part) != parts[len(parts)-1].Title {
+			parts = append(parts, partView{Title: orElse(printable(d.Part), "Steps")})
 		}
 		last := &parts[len(parts)-1]
-		last.Steps = append(last.Steps, stepView{i + 1, said(d.Title), stepLines(d)})
+		last.Steps = append(last.Steps, stepView{i + 1, printable(d.Title), stepLines(d)})
 	}
 	return parts, more
 }

@@ -8,12 +8,12 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// whyNotFewer says what stands against fewer machines: of the layouts refused on fewer nodes, or on fewer GPUs
+// whyNotFewer says why fewer machines are not enough: of the layouts refused on fewer nodes, or on fewer GPUs
 // of the one node, the largest that memory refuses, for which there is no remedy; else the largest.
 func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	if plan == nil || !plan.Fits {
 		if plan != nil && len(plan.Limits) > 0 {
-			return said(plan.Limits[0])
+			return printable(plan.Limits[0])
 		}
 		if len(s.Refused) > 0 {
 			return refusedText(s.Refused[len(s.Refused)-1])
@@ -22,37 +22,48 @@ func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	}
 	for _, other := range s.Plans {
 		if other.Fits && other.GPUs < plan.GPUs {
-			return "Fewer do: " + machinesText(s, other) + "; this one is " + orElse(said(plan.Role), "the first of the list") + "."
+			return "Fewer are enough: " + machinesText(s, other) + "; this one is " + orElse(printable(plan.Role), "the first of the list") + "."
 		}
 	}
 	if plan.GPUs == 1 {
-		return "Fewer than one GPU there is not."
+		return "One GPU is the minimum."
 	}
-	fewer := func(r fabric.Refused) bool {
+	best, n := largestFewer(s.Refused, plan)
+	if best == nil {
+		return "Whether fewer are enough was not checked."
+	}
+	text := "Not fewer: " + layoutText(*best) + ": " + strings.TrimSuffix(printable(best.Reason), ".")
+	if n > 1 {
+		what := "GPUs"
 		if plan.Nodes > 1 {
-			return r.Nodes < plan.Nodes
+			what = "machines"
 		}
-		return r.GPUs < plan.GPUs
+		text += fmt.Sprintf("; %s on fewer %s were refused", fabric.Count(n-1, "more layout"), what)
 	}
-	memory := func(r fabric.Refused) bool { return r.Rule == memoryRule }
-	var best *fabric.Refused
-	n := 0
-	for i, r := range s.Refused {
-		if fewer(r) {
+	return text + "."
+}
+
+// largestFewer is of the layouts refused on fewer machines than a plan has, or on fewer GPUs of its one machine, the
+// largest that memory refuses, else the largest; and how many there are.
+func largestFewer(refused []fabric.Refused, plan *fabric.SizingPlan) (best *fabric.Refused, n int) {
+	better := func(r fabric.Refused) bool {
+		if best == nil {
+			return true
+		}
+		if memory, bestMemory := r.Rule == memoryRule, best.Rule == memoryRule; memory != bestMemory {
+			return memory
+		}
+		return r.GPUs > best.GPUs
+	}
+	for i, r := range refused {
+		if r.Nodes < plan.Nodes || plan.Nodes <= 1 && r.GPUs < plan.GPUs {
 			n++
-			if best == nil || memory(r) && !memory(*best) || memory(r) == memory(*best) && r.GPUs > best.GPUs {
-				best = &s.Refused[i]
+			if better(r) {
+				best = &refused[i]
 			}
 		}
 	}
-	if best == nil {
-		return "Whether fewer do was not looked at."
-	}
-	text := "Not fewer: " + layoutText(*best) + ": " + strings.TrimSuffix(said(best.Reason), ".")
-	if n > 1 {
-		text += fmt.Sprintf("; and %s of fewer machines refused", fabric.Count(n-1, "layout"))
-	}
-	return text + "."
+	return best, n
 }
 
 // memoryRule is the rule of sizing that a layout breaks which the engine would take and the GPU does not hold.
@@ -60,7 +71,7 @@ const memoryRule = "memory"
 
 // layoutText says a refused layout and its GPUs.
 func layoutText(r fabric.Refused) string {
-	layout := said(orElse(r.Layout, "a layout"))
+	layout := printable(orElse(r.Layout, "a layout"))
 	if r.GPUs > 0 {
 		return fabric.Count(r.GPUs, "GPU") + " as " + layout
 	}
@@ -69,7 +80,7 @@ func layoutText(r fabric.Refused) string {
 
 // refusedText says a refused layout, why, and what works.
 func refusedText(r fabric.Refused) string {
-	text := layoutText(r) + ": " + strings.TrimSuffix(said(r.Reason), ".")
+	text := layoutText(r) + ": " + strings.TrimSuffix(printable(r.Reason), ".")
 	if len(r.Nearest) > 0 {
 		text += "; nearest that work: " + nearestText(r.Nearest)
 	}
@@ -89,7 +100,7 @@ func (p *printer) refused(s *fabric.Sizing) {
 			p.refusedOne(r)
 		}
 		if more > 0 {
-			p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(more, "layout"), p.where()))
+			p.line(fmt.Sprintf("... and %s; %s", fabric.Count(more, "more layout"), p.where()))
 		}
 		return
 	}
@@ -98,14 +109,14 @@ func (p *printer) refused(s *fabric.Sizing) {
 		p.refusedGroup(g)
 	}
 	if more > 0 {
-		p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(more, "rule"), p.where()))
+		p.line(fmt.Sprintf("... and %s; %s", fabric.Count(more, "more rule"), p.where()))
 	}
 }
 
 func (p *printer) refusedOne(r fabric.Refused) {
-	p.status("REFUSED", yellow, "", layoutText(r)+": "+orElse(said(r.Rule), "a rule that is not told"))
-	p.fields("why", limited(saidAll(reasonsOf(r)), sizingLinesAll, p.where()))
-	p.field("source", said(r.Assert))
+	p.status("REFUSED", yellow, "", layoutText(r)+": "+orElse(printable(r.Rule), "an unnamed rule"))
+	p.fields("why", limited(printableAll(reasonsOf(r)), sizingLinesAll, p.where()))
+	p.field("source", printable(r.Assert))
 	p.field("nearest", nearestText(r.Nearest))
 }
 
@@ -128,12 +139,12 @@ func (p *printer) refusedGroup(g refusedRule) {
 	if more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	p.status("REFUSED", yellow, short(orElse(g.rule, "a rule that is not told"), longName), text)
+	p.status("REFUSED", yellow, short(orElse(g.rule, "an unnamed rule"), longName), text)
 	r := g.all[len(g.all)-1]
 	if len(g.all) == 1 {
-		p.fields("why", limited(saidAll(reasonsOf(r)), p.sizingLimit(), p.where()))
+		p.fields("why", limited(printableAll(reasonsOf(r)), p.sizingLimit(), p.where()))
 	} else {
-		p.field("why", layoutText(r)+": "+said(r.Reason))
+		p.field("why", layoutText(r)+": "+printable(r.Reason))
 	}
 	p.field("nearest", nearestText(r.Nearest))
 }
@@ -161,7 +172,7 @@ func refusedByRule(all []fabric.Refused) []refusedRule {
 
 func nearestText(all []string) string {
 	const most = 6
-	list, more := bounded(saidAll(all), most)
+	list, more := bounded(printableAll(all), most)
 	text := strings.Join(list, "; ")
 	if more > 0 {
 		text += fmt.Sprintf("; and %d more", more)

@@ -56,7 +56,7 @@ func r1Plan(fraction float64, tokens int64, kv float64) fabric.SizingPlan {
 	entry("weights", "head", 0.11, "vocabulary x hidden x 2 / tp", "129280 x 7168 x 2 / 16", "index")
 	entry("weights", "shared", 0.15, "", "", "index")
 	entry("weights", "dense", 0.07, "", "", "index")
-	entry("kv", "", kv, "tokens x bytes a token", fmt.Sprintf("%d x 70272", tokens), "formula")
+	entry("kv", "", kv, "tokens x bytes per token", fmt.Sprintf("%d x 70272", tokens), "formula")
 	entry("request_pool", "", 1.25, "max_running x (context + 4) x 4", "2048 x (163840 + 4) x 4", "formula")
 	entry("graphs", "", 1.34, "23 batch sizes up to 160", "", "measured")
 	left := s80
@@ -104,10 +104,10 @@ func r1Refused() []fabric.Refused {
 	}
 	return append(all, fabric.Refused{
 		Nodes: 1, GPUs: 8, Layout: "tp 8", TP: 8, PP: 1, EP: 1, DP: 1, Rule: "memory",
-		Reason: "weights take 79.5 GiB a rank, the GPU has 79.65 GiB and 3.3 GiB of it are the runtime's", Nearest: []string{"tp 16 on 16 GPUs"},
+		Reason: "weights take 79.5 GiB per rank, the GPU has 79.65 GiB and 3.3 GiB of it are the runtime's", Nearest: []string{"tp 16 on 16 GPUs"},
 	}, fabric.Refused{
 		Nodes: 4, GPUs: 32, Layout: "tp 32", TP: 32, PP: 1, EP: 1, DP: 1, Rule: "block-fp8",
-		Reason: "an expert's 2048 / 32 = 64 columns are no whole number of blocks of 128", Assert: "sglang 0.5.0rc2 layers/quantization/fp8.py", Nearest: []string{"tp 32 ep 2"},
+		Reason: "an expert's 2048 / 32 = 64 columns are not a whole number of blocks of 128", Assert: "sglang 0.5.0rc2 layers/quantization/fp8.py", Nearest: []string{"tp 32 ep 2"},
 	})
 }
 
@@ -125,7 +125,7 @@ func r1Derivation() []fabric.Derivation {
 		{Part: "Parameters", Title: "Attention of a layer (MLA)", Formula: "h*ql + ql*H*(dn+dr) + h*(kl+dr) + kl*H*(dn+dv) + H*dv*h + ql + kl", Numbers: "7168*1536 + 1536*128*192 + 7168*576 + 512*128*256 + 128*128*7168 + 1536 + 512", Result: "187,107,328", Source: "config.json q_lora_rank, kv_lora_rank, qk_nope_head_dim, qk_rope_head_dim, v_head_dim"},
 		{Part: "Parameters", Title: "Routed experts of a layer", Formula: "E*3*h*ff", Numbers: "256*3*7168*2048", Result: "11,274,289,152", Source: "config.json n_routed_experts, moe_intermediate_size"},
 		{Part: "KV cache", Title: "KV cache of a token, on every rank", Formula: "layers x (kv_lora_rank + qk_rope_head_dim) x bytes", Numbers: "61 x (512 + 64) x 2", Result: "70,272 B", Source: "sglang 0.5.0rc2 mem_cache/memory_pool.py, MLATokenToKVPool"},
-		{Part: "Tokens", Title: "Tokens that the pool holds", Formula: "(free after weights - free before x (1 - fraction)) / bytes a token", Numbers: "(36.52 - 76.88 x 0.15) x 2^30 / 70272", Result: "381,804 tokens", Source: "sglang 0.5.0rc2 model_executor/model_runner.py, profile_max_num_token"},
+		{Part: "Tokens", Title: "Tokens that the pool holds", Formula: "(free after weights - free before x (1 - fraction)) / bytes per token", Numbers: "(36.52 - 76.88 x 0.15) x 2^30 / 70272", Result: "381,804 tokens", Source: "sglang 0.5.0rc2 model_executor/model_runner.py, profile_max_num_token"},
 		{Part: "Servers", Title: "Servers of 8 GPUs", Formula: "16 ranks / 8", Numbers: "16 / 8", Result: "2", Source: "catalog, hgx-h100"},
 	}
 }
@@ -140,8 +140,8 @@ func maverickSizing() *fabric.Sizing {
 	}
 	s.Refused = []fabric.Refused{{
 		Nodes: 2, GPUs: 10, Layout: "tp 10", TP: 10, PP: 1, EP: 1, DP: 1, Rule: "kv-heads",
-		Reason:  "8 KV heads: 10 is larger and no multiple of 8",
-		Reasons: []string{"8 KV heads: 10 is larger and no multiple of 8", "intermediate size 8192 is not divided by 10", "weights take 76.3 GiB a rank, which leaves nothing for the KV cache"},
+		Reason:  "8 KV heads: 10 is larger and not a multiple of 8",
+		Reasons: []string{"8 KV heads: 10 is larger and not a multiple of 8", "intermediate size 8192 is not divided by 10", "weights take 76.3 GiB per rank, which leaves nothing for the KV cache"},
 		Assert:  "sglang 0.5.0rc2 models/llama4.py, Llama4Attention", Nearest: []string{"16 GPUs as tp 8 pp 2", "8 GPUs as tp 8: does not fit"},
 	}}
 	return s

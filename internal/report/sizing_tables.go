@@ -22,7 +22,7 @@ func (p *printer) plans(s *fabric.Sizing) error {
 	list, more := bounded(s.Plans, most)
 	p.table(planColumns(list))
 	if more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "plan"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more plan"), p.where()))
 	}
 	if l := draw.SizingLedger(s, ledgersShown); p.o.Verbose && len(l.Bars) > 1 {
 		p.blank()
@@ -69,7 +69,7 @@ func (p *printer) performance(x fabric.SizingPlan) {
 	}
 	title := "Performance of " + draw.PlanName(x)
 	if own[0].Network != "" {
-		title += " over " + said(own[0].Network)
+		title += " over " + printable(own[0].Network)
 	}
 	p.heading(fabric.Printable(title))
 	most := speedShown
@@ -82,7 +82,7 @@ func (p *printer) performance(x fabric.SizingPlan) {
 	}
 	p.table(performanceColumns(rows))
 	if more := len(own) - len(rows); more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "row"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more row"), p.where()))
 	}
 	if len(others) == 0 {
 		return
@@ -207,12 +207,12 @@ func networkColumns(rows []networkRow) []column {
 	return all
 }
 
-// storage writes what stands around the GPUs.
+// storage writes the storage and platform around the GPUs.
 func (p *printer) storage(x *fabric.SizingStorage) {
 	if x == nil {
 		return
 	}
-	p.heading("Around the GPUs")
+	p.heading("Storage and platform")
 	for _, l := range storageLines(x, p.sizingLimit(), p.where()) {
 		p.fields(l.Label, l.Lines)
 	}
@@ -224,7 +224,7 @@ func storageLines(x *fabric.SizingStorage, most int, where string) []row {
 	add := func(label string, lines ...string) {
 		lines = slices.DeleteFunc(lines, func(l string) bool { return l == "" })
 		if len(lines) > 0 {
-			all = append(all, row{Label: label, Lines: limited(saidAll(lines), most, where)})
+			all = append(all, row{Label: label, Lines: limited(printableAll(lines), most, where)})
 		}
 	}
 	download := ""
@@ -259,14 +259,14 @@ func storageLines(x *fabric.SizingStorage, most int, where string) []row {
 	}
 	add("load", append(loads, x.ExplainedLoads...)...)
 	if x.MMIOBytes > 0 {
-		mmio := fmt.Sprintf("%s GB of 64-bit MMIO a VM (GB as vSphere counts, 2^30)", thousands(x.MMIOBytes>>30))
+		mmio := fmt.Sprintf("%s GB of 64-bit MMIO per VM (GB as vSphere counts, 2^30)", thousands(x.MMIOBytes>>30))
 		if x.MMIOFormula != "" {
 			mmio += ": " + x.MMIOFormula
 		}
 		add("MMIO", mmio)
 	}
 	if x.GroupSize > 0 {
-		add("pods", fmt.Sprintf("LeaderWorkerSet of size %d: one pod a server", x.GroupSize))
+		add("pods", fmt.Sprintf("LeaderWorkerSet of size %d: one pod per server", x.GroupSize))
 	}
 	add("domain", x.Domain...)
 	add("note", x.Notes...)

@@ -15,11 +15,7 @@ func thousands(n int64) string {
 	if n < 0 {
 		return "?"
 	}
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return fabric.Thousands(n)
 }
 
 // count1e9 writes a number of parameters in billions.
@@ -66,13 +62,13 @@ func duration(s float64) string {
 	}
 }
 
-// said makes text from a file safe to print, and bounds it.
-func said(text string) string { return cut(fabric.Printable(text)) }
+// printable makes text from a file safe to print, and bounds it.
+func printable(text string) string { return cut(fabric.Printable(text)) }
 
-func saidAll(all []string) []string {
+func printableAll(all []string) []string {
 	out := make([]string, 0, len(all))
 	for _, text := range all {
-		out = append(out, said(text))
+		out = append(out, printable(text))
 	}
 	return out
 }
@@ -161,7 +157,7 @@ func commandLines(s *fabric.Sizing, x fabric.SizingPlan, width int) []string {
 // shellWord quotes what a shell would read as more than a word. A flag that holds its value behind a blank is
 // left as two words.
 func shellWord(word string) string {
-	word = fabric.Printable(said(word))
+	word = fabric.Printable(printable(word))
 	flag, value, two := strings.Cut(word, " ")
 	if two && strings.HasPrefix(flag, "-") && plainWord(flag) {
 		return flag + " " + shellWord(value)

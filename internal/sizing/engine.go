@@ -11,16 +11,18 @@ import (
 // Engine is a program that serves models: what it takes, how it divides memory, what it prints. One file an engine.
 type Engine struct {
 	Name         string
-	Default      string   // version whose rules are used where none is asked for
+	Default      string   // version whose rules are used where none is requested
 	Read         []string // versions whose source was read, oldest first
 	FractionFlag string   // of its memory fraction
 	Rules        []LayoutRule
-	spread       func(Layout) spread
+	dpBesideTP   bool     // attention replicas multiply the ranks of TP; else they divide them
+	skipsVision  []string // architectures that are loaded without their vision tower
+	spread       func(l fabric.Layout, sh *shape) Spread
 	stage        func(v Version, layers, pp, rank int) (first, end int) // layers of a pipeline stage
 	fraction     func(s setting) float64                                // the engine's own memory fraction
 	extras       func(s setting, sh *Shard)                             // adds what this engine keeps beside the weights
-	divide       func(s setting, stages []Shard, fraction float64) division
-	flags        func(s setting, d division) []string
+	budget       func(s setting, stages []Shard, fraction float64) budget
+	flags        func(s setting, d budget) []string
 }
 
 // Engines lists the engines.
@@ -35,56 +37,15 @@ func EngineNamed(name string) (Engine, error) {
 		}
 		known = append(known, e.Name)
 	}
-	return Engine{}, fmt.Errorf("engine %q is not known: known are %s", name, strings.Join(known, ", "))
+	return Engine{}, fmt.Errorf("engine %q: unknown; known: %s", name, strings.Join(known, ", "))
 }
 
-// setting is everything that decides how an engine lays out one replica.
-type setting struct {
-	model   *Model
-	machine Machine
-	engine  *Engine
-	version Version
-	layout  Layout
-	spread  spread
-	shape   *shape
-	context int64 // of one request, tokens
-	users   int   // requests at the same time
-	kv      string
-	running int64 // --max-running-requests or --max-num-seqs; 0: the engine's own
-	chunk   int64 // --chunked-prefill-size or --max-num-batched-tokens; 0: the engine's own
-	graphBS int64 // largest batch of a CUDA graph; 0: the engine's own
-}
-
-// division is how the memory of the heaviest rank is divided. Bytes.
-type division struct {
-	fraction   float64
-	total      int64 // what the driver shows
-	reserved   int64 // of that nothing can allocate: the driver's share, on unified memory the system's
-	context    int64 // of the CUDA or HIP context and its modules
-	comm       int64 // of communicators
-	before     int64 // free before the weights are read
-	weights    int64
-	allocator  int64 // rounding of the weights' allocations
-	extras     int64
-	kv         int64 // of the pool that is allocated
-	state      int64 // of linear attention
-	pool       int64 // request table
-	graphs     int64
-	activation int64
-	slack      int64 // the rest; below zero: so much is missing
-	tokens     int64 // as printed
-	capacity   int64 // tokens of full attention that the pool holds: the same but where an engine prints otherwise
-	longest    int64 // request that the pool holds alone, tokens
-	requests   float64
-	running    int64
-	cell       float64 // bytes a token and rank
-	graphBS    int64
-	note       []string // what bounds it
-	formula    map[string]string
-	prints     []fabric.EnginePrint
-	low, high  float64 // range of the fraction
-	advised    float64
-	refused    string // why the engine would not start
+// ranksPerTP is how many times the ranks of TP so many attention replicas take.
+func (e *Engine) ranksPerTP(dp int) int {
+	if e.dpBesideTP {
+		return dp
+	}
+	return 1
 }
 
 // Version is a version of an engine, in order.
@@ -101,7 +62,7 @@ func (v Version) String() string { return v.text }
 // the third number does not count, but for rc, a, b and dev, which are before it.
 func ParseVersion(text string) (Version, error) {
 	v := Version{text: strings.TrimPrefix(strings.TrimSpace(text), "v")}
-	bad := fmt.Errorf("engine-version %q: is no version such as 0.5.0rc2 or 0.11.0", text)
+	bad := fmt.Errorf("engine-version %q: invalid version; expected one such as 0.5.0rc2 or 0.11.0", text)
 	parts := strings.SplitN(v.text, ".", 4)
 	if len(parts) < 2 {
 		return v, bad

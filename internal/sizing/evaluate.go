@@ -2,258 +2,151 @@ package sizing
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// setting checks a request and gives what all its layouts share.
-func (req Request) setting() (setting, error) {
-	var s setting
-	m := req.Model
-	if m == nil || len(m.Layers) == 0 || len(m.Tensors) == 0 {
-		return s, errors.New("model: has no layers")
-	}
-	e, err := EngineNamed(req.Engine)
-	if err != nil {
-		return s, err
-	}
-	v, err := ParseVersion(cmp.Or(req.EngineVersion, e.Default))
-	if err != nil {
-		return s, err
-	}
-	if err := errors.Join(req.Machine.check(), req.checkCounts(), req.checkFraction(), req.checkContext()); err != nil {
-		return s, err
-	}
-	kv := plainKV(cmp.Or(req.KVDType, m.Quantisation.KV, KVBF16))
-	if !KnownKVDType(kv) {
-		return s, fmt.Errorf("kv-dtype %q: is not known: known are %s", kv, strings.Join(KVDTypes(), ", "))
-	}
-	s = setting{
-		model: m, machine: req.Machine, engine: &e, version: v, shape: shapeOf(m),
-		context: cmp.Or(req.Context, m.Context), users: max(1, req.Concurrency), kv: kv,
-		running: req.MaxRunning, chunk: req.Chunk, graphBS: req.GraphBS,
-	}
-	if s.context < 1 {
-		return s, errors.New("context: the model does not say its own, give one")
-	}
-	return s, nil
-}
-
-// plainKV is a KV dtype under one name; auto is that of activations, bf16 in every model here.
-func plainKV(name string) string {
-	switch name = strings.ToLower(name); name {
-	case "auto", "bfloat16", "half", "float16", "fp16":
-		return KVBF16
-	case "fp8_e4m3":
-		return KVFP8
-	case "fp4_e2m1":
-		return KVFP4
-	}
-	return name
-}
-
-// checkCounts refuses counts that no cluster has, and GPUs that do not go on the nodes.
-func (req Request) checkCounts() error {
-	for _, f := range []struct {
-		name string
-		n    int64
-		most int64
-	}{
-		{"nodes", int64(req.Nodes), largestMaxNodes}, {"max-nodes", int64(req.MaxNodes), largestMaxNodes},
-		{"gpus", int64(req.GPUs), maxParallel}, {"tp", int64(req.TP), maxParallel}, {"pp", int64(req.PP), maxParallel},
-		{"ep", int64(req.EP), maxParallel}, {"dp", int64(req.DP), maxParallel},
-		{"concurrency", int64(req.Concurrency), 1 << 20}, {"max-running-requests", req.MaxRunning, 1 << 20},
-		{"chunked-prefill-size", req.Chunk, 1 << 24}, {"cuda-graph-max-bs", req.GraphBS, 1 << 16},
-	} {
-		if f.n < 0 || f.n > f.most {
-			return fmt.Errorf("%s %d: must be from 1 to %d", f.name, f.n, f.most)
-		}
-	}
-	per := req.Machine.PerNode
-	switch {
-	case req.Nodes > 0 && req.GPUs > req.Nodes*per:
-		return fmt.Errorf("gpus %d: %d nodes of %d have %d", req.GPUs, req.Nodes, per, req.Nodes*per)
-	case req.Nodes > 0 && req.GPUs > 0 && req.GPUs%req.Nodes != 0:
-		return fmt.Errorf("gpus %d: are no multiple of %d nodes", req.GPUs, req.Nodes)
-	}
-	return nil
-}
-
-// checkFraction refuses percents: 85 and 0.85 % are not 0.85.
-func (req Request) checkFraction() error {
-	switch f := req.MemFraction; {
-	case f == 0:
-		return nil
-	case math.IsNaN(f) || math.IsInf(f, 0) || f < 0:
-		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
-	case f > 1 && f <= 100:
-		return fmt.Errorf("mem-fraction %v: is a fraction of 1, not of 100: write %v", f, f/100)
-	case f > 1:
-		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
-	case f < 0.05:
-		return fmt.Errorf("mem-fraction %v: leaves nothing for weights; is it %v that is meant?", f, f*100)
-	}
-	return nil
-}
-
-func (req Request) checkContext() error {
-	switch c := req.Context; {
-	case c < 0:
-		return fmt.Errorf("context %d: must be at least 1 token", c)
-	case req.Model.Context > 0 && c > req.Model.Context:
-		return fmt.Errorf("context %d: is above the model's %d (max_position_embeddings)", c, req.Model.Context)
-	}
-	return nil
-}
-
 // evaluate judges one layout: a plan, which may not fit, or why it is refused, or both where memory refuses it.
-func (req Request) evaluate(base setting, l Layout) (*fabric.SizingPlan, *fabric.Refused) {
+func (req Request) evaluate(base setting, l fabric.Layout) (*fabric.SizingPlan, *fabric.Refused) {
 	s := base
-	s.layout = l
-	if err := l.check(); err != nil {
+	s.Layout = l
+	if err := checkLayout(l); err != nil {
 		return nil, refusedBy(s, LayoutRule{ID: "layout"}, []string{err.Error()}, nil)
 	}
-	s.spread = s.engine.spreadOf(l, s.shape)
+	s = s.placed(l)
 	if broken := refusals(s); len(broken) > 0 {
 		reasons, _ := reasonOf(broken)
 		return nil, refusedBy(s, broken[0].rule, reasons, nearest(s))
 	}
 	limits := []string{}
-	if why := notCarried(s); why != "" {
+	if why := networkRefusal(s); why != "" {
 		if !req.asked() {
 			return nil, refusedBy(s, LayoutRule{ID: "network"}, []string{why}, nearest(s))
 		}
 		limits = append(limits, why)
 	}
 	stages := shards(s)
-	d := req.fill(&s, stages)
+	d := req.budget(&s, stages)
 	plan := planOf(s, stages, d)
 	plan.Limits = append(limits, limitsOf(s, d)...)
-	missing := missingOf(s, d)
+	missing := shortfalls(s, d)
 	plan.Fits = len(missing) == 0
 	if plan.Fits {
 		return &plan, nil
 	}
 	plan.Limits = append(missing, plan.Limits...)
-	return &plan, refusedBy(s, LayoutRule{ID: "memory"}, missing, stagedHint(req, s))
+	return &plan, refusedBy(s, LayoutRule{ID: "memory"}, missing, pipelineHint(req, s))
 }
 
-// fill divides the memory: with the fraction that was asked for, else with the engine's own, but where the engine
+// budget divides the memory: with the requested fraction, else with the engine's own, but where the engine
 // would not start with that, with the advised one. A request table that leaves nothing for graphs is cut down by a
 // flag.
-func (req Request) fill(s *setting, stages []Shard) division {
+func (req Request) budget(s *setting, stages []Shard) budget {
 	own := s.engine.fraction(*s)
-	d := s.engine.divide(*s, stages, cmp.Or(req.MemFraction, own))
+	d := s.engine.budget(*s, stages, cmp.Or(req.MemFraction, own))
 	if req.MemFraction == 0 && d.refused != "" && d.advised > 0 {
 		own = d.advised
-		d = s.engine.divide(*s, stages, own)
-		d.note = append(d.note, sprint("%s %s: the engine's own fraction does not start here", s.engine.FractionFlag, trimFloat(own)))
+		d = s.engine.budget(*s, stages, own)
+		d.notes = append(d.notes, fmt.Sprintf("%s %s: the engine would not start here with its own fraction", s.engine.FractionFlag, trimFloat(own)))
 	}
-	if free := d.slack + d.activation; s.running == 0 && free < 2*gib && d.pool > gib {
-		table := max(int64(s.users)*int64(s.layout.DP), int64(float64(d.pool+free-2*gib)/float64((s.context+4)*4)))
+	if free := d.slack + d.activation; s.running == 0 && free < 2*gib && d.requestPool > gib {
+		table := max(int64(s.users)*int64(s.Layout.DP), int64(float64(d.requestPool+free-2*gib)/float64((s.context+4)*4)))
 		if table > 0 && table < d.running {
 			d = divideWith(s, stages, d.fraction, table)
-			d.note = append(d.note, sprint("--max-running-requests %d: a table of %d requests of this context leaves no memory for graphs", table, minRunning))
+			d.notes = append(d.notes, fmt.Sprintf("--max-running-requests %d: a table of %d requests of this context leaves no memory for graphs", table, minRunning))
 		}
 	}
 	return d
 }
 
-func divideWith(s *setting, stages []Shard, fraction float64, running int64) division {
+func divideWith(s *setting, stages []Shard, fraction float64, running int64) budget {
 	s.running = running
-	return s.engine.divide(*s, stages, fraction)
+	return s.engine.budget(*s, stages, fraction)
 }
 
-// missingOf says what does not fit; empty: all does.
-func missingOf(s setting, d division) (out []string) {
+// shortfalls says what does not fit; empty: all does.
+func shortfalls(s setting, d budget) (out []string) {
 	if d.refused != "" {
 		out = append(out, d.refused)
 	}
 	usable := inGiB(d.total - d.reserved)
 	switch {
 	case d.weights+d.extras+d.allocator > d.before:
-		return append(out, sprint("weights of %.1f GiB a GPU are above the %.1f GiB that are free before load (%.1f GiB in all)",
+		return append(out, fmt.Sprintf("weights of %.1f GiB per GPU exceed the %.1f GiB that are free before loading (%.1f GiB in total)",
 			inGiB(d.weights+d.extras+d.allocator), inGiB(d.before), usable))
 	case d.requests < float64(s.users):
 		return append(out, kvMissing(s, d))
 	case d.slack+d.activation < 0:
-		out = append(out, sprint("%.1f GiB are missing for the request table and graphs at %s %s",
+		out = append(out, fmt.Sprintf("%.1f GiB too little for the request table and graphs at %s %s",
 			-inGiB(d.slack+d.activation), s.engine.FractionFlag, trimFloat(d.fraction)))
 	case d.running > 0 && d.running*replicas(s) < int64(s.users):
-		out = append(out, sprint("%d requests at the same time, asked are %d", d.running*replicas(s), s.users))
+		out = append(out, fmt.Sprintf("%d concurrent requests, %d requested", d.running*replicas(s), s.users))
 	}
 	return out
 }
 
-func replicas(s setting) int64 { return int64(s.layout.DP) }
+func replicas(s setting) int64 { return int64(s.Layout.DP) }
 
-func kvMissing(s setting, d division) string {
-	what := sprint("the KV cache holds %d tokens at %s %s, asked are %d of %d", d.tokens, s.engine.FractionFlag,
-		trimFloat(d.fraction), s.users, s.context)
+func kvMissing(s setting, d budget) string {
+	what := fmt.Sprintf("the KV cache holds %d tokens at %s %s; requested: %s of %d tokens", d.tokens, s.engine.FractionFlag,
+		trimFloat(d.fraction), fabric.Count(s.users, "request"), s.context)
 	if d.tokens == 0 {
-		what = sprint("weights of %.1f GiB a GPU leave no KV cache at %s %s, asked are %d tokens x %d", inGiB(d.weights+d.extras),
-			s.engine.FractionFlag, trimFloat(d.fraction), s.users, s.context)
+		what = fmt.Sprintf("weights of %.1f GiB per GPU leave no KV cache at %s %s; requested: %s of %d tokens", inGiB(d.weights+d.extras),
+			s.engine.FractionFlag, trimFloat(d.fraction), fabric.Count(s.users, "request"), s.context)
 	}
-	if low := ceilTo(d.low); d.low <= d.high && low > d.fraction {
-		return what + sprint("; from %s on it would", trimFloat(low))
+	if low := ceilHundredth(d.low); d.low <= d.high && low > d.fraction {
+		return what + fmt.Sprintf("; %s or more would be enough", trimFloat(low))
 	}
 	if d.low >= 1 {
-		return what + "; no fraction holds these"
+		return what + "; no fraction is enough"
 	}
-	return what + sprint("; it would need %s, above the %s that graphs and activations leave", trimFloat(ceilTo(d.low)), trimFloat(floorTo(d.high)))
+	return what + fmt.Sprintf("; it would need %s, above the %s that graphs and activations leave", trimFloat(ceilHundredth(d.low)), trimFloat(floorHundredth(d.high)))
 }
 
 // limitsOf is what bounds a plan, though it fits.
-func limitsOf(s setting, d division) (out []string) {
-	out = append(out, d.note...)
-	if free := inGiB(d.slack + d.activation); s.engine.Name == nameSGLang && free >= 0 && free < 5 {
-		out = append(out, sprint("%.1f GiB free after graphs: below the 5 to 8 that SGLang advises", free))
-	}
+func limitsOf(s setting, d budget) (out []string) {
+	out = append(out, d.notes...)
 	if d.fraction > d.high {
-		out = append(out, sprint("%s %s is above %s: graphs and activations may not fit", s.engine.FractionFlag, trimFloat(d.fraction), trimFloat(floorTo(d.high))))
+		out = append(out, fmt.Sprintf("%s %s is above %s: graphs and activations may not fit", s.engine.FractionFlag, trimFloat(d.fraction), trimFloat(floorHundredth(d.high))))
 	}
-	if k := s.shape.minKV; k > 0 && int64(s.spread.attn) > k {
-		out = append(out, sprint("%d KV heads on %d ranks: each is kept %d times", k, s.spread.attn, int64(s.spread.attn)/k))
+	if k := s.shape.minKV; k > 0 && int64(s.Spread.Attention) > k {
+		out = append(out, fmt.Sprintf("%d KV heads on %d ranks: each is stored %d times", k, s.Spread.Attention, int64(s.Spread.Attention)/k))
 	}
-	if s.shape.isMLA() && s.spread.attn > 1 {
-		out = append(out, sprint("MLA: each of %d ranks keeps the whole KV cache", s.spread.attn))
+	if s.shape.isMLA() && s.Spread.Attention > 1 {
+		out = append(out, fmt.Sprintf("MLA: each of %d ranks keeps the whole KV cache", s.Spread.Attention))
 	}
-	if s.machine.GPU.Unified {
+	if s.Machine.GPU.Unified {
 		out = append(out, "memory is shared with the CPU: page cache counts as used")
 	}
 	return out
 }
 
-// notCarried says why the network does not carry a layout: tensor parallelism across nodes needs RDMA, or NVLink
+// networkRefusal says why the network does not carry a layout: tensor parallelism across nodes needs RDMA, or NVLink
 // that joins them.
-func notCarried(s setting) string {
-	l, m := s.layout, s.machine
+func networkRefusal(s setting) string {
+	l, m := s.Layout, s.Machine
 	inside := max(1, l.GPUs/max(1, l.Nodes))
 	if l.TP <= inside || m.RDMA || l.TP <= m.ScaleUp && m.ScaleUp > m.PerNode {
 		return ""
 	}
-	net := cmp.Or(m.Net, "a network that is not named")
-	return sprint("tp %d crosses nodes of %d GPUs over %s, without RDMA", l.TP, inside, net)
+	net := cmp.Or(m.Net, "an unnamed network")
+	return fmt.Sprintf("tp %d crosses nodes of %d GPUs over %s, without RDMA", l.TP, inside, net)
 }
 
-// stagedHint is a layout of the same GPUs with a pipeline that fits where TP alone does not.
-func stagedHint(req Request, s setting) (out []string) {
-	if s.layout.PP > 1 || s.layout.DP > 1 {
+// pipelineHint is a layout of the same GPUs with a pipeline that fits where TP alone does not.
+func pipelineHint(req Request, s setting) (out []string) {
+	if s.Layout.PP > 1 || s.Layout.DP > 1 {
 		return nil
 	}
-	for _, tp := range divisors(s.layout.GPUs) {
-		t := s
-		t.layout = Layout{Nodes: s.layout.Nodes, GPUs: s.layout.GPUs, TP: tp, PP: s.layout.GPUs / tp, EP: 1, DP: 1}
-		t.spread = t.engine.spreadOf(t.layout, t.shape)
-		if tp == s.layout.GPUs || tp < 2 || len(refusals(t)) > 0 || notCarried(t) != "" {
+	for _, tp := range divisors(s.Layout.GPUs) {
+		t := s.placed(fabric.Layout{Nodes: s.Layout.Nodes, GPUs: s.Layout.GPUs, TP: tp, PP: s.Layout.GPUs / tp, EP: 1, DP: 1})
+		if tp == s.Layout.GPUs || tp < 2 || len(refusals(t)) > 0 || networkRefusal(t) != "" {
 			continue
 		}
-		if d := req.fill(&t, shards(t)); len(missingOf(t, d)) == 0 {
-			return []string{t.layout.String()}
+		if d := req.budget(&t, shards(t)); len(shortfalls(t, d)) == 0 {
+			return []string{t.Layout.String()}
 		}
 		break
 	}
@@ -261,25 +154,25 @@ func stagedHint(req Request, s setting) (out []string) {
 }
 
 func refusedBy(s setting, r LayoutRule, reasons, near []string) *fabric.Refused {
-	l := s.layout
+	l := s.Layout
 	return &fabric.Refused{
 		Nodes: l.Nodes, GPUs: l.GPUs, Layout: l.String(), TP: l.TP, PP: l.PP, EP: l.EP, DP: l.DP,
 		Rule: r.ID, Reason: strings.Join(reasons, "; "), Reasons: reasons, Assert: r.Assert, Nearest: near,
 	}
 }
 
-// planOf writes a division down.
-func planOf(s setting, stages []Shard, d division) fabric.SizingPlan {
-	l := s.layout
+// planOf is the plan of a budget.
+func planOf(s setting, stages []Shard, d budget) fabric.SizingPlan {
+	l := s.Layout
 	sh := stages[heaviest(stages)]
 	own := s.engine.fraction(s)
 	p := fabric.SizingPlan{
 		Nodes: l.Nodes, GPUs: l.GPUs, TP: l.TP, PP: l.PP, EP: l.EP, DP: l.DP,
 		MemFraction:        d.fraction,
 		WeightsBytesPerGPU: d.weights + d.extras,
-		KVBytesPerToken:    d.cell,
+		KVBytesPerToken:    d.perToken,
 		KVTokens:           d.tokens,
-		MaxContext:         min(d.longest, s.model.Context),
+		MaxContext:         min(d.longest, s.Model.Context),
 		Requests:           d.requests,
 		MaxRunning:         d.running * replicas(s),
 		FreeBytes:          d.slack + d.activation,
@@ -287,26 +180,16 @@ func planOf(s setting, stages []Shard, d division) fabric.SizingPlan {
 		Flags:              s.engine.flags(s, d),
 		Prints:             d.prints,
 		Fraction: fabric.Fraction{
-			Default: own, Recommended: d.advised, Low: d.low, High: d.high, Effect: effect(s, d),
+			Default: own, Recommended: d.advised, Low: d.low, High: d.high, Effect: fractionEffect(d),
 		},
 	}
 	return p
 }
 
-// effect says what the fraction of the plan costs against the advised one.
-func effect(s setting, d division) string {
+// fractionEffect says what the fraction of the plan costs against the advised one.
+func fractionEffect(d budget) string {
 	if d.low > d.high {
-		return sprint("no fraction works: one needs %.3f at least and %.3f at most", d.low, d.high)
+		return fmt.Sprintf("no fraction works: at least %.3f and at most %.3f are needed", d.low, d.high)
 	}
-	tokens := float64(d.tokens)
-	more := 0.0
-	if d.cell > 0 {
-		more = (d.advised - d.fraction) * float64(d.before) / d.cell
-	}
-	if s.engine.Name == nameVLLM {
-		return sprint("%s holds %.0f tokens; from %.3f to %.3f works", trimFloat(d.fraction), tokens, d.low, d.high)
-	}
-	return sprint("%s leaves %.1f GiB after graphs and holds %.0f tokens; %s would leave %.1f GiB and hold %+.0f tokens",
-		trimFloat(d.fraction), inGiB(d.slack+d.activation), tokens, trimFloat(d.advised),
-		inGiB(d.slack+d.activation)-(d.advised-d.fraction)*inGiB(d.before), more)
+	return d.effect
 }

@@ -1,6 +1,9 @@
 package sizing
 
-import "railwright.dev/railwright/internal/fabric"
+import (
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
+)
 
 // hand is a model written down by its dimensions, so that engines are tested without readers.
 type hand struct {
@@ -18,20 +21,24 @@ type hand struct {
 	window                  int64
 	full                    int // every n-th layer keeps all; 0: all do
 	chunked, tied           bool
-	format, attention       Format
+	format, attention       llm.Format
 	method                  string
 }
 
 // Formats of weights.
-func bf16() Format { return Format{Name: "bf16", Bits: 16} }
-func fp8() Format {
-	return Format{Name: "fp8-block", Bits: 8, Block: [2]int64{128, 128}, ScaleBytes: 4}
-}
-func mxfp4() Format   { return Format{Name: "mxfp4", Bits: 4, Group: 32, ScaleBytes: 1} }
-func int4g32() Format { return Format{Name: "int4", Bits: 4, Group: 32, ScaleBytes: 2} }
-func awq128() Format  { return Format{Name: "int4", Bits: 4, Group: 128, ScaleBytes: 2.5} }
+func bf16() llm.Format { return llm.Format{Name: "bf16", Bits: 16} }
 
-func (h hand) model() *Model {
+func fp8() llm.Format {
+	return llm.Format{Name: "fp8-block", Bits: 8, Block: [2]int64{128, 128}, ScaleBytes: 4}
+}
+
+func mxfp4() llm.Format { return llm.Format{Name: "mxfp4", Bits: 4, Group: 32, ScaleBytes: 1} }
+
+func int4g32() llm.Format { return llm.Format{Name: "int4", Bits: 4, Group: 32, ScaleBytes: 2} }
+
+func awq128() llm.Format { return llm.Format{Name: "int4", Bits: 4, Group: 128, ScaleBytes: 2.5} }
+
+func (h hand) model() *llm.Model {
 	if h.format.Name == "" {
 		h.format = bf16()
 	}
@@ -41,82 +48,82 @@ func (h hand) model() *Model {
 			h.attention = h.format
 		}
 	}
-	m := &Model{
-		ID: h.kind, Type: h.kind, Arch: h.arch, Certainty: FromFormula, Hidden: h.hidden, Vocabulary: h.vocab,
-		Context: h.context, TiedHead: h.tied, Quantisation: Quantisation{Method: h.method, Format: h.format}, Scale: 1,
+	m := &llm.Model{
+		ID: h.kind, Type: h.kind, Arch: h.arch, Certainty: llm.FromFormula, Hidden: h.hidden, Vocabulary: h.vocab,
+		Context: h.context, TiedHead: h.tied, Quantisation: llm.Quantisation{Method: h.method, Format: h.format}, Scale: 1,
 	}
 	if h.format.Name == "bf16" {
-		m.Quantisation = Quantisation{}
+		m.Quantisation = llm.Quantisation{}
 	}
-	m.add("model.embed_tokens.weight", ClassEmbedding, -1, h.vocab, h.hidden, 1, bf16())
+	add(m, "model.embed_tokens.weight", llm.ClassEmbedding, -1, h.vocab, h.hidden, 1, bf16())
 	if !h.tied {
-		m.add("lm_head.weight", ClassHead, -1, h.vocab, h.hidden, 1, bf16())
+		add(m, "lm_head.weight", llm.ClassHead, -1, h.vocab, h.hidden, 1, bf16())
 	}
-	m.add("model.norm.weight", ClassReplicated, -1, h.hidden, 1, 1, bf16())
+	add(m, "model.norm.weight", llm.ClassReplicated, -1, h.hidden, 1, 1, bf16())
 	for i := range h.layers {
-		l := Layer{}
+		l := llm.Layer{}
 		h.attend(m, i, &l)
 		h.feed(m, i, &l)
 		m.Layers = append(m.Layers, l)
 	}
-	m.DiskBytes = m.tensorBytes()
+	m.DiskBytes = m.WeightsBytes()
 	return m
 }
 
-func (m *Model) add(name string, c Class, layer int, rows, cols, count int64, f Format) {
-	m.Tensors = append(m.Tensors, Tensor{Name: name, Class: c, Layer: layer, Rows: rows, Cols: cols, Count: count, Format: f})
+func add(m *llm.Model, name string, c llm.Class, layer int, rows, cols, count int64, f llm.Format) {
+	m.Tensors = append(m.Tensors, llm.Tensor{Name: name, Class: c, Layer: layer, Rows: rows, Cols: cols, Count: count, Format: f})
 }
 
-func (h hand) attend(m *Model, i int, l *Layer) {
+func (h hand) attend(m *llm.Model, i int, l *llm.Layer) {
 	const p = "model.layers.*.self_attn."
-	m.add("model.layers.*.norm.weight", ClassReplicated, i, 2*h.hidden, 1, 1, bf16())
+	add(m, "model.layers.*.norm.weight", llm.ClassReplicated, i, 2*h.hidden, 1, 1, bf16())
 	if h.kl > 0 {
-		l.Attention = Attention{
-			Kind: MLA, Heads: h.heads, KVHeads: h.heads, HeadDim: h.nope + h.rope, VDim: h.vee,
+		l.Attention = llm.Attention{
+			Kind: llm.MLA, Heads: h.heads, KVHeads: h.heads, HeadDim: h.nope + h.rope, VDim: h.vee,
 			QLoraRank: h.ql, KVLoraRank: h.kl, RopeDim: h.rope, NopeDim: h.nope,
 		}
-		m.add(p+"q_a_proj.weight", ClassReplicated, i, h.ql, h.hidden, 1, h.attention)
-		m.add(p+"kv_a_proj_with_mqa.weight", ClassReplicated, i, h.kl+h.rope, h.hidden, 1, h.attention)
-		m.add(p+"q_b_proj.weight", ClassAttention, i, h.heads*(h.nope+h.rope), h.ql, 1, h.attention)
-		m.add(p+"kv_b_proj.weight", ClassAttention, i, h.heads*(h.nope+h.vee), h.kl, 1, h.attention)
-		m.add(p+"o_proj.weight", ClassAttention, i, h.hidden, h.heads*h.vee, 1, h.attention)
+		add(m, p+"q_a_proj.weight", llm.ClassReplicated, i, h.ql, h.hidden, 1, h.attention)
+		add(m, p+"kv_a_proj_with_mqa.weight", llm.ClassReplicated, i, h.kl+h.rope, h.hidden, 1, h.attention)
+		add(m, p+"q_b_proj.weight", llm.ClassAttention, i, h.heads*(h.nope+h.rope), h.ql, 1, h.attention)
+		add(m, p+"kv_b_proj.weight", llm.ClassAttention, i, h.heads*(h.nope+h.vee), h.kl, 1, h.attention)
+		add(m, p+"o_proj.weight", llm.ClassAttention, i, h.hidden, h.heads*h.vee, 1, h.attention)
 		return
 	}
-	l.Attention = Attention{Kind: GQA, Heads: h.heads, KVHeads: h.kv, HeadDim: h.dim, VDim: h.dim}
+	l.Attention = llm.Attention{Kind: llm.GQA, Heads: h.heads, KVHeads: h.kv, HeadDim: h.dim, VDim: h.dim}
 	if h.window > 0 && (h.full == 0 || (i+1)%h.full != 0) {
 		l.Attention.Window, l.Attention.Chunked = h.window, h.chunked
 	}
-	m.add(p+"q_proj.weight", ClassAttention, i, h.heads*h.dim, h.hidden, 1, h.attention)
-	m.add(p+"k_proj.weight", ClassKV, i, h.kv*h.dim, h.hidden, 1, h.attention)
-	m.add(p+"v_proj.weight", ClassKV, i, h.kv*h.dim, h.hidden, 1, h.attention)
-	m.add(p+"o_proj.weight", ClassAttention, i, h.hidden, h.heads*h.dim, 1, h.attention)
+	add(m, p+"q_proj.weight", llm.ClassAttention, i, h.heads*h.dim, h.hidden, 1, h.attention)
+	add(m, p+"k_proj.weight", llm.ClassKV, i, h.kv*h.dim, h.hidden, 1, h.attention)
+	add(m, p+"v_proj.weight", llm.ClassKV, i, h.kv*h.dim, h.hidden, 1, h.attention)
+	add(m, p+"o_proj.weight", llm.ClassAttention, i, h.hidden, h.heads*h.dim, 1, h.attention)
 }
 
-func (h hand) feed(m *Model, i int, l *Layer) {
+func (h hand) feed(m *llm.Model, i int, l *llm.Layer) {
 	const p = "model.layers.*.mlp."
 	moe := h.experts > 0 && i >= h.first && (h.every == 0 || (i+1)%h.every == 0)
 	if !moe {
-		l.FFN = FFN{Intermediate: h.inner, Gated: true}
-		m.mlp(p, ClassDense, i, h.inner, h.hidden, 1, h.format)
+		l.FFN = llm.FFN{Intermediate: h.inner, Gated: true}
+		addMLP(m, p, llm.ClassDense, i, h.inner, h.hidden, 1, h.format)
 		return
 	}
-	l.FFN = FFN{Experts: h.experts, TopK: h.topK, ExpertIntermediate: h.ffe, Gated: true}
-	m.add(p+"gate.weight", ClassReplicated, i, h.experts, h.hidden, 1, bf16())
-	m.mlp(p+"experts.*.", ClassExpert, i, h.ffe, h.hidden, h.experts, h.format)
+	l.FFN = llm.FFN{Experts: h.experts, TopK: h.topK, ExpertIntermediate: h.ffe, Gated: true}
+	add(m, p+"gate.weight", llm.ClassReplicated, i, h.experts, h.hidden, 1, bf16())
+	addMLP(m, p+"experts.*.", llm.ClassExpert, i, h.ffe, h.hidden, h.experts, h.format)
 	if h.shared > 0 {
 		l.FFN.Shared, l.FFN.SharedIntermediate = 1, h.shared
 		f := h.format
 		if f.Name == "int4" {
 			f = bf16()
 		}
-		m.mlp(p+"shared_experts.", ClassShared, i, h.shared, h.hidden, 1, f)
+		addMLP(m, p+"shared_experts.", llm.ClassShared, i, h.shared, h.hidden, 1, f)
 	}
 }
 
-func (m *Model) mlp(p string, c Class, layer int, inner, hidden, count int64, f Format) {
-	m.add(p+"gate_proj.weight", c, layer, inner, hidden, count, f)
-	m.add(p+"up_proj.weight", c, layer, inner, hidden, count, f)
-	m.add(p+"down_proj.weight", c, layer, hidden, inner, count, f)
+func addMLP(m *llm.Model, p string, c llm.Class, layer int, inner, hidden, count int64, f llm.Format) {
+	add(m, p+"gate_proj.weight", c, layer, inner, hidden, count, f)
+	add(m, p+"up_proj.weight", c, layer, inner, hidden, count, f)
+	add(m, p+"down_proj.weight", c, layer, hidden, inner, count, f)
 }
 
 // The models of VCF's table 2 and of the start logs, by the dimensions of their config.json.
@@ -141,8 +148,10 @@ func llama(layers int, hidden, heads, inner int64) hand {
 }
 
 func llama405() hand { return llama(126, 16384, 128, 53248) }
-func llama70() hand  { return llama(80, 8192, 64, 28672) }
-func llama8() hand   { return llama(32, 4096, 32, 14336) }
+
+func llama70() hand { return llama(80, 8192, 64, 28672) }
+
+func llama8() hand { return llama(32, 4096, 32, 14336) }
 
 func mixtral8x22() hand {
 	return hand{
@@ -174,7 +183,9 @@ func qwen3(layers int, hidden, heads, inner int64) hand {
 }
 
 func qwen32() hand { return qwen3(64, 5120, 64, 25600) }
+
 func qwen14() hand { return qwen3(40, 5120, 40, 17408) }
+
 func qwen06() hand { h := qwen3(28, 1024, 16, 3072); h.tied = true; return h }
 
 func gptOSS120() hand {
@@ -216,3 +227,7 @@ func hgx(gpu string) Machine {
 }
 
 func h100() Machine { return hgx("h100-sxm") }
+
+func layout(nodes, gpus, tp, pp, ep, dp int) fabric.Layout {
+	return fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: pp, EP: ep, DP: dp}
+}

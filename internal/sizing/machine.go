@@ -7,9 +7,23 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// MachineFrom gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
+// Machine is what layouts are searched on.
+type Machine struct {
+	Name    string // id in the catalog, or the GPU figures in words
+	GPU     fabric.SizingGPU
+	Vendor  string // of the GPU: nvidia, amd
+	Arch    string // of the GPU: sm_90, gfx942
+	PerNode int    // GPUs of one node
+	ScaleUp int    // GPUs that NVLink or XGMI joins; more than PerNode where it crosses nodes
+	RDMA    bool   // between nodes, so that tensor parallelism may cross them
+	Net     string // what is between nodes: ib, roce, tcp, ...; empty: nothing known
+	NICs    int    // of one node
+	NICGBs  float64
+}
+
+// MachineOf gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
 // does not have.
-func MachineFrom(c *catalog.Catalog, id string) (Machine, error) {
+func MachineOf(c *catalog.Catalog, id string) (Machine, error) {
 	m, err := c.Machine(id)
 	if err != nil {
 		return Machine{}, err
@@ -90,7 +104,7 @@ func shownMemory(gpu catalog.GPUModel) (bytes int64, source string, err error) {
 			return int64(f.Value * gib), f.Source, nil
 		}
 	}
-	return 0, "", fmt.Errorf("the catalog has no size of its memory")
+	return 0, "", fmt.Errorf("the catalog has no memory size")
 }
 
 // check refuses figures of a machine that cannot be.

@@ -2,46 +2,11 @@ package sizing
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
-
-// Machine is what layouts are searched on.
-type Machine struct {
-	Name    string // id in the catalog, or the GPU figures in words
-	GPU     fabric.SizingGPU
-	Vendor  string // of the GPU: nvidia, amd
-	Arch    string // of the GPU: sm_90, gfx942
-	PerNode int    // GPUs of one node
-	ScaleUp int    // GPUs that NVLink or XGMI joins; more than PerNode where it crosses nodes
-	RDMA    bool   // between nodes, so that tensor parallelism may cross them
-	Net     string // what is between nodes: ib, roce, tcp, ...; empty: nothing known
-	NICs    int    // of one node
-	NICGBs  float64
-}
-
-// Request is what Size answers. What is 0 or empty is searched, or is the engine's or the model's own; whoever
-// reads flags has to refuse a given 0 beforehand.
-type Request struct {
-	Model   *Model
-	Machine Machine
-
-	Nodes          int // 0: as many as are needed, up to MaxNodes
-	MaxNodes       int // of the search; 0: 8
-	GPUs           int // of one replica, all nodes together
-	TP, PP, EP, DP int
-
-	Engine        string
-	EngineVersion string
-	Context       int64   // tokens of one request
-	Concurrency   int     // requests at the same time; 0: 1
-	KVDType       string  // empty: the checkpoint's own
-	MemFraction   float64 // from 0 to 1
-	MaxRunning    int64   // --max-running-requests, --max-num-seqs
-	Chunk         int64   // --chunked-prefill-size, --max-num-batched-tokens
-	GraphBS       int64   // --cuda-graph-max-bs
-}
 
 // Limits of a search.
 const (
@@ -49,9 +14,9 @@ const (
 	largestMaxNodes = 512 // nodes that may be asked for
 )
 
-// Size finds the layouts of a model on a machine, smallest and best, what each holds, and why others are refused.
-// An error says that the request is no request, and names the field; that nothing fits is an answer.
-func Size(req Request) (*fabric.Sizing, error) {
+// Plan finds the layouts of a model on a machine, smallest and best, what each holds, and why others are refused.
+// An error says that the request is invalid, and names the field; that nothing fits is an answer.
+func Plan(req Request) (*fabric.Sizing, error) {
 	base, err := req.setting()
 	if err != nil {
 		return nil, err
@@ -78,8 +43,8 @@ func (req Request) answer(s setting) *fabric.Sizing {
 		Parameters:      m.Parameters(),
 		DiskBytes:       m.DiskBytes,
 		WeightsBytes:    m.WeightsBytes(),
-		KVBytesPerToken: m.KVBytesPerToken(1, s.kv),
-		KVDType:         s.kv,
+		KVBytesPerToken: m.KVBytesPerToken(1, s.KVDType),
+		KVDType:         s.KVDType,
 		StateBytes:      m.StateBytesPerRequest(1),
 		Certainty:       string(m.Certainty),
 		Context:         s.context,
@@ -90,36 +55,33 @@ func (req Request) answer(s setting) *fabric.Sizing {
 	}
 	if req.EngineVersion == "" {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: "engine version " + s.engine.Name + " " + s.version.String(), Source: "none was given",
+			What: "engine version " + s.engine.Name + " " + s.version.String(), Source: "none was specified",
 		})
 	}
 	if newest, err := ParseVersion(s.engine.Read[len(s.engine.Read)-1]); err == nil && !newest.at(s.version.Major, s.version.Minor, s.version.Patch) {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: sprint("the rules of %s %s", s.engine.Name, newest), Source: "the newest that was read",
+			What: fmt.Sprintf("the rules of %s %s", s.engine.Name, newest), Source: "the newest version that was read",
 		})
 	}
 	if req.Context == 0 {
 		out.Assumptions = append(out.Assumptions, fabric.Assumption{
-			What: sprint("one request of %d tokens", s.context), Source: "the model's full context, none was given",
+			What: fmt.Sprintf("one request of %d tokens", s.context), Source: "the model's full context; none was specified",
 		})
 	}
 	return out
 }
 
-// asked says whether a layout was asked for, so that it is judged and not searched.
-func (req Request) asked() bool { return req.TP > 0 || req.PP > 0 || req.EP > 0 || req.DP > 0 }
-
 // candidates are the layouts to try, in groups of the same GPUs: smaller ones first, in a group in the order in which
-// they are wanted.
-func (req Request) candidates(s setting) [][]Layout {
+// they are preferred.
+func (req Request) candidates(s setting) [][]fabric.Layout {
 	if req.TP > 0 {
-		return [][]Layout{{req.complete(s)}}
+		return [][]fabric.Layout{{req.complete(s)}}
 	}
-	var out [][]Layout
+	var out [][]fabric.Layout
 	per := req.Machine.PerNode
 	nodes := cmp.Or(req.Nodes, req.MaxNodes, max(defaultMaxNodes, req.Machine.ScaleUp/per))
 	if req.GPUs > 0 {
-		return [][]Layout{req.layouts(s, req.GPUs, cmp.Or(req.Nodes, nodesOf(req.GPUs, per)))}
+		return [][]fabric.Layout{req.layouts(s, req.GPUs, cmp.Or(req.Nodes, nodesOf(req.GPUs, per)))}
 	}
 	for g := 1; g < per; g++ {
 		out = append(out, req.layouts(s, g, 1))
@@ -130,13 +92,10 @@ func (req Request) candidates(s setting) [][]Layout {
 	return out
 }
 
-// complete is the layout that was asked for by its TP. Stages that were not given are what more GPUs are for.
-func (req Request) complete(s setting) Layout {
-	l := Layout{TP: req.TP, PP: max(1, req.PP), EP: max(1, req.EP), DP: max(1, req.DP)}
-	stage := l.TP
-	if s.engine.Name == nameVLLM {
-		stage *= l.DP
-	}
+// complete is the layout that was requested by its TP. More GPUs than its TP needs become stages, unless these are given.
+func (req Request) complete(s setting) fabric.Layout {
+	l := fabric.Layout{TP: req.TP, PP: max(1, req.PP), EP: max(1, req.EP), DP: max(1, req.DP)}
+	stage := l.TP * s.engine.ranksPerTP(l.DP)
 	if req.PP == 0 && req.GPUs > stage && req.GPUs%stage == 0 {
 		l.PP = req.GPUs / stage
 	}
@@ -148,44 +107,43 @@ func (req Request) complete(s setting) Layout {
 	return l
 }
 
-// layouts of so many GPUs: all of them by TP, the same with experts by number, and TP inside a node with a pipeline
-// across nodes. The pipeline is for where TP does not go: it makes single requests no faster. For many users of MLA,
-// of which every rank keeps all, attention is divided by requests too.
-func (req Request) layouts(s setting, gpus, nodes int) (out []Layout) {
+// layouts of so many GPUs: all of them by TP, the same with experts divided by number, and TP inside a node with a
+// pipeline across nodes. The pipeline is for where TP does not go: it makes single requests no faster. For many users of
+// MLA, of which every rank keeps the whole cache, attention is divided by requests too.
+func (req Request) layouts(s setting, gpus, nodes int) (out []fabric.Layout) {
 	dp := max(1, req.DP)
+	replicas := s.engine.ranksPerTP(dp)
 	for _, tp := range divisors(gpus) {
-		pp := gpus / tp
-		if s.engine.Name == nameVLLM && dp > 1 {
-			if pp%dp != 0 {
-				continue
-			}
-			pp /= dp
-		}
-		whole := tp == gpus || s.engine.Name == nameVLLM && tp*dp == gpus
-		staged := nodes > 1 && tp <= gpus/nodes && (gpus/nodes)%tp == 0
-		if req.PP > 0 && pp != req.PP || req.PP == 0 && !whole && !staged {
+		l := fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: gpus / (tp * replicas), EP: max(1, req.EP), DP: dp}
+		if gpus%(tp*replicas) != 0 || !req.wants(l) {
 			continue
 		}
-		l := Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: pp, EP: max(1, req.EP), DP: dp}
 		out = append(out, l)
 		if req.EP == 0 && s.shape.experts > 0 && tp > 1 {
-			l.EP = tp
-			if s.engine.Name == nameVLLM {
-				l.EP = tp * dp
-			}
+			l.EP = tp * replicas
 			out = append(out, l)
 		}
-		if req.DP == 0 && s.engine.Name == nameSGLang && s.shape.isMLA() && s.users > 1 && tp == gpus && tp > 1 {
-			out = append(out, Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: 1, EP: tp, DP: tp})
+		if req.DP == 0 && !s.engine.dpBesideTP && s.shape.isMLA() && s.users > 1 && l.PP == 1 && tp > 1 {
+			out = append(out, fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: 1, EP: tp, DP: tp})
 		}
 	}
 	return out
 }
 
+// wants holds for the requested pipeline stages; without them for one stage, or for TP inside a node with
+// stages across nodes.
+func (req Request) wants(l fabric.Layout) bool {
+	if req.PP > 0 {
+		return l.PP == req.PP
+	}
+	inside := l.GPUs / l.Nodes
+	return l.PP == 1 || l.Nodes > 1 && l.TP <= inside && inside%l.TP == 0
+}
+
 // try evaluates a group of layouts of the same GPUs. The first that fits is a plan; what the engine refuses, and the
-// first that memory refuses, is told. After a layout that only memory refuses nothing but DP attention is tried: it
+// first that memory refuses, is reported. After a layout that only memory refuses nothing but DP attention is tried: it
 // alone holds more.
-func (req Request) try(base setting, group []Layout, out *fabric.Sizing) {
+func (req Request) try(base setting, group []fabric.Layout, out *fabric.Sizing) {
 	var refused []fabric.Refused
 	full := false
 	for _, l := range group {
@@ -205,11 +163,11 @@ func (req Request) try(base setting, group []Layout, out *fabric.Sizing) {
 		}
 		full = true
 	}
-	out.Refused = append(out.Refused, brief(refused)...)
+	out.Refused = append(out.Refused, firstOfEachRule(refused)...)
 }
 
-// brief leaves of the refused layouts of the same GPUs the first of each rule.
-func brief(list []fabric.Refused) (out []fabric.Refused) {
+// firstOfEachRule leaves of the refused layouts of the same GPUs the first of each rule.
+func firstOfEachRule(list []fabric.Refused) (out []fabric.Refused) {
 	seen := map[string]bool{}
 	for _, r := range list {
 		if !seen[r.Rule] {
@@ -230,7 +188,7 @@ func (req Request) enough(out *fabric.Sizing) bool {
 	return last.Fits && last.GPUs%req.Machine.PerNode == 0
 }
 
-// rank marks the smallest plan and the best, and puts them first: the best holds most requests of the asked length,
+// rank marks the smallest plan and the best, and puts them first: the best holds most requests of the requested length,
 // with equal ones the fewer stages.
 func rank(out *fabric.Sizing) {
 	smallest, best := -1, -1

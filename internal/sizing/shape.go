@@ -1,11 +1,10 @@
 package sizing
 
 import (
-	"fmt"
 	"strings"
-)
 
-func sprint(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+	"railwright.dev/railwright/internal/llm"
+)
 
 // shape is the dimensions of a model that layouts are judged by, each once.
 type shape struct {
@@ -20,38 +19,38 @@ type shape struct {
 	minKV    int64   // fewest KV heads of a GQA layer; 0: none
 	windowed int     // layers with a window or a chunk
 	chunked  bool
-	blocks   []divided // dimensions whose parts are to be multiples of a quantisation block
-	groups   []divided // of a group of weights with one scale
-	full     int       // layers that keep all of the past
-	state    int       // layers with a state of fixed size
+	blocks   []dividedDimension // dimensions whose parts are to be multiples of a quantisation block
+	groups   []dividedDimension // of a group of weights with one scale
+	full     int                // layers that keep all of the past
+	state    int                // layers with a state of fixed size
 }
 
-// divided is a dimension that ranks divide, and of what each part is to be a multiple.
-type divided struct {
+// dividedDimension is a dimension that ranks divide, and of what each part is to be a multiple.
+type dividedDimension struct {
 	what  string
-	class Class
+	class llm.Class
 	dim   int64
 	of    int64
 }
 
 // ranks is how many divide it.
-func (d divided) ranks(p spread) int64 {
+func (d dividedDimension) ranks(p Spread) int64 {
 	switch d.class {
-	case ClassExpert:
-		return int64(p.moeTP)
-	case ClassAttention:
-		return int64(p.attn)
-	case ClassShared:
-		return int64(p.share)
+	case llm.ClassExpert:
+		return int64(p.MoETP)
+	case llm.ClassAttention:
+		return int64(p.Attention)
+	case llm.ClassShared:
+		return int64(p.Shared)
 	default:
-		return int64(p.dense)
+		return int64(p.Dense)
 	}
 }
 
 // splitsBlocks says whether the ranks of a layout cut blocks of dense FFN or of shared experts.
-func (s *shape) splitsBlocks(p spread) bool {
+func (s *shape) splitsBlocks(p Spread) bool {
 	for _, b := range s.blocks {
-		if n := b.ranks(p); (b.class == ClassDense || b.class == ClassShared) && n > 0 && b.dim%(n*b.of) != 0 {
+		if n := b.ranks(p); (b.class == llm.ClassDense || b.class == llm.ClassShared) && n > 0 && b.dim%(n*b.of) != 0 {
 			return true
 		}
 	}
@@ -60,26 +59,26 @@ func (s *shape) splitsBlocks(p spread) bool {
 
 type headCount struct{ heads, other, dim int64 }
 
-func shapeOf(m *Model) *shape {
+func shapeOf(m *llm.Model) *shape {
 	s := &shape{}
 	for _, l := range m.Layers {
 		a, f := l.Attention, l.FFN
 		switch a.Kind {
-		case GQA:
-			s.gqa = once(s.gqa, headCount{a.Heads, a.KVHeads, a.HeadDim})
+		case llm.GQA:
+			s.gqa = appendNew(s.gqa, headCount{a.Heads, a.KVHeads, a.HeadDim})
 			if s.minKV == 0 || a.KVHeads < s.minKV {
 				s.minKV = a.KVHeads
 			}
-		case MLA:
-			s.mla = once(s.mla, a.Heads)
-		case Linear:
-			s.linear = once(s.linear, headCount{a.KeyHeads, a.ValueHeads, a.KeyDim})
+		case llm.MLA:
+			s.mla = appendNew(s.mla, a.Heads)
+		case llm.Linear:
+			s.linear = appendNew(s.linear, headCount{a.KeyHeads, a.ValueHeads, a.KeyDim})
 			s.state++
-		case Mamba:
-			s.mamba = once(s.mamba, headCount{a.Heads, a.Groups, a.HeadDim})
+		case llm.Mamba:
+			s.mamba = appendNew(s.mamba, headCount{a.Heads, a.Groups, a.HeadDim})
 			s.state++
 		}
-		if keeps := a.Kind == GQA || a.Kind == MLA; keeps && a.Window > 0 {
+		if keeps := a.Kind == llm.GQA || a.Kind == llm.MLA; keeps && a.Window > 0 {
 			s.windowed++
 			s.chunked = s.chunked || a.Chunked
 		} else if keeps {
@@ -88,26 +87,26 @@ func shapeOf(m *Model) *shape {
 		s.ffn(f)
 	}
 	for _, t := range m.Tensors {
-		if t.Layer >= 0 && t.Layer < len(m.Layers) && !t.Auxiliary && t.Class != ClassMTP {
+		if t.Layer >= 0 && t.Layer < len(m.Layers) && !t.Auxiliary && t.Class != llm.ClassMTP {
 			s.quantised(t, m.Layers[t.Layer])
 		}
 	}
 	return s
 }
 
-// quantised notes what a tensor's scales ask of a layout. One scale a row or a tensor goes wherever its row goes.
-func (s *shape) quantised(t Tensor, l Layer) {
+// quantised notes what a tensor's scales ask of a layout. One scale per row or per tensor goes wherever its row goes.
+func (s *shape) quantised(t llm.Tensor, l llm.Layer) {
 	var inner int64
 	what := string(t.Class)
 	switch t.Class {
-	case ClassExpert:
+	case llm.ClassExpert:
 		inner, what = l.FFN.ExpertIntermediate, "experts"
-	case ClassDense:
+	case llm.ClassDense:
 		inner, what = l.FFN.Intermediate, "FFN"
-	case ClassShared:
+	case llm.ClassShared:
 		inner, what = l.FFN.SharedIntermediate, "shared experts"
-	case ClassAttention:
-		if l.Attention.Kind != GQA && l.Attention.Kind != MLA {
+	case llm.ClassAttention:
+		if l.Attention.Kind != llm.GQA && l.Attention.Kind != llm.MLA {
 			return
 		}
 		inner = t.Rows
@@ -117,40 +116,40 @@ func (s *shape) quantised(t Tensor, l Layer) {
 	default:
 		return
 	}
-	byColumn := t.Cols == inner && t.Rows != inner || t.Class == ClassAttention && inner == t.Cols
+	byColumn := t.Cols == inner && t.Rows != inner || t.Class == llm.ClassAttention && inner == t.Cols
 	if b := t.Format.Block; b[0] > 1 && b[1] > 1 {
 		of := b[0]
 		if byColumn {
 			of = b[1]
 		}
-		s.blocks = once(s.blocks, divided{what, t.Class, inner, of})
+		s.blocks = appendNew(s.blocks, dividedDimension{what, t.Class, inner, of})
 	}
-	if g := t.Format.Group; g > 1 && t.Cols == inner && strings.HasPrefix(t.Format.Name, "int") && t.Class != ClassAttention {
-		if t.Class == ClassExpert {
+	if g := t.Format.Group; g > 1 && t.Cols == inner && strings.HasPrefix(t.Format.Name, "int") && t.Class != llm.ClassAttention {
+		if t.Class == llm.ClassExpert {
 			g = min(g, 32) // groups of experts may be halved down to that (moe_wna16.py, group_size_div_factor)
 		}
-		s.groups = once(s.groups, divided{what, t.Class, inner, g})
+		s.groups = appendNew(s.groups, dividedDimension{what, t.Class, inner, g})
 	}
 }
 
-func (s *shape) ffn(f FFN) {
+func (s *shape) ffn(f llm.FFN) {
 	if f.Intermediate > 0 {
-		s.dense = once(s.dense, f.Intermediate)
+		s.dense = appendNew(s.dense, f.Intermediate)
 	}
 	if f.Experts > 0 {
-		s.expert = once(s.expert, f.ExpertIntermediate)
+		s.expert = appendNew(s.expert, f.ExpertIntermediate)
 		if s.experts == 0 || f.Experts < s.experts {
 			s.experts = f.Experts
 		}
 	}
 	if f.SharedIntermediate > 0 {
-		s.shared = once(s.shared, f.SharedIntermediate)
+		s.shared = appendNew(s.shared, f.SharedIntermediate)
 	}
 }
 
 func (s *shape) isMLA() bool { return len(s.mla) > 0 }
 
-func once[T comparable](list []T, v T) []T {
+func appendNew[T comparable](list []T, v T) []T {
 	for _, x := range list {
 		if x == v {
 			return list

@@ -2,9 +2,12 @@ package sizing
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // startLog is a case of testdata/startup_logs.json: figures of start logs, each with its source. Nothing is 0.
@@ -37,42 +40,44 @@ func TestStartLogs(t *testing.T) {
 	}
 	off := 0
 	for _, l := range logs {
-		h, ok := models[l.Model]
-		if !ok {
-			t.Fatalf("%s: model %q", l.ID, l.Model)
-		}
-		m := hgx(l.GPU)
-		if l.GPU == "24g" { // a card of 24 GB: 24564 MiB of nvidia-smi, no NVLink
-			m.GPU.MemoryBytes, m.GPU.LinkGBs, m.Vendor = 24564*mib, 0, "nvidia"
-		}
-		p := onlyPlan(t, Request{
-			Model: h.model(), Machine: m, TP: l.TP, Engine: l.Engine, EngineVersion: l.Version, MemFraction: l.Fraction, Context: l.Context,
+		t.Run(l.ID, func(t *testing.T) {
+			h, ok := models[l.Model]
+			if !ok {
+				t.Fatalf("%s: model %q", l.ID, l.Model)
+			}
+			m := hgx(l.GPU)
+			if l.GPU == "24g" { // a card of 24 GB: 24564 MiB of nvidia-smi, no NVLink
+				m.GPU.MemoryBytes, m.GPU.LinkGBs, m.Vendor = 24564*mib, 0, "nvidia"
+			}
+			p := onlyPlan(t, Request{
+				Model: h.model(), Machine: m, TP: l.TP, Engine: l.Engine, EngineVersion: l.Version, MemFraction: l.Fraction, Context: l.Context,
+			})
+			if l.Weights > 0 {
+				if d := math.Abs(inGiB(p.WeightsBytesPerGPU) - l.Weights); d > 0.01*l.Weights && d > 0.25 {
+					t.Errorf("%s: weights %.2f GiB, want %.2f", l.ID, inGiB(p.WeightsBytesPerGPU), l.Weights)
+				}
+			}
+			kv := 0.0
+			for _, e := range p.Ledger {
+				if e.Name == "kv" {
+					kv = inGiB(e.Bytes)
+				}
+			}
+			got, want := kv, l.KV
+			if l.Tokens > 0 {
+				got, want = float64(p.KVTokens), float64(l.Tokens)
+			}
+			if want > 0 {
+				within(t, l.ID+" KV", got, want, 0.05)
+				if math.Abs(got-want) > 0.03*want {
+					off++
+				}
+			}
+			if l.Running > 0 && p.MaxRunning != l.Running {
+				t.Errorf("%s: max running requests %d, want %d", l.ID, p.MaxRunning, l.Running)
+			}
+			sums(t, l.ID, p, m.GPU.MemoryBytes)
 		})
-		if l.Weights > 0 {
-			if d := math.Abs(inGiB(p.WeightsBytesPerGPU) - l.Weights); d > 0.01*l.Weights && d > 0.25 {
-				t.Errorf("%s: weights %.2f GiB, want %.2f", l.ID, inGiB(p.WeightsBytesPerGPU), l.Weights)
-			}
-		}
-		kv := 0.0
-		for _, e := range p.Ledger {
-			if e.Name == "kv" {
-				kv = inGiB(e.Bytes)
-			}
-		}
-		got, want := kv, l.KV
-		if l.Tokens > 0 {
-			got, want = float64(p.KVTokens), float64(l.Tokens)
-		}
-		if want > 0 {
-			within(t, l.ID+" KV", got, want, 0.05)
-			if math.Abs(got-want) > 0.03*want {
-				off++
-			}
-		}
-		if l.Running > 0 && p.MaxRunning != l.Running {
-			t.Errorf("%s: max running requests %d, want %d", l.ID, p.MaxRunning, l.Running)
-		}
-		sums(t, l.ID, p, m.GPU.MemoryBytes)
 	}
 	if off*10 > len(logs) {
 		t.Errorf("%d of %d logs are off by more than 3 %%", off, len(logs))
@@ -92,10 +97,12 @@ func TestRunning(t *testing.T) {
 		{298447, 40960, 256, 256, 1},
 		{298447, 40960, 256, 32, 8},
 	} {
-		s := setting{context: c.context, running: c.asked, layout: Layout{DP: c.dp}}
-		if got := sglangRunning(s, c.tokens, 0, false); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
+		t.Run(fmt.Sprintf("%d tokens of %d, %d asked, dp %d", c.tokens, c.context, c.asked, c.dp), func(t *testing.T) {
+			s := setting{context: c.context, running: c.asked, Placement: Placement{Layout: fabric.Layout{DP: c.dp}}}
+			if got := sglangRunning(s, c.tokens, 0, false); got != c.want {
+				t.Errorf("%+v: %d", c, got)
+			}
+		})
 	}
 }
 
@@ -110,13 +117,15 @@ func TestRounding(t *testing.T) {
 		{qwen14(), 4, 7.08},
 		{r1(), 16, 40.33},
 	} {
-		m := h100()
-		p := onlyPlan(t, Request{Model: c.model.model(), Machine: m, TP: c.tp})
-		for _, x := range p.Prints {
-			if x.What == "mem usage" {
-				t.Log(x.Value, inGiB(p.WeightsBytesPerGPU))
-				within(t, c.model.kind+" mem usage", x.Value, c.want, 0.005)
+		t.Run(c.model.kind, func(t *testing.T) {
+			m := h100()
+			p := onlyPlan(t, Request{Model: c.model.model(), Machine: m, TP: c.tp})
+			for _, x := range p.Prints {
+				if x.What == "mem usage" {
+					t.Log(x.Value, inGiB(p.WeightsBytesPerGPU))
+					within(t, c.model.kind+" mem usage", x.Value, c.want, 0.005)
+				}
 			}
-		}
+		})
 	}
 }

@@ -3,106 +3,10 @@ package sizing
 import (
 	"fmt"
 	"math"
-	"path"
-	"slices"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 )
-
-// Left is a pattern of files of a model's repository that no engine loads.
-type Left struct {
-	Pattern string
-	Why     string
-}
-
-// DownloadFilter lists what to download of a repository: weights as safetensors, configuration, tokenizer, code of
-// the model.
-func DownloadFilter() []string {
-	return []string{"*.safetensors", "*.json", "tokenizer*", "*.model", "*.txt", "*.jinja", "*.py"}
-}
-
-// LeftOut lists what to leave out although it may match the filter: copies of the same weights in other forms.
-func LeftOut() []Left {
-	return []Left{
-		{"original/*", "the publisher's own checkpoint: Llama-3.1-405B has two of them, which triples it, gpt-oss one, which doubles it"},
-		{"metal/*", "gpt-oss for Apple GPUs"},
-		{"consolidated*", "Mistral's own checkpoint beside the same weights"},
-		{"*.pth", "PyTorch checkpoints beside the safetensors"},
-		{"*.bin", "PyTorch weights beside the safetensors"},
-		{"*.gguf", "quantised copies for llama.cpp"},
-		{"*.onnx*", "exported graphs"},
-		{"*.msgpack", "Flax weights"},
-		{"*.h5", "TensorFlow weights"},
-	}
-}
-
-// Downloads says whether a file of a repository, by its path in it, passes the filter.
-func Downloads(name string) bool {
-	name = strings.TrimPrefix(path.Clean("/"+name), "/")
-	if name == "" {
-		return false
-	}
-	for _, l := range LeftOut() {
-		if match(l.Pattern, name) {
-			return false
-		}
-	}
-	return slices.ContainsFunc(DownloadFilter(), func(p string) bool { return match(p, name) })
-}
-
-// match compares as huggingface-cli does: a star stands for slashes too.
-func match(pattern, name string) bool {
-	head, tail, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	if !strings.HasPrefix(name, head) {
-		return false
-	}
-	name = name[len(head):]
-	for {
-		next, rest, more := strings.Cut(tail, "*")
-		if !more {
-			return strings.HasSuffix(name, tail)
-		}
-		_, after, found := strings.Cut(name, next)
-		if !found {
-			return false
-		}
-		name, tail = after, rest
-	}
-}
-
-// copies is how many times a repository holds its weights, by the beginning of its name.
-type copies struct {
-	prefix string
-	times  int64
-	source string
-}
-
-// repositories lists those that are known to hold more than one copy.
-func repositories() []copies {
-	return []copies{
-		{"meta-llama/llama-3.1-405b", 3, "VMware document, 10.4: 2.3 TB, one copy is 0.81 TB; original/mp8 and original/mp16 beside the safetensors"},
-		{"meta-llama/meta-llama-3.1-405b", 3, "the same under its first name"},
-		{"openai/gpt-oss", 2, "KAITO's catalog: 121.54 GiB for gpt-oss-120b, one copy is 60.77; original/ beside the safetensors"},
-		{"meta-llama/llama-3", 2, "original/consolidated.*.pth beside the safetensors"},
-		{"meta-llama/meta-llama-3", 2, "the same under its first name"},
-	}
-}
-
-// RepositoryBytes is what a whole repository takes, where it is known to hold copies; else once the weights, and
-// known is false.
-func RepositoryBytes(m *Model) (bytes int64, source string, known bool) {
-	id := strings.ToLower(m.ID)
-	for _, r := range repositories() {
-		if strings.HasPrefix(id, r.prefix) || strings.HasPrefix(id, r.prefix[strings.IndexByte(r.prefix, '/')+1:]) {
-			return m.DiskBytes * r.times, r.source, true
-		}
-	}
-	return m.DiskBytes, "copies beside the weights are not known for this model", false
-}
 
 // A volume has room for the file system's own reserve (ext4 keeps 5 % for root and 1.6 % for inodes) and for a few
 // files that are being written, and is ordered in steps.
@@ -127,7 +31,7 @@ const (
 )
 
 // Storage is a kind of storage, and what one node reads of it.
-type Storage struct {
+type StorageKind struct {
 	Name   string
 	GBs    float64
 	Shared float64 // GB/s that all nodes together read; 0: each has its own
@@ -135,12 +39,12 @@ type Storage struct {
 }
 
 // Storages lists the speeds for which load times are given.
-func Storages() []Storage {
-	return []Storage{
-		{"vSAN over 100 GbE, as measured", 1.13, 0, "VMware document, 10.4: 470 GB in 7 and 812 GB in 12 minutes a node"},
-		{"10 GbE", 1.1, 0, "10 Gb/s less headers and 10 % of protocol"},
-		{"100 GbE to all nodes, at line rate", 11, 11, "100 Gb/s less headers and 10 % of protocol"},
-		{"local NVMe", 6, 0, "one PCIe 4.0 drive of the document's table 1 reads up to 7 GB/s"},
+func Storages() []StorageKind {
+	return []StorageKind{
+		{"vSAN over 100 GbE, as measured", 1.13, 0, "VMware document, 10.4: 470 GB in 7 and 812 GB in 12 minutes per node"},
+		{"10 GbE", 1.1, 0, "10 Gb/s less headers and 10 % protocol overhead"},
+		{"100 GbE to all nodes, at line rate", 11, 11, "100 Gb/s less headers and 10 % protocol overhead"},
+		{"local NVMe", 6, 0, "one PCIe 4.0 drive as in table 1 of the VMware document reads up to 7 GB/s"},
 		{"page cache", 20, 0, "safetensors are mapped: a second start on the same node copies them to eight GPUs from memory"},
 	}
 }
@@ -163,18 +67,8 @@ func Loads(bytes int64, nodes int) []fabric.StorageLoad {
 	return out
 }
 
-// ReadRate is the rate that a load time stands for, and the part of a link that it is: GB/s a node, and the share of
-// the link's line rate when so many nodes read through links of their own.
-func ReadRate(bytes int64, seconds, linkGbps float64) (gbs, share float64, err error) {
-	if bytes < 1 || !(seconds > 0) || !(linkGbps > 0) {
-		return 0, 0, fmt.Errorf("load of %d bytes in %g s over %g Gb/s: all must be above 0", bytes, seconds, linkGbps)
-	}
-	gbs = float64(bytes) / seconds / 1e9
-	return gbs, gbs * 8 / linkGbps, nil
-}
-
-// Around is what stands around the GPUs of a plan: storage, virtual machines, groups of pods.
-func Around(m *Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
+// StorageFor is what surrounds the GPUs of a plan: storage, virtual machines, groups of pods.
+func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string) (*fabric.SizingStorage, error) {
 	if mode == "" {
 		mode = ReadWriteOnce
 	}
@@ -183,13 +77,13 @@ func Around(m *Model, machine Machine, p fabric.SizingPlan, mode string) (*fabri
 	}
 	nodes := max(1, p.Nodes)
 	s := &fabric.SizingStorage{
-		DownloadBytes: m.DiskBytes, Filter: DownloadFilter(), PVCBytes: PVCBytes(m.DiskBytes), AccessMode: mode, Copies: 1,
+		DownloadBytes: m.DiskBytes, Filter: llm.DownloadFilter(), PVCBytes: PVCBytes(m.DiskBytes), AccessMode: mode, Copies: 1,
 		Loads: Loads(m.DiskBytes, nodes), GroupSize: nodes,
 	}
-	for _, l := range LeftOut() {
+	for _, l := range llm.Exclusions() {
 		s.Left = append(s.Left, l.Pattern+": "+l.Why)
 	}
-	whole, source, known := RepositoryBytes(m)
+	whole, source, known := llm.RepositoryBytes(m)
 	s.RepositoryBytes = whole
 	if known {
 		s.Notes = append(s.Notes, fmt.Sprintf("without the filter %.2f TB instead of %.2f: %s", float64(whole)/1e12, float64(m.DiskBytes)/1e12, source))
@@ -199,18 +93,18 @@ func Around(m *Model, machine Machine, p fabric.SizingPlan, mode string) (*fabri
 	if mode == ReadWriteOnce {
 		s.Copies = nodes
 		if nodes > 1 {
-			s.Notes = append(s.Notes, fmt.Sprintf("%s: one pod a volume, so %d copies; %s (NFS, vSAN file shares) needs one", ReadWriteOnce, nodes, ReadWriteMany))
+			s.Notes = append(s.Notes, fmt.Sprintf("%s: one pod per volume, so %d copies; %s (NFS, vSAN file shares) needs one", ReadWriteOnce, nodes, ReadWriteMany))
 		}
 	}
 	s.ExplainedLoads = DocumentLoads()
-	if err := surround(s, machine, nodes, p.GPUs); err != nil {
+	if err := addMachine(s, machine, nodes, p.GPUs); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// surround adds what depends on the machine.
-func surround(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
+// addMachine adds what depends on the machine.
+func addMachine(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
 	if machine.GPU.Unified {
 		s.Notes = append(s.Notes, UnifiedNotes(machine.GPU)...)
 		return nil
@@ -238,3 +132,51 @@ func surround(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
 
 // quantumPorts is those of the document's switch, QM9700.
 const quantumPorts = 64
+
+// documentLoad is a load time of the VMware document, 10.4.
+type documentLoad struct {
+	model   string
+	bytes   float64 // that one node reads
+	minutes float64
+}
+
+// rate is the GB/s that a load time stands for, and the share of the link's line rate that it is.
+func (l documentLoad) rate() (gbs, share float64) {
+	gbs = l.bytes / 1e9 / (60 * l.minutes)
+	return gbs, gbs * 8 / documentLinkGbps
+}
+
+// documentLoads are all of them: bytes are those of the safetensors alone, as the engine reads nothing else.
+func documentLoads() []documentLoad {
+	return []documentLoad{
+		{"DeepSeek-R1", 688.6e9, 7},
+		{"Qwen3-235B-A22B", 470.2e9, 7},
+		{"Llama-3.1-405B", 811.7e9, 12},
+	}
+}
+
+const (
+	documentLinkGbps = 100   // one NIC of 100 GbE behind vSAN
+	documentNodes    = 2     // that load at the same time, each all of the weights
+	documentReadS    = 147   // s, example 6: 163 shards of DeepSeek-R1 in 2:27
+	documentInitS    = 10    // s, example 6: 14:29:55 to the first shard
+	documentGraphsS  = 114.9 // s, example 6: capture of 23 batch sizes
+)
+
+// DocumentLoads explains the load times of the VMware document: what rate they stand for, what of 100 GbE that is,
+// and what else is in the seven minutes.
+func DocumentLoads() []string {
+	var out []string
+	for _, l := range documentLoads() {
+		rate, share := l.rate()
+		out = append(out, fmt.Sprintf("%s: %.1f GB in %g min = %.2f GB/s per node; %d nodes = %.0f Gb/s, %.0f %% of %d GbE",
+			l.model, l.bytes/1e9, l.minutes, rate, documentNodes, rate*8*documentNodes, 100*share*documentNodes, documentLinkGbps))
+	}
+	read := documentLoads()[0].bytes / 1e9 / documentReadS
+	started := documentInitS + documentReadS + documentGraphsS
+	out = append(out,
+		fmt.Sprintf("the log of example 6 reads the %.1f GB of DeepSeek-R1 in %d s = %.2f GB/s, and %d + %d + %.0f = %.0f s are a start without the pods; the rest of 7 min = 420 s is not loading, or that run read from the page cache",
+			documentLoads()[0].bytes/1e9, documentReadS, read, documentInitS, documentReadS, documentGraphsS, started),
+		"so the link is not the limit: the storage or the single reader per node is, and a faster NIC would not help")
+	return out
+}

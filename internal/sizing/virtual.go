@@ -8,6 +8,33 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
+// UnifiedCap is the largest --gpu-memory-utilization that starts where GPU and CPU share memory: vLLM asks that
+// utilization x total is free at its start, and the system's own part never is.
+func UnifiedCap(totalGiB, freeGiB float64) (float64, error) {
+	if !(totalGiB > 0) || !(freeGiB > 0) || freeGiB > totalGiB {
+		return 0, fmt.Errorf("unified memory: %g of %g GiB free: free must be above 0 and at most the total", freeGiB, totalGiB)
+	}
+	return float64(int(freeGiB/totalGiB*100)) / 100, nil // rounded down: a hundredth more would not start
+}
+
+// The figures of a DGX Spark after it has started: vLLM's start log in MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks,
+// issue 47: 121.69 GiB in total, 101.3 to 102.2 free; 0.87 was refused.
+const (
+	sparkTotalGiB = 121.69
+	sparkFreeGiB  = 101.3
+)
+
+// UnifiedNotes says what is different where GPU and CPU share memory.
+func UnifiedNotes(g fabric.SizingGPU) []string {
+	notes := []string{
+		"the GPU shares its memory with the CPU: the page cache counts as used, so drop it before the engine starts (echo 1 > /proc/sys/vm/drop_caches)",
+	}
+	if limit, err := UnifiedCap(sparkTotalGiB, sparkFreeGiB); err == nil && g.Name == "gb10" {
+		notes = append(notes, fmt.Sprintf("--gpu-memory-utilization at most %.2f: %.1f of %.2f GiB are free after the system has started", limit, sparkFreeGiB, sparkTotalGiB))
+	}
+	return notes
+}
+
 // MMIO is the memory-mapped I/O space that a virtual machine needs for the GPUs and NICs that it is given,
 // pciPassthru.64bitMMIOSizeGB.
 type MMIO struct {
@@ -37,7 +64,7 @@ func MMIOSize(gpu fabric.SizingGPU, gpus, nics int) (MMIO, error) {
 	case gpu.Unified:
 		return MMIO{}, fmt.Errorf("mmio: gpu %q: its memory is the system's, it is not passed through", gpu.Name)
 	case gpu.MemoryBytes < 1 || gpu.MemoryBytes > 1<<50:
-		return MMIO{}, fmt.Errorf("mmio: gpu %q: memory of %d bytes: is not known", gpu.Name, gpu.MemoryBytes)
+		return MMIO{}, fmt.Errorf("mmio: gpu %q: memory of %d bytes: unknown", gpu.Name, gpu.MemoryBytes)
 	}
 	region := regionGB(gpu.MemoryBytes)
 	small := int64(max(mmioNICs, mmioOfANIC*nics))
@@ -83,7 +110,7 @@ func SmallestDomain(servers, nics, switchPorts int) (Domain, error) {
 		return Domain{}, fmt.Errorf("domain: a switch of %d ports: must have at least 1", switchPorts)
 	}
 	d := Domain{GPUServers: servers, CPUServers: max(0, domainHosts-servers)}
-	d.Reasons = append(d.Reasons, fmt.Sprintf("hosts: max(%d, %d) = %d, as vSAN rebuilds only where a host is left over (VMware document 2.4: minimum of %d)",
+	d.Reasons = append(d.Reasons, fmt.Sprintf("hosts: max(%d, %d) = %d, as vSAN needs a spare host to rebuild (VMware document 2.4: minimum of %d)",
 		domainHosts, servers, servers+d.CPUServers, domainHosts))
 	if d.CPUServers > 0 {
 		d.Reasons = append(d.Reasons, fmt.Sprintf("%d with GPUs, %d standard servers without: only those that serve need GPUs (2.4, cost optimization)", servers, d.CPUServers))
@@ -93,7 +120,7 @@ func SmallestDomain(servers, nics, switchPorts int) (Domain, error) {
 		return d, nil
 	}
 	if rails := switchPorts / servers; nics > 0 && rails == 0 {
-		return Domain{}, fmt.Errorf("domain: %d GPU servers: a switch of %d ports does not hold one rail of them, leaves and spines are needed", servers, switchPorts)
+		return Domain{}, fmt.Errorf("domain: %d GPU servers: a switch of %d ports does not hold one rail of them; leaves and spines are needed", servers, switchPorts)
 	} else if nics > 0 {
 		d.Switches = int(ceilDiv(int64(nics), int64(min(rails, nics))))
 		d.Reasons = append(d.Reasons, fmt.Sprintf("switches: %d ports hold %d of %d rails of %d servers: %d", switchPorts, min(rails, nics), nics, servers, d.Switches))

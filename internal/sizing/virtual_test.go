@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,13 +26,15 @@ func TestMMIOSize(t *testing.T) {
 		{fabric.SizingGPU{Name: "l40s", MemoryBytes: 46068 << 20}, 4, 0, 288, ""},
 		{fabric.SizingGPU{Name: "even", MemoryBytes: 64 << 30}, 1, 0, 96, ""},
 	} {
-		got, err := MMIOSize(test.gpu, test.gpus, test.nics)
-		if err != nil || got.GB != test.want {
-			t.Errorf("%s, %d GPUs, %d NICs: %d GB, %v, want %d", test.gpu.Name, test.gpus, test.nics, got.GB, err, test.want)
-		}
-		if notes := strings.Join(got.Notes, " "); (test.note == "") != (notes == "") || !strings.Contains(notes, test.note) {
-			t.Errorf("%s: notes %q, want %q", test.gpu.Name, notes, test.note)
-		}
+		t.Run(fmt.Sprintf("%d x %s, %d NICs", test.gpus, test.gpu.Name, test.nics), func(t *testing.T) {
+			got, err := MMIOSize(test.gpu, test.gpus, test.nics)
+			if err != nil || got.GB != test.want {
+				t.Errorf("%s, %d GPUs, %d NICs: %d GB, %v, want %d", test.gpu.Name, test.gpus, test.nics, got.GB, err, test.want)
+			}
+			if notes := strings.Join(got.Notes, " "); (test.note == "") != (notes == "") || !strings.Contains(notes, test.note) {
+				t.Errorf("%s: notes %q, want %q", test.gpu.Name, notes, test.note)
+			}
+		})
 	}
 	for _, test := range []struct {
 		gpu        fabric.SizingGPU
@@ -39,12 +42,14 @@ func TestMMIOSize(t *testing.T) {
 		want       string
 	}{
 		{h100, 0, 8, "0 GPUs"}, {h100, 8, -1, "-1 NICs"}, {h100, 1 << 20, 0, "1048576 GPUs"},
-		{fabric.SizingGPU{Name: "x"}, 8, 8, "not known"},
+		{fabric.SizingGPU{Name: "x"}, 8, 8, "unknown"},
 		{fabric.SizingGPU{Name: "gb10", MemoryBytes: 1 << 37, Unified: true}, 1, 1, "not passed through"},
 	} {
-		if _, err := MMIOSize(test.gpu, test.gpus, test.nics); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: %v, want %q", test, err, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			if _, err := MMIOSize(test.gpu, test.gpus, test.nics); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%+v: %v, want %q", test, err, test.want)
+			}
+		})
 	}
 }
 
@@ -61,21 +66,25 @@ func TestSmallestDomain(t *testing.T) {
 		{"one server needs no switch", 1, 8, 64, 3, 0, "no switch"},
 		{"no NICs", 2, 0, 64, 2, 0, ""},
 	} {
-		d, err := SmallestDomain(test.servers, test.nics, test.ports)
-		if err != nil || d.CPUServers != test.wantCPU || d.Switches != test.wantSwitches {
-			t.Errorf("%s: %+v, %v", test.name, d, err)
-		}
-		if !strings.Contains(strings.Join(d.Reasons, "\n"), test.reason) {
-			t.Errorf("%s: reasons %q lack %q", test.name, d.Reasons, test.reason)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			d, err := SmallestDomain(test.servers, test.nics, test.ports)
+			if err != nil || d.CPUServers != test.wantCPU || d.Switches != test.wantSwitches {
+				t.Errorf("%s: %+v, %v", test.name, d, err)
+			}
+			if !strings.Contains(strings.Join(d.Reasons, "\n"), test.reason) {
+				t.Errorf("%s: reasons %q lack %q", test.name, d.Reasons, test.reason)
+			}
+		})
 	}
 	for _, test := range []struct {
 		servers, nics, ports int
 		want                 string
 	}{{0, 8, 64, "0 GPU servers"}, {2, -1, 64, "-1 NICs"}, {2, 8, 0, "0 ports"}, {65, 8, 64, "leaves and spines"}} {
-		if _, err := SmallestDomain(test.servers, test.nics, test.ports); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: %v, want %q", test, err, test.want)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			if _, err := SmallestDomain(test.servers, test.nics, test.ports); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%+v: %v, want %q", test, err, test.want)
+			}
+		})
 	}
 }
 

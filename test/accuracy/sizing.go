@@ -11,6 +11,7 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
 	"railwright.dev/railwright/internal/sizing"
 )
 
@@ -74,7 +75,7 @@ func readPublished(name string) ([]published, error) {
 }
 
 // read gives the model to the tool as its user does, as a file.
-func (p published) read(cat *catalog.Catalog) (*sizing.Model, error) {
+func (p published) read(cat *catalog.Catalog) (*llm.Model, error) {
 	folder, err := os.MkdirTemp("", "config")
 	if err != nil {
 		return nil, err
@@ -84,21 +85,21 @@ func (p published) read(cat *catalog.Catalog) (*sizing.Model, error) {
 	if err := os.WriteFile(name, p.Config, 0o600); err != nil {
 		return nil, err
 	}
-	m, err := sizing.ReadModel(name, cat)
+	m, err := llm.Open(name, cat)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Model, err)
 	}
 	return m, nil
 }
 
-// printModels compares parameters, bytes on disk and KV bytes a token with what is published.
+// printModels compares parameters, bytes on disk and KV bytes per token with what is published.
 func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, err error) {
 	all, err := readPublished(name)
 	if err != nil {
 		return 0, err
 	}
 	var parameters, disk, kv []float64
-	fmt.Fprintf(w, "\nmodels from config.json alone      parameters          off     weights, GiB  published     off | KV bytes a token     off\n")
+	fmt.Fprintf(w, "\nmodels from config.json alone      parameters          off     weights, GiB  published     off | KV B per token     off\n")
 	for _, p := range all {
 		m, err := p.read(cat)
 		if err != nil {
@@ -112,7 +113,7 @@ func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, er
 		if p.Truth.DiskGiB > 0 && math.Abs(p.Truth.DiskGiB*(1<<30)/want-1) < 0.03 {
 			want = p.Truth.DiskGiB * (1 << 30) // what its publisher's index says, where that is of the same weights
 		}
-		perToken := float64(m.KVBytesPerToken(1, sizing.KVBF16))
+		perToken := float64(m.KVBytesPerToken(1, llm.KVBF16))
 		total := count.Total
 		if whole := total + count.Vision; math.Abs(float64(whole)-p.Truth.Main) < math.Abs(float64(total)-p.Truth.Main) {
 			total = whole // the figure counts the vision tower
@@ -126,7 +127,7 @@ func printModels(w io.Writer, cat *catalog.Catalog, name string) (missed int, er
 		{"parameters, worst", 100 * slices.Max(parameters), 0.01, false, "%"},
 		{"weights on disk by formula, median", 100 * quantile(disk, 0.5), 0.3, false, "%"},
 		{"weights on disk by formula, 95th percentile", 100 * quantile(disk, 0.95), 1, false, "%"},
-		{"KV bytes a token, worst", 100 * slices.Max(kv), 0.1, false, "%"},
+		{"KV bytes per token, worst", 100 * slices.Max(kv), 0.1, false, "%"},
 	} {
 		missed += b.print(w)
 	}
@@ -159,7 +160,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 	if err != nil {
 		return 0, err
 	}
-	machine, err := sizing.MachineFrom(cat, "hgx-h100")
+	machine, err := sizing.MachineOf(cat, "hgx-h100")
 	if err != nil {
 		return 0, err
 	}
@@ -176,7 +177,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 		}
 		m.Context = max(m.Context, row.context) // Qwen3-235B-A22B-Thinking-2507 is the model of the configs with 262144
 		q := sizing.Request{Model: m, Machine: machine, Engine: "sglang", EngineVersion: "0.5.0rc2", Context: row.context}
-		s, err := sizing.Size(q)
+		s, err := sizing.Plan(q)
 		if err != nil {
 			return missed, fmt.Errorf("%s: %w", row.model, err)
 		}
@@ -187,7 +188,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 		} else {
 			verdict = "differs"
 		}
-		fmt.Fprintf(w, "  %-46s document %2d GPUs, %d servers  computed %d servers, %s: %s%s\n", row.model, row.gpus, row.servers, fewest, layout, verdict, refusalOf(s, row.gpus))
+		fmt.Fprintf(w, "  %-46s document %2d GPUs, %-9s  computed %-10s %s: %s%s\n", row.model, row.gpus, fabric.Count(row.servers, "server"), fabric.Count(fewest, "server")+",", layout, verdict, refusalOf(s, row.gpus))
 		if row.fraction > 0 {
 			missed += printFraction(w, m, machine, row)
 		}
@@ -201,7 +202,7 @@ func printServers(w io.Writer, cat *catalog.Catalog, name string) (missed int, e
 func fewestNodes(q sizing.Request) (nodes int, layout string) {
 	for nodes = 1; nodes <= 8; nodes++ {
 		q.Nodes = nodes
-		s, err := sizing.Size(q)
+		s, err := sizing.Plan(q)
 		if err != nil {
 			return 0, err.Error()
 		}
@@ -227,7 +228,7 @@ func refusalOf(s *fabric.Sizing, gpus int) string {
 }
 
 // printFraction checks that the value of table 4 lies in the range of the layout that the document launches.
-func printFraction(w io.Writer, m *sizing.Model, machine sizing.Machine, row documentRow) (missed int) {
+func printFraction(w io.Writer, m *llm.Model, machine sizing.Machine, row documentRow) (missed int) {
 	q := sizing.Request{Model: m, Machine: machine, Engine: "sglang", EngineVersion: "0.5.0rc2", Nodes: 2, GPUs: 16, TP: 16, PP: 1, EP: 1, DP: 1, MemFraction: row.fraction}
 	p, err := planOf(q)
 	if err != nil {
@@ -238,6 +239,6 @@ func printFraction(w io.Writer, m *sizing.Model, machine sizing.Machine, row doc
 	if row.fraction < f.Low || row.fraction > f.High {
 		verdict, missed = "OUTSIDE", 1
 	}
-	fmt.Fprintf(w, "    table 4: %.2f, %s %.2f to %.2f, recommended %.2f, engine's own %.2f; %d tokens, %.1f GiB a GPU of weights\n", row.fraction, verdict, f.Low, f.High, f.Recommended, f.Default, p.KVTokens, float64(p.WeightsBytesPerGPU)/(1<<30))
+	fmt.Fprintf(w, "    table 4: %.2f, %s %.2f to %.2f, recommended %.2f, engine's own %.2f; %d tokens, %.1f GiB of weights per GPU\n", row.fraction, verdict, f.Low, f.High, f.Recommended, f.Default, p.KVTokens, float64(p.WeightsBytesPerGPU)/(1<<30))
 	return missed
 }

@@ -44,13 +44,13 @@ func printLogs(w io.Writer, cat *catalog.Catalog, folder string) (missed int, er
 	var near, of float64
 	var tokens []float64
 	document := [2]float64{math.NaN(), math.NaN()}
-	fmt.Fprintf(w, "\nstart logs                     weights a rank, GiB: logged  computed  off | KV tokens: logged   computed     off\n")
+	fmt.Fprintf(w, "\nstart logs                   weights per rank, GiB: logged  computed  off | KV tokens: logged   computed     off\n")
 	for _, l := range logs {
 		m, err := readCheckpoint(cat, folder, l.model)
 		if err != nil {
 			return missed, err
 		}
-		machine, err := sizing.MachineFrom(cat, l.machine)
+		machine, err := sizing.MachineOf(cat, l.machine)
 		if err != nil {
 			return missed, err
 		}

@@ -17,6 +17,8 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/llm"
+	"railwright.dev/railwright/internal/serving"
 	"railwright.dev/railwright/internal/sizing"
 )
 
@@ -50,7 +52,7 @@ var checkpoints = map[string]string{
 }
 
 // configs is where the latter lie.
-const configs = "internal/sizing/testdata/performance"
+const configs = "internal/serving/testdata/performance"
 
 // layoutOf is tp and ep as the run's own id names them: the table's tp column multiplies both in some rows.
 var layoutOf = regexp.MustCompile(`_tp(\d+)(?:_0)?_ep(\d+|none)`)
@@ -121,23 +123,23 @@ func (r served) serve(cat *catalog.Catalog, folder string) (fabric.Performance, 
 			return none, fmt.Errorf("row %s: %w", r.id, err)
 		}
 	}
-	p, err := sizing.ServingOf(q, plan, sizing.Network{}).Performance([]sizing.Workload{{Name: r.id, Input: r.input, Output: r.output}}, []int{r.concurrency})
+	p, err := serving.Speed(serving.ReplicaOf(q, plan, serving.Network{}), []serving.Workload{{Name: r.id, Input: r.input, Output: r.output}}, []int{r.concurrency})
 	if err != nil || len(p) != 1 {
 		return none, fmt.Errorf("row %s: %d points: %v", r.id, len(p), err)
 	}
 	return p[0], nil
 }
 
-func readCheckpoint(cat *catalog.Catalog, folder, name string) (*sizing.Model, error) {
+func readCheckpoint(cat *catalog.Catalog, folder, name string) (*llm.Model, error) {
 	if strings.HasSuffix(name, ".json") {
 		name = filepath.Join(folder, name)
 	}
-	return sizing.ReadModel(name, cat)
+	return llm.Open(name, cat)
 }
 
 // planOf is the plan of exactly the layout that was asked for.
 func planOf(q sizing.Request) (fabric.SizingPlan, error) {
-	s, err := sizing.Size(q)
+	s, err := sizing.Plan(q)
 	if err != nil {
 		return fabric.SizingPlan{}, err
 	}
@@ -229,7 +231,7 @@ func (b bar) print(w io.Writer) (missed int) {
 	return missed
 }
 
-// documented is a throughput of the VMware document, 11.2, tokens a second at 125 users on two HGX H100.
+// documented is a throughput of the VMware document, 11.2, tokens per second at 125 users on two HGX H100.
 type documented struct {
 	model    string  // name in the catalog
 	fraction float64 // --mem-fraction-static, its table 4
@@ -251,24 +253,24 @@ func printDocument(w io.Writer, cat *catalog.Catalog, curve string) (missed int,
 	if err := json.Unmarshal(text, &t); err != nil {
 		return 0, fmt.Errorf("table %q: %w", curve, err)
 	}
-	var points []sizing.Point
+	var points []serving.Point
 	for _, r := range t.Rows {
 		if r.Size >= 1024 {
-			points = append(points, sizing.Point{Bytes: float64(r.Size), TimeUS: r.TimeUS})
+			points = append(points, serving.Point{Bytes: float64(r.Size), TimeUS: r.TimeUS})
 		}
 	}
-	reduce, err := sizing.CurveOf(t.Ranks, points)
+	reduce, err := serving.CurveOf(t.Ranks, points)
 	if err != nil {
 		return 0, err
 	}
-	machine, err := sizing.MachineFrom(cat, "hgx-h100")
+	machine, err := sizing.MachineOf(cat, "hgx-h100")
 	if err != nil {
 		return 0, err
 	}
 	var off []float64
-	fmt.Fprintf(w, "\nVMware document, 11.2: tokens a second, 125 users, two HGX H100, its all-reduce curve\n")
+	fmt.Fprintf(w, "\nVMware document, 11.2: tokens per second, 125 users, two HGX H100, its all-reduce curve\n")
 	for _, d := range documents {
-		m, err := sizing.ReadModel(d.model, cat)
+		m, err := llm.Open(d.model, cat)
 		if err != nil {
 			return missed, err
 		}
@@ -277,7 +279,7 @@ func printDocument(w io.Writer, cat *catalog.Catalog, curve string) (missed int,
 		if err != nil {
 			return missed, fmt.Errorf("%s: %w", d.model, err)
 		}
-		p, err := sizing.ServingOf(q, plan, sizing.Network{Name: "8 x 400 Gb/s", Curve: reduce}).Performance(sizing.Workloads(), []int{125})
+		p, err := serving.Speed(serving.ReplicaOf(q, plan, serving.Network{Name: "8 x 400 Gb/s", Curve: reduce}), serving.Workloads(), []int{125})
 		if err != nil {
 			return missed, fmt.Errorf("%s: %w", d.model, err)
 		}
