@@ -1,10 +1,13 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // address is a PCI address with or without its domain, of any number of digits that some tool writes:
@@ -20,14 +23,14 @@ const maxDevice = 0x1f
 func ParseBus(text string) (string, error) {
 	m := address.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
-		return "", fmt.Errorf("PCI address %q: want domain:bus:device.function in hexadecimal, such as 0000:1c:00.0", clip(text))
+		return "", fmt.Errorf("PCI address %s: want domain:bus:device.function in hexadecimal, such as 0000:1c:00.0", fabric.Quote(text))
 	}
 	var part [3]uint64
 	for i, digits := range m[1:4] {
 		part[i], _ = strconv.ParseUint("0"+digits, 16, 64) // the expression lets nothing else through
 	}
 	if part[2] > maxDevice {
-		return "", fmt.Errorf("PCI address %q: device %#x is above %#x", clip(text), part[2], maxDevice)
+		return "", fmt.Errorf("PCI address %s: device %#x is above %#x", fabric.Quote(text), part[2], maxDevice)
 	}
 	return fmt.Sprintf("%04x:%02x:%02x.%s", part[0], part[1], part[2], m[4]), nil
 }
@@ -54,11 +57,9 @@ func BusOfInterface(name string) (bus string, ok bool) {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", part[0], part[1], part[2], part[3]), true
 }
 
-// clip shortens foreign text for an error.
-func clip(text string) string {
-	const most = 60
-	if len(text) > most {
-		return text[:most] + "..."
-	}
-	return text
+// compareBus orders addresses by their numbers: a longer domain is a greater one.
+func compareBus(a, b string) int {
+	domainA, _, _ := strings.Cut(a, ":")
+	domainB, _, _ := strings.Cut(b, ":")
+	return cmp.Or(cmp.Compare(len(domainA), len(domainB)), cmp.Compare(a, b))
 }

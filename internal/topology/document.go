@@ -2,7 +2,8 @@ package topology
 
 import (
 	"fmt"
-	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Document is a topology file as NCCL's parser sees it, with the lines that its errors are told by.
@@ -30,7 +31,7 @@ type Attribute struct {
 // Note is something in a file that NCCL takes without what is in it: it reads on, and at most an INFO line
 // of its log says so.
 type Note struct {
-	Rule    string // id of the lint rule that it belongs to
+	Kind    problemKind
 	Line    int
 	Text    string // as written, or the name of what is ignored
 	Message string // in NCCL's words, where it has any
@@ -77,10 +78,10 @@ func (e *Element) attributeLine(name string) int {
 
 // title names an element in an error: by its line where it was read, its name, and what tells it from its like.
 func (e *Element) title() string {
-	text := clip(e.Name)
+	text := excerpt(e.Name)
 	for _, key := range []string{"busid", "numaid", "name", "target", "dev"} {
 		if value, ok := e.Get(key); ok {
-			text += " " + strconv.Quote(clip(value))
+			text += " " + fabric.Quote(value)
 			break
 		}
 	}
@@ -151,4 +152,13 @@ func (e *Element) above(name string) *Element {
 		}
 	}
 	return nil
+}
+
+// text writes the tag of an element again.
+func (e *Element) text() string {
+	text := "<" + e.Name
+	for _, a := range e.Attributes {
+		text += " " + a.Name + `="` + a.Value + `"`
+	}
+	return text + ">"
 }

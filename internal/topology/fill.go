@@ -13,18 +13,18 @@ import (
 // bareType tells what NCCL puts into a <pci> that has nothing in it: a <gpu> or a <nic>, where its class is that of
 // one. It finds the element by the bus id of the device (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.cc,
 // ncclTopoFillGpu and ncclTopoFillNet). Files of clouds have this form: Azure's ND v4 and v5, AWS's p4d and p5. Of
-// anything else it gives nodePCI.
-func (e *Element) bareType() nodeType {
+// anything else it gives pciBridge.
+func (e *Element) bareType() pciClass {
 	if e.Name != "pci" || len(e.Children) > 0 {
-		return nodePCI
+		return pciBridge
 	}
 	switch class, _ := e.Get("class"); {
 	case isGPUText(class):
-		return nodeGPU
-	case classType(class) == nodeNIC:
-		return nodeNIC
+		return pciGPU
+	case pciClassOf(class) == pciNIC:
+		return pciNIC
 	}
-	return nodePCI
+	return pciBridge
 }
 
 // withDevices gives a copy that has <gpu>, and <nic> with a <net>, wherever NCCL puts them at load. They have no
@@ -36,9 +36,9 @@ func (d *Document) withDevices() *Document {
 	}
 	for _, pci := range out.all("pci") {
 		switch pci.bareType() {
-		case nodeGPU:
+		case pciGPU:
 			pci.Add("gpu")
-		case nodeNIC:
+		case pciNIC:
 			pci.Add("nic").Add("net")
 		}
 	}
@@ -83,19 +83,6 @@ type filler struct {
 	machine  catalog.MachineModel // zero: none is said
 }
 
-// busOf is the address of the PCI function that an element is in.
-func busOf(e *Element) string {
-	pci := e.above("pci")
-	if pci == nil {
-		return ""
-	}
-	text, _ := pci.Get("busid")
-	if bus, err := ParseBus(text); err == nil {
-		return bus
-	}
-	return text
-}
-
 // byBus sorts elements by the address of their function, as CUDA numbers GPUs.
 func byBus(elements []*Element) []*Element {
 	slices.SortStableFunc(elements, func(a, b *Element) int { return compareBus(busOf(a), busOf(b)) })
@@ -117,11 +104,11 @@ func (f *filler) gpus() error {
 		_, hasSM := g.Get("sm")
 		_, hasGCN := g.Get("gcn")
 		if id == "" && !hasSM && !hasGCN {
-			return fmt.Errorf("GPU at %q: neither the file nor what is said of the hardware tells which GPU it is", clip(busOf(g)))
+			return fmt.Errorf("GPU at %s: neither the file nor what is said of the hardware tells which GPU it is", fabric.Quote(busOf(g)))
 		}
 		g.setMissing("dev", strconv.Itoa(i))
 		g.setMissing("rank", strconv.Itoa(i))
-		if sm, gcn := architecture(model.Arch); sm > 0 {
+		if sm, gcn := Architecture(model.Arch); sm > 0 {
 			g.setMissing("sm", strconv.Itoa(sm))
 		} else if gcn != "" {
 			g.setMissing("gcn", gcn)
@@ -153,11 +140,11 @@ func (f *filler) gpuModel(g *Element) (id string, model catalog.GPUModel) {
 
 // link adds the links that the driver would tell NCCL of, to each GPU of which the file has none.
 func (f *filler) link(gpus []*Element, joined *Machine, model catalog.GPUModel) {
-	kind := cmp.Or(f.machine.ScaleUp, builtInLinks(model))
+	kind := cmp.Or(f.machine.ScaleUp, ScaleUpKind(model))
 	if f.hardware.NVLink != nil && !*f.hardware.NVLink || len(gpus) < 2 {
 		return
 	}
-	joinGPUs(joined, scaleUpOf(model), kind, max(len(gpus), boardOf(model)))
+	JoinGPUs(joined, model, kind, max(len(gpus), BoardSize(model)))
 	for i, g := range gpus {
 		if links, _ := scaleUp(g); len(links) > 0 {
 			continue
@@ -179,7 +166,7 @@ func (f *filler) nets() error {
 		}
 		rate := f.netRate(net)
 		if rate == 0 && f.hardware.Nodes > 1 {
-			return fmt.Errorf("NIC at %q: neither the file nor what is said of the hardware tells its line rate", clip(busOf(net)))
+			return fmt.Errorf("NIC at %s: neither the file nor what is said of the hardware tells its line rate", fabric.Quote(busOf(net)))
 		}
 		net.Set("name", busOf(net))
 		net.Set("dev", strconv.Itoa(i))

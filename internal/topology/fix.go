@@ -60,15 +60,14 @@ func Fix(text []byte) (fixed []byte, changes []Change, err error) {
 
 // mend is one round of Fix.
 func mend(text []byte) ([]byte, []Change) {
-	plain, says := plainText(text)
 	_, refused := Parse(text)
-	r := recoverText(plain)
+	r := recoverText(text)
 	if r.cut != "" || refused != nil && len(r.document.Roots) == 0 || slices.ContainsFunc(r.problems, isLost) {
 		return text, nil
 	}
 	var changes []Change
-	if says != "" {
-		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + says, Why: "NCCL reads bytes, and the first one is no <."})
+	if r.encoding != "" {
+		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + r.encoding, Why: "NCCL reads bytes, and the first one is no <."})
 	}
 	for _, p := range r.problems {
 		if p.stop > 0 && refused == nil {
@@ -78,25 +77,18 @@ func mend(text []byte) ([]byte, []Change) {
 			changes = append(changes, Change{Line: p.line, What: fabric.Printable(p.mended + ": " + p.text), Why: fabric.Printable(whyMended(p))})
 		}
 	}
-	m := mender{tags: r.tags, damaged: slices.ContainsFunc(r.problems, isDamage), isRCCL: isRCCL(plain)}
+	m := mender{tags: r.tags, damaged: slices.ContainsFunc(r.problems, problem.isDamage), isRCCL: isRCCL(r.text)}
 	m.all()
 	changes = append(changes, m.changes...)
 	if !slices.ContainsFunc(changes, func(c Change) bool { return !c.Left }) {
 		return text, nil
 	}
 	slices.SortStableFunc(changes, func(a, b Change) int { return a.Line - b.Line })
-	if needsLayout(r) {
-		return layOut(m.tags), changes
-	}
-	return inPlace(plain, m.tags), changes
+	return r.rewrite(m.tags), changes
 }
 
-// isDamage holds of what tells that text was lost or added, not only written in another way: then any
-// character may be wrong.
-func isDamage(p problem) bool { return p.rule == ruleText || p.rule == ruleCloseTag }
-
 // isLost holds of text that may be the rest of an element: without it a device would be gone.
-func isLost(p problem) bool { return p.rule == ruleText && p.mended == "" }
+func isLost(p problem) bool { return p.kind == kindText && p.mended == "" }
 
 func whyMended(p problem) string {
 	switch {
@@ -143,19 +135,6 @@ func (m *mender) all() {
 func (m *mender) change(t *scanTag, line int, what, why string) {
 	t.changed = true
 	m.changes = append(m.changes, Change{Line: line, What: what, Why: why})
-}
-
-func (t *scanTag) has(name string) bool {
-	return slices.ContainsFunc(t.attributes, func(a scanAttribute) bool { return a.name == name })
-}
-
-// element is a tag as the rules see it.
-func (t *scanTag) element() *Element {
-	e := &Element{Name: t.name, Line: t.line}
-	for _, a := range t.attributes {
-		e.Attributes = append(e.Attributes, Attribute{a.name, a.value})
-	}
-	return e
 }
 
 // numaNodes numbers CPUs whose number is lost in the order of the file, as NCCL's own dump and every known

@@ -6,11 +6,20 @@ import (
 	"strings"
 )
 
+// rewrite writes the text again with tags that were changed, each in its place; laid out anew where the text was
+// damaged.
+func (r recovered) rewrite(tags []scanTag) []byte {
+	if needsLayout(r) {
+		return layOut(tags)
+	}
+	return inPlace(r.text, tags)
+}
+
 // needsLayout holds where tags were added or something was taken out: lines and indentation of such a text are
 // those of the tool that damaged it.
 func needsLayout(r recovered) bool {
 	return slices.ContainsFunc(r.tags, func(t scanTag) bool { return t.added }) ||
-		slices.ContainsFunc(r.problems, isDamage)
+		slices.ContainsFunc(r.problems, problem.isDamage)
 }
 
 // layOut writes each tag on a line of its own, two blanks a level, as NCCL's own dump is.

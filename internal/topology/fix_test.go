@@ -173,16 +173,16 @@ func TestFixLeavesAlone(t *testing.T) {
 		"comments":           {"<!-- a -->\n\n\n" + soundXML + "<!-- b -->", ""},
 		"empty":              {"", ""},
 		"newline in quotes":  {strings.Replace(soundXML, `remark`, "", 1) + "<!-- \n\t -->", ""},
-		"cut":                {soundXML[:strings.Index(soundXML, "</system>")], ruleCloseTag},
-		"cut in the middle":  {soundXML[:800], ruleCloseTag},
+		"cut":                {soundXML[:strings.Index(soundXML, "</system>")], "topo-close-tag"},
+		"cut in the middle":  {soundXML[:800], "topo-close-tag"},
 		"no speed":           {edited(t, "32.0 GT/s PCIe", ""), "topo-link-speed"},
 		"no count":           {edited(t, ` count="9"`, ""), "topo-missing-attribute"},
-		"unknown element":    {edited(t, "    <pci", "<switch/>    <pci"), ruleUnknownElement},
-		"version 7":          {edited(t, `version="1"`, `version="7"`), ruleVersion},
+		"unknown element":    {edited(t, "    <pci", "<switch/>    <pci"), "topo-unknown-element"},
+		"version 7":          {edited(t, `version="1"`, `version="7"`), "topo-version"},
 		"name twice":         {edited(t, "mlx5_1", "mlx5_0"), "topo-unique-net"},
 		"other value twice":  {edited(t, `sm="90"`, `sm="90" sm="80"`), "topo-duplicate-attribute"},
-		"not XML":            {"\x7fELF\x02\x01\x01", ruleText},
-		"rest of an element": {edited(t, `<pci busid="0000:18:00.0" class="0x020700" vendor="0x15b3"`, ""), ruleText},
+		"not XML":            {"\x7fELF\x02\x01\x01", "topo-text"},
+		"rest of an element": {edited(t, `<pci busid="0000:18:00.0" class="0x020700" vendor="0x15b3"`, ""), "topo-text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fixed, changes, err := Fix([]byte(c.text))

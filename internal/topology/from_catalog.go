@@ -102,14 +102,14 @@ func (b *blueprint) takeGPUs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 			return err
 		case err != nil:
 			id = ""
-			b.gap("GPU %q is not in the catalog: nothing is known of its links", clip(hw.GPU))
+			b.gap("GPU %s is not in the catalog: nothing is known of its links", fabric.Quote(hw.GPU))
 		}
 		b.gpuID = id
 	}
 	b.gpu = cat.GPUs[b.gpuID]
 	if hw.Machine == "" {
 		b.gpus = hw.GPUsPerNode
-		b.scaleUp = builtInLinks(b.gpu)
+		b.scaleUp = ScaleUpKind(b.gpu)
 	}
 	if hw.NVLink != nil && !*hw.NVLink {
 		b.scaleUp = "pcie"
@@ -134,7 +134,7 @@ func (b *blueprint) takeNICs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 	}
 	model, known := cat.NICs[b.nicID]
 	if hw.NIC != "" && !known {
-		return fmt.Errorf("NIC %q is not in the catalog", clip(hw.NIC))
+		return fmt.Errorf("NIC %s is not in the catalog", fabric.Quote(hw.NIC))
 	}
 	b.nic, b.nicPCI = model, model.PCIID
 	if model.Of != "" {
@@ -229,7 +229,7 @@ func (b *blueprint) takeLayout(m catalog.MachineModel) {
 		b.perSwitch = int(m.GPUsPerSwitch.Value)
 		return
 	}
-	if isCoherent(b.gpu, b.cpu.Arch) {
+	if IsCoherent(b.gpu, b.cpu.Arch) {
 		b.gap("PCIe switches: no source gives any, every device is on a root port of its own")
 		b.gap(noC2C)
 		return

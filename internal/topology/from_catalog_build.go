@@ -46,7 +46,7 @@ func (b *blueprint) build() *Machine {
 		x.place(s, i*b.numa/len(slots), fromNames)
 	}
 	x.m.CPUs = slices.DeleteFunc(x.m.CPUs, func(c CPU) bool { return len(c.Devices) == 0 })
-	x.m.Gaps = append(x.m.Gaps, joinGPUs(x.m, scaleUpOf(b.gpu), b.scaleUp, b.gpus)...)
+	x.m.Gaps = append(x.m.Gaps, JoinGPUs(x.m, b.gpu, b.scaleUp, b.gpus)...)
 	return x.m
 }
 
@@ -146,8 +146,8 @@ func (x *nominalTree) nextBus() string {
 func (x *nominalTree) next() string { return x.nextBus() + ":00.0" }
 
 func (x *nominalTree) gpuDevice(i, numa int, at string) Device {
-	g := GPU{Index: i, Bus: at, Model: x.gpuID, Name: x.gpu.Title, NUMA: x.m.CPUs[numa].NUMA, Coherent: isCoherent(x.gpu, x.cpu.Arch)}
-	g.SM, g.GCN = architecture(x.gpu.Arch)
+	g := GPU{Index: i, Bus: at, Model: x.gpuID, Name: x.gpu.Title, NUMA: x.m.CPUs[numa].NUMA, Coherent: IsCoherent(x.gpu, x.cpu.Arch)}
+	g.SM, g.GCN = Architecture(x.gpu.Arch)
 	x.m.GPUs[i] = g
 	class := uint32(class3D)
 	switch {
@@ -221,8 +221,8 @@ func pciID(text string) (vendor, device uint16) {
 	return uint16(a), uint16(b)
 }
 
-// architecture reads the catalog's name of one: sm_90 is compute capability 9.0.
-func architecture(name string) (sm int, gcn string) {
+// Architecture reads the catalog's name of one: sm_90 is compute capability 9.0.
+func Architecture(name string) (sm int, gcn string) {
 	if digits, ok := strings.CutPrefix(name, "sm_"); ok {
 		sm, _ = strconv.Atoi(strings.TrimRight(digits, "abcdefghijklmnopqrstuvwxyz"))
 		return sm, ""

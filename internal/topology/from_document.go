@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // FromDocument gives the machine that NCCL takes a topology file for (NVIDIA/nccl 2.30, src/graph/topo.cc,
@@ -19,7 +21,7 @@ func FromDocument(d *Document) *Machine {
 	x := documentTree{m: m}
 	for _, root := range d.withDevices().Roots {
 		if root.Name != "system" {
-			m.gap(fmt.Sprintf("line %d: <%s> is not <system>: left out", root.Line, root.Name))
+			m.AddGap(fmt.Sprintf("line %d: <%s> is not <system>: left out", root.Line, root.Name))
 			continue
 		}
 		for _, e := range root.Children {
@@ -118,7 +120,7 @@ func (x *documentTree) pci(e *Element, depth int) Device {
 		case child.Name == "pci" && depth < documentDepth:
 			d.Children = append(d.Children, x.pci(child, depth+1))
 		case child.Name == "pci":
-			x.m.gap(fmt.Sprintf("line %d: more than %d levels of devices: left out", child.Line, documentDepth))
+			x.m.AddGap(fmt.Sprintf("line %d: more than %d levels of devices: left out", child.Line, documentDepth))
 		}
 	}
 	return d
@@ -132,7 +134,7 @@ func (x *documentTree) bus(e *Element, attribute string) string {
 		return bus
 	}
 	if text != UnseenNVSwitch {
-		x.m.gap(fmt.Sprintf("line %d: %s: %v", e.Line, attribute, err))
+		x.m.AddGap(fmt.Sprintf("line %d: %s: %v", e.Line, attribute, err))
 	}
 	return text
 }
@@ -150,13 +152,13 @@ func (x *documentTree) speed(e *Element) float64 {
 			return speed
 		}
 	}
-	x.m.gap(fmt.Sprintf("line %d: link_speed %q is not in NCCL's table: it takes 8 GT/s", e.Line, clip(text)))
+	x.m.AddGap(fmt.Sprintf("line %d: link_speed %s is not in NCCL's table: it takes 8 GT/s", e.Line, fabric.Quote(text)))
 	return 8
 }
 
 func (x *documentTree) gpu(e *Element, bus string) {
 	if len(e.Attributes) == 0 && len(e.Children) == 0 {
-		x.m.gap("which GPUs they are, and what links join them, is not in the file: NCCL asks the driver")
+		x.m.AddGap("which GPUs they are, and what links join them, is not in the file: NCCL asks the driver")
 	}
 	g := GPU{Index: unnumbered, Bus: bus, SM: attrIntegerOr(e, "sm", 0), NUMA: x.numa, GDR: truthOf(e, "gdr")}
 	if _, ok := e.Get("dev"); ok {
@@ -179,11 +181,11 @@ func (x *documentTree) gpu(e *Element, bus string) {
 func (x *documentTree) link(e *Element) ScaleUp {
 	l := ScaleUp{Target: x.bus(e, "target"), Count: attrIntegerOr(e, "count", 0), Class: uint32(attrIntegerOr(e, "tclass", 0)), XGMI: e.Name == "xgmi"}
 	if _, ok := e.Get("count"); !ok {
-		x.m.gap(fmt.Sprintf("line %d: <%s> has no count: NCCL refuses the file", e.Line, e.Name))
+		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no count: NCCL refuses the file", e.Line, e.Name))
 	}
 	if _, ok := e.Get("tclass"); !ok {
 		l.Class = ClassNVSwitch
-		x.m.gap(fmt.Sprintf("line %d: <%s> has no tclass: taken for an NVSwitch", e.Line, e.Name))
+		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no tclass: taken for an NVSwitch", e.Line, e.Name))
 	}
 	return l
 }
@@ -209,10 +211,10 @@ func (x *documentTree) nic(e *Element, bus string) {
 		}
 		switch {
 		case len(net.Attributes) == 0:
-			x.m.gap("names and line rates of NICs are not in the file: NCCL asks its network plugin")
+			x.m.AddGap("names and line rates of NICs are not in the file: NCCL asks its network plugin")
 		case n.Mbps <= 0:
 			n.Mbps = assumedMegabits
-			x.m.gap(fmt.Sprintf("line %d: net %q has no speed: NCCL takes 10 Gb/s", net.Line, clip(n.Name)))
+			x.m.AddGap(fmt.Sprintf("line %d: net %s has no speed: NCCL takes 10 Gb/s", net.Line, fabric.Quote(n.Name)))
 		}
 		x.m.NICs = append(x.m.NICs, n)
 	}

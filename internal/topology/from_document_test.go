@@ -30,7 +30,7 @@ func TestFromDocumentDump(t *testing.T) {
 		n.Name != "eth0" || n.Mbps != 10_000 || n.Bus != "" || n.GDR == nil || *n.GDR {
 		t.Errorf("read %+v\n%+v\n%+v", c, g, n)
 	}
-	if d := c.Devices[0]; d.Speed != 32 || d.Width != 0 || NCCLRate(d.Speed, d.Width) != 48 {
+	if d := c.Devices[0]; d.Speed != 32 || d.Width != 0 || LinkRate(d.Speed, d.Width) != 48 {
 		t.Errorf("the GPU's link is x%d at %g", d.Width, d.Speed)
 	}
 	if len(x.Gaps) != 0 || len(m.Gaps) != 0 {
@@ -113,7 +113,7 @@ func TestFromDocumentMisread(t *testing.T) {
 		}
 		m := FromDocument(d)
 		dev := m.CPUs[0].Devices[0]
-		if got := NCCLRate(dev.Speed, dev.Width); got != want {
+		if got := LinkRate(dev.Speed, dev.Width); got != want {
 			t.Errorf("%s: NCCL takes %g GB/s, want %g", text, got, want)
 		}
 		gaps := strings.Join(m.Gaps, "\n")

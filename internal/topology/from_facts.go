@@ -44,7 +44,7 @@ func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
 	x.coherent()
 	for _, what := range []string{"pci", "gpus", "hcas", "nics"} {
 		if missing, ok := f.MissingReason(what); ok {
-			m.gap(fmt.Sprintf("%s: %s", what, missing.Reason))
+			m.AddGap(fmt.Sprintf("%s: %s", what, missing.Reason))
 		}
 	}
 	return m
@@ -67,11 +67,11 @@ func (x *factsTree) gpus() {
 			if id, model, ok := x.cat.GPUByPCI(d.Vendor, d.Device); ok {
 				out.Model = id
 				out.Name = cmp.Or(out.Name, model.Title)
-				out.SM, out.GCN = architecture(model.Arch)
+				out.SM, out.GCN = Architecture(model.Arch)
 			}
 		}
 		if out.Model == "" {
-			x.m.gap(fmt.Sprintf("GPU%d: the catalog does not know it: its architecture and links are not known", i))
+			x.m.AddGap(fmt.Sprintf("GPU%d: the catalog does not know it: its architecture and links are not known", i))
 		}
 		x.m.GPUs = append(x.m.GPUs, out)
 	}
@@ -100,7 +100,7 @@ func (x *factsTree) nics() {
 		}
 		x.m.NICs = append(x.m.NICs, x.withRate(nic))
 		if len(x.facts.HCAs) > 0 {
-			x.m.gap(fmt.Sprintf("%s: has no RDMA device, though others of its kind have", n.Name))
+			x.m.AddGap(fmt.Sprintf("%s: has no RDMA device, though others of its kind have", n.Name))
 		}
 	}
 	x.unboundNICs(taken)
@@ -132,7 +132,7 @@ func (x *factsTree) unboundNICs(taken map[string]bool) {
 		}
 		taken[d.Address] = true
 		x.m.NICs = append(x.m.NICs, x.withRate(NIC{Bus: d.Address, Model: model, NUMA: -1, Unbound: true}))
-		x.m.gap(fmt.Sprintf("%s: is a NIC by its PCI id alone (driver %s): it has no interface and no RDMA device, so its name and state are not known", d.Address, cmp.Or(d.Driver, "none")))
+		x.m.AddGap(fmt.Sprintf("%s: is a NIC by its PCI id alone (driver %s): it has no interface and no RDMA device, so its name and state are not known", d.Address, cmp.Or(d.Driver, "none")))
 	}
 }
 
@@ -151,7 +151,7 @@ func (x *factsTree) functionOf(h fabric.HCA) string {
 			}
 		}
 	}
-	x.m.gap(fmt.Sprintf("%s: no PCI function is known for it", h.Name))
+	x.m.AddGap(fmt.Sprintf("%s: no PCI function is known for it", h.Name))
 	return ""
 }
 
@@ -170,7 +170,7 @@ func (x *factsTree) port(h fabric.HCA, p fabric.Port, bus, model string) {
 		n.Mbps = int(*p.RateGbps * 1000)
 	}
 	if p.State != "ACTIVE" && p.State != "" {
-		x.m.gap(fmt.Sprintf("%s port %d is %s: NCCL does not use it as it is", h.Name, p.Number, p.State))
+		x.m.AddGap(fmt.Sprintf("%s port %d is %s: NCCL does not use it as it is", h.Name, p.Number, p.State))
 	}
 	x.m.NICs = append(x.m.NICs, x.withRate(n))
 }
@@ -182,10 +182,10 @@ func (x *factsTree) withRate(n NIC) NIC {
 	}
 	if rate := x.cat.NICs[n.Model].Rate(); rate > 0 {
 		n.Mbps = int(rate * 1000)
-		x.m.gap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", cmp.Or(n.Name, n.Bus), rate))
+		x.m.AddGap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", cmp.Or(n.Name, n.Bus), rate))
 		return n
 	}
-	x.m.gap(fmt.Sprintf("%s: its line rate is not known", cmp.Or(n.Name, n.Bus)))
+	x.m.AddGap(fmt.Sprintf("%s: its line rate is not known", cmp.Or(n.Name, n.Bus)))
 	return n
 }
 
@@ -205,7 +205,7 @@ func (x *factsTree) scaleUp() {
 		models[g.Model] = true
 	}
 	if len(models) > 1 {
-		x.m.gap("GPUs of several models: what links join them is not known")
+		x.m.AddGap("GPUs of several models: what links join them is not known")
 		return
 	}
 	for id := range models {
@@ -213,12 +213,12 @@ func (x *factsTree) scaleUp() {
 		if model.ScaleUpLinks.Value == 0 || len(x.m.GPUs) < 2 {
 			return
 		}
-		kind := builtInLinks(model)
-		x.m.Gaps = append(x.m.Gaps, joinGPUs(x.m, scaleUpOf(model), kind, max(len(x.m.GPUs), boardOf(model)))...)
+		kind := ScaleUpKind(model)
+		x.m.Gaps = append(x.m.Gaps, JoinGPUs(x.m, model, kind, max(len(x.m.GPUs), BoardSize(model)))...)
 		if model.Vendor == "nvidia" && x.isDirect() {
 			joinDirect(x.m, int(model.ScaleUpLinks.Value))
 		}
-		x.m.gap(fmt.Sprintf("the %s links of the GPUs are not in the facts: as many as the catalog's %s has, all of them up", kind, id))
+		x.m.AddGap(fmt.Sprintf("the %s links of the GPUs are not in the facts: as many as the catalog's %s has, all of them up", kind, id))
 	}
 }
 
@@ -227,9 +227,9 @@ func (x *factsTree) coherent() {
 		return
 	}
 	for i, g := range x.m.GPUs {
-		if model, ok := x.cat.GPUs[g.Model]; ok && isCoherent(model, x.m.CPUs[0].Arch) {
+		if model, ok := x.cat.GPUs[g.Model]; ok && IsCoherent(model, x.m.CPUs[0].Arch) {
 			x.m.GPUs[i].Coherent = true
-			x.m.gap(noC2C)
+			x.m.AddGap(noC2C)
 		}
 	}
 }

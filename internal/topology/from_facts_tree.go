@@ -52,7 +52,7 @@ func (x *factsTree) inOrder(kept map[string]bool) []string {
 	order := slices.SortedFunc(maps.Keys(kept), compareBus)
 	return slices.DeleteFunc(order, func(bus string) bool {
 		if kept[bus] && bus != "" && x.pci[bus] == nil {
-			x.m.gap(fmt.Sprintf("%s is not among the PCI functions of the facts: it has no place in the tree", bus))
+			x.m.AddGap(fmt.Sprintf("%s is not among the PCI functions of the facts: it has no place in the tree", bus))
 		}
 		return !kept[bus] || x.pci[bus] == nil
 	})
@@ -99,7 +99,7 @@ func (x *factsTree) above(bus string) []string {
 		chain = append(chain, d.Parent)
 	}
 	if len(chain) == maxDepth {
-		x.m.gap(fmt.Sprintf("%s: more than %d bridges above it", bus, maxDepth))
+		x.m.AddGap(fmt.Sprintf("%s: more than %d bridges above it", bus, maxDepth))
 	}
 	return chain
 }
@@ -213,14 +213,14 @@ func (x *factsTree) processor(numa int) CPU {
 	case strings.Contains(x.facts.Kernel.Release, "aarch64"), strings.Contains(lower, "neoverse"), strings.Contains(lower, "cortex"):
 		c.Arch = "arm64"
 	default:
-		x.m.gap("the CPU is not known: " + x.whyNoCPU())
+		x.m.AddGap("the CPU is not known: " + x.whyNoCPU())
 		return c
 	}
 	if p, ok := processorNamed(name); ok && p.vendor == c.Vendor {
 		c.Family, c.Model = p.family, p.model
-		x.m.gap(fmt.Sprintf("family and model of the CPU are not in the facts: by its name it is an %s", p.name))
+		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts: by its name it is an %s", p.name))
 	} else if c.Vendor != "" {
-		x.m.gap(fmt.Sprintf("family and model of the CPU are not in the facts, and %q does not tell them", clip(name)))
+		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts, and %s does not tell them", fabric.Quote(name)))
 	}
 	return c
 }
@@ -262,6 +262,6 @@ func (x *factsTree) numa() {
 		x.m.NICs[i].NUMA = node(x.m.NICs[i].Bus)
 	}
 	if unknown {
-		x.m.gap("the firmware does not say of which NUMA node the devices are")
+		x.m.AddGap("the firmware does not say of which NUMA node the devices are")
 	}
 }

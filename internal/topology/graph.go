@@ -26,25 +26,6 @@ const (
 	maxCollNetDirectArity = 7  // NCCL_MAX_DIRECT_ARITY
 )
 
-// String is the pattern in words.
-func (p Pattern) String() string {
-	switch p {
-	case PatternBalancedTree:
-		return "balanced tree"
-	case PatternSplitTree:
-		return "split tree"
-	case PatternTree:
-		return "tree"
-	case PatternRing:
-		return "ring"
-	case PatternNVLS:
-		return "NVLS"
-	case PatternCollNetDirect:
-		return "CollNet direct"
-	}
-	return fmt.Sprintf("pattern %d", int(p))
-}
-
 // GraphID says which of its graphs NCCL means, by the id of its graph file.
 type GraphID int
 

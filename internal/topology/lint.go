@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf16"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -115,7 +114,6 @@ type reading struct {
 // readFile reads a file, first as NCCL does, then, where NCCL refuses it, as far as possible.
 func readFile(f File) *reading {
 	r := &reading{file: f, partly: f.Cut}
-	text, says := plainText(f.Text)
 	d, err := Parse(f.Text)
 	if err == nil {
 		r.document, r.notes = *d, d.Notes
@@ -125,16 +123,16 @@ func readFile(f File) *reading {
 		return r
 	}
 	errors.As(err, &r.rejected)
-	if says != "" {
-		r.problems = append(r.problems, problem{rule: ruleEncoding, line: 1, stop: 1, text: says, says: r.rejected.Message, mended: "UTF-8"})
+	again := recoverText(f.Text)
+	if again.encoding != "" {
+		r.problems = append(r.problems, problem{kind: kindEncoding, line: 1, stop: 1, text: again.encoding, says: r.rejected.Message, mended: "UTF-8"})
 	}
-	again := recoverText(text)
 	r.document = again.document
 	r.problems = append(r.problems, again.problems...)
 	if r.partly == "" && again.cut != "" {
 		r.partly = again.cut
 	}
-	r.whole(isRCCL(text))
+	r.whole(isRCCL(again.text))
 	r.adopt()
 	r.understood = again.cut == "" && !slices.ContainsFunc(r.problems, func(p problem) bool { return p.mended == "" })
 	return r
@@ -152,25 +150,25 @@ func (r *reading) whole(isRCCL bool) {
 	}
 	line := roots[0].Line
 	if text, ok := roots[0].Get("version"); !ok {
-		r.problems = append(r.problems, problem{rule: ruleVersion, line: line, stop: line, text: excerpt(roots[0].text()), says: "Attribute version of node system not found", mended: "version added"})
+		r.problems = append(r.problems, problem{kind: kindVersion, line: line, stop: line, text: excerpt(roots[0].text()), says: "Attribute version of node system not found", mended: "version added"})
 	} else if got := int(int32(cInteger(text, 0))); got != want {
-		r.problems = append(r.problems, problem{rule: ruleVersion, line: line, stop: line, text: excerpt(roots[0].text()), says: fmt.Sprintf("XML Topology has wrong version %d, %d needed", got, want)})
+		r.problems = append(r.problems, problem{kind: kindVersion, line: line, stop: line, text: excerpt(roots[0].text()), says: fmt.Sprintf("XML Topology has wrong version %d, %d needed", got, want)})
 	}
 	if all := r.document.inOrder(); len(all) > elementLimit {
 		line := all[elementLimit].Line
-		r.problems = append(r.problems, problem{rule: ruleLimit, line: line, stop: line, text: excerpt(all[elementLimit].text()), says: fmt.Sprintf("Error : XML parser is limited to %d nodes", elementLimit+1)})
+		r.problems = append(r.problems, problem{kind: kindLimit, line: line, stop: line, text: excerpt(all[elementLimit].text()), says: fmt.Sprintf("Error : XML parser is limited to %d nodes", elementLimit+1)})
 	}
 }
 
 // adopt makes sure that NCCL's own message is told: by the problem that stops it, else as one of its own.
 func (r *reading) adopt() {
 	for i, p := range r.problems {
-		if p.stop == r.rejected.Line && (p.rule == r.rejected.rule || p.says == r.rejected.Message) {
+		if p.stop == r.rejected.Line && (p.kind == r.rejected.Kind || p.says == r.rejected.Message) {
 			r.problems[i].says = r.rejected.Message
 			return
 		}
 	}
-	r.problems = append([]problem{{rule: r.rejected.rule, line: r.rejected.Line, stop: r.rejected.Line, text: excerpt(lineOf(r.file.Text, r.rejected.Line)), says: r.rejected.Message}}, r.problems...)
+	r.problems = append([]problem{{kind: r.rejected.Kind, line: r.rejected.Line, stop: r.rejected.Line, text: excerpt(lineOf(r.file.Text, r.rejected.Line)), says: r.rejected.Message}}, r.problems...)
 }
 
 func lineOf(text []byte, line int) string {
@@ -183,26 +181,6 @@ func lineOf(text []byte, line int) string {
 	}
 	first, _, _ := bytes.Cut(text, []byte("\n"))
 	return string(first[:min(len(first), 2*excerptLimit)])
-}
-
-// plainText decodes UTF-16 with a byte order mark; says names the encoding, empty where the text is bytes.
-func plainText(text []byte) (plain []byte, says string) {
-	var at func(i int) uint16
-	switch {
-	case bytes.HasPrefix(text, []byte{0xff, 0xfe}):
-		at = func(i int) uint16 { return uint16(text[i]) | uint16(text[i+1])<<8 }
-		says = "UTF-16, little endian"
-	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
-		at = func(i int) uint16 { return uint16(text[i+1]) | uint16(text[i])<<8 }
-		says = "UTF-16, big endian"
-	default:
-		return text, ""
-	}
-	var units []uint16
-	for i := 2; i+1 < min(len(text), 2*scanTextLimit); i += 2 {
-		units = append(units, at(i))
-	}
-	return []byte(string(utf16.Decode(units))), says
 }
 
 // lintFailures bounds how many failures of one rule a file gets findings for; the rest is counted.
@@ -328,14 +306,4 @@ func (r *reading) fixCommand() string {
 		name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 	}
 	return "railwright topo lint --fix " + name
-}
-
-const excerptLimit = 160
-
-// excerpt shortens text for a finding.
-func excerpt(text string) string {
-	if len(text) > excerptLimit {
-		return text[:excerptLimit] + "..."
-	}
-	return text
 }

@@ -58,7 +58,7 @@ func judgeAttributeNames(r *reading) []lintVerdict {
 				continue
 			}
 			v := attributeVerdict(e, a.Name)
-			v.why = fmt.Sprintf("NCCL reads over the attribute %q of <%s> without a word.", clip(fabric.Printable(a.Name)), e.Name)
+			v.why = fmt.Sprintf("NCCL reads over the attribute %s of <%s> without a word.", fabric.Quote(a.Name), e.Name)
 			if meant := misspelt(e, a.Name); meant != "" {
 				v.why += fmt.Sprintf(" It is one letter from %s, which is missing.", meant)
 				v.cost, v.fix = lostAttribute(meant), r.fixCommand()
@@ -184,7 +184,7 @@ func (r *reading) missing(e *Element, name string) lintVerdict {
 		v.why = "NCCL finds a NIC of the file by its name. This one is dropped, and the real one put where /sys says."
 		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
 		return v
-	case e.Name == "pci" && name == "busid" && (len(e.childrenOf("gpu")) > 0 || e.bareType() != nodePCI):
+	case e.Name == "pci" && name == "busid" && (len(e.childrenOf("gpu")) > 0 || e.bareType() != pciBridge):
 		v.why = "NCCL finds the device by its bus id. This one is dropped, and the real one put where /sys says."
 		v.cost = "the device's place in the file is lost"
 		return v
@@ -219,22 +219,13 @@ func (r *reading) filled(e *Element) bool {
 	named, bare, gpus := len(e.below("net")), 0, len(e.below("gpu"))
 	for _, pci := range e.below("pci") {
 		switch pci.bareType() {
-		case nodeNIC:
+		case pciNIC:
 			bare++
-		case nodeGPU:
+		case pciGPU:
 			gpus++
 		}
 	}
 	return bare > 0 || gpus > 0 && (named == 0 || gpus == len(r.devices.all("gpu")))
-}
-
-// text writes the tag of an element again.
-func (e *Element) text() string {
-	text := "<" + e.Name
-	for _, a := range e.Attributes {
-		text += " " + a.Name + `="` + a.Value + `"`
-	}
-	return text + ">"
 }
 
 // plainNumber is a number that C and people read alike; a leading zero means octal to C alone.
@@ -286,7 +277,7 @@ func judgeEntities(r *reading) []lintVerdict {
 		for _, a := range e.Attributes {
 			if found := entity.FindString(a.Value); found != "" && slices.Contains(knownAttributes(e.Name), a.Name) {
 				v := attributeVerdict(e, a.Name)
-				v.why = fmt.Sprintf("NCCL knows no entities: %s is %d characters to it.", clip(found), len(found))
+				v.why = fmt.Sprintf("NCCL knows no entities: %s is %d characters to it.", excerpt(found), len(found))
 				out = append(out, v)
 			}
 		}

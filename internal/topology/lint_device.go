@@ -62,7 +62,7 @@ func judgeSM(r *reading) []lintVerdict {
 			return nil
 		}
 		_, model, ok := r.parts.GPUByPCI(pciIDs(pci))
-		want, _ := architecture(model.Arch)
+		want, _ := Architecture(model.Arch)
 		got := attrIntegerOr(e, "sm", 0)
 		if !ok || want == 0 || got == want {
 			return nil
@@ -89,13 +89,13 @@ func judgeLinkClass(r *reading) []lintVerdict {
 				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: excerpt(e.text()),
 				why: "tclass is missing: NCCL looks the target up in /sys and takes it for an NVSwitch where it is not there, as in a VM.", cost: "nothing where the far end is an NVSwitch",
 			})
-		case classType(class) == nodeCPU && !isPower(e):
+		case pciClassOf(class) == pciCPU && !isPower(e):
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
 			v.why = "Only POWER has NVLink between CPU and GPU. NCCL takes the CPU for the far end."
 			v.cost = "GPUs of one CPU count as joined through it; those of different CPUs, and NICs, are reckoned with over links that are not there"
 			out = append(out, v)
-		case !isGPUText(class) && classType(class) == nodePCI:
+		case !isGPUText(class) && pciClassOf(class) == pciBridge:
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
 			v.why, v.cost = "NCCL does not know the class and takes the far end for an NVSwitch.", "nothing where it is one; else GPUs count as joined that are not"
@@ -119,12 +119,6 @@ func isPower(e *Element) bool {
 	arch, _ := cpu.Get("arch")
 	return arch == "ppc64"
 }
-
-const (
-	megabitsPerGB   = 8000.0 // Mb/s in a GB/s
-	assumedMegabits = 10000  // Mb/s that NCCL takes where the speed is not above 0
-	slowMegabits    = 1000   // Mb/s below which a number is hardly the line rate of a NIC for GPUs
-)
 
 func judgeNetSpeed(r *reading) []lintVerdict {
 	return r.every("net", func(e *Element) []lintVerdict {
@@ -213,7 +207,7 @@ func judgeGUID(r *reading) []lintVerdict {
 			v.severity = fabric.SeverityWarning
 			v.why = "Without 0x some parts of NCCL read it as decimal, others as hexadecimal."
 			v.cost = "nothing where the plugin gives the GUID"
-		case len(digits) < guidDigits && len(digits) > guidDigits/2 && slices.ContainsFunc(r.problems, isDamage):
+		case len(digits) < guidDigits && len(digits) > guidDigits/2 && slices.ContainsFunc(r.problems, problem.isDamage):
 			v.severity = fabric.SeverityWarning
 			v.why = fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; but the file is damaged, and a digit may be lost.", len(digits), guidDigits, guidDigits, digits)
 			v.cost = "nothing as long as no other NIC has it: NCCL only compares it, and later releases ask the plugin"

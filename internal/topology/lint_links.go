@@ -7,23 +7,6 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// scaleUp gives the links of a GPU to others and how many they are as NCCL counts them.
-func scaleUp(gpu *Element) (links []*Element, count int) {
-	links = append(gpu.childrenOf("nvlink"), gpu.childrenOf("xgmi")...)
-	for _, l := range links {
-		count += attrIntegerOr(l, "count", 0)
-	}
-	return links, count
-}
-
-// linkGBs is what NCCL or RCCL believes of one link of a GPU, GB/s one way.
-func linkGBs(gpu *Element) float64 {
-	if gcn, ok := gpu.Get("gcn"); ok {
-		return float64(xgmiRate(gcn))
-	}
-	return float64(nvlinkRate(attrIntegerOr(gpu, "sm", 0)))
-}
-
 // judgeLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
 // as many GPUs as there can be; else against the other GPUs of the file.
 func judgeLinkCount(r *reading) []lintVerdict {
@@ -93,7 +76,7 @@ func (r *reading) linksOf(gpu *Element, gpus int) (count int, ok bool) {
 	count = int(model.ScaleUpLinks.Value)
 	links, _ := scaleUp(gpu)
 	for _, l := range links {
-		if class, has := l.Get("tclass"); has && classType(class) == nodeGPU || l.Name == "xgmi" {
+		if class, has := l.Get("tclass"); has && pciClassOf(class) == pciGPU || l.Name == "xgmi" {
 			return count, ok && count > 0 && gpus == count+1
 		}
 	}

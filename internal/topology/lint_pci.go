@@ -49,50 +49,6 @@ func blankless(text string) (trimmed string, had bool) {
 	return trimmed, trimmed != text
 }
 
-// laneRate is what NCCL takes a speed for, 100 Mb/s a lane; known is false where it falls back.
-func laneRate(speed string) (rate float64, known bool) {
-	for _, entry := range pciSpeeds() {
-		if strings.HasPrefix(speed, entry.prefix) {
-			return float64(entry.lane), true
-		}
-	}
-	return fallbackLane, false
-}
-
-const (
-	fallbackLane = 60   // 100 Mb/s a lane: 8 GT/s (kvDictPciGen)
-	fallbackGTs  = 8    // GT/s
-	laneUnits    = 80.0 // 100 Mb/s in a GB/s
-	assumedWidth = 16   // lanes, where link_width reads as 0
-)
-
-var (
-	speedNumber     = regexp.MustCompile(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
-	speedGeneration = regexp.MustCompile(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
-)
-
-// meantSpeed is the speed that people read in a text, GT/s; ok is false where it says none.
-func meantSpeed(text string) (speed float64, ok bool) {
-	if m := speedNumber.FindStringSubmatch(text); m != nil {
-		speed, err := strconv.ParseFloat(m[1], 64)
-		return speed, err == nil
-	}
-	if m := speedGeneration.FindStringSubmatch(text); m != nil {
-		generation, _ := strconv.Atoi(m[1])
-		return []float64{2.5, 5, 8, 16, 32, 64}[generation-1], true
-	}
-	return 0, false
-}
-
-// laneCount is what NCCL takes the lanes of a link for.
-func laneCount(e *Element) int {
-	text, _ := e.Get("link_width")
-	if n := int(int32(cInteger(text, 0))); n != 0 {
-		return n
-	}
-	return assumedWidth
-}
-
 func judgeLinkSpeed(r *reading) []lintVerdict {
 	return r.every("pci", func(e *Element) []lintVerdict {
 		text, has := e.Get("link_speed")
@@ -115,7 +71,7 @@ func judgeLinkSpeed(r *reading) []lintVerdict {
 		case 0:
 			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever it is", got)
 		default:
-			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", got, NCCLRate(speed, laneCount(e)))
+			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", got, LinkRate(speed, laneCount(e)))
 		}
 		if written, ok := speedText(speed); ok && meant {
 			v.expected, v.fix = `"`+written+`"`, r.fixCommand()
@@ -134,7 +90,7 @@ func (r *reading) tooFast(e *Element, text string) []lintVerdict {
 	v := attributeVerdict(e, "link_speed")
 	v.severity = fabric.SeverityWarning
 	v.why = fmt.Sprintf("NCCL believes it, but a device of this kind trains to %g GT/s at most.", most)
-	v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", NCCLRate(said, laneCount(e)), NCCLRate(most, laneCount(e)))
+	v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", LinkRate(said, laneCount(e)), LinkRate(most, laneCount(e)))
 	return []lintVerdict{v}
 }
 
@@ -151,12 +107,6 @@ func (r *reading) partSpeed(e *Element) float64 {
 		return nic.PCIeLink.Speed
 	}
 	return 0
-}
-
-func pciIDs(e *Element) (vendor, device uint16) {
-	v, _ := e.Get("vendor")
-	d, _ := e.Get("device")
-	return uint16(cInteger(v, 0)), uint16(cInteger(d, 0))
 }
 
 // widthDigits is the number in a text such as x8, 8x or x 16.
@@ -232,16 +182,16 @@ func judgeBusID(r *reading) []lintVerdict {
 		if ok {
 			v.expected, v.fix = `"`+bus+`"`, r.fixCommand()
 		}
-		v.why = fmt.Sprintf("NCCL compares the text with %q and as a number reads %#x.", clip(fabric.Printable(bus)), busNumber(text))
+		v.why = fmt.Sprintf("NCCL compares the text with %s and as a number reads %#x.", fabric.Quote(bus), busNumber(text))
 		if !ok {
 			v.why = fmt.Sprintf("It is no PCI address; as a number NCCL reads %#x.", busNumber(text))
 		}
 		switch {
-		case len(e.childrenOf("gpu")) > 0 || e.bareType() == nodeGPU:
+		case len(e.childrenOf("gpu")) > 0 || e.bareType() == pciGPU:
 			v.why += " The text does not match: the GPU is added again from /sys and its branch of the file cut off."
 			v.cost = "the GPU's place in the file is lost: in a VM it is at the CPU, and its NIC at PHB"
 			return []lintVerdict{v}
-		case e.bareType() == nodeNIC:
+		case e.bareType() == pciNIC:
 			v.why += " The text does not match: the NIC, which the file does not name, is added again from /sys."
 			v.cost = "the NIC's place in the file is lost: in a VM it is at the CPU, PHB from every GPU"
 			return []lintVerdict{v}
@@ -258,7 +208,7 @@ func judgeClass(r *reading) []lintVerdict {
 		if !has {
 			return nil
 		}
-		typ := classType(class)
+		typ := pciClassOf(class)
 		isGPU := isGPUText(class)
 		v := attributeVerdict(e, "class")
 		switch {
@@ -266,10 +216,10 @@ func judgeClass(r *reading) []lintVerdict {
 			v.severity = fabric.SeverityWarning
 			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file says. Only where /sys does not show the GPU it takes the device for a switch and asks its <gpu> for what a PCI device has: Attribute class of node gpu not found."
 			v.cost = "nothing where /sys shows the GPU, as NCCL 2.28.9 did; else the job dies"
-		case below > 0 && (nics > 0 || gpus > 0 || typ != nodePCI):
+		case below > 0 && (nics > 0 || gpus > 0 || typ != pciBridge):
 			v.why = "NCCL looks below switches only: the <pci> elements in this one are dropped."
 			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file says", below)
-		case gpus+nics+below == 0 && !isGPU && typ == nodePCI:
+		case gpus+nics+below == 0 && !isGPU && typ == pciBridge:
 			v.severity = fabric.SeverityWarning
 			v.why = "Nothing is in the element, and it is of no class of a GPU or NIC that NCCL would look for. NCCL drops it."
 			v.cost = "nothing, unless a device is missing in it"
@@ -293,7 +243,7 @@ func judgeCPU(r *reading) []lintVerdict {
 		}
 		const cost = "between two such CPUs NCCL reckons with 5000 GB/s: traffic crosses sockets as if that were free"
 		switch {
-		case cpu.Arch == undefined:
+		case cpu.Arch == Undefined:
 			v := attributeVerdict(e, "arch")
 			v.why, v.cost = "NCCL does not know this architecture.", cost
 			return []lintVerdict{v}

@@ -1,33 +1,52 @@
 package topology
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Ids of the rules on the text of a file; what NCCL's parser or the reader of damaged files finds carries them.
+// Ids of the rules that are named in more than one place.
 const (
 	ruleWhole            = "topo-whole"
-	ruleEncoding         = "topo-encoding"
-	ruleDeclaration      = "topo-declaration"
-	ruleTab              = "topo-tab"
-	ruleNewline          = "topo-newline"
-	ruleText             = "topo-text"
-	ruleQuote            = "topo-quote"
-	ruleCloseTag         = "topo-close-tag"
-	ruleVersion          = "topo-version"
-	ruleLimit            = "topo-limit"
 	ruleRest             = "topo-rest"
 	ruleSystem           = "topo-system"
-	ruleUnknownElement   = "topo-unknown-element"
 	ruleUnknownAttribute = "topo-unknown-attribute"
-	ruleBlank            = "topo-blank"
-	ruleAttributes       = "topo-attributes"
-	ruleSingleQuote      = "topo-single-quote"
 )
+
+// ruleOf is the rule to which a problem of the text belongs.
+func ruleOf(kind problemKind) string {
+	switch kind {
+	case kindEncoding:
+		return "topo-encoding"
+	case kindDeclaration:
+		return "topo-declaration"
+	case kindTab:
+		return "topo-tab"
+	case kindNewline:
+		return "topo-newline"
+	case kindText:
+		return "topo-text"
+	case kindQuote:
+		return "topo-quote"
+	case kindCloseTag:
+		return "topo-close-tag"
+	case kindVersion:
+		return "topo-version"
+	case kindLimit:
+		return "topo-limit"
+	case kindUnknownElement:
+		return "topo-unknown-element"
+	case kindBlank:
+		return "topo-blank"
+	case kindAttributes:
+		return "topo-attributes"
+	case kindSingleQuote:
+		return "topo-single-quote"
+	}
+	return ruleWhole
+}
 
 const (
 	parserSource = "NVIDIA/nccl 2.30, src/graph/xml.cc"
@@ -35,77 +54,51 @@ const (
 	jobDies      = "the job dies: every process that reads the file gives up before it has sent a byte"
 )
 
-// strayRule sorts a text at which NCCL expects a <.
-func strayRule(text []byte) string {
-	switch {
-	case text[0] == '\t':
-		return ruleTab
-	case bytes.HasPrefix(text, []byte(byteOrderMark)), text[0] == 0, text[0] >= 0xfe:
-		return ruleEncoding
-	}
-	return ruleText
-}
-
-// tagEndRule sorts a byte at which NCCL expects the end of a tag.
-func tagEndRule(end byte) string {
-	switch end {
-	case '\n', '\r':
-		return ruleNewline
-	case '\t':
-		return ruleTab
-	case '?':
-		return ruleDeclaration
-	case '<':
-		return ruleText
-	}
-	return ruleQuote
-}
-
 func textRules() []lintRule {
-	refused := func(id, title, expected string) lintRule {
-		return lintRule{id: id, title: title, expected: expected, cost: jobDies, reference: parserSource, judge: problemsOf(id)}
+	refused := func(kind problemKind, title, expected string) lintRule {
+		return lintRule{id: ruleOf(kind), title: title, expected: expected, cost: jobDies, reference: parserSource, judge: problemsOf(kind)}
 	}
 	return []lintRule{
 		{id: ruleWhole, title: "The file was read whole", expected: "all of the file was read and judged", judge: judgeWhole},
-		refused(ruleEncoding, "The file is plain ASCII or UTF-8 without a mark", "no byte order mark, no UTF-16, no NUL bytes"),
-		refused(ruleDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser knows none"),
-		refused(ruleTab, "The file has no tabs", "blanks: to NCCL a tab is no blank"),
-		refused(ruleNewline, "Each tag is on one line", "no newline between < and >"),
-		refused(ruleText, "There is nothing but tags and comments", "no text between tags and no junk in them"),
-		refused(ruleQuote, "Attributes are name=\"value\"", "double quotes around each value, one blank before each name, no = elsewhere"),
-		refused(ruleCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
-		refused(ruleLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes a value, %d attributes an element with those that NCCL adds", elementLimit, childLimit, textLimit, attributeLimit)),
-		refused(ruleVersion, "The format has the version that NCCL wants", `<system version="1">; of RCCL "2"`),
+		refused(kindEncoding, "The file is plain ASCII or UTF-8 without a mark", "no byte order mark, no UTF-16, no NUL bytes"),
+		refused(kindDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser knows none"),
+		refused(kindTab, "The file has no tabs", "blanks: to NCCL a tab is no blank"),
+		refused(kindNewline, "Each tag is on one line", "no newline between < and >"),
+		refused(kindText, "There is nothing but tags and comments", "no text between tags and no junk in them"),
+		refused(kindQuote, "Attributes are name=\"value\"", "double quotes around each value, one blank before each name, no = elsewhere"),
+		refused(kindCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
+		refused(kindLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes a value, %d attributes an element with those that NCCL adds", elementLimit, childLimit, textLimit, attributeLimit)),
+		refused(kindVersion, "The format has the version that NCCL wants", `<system version="1">; of RCCL "2"`),
 		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, judge: judgeSystem},
 		{
-			id: ruleUnknownElement, title: "Each element is known where it stands", reference: parserSource, judge: judgeUnknownElements,
+			id: ruleOf(kindUnknownElement), title: "Each element is known where it stands", reference: parserSource, judge: judgeUnknownElements,
 			expected: "system > cpu > pci > pci ... > gpu > nvlink, c2c; nic > net; pcilink",
 			cost:     "the devices in it are not where the file says: NCCL looks for them itself, and in a VM finds them at the first CPU",
 		},
 		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, judge: judgeAttributeNames},
 		{
-			id: ruleBlank, title: "One blank stands before an attribute and none before the end of a tag", reference: parserSource, judge: notesOf(ruleBlank, fabric.SeverityWarning,
+			id: ruleOf(kindBlank), title: "One blank stands before an attribute and none before the end of a tag", reference: parserSource, judge: notesOf(kindBlank, fabric.SeverityWarning,
 				"A second blank, or one before > or />, makes an attribute without a name, which takes one of the sixteen places."),
 			expected: "one blank before each attribute, none before > and />", cost: "nothing as long as there are places left",
 		},
 		{
-			id: ruleAttributes, title: "No element has more attributes than NCCL has places for", reference: parserSource, judge: judgeAttributeRoom,
+			id: ruleOf(kindAttributes), title: "No element has more attributes than NCCL has places for", reference: parserSource, judge: judgeAttributeRoom,
 			expected: fmt.Sprintf("at most %d, with those that NCCL adds", attributeLimit),
 		},
 		{
-			id: ruleSingleQuote, title: "Values are between double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
-			judge:    notesOf(ruleSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL begin a value at a single quote but end it at the next double one; later NCCL takes it."),
+			id: ruleOf(kindSingleQuote), title: "Values are between double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
+			judge:    notesOf(kindSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL begin a value at a single quote but end it at the next double one; later NCCL takes it."),
 			expected: "double quotes", cost: "with an older NCCL or RCCL the job dies or what follows is taken for the value",
 		},
 	}
 }
 
 // problemsOf gives the problems of one kind. Those that stop NCCL are told with its own words.
-func problemsOf(id string) func(*reading) []lintVerdict {
+func problemsOf(kind problemKind) func(*reading) []lintVerdict {
 	return func(r *reading) []lintVerdict {
 		var out []lintVerdict
 		for _, p := range r.problems {
-			if p.rule == id {
+			if p.kind == kind {
 				out = append(out, r.told(p))
 			}
 		}
@@ -147,16 +140,16 @@ func capital(text string) string {
 }
 
 // notesOf gives what NCCL reads over without harm, or the same of a damaged file.
-func notesOf(id string, severity fabric.Severity, why string) func(*reading) []lintVerdict {
+func notesOf(kind problemKind, severity fabric.Severity, why string) func(*reading) []lintVerdict {
 	return func(r *reading) []lintVerdict {
 		var out []lintVerdict
 		for _, n := range r.notes {
-			if n.Rule == id {
+			if n.Kind == kind {
 				out = append(out, lintVerdict{status: fabric.Fail, severity: severity, line: n.Line, text: n.Text, why: why, fix: r.fixCommand()})
 			}
 		}
 		for _, p := range r.problems {
-			if p.rule == id {
+			if p.kind == kind {
 				out = append(out, lintVerdict{status: fabric.Fail, severity: severity, line: p.line, text: p.text, why: why, fix: r.fixCommand()})
 			}
 		}
@@ -203,12 +196,12 @@ func judgeSystem(r *reading) []lintVerdict {
 func judgeUnknownElements(r *reading) []lintVerdict {
 	var out []lintVerdict
 	for _, p := range r.problems {
-		if p.rule == ruleUnknownElement {
+		if p.kind == kindUnknownElement {
 			out = append(out, r.told(p))
 		}
 	}
 	for _, n := range r.notes {
-		if n.Rule != ruleUnknownElement {
+		if n.Kind != kindUnknownElement {
 			continue
 		}
 		v := lintVerdict{status: fabric.Fail, line: n.Line, text: "<" + excerpt(n.Text) + ">", why: "NCCL reads over the element and all that is in it, and says no more than an INFO line"}
@@ -229,7 +222,7 @@ func judgeUnknownElements(r *reading) []lintVerdict {
 func judgeAttributeRoom(r *reading) []lintVerdict {
 	var out []lintVerdict
 	for _, n := range r.notes {
-		if n.Rule == ruleAttributes {
+		if n.Kind == kindAttributes {
 			out = append(out, lintVerdict{
 				status: fabric.Fail, line: n.Line, text: n.Text, why: "NCCL reads over the attribute: " + n.Message + ".", cost: "what it says is lost",
 			})

@@ -56,7 +56,7 @@ func systemRules() []lintRule {
 }
 
 // branch gives the highest <pci> above an element, nil where there is none: below it nothing needs the host bridge.
-func (e *Element) branch() *Element {
+func branch(e *Element) *Element {
 	var top *Element
 	for p := e.Parent; p != nil; p = p.Parent {
 		if p.Name == "pci" {
@@ -67,8 +67,8 @@ func (e *Element) branch() *Element {
 }
 
 // near gives the elements of this name that one reaches without a host bridge.
-func (e *Element) near(name string) []*Element {
-	top := e.branch()
+func near(e *Element, name string) []*Element {
+	top := branch(e)
 	if top == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func judgeNearNIC(r *reading) []lintVerdict {
 	}
 	var out []lintVerdict
 	for _, g := range gpus {
-		if len(g.near("net")) > 0 {
+		if len(near(g, "net")) > 0 {
 			continue
 		}
 		distance := "SYS"
@@ -122,7 +122,7 @@ func (r *reading) coherent(gpu *Element) bool {
 	}
 	arch, _ := cpu.Get("arch")
 	_, model, ok := r.parts.GPUByPCI(pciIDs(pci))
-	return ok && isCoherent(model, arch)
+	return ok && IsCoherent(model, arch)
 }
 
 func judgeNICsPerGPU(r *reading) []lintVerdict {
@@ -131,7 +131,7 @@ func judgeNICsPerGPU(r *reading) []lintVerdict {
 		return noDevices("two GPUs and a NIC")
 	}
 	share := func(g *Element) float64 { // of a switch's NICs each of its GPUs has its part
-		return float64(len(g.near("net"))) / float64(max(1, len(g.near("gpu"))))
+		return float64(len(near(g, "net"))) / float64(max(1, len(near(g, "gpu"))))
 	}
 	most := 0.0
 	for _, g := range gpus {

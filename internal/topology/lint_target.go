@@ -69,7 +69,7 @@ func judgeTargets(r *reading) []lintVerdict {
 // isSwitchElement tells a <pci> that NCCL takes for a switch: one without GPU and NIC, of no class of theirs.
 func isSwitchElement(pci *Element) bool {
 	class, _ := pci.Get("class")
-	return len(pci.childrenOf("gpu")) == 0 && len(pci.childrenOf("nic")) == 0 && classType(class) == nodePCI && !isGPUText(class)
+	return len(pci.childrenOf("gpu")) == 0 && len(pci.childrenOf("nic")) == 0 && pciClassOf(class) == pciBridge && !isGPUText(class)
 }
 
 // lostLink judges a link to a device that the file does not have. A GPU of another job may be one; a GPU that is left

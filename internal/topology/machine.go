@@ -124,8 +124,8 @@ func (m *Machine) Device(bus string) (d *Device, ok bool) {
 	return at.device(), true
 }
 
-// Gap says once what is not known, or what was taken instead.
-func (m *Machine) gap(text string) {
+// AddGap notes once what is not known, or what was taken instead.
+func (m *Machine) AddGap(text string) {
 	if !slices.Contains(m.Gaps, text) {
 		m.Gaps = append(m.Gaps, text)
 	}

@@ -71,16 +71,19 @@ func newDocument(m *Machine, d dialect) (*Document, error) {
 
 // index notes which GPU and which NICs a PCI function is, and refuses those that would be lost.
 func (w *documentWriter) index() error {
-	places := newPlaces(w.machine)
+	inTree := map[string]bool{}
+	for _, c := range w.machine.CPUs {
+		addresses(c.Devices, inTree)
+	}
 	var lost []string
 	for _, g := range w.machine.GPUs {
-		if _, ok := places.byBus[g.Bus]; !ok || len(w.gpus[g.Bus]) > 0 {
+		if !inTree[g.Bus] || len(w.gpus[g.Bus]) > 0 {
 			lost = append(lost, fmt.Sprintf("GPU%d at %q", g.Index, g.Bus))
 		}
 		w.gpus[g.Bus] = append(w.gpus[g.Bus], g)
 	}
 	for _, n := range w.machine.NICs {
-		if _, ok := places.byBus[n.Bus]; !ok && n.Bus != "" {
+		if !inTree[n.Bus] && n.Bus != "" {
 			lost = append(lost, fmt.Sprintf("NIC%d at %q", n.Index, n.Bus))
 		}
 		if n.Unbound {
@@ -98,6 +101,13 @@ func (w *documentWriter) index() error {
 		return errors.New("the machine has no GPU")
 	}
 	return nil
+}
+
+func addresses(devices []Device, into map[string]bool) {
+	for _, d := range devices {
+		into[d.Bus] = true
+		addresses(d.Children, into)
+	}
 }
 
 func (w *documentWriter) cpu(i int, c CPU) error {
@@ -183,13 +193,6 @@ func inOrder(devices []Device) []Device {
 	return sorted
 }
 
-// compareBus orders addresses by their numbers: a longer domain is a greater one.
-func compareBus(a, b string) int {
-	domainA, _, _ := strings.Cut(a, ":")
-	domainB, _, _ := strings.Cut(b, ":")
-	return cmp.Or(cmp.Compare(len(domainA), len(domainB)), cmp.Compare(a, b))
-}
-
 // pciAttributes writes all that NCCL reads of a function. It writes 0x0000 for an unknown vendor, device or
 // subsystem, as sysfs does: these only tell NCCL which Broadcom switches to flatten. Speed and width are
 // those of which the link is capable, as in NCCL's own dump: a link that trained slower is a fault to be
@@ -222,17 +225,6 @@ func pciAttributes(d Device, isGPU, isNIC bool) ([]Attribute, error) {
 		return out, nil // the process that owns the GPU reads it from /sys
 	}
 	return nil, fmt.Errorf("PCI device %q: its link speed of %g GT/s is none that NCCL knows: it would reckon with 8 GT/s", d.Bus, speed)
-}
-
-// speedText writes a link speed as the kernel does since 5.7; NCCL takes any other text for 8 GT/s
-// (src/graph/topo.cc, kvDictPciGen).
-func speedText(speed float64) (text string, ok bool) {
-	switch speed {
-	case 2.5, 5, 8, 16, 32, 64:
-		return fmt.Sprintf("%.1f GT/s PCIe", speed), true
-	default:
-		return "", false
-	}
 }
 
 func (w *documentWriter) gpu(parent *Element, g GPU) error {

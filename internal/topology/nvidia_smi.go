@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // maxTopoText bounds the text that is read of nvidia-smi or rocm-smi: a matrix of 1024 devices has 8 MB.
@@ -138,7 +140,7 @@ func readTopo(labels, lines []string, hasNUMA bool) (x Matrix, rows int, err err
 		fields := strings.Fields(lines[rows])
 		rows++
 		if fields[0] != label {
-			return Matrix{}, rows, fmt.Errorf("row %q: want that of %s: the matrix is cut or not in order", clip(fields[0]), label)
+			return Matrix{}, rows, fmt.Errorf("row %s: want that of %s: the matrix is cut or not in order", fabric.Quote(fields[0]), label)
 		}
 		row, err := topoRow(fields[1:], n)
 		if err != nil {
@@ -181,7 +183,7 @@ func topoRow(cells []string, n int) ([]Hop, error) {
 	for j, word := range cells[:n] {
 		h, ok := topoCell(word)
 		if !ok {
-			return nil, fmt.Errorf("cell %d: %q is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC, N/A", j+1, clip(word))
+			return nil, fmt.Errorf("cell %d: %s is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC, N/A", j+1, fabric.Quote(word))
 		}
 		row[j] = h
 	}

@@ -3,7 +3,6 @@ package topology
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // PathType is how far apart NCCL holds two nodes of its graph; nearer is smaller. The order is NCCL's
@@ -38,17 +37,6 @@ func (t PathType) String() string {
 		return fmt.Sprintf("PathType(%d)", uint8(t))
 	}
 	return names[t]
-}
-
-// ParsePathType reads what NCCL prints; RCCL's XGMI is NVL.
-func ParsePathType(text string) (PathType, error) {
-	if text == "XGMI" {
-		return PathNVL, nil
-	}
-	if i := slices.Index(pathNames(), text); i >= 0 {
-		return PathType(i), nil
-	}
-	return PathDIS, fmt.Errorf("path type %q: not one of %s, XGMI", text, strings.Join(pathNames(), ", "))
 }
 
 // oldLevels is what the levels of before NCCL 2.4 mean: NCCL_P2P_LEVEL=0 to 5.

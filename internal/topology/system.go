@@ -49,26 +49,6 @@ type SystemNET struct {
 	Coll      bool // it reduces in the network
 }
 
-// HostCPU is a processor in NCCL's own numbers, -1 where NCCL leaves it undefined.
-type HostCPU struct {
-	Arch, Vendor, Model int
-}
-
-// NCCL's numbers for processors (src/include/graph.h). Models are of Intel: 1 Broadwell and before, 2 Skylake, 3
-// Sapphire Rapids, 4 Emerald Rapids and later; of Zhaoxin: 1 Yongfeng.
-const (
-	ArchX86       = 1
-	ArchPower     = 2
-	ArchARM       = 3
-	VendorIntel   = 1
-	VendorAMD     = 2
-	VendorZhaoxin = 3
-
-	modelIntelBDW, modelIntelSKL, modelIntelSRP, modelIntelERP = 1, 2, 3, 4
-	modelYongfeng                                              = 1
-	undefined                                                  = -1
-)
-
 // nodeType is what a node of the graph is, in the order in which NCCL prints paths.
 type nodeType uint8
 
@@ -85,6 +65,25 @@ const (
 func (t nodeType) String() string {
 	return [nodeTypes]string{"GPU", "PCI", "NVS", "CPU", "NIC", "NET"}[t]
 }
+
+// nodeTypeOf is the type that NCCL gives a device of a PCI class.
+func nodeTypeOf(class string) nodeType {
+	switch pciClassOf(class) {
+	case pciGPU:
+		return nodeGPU
+	case pciNIC:
+		return nodeNIC
+	case pciNVSwitch:
+		return nodeNVS
+	case pciCPU:
+		return nodeCPU
+	default:
+		return nodePCI
+	}
+}
+
+// undefined is a number that neither the file nor NCCL has set.
+const undefined = -1
 
 // node is a node of the graph. Which of its further fields mean something depends on its type.
 type node struct {
@@ -170,26 +169,4 @@ func (s *System) gpuByRank(rank int) *node {
 		}
 	}
 	return nil
-}
-
-// Route is what NCCL holds of the way between two GPUs, by their ranks: its type, GB/s and hops.
-func (s *System) Route(from, to int) (t PathType, rate float64, hops int, ok bool) {
-	a, b := s.gpuByRank(from), s.gpuByRank(to)
-	if a == nil || b == nil {
-		return PathDIS, 0, 0, false
-	}
-	r := a.routes[nodeGPU][b.index]
-	return r.typ, gbs(r.bw), r.count, true
-}
-
-// NetRoute is what NCCL holds of the way from a GPU, by its rank, to a NET, by its dev.
-func (s *System) NetRoute(rank, dev int) (t PathType, rate float64, hops int, ok bool) {
-	gpu := s.gpuByRank(rank)
-	for _, net := range s.nodes[nodeNET] {
-		if gpu != nil && net.dev == dev {
-			r := gpu.routes[nodeNET][net.index]
-			return r.typ, gbs(r.bw), r.count, true
-		}
-	}
-	return PathDIS, 0, 0, false
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // What a System has room for. NCCL itself takes 576 nodes of a type; with paths between all of them that is no
@@ -89,29 +91,6 @@ func (b *builder) survey() error {
 	return walk(b.document, 0)
 }
 
-func attrText(e *Element, key string) (string, error) {
-	value, ok := e.Get(key)
-	if !ok {
-		return "", fmt.Errorf("%s: no attribute %q", e.title(), key)
-	}
-	return value, nil
-}
-
-func attrInteger(e *Element, key string) (int, error) {
-	value, err := attrText(e, key)
-	return clampInt(cInteger(value, 0)), err
-}
-
-func attrIntegerOr(e *Element, key string, standard int) int {
-	if value, ok := e.Get(key); ok {
-		return clampInt(cInteger(value, 0))
-	}
-	return standard
-}
-
-// clampInt keeps what C's int would hold.
-func clampInt(n int64) int { return int(max(min(n, 1<<31-1), -1<<31)) }
-
 func (b *builder) create(t nodeType, id int64, name string) (*node, error) {
 	s := b.s
 	total := 0
@@ -161,22 +140,6 @@ func (b *builder) join(n, up *node, t linkType, bw float32) error {
 	return errors.Join(b.connect(n, up, t, bw), b.connect(up, n, t, bw))
 }
 
-// busNumber is the number that NCCL makes of an address: its hexadecimal digits up to the first other character,
-// without colons and dots (busIdToInt64).
-func busNumber(text string) int64 {
-	var digits strings.Builder
-	for _, c := range text[:min(len(text), 16)] {
-		if c == '.' || c == ':' {
-			continue
-		}
-		if cDigit(byte(min(c, 255))) >= 16 {
-			break
-		}
-		digits.WriteRune(c)
-	}
-	return cInteger(digits.String(), 16)
-}
-
 // deviceNumber packs a bridge's four ids as NCCL prints them.
 func deviceNumber(e *Element) uint64 {
 	var n uint64
@@ -209,42 +172,6 @@ func (b *builder) pciRate(e *Element) (float32, error) {
 			return float32(width) * entry.lane / 80, nil
 		}
 	}
-	b.note("%s: link_speed %q is not in NCCL's dictionary, it takes 8 GT/s", e.title(), clip(speed))
+	b.note("%s: link_speed %s is not in NCCL's dictionary, it takes 8 GT/s", e.title(), fabric.Quote(speed))
 	return float32(width) * 60 / 80, nil
-}
-
-type pciSpeed struct {
-	prefix string
-	lane   float32 // 100 Mb/s
-}
-
-// pciSpeeds is kvDictPciGen of src/graph/topo.cc; an entry fits when the text begins with it.
-func pciSpeeds() []pciSpeed {
-	return []pciSpeed{
-		{"2.5 GT/s", 15}, {"5 GT/s", 30}, {"8 GT/s", 60}, {"16 GT/s", 120}, {"32 GT/s", 240},
-		{"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480},
-	}
-}
-
-// isGPUText holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
-// 0x12 for accelerators.
-func isGPUText(class string) bool {
-	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
-}
-
-// classType is kvDictPciClass: what NCCL takes a PCI class for. Anything unknown is a bridge.
-func classType(class string) nodeType {
-	switch {
-	case strings.HasPrefix(class, "0x060400"), strings.HasPrefix(class, "0x080100"):
-		return nodePCI
-	case strings.HasPrefix(class, "0x068000"):
-		return nodeNVS
-	case strings.HasPrefix(class, "0x068001"):
-		return nodeCPU
-	case strings.HasPrefix(class, "0x03"):
-		return nodeGPU
-	case strings.HasPrefix(class, "0x02"):
-		return nodeNIC
-	}
-	return nodePCI
 }

@@ -60,69 +60,6 @@ func (b *builder) addCPU(e *Element) error {
 	return nil
 }
 
-// hostCPU reads arch, vendor, family and model; which of them must be there depends on those before.
-func hostCPU(e *Element) (HostCPU, error) {
-	cpu := HostCPU{undefined, undefined, undefined}
-	arch, err := attrText(e, "arch")
-	if err != nil {
-		return cpu, err
-	}
-	switch arch {
-	case "x86_64":
-		cpu.Arch = ArchX86
-	case "arm64":
-		cpu.Arch = ArchARM
-	case "ppc64":
-		cpu.Arch = ArchPower
-	}
-	if cpu.Arch != ArchX86 {
-		return cpu, nil
-	}
-	vendor, err := attrText(e, "vendor")
-	if err != nil {
-		return cpu, err
-	}
-	switch vendor {
-	case "GenuineIntel":
-		cpu.Vendor = VendorIntel
-	case "AuthenticAMD":
-		cpu.Vendor = VendorAMD
-		return cpu, nil
-	case "CentaurHauls", "  Shanghai  ":
-		cpu.Vendor = VendorZhaoxin
-	default:
-		cpu.Vendor = 0
-		return cpu, nil
-	}
-	family, err := attrInteger(e, "familyid")
-	if err != nil {
-		return cpu, err
-	}
-	model, err := attrInteger(e, "modelid")
-	if err != nil {
-		return cpu, err
-	}
-	cpu.Model = processorModel(cpu.Vendor, family, model)
-	return cpu, nil
-}
-
-// processorModel sorts CPUID's family and model into NCCL's few (ncclTopoAddCpu, 2.28 to 2.30).
-func processorModel(vendor, family, model int) int {
-	switch {
-	case vendor == VendorZhaoxin && family == 7 && model == 0x5b:
-		return modelYongfeng
-	case vendor == VendorZhaoxin:
-		return undefined
-	case family == 6 && model >= 0xcf:
-		return modelIntelERP
-	case family == 6 && model >= 0x8f:
-		return modelIntelSRP
-	case family == 6 && model >= 0x55:
-		return modelIntelSKL
-	}
-	return modelIntelBDW
-}
-
 // addPCI makes the node of a <pci> and of what hangs below it (ncclTopoAddPci).
 func (b *builder) addPCI(e *Element, up *node) error {
 	if e.Name != "pci" {
@@ -147,7 +84,7 @@ func (b *builder) addPCI(e *Element, up *node) error {
 		made, err = b.addGPU(gpu, busNumber(bus), bus)
 	case nic != nil:
 		made, err = b.addNIC(nic, busNumber(bus))
-	case classType(class) == nodePCI:
+	case pciClassOf(class) == pciBridge:
 		made, err = b.addSwitch(e, busNumber(bus))
 	}
 	if err != nil || made == nil {
@@ -200,18 +137,6 @@ func (b *builder) addGPU(e *Element, id int64, bus string) (*node, error) {
 	n.gdr = attrIntegerOr(e, "gdr", 1) != 0
 	b.gpus[e] = n
 	return n, nil
-}
-
-// gcnName is the architecture of an AMD GPU: RCCL writes gcn="gfx942", older ones gcn="942".
-func gcnName(e *Element) string {
-	gcn, ok := e.Get("gcn")
-	if !ok || gcn == "" {
-		return ""
-	}
-	if gcn[0] >= '0' && gcn[0] <= '9' {
-		return "gfx" + gcn
-	}
-	return gcn
 }
 
 // smOfGCN is HIP's major times ten plus minor: 94 of gfx942. The last two digits are minor and stepping.
@@ -299,33 +224,4 @@ func (b *builder) addNET(e *Element, nic *node) error {
 		n.asic = hexadecimal(guid)
 	}
 	return b.join(n, nic, linkNET, n.bw)
-}
-
-// hexadecimal reads a GUID as strtoull does.
-func hexadecimal(text string) uint64 {
-	if len(text) > 1 && (text[:2] == "0x" || text[:2] == "0X") {
-		text = text[2:]
-	}
-	end := 0
-	for end < len(text) && end < 16 && cDigit(text[end]) < 16 {
-		end++
-	}
-	n, err := strconv.ParseUint(text[:end], 16, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
-// cFloat reads a number as strtof does for the forms that NCCL writes; nothing is 0.
-func cFloat(text string) float32 {
-	end := 0
-	for end < len(text) && (cDigit(text[end]) < 10 || text[end] == '.' || end == 0 && text[0] == '-') {
-		end++
-	}
-	f, err := strconv.ParseFloat(text[:end], 32)
-	if err != nil {
-		return 0
-	}
-	return float32(f)
 }

@@ -48,34 +48,6 @@ func distinct(nodes []*node, number func(*node) int) bool {
 	return true
 }
 
-// nvlinkRate is what NCCL believes of one NVLink one way, GB/s (ncclTopoNVLinkBw).
-func nvlinkRate(sm int) float32 {
-	switch {
-	case sm >= 100:
-		return 40.1
-	case sm >= 90:
-		return 20.6
-	case sm == 86:
-		return 12
-	case sm >= 70:
-		return 20
-	case sm >= 60:
-		return 18
-	}
-	return 20
-}
-
-// xgmiRate is what RCCL believes of one XGMI link one way, GB/s (src/graph/topo.h, *_XGMI_WIDTH).
-func xgmiRate(gcn string) float32 {
-	switch {
-	case gcn == "gfx90a":
-		return 36
-	case strings.HasPrefix(gcn, "gfx94"), strings.HasPrefix(gcn, "gfx95"):
-		return 48
-	}
-	return 24
-}
-
 // below calls f for each child of that name of each GPU, in the order of the file.
 func (b *builder) below(names []string, f func(gpu *node, e *Element) error) error {
 	var walk func(e *Element) error
@@ -141,7 +113,7 @@ func (b *builder) farEnd(e *Element, peer *node) nodeType {
 	case e.Name == "xgmi" && strings.HasPrefix(class, "0x12"):
 		return nodeGPU // a processing accelerator: what AMD's are from the MI200 on
 	case ok:
-		return classType(class)
+		return nodeTypeOf(class)
 	case peer != nil:
 		return nodeGPU
 	}
@@ -303,10 +275,10 @@ func interCPURate(cpu HostCPU) float32 {
 	case cpu.Arch != ArchX86:
 		return locBW
 	case cpu.Vendor == VendorIntel:
-		return map[int]float32{modelIntelERP: 40, modelIntelSRP: 22, modelIntelSKL: 10, modelIntelBDW: 6}[cpu.Model]
+		return map[int]float32{ModelEmeraldRapids: 40, ModelSapphireRapids: 22, ModelSkylake: 10, ModelBroadwell: 6}[cpu.Model]
 	case cpu.Vendor == VendorAMD:
 		return 16
-	case cpu.Vendor == VendorZhaoxin && cpu.Model == modelYongfeng:
+	case cpu.Vendor == VendorZhaoxin && cpu.Model == ModelYongfeng:
 		return 9
 	case cpu.Vendor == VendorZhaoxin:
 		return 6

@@ -8,6 +8,19 @@ import (
 // pathLine is the room that NCCL has for a line of paths; what is longer is cut (src/graph/paths.cc).
 const pathLine = 1023
 
+// Log is what NCCL prints of a System with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=GRAPH, without what the log has
+// before each line: the system, its paths, each graph that was found; then how many channels NCCL runs.
+func (s *System) Log() []string {
+	lines := append(s.Lines(), s.PathLines()...)
+	graphs := s.Graphs()
+	for _, g := range graphs {
+		if g.Channels > 0 {
+			lines = append(lines, s.GraphLines(g)...)
+		}
+	}
+	return append(lines, fmt.Sprintf("%d coll channels, %d nvls channels", s.CollChannels(graphs), s.NVLSChannels()))
+}
+
 // Lines is the graph as NCCL prints it with NCCL_DEBUG_SUBSYS=GRAPH, without what the log has before each line: the
 // header, the tree of each NUMA node, and a rule.
 func (s *System) Lines() []string {

@@ -12,13 +12,34 @@ import (
 type SyntaxError struct {
 	Line    int    // where its parser stops
 	Message string // NCCL's own words
-	rule    string // id of the lint rule that it belongs to
+	Kind    problemKind
 }
 
 // Error gives line and message.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, fabric.Printable(e.Message))
 }
+
+// problemKind is what is wrong with a text, or ignored in it.
+type problemKind uint8
+
+// The kinds of problems.
+const (
+	kindNone           problemKind = iota
+	kindEncoding                   // a byte order mark, UTF-16, a NUL
+	kindDeclaration                // <?xml ...?>, <!DOCTYPE ...>
+	kindTab                        // a tab, which is no blank to NCCL
+	kindNewline                    // a newline inside a tag
+	kindText                       // text between tags, junk in them
+	kindQuote                      // an attribute that is not name="value"
+	kindCloseTag                   // a tag or an element without its end
+	kindVersion                    // a version of the format that NCCL does not take
+	kindLimit                      // more than NCCL has room for
+	kindUnknownElement             // an element that NCCL does not know where it stands
+	kindBlank                      // a blank that makes an attribute without a name
+	kindAttributes                 // an attribute that NCCL has no room for
+	kindSingleQuote                // a value in single quotes
+)
 
 // noteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.
 const noteLimit = 1000
@@ -87,7 +108,7 @@ func (p *xmlParser) children(head *Element) error {
 	}
 	for {
 		if p.kept == elementLimit+1 {
-			return p.fail(ruleLimit, "Error : XML parser is limited to %d nodes", elementLimit+1)
+			return p.fail(kindLimit, "Error : XML parser is limited to %d nodes", elementLimit+1)
 		}
 		t, err := p.tag()
 		switch {
@@ -96,15 +117,15 @@ func (p *xmlParser) children(head *Element) error {
 		case t.kind == tagNone && head == nil:
 			return nil
 		case t.kind == tagNone:
-			return p.fail(ruleCloseTag, "XML Parse : unterminated %s", head.Name)
+			return p.fail(kindCloseTag, "XML Parse : unterminated %s", head.Name)
 		case t.kind == tagClose && head != nil:
 			if t.name != head.Name {
-				return p.fail(ruleCloseTag, "XML Mismatch : %s / %s", head.Name, t.name)
+				return p.fail(kindCloseTag, "XML Mismatch : %s / %s", head.Name, t.name)
 			}
 			return nil
 		case keptBelow(parent, t.name) && t.name != "graphs":
 			if head != nil && len(head.Children) == childLimit {
-				return p.fail(ruleLimit, "Error : XML parser is limited to %d subnodes", childLimit)
+				return p.fail(kindLimit, "Error : XML parser is limited to %d subnodes", childLimit)
 			}
 			err = p.keep(head, t)
 		default:
@@ -139,10 +160,10 @@ func (p *xmlParser) keep(head *Element, t xmlTag) error {
 func (p *xmlParser) checkVersion(system *Element) error {
 	text, ok := system.Get("version")
 	if !ok {
-		return p.fail(ruleVersion, "Attribute version of node system not found")
+		return p.fail(kindVersion, "Attribute version of node system not found")
 	}
 	if got := int(int32(cInteger(text, 0))); got != p.version {
-		return p.fail(ruleVersion, "XML Topology has wrong version %d, %d needed", got, p.version)
+		return p.fail(kindVersion, "XML Topology has wrong version %d, %d needed", got, p.version)
 	}
 	return nil
 }
@@ -151,7 +172,7 @@ func (p *xmlParser) checkVersion(system *Element) error {
 // so any closing tag ends the innermost of them, whatever its name.
 func (p *xmlParser) ignore(parent string, t xmlTag) error {
 	if len(p.notes) < noteLimit {
-		note := Note{Rule: ruleUnknownElement, Line: t.line, Text: t.name}
+		note := Note{Kind: kindUnknownElement, Line: t.line, Text: t.name}
 		if !isLeaf(parent) { // below those it ignores without a word
 			note.Message = "Ignoring element " + t.name
 		}
@@ -168,7 +189,7 @@ func (p *xmlParser) ignore(parent string, t xmlTag) error {
 		}
 		switch inner.kind {
 		case tagNone:
-			return p.fail(ruleCloseTag, "XML Parse : unterminated ")
+			return p.fail(kindCloseTag, "XML Parse : unterminated ")
 		case tagOpen:
 			depth++
 		case tagClose:
@@ -191,7 +212,7 @@ func (p *xmlParser) tag() (xmlTag, error) {
 		c := p.text[p.at]
 		p.next()
 		if c != '<' {
-			return xmlTag{}, p.fail(strayRule(p.text[p.at-1:]), "XML Parse error : expecting '<', got '%s'", []byte{c})
+			return xmlTag{}, p.fail(strayKind(p.text[p.at-1:]), "XML Parse error : expecting '<', got '%s'", []byte{c})
 		}
 		t := xmlTag{line: p.line}
 		name, end, err := p.word("")
@@ -220,7 +241,7 @@ func (p *xmlParser) closing(t xmlTag) (xmlTag, error) {
 	}
 	t.name = name
 	if end != '>' {
-		return t, p.fail(ruleCloseTag, "XML Parse error : unexpected trailing %s in closing tag %s", []byte{end}, name)
+		return t, p.fail(kindCloseTag, "XML Parse error : unexpected trailing %s in closing tag %s", []byte{end}, name)
 	}
 	return t, nil
 }
@@ -238,12 +259,12 @@ func (p *xmlParser) opening(t xmlTag, end byte) (xmlTag, error) {
 		switch {
 		case count == attributeLimit:
 			if len(p.notes) < noteLimit {
-				p.note(Note{ruleAttributes, line, a.Name + `="` + a.Value + `"`, fmt.Sprintf("XML Parse : Ignoring extra attributes (max %d)", attributeLimit)})
+				p.note(Note{kindAttributes, line, a.Name + `="` + a.Value + `"`, fmt.Sprintf("XML Parse : Ignoring extra attributes (max %d)", attributeLimit)})
 			}
 			continue
 		case a.Name == "":
 			t.unnamed++
-			p.note(Note{Rule: ruleBlank, Line: line, Text: "<" + t.name + " ..."})
+			p.note(Note{Kind: kindBlank, Line: line, Text: "<" + t.name + " ..."})
 		default:
 			t.attributes = append(t.attributes, a)
 		}
@@ -258,7 +279,7 @@ func (p *xmlParser) opening(t xmlTag, end byte) (xmlTag, error) {
 		end = last
 	}
 	if end != '>' {
-		return t, p.fail(tagEndRule(end), "XML Parse : expected >, got '%s'", []byte{end})
+		return t, p.fail(tagEndKind(end), "XML Parse : expected >, got '%s'", []byte{end})
 	}
 	return t, nil
 }
@@ -287,12 +308,12 @@ func (p *xmlParser) word(also string) (name string, end byte, err error) {
 		if c == '=' {
 			name = cString(p.text[start : start+n])
 			if also == "" {
-				return "", 0, p.fail(ruleQuote, "XML Parse : Unexpected value with name %s", name)
+				return "", 0, p.fail(kindQuote, "XML Parse : Unexpected value with name %s", name)
 			}
 			return name, c, nil
 		}
 		if n == nameRoom {
-			return "", 0, p.fail(ruleLimit, "Error : name %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
+			return "", 0, p.fail(kindLimit, "Error : name %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
 		}
 		if isBlank(c) || c == '>' || c == '/' {
 			return cString(p.text[start : start+n]), c, nil
@@ -309,7 +330,7 @@ func (p *xmlParser) value() (value string, end byte, err error) {
 		return "", 0, err
 	}
 	if quote != '"' && quote != '\'' {
-		return "", 0, p.fail(ruleQuote, "XML Parse : Expected (double) quote.")
+		return "", 0, p.fail(kindQuote, "XML Parse : Expected (double) quote.")
 	}
 	start, line := p.at, p.line
 	for n := 0; ; n++ {
@@ -318,12 +339,12 @@ func (p *xmlParser) value() (value string, end byte, err error) {
 			return "", 0, err
 		}
 		if n == nameRoom {
-			return "", 0, p.fail(ruleLimit, "Error : value %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
+			return "", 0, p.fail(kindLimit, "Error : value %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
 		}
 		if c == quote {
 			value = cString(p.text[start : start+n])
 			if quote == '\'' {
-				p.note(Note{Rule: ruleSingleQuote, Line: line, Text: "'" + value + "'"})
+				p.note(Note{Kind: kindSingleQuote, Line: line, Text: "'" + value + "'"})
 			}
 			end, err = p.char()
 			return value, end, err
@@ -340,7 +361,7 @@ func (p *xmlParser) comment(read string, next byte) error {
 			return nil
 		}
 		if p.at == len(p.text) {
-			return p.fail(ruleCloseTag, "XML Parse error : unterminated comment")
+			return p.fail(kindCloseTag, "XML Parse error : unterminated comment")
 		}
 		tail = append(tail, p.text[p.at])
 		p.next()
@@ -354,7 +375,7 @@ func (p *xmlParser) comment(read string, next byte) error {
 	p.line += bytes.Count(p.text[p.at:to], []byte("\n"))
 	p.at = to
 	if i < 0 {
-		return p.fail(ruleCloseTag, "XML Parse error : unterminated comment")
+		return p.fail(kindCloseTag, "XML Parse error : unterminated comment")
 	}
 	return nil
 }
@@ -362,7 +383,7 @@ func (p *xmlParser) comment(read string, next byte) error {
 // char gives the next byte; the end of the file is an error inside a tag.
 func (p *xmlParser) char() (byte, error) {
 	if p.at == len(p.text) {
-		return 0, p.fail(ruleCloseTag, "XML Parse : Unexpected EOF")
+		return 0, p.fail(kindCloseTag, "XML Parse : Unexpected EOF")
 	}
 	c := p.text[p.at]
 	p.next()
@@ -377,12 +398,12 @@ func (p *xmlParser) next() {
 }
 
 // fail makes the error at the byte that was read last, or that stops the parser.
-func (p *xmlParser) fail(rule, format string, values ...any) error {
+func (p *xmlParser) fail(kind problemKind, format string, values ...any) error {
 	line := p.line
 	if p.at > 0 && p.text[p.at-1] == '\n' {
 		line-- // the newline itself is what stops it
 	}
-	return &SyntaxError{Line: line, Message: fmt.Sprintf(format, values...), rule: rule}
+	return &SyntaxError{Line: line, Message: fmt.Sprintf(format, values...), Kind: kind}
 }
 
 func (p *xmlParser) note(n Note) {
@@ -399,4 +420,30 @@ func cString(b []byte) string {
 		b = b[:i]
 	}
 	return string(b)
+}
+
+// strayKind sorts a text at which NCCL expects a <.
+func strayKind(text []byte) problemKind {
+	switch {
+	case text[0] == '\t':
+		return kindTab
+	case bytes.HasPrefix(text, []byte(byteOrderMark)), text[0] == 0, text[0] >= 0xfe:
+		return kindEncoding
+	}
+	return kindText
+}
+
+// tagEndKind sorts a byte at which NCCL expects the end of a tag.
+func tagEndKind(end byte) problemKind {
+	switch end {
+	case '\n', '\r':
+		return kindNewline
+	case '\t':
+		return kindTab
+	case '?':
+		return kindDeclaration
+	case '<':
+		return kindText
+	}
+	return kindQuote
 }

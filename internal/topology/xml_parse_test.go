@@ -177,7 +177,7 @@ func FuzzParse(f *testing.F) {
 		d, err := Parse(text)
 		if err != nil {
 			var syntax *SyntaxError
-			if !errors.As(err, &syntax) || syntax.Line < 1 || syntax.Line > 1+bytes.Count(text, []byte("\n")) || syntax.Message == "" || syntax.rule == "" {
+			if !errors.As(err, &syntax) || syntax.Line < 1 || syntax.Line > 1+bytes.Count(text, []byte("\n")) || syntax.Message == "" || syntax.Kind == kindNone {
 				t.Fatalf("%#v", err)
 			}
 			return

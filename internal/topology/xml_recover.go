@@ -1,14 +1,18 @@
 package topology
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
+	"unicode/utf16"
 
 	"github.com/agext/levenshtein"
 )
 
 // recovered is what a damaged text may have meant: its tags in an order that nests, and the elements.
 type recovered struct {
+	text     []byte // in UTF-8
+	encoding string // of the file, where it is UTF-16; else empty
 	tags     []scanTag
 	document Document
 	problems []problem
@@ -32,8 +36,9 @@ type recovery struct {
 
 // recoverText reads a text as far as it makes any sense, and beyond.
 func recoverText(text []byte) recovered {
-	s := scanText(text)
-	r := recovery{recovered: recovered{problems: s.problems, cut: s.cut}}
+	plain, encoding := plainText(text)
+	s := scanText(plain)
+	r := recovery{recovered: recovered{text: plain, encoding: encoding, problems: s.problems, cut: s.cut}}
 	if s.more > 0 {
 		r.cut = fmt.Sprintf("has more than %d errors", scanProblemLimit)
 	}
@@ -78,7 +83,7 @@ func (r *recovery) open(t scanTag) {
 	if known {
 		f.element = r.add(t)
 	} else if !r.ignoring() {
-		r.problem(problem{rule: ruleUnknownElement, line: t.line, text: "<" + clip(t.name) + ">", why: misplaced(t.name, r.top().name), says: "Ignoring element " + clip(t.name)})
+		r.problem(problem{kind: kindUnknownElement, line: t.line, text: "<" + excerpt(t.name) + ">", why: misplaced(t.name, r.top().name), says: "Ignoring element " + excerpt(t.name)})
 	}
 	r.tags = append(r.tags, t)
 	if t.kind == tagOpen {
@@ -89,11 +94,11 @@ func (r *recovery) open(t scanTag) {
 func misplaced(name, parent string) string {
 	switch {
 	case !isElement(name):
-		return fmt.Sprintf("<%s> is no element of a topology file", clip(name))
+		return fmt.Sprintf("<%s> is no element of a topology file", excerpt(name))
 	case parent == "":
 		return fmt.Sprintf("<%s> is outside of <system>", name)
 	default:
-		return fmt.Sprintf("<%s> is no child of <%s>", name, clip(parent))
+		return fmt.Sprintf("<%s> is no child of <%s>", name, excerpt(parent))
 	}
 }
 
@@ -118,7 +123,7 @@ func (r *recovery) add(t scanTag) *Element {
 // misspelt, an element between them has lost its beginning, or open ones their end.
 func (r *recovery) place(t scanTag) scanTag {
 	if name := r.spelling(t.name); name != "" {
-		r.problem(problem{rule: ruleUnknownElement, line: t.line, text: "<" + clip(t.name) + ">", why: misplaced(t.name, r.top().name), says: "Ignoring element " + clip(t.name), mended: "<" + name + ">"})
+		r.problem(problem{kind: kindUnknownElement, line: t.line, text: "<" + excerpt(t.name) + ">", why: misplaced(t.name, r.top().name), says: "Ignoring element " + excerpt(t.name), mended: "<" + name + ">"})
 		t.name, t.changed = name, true
 		return t
 	}
@@ -161,7 +166,7 @@ func (r *recovery) spelling(name string) string {
 
 // imply opens an element that the file has lost the beginning of, before the tag t.
 func (r *recovery) imply(name string, t scanTag) {
-	r.problem(problem{rule: ruleUnknownElement, line: t.line, text: "<" + t.name + ">", why: misplaced(t.name, r.top().name) + fmt.Sprintf(": <%s> is missing", name), says: "Ignoring element " + t.name, mended: fmt.Sprintf("<%s> added", name)})
+	r.problem(problem{kind: kindUnknownElement, line: t.line, text: "<" + t.name + ">", why: misplaced(t.name, r.top().name) + fmt.Sprintf(": <%s> is missing", name), says: "Ignoring element " + t.name, mended: fmt.Sprintf("<%s> added", name)})
 	implied := scanTag{kind: tagOpen, name: name, line: t.line, added: true, changed: true}
 	f := frame{name: name, alias: name, tag: len(r.tags), implied: len(r.problems), at: t.line}
 	f.element = r.add(implied)
@@ -211,9 +216,9 @@ func (r *recovery) end(t scanTag, f frame) {
 // closeUnknown ends the innermost open element where the name is nearly its own; any other is taken out.
 func (r *recovery) closeUnknown(t scanTag) {
 	f := r.top()
-	p := problem{rule: ruleCloseTag, line: t.line, stop: t.line, text: "</" + clip(t.name) + ">"}
+	p := problem{kind: kindCloseTag, line: t.line, stop: t.line, text: "</" + excerpt(t.name) + ">"}
 	if f.name != "" {
-		p.says = fmt.Sprintf("XML Mismatch : %s / %s", f.name, clip(t.name))
+		p.says = fmt.Sprintf("XML Mismatch : %s / %s", f.name, excerpt(t.name))
 	}
 	if f.name == "" || levenshtein.Distance(t.name, f.name, nil) > max(1, len(f.name)/3) {
 		p.why, p.mended = "nothing of this name is open", "taken out"
@@ -235,13 +240,13 @@ func (r *recovery) unwind(place, line, stop int) {
 		case f.implied > 0 && stop > 0: // NCCL has not seen its beginning either: it misses no end
 		case isLeaf(f.name) && f.tag == len(r.tags)-1:
 			r.tags[f.tag].kind, r.tags[f.tag].changed = tagSingle, true
-			r.problem(problem{rule: ruleCloseTag, line: f.at, stop: line, text: "<" + f.name + " ...>", why: "the element is not closed", says: "XML Mismatch : " + f.name, mended: "/> instead of >"})
+			r.problem(problem{kind: kindCloseTag, line: f.at, stop: line, text: "<" + f.name + " ...>", why: "the element is not closed", says: "XML Mismatch : " + f.name, mended: "/> instead of >"})
 			r.stack = r.stack[:len(r.stack)-1]
 			continue
 		default:
 			r.problem(problem{
-				rule: ruleCloseTag, line: line, stop: line, text: "<" + clip(f.name) + "> of line " + fmt.Sprint(f.at), why: fmt.Sprintf("</%s> is missing before this line", clip(f.name)),
-				says: r.missingEnd(f, place), mended: "</" + clip(f.name) + "> added",
+				kind: kindCloseTag, line: line, stop: line, text: "<" + excerpt(f.name) + "> of line " + fmt.Sprint(f.at), why: fmt.Sprintf("</%s> is missing before this line", excerpt(f.name)),
+				says: r.missingEnd(f, place), mended: "</" + excerpt(f.name) + "> added",
 			})
 		}
 		r.tags = append(r.tags, scanTag{kind: tagClose, name: f.name, line: line, added: true, changed: true})
@@ -251,19 +256,39 @@ func (r *recovery) unwind(place, line, stop int) {
 
 func (r *recovery) missingEnd(f frame, place int) string {
 	if place == 0 {
-		return "XML Parse : unterminated " + clip(f.name)
+		return "XML Parse : unterminated " + excerpt(f.name)
 	}
-	return fmt.Sprintf("XML Mismatch : %s / %s", clip(f.name), clip(r.stack[place-1].name))
+	return fmt.Sprintf("XML Mismatch : %s / %s", excerpt(f.name), excerpt(r.stack[place-1].name))
 }
 
 // finish tells what is open at the end of the text. The end of the file may be lost, and devices with it.
 func (r *recovery) finish(line int) {
 	f := r.stack[0]
-	r.cut = fmt.Sprintf("ends before </%s> of line %d: it may be cut", clip(f.name), f.at)
+	r.cut = fmt.Sprintf("ends before </%s> of line %d: it may be cut", excerpt(f.name), f.at)
 	r.problem(problem{
-		rule: ruleCloseTag, line: line, stop: line, text: "<" + clip(f.name) + "> of line " + fmt.Sprint(f.at), why: "the file ends before its end tag",
-		says: "XML Parse : unterminated " + clip(r.top().name),
+		kind: kindCloseTag, line: line, stop: line, text: "<" + excerpt(f.name) + "> of line " + fmt.Sprint(f.at), why: "the file ends before its end tag",
+		says: "XML Parse : unterminated " + excerpt(r.top().name),
 	})
 }
 
 func (r *recovery) problem(p problem) { r.problems = append(r.problems, p) }
+
+// plainText decodes UTF-16 with a byte order mark; encoding is empty where the text is bytes.
+func plainText(text []byte) (plain []byte, encoding string) {
+	var at func(i int) uint16
+	switch {
+	case bytes.HasPrefix(text, []byte{0xff, 0xfe}):
+		at = func(i int) uint16 { return uint16(text[i]) | uint16(text[i+1])<<8 }
+		encoding = "UTF-16, little endian"
+	case bytes.HasPrefix(text, []byte{0xfe, 0xff}):
+		at = func(i int) uint16 { return uint16(text[i+1]) | uint16(text[i])<<8 }
+		encoding = "UTF-16, big endian"
+	default:
+		return text, ""
+	}
+	var units []uint16
+	for i := 2; i+1 < min(len(text), 2*scanTextLimit); i += 2 {
+		units = append(units, at(i))
+	}
+	return []byte(string(utf16.Decode(units))), encoding
+}

@@ -39,7 +39,7 @@ type scanAttribute struct {
 
 // problem is one thing that is wrong with the text. Of several on one tag each has its own.
 type problem struct {
-	rule   string
+	kind   problemKind
 	line   int    // where it is
 	stop   int    // line at which NCCL would stop for it; 0: it reads on
 	text   string // as written
@@ -67,7 +67,7 @@ func scanText(text []byte) *scanner {
 	}
 	if rest, isBOM := bytes.CutPrefix(s.text, []byte(byteOrderMark)); isBOM {
 		s.at = len(s.text) - len(rest)
-		s.stray(ruleEncoding, 0, byteOrderMark)
+		s.stray(kindEncoding, 0, byteOrderMark)
 	}
 	for s.at < len(s.text) {
 		if len(s.tags) == scanTagLimit || len(s.problems) == scanProblemLimit {
@@ -115,10 +115,10 @@ func (s *scanner) problem(p problem) {
 }
 
 // stray tells text at which NCCL expects a <.
-func (s *scanner) stray(rule string, offset int, text string) {
+func (s *scanner) stray(kind problemKind, offset int, text string) {
 	line := s.lineOf(offset)
 	s.problem(problem{
-		rule: rule, line: line, stop: line, text: text,
+		kind: kind, line: line, stop: line, text: text,
 		says:   fmt.Sprintf("XML Parse error : expecting '<', got '%s'", s.text[offset:offset+1]),
 		mended: "taken out",
 	})
@@ -134,7 +134,7 @@ func (s *scanner) tabs() {
 	}
 	line := s.lineOf(from)
 	s.problem(problem{
-		rule: ruleTab, line: line, stop: line, text: s.lineText(from),
+		kind: kindTab, line: line, stop: line, text: s.lineText(from),
 		says: "XML Parse error : expecting '<', got '\t'", mended: "blanks instead",
 	})
 }
@@ -162,7 +162,7 @@ func (s *scanner) betweenTags() {
 		at := s.at
 		t := s.open(s.at)
 		s.problem(problem{
-			rule: ruleText, line: t.line, stop: t.line, text: s.lineText(at), why: fmt.Sprintf("the < before %s is missing", t.name),
+			kind: kindText, line: t.line, stop: t.line, text: s.lineText(at), why: fmt.Sprintf("the < before %s is missing", t.name),
 			says: fmt.Sprintf("XML Parse error : expecting '<', got '%s'", s.text[at:at+1]), mended: "< added",
 		})
 	case attributeStart.Match(segment) && s.headless():
@@ -171,7 +171,7 @@ func (s *scanner) betweenTags() {
 		if i := bytes.IndexAny(s.text[s.at:], "<\n"); i >= 0 {
 			end = s.at + i
 		}
-		s.stray(strayRule(segment), s.at, excerpt(string(bytes.TrimRight(segment, " \t\r"))))
+		s.stray(strayKind(segment), s.at, excerpt(string(bytes.TrimRight(segment, " \t\r"))))
 		if hasContent(string(s.text[s.at:end])) {
 			s.problems[len(s.problems)-1].mended = ""
 		}
@@ -203,7 +203,7 @@ func (s *scanner) headless() bool {
 	t = &s.tags[len(s.tags)-1]
 	t.name = name
 	s.problem(problem{
-		rule: ruleText, line: t.line, stop: t.line, text: s.lineText(at), why: fmt.Sprintf("the beginning of <%s is missing", name),
+		kind: kindText, line: t.line, stop: t.line, text: s.lineText(at), why: fmt.Sprintf("the beginning of <%s is missing", name),
 		says: fmt.Sprintf("XML Parse error : expecting '<', got '%s'", s.text[at:at+1]), mended: fmt.Sprintf("<%s added", name),
 	})
 	return true
@@ -242,14 +242,14 @@ func (s *scanner) markup() {
 		if rest[1] == '!' {
 			says = ""
 		}
-		s.problem(problem{rule: ruleDeclaration, line: line, stop: line, text: s.lineText(from), says: says, mended: "taken out"})
+		s.problem(problem{kind: kindDeclaration, line: line, stop: line, text: s.lineText(from), says: says, mended: "taken out"})
 	case bytes.HasPrefix(rest, []byte("</")):
 		s.close()
 	case len(rest) > 1 && nameCharacter(rest[1]):
 		s.at++
 		s.open(from)
 	default:
-		s.stray(ruleText, from, "<")
+		s.stray(kindText, from, "<")
 		s.problems[len(s.problems)-1].says = ""
 		s.at++
 	}
@@ -277,7 +277,7 @@ func (s *scanner) comment() {
 	i := bytes.Index(s.text[from+len(begin):], []byte(end))
 	if i < 0 {
 		s.at = len(s.text)
-		s.problem(problem{rule: ruleCloseTag, line: line, stop: s.lineOf(len(s.text)), text: s.lineText(from), why: "the comment has no end", says: "XML Parse error : unterminated comment"})
+		s.problem(problem{kind: kindCloseTag, line: line, stop: s.lineOf(len(s.text)), text: s.lineText(from), why: "the comment has no end", says: "XML Parse error : unterminated comment"})
 		return
 	}
 	s.at += len(begin) + i + len(end)
@@ -285,7 +285,7 @@ func (s *scanner) comment() {
 	word := t.comment[1:]
 	if i := strings.IndexAny(word, " \n\r>/="); i >= 0 && word[i] == '=' || i > textLimit {
 		s.problem(problem{
-			rule: ruleQuote, line: line, stop: line, text: s.lineText(from), why: "NCCL reads the first word of a comment as the name of an element: it must be short and hold no =",
+			kind: kindQuote, line: line, stop: line, text: s.lineText(from), why: "NCCL reads the first word of a comment as the name of an element: it must be short and hold no =",
 			says: "XML Parse : Unexpected value with name " + word[:min(i, textLimit)], mended: "a blank behind <!--",
 		})
 		t.comment, t.changed = begin+" "+t.comment[len(begin):], true
@@ -312,7 +312,7 @@ func (s *scanner) close() {
 	if !isEnd || s.at > behind+1 {
 		t.changed = true
 		s.problem(problem{
-			rule: ruleCloseTag, line: t.line, stop: t.line, text: s.lineText(t.from), why: "a closing tag is a name and >, with nothing between or behind",
+			kind: kindCloseTag, line: t.line, stop: t.line, text: s.lineText(t.from), why: "a closing tag is a name and >, with nothing between or behind",
 			says: closeSays(s.text[behind:], t.name), mended: "</" + t.name + ">",
 		})
 		if !isEnd {
@@ -329,3 +329,17 @@ func closeSays(behind []byte, name string) string {
 	}
 	return ""
 }
+
+const excerptLimit = 160
+
+// excerpt shortens text for a finding.
+func excerpt(text string) string {
+	if len(text) > excerptLimit {
+		return text[:excerptLimit] + "..."
+	}
+	return text
+}
+
+// isDamage holds of what shows that text was lost or added, not only written in another way: then any character may
+// be wrong.
+func (p problem) isDamage() bool { return p.kind == kindText || p.kind == kindCloseTag }

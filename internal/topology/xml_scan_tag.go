@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -65,11 +66,11 @@ func (s *scanner) tagBlanks(t *scanTag) (count int) {
 	switch {
 	case newline >= 0:
 		s.problem(problem{
-			rule: ruleNewline, line: line, stop: line, text: s.lineText(t.from),
+			kind: kindNewline, line: line, stop: line, text: s.lineText(t.from),
 			says: fmt.Sprintf("XML Parse : expected >, got '%s'", s.text[newline:newline+1]), mended: "one line",
 		})
 	case tab >= 0:
-		s.problem(problem{rule: ruleTab, line: line, stop: line, text: s.lineText(t.from), says: "XML Parse : expected >, got '\t'", mended: "a blank instead"})
+		s.problem(problem{kind: kindTab, line: line, stop: line, text: s.lineText(t.from), says: "XML Parse : expected >, got '\t'", mended: "a blank instead"})
 	default:
 		return s.at - from
 	}
@@ -86,7 +87,7 @@ func (s *scanner) trailing(t *scanTag, blanks int) {
 
 func (s *scanner) blank(t *scanTag) {
 	t.changed = true
-	s.problem(problem{rule: ruleBlank, line: s.lineOf(s.at), text: s.lineText(t.from), why: "NCCL makes an attribute without a name of the blank", mended: "one blank between attributes, none before the end"})
+	s.problem(problem{kind: kindBlank, line: s.lineOf(s.at), text: s.lineText(t.from), why: "NCCL makes an attribute without a name of the blank", mended: "one blank between attributes, none before the end"})
 }
 
 // insideTag reads a < in a tag: a closing tag of no element of this format is junk between attributes;
@@ -99,7 +100,7 @@ func (s *scanner) insideTag(t *scanTag) {
 	}
 	line := s.lineOf(s.at)
 	s.problem(problem{
-		rule: ruleText, line: line, stop: line, text: string(m[0]), why: "junk inside the tag",
+		kind: kindText, line: line, stop: line, text: string(m[0]), why: "junk inside the tag",
 		says: "XML Parse : expected >, got '<'", mended: "taken out",
 	})
 	t.changed = true
@@ -116,7 +117,7 @@ func (s *scanner) unended(t *scanTag, says string) {
 		t.kind, end = tagSingle, "/>"
 	}
 	line := s.lineOf(max(s.at-1, 0))
-	s.problem(problem{rule: ruleCloseTag, line: t.line, stop: line, text: s.lineText(t.from), why: "the tag has no end", says: says, mended: end + " added"})
+	s.problem(problem{kind: kindCloseTag, line: t.line, stop: line, text: s.lineText(t.from), why: "the tag has no end", says: says, mended: end + " added"})
 }
 
 func (s *scanner) junk(t *scanTag) {
@@ -126,7 +127,7 @@ func (s *scanner) junk(t *scanTag) {
 	}
 	t.changed = true
 	line := s.lineOf(from)
-	s.problem(problem{rule: ruleText, line: line, stop: line, text: excerpt(string(s.text[from:s.at])), why: "junk inside the tag", mended: mendedIf(!hasContent(string(s.text[from:s.at])), "taken out")})
+	s.problem(problem{kind: kindText, line: line, stop: line, text: excerpt(string(s.text[from:s.at])), why: "junk inside the tag", mended: mendedIf(!hasContent(string(s.text[from:s.at])), "taken out")})
 }
 
 func (s *scanner) attribute(t *scanTag, blanks int) {
@@ -138,7 +139,7 @@ func (s *scanner) attribute(t *scanTag, blanks int) {
 	case blanks == 0 && len(t.attributes) > 0:
 		t.changed = true
 		s.problem(problem{
-			rule: ruleQuote, line: a.line, stop: a.line, text: s.lineText(t.from), why: "there is no blank before " + clip(a.name),
+			kind: kindQuote, line: a.line, stop: a.line, text: s.lineText(t.from), why: "there is no blank before " + excerpt(a.name),
 			says: fmt.Sprintf("XML Parse : expected >, got '%s'", s.text[from:from+1]), mended: "blank added",
 		})
 	}
@@ -157,7 +158,7 @@ func (s *scanner) attribute(t *scanTag, blanks int) {
 	case s.at > equals:
 		t.changed = true
 		s.problem(problem{
-			rule: ruleQuote, line: a.line, stop: a.line, text: s.lineText(t.from), why: "there is a blank behind " + clip(a.name) + "=",
+			kind: kindQuote, line: a.line, stop: a.line, text: s.lineText(t.from), why: "there is a blank behind " + excerpt(a.name) + "=",
 			says: "XML Parse : Expected (double) quote.", mended: "taken out",
 		})
 	case loose:
@@ -209,19 +210,19 @@ func (s *scanner) value(t *scanTag, a scanAttribute) string {
 		value = strings.TrimSuffix(value, quote)
 	}
 	t.changed = true
-	s.problem(problem{rule: ruleQuote, line: a.line, stop: a.line, text: s.lineText(t.from), why: "the value of " + clip(a.name) + " is not between quotes", says: says, mended: "double quotes"})
+	s.problem(problem{kind: kindQuote, line: a.line, stop: a.line, text: s.lineText(t.from), why: "the value of " + excerpt(a.name) + " is not between quotes", says: says, mended: "double quotes"})
 	return value
 }
 
 func (s *scanner) quoted(t *scanTag, a scanAttribute, value, quote string) string {
 	s.at += 1 + len(value) + 1
 	if quote == `'` {
-		s.problem(problem{rule: ruleSingleQuote, line: a.line, text: a.name + "='" + excerpt(value) + "'", mended: mendedIf(!strings.Contains(value, `"`), "double quotes")})
+		s.problem(problem{kind: kindSingleQuote, line: a.line, text: a.name + "='" + excerpt(value) + "'", mended: mendedIf(!strings.Contains(value, `"`), "double quotes")})
 		t.changed = t.changed || !strings.Contains(value, `"`)
 	}
 	if len(value) > textLimit {
 		s.problem(problem{
-			rule: ruleLimit, line: a.line, stop: a.line, text: a.name + `="` + excerpt(value) + `"`, why: fmt.Sprintf("the value has %d bytes", len(value)),
+			kind: kindLimit, line: a.line, stop: a.line, text: a.name + `="` + excerpt(value) + `"`, why: fmt.Sprintf("the value has %d bytes", len(value)),
 			says: fmt.Sprintf("Error : value %s too long (max %d)", value[:min(len(value), nameRoom)], nameRoom+1),
 		})
 	}
@@ -233,4 +234,17 @@ func mendedIf(can bool, what string) string {
 		return what
 	}
 	return ""
+}
+
+func (t *scanTag) has(name string) bool {
+	return slices.ContainsFunc(t.attributes, func(a scanAttribute) bool { return a.name == name })
+}
+
+// element is a tag as the rules see it.
+func (t *scanTag) element() *Element {
+	e := &Element{Name: t.name, Line: t.line}
+	for _, a := range t.attributes {
+		e.Attributes = append(e.Attributes, Attribute{a.name, a.value})
+	}
+	return e
 }

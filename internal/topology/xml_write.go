@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // What NCCL's parser has room for (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.h, xml.cc and topo.h). It counts
@@ -134,7 +136,7 @@ func checkElement(e *Element, depth int) error {
 			err = errors.New("is there twice, NCCL reads the first")
 		}
 		if err != nil {
-			return fmt.Errorf("%s: attribute %q: %w", e.title(), clip(a.Name), err)
+			return fmt.Errorf("%s: attribute %s: %w", e.title(), fabric.Quote(a.Name), err)
 		}
 		seen[a.Name] = true
 	}
@@ -154,7 +156,7 @@ func checkText(what, text string, allowed func(byte) bool) error {
 	}
 	for i := range len(text) {
 		if !allowed(text[i]) {
-			return fmt.Errorf("%s %q holds %q, which NCCL's parser has no way to quote", what, clip(text), text[i])
+			return fmt.Errorf("%s %s holds %q, which NCCL's parser has no way to quote", what, fabric.Quote(text), text[i])
 		}
 	}
 	return nil

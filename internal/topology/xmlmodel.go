@@ -1,0 +1,252 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+const (
+	megabitsPerGB   = 8000.0 // Mb/s in a GB/s
+	assumedMegabits = 10000  // Mb/s that NCCL takes where the speed is not above 0
+	slowMegabits    = 1000   // Mb/s below which a number is hardly the line rate of a NIC for GPUs
+)
+
+// linkGBs is what NCCL or RCCL believes of one link of a GPU, GB/s one way.
+func linkGBs(gpu *Element) float64 {
+	if gcn, ok := gpu.Get("gcn"); ok {
+		return float64(xgmiRate(gcn))
+	}
+	return float64(nvlinkRate(attrIntegerOr(gpu, "sm", 0)))
+}
+
+// laneRate is what NCCL takes a speed for, 100 Mb/s a lane; known is false where it falls back.
+func laneRate(speed string) (rate float64, known bool) {
+	for _, entry := range pciSpeeds() {
+		if strings.HasPrefix(speed, entry.prefix) {
+			return float64(entry.lane), true
+		}
+	}
+	return fallbackLane, false
+}
+
+const (
+	fallbackLane = 60   // 100 Mb/s a lane: 8 GT/s (kvDictPciGen)
+	fallbackGTs  = 8    // GT/s
+	laneUnits    = 80.0 // 100 Mb/s in a GB/s
+	assumedWidth = 16   // lanes, where link_width reads as 0
+)
+
+var (
+	speedNumber     = regexp.MustCompile(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
+	speedGeneration = regexp.MustCompile(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
+)
+
+// meantSpeed is the speed that people read in a text, GT/s; ok is false where it says none.
+func meantSpeed(text string) (speed float64, ok bool) {
+	if m := speedNumber.FindStringSubmatch(text); m != nil {
+		speed, err := strconv.ParseFloat(m[1], 64)
+		return speed, err == nil
+	}
+	if m := speedGeneration.FindStringSubmatch(text); m != nil {
+		generation, _ := strconv.Atoi(m[1])
+		return []float64{2.5, 5, 8, 16, 32, 64}[generation-1], true
+	}
+	return 0, false
+}
+
+// laneCount is what NCCL takes the lanes of a link for.
+func laneCount(e *Element) int {
+	text, _ := e.Get("link_width")
+	if n := int(int32(cInteger(text, 0))); n != 0 {
+		return n
+	}
+	return assumedWidth
+}
+
+// speedText writes a link speed as the kernel does since 5.7; NCCL takes any other text for 8 GT/s
+// (src/graph/topo.cc, kvDictPciGen).
+func speedText(speed float64) (text string, ok bool) {
+	switch speed {
+	case 2.5, 5, 8, 16, 32, 64:
+		return fmt.Sprintf("%.1f GT/s PCIe", speed), true
+	default:
+		return "", false
+	}
+}
+
+// HostCPU is a processor in NCCL's own numbers, -1 where NCCL leaves it Undefined.
+type HostCPU struct {
+	Arch, Vendor, Model int
+}
+
+// NCCL's numbers for processors (src/include/graph.h). Models are of Intel: 1 Broadwell and before, 2 Skylake, 3
+// Sapphire Rapids, 4 Emerald Rapids and later; of Zhaoxin: 1 Yongfeng.
+const (
+	ArchX86       = 1
+	ArchPower     = 2
+	ArchARM       = 3
+	VendorIntel   = 1
+	VendorAMD     = 2
+	VendorZhaoxin = 3
+
+	ModelBroadwell      = 1
+	ModelSkylake        = 2
+	ModelSapphireRapids = 3
+	ModelEmeraldRapids  = 4
+	ModelYongfeng       = 1
+
+	Undefined = -1 // where NCCL knows no number
+)
+
+type pciSpeed struct {
+	prefix string
+	lane   float32 // 100 Mb/s
+}
+
+// pciSpeeds is kvDictPciGen of src/graph/topo.cc; an entry fits when the text begins with it.
+func pciSpeeds() []pciSpeed {
+	return []pciSpeed{
+		{"2.5 GT/s", 15}, {"5 GT/s", 30}, {"8 GT/s", 60}, {"16 GT/s", 120}, {"32 GT/s", 240},
+		{"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480},
+	}
+}
+
+// isGPUText holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
+// 0x12 for accelerators.
+func isGPUText(class string) bool {
+	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
+}
+
+// pciClass is what NCCL takes a PCI device for.
+type pciClass uint8
+
+// The classes that NCCL tells apart.
+const (
+	pciBridge pciClass = iota // a switch, and anything that NCCL does not know
+	pciGPU
+	pciNIC
+	pciNVSwitch
+	pciCPU
+)
+
+// pciClassOf reads a class as NCCL does (kvDictPciClass). Anything unknown is a bridge.
+func pciClassOf(class string) pciClass {
+	switch {
+	case strings.HasPrefix(class, "0x060400"), strings.HasPrefix(class, "0x080100"):
+		return pciBridge
+	case strings.HasPrefix(class, "0x068000"):
+		return pciNVSwitch
+	case strings.HasPrefix(class, "0x068001"):
+		return pciCPU
+	case strings.HasPrefix(class, "0x03"):
+		return pciGPU
+	case strings.HasPrefix(class, "0x02"):
+		return pciNIC
+	}
+	return pciBridge
+}
+
+// hostCPU reads arch, vendor, family and model; which of them must be there depends on those before.
+func hostCPU(e *Element) (HostCPU, error) {
+	cpu := HostCPU{Undefined, Undefined, Undefined}
+	arch, err := attrText(e, "arch")
+	if err != nil {
+		return cpu, err
+	}
+	switch arch {
+	case "x86_64":
+		cpu.Arch = ArchX86
+	case "arm64":
+		cpu.Arch = ArchARM
+	case "ppc64":
+		cpu.Arch = ArchPower
+	}
+	if cpu.Arch != ArchX86 {
+		return cpu, nil
+	}
+	vendor, err := attrText(e, "vendor")
+	if err != nil {
+		return cpu, err
+	}
+	switch vendor {
+	case "GenuineIntel":
+		cpu.Vendor = VendorIntel
+	case "AuthenticAMD":
+		cpu.Vendor = VendorAMD
+		return cpu, nil
+	case "CentaurHauls", "  Shanghai  ":
+		cpu.Vendor = VendorZhaoxin
+	default:
+		cpu.Vendor = 0
+		return cpu, nil
+	}
+	family, err := attrInteger(e, "familyid")
+	if err != nil {
+		return cpu, err
+	}
+	model, err := attrInteger(e, "modelid")
+	if err != nil {
+		return cpu, err
+	}
+	cpu.Model = processorModel(cpu.Vendor, family, model)
+	return cpu, nil
+}
+
+// processorModel sorts CPUID's family and model into NCCL's few (ncclTopoAddCpu, 2.28 to 2.30).
+func processorModel(vendor, family, model int) int {
+	switch {
+	case vendor == VendorZhaoxin && family == 7 && model == 0x5b:
+		return ModelYongfeng
+	case vendor == VendorZhaoxin:
+		return Undefined
+	case family == 6 && model >= 0xcf:
+		return ModelEmeraldRapids
+	case family == 6 && model >= 0x8f:
+		return ModelSapphireRapids
+	case family == 6 && model >= 0x55:
+		return ModelSkylake
+	}
+	return ModelBroadwell
+}
+
+// nvlinkRate is what NCCL believes of one NVLink one way, GB/s (ncclTopoNVLinkBw).
+func nvlinkRate(sm int) float32 {
+	switch {
+	case sm >= 100:
+		return 40.1
+	case sm >= 90:
+		return 20.6
+	case sm == 86:
+		return 12
+	case sm >= 70:
+		return 20
+	case sm >= 60:
+		return 18
+	}
+	return 20
+}
+
+// xgmiRate is what RCCL believes of one XGMI link one way, GB/s (src/graph/topo.h, *_XGMI_WIDTH).
+func xgmiRate(gcn string) float32 {
+	switch {
+	case gcn == "gfx90a":
+		return 36
+	case strings.HasPrefix(gcn, "gfx94"), strings.HasPrefix(gcn, "gfx95"):
+		return 48
+	}
+	return 24
+}
+
+// LinkRate is what NCCL takes a PCIe link for, GB/s one way: the hundreds of Mb/s per lane of its own table,
+// times the lanes, divided by 80 (src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci). Not the link's rate: Gen5
+// x16 is 48. speed in GT/s: one that the table does not have counts as 8; a width of 0 counts as 16.
+func LinkRate(speed float64, width int) float64 {
+	lane := float64(fallbackLane)
+	if text, ok := speedText(speed); ok {
+		lane, _ = laneRate(text)
+	}
+	return float64(cmp.Or(width, assumedWidth)) * lane / laneUnits
+}

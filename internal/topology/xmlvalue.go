@@ -1,0 +1,163 @@
+package topology
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// busOf is the address of the PCI function that an element is in.
+func busOf(e *Element) string {
+	pci := e.above("pci")
+	if pci == nil {
+		return ""
+	}
+	text, _ := pci.Get("busid")
+	if bus, err := ParseBus(text); err == nil {
+		return bus
+	}
+	return text
+}
+
+// scaleUp gives the links of a GPU to others and how many they are as NCCL counts them.
+func scaleUp(gpu *Element) (links []*Element, count int) {
+	links = append(gpu.childrenOf("nvlink"), gpu.childrenOf("xgmi")...)
+	for _, l := range links {
+		count += attrIntegerOr(l, "count", 0)
+	}
+	return links, count
+}
+
+func pciIDs(e *Element) (vendor, device uint16) {
+	v, _ := e.Get("vendor")
+	d, _ := e.Get("device")
+	return uint16(cInteger(v, 0)), uint16(cInteger(d, 0))
+}
+
+func attrText(e *Element, key string) (string, error) {
+	value, ok := e.Get(key)
+	if !ok {
+		return "", fmt.Errorf("%s: no attribute %q", e.title(), key)
+	}
+	return value, nil
+}
+
+func attrInteger(e *Element, key string) (int, error) {
+	value, err := attrText(e, key)
+	return clampInt(cInteger(value, 0)), err
+}
+
+func attrIntegerOr(e *Element, key string, standard int) int {
+	if value, ok := e.Get(key); ok {
+		return clampInt(cInteger(value, 0))
+	}
+	return standard
+}
+
+// clampInt keeps what C's int would hold.
+func clampInt(n int64) int { return int(max(min(n, 1<<31-1), -1<<31)) }
+
+// busNumber is the number that NCCL makes of an address: its hexadecimal digits up to the first other character,
+// without colons and dots (busIdToInt64).
+func busNumber(text string) int64 {
+	var digits strings.Builder
+	for _, c := range text[:min(len(text), 16)] {
+		if c == '.' || c == ':' {
+			continue
+		}
+		if cDigit(byte(min(c, 255))) >= 16 {
+			break
+		}
+		digits.WriteRune(c)
+	}
+	return cInteger(digits.String(), 16)
+}
+
+// gcnName is the architecture of an AMD GPU: RCCL writes gcn="gfx942", older ones gcn="942".
+func gcnName(e *Element) string {
+	gcn, ok := e.Get("gcn")
+	if !ok || gcn == "" {
+		return ""
+	}
+	if gcn[0] >= '0' && gcn[0] <= '9' {
+		return "gfx" + gcn
+	}
+	return gcn
+}
+
+// hexadecimal reads a GUID as strtoull does.
+func hexadecimal(text string) uint64 {
+	if len(text) > 1 && (text[:2] == "0x" || text[:2] == "0X") {
+		text = text[2:]
+	}
+	end := 0
+	for end < len(text) && end < 16 && cDigit(text[end]) < 16 {
+		end++
+	}
+	n, err := strconv.ParseUint(text[:end], 16, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// cFloat reads a number as strtof does for the forms that NCCL writes; nothing is 0.
+func cFloat(text string) float32 {
+	end := 0
+	for end < len(text) && (cDigit(text[end]) < 10 || text[end] == '.' || end == 0 && text[0] == '-') {
+		end++
+	}
+	f, err := strconv.ParseFloat(text[:end], 32)
+	if err != nil {
+		return 0
+	}
+	return float32(f)
+}
+
+// cInteger reads a number as C's strtol does: blanks, a sign, then digits as far as they go; nothing is 0. Base 0
+// takes 0x and a leading 0 for hexadecimal and octal.
+func cInteger(text string, base int64) int64 {
+	text = strings.TrimLeft(text, " \t\n\v\f\r")
+	sign := int64(1)
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		if text[0] == '-' {
+			sign = -1
+		}
+		text = text[1:]
+	}
+	hexadecimal := len(text) > 2 && (text[:2] == "0x" || text[:2] == "0X") && cDigit(text[2]) < 16
+	switch {
+	case (base == 0 || base == 16) && hexadecimal:
+		base, text = 16, text[2:]
+	case base == 0 && strings.HasPrefix(text, "0"):
+		base = 8
+	case base == 0:
+		base = 10
+	}
+	const most = 1<<63 - 1
+	value := int64(0)
+	for i := range len(text) {
+		digit := cDigit(text[i])
+		if digit >= base {
+			break
+		}
+		if value > (most-digit)/base {
+			return sign * most
+		}
+		value = value*base + digit
+	}
+	return sign * value
+}
+
+// cDigit is the value of a digit in bases up to 36; 36 for anything else.
+func cDigit(c byte) int64 {
+	switch {
+	case c >= '0' && c <= '9':
+		return int64(c - '0')
+	case c >= 'a' && c <= 'z':
+		return int64(c-'a') + 10
+	case c >= 'A' && c <= 'Z':
+		return int64(c-'A') + 10
+	}
+	return 36
+}
