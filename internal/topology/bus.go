@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,9 +58,16 @@ func BusOfInterface(name string) (bus string, ok bool) {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", part[0], part[1], part[2], part[3]), true
 }
 
-// compareBus orders addresses by their numbers: a longer domain is a greater one.
-func compareBus(a, b string) int {
+// CompareBus orders addresses by their numbers: a longer domain is a greater one.
+func CompareBus(a, b string) int {
 	domainA, _, _ := strings.Cut(a, ":")
 	domainB, _, _ := strings.Cut(b, ":")
 	return cmp.Or(cmp.Compare(len(domainA), len(domainB)), cmp.Compare(a, b))
+}
+
+// InOrder sorts by PCI address, the order in which NCCL keeps devices.
+func InOrder(devices []Device) []Device {
+	sorted := slices.Clone(devices)
+	slices.SortStableFunc(sorted, func(a, b Device) int { return CompareBus(a.Bus, b.Bus) })
+	return sorted
 }

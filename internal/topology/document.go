@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -68,10 +69,13 @@ func (e *Element) Add(name string, attributes ...Attribute) *Element {
 
 // attributeLine gives the line of an attribute; that of the tag where nothing else is known.
 func (e *Element) attributeLine(name string) int {
-	for i, a := range e.Attributes {
-		if a.Name == name && i < len(e.lines) {
-			return e.lines[i]
-		}
+	return e.lineOf(slices.IndexFunc(e.Attributes, func(a Attribute) bool { return a.Name == name }))
+}
+
+// lineOf gives the line of an attribute by its place; that of the tag where nothing else is known.
+func (e *Element) lineOf(i int) int {
+	if i >= 0 && i < len(e.lines) {
+		return e.lines[i]
 	}
 	return e.Line
 }

@@ -85,7 +85,7 @@ type filler struct {
 
 // byBus sorts elements by the address of their function, as CUDA numbers GPUs.
 func byBus(elements []*Element) []*Element {
-	slices.SortStableFunc(elements, func(a, b *Element) int { return compareBus(busOf(a), busOf(b)) })
+	slices.SortStableFunc(elements, func(a, b *Element) int { return CompareBus(busOf(a), busOf(b)) })
 	return elements
 }
 

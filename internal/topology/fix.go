@@ -211,7 +211,7 @@ func (m *mender) value(t *scanTag, a *scanAttribute) {
 		}
 		speed, _ := meantSpeed(a.value)
 		written, _ = speedText(speed)
-		why = fmt.Sprintf("NCCL does not know %q and reckons with %d GT/s.", excerpt(a.value), fallbackGTs)
+		why = fmt.Sprintf("NCCL does not know %q and assumes %d GT/s.", excerpt(a.value), assumedGTs)
 	case t.name == "pci" && a.name == "link_width":
 		number := widthDigits.FindStringSubmatch(a.value)
 		if number == nil {

@@ -247,8 +247,8 @@ func TestFixInventsNoDevice(t *testing.T) {
 
 func FuzzFix(f *testing.F) {
 	f.Add([]byte(soundXML))
-	for _, c := range refusals() {
-		f.Add([]byte(c.text))
+	for _, c := range lintCases() {
+		f.Add([]byte(c.text(f)))
 	}
 	if text, err := os.ReadFile("testdata/xml/vcf-appendix-i.xml"); err == nil {
 		f.Add(text)

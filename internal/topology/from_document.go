@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -64,7 +63,7 @@ func (x *documentTree) numbers() {
 		for _, n := range all {
 			taken[*n.index] = true
 		}
-		slices.SortStableFunc(all, func(a, b numbered) int { return compareBus(a.bus, b.bus) })
+		slices.SortStableFunc(all, func(a, b numbered) int { return CompareBus(a.bus, b.bus) })
 		next := 0
 		for _, n := range all {
 			if *n.index != unnumbered {
@@ -85,9 +84,9 @@ type numbered struct {
 }
 
 func (x *documentTree) cpu(e *Element) {
-	c := CPU{NUMA: -1, Family: attrIntegerOr(e, "familyid", 0), Model: attrIntegerOr(e, "modelid", 0)}
+	c := CPU{NUMA: -1, Family: e.IntegerOr("familyid", 0), Model: e.IntegerOr("modelid", 0)}
 	if _, ok := e.Get("numaid"); ok {
-		c.NUMA = attrIntegerOr(e, "numaid", 0)
+		c.NUMA = e.IntegerOr("numaid", 0)
 	}
 	c.Arch, _ = e.Get("arch")
 	c.Vendor, _ = e.Get("vendor")
@@ -105,9 +104,9 @@ func (x *documentTree) cpu(e *Element) {
 }
 
 func (x *documentTree) pci(e *Element, depth int) Device {
-	d := Device{Class: uint32(attrIntegerOr(e, "class", 0)), Width: max(attrIntegerOr(e, "link_width", 0), 0),
-		Vendor: uint16(attrIntegerOr(e, "vendor", 0)), Device: uint16(attrIntegerOr(e, "device", 0)),
-		SubsystemVendor: uint16(attrIntegerOr(e, "subsystem_vendor", 0)), SubsystemDevice: uint16(attrIntegerOr(e, "subsystem_device", 0))}
+	d := Device{Class: uint32(e.IntegerOr("class", 0)), Width: max(e.IntegerOr("link_width", 0), 0),
+		Vendor: uint16(e.IntegerOr("vendor", 0)), Device: uint16(e.IntegerOr("device", 0)),
+		SubsystemVendor: uint16(e.IntegerOr("subsystem_vendor", 0)), SubsystemDevice: uint16(e.IntegerOr("subsystem_device", 0))}
 	d.Bus = x.bus(e, "busid")
 	d.Speed = x.speed(e)
 	d.MaxSpeed, d.MaxWidth = d.Speed, d.Width
@@ -145,24 +144,20 @@ func (x *documentTree) speed(e *Element) float64 {
 	if !written {
 		return 0
 	}
-	for _, entry := range pciSpeeds() {
-		if strings.HasPrefix(text, entry.prefix) {
-			digits, _, _ := strings.Cut(entry.prefix, " ")
-			speed, _ := strconv.ParseFloat(digits, 64)
-			return speed
-		}
+	speed, known := linkSpeed(text)
+	if !known {
+		x.m.AddGap(fmt.Sprintf("line %d: link_speed %s is not in NCCL's table: it takes 8 GT/s", e.Line, fabric.Quote(text)))
 	}
-	x.m.AddGap(fmt.Sprintf("line %d: link_speed %s is not in NCCL's table: it takes 8 GT/s", e.Line, fabric.Quote(text)))
-	return 8
+	return speed
 }
 
 func (x *documentTree) gpu(e *Element, bus string) {
 	if len(e.Attributes) == 0 && len(e.Children) == 0 {
 		x.m.AddGap("which GPUs they are, and what links join them, is not in the file: NCCL asks the driver")
 	}
-	g := GPU{Index: unnumbered, Bus: bus, SM: attrIntegerOr(e, "sm", 0), NUMA: x.numa, GDR: truthOf(e, "gdr")}
+	g := GPU{Index: unnumbered, Bus: bus, SM: e.IntegerOr("sm", 0), NUMA: x.numa, GDR: truthOf(e, "gdr")}
 	if _, ok := e.Get("dev"); ok {
-		g.Index = attrIntegerOr(e, "dev", 0)
+		g.Index = e.IntegerOr("dev", 0)
 	}
 	if g.GCN = gcnName(e); g.GCN != "" {
 		g.SM = 0 // RCCL writes HIP's version there
@@ -172,14 +167,14 @@ func (x *documentTree) gpu(e *Element, bus string) {
 		case "nvlink", "xgmi":
 			g.Links = append(g.Links, x.link(child))
 		case "c2c":
-			g.C2C, g.Coherent = &C2C{Count: attrIntegerOr(child, "count", 0), MBytes: attrIntegerOr(child, "bw", 0)}, true
+			g.C2C, g.Coherent = &C2C{Count: child.IntegerOr("count", 0), MBytes: child.IntegerOr("bw", 0)}, true
 		}
 	}
 	x.m.GPUs = append(x.m.GPUs, g)
 }
 
 func (x *documentTree) link(e *Element) ScaleUp {
-	l := ScaleUp{Target: x.bus(e, "target"), Count: attrIntegerOr(e, "count", 0), Class: uint32(attrIntegerOr(e, "tclass", 0)), XGMI: e.Name == "xgmi"}
+	l := ScaleUp{Target: x.bus(e, "target"), Count: e.IntegerOr("count", 0), Class: uint32(e.IntegerOr("tclass", 0)), XGMI: e.Name == "xgmi"}
 	if _, ok := e.Get("count"); !ok {
 		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no count: NCCL refuses the file", e.Line, e.Name))
 	}
@@ -195,11 +190,11 @@ func (x *documentTree) nic(e *Element, bus string) {
 		if net.Name != "net" {
 			continue
 		}
-		n := NIC{Index: unnumbered, Bus: bus, Mbps: attrIntegerOr(net, "speed", 0), Port: attrIntegerOr(net, "port", 0), NUMA: x.numa,
-			GDR: truthOf(net, "gdr"), MaxConn: attrIntegerOr(net, "maxconn", 0)}
+		n := NIC{Index: unnumbered, Bus: bus, Mbps: net.IntegerOr("speed", 0), Port: net.IntegerOr("port", 0), NUMA: x.numa,
+			GDR: truthOf(net, "gdr"), MaxConn: net.IntegerOr("maxconn", 0)}
 		n.Name, _ = net.Get("name")
 		if _, ok := net.Get("dev"); ok {
-			n.Index = attrIntegerOr(net, "dev", 0)
+			n.Index = net.IntegerOr("dev", 0)
 		}
 		if text, ok := net.Get("guid"); ok {
 			n.GUID = hexadecimal(text)
@@ -224,6 +219,6 @@ func truthOf(e *Element, name string) *bool {
 	if _, ok := e.Get(name); !ok {
 		return nil
 	}
-	is := attrIntegerOr(e, name, 0) != 0
+	is := e.IntegerOr(name, 0) != 0
 	return &is
 }

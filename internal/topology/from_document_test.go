@@ -2,6 +2,7 @@ package topology
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"railwright.dev/railwright/internal/catalog"
 )
 
 func TestFromDocumentDump(t *testing.T) {
@@ -22,7 +24,7 @@ func TestFromDocumentDump(t *testing.T) {
 	}
 	m := FromDocument(d)
 	x := m.Matrix()
-	if got := cells(x); got != "X NV18 PHB \nNV18 X PHB \nPHB PHB X \n" {
+	if got := fmt.Sprint(x.Hops); got != "[[X NV18 PHB] [NV18 X PHB] [PHB PHB X]]" {
 		t.Errorf("distances are\n%s", got)
 	}
 	c, g, n := m.CPUs[0], m.GPUs[1], m.NICs[0]
@@ -40,8 +42,15 @@ func TestFromDocumentDump(t *testing.T) {
 
 // TestFromDocumentBack writes machines for NCCL and reads them back: nothing that NCCL knows is lost.
 func TestFromDocumentBack(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, id := range []string{"hgx-h100", "hgx-a100", "xe9680-mi300x-thor2", "gb200-nvl72-tray"} {
-		m := nominal(t, id)
+		m, err := Nominal(cat, id)
+		if err != nil {
+			t.Fatal(err)
+		}
 		write := NCCLDocument
 		if m.GPUs[0].GCN != "" {
 			write = RCCLDocument
@@ -60,8 +69,8 @@ func TestFromDocumentBack(t *testing.T) {
 		}
 		back := FromDocument(d)
 		// what the file cannot tell
-		want := strings.NewReplacer("NODE", "PHB").Replace(cells(m.Matrix()))
-		if diff := cmp.Diff(want, cells(back.Matrix())); diff != "" {
+		want := strings.NewReplacer("NODE", "PHB").Replace(fmt.Sprint(m.Matrix().Hops))
+		if diff := cmp.Diff(want, fmt.Sprint(back.Matrix().Hops)); diff != "" {
 			t.Errorf("%s: distances differ (-want +got):\n%s", id, diff)
 		}
 		for i, g := range back.GPUs {
@@ -78,10 +87,19 @@ func TestFromDocumentBack(t *testing.T) {
 				t.Errorf("%s: NIC%d differs:\n%s", id, i, diff)
 			}
 		}
-		if got, want := pairText(back.Pairing()), strings.ReplaceAll(pairText(m.Pairing()), "NODE", "PHB"); got != want {
+		if got, want := pairsOf(back), strings.ReplaceAll(pairsOf(m), "NODE", "PHB"); got != want {
 			t.Errorf("%s: pairs are %s, want %s", id, got, want)
 		}
 	}
+}
+
+// pairsOf writes the pairs of a machine as GPU0 NIC0 PIX.
+func pairsOf(m *Machine) string {
+	var lines []string
+	for _, p := range m.Pairing().Pairs {
+		lines = append(lines, fmt.Sprintln(p.GPU.Label, p.NIC.Label, p.Hop))
+	}
+	return strings.Join(lines, "")
 }
 
 func withoutXGMI(g GPU) GPU {

@@ -60,7 +60,7 @@ type factsTree struct {
 
 func (x *factsTree) gpus() {
 	gpus := slices.Clone(x.facts.GPUs)
-	slices.SortStableFunc(gpus, func(a, b fabric.GPU) int { return compareBus(a.PCI, b.PCI) })
+	slices.SortStableFunc(gpus, func(a, b fabric.GPU) int { return CompareBus(a.PCI, b.PCI) })
 	for i, g := range gpus {
 		out := GPU{Index: i, Bus: g.PCI, Name: g.Name, NUMA: -1, UUID: g.UUID}
 		if d := x.pci[g.PCI]; d != nil {
@@ -105,7 +105,7 @@ func (x *factsTree) nics() {
 	}
 	x.unboundNICs(taken)
 	slices.SortStableFunc(x.m.NICs, func(a, b NIC) int {
-		return cmp.Or(compareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(CompareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Name, b.Name))
 	})
 	for i := range x.m.NICs {
 		x.m.NICs[i].Index = i

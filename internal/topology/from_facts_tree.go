@@ -43,13 +43,13 @@ func (x *factsTree) tree() {
 	}
 	slices.SortFunc(x.m.CPUs, func(a, b CPU) int { return cmp.Compare(a.NUMA, b.NUMA) })
 	for i := range x.m.CPUs {
-		slices.SortFunc(x.m.CPUs[i].Devices, func(a, b Device) int { return compareBus(a.Bus, b.Bus) })
+		slices.SortFunc(x.m.CPUs[i].Devices, func(a, b Device) int { return CompareBus(a.Bus, b.Bus) })
 	}
 }
 
 // inOrder gives the addresses that are PCI functions of the facts, sorted.
 func (x *factsTree) inOrder(kept map[string]bool) []string {
-	order := slices.SortedFunc(maps.Keys(kept), compareBus)
+	order := slices.SortedFunc(maps.Keys(kept), CompareBus)
 	return slices.DeleteFunc(order, func(bus string) bool {
 		if kept[bus] && bus != "" && x.pci[bus] == nil {
 			x.m.AddGap(fmt.Sprintf("%s is not among the PCI functions of the facts: it has no place in the tree", bus))
@@ -137,7 +137,7 @@ func (x *factsTree) device(bus string, y *family, depth int) Device {
 	for _, child := range y.below[bus] {
 		d.Children = append(d.Children, x.device(child, y, depth+1))
 	}
-	slices.SortFunc(d.Children, func(a, b Device) int { return compareBus(a.Bus, b.Bus) })
+	slices.SortFunc(d.Children, func(a, b Device) int { return CompareBus(a.Bus, b.Bus) })
 	return d
 }
 

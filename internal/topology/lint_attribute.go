@@ -114,9 +114,7 @@ func judgeDuplicateAttributes(r *reading) []lintVerdict {
 				continue
 			}
 			v := lintVerdict{status: fabric.Fail, element: e, line: e.Line, text: a.Name + `="` + excerpt(a.Value) + `"`, cost: "what the second says is lost"}
-			if i < len(e.lines) {
-				v.line = e.lines[i]
-			}
+			v.line = e.lineOf(i)
 			v.why = fmt.Sprintf("NCCL reads the first, %q, and says nothing of the other.", excerpt(fabric.Printable(value)))
 			if value == a.Value {
 				v.severity, v.cost, v.fix = fabric.SeverityWarning, "nothing: both say the same", r.fixCommand()
@@ -138,7 +136,7 @@ func required(e *Element) []string {
 			switch vendor, _ := e.Get("vendor"); vendor {
 			case "AuthenticAMD":
 				need = append(need, "familyid")
-			case vendorIntel, "CentaurHauls", "  Shanghai  ":
+			case "GenuineIntel", "CentaurHauls", "  Shanghai  ":
 				need = append(need, "familyid", "modelid")
 			}
 		}

@@ -3,6 +3,7 @@ package topology
 import (
 	"slices"
 	"strings"
+	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -15,6 +16,13 @@ type lintCase struct {
 	line     int    // of the evidence; 0: none is asked for
 	severity fabric.Severity
 	says     string // in why or cost
+}
+
+func (c lintCase) text(t testing.TB) string {
+	if c.from == "" {
+		return c.to
+	}
+	return edited(t, c.from, c.to)
 }
 
 func lintCases() []lintCase {

@@ -63,7 +63,7 @@ func judgeSM(r *reading) []lintVerdict {
 		}
 		_, model, ok := r.parts.GPUByPCI(pciIDs(pci))
 		want, _ := Architecture(model.Arch)
-		got := attrIntegerOr(e, "sm", 0)
+		got := e.IntegerOr("sm", 0)
 		if !ok || want == 0 || got == want {
 			return nil
 		}
@@ -120,11 +120,14 @@ func isPower(e *Element) bool {
 	return arch == "ppc64"
 }
 
+// slowMegabits are Mb/s below which a number is hardly the line rate of a NIC for GPUs.
+const slowMegabits = 1000
+
 func judgeNetSpeed(r *reading) []lintVerdict {
 	return r.every("net", func(e *Element) []lintVerdict {
 		text, has := e.Get("speed")
 		v := attributeVerdict(e, "speed")
-		got := attrIntegerOr(e, "speed", 0)
+		got := e.IntegerOr("speed", 0)
 		switch {
 		case !has:
 			v.line, v.text, v.severity = e.Line, excerpt(e.text()), fabric.SeverityWarning

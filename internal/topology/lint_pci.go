@@ -59,14 +59,14 @@ func judgeLinkSpeed(r *reading) []lintVerdict {
 			return r.tooFast(e, text)
 		}
 		v := attributeVerdict(e, "link_speed")
-		got := float64(laneCount(e)) * fallbackLane / laneUnits
-		v.why = fmt.Sprintf("KV Convert to int : could not find value of '%s' in dictionary, falling back to %d. NCCL reckons with %d GT/s.", excerpt(fabric.Printable(text)), fallbackLane, fallbackGTs)
+		got := LinkRate(assumedGTs, laneCount(e))
+		v.why = fmt.Sprintf("KV Convert to int : could not find value of '%s' in dictionary, falling back to 60. NCCL assumes %d GT/s.", excerpt(fabric.Printable(text)), assumedGTs)
 		speed, meant := meantSpeed(text)
 		if !meant {
 			speed = r.partSpeed(e)
 		}
 		switch speed {
-		case fallbackGTs:
+		case assumedGTs:
 			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("nothing: that is %.1f GB/s, as meant", got)
 		case 0:
 			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever it is", got)
@@ -140,7 +140,7 @@ func judgeLinkWidth(r *reading) []lintVerdict {
 		lane, _ := laneRate(speed)
 		switch {
 		case got != meant: // 0 is what NCCL's own dump says where the hardware does not
-			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", float64(laneCount(e))*lane/laneUnits, float64(meant)*lane/laneUnits)
+			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", float64(laneCount(e))*lane, float64(meant)*lane)
 			v.expected, v.fix = fmt.Sprintf(`"%d"`, meant), r.fixCommand()
 		case meant > maxWidth:
 			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("no PCIe link has more than %d lanes: the link counts for more than it is", maxWidth)

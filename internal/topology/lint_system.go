@@ -155,11 +155,11 @@ func (r *reading) portRate(net *Element) (rate float64, known bool) {
 	if net.Line == 0 {
 		if pci := net.above("pci"); pci != nil && r.parts != nil {
 			_, nic, ok := r.parts.NICByPCI(pciIDs(pci))
-			return nic.Rate() / bitsPerByte, ok && nic.Rate() > 0
+			return nic.Rate() / 8, ok && nic.Rate() > 0
 		}
 		return 0, false
 	}
-	speed := attrIntegerOr(net, "speed", 0)
+	speed := net.IntegerOr("speed", 0)
 	if speed <= 0 {
 		speed = assumedMegabits
 	}

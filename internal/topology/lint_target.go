@@ -36,7 +36,7 @@ func judgeTargets(r *reading) []lintVerdict {
 	}
 	all := joints(&r.document)
 	for _, j := range all {
-		counts[way{j.from, j.to}] += attrIntegerOr(j.element, "count", 0)
+		counts[way{j.from, j.to}] += j.element.IntegerOr("count", 0)
 	}
 	if len(all) == 0 {
 		return noDevices("links whose other end is in the file")
@@ -90,7 +90,7 @@ func (r *reading) lostLink(j joint, owner map[int64]bool, v *lintVerdict) {
 	}
 	speed, _ := gpu.above("pci").Get("link_speed")
 	lane, _ := laneRate(speed)
-	pcie := float64(laneCount(gpu.above("pci"))) * lane / laneUnits
+	pcie := float64(laneCount(gpu.above("pci"))) * lane
 	v.severity = fabric.SeverityError
 	v.why += " The GPU has no other link. tclass 0x03.... is a GPU; an NVSwitch has 0x068000."
 	v.cost = fmt.Sprintf("NCCL reckons with %.1f GB/s over PCIe instead of %.1f over NVLink; on two H200 all_reduce fell from 299 to 28 GB/s", pcie, float64(count)*linkGBs(gpu))

@@ -114,11 +114,7 @@ func TestLintStatus(t *testing.T) {
 func TestLintFinds(t *testing.T) {
 	for _, c := range lintCases() {
 		t.Run(c.name, func(t *testing.T) {
-			text := c.to
-			if c.from != "" {
-				text = edited(t, c.from, c.to)
-			}
-			out := lintOne(t, text)
+			out := lintOne(t, c.text(t))
 			for _, f := range out.Findings {
 				at := ""
 				if len(f.Evidence) > 0 {
@@ -447,8 +443,8 @@ func TestLintIsPrintable(t *testing.T) {
 func FuzzLint(f *testing.F) {
 	known := knownParts(f)
 	f.Add([]byte(soundXML))
-	for _, c := range refusals() {
-		f.Add([]byte(c.text))
+	for _, c := range lintCases() {
+		f.Add([]byte(c.text(f)))
 	}
 	if text, err := os.ReadFile("testdata/xml/vcf-appendix-i.xml"); err == nil {
 		f.Add(text)

@@ -116,7 +116,7 @@ func (w *documentWriter) cpu(i int, c CPU) error {
 		return err
 	}
 	e := &Element{Name: "cpu", Attributes: attributes, Parent: w.system}
-	for _, d := range inOrder(c.Devices) {
+	for _, d := range InOrder(c.Devices) {
 		if err := w.device(e, d); err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (w *documentWriter) device(parent *Element, d Device) error {
 		}
 	}
 	w.nic(e, nics)
-	for _, child := range inOrder(d.Children) {
+	for _, child := range InOrder(d.Children) {
 		if err := w.device(e, child); err != nil {
 			return err
 		}
@@ -184,13 +184,6 @@ func (w *documentWriter) device(parent *Element, d Device) error {
 	}
 	parent.Children = append(parent.Children, e)
 	return nil
-}
-
-// inOrder sorts by PCI address, the order in which NCCL itself keeps devices.
-func inOrder(devices []Device) []Device {
-	sorted := slices.Clone(devices)
-	slices.SortStableFunc(sorted, func(a, b Device) int { return compareBus(a.Bus, b.Bus) })
-	return sorted
 }
 
 // pciAttributes writes all that NCCL reads of a function. It writes 0x0000 for an unknown vendor, device or

@@ -1,7 +1,7 @@
 package topology
 
 import (
-	"flag"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,61 +15,18 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, got string) {
+// machineFile reads a machine that the tests of topology keep.
+func machineFile(t *testing.T, name string) *Machine {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
+	text, err := os.ReadFile(filepath.Join("..", "topology", "testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-want +got):\n%s", path, diff)
+	var m Machine
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
 	}
-}
-
-func endpoint(bus string, class uint32, vendor, device uint16) Device {
-	return Device{Bus: bus, Class: class, Vendor: vendor, Device: device, Speed: 32, Width: 16, MaxSpeed: 32, MaxWidth: 16}
-}
-
-// hgxHost is the host of VCF appendix I as it is without a hypervisor: two sockets of four switches, each with
-// a GPU and a ConnectX-7. Addresses of switches and NICs are those of the document (appendix I, 8.3), those of
-// the GPUs the next ones, as in the same server of ROCE 8.7.2.
-func hgxHost() *Machine {
-	m := &Machine{Name: "host1", Source: "live facts", NUMANodes: 2, CPUs: []CPU{
-		{NUMA: 0, Arch: "x86_64", Vendor: "GenuineIntel", Family: 6, Model: 143, Affinity: "00000000,ffffffff"},
-		{NUMA: 1, Arch: "x86_64", Vendor: "GenuineIntel", Family: 6, Model: 143, Affinity: "ffffffff,00000000"},
-	}}
-	subsystems := []uint16{0x2330, 0x2330, 0x2331, 0x2331, 0x2333, 0x2333, 0x2332, 0x2332}
-	for i, bus := range []uint8{0x16, 0x38, 0x49, 0x5a, 0x98, 0xb8, 0xc8, 0xd8} {
-		yes := true
-		nic := endpoint(fmt.Sprintf("0000:%02x:00.0", bus+4), 0x020700, 0x15b3, 0x1021)
-		nic.SubsystemVendor, nic.SubsystemDevice = 0x15b3, 0x0041
-		gpu := endpoint(fmt.Sprintf("0000:%02x:00.0", bus+5), 0x030200, 0x10de, 0x2330)
-		gpu.SubsystemVendor, gpu.SubsystemDevice = 0x10de, 0x16c1
-		gpu.Speed = 2.5 // at rest
-		sw := endpoint(fmt.Sprintf("0000:%02x:00.0", bus), 0x060400, 0x1000, 0xc030)
-		sw.SubsystemVendor, sw.SubsystemDevice = 0x1028, subsystems[i]
-		sw.Children = []Device{gpu, nic}
-		m.CPUs[i/4].Devices = append(m.CPUs[i/4].Devices, sw)
-		g := GPU{Index: i, Bus: gpu.Bus, SM: 90, NUMA: i / 4, GDR: &yes, UUID: fmt.Sprintf("GPU-0000-%d", i)}
-		for k, links := range []int{5, 5, 4, 4} {
-			g.Links = append(g.Links, ScaleUp{Target: fmt.Sprintf("0000:%02x:00.0", 7+k), Class: ClassNVSwitch, Count: links})
-		}
-		m.GPUs = append(m.GPUs, g)
-		m.NICs = append(m.NICs, NIC{Index: i, Name: fmt.Sprintf("mlx5_%d", i), Bus: nic.Bus, Mbps: 400000, Port: 1,
-			GUID: 0x5c24fb0003ae6d94 + uint64(i)<<48, NUMA: i / 4, GDR: &yes, MaxConn: 131072})
-	}
-	for k := range 4 {
-		m.CPUs[0].Devices = append(m.CPUs[0].Devices, endpoint(fmt.Sprintf("0000:%02x:00.0", 7+k), ClassNVSwitch, 0x10de, 0x22a3))
-	}
-	return m
+	return &m
 }
 
 // flatGuest is the virtual machine with two H200 of which a dump of NCCL itself is known.
@@ -78,7 +35,7 @@ func flatGuest() *Machine {
 	m := &Machine{CPUs: []CPU{{NUMA: -1, Arch: "x86_64", Vendor: "GenuineIntel", Family: 6, Model: 207}},
 		NICs: []NIC{{Name: "eth0", Mbps: 10000, MaxConn: 65536, Latency: &zero, GDR: &no, NUMA: -1}}}
 	for i := range 2 {
-		d := endpoint(fmt.Sprintf("0000:00:%02x.0", 6+i), 0x030200, 0x10de, 0x2335)
+		d := pciFunction(fmt.Sprintf("0000:00:%02x.0", 6+i), 0x030200, 0x10de, 0x2335)
 		d.SubsystemVendor, d.SubsystemDevice, d.Width, d.MaxWidth = 0x10de, 0x18bf, 0, 0
 		m.CPUs[0].Devices = append(m.CPUs[0].Devices, d)
 		m.GPUs = append(m.GPUs, GPU{Index: i, Bus: d.Bus, SM: 90, NUMA: -1, GDR: &yes, Links: []ScaleUp{{Target: UnseenNVSwitch, Class: ClassNVSwitch, Count: 18}}})
@@ -95,8 +52,12 @@ func ncclText(t *testing.T, m *Machine) string {
 	return textOf(t, d)
 }
 
+func TestNCCLDocumentOfGuest(t *testing.T) {
+	golden(t, "guest.xml", ncclText(t, machineFile(t, "guest.json")))
+}
+
 func TestNCCLDocumentOfHost(t *testing.T) {
-	golden(t, "nccl-hgx-h100.xml", ncclText(t, hgxHost()))
+	golden(t, "host.xml", ncclText(t, machineFile(t, "host.json")))
 }
 
 // What NCCL wrote of a machine is what is written of it here, but for what each process puts in itself: the
@@ -117,7 +78,7 @@ func TestNCCLDocumentAsNCCLDumps(t *testing.T) {
 
 // The same machine told in another order gives the same file.
 func TestNCCLDocumentIsDeterministic(t *testing.T) {
-	m := hgxHost()
+	m := machineFile(t, "host.json")
 	want := ncclText(t, m)
 	for _, c := range m.CPUs {
 		for i, j := 0, len(c.Devices)-1; i < j; i, j = i+1, j-1 {
@@ -130,7 +91,7 @@ func TestNCCLDocumentIsDeterministic(t *testing.T) {
 }
 
 func TestNCCLDocumentParses(t *testing.T) {
-	for name, m := range map[string]*Machine{"host": hgxHost(), "guest": flatGuest()} {
+	for name, m := range map[string]*Machine{"host": machineFile(t, "host.json"), "guest": flatGuest()} {
 		text := ncclText(t, m)
 		d, err := Parse([]byte(text))
 		if err != nil {
@@ -163,10 +124,11 @@ func TestNCCLDocumentAttributes(t *testing.T) {
 		{"GUID not known", func(m *Machine) { m.NICs[3].GUID = 0 }, `name="mlx5_3" dev="3" speed="400000" port="1" maxconn`, ""},
 		{"two ports of one function", func(m *Machine) { m.NICs[1].Bus = m.NICs[0].Bus }, "", "0000:3c"},
 		{"C2C", func(m *Machine) { m.GPUs[0].C2C = &C2C{Count: 5, MBytes: 44712} }, `<c2c bw="44712" count="5"/>`, ""},
+		{"a NIC without a driver", func(m *Machine) { m.NICs[3].Unbound = true }, "</system>", "mlx5_3"},
 		{"a node without GPU and NIC", func(m *Machine) { m.CPUs = append(m.CPUs, CPU{NUMA: 2, Arch: "arm64"}) }, "", `numaid="2"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := hgxHost()
+			m := machineFile(t, "host.json")
 			c.change(m)
 			text := ncclText(t, m)
 			if !strings.Contains(text, c.want) {
@@ -200,7 +162,7 @@ func TestNCCLDocumentRefused(t *testing.T) {
 		{"an AMD GPU", func(m *Machine) { m.GPUs[0].GCN = "gfx942" }, "RCCL has a form of its own"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := hgxHost()
+			m := machineFile(t, "host.json")
 			c.change(m)
 			if _, err := NCCLDocument(m); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
@@ -219,11 +181,11 @@ func mi300xHost() *Machine {
 	nics := []string{"0000:1c:00.0", "0000:3e:00.0", "0000:4f:00.0", "0000:60:00.0", "0000:9e:00.0", "0000:be:00.0", "0000:ce:00.0", "0000:de:00.0"}
 	for i := range 8 {
 		if i%2 == 0 {
-			sw := endpoint(fmt.Sprintf("0000:%s:00.0", []string{"16", "49", "98", "c8"}[i/2]), 0x060400, 0x1000, 0xc030)
+			sw := pciFunction(fmt.Sprintf("0000:%s:00.0", []string{"16", "49", "98", "c8"}[i/2]), 0x060400, 0x1000, 0xc030)
 			m.CPUs[i/4].Devices = append(m.CPUs[i/4].Devices, sw)
 		}
 		sw := &m.CPUs[i/4].Devices[i/2%2]
-		sw.Children = append(sw.Children, endpoint(gpus[i], 0x120000, 0x1002, 0x74a1), endpoint(nics[i], 0x020000, 0x14e4, 0x1760))
+		sw.Children = append(sw.Children, pciFunction(gpus[i], 0x120000, 0x1002, 0x74a1), pciFunction(nics[i], 0x020000, 0x14e4, 0x1760))
 		g := GPU{Index: i, Bus: gpus[i], GCN: "gfx942", NUMA: i / 4}
 		for j, peer := range gpus {
 			if j != i {
@@ -242,7 +204,7 @@ func TestRCCLDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := textOf(t, d)
-	golden(t, "rccl-mi300x.xml", text)
+	golden(t, "mi300x.xml", text)
 	again, err := Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +212,7 @@ func TestRCCLDocument(t *testing.T) {
 	if diff := cmp.Diff(text, textOf(t, again)); diff != "" {
 		t.Errorf("read and written again it differs (-want +got):\n%s", diff)
 	}
-	if _, err := RCCLDocument(hgxHost()); err == nil || !strings.Contains(err.Error(), "no AMD architecture") {
+	if _, err := RCCLDocument(machineFile(t, "host.json")); err == nil || !strings.Contains(err.Error(), "no AMD architecture") {
 		t.Errorf("an NVIDIA GPU: error %v", err)
 	}
 	m := mi300xHost()
@@ -342,4 +304,8 @@ func sameMachine(t *testing.T, m *Machine, text string) {
 			}
 		}
 	}
+}
+
+func pciFunction(bus string, class uint32, vendor, device uint16) Device {
+	return Device{Bus: bus, Class: class, Vendor: vendor, Device: device, Speed: 32, Width: 16, MaxSpeed: 32, MaxWidth: 16}
 }

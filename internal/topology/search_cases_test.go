@@ -110,7 +110,7 @@ func (r *caseReader) node(m []string) {
 		up.Add("net", Attribute{"name", "mlx5_" + m[5]}, Attribute{"dev", fmt.Sprint(dev)}, Attribute{"guid", "0x" + part[0]}, Attribute{"port", part[1]},
 			Attribute{"speed", fmt.Sprint(int(rate*8000 + 0.5))}, Attribute{"gdr", r.gdr})
 	case "NVL NVS", "NVL GPU", "XGMI GPU":
-		per := float64(nvlinkRate(attrIntegerOr(up, "sm", 0)))
+		per := float64(nvlinkRate(up.IntegerOr("sm", 0)))
 		if r.gcn != "" {
 			per = float64(xgmiRate(r.gcn))
 		}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -153,11 +152,11 @@ func deviceNumber(e *Element) uint64 {
 // pciRate is what NCCL believes of a PCIe link, GB/s: lanes times its dictionary's 100 Mb/s a lane, by 80. A speed
 // that is not in the dictionary is 60, as of 8 GT/s; a width of 0 is 16.
 func (b *builder) pciRate(e *Element) (float32, error) {
-	width, err := attrInteger(e, "link_width")
+	width, err := e.Integer("link_width")
 	if err != nil {
 		return 0, err
 	}
-	speed, err := attrText(e, "link_speed")
+	speed, err := e.Required("link_speed")
 	if err != nil {
 		return 0, err
 	}
@@ -167,11 +166,9 @@ func (b *builder) pciRate(e *Element) (float32, error) {
 	if width < 0 || width > 64 {
 		return 0, fmt.Errorf("%s: link_width %d: want 0 to 64", e.title(), width)
 	}
-	for _, entry := range pciSpeeds() {
-		if strings.HasPrefix(speed, entry.prefix) {
-			return float32(width) * entry.lane / 80, nil
-		}
+	lane, known := laneRate(speed)
+	if !known {
+		b.note("%s: link_speed %s is not in NCCL's dictionary, it takes 8 GT/s", e.title(), fabric.Quote(speed))
 	}
-	b.note("%s: link_speed %s is not in NCCL's dictionary, it takes 8 GT/s", e.title(), fabric.Quote(speed))
-	return float32(width) * 60 / 80, nil
+	return float32(width) * float32(lane), nil
 }

@@ -30,7 +30,7 @@ func (b *builder) addCPUs() error {
 }
 
 func (b *builder) addCPU(e *Element) error {
-	numa, err := attrInteger(e, "numaid")
+	numa, err := e.Integer("numaid")
 	if err != nil {
 		return err
 	}
@@ -65,11 +65,11 @@ func (b *builder) addPCI(e *Element, up *node) error {
 	if e.Name != "pci" {
 		return nil // NCCL's parser has ignored it
 	}
-	class, err := attrText(e, "class")
+	class, err := e.Required("class")
 	if err != nil {
 		return err
 	}
-	bus, err := attrText(e, "busid")
+	bus, err := e.Required("busid")
 	if err != nil {
 		return err
 	}
@@ -123,8 +123,8 @@ func (b *builder) addGPU(e *Element, id int64, bus string) (*node, error) {
 		return nil, err
 	}
 	n.gcn = gcnName(e)
-	n.dev, n.rank = attrIntegerOr(e, "dev", undefined), attrIntegerOr(e, "rank", undefined)
-	if n.sm = attrIntegerOr(e, "sm", smOfGCN(n.gcn)); n.sm == 0 {
+	n.dev, n.rank = e.IntegerOr("dev", undefined), e.IntegerOr("rank", undefined)
+	if n.sm = e.IntegerOr("sm", smOfGCN(n.gcn)); n.sm == 0 {
 		if n.sm = b.s.options.SM; n.sm == 0 {
 			return nil, fmt.Errorf("%s: gpu has no attribute %q", e.Parent.title(), "sm")
 		}
@@ -134,7 +134,7 @@ func (b *builder) addGPU(e *Element, id int64, bus string) (*node, error) {
 	if !said {
 		b.note("gdr of GPUs is not in the file: taken as working")
 	}
-	n.gdr = attrIntegerOr(e, "gdr", 1) != 0
+	n.gdr = e.IntegerOr("gdr", 1) != 0
 	b.gpus[e] = n
 	return n, nil
 }
@@ -195,7 +195,7 @@ func (b *builder) addCPUNIC(e *Element, cpu *node) error {
 }
 
 func (b *builder) addNET(e *Element, nic *node) error {
-	if attrIntegerOr(e, "net", 1) == 0 {
+	if e.IntegerOr("net", 1) == 0 {
 		return nil // a physical NIC that was fused into another
 	}
 	name, _ := e.Get("name")
@@ -204,21 +204,21 @@ func (b *builder) addNET(e *Element, nic *node) error {
 		return err
 	}
 	b.nets = append(b.nets, n)
-	n.dev = attrIntegerOr(e, "dev", undefined)
-	mbps := attrIntegerOr(e, "speed", 0)
+	n.dev = e.IntegerOr("dev", undefined)
+	mbps := e.IntegerOr("speed", 0)
 	if mbps <= 0 {
 		b.note("%s: no speed: NCCL takes 10 Gb/s", e.title())
 		mbps = assumedMegabits
 	}
 	n.bw = float32(float64(mbps) / megabitsPerGB)
-	n.port, n.coll = attrIntegerOr(e, "port", 0), attrIntegerOr(e, "coll", 0)
+	n.port, n.coll = e.IntegerOr("port", 0), e.IntegerOr("coll", 0)
 	if value, ok := e.Get("latency"); ok {
 		n.latency = cFloat(value)
 	}
 	if _, said := e.Get("gdr"); !said {
 		b.note("%s: gdr is not in the file: taken as working", e.title())
 	}
-	n.gdr = attrIntegerOr(e, "gdr", 1) != 0
+	n.gdr = e.IntegerOr("gdr", 1) != 0
 	guid, ok := e.Get("guid")
 	if n.asic = uint64(len(b.nets) - 1); ok {
 		n.asic = hexadecimal(guid)

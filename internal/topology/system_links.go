@@ -71,7 +71,7 @@ func (b *builder) below(names []string, f func(gpu *node, e *Element) error) err
 func (b *builder) addNVLinks() error { return b.below([]string{"nvlink", "xgmi"}, b.addNVLink) }
 
 func (b *builder) addNVLink(gpu *node, e *Element) error {
-	count, err := attrInteger(e, "count")
+	count, err := e.Integer("count")
 	if err != nil {
 		return err
 	}
@@ -140,11 +140,11 @@ func localCPU(n *node, seen map[*node]bool) *node {
 
 func (b *builder) addC2C() error {
 	return b.below([]string{"c2c"}, func(gpu *node, e *Element) error {
-		count, err := attrInteger(e, "count")
+		count, err := e.Integer("count")
 		if err != nil {
 			return err
 		}
-		mbps, err := attrInteger(e, "bw")
+		mbps, err := e.Integer("bw")
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (b *builder) addPCILinks() error {
 			if from == nil {
 				return fmt.Errorf("%s: pcilink, but it is no PCIe switch", e.title())
 			}
-			target, err := attrText(child, "target")
+			target, err := child.Required("target")
 			if err != nil {
 				return err
 			}

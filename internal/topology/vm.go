@@ -53,7 +53,7 @@ func nvSwitches(m *Machine) []string {
 			found = append(found, bus)
 		}
 	}
-	slices.SortFunc(found, compareBus)
+	slices.SortFunc(found, CompareBus)
 	return found
 }
 
@@ -106,8 +106,8 @@ func (m *guestMatch) machine() *Machine {
 
 // renumber gives GPUs and NICs the numbers that the guest's drivers count by: PCI order.
 func renumber(m *Machine) {
-	slices.SortStableFunc(m.GPUs, func(a, b GPU) int { return compareBus(a.Bus, b.Bus) })
-	slices.SortStableFunc(m.NICs, func(a, b NIC) int { return cmp.Or(compareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port)) })
+	slices.SortStableFunc(m.GPUs, func(a, b GPU) int { return CompareBus(a.Bus, b.Bus) })
+	slices.SortStableFunc(m.NICs, func(a, b NIC) int { return cmp.Or(CompareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port)) })
 	for i := range m.GPUs {
 		m.GPUs[i].Index = i
 	}
@@ -148,7 +148,7 @@ func (g guestBuild) numa(bus string) int { return g.host.CPUs[newPlaces(g.host).
 // devices keeps what was passed through and the switches above it.
 func (g guestBuild) devices(all []Device) []Device {
 	var kept []Device
-	for _, d := range inOrder(all) {
+	for _, d := range InOrder(all) {
 		passed, ok := g.taken[d.Bus]
 		d.Children = g.devices(d.Children)
 		switch {
@@ -161,7 +161,7 @@ func (g guestBuild) devices(all []Device) []Device {
 		}
 		kept = append(kept, d)
 	}
-	return inOrder(kept)
+	return InOrder(kept)
 }
 
 // free gives a switch an address that the guest does not have: NCCL would take the guest's device of the same

@@ -47,7 +47,7 @@ func newGuestMatch(host *Machine, guest []GuestDevice, labels map[string]string)
 	for _, bus := range nvSwitches(host) {
 		m.hosts = append(m.hosts, hostDevice{KindOther, bus})
 	}
-	slices.SortStableFunc(m.hosts, func(a, b hostDevice) int { return compareBus(a.bus, b.bus) })
+	slices.SortStableFunc(m.hosts, func(a, b hostDevice) int { return CompareBus(a.bus, b.bus) })
 	for _, d := range m.hosts {
 		kinds[d.bus] = d.kind
 	}
@@ -87,7 +87,7 @@ func (m *guestMatch) normalise() error {
 		}
 		m.guest[i].Bus = bus
 	}
-	slices.SortStableFunc(m.guest, func(a, b GuestDevice) int { return compareBus(a.Bus, b.Bus) })
+	slices.SortStableFunc(m.guest, func(a, b GuestDevice) int { return CompareBus(a.Bus, b.Bus) })
 	for i := range m.guest[:max(len(m.guest)-1, 0)] {
 		if m.guest[i].Bus == m.guest[i+1].Bus {
 			return fmt.Errorf("address %q is given twice", m.guest[i].Bus)

@@ -1,10 +1,13 @@
 package topology
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // classGuest is a guest whose devices were added in the order of VCF 10.1: its addresses are those of
@@ -34,7 +37,7 @@ func guestOf(t *testing.T, devices []GuestDevice, labels map[string]string) *Mac
 // The file for the guest is what VCF appendix I means, as its errors are mended.
 func TestGuestOfAppendixI(t *testing.T) {
 	m := guestOf(t, classGuest(4), nil)
-	golden(t, "nccl-guest.xml", ncclText(t, m))
+	golden(t, "guest.json", asJSON(t, m)) // the tests of ncclxml write the file of it
 	if len(m.CPUs) != 2 {
 		t.Fatalf("%d NUMA nodes", len(m.CPUs))
 	}
@@ -64,8 +67,10 @@ func TestGuestWithoutNVSwitches(t *testing.T) {
 			t.Errorf("GPU%d has links %+v, want 18 to %s", g.Index, g.Links, UnseenNVSwitch)
 		}
 	}
-	if text := ncclText(t, m); strings.Contains(text, `affinity="00000000,ffffffff"`) {
-		t.Error("the affinity of the host's CPUs is in the guest's file")
+	for _, c := range m.CPUs {
+		if c.Affinity != "" {
+			t.Errorf("NUMA node %d has the affinity of the host's CPUs", c.NUMA)
+		}
 	}
 }
 
@@ -102,12 +107,13 @@ func TestGuestByID(t *testing.T) {
 func TestGuestAddressesDoNotCollide(t *testing.T) {
 	devices := classGuest(0)
 	devices[15].Bus = "0000:16:00.0" // the address of the host's first switch
-	text := ncclText(t, guestOf(t, devices, nil))
-	if n := strings.Count(text, `busid="0000:16:00.0"`); n != 1 {
-		t.Errorf("%d functions have one address:\n%s", n, text)
+	m := guestOf(t, devices, nil)
+	soundTree(t, "guest", m)
+	if d, ok := m.Device("0000:16:00.0"); !ok || !d.IsNIC() {
+		t.Errorf("the NIC is %+v", d)
 	}
-	if !strings.Contains(text, `<pci busid="0001:16:00.0" class="0x060400"`) {
-		t.Errorf("the switch has no address of its own:\n%s", text)
+	if d, ok := m.Device("0001:16:00.0"); !ok || !d.IsSwitch() {
+		t.Errorf("the switch has no address of its own: %+v", d)
 	}
 }
 
@@ -122,8 +128,8 @@ func TestGuestOfUnboundDevices(t *testing.T) {
 	if len(m.GPUs) != 8 || len(m.NICs) != 8 || m.GPUs[4].NUMA != 1 || m.NICs[3].Name != "mlx5_3" {
 		t.Errorf("%d GPUs, %d NICs: %+v", len(m.GPUs), len(m.NICs), m)
 	}
-	if text := ncclText(t, m); strings.Count(text, "<net name=") != 8 {
-		t.Errorf("the file lacks NICs:\n%s", text)
+	if slices.ContainsFunc(m.NICs, func(n NIC) bool { return n.Unbound }) {
+		t.Errorf("NICs without a driver: %+v", m.NICs)
 	}
 }
 
@@ -188,10 +194,71 @@ func TestGuestDevices(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := hgxHost()
+	want.Source = m.Source
 	for i := range want.CPUs {
 		want.CPUs[i].Affinity = ""
+		want.CPUs[i].Devices, m.CPUs[i].Devices = sorted(want.CPUs[i].Devices), sorted(m.CPUs[i].Devices)
 	}
-	if got := ncclText(t, m); got != ncclText(t, want) {
-		t.Errorf("a host as its own guest is another machine:\n%s", got)
+	if diff := cmp.Diff(asJSON(t, want), asJSON(t, m)); diff != "" {
+		t.Errorf("a host as its own guest is another machine (-want +got):\n%s", diff)
 	}
+}
+
+// sorted orders devices by address, and those below them.
+func sorted(devices []Device) []Device {
+	devices = InOrder(devices)
+	for i := range devices {
+		devices[i].Children = sorted(devices[i].Children)
+	}
+	return devices
+}
+
+// TestHostFile keeps the host in a file for the tests of other packages.
+func TestHostFile(t *testing.T) { golden(t, "host.json", asJSON(t, hgxHost())) }
+
+func asJSON(t *testing.T, m *Machine) string {
+	t.Helper()
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text) + "\n"
+}
+
+func endpoint(bus string, class uint32, vendor, device uint16) Device {
+	return Device{Bus: bus, Class: class, Vendor: vendor, Device: device, Speed: 32, Width: 16, MaxSpeed: 32, MaxWidth: 16}
+}
+
+// hgxHost is the host of VCF appendix I as it is without a hypervisor: two sockets of four switches, each with
+// a GPU and a ConnectX-7. Addresses of switches and NICs are those of the document (appendix I, 8.3), those of
+// the GPUs the next ones, as in the same server of ROCE 8.7.2.
+func hgxHost() *Machine {
+	m := &Machine{Name: "host1", Source: "live facts", NUMANodes: 2, CPUs: []CPU{
+		{NUMA: 0, Arch: "x86_64", Vendor: "GenuineIntel", Family: 6, Model: 143, Affinity: "00000000,ffffffff"},
+		{NUMA: 1, Arch: "x86_64", Vendor: "GenuineIntel", Family: 6, Model: 143, Affinity: "ffffffff,00000000"},
+	}}
+	subsystems := []uint16{0x2330, 0x2330, 0x2331, 0x2331, 0x2333, 0x2333, 0x2332, 0x2332}
+	for i, bus := range []uint8{0x16, 0x38, 0x49, 0x5a, 0x98, 0xb8, 0xc8, 0xd8} {
+		yes := true
+		nic := endpoint(fmt.Sprintf("0000:%02x:00.0", bus+4), 0x020700, 0x15b3, 0x1021)
+		nic.SubsystemVendor, nic.SubsystemDevice = 0x15b3, 0x0041
+		gpu := endpoint(fmt.Sprintf("0000:%02x:00.0", bus+5), 0x030200, 0x10de, 0x2330)
+		gpu.SubsystemVendor, gpu.SubsystemDevice = 0x10de, 0x16c1
+		gpu.Speed = 2.5 // at rest
+		sw := endpoint(fmt.Sprintf("0000:%02x:00.0", bus), 0x060400, 0x1000, 0xc030)
+		sw.SubsystemVendor, sw.SubsystemDevice = 0x1028, subsystems[i]
+		sw.Children = []Device{gpu, nic}
+		m.CPUs[i/4].Devices = append(m.CPUs[i/4].Devices, sw)
+		g := GPU{Index: i, Bus: gpu.Bus, SM: 90, NUMA: i / 4, GDR: &yes, UUID: fmt.Sprintf("GPU-0000-%d", i)}
+		for k, links := range []int{5, 5, 4, 4} {
+			g.Links = append(g.Links, ScaleUp{Target: fmt.Sprintf("0000:%02x:00.0", 7+k), Class: ClassNVSwitch, Count: links})
+		}
+		m.GPUs = append(m.GPUs, g)
+		m.NICs = append(m.NICs, NIC{Index: i, Name: fmt.Sprintf("mlx5_%d", i), Bus: nic.Bus, Mbps: 400000, Port: 1,
+			GUID: 0x5c24fb0003ae6d94 + uint64(i)<<48, NUMA: i / 4, GDR: &yes, MaxConn: 131072})
+	}
+	for k := range 4 {
+		m.CPUs[0].Devices = append(m.CPUs[0].Devices, endpoint(fmt.Sprintf("0000:%02x:00.0", 7+k), ClassNVSwitch, 0x10de, 0x22a3))
+	}
+	return m
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +12,13 @@ import (
 // the host, as machines are built.
 func TestWrittenFilesLintClean(t *testing.T) {
 	parts := knownParts(t)
-	machines := map[string]*Machine{"host": hgxHost(), "guest": guestOf(t, classGuest(4), nil), "guest without NVSwitches": guestOf(t, classGuest(0), nil)}
+	host := machineFile(t, "host.json")
+	devices := slices.DeleteFunc(GuestDevices(host), func(d GuestDevice) bool { return d.Kind == KindOther })
+	noSwitches, err := Guest(host, devices, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machines := map[string]*Machine{"host": host, "guest": machineFile(t, "guest.json"), "guest without NVSwitches": noSwitches}
 	for id := range parts.Machines {
 		if m, err := Nominal(parts, id); err == nil {
 			machines[id] = m

@@ -3,6 +3,7 @@ package topology
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -172,7 +173,9 @@ func FuzzParse(f *testing.F) {
 	for _, c := range refusals() {
 		f.Add([]byte(c.text))
 	}
-	f.Add([]byte(soundXML))
+	if text, err := os.ReadFile("testdata/host.xml"); err == nil {
+		f.Add(text)
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		d, err := Parse(text)
 		if err != nil {

@@ -8,36 +8,60 @@ import (
 	"strings"
 )
 
-const (
-	megabitsPerGB   = 8000.0 // Mb/s in a GB/s
-	assumedMegabits = 10000  // Mb/s that NCCL takes where the speed is not above 0
-	slowMegabits    = 1000   // Mb/s below which a number is hardly the line rate of a NIC for GPUs
-)
-
 // linkGBs is what NCCL or RCCL believes of one link of a GPU, GB/s one way.
 func linkGBs(gpu *Element) float64 {
 	if gcn, ok := gpu.Get("gcn"); ok {
 		return float64(xgmiRate(gcn))
 	}
-	return float64(nvlinkRate(attrIntegerOr(gpu, "sm", 0)))
+	return float64(nvlinkRate(gpu.IntegerOr("sm", 0)))
 }
 
-// laneRate is what NCCL takes a speed for, 100 Mb/s a lane; known is false where it falls back.
-func laneRate(speed string) (rate float64, known bool) {
+// pciSpeed is an entry of NCCL's dictionary of link speeds.
+type pciSpeed struct {
+	prefix string  // of the text
+	gts    float64 // GT/s
+	lane   float64 // GB/s per lane that NCCL takes it for
+}
+
+// pciSpeeds is kvDictPciGen of src/graph/topo.cc, whose numbers are 100 Mb/s per lane and divided by 80; an entry
+// fits when the text begins with it.
+func pciSpeeds() []pciSpeed {
+	return []pciSpeed{
+		{"2.5 GT/s", 2.5, 15. / 80}, {"5 GT/s", 5, 30. / 80}, {"8 GT/s", 8, 60. / 80}, {"16 GT/s", 16, 120. / 80}, {"32 GT/s", 32, 240. / 80},
+		{"5.0 GT/s PCIe", 5, 30. / 80}, {"8.0 GT/s PCIe", 8, 60. / 80}, {"16.0 GT/s PCIe", 16, 120. / 80},
+		{"32.0 GT/s PCIe", 32, 240. / 80}, {"64.0 GT/s PCIe", 64, 480. / 80},
+	}
+}
+
+// What NCCL assumes where a file does not say it.
+const (
+	assumedGTs      = 8     // GT/s, of a link_speed that is not in its dictionary
+	assumedWidth    = 16    // lanes, where link_width reads as 0
+	assumedMegabits = 10000 // Mb/s, where the speed of a NIC is not above 0
+
+	assumedLane   = 60. / 80 // GB/s per lane at assumedGTs
+	megabitsPerGB = 8000.0   // Mb/s in a GB/s
+)
+
+// linkSpeed is the speed that NCCL reads in a text, GT/s; known is false where it is not in its dictionary.
+func linkSpeed(text string) (gts float64, known bool) {
 	for _, entry := range pciSpeeds() {
-		if strings.HasPrefix(speed, entry.prefix) {
-			return float64(entry.lane), true
+		if strings.HasPrefix(text, entry.prefix) {
+			return entry.gts, true
 		}
 	}
-	return fallbackLane, false
+	return assumedGTs, false
 }
 
-const (
-	fallbackLane = 60   // 100 Mb/s a lane: 8 GT/s (kvDictPciGen)
-	fallbackGTs  = 8    // GT/s
-	laneUnits    = 80.0 // 100 Mb/s in a GB/s
-	assumedWidth = 16   // lanes, where link_width reads as 0
-)
+// laneRate is what NCCL takes a lane of that speed for, GB/s; known is false where the speed is not in its dictionary.
+func laneRate(speed string) (gbs float64, known bool) {
+	for _, entry := range pciSpeeds() {
+		if strings.HasPrefix(speed, entry.prefix) {
+			return entry.lane, true
+		}
+	}
+	return assumedLane, false
+}
 
 var (
 	speedNumber     = regexp.MustCompile(`(?i)^\s*([0-9]+(?:\.[0-9]+)?)\s*GT/?s`)
@@ -101,19 +125,6 @@ const (
 	Undefined = -1 // where NCCL knows no number
 )
 
-type pciSpeed struct {
-	prefix string
-	lane   float32 // 100 Mb/s
-}
-
-// pciSpeeds is kvDictPciGen of src/graph/topo.cc; an entry fits when the text begins with it.
-func pciSpeeds() []pciSpeed {
-	return []pciSpeed{
-		{"2.5 GT/s", 15}, {"5 GT/s", 30}, {"8 GT/s", 60}, {"16 GT/s", 120}, {"32 GT/s", 240},
-		{"5.0 GT/s PCIe", 30}, {"8.0 GT/s PCIe", 60}, {"16.0 GT/s PCIe", 120}, {"32.0 GT/s PCIe", 240}, {"64.0 GT/s PCIe", 480},
-	}
-}
-
 // isGPUText holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
 // 0x12 for accelerators.
 func isGPUText(class string) bool {
@@ -152,7 +163,7 @@ func pciClassOf(class string) pciClass {
 // hostCPU reads arch, vendor, family and model; which of them must be there depends on those before.
 func hostCPU(e *Element) (HostCPU, error) {
 	cpu := HostCPU{Undefined, Undefined, Undefined}
-	arch, err := attrText(e, "arch")
+	arch, err := e.Required("arch")
 	if err != nil {
 		return cpu, err
 	}
@@ -167,7 +178,7 @@ func hostCPU(e *Element) (HostCPU, error) {
 	if cpu.Arch != ArchX86 {
 		return cpu, nil
 	}
-	vendor, err := attrText(e, "vendor")
+	vendor, err := e.Required("vendor")
 	if err != nil {
 		return cpu, err
 	}
@@ -183,11 +194,11 @@ func hostCPU(e *Element) (HostCPU, error) {
 		cpu.Vendor = 0
 		return cpu, nil
 	}
-	family, err := attrInteger(e, "familyid")
+	family, err := e.Integer("familyid")
 	if err != nil {
 		return cpu, err
 	}
-	model, err := attrInteger(e, "modelid")
+	model, err := e.Integer("modelid")
 	if err != nil {
 		return cpu, err
 	}
@@ -244,9 +255,9 @@ func xgmiRate(gcn string) float32 {
 // times the lanes, divided by 80 (src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci). Not the link's rate: Gen5
 // x16 is 48. speed in GT/s: one that the table does not have counts as 8; a width of 0 counts as 16.
 func LinkRate(speed float64, width int) float64 {
-	lane := float64(fallbackLane)
+	lane := float64(assumedLane)
 	if text, ok := speedText(speed); ok {
 		lane, _ = laneRate(text)
 	}
-	return float64(cmp.Or(width, assumedWidth)) * lane / laneUnits
+	return float64(cmp.Or(width, assumedWidth)) * lane
 }

@@ -23,18 +23,20 @@ func busOf(e *Element) string {
 func scaleUp(gpu *Element) (links []*Element, count int) {
 	links = append(gpu.childrenOf("nvlink"), gpu.childrenOf("xgmi")...)
 	for _, l := range links {
-		count += attrIntegerOr(l, "count", 0)
+		count += l.IntegerOr("count", 0)
 	}
 	return links, count
 }
 
+// pciIDs are vendor and device of a <pci>.
 func pciIDs(e *Element) (vendor, device uint16) {
 	v, _ := e.Get("vendor")
 	d, _ := e.Get("device")
 	return uint16(cInteger(v, 0)), uint16(cInteger(d, 0))
 }
 
-func attrText(e *Element, key string) (string, error) {
+// Required gives the value of an attribute without which NCCL refuses the element.
+func (e *Element) Required(key string) (string, error) {
 	value, ok := e.Get(key)
 	if !ok {
 		return "", fmt.Errorf("%s: no attribute %q", e.title(), key)
@@ -42,12 +44,14 @@ func attrText(e *Element, key string) (string, error) {
 	return value, nil
 }
 
-func attrInteger(e *Element, key string) (int, error) {
-	value, err := attrText(e, key)
+// Integer reads a required attribute as NCCL does: as far as it is a number, 0 where it is none.
+func (e *Element) Integer(key string) (int, error) {
+	value, err := e.Required(key)
 	return clampInt(cInteger(value, 0)), err
 }
 
-func attrIntegerOr(e *Element, key string, standard int) int {
+// IntegerOr reads an attribute as NCCL does; standard is the value of one that is missing.
+func (e *Element) IntegerOr(key string, standard int) int {
 	if value, ok := e.Get(key); ok {
 		return clampInt(cInteger(value, 0))
 	}
