@@ -25,23 +25,26 @@ var allowed = map[string]string{
 	"internal/vcenter": "",
 
 	// the nouns and what is known of them
-	"internal/fabric":   "",
-	"internal/catalog":  "fabric",
-	"internal/intent":   "fabric catalog",
-	"internal/topology": "fabric catalog",
-	"internal/nic":      "fabric",
-	"internal/switchos": "fabric",
-	"internal/results":  "fabric",
+	"internal/fabric":    "",
+	"internal/catalog":   "fabric",
+	"internal/intent":    "fabric catalog",
+	"internal/topology":  "fabric catalog",
+	"internal/ncclxml":   "fabric catalog topology",
+	"internal/ncclgraph": "fabric topology ncclxml",
+	"internal/nccllint":  "fabric catalog topology ncclxml",
+	"internal/nic":       "fabric",
+	"internal/switchos":  "fabric",
+	"internal/results":   "fabric",
 
 	// from facts and intent to a plan
 	"internal/facts":      "fabric host kube vcenter nic switchos",
 	"internal/sizing":     "fabric catalog",
-	"internal/collective": "fabric catalog topology",
+	"internal/collective": "fabric catalog topology ncclgraph",
 	"internal/claims":     "fabric topology",
 	"internal/plan":       "fabric intent catalog topology sizing",
 
 	// from a plan to systems
-	"internal/render":   "fabric topology nic switchos",
+	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",
 	"internal/apply":    "fabric host kube vcenter nic switchos",
 

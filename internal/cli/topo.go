@@ -11,12 +11,13 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/nccllint"
+	"railwright.dev/railwright/internal/ncclxml"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 	"railwright.dev/railwright/internal/topology"
@@ -143,8 +144,8 @@ func (a *app) view(ctx context.Context, o machineOptions, files []string) (*topo
 const maxTopology = 16 << 20
 
 // readTopology reads a file, or standard input for -, as far as it is bounded.
-func (a *app) readTopology(file string) (topology.File, error) {
-	f := topology.File{Name: file}
+func (a *app) readTopology(file string) (nccllint.File, error) {
+	f := nccllint.File{Name: file}
 	from := a.stdin
 	if file != "-" {
 		opened, err := os.Open(file)
@@ -200,9 +201,9 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
-	write := topology.NCCLDocument
+	write := ncclxml.ForNCCL
 	if o.rccl {
-		write = topology.RCCLDocument
+		write = ncclxml.ForRCCL
 	}
 	d, err := write(m)
 	if err != nil {
@@ -266,7 +267,7 @@ func (a *app) topoLintCommand() *cobra.Command {
 }
 
 func (a *app) topoLint(names []string) error {
-	var files []topology.File
+	var files []nccllint.File
 	for _, name := range names {
 		f, err := a.readTopology(name)
 		if err != nil {
@@ -278,7 +279,7 @@ func (a *app) topoLint(names []string) error {
 	if err != nil {
 		return err
 	}
-	found := topology.Lint(files, cat)
+	found := nccllint.Check(files, cat)
 	if a.json() {
 		err = report.JSON(a.stdout, found)
 	} else {
@@ -291,7 +292,7 @@ func (a *app) topoLint(names []string) error {
 	if err != nil {
 		return err
 	}
-	return exitOf(topology.LintStatus(found))
+	return exitOf(nccllint.Status(found))
 }
 
 func (a *app) topoFix(names []string, out string) error {
@@ -305,7 +306,7 @@ func (a *app) topoFix(names []string, out string) error {
 	if f.Cut != "" {
 		return fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
 	}
-	fixed, changes, left := topology.Fix(f.Text)
+	fixed, changes, left := nccllint.Fix(f.Text)
 	for _, change := range changes {
 		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
 	}

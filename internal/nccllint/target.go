@@ -1,0 +1,98 @@
+package nccllint
+
+import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclxml"
+)
+
+// joint is a link whose far end should be in the file: between two GPUs, or two switches.
+type joint struct {
+	element  *ncclxml.Element
+	from, to int64 // as the numbers that NCCL makes of addresses
+}
+
+func joints(d *ncclxml.Document) []joint {
+	var out []joint
+	for _, name := range []string{"nvlink", "xgmi", "pcilink"} {
+		for _, l := range d.All(name) {
+			class, has := l.Get("tclass")
+			if name == "pcilink" || has && ncclxml.IsGPU(class) {
+				target, _ := l.Get("target")
+				out = append(out, joint{element: l, from: ncclxml.BusNumber(ncclxml.BusOf(l)), to: ncclxml.BusNumber(target)})
+			}
+		}
+	}
+	return out
+}
+
+// judgeTargets follows links between GPUs, and between switches.
+func judgeTargets(r *parsedFile) []verdict {
+	type way struct{ from, to int64 }
+	counts, owner := map[way]int{}, map[int64]bool{}
+	for _, pci := range r.document.All("pci") {
+		bus, _ := pci.Get("busid")
+		owner[ncclxml.BusNumber(bus)] = true
+	}
+	all := joints(&r.document)
+	for _, j := range all {
+		counts[way{j.from, j.to}] += j.element.IntegerOr("count", 0)
+	}
+	if len(all) == 0 {
+		return noDevices("links whose other end is in the file")
+	}
+	var out []verdict
+	for _, j := range all {
+		v := attributeVerdict(j.element, "target")
+		v.severity = fabric.SeverityWarning
+		back, both := counts[way{j.to, j.from}]
+		switch pci := j.element.Above("pci"); {
+		case j.element.Name == "pcilink" && pci != nil && !isSwitchElement(pci):
+			v.severity, v.cost = fabric.SeverityError, jobDies
+			v.why = fmt.Sprintf("Add PCI Link error : could not find PCI SW %x. A pcilink joins two switches, and the <pci> around this one is none.", j.from)
+		case j.from == j.to:
+			v.why, v.cost = "The link ends where it begins.", "NCCL counts it as a link to itself: the GPU lacks it elsewhere"
+		case !owner[j.to]:
+			r.lostLink(j, owner, &v)
+		case !both:
+			v.why, v.cost = "The other end has no link back.", "NCCL reckons with the link in one direction only"
+		case back != counts[way{j.from, j.to}]:
+			v.why, v.cost = fmt.Sprintf("It counts %d links, the other end %d.", counts[way{j.from, j.to}], back), "NCCL reckons with different rates for the two directions"
+		default:
+			continue
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// isSwitchElement tells a <pci> that NCCL takes for a switch: one without GPU and NIC, of no class of theirs.
+func isSwitchElement(pci *ncclxml.Element) bool {
+	class, _ := pci.Get("class")
+	return len(pci.ChildrenOf("gpu")) == 0 && len(pci.ChildrenOf("nic")) == 0 && ncclxml.ClassOf(class) == ncclxml.ClassBridge && !ncclxml.IsGPU(class)
+}
+
+// lostLink judges a link to a device that the file does not have. A GPU of another job may be one; a GPU that is left
+// without any link is joined to the others over PCIe.
+func (r *parsedFile) lostLink(j joint, owner map[int64]bool, v *verdict) {
+	v.why, v.cost = "No <pci> of the file has this bus id: NCCL drops the link without a word.", "nothing where the job does not use that device; else the link is lost"
+	gpu := j.element.Above("gpu")
+	if gpu == nil || len(r.devices.All("gpu")) < 2 {
+		return
+	}
+	links, count := ncclxml.ScaleUp(gpu)
+	for _, l := range links {
+		class, _ := l.Get("tclass")
+		target, _ := l.Get("target")
+		if !ncclxml.IsGPU(class) || owner[ncclxml.BusNumber(target)] {
+			return // it has others
+		}
+	}
+	speed, _ := gpu.Above("pci").Get("link_speed")
+	lane, _ := ncclxml.LaneRate(speed)
+	pcie := float64(ncclxml.LaneCount(gpu.Above("pci"))) * lane
+	v.severity = fabric.SeverityError
+	v.why += " The GPU has no other link. tclass 0x03.... is a GPU; an NVSwitch has 0x068000."
+	v.cost = fmt.Sprintf("NCCL reckons with %.1f GB/s over PCIe instead of %.1f over NVLink; on two H200 all_reduce fell from 299 to 28 GB/s", pcie, float64(count)*ncclxml.ScaleUpRate(gpu))
+}
