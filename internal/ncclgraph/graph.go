@@ -93,3 +93,93 @@ func (s *System) GraphLines(g Graph) []string {
 	}
 	return lines
 }
+
+// PathType is how far apart NCCL holds two nodes of its graph; nearer is smaller. The order is NCCL's
+// (src/graph/topo.cc, 2.28 to 2.30) and its comparisons rest on it.
+type PathType uint8
+
+// The path types, nearest first.
+const (
+	PathLOC PathType = iota // itself
+	PathNVL                 // NVLink, or XGMI
+	PathNVB                 // NVLink through one other GPU
+	PathC2C                 // chip to chip
+	PathPIX                 // at most one PCIe bridge
+	PathPXB                 // several PCIe bridges, no host bridge
+	PathP2C                 // C2C to the CPU, then PCIe
+	PathPXN                 // another GPU's PCIe, reached over NVLink
+	PathPHB                 // a host bridge
+	PathSYS                 // from one NUMA node to another
+	PathNET                 // the network
+	PathDIS                 // none
+)
+
+// pathNames is what NCCL prints and reads, by type.
+func pathNames() []string {
+	return []string{"LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "P2C", "PXN", "PHB", "SYS", "NET", "DIS"}
+}
+
+// String is the type as NCCL prints it.
+func (t PathType) String() string {
+	names := pathNames()
+	if int(t) >= len(names) {
+		return fmt.Sprintf("PathType(%d)", uint8(t))
+	}
+	return names[t]
+}
+
+// CollChannels is how many channels NCCL runs for what Graphs found: two for each of the search, and more where that
+// does not fill the links; NCCL_MAX_NCHANNELS and NCCL_MIN_NCHANNELS have the last word (ncclTopoPostset). The log
+// says it as "24 coll channels". 0 where there is no ring.
+func (s *System) CollChannels(graphs []Graph) int {
+	ring, tree, chain := graphOf(graphs, GraphRing), graphOf(graphs, GraphTree), graphOf(graphs, GraphCollNetChain)
+	n := ring.Channels
+	if tree.Channels > 0 {
+		n = min(n, tree.Channels)
+	}
+	if n == 0 {
+		return 0
+	}
+	n = min(2*n, maxChannels)
+	if chain.Channels > 0 && chain.BWIntra > chain.BWInter && len(s.GPUs) > 1 {
+		n = min(n+n/2, maxChannels)
+	}
+	if s.SM >= 90 && s.Inter && ring.BWIntra > 45 && n < 16 {
+		n *= 2 // few NICs: four channels of its own for each of the search
+	}
+	return max(min(n, s.options.mostChannels()), s.options.leastChannels())
+}
+
+// NVLSChannels is how many channels NCCL runs for NVLS (ncclNvlsInit); 0 where the host has none.
+func (s *System) NVLSChannels() int {
+	switch {
+	case s.excluded(GraphNVLS) != "":
+		return 0
+	case s.SM < 100:
+		return 16
+	case s.options.Nodes > 1:
+		return 32
+	}
+	return 24
+}
+
+func graphOf(graphs []Graph, id GraphID) Graph {
+	for _, g := range graphs {
+		if g.ID == id {
+			return g
+		}
+	}
+	return Graph{ID: id}
+}
+
+// mostChannels is NCCL_MAX_NCHANNELS, or by its old name NCCL_MAX_NRINGS.
+func (o Options) mostChannels() int {
+	n := o.integer("NCCL_MAX_NRINGS", maxChannels)
+	return int(max(min(o.integer("NCCL_MAX_NCHANNELS", n), maxChannels), 1))
+}
+
+// leastChannels is NCCL_MIN_NCHANNELS, or by its old name NCCL_MIN_NRINGS.
+func (o Options) leastChannels() int {
+	n := o.integer("NCCL_MIN_NRINGS", 0)
+	return int(max(min(o.integer("NCCL_MIN_NCHANNELS", n), maxChannels), 0))
+}

@@ -1,6 +1,7 @@
 package ncclgraph
 
 import (
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/ncclxml"
@@ -66,4 +67,22 @@ func (o Options) netsPolicy() (all bool, most int) {
 		return false, int(max(ncclxml.Strtol(number, 10), 0))
 	}
 	return text == "ALL", 0
+}
+
+// oldLevels is what the levels of before NCCL 2.4 mean: NCCL_P2P_LEVEL=0 to 5.
+func oldLevels() []PathType {
+	return []PathType{PathLOC, PathPIX, PathPXB, PathPHB, PathSYS, PathSYS}
+}
+
+// parseLevel reads NCCL_P2P_LEVEL and NCCL_NET_GDR_LEVEL as NCCL does (src/graph/paths.cc): a name up to SYS, or an
+// old number; anything else is as if it were not set.
+func parseLevel(text string) (PathType, bool) {
+	if i := slices.Index(pathNames(), text); i >= 0 && i <= int(PathSYS) {
+		return PathType(i), true
+	}
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return PathDIS, false
+	}
+	levels := oldLevels()
+	return levels[min(ncclxml.Strtol(text, 0), int64(len(levels)-1))], true
 }

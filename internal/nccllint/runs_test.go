@@ -301,7 +301,7 @@ func TestCloudForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := ncclxml.MachineOf(d)
+	m := d.Machine()
 	if len(m.GPUs) != 8 || len(m.NICs) != 8 {
 		t.Fatalf("%d GPUs, %d NICs", len(m.GPUs), len(m.NICs))
 	}

@@ -289,7 +289,7 @@ func sameMachine(t *testing.T, m *topology.Machine, text string) {
 	if diff := cmp.Diff(text, textOf(t, d)); diff != "" {
 		t.Errorf("read and written again it differs (-want +got):\n%s", diff)
 	}
-	x, y := m.Matrix(), MachineOf(d).Matrix()
+	x, y := m.Matrix(), d.Machine().Matrix()
 	if len(x.Devices) != len(y.Devices) {
 		t.Fatalf("%d devices, from the file %d", len(x.Devices), len(y.Devices))
 	}

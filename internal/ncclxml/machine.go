@@ -16,7 +16,7 @@ import (
 // what a file of this form cannot tell: host bridges, and of links what they train at. A <pci> with nothing in it is
 // the GPU or NIC that its class says, as in the files of clouds: NCCL finds it by its bus id. Devices without a
 // number of their own are numbered in order of their addresses, as CUDA does.
-func MachineOf(d *Document) *topology.Machine {
+func (d *Document) Machine() *topology.Machine {
 	m := &topology.Machine{Source: "NCCL XML"}
 	x := machineReader{m: m}
 	for _, root := range d.WithDevices().Roots {

@@ -23,7 +23,7 @@ func TestFromDocumentDump(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := MachineOf(d)
+	m := d.Machine()
 	x := m.Matrix()
 	if got := fmt.Sprint(x.Hops); got != "[[X NV18 PHB] [NV18 X PHB] [PHB PHB X]]" {
 		t.Errorf("distances are\n%s", got)
@@ -68,7 +68,7 @@ func TestFromDocumentBack(t *testing.T) {
 		if d, err = Parse(b.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		back := MachineOf(d)
+		back := d.Machine()
 		// what the file cannot tell
 		want := strings.NewReplacer("NODE", "PHB").Replace(fmt.Sprint(m.Matrix().Hops))
 		if diff := cmp.Diff(want, fmt.Sprint(back.Matrix().Hops)); diff != "" {
@@ -130,7 +130,7 @@ func TestFromDocumentMisread(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		m := MachineOf(d)
+		m := d.Machine()
 		dev := m.CPUs[0].Devices[0]
 		if got := LinkRate(dev.Speed, dev.Width); got != want {
 			t.Errorf("%s: NCCL takes %g GB/s, want %g", text, got, want)
@@ -154,7 +154,8 @@ func TestFromDocumentDeep(t *testing.T) {
 	for range 100_000 {
 		at = at.Add("pci", Attribute{"busid", "0000:01:00.0"})
 	}
-	m := MachineOf(&Document{Roots: []*Element{root, {Name: "graphs"}}})
+	d := &Document{Roots: []*Element{root, {Name: "graphs"}}}
+	m := d.Machine()
 	if gaps := strings.Join(m.Gaps, "\n"); !strings.Contains(gaps, "more than 64 levels") || !strings.Contains(gaps, "<graphs> is not <system>") {
 		t.Errorf("gaps are %q", gaps)
 	}

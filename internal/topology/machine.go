@@ -1,5 +1,3 @@
-// Package topology knows what joins the GPUs and NICs of a host: PCIe paths and their slowest hop, distances,
-// GPU-NIC pairing; NCCL's topology file read, written and judged; and NCCL's own search for paths and channels.
 package topology
 
 import "slices"
