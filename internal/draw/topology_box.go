@@ -181,7 +181,7 @@ func (t *topologyPicture) keyItems() []keyItem {
 		}
 	}
 	add(len(t.machine.CPUs) > 0, keyItem{class: "pci", text: "PCIe"})
-	add(dim, keyItem{class: "pci dim", text: "PCIe, rate not known"})
+	add(dim, keyItem{class: "pci dim", text: "PCIe, rate unknown"})
 	add(slices.ContainsFunc(t.bands, func(b *band) bool { return b.hasLinks }), keyItem{class: "nv", text: "NVLink or XGMI"})
 	add(near, keyItem{class: "near", text: "GPU and its NIC"})
 	add(far, keyItem{class: "far", text: "GPU and its NIC, not near"})
@@ -255,7 +255,7 @@ func (t *topologyPicture) noteTexts() []string {
 	}
 	for i, gap := range t.machine.Gaps {
 		if i < most {
-			notes = append(notes, "Not known: "+fabric.Printable(gap)+".")
+			notes = append(notes, "Unknown: "+fabric.Printable(gap)+".")
 		}
 	}
 	return notes

@@ -26,7 +26,7 @@ func TopologySVG(w io.Writer, m *topology.Machine, p topology.Pairing) error {
 	sockets := forest(m, p)
 	switch n := leafCount(sockets); {
 	case n == 0:
-		notLookedAt(&s, "Topology: not looked at. No GPU and no NIC is known.")
+		notLookedAt(&s, "Topology: not drawn. No GPU and no NIC is known.")
 	case n > topologyLimit:
 		notLookedAt(&s, fmt.Sprintf("Topology: %s and %s are too many to draw.", fabric.Count(len(m.GPUs), "GPU"), fabric.Count(len(m.NICs), "NIC")))
 	default:
@@ -96,7 +96,7 @@ func (t *topologyPicture) title() string {
 		name += " (" + t.machine.Source + ")"
 	}
 	if len(t.machine.CPUs) == 0 {
-		return fabric.Printable(name) + ": the PCI tree is not known, only who is near to whom."
+		return fabric.Printable(name) + ": the PCI tree is unknown: distances only."
 	}
 	return fabric.Printable(fmt.Sprintf("%s: %s, %s, %s. A PCIe link is as wide as its rate.", name,
 		fabric.Count(len(t.machine.CPUs), "NUMA node"), fabric.Count(len(t.machine.GPUs), "GPU"), fabric.Count(len(t.machine.NICs), "NIC")))

@@ -105,7 +105,7 @@ func treeSockets(m *topology.Machine) []*socket {
 		}
 	}
 	if len(lost.leaves) > 0 {
-		all = append(all, &socket{title: "place not known", tip: "These are not in the PCI tree.", limbs: []*limb{lost}})
+		all = append(all, &socket{title: "unknown place", tip: "These are not in the PCI tree.", limbs: []*limb{lost}})
 	}
 	return all
 }
@@ -185,7 +185,7 @@ func nicLeaf(n topology.NIC, at *topology.Device) *leaf {
 // place adds what the link says to a leaf in the tree.
 func (l *leaf) place() {
 	if l.at == nil {
-		l.tip += "; its place in the PCI tree is not known"
+		l.tip += "; its place in the PCI tree is unknown"
 		return
 	}
 	l.bad = trainingOf(*l.at) == downgraded
@@ -244,11 +244,11 @@ func pairSockets(p topology.Pairing) []*socket {
 	}
 	var all []*socket
 	for numa, l := range byNUMA {
-		title := "NUMA node not known"
+		title := "NUMA node unknown"
 		if numa >= 0 {
 			title = fmt.Sprintf("NUMA %d", numa)
 		}
-		all = append(all, &socket{title: title, tip: title + ": its PCI tree is not known", limbs: []*limb{l}})
+		all = append(all, &socket{title: title, tip: title + ": its PCI tree is unknown", limbs: []*limb{l}})
 	}
 	slices.SortFunc(all, func(a, b *socket) int { return Natural(a.title, b.title) })
 	return all

@@ -172,7 +172,7 @@ func (b *builder) addPCILinks() error {
 			bus, _ := e.Get("busid")
 			from := b.find(nodePCI, ncclxml.BusNumber(bus))
 			if from == nil {
-				return fmt.Errorf("%s: pcilink, but it is no PCIe switch", e.Title())
+				return fmt.Errorf("%s: has a pcilink but is not a PCIe switch", e.Title())
 			}
 			target, err := child.Required("target")
 			if err != nil {

@@ -14,20 +14,20 @@ import (
 func attributeRules() []rule {
 	return []rule{
 		{
-			id: "topo-duplicate-attribute", title: "No attribute is given twice", expected: "each name once an element", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlGetAttrIndex)",
+			id: "topo-duplicate-attribute", title: "No attribute is given twice", expected: "each name once per element", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlGetAttrIndex)",
 			scope: scopeValue, judge: judgeDuplicateAttributes,
 		},
 		{
-			id: "topo-missing-attribute", title: "Elements that NCCL keeps have what it asks for", reference: modelSource, scope: scopeValue, judge: judgeMissingAttributes,
+			id: "topo-missing-attribute", title: "Elements that NCCL keeps have the required attributes", reference: modelSource, scope: scopeValue, judge: judgeMissingAttributes,
 			expected: "pci: busid, class, link_speed, link_width; cpu: numaid, arch, on x86_64 vendor, familyid, modelid; nvlink: count, target; net: name",
 		},
 		{
 			id: "topo-number", title: "Numbers are read as they are written", expected: "decimal digits, or 0x and hexadecimal ones, and nothing else", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (strtol with base 0)",
-			scope: scopeValue, judge: judgeNumbers, cost: "NCCL goes on with another number",
+			scope: scopeValue, judge: judgeNumbers, cost: "NCCL uses another number",
 		},
 		{
 			id: "topo-entity", title: "Values hold no XML entities", expected: "the characters themselves", reference: parserSource, scope: scopeValue, judge: judgeEntities,
-			cost: "the value is another one to NCCL: a name does not match its device",
+			cost: "NCCL reads another value: a name does not match its device",
 		},
 	}
 }
@@ -58,12 +58,12 @@ func judgeAttributeNames(r *parsedFile) []verdict {
 				continue
 			}
 			v := attributeVerdict(e, a.Name)
-			v.why = fmt.Sprintf("NCCL reads over the attribute %s of <%s> without a word.", fabric.Quote(a.Name), e.Name)
+			v.why = fmt.Sprintf("NCCL silently ignores the attribute %s of <%s>.", fabric.Quote(a.Name), e.Name)
 			if meant := misspelt(e, a.Name); meant != "" {
 				v.why += fmt.Sprintf(" It is one letter from %s, which is missing.", meant)
 				v.cost, v.fix = lostAttribute(meant), r.fixCommand()
 			} else {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing where it is a remark; else what it says is lost"
+				v.severity, v.cost = fabric.SeverityWarning, "nothing if it is a remark; otherwise its content is lost"
 			}
 			out = append(out, v)
 		}
@@ -90,17 +90,17 @@ func misspelt(e *ncclxml.Element, name string) string {
 func lostAttribute(name string) string {
 	switch name {
 	case "gdr":
-		return "whether GPUDirect RDMA is used is detected, as if the file did not say it"
+		return "NCCL detects whether GPUDirect RDMA works, as if the file did not state it"
 	case "guid":
 		return "NCCL asks the network plugin; up to 2.27 ports without guid count as NICs of their own"
 	case "speed":
-		return "NCCL asks the network plugin; where that says nothing the NIC counts as 10 Gb/s"
+		return "NCCL asks the network plugin; without an answer it assumes 10 Gb/s for the NIC"
 	case "link_speed":
 		return "read from /sys where this process's own GPU is below it, else 8 GT/s: x16 counts as 12 GB/s"
 	case "link_width":
 		return "read from /sys where this process's own GPU is below it, else the job dies"
 	}
-	return "what it says is lost"
+	return "its value is lost"
 }
 
 func judgeDuplicateAttributes(r *parsedFile) []verdict {
@@ -113,11 +113,11 @@ func judgeDuplicateAttributes(r *parsedFile) []verdict {
 				first[a.Name] = a.Value
 				continue
 			}
-			v := verdict{status: fabric.Fail, element: e, line: e.Line, text: a.Name + `="` + ncclxml.Excerpt(a.Value) + `"`, cost: "what the second says is lost"}
+			v := verdict{status: fabric.Fail, element: e, line: e.Line, text: a.Name + `="` + ncclxml.Excerpt(a.Value) + `"`, cost: "the value of the second is lost"}
 			v.line = e.LineOf(i)
-			v.why = fmt.Sprintf("NCCL reads the first, %q, and says nothing of the other.", ncclxml.Excerpt(fabric.Printable(value)))
+			v.why = fmt.Sprintf("NCCL reads the first, %q, and silently ignores the other.", ncclxml.Excerpt(fabric.Printable(value)))
 			if value == a.Value {
-				v.severity, v.cost, v.fix = fabric.SeverityWarning, "nothing: both say the same", r.fixCommand()
+				v.severity, v.cost, v.fix = fabric.SeverityWarning, "nothing: both have the same value", r.fixCommand()
 			}
 			out = append(out, v)
 		}
@@ -179,11 +179,11 @@ func (r *parsedFile) missing(e *ncclxml.Element, name string) verdict {
 	v.cost = jobDies
 	switch {
 	case e.Name == "net":
-		v.why = "NCCL finds a NIC of the file by its name. This one is dropped, and the real one put where /sys says."
+		v.why = "NCCL finds a NIC of the file by its name. This one is dropped, and the real one is placed where /sys shows it."
 		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
 		return v
 	case e.Name == "pci" && name == "busid" && (len(e.ChildrenOf("gpu")) > 0 || e.DeviceClass() != ncclxml.ClassBridge):
-		v.why = "NCCL finds the device by its bus id. This one is dropped, and the real one put where /sys says."
+		v.why = "NCCL finds the device by its bus id. This one is dropped, and the real one is placed where /sys shows it."
 		v.cost = "the device's place in the file is lost"
 		return v
 	case e.Name == "cpu" && name == "numaid":
@@ -259,7 +259,7 @@ func judgeNumbers(r *parsedFile) []verdict {
 			v := attributeVerdict(e, name)
 			v.why = fmt.Sprintf("NCCL reads %d.", int32(ncclxml.Strtol(value, 0)))
 			if digits, _ := blankless(value); plainNumber.MatchString(digits) && ncclxml.Strtol(digits, 0) == ncclxml.Strtol(value, 0) {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing: NCCL reads over the blanks"
+				v.severity, v.cost = fabric.SeverityWarning, "nothing: NCCL skips the blanks"
 			}
 			out = append(out, v)
 		}

@@ -19,10 +19,10 @@ func deviceRules() []rule {
 		},
 		{
 			id: "topo-gpu-sm", title: "sm is that of the GPU", scope: scopeValue, judge: judgeSM,
-			expected: "compute capability times ten of the GPU that vendor and device name", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoNVLinkBw); a run of NCCL 2.28.9 with sm 80 on H200 believed 360.0 instead of 370.8 GB/s and all_reduce fell from 299 to 284 GB/s",
+			expected: "compute capability times ten of the GPU that vendor and device name", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoNVLinkBw); a run of NCCL 2.28.9 with sm 80 on H200 assumed 360.0 instead of 370.8 GB/s and all_reduce fell from 299 to 284 GB/s",
 		},
 		{
-			id: "topo-nvlink-class", title: "Each link says what is at its far end", scope: scopeValue, judge: judgeLinkClass,
+			id: "topo-nvlink-class", title: "Each link states what is at its far end", scope: scopeValue, judge: judgeLinkClass,
 			expected: "tclass 0x068000 for an NVSwitch, 0x03.... for a GPU (of RCCL also 0x12....), 0x068001 for a CPU", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks) and xml.cc (ncclTopoGetXmlFromGpu)",
 		},
 		{
@@ -34,8 +34,8 @@ func deviceRules() []rule {
 			expected: "the name that the network plugin gives: mlx5_0, bnxt_re0, eth0", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet)",
 		},
 		{
-			id: "topo-gdr", title: "gdr says what is meant", scope: scopeValue, judge: judgeGDR,
-			expected: "1, or left out", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: what the file says is kept)",
+			id: "topo-gdr", title: "gdr has the intended value", scope: scopeValue, judge: judgeGDR,
+			expected: "1, or left out", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: the value in the file is kept)",
 		},
 		{
 			id: "topo-net-guid", title: "NCCL reads each GUID as meant", scope: scopeValue, judge: judgeGUID,
@@ -71,8 +71,8 @@ func judgeSM(r *parsedFile) []verdict {
 		}
 		v := attributeVerdict(e, "sm")
 		v.severity, v.expected = fabric.SeverityWarning, fmt.Sprintf("%d, of the %s", want, model.Title)
-		v.why = fmt.Sprintf("The GPU is a %s, of %d. NCCL believes the file, and by sm it sets the rate of an NVLink and what kernels may do.", model.Title, want)
-		v.cost = fmt.Sprintf("NCCL reckons with %.1f instead of %.1f GB/s a link", ncclxml.NVLinkRate(got), ncclxml.NVLinkRate(want))
+		v.why = fmt.Sprintf("The GPU is a %s, of %d. NCCL trusts the file, and derives the rate per NVLink and the features of its kernels from sm.", model.Title, want)
+		v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s per link", ncclxml.NVLinkRate(got), ncclxml.NVLinkRate(want))
 		return []verdict{v}
 	})
 }
@@ -95,7 +95,7 @@ func judgeLinkClass(r *parsedFile) []verdict {
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
 			v.why = "Only POWER has NVLink between CPU and GPU. NCCL takes the CPU for the far end."
-			v.cost = "GPUs of one CPU count as joined through it; those of different CPUs, and NICs, are reckoned with over links that are not there"
+			v.cost = "GPUs of one CPU count as joined through it; for those of different CPUs, and for NICs, NCCL assumes links that do not exist"
 			out = append(out, v)
 		case !ncclxml.IsGPU(class) && ncclxml.ClassOf(class) == ncclxml.ClassBridge:
 			v := attributeVerdict(e, "tclass")
@@ -133,18 +133,18 @@ func judgeNetSpeed(r *parsedFile) []verdict {
 		switch {
 		case !has:
 			v.line, v.text, v.severity = e.Line, ncclxml.Excerpt(e.Tag()), fabric.SeverityWarning
-			v.why = fmt.Sprintf("speed is missing: NCCL takes what the network plugin says, and %d Mb/s where that says nothing.", ncclxml.AssumedMbps)
-			v.cost = "nothing where the plugin knows it; else the NIC counts as 1.25 GB/s"
+			v.why = fmt.Sprintf("speed is missing: NCCL uses the value of the network plugin, and %d Mb/s where that has none.", ncclxml.AssumedMbps)
+			v.cost = "nothing if the plugin knows it; otherwise NCCL assumes 1.25 GB/s for the NIC"
 		case got <= 0:
 			v.why = fmt.Sprintf("NCCL reads %d and takes %d Mb/s.", got, ncclxml.AssumedMbps)
-			v.cost = "the NIC counts as 1.25 GB/s"
+			v.cost = "NCCL assumes 1.25 GB/s for the NIC"
 		case !plainNumber.MatchString(text):
 			v.why = fmt.Sprintf("NCCL reads %d Mb/s.", got)
-			v.cost = fmt.Sprintf("the NIC counts as %.3g GB/s", float64(got)/ncclxml.MbpsPerGB)
+			v.cost = fmt.Sprintf("NCCL assumes %.3g GB/s for the NIC", float64(got)/ncclxml.MbpsPerGB)
 		case got < slowMegabits:
 			v.severity = fabric.SeverityWarning
-			v.why = fmt.Sprintf("The number is in Mb/s: NCCL reckons with %.3g GB/s.", float64(got)/ncclxml.MbpsPerGB)
-			v.cost = "NCCL takes the NIC for slower than any NIC of a GPU host"
+			v.why = fmt.Sprintf("The number is in Mb/s: NCCL assumes %.3g GB/s.", float64(got)/ncclxml.MbpsPerGB)
+			v.cost = "NCCL assumes a NIC slower than any NIC of a GPU host"
 		default:
 			return nil
 		}
@@ -159,7 +159,7 @@ func judgeNetName(r *parsedFile) []verdict {
 			return nil
 		}
 		v := attributeVerdict(e, "name")
-		v.why = "No device has this name: NCCL drops the NIC and puts the real one where /sys says."
+		v.why = "No device has this name: NCCL drops the NIC and places the real one where /sys shows it."
 		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
 		return []verdict{v}
 	})

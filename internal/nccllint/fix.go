@@ -26,14 +26,14 @@ type LeftError struct {
 // Error names the first of them.
 func (e *LeftError) Error() string {
 	if len(e.Findings) == 0 {
-		return "topology file: cannot be mended"
+		return "topology file: cannot be fixed"
 	}
 	f := e.Findings[0]
 	where := ""
 	if len(f.Evidence) > 0 {
 		where = f.Evidence[0].Source + ": "
 	}
-	return fmt.Sprintf("topology file: %d things cannot be mended without guessing, the first %s%s: %s", len(e.Findings), where, f.ID, f.Why)
+	return fmt.Sprintf("topology file: %s cannot be fixed without guessing, the first %s%s: %s", fabric.Count(len(e.Findings), "problem"), where, f.ID, f.Why)
 }
 
 // Fix mends a topology file as far as no guess is needed: it adds what is missing of tags, takes out what is
@@ -68,7 +68,7 @@ func fixOnce(text []byte) ([]byte, []Change) {
 	}
 	var changes []Change
 	if r.Encoding != "" {
-		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + r.Encoding, Why: "NCCL reads bytes, and the first one is no <."})
+		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + r.Encoding, Why: "NCCL reads bytes, and the first one is not <."})
 	}
 	for _, p := range r.Problems {
 		if p.Stop > 0 && refused == nil {
@@ -178,7 +178,7 @@ func (m *fixer) names(t *ncclxml.Tag) {
 			continue
 		}
 		if meant := misspelt(t.Element(), a.Name); meant != "" {
-			m.change(t, a.Line, fmt.Sprintf("%s instead of %s=%q", meant, a.Name, ncclxml.Excerpt(a.Value)), "NCCL reads over an attribute that it does not know.")
+			m.change(t, a.Line, fmt.Sprintf("%s instead of %s=%q", meant, a.Name, ncclxml.Excerpt(a.Value)), "NCCL silently ignores an attribute that it does not know.")
 			a.Name = meant
 		}
 	}
@@ -191,7 +191,7 @@ func (m *fixer) duplicates(t *ncclxml.Tag) {
 	for _, a := range t.Attributes {
 		value, again := seen[a.Name]
 		if again && value == a.Value {
-			m.change(t, a.Line, fmt.Sprintf("taken out: second %s=%q", fabric.Printable(a.Name), ncclxml.Excerpt(fabric.Printable(a.Value))), "It says what the first says.")
+			m.change(t, a.Line, fmt.Sprintf("removed: second %s=%q", fabric.Printable(a.Name), ncclxml.Excerpt(fabric.Printable(a.Value))), "It repeats the first.")
 			continue
 		}
 		if !again {

@@ -43,12 +43,12 @@ func judgeLinkCount(r *parsedFile) []verdict {
 	case len(counts) > 1:
 		return []verdict{unevenLinks(gpus)}
 	case part:
-		return []verdict{{status: fabric.NotApplicable, why: "The GPUs are joined without a switch, and not all that can be joined are in the file: each has links to nobody. All have the same number."}}
+		return []verdict{{status: fabric.NotApplicable, why: "The GPUs are joined without a switch, and not all that can be joined are in the file: some links lead to devices that are not in the file. All GPUs have the same number."}}
 	case unknown != nil:
 		_, count := ncclxml.ScaleUp(unknown)
 		return []verdict{{
 			status: fabric.NotApplicable, element: unknown, line: unknown.Line, text: fmt.Sprintf("%d links", count),
-			why: "All GPUs have the same number of links. How many their kind has cannot be told: vendor and device of their <pci> are missing, or the catalog does not know them.",
+			why: "All GPUs have the same number of links. The number for this model is unknown: vendor and device of their <pci> are missing or not in the catalog.",
 		}}
 	}
 	return nil
@@ -58,10 +58,10 @@ func linkCountVerdict(g, link *ncclxml.Element, count, want int) verdict {
 	v := attributeVerdict(link, "count")
 	v.element, v.severity = g, fabric.SeverityWarning
 	v.expected = fmt.Sprintf("%d links in all", want)
-	v.why = fmt.Sprintf("The links of this GPU are %d together. NCCL believes the file.", count)
-	v.cost = fmt.Sprintf("NCCL reckons with %.1f instead of %.1f GB/s, and with fewer channels", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
+	v.why = fmt.Sprintf("This GPU has %d links in total. NCCL trusts the file.", count)
+	v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s, and uses fewer channels", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
 	if count > want {
-		v.cost = fmt.Sprintf("NCCL reckons with %.1f GB/s where there are %.1f", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
+		v.cost = fmt.Sprintf("NCCL assumes %.1f GB/s where there are %.1f", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
 	}
 	return v
 }
@@ -149,9 +149,9 @@ func judgeTargets(r *parsedFile) []verdict {
 		case !owner[j.to]:
 			r.lostLink(j, owner, &v)
 		case !both:
-			v.why, v.cost = "The other end has no link back.", "NCCL reckons with the link in one direction only"
+			v.why, v.cost = "The other end has no link back.", "NCCL assumes the link in one direction only"
 		case back != counts[way{j.from, j.to}]:
-			v.why, v.cost = fmt.Sprintf("It counts %d links, the other end %d.", counts[way{j.from, j.to}], back), "NCCL reckons with different rates for the two directions"
+			v.why, v.cost = fmt.Sprintf("It counts %d links, the other end %d.", counts[way{j.from, j.to}], back), "NCCL assumes different rates for the two directions"
 		default:
 			continue
 		}
@@ -169,7 +169,7 @@ func isSwitchElement(pci *ncclxml.Element) bool {
 // lostLink judges a link to a device that the file does not have. A GPU of another job may be one; a GPU that is left
 // without any link is joined to the others over PCIe.
 func (r *parsedFile) lostLink(j joint, owner map[int64]bool, v *verdict) {
-	v.why, v.cost = "No <pci> of the file has this bus id: NCCL drops the link without a word.", "nothing where the job does not use that device; else the link is lost"
+	v.why, v.cost = "No <pci> of the file has this bus id: NCCL silently drops the link.", "nothing if the job does not use that device; otherwise the link is lost"
 	gpu := j.element.Above("gpu")
 	if gpu == nil || len(r.devices.All("gpu")) < 2 {
 		return
@@ -187,5 +187,5 @@ func (r *parsedFile) lostLink(j joint, owner map[int64]bool, v *verdict) {
 	pcie := float64(ncclxml.LaneCount(gpu.Above("pci"))) * lane
 	v.severity = fabric.SeverityError
 	v.why += " The GPU has no other link. tclass 0x03.... is a GPU; an NVSwitch has 0x068000."
-	v.cost = fmt.Sprintf("NCCL reckons with %.1f GB/s over PCIe instead of %.1f over NVLink; on two H200 all_reduce fell from 299 to 28 GB/s", pcie, float64(count)*ncclxml.ScaleUpRate(gpu))
+	v.cost = fmt.Sprintf("NCCL assumes %.1f GB/s over PCIe instead of %.1f over NVLink; on two H200 all_reduce fell from 299 to 28 GB/s", pcie, float64(count)*ncclxml.ScaleUpRate(gpu))
 }

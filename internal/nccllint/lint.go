@@ -251,7 +251,7 @@ func (r *parsedFile) unsure(scope scope) string {
 	case r.rejected != nil:
 		return fmt.Sprintf("NCCL refuses the file at line %d. In what could be made out of it these rules found nothing, or had nothing to look at.", r.rejected.Line)
 	case len(r.document.Roots) == 0:
-		return "The file has no <system> that could be judged."
+		return "The file has no <system> to check."
 	}
 	return ""
 }

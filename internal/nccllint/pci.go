@@ -16,7 +16,7 @@ func pciRules() []rule {
 	return []rule{
 		{
 			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as meant", scope: scopeValue, judge: judgeLinkSpeed,
-			expected: `"32.0 GT/s PCIe" or "32 GT/s", likewise 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" believed 12.0 GB/s",
+			expected: `"32.0 GT/s PCIe" or "32 GT/s", likewise 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" assumed 12.0 GB/s",
 		},
 		{
 			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as meant", scope: scopeValue, judge: judgeLinkWidth,
@@ -91,7 +91,7 @@ func (r *parsedFile) tooFast(e *ncclxml.Element, text string) []verdict {
 	}
 	v := attributeVerdict(e, "link_speed")
 	v.severity = fabric.SeverityWarning
-	v.why = fmt.Sprintf("NCCL believes it, but a device of this kind trains to %g GT/s at most.", most)
+	v.why = fmt.Sprintf("NCCL trusts it, but a device of this model trains to at most %g GT/s.", most)
 	v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", ncclxml.LinkRate(said, ncclxml.LaneCount(e)), ncclxml.LinkRate(most, ncclxml.LaneCount(e)))
 	return []verdict{v}
 }
@@ -131,7 +131,7 @@ func judgeLinkWidth(r *parsedFile) []verdict {
 		}
 		m := widthDigits.FindStringSubmatch(text)
 		if m == nil {
-			v.cost = "the rate of the link is not what the file says"
+			v.cost = "NCCL assumes another rate than the file states"
 			if strings.TrimSpace(text) == "" {
 				v.severity, v.cost = fabric.SeverityWarning, "nothing where the link has 16 lanes; else it counts for more than it is"
 			}
@@ -186,7 +186,7 @@ func judgeBusID(r *parsedFile) []verdict {
 		}
 		v.why = fmt.Sprintf("NCCL compares the text with %s and as a number reads %#x.", fabric.Quote(bus), ncclxml.BusNumber(text))
 		if !ok {
-			v.why = fmt.Sprintf("It is no PCI address; as a number NCCL reads %#x.", ncclxml.BusNumber(text))
+			v.why = fmt.Sprintf("Not a PCI address; as a number NCCL reads %#x.", ncclxml.BusNumber(text))
 		}
 		switch {
 		case len(e.ChildrenOf("gpu")) > 0 || e.DeviceClass() == ncclxml.ClassGPU:
@@ -216,11 +216,11 @@ func judgeClass(r *parsedFile) []verdict {
 		switch {
 		case gpus > 0 && !isGPU:
 			v.severity = fabric.SeverityWarning
-			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file says. Only where /sys does not show the GPU it takes the device for a switch and asks its <gpu> for what a PCI device has: Attribute class of node gpu not found."
+			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file states. Only where /sys does not show the GPU it takes the device for a switch and asks its <gpu> for what a PCI device has: Attribute class of node gpu not found."
 			v.cost = "nothing where /sys shows the GPU, as NCCL 2.28.9 did; else the job dies"
 		case below > 0 && (nics > 0 || gpus > 0 || typ != ncclxml.ClassBridge):
 			v.why = "NCCL looks below switches only: the <pci> elements in this one are dropped."
-			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file says", below)
+			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file puts them", below)
 		case gpus+nics+below == 0 && !isGPU && typ == ncclxml.ClassBridge:
 			v.severity = fabric.SeverityWarning
 			v.why = "Nothing is in the element, and it is of no class of a GPU or NIC that NCCL would look for. NCCL drops it."
@@ -243,7 +243,7 @@ func judgeCPU(r *parsedFile) []verdict {
 		if err != nil && arch != "x86_64" {
 			return nil // told as missing
 		}
-		const cost = "between two such CPUs NCCL reckons with 5000 GB/s: traffic crosses sockets as if that were free"
+		const cost = "between two such CPUs NCCL assumes 5000 GB/s: traffic crosses sockets as if that were free"
 		switch {
 		case cpu.Arch == ncclxml.Undefined:
 			v := attributeVerdict(e, "arch")

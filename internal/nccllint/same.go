@@ -14,7 +14,7 @@ func compareFiles(readings []*parsedFile) []fabric.Finding {
 	rule := rule{
 		id: "topo-same", title: "The file is the same on all nodes", expected: "the same devices in the same order; host_hash, guid and affinity may differ",
 		reference: "NVIDIA/nccl 2.30, src/init.cc (ranks take the least of what their nodes found)", scope: scopeSystem,
-		cost: "all nodes go at the pace of the slowest, and NCCL may choose a worse algorithm for all",
+		cost: "all nodes are as slow as the slowest, and NCCL may choose a worse algorithm for all",
 	}
 	if len(readings) < 2 {
 		for _, r := range readings {

@@ -23,14 +23,14 @@ func systemRules() []rule {
 		},
 		{
 			id: "topo-unique-net", title: "No two NICs have one name, dev or port", scope: scopeSystem, judge: judgeUniqueNet,
-			expected: "each name and dev once, each guid once a port", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet), topo.cc (net.asic); NVIDIA/nccl issue 1303",
+			expected: "each name and dev once, each guid once per port", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet), topo.cc (net.asic); NVIDIA/nccl issue 1303",
 		},
 		{
 			id: "topo-near-nic", title: "Each GPU has a NIC that it reaches without a host bridge", scope: scopeSystem, judge: judgeNearNIC,
 			expected: "a <net> below the same PCIe switch: PIX or PXB", reference: "NVIDIA/nccl 2.30, src/graph/paths.cc (ncclTopoCheckGdr: GPUDirect RDMA up to PXB, or P2C)",
 		},
 		{
-			id: "topo-nics-per-gpu", title: "All GPUs have as many near NICs", scope: scopeSystem, judge: judgeNICsPerGPU,
+			id: "topo-nics-per-gpu", title: "All GPUs have the same number of near NICs", scope: scopeSystem, judge: judgeNICsPerGPU,
 			expected: "the same number at PXB or nearer", reference: "NVIDIA/nccl 2.30, src/graph/search.cc: a ring is as fast as its slowest NIC",
 		},
 		{
@@ -48,11 +48,11 @@ func systemRules() []rule {
 		{
 			id: "topo-nvlink-count", title: "Each GPU has the links that its kind has", scope: scopeSystem, judge: judgeLinkCount,
 			expected:  "the count of all nvlink or xgmi elements of a GPU is the number of its links, and the same on all GPUs",
-			reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks); a run of NCCL 2.28.9 with count 6 of 18 believed 123.6 instead of 370.8 GB/s and all_reduce fell from 300 to 155 GB/s",
+			reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks); a run of NCCL 2.28.9 with count 6 of 18 assumed 123.6 instead of 370.8 GB/s and all_reduce fell from 300 to 155 GB/s",
 		},
 		{
 			id: "topo-target", title: "Each target is there, and sees the link too", scope: scopeSystem, judge: judgeTargets,
-			expected: "links between two GPUs of the file, or two switches, said by both; none to itself", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks, ncclTopoAddPciLinks)",
+			expected: "links between two GPUs of the file, or two switches, stated by both; none to itself", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks, ncclTopoAddPciLinks)",
 		},
 	}
 }
@@ -143,8 +143,8 @@ func judgeNICsPerGPU(r *parsedFile) []verdict {
 	for _, g := range gpus {
 		if s := share(g); s < most {
 			out = append(out, verdict{
-				status: fabric.Fail, severity: fabric.SeverityWarning, expected: fmt.Sprintf("%.3g NICs a GPU, as others have", most),
-				why: fmt.Sprintf("It has %.3g.", s), cost: "a ring through all GPUs goes at the pace of the GPU with the fewest NICs",
+				status: fabric.Fail, severity: fabric.SeverityWarning, expected: fmt.Sprintf("%.3g NICs per GPU, as others have", most),
+				why: fmt.Sprintf("It has %.3g.", s), cost: "a ring through all GPUs is as slow as the GPU with the fewest NICs",
 			}.at(g))
 		}
 	}
@@ -232,7 +232,7 @@ func judgeNetPCIe(r *parsedFile) []verdict {
 	if !slices.ContainsFunc(r.devices.All("pci"), isNIC) {
 		return noDevices("NIC with a PCIe link")
 	}
-	return r.compareLinks(isNIC, "NCCL believes the speed and does not compare.", "the NIC gets at most this part of its line rate")
+	return r.compareLinks(isNIC, "NCCL trusts the speed and does not compare.", "the NIC gets at most this part of its line rate")
 }
 
 func judgeNUMA(r *parsedFile) []verdict {
@@ -312,7 +312,7 @@ func judgeUniqueBus(r *parsedFile) []verdict {
 		return fmt.Sprintf("%x", ncclxml.BusNumber(bus))
 	}
 	return repeated(r.devices.All("pci"), "busid", number, fabric.SeverityError,
-		"NCCL finds the first of a text, and makes one device of two with one number.", "the second device is not where the file says")
+		"NCCL finds the first of a text, and makes one device of two with one number.", "the second device is not where the file puts it")
 }
 
 func judgeUniqueGPU(r *parsedFile) []verdict {
@@ -326,9 +326,9 @@ func judgeUniqueGPU(r *parsedFile) []verdict {
 func judgeUniqueNet(r *parsedFile) []verdict {
 	nets := r.devices.All("net")
 	out := repeated(nets, "name", attributeOf("name"), fabric.SeverityError,
-		"NCCL finds the first and drops the other.", "the second NIC is lost, and the real one that it stands for put where /sys says")
+		"NCCL finds the first and drops the other.", "the second NIC is lost, and the real one is placed where /sys shows it")
 	out = append(out, repeated(nets, "dev", attributeOf("dev"), fabric.SeverityWarning,
-		"NCCL numbers NICs as the plugin does, whatever the file says.", "nothing")...)
+		"NCCL numbers NICs as the plugin does, whatever the file states.", "nothing")...)
 	port := func(e *ncclxml.Element) string {
 		text, _ := e.Get("guid")
 		number, _ := e.Get("port")

@@ -52,7 +52,7 @@ func ruleOf(kind ncclxml.Kind) string {
 const (
 	parserSource = "NVIDIA/nccl 2.30, src/graph/xml.cc"
 	modelSource  = "NVIDIA/nccl 2.30, src/graph/topo.cc and xml.cc"
-	jobDies      = "the job dies: every process that reads the file gives up before it has sent a byte"
+	jobDies      = "the job dies: every process that reads the file exits before it has sent a byte"
 )
 
 func textRules() []rule {
@@ -60,21 +60,21 @@ func textRules() []rule {
 		return rule{id: ruleOf(kind), title: title, expected: expected, cost: jobDies, reference: parserSource, judge: problemsOf(kind)}
 	}
 	return []rule{
-		{id: ruleWhole, title: "The file was read whole", expected: "all of the file was read and judged", judge: judgeWhole},
+		{id: ruleWhole, title: "The file was read whole", expected: "the whole file was read and checked", judge: judgeWhole},
 		refused(ncclxml.KindEncoding, "The file is plain ASCII or UTF-8 without a mark", "no byte order mark, no UTF-16, no NUL bytes"),
 		refused(ncclxml.KindDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser knows none"),
-		refused(ncclxml.KindTab, "The file has no tabs", "blanks: to NCCL a tab is no blank"),
+		refused(ncclxml.KindTab, "The file has no tabs", "blanks: NCCL does not accept tabs"),
 		refused(ncclxml.KindNewline, "Each tag is on one line", "no newline between < and >"),
 		refused(ncclxml.KindText, "There is nothing but tags and comments", "no text between tags and no junk in them"),
 		refused(ncclxml.KindQuote, "Attributes are name=\"value\"", "double quotes around each value, one blank before each name, no = elsewhere"),
 		refused(ncclxml.KindCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
-		refused(ncclxml.KindLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes a value, %d attributes an element with those that NCCL adds", ncclxml.ElementLimit, ncclxml.ChildLimit, ncclxml.TextLimit, ncclxml.AttributeLimit)),
-		refused(ncclxml.KindVersion, "The format has the version that NCCL wants", `<system version="1">; of RCCL "2"`),
+		refused(ncclxml.KindLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes per value, %d attributes per element including those that NCCL adds", ncclxml.ElementLimit, ncclxml.ChildLimit, ncclxml.TextLimit, ncclxml.AttributeLimit)),
+		refused(ncclxml.KindVersion, "The format has the version that NCCL requires", `<system version="1">; of RCCL "2"`),
 		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, judge: judgeSystem},
 		{
 			id: ruleOf(ncclxml.KindUnknownElement), title: "Each element is known where it stands", reference: parserSource, judge: judgeUnknownElements,
 			expected: "system > cpu > pci > pci ... > gpu > nvlink, c2c; nic > net; pcilink",
-			cost:     "the devices in it are not where the file says: NCCL looks for them itself, and in a VM finds them at the first CPU",
+			cost:     "the devices in it are not where the file puts them: NCCL looks for them itself, and in a VM finds them at the first CPU",
 		},
 		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, judge: judgeAttributeNames},
 		{
@@ -115,7 +115,7 @@ func (r *parsedFile) told(p ncclxml.Problem) verdict {
 			v.why = fmt.Sprintf("NCCL stops at line %d", p.Stop)
 		}
 		if p.Stop != r.rejected.Line || p.Message != r.rejected.Message {
-			v.why += " once what is before it is mended"
+			v.why += " once the earlier problems are fixed"
 		}
 		if p.Message != "" {
 			v.why += ": " + fabric.Printable(p.Message)
@@ -162,7 +162,7 @@ func judgeWhole(r *parsedFile) []verdict {
 	if r.partly == "" {
 		return nil
 	}
-	return []verdict{{status: fabric.Unknown, why: "The file " + r.partly + ": nothing is said of the rest."}}
+	return []verdict{{status: fabric.Unknown, why: "The file " + r.partly + ": the rest was not checked."}}
 }
 
 func judgeSystem(r *parsedFile) []verdict {
@@ -182,7 +182,7 @@ func judgeSystem(r *parsedFile) []verdict {
 		}}
 	case len(roots) > 1:
 		return []verdict{{
-			status: fabric.Fail, line: roots[1].Line, text: "second <system>", why: "NCCL builds its system from the first only and says nothing of the other.",
+			status: fabric.Fail, line: roots[1].Line, text: "second <system>", why: "NCCL builds its system from the first and silently ignores the other.",
 			cost: "what is in the second is lost",
 		}}
 	case len(roots[0].Children) == 0:
@@ -205,10 +205,10 @@ func judgeUnknownElements(r *parsedFile) []verdict {
 		if n.Kind != ncclxml.KindUnknownElement {
 			continue
 		}
-		v := verdict{status: fabric.Fail, line: n.Line, text: "<" + ncclxml.Excerpt(n.Text) + ">", why: "NCCL reads over the element and all that is in it, and says no more than an INFO line"}
+		v := verdict{status: fabric.Fail, line: n.Line, text: "<" + ncclxml.Excerpt(n.Text) + ">", why: "NCCL ignores the element and its content, with nothing but an INFO line"}
 		if n.Message == "" {
 			v.severity = fabric.SeverityWarning
-			v.why = "NCCL reads over it without a word"
+			v.why = "NCCL silently ignores it"
 			v.cost = "nothing: no element is known below this one"
 		} else {
 			v.why += ": " + fabric.Printable(ncclxml.Excerpt(n.Message))
@@ -225,7 +225,7 @@ func judgeAttributeRoom(r *parsedFile) []verdict {
 	for _, n := range r.notes {
 		if n.Kind == ncclxml.KindAttributes {
 			out = append(out, verdict{
-				status: fabric.Fail, line: n.Line, text: n.Text, why: "NCCL reads over the attribute: " + n.Message + ".", cost: "what it says is lost",
+				status: fabric.Fail, line: n.Line, text: n.Text, why: "NCCL ignores the attribute: " + n.Message + ".", cost: "its value is lost",
 			})
 		}
 	}

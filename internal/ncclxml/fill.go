@@ -105,7 +105,7 @@ func (f *filler) gpus() error {
 		_, hasSM := g.Get("sm")
 		_, hasGCN := g.Get("gcn")
 		if id == "" && !hasSM && !hasGCN {
-			return fmt.Errorf("GPU at %s: neither the file nor what is said of the hardware tells which GPU it is", fabric.Quote(BusOf(g)))
+			return fmt.Errorf("GPU at %s: unknown GPU: neither the file nor the hardware given states it", fabric.Quote(BusOf(g)))
 		}
 		g.setMissing("dev", strconv.Itoa(i))
 		g.setMissing("rank", strconv.Itoa(i))
@@ -167,7 +167,7 @@ func (f *filler) nets() error {
 		}
 		rate := f.netRate(net)
 		if rate == 0 && f.hardware.Nodes > 1 {
-			return fmt.Errorf("NIC at %s: neither the file nor what is said of the hardware tells its line rate", fabric.Quote(BusOf(net)))
+			return fmt.Errorf("NIC at %s: unknown line rate: neither the file nor the hardware given states it", fabric.Quote(BusOf(net)))
 		}
 		net.Set("name", BusOf(net))
 		net.Set("dev", strconv.Itoa(i))

@@ -23,7 +23,7 @@ func ForNCCL(m *topology.Machine) (*Document, error) {
 		version: "1", link: "nvlink",
 		gpu: func(g topology.GPU) ([]Attribute, error) {
 			if g.GCN != "" {
-				return nil, fmt.Errorf("is a %s: NCCL is for NVIDIA's GPUs, RCCL has a form of its own", g.GCN)
+				return nil, fmt.Errorf("is a %s: NCCL is for NVIDIA GPUs, RCCL has its own format", g.GCN)
 			}
 			return numbers("sm", g.SM), nil
 		},
@@ -56,7 +56,7 @@ type machineWriter struct {
 
 func writeMachine(m *topology.Machine, d dialect) (*Document, error) {
 	if m == nil || len(m.CPUs) == 0 {
-		return nil, errors.New("topology file: the PCI tree of the machine is not known, only distances at most")
+		return nil, errors.New("topology file: the PCI tree of the machine is unknown: only its distances may be known")
 	}
 	w := machineWriter{dialect: d, machine: m, gpus: map[string][]topology.GPU{}, nics: map[string][]topology.NIC{},
 		system: &Element{Name: "system", Attributes: []Attribute{{"version", d.version}}}}
@@ -97,7 +97,7 @@ func (w *machineWriter) index() error {
 		w.nics[n.Bus] = append(w.nics[n.Bus], n)
 	}
 	if len(lost) > 0 {
-		return fmt.Errorf("%s: no place of its own in the PCI tree", strings.Join(lost, ", "))
+		return fmt.Errorf("%s: not in the PCI tree, or not alone at its address", strings.Join(lost, ", "))
 	}
 	if len(w.machine.GPUs) == 0 {
 		return errors.New("the machine has no GPU")
@@ -146,18 +146,18 @@ func (w *machineWriter) cpuAttributes(c topology.CPU) ([]Attribute, error) {
 		out = append(out, Attribute{"affinity", noAffinity})
 	}
 	if c.Arch == "" {
-		return nil, errors.New("the architecture of the CPU is not known, NCCL needs x86_64, arm64 or ppc64")
+		return nil, errors.New("the architecture of the CPU is unknown, NCCL needs x86_64, arm64 or ppc64")
 	}
 	out = append(out, Attribute{"arch", c.Arch})
 	if c.Vendor != "" {
 		out = append(out, Attribute{"vendor", c.Vendor})
 	} else if c.Arch == "x86_64" {
-		return nil, errors.New("the vendor of the CPU is not known, NCCL needs it of x86_64")
+		return nil, errors.New("the vendor of the CPU is unknown, NCCL needs it for x86_64")
 	}
 	if c.Family != 0 {
 		out = append(out, Attribute{"familyid", strconv.Itoa(c.Family)}, Attribute{"modelid", strconv.Itoa(c.Model)})
 	} else if c.Vendor == "GenuineIntel" || c.Arch == "x86_64" && len(w.machine.CPUs) > 1 {
-		return nil, fmt.Errorf("family and model of the CPU (%s) are not known, NCCL needs them of Intel's, and of all x86_64 with several NUMA nodes", c.Vendor)
+		return nil, fmt.Errorf("family and model of the CPU (%s) are unknown, NCCL needs them for Intel, and for all x86_64 with several NUMA nodes", c.Vendor)
 	}
 	return out, nil
 }
@@ -219,7 +219,7 @@ func pciAttributes(d topology.Device, isGPU, isNIC bool) ([]Attribute, error) {
 	if isGPU && speed == 0 {
 		return out, nil // the process that owns the GPU reads it from /sys
 	}
-	return nil, fmt.Errorf("PCI device %q: its link speed of %g GT/s is none that NCCL knows: it would reckon with 8 GT/s", d.Bus, speed)
+	return nil, fmt.Errorf("PCI device %q: NCCL does not know its link speed of %g GT/s and would assume 8 GT/s", d.Bus, speed)
 }
 
 func (w *machineWriter) gpu(parent *Element, g topology.GPU) error {
@@ -233,7 +233,7 @@ func (w *machineWriter) gpu(parent *Element, g topology.GPU) error {
 	attributes = append(append(attributes, Attribute{"rank", index}), truth("gdr", g.GDR)...)
 	e := parent.Add("gpu", attributes...)
 	if slices.ContainsFunc(g.Links, func(l topology.ScaleUp) bool { return l.Count <= 0 || l.Class == 0 }) {
-		return errors.New("its links are not counted, or it is not known where they end")
+		return errors.New("the number of its links, or where they end, is unknown")
 	}
 	for _, l := range g.Links {
 		e.Add(w.link, linkAttributes(l)...)
@@ -287,7 +287,7 @@ func ForRCCL(m *topology.Machine) (*Document, error) {
 		version: "2", link: "xgmi",
 		gpu: func(g topology.GPU) ([]Attribute, error) {
 			if g.GCN == "" {
-				return nil, errors.New("has no AMD architecture, such as gfx942, and RCCL needs it")
+				return nil, errors.New("has no AMD architecture, such as gfx942, which RCCL needs")
 			}
 			return append([]Attribute{{"gcn", g.GCN}}, numbers("arch", hipFeatures(g.GCN))...), nil
 		},

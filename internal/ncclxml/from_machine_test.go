@@ -115,13 +115,13 @@ func TestNCCLDocumentAttributes(t *testing.T) {
 		{"GPU with unknown speed is left to its process", func(m *topology.Machine) {
 			m.CPUs[0].Devices[0].Children[0].Speed, m.CPUs[0].Devices[0].Children[0].MaxSpeed = 0, 0
 		}, `subsystem_device="0x16c1">`, ""},
-		{"affinity not known of two nodes", func(m *topology.Machine) { m.CPUs[1].Affinity = "" }, `<cpu numaid="1" affinity="00000000" arch`, ""},
+		{"affinity of two nodes unknown", func(m *topology.Machine) { m.CPUs[1].Affinity = "" }, `<cpu numaid="1" affinity="00000000" arch`, ""},
 		{"nothing but NVSwitches below a switch", func(m *topology.Machine) {
 			m.CPUs[0].Devices = append(m.CPUs[0].Devices, topology.Device{Bus: "0000:06:00.0", Class: 0x060400, Children: []topology.Device{{Bus: "0000:06:01.0", Class: topology.ClassNVSwitch}}})
 		}, "</system>", "0000:06"},
-		{"GPUDirect not known", func(m *topology.Machine) { m.GPUs[0].GDR = nil }, `<gpu dev="0" sm="90" rank="0">`, ""},
+		{"GPUDirect unknown", func(m *topology.Machine) { m.GPUs[0].GDR = nil }, `<gpu dev="0" sm="90" rank="0">`, ""},
 		{"no GPUDirect", func(m *topology.Machine) { no := false; m.NICs[0].GDR = &no }, `maxconn="131072" gdr="0"/>`, ""},
-		{"GUID not known", func(m *topology.Machine) { m.NICs[3].GUID = 0 }, `name="mlx5_3" dev="3" speed="400000" port="1" maxconn`, ""},
+		{"GUID unknown", func(m *topology.Machine) { m.NICs[3].GUID = 0 }, `name="mlx5_3" dev="3" speed="400000" port="1" maxconn`, ""},
 		{"two ports of one function", func(m *topology.Machine) { m.NICs[1].Bus = m.NICs[0].Bus }, "", "0000:3c"},
 		{"C2C", func(m *topology.Machine) { m.GPUs[0].C2C = &topology.C2C{Count: 5, MBytes: 44712} }, `<c2c bw="44712" count="5"/>`, ""},
 		{"a NIC without a driver", func(m *topology.Machine) { m.NICs[3].Unbound = true }, "</system>", "mlx5_3"},
@@ -147,19 +147,19 @@ func TestNCCLDocumentRefused(t *testing.T) {
 		change func(*topology.Machine)
 		want   string
 	}{
-		{"a matrix alone", func(m *topology.Machine) { m.CPUs = nil }, "PCI tree of the machine is not known"},
+		{"a matrix alone", func(m *topology.Machine) { m.CPUs = nil }, "PCI tree of the machine is unknown"},
 		{"no GPU", func(m *topology.Machine) { m.GPUs = nil }, "has no GPU"},
-		{"a GPU outside the tree", func(m *topology.Machine) { m.GPUs[2].Bus = "0000:ff:00.0" }, `GPU2 at "0000:ff:00.0": no place`},
-		{"two GPUs in one place", func(m *topology.Machine) { m.GPUs[2].Bus = m.GPUs[1].Bus }, `GPU2 at "0000:3d:00.0": no place`},
-		{"a NIC outside the tree", func(m *topology.Machine) { m.NICs[7].Bus = "0000:ff:00.0" }, `NIC7 at "0000:ff:00.0": no place`},
+		{"a GPU outside the tree", func(m *topology.Machine) { m.GPUs[2].Bus = "0000:ff:00.0" }, `GPU2 at "0000:ff:00.0": not in`},
+		{"two GPUs in one place", func(m *topology.Machine) { m.GPUs[2].Bus = m.GPUs[1].Bus }, `GPU2 at "0000:3d:00.0": not in`},
+		{"a NIC outside the tree", func(m *topology.Machine) { m.NICs[7].Bus = "0000:ff:00.0" }, `NIC7 at "0000:ff:00.0": not in`},
 		{"a NIC without a name", func(m *topology.Machine) { m.NICs[1].Name = "" }, `NIC1 at "0000:3c:00.0": has no name`},
 		{"no architecture", func(m *topology.Machine) { m.CPUs[1].Arch = "" }, "NUMA node 1: the architecture"},
 		{"no vendor", func(m *topology.Machine) { m.CPUs[1].Vendor = "" }, "NUMA node 1: the vendor"},
 		{"no model", func(m *topology.Machine) { m.CPUs[0].Family = 0 }, "NUMA node 0: family and model"},
-		{"switch with unknown speed", func(m *topology.Machine) { m.CPUs[0].Devices[0].Speed, m.CPUs[0].Devices[0].MaxSpeed = 0, 0 }, `"0000:16:00.0": its link speed of 0 GT/s`},
+		{"switch with unknown speed", func(m *topology.Machine) { m.CPUs[0].Devices[0].Speed, m.CPUs[0].Devices[0].MaxSpeed = 0, 0 }, `"0000:16:00.0": NCCL does not know its link speed of 0 GT/s`},
 		{"no such speed", func(m *topology.Machine) { m.CPUs[0].Devices[0].MaxSpeed = 20 }, "link speed of 20 GT/s"},
-		{"links not counted", func(m *topology.Machine) { m.GPUs[4].Links[0].Count = 0 }, `GPU4 at "0000:9d:00.0": its links are not counted`},
-		{"an AMD GPU", func(m *topology.Machine) { m.GPUs[0].GCN = "gfx942" }, "RCCL has a form of its own"},
+		{"links not counted", func(m *topology.Machine) { m.GPUs[4].Links[0].Count = 0 }, `GPU4 at "0000:9d:00.0": the number of its links`},
+		{"an AMD GPU", func(m *topology.Machine) { m.GPUs[0].GCN = "gfx942" }, "RCCL has its own format"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := machineFile(t, "host.json")
@@ -245,7 +245,7 @@ func TestCatalogDocuments(t *testing.T) {
 				t.Fatal(err)
 			}
 			if model.CPU == "" {
-				if _, err := write(m); err == nil || !strings.Contains(err.Error(), "architecture of the CPU is not known") {
+				if _, err := write(m); err == nil || !strings.Contains(err.Error(), "architecture of the CPU is unknown") {
 					t.Errorf("error %v of a machine whose CPU is in no source", err)
 				}
 				hardware.CPU = "intel"

@@ -94,11 +94,11 @@ func (r *recovery) open(t Tag) {
 func misplaced(name, parent string) string {
 	switch {
 	case !IsElement(name):
-		return fmt.Sprintf("<%s> is no element of a topology file", Excerpt(name))
+		return fmt.Sprintf("<%s> is not an element of a topology file", Excerpt(name))
 	case parent == "":
 		return fmt.Sprintf("<%s> is outside of <system>", name)
 	default:
-		return fmt.Sprintf("<%s> is no child of <%s>", name, Excerpt(parent))
+		return fmt.Sprintf("<%s> is not a child of <%s>", name, Excerpt(parent))
 	}
 }
 
@@ -221,7 +221,7 @@ func (r *recovery) closeUnknown(t Tag) {
 		p.Message = fmt.Sprintf("XML Mismatch : %s / %s", f.name, Excerpt(t.Name))
 	}
 	if f.name == "" || levenshtein.Distance(t.Name, f.name, nil) > max(1, len(f.name)/3) {
-		p.Detail, p.Fix = "nothing of this name is open", "taken out"
+		p.Detail, p.Fix = "nothing of this name is open", "removed"
 		r.problem(p)
 		return
 	}

@@ -120,7 +120,7 @@ func (s *scanner) stray(kind Kind, offset int, text string) {
 	s.problem(Problem{
 		Kind: kind, Line: line, Stop: line, Text: text,
 		Message: fmt.Sprintf("XML Parse error : expecting '<', got '%s'", s.text[offset:offset+1]),
-		Fix:     "taken out",
+		Fix:     "removed",
 	})
 }
 
@@ -242,7 +242,7 @@ func (s *scanner) markup() {
 		if rest[1] == '!' {
 			says = ""
 		}
-		s.problem(Problem{Kind: KindDeclaration, Line: line, Stop: line, Text: s.lineText(from), Message: says, Fix: "taken out"})
+		s.problem(Problem{Kind: KindDeclaration, Line: line, Stop: line, Text: s.lineText(from), Message: says, Fix: "removed"})
 	case bytes.HasPrefix(rest, []byte("</")):
 		s.close()
 	case len(rest) > 1 && nameCharacter(rest[1]):

@@ -101,7 +101,7 @@ func (s *scanner) insideTag(t *Tag) {
 	line := s.lineOf(s.at)
 	s.problem(Problem{
 		Kind: KindText, Line: line, Stop: line, Text: string(m[0]), Detail: "junk inside the tag",
-		Message: "XML Parse : expected >, got '<'", Fix: "taken out",
+		Message: "XML Parse : expected >, got '<'", Fix: "removed",
 	})
 	t.Changed = true
 	s.at += len(m[0])
@@ -127,7 +127,7 @@ func (s *scanner) junk(t *Tag) {
 	}
 	t.Changed = true
 	line := s.lineOf(from)
-	s.problem(Problem{Kind: KindText, Line: line, Stop: line, Text: Excerpt(string(s.text[from:s.at])), Detail: "junk inside the tag", Fix: mendedIf(!hasContent(string(s.text[from:s.at])), "taken out")})
+	s.problem(Problem{Kind: KindText, Line: line, Stop: line, Text: Excerpt(string(s.text[from:s.at])), Detail: "junk inside the tag", Fix: mendedIf(!hasContent(string(s.text[from:s.at])), "removed")})
 }
 
 func (s *scanner) attribute(t *Tag, blanks int) {
@@ -159,7 +159,7 @@ func (s *scanner) attribute(t *Tag, blanks int) {
 		t.Changed = true
 		s.problem(Problem{
 			Kind: KindQuote, Line: a.Line, Stop: a.Line, Text: s.lineText(t.from), Detail: "there is a blank behind " + Excerpt(a.Name) + "=",
-			Message: "XML Parse : Expected (double) quote.", Fix: "taken out",
+			Message: "XML Parse : Expected (double) quote.", Fix: "removed",
 		})
 	case loose:
 		s.blank(t)

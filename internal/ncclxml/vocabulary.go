@@ -35,7 +35,7 @@ func KnownAttributes(element string) []string {
 	return nil
 }
 
-// addedAttributes are those that NCCL itself sets on an element that it keeps, whatever the file says
+// addedAttributes are those that NCCL itself sets on an element that it keeps, whatever the file states
 // (ncclTopoGetSystem and ncclTopoPopulateNics of 2.28 to 2.30): they need a place among the sixteen.
 func AddedAttributes(element string) []string {
 	switch element {

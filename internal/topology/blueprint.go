@@ -77,7 +77,7 @@ func newBlueprint(cat *catalog.Catalog, hw fabric.Hardware) (*blueprint, error) 
 		return nil, err
 	}
 	if b.gpus == 0 && b.nics == 0 {
-		return nil, fmt.Errorf("neither a machine nor gpu and gpus_per_node nor nics_per_node is said")
+		return nil, fmt.Errorf("machine, gpu with gpus_per_node, or nics_per_node: none is given")
 	}
 	if b.name == "" {
 		b.name = strings.TrimSpace(fmt.Sprintf("%d %s", b.gpus, cmp.Or(b.gpuID, "GPUs")))
@@ -102,7 +102,7 @@ func (b *blueprint) takeGPUs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 			return err
 		case err != nil:
 			id = ""
-			b.gap("GPU %s is not in the catalog: nothing is known of its links", fabric.Quote(hw.GPU))
+			b.gap("GPU %s is not in the catalog: its links are unknown", fabric.Quote(hw.GPU))
 		}
 		b.gpuID = id
 	}
@@ -151,7 +151,7 @@ func (b *blueprint) takeNICs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 		b.nics = hw.NICsPerNode
 	case hw.Machine == "" && rate > 0:
 		b.nics = b.gpus
-		b.gap("nics_per_node is not said: one NIC a GPU")
+		b.gap("nics_per_node is not given: one NIC per GPU assumed")
 	}
 	if b.nics == 0 {
 		return nil

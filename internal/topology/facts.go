@@ -71,7 +71,7 @@ func (x *factsTree) gpus() {
 			}
 		}
 		if out.Model == "" {
-			x.m.AddGap(fmt.Sprintf("GPU%d: the catalog does not know it: its architecture and links are not known", i))
+			x.m.AddGap(fmt.Sprintf("GPU%d: not in the catalog: architecture and links are unknown", i))
 		}
 		x.m.GPUs = append(x.m.GPUs, out)
 	}
@@ -132,7 +132,7 @@ func (x *factsTree) unboundNICs(taken map[string]bool) {
 		}
 		taken[d.Address] = true
 		x.m.NICs = append(x.m.NICs, x.withRate(NIC{Bus: d.Address, Model: model, NUMA: -1, Unbound: true}))
-		x.m.AddGap(fmt.Sprintf("%s: is a NIC by its PCI id alone (driver %s): it has no interface and no RDMA device, so its name and state are not known", d.Address, cmp.Or(d.Driver, "none")))
+		x.m.AddGap(fmt.Sprintf("%s: a NIC by its PCI id alone (driver %s): no interface and no RDMA device, so name and state are unknown", d.Address, cmp.Or(d.Driver, "none")))
 	}
 }
 
@@ -185,7 +185,7 @@ func (x *factsTree) withRate(n NIC) NIC {
 		x.m.AddGap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", cmp.Or(n.Name, n.Bus), rate))
 		return n
 	}
-	x.m.AddGap(fmt.Sprintf("%s: its line rate is not known", cmp.Or(n.Name, n.Bus)))
+	x.m.AddGap(fmt.Sprintf("%s: unknown line rate", cmp.Or(n.Name, n.Bus)))
 	return n
 }
 
@@ -205,7 +205,7 @@ func (x *factsTree) scaleUp() {
 		models[g.Model] = true
 	}
 	if len(models) > 1 {
-		x.m.AddGap("GPUs of several models: what links join them is not known")
+		x.m.AddGap("GPUs of several models: the links between them are unknown")
 		return
 	}
 	for id := range models {

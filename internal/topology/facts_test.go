@@ -95,7 +95,7 @@ func TestFromFactsGaps(t *testing.T) {
 				none := -1
 				f.PCI[i].NUMANode = &none
 			}
-		}, "does not say of which NUMA node", func(m *Machine) bool { return m.CPUs[0].NUMA == -1 && m.GPUs[0].NUMA == -1 }},
+		}, "does not report the NUMA node", func(m *Machine) bool { return m.CPUs[0].NUMA == -1 && m.GPUs[0].NUMA == -1 }},
 		{"NUMA of the root port only", func(f *fabric.Facts) {
 			for i := range f.PCI {
 				if f.PCI[i].Parent != "" {
@@ -112,19 +112,19 @@ func TestFromFactsGaps(t *testing.T) {
 		{"a virtual function for a guest", func(f *fabric.Facts) {
 			f.PCI = append(f.PCI, function("0000:1a:00.1", "0000:17:01.0", classEthernet, 0x15b3, 0x101e, 0, ""))
 		}, "", func(m *Machine) bool { return len(m.NICs) == 2 }},
-		{"a NIC without a driver", func(f *fabric.Facts) { f.HCAs, f.NICs = nil, nil }, "0000:3c:00.0: is a NIC by its PCI id alone (driver none)",
+		{"a NIC without a driver", func(f *fabric.Facts) { f.HCAs, f.NICs = nil, nil }, "0000:3c:00.0: a NIC by its PCI id alone (driver none)",
 			func(m *Machine) bool { return len(m.NICs) == 2 && m.NICs[1].Mbps == 400_000 }},
 		{"one RDMA device less", func(f *fabric.Facts) { f.HCAs = f.HCAs[:1] }, "ens1: has no RDMA device",
 			func(m *Machine) bool { return len(m.NICs) == 2 && m.NICs[0].Name == "ens1" }},
 		{"a GPU that is not in the list", func(f *fabric.Facts) { f.GPUs[0].PCI = "0000:99:00.0" }, "0000:99:00.0 is not among",
 			func(m *Machine) bool { return m.Matrix().Hop(0, 2).Distance == PIX }},
-		{"unknown GPU", func(f *fabric.Facts) { f.PCI[5].Device = 0x9999 }, "GPU0: the catalog does not know it",
+		{"unknown GPU", func(f *fabric.Facts) { f.PCI[5].Device = 0x9999 }, "GPU0: not in the catalog",
 			func(m *Machine) bool { return len(m.GPUs[0].Links) == 0 }},
 		{"no CPU", func(f *fabric.Facts) {
 			f.Machine.CPUModel = nil
 			f.Missing = []fabric.Missing{{What: "machine.cpu_model", Reason: "not recorded"}}
-		}, "the CPU is not known: not recorded", func(m *Machine) bool { return m.CPUs[0].Arch == "" }},
-		{"foreign CPU", func(f *fabric.Facts) { s := "AMD Ryzen 9"; f.Machine.CPUModel = &s }, `"AMD Ryzen 9" does not tell them`,
+		}, "unknown CPU: not recorded", func(m *Machine) bool { return m.CPUs[0].Arch == "" }},
+		{"foreign CPU", func(f *fabric.Facts) { s := "AMD Ryzen 9"; f.Machine.CPUModel = &s }, `cannot be derived from "AMD Ryzen 9"`,
 			func(m *Machine) bool { return m.CPUs[0].Vendor == vendorAMD && m.CPUs[0].Family == 0 }},
 		{"four GPUs without NVSwitch", func(f *fabric.Facts) { f.PCI = f.PCI[:16] }, "links of the GPUs are not in the facts",
 			func(m *Machine) bool { return m.Matrix().Hop(0, 1).Links == 18 && m.GPUs[0].Links[0].Class == class3D }},

@@ -222,7 +222,7 @@ type guestMatch struct {
 
 func newGuestMatch(host *Machine, guest []GuestDevice, labels map[string]string) (*guestMatch, error) {
 	if host == nil || len(host.CPUs) == 0 {
-		return nil, errors.New("the PCI tree of the hypervisor's host is not known")
+		return nil, errors.New("the PCI tree of the hypervisor's host is unknown")
 	}
 	m := &guestMatch{host: host, guest: slices.Clone(guest), byID: map[string]hostDevice{}, taken: map[string]GuestDevice{}}
 	kinds := map[string]Kind{}
@@ -372,7 +372,7 @@ func (m *guestMatch) inOrder(rest []GuestDevice) error {
 			continue
 		}
 		if len(ours) != len(theirs) {
-			return fmt.Errorf("the guest has %s (%s), the host %s (%s): without labels, serials or UUIDs it is not known which is which",
+			return fmt.Errorf("the guest has %s (%s), the host %s (%s): without labels, serials or UUIDs they cannot be matched",
 				fabric.Count(len(ours), kindWord(kind)), titles(ours, func(d GuestDevice) string { return d.Bus }),
 				fabric.Count(len(theirs), kindWord(kind)), titles(theirs, func(h hostDevice) string { return h.bus }))
 		}

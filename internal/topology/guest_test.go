@@ -169,7 +169,7 @@ func TestGuestRefused(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Guest(&Machine{}, classGuest(0), nil); err == nil || !strings.Contains(err.Error(), "PCI tree of the hypervisor's host is not known") {
+	if _, err := Guest(&Machine{}, classGuest(0), nil); err == nil || !strings.Contains(err.Error(), "PCI tree of the hypervisor's host is unknown") {
 		t.Errorf("a host without a tree: error %v", err)
 	}
 }

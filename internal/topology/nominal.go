@@ -30,7 +30,7 @@ type nominalTree struct {
 
 func (b *blueprint) build() *Machine {
 	if b.nics > 0 {
-		b.gap("PCI addresses and names of RDMA devices are as firmware and drivers usually give them: nobody looked")
+		b.gap("PCI addresses and names of RDMA devices are as firmware and drivers usually assign them: not read from a machine")
 	}
 	x := nominalTree{blueprint: b, bus: 0x10, m: &Machine{Name: b.name, Source: sourceCatalog, NUMANodes: b.numa, Gaps: b.gaps}}
 	for n := range b.numa {

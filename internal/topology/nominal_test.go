@@ -177,7 +177,7 @@ func TestNominalRefuses(t *testing.T) {
 		hw   fabric.Hardware
 		want string
 	}{
-		{fabric.Hardware{}, "neither a machine nor"},
+		{fabric.Hardware{}, "none is given"},
 		{fabric.Hardware{Machine: "nonsense"}, "hgx-h100"},
 		{fabric.Hardware{Machine: "hgx-h100", GPUsPerNode: 9}, "has 8"},
 		{fabric.Hardware{Machine: "hgx-h100", GPUsPerNode: -1}, "not between"},

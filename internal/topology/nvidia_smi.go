@@ -225,7 +225,7 @@ func (x *Matrix) check() error {
 			case a.Distance == Self:
 				return fmt.Errorf("%s to %s is X, which is for itself only", x.Devices[j].Label, x.Devices[i].Label)
 			case a.Distance == DistanceUnknown && len(x.Gaps) == 0:
-				x.Gaps = append(x.Gaps, "some distances could not be told: N/A")
+				x.Gaps = append(x.Gaps, "some distances are unknown: N/A")
 			}
 		}
 	}
@@ -248,7 +248,7 @@ func (x *Matrix) legend(lines []string) {
 			continue
 		}
 		if x.Devices[i].Name = names[d.Label]; names[d.Label] == "" {
-			x.Gaps = append(x.Gaps, d.Label+": its name is not in the text, which has a NIC legend at its end")
+			x.Gaps = append(x.Gaps, d.Label+": its name is missing: the NIC legend at the end of the text has it")
 		}
 	}
 }

@@ -228,12 +228,12 @@ func (k *market) unpaired(g int) Pair {
 	p := Pair{GPU: k.x.Devices[g]}
 	switch line, known := k.commonRate(); {
 	case len(k.nics) == 0:
-		p.Why = "there is no NIC of the fabric: what a GPU loses without one is not known"
+		p.Why = "there is no NIC of the fabric: what a GPU loses without one is unknown"
 	case known:
 		p.LossGBs = &line
 		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free: its traffic takes its share of the others'", len(k.nics), len(k.gpus))
 	default:
-		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free; what that costs is not known, as their line rates are not", len(k.nics), len(k.gpus))
+		p.Why = fmt.Sprintf("%d NICs for %d GPUs none near and free; the cost is unknown because their line rates are unknown", len(k.nics), len(k.gpus))
 	}
 	return p
 }
@@ -268,10 +268,10 @@ func (k *market) loss(g, n int) (*float64, string) {
 	nic := k.x.Devices[n]
 	line, hop := lineRate(nic), k.x.Hop(g, n)
 	if hop.Distance == DistanceUnknown {
-		return nil, "how far " + nameOf(nic) + " is from it is not known, so what that costs is not either"
+		return nil, "the distance to " + nameOf(nic) + " is unknown, and so is the cost"
 	}
 	if line == 0 && (!k.near(g, n) || k.users[n] > 1) {
-		return nil, k.reason(g, n, hop) + "; what that costs is not known, as the line rate of " + nameOf(nic) + " is not"
+		return nil, k.reason(g, n, hop) + "; the cost is unknown because the line rate of " + nameOf(nic) + " is unknown"
 	}
 	rate := line
 	switch {
@@ -322,9 +322,9 @@ func (k *market) reason(g, n int, hop Hop) string {
 	case k.hasPXN(g):
 		return fmt.Sprintf("%s is at %s: GPUDirect RDMA does not cross a host bridge, so its traffic leaves through the near NICs of other GPUs (PXN) and %s carries none", nic, hop, nic)
 	case hop.Distance == SYS && k.share > 0:
-		return fmt.Sprintf("%s is at SYS: data goes through host memory and the link between sockets, of which NCCL reckons %g GB/s", nic, k.share)
+		return fmt.Sprintf("%s is at SYS: data goes through host memory and the link between sockets, for which NCCL assumes %g GB/s", nic, k.share)
 	case hop.Distance == SYS:
-		return fmt.Sprintf("%s is at SYS: data goes through host memory, about half the line rate, and the link between sockets, which is not known", nic)
+		return fmt.Sprintf("%s is at SYS: data goes through host memory, about half the line rate, and the link between sockets, whose rate is unknown", nic)
 	default:
 		return fmt.Sprintf("%s is at %s: data goes through host memory, two crossings of PCIe, about half the line rate", nic, hop)
 	}

@@ -109,7 +109,7 @@ func TestPairROCE(t *testing.T) {
 		if got := pairText(p); got != want {
 			t.Errorf("%s gives %s", c.nics, got)
 		}
-		if pair := p.Pairs[0]; pair.Near || pair.LossGBs != nil || !strings.Contains(pair.Why, "not known") {
+		if pair := p.Pairs[0]; pair.Near || pair.LossGBs != nil || !strings.Contains(pair.Why, "unknown") {
 			t.Errorf("a distance that was guessed is called near or free: %+v", pair)
 		}
 	}
@@ -196,7 +196,7 @@ func TestPairFar(t *testing.T) {
 		{CPU{Arch: "x86_64", Vendor: vendorAMD, Family: 23}, 34, "16 GB/s"},
 		{CPU{Arch: "x86_64", Vendor: vendorAMD, Family: 175}, 26, "24 GB/s"},
 		{CPU{Arch: "arm64"}, 44, "6 GB/s"},
-		{CPU{}, 25, "which is not known"},
+		{CPU{}, 25, "whose rate is unknown"},
 	} {
 		p := machine(c.cpu).Pairing()
 		if pair := p.Pairs[0]; pair.Near || pair.LossGBs == nil || *pair.LossGBs != c.lost || !strings.Contains(pair.Why, c.why) {
@@ -205,7 +205,7 @@ func TestPairFar(t *testing.T) {
 	}
 	m := machine(CPU{})
 	m.NICs[0].Mbps = 0
-	if pair := m.Pairing().Pairs[0]; pair.LossGBs != nil || !strings.Contains(pair.Why, "not known") {
+	if pair := m.Pairing().Pairs[0]; pair.LossGBs != nil || !strings.Contains(pair.Why, "unknown") {
 		t.Errorf("an unknown line rate gives %+v", pair)
 	}
 }

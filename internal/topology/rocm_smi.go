@@ -108,7 +108,7 @@ func (r *rocmText) value(number, name, text string) error {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < -1 {
-		return fmt.Errorf("%s: NUMA node %s is no number", g.Label, fabric.Quote(text))
+		return fmt.Errorf("%s: invalid NUMA node %s", g.Label, fabric.Quote(text))
 	}
 	g.NUMA = n
 	return nil
@@ -200,7 +200,7 @@ func (r *rocmText) matrix() (Matrix, error) {
 		}
 	}
 	if types == nil {
-		x.Gaps = append(x.Gaps, "what joins the GPUs is not in the text: --showtopotype tells it")
+		x.Gaps = append(x.Gaps, "what joins the GPUs is not in the text: --showtopotype shows it")
 	}
 	for i := range n {
 		for j := range n {
@@ -220,7 +220,7 @@ func (x *Matrix) rocmGaps(types, hops [][]string) {
 	onPCIe := slices.ContainsFunc(types, func(row []string) bool { return slices.Contains(row, "PCIE") })
 	switch {
 	case onPCIe && hops == nil:
-		x.Gaps = append(x.Gaps, "how far GPUs on PCIe are apart is not in the text: --showtopo tells it")
+		x.Gaps = append(x.Gaps, "the distance of GPUs on PCIe is not in the text: --showtopo shows it")
 	case onPCIe:
 		x.Gaps = append(x.Gaps, "rocm-smi does not see PCIe switches: PHB may be PIX, PXB or NODE")
 	}

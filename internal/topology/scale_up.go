@@ -33,7 +33,7 @@ func IsCoherent(m catalog.GPUModel, arch string) bool {
 }
 
 // noC2C says what is missing where GPUs are coherent and nobody counted the links.
-const noC2C = "NVLink-C2C joins the GPUs to their CPUs: how many links and how fast is in no source"
+const noC2C = "NVLink-C2C joins the GPUs to their CPUs: no source has the number of links and their rate"
 
 // hybridCube is which GCDs of an MI250X node have XGMI to which, as RCCL's own file of such a node has it
 // (ROCm/rccl, tools/topo_expl/models/topo_8p_90a.xml), the lower number first.
@@ -50,7 +50,7 @@ func JoinGPUs(m *Machine, model catalog.GPUModel, kind string, full int) (gaps [
 	case kind != "nvlink" && kind != "xgmi" || len(m.GPUs) == 0 || full < 2:
 		return nil
 	case links == 0:
-		return []string{"how many links join the GPUs is in no source"}
+		return []string{"no source has the number of links between the GPUs"}
 	case model.Vendor == "amd" && model.Arch == "gfx90a":
 		return joinCube(m)
 	case model.Vendor == "amd":

@@ -213,14 +213,14 @@ func (x *factsTree) processor(numa int) CPU {
 	case strings.Contains(x.facts.Kernel.Release, "aarch64"), strings.Contains(lower, "neoverse"), strings.Contains(lower, "cortex"):
 		c.Arch = "arm64"
 	default:
-		x.m.AddGap("the CPU is not known: " + x.whyNoCPU())
+		x.m.AddGap("unknown CPU: " + x.whyNoCPU())
 		return c
 	}
 	if p, ok := processorNamed(name); ok && p.vendor == c.Vendor {
 		c.Family, c.Model = p.family, p.model
 		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts: by its name it is an %s", p.name))
 	} else if c.Vendor != "" {
-		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts, and %s does not tell them", fabric.Quote(name)))
+		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts, and cannot be derived from %s", fabric.Quote(name)))
 	}
 	return c
 }
@@ -239,7 +239,7 @@ func (x *factsTree) whyNoCPU() string {
 	if missing, ok := x.facts.MissingReason("machine.cpu_model"); ok {
 		return missing.Reason
 	}
-	return "the facts do not name it"
+	return "not in the facts"
 }
 
 // numa writes the NUMA nodes of the tree to GPUs and NICs, and says where there is none.
@@ -262,6 +262,6 @@ func (x *factsTree) numa() {
 		x.m.NICs[i].NUMA = node(x.m.NICs[i].Bus)
 	}
 	if unknown {
-		x.m.AddGap("the firmware does not say of which NUMA node the devices are")
+		x.m.AddGap("the firmware does not report the NUMA node of the devices")
 	}
 }
