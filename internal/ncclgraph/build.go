@@ -160,7 +160,7 @@ func deviceNumber(e *ncclxml.Element) uint64 {
 	return n
 }
 
-// pciRate is what NCCL believes of a PCIe link, GB/s: lanes times its dictionary's 100 Mb/s a lane, by 80. A speed
+// pciRate is what NCCL assumes for a PCIe link, GB/s: lanes times its dictionary's 100 Mb/s per lane, by 80. A speed
 // that is not in the dictionary is 60, as of 8 GT/s; a width of 0 is 16.
 func (b *builder) pciRate(e *ncclxml.Element) (float32, error) {
 	width, err := e.Integer("link_width")

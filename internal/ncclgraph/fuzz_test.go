@@ -10,7 +10,7 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// FuzzNewSystem feeds NewSystem what no parser has judged: any elements, any attributes. Whatever comes out is printed
+// FuzzNewSystem feeds NewSystem what no parser has checked: any elements, any attributes. Whatever comes out is printed
 // and searched.
 func FuzzNewSystem(f *testing.F) {
 	for _, file := range []string{"testdata/system/h200x2.xml"} {

@@ -267,7 +267,7 @@ func (b *builder) connectCPUs() error {
 	return nil
 }
 
-// interCPURate is what NCCL believes of the link between sockets, GB/s (src/graph/topo.h, 2.28 to 2.30).
+// interCPURate is what NCCL assumes for the link between sockets, GB/s (src/graph/topo.h, 2.28 to 2.30).
 func interCPURate(cpu ncclxml.HostCPU) float32 {
 	switch {
 	case cpu.Arch == ncclxml.ArchPower:

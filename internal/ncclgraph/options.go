@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// SystemOptions is what NCCL knows besides its topology file.
+// Options is what NCCL knows besides its topology file.
 type Options struct {
 	Nodes int               // hosts of the communicator, all like this one; 0 and 1 are one
 	SM    int               // compute capability times ten of GPUs whose element does not say it; 0 makes that an error

@@ -8,7 +8,7 @@ import (
 )
 
 // System is NCCL's own model of a host: the graph that it makes of a topology file, with the bandwidths that it
-// believes and the paths that it computes (NVIDIA/nccl 2.28 to 2.30: src/graph/topo.cc, paths.cc). It says what
+// assumes and the paths that it computes (NVIDIA/nccl 2.28 to 2.30: src/graph/topo.cc, paths.cc). It says what
 // NCCL will do, not what the hardware can. A System does not change after NewSystem and may be searched by
 // several goroutines.
 type System struct {
@@ -64,6 +64,7 @@ const (
 	nodeTypes
 )
 
+// String is the type as NCCL prints it.
 func (t nodeType) String() string {
 	return [nodeTypes]string{"GPU", "PCI", "NVS", "CPU", "NIC", "NET"}[t]
 }
@@ -137,6 +138,7 @@ const (
 	linkNET = linkType(PathNET)
 )
 
+// String is the type as NCCL prints it.
 func (t linkType) String() string {
 	if t == linkPCI {
 		return "PCI"

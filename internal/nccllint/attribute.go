@@ -10,34 +10,34 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// attributeRules judge attributes whatever element they are on.
+// attributeRules check attributes whatever element they are on.
 func attributeRules() []rule {
 	return []rule{
 		{
 			id: "topo-duplicate-attribute", title: "No attribute is given twice", expected: "each name once per element", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlGetAttrIndex)",
-			scope: scopeValue, judge: judgeDuplicateAttributes,
+			scope: scopeValue, check: checkDuplicateAttributes,
 		},
 		{
-			id: "topo-missing-attribute", title: "Elements that NCCL keeps have the required attributes", reference: modelSource, scope: scopeValue, judge: judgeMissingAttributes,
+			id: "topo-missing-attribute", title: "Elements that NCCL keeps have the required attributes", reference: modelSource, scope: scopeValue, check: checkMissingAttributes,
 			expected: "pci: busid, class, link_speed, link_width; cpu: numaid, arch, on x86_64 vendor, familyid, modelid; nvlink: count, target; net: name",
 		},
 		{
 			id: "topo-number", title: "Numbers are read as they are written", expected: "decimal digits, or 0x and hexadecimal ones, and nothing else", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (strtol with base 0)",
-			scope: scopeValue, judge: judgeNumbers, cost: "NCCL uses another number",
+			scope: scopeValue, check: checkNumbers, cost: "NCCL uses another number",
 		},
 		{
-			id: "topo-entity", title: "Values hold no XML entities", expected: "the characters themselves", reference: parserSource, scope: scopeValue, judge: judgeEntities,
+			id: "topo-entity", title: "Values hold no XML entities", expected: "the characters themselves", reference: parserSource, scope: scopeValue, check: checkEntities,
 			cost: "NCCL reads another value: a name does not match its device",
 		},
 	}
 }
 
 // everyElement goes through all elements that NCCL keeps.
-func (r *parsedFile) everyElement(judge func(*ncclxml.Element) []verdict) []verdict {
+func (r *parsedFile) everyElement(check func(*ncclxml.Element) []verdict) []verdict {
 	var out []verdict
 	for _, name := range ncclxml.ElementNames() {
 		for _, e := range r.document.All(name) {
-			out = append(out, judge(e)...)
+			out = append(out, check(e)...)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b verdict) int { return a.line - b.line })
@@ -50,7 +50,7 @@ func attributeVerdict(e *ncclxml.Element, name string) verdict {
 	return verdict{status: fabric.Fail, element: e, line: e.AttributeLine(name), text: name + `="` + ncclxml.Excerpt(value) + `"`}
 }
 
-func judgeAttributeNames(r *parsedFile) []verdict {
+func checkAttributeNames(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
 		var out []verdict
 		for _, a := range e.Attributes {
@@ -103,7 +103,7 @@ func lostAttribute(name string) string {
 	return "its value is lost"
 }
 
-func judgeDuplicateAttributes(r *parsedFile) []verdict {
+func checkDuplicateAttributes(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
 		var out []verdict
 		first := map[string]string{}
@@ -158,7 +158,7 @@ func required(e *ncclxml.Element) []string {
 	return nil
 }
 
-func judgeMissingAttributes(r *parsedFile) []verdict {
+func checkMissingAttributes(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
 		var out []verdict
 		for _, name := range required(e) {
@@ -212,7 +212,7 @@ func (r *parsedFile) missing(e *ncclxml.Element, name string) verdict {
 	return v
 }
 
-// filled tells a cpu or pci element whose missing attributes every process fills in that keeps it.
+// filled holds for a cpu or pci element whose missing attributes every process fills in that keeps it.
 func (r *parsedFile) filled(e *ncclxml.Element) bool {
 	named, bare, gpus := len(e.Below("net")), 0, len(e.Below("gpu"))
 	for _, pci := range e.Below("pci") {
@@ -229,7 +229,7 @@ func (r *parsedFile) filled(e *ncclxml.Element) bool {
 // plainNumber is a number that C and people read alike; a leading zero means octal to C alone.
 var plainNumber = regexp.MustCompile(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
 
-// numbers are the attributes that NCCL reads with strtol, less those with a rule of their own.
+// numberAttributes are those that NCCL reads with strtol, less those with a rule of their own.
 func numberAttributes(element string) []string {
 	switch element {
 	case "cpu":
@@ -248,7 +248,7 @@ func numberAttributes(element string) []string {
 	return nil
 }
 
-func judgeNumbers(r *parsedFile) []verdict {
+func checkNumbers(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
 		var out []verdict
 		for _, name := range numberAttributes(e.Name) {
@@ -269,7 +269,7 @@ func judgeNumbers(r *parsedFile) []verdict {
 
 var entity = regexp.MustCompile(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)
 
-func judgeEntities(r *parsedFile) []verdict {
+func checkEntities(r *parsedFile) []verdict {
 	return r.everyElement(func(e *ncclxml.Element) []verdict {
 		var out []verdict
 		for _, a := range e.Attributes {

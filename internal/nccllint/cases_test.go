@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// lintCase is what one edit of the sound file, or a text of its own, must lead to.
+// ruleCase is what one edit of the sound file, or a text of its own, must lead to.
 type ruleCase struct {
 	name     string
 	rule     string
@@ -60,7 +60,7 @@ func textCases() []ruleCase {
 	}
 }
 
-// elementCases are elements, and what is between their attributes, that NCCL reads over.
+// elementCases are elements, and what is between their attributes, that NCCL ignores.
 func elementCases() []ruleCase {
 	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
 	return []ruleCase{

@@ -10,41 +10,41 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// deviceRules judge what NCCL makes of <gpu>, <nvlink>, <xgmi> and <net>.
+// deviceRules check what NCCL makes of <gpu>, <nvlink>, <xgmi> and <net>.
 func deviceRules() []rule {
 	return []rule{
 		{
-			id: "topo-gpu-rank", title: "Each GPU has a rank", scope: scopeValue, judge: judgeRank,
+			id: "topo-gpu-rank", title: "Each GPU has a rank", scope: scopeValue, check: checkRank,
 			expected: "rank on each <gpu>", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci); runs of NCCL 2.28.9 without rank, dev, sm and gdr were healthy: it fills them in for the GPUs of the job",
 		},
 		{
-			id: "topo-gpu-sm", title: "sm is that of the GPU", scope: scopeValue, judge: judgeSM,
+			id: "topo-gpu-sm", title: "sm is that of the GPU", scope: scopeValue, check: checkSM,
 			expected: "compute capability times ten of the GPU that vendor and device name", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoNVLinkBw); a run of NCCL 2.28.9 with sm 80 on H200 assumed 360.0 instead of 370.8 GB/s and all_reduce fell from 299 to 284 GB/s",
 		},
 		{
-			id: "topo-nvlink-class", title: "Each link states what is at its far end", scope: scopeValue, judge: judgeLinkClass,
+			id: "topo-nvlink-class", title: "Each link states what is at its far end", scope: scopeValue, check: checkLinkClass,
 			expected: "tclass 0x068000 for an NVSwitch, 0x03.... for a GPU (of RCCL also 0x12....), 0x068001 for a CPU", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks) and xml.cc (ncclTopoGetXmlFromGpu)",
 		},
 		{
-			id: "topo-net-speed", title: "NCCL reads the speed of each NIC as meant", scope: scopeValue, judge: judgeNetSpeed,
+			id: "topo-net-speed", title: "NCCL reads the speed of each NIC as meant", scope: scopeValue, check: checkNetSpeed,
 			expected: "line rate in Mb/s: 400000 of a port of 400 Gb/s", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNet)",
 		},
 		{
-			id: "topo-net-name", title: "Each NIC has a name that a device can have", scope: scopeValue, judge: judgeNetName,
+			id: "topo-net-name", title: "Each NIC has a name that a device can have", scope: scopeValue, check: checkNetName,
 			expected: "the name that the network plugin gives: mlx5_0, bnxt_re0, eth0", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet)",
 		},
 		{
-			id: "topo-gdr", title: "gdr has the intended value", scope: scopeValue, judge: judgeGDR,
+			id: "topo-gdr", title: "gdr has the intended value", scope: scopeValue, check: checkGDR,
 			expected: "1, or left out", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: the value in the file is kept)",
 		},
 		{
-			id: "topo-net-guid", title: "NCCL reads each GUID as meant", scope: scopeValue, judge: judgeGUID,
+			id: "topo-net-guid", title: "NCCL reads each GUID as meant", scope: scopeValue, check: checkGUID,
 			expected: "0x and up to 16 hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNetAsic; the dump writes %#lx, without leading zeros)",
 		},
 	}
 }
 
-func judgeRank(r *parsedFile) []verdict {
+func checkRank(r *parsedFile) []verdict {
 	return r.every("gpu", func(e *ncclxml.Element) []verdict {
 		if _, has := e.Get("rank"); has {
 			return nil
@@ -57,7 +57,7 @@ func judgeRank(r *parsedFile) []verdict {
 	})
 }
 
-func judgeSM(r *parsedFile) []verdict {
+func checkSM(r *parsedFile) []verdict {
 	return r.every("gpu", func(e *ncclxml.Element) []verdict {
 		pci := e.Above("pci")
 		if _, has := e.Get("sm"); !has || pci == nil || r.parts == nil {
@@ -77,7 +77,7 @@ func judgeSM(r *parsedFile) []verdict {
 	})
 }
 
-func judgeLinkClass(r *parsedFile) []verdict {
+func checkLinkClass(r *parsedFile) []verdict {
 	links := append(r.document.All("nvlink"), r.document.All("xgmi")...)
 	if len(links) == 0 {
 		return []verdict{{status: fabric.NotApplicable, why: "The file has no nvlink and no xgmi elements: NCCL asks the driver for them."}}
@@ -112,7 +112,7 @@ func judgeLinkClass(r *parsedFile) []verdict {
 	return out
 }
 
-// isPower tells a device of a host with POWER CPUs.
+// isPower holds for a device of a host with POWER CPUs.
 func isPower(e *ncclxml.Element) bool {
 	cpu := e.Above("cpu")
 	if cpu == nil {
@@ -125,7 +125,7 @@ func isPower(e *ncclxml.Element) bool {
 // slowMegabits are Mb/s below which a number is hardly the line rate of a NIC for GPUs.
 const slowMegabits = 1000
 
-func judgeNetSpeed(r *parsedFile) []verdict {
+func checkNetSpeed(r *parsedFile) []verdict {
 	return r.every("net", func(e *ncclxml.Element) []verdict {
 		text, has := e.Get("speed")
 		v := attributeVerdict(e, "speed")
@@ -152,7 +152,7 @@ func judgeNetSpeed(r *parsedFile) []verdict {
 	})
 }
 
-func judgeNetName(r *parsedFile) []verdict {
+func checkNetName(r *parsedFile) []verdict {
 	return r.every("net", func(e *ncclxml.Element) []verdict {
 		name, has := e.Get("name")
 		if trimmed, had := blankless(name); !has || name != "" && !had && trimmed == fabric.Printable(name) {
@@ -165,7 +165,7 @@ func judgeNetName(r *parsedFile) []verdict {
 	})
 }
 
-func judgeGDR(r *parsedFile) []verdict {
+func checkGDR(r *parsedFile) []verdict {
 	var out []verdict
 	for _, name := range []string{"gpu", "net"} {
 		for _, e := range r.document.All(name) {
@@ -190,9 +190,9 @@ func judgeGDR(r *parsedFile) []verdict {
 // guidDigits is the full length of a GUID (InfiniBand 1.4, 4.1: EUI-64).
 const guidDigits = 16
 
-// judgeGUID tells a GUID that NCCL cuts. One with fewer than 16 digits is what NCCL itself writes where the
+// checkGUID reports a GUID that NCCL cuts. One with fewer than 16 digits is what NCCL itself writes where the
 // first ones are 0: only in a file with other damage it may have lost one.
-func judgeGUID(r *parsedFile) []verdict {
+func checkGUID(r *parsedFile) []verdict {
 	return r.every("net", func(e *ncclxml.Element) []verdict {
 		text, has := e.Get("guid")
 		if !has {

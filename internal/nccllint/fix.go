@@ -10,7 +10,7 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// Change is one thing that Fix has mended, or has seen and left.
+// Change is one thing that Fix has fixed, or has seen and left.
 type Change struct {
 	Line int    // of the text that was given
 	What string // what was done with what
@@ -18,7 +18,7 @@ type Change struct {
 	Left bool // it stays as it was: to change it would be a guess
 }
 
-// LeftError is what Fix could not mend: what it gives back is better, but NCCL still refuses or misreads it.
+// LeftError is what Fix could not fix: what it gives back is better, but NCCL still refuses or misreads it.
 type LeftError struct {
 	Findings []fabric.Finding // failures of severity error; of a text that it gave up on, unknown ones too
 }
@@ -36,7 +36,7 @@ func (e *LeftError) Error() string {
 	return fmt.Sprintf("topology file: %s cannot be fixed without guessing, the first %s%s: %s", fabric.Count(len(e.Findings), "problem"), where, f.ID, f.Why)
 }
 
-// Fix mends a topology file as far as no guess is needed: it adds what is missing of tags, takes out what is
+// Fix fixes a topology file as far as no guess is needed: it adds what is missing of tags, takes out what is
 // no tag, and writes names, addresses and speeds as NCCL reads them. It never adds a device. A sound text
 // comes back byte for byte, and so does one whose meaning cannot be made out; Fix of what Fix gave is the same
 // again. The error is a *LeftError where something is left that NCCL refuses or misreads.
@@ -59,7 +59,7 @@ func Fix(text []byte) (fixed []byte, changes []Change, err error) {
 	return fixed, changes, nil
 }
 
-// mend is one round of Fix.
+// fixOnce is one round of Fix.
 func fixOnce(text []byte) ([]byte, []Change) {
 	_, refused := ncclxml.Parse(text)
 	r := ncclxml.Recover(text)
@@ -102,7 +102,7 @@ func whyFixed(p ncclxml.Problem) string {
 	}
 }
 
-// mender mends tags one by one.
+// fixer fixes tags one by one.
 type fixer struct {
 	tags    []ncclxml.Tag
 	damaged bool
@@ -167,7 +167,7 @@ func (m *fixer) numaNodes() {
 	}
 }
 
-// names mends attributes that are one letter from the only one that can be meant.
+// names fixes attributes that are one letter from the only one that can be meant.
 func (m *fixer) names(t *ncclxml.Tag) {
 	if !ncclxml.IsElement(t.Name) {
 		return
@@ -202,7 +202,7 @@ func (m *fixer) duplicates(t *ncclxml.Tag) {
 	t.Attributes = kept
 }
 
-// value mends what an attribute says, where the text leaves one meaning only.
+// value fixes what an attribute says, where the text leaves one meaning only.
 func (m *fixer) value(t *ncclxml.Tag, a *ncclxml.TagAttribute) {
 	written, why := "", ""
 	switch {

@@ -98,7 +98,7 @@ func checkEightPairs(t *testing.T, d *ncclxml.Document) {
 	}
 }
 
-// What each kind of damage to the sound file is mended to: the sound file again.
+// What each kind of damage to the sound file is fixed to: the sound file again.
 func TestFixGivesTheSoundFile(t *testing.T) {
 	for name, c := range map[string]struct{ from, to string }{
 		"declaration":         {"<system", "<?xml version=\"1.0\"?>\n<system"},
@@ -165,7 +165,7 @@ func TestFixUTF16(t *testing.T) {
 	}
 }
 
-// What is sound, and what cannot be mended without a guess, comes back byte for byte.
+// What is sound, and what cannot be fixed without a guess, comes back byte for byte.
 func TestFixLeavesAlone(t *testing.T) {
 	crlf := strings.ReplaceAll(soundXML, "\n", "\r\n")
 	for name, c := range map[string]struct {
@@ -204,7 +204,7 @@ func TestFixLeavesAlone(t *testing.T) {
 	}
 }
 
-// Some is mended, some is left and said.
+// Some is fixed, some is left and said.
 func TestFixPartly(t *testing.T) {
 	text := strings.Replace(edited(t, "32.0 GT/s PCIe", "Gen5"), ` count="9"`, "", 1)
 	fixed, changes, err := Fix([]byte(text))

@@ -8,9 +8,9 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// judgeLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
+// checkLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
 // as many GPUs as there can be; else against the other GPUs of the file.
-func judgeLinkCount(r *parsedFile) []verdict {
+func checkLinkCount(r *parsedFile) []verdict {
 	var out []verdict
 	withLinks, part, unknown := 0, false, (*ncclxml.Element)(nil)
 	counts := map[int]*ncclxml.Element{}
@@ -22,7 +22,7 @@ func judgeLinkCount(r *parsedFile) []verdict {
 		}
 		withLinks++
 		if slices.ContainsFunc(links, func(l *ncclxml.Element) bool { _, has := l.Get("count"); return !has }) {
-			continue // told as missing
+			continue // reported as missing
 		}
 		want, ok := r.linksOf(g, len(gpus))
 		switch {
@@ -37,7 +37,7 @@ func judgeLinkCount(r *parsedFile) []verdict {
 	}
 	switch {
 	case withLinks == 0:
-		return noDevices("nvlink and no xgmi elements: NCCL asks the driver for them")
+		return notInFile("nvlink and no xgmi elements: NCCL asks the driver for them")
 	case len(out) > 0:
 		return out
 	case len(counts) > 1:
@@ -66,7 +66,7 @@ func linkCountVerdict(g, link *ncclxml.Element, count, want int) verdict {
 	return v
 }
 
-// linksOf is how many links a GPU has by the catalog, 0 where it is not known. ok is also false between GPUs
+// linksOf is how many links a GPU has by the catalog, 0 where it is unknown. ok is also false between GPUs
 // without a switch of which not all that can be joined are there: each has a part of the links.
 func (r *parsedFile) linksOf(gpu *ncclxml.Element, gpus int) (count int, ok bool) {
 	pci := gpu.Above("pci")
@@ -84,7 +84,7 @@ func (r *parsedFile) linksOf(gpu *ncclxml.Element, gpus int) (count int, ok bool
 	return count, ok && count > 0
 }
 
-// unevenLinks tells the GPU with the fewest links.
+// unevenLinks reports the GPU with the fewest links.
 func unevenLinks(gpus []*ncclxml.Element) verdict {
 	least, most, at := 0, 0, (*ncclxml.Element)(nil)
 	for _, g := range gpus {
@@ -120,8 +120,8 @@ func joints(d *ncclxml.Document) []joint {
 	return out
 }
 
-// judgeTargets follows links between GPUs, and between switches.
-func judgeTargets(r *parsedFile) []verdict {
+// checkTargets follows links between GPUs, and between switches.
+func checkTargets(r *parsedFile) []verdict {
 	type way struct{ from, to int64 }
 	counts, owner := map[way]int{}, map[int64]bool{}
 	for _, pci := range r.document.All("pci") {
@@ -133,7 +133,7 @@ func judgeTargets(r *parsedFile) []verdict {
 		counts[way{j.from, j.to}] += j.element.IntegerOr("count", 0)
 	}
 	if len(all) == 0 {
-		return noDevices("links whose other end is in the file")
+		return notInFile("links whose other end is in the file")
 	}
 	var out []verdict
 	for _, j := range all {
@@ -160,13 +160,13 @@ func judgeTargets(r *parsedFile) []verdict {
 	return out
 }
 
-// isSwitchElement tells a <pci> that NCCL takes for a switch: one without GPU and NIC, of no class of theirs.
+// isSwitchElement holds for a <pci> that NCCL takes for a switch: one without GPU and NIC, of no class of theirs.
 func isSwitchElement(pci *ncclxml.Element) bool {
 	class, _ := pci.Get("class")
 	return len(pci.ChildrenOf("gpu")) == 0 && len(pci.ChildrenOf("nic")) == 0 && ncclxml.ClassOf(class) == ncclxml.ClassBridge && !ncclxml.IsGPU(class)
 }
 
-// lostLink judges a link to a device that the file does not have. A GPU of another job may be one; a GPU that is left
+// lostLink checks a link to a device that the file does not have. A GPU of another job may be one; a GPU that is left
 // without any link is joined to the others over PCIe.
 func (r *parsedFile) lostLink(j joint, owner map[int64]bool, v *verdict) {
 	v.why, v.cost = "No <pci> of the file has this bus id: NCCL silently drops the link.", "nothing if the job does not use that device; otherwise the link is lost"

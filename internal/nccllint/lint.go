@@ -12,17 +12,17 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// File is a topology file to be judged.
+// File is a topology file to be checked.
 type File struct {
-	Name string // as told in findings
+	Name string // as shown in findings
 	Text []byte
 	Cut  string // why Text is not all of it; empty: it is
 }
 
-// Lint judges topology files by what NCCL does with them. A failure of severity error is a file, or a part of
+// Check checks topology files by what NCCL does with them. A failure of severity error is a file, or a part of
 // one, that NCCL refuses or misreads; one of severity warning is what NCCL takes though it hardly can be meant.
 // Each rule that looked and found nothing is a pass; none passes where the file was not read whole. Of
-// several files, one a node, the rule topo-same compares the others with the first. parts tells how many
+// several files, one per node, the rule topo-same compares the others with the first. parts states how many
 // links a GPU has; nil leaves that unknown.
 func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 	out := &fabric.Findings{Meta: fabric.NewMeta("Findings")}
@@ -31,7 +31,7 @@ func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 		r := parseFile(f)
 		r.parts, r.devices = parts, r.document.WithDevices()
 		readings = append(readings, r)
-		out.Findings = append(out.Findings, r.judge(rules())...)
+		out.Findings = append(out.Findings, r.check(rules())...)
 	}
 	out.Findings = append(out.Findings, compareFiles(readings)...)
 	for _, f := range out.Findings {
@@ -40,9 +40,9 @@ func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 	return out
 }
 
-// LintStatus is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where a file
-// could not be read whole, or had nothing to judge; else Pass, with whatever warnings: NCCL takes the files. What a
-// rule cannot judge because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
+// Status is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where a file
+// could not be read whole, or had nothing to check; else Pass, with whatever warnings: NCCL takes the files. What a
+// rule cannot check because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
 func Status(found *fabric.Findings) fabric.Status {
 	status := fabric.Pass
 	if found.Summary.Pass == 0 {
@@ -59,12 +59,12 @@ func Status(found *fabric.Findings) fabric.Status {
 	return status
 }
 
-// lintRules are all rules that judge one file, in the order in which they are told.
+// rules are all rules that check one file, in the order in which they are reported.
 func rules() []rule {
 	return slices.Concat(textRules(), attributeRules(), pciRules(), deviceRules(), systemRules())
 }
 
-// lintRule judges one thing. Where judge gives no verdict the rule has looked and found nothing.
+// rule checks one thing. Where check gives no verdict the rule has looked and found nothing.
 type rule struct {
 	id        string
 	title     string
@@ -72,10 +72,10 @@ type rule struct {
 	cost      string // of a failure, where the verdict does not say it closer
 	reference string
 	scope     scope
-	judge     func(*parsedFile) []verdict
+	check     func(*parsedFile) []verdict
 }
 
-// lintScope is what a rule needs to be sure of.
+// scope is what a rule needs to be sure of.
 type scope uint8
 
 const (
@@ -84,7 +84,7 @@ const (
 	scopeSystem              // how elements are joined: nothing is known of that in a damaged file
 )
 
-// lintVerdict is what a rule says of one place.
+// verdict is what a rule says of one place.
 type verdict struct {
 	status   fabric.Status
 	severity fabric.Severity
@@ -97,7 +97,7 @@ type verdict struct {
 	fix      string
 }
 
-// reading is a file with what is known of it.
+// parsedFile is a file with what is known of it.
 type parsedFile struct {
 	file     File
 	document ncclxml.Document     // as NCCL has it; of a refused file as far as it could be made out
@@ -105,14 +105,14 @@ type parsedFile struct {
 	rejected *ncclxml.SyntaxError // nil: NCCL takes the file
 	problems []ncclxml.Problem
 	notes    []ncclxml.Note
-	// understood holds of a refused file where each of its errors could be mended: then it is known how its
+	// understood holds of a refused file where each of its errors could be fixed: then it is known how its
 	// devices are joined.
 	understood bool
-	partly     string // why not all of the file was judged
+	partly     string // why not all of the file was checked
 	parts      *catalog.Catalog
 }
 
-// readFile reads a file, first as NCCL does, then, where NCCL refuses it, as far as possible.
+// parseFile reads a file, first as NCCL does, then, where NCCL refuses it, as far as possible.
 func parseFile(f File) *parsedFile {
 	r := &parsedFile{file: f, partly: f.Cut}
 	d, err := ncclxml.Parse(f.Text)
@@ -133,14 +133,14 @@ func parseFile(f File) *parsedFile {
 	if r.partly == "" && again.Cut != "" {
 		r.partly = again.Cut
 	}
-	r.whole(ncclxml.IsRCCL(again.Text))
-	r.adopt()
+	r.addWhole(ncclxml.IsRCCL(again.Text))
+	r.addRejection()
 	r.understood = again.Cut == "" && !slices.ContainsFunc(r.problems, func(p ncclxml.Problem) bool { return p.Fix == "" })
 	return r
 }
 
-// whole adds what is wrong with a damaged file as a whole, which NCCL would tell after all the rest.
-func (r *parsedFile) whole(isRCCL bool) {
+// addWhole adds what is wrong with a damaged file as a whole, which NCCL would report last.
+func (r *parsedFile) addWhole(isRCCL bool) {
 	roots := r.document.Roots
 	if len(roots) == 0 {
 		return
@@ -161,8 +161,8 @@ func (r *parsedFile) whole(isRCCL bool) {
 	}
 }
 
-// adopt makes sure that NCCL's own message is told: by the problem that stops it, else as one of its own.
-func (r *parsedFile) adopt() {
+// addRejection makes sure that NCCL's own message is reported: by the problem that stops it, else as one of its own.
+func (r *parsedFile) addRejection() {
 	for i, p := range r.problems {
 		if p.Stop == r.rejected.Line && (p.Kind == r.rejected.Kind || p.Message == r.rejected.Message) {
 			r.problems[i].Message = r.rejected.Message
@@ -184,11 +184,11 @@ func lineOf(text []byte, line int) string {
 	return string(first[:min(len(first), 2*ncclxml.ExcerptLimit)])
 }
 
-// lintFailures bounds how many failures of one rule a file gets findings for; the rest is counted.
+// maxFailures bounds how many failures of one rule a file gets findings for; the rest is counted.
 const maxFailures = 64
 
-// judge applies rules. Those that could not be sure of a pass share one finding, which names them.
-func (r *parsedFile) judge(rules []rule) []fabric.Finding {
+// check applies rules. Those that could not be sure of a pass share one finding, which names them.
+func (r *parsedFile) check(rules []rule) []fabric.Finding {
 	var out []fabric.Finding
 	var unsure []string
 	why := ""
@@ -211,11 +211,11 @@ func (r *parsedFile) judge(rules []rule) []fabric.Finding {
 
 // apply gives the findings of one rule, none where it found nothing or did not look.
 func (r *parsedFile) apply(rule rule) []fabric.Finding {
-	if !r.canJudge(rule.scope) {
+	if !r.canCheck(rule.scope) {
 		return nil
 	}
 	var out []fabric.Finding
-	verdicts := rule.judge(r)
+	verdicts := rule.check(r)
 	for i, v := range verdicts {
 		if i == maxFailures {
 			v = verdict{status: fabric.Fail, severity: v.severity, why: fmt.Sprintf("%d more of this kind are not listed.", len(verdicts)-i)}
@@ -229,8 +229,8 @@ func (r *parsedFile) apply(rule rule) []fabric.Finding {
 	return out
 }
 
-// canJudge says whether what a rule would find is there.
-func (r *parsedFile) canJudge(scope scope) bool {
+// canCheck says whether what a rule would find is there.
+func (r *parsedFile) canCheck(scope scope) bool {
 	switch scope {
 	case scopeText:
 		return true
@@ -300,7 +300,7 @@ func (r *parsedFile) subject(e *ncclxml.Element) fabric.Subject {
 	return s
 }
 
-// fixCommand mends what can be mended without guessing.
+// fixCommand fixes what can be fixed without guessing.
 func (r *parsedFile) fixCommand() string {
 	name := r.file.Name
 	if strings.ContainsAny(name, " \t'\"\\$`;&|<>*?()") {

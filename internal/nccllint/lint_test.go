@@ -92,7 +92,7 @@ func TestLintSoundFile(t *testing.T) {
 	}
 }
 
-// A warning is no failure; what was not judged is no pass; nothing judged is unknown.
+// A warning is no failure; what was not checked is no pass; nothing checked is unknown.
 func TestLintStatus(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -283,7 +283,7 @@ func TestLintOfPartOfAFile(t *testing.T) {
 	}
 }
 
-// Texts made to keep the reader of damaged files busy are judged and mended in bounded time.
+// Texts made to keep the reader of damaged files busy are checked and fixed in bounded time.
 func TestLintIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("16 MiB a text")
@@ -319,7 +319,7 @@ func TestLintIsBounded(t *testing.T) {
 	}
 }
 
-// A file with ten thousand devices is refused, and judged in bounded time.
+// A file with ten thousand devices is refused, and checked in bounded time.
 func TestLintManyDevices(t *testing.T) {
 	var b strings.Builder
 	for i := range 10000 {

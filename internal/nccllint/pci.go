@@ -11,36 +11,36 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// pciRules judge what NCCL makes of <pci> and <cpu>.
+// pciRules check what NCCL makes of <pci> and <cpu>.
 func pciRules() []rule {
 	return []rule{
 		{
-			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as meant", scope: scopeValue, judge: judgeLinkSpeed,
+			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as meant", scope: scopeValue, check: checkLinkSpeed,
 			expected: `"32.0 GT/s PCIe" or "32 GT/s", likewise 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" assumed 12.0 GB/s",
 		},
 		{
-			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as meant", scope: scopeValue, judge: judgeLinkWidth,
+			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as meant", scope: scopeValue, check: checkLinkWidth,
 			expected: "decimal number of lanes, 1 to 32", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
 		},
 		{
-			id: "topo-busid", title: "Each bus id is written as NCCL writes it", scope: scopeValue, judge: judgeBusID,
+			id: "topo-busid", title: "Each bus id is written as NCCL writes it", scope: scopeValue, check: checkBusID,
 			expected: "domain:bus:device.function with 4, 2, 2 and 1 lower case hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoGetPciNode) and src/misc/utils.cc (busIdToInt64)",
 		},
 		{
-			id: "topo-class", title: "The class of each PCI device lets NCCL see what is in it", scope: scopeValue, judge: judgeClass,
+			id: "topo-class", title: "The class of each PCI device lets NCCL see what is in it", scope: scopeValue, check: checkClass,
 			expected: "0x03.... (of RCCL also 0x12....) where a <gpu> is in it, 0x060400 where other <pci> are", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
 		},
 		{
-			id: "topo-cpu", title: "NCCL knows the processor", scope: scopeValue, judge: judgeCPU,
+			id: "topo-cpu", title: "NCCL knows the processor", scope: scopeValue, check: checkCPU,
 			expected: "arch x86_64, arm64 or ppc64; on x86_64 vendor GenuineIntel, AuthenticAMD or CentaurHauls", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictCpuArch, ncclTopoGetInterCpuBw)",
 		},
 	}
 }
 
-func (r *parsedFile) every(name string, judge func(*ncclxml.Element) []verdict) []verdict {
+func (r *parsedFile) every(name string, check func(*ncclxml.Element) []verdict) []verdict {
 	var out []verdict
 	for _, e := range r.document.All(name) {
-		out = append(out, judge(e)...)
+		out = append(out, check(e)...)
 	}
 	return out
 }
@@ -51,7 +51,7 @@ func blankless(text string) (trimmed string, had bool) {
 	return trimmed, trimmed != text
 }
 
-func judgeLinkSpeed(r *parsedFile) []verdict {
+func checkLinkSpeed(r *parsedFile) []verdict {
 	return r.every("pci", func(e *ncclxml.Element) []verdict {
 		text, has := e.Get("link_speed")
 		if !has {
@@ -82,7 +82,7 @@ func judgeLinkSpeed(r *parsedFile) []verdict {
 	})
 }
 
-// tooFast tells a speed that NCCL knows and that a GPU or NIC of its kind cannot train.
+// tooFast reports a speed that NCCL knows and that a GPU or NIC of its kind cannot train.
 func (r *parsedFile) tooFast(e *ncclxml.Element, text string) []verdict {
 	said, _ := ncclxml.MeantSpeed(text)
 	most := r.partSpeed(e)
@@ -96,7 +96,7 @@ func (r *parsedFile) tooFast(e *ncclxml.Element, text string) []verdict {
 	return []verdict{v}
 }
 
-// partSpeed is the speed that a GPU or NIC can train by the catalog, GT/s; 0 where it is not known.
+// partSpeed is the speed that a GPU or NIC can train by the catalog, GT/s; 0 where it is unknown.
 func (r *parsedFile) partSpeed(e *ncclxml.Element) float64 {
 	if r.parts == nil {
 		return 0
@@ -117,7 +117,7 @@ var widthDigits = regexp.MustCompile(`^\s*[xX×]?\s*([0-9]{1,3})\s*[xX]?(?:\s*la
 // maxWidth is the widest link of PCI Express (PCIe 5.0, 1.2).
 const maxWidth = 32
 
-func judgeLinkWidth(r *parsedFile) []verdict {
+func checkLinkWidth(r *parsedFile) []verdict {
 	return r.every("pci", func(e *ncclxml.Element) []verdict {
 		text, has := e.Get("link_width")
 		if !has {
@@ -173,7 +173,7 @@ func canonicalBus(text string) (bus string, ok bool) {
 	return bus, err == nil
 }
 
-func judgeBusID(r *parsedFile) []verdict {
+func checkBusID(r *parsedFile) []verdict {
 	return r.every("pci", func(e *ncclxml.Element) []verdict {
 		text, has := e.Get("busid")
 		bus, ok := canonicalBus(text)
@@ -203,7 +203,7 @@ func judgeBusID(r *parsedFile) []verdict {
 	})
 }
 
-func judgeClass(r *parsedFile) []verdict {
+func checkClass(r *parsedFile) []verdict {
 	return r.every("pci", func(e *ncclxml.Element) []verdict {
 		class, has := e.Get("class")
 		gpus, nics, below := len(e.ChildrenOf("gpu")), len(e.ChildrenOf("nic")), len(e.ChildrenOf("pci"))
@@ -232,7 +232,7 @@ func judgeClass(r *parsedFile) []verdict {
 	})
 }
 
-func judgeCPU(r *parsedFile) []verdict {
+func checkCPU(r *parsedFile) []verdict {
 	return r.every("cpu", func(e *ncclxml.Element) []verdict {
 		arch, hasArch := e.Get("arch")
 		vendor, hasVendor := e.Get("vendor")
@@ -241,7 +241,7 @@ func judgeCPU(r *parsedFile) []verdict {
 		}
 		cpu, err := ncclxml.HostCPUOf(e)
 		if err != nil && arch != "x86_64" {
-			return nil // told as missing
+			return nil // reported as missing
 		}
 		const cost = "between two such CPUs NCCL assumes 5000 GB/s: traffic crosses sockets as if that were free"
 		switch {

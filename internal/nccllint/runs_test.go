@@ -80,7 +80,7 @@ func findRun(t *testing.T, runs []ncclRun, name string) ncclRun {
 	return runs[i]
 }
 
-// otherButMeant are files by which NCCL believes in another system, and rightly: they say what a machine can have.
+// otherButMeant are files by which NCCL assumes in another system, and rightly: they say what a machine can have.
 func otherButMeant() map[string]string {
 	return map[string]string{
 		"width-8":           "a GPU in a slot of eight lanes",

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// compareFiles compares files of several nodes with the first: what differs is told by the first place.
+// compareFiles compares files of several nodes with the first: what differs is reported by the first place.
 func compareFiles(readings []*parsedFile) []fabric.Finding {
 	rule := rule{
 		id: "topo-same", title: "The file is the same on all nodes", expected: "the same devices in the same order; host_hash, guid and affinity may differ",

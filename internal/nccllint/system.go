@@ -10,48 +10,48 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// systemRules judge how the devices of a file are joined.
+// systemRules check how the devices of a file are joined.
 func systemRules() []rule {
 	return []rule{
 		{
-			id: "topo-unique-busid", title: "No two PCI devices have one bus id", scope: scopeSystem, judge: judgeUniqueBus,
+			id: "topo-unique-busid", title: "No two PCI devices have one bus id", scope: scopeSystem, check: checkUniqueBus,
 			expected: "each bus id once, as a text and as the number that NCCL makes of it", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlFindTagKv finds the first)",
 		},
 		{
-			id: "topo-unique-gpu", title: "No two GPUs have one dev or rank", scope: scopeSystem, judge: judgeUniqueGPU,
+			id: "topo-unique-gpu", title: "No two GPUs have one dev or rank", scope: scopeSystem, check: checkUniqueGPU,
 			expected: "each dev and each rank once", reference: "NVIDIA/nccl 2.30, src/graph/topo.h (ncclTopoDevToRank finds the first)",
 		},
 		{
-			id: "topo-unique-net", title: "No two NICs have one name, dev or port", scope: scopeSystem, judge: judgeUniqueNet,
+			id: "topo-unique-net", title: "No two NICs have one name, dev or port", scope: scopeSystem, check: checkUniqueNet,
 			expected: "each name and dev once, each guid once per port", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet), topo.cc (net.asic); NVIDIA/nccl issue 1303",
 		},
 		{
-			id: "topo-near-nic", title: "Each GPU has a NIC that it reaches without a host bridge", scope: scopeSystem, judge: judgeNearNIC,
+			id: "topo-near-nic", title: "Each GPU has a NIC that it reaches without a host bridge", scope: scopeSystem, check: checkNearNIC,
 			expected: "a <net> below the same PCIe switch: PIX or PXB", reference: "NVIDIA/nccl 2.30, src/graph/paths.cc (ncclTopoCheckGdr: GPUDirect RDMA up to PXB, or P2C)",
 		},
 		{
-			id: "topo-nics-per-gpu", title: "All GPUs have the same number of near NICs", scope: scopeSystem, judge: judgeNICsPerGPU,
+			id: "topo-nics-per-gpu", title: "All GPUs have the same number of near NICs", scope: scopeSystem, check: checkNICsPerGPU,
 			expected: "the same number at PXB or nearer", reference: "NVIDIA/nccl 2.30, src/graph/search.cc: a ring is as fast as its slowest NIC",
 		},
 		{
-			id: "topo-uplink", title: "Each switch carries its NICs to the host", scope: scopeSystem, judge: judgeUplink,
+			id: "topo-uplink", title: "Each switch carries its NICs to the host", scope: scopeSystem, check: checkUplink,
 			expected: "the link above a switch carries at least the line rates of the NICs below it", reference: "PCI Express Base Specification 5.0, 4.2.2 (128 of 130 bits)",
 		},
 		{
-			id: "topo-net-pcie", title: "Each NIC's PCIe link carries its ports", scope: scopeSystem, judge: judgeNetPCIe,
+			id: "topo-net-pcie", title: "Each NIC's PCIe link carries its ports", scope: scopeSystem, check: checkNetPCIe,
 			expected: "the sum of the speeds of its ports is within the rate of its own link", reference: "PCI Express Base Specification 5.0, 4.2.2 (128 of 130 bits); NVIDIA/nccl issue 1303",
 		},
 		{
-			id: "topo-numa-split", title: "GPUs and NICs are split evenly between the CPUs", scope: scopeSystem, judge: judgeNUMA,
+			id: "topo-numa-split", title: "GPUs and NICs are split evenly between the CPUs", scope: scopeSystem, check: checkNUMA,
 			expected: "each <cpu> has as many GPUs, and as many NICs, and a numaid of its own", reference: "VMware Cloud Foundation guide, appendix I: 4 + 4 GPUs and 4 + 4 NICs",
 		},
 		{
-			id: "topo-nvlink-count", title: "Each GPU has the links that its kind has", scope: scopeSystem, judge: judgeLinkCount,
+			id: "topo-nvlink-count", title: "Each GPU has the links that its kind has", scope: scopeSystem, check: checkLinkCount,
 			expected:  "the count of all nvlink or xgmi elements of a GPU is the number of its links, and the same on all GPUs",
 			reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks); a run of NCCL 2.28.9 with count 6 of 18 assumed 123.6 instead of 370.8 GB/s and all_reduce fell from 300 to 155 GB/s",
 		},
 		{
-			id: "topo-target", title: "Each target is there, and sees the link too", scope: scopeSystem, judge: judgeTargets,
+			id: "topo-target", title: "Each target is there, and sees the link too", scope: scopeSystem, check: checkTargets,
 			expected: "links between two GPUs of the file, or two switches, stated by both; none to itself", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks, ncclTopoAddPciLinks)",
 		},
 	}
@@ -84,15 +84,15 @@ func (v verdict) at(e *ncclxml.Element) verdict {
 	return v
 }
 
-// noDevices is the verdict of a rule whose subject the file does not have.
-func noDevices(what string) []verdict {
+// notInFile is the verdict of a rule whose subject the file does not have.
+func notInFile(what string) []verdict {
 	return []verdict{{status: fabric.NotApplicable, why: "The file has no " + what + "."}}
 }
 
-func judgeNearNIC(r *parsedFile) []verdict {
+func checkNearNIC(r *parsedFile) []verdict {
 	gpus, nets := r.devices.All("gpu"), r.devices.All("net")
 	if len(gpus) == 0 || len(nets) == 0 {
-		return noDevices("GPU and NIC that could be near to each other")
+		return notInFile("GPU and NIC that could be near to each other")
 	}
 	var out []verdict
 	for _, g := range gpus {
@@ -115,7 +115,7 @@ func judgeNearNIC(r *parsedFile) []verdict {
 	return out
 }
 
-// coherent tells a GPU that NVLink-C2C joins to its CPU: to NCCL a NIC of that CPU is near, P2C. A file need not say
+// coherent holds for a GPU that NVLink-C2C joins to its CPU: to NCCL a NIC of that CPU is near, P2C. A file need not say
 // it: the driver does.
 func (r *parsedFile) coherent(gpu *ncclxml.Element) bool {
 	pci, cpu := gpu.Above("pci"), gpu.Above("cpu")
@@ -127,10 +127,10 @@ func (r *parsedFile) coherent(gpu *ncclxml.Element) bool {
 	return ok && topology.IsCoherent(model, arch)
 }
 
-func judgeNICsPerGPU(r *parsedFile) []verdict {
+func checkNICsPerGPU(r *parsedFile) []verdict {
 	gpus := r.devices.All("gpu")
 	if len(gpus) < 2 || len(r.devices.All("net")) == 0 {
-		return noDevices("two GPUs and a NIC")
+		return notInFile("two GPUs and a NIC")
 	}
 	share := func(g *ncclxml.Element) float64 { // of a switch's NICs each of its GPUs has its part
 		return float64(len(near(g, "net"))) / float64(max(1, len(near(g, "gpu"))))
@@ -179,7 +179,7 @@ func linkRate(e *ncclxml.Element) float64 {
 	return topology.RawRate(speed, min(ncclxml.LaneCount(e), maxWidth))
 }
 
-// compareLinks tells the PCIe links of elements that carry less than the nets below them. It says nothing of those
+// compareLinks reports the PCIe links of elements that carry less than the nets below them. It skips those
 // whose NICs have no rate in the file.
 func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost string) []verdict {
 	var out []verdict
@@ -219,26 +219,26 @@ func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost st
 	return out
 }
 
-func judgeUplink(r *parsedFile) []verdict {
+func checkUplink(r *parsedFile) []verdict {
 	isSwitch := func(e *ncclxml.Element) bool { return len(e.ChildrenOf("pci")) > 0 }
 	if !slices.ContainsFunc(r.devices.All("pci"), func(e *ncclxml.Element) bool { return isSwitch(e) && len(e.Below("net")) > 0 }) {
-		return noDevices("PCIe switch with a NIC below it")
+		return notInFile("PCIe switch with a NIC below it")
 	}
 	return r.compareLinks(isSwitch, "Traffic between a GPU and a NIC below the switch does not use this link; that with host memory, and with GPUs elsewhere, does.", "nothing between GPUs and NICs below the switch; what uses the link gets at most this part of the line rate")
 }
 
-func judgeNetPCIe(r *parsedFile) []verdict {
+func checkNetPCIe(r *parsedFile) []verdict {
 	isNIC := func(e *ncclxml.Element) bool { return len(e.ChildrenOf("nic")) > 0 }
 	if !slices.ContainsFunc(r.devices.All("pci"), isNIC) {
-		return noDevices("NIC with a PCIe link")
+		return notInFile("NIC with a PCIe link")
 	}
 	return r.compareLinks(isNIC, "NCCL trusts the speed and does not compare.", "the NIC gets at most this part of its line rate")
 }
 
-func judgeNUMA(r *parsedFile) []verdict {
+func checkNUMA(r *parsedFile) []verdict {
 	cpus := r.devices.All("cpu")
 	if len(cpus) < 2 {
-		return noDevices("second <cpu>")
+		return notInFile("second <cpu>")
 	}
 	out := repeated(cpus, "numaid", attributeOf("numaid"), fabric.SeverityWarning, "NCCL makes two CPUs with one number of them.", "threads may be bound to the wrong CPU")
 	for _, what := range []struct{ element, title string }{{"gpu", "GPUs"}, {"net", "NICs"}} {
@@ -289,7 +289,7 @@ func attributeOf(name string) func(*ncclxml.Element) string {
 	}
 }
 
-// repeated tells elements that share a key with one before.
+// repeated reports elements that share a key with one before.
 func repeated(elements []*ncclxml.Element, attribute string, key func(*ncclxml.Element) string, severity fabric.Severity, why, cost string) []verdict {
 	var out []verdict
 	again, first := sharing(elements, key)
@@ -303,7 +303,7 @@ func repeated(elements []*ncclxml.Element, attribute string, key func(*ncclxml.E
 	return out
 }
 
-func judgeUniqueBus(r *parsedFile) []verdict {
+func checkUniqueBus(r *parsedFile) []verdict {
 	number := func(e *ncclxml.Element) string {
 		bus, ok := e.Get("busid")
 		if !ok {
@@ -315,7 +315,7 @@ func judgeUniqueBus(r *parsedFile) []verdict {
 		"NCCL finds the first of a text, and makes one device of two with one number.", "the second device is not where the file puts it")
 }
 
-func judgeUniqueGPU(r *parsedFile) []verdict {
+func checkUniqueGPU(r *parsedFile) []verdict {
 	gpus := r.devices.All("gpu")
 	out := repeated(gpus, "dev", attributeOf("dev"), fabric.SeverityWarning,
 		"NCCL takes the number that the file gives for NVML's, and finds the first.", "checks of NVLink and P2P ask the wrong GPU")
@@ -323,7 +323,7 @@ func judgeUniqueGPU(r *parsedFile) []verdict {
 		"The process that owns a GPU overwrites the rank.", "nothing for GPUs that the job uses")...)
 }
 
-func judgeUniqueNet(r *parsedFile) []verdict {
+func checkUniqueNet(r *parsedFile) []verdict {
 	nets := r.devices.All("net")
 	out := repeated(nets, "name", attributeOf("name"), fabric.SeverityError,
 		"NCCL finds the first and drops the other.", "the second NIC is lost, and the real one is placed where /sys shows it")

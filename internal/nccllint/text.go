@@ -57,10 +57,10 @@ const (
 
 func textRules() []rule {
 	refused := func(kind ncclxml.Kind, title, expected string) rule {
-		return rule{id: ruleOf(kind), title: title, expected: expected, cost: jobDies, reference: parserSource, judge: problemsOf(kind)}
+		return rule{id: ruleOf(kind), title: title, expected: expected, cost: jobDies, reference: parserSource, check: problemsOf(kind)}
 	}
 	return []rule{
-		{id: ruleWhole, title: "The file was read whole", expected: "the whole file was read and checked", judge: judgeWhole},
+		{id: ruleWhole, title: "The file was read whole", expected: "the whole file was read and checked", check: checkWhole},
 		refused(ncclxml.KindEncoding, "The file is plain ASCII or UTF-8 without a mark", "no byte order mark, no UTF-16, no NUL bytes"),
 		refused(ncclxml.KindDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser knows none"),
 		refused(ncclxml.KindTab, "The file has no tabs", "blanks: NCCL does not accept tabs"),
@@ -70,44 +70,44 @@ func textRules() []rule {
 		refused(ncclxml.KindCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
 		refused(ncclxml.KindLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes per value, %d attributes per element including those that NCCL adds", ncclxml.ElementLimit, ncclxml.ChildLimit, ncclxml.TextLimit, ncclxml.AttributeLimit)),
 		refused(ncclxml.KindVersion, "The format has the version that NCCL requires", `<system version="1">; of RCCL "2"`),
-		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, judge: judgeSystem},
+		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, check: checkSystem},
 		{
-			id: ruleOf(ncclxml.KindUnknownElement), title: "Each element is known where it stands", reference: parserSource, judge: judgeUnknownElements,
+			id: ruleOf(ncclxml.KindUnknownElement), title: "Each element is known where it stands", reference: parserSource, check: checkUnknownElements,
 			expected: "system > cpu > pci > pci ... > gpu > nvlink, c2c; nic > net; pcilink",
 			cost:     "the devices in it are not where the file puts them: NCCL looks for them itself, and in a VM finds them at the first CPU",
 		},
-		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, judge: judgeAttributeNames},
+		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, check: checkAttributeNames},
 		{
-			id: ruleOf(ncclxml.KindBlank), title: "One blank stands before an attribute and none before the end of a tag", reference: parserSource, judge: notesOf(ncclxml.KindBlank, fabric.SeverityWarning,
+			id: ruleOf(ncclxml.KindBlank), title: "One blank stands before an attribute and none before the end of a tag", reference: parserSource, check: notesOf(ncclxml.KindBlank, fabric.SeverityWarning,
 				"A second blank, or one before > or />, makes an attribute without a name, which takes one of the sixteen places."),
 			expected: "one blank before each attribute, none before > and />", cost: "nothing as long as there are places left",
 		},
 		{
-			id: ruleOf(ncclxml.KindAttributes), title: "No element has more attributes than NCCL has places for", reference: parserSource, judge: judgeAttributeRoom,
+			id: ruleOf(ncclxml.KindAttributes), title: "No element has more attributes than NCCL has places for", reference: parserSource, check: checkAttributeRoom,
 			expected: fmt.Sprintf("at most %d, with those that NCCL adds", ncclxml.AttributeLimit),
 		},
 		{
 			id: ruleOf(ncclxml.KindSingleQuote), title: "Values are between double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
-			judge:    notesOf(ncclxml.KindSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL begin a value at a single quote but end it at the next double one; later NCCL takes it."),
+			check:    notesOf(ncclxml.KindSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL begin a value at a single quote but end it at the next double one; later NCCL takes it."),
 			expected: "double quotes", cost: "with an older NCCL or RCCL the job dies or what follows is taken for the value",
 		},
 	}
 }
 
-// problemsOf gives the problems of one kind. Those that stop NCCL are told with its own words.
+// problemsOf gives the problems of one kind. Those that stop NCCL are reported with its own words.
 func problemsOf(kind ncclxml.Kind) func(*parsedFile) []verdict {
 	return func(r *parsedFile) []verdict {
 		var out []verdict
 		for _, p := range r.problems {
 			if p.Kind == kind {
-				out = append(out, r.told(p))
+				out = append(out, r.verdictOf(p))
 			}
 		}
 		return out
 	}
 }
 
-func (r *parsedFile) told(p ncclxml.Problem) verdict {
+func (r *parsedFile) verdictOf(p ncclxml.Problem) verdict {
 	v := verdict{status: fabric.Fail, line: p.Line, text: p.Text}
 	if p.Stop > 0 {
 		v.why, v.cost = "NCCL stops here", jobDies
@@ -140,7 +140,7 @@ func capital(text string) string {
 	return text
 }
 
-// notesOf gives what NCCL reads over without harm, or the same of a damaged file.
+// notesOf gives what NCCL ignores without harm, or the same of a damaged file.
 func notesOf(kind ncclxml.Kind, severity fabric.Severity, why string) func(*parsedFile) []verdict {
 	return func(r *parsedFile) []verdict {
 		var out []verdict
@@ -158,14 +158,14 @@ func notesOf(kind ncclxml.Kind, severity fabric.Severity, why string) func(*pars
 	}
 }
 
-func judgeWhole(r *parsedFile) []verdict {
+func checkWhole(r *parsedFile) []verdict {
 	if r.partly == "" {
 		return nil
 	}
 	return []verdict{{status: fabric.Unknown, why: "The file " + r.partly + ": the rest was not checked."}}
 }
 
-func judgeSystem(r *parsedFile) []verdict {
+func checkSystem(r *parsedFile) []verdict {
 	roots := r.document.Roots
 	switch {
 	case len(roots) == 0 && r.rejected != nil:
@@ -194,11 +194,11 @@ func judgeSystem(r *parsedFile) []verdict {
 	return nil
 }
 
-func judgeUnknownElements(r *parsedFile) []verdict {
+func checkUnknownElements(r *parsedFile) []verdict {
 	var out []verdict
 	for _, p := range r.problems {
 		if p.Kind == ncclxml.KindUnknownElement {
-			out = append(out, r.told(p))
+			out = append(out, r.verdictOf(p))
 		}
 	}
 	for _, n := range r.notes {
@@ -219,8 +219,8 @@ func judgeUnknownElements(r *parsedFile) []verdict {
 	return out
 }
 
-// judgeAttributeRoom tells elements whose attributes, with those that NCCL sets, need more than sixteen places.
-func judgeAttributeRoom(r *parsedFile) []verdict {
+// checkAttributeRoom reports elements whose attributes, with those that NCCL sets, need more than sixteen places.
+func checkAttributeRoom(r *parsedFile) []verdict {
 	var out []verdict
 	for _, n := range r.notes {
 		if n.Kind == ncclxml.KindAttributes {

@@ -7,10 +7,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Document is a topology file as NCCL's parser sees it, with the lines that its errors are told by.
+// Document is a topology file as NCCL's parser sees it, with the lines that its errors are reported by.
 type Document struct {
 	Roots []*Element // of a sound file one <system>
-	Notes []Note     // what NCCL reads over, in order; at most noteLimit
+	Notes []Note     // what NCCL ignores, in order; at most noteLimit
 }
 
 // Element is one element of a Document.
@@ -67,12 +67,12 @@ func (e *Element) Add(name string, attributes ...Attribute) *Element {
 	return child
 }
 
-// attributeLine gives the line of an attribute; that of the tag where nothing else is known.
+// AttributeLine gives the line of an attribute; that of the tag where nothing else is known.
 func (e *Element) AttributeLine(name string) int {
 	return e.LineOf(slices.IndexFunc(e.Attributes, func(a Attribute) bool { return a.Name == name }))
 }
 
-// lineOf gives the line of an attribute by its place; that of the tag where nothing else is known.
+// LineOf gives the line of an attribute by its place; that of the tag where nothing else is known.
 func (e *Element) LineOf(i int) int {
 	if i >= 0 && i < len(e.lines) {
 		return e.lines[i]
@@ -80,7 +80,7 @@ func (e *Element) LineOf(i int) int {
 	return e.Line
 }
 
-// title names an element in an error: by its line where it was read, its name, and what tells it from its like.
+// Title names an element in an error: by its line where it was read, its name, and what distinguishes it from others.
 func (e *Element) Title() string {
 	text := Excerpt(e.Name)
 	for _, key := range []string{"busid", "numaid", "name", "target", "dev"} {
@@ -95,7 +95,7 @@ func (e *Element) Title() string {
 	return "<" + text + ">"
 }
 
-// all gives the elements of this name, depth first, in the order of the file.
+// All gives the elements of this name, depth first, in the order of the file.
 func (d *Document) All(name string) []*Element {
 	var found []*Element
 	for _, root := range d.Roots {
@@ -108,7 +108,7 @@ func (d *Document) All(name string) []*Element {
 	return found
 }
 
-// inOrder gives all elements, depth first.
+// InOrder gives all elements, depth first.
 func (d *Document) InOrder() []*Element {
 	var all []*Element
 	for _, root := range d.Roots {
@@ -117,7 +117,7 @@ func (d *Document) InOrder() []*Element {
 	return all
 }
 
-// below gives this element and those below it that have this name.
+// Below gives this element and those below it that have this name.
 func (e *Element) Below(name string) []*Element {
 	return (&Document{Roots: []*Element{e}}).All(name)
 }
@@ -129,7 +129,7 @@ func (e *Element) walk(f func(*Element)) {
 	}
 }
 
-// childrenOf gives the elements of this name right below.
+// ChildrenOf gives the elements of this name right below.
 func (e *Element) ChildrenOf(name string) []*Element {
 	var found []*Element
 	for _, child := range e.Children {
@@ -140,7 +140,7 @@ func (e *Element) ChildrenOf(name string) []*Element {
 	return found
 }
 
-// written gives the element itself, or the nearest around it that the file has.
+// Written gives the element itself, or the nearest around it that the file has.
 func (e *Element) Written() *Element {
 	for e.Line == 0 && e.Parent != nil {
 		e = e.Parent
@@ -148,7 +148,7 @@ func (e *Element) Written() *Element {
 	return e
 }
 
-// above gives the nearest element of this name over this one, nil where there is none.
+// Above gives the nearest element of this name over this one, nil where there is none.
 func (e *Element) Above(name string) *Element {
 	for p := e.Parent; p != nil; p = p.Parent {
 		if p.Name == name {
@@ -158,7 +158,7 @@ func (e *Element) Above(name string) *Element {
 	return nil
 }
 
-// text writes the tag of an element again.
+// Tag writes the tag of an element again.
 func (e *Element) Tag() string {
 	text := "<" + e.Name
 	for _, a := range e.Attributes {

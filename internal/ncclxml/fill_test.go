@@ -34,7 +34,7 @@ func TestFilled(t *testing.T) {
 		"GPU said":         {fabric.Hardware{GPU: "h100"}, `<gpu dev="7" rank="7" sm="90">`},
 		"links":            {fabric.Hardware{GPU: "h100"}, `<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x068000"/>`},
 		"no links":         {fabric.Hardware{GPU: "h100", NVLink: &yes}, `<gpu dev="7" rank="7" sm="90"/>`},
-		"rate unknown":   {fabric.Hardware{GPU: "h100", Nodes: 2}, `NIC at "0101:00:00.0": unknown line rate: neither`},
+		"rate unknown":     {fabric.Hardware{GPU: "h100", Nodes: 2}, `NIC at "0101:00:00.0": unknown line rate: neither`},
 		"rate said":        {fabric.Hardware{GPU: "h100", Nodes: 2, NICGbps: 400}, `<net name="0101:00:00.0" dev="0" speed="400000"/>`},
 		"rate of the NIC":  {fabric.Hardware{GPU: "h100", Nodes: 2, NIC: "connectx7"}, `dev="7" speed="400000"/>`},
 		"machine":          {fabric.Hardware{Machine: "azure-nd-h100-v5", Nodes: 2}, `speed="400000"/>`},

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// NCCLDocument gives the topology file that NCCL needs to know a machine: what its own dump would hold, as
+// ForNCCL gives the topology file that NCCL needs to know a machine: what its own dump would hold, as
 // far as the machine is known (NVIDIA/nccl, src/graph/xml.cc). NCCL fills in what is left out of the elements
 // of the GPU that a process owns, and of all nets; of everything else it needs each attribute, and the same in
 // all processes of the host, or it counts the element twice (ncclTopoFuseXml compares all attributes). So a
@@ -37,7 +37,7 @@ type dialect struct {
 	gpu     func(topology.GPU) ([]Attribute, error)
 }
 
-// numbers writes an attribute, or none where the number is not known.
+// numbers writes an attribute, or none where the number is unknown.
 func numbers(name string, value int) []Attribute {
 	if value == 0 {
 		return nil
@@ -45,7 +45,7 @@ func numbers(name string, value int) []Attribute {
 	return []Attribute{{name, strconv.Itoa(value)}}
 }
 
-// documentWriter collects the elements of one machine.
+// machineWriter collects the elements of one machine.
 type machineWriter struct {
 	dialect
 	machine *topology.Machine
@@ -189,9 +189,9 @@ func (w *machineWriter) device(parent *Element, d topology.Device) error {
 }
 
 // pciAttributes writes all that NCCL reads of a function. It writes 0x0000 for an unknown vendor, device or
-// subsystem, as sysfs does: these only tell NCCL which Broadcom switches to flatten. Speed and width are
+// subsystem, as sysfs does: NCCL only sees by them which Broadcom switches to flatten. Speed and width are
 // those of which the link is capable, as in NCCL's own dump: a link that trained slower is a fault to be
-// mended, a GPU at rest trains down by itself, and the file outlives both.
+// fixed, a GPU at rest trains down by itself, and the file outlives both.
 func pciAttributes(d topology.Device, isGPU, isNIC bool) ([]Attribute, error) {
 	class := d.Class
 	switch {
@@ -213,7 +213,7 @@ func pciAttributes(d topology.Device, isGPU, isNIC bool) ([]Attribute, error) {
 	}
 	speed, width := cmp.Or(d.MaxSpeed, d.Speed), cmp.Or(d.MaxWidth, d.Width)
 	if text, ok := SpeedText(speed); ok {
-		// a width of 0 is NCCL's own word for one that the hardware does not say; it reckons with 16
+		// a width of 0 is NCCL's own word for one that the hardware does not say; it assumes 16
 		return append(out, Attribute{"link_speed", text}, Attribute{"link_width", strconv.Itoa(width)}), nil
 	}
 	if isGPU && speed == 0 {
@@ -279,9 +279,9 @@ func truth(name string, value *bool) []Attribute {
 	}
 }
 
-// RCCLDocument gives the topology file that RCCL needs to know a machine, as NCCLDocument does for NCCL. RCCL
+// ForRCCL gives the topology file that RCCL needs to know a machine, as NCCLDocument does for NCCL. RCCL
 // has a version of its own, names the architecture of the GPU and calls the links xgmi (ROCm/rccl,
-// src/graph/xml.h and xml.cc). A GPU whose architecture is not known, or is NVIDIA's, is an error.
+// src/graph/xml.h and xml.cc). A GPU whose architecture is unknown, or is NVIDIA's, is an error.
 func ForRCCL(m *topology.Machine) (*Document, error) {
 	return writeMachine(m, dialect{
 		version: "2", link: "xgmi",

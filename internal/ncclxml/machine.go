@@ -10,10 +10,10 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// FromDocument gives the machine that NCCL takes a topology file for (NVIDIA/nccl 2.30, src/graph/topo.cc,
+// Machine gives the machine that NCCL takes a topology file for (NVIDIA/nccl 2.30, src/graph/topo.cc,
 // ncclTopoAddCpu, AddPci, AddNet, AddNvLinks, AddC2c). Numbers are read as C reads them, a link speed whose
 // text NCCL does not know is its 8 GT/s, an absent line rate its 10 Gb/s. Gaps says what was misread so, and
-// what a file of this form cannot tell: host bridges, and of links what they train at. A <pci> with nothing in it is
+// what a file of this form does not hold: host bridges, and of links what they train at. A <pci> with nothing in it is
 // the GPU or NIC that its class says, as in the files of clouds: NCCL finds it by its bus id. Devices without a
 // number of their own are numbered in order of their addresses, as CUDA does.
 func (d *Document) Machine() *topology.Machine {

@@ -20,7 +20,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, fabric.Printable(e.Message))
 }
 
-// problemKind is what is wrong with a text, or ignored in it.
+// Kind is what is wrong with a text, or ignored in it.
 type Kind uint8
 
 // The kinds of problems.
@@ -41,7 +41,7 @@ const (
 	KindSingleQuote         // a value in single quotes
 )
 
-// noteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.
+// NoteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.
 const NoteLimit = 1000
 
 // Versions of the format that the two libraries take (src/graph/xml.h, NCCL_TOPO_XML_VERSION).
@@ -52,7 +52,7 @@ const (
 
 // Parse reads a topology file by the rules of NCCL's parser (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.cc),
 // which is not an XML parser: it has no declaration, no entities, no text, only blanks between attributes.
-// What it refuses is a *SyntaxError, what it reads over is in Notes. A file without any <system>, such as an
+// What it refuses is a *SyntaxError, what it ignores is in Notes. A file without any <system>, such as an
 // empty one, is no error to it: NCCL then looks for itself. A file with <xgmi> elements is read as RCCL
 // does. Time is linear in the text; memory is bounded by NCCL's own limit of 255 elements.
 func Parse(text []byte) (*Document, error) {
@@ -66,7 +66,7 @@ func Parse(text []byte) (*Document, error) {
 	return &Document{Roots: p.roots, Notes: p.notes}, nil
 }
 
-// isRCCL tells RCCL's form by what only it has: xgmi elements, or the gcn attribute of a GPU.
+// IsRCCL recognises RCCL's form by what only it has: xgmi elements, or the gcn attribute of a GPU.
 func IsRCCL(text []byte) bool {
 	return bytes.Contains(text, []byte("<xgmi")) || bytes.Contains(text, []byte(` gcn="`))
 }
@@ -81,7 +81,7 @@ type parser struct {
 	notes   []Note
 }
 
-// What a tag is.
+// TagKind is what a tag is.
 type TagKind uint8
 
 const (
@@ -100,7 +100,7 @@ type parsedTag struct {
 }
 
 // children reads what is below head until its closing tag; head nil is the file. Elements that NCCL does not
-// know there are read over with all that is in them.
+// know there are ignored with all that is in them.
 func (p *parser) children(head *Element) error {
 	parent := ""
 	if head != nil {
@@ -168,12 +168,12 @@ func (p *parser) checkVersion(system *Element) error {
 	return nil
 }
 
-// ignore reads over an element with all that is in it. NCCL keeps the names of such elements in one place,
+// ignore ignores an element with all that is in it. NCCL keeps the names of such elements in one place,
 // so any closing tag ends the innermost of them, whatever its name.
 func (p *parser) ignore(parent string, t parsedTag) error {
 	if len(p.notes) < NoteLimit {
 		note := Note{Kind: KindUnknownElement, Line: t.line, Text: t.name}
-		if !isLeaf(parent) { // below those it ignores without a word
+		if !isLeaf(parent) { // below those it ignores silently
 			note.Message = "Ignoring element " + t.name
 		}
 		p.note(note)

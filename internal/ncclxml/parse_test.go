@@ -71,7 +71,7 @@ func TestParseRefusesAsNCCL(t *testing.T) {
 	}
 }
 
-// Texts that NCCL's own parser takes, with the elements that it keeps and how many things it reads over.
+// Texts that NCCL's own parser takes, with the elements that it keeps and how many things it ignores.
 func TestParseTakesAsNCCL(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, kept string

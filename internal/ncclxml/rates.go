@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// linkGBs is what NCCL or RCCL believes of one link of a GPU, GB/s one way.
+// ScaleUpRate is what NCCL or RCCL assumes for one link of a GPU, GB/s one way.
 func ScaleUpRate(gpu *Element) float64 {
 	if gcn, ok := gpu.Get("gcn"); ok {
 		return float64(XGMIRate(gcn))
@@ -53,7 +53,7 @@ func linkSpeed(text string) (gts float64, known bool) {
 	return AssumedGTs, false
 }
 
-// laneRate is what NCCL takes a lane of that speed for, GB/s; known is false where the speed is not in its dictionary.
+// LaneRate is what NCCL takes per lane of that speed for, GB/s; known is false where the speed is not in its dictionary.
 func LaneRate(speed string) (gbs float64, known bool) {
 	for _, entry := range pciSpeeds() {
 		if strings.HasPrefix(speed, entry.prefix) {
@@ -68,7 +68,7 @@ var (
 	speedGeneration = regexp.MustCompile(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
 )
 
-// meantSpeed is the speed that people read in a text, GT/s; ok is false where it says none.
+// MeantSpeed is the speed that people read in a text, GT/s; ok is false where it says none.
 func MeantSpeed(text string) (speed float64, ok bool) {
 	if m := speedNumber.FindStringSubmatch(text); m != nil {
 		speed, err := strconv.ParseFloat(m[1], 64)
@@ -81,7 +81,7 @@ func MeantSpeed(text string) (speed float64, ok bool) {
 	return 0, false
 }
 
-// laneCount is what NCCL takes the lanes of a link for.
+// LaneCount is what NCCL takes the lanes of a link for.
 func LaneCount(e *Element) int {
 	text, _ := e.Get("link_width")
 	if n := int(int32(Strtol(text, 0))); n != 0 {
@@ -90,7 +90,7 @@ func LaneCount(e *Element) int {
 	return AssumedWidth
 }
 
-// speedText writes a link speed as the kernel does since 5.7; NCCL takes any other text for 8 GT/s
+// SpeedText writes a link speed as the kernel does since 5.7; NCCL takes any other text for 8 GT/s
 // (src/graph/topo.cc, kvDictPciGen).
 func SpeedText(speed float64) (text string, ok bool) {
 	switch speed {
@@ -125,16 +125,16 @@ const (
 	Undefined = -1 // where NCCL knows no number
 )
 
-// isGPUText holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
+// IsGPU holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
 // 0x12 for accelerators.
 func IsGPU(class string) bool {
 	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
 }
 
-// pciClass is what NCCL takes a PCI device for.
+// Class is what NCCL takes a PCI device for.
 type Class uint8
 
-// The classes that NCCL tells apart.
+// The classes that NCCL distinguishes.
 const (
 	ClassBridge Class = iota // a switch, and anything that NCCL does not know
 	ClassGPU
@@ -143,7 +143,7 @@ const (
 	ClassCPU
 )
 
-// pciClassOf reads a class as NCCL does (kvDictPciClass). Anything unknown is a bridge.
+// ClassOf reads a class as NCCL does (kvDictPciClass). Anything unknown is a bridge.
 func ClassOf(class string) Class {
 	switch {
 	case strings.HasPrefix(class, "0x060400"), strings.HasPrefix(class, "0x080100"):
@@ -160,7 +160,7 @@ func ClassOf(class string) Class {
 	return ClassBridge
 }
 
-// hostCPU reads arch, vendor, family and model; which of them must be there depends on those before.
+// HostCPUOf reads arch, vendor, family and model; which of them must be there depends on those before.
 func HostCPUOf(e *Element) (HostCPU, error) {
 	cpu := HostCPU{Undefined, Undefined, Undefined}
 	arch, err := e.Required("arch")
@@ -223,7 +223,7 @@ func processorModel(vendor, family, model int) int {
 	return ModelBroadwell
 }
 
-// nvlinkRate is what NCCL believes of one NVLink one way, GB/s (ncclTopoNVLinkBw).
+// NVLinkRate is what NCCL assumes for one NVLink one way, GB/s (ncclTopoNVLinkBw).
 func NVLinkRate(sm int) float32 {
 	switch {
 	case sm >= 100:
@@ -240,7 +240,7 @@ func NVLinkRate(sm int) float32 {
 	return 20
 }
 
-// xgmiRate is what RCCL believes of one XGMI link one way, GB/s (src/graph/topo.h, *_XGMI_WIDTH).
+// XGMIRate is what RCCL assumes for one XGMI link one way, GB/s (src/graph/topo.h, *_XGMI_WIDTH).
 func XGMIRate(gcn string) float32 {
 	switch {
 	case gcn == "gfx90a":

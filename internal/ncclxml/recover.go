@@ -9,7 +9,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// recovered is what a damaged text may have meant: its tags in an order that nests, and the elements.
+// Recovered is what a damaged text may have meant: its tags in an order that nests, and the elements.
 type Recovered struct {
 	Text     []byte // in UTF-8
 	Encoding string // of the file, where it is UTF-16; else empty
@@ -25,7 +25,7 @@ type frame struct {
 	name    string
 	alias   string // the misspelt name that the file has
 	tag     int    // its place among the tags
-	implied int    // 1 + place of the problem that tells it; 0 of one that the file has
+	implied int    // 1 + place of the problem that reports it; 0 of one that the file has
 	at      int    // line
 }
 
@@ -34,7 +34,7 @@ type recovery struct {
 	stack []frame
 }
 
-// recoverText reads a text as far as it makes any sense, and beyond.
+// Recover reads a text as far as it makes any sense, and beyond.
 func Recover(text []byte) Recovered {
 	plain, encoding := plainText(text)
 	s := scanText(plain)
@@ -261,7 +261,7 @@ func (r *recovery) missingEnd(f frame, place int) string {
 	return fmt.Sprintf("XML Mismatch : %s / %s", Excerpt(f.name), Excerpt(r.stack[place-1].name))
 }
 
-// finish tells what is open at the end of the text. The end of the file may be lost, and devices with it.
+// finish reports what is open at the end of the text. The end of the file may be lost, and devices with it.
 func (r *recovery) finish(line int) {
 	f := r.stack[0]
 	r.Cut = fmt.Sprintf("ends before </%s> of line %d: it may be cut", Excerpt(f.name), f.at)

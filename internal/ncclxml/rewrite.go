@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// rewrite writes the text again with tags that were changed, each in its place; laid out anew where the text was
+// Rewrite writes the text again with tags that were changed, each in its place; laid out again where the text was
 // damaged.
 func (r Recovered) Rewrite(tags []Tag) []byte {
 	if needsLayout(r) {
@@ -74,7 +74,7 @@ func gapText(text []byte, first bool) []byte {
 	return bytes.ReplaceAll(text, []byte("\t"), []byte("  "))
 }
 
-// text writes a tag or comment.
+// String writes a tag or comment.
 func (t *Tag) String() string {
 	if t.Comment != "" {
 		return t.Comment

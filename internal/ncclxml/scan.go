@@ -19,7 +19,7 @@ const (
 	scanProblemLimit = 1 << 10
 )
 
-// scanTag is a tag or comment of the text. from is where it begins, to the first byte behind it.
+// Tag is a tag or comment of the text. from is where it begins, to the first byte behind it.
 type Tag struct {
 	Kind       TagKind
 	Comment    string // as to be written; empty of a tag
@@ -27,17 +27,18 @@ type Tag struct {
 	Line       int
 	from, to   int
 	Attributes []TagAttribute
-	Changed    bool // is to be written anew
+	Changed    bool // is to be written again
 	added      bool // was not in the text
 }
 
+// TagAttribute is an attribute of a Tag as it is written.
 type TagAttribute struct {
 	Name, Value string
 	Line        int
 	bare        bool // without = and value
 }
 
-// problem is one thing that is wrong with the text. Of several on one tag each has its own.
+// Problem is one thing that is wrong with the text. Of several on one tag each has its own.
 type Problem struct {
 	Kind    Kind
 	Line    int    // where it is
@@ -59,7 +60,7 @@ type scanner struct {
 	cut      string // why it did not read to the end
 }
 
-// scanText splits text into tags and tells what is wrong with it, all at once.
+// scanText splits text into tags and reports what is wrong with it, all at once.
 func scanText(text []byte) *scanner {
 	s := &scanner{text: text}
 	if len(text) > RecoverLimit {
@@ -90,7 +91,7 @@ func scanText(text []byte) *scanner {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// lineOf gives the line of an offset; a newline belongs to the line that it ends. Newlines are counted as far as
+// LineOf gives the line of an offset; a newline belongs to the line that it ends. Newlines are counted as far as
 // somebody asks: of a hostile text most is never looked at.
 func (s *scanner) lineOf(offset int) int {
 	for s.counted < offset {
@@ -114,7 +115,7 @@ func (s *scanner) problem(p Problem) {
 	s.problems = append(s.problems, p)
 }
 
-// stray tells text at which NCCL expects a <.
+// stray reports text at which NCCL expects a <.
 func (s *scanner) stray(kind Kind, offset int, text string) {
 	line := s.lineOf(offset)
 	s.problem(Problem{
@@ -180,7 +181,7 @@ func (s *scanner) betweenTags() {
 }
 
 // How far text is looked at: to tell what a piece of it is, and to find the end of a value or tag. NCCL has
-// room for 16 attributes of 2 times 254 bytes; what it reads over may be more.
+// room for 16 attributes of 2 times 254 bytes; what it ignores may be more.
 const (
 	scanExcerpt    = 1 << 10 // bytes
 	scanTagSize    = 1 << 16 // bytes
@@ -191,7 +192,7 @@ const (
 func (s *scanner) window(from, size int) []byte { return s.text[from:min(len(s.text), from+size)] }
 
 // headless reads attributes and an end whose beginning is lost, such as the arch="x86_64" ...> that is left of
-// a <cpu>. It gives false, and has read nothing, where they do not tell which element it was.
+// a <cpu>. It gives false, and has read nothing, where they leave open which element it was.
 func (s *scanner) headless() bool {
 	at, tags, problems := s.at, len(s.tags), len(s.problems)
 	t := s.open(s.at)
@@ -209,7 +210,7 @@ func (s *scanner) headless() bool {
 	return true
 }
 
-// elementOf tells an element by its attributes, where they leave no doubt and name the device: a switch that
+// elementOf recognises an element by its attributes, where they leave no doubt and name the device: a switch that
 // has lost its busid cannot be had back.
 func elementOf(t *Tag) string {
 	has := func(names ...string) bool {
@@ -332,7 +333,7 @@ func closeSays(behind []byte, name string) string {
 
 const ExcerptLimit = 160
 
-// excerpt shortens text for a finding.
+// Excerpt shortens text for a finding.
 func Excerpt(text string) string {
 	if len(text) > ExcerptLimit {
 		return text[:ExcerptLimit] + "..."
@@ -340,6 +341,6 @@ func Excerpt(text string) string {
 	return text
 }
 
-// isDamage holds of what shows that text was lost or added, not only written in another way: then any character may
+// IsDamage holds for what shows that text was lost or added, not only written in another way: then any character may
 // be wrong.
 func (p Problem) IsDamage() bool { return p.Kind == KindText || p.Kind == KindCloseTag }

@@ -50,8 +50,8 @@ func (s *scanner) identifier() string {
 	return string(s.text[from:s.at])
 }
 
-// tagBlanks reads over blanks in a tag and gives how many; a newline or a tab there is an error to NCCL, and
-// a second blank makes an attribute without a name. It gives -1 where it has told them already.
+// tagBlanks ignores blanks in a tag and gives how many; a newline or a tab there is an error to NCCL, and
+// a second blank makes an attribute without a name. It gives -1 where it has reported them already.
 func (s *scanner) tagBlanks(t *Tag) (count int) {
 	from, newline, tab := s.at, -1, -1
 	for ; s.at < len(s.text) && (isBlank(s.text[s.at]) || s.text[s.at] == '\t'); s.at++ {
@@ -78,7 +78,7 @@ func (s *scanner) tagBlanks(t *Tag) (count int) {
 	return -1
 }
 
-// trailing tells blanks before the end of a tag.
+// trailing reports blanks before the end of a tag.
 func (s *scanner) trailing(t *Tag, blanks int) {
 	if blanks > 0 {
 		s.blank(t)
@@ -109,7 +109,7 @@ func (s *scanner) insideTag(t *Tag) {
 
 var foreignClose = regexp.MustCompile(`^</?([A-Za-z0-9]{1,32})[ \t]*/?>`)
 
-// unended tells a tag without its end. What it should have been is told by its kind of element.
+// unended reports a tag without its end. What it should have been is reported by its kind of element.
 func (s *scanner) unended(t *Tag, says string) {
 	t.Kind, t.Changed = TagOpen, true
 	end := ">"
@@ -127,7 +127,7 @@ func (s *scanner) junk(t *Tag) {
 	}
 	t.Changed = true
 	line := s.lineOf(from)
-	s.problem(Problem{Kind: KindText, Line: line, Stop: line, Text: Excerpt(string(s.text[from:s.at])), Detail: "junk inside the tag", Fix: mendedIf(!hasContent(string(s.text[from:s.at])), "removed")})
+	s.problem(Problem{Kind: KindText, Line: line, Stop: line, Text: Excerpt(string(s.text[from:s.at])), Detail: "junk inside the tag", Fix: fixIf(!hasContent(string(s.text[from:s.at])), "removed")})
 }
 
 func (s *scanner) attribute(t *Tag, blanks int) {
@@ -217,7 +217,7 @@ func (s *scanner) value(t *Tag, a TagAttribute) string {
 func (s *scanner) quoted(t *Tag, a TagAttribute, value, quote string) string {
 	s.at += 1 + len(value) + 1
 	if quote == `'` {
-		s.problem(Problem{Kind: KindSingleQuote, Line: a.Line, Text: a.Name + "='" + Excerpt(value) + "'", Fix: mendedIf(!strings.Contains(value, `"`), "double quotes")})
+		s.problem(Problem{Kind: KindSingleQuote, Line: a.Line, Text: a.Name + "='" + Excerpt(value) + "'", Fix: fixIf(!strings.Contains(value, `"`), "double quotes")})
 		t.Changed = t.Changed || !strings.Contains(value, `"`)
 	}
 	if len(value) > TextLimit {
@@ -229,18 +229,19 @@ func (s *scanner) quoted(t *Tag, a TagAttribute, value, quote string) string {
 	return value
 }
 
-func mendedIf(can bool, what string) string {
+func fixIf(can bool, what string) string {
 	if can {
 		return what
 	}
 	return ""
 }
 
+// Has says whether a tag has an attribute of this name.
 func (t *Tag) Has(name string) bool {
 	return slices.ContainsFunc(t.Attributes, func(a TagAttribute) bool { return a.Name == name })
 }
 
-// element is a tag as the rules see it.
+// Element is a tag as the rules see it.
 func (t *Tag) Element() *Element {
 	e := &Element{Name: t.Name, Line: t.Line}
 	for _, a := range t.Attributes {

@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// busOf is the address of the PCI function that an element is in.
+// BusOf is the address of the PCI function that an element is in.
 func BusOf(e *Element) string {
 	pci := e.Above("pci")
 	if pci == nil {
@@ -21,7 +21,7 @@ func BusOf(e *Element) string {
 	return text
 }
 
-// scaleUp gives the links of a GPU to others and how many they are as NCCL counts them.
+// ScaleUp gives the links of a GPU to others and how many they are as NCCL counts them.
 func ScaleUp(gpu *Element) (links []*Element, count int) {
 	links = append(gpu.ChildrenOf("nvlink"), gpu.ChildrenOf("xgmi")...)
 	for _, l := range links {
@@ -30,7 +30,7 @@ func ScaleUp(gpu *Element) (links []*Element, count int) {
 	return links, count
 }
 
-// pciIDs are vendor and device of a <pci>.
+// PCIIDs are vendor and device of a <pci>.
 func PCIIDs(e *Element) (vendor, device uint16) {
 	v, _ := e.Get("vendor")
 	d, _ := e.Get("device")
@@ -63,7 +63,7 @@ func (e *Element) IntegerOr(key string, standard int) int {
 // clampInt keeps what C's int would hold.
 func clampInt(n int64) int { return int(max(min(n, 1<<31-1), -1<<31)) }
 
-// busNumber is the number that NCCL makes of an address: its hexadecimal digits up to the first other character,
+// BusNumber is the number that NCCL makes of an address: its hexadecimal digits up to the first other character,
 // without colons and dots (busIdToInt64).
 func BusNumber(text string) int64 {
 	var digits strings.Builder
@@ -79,7 +79,7 @@ func BusNumber(text string) int64 {
 	return Strtol(digits.String(), 16)
 }
 
-// gcnName is the architecture of an AMD GPU: RCCL writes gcn="gfx942", older ones gcn="942".
+// GCN is the architecture of an AMD GPU: RCCL writes gcn="gfx942", older ones gcn="942".
 func GCN(e *Element) string {
 	gcn, ok := e.Get("gcn")
 	if !ok || gcn == "" {
@@ -91,7 +91,7 @@ func GCN(e *Element) string {
 	return gcn
 }
 
-// hexadecimal reads a GUID as strtoull does.
+// Strtoull reads a GUID as strtoull does.
 func Strtoull(text string) uint64 {
 	if len(text) > 1 && (text[:2] == "0x" || text[:2] == "0X") {
 		text = text[2:]
@@ -107,7 +107,7 @@ func Strtoull(text string) uint64 {
 	return n
 }
 
-// cFloat reads a number as strtof does for the forms that NCCL writes; nothing is 0.
+// Strtof reads a number as strtof does for the forms that NCCL writes; nothing is 0.
 func Strtof(text string) float32 {
 	end := 0
 	for end < len(text) && (Digit(text[end]) < 10 || text[end] == '.' || end == 0 && text[0] == '-') {
@@ -120,7 +120,7 @@ func Strtof(text string) float32 {
 	return float32(f)
 }
 
-// cInteger reads a number as C's strtol does: blanks, a sign, then digits as far as they go; nothing is 0. Base 0
+// Strtol reads a number as C's strtol does: blanks, a sign, then digits as far as they go; nothing is 0. Base 0
 // takes 0x and a leading 0 for hexadecimal and octal.
 func Strtol(text string, base int64) int64 {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")
@@ -155,7 +155,7 @@ func Strtol(text string, base int64) int64 {
 	return sign * value
 }
 
-// cDigit is the value of a digit in bases up to 36; 36 for anything else.
+// Digit is the value of a digit in bases up to 36; 36 for anything else.
 func Digit(c byte) int64 {
 	switch {
 	case c >= '0' && c <= '9':

@@ -2,15 +2,16 @@ package ncclxml
 
 import "slices"
 
-// elementNames are the elements of a topology file (NVIDIA/nccl and ROCm/rccl, src/graph/xml.cc).
+// ElementNames are the elements of a topology file (NVIDIA/nccl and ROCm/rccl, src/graph/xml.cc).
 func ElementNames() []string {
 	return []string{"system", "cpu", "pci", "gpu", "nvlink", "xgmi", "c2c", "nic", "net", "pcilink"}
 }
 
+// IsElement holds for the name of such an element.
 func IsElement(name string) bool { return slices.Contains(ElementNames(), name) }
 
-// knownAttributes are the attributes that NCCL or RCCL read or write on an element (src/graph/xml.cc,
-// topo.cc); they read over all others. keep is NCCL's own mark while it trims.
+// KnownAttributes are the attributes that NCCL or RCCL read or write on an element (src/graph/xml.cc,
+// topo.cc); they ignored all others. keep is NCCL's own mark while it trims.
 func KnownAttributes(element string) []string {
 	switch element {
 	case "system":
@@ -35,7 +36,7 @@ func KnownAttributes(element string) []string {
 	return nil
 }
 
-// addedAttributes are those that NCCL itself sets on an element that it keeps, whatever the file states
+// AddedAttributes are those that NCCL itself sets on an element that it keeps, whatever the file states
 // (ncclTopoGetSystem and ncclTopoPopulateNics of 2.28 to 2.30): they need a place among the sixteen.
 func AddedAttributes(element string) []string {
 	switch element {
@@ -49,7 +50,7 @@ func AddedAttributes(element string) []string {
 	return nil
 }
 
-// isLeaf tells the elements below which NCCL knows no others.
+// isLeaf holds for the elements below which NCCL knows no others.
 func isLeaf(name string) bool {
 	switch name {
 	case "nvlink", "xgmi", "c2c", "net", "pcilink":

@@ -16,12 +16,12 @@ import (
 // last must still have a place, be it only a closing tag.
 const (
 	TextLimit      = 253 // bytes of a name or a value
-	AttributeLimit = 16  // of an element; the rest is dropped without a word
+	AttributeLimit = 16  // of an element; the rest is dropped silently
 	ChildLimit     = 128 // of an element, as 2.28 has it; 2.30 takes 640
 	ElementLimit   = 255 // of a file that it keeps; what it ignores is not counted
 )
 
-// documentDepth bounds how deep a Document is followed: a PCI tree has ten levels, a ring of elements has
+// MaxDepth bounds how deep a Document is followed: a PCI tree has ten levels, a ring of elements has
 // no end.
 const MaxDepth = 64
 
@@ -41,13 +41,13 @@ func (d *Document) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// xmlWriter collects the text and counts the elements that NCCL would keep.
+// writer collects the text and counts the elements that NCCL would keep.
 type writer struct {
 	b    bytes.Buffer
 	kept int
 }
 
-// ignored stands for the parent of what NCCL reads over.
+// ignored stands for the parent of what NCCL ignores.
 const ignored = "!"
 
 func (x *writer) element(e *Element, parent string, depth int) error {
@@ -90,7 +90,7 @@ func (x *writer) element(e *Element, parent string, depth int) error {
 	return nil
 }
 
-// keptBelow says which elements the parsers of NCCL and RCCL keep below a parent; they read over all others
+// keptBelow says which elements the parsers of NCCL and RCCL keep below a parent; they ignored all others
 // (src/graph/xml.cc, the handlers of ncclTopoXmlLoad and ncclTopoXmlGraphLoad).
 func keptBelow(parent, name string) bool {
 	switch parent {

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// sourceCatalog is the Source of a Machine that nobody looked at.
+// sourceCatalog is the Source of a Machine that not read from a machine at.
 const sourceCatalog = "catalog"
 
 // maxPlanned bounds the GPUs and the NICs of a machine that is described in words.

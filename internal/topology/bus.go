@@ -42,7 +42,7 @@ var predictable = regexp.MustCompile(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0
 
 // BusOfInterface reads the PCI address out of the name of an interface or RDMA device: enp28s0np0 is
 // 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name that does
-// not tell it; that of a virtual function tells the physical one and is not ok either.
+// not hold it; that of a virtual function holds the physical one and is not ok either.
 func BusOfInterface(name string) (bus string, ok bool) {
 	m := predictable.FindStringSubmatch(name)
 	if m == nil || strings.Contains(name[strings.IndexByte(name, 's'):], "v") {

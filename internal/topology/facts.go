@@ -22,7 +22,7 @@ const maxDepth = 64
 // So does a function that has no interface either, as on a hypervisor that gives it to a virtual machine: where no
 // RDMA device was seen, or GPUs are given away too.
 // What the facts do not hold comes from the catalog by PCI id, NVLink and XGMI first of all, or is missing;
-// Gaps tells both.
+// Gaps has both.
 func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
 	source := cmp.Or(f.Source, "unknown") + " facts"
 	if f.Hardware != "" {
@@ -115,7 +115,7 @@ func (x *factsTree) nics() {
 // passThrough is the driver that holds a function for a virtual machine (Linux, Documentation/driver-api/vfio.rst).
 const passThrough = "vfio-pci"
 
-// unboundNICs takes the NICs that nothing but their PCI function tells of.
+// unboundNICs takes the NICs that are known by their PCI function alone.
 func (x *factsTree) unboundNICs(taken map[string]bool) {
 	for _, n := range x.facts.NICs {
 		taken[n.PCI] = true
@@ -175,7 +175,7 @@ func (x *factsTree) port(h fabric.HCA, p fabric.Port, bus, model string) {
 	x.m.NICs = append(x.m.NICs, x.withRate(n))
 }
 
-// withRate gives a NIC that does not tell its line rate that of its model.
+// withRate gives a NIC that does not say its line rate that of its model.
 func (x *factsTree) withRate(n NIC) NIC {
 	if n.Mbps > 0 {
 		return n
@@ -198,7 +198,7 @@ func guidOf(text string) uint64 {
 	return n
 }
 
-// scaleUp joins the GPUs as their model says: the facts do not count links.
+// ScaleUp joins the GPUs as their model says: the facts do not count links.
 func (x *factsTree) scaleUp() {
 	models := make(map[string]bool)
 	for _, g := range x.m.GPUs {
@@ -234,7 +234,7 @@ func (x *factsTree) coherent() {
 	}
 }
 
-// isDirect tells boards of two to four GPUs whose NVLinks run from GPU to GPU: a whole machine, without an
+// isDirect holds for boards of two to four GPUs whose NVLinks run from GPU to GPU: a whole machine, without an
 // NVSwitch among its PCI functions. A part of a larger board in a virtual machine looks the same but for the
 // hypervisor.
 func (x *factsTree) isDirect() bool {

@@ -360,7 +360,7 @@ func (m *guestMatch) find(d GuestDevice) (found hostDevice, ok bool, err error) 
 	return found, ok, nil
 }
 
-// inOrder matches what has no id, kind by kind, in order of the addresses on both sides.
+// InOrder matches what has no id, kind by kind, in order of the addresses on both sides.
 func (m *guestMatch) inOrder(rest []GuestDevice) error {
 	if len(rest) == 0 {
 		return nil

@@ -34,7 +34,7 @@ func guestOf(t *testing.T, devices []GuestDevice, labels map[string]string) *Mac
 	return m
 }
 
-// The file for the guest is what VCF appendix I means, as its errors are mended.
+// The file for the guest is what VCF appendix I means, as its errors are fixed.
 func TestGuestOfAppendixI(t *testing.T) {
 	m := guestOf(t, classGuest(4), nil)
 	golden(t, "guest.json", asJSON(t, m)) // the tests of ncclxml write the file of it

@@ -133,7 +133,7 @@ func throughSwitches(n int) Distance {
 	return PIX
 }
 
-// between is the distance of devices of different NUMA nodes, of which one may be not known.
+// between is the distance of devices of different NUMA nodes, of which one may be unknown.
 func (r *ruler) between(a, b end) Distance {
 	if r.machine.CPUs[a.cpu].NUMA < 0 || r.machine.CPUs[b.cpu].NUMA < 0 {
 		r.gap("the firmware states the NUMA node of some devices only: their distance to the others is unknown")
@@ -168,7 +168,7 @@ func newReach(g *GPU) *reach {
 	return &r
 }
 
-// Hop gives the cell of two devices by their place in Devices; the zero Hop, not known, where the matrix has
+// Hop gives the cell of two devices by their place in Devices; the zero Hop, unknown, where the matrix has
 // no such cell.
 func (x Matrix) Hop(i, j int) Hop {
 	if i < 0 || i >= len(x.Hops) || j < 0 || j >= len(x.Hops[i]) {

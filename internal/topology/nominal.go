@@ -69,7 +69,7 @@ func (b *blueprint) slots() []slot {
 	return slots
 }
 
-// addressesOfNames reads the NICs' addresses from their names, where all of them tell one and no two the same.
+// addressesOfNames reads the NICs' addresses from their names, where all of them have one and no two the same.
 func (b *blueprint) addressesOfNames() []string {
 	var found []string
 	for _, name := range b.nicNames {
@@ -113,7 +113,7 @@ func (x *nominalTree) root(numa int, bridge, port string, d Device) {
 	x.m.CPUs[numa].Devices = append(x.m.CPUs[numa].Devices, d)
 }
 
-// rootNIC puts a NIC on a root port: one of its own, or where its name tells its address the first of its
+// rootNIC puts a NIC on a root port: one of its own, or where its name has its address the first of its
 // domain, which it shares with the other functions of its slot.
 func (x *nominalTree) rootNIC(i, numa int, fromNames []string) {
 	if fromNames == nil {

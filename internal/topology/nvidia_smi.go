@@ -16,7 +16,7 @@ const maxTopoText = 16 << 20
 
 // ReadNvidiaTopo reads the matrix of nvidia-smi topo -m out of a text, of any version: with or without the
 // columns of affinities, NICs as NIC0 with a legend or under their own names, tabs or blanks, the escapes of
-// an underlined head. Other output around it is passed over, the matrix of topo -p2p too. Errors: no matrix or
+// an underlined head. Other output around it is skipped, the matrix of topo -p2p too. Errors: no matrix or
 // two, one that is cut, a cell that is none of nvidia-smi's words, a matrix that is not symmetric, more than
 // 1024 devices, a text of more than 16 MiB.
 func ReadNvidiaTopo(text string) (Matrix, error) {
@@ -84,7 +84,7 @@ func topoHead(line string) (labels []string, ok bool) {
 	return labels, len(labels) > 0 && gpuLabel.MatchString(labels[0])
 }
 
-// isPeerMatrix tells the first row of topo -p2p, whose cells are OK, CNS and the like: none is a distance but
+// isPeerMatrix recognises the first row of topo -p2p, whose cells are OK, CNS and so on: none is a distance but
 // X.
 func isPeerMatrix(line string, n int) bool {
 	fields := strings.Fields(line)

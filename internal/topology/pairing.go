@@ -15,7 +15,7 @@ import (
 // GPUs near one NIC share it, and the rest have none. The pairs are in order of their GPU. What an unpaired or
 // far GPU loses is computed where the line rates of the NICs are known.
 func PairDevices(m Matrix) Pairing {
-	return newMarket(m, 0).pairing()
+	return newMatcher(m, 0).pairing()
 }
 
 // Pairing is PairDevices of the machine's own matrix, with the link between its sockets taken into account.
@@ -24,11 +24,11 @@ func (m *Machine) Pairing() Pairing {
 	if len(m.CPUs) > 0 {
 		share = socketRate(m.CPUs[0])
 	}
-	return newMarket(m.Matrix(), share).pairing()
+	return newMatcher(m.Matrix(), share).pairing()
 }
 
 // socketRate is what one stream gets of the link between two sockets in NCCL's own numbers, GB/s one way
-// (NVIDIA/nccl 2.30, src/graph/topo.h and topo.cc, ncclTopoGetInterCpuBw); 0 where the CPU is not known.
+// (NVIDIA/nccl 2.30, src/graph/topo.h and topo.cc, ncclTopoGetInterCpuBw); 0 where the CPU is unknown.
 func socketRate(c CPU) float64 {
 	switch {
 	case c.Arch == "arm64":
@@ -60,22 +60,22 @@ func socketRate(c CPU) float64 {
 	}
 }
 
-// market is a matrix while its GPUs and NICs find each other.
-type market struct {
+// matcher is a matrix while its GPUs and NICs find each other.
+type matcher struct {
 	x      Matrix
 	gpus   []int // places in the matrix
 	nics   []int
 	paired map[int][]int // NICs by GPU, both by place
 	users  map[int]int   // GPUs by NIC
-	share  float64       // GB/s between sockets; 0: not known
+	share  float64       // GB/s between sockets; 0: unknown
 }
 
-func newMarket(x Matrix, share float64) *market {
-	return &market{x: x, gpus: x.of(KindGPU), nics: x.of(KindNIC), share: share,
+func newMatcher(x Matrix, share float64) *matcher {
+	return &matcher{x: x, gpus: x.of(KindGPU), nics: x.of(KindNIC), share: share,
 		paired: make(map[int][]int), users: make(map[int]int)}
 }
 
-func (k *market) pairing() Pairing {
+func (k *matcher) pairing() Pairing {
 	if len(k.nics) >= len(k.gpus) {
 		k.one(k.gpus, k.nics, false)
 		for left := k.left(); len(left) >= len(k.gpus) && len(k.gpus) > 0; left = k.left() {
@@ -97,12 +97,12 @@ func (k *market) pairing() Pairing {
 }
 
 // left gives the NICs that nobody has.
-func (k *market) left() []int {
+func (k *matcher) left() []int {
 	return slices.DeleteFunc(slices.Clone(k.nics), func(n int) bool { return k.users[n] > 0 })
 }
 
 // one pairs GPUs with NICs, one of each, until one side is used up.
-func (k *market) one(gpus, nics []int, nearOnly bool) {
+func (k *matcher) one(gpus, nics []int, nearOnly bool) {
 	for _, p := range k.best(gpus, nics) {
 		if !nearOnly || k.near(p[0], p[1]) {
 			k.paired[p[0]] = append(k.paired[p[0]], p[1])
@@ -112,7 +112,7 @@ func (k *market) one(gpus, nics []int, nearOnly bool) {
 }
 
 // another gives every GPU one more NIC, where all of them can have a near one.
-func (k *market) another(left []int) bool {
+func (k *matcher) another(left []int) bool {
 	pairs := k.best(k.gpus, left)
 	for _, p := range pairs {
 		if !k.near(p[0], p[1]) {
@@ -127,7 +127,7 @@ func (k *market) another(left []int) bool {
 }
 
 // best is the assignment of least cost, as pairs of GPU and NIC.
-func (k *market) best(gpus, nics []int) [][2]int {
+func (k *matcher) best(gpus, nics []int) [][2]int {
 	var pairs [][2]int
 	scale := int64(len(gpus) + len(nics) + 1)
 	if len(gpus) <= len(nics) {
@@ -144,7 +144,7 @@ func (k *market) best(gpus, nics []int) [][2]int {
 
 // cost ranks a pair. A worse class of distance outweighs any number of better ones; within a distance the
 // squares of the differences keep the order of the numbers.
-func (k *market) cost(gpu, nic, i, j int, scale int64) cost {
+func (k *matcher) cost(gpu, nic, i, j int, scale int64) cost {
 	var c cost
 	switch k.x.Hop(gpu, nic).Distance {
 	case Self, NVLink, PIX:
@@ -165,7 +165,7 @@ func (k *market) cost(gpu, nic, i, j int, scale int64) cost {
 }
 
 // busGap is how far two addresses are apart in bus numbers, squared; those of different domains further than
-// any of one domain. 0 where one of them is not known.
+// any of one domain. 0 where one of them is unknown.
 func busGap(a, b string) int64 {
 	domainA, busA, okA := domainAndBus(a)
 	domainB, busB, okB := domainAndBus(b)
@@ -188,7 +188,7 @@ func domainAndBus(address string) (domain string, bus int64, ok bool) {
 
 // near holds where NCCL uses GPUDirect RDMA by default: where data goes between GPU and NIC without passing a
 // host bridge (NCCL_NET_GDR_LEVEL PXB), or over C2C to a CPU that the NIC hangs on (P2C).
-func (k *market) near(gpu, nic int) bool {
+func (k *matcher) near(gpu, nic int) bool {
 	switch k.x.Hop(gpu, nic).Distance {
 	case PIX, PXB:
 		return true
@@ -199,7 +199,7 @@ func (k *market) near(gpu, nic int) bool {
 	}
 }
 
-func (k *market) result() Pairing {
+func (k *matcher) result() Pairing {
 	var out Pairing
 	for _, g := range k.gpus {
 		nics := k.paired[g]
@@ -217,14 +217,14 @@ func (k *market) result() Pairing {
 	return out
 }
 
-func (k *market) pair(g, n int) Pair {
+func (k *matcher) pair(g, n int) Pair {
 	nic := k.x.Devices[n]
 	p := Pair{GPU: k.x.Devices[g], NIC: &nic, Hop: k.x.Hop(g, n), Near: k.near(g, n)}
 	p.LossGBs, p.Why = k.loss(g, n)
 	return p
 }
 
-func (k *market) unpaired(g int) Pair {
+func (k *matcher) unpaired(g int) Pair {
 	p := Pair{GPU: k.x.Devices[g]}
 	switch line, known := k.commonRate(); {
 	case len(k.nics) == 0:
@@ -239,7 +239,7 @@ func (k *market) unpaired(g int) Pair {
 }
 
 // commonRate is the line rate of the slowest NIC, GB/s.
-func (k *market) commonRate() (float64, bool) {
+func (k *matcher) commonRate() (float64, bool) {
 	line := 0.0
 	for _, n := range k.nics {
 		rate := lineRate(k.x.Devices[n])
@@ -253,7 +253,7 @@ func (k *market) commonRate() (float64, bool) {
 	return line, line > 0
 }
 
-// lineRate is that of a NIC, GB/s one way; 0 where it is not known.
+// lineRate is that of a NIC, GB/s one way; 0 where it is unknown.
 func lineRate(d MatrixDevice) float64 { return float64(d.Mbps) / 8000 }
 
 // loss is what a GPU loses with a NIC against a near one of its own, GB/s one way, and why; nil with the reason
@@ -264,7 +264,7 @@ func lineRate(d MatrixDevice) float64 { return float64(d.Mbps) / 8000 }
 // the far NIC carries none: published runs of four workers on two machines fit that (59.4 GB/s aligned, 22.2
 // with two near GPUs in the worst worker, 11.2 with one). Otherwise its data goes through host memory: two
 // crossings of PCIe, about half the line rate, and between sockets what one stream gets of the link there.
-func (k *market) loss(g, n int) (*float64, string) {
+func (k *matcher) loss(g, n int) (*float64, string) {
 	nic := k.x.Devices[n]
 	line, hop := lineRate(nic), k.x.Hop(g, n)
 	if hop.Distance == DistanceUnknown {
@@ -289,7 +289,7 @@ func (k *market) loss(g, n int) (*float64, string) {
 }
 
 // bounced is the rate through host memory.
-func (k *market) bounced(line float64, d Distance) float64 {
+func (k *matcher) bounced(line float64, d Distance) float64 {
 	const crossings = 2 // of PCIe: GPU to memory, memory to NIC
 	rate := line / crossings
 	if d == SYS && k.share > 0 {
@@ -299,7 +299,7 @@ func (k *market) bounced(line float64, d Distance) float64 {
 }
 
 // hasPXN holds where a GPU reaches another one over NVLink or XGMI that has a near NIC.
-func (k *market) hasPXN(g int) bool {
+func (k *matcher) hasPXN(g int) bool {
 	for _, other := range k.gpus {
 		if other == g || k.x.Hop(g, other).Distance != NVLink {
 			continue
@@ -314,7 +314,7 @@ func (k *market) hasPXN(g int) bool {
 }
 
 // reason says in words what sets a loss.
-func (k *market) reason(g, n int, hop Hop) string {
+func (k *matcher) reason(g, n int, hop Hop) string {
 	nic := nameOf(k.x.Devices[n])
 	switch {
 	case k.near(g, n):

@@ -7,10 +7,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// RawRate is what a PCIe link carries one way after its line code, GB/s: a lane of Gen1 and Gen2 has 8 bits
+// RawRate is what a PCIe link carries one way after its line code, GB/s: per lane of Gen1 and Gen2 has 8 bits
 // of data in 10 (PCIe 5.0, 4.2.1), of Gen3 to Gen5 128 in 130 (4.2.2), and of Gen6 236 bytes for packets in a
 // FLIT of 256 (PCIe 6.0, 4.2.3; the rest is 6 of link layer, 8 of CRC, 6 of error correction). Packet headers
-// take more. speed in GT/s, width in lanes; 0 where either is not known.
+// take more. speed in GT/s, width in lanes; 0 where either is unknown.
 func RawRate(speed float64, width int) float64 {
 	if !(speed > 0) || math.IsInf(speed, 0) || width <= 0 {
 		return 0
@@ -37,7 +37,7 @@ type PCIeHop struct {
 	Speed  float64 // GT/s; 0: the hardware does not say
 	Width  int     // lanes; 0: the hardware does not say
 	AtRest bool    // it is a GPU's and trained lower than it can: at rest they do, so Speed is what it can
-	GBs    float64 // GB/s one way, as RawRate gives it; 0: not known
+	GBs    float64 // GB/s one way, as RawRate gives it; 0: unknown
 }
 
 // Path gives the PCIe links between two devices of a machine, from the first up and down to the second. At

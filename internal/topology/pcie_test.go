@@ -49,7 +49,7 @@ func TestSlowestHop(t *testing.T) {
 		{"0000:11:00.0", "0000:12:00.0", "0000:12:00.0", 2, true}, // not past the switch: its uplink does not count
 		{"0000:11:00.0", "0000:20:00.0", "0000:10:00.0", 3, true}, // the uplink of Gen4
 		{"0000:20:00.0", "0000:11:00.0", "0000:10:00.0", 3, true},
-		{"0000:11:00.0", "0000:30:00.0", "0000:10:00.0", 3, false}, // a link that does not tell could be slower
+		{"0000:11:00.0", "0000:30:00.0", "0000:10:00.0", 3, false}, // a link that does not say could be slower
 		{"0000:11:00.0", "0000:11:00.0", "", 0, false},
 	} {
 		path, err := m.Path(c.from, c.to)

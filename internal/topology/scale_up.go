@@ -26,7 +26,7 @@ func BoardSize(m catalog.GPUModel) int {
 	return 0
 }
 
-// IsCoherent tells a GPU that NVLink-C2C joins to its CPU: NVIDIA's beside an Arm CPU in one package, of which the
+// IsCoherent holds for a GPU that NVLink-C2C joins to its CPU: NVIDIA's beside an Arm CPU in one package, of which the
 // catalog has no PCIe link that could limit it (GB10, GB200).
 func IsCoherent(m catalog.GPUModel, arch string) bool {
 	return arch == "arm64" && m.Vendor == "nvidia" && m.PCIeLink.Speed == 0

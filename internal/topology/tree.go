@@ -47,7 +47,7 @@ func (x *factsTree) tree() {
 	}
 }
 
-// inOrder gives the addresses that are PCI functions of the facts, sorted.
+// InOrder gives the addresses that are PCI functions of the facts, sorted.
 func (x *factsTree) inOrder(kept map[string]bool) []string {
 	order := slices.SortedFunc(maps.Keys(kept), CompareBus)
 	return slices.DeleteFunc(order, func(bus string) bool {
@@ -141,7 +141,7 @@ func (x *factsTree) device(bus string, y *family, depth int) Device {
 	return d
 }
 
-// linkAbove is the link of a function as both of its ends tell it: the lower end first, then the port. Of what
+// linkAbove is the link of a function as both of its ends report it: the lower end first, then the port. Of what
 // they are capable of it has the lesser.
 func linkAbove(d, port *fabric.PCIDevice) (speed float64, width int, maxSpeed float64, maxWidth int) {
 	ends := make([]fabric.PCILink, 0, 2)
@@ -194,7 +194,7 @@ func (x *factsTree) addTo(numa int, d Device) {
 	x.m.CPUs[i].Devices = append(x.m.CPUs[i].Devices, d)
 }
 
-// processor is what the facts tell of the CPU of a NUMA node: the name that it gives itself.
+// processor is what the facts have of the CPU of a NUMA node: the name that it gives itself.
 func (x *factsTree) processor(numa int) CPU {
 	c := CPU{NUMA: numa, Affinity: x.affinity(numa)}
 	if id := x.facts.Machine.CPU; id != nil {
