@@ -53,7 +53,9 @@ func topologySamples() map[string]*topology.Machine {
 
 func TestTopologyGolden(t *testing.T) {
 	for name, m := range topologySamples() {
-		golden(t, "topology-"+name+".txt", topologyTextOf(t, m, m.Matrix(), 80))
+		t.Run(name, func(t *testing.T) {
+			golden(t, "topology-"+name+".txt", topologyTextOf(t, m, m.Matrix(), 80))
+		})
 	}
 	hgx, matrix := sampleHost(8, 1, 1), sampleHost(8, 1, 1).Matrix()
 	golden(t, "topology-hgx-120.txt", topologyTextOf(t, hgx, matrix, 120))
@@ -69,13 +71,15 @@ func TestTopologyGolden(t *testing.T) {
 // No line of the text is wider than the terminal; 8 GPUs and 8 NICs are one matrix at 120 columns.
 func TestTopologyTextFits(t *testing.T) {
 	for name, m := range topologySamples() {
-		for _, width := range []int{60, 80, 100, 120, 200} {
-			for line := range strings.Lines(topologyTextOf(t, m, m.Matrix(), width)) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
-					t.Errorf("%s at %d columns: a line has %d: %q", name, width, n, line)
+		t.Run(name, func(t *testing.T) {
+			for _, width := range []int{60, 80, 100, 120, 200} {
+				for line := range strings.Lines(topologyTextOf(t, m, m.Matrix(), width)) {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+						t.Errorf("%s at %d columns: a line has %d: %q", name, width, n, line)
+					}
 				}
 			}
-		}
+		})
 	}
 	hgx := sampleHost(8, 1, 1)
 	if text := topologyTextOf(t, hgx, hgx.Matrix(), 120); strings.Count(text, "\nGPU3 ") != 1 {
@@ -101,13 +105,15 @@ func TestTopologyTextSays(t *testing.T) {
 		{"spark", []string{"NVLink-C2C: GPU0 has 1 link to its CPU, 300 GB/s.", "Not used: NIC[1-3].", "roceP2p1s0f1  200 Gb/s"}},
 		{"nics64", []string{"GPU0  NIC[0-7]    PIX"}},
 	} {
-		m := topologySamples()[c.name]
-		text := topologyTextOf(t, m, m.Matrix(), 80)
-		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q:\n%s", c.name, want, text)
+		t.Run(c.name, func(t *testing.T) {
+			m := topologySamples()[c.name]
+			text := topologyTextOf(t, m, m.Matrix(), 80)
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s lacks %q:\n%s", c.name, want, text)
+				}
 			}
-		}
+		})
 	}
 	faulty := sampleFaulty()
 	text := topologyTextOf(t, faulty, faulty.Matrix(), 80)
@@ -320,9 +326,11 @@ func TestLinkWords(t *testing.T) {
 		{32, 16, "Gen5 x16 63.0 GB/s"}, {16, 8, "Gen4 x8 15.8 GB/s"}, {2.5, 1, "Gen1 x1 0.2 GB/s"},
 		{0, 0, "link unknown"}, {32, 0, "Gen5, width unknown"}, {0, 16, "x16, speed unknown"}, {20, 4, "20 GT/s x4 9.8 GB/s"},
 	} {
-		if got := linkWords(c.speed, c.width); got != c.want {
-			t.Errorf("%v GT/s of %d lanes: %q, want %q", c.speed, c.width, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := linkWords(c.speed, c.width); got != c.want {
+				t.Errorf("%v GT/s of %d lanes: %q, want %q", c.speed, c.width, got, c.want)
+			}
+		})
 	}
 }
 

@@ -314,23 +314,25 @@ func TestNVLinksAdd(t *testing.T) {
 // TestBroadcomSwitch has a switch that shows itself as two levels: to NCCL it is one where the ids are its own.
 func TestBroadcomSwitch(t *testing.T) {
 	for subsystem, want := range map[string]PathType{"0x1000": PathPIX, "0x2000": PathPXB} {
-		d := hgxH100().document()
-		for _, cpu := range d.Roots[0].Children {
-			for _, bridge := range cpu.Children {
-				for key, value := range map[string]string{"vendor": "0x1000", "device": "0xc030", "subsystem_vendor": "0x1000", "subsystem_device": "0x0001"} {
-					bridge.Set(key, value)
+		t.Run("subsystem "+subsystem, func(t *testing.T) {
+			d := hgxH100().document()
+			for _, cpu := range d.Roots[0].Children {
+				for _, bridge := range cpu.Children {
+					for key, value := range map[string]string{"vendor": "0x1000", "device": "0xc030", "subsystem_vendor": "0x1000", "subsystem_device": "0x0001"} {
+						bridge.Set(key, value)
+					}
+					second := &ncclxml.Element{Name: "pci", Attributes: slices.Clone(bridge.Attributes), Children: bridge.Children[:1]}
+					bus, _ := bridge.Get("busid")
+					second.Set("busid", strings.Replace(bus, ":00.0", ":01.0", 1))
+					second.Set("subsystem_device", subsystem)
+					bridge.Children = append([]*ncclxml.Element{second}, bridge.Children[1:]...)
 				}
-				second := &ncclxml.Element{Name: "pci", Attributes: slices.Clone(bridge.Attributes), Children: bridge.Children[:1]}
-				bus, _ := bridge.Get("busid")
-				second.Set("busid", strings.Replace(bus, ":00.0", ":01.0", 1))
-				second.Set("subsystem_device", subsystem)
-				bridge.Children = append([]*ncclxml.Element{second}, bridge.Children[1:]...)
 			}
-		}
-		s := newSystem(t, d, Options{Nodes: 2})
-		if path, _, _, _ := s.NetRoute(0, 0); path != want {
-			t.Errorf("second level %s: %v, want %v", subsystem, path, want)
-		}
+			s := newSystem(t, d, Options{Nodes: 2})
+			if path, _, _, _ := s.NetRoute(0, 0); path != want {
+				t.Errorf("second level %s: %v, want %v", subsystem, path, want)
+			}
+		})
 	}
 }
 

@@ -103,9 +103,11 @@ func TestLintStatus(t *testing.T) {
 		"refused": {"x" + soundXML, fabric.Fail},
 		"empty":   {"", fabric.Unknown},
 	} {
-		if got := Status(lintOne(t, c.text)); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := Status(lintOne(t, c.text)); got != c.want {
+				t.Errorf("%s: %s, want %s", name, got, c.want)
+			}
+		})
 	}
 	if got := Status(&fabric.Findings{}); got != fabric.Unknown {
 		t.Errorf("nothing: %s", got)
@@ -367,13 +369,15 @@ func TestLintUnknownGPU(t *testing.T) {
 		"no catalog":   Check([]File{{Name: "topo.xml", Text: []byte(soundXML)}}, nil),
 		"unknown part": lintOne(t, strings.ReplaceAll(soundXML, `device="0x2330"`, `device="0xffff"`)),
 	} {
-		i := slices.IndexFunc(out.Findings, func(f fabric.Finding) bool { return f.ID == "topo-nvlink-count" })
-		if f := out.Findings[i]; f.Status != fabric.NotApplicable || !strings.Contains(f.Why, "number for this model is unknown") {
-			t.Errorf("%s: %s %s", name, f.Status, f.Why)
-		}
-		if status := Status(out); status != fabric.Pass {
-			t.Errorf("%s: verdict %s", name, status)
-		}
+		t.Run(name, func(t *testing.T) {
+			i := slices.IndexFunc(out.Findings, func(f fabric.Finding) bool { return f.ID == "topo-nvlink-count" })
+			if f := out.Findings[i]; f.Status != fabric.NotApplicable || !strings.Contains(f.Why, "number for this model is unknown") {
+				t.Errorf("%s: %s %s", name, f.Status, f.Why)
+			}
+			if status := Status(out); status != fabric.Pass {
+				t.Errorf("%s: verdict %s", name, status)
+			}
+		})
 	}
 }
 
@@ -413,21 +417,23 @@ func TestLintMesh(t *testing.T) {
 // xgmi, version 2 and class 0x12 are no errors.
 func TestLintOfSoundFiles(t *testing.T) {
 	for _, name := range []string{"ncclxml/testdata/mi300x.xml", "ncclxml/testdata/guest.xml", "ncclxml/testdata/host.xml", "ncclgraph/testdata/system/h200x2.xml"} {
-		text, err := os.ReadFile(filepath.Join("..", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out := lintOne(t, string(text))
-		if got := Status(out); got != fabric.Pass {
-			for _, f := range out.Findings {
-				if f.Status == fabric.Fail || f.Status == fabric.Unknown {
-					t.Errorf("%s: %s %s: %v %s", name, f.Severity, f.ID, f.Evidence, f.Why)
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := lintOne(t, string(text))
+			if got := Status(out); got != fabric.Pass {
+				for _, f := range out.Findings {
+					if f.Status == fabric.Fail || f.Status == fabric.Unknown {
+						t.Errorf("%s: %s %s: %v %s", name, f.Severity, f.ID, f.Evidence, f.Why)
+					}
 				}
 			}
-		}
-		if fixed, changes, err := Fix(text); err != nil || string(fixed) != string(text) {
-			t.Errorf("%s: mended by %v: %v", name, changes, err)
-		}
+			if fixed, changes, err := Fix(text); err != nil || string(fixed) != string(text) {
+				t.Errorf("%s: mended by %v: %v", name, changes, err)
+			}
+		})
 	}
 }
 

@@ -149,18 +149,20 @@ func TestLintCostsAreNCCLs(t *testing.T) {
 		"speed-without-pcie": "12.0 instead of 48.0 GB/s",
 		"speed-64-pcie":      "96.0 instead of 48.0 GB/s",
 	} {
-		run := findRun(t, runs, name)
-		number, _, _ := strings.Cut(want, " ")
-		if !strings.Contains(strings.Join(run.dump, "\n"), "["+number+"]") {
-			t.Errorf("%s: NCCL did not believe %s", name, number)
-		}
-		told := ""
-		for _, f := range lintOne(t, string(run.text)).Findings {
-			told += f.Cost + "\n"
-		}
-		if !strings.Contains(told, want) {
-			t.Errorf("%s: %q is not told:\n%s", name, want, told)
-		}
+		t.Run(name, func(t *testing.T) {
+			run := findRun(t, runs, name)
+			number, _, _ := strings.Cut(want, " ")
+			if !strings.Contains(strings.Join(run.dump, "\n"), "["+number+"]") {
+				t.Errorf("%s: NCCL did not believe %s", name, number)
+			}
+			told := ""
+			for _, f := range lintOne(t, string(run.text)).Findings {
+				told += f.Cost + "\n"
+			}
+			if !strings.Contains(told, want) {
+				t.Errorf("%s: %q is not told:\n%s", name, want, told)
+			}
+		})
 	}
 }
 
@@ -335,14 +337,16 @@ func TestCloudFormFails(t *testing.T) {
 		"topo-link-speed":        {"32.0 GT/s PCIe", "Gen5"},
 		"topo-missing-attribute": {` link_width="16"`, ""},
 	} {
-		count := 1
-		if rule == "topo-near-nic" {
-			count = 2
-		}
-		out := lintOne(t, strings.Replace(string(text), edit[0], edit[1], count))
-		if !slices.ContainsFunc(out.Findings, func(f fabric.Finding) bool { return f.ID == rule && f.Status == fabric.Fail }) {
-			t.Errorf("%s finds nothing", rule)
-		}
+		t.Run(rule, func(t *testing.T) {
+			count := 1
+			if rule == "topo-near-nic" {
+				count = 2
+			}
+			out := lintOne(t, strings.Replace(string(text), edit[0], edit[1], count))
+			if !slices.ContainsFunc(out.Findings, func(f fabric.Finding) bool { return f.ID == rule && f.Status == fabric.Fail }) {
+				t.Errorf("%s finds nothing", rule)
+			}
+		})
 	}
 }
 

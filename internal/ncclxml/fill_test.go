@@ -40,22 +40,24 @@ func TestFilled(t *testing.T) {
 		"machine":          {fabric.Hardware{Machine: "azure-nd-h100-v5", Nodes: 2}, `speed="400000"/>`},
 		"links of machine": {fabric.Hardware{Machine: "azure-nd-h100-v5"}, `count="18"`},
 	} {
-		filled, err := d.Filled(parts, c.hw)
-		got := fmt.Sprint(err)
-		if err == nil {
-			var b bytes.Buffer
-			if _, err := filled.WriteTo(&b); err != nil {
-				t.Fatal(err)
+		t.Run(name, func(t *testing.T) {
+			filled, err := d.Filled(parts, c.hw)
+			got := fmt.Sprint(err)
+			if err == nil {
+				var b bytes.Buffer
+				if _, err := filled.WriteTo(&b); err != nil {
+					t.Fatal(err)
+				}
+				got = b.String()
+				s, err := ncclgraph.NewSystem(filled, ncclgraph.Options{Nodes: c.hw.Nodes})
+				if err != nil || len(s.GPUs) != 8 || len(s.NETs) != 8 {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
-			got = b.String()
-			s, err := ncclgraph.NewSystem(filled, ncclgraph.Options{Nodes: c.hw.Nodes})
-			if err != nil || len(s.GPUs) != 8 || len(s.NETs) != 8 {
-				t.Errorf("%s: %v", name, err)
+			if !strings.Contains(got, c.want) {
+				t.Errorf("%s: no %q in\n%s", name, c.want, got)
 			}
-		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s: no %q in\n%s", name, c.want, got)
-		}
+		})
 	}
 	if len(d.All("gpu")) > 0 {
 		t.Error("the document itself has changed")

@@ -92,14 +92,16 @@ func TestNCCLDocumentIsDeterministic(t *testing.T) {
 
 func TestNCCLDocumentParses(t *testing.T) {
 	for name, m := range map[string]*topology.Machine{"host": machineFile(t, "host.json"), "guest": flatGuest()} {
-		text := ncclText(t, m)
-		d, err := Parse([]byte(text))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if diff := cmp.Diff(text, textOf(t, d)); diff != "" {
-			t.Errorf("%s: read and written again it differs (-want +got):\n%s", name, diff)
-		}
+		t.Run(name, func(t *testing.T) {
+			text := ncclText(t, m)
+			d, err := Parse([]byte(text))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if diff := cmp.Diff(text, textOf(t, d)); diff != "" {
+				t.Errorf("%s: read and written again it differs (-want +got):\n%s", name, diff)
+			}
+		})
 	}
 }
 

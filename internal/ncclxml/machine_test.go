@@ -48,49 +48,51 @@ func TestFromDocumentBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"hgx-h100", "hgx-a100", "xe9680-mi300x-thor2", "gb200-nvl72-tray"} {
-		m, err := topology.Nominal(cat, id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		write := ForNCCL
-		if m.GPUs[0].GCN != "" {
-			write = ForRCCL
-		}
-		d, err := write(m)
-		if err != nil {
-			t.Errorf("%s: %v", id, err)
-			continue
-		}
-		var b bytes.Buffer
-		if _, err := d.WriteTo(&b); err != nil {
-			t.Fatal(err)
-		}
-		if d, err = Parse(b.Bytes()); err != nil {
-			t.Fatal(err)
-		}
-		back := d.Machine()
-		// what the file cannot tell
-		want := strings.NewReplacer("NODE", "PHB").Replace(fmt.Sprint(m.Matrix().Hops))
-		if diff := cmp.Diff(want, fmt.Sprint(back.Matrix().Hops)); diff != "" {
-			t.Errorf("%s: distances differ (-want +got):\n%s", id, diff)
-		}
-		for i, g := range back.GPUs {
-			w := m.GPUs[i]
-			w.Model, w.Name, w.Coherent = "", "", false
-			if diff := cmp.Diff(withoutXGMI(w), withoutXGMI(g)); diff != "" {
-				t.Errorf("%s: GPU%d differs:\n%s", id, i, diff)
+		t.Run(id, func(t *testing.T) {
+			m, err := topology.Nominal(cat, id)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		for i, n := range back.NICs {
-			w := m.NICs[i]
-			w.Model = ""
-			if diff := cmp.Diff(w, n); diff != "" {
-				t.Errorf("%s: NIC%d differs:\n%s", id, i, diff)
+			write := ForNCCL
+			if m.GPUs[0].GCN != "" {
+				write = ForRCCL
 			}
-		}
-		if got, want := pairsOf(back), strings.ReplaceAll(pairsOf(m), "NODE", "PHB"); got != want {
-			t.Errorf("%s: pairs are %s, want %s", id, got, want)
-		}
+			d, err := write(m)
+			if err != nil {
+				t.Errorf("%s: %v", id, err)
+				return
+			}
+			var b bytes.Buffer
+			if _, err := d.WriteTo(&b); err != nil {
+				t.Fatal(err)
+			}
+			if d, err = Parse(b.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			back := d.Machine()
+			// what the file cannot tell
+			want := strings.NewReplacer("NODE", "PHB").Replace(fmt.Sprint(m.Matrix().Hops))
+			if diff := cmp.Diff(want, fmt.Sprint(back.Matrix().Hops)); diff != "" {
+				t.Errorf("%s: distances differ (-want +got):\n%s", id, diff)
+			}
+			for i, g := range back.GPUs {
+				w := m.GPUs[i]
+				w.Model, w.Name, w.Coherent = "", "", false
+				if diff := cmp.Diff(withoutXGMI(w), withoutXGMI(g)); diff != "" {
+					t.Errorf("%s: GPU%d differs:\n%s", id, i, diff)
+				}
+			}
+			for i, n := range back.NICs {
+				w := m.NICs[i]
+				w.Model = ""
+				if diff := cmp.Diff(w, n); diff != "" {
+					t.Errorf("%s: NIC%d differs:\n%s", id, i, diff)
+				}
+			}
+			if got, want := pairsOf(back), strings.ReplaceAll(pairsOf(m), "NODE", "PHB"); got != want {
+				t.Errorf("%s: pairs are %s, want %s", id, got, want)
+			}
+		})
 	}
 }
 
@@ -126,24 +128,26 @@ func TestFromDocumentMisread(t *testing.T) {
 		`link_speed="16.0 GT/s PCIe" link_width="x8"`: 24,
 		`link_speed="16.0 GT/s PCIe" link_width="8"`:  12,
 	} {
-		d, err := Parse([]byte(pci(text)))
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		m := d.Machine()
-		dev := m.CPUs[0].Devices[0]
-		if got := LinkRate(dev.Speed, dev.Width); got != want {
-			t.Errorf("%s: NCCL takes %g GB/s, want %g", text, got, want)
-		}
-		gaps := strings.Join(m.Gaps, "\n")
-		for _, say := range []string{"has no count", "has no tclass", `"wrong"`, "has no speed: NCCL takes 10 Gb/s"} {
-			if !strings.Contains(gaps, say) {
-				t.Errorf("gaps do not say %q:\n%s", say, gaps)
+		t.Run(text, func(t *testing.T) {
+			d, err := Parse([]byte(pci(text)))
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
 			}
-		}
-		if strings.Contains(gaps, "takes 8 GT/s") != (want == 12 && !strings.Contains(text, "PCIe")) {
-			t.Errorf("%s: gaps are\n%s", text, gaps)
-		}
+			m := d.Machine()
+			dev := m.CPUs[0].Devices[0]
+			if got := LinkRate(dev.Speed, dev.Width); got != want {
+				t.Errorf("%s: NCCL takes %g GB/s, want %g", text, got, want)
+			}
+			gaps := strings.Join(m.Gaps, "\n")
+			for _, say := range []string{"has no count", "has no tclass", `"wrong"`, "has no speed: NCCL takes 10 Gb/s"} {
+				if !strings.Contains(gaps, say) {
+					t.Errorf("gaps do not say %q:\n%s", say, gaps)
+				}
+			}
+			if strings.Contains(gaps, "takes 8 GT/s") != (want == 12 && !strings.Contains(text, "PCIe")) {
+				t.Errorf("%s: gaps are\n%s", text, gaps)
+			}
+		})
 	}
 }
 

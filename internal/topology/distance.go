@@ -117,7 +117,8 @@ type Pair struct {
 	GPU     MatrixDevice  `json:"gpu"`
 	NIC     *MatrixDevice `json:"nic,omitempty"`
 	Hop     Hop           `json:"hop"`
-	Near    bool          `json:"near"`               // GPUDirect RDMA works by default: at PXB or nearer, or over NVLink-C2C and the same CPU
-	LossGBs *float64      `json:"loss_gbs,omitempty"` // what the GPU loses against a near NIC of its own, GB/s one way; nil: unknown
-	Why     string        `json:"why,omitempty"`      // what sets LossGBs, or why it is unknown; empty where nothing is lost
+	Near    bool          `json:"near"`                 // GPUDirect RDMA works by default: at PXB or nearer, or over NVLink-C2C and the same CPU
+	LossGBs *float64      `json:"loss_gbs,omitempty"`   // what the GPU loses against a near NIC of its own, GB/s one way; nil: unknown
+	Limit   *PCIeHop      `json:"pcie_limit,omitempty"` // slowest PCIe link between the two, where it carries less than the NIC's line rate; nil: none, or unknown
+	Why     string        `json:"why,omitempty"`        // what sets LossGBs, or why it is unknown; empty where nothing is lost
 }

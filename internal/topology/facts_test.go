@@ -136,12 +136,14 @@ func TestFromFactsGaps(t *testing.T) {
 			*f = fabric.Facts{Missing: []fabric.Missing{{What: "pci", Reason: "permission denied"}}}
 		}, "pci: permission denied", func(m *Machine) bool { return len(m.GPUs) == 0 && len(m.CPUs) == 0 }},
 	} {
-		f := hostFacts()
-		c.edit(f)
-		m := FromFacts(f, parts(t))
-		if c.want != "" && !says(m, c.want) || !c.ok(m) {
-			t.Errorf("%s: want a gap with %q, have %q\n%s", c.name, c.want, m.Gaps, machineText(m))
-		}
+		t.Run(c.name, func(t *testing.T) {
+			f := hostFacts()
+			c.edit(f)
+			m := FromFacts(f, parts(t))
+			if c.want != "" && !says(m, c.want) || !c.ok(m) {
+				t.Errorf("%s: want a gap with %q, have %q\n%s", c.name, c.want, m.Gaps, machineText(m))
+			}
+		})
 	}
 }
 
@@ -237,9 +239,11 @@ func TestFromFactsQEMU(t *testing.T) {
 		{"0000:25:00.0", "0000:85:00.0", "SYS"},
 		{"0000:83:00.0", "0000:8a:00.0", "PHB"},
 	} {
-		if got := x.Hop(place(c.a), place(c.b)).String(); got != c.want {
-			t.Errorf("%s to %s is %s, want %s", c.a, c.b, got, c.want)
-		}
+		t.Run(c.a+" to "+c.b, func(t *testing.T) {
+			if got := x.Hop(place(c.a), place(c.b)).String(); got != c.want {
+				t.Errorf("%s to %s is %s, want %s", c.a, c.b, got, c.want)
+			}
+		})
 	}
 	if d, ok := m.Device("0000:21:00.0"); !ok || len(d.Children) < 4 || d.Port != "0000:20:00.0" || d.HostBridge != "pci0000:20" {
 		t.Errorf("the switch 0000:21:00.0 is %+v", d)

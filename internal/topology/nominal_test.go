@@ -152,19 +152,21 @@ func TestNominalOf(t *testing.T) {
 		{fabric.Hardware{Machine: "hgx-h100", NICsPerNode: 4}, "X NV18 NV18 NV18 NV18 NV18 NV18 NV18 PIX NODE SYS SYS", 4},
 		{fabric.Hardware{NICsPerNode: 2, NICGbps: 100}, "", 2},
 	} {
-		m, err := NominalOf(parts(t), c.hw)
-		if err != nil {
-			t.Errorf("%+v: %v", c.hw, err)
-			continue
-		}
-		soundTree(t, fmt.Sprintf("%+v", c.hw), m)
-		row := ""
-		if len(m.GPUs) > 0 {
-			row, _, _ = strings.Cut(cells(m.Matrix()), "\n")
-		}
-		if strings.TrimSpace(row) != c.want || len(m.NICs) != c.nics {
-			t.Errorf("%+v gives %q and %d NICs, want %q and %d\n%s", c.hw, row, len(m.NICs), c.want, c.nics, strings.Join(m.Gaps, "\n"))
-		}
+		t.Run(fmt.Sprintf("%s%s, %d GPUs, %d NICs", c.hw.Machine, c.hw.GPU, c.hw.GPUsPerNode, c.nics), func(t *testing.T) {
+			m, err := NominalOf(parts(t), c.hw)
+			if err != nil {
+				t.Errorf("%+v: %v", c.hw, err)
+				return
+			}
+			soundTree(t, fmt.Sprintf("%+v", c.hw), m)
+			row := ""
+			if len(m.GPUs) > 0 {
+				row, _, _ = strings.Cut(cells(m.Matrix()), "\n")
+			}
+			if strings.TrimSpace(row) != c.want || len(m.NICs) != c.nics {
+				t.Errorf("%+v gives %q and %d NICs, want %q and %d\n%s", c.hw, row, len(m.NICs), c.want, c.nics, strings.Join(m.Gaps, "\n"))
+			}
+		})
 	}
 	m, err := NominalOf(parts(t), fabric.Hardware{Machine: "hgx-h100", NICGbps: 200, VM: true})
 	if err != nil || m.NICs[0].Mbps != 200_000 || !slices.ContainsFunc(m.Gaps, func(g string) bool { return strings.Contains(g, "virtual machine") }) {
@@ -190,9 +192,11 @@ func TestNominalRefuses(t *testing.T) {
 		{fabric.Hardware{GPU: "h100", GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 1e30}, "line rate"},
 		{fabric.Hardware{GPU: "h100", GPUsPerNode: 8, NIC: "nonsense"}, `NIC "nonsense"`},
 	} {
-		if m, err := NominalOf(parts(t), c.hw); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v gives %v, %v; want an error with %q", c.hw, m, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if m, err := NominalOf(parts(t), c.hw); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v gives %v, %v; want an error with %q", c.hw, m, err, c.want)
+			}
+		})
 	}
 	// the largest that is taken
 	m, err := NominalOf(parts(t), fabric.Hardware{GPU: "h100", GPUsPerNode: 1024, NICsPerNode: 1024, NICGbps: 400})
@@ -219,12 +223,14 @@ func TestProcessorNames(t *testing.T) {
 		"QEMU Virtual CPU version 2.5+":                  "none",
 		"":                                               "none",
 	} {
-		got := "none"
-		if p, ok := processorNamed(name); ok {
-			got = fmt.Sprintf("%d/%d", p.family, p.model)
-		}
-		if got != want {
-			t.Errorf("%q is %s, want %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got := "none"
+			if p, ok := processorNamed(name); ok {
+				got = fmt.Sprintf("%d/%d", p.family, p.model)
+			}
+			if got != want {
+				t.Errorf("%q is %s, want %s", name, got, want)
+			}
+		})
 	}
 }

@@ -24,7 +24,27 @@ func (m *Machine) Pairing() Pairing {
 	if len(m.CPUs) > 0 {
 		share = socketRate(m.CPUs[0])
 	}
-	return newMatcher(m.Matrix(), share).pairing()
+	p := newMatcher(m.Matrix(), share).pairing()
+	for i := range p.Pairs {
+		p.Pairs[i].Limit = m.pcieLimit(p.Pairs[i])
+	}
+	return p
+}
+
+// pcieLimit is the slowest PCIe link between a GPU and its NIC, nil where it carries the NIC's line rate or is unknown.
+func (m *Machine) pcieLimit(p Pair) *PCIeHop {
+	if p.NIC == nil {
+		return nil
+	}
+	path, err := m.Path(p.GPU.Bus, p.NIC.Bus)
+	if err != nil {
+		return nil // one of them is not in the tree
+	}
+	hop, _ := Slowest(path)
+	if hop.GBs == 0 || hop.GBs >= lineRate(*p.NIC) {
+		return nil
+	}
+	return &hop
 }
 
 // socketRate is what one stream gets of the link between two sockets in NCCL's own numbers, GB/s one way

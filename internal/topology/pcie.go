@@ -33,11 +33,11 @@ func lineCode(speed float64) float64 {
 
 // PCIeHop is a link on the way between two devices.
 type PCIeHop struct {
-	Bus    string  // device at the lower end of the link
-	Speed  float64 // GT/s; 0: the hardware does not say
-	Width  int     // lanes; 0: the hardware does not say
-	AtRest bool    // it is a GPU's and trained lower than it can: at rest they do, so Speed is what it can
-	GBs    float64 // GB/s one way, as RawRate gives it; 0: unknown
+	Bus    string  `json:"bus"`                // device at the lower end of the link
+	Speed  float64 `json:"speed,omitempty"`    // GT/s; 0: the hardware does not say
+	Width  int     `json:"width,omitempty"`    // lanes; 0: the hardware does not say
+	AtRest bool    `json:"at_rest,omitempty"`  // it is a GPU's and trained lower than it can: at rest they do, so Speed is what it can
+	GBs    float64 `json:"rate_gbs,omitempty"` // GB/s one way, as RawRate gives it; 0: unknown
 }
 
 // Path gives the PCIe links between two devices of a machine, from the first up and down to the second. At

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -25,10 +26,12 @@ func TestLinkRates(t *testing.T) {
 		{math.Inf(1), 16, 0},
 		{-8, 16, 0},
 	} {
-		close := func(a, b float64) bool { return math.Abs(a-b) < 0.001 }
-		if got := RawRate(c.speed, c.width); !close(got, c.raw) {
-			t.Errorf("RawRate(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.raw)
-		}
+		t.Run(fmt.Sprintf("%g GT/s x%d", c.speed, c.width), func(t *testing.T) {
+			close := func(a, b float64) bool { return math.Abs(a-b) < 0.001 }
+			if got := RawRate(c.speed, c.width); !close(got, c.raw) {
+				t.Errorf("RawRate(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.raw)
+			}
+		})
 	}
 }
 
@@ -52,18 +55,45 @@ func TestSlowestHop(t *testing.T) {
 		{"0000:11:00.0", "0000:30:00.0", "0000:10:00.0", 3, false}, // a link that does not say could be slower
 		{"0000:11:00.0", "0000:11:00.0", "", 0, false},
 	} {
-		path, err := m.Path(c.from, c.to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hop, known := Slowest(path)
-		if hop.Bus != c.slowest || len(path) != c.hops || known != c.known {
-			t.Errorf("%s to %s: slowest %q of %d, known %v; want %q of %d, %v", c.from, c.to, hop.Bus, len(path), known, c.slowest, c.hops, c.known)
-		}
+		t.Run(c.from+" to "+c.to, func(t *testing.T) {
+			path, err := m.Path(c.from, c.to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hop, known := Slowest(path)
+			if hop.Bus != c.slowest || len(path) != c.hops || known != c.known {
+				t.Errorf("%s to %s: slowest %q of %d, known %v; want %q of %d, %v", c.from, c.to, hop.Bus, len(path), known, c.slowest, c.hops, c.known)
+			}
+		})
 	}
 	for _, pair := range [][2]string{{"0000:99:00.0", "0000:11:00.0"}, {"0000:11:00.0", "0000:99:00.0"}} {
 		if path, err := m.Path(pair[0], pair[1]); err == nil {
 			t.Errorf("a device that is not there gives %v", path)
 		}
+	}
+}
+
+// A pair names the PCIe link that carries less than its NIC.
+func TestPairLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		width int
+		want  string
+	}{
+		"x16 carries 400 Gb/s": {16, ""},
+		"x8 does not":          {8, "0000:1a:00.0"},
+		"no width":             {0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := hgxHost()
+			d, _ := m.Device("0000:1a:00.0")
+			d.Width = c.width
+			got := ""
+			if limit := m.Pairing().Pairs[0].Limit; limit != nil {
+				got = limit.Bus
+			}
+			if got != c.want {
+				t.Errorf("limited by %q, want %q", got, c.want)
+			}
+		})
 	}
 }
