@@ -8,12 +8,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclgraph"
 	"railwright.dev/railwright/internal/report"
-	"railwright.dev/railwright/internal/topology"
 )
 
 // predictOptions say of which machines, which collective and which sizes a prediction is wanted.
@@ -169,32 +168,20 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 }
 
 // system gives NCCL's own idea of a machine, from its topology file or from facts.
-func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*topology.System, error) {
-	var d *topology.Document
+func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*ncclgraph.System, error) {
+	options := ncclgraph.Options{Nodes: max(o.hw.Nodes, 1), Env: env}
 	if o.topo != "" {
-		f, err := a.readTopology(o.topo)
+		d, err := a.filledDocument(o.topo, cat, o.hw)
 		if err != nil {
 			return nil, err
 		}
-		if f.Cut != "" {
-			return nil, fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
-		}
-		if d, err = topology.Parse(f.Text); err != nil {
-			return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
-		}
-		if d, err = d.Filled(cat, o.hw); err != nil {
-			return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
-		}
-	} else {
-		m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if d, err = topology.NCCLDocument(m); err != nil {
-			return nil, err
-		}
+		return ncclgraph.NewSystem(d, options)
 	}
-	return topology.NewSystem(d, topology.SystemOptions{Nodes: max(o.hw.Nodes, 1), Env: env})
+	m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return ncclgraph.FromMachine(m, options)
 }
 
 // tableOf reads the one table file that a prediction is like.

@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/ncclgraph"
+	"railwright.dev/railwright/internal/nccllint"
+	"railwright.dev/railwright/internal/ncclxml"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 	"railwright.dev/railwright/internal/topology"
@@ -24,14 +26,14 @@ import (
 
 func (a *app) topoCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "topo", Short: "The topology of a host: seen, written for NCCL, and NCCL's file judged", Args: noArgs,
+		Use: "topo", Short: "The topology of a host: show it, write it for NCCL, check NCCL's file", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.topoShowCommand(), a.topoNCCLCommand(), a.topoLintCommand())
+	c.AddCommand(a.topoShowCommand(a.topoShow), a.topoNCCLCommand(a.topoNCCL), a.topoLintCommand(a.topoLint))
 	return c
 }
 
-// machineOptions say of which machine a topology is wanted.
+// machineOptions choose the machine: the local host unless one of them is set.
 type machineOptions struct {
 	snapshot string
 	machine  string
@@ -43,7 +45,7 @@ func (o *machineOptions) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("snapshot", "machine")
 }
 
-// load gives the machine of saved facts, of the catalog, or this host.
+// load gives the machine of saved facts, of the catalog, or the local host.
 func (o machineOptions) load(ctx context.Context) (*topology.Machine, error) {
 	cat, err := catalog.Load()
 	if err != nil {
@@ -63,31 +65,53 @@ func (o machineOptions) load(ctx context.Context) (*topology.Machine, error) {
 	}
 }
 
-func (a *app) topoShowCommand() *cobra.Command {
-	var o machineOptions
-	var svg string
+// topoShowOptions are the arguments and flags of topo show.
+type topoShowOptions struct {
+	machineOptions
+	files []string
+	svg   string
+	nccl  bool
+	nodes int
+}
+
+func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) *cobra.Command {
+	var o topoShowOptions
 	c := &cobra.Command{
-		Use:   "show [FILE] [--snapshot PATH | --machine ID] [--svg FILE]",
+		Use:   "show [FILE] [--snapshot PATH | --machine ID] [--svg FILE | --nccl [--nodes N]]",
 		Short: "Draw sockets, switches, GPUs and NICs, their distances, and which GPU uses which NIC",
 		Long: "Draw a host: sockets, root ports, switches, GPUs and NICs with their links, the distances in the words of\n" +
-			"nvidia-smi topo -m, and which GPU uses which NIC, with what a GPU without a near one loses. Of this host; of saved\n" +
-			"facts; of a machine of the catalog; or of FILE: an NCCL topology file, or what nvidia-smi topo -m or rocm-smi\n" +
-			"--showbus --showtopotype --showhw print (- for standard input).\n\n" +
+			"nvidia-smi topo -m, and which GPU uses which NIC, with what a GPU without a near one loses. The host is the\n" +
+			"local one, saved facts, a machine of the catalog, or FILE: an NCCL topology file, or the output of\n" +
+			"nvidia-smi topo -m or rocm-smi --showbus --showtopotype --showhw (- for standard input).\n\n" +
+			"With --nccl print what NCCL makes of the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
+			"its system, paths, rings and trees, and the number of channels.\n\n" +
 			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw.",
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.topoShow(c.Context(), o, args, svg) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.files = args
+			return run(c.Context(), o)
+		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&svg, "svg", "", "file to write a picture to; - for standard output instead of the text")
+	c.Flags().StringVar(&o.svg, "svg", "", "file to write a picture to; - for standard output instead of the text")
+	c.Flags().BoolVar(&o.nccl, "nccl", false, "print what NCCL makes of the host")
+	c.Flags().IntVar(&o.nodes, "nodes", 1, "with --nccl: hosts like this one in the job")
+	c.MarkFlagsMutuallyExclusive("svg", "nccl")
 	return c
 }
 
-func (a *app) topoShow(ctx context.Context, o machineOptions, files []string, svg string) error {
-	v, err := a.view(ctx, o, files)
+func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
+	if len(o.files) > 0 && o.machineOptions != (machineOptions{}) {
+		return fmt.Errorf("topology %q: a file and --snapshot or --machine: give one of them", o.files[0])
+	}
+	if o.nccl {
+		return a.showNCCL(ctx, o)
+	}
+	v, err := a.view(ctx, o)
 	if err != nil {
 		return err
 	}
-	if svg != "" {
+	if o.svg != "" {
 		var picture bytes.Buffer
 		if v.Machine == nil {
 			return fmt.Errorf("flag --svg: %s gives distances alone: there is no tree to draw", v.Source)
@@ -95,11 +119,11 @@ func (a *app) topoShow(ctx context.Context, o machineOptions, files []string, sv
 		if err := draw.TopologySVG(&picture, v.Machine, v.Pairing); err != nil {
 			return err
 		}
-		if svg == "-" {
+		if o.svg == "-" {
 			_, err := a.stdout.Write(picture.Bytes())
 			return err
 		}
-		if err := writeFile(svg, picture.Bytes()); err != nil {
+		if err := writeFile(o.svg, picture.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -114,37 +138,106 @@ func (a *app) topoShow(ctx context.Context, o machineOptions, files []string, sv
 	return err
 }
 
-func (a *app) view(ctx context.Context, o machineOptions, files []string) (*topology.View, error) {
-	if len(files) == 0 {
+func (a *app) view(ctx context.Context, o topoShowOptions) (*topology.View, error) {
+	if len(o.files) == 0 {
 		m, err := o.load(ctx)
 		if err != nil {
 			return nil, err
 		}
 		return topology.ViewOf(m), nil
 	}
-	if o != (machineOptions{}) {
-		return nil, fmt.Errorf("topology %q: a file and --snapshot or --machine: give one of them", files[0])
-	}
-	f, err := a.readTopology(files[0])
+	f, err := a.readTopology(o.files[0])
 	if err != nil {
 		return nil, err
 	}
 	if f.Cut != "" {
 		return nil, fmt.Errorf("topology %q: %s", f.Name, f.Cut)
 	}
-	v, err := topology.ReadView(f.Name, f.Text)
-	if err != nil {
-		return nil, fmt.Errorf("topology %q: %w", f.Name, err)
+	if !bytes.Contains(f.Text, []byte("<system")) {
+		v, err := topology.ReadView(f.Name, f.Text)
+		if err != nil {
+			return nil, fmt.Errorf("topology %q: not an NCCL topology file; %w", f.Name, err)
+		}
+		return v, nil
 	}
-	return v, nil
+	d, err := ncclxml.Parse(f.Text)
+	if err != nil {
+		return nil, fmt.Errorf("topology %q: NCCL topology file: %w", f.Name, err)
+	}
+	m := d.Machine()
+	m.Name = f.Name
+	return topology.ViewOf(m), nil
+}
+
+// showNCCL prints what NCCL logs of a host.
+func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
+	if a.json() {
+		return errors.New("flag --nccl: prints text alone")
+	}
+	d, err := a.document(ctx, o)
+	if err != nil {
+		return err
+	}
+	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: o.nodes})
+	if err != nil {
+		return err
+	}
+	for _, note := range s.Notes {
+		a.progress("%s", note)
+	}
+	if s.AMD && s.FullyConnected() {
+		a.progress("RCCL has fixed rings for GPUs that are all joined to each other, and does not search as here")
+	}
+	for _, line := range s.Log() {
+		fmt.Fprintln(a.stdout, line)
+	}
+	return nil
+}
+
+// document gives the topology file that NCCL would load on a host, with what it adds at load.
+func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Document, error) {
+	if len(o.files) > 0 {
+		cat, err := catalog.Load()
+		if err != nil {
+			return nil, err
+		}
+		return a.filledDocument(o.files[0], cat, fabric.Hardware{Nodes: o.nodes})
+	}
+	m, err := o.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.GPUs) > 0 && m.GPUs[0].GCN != "" {
+		return ncclxml.ForRCCL(m)
+	}
+	return ncclxml.ForNCCL(m)
+}
+
+// filledDocument reads a topology file with what NCCL adds to it at load.
+func (a *app) filledDocument(file string, cat *catalog.Catalog, hw fabric.Hardware) (*ncclxml.Document, error) {
+	f, err := a.readTopology(file)
+	if err != nil {
+		return nil, err
+	}
+	if f.Cut != "" {
+		return nil, fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
+	}
+	d, err := ncclxml.Parse(f.Text)
+	if err != nil {
+		return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
+	}
+	if d, err = d.Filled(cat, hw); err != nil {
+		return nil, fmt.Errorf("topology file %q: %w", f.Name, err)
+	}
+	return d, nil
 }
 
 // maxTopology bounds what is read of a topology file, in bytes: NCCL takes a few hundred elements.
 const maxTopology = 16 << 20
 
 // readTopology reads a file, or standard input for -, as far as it is bounded.
-func (a *app) readTopology(file string) (topology.File, error) {
-	f := topology.File{Name: file}
+func (a *app) readTopology(file string) (nccllint.File, error) {
+	f := nccllint.File{Name: file}
 	from := a.stdin
 	if file != "-" {
 		opened, err := os.Open(file)
@@ -164,6 +257,7 @@ func (a *app) readTopology(file string) (topology.File, error) {
 	return f, nil
 }
 
+// topoNCCLOptions are the flags of topo nccl.
 type topoNCCLOptions struct {
 	machineOptions
 	guest  string
@@ -172,17 +266,17 @@ type topoNCCLOptions struct {
 	out    string
 }
 
-func (a *app) topoNCCLCommand() *cobra.Command {
+func (a *app) topoNCCLCommand(run func(context.Context, topoNCCLOptions) error) *cobra.Command {
 	var o topoNCCLOptions
 	c := &cobra.Command{
 		Use:   "nccl [--snapshot PATH | --machine ID] [--guest PATH [--label LABEL=ADDRESS]...] [--rccl] [--out FILE]",
 		Short: "Write the topology file for NCCL_TOPO_FILE",
-		Long: "Write the topology file for NCCL_TOPO_FILE: of this host, of saved facts, or of a cloud machine type of the catalog.\n\n" +
+		Long: "Write the topology file for NCCL_TOPO_FILE: of the local host, of saved facts, or of a machine of the catalog.\n\n" +
 			"For a virtual machine, in which the PCI tree is flat, give the facts of the hypervisor's host by --snapshot or\n" +
 			"--machine, and those of the guest by --guest: devices are matched by hardware label, serial, UUID or GUID, else in\n" +
 			"the order of the VMClass (GPU0, NIC0, GPU1, NIC1, ...).",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.topoNCCL(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
 	c.Flags().StringVar(&o.guest, "guest", "", "saved facts of a virtual machine with devices of that host")
@@ -200,9 +294,9 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
-	write := topology.NCCLDocument
+	write := ncclxml.ForNCCL
 	if o.rccl {
-		write = topology.RCCLDocument
+		write = ncclxml.ForRCCL
 	}
 	d, err := write(m)
 	if err != nil {
@@ -238,36 +332,45 @@ func (o topoNCCLOptions) inGuest(ctx context.Context, hypervisor *topology.Machi
 	return topology.Guest(hypervisor, topology.GuestDevices(guest), labels)
 }
 
-func (a *app) topoLintCommand() *cobra.Command {
-	var fix bool
-	var out string
+// topoLintOptions are the arguments and flags of topo lint.
+type topoLintOptions struct {
+	files []string
+	fix   bool
+	out   string
+}
+
+func (a *app) topoLintCommand(run func(context.Context, topoLintOptions) error) *cobra.Command {
+	var o topoLintOptions
 	c := &cobra.Command{
 		Use:   "lint FILE... [--fix [--out FILE]]",
-		Short: "Judge NCCL topology files by what NCCL does with them",
-		Long: "Judge NCCL topology files by what NCCL does with them: what it refuses, what it silently misreads and what that\n" +
-			"costs, and what can hardly be meant. Several files, one a node, are compared with each other. With --fix the\n" +
-			"mended file goes to standard output or --out, and what was changed to standard error.\n\n" +
+		Short: "Check NCCL topology files by what NCCL does with them",
+		Long: "Check NCCL topology files by what NCCL does with them: what it refuses, what it silently misreads and what that\n" +
+			"costs, and what is probably a mistake. Several files, one per node, are compared with each other. With --fix the\n" +
+			"fixed file goes to standard output or --out, and the list of changes to standard error.\n\n" +
 			"Exit status 0: nothing found; 1: NCCL refuses or misreads something; 2: a file could not be read whole.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			switch {
-			case fix:
-				return a.topoFix(args, out)
-			case out != "":
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.out != "" && !o.fix {
 				return errors.New("flag --out: needs --fix")
-			default:
-				return a.topoLint(args)
 			}
+			if o.fix && len(args) != 1 {
+				return fmt.Errorf("flag --fix: fixes one file, not %d", len(args))
+			}
+			o.files = args
+			return run(c.Context(), o)
 		},
 	}
-	c.Flags().BoolVar(&fix, "fix", false, "write the file mended")
-	c.Flags().StringVar(&out, "out", "", "with --fix: file to write to; may be the file itself")
+	c.Flags().BoolVar(&o.fix, "fix", false, "write the fixed file")
+	c.Flags().StringVar(&o.out, "out", "", "with --fix: file to write to; may be the file itself")
 	return c
 }
 
-func (a *app) topoLint(names []string) error {
-	var files []topology.File
-	for _, name := range names {
+func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
+	if o.fix {
+		return a.topoFix(o.files[0], o.out)
+	}
+	var files []nccllint.File
+	for _, name := range o.files {
 		f, err := a.readTopology(name)
 		if err != nil {
 			return err
@@ -278,7 +381,7 @@ func (a *app) topoLint(names []string) error {
 	if err != nil {
 		return err
 	}
-	found := topology.Lint(files, cat)
+	found := nccllint.Check(files, cat)
 	if a.json() {
 		err = report.JSON(a.stdout, found)
 	} else {
@@ -291,21 +394,18 @@ func (a *app) topoLint(names []string) error {
 	if err != nil {
 		return err
 	}
-	return exitOf(topology.LintStatus(found))
+	return exitOf(nccllint.Status(found))
 }
 
-func (a *app) topoFix(names []string, out string) error {
-	if len(names) != 1 {
-		return fmt.Errorf("flag --fix: mends one file, not %d", len(names))
-	}
-	f, err := a.readTopology(names[0])
+func (a *app) topoFix(name, out string) error {
+	f, err := a.readTopology(name)
 	if err != nil {
 		return err
 	}
 	if f.Cut != "" {
 		return fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
 	}
-	fixed, changes, left := topology.Fix(f.Text)
+	fixed, changes, left := nccllint.Fix(f.Text)
 	for _, change := range changes {
 		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
 	}

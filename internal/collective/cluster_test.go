@@ -6,7 +6,8 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
+	"railwright.dev/railwright/internal/ncclxml"
 )
 
 func loaded(t testing.TB) *catalog.Catalog {
@@ -25,11 +26,11 @@ func ofTopology(t testing.TB, file string) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := topology.Parse(text)
+	d, err := ncclxml.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := topology.NewSystem(d, topology.SystemOptions{Nodes: 1})
+	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
 )
 
 // configured is the cluster as the environment of a job leaves it, with a note on each change.
@@ -67,8 +67,8 @@ func (c *Cluster) overHost() {
 	c.gpu.wiring = overPCIe
 	c.gpu.limit = c.gpu.pcie * pciePayload
 	c.gpu.ring, c.gpu.model, c.gpu.nvls = c.gpu.limit*withoutDirect, c.gpu.pcie*withoutDirect, 0
-	for _, g := range []*topology.Graph{&c.graphs.ring, &c.graphs.tree, &c.graphs.chain} {
-		g.TypeIntra = topology.PathPHB
+	for _, g := range []*ncclgraph.Graph{&c.graphs.ring, &c.graphs.tree, &c.graphs.chain} {
+		g.TypeIntra = ncclgraph.PathPHB
 		g.BWIntra = min(g.BWIntra, c.gpu.model/float64(max(1, g.Channels)))
 	}
 	c.graphs.nvls.Channels = 0
@@ -87,7 +87,7 @@ func channelMost(sm int) float64 {
 func (c *Cluster) fewChannels(n int) {
 	most := float64(n) * channelMost(c.gpu.sm)
 	share := float64(n) / float64(c.graphs.channels())
-	for _, g := range []*topology.Graph{&c.graphs.ring, &c.graphs.tree} {
+	for _, g := range []*ncclgraph.Graph{&c.graphs.ring, &c.graphs.tree} {
 		g.Channels = max(1, int(float64(g.Channels)*share))
 	}
 	c.gpu.ring = min(c.gpu.ring, most)

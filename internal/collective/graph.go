@@ -5,16 +5,17 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclgraph"
 	"railwright.dev/railwright/internal/topology"
 )
 
 // graphs are what NCCL's search finds for its algorithms on one machine.
 type graphs struct {
-	ring, tree, direct, chain, nvls topology.Graph
+	ring, tree, direct, chain, nvls ncclgraph.Graph
 }
 
 // of gives the graph of an algorithm.
-func (g *graphs) of(a Algorithm) topology.Graph {
+func (g *graphs) of(a Algorithm) ncclgraph.Graph {
 	switch a {
 	case Ring, PAT:
 		return g.ring
@@ -34,14 +35,14 @@ func (g *graphs) of(a Algorithm) topology.Graph {
 func (g *graphs) channels() int { return max(1, 2*g.ring.Channels) }
 
 // searched takes the graphs in NCCL's order.
-func searched(s *topology.System) graphs {
+func searched(s *ncclgraph.System) graphs {
 	all := s.Graphs()
 	return graphs{ring: all[0], tree: all[1], direct: all[2], chain: all[3], nvls: all[4]}
 }
 
 // nominalSystem is NCCL's model of the machine that the hardware describes. What the catalog does not say of
 // its CPU is taken as Intel's, as in most machines with NVIDIA's GPUs.
-func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*topology.System, error) {
+func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph.System, error) {
 	if hw.CPU == "" {
 		hw.CPU = "intel"
 	}
@@ -57,12 +58,8 @@ func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*topology.
 		nameCPU(&m.CPUs[i])
 		trainLinks(m.CPUs[i].Devices)
 	}
-	d, err := topology.NCCLDocument(m)
-	if err != nil {
-		return nil, err
-	}
 	env := map[string]string{"NCCL_COLLNET_ENABLE": "1"} // whether it is used is said by the job
-	s, err := topology.NewSystem(d, topology.SystemOptions{Nodes: hw.Nodes, SM: sm, Env: env})
+	s, err := ncclgraph.FromMachine(m, ncclgraph.Options{Nodes: hw.Nodes, SM: sm, Env: env})
 	if err != nil {
 		return nil, fmt.Errorf("machine of the catalog: %w", err)
 	}

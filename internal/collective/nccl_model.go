@@ -3,7 +3,7 @@ package collective
 import (
 	"math/bits"
 
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
 )
 
 // cell is what a library's tuning model thinks of an algorithm with a protocol: time = latency + size/bandwidth.
@@ -89,7 +89,7 @@ func ncclBandwidth(s shape, gs *graphs, f function, a Algorithm, p Protocol) flo
 		bus = ringBus(s, p, n, n*per)
 	case Tree:
 		bus = treeBus(s, p, n, n*per)
-		if g.Pattern == topology.PatternTree {
+		if g.Pattern == ncclgraph.PatternTree {
 			bus *= 0.85 // one GPU has all the traffic of a NIC
 		}
 	case PAT:
@@ -156,7 +156,7 @@ func treeBus(s shape, p Protocol, channels, bus float64) float64 {
 	}
 }
 
-func nvlsBus(s shape, g topology.Graph, f function, a Algorithm) float64 {
+func nvlsBus(s shape, g ncclgraph.Graph, f function, a Algorithm) float64 {
 	if g.Channels < 2 {
 		return 0
 	}
@@ -184,7 +184,7 @@ func nvlsBus(s shape, g topology.Graph, f function, a Algorithm) float64 {
 	return n * min(intra, inter)
 }
 
-func collnetBus(s shape, g topology.Graph, f function, a Algorithm, bus float64) float64 {
+func collnetBus(s shape, g ncclgraph.Graph, f function, a Algorithm, bus float64) float64 {
 	if a == CollNetChain {
 		return bus
 	}
@@ -205,7 +205,7 @@ func collnetBus(s shape, g topology.Graph, f function, a Algorithm, bus float64)
 func ncclLatency(s shape, gs *graphs, f function, a Algorithm, p Protocol) float64 {
 	g := gs.of(a)
 	hw := hwPCI
-	if g.TypeIntra == topology.PathNVL {
+	if g.TypeIntra == ncclgraph.PathNVL {
 		hw = hwNVLink
 	}
 	step := &s.tables.step

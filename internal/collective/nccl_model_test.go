@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
 )
 
 // h200x2 is what NCCL 2.28.9 printed of its search on two H200 in one machine.
 func h200x2() (shape, graphs) {
-	ring := topology.Graph{ID: topology.GraphRing, Pattern: topology.PatternRing, Channels: 12, BWIntra: 30, BWInter: 30, TypeIntra: topology.PathNVL, TypeInter: topology.PathPIX, SameChannels: true}
-	tree := topology.Graph{ID: topology.GraphTree, Pattern: topology.PatternBalancedTree, Channels: 12, BWIntra: 60, BWInter: 60, TypeIntra: topology.PathNVL, TypeInter: topology.PathPIX}
-	chain := topology.Graph{TypeIntra: topology.PathNVL}
+	ring := ncclgraph.Graph{ID: ncclgraph.GraphRing, Pattern: ncclgraph.PatternRing, Channels: 12, BWIntra: 30, BWInter: 30, TypeIntra: ncclgraph.PathNVL, TypeInter: ncclgraph.PathPIX, SameChannels: true}
+	tree := ncclgraph.Graph{ID: ncclgraph.GraphTree, Pattern: ncclgraph.PatternBalancedTree, Channels: 12, BWIntra: 60, BWInter: 60, TypeIntra: ncclgraph.PathNVL, TypeInter: ncclgraph.PathPIX}
+	chain := ncclgraph.Graph{TypeIntra: ncclgraph.PathNVL}
 	return shape{tables: newNCCLTables(), nodes: 1, local: 2, sm: 90, x86: true, netOverhead: 1}, graphs{ring: ring, tree: tree, chain: chain, direct: chain}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
 )
 
 // shapeOf is what the tuning model needs of the cluster.
@@ -120,12 +120,12 @@ func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) strin
 }
 
 // runsLL128 is NCCL's gate (nccl, src/graph/tuning.cc).
-func (c *Cluster) runsLL128(g topology.Graph) bool {
-	furthest := topology.PathPXB
+func (c *Cluster) runsLL128(g ncclgraph.Graph) bool {
+	furthest := ncclgraph.PathPXB
 	if c.gpu.sm >= 90 {
-		furthest = topology.PathPXN
+		furthest = ncclgraph.PathPXN
 	}
-	return c.gpu.sm >= 70 && g.TypeIntra <= topology.PathNVB && g.TypeInter <= furthest
+	return c.gpu.sm >= 70 && g.TypeIntra <= ncclgraph.PathNVB && g.TypeInter <= furthest
 }
 
 // timing fills in what the option really does on this cluster.

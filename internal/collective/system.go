@@ -8,13 +8,13 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
 )
 
 // FromSystem gives the cluster of equal machines that an NCCL topology file or facts describe; hw says what
 // they do not: how many nodes, which fabric, and the GPU where nothing else tells it. GPUs and NICs are
 // counted in the system, and NCCL's own search in it gives the graphs.
-func FromSystem(cat *catalog.Catalog, s *topology.System, hw fabric.Hardware) (*Cluster, error) {
+func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (*Cluster, error) {
 	if s == nil || len(s.GPUs) == 0 {
 		return nil, errors.New("topology: has no GPU")
 	}
@@ -26,7 +26,7 @@ func FromSystem(cat *catalog.Catalog, s *topology.System, hw fabric.Hardware) (*
 		fromNETs(s, &hw)
 	}
 	if hw.CPU == "" {
-		hw.CPU = vendorOf(s.CPU)
+		hw.CPU = s.CPU.Word()
 	}
 	hw, assumed, err := complete(cat, hw)
 	if err != nil {
@@ -45,12 +45,12 @@ func FromSystem(cat *catalog.Catalog, s *topology.System, hw fabric.Hardware) (*
 
 // gpuOf guesses the GPU by its architecture and by whether NVLink joins its like, measured ones first: their links
 // and rates are the same or near.
-func gpuOf(cat *catalog.Catalog, s *topology.System) string {
+func gpuOf(cat *catalog.Catalog, s *ncclgraph.System) string {
 	want := fmt.Sprintf("sm_%d", s.SM)
 	if s.AMD {
 		want = s.GCN
 	}
-	linked := searched(s).ring.TypeIntra <= topology.PathNVL
+	linked := searched(s).ring.TypeIntra <= ncclgraph.PathNVL
 	best, most := "", -1
 	for _, id := range slices.Sorted(maps.Keys(cat.GPUs)) {
 		m := cat.GPUs[id]
@@ -71,7 +71,7 @@ func gpuOf(cat *catalog.Catalog, s *topology.System) string {
 	return best
 }
 
-func fromNETs(s *topology.System, hw *fabric.Hardware) {
+func fromNETs(s *ncclgraph.System, hw *fabric.Hardware) {
 	n, slowest := 0, 0.0
 	for _, net := range s.NETs {
 		if n == 0 || net.BW < slowest {
@@ -88,19 +88,6 @@ func fromNETs(s *topology.System, hw *fabric.Hardware) {
 	}
 }
 
-func vendorOf(cpu topology.HostCPU) string {
-	switch {
-	case cpu.Arch == topology.ArchARM:
-		return "arm"
-	case cpu.Arch == topology.ArchX86 && cpu.Vendor == topology.VendorIntel:
-		return "intel"
-	case cpu.Arch == topology.ArchX86 && cpu.Vendor == topology.VendorAMD:
-		return "amd"
-	default:
-		return ""
-	}
-}
-
 // withoutDirect is what is left of a NIC whose data goes through host memory: it crosses the PCIe root twice.
 const withoutDirect = 0.5
 
@@ -114,7 +101,7 @@ func (c *Cluster) staged() float64 {
 // distantNICs lowers the rates where NCCL's channels reach their NICs over a host bridge: it does not use
 // GPUDirect RDMA there (nccl, src/graph/paths.cc, ncclTopoCheckGdr).
 func (c *Cluster) distantNICs() {
-	if c.graphs.ring.TypeInter <= topology.PathPXN {
+	if c.graphs.ring.TypeInter <= ncclgraph.PathPXN {
 		return
 	}
 	c.net.direct = false

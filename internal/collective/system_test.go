@@ -5,7 +5,8 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/topology"
+	"railwright.dev/railwright/internal/ncclgraph"
+	"railwright.dev/railwright/internal/ncclxml"
 )
 
 // inGuest is a virtual machine of two H100 and two NICs, as it is without a topology file: flat, or with a
@@ -30,11 +31,11 @@ func inGuest(switches bool) string {
 
 func guest(t *testing.T, switches bool) *Cluster {
 	t.Helper()
-	d, err := topology.Parse([]byte(inGuest(switches)))
+	d, err := ncclxml.Parse([]byte(inGuest(switches)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := topology.NewSystem(d, topology.SystemOptions{Nodes: 2})
+	s, err := ncclgraph.NewSystem(d, ncclgraph.Options{Nodes: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

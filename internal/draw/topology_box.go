@@ -85,7 +85,7 @@ func (t *topologyPicture) switchAndPort(s *svg, b *band, x *trunk) {
 			s.add(`<text class="%s" x="%s" y="%s">%s</text>`, class, mid+6, y+switchBox+24, fmt.Sprintf("%.1f GB/s", rate))
 		}
 	}
-	if name := portName(x.limb); x.up == nil && name != "" {
+	if name := portName(x.subtree); x.up == nil && name != "" {
 		left, width := x.x+5, x.width-6
 		s.add(`<rect class="box" x="%s" y="%s" width="%s" height="%s" rx="3"><title>%s</title></rect>`, left, b.portTop, width, portBox, name)
 		s.add(`<text class="lab mid" x="%s" y="%s">%s</text>`, mid, b.portTop+11.5, fit(name, width-4, leafChar))
@@ -93,8 +93,8 @@ func (t *topologyPicture) switchAndPort(s *svg, b *band, x *trunk) {
 	}
 }
 
-// portName names the root port of a switch, or of what hangs on none; empty where it is not known.
-func portName(l *limb) string {
+// portName names the root port of a switch, or of what hangs on none; empty where it is unknown.
+func portName(l *subtree) string {
 	if l.device != nil {
 		if l.device.Port == "" {
 			return ""
@@ -181,7 +181,7 @@ func (t *topologyPicture) keyItems() []keyItem {
 		}
 	}
 	add(len(t.machine.CPUs) > 0, keyItem{class: "pci", text: "PCIe"})
-	add(dim, keyItem{class: "pci dim", text: "PCIe, rate not known"})
+	add(dim, keyItem{class: "pci dim", text: "PCIe, rate unknown"})
 	add(slices.ContainsFunc(t.bands, func(b *band) bool { return b.hasLinks }), keyItem{class: "nv", text: "NVLink or XGMI"})
 	add(near, keyItem{class: "near", text: "GPU and its NIC"})
 	add(far, keyItem{class: "far", text: "GPU and its NIC, not near"})
@@ -192,12 +192,12 @@ func (t *topologyPicture) keyItems() []keyItem {
 
 // rateUnknown holds where a link of the picture does not say its rate.
 func (s *socket) rateUnknown() bool {
-	var any func(*limb) bool
-	any = func(l *limb) bool {
+	var any func(*subtree) bool
+	any = func(l *subtree) bool {
 		return l.device != nil && topology.RawRate(l.device.Speed, l.device.Width) == 0 || slices.ContainsFunc(l.below, any) ||
 			slices.ContainsFunc(l.leaves, func(f *leaf) bool { return f.at == nil || topology.RawRate(f.at.Speed, f.at.Width) == 0 })
 	}
-	return slices.ContainsFunc(s.limbs, any)
+	return slices.ContainsFunc(s.subtrees, any)
 }
 
 // key explains lines and marks, in as many rows as it takes; it returns the y of the last one. With s nil it
@@ -255,7 +255,7 @@ func (t *topologyPicture) noteTexts() []string {
 	}
 	for i, gap := range t.machine.Gaps {
 		if i < most {
-			notes = append(notes, "Not known: "+fabric.Printable(gap)+".")
+			notes = append(notes, "Unknown: "+fabric.Printable(gap)+".")
 		}
 	}
 	return notes

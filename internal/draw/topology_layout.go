@@ -29,7 +29,7 @@ const (
 	narrowPage  = 640.0 // the least width, for caption and notes
 )
 
-// laneLimit is the most pairs that are drawn by way of a lane above the columns.
+// laneLimit is the most pairs that are drawn by way of per lane above the columns.
 const laneLimit = 16
 
 // seat is where a leaf stands.
@@ -39,11 +39,11 @@ type seat struct {
 	band   int
 }
 
-// trunk is a limb with its place.
+// trunk is a subtree with its place.
 type trunk struct {
-	*limb
+	*subtree
 	depth    int     // 1: right above the root port; 0: no switch
-	x, width float64 // of its own columns and those of the limbs below it
+	x, width float64 // of its own columns and those of the subtrees below it
 	columnAt []float64
 	up       *trunk
 }
@@ -72,7 +72,7 @@ type layout struct {
 	width float64
 }
 
-func columnsOf(l *limb) int {
+func columnsOf(l *subtree) int {
 	n := len(l.columns)
 	for _, b := range l.below {
 		n += columnsOf(b)
@@ -84,7 +84,7 @@ func (l *layout) column() float64 { return leftRails + 2*l.leaf + l.gap + rightR
 
 func (s *socket) columns() int {
 	n := 0
-	for _, x := range s.limbs {
+	for _, x := range s.subtrees {
 		n += columnsOf(x)
 	}
 	return n
@@ -144,9 +144,9 @@ func (l *layout) place(b *band, index, column int) int {
 	for i, s := range b.sockets {
 		x := b.at[i] + socketPad
 		var trunks []*trunk
-		var walk func(*limb, *trunk, int) *trunk
-		walk = func(m *limb, up *trunk, depth int) *trunk {
-			t := &trunk{limb: m, depth: depth, x: x, up: up}
+		var walk func(*subtree, *trunk, int) *trunk
+		walk = func(m *subtree, up *trunk, depth int) *trunk {
+			t := &trunk{subtree: m, depth: depth, x: x, up: up}
 			trunks = append(trunks, t)
 			b.depth = max(b.depth, depth)
 			for _, rows := range m.columns {
@@ -170,7 +170,7 @@ func (l *layout) place(b *band, index, column int) int {
 			t.width = x - t.x
 			return t
 		}
-		for _, m := range s.limbs {
+		for _, m := range s.subtrees {
 			depth := 0
 			if m.device != nil {
 				depth = 1
@@ -183,7 +183,7 @@ func (l *layout) place(b *band, index, column int) int {
 	return column
 }
 
-// lanes gives each pair that is not in one column a lane above them.
+// lanes gives each pair that is not in one column per lane above them.
 func (l *layout) lanes(p topology.Pairing) {
 	n := 0
 	for _, x := range p.Pairs {
@@ -229,7 +229,7 @@ func (b *band) switchTop(depth int) float64 {
 	return b.rowBottom + 16 + float64(b.depth-depth)*(switchBox+uplink)
 }
 
-// rows gives the leaves of a limb's own columns their place.
+// rows gives the leaves of a subtree's own columns their place.
 func (l *layout) rows(t *trunk, b *band) {
 	for i, rows := range t.columns {
 		for j, r := range rows {

@@ -154,7 +154,7 @@ func (t *topologyText) legend(x topology.Matrix) {
 	for _, word := range [...][2]string{
 		{"NV#", "that many NVLinks"}, {"XGMI", "XGMI links"}, {"PIX", "one PCIe switch at most"},
 		{"PXB", "several PCIe switches"}, {"PHB", "a host bridge"}, {"NODE", "several host bridges of a NUMA node"},
-		{"SYS", "from NUMA node to NUMA node"}, {"?", "not known"},
+		{"SYS", "from NUMA node to NUMA node"}, {"?", "unknown"},
 	} {
 		if used[word[0]] {
 			items = append(items, glue(word[0]+" = "+word[1]))

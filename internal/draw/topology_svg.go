@@ -26,7 +26,7 @@ func TopologySVG(w io.Writer, m *topology.Machine, p topology.Pairing) error {
 	sockets := forest(m, p)
 	switch n := leafCount(sockets); {
 	case n == 0:
-		notLookedAt(&s, "Topology: not looked at. No GPU and no NIC is known.")
+		notLookedAt(&s, "Topology: not drawn. No GPU and no NIC is known.")
 	case n > topologyLimit:
 		notLookedAt(&s, fmt.Sprintf("Topology: %s and %s are too many to draw.", fabric.Count(len(m.GPUs), "GPU"), fabric.Count(len(m.NICs), "NIC")))
 	default:
@@ -39,7 +39,7 @@ func TopologySVG(w io.Writer, m *topology.Machine, p topology.Pairing) error {
 func leafCount(sockets []*socket) int {
 	n := 0
 	for _, s := range sockets {
-		for _, l := range s.limbs {
+		for _, l := range s.subtrees {
 			n += l.size()
 		}
 	}
@@ -96,7 +96,7 @@ func (t *topologyPicture) title() string {
 		name += " (" + t.machine.Source + ")"
 	}
 	if len(t.machine.CPUs) == 0 {
-		return fabric.Printable(name) + ": the PCI tree is not known, only who is near to whom."
+		return fabric.Printable(name) + ": the PCI tree is unknown: distances only."
 	}
 	return fabric.Printable(fmt.Sprintf("%s: %s, %s, %s. A PCIe link is as wide as its rate.", name,
 		fabric.Count(len(t.machine.CPUs), "NUMA node"), fabric.Count(len(t.machine.GPUs), "GPU"), fabric.Count(len(t.machine.NICs), "NIC")))
@@ -127,7 +127,7 @@ func (t *topologyPicture) draw(s *svg) {
 	s.add(`</svg>`)
 }
 
-// rateWidth is the width in pixels of a link: Gen5 x16 is four, and what is not known the thinnest.
+// rateWidth is the width in pixels of a link: Gen5 x16 is four, and what is unknown the thinnest.
 func rateWidth(d *topology.Device) float64 {
 	if d == nil {
 		return 1
@@ -157,7 +157,7 @@ func (t *topologyPicture) links(s *svg, b *band) {
 			switch {
 			case x.device != nil:
 				target = b.switchTop(x.depth)
-			case portName(x.limb) == "":
+			case portName(x.subtree) == "":
 				target = b.socketTop
 			}
 			t.rails(s, x, target)
@@ -167,7 +167,7 @@ func (t *topologyPicture) links(s *svg, b *band) {
 			below := b.portTop
 			if x.up != nil {
 				below = b.switchTop(x.up.depth)
-			} else if portName(x.limb) == "" {
+			} else if portName(x.subtree) == "" {
 				below = b.socketTop
 			}
 			mid := x.x + x.width/2
@@ -177,7 +177,7 @@ func (t *topologyPicture) links(s *svg, b *band) {
 	}
 }
 
-// rails draws the links of a limb's own leaves: GPUs at the left, NICs at the right of their column.
+// rails draws the links of a subtree's own leaves: GPUs at the left, NICs at the right of their column.
 func (t *topologyPicture) rails(s *svg, x *trunk, target float64) {
 	for i, rows := range x.columns {
 		for k, rail := range []float64{x.columnAt[i] + 9, x.columnAt[i] + t.column() - 4} {
@@ -201,7 +201,7 @@ func (t *topologyPicture) rails(s *svg, x *trunk, target float64) {
 	}
 }
 
-// pairs joins each GPU with its NICs: across the gap of their column, or by way of a lane above.
+// pairs joins each GPU with its NICs: across the gap of their column, or by way of per lane above.
 func (t *topologyPicture) pairs(s *svg, b *band) {
 	index := slices.Index(t.bands, b)
 	for _, p := range t.pairing.Pairs {

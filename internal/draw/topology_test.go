@@ -53,7 +53,9 @@ func topologySamples() map[string]*topology.Machine {
 
 func TestTopologyGolden(t *testing.T) {
 	for name, m := range topologySamples() {
-		golden(t, "topology-"+name+".txt", topologyTextOf(t, m, m.Matrix(), 80))
+		t.Run(name, func(t *testing.T) {
+			golden(t, "topology-"+name+".txt", topologyTextOf(t, m, m.Matrix(), 80))
+		})
 	}
 	hgx, matrix := sampleHost(8, 1, 1), sampleHost(8, 1, 1).Matrix()
 	golden(t, "topology-hgx-120.txt", topologyTextOf(t, hgx, matrix, 120))
@@ -69,13 +71,15 @@ func TestTopologyGolden(t *testing.T) {
 // No line of the text is wider than the terminal; 8 GPUs and 8 NICs are one matrix at 120 columns.
 func TestTopologyTextFits(t *testing.T) {
 	for name, m := range topologySamples() {
-		for _, width := range []int{60, 80, 100, 120, 200} {
-			for line := range strings.Lines(topologyTextOf(t, m, m.Matrix(), width)) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
-					t.Errorf("%s at %d columns: a line has %d: %q", name, width, n, line)
+		t.Run(name, func(t *testing.T) {
+			for _, width := range []int{60, 80, 100, 120, 200} {
+				for line := range strings.Lines(topologyTextOf(t, m, m.Matrix(), width)) {
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+						t.Errorf("%s at %d columns: a line has %d: %q", name, width, n, line)
+					}
 				}
 			}
-		}
+		})
 	}
 	hgx := sampleHost(8, 1, 1)
 	if text := topologyTextOf(t, hgx, hgx.Matrix(), 120); strings.Count(text, "\nGPU3 ") != 1 {
@@ -97,17 +101,19 @@ func TestTopologyTextSays(t *testing.T) {
 			"PIX = one PCIe switch at most", "NIC[0-7] = mlx5_[0-7]", "8 of 8 GPUs have a NIC near enough", "GPU0  NIC0 mlx5_0  PIX\n"}},
 		{"faulty", []string{"Gen4 x16 31.5 GB/s,", "DOWNGRADED from Gen5 x16 63.0 GB/s", "Gen5 x8 31.5 GB/s,", "Gen1 x16 4.0 GB/s at rest, of Gen5 x16 63.0 GB/s", "7 of 8 GPUs have a NIC near enough", "GPU4  none               loses 50.0 GB/s"}},
 		{"amd", []string{"XGMI: each of GPU[0-7] has 1 link to every other GPU.", "XGMI = XGMI links"}},
-		{"guest", []string{"NUMA node not known: x86_64", "GPU0  0000:00:06.0  Gen5, width not known", "Without a place in the PCI tree:", "NIC0  eth0  10 Gb/s, no GPUDirect RDMA"}},
+		{"guest", []string{"NUMA node unknown: x86_64", "GPU0  0000:00:06.0  Gen5, width unknown", "Without a place in the PCI tree:", "NIC0  eth0  10 Gb/s, no GPUDirect RDMA"}},
 		{"spark", []string{"NVLink-C2C: GPU0 has 1 link to its CPU, 300 GB/s.", "Not used: NIC[1-3].", "roceP2p1s0f1  200 Gb/s"}},
 		{"nics64", []string{"GPU0  NIC[0-7]    PIX"}},
 	} {
-		m := topologySamples()[c.name]
-		text := topologyTextOf(t, m, m.Matrix(), 80)
-		for _, want := range c.want {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s lacks %q:\n%s", c.name, want, text)
+		t.Run(c.name, func(t *testing.T) {
+			m := topologySamples()[c.name]
+			text := topologyTextOf(t, m, m.Matrix(), 80)
+			for _, want := range c.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s lacks %q:\n%s", c.name, want, text)
+				}
 			}
-		}
+		})
 	}
 	faulty := sampleFaulty()
 	text := topologyTextOf(t, faulty, faulty.Matrix(), 80)
@@ -122,7 +128,7 @@ func TestTopologyTextSays(t *testing.T) {
 func TestTopologyTextOfMatrixAlone(t *testing.T) {
 	x := sampleHost(8, 1, 1).Matrix()
 	text := topologyTextOf(t, nil, x, 120)
-	for _, want := range []string{"The PCI tree is not known: distances and pairs only.\n", "GPU7 NV18", "Pairs: 8 of 8"} {
+	for _, want := range []string{"The PCI tree is unknown: distances and pairs only.\n", "GPU7 NV18", "Pairs: 8 of 8"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %q:\n%s", want, text)
 		}
@@ -131,7 +137,7 @@ func TestTopologyTextOfMatrixAlone(t *testing.T) {
 		t.Errorf("a tree is made up:\n%s", text)
 	}
 	empty := topologyTextOf(t, nil, topology.Matrix{Gaps: []string{"5000 GPUs and NICs: a matrix holds at most 4096"}}, 80)
-	for _, want := range []string{"Distances: none is known.", "no GPU and no NIC of the fabric is known", "Not known: 5000 GPUs"} {
+	for _, want := range []string{"Distances: none is known.", "no GPU and no NIC of the fabric is known", "Unknown: 5000 GPUs"} {
 		if !strings.Contains(empty, want) {
 			t.Errorf("nothing known lacks %q:\n%s", want, empty)
 		}
@@ -177,7 +183,7 @@ func TestTopologySVG(t *testing.T) {
 }
 
 func TestTopologySVGLimits(t *testing.T) {
-	if svg := topologyOf(t, nil, topology.Pairing{}); !strings.Contains(svg, "not looked at") {
+	if svg := topologyOf(t, nil, topology.Pairing{}); !strings.Contains(svg, "not drawn") {
 		t.Errorf("nothing is drawn as something:\n%s", svg)
 	}
 	big := sampleHost(16, 8, 8)
@@ -186,11 +192,11 @@ func TestTopologySVGLimits(t *testing.T) {
 	}
 	lost := sampleHost(2, 1, 1)
 	lost.GPUs = append(lost.GPUs, topology.GPU{Index: 9, Bus: "0000:ff:00.0", NUMA: -1})
-	if svg := topologyOf(t, lost, lost.Pairing()); !strings.Contains(svg, "place not known") || !strings.Contains(svg, ">GPU9<") {
+	if svg := topologyOf(t, lost, lost.Pairing()); !strings.Contains(svg, "unknown place") || !strings.Contains(svg, ">GPU9<") {
 		t.Error("a GPU outside the tree is not drawn as such")
 	}
 	alone := topologyOf(t, nil, topology.PairDevices(sampleHost(8, 1, 1).Matrix()))
-	if !strings.Contains(alone, "the PCI tree is not known") || strings.Contains(alone, `class="pci`) || strings.Count(alone, `<rect class="gpu`) != 8 {
+	if !strings.Contains(alone, "the PCI tree is unknown") || strings.Contains(alone, `class="pci`) || strings.Count(alone, `<rect class="gpu`) != 8 {
 		t.Error("a matrix alone is not drawn as such")
 	}
 }
@@ -318,11 +324,13 @@ func TestLinkWords(t *testing.T) {
 		want  string
 	}{
 		{32, 16, "Gen5 x16 63.0 GB/s"}, {16, 8, "Gen4 x8 15.8 GB/s"}, {2.5, 1, "Gen1 x1 0.2 GB/s"},
-		{0, 0, "link not known"}, {32, 0, "Gen5, width not known"}, {0, 16, "x16, speed not known"}, {20, 4, "20 GT/s x4 9.8 GB/s"},
+		{0, 0, "link unknown"}, {32, 0, "Gen5, width unknown"}, {0, 16, "x16, speed unknown"}, {20, 4, "20 GT/s x4 9.8 GB/s"},
 	} {
-		if got := linkWords(c.speed, c.width); got != c.want {
-			t.Errorf("%v GT/s of %d lanes: %q, want %q", c.speed, c.width, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := linkWords(c.speed, c.width); got != c.want {
+				t.Errorf("%v GT/s of %d lanes: %q, want %q", c.speed, c.width, got, c.want)
+			}
+		})
 	}
 }
 

@@ -32,7 +32,7 @@ func TopologyText(w io.Writer, m *topology.Machine, x topology.Matrix, p topolog
 	t.matrix(x)
 	t.pairing(p)
 	for _, gap := range slices.Concat(m.Gaps, x.Gaps) {
-		t.hang("Not known: ", gap)
+		t.hang("Unknown: ", gap)
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
@@ -92,7 +92,7 @@ func (t *topologyText) tree(m *topology.Machine) {
 		if source != "" {
 			source = " (" + source + ")"
 		}
-		t.hang("", "The PCI tree is not known"+source+": distances and pairs only.")
+		t.hang("", "The PCI tree is unknown"+source+": distances and pairs only.")
 		t.b.WriteString("\n")
 		return
 	}

@@ -25,25 +25,25 @@ type leaf struct {
 // slot is a row of a column: a GPU and a NIC beside it, either may be missing.
 type slot struct{ gpu, nic *leaf }
 
-// limb is a switch in the picture with what hangs on it; without a device, the flat part of a NUMA node.
-type limb struct {
+// subtree is a switch in the picture with what hangs on it; without a device, the flat part of a NUMA node.
+type subtree struct {
 	device  *topology.Device
 	leaves  []*leaf
 	columns [][]slot
-	below   []*limb
+	below   []*subtree
 }
 
 // socket is a NUMA node in the picture, or the place of devices that have none.
 type socket struct {
 	title, tip string
 	tree       bool // its PCI tree is known
-	limbs      []*limb
+	subtrees   []*subtree
 }
 
 // columnRows is the most rows of a column: one of twice that height would not fit a screen.
 const columnRows = 8
 
-// forest gives the NUMA nodes of a machine, or of its pairs alone where the PCI tree is not known.
+// forest gives the NUMA nodes of a machine, or of its pairs alone where the PCI tree is unknown.
 func forest(m *topology.Machine, p topology.Pairing) []*socket {
 	var all []*socket
 	if len(m.CPUs) == 0 {
@@ -58,7 +58,7 @@ func forest(m *topology.Machine, p topology.Pairing) []*socket {
 		}
 	}
 	for _, s := range all {
-		for _, l := range s.limbs {
+		for _, l := range s.subtrees {
 			l.arrange(partners)
 		}
 	}
@@ -70,11 +70,11 @@ func treeSockets(m *topology.Machine) []*socket {
 	var all []*socket
 	for _, c := range m.CPUs {
 		s := &socket{title: cpuWords(c), tip: cpuWords(c), tree: true}
-		flat := &limb{}
+		flat := &subtree{}
 		for i := range c.Devices {
 			if d := &c.Devices[i]; d.IsSwitch() {
-				if l := known.limb(d); l.size() > 0 {
-					s.limbs = append(s.limbs, l)
+				if l := known.subtree(d); l.size() > 0 {
+					s.subtrees = append(s.subtrees, l)
 				}
 			} else {
 				flat.leaves = append(flat.leaves, known.leaves(d)...)
@@ -87,13 +87,13 @@ func treeSockets(m *topology.Machine) []*socket {
 			}
 		}
 		if len(flat.leaves) > 0 {
-			s.limbs = append(s.limbs, flat)
+			s.subtrees = append(s.subtrees, flat)
 		}
-		if len(s.limbs) > 0 {
+		if len(s.subtrees) > 0 {
 			all = append(all, s)
 		}
 	}
-	lost := &limb{}
+	lost := &subtree{}
 	for _, g := range m.GPUs {
 		if !known.seen[g.Bus] {
 			lost.leaves = append(lost.leaves, gpuLeaf(g, nil))
@@ -105,22 +105,22 @@ func treeSockets(m *topology.Machine) []*socket {
 		}
 	}
 	if len(lost.leaves) > 0 {
-		all = append(all, &socket{title: "place not known", tip: "These are not in the PCI tree.", limbs: []*limb{lost}})
+		all = append(all, &socket{title: "unknown place", tip: "These are not in the PCI tree.", subtrees: []*subtree{lost}})
 	}
 	return all
 }
 
-// limb gathers what hangs on a switch. A switch with one GPU or NIC behind another switch is not drawn: AMD's
+// subtree gathers what hangs on a switch. A switch with one GPU or NIC behind another switch is not drawn: AMD's
 // GPUs have one in their package.
-func (d devices) limb(x *topology.Device) *limb {
-	l := &limb{device: x}
+func (d devices) subtree(x *topology.Device) *subtree {
+	l := &subtree{device: x}
 	for i := range x.Children {
 		child := &x.Children[i]
 		if !child.IsSwitch() {
 			l.leaves = append(l.leaves, d.leaves(child)...)
 			continue
 		}
-		switch sub := d.limb(child); {
+		switch sub := d.subtree(child); {
 		case sub.size() == 0:
 		case sub.size() == 1:
 			only := sub.only()
@@ -134,7 +134,7 @@ func (d devices) limb(x *topology.Device) *limb {
 	return l
 }
 
-func (l *limb) size() int {
+func (l *subtree) size() int {
 	n := len(l.leaves)
 	for _, b := range l.below {
 		n += b.size()
@@ -142,8 +142,8 @@ func (l *limb) size() int {
 	return n
 }
 
-// only gives the one leaf of a limb of size 1.
-func (l *limb) only() *leaf {
+// only gives the one leaf of a subtree of size 1.
+func (l *subtree) only() *leaf {
 	for len(l.leaves) == 0 {
 		l = l.below[0]
 	}
@@ -185,7 +185,7 @@ func nicLeaf(n topology.NIC, at *topology.Device) *leaf {
 // place adds what the link says to a leaf in the tree.
 func (l *leaf) place() {
 	if l.at == nil {
-		l.tip += "; its place in the PCI tree is not known"
+		l.tip += "; its place in the PCI tree is unknown"
 		return
 	}
 	l.bad = trainingOf(*l.at) == downgraded
@@ -200,7 +200,7 @@ func shortName(name string) string {
 // shortBus leaves the domain 0000 out.
 func shortBus(bus string) string { return strings.TrimPrefix(bus, "0000:") }
 
-// shortLink writes Gen5 x16 with question marks for what is not known; empty without a place.
+// shortLink writes Gen5 x16 with question marks for what is unknown; empty without a place.
 func shortLink(d *topology.Device) string {
 	if d == nil {
 		return ""
@@ -217,7 +217,7 @@ func shortLink(d *topology.Device) string {
 
 // pairSockets puts the devices of pairs by NUMA node, as nvidia-smi topo -m alone knows them.
 func pairSockets(p topology.Pairing) []*socket {
-	byNUMA := map[int]*limb{}
+	byNUMA := map[int]*subtree{}
 	seen := map[string]bool{}
 	add := func(d topology.MatrixDevice) {
 		if seen[d.Label] {
@@ -225,7 +225,7 @@ func pairSockets(p topology.Pairing) []*socket {
 		}
 		seen[d.Label] = true
 		if byNUMA[d.NUMA] == nil {
-			byNUMA[d.NUMA] = &limb{}
+			byNUMA[d.NUMA] = &subtree{}
 		}
 		l := &leaf{kind: d.Kind, label: fabric.Printable(d.Label), bus: d.Bus, lines: []string{shortName(fabric.Printable(d.Name)), shortBus(fabric.Printable(d.Bus))}, tip: further(further(d.Label, d.Name), d.Bus)}
 		if d.Mbps > 0 {
@@ -244,18 +244,18 @@ func pairSockets(p topology.Pairing) []*socket {
 	}
 	var all []*socket
 	for numa, l := range byNUMA {
-		title := "NUMA node not known"
+		title := "NUMA node unknown"
 		if numa >= 0 {
 			title = fmt.Sprintf("NUMA %d", numa)
 		}
-		all = append(all, &socket{title: title, tip: title + ": its PCI tree is not known", limbs: []*limb{l}})
+		all = append(all, &socket{title: title, tip: title + ": its PCI tree is unknown", subtrees: []*subtree{l}})
 	}
 	slices.SortFunc(all, func(a, b *socket) int { return Natural(a.title, b.title) })
 	return all
 }
 
 // arrange puts leaves into rows: a GPU with its NIC beside it, further NICs of it below, then the others.
-func (l *limb) arrange(partners map[string][]string) {
+func (l *subtree) arrange(partners map[string][]string) {
 	for _, b := range l.below {
 		b.arrange(partners)
 	}

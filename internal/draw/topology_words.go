@@ -30,11 +30,11 @@ func linkName(speed float64, width int) string {
 	gen := generation(speed)
 	switch {
 	case gen == "" && width <= 0:
-		return "link not known"
+		return "link unknown"
 	case gen == "":
-		return fmt.Sprintf("x%d, speed not known", width)
+		return fmt.Sprintf("x%d, speed unknown", width)
 	case width <= 0:
-		return gen + ", width not known"
+		return gen + ", width unknown"
 	default:
 		return fmt.Sprintf("%s x%d", gen, width)
 	}
@@ -88,7 +88,7 @@ func trainedWords(d topology.Device) string {
 func rateWords(mbps int) string {
 	switch {
 	case mbps <= 0:
-		return "rate not known"
+		return "rate unknown"
 	case mbps < 1000:
 		return fmt.Sprintf("%d Mb/s", mbps)
 	default:
@@ -98,7 +98,7 @@ func rateWords(mbps int) string {
 
 // cpuWords names a NUMA node and its CPU.
 func cpuWords(c topology.CPU) string {
-	text := "NUMA node not known"
+	text := "NUMA node unknown"
 	if c.NUMA >= 0 {
 		text = fmt.Sprintf("NUMA %d", c.NUMA)
 	}
@@ -298,7 +298,7 @@ func costWords(p topology.Pair) string {
 	case p.LossGBs != nil && *p.LossGBs > 0:
 		return strings.TrimSuffix(fmt.Sprintf("loses %.1f GB/s: %s", *p.LossGBs, why), ": ")
 	case why == "" && p.NIC == nil:
-		return "what it loses is not known"
+		return "its loss is unknown"
 	default:
 		return why
 	}

@@ -1,10 +1,14 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // address is a PCI address with or without its domain, of any number of digits that some tool writes:
@@ -20,14 +24,14 @@ const maxDevice = 0x1f
 func ParseBus(text string) (string, error) {
 	m := address.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
-		return "", fmt.Errorf("PCI address %q: want domain:bus:device.function in hexadecimal, such as 0000:1c:00.0", clip(text))
+		return "", fmt.Errorf("PCI address %s: want domain:bus:device.function in hexadecimal, such as 0000:1c:00.0", fabric.Quote(text))
 	}
 	var part [3]uint64
 	for i, digits := range m[1:4] {
 		part[i], _ = strconv.ParseUint("0"+digits, 16, 64) // the expression lets nothing else through
 	}
 	if part[2] > maxDevice {
-		return "", fmt.Errorf("PCI address %q: device %#x is above %#x", clip(text), part[2], maxDevice)
+		return "", fmt.Errorf("PCI address %s: device %#x is above %#x", fabric.Quote(text), part[2], maxDevice)
 	}
 	return fmt.Sprintf("%04x:%02x:%02x.%s", part[0], part[1], part[2], m[4]), nil
 }
@@ -38,7 +42,7 @@ var predictable = regexp.MustCompile(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0
 
 // BusOfInterface reads the PCI address out of the name of an interface or RDMA device: enp28s0np0 is
 // 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name that does
-// not tell it; that of a virtual function tells the physical one and is not ok either.
+// not hold it; that of a virtual function holds the physical one and is not ok either.
 func BusOfInterface(name string) (bus string, ok bool) {
 	m := predictable.FindStringSubmatch(name)
 	if m == nil || strings.Contains(name[strings.IndexByte(name, 's'):], "v") {
@@ -54,11 +58,16 @@ func BusOfInterface(name string) (bus string, ok bool) {
 	return fmt.Sprintf("%04x:%02x:%02x.%x", part[0], part[1], part[2], part[3]), true
 }
 
-// clip shortens foreign text for an error.
-func clip(text string) string {
-	const most = 60
-	if len(text) > most {
-		return text[:most] + "..."
-	}
-	return text
+// CompareBus orders addresses by their numbers: a longer domain is a greater one.
+func CompareBus(a, b string) int {
+	domainA, _, _ := strings.Cut(a, ":")
+	domainB, _, _ := strings.Cut(b, ":")
+	return cmp.Or(cmp.Compare(len(domainA), len(domainB)), cmp.Compare(a, b))
+}
+
+// InOrder sorts by PCI address, the order in which NCCL keeps devices.
+func InOrder(devices []Device) []Device {
+	sorted := slices.Clone(devices)
+	slices.SortStableFunc(sorted, func(a, b Device) int { return CompareBus(a.Bus, b.Bus) })
+	return sorted
 }

@@ -28,10 +28,12 @@ func TestParseBus(t *testing.T) {
 		"fffffff:ff:ff.0":    "", // NCCL's word for an NVSwitch that the guest does not see
 		"0000:1c:00.0 extra": "",
 	} {
-		got, err := ParseBus(text)
-		if got != want || (err == nil) != (want != "") {
-			t.Errorf("ParseBus(%q) = %q, %v; want %q", text, got, err, want)
-		}
+		t.Run(text, func(t *testing.T) {
+			got, err := ParseBus(text)
+			if got != want || (err == nil) != (want != "") {
+				t.Errorf("ParseBus(%q) = %q, %v; want %q", text, got, err, want)
+			}
+		})
 	}
 	if _, err := ParseBus(strings.Repeat("a", 1<<20)); err == nil || len(err.Error()) > 300 {
 		t.Error("a long text is not clipped in the error")
@@ -74,10 +76,12 @@ func TestBusOfInterface(t *testing.T) {
 		"mlx5_0":          "",
 		"":                "",
 	} {
-		got, ok := BusOfInterface(name)
-		if got != want || ok != (want != "") {
-			t.Errorf("BusOfInterface(%q) = %q, %v; want %q", name, got, ok, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			got, ok := BusOfInterface(name)
+			if got != want || ok != (want != "") {
+				t.Errorf("BusOfInterface(%q) = %q, %v; want %q", name, got, ok, want)
+			}
+		})
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	SYS                      // from one NUMA node to another
 )
 
-// String gives the word of nvidia-smi topo -m; "?" where it is not known.
+// String gives the distance as nvidia-smi topo -m prints it; "?" where it is unknown.
 func (d Distance) String() string {
 	switch d {
 	case Self:
@@ -47,7 +47,7 @@ type Hop struct {
 	XGMI     bool     `json:"xgmi,omitempty"`  // of a Hop at NVLink: it is XGMI
 }
 
-// String gives the cell as nvidia-smi or rocm-smi prints it: X, NV18, XGMI, PIX; "?" where it is not known.
+// String gives the cell as nvidia-smi or rocm-smi prints it: X, NV18, XGMI, PIX; "?" where it is unknown.
 func (h Hop) String() string {
 	switch {
 	case h.Distance != NVLink:
@@ -117,7 +117,8 @@ type Pair struct {
 	GPU     MatrixDevice  `json:"gpu"`
 	NIC     *MatrixDevice `json:"nic,omitempty"`
 	Hop     Hop           `json:"hop"`
-	Near    bool          `json:"near"`               // GPUDirect RDMA works by default: at PXB or nearer, or over NVLink-C2C and the same CPU
-	LossGBs *float64      `json:"loss_gbs,omitempty"` // what the GPU loses against a near NIC of its own, GB/s one way; nil: not known
-	Why     string        `json:"why,omitempty"`      // what sets LossGBs, or why it is not known; empty where nothing is lost
+	Near    bool          `json:"near"`                 // GPUDirect RDMA works by default: at PXB or nearer, or over NVLink-C2C and the same CPU
+	LossGBs *float64      `json:"loss_gbs,omitempty"`   // what the GPU loses against a near NIC of its own, GB/s one way; nil: unknown
+	Limit   *PCIeHop      `json:"pcie_limit,omitempty"` // slowest PCIe link between the two, where it carries less than the NIC's line rate; nil: none, or unknown
+	Why     string        `json:"why,omitempty"`        // what sets LossGBs, or why it is unknown; empty where nothing is lost
 }

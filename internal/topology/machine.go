@@ -1,15 +1,13 @@
-// Package topology knows what joins the GPUs and NICs of a host: PCIe paths and their slowest hop, distances,
-// GPU-NIC pairing; NCCL's topology file read, written and judged; and NCCL's own search for paths and channels.
 package topology
 
 import "slices"
 
-// Machine is one host as topology sees it. What is not known is zero or nil; a Machine of a distance matrix
+// Machine is one host as topology sees it. What is unknown is zero or nil; a Machine of a distance matrix
 // alone has no CPUs.
 type Machine struct {
 	Name      string   `json:"name"`
 	Source    string   `json:"source"`               // what it was read from: live facts, recorded facts, catalog, NCCL XML, ...
-	NUMANodes int      `json:"numa_nodes,omitempty"` // that the system has; 0: not known
+	NUMANodes int      `json:"numa_nodes,omitempty"` // that the system has; 0: unknown
 	CPUs      []CPU    `json:"cpus"`                 // NUMA nodes with a device of interest, in order of their number
 	GPUs      []GPU    `json:"gpus"`                 // in order of their index
 	NICs      []NIC    `json:"nics"`                 // of the fabric, in order of their index
@@ -19,7 +17,7 @@ type Machine struct {
 // CPU is a NUMA node with what hangs on its root ports.
 type CPU struct {
 	NUMA     int      `json:"numa"`               // -1: the firmware does not say, as in most virtual machines
-	Arch     string   `json:"arch,omitempty"`     // x86_64, arm64, ppc64; empty: not known
+	Arch     string   `json:"arch,omitempty"`     // x86_64, arm64, ppc64; empty: unknown
 	Vendor   string   `json:"vendor"`             // as CPUID says: GenuineIntel, AuthenticAMD
 	Family   int      `json:"family,omitempty"`   // of CPUID; 0 unknown
 	Model    int      `json:"model,omitempty"`    // of CPUID
@@ -32,8 +30,8 @@ type CPU struct {
 // lspci show its downstream ports, and the root ports, as bridges of their own: these stand in Port.
 type Device struct {
 	Bus             string   `json:"bus"`                   // domain:bus:device.function
-	Port            string   `json:"port,omitempty"`        // root port or downstream port right above it; empty: none, or the source does not tell
-	HostBridge      string   `json:"host_bridge,omitempty"` // pci0000:20, of a Device right below a CPU; empty: the source does not tell
+	Port            string   `json:"port,omitempty"`        // root port or downstream port right above it; empty: none, or the source does not say
+	HostBridge      string   `json:"host_bridge,omitempty"` // pci0000:20, of a Device right below a CPU; empty: the source does not say
 	Class           uint32   `json:"class"`                 // 24 bits; 0x060400 a bridge, 0x0302xx a GPU, 0x02xxxx a NIC
 	Vendor          uint16   `json:"vendor"`
 	Device          uint16   `json:"device"`
@@ -50,15 +48,15 @@ type Device struct {
 type GPU struct {
 	Index int       `json:"index"` // CUDA's or HIP's number, by PCI order
 	Bus   string    `json:"bus"`
-	Model string    `json:"model,omitempty"` // id in the catalog; empty where it is not known
+	Model string    `json:"model,omitempty"` // id in the catalog; empty where it is unknown
 	Name  string    `json:"name"`
 	SM    int       `json:"sm,omitempty"`  // compute capability times ten: 90; 0 for AMD
 	GCN   string    `json:"gcn,omitempty"` // gfx942; empty for NVIDIA
 	NUMA  int       `json:"numa"`          // -1 unknown
 	Links []ScaleUp `json:"links,omitempty"`
 	C2C   *C2C      `json:"c2c,omitempty"`  // what joins it to its CPU beside PCIe; nil: nothing, or not counted
-	GDR   *bool     `json:"gdr,omitempty"`  // the driver does GPUDirect RDMA, as NCCL's file says it; nil: not known
-	UUID  string    `json:"uuid,omitempty"` // as nvidia-smi or rocm-smi print it; empty where it is not known
+	GDR   *bool     `json:"gdr,omitempty"`  // the driver does GPUDirect RDMA, as NCCL's file says it; nil: unknown
+	UUID  string    `json:"uuid,omitempty"` // as nvidia-smi or rocm-smi print it; empty where it is unknown
 
 	Coherent bool `json:"coherent,omitempty"` // NVLink-C2C joins it to its CPU, counted in C2C or not: what is near the CPU is near the GPU
 }
@@ -88,18 +86,18 @@ const (
 // NIC is a network port of the fabric.
 type NIC struct {
 	Index int    `json:"index"`
-	Name  string `json:"name"`                 // of the RDMA device or the interface: mlx5_0, eth1; empty of a NIC of which the source tells none
+	Name  string `json:"name"`                 // of the RDMA device or the interface: mlx5_0, eth1; empty of a NIC without one in the source
 	Bus   string `json:"bus"`                  // empty where it hangs on no PCI function that is known
 	Mbps  int    `json:"speed_mbps,omitempty"` // Mb/s, line rate; 0 unknown
 	Port  int    `json:"port,omitempty"`       // from 1 on InfiniBand and RoCE
 	GUID  uint64 `json:"guid,omitempty"`
 	NUMA  int    `json:"numa"`          // -1 unknown
-	GDR   *bool  `json:"gdr,omitempty"` // GPUDirect RDMA works; nil: not known
+	GDR   *bool  `json:"gdr,omitempty"` // GPUDirect RDMA works; nil: unknown
 	Model string `json:"model,omitempty"`
 
 	Unbound bool     `json:"unbound,omitempty"`         // it has neither interface nor RDMA device here, as one that is given to a virtual machine
 	MaxConn int      `json:"max_connections,omitempty"` // connections that its plugin takes, as NCCL's file says it; 0 unknown
-	Latency *float64 `json:"latency_us,omitempty"`      // us, as NCCL's file says it; nil: not known
+	Latency *float64 `json:"latency_us,omitempty"`      // us, as NCCL's file says it; nil: unknown
 }
 
 // IsGPU holds for the PCI classes of display controllers, and of the accelerators as which AMD's data centre
@@ -124,8 +122,8 @@ func (m *Machine) Device(bus string) (d *Device, ok bool) {
 	return at.device(), true
 }
 
-// Gap says once what is not known, or what was taken instead.
-func (m *Machine) gap(text string) {
+// AddGap notes once what is unknown, or what was taken instead.
+func (m *Machine) AddGap(text string) {
 	if !slices.Contains(m.Gaps, text) {
 		m.Gaps = append(m.Gaps, text)
 	}

@@ -112,14 +112,14 @@ func (r *ruler) distance(a, b end) Distance {
 		return throughSwitches(len(a.chain) + len(b.chain) - 2) // functions of one slot
 	}
 	if top.HostBridge == "" || other.HostBridge == "" {
-		r.gap("host bridges are not told apart: PHB may be NODE")
+		r.gap("the source does not distinguish host bridges: PHB may be NODE")
 		return PHB
 	}
 	if top.HostBridge == other.HostBridge {
 		return PHB
 	}
 	if r.machine.CPUs[a.cpu].NUMA < 0 && r.machine.NUMANodes != 1 {
-		r.gap("several NUMA nodes, and the firmware does not say of which the devices are: NODE or SYS")
+		r.gap("several NUMA nodes, and the firmware does not report the one of each device: NODE or SYS")
 		return DistanceUnknown
 	}
 	return NODE
@@ -133,10 +133,10 @@ func throughSwitches(n int) Distance {
 	return PIX
 }
 
-// between is the distance of devices of different NUMA nodes, of which one may be not known.
+// between is the distance of devices of different NUMA nodes, of which one may be unknown.
 func (r *ruler) between(a, b end) Distance {
 	if r.machine.CPUs[a.cpu].NUMA < 0 || r.machine.CPUs[b.cpu].NUMA < 0 {
-		r.gap("the firmware says the NUMA node of some devices only: their distance to the others is not known")
+		r.gap("the firmware states the NUMA node of some devices only: their distance to the others is unknown")
 		return DistanceUnknown
 	}
 	return SYS
@@ -168,7 +168,7 @@ func newReach(g *GPU) *reach {
 	return &r
 }
 
-// Hop gives the cell of two devices by their place in Devices; the zero Hop, not known, where the matrix has
+// Hop gives the cell of two devices by their place in Devices; the zero Hop, unknown, where the matrix has
 // no such cell.
 func (x Matrix) Hop(i, j int) Hop {
 	if i < 0 || i >= len(x.Hops) || j < 0 || j >= len(x.Hops[i]) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // maxTopoText bounds the text that is read of nvidia-smi or rocm-smi: a matrix of 1024 devices has 8 MB.
@@ -14,7 +16,7 @@ const maxTopoText = 16 << 20
 
 // ReadNvidiaTopo reads the matrix of nvidia-smi topo -m out of a text, of any version: with or without the
 // columns of affinities, NICs as NIC0 with a legend or under their own names, tabs or blanks, the escapes of
-// an underlined head. Other output around it is passed over, the matrix of topo -p2p too. Errors: no matrix or
+// an underlined head. Other output around it is skipped, the matrix of topo -p2p too. Errors: no matrix or
 // two, one that is cut, a cell that is none of nvidia-smi's words, a matrix that is not symmetric, more than
 // 1024 devices, a text of more than 16 MiB.
 func ReadNvidiaTopo(text string) (Matrix, error) {
@@ -82,7 +84,7 @@ func topoHead(line string) (labels []string, ok bool) {
 	return labels, len(labels) > 0 && gpuLabel.MatchString(labels[0])
 }
 
-// isPeerMatrix tells the first row of topo -p2p, whose cells are OK, CNS and the like: none is a distance but
+// isPeerMatrix recognises the first row of topo -p2p, whose cells are OK, CNS and so on: none is a distance but
 // X.
 func isPeerMatrix(line string, n int) bool {
 	fields := strings.Fields(line)
@@ -138,7 +140,7 @@ func readTopo(labels, lines []string, hasNUMA bool) (x Matrix, rows int, err err
 		fields := strings.Fields(lines[rows])
 		rows++
 		if fields[0] != label {
-			return Matrix{}, rows, fmt.Errorf("row %q: want that of %s: the matrix is cut or not in order", clip(fields[0]), label)
+			return Matrix{}, rows, fmt.Errorf("row %s: want that of %s: the matrix is cut or not in order", fabric.Quote(fields[0]), label)
 		}
 		row, err := topoRow(fields[1:], n)
 		if err != nil {
@@ -181,7 +183,7 @@ func topoRow(cells []string, n int) ([]Hop, error) {
 	for j, word := range cells[:n] {
 		h, ok := topoCell(word)
 		if !ok {
-			return nil, fmt.Errorf("cell %d: %q is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC, N/A", j+1, clip(word))
+			return nil, fmt.Errorf("cell %d: %s is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC, N/A", j+1, fabric.Quote(word))
 		}
 		row[j] = h
 	}
@@ -223,7 +225,7 @@ func (x *Matrix) check() error {
 			case a.Distance == Self:
 				return fmt.Errorf("%s to %s is X, which is for itself only", x.Devices[j].Label, x.Devices[i].Label)
 			case a.Distance == DistanceUnknown && len(x.Gaps) == 0:
-				x.Gaps = append(x.Gaps, "some distances could not be told: N/A")
+				x.Gaps = append(x.Gaps, "some distances are unknown: N/A")
 			}
 		}
 	}
@@ -246,7 +248,7 @@ func (x *Matrix) legend(lines []string) {
 			continue
 		}
 		if x.Devices[i].Name = names[d.Label]; names[d.Label] == "" {
-			x.Gaps = append(x.Gaps, d.Label+": its name is not in the text, which has a NIC legend at its end")
+			x.Gaps = append(x.Gaps, d.Label+": its name is missing: the NIC legend at the end of the text has it")
 		}
 	}
 }

@@ -61,9 +61,11 @@ NIC0 "mlx5_0" "" numa -1: NODE NODE SYS SYS X SYS
 NIC1 "mlx5_1" "" numa -1: SYS SYS NODE NODE SYS X
 `,
 	} {
-		if got := matrixText(matrixFile(t, name)); got != want {
-			t.Errorf("%s gives\n%s\nwant\n%s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := matrixText(matrixFile(t, name)); got != want {
+				t.Errorf("%s gives\n%s\nwant\n%s", name, got, want)
+			}
+		})
 	}
 	x := matrixFile(t, "matrix/a4.txt")
 	if len(x.Devices) != 16 || x.Devices[7].NUMA != 1 || x.Devices[15].Name != "mlx5_7" || x.Hop(0, 9).String() != "PIX" {
@@ -112,9 +114,11 @@ func TestReadNvidiaTopoRefuses(t *testing.T) {
 		"2000 devices":     {wide + "\n" + strings.Replace(wide, "GPU1", "X", 1), "at most 1024"},
 		"long":             {strings.Repeat("x", maxTopoText+1), "longer than"},
 	} {
-		if x, err := ReadNvidiaTopo(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: gives %d devices, %v; want an error with %q", name, len(x.Devices), err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if x, err := ReadNvidiaTopo(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: gives %d devices, %v; want an error with %q", name, len(x.Devices), err, c.want)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // GPUs near one NIC share it, and the rest have none. The pairs are in order of their GPU. What an unpaired or
 // far GPU loses is computed where the line rates of the NICs are known.
 func PairDevices(m Matrix) Pairing {
-	return newMarket(m, 0).pairing()
+	return newMatcher(m, 0).pairing()
 }
 
 // Pairing is PairDevices of the machine's own matrix, with the link between its sockets taken into account.
@@ -23,11 +24,31 @@ func (m *Machine) Pairing() Pairing {
 	if len(m.CPUs) > 0 {
 		share = socketRate(m.CPUs[0])
 	}
-	return newMarket(m.Matrix(), share).pairing()
+	p := newMatcher(m.Matrix(), share).pairing()
+	for i := range p.Pairs {
+		p.Pairs[i].Limit = m.pcieLimit(p.Pairs[i])
+	}
+	return p
+}
+
+// pcieLimit is the slowest PCIe link between a GPU and its NIC, nil where it carries the NIC's line rate or is unknown.
+func (m *Machine) pcieLimit(p Pair) *PCIeHop {
+	if p.NIC == nil {
+		return nil
+	}
+	path, err := m.Path(p.GPU.Bus, p.NIC.Bus)
+	if err != nil {
+		return nil // one of them is not in the tree
+	}
+	hop, _ := Slowest(path)
+	if hop.GBs == 0 || hop.GBs >= lineRate(*p.NIC) {
+		return nil
+	}
+	return &hop
 }
 
 // socketRate is what one stream gets of the link between two sockets in NCCL's own numbers, GB/s one way
-// (NVIDIA/nccl 2.30, src/graph/topo.h and topo.cc, ncclTopoGetInterCpuBw); 0 where the CPU is not known.
+// (NVIDIA/nccl 2.30, src/graph/topo.h and topo.cc, ncclTopoGetInterCpuBw); 0 where the CPU is unknown.
 func socketRate(c CPU) float64 {
 	switch {
 	case c.Arch == "arm64":
@@ -59,22 +80,22 @@ func socketRate(c CPU) float64 {
 	}
 }
 
-// market is a matrix while its GPUs and NICs find each other.
-type market struct {
+// matcher is a matrix while its GPUs and NICs find each other.
+type matcher struct {
 	x      Matrix
 	gpus   []int // places in the matrix
 	nics   []int
 	paired map[int][]int // NICs by GPU, both by place
 	users  map[int]int   // GPUs by NIC
-	share  float64       // GB/s between sockets; 0: not known
+	share  float64       // GB/s between sockets; 0: unknown
 }
 
-func newMarket(x Matrix, share float64) *market {
-	return &market{x: x, gpus: x.of(KindGPU), nics: x.of(KindNIC), share: share,
+func newMatcher(x Matrix, share float64) *matcher {
+	return &matcher{x: x, gpus: x.of(KindGPU), nics: x.of(KindNIC), share: share,
 		paired: make(map[int][]int), users: make(map[int]int)}
 }
 
-func (k *market) pairing() Pairing {
+func (k *matcher) pairing() Pairing {
 	if len(k.nics) >= len(k.gpus) {
 		k.one(k.gpus, k.nics, false)
 		for left := k.left(); len(left) >= len(k.gpus) && len(k.gpus) > 0; left = k.left() {
@@ -96,12 +117,12 @@ func (k *market) pairing() Pairing {
 }
 
 // left gives the NICs that nobody has.
-func (k *market) left() []int {
+func (k *matcher) left() []int {
 	return slices.DeleteFunc(slices.Clone(k.nics), func(n int) bool { return k.users[n] > 0 })
 }
 
 // one pairs GPUs with NICs, one of each, until one side is used up.
-func (k *market) one(gpus, nics []int, nearOnly bool) {
+func (k *matcher) one(gpus, nics []int, nearOnly bool) {
 	for _, p := range k.best(gpus, nics) {
 		if !nearOnly || k.near(p[0], p[1]) {
 			k.paired[p[0]] = append(k.paired[p[0]], p[1])
@@ -111,7 +132,7 @@ func (k *market) one(gpus, nics []int, nearOnly bool) {
 }
 
 // another gives every GPU one more NIC, where all of them can have a near one.
-func (k *market) another(left []int) bool {
+func (k *matcher) another(left []int) bool {
 	pairs := k.best(k.gpus, left)
 	for _, p := range pairs {
 		if !k.near(p[0], p[1]) {
@@ -126,7 +147,7 @@ func (k *market) another(left []int) bool {
 }
 
 // best is the assignment of least cost, as pairs of GPU and NIC.
-func (k *market) best(gpus, nics []int) [][2]int {
+func (k *matcher) best(gpus, nics []int) [][2]int {
 	var pairs [][2]int
 	scale := int64(len(gpus) + len(nics) + 1)
 	if len(gpus) <= len(nics) {
@@ -143,7 +164,7 @@ func (k *market) best(gpus, nics []int) [][2]int {
 
 // cost ranks a pair. A worse class of distance outweighs any number of better ones; within a distance the
 // squares of the differences keep the order of the numbers.
-func (k *market) cost(gpu, nic, i, j int, scale int64) cost {
+func (k *matcher) cost(gpu, nic, i, j int, scale int64) cost {
 	var c cost
 	switch k.x.Hop(gpu, nic).Distance {
 	case Self, NVLink, PIX:
@@ -164,7 +185,7 @@ func (k *market) cost(gpu, nic, i, j int, scale int64) cost {
 }
 
 // busGap is how far two addresses are apart in bus numbers, squared; those of different domains further than
-// any of one domain. 0 where one of them is not known.
+// any of one domain. 0 where one of them is unknown.
 func busGap(a, b string) int64 {
 	domainA, busA, okA := domainAndBus(a)
 	domainB, busB, okB := domainAndBus(b)
@@ -187,7 +208,7 @@ func domainAndBus(address string) (domain string, bus int64, ok bool) {
 
 // near holds where NCCL uses GPUDirect RDMA by default: where data goes between GPU and NIC without passing a
 // host bridge (NCCL_NET_GDR_LEVEL PXB), or over C2C to a CPU that the NIC hangs on (P2C).
-func (k *market) near(gpu, nic int) bool {
+func (k *matcher) near(gpu, nic int) bool {
 	switch k.x.Hop(gpu, nic).Distance {
 	case PIX, PXB:
 		return true
@@ -198,7 +219,7 @@ func (k *market) near(gpu, nic int) bool {
 	}
 }
 
-func (k *market) result() Pairing {
+func (k *matcher) result() Pairing {
 	var out Pairing
 	for _, g := range k.gpus {
 		nics := k.paired[g]
@@ -216,29 +237,29 @@ func (k *market) result() Pairing {
 	return out
 }
 
-func (k *market) pair(g, n int) Pair {
+func (k *matcher) pair(g, n int) Pair {
 	nic := k.x.Devices[n]
 	p := Pair{GPU: k.x.Devices[g], NIC: &nic, Hop: k.x.Hop(g, n), Near: k.near(g, n)}
 	p.LossGBs, p.Why = k.loss(g, n)
 	return p
 }
 
-func (k *market) unpaired(g int) Pair {
+func (k *matcher) unpaired(g int) Pair {
 	p := Pair{GPU: k.x.Devices[g]}
 	switch line, known := k.commonRate(); {
 	case len(k.nics) == 0:
-		p.Why = "there is no NIC of the fabric: what a GPU loses without one is not known"
+		p.Why = "there is no NIC of the fabric: what a GPU loses without one is unknown"
 	case known:
 		p.LossGBs = &line
 		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free: its traffic takes its share of the others'", len(k.nics), len(k.gpus))
 	default:
-		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free; what that costs is not known, as their line rates are not", len(k.nics), len(k.gpus))
+		p.Why = fmt.Sprintf("%d NICs for %d GPUs none near and free; the cost is unknown because their line rates are unknown", len(k.nics), len(k.gpus))
 	}
 	return p
 }
 
 // commonRate is the line rate of the slowest NIC, GB/s.
-func (k *market) commonRate() (float64, bool) {
+func (k *matcher) commonRate() (float64, bool) {
 	line := 0.0
 	for _, n := range k.nics {
 		rate := lineRate(k.x.Devices[n])
@@ -252,5 +273,86 @@ func (k *market) commonRate() (float64, bool) {
 	return line, line > 0
 }
 
-// lineRate is that of a NIC, GB/s one way; 0 where it is not known.
+// lineRate is that of a NIC, GB/s one way; 0 where it is unknown.
 func lineRate(d MatrixDevice) float64 { return float64(d.Mbps) / 8000 }
+
+// loss is what a GPU loses with a NIC against a near one of its own, GB/s one way, and why; nil with the reason
+// where it cannot be known.
+//
+// A near NIC loses nothing but what others that share it take. A far one is not for GPUDirect RDMA by default.
+// Where GPUs are joined by NVLink or XGMI and some have near NICs, all traffic leaves through those (PXN), and
+// the far NIC carries none: published runs of four workers on two machines fit that (59.4 GB/s aligned, 22.2
+// with two near GPUs in the worst worker, 11.2 with one). Otherwise its data goes through host memory: two
+// crossings of PCIe, about half the line rate, and between sockets what one stream gets of the link there.
+func (k *matcher) loss(g, n int) (*float64, string) {
+	nic := k.x.Devices[n]
+	line, hop := lineRate(nic), k.x.Hop(g, n)
+	if hop.Distance == DistanceUnknown {
+		return nil, "the distance to " + nameOf(nic) + " is unknown, and so is the cost"
+	}
+	if line == 0 && (!k.near(g, n) || k.users[n] > 1) {
+		return nil, k.reason(g, n, hop) + "; the cost is unknown because the line rate of " + nameOf(nic) + " is unknown"
+	}
+	rate := line
+	switch {
+	case k.near(g, n):
+	case k.hasPXN(g):
+		rate = 0
+	default:
+		rate = k.bounced(line, hop.Distance)
+	}
+	lost := line - rate/float64(max(k.users[n], 1))
+	if lost == 0 {
+		return &lost, ""
+	}
+	return &lost, k.reason(g, n, hop)
+}
+
+// bounced is the rate through host memory.
+func (k *matcher) bounced(line float64, d Distance) float64 {
+	const crossings = 2 // of PCIe: GPU to memory, memory to NIC
+	rate := line / crossings
+	if d == SYS && k.share > 0 {
+		rate = math.Min(rate, k.share)
+	}
+	return rate
+}
+
+// hasPXN holds where a GPU reaches another one over NVLink or XGMI that has a near NIC.
+func (k *matcher) hasPXN(g int) bool {
+	for _, other := range k.gpus {
+		if other == g || k.x.Hop(g, other).Distance != NVLink {
+			continue
+		}
+		for _, n := range k.paired[other] {
+			if k.near(other, n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reason says in words what sets a loss.
+func (k *matcher) reason(g, n int, hop Hop) string {
+	nic := nameOf(k.x.Devices[n])
+	switch {
+	case k.near(g, n):
+		return fmt.Sprintf("%d GPUs share %s", k.users[n], nic)
+	case k.hasPXN(g):
+		return fmt.Sprintf("%s is at %s: GPUDirect RDMA does not cross a host bridge, so its traffic leaves through the near NICs of other GPUs (PXN) and %s carries none", nic, hop, nic)
+	case hop.Distance == SYS && k.share > 0:
+		return fmt.Sprintf("%s is at SYS: data goes through host memory and the link between sockets, for which NCCL assumes %g GB/s", nic, k.share)
+	case hop.Distance == SYS:
+		return fmt.Sprintf("%s is at SYS: data goes through host memory, about half the line rate, and the link between sockets, whose rate is unknown", nic)
+	default:
+		return fmt.Sprintf("%s is at %s: data goes through host memory, two crossings of PCIe, about half the line rate", nic, hop)
+	}
+}
+
+func nameOf(d MatrixDevice) string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return d.Label
+}

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -57,21 +58,23 @@ func TestPairPublishedPlacements(t *testing.T) {
 		{"run B, one near", []int{0, 5, 6, 7, 8, 9, 10, 11}, 150, 1},
 		{"none near", []int{4, 5, 6, 7, 8, 9, 10, 11}, 100, 0}, // no PXN to go by: all of it through host memory
 	} {
-		lost, near := 0.0, 0
-		for _, pair := range PairDevices(x.Select(c.places)).Pairs {
-			if pair.LossGBs == nil {
-				t.Fatalf("%s: %s: %s", c.name, pair.GPU.Label, pair.Why)
+		t.Run(c.name, func(t *testing.T) {
+			lost, near := 0.0, 0
+			for _, pair := range PairDevices(x.Select(c.places)).Pairs {
+				if pair.LossGBs == nil {
+					t.Fatalf("%s: %s: %s", c.name, pair.GPU.Label, pair.Why)
+				}
+				lost += *pair.LossGBs
+				if pair.Near {
+					near++
+				} else if pair.Why == "" {
+					t.Errorf("%s: %s is far and has no reason", c.name, pair.GPU.Label)
+				}
 			}
-			lost += *pair.LossGBs
-			if pair.Near {
-				near++
-			} else if pair.Why == "" {
-				t.Errorf("%s: %s is far and has no reason", c.name, pair.GPU.Label)
+			if lost != c.lost || near != c.near {
+				t.Errorf("%s: loses %g with %d near, want %g with %d", c.name, lost, near, c.lost, c.near)
 			}
-		}
-		if lost != c.lost || near != c.near {
-			t.Errorf("%s: loses %g with %d near, want %g with %d", c.name, lost, near, c.lost, c.near)
-		}
+		})
 	}
 }
 
@@ -85,33 +88,35 @@ func TestPairROCE(t *testing.T) {
 		{"1B 3D 4E 5F 9D BD CD DD", "enp28s0np0 enp62s0np0 enp79s0np0 enp96s0np0 enp158s0np0 enp190s0np0 enp206s0np0 enp222s0np0"},             // 8.7.2
 		{"1B 3D 4E 5F 9D BD CD DD", "1a:00.0 3c:00.0 4d:00.0 5e:00.0 9c:00.0 bc:00.0 cc:00.0 dc:00.0"},                                         // VCF 8.3, the same server
 	} {
-		var text strings.Builder
-		for i, bus := range strings.Fields(c.gpus) {
-			fmt.Fprintf(&text, "GPU[%d]          : PCI Bus: 0000:%s:00.0\n", i, bus)
-		}
-		x, err := ReadROCmSMI(text.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		// the NICs in reverse: their numbers must not decide
-		var nics []MatrixDevice
-		for i, name := range strings.Fields(c.nics) {
-			bus, ok := BusOfInterface(name)
-			if !ok {
-				if bus, err = ParseBus(name); err != nil {
-					t.Fatal(err)
-				}
+		t.Run(c.nics, func(t *testing.T) {
+			var text strings.Builder
+			for i, bus := range strings.Fields(c.gpus) {
+				fmt.Fprintf(&text, "GPU[%d]          : PCI Bus: 0000:%s:00.0\n", i, bus)
 			}
-			nics = append([]MatrixDevice{{Label: fmt.Sprintf("NIC%d", i), Bus: bus, Mbps: 400_000}}, nics...)
-		}
-		p := PairDevices(x.WithNICs(nics))
-		want := "GPU0-NIC0:? GPU1-NIC1:? GPU2-NIC2:? GPU3-NIC3:? GPU4-NIC4:? GPU5-NIC5:? GPU6-NIC6:? GPU7-NIC7:?"
-		if got := pairText(p); got != want {
-			t.Errorf("%s gives %s", c.nics, got)
-		}
-		if pair := p.Pairs[0]; pair.Near || pair.LossGBs != nil || !strings.Contains(pair.Why, "not known") {
-			t.Errorf("a distance that was guessed is called near or free: %+v", pair)
-		}
+			x, err := ReadROCmSMI(text.String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// the NICs in reverse: their numbers must not decide
+			var nics []MatrixDevice
+			for i, name := range strings.Fields(c.nics) {
+				bus, ok := BusOfInterface(name)
+				if !ok {
+					if bus, err = ParseBus(name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				nics = append([]MatrixDevice{{Label: fmt.Sprintf("NIC%d", i), Bus: bus, Mbps: 400_000}}, nics...)
+			}
+			p := PairDevices(x.WithNICs(nics))
+			want := "GPU0-NIC0:? GPU1-NIC1:? GPU2-NIC2:? GPU3-NIC3:? GPU4-NIC4:? GPU5-NIC5:? GPU6-NIC6:? GPU7-NIC7:?"
+			if got := pairText(p); got != want {
+				t.Errorf("%s gives %s", c.nics, got)
+			}
+			if pair := p.Pairs[0]; pair.Near || pair.LossGBs != nil || !strings.Contains(pair.Why, "unknown") {
+				t.Errorf("a distance that was guessed is called near or free: %+v", pair)
+			}
+		})
 	}
 }
 
@@ -134,22 +139,24 @@ func TestPairCounts(t *testing.T) {
 		}, "GPU0-NIC0:PIX GPU1-NIC1:PIX GPU2-NIC2:PIX GPU3-NIC3:PIX GPU4-NIC4:PIX", 1, 0},
 		{"hgx-h100", func(m *Machine) { m.NICs = nil }, "GPU0-none:? GPU1-none:? ", 0, math.NaN()},
 	} {
-		m := nominal(t, c.machine)
-		if c.edit != nil {
-			c.edit(m)
-		}
-		p := m.Pairing()
-		lost := 0.0
-		for _, pair := range p.Pairs {
-			if pair.LossGBs == nil {
-				lost = math.NaN()
-				continue
+		t.Run(c.machine+": "+c.want, func(t *testing.T) {
+			m := nominal(t, c.machine)
+			if c.edit != nil {
+				c.edit(m)
 			}
-			lost += *pair.LossGBs
-		}
-		if got := pairText(p); !strings.HasPrefix(got, c.want) || len(p.Spare) != c.spare || lost != c.totalLost && !math.IsNaN(lost+c.totalLost) || math.IsNaN(lost) != math.IsNaN(c.totalLost) {
-			t.Errorf("%s gives %s, %d spare, %g GB/s lost; want %s, %d, %g", c.machine, got, len(p.Spare), lost, c.want, c.spare, c.totalLost)
-		}
+			p := m.Pairing()
+			lost := 0.0
+			for _, pair := range p.Pairs {
+				if pair.LossGBs == nil {
+					lost = math.NaN()
+					continue
+				}
+				lost += *pair.LossGBs
+			}
+			if got := pairText(p); !strings.HasPrefix(got, c.want) || len(p.Spare) != c.spare || lost != c.totalLost && !math.IsNaN(lost+c.totalLost) || math.IsNaN(lost) != math.IsNaN(c.totalLost) {
+				t.Errorf("%s gives %s, %d spare, %g GB/s lost; want %s, %d, %g", c.machine, got, len(p.Spare), lost, c.want, c.spare, c.totalLost)
+			}
+		})
 	}
 }
 
@@ -196,16 +203,18 @@ func TestPairFar(t *testing.T) {
 		{CPU{Arch: "x86_64", Vendor: vendorAMD, Family: 23}, 34, "16 GB/s"},
 		{CPU{Arch: "x86_64", Vendor: vendorAMD, Family: 175}, 26, "24 GB/s"},
 		{CPU{Arch: "arm64"}, 44, "6 GB/s"},
-		{CPU{}, 25, "which is not known"},
+		{CPU{}, 25, "whose rate is unknown"},
 	} {
-		p := machine(c.cpu).Pairing()
-		if pair := p.Pairs[0]; pair.Near || pair.LossGBs == nil || *pair.LossGBs != c.lost || !strings.Contains(pair.Why, c.why) {
-			t.Errorf("%+v: %+v", c.cpu, pair)
-		}
+		t.Run(fmt.Sprintf("%s family %d model %d", cmp.Or(c.cpu.Vendor, c.cpu.Arch, "unknown"), c.cpu.Family, c.cpu.Model), func(t *testing.T) {
+			p := machine(c.cpu).Pairing()
+			if pair := p.Pairs[0]; pair.Near || pair.LossGBs == nil || *pair.LossGBs != c.lost || !strings.Contains(pair.Why, c.why) {
+				t.Errorf("%+v: %+v", c.cpu, pair)
+			}
+		})
 	}
 	m := machine(CPU{})
 	m.NICs[0].Mbps = 0
-	if pair := m.Pairing().Pairs[0]; pair.LossGBs != nil || !strings.Contains(pair.Why, "not known") {
+	if pair := m.Pairing().Pairs[0]; pair.LossGBs != nil || !strings.Contains(pair.Why, "unknown") {
 		t.Errorf("an unknown line rate gives %+v", pair)
 	}
 }

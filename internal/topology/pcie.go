@@ -3,12 +3,14 @@ package topology
 import (
 	"fmt"
 	"math"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
-// RawRate is what a PCIe link carries one way after its line code, GB/s: a lane of Gen1 and Gen2 has 8 bits
+// RawRate is what a PCIe link carries one way after its line code, GB/s: per lane of Gen1 and Gen2 has 8 bits
 // of data in 10 (PCIe 5.0, 4.2.1), of Gen3 to Gen5 128 in 130 (4.2.2), and of Gen6 236 bytes for packets in a
 // FLIT of 256 (PCIe 6.0, 4.2.3; the rest is 6 of link layer, 8 of CRC, 6 of error correction). Packet headers
-// take more: see PayloadRate. speed in GT/s, width in lanes; 0 where either is not known.
+// take more. speed in GT/s, width in lanes; 0 where either is unknown.
 func RawRate(speed float64, width int) float64 {
 	if !(speed > 0) || math.IsInf(speed, 0) || width <= 0 {
 		return 0
@@ -29,56 +31,13 @@ func lineCode(speed float64) float64 {
 	}
 }
 
-// Bytes of a memory write beside its payload, where addresses have 64 bits: a header of four words, sequence
-// number and link CRC (PCIe 5.0, 2.2.4.1 and 3.6.2), framing (4.2.2.3). FLITs have CRC and framing of their own.
-const (
-	writeHeader = 16
-	linkOver    = 2 + 4 + 4
-)
-
-// PayloadRate is what a PCIe link carries of data one way while memory writes of maxPayload bytes fill it,
-// GB/s. Links of GPUs and NICs run with 256 bytes: Gen5 x16 gives 57.1. 0 where a number is not known.
-func PayloadRate(speed float64, width, maxPayload int) float64 {
-	if maxPayload <= 0 {
-		return 0
-	}
-	over := writeHeader
-	if speed <= 32 {
-		over += linkOver
-	}
-	return RawRate(speed, width) * float64(maxPayload) / float64(maxPayload+over)
-}
-
-// NCCLRate is what NCCL takes a PCIe link for, GB/s one way: the hundreds of Mb/s per lane of its own table,
-// times the lanes, divided by 80 (NCCL src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci). Not the link's
-// rate: Gen5 x16 is 48. A width of 0 is taken for 16, a speed that the table does not have for 8 GT/s.
-func NCCLRate(speed float64, width int) float64 {
-	perLane := 60.0
-	switch speed {
-	case 2.5:
-		perLane = 15
-	case 5:
-		perLane = 30
-	case 16:
-		perLane = 120
-	case 32:
-		perLane = 240
-	case 64:
-		perLane = 480
-	}
-	if width == 0 {
-		width = 16
-	}
-	return float64(width) * perLane / 80
-}
-
 // PCIeHop is a link on the way between two devices.
 type PCIeHop struct {
-	Bus    string  // device at the lower end of the link
-	Speed  float64 // GT/s; 0: the hardware does not say
-	Width  int     // lanes; 0: the hardware does not say
-	AtRest bool    // it is a GPU's and trained lower than it can: at rest they do, so Speed is what it can
-	GBs    float64 // GB/s one way, as RawRate gives it; 0: not known
+	Bus    string  `json:"bus"`                // device at the lower end of the link
+	Speed  float64 `json:"speed,omitempty"`    // GT/s; 0: the hardware does not say
+	Width  int     `json:"width,omitempty"`    // lanes; 0: the hardware does not say
+	AtRest bool    `json:"at_rest,omitempty"`  // it is a GPU's and trained lower than it can: at rest they do, so Speed is what it can
+	GBs    float64 `json:"rate_gbs,omitempty"` // GB/s one way, as RawRate gives it; 0: unknown
 }
 
 // Path gives the PCIe links between two devices of a machine, from the first up and down to the second. At
@@ -90,9 +49,9 @@ func (m *Machine) Path(from, to string) ([]PCIeHop, error) {
 	b, okB := places.byBus[to]
 	switch {
 	case !okA:
-		return nil, fmt.Errorf("PCI device %q: is not in the tree of %s", clip(from), m.Source)
+		return nil, fmt.Errorf("PCI device %s: is not in the tree of %s", fabric.Quote(from), m.Source)
 	case !okB:
-		return nil, fmt.Errorf("PCI device %q: is not in the tree of %s", clip(to), m.Source)
+		return nil, fmt.Errorf("PCI device %s: is not in the tree of %s", fabric.Quote(to), m.Source)
 	}
 	common := 0
 	for common < min(len(a.chain), len(b.chain)) && a.chain[common] == b.chain[common] {

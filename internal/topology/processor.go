@@ -43,7 +43,7 @@ func processors() []processor {
 }
 
 // processorNamed finds the generation of a processor by what it calls itself; ok is false where the name
-// does not tell.
+// does not say.
 func processorNamed(name string) (p processor, ok bool) {
 	plain := strings.NewReplacer("(R)", "", "(r)", "", "(TM)", "", "(tm)", "").Replace(name)
 	for _, p := range processors() {

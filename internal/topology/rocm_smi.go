@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // ReadROCmSMI reads what rocm-smi says of the GPUs of a host, by --showbus, --showtopotype, --showtopo and
@@ -86,7 +88,7 @@ func (r *rocmText) line(line string, next []string) (used int, err error) {
 func (r *rocmText) gpu(number string) (*MatrixDevice, error) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 0 || n >= maxMatrixDevices {
-		return nil, fmt.Errorf("GPU %q is not between 0 and %d", clip(number), maxMatrixDevices-1)
+		return nil, fmt.Errorf("GPU %s is not between 0 and %d", fabric.Quote(number), maxMatrixDevices-1)
 	}
 	g, ok := r.gpus[n]
 	if !ok {
@@ -106,7 +108,7 @@ func (r *rocmText) value(number, name, text string) error {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < -1 {
-		return fmt.Errorf("%s: NUMA node %q is no number", g.Label, clip(text))
+		return fmt.Errorf("%s: invalid NUMA node %s", g.Label, fabric.Quote(text))
 	}
 	g.NUMA = n
 	return nil
@@ -158,7 +160,7 @@ func rocmTable(lines []string) (cells [][]string, used int, err error) {
 	}
 	for i, label := range head {
 		if label != fmt.Sprintf("GPU%d", i) {
-			return nil, used, fmt.Errorf("column %q: want GPU%d", clip(label), i)
+			return nil, used, fmt.Errorf("column %s: want GPU%d", fabric.Quote(label), i)
 		}
 	}
 	for i := range head {
@@ -198,7 +200,7 @@ func (r *rocmText) matrix() (Matrix, error) {
 		}
 	}
 	if types == nil {
-		x.Gaps = append(x.Gaps, "what joins the GPUs is not in the text: --showtopotype tells it")
+		x.Gaps = append(x.Gaps, "what joins the GPUs is not in the text: --showtopotype shows it")
 	}
 	for i := range n {
 		for j := range n {
@@ -218,7 +220,7 @@ func (x *Matrix) rocmGaps(types, hops [][]string) {
 	onPCIe := slices.ContainsFunc(types, func(row []string) bool { return slices.Contains(row, "PCIE") })
 	switch {
 	case onPCIe && hops == nil:
-		x.Gaps = append(x.Gaps, "how far GPUs on PCIe are apart is not in the text: --showtopo tells it")
+		x.Gaps = append(x.Gaps, "the distance of GPUs on PCIe is not in the text: --showtopo shows it")
 	case onPCIe:
 		x.Gaps = append(x.Gaps, "rocm-smi does not see PCIe switches: PHB may be PIX, PXB or NODE")
 	}
@@ -238,7 +240,7 @@ func rocmHop(same bool, kind, hops string) (Hop, error) {
 	case same && (kind == "0" || kind == "" || kind == "X"):
 		return Hop{Distance: Self}, nil
 	case same:
-		return Hop{}, fmt.Errorf("is joined to itself by %q, want 0", clip(kind))
+		return Hop{}, fmt.Errorf("is joined to itself by %s, want 0", fabric.Quote(kind))
 	case kind == "XGMI":
 		return Hop{Distance: NVLink, XGMI: true}, nil
 	case kind == "PCIE" && hops == "2":
@@ -248,6 +250,6 @@ func rocmHop(same bool, kind, hops string) (Hop, error) {
 	case kind == "PCIE", kind == "", kind == "N/A":
 		return Hop{}, nil
 	default:
-		return Hop{}, fmt.Errorf("link type %q is none of XGMI, PCIE, N/A", clip(kind))
+		return Hop{}, fmt.Errorf("link type %s is none of XGMI, PCIE, N/A", fabric.Quote(kind))
 	}
 }

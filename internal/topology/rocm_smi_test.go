@@ -24,9 +24,11 @@ GPU2 "" "0000:86:00.0" numa 1: SYS PHB X
 gap: rocm-smi does not see PCIe switches: PHB may be PIX, PXB or NODE
 `,
 	} {
-		if got := matrixText(matrixFile(t, name)); got != want {
-			t.Errorf("%s gives\n%s\nwant\n%s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if got := matrixText(matrixFile(t, name)); got != want {
+				t.Errorf("%s gives\n%s\nwant\n%s", name, got, want)
+			}
+		})
 	}
 	x, err := ReadROCmSMI("GPU[0]\t\t: PCI Bus: 0000:1C:00.0\n GPU[1]          : PCI Bus: 0000:42:00.0\n")
 	if err != nil || len(x.Devices) != 2 || x.Devices[1].Bus != "0000:42:00.0" || x.Hop(0, 1).Distance != DistanceUnknown || len(x.Gaps) != 1 {
@@ -58,9 +60,11 @@ func TestReadROCmSMIRefuses(t *testing.T) {
 		"a GPU missing":     {"GPU[1] : PCI Bus: 0000:99:00.0\n", "GPU0 of 1"},
 		"long":              {strings.Repeat("x", maxTopoText+1), "longer than"},
 	} {
-		if x, err := ReadROCmSMI(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: gives %d devices, %v; want an error with %q", name, len(x.Devices), err, c.want)
-		}
+		t.Run(name, func(t *testing.T) {
+			if x, err := ReadROCmSMI(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: gives %d devices, %v; want an error with %q", name, len(x.Devices), err, c.want)
+			}
+		})
 	}
 }
 

@@ -6,19 +6,8 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 )
 
-// scaleUpKind is what a GPU's model says of its NVLink or XGMI.
-type scaleUpKind struct {
-	vendor string // nvidia, amd
-	arch   string
-	links  int // of one GPU; 0: it has none, or no source counts them
-}
-
-func scaleUpOf(m catalog.GPUModel) scaleUpKind {
-	return scaleUpKind{vendor: m.Vendor, arch: m.Arch, links: int(m.ScaleUpLinks.Value)}
-}
-
-// builtInLinks is what joins GPUs of a model where nothing else is said: nvlink, xgmi, or pcie for one without links.
-func builtInLinks(m catalog.GPUModel) string {
+// ScaleUpKind is what joins GPUs of a model where nothing else is stated: nvlink, xgmi, or pcie for one without links.
+func ScaleUpKind(m catalog.GPUModel) string {
 	switch {
 	case m.ScaleUpLinks.Value == 0:
 		return "pcie"
@@ -28,23 +17,23 @@ func builtInLinks(m catalog.GPUModel) string {
 	return "nvlink"
 }
 
-// boardOf is how many GPUs a board has of which a machine may show a part: AMD's have eight, each with links to all
-// others (8 GPUs of OCP's UBB). 0: that sets nothing.
-func boardOf(m catalog.GPUModel) int {
+// BoardSize is how many GPUs a board has of which a machine may show a part: AMD's have eight, each with links to all
+// others (8 GPUs of OCP's UBB). 0: unknown.
+func BoardSize(m catalog.GPUModel) int {
 	if m.Vendor == "amd" {
 		return 8
 	}
 	return 0
 }
 
-// isCoherent tells a GPU that NVLink-C2C joins to its CPU: NVIDIA's beside an Arm CPU in one package, of which the
+// IsCoherent holds for a GPU that NVLink-C2C joins to its CPU: NVIDIA's beside an Arm CPU in one package, of which the
 // catalog has no PCIe link that could limit it (GB10, GB200).
-func isCoherent(m catalog.GPUModel, arch string) bool {
+func IsCoherent(m catalog.GPUModel, arch string) bool {
 	return arch == "arm64" && m.Vendor == "nvidia" && m.PCIeLink.Speed == 0
 }
 
 // noC2C says what is missing where GPUs are coherent and nobody counted the links.
-const noC2C = "NVLink-C2C joins the GPUs to their CPUs: how many links and how fast is in no source"
+const noC2C = "NVLink-C2C joins the GPUs to their CPUs: no source has the number of links and their rate"
 
 // hybridCube is which GCDs of an MI250X node have XGMI to which, as RCCL's own file of such a node has it
 // (ROCm/rccl, tools/topo_expl/models/topo_8p_90a.xml), the lower number first.
@@ -52,23 +41,24 @@ func hybridCube() [][2]int {
 	return [][2]int{{0, 1}, {0, 2}, {0, 6}, {1, 3}, {1, 5}, {2, 3}, {2, 4}, {3, 7}, {4, 5}, {4, 6}, {5, 7}, {6, 7}}
 }
 
-// joinGPUs adds the links between the GPUs of a machine that has them built in, and says what it took for
+// JoinGPUs adds the links between the GPUs of a machine that has them built in, and says what it took for
 // granted. kind is nvlink, xgmi, pcie or empty; full is how many GPUs the machine has with those that are not
 // seen.
-func joinGPUs(m *Machine, k scaleUpKind, kind string, full int) (gaps []string) {
+func JoinGPUs(m *Machine, model catalog.GPUModel, kind string, full int) (gaps []string) {
+	links := int(model.ScaleUpLinks.Value) // of one GPU; 0: it has none, or no source counts them
 	switch {
 	case kind != "nvlink" && kind != "xgmi" || len(m.GPUs) == 0 || full < 2:
 		return nil
-	case k.links == 0:
-		return []string{"how many links join the GPUs is in no source"}
-	case k.vendor == "amd" && k.arch == "gfx90a":
+	case links == 0:
+		return []string{"no source has the number of links between the GPUs"}
+	case model.Vendor == "amd" && model.Arch == "gfx90a":
 		return joinCube(m)
-	case k.vendor == "amd":
-		joinAll(m, max(1, k.links/max(full-1, 1)), true)
+	case model.Vendor == "amd":
+		joinAll(m, max(1, links/max(full-1, 1)), true)
 		return nil
 	}
 	for i := range m.GPUs {
-		m.GPUs[i].Links = []ScaleUp{{Target: UnseenNVSwitch, Class: ClassNVSwitch, Count: k.links}}
+		m.GPUs[i].Links = []ScaleUp{{Target: UnseenNVSwitch, Class: ClassNVSwitch, Count: links}}
 	}
 	return nil
 }

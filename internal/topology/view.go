@@ -1,9 +1,7 @@
 package topology
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -24,18 +22,8 @@ func ViewOf(m *Machine) *View {
 	return &View{Meta: fabric.NewMeta("Topology"), Name: m.Name, Source: m.Source, Machine: m, Matrix: m.Matrix(), Pairing: m.Pairing()}
 }
 
-// ReadView gives the view of a text: an NCCL topology file, or what nvidia-smi topo -m or rocm-smi print. The
-// error says what the text was tried as.
+// ReadView gives the view of what nvidia-smi topo -m or rocm-smi print. The error says what the text was tried as.
 func ReadView(name string, text []byte) (*View, error) {
-	if bytes.Contains(text, []byte("<system")) {
-		d, err := Parse(text)
-		if err != nil {
-			return nil, fmt.Errorf("NCCL topology file: %w", err)
-		}
-		m := FromDocument(d)
-		m.Name = name
-		return ViewOf(m), nil
-	}
 	var failed []error
 	for _, try := range []struct {
 		source string
@@ -56,5 +44,5 @@ func ReadView(name string, text []byte) (*View, error) {
 	if len(failed) > 0 {
 		return nil, errors.Join(failed...)
 	}
-	return nil, errors.New("is neither an NCCL topology file nor the output of nvidia-smi topo -m or rocm-smi")
+	return nil, errors.New("not the output of nvidia-smi topo -m or rocm-smi")
 }

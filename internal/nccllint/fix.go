@@ -1,0 +1,246 @@
+package nccllint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclxml"
+)
+
+// Change is one thing that Fix has fixed, or has seen and left.
+type Change struct {
+	Line int    // of the text that was given
+	What string // what was done with what
+	Why  string
+	Left bool // it stays as it was: to change it would be a guess
+}
+
+// LeftError is what Fix could not fix: what it gives back is better, but NCCL still refuses or misreads it.
+type LeftError struct {
+	Findings []fabric.Finding // failures of severity error; of a text that it gave up on, unknown ones too
+}
+
+// Error names the first of them.
+func (e *LeftError) Error() string {
+	if len(e.Findings) == 0 {
+		return "topology file: cannot be fixed"
+	}
+	f := e.Findings[0]
+	where := ""
+	if len(f.Evidence) > 0 {
+		where = f.Evidence[0].Source + ": "
+	}
+	return fmt.Sprintf("topology file: %s cannot be fixed without guessing, the first %s%s: %s", fabric.Count(len(e.Findings), "problem"), where, f.ID, f.Why)
+}
+
+// Fix fixes a topology file as far as no guess is needed: it adds what is missing of tags, takes out what is
+// no tag, and writes names, addresses and speeds as NCCL reads them. It never adds a device. A sound text
+// comes back byte for byte, and so does one whose meaning cannot be made out; Fix of what Fix gave is the same
+// again. The error is a *LeftError where something is left that NCCL refuses or misreads.
+func Fix(text []byte) (fixed []byte, changes []Change, err error) {
+	fixed, changes = fixOnce(text)
+	_, refused := ncclxml.Parse(text)
+	_, stillRefused := ncclxml.Parse(fixed)
+	if again, _ := fixOnce(fixed); !slices.Equal(again, fixed) || refused == nil && stillRefused != nil {
+		fixed, changes = text, nil // no form of it is stable, or it was better before: it was not understood
+	}
+	var left []fabric.Finding
+	for _, f := range Check([]File{{Name: "line", Text: fixed}}, nil).Findings {
+		if f.Status == fabric.Fail && f.Severity == fabric.SeverityError || f.Status == fabric.Unknown && f.ID == ruleWhole {
+			left = append(left, f)
+		}
+	}
+	if len(left) > 0 {
+		return fixed, changes, &LeftError{Findings: left}
+	}
+	return fixed, changes, nil
+}
+
+// fixOnce is one round of Fix.
+func fixOnce(text []byte) ([]byte, []Change) {
+	_, refused := ncclxml.Parse(text)
+	r := ncclxml.Recover(text)
+	if r.Cut != "" || refused != nil && len(r.Document.Roots) == 0 || slices.ContainsFunc(r.Problems, isLost) {
+		return text, nil
+	}
+	var changes []Change
+	if r.Encoding != "" {
+		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + r.Encoding, Why: "NCCL reads bytes, and the first one is not <."})
+	}
+	for _, p := range r.Problems {
+		if p.Stop > 0 && refused == nil {
+			return text, nil // NCCL takes it: what looks like damage is none
+		}
+		if p.Fix != "" {
+			changes = append(changes, Change{Line: p.Line, What: fabric.Printable(p.Fix + ": " + p.Text), Why: fabric.Printable(whyFixed(p))})
+		}
+	}
+	m := fixer{tags: r.Tags, damaged: slices.ContainsFunc(r.Problems, ncclxml.Problem.IsDamage), isRCCL: ncclxml.IsRCCL(r.Text)}
+	m.all()
+	changes = append(changes, m.changes...)
+	if !slices.ContainsFunc(changes, func(c Change) bool { return !c.Left }) {
+		return text, nil
+	}
+	slices.SortStableFunc(changes, func(a, b Change) int { return a.Line - b.Line })
+	return r.Rewrite(m.tags), changes
+}
+
+// isLost holds of text that may be the rest of an element: without it a device would be gone.
+func isLost(p ncclxml.Problem) bool { return p.Kind == ncclxml.KindText && p.Fix == "" }
+
+func whyFixed(p ncclxml.Problem) string {
+	switch {
+	case p.Detail != "" && p.Message != "":
+		return capital(p.Detail) + ". NCCL: " + p.Message
+	case p.Detail != "":
+		return capital(p.Detail) + "."
+	default:
+		return "NCCL: " + p.Message
+	}
+}
+
+// fixer fixes tags one by one.
+type fixer struct {
+	tags    []ncclxml.Tag
+	damaged bool
+	isRCCL  bool
+	changes []Change
+}
+
+func (m *fixer) all() {
+	m.numaNodes()
+	for i := range m.tags {
+		t := &m.tags[i]
+		if t.Comment != "" || t.Kind == ncclxml.TagClose {
+			continue
+		}
+		m.names(t)
+		for k := range t.Attributes {
+			m.value(t, &t.Attributes[k])
+		}
+		m.duplicates(t)
+		if t.Name == "system" && !t.Has("version") {
+			version := ncclxml.NCCLVersion
+			if m.isRCCL {
+				version = ncclxml.RCCLVersion
+			}
+			t.Attributes = append(t.Attributes, ncclxml.TagAttribute{Name: "version", Value: strconv.Itoa(version), Line: t.Line})
+			m.change(t, t.Line, fmt.Sprintf("version=%q added", strconv.Itoa(version)), "Attribute version of node system not found; there is one version only.")
+		}
+	}
+}
+
+func (m *fixer) change(t *ncclxml.Tag, line int, what, why string) {
+	t.Changed = true
+	m.changes = append(m.changes, Change{Line: line, What: what, Why: why})
+}
+
+// numaNodes numbers CPUs whose number is lost in the order of the file, as NCCL's own dump and every known
+// file have them, with the numbers that no other CPU has.
+func (m *fixer) numaNodes() {
+	taken := map[int64]bool{}
+	var lost []*ncclxml.Tag
+	for i := range m.tags {
+		t := &m.tags[i]
+		if t.Name != "cpu" || t.Kind == ncclxml.TagClose || t.Comment != "" {
+			continue
+		}
+		if number, ok := t.Element().Get("numaid"); ok {
+			taken[ncclxml.Strtol(number, 0)] = true
+		} else {
+			lost = append(lost, t)
+		}
+	}
+	next := int64(0)
+	for _, t := range lost {
+		for taken[next] {
+			next++
+		}
+		taken[next] = true
+		number := strconv.FormatInt(next, 10)
+		t.Attributes = slices.Insert(t.Attributes, 0, ncclxml.TagAttribute{Name: "numaid", Value: number, Line: t.Line})
+		m.change(t, t.Line, fmt.Sprintf("numaid=%q added", number),
+			"NCCL needs the number. It is lost; CPUs are numbered in the order of the file. Compare with numactl --hardware: NCCL binds threads by it.")
+	}
+}
+
+// names fixes attributes that are one letter from the only one that can be meant.
+func (m *fixer) names(t *ncclxml.Tag) {
+	if !ncclxml.IsElement(t.Name) {
+		return
+	}
+	for k := range t.Attributes {
+		a := &t.Attributes[k]
+		if slices.Contains(ncclxml.KnownAttributes(t.Name), a.Name) {
+			continue
+		}
+		if meant := misspelt(t.Element(), a.Name); meant != "" {
+			m.change(t, a.Line, fmt.Sprintf("%s instead of %s=%q", meant, a.Name, ncclxml.Excerpt(a.Value)), "NCCL silently ignores an attribute that it does not know.")
+			a.Name = meant
+		}
+	}
+}
+
+// duplicates takes out an attribute that says again what another has said.
+func (m *fixer) duplicates(t *ncclxml.Tag) {
+	seen := map[string]string{}
+	kept := t.Attributes[:0:0]
+	for _, a := range t.Attributes {
+		value, again := seen[a.Name]
+		if again && value == a.Value {
+			m.change(t, a.Line, fmt.Sprintf("removed: second %s=%q", fabric.Printable(a.Name), ncclxml.Excerpt(fabric.Printable(a.Value))), "It repeats the first.")
+			continue
+		}
+		if !again {
+			seen[a.Name] = a.Value
+		}
+		kept = append(kept, a)
+	}
+	t.Attributes = kept
+}
+
+// value fixes what an attribute says, where the text leaves one meaning only.
+func (m *fixer) value(t *ncclxml.Tag, a *ncclxml.TagAttribute) {
+	written, why := "", ""
+	switch {
+	case t.Name == "pci" && a.Name == "link_speed":
+		if _, known := ncclxml.LaneRate(a.Value); known {
+			return
+		}
+		speed, _ := ncclxml.MeantSpeed(a.Value)
+		written, _ = ncclxml.SpeedText(speed)
+		why = fmt.Sprintf("NCCL does not know %q and assumes %d GT/s.", ncclxml.Excerpt(a.Value), ncclxml.AssumedGTs)
+	case t.Name == "pci" && a.Name == "link_width":
+		number := widthDigits.FindStringSubmatch(a.Value)
+		if number == nil {
+			return
+		}
+		meant, _ := strconv.Atoi(number[1])
+		if meant == 0 || int64(int32(ncclxml.Strtol(a.Value, 0))) == int64(meant) {
+			return
+		}
+		written, why = strconv.Itoa(meant), fmt.Sprintf("NCCL reads %d.", int32(ncclxml.Strtol(a.Value, 0)))
+	case t.Name == "pci" && a.Name == "busid":
+		written, _ = canonicalBus(a.Value)
+		why = fmt.Sprintf("NCCL writes this address so and compares the text; as a number both are %#x.", ncclxml.BusNumber(a.Value))
+		if ncclxml.BusNumber(written) != ncclxml.BusNumber(a.Value) {
+			why = "NCCL writes this address so and compares the text."
+		}
+	case t.Name == "net" && a.Name == "guid" && m.damaged:
+		if digits, ok := strings.CutPrefix(a.Value, "0x"); ok && len(digits) < guidDigits && len(digits) > guidDigits/2 {
+			m.changes = append(m.changes, Change{
+				Line: a.Line, What: fmt.Sprintf("left as it is: guid=%q", ncclxml.Excerpt(a.Value)), Left: true,
+				Why: fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; a lost digit cannot be had back.", len(digits), guidDigits, guidDigits, digits),
+			})
+		}
+		return
+	}
+	if written == "" || written == a.Value {
+		return
+	}
+	m.change(t, a.Line, fmt.Sprintf("%s=%q instead of %q", a.Name, written, ncclxml.Excerpt(a.Value)), fabric.Printable(why))
+	a.Value = written
+}

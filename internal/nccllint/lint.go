@@ -1,0 +1,310 @@
+package nccllint
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclxml"
+)
+
+// File is a topology file to be checked.
+type File struct {
+	Name string // as shown in findings
+	Text []byte
+	Cut  string // why Text is not all of it; empty: it is
+}
+
+// Check checks topology files by what NCCL does with them. A failure of severity error is a file, or a part of
+// one, that NCCL refuses or misreads; one of severity warning is what NCCL takes though it hardly can be meant.
+// Each rule that looked and found nothing is a pass; none passes where the file was not read whole. Of
+// several files, one per node, the rule topo-same compares the others with the first. parts states how many
+// links a GPU has; nil leaves that unknown.
+func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
+	out := &fabric.Findings{Meta: fabric.NewMeta("Findings")}
+	var readings []*parsedFile
+	for _, f := range files {
+		r := parseFile(f)
+		r.parts, r.devices = parts, r.document.WithDevices()
+		readings = append(readings, r)
+		out.Findings = append(out.Findings, r.check(rules())...)
+	}
+	out.Findings = append(out.Findings, compareFiles(readings)...)
+	for _, f := range out.Findings {
+		out.Summary.Count(f.Status)
+	}
+	return out
+}
+
+// Status is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where a file
+// could not be read whole, or had nothing to check; else Pass, with whatever warnings: NCCL takes the files. What a
+// rule cannot check because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
+func Status(found *fabric.Findings) fabric.Status {
+	status := fabric.Pass
+	if found.Summary.Pass == 0 {
+		status = fabric.Unknown
+	}
+	for _, f := range found.Findings {
+		switch {
+		case f.Status == fabric.Fail && f.Severity == fabric.SeverityError:
+			return fabric.Fail
+		case f.Status == fabric.Unknown:
+			status = fabric.Unknown
+		}
+	}
+	return status
+}
+
+// rules are all rules that check one file, in the order in which they are reported.
+func rules() []rule {
+	return slices.Concat(textRules(), attributeRules(), pciRules(), deviceRules(), systemRules())
+}
+
+// rule checks one thing. Where check gives no verdict the rule has looked and found nothing.
+type rule struct {
+	id        string
+	title     string
+	expected  string
+	cost      string // of a failure, where the verdict does not say it closer
+	reference string
+	scope     scope
+	check     func(*parsedFile) []verdict
+}
+
+// scope is what a rule needs to be sure of.
+type scope uint8
+
+const (
+	scopeText   scope = iota // the text
+	scopeValue               // elements one by one
+	scopeSystem              // how elements are joined: nothing is known of that in a damaged file
+)
+
+// verdict is what a rule says of one place.
+type verdict struct {
+	status   fabric.Status
+	severity fabric.Severity
+	element  *ncclxml.Element // that it is about; nil: the file
+	line     int
+	text     string // as written
+	expected string
+	why      string
+	cost     string
+	fix      string
+}
+
+// parsedFile is a file with what is known of it.
+type parsedFile struct {
+	file     File
+	document ncclxml.Document     // as NCCL has it; of a refused file as far as it could be made out
+	devices  *ncclxml.Document    // the same with the <gpu> and <nic> that NCCL adds at load
+	rejected *ncclxml.SyntaxError // nil: NCCL takes the file
+	problems []ncclxml.Problem
+	notes    []ncclxml.Note
+	// understood holds of a refused file where each of its errors could be fixed: then it is known how its
+	// devices are joined.
+	understood bool
+	partly     string // why not all of the file was checked
+	parts      *catalog.Catalog
+}
+
+// parseFile reads a file, first as NCCL does, then, where NCCL refuses it, as far as possible.
+func parseFile(f File) *parsedFile {
+	r := &parsedFile{file: f, partly: f.Cut}
+	d, err := ncclxml.Parse(f.Text)
+	if err == nil {
+		r.document, r.notes = *d, d.Notes
+		if len(d.Notes) == ncclxml.NoteLimit {
+			r.partly = fmt.Sprintf("has more than %d things that NCCL ignores", ncclxml.NoteLimit)
+		}
+		return r
+	}
+	errors.As(err, &r.rejected)
+	again := ncclxml.Recover(f.Text)
+	if again.Encoding != "" {
+		r.problems = append(r.problems, ncclxml.Problem{Kind: ncclxml.KindEncoding, Line: 1, Stop: 1, Text: again.Encoding, Message: r.rejected.Message, Fix: "UTF-8"})
+	}
+	r.document = again.Document
+	r.problems = append(r.problems, again.Problems...)
+	if r.partly == "" && again.Cut != "" {
+		r.partly = again.Cut
+	}
+	r.addWhole(ncclxml.IsRCCL(again.Text))
+	r.addRejection()
+	r.understood = again.Cut == "" && !slices.ContainsFunc(r.problems, func(p ncclxml.Problem) bool { return p.Fix == "" })
+	return r
+}
+
+// addWhole adds what is wrong with a damaged file as a whole, which NCCL would report last.
+func (r *parsedFile) addWhole(isRCCL bool) {
+	roots := r.document.Roots
+	if len(roots) == 0 {
+		return
+	}
+	want := ncclxml.NCCLVersion
+	if isRCCL {
+		want = ncclxml.RCCLVersion
+	}
+	line := roots[0].Line
+	if text, ok := roots[0].Get("version"); !ok {
+		r.problems = append(r.problems, ncclxml.Problem{Kind: ncclxml.KindVersion, Line: line, Stop: line, Text: ncclxml.Excerpt(roots[0].Tag()), Message: "Attribute version of node system not found", Fix: "version added"})
+	} else if got := int(int32(ncclxml.Strtol(text, 0))); got != want {
+		r.problems = append(r.problems, ncclxml.Problem{Kind: ncclxml.KindVersion, Line: line, Stop: line, Text: ncclxml.Excerpt(roots[0].Tag()), Message: fmt.Sprintf("XML Topology has wrong version %d, %d needed", got, want)})
+	}
+	if all := r.document.InOrder(); len(all) > ncclxml.ElementLimit {
+		line := all[ncclxml.ElementLimit].Line
+		r.problems = append(r.problems, ncclxml.Problem{Kind: ncclxml.KindLimit, Line: line, Stop: line, Text: ncclxml.Excerpt(all[ncclxml.ElementLimit].Tag()), Message: fmt.Sprintf("Error : XML parser is limited to %d nodes", ncclxml.ElementLimit+1)})
+	}
+}
+
+// addRejection makes sure that NCCL's own message is reported: by the problem that stops it, else as one of its own.
+func (r *parsedFile) addRejection() {
+	for i, p := range r.problems {
+		if p.Stop == r.rejected.Line && (p.Kind == r.rejected.Kind || p.Message == r.rejected.Message) {
+			r.problems[i].Message = r.rejected.Message
+			return
+		}
+	}
+	r.problems = append([]ncclxml.Problem{{Kind: r.rejected.Kind, Line: r.rejected.Line, Stop: r.rejected.Line, Text: ncclxml.Excerpt(lineOf(r.file.Text, r.rejected.Line)), Message: r.rejected.Message}}, r.problems...)
+}
+
+func lineOf(text []byte, line int) string {
+	for ; line > 1; line-- {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return ""
+		}
+		text = text[i+1:]
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	return string(first[:min(len(first), 2*ncclxml.ExcerptLimit)])
+}
+
+// maxFailures bounds how many failures of one rule a file gets findings for; the rest is counted.
+const maxFailures = 64
+
+// check applies rules. Those that could not be sure of a pass share one finding, which names them.
+func (r *parsedFile) check(rules []rule) []fabric.Finding {
+	var out []fabric.Finding
+	var unsure []string
+	why := ""
+	for _, rule := range rules {
+		found := r.apply(rule)
+		if len(found) > 0 {
+			out = append(out, found...)
+		} else if reason := r.unsure(rule.scope); reason != "" {
+			unsure, why = append(unsure, rule.id), reason
+		} else {
+			out = append(out, r.finding(rule, verdict{status: fabric.Pass}))
+		}
+	}
+	if len(unsure) > 0 {
+		rest := rule{id: ruleRest, title: "Nothing else is wrong", expected: "a pass of " + strings.Join(unsure, ", ")}
+		out = append(out, r.finding(rest, verdict{status: fabric.Unknown, why: why}))
+	}
+	return out
+}
+
+// apply gives the findings of one rule, none where it found nothing or did not look.
+func (r *parsedFile) apply(rule rule) []fabric.Finding {
+	if !r.canCheck(rule.scope) {
+		return nil
+	}
+	var out []fabric.Finding
+	verdicts := rule.check(r)
+	for i, v := range verdicts {
+		if i == maxFailures {
+			v = verdict{status: fabric.Fail, severity: v.severity, why: fmt.Sprintf("%d more of this kind are not listed.", len(verdicts)-i)}
+			return append(out, r.finding(rule, v))
+		}
+		if v.status == fabric.NotApplicable && r.rejected != nil {
+			continue // what the file seems not to have may be in its damage
+		}
+		out = append(out, r.finding(rule, v))
+	}
+	return out
+}
+
+// canCheck says whether what a rule would find is there.
+func (r *parsedFile) canCheck(scope scope) bool {
+	switch scope {
+	case scopeText:
+		return true
+	case scopeValue:
+		return len(r.document.Roots) > 0
+	default:
+		return len(r.document.Roots) > 0 && r.partly == "" && (r.rejected == nil || r.understood)
+	}
+}
+
+// unsure says why a rule that found nothing may have missed something.
+func (r *parsedFile) unsure(scope scope) string {
+	switch {
+	case r.partly != "":
+		return "Nothing was found in what was read, but the file " + r.partly + "."
+	case scope == scopeText:
+		return ""
+	case r.rejected != nil:
+		return fmt.Sprintf("NCCL refuses the file at line %d. In what could be made out of it these rules found nothing, or had nothing to look at.", r.rejected.Line)
+	case len(r.document.Roots) == 0:
+		return "The file has no <system> to check."
+	}
+	return ""
+}
+
+func (r *parsedFile) finding(rule rule, v verdict) fabric.Finding {
+	f := fabric.Finding{
+		ID: rule.id, Title: rule.title, Status: v.status, Severity: v.severity, Subject: r.subject(v.element),
+		Expected: rule.expected, Why: v.why, Reference: rule.reference,
+	}
+	if v.expected != "" {
+		f.Expected = v.expected
+	}
+	if v.line > 0 {
+		f.Evidence = []fabric.Evidence{{Source: fmt.Sprintf("%s:%d", r.file.Name, v.line), Value: fabric.Printable(v.text)}}
+	} else if v.text != "" {
+		f.Evidence = []fabric.Evidence{{Source: r.file.Name, Value: fabric.Printable(v.text)}}
+	}
+	if v.status == fabric.Fail {
+		f.Cost, f.Fix = v.cost, v.fix
+		if v.cost == "" {
+			f.Cost = rule.cost
+		}
+	}
+	return f
+}
+
+// subject names what an element is of.
+func (r *parsedFile) subject(e *ncclxml.Element) fabric.Subject {
+	s := fabric.Subject{Kind: "file", Node: r.file.Name}
+	for ; e != nil; e = e.Parent {
+		switch e.Name {
+		case "net":
+			if name, ok := e.Get("name"); ok {
+				return fabric.NICSubject(r.file.Name, ncclxml.Excerpt(fabric.Printable(name)))
+			}
+		case "gpu":
+			if dev, ok := e.Get("dev"); ok {
+				return fabric.Subject{Kind: "gpu", Node: r.file.Name, GPU: "GPU" + ncclxml.Excerpt(fabric.Printable(dev))}
+			}
+		case "pci":
+			if bus, ok := e.Get("busid"); ok {
+				return fabric.PCISubject(r.file.Name, ncclxml.Excerpt(fabric.Printable(bus)))
+			}
+		}
+	}
+	return s
+}
+
+// fixCommand fixes what can be fixed without guessing.
+func (r *parsedFile) fixCommand() string {
+	name := r.file.Name
+	if strings.ContainsAny(name, " \t'\"\\$`;&|<>*?()") {
+		name = "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
+	}
+	return "railwright topo lint --fix " + name
+}

@@ -1,0 +1,449 @@
+package ncclxml
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// SyntaxError is why NCCL refuses a file: every process that reads it dies with the message.
+type SyntaxError struct {
+	Line    int    // where its parser stops
+	Message string // NCCL's own words
+	Kind    Kind
+}
+
+// Error gives line and message.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Line, fabric.Printable(e.Message))
+}
+
+// Kind is what is wrong with a text, or ignored in it.
+type Kind uint8
+
+// The kinds of problems.
+const (
+	KindNone           Kind = iota
+	KindEncoding            // a byte order mark, UTF-16, a NUL
+	KindDeclaration         // <?xml ...?>, <!DOCTYPE ...>
+	KindTab                 // a tab, which is no blank to NCCL
+	KindNewline             // a newline inside a tag
+	KindText                // text between tags, junk in them
+	KindQuote               // an attribute that is not name="value"
+	KindCloseTag            // a tag or an element without its end
+	KindVersion             // a version of the format that NCCL does not take
+	KindLimit               // more than NCCL has room for
+	KindUnknownElement      // an element that NCCL does not know where it stands
+	KindBlank               // a blank that makes an attribute without a name
+	KindAttributes          // an attribute that NCCL has no room for
+	KindSingleQuote         // a value in single quotes
+)
+
+// NoteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.
+const NoteLimit = 1000
+
+// Versions of the format that the two libraries take (src/graph/xml.h, NCCL_TOPO_XML_VERSION).
+const (
+	NCCLVersion = 1
+	RCCLVersion = 2
+)
+
+// Parse reads a topology file by the rules of NCCL's parser (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.cc),
+// which is not an XML parser: it has no declaration, no entities, no text, only blanks between attributes.
+// What it refuses is a *SyntaxError, what it ignores is in Notes. A file without any <system>, such as an
+// empty one, is no error to it: NCCL then looks for itself. A file with <xgmi> elements is read as RCCL
+// does. Time is linear in the text; memory is bounded by NCCL's own limit of 255 elements.
+func Parse(text []byte) (*Document, error) {
+	p := &parser{text: text, line: 1, version: NCCLVersion}
+	if IsRCCL(text) {
+		p.version = RCCLVersion
+	}
+	if err := p.children(nil); err != nil {
+		return nil, err
+	}
+	return &Document{Roots: p.roots, Notes: p.notes}, nil
+}
+
+// IsRCCL recognises RCCL's form by what only it has: xgmi elements, or the gcn attribute of a GPU.
+func IsRCCL(text []byte) bool {
+	return bytes.Contains(text, []byte("<xgmi")) || bytes.Contains(text, []byte(` gcn="`))
+}
+
+type parser struct {
+	text    []byte
+	at      int
+	line    int
+	version int
+	kept    int // elements that take a place in NCCL's array
+	roots   []*Element
+	notes   []Note
+}
+
+// TagKind is what a tag is.
+type TagKind uint8
+
+const (
+	TagNone TagKind = iota // the end of the file
+	TagOpen
+	TagClose
+	TagSingle
+)
+
+type parsedTag struct {
+	kind       TagKind
+	name       string
+	line       int
+	attributes []Attribute
+	unnamed    int
+}
+
+// children reads what is below head until its closing tag; head nil is the file. Elements that NCCL does not
+// know there are ignored with all that is in them.
+func (p *parser) children(head *Element) error {
+	parent := ""
+	if head != nil {
+		parent = head.Name
+	}
+	for {
+		if p.kept == ElementLimit+1 {
+			return p.fail(KindLimit, "Error : XML parser is limited to %d nodes", ElementLimit+1)
+		}
+		t, err := p.tag()
+		switch {
+		case err != nil:
+			return err
+		case t.kind == TagNone && head == nil:
+			return nil
+		case t.kind == TagNone:
+			return p.fail(KindCloseTag, "XML Parse : unterminated %s", head.Name)
+		case t.kind == TagClose && head != nil:
+			if t.name != head.Name {
+				return p.fail(KindCloseTag, "XML Mismatch : %s / %s", head.Name, t.name)
+			}
+			return nil
+		case keptBelow(parent, t.name) && t.name != "graphs":
+			if head != nil && len(head.Children) == ChildLimit {
+				return p.fail(KindLimit, "Error : XML parser is limited to %d subnodes", ChildLimit)
+			}
+			err = p.keep(head, t)
+		default:
+			err = p.ignore(parent, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// keep adds an element that NCCL knows. Outside of everything a closing tag passes for one that opens.
+func (p *parser) keep(head *Element, t parsedTag) error {
+	e := &Element{Name: t.name, Line: t.line, Attributes: t.attributes, Parent: head, Unnamed: t.unnamed}
+	if head == nil {
+		p.roots = append(p.roots, e)
+	} else {
+		head.Children = append(head.Children, e)
+	}
+	p.kept++
+	if head == nil {
+		if err := p.checkVersion(e); err != nil {
+			return err
+		}
+	}
+	if t.kind == TagSingle {
+		return nil
+	}
+	return p.children(e)
+}
+
+func (p *parser) checkVersion(system *Element) error {
+	text, ok := system.Get("version")
+	if !ok {
+		return p.fail(KindVersion, "Attribute version of node system not found")
+	}
+	if got := int(int32(Strtol(text, 0))); got != p.version {
+		return p.fail(KindVersion, "XML Topology has wrong version %d, %d needed", got, p.version)
+	}
+	return nil
+}
+
+// ignore ignores an element with all that is in it. NCCL keeps the names of such elements in one place,
+// so any closing tag ends the innermost of them, whatever its name.
+func (p *parser) ignore(parent string, t parsedTag) error {
+	if len(p.notes) < NoteLimit {
+		note := Note{Kind: KindUnknownElement, Line: t.line, Text: t.name}
+		if !isLeaf(parent) { // below those it ignores silently
+			note.Message = "Ignoring element " + t.name
+		}
+		p.note(note)
+	}
+	if t.kind == TagSingle {
+		return nil
+	}
+	notes := p.notes // nothing below it is worth a word
+	for depth := 1; depth > 0; {
+		inner, err := p.tag()
+		if err != nil {
+			return err
+		}
+		switch inner.kind {
+		case TagNone:
+			return p.fail(KindCloseTag, "XML Parse : unterminated ")
+		case TagOpen:
+			depth++
+		case TagClose:
+			depth--
+		}
+	}
+	p.notes = notes
+	return nil
+}
+
+// tag reads the next tag, over blanks and comments.
+func (p *parser) tag() (parsedTag, error) {
+	for {
+		for p.at < len(p.text) && isBlank(p.text[p.at]) {
+			p.next()
+		}
+		if p.at == len(p.text) {
+			return parsedTag{}, nil
+		}
+		c := p.text[p.at]
+		p.next()
+		if c != '<' {
+			return parsedTag{}, p.fail(strayKind(p.text[p.at-1:]), "XML Parse error : expecting '<', got '%s'", []byte{c})
+		}
+		t := parsedTag{line: p.line}
+		name, end, err := p.word("")
+		if err != nil {
+			return t, err
+		}
+		if strings.HasPrefix(name, "!--") {
+			if err := p.comment(name[len("!--"):], end); err != nil {
+				return t, err
+			}
+			continue
+		}
+		t.name = name
+		if name == "" && end == '/' {
+			return p.closing(t)
+		}
+		return p.opening(t, end)
+	}
+}
+
+func (p *parser) closing(t parsedTag) (parsedTag, error) {
+	t.kind = TagClose
+	name, end, err := p.word("")
+	if err != nil {
+		return t, err
+	}
+	t.name = name
+	if end != '>' {
+		return t, p.fail(KindCloseTag, "XML Parse error : unexpected trailing %s in closing tag %s", []byte{end}, name)
+	}
+	return t, nil
+}
+
+func (p *parser) opening(t parsedTag, end byte) (parsedTag, error) {
+	t.kind = TagOpen
+	count := 0
+	for end == ' ' {
+		line := p.line
+		a, last, err := p.attribute()
+		if err != nil {
+			return t, err
+		}
+		end = last
+		switch {
+		case count == AttributeLimit:
+			if len(p.notes) < NoteLimit {
+				p.note(Note{KindAttributes, line, a.Name + `="` + a.Value + `"`, fmt.Sprintf("XML Parse : Ignoring extra attributes (max %d)", AttributeLimit)})
+			}
+			continue
+		case a.Name == "":
+			t.unnamed++
+			p.note(Note{Kind: KindBlank, Line: line, Text: "<" + t.name + " ..."})
+		default:
+			t.attributes = append(t.attributes, a)
+		}
+		count++
+	}
+	if end == '/' {
+		t.kind = TagSingle
+		_, last, err := p.word("")
+		if err != nil {
+			return t, err
+		}
+		end = last
+	}
+	if end != '>' {
+		return t, p.fail(tagEndKind(end), "XML Parse : expected >, got '%s'", []byte{end})
+	}
+	return t, nil
+}
+
+// attribute reads name="value" and the character behind it. A name alone has an empty value.
+func (p *parser) attribute() (Attribute, byte, error) {
+	var a Attribute
+	name, end, err := p.word("=")
+	a.Name = name
+	if err != nil || end != '=' {
+		return a, end, err
+	}
+	a.Value, end, err = p.value()
+	return a, end, err
+}
+
+// word reads a name up to a blank, a newline, / or >. With also "=" it may end there too; NCCL takes no =
+// in the name of an element.
+func (p *parser) word(also string) (name string, end byte, err error) {
+	start := p.at
+	for n := 0; ; n++ {
+		c, err := p.char()
+		if err != nil {
+			return "", 0, err
+		}
+		if c == '=' {
+			name = cString(p.text[start : start+n])
+			if also == "" {
+				return "", 0, p.fail(KindQuote, "XML Parse : Unexpected value with name %s", name)
+			}
+			return name, c, nil
+		}
+		if n == nameRoom {
+			return "", 0, p.fail(KindLimit, "Error : name %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
+		}
+		if isBlank(c) || c == '>' || c == '/' {
+			return cString(p.text[start : start+n]), c, nil
+		}
+	}
+}
+
+// nameRoom is how many bytes of a name or a value NCCL has room for, what ends it included (MAX_STR_LEN - 1).
+const nameRoom = TextLimit + 1
+
+func (p *parser) value() (value string, end byte, err error) {
+	quote, err := p.char()
+	if err != nil {
+		return "", 0, err
+	}
+	if quote != '"' && quote != '\'' {
+		return "", 0, p.fail(KindQuote, "XML Parse : Expected (double) quote.")
+	}
+	start, line := p.at, p.line
+	for n := 0; ; n++ {
+		c, err := p.char()
+		if err != nil {
+			return "", 0, err
+		}
+		if n == nameRoom {
+			return "", 0, p.fail(KindLimit, "Error : value %s too long (max %d)", cString(p.text[start:start+n]), nameRoom+1)
+		}
+		if c == quote {
+			value = cString(p.text[start : start+n])
+			if quote == '\'' {
+				p.note(Note{Kind: KindSingleQuote, Line: line, Text: "'" + value + "'"})
+			}
+			end, err = p.char()
+			return value, end, err
+		}
+	}
+}
+
+// comment reads on to -->. The first word of it was read as a name: it may hold part of the end, or all.
+func (p *parser) comment(read string, next byte) error {
+	const end = "-->"
+	tail := append([]byte(read), next)
+	for range end {
+		if bytes.HasSuffix(tail, []byte(end)) {
+			return nil
+		}
+		if p.at == len(p.text) {
+			return p.fail(KindCloseTag, "XML Parse error : unterminated comment")
+		}
+		tail = append(tail, p.text[p.at])
+		p.next()
+	}
+	from := p.at - len(end) // all of it is behind the first word by now
+	i := bytes.Index(p.text[from:], []byte(end))
+	to := len(p.text)
+	if i >= 0 {
+		to = from + i + len(end)
+	}
+	p.line += bytes.Count(p.text[p.at:to], []byte("\n"))
+	p.at = to
+	if i < 0 {
+		return p.fail(KindCloseTag, "XML Parse error : unterminated comment")
+	}
+	return nil
+}
+
+// char gives the next byte; the end of the file is an error inside a tag.
+func (p *parser) char() (byte, error) {
+	if p.at == len(p.text) {
+		return 0, p.fail(KindCloseTag, "XML Parse : Unexpected EOF")
+	}
+	c := p.text[p.at]
+	p.next()
+	return c, nil
+}
+
+func (p *parser) next() {
+	if p.text[p.at] == '\n' {
+		p.line++
+	}
+	p.at++
+}
+
+// fail makes the error at the byte that was read last, or that stops the parser.
+func (p *parser) fail(kind Kind, format string, values ...any) error {
+	line := p.line
+	if p.at > 0 && p.text[p.at-1] == '\n' {
+		line-- // the newline itself is what stops it
+	}
+	return &SyntaxError{Line: line, Message: fmt.Sprintf(format, values...), Kind: kind}
+}
+
+func (p *parser) note(n Note) {
+	if len(p.notes) < NoteLimit {
+		p.notes = append(p.notes, n)
+	}
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' }
+
+// cString is what C sees of bytes: all before the first NUL.
+func cString(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}
+
+// strayKind sorts a text at which NCCL expects a <.
+func strayKind(text []byte) Kind {
+	switch {
+	case text[0] == '\t':
+		return KindTab
+	case bytes.HasPrefix(text, []byte(byteOrderMark)), text[0] == 0, text[0] >= 0xfe:
+		return KindEncoding
+	}
+	return KindText
+}
+
+// tagEndKind sorts a byte at which NCCL expects the end of a tag.
+func tagEndKind(end byte) Kind {
+	switch end {
+	case '\n', '\r':
+		return KindNewline
+	case '\t':
+		return KindTab
+	case '?':
+		return KindDeclaration
+	case '<':
+		return KindText
+	}
+	return KindQuote
+}

@@ -1,0 +1,247 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// sourceCatalog is the Source of a Machine that not read from a machine at.
+const sourceCatalog = "catalog"
+
+// maxPlanned bounds the GPUs and the NICs of a machine that is described in words.
+const maxPlanned = 1024
+
+// Nominal gives the machine of the catalog with that id as its sources describe it. PCI addresses are made up
+// but distinct, except where interface names tell them; what no source says and is taken from the others of
+// its kind stands in Gaps. An unknown id is an error that lists the known ones.
+func Nominal(cat *catalog.Catalog, id string) (*Machine, error) {
+	return NominalOf(cat, fabric.Hardware{Machine: id})
+}
+
+// NominalOf gives the machine that a few words describe: that of the catalog where one is named, changed by
+// what else is said, or one put together of a GPU, its NICs and a CPU. Of more NICs or fewer than the machine
+// has, they are spread evenly over its PCIe switches; of fewer GPUs, the first are in use. An unknown id, more
+// GPUs than the machine has, a NIC without a line rate and counts above 1024 are errors.
+func NominalOf(cat *catalog.Catalog, hw fabric.Hardware) (*Machine, error) {
+	b, err := newBlueprint(cat, hw)
+	if err != nil {
+		return nil, fmt.Errorf("hardware: %w", err)
+	}
+	m := b.build()
+	m.limitGPUs(b.used)
+	return m, nil
+}
+
+// blueprint is all that a nominal machine is made of.
+type blueprint struct {
+	name      string
+	gpu       catalog.GPUModel
+	gpuID     string
+	gpus      int
+	used      int // of gpus
+	nic       catalog.NICModel
+	nicID     string
+	nics      int
+	nicNames  []string // of the interfaces; nil: no source gives them
+	nicPCI    []string // vendor:device
+	mbps      int
+	cpu       CPU // without devices
+	numa      int
+	perSwitch int     // GPUs on a PCIe switch; 0: every device has a root port of its own
+	speed     float64 // GT/s of GPUs, NICs and switches that name no other
+	scaleUp   string  // nvlink, xgmi, pcie or empty
+	gaps      []string
+}
+
+func (b *blueprint) gap(format string, args ...any) {
+	b.gaps = append(b.gaps, fmt.Sprintf(format, args...))
+}
+
+func newBlueprint(cat *catalog.Catalog, hw fabric.Hardware) (*blueprint, error) {
+	b := &blueprint{name: hw.Machine}
+	var m catalog.MachineModel
+	var err error
+	if hw.Machine != "" {
+		if m, err = cat.Machine(hw.Machine); err != nil {
+			return nil, err
+		}
+	}
+	if err := b.takeGPUs(cat, hw, m); err != nil {
+		return nil, err
+	}
+	if err := b.takeNICs(cat, hw, m); err != nil {
+		return nil, err
+	}
+	if b.gpus == 0 && b.nics == 0 {
+		return nil, fmt.Errorf("machine, gpu with gpus_per_node, or nics_per_node: none is given")
+	}
+	if b.name == "" {
+		b.name = strings.TrimSpace(fmt.Sprintf("%d %s", b.gpus, cmp.Or(b.gpuID, "GPUs")))
+	}
+	b.takePCIe(m)
+	b.takeCPU(cmp.Or(word(hw.CPU), m.CPU), m)
+	b.takeLayout(m)
+	if hw.VM {
+		b.gap("the tree is that of the host: a virtual machine shows NCCL a flat one, unless it gets a topology file")
+	}
+	return b, nil
+}
+
+func word(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
+func (b *blueprint) takeGPUs(cat *catalog.Catalog, hw fabric.Hardware, m catalog.MachineModel) error {
+	b.gpuID, b.gpus, b.scaleUp = m.GPU, int(m.GPUs.Value), m.ScaleUp
+	if hw.GPU != "" {
+		id, _, err := cat.GPU(hw.GPU)
+		switch {
+		case err != nil && hw.Machine != "":
+			return err
+		case err != nil:
+			id = ""
+			b.gap("GPU %s is not in the catalog: its links are unknown", fabric.Quote(hw.GPU))
+		}
+		b.gpuID = id
+	}
+	b.gpu = cat.GPUs[b.gpuID]
+	if hw.Machine == "" {
+		b.gpus = hw.GPUsPerNode
+		b.scaleUp = ScaleUpKind(b.gpu)
+	}
+	if hw.NVLink != nil && !*hw.NVLink {
+		b.scaleUp = "pcie"
+	}
+	b.used = b.gpus
+	if hw.GPUsPerNode != 0 {
+		b.used = hw.GPUsPerNode
+	}
+	switch {
+	case b.used < 0 || b.gpus > maxPlanned || hw.Machine == "" && b.used > maxPlanned:
+		return fmt.Errorf("gpus_per_node %d is not between 0 and %d", b.used, maxPlanned)
+	case b.used > b.gpus:
+		return fmt.Errorf("gpus_per_node %d: machine %q has %d", b.used, hw.Machine, b.gpus)
+	}
+	return nil
+}
+
+func (b *blueprint) takeNICs(cat *catalog.Catalog, hw fabric.Hardware, m catalog.MachineModel) error {
+	b.nicID, b.nics = m.NIC, int(m.NICs.Value)
+	if hw.NIC != "" {
+		b.nicID = word(hw.NIC)
+	}
+	model, known := cat.NICs[b.nicID]
+	if hw.NIC != "" && !known {
+		return fmt.Errorf("NIC %s is not in the catalog", fabric.Quote(hw.NIC))
+	}
+	b.nic, b.nicPCI = model, model.PCIID
+	if model.Of != "" {
+		b.nicPCI = cat.NICs[model.Of].PCIID
+	}
+	rate := model.Rate()
+	if hw.NICGbps != 0 {
+		rate = hw.NICGbps
+	}
+	switch {
+	case word(hw.Net) == "none":
+		b.nics = 0
+	case hw.NICsPerNode != 0:
+		b.nics = hw.NICsPerNode
+	case hw.Machine == "" && rate > 0:
+		b.nics = b.gpus
+		b.gap("nics_per_node is not given: one NIC per GPU assumed")
+	}
+	if b.nics == 0 {
+		return nil
+	}
+	if b.nics < 0 || b.nics > maxPlanned {
+		return fmt.Errorf("nics_per_node %d is not between 0 and %d", b.nics, maxPlanned)
+	}
+	if !(rate > 0) || rate > 100_000 {
+		return fmt.Errorf("nic_gbps %v: want the line rate of one NIC, above 0 and at most 100000 Gb/s", rate)
+	}
+	b.mbps = int(rate * 1000)
+	if b.nics == int(m.NICs.Value) {
+		if names, err := fabric.ExpandNames(m.NICNames); err == nil && len(names) == b.nics {
+			b.nicNames = names
+		}
+	}
+	return nil
+}
+
+// generations are the speeds of the PCIe generations, GT/s (PCIe 6.0, 4.2).
+func generations() []float64 { return []float64{2.5, 5, 8, 16, 32, 64} }
+
+func (b *blueprint) takePCIe(m catalog.MachineModel) {
+	if g := int(m.PCIeGeneration.Value); g > 0 && g <= len(generations()) {
+		b.speed = generations()[g-1]
+		return
+	}
+	b.speed = cmp.Or(b.gpu.PCIeLink.Speed, b.nic.PCIeLink.Speed)
+	if b.speed == 0 {
+		b.gap("PCIe generation: no source gives it")
+		return
+	}
+	b.gap("PCIe generation: no source gives it, taken for that of the GPU or NIC, %g GT/s", b.speed)
+}
+
+// takeCPU says what NCCL asks of a CPU. Where no source gives family and model they are those of the first
+// generation of that vendor's servers with this PCIe generation: slower links between sockets than later ones.
+func (b *blueprint) takeCPU(vendor string, m catalog.MachineModel) {
+	switch vendor {
+	case "arm":
+		b.cpu.Arch = "arm64"
+		return
+	case "intel":
+		b.cpu.Arch, b.cpu.Vendor = "x86_64", vendorIntel
+	case "amd":
+		b.cpu.Arch, b.cpu.Vendor = "x86_64", vendorAMD
+	default:
+		b.gap("the CPU is in no source")
+		return
+	}
+	if m.CPUID.Family != 0 && vendor == m.CPU {
+		b.cpu.Family, b.cpu.Model = m.CPUID.Family, m.CPUID.Model
+		return
+	}
+	c := firstWith(vendor, b.speed)
+	b.cpu.Family, b.cpu.Model = c.family, c.model
+	if c.family == 0 {
+		b.gap("CPU model: no source gives it")
+		return
+	}
+	b.gap("CPU model: no source gives it, taken for %s, the first with PCIe of %g GT/s", c.name, b.speed)
+}
+
+// takeLayout says how devices are spread over NUMA nodes and PCIe switches.
+func (b *blueprint) takeLayout(m catalog.MachineModel) {
+	b.numa = int(m.NUMANodes.Value)
+	if b.numa == 0 {
+		b.numa = 1
+		if b.gpus >= 8 && b.cpu.Arch != "arm64" {
+			b.numa = 2
+		}
+		b.gap("NUMA nodes: no source gives them, taken for %d", b.numa)
+	}
+	if m.GPUsPerSwitch.Value > 0 {
+		b.perSwitch = int(m.GPUsPerSwitch.Value)
+		return
+	}
+	if IsCoherent(b.gpu, b.cpu.Arch) {
+		b.gap("PCIe switches: no source gives any, every device is on a root port of its own")
+		b.gap(noC2C)
+		return
+	}
+	b.perSwitch = 1
+	switch {
+	case b.gpus == 0:
+		b.gap("PCIe switches: no source gives them")
+	case b.nics > 0 && b.nics < b.gpus:
+		b.perSwitch = (b.gpus + b.nics - 1) / b.nics
+		b.gap("PCIe switches: no source gives them, taken for one for each %d GPUs with their NIC", b.perSwitch)
+	default:
+		b.gap("PCIe switches: no source gives them, taken for one for each GPU with its NICs")
+	}
+}
