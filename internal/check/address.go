@@ -17,7 +17,7 @@ func address() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressMissing,
 		Reference: "the plan; Broadcom RoCE guide 2.4.1, 2.4.2 and 2.6 no. 9",
-		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"link-up", "one-subnet"},
 		Node:      judgeAddress,
 	}
@@ -100,7 +100,7 @@ func duplicateAddress() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "RFC 5227",
-		Scope:     Scope{Addresses: true},
+		Scope:     []Condition{withAddresses()},
 		DependsOn: []string{"address"},
 		Cluster:   judgeDuplicateAddress,
 	}

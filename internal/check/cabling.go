@@ -14,7 +14,7 @@ func cabling() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMiscabled,
 		Reference: "the plan; IEEE 802.1AB, system name and port id",
-		Scope:     Scope{NeedsPlan: true, Cables: true},
+		Scope:     []Condition{withPlan(), withCables()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeCabling,
 	}

@@ -43,7 +43,7 @@ func cardCases() []oneCase {
 		{"relaxed-ordering", "on", nic, isPass, "", asPlanned},
 		{"relaxed-ordering", "off", nic, isFail, "does not allow relaxed ordering", control(func(c *fabric.PCIControl) { c.RelaxedOrdering = false })},
 		{"relaxed-ordering", "not read", nic, isUnknown, "permission denied", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.Control = nil }), gone("pci.control "+rail3NIC))},
-		{"relaxed-ordering", "no NIC", "host1", isUnknown, "nothing to look at", both(noPlan, gone("hcas"), func(w *world) { w.host1().HCAs = nil })},
+		{"relaxed-ordering", "no NIC", "host1", isUnknown, "nothing to check", both(noPlan, gone("hcas"), func(w *world) { w.host1().HCAs = nil })},
 		{"relaxed-ordering", "guest", "host1", isNA, "the hypervisor owns", inVM},
 
 		{"pcie-payload", "equal", nic, isPass, "", asPlanned},
@@ -92,8 +92,8 @@ func translationCases() []oneCase {
 		{"ats", "host, off", nic, isFail, "has ATS and it is off", both(hosts, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS.Enabled = false }))},
 		{"ats", "guest that does not show it", nic, isUnknown, "shows no ATS capability", both(inVM, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS = &fabric.ATS{} }))},
 		{"ats", "not read", nic, isUnknown, "permission denied", both(inVM, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS = nil }), gone("pci.ats"))},
-		{"ats", "bare metal", "host1", isNA, "is no virtual machine", asPlanned},
-		{"ats", "machine or guest not known", "host1", isUnknown, "not known whether", onMachine(func(m *fabric.Machine) { m.Hypervisor = nil })},
+		{"ats", "bare metal", "host1", isNA, "is not a virtual machine", asPlanned},
+		{"ats", "machine or guest not known", "host1", isUnknown, "is unknown", onMachine(func(m *fabric.Machine) { m.Hypervisor = nil })},
 
 		{"iommu-mode", "passthrough", "host1", isPass, "", asPlanned},
 		{"iommu-mode", "off", "host1", isPass, "", mode("off")},

@@ -77,17 +77,19 @@ func (c *Checker) Node(f *fabric.Facts) {
 		return
 	}
 	in := newNodeInput(f, c.plan.node(f.Node))
+	d := digest(in, c.texts)
+	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, nodes: []Digest{d}}
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Node == nil {
 			continue
 		}
-		for _, v := range c.judgeNode(r, in) {
+		for _, v := range judgeNode(r, in, here) {
 			c.settle(r, v, c.blamed)
 		}
 	}
 	c.byNode[f.Node] = len(c.digests)
-	c.digests = append(c.digests, digest(in, c.texts))
+	c.digests = append(c.digests, d)
 	for k, b := range c.blamed {
 		if c.needed[k.rule] {
 			c.carried[k] = b
@@ -101,16 +103,13 @@ func (c *Checker) Lost(m fabric.Missing) { c.lost[m.What] = m }
 
 // Finish runs the cluster rules, looks at the waivers, and counts. The Checker is used up.
 func (c *Checker) Finish() fabric.Summary {
-	in := ClusterInput{Nodes: c.digests, Lost: c.lost, index: c.plan}
-	if c.plan != nil {
-		in.Plan = c.plan.plan
-	}
+	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Cluster == nil {
 			continue
 		}
-		for _, v := range c.judgeCluster(r, in) {
+		for _, v := range judgeCluster(r, in) {
 			c.settle(r, v, c.carried)
 		}
 	}
@@ -122,17 +121,17 @@ func (c *Checker) Finish() fabric.Summary {
 	return c.summary
 }
 
-func (c *Checker) judgeNode(r *Rule, in NodeInput) []Verdict {
-	if v, ok := r.Scope.reason(c.plan, in.Plan, in.Facts); ok {
+func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {
+	if v, ok := excluded(r.Scope, here); ok {
 		return []Verdict{v}
 	}
 	if out := r.Node(in); len(out) > 0 {
-		if r.Scope.Hardware && in.Facts.Hardware != "" {
+		if listed(r.Scope, withHardware().ID) && in.Facts.Hardware != "" {
 			markHardware(out, in.Facts.Hardware)
 		}
 		return out
 	}
-	why := in.why("nothing to look at on "+in.Facts.Node, "nics", "hcas", "pci")
+	why := in.why("nothing to check on "+in.Facts.Node, "nics", "hcas", "pci")
 	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
 }
 
@@ -145,14 +144,15 @@ func markHardware(verdicts []Verdict, whose string) {
 	}
 }
 
-func (c *Checker) judgeCluster(r *Rule, in ClusterInput) []Verdict {
-	if v, ok := r.Scope.reasonCluster(in); ok {
+func judgeCluster(r *Rule, in ClusterInput) []Verdict {
+	everywhere := scene{plan: in.Plan, planned: in.Plan != nil, cluster: true, nodes: in.Nodes, lost: len(in.Lost)}
+	if v, ok := excluded(r.Scope, everywhere); ok {
 		return []Verdict{v}
 	}
 	if out := r.Cluster(in); len(out) > 0 {
 		return out
 	}
-	why := "nothing to look at: facts of " + strconv.Itoa(len(in.Nodes)) + " nodes"
+	why := "nothing to check: facts of " + strconv.Itoa(len(in.Nodes)) + " nodes"
 	return []Verdict{unknown(fabric.ClusterSubject(), why)}
 }
 

@@ -99,7 +99,7 @@ func owed(r Rule) []fabric.Status {
 	if r.Cause != "" {
 		out = append(out, fabric.Fail)
 	}
-	if r.Scope != (Scope{}) {
+	if len(r.Scope) > 0 {
 		out = append(out, fabric.NotApplicable)
 	}
 	return out
@@ -162,6 +162,30 @@ func TestNoRuleIsSilent(t *testing.T) {
 	for _, r := range Rules() {
 		if !said[r.ID] && r.ID != "facts-collected" {
 			t.Errorf("%s: in no world of empty facts does it say that it does not know", r.ID)
+		}
+	}
+}
+
+// TestConditions holds every condition to its form, and every scope to the order of the list.
+func TestConditions(t *testing.T) {
+	var known []string
+	for _, c := range Conditions() {
+		if c.ID == "" || c.Doc == "" || c.judge == nil || slices.Contains(known, c.ID) {
+			t.Errorf("%q: wants a unique id, a line of doc and a judge", c.ID)
+		}
+		known = append(known, c.ID)
+	}
+	for _, r := range Rules() {
+		at := -1
+		for _, c := range r.Scope {
+			i := slices.Index(known, c.ID)
+			if i <= at {
+				t.Errorf("%s: condition %s stands out of order, or is not in Conditions", r.ID, c.ID)
+			}
+			at = i
+		}
+		if r.Node != nil && (listed(r.Scope, "peers") || listed(r.Scope, "own-hardware")) {
+			t.Errorf("%s: a node rule with a condition of cluster rules", r.ID)
 		}
 	}
 }

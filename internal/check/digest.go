@@ -16,11 +16,15 @@ type Digest struct {
 	NICs    []NICDigest
 	Ports   []PortDigest
 	Repeats int    // further facts of the same node, not judged
-	Nominal bool   // from the catalog: nobody looked at the node
-	Lab     bool   // a lab host: no hardware of its own
+	Nominal bool   // from the catalog: the node itself was not read
 	NoRDMA  bool   // known to have no RDMA device
 	NoGPU   bool   // known to have no GPU
 	Unread  string // why NICs or addresses may be missing here; empty: all were read
+
+	Lab           bool   // a lab host: no hardware of its own
+	Recorded      string // whose hardware lies under a lab host
+	Virtual       *bool  // a virtual machine; nil: unknown
+	VirtualUnread string // why that is unknown
 
 	Machine   string // what must be equal is equal among machines of one kind: vendor and product
 	Kernel    trait
@@ -83,6 +87,10 @@ func digest(in NodeInput, t texts) Digest {
 	d := Digest{
 		Node: f.Node, Nominal: f.Source == nominal, Lab: f.Platform == labPlatform,
 		NoRDMA: knownWithoutRDMA(f), NoGPU: knownWithoutGPU(f), MemoryKiB: f.Machine.MemoryKiB,
+		Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
+	}
+	if d.Virtual == nil {
+		d.VirtualUnread = in.why("whether "+f.Node+" is a virtual machine is unknown", "machine.hypervisor")
 	}
 	if _, cut := in.missing("nics", "nics.addresses"); cut {
 		d.Unread = in.why("addresses of "+f.Node+" were not all read", "nics", "nics.addresses")

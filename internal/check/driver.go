@@ -28,7 +28,7 @@ func rdmaModules() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 1; kernel source, drivers/infiniband/hw",
-		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withHardware()},
 		Node:      judgeRDMAModules,
 	}
 }
@@ -115,7 +115,7 @@ func nicRDMA() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and 6; rdma-link(8)",
-		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withHardware()},
 		DependsOn: []string{"nic-present", "rdma-modules"},
 		Node:      judgeNICRDMA,
 	}
@@ -167,7 +167,7 @@ func uverbsDevices() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "kernel documentation, infiniband/user_verbs; Broadcom RoCE guide 2.6 no. 6",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeUverbs,
 	}
 }
@@ -198,7 +198,7 @@ func providerABI() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverABI,
 		Reference: "Broadcom RoCE guide 5.1 no. 6; rdma-core, libibverbs, match_device",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"uverbs-devices"},
 		Node:      judgeProviderABI,
 	}
@@ -240,7 +240,7 @@ func moduleOnDisk() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseDriverABI,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and chapter 7; modinfo(8), dkms(8)",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeModuleOnDisk,
 	}
 }
@@ -282,7 +282,7 @@ func driverConflict() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverConflict,
 		Reference: "Broadcom RoCE guide 5.1 no. 7",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeDriverConflict,
 	}
 }

@@ -18,7 +18,7 @@ func kernelEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "ROCm CVS, imbue and NVIDIA aicr, kernel version",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "kernel", of: "nodes", source: "uname -r", cost: skewCost,
@@ -39,7 +39,7 @@ func driverEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 (the correct version); imbue and ROCm CVS, driver version",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster:   judgeDriverEqual,
 	}
 }
@@ -76,7 +76,7 @@ func gpuDriverEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "VMware Cloud Foundation guide table 3 and 9.4; imbue and Meta gcm, driver equal",
-		Scope:     Scope{Hardware: true, Peers: true, GPU: true},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "GPU driver", of: "nodes", source: "nvidia-smi, amd-smi, /sys/module", cost: skewCost,
@@ -97,7 +97,7 @@ func gpuFirmwareEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Meta gcm, imbue and Infera, VBIOS and GPU firmware equal",
-		Scope:     Scope{Hardware: true, Peers: true, GPU: true},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "VBIOS", of: "nodes", source: "nvidia-smi, amd-smi", cost: skewCost,
@@ -118,7 +118,7 @@ func biosEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "VMware Cloud Foundation guide 7 (BIOS at the latest version); ROCm CVS, BIOS version uniform",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "BIOS", of: "nodes", source: "/sys/class/dmi/id/bios_version", cost: skewCost,
@@ -139,7 +139,7 @@ func cpuEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, check_hw_cpuinfo; Meta gcm, socket and core count",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		DependsOn: []string{"cpus-online"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -162,7 +162,7 @@ func memoryEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, physical memory within 3 to 7 %; Broadcom RoCE guide 2.3.3",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "KiB of memory", source: "/proc/meminfo, MemTotal", slack: 0.05,
@@ -184,7 +184,7 @@ func hcaCount() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "NVIDIA NVSentinel, fewer ports than the peers; Meta gcm, HCA count",
-		Scope:     Scope{Hardware: true, Peers: true, NoPlan: true, RDMA: true},
+		Scope:     []Condition{withoutPlan(), withOwnHardware(), withPeers(), withRDMA()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "RDMA devices", source: "/sys/class/infiniband",
@@ -206,7 +206,7 @@ func gpuCount() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "all public health checks, GPU count; OCI HPC, GpuBus",
-		Scope:     Scope{Hardware: true, Peers: true, GPU: true},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "GPUs", source: "/sys/bus/pci/devices",

@@ -15,7 +15,7 @@ func firmwareEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6; imbue and ROCm CVS, firmware uniform",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		DependsOn: []string{"port-state"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -37,7 +37,7 @@ func pkeyEqual() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9; Verda and mori, same P_Key on all ports",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withOwnHardware(), withRDMA()},
 		DependsOn: []string{"port-state", "sm-lid", "pkey-member"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -61,7 +61,7 @@ func gidIndexEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseGIDIndex,
 		Reference: "NCCL documentation, NCCL_IB_GID_INDEX; Broadcom RoCE guide 2.6 no. 9; ROCm CVS, same GID index on every node",
-		Scope:     Scope{Hardware: true, RDMA: true, Addresses: true, Transport: fabric.RoCE},
+		Scope:     []Condition{withAddresses(), onRoCE(), withOwnHardware(), withRDMA()},
 		DependsOn: []string{"gid-roce-v2", "nic-rdma", "address", "link-layer"},
 		Cluster: func(in ClusterInput) []Verdict {
 			q := equality{
@@ -90,7 +90,7 @@ func portRate() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePortRateLow,
 		Reference: "Broadcom RoCE guide 2.6 no. 8; InfiniBand Architecture 1.4, 14.2.5.6 LinkSpeedActive and LinkWidthActive",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		DependsOn: []string{"link-up", "port-state"},
 		Cluster:   judgePortRate,
 	}
@@ -153,7 +153,7 @@ func duplicateGUID() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "InfiniBand Architecture 1.4, 4.1.1; opensm(8), duplicate GUID",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		Cluster:   judgeDuplicateGUID,
 	}
 }

@@ -17,7 +17,7 @@ func rpFilter() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "RFC 3704, 2.2; kernel documentation, networking/ip-sysctl, rp_filter (loose mode with policy routing)",
-		Scope:     Scope{RDMA: true},
+		Scope:     []Condition{withRDMA()},
 		DependsOn: []string{"nic-present", "source-rule", "rail-route"},
 		Node:      judgeRPFilter,
 	}
@@ -63,7 +63,7 @@ func neighbourTable() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNeighbourOverflow,
 		Reference: "kernel documentation, networking/ip-sysctl, neigh/default/gc_thresh3; the plan",
-		Scope:     Scope{NeedsPlan: true, Addresses: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withAddresses(), withHardware(), withOwnAddresses()},
 		Node:      judgeNeighbourTable,
 	}
 }

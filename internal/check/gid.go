@@ -15,7 +15,7 @@ func gidRoCEv2() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGIDIndex,
 		Reference: "Broadcom RoCE guide 2.6 no. 9; InfiniBand Architecture 1.4, annex A17; kernel documentation, ABI/stable/sysfs-class-infiniband, gid_attrs",
-		Scope:     Scope{Hardware: true, RDMA: true, Addresses: true, Transport: fabric.RoCE},
+		Scope:     []Condition{withAddresses(), onRoCE(), withHardware(), withOwnAddresses(), withRDMA()},
 		DependsOn: []string{"nic-rdma", "address", "link-layer"},
 		Node:      judgeGIDRoCEv2,
 	}

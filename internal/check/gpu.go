@@ -14,7 +14,7 @@ func gpuDevice() Rule {
 		Doc:       "looks for GPUs among the PCI functions: a node without one may be the wrong node, or has lost them, so nothing about GPUs is known",
 		Severity:  fabric.SeverityWarning,
 		Reference: "PCI Code and ID Assignment Specification, base classes 03 and 12; Broadcom RoCE guide chapter 7",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeGPUDevice,
 	}
 }
@@ -38,7 +38,7 @@ func gpuDriver() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGPUDriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 3 and chapter 7",
-		Scope:     Scope{Hardware: true, GPU: true},
+		Scope:     []Condition{withHardware(), withGPU()},
 		Node:      judgeGPUDriver,
 	}
 }
@@ -99,7 +99,7 @@ func gpuDirect() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGDRDisabled,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and 5.1 no. 3; NVIDIA GPUDirect RDMA documentation; kernel documentation, driver-api/dma-buf",
-		Scope:     Scope{Hardware: true, RDMA: true, GPU: true},
+		Scope:     []Condition{withHardware(), withRDMA(), withGPU()},
 		Node:      judgeGPUDirect,
 	}
 }

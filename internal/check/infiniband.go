@@ -16,7 +16,7 @@ func smLID() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo, MasterSMLID; vSphere 8 and InfiniBand, ib sm virt enable",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"link-layer", "port-state"},
 		Node:      judgeSMLID,
 	}
@@ -34,7 +34,7 @@ func portLID() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 4.1.3 and 14.2.5.6 PortInfo, LID",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"sm-lid"},
 		Node:      judgePortLID,
 	}
@@ -75,7 +75,7 @@ func pkeyMember() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9.3 partition membership",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"sm-lid"},
 		Node:      judgePKeyMember,
 	}

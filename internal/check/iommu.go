@@ -11,7 +11,7 @@ func iommuMode() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseIOMMUTranslated,
 		Reference: "Broadcom RoCE guide 2.3 and 2.6 no. 5; kernel documentation, ABI/testing/sysfs-kernel-iommu_groups, type",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeIOMMUMode,
 	}
 }
@@ -46,7 +46,7 @@ func ats() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseATSDisabled,
 		Reference: "VMware Cloud Foundation guide 8.3; PCI Express Base Specification 5.0, 10.5.1",
-		Scope:     Scope{Hardware: true, Virtual: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onVirtual()},
 		Node:      judgeATS,
 	}
 }

@@ -79,7 +79,7 @@ func kernelLogPCIe() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "kernel source, drivers/pci/pci.c, pcie_print_link_status; Broadcom RoCE guide 2.6 no. 12 and 14; imbue host health checks",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		DependsOn: []string{"pcie-link", "pcie-port-rate"},
 		Node:      judgeKernelLogPCIe,
 	}
@@ -134,7 +134,7 @@ func kernelLogAER() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "kernel documentation, PCI/pcieaer-howto; PCI Express Base Specification 5.0, 6.2; OCI HPC health checks",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		DependsOn: []string{"pcie-payload"},
 		Node:      judgeKernelLogAER,
 	}

@@ -15,7 +15,7 @@ func cpusOnline() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/cputopology; Azure node health checks, check_hw_cpuinfo",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeCPUsOnline,
 	}
 }
@@ -46,7 +46,7 @@ func cpuGovernor() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/pm/cpufreq, performance; Meta gcm and OCI HPC health checks",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgeCPUGovernor,
 	}
 }
@@ -77,7 +77,7 @@ func swap() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks and imbue, swap 0 kB; Kubernetes documentation, swap memory management",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeSwap,
 	}
 }
@@ -107,7 +107,7 @@ func memlock() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMemlock,
 		Reference: "getrlimit(2), RLIMIT_MEMLOCK; AMD instinct cluster networking guide (unlimited), Primus and Infera (at least 32 GiB)",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeMemlock,
 	}
 }

@@ -15,7 +15,7 @@ func mtu() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "the plan; Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
-		Scope:     Scope{NeedsPlan: true},
+		Scope:     []Condition{withPlan()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeMTU,
 	}
@@ -87,7 +87,7 @@ func mtuEqual() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
-		Scope:     Scope{RDMA: true},
+		Scope:     []Condition{withRDMA()},
 		DependsOn: []string{"mtu"},
 		Cluster:   judgeMTUEqual,
 	}

@@ -14,7 +14,7 @@ func nicPresent() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "the plan; Broadcom RoCE guide 2.4, eight NICs a host",
-		Scope:     Scope{NeedsPlan: true},
+		Scope:     []Condition{withPlan()},
 		Node:      judgeNICPresent,
 	}
 }
@@ -54,7 +54,7 @@ func linkUp() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "RFC 2863, ifOperStatus; kernel documentation, networking/operstates; Broadcom RoCE guide 2.6 no. 8",
-		Scope:     Scope{RDMA: true},
+		Scope:     []Condition{withRDMA()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeLinkUp,
 	}

@@ -15,7 +15,7 @@ func numaKnown() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseCPUAffinity,
 		Reference: "kernel documentation, ABI/testing/sysfs-bus-pci, numa_node; ACPI 6.5, 6.2.15 _PXM",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgeNUMAKnown,
 	}
 }
@@ -48,7 +48,7 @@ func gpuNICNUMA() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseGPUNICMisaligned,
 		Reference: "NCCL documentation, NCCL_NET_GDR_LEVEL (no GPUDirect across SYS); Broadcom RoCE guide 2.8",
-		Scope:     Scope{Hardware: true, RDMA: true, GPU: true},
+		Scope:     []Condition{withHardware(), withRDMA(), withGPU()},
 		DependsOn: []string{"numa-known"},
 		Node:      judgeGPUNICNUMA,
 	}

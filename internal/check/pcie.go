@@ -16,7 +16,7 @@ func pcieLink() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, Link Capabilities and Link Status registers; Broadcom RoCE guide 2.6 no. 12",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgePCIeLink,
 	}
 }

@@ -18,7 +18,7 @@ func pciePortRate() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, 4.2 and Link Status; Broadcom RoCE guide 2.6 no. 12",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		DependsOn: []string{"pcie-link", "port-state"},
 		Node:      judgePCIePortRate,
 	}
@@ -110,7 +110,7 @@ func readRequest() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.6.2 and 7.5.3.4; Neugebauer et al., Understanding PCIe performance for end host networking (SIGCOMM 2018)",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeReadRequest,
 	}
 }
@@ -162,7 +162,7 @@ func relaxedOrdering() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "Broadcom RoCE guide 2.2.3 and 2.6 no. 7 (pcie_relaxed_ordering); PCI Express Base Specification 5.0, 2.4 and 7.5.3.4",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeRelaxedOrdering,
 	}
 }
@@ -205,7 +205,7 @@ func pciePayload() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.2 and 7.5.3.4; kernel parameters, pci=pcie_bus_safe",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgePCIePayload,
 	}
 }

@@ -16,7 +16,7 @@ func linkLayerRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "the plan; kernel documentation, ABI/stable/sysfs-class-infiniband, link_layer; InfiniBand on vSphere 8, link type IB",
-		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withHardware()},
 		DependsOn: []string{"nic-rdma"},
 		Node:      judgeLinkLayer,
 	}
@@ -51,7 +51,7 @@ func rdmaMTU() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 NeighborMTU; Broadcom RoCE guide 2.6 no. 10",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"mtu", "port-state"},
 		Node:      judgeRDMAMTU,
 	}
@@ -116,7 +116,7 @@ func linkErrors() Rule {
 		Cause:    fabric.CauseSlowLink,
 		Reference: "InfiniBand Architecture 1.4, 16.1.3.5 PortCounters; kernel documentation, ABI/stable/sysfs-class-infiniband; " +
 			"NVIDIA NVSentinel (fatal at the first) and leptonai gpud (link_downed over 10)",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"port-state"},
 		Node:      judgeLinkErrors,
 	}
@@ -185,7 +185,7 @@ func fec() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowLink,
 		Reference: "IEEE 802.3, clauses 91, 119 and 134; Broadcom RoCE guide 2.5 (fec rs on every switch port)",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true, Transport: fabric.RoCE},
+		Scope:     []Condition{onRoCE(), withHardware(), withRDMA(), onBareMetal()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeFEC,
 	}

@@ -14,7 +14,7 @@ func rdmaDevice() Rule {
 		Doc:       "looks for RDMA devices: a node without one may be the wrong node, or its driver is not loaded, so nothing about RDMA is known",
 		Severity:  fabric.SeverityWarning,
 		Reference: "kernel documentation, ABI/stable/sysfs-class-infiniband; Broadcom RoCE guide 2.6 no. 1 and 6",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeRDMADevice,
 	}
 }
@@ -40,7 +40,7 @@ func portState() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo; Broadcom RoCE guide 2.6 no. 8",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"link-up"},
 		Node:      judgePortState,
 	}

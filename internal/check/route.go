@@ -20,7 +20,7 @@ func sourceRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-rule(8)",
-		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"address"},
 		Node:      judgeSourceRule,
 	}
@@ -106,7 +106,7 @@ func railRoute() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-route(8)",
-		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"address"},
 		Node:      judgeRailRoute,
 	}
