@@ -73,6 +73,10 @@ func nicCases() []oneCase {
 		{"link-up", "RDMA NICs without a plan", s, pass, "", noPlan},
 		{"link-up", "no plan, RDMA not read", "host1", unknown, "permission denied", func(w *world) { noPlan(w); w.host1().HCAs = nil; w.missing("hcas") }},
 		{"link-up", "no plan, an empty list of RDMA devices", "host1", na, "has no RDMA device", func(w *world) { noPlan(w); w.host1().HCAs = nil }},
+		{"link-up", "no plan, RDMA missing in facts that do not say absent", "host1", unknown, "no such file", func(w *world) {
+			bare(w)
+			w.host1().Missing[0].Absent = false
+		}},
 		{"link-up", "no plan, and no RDMA in the kernel", "host1", na, "has no RDMA device", bare},
 
 		{"mtu", "as planned", s, pass, "", asPlanned},

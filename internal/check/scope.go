@@ -310,7 +310,7 @@ func knownWithoutRDMA(f *fabric.Facts) bool {
 		return false
 	}
 	m, missing := f.MissingReason("hcas")
-	return !missing || m.Reason == "no such file or directory" || m.Reason == "file does not exist" // ENOENT, fs.ErrNotExist
+	return !missing || m.Absent
 }
 
 // knownWithoutGPU holds where the PCI functions were all read and none is a GPU.

@@ -34,6 +34,7 @@ type Missing struct {
 	What   string `json:"what"`
 	Source string `json:"source"`
 	Reason string `json:"reason"`
+	Absent bool   `json:"absent,omitempty" jsonschema_description:"the source was asked and has no such file: there is nothing to read. False: it could not be read, or whether it is there is unknown"`
 }
 
 // MissingReason finds why a fact is absent; ok is false where nothing says so.

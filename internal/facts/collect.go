@@ -83,9 +83,9 @@ func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {
 	f.Platform = fabric.Printable(text)
 }
 
-// miss records that a fact could not be read.
+// miss records that a fact could not be read, or that the kernel has no such file.
 func miss(f *fabric.Facts, what, source string, err error) {
-	f.Missing = append(f.Missing, fabric.Missing{What: what, Source: source, Reason: reason(err)})
+	f.Missing = append(f.Missing, fabric.Missing{What: what, Source: source, Reason: reason(err), Absent: host.IsAbsent(err)})
 }
 
 // reason leaves out the path of a file error: it stands in Source already, and a captured tree's path

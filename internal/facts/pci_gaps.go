@@ -15,7 +15,7 @@ type pciGaps struct {
 }
 
 func (g *pciGaps) add(what, address, file string, err error) {
-	m := fabric.Missing{What: what, Source: pciDevices + "/*" + file, Reason: reason(err)}
+	m := fabric.Missing{What: what, Source: pciDevices + "/*" + file, Reason: reason(err), Absent: host.IsAbsent(err)}
 	if !concernsAll(err) {
 		m.What += " " + address
 		m.Source = pciDevices + "/" + address + file
