@@ -49,7 +49,7 @@ func judgeACSHypervisor(in NodeInput) []Verdict {
 		const want = "SrcValid+ ReqRedir+ CmpltRedir+ UpstreamFwd+ DirectTrans+, where the bridge has them"
 		name := in.Facts.Node + ":" + d.Address
 		if d.ACS == nil {
-			return Verdict{Expected: want, Why: in.pciWhy("ACS of "+name+" was not read", "acs", d.Address)}
+			return Verdict{Expected: want, Why: in.pciWhy("ACS of "+name+" was not read", fabric.FactPCIACS, d.Address)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, ACSCtl", acsText(*d.ACS))
 		if can := d.ACS.Capability & acsOfHypervisor; !d.ACS.Present || d.ACS.Control&can == can {
@@ -75,7 +75,7 @@ func (in NodeInput) eachBridge(judge func(*fabric.PCIDevice) Verdict) []Verdict 
 			judged[at] = true
 			d, ok := tree[at]
 			if !ok {
-				why := in.why("PCI function "+in.Facts.Node+":"+at+" was not read", "pci "+at, "pci")
+				why := in.why("PCI function "+in.Facts.Node+":"+at+" was not read", fabric.FactPCI+" "+at, fabric.FactPCI)
 				out = append(out, unknown(fabric.PCISubject(in.Facts.Node, at), why))
 				break
 			}
@@ -94,7 +94,7 @@ func (in NodeInput) judgeBridge(d *fabric.PCIDevice) Verdict {
 	const want = "ReqRedir- CmpltRedir-"
 	name := in.Facts.Node + ":" + d.Address
 	if d.ACS == nil {
-		return Verdict{Expected: want, Why: in.why("ACS of "+name+" was not read", "pci.acs "+d.Address, "pci.acs")}
+		return Verdict{Expected: want, Why: in.why("ACS of "+name+" was not read", fabric.FactPCIACS+" "+d.Address, fabric.FactPCIACS)}
 	}
 	seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, ACSCtl", acsText(*d.ACS))
 	if !d.ACS.Present || d.ACS.Control&(fabric.ACSRequestRedirect|fabric.ACSCompletionRedirect) == 0 {

@@ -30,8 +30,8 @@ func judgeAddress(in NodeInput) []Verdict {
 		if slices.Contains(nic.Addresses, a.Address) {
 			return pass(want, saw("ip address show dev "+nic.Name, want))
 		}
-		if _, cut := in.missing("nics.addresses"); cut {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+name+" were not read", "nics.addresses")}
+		if _, cut := in.missing(fabric.FactNICAddresses); cut {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+name+" were not read", fabric.FactNICAddresses)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},

@@ -45,7 +45,7 @@ func (in NodeInput) judgeCable(l fabric.Link) Verdict {
 	}
 	switch {
 	case len(seen) == 0:
-		return Verdict{Why: in.why("no LLDP neighbour was heard on "+l.A.String(), "lldp "+l.A.NIC, "lldp")}
+		return Verdict{Why: in.why("no LLDP neighbour was heard on "+l.A.String(), fabric.FactLLDP+" "+l.A.NIC, fabric.FactLLDP)}
 	case planned == len(seen):
 		return pass("", seen...)
 	case planned > 0:

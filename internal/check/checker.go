@@ -131,7 +131,7 @@ func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {
 		}
 		return out
 	}
-	why := in.why("nothing to check on "+in.Facts.Node, "nics", "hcas", "pci")
+	why := in.why("nothing to check on "+in.Facts.Node, fabric.FactNICs, fabric.FactHCAs, fabric.FactPCI)
 	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
 }
 

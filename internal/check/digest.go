@@ -90,10 +90,10 @@ func digest(in NodeInput, t texts) Digest {
 		Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
 	}
 	if d.Virtual == nil {
-		d.VirtualUnread = in.why("whether "+f.Node+" is a virtual machine is unknown", "machine.hypervisor")
+		d.VirtualUnread = in.why("whether "+f.Node+" is a virtual machine is unknown", fabric.FactMachineHypervisor)
 	}
-	if _, cut := in.missing("nics", "nics.addresses"); cut {
-		d.Unread = in.why("addresses of "+f.Node+" were not all read", "nics", "nics.addresses")
+	if _, cut := in.missing(fabric.FactNICs, fabric.FactNICAddresses); cut {
+		d.Unread = in.why("addresses of "+f.Node+" were not all read", fabric.FactNICs, fabric.FactNICAddresses)
 	}
 	d.NICs = in.digestNICs(t)
 	d.Ports = in.digestPorts(t)
@@ -187,21 +187,21 @@ func parseGUID(text string) uint64 {
 func (in NodeInput) digestMachine(d *Digest, t texts) {
 	f, m := in.Facts, in.Facts.Machine
 	d.Machine = t.keep(strings.TrimSpace(value(m.Vendor) + " " + value(m.Product)))
-	d.Kernel = t.trait(f.Kernel.Release, in.why("kernel release was not read", "kernel.release", "kernel"))
-	d.BIOS = t.trait(value(m.BIOS), in.why("BIOS version was not read", "machine.bios"))
+	d.Kernel = t.trait(f.Kernel.Release, in.why("kernel release was not read", fabric.FactKernelRelease, fabric.FactKernel))
+	d.BIOS = t.trait(value(m.BIOS), in.why("BIOS version was not read", fabric.FactMachineBIOS))
 	if m.CPUModel != nil && m.CPUsOnline != nil {
 		d.CPUs = t.trait(strconv.Itoa(*m.CPUsOnline)+" x "+*m.CPUModel, "")
 	} else {
-		d.CPUs = t.trait("", in.why("processors were not read", "machine.cpu_model", "machine.cpus_online"))
+		d.CPUs = t.trait("", in.why("processors were not read", fabric.FactMachineCPUModel, fabric.FactMachineCPUsOnline))
 	}
-	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver says its version", "modules", "modules.version"))
+	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver says its version", fabric.FactModules, fabric.FactModuleVersion))
 	drivers, images := in.gpuVersions()
-	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", "gpus.driver_version", "gpus"))
-	d.VBIOS = t.trait(images, in.why("VBIOS was not read", "gpus.vbios", "gpus"))
-	if _, cut := in.missing("hcas"); d.NoRDMA || !cut && len(f.HCAs) > 0 {
+	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", fabric.FactGPUDriverVersion, fabric.FactGPUs))
+	d.VBIOS = t.trait(images, in.why("VBIOS was not read", fabric.FactGPUVBIOS, fabric.FactGPUs))
+	if _, cut := in.missing(fabric.FactHCAs); d.NoRDMA || !cut && len(f.HCAs) > 0 {
 		d.HCAs = new(len(f.HCAs))
 	}
-	if _, cut := in.missing("pci", "gpus"); d.NoGPU || !cut && len(f.GPUs) > 0 {
+	if _, cut := in.missing(fabric.FactPCI, fabric.FactGPUs); d.NoGPU || !cut && len(f.GPUs) > 0 {
 		d.GPUs = new(len(f.GPUs))
 	}
 }

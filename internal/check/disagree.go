@@ -35,7 +35,7 @@ func judgeDisagreement(in NodeInput) []Verdict {
 		return in.asNode(v)
 	}
 	if len(f.NICs) == 0 && len(f.PCI) == 0 && len(f.HCAs) == 0 {
-		return in.asNode(Verdict{Why: in.why("nothing was read of "+f.Node+" that two sources could tell", "nics", "pci", "hcas")})
+		return in.asNode(Verdict{Why: in.why("nothing was read of "+f.Node+" that two sources could tell", fabric.FactNICs, fabric.FactPCI, fabric.FactHCAs)})
 	}
 	return in.asNode(pass("one value of each fact", saw("facts", strconv.Itoa(len(f.NICs))+" NICs, "+
 		strconv.Itoa(len(f.HCAs))+" RDMA devices, "+strconv.Itoa(len(f.PCI))+" PCI functions")))

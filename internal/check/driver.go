@@ -56,16 +56,16 @@ func judgeRDMAModules(in NodeInput) []Verdict {
 			absent = addOnce(absent, module+" beside "+nic.Driver)
 		}
 	}
-	_, cut := in.missing("modules")
+	_, cut := in.missing(fabric.FactModules)
 	switch {
 	case len(absent) > 0 && !cut && len(in.Facts.Modules) > 0:
 		return in.asNode(in.modulesAbsent(absent))
 	case len(absent) > 0:
-		return in.asNode(Verdict{Why: in.why("not known whether "+strings.Join(absent, ", ")+" is loaded", "modules")})
+		return in.asNode(Verdict{Why: in.why("not known whether "+strings.Join(absent, ", ")+" is loaded", fabric.FactModules)})
 	case len(odd) > 0:
-		return in.asNode(Verdict{Why: in.why(strings.Join(odd, ", "), "nics.driver "+in.Plan.NICs[0], "nics")})
+		return in.asNode(Verdict{Why: in.why(strings.Join(odd, ", "), fabric.FactNICDriver+" "+in.Plan.NICs[0], fabric.FactNICs)})
 	case len(seen) == 0:
-		return in.asNode(Verdict{Why: in.why("the facts of "+in.Facts.Node+" show no planned NIC", "nics")})
+		return in.asNode(Verdict{Why: in.why("the facts of "+in.Facts.Node+" show no planned NIC", fabric.FactNICs)})
 	}
 	return in.asNode(pass("the RDMA module of every NIC driver", saw("/proc/modules, /sys/class/infiniband", strings.Join(seen, ", "))))
 }
@@ -125,7 +125,7 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 	homeless := slices.ContainsFunc(in.Facts.HCAs, func(h fabric.HCA) bool {
 		return h.PCI == "" && !slices.ContainsFunc(h.Ports, namesNIC)
 	})
-	_, cut := in.missing("hcas")
+	_, cut := in.missing(fabric.FactHCAs)
 	none := knownWithoutRDMA(in.Facts)
 	return in.eachPlanned(func(nic *fabric.NIC) Verdict {
 		name := in.Facts.Node + ":" + nic.Name
@@ -134,7 +134,7 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 		}
 		seen := saw("/sys/class/infiniband", strconv.Itoa(len(in.Facts.HCAs))+" devices")
 		if !none && (cut || homeless || len(in.Facts.HCAs) == 0) {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("not known which RDMA device belongs to "+name, "hcas", "nics.pci "+nic.Name)}
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("not known which RDMA device belongs to "+name, fabric.FactHCAs, fabric.FactNICPCI+" "+nic.Name)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: "an RDMA device", Evidence: []fabric.Evidence{seen},
@@ -176,7 +176,7 @@ func judgeUverbs(in NodeInput) []Verdict {
 	have, want := in.Facts.Machine.RDMACharDevs, len(in.Facts.HCAs)
 	if have == nil || want == 0 {
 		return in.asNode(Verdict{Why: in.why("RDMA devices and their /dev/infiniband/uverbs* of "+in.Facts.Node+" were not both counted",
-			"machine.rdma_char_devices", "hcas")})
+			fabric.FactMachineRDMACharDevices, fabric.FactHCAs)})
 	}
 	expected := "at least " + strconv.Itoa(want)
 	seen := saw("/dev/infiniband/uverbs*", strconv.Itoa(*have))
@@ -216,7 +216,7 @@ func judgeProviderABI(in NodeInput) []Verdict {
 	}
 	return in.eachPort("", func(p portAt) Verdict {
 		if p.port.ActiveMTU == nil {
-			return Verdict{Why: in.portWhy("nobody asked verbs for "+in.Facts.Node+":"+p.name, "active_mtu", p)}
+			return Verdict{Why: in.portWhy("nobody asked verbs for "+in.Facts.Node+":"+p.name, fabric.FactPortActiveMTU, p)}
 		}
 		return pass(want, saw("ibv_devinfo -d "+p.hca.Name, "active_mtu "+strconv.Itoa(*p.port.ActiveMTU)))
 	})
@@ -269,7 +269,7 @@ func judgeModuleOnDisk(in NodeInput) []Verdict {
 			Fix: onNode("dkms autoinstall && update-initramfs -u -k all && reboot; then modinfo -F version "+names[0], in.Facts.Node),
 		})
 	case len(same) == 0:
-		return in.asNode(Verdict{Why: in.why("no driver of "+in.Facts.Node+" says its version both loaded and on disk", "modules.on_disk", "modules")})
+		return in.asNode(Verdict{Why: in.why("no driver of "+in.Facts.Node+" says its version both loaded and on disk", fabric.FactModuleOnDisk, fabric.FactModules)})
 	}
 	return in.asNode(pass(want, saw("/sys/module/*/version, modinfo", strings.Join(same, ", "))))
 }

@@ -28,7 +28,7 @@ func judgeRPFilter(in NodeInput) []Verdict {
 		const want = "0 or 2, or the way back by the same NIC"
 		name := in.Facts.Node + ":" + nic.Name
 		if nic.RPFilter == nil {
-			return Verdict{Why: in.why("rp_filter of "+name+" was not read", "nics.rp_filter "+nic.Name, "nics.rp_filter")}
+			return Verdict{Why: in.why("rp_filter of "+name+" was not read", fabric.FactNICRPFilter+" "+nic.Name, fabric.FactNICRPFilter)}
 		}
 		seen := []fabric.Evidence{saw("/proc/sys/net/ipv4/conf/{all,"+nic.Name+"}/rp_filter, the higher", strconv.Itoa(*nic.RPFilter))}
 		if *nic.RPFilter != 1 {
@@ -36,11 +36,11 @@ func judgeRPFilter(in NodeInput) []Verdict {
 		}
 		a, ok := in.addressOf(nic)
 		if !ok {
-			return Verdict{Evidence: seen, Why: in.why("no address of "+name+" was seen, so the way back from it is not known", "nics.addresses")}
+			return Verdict{Evidence: seen, Why: in.why("no address of "+name+" was seen, so the way back from it is not known", fabric.FactNICAddresses)}
 		}
 		back, via := in.wayBack(a)
-		if _, cut := in.missing("rules", "routes"); cut || len(in.Facts.Rules) == 0 {
-			return Verdict{Evidence: seen, Why: in.why("rules and routes of "+in.Facts.Node+" were not read, so the way back from "+name+" is not known", "rules", "routes")}
+		if _, cut := in.missing(fabric.FactRules, fabric.FactRoutes); cut || len(in.Facts.Rules) == 0 {
+			return Verdict{Evidence: seen, Why: in.why("rules and routes of "+in.Facts.Node+" were not read, so the way back from "+name+" is not known", fabric.FactRules, fabric.FactRoutes)}
 		}
 		seen = append(seen, saw("ip route get from "+a.String(), via))
 		if len(back) == 1 && back[0] == nic.Name {
@@ -73,7 +73,7 @@ func judgeNeighbourTable(in NodeInput) []Verdict {
 	text, read := in.Facts.Sysctls[key]
 	have, err := strconv.Atoi(text)
 	if !read || err != nil {
-		return in.asNode(Verdict{Why: in.why(key+" of "+in.Facts.Node+" was not read", "sysctls."+key)})
+		return in.asNode(Verdict{Why: in.why(key+" of "+in.Facts.Node+" was not read", fabric.FactSysctls+"."+key)})
 	}
 	want := in.Plan.neighbours()
 	expected := "at least " + strconv.Itoa(want)

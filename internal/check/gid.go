@@ -29,11 +29,11 @@ func judgeGIDRoCEv2(in NodeInput) []Verdict {
 		name := in.Facts.Node + ":" + nic.Name
 		address, ok := in.addressOf(nic)
 		if !ok {
-			return Verdict{Why: in.why("no address of "+name+" was seen, so none can be looked for among the GIDs", "nics.addresses")}
+			return Verdict{Why: in.why("no address of "+name+" was seen, so none can be looked for among the GIDs", fabric.FactNICAddresses)}
 		}
 		h, ok := in.hcaOf(nic)
 		if !ok {
-			return Verdict{Why: in.why("RDMA device of "+name+" was not seen", "hcas")}
+			return Verdict{Why: in.why("RDMA device of "+name+" was not seen", fabric.FactHCAs)}
 		}
 		want := address.String() + " as " + typeRoCEv2
 		source := "/sys/class/infiniband/" + h.Name + "/ports/*/gids"
@@ -42,7 +42,7 @@ func judgeGIDRoCEv2(in NodeInput) []Verdict {
 		case index >= 0 && kind == typeRoCEv2:
 			return pass(want, saw(source, "index "+strconv.Itoa(index)+", "+kind))
 		case gids(h) == 0 || index >= 0 && kind == "":
-			return Verdict{Why: in.why("GID table of "+in.Facts.Node+":"+h.Name+" was not read", "hcas.ports.gids "+h.Name+"/1", "hcas.ports.gid_attrs "+h.Name+"/1", "hcas.ports.gids")}
+			return Verdict{Why: in.why("GID table of "+in.Facts.Node+":"+h.Name+" was not read", fabric.FactPortGIDs+" "+h.Name+"/1", fabric.FactPortGIDAttributes+" "+h.Name+"/1", fabric.FactPortGIDs)}
 		}
 		v := Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, strconv.Itoa(gids(h))+" entries, none of "+address.String()+" as "+typeRoCEv2)},

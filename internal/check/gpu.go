@@ -23,7 +23,7 @@ func judgeGPUDevice(in NodeInput) []Verdict {
 	seen := saw("/sys/bus/pci/devices", strconv.Itoa(len(in.Facts.GPUs))+" GPUs")
 	if len(in.Facts.GPUs) == 0 {
 		return in.asNode(Verdict{
-			Evidence: []fabric.Evidence{seen}, Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci"),
+			Evidence: []fabric.Evidence{seen}, Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI),
 			Fix: onNode("lspci -nn | grep -i -e '\\[03' -e '\\[12'", in.Facts.Node),
 		})
 	}
@@ -59,8 +59,8 @@ func judgeGPUDriver(in NodeInput) []Verdict {
 		if have == want {
 			return pass(want, seen)
 		}
-		if _, cut := in.missing("gpus.driver "+g.PCI, "pci.driver "+g.PCI, "pci.driver"); cut && g.Driver == "" {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.pciWhy("driver of GPU "+name+" was not read", "driver", g.PCI)}
+		if _, cut := in.missing(fabric.FactPCIDriver+" "+g.PCI, fabric.FactPCIDriver); cut && g.Driver == "" {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.pciWhy("driver of GPU "+name+" was not read", fabric.FactPCIDriver, g.PCI)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
@@ -74,7 +74,7 @@ func judgeGPUDriver(in NodeInput) []Verdict {
 // eachGPU judges every GPU.
 func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 	if len(in.Facts.GPUs) == 0 {
-		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci")})
+		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI)})
 	}
 	out := make([]Verdict, 0, len(in.Facts.GPUs))
 	for i := range in.Facts.GPUs {
@@ -107,14 +107,14 @@ func gpuDirect() Rule {
 func judgeGPUDirect(in NodeInput) []Verdict {
 	const want = "peer memory or dma-buf"
 	if len(in.Facts.GPUs) == 0 {
-		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci")})
+		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI)})
 	}
 	if strings.Contains(in.Facts.GPUs[0].Name, "GB10") || in.Facts.Machine.Product != nil && strings.Contains(*in.Facts.Machine.Product, "Spark") {
 		return in.asNode(Verdict{Status: fabric.NotApplicable, Why: "the GPU of " + in.Facts.Node + " shares the host's memory: there is none of its own to register"})
 	}
 	k, nvidia := in.Facts.Kernel, in.Facts.GPUs[0].Vendor == "nvidia"
 	client := in.loaded("nvidia_peermem") || in.loaded("nv_peer_mem")
-	_, unlisted := in.missing("modules")
+	_, unlisted := in.missing(fabric.FactModules)
 	switch {
 	case k.DMABuf != nil && *k.DMABuf:
 		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_umem_dmabuf_get")))
@@ -124,7 +124,7 @@ func judgeGPUDirect(in NodeInput) []Verdict {
 		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_register_peer_memory_client")))
 	case k.DMABuf == nil, nvidia && (unlisted || len(in.Facts.Modules) == 0), !nvidia && k.PeerMemory == nil:
 		return in.asNode(Verdict{Why: in.why("not known whether the kernel of "+in.Facts.Node+" has peer memory or RDMA over dma-buf",
-			"kernel.dma_buf", "kernel.peer_memory", "modules")})
+			fabric.FactKernelDMABuf, fabric.FactKernelPeerMemory, fabric.FactModules)})
 	}
 	v := Verdict{
 		Status: fabric.Fail, Expected: want,

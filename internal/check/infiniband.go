@@ -23,7 +23,7 @@ func smLID() Rule {
 }
 
 func judgeSMLID(in NodeInput) []Verdict {
-	return in.judgeLID("sm_lid", "LID of the subnet manager", func(p *fabric.Port) *int { return p.SMLID })
+	return in.judgeLID(fabric.FactPortSMLID, "sm_lid", "LID of the subnet manager", func(p *fabric.Port) *int { return p.SMLID })
 }
 
 func portLID() Rule {
@@ -41,20 +41,20 @@ func portLID() Rule {
 }
 
 func judgePortLID(in NodeInput) []Verdict {
-	return in.judgeLID("lid", "LID", func(p *fabric.Port) *int { return p.LID })
+	return in.judgeLID(fabric.FactPortLID, "lid", "LID", func(p *fabric.Port) *int { return p.LID })
 }
 
 // lastUnicast is the highest LID of a port; above it stand multicast groups (InfiniBand Architecture 1.4, 4.1.3).
 const lastUnicast = 0xbfff
 
-func (in NodeInput) judgeLID(field, what string, of func(*fabric.Port) *int) []Verdict {
+func (in NodeInput) judgeLID(fact, file, what string, of func(*fabric.Port) *int) []Verdict {
 	const want = "1 to 49151"
 	return in.eachPort("InfiniBand", func(p portAt) Verdict {
 		lid, name := of(p.port), in.Facts.Node+":"+p.name
 		if lid == nil {
-			return Verdict{Why: in.portWhy(what+" of "+name+" was not read", field, p)}
+			return Verdict{Why: in.portWhy(what+" of "+name+" was not read", fact, p)}
 		}
-		seen := saw(p.sysfs(field), strconv.Itoa(*lid))
+		seen := saw(p.sysfs(file), strconv.Itoa(*lid))
 		if *lid >= 1 && *lid <= lastUnicast {
 			return pass(want, seen)
 		}
@@ -90,7 +90,7 @@ func judgePKeyMember(in NodeInput) []Verdict {
 			want = fmt.Sprintf("P_Key 0x%04x: full membership of the planned partition", wanted)
 		}
 		if len(p.port.PKeys) == 0 {
-			return Verdict{Why: in.portWhy("P_Keys of "+name+" were not read", "pkeys", p)}
+			return Verdict{Why: in.portWhy("P_Keys of "+name+" were not read", fabric.FactPortPKeys, p)}
 		}
 		keys := strings.Join(p.port.PKeys, " ")
 		for _, k := range p.port.PKeys {

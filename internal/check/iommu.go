@@ -20,7 +20,7 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 	const want = "off or passthrough"
 	mode := in.Facts.Machine.IOMMUMode
 	if mode == nil {
-		return in.asNode(Verdict{Why: in.why("IOMMU mode of "+in.Facts.Node+" was not read", "machine.iommu_mode")})
+		return in.asNode(Verdict{Why: in.why("IOMMU mode of "+in.Facts.Node+" was not read", fabric.FactMachineIOMMUMode)})
 	}
 	seen := []fabric.Evidence{saw("/sys/kernel/iommu_groups/*/type", *mode)}
 	if *mode == "off" || *mode == "passthrough" {
@@ -58,7 +58,7 @@ func judgeATS(in NodeInput) []Verdict {
 		source := "/sys/bus/pci/devices/" + d.Address + "/config, ATSCtl"
 		switch {
 		case d.ATS == nil:
-			return Verdict{Why: in.pciWhy("ATS of "+name+" was not read", "ats", d.Address)}
+			return Verdict{Why: in.pciWhy("ATS of "+name+" was not read", fabric.FactPCIATS, d.Address)}
 		case !d.ATS.Present:
 			// Firmware with ATS_ENABLED=False does not show the capability, and neither do some hypervisors.
 			return Verdict{

@@ -25,7 +25,7 @@ func judgeNUMABalancing(in NodeInput) []Verdict {
 	text, read := in.Facts.Sysctls[key]
 	value, err := strconv.Atoi(text)
 	if !read || err != nil || value < 0 {
-		return []Verdict{unknown(node, in.why(key+" of "+in.Facts.Node+" was not read", "sysctls."+key), saw(path, text))}
+		return []Verdict{unknown(node, in.why(key+" of "+in.Facts.Node+" was not read", fabric.FactSysctls+"."+key), saw(path, text))}
 	}
 	v := pass("0", saw(path, text))
 	if value != 0 {

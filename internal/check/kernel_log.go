@@ -24,7 +24,7 @@ type logHit struct {
 func (in NodeInput) judgeLog(want string, read func(line string) (logHit, bool)) []Verdict {
 	log := in.Facts.KernelLog
 	if log == nil {
-		return in.asNode(Verdict{Why: in.why("the kernel's log of "+in.Facts.Node+" was not read", "kernel_log")})
+		return in.asNode(Verdict{Why: in.why("the kernel's log of "+in.Facts.Node+" was not read", fabric.FactKernelLog)})
 	}
 	var out []Verdict
 	for _, line := range log.Lines {

@@ -23,7 +23,7 @@ func cpusOnline() Rule {
 func judgeCPUsOnline(in NodeInput) []Verdict {
 	m := in.Facts.Machine
 	if m.CPUsOnline == nil || m.CPUsPresent == nil || *m.CPUsPresent <= 0 {
-		return in.asNode(Verdict{Why: in.why("CPUs of "+in.Facts.Node+" were not counted", "machine.cpus_online", "machine.cpus_present")})
+		return in.asNode(Verdict{Why: in.why("CPUs of "+in.Facts.Node+" were not counted", fabric.FactMachineCPUsOnline, fabric.FactMachineCPUsPresent)})
 	}
 	expected := strconv.Itoa(*m.CPUsPresent) + ", or half of them without multithreading"
 	seen := saw("/sys/devices/system/cpu/{online,present}", fmt.Sprintf("%d of %d", *m.CPUsOnline, *m.CPUsPresent))
@@ -55,7 +55,7 @@ func judgeCPUGovernor(in NodeInput) []Verdict {
 	const want = "performance"
 	g := in.Facts.Machine.Governor
 	if g == nil || *g == "" {
-		return in.asNode(Verdict{Why: in.why("CPU frequency governor of "+in.Facts.Node+" was not read", "machine.governor")})
+		return in.asNode(Verdict{Why: in.why("CPU frequency governor of "+in.Facts.Node+" was not read", fabric.FactMachineGovernor)})
 	}
 	seen := saw("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", *g)
 	if *g == want {
@@ -85,7 +85,7 @@ func swap() Rule {
 func judgeSwap(in NodeInput) []Verdict {
 	kib := in.Facts.Machine.SwapKiB
 	if kib == nil {
-		return in.asNode(Verdict{Why: in.why("swap of "+in.Facts.Node+" was not read", "machine.swap_kib")})
+		return in.asNode(Verdict{Why: in.why("swap of "+in.Facts.Node+" was not read", fabric.FactMachineSwap)})
 	}
 	seen := saw("/proc/meminfo, SwapTotal", strconv.Itoa(*kib)+" KiB")
 	if *kib == 0 {
@@ -119,7 +119,7 @@ func judgeMemlock(in NodeInput) []Verdict {
 	const want = "unlimited, or at least 34359738368 bytes"
 	limit := in.Facts.Machine.MemlockLimit
 	if limit == nil {
-		return in.asNode(Verdict{Why: in.why("limit of locked memory of "+in.Facts.Node+" was not read", "machine.memlock_limit")})
+		return in.asNode(Verdict{Why: in.why("limit of locked memory of "+in.Facts.Node+" was not read", fabric.FactMachineMemlockLimit)})
 	}
 	seen := saw("/proc/self/limits, Max locked memory", *limit)
 	n, err := strconv.ParseUint(*limit, 10, 64)

@@ -28,7 +28,7 @@ func judgeMTU(in NodeInput) []Verdict {
 		seen := saw("ip link show dev "+nic.Name, "mtu "+strconv.Itoa(nic.MTU))
 		switch {
 		case nic.MTU <= 0 || want <= 0:
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("MTU of "+in.Facts.Node+":"+nic.Name+" was not read", "nics")}
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("MTU of "+in.Facts.Node+":"+nic.Name+" was not read", fabric.FactNICs)}
 		case nic.MTU == want:
 			return pass(expected, seen)
 		}

@@ -34,8 +34,8 @@ func judgeOnePresent(in NodeInput, name string) Verdict {
 	if nic, ok := in.nic(name); ok {
 		return pass(name, saw("ip link show dev "+name, "index "+strconv.Itoa(nic.Index)))
 	}
-	if _, cut := in.missing("nics"); cut || len(in.Facts.NICs) == 0 {
-		return Verdict{Why: in.why("not known whether "+name+" exists", "nics"), Evidence: []fabric.Evidence{seen}}
+	if _, cut := in.missing(fabric.FactNICs); cut || len(in.Facts.NICs) == 0 {
+		return Verdict{Why: in.why("not known whether "+name+" exists", fabric.FactNICs), Evidence: []fabric.Evidence{seen}}
 	}
 	return Verdict{
 		Status:   fabric.Fail,
@@ -77,7 +77,7 @@ func judgeLinkUp(in NodeInput) []Verdict {
 				Fix: onNode("ip link set dev "+nic.Name+" up && ethtool "+nic.Name, in.Facts.Node),
 			}
 		case nic.Carrier == nil:
-			return Verdict{Evidence: []fabric.Evidence{state}, Why: in.why("carrier of "+name+" was not read", "nics")}
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: in.why("carrier of "+name+" was not read", fabric.FactNICs)}
 		case nic.OperState == "up" || nic.OperState == "unknown":
 			// "unknown": the driver does not report; the kernel's text says to count such a link as usable.
 			return pass(want, state)

@@ -25,7 +25,7 @@ func judgeNUMAKnown(in NodeInput) []Verdict {
 	return in.eachFunction(in.view.ends, func(d *fabric.PCIDevice) Verdict {
 		name := in.Facts.Node + ":" + d.Address
 		if d.NUMANode == nil || nodes == nil {
-			return Verdict{Why: in.why("NUMA node of "+name+" was not read", "pci.numa_node "+d.Address, "pci.numa_node", "machine.numa_nodes")}
+			return Verdict{Why: in.why("NUMA node of "+name+" was not read", fabric.FactPCINUMANode+" "+d.Address, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/numa_node", strconv.Itoa(*d.NUMANode))
 		if *d.NUMANode >= 0 || *nodes == 1 {
@@ -74,14 +74,14 @@ func judgeGPUNICNUMA(in NodeInput) []Verdict {
 		}
 		d, ok := in.view.pci[g.PCI]
 		if !ok || d.NUMANode == nil || *d.NUMANode < 0 {
-			return Verdict{Why: in.why("NUMA node of GPU "+name+" is not known", "pci.numa_node "+g.PCI, "pci.numa_node", "pci")}
+			return Verdict{Why: in.why("NUMA node of GPU "+name+" is not known", fabric.FactPCINUMANode+" "+g.PCI, fabric.FactPCINUMANode, fabric.FactPCI)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+g.PCI+"/numa_node", strconv.Itoa(*d.NUMANode))
 		switch {
 		case slices.Contains(places, *d.NUMANode):
 			return pass(want, seen)
 		case unread || slices.Contains(places, -1):
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("NUMA nodes of the fabric NICs of "+in.Facts.Node+" are not all known", "pci.numa_node", "pci", "hcas")}
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("NUMA nodes of the fabric NICs of "+in.Facts.Node+" are not all known", fabric.FactPCINUMANode, fabric.FactPCI, fabric.FactHCAs)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},

@@ -45,14 +45,14 @@ func (in NodeInput) judgeLink(tree map[string]*fabric.PCIDevice, at string, caus
 	name := in.Facts.Node + ":" + at
 	low, ok := tree[at]
 	if !ok {
-		return Verdict{Why: in.why("PCI function "+name+" was not read", "pci "+at, "pci")}, ""
+		return Verdict{Why: in.why("PCI function "+name+" was not read", fabric.FactPCI+" "+at, fabric.FactPCI)}, ""
 	}
 	high := tree[low.Parent]
 	if high != nil {
 		next = high.Parent
 	}
 	if low.Link == nil || low.Link.Speed <= 0 || low.Link.Width <= 0 || low.Link.MaxSpeed <= 0 || low.Link.MaxWidth <= 0 {
-		return Verdict{Why: in.why("link of "+name+" does not say its speed and width", "pci.link "+at, "pci.link")}, next
+		return Verdict{Why: in.why("link of "+name+" does not say its speed and width", fabric.FactPCILink+" "+at, fabric.FactPCILink)}, next
 	}
 	now := *low.Link
 	seen := []fabric.Evidence{saw("/sys/bus/pci/devices/"+at+"/{current,max}_link_{speed,width}", linkText(now))}
@@ -62,7 +62,7 @@ func (in NodeInput) judgeLink(tree map[string]*fabric.PCIDevice, at string, caus
 	if !otherEnd(now, high) {
 		why := name + " runs at " + lanes(now.Speed, now.Width) + " of " + lanes(now.MaxSpeed, now.MaxWidth) +
 			", and what the other end of the link allows is not known (a virtual machine does not show it)"
-		return Verdict{Why: in.why(why, "pci.link "+low.Parent), Evidence: seen}, next
+		return Verdict{Why: in.why(why, fabric.FactPCILink+" "+low.Parent), Evidence: seen}, next
 	}
 	seen = append(seen, saw("/sys/bus/pci/devices/"+low.Parent+"/{current,max}_link_{speed,width}", linkText(*high.Link)))
 	return in.judgeTraining(low, *high.Link, seen, cause), next

@@ -28,7 +28,7 @@ func judgePCIePortRate(in NodeInput) []Verdict {
 	return in.eachPort("", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
 		if p.port.RateGbps == nil {
-			return Verdict{Why: in.portWhy("rate of "+name+" was not read", "rate", p)}
+			return Verdict{Why: in.portWhy("rate of "+name+" was not read", fabric.FactPortRate, p)}
 		}
 		gbs, hop, why := in.cardGBs(p.hca)
 		if why != "" {
@@ -83,10 +83,10 @@ func (in NodeInput) narrowest(address string) (gbs float64, hop, why string) {
 	for at, steps := address, 0; at != "" && steps <= len(in.view.pci); steps++ {
 		d, ok := in.view.pci[at]
 		if !ok {
-			return 0, "", in.why("PCI function "+in.Facts.Node+":"+at+" was not read", "pci "+at, "pci")
+			return 0, "", in.why("PCI function "+in.Facts.Node+":"+at+" was not read", fabric.FactPCI+" "+at, fabric.FactPCI)
 		}
 		if d.Link == nil || d.Link.Speed <= 0 || d.Link.Width <= 0 {
-			return 0, "", in.pciWhy("link of "+in.Facts.Node+":"+at+" does not say its speed and width", "link", at)
+			return 0, "", in.pciWhy("link of "+in.Facts.Node+":"+at+" does not say its speed and width", fabric.FactPCILink, at)
 		}
 		if one := pcieGBs(d.Link.Speed, d.Link.Width); hop == "" || one < gbs {
 			gbs, hop = one, at
@@ -94,7 +94,7 @@ func (in NodeInput) narrowest(address string) (gbs float64, hop, why string) {
 		at = d.Parent
 	}
 	if hop == "" {
-		why = in.why("PCI function of the RDMA device is not known on "+in.Facts.Node, "hcas")
+		why = in.why("PCI function of the RDMA device is not known on "+in.Facts.Node, fabric.FactHCAs)
 	}
 	return gbs, hop, why
 }
@@ -128,10 +128,10 @@ func judgeReadRequest(in NodeInput) []Verdict {
 		name := in.Facts.Node + ":" + p.hca.PCI
 		d, ok := in.view.pci[p.hca.PCI]
 		if !ok || d.Control == nil || d.Control.MaxReadRequest <= 0 {
-			return Verdict{Why: in.pciWhy("read request size of "+name+" was not read", "control", p.hca.PCI)}
+			return Verdict{Why: in.pciWhy("read request size of "+name+" was not read", fabric.FactPCIControl, p.hca.PCI)}
 		}
 		if p.port.RateGbps == nil {
-			return Verdict{Why: in.portWhy("rate of "+in.Facts.Node+":"+p.name+" was not read", "rate", p)}
+			return Verdict{Why: in.portWhy("rate of "+in.Facts.Node+":"+p.name+" was not read", fabric.FactPortRate, p)}
 		}
 		tags := shortTags
 		if d.Control.ExtendedTag {
@@ -171,7 +171,7 @@ func judgeRelaxedOrdering(in NodeInput) []Verdict {
 	return in.eachFunction(in.view.cards, func(d *fabric.PCIDevice) Verdict {
 		name := in.Facts.Node + ":" + d.Address
 		if d.Control == nil {
-			return Verdict{Why: in.pciWhy("Device Control of "+name+" was not read", "control", d.Address)}
+			return Verdict{Why: in.pciWhy("Device Control of "+name+" was not read", fabric.FactPCIControl, d.Address)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, DevCtl", "RlxdOrd"+sign(d.Control.RelaxedOrdering))
 		if d.Control.RelaxedOrdering {
@@ -216,7 +216,7 @@ func judgePCIePayload(in NodeInput) []Verdict {
 		up := in.view.pci[d.Parent]
 		if d.Control == nil || up == nil || up.Control == nil || d.Control.MaxPayload <= 0 || up.Control.MaxPayload <= 0 {
 			return Verdict{Why: in.why("Max Payload Size of "+name+" and of the bridge above it were not both read",
-				"pci.control "+d.Address, "pci.control "+d.Parent, "pci.control")}
+				fabric.FactPCIControl+" "+d.Address, fabric.FactPCIControl+" "+d.Parent, fabric.FactPCIControl)}
 		}
 		have, want := d.Control.MaxPayload, up.Control.MaxPayload
 		expected := strconv.Itoa(want) + " bytes, as " + up.Address

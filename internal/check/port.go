@@ -30,7 +30,7 @@ func judgeLinkLayer(in NodeInput) []Verdict {
 		seen := saw(p.sysfs("link_layer"), have)
 		switch have {
 		case "":
-			return Verdict{Why: in.portWhy("link layer of "+name+" was not read", "link_layer", p)}
+			return Verdict{Why: in.portWhy("link layer of "+name+" was not read", fabric.FactPortLinkLayer, p)}
 		case want:
 			return pass(want, seen)
 		}
@@ -64,7 +64,7 @@ func judgeRDMAMTU(in NodeInput) []Verdict {
 	return in.eachPort("", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
 		if p.port.ActiveMTU == nil {
-			return Verdict{Why: in.portWhy("active MTU of "+name+" was not read", "active_mtu", p)}
+			return Verdict{Why: in.portWhy("active MTU of "+name+" was not read", fabric.FactPortActiveMTU, p)}
 		}
 		have, want := *p.port.ActiveMTU, fullPayload
 		if p.port.MaxMTU != nil && *p.port.MaxMTU > 0 {
@@ -151,19 +151,19 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 			if n > l.limit {
 				over, says = append(over, l.name+" "+strconv.FormatUint(n, 10)), orWord(says, l.says)
 			}
-			if _, cut := in.missing("hcas.ports.counters." + l.name + " " + p.name); cut && !counted {
+			if _, cut := in.missing(fabric.FactPortCounters + "." + l.name + " " + p.name); cut && !counted {
 				unread = l.name
 			}
 		}
 		const want = "link_downed at most 10, the others 0"
-		_, cut := in.missing("hcas.ports.counters "+p.name, "hcas.ports.counters")
+		_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters)
 		source := p.sysfs("{counters,hw_counters}")
 		switch {
 		case len(over) > 0:
 		case cut || unread != "" || len(p.port.Counters) == 0 && len(p.port.PKeys) == 0:
 			// A port that only a tool's text told has no P_Keys: the kernel shows at least one.
-			return Verdict{Why: in.why("error counters of "+name+" were not read", "hcas.ports.counters "+p.name,
-				"hcas.ports.counters."+unread+" "+p.name, "hcas.ports.counters", "hcas")}
+			return Verdict{Why: in.why("error counters of "+name+" were not read", fabric.FactPortCounters+" "+p.name,
+				fabric.FactPortCounters+"."+unread+" "+p.name, fabric.FactPortCounters, fabric.FactHCAs)}
 		default:
 			return pass(want, saw(source, strconv.Itoa(len(p.port.Counters))+" counters above 0, none of these above its limit"))
 		}
@@ -202,7 +202,7 @@ func judgeFEC(in NodeInput) []Verdict {
 		case nic.SpeedMbps != nil && *nic.SpeedMbps < fecFrom:
 			return Verdict{Status: fabric.NotApplicable, Why: fmt.Sprintf("%s runs at %d Mb/s: below %d it needs no FEC", name, *nic.SpeedMbps, fecFrom)}
 		case nic.FEC == "" || nic.SpeedMbps == nil:
-			return Verdict{Why: in.why("speed and active FEC of "+name+" were not both read", "nics.fec "+nic.Name, "nics.fec", "nics.speed_mbps "+nic.Name)}
+			return Verdict{Why: in.why("speed and active FEC of "+name+" were not both read", fabric.FactNICFEC+" "+nic.Name, fabric.FactNICFEC, fabric.FactNICSpeed+" "+nic.Name)}
 		case nic.FEC == "RS" || nic.FEC == "LLRS":
 			return pass("RS", seen)
 		case nic.FEC == "Auto" || strings.Contains(nic.FEC, " "):

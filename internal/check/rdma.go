@@ -23,7 +23,7 @@ func judgeRDMADevice(in NodeInput) []Verdict {
 	node := fabric.NodeSubject(in.Facts.Node)
 	seen := saw("/sys/class/infiniband", strconv.Itoa(len(in.Facts.HCAs))+" devices")
 	if len(in.Facts.HCAs) == 0 {
-		v := unknown(node, in.why("no RDMA device was seen on "+in.Facts.Node, "hcas"), seen)
+		v := unknown(node, in.why("no RDMA device was seen on "+in.Facts.Node, fabric.FactHCAs), seen)
 		v.Fix = onNode("lsmod | grep -e mlx5_ib -e bnxt_re -e ionic_rdma; rdma link show", in.Facts.Node)
 		return []Verdict{v}
 	}
@@ -56,7 +56,7 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	const want = "ACTIVE and LinkUp"
 	switch {
 	case p.State == "" || p.PhysState == "":
-		return Verdict{Evidence: seen, Why: in.why("state of "+name+" was not read", "hcas.ports.state "+at.name, "hcas.ports.phys_state "+at.name)}
+		return Verdict{Evidence: seen, Why: in.why("state of "+name+" was not read", fabric.FactPortState+" "+at.name, fabric.FactPortPhysState+" "+at.name)}
 	case p.State == "ACTIVE" && p.PhysState == "LinkUp":
 		return pass(want, seen...)
 	}

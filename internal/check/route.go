@@ -42,8 +42,8 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	}
 	i := slices.IndexFunc(rules, func(r fabric.Rule) bool { return fromOnly(r, addr) && r.Table == a.Table })
 	if i < 0 {
-		if _, cut := in.missing("rules"); cut || len(rules) == 0 {
-			return Verdict{Why: in.why("policy rules of "+in.Facts.Node+" were not read", "rules")}
+		if _, cut := in.missing(fabric.FactRules); cut || len(rules) == 0 {
+			return Verdict{Why: in.why("policy rules of "+in.Facts.Node+" were not read", fabric.FactRules)}
 		}
 		fail.Why = "No policy rule sends what comes from " + addr.String() + " (" + name + ") to table " + strconv.Itoa(a.Table) + "."
 		return fail
@@ -122,8 +122,8 @@ func judgeRailRoute(in NodeInput) []Verdict {
 			return pass(text, saw(source, text))
 		}
 		name := in.Facts.Node + ":" + a.NIC
-		if _, cut := in.missing("routes"); cut || len(in.Facts.Routes) == 0 {
-			return Verdict{Why: in.why("routes of "+in.Facts.Node+" were not read", "routes")}
+		if _, cut := in.missing(fabric.FactRoutes); cut || len(in.Facts.Routes) == 0 {
+			return Verdict{Why: in.why("routes of "+in.Facts.Node+" were not read", fabric.FactRoutes)}
 		}
 		have, seen := "has no such route", "no such route"
 		if len(best) > 0 {

@@ -309,7 +309,7 @@ func knownWithoutRDMA(f *fabric.Facts) bool {
 	if len(f.HCAs) > 0 || len(f.NICs) == 0 {
 		return false
 	}
-	m, missing := f.MissingReason("hcas")
+	m, missing := f.MissingReason(fabric.FactHCAs)
 	return !missing || m.Absent
 }
 
@@ -319,6 +319,6 @@ func knownWithoutGPU(f *fabric.Facts) bool {
 		return false
 	}
 	return !slices.ContainsFunc(f.Missing, func(m fabric.Missing) bool {
-		return m.What == "pci" || m.What == "gpus" || strings.HasPrefix(m.What, "pci ")
+		return m.What == fabric.FactPCI || m.What == fabric.FactGPUs || strings.HasPrefix(m.What, fabric.FactPCI+" ")
 	})
 }

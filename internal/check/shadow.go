@@ -48,8 +48,8 @@ type shadow struct{ first, dead fabric.Rule }
 func judgeRuleShadow(in NodeInput) []Verdict {
 	node := fabric.NodeSubject(in.Facts.Node)
 	rules := inOrder(in.Facts.Rules)
-	if _, cut := in.missing("rules"); cut || len(rules) == 0 {
-		return []Verdict{unknown(node, in.why("policy rules of "+in.Facts.Node+" were not read", "rules"))}
+	if _, cut := in.missing(fabric.FactRules); cut || len(rules) == 0 {
+		return []Verdict{unknown(node, in.why("policy rules of "+in.Facts.Node+" were not read", fabric.FactRules))}
 	}
 	const want = "one table for each selector"
 	found, sure := in.shadows(rules)
@@ -59,7 +59,7 @@ func judgeRuleShadow(in NodeInput) []Verdict {
 		v.Subject, v.Expected = node, want
 		return []Verdict{v}
 	case !sure:
-		return []Verdict{unknown(node, in.why("rules of "+in.Facts.Node+" share a selector, and its routes were not read", "routes"))}
+		return []Verdict{unknown(node, in.why("rules of "+in.Facts.Node+" share a selector, and its routes were not read", fabric.FactRoutes))}
 	}
 	v := pass(want, saw("ip rule show", strconv.Itoa(len(rules))+" rules"))
 	v.Subject = node
@@ -70,7 +70,7 @@ func judgeRuleShadow(in NodeInput) []Verdict {
 // the first one's table has no route for the packet; sure is false where the routes to tell are missing.
 func (in NodeInput) shadows(rules []fabric.Rule) (found []shadow, sure bool) {
 	sure = true
-	_, cut := in.missing("routes")
+	_, cut := in.missing(fabric.FactRoutes)
 	cut = cut || len(in.Facts.Routes) == 0
 	first := make(map[selector]fabric.Rule, len(rules))
 	for _, r := range rules {

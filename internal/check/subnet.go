@@ -37,8 +37,8 @@ func judgeOneSubnet(in NodeInput) []Verdict {
 	return in.each(names, func(nic *fabric.NIC) Verdict {
 		seen := saw("ip address show dev "+nic.Name, prefixes(nic.Addresses))
 		const want = "IPv4 subnets that no other NIC of the node shares, or arp_ignore 1 or 2 in force"
-		if _, cut := in.missing("nics.addresses"); cut {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+in.Facts.Node+":"+nic.Name+" were not read", "nics.addresses")}
+		if _, cut := in.missing(fabric.FactNICAddresses); cut {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+in.Facts.Node+":"+nic.Name+" were not read", fabric.FactNICAddresses)}
 		}
 		found := in.overlaps(nic, names)
 		if len(found) == 0 {
@@ -74,7 +74,7 @@ func (in NodeInput) judgeOverlap(nic *fabric.NIC, o overlap) Verdict {
 		return Verdict{Status: fabric.Pass, Evidence: seen}
 	case !exposed(nic) && !exposed(o.other):
 		return Verdict{Evidence: seen, Why: in.why(name+" and "+other+" share a subnet and arp_ignore was not read",
-			"nics.arp_ignore "+nic.Name, "nics.arp_ignore "+o.other.Name)}
+			fabric.FactNICARPIgnore+" "+nic.Name, fabric.FactNICARPIgnore+" "+o.other.Name)}
 	case in.planned(nic, o.own) && !in.planned(o.other, o.its):
 		return Verdict{Evidence: seen, Why: "not judged while one-subnet fails on " + other + ", which is in the subnet planned for " + name}
 	}

@@ -44,12 +44,12 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 // untold names what no text told: the lists of tools, and what is read from the kernel only.
 func untold(f *fabric.Facts, told map[string]bool) []fabric.Missing {
 	for _, h := range f.HCAs {
-		told["hcas"] = true
+		told[fabric.FactHCAs] = true
 		for _, p := range h.Ports {
-			told["hcas.ports.gids"] = told["hcas.ports.gids"] || len(p.GIDs) > 0
+			told[fabric.FactPortGIDs] = told[fabric.FactPortGIDs] || len(p.GIDs) > 0
 		}
 	}
-	told["gpus"] = told["gpus"] || len(f.GPUs) > 0
+	told[fabric.FactGPUs] = told[fabric.FactGPUs] || len(f.GPUs) > 0
 	var out []fabric.Missing
 	add := func(what, source, reason string) {
 		if _, missing := f.MissingReason(what); !missing && !told[what] {
@@ -63,8 +63,8 @@ func untold(f *fabric.Facts, told map[string]bool) []fabric.Missing {
 		}
 	}
 	for _, what := range []string{
-		"platform", "kernel", "modules", "sysctls", "machine", "neighbours", "lldp",
-		"hcas.ports.gids", "hcas.ports.pkeys", "hcas.ports.counters",
+		fabric.FactPlatform, fabric.FactKernel, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNeighbours, fabric.FactLLDP,
+		fabric.FactPortGIDs, fabric.FactPortPKeys, fabric.FactPortCounters,
 	} {
 		add(what, "captured text", "only the kernel tells")
 	}

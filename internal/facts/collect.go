@@ -23,22 +23,22 @@ type source struct {
 // interfaces).
 func sources() []source {
 	return []source{
-		{"platform", readPlatform},
-		{"kernel", readKernel},
-		{"modules", readModules},
-		{"sysctls", readSysctls},
-		{"machine", readMachine},
-		{"pci", readPCI},
-		{"hcas", readInfiniBand},
-		{"nics", readLinks},
-		{"nics.addresses", readAddresses},
-		{"routes", readRoutes},
-		{"rules", readRules},
-		{"neighbours", readNeighbours},
-		{"gpus", readGPUs},
-		{"kernel.peer_memory", readSymbols},
+		{fabric.FactPlatform, readPlatform},
+		{fabric.FactKernel, readKernel},
+		{fabric.FactModules, readModules},
+		{fabric.FactSysctls, readSysctls},
+		{fabric.FactMachine, readMachine},
+		{fabric.FactPCI, readPCI},
+		{fabric.FactHCAs, readInfiniBand},
+		{fabric.FactNICs, readLinks},
+		{fabric.FactNICAddresses, readAddresses},
+		{fabric.FactRoutes, readRoutes},
+		{fabric.FactRules, readRules},
+		{fabric.FactNeighbours, readNeighbours},
+		{fabric.FactGPUs, readGPUs},
+		{fabric.FactKernelPeerMemory, readSymbols},
 		{"tools", readTools},
-		{"lldp", readLLDP},
+		{fabric.FactLLDP, readLLDP},
 	}
 }
 
@@ -77,7 +77,7 @@ func sourceOf(h host.Host) string {
 func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {
 	text, err := host.ReadString(h, host.PlatformFile)
 	if err != nil && !host.IsAbsent(err) {
-		miss(f, "platform", host.PlatformFile, err)
+		miss(f, fabric.FactPlatform, host.PlatformFile, err)
 		return
 	}
 	f.Platform = fabric.Printable(text)

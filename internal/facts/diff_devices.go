@@ -18,7 +18,7 @@ const (
 
 func (d *differ) pciDevices() {
 	d.pci = newPairing()
-	if d.unread("pci", len(d.a.PCI), len(d.b.PCI)) {
+	if d.unread(fabric.FactPCI, len(d.a.PCI), len(d.b.PCI)) {
 		return
 	}
 	pairs := match(d.a.PCI, d.b.PCI, pciKind, func(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) })
@@ -30,7 +30,7 @@ func (d *differ) pciDevices() {
 	for _, p := range pairs {
 		if p.a == nil || p.b == nil {
 			one := cmp.Or(p.a, p.b)
-			d.missing(rankDevice, isError, "PCI function "+pciName(one), "pci", p.a != nil, p.b != nil,
+			d.missing(rankDevice, isError, "PCI function "+pciName(one), fabric.FactPCI, p.a != nil, p.b != nil,
 				"a device that the firmware does not find is unplugged, disabled or dead")
 			continue
 		}
@@ -160,14 +160,14 @@ func (d *differ) pciControl(thing string, a, b *fabric.PCIControl, knownA, known
 }
 
 func (d *differ) gpus() {
-	if d.unread("gpus", len(d.a.GPUs), len(d.b.GPUs)) {
+	if d.unread(fabric.FactGPUs, len(d.a.GPUs), len(d.b.GPUs)) {
 		return
 	}
 	none := func(*fabric.GPU) string { return "" }
 	key := func(g *fabric.GPU) string { return g.PCI }
 	for _, p := range match(placed(d.a.GPUs, d.pci.ofA), placed(d.b.GPUs, d.pci.ofB), none, key) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "GPU "+cmp.Or(p.a, p.b).PCI, "gpus", p.a != nil, p.b != nil, "fewer GPUs than the other")
+			d.missing(rankDevice, isError, "GPU "+cmp.Or(p.a, p.b).PCI, fabric.FactGPUs, p.a != nil, p.b != nil, "fewer GPUs than the other")
 			continue
 		}
 		a, b := p.a, p.b
@@ -195,7 +195,7 @@ func placed(list []fabric.GPU, name func(string) string) []fabric.GPU {
 }
 
 func (d *differ) hcas() {
-	if d.unread("hcas", len(d.a.HCAs), len(d.b.HCAs)) {
+	if d.unread(fabric.FactHCAs, len(d.a.HCAs), len(d.b.HCAs)) {
 		return
 	}
 	keys := []func(*fabric.HCA) string{func(h *fabric.HCA) string { return h.Name }}
@@ -204,7 +204,7 @@ func (d *differ) hcas() {
 	}
 	for _, p := range match(d.a.HCAs, d.b.HCAs, func(h *fabric.HCA) string { return h.Driver + h.BoardID }, keys...) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "RDMA device "+cmp.Or(p.a, p.b).Name, "hcas", p.a != nil, p.b != nil, "fewer RDMA devices than the other")
+			d.missing(rankDevice, isError, "RDMA device "+cmp.Or(p.a, p.b).Name, fabric.FactHCAs, p.a != nil, p.b != nil, "fewer RDMA devices than the other")
 			continue
 		}
 		d.hca(p.a, p.b)
@@ -235,7 +235,7 @@ func (d *differ) hca(a, b *fabric.HCA) {
 			if p.b == nil {
 				lacks = b
 			}
-			d.missing(rankDevice, isError, port, "hcas.ports "+lacks.Name, p.a != nil, p.b != nil, "fewer ports than the other")
+			d.missing(rankDevice, isError, port, fabric.FactPorts+" "+lacks.Name, p.a != nil, p.b != nil, "fewer ports than the other")
 			continue
 		}
 		d.port(port, p.a, p.b)

@@ -14,7 +14,7 @@ import (
 
 func (d *differ) nics() {
 	d.nic = newPairing()
-	if d.unread("nics", len(d.a.NICs), len(d.b.NICs)) {
+	if d.unread(fabric.FactNICs, len(d.a.NICs), len(d.b.NICs)) {
 		return
 	}
 	pairs := d.matchNICs()
@@ -29,7 +29,7 @@ func (d *differ) nics() {
 			if one.Kind != "" {
 				severity = isInfo // containers and virtual machines come and go
 			}
-			d.missing(rankDevice, severity, "NIC "+one.Name, "nics", p.a != nil, p.b != nil, "fewer interfaces than the other")
+			d.missing(rankDevice, severity, "NIC "+one.Name, fabric.FactNICs, p.a != nil, p.b != nil, "fewer interfaces than the other")
 			continue
 		}
 		d.oneNIC(p.a, p.b)
@@ -93,7 +93,7 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 }
 
 func (d *differ) addresses(f *fabric.Facts, n *fabric.NIC) string {
-	return listText(f, "nics.addresses", prefixTexts(n.Addresses))
+	return listText(f, fabric.FactNICAddresses, prefixTexts(n.Addresses))
 }
 
 func (d *differ) countIPv4(f *fabric.Facts, n *fabric.NIC) string {
@@ -103,7 +103,7 @@ func (d *differ) countIPv4(f *fabric.Facts, n *fabric.NIC) string {
 			lengths = append(lengths, "a /"+strconv.Itoa(p.Bits()))
 		}
 	}
-	return listText(f, "nics.addresses", lengths)
+	return listText(f, fabric.FactNICAddresses, lengths)
 }
 
 func prefixTexts(prefixes []netip.Prefix) []string {
@@ -128,7 +128,7 @@ func listText(f *fabric.Facts, section string, list []string) string {
 
 // lldp compares the far ends of cables, of one node: those of two nodes differ as they should.
 func (d *differ) lldp() {
-	if !d.identities || d.unread("lldp", len(d.a.LLDP), len(d.b.LLDP)) {
+	if !d.identities || d.unread(fabric.FactLLDP, len(d.a.LLDP), len(d.b.LLDP)) {
 		return
 	}
 	ends := func(list []fabric.LLDPNeighbour, name func(string) string) map[string][]string {
@@ -140,7 +140,7 @@ func (d *differ) lldp() {
 	}
 	a, b := ends(d.a.LLDP, d.nic.ofA), ends(d.b.LLDP, d.nic.ofB)
 	for name := range union(a, b) {
-		d.compare("NIC "+name, field{rankPort, isWarning, "far end of the cable (LLDP)", listText(d.a, "lldp", a[name]), listText(d.b, "lldp", b[name]), "the cable was moved, or the switch was renamed"})
+		d.compare("NIC "+name, field{rankPort, isWarning, "far end of the cable (LLDP)", listText(d.a, fabric.FactLLDP, a[name]), listText(d.b, fabric.FactLLDP, b[name]), "the cable was moved, or the switch was renamed"})
 	}
 }
 
@@ -182,7 +182,7 @@ func union[V any](a, b map[string]V) map[string]bool {
 type entry struct{ key, value, like string }
 
 func (d *differ) routes() {
-	if d.unread("routes", len(d.a.Routes), len(d.b.Routes)) {
+	if d.unread(fabric.FactRoutes, len(d.a.Routes), len(d.b.Routes)) {
 		return
 	}
 	of := func(routes []fabric.Route, nic func(string) string) []entry {
@@ -225,7 +225,7 @@ func likePrefix(p netip.Prefix) string {
 }
 
 func (d *differ) rules() {
-	if d.unread("rules", len(d.a.Rules), len(d.b.Rules)) {
+	if d.unread(fabric.FactRules, len(d.a.Rules), len(d.b.Rules)) {
 		return
 	}
 	of := func(rules []fabric.Rule, nic func(string) string) []entry {

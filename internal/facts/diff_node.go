@@ -133,7 +133,7 @@ func sysctlWhy(name string) string {
 
 // modules compares the drivers that matter one by one, and tells the others in one difference.
 func (d *differ) modules() {
-	if d.unread("modules", len(d.a.Modules), len(d.b.Modules)) {
+	if d.unread(fabric.FactModules, len(d.a.Modules), len(d.b.Modules)) {
 		return
 	}
 	important := versionedModules()
@@ -149,7 +149,7 @@ func (d *differ) modules() {
 				field{rankVersion, isInfo, "DKMS", cmp.Or(p.a.DKMS, "none"), cmp.Or(p.b.DKMS, "none"), ""},
 			)
 		case isImportant:
-			d.missing(rankDevice, isWarning, "module "+one.Name, "modules", p.a != nil, p.b != nil, "a driver is not loaded")
+			d.missing(rankDevice, isWarning, "module "+one.Name, fabric.FactModules, p.a != nil, p.b != nil, "a driver is not loaded")
 		case p.a != nil:
 			onlyA = append(onlyA, one.Name)
 		default:

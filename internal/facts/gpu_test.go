@@ -48,7 +48,7 @@ func TestReadGPUs(t *testing.T) {
 	if diff := cmp.Diff(want, f.GPUs); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"gpus.unique_id 0000:1c:00.0: permission denied"}, missingText(f)); diff != "" {
+	if diff := cmp.Diff([]string{"gpus.uuid 0000:1c:00.0: permission denied"}, missingText(f)); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
 	}
 }

@@ -22,7 +22,7 @@ func ibstatRuns(h host.Host, f *fabric.Facts) []toolRun {
 // hcasMissing holds where the kernel did not tell its RDMA devices, unless it is that it has none: without a
 // driver for one there is no such class.
 func hcasMissing(h host.Host, f *fabric.Facts) bool {
-	if _, missing := f.MissingReason("hcas"); !missing {
+	if _, missing := f.MissingReason(fabric.FactHCAs); !missing {
 		return false
 	}
 	classes, err := h.ReadDir(path.Dir(infinibandClass))

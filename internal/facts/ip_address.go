@@ -14,7 +14,7 @@ import (
 
 // ipAddressRuns asks ip only where the kernel's own answer could not be had.
 func ipAddressRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	return ipRuns(f, "nics", "address")
+	return ipRuns(f, fabric.FactNICs, "address")
 }
 
 // ipLinkHead is "4: eth1@if3: <BROADCAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP group default qlen 1000".

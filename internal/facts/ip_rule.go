@@ -19,7 +19,7 @@ import (
 
 // ipRuleRuns asks ip only where the kernel's own answer could not be had.
 func ipRuleRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	return ipRuns(f, "rules", "rule")
+	return ipRuns(f, fabric.FactRules, "rule")
 }
 
 func ipRuns(f *fabric.Facts, what string, arguments ...string) []toolRun {

@@ -149,9 +149,9 @@ func parseSymbols(text, _ string) (fabric.Facts, error) {
 // missSymbols says why what is not known is not.
 func missSymbols(f *fabric.Facts, source string, err error) {
 	if f.Kernel.PeerMemory == nil {
-		miss(f, "kernel.peer_memory", source, err)
+		miss(f, fabric.FactKernelPeerMemory, source, err)
 	}
 	if f.Kernel.DMABuf == nil {
-		miss(f, "kernel.dma_buf", source, err)
+		miss(f, fabric.FactKernelDMABuf, source, err)
 	}
 }

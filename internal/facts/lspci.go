@@ -29,7 +29,7 @@ var (
 
 // lspciRuns asks lspci only where sysfs told of no function at all: it reads the same files.
 func lspciRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	if _, missing := f.MissingReason("pci"); !missing || len(f.PCI) > 0 {
+	if _, missing := f.MissingReason(fabric.FactPCI); !missing || len(f.PCI) > 0 {
 		return nil
 	}
 	return []toolRun{{argv: []string{"lspci", "-vvvnn", "-D"}}}
@@ -206,7 +206,7 @@ func lspciGaps(d fabric.PCIDevice, gap error) []fabric.Missing {
 	for _, g := range []struct {
 		what   string
 		absent bool
-	}{{"pci.link", d.Link == nil}, {"pci.acs", d.ACS == nil}, {"pci.ats", d.ATS == nil}} {
+	}{{fabric.FactPCILink, d.Link == nil}, {fabric.FactPCIACS, d.ACS == nil}, {fabric.FactPCIATS, d.ATS == nil}} {
 		if g.absent {
 			miss(&f, g.what+" "+d.Address, "lspci", gap)
 		}

@@ -23,8 +23,8 @@ func newMerger(f *fabric.Facts) *merger {
 	return &merger{
 		f: f,
 		kernel: map[string]bool{
-			"nics": len(f.NICs) > 0, "hcas": len(f.HCAs) > 0, "gpus": len(f.GPUs) > 0, "pci": len(f.PCI) > 0,
-			"routes": len(f.Routes) > 0, "rules": len(f.Rules) > 0,
+			fabric.FactNICs: len(f.NICs) > 0, fabric.FactHCAs: len(f.HCAs) > 0, fabric.FactGPUs: len(f.GPUs) > 0, fabric.FactPCI: len(f.PCI) > 0,
+			fabric.FactRoutes: len(f.Routes) > 0, fabric.FactRules: len(f.Rules) > 0,
 		},
 		told: make(map[string]string),
 	}
@@ -61,23 +61,23 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	for _, mod := range parts.Modules {
 		m.mergeModule(mod)
 	}
-	m.f.Routes = added(m.kernel["routes"], m.f.Routes, parts.Routes)
-	m.f.Rules = added(m.kernel["rules"], m.f.Rules, parts.Rules)
+	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
+	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)
 	m.f.Missing = added(false, m.f.Missing, parts.Missing)
 	if m.f.KernelLog == nil {
 		m.f.KernelLog = parts.KernelLog
 	}
-	keepPointer(m, "kernel.peer_memory", &m.f.Kernel.PeerMemory, parts.Kernel.PeerMemory)
-	keepPointer(m, "kernel.dma_buf", &m.f.Kernel.DMABuf, parts.Kernel.DMABuf)
+	keepPointer(m, fabric.FactKernelPeerMemory, &m.f.Kernel.PeerMemory, parts.Kernel.PeerMemory)
+	keepPointer(m, fabric.FactKernelDMABuf, &m.f.Kernel.DMABuf, parts.Kernel.DMABuf)
 	m.found(t, parts)
 }
 
 // found takes back that a list is missing, once a tool told it.
 func (m *merger) found(t tool, parts fabric.Facts) {
 	lists := map[string]bool{
-		"pci": len(parts.PCI) > 0, "gpus": len(parts.GPUs) > 0 || len(parts.PCI) > 0, "nics": len(parts.NICs) > 0,
-		"hcas": len(parts.HCAs) > 0, "routes": len(parts.Routes) > 0, "rules": len(parts.Rules) > 0,
-		"nics.addresses": t.name == "ip address" && len(parts.NICs) > 0,
+		fabric.FactPCI: len(parts.PCI) > 0, fabric.FactGPUs: len(parts.GPUs) > 0 || len(parts.PCI) > 0, fabric.FactNICs: len(parts.NICs) > 0,
+		fabric.FactHCAs: len(parts.HCAs) > 0, fabric.FactRoutes: len(parts.Routes) > 0, fabric.FactRules: len(parts.Rules) > 0,
+		fabric.FactNICAddresses: t.name == "ip address" && len(parts.NICs) > 0,
 	}
 	m.f.Missing = slices.DeleteFunc(m.f.Missing, func(e fabric.Missing) bool { return lists[e.What] && !m.kernel[e.What] })
 }
@@ -103,24 +103,24 @@ func added[T comparable](fromKernel bool, have, said []T) []T {
 func (m *merger) mergePCI(said fabric.PCIDevice) {
 	i := slices.IndexFunc(m.f.PCI, func(d fabric.PCIDevice) bool { return d.Address == said.Address })
 	if i < 0 {
-		if !m.kernel["pci"] && said.Class != 0 {
+		if !m.kernel[fabric.FactPCI] && said.Class != 0 {
 			m.f.PCI = append(m.f.PCI, said)
-			m.told["pci "+said.Address] = m.tool
+			m.told[fabric.FactPCI+" "+said.Address] = m.tool
 		}
 		return
 	}
 	d, at := &m.f.PCI[i], " "+said.Address
-	keep(m, "pci.driver"+at, &d.Driver, said.Driver)
-	keepPointer(m, "pci.numa_node"+at, &d.NUMANode, said.NUMANode)
-	keepPointer(m, "pci.iommu_group"+at, &d.IOMMUGroup, said.IOMMUGroup)
+	keep(m, fabric.FactPCIDriver+at, &d.Driver, said.Driver)
+	keepPointer(m, fabric.FactPCINUMANode+at, &d.NUMANode, said.NUMANode)
+	keepPointer(m, fabric.FactPCIIOMMUGroup+at, &d.IOMMUGroup, said.IOMMUGroup)
 	if d.Link == nil && said.Link != nil && said.Link.MaxWidth > 0 { // else it is not a whole link
 		d.Link = said.Link
 	}
 	if d.Link == nil || said.Link == nil {
 		return
 	}
-	keep(m, "pci.link.width"+at, &d.Link.Width, said.Link.Width)
-	keep(m, "pci.link.max_width"+at, &d.Link.MaxWidth, said.Link.MaxWidth)
+	keep(m, fabric.FactPCILinkWidth+at, &d.Link.Width, said.Link.Width)
+	keep(m, fabric.FactPCILinkMaxWidth+at, &d.Link.MaxWidth, said.Link.MaxWidth)
 }
 
 func (m *merger) mergeNIC(said fabric.NIC) {
@@ -128,24 +128,24 @@ func (m *merger) mergeNIC(said fabric.NIC) {
 		return n.Name == said.Name || said.Name == "" && said.PCI != "" && n.PCI == said.PCI
 	})
 	if i < 0 {
-		if !m.kernel["nics"] && said.Name != "" {
+		if !m.kernel[fabric.FactNICs] && said.Name != "" {
 			m.f.NICs = append(m.f.NICs, said)
-			m.told["nics "+said.Name] = m.tool
+			m.told[fabric.FactNICs+" "+said.Name] = m.tool
 		}
 		return
 	}
 	n := &m.f.NICs[i]
 	at := " " + n.Name
-	keep(m, "nics.index"+at, &n.Index, said.Index)
-	keep(m, "nics.mtu"+at, &n.MTU, said.MTU)
-	keep(m, "nics.mac"+at, &n.MAC, said.MAC)
-	keep(m, "nics.pci"+at, &n.PCI, said.PCI)
-	keep(m, "nics.driver"+at, &n.Driver, said.Driver)
-	keepPointer(m, "nics.speed_mbps"+at, &n.SpeedMbps, said.SpeedMbps)
-	keepPointer(m, "nics.autoneg"+at, &n.Autoneg, said.Autoneg)
-	keep(m, "nics.fec"+at, &n.FEC, said.FEC)
-	keep(m, "nics.firmware"+at, &n.Firmware, said.Firmware)
-	keep(m, "nics.driver_version"+at, &n.DriverVersion, said.DriverVersion)
+	keep(m, fabric.FactNICIndex+at, &n.Index, said.Index)
+	keep(m, fabric.FactNICMTU+at, &n.MTU, said.MTU)
+	keep(m, fabric.FactNICMAC+at, &n.MAC, said.MAC)
+	keep(m, fabric.FactNICPCI+at, &n.PCI, said.PCI)
+	keep(m, fabric.FactNICDriver+at, &n.Driver, said.Driver)
+	keepPointer(m, fabric.FactNICSpeed+at, &n.SpeedMbps, said.SpeedMbps)
+	keepPointer(m, fabric.FactNICAutoneg+at, &n.Autoneg, said.Autoneg)
+	keep(m, fabric.FactNICFEC+at, &n.FEC, said.FEC)
+	keep(m, fabric.FactNICFirmware+at, &n.Firmware, said.Firmware)
+	keep(m, fabric.FactNICDriverVersion+at, &n.DriverVersion, said.DriverVersion)
 	n.OperState, n.Kind = cmp.Or(n.OperState, said.OperState), cmp.Or(n.Kind, said.Kind)
 	n.Carrier = cmp.Or(n.Carrier, said.Carrier)
 	if n.Addresses == nil {
@@ -163,7 +163,7 @@ func (m *merger) compareFirmware(n, said fabric.NIC) {
 			continue
 		}
 		if firstVersion(h.Firmware) != firstVersion(said.Firmware) {
-			m.disagree("hcas.firmware "+h.Name, h.Firmware, said.Firmware)
+			m.disagree(fabric.FactHCAFirmware+" "+h.Name, h.Firmware, said.Firmware)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func (m *merger) compareFirmware(n, said fabric.NIC) {
 func (m *merger) compareDriver(n, said fabric.NIC) {
 	for _, mod := range m.f.Modules {
 		if mod.Name == n.Driver && mod.Version != "" && said.DriverVersion != "" && mod.Version != said.DriverVersion {
-			m.disagree("modules.version "+mod.Name, mod.Version, said.DriverVersion)
+			m.disagree(fabric.FactModuleVersion+" "+mod.Name, mod.Version, said.DriverVersion)
 		}
 	}
 }
@@ -179,17 +179,17 @@ func (m *merger) compareDriver(n, said fabric.NIC) {
 func (m *merger) mergeGPU(said fabric.GPU) {
 	i := slices.IndexFunc(m.f.GPUs, func(g fabric.GPU) bool { return g.PCI == said.PCI })
 	if i < 0 {
-		if !m.kernel["gpus"] {
+		if !m.kernel[fabric.FactGPUs] {
 			m.f.GPUs = append(m.f.GPUs, said)
-			m.told["gpus "+said.PCI] = m.tool
+			m.told[fabric.FactGPUs+" "+said.PCI] = m.tool
 		}
 		return
 	}
 	g, at := &m.f.GPUs[i], " "+said.PCI
 	g.Name = cmp.Or(g.Name, said.Name) // vendors write one name in several ways
-	keep(m, "gpus.uuid"+at, &g.UUID, said.UUID)
-	keep(m, "gpus.driver_version"+at, &g.DriverVersion, said.DriverVersion)
-	keep(m, "gpus.vbios"+at, &g.VBIOS, said.VBIOS)
+	keep(m, fabric.FactGPUUUID+at, &g.UUID, said.UUID)
+	keep(m, fabric.FactGPUDriverVersion+at, &g.DriverVersion, said.DriverVersion)
+	keep(m, fabric.FactGPUVBIOS+at, &g.VBIOS, said.VBIOS)
 	g.Driver = cmp.Or(g.Driver, said.Driver)
 }
 

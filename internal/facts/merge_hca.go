@@ -20,20 +20,20 @@ func (m *merger) listed(what string) string {
 func (m *merger) mergeHCA(said fabric.HCA) {
 	i := slices.IndexFunc(m.f.HCAs, func(h fabric.HCA) bool { return h.Name == said.Name })
 	if i < 0 {
-		if m.kernel["hcas"] {
+		if m.kernel[fabric.FactHCAs] {
 			return
 		}
 		m.f.HCAs = append(m.f.HCAs, fabric.HCA{Name: said.Name})
-		m.told["hcas "+said.Name] = m.tool
+		m.told[fabric.FactHCAs+" "+said.Name] = m.tool
 		i = len(m.f.HCAs) - 1
 	}
 	h, at := &m.f.HCAs[i], " "+said.Name
-	keep(m, "hcas.node_guid"+at, &h.NodeGUID, said.NodeGUID)
-	keep(m, "hcas.system_guid"+at, &h.SystemGUID, said.SystemGUID)
-	keep(m, "hcas.firmware"+at, &h.Firmware, said.Firmware)
-	keep(m, "hcas.board_id"+at, &h.BoardID, said.BoardID)
+	keep(m, fabric.FactHCANodeGUID+at, &h.NodeGUID, said.NodeGUID)
+	keep(m, fabric.FactHCASystemGUID+at, &h.SystemGUID, said.SystemGUID)
+	keep(m, fabric.FactHCAFirmware+at, &h.Firmware, said.Firmware)
+	keep(m, fabric.FactHCABoardID+at, &h.BoardID, said.BoardID)
 	h.Type = cmp.Or(h.Type, said.Type)
-	keep(m, "hcas.pci"+at, &h.PCI, said.PCI)
+	keep(m, fabric.FactHCAPCI+at, &h.PCI, said.PCI)
 	for _, p := range said.Ports {
 		m.mergePort(h, p)
 	}
@@ -43,7 +43,7 @@ func (m *merger) mergeHCA(said fabric.HCA) {
 func (m *merger) mergePort(h *fabric.HCA, said fabric.Port) {
 	i := slices.IndexFunc(h.Ports, func(p fabric.Port) bool { return p.Number == said.Number })
 	if i < 0 {
-		if m.kernel["hcas"] {
+		if m.kernel[fabric.FactHCAs] {
 			return
 		}
 		h.Ports = append(h.Ports, fabric.Port{Number: said.Number})
@@ -53,10 +53,10 @@ func (m *merger) mergePort(h *fabric.HCA, said fabric.Port) {
 	p.State, p.PhysState = cmp.Or(p.State, said.State), cmp.Or(p.PhysState, said.PhysState)
 	p.LID, p.SMLID = cmp.Or(p.LID, said.LID), cmp.Or(p.SMLID, said.SMLID)
 	p.ActiveMTU = cmp.Or(p.ActiveMTU, said.ActiveMTU)
-	keepPointer(m, "hcas.ports.max_mtu"+at, &p.MaxMTU, said.MaxMTU)
-	keep(m, "hcas.ports.link_layer"+at, &p.LinkLayer, said.LinkLayer)
+	keepPointer(m, fabric.FactPortMaxMTU+at, &p.MaxMTU, said.MaxMTU)
+	keep(m, fabric.FactPortLinkLayer+at, &p.LinkLayer, said.LinkLayer)
 	if p.State == "ACTIVE" && said.State == "ACTIVE" { // a port that is down has no rate worth the name
-		keepPointer(m, "hcas.ports.rate"+at, &p.RateGbps, said.RateGbps)
+		keepPointer(m, fabric.FactPortRate+at, &p.RateGbps, said.RateGbps)
 	} else {
 		p.RateGbps = cmp.Or(p.RateGbps, said.RateGbps)
 	}
@@ -66,7 +66,7 @@ func (m *merger) mergePort(h *fabric.HCA, said fabric.Port) {
 // mergeGIDs takes a table where none is. An entry without a GID says only which network device is behind an
 // index.
 func (m *merger) mergeGIDs(p *fabric.Port, said []fabric.GID, at string) {
-	take := len(p.GIDs) == 0 && !m.kernel["hcas"]
+	take := len(p.GIDs) == 0 && !m.kernel[fabric.FactHCAs]
 	for _, g := range said {
 		i := slices.IndexFunc(p.GIDs, func(have fabric.GID) bool { return have.Index == g.Index })
 		switch {
@@ -75,7 +75,7 @@ func (m *merger) mergeGIDs(p *fabric.Port, said []fabric.GID, at string) {
 		case i >= 0:
 			have := &p.GIDs[i]
 			have.Type = cmp.Or(have.Type, g.Type)
-			keep(m, "hcas.ports.gids.netdev"+at, &have.NetDev, g.NetDev)
+			keep(m, fabric.FactPortGIDNetDev+at, &have.NetDev, g.NetDev)
 		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 
 // readRoutes gives the IPv4 unicast routes of all tables, in kernel order.
 func readRoutes(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, "routes", unix.RTM_GETROUTE, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactRoutes, unix.RTM_GETROUTE, familyIPv4)
 	if !ok {
 		return
 	}
 	routes, err := decodeRoutes(raw, namesOf(f))
 	if err != nil {
-		miss(f, "routes", "netlink", err)
+		miss(f, fabric.FactRoutes, "netlink", err)
 	}
 	f.Routes = routes
 }

@@ -41,8 +41,8 @@ type pciFunction struct {
 func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
 	functions, err := listPCI(ctx, h, f)
 	if err != nil {
-		miss(f, "pci", pciDevices, err)
-		miss(f, "gpus", pciDevices, err)
+		miss(f, fabric.FactPCI, pciDevices, err)
+		miss(f, fabric.FactGPUs, pciDevices, err)
 		return
 	}
 	gaps := pciGaps{}
@@ -73,7 +73,7 @@ func listPCI(ctx context.Context, h host.Host, f *fabric.Facts) ([]pciFunction, 
 		}
 		fn, err := classifyPCI(h, name)
 		if err != nil {
-			miss(f, "pci "+fabric.Printable(name), pciDevices+"/"+fabric.Printable(name), err)
+			miss(f, fabric.FactPCI+" "+fabric.Printable(name), pciDevices+"/"+fabric.Printable(name), err)
 			continue
 		}
 		functions = append(functions, fn)
@@ -149,19 +149,19 @@ func readPCIDevice(h host.Host, fn pciFunction, gaps *pciGaps) fabric.PCIDevice 
 	folder := pciDevices + "/" + fn.address
 	d := fabric.PCIDevice{Address: fn.address, Parent: fn.parent, Vendor: fn.vendor, Class: fn.class}
 	if id, err := readHex(h, folder+"/device", 16); err != nil {
-		gaps.add("pci.device", fn.address, "/device", err)
+		gaps.add(fabric.FactPCIDevice, fn.address, "/device", err)
 	} else {
 		d.Device = uint16(id)
 	}
 	var err error
 	if d.Driver, err = driverOf(h, folder); err != nil {
-		gaps.add("pci.driver", fn.address, "/driver", err)
+		gaps.add(fabric.FactPCIDriver, fn.address, "/driver", err)
 	}
 	if d.NUMANode, err = readInt(h, folder+"/numa_node"); err != nil {
-		gaps.add("pci.numa_node", fn.address, "/numa_node", err)
+		gaps.add(fabric.FactPCINUMANode, fn.address, "/numa_node", err)
 	}
 	if d.IOMMUGroup, err = iommuGroup(h, folder); err != nil {
-		gaps.add("pci.iommu_group", fn.address, "/iommu_group", err)
+		gaps.add(fabric.FactPCIIOMMUGroup, fn.address, "/iommu_group", err)
 	}
 	readConfig(h, &d, gaps)
 	return d
@@ -181,16 +181,16 @@ func readConfig(h host.Host, d *fabric.PCIDevice, gaps *pciGaps) {
 		d.Link = sysfsLink(h, folder)
 	}
 	if d.Link == nil {
-		gaps.add("pci.link", d.Address, "/config", c.linkErr)
+		gaps.add(fabric.FactPCILink, d.Address, "/config", c.linkErr)
 	}
 	if d.ACS == nil {
-		gaps.add("pci.acs", d.Address, "/config", c.acsErr)
+		gaps.add(fabric.FactPCIACS, d.Address, "/config", c.acsErr)
 	}
 	if d.ATS == nil {
-		gaps.add("pci.ats", d.Address, "/config", c.atsErr)
+		gaps.add(fabric.FactPCIATS, d.Address, "/config", c.atsErr)
 	}
 	if d.Control == nil && !errors.Is(c.controlErr, errNotExpress) {
-		gaps.add("pci.control", d.Address, "/config", c.controlErr)
+		gaps.add(fabric.FactPCIControl, d.Address, "/config", c.controlErr)
 	}
 }
 

@@ -45,31 +45,31 @@ type toolRun struct {
 // tools are in order of trust: where two of them tell one fact, the first is kept.
 func tools(f *fabric.Facts) []tool {
 	return []tool{
-		{"lspci", []string{"pci", "gpus"}, lspciRuns, knowsLspci, parseLspciText},
-		{"ip address", []string{"nics", "nics.addresses"}, ipAddressRuns, knowsIPAddress, parseIPAddress},
-		{"ip rule", []string{"rules"}, ipRuleRuns, knowsIPRule, parseIPRule},
-		{"ip route", []string{"routes"}, ipRouteRuns, knowsIPRoute, parseIPRoute},
-		{"ibv_devinfo", []string{"hcas.ports.active_mtu", "hcas.ports.max_mtu"}, ibvDevinfoRuns, knowsIbvDevinfo, parseIbvDevinfo},
-		{"ibstat", []string{"hcas"}, ibstatRuns, knowsIbstat, parseIbstat},
-		{"rdma link", []string{"hcas.ports.gids.netdev"}, rdmaLinkRuns, knowsRDMALink, parseRDMALink},
-		{"ibdev2netdev", []string{"hcas.ports.gids.netdev"}, ibdev2netdevRuns, knowsIbdev2netdev, parseIbdev2netdev},
-		{"ethtool", []string{"nics.speed_mbps", "nics.autoneg"}, ethtoolRuns(), knowsEthtool, parseEthtool},
-		{"ethtool -i", []string{"nics.firmware", "nics.driver_version"}, ethtoolRuns("-i"), knowsEthtoolDriver, parseEthtoolDriver},
-		{"ethtool --show-fec", []string{"nics.fec"}, ethtoolRuns("--show-fec"), knowsEthtoolFEC, parseEthtoolFEC},
+		{"lspci", []string{fabric.FactPCI, fabric.FactGPUs}, lspciRuns, knowsLspci, parseLspciText},
+		{"ip address", []string{fabric.FactNICs, fabric.FactNICAddresses}, ipAddressRuns, knowsIPAddress, parseIPAddress},
+		{"ip rule", []string{fabric.FactRules}, ipRuleRuns, knowsIPRule, parseIPRule},
+		{"ip route", []string{fabric.FactRoutes}, ipRouteRuns, knowsIPRoute, parseIPRoute},
+		{"ibv_devinfo", []string{fabric.FactPortActiveMTU, fabric.FactPortMaxMTU}, ibvDevinfoRuns, knowsIbvDevinfo, parseIbvDevinfo},
+		{"ibstat", []string{fabric.FactHCAs}, ibstatRuns, knowsIbstat, parseIbstat},
+		{"rdma link", []string{fabric.FactPortGIDNetDev}, rdmaLinkRuns, knowsRDMALink, parseRDMALink},
+		{"ibdev2netdev", []string{fabric.FactPortGIDNetDev}, ibdev2netdevRuns, knowsIbdev2netdev, parseIbdev2netdev},
+		{"ethtool", []string{fabric.FactNICSpeed, fabric.FactNICAutoneg}, ethtoolRuns(), knowsEthtool, parseEthtool},
+		{"ethtool -i", []string{fabric.FactNICFirmware, fabric.FactNICDriverVersion}, ethtoolRuns("-i"), knowsEthtoolDriver, parseEthtoolDriver},
+		{"ethtool --show-fec", []string{fabric.FactNICFEC}, ethtoolRuns("--show-fec"), knowsEthtoolFEC, parseEthtoolFEC},
 		{"nvidia-smi", gpuTells(), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
 		{"rocm-smi", gpuTells(), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
-		{"kallsyms", []string{"kernel.peer_memory", "kernel.dma_buf"}, nil, knowsSymbols, parseSymbols},
-		{"modinfo", []string{"modules.on_disk"}, modinfoRuns, knowsModinfo, parseModinfo},
-		{"dkms status", []string{"modules.dkms"}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
+		{"kallsyms", []string{fabric.FactKernelPeerMemory, fabric.FactKernelDMABuf}, nil, knowsSymbols, parseSymbols},
+		{"modinfo", []string{fabric.FactModuleOnDisk}, modinfoRuns, knowsModinfo, parseModinfo},
+		{"dkms status", []string{fabric.FactModuleDKMS}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
 			return parseDKMS(text, f.Kernel.Release)
 		}},
-		{"dmesg", []string{"kernel_log"}, dmesgRuns, knowsDmesg, parseDmesg},
+		{"dmesg", []string{fabric.FactKernelLog}, dmesgRuns, knowsDmesg, parseDmesg},
 	}
 }
 
 // gpuTells is what the tools of GPU vendors tell.
 func gpuTells() []string {
-	return []string{"gpus.name", "gpus.uuid", "gpus.driver_version", "gpus.vbios"}
+	return []string{fabric.FactGPUName, fabric.FactGPUUUID, fabric.FactGPUDriverVersion, fabric.FactGPUVBIOS}
 }
 
 // readTools runs what the kernel left open.
