@@ -282,7 +282,7 @@ func (a *app) topoLint(names []string) error {
 	if a.json() {
 		err = report.JSON(a.stdout, found)
 	} else {
-		k := report.NewKeeper(a.textOptions())
+		k := report.NewGroups(a.textOptions())
 		for _, f := range found.Findings {
 			k.Add(f)
 		}

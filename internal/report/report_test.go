@@ -61,8 +61,16 @@ func runText(t *testing.T, r Run, o TextOptions) string {
 
 func findingsText(t *testing.T, f *fabric.Findings, o TextOptions) string {
 	t.Helper()
+	g := NewGroups(o)
+	var s fabric.Summary
+	if f != nil {
+		s = f.Summary
+		for _, one := range f.Findings {
+			g.Add(one)
+		}
+	}
 	var b bytes.Buffer
-	if err := Text(&b, f, o); err != nil {
+	if err := g.Text(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

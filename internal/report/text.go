@@ -24,22 +24,22 @@ const (
 	textLines  = 3
 )
 
-// Text writes the findings of a check: what failed, worst first, then what is not known, then how many
-// passed, then the verdict with the exit status. Findings that say the same of several subjects become
-// one block. Nil findings are written as not looked at.
-func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
-	if f == nil {
-		p := newPrinter(o)
-		p.heading("Not looked at")
-		p.field("", "no rule was evaluated")
-		p.verdict(fabric.Unknown)
-		return p.writeTo(w)
+// Text writes the findings of a check under the summary of all that came: what failed, worst first, then what is
+// unknown, then how many passed, then the verdict with the exit status. Findings that say the same of several
+// subjects are one block.
+func (g *Groups) Text(w io.Writer, s fabric.Summary) error {
+	p := newPrinter(g.o)
+	p.failed(g.failed.worstFirst(), s)
+	p.unknown(g.unknown.worstFirst(), s)
+	if waived := waivedCaveats(g.waived); len(waived) > 0 {
+		p.heading("Waived")
+		p.caveatList(waived)
 	}
-	k := NewKeeper(o)
-	for _, one := range f.Findings {
-		k.Add(one)
-	}
-	return k.Text(w, f.Summary)
+	p.verboseGroups(g.passed.worstFirst(), g.scoped.worstFirst())
+	p.blank()
+	p.line(counts(s))
+	p.verdict(s.Status())
+	return p.writeTo(w)
 }
 
 // RunText writes a whole run: what failed, why pairs failed, what was not looked at, the mesh, how the
@@ -51,7 +51,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	p.pairs(r)
 	p.causes(r)
-	p.gaps(r.gaps(textLines))
+	p.caveats(r.caveats(textLines))
 	if err := p.mesh(r); err != nil {
 		return err
 	}
@@ -167,26 +167,26 @@ func (p *printer) verboseGroups(passed, scoped []group) {
 	}
 }
 
-func (p *printer) gaps(all []gap) {
+func (p *printer) caveats(all []caveat) {
 	if len(all) == 0 {
 		return
 	}
 	p.heading("Not looked at")
-	p.gapList(all)
+	p.caveatList(all)
 }
 
-func (p *printer) gapList(all []gap) {
+func (p *printer) caveatList(all []caveat) {
 	for i, g := range all {
 		if i == textGroups && !p.o.Verbose {
 			p.blank()
 			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(all)-i))
 			return
 		}
-		p.gap(g)
+		p.caveat(g)
 	}
 }
 
-func (p *printer) gap(g gap) {
+func (p *printer) caveat(g caveat) {
 	switch g.Tag {
 	case tagScope:
 		p.status("N/A", faint, g.Of, g.What)

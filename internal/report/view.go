@@ -28,8 +28,8 @@ type view struct {
 	Failed           []block
 	FailedMore       int
 	Nothing          string // said in place of failures
-	Gaps             []gap
-	GapsMore         int
+	Caveats          []block
+	CaveatsMore      int
 	Pairs            []pairRow
 	PairsMore        int
 	Causes           []block
@@ -96,14 +96,14 @@ func newView(r Run) view {
 		Applied: r.appliedGroups(),
 	}
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
-	v.Gaps, v.GapsMore = bounded(r.gaps(pageTerms), pageBlocks)
+	v.Caveats, v.CaveatsMore = caveatBlocks(r.caveats(pageTerms))
 	v.Pairs, v.PairsMore = r.pairRows()
 	v.Causes, v.CausesMore, v.CausesNote = r.causeBlocks()
 	v.MeshNote = r.meshNote()
 	v.Artifacts, v.ArtifactsNote = r.artifactRows()
 	if r.Findings != nil {
-		v.Passed = ruleRows(r.Findings.Findings, fabric.Pass)
-		v.Scoped = ruleRows(r.Findings.Findings, fabric.NotApplicable)
+		v.Passed = ruleRows(groups(r.Findings.Findings, fabric.Pass))
+		v.Scoped = ruleRows(groups(r.Findings.Findings, fabric.NotApplicable))
 	}
 	for _, st := range r.Steps {
 		v.Steps = append(v.Steps, stepRow{st.Name, fmt.Sprintf("%.2f", st.Seconds), st.Status.String(), statusWord(st.Status), st.Note})
@@ -149,17 +149,20 @@ func statusWord(s fabric.Status) string {
 	}[s] + map[bool]string{true: "not known"}[s.String() == fabric.Unknown.String()]
 }
 
+// checksText counts what was checked.
+func checksText(s fabric.Summary) string {
+	text := fmt.Sprintf("Of %s, %d failed and %d could not be evaluated", fabric.Count(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
+	if s.Waived > 0 {
+		text += fmt.Sprintf(", %d more waived", s.Waived)
+	}
+	return text
+}
+
 // verdictText is the sentence of the banner.
 func verdictText(r Run) string {
-	var rules, pairs string
-	if r.Findings == nil {
-		rules = "No rule was evaluated"
-	} else {
-		s := r.Findings.Summary
-		rules = fmt.Sprintf("Of %s, %d failed and %d could not be looked at", fabric.Count(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
-		if s.Waived > 0 {
-			rules += fmt.Sprintf(", %d more waived", s.Waived)
-		}
+	rules, pairs := "No rule was evaluated", ""
+	if r.Findings != nil {
+		rules = checksText(r.Findings.Summary)
 	}
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
 		pairs = "no pair of NICs was measured"
@@ -202,7 +205,16 @@ func (r Run) failedBlocks() (blocks []block, more int, nothing string) {
 	if r.Findings == nil || len(r.Findings.Findings) == 0 {
 		return nil, 0, "Nothing is known to have failed, because no rule gave a verdict."
 	}
-	all, more := bounded(groups(r.Findings.Findings, fabric.Fail), pageBlocks)
+	blocks, more = failedBlocks(groups(r.Findings.Findings, fabric.Fail))
+	if len(blocks) == 0 {
+		nothing = "No rule failed."
+	}
+	return blocks, more, nothing
+}
+
+// failedBlocks shows groups of failed findings in full, and says how many are left out.
+func failedBlocks(all []group) (blocks []block, more int) {
+	all, more = bounded(all, pageBlocks)
 	for _, g := range all {
 		f := g.first
 		b := block{Kind: "fail", Word: f.Severity.String(), Subject: subjects(g.subjects, pageTerms), Title: f.Title, Rule: ruleText(f)}
@@ -213,10 +225,21 @@ func (r Run) failedBlocks() (blocks []block, more int, nothing string) {
 		b.add("Fix", g.commands(pageTerms), true)
 		blocks = append(blocks, b)
 	}
-	if len(blocks) == 0 {
-		nothing = "No rule failed."
+	return blocks, more
+}
+
+// caveatBlocks shows caveats in full, and says how many are left out.
+func caveatBlocks(all []caveat) (blocks []block, more int) {
+	all, more = bounded(all, pageBlocks)
+	for _, c := range all {
+		b := block{Kind: "unknown", Word: c.Tag, Subject: c.Of, Title: c.What, Rule: c.Rule}
+		b.add("Why", nonEmpty(c.Reason), false)
+		b.add("What", c.Items, false)
+		b.add("Expected", nonEmpty(c.Expect), false)
+		b.add("Fix", c.Fix, true)
+		blocks = append(blocks, b)
 	}
-	return blocks, more, nothing
+	return blocks, more
 }
 
 func (b *block) add(label string, lines []string, commands bool) {
@@ -334,15 +357,20 @@ func sumText(sums map[string]bool) string {
 	return ""
 }
 
-// ruleRows are the rules that gave a status, with their subjects as ranges.
-func ruleRows(findings []fabric.Finding, status fabric.Status) []ruleRow {
+// ruleRows are the rules that gave a status, with their subjects as ranges, or the number of their nodes.
+func ruleRows(all []group) []ruleRow {
 	var rows []ruleRow
-	for _, g := range groups(findings, status) {
-		why := ""
-		if status == fabric.NotApplicable {
-			why = g.first.Why
+	for _, g := range all {
+		row := ruleRow{Title: g.first.Title, Rule: g.first.ID, Subjects: subjects(g.subjects, pageTerms), Count: g.count}
+		if len(g.subjects) == 0 && g.node == "" {
+			row.Subjects = "cluster"
+		} else if len(g.subjects) == 0 {
+			row.Subjects = fabric.Count(g.nodes, "node")
 		}
-		rows = append(rows, ruleRow{g.first.Title, g.first.ID, subjects(g.subjects, pageTerms), why, len(g.subjects)})
+		if g.first.Status == fabric.NotApplicable {
+			row.Why = g.reason()
+		}
+		rows = append(rows, row)
 	}
 	rows, _ = bounded(rows, pageRows)
 	return rows
