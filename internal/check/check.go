@@ -35,7 +35,7 @@ type Verdict struct {
 	Cost     string
 	Fix      string
 
-	Cause fabric.CauseID   // in place of the rule's, where the subject decides it
+	Cause fabric.CauseID   // instead of the rule's, where the subject decides it
 	On    []fabric.Subject // what this one stands on (the NIC of a port): a dependency failing there counts too
 }
 
@@ -68,7 +68,7 @@ func onNode(command, node string) string { return command + "   # on " + node }
 // kept is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
 func kept(command, node string, planned bool) string {
 	if planned {
-		return onNode(command, node) + "; `railwright apply` writes it for good"
+		return onNode(command, node) + "; `railwright apply` makes it permanent"
 	}
 	return onNode(command, node) + ", until the next boot"
 }

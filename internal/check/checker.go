@@ -70,7 +70,7 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 	return c
 }
 
-// Node judges one node. Facts of a node that was judged before are not judged again: facts-collected tells.
+// Node judges one node. Facts of a node that was judged before are not judged again: facts-collected says so.
 func (c *Checker) Node(f *fabric.Facts) {
 	if i, ok := c.byNode[f.Node]; ok {
 		c.digests[i].Repeats++
@@ -160,7 +160,7 @@ func judgeCluster(r *Rule, in ClusterInput) []Verdict {
 func (c *Checker) settle(r *Rule, v Verdict, marks blames) {
 	if b, ok := standsBehind(r, v, marks); ok && v.Status != fabric.NotApplicable {
 		marks[verdictOf{r.ID, v.Subject}] = b // what depends on this rule is silent behind the same failure
-		why := "not judged while " + b.rule + " fails on " + b.subject.String()
+		why := "not evaluated while " + b.rule + " fails on " + b.subject.String()
 		c.countUnder(b.waiver, r.finding(unknown(v.Subject, why)))
 		return
 	}

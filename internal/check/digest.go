@@ -59,7 +59,7 @@ type PortDigest struct {
 	GUID     uint64 // of the node; 0: not read, or not set
 }
 
-// trait is something that should be equal on all that are of one kind: its value, or why it is not known.
+// trait is something that should be equal on all that are of one kind: its value, or why it is unknown.
 type trait struct{ value, why string }
 
 // texts keeps one copy of each text.
@@ -81,7 +81,7 @@ func (t texts) trait(value, why string) trait {
 	return trait{why: t.keep(why)}
 }
 
-// digest keeps the NICs of the fabric; where nothing tells which those are, every NIC that could be.
+// digest keeps the NICs of the fabric; where nothing says which those are, every NIC that could be.
 func digest(in NodeInput, t texts) Digest {
 	f := in.Facts
 	d := Digest{
@@ -213,7 +213,7 @@ func value(text *string) string {
 	return *text
 }
 
-// driverVersions lists the modules that say their version, and the drivers of fabric NICs that ethtool tells.
+// driverVersions lists the modules that say their version, and the drivers of fabric NICs that ethtool reports.
 func (in NodeInput) driverVersions() string {
 	var lines []string
 	for i := range in.Facts.Modules {

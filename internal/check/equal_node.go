@@ -8,12 +8,12 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-const skewCost = "none by itself; what one node does otherwise than its peers is looked for last"
+const skewCost = "none by itself; but differences between nodes hide the cause of other faults"
 
 func kernelEqual() Rule {
 	return Rule{
 		ID:        "kernel-equal",
-		Title:     "All nodes run one kernel",
+		Title:     "All nodes run the same kernel",
 		Doc:       "compares the kernel release of all nodes: peer memory, dma-buf and drivers differ from kernel to kernel",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
@@ -34,8 +34,8 @@ func kernelEqual() Rule {
 func driverEqual() Rule {
 	return Rule{
 		ID:        "driver-equal",
-		Title:     "All nodes load one version of each NIC driver",
-		Doc:       "compares the versions of the loaded NIC and RDMA modules of all nodes, module by module; gpu-driver-equal has the GPUs'",
+		Title:     "All nodes load the same version of each NIC driver",
+		Doc:       "compares the versions of the loaded NIC and RDMA modules of all nodes, module by module; gpu-driver-equal compares GPU drivers",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 (the correct version); imbue and ROCm CVS, driver version",
@@ -71,7 +71,7 @@ func judgeDriverEqual(in ClusterInput) []Verdict {
 func gpuDriverEqual() Rule {
 	return Rule{
 		ID:        "gpu-driver-equal",
-		Title:     "All nodes have one GPU driver version",
+		Title:     "All nodes have the same GPU driver version",
 		Doc:       "compares the GPU driver version of all nodes; Fabric Manager must be of the same version as the driver",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
@@ -92,7 +92,7 @@ func gpuDriverEqual() Rule {
 func gpuFirmwareEqual() Rule {
 	return Rule{
 		ID:        "gpu-firmware-equal",
-		Title:     "GPUs of one kind have one VBIOS",
+		Title:     "GPUs of the same kind have the same VBIOS",
 		Doc:       "compares the VBIOS of the GPUs of all nodes: it sets clocks and power limits",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
@@ -113,7 +113,7 @@ func gpuFirmwareEqual() Rule {
 func biosEqual() Rule {
 	return Rule{
 		ID:        "bios-equal",
-		Title:     "Machines of one kind have one BIOS version",
+		Title:     "Machines of the same kind have the same BIOS version",
 		Doc:       "compares the BIOS version of machines of one product: it sets PCIe, NUMA, ACS and memory interleaving",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
@@ -134,7 +134,7 @@ func biosEqual() Rule {
 func cpuEqual() Rule {
 	return Rule{
 		ID:        "cpu-equal",
-		Title:     "Machines of one kind have the same processors",
+		Title:     "Machines of the same kind have the same processors",
 		Doc:       "compares model and number of the online CPUs of machines of one product",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
@@ -158,7 +158,7 @@ func memoryEqual() Rule {
 	return Rule{
 		ID:        "memory-equal",
 		Title:     "No machine has lost memory",
-		Doc:       "compares the memory of machines of one product with the largest of them: more than 5 % less is a module that the firmware left out",
+		Doc:       "compares the memory of machines of one product with the largest of them: more than 5 % less means that the firmware disabled a module",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, physical memory within 3 to 7 %; Broadcom RoCE guide 2.3.3",
@@ -202,7 +202,7 @@ func gpuCount() Rule {
 	return Rule{
 		ID:        "gpu-count",
 		Title:     "No machine has fewer GPUs than its peers",
-		Doc:       "compares the number of GPUs of machines of one product: one that has fallen off the bus is not listed any more",
+		Doc:       "compares the number of GPUs of machines of one product: a GPU that has fallen off the bus is no longer listed",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "all public health checks, GPU count; OCI HPC, GpuBus",
@@ -260,7 +260,7 @@ func (q fewest) judge(in ClusterInput) []Verdict {
 	case len(out) > 0:
 		return out
 	case total == 0:
-		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no two machines of one kind were seen")}
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no two machines of the same kind were seen")}
 	}
 	v := pass("as many as the best of its kind", saw(q.source, strconv.Itoa(total)+" nodes"))
 	v.Subject = fabric.ClusterSubject()

@@ -11,8 +11,8 @@ import (
 func smLID() Rule {
 	return Rule{
 		ID:        "sm-lid",
-		Title:     "InfiniBand ports know their subnet manager",
-		Doc:       "looks at the subnet manager's LID of every InfiniBand port: 0 means that none has set the port up, and nothing can be sent",
+		Title:     "InfiniBand ports have a subnet manager",
+		Doc:       "reads the subnet manager's LID of every InfiniBand port: 0 means that no subnet manager has configured the port, and nothing can be sent",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo, MasterSMLID; vSphere 8 and InfiniBand, ib sm virt enable",
@@ -30,7 +30,7 @@ func portLID() Rule {
 	return Rule{
 		ID:        "port-lid",
 		Title:     "InfiniBand ports have a LID",
-		Doc:       "looks at the LID of every InfiniBand port: it is the port's address, given by the subnet manager, from 1 to 49151",
+		Doc:       "reads the LID of every InfiniBand port: the port's address, assigned by the subnet manager, from 1 to 49151",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 4.1.3 and 14.2.5.6 PortInfo, LID",
@@ -60,9 +60,9 @@ func (in NodeInput) judgeLID(fact, file, what string, of func(*fabric.Port) *int
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why:  fmt.Sprintf("The %s of %s is %d: no subnet manager has set the port up.", what, name, *lid),
-			Cost: "no traffic by this port",
-			Fix:  onNode("sminfo -C "+p.hca.Name+" -P "+strconv.Itoa(p.port.Number), in.Facts.Node) + "; start opensm or the switch's own (`ib sm`), for virtual functions with `ib sm virt enable`",
+			Why:  fmt.Sprintf("The %s of %s is %d: no subnet manager has configured the port.", what, name, *lid),
+			Cost: "no traffic on this port",
+			Fix:  onNode("sminfo -C "+p.hca.Name+" -P "+strconv.Itoa(p.port.Number), in.Facts.Node) + "; start opensm or the switch's subnet manager (`ib sm`), for virtual functions with `ib sm virt enable`",
 		}
 	})
 }
@@ -71,7 +71,7 @@ func pkeyMember() Rule {
 	return Rule{
 		ID:        "pkey-member",
 		Title:     "InfiniBand ports are full members of a partition",
-		Doc:       "looks for a P_Key with bit 15 set on every InfiniBand port: limited members cannot talk to each other",
+		Doc:       "looks for a P_Key with bit 15 set on every InfiniBand port: limited members cannot communicate with each other",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9.3 partition membership",
@@ -100,13 +100,13 @@ func judgePKeyMember(in NodeInput) []Verdict {
 		}
 		why := name + " is only a limited member of its partitions (" + keys + "): it cannot reach other limited members."
 		if wanted != 0 {
-			why = name + " is no full member of the planned partition: it has P_Keys " + keys + ", not " + fmt.Sprintf("0x%04x.", wanted)
+			why = name + " is not a full member of the planned partition: it has P_Keys " + keys + ", not " + fmt.Sprintf("0x%04x.", wanted)
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(p.sysfs("pkeys"), keys)},
 			Why:  why,
 			Cost: "no connection between two such ports",
-			Fix:  onNode("give port GUIDs `=full` in the subnet manager's partitions.conf, then restart it; here: cat "+p.sysfs("pkeys")+"/*", in.Facts.Node),
+			Fix:  onNode("set the port GUIDs to `=full` in the subnet manager's partitions.conf, then restart it; compare with: cat "+p.sysfs("pkeys")+"/*", in.Facts.Node),
 		}
 	})
 }

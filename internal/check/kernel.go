@@ -10,7 +10,7 @@ func numaBalancing() Rule {
 	return Rule{
 		ID:        "numa-balancing",
 		Title:     "NUMA balancing is off",
-		Doc:       "reads kernel.numa_balancing: the kernel unmaps pages to see who uses them, and each fault stalls a collective",
+		Doc:       "reads kernel.numa_balancing: the kernel unmaps pages to find out which node uses them, and each page fault stalls a collective",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNumaBalancing,
 		Reference: "Broadcom RoCE guide 2.6 no. 15; kernel documentation, admin-guide/sysctl/kernel, numa_balancing",
@@ -31,7 +31,7 @@ func judgeNUMABalancing(in NodeInput) []Verdict {
 	if value != 0 {
 		v.Status = fabric.Fail
 		v.Why = key + " of " + in.Facts.Node + " is " + text + ", not 0."
-		v.Cost = "single sizes of a collective far below their neighbours, and jitter; not a fixed share"
+		v.Cost = "jitter, and single message sizes far below their neighbours; not a constant loss"
 		v.Fix = in.kept("sysctl -w " + key + "=0")
 	}
 	v.Subject = node

@@ -23,7 +23,7 @@ func TestLost(t *testing.T) {
 			t.Errorf("planned %t: verdict %s", planned, s.Status())
 		}
 		about := slices.DeleteFunc(findings, func(f fabric.Finding) bool { return f.Subject.Node != "host2" })
-		if len(about) != 1 || about[0].ID != "facts-collected" || !contains(about[0].Why, "no facts of host2 came in: i/o timeout (collect)") {
+		if len(about) != 1 || about[0].ID != "facts-collected" || !contains(about[0].Why, "no facts of host2: i/o timeout (collect)") {
 			t.Errorf("planned %t: %+v", planned, about)
 		}
 	}

@@ -11,7 +11,7 @@ func cpusOnline() Rule {
 	return Rule{
 		ID:        "cpus-online",
 		Title:     "All processors are online",
-		Doc:       "compares the CPUs that are online with those that are there; half of them is simultaneous multithreading switched off",
+		Doc:       "compares online CPUs with present ones; exactly half means that simultaneous multithreading is off",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/cputopology; Azure node health checks, check_hw_cpuinfo",
@@ -32,9 +32,9 @@ func judgeCPUsOnline(in NodeInput) []Verdict {
 	}
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
-		Why:  fmt.Sprintf("Of the %d CPUs of %s %d are online.", *m.CPUsPresent, in.Facts.Node, *m.CPUsOnline),
+		Why:  fmt.Sprintf("Of the %d CPUs of %s, %d are online.", *m.CPUsPresent, in.Facts.Node, *m.CPUsOnline),
 		Cost: "ranks share processors, and every collective waits for the slowest of them",
-		Fix:  onNode("grep -H . /sys/devices/system/cpu/cpu*/online; echo 1 into those that are 0; dmesg | grep -i -e mce -e microcode", in.Facts.Node),
+		Fix:  onNode("grep -H . /sys/devices/system/cpu/cpu*/online; echo 1 into those that read 0; dmesg | grep -i -e mce -e microcode", in.Facts.Node),
 	})
 }
 
@@ -42,7 +42,7 @@ func cpuGovernor() Rule {
 	return Rule{
 		ID:        "cpu-governor",
 		Title:     "Processors run at full clock",
-		Doc:       "reads the CPU frequency governor: with any but performance the clock follows the load, and the threads of NCCL that post and poll start slow",
+		Doc:       "reads the CPU frequency governor: with any other than performance the clock follows the load, and NCCL's proxy threads start slow",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/pm/cpufreq, performance; Meta gcm and OCI HPC health checks",
@@ -64,7 +64,7 @@ func judgeCPUGovernor(in NodeInput) []Verdict {
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 		Why:  "The CPU frequency governor of " + in.Facts.Node + " is " + *g + ", not performance.",
-		Cost: "latency at small sizes, and jitter; the rate of large messages does not change",
+		Cost: "higher latency at small sizes, and jitter; the rate of large messages does not change",
 		Fix:  onNode("cpupower frequency-set -g performance", in.Facts.Node) + ", until the next boot; tuned-adm profile hpc-compute keeps it",
 	})
 }
@@ -73,7 +73,7 @@ func swap() Rule {
 	return Rule{
 		ID:        "swap",
 		Title:     "The node does not swap",
-		Doc:       "looks for swap space: a rank whose pages are out stalls all others, and kubelet refuses such a node by default",
+		Doc:       "looks for swap space: a rank with swapped-out pages stalls all others, and kubelet refuses such a node by default",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks and imbue, swap 0 kB; Kubernetes documentation, swap memory management",
@@ -94,7 +94,7 @@ func judgeSwap(in NodeInput) []Verdict {
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: "0 KiB", Evidence: []fabric.Evidence{seen},
 		Why:  in.Facts.Node + " has " + strconv.Itoa(*kib) + " KiB of swap space, not 0.",
-		Cost: "a page that is read back from disk takes milliseconds, in which all ranks wait",
+		Cost: "reading a page back from disk takes milliseconds, while all ranks wait",
 		Fix:  onNode("swapoff -a", in.Facts.Node) + ", until the next boot; take the swap lines out of /etc/fstab",
 	})
 }
@@ -103,7 +103,7 @@ func memlock() Rule {
 	return Rule{
 		ID:        "memlock",
 		Title:     "Memory can be locked for RDMA",
-		Doc:       "reads the limit of locked memory of the process that collected: RDMA locks every buffer that it registers, and fails where the limit ends. Services and batch systems have limits of their own",
+		Doc:       "reads the locked-memory limit of the collecting process: RDMA locks every buffer that it registers, and fails at the limit. Services and batch systems have their own limits",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMemlock,
 		Reference: "getrlimit(2), RLIMIT_MEMLOCK; AMD instinct cluster networking guide (unlimited), Primus and Infera (at least 32 GiB)",

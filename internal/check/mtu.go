@@ -11,7 +11,7 @@ func mtu() Rule {
 	return Rule{
 		ID:        "mtu",
 		Title:     "NICs have the planned MTU",
-		Doc:       "compares each planned NIC's MTU with the plan: the RoCE payload a packet follows from it, and ends that differ fail",
+		Doc:       "compares each planned NIC's MTU with the plan: it determines the RoCE payload per packet, and connections between different MTUs fail",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "the plan; Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
@@ -42,7 +42,7 @@ func judgeMTU(in NodeInput) []Verdict {
 }
 
 // Bytes of a RoCE v2 packet over IPv4 beside its payload. First what the kernel sets aside when it derives
-// the payload from the MTU (include/rdma/ib_addr.h, iboe_get_mtu), then what stands on the wire.
+// the payload from the MTU (include/rdma/ib_addr.h, iboe_get_mtu), then what is on the wire.
 const (
 	roceSetAside = 40 + 8 + 12 + 4 + 28 + 4 // GRH, UDP, BTH, XRC, atomic header, ICRC
 
@@ -68,21 +68,21 @@ func mtuCost(t fabric.Transport, have, want int) string {
 	case t != fabric.RoCE:
 		return ""
 	case h == 0 || w == 0:
-		return fmt.Sprintf("RoCE needs at least %d bytes: no RDMA by this NIC", 256+roceSetAside)
+		return fmt.Sprintf("RoCE needs at least %d bytes: no RDMA on this NIC", 256+roceSetAside)
 	case h == w:
 		return fmt.Sprintf("none for RDMA (payload %d bytes in both cases); IP packets between %d and %d bytes are lost",
 			h, min(have, want), max(have, want))
 	}
 	share := func(p int) float64 { return 100 * float64(p) / float64(p+wireHeaders) }
-	return fmt.Sprintf("RoCE payload a packet %d in place of %d bytes: %.1f in place of %.1f %% of the line rate "+
-		"(payload / (payload + %d bytes of headers)) and %.2g times the packets; where both ends do not agree, completion error 12",
+	return fmt.Sprintf("RoCE payload %d instead of %d bytes per packet: %.1f instead of %.1f %% of the line rate "+
+		"(payload / (payload + %d bytes of headers)) and %.2g times as many packets; where the two ends differ, completion error 12",
 		h, w, share(h), share(w), wireHeaders, float64(w)/float64(h))
 }
 
 func mtuEqual() Rule {
 	return Rule{
 		ID:        "mtu-equal",
-		Title:     "All NICs of the fabric have one MTU",
+		Title:     "All NICs of the fabric have the same MTU",
 		Doc:       "compares the MTU of all fabric NICs of all nodes: two ends that differ lose large packets",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,

@@ -60,7 +60,7 @@ func (in NodeInput) nic(name string) (*fabric.NIC, bool) {
 	return nil, false
 }
 
-// why is the reason of an unknown: what is not known, and what the facts say of its absence.
+// why is the reason of an unknown: what is unknown, and what the facts say about its absence.
 func (in NodeInput) why(unknown string, what ...string) string {
 	if m, ok := in.missing(what...); ok {
 		return unknown + ": " + m.Reason + " (" + m.Source + ")"
@@ -214,7 +214,7 @@ func interfaceOf(node, nic string) []fabric.Subject {
 	return []fabric.Subject{fabric.NICSubject(node, nic)}
 }
 
-// portWhy is why a field of a port is not known.
+// portWhy is why a field of a port is unknown.
 func (in NodeInput) portWhy(unknown, fact string, p portAt) string {
 	return in.why(unknown, fact+" "+p.name, fact, fabric.FactPorts+" "+p.hca.Name, fabric.FactHCAs)
 }
@@ -273,7 +273,7 @@ func (in NodeInput) eachFunction(addresses []string, judge func(*fabric.PCIDevic
 	return out
 }
 
-// pciWhy is why a field of a PCI function is not known.
+// pciWhy is why a field of a PCI function is unknown.
 func (in NodeInput) pciWhy(unknown, fact, address string) string {
 	return in.why(unknown, fact+" "+address, fact, fabric.FactPCI)
 }

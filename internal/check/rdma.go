@@ -11,7 +11,7 @@ func rdmaDevice() Rule {
 	return Rule{
 		ID:        "rdma-device",
 		Title:     "The node has RDMA devices",
-		Doc:       "looks for RDMA devices: a node without one may be the wrong node, or its driver is not loaded, so nothing about RDMA is known",
+		Doc:       "looks for RDMA devices: a node without one may be the wrong node, or its driver is not loaded, so RDMA checks are unknown",
 		Severity:  fabric.SeverityWarning,
 		Reference: "kernel documentation, ABI/stable/sysfs-class-infiniband; Broadcom RoCE guide 2.6 no. 1 and 6",
 		Scope:     []Condition{withHardware()},
@@ -36,7 +36,7 @@ func portState() Rule {
 	return Rule{
 		ID:        "port-state",
 		Title:     "RDMA ports are active",
-		Doc:       "looks at logical and physical state of every RDMA port of the fabric: a port that is not active carries nothing",
+		Doc:       "reads the logical and physical state of every RDMA port of the fabric: a port that is not active carries no traffic",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo; Broadcom RoCE guide 2.6 no. 8",
@@ -70,7 +70,7 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	}
 	if strings.HasPrefix(p.State, "INIT") && p.LinkLayer == "InfiniBand" {
 		v.Cause = fabric.CauseSubnetManager
-		v.Why += " A port stays in INIT while no subnet manager has set it up."
+		v.Why += " A port stays in INIT until a subnet manager configures it."
 		v.Fix = onNode("sminfo -C "+at.hca.Name+" -P "+strconv.Itoa(p.Number), in.Facts.Node)
 	}
 	return v

@@ -13,8 +13,8 @@ import (
 func ruleShadow() Rule {
 	return Rule{
 		ID:    "rule-shadow",
-		Title: "No policy rule stands behind another with its selector",
-		Doc: "looks for policy rules that select the same packets for different tables: only the first is ever followed, " +
+		Title: "No policy rule is shadowed by an earlier one",
+		Doc: "looks for policy rules that select the same packets for different tables: only the first is ever used, " +
 			"so that one NIC carries the traffic of all (eight `to 1.1.0.0/16` rules, as printed in the guide's netplan files)",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseRouteMissing,
@@ -111,13 +111,13 @@ func (in NodeInput) shadowVerdict(found []shadow) Verdict {
 		Status: fabric.Fail,
 		Evidence: []fabric.Evidence{
 			saw("ip rule show", strings.Join(followed, "; ")),
-			saw("ip rule show, never followed", strings.Join(ignored, "; ")),
+			saw("ip rule show, never used", strings.Join(ignored, "; ")),
 		},
-		Why: fmt.Sprintf("%s never follows %d of its %d policy rules: what `%s` selects is taken before it by `%s`.",
+		Why: fmt.Sprintf("%s never uses %d of its %d policy rules: `%s` is shadowed by `%s`, which selects the same packets first.",
 			in.Facts.Node, len(found), len(in.Facts.Rules), ruleText(dead), ruleText(first)),
-		Cost: fmt.Sprintf("what is %s leaves by 1 of %d tables: 1/%d of the rate of their NICs",
+		Cost: fmt.Sprintf("traffic %s uses 1 of %d tables: 1/%d of the rate of their NICs",
 			selectorText(first), len(tables)+1, len(tables)+1),
-		Fix: onNode(in.shadowFix(found), in.Facts.Node) + ", and take them out of the file that sets them",
+		Fix: onNode(in.shadowFix(found), in.Facts.Node) + ", and remove them from the file that sets them",
 	}
 }
 
@@ -131,7 +131,7 @@ func (in NodeInput) shadowFix(found []shadow) string {
 		}
 	}
 	for _, s := range found {
-		// Without a plan nobody knows which table was meant. Rules by destination serve no rail, and of
+		// Without a plan the intended table is unknown. Rules by destination serve no rail, and of
 		// those by source the one that is followed stays.
 		if in.Plan != nil && !in.isPlanned(s.first) || in.Plan == nil && selects(s.first.To) {
 			drop(s.first)
