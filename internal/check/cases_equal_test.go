@@ -50,7 +50,7 @@ func equalPortCases() []oneCase {
 
 		{"duplicate-guid", "none", "cluster", isPass, "", asPlanned},
 		{"duplicate-guid", "a cloned card", onPort3, isFail, "shares the node GUID 0200:00ff:fe00:0101 with 1 other device, the first host2:bnxt_re0/1", onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
-		{"duplicate-guid", "its twin", "host2:bnxt_re0/1", isFail, "the first of them " + onPort3, onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
+		{"duplicate-guid", "its twin", "host2:bnxt_re0/1", isFail, "the first " + onPort3, onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
 		{"duplicate-guid", "two ports of one device", "cluster", isPass, "", onHCA(func(h *fabric.HCA) {
 			second := h.Ports[0]
 			second.Number = 2

@@ -47,7 +47,7 @@ func cardCases() []oneCase {
 		{"relaxed-ordering", "guest", "host1", isNA, "the hypervisor owns", inVM},
 
 		{"pcie-payload", "equal", nic, isPass, "", asPlanned},
-		{"pcie-payload", "smaller below", nic, isFail, "uses a payload of 128 bytes, the bridge above it, " + rail3Down + ", one of 256", control(func(c *fabric.PCIControl) { c.MaxPayload = 128 })},
+		{"pcie-payload", "smaller below", nic, isFail, "uses a payload of 128 bytes, the bridge above it, " + rail3Down + ", uses 256", control(func(c *fabric.PCIControl) { c.MaxPayload = 128 })},
 		{"pcie-payload", "GPU too", onGPU3, isFail, "", onPCI(rail3GPU, func(d *fabric.PCIDevice) { d.Control.MaxPayload = 512 })},
 		{"pcie-payload", "bridge not read", nic, isUnknown, "permission denied", both(onPCI(rail3Down, func(d *fabric.PCIDevice) { d.Control = nil }), gone("pci.control"))},
 		{"pcie-payload", "guest", "host1", isNA, "the hypervisor owns", inVM},

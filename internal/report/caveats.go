@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// caveat is something that was not looked at, and why.
+// caveat is something in a run that a reader must not take for a pass, and why.
 type caveat struct {
 	What   string
 	Of     string // subjects as a range; empty for the run as a whole
@@ -21,9 +21,9 @@ type caveat struct {
 	Tag    string
 }
 
-// The ways in which something is not known to be good.
+// What keeps something from being a pass.
 const (
-	tagUnknown = "not known"
+	tagUnknown = "unknown"
 	tagScope   = "not applicable" // left out by the scope of a rule
 	tagWaived  = "waived"         // failing, and accepted for a while
 )
@@ -64,18 +64,18 @@ func (r Run) absentParts() []caveat {
 	part(r.Findings == nil, "Rules", "no rule was evaluated")
 	part(r.Findings != nil && len(r.Findings.Findings) == 0, "Rules", "no rule gave a verdict")
 	part(r.Mesh == nil || len(r.Mesh.Pairs) == 0, "Mesh", "no pair of NICs was measured")
-	part(r.Missing == nil, "Facts", "nothing says which facts could not be read")
+	part(r.Missing == nil, "Facts", "which facts could not be read was not recorded")
 	part(r.Plan == nil, "Plan", "there is no plan to compare with")
 	part(r.Applied == nil, "Configuration of the hosts", "this run did not apply any")
 	part(r.Artifacts == nil, "Artifacts", "this run did not render any")
 	for _, s := range r.Steps {
 		if s.Status == fabric.Fail || s.Status == fabric.Unknown {
-			all = append(all, caveat{What: "Step " + s.Name, Reason: orElse(s.Note, "it did not come to its end, without a reason given")})
+			all = append(all, caveat{What: "Step " + s.Name, Reason: orElse(s.Note, "it did not finish, and no reason was recorded")})
 		}
 	}
 	for _, a := range r.appliedGroups() {
 		if a.status != fabric.Pass && a.status != fabric.NotApplicable {
-			all = append(all, caveat{What: "Configuration of a host", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, without a reason given")})
+			all = append(all, caveat{What: "Configuration of a host", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, and no reason was recorded")})
 		}
 	}
 	return all
@@ -204,7 +204,7 @@ func pairsByReason(pairs []fabric.Measurement) []pairGroup {
 	return all
 }
 
-// appliedGroup is nodes that took their configuration alike.
+// appliedGroup is nodes that were configured in the same way.
 type appliedGroup struct {
 	How, Reason, Nodes string
 	status             fabric.Status

@@ -48,7 +48,7 @@ func (g *Groups) HTML(w io.Writer, s fabric.Summary, of Checked) error {
 	v.Waived, v.WaivedMore = caveatBlocks(waivedCaveats(g.waived))
 	switch {
 	case s.Pass+s.Fail+s.Unknown+s.Waived == 0:
-		v.Nothing = "Nothing is known to have failed, because no rule gave a verdict."
+		v.Nothing = "No rule gave a verdict, so nothing is known to have failed."
 	case len(v.Failed) == 0:
 		v.Nothing = "No rule failed."
 	}

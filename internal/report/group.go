@@ -127,7 +127,7 @@ func (g group) reason() string {
 	if g.count > 1 {
 		return impersonal(g.first)
 	}
-	return orElse(g.first.Why, "without a reason given")
+	return orElse(g.first.Why, "no reason was recorded")
 }
 
 // sameStatus takes a status outside the closed set for Unknown, as Status.String does.
@@ -236,7 +236,7 @@ func (g group) commands(limit int) []string {
 	var lines []string
 	for i, s := range all {
 		if i == limit {
-			return append(lines, "# and "+g.more(len(all)-limit)+" like it")
+			return append(lines, "# and "+g.more(len(all)-limit)+" similar")
 		}
 		if len(s.of) < len(g.members) {
 			s.text += "  # " + subjects(s.of, 2)

@@ -29,7 +29,7 @@ func TestGroups(t *testing.T) {
 	if err := k.Text(&b, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"host[0001-3000]:eth1", "host[0001-3000]:eth2", "nothing was read of it", "# and more like it", "3000 passed, 3000 failed, 3000 not known"} {
+	for _, want := range []string{"host[0001-3000]:eth1", "host[0001-3000]:eth2", "nothing was read of it", "# and more similar", "3000 passed, 3000 failed, 3000 unknown"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
 		}

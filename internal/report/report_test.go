@@ -123,13 +123,13 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// What was not looked at must show as such wherever a reader looks, and as no pass.
+// What was not checked must show as such wherever a reader looks, and as no pass.
 func TestNothingLookedAt(t *testing.T) {
 	if hollow := page(t, Run{Findings: &fabric.Findings{}, Mesh: &fabric.Mesh{}}); strings.Contains(hollow, "<b>0</b>") {
 		t.Error("findings and a mesh with nothing in them are shown as zero failures")
 	}
 	html := page(t, Run{})
-	for _, want := range []string{"no rule was evaluated", "no pair of NICs was measured", "Causes were not looked for", "Mesh: not looked at",
+	for _, want := range []string{"no rule was evaluated", "no pair of NICs was measured", "Causes were not searched for", "Mesh: not looked at",
 		"Cabling: not looked at", "did not apply any", "did not render any", "steps of this run were not recorded", "there is no plan"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page does not say %q", want)
@@ -227,7 +227,7 @@ func TestSizeBound(t *testing.T) {
 	if len(html) > 5<<20 { // bytes: the bound that HTML documents
 		t.Errorf("the page of 1,000 hosts has %d bytes", len(html))
 	}
-	if !strings.Contains(html, "7900 more groups of findings") || !strings.Contains(html, "3000 files, too many to list each") {
+	if !strings.Contains(html, "7900 more groups of findings") || !strings.Contains(html, "3000 files, too many to list individually") {
 		t.Error("the page does not say how much it left out")
 	}
 	if text := runText(t, r, TextOptions{Width: 100}); strings.Count(text, "\n") > 500 { // lines: some ten screens
@@ -248,7 +248,7 @@ func TestGrouping(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 30 {
 		t.Errorf("one fault of 16,384 hosts takes %d lines", n)
 	}
-	for _, want := range []string{"host[1-6,8-16384]:eth[1-8], host7:eth2  MTU of the NIC", "MTU 1500 (netlink)", "# and more like it", "131065 failed"} {
+	for _, want := range []string{"host[1-6,8-16384]:eth[1-8], host7:eth2  MTU of the NIC", "MTU 1500 (netlink)", "# and more similar", "131065 failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

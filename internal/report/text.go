@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// TextOptions are what a terminal wants.
+// TextOptions are the properties of a terminal.
 type TextOptions struct {
 	Color   bool // ANSI colours; every status also has its word
 	Width   int  // columns; 0: 80
@@ -42,8 +42,8 @@ func (g *Groups) Text(w io.Writer, s fabric.Summary) error {
 	return p.writeTo(w)
 }
 
-// RunText writes a whole run: what failed, why pairs failed, what was not looked at, the mesh, how the
-// hosts took their configuration, and the verdict of the run with the exit status.
+// RunText writes a whole run: what failed, why pairs failed, what was not checked, the mesh, how the
+// hosts got their configuration, and the verdict of the run with the exit status.
 func RunText(w io.Writer, r Run, o TextOptions) error {
 	p := newPrinter(o)
 	if r.Findings != nil {
@@ -63,33 +63,33 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	if r.Mesh != nil {
 		s := r.Mesh.Summary()
-		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d not known, in %.3g s", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
+		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d unknown, in %.3g s", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
 	}
 	p.verdict(r.Status())
 	return p.writeTo(w)
 }
 
 func counts(s fabric.Summary) string {
-	return fmt.Sprintf("%d passed, %d failed, %d not known, %d not applicable, %d waived", s.Pass, s.Fail, s.Unknown, s.NotApplicable, s.Waived)
+	return fmt.Sprintf("%d passed, %d failed, %d unknown, %d not applicable, %d waived", s.Pass, s.Fail, s.Unknown, s.NotApplicable, s.Waived)
 }
 
 func (p *printer) failed(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "finding")))
+	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "check")))
 	p.blocks(all, p.failedBlock)
 }
 
 func (p *printer) unknown(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		if s.Status() == fabric.Unknown {
-			p.heading("Not looked at")
+			p.heading("Not checked")
 			p.field("", "no rule gave a verdict")
 		}
 		return
 	}
-	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", fabric.Count(s.Unknown, "finding")))
+	p.heading(fmt.Sprintf("Unknown: %s could not be evaluated", fabric.Count(s.Unknown, "check")))
 	p.blocks(all, p.unknownBlock)
 }
 
@@ -171,7 +171,7 @@ func (p *printer) caveats(all []caveat) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading("Not looked at")
+	p.heading("Not checked")
 	p.caveatList(all)
 }
 
@@ -218,7 +218,7 @@ func (p *printer) pairs(r Run) {
 
 func (p *printer) mesh(r Run) error {
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
-		return nil // it stands under what was not looked at
+		return nil // it is among what was not checked
 	}
 	p.heading("Mesh")
 	p.blank()
@@ -236,7 +236,7 @@ func (p *printer) causes(r Run) {
 	if r.Causes == nil || len(r.Causes.Causes) == 0 {
 		return
 	}
-	p.heading("Why pairs failed, likeliest first")
+	p.heading("Why pairs failed, most likely first")
 	for i, c := range r.Causes.Causes {
 		if i == textGroups && !p.o.Verbose {
 			p.blank()

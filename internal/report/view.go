@@ -146,7 +146,7 @@ func nicsOf(p *fabric.Plan) int {
 func statusWord(s fabric.Status) string {
 	return map[fabric.Status]string{
 		fabric.Pass: "passed", fabric.Fail: "failed", fabric.NotApplicable: "not applicable",
-	}[s] + map[bool]string{true: "not known"}[s.String() == fabric.Unknown.String()]
+	}[s] + map[bool]string{true: "unknown"}[s.String() == fabric.Unknown.String()]
 }
 
 // checksText counts what was checked.
@@ -168,7 +168,7 @@ func verdictText(r Run) string {
 		pairs = "no pair of NICs was measured"
 	} else {
 		s := r.Mesh.Summary()
-		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are not known", fabric.Count(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
+		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are unknown", fabric.Count(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
 	}
 	return rules + "; " + pairs + "."
 }
@@ -184,7 +184,7 @@ func (r Run) tiles() []tile {
 		}
 		all = append(all,
 			tile{"fail", noun + " failed", count(func(s fabric.Summary) int { return s.Fail })},
-			tile{"unknown", noun + " not known", count(func(s fabric.Summary) int { return s.Unknown })},
+			tile{"unknown", noun + " unknown", count(func(s fabric.Summary) int { return s.Unknown })},
 			tile{"pass", noun + " passed", count(func(s fabric.Summary) int { return s.Pass })})
 	}
 	if r.Findings == nil || len(r.Findings.Findings) == 0 {
@@ -203,7 +203,7 @@ func (r Run) tiles() []tile {
 
 func (r Run) failedBlocks() (blocks []block, more int, nothing string) {
 	if r.Findings == nil || len(r.Findings.Findings) == 0 {
-		return nil, 0, "Nothing is known to have failed, because no rule gave a verdict."
+		return nil, 0, "No rule gave a verdict, so nothing is known to have failed."
 	}
 	blocks, more = failedBlocks(groups(r.Findings.Findings, fabric.Fail))
 	if len(blocks) == 0 {
@@ -251,7 +251,7 @@ func (b *block) add(label string, lines []string, commands bool) {
 func (r Run) causeBlocks() (blocks []block, more int, note string) {
 	switch {
 	case r.Causes == nil:
-		return nil, 0, "Causes were not looked for."
+		return nil, 0, "Causes were not searched for."
 	case len(r.Causes.Causes) == 0 && r.Causes.Status == fabric.Pass:
 		return nil, 0, "Nothing needed an explanation."
 	case len(r.Causes.Causes) == 0:
@@ -300,13 +300,13 @@ func (r Run) meshNote() string {
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in %.3g s, an echo at two sizes each, sent from the device and the address of its NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
+	return fmt.Sprintf("%s in %.3g s, with an echo of two sizes for each, sent from the device and the address of the NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
 }
 
 // artifactRows lists every file of a small cluster; of a large one it counts the targets of each path.
 func (r Run) artifactRows() (rows []artifactRow, note string) {
 	if r.Artifacts == nil {
-		return nil, "Not looked at: this run did not render any."
+		return nil, "This run did not render any."
 	}
 	list := r.Artifacts.Artifacts
 	if len(list) == 0 {
@@ -338,7 +338,7 @@ func (r Run) artifactRows() (rows []artifactRow, note string) {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Mode, b.Mode))
 	})
 	rows, more := bounded(rows, pageRows)
-	note = fmt.Sprintf("%d files, too many to list each: one row is one path on its targets. The index of the run lists every file.", len(list))
+	note = fmt.Sprintf("%d files, too many to list individually: each row is one path on its targets. The index of the run lists every file.", len(list))
 	if more > 0 {
 		note += fmt.Sprintf(" %d more paths are not shown.", more)
 	}
