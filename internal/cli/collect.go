@@ -21,6 +21,7 @@ import (
 // collectOptions say whose facts are collected, and how they are kept.
 type collectOptions struct {
 	root   string
+	text   string
 	raw    string
 	redact bool
 	hosts  string
@@ -30,22 +31,26 @@ type collectOptions struct {
 func (a *app) collectCommand(run func(context.Context, collectOptions) error) *cobra.Command {
 	var o collectOptions
 	c := &cobra.Command{
-		Use:   "collect [--root DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
+		Use:   "collect [--root DIR | --text DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
 		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: of hosts one\n" +
-			"document per line, or with -d one file per host, for check --snapshot. With --raw everything that was read goes\n" +
+			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
+			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat, nvidia-smi: one file each, named\n" +
+			"as you like; the folder's name is the host's. With --raw everything that was read goes\n" +
 			"into a recording, one text file, which check and diff accept like a live host; --redact removes names, serial\n" +
 			"numbers, GUIDs and addresses from it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.root, "root", "", "folder that holds a captured /sys, /proc, /etc")
+	c.Flags().StringVar(&o.text, "text", "", "folder that holds the output of tools, one file each")
 	c.Flags().StringVar(&o.raw, "raw", "", "file to write a recording to; - writes it to standard output instead of the facts")
 	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
 	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write one file per host to")
-	c.MarkFlagsMutuallyExclusive("root", "hosts")
+	c.MarkFlagsMutuallyExclusive("root", "text", "hosts")
 	c.MarkFlagsMutuallyExclusive("raw", "hosts")
+	c.MarkFlagsMutuallyExclusive("raw", "text")
 	return c
 }
 
@@ -82,6 +87,9 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 
 // collectHost reads one host, and writes the recording that --raw asks for.
 func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (*fabric.Facts, error) {
+	if o.text != "" {
+		return facts.LoadText(o.text)
+	}
 	at := now()
 	if o.raw == "" {
 		return facts.Collect(ctx, h, at), nil

@@ -32,7 +32,11 @@ func TestCollectOptions(t *testing.T) {
 	if err != nil || o != (collectOptions{hosts: "gpu[001-512]", folder: "facts"}) {
 		t.Errorf("%+v, %v", o, err)
 	}
-	for name, args := range map[string][]string{"hosts and a tree": {"--root", "x", "--hosts", "a"}, "hosts and a recording": {"--raw", "x", "--hosts", "a"}} {
+	o, err = parsed(t, a.collectCommand, "--text", "gpu7")
+	if err != nil || o != (collectOptions{text: "gpu7"}) {
+		t.Errorf("%+v, %v", o, err)
+	}
+	for name, args := range map[string][]string{"text and a tree": {"--text", "x", "--root", "y"}, "hosts and a tree": {"--root", "x", "--hosts", "a"}, "hosts and a recording": {"--raw", "x", "--hosts", "a"}} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parsed(t, a.collectCommand, args...); err == nil {
 				t.Errorf("%q is accepted", args)

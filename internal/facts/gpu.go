@@ -12,7 +12,7 @@ import (
 const nvidiaProc = "/proc/driver/nvidia/gpus"
 
 // readGPUs adds what the drivers of GPUs tell by files: that of NVIDIA under /proc/driver, amdgpu beside the
-// PCI function. What they leave open their tools are asked for, and then say why it is not known.
+// PCI function. What they leave open their tools are asked for, and then say why it is unknown.
 func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
 	for i := range f.GPUs {
 		g := &f.GPUs[i]

@@ -115,7 +115,7 @@ func TestModulesOnDisk(t *testing.T) {
 	}
 }
 
-// TestDKMSWithoutKernel: where the running kernel is not known, a state that differs between kernels is not.
+// TestDKMSWithoutKernel: where the running kernel is unknown, a state that differs between kernels is not.
 func TestDKMSWithoutKernel(t *testing.T) {
 	parts, err := parseDKMS(string(texts(t, "dkms")["a"]), "")
 	if err != nil {

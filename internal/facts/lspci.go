@@ -65,10 +65,10 @@ func parseLspciText(text, _ string) (fabric.Facts, error) {
 	}
 	var all []pciFunction
 	byAddress := make(map[string]fabric.PCIDevice, len(functions))
-	gaps := make(map[string]error)
+	reasons := make(map[string]error)
 	for _, fn := range functions {
-		d, gap := fn.finish()
-		gaps[d.Address] = gap
+		d, reason := fn.finish()
+		reasons[d.Address] = reason
 		bus, _, _ := cutLast(d.Address, ":")
 		d.Parent = bridges[bus]
 		byAddress[d.Address] = d
@@ -78,7 +78,7 @@ func parseLspciText(text, _ string) (fabric.Facts, error) {
 	for _, fn := range keptPCI(all) {
 		d := byAddress[fn.address]
 		f.PCI = append(f.PCI, d)
-		f.Missing = append(f.Missing, lspciGaps(d, gaps[d.Address])...)
+		f.Missing = append(f.Missing, lspciMissing(d, reasons[d.Address])...)
 		if vendor := gpuVendor(fn); vendor != "" {
 			f.GPUs = append(f.GPUs, fabric.GPU{PCI: d.Address, Vendor: vendor, Driver: d.Driver})
 		}
@@ -200,15 +200,15 @@ func cutLast(text, separator string) (before, after string, ok bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// lspciGaps names what the text does not say of a function.
-func lspciGaps(d fabric.PCIDevice, gap error) []fabric.Missing {
+// lspciMissing names what the text does not say of a function.
+func lspciMissing(d fabric.PCIDevice, why error) []fabric.Missing {
 	var f fabric.Facts
 	for _, g := range []struct {
 		what   string
 		absent bool
 	}{{fabric.FactPCILink, d.Link == nil}, {fabric.FactPCIACS, d.ACS == nil}, {fabric.FactPCIATS, d.ATS == nil}} {
 		if g.absent {
-			miss(&f, g.what+" "+d.Address, "lspci", gap)
+			miss(&f, g.what+" "+d.Address, "lspci", why)
 		}
 	}
 	return f.Missing

@@ -136,7 +136,7 @@ func countList(text string) (int, error) {
 		from, err1 := strconv.ParseUint(first, 10, 16)
 		to, err2 := strconv.ParseUint(last, 10, 16)
 		if err1 != nil || err2 != nil || to < from {
-			return 0, fmt.Errorf("%q is no list of numbers", fabric.Printable(text))
+			return 0, fmt.Errorf("invalid list of numbers %q", fabric.Printable(text))
 		}
 		n += int(to-from) + 1
 	}

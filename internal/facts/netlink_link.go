@@ -123,7 +123,7 @@ func speedOf(h host.Host, file string) (*int, error) {
 		return nil, err
 	}
 	if *n < 0 {
-		return nil, errors.New("the driver does not say")
+		return nil, errors.New("the driver does not report it")
 	}
 	return n, nil
 }
@@ -151,7 +151,7 @@ func confFile(h host.Host, nic, name string) setting {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return setting{err: fmt.Errorf("%q is no number", fabric.Printable(text))}
+		return setting{err: fmt.Errorf("invalid number %q", fabric.Printable(text))}
 	}
 	return setting{value: n}
 }

@@ -156,5 +156,5 @@ func via(b []byte) (netip.Addr, error) {
 			return a, nil
 		}
 	}
-	return netip.Addr{}, fmt.Errorf("gateway of %d bytes is no address", len(b))
+	return netip.Addr{}, fmt.Errorf("gateway of %d bytes: not an address", len(b))
 }

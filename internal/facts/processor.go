@@ -153,7 +153,7 @@ func memoryLine(text, name string) (*int, error) {
 		number, unit, _ := strings.Cut(value, " ")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 || unit != "kB" {
-			return nil, fmt.Errorf("%q is no number of kB", fabric.Printable(value))
+			return nil, fmt.Errorf("%q is not a number of kB", fabric.Printable(value))
 		}
 		return &n, nil
 	}

@@ -77,7 +77,7 @@ func readCounter(r *fileReader, file string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no count", fabric.Printable(text))
+		return 0, fmt.Errorf("invalid count %q", fabric.Printable(text))
 	}
 	return n, nil
 }

@@ -68,7 +68,7 @@ func readPort(h host.Host, f *fabric.Facts, hca, folder string, number int) fabr
 		number, _, ok := strings.Cut(rate, " Gb/sec")
 		gbps, err := strconv.ParseFloat(number, 64)
 		if !ok || err != nil || !(gbps >= 0 && gbps < 1e6) {
-			r.miss(fabric.FactPortRate, "rate", fmt.Errorf("%q is no rate in Gb/sec", rate))
+			r.miss(fabric.FactPortRate, "rate", fmt.Errorf("invalid rate %q: want Gb/sec", rate))
 		} else {
 			p.RateGbps = &gbps
 		}
