@@ -14,7 +14,7 @@ type Rule struct {
 	Severity  fabric.Severity // of a failing finding
 	Cause     fabric.CauseID  // of a failing finding; empty: the rule never fails, it can only not know
 	Reference string          // where the rule comes from: document and section, RFC, kernel documentation
-	Scope     []Condition     // in the order of Conditions; empty: applies everywhere
+	Scope     []Condition     // in the order of scope.go; empty: applies everywhere
 
 	// DependsOn are ids of rules that stand earlier in the list. While one of them fails on the same
 	// subject, or on the whole node, this rule is silent there, so that one fault is blamed once. What
@@ -54,10 +54,6 @@ func pass(expected string, seen ...fabric.Evidence) Verdict {
 
 func unknown(s fabric.Subject, why string, seen ...fabric.Evidence) Verdict {
 	return Verdict{Status: fabric.Unknown, Subject: s, Why: why, Evidence: seen}
-}
-
-func notApplicable(s fabric.Subject, why string) Verdict {
-	return Verdict{Status: fabric.NotApplicable, Subject: s, Why: why}
 }
 
 func saw(source, value string) fabric.Evidence { return fabric.Evidence{Source: source, Value: value} }

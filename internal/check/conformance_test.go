@@ -166,23 +166,22 @@ func TestNoRuleIsSilent(t *testing.T) {
 	}
 }
 
-// TestConditions holds every condition to its form, and every scope to the order of the list.
+// TestConditions holds every condition to its form, and all scopes to one order.
 func TestConditions(t *testing.T) {
-	var known []string
-	for _, c := range Conditions() {
-		if c.ID == "" || c.Doc == "" || c.judge == nil || slices.Contains(known, c.ID) {
-			t.Errorf("%q: wants a unique id, a line of doc and a judge", c.ID)
-		}
-		known = append(known, c.ID)
-	}
+	docs := map[string]string{}
+	before := map[[2]string]string{} // two conditions in the order of a rule
 	for _, r := range Rules() {
-		at := -1
-		for _, c := range r.Scope {
-			i := slices.Index(known, c.ID)
-			if i <= at {
-				t.Errorf("%s: condition %s stands out of order, or is not in Conditions", r.ID, c.ID)
+		for i, c := range r.Scope {
+			if doc, known := docs[c.ID]; c.ID == "" || c.Doc == "" || c.judge == nil || known && doc != c.Doc {
+				t.Errorf("%s: condition %q needs an id of its own, a line of doc and a judge", r.ID, c.ID)
 			}
-			at = i
+			docs[c.ID] = c.Doc
+			for _, later := range r.Scope[i+1:] {
+				before[[2]string{c.ID, later.ID}] = r.ID
+				if other, twisted := before[[2]string{later.ID, c.ID}]; twisted {
+					t.Errorf("%s lists %s before %s, and %s the other way round", r.ID, c.ID, later.ID, other)
+				}
+			}
 		}
 		if r.Node != nil && (listed(r.Scope, "peers") || listed(r.Scope, "own-hardware")) {
 			t.Errorf("%s: a node rule with a condition of cluster rules", r.ID)

@@ -7,8 +7,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Condition is something that must hold for a rule to apply. A rule lists its conditions in Scope, in the order of
-// Conditions; without any it applies everywhere.
+// Condition is something that must hold for a rule to apply. A rule lists its conditions in Scope, in the order
+// of this file: the plan, the lab, the devices, the role of the machine. The first that does not hold
+// gives the reason; without any condition a rule applies everywhere.
 type Condition struct {
 	ID  string // kebab case
 	Doc string // one line: where a rule with this condition applies
@@ -25,16 +26,6 @@ type scene struct {
 	cluster bool
 	nodes   []Digest
 	lost    int // nodes without facts
-}
-
-// Conditions are all conditions: those on the plan, then on where a node runs, on its devices, on its role.
-func Conditions() []Condition {
-	return []Condition{
-		withPlan(), withoutPlan(), withAddresses(), withCables(), onRoCE(), onInfiniBand(),
-		withHardware(), withOwnHardware(), withOwnAddresses(), withPeers(),
-		withRDMA(), withGPU(),
-		onBareMetal(), onVirtual(), onVMHost(),
-	}
 }
 
 // excluded gives the verdict of a scope that leaves the scene out, or that cannot be decided; ok is false where the
