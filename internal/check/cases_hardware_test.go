@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -158,8 +159,10 @@ func TestPCIeRate(t *testing.T) {
 		width int
 		want  float64 // GB/s, from the specification's tables
 	}{{2.5, 1, 0.25}, {5, 8, 4}, {8, 16, 15.754}, {16, 16, 31.508}, {32, 16, 63.015}, {32, 4, 15.754}, {64, 16, 118}} {
-		if got := pcieGBs(c.speed, c.width); got < c.want-0.001 || got > c.want+0.001 {
-			t.Errorf("pcieGBs(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%g GT/s x%d", c.speed, c.width), func(t *testing.T) {
+			if got := pcieGBs(c.speed, c.width); got < c.want-0.001 || got > c.want+0.001 {
+				t.Errorf("pcieGBs(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.want)
+			}
+		})
 	}
 }

@@ -154,10 +154,12 @@ func TestFromTextCapturedMachine(t *testing.T) {
 
 func TestFromTextSimulatedFabric(t *testing.T) {
 	for _, fabric := range []string{"hgx128x8", "hgx16-miscabled"} {
-		f := FromText("sim", map[string][]byte{"x": shared(t, "data", "fixtures", "ibsim", fabric, "ibstat.txt")})
-		if len(f.HCAs) == 0 || f.HCAs[0].Name != "ibsim0" || f.HCAs[0].NodeGUID != "0000:0000:0010:0000" || f.HCAs[0].Ports[0].LinkLayer != "InfiniBand" || *f.HCAs[0].Ports[0].RateGbps != 10 {
-			t.Errorf("%s: %+v", fabric, f.HCAs)
-		}
+		t.Run(fabric, func(t *testing.T) {
+			f := FromText("sim", map[string][]byte{"x": shared(t, "data", "fixtures", "ibsim", fabric, "ibstat.txt")})
+			if len(f.HCAs) == 0 || f.HCAs[0].Name != "ibsim0" || f.HCAs[0].NodeGUID != "0000:0000:0010:0000" || f.HCAs[0].Ports[0].LinkLayer != "InfiniBand" || *f.HCAs[0].Ports[0].RateGbps != 10 {
+				t.Errorf("%s: %+v", fabric, f.HCAs)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,9 +79,11 @@ func findingsText(t *testing.T, f *fabric.Findings, o TextOptions) string {
 
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]Run{"pass": passingRun(2), "fail": failingRun(2), "unknown": unknownRun(2), "empty": {}} {
-		golden(t, name+".html", []byte(page(t, r)))
-		golden(t, name+".run.txt", []byte(runText(t, r, TextOptions{Width: 80})))
-		golden(t, name+".txt", []byte(findingsText(t, r.Findings, TextOptions{Width: 100})))
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".html", []byte(page(t, r)))
+			golden(t, name+".run.txt", []byte(runText(t, r, TextOptions{Width: 80})))
+			golden(t, name+".txt", []byte(findingsText(t, r.Findings, TextOptions{Width: 100})))
+		})
 	}
 	golden(t, "fail.verbose.txt", []byte(findingsText(t, failingRun(2).Findings, TextOptions{Width: 120, Color: true, Verbose: true})))
 }
@@ -106,20 +109,22 @@ func TestVerdict(t *testing.T) {
 		"failed":                {failingRun(2), fabric.Fail},
 		"failed, without mesh":  {func() Run { r := failingRun(2); r.Mesh = nil; return r }(), fabric.Fail},
 	} {
-		if got := c.run.Status(); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-		html := page(t, c.run)
-		for _, s := range []string{"pass", "fail", "unknown"} {
-			if is := strings.Contains(html, `<section class="banner `+s+`"`); is != (s == c.want.String()) {
-				t.Errorf("%s: the banner of the page shows %q: %v", name, s, is)
+		t.Run(name, func(t *testing.T) {
+			if got := c.run.Status(); got != c.want {
+				t.Errorf("%s: %v, want %v", name, got, c.want)
 			}
-		}
-		last := runText(t, c.run, TextOptions{})
-		last = last[strings.LastIndex(strings.TrimRight(last, "\n"), "\n")+1:]
-		if !strings.HasPrefix(last, strings.ToUpper(c.want.String())+": ") {
-			t.Errorf("%s: the last line is %q", name, last)
-		}
+			html := page(t, c.run)
+			for _, s := range []string{"pass", "fail", "unknown"} {
+				if is := strings.Contains(html, `<section class="banner `+s+`"`); is != (s == c.want.String()) {
+					t.Errorf("%s: the banner of the page shows %q: %v", name, s, is)
+				}
+			}
+			last := runText(t, c.run, TextOptions{})
+			last = last[strings.LastIndex(strings.TrimRight(last, "\n"), "\n")+1:]
+			if !strings.HasPrefix(last, strings.ToUpper(c.want.String())+": ") {
+				t.Errorf("%s: the last line is %q", name, last)
+			}
+		})
 	}
 }
 
@@ -301,9 +306,11 @@ func TestWrap(t *testing.T) {
 		{"", 10, []string{""}},
 		{"a  b", 10, []string{"a  b"}},
 	} {
-		if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
-			t.Errorf("%q at %d (-want +got):\n%s", c.text, c.width, diff)
-		}
+		t.Run(fmt.Sprintf("%q at %d", c.text, c.width), func(t *testing.T) {
+			if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
+				t.Errorf("%q at %d (-want +got):\n%s", c.text, c.width, diff)
+			}
+		})
 	}
 }
 
