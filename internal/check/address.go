@@ -36,7 +36,7 @@ func judgeAddress(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 			Why: name + " has " + in.describe(fabric.Endpoint{Node: in.Facts.Node, NIC: nic.Name}, nic.Addresses) + ", planned is " + want + ".",
-			Fix: in.kept(replaceAddresses(nic, a.Address)),
+			Fix: in.untilBoot(replaceAddresses(nic, a.Address)),
 		}
 	})
 }
@@ -200,6 +200,6 @@ func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 		Status: fabric.Fail, Subject: subject, Expected: "each address on one NIC",
 		Evidence: []fabric.Evidence{seen, saw("ip address show", h.address.String()+" on "+rest)},
 		Why:      h.at.String() + " has " + h.address.String() + ", and so has " + rest + ".",
-		Fix:      kept("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
+		Fix:      untilBoot("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
 	}
 }

@@ -61,14 +61,14 @@ func saw(source, value string) fabric.Evidence { return fabric.Evidence{Source: 
 // onNode marks where a command is to be run, as a comment of the shell.
 func onNode(command, node string) string { return command + "   # on " + node }
 
-// kept is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
-func kept(command, node string, planned bool) string {
+// untilBoot is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
+func untilBoot(command, node string, planned bool) string {
 	if planned {
 		return onNode(command, node) + "; `railwright apply` makes it permanent"
 	}
 	return onNode(command, node) + ", until the next boot"
 }
 
-func (in NodeInput) kept(command string) string {
-	return kept(command, in.Facts.Node, in.Plan != nil)
+func (in NodeInput) untilBoot(command string) string {
+	return untilBoot(command, in.Facts.Node, in.Plan != nil)
 }

@@ -114,7 +114,7 @@ func (c *Checker) Finish() fabric.Summary {
 		}
 	}
 	for i := range c.waivers {
-		if f, dead := c.waivers[i].dead(c.rules, c.now); dead {
+		if f, unused := c.waivers[i].unused(c.rules, c.now); unused {
 			c.count(f)
 		}
 	}
@@ -158,7 +158,7 @@ func judgeCluster(r *Rule, in ClusterInput) []Verdict {
 
 // settle makes a verdict a finding: silent behind the failure that it depends on, waived, or as it is.
 func (c *Checker) settle(r *Rule, v Verdict, marks blames) {
-	if b, ok := standsBehind(r, v, marks); ok && v.Status != fabric.NotApplicable {
+	if b, ok := maskedBy(r, v, marks); ok && v.Status != fabric.NotApplicable {
 		marks[verdictOf{r.ID, v.Subject}] = b // what depends on this rule is silent behind the same failure
 		why := "not evaluated while " + b.rule + " fails on " + b.subject.String()
 		c.countUnder(b.waiver, r.finding(unknown(v.Subject, why)))
@@ -196,8 +196,8 @@ func (c *Checker) count(f fabric.Finding) {
 	c.emit(f)
 }
 
-// standsBehind finds the failure behind which a rule is silent on a subject.
-func standsBehind(r *Rule, v Verdict, marks blames) (blame, bool) {
+// maskedBy finds the failure that keeps a rule from being evaluated on a subject.
+func maskedBy(r *Rule, v Verdict, marks blames) (blame, bool) {
 	if len(marks) == 0 {
 		return blame{}, false
 	}

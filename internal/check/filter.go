@@ -50,7 +50,7 @@ func judgeRPFilter(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: seen,
 			Why:  name + " filters strictly (rp_filter 1), and the return route from " + a.String() + " uses " + orWord(strings.Join(back, ", "), "no NIC") + ": packets from outside its subnet are dropped.",
 			Cost: "other rails cannot reach this NIC: no address resolution for RDMA, no ping",
-			Fix:  in.kept("sysctl -w net.ipv4.conf." + strings.ReplaceAll(nic.Name, ".", "/") + ".rp_filter=2"),
+			Fix:  in.untilBoot("sysctl -w net.ipv4.conf." + strings.ReplaceAll(nic.Name, ".", "/") + ".rp_filter=2"),
 		}
 	})
 }
@@ -90,7 +90,7 @@ func judgeNeighbourTable(in NodeInput) []Verdict {
 		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
 		Why:  fmt.Sprintf("The neighbour table of %s holds %d entries, its planned subnets have %d neighbours.", in.Facts.Node, have, want),
 		Cost: fmt.Sprintf("%d of %d neighbours cannot be reached at any one time (\"neighbour table overflow\" in the kernel's log)", want-have, want),
-		Fix: in.kept(fmt.Sprintf("sysctl -w net.ipv4.neigh.default.gc_thresh3=%d net.ipv4.neigh.default.gc_thresh2=%d net.ipv4.neigh.default.gc_thresh1=%d",
+		Fix: in.untilBoot(fmt.Sprintf("sysctl -w net.ipv4.neigh.default.gc_thresh3=%d net.ipv4.neigh.default.gc_thresh2=%d net.ipv4.neigh.default.gc_thresh1=%d",
 			room, room/2, room/4)),
 	})
 }

@@ -32,7 +32,7 @@ func judgeNUMABalancing(in NodeInput) []Verdict {
 		v.Status = fabric.Fail
 		v.Why = key + " of " + in.Facts.Node + " is " + text + ", not 0."
 		v.Cost = "jitter, and single message sizes far below their neighbours; not a constant loss"
-		v.Fix = in.kept("sysctl -w " + key + "=0")
+		v.Fix = in.untilBoot("sysctl -w " + key + "=0")
 	}
 	v.Subject = node
 	return []Verdict{v}

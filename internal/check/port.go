@@ -86,7 +86,7 @@ func judgeRDMAMTU(in NodeInput) []Verdict {
 			Fix:  onNode("set the MTU of the partition in the subnet manager's partitions.conf to 4096 (mtu=5), then restart it", "the subnet manager"),
 		}
 		if ethernet {
-			v.Fix = in.kept("ip link set dev " + orWord(p.nic, "NIC") + " mtu 9000")
+			v.Fix = in.untilBoot("ip link set dev " + orWord(p.nic, "NIC") + " mtu 9000")
 		}
 		return v
 	})

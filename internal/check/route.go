@@ -38,7 +38,7 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	want := "from " + addr.String() + " lookup " + strconv.Itoa(a.Table)
 	fail := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw("ip rule show", fromRules(rules, addr))},
-		Fix: in.kept("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table)),
+		Fix: in.untilBoot("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table)),
 	}
 	i := slices.IndexFunc(rules, func(r fabric.Rule) bool { return fromOnly(r, addr) && r.Table == a.Table })
 	if i < 0 {
@@ -51,7 +51,7 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	mine := rules[i]
 	if other, wide := in.alsoFrom(mine.From, a.NIC); wide {
 		fail.Why = fmt.Sprintf("The policy rule for %s matches all of %s, including the traffic of %s: it must match only %s.", name, mine.From, other, addr)
-		fail.Fix = in.kept("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table) +
+		fail.Fix = in.untilBoot("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table) +
 			" && ip rule del " + selectorText(mine) + " table " + strconv.Itoa(a.Table))
 		return fail
 	}
@@ -133,7 +133,7 @@ func judgeRailRoute(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: text, Evidence: []fabric.Evidence{saw(source, seen)},
 			Why: fmt.Sprintf("Table %d, which routes the traffic of %s, must contain `%s`, but %s.", a.Table, name, text, have),
-			Fix: in.kept("ip route replace " + text + " table " + strconv.Itoa(a.Table)),
+			Fix: in.untilBoot("ip route replace " + text + " table " + strconv.Itoa(a.Table)),
 		}
 	})
 }

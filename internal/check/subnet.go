@@ -91,11 +91,11 @@ func (in NodeInput) judgeOverlap(nic *fabric.NIC, o overlap) Verdict {
 func (in NodeInput) oneSubnetFix(nic *fabric.NIC, own netip.Prefix) string {
 	if in.Plan != nil && !in.planned(nic, own) {
 		if a, ok := in.Plan.address(nic.Name); ok && !slices.Contains(nic.Addresses, a.Address) {
-			return in.kept(replaceAddresses(nic, a.Address))
+			return in.untilBoot(replaceAddresses(nic, a.Address))
 		}
-		return in.kept("ip address del " + own.String() + " dev " + nic.Name)
+		return in.untilBoot("ip address del " + own.String() + " dev " + nic.Name)
 	}
-	return in.kept("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1")
+	return in.untilBoot("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1")
 }
 
 func (in NodeInput) planned(nic *fabric.NIC, p netip.Prefix) bool {

@@ -57,8 +57,8 @@ func (c *Checker) waiver(rule string, s fabric.Subject) *Waiver {
 	return found
 }
 
-// dead gives a finding about a waiver that takes nothing out of the verdict, so that it is noticed.
-func (w *waiverUse) dead(rules []Rule, now time.Time) (fabric.Finding, bool) {
+// unused gives a finding about a waiver that takes nothing out of the verdict, so that it is noticed.
+func (w *waiverUse) unused(rules []Rule, now time.Time) (fabric.Finding, bool) {
 	f := fabric.Finding{
 		ID: waiverRule, Title: "Waivers take effect", Status: fabric.Unknown, Severity: fabric.SeverityWarning,
 		Subject: fabric.ClusterSubject(), Evidence: []fabric.Evidence{saw(waiverSource, w.text())},

@@ -35,10 +35,10 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
 		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: of hosts one\n" +
 			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
-			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat, nvidia-smi: one file each, named\n" +
-			"as you like; the folder's name is the host's. With --raw everything that was read goes\n" +
-			"into a recording, one text file, which check and diff accept like a live host; --redact removes names, serial\n" +
-			"numbers, GUIDs and addresses from it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
+			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat and nvidia-smi: one file each, with\n" +
+			"any name; the folder's name is the host's. With --raw everything that was read goes into a recording, one text\n" +
+			"file, which check and diff accept like a live host; --redact removes names, serial numbers, GUIDs and addresses\n" +
+			"from it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
@@ -124,7 +124,7 @@ func openTree(root string) (*host.Tree, error) {
 	return host.OpenTree(filepath.Base(filepath.Clean(root)), root)
 }
 
-// collectHosts gives the facts of a range of hosts. Those that did not answer are told on standard error.
+// collectHosts gives the facts of a range of hosts. Those that did not answer are listed on standard error.
 func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error) {
 	names, err := fabric.ExpandNames(hosts)
 	if err != nil {

@@ -107,7 +107,7 @@ func (d differences) text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
 	for _, one := range d.Differences {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, one.What, one.A, one.B, one.Why)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, fabric.Printable(one.What), fabric.Printable(one.A), fabric.Printable(one.B), one.Why)
 	}
 	return t.Flush()
 }

@@ -177,8 +177,8 @@ func left(same map[string][]string, order []string) int {
 	return n
 }
 
-// sighting is something that a field of the group's findings says, and of whom.
-type sighting struct {
+// distinctText is a text that a field has in some findings of a group, and their subjects.
+type distinctText struct {
 	text string
 	of   []fabric.Subject
 }
@@ -191,10 +191,10 @@ func (g group) more(kept int) string {
 	return fmt.Sprintf("%d more", kept)
 }
 
-// sightings lists what a field says over the whole group, each text once, in the order of the findings.
-func (g group) sightings(field func(fabric.Finding) string) []sighting {
+// distinct lists what a field says over the whole group, each text once, in the order of the findings.
+func (g group) distinct(field func(fabric.Finding) string) []distinctText {
 	index := map[string]int{}
-	var all []sighting
+	var all []distinctText
 	for _, f := range g.members {
 		text := field(f)
 		if text == "" {
@@ -204,17 +204,17 @@ func (g group) sightings(field func(fabric.Finding) string) []sighting {
 		if !ok {
 			i = len(all)
 			index[text] = i
-			all = append(all, sighting{text: text})
+			all = append(all, distinctText{text: text})
 		}
 		all[i].of = append(all[i].of, f.Subject)
 	}
 	return all
 }
 
-// lines writes the sightings of a field, at most limit of them, each with its subjects where it is not
+// lines writes the distinct texts of a field, at most limit of them, each with its subjects where it is not
 // said of the whole group.
 func (g group) lines(field func(fabric.Finding) string, limit int) []string {
-	all := g.sightings(field)
+	all := g.distinct(field)
 	var lines []string
 	for i, s := range all {
 		if i == limit {
@@ -232,7 +232,7 @@ func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 // commands writes the distinct commands of the group, at most limit, with a shell comment naming their
 // subjects where they differ, so that they can be copied as they stand.
 func (g group) commands(limit int) []string {
-	all := g.sightings(fix)
+	all := g.distinct(fix)
 	var lines []string
 	for i, s := range all {
 		if i == limit {
