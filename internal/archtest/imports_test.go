@@ -36,7 +36,7 @@ var allowed = map[string]string{
 	"internal/topology":   "fabric catalog",
 	"internal/ncclxml":    "fabric catalog topology",
 	"internal/ncclgraph":  "fabric topology ncclxml",
-	"internal/nccllint":   "fabric topology ncclxml",
+	"internal/nccllint":   "fabric catalog topology ncclxml",
 	"internal/collective": "fabric catalog topology ncclgraph",
 	"internal/claims":     "fabric topology",
 

@@ -10,14 +10,14 @@ import (
 func acs() Rule {
 	return Rule{
 		ID:    "acs",
-		Title: "PCIe switches pass GPU-NIC traffic straight on",
+		Title: "PCIe switches forward GPU-NIC traffic directly",
 		Doc: "reads the ACS control of every bridge above a GPU or fabric NIC: with request or completion redirect set, " +
 			"traffic between GPU and NIC goes up to the root complex and back",
 		Severity: fabric.SeverityWarning,
 		Cause:    fabric.CauseACSRedirect,
 		Reference: "PCI Express Base Specification 5.0, 7.7.8.3 (only the redirect bits move traffic; source validation does not); " +
 			"Broadcom RoCE guide 2.3 and appendix C",
-		Scope: Scope{Hardware: true, BareMetal: true},
+		Scope: []Condition{withHardware(), onBareMetal()},
 		Node:  judgeACS,
 	}
 }
@@ -29,18 +29,18 @@ func judgeACS(in NodeInput) []Verdict { return in.eachBridge(in.judgeBridge) }
 func acsHypervisor() Rule {
 	return Rule{
 		ID:    "acs-hypervisor",
-		Title: "PCIe switches of a hypervisor pass translated traffic straight on",
-		Doc: "reads the ACS control of every bridge above a GPU or fabric NIC of a host of virtual machines: there the opposite of acs holds, " +
-			"everything is checked and redirected but for what carries translated addresses",
+		Title: "PCIe switches of a hypervisor forward translated traffic directly",
+		Doc: "reads the ACS control of every bridge above a GPU or fabric NIC of a host of virtual machines: the opposite of rule acs, " +
+			"everything is checked and redirected except traffic with translated addresses",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseATSDisabled,
 		Reference: "NVIDIA, GPUDirect RDMA in virtual machines (ACSCtl of the bridges); VMware Cloud Foundation guide 8.2; PCI Express Base Specification 5.0, 7.7.8.3",
-		Scope:     Scope{Hardware: true, VMHost: true},
+		Scope:     []Condition{withHardware(), onVMHost()},
 		Node:      judgeACSHypervisor,
 	}
 }
 
-// acsOfHypervisor are the bits that a hypervisor wants set, as far as the bridge has them.
+// acsOfHypervisor are the bits that a hypervisor needs set, as far as the bridge has them.
 const acsOfHypervisor = fabric.ACSSourceValidation | fabric.ACSRequestRedirect | fabric.ACSCompletionRedirect |
 	fabric.ACSUpstreamForwarding | fabric.ACSDirectTranslated
 
@@ -49,7 +49,7 @@ func judgeACSHypervisor(in NodeInput) []Verdict {
 		const want = "SrcValid+ ReqRedir+ CmpltRedir+ UpstreamFwd+ DirectTrans+, where the bridge has them"
 		name := in.Facts.Node + ":" + d.Address
 		if d.ACS == nil {
-			return Verdict{Expected: want, Why: in.pciWhy("ACS of "+name+" was not read", "acs", d.Address)}
+			return Verdict{Expected: want, Why: in.pciWhy("ACS of "+name+" was not read", fabric.FactPCIACS, d.Address)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, ACSCtl", acsText(*d.ACS))
 		if can := d.ACS.Capability & acsOfHypervisor; !d.ACS.Present || d.ACS.Control&can == can {
@@ -57,8 +57,8 @@ func judgeACSHypervisor(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why:  fmt.Sprintf("Bridge %s has ACS control %04x, its hypervisor wants %04x: GPU and NIC of a VM cannot talk directly.", name, d.ACS.Control, d.ACS.Capability&acsOfHypervisor),
-			Cost: "as ACS redirect on bare metal: such nodes were measured at 0.45 to 0.6 of their bound",
+			Why:  fmt.Sprintf("Bridge %s has ACS control %04x, its hypervisor needs %04x: GPU and NIC of a VM cannot talk directly.", name, d.ACS.Control, d.ACS.Capability&acsOfHypervisor),
+			Cost: "same as ACS redirect on bare metal: such nodes measured 0.45 to 0.6 of their bound",
 			Fix: onNode("esxcli system settings kernel set -s enableACSDTP2P -v true && esxcli system settings kernel set -s disableACSCheck -v false "+
 				"&& esxcli system settings kernel set -s atsSupport -v true && reboot", in.Facts.Node),
 		}
@@ -75,7 +75,7 @@ func (in NodeInput) eachBridge(judge func(*fabric.PCIDevice) Verdict) []Verdict 
 			judged[at] = true
 			d, ok := tree[at]
 			if !ok {
-				why := in.why("PCI function "+in.Facts.Node+":"+at+" was not read", "pci "+at, "pci")
+				why := in.why("PCI function "+in.Facts.Node+":"+at+" was not read", fabric.FactPCI+" "+at, fabric.FactPCI)
 				out = append(out, unknown(fabric.PCISubject(in.Facts.Node, at), why))
 				break
 			}
@@ -94,7 +94,7 @@ func (in NodeInput) judgeBridge(d *fabric.PCIDevice) Verdict {
 	const want = "ReqRedir- CmpltRedir-"
 	name := in.Facts.Node + ":" + d.Address
 	if d.ACS == nil {
-		return Verdict{Expected: want, Why: in.why("ACS of "+name+" was not read", "pci.acs "+d.Address, "pci.acs")}
+		return Verdict{Expected: want, Why: in.why("ACS of "+name+" was not read", fabric.FactPCIACS+" "+d.Address, fabric.FactPCIACS)}
 	}
 	seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, ACSCtl", acsText(*d.ACS))
 	if !d.ACS.Present || d.ACS.Control&(fabric.ACSRequestRedirect|fabric.ACSCompletionRedirect) == 0 {
@@ -102,9 +102,9 @@ func (in NodeInput) judgeBridge(d *fabric.PCIDevice) Verdict {
 	}
 	return Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-		Why: fmt.Sprintf("Bridge %s has ACS control %04x and not 0: it sends traffic between GPU and NIC up to the root complex.", name, d.ACS.Control),
-		Cost: "GPU memory traffic of the NICs below it shares the way to the root complex; such nodes were measured " +
-			"at 0.45 to 0.6 of their bound",
+		Why: fmt.Sprintf("Bridge %s has ACS control %04x, not 0: it redirects traffic between GPU and NIC up to the root complex.", name, d.ACS.Control),
+		Cost: "GPU memory traffic of the NICs below it shares the path to the root complex; such nodes measured " +
+			"0.45 to 0.6 of their bound",
 		// Value and mask: clears bits 2 and 3, leaves the others as they are.
 		Fix: onNode("setpci -s "+d.Address+" ECAP_ACS+6.w=0000:000c", in.Facts.Node) + ", after every boot",
 	}

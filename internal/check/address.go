@@ -13,11 +13,11 @@ func address() Rule {
 	return Rule{
 		ID:        "address",
 		Title:     "NICs have the planned address",
-		Doc:       "looks for the planned address and prefix length on each planned NIC: peers and routes count on it",
+		Doc:       "looks for the planned address and prefix length on each planned NIC: peers and routes depend on it",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressMissing,
 		Reference: "the plan; Broadcom RoCE guide 2.4.1, 2.4.2 and 2.6 no. 9",
-		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"link-up", "one-subnet"},
 		Node:      judgeAddress,
 	}
@@ -30,13 +30,13 @@ func judgeAddress(in NodeInput) []Verdict {
 		if slices.Contains(nic.Addresses, a.Address) {
 			return pass(want, saw("ip address show dev "+nic.Name, want))
 		}
-		if _, cut := in.missing("nics.addresses"); cut {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+name+" were not read", "nics.addresses")}
+		if _, cut := in.missing(fabric.FactNICAddresses); cut {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+name+" were not read", fabric.FactNICAddresses)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why: name + " has " + in.describe(fabric.Endpoint{Node: in.Facts.Node, NIC: nic.Name}, nic.Addresses) + ", the plan says " + want + ".",
-			Fix: in.kept(replaceAddresses(nic, a.Address)),
+			Why: name + " has " + in.describe(fabric.Endpoint{Node: in.Facts.Node, NIC: nic.Name}, nic.Addresses) + ", planned is " + want + ".",
+			Fix: in.untilBoot(replaceAddresses(nic, a.Address)),
 		}
 	})
 }
@@ -95,12 +95,12 @@ func prefixes(list []netip.Prefix) string {
 func duplicateAddress() Rule {
 	return Rule{
 		ID:        "duplicate-address",
-		Title:     "No address is used twice",
-		Doc:       "compares the addresses of all nodes: two NICs with one address take each other's traffic",
+		Title:     "No address is in use twice",
+		Doc:       "compares the addresses of all nodes: two NICs with the same address receive each other's traffic",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "RFC 5227",
-		Scope:     Scope{Addresses: true},
+		Scope:     []Condition{withAddresses()},
 		DependsOn: []string{"address"},
 		Cluster:   judgeDuplicateAddress,
 	}
@@ -124,7 +124,7 @@ func judgeDuplicateAddress(in ClusterInput) []Verdict {
 		}
 	}
 	if len(out) == 0 {
-		v := pass("every address on one NIC", saw("ip address show", strconv.Itoa(total)+" addresses"))
+		v := pass("each address on one NIC", saw("ip address show", strconv.Itoa(total)+" addresses"))
 		v.Subject = fabric.ClusterSubject()
 		return []Verdict{v}
 	}
@@ -193,13 +193,13 @@ func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 	seen := saw("ip address show dev "+h.at.NIC, h.address.String())
 	rest := strings.Join(others, ", ")
 	if owner, planned := in.index.ownerOf(h.address); planned && owner == h.at {
-		return unknown(subject, "not judged while duplicate-address fails on "+rest+": "+h.address.String()+
+		return unknown(subject, "not evaluated while duplicate-address fails on "+rest+": "+h.address.String()+
 			" is planned for "+h.at.String(), seen)
 	}
 	return Verdict{
-		Status: fabric.Fail, Subject: subject, Expected: "every address on one NIC",
+		Status: fabric.Fail, Subject: subject, Expected: "each address on one NIC",
 		Evidence: []fabric.Evidence{seen, saw("ip address show", h.address.String()+" on "+rest)},
 		Why:      h.at.String() + " has " + h.address.String() + ", and so has " + rest + ".",
-		Fix:      kept("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
+		Fix:      untilBoot("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
 	}
 }

@@ -13,17 +13,19 @@ func TestOneFaultOneRule(t *testing.T) {
 		if c.want != fabric.Fail {
 			continue
 		}
-		w := newWorld()
-		c.change(w)
-		findings, _ := run(w.plan, nil, w.nodes...)
-		var others []string
-		for _, f := range findings {
-			if f.Status == fabric.Fail && f.ID != c.rule {
-				others = append(others, f.ID+" on "+f.Subject.String())
+		t.Run(c.rule+"/"+c.name, func(t *testing.T) {
+			w := newWorld()
+			c.change(w)
+			findings, _ := run(w.plan, nil, w.nodes...)
+			var others []string
+			for _, f := range findings {
+				if f.Status == fabric.Fail && f.ID != c.rule {
+					others = append(others, f.ID+" on "+f.Subject.String())
+				}
 			}
-		}
-		if len(others) > 0 {
-			t.Errorf("%s/%s: blamed by %v too", c.rule, c.name, slices.Compact(others))
-		}
+			if len(others) > 0 {
+				t.Errorf("%s/%s: blamed by %v too", c.rule, c.name, slices.Compact(others))
+			}
+		})
 	}
 }

@@ -9,12 +9,12 @@ import (
 func cabling() Rule {
 	return Rule{
 		ID:        "cabling",
-		Title:     "Each cable ends where the plan says",
-		Doc:       "compares each NIC's LLDP neighbour with the plan's end of its cable: a wrong port is a wrong rail or subnet",
+		Title:     "Each cable is connected as planned",
+		Doc:       "compares each NIC's LLDP neighbour with the planned far end of its cable: a wrong port means a wrong rail or subnet",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMiscabled,
 		Reference: "the plan; IEEE 802.1AB, system name and port id",
-		Scope:     Scope{NeedsPlan: true, Cables: true},
+		Scope:     []Condition{withPlan(), withCables()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeCabling,
 	}
@@ -45,17 +45,17 @@ func (in NodeInput) judgeCable(l fabric.Link) Verdict {
 	}
 	switch {
 	case len(seen) == 0:
-		return Verdict{Why: in.why("no LLDP neighbour was heard on "+l.A.String(), "lldp "+l.A.NIC, "lldp")}
+		return Verdict{Why: in.why("no LLDP neighbour seen on "+l.A.String(), fabric.FactLLDP+" "+l.A.NIC, fabric.FactLLDP)}
 	case planned == len(seen):
 		return pass("", seen...)
 	case planned > 0:
-		return Verdict{Evidence: seen, Why: "several LLDP neighbours are heard on " + l.A.String() +
-			": its cable was moved a moment ago, or something between passes LLDP on"}
+		return Verdict{Evidence: seen, Why: "several LLDP neighbours seen on " + l.A.String() +
+			": its cable was moved recently, or a device in between forwards LLDP"}
 	}
 	return Verdict{
 		Status: fabric.Fail, Evidence: seen,
-		Why: "The cable of " + l.A.String() + " ends in " + in.ends(l.A.NIC) + ", the plan says " + l.B.String() + ".",
-		Fix: "move the cable of " + l.A.String() + " to " + l.B.String() + ", or write the cabling that is there into the cluster file",
+		Why: "The cable of " + l.A.String() + " is connected to " + in.ends(l.A.NIC) + ", planned is " + l.B.String() + ".",
+		Fix: "move the cable of " + l.A.String() + " to " + l.B.String() + ", or change the cluster file to match the cabling",
 	}
 }
 

@@ -25,7 +25,7 @@ func driverCases() []oneCase {
 				w.host1().NICs[i].Driver = ""
 			}
 		}},
-		{"rdma-modules", "driver not known", "host1", isUnknown, "RDMA devices of veryfast is not known", func(w *world) {
+		{"rdma-modules", "driver not known", "host1", isUnknown, "RDMA for veryfast is unknown", func(w *world) {
 			noBnxt(w)
 			for i := range w.host1().NICs {
 				w.host1().NICs[i].Driver = "veryfast"
@@ -39,7 +39,7 @@ func driverCases() []oneCase {
 		}},
 		{"nic-rdma", "the kernel has no RDMA at all", onEth3, isFail, "None of the 0 RDMA devices", func(w *world) { noClass(w); noModules(w); w.host1().NICs[3].Driver = "" }},
 		{"nic-rdma", "devices not listed", onEth3, isUnknown, "permission denied", func(w *world) { w.host1().HCAs = nil; w.missing("hcas") }},
-		{"nic-rdma", "a device without a place", onEth3, isUnknown, "not known which", onHCA(func(h *fabric.HCA) { h.PCI, h.Ports[0].GIDs = "", nil })},
+		{"nic-rdma", "a device without a place", onEth3, isUnknown, "unknown which", onHCA(func(h *fabric.HCA) { h.PCI, h.Ports[0].GIDs = "", nil })},
 		{"nic-rdma", "silent behind its module", onEth3, isUnknown, "rdma-modules fails on host1", noBnxt},
 		{"nic-rdma", "lab", "host1", isNA, "no hardware of its own", inLab},
 
@@ -49,7 +49,7 @@ func driverCases() []oneCase {
 		{"uverbs-devices", "no RDMA", "host1", isNA, "has no RDMA device", bare},
 
 		{"provider-abi", "verbs opened it", onPort3, isPass, "", asPlanned},
-		{"provider-abi", "inbox library", "host1", isFail, "does not speak the ABI", func(w *world) {
+		{"provider-abi", "inbox library", "host1", isFail, "does not match the ABI", func(w *world) {
 			w.host1().Missing = append(w.host1().Missing, fabric.Missing{What: "hcas.ports.active_mtu", Source: "ibv_devinfo", Reason: abi})
 		}},
 		{"provider-abi", "nobody asked", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.ActiveMTU = nil }), gone("hcas.ports.active_mtu bnxt_re2/1"))},
@@ -70,7 +70,7 @@ func driverCases() []oneCase {
 		{"driver-conflict", "two stacks", "host1", isFail, "could not load bnxt_re", logged(
 			"bnxt_re: disagrees about version of symbol ib_umem_release", "bnxt_re: Unknown symbol ib_umem_release (err -22)")},
 		{"driver-conflict", "log not read", "host1", isUnknown, "permission denied", logUnread},
-		{"driver-conflict", "log cut", "host1", isUnknown, "an earlier one may say more", logCut},
+		{"driver-conflict", "log cut", "host1", isUnknown, "an earlier line may report more", logCut},
 		{"driver-conflict", "log cut behind it", "host1", isFail, "", both(logCut, logged("bnxt_re: Unknown symbol ib_umem_release (err -22)"))},
 		{"driver-conflict", "lab", "host1", isNA, "no hardware of its own", inLab},
 
@@ -79,8 +79,8 @@ func driverCases() []oneCase {
 		{"gpu-device", "lab", "host1", isNA, "no hardware of its own", inLab},
 
 		{"gpu-driver", "amdgpu", onGPU3, isPass, "", asPlanned},
-		{"gpu-driver", "none", onGPU3, isFail, "has the driver none, not amdgpu", func(w *world) { w.host1().GPUs[2].Driver = "" }},
-		{"gpu-driver", "given to a VM", onGPU3, isFail, "has the driver vfio-pci", func(w *world) { w.host1().GPUs[2].Driver = "vfio-pci" }},
+		{"gpu-driver", "none", onGPU3, isFail, "is bound to driver none, not amdgpu", func(w *world) { w.host1().GPUs[2].Driver = "" }},
+		{"gpu-driver", "given to a VM", onGPU3, isFail, "is bound to driver vfio-pci", func(w *world) { w.host1().GPUs[2].Driver = "vfio-pci" }},
 		{"gpu-driver", "of the other vendor", onGPU3, isFail, "not nvidia", func(w *world) { w.host1().GPUs[2].Vendor = "nvidia" }},
 		{"gpu-driver", "not read", onGPU3, isUnknown, "permission denied", func(w *world) { w.host1().GPUs[2].Driver = ""; w.missing("pci.driver") }},
 		{"gpu-driver", "PCI not read", "host1", isUnknown, "permission denied", func(w *world) { noGPUs(w); w.missing("pci") }},
@@ -113,7 +113,7 @@ func gpuDirectCases() []oneCase {
 			w.host1().Kernel.PeerMemory, w.host1().Kernel.DMABuf = nil, nil
 			w.missing("kernel.dma_buf")
 		}},
-		{"gpu-direct", "modules not read", "host1", isUnknown, "not known", func(w *world) { neither(w); nvidia(w); noModules(w) }},
+		{"gpu-direct", "modules not read", "host1", isUnknown, "unknown whether the kernel of host1 has peer memory", func(w *world) { neither(w); nvidia(w); noModules(w) }},
 		{"gpu-direct", "one memory for both", "host1", isNA, "shares the host's memory", func(w *world) {
 			neither(w)
 			w.host1().Machine.Product = ref("NVIDIA_DGX_Spark")
@@ -121,7 +121,7 @@ func gpuDirectCases() []oneCase {
 		{"gpu-direct", "no GPU", "host1", isNA, "has no GPU", noGPUs},
 
 		{"numa-known", "two nodes", "host1:" + rail3NIC, isPass, "", asPlanned},
-		{"numa-known", "-1", "host1:" + rail3NIC, isFail, "on which of its 2 NUMA nodes 0000:33:00.0 sits", onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) })},
+		{"numa-known", "-1", "host1:" + rail3NIC, isFail, "on which of its 2 NUMA nodes 0000:33:00.0 is", onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) })},
 		{"numa-known", "-1 on one node", "host1:" + rail3NIC, isPass, "", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) }),
 			onMachine(func(m *fabric.Machine) { m.NUMANodes = ref(1) }))},
 		{"numa-known", "not read", "host1:" + rail3NIC, isUnknown, "permission denied", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = nil }), gone("pci.numa_node"))},
@@ -135,8 +135,8 @@ func gpuDirectCases() []oneCase {
 		}},
 		{"gpu-nic-numa", "one NUMA node", onGPU3, isPass, "", onMachine(func(m *fabric.Machine) { m.NUMANodes = ref(1) })},
 		{"gpu-nic-numa", "silent behind numa-known", onGPU3, isUnknown, "numa-known fails on host1:" + rail3GPU, onPCI(rail3GPU, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) })},
-		{"gpu-nic-numa", "a guest without NUMA", onGPU3, isUnknown, "is not known", both(inVM, onPCI(rail3GPU, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) }))},
-		{"gpu-nic-numa", "NICs not read", onGPU3, isUnknown, "not all known", func(w *world) {
+		{"gpu-nic-numa", "a guest without NUMA", onGPU3, isUnknown, "is unknown", both(inVM, onPCI(rail3GPU, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) }))},
+		{"gpu-nic-numa", "NICs not read", onGPU3, isUnknown, "not all read", func(w *world) {
 			for n := range railsOfTest {
 				pciOf(w.host1(), w.host1().HCAs[n].PCI).NUMANode = nil
 			}

@@ -13,7 +13,7 @@ func equalPortCases() []oneCase {
 		{"firmware-equal", "one", "cluster", isPass, "", asPlanned},
 		{"firmware-equal", "one of sixteen", onPort3, isFail, "has firmware 230.0, 15 of 16 ports of kind BCM57608 have 231.2.63.0", onHCA(func(h *fabric.HCA) { h.Firmware = "230.0" })},
 		{"firmware-equal", "of another board", "cluster", isPass, "", onHCA(func(h *fabric.HCA) { h.Firmware, h.BoardID = "28.39.1002", "MT_0000000838" })},
-		{"firmware-equal", "a tie", "cluster", isFail, "8 have 231.2.63.0, 8 have 232.0; no one is the most common", halves},
+		{"firmware-equal", "a tie", "cluster", isFail, "8 have 231.2.63.0, 8 have 232.0; none is the most common", halves},
 		{"firmware-equal", "from ethtool", "cluster", isPass, "", onHCA(func(h *fabric.HCA) { h.Firmware = "" })},
 		{"firmware-equal", "not read", onPort3, isUnknown, "firmware was not read", both(onHCA(func(h *fabric.HCA) { h.Firmware = "" }), onNIC(func(n *fabric.NIC) { n.Firmware = "" }))},
 		{"firmware-equal", "no ports", "cluster", isUnknown, "nothing to compare", func(w *world) { w.nodes[0].HCAs, w.nodes[1].HCAs = nil, nil }},
@@ -21,7 +21,7 @@ func equalPortCases() []oneCase {
 		{"firmware-equal", "lab", "cluster", isNA, "no hardware of its own", labs},
 
 		{"port-rate", "one", "cluster", isPass, "", asPlanned},
-		{"port-rate", "one slow", onPort3, isFail, "25.0 in place of 50.0 GB/s", rate(200)},
+		{"port-rate", "one slow", onPort3, isFail, "25.0 instead of 50.0 GB/s", rate(200)},
 		{"port-rate", "one fast, and the others are slow", "host2:bnxt_re0/1", isFail, "runs at 200 Gb/s, the fastest of the 16 ports of kind BCM57608 at 400 Gb/s", func(w *world) {
 			for _, f := range w.nodes {
 				for i := range f.HCAs {
@@ -49,8 +49,8 @@ func equalPortCases() []oneCase {
 		{"gid-index-equal", "InfiniBand", "cluster", isNA, "no IP addresses", infiniBand},
 
 		{"duplicate-guid", "none", "cluster", isPass, "", asPlanned},
-		{"duplicate-guid", "a cloned card", onPort3, isFail, "has the node GUID 0200:00ff:fe00:0101, and so have 1 others, the first of them host2:bnxt_re0/1", onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
-		{"duplicate-guid", "its twin", "host2:bnxt_re0/1", isFail, "the first of them " + onPort3, onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
+		{"duplicate-guid", "a cloned card", onPort3, isFail, "shares the node GUID 0200:00ff:fe00:0101 with 1 other device, the first host2:bnxt_re0/1", onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
+		{"duplicate-guid", "its twin", "host2:bnxt_re0/1", isFail, "the first " + onPort3, onHCA(func(h *fabric.HCA) { h.NodeGUID = "0200:00ff:fe00:0101" })},
 		{"duplicate-guid", "two ports of one device", "cluster", isPass, "", onHCA(func(h *fabric.HCA) {
 			second := h.Ports[0]
 			second.Number = 2
@@ -119,7 +119,7 @@ func equalNodeCases() []oneCase {
 		{"memory-equal", "one", "cluster", isPass, "", asPlanned},
 		{"memory-equal", "within 5 %", "cluster", isPass, "", onMachine(func(m *fabric.Machine) { m.MemoryKiB = ref(2113548288 / 100 * 96) })},
 		{"memory-equal", "two modules gone", "host1", isFail, "126 GiB less", onMachine(func(m *fabric.Machine) { m.MemoryKiB = ref(2113548288 / 16 * 15) })},
-		{"memory-equal", "another machine", "cluster", isUnknown, "no two machines of one kind", both(other, onMachine(func(m *fabric.Machine) { m.MemoryKiB = ref(1000) }))},
+		{"memory-equal", "another machine", "cluster", isUnknown, "no two machines of the same kind", both(other, onMachine(func(m *fabric.Machine) { m.MemoryKiB = ref(1000) }))},
 		{"memory-equal", "not read", "host1", isUnknown, "were not counted", onMachine(func(m *fabric.Machine) { m.MemoryKiB = nil })},
 		{"memory-equal", "one node", "cluster", isNA, "one node alone", alone},
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -72,26 +73,26 @@ func pciCases() []oneCase {
 	}
 	return []oneCase{
 		{"pcie-link", "full", "host1:" + rail3NIC, pass, "", asPlanned},
-		{"pcie-link", "slow", "host1:" + rail3NIC, fail, "31.5 in place of 63.0 GB/s", link(16, 16, rail3NIC, rail3Down)},
-		{"pcie-link", "narrow", "host1:" + rail3NIC, fail, "32 GT/s x8, both ends allow 32 GT/s x16", link(32, 8, rail3NIC, rail3Down)},
-		{"pcie-link", "old encoding", "host1:" + rail3NIC, fail, "8.0 in place of 63.0 GB/s", link(5, 16, rail3NIC, rail3Down)},
+		{"pcie-link", "slow", "host1:" + rail3NIC, fail, "31.5 instead of 63.0 GB/s", link(16, 16, rail3NIC, rail3Down)},
+		{"pcie-link", "narrow", "host1:" + rail3NIC, fail, "32 GT/s x8, both ends support 32 GT/s x16", link(32, 8, rail3NIC, rail3Down)},
+		{"pcie-link", "old encoding", "host1:" + rail3NIC, fail, "8.0 instead of 63.0 GB/s", link(5, 16, rail3NIC, rail3Down)},
 		{"pcie-link", "GPU may be idle", "host1:" + rail3GPU, fail, "read it again under load", link(2.5, 16, rail3GPU, "0000:32:01.0")},
 		{"pcie-link", "slot allows no more", "host1:" + rail3NIC, pass, "", func(w *world) {
 			link(16, 16, rail3NIC, rail3Down)(w)
 			pciOf(w.host1(), rail3Down).Link.MaxSpeed = 16
 		}},
-		{"pcie-link", "switch", "host1:" + rail3Up, fail, "both ends allow", link(32, 8, rail3Up, rail3Root)},
+		{"pcie-link", "switch", "host1:" + rail3Up, fail, "both ends support", link(32, 8, rail3Up, rail3Root)},
 		{"pcie-link", "endpoint below a slow switch", "host1:" + rail3NIC, pass, "", link(32, 8, rail3Up, rail3Root)},
 		{"pcie-link", "other end made up by a hypervisor", "host1:" + rail3NIC, unknown, "a virtual machine does not show it", func(w *world) {
 			link(16, 16, rail3NIC)(w)
 			link(2.5, 1, rail3Down)(w)
 			pciOf(w.host1(), rail3Down).Link.MaxSpeed = 2.5
 		}},
-		{"pcie-link", "no other end", "host1:" + rail3NIC, unknown, "not known", func(w *world) {
+		{"pcie-link", "no other end", "host1:" + rail3NIC, unknown, "far end of the link supports is unknown", func(w *world) {
 			link(16, 16, rail3NIC)(w)
 			pciOf(w.host1(), rail3NIC).Parent = ""
 		}},
-		{"pcie-link", "zero", "host1:" + rail3NIC, unknown, "does not say", link(0, 0, rail3NIC)},
+		{"pcie-link", "zero", "host1:" + rail3NIC, unknown, "does not report", link(0, 0, rail3NIC)},
 		{"pcie-link", "not read", "host1:" + rail3NIC, unknown, "permission denied", func(w *world) {
 			pciOf(w.host1(), rail3NIC).Link = nil
 			w.missing("pci.link")
@@ -111,7 +112,7 @@ func pciCases() []oneCase {
 			w.missing("pci.acs")
 		}},
 		{"acs", "bridge not listed", "host1:0000:ff:00.0", unknown, "was not read", func(w *world) { pciOf(w.host1(), rail3NIC).Parent = "0000:ff:00.0" }},
-		{"acs", "machine or guest not known", "host1", unknown, "not known whether", func(w *world) { w.host1().Machine.Hypervisor = nil }},
+		{"acs", "machine or guest not known", "host1", unknown, "virtual machine is unknown", func(w *world) { w.host1().Machine.Hypervisor = nil }},
 		{"acs", "guest", "host1", na, "the hypervisor owns", inVM},
 		{"acs", "lab", "host1", na, "no hardware of its own", inLab},
 	}
@@ -158,8 +159,10 @@ func TestPCIeRate(t *testing.T) {
 		width int
 		want  float64 // GB/s, from the specification's tables
 	}{{2.5, 1, 0.25}, {5, 8, 4}, {8, 16, 15.754}, {16, 16, 31.508}, {32, 16, 63.015}, {32, 4, 15.754}, {64, 16, 118}} {
-		if got := pcieGBs(c.speed, c.width); got < c.want-0.001 || got > c.want+0.001 {
-			t.Errorf("pcieGBs(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%g GT/s x%d", c.speed, c.width), func(t *testing.T) {
+			if got := pcieGBs(c.speed, c.width); got < c.want-0.001 || got > c.want+0.001 {
+				t.Errorf("pcieGBs(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.want)
+			}
+		})
 	}
 }

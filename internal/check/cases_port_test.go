@@ -15,16 +15,16 @@ func portCases() []oneCase {
 	}
 	return []oneCase{
 		{"link-layer", "Ethernet", onPort3, isPass, "", asPlanned},
-		{"link-layer", "a VPI port left on InfiniBand", onPort3, isFail, "is InfiniBand, the plan's transport roce wants Ethernet", onPort(func(p *fabric.Port) { p.LinkLayer = "InfiniBand" })},
+		{"link-layer", "a VPI port left on InfiniBand", onPort3, isFail, "is InfiniBand, the plan's transport roce needs Ethernet", onPort(func(p *fabric.Port) { p.LinkLayer = "InfiniBand" })},
 		{"link-layer", "not read", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.LinkLayer = "" }), gone("hcas.ports.link_layer bnxt_re2/1"))},
 		{"link-layer", "no plan", "host1", isNA, "needs a cluster file", noPlan},
 
 		{"gid-roce-v2", "index 3", onEth3, isPass, "", asPlanned},
-		{"gid-roce-v2", "only version 1", onEth3, isFail, "does not hold 10.64.0.5, the address of host1:eth3, as RoCE v2", onPort(func(p *fabric.Port) { p.GIDs = p.GIDs[:1] })},
-		{"gid-roce-v2", "another address", onEth3, isFail, "does not hold 10.64.0.5", onPort(func(p *fabric.Port) {
+		{"gid-roce-v2", "only version 1", onEth3, isFail, "does not contain 10.64.0.5, the address of host1:eth3, as RoCE v2", onPort(func(p *fabric.Port) { p.GIDs = p.GIDs[:1] })},
+		{"gid-roce-v2", "another address", onEth3, isFail, "does not contain 10.64.0.5", onPort(func(p *fabric.Port) {
 			p.GIDs = []fabric.GID{{Index: 3, GID: "0000:0000:0000:0000:0000:ffff:0a40:0009", Type: "RoCE v2", NetDev: "eth3"}}
 		})},
-		{"gid-roce-v2", "of another interface", onEth3, isFail, "does not hold", onPort(func(p *fabric.Port) { p.GIDs[1].NetDev, p.GIDs = "eth3.100", p.GIDs[1:] })},
+		{"gid-roce-v2", "of another interface", onEth3, isFail, "does not contain", onPort(func(p *fabric.Port) { p.GIDs[1].NetDev, p.GIDs = "eth3.100", p.GIDs[1:] })},
 		{"gid-roce-v2", "without a plan", onEth3, isPass, "", noPlan},
 		{"gid-roce-v2", "table not read", onEth3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.GIDs = nil }), gone("hcas.ports.gids bnxt_re2/1"))},
 		{"gid-roce-v2", "type not read", onEth3, isUnknown, "GID table of host1:bnxt_re2 was not read", onPort(func(p *fabric.Port) { p.GIDs[0].Type, p.GIDs[1].Type = "", "" })},
@@ -32,7 +32,7 @@ func portCases() []oneCase {
 		{"gid-roce-v2", "InfiniBand", "host1", isNA, "no IP addresses", infiniBand},
 
 		{"rdma-mtu", "4096", onPort3, isPass, "", asPlanned},
-		{"rdma-mtu", "1024", onPort3, isFail, "92.6 in place of 98.0 %", mtu(1024, 4096)},
+		{"rdma-mtu", "1024", onPort3, isFail, "92.6 instead of 98.0 %", mtu(1024, 4096)},
 		{"rdma-mtu", "the port can no more", onPort3, isPass, "", mtu(2048, 2048)},
 		{"rdma-mtu", "the plan wants no more", onPort3, isPass, "", func(w *world) {
 			w.plan.MTU = 1500
@@ -43,7 +43,7 @@ func portCases() []oneCase {
 			}
 			mtu(1024, 4096)(w)
 		}},
-		{"rdma-mtu", "InfiniBand at 2048", "host1:mlx5_2/1", isFail, "98.7 in place of 99.4 %", func(w *world) { infiniBand(w); mtu(2048, 4096)(w) }},
+		{"rdma-mtu", "InfiniBand at 2048", "host1:mlx5_2/1", isFail, "98.7 instead of 99.4 %", func(w *world) { infiniBand(w); mtu(2048, 4096)(w) }},
 		{"rdma-mtu", "silent behind the NIC's", onPort3, isUnknown, "mtu fails on host1:eth3", func(w *world) { mtu(1024, 4096)(w); eth3(w).MTU = 1500 }},
 		{"rdma-mtu", "not read", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.ActiveMTU = nil }), gone("hcas.ports.active_mtu"))},
 		{"rdma-mtu", "lab", "host1", isNA, "no hardware of its own", inLab},
@@ -51,7 +51,7 @@ func portCases() []oneCase {
 		{"link-errors", "few", onPort3, isPass, "", asPlanned},
 		{"link-errors", "ten times down", onPort3, isPass, "", count("link_downed", 10)},
 		{"link-errors", "more often down", onPort3, isFail, "counts link_downed 11", count("link_downed", 11)},
-		{"link-errors", "one corrupted packet", onPort3, isFail, "came in corrupted", count("rx_icrc_encapsulated", 1)},
+		{"link-errors", "one corrupted packet", onPort3, isFail, "arrived corrupted", count("rx_icrc_encapsulated", 1)},
 		{"link-errors", "two kinds", onPort3, isFail, "excessive_buffer_overrun_errors 4, link_downed 12", both(count("link_downed", 12), count("excessive_buffer_overrun_errors", 4))},
 		{"link-errors", "others need a rate", onPort3, isPass, "", count("symbol_error", 4)},
 		{"link-errors", "all at zero", onPort3, isPass, "", onPort(func(p *fabric.Port) { p.Counters = nil })},
@@ -76,7 +76,7 @@ func infiniBandCases() []oneCase {
 	port := func(change func(*fabric.Port)) func(*world) { return both(infiniBand, onPort(change)) }
 	return []oneCase{
 		{"sm-lid", "1", s, isPass, "", infiniBand},
-		{"sm-lid", "none", s, isFail, "no subnet manager has set the port up", port(func(p *fabric.Port) { p.SMLID = ref(0) })},
+		{"sm-lid", "none", s, isFail, "no subnet manager has configured the port", port(func(p *fabric.Port) { p.SMLID = ref(0) })},
 		{"sm-lid", "not read", s, isUnknown, "permission denied", both(port(func(p *fabric.Port) { p.SMLID = nil }), gone("hcas.ports.sm_lid mlx5_2/1"))},
 		{"sm-lid", "without a plan", s, isFail, "", both(port(func(p *fabric.Port) { p.SMLID = ref(0) }), noPlan)},
 		{"sm-lid", "RoCE", "host1", isNA, "the transport of the plan is roce", asPlanned},
@@ -93,7 +93,7 @@ func infiniBandCases() []oneCase {
 
 		{"pkey-member", "full in one", s, isPass, "", infiniBand},
 		{"pkey-member", "limited", s, isFail, "only a limited member of its partitions (0x0001 0x7fff)", port(func(p *fabric.Port) { p.PKeys = []string{"0x0001", "0x7fff"} })},
-		{"pkey-member", "not in the planned one", s, isFail, "no full member of the planned partition: it has P_Keys 0x8001 0x7fff, not 0x8002", both(infiniBand, func(w *world) { w.plan.Partition = 2 })},
+		{"pkey-member", "not in the planned one", s, isFail, "not a full member of the planned partition: it has P_Keys 0x8001 0x7fff, not 0x8002", both(infiniBand, func(w *world) { w.plan.Partition = 2 })},
 		{"pkey-member", "in the planned one", s, isPass, "", both(infiniBand, func(w *world) { w.plan.Partition = 1 })},
 		{"pkey-member", "not read", s, isUnknown, "permission denied", both(port(func(p *fabric.Port) { p.PKeys = nil }), gone("hcas.ports.pkeys mlx5_2/1"))},
 		{"pkey-member", "RoCE", "host1", isNA, "roce", asPlanned},
@@ -118,8 +118,8 @@ func filterCases() []oneCase {
 		{"rp-filter", "loose", onEth3, isPass, "", asPlanned},
 		{"rp-filter", "off", onEth3, isPass, "", func(w *world) { eth3(w).RPFilter = ref(0) }},
 		{"rp-filter", "strict, and the source rule leads back", onEth3, isPass, "", strict},
-		{"rp-filter", "strict, and nothing leads back", onEth3, isFail, "leaves by no NIC", both(strict, noPlan, noRules)},
-		{"rp-filter", "strict, and the default leads elsewhere", onEth3, isFail, "leaves by eth1", func(w *world) {
+		{"rp-filter", "strict, and nothing leads back", onEth3, isFail, "uses no NIC", both(strict, noPlan, noRules)},
+		{"rp-filter", "strict, and the default leads elsewhere", onEth3, isFail, "uses eth1", func(w *world) {
 			both(strict, noPlan, noRules)(w)
 			w.host1().Routes = append(w.host1().Routes, fabric.Route{Table: 254, Destination: netip.MustParsePrefix("0.0.0.0/0"), NIC: "eth1"})
 		}},
@@ -129,7 +129,7 @@ func filterCases() []oneCase {
 		{"rp-filter", "no RDMA", "host1", isNA, "has no RDMA device", bare},
 
 		{"neighbour-table", "a cable each", "host1", isPass, "", asPlanned},
-		{"neighbour-table", "too small", "host1", isFail, "takes 15 entries, its planned subnets hold 72 neighbours", func(w *world) {
+		{"neighbour-table", "too small", "host1", isFail, "holds 15 entries, its planned subnets have 72 neighbours", func(w *world) {
 			flat(w)
 			w.host1().Sysctls["net.ipv4.neigh.default.gc_thresh3"] = "15"
 		}},

@@ -58,7 +58,7 @@ func nicCases() []oneCase {
 		{"nic-present", "there", s, pass, "", asPlanned},
 		{"nic-present", "gone", s, fail, "none of the node's 8 interfaces", drop},
 		{"nic-present", "list cut", s, unknown, "permission denied", func(w *world) { drop(w); w.missing("nics") }},
-		{"nic-present", "no list", s, unknown, "not known", func(w *world) { w.host1().NICs = nil }},
+		{"nic-present", "no list", s, unknown, "unknown whether eth3 exists", func(w *world) { w.host1().NICs = nil }},
 		{"nic-present", "no plan", "host1", na, "needs a cluster file", noPlan},
 		{"nic-present", "not in the plan", "host1", na, "not in the cluster file", func(w *world) { w.plan.Nodes = w.plan.Nodes[1:] }},
 		{"nic-present", "nominal facts", "host1", unknown, "catalog", func(w *world) { w.host1().Source = "catalog" }},
@@ -73,10 +73,14 @@ func nicCases() []oneCase {
 		{"link-up", "RDMA NICs without a plan", s, pass, "", noPlan},
 		{"link-up", "no plan, RDMA not read", "host1", unknown, "permission denied", func(w *world) { noPlan(w); w.host1().HCAs = nil; w.missing("hcas") }},
 		{"link-up", "no plan, an empty list of RDMA devices", "host1", na, "has no RDMA device", func(w *world) { noPlan(w); w.host1().HCAs = nil }},
+		{"link-up", "no plan, RDMA missing in facts that do not say absent", "host1", unknown, "no such file", func(w *world) {
+			bare(w)
+			w.host1().Missing[0].Absent = false
+		}},
 		{"link-up", "no plan, and no RDMA in the kernel", "host1", na, "has no RDMA device", bare},
 
 		{"mtu", "as planned", s, pass, "", asPlanned},
-		{"mtu", "too small", s, fail, "payload a packet 1024 in place of 4096 bytes: 92.6 in place of 98.0 %", func(w *world) { eth3(w).MTU = 1500 }},
+		{"mtu", "too small", s, fail, "payload 1024 instead of 4096 bytes per packet: 92.6 instead of 98.0 %", func(w *world) { eth3(w).MTU = 1500 }},
 		{"mtu", "far too small", s, fail, "no RDMA", func(w *world) { eth3(w).MTU = 300 }},
 		{"mtu", "larger", s, fail, "between 9000 and 9216 bytes are lost", func(w *world) { eth3(w).MTU = 9216 }},
 		{"mtu", "not read", s, unknown, "not read", func(w *world) { eth3(w).MTU = 0 }},
@@ -86,7 +90,7 @@ func nicCases() []oneCase {
 		{"cabling", "name with domain, port as description", s, pass, "", func(w *world) {
 			w.host1().LLDP[2] = fabric.LLDPNeighbour{NIC: "eth3", System: "leaf1.example.net", Port: "02:00:00:00:00:01", PortText: "Ethernet3"}
 		}},
-		{"cabling", "other port", s, fail, "leaf1:Ethernet12 (planned for host2:eth4), the plan says leaf1:Ethernet3", func(w *world) { w.host1().LLDP[2].Port = "Ethernet12" }},
+		{"cabling", "other port", s, fail, "leaf1:Ethernet12 (planned for host2:eth4), planned is leaf1:Ethernet3", func(w *world) { w.host1().LLDP[2].Port = "Ethernet12" }},
 		{"cabling", "other switch", s, fail, "leaf2:Ethernet3", func(w *world) { w.host1().LLDP[2].System = "leaf2" }},
 		{"cabling", "nothing heard", s, unknown, "no LLDP neighbour", func(w *world) { w.host1().LLDP = slices.Delete(w.host1().LLDP, 2, 3) }},
 		{"cabling", "moved a moment ago", s, unknown, "several LLDP neighbours", func(w *world) {
@@ -122,7 +126,7 @@ func addressCases() []oneCase {
 	all := []string{"eth1", "eth2", "eth3", "eth4"}
 	return []oneCase{
 		{"address", "as planned", s, pass, "", asPlanned},
-		{"address", "none", s, fail, "has no address, the plan says 10.64.0.5/31", set()},
+		{"address", "none", s, fail, "has no address, planned is 10.64.0.5/31", set()},
 		{"address", "other", s, fail, "10.99.0.1/31", set("10.99.0.1/31")},
 		{"address", "of another host", s, fail, "10.64.0.17/31 (planned for host2:eth1)", set("10.64.0.17/31")},
 		{"address", "other prefix length", s, fail, "has 10.64.0.5/32", set("10.64.0.5/32")},
@@ -131,10 +135,10 @@ func addressCases() []oneCase {
 		{"address", "InfiniBand", "host1", na, "no IP addresses", noAddresses},
 
 		{"one-subnet", "a subnet each", s, pass, "", asPlanned},
-		{"one-subnet", "overlap", s, fail, "either answers ARP requests", wide},
+		{"one-subnet", "overlap", s, fail, "each answers ARP requests", wide},
 		{"one-subnet", "overlap blames the NIC off plan", "host1:eth2", unknown, "fails on host1:eth3", wide},
 		{"one-subnet", "overlap elsewhere", "host1:eth5", pass, "", wide},
-		{"one-subnet", "without a plan both are named", "host1:eth2", fail, "either answers ARP requests", func(w *world) { wide(w); noPlan(w) }},
+		{"one-subnet", "without a plan both are named", "host1:eth2", fail, "each answers ARP requests", func(w *world) { wide(w); noPlan(w) }},
 		{"one-subnet", "arp_ignore 2", s, pass, "", arp(ref(2), all...)},
 		{"one-subnet", "arp_ignore 2 on one", s, fail, "", arp(ref(2), "eth3")},
 		{"one-subnet", "arp_ignore 3 withholds only scope host", s, fail, "", arp(ref(3), all...)},
@@ -196,7 +200,7 @@ func routeCases() []oneCase {
 	return []oneCase{
 		{"source-rule", "as planned", s, pass, "", asPlanned},
 		{"source-rule", "a /31 of which the rest is the switch's", s, pass, "", from("10.64.0.4/31")},
-		{"source-rule", "gone", s, fail, "No policy rule sends what comes from 10.64.0.5 (host1:eth3) to table 103", func(w *world) { w.host1().Rules = slices.Delete(w.host1().Rules, 3, 4) }},
+		{"source-rule", "gone", s, fail, "No policy rule routes traffic from 10.64.0.5 (host1:eth3) to table 103", func(w *world) { w.host1().Rules = slices.Delete(w.host1().Rules, 3, 4) }},
 		{"source-rule", "other table", s, fail, "to table 103", rule(func(r *fabric.Rule) { r.Table = 104 })},
 		{"source-rule", "takes another NIC in", s, fail, "traffic of eth4", from("10.64.0.4/30")},
 		{"source-rule", "only to one place", s, fail, "No policy rule", rule(func(r *fabric.Rule) { r.To = netip.MustParsePrefix("10.64.0.0/16") })},
@@ -212,7 +216,7 @@ func routeCases() []oneCase {
 		{"source-rule", "no plan", "host1", na, "needs a cluster file", noPlan},
 
 		{"rail-route", "as planned", s, pass, "", asPlanned},
-		{"rail-route", "gone", s, fail, "Table 103, which routes the traffic of host1:eth3, is to hold `default via 10.64.0.4 dev eth3` and has no such route.", func(w *world) {
+		{"rail-route", "gone", s, fail, "Table 103, which routes the traffic of host1:eth3, must contain `default via 10.64.0.4 dev eth3`, but has no such route.", func(w *world) {
 			w.host1().Routes = slices.Delete(w.host1().Routes, 5, 6)
 		}},
 		{"rail-route", "other gateway", s, fail, "via 10.64.0.9", route(func(r *fabric.Route) { r.Gateway = netip.MustParseAddr("10.64.0.9") })},
@@ -245,11 +249,11 @@ func shadowCases() []oneCase {
 	}
 	return []oneCase{
 		{"rule-shadow", "one selector a rule", "host1", pass, "", asPlanned},
-		{"rule-shadow", "as printed", "host1", fail, "host1 never follows 7 of its 19 policy rules: what `1: from all to 10.64.0.3/16 lookup 102` selects is taken before it by `1: from all to 10.64.0.1/16 lookup 101`", printed},
+		{"rule-shadow", "as printed", "host1", fail, "host1 never uses 7 of its 19 policy rules: `1: from all to 10.64.0.3/16 lookup 102` is shadowed by `1: from all to 10.64.0.1/16 lookup 101`", printed},
 		{"rule-shadow", "without a plan", "host1", fail, "1 of 8 tables", func(w *world) { printed(w); noPlan(w) }},
-		{"rule-shadow", "a second table before, with a default", "host1", fail, "taken before it by `9: from 10.64.0.5 lookup 108`", chain(108)},
+		{"rule-shadow", "a second table before, with a default", "host1", fail, "shadowed by `9: from 10.64.0.5 lookup 108`", chain(108)},
 		{"rule-shadow", "a second table before, without a route", "host1", pass, "", chain(60)},
-		{"rule-shadow", "the second of three tables has the default", "host1", fail, "never follows 1 of its 13", func(w *world) { chain(60)(w); chain(108)(w) }},
+		{"rule-shadow", "the second of three tables has the default", "host1", fail, "never uses 1 of its 13", func(w *world) { chain(60)(w); chain(108)(w) }},
 		{"rule-shadow", "shared selector, routes not read", "host1", unknown, "permission denied", func(w *world) { printed(w); w.host1().Routes = nil; w.missing("routes") }},
 		{"rule-shadow", "not read", "host1", unknown, "permission denied", func(w *world) { w.host1().Rules = nil; w.missing("rules") }},
 	}

@@ -67,7 +67,7 @@ func bare(w *world) {
 func noClass(w *world) {
 	for _, f := range w.nodes {
 		f.HCAs = nil
-		f.Missing = append(f.Missing, fabric.Missing{What: "hcas", Source: "/sys/class/infiniband", Reason: "no such file or directory"})
+		f.Missing = append(f.Missing, fabric.Missing{What: "hcas", Source: "/sys/class/infiniband", Reason: "no such file or directory", Absent: true})
 	}
 }
 

@@ -14,7 +14,7 @@ type Rule struct {
 	Severity  fabric.Severity // of a failing finding
 	Cause     fabric.CauseID  // of a failing finding; empty: the rule never fails, it can only not know
 	Reference string          // where the rule comes from: document and section, RFC, kernel documentation
-	Scope     Scope
+	Scope     []Condition     // in the order of scope.go; empty: applies everywhere
 
 	// DependsOn are ids of rules that stand earlier in the list. While one of them fails on the same
 	// subject, or on the whole node, this rule is silent there, so that one fault is blamed once. What
@@ -35,7 +35,7 @@ type Verdict struct {
 	Cost     string
 	Fix      string
 
-	Cause fabric.CauseID   // in place of the rule's, where the subject decides it
+	Cause fabric.CauseID   // instead of the rule's, where the subject decides it
 	On    []fabric.Subject // what this one stands on (the NIC of a port): a dependency failing there counts too
 }
 
@@ -56,23 +56,19 @@ func unknown(s fabric.Subject, why string, seen ...fabric.Evidence) Verdict {
 	return Verdict{Status: fabric.Unknown, Subject: s, Why: why, Evidence: seen}
 }
 
-func notApplicable(s fabric.Subject, why string) Verdict {
-	return Verdict{Status: fabric.NotApplicable, Subject: s, Why: why}
-}
-
 func saw(source, value string) fabric.Evidence { return fabric.Evidence{Source: source, Value: value} }
 
 // onNode marks where a command is to be run, as a comment of the shell.
 func onNode(command, node string) string { return command + "   # on " + node }
 
-// kept is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
-func kept(command, node string, planned bool) string {
+// untilBoot is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
+func untilBoot(command, node string, planned bool) string {
 	if planned {
-		return onNode(command, node) + "; `railwright apply` writes it for good"
+		return onNode(command, node) + "; `railwright apply` makes it permanent"
 	}
 	return onNode(command, node) + ", until the next boot"
 }
 
-func (in NodeInput) kept(command string) string {
-	return kept(command, in.Facts.Node, in.Plan != nil)
+func (in NodeInput) untilBoot(command string) string {
+	return untilBoot(command, in.Facts.Node, in.Plan != nil)
 }

@@ -70,24 +70,26 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 	return c
 }
 
-// Node judges one node. Facts of a node that was judged before are not judged again: facts-collected tells.
+// Node judges one node. Facts of a node that was judged before are not judged again: facts-collected says so.
 func (c *Checker) Node(f *fabric.Facts) {
 	if i, ok := c.byNode[f.Node]; ok {
 		c.digests[i].Repeats++
 		return
 	}
 	in := newNodeInput(f, c.plan.node(f.Node))
+	d := digest(in, c.texts)
+	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, nodes: []Digest{d}}
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Node == nil {
 			continue
 		}
-		for _, v := range c.judgeNode(r, in) {
+		for _, v := range judgeNode(r, in, here) {
 			c.settle(r, v, c.blamed)
 		}
 	}
 	c.byNode[f.Node] = len(c.digests)
-	c.digests = append(c.digests, digest(in, c.texts))
+	c.digests = append(c.digests, d)
 	for k, b := range c.blamed {
 		if c.needed[k.rule] {
 			c.carried[k] = b
@@ -101,38 +103,35 @@ func (c *Checker) Lost(m fabric.Missing) { c.lost[m.What] = m }
 
 // Finish runs the cluster rules, looks at the waivers, and counts. The Checker is used up.
 func (c *Checker) Finish() fabric.Summary {
-	in := ClusterInput{Nodes: c.digests, Lost: c.lost, index: c.plan}
-	if c.plan != nil {
-		in.Plan = c.plan.plan
-	}
+	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Cluster == nil {
 			continue
 		}
-		for _, v := range c.judgeCluster(r, in) {
+		for _, v := range judgeCluster(r, in) {
 			c.settle(r, v, c.carried)
 		}
 	}
 	for i := range c.waivers {
-		if f, dead := c.waivers[i].dead(c.rules, c.now); dead {
+		if f, unused := c.waivers[i].unused(c.rules, c.now); unused {
 			c.count(f)
 		}
 	}
 	return c.summary
 }
 
-func (c *Checker) judgeNode(r *Rule, in NodeInput) []Verdict {
-	if v, ok := r.Scope.reason(c.plan, in.Plan, in.Facts); ok {
+func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {
+	if v, ok := excluded(r.Scope, here); ok {
 		return []Verdict{v}
 	}
 	if out := r.Node(in); len(out) > 0 {
-		if r.Scope.Hardware && in.Facts.Hardware != "" {
+		if listed(r.Scope, withHardware().ID) && in.Facts.Hardware != "" {
 			markHardware(out, in.Facts.Hardware)
 		}
 		return out
 	}
-	why := in.why("nothing to look at on "+in.Facts.Node, "nics", "hcas", "pci")
+	why := in.why("nothing to check on "+in.Facts.Node, fabric.FactNICs, fabric.FactHCAs, fabric.FactPCI)
 	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
 }
 
@@ -145,22 +144,23 @@ func markHardware(verdicts []Verdict, whose string) {
 	}
 }
 
-func (c *Checker) judgeCluster(r *Rule, in ClusterInput) []Verdict {
-	if v, ok := r.Scope.reasonCluster(in); ok {
+func judgeCluster(r *Rule, in ClusterInput) []Verdict {
+	everywhere := scene{plan: in.Plan, planned: in.Plan != nil, cluster: true, nodes: in.Nodes, lost: len(in.Lost)}
+	if v, ok := excluded(r.Scope, everywhere); ok {
 		return []Verdict{v}
 	}
 	if out := r.Cluster(in); len(out) > 0 {
 		return out
 	}
-	why := "nothing to look at: facts of " + strconv.Itoa(len(in.Nodes)) + " nodes"
+	why := "nothing to check: facts of " + strconv.Itoa(len(in.Nodes)) + " nodes"
 	return []Verdict{unknown(fabric.ClusterSubject(), why)}
 }
 
 // settle makes a verdict a finding: silent behind the failure that it depends on, waived, or as it is.
 func (c *Checker) settle(r *Rule, v Verdict, marks blames) {
-	if b, ok := standsBehind(r, v, marks); ok && v.Status != fabric.NotApplicable {
+	if b, ok := maskedBy(r, v, marks); ok && v.Status != fabric.NotApplicable {
 		marks[verdictOf{r.ID, v.Subject}] = b // what depends on this rule is silent behind the same failure
-		why := "not judged while " + b.rule + " fails on " + b.subject.String()
+		why := "not evaluated while " + b.rule + " fails on " + b.subject.String()
 		c.countUnder(b.waiver, r.finding(unknown(v.Subject, why)))
 		return
 	}
@@ -196,8 +196,8 @@ func (c *Checker) count(f fabric.Finding) {
 	c.emit(f)
 }
 
-// standsBehind finds the failure behind which a rule is silent on a subject.
-func standsBehind(r *Rule, v Verdict, marks blames) (blame, bool) {
+// maskedBy finds the failure that keeps a rule from being evaluated on a subject.
+func maskedBy(r *Rule, v Verdict, marks blames) (blame, bool) {
 	if len(marks) == 0 {
 		return blame{}, false
 	}

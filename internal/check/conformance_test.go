@@ -99,7 +99,7 @@ func owed(r Rule) []fabric.Status {
 	if r.Cause != "" {
 		out = append(out, fabric.Fail)
 	}
-	if r.Scope != (Scope{}) {
+	if len(r.Scope) > 0 {
 		out = append(out, fabric.NotApplicable)
 	}
 	return out
@@ -162,6 +162,29 @@ func TestNoRuleIsSilent(t *testing.T) {
 	for _, r := range Rules() {
 		if !said[r.ID] && r.ID != "facts-collected" {
 			t.Errorf("%s: in no world of empty facts does it say that it does not know", r.ID)
+		}
+	}
+}
+
+// TestConditions holds every condition to its form, and all scopes to one order.
+func TestConditions(t *testing.T) {
+	docs := map[string]string{}
+	before := map[[2]string]string{} // two conditions in the order of a rule
+	for _, r := range Rules() {
+		for i, c := range r.Scope {
+			if doc, known := docs[c.ID]; c.ID == "" || c.Doc == "" || c.judge == nil || known && doc != c.Doc {
+				t.Errorf("%s: condition %q needs an id of its own, a line of doc and a judge", r.ID, c.ID)
+			}
+			docs[c.ID] = c.Doc
+			for _, later := range r.Scope[i+1:] {
+				before[[2]string{c.ID, later.ID}] = r.ID
+				if other, twisted := before[[2]string{later.ID, c.ID}]; twisted {
+					t.Errorf("%s lists %s before %s, and %s the other way round", r.ID, c.ID, later.ID, other)
+				}
+			}
+		}
+		if r.Node != nil && (listed(r.Scope, "peers") || listed(r.Scope, "own-hardware")) {
+			t.Errorf("%s: a node rule with a condition of cluster rules", r.ID)
 		}
 	}
 }

@@ -16,11 +16,15 @@ type Digest struct {
 	NICs    []NICDigest
 	Ports   []PortDigest
 	Repeats int    // further facts of the same node, not judged
-	Nominal bool   // from the catalog: nobody looked at the node
-	Lab     bool   // a lab host: no hardware of its own
+	Nominal bool   // from the catalog: the node itself was not read
 	NoRDMA  bool   // known to have no RDMA device
 	NoGPU   bool   // known to have no GPU
 	Unread  string // why NICs or addresses may be missing here; empty: all were read
+
+	Lab           bool   // a lab host: no hardware of its own
+	Recorded      string // whose hardware lies under a lab host
+	Virtual       *bool  // a virtual machine; nil: unknown
+	VirtualUnread string // why that is unknown
 
 	Machine   string // what must be equal is equal among machines of one kind: vendor and product
 	Kernel    trait
@@ -55,7 +59,7 @@ type PortDigest struct {
 	GUID     uint64 // of the node; 0: not read, or not set
 }
 
-// trait is something that should be equal on all that are of one kind: its value, or why it is not known.
+// trait is something that should be equal on all that are of one kind: its value, or why it is unknown.
 type trait struct{ value, why string }
 
 // texts keeps one copy of each text.
@@ -77,15 +81,19 @@ func (t texts) trait(value, why string) trait {
 	return trait{why: t.keep(why)}
 }
 
-// digest keeps the NICs of the fabric; where nothing tells which those are, every NIC that could be.
+// digest keeps the NICs of the fabric; where nothing says which those are, every NIC that could be.
 func digest(in NodeInput, t texts) Digest {
 	f := in.Facts
 	d := Digest{
 		Node: f.Node, Nominal: f.Source == nominal, Lab: f.Platform == labPlatform,
 		NoRDMA: knownWithoutRDMA(f), NoGPU: knownWithoutGPU(f), MemoryKiB: f.Machine.MemoryKiB,
+		Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
 	}
-	if _, cut := in.missing("nics", "nics.addresses"); cut {
-		d.Unread = in.why("addresses of "+f.Node+" were not all read", "nics", "nics.addresses")
+	if d.Virtual == nil {
+		d.VirtualUnread = in.why("whether "+f.Node+" is a virtual machine is unknown", fabric.FactMachineHypervisor)
+	}
+	if _, cut := in.missing(fabric.FactNICs, fabric.FactNICAddresses); cut {
+		d.Unread = in.why("addresses of "+f.Node+" were not all read", fabric.FactNICs, fabric.FactNICAddresses)
 	}
 	d.NICs = in.digestNICs(t)
 	d.Ports = in.digestPorts(t)
@@ -179,21 +187,21 @@ func parseGUID(text string) uint64 {
 func (in NodeInput) digestMachine(d *Digest, t texts) {
 	f, m := in.Facts, in.Facts.Machine
 	d.Machine = t.keep(strings.TrimSpace(value(m.Vendor) + " " + value(m.Product)))
-	d.Kernel = t.trait(f.Kernel.Release, in.why("kernel release was not read", "kernel.release", "kernel"))
-	d.BIOS = t.trait(value(m.BIOS), in.why("BIOS version was not read", "machine.bios"))
+	d.Kernel = t.trait(f.Kernel.Release, in.why("kernel release was not read", fabric.FactKernelRelease, fabric.FactKernel))
+	d.BIOS = t.trait(value(m.BIOS), in.why("BIOS version was not read", fabric.FactMachineBIOS))
 	if m.CPUModel != nil && m.CPUsOnline != nil {
 		d.CPUs = t.trait(strconv.Itoa(*m.CPUsOnline)+" x "+*m.CPUModel, "")
 	} else {
-		d.CPUs = t.trait("", in.why("processors were not read", "machine.cpu_model", "machine.cpus_online"))
+		d.CPUs = t.trait("", in.why("processors were not read", fabric.FactMachineCPUModel, fabric.FactMachineCPUsOnline))
 	}
-	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver says its version", "modules", "modules.version"))
+	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver says its version", fabric.FactModules, fabric.FactModuleVersion))
 	drivers, images := in.gpuVersions()
-	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", "gpus.driver_version", "gpus"))
-	d.VBIOS = t.trait(images, in.why("VBIOS was not read", "gpus.vbios", "gpus"))
-	if _, cut := in.missing("hcas"); d.NoRDMA || !cut && len(f.HCAs) > 0 {
+	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", fabric.FactGPUDriverVersion, fabric.FactGPUs))
+	d.VBIOS = t.trait(images, in.why("VBIOS was not read", fabric.FactGPUVBIOS, fabric.FactGPUs))
+	if _, cut := in.missing(fabric.FactHCAs); d.NoRDMA || !cut && len(f.HCAs) > 0 {
 		d.HCAs = new(len(f.HCAs))
 	}
-	if _, cut := in.missing("pci", "gpus"); d.NoGPU || !cut && len(f.GPUs) > 0 {
+	if _, cut := in.missing(fabric.FactPCI, fabric.FactGPUs); d.NoGPU || !cut && len(f.GPUs) > 0 {
 		d.GPUs = new(len(f.GPUs))
 	}
 }
@@ -205,7 +213,7 @@ func value(text *string) string {
 	return *text
 }
 
-// driverVersions lists the modules that say their version, and the drivers of fabric NICs that ethtool tells.
+// driverVersions lists the modules that say their version, and the drivers of fabric NICs that ethtool reports.
 func (in NodeInput) driverVersions() string {
 	var lines []string
 	for i := range in.Facts.Modules {

@@ -11,7 +11,7 @@ func disagreement() Rule {
 	return Rule{
 		ID:        "disagreement",
 		Title:     "No two sources contradict each other",
-		Doc:       "looks for facts of which two sources say different things: such a fact is not known, whichever of the two the other rules were given",
+		Doc:       "looks for facts on which two sources disagree: such a fact is unknown, whichever value the other rules used",
 		Severity:  fabric.SeverityWarning,
 		Reference: "the facts of the node, disagree",
 		Node:      judgeDisagreement,
@@ -35,7 +35,7 @@ func judgeDisagreement(in NodeInput) []Verdict {
 		return in.asNode(v)
 	}
 	if len(f.NICs) == 0 && len(f.PCI) == 0 && len(f.HCAs) == 0 {
-		return in.asNode(Verdict{Why: in.why("nothing was read of "+f.Node+" that two sources could tell", "nics", "pci", "hcas")})
+		return in.asNode(Verdict{Why: in.why("nothing was read from "+f.Node+" that two sources could report", fabric.FactNICs, fabric.FactPCI, fabric.FactHCAs)})
 	}
 	return in.asNode(pass("one value of each fact", saw("facts", strconv.Itoa(len(f.NICs))+" NICs, "+
 		strconv.Itoa(len(f.HCAs))+" RDMA devices, "+strconv.Itoa(len(f.PCI))+" PCI functions")))

@@ -24,11 +24,11 @@ func rdmaModules() Rule {
 	return Rule{
 		ID:        "rdma-modules",
 		Title:     "The RDMA half of each NIC driver is loaded",
-		Doc:       "looks for the module that makes RDMA devices beside each planned NIC's driver (bnxt_re with bnxt_en, mlx5_ib with mlx5_core): without it the NIC is only Ethernet",
+		Doc:       "looks for the module that provides RDMA for each planned NIC's driver (bnxt_re with bnxt_en, mlx5_ib with mlx5_core): without it the NIC is only Ethernet",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 1; kernel source, drivers/infiniband/hw",
-		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withHardware()},
 		Node:      judgeRDMAModules,
 	}
 }
@@ -49,23 +49,23 @@ func judgeRDMAModules(in NodeInput) []Verdict {
 		case nic.Driver == "":
 			odd = addOnce(odd, "driver of "+name+" was not read")
 		case !known:
-			odd = addOnce(odd, "which module makes RDMA devices of "+nic.Driver+" is not known")
+			odd = addOnce(odd, "which module provides RDMA for "+nic.Driver+" is unknown")
 		case in.loaded(module):
 			seen = addOnce(seen, module+" beside "+nic.Driver)
 		default:
 			absent = addOnce(absent, module+" beside "+nic.Driver)
 		}
 	}
-	_, cut := in.missing("modules")
+	_, cut := in.missing(fabric.FactModules)
 	switch {
 	case len(absent) > 0 && !cut && len(in.Facts.Modules) > 0:
 		return in.asNode(in.modulesAbsent(absent))
 	case len(absent) > 0:
-		return in.asNode(Verdict{Why: in.why("not known whether "+strings.Join(absent, ", ")+" is loaded", "modules")})
+		return in.asNode(Verdict{Why: in.why("unknown whether "+strings.Join(absent, ", ")+" is loaded", fabric.FactModules)})
 	case len(odd) > 0:
-		return in.asNode(Verdict{Why: in.why(strings.Join(odd, ", "), "nics.driver "+in.Plan.NICs[0], "nics")})
+		return in.asNode(Verdict{Why: in.why(strings.Join(odd, ", "), fabric.FactNICDriver+" "+in.Plan.NICs[0], fabric.FactNICs)})
 	case len(seen) == 0:
-		return in.asNode(Verdict{Why: in.why("the facts of "+in.Facts.Node+" show no planned NIC", "nics")})
+		return in.asNode(Verdict{Why: in.why("the facts of "+in.Facts.Node+" show no planned NIC", fabric.FactNICs)})
 	}
 	return in.asNode(pass("the RDMA module of every NIC driver", saw("/proc/modules, /sys/class/infiniband", strings.Join(seen, ", "))))
 }
@@ -111,11 +111,11 @@ func nicRDMA() Rule {
 	return Rule{
 		ID:        "nic-rdma",
 		Title:     "Each planned NIC has an RDMA device",
-		Doc:       "looks for the RDMA device on the PCI function of each planned NIC, or with the NIC in its GID table: a NIC without one takes no part in RDMA",
+		Doc:       "looks for the RDMA device on the PCI function of each planned NIC, or with the NIC in its GID table: a NIC without one cannot do RDMA",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and 6; rdma-link(8)",
-		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withHardware()},
 		DependsOn: []string{"nic-present", "rdma-modules"},
 		Node:      judgeNICRDMA,
 	}
@@ -125,7 +125,7 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 	homeless := slices.ContainsFunc(in.Facts.HCAs, func(h fabric.HCA) bool {
 		return h.PCI == "" && !slices.ContainsFunc(h.Ports, namesNIC)
 	})
-	_, cut := in.missing("hcas")
+	_, cut := in.missing(fabric.FactHCAs)
 	none := knownWithoutRDMA(in.Facts)
 	return in.eachPlanned(func(nic *fabric.NIC) Verdict {
 		name := in.Facts.Node + ":" + nic.Name
@@ -134,12 +134,12 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 		}
 		seen := saw("/sys/class/infiniband", strconv.Itoa(len(in.Facts.HCAs))+" devices")
 		if !none && (cut || homeless || len(in.Facts.HCAs) == 0) {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("not known which RDMA device belongs to "+name, "hcas", "nics.pci "+nic.Name)}
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("unknown which RDMA device belongs to "+name, fabric.FactHCAs, fabric.FactNICPCI+" "+nic.Name)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: "an RDMA device", Evidence: []fabric.Evidence{seen},
 			Why:  "None of the " + strconv.Itoa(len(in.Facts.HCAs)) + " RDMA devices of " + in.Facts.Node + " belongs to " + name + ".",
-			Cost: "1/" + strconv.Itoa(len(in.Plan.NICs)) + " of the node's bandwidth: collectives wait for its rail, or leave it out",
+			Cost: "1/" + strconv.Itoa(len(in.Plan.NICs)) + " of the node's bandwidth: collectives wait for its rail, or do not use it",
 			Fix:  onNode("rdma link show; dmesg | grep -i -e "+orWord(nic.PCI, nic.Name), in.Facts.Node),
 		}
 	})
@@ -163,11 +163,11 @@ func uverbsDevices() Rule {
 	return Rule{
 		ID:        "uverbs-devices",
 		Title:     "User programs can open every RDMA device",
-		Doc:       "counts uverbs* in /dev/infiniband against the RDMA devices: NCCL opens them, and without one a device is there for the kernel only",
+		Doc:       "counts uverbs* in /dev/infiniband against the RDMA devices: NCCL opens them, and a device without one is usable by the kernel only",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "kernel documentation, infiniband/user_verbs; Broadcom RoCE guide 2.6 no. 6",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeUverbs,
 	}
 }
@@ -176,7 +176,7 @@ func judgeUverbs(in NodeInput) []Verdict {
 	have, want := in.Facts.Machine.RDMACharDevs, len(in.Facts.HCAs)
 	if have == nil || want == 0 {
 		return in.asNode(Verdict{Why: in.why("RDMA devices and their /dev/infiniband/uverbs* of "+in.Facts.Node+" were not both counted",
-			"machine.rdma_char_devices", "hcas")})
+			fabric.FactMachineRDMACharDevices, fabric.FactHCAs)})
 	}
 	expected := "at least " + strconv.Itoa(want)
 	seen := saw("/dev/infiniband/uverbs*", strconv.Itoa(*have))
@@ -185,20 +185,20 @@ func judgeUverbs(in NodeInput) []Verdict {
 	}
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen, saw("/sys/class/infiniband", strconv.Itoa(want)+" devices")},
-		Why: in.Facts.Node + " has " + strconv.Itoa(*have) + " uverbs devices for " + strconv.Itoa(want) + " RDMA devices: user programs cannot open the rest.",
-		Fix: onNode("modprobe -a ib_uverbs rdma_ucm && udevadm trigger -s infiniband_verbs", in.Facts.Node) + "; in a container give it /dev/infiniband",
+		Why: in.Facts.Node + " has " + strconv.Itoa(*have) + " uverbs devices for " + strconv.Itoa(want) + " RDMA devices: user programs cannot open the others.",
+		Fix: onNode("modprobe -a ib_uverbs rdma_ucm && udevadm trigger -s infiniband_verbs", in.Facts.Node) + "; in a container, mount /dev/infiniband",
 	})
 }
 
 func providerABI() Rule {
 	return Rule{
 		ID:        "provider-abi",
-		Title:     "The user-space provider speaks the kernel driver's ABI",
-		Doc:       "looks whether verbs could open every RDMA port: with a provider library of another ABI than the kernel's driver they see no device",
+		Title:     "The user-space provider matches the ABI of the kernel driver",
+		Doc:       "checks that verbs can open every RDMA port: a provider library whose ABI differs from the kernel driver's shows no device",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverABI,
 		Reference: "Broadcom RoCE guide 5.1 no. 6; rdma-core, libibverbs, match_device",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"uverbs-devices"},
 		Node:      judgeProviderABI,
 	}
@@ -216,7 +216,7 @@ func judgeProviderABI(in NodeInput) []Verdict {
 	}
 	return in.eachPort("", func(p portAt) Verdict {
 		if p.port.ActiveMTU == nil {
-			return Verdict{Why: in.portWhy("nobody asked verbs for "+in.Facts.Node+":"+p.name, "active_mtu", p)}
+			return Verdict{Why: in.portWhy("verbs were not queried for "+in.Facts.Node+":"+p.name, fabric.FactPortActiveMTU, p)}
 		}
 		return pass(want, saw("ibv_devinfo -d "+p.hca.Name, "active_mtu "+strconv.Itoa(*p.port.ActiveMTU)))
 	})
@@ -225,10 +225,10 @@ func judgeProviderABI(in NodeInput) []Verdict {
 func (in NodeInput) abiMismatch(seen fabric.Evidence, want string) Verdict {
 	return Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-		Why:  "The provider library of " + in.Facts.Node + " does not speak the ABI of its kernel driver: the distribution's own stands before the vendor's, or one of the two was updated alone.",
+		Why:  "The provider library of " + in.Facts.Node + " does not match the ABI of its kernel driver: the distribution's library precedes the vendor's, or only one of the two was updated.",
 		Cost: "no RDMA for user programs",
 		// Not by deleting the library, as the guide says: the next update of rdma-core brings it back.
-		Fix: onNode("ldconfig -p | grep -e libbnxt_re -e libmlx5 -e libionic; install the vendor's user-space package of the loaded driver's version, and put its folder first: /etc/ld.so.conf.d, then ldconfig", in.Facts.Node),
+		Fix: onNode("ldconfig -p | grep -e libbnxt_re -e libmlx5 -e libionic; install the vendor's user-space package in the loaded driver's version, put its folder first in /etc/ld.so.conf.d, then run ldconfig", in.Facts.Node),
 	}
 }
 
@@ -236,11 +236,11 @@ func moduleOnDisk() Rule {
 	return Rule{
 		ID:        "module-on-disk",
 		Title:     "Loaded drivers are the installed ones",
-		Doc:       "compares the version of each loaded GPU or NIC driver with the one on disk, and its DKMS state: a driver installed and not loaded, or loaded and not installed for this kernel, changes with the next boot",
+		Doc:       "compares the version of each loaded GPU or NIC driver with the one on disk, and its DKMS state: if they differ, the driver changes with the next boot",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseDriverABI,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and chapter 7; modinfo(8), dkms(8)",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeModuleOnDisk,
 	}
 }
@@ -269,7 +269,7 @@ func judgeModuleOnDisk(in NodeInput) []Verdict {
 			Fix: onNode("dkms autoinstall && update-initramfs -u -k all && reboot; then modinfo -F version "+names[0], in.Facts.Node),
 		})
 	case len(same) == 0:
-		return in.asNode(Verdict{Why: in.why("no driver of "+in.Facts.Node+" says its version both loaded and on disk", "modules.on_disk", "modules")})
+		return in.asNode(Verdict{Why: in.why("no driver of "+in.Facts.Node+" reports its version both loaded and on disk", fabric.FactModuleOnDisk, fabric.FactModules)})
 	}
 	return in.asNode(pass(want, saw("/sys/module/*/version, modinfo", strings.Join(same, ", "))))
 }
@@ -278,11 +278,11 @@ func driverConflict() Rule {
 	return Rule{
 		ID:        "driver-conflict",
 		Title:     "One RDMA stack is installed",
-		Doc:       "looks in the kernel's log for RDMA modules that were built against another ib_core than the one that is loaded: two RDMA stacks on one host, such as MLNX_OFED beside a vendor's driver",
+		Doc:       "searches the kernel log for RDMA modules that were built against a different ib_core than the loaded one: two RDMA stacks on one host, such as MLNX_OFED and a vendor's driver",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverConflict,
 		Reference: "Broadcom RoCE guide 5.1 no. 7",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeDriverConflict,
 	}
 }

@@ -35,7 +35,7 @@ type group struct {
 	counts map[string]int
 	total  int
 	common string // the most frequent value
-	tied   bool   // with another one: nobody knows which of them is right
+	tied   bool   // with another one: which of them is right is unknown
 }
 
 // judge names the minority of each kind; of a tie it says so, once. One verdict of the cluster where all are equal.
@@ -66,7 +66,7 @@ func (q equality) judge() []Verdict {
 	case len(out) > 0:
 		return out
 	case compared == 0:
-		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: "+q.what+" of "+strconv.Itoa(len(q.members))+" "+q.of+" was looked for")}
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: "+q.what+" of "+strconv.Itoa(len(q.members))+" "+q.of+" requested")}
 	}
 	v := pass("one "+q.what, saw(q.source, q.summary(groups, order)))
 	v.Subject = fabric.ClusterSubject()
@@ -133,7 +133,7 @@ func (q equality) tie(g *group) Verdict {
 		v.Evidence = append(v.Evidence, saw(q.source, inLine(value)+" on "+q.holders(g.kind, value)))
 		values[i] = strconv.Itoa(g.counts[value]) + " have " + inLine(value)
 	}
-	v.Why = "The " + q.of + ofKind(g.kind) + " have different " + q.what + ": " + strings.Join(values, ", ") + "; no one is the most common, so which is right is not known."
+	v.Why = "The " + q.of + ofKind(g.kind) + " have different " + q.what + ": " + strings.Join(values, ", ") + "; none is the most common, so the right one is unknown."
 	return v
 }
 
@@ -175,7 +175,7 @@ func ofKind(kind string) string {
 
 func inLine(value string) string { return strings.ReplaceAll(value, "\n", ", ") }
 
-// nodeMembers gives a trait of every node that was looked at. Machines of different kinds are compared only
+// nodeMembers gives a trait of every node that was checked. Machines of different kinds are compared only
 // where byMachine is false.
 func (in ClusterInput) nodeMembers(byMachine bool, of func(*Digest) trait) []member {
 	out := make([]member, 0, len(in.Nodes))
@@ -189,7 +189,7 @@ func (in ClusterInput) nodeMembers(byMachine bool, of func(*Digest) trait) []mem
 	return out
 }
 
-// eachNode visits every machine that somebody looked at; a lab host is none.
+// eachNode visits every machine that was checked; lab hosts are not machines.
 func (in ClusterInput) eachNode(visit func(*Digest)) {
 	for i := range in.Nodes {
 		if !in.Nodes[i].Nominal && !in.Nodes[i].Lab {

@@ -8,17 +8,17 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-const skewCost = "none by itself; what one node does otherwise than its peers is looked for last"
+const skewCost = "none by itself; but differences between nodes hide the cause of other faults"
 
 func kernelEqual() Rule {
 	return Rule{
 		ID:        "kernel-equal",
-		Title:     "All nodes run one kernel",
+		Title:     "All nodes run the same kernel",
 		Doc:       "compares the kernel release of all nodes: peer memory, dma-buf and drivers differ from kernel to kernel",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "ROCm CVS, imbue and NVIDIA aicr, kernel version",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "kernel", of: "nodes", source: "uname -r", cost: skewCost,
@@ -34,12 +34,12 @@ func kernelEqual() Rule {
 func driverEqual() Rule {
 	return Rule{
 		ID:        "driver-equal",
-		Title:     "All nodes load one version of each NIC driver",
-		Doc:       "compares the versions of the loaded NIC and RDMA modules of all nodes, module by module; gpu-driver-equal has the GPUs'",
+		Title:     "All nodes load the same version of each NIC driver",
+		Doc:       "compares the versions of the loaded NIC and RDMA modules of all nodes, module by module; gpu-driver-equal compares GPU drivers",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 (the correct version); imbue and ROCm CVS, driver version",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster:   judgeDriverEqual,
 	}
 }
@@ -71,12 +71,12 @@ func judgeDriverEqual(in ClusterInput) []Verdict {
 func gpuDriverEqual() Rule {
 	return Rule{
 		ID:        "gpu-driver-equal",
-		Title:     "All nodes have one GPU driver version",
+		Title:     "All nodes have the same GPU driver version",
 		Doc:       "compares the GPU driver version of all nodes; Fabric Manager must be of the same version as the driver",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "VMware Cloud Foundation guide table 3 and 9.4; imbue and Meta gcm, driver equal",
-		Scope:     Scope{Hardware: true, Peers: true, GPU: true},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "GPU driver", of: "nodes", source: "nvidia-smi, amd-smi, /sys/module", cost: skewCost,
@@ -92,12 +92,12 @@ func gpuDriverEqual() Rule {
 func gpuFirmwareEqual() Rule {
 	return Rule{
 		ID:        "gpu-firmware-equal",
-		Title:     "GPUs of one kind have one VBIOS",
+		Title:     "GPUs of the same kind have the same VBIOS",
 		Doc:       "compares the VBIOS of the GPUs of all nodes: it sets clocks and power limits",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Meta gcm, imbue and Infera, VBIOS and GPU firmware equal",
-		Scope:     Scope{Hardware: true, Peers: true, GPU: true},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "VBIOS", of: "nodes", source: "nvidia-smi, amd-smi", cost: skewCost,
@@ -113,12 +113,12 @@ func gpuFirmwareEqual() Rule {
 func biosEqual() Rule {
 	return Rule{
 		ID:        "bios-equal",
-		Title:     "Machines of one kind have one BIOS version",
+		Title:     "Machines of the same kind have the same BIOS version",
 		Doc:       "compares the BIOS version of machines of one product: it sets PCIe, NUMA, ACS and memory interleaving",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "VMware Cloud Foundation guide 7 (BIOS at the latest version); ROCm CVS, BIOS version uniform",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
 				what: "BIOS", of: "nodes", source: "/sys/class/dmi/id/bios_version", cost: skewCost,
@@ -134,12 +134,12 @@ func biosEqual() Rule {
 func cpuEqual() Rule {
 	return Rule{
 		ID:        "cpu-equal",
-		Title:     "Machines of one kind have the same processors",
+		Title:     "Machines of the same kind have the same processors",
 		Doc:       "compares model and number of the online CPUs of machines of one product",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, check_hw_cpuinfo; Meta gcm, socket and core count",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		DependsOn: []string{"cpus-online"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -158,11 +158,11 @@ func memoryEqual() Rule {
 	return Rule{
 		ID:        "memory-equal",
 		Title:     "No machine has lost memory",
-		Doc:       "compares the memory of machines of one product with the largest of them: more than 5 % less is a module that the firmware left out",
+		Doc:       "compares the memory of machines of one product with the largest of them: more than 5 % less means that the firmware disabled a module",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, physical memory within 3 to 7 %; Broadcom RoCE guide 2.3.3",
-		Scope:     Scope{Hardware: true, Peers: true},
+		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "KiB of memory", source: "/proc/meminfo, MemTotal", slack: 0.05,
@@ -184,7 +184,7 @@ func hcaCount() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "NVIDIA NVSentinel, fewer ports than the peers; Meta gcm, HCA count",
-		Scope:     Scope{Hardware: true, Peers: true, NoPlan: true, RDMA: true},
+		Scope:     []Condition{withoutPlan(), withOwnHardware(), withPeers(), withRDMA()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "RDMA devices", source: "/sys/class/infiniband",
@@ -202,11 +202,11 @@ func gpuCount() Rule {
 	return Rule{
 		ID:        "gpu-count",
 		Title:     "No machine has fewer GPUs than its peers",
-		Doc:       "compares the number of GPUs of machines of one product: one that has fallen off the bus is not listed any more",
+		Doc:       "compares the number of GPUs of machines of one product: a GPU that has fallen off the bus is no longer listed",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "all public health checks, GPU count; OCI HPC, GpuBus",
-		Scope:     Scope{Hardware: true, Peers: true, GPU: true},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "GPUs", source: "/sys/bus/pci/devices",
@@ -260,7 +260,7 @@ func (q fewest) judge(in ClusterInput) []Verdict {
 	case len(out) > 0:
 		return out
 	case total == 0:
-		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no two machines of one kind were seen")}
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no two machines of the same kind were seen")}
 	}
 	v := pass("as many as the best of its kind", saw(q.source, strconv.Itoa(total)+" nodes"))
 	v.Subject = fabric.ClusterSubject()

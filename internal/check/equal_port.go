@@ -10,12 +10,12 @@ import (
 func firmwareEqual() Rule {
 	return Rule{
 		ID:        "firmware-equal",
-		Title:     "NICs of one kind have one firmware",
-		Doc:       "compares the firmware of all fabric NICs of one board: versions differ in congestion control, RoCE defaults and known faults",
+		Title:     "NICs of the same kind have the same firmware",
+		Doc:       "compares the firmware of all fabric NICs of the same board: versions differ in congestion control, RoCE defaults and known faults",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6; imbue and ROCm CVS, firmware uniform",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		DependsOn: []string{"port-state"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -37,7 +37,7 @@ func pkeyEqual() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9; Verda and mori, same P_Key on all ports",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withOwnHardware(), withRDMA()},
 		DependsOn: []string{"port-state", "sm-lid", "pkey-member"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -56,12 +56,12 @@ func pkeyEqual() Rule {
 func gidIndexEqual() Rule {
 	return Rule{
 		ID:        "gid-index-equal",
-		Title:     "The RoCE v2 address has one GID index everywhere",
-		Doc:       "compares the index at which each fabric NIC's address stands as RoCE v2: NCCL_IB_GID_INDEX is one number for all NICs of all nodes",
+		Title:     "The RoCE v2 address has the same GID index everywhere",
+		Doc:       "compares the index of each fabric NIC's address as RoCE v2 GID: NCCL_IB_GID_INDEX is one number for all NICs of all nodes",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseGIDIndex,
 		Reference: "NCCL documentation, NCCL_IB_GID_INDEX; Broadcom RoCE guide 2.6 no. 9; ROCm CVS, same GID index on every node",
-		Scope:     Scope{Hardware: true, RDMA: true, Addresses: true, Transport: fabric.RoCE},
+		Scope:     []Condition{withAddresses(), onRoCE(), withOwnHardware(), withRDMA()},
 		DependsOn: []string{"gid-roce-v2", "nic-rdma", "address", "link-layer"},
 		Cluster: func(in ClusterInput) []Verdict {
 			q := equality{
@@ -85,12 +85,12 @@ func gidIndexEqual() Rule {
 func portRate() Rule {
 	return Rule{
 		ID:        "port-rate",
-		Title:     "Ports of one kind run at one rate",
-		Doc:       "compares the rate of all fabric ports of one board with the fastest of them: a slower one trained down on a bad cable, or its other end is set lower",
+		Title:     "Ports of the same kind run at the same rate",
+		Doc:       "compares the rate of all fabric ports of one board with the fastest of them: a slower one trained down because of a bad cable, or its far end is configured for less",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePortRateLow,
 		Reference: "Broadcom RoCE guide 2.6 no. 8; InfiniBand Architecture 1.4, 14.2.5.6 LinkSpeedActive and LinkWidthActive",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		DependsOn: []string{"link-up", "port-state"},
 		Cluster:   judgePortRate,
 	}
@@ -123,7 +123,7 @@ func judgePortRate(in ClusterInput) []Verdict {
 	case len(out) > 0:
 		return out
 	case compared == 0:
-		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no two RDMA ports of one kind were seen")}
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no two RDMA ports of the same kind were seen")}
 	}
 	v := pass("one rate", saw("/sys/class/infiniband/*/ports/*/rate", strconv.Itoa(compared)+" ports"))
 	v.Subject = fabric.ClusterSubject()
@@ -140,7 +140,7 @@ func judgeRate(node string, p *PortDigest, want float64, ports int) Verdict {
 	v.Status, v.Expected = fabric.Fail, gbits(want)
 	v.Evidence = []fabric.Evidence{saw("/sys/class/infiniband/"+hcaName(p.Name)+"/ports/*/rate", gbits(p.Rate))}
 	v.Why = fmt.Sprintf("%s runs at %s, the fastest of the %d ports%s at %s.", v.Subject, gbits(p.Rate), ports, ofKind(p.Kind), gbits(want))
-	v.Cost = fmt.Sprintf("%.1f in place of %.1f GB/s (Gb/s / 8), %.1f GB/s less; a ring runs at the rate of its slowest link", p.Rate/8, want/8, (want-p.Rate)/8)
+	v.Cost = fmt.Sprintf("%.1f instead of %.1f GB/s (Gb/s / 8), %.1f GB/s less; a ring runs at the rate of its slowest link", p.Rate/8, want/8, (want-p.Rate)/8)
 	v.Fix = onNode("ethtool "+orWord(p.NIC, "NIC")+"; ibstat; reseat or change the cable, and compare the speed set on the switch port", node)
 	return v
 }
@@ -148,12 +148,12 @@ func judgeRate(node string, p *PortDigest, want float64, ports int) Verdict {
 func duplicateGUID() Rule {
 	return Rule{
 		ID:        "duplicate-guid",
-		Title:     "No two RDMA devices have one GUID",
-		Doc:       "compares the node GUIDs of all RDMA devices of the fabric: a subnet manager takes two of one GUID for one device, and connections go to either",
+		Title:     "No two RDMA devices have the same GUID",
+		Doc:       "compares the node GUIDs of all RDMA devices of the fabric: a subnet manager treats two devices with the same GUID as one, and connections reach either",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "InfiniBand Architecture 1.4, 4.1.1; opensm(8), duplicate GUID",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		Cluster:   judgeDuplicateGUID,
 	}
 }
@@ -165,7 +165,7 @@ func judgeDuplicateGUID(in ClusterInput) []Verdict {
 		one, used := first[guid]
 		switch {
 		case guid == 0:
-			out = append(out, unknown(s, "node GUID of "+s.String()+" was not read, or is all zeros: nobody set it"))
+			out = append(out, unknown(s, "node GUID of "+s.String()+" was not read, or is all zeros: it was never set"))
 		case !used:
 			first[guid] = s
 		default:
@@ -182,11 +182,11 @@ func judgeDuplicateGUID(in ClusterInput) []Verdict {
 			}
 			text := guidText(guid)
 			out = append(out, Verdict{
-				Status: fabric.Fail, Subject: s, Expected: "every GUID on one device",
+				Status: fabric.Fail, Subject: s, Expected: "each GUID on one device",
 				Evidence: []fabric.Evidence{saw("/sys/class/infiniband/*/node_guid", text+", also on "+other.String())},
-				Why:      fmt.Sprintf("%s has the node GUID %s, and so have %d others, the first of them %s.", s, text, len(shared[guid])-1, other),
+				Why:      fmt.Sprintf("%s shares the node GUID %s with %s, the first %s.", s, text, fabric.Count(len(shared[guid])-1, "other device"), other),
 				Cost:     "traffic for one of them reaches another, or none",
-				Fix:      onNode("flint -d DEVICE sg guid=... uid=... (from the card's label), or a GUID of its own for a virtual function; then reboot", s.Node),
+				Fix:      onNode("flint -d DEVICE sg guid=... uid=... (from the card's label), or, for a virtual function, a unique GUID; then reboot", s.Node),
 			})
 			return
 		}
@@ -197,7 +197,7 @@ func judgeDuplicateGUID(in ClusterInput) []Verdict {
 	case len(first) == 0:
 		return []Verdict{unknown(fabric.ClusterSubject(), "no RDMA device of the fabric was seen")}
 	}
-	v := pass("every GUID on one device", saw("/sys/class/infiniband/*/node_guid", strconv.Itoa(len(first))+" devices"))
+	v := pass("each GUID on one device", saw("/sys/class/infiniband/*/node_guid", strconv.Itoa(len(first))+" devices"))
 	v.Subject = fabric.ClusterSubject()
 	return []Verdict{v}
 }

@@ -11,13 +11,13 @@ import (
 func rpFilter() Rule {
 	return Rule{
 		ID:    "rp-filter",
-		Title: "No fabric NIC filters by the way back",
-		Doc: "reads rp_filter of every fabric NIC: strict (1) drops what comes in by a NIC that the way back does not leave by. " +
-			"It does no harm where a source rule routes the NIC's own address by that NIC",
+		Title: "Reverse path filtering drops nothing on fabric NICs",
+		Doc: "reads rp_filter of every fabric NIC: strict (1) drops packets that arrive on a NIC other than the one that the return route uses. " +
+			"It is harmless where a source rule routes the NIC's own address through that NIC",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "RFC 3704, 2.2; kernel documentation, networking/ip-sysctl, rp_filter (loose mode with policy routing)",
-		Scope:     Scope{RDMA: true},
+		Scope:     []Condition{withRDMA()},
 		DependsOn: []string{"nic-present", "source-rule", "rail-route"},
 		Node:      judgeRPFilter,
 	}
@@ -25,10 +25,10 @@ func rpFilter() Rule {
 
 func judgeRPFilter(in NodeInput) []Verdict {
 	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
-		const want = "0 or 2, or the way back by the same NIC"
+		const want = "0 or 2, or a return route through the same NIC"
 		name := in.Facts.Node + ":" + nic.Name
 		if nic.RPFilter == nil {
-			return Verdict{Why: in.why("rp_filter of "+name+" was not read", "nics.rp_filter "+nic.Name, "nics.rp_filter")}
+			return Verdict{Why: in.why("rp_filter of "+name+" was not read", fabric.FactNICRPFilter+" "+nic.Name, fabric.FactNICRPFilter)}
 		}
 		seen := []fabric.Evidence{saw("/proc/sys/net/ipv4/conf/{all,"+nic.Name+"}/rp_filter, the higher", strconv.Itoa(*nic.RPFilter))}
 		if *nic.RPFilter != 1 {
@@ -36,11 +36,11 @@ func judgeRPFilter(in NodeInput) []Verdict {
 		}
 		a, ok := in.addressOf(nic)
 		if !ok {
-			return Verdict{Evidence: seen, Why: in.why("no address of "+name+" was seen, so the way back from it is not known", "nics.addresses")}
+			return Verdict{Evidence: seen, Why: in.why("no address of "+name+" was seen, so the return route is unknown", fabric.FactNICAddresses)}
 		}
 		back, via := in.wayBack(a)
-		if _, cut := in.missing("rules", "routes"); cut || len(in.Facts.Rules) == 0 {
-			return Verdict{Evidence: seen, Why: in.why("rules and routes of "+in.Facts.Node+" were not read, so the way back from "+name+" is not known", "rules", "routes")}
+		if _, cut := in.missing(fabric.FactRules, fabric.FactRoutes); cut || len(in.Facts.Rules) == 0 {
+			return Verdict{Evidence: seen, Why: in.why("rules and routes of "+in.Facts.Node+" were not read, so the return route of "+name+" is unknown", fabric.FactRules, fabric.FactRoutes)}
 		}
 		seen = append(seen, saw("ip route get from "+a.String(), via))
 		if len(back) == 1 && back[0] == nic.Name {
@@ -48,9 +48,9 @@ func judgeRPFilter(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: seen,
-			Why:  name + " filters strictly (rp_filter 1), and the way back from " + a.String() + " leaves by " + orWord(strings.Join(back, ", "), "no NIC") + ": what comes from beyond its subnet is dropped.",
+			Why:  name + " filters strictly (rp_filter 1), and the return route from " + a.String() + " uses " + orWord(strings.Join(back, ", "), "no NIC") + ": packets from outside its subnet are dropped.",
 			Cost: "other rails cannot reach this NIC: no address resolution for RDMA, no ping",
-			Fix:  in.kept("sysctl -w net.ipv4.conf." + strings.ReplaceAll(nic.Name, ".", "/") + ".rp_filter=2"),
+			Fix:  in.untilBoot("sysctl -w net.ipv4.conf." + strings.ReplaceAll(nic.Name, ".", "/") + ".rp_filter=2"),
 		}
 	})
 }
@@ -58,12 +58,12 @@ func judgeRPFilter(in NodeInput) []Verdict {
 func neighbourTable() Rule {
 	return Rule{
 		ID:        "neighbour-table",
-		Title:     "The kernel can know all planned neighbours",
-		Doc:       "compares gc_thresh3, the most entries that the kernel's neighbour table takes, with the addresses that the plan puts into the node's own subnets",
+		Title:     "The neighbour table has room for all planned neighbours",
+		Doc:       "compares gc_thresh3, the size limit of the kernel's neighbour table, with the number of addresses planned in the node's subnets",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNeighbourOverflow,
 		Reference: "kernel documentation, networking/ip-sysctl, neigh/default/gc_thresh3; the plan",
-		Scope:     Scope{NeedsPlan: true, Addresses: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withAddresses(), withHardware(), withOwnAddresses()},
 		Node:      judgeNeighbourTable,
 	}
 }
@@ -73,7 +73,7 @@ func judgeNeighbourTable(in NodeInput) []Verdict {
 	text, read := in.Facts.Sysctls[key]
 	have, err := strconv.Atoi(text)
 	if !read || err != nil {
-		return in.asNode(Verdict{Why: in.why(key+" of "+in.Facts.Node+" was not read", "sysctls."+key)})
+		return in.asNode(Verdict{Why: in.why(key+" of "+in.Facts.Node+" was not read", fabric.FactSysctls+"."+key)})
 	}
 	want := in.Plan.neighbours()
 	expected := "at least " + strconv.Itoa(want)
@@ -88,9 +88,9 @@ func judgeNeighbourTable(in NodeInput) []Verdict {
 	}
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
-		Why:  fmt.Sprintf("The neighbour table of %s takes %d entries, its planned subnets hold %d neighbours.", in.Facts.Node, have, want),
+		Why:  fmt.Sprintf("The neighbour table of %s holds %d entries, its planned subnets have %d neighbours.", in.Facts.Node, have, want),
 		Cost: fmt.Sprintf("%d of %d neighbours cannot be reached at any one time (\"neighbour table overflow\" in the kernel's log)", want-have, want),
-		Fix: in.kept(fmt.Sprintf("sysctl -w net.ipv4.neigh.default.gc_thresh3=%d net.ipv4.neigh.default.gc_thresh2=%d net.ipv4.neigh.default.gc_thresh1=%d",
+		Fix: in.untilBoot(fmt.Sprintf("sysctl -w net.ipv4.neigh.default.gc_thresh3=%d net.ipv4.neigh.default.gc_thresh2=%d net.ipv4.neigh.default.gc_thresh1=%d",
 			room, room/2, room/4)),
 	})
 }

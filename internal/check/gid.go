@@ -10,12 +10,12 @@ import (
 func gidRoCEv2() Rule {
 	return Rule{
 		ID:        "gid-roce-v2",
-		Title:     "Each NIC's address stands in the GID table as RoCE v2",
-		Doc:       "looks for each fabric NIC's address (the planned one) as a GID of type RoCE v2 on its RDMA device: connections are set up between such GIDs",
+		Title:     "Each NIC's address is in the GID table as RoCE v2",
+		Doc:       "looks for each fabric NIC's address (the planned one) as a GID of type RoCE v2 on its RDMA device: connections use these GIDs",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGIDIndex,
 		Reference: "Broadcom RoCE guide 2.6 no. 9; InfiniBand Architecture 1.4, annex A17; kernel documentation, ABI/stable/sysfs-class-infiniband, gid_attrs",
-		Scope:     Scope{Hardware: true, RDMA: true, Addresses: true, Transport: fabric.RoCE},
+		Scope:     []Condition{withAddresses(), onRoCE(), withHardware(), withOwnAddresses(), withRDMA()},
 		DependsOn: []string{"nic-rdma", "address", "link-layer"},
 		Node:      judgeGIDRoCEv2,
 	}
@@ -29,11 +29,11 @@ func judgeGIDRoCEv2(in NodeInput) []Verdict {
 		name := in.Facts.Node + ":" + nic.Name
 		address, ok := in.addressOf(nic)
 		if !ok {
-			return Verdict{Why: in.why("no address of "+name+" was seen, so none can be looked for among the GIDs", "nics.addresses")}
+			return Verdict{Why: in.why("no address of "+name+" was seen, so its GID cannot be searched for", fabric.FactNICAddresses)}
 		}
 		h, ok := in.hcaOf(nic)
 		if !ok {
-			return Verdict{Why: in.why("RDMA device of "+name+" was not seen", "hcas")}
+			return Verdict{Why: in.why("RDMA device of "+name+" was not seen", fabric.FactHCAs)}
 		}
 		want := address.String() + " as " + typeRoCEv2
 		source := "/sys/class/infiniband/" + h.Name + "/ports/*/gids"
@@ -42,12 +42,12 @@ func judgeGIDRoCEv2(in NodeInput) []Verdict {
 		case index >= 0 && kind == typeRoCEv2:
 			return pass(want, saw(source, "index "+strconv.Itoa(index)+", "+kind))
 		case gids(h) == 0 || index >= 0 && kind == "":
-			return Verdict{Why: in.why("GID table of "+in.Facts.Node+":"+h.Name+" was not read", "hcas.ports.gids "+h.Name+"/1", "hcas.ports.gid_attrs "+h.Name+"/1", "hcas.ports.gids")}
+			return Verdict{Why: in.why("GID table of "+in.Facts.Node+":"+h.Name+" was not read", fabric.FactPortGIDs+" "+h.Name+"/1", fabric.FactPortGIDAttributes+" "+h.Name+"/1", fabric.FactPortGIDs)}
 		}
 		v := Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, strconv.Itoa(gids(h))+" entries, none of "+address.String()+" as "+typeRoCEv2)},
-			Why:  "The GID table of " + h.Name + " does not hold " + address.String() + ", the address of " + name + ", as " + typeRoCEv2 + ".",
-			Cost: "no RDMA connection by this address",
+			Why:  "The GID table of " + h.Name + " does not contain " + address.String() + ", the address of " + name + ", as " + typeRoCEv2 + ".",
+			Cost: "no RDMA connection from this address",
 			Fix:  onNode("rdma link show "+h.Name+"/1; ip address show dev "+nic.Name+"; show_gids "+h.Name, in.Facts.Node),
 		}
 		if index >= 0 {
@@ -73,8 +73,8 @@ func (in NodeInput) addressOf(nic *fabric.NIC) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// findGID finds an address in the GID table of a NIC's RDMA device, as RoCE v2 where it stands as that;
-// index -1 where it does not stand at all. An IPv4 address stands as ::ffff:a.b.c.d.
+// findGID finds an address in the GID table of a NIC's RDMA device, as RoCE v2 where it is one;
+// index -1 where it is not there at all. An IPv4 address is written ::ffff:a.b.c.d.
 func findGID(h *fabric.HCA, nic *fabric.NIC, address netip.Addr) (index int, kind string) {
 	index = -1
 	want := address.As16()

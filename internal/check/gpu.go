@@ -11,10 +11,10 @@ func gpuDevice() Rule {
 	return Rule{
 		ID:        "gpu-device",
 		Title:     "The node has GPUs",
-		Doc:       "looks for GPUs among the PCI functions: a node without one may be the wrong node, or has lost them, so nothing about GPUs is known",
+		Doc:       "looks for GPUs among the PCI functions: a node without GPUs may be the wrong node, or has lost them, so GPU checks are unknown",
 		Severity:  fabric.SeverityWarning,
 		Reference: "PCI Code and ID Assignment Specification, base classes 03 and 12; Broadcom RoCE guide chapter 7",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeGPUDevice,
 	}
 }
@@ -23,7 +23,7 @@ func judgeGPUDevice(in NodeInput) []Verdict {
 	seen := saw("/sys/bus/pci/devices", strconv.Itoa(len(in.Facts.GPUs))+" GPUs")
 	if len(in.Facts.GPUs) == 0 {
 		return in.asNode(Verdict{
-			Evidence: []fabric.Evidence{seen}, Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci"),
+			Evidence: []fabric.Evidence{seen}, Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI),
 			Fix: onNode("lspci -nn | grep -i -e '\\[03' -e '\\[12'", in.Facts.Node),
 		})
 	}
@@ -34,11 +34,11 @@ func gpuDriver() Rule {
 	return Rule{
 		ID:        "gpu-driver",
 		Title:     "Each GPU has its driver",
-		Doc:       "looks which driver each GPU is bound to: without nvidia or amdgpu no program sees it",
+		Doc:       "reads which driver each GPU is bound to: without nvidia or amdgpu no program can use it",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGPUDriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 3 and chapter 7",
-		Scope:     Scope{Hardware: true, GPU: true},
+		Scope:     []Condition{withHardware(), withGPU()},
 		Node:      judgeGPUDriver,
 	}
 }
@@ -59,12 +59,12 @@ func judgeGPUDriver(in NodeInput) []Verdict {
 		if have == want {
 			return pass(want, seen)
 		}
-		if _, cut := in.missing("gpus.driver "+g.PCI, "pci.driver "+g.PCI, "pci.driver"); cut && g.Driver == "" {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.pciWhy("driver of GPU "+name+" was not read", "driver", g.PCI)}
+		if _, cut := in.missing(fabric.FactPCIDriver+" "+g.PCI, fabric.FactPCIDriver); cut && g.Driver == "" {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.pciWhy("driver of GPU "+name+" was not read", fabric.FactPCIDriver, g.PCI)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why:  "GPU " + name + " has the driver " + have + ", not " + want + ".",
+			Why:  "GPU " + name + " is bound to driver " + have + ", not " + want + ".",
 			Cost: "1 of " + strconv.Itoa(len(in.Facts.GPUs)) + " GPUs of the node cannot be used",
 			Fix:  onNode("modprobe "+want+"; dkms status; dmesg | grep -i -e "+want+" -e "+g.PCI, in.Facts.Node),
 		}
@@ -74,7 +74,7 @@ func judgeGPUDriver(in NodeInput) []Verdict {
 // eachGPU judges every GPU.
 func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 	if len(in.Facts.GPUs) == 0 {
-		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci")})
+		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI)})
 	}
 	out := make([]Verdict, 0, len(in.Facts.GPUs))
 	for i := range in.Facts.GPUs {
@@ -94,12 +94,12 @@ func gpuDirect() Rule {
 	return Rule{
 		ID:    "gpu-direct",
 		Title: "NICs can register GPU memory",
-		Doc: "looks for one of the two ways by which a NIC gets at GPU memory: a peer memory client (nvidia_peermem; amdgpu brings its own) or RDMA over dma-buf; " +
+		Doc: "looks for one of the two ways in which a NIC can access GPU memory: a peer memory client (nvidia_peermem; amdgpu has its own) or RDMA over dma-buf; " +
 			"without one NCCL copies through host memory. Not for GPUs that share the host's memory (GB10)",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGDRDisabled,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and 5.1 no. 3; NVIDIA GPUDirect RDMA documentation; kernel documentation, driver-api/dma-buf",
-		Scope:     Scope{Hardware: true, RDMA: true, GPU: true},
+		Scope:     []Condition{withHardware(), withRDMA(), withGPU()},
 		Node:      judgeGPUDirect,
 	}
 }
@@ -107,14 +107,14 @@ func gpuDirect() Rule {
 func judgeGPUDirect(in NodeInput) []Verdict {
 	const want = "peer memory or dma-buf"
 	if len(in.Facts.GPUs) == 0 {
-		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, "gpus", "pci")})
+		return in.asNode(Verdict{Why: in.why("no GPU was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI)})
 	}
 	if strings.Contains(in.Facts.GPUs[0].Name, "GB10") || in.Facts.Machine.Product != nil && strings.Contains(*in.Facts.Machine.Product, "Spark") {
-		return in.asNode(Verdict{Status: fabric.NotApplicable, Why: "the GPU of " + in.Facts.Node + " shares the host's memory: there is none of its own to register"})
+		return in.asNode(Verdict{Status: fabric.NotApplicable, Why: "the GPU of " + in.Facts.Node + " shares the host's memory: it has no memory of its own to register"})
 	}
 	k, nvidia := in.Facts.Kernel, in.Facts.GPUs[0].Vendor == "nvidia"
 	client := in.loaded("nvidia_peermem") || in.loaded("nv_peer_mem")
-	_, unlisted := in.missing("modules")
+	_, unlisted := in.missing(fabric.FactModules)
 	switch {
 	case k.DMABuf != nil && *k.DMABuf:
 		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_umem_dmabuf_get")))
@@ -123,18 +123,18 @@ func judgeGPUDirect(in NodeInput) []Verdict {
 	case !nvidia && k.PeerMemory != nil && *k.PeerMemory:
 		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_register_peer_memory_client")))
 	case k.DMABuf == nil, nvidia && (unlisted || len(in.Facts.Modules) == 0), !nvidia && k.PeerMemory == nil:
-		return in.asNode(Verdict{Why: in.why("not known whether the kernel of "+in.Facts.Node+" has peer memory or RDMA over dma-buf",
-			"kernel.dma_buf", "kernel.peer_memory", "modules")})
+		return in.asNode(Verdict{Why: in.why("unknown whether the kernel of "+in.Facts.Node+" has peer memory or RDMA over dma-buf",
+			fabric.FactKernelDMABuf, fabric.FactKernelPeerMemory, fabric.FactModules)})
 	}
 	v := Verdict{
 		Status: fabric.Fail, Expected: want,
 		Evidence: []fabric.Evidence{saw("/proc/kallsyms, /proc/modules", "neither ib_umem_dmabuf_get nor a peer memory client")},
 		Why:      "The kernel of " + in.Facts.Node + " has neither a peer memory client nor RDMA over dma-buf: its NICs cannot read or write GPU memory.",
-		Cost:     "every byte is copied through host memory: it crosses the GPU's PCIe link, the root complex and the NIC's link one after the other",
-		Fix:      onNode("modprobe ib_peer_mem || uname -r; without it a kernel of at least 5.12 and a NIC driver with dma-buf", in.Facts.Node),
+		Cost:     "every byte is copied through host memory: it crosses the GPU's PCIe link, the root complex and the NIC's link in turn",
+		Fix:      onNode("modprobe ib_peer_mem || uname -r; if there is no such module: kernel 5.12 or later and a NIC driver with dma-buf", in.Facts.Node),
 	}
 	if nvidia {
-		v.Fix = onNode("modprobe nvidia_peermem; for dma-buf a kernel of at least 5.12 and the open kernel modules of the driver", in.Facts.Node)
+		v.Fix = onNode("modprobe nvidia_peermem; for dma-buf: kernel 5.12 or later and the driver's open kernel modules", in.Facts.Node)
 	}
 	return in.asNode(v)
 }

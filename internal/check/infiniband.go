@@ -11,58 +11,58 @@ import (
 func smLID() Rule {
 	return Rule{
 		ID:        "sm-lid",
-		Title:     "InfiniBand ports know their subnet manager",
-		Doc:       "looks at the subnet manager's LID of every InfiniBand port: 0 means that none has set the port up, and nothing can be sent",
+		Title:     "InfiniBand ports have a subnet manager",
+		Doc:       "reads the subnet manager's LID of every InfiniBand port: 0 means that no subnet manager has configured the port, and nothing can be sent",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo, MasterSMLID; vSphere 8 and InfiniBand, ib sm virt enable",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"link-layer", "port-state"},
 		Node:      judgeSMLID,
 	}
 }
 
 func judgeSMLID(in NodeInput) []Verdict {
-	return in.judgeLID("sm_lid", "LID of the subnet manager", func(p *fabric.Port) *int { return p.SMLID })
+	return in.judgeLID(fabric.FactPortSMLID, "sm_lid", "LID of the subnet manager", func(p *fabric.Port) *int { return p.SMLID })
 }
 
 func portLID() Rule {
 	return Rule{
 		ID:        "port-lid",
 		Title:     "InfiniBand ports have a LID",
-		Doc:       "looks at the LID of every InfiniBand port: it is the port's address, given by the subnet manager, from 1 to 49151",
+		Doc:       "reads the LID of every InfiniBand port: the port's address, assigned by the subnet manager, from 1 to 49151",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 4.1.3 and 14.2.5.6 PortInfo, LID",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"sm-lid"},
 		Node:      judgePortLID,
 	}
 }
 
 func judgePortLID(in NodeInput) []Verdict {
-	return in.judgeLID("lid", "LID", func(p *fabric.Port) *int { return p.LID })
+	return in.judgeLID(fabric.FactPortLID, "lid", "LID", func(p *fabric.Port) *int { return p.LID })
 }
 
 // lastUnicast is the highest LID of a port; above it stand multicast groups (InfiniBand Architecture 1.4, 4.1.3).
 const lastUnicast = 0xbfff
 
-func (in NodeInput) judgeLID(field, what string, of func(*fabric.Port) *int) []Verdict {
+func (in NodeInput) judgeLID(fact, file, what string, of func(*fabric.Port) *int) []Verdict {
 	const want = "1 to 49151"
 	return in.eachPort("InfiniBand", func(p portAt) Verdict {
 		lid, name := of(p.port), in.Facts.Node+":"+p.name
 		if lid == nil {
-			return Verdict{Why: in.portWhy(what+" of "+name+" was not read", field, p)}
+			return Verdict{Why: in.portWhy(what+" of "+name+" was not read", fact, p)}
 		}
-		seen := saw(p.sysfs(field), strconv.Itoa(*lid))
+		seen := saw(p.sysfs(file), strconv.Itoa(*lid))
 		if *lid >= 1 && *lid <= lastUnicast {
 			return pass(want, seen)
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why:  fmt.Sprintf("The %s of %s is %d: no subnet manager has set the port up.", what, name, *lid),
-			Cost: "no traffic by this port",
-			Fix:  onNode("sminfo -C "+p.hca.Name+" -P "+strconv.Itoa(p.port.Number), in.Facts.Node) + "; start opensm or the switch's own (`ib sm`), for virtual functions with `ib sm virt enable`",
+			Why:  fmt.Sprintf("The %s of %s is %d: no subnet manager has configured the port.", what, name, *lid),
+			Cost: "no traffic on this port",
+			Fix:  onNode("sminfo -C "+p.hca.Name+" -P "+strconv.Itoa(p.port.Number), in.Facts.Node) + "; start opensm or the switch's subnet manager (`ib sm`), for virtual functions with `ib sm virt enable`",
 		}
 	})
 }
@@ -71,11 +71,11 @@ func pkeyMember() Rule {
 	return Rule{
 		ID:        "pkey-member",
 		Title:     "InfiniBand ports are full members of a partition",
-		Doc:       "looks for a P_Key with bit 15 set on every InfiniBand port: limited members cannot talk to each other",
+		Doc:       "looks for a P_Key with bit 15 set on every InfiniBand port: limited members cannot communicate with each other",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9.3 partition membership",
-		Scope:     Scope{Hardware: true, RDMA: true, Transport: fabric.InfiniBand},
+		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"sm-lid"},
 		Node:      judgePKeyMember,
 	}
@@ -90,7 +90,7 @@ func judgePKeyMember(in NodeInput) []Verdict {
 			want = fmt.Sprintf("P_Key 0x%04x: full membership of the planned partition", wanted)
 		}
 		if len(p.port.PKeys) == 0 {
-			return Verdict{Why: in.portWhy("P_Keys of "+name+" were not read", "pkeys", p)}
+			return Verdict{Why: in.portWhy("P_Keys of "+name+" were not read", fabric.FactPortPKeys, p)}
 		}
 		keys := strings.Join(p.port.PKeys, " ")
 		for _, k := range p.port.PKeys {
@@ -100,13 +100,13 @@ func judgePKeyMember(in NodeInput) []Verdict {
 		}
 		why := name + " is only a limited member of its partitions (" + keys + "): it cannot reach other limited members."
 		if wanted != 0 {
-			why = name + " is no full member of the planned partition: it has P_Keys " + keys + ", not " + fmt.Sprintf("0x%04x.", wanted)
+			why = name + " is not a full member of the planned partition: it has P_Keys " + keys + ", not " + fmt.Sprintf("0x%04x.", wanted)
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(p.sysfs("pkeys"), keys)},
 			Why:  why,
 			Cost: "no connection between two such ports",
-			Fix:  onNode("give port GUIDs `=full` in the subnet manager's partitions.conf, then restart it; here: cat "+p.sysfs("pkeys")+"/*", in.Facts.Node),
+			Fix:  onNode("set the port GUIDs to `=full` in the subnet manager's partitions.conf, then restart it; compare with: cat "+p.sysfs("pkeys")+"/*", in.Facts.Node),
 		}
 	})
 }

@@ -5,13 +5,13 @@ import "railwright.dev/railwright/internal/fabric"
 func iommuMode() Rule {
 	return Rule{
 		ID:    "iommu-mode",
-		Title: "The IOMMU is off or passes through",
-		Doc: "reads how the kernel lets devices address memory on bare metal: with translation, traffic between GPU and NIC goes up to the IOMMU in the root complex, " +
-			"and the kernel sets ACS redirect for it",
+		Title: "The IOMMU is off or in passthrough mode",
+		Doc: "reads the IOMMU mode on bare metal: with translation, traffic between GPU and NIC goes up to the IOMMU in the root complex, " +
+			"and the kernel enables ACS redirect",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseIOMMUTranslated,
 		Reference: "Broadcom RoCE guide 2.3 and 2.6 no. 5; kernel documentation, ABI/testing/sysfs-kernel-iommu_groups, type",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeIOMMUMode,
 	}
 }
@@ -20,7 +20,7 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 	const want = "off or passthrough"
 	mode := in.Facts.Machine.IOMMUMode
 	if mode == nil {
-		return in.asNode(Verdict{Why: in.why("IOMMU mode of "+in.Facts.Node+" was not read", "machine.iommu_mode")})
+		return in.asNode(Verdict{Why: in.why("IOMMU mode of "+in.Facts.Node+" was not read", fabric.FactMachineIOMMUMode)})
 	}
 	seen := []fabric.Evidence{saw("/sys/kernel/iommu_groups/*/type", *mode)}
 	if *mode == "off" || *mode == "passthrough" {
@@ -32,7 +32,7 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why:  "The IOMMU of " + in.Facts.Node + " is " + *mode + ", not off or passthrough.",
-		Cost: "each packet between GPU and NIC goes up to the root complex to be translated; how much is left depends on the processor",
+		Cost: "each packet between GPU and NIC is translated in the root complex; the loss depends on the processor",
 		Fix:  onNode("add iommu=pt (with amd_iommu=on or intel_iommu=on) to GRUB_CMDLINE_LINUX in /etc/default/grub && update-grub && reboot", in.Facts.Node),
 	})
 }
@@ -41,12 +41,12 @@ func ats() Rule {
 	return Rule{
 		ID:    "ats",
 		Title: "NICs of virtual machines translate addresses themselves",
-		Doc: "reads ATS of every fabric NIC in a virtual machine, and on hosts of such: with ATS off every access to GPU memory goes to the root complex to be translated. " +
+		Doc: "reads ATS of every fabric NIC in virtual machines and on their hosts: with ATS off every access to GPU memory is translated in the root complex. " +
 			"On bare metal without an IOMMU nothing is translated",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseATSDisabled,
 		Reference: "VMware Cloud Foundation guide 8.3; PCI Express Base Specification 5.0, 10.5.1",
-		Scope:     Scope{Hardware: true, Virtual: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onVirtual()},
 		Node:      judgeATS,
 	}
 }
@@ -58,12 +58,12 @@ func judgeATS(in NodeInput) []Verdict {
 		source := "/sys/bus/pci/devices/" + d.Address + "/config, ATSCtl"
 		switch {
 		case d.ATS == nil:
-			return Verdict{Why: in.pciWhy("ATS of "+name+" was not read", "ats", d.Address)}
+			return Verdict{Why: in.pciWhy("ATS of "+name+" was not read", fabric.FactPCIATS, d.Address)}
 		case !d.ATS.Present:
 			// Firmware with ATS_ENABLED=False does not show the capability, and neither do some hypervisors.
 			return Verdict{
 				Evidence: []fabric.Evidence{saw(source, "no ATS capability")},
-				Why:      name + " shows no ATS capability: off in its firmware, or hidden by the hypervisor; only the host can tell",
+				Why:      name + " shows no ATS capability: off in its firmware, or hidden by the hypervisor; only the host shows which",
 				Fix:      "mlxconfig -d mt4129_pciconf0 query ATS_ENABLED   # on the host of " + in.Facts.Node + ", for each of its NICs",
 			}
 		case d.ATS.Enabled:
@@ -71,8 +71,8 @@ func judgeATS(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, "Enable-")},
-			Why:  name + " has ATS and it is off: every access to GPU memory is translated in the root complex.",
-			Cost: "as ACS redirect on bare metal: such nodes were measured at 0.45 to 0.6 of their bound",
+			Why:  name + " has ATS disabled: every access to GPU memory is translated in the root complex.",
+			Cost: "same as ACS redirect on bare metal: such nodes measured 0.45 to 0.6 of their bound",
 			Fix:  "mlxconfig -d mt4129_pciconf0 -y set ATS_ENABLED=true && reboot   # on the host of " + in.Facts.Node + ", for each of its NICs",
 		}
 	})

@@ -15,7 +15,7 @@ type logHit struct {
 	subject        fabric.Subject
 	on             []fabric.Subject
 	status         fabric.Status
-	cause          fabric.CauseID // in place of the rule's
+	cause          fabric.CauseID // instead of the rule's
 	why, cost, fix string
 }
 
@@ -24,7 +24,7 @@ type logHit struct {
 func (in NodeInput) judgeLog(want string, read func(line string) (logHit, bool)) []Verdict {
 	log := in.Facts.KernelLog
 	if log == nil {
-		return in.asNode(Verdict{Why: in.why("the kernel's log of "+in.Facts.Node+" was not read", "kernel_log")})
+		return in.asNode(Verdict{Why: in.why("the kernel log of "+in.Facts.Node+" was not read", fabric.FactKernelLog)})
 	}
 	var out []Verdict
 	for _, line := range log.Lines {
@@ -50,13 +50,13 @@ func (in NodeInput) judgeLog(want string, read func(line string) (logHit, bool))
 			out[i].Evidence = append(out[i].Evidence, v.Evidence...)
 		}
 	}
-	seen := saw(kernelLog, strconv.Itoa(len(log.Lines))+" lines of GPUs, NICs, PCIe and RDMA")
+	seen := saw(kernelLog, strconv.Itoa(len(log.Lines))+" lines about GPUs, NICs, PCIe and RDMA")
 	switch {
 	case len(out) > 0:
 		return out
 	case log.Cut:
 		return in.asNode(Verdict{Evidence: []fabric.Evidence{seen}, Expected: want,
-			Why: "only the last " + strconv.Itoa(len(log.Lines)) + " lines of GPUs, NICs, PCIe and RDMA in the kernel's log of " + in.Facts.Node + " were kept: an earlier one may say more"})
+			Why: "only the last " + strconv.Itoa(len(log.Lines)) + " lines about GPUs, NICs, PCIe and RDMA in the kernel log of " + in.Facts.Node + " were kept: an earlier line may report more"})
 	}
 	return in.asNode(pass(want, seen))
 }
@@ -74,12 +74,12 @@ func (in NodeInput) addressIn(line string) (*fabric.PCIDevice, bool) {
 func kernelLogPCIe() Rule {
 	return Rule{
 		ID:        "kernel-log-pcie",
-		Title:     "The kernel saw no device in a slot slower than itself",
-		Doc:       "looks in the kernel's log for GPUs and fabric NICs whose PCIe bandwidth was limited on the way up when they were found: slower than the device could, whether or not both ends of each link agree",
+		Title:     "The kernel reported no device limited by its slot",
+		Doc:       "searches the kernel log for GPUs and fabric NICs whose PCIe bandwidth was limited by a link above them: slower than the device supports, even where both ends of each link agree",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "kernel source, drivers/pci/pci.c, pcie_print_link_status; Broadcom RoCE guide 2.6 no. 12 and 14; imbue host health checks",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		DependsOn: []string{"pcie-link", "pcie-port-rate"},
 		Node:      judgeKernelLogPCIe,
 	}
@@ -99,8 +99,8 @@ func judgeKernelLogPCIe(in NodeInput) []Verdict {
 		subject, words := fabric.PCISubject(in.Facts.Node, d.Address), strings.Fields(before)
 		hit := logHit{
 			subject: subject, status: fabric.Fail,
-			why: "When " + subject.String() + " was found, its way up was limited by " + strings.TrimSuffix(after, ")") + ").",
-			fix: onNode("lspci -vvv -s "+d.Address+" | grep -e LnkCap -e LnkSta; move the card to a slot of its own speed and width, or reseat it, then reboot", in.Facts.Node),
+			why: "When " + subject.String() + " was detected, its bandwidth was limited by " + strings.TrimSuffix(after, ")") + ").",
+			fix: onNode("lspci -vvv -s "+d.Address+" | grep -e LnkCap -e LnkSta; move the card to a slot of its speed and width, or reseat it, then reboot", in.Facts.Node),
 		}
 		if len(words) > 1 {
 			if gbps, err := strconv.ParseFloat(words[len(words)-2], 64); err == nil {
@@ -129,12 +129,12 @@ func (in NodeInput) lowerEnd(d *fabric.PCIDevice, upper string) string {
 func kernelLogAER() Rule {
 	return Rule{
 		ID:        "kernel-log-aer",
-		Title:     "The kernel saw no uncorrected PCIe error",
-		Doc:       "looks in the kernel's log for uncorrected PCIe errors (AER) of GPUs, NICs and bridges; corrected ones cost time only where there are many, and are left to counters",
+		Title:     "The kernel reported no uncorrected PCIe error",
+		Doc:       "searches the kernel log for uncorrected PCIe errors (AER) of GPUs, NICs and bridges; corrected errors matter only in large numbers, which counters show",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "kernel documentation, PCI/pcieaer-howto; PCI Express Base Specification 5.0, 6.2; OCI HPC health checks",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		DependsOn: []string{"pcie-payload"},
 		Node:      judgeKernelLogAER,
 	}
@@ -151,9 +151,9 @@ func judgeKernelLogAER(in NodeInput) []Verdict {
 		}
 		return logHit{
 			subject: subject, status: fabric.Fail,
-			why:  "The kernel saw an uncorrected PCIe error of " + subject.String() + ".",
+			why:  "The kernel reported an uncorrected PCIe error on " + subject.String() + ".",
 			cost: "a transfer was lost; a fatal one resets the link and everything below it",
-			fix:  onNode("grep -H . /sys/bus/pci/devices/*/aer_dev_{fatal,nonfatal}; reseat card and riser, update firmware, then change the part", in.Facts.Node),
+			fix:  onNode("grep -H . /sys/bus/pci/devices/*/aer_dev_{fatal,nonfatal}; reseat card and riser, update firmware, then replace the part", in.Facts.Node),
 		}, true
 	})
 }

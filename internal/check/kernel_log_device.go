@@ -12,28 +12,28 @@ func kernelLogGPU() Rule {
 	return Rule{
 		ID:        "kernel-log-gpu",
 		Title:     "No GPU reported a fault",
-		Doc:       "looks in the kernel's log for Xid and SXid of NVIDIA's GPUs and switches that are not an application's own, for driver failures, and for resets and uncorrectable errors of AMD's GPUs",
+		Doc:       "searches the kernel log for Xid and SXid of NVIDIA GPUs and switches that are not application errors, for driver failures, and for resets and uncorrectable errors of AMD GPUs",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "NVIDIA, Xid Errors; Azure node health checks and awsome-distributed-training (lists of Xid); ROCm CVS (amdgpu); Broadcom RoCE guide 2.6 no. 14",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeKernelLogGPU,
 	}
 }
 
 func judgeKernelLogGPU(in NodeInput) []Verdict {
-	return in.judgeLog("no Xid but an application's own, no SXid, no GPU reset", func(line string) (logHit, bool) {
+	return in.judgeLog("no SXid, no GPU reset, no Xid except application errors", func(line string) (logHit, bool) {
 		switch {
 		case strings.Contains(line, "SXid (PCI:"):
 			return in.readSXid(line)
 		case strings.Contains(line, "Xid (PCI:"):
 			return in.readXid(line)
 		case strings.Contains(line, "RmInitAdapter failed"):
-			return in.gpuHit(line, fabric.Fail, fabric.CauseGPUDriver, "could not be set up by its driver",
-				"dmesg | grep NVRM; reinstall the driver for this kernel, reboot; if it stays, the GPU is broken"), true
+			return in.gpuHit(line, fabric.Fail, fabric.CauseGPUDriver, "could not be initialized by its driver",
+				"dmesg | grep NVRM; reinstall the driver for this kernel, reboot; if it persists, replace the GPU"), true
 		case strings.Contains(line, "amdgpu") && isAMDFault(line):
 			return in.gpuHit(line, fabric.Fail, "", "was reset, hung, or has an uncorrectable error",
-				"amd-smi metric --ecc; reboot; if it comes back, change the GPU"), true
+				"amd-smi metric --ecc; reboot; if it recurs, replace the GPU"), true
 		}
 		return logHit{}, false
 	})
@@ -53,7 +53,7 @@ func (in NodeInput) readXid(line string) (logHit, bool) {
 	number, _, _ := strings.Cut(rest, ",")
 	code, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
-		return in.gpuHit(line, fabric.Unknown, "", "wrote an Xid whose number could not be read", ""), true
+		return in.gpuHit(line, fabric.Unknown, "", "reported an Xid whose number could not be read", ""), true
 	}
 	if code == 154 && strings.HasSuffix(line, "to 0x0 (None)") {
 		return logHit{}, false
@@ -62,11 +62,11 @@ func (in NodeInput) readXid(line string) (logHit, bool) {
 	if status == fabric.Pass {
 		return logHit{}, false
 	}
-	fix := "drain the node, nvidia-smi --gpu-reset or reboot; if it comes back, change the GPU"
+	fix := "drain the node, nvidia-smi --gpu-reset or reboot; if it recurs, replace the GPU"
 	if status == fabric.Unknown {
 		fix = "look the number up in NVIDIA's Xid Errors"
 	}
-	return in.gpuHit(line, status, cause, "wrote Xid "+number+": "+says, fix), true
+	return in.gpuHit(line, status, cause, "reported Xid "+number+": "+says, fix), true
 }
 
 // xid judges an Xid. The numbers that call for a person are the union of two public lists: Azure's node
@@ -76,7 +76,7 @@ func xid(code int) (status fabric.Status, cause fabric.CauseID, says string) {
 	const fail = fabric.Fail
 	switch code {
 	case 13, 31, 43, 45, 94, 126:
-		return fabric.Pass, "", "an application's own fault"
+		return fabric.Pass, "", "an application error"
 	case 48, 63, 64, 92, 95, 140, 156, 158:
 		return fail, "", "memory error"
 	case 54:
@@ -86,23 +86,23 @@ func xid(code int) (status fabric.Status, cause fabric.CauseID, says string) {
 	case 79:
 		return fail, "", "the GPU has fallen off the bus"
 	case 119, 120:
-		return fail, fabric.CauseGPUDriver, "the GPU's system processor does not answer the driver"
+		return fail, fabric.CauseGPUDriver, "the GPU's system processor does not respond to the driver"
 	case 154:
-		return fail, "", "the GPU asks for a recovery"
+		return fail, "", "the GPU requests a recovery"
 	case 56, 57, 58, 62, 65, 68, 69, 73, 80, 81, 109, 110, 136, 143:
 		return fail, "", "hardware or firmware error"
 	}
-	return fabric.Unknown, "", "in neither of the public lists, so what it means here is not known"
+	return fabric.Unknown, "", "in neither of the public lists, so its meaning is unknown"
 }
 
 // readSXid reads `nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20009, Non-fatal, Link 28 ...`.
 func (in NodeInput) readSXid(line string) (logHit, bool) {
 	_, rest, _ := strings.Cut(line, "SXid (PCI:")
 	_, rest, _ = strings.Cut(rest, "): ")
-	hit := in.gpuHit(line, fabric.Unknown, "", "wrote SXid "+rest+", which is not fatal by itself",
+	hit := in.gpuHit(line, fabric.Unknown, "", "reported SXid "+rest+", which is not fatal on its own",
 		"nvidia-smi nvlink -e; look the number up in NVIDIA's Fabric Manager guide")
 	if strings.Contains(rest, ", Fatal") {
-		hit = in.gpuHit(line, fabric.Fail, fabric.CauseNVLinkDegraded, "wrote SXid "+rest, "systemctl restart nvidia-fabricmanager after a reset of all GPUs, or reboot; if it comes back, change the NVSwitch baseboard")
+		hit = in.gpuHit(line, fabric.Fail, fabric.CauseNVLinkDegraded, "reported SXid "+rest, "systemctl restart nvidia-fabricmanager after a reset of all GPUs, or reboot; if it recurs, replace the NVSwitch baseboard")
 	}
 	return hit, true
 }
@@ -122,7 +122,7 @@ func (in NodeInput) gpuHit(line string, status fabric.Status, cause fabric.Cause
 		hit.why = "A GPU or NVSwitch of " + in.Facts.Node + " " + says + "."
 	}
 	if status == fabric.Fail {
-		hit.cost = "jobs on this node end, or wait for the GPU"
+		hit.cost = "jobs on this node fail, or wait for the GPU"
 	}
 	if fix != "" {
 		hit.fix = onNode(fix, in.Facts.Node)
@@ -134,11 +134,11 @@ func kernelLogNIC() Rule {
 	return Rule{
 		ID:        "kernel-log-nic",
 		Title:     "No NIC reported a fault",
-		Doc:       "looks in the kernel's log for fabric NICs whose firmware stopped, whose queues hung, whose cable or module failed, or whose RoCE classes could not be set",
+		Doc:       "searches the kernel log for fabric NICs whose firmware stopped, whose queues hung, whose cable or module failed, or whose RoCE traffic classes could not be set",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "kernel source, drivers/net/ethernet/mellanox/mlx5 and broadcom/bnxt; NVIDIA NVSentinel and leptonai gpud; Broadcom RoCE guide 2.6 no. 14 and 5.1 no. 5",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeKernelLogNIC,
 	}
 }
@@ -152,20 +152,20 @@ type nicWords struct {
 }
 
 func nicTexts() []nicWords {
-	const reset = "update its firmware, power the node off and on; if it comes back, change the card"
-	const cable = "clean and reseat cable and module, look at its temperature (ethtool -m), then change it"
-	const dcbx = "niccli nvm --setoption dcbx_mode --value 0, likewise lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge, then reboot"
+	const reset = "update its firmware, power-cycle the node; if it recurs, replace the card"
+	const cable = "clean and reseat cable and module, check its temperature (ethtool -m), then replace it"
+	const dcbx = "niccli nvm --setoption dcbx_mode --value 0, the same for lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge, then reboot"
 	return []nicWords{
-		{"health compromised", "", "its firmware does not answer", reset},
+		{"health compromised", "", "its firmware does not respond", reset},
 		{"unrecoverable hardware error", "", "it has an unrecoverable error", reset},
-		{"Will cause a leak of a command resource", "", "its firmware does not answer commands", reset},
-		{"Firmware not responding", "", "its firmware does not answer", reset},
+		{"Will cause a leak of a command resource", "", "its firmware does not respond commands", reset},
+		{"Firmware not responding", "", "its firmware does not respond", reset},
 		{"Firmware fatal", "", "its firmware failed and was reset", reset},
 		{"Firmware Fatal", "", "its firmware failed and was reset", reset},
 		{"NETDEV WATCHDOG", "", "a transmit queue hung", reset},
 		{"Port module event[error]", fabric.CauseSlowLink, "its cable or module failed", cable},
-		{"Fail to setets", fabric.CauseFirmwareDCBX, "the driver could not set its RoCE classes: the firmware's own DCBX or LLDP holds them", dcbx},
-		{"Fail to initialize Flow control", fabric.CauseFirmwareDCBX, "the driver could not set its RoCE classes: the firmware's own DCBX or LLDP holds them", dcbx},
+		{"Fail to setets", fabric.CauseFirmwareDCBX, "the driver could not set its RoCE traffic classes: the firmware's DCBX or LLDP controls them", dcbx},
+		{"Fail to initialize Flow control", fabric.CauseFirmwareDCBX, "the driver could not set its RoCE traffic classes: the firmware's DCBX or LLDP controls them", dcbx},
 	}
 }
 
@@ -180,13 +180,13 @@ func judgeKernelLogNIC(in NodeInput) []Verdict {
 		if !ours {
 			return logHit{}, false
 		}
-		cost := "jobs that use this NIC end, or wait for it"
+		cost := "jobs that use this NIC fail, or wait for it"
 		if texts[i].cause == fabric.CauseFirmwareDCBX {
-			cost = "RoCE runs in a class that may be dropped"
+			cost = "RoCE uses a traffic class that may drop packets"
 		}
 		return logHit{
 			subject: subject, status: fabric.Fail, cause: texts[i].cause, cost: cost,
-			why: "A NIC driver wrote of " + subject.String() + ": " + texts[i].says + ".",
+			why: "The NIC driver reported for " + subject.String() + ": " + texts[i].says + ".",
 			fix: onNode(texts[i].fix, in.Facts.Node),
 		}, true
 	})

@@ -11,11 +11,11 @@ func cpusOnline() Rule {
 	return Rule{
 		ID:        "cpus-online",
 		Title:     "All processors are online",
-		Doc:       "compares the CPUs that are online with those that are there; half of them is simultaneous multithreading switched off",
+		Doc:       "compares online CPUs with present ones; exactly half means that simultaneous multithreading is off",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/cputopology; Azure node health checks, check_hw_cpuinfo",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeCPUsOnline,
 	}
 }
@@ -23,7 +23,7 @@ func cpusOnline() Rule {
 func judgeCPUsOnline(in NodeInput) []Verdict {
 	m := in.Facts.Machine
 	if m.CPUsOnline == nil || m.CPUsPresent == nil || *m.CPUsPresent <= 0 {
-		return in.asNode(Verdict{Why: in.why("CPUs of "+in.Facts.Node+" were not counted", "machine.cpus_online", "machine.cpus_present")})
+		return in.asNode(Verdict{Why: in.why("CPUs of "+in.Facts.Node+" were not counted", fabric.FactMachineCPUsOnline, fabric.FactMachineCPUsPresent)})
 	}
 	expected := strconv.Itoa(*m.CPUsPresent) + ", or half of them without multithreading"
 	seen := saw("/sys/devices/system/cpu/{online,present}", fmt.Sprintf("%d of %d", *m.CPUsOnline, *m.CPUsPresent))
@@ -32,9 +32,9 @@ func judgeCPUsOnline(in NodeInput) []Verdict {
 	}
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
-		Why:  fmt.Sprintf("Of the %d CPUs of %s %d are online.", *m.CPUsPresent, in.Facts.Node, *m.CPUsOnline),
+		Why:  fmt.Sprintf("Of the %d CPUs of %s, %d are online.", *m.CPUsPresent, in.Facts.Node, *m.CPUsOnline),
 		Cost: "ranks share processors, and every collective waits for the slowest of them",
-		Fix:  onNode("grep -H . /sys/devices/system/cpu/cpu*/online; echo 1 into those that are 0; dmesg | grep -i -e mce -e microcode", in.Facts.Node),
+		Fix:  onNode("grep -H . /sys/devices/system/cpu/cpu*/online; echo 1 into those that read 0; dmesg | grep -i -e mce -e microcode", in.Facts.Node),
 	})
 }
 
@@ -42,11 +42,11 @@ func cpuGovernor() Rule {
 	return Rule{
 		ID:        "cpu-governor",
 		Title:     "Processors run at full clock",
-		Doc:       "reads the CPU frequency governor: with any but performance the clock follows the load, and the threads of NCCL that post and poll start slow",
+		Doc:       "reads the CPU frequency governor: with any other than performance the clock follows the load, and NCCL's proxy threads start slow",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/pm/cpufreq, performance; Meta gcm and OCI HPC health checks",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgeCPUGovernor,
 	}
 }
@@ -55,7 +55,7 @@ func judgeCPUGovernor(in NodeInput) []Verdict {
 	const want = "performance"
 	g := in.Facts.Machine.Governor
 	if g == nil || *g == "" {
-		return in.asNode(Verdict{Why: in.why("CPU frequency governor of "+in.Facts.Node+" was not read", "machine.governor")})
+		return in.asNode(Verdict{Why: in.why("CPU frequency governor of "+in.Facts.Node+" was not read", fabric.FactMachineGovernor)})
 	}
 	seen := saw("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", *g)
 	if *g == want {
@@ -64,7 +64,7 @@ func judgeCPUGovernor(in NodeInput) []Verdict {
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 		Why:  "The CPU frequency governor of " + in.Facts.Node + " is " + *g + ", not performance.",
-		Cost: "latency at small sizes, and jitter; the rate of large messages does not change",
+		Cost: "higher latency at small sizes, and jitter; the rate of large messages does not change",
 		Fix:  onNode("cpupower frequency-set -g performance", in.Facts.Node) + ", until the next boot; tuned-adm profile hpc-compute keeps it",
 	})
 }
@@ -73,11 +73,11 @@ func swap() Rule {
 	return Rule{
 		ID:        "swap",
 		Title:     "The node does not swap",
-		Doc:       "looks for swap space: a rank whose pages are out stalls all others, and kubelet refuses such a node by default",
+		Doc:       "looks for swap space: a rank with swapped-out pages stalls all others, and kubelet refuses such a node by default",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks and imbue, swap 0 kB; Kubernetes documentation, swap memory management",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeSwap,
 	}
 }
@@ -85,7 +85,7 @@ func swap() Rule {
 func judgeSwap(in NodeInput) []Verdict {
 	kib := in.Facts.Machine.SwapKiB
 	if kib == nil {
-		return in.asNode(Verdict{Why: in.why("swap of "+in.Facts.Node+" was not read", "machine.swap_kib")})
+		return in.asNode(Verdict{Why: in.why("swap of "+in.Facts.Node+" was not read", fabric.FactMachineSwap)})
 	}
 	seen := saw("/proc/meminfo, SwapTotal", strconv.Itoa(*kib)+" KiB")
 	if *kib == 0 {
@@ -94,7 +94,7 @@ func judgeSwap(in NodeInput) []Verdict {
 	return in.asNode(Verdict{
 		Status: fabric.Fail, Expected: "0 KiB", Evidence: []fabric.Evidence{seen},
 		Why:  in.Facts.Node + " has " + strconv.Itoa(*kib) + " KiB of swap space, not 0.",
-		Cost: "a page that is read back from disk takes milliseconds, in which all ranks wait",
+		Cost: "reading a page back from disk takes milliseconds, while all ranks wait",
 		Fix:  onNode("swapoff -a", in.Facts.Node) + ", until the next boot; take the swap lines out of /etc/fstab",
 	})
 }
@@ -103,11 +103,11 @@ func memlock() Rule {
 	return Rule{
 		ID:        "memlock",
 		Title:     "Memory can be locked for RDMA",
-		Doc:       "reads the limit of locked memory of the process that collected: RDMA locks every buffer that it registers, and fails where the limit ends. Services and batch systems have limits of their own",
+		Doc:       "reads the locked-memory limit of the collecting process: RDMA locks every buffer that it registers, and fails at the limit. Services and batch systems have their own limits",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMemlock,
 		Reference: "getrlimit(2), RLIMIT_MEMLOCK; AMD instinct cluster networking guide (unlimited), Primus and Infera (at least 32 GiB)",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeMemlock,
 	}
 }
@@ -119,7 +119,7 @@ func judgeMemlock(in NodeInput) []Verdict {
 	const want = "unlimited, or at least 34359738368 bytes"
 	limit := in.Facts.Machine.MemlockLimit
 	if limit == nil {
-		return in.asNode(Verdict{Why: in.why("limit of locked memory of "+in.Facts.Node+" was not read", "machine.memlock_limit")})
+		return in.asNode(Verdict{Why: in.why("limit of locked memory of "+in.Facts.Node+" was not read", fabric.FactMachineMemlockLimit)})
 	}
 	seen := saw("/proc/self/limits, Max locked memory", *limit)
 	n, err := strconv.ParseUint(*limit, 10, 64)

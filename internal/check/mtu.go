@@ -11,11 +11,11 @@ func mtu() Rule {
 	return Rule{
 		ID:        "mtu",
 		Title:     "NICs have the planned MTU",
-		Doc:       "compares each planned NIC's MTU with the plan: the RoCE payload a packet follows from it, and ends that differ fail",
+		Doc:       "compares each planned NIC's MTU with the plan: it determines the RoCE payload per packet, and connections between different MTUs fail",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "the plan; Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
-		Scope:     Scope{NeedsPlan: true},
+		Scope:     []Condition{withPlan()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeMTU,
 	}
@@ -28,7 +28,7 @@ func judgeMTU(in NodeInput) []Verdict {
 		seen := saw("ip link show dev "+nic.Name, "mtu "+strconv.Itoa(nic.MTU))
 		switch {
 		case nic.MTU <= 0 || want <= 0:
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("MTU of "+in.Facts.Node+":"+nic.Name+" was not read", "nics")}
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("MTU of "+in.Facts.Node+":"+nic.Name+" was not read", fabric.FactNICs)}
 		case nic.MTU == want:
 			return pass(expected, seen)
 		}
@@ -36,13 +36,13 @@ func judgeMTU(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
 			Why:  fmt.Sprintf("%s:%s has MTU %d, the plan says %d.", in.Facts.Node, nic.Name, nic.MTU, want),
 			Cost: mtuCost(in.Plan.Transport, nic.MTU, want),
-			Fix:  in.kept("ip link set dev " + nic.Name + " mtu " + strconv.Itoa(want)),
+			Fix:  in.untilBoot("ip link set dev " + nic.Name + " mtu " + strconv.Itoa(want)),
 		}
 	})
 }
 
 // Bytes of a RoCE v2 packet over IPv4 beside its payload. First what the kernel sets aside when it derives
-// the payload from the MTU (include/rdma/ib_addr.h, iboe_get_mtu), then what stands on the wire.
+// the payload from the MTU (include/rdma/ib_addr.h, iboe_get_mtu), then what is on the wire.
 const (
 	roceSetAside = 40 + 8 + 12 + 4 + 28 + 4 // GRH, UDP, BTH, XRC, atomic header, ICRC
 
@@ -68,26 +68,26 @@ func mtuCost(t fabric.Transport, have, want int) string {
 	case t != fabric.RoCE:
 		return ""
 	case h == 0 || w == 0:
-		return fmt.Sprintf("RoCE needs at least %d bytes: no RDMA by this NIC", 256+roceSetAside)
+		return fmt.Sprintf("RoCE needs at least %d bytes: no RDMA on this NIC", 256+roceSetAside)
 	case h == w:
 		return fmt.Sprintf("none for RDMA (payload %d bytes in both cases); IP packets between %d and %d bytes are lost",
 			h, min(have, want), max(have, want))
 	}
 	share := func(p int) float64 { return 100 * float64(p) / float64(p+wireHeaders) }
-	return fmt.Sprintf("RoCE payload a packet %d in place of %d bytes: %.1f in place of %.1f %% of the line rate "+
-		"(payload / (payload + %d bytes of headers)) and %.2g times the packets; where both ends do not agree, completion error 12",
+	return fmt.Sprintf("RoCE payload %d instead of %d bytes per packet: %.1f instead of %.1f %% of the line rate "+
+		"(payload / (payload + %d bytes of headers)) and %.2g times as many packets; where the two ends differ, completion error 12",
 		h, w, share(h), share(w), wireHeaders, float64(w)/float64(h))
 }
 
 func mtuEqual() Rule {
 	return Rule{
 		ID:        "mtu-equal",
-		Title:     "All NICs of the fabric have one MTU",
+		Title:     "All NICs of the fabric have the same MTU",
 		Doc:       "compares the MTU of all fabric NICs of all nodes: two ends that differ lose large packets",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
-		Scope:     Scope{RDMA: true},
+		Scope:     []Condition{withRDMA()},
 		DependsOn: []string{"mtu"},
 		Cluster:   judgeMTUEqual,
 	}
@@ -126,7 +126,7 @@ func judgeMTUEqual(in ClusterInput) []Verdict {
 			v.Status = fabric.Fail
 			v.Why = fmt.Sprintf("%s has MTU %d, %d of the fabric's %d NICs have %d.", name, n.MTU, counts[want], total, want)
 			v.Cost = mtuCost(transport, n.MTU, want)
-			v.Fix = kept("ip link set dev "+n.Name+" mtu "+strconv.Itoa(want), d.Node, in.Plan != nil)
+			v.Fix = untilBoot("ip link set dev "+n.Name+" mtu "+strconv.Itoa(want), d.Node, in.Plan != nil)
 		}
 		out = append(out, v)
 	})

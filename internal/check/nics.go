@@ -10,11 +10,11 @@ func nicPresent() Rule {
 	return Rule{
 		ID:        "nic-present",
 		Title:     "Planned NICs exist",
-		Doc:       "looks for every planned NIC among the interfaces of the node: without it its rail has no end here",
+		Doc:       "looks for every planned NIC among the interfaces of the node: without it the node has no port on its rail",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "the plan; Broadcom RoCE guide 2.4, eight NICs a host",
-		Scope:     Scope{NeedsPlan: true},
+		Scope:     []Condition{withPlan()},
 		Node:      judgeNICPresent,
 	}
 }
@@ -34,8 +34,8 @@ func judgeOnePresent(in NodeInput, name string) Verdict {
 	if nic, ok := in.nic(name); ok {
 		return pass(name, saw("ip link show dev "+name, "index "+strconv.Itoa(nic.Index)))
 	}
-	if _, cut := in.missing("nics"); cut || len(in.Facts.NICs) == 0 {
-		return Verdict{Why: in.why("not known whether "+name+" exists", "nics"), Evidence: []fabric.Evidence{seen}}
+	if _, cut := in.missing(fabric.FactNICs); cut || len(in.Facts.NICs) == 0 {
+		return Verdict{Why: in.why("unknown whether "+name+" exists", fabric.FactNICs), Evidence: []fabric.Evidence{seen}}
 	}
 	return Verdict{
 		Status:   fabric.Fail,
@@ -50,11 +50,11 @@ func linkUp() Rule {
 	return Rule{
 		ID:        "link-up",
 		Title:     "NICs have a link",
-		Doc:       "looks at carrier and operational state of the planned NICs, or of those with an RDMA device: a NIC without link drops out of every collective",
+		Doc:       "reads carrier and operational state of the planned NICs, or of those with an RDMA device: a NIC without a link cannot take part in any collective",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "RFC 2863, ifOperStatus; kernel documentation, networking/operstates; Broadcom RoCE guide 2.6 no. 8",
-		Scope:     Scope{RDMA: true},
+		Scope:     []Condition{withRDMA()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeLinkUp,
 	}
@@ -77,12 +77,12 @@ func judgeLinkUp(in NodeInput) []Verdict {
 				Fix: onNode("ip link set dev "+nic.Name+" up && ethtool "+nic.Name, in.Facts.Node),
 			}
 		case nic.Carrier == nil:
-			return Verdict{Evidence: []fabric.Evidence{state}, Why: in.why("carrier of "+name+" was not read", "nics")}
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: in.why("carrier of "+name+" was not read", fabric.FactNICs)}
 		case nic.OperState == "up" || nic.OperState == "unknown":
 			// "unknown": the driver does not report; the kernel's text says to count such a link as usable.
 			return pass(want, state)
 		default:
-			return Verdict{Evidence: []fabric.Evidence{state}, Why: "operstate \"" + nic.OperState + "\" of " + name + " is none that RFC 2863 names"}
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: "operstate \"" + nic.OperState + "\" of " + name + " is not a state of RFC 2863"}
 		}
 	})
 }

@@ -60,7 +60,7 @@ func (in NodeInput) nic(name string) (*fabric.NIC, bool) {
 	return nil, false
 }
 
-// why is the reason of an unknown: what is not known, and what the facts say of its absence.
+// why is the reason of an unknown: what is unknown, and what the facts say about its absence.
 func (in NodeInput) why(unknown string, what ...string) string {
 	if m, ok := in.missing(what...); ok {
 		return unknown + ": " + m.Reason + " (" + m.Source + ")"
@@ -88,7 +88,7 @@ func (in NodeInput) each(names []string, judge func(*fabric.NIC) Verdict) []Verd
 		subject := fabric.NICSubject(in.Facts.Node, name)
 		nic, ok := in.nic(name)
 		if !ok {
-			why := in.why("the facts of "+in.Facts.Node+" show no "+name, "nics")
+			why := in.why("the facts of "+in.Facts.Node+" show no "+name, fabric.FactNICs)
 			out = append(out, unknown(subject, why))
 			continue
 		}
@@ -179,7 +179,7 @@ func (in NodeInput) eachPort(layer string, judge func(portAt) Verdict) []Verdict
 		case layer == "" || p.port.LinkLayer == layer:
 			v = judge(p)
 		case p.port.LinkLayer == "":
-			v = Verdict{Why: in.portWhy("link layer of "+in.Facts.Node+":"+p.name+" was not read", "link_layer", p)}
+			v = Verdict{Why: in.portWhy("link layer of "+in.Facts.Node+":"+p.name+" was not read", fabric.FactPortLinkLayer, p)}
 		default:
 			continue
 		}
@@ -199,7 +199,7 @@ func (in NodeInput) eachPort(layer string, judge func(portAt) Verdict) []Verdict
 	case in.Plan != nil && len(in.Facts.HCAs) > 0:
 		why = "none of the " + strconv.Itoa(len(in.Facts.HCAs)) + " RDMA devices of " + in.Facts.Node + " belongs to a planned NIC"
 	}
-	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), in.why(why, "hcas"))}
+	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), in.why(why, fabric.FactHCAs))}
 }
 
 func portSubject(node, port string) fabric.Subject {
@@ -214,9 +214,9 @@ func interfaceOf(node, nic string) []fabric.Subject {
 	return []fabric.Subject{fabric.NICSubject(node, nic)}
 }
 
-// portWhy is why a field of a port is not known.
-func (in NodeInput) portWhy(unknown, field string, p portAt) string {
-	return in.why(unknown, "hcas.ports."+field+" "+p.name, "hcas.ports."+field, "hcas.ports "+p.hca.Name, "hcas")
+// portWhy is why a field of a port is unknown.
+func (in NodeInput) portWhy(unknown, fact string, p portAt) string {
+	return in.why(unknown, fact+" "+p.name, fact, fabric.FactPorts+" "+p.hca.Name, fabric.FactHCAs)
 }
 
 // sysfs is where the kernel shows a field of a port.
@@ -265,7 +265,7 @@ func (in NodeInput) eachFunction(addresses []string, judge func(*fabric.PCIDevic
 		if d, ok := in.view.pci[address]; ok {
 			v = judge(d)
 		} else {
-			v.Why = in.why("PCI function "+in.Facts.Node+":"+address+" was not read", "pci "+address, "pci")
+			v.Why = in.why("PCI function "+in.Facts.Node+":"+address+" was not read", fabric.FactPCI+" "+address, fabric.FactPCI)
 		}
 		v.Subject = fabric.PCISubject(in.Facts.Node, address)
 		out = append(out, v)
@@ -273,9 +273,9 @@ func (in NodeInput) eachFunction(addresses []string, judge func(*fabric.PCIDevic
 	return out
 }
 
-// pciWhy is why a field of a PCI function is not known.
-func (in NodeInput) pciWhy(unknown, field, address string) string {
-	return in.why(unknown, "pci."+field+" "+address, "pci."+field, "pci")
+// pciWhy is why a field of a PCI function is unknown.
+func (in NodeInput) pciWhy(unknown, fact, address string) string {
+	return in.why(unknown, fact+" "+address, fact, fabric.FactPCI)
 }
 
 // asNode is a verdict about the node as a whole.

@@ -10,12 +10,12 @@ import (
 func numaKnown() Rule {
 	return Rule{
 		ID:        "numa-known",
-		Title:     "The firmware says on which NUMA node each device sits",
-		Doc:       "looks at the NUMA node of every GPU and fabric NIC of a host with several: without it (-1) NCCL, MPI and the kernel put threads and buffers on any of them",
+		Title:     "The firmware reports the NUMA node of each device",
+		Doc:       "reads the NUMA node of every GPU and fabric NIC of a host with several: without it (-1) NCCL, MPI and the kernel place threads and buffers anywhere",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseCPUAffinity,
 		Reference: "kernel documentation, ABI/testing/sysfs-bus-pci, numa_node; ACPI 6.5, 6.2.15 _PXM",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgeNUMAKnown,
 	}
 }
@@ -25,7 +25,7 @@ func judgeNUMAKnown(in NodeInput) []Verdict {
 	return in.eachFunction(in.view.ends, func(d *fabric.PCIDevice) Verdict {
 		name := in.Facts.Node + ":" + d.Address
 		if d.NUMANode == nil || nodes == nil {
-			return Verdict{Why: in.why("NUMA node of "+name+" was not read", "pci.numa_node "+d.Address, "pci.numa_node", "machine.numa_nodes")}
+			return Verdict{Why: in.why("NUMA node of "+name+" was not read", fabric.FactPCINUMANode+" "+d.Address, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/numa_node", strconv.Itoa(*d.NUMANode))
 		if *d.NUMANode >= 0 || *nodes == 1 {
@@ -33,8 +33,8 @@ func judgeNUMAKnown(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: "0 to " + strconv.Itoa(*nodes-1), Evidence: []fabric.Evidence{seen},
-			Why:  "The firmware of " + in.Facts.Node + " does not say on which of its " + strconv.Itoa(*nodes) + " NUMA nodes " + d.Address + " sits.",
-			Cost: "threads and buffers on the wrong socket: twice the latency at small sizes, and the socket link in the way",
+			Why:  "The firmware of " + in.Facts.Node + " does not report on which of its " + strconv.Itoa(*nodes) + " NUMA nodes " + d.Address + " is.",
+			Cost: "threads and buffers on the wrong socket: twice the latency at small sizes, and traffic over the link between sockets",
 			Fix:  onNode("update the BIOS and set NUMA nodes per socket as its vendor advises; until then echo N > /sys/bus/pci/devices/"+d.Address+"/numa_node", in.Facts.Node),
 		}
 	})
@@ -48,7 +48,7 @@ func gpuNICNUMA() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseGPUNICMisaligned,
 		Reference: "NCCL documentation, NCCL_NET_GDR_LEVEL (no GPUDirect across SYS); Broadcom RoCE guide 2.8",
-		Scope:     Scope{Hardware: true, RDMA: true, GPU: true},
+		Scope:     []Condition{withHardware(), withRDMA(), withGPU()},
 		DependsOn: []string{"numa-known"},
 		Node:      judgeGPUNICNUMA,
 	}
@@ -74,20 +74,20 @@ func judgeGPUNICNUMA(in NodeInput) []Verdict {
 		}
 		d, ok := in.view.pci[g.PCI]
 		if !ok || d.NUMANode == nil || *d.NUMANode < 0 {
-			return Verdict{Why: in.why("NUMA node of GPU "+name+" is not known", "pci.numa_node "+g.PCI, "pci.numa_node", "pci")}
+			return Verdict{Why: in.why("NUMA node of GPU "+name+" is unknown", fabric.FactPCINUMANode+" "+g.PCI, fabric.FactPCINUMANode, fabric.FactPCI)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+g.PCI+"/numa_node", strconv.Itoa(*d.NUMANode))
 		switch {
 		case slices.Contains(places, *d.NUMANode):
 			return pass(want, seen)
 		case unread || slices.Contains(places, -1):
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("NUMA nodes of the fabric NICs of "+in.Facts.Node+" are not all known", "pci.numa_node", "pci", "hcas")}
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("NUMA nodes of the fabric NICs of "+in.Facts.Node+" are not all read", fabric.FactPCINUMANode, fabric.FactPCI, fabric.FactHCAs)}
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 			Why:  "GPU " + name + " is on NUMA node " + strconv.Itoa(*d.NUMANode) + ", and none of the " + strconv.Itoa(len(places)) + " fabric NICs is.",
 			Cost: "its traffic crosses the link between the sockets, without GPUDirect RDMA (NCCL's distance SYS)",
-			Fix:  onNode("nvidia-smi topo -m || rocm-smi --showtopo; put a NIC into a slot of that socket, or plan workers on aligned GPUs only", in.Facts.Node),
+			Fix:  onNode("nvidia-smi topo -m || rocm-smi --showtopo; move a NIC to a slot of that socket, or use only GPUs with a NIC on their NUMA node", in.Facts.Node),
 		}
 	})
 	for i := range out {

@@ -10,13 +10,13 @@ import (
 func pcieLink() Rule {
 	return Rule{
 		ID:    "pcie-link",
-		Title: "PCIe links run at what both ends allow",
-		Doc: "compares speed and width of every link from GPUs and fabric NICs up to the root with what its two ends allow: " +
+		Title: "PCIe links run at the speed and width that both ends support",
+		Doc: "compares speed and width of every link from GPUs and fabric NICs up to the root with what its two ends support: " +
 			"a link that trained lower caps everything below it",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, Link Capabilities and Link Status registers; Broadcom RoCE guide 2.6 no. 12",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgePCIeLink,
 	}
 }
@@ -45,14 +45,14 @@ func (in NodeInput) judgeLink(tree map[string]*fabric.PCIDevice, at string, caus
 	name := in.Facts.Node + ":" + at
 	low, ok := tree[at]
 	if !ok {
-		return Verdict{Why: in.why("PCI function "+name+" was not read", "pci "+at, "pci")}, ""
+		return Verdict{Why: in.why("PCI function "+name+" was not read", fabric.FactPCI+" "+at, fabric.FactPCI)}, ""
 	}
 	high := tree[low.Parent]
 	if high != nil {
 		next = high.Parent
 	}
 	if low.Link == nil || low.Link.Speed <= 0 || low.Link.Width <= 0 || low.Link.MaxSpeed <= 0 || low.Link.MaxWidth <= 0 {
-		return Verdict{Why: in.why("link of "+name+" does not say its speed and width", "pci.link "+at, "pci.link")}, next
+		return Verdict{Why: in.why("link of "+name+" does not report its speed and width", fabric.FactPCILink+" "+at, fabric.FactPCILink)}, next
 	}
 	now := *low.Link
 	seen := []fabric.Evidence{saw("/sys/bus/pci/devices/"+at+"/{current,max}_link_{speed,width}", linkText(now))}
@@ -61,8 +61,8 @@ func (in NodeInput) judgeLink(tree map[string]*fabric.PCIDevice, at string, caus
 	}
 	if !otherEnd(now, high) {
 		why := name + " runs at " + lanes(now.Speed, now.Width) + " of " + lanes(now.MaxSpeed, now.MaxWidth) +
-			", and what the other end of the link allows is not known (a virtual machine does not show it)"
-		return Verdict{Why: in.why(why, "pci.link "+low.Parent), Evidence: seen}, next
+			", and what the far end of the link supports is unknown (a virtual machine does not show it)"
+		return Verdict{Why: in.why(why, fabric.FactPCILink+" "+low.Parent), Evidence: seen}, next
 	}
 	seen = append(seen, saw("/sys/bus/pci/devices/"+low.Parent+"/{current,max}_link_{speed,width}", linkText(*high.Link)))
 	return in.judgeTraining(low, *high.Link, seen, cause), next
@@ -79,18 +79,18 @@ func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, se
 	have, full := pcieGBs(now.Speed, now.Width), pcieGBs(speed, width)
 	v := Verdict{
 		Status: fabric.Fail, Cause: cause, Expected: want, Evidence: seen,
-		Why: fmt.Sprintf("The link above %s:%s runs at %s, both ends allow %s.", in.Facts.Node, low.Address, lanes(now.Speed, now.Width), want),
-		Cost: fmt.Sprintf("%.1f in place of %.1f GB/s each way (lanes x GT/s x encoding / 8), %.1f GB/s less for everything below",
+		Why: fmt.Sprintf("The link above %s:%s runs at %s, both ends support %s.", in.Facts.Node, low.Address, lanes(now.Speed, now.Width), want),
+		Cost: fmt.Sprintf("%.1f instead of %.1f GB/s each way (lanes x GT/s x encoding / 8), %.1f GB/s less for everything below",
 			have, full, full-have),
 		Fix: onNode("lspci -vvv -s "+low.Address+" | grep -e LnkCap -e LnkSta; reseat the card or riser, then reboot", in.Facts.Node),
 	}
 	if slices.ContainsFunc(in.Facts.GPUs, func(g fabric.GPU) bool { return g.PCI == low.Address }) {
-		v.Why += " Some GPUs slow their link when idle: read it again under load."
+		v.Why += " Some GPUs reduce link speed when idle: read it again under load."
 	}
 	return v
 }
 
-// otherEnd tells whether the function above really is the other end of the link: the two ends of a link
+// otherEnd says whether the function above really is the other end of the link: the two ends of a link
 // report one speed and width, a port that a hypervisor made up does not.
 func otherEnd(low fabric.PCILink, high *fabric.PCIDevice) bool {
 	return high != nil && high.Link != nil && high.Link.MaxSpeed > 0 && high.Link.MaxWidth > 0 &&

@@ -12,13 +12,13 @@ import (
 func pciePortRate() Rule {
 	return Rule{
 		ID:    "pcie-port-rate",
-		Title: "PCIe carries what the port does",
-		Doc: "compares the rate of every fabric port with the narrowest PCIe link between its NIC and the root: a card in a slot that is slower than its port. " +
-			"Functions of one card share its ports, so their links count together (two x4 links for a port of DGX Spark)",
+		Title: "PCIe is as fast as the port",
+		Doc: "compares the rate of every fabric port with the narrowest PCIe link between its NIC and the root: the slot may be slower than the port. " +
+			"Functions of one card share its ports, so their links count together (two x4 links per port on DGX Spark)",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, 4.2 and Link Status; Broadcom RoCE guide 2.6 no. 12",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		DependsOn: []string{"pcie-link", "port-state"},
 		Node:      judgePCIePortRate,
 	}
@@ -28,7 +28,7 @@ func judgePCIePortRate(in NodeInput) []Verdict {
 	return in.eachPort("", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
 		if p.port.RateGbps == nil {
-			return Verdict{Why: in.portWhy("rate of "+name+" was not read", "rate", p)}
+			return Verdict{Why: in.portWhy("rate of "+name+" was not read", fabric.FactPortRate, p)}
 		}
 		gbs, hop, why := in.cardGBs(p.hca)
 		if why != "" {
@@ -43,16 +43,16 @@ func judgePCIePortRate(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: expected, Evidence: seen,
 			Why:  fmt.Sprintf("PCIe carries %.1f GB/s to %s, whose port runs at %.1f GB/s: the link at %s is the narrowest.", gbs, name, port, hop),
-			Cost: fmt.Sprintf("%.1f in place of %.1f GB/s (Gb/s / 8; PCIe: lanes x GT/s x encoding / 8), %.1f GB/s less", gbs, port, port-gbs),
+			Cost: fmt.Sprintf("%.1f instead of %.1f GB/s (Gb/s / 8; PCIe: lanes x GT/s x encoding / 8), %.1f GB/s less", gbs, port, port-gbs),
 			// The link itself is pcie-link's to blame where it could do more.
 			On:  append(p.on[:len(p.on):len(p.on)], fabric.PCISubject(in.Facts.Node, hop)),
-			Fix: onNode("move the card to a slot of its own speed and width: lspci -vvv -s "+p.hca.PCI+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
+			Fix: onNode("move the card to a slot of its speed and width: lspci -vvv -s "+p.hca.PCI+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
 		}
 	})
 }
 
 // cardGBs is what PCIe carries to a card, in GB/s each way: of each of its functions that are on a slot of
-// their own the narrowest hop. hop is the lower end of the narrowest one; why tells what was not known.
+// their own the narrowest hop. hop is the lower end of the narrowest one; why says what was unknown.
 func (in NodeInput) cardGBs(h *fabric.HCA) (gbs float64, hop, why string) {
 	var slots []string
 	narrowest := 0.0
@@ -83,10 +83,10 @@ func (in NodeInput) narrowest(address string) (gbs float64, hop, why string) {
 	for at, steps := address, 0; at != "" && steps <= len(in.view.pci); steps++ {
 		d, ok := in.view.pci[at]
 		if !ok {
-			return 0, "", in.why("PCI function "+in.Facts.Node+":"+at+" was not read", "pci "+at, "pci")
+			return 0, "", in.why("PCI function "+in.Facts.Node+":"+at+" was not read", fabric.FactPCI+" "+at, fabric.FactPCI)
 		}
 		if d.Link == nil || d.Link.Speed <= 0 || d.Link.Width <= 0 {
-			return 0, "", in.pciWhy("link of "+in.Facts.Node+":"+at+" does not say its speed and width", "link", at)
+			return 0, "", in.pciWhy("link of "+in.Facts.Node+":"+at+" does not report its speed and width", fabric.FactPCILink, at)
 		}
 		if one := pcieGBs(d.Link.Speed, d.Link.Width); hop == "" || one < gbs {
 			gbs, hop = one, at
@@ -94,7 +94,7 @@ func (in NodeInput) narrowest(address string) (gbs float64, hop, why string) {
 		at = d.Parent
 	}
 	if hop == "" {
-		why = in.why("PCI function of the RDMA device is not known on "+in.Facts.Node, "hcas")
+		why = in.why("PCI function of the RDMA device is unknown on "+in.Facts.Node, fabric.FactHCAs)
 	}
 	return gbs, hop, why
 }
@@ -104,13 +104,13 @@ func gbits(rate float64) string { return strconv.FormatFloat(rate, 'g', -1, 64) 
 func readRequest() Rule {
 	return Rule{
 		ID:    "read-request",
-		Title: "NICs may have enough reads in flight",
-		Doc: "computes how many bytes each fabric NIC can have asked of memory at once (tags x read request size) against rate x round trip: " +
-			"too few, and it waits for memory when it sends",
+		Title: "NICs can have enough reads in flight",
+		Doc: "compares how many bytes each fabric NIC can have in flight (tags x read request size) with rate x round trip: " +
+			"with too few, it waits for memory when it sends",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.6.2 and 7.5.3.4; Neugebauer et al., Understanding PCIe performance for end host networking (SIGCOMM 2018)",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeReadRequest,
 	}
 }
@@ -128,10 +128,10 @@ func judgeReadRequest(in NodeInput) []Verdict {
 		name := in.Facts.Node + ":" + p.hca.PCI
 		d, ok := in.view.pci[p.hca.PCI]
 		if !ok || d.Control == nil || d.Control.MaxReadRequest <= 0 {
-			return Verdict{Why: in.pciWhy("read request size of "+name+" was not read", "control", p.hca.PCI)}
+			return Verdict{Why: in.pciWhy("read request size of "+name+" was not read", fabric.FactPCIControl, p.hca.PCI)}
 		}
 		if p.port.RateGbps == nil {
-			return Verdict{Why: in.portWhy("rate of "+in.Facts.Node+":"+p.name+" was not read", "rate", p)}
+			return Verdict{Why: in.portWhy("rate of "+in.Facts.Node+":"+p.name+" was not read", fabric.FactPortRate, p)}
 		}
 		tags := shortTags
 		if d.Control.ExtendedTag {
@@ -147,8 +147,8 @@ func judgeReadRequest(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
 			Why:  fmt.Sprintf("%s can have %d bytes of reads in flight (%d x %d), its port needs %d.", name, flight, tags, d.Control.MaxReadRequest, need),
-			Cost: fmt.Sprintf("about %.1f in place of %.1f GB/s when sending (bytes in flight / 1 us)", float64(flight)/roundTrip/1e9, rate/1e9),
-			// Device Control stands at offset 8 of the PCI Express capability; bits 14:12 = 5 is 4096 bytes, bit 8 extended tags.
+			Cost: fmt.Sprintf("about %.1f instead of %.1f GB/s when sending (bytes in flight / 1 us)", float64(flight)/roundTrip/1e9, rate/1e9),
+			// Device Control is at offset 8 of the PCI Express capability; bits 14:12 = 5 is 4096 bytes, bit 8 extended tags.
 			Fix: onNode("setpci -s "+p.hca.PCI+" CAP_EXP+8.w=5100:7100", in.Facts.Node) + ", after every boot",
 		}
 	})
@@ -158,11 +158,11 @@ func relaxedOrdering() Rule {
 	return Rule{
 		ID:        "relaxed-ordering",
 		Title:     "NICs may reorder their writes",
-		Doc:       "reads Enable Relaxed Ordering of every fabric NIC: in strict order a write waits for the ones before it, which costs rate on hosts with several memory channels or dies",
+		Doc:       "reads Enable Relaxed Ordering of every fabric NIC: in strict order each write waits for the previous one, which reduces throughput on hosts with several memory channels or dies",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "Broadcom RoCE guide 2.2.3 and 2.6 no. 7 (pcie_relaxed_ordering); PCI Express Base Specification 5.0, 2.4 and 7.5.3.4",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeRelaxedOrdering,
 	}
 }
@@ -171,7 +171,7 @@ func judgeRelaxedOrdering(in NodeInput) []Verdict {
 	return in.eachFunction(in.view.cards, func(d *fabric.PCIDevice) Verdict {
 		name := in.Facts.Node + ":" + d.Address
 		if d.Control == nil {
-			return Verdict{Why: in.pciWhy("Device Control of "+name+" was not read", "control", d.Address)}
+			return Verdict{Why: in.pciWhy("Device Control of "+name+" was not read", fabric.FactPCIControl, d.Address)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/config, DevCtl", "RlxdOrd"+sign(d.Control.RelaxedOrdering))
 		if d.Control.RelaxedOrdering {
@@ -180,8 +180,8 @@ func judgeRelaxedOrdering(in NodeInput) []Verdict {
 		v := Verdict{
 			Status: fabric.Fail, Expected: "RlxdOrd+", Evidence: []fabric.Evidence{seen},
 			Why:  name + " does not allow relaxed ordering: its writes to memory wait for each other.",
-			Cost: "below line rate with everything else right; how much depends on the memory of the host",
-			Fix:  onNode("setpci -s "+d.Address+" CAP_EXP+8.w=0010:0010", in.Facts.Node) + ", after every boot; in the NIC's firmware for good",
+			Cost: "below line rate even if everything else is right; the loss depends on the host's memory",
+			Fix:  onNode("setpci -s "+d.Address+" CAP_EXP+8.w=0010:0010", in.Facts.Node) + ", after every boot; permanently in the NIC's firmware",
 		}
 		if d.Driver == "bnxt_en" {
 			v.Fix = onNode("niccli -i "+d.Address+" nvm --setoption pcie_relaxed_ordering --value 1 && reboot", in.Facts.Node)
@@ -200,12 +200,12 @@ func sign(on bool) string {
 func pciePayload() Rule {
 	return Rule{
 		ID:        "pcie-payload",
-		Title:     "Both ends of a PCIe link use one payload size",
-		Doc:       "compares Max Payload Size of GPUs and fabric NICs with the bridge above: the end with the smaller one takes a larger packet for a malformed one",
+		Title:     "Both ends of a PCIe link use the same payload size",
+		Doc:       "compares Max Payload Size of GPUs and fabric NICs with the bridge above: the end with the smaller size treats a larger packet as malformed",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.2 and 7.5.3.4; kernel parameters, pci=pcie_bus_safe",
-		Scope:     Scope{Hardware: true, BareMetal: true},
+		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgePCIePayload,
 	}
 }
@@ -216,7 +216,7 @@ func judgePCIePayload(in NodeInput) []Verdict {
 		up := in.view.pci[d.Parent]
 		if d.Control == nil || up == nil || up.Control == nil || d.Control.MaxPayload <= 0 || up.Control.MaxPayload <= 0 {
 			return Verdict{Why: in.why("Max Payload Size of "+name+" and of the bridge above it were not both read",
-				"pci.control "+d.Address, "pci.control "+d.Parent, "pci.control")}
+				fabric.FactPCIControl+" "+d.Address, fabric.FactPCIControl+" "+d.Parent, fabric.FactPCIControl)}
 		}
 		have, want := d.Control.MaxPayload, up.Control.MaxPayload
 		expected := strconv.Itoa(want) + " bytes, as " + up.Address
@@ -226,7 +226,7 @@ func judgePCIePayload(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen, saw("/sys/bus/pci/devices/"+up.Address+"/config, DevCtl", "MaxPayload "+strconv.Itoa(want))},
-			Why:  fmt.Sprintf("%s uses a payload of %d bytes and the bridge above it, %s, one of %d.", name, have, up.Address, want),
+			Why:  fmt.Sprintf("%s uses a payload of %d bytes, the bridge above it, %s, uses %d.", name, have, up.Address, want),
 			Cost: "packets that the smaller end drops as malformed: an uncorrectable PCIe error",
 			Fix:  onNode("boot with pci=pcie_bus_safe on the kernel command line", in.Facts.Node),
 		}

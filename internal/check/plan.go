@@ -58,6 +58,14 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 	return x
 }
 
+// intent is the plan itself; nil without a cluster file.
+func (x *planIndex) intent() *fabric.Plan {
+	if x == nil {
+		return nil
+	}
+	return x.plan
+}
+
 func (x *planIndex) node(name string) *NodePlan {
 	if x == nil {
 		return nil

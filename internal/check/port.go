@@ -12,11 +12,11 @@ func linkLayerRule() Rule {
 	return Rule{
 		ID:        "link-layer",
 		Title:     "RDMA ports have the planned link layer",
-		Doc:       "compares the link layer of every RDMA port with the plan's transport: a port of a VPI card set to the other one finds no peer",
+		Doc:       "compares the link layer of every RDMA port with the plan's transport: a port of a VPI card in the wrong mode finds no peer",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "the plan; kernel documentation, ABI/stable/sysfs-class-infiniband, link_layer; InfiniBand on vSphere 8, link type IB",
-		Scope:     Scope{NeedsPlan: true, Hardware: true},
+		Scope:     []Condition{withPlan(), withHardware()},
 		DependsOn: []string{"nic-rdma"},
 		Node:      judgeLinkLayer,
 	}
@@ -30,14 +30,14 @@ func judgeLinkLayer(in NodeInput) []Verdict {
 		seen := saw(p.sysfs("link_layer"), have)
 		switch have {
 		case "":
-			return Verdict{Why: in.portWhy("link layer of "+name+" was not read", "link_layer", p)}
+			return Verdict{Why: in.portWhy("link layer of "+name+" was not read", fabric.FactPortLinkLayer, p)}
 		case want:
 			return pass(want, seen)
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why:  name + " is " + have + ", the plan's transport " + string(in.Plan.Transport) + " wants " + want + ".",
-			Cost: "no traffic by this port",
+			Why:  name + " is " + have + ", the plan's transport " + string(in.Plan.Transport) + " needs " + want + ".",
+			Cost: "no traffic on this port",
 			Fix:  onNode(fmt.Sprintf("mlxconfig -d %s set LINK_TYPE_P%d=%s && reboot", orWord(p.hca.PCI, p.hca.Name), p.port.Number, linkType), in.Facts.Node),
 		}
 	})
@@ -47,11 +47,11 @@ func rdmaMTU() Rule {
 	return Rule{
 		ID:        "rdma-mtu",
 		Title:     "RDMA packets carry 4096 bytes",
-		Doc:       "compares the active RDMA MTU of every port with 4096, with the port's own maximum, and with what the planned interface MTU allows: smaller packets spend more of the line on headers",
+		Doc:       "compares the active RDMA MTU of every port with 4096, with the port's own maximum, and with what the planned interface MTU allows: smaller packets spend more of the line rate on headers",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 NeighborMTU; Broadcom RoCE guide 2.6 no. 10",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"mtu", "port-state"},
 		Node:      judgeRDMAMTU,
 	}
@@ -64,7 +64,7 @@ func judgeRDMAMTU(in NodeInput) []Verdict {
 	return in.eachPort("", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
 		if p.port.ActiveMTU == nil {
-			return Verdict{Why: in.portWhy("active MTU of "+name+" was not read", "active_mtu", p)}
+			return Verdict{Why: in.portWhy("active MTU of "+name+" was not read", fabric.FactPortActiveMTU, p)}
 		}
 		have, want := *p.port.ActiveMTU, fullPayload
 		if p.port.MaxMTU != nil && *p.port.MaxMTU > 0 {
@@ -81,12 +81,12 @@ func judgeRDMAMTU(in NodeInput) []Verdict {
 		}
 		v := Verdict{
 			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
-			Why:  fmt.Sprintf("%s sends packets of %d bytes, %d are possible.", name, have, want),
+			Why:  fmt.Sprintf("%s sends packets of %d bytes; %d is possible.", name, have, want),
 			Cost: payloadCost(have, want, ethernet),
 			Fix:  onNode("set the MTU of the partition in the subnet manager's partitions.conf to 4096 (mtu=5), then restart it", "the subnet manager"),
 		}
 		if ethernet {
-			v.Fix = in.kept("ip link set dev " + orWord(p.nic, "NIC") + " mtu 9000")
+			v.Fix = in.untilBoot("ip link set dev " + orWord(p.nic, "NIC") + " mtu 9000")
 		}
 		return v
 	})
@@ -102,21 +102,21 @@ func payloadCost(have, want int, ethernet bool) string {
 		headers = wireHeaders
 	}
 	share := func(p int) float64 { return 100 * float64(p) / float64(p+headers) }
-	return fmt.Sprintf("%.1f in place of %.1f %% of the line rate (payload / (payload + %d bytes of headers)) and %.2g times the packets",
+	return fmt.Sprintf("%.1f instead of %.1f %% of the line rate (payload / (payload + %d bytes of headers)) and %.2g times as many packets",
 		share(have), share(want), headers, float64(want)/float64(max(have, 1)))
 }
 
 func linkErrors() Rule {
 	return Rule{
 		ID:    "link-errors",
-		Title: "Ports count no errors that one reading can judge",
-		Doc: "reads the error counters that should stand at zero whatever the time since they were cleared (buffer overruns, link integrity, corrupted packets), " +
-			"and link_downed: a link that went down more than ten times is loose or dying. Counters that need a rate are left to a second reading",
+		Title: "Port error counters are within limits",
+		Doc: "reads the error counters that should be zero however long ago they were cleared (buffer overruns, link integrity, corrupted packets), " +
+			"and link_downed: a link that went down more than ten times is loose or dying. Counters that need a rate need a second reading",
 		Severity: fabric.SeverityWarning,
 		Cause:    fabric.CauseSlowLink,
 		Reference: "InfiniBand Architecture 1.4, 16.1.3.5 PortCounters; kernel documentation, ABI/stable/sysfs-class-infiniband; " +
 			"NVIDIA NVSentinel (fatal at the first) and leptonai gpud (link_downed over 10)",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"port-state"},
 		Node:      judgeLinkErrors,
 	}
@@ -133,10 +133,10 @@ type counterLimit struct {
 // last in hw_counters/ of mlx5.
 func counterLimits() []counterLimit {
 	return []counterLimit{
-		{"local_link_integrity_errors", 0, "the receiver saw more errors in a row than the link may have"},
-		{"excessive_buffer_overrun_errors", 0, "flow control did not hold"},
+		{"local_link_integrity_errors", 0, "the receiver saw more consecutive errors than allowed"},
+		{"excessive_buffer_overrun_errors", 0, "flow control failed"},
 		{"link_downed", 10, "the link went down and came back"},
-		{"rx_icrc_encapsulated", 0, "RoCE packets came in corrupted"},
+		{"rx_icrc_encapsulated", 0, "RoCE packets arrived corrupted"},
 	}
 }
 
@@ -147,23 +147,23 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 		var over []string
 		says, unread := "", ""
 		for _, l := range limits {
-			n, counted := p.port.Counters[l.name] // facts leave out what stands at zero
+			n, counted := p.port.Counters[l.name] // facts leave out counters that are zero
 			if n > l.limit {
 				over, says = append(over, l.name+" "+strconv.FormatUint(n, 10)), orWord(says, l.says)
 			}
-			if _, cut := in.missing("hcas.ports.counters." + l.name + " " + p.name); cut && !counted {
+			if _, cut := in.missing(fabric.FactPortCounters + "." + l.name + " " + p.name); cut && !counted {
 				unread = l.name
 			}
 		}
 		const want = "link_downed at most 10, the others 0"
-		_, cut := in.missing("hcas.ports.counters "+p.name, "hcas.ports.counters")
+		_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters)
 		source := p.sysfs("{counters,hw_counters}")
 		switch {
 		case len(over) > 0:
 		case cut || unread != "" || len(p.port.Counters) == 0 && len(p.port.PKeys) == 0:
-			// A port that only a tool's text told has no P_Keys: the kernel shows at least one.
-			return Verdict{Why: in.why("error counters of "+name+" were not read", "hcas.ports.counters "+p.name,
-				"hcas.ports.counters."+unread+" "+p.name, "hcas.ports.counters", "hcas")}
+			// A port known only from a tool's text has no P_Keys: the kernel shows at least one.
+			return Verdict{Why: in.why("error counters of "+name+" were not read", fabric.FactPortCounters+" "+p.name,
+				fabric.FactPortCounters+"."+unread+" "+p.name, fabric.FactPortCounters, fabric.FactHCAs)}
 		default:
 			return pass(want, saw(source, strconv.Itoa(len(p.port.Counters))+" counters above 0, none of these above its limit"))
 		}
@@ -171,8 +171,8 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, text)},
 			Why:  name + " counts " + text + " since its counters were cleared: " + says + ".",
-			Cost: "each lost packet is sent again from its sequence number on, and a collective waits for the slowest of its links",
-			Fix:  onNode("read it again under load (rdma statistic show link "+p.name+"); if it still grows, clean and reseat the cable, then change it", in.Facts.Node),
+			Cost: "every packet from the lost one on is sent again, and a collective waits for its slowest link",
+			Fix:  onNode("read it again under load (rdma statistic show link "+p.name+"); if it still grows, clean and reseat the cable, then replace it", in.Facts.Node),
 		}
 	})
 }
@@ -180,12 +180,12 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 func fec() Rule {
 	return Rule{
 		ID:        "fec",
-		Title:     "Fast NICs run Reed-Solomon FEC",
-		Doc:       "looks at the active forward error correction of fabric NICs of 100 Gb/s and more: their lanes rely on RS-FEC, and the other end must use the same. Slower NICs are not applicable",
+		Title:     "NICs of 100 Gb/s and more use Reed-Solomon FEC",
+		Doc:       "reads the active forward error correction of fabric NICs of 100 Gb/s and more: their lanes rely on RS-FEC, and the other end must use the same. Slower NICs are not applicable",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowLink,
 		Reference: "IEEE 802.3, clauses 91, 119 and 134; Broadcom RoCE guide 2.5 (fec rs on every switch port)",
-		Scope:     Scope{Hardware: true, BareMetal: true, RDMA: true, Transport: fabric.RoCE},
+		Scope:     []Condition{onRoCE(), withHardware(), withRDMA(), onBareMetal()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeFEC,
 	}
@@ -202,7 +202,7 @@ func judgeFEC(in NodeInput) []Verdict {
 		case nic.SpeedMbps != nil && *nic.SpeedMbps < fecFrom:
 			return Verdict{Status: fabric.NotApplicable, Why: fmt.Sprintf("%s runs at %d Mb/s: below %d it needs no FEC", name, *nic.SpeedMbps, fecFrom)}
 		case nic.FEC == "" || nic.SpeedMbps == nil:
-			return Verdict{Why: in.why("speed and active FEC of "+name+" were not both read", "nics.fec "+nic.Name, "nics.fec", "nics.speed_mbps "+nic.Name)}
+			return Verdict{Why: in.why("speed and active FEC of "+name+" were not both read", fabric.FactNICFEC+" "+nic.Name, fabric.FactNICFEC, fabric.FactNICSpeed+" "+nic.Name)}
 		case nic.FEC == "RS" || nic.FEC == "LLRS":
 			return pass("RS", seen)
 		case nic.FEC == "Auto" || strings.Contains(nic.FEC, " "):
@@ -211,7 +211,7 @@ func judgeFEC(in NodeInput) []Verdict {
 		return Verdict{
 			Status: fabric.Fail, Expected: "RS", Evidence: []fabric.Evidence{seen},
 			Why:  name + " runs at " + strconv.Itoa(*nic.SpeedMbps) + " Mb/s with FEC " + nic.FEC + ", not RS.",
-			Cost: "bit errors that RS-FEC would correct become lost packets; each makes RoCE send again from there on",
+			Cost: "bit errors that RS-FEC would correct become lost packets; after each, RoCE sends everything from the lost packet on again",
 			Fix:  onNode("ethtool --set-fec "+nic.Name+" encoding rs", in.Facts.Node) + ", and the same on the switch port",
 		}
 	})

@@ -11,10 +11,10 @@ func rdmaDevice() Rule {
 	return Rule{
 		ID:        "rdma-device",
 		Title:     "The node has RDMA devices",
-		Doc:       "looks for RDMA devices: a node without one may be the wrong node, or its driver is not loaded, so nothing about RDMA is known",
+		Doc:       "looks for RDMA devices: a node without one may be the wrong node, or its driver is not loaded, so RDMA checks are unknown",
 		Severity:  fabric.SeverityWarning,
 		Reference: "kernel documentation, ABI/stable/sysfs-class-infiniband; Broadcom RoCE guide 2.6 no. 1 and 6",
-		Scope:     Scope{Hardware: true},
+		Scope:     []Condition{withHardware()},
 		Node:      judgeRDMADevice,
 	}
 }
@@ -23,7 +23,7 @@ func judgeRDMADevice(in NodeInput) []Verdict {
 	node := fabric.NodeSubject(in.Facts.Node)
 	seen := saw("/sys/class/infiniband", strconv.Itoa(len(in.Facts.HCAs))+" devices")
 	if len(in.Facts.HCAs) == 0 {
-		v := unknown(node, in.why("no RDMA device was seen on "+in.Facts.Node, "hcas"), seen)
+		v := unknown(node, in.why("no RDMA device was seen on "+in.Facts.Node, fabric.FactHCAs), seen)
 		v.Fix = onNode("lsmod | grep -e mlx5_ib -e bnxt_re -e ionic_rdma; rdma link show", in.Facts.Node)
 		return []Verdict{v}
 	}
@@ -36,11 +36,11 @@ func portState() Rule {
 	return Rule{
 		ID:        "port-state",
 		Title:     "RDMA ports are active",
-		Doc:       "looks at logical and physical state of every RDMA port of the fabric: a port that is not active carries nothing",
+		Doc:       "reads the logical and physical state of every RDMA port of the fabric: a port that is not active carries no traffic",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo; Broadcom RoCE guide 2.6 no. 8",
-		Scope:     Scope{Hardware: true, RDMA: true},
+		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"link-up"},
 		Node:      judgePortState,
 	}
@@ -56,7 +56,7 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	const want = "ACTIVE and LinkUp"
 	switch {
 	case p.State == "" || p.PhysState == "":
-		return Verdict{Evidence: seen, Why: in.why("state of "+name+" was not read", "hcas.ports.state "+at.name, "hcas.ports.phys_state "+at.name)}
+		return Verdict{Evidence: seen, Why: in.why("state of "+name+" was not read", fabric.FactPortState+" "+at.name, fabric.FactPortPhysState+" "+at.name)}
 	case p.State == "ACTIVE" && p.PhysState == "LinkUp":
 		return pass(want, seen...)
 	}
@@ -70,7 +70,7 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	}
 	if strings.HasPrefix(p.State, "INIT") && p.LinkLayer == "InfiniBand" {
 		v.Cause = fabric.CauseSubnetManager
-		v.Why += " A port stays in INIT while no subnet manager has set it up."
+		v.Why += " A port stays in INIT until a subnet manager configures it."
 		v.Fix = onNode("sminfo -C "+at.hca.Name+" -P "+strconv.Itoa(p.Number), in.Facts.Node)
 	}
 	return v

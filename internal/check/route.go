@@ -15,12 +15,12 @@ func sourceRule() Rule {
 	return Rule{
 		ID:    "source-rule",
 		Title: "Each NIC's traffic is routed by its own table",
-		Doc: "looks for a policy rule from each NIC's planned address to its planned table: without it the main table sends " +
-			"the NIC's traffic by another NIC, or nowhere",
+		Doc: "looks for a policy rule from each NIC's planned address to its planned table: without it the main table routes " +
+			"the NIC's traffic through another NIC, or nowhere",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-rule(8)",
-		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"address"},
 		Node:      judgeSourceRule,
 	}
@@ -38,20 +38,20 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	want := "from " + addr.String() + " lookup " + strconv.Itoa(a.Table)
 	fail := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw("ip rule show", fromRules(rules, addr))},
-		Fix: in.kept("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table)),
+		Fix: in.untilBoot("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table)),
 	}
 	i := slices.IndexFunc(rules, func(r fabric.Rule) bool { return fromOnly(r, addr) && r.Table == a.Table })
 	if i < 0 {
-		if _, cut := in.missing("rules"); cut || len(rules) == 0 {
-			return Verdict{Why: in.why("policy rules of "+in.Facts.Node+" were not read", "rules")}
+		if _, cut := in.missing(fabric.FactRules); cut || len(rules) == 0 {
+			return Verdict{Why: in.why("policy rules of "+in.Facts.Node+" were not read", fabric.FactRules)}
 		}
-		fail.Why = "No policy rule sends what comes from " + addr.String() + " (" + name + ") to table " + strconv.Itoa(a.Table) + "."
+		fail.Why = "No policy rule routes traffic from " + addr.String() + " (" + name + ") to table " + strconv.Itoa(a.Table) + "."
 		return fail
 	}
 	mine := rules[i]
 	if other, wide := in.alsoFrom(mine.From, a.NIC); wide {
-		fail.Why = fmt.Sprintf("The policy rule for %s takes all of %s, and with it the traffic of %s: it is to take only %s.", name, mine.From, other, addr)
-		fail.Fix = in.kept("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table) +
+		fail.Why = fmt.Sprintf("The policy rule for %s matches all of %s, including the traffic of %s: it must match only %s.", name, mine.From, other, addr)
+		fail.Fix = in.untilBoot("ip rule add from " + addr.String() + " table " + strconv.Itoa(a.Table) +
 			" && ip rule del " + selectorText(mine) + " table " + strconv.Itoa(a.Table))
 		return fail
 	}
@@ -60,9 +60,9 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 			continue
 		}
 		if r.From.Masked() == mine.From.Masked() {
-			return Verdict{Why: "not judged while rule-shadow fails on " + in.Facts.Node + ": two rules have the selector " + selectorText(mine)}
+			return Verdict{Why: "not evaluated while rule-shadow fails on " + in.Facts.Node + ": two rules have the selector " + selectorText(mine)}
 		}
-		fail.Why = fmt.Sprintf("%s leaves by table %d: the rule `%s` comes before `%s`.", name, r.Table, ruleText(r), ruleText(mine))
+		fail.Why = fmt.Sprintf("%s uses table %d: the rule `%s` comes before `%s`.", name, r.Table, ruleText(r), ruleText(mine))
 		return fail
 	}
 	return pass(want, saw("ip rule show", ruleText(mine)))
@@ -100,13 +100,13 @@ func (in NodeInput) alsoFrom(from netip.Prefix, nic string) (string, bool) {
 func railRoute() Rule {
 	return Rule{
 		ID:    "rail-route",
-		Title: "Each NIC's table leads out by that NIC",
-		Doc: "looks in each NIC's planned table for the default by the planned gateway and NIC (without a gateway: the " +
+		Title: "Each NIC's table routes through that NIC",
+		Doc: "looks in each NIC's planned table for the default route through the planned gateway and NIC (without a gateway: the " +
 			"subnet of the NIC): without it other rails cannot be reached from this NIC",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-route(8)",
-		Scope:     Scope{NeedsPlan: true, Addresses: true},
+		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"address"},
 		Node:      judgeRailRoute,
 	}
@@ -122,8 +122,8 @@ func judgeRailRoute(in NodeInput) []Verdict {
 			return pass(text, saw(source, text))
 		}
 		name := in.Facts.Node + ":" + a.NIC
-		if _, cut := in.missing("routes"); cut || len(in.Facts.Routes) == 0 {
-			return Verdict{Why: in.why("routes of "+in.Facts.Node+" were not read", "routes")}
+		if _, cut := in.missing(fabric.FactRoutes); cut || len(in.Facts.Routes) == 0 {
+			return Verdict{Why: in.why("routes of "+in.Facts.Node+" were not read", fabric.FactRoutes)}
 		}
 		have, seen := "has no such route", "no such route"
 		if len(best) > 0 {
@@ -132,8 +132,8 @@ func judgeRailRoute(in NodeInput) []Verdict {
 		}
 		return Verdict{
 			Status: fabric.Fail, Expected: text, Evidence: []fabric.Evidence{saw(source, seen)},
-			Why: fmt.Sprintf("Table %d, which routes the traffic of %s, is to hold `%s` and %s.", a.Table, name, text, have),
-			Fix: in.kept("ip route replace " + text + " table " + strconv.Itoa(a.Table)),
+			Why: fmt.Sprintf("Table %d, which routes the traffic of %s, must contain `%s`, but %s.", a.Table, name, text, have),
+			Fix: in.untilBoot("ip route replace " + text + " table " + strconv.Itoa(a.Table)),
 		}
 	})
 }
@@ -169,7 +169,7 @@ func bestRoutes(routes []fabric.Route, table int, to netip.Prefix) (best []fabri
 	return best
 }
 
-// covering tells whether a route of a table takes everything in a prefix (without one, everything in the
+// covering says whether a route of a table takes everything in a prefix (without one, everything in the
 // family of an address): a packet that is looked up there is never looked up in a later table.
 func covering(routes []fabric.Route, table int, to netip.Prefix, family netip.Addr) bool {
 	if !selects(to) {
@@ -273,5 +273,5 @@ func (in NodeInput) wayBack(from netip.Addr) (nics []string, via string) {
 		}
 		return nics, ruleText(r) + ": " + routesText(best)
 	}
-	return nil, "no default route in any table that a rule names for it"
+	return nil, "no default route in any table that a rule selects for it"
 }

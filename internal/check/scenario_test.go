@@ -136,22 +136,22 @@ func TestFixes(t *testing.T) {
 		change        func(*world)
 		want          string
 	}{
-		{"mtu", s, func(w *world) { plantMTU(w.host1(), "eth3") }, "ip link set dev eth3 mtu 9000   # on host1; `railwright apply` writes it for good"},
-		{"address", s, func(w *world) { plantMoved(w.host1(), "eth3", "10.99.0.1/24") }, "ip address del 10.99.0.1/24 dev eth3 && ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` writes it for good"},
-		{"address", s, func(w *world) { eth3(w).Addresses = nil }, "ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` writes it for good"},
-		{"one-subnet", s, func(w *world) { plantOneSubnet(w.host1(), "eth3", 29) }, "ip address del 10.64.0.5/29 dev eth3 && ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` writes it for good"},
+		{"mtu", s, func(w *world) { plantMTU(w.host1(), "eth3") }, "ip link set dev eth3 mtu 9000   # on host1; `railwright apply` makes it permanent"},
+		{"address", s, func(w *world) { plantMoved(w.host1(), "eth3", "10.99.0.1/24") }, "ip address del 10.99.0.1/24 dev eth3 && ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` makes it permanent"},
+		{"address", s, func(w *world) { eth3(w).Addresses = nil }, "ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` makes it permanent"},
+		{"one-subnet", s, func(w *world) { plantOneSubnet(w.host1(), "eth3", 29) }, "ip address del 10.64.0.5/29 dev eth3 && ip address add 10.64.0.5/31 dev eth3   # on host1; `railwright apply` makes it permanent"},
 		{"one-subnet", s, func(w *world) {
 			eth3(w).Addresses = append(eth3(w).Addresses, netip.MustParsePrefix("10.64.0.6/29"))
-		}, "ip address del 10.64.0.6/29 dev eth3   # on host1; `railwright apply` writes it for good"},
+		}, "ip address del 10.64.0.6/29 dev eth3   # on host1; `railwright apply` makes it permanent"},
 		{"one-subnet", s, func(w *world) { plantOneSubnet(w.host1(), "eth3", 29); noPlan(w) }, "sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1   # on host1, until the next boot"},
-		{"source-rule", s, func(w *world) { plantRule(w.host1(), 103) }, "ip rule add from 10.64.0.5 table 103   # on host1; `railwright apply` writes it for good"},
-		{"source-rule", s, func(w *world) { w.host1().Rules[3].From = netip.MustParsePrefix("10.64.0.4/30") }, "ip rule add from 10.64.0.5 table 103 && ip rule del from 10.64.0.4/30 table 103   # on host1; `railwright apply` writes it for good"},
-		{"rail-route", s, func(w *world) { plantRoute(w.host1(), 103) }, "ip route replace default via 10.64.0.4 dev eth3 table 103   # on host1; `railwright apply` writes it for good"},
-		{"rule-shadow", "host1", printed, "ip rule del from all to 10.64.0.1/16 table 101; ip rule del from all to 10.64.0.3/16 table 102   # on host1, and take them out of the file that sets them"},
-		{"rule-shadow", "host1", func(w *world) { printed(w); noPlan(w) }, "ip rule del from all to 10.64.0.1/16 table 101; ip rule del from all to 10.64.0.3/16 table 102   # on host1, and take them out of the file that sets them"},
+		{"source-rule", s, func(w *world) { plantRule(w.host1(), 103) }, "ip rule add from 10.64.0.5 table 103   # on host1; `railwright apply` makes it permanent"},
+		{"source-rule", s, func(w *world) { w.host1().Rules[3].From = netip.MustParsePrefix("10.64.0.4/30") }, "ip rule add from 10.64.0.5 table 103 && ip rule del from 10.64.0.4/30 table 103   # on host1; `railwright apply` makes it permanent"},
+		{"rail-route", s, func(w *world) { plantRoute(w.host1(), 103) }, "ip route replace default via 10.64.0.4 dev eth3 table 103   # on host1; `railwright apply` makes it permanent"},
+		{"rule-shadow", "host1", printed, "ip rule del from all to 10.64.0.1/16 table 101; ip rule del from all to 10.64.0.3/16 table 102   # on host1, and remove them from the file that sets them"},
+		{"rule-shadow", "host1", func(w *world) { printed(w); noPlan(w) }, "ip rule del from all to 10.64.0.1/16 table 101; ip rule del from all to 10.64.0.3/16 table 102   # on host1, and remove them from the file that sets them"},
 		{"rule-shadow", "host1", func(w *world) {
 			w.host1().Rules = append(w.host1().Rules, fabric.Rule{Priority: 9, From: netip.MustParsePrefix("10.64.0.5/32"), Table: 108})
-		}, "ip rule del from 10.64.0.5 table 108   # on host1, and take them out of the file that sets them"},
+		}, "ip rule del from 10.64.0.5 table 108   # on host1, and remove them from the file that sets them"},
 		{"acs", "host1:" + rail3Up, func(w *world) { pciOf(w.host1(), rail3Up).ACS.Control = 0x1d }, "setpci -s 0000:31:00.0 ECAP_ACS+6.w=0000:000c   # on host1, after every boot"},
 	}
 	for _, tt := range tests {
@@ -237,7 +237,7 @@ func TestSilence(t *testing.T) {
 	silent := map[string]bool{}
 	for _, f := range findings {
 		if f.Status == fabric.Unknown {
-			if f.Subject.String() != "host1:eth8" || f.Why != "not judged while link-up fails on host1:eth8" {
+			if f.Subject.String() != "host1:eth8" || f.Why != "not evaluated while link-up fails on host1:eth8" {
 				t.Errorf("unknown without need: %+v", f)
 			}
 			silent[f.ID] = true
@@ -262,7 +262,7 @@ func TestWaivers(t *testing.T) {
 		{"none", nil, fabric.Fail, 0, ""},
 		{"on its last day", []Waiver{down}, fabric.Pass, 6, ""}, // link-up and the five rules behind it
 		{"expired", []Waiver{{down.Rule, down.Subject, down.Reason, day(9)}}, fabric.Fail, 0, "ended on 2026-03-09; today is 2026-03-10"},
-		{"unknown rule", []Waiver{down, {"linkup", down.Subject, "x", day(20)}}, fabric.Unknown, 6, `rule "linkup" is not known: want one of nic-present, link-up`},
+		{"unknown rule", []Waiver{down, {"linkup", down.Subject, "x", day(20)}}, fabric.Unknown, 6, `rule "linkup" is unknown: want one of nic-present, link-up`},
 		{"matches nothing", []Waiver{down, {"mtu", "host1:eth8", "x", day(20)}}, fabric.Unknown, 6, `mtu does not fail on "host1:eth8"`},
 	}
 	for _, tt := range tests {

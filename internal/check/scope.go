@@ -1,128 +1,159 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Scope declares where a rule does not apply. The zero value applies everywhere.
-type Scope struct {
-	NeedsPlan bool // not applicable without a cluster file, or on a node that is not in it
-	NoPlan    bool // not applicable with a cluster file, whose NICs other rules look for one by one
-	Addresses bool // not applicable where the plan gives no IP addresses (InfiniBand)
-	Cables    bool // not applicable where the plan has no cables (cloud)
-	Peers     bool // cluster rules: not applicable where one node alone is checked
-	Hardware  bool // not applicable in the lab, whose hosts have no hardware and no kernel of their own, unless a recording's lies under them
-	BareMetal bool // not applicable in a virtual machine, whose hypervisor owns it, and on a host of such
-	Virtual   bool // not applicable on bare metal, but for hosts of virtual machines
-	VMHost    bool // not applicable but on hosts of virtual machines: bare metal of a plan for vSphere
+// Condition is something that must hold for a rule to apply. A rule lists its conditions in Scope, in the order
+// of this file: the plan, the lab, the devices, the role of the machine. The first that does not hold
+// gives the reason; without any condition a rule applies everywhere.
+type Condition struct {
+	ID  string // kebab case
+	Doc string // one line: where a rule with this condition applies
 
-	// RDMA and GPU: not applicable on a node that is known to have no such device, and for RDMA is in no cluster
-	// file either. rdma-device and gpu-device are unknown on it, so that it never passes as a whole.
-	RDMA, GPU bool
-
-	// Transport: not applicable where the plan's transport is another; without a plan, where every RDMA port
-	// is known to be of another link layer. Empty: both.
-	Transport fabric.Transport
+	// judge gives Pass where the condition holds; NotApplicable where it does not, and Unknown where that cannot
+	// be decided, each with its reason.
+	judge func(scene) (fabric.Status, string)
 }
 
-// vSphere is the platform whose bare-metal hosts run virtual machines.
-const vSphere = "vsphere"
-
-// reason gives the verdict of a scope that leaves a node out, or cannot tell; ok is false where the rule is to run.
-func (s Scope) reason(p *planIndex, n *NodePlan, f *fabric.Facts) (v Verdict, ok bool) {
-	node := fabric.NodeSubject(f.Node)
-	if why := s.excludesPlan(p); why != "" {
-		return notApplicable(node, why), true
-	}
-	switch {
-	case s.Hardware && f.Platform == labPlatform && f.Hardware == "":
-		return notApplicable(node, inLabWhy), true
-	case s.Hardware && s.Addresses && f.Platform == labPlatform:
-		return notApplicable(node, "the hardware is recorded, and was set up for other addresses than those of the lab"), true
-	case s.NeedsPlan && n == nil:
-		return notApplicable(node, f.Node+" is not in the cluster file"), true
-	case f.Source == nominal:
-		return unknown(node, "these facts are nominal, from the catalog; "+f.Node+" itself was not looked at"), true
-	}
-	if why := s.excludesDevices(n, f); why != "" {
-		return notApplicable(node, why), true
-	}
-	return s.excludesMachine(p, f)
+// scene is what conditions see: the plan, and the node of a node rule or all nodes of a cluster rule.
+type scene struct {
+	plan    *fabric.Plan // nil without a cluster file
+	planned bool         // the node is in the plan; for a cluster rule: there is a plan
+	cluster bool
+	nodes   []Digest
+	lost    int // nodes without facts
 }
 
-const (
-	labPlatform = "lab"     // Facts.Platform of a lab host
-	nominal     = "catalog" // Facts.Source of a machine that nobody looked at
-	inLabWhy    = "a lab host has no hardware of its own, and runs on the kernel of this machine"
-)
-
-func (s Scope) excludesPlan(p *planIndex) string {
-	switch {
-	case p == nil && s.NeedsPlan:
-		return "needs a cluster file"
-	case p == nil:
-		return ""
-	case s.NoPlan:
-		return "with a cluster file nic-present and nic-rdma look for each planned NIC"
-	case s.Addresses && p.plan.Addressing.Scheme == fabric.None:
-		return "the plan gives no IP addresses"
-	case s.Cables && len(p.plan.Cabling.Links) == 0:
-		return "the plan has no cables"
-	case s.Transport != "" && p.plan.Transport != s.Transport:
-		return "the transport of the plan is " + string(p.plan.Transport)
+// excluded gives the verdict of a scope that leaves the scene out, or that cannot be decided; ok is false where the
+// rule is to run.
+func excluded(scope []Condition, s scene) (v Verdict, ok bool) {
+	subject := fabric.ClusterSubject()
+	if !s.cluster {
+		subject = fabric.NodeSubject(s.nodes[0].Node)
 	}
-	return ""
-}
-
-// excludesDevices is why a node without devices of the kind that a rule is about is left out.
-func (s Scope) excludesDevices(n *NodePlan, f *fabric.Facts) string {
-	switch {
-	case s.RDMA && n == nil && knownWithoutRDMA(f):
-		return f.Node + " has no RDMA device: rdma-device tells"
-	case s.GPU && knownWithoutGPU(f):
-		return f.Node + " has no GPU: gpu-device tells"
-	case s.Transport != "" && n == nil && allOfOtherLayer(f, linkLayer(s.Transport)):
-		return "no RDMA port of " + f.Node + " is " + linkLayer(s.Transport)
-	}
-	return ""
-}
-
-// knownWithoutRDMA holds where the kernel has no list of RDMA devices, or an empty one. Facts say what could
-// not be read; facts that have no interface either were not read at all.
-func knownWithoutRDMA(f *fabric.Facts) bool {
-	if len(f.HCAs) > 0 || len(f.NICs) == 0 {
-		return false
-	}
-	m, told := f.MissingReason("hcas")
-	return !told || m.Reason == "no such file or directory" || m.Reason == "file does not exist" // ENOENT, fs.ErrNotExist
-}
-
-// knownWithoutGPU holds where the PCI functions were all read and none is a GPU.
-func knownWithoutGPU(f *fabric.Facts) bool {
-	if len(f.GPUs) > 0 || len(f.PCI) == 0 {
-		return false
-	}
-	for _, m := range f.Missing {
-		if m.What == "pci" || m.What == "gpus" || strings.HasPrefix(m.What, "pci ") {
-			return false
+	for _, c := range scope {
+		if status, why := c.judge(s); status != fabric.Pass {
+			return Verdict{Status: status, Subject: subject, Why: why}, true
 		}
 	}
-	return true
+	if !s.cluster && s.nodes[0].Nominal {
+		return unknown(subject, "these facts are nominal, from the catalog; "+s.nodes[0].Node+" itself was not checked"), true
+	}
+	return Verdict{}, false
 }
 
-func allOfOtherLayer(f *fabric.Facts, layer string) bool {
-	ports := 0
-	for i := range f.HCAs {
-		for _, p := range f.HCAs[i].Ports {
-			if p.LinkLayer == "" || p.LinkLayer == layer {
-				return false
+func listed(scope []Condition, id string) bool {
+	return slices.ContainsFunc(scope, func(c Condition) bool { return c.ID == id })
+}
+
+// unless is a condition that holds unless something leaves the scene out.
+func unless(out bool, why string) (fabric.Status, string) {
+	if out {
+		return fabric.NotApplicable, why
+	}
+	return fabric.Pass, ""
+}
+
+// each judges the node of a node rule. A cluster is left out where every one of its nodes is, with noNode as the
+// reason. Nominal facts leave nothing out.
+func (s scene) each(noNode string, judge func(*Digest) (fabric.Status, string)) (fabric.Status, string) {
+	for i := range s.nodes {
+		if s.nodes[i].Nominal {
+			return fabric.Pass, ""
+		}
+		status, why := judge(&s.nodes[i])
+		if !s.cluster {
+			return status, why
+		}
+		if status != fabric.NotApplicable {
+			return fabric.Pass, ""
+		}
+	}
+	return unless(len(s.nodes) > 0, noNode)
+}
+
+func withPlan() Condition {
+	return Condition{
+		ID: "plan", Doc: "with a cluster file, on the nodes in it",
+		judge: func(s scene) (fabric.Status, string) {
+			switch {
+			case s.plan == nil:
+				return fabric.NotApplicable, "needs a cluster file"
+			case !s.planned:
+				return fabric.NotApplicable, s.nodes[0].Node + " is not in the cluster file"
+			}
+			return fabric.Pass, ""
+		},
+	}
+}
+
+func withoutPlan() Condition {
+	return Condition{
+		ID: "no-plan", Doc: "without a cluster file, in which other rules look for each NIC by name",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil, "with a cluster file nic-present and nic-rdma look for each planned NIC")
+		},
+	}
+}
+
+func withAddresses() Condition {
+	return Condition{
+		ID: "addresses", Doc: "not where the plan gives no IP addresses (InfiniBand)",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil && s.plan.Addressing.Scheme == fabric.None, "the plan gives no IP addresses")
+		},
+	}
+}
+
+func withCables() Condition {
+	return Condition{
+		ID: "cables", Doc: "not where the plan has no cables (cloud)",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil && len(s.plan.Cabling.Links) == 0, "the plan has no cables")
+		},
+	}
+}
+
+func onRoCE() Condition {
+	return Condition{
+		ID: "roce", Doc: "not where the plan's transport is InfiniBand; without a plan, not where every RDMA port is InfiniBand",
+		judge: func(s scene) (fabric.Status, string) { return s.over(fabric.RoCE) },
+	}
+}
+
+func onInfiniBand() Condition {
+	return Condition{
+		ID: "infiniband", Doc: "not where the plan's transport is RoCE; without a plan, not where every RDMA port is Ethernet",
+		judge: func(s scene) (fabric.Status, string) { return s.over(fabric.InfiniBand) },
+	}
+}
+
+// over judges a transport by the plan, else by the link layer of all RDMA ports.
+func (s scene) over(t fabric.Transport) (fabric.Status, string) {
+	if s.plan != nil && s.plan.Transport != t {
+		return fabric.NotApplicable, "the transport of the plan is " + string(s.plan.Transport)
+	}
+	if s.planned {
+		return fabric.Pass, ""
+	}
+	ports, layer := 0, linkLayer(t)
+	for i := range s.nodes {
+		for _, p := range s.nodes[i].Ports {
+			if p.Layer == "" || p.Layer == layer || s.nodes[i].Nominal {
+				return fabric.Pass, ""
 			}
 			ports++
 		}
 	}
-	return ports > 0
+	of := ""
+	if !s.cluster {
+		of = " of " + s.nodes[0].Node
+	}
+	return unless(ports > 0, "no RDMA port"+of+" is "+layer)
 }
 
 // linkLayer is how the kernel names the link layer of a transport.
@@ -133,76 +164,152 @@ func linkLayer(t fabric.Transport) string {
 	return "Ethernet"
 }
 
-// excludesMachine leaves bare metal, virtual machines or their hosts out.
-func (s Scope) excludesMachine(p *planIndex, f *fabric.Facts) (v Verdict, ok bool) {
-	if !s.BareMetal && !s.Virtual && !s.VMHost {
-		return Verdict{}, false
+const (
+	labPlatform = "lab"     // Facts.Platform of a lab host
+	nominal     = "catalog" // Facts.Source of a machine whose facts come from the catalog
+	noHardware  = "a lab host has no hardware of its own, and runs on the kernel of this machine"
+)
+
+func withHardware() Condition {
+	return Condition{
+		ID: "hardware", Doc: "not on lab hosts, which have neither hardware nor a kernel of their own, unless a recording lies under them",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.each(noHardware, func(d *Digest) (fabric.Status, string) {
+				return unless(d.Lab && d.Recorded == "", noHardware)
+			})
+		},
 	}
-	node := fabric.NodeSubject(f.Node)
-	hosts := p != nil && p.plan.Platform == vSphere
-	virtual := f.Machine.Hypervisor
-	switch {
-	case s.VMHost && !hosts:
-		return notApplicable(node, "only for hosts of virtual machines: platform vsphere, and on its bare metal"), true
-	case virtual == nil:
-		why := NodeInput{Facts: f}.why("not known whether "+f.Node+" is a virtual machine", "machine.hypervisor")
-		return unknown(node, why), true
-	case *virtual && (s.BareMetal || s.VMHost):
-		return notApplicable(node, f.Node+" is a virtual machine: the hypervisor owns this setting"), true
-	case !*virtual && s.BareMetal && hosts:
-		return notApplicable(node, f.Node+" hosts virtual machines, which asks for other settings"), true
-	case !*virtual && s.Virtual && !hosts:
-		return notApplicable(node, f.Node+" is no virtual machine"), true
-	}
-	return Verdict{}, false
 }
 
-// reasonCluster gives the verdict of a cluster rule's scope that leaves the whole cluster out.
-func (s Scope) reasonCluster(in ClusterInput) (v Verdict, ok bool) {
-	why := s.excludesPlan(in.index)
-	switch {
-	case why != "":
-	case s.Hardware && in.all(func(d *Digest) bool { return d.Lab }):
-		why = inLabWhy
-	case s.Peers && in.alone():
-		why = "one node alone: nothing to compare it with"
-	case s.RDMA && in.Plan == nil && in.all(func(d *Digest) bool { return d.NoRDMA }):
-		why = "no node has an RDMA device: rdma-device tells"
-	case s.GPU && in.all(func(d *Digest) bool { return d.NoGPU }):
-		why = "no node has a GPU: gpu-device tells"
-	case s.Transport != "" && in.Plan == nil && in.allOfOtherLayer(linkLayer(s.Transport)):
-		why = "no RDMA port is " + linkLayer(s.Transport)
+func withOwnHardware() Condition {
+	return Condition{
+		ID: "own-hardware", Doc: "not in the lab, even with a recording under its hosts: all of them have the same one",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.each(noHardware, func(d *Digest) (fabric.Status, string) { return unless(d.Lab, noHardware) })
+		},
 	}
-	return notApplicable(fabric.ClusterSubject(), why), why != ""
 }
 
-// all holds for a property of every node, and of at least one.
-func (in ClusterInput) all(has func(*Digest) bool) bool {
-	for i := range in.Nodes {
-		if !has(&in.Nodes[i]) {
-			return false
-		}
+func withOwnAddresses() Condition {
+	const why = "the hardware is recorded, and was set up for other addresses than those of the lab"
+	return Condition{
+		ID: "own-addresses", Doc: "not on lab hosts with recorded hardware, which was set up for other addresses",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.each(why, func(d *Digest) (fabric.Status, string) { return unless(d.Lab, why) })
+		},
 	}
-	return len(in.Nodes) > 0
 }
 
-// alone holds where no more than one node is asked for.
-func (in ClusterInput) alone() bool {
-	if in.Plan != nil {
-		return len(in.Plan.Nodes) == 1
-	}
-	return len(in.Nodes)+len(in.Lost) == 1
-}
-
-func (in ClusterInput) allOfOtherLayer(layer string) bool {
-	ports := 0
-	for i := range in.Nodes {
-		for _, p := range in.Nodes[i].Ports {
-			if p.Layer == "" || p.Layer == layer {
-				return false
+func withPeers() Condition {
+	return Condition{
+		ID: "peers", Doc: "cluster rules: not where one node alone is checked",
+		judge: func(s scene) (fabric.Status, string) {
+			asked := len(s.nodes) + s.lost
+			if s.plan != nil {
+				asked = len(s.plan.Nodes)
 			}
-			ports++
-		}
+			return unless(s.cluster && asked == 1, "one node alone: nothing to compare it with")
+		},
 	}
-	return ports > 0
+}
+
+// withRDMA and withGPU: rdma-device and gpu-device are unknown on a node without, so that it never passes as a whole.
+func withRDMA() Condition {
+	return Condition{
+		ID: "rdma", Doc: "not on a node that is known to have no RDMA device and is in no cluster file",
+		judge: func(s scene) (fabric.Status, string) {
+			if s.planned {
+				return fabric.Pass, ""
+			}
+			return s.each("no node has an RDMA device (see rdma-device)", func(d *Digest) (fabric.Status, string) {
+				return unless(d.NoRDMA, d.Node+" has no RDMA device (see rdma-device)")
+			})
+		},
+	}
+}
+
+func withGPU() Condition {
+	return Condition{
+		ID: "gpu", Doc: "not on a node that is known to have no GPU",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.each("no node has a GPU (see gpu-device)", func(d *Digest) (fabric.Status, string) {
+				return unless(d.NoGPU, d.Node+" has no GPU (see gpu-device)")
+			})
+		},
+	}
+}
+
+// vSphere is the platform whose bare-metal hosts run virtual machines.
+const vSphere = "vsphere"
+
+func onBareMetal() Condition {
+	return Condition{
+		ID: "bare-metal", Doc: "not in a virtual machine, whose hypervisor owns the setting, and not on a host of virtual machines",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.role(func(d *Digest, virtual bool) (fabric.Status, string) {
+				if virtual {
+					return fabric.NotApplicable, d.Node + hypervisorOwns
+				}
+				return unless(s.hostsVMs(), d.Node+" hosts virtual machines, which need other settings")
+			})
+		},
+	}
+}
+
+func onVirtual() Condition {
+	return Condition{
+		ID: "virtual", Doc: "in virtual machines and on their hosts",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.role(func(d *Digest, virtual bool) (fabric.Status, string) {
+				return unless(!virtual && !s.hostsVMs(), d.Node+" is not a virtual machine")
+			})
+		},
+	}
+}
+
+func onVMHost() Condition {
+	return Condition{
+		ID: "vm-host", Doc: "on hosts of virtual machines: bare metal of a plan for vSphere",
+		judge: func(s scene) (fabric.Status, string) {
+			if !s.hostsVMs() {
+				const why = "only for hosts of virtual machines: platform vsphere, and on its bare metal"
+				return s.each(why, func(*Digest) (fabric.Status, string) { return fabric.NotApplicable, why })
+			}
+			return s.role(func(d *Digest, virtual bool) (fabric.Status, string) { return unless(virtual, d.Node+hypervisorOwns) })
+		},
+	}
+}
+
+const hypervisorOwns = " is a virtual machine: the hypervisor owns this setting"
+
+func (s scene) hostsVMs() bool { return s.plan != nil && s.plan.Platform == vSphere }
+
+// role judges nodes by whether they are virtual machines; a node of which that was not read is unknown.
+func (s scene) role(judge func(d *Digest, virtual bool) (fabric.Status, string)) (fabric.Status, string) {
+	return s.each("no node has the role", func(d *Digest) (fabric.Status, string) {
+		if d.Virtual == nil {
+			return fabric.Unknown, d.VirtualUnread
+		}
+		return judge(d, *d.Virtual)
+	})
+}
+
+// knownWithoutRDMA holds where the kernel has no list of RDMA devices, or an empty one. Facts say what could
+// not be read; facts without any interface were not read at all.
+func knownWithoutRDMA(f *fabric.Facts) bool {
+	if len(f.HCAs) > 0 || len(f.NICs) == 0 {
+		return false
+	}
+	m, missing := f.MissingReason(fabric.FactHCAs)
+	return !missing || m.Absent
+}
+
+// knownWithoutGPU holds where the PCI functions were all read and none is a GPU.
+func knownWithoutGPU(f *fabric.Facts) bool {
+	if len(f.GPUs) > 0 || len(f.PCI) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(f.Missing, func(m fabric.Missing) bool {
+		return m.What == fabric.FactPCI || m.What == fabric.FactGPUs || strings.HasPrefix(m.What, fabric.FactPCI+" ")
+	})
 }

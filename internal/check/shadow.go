@@ -13,8 +13,8 @@ import (
 func ruleShadow() Rule {
 	return Rule{
 		ID:    "rule-shadow",
-		Title: "No policy rule stands behind another with its selector",
-		Doc: "looks for policy rules that select the same packets for different tables: only the first is ever followed, " +
+		Title: "No policy rule is shadowed by an earlier one",
+		Doc: "looks for policy rules that select the same packets for different tables: only the first is ever used, " +
 			"so that one NIC carries the traffic of all (eight `to 1.1.0.0/16` rules, as printed in the guide's netplan files)",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseRouteMissing,
@@ -48,8 +48,8 @@ type shadow struct{ first, dead fabric.Rule }
 func judgeRuleShadow(in NodeInput) []Verdict {
 	node := fabric.NodeSubject(in.Facts.Node)
 	rules := inOrder(in.Facts.Rules)
-	if _, cut := in.missing("rules"); cut || len(rules) == 0 {
-		return []Verdict{unknown(node, in.why("policy rules of "+in.Facts.Node+" were not read", "rules"))}
+	if _, cut := in.missing(fabric.FactRules); cut || len(rules) == 0 {
+		return []Verdict{unknown(node, in.why("policy rules of "+in.Facts.Node+" were not read", fabric.FactRules))}
 	}
 	const want = "one table for each selector"
 	found, sure := in.shadows(rules)
@@ -59,7 +59,7 @@ func judgeRuleShadow(in NodeInput) []Verdict {
 		v.Subject, v.Expected = node, want
 		return []Verdict{v}
 	case !sure:
-		return []Verdict{unknown(node, in.why("rules of "+in.Facts.Node+" share a selector, and its routes were not read", "routes"))}
+		return []Verdict{unknown(node, in.why("rules of "+in.Facts.Node+" share a selector, and its routes were not read", fabric.FactRoutes))}
 	}
 	v := pass(want, saw("ip rule show", strconv.Itoa(len(rules))+" rules"))
 	v.Subject = node
@@ -70,7 +70,7 @@ func judgeRuleShadow(in NodeInput) []Verdict {
 // the first one's table has no route for the packet; sure is false where the routes to tell are missing.
 func (in NodeInput) shadows(rules []fabric.Rule) (found []shadow, sure bool) {
 	sure = true
-	_, cut := in.missing("routes")
+	_, cut := in.missing(fabric.FactRoutes)
 	cut = cut || len(in.Facts.Routes) == 0
 	first := make(map[selector]fabric.Rule, len(rules))
 	for _, r := range rules {
@@ -111,13 +111,13 @@ func (in NodeInput) shadowVerdict(found []shadow) Verdict {
 		Status: fabric.Fail,
 		Evidence: []fabric.Evidence{
 			saw("ip rule show", strings.Join(followed, "; ")),
-			saw("ip rule show, never followed", strings.Join(ignored, "; ")),
+			saw("ip rule show, never used", strings.Join(ignored, "; ")),
 		},
-		Why: fmt.Sprintf("%s never follows %d of its %d policy rules: what `%s` selects is taken before it by `%s`.",
+		Why: fmt.Sprintf("%s never uses %d of its %d policy rules: `%s` is shadowed by `%s`, which selects the same packets first.",
 			in.Facts.Node, len(found), len(in.Facts.Rules), ruleText(dead), ruleText(first)),
-		Cost: fmt.Sprintf("what is %s leaves by 1 of %d tables: 1/%d of the rate of their NICs",
+		Cost: fmt.Sprintf("traffic %s uses 1 of %d tables: 1/%d of the rate of their NICs",
 			selectorText(first), len(tables)+1, len(tables)+1),
-		Fix: onNode(in.shadowFix(found), in.Facts.Node) + ", and take them out of the file that sets them",
+		Fix: onNode(in.shadowFix(found), in.Facts.Node) + ", and remove them from the file that sets them",
 	}
 }
 
@@ -131,7 +131,7 @@ func (in NodeInput) shadowFix(found []shadow) string {
 		}
 	}
 	for _, s := range found {
-		// Without a plan nobody knows which table was meant. Rules by destination serve no rail, and of
+		// Without a plan the intended table is unknown. Rules by destination serve no rail, and of
 		// those by source the one that is followed stays.
 		if in.Plan != nil && !in.isPlanned(s.first) || in.Plan == nil && selects(s.first.To) {
 			drop(s.first)

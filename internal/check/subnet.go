@@ -11,8 +11,8 @@ import (
 func oneSubnet() Rule {
 	return Rule{
 		ID:    "one-subnet",
-		Title: "No two NICs of a node answer for each other",
-		Doc: "looks for NICs of one node in overlapping IPv4 subnets without arp_ignore: with the kernel's defaults any of them " +
+		Title: "No two NICs of a node answer ARP for each other",
+		Doc: "looks for NICs of one node in overlapping IPv4 subnets without arp_ignore: with the kernel's defaults each of them " +
 			"answers for the address of another, and RDMA maps a remote address to the wrong NIC",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseARPFlux,
@@ -36,9 +36,9 @@ func judgeOneSubnet(in NodeInput) []Verdict {
 	}
 	return in.each(names, func(nic *fabric.NIC) Verdict {
 		seen := saw("ip address show dev "+nic.Name, prefixes(nic.Addresses))
-		const want = "IPv4 subnets that no other NIC of the node shares, or arp_ignore 1 or 2 in force"
-		if _, cut := in.missing("nics.addresses"); cut {
-			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+in.Facts.Node+":"+nic.Name+" were not read", "nics.addresses")}
+		const want = "IPv4 subnets that no other NIC of the node shares, or arp_ignore 1 or 2 in effect"
+		if _, cut := in.missing(fabric.FactNICAddresses); cut {
+			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+in.Facts.Node+":"+nic.Name+" were not read", fabric.FactNICAddresses)}
 		}
 		found := in.overlaps(nic, names)
 		if len(found) == 0 {
@@ -74,29 +74,28 @@ func (in NodeInput) judgeOverlap(nic *fabric.NIC, o overlap) Verdict {
 		return Verdict{Status: fabric.Pass, Evidence: seen}
 	case !exposed(nic) && !exposed(o.other):
 		return Verdict{Evidence: seen, Why: in.why(name+" and "+other+" share a subnet and arp_ignore was not read",
-			"nics.arp_ignore "+nic.Name, "nics.arp_ignore "+o.other.Name)}
+			fabric.FactNICARPIgnore+" "+nic.Name, fabric.FactNICARPIgnore+" "+o.other.Name)}
 	case in.planned(nic, o.own) && !in.planned(o.other, o.its):
-		return Verdict{Evidence: seen, Why: "not judged while one-subnet fails on " + other + ", which is in the subnet planned for " + name}
+		return Verdict{Evidence: seen, Why: "not evaluated while one-subnet fails on " + other + ", which is in the subnet planned for " + name}
 	}
 	return Verdict{
 		Status: fabric.Fail, Evidence: seen,
 		Why: name + " has " + o.own.String() + " and " + other + " has " + o.its.String() +
-			": both are in one subnet, and either answers ARP requests for the address of the other.",
-		Cost: "peers send to the wrong NIC: pairs fail, or two rails share one link and each has 1/2 of its rate",
+			": both are in one subnet, and each answers ARP requests for the other's address.",
+		Cost: "peers send to the wrong NIC: pairs fail, or two rails share one link at 1/2 of its rate each",
 		Fix:  in.oneSubnetFix(nic, o.own),
 	}
 }
 
-// oneSubnetFix puts the planned address in the place of one that nobody planned; one that stands in the plan
-// is kept sane instead.
+// oneSubnetFix replaces an unplanned address with the planned one; for a planned one it sets the sysctls instead.
 func (in NodeInput) oneSubnetFix(nic *fabric.NIC, own netip.Prefix) string {
 	if in.Plan != nil && !in.planned(nic, own) {
 		if a, ok := in.Plan.address(nic.Name); ok && !slices.Contains(nic.Addresses, a.Address) {
-			return in.kept(replaceAddresses(nic, a.Address))
+			return in.untilBoot(replaceAddresses(nic, a.Address))
 		}
-		return in.kept("ip address del " + own.String() + " dev " + nic.Name)
+		return in.untilBoot("ip address del " + own.String() + " dev " + nic.Name)
 	}
-	return in.kept("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1")
+	return in.untilBoot("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1")
 }
 
 func (in NodeInput) planned(nic *fabric.NIC, p netip.Prefix) bool {

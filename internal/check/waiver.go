@@ -37,7 +37,7 @@ func (w *Waiver) expired(now time.Time) bool {
 	return !now.Before(time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC))
 }
 
-// waiver finds the waiver in force for a failing finding.
+// waiver finds the waiver in effect for a failing finding.
 func (c *Checker) waiver(rule string, s fabric.Subject) *Waiver {
 	if len(c.waivers) == 0 {
 		return nil
@@ -57,12 +57,12 @@ func (c *Checker) waiver(rule string, s fabric.Subject) *Waiver {
 	return found
 }
 
-// dead gives a finding about a waiver that takes nothing out of the verdict, so that nobody relies on it.
-func (w *waiverUse) dead(rules []Rule, now time.Time) (fabric.Finding, bool) {
+// unused gives a finding about a waiver that takes nothing out of the verdict, so that it is noticed.
+func (w *waiverUse) unused(rules []Rule, now time.Time) (fabric.Finding, bool) {
 	f := fabric.Finding{
-		ID: waiverRule, Title: "Waivers are in force", Status: fabric.Unknown, Severity: fabric.SeverityWarning,
+		ID: waiverRule, Title: "Waivers take effect", Status: fabric.Unknown, Severity: fabric.SeverityWarning,
 		Subject: fabric.ClusterSubject(), Evidence: []fabric.Evidence{saw(waiverSource, w.text())},
-		Expected:  "every waiver names a rule and a subject that fail now",
+		Expected:  "each waiver names a rule and a subject that currently fail",
 		Reference: "cluster file, section waive",
 	}
 	known := make([]string, 0, len(rules))
@@ -71,13 +71,13 @@ func (w *waiverUse) dead(rules []Rule, now time.Time) (fabric.Finding, bool) {
 	}
 	switch {
 	case !slices.Contains(known, w.Rule):
-		f.Why = "rule \"" + w.Rule + "\" is not known: want one of " + strings.Join(known, ", ")
+		f.Why = "rule \"" + w.Rule + "\" is unknown: want one of " + strings.Join(known, ", ")
 	case w.expired(now):
 		f.Why = "the waiver of " + w.Rule + " on " + w.Subject + " ended on " + w.Until.Format(time.DateOnly) +
 			"; today is " + now.UTC().Format(time.DateOnly)
 	case !w.matched:
-		f.Why = w.Rule + " does not fail on \"" + w.Subject + "\": the fault is gone, or the subject is written " +
-			"otherwise than findings print it"
+		f.Why = w.Rule + " does not fail on \"" + w.Subject + "\": the fault is gone, or the subject is not written " +
+			"as findings print it"
 	default:
 		return fabric.Finding{}, false
 	}

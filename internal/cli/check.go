@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -19,21 +20,24 @@ import (
 type checkOptions struct {
 	whereOptions
 	snapshots []string
+	html      string
 }
 
-func (a *app) checkCommand() *cobra.Command {
+func (a *app) checkCommand(run func(context.Context, checkOptions) error) *cobra.Command {
 	var o checkOptions
 	c := &cobra.Command{
 		Use:   "check [-f FILE | --lab] [--snapshot PATH...]",
-		Short: "Judge facts: of this host, of a cluster, of the lab, or saved ones",
-		Long: "Judge facts: of this host; with -f of the machines of a cluster file, over SSH; of the lab; or of saved facts\n" +
-			"(files, folders, run folders). Without a cluster file the rules that need a plan are not applicable.\n\n" +
+		Short: "Check this host, a cluster, the lab, or saved facts",
+		Long: "Check this host; with -f the machines of a cluster file, over SSH; the lab; or saved facts (files, folders,\n" +
+			"run folders). Without a cluster file the rules that need a plan are not applicable. --html also writes the\n" +
+			"findings as one page.\n\n" +
 			"Exit status 0: everything passed; 1: something failed; 2: nothing failed, but something is unknown.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.check(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
 	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts: a file or a folder; can be repeated")
+	htmlFlag(c, &o.html)
 	c.MarkFlagsMutuallyExclusive("lab", "snapshot")
 	return c
 }
@@ -44,7 +48,7 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 	}
 	if o.file == "" && !o.lab {
 		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
-		return a.judge(ctx, nil, nil, all(here), nil)
+		return a.judge(ctx, o, nil, nil, all(here), nil)
 	}
 	w, err := a.reach(ctx, o.whereOptions)
 	if err != nil {
@@ -52,12 +56,12 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
 	nodes, lost := w.crew.collect(ctx)
-	return a.judge(ctx, w.plan, w.waivers, all(nodes), lost)
+	return a.judge(ctx, o, w.plan, w.waivers, all(nodes), lost)
 }
 
 func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if o.file == "" {
-		return a.judge(ctx, nil, nil, facts.Load(ctx, o.snapshots...), nil)
+		return a.judge(ctx, o, nil, nil, facts.Load(ctx, o.snapshots...), nil)
 	}
 	in, err := a.readCluster(o.file)
 	if err != nil {
@@ -67,30 +71,57 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.judge(ctx, in.plan, waivers, facts.Load(ctx, o.snapshots...), nil)
+	return a.judge(ctx, o, in.plan, waivers, facts.Load(ctx, o.snapshots...), nil)
 }
 
 // judge checks a stream of facts, prints the findings and gives the exit status. What is printed as JSON is
-// not kept; of what is printed as text only what is shown.
-func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) error {
-	var summary fabric.Summary
-	var err error
+// not kept; of what is printed as text or written as a page only what is shown.
+func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) error {
+	var emit []func(fabric.Finding)
+	var finish []func(fabric.Summary) error
+	groups := report.NewGroups(a.textOptions())
 	if a.json() {
 		out := bufio.NewWriter(a.stdout)
 		w := report.NewFindingsWriter(out)
-		if summary, err = checkNodes(ctx, plan, waivers, nodes, lost, w.Write); err == nil {
-			err = errors.Join(w.Close(summary), out.Flush())
-		}
+		emit = append(emit, w.Write)
+		finish = append(finish, func(s fabric.Summary) error { return errors.Join(w.Close(s), out.Flush()) })
 	} else {
-		k := report.NewKeeper(a.textOptions())
-		if summary, err = checkNodes(ctx, plan, waivers, nodes, lost, k.Add); err == nil {
-			err = k.Text(a.stdout, summary)
-		}
+		finish = append(finish, func(s fabric.Summary) error { return groups.Text(a.stdout, s) })
 	}
+	if !a.json() || o.html != "" {
+		emit = append(emit, groups.Add)
+	}
+	of := report.Checked{Plan: plan, Lost: lost, Info: a.pageInfo()}
+	summary, err := checkNodes(ctx, plan, waivers, noteNames(nodes, &of.Nodes), lost, func(f fabric.Finding) {
+		for _, to := range emit {
+			to(f)
+		}
+	})
 	if err != nil {
-		return err // a verdict that nobody could read is none
+		return err
+	}
+	for _, f := range finish {
+		err = errors.Join(err, f(summary))
+	}
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return groups.HTML(w, summary, of) }))
+	if err != nil {
+		return err // a verdict that was not written whole is none
 	}
 	return exitOf(summary.Status())
+}
+
+// noteNames passes facts on and notes whose they are.
+func noteNames(nodes iter.Seq2[*fabric.Facts, error], names *[]string) iter.Seq2[*fabric.Facts, error] {
+	return func(yield func(*fabric.Facts, error) bool) {
+		for f, err := range nodes {
+			if err == nil {
+				*names = append(*names, f.Node)
+			}
+			if !yield(f, err) {
+				return
+			}
+		}
+	}
 }
 
 // findings checks nodes and keeps all that is found.

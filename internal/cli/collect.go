@@ -18,34 +18,39 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
-// collectOptions say of what facts are collected, and how they are kept.
+// collectOptions say whose facts are collected, and how they are kept.
 type collectOptions struct {
 	root   string
+	text   string
 	raw    string
 	redact bool
 	hosts  string
 	folder string
 }
 
-func (a *app) collectCommand() *cobra.Command {
+func (a *app) collectCommand(run func(context.Context, collectOptions) error) *cobra.Command {
 	var o collectOptions
 	c := &cobra.Command{
-		Use:   "collect [--root DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
+		Use:   "collect [--root DIR | --text DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
-		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: of hosts a document\n" +
-			"a line, or with -d a file each, for check --snapshot. With --raw everything that was read goes into a recording,\n" +
-			"one text file, which check and diff take as they take a live host; --redact takes names, serial numbers,\n" +
-			"GUIDs and addresses out of it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
+		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: of hosts one\n" +
+			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
+			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat and nvidia-smi: one file each, with\n" +
+			"any name; the folder's name is the host's. With --raw everything that was read goes into a recording, one text\n" +
+			"file, which check and diff accept like a live host; --redact removes names, serial numbers, GUIDs and addresses\n" +
+			"from it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.collect(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.root, "root", "", "folder that holds a captured /sys, /proc, /etc")
-	c.Flags().StringVar(&o.raw, "raw", "", "file to write a recording to; - for standard output instead of the facts")
+	c.Flags().StringVar(&o.text, "text", "", "folder that holds the output of tools, one file each")
+	c.Flags().StringVar(&o.raw, "raw", "", "file to write a recording to; - writes it to standard output instead of the facts")
 	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
-	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write a file a host to")
-	c.MarkFlagsMutuallyExclusive("root", "hosts")
+	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write one file per host to")
+	c.MarkFlagsMutuallyExclusive("root", "text", "hosts")
 	c.MarkFlagsMutuallyExclusive("raw", "hosts")
+	c.MarkFlagsMutuallyExclusive("raw", "text")
 	return c
 }
 
@@ -67,16 +72,9 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 		defer tree.Close()
 		h = tree
 	}
-	at := now()
-	f := (*fabric.Facts)(nil)
-	if o.raw != "" {
-		recorder := host.NewRecorder(h, a.version, at)
-		f = facts.Collect(ctx, recorder, at)
-		if err := a.writeRecording(recorder.Archive(), o); err != nil {
-			return err
-		}
-	} else {
-		f = facts.Collect(ctx, h, at)
+	f, err := a.collectHost(ctx, h, o)
+	if err != nil {
+		return err
 	}
 	if o.raw != "-" && !o.redact {
 		err = report.JSON(a.stdout, f)
@@ -87,8 +85,22 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	return err
 }
 
-// writeRecording keeps a recording. What is redacted comes out as the recording alone, since the facts name
-// what was taken out of it.
+// collectHost reads one host, and writes the recording that --raw asks for.
+func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (*fabric.Facts, error) {
+	if o.text != "" {
+		return facts.LoadText(o.text)
+	}
+	at := now()
+	if o.raw == "" {
+		return facts.Collect(ctx, h, at), nil
+	}
+	recorder := host.NewRecorder(h, a.version, at)
+	f := facts.Collect(ctx, recorder, at)
+	return f, a.writeRecording(recorder.Archive(), o)
+}
+
+// writeRecording writes a recording. With --redact only the recording is written, since the facts contain what was
+// removed from it.
 func (a *app) writeRecording(archive []byte, o collectOptions) error {
 	if o.redact {
 		salt := make([]byte, 32)
@@ -107,12 +119,12 @@ func (a *app) writeRecording(archive []byte, o collectOptions) error {
 
 func openTree(root string) (*host.Tree, error) {
 	if info, err := os.Stat(filepath.Join(root, "sys")); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("captured tree %q: has no folder sys: name the folder that stands for /", root)
+		return nil, fmt.Errorf("captured tree %q: no folder sys in it: want the folder that stands for /", root)
 	}
 	return host.OpenTree(filepath.Base(filepath.Clean(root)), root)
 }
 
-// collectHosts gives the facts of a range of hosts. Those that did not answer are told on standard error.
+// collectHosts gives the facts of a range of hosts. Those that did not answer are listed on standard error.
 func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error) {
 	names, err := fabric.ExpandNames(hosts)
 	if err != nil {

@@ -15,18 +15,27 @@ import (
 	"railwright.dev/railwright/internal/report"
 )
 
-func (a *app) diffCommand() *cobra.Command {
-	var identities bool
+// diffOptions are the two snapshots to compare, and what counts as a difference.
+type diffOptions struct {
+	left, right string
+	identities  bool
+}
+
+func (a *app) diffCommand(run func(context.Context, diffOptions) error) *cobra.Command {
+	var o diffOptions
 	c := &cobra.Command{
 		Use:   "diff A B",
-		Short: "What differs between two snapshots, worst first: good node against bad, today against yesterday",
-		Long: "What differs between two snapshots (facts, recordings, captured trees), worst first. Times and counters are left\n" +
-			"out; of two different nodes also what must differ, unless --identities is given.\n\n" +
-			"A or B may be FOLDER:NODE to pick one node of several. Exit status 0: nothing differs; 1: something does.",
+		Short: "Compare two snapshots: a good node with a bad one, today with yesterday",
+		Long: "Compare two snapshots (facts, recordings, captured trees); the worst difference comes first. Times and counters\n" +
+			"are ignored; for two different nodes so are addresses, MACs and GUIDs, unless --identities is given.\n\n" +
+			"A or B may be FOLDER:NODE to select one node of several. Exit status 0: no difference; 1: differences.",
 		Args: cobra.ExactArgs(2),
-		RunE: func(c *cobra.Command, args []string) error { return a.diff(c.Context(), args[0], args[1], identities) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.left, o.right = args[0], args[1]
+			return run(c.Context(), o)
+		},
 	}
-	c.Flags().BoolVar(&identities, "identities", false, "also addresses, MACs and GUIDs of two different nodes")
+	c.Flags().BoolVar(&o.identities, "identities", false, "also compare addresses, MACs and GUIDs of two different nodes")
 	return c
 }
 
@@ -38,16 +47,16 @@ type differences struct {
 	Differences []facts.Difference `json:"differences"`
 }
 
-func (a *app) diff(ctx context.Context, left, right string, identities bool) error {
-	one, err := oneNode(ctx, left)
+func (a *app) diff(ctx context.Context, o diffOptions) error {
+	one, err := oneNode(ctx, o.left)
 	if err != nil {
 		return err
 	}
-	other, err := oneNode(ctx, right)
+	other, err := oneNode(ctx, o.right)
 	if err != nil {
 		return err
 	}
-	d := differences{Meta: fabric.NewMeta("Differences"), A: left, B: right, Differences: facts.Diff(one, other, identities)}
+	d := differences{Meta: fabric.NewMeta("Differences"), A: o.left, B: o.right, Differences: facts.Diff(one, other, o.identities)}
 	if a.json() {
 		err = report.JSON(a.stdout, d)
 	} else {
@@ -84,21 +93,21 @@ func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
 	case len(names) == 0 && len(broken) > 0:
 		return nil, errors.Join(broken...)
 	case len(found) == 0:
-		return nil, fmt.Errorf("snapshot %q: node %q is not in it: known are %s", path, node, strings.Join(names, ", "))
+		return nil, fmt.Errorf("snapshot %q: no node %q in it; nodes: %s", path, node, strings.Join(names, ", "))
 	default:
-		return nil, fmt.Errorf("snapshot %q: %d nodes are in it: pick one with %s:NODE: known are %s", path, len(found), path, strings.Join(names, ", "))
+		return nil, fmt.Errorf("snapshot %q: %d nodes in it; select one with %s:NODE; nodes: %s", path, len(found), path, strings.Join(names, ", "))
 	}
 }
 
 func (d differences) text(w io.Writer) error {
 	if len(d.Differences) == 0 {
-		_, err := fmt.Fprintf(w, "%s and %s: nothing differs\n", d.A, d.B)
+		_, err := fmt.Fprintf(w, "%s and %s: no difference\n", d.A, d.B)
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
 	for _, one := range d.Differences {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, one.What, one.A, one.B, one.Why)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, fabric.Printable(one.What), fabric.Printable(one.A), fabric.Printable(one.B), one.Why)
 	}
 	return t.Flush()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,30 +15,41 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
-func (a *app) reportCommand() *cobra.Command {
+// reportOptions name the run folder to report.
+type reportOptions struct {
+	folder string
+}
+
+func (a *app) reportCommand(run func(context.Context, reportOptions) error) *cobra.Command {
+	var o reportOptions
 	return &cobra.Command{
 		Use: "report RUN", Short: "Write the HTML report of a run folder again", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			folder := run.Folder(args[0])
-			r, err := readRun(folder)
-			if err != nil {
-				return err
-			}
-			path, err := writeHTML(folder, r)
-			if err != nil {
-				return err
-			}
-			if a.json() {
-				return report.JSON(a.stdout, r)
-			}
-			_, err = fmt.Fprintln(a.stdout, path)
-			return err
+		RunE: func(c *cobra.Command, args []string) error {
+			o.folder = args[0]
+			return run(c.Context(), o)
 		},
 	}
 }
 
+func (a *app) report(_ context.Context, o reportOptions) error {
+	folder := run.Folder(o.folder)
+	r, err := readRun(folder)
+	if err != nil {
+		return err
+	}
+	path, err := writeHTML(folder, r)
+	if err != nil {
+		return err
+	}
+	if a.json() {
+		return report.JSON(a.stdout, r)
+	}
+	_, err = fmt.Fprintln(a.stdout, path)
+	return err
+}
+
 // readRun loads what a run left. The record of the run itself must be there; what else is missing was not
-// looked at, and the report says so.
+// checked, and the report says so.
 func readRun(folder run.Folder) (report.Run, error) {
 	var r report.Run
 	if err := folder.Read(run.RunFile, "Run", &r); err != nil {

@@ -114,8 +114,8 @@ func (a *app) root() *cobra.Command {
 		return nil
 	}
 	root.AddCommand(
-		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(a.plan), a.renderCommand(),
-		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.diffCommand(), a.benchCommand(), a.reportCommand(),
+		a.upCommand(), a.initCommand(), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(),
+		a.applyCommand(), a.rollbackCommand(), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(), a.reportCommand(a.report),
 		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(), a.explainCommand(), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
 	return root
 }

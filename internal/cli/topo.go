@@ -385,7 +385,7 @@ func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
 	if a.json() {
 		err = report.JSON(a.stdout, found)
 	} else {
-		k := report.NewKeeper(a.textOptions())
+		k := report.NewGroups(a.textOptions())
 		for _, f := range found.Findings {
 			k.Add(f)
 		}

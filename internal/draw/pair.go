@@ -57,7 +57,7 @@ func echoReasons(size string, e fabric.Echo, m fabric.Measurement) (reasons []st
 		return []string{name + " not answered"}
 	}
 	if e.ArrivedOn == "" {
-		reasons = append(reasons, name+": where it arrived is not known")
+		reasons = append(reasons, name+": the receiving interface is unknown")
 	} else if e.ArrivedOn != m.To.NIC {
 		reasons = append(reasons, fmt.Sprintf("%s arrived on %s, not on %s", name, e.ArrivedOn, m.To.NIC))
 	}
@@ -69,7 +69,7 @@ func echoReasons(size string, e fabric.Echo, m fabric.Measurement) (reasons []st
 
 func word(nic string) string {
 	if nic == "" {
-		return "an interface that is not known"
+		return "an unknown interface"
 	}
 	return nic
 }

@@ -2,14 +2,14 @@ package fabric
 
 import "net/netip"
 
-// Facts is what one node said of itself at one moment. A fact that may be absent is a pointer or
+// Facts is what one node reported about itself at one moment. A fact that may be absent is a pointer or
 // an empty list, and Missing then says why; a rule that meets it is unknown with that reason.
 type Facts struct {
 	Meta
 	Node       string            `json:"node"`
 	Collected  string            `json:"collected,omitempty"` // RFC 3339, UTC
 	Platform   string            `json:"platform,omitempty"`  // "lab" inside a lab host, else empty
-	Source     string            `json:"source"`              // live, recorded, tree, catalog
+	Source     string            `json:"source"`              // live, recorded, tree, captured (output of tools), catalog
 	Hardware   string            `json:"hardware,omitempty"`  // "recorded": of a lab host that has the hardware of a recording
 	Kernel     Kernel            `json:"kernel"`
 	Machine    Machine           `json:"machine"`
@@ -34,6 +34,7 @@ type Missing struct {
 	What   string `json:"what"`
 	Source string `json:"source"`
 	Reason string `json:"reason"`
+	Absent bool   `json:"absent,omitempty" jsonschema_description:"the source was asked and has no such file: there is nothing to read. False: it could not be read, or whether it is there is unknown"`
 }
 
 // MissingReason finds why a fact is absent; ok is false where nothing says so.

@@ -48,7 +48,7 @@ type Finding struct {
 	ID        string     `json:"id"` // of the rule
 	Title     string     `json:"title"`
 	Status    Status     `json:"status"`
-	Waived    bool       `json:"waived,omitempty"` // by the cluster file: told, and kept out of the verdict
+	Waived    bool       `json:"waived,omitempty"` // by the cluster file: shown, but not part of the verdict
 	Severity  Severity   `json:"severity"`
 	Cause     CauseID    `json:"cause,omitempty"`
 	Subject   Subject    `json:"subject"`
@@ -83,7 +83,7 @@ func (s *Summary) Count(status Status) {
 	}
 }
 
-// Status is the worst of what was counted. Nothing counted is Unknown: nobody looked.
+// Status is the worst of what was counted. Nothing counted is Unknown: nothing was checked.
 func (s Summary) Status() Status {
 	switch {
 	case s.Fail > 0:

@@ -22,20 +22,22 @@ func TestPCITextForms(t *testing.T) {
 		{PCIDevice{Control: &PCIControl{256, 512, true, true}}, `"control":"256/512 ro et"`},
 		{PCIDevice{Control: &PCIControl{128, 4096, false, false}}, `"control":"128/4096"`},
 	} {
-		text, err := json.Marshal(tt.device)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := `{"address":"","vendor":0,"device":0,"class":0,` + tt.json + `}`; string(text) != want {
-			t.Errorf("got %s, want %s", text, want)
-		}
-		var back PCIDevice
-		if err := json.Unmarshal(text, &back); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(tt.device, back); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.json, diff)
-		}
+		t.Run(tt.json, func(t *testing.T) {
+			text, err := json.Marshal(tt.device)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := `{"address":"","vendor":0,"device":0,"class":0,` + tt.json + `}`; string(text) != want {
+				t.Errorf("got %s, want %s", text, want)
+			}
+			var back PCIDevice
+			if err := json.Unmarshal(text, &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.device, back); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.json, diff)
+			}
+		})
 	}
 	for _, bad := range []string{`{"link":"fast"}`, `{"link":"x16@32"}`, `{"acs":"zz"}`, `{"ats":"maybe"}`, `{"control":""}`, `{"control":"256"}`, `{"control":"256/512 xx"}`} {
 		if err := json.Unmarshal([]byte(bad), new(PCIDevice)); err == nil {

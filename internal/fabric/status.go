@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Status is a verdict. The zero value is Unknown, so that a verdict nobody reached is never read as a pass.
+// Status is a verdict. The zero value is Unknown, so that a missing verdict never reads as a pass.
 type Status uint8
 
 // The four verdicts. NotApplicable is only for a rule whose declared scope leaves the subject out.
@@ -70,7 +70,7 @@ func (s *Severity) UnmarshalText(text []byte) error {
 func indexOf(what, word string, known []string) (int, error) {
 	i := slices.Index(known, word)
 	if i < 0 {
-		return 0, fmt.Errorf("%s %q is not known: want one of %s", what, word, strings.Join(known, ", "))
+		return 0, fmt.Errorf("%s %q: unknown; known: %s", what, word, strings.Join(known, ", "))
 	}
 	return i, nil
 }

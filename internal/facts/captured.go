@@ -2,20 +2,60 @@ package facts
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// FromText gives the facts of a host of which only the output of tools is there: file name to text. What a
-// text is, is told by its content. Texts are taken in the order of trust of the tools; one that no tool
-// prints stands in Missing, as "text NAME", and so does all that none of them tells.
+// LoadText gives the facts of a host from a folder that holds the output of tools, each in a file of its own. The
+// folder's name is the host's.
+func LoadText(folder string) (*fabric.Facts, error) {
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("folder %q: %s", folder, reason(err))
+	}
+	texts := make(map[string][]byte)
+	for _, e := range entries {
+		if !e.Type().IsRegular() {
+			continue
+		}
+		if texts[e.Name()], err = readText(filepath.Join(folder, e.Name())); err != nil {
+			return nil, err
+		}
+	}
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("folder %q: no files in it: want the output of tools, such as lspci -vvv and ibstat", folder)
+	}
+	return FromText(filepath.Base(whole), texts), nil
+}
+
+// readText reads as much of a file as a tool may print, and one byte more.
+func readText(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxToolText+1))
+}
+
+// FromText gives the facts of a host of which only the output of tools is there: file name to text. Each text is
+// recognized by its content. Texts are used in the order of trust of the tools; one that no known tool prints is in
+// Missing, as "text NAME", and so is everything that none of them gives.
 func FromText(name string, texts map[string][]byte) *fabric.Facts {
 	f := &fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: name, Source: "captured"}
 	m := newMerger(f)
 	left := maps.Clone(texts)
-	told := make(map[string]bool)
+	given := make(map[string]bool)
 	for _, t := range tools(f) {
 		for _, file := range slices.Sorted(maps.Keys(left)) {
 			text := string(left[file])
@@ -29,44 +69,44 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 				continue
 			}
 			m.merge(t, parts)
-			for _, what := range t.tells {
-				told[what] = true
+			for _, what := range t.gives {
+				given[what] = true
 			}
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(left)) {
 		miss(f, "text "+fabric.Printable(file), fabric.Printable(file), errors.New("not the output of a known tool in the C locale"))
 	}
-	f.Missing = append(f.Missing, untold(f, told)...)
+	f.Missing = append(f.Missing, notGiven(f, given)...)
 	return f
 }
 
-// untold names what no text told: the lists of tools, and what is read from the kernel only.
-func untold(f *fabric.Facts, told map[string]bool) []fabric.Missing {
+// notGiven names what no text gave: the lists of tools, and what is read from the kernel only.
+func notGiven(f *fabric.Facts, given map[string]bool) []fabric.Missing {
 	for _, h := range f.HCAs {
-		told["hcas"] = true
+		given[fabric.FactHCAs] = true
 		for _, p := range h.Ports {
-			told["hcas.ports.gids"] = told["hcas.ports.gids"] || len(p.GIDs) > 0
+			given[fabric.FactPortGIDs] = given[fabric.FactPortGIDs] || len(p.GIDs) > 0
 		}
 	}
-	told["gpus"] = told["gpus"] || len(f.GPUs) > 0
+	given[fabric.FactGPUs] = given[fabric.FactGPUs] || len(f.GPUs) > 0
 	var out []fabric.Missing
 	add := func(what, source, reason string) {
-		if _, missing := f.MissingReason(what); !missing && !told[what] {
-			told[what] = true
+		if _, missing := f.MissingReason(what); !missing && !given[what] {
+			given[what] = true
 			out = append(out, fabric.Missing{What: what, Source: source, Reason: reason})
 		}
 	}
 	for _, t := range tools(f) {
-		for _, what := range t.tells {
+		for _, what := range t.gives {
 			add(what, t.name, "not among the captured texts")
 		}
 	}
 	for _, what := range []string{
-		"platform", "kernel", "modules", "sysctls", "machine", "neighbours", "lldp",
-		"hcas.ports.gids", "hcas.ports.pkeys", "hcas.ports.counters",
+		fabric.FactPlatform, fabric.FactKernel, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNeighbours, fabric.FactLLDP,
+		fabric.FactPortGIDs, fabric.FactPortPKeys, fabric.FactPortCounters,
 	} {
-		add(what, "captured text", "only the kernel tells")
+		add(what, "captured text", "only the kernel gives it")
 	}
 	return out
 }

@@ -199,12 +199,12 @@ func allFunctions(t *testing.T, tree *host.Tree) []fabric.PCIDevice {
 	if err != nil || len(f.Missing) > 0 {
 		t.Fatal(err, f.Missing)
 	}
-	var gaps pciGaps
+	var missing pciMissing
 	var devices []fabric.PCIDevice
 	for _, fn := range functions {
-		devices = append(devices, readPCIDevice(tree, fn, &gaps))
+		devices = append(devices, readPCIDevice(tree, fn, &missing))
 	}
-	for _, m := range gaps.missing() {
+	for _, m := range missing.entries {
 		if m.Reason != errNotExpress.Error() {
 			t.Errorf("missing: %+v", m)
 		}

@@ -1,5 +1,5 @@
 // Package facts reads what one node says of itself: sysfs, procfs, netlink, LLDP. Each file of the package
-// is one source. Nothing is judged here; what could not be read stands in Missing with its reason, so that
+// is one source. Nothing is judged here; what could not be read is in Missing with its reason, so that
 // no rule ever takes "not looked" for "looked and found none".
 package facts
 
@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -23,27 +24,27 @@ type source struct {
 // interfaces).
 func sources() []source {
 	return []source{
-		{"platform", readPlatform},
-		{"kernel", readKernel},
-		{"modules", readModules},
-		{"sysctls", readSysctls},
-		{"machine", readMachine},
-		{"pci", readPCI},
-		{"hcas", readInfiniBand},
-		{"nics", readLinks},
-		{"nics.addresses", readAddresses},
-		{"routes", readRoutes},
-		{"rules", readRules},
-		{"neighbours", readNeighbours},
-		{"gpus", readGPUs},
-		{"kernel.peer_memory", readSymbols},
+		{fabric.FactPlatform, readPlatform},
+		{fabric.FactKernel, readKernel},
+		{fabric.FactModules, readModules},
+		{fabric.FactSysctls, readSysctls},
+		{fabric.FactMachine, readMachine},
+		{fabric.FactPCI, readPCI},
+		{fabric.FactHCAs, readInfiniBand},
+		{fabric.FactNICs, readLinks},
+		{fabric.FactNICAddresses, readAddresses},
+		{fabric.FactRoutes, readRoutes},
+		{fabric.FactRules, readRules},
+		{fabric.FactNeighbours, readNeighbours},
+		{fabric.FactGPUs, readGPUs},
+		{fabric.FactKernelPeerMemory, readSymbols},
 		{"tools", readTools},
-		{"lldp", readLLDP},
+		{fabric.FactLLDP, readLLDP},
 	}
 }
 
 // Collect reads every source of the list and gives the node's facts. It never fails as a whole: what could
-// not be read stands in Missing.
+// not be read is in Missing.
 func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
 	f := &fabric.Facts{
 		Meta:      fabric.NewMeta("Facts"),
@@ -77,22 +78,39 @@ func sourceOf(h host.Host) string {
 func readPlatform(_ context.Context, h host.Host, f *fabric.Facts) {
 	text, err := host.ReadString(h, host.PlatformFile)
 	if err != nil && !host.IsAbsent(err) {
-		miss(f, "platform", host.PlatformFile, err)
+		miss(f, fabric.FactPlatform, host.PlatformFile, err)
 		return
 	}
 	f.Platform = fabric.Printable(text)
 }
 
-// miss records that a fact could not be read.
+// miss records that a fact could not be read, or that the kernel has no such file.
 func miss(f *fabric.Facts, what, source string, err error) {
-	f.Missing = append(f.Missing, fabric.Missing{What: what, Source: source, Reason: reason(err)})
+	f.Missing = append(f.Missing, fabric.Missing{What: what, Source: source, Reason: reason(err), Absent: host.IsAbsent(err)})
 }
 
-// reason leaves out the path of a file error: it stands in Source already, and a captured tree's path
+// reason leaves out the path of a file error: it is in Source already, and a captured tree's path
 // says nothing to the reader.
 func reason(err error) string {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err.Error()
 	}
 	return err.Error()
+}
+
+// optional reads a text that may be absent; then it is nil and Missing says why.
+func optional(h host.Host, f *fabric.Facts, what, file string) *string {
+	text, err := host.ReadString(h, file)
+	if err != nil {
+		miss(f, what, file, err)
+		return nil
+	}
+	text = fabric.Printable(text)
+	return &text
+}
+
+// keyValue splits a line such as "Firmware version: 28.39.1002" at its first colon.
+func keyValue(line string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(line, ":")
+	return strings.TrimSpace(key), strings.TrimSpace(value), ok
 }

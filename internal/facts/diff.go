@@ -12,7 +12,7 @@ import (
 type Difference struct {
 	Severity fabric.Severity `json:"severity"`
 	What     string          `json:"what"` // in words: NIC eth1: MTU
-	A        string          `json:"a"`    // "absent" where the thing is not there, "not known" where it was not seen
+	A        string          `json:"a"`    // "absent" where the thing is not there, "unknown" where it was not seen
 	B        string          `json:"b"`
 	Why      string          `json:"why,omitempty"` // why it matters
 }
@@ -80,10 +80,10 @@ type differ struct {
 	nic        pairing // names of interfaces
 }
 
-// What stands in place of a value.
+// What is shown instead of a value.
 const (
-	absent   = "absent"
-	notKnown = "not known"
+	absent  = "absent"
+	unknown = "unknown"
 )
 
 // field is one value of a thing on both sides.
@@ -101,7 +101,7 @@ func (d *differ) compare(thing string, fields ...field) {
 		if f.a == f.b {
 			continue
 		}
-		if f.a == notKnown || f.b == notKnown {
+		if f.a == unknown || f.b == unknown {
 			f.severity = fabric.SeverityInfo
 		}
 		what := f.name
@@ -119,9 +119,9 @@ func (d *differ) fold() {
 	things := make(map[unseen][]string)
 	key := func(f ranked) unseen {
 		switch {
-		case f.thing == "" || f.A != notKnown && f.B != notKnown:
+		case f.thing == "" || f.A != unknown && f.B != unknown:
 			return unseen{}
-		case f.A == notKnown:
+		case f.A == unknown:
 			return unseen{f.name, "a"}
 		}
 		return unseen{f.name, "b"}
@@ -129,11 +129,11 @@ func (d *differ) fold() {
 	for _, f := range d.found {
 		things[key(f)] = append(things[key(f)], f.thing)
 	}
-	told := make(map[unseen]bool)
+	noted := make(map[unseen]bool)
 	d.found = slices.DeleteFunc(d.found, func(f ranked) bool {
 		k := key(f)
-		again := told[k]
-		told[k] = k != unseen{}
+		again := noted[k]
+		noted[k] = k != unseen{}
 		return again
 	})
 	for i := range d.found {
@@ -141,14 +141,14 @@ func (d *differ) fold() {
 		k := key(*f)
 		if n := len(things[k]); k != (unseen{}) && n > 1 {
 			f.What = fmt.Sprintf("%s and %d more: %s", slices.Min(things[k]), n-1, f.name)
-			if f.A, f.B = "known", notKnown; k.side == "a" {
+			if f.A, f.B = "known", unknown; k.side == "a" {
 				f.A, f.B = f.B, f.A
 			}
 		}
 	}
 }
 
-// missing adds a thing that one side lacks. Where the facts say that they were not read, it is not known.
+// missing adds a thing that one side lacks. Where the facts say that they were not read, it is unknown.
 func (d *differ) missing(r rank, s fabric.Severity, thing, section string, inA, inB bool, why string) {
 	a, b := "there", "there"
 	if !inA {
@@ -157,7 +157,7 @@ func (d *differ) missing(r rank, s fabric.Severity, thing, section string, inA, 
 	if !inB {
 		b = lacking(d.b, section)
 	}
-	if a == notKnown || b == notKnown {
+	if a == unknown || b == unknown {
 		s = fabric.SeverityInfo
 	}
 	d.found = append(d.found, ranked{Difference: Difference{s, thing, a, b, why}, rank: r})
@@ -165,12 +165,12 @@ func (d *differ) missing(r rank, s fabric.Severity, thing, section string, inA, 
 
 func lacking(f *fabric.Facts, section string) string {
 	if _, ok := f.MissingReason(section); ok {
-		return notKnown
+		return unknown
 	}
 	return absent
 }
 
-// unread adds one difference for a whole section that one side did not read, in place of one for each of its
+// unread adds one difference for a whole section that one side did not read, instead of one for each of its
 // things; it is true where there is nothing more to compare.
 func (d *differ) unread(section string, a, b int) bool {
 	_, missA := d.a.MissingReason(section)
@@ -181,34 +181,114 @@ func (d *differ) unread(section string, a, b int) bool {
 	}
 	count := func(missing bool, n int) string {
 		if missing {
-			return notKnown
+			return unknown
 		}
 		return fmt.Sprint(n)
 	}
-	d.compare("", field{rankOther, fabric.SeverityInfo, section, count(missA, a), count(missB, b), "one side was not read; its missing list says why"})
+	d.compare("", field{rankOther, fabric.SeverityInfo, section, count(missA, a), count(missB, b), "one side was not read; missing in its facts says why"})
 	return true
 }
 
-// text is a value that is empty where it is not known.
+// text is a value that is empty where it is unknown.
 func text(s string) string {
 	if s == "" {
-		return notKnown
+		return unknown
 	}
 	return s
 }
 
-// value is a value that is nil where it is not known.
+// value is a value that is nil where it is unknown.
 func value[T any](v *T) string {
 	if v == nil {
-		return notKnown
+		return unknown
 	}
 	return fmt.Sprint(*v)
 }
 
 // unit adds a unit to a number that is known.
 func unit(number, unit string) string {
-	if number == notKnown {
+	if number == unknown {
 		return number
 	}
 	return number + " " + unit
+}
+
+// pair is a thing of both sides, or of one alone.
+type pair[T any] struct{ a, b *T }
+
+// match pairs the things of two lists: by each key in its turn, where it is not empty and occurs once on
+// either side, then those of one kind in the order of the lists. What is left over is alone.
+func match[T any](a, b []T, kind func(*T) string, keys ...func(*T) string) []pair[T] {
+	leftA, leftB := pointers(a), pointers(b)
+	var out []pair[T]
+	for _, key := range keys {
+		byA, byB := unique(leftA, key), unique(leftB, key)
+		leftA = slices.DeleteFunc(leftA, func(x *T) bool {
+			y := byB[key(x)]
+			if y == nil || byA[key(x)] == nil {
+				return false
+			}
+			out = append(out, pair[T]{x, y})
+			return true
+		})
+		leftB = slices.DeleteFunc(leftB, func(y *T) bool { return byA[key(y)] != nil && byB[key(y)] != nil })
+	}
+	for _, x := range leftA {
+		at := slices.IndexFunc(leftB, func(y *T) bool { return kind(x) != "" && kind(x) == kind(y) })
+		if at < 0 {
+			out = append(out, pair[T]{a: x})
+			continue
+		}
+		out = append(out, pair[T]{x, leftB[at]})
+		leftB = slices.Delete(leftB, at, at+1)
+	}
+	for _, y := range leftB {
+		out = append(out, pair[T]{b: y})
+	}
+	return out
+}
+
+func pointers[T any](list []T) []*T {
+	out := make([]*T, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// unique finds the things whose key no other has.
+func unique[T any](list []*T, key func(*T) string) map[string]*T {
+	out := make(map[string]*T)
+	for _, x := range list {
+		k := key(x)
+		if k == "" {
+			continue
+		}
+		if _, again := out[k]; again {
+			out[k] = nil
+			continue
+		}
+		out[k] = x
+	}
+	return out
+}
+
+// pairing knows how a thing is called on either side.
+type pairing struct{ toB, toA map[string]string }
+
+func newPairing() pairing { return pairing{map[string]string{}, map[string]string{}} }
+
+func (p pairing) add(a, b string) { p.toB[a], p.toA[b] = b, a }
+
+// ofA names a thing of side a with the names of both sides, in an order that depends on neither.
+func (p pairing) ofA(a string) string { return bothNames(a, cmp.Or(p.toB[a], a)) }
+
+// ofB does the same for side b.
+func (p pairing) ofB(b string) string { return bothNames(b, cmp.Or(p.toA[b], b)) }
+
+func bothNames(x, y string) string {
+	if x == y {
+		return x
+	}
+	return min(x, y) + " or " + max(x, y)
 }

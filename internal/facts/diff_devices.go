@@ -18,7 +18,7 @@ const (
 
 func (d *differ) pciDevices() {
 	d.pci = newPairing()
-	if d.unread("pci", len(d.a.PCI), len(d.b.PCI)) {
+	if d.unread(fabric.FactPCI, len(d.a.PCI), len(d.b.PCI)) {
 		return
 	}
 	pairs := match(d.a.PCI, d.b.PCI, pciKind, func(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) })
@@ -30,8 +30,8 @@ func (d *differ) pciDevices() {
 	for _, p := range pairs {
 		if p.a == nil || p.b == nil {
 			one := cmp.Or(p.a, p.b)
-			d.missing(rankDevice, isError, "PCI function "+pciName(one), "pci", p.a != nil, p.b != nil,
-				"a device that the firmware does not find is unplugged, disabled or dead")
+			d.missing(rankDevice, isError, "PCI function "+pciName(one), fabric.FactPCI, p.a != nil, p.b != nil,
+				"a device that the firmware does not find is unplugged, disabled or defective")
 			continue
 		}
 		d.pciDevice(p.a, p.b)
@@ -48,11 +48,11 @@ func pciName(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) }
 func (d *differ) pciDevice(a, b *fabric.PCIDevice) {
 	thing := "PCI function " + d.pci.ofA(a.Address)
 	d.pciLink(thing, a, b)
-	const path = "peer-to-peer traffic takes another path"
+	const path = "peer-to-peer traffic takes a different path"
 	d.compare(thing,
 		field{rankOther, isInfo, "address", a.Address, b.Address, "devices of one kind were matched in order: the slots may be others"},
 		field{rankSetting, isWarning, "bridge above", d.pci.ofA(cmp.Or(a.Parent, "none")), d.pci.ofB(cmp.Or(b.Parent, "none")), path},
-		field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "without its driver a device does nothing"},
+		field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a device without its driver does nothing"},
 		field{rankSetting, isWarning, "NUMA node", value(a.NUMANode), value(b.NUMANode), "CPUs and memory of another node are reached over the socket link"},
 		field{rankSetting, isInfo, "in an IOMMU group", groupText(a), groupText(b), ""},
 		field{rankSetting, isWarning, "ACS control", acsControl(a.ACS), acsControl(b.ACS), "redirection sends peer-to-peer traffic up to the root complex and back"},
@@ -69,35 +69,35 @@ func (d *differ) pciLink(thing string, a, b *fabric.PCIDevice) {
 		}
 		return
 	}
-	severity, why := isError, "the slower link carries less, and bounds every path through it"
+	severity, why := isError, "the slower link limits every path through it"
 	if isGPU := a.Class>>16 == 3 || a.Class>>8 == classAccelerator; isGPU {
-		severity, why = isWarning, "a GPU at rest may slow its link: compare under load"
+		severity, why = isWarning, "an idle GPU may reduce its link speed: compare under load"
 	}
 	d.compare(thing,
 		field{rankLink, severity, "link speed", speedText(a.Link.Speed), speedText(b.Link.Speed), why},
 		field{rankLink, isError, "link width", laneText(a.Link.Width), laneText(b.Link.Width), "fewer lanes carry less, and bound every path through them"},
-		field{rankLink, isWarning, "highest link speed", speedText(a.Link.MaxSpeed), speedText(b.Link.MaxSpeed), "another device, slot or firmware setting"},
-		field{rankLink, isWarning, "highest link width", laneText(a.Link.MaxWidth), laneText(b.Link.MaxWidth), "another device, slot or firmware setting"},
+		field{rankLink, isWarning, "highest link speed", speedText(a.Link.MaxSpeed), speedText(b.Link.MaxSpeed), "different device, slot or firmware setting"},
+		field{rankLink, isWarning, "highest link width", laneText(a.Link.MaxWidth), laneText(b.Link.MaxWidth), "different device, slot or firmware setting"},
 	)
 }
 
 func linkText(l *fabric.PCILink) string {
 	if l == nil {
-		return notKnown
+		return unknown
 	}
 	return speedText(l.Speed) + " " + laneText(l.Width)
 }
 
 func speedText(s float64) string {
 	if s == 0 {
-		return notKnown
+		return unknown
 	}
 	return fmt.Sprintf("%g GT/s", s)
 }
 
 func laneText(n int) string {
 	if n == 0 {
-		return notKnown
+		return unknown
 	}
 	return fmt.Sprintf("x%d", n)
 }
@@ -112,7 +112,7 @@ func groupText(p *fabric.PCIDevice) string {
 func acsControl(a *fabric.ACS) string {
 	switch {
 	case a == nil:
-		return notKnown
+		return unknown
 	case !a.Present:
 		return absent
 	}
@@ -122,7 +122,7 @@ func acsControl(a *fabric.ACS) string {
 func acsCapability(a *fabric.ACS) string {
 	switch {
 	case a == nil:
-		return notKnown
+		return unknown
 	case !a.Present:
 		return absent
 	}
@@ -132,7 +132,7 @@ func acsCapability(a *fabric.ACS) string {
 func atsText(a *fabric.ATS) string {
 	switch {
 	case a == nil:
-		return notKnown
+		return unknown
 	case !a.Present:
 		return absent
 	case a.Enabled:
@@ -144,7 +144,7 @@ func atsText(a *fabric.ATS) string {
 func (d *differ) pciControl(thing string, a, b *fabric.PCIControl, knownA, knownB bool) {
 	of := func(known bool, v any) string {
 		if !known {
-			return notKnown
+			return unknown
 		}
 		return fmt.Sprint(v)
 	}
@@ -154,20 +154,20 @@ func (d *differ) pciControl(thing string, a, b *fabric.PCIControl, knownA, known
 	d.compare(thing,
 		row("MaxPayload in bytes", a.MaxPayload, b.MaxPayload, "smaller packets carry less payload"),
 		row("MaxReadReq in bytes", a.MaxReadRequest, b.MaxReadRequest, "smaller requests keep less data in flight"),
-		row("relaxed ordering", a.RelaxedOrdering, b.RelaxedOrdering, "strict ordering holds writes up behind each other"),
+		row("relaxed ordering", a.RelaxedOrdering, b.RelaxedOrdering, "with strict ordering each write waits for the previous one"),
 		row("extended tags", a.ExtendedTag, b.ExtendedTag, "32 tags keep less data in flight than 256"),
 	)
 }
 
 func (d *differ) gpus() {
-	if d.unread("gpus", len(d.a.GPUs), len(d.b.GPUs)) {
+	if d.unread(fabric.FactGPUs, len(d.a.GPUs), len(d.b.GPUs)) {
 		return
 	}
 	none := func(*fabric.GPU) string { return "" }
 	key := func(g *fabric.GPU) string { return g.PCI }
 	for _, p := range match(placed(d.a.GPUs, d.pci.ofA), placed(d.b.GPUs, d.pci.ofB), none, key) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "GPU "+cmp.Or(p.a, p.b).PCI, "gpus", p.a != nil, p.b != nil, "fewer GPUs than the other")
+			d.missing(rankDevice, isError, "GPU "+cmp.Or(p.a, p.b).PCI, fabric.FactGPUs, p.a != nil, p.b != nil, "fewer GPUs than the other")
 			continue
 		}
 		a, b := p.a, p.b
@@ -175,8 +175,8 @@ func (d *differ) gpus() {
 		d.compare(thing,
 			field{rankDevice, isError, "vendor", a.Vendor, b.Vendor, ""},
 			field{rankDevice, isError, "name", text(a.Name), text(b.Name), "another model"},
-			field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "without its driver a GPU does nothing"},
-			field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "the nodes of a job should run one"},
+			field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a GPU without its driver does nothing"},
+			field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "all nodes of a job should have the same"},
 			field{rankVersion, isWarning, "VBIOS", text(a.VBIOS), text(b.VBIOS), ""},
 		)
 		if d.identities {
@@ -195,7 +195,7 @@ func placed(list []fabric.GPU, name func(string) string) []fabric.GPU {
 }
 
 func (d *differ) hcas() {
-	if d.unread("hcas", len(d.a.HCAs), len(d.b.HCAs)) {
+	if d.unread(fabric.FactHCAs, len(d.a.HCAs), len(d.b.HCAs)) {
 		return
 	}
 	keys := []func(*fabric.HCA) string{func(h *fabric.HCA) string { return h.Name }}
@@ -204,7 +204,7 @@ func (d *differ) hcas() {
 	}
 	for _, p := range match(d.a.HCAs, d.b.HCAs, func(h *fabric.HCA) string { return h.Driver + h.BoardID }, keys...) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "RDMA device "+cmp.Or(p.a, p.b).Name, "hcas", p.a != nil, p.b != nil, "fewer RDMA devices than the other")
+			d.missing(rankDevice, isError, "RDMA device "+cmp.Or(p.a, p.b).Name, fabric.FactHCAs, p.a != nil, p.b != nil, "fewer RDMA devices than the other")
 			continue
 		}
 		d.hca(p.a, p.b)
@@ -235,7 +235,7 @@ func (d *differ) hca(a, b *fabric.HCA) {
 			if p.b == nil {
 				lacks = b
 			}
-			d.missing(rankDevice, isError, port, "hcas.ports "+lacks.Name, p.a != nil, p.b != nil, "fewer ports than the other")
+			d.missing(rankDevice, isError, port, fabric.FactPorts+" "+lacks.Name, p.a != nil, p.b != nil, "fewer ports than the other")
 			continue
 		}
 		d.port(port, p.a, p.b)
@@ -246,31 +246,31 @@ func (d *differ) port(thing string, a, b *fabric.Port) {
 	d.compare(thing,
 		field{rankPort, isError, "state", text(a.State), text(b.State), "only an ACTIVE port carries traffic"},
 		field{rankPort, isError, "physical state", text(a.PhysState), text(b.PhysState), "cable, transceiver or far end"},
-		field{rankPort, isError, "rate", unit(value(a.RateGbps), "Gb/s"), unit(value(b.RateGbps), "Gb/s"), "the slower port bounds every ring through it"},
+		field{rankPort, isError, "rate", unit(value(a.RateGbps), "Gb/s"), unit(value(b.RateGbps), "Gb/s"), "the slower port limits every ring through it"},
 		field{rankPort, isError, "link layer", text(a.LinkLayer), text(b.LinkLayer), "InfiniBand and Ethernet ports do not talk to each other"},
-		field{rankMTU, isError, "active MTU", unit(value(a.ActiveMTU), "bytes"), unit(value(b.ActiveMTU), "bytes"), "the ends of a connection must agree; the smaller has more overhead"},
+		field{rankMTU, isError, "active MTU", unit(value(a.ActiveMTU), "bytes"), unit(value(b.ActiveMTU), "bytes"), "both ends of a connection must agree; the smaller has more overhead"},
 		field{rankMTU, isInfo, "highest MTU", unit(value(a.MaxMTU), "bytes"), unit(value(b.MaxMTU), "bytes"), ""},
-		field{rankPort, isWarning, "P_Keys", text(strings.Join(a.PKeys, " ")), text(strings.Join(b.PKeys, " ")), "ports in different partitions do not reach each other"},
+		field{rankPort, isWarning, "P_Keys", text(strings.Join(a.PKeys, " ")), text(strings.Join(b.PKeys, " ")), "ports in different partitions cannot reach each other"},
 	)
 	if d.identities {
 		d.compare(thing,
 			field{rankOther, isInfo, "LID", value(a.LID), value(b.LID), ""},
-			field{rankPort, isWarning, "LID of the subnet manager", value(a.SMLID), value(b.SMLID), "another subnet manager is master, or none is"},
+			field{rankPort, isWarning, "LID of the subnet manager", value(a.SMLID), value(b.SMLID), "a different subnet manager is master, or there is none"},
 		)
 	} else {
-		d.compare(thing, field{rankPort, isWarning, "subnet manager", managed(a.SMLID), managed(b.SMLID), "without one no path is ever set up"})
+		d.compare(thing, field{rankPort, isWarning, "subnet manager", managed(a.SMLID), managed(b.SMLID), "without a subnet manager there are no paths"})
 	}
 	key := func(g *fabric.GID) string { return fmt.Sprint(g.Index) }
 	for _, p := range match(a.GIDs, b.GIDs, func(*fabric.GID) string { return "" }, key) {
 		d.compare(fmt.Sprintf("%s GID index %d", thing, cmp.Or(p.a, p.b).Index),
-			field{rankPort, isWarning, "entry", d.gid(p.a, d.nic.ofA), d.gid(p.b, d.nic.ofB), "who is told an index (NCCL_IB_GID_INDEX) gets another address or RoCE version"})
+			field{rankPort, isWarning, "entry", d.gid(p.a, d.nic.ofA), d.gid(p.b, d.nic.ofB), "with a fixed index (NCCL_IB_GID_INDEX) this is another address or RoCE version"})
 	}
 }
 
 func managed(lid *int) string {
 	switch {
 	case lid == nil:
-		return notKnown
+		return unknown
 	case *lid == 0:
 		return "none"
 	}

@@ -14,7 +14,7 @@ import (
 
 func (d *differ) nics() {
 	d.nic = newPairing()
-	if d.unread("nics", len(d.a.NICs), len(d.b.NICs)) {
+	if d.unread(fabric.FactNICs, len(d.a.NICs), len(d.b.NICs)) {
 		return
 	}
 	pairs := d.matchNICs()
@@ -29,7 +29,7 @@ func (d *differ) nics() {
 			if one.Kind != "" {
 				severity = isInfo // containers and virtual machines come and go
 			}
-			d.missing(rankDevice, severity, "NIC "+one.Name, "nics", p.a != nil, p.b != nil, "fewer interfaces than the other")
+			d.missing(rankDevice, severity, "NIC "+one.Name, fabric.FactNICs, p.a != nil, p.b != nil, "fewer interfaces than the other")
 			continue
 		}
 		d.oneNIC(p.a, p.b)
@@ -66,21 +66,21 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		thing += " with MAC address " + a.MAC
 	}
 	d.compare(thing,
-		field{rankMTU, isError, "MTU", fmt.Sprintf("%d bytes", a.MTU), fmt.Sprintf("%d bytes", b.MTU), "larger packets are dropped where the smaller MTU is"},
+		field{rankMTU, isError, "MTU", fmt.Sprintf("%d bytes", a.MTU), fmt.Sprintf("%d bytes", b.MTU), "larger packets are dropped at the smaller MTU"},
 		field{rankPort, isError, "state", text(a.OperState), text(b.OperState), "only an interface that is up carries traffic"},
 		field{rankPort, isError, "carrier", value(a.Carrier), value(b.Carrier), "cable, transceiver or far end"},
-		field{rankPort, isError, "speed", unit(value(a.SpeedMbps), "Mb/s"), unit(value(b.SpeedMbps), "Mb/s"), "the slower port bounds every ring through it"},
+		field{rankPort, isError, "speed", unit(value(a.SpeedMbps), "Mb/s"), unit(value(b.SpeedMbps), "Mb/s"), "the slower port limits every ring through it"},
 		field{rankOther, isWarning, "name", a.Name, b.Name, "settings that name an interface apply to another one"},
 		field{rankVersion, isWarning, "firmware", text(a.Firmware), text(b.Firmware), "ports of one fabric should run one"},
 		field{rankVersion, isWarning, "driver", text(a.Driver), text(b.Driver), ""},
-		field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "the nodes of a job should run one"},
+		field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "all nodes of a job should have the same"},
 		field{rankPort, isWarning, "FEC", text(a.FEC), text(b.FEC), "both ends of a cable need the same"},
 		field{rankPort, isInfo, "autonegotiation", value(a.Autoneg), value(b.Autoneg), ""},
 		field{rankOther, isInfo, "kind", cmp.Or(a.Kind, "hardware"), cmp.Or(b.Kind, "hardware"), ""},
 		field{rankOther, isInfo, "PCI function", text(d.pci.ofA(a.PCI)), text(d.pci.ofB(b.PCI)), ""},
-		field{rankSysctl, isWarning, "arp_ignore in force", value(a.ARPIgnore), value(b.ARPIgnore), "decides which interface answers for an address"},
-		field{rankSysctl, isWarning, "arp_announce in force", value(a.ARPAnnounce), value(b.ARPAnnounce), "decides which address stands in ARP requests"},
-		field{rankSysctl, isWarning, "rp_filter in force", value(a.RPFilter), value(b.RPFilter), "strict filtering drops what comes in by another interface than it would go out"},
+		field{rankSysctl, isWarning, "effective arp_ignore", value(a.ARPIgnore), value(b.ARPIgnore), "decides which interface answers for an address"},
+		field{rankSysctl, isWarning, "effective arp_announce", value(a.ARPAnnounce), value(b.ARPAnnounce), "decides which address ARP requests carry"},
+		field{rankSysctl, isWarning, "effective rp_filter", value(a.RPFilter), value(b.RPFilter), "strict filtering drops packets that arrive on another interface than the return route uses"},
 	)
 	if d.identities {
 		d.compare(thing,
@@ -89,11 +89,11 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		)
 		return
 	}
-	d.compare(thing, field{rankRoute, isWarning, "IPv4 addresses", d.countIPv4(d.a, a), d.countIPv4(d.b, b), "an interface without an address is not reached"})
+	d.compare(thing, field{rankRoute, isWarning, "IPv4 addresses", d.countIPv4(d.a, a), d.countIPv4(d.b, b), "an interface without an address cannot be reached"})
 }
 
 func (d *differ) addresses(f *fabric.Facts, n *fabric.NIC) string {
-	return listText(f, "nics.addresses", prefixTexts(n.Addresses))
+	return listText(f, fabric.FactNICAddresses, prefixTexts(n.Addresses))
 }
 
 func (d *differ) countIPv4(f *fabric.Facts, n *fabric.NIC) string {
@@ -103,7 +103,7 @@ func (d *differ) countIPv4(f *fabric.Facts, n *fabric.NIC) string {
 			lengths = append(lengths, "a /"+strconv.Itoa(p.Bits()))
 		}
 	}
-	return listText(f, "nics.addresses", lengths)
+	return listText(f, fabric.FactNICAddresses, lengths)
 }
 
 func prefixTexts(prefixes []netip.Prefix) []string {
@@ -114,10 +114,10 @@ func prefixTexts(prefixes []netip.Prefix) []string {
 	return out
 }
 
-// listText is a list in words, sorted; an empty one is not known where the facts say so.
+// listText is a list in words, sorted; an empty one is unknown where the facts say so.
 func listText(f *fabric.Facts, section string, list []string) string {
 	if _, missing := f.MissingReason(section); missing && len(list) == 0 {
-		return notKnown
+		return unknown
 	}
 	if len(list) == 0 {
 		return "none"
@@ -128,7 +128,7 @@ func listText(f *fabric.Facts, section string, list []string) string {
 
 // lldp compares the far ends of cables, of one node: those of two nodes differ as they should.
 func (d *differ) lldp() {
-	if !d.identities || d.unread("lldp", len(d.a.LLDP), len(d.b.LLDP)) {
+	if !d.identities || d.unread(fabric.FactLLDP, len(d.a.LLDP), len(d.b.LLDP)) {
 		return
 	}
 	ends := func(list []fabric.LLDPNeighbour, name func(string) string) map[string][]string {
@@ -140,7 +140,7 @@ func (d *differ) lldp() {
 	}
 	a, b := ends(d.a.LLDP, d.nic.ofA), ends(d.b.LLDP, d.nic.ofB)
 	for name := range union(a, b) {
-		d.compare("NIC "+name, field{rankPort, isWarning, "far end of the cable (LLDP)", listText(d.a, "lldp", a[name]), listText(d.b, "lldp", b[name]), "the cable was moved, or the switch was renamed"})
+		d.compare("NIC "+name, field{rankPort, isWarning, "far end of the cable (LLDP)", listText(d.a, fabric.FactLLDP, a[name]), listText(d.b, fabric.FactLLDP, b[name]), "the cable was moved, or the switch was renamed"})
 	}
 }
 
@@ -182,7 +182,7 @@ func union[V any](a, b map[string]V) map[string]bool {
 type entry struct{ key, value, like string }
 
 func (d *differ) routes() {
-	if d.unread("routes", len(d.a.Routes), len(d.b.Routes)) {
+	if d.unread(fabric.FactRoutes, len(d.a.Routes), len(d.b.Routes)) {
 		return
 	}
 	of := func(routes []fabric.Route, nic func(string) string) []entry {
@@ -196,7 +196,7 @@ func (d *differ) routes() {
 		}
 		return out
 	}
-	d.entries(of(d.a.Routes, d.nic.ofA), of(d.b.Routes, d.nic.ofB), "traffic leaves by another interface, or not at all")
+	d.entries(of(d.a.Routes, d.nic.ofA), of(d.b.Routes, d.nic.ofB), "traffic uses another interface, or none")
 }
 
 func routeText(r fabric.Route, nic func(string) string, address func(netip.Addr) string) string {
@@ -225,7 +225,7 @@ func likePrefix(p netip.Prefix) string {
 }
 
 func (d *differ) rules() {
-	if d.unread("rules", len(d.a.Rules), len(d.b.Rules)) {
+	if d.unread(fabric.FactRules, len(d.a.Rules), len(d.b.Rules)) {
 		return
 	}
 	of := func(rules []fabric.Rule, nic func(string) string) []entry {
@@ -239,7 +239,7 @@ func (d *differ) rules() {
 		}
 		return out
 	}
-	d.entries(of(d.a.Rules, d.nic.ofA), of(d.b.Rules, d.nic.ofB), "traffic from an address looks up another table, and leaves by another interface")
+	d.entries(of(d.a.Rules, d.nic.ofA), of(d.b.Rules, d.nic.ofB), "traffic from an address uses another table and another interface")
 }
 
 func ruleText(r fabric.Rule, nic func(string) string, prefix func(netip.Prefix) string) string {

@@ -26,21 +26,21 @@ func (d *differ) node() {
 		field{rankMachine, isWarning, "virtual", value(a.Hypervisor), value(b.Hypervisor), ""},
 		field{rankSetting, isWarning, "IOMMU mode", value(a.IOMMUMode), value(b.IOMMUMode), "translation costs bandwidth, and ATS or passthrough avoids it"},
 		field{rankMachine, isInfo, "IOMMU groups", value(a.IOMMUGroups), value(b.IOMMUGroups), ""},
-		field{rankMachine, isWarning, "NUMA nodes", value(a.NUMANodes), value(b.NUMANodes), "a firmware setting (NPS, SNC) or a dead socket"},
+		field{rankMachine, isWarning, "NUMA nodes", value(a.NUMANodes), value(b.NUMANodes), "a firmware setting (NPS, SNC) or a defective socket"},
 		field{rankVersion, isWarning, "BIOS", value(a.BIOS), value(b.BIOS), "brings other defaults for PCIe and memory"},
-		field{rankMachine, isWarning, "CPUs of NUMA nodes", masks(a.NUMA), masks(b.NUMA), "a firmware setting (NPS, SNC) or a dead socket"},
+		field{rankMachine, isWarning, "CPUs of NUMA nodes", masks(a.NUMA), masks(b.NUMA), "a firmware setting (NPS, SNC) or a defective socket"},
 		field{rankMachine, isWarning, "CPU family and model", value(a.CPU), value(b.CPU), ""},
 		field{rankMachine, isWarning, "CPU model", value(a.CPUModel), value(b.CPUModel), ""},
 		field{rankMachine, isWarning, "CPUs online", value(a.CPUsOnline), value(b.CPUsOnline), ""},
 		field{rankMachine, isInfo, "CPUs present", value(a.CPUsPresent), value(b.CPUsPresent), ""},
-		field{rankMachine, isWarning, "frequency governor", value(a.Governor), value(b.Governor), "a CPU that saves power is late for every message"},
-		field{rankMachine, isWarning, "RDMA character devices", value(a.RDMACharDevs), value(b.RDMACharDevs), "without them no program opens an RDMA device"},
-		field{rankSetting, isWarning, "locked memory limit", value(a.MemlockLimit), value(b.MemlockLimit), "RDMA registers memory only below this limit"},
+		field{rankMachine, isWarning, "frequency governor", value(a.Governor), value(b.Governor), "a CPU that saves power delays every message"},
+		field{rankMachine, isWarning, "RDMA character devices", value(a.RDMACharDevs), value(b.RDMACharDevs), "without them no program can open an RDMA device"},
+		field{rankSetting, isWarning, "locked memory limit", value(a.MemlockLimit), value(b.MemlockLimit), "RDMA can register memory only up to this limit"},
 		field{rankMachine, isInfo, "swap", kib(a.SwapKiB), kib(b.SwapKiB), ""},
 		field{rankMachine, isInfo, "network owner", value(a.NetworkManager), value(b.NetworkManager), ""},
 	)
 	if !nearly(a.MemoryKiB, b.MemoryKiB) {
-		d.compare("machine", field{rankMachine, isWarning, "memory", kib(a.MemoryKiB), kib(b.MemoryKiB), "a module is missing or dead"})
+		d.compare("machine", field{rankMachine, isWarning, "memory", kib(a.MemoryKiB), kib(b.MemoryKiB), "a module is missing or defective"})
 	}
 	d.compare("",
 		field{rankOther, isInfo, "platform", cmp.Or(d.a.Platform, "none"), cmp.Or(d.b.Platform, "none"), ""},
@@ -66,14 +66,14 @@ func nearly(a, b *int) bool {
 func (d *differ) commandLine() {
 	words := func(line *string) string {
 		if line == nil {
-			return notKnown
+			return unknown
 		}
 		kept := slices.DeleteFunc(strings.Fields(*line), d.isOfTheNode)
 		slices.Sort(kept)
 		return strings.Join(kept, " ")
 	}
 	a, b := words(d.a.Kernel.CommandLine), words(d.b.Kernel.CommandLine)
-	if a == notKnown || b == notKnown || a == b {
+	if a == unknown || b == unknown || a == b {
 		d.compare("kernel", field{rankCommandLine, isInfo, "command line", a, b, ""})
 		return
 	}
@@ -108,7 +108,7 @@ func (d *differ) sysctls() {
 	of := func(f *fabric.Facts, name string) string {
 		v, ok := f.Sysctls[name]
 		if !ok {
-			return notKnown
+			return unknown
 		}
 		return v
 	}
@@ -120,20 +120,20 @@ func (d *differ) sysctls() {
 func sysctlWhy(name string) string {
 	switch {
 	case name == "kernel.numa_balancing":
-		return "balancing unmaps pages to see who uses them, and stalls GPU and RDMA work"
+		return "balancing unmaps pages to find out which node uses them, and stalls GPU and RDMA work"
 	case strings.Contains(name, ".arp_"):
 		return "decides which interface answers for an address"
 	case strings.HasSuffix(name, ".rp_filter"):
-		return "strict filtering drops what comes in by another interface than it would go out"
+		return "strict filtering drops packets that arrive on another interface than the return route uses"
 	case strings.Contains(name, ".gc_thresh"):
-		return "a neighbour table that is too small loses entries of a large fabric"
+		return "a neighbour table that is too small drops entries of a large fabric"
 	}
 	return ""
 }
 
 // modules compares the drivers that matter one by one, and tells the others in one difference.
 func (d *differ) modules() {
-	if d.unread("modules", len(d.a.Modules), len(d.b.Modules)) {
+	if d.unread(fabric.FactModules, len(d.a.Modules), len(d.b.Modules)) {
 		return
 	}
 	important := versionedModules()
@@ -144,12 +144,12 @@ func (d *differ) modules() {
 		switch isImportant := slices.Contains(important, one.Name); {
 		case p.a != nil && p.b != nil:
 			d.compare("module "+one.Name,
-				field{rankVersion, isWarning, "version", cmp.Or(p.a.Version, "none"), cmp.Or(p.b.Version, "none"), "the nodes of a job should run one"},
-				field{rankVersion, isInfo, "version on disk", cmp.Or(p.a.OnDisk, "none"), cmp.Or(p.b.OnDisk, "none"), "comes with the next boot"},
+				field{rankVersion, isWarning, "version", cmp.Or(p.a.Version, "none"), cmp.Or(p.b.Version, "none"), "all nodes of a job should have the same"},
+				field{rankVersion, isInfo, "version on disk", cmp.Or(p.a.OnDisk, "none"), cmp.Or(p.b.OnDisk, "none"), "takes effect with the next boot"},
 				field{rankVersion, isInfo, "DKMS", cmp.Or(p.a.DKMS, "none"), cmp.Or(p.b.DKMS, "none"), ""},
 			)
 		case isImportant:
-			d.missing(rankDevice, isWarning, "module "+one.Name, "modules", p.a != nil, p.b != nil, "a driver is not loaded")
+			d.missing(rankDevice, isWarning, "module "+one.Name, fabric.FactModules, p.a != nil, p.b != nil, "a driver is not loaded")
 		case p.a != nil:
 			onlyA = append(onlyA, one.Name)
 		default:
@@ -176,7 +176,7 @@ func (d *differ) kernelLog() {
 		if a != b {
 			known := func(l *fabric.KernelLog) string {
 				if l == nil {
-					return notKnown
+					return unknown
 				}
 				return "read"
 			}
@@ -240,7 +240,7 @@ func (d *differ) disagreements() {
 // masks writes which CPUs each NUMA node has.
 func masks(nodes []fabric.NUMA) string {
 	if len(nodes) == 0 {
-		return notKnown
+		return unknown
 	}
 	var out []string
 	for _, n := range nodes {

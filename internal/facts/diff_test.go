@@ -231,7 +231,7 @@ func noise() map[string]string {
 		"Meta.APIVersion": "of the file", "Meta.Kind": "of the file", "Node": "the caller says whom he compares", "Collected": "a time", "Source": "how it was read",
 		"NICs.Index": "counted anew at each boot", "HCAs.Ports.Counters": "a counter", "Neighbours.State": "changes by itself", "Neighbours.NIC": "an entry that came", "Neighbours.Address": "an entry that came",
 		"PCI.IOMMUGroup": "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
-		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as not known", "Missing.Source": "shows as not known", "Missing.Reason": "shows as not known",
+		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as not known", "Missing.Source": "shows as not known", "Missing.Reason": "shows as not known", "Missing.Absent": "shows as not known",
 	}
 }
 

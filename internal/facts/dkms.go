@@ -34,7 +34,7 @@ func knowsDKMS(text string) bool {
 }
 
 // parseDKMS reads dkms status for a kernel. A module that is built for other kernels only is no more than
-// added for this one. Where the kernel is not known, only a module of one state everywhere has one.
+// added for this one. Where the kernel is unknown, only a module of one state everywhere has one.
 func parseDKMS(text, release string) (fabric.Facts, error) {
 	states := make(map[string]string)
 	var order []string

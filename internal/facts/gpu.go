@@ -12,7 +12,7 @@ import (
 const nvidiaProc = "/proc/driver/nvidia/gpus"
 
 // readGPUs adds what the drivers of GPUs tell by files: that of NVIDIA under /proc/driver, amdgpu beside the
-// PCI function. What they leave open their tools are asked for, and then say why it is not known.
+// PCI function. What they leave open their tools are asked for, and then say why it is unknown.
 func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
 	for i := range f.GPUs {
 		g := &f.GPUs[i]
@@ -24,10 +24,10 @@ func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
 			nvidiaInformation(h, f, g)
 		case "amdgpu":
 			folder := pciDevices + "/" + g.PCI
-			r := fileReader{h: h, f: f, folder: folder, what: "gpus", device: g.PCI}
-			g.Name = r.textIfThere("product_name") // where the board has an EEPROM that names it
-			g.VBIOS = r.textIfThere("vbios_version")
-			if id := r.textIfThere("unique_id"); id != "" {
+			r := fileReader{h: h, f: f, folder: folder, device: g.PCI}
+			g.Name = r.textIfThere(fabric.FactGPUName, "product_name") // where the board has an EEPROM that names it
+			g.VBIOS = r.textIfThere(fabric.FactGPUVBIOS, "vbios_version")
+			if id := r.textIfThere(fabric.FactGPUUUID, "unique_id"); id != "" {
 				g.UUID = "0x" + id // as rocm-smi writes it
 			}
 		}
@@ -41,7 +41,7 @@ func nvidiaInformation(h host.Host, f *fabric.Facts, g *fabric.GPU) {
 	b, err := h.ReadFile(file)
 	if err != nil {
 		if !host.IsAbsent(err) {
-			miss(f, "gpus.name "+g.PCI, file, err)
+			miss(f, fabric.FactGPUName+" "+g.PCI, file, err)
 		}
 		return
 	}

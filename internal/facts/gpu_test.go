@@ -48,7 +48,7 @@ func TestReadGPUs(t *testing.T) {
 	if diff := cmp.Diff(want, f.GPUs); diff != "" {
 		t.Errorf("GPUs (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"gpus.unique_id 0000:1c:00.0: permission denied"}, missingText(f)); diff != "" {
+	if diff := cmp.Diff([]string{"gpus.uuid 0000:1c:00.0: permission denied"}, missingText(f)); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
 	}
 }
@@ -115,7 +115,7 @@ func TestModulesOnDisk(t *testing.T) {
 	}
 }
 
-// TestDKMSWithoutKernel: where the running kernel is not known, a state that differs between kernels is not.
+// TestDKMSWithoutKernel: where the running kernel is unknown, a state that differs between kernels is not.
 func TestDKMSWithoutKernel(t *testing.T) {
 	parts, err := parseDKMS(string(texts(t, "dkms")["a"]), "")
 	if err != nil {

@@ -22,7 +22,7 @@ func ibstatRuns(h host.Host, f *fabric.Facts) []toolRun {
 // hcasMissing holds where the kernel did not tell its RDMA devices, unless it is that it has none: without a
 // driver for one there is no such class.
 func hcasMissing(h host.Host, f *fabric.Facts) bool {
-	if _, missing := f.MissingReason("hcas"); !missing {
+	if _, missing := f.MissingReason(fabric.FactHCAs); !missing {
 		return false
 	}
 	classes, err := h.ReadDir(path.Dir(infinibandClass))
@@ -113,7 +113,7 @@ func ibstatLine(hca *fabric.HCA, key, value string) (err error) {
 func ibstatRate(text string) (*float64, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= 0 && n < 1e6) {
-		return nil, fmt.Errorf("%q is no rate in Gb/s", text)
+		return nil, fmt.Errorf("invalid rate %q: want Gb/s", text)
 	}
 	if n == 2 {
 		n = 2.5
@@ -166,7 +166,7 @@ func physState(text string) string {
 func colonGUID(text string) (string, error) {
 	digits := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(text, "0x"), ":", ""))
 	if digits == "" || len(digits) > 16 || !isHex(digits) {
-		return "", fmt.Errorf("%q is no GUID", fabric.Printable(text))
+		return "", fmt.Errorf("invalid GUID %q", fabric.Printable(text))
 	}
 	digits = strings.Repeat("0", 16-len(digits)) + digits
 	return digits[:4] + ":" + digits[4:8] + ":" + digits[8:12] + ":" + digits[12:], nil

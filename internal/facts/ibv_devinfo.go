@@ -38,7 +38,7 @@ func parseIbvDevinfo(text, _ string) (fabric.Facts, error) {
 		}
 		if key == "hca_id" {
 			if value == "" || strings.ContainsAny(value, "/ ") || fabric.Printable(value) != value {
-				return fabric.Facts{}, fmt.Errorf("hca_id %q is no device name", fabric.Printable(value))
+				return fabric.Facts{}, fmt.Errorf("hca_id %q: not a device name", fabric.Printable(value))
 			}
 			f.HCAs, lanes = append(f.HCAs, fabric.HCA{Name: value}), nil
 			continue

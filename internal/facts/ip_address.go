@@ -14,7 +14,7 @@ import (
 
 // ipAddressRuns asks ip only where the kernel's own answer could not be had.
 func ipAddressRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	return ipRuns(f, "nics", "address")
+	return ipRuns(f, fabric.FactNICs, "address")
 }
 
 // ipLinkHead is "4: eth1@if3: <BROADCAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP group default qlen 1000".
@@ -81,7 +81,7 @@ func parseIPAddress(text, _ string) (fabric.Facts, error) {
 
 func (l ipLink) nic() (fabric.NIC, error) {
 	if !isInterfaceName(l.Name) {
-		return fabric.NIC{}, fmt.Errorf("%q is no interface name", fabric.Printable(l.Name))
+		return fabric.NIC{}, fmt.Errorf("invalid interface name %q", fabric.Printable(l.Name))
 	}
 	n := fabric.NIC{Name: l.Name, Index: l.Index, MTU: l.MTU, OperState: ipOperState(l.OperState), Kind: fabric.Printable(l.Info.Kind)}
 	if isMAC(l.MAC) {
@@ -101,7 +101,7 @@ func (l ipLink) nic() (fabric.NIC, error) {
 
 func ipHead(m []string) (fabric.NIC, error) {
 	if !isInterfaceName(m[2]) {
-		return fabric.NIC{}, fmt.Errorf("%q is no interface name", fabric.Printable(m[2]))
+		return fabric.NIC{}, fmt.Errorf("invalid interface name %q", fabric.Printable(m[2]))
 	}
 	n := fabric.NIC{Name: m[2], Index: *number(m[1]), MTU: *number(m[4])}
 	n.Carrier = ipCarrier(strings.Split(m[3], ","))

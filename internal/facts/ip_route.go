@@ -15,7 +15,7 @@ import (
 
 // ipRouteRuns asks ip only where the kernel's own answer could not be had.
 func ipRouteRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	return ipRuns(f, "routes", "route", "show", "table", "all")
+	return ipRuns(f, fabric.FactRoutes, "route", "show", "table", "all")
 }
 
 func knowsIPRoute(text string) bool {
@@ -98,7 +98,7 @@ func parseIPRoute(text, _ string) (fabric.Facts, error) {
 		}
 		routes, err := r.routes()
 		if err != nil {
-			miss(&f, "routes "+fabric.Printable(r.Dst), "ip route", err)
+			miss(&f, fabric.FactRoutes+" "+fabric.Printable(r.Dst), "ip route", err)
 		}
 		f.Routes = append(f.Routes, routes...)
 	}

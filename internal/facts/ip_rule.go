@@ -19,7 +19,7 @@ import (
 
 // ipRuleRuns asks ip only where the kernel's own answer could not be had.
 func ipRuleRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	return ipRuns(f, "rules", "rule")
+	return ipRuns(f, fabric.FactRules, "rule")
 }
 
 func ipRuns(f *fabric.Facts, what string, arguments ...string) []toolRun {
@@ -214,7 +214,7 @@ func ipPrefix(text string) (netip.Prefix, error) {
 func ipAddress(text string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(text)
 	if err != nil || a.Zone() != "" {
-		return netip.Addr{}, fmt.Errorf("%q is no address", fabric.Printable(text))
+		return netip.Addr{}, fmt.Errorf("invalid address %q", fabric.Printable(text))
 	}
 	return a, nil
 }
@@ -231,7 +231,7 @@ func ipTable(text string) (int, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || n == 0 {
-		return 0, fmt.Errorf("table %q: what number it has stands in rt_tables of that machine", fabric.Printable(text))
+		return 0, fmt.Errorf("table %q: its number is in rt_tables of that machine", fabric.Printable(text))
 	}
 	return int(n), nil
 }

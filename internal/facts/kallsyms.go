@@ -36,7 +36,7 @@ func readSymbols(ctx context.Context, h host.Host, f *fabric.Facts) {
 
 func lookForSymbols(ctx context.Context, h host.Host, f *fabric.Facts) (symbols, error) {
 	if len(f.HCAs) == 0 && len(f.GPUs) == 0 {
-		return symbols{}, errors.New("not looked for: neither an RDMA device nor a GPU was found")
+		return symbols{}, errors.New("not read: neither an RDMA device nor a GPU was found")
 	}
 	if o, ok := h.(host.Opener); ok {
 		in, err := o.Open(symbolsFile)
@@ -62,7 +62,7 @@ func lookForSymbols(ctx context.Context, h host.Host, f *fabric.Facts) (symbols,
 // symbols is what was seen of the names that matter.
 type symbols struct{ peerMemory, dmabuf, whole bool }
 
-// verdicts are unknown for a name that is not in a list of which it is not known that it is whole.
+// verdicts are unknown for a name that is not in a list of which it is unknown that it is whole.
 func (s symbols) verdicts() (peerMemory, dmabuf *bool, err error) {
 	if s.peerMemory || s.whole {
 		peerMemory = &s.peerMemory
@@ -146,12 +146,12 @@ func parseSymbols(text, _ string) (fabric.Facts, error) {
 	return f, nil
 }
 
-// missSymbols says why what is not known is not.
+// missSymbols says why what is unknown is not.
 func missSymbols(f *fabric.Facts, source string, err error) {
 	if f.Kernel.PeerMemory == nil {
-		miss(f, "kernel.peer_memory", source, err)
+		miss(f, fabric.FactKernelPeerMemory, source, err)
 	}
 	if f.Kernel.DMABuf == nil {
-		miss(f, "kernel.dma_buf", source, err)
+		miss(f, fabric.FactKernelDMABuf, source, err)
 	}
 }

@@ -49,7 +49,7 @@ func TestReadSymbols(t *testing.T) {
 		"not the whole":      {rdma, openerHost{in: strings.NewReader(peer)}, new(true), nil, "not the whole list: it has no _text"},
 		"no such file":       {rdma, openerHost{}, nil, nil, "file does not exist"},
 		"a file without end": {rdma, openerHost{in: endless{}}, nil, nil, "more than 134217728 bytes"},
-		"nothing to ask for": {fabric.Facts{}, openerHost{in: manySymbols()}, nil, nil, "not looked for: neither an RDMA device nor a GPU was found"},
+		"nothing to ask for": {fabric.Facts{}, openerHost{in: manySymbols()}, nil, nil, "not read: neither an RDMA device nor a GPU was found"},
 		"a small whole file": {rdma, fakeHost{files: map[string]string{symbolsFile: "ffffffff81000000 T _text\n" + dmabuf}}, new(false), new(true), ""},
 		"by grep":            {rdma, grepHost("ffffffff81000000 T _text\n" + peer), new(true), new(false), ""},
 		"by grep, not there": {rdma, grepHost(""), nil, nil, `command "grep": exit status 1`},

@@ -15,9 +15,9 @@ import (
 // knows nothing.
 func readLLDP(ctx context.Context, h host.Host, f *fabric.Facts) {
 	saved, networkdErr := networkdNeighbours(h, f)
-	told, lldpdErr := lldpdNeighbours(ctx, h)
+	heard, lldpdErr := lldpdNeighbours(ctx, h)
 	f.LLDP = saved
-	for _, n := range told {
+	for _, n := range heard {
 		known := slices.ContainsFunc(saved, func(s fabric.LLDPNeighbour) bool { return s.NIC == n.NIC })
 		if !known {
 			f.LLDP = append(f.LLDP, n)
@@ -25,17 +25,17 @@ func readLLDP(ctx context.Context, h host.Host, f *fabric.Facts) {
 	}
 	noNetworkd, noLLDPD := host.IsAbsent(networkdErr), host.IsAbsent(lldpdErr)
 	if networkdErr != nil && !noNetworkd {
-		miss(f, "lldp", networkdLLDP, networkdErr)
+		miss(f, fabric.FactLLDP, networkdLLDP, networkdErr)
 	}
 	if lldpdErr != nil && !noLLDPD {
-		miss(f, "lldp", lldpdSocket, lldpdErr)
+		miss(f, fabric.FactLLDP, lldpdSocket, lldpdErr)
 	}
 	switch {
 	case noNetworkd && noLLDPD:
-		miss(f, "lldp", networkdLLDP+", "+lldpdSocket, errors.New("neither networkd nor lldpd left anything"))
+		miss(f, fabric.FactLLDP, networkdLLDP+", "+lldpdSocket, errors.New("neither networkd nor lldpd has saved anything"))
 	case networkdErr == nil && noLLDPD && len(f.LLDP) == 0:
 		// Unless its LLDP= is set, networkd keeps only what routers say: its empty folder proves nothing.
-		miss(f, "lldp", networkdLLDP, errors.New("networkd saved no neighbours, and lldpd does not run"))
+		miss(f, fabric.FactLLDP, networkdLLDP, errors.New("networkd saved no neighbours, and lldpd is not running"))
 	}
 }
 
@@ -57,7 +57,7 @@ func networkdNeighbours(h host.Host, f *fabric.Facts) ([]fabric.LLDPNeighbour, e
 		file := networkdLLDP + "/" + name
 		found, err := neighboursInFile(h, file, nics[int(index)])
 		if err != nil {
-			miss(f, strings.TrimSpace("lldp "+nics[int(index)]), file, err)
+			miss(f, strings.TrimSpace(fabric.FactLLDP+" "+nics[int(index)]), file, err)
 		}
 		all = append(all, found...)
 	}

@@ -104,11 +104,11 @@ func TestReadLLDPReasons(t *testing.T) {
 		keep int
 		want []string
 	}{
-		"nothing there":     {fakeHost{}, 0, []string{"lldp: neither networkd nor lldpd left anything"}},
-		"networkd is empty": {fakeHost{files: map[string]string{networkdLLDP + "/": ""}}, 0, []string{"lldp: networkd saved no neighbours, and lldpd does not run"}},
+		"nothing there":     {fakeHost{}, 0, []string{"lldp: neither networkd nor lldpd has saved anything"}},
+		"networkd is empty": {fakeHost{files: map[string]string{networkdLLDP + "/": ""}}, 0, []string{"lldp: networkd saved no neighbours, and lldpd is not running"}},
 		"lldpd in a tree":   {fakeHost{files: map[string]string{lldpdSocket: ""}}, 0, []string{"lldp: " + host.ErrNotSupported.Error()}},
 		"not allowed":       {fakeHost{fail: map[string]error{networkdLLDP: os.ErrPermission}}, 0, []string{"lldp: permission denied"}},
-		"unknown index":     {fakeHost{files: map[string]string{networkdLLDP + "/9": string(record)}}, 0, []string{"lldp: the interface index has no name", "lldp: networkd saved no neighbours, and lldpd does not run"}},
+		"unknown index":     {fakeHost{files: map[string]string{networkdLLDP + "/9": string(record)}}, 0, []string{"lldp: the interface index has no name", "lldp: networkd saved no neighbours, and lldpd is not running"}},
 		"second record cut": {fakeHost{files: map[string]string{networkdLLDP + "/2": string(record) + string(record[:20])}}, 1, []string{"lldp eth1: record of 123 bytes in 12"}},
 		"length cut":        {fakeHost{files: map[string]string{networkdLLDP + "/2": string(record) + "abc"}}, 1, []string{"lldp eth1: record cut short: 3 bytes"}},
 	} {

@@ -29,7 +29,7 @@ var (
 
 // lspciRuns asks lspci only where sysfs told of no function at all: it reads the same files.
 func lspciRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	if _, missing := f.MissingReason("pci"); !missing || len(f.PCI) > 0 {
+	if _, missing := f.MissingReason(fabric.FactPCI); !missing || len(f.PCI) > 0 {
 		return nil
 	}
 	return []toolRun{{argv: []string{"lspci", "-vvvnn", "-D"}}}
@@ -65,10 +65,10 @@ func parseLspciText(text, _ string) (fabric.Facts, error) {
 	}
 	var all []pciFunction
 	byAddress := make(map[string]fabric.PCIDevice, len(functions))
-	gaps := make(map[string]error)
+	reasons := make(map[string]error)
 	for _, fn := range functions {
-		d, gap := fn.finish()
-		gaps[d.Address] = gap
+		d, reason := fn.finish()
+		reasons[d.Address] = reason
 		bus, _, _ := cutLast(d.Address, ":")
 		d.Parent = bridges[bus]
 		byAddress[d.Address] = d
@@ -78,7 +78,7 @@ func parseLspciText(text, _ string) (fabric.Facts, error) {
 	for _, fn := range keptPCI(all) {
 		d := byAddress[fn.address]
 		f.PCI = append(f.PCI, d)
-		f.Missing = append(f.Missing, lspciGaps(d, gaps[d.Address])...)
+		f.Missing = append(f.Missing, lspciMissing(d, reasons[d.Address])...)
 		if vendor := gpuVendor(fn); vendor != "" {
 			f.GPUs = append(f.GPUs, fabric.GPU{PCI: d.Address, Vendor: vendor, Driver: d.Driver})
 		}
@@ -200,15 +200,15 @@ func cutLast(text, separator string) (before, after string, ok bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// lspciGaps names what the text does not say of a function.
-func lspciGaps(d fabric.PCIDevice, gap error) []fabric.Missing {
+// lspciMissing names what the text does not say of a function.
+func lspciMissing(d fabric.PCIDevice, why error) []fabric.Missing {
 	var f fabric.Facts
 	for _, g := range []struct {
 		what   string
 		absent bool
-	}{{"pci.link", d.Link == nil}, {"pci.acs", d.ACS == nil}, {"pci.ats", d.ATS == nil}} {
+	}{{fabric.FactPCILink, d.Link == nil}, {fabric.FactPCIACS, d.ACS == nil}, {fabric.FactPCIATS, d.ATS == nil}} {
 		if g.absent {
-			miss(&f, g.what+" "+d.Address, "lspci", gap)
+			miss(&f, g.what+" "+d.Address, "lspci", why)
 		}
 	}
 	return f.Missing

@@ -138,7 +138,7 @@ var (
 )
 
 // finish decides what absence means: of a capability only where all were shown. The error says why what is
-// nil then is not known.
+// nil then is unknown.
 func (fn *lspciText) finish() (fabric.PCIDevice, error) {
 	d := fn.device
 	whole := fn.listed && !fn.denied && (fn.extended || !fn.express)

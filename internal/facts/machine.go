@@ -28,27 +28,27 @@ const (
 
 func readMachine(_ context.Context, h host.Host, f *fabric.Facts) {
 	m := &f.Machine
-	m.Vendor = optional(h, f, "machine.vendor", dmiFolder+"/sys_vendor")
-	m.Product = optional(h, f, "machine.product", dmiFolder+"/product_name")
-	m.BIOS = optional(h, f, "machine.bios", dmiFolder+"/bios_version")
+	m.Vendor = optional(h, f, fabric.FactMachineVendor, dmiFolder+"/sys_vendor")
+	m.Product = optional(h, f, fabric.FactMachineProduct, dmiFolder+"/product_name")
+	m.BIOS = optional(h, f, fabric.FactMachineBIOS, dmiFolder+"/bios_version")
 	var err error
 	if m.Hypervisor, err = hypervisor(h); err != nil {
-		miss(f, "machine.hypervisor", cpuinfoFile, err)
+		miss(f, fabric.FactMachineHypervisor, cpuinfoFile, err)
 	}
 	readIOMMU(h, f)
 	if m.NUMANodes, err = countOf(h, numaOnlineFile); err != nil {
-		miss(f, "machine.numa_nodes", numaOnlineFile, err)
+		miss(f, fabric.FactMachineNUMANodes, numaOnlineFile, err)
 	}
 	readProcessors(h, f)
 	readMemory(h, f)
 	if m.RDMACharDevs, err = rdmaCharDevices(h); err != nil {
-		miss(f, "machine.rdma_char_devices", devFolder+"/infiniband", err)
+		miss(f, fabric.FactMachineRDMACharDevices, devFolder+"/infiniband", err)
 	}
 	if m.MemlockLimit, err = memlock(h); err != nil {
-		miss(f, "machine.memlock_limit", limitsFile, err)
+		miss(f, fabric.FactMachineMemlockLimit, limitsFile, err)
 	}
 	if m.NetworkManager, err = networkOwner(h); err != nil {
-		miss(f, "machine.network_owner", networkdFolder+", "+networkManagerD, err)
+		miss(f, fabric.FactMachineNetworkOwner, networkdFolder+", "+networkManagerD, err)
 	}
 }
 
@@ -72,15 +72,15 @@ func hypervisor(h host.Host) (*bool, error) {
 func readIOMMU(h host.Host, f *fabric.Facts) {
 	groups, err := h.ReadDir(iommuFolder)
 	if err != nil {
-		miss(f, "machine.iommu_groups", iommuFolder, err)
-		miss(f, "machine.iommu_mode", iommuFolder, err)
+		miss(f, fabric.FactMachineIOMMUGroups, iommuFolder, err)
+		miss(f, fabric.FactMachineIOMMUMode, iommuFolder, err)
 		return
 	}
 	n := len(groups)
 	f.Machine.IOMMUGroups = &n
 	mode, err := iommuMode(h, groups)
 	if err != nil {
-		miss(f, "machine.iommu_mode", iommuFolder+"/*/type", err)
+		miss(f, fabric.FactMachineIOMMUMode, iommuFolder+"/*/type", err)
 		return
 	}
 	f.Machine.IOMMUMode = &mode
@@ -136,7 +136,7 @@ func countList(text string) (int, error) {
 		from, err1 := strconv.ParseUint(first, 10, 16)
 		to, err2 := strconv.ParseUint(last, 10, 16)
 		if err1 != nil || err2 != nil || to < from {
-			return 0, fmt.Errorf("%q is no list of numbers", fabric.Printable(text))
+			return 0, fmt.Errorf("invalid list of numbers %q", fabric.Printable(text))
 		}
 		n += int(to-from) + 1
 	}

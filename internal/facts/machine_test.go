@@ -84,10 +84,10 @@ func TestReadMachineUnknown(t *testing.T) {
 		}},
 		"groups differ":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, []string{"machine.iommu_mode: groups differ: 1 passthrough, 1 translated"}},
 		"another kind":       {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, []string{`machine.iommu_mode: group 12 is of type "blocked"`}},
-		"nodes are no list":  {map[string]string{"/sys/devices/system/node/online": "0-\n"}, []string{`machine.numa_nodes: "0-" is no list of numbers`}},
+		"nodes are no list":  {map[string]string{"/sys/devices/system/node/online": "0-\n"}, []string{`machine.numa_nodes: invalid list of numbers "0-"`}},
 		"no limit":           {map[string]string{"/proc/self/limits": "Limit\n"}, []string{"machine.memlock_limit: no line for locked memory"}},
 		"two network owners": {map[string]string{"/run/NetworkManager/devices/2": ""}, []string{"machine.network_owner: both networkd and NetworkManager left their state"}},
-		"memory in pages":    {map[string]string{"/proc/meminfo": "MemTotal: 5 pages\n"}, []string{`machine.memory_kib: "5 pages" is no number of kB`, "machine.swap_kib: no line SwapTotal"}},
+		"memory in pages":    {map[string]string{"/proc/meminfo": "MemTotal: 5 pages\n"}, []string{`machine.memory_kib: "5 pages" is not a number of kB`, "machine.swap_kib: no line SwapTotal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := machineFiles()

@@ -4,17 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// merger puts what tools tell into facts: a fact that is there stays, and where a tool says otherwise the
-// disagreement is noted. A list that the kernel told takes no further entries.
+// merger adds what tools report to facts: a fact that is there stays, and where a tool reports another value the
+// disagreement is noted. A list that the kernel gave gets no further entries.
 type merger struct {
-	f      *fabric.Facts
-	kernel map[string]bool   // lists that the kernel told
-	told   map[string]string // who told a fact, where it was not the kernel
-	tool   string            // whose parts are being merged
+	f       *fabric.Facts
+	kernel  map[string]bool   // lists that the kernel gave
+	givenBy map[string]string // the tool that gave a fact, where it was not the kernel
+	tool    string            // whose parts are being merged
 }
 
 const kernelSource = "kernel"
@@ -23,16 +24,16 @@ func newMerger(f *fabric.Facts) *merger {
 	return &merger{
 		f: f,
 		kernel: map[string]bool{
-			"nics": len(f.NICs) > 0, "hcas": len(f.HCAs) > 0, "gpus": len(f.GPUs) > 0, "pci": len(f.PCI) > 0,
-			"routes": len(f.Routes) > 0, "rules": len(f.Rules) > 0,
+			fabric.FactNICs: len(f.NICs) > 0, fabric.FactHCAs: len(f.HCAs) > 0, fabric.FactGPUs: len(f.GPUs) > 0, fabric.FactPCI: len(f.PCI) > 0,
+			fabric.FactRoutes: len(f.Routes) > 0, fabric.FactRules: len(f.Rules) > 0,
 		},
-		told: make(map[string]string),
+		givenBy: make(map[string]string),
 	}
 }
 
-// missTool notes for all that a tool tells why it is unknown, of one device or of all.
+// missTool notes for everything that a tool gives why it is unknown, of one device or of all.
 func (m *merger) missTool(t tool, device string, err error) {
-	for _, what := range t.tells {
+	for _, what := range t.gives {
 		if device != "" {
 			what += " " + device
 		}
@@ -43,7 +44,7 @@ func (m *merger) missTool(t tool, device string, err error) {
 	}
 }
 
-// merge puts in the parts that a tool told.
+// merge adds the parts that a tool reported.
 func (m *merger) merge(t tool, parts fabric.Facts) {
 	m.tool = t.name
 	for _, d := range parts.PCI {
@@ -61,37 +62,37 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	for _, mod := range parts.Modules {
 		m.mergeModule(mod)
 	}
-	m.f.Routes = added(m.kernel["routes"], m.f.Routes, parts.Routes)
-	m.f.Rules = added(m.kernel["rules"], m.f.Rules, parts.Rules)
+	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
+	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)
 	m.f.Missing = added(false, m.f.Missing, parts.Missing)
 	if m.f.KernelLog == nil {
 		m.f.KernelLog = parts.KernelLog
 	}
-	keepPointer(m, "kernel.peer_memory", &m.f.Kernel.PeerMemory, parts.Kernel.PeerMemory)
-	keepPointer(m, "kernel.dma_buf", &m.f.Kernel.DMABuf, parts.Kernel.DMABuf)
+	keepPointer(m, fabric.FactKernelPeerMemory, &m.f.Kernel.PeerMemory, parts.Kernel.PeerMemory)
+	keepPointer(m, fabric.FactKernelDMABuf, &m.f.Kernel.DMABuf, parts.Kernel.DMABuf)
 	m.found(t, parts)
 }
 
-// found takes back that a list is missing, once a tool told it.
+// found removes the entry that a list is missing, once a tool gave it.
 func (m *merger) found(t tool, parts fabric.Facts) {
 	lists := map[string]bool{
-		"pci": len(parts.PCI) > 0, "gpus": len(parts.GPUs) > 0 || len(parts.PCI) > 0, "nics": len(parts.NICs) > 0,
-		"hcas": len(parts.HCAs) > 0, "routes": len(parts.Routes) > 0, "rules": len(parts.Rules) > 0,
-		"nics.addresses": t.name == "ip address" && len(parts.NICs) > 0,
+		fabric.FactPCI: len(parts.PCI) > 0, fabric.FactGPUs: len(parts.GPUs) > 0 || len(parts.PCI) > 0, fabric.FactNICs: len(parts.NICs) > 0,
+		fabric.FactHCAs: len(parts.HCAs) > 0, fabric.FactRoutes: len(parts.Routes) > 0, fabric.FactRules: len(parts.Rules) > 0,
+		fabric.FactNICAddresses: t.name == "ip address" && len(parts.NICs) > 0,
 	}
 	m.f.Missing = slices.DeleteFunc(m.f.Missing, func(e fabric.Missing) bool { return lists[e.What] && !m.kernel[e.What] })
 }
 
-// added appends what is not there yet, unless the kernel told the list.
-func added[T comparable](fromKernel bool, have, said []T) []T {
+// added appends what is not there yet, unless the kernel gave the list.
+func added[T comparable](fromKernel bool, have, reported []T) []T {
 	if fromKernel {
 		return have
 	}
-	there := make(map[T]bool, len(have)+len(said))
+	there := make(map[T]bool, len(have)+len(reported))
 	for _, one := range have {
 		there[one] = true
 	}
-	for _, one := range said {
+	for _, one := range reported {
 		if !there[one] {
 			there[one] = true
 			have = append(have, one)
@@ -100,141 +101,220 @@ func added[T comparable](fromKernel bool, have, said []T) []T {
 	return have
 }
 
-func (m *merger) mergePCI(said fabric.PCIDevice) {
-	i := slices.IndexFunc(m.f.PCI, func(d fabric.PCIDevice) bool { return d.Address == said.Address })
+func (m *merger) mergePCI(reported fabric.PCIDevice) {
+	i := slices.IndexFunc(m.f.PCI, func(d fabric.PCIDevice) bool { return d.Address == reported.Address })
 	if i < 0 {
-		if !m.kernel["pci"] && said.Class != 0 {
-			m.f.PCI = append(m.f.PCI, said)
-			m.told["pci "+said.Address] = m.tool
+		if !m.kernel[fabric.FactPCI] && reported.Class != 0 {
+			m.f.PCI = append(m.f.PCI, reported)
+			m.givenBy[fabric.FactPCI+" "+reported.Address] = m.tool
 		}
 		return
 	}
-	d, at := &m.f.PCI[i], " "+said.Address
-	keep(m, "pci.driver"+at, &d.Driver, said.Driver)
-	keepPointer(m, "pci.numa_node"+at, &d.NUMANode, said.NUMANode)
-	keepPointer(m, "pci.iommu_group"+at, &d.IOMMUGroup, said.IOMMUGroup)
-	if d.Link == nil && said.Link != nil && said.Link.MaxWidth > 0 { // else it is not a whole link
-		d.Link = said.Link
+	d, at := &m.f.PCI[i], " "+reported.Address
+	keep(m, fabric.FactPCIDriver+at, &d.Driver, reported.Driver)
+	keepPointer(m, fabric.FactPCINUMANode+at, &d.NUMANode, reported.NUMANode)
+	keepPointer(m, fabric.FactPCIIOMMUGroup+at, &d.IOMMUGroup, reported.IOMMUGroup)
+	if d.Link == nil && reported.Link != nil && reported.Link.MaxWidth > 0 { // else it is not a whole link
+		d.Link = reported.Link
 	}
-	if d.Link == nil || said.Link == nil {
+	if d.Link == nil || reported.Link == nil {
 		return
 	}
-	keep(m, "pci.link.width"+at, &d.Link.Width, said.Link.Width)
-	keep(m, "pci.link.max_width"+at, &d.Link.MaxWidth, said.Link.MaxWidth)
+	keep(m, fabric.FactPCILinkWidth+at, &d.Link.Width, reported.Link.Width)
+	keep(m, fabric.FactPCILinkMaxWidth+at, &d.Link.MaxWidth, reported.Link.MaxWidth)
 }
 
-func (m *merger) mergeNIC(said fabric.NIC) {
+func (m *merger) mergeNIC(reported fabric.NIC) {
 	i := slices.IndexFunc(m.f.NICs, func(n fabric.NIC) bool {
-		return n.Name == said.Name || said.Name == "" && said.PCI != "" && n.PCI == said.PCI
+		return n.Name == reported.Name || reported.Name == "" && reported.PCI != "" && n.PCI == reported.PCI
 	})
 	if i < 0 {
-		if !m.kernel["nics"] && said.Name != "" {
-			m.f.NICs = append(m.f.NICs, said)
-			m.told["nics "+said.Name] = m.tool
+		if !m.kernel[fabric.FactNICs] && reported.Name != "" {
+			m.f.NICs = append(m.f.NICs, reported)
+			m.givenBy[fabric.FactNICs+" "+reported.Name] = m.tool
 		}
 		return
 	}
 	n := &m.f.NICs[i]
 	at := " " + n.Name
-	keep(m, "nics.index"+at, &n.Index, said.Index)
-	keep(m, "nics.mtu"+at, &n.MTU, said.MTU)
-	keep(m, "nics.mac"+at, &n.MAC, said.MAC)
-	keep(m, "nics.pci"+at, &n.PCI, said.PCI)
-	keep(m, "nics.driver"+at, &n.Driver, said.Driver)
-	keepPointer(m, "nics.speed_mbps"+at, &n.SpeedMbps, said.SpeedMbps)
-	keepPointer(m, "nics.autoneg"+at, &n.Autoneg, said.Autoneg)
-	keep(m, "nics.fec"+at, &n.FEC, said.FEC)
-	keep(m, "nics.firmware"+at, &n.Firmware, said.Firmware)
-	keep(m, "nics.driver_version"+at, &n.DriverVersion, said.DriverVersion)
-	n.OperState, n.Kind = cmp.Or(n.OperState, said.OperState), cmp.Or(n.Kind, said.Kind)
-	n.Carrier = cmp.Or(n.Carrier, said.Carrier)
+	keep(m, fabric.FactNICIndex+at, &n.Index, reported.Index)
+	keep(m, fabric.FactNICMTU+at, &n.MTU, reported.MTU)
+	keep(m, fabric.FactNICMAC+at, &n.MAC, reported.MAC)
+	keep(m, fabric.FactNICPCI+at, &n.PCI, reported.PCI)
+	keep(m, fabric.FactNICDriver+at, &n.Driver, reported.Driver)
+	keepPointer(m, fabric.FactNICSpeed+at, &n.SpeedMbps, reported.SpeedMbps)
+	keepPointer(m, fabric.FactNICAutoneg+at, &n.Autoneg, reported.Autoneg)
+	keep(m, fabric.FactNICFEC+at, &n.FEC, reported.FEC)
+	keep(m, fabric.FactNICFirmware+at, &n.Firmware, reported.Firmware)
+	keep(m, fabric.FactNICDriverVersion+at, &n.DriverVersion, reported.DriverVersion)
+	n.OperState, n.Kind = cmp.Or(n.OperState, reported.OperState), cmp.Or(n.Kind, reported.Kind)
+	n.Carrier = cmp.Or(n.Carrier, reported.Carrier)
 	if n.Addresses == nil {
-		n.Addresses = said.Addresses
+		n.Addresses = reported.Addresses
 	}
-	m.compareFirmware(*n, said)
-	m.compareDriver(*n, said)
+	m.compareFirmware(*n, reported)
+	m.compareDriver(*n, reported)
 }
 
 // compareFirmware holds what a NIC says beside what the RDMA device of the same function says. Behind a blank
 // or a slash drivers add the board or the package.
-func (m *merger) compareFirmware(n, said fabric.NIC) {
+func (m *merger) compareFirmware(n, reported fabric.NIC) {
 	for _, h := range m.f.HCAs {
-		if n.PCI == "" || h.PCI != n.PCI || h.Firmware == "" || said.Firmware == "" {
+		if n.PCI == "" || h.PCI != n.PCI || h.Firmware == "" || reported.Firmware == "" {
 			continue
 		}
-		if firstVersion(h.Firmware) != firstVersion(said.Firmware) {
-			m.disagree("hcas.firmware "+h.Name, h.Firmware, said.Firmware)
+		if firstVersion(h.Firmware) != firstVersion(reported.Firmware) {
+			m.disagree(fabric.FactHCAFirmware+" "+h.Name, h.Firmware, reported.Firmware)
 		}
 	}
 }
 
-func (m *merger) compareDriver(n, said fabric.NIC) {
+func (m *merger) compareDriver(n, reported fabric.NIC) {
 	for _, mod := range m.f.Modules {
-		if mod.Name == n.Driver && mod.Version != "" && said.DriverVersion != "" && mod.Version != said.DriverVersion {
-			m.disagree("modules.version "+mod.Name, mod.Version, said.DriverVersion)
+		if mod.Name == n.Driver && mod.Version != "" && reported.DriverVersion != "" && mod.Version != reported.DriverVersion {
+			m.disagree(fabric.FactModuleVersion+" "+mod.Name, mod.Version, reported.DriverVersion)
 		}
 	}
 }
 
-func (m *merger) mergeGPU(said fabric.GPU) {
-	i := slices.IndexFunc(m.f.GPUs, func(g fabric.GPU) bool { return g.PCI == said.PCI })
+func (m *merger) mergeGPU(reported fabric.GPU) {
+	i := slices.IndexFunc(m.f.GPUs, func(g fabric.GPU) bool { return g.PCI == reported.PCI })
 	if i < 0 {
-		if !m.kernel["gpus"] {
-			m.f.GPUs = append(m.f.GPUs, said)
-			m.told["gpus "+said.PCI] = m.tool
+		if !m.kernel[fabric.FactGPUs] {
+			m.f.GPUs = append(m.f.GPUs, reported)
+			m.givenBy[fabric.FactGPUs+" "+reported.PCI] = m.tool
 		}
 		return
 	}
-	g, at := &m.f.GPUs[i], " "+said.PCI
-	g.Name = cmp.Or(g.Name, said.Name) // vendors write one name in several ways
-	keep(m, "gpus.uuid"+at, &g.UUID, said.UUID)
-	keep(m, "gpus.driver_version"+at, &g.DriverVersion, said.DriverVersion)
-	keep(m, "gpus.vbios"+at, &g.VBIOS, said.VBIOS)
-	g.Driver = cmp.Or(g.Driver, said.Driver)
+	g, at := &m.f.GPUs[i], " "+reported.PCI
+	g.Name = cmp.Or(g.Name, reported.Name) // vendors write one name in several ways
+	keep(m, fabric.FactGPUUUID+at, &g.UUID, reported.UUID)
+	keep(m, fabric.FactGPUDriverVersion+at, &g.DriverVersion, reported.DriverVersion)
+	keep(m, fabric.FactGPUVBIOS+at, &g.VBIOS, reported.VBIOS)
+	g.Driver = cmp.Or(g.Driver, reported.Driver)
 }
 
 // mergeModule adds to loaded modules only: what is on disk is not what runs.
-func (m *merger) mergeModule(said fabric.Module) {
+func (m *merger) mergeModule(reported fabric.Module) {
 	for i := range m.f.Modules {
-		if mod := &m.f.Modules[i]; mod.Name == said.Name {
-			mod.OnDisk, mod.DKMS = cmp.Or(mod.OnDisk, said.OnDisk), cmp.Or(mod.DKMS, said.DKMS)
+		if mod := &m.f.Modules[i]; mod.Name == reported.Name {
+			mod.OnDisk, mod.DKMS = cmp.Or(mod.OnDisk, reported.OnDisk), cmp.Or(mod.DKMS, reported.DKMS)
 		}
 	}
 }
 
 // keep takes a fact where none is, and notes where one is and differs.
-func keep[T comparable](m *merger, what string, have *T, said T) {
+func keep[T comparable](m *merger, what string, have *T, reported T) {
 	var unknown T
 	switch {
-	case said == unknown || *have == said:
+	case reported == unknown || *have == reported:
 	case *have == unknown:
-		*have = said
-		m.told[what] = m.tool
+		*have = reported
+		m.givenBy[what] = m.tool
 	default:
-		m.disagree(what, fmt.Sprint(*have), fmt.Sprint(said))
+		m.disagree(what, fmt.Sprint(*have), fmt.Sprint(reported))
 	}
 }
 
-func keepPointer[T comparable](m *merger, what string, have **T, said *T) {
+func keepPointer[T comparable](m *merger, what string, have **T, reported *T) {
 	switch {
-	case said == nil || *have != nil && **have == *said:
+	case reported == nil || *have != nil && **have == *reported:
 	case *have == nil:
-		*have = said
-		m.told[what] = m.tool
+		*have = reported
+		m.givenBy[what] = m.tool
 	default:
-		m.disagree(what, fmt.Sprint(**have), fmt.Sprint(*said))
+		m.disagree(what, fmt.Sprint(**have), fmt.Sprint(*reported))
 	}
 }
 
 // disagree notes what the source of a fact and this tool say.
-func (m *merger) disagree(what, have, said string) {
-	first := cmp.Or(m.told[what], m.listed(what), kernelSource)
+func (m *merger) disagree(what, have, reported string) {
+	first := cmp.Or(m.givenBy[what], m.listed(what), kernelSource)
 	d := fabric.Disagreement{What: what, Said: []fabric.Evidence{
-		{Source: first, Value: fabric.Printable(have)}, {Source: m.tool, Value: fabric.Printable(said)},
+		{Source: first, Value: fabric.Printable(have)}, {Source: m.tool, Value: fabric.Printable(reported)},
 	}}
 	if !slices.ContainsFunc(m.f.Disagree, func(e fabric.Disagreement) bool {
 		return e.What == d.What && slices.Equal(e.Said, d.Said)
 	}) {
 		m.f.Disagree = append(m.f.Disagree, d)
 	}
+}
+
+// listed is the tool that named the device of a fact: nics.mtu eth1 is of nics eth1.
+func (m *merger) listed(what string) string {
+	path, device, _ := strings.Cut(what, " ")
+	list, _, _ := strings.Cut(path, ".")
+	device, _, _ = strings.Cut(device, "/") // mlx5_0/1 is a port of mlx5_0
+	return m.givenBy[list+" "+device]
+}
+
+func (m *merger) mergeHCA(reported fabric.HCA) {
+	i := slices.IndexFunc(m.f.HCAs, func(h fabric.HCA) bool { return h.Name == reported.Name })
+	if i < 0 {
+		if m.kernel[fabric.FactHCAs] {
+			return
+		}
+		m.f.HCAs = append(m.f.HCAs, fabric.HCA{Name: reported.Name})
+		m.givenBy[fabric.FactHCAs+" "+reported.Name] = m.tool
+		i = len(m.f.HCAs) - 1
+	}
+	h, at := &m.f.HCAs[i], " "+reported.Name
+	keep(m, fabric.FactHCANodeGUID+at, &h.NodeGUID, reported.NodeGUID)
+	keep(m, fabric.FactHCASystemGUID+at, &h.SystemGUID, reported.SystemGUID)
+	keep(m, fabric.FactHCAFirmware+at, &h.Firmware, reported.Firmware)
+	keep(m, fabric.FactHCABoardID+at, &h.BoardID, reported.BoardID)
+	h.Type = cmp.Or(h.Type, reported.Type)
+	keep(m, fabric.FactHCAPCI+at, &h.PCI, reported.PCI)
+	for _, p := range reported.Ports {
+		m.mergePort(h, p)
+	}
+}
+
+// mergePort compares what stays: a port may change its state between two readings, and gets its LID with it.
+func (m *merger) mergePort(h *fabric.HCA, reported fabric.Port) {
+	i := slices.IndexFunc(h.Ports, func(p fabric.Port) bool { return p.Number == reported.Number })
+	if i < 0 {
+		if m.kernel[fabric.FactHCAs] {
+			return
+		}
+		h.Ports = append(h.Ports, fabric.Port{Number: reported.Number})
+		i = len(h.Ports) - 1
+	}
+	p, at := &h.Ports[i], fmt.Sprintf(" %s/%d", h.Name, reported.Number)
+	p.State, p.PhysState = cmp.Or(p.State, reported.State), cmp.Or(p.PhysState, reported.PhysState)
+	p.LID, p.SMLID = cmp.Or(p.LID, reported.LID), cmp.Or(p.SMLID, reported.SMLID)
+	p.ActiveMTU = cmp.Or(p.ActiveMTU, reported.ActiveMTU)
+	keepPointer(m, fabric.FactPortMaxMTU+at, &p.MaxMTU, reported.MaxMTU)
+	keep(m, fabric.FactPortLinkLayer+at, &p.LinkLayer, reported.LinkLayer)
+	if p.State == "ACTIVE" && reported.State == "ACTIVE" { // a port that is down has no rate worth the name
+		keepPointer(m, fabric.FactPortRate+at, &p.RateGbps, reported.RateGbps)
+	} else {
+		p.RateGbps = cmp.Or(p.RateGbps, reported.RateGbps)
+	}
+	m.mergeGIDs(p, reported.GIDs, at)
+}
+
+// mergeGIDs takes a table where none is. An entry without a GID says only which network device is behind an
+// index.
+func (m *merger) mergeGIDs(p *fabric.Port, reported []fabric.GID, at string) {
+	take := len(p.GIDs) == 0 && !m.kernel[fabric.FactHCAs]
+	for _, g := range reported {
+		i := slices.IndexFunc(p.GIDs, func(have fabric.GID) bool { return have.Index == g.Index })
+		switch {
+		case i < 0 && take && g.GID != "":
+			p.GIDs = append(p.GIDs, g)
+		case i >= 0:
+			have := &p.GIDs[i]
+			have.Type = cmp.Or(have.Type, g.Type)
+			keep(m, fabric.FactPortGIDNetDev+at, &have.NetDev, g.NetDev)
+		}
+	}
+}
+
+// firstVersion cuts what follows a version: "28.39.1002 (MT_0000000838)", "231.2.63.0/pkg 231.1.162.1".
+func firstVersion(text string) string {
+	if i := strings.IndexAny(text, " /"); i >= 0 {
+		return text[:i]
+	}
+	return text
 }

@@ -13,13 +13,13 @@ import (
 
 // readAddresses gives each interface its IPv4 and IPv6 addresses.
 func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, "nics.addresses", unix.RTM_GETADDR, unix.AF_UNSPEC)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICAddresses, unix.RTM_GETADDR, unix.AF_UNSPEC)
 	if !ok {
 		return
 	}
 	byIndex, err := decodeAddresses(raw)
 	if err != nil {
-		miss(f, "nics.addresses", "netlink", err)
+		miss(f, fabric.FactNICAddresses, "netlink", err)
 	}
 	for i, n := range f.NICs {
 		f.NICs[i].Addresses = byIndex[n.Index]

@@ -23,13 +23,13 @@ const (
 
 // readLinks gives the network interfaces: netlink names them, sysfs adds the hardware under each.
 func readLinks(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, "nics", unix.RTM_GETLINK, unix.AF_UNSPEC)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICs, unix.RTM_GETLINK, unix.AF_UNSPEC)
 	if !ok {
 		return
 	}
 	nics, err := decodeLinks(raw)
 	if err != nil {
-		miss(f, "nics", "netlink", err)
+		miss(f, fabric.FactNICs, "netlink", err)
 	}
 	all := confOf(h, "all")
 	for i := range nics {
@@ -103,16 +103,16 @@ func addHardware(h host.Host, f *fabric.Facts, n *fabric.NIC) {
 		n.PCI, err = pciOf(h, folder)
 	}
 	if err != nil {
-		for _, what := range []string{"pci", "driver", "speed_mbps"} {
-			miss(f, "nics."+what+" "+n.Name, folder, err)
+		for _, what := range []string{fabric.FactNICPCI, fabric.FactNICDriver, fabric.FactNICSpeed} {
+			miss(f, what+" "+n.Name, folder, err)
 		}
 		return
 	}
 	if n.Driver, err = driverOf(h, folder+"/device"); err != nil {
-		miss(f, "nics.driver "+n.Name, folder+"/device/driver", err)
+		miss(f, fabric.FactNICDriver+" "+n.Name, folder+"/device/driver", err)
 	}
 	if n.SpeedMbps, err = speedOf(h, folder+"/speed"); err != nil && n.PCI != "" && n.OperState == "up" {
-		miss(f, "nics.speed_mbps "+n.Name, folder+"/speed", err) // a virtual or idle interface has none
+		miss(f, fabric.FactNICSpeed+" "+n.Name, folder+"/speed", err) // a virtual or idle interface has none
 	}
 }
 
@@ -123,7 +123,7 @@ func speedOf(h host.Host, file string) (*int, error) {
 		return nil, err
 	}
 	if *n < 0 {
-		return nil, errors.New("the driver does not say")
+		return nil, errors.New("the driver does not report it")
 	}
 	return n, nil
 }
@@ -151,7 +151,7 @@ func confFile(h host.Host, nic, name string) setting {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return setting{err: fmt.Errorf("%q is no number", fabric.Printable(text))}
+		return setting{err: fmt.Errorf("invalid number %q", fabric.Printable(text))}
 	}
 	return setting{value: n}
 }
@@ -159,14 +159,15 @@ func confFile(h host.Host, nic, name string) setting {
 // addConf adds what is in force: the kernel takes the higher of conf/all and conf/NIC (IN_DEV_MAXCONF).
 func addConf(h host.Host, f *fabric.Facts, n *fabric.NIC, all conf) {
 	own := confOf(h, n.Name)
-	n.ARPIgnore = inForce(f, n.Name, "arp_ignore", all.arpIgnore, own.arpIgnore)
-	n.ARPAnnounce = inForce(f, n.Name, "arp_announce", all.arpAnnounce, own.arpAnnounce)
-	n.RPFilter = inForce(f, n.Name, "rp_filter", all.rpFilter, own.rpFilter)
+	n.ARPIgnore = higher(f, n.Name, fabric.FactNICARPIgnore, "arp_ignore", all.arpIgnore, own.arpIgnore)
+	n.ARPAnnounce = higher(f, n.Name, fabric.FactNICARPAnnounce, "arp_announce", all.arpAnnounce, own.arpAnnounce)
+	n.RPFilter = higher(f, n.Name, fabric.FactNICRPFilter, "rp_filter", all.rpFilter, own.rpFilter)
 }
 
-func inForce(f *fabric.Facts, nic, name string, all, own setting) *int {
+// higher gives the value in effect; file is its name below conf.
+func higher(f *fabric.Facts, nic, fact, file string, all, own setting) *int {
 	if err := cmp.Or(all.err, own.err); err != nil {
-		miss(f, "nics."+name+" "+nic, ipv4Conf+"/{all,"+nic+"}/"+name, err)
+		miss(f, fact+" "+nic, ipv4Conf+"/{all,"+nic+"}/"+file, err)
 		return nil
 	}
 	n := max(all.value, own.value)

@@ -15,13 +15,13 @@ import (
 
 // readNeighbours gives the IPv4 neighbour (ARP) table.
 func readNeighbours(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, "neighbours", unix.RTM_GETNEIGH, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactNeighbours, unix.RTM_GETNEIGH, familyIPv4)
 	if !ok {
 		return
 	}
 	neighbours, err := decodeNeighbours(raw, namesOf(f))
 	if err != nil {
-		miss(f, "neighbours", "netlink", err)
+		miss(f, fabric.FactNeighbours, "netlink", err)
 	}
 	f.Neighbours = neighbours
 }

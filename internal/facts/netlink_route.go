@@ -17,13 +17,13 @@ import (
 
 // readRoutes gives the IPv4 unicast routes of all tables, in kernel order.
 func readRoutes(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, "routes", unix.RTM_GETROUTE, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactRoutes, unix.RTM_GETROUTE, familyIPv4)
 	if !ok {
 		return
 	}
 	routes, err := decodeRoutes(raw, namesOf(f))
 	if err != nil {
-		miss(f, "routes", "netlink", err)
+		miss(f, fabric.FactRoutes, "netlink", err)
 	}
 	f.Routes = routes
 }
@@ -156,5 +156,5 @@ func via(b []byte) (netip.Addr, error) {
 			return a, nil
 		}
 	}
-	return netip.Addr{}, fmt.Errorf("gateway of %d bytes is no address", len(b))
+	return netip.Addr{}, fmt.Errorf("gateway of %d bytes: not an address", len(b))
 }

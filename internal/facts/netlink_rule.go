@@ -19,13 +19,13 @@ import (
 // wins. A rule that does more than a fabric.Rule can say (a mark, a port, goto) is left out, because
 // without that part it would read as a rule for everything; Missing names it by its priority.
 func readRules(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, "rules", unix.RTM_GETRULE, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactRules, unix.RTM_GETRULE, familyIPv4)
 	if !ok {
 		return
 	}
 	rules, odd, err := decodeRules(raw)
 	if err != nil {
-		miss(f, "rules", "netlink", err)
+		miss(f, fabric.FactRules, "netlink", err)
 	}
 	for _, o := range odd {
 		miss(f, fmt.Sprintf("rules %d", o.priority), "netlink", o.err)

@@ -203,7 +203,7 @@ func TestNICHardware(t *testing.T) {
 		t.Errorf("eth1: %+v", eth1)
 	}
 	if *eth1.RPFilter != 2 || *eth2.RPFilter != 1 {
-		t.Errorf("rp_filter in force: %d, %d", *eth1.RPFilter, *eth2.RPFilter)
+		t.Errorf("effective rp_filter: %d, %d", *eth1.RPFilter, *eth2.RPFilter)
 	}
 	if *eth1.ARPIgnore != 1 || *eth1.ARPAnnounce != 2 || *eth2.ARPIgnore != 2 || eth2.ARPAnnounce != nil {
 		t.Errorf("ARP settings in force: %d %d, %d %v", *eth1.ARPIgnore, *eth1.ARPAnnounce, *eth2.ARPIgnore, eth2.ARPAnnounce)
@@ -215,8 +215,8 @@ func TestNICHardware(t *testing.T) {
 		t.Errorf("eth3 took the PCI function of an interface of another namespace: %+v", eth3)
 	}
 	for what, reason := range map[string]string{
-		"nics.arp_announce eth2": `"zero" is no number`,
-		"nics.speed_mbps eth2":   "the driver does not say",
+		"nics.arp_announce eth2": `invalid number "zero"`,
+		"nics.speed_mbps eth2":   "the driver does not report it",
 		"nics.pci eth3":          "sysfs shows an interface of another network namespace",
 		"nics.pci br0":           "file does not exist",
 	} {

@@ -63,7 +63,7 @@ func parseNvidiaCSV(text string) (fabric.Facts, error) {
 		}
 		address, ok := pciAddress(fields["pci.bus_id"])
 		if !ok {
-			return fabric.Facts{}, fmt.Errorf("pci.bus_id %q is no PCI address", fields["pci.bus_id"])
+			return fabric.Facts{}, fmt.Errorf("pci.bus_id %q: not a PCI address", fields["pci.bus_id"])
 		}
 		f.GPUs = append(f.GPUs, fabric.GPU{
 			PCI: address, Vendor: "nvidia", Name: fields["name"], UUID: fields["uuid"],
@@ -96,7 +96,7 @@ func parseNvidiaLog(text string) (fabric.Facts, error) {
 		if bus, ok := strings.CutPrefix(line, "GPU "); ok {
 			address, ok := pciAddress(bus)
 			if !ok {
-				return fabric.Facts{}, fmt.Errorf("%q is no PCI address", fabric.Printable(bus))
+				return fabric.Facts{}, fmt.Errorf("invalid PCI address %q", fabric.Printable(bus))
 			}
 			f.GPUs = append(f.GPUs, fabric.GPU{PCI: address, Vendor: "nvidia", DriverVersion: driver})
 			continue

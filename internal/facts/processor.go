@@ -23,22 +23,22 @@ func readProcessors(h host.Host, f *fabric.Facts) {
 	m := &f.Machine
 	var err error
 	if m.CPUModel, err = cpuModel(h); err != nil {
-		miss(f, "machine.cpu_model", cpuinfoFile, err)
+		miss(f, fabric.FactMachineCPUModel, cpuinfoFile, err)
 	}
 	if m.CPU, err = cpuID(h); err != nil {
-		miss(f, "machine.cpu", cpuinfoFile, err)
+		miss(f, fabric.FactMachineCPU, cpuinfoFile, err)
 	}
 	if m.NUMA, err = numaMasks(h); err != nil {
-		miss(f, "machine.numa", nodeFolder+"/node*/cpumap", err)
+		miss(f, fabric.FactMachineNUMA, nodeFolder+"/node*/cpumap", err)
 	}
 	if m.CPUsOnline, err = countOf(h, cpuFolder+"/online"); err != nil {
-		miss(f, "machine.cpus_online", cpuFolder+"/online", err)
+		miss(f, fabric.FactMachineCPUsOnline, cpuFolder+"/online", err)
 	}
 	if m.CPUsPresent, err = countOf(h, cpuFolder+"/present"); err != nil {
-		miss(f, "machine.cpus_present", cpuFolder+"/present", err)
+		miss(f, fabric.FactMachineCPUsPresent, cpuFolder+"/present", err)
 	}
 	if m.Governor, err = governor(h); err != nil {
-		miss(f, "machine.governor", cpuPolicies+"/policy*/scaling_governor", err)
+		miss(f, fabric.FactMachineGovernor, cpuPolicies+"/policy*/scaling_governor", err)
 	}
 }
 
@@ -131,15 +131,15 @@ func governor(h host.Host) (*string, error) {
 func readMemory(h host.Host, f *fabric.Facts) {
 	b, err := h.ReadFile(meminfoFile)
 	if err != nil {
-		miss(f, "machine.memory_kib", meminfoFile, err)
-		miss(f, "machine.swap_kib", meminfoFile, err)
+		miss(f, fabric.FactMachineMemory, meminfoFile, err)
+		miss(f, fabric.FactMachineSwap, meminfoFile, err)
 		return
 	}
 	if f.Machine.MemoryKiB, err = memoryLine(string(b), "MemTotal"); err != nil {
-		miss(f, "machine.memory_kib", meminfoFile, err)
+		miss(f, fabric.FactMachineMemory, meminfoFile, err)
 	}
 	if f.Machine.SwapKiB, err = memoryLine(string(b), "SwapTotal"); err != nil {
-		miss(f, "machine.swap_kib", meminfoFile, err)
+		miss(f, fabric.FactMachineSwap, meminfoFile, err)
 	}
 }
 
@@ -153,7 +153,7 @@ func memoryLine(text, name string) (*int, error) {
 		number, unit, _ := strings.Cut(value, " ")
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 || unit != "kB" {
-			return nil, fmt.Errorf("%q is no number of kB", fabric.Printable(value))
+			return nil, fmt.Errorf("%q is not a number of kB", fabric.Printable(value))
 		}
 		return &n, nil
 	}

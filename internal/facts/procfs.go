@@ -18,13 +18,13 @@ const (
 )
 
 func readKernel(_ context.Context, h host.Host, f *fabric.Facts) {
-	if release := optional(h, f, "kernel.release", releaseFile); release != nil {
+	if release := optional(h, f, fabric.FactKernelRelease, releaseFile); release != nil {
 		f.Kernel.Release = *release
 	}
-	f.Kernel.CommandLine = optional(h, f, "kernel.command_line", commandLineFile)
+	f.Kernel.CommandLine = optional(h, f, fabric.FactKernelCommandLine, commandLineFile)
 	var err error
 	if f.Kernel.OS, err = distribution(h); err != nil {
-		miss(f, "kernel.os", osReleaseFile, err)
+		miss(f, fabric.FactKernelOS, osReleaseFile, err)
 	}
 }
 
@@ -55,7 +55,7 @@ func versionedModules() []string {
 func readModules(_ context.Context, h host.Host, f *fabric.Facts) {
 	text, err := host.ReadString(h, modulesFile)
 	if err != nil {
-		miss(f, "modules", modulesFile, err)
+		miss(f, fabric.FactModules, modulesFile, err)
 		return
 	}
 	versioned := versionedModules()
@@ -78,7 +78,7 @@ func moduleVersion(h host.Host, f *fabric.Facts, name string) string {
 	file := "/sys/module/" + name + "/version"
 	text, err := host.ReadString(h, file)
 	if err != nil && !host.IsAbsent(err) {
-		miss(f, "modules.version "+name, file, err)
+		miss(f, fabric.FactModuleVersion+" "+name, file, err)
 	}
 	return fabric.Printable(text)
 }

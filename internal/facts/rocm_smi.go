@@ -58,7 +58,7 @@ func parseRocmSMI(text, _ string) (fabric.Facts, error) {
 		}
 	}
 	if len(f.GPUs) == 0 {
-		return fabric.Facts{}, fmt.Errorf("%d GPUs, none with its PCI bus: it is told by --showbus", len(order))
+		return fabric.Facts{}, fmt.Errorf("%d GPUs, none with its PCI bus, which --showbus reports", len(order))
 	}
 	return f, nil
 }
@@ -72,7 +72,7 @@ func rocmValue(g *fabric.GPU, key, value string) error {
 	case "pci bus":
 		address, ok := pciAddress(value)
 		if !ok {
-			return fmt.Errorf("%q is no PCI address", value)
+			return fmt.Errorf("invalid PCI address %q", value)
 		}
 		g.PCI = address
 	case "card series":

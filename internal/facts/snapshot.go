@@ -30,7 +30,7 @@ const maxDepth = 8
 // is an error. A link to a folder is not followed, unless it is one of the paths.
 //
 // A recording and a tree are collected anew, so that what this program can read today is read. The time of
-// a recording is its own; of a tree nobody knows it.
+// a recording is its own; of a tree it is unknown.
 func Load(ctx context.Context, paths ...string) iter.Seq2[*fabric.Facts, error] {
 	return func(yield func(*fabric.Facts, error) bool) {
 		l := loader{ctx: ctx, yield: yield, from: map[string]string{}}
@@ -42,7 +42,7 @@ func Load(ctx context.Context, paths ...string) iter.Seq2[*fabric.Facts, error] 
 	}
 }
 
-// loader walks paths. Its methods are false once nobody wants more.
+// loader walks paths. Its methods are false once no more are wanted.
 type loader struct {
 	ctx   context.Context
 	yield func(*fabric.Facts, error) bool

@@ -179,11 +179,13 @@ func TestLoadFolder(t *testing.T) {
 func TestLoadTimes(t *testing.T) {
 	root := snapshots(t)
 	for path, want := range map[string]string{"b.txtar": "2025-01-02T02:04:05Z", "d": "", "a.json": "2026-03-01T10:00:00Z"} {
-		for f, err := range Load(context.Background(), root+"/"+path) {
-			if err != nil || f.Collected != want {
-				t.Errorf("%s: collected %q, want %q; %v", path, f.Collected, want, err)
+		t.Run(path, func(t *testing.T) {
+			for f, err := range Load(context.Background(), root+"/"+path) {
+				if err != nil || f.Collected != want {
+					t.Errorf("%s: collected %q, want %q; %v", path, f.Collected, want, err)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -196,10 +198,12 @@ func TestLoadOne(t *testing.T) {
 		"none":     `error: snapshot "ROOT/none": no such file or directory`,
 		"d/sys":    `error: snapshot "ROOT/d/sys/class/net": no facts in this folder: no *.json, no *.txtar, no folder with sys/ or facts/`,
 	} {
-		got := strings.ReplaceAll(strings.Join(outcomes(root+"/"+path), "|"), root, "ROOT")
-		if got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			got := strings.ReplaceAll(strings.Join(outcomes(root+"/"+path), "|"), root, "ROOT")
+			if got != want {
+				t.Errorf("%s: %s, want %s", path, got, want)
+			}
+		})
 	}
 	if got := outcomes("."); len(got) != 1 || got[0] != "d tree" {
 		t.Errorf("the folder in which we are: %v", got)
@@ -295,9 +299,11 @@ func TestParseFacts(t *testing.T) {
 		"another type": {`{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":7}`, "cannot unmarshal number"},
 		"too large":    {strings.Repeat(" ", maxFactsFile+1), "larger than"},
 	} {
-		if _, err := parseFacts([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.err) {
-			t.Errorf("%s: %v, want %s", name, err, tt.err)
-		}
+		t.Run(name, func(t *testing.T) {
+			if _, err := parseFacts([]byte(tt.in)); err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %v, want %s", name, err, tt.err)
+			}
+		})
 	}
 }
 

@@ -37,7 +37,7 @@ func readSysctls(_ context.Context, h host.Host, f *fabric.Facts) {
 		file := "/proc/sys/" + strings.ReplaceAll(name, ".", "/")
 		text, err := host.ReadString(h, file)
 		if err != nil {
-			miss(f, "sysctls."+name, file, err)
+			miss(f, fabric.FactSysctls+"."+name, file, err)
 			continue
 		}
 		f.Sysctls[name] = strings.Join(strings.Fields(text), " ") // tcp_rmem has tabs between its numbers

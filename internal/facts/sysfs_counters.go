@@ -47,7 +47,7 @@ func readErrorCounters(r *fileReader) map[string]uint64 {
 	for _, folder := range errorCounters() {
 		names, err := r.h.ReadDir(r.folder + "/" + folder.name)
 		if err != nil && !host.IsAbsent(err) {
-			r.miss("counters", folder.name, err)
+			r.miss(fabric.FactPortCounters, folder.name, err)
 			continue
 		}
 		for _, name := range names {
@@ -56,7 +56,7 @@ func readErrorCounters(r *fileReader) map[string]uint64 {
 			}
 			n, err := readCounter(r, folder.name+"/"+name)
 			if err != nil {
-				r.miss("counters."+name, folder.name+"/"+name, err)
+				r.miss(fabric.FactPortCounters+"."+name, folder.name+"/"+name, err)
 				continue
 			}
 			if n > 0 && counters == nil {
@@ -77,7 +77,7 @@ func readCounter(r *fileReader, file string) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no count", fabric.Printable(text))
+		return 0, fmt.Errorf("invalid count %q", fabric.Printable(text))
 	}
 	return n, nil
 }

@@ -19,7 +19,7 @@ const infinibandClass = "/sys/class/infiniband"
 func readInfiniBand(_ context.Context, h host.Host, f *fabric.Facts) {
 	names, err := h.ReadDir(infinibandClass)
 	if err != nil {
-		miss(f, "hcas", infinibandClass, err)
+		miss(f, fabric.FactHCAs, infinibandClass, err)
 		return
 	}
 	for _, name := range names {
@@ -30,22 +30,22 @@ func readInfiniBand(_ context.Context, h host.Host, f *fabric.Facts) {
 func readHCA(h host.Host, f *fabric.Facts, name string) fabric.HCA {
 	folder := infinibandClass + "/" + name
 	hca := fabric.HCA{Name: fabric.Printable(name)}
-	r := fileReader{h: h, f: f, folder: folder, what: "hcas", device: hca.Name}
-	hca.NodeGUID = r.text("node_guid")
-	hca.SystemGUID = r.textIfThere("sys_image_guid")
-	hca.Firmware = r.textIfThere("fw_ver")
-	hca.BoardID = r.textIfThere("board_id")
-	hca.Type = r.textIfThere("hca_type")
+	r := fileReader{h: h, f: f, folder: folder, device: hca.Name}
+	hca.NodeGUID = r.text(fabric.FactHCANodeGUID, "node_guid")
+	hca.SystemGUID = r.textIfThere(fabric.FactHCASystemGUID, "sys_image_guid")
+	hca.Firmware = r.textIfThere(fabric.FactHCAFirmware, "fw_ver")
+	hca.BoardID = r.textIfThere(fabric.FactHCABoardID, "board_id")
+	hca.Type = r.textIfThere(fabric.FactHCAType, "hca_type")
 	var err error
 	if hca.PCI, err = pciOf(h, folder); err != nil {
-		r.miss("pci", "", err)
+		r.miss(fabric.FactHCAPCI, "", err)
 	}
 	if hca.Driver, err = driverOf(h, folder+"/device"); err != nil {
-		r.miss("driver", "device/driver", err)
+		r.miss(fabric.FactHCADriver, "device/driver", err)
 	}
 	ports, err := numbered(h, folder+"/ports")
 	if err != nil {
-		r.miss("ports", "ports", err)
+		r.miss(fabric.FactPorts, "ports", err)
 	}
 	for _, n := range ports {
 		hca.Ports = append(hca.Ports, readPort(h, f, hca.Name, folder, n))
@@ -55,20 +55,20 @@ func readHCA(h host.Host, f *fabric.Facts, name string) fabric.HCA {
 
 func readPort(h host.Host, f *fabric.Facts, hca, folder string, number int) fabric.Port {
 	folder = fmt.Sprintf("%s/ports/%d", folder, number)
-	r := fileReader{h: h, f: f, folder: folder, what: "hcas.ports", device: fmt.Sprintf("%s/%d", hca, number)}
+	r := fileReader{h: h, f: f, folder: folder, device: fmt.Sprintf("%s/%d", hca, number)}
 	p := fabric.Port{
 		Number:    number,
-		State:     afterColon(r.text("state")),
-		PhysState: afterColon(r.text("phys_state")),
-		LinkLayer: r.text("link_layer"),
-		LID:       r.hex("lid"),
-		SMLID:     r.hex("sm_lid"),
+		State:     afterColon(r.text(fabric.FactPortState, "state")),
+		PhysState: afterColon(r.text(fabric.FactPortPhysState, "phys_state")),
+		LinkLayer: r.text(fabric.FactPortLinkLayer, "link_layer"),
+		LID:       r.hex(fabric.FactPortLID, "lid"),
+		SMLID:     r.hex(fabric.FactPortSMLID, "sm_lid"),
 	}
-	if rate := r.text("rate"); rate != "" {
+	if rate := r.text(fabric.FactPortRate, "rate"); rate != "" {
 		number, _, ok := strings.Cut(rate, " Gb/sec")
 		gbps, err := strconv.ParseFloat(number, 64)
 		if !ok || err != nil || !(gbps >= 0 && gbps < 1e6) {
-			r.miss("rate", "rate", fmt.Errorf("%q is no rate in Gb/sec", rate))
+			r.miss(fabric.FactPortRate, "rate", fmt.Errorf("invalid rate %q: want Gb/sec", rate))
 		} else {
 			p.RateGbps = &gbps
 		}
@@ -83,12 +83,12 @@ func readPort(h host.Host, f *fabric.Facts, hca, folder string, number int) fabr
 func readPKeys(r *fileReader) []string {
 	entries, err := numbered(r.h, r.folder+"/pkeys")
 	if err != nil {
-		r.miss("pkeys", "pkeys", err)
+		r.miss(fabric.FactPortPKeys, "pkeys", err)
 		return nil
 	}
 	var keys []string
 	for _, i := range entries {
-		key := r.text(fmt.Sprintf("pkeys/%d", i))
+		key := r.text(fabric.FactPortPKeys, fmt.Sprintf("pkeys/%d", i))
 		if key != "" && key != "0x0000" { // 0: an empty entry
 			keys = append(keys, key)
 		}
@@ -100,21 +100,21 @@ func readPKeys(r *fileReader) []string {
 func readGIDs(r *fileReader, linkLayer string) []fabric.GID {
 	entries, err := numbered(r.h, r.folder+"/gids")
 	if err != nil {
-		r.miss("gids", "gids", err)
+		r.miss(fabric.FactPortGIDs, "gids", err)
 		return nil
 	}
 	var gids []fabric.GID
 	for _, i := range entries {
-		gid := r.text(fmt.Sprintf("gids/%d", i))
+		gid := r.text(fabric.FactPortGIDs, fmt.Sprintf("gids/%d", i))
 		if isEmptyGID(gid) {
 			continue
 		}
 		g := fabric.GID{Index: i, GID: gid}
 		if linkLayer == "InfiniBand" { // has neither RoCE types nor network devices behind its GIDs
-			g.Type = r.textIfThere(fmt.Sprintf("gid_attrs/types/%d", i))
+			g.Type = r.textIfThere(fabric.FactPortGIDAttributes, fmt.Sprintf("gid_attrs/types/%d", i))
 		} else {
-			g.Type = r.text(fmt.Sprintf("gid_attrs/types/%d", i))
-			g.NetDev = r.text(fmt.Sprintf("gid_attrs/ndevs/%d", i))
+			g.Type = r.text(fabric.FactPortGIDAttributes, fmt.Sprintf("gid_attrs/types/%d", i))
+			g.NetDev = r.text(fabric.FactPortGIDAttributes, fmt.Sprintf("gid_attrs/ndevs/%d", i))
 		}
 		gids = append(gids, g)
 	}
@@ -156,44 +156,42 @@ type fileReader struct {
 	h      host.Host
 	f      *fabric.Facts
 	folder string
-	what   string // path into Facts
 	device string // whose fact it is
 }
 
 // text reads a file that should be there.
-func (r *fileReader) text(file string) string {
+func (r *fileReader) text(fact, file string) string {
 	text, err := host.ReadString(r.h, r.folder+"/"+file)
 	if err != nil {
-		field, _, _ := strings.Cut(file, "/")
-		r.miss(field, file, err)
+		r.miss(fact, file, err)
 	}
 	return fabric.Printable(text)
 }
 
 // textIfThere reads a file that some drivers do not have.
-func (r *fileReader) textIfThere(file string) string {
+func (r *fileReader) textIfThere(fact, file string) string {
 	text, err := host.ReadString(r.h, r.folder+"/"+file)
 	if err != nil && !host.IsAbsent(err) {
-		r.miss(file, file, err)
+		r.miss(fact, file, err)
 	}
 	return fabric.Printable(text)
 }
 
 // hex reads 0x1f.
-func (r *fileReader) hex(file string) *int {
-	text := r.text(file)
+func (r *fileReader) hex(fact, file string) *int {
+	text := r.text(fact, file)
 	if text == "" {
 		return nil
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 31)
 	if err != nil {
-		r.miss(file, file, errors.New("not a hexadecimal number"))
+		r.miss(fact, file, errors.New("not a hexadecimal number"))
 		return nil
 	}
 	v := int(n)
 	return &v
 }
 
-func (r *fileReader) miss(field, file string, err error) {
-	miss(r.f, r.what+"."+field+" "+r.device, path.Join(r.folder, file), err)
+func (r *fileReader) miss(fact, file string, err error) {
+	miss(r.f, fact+" "+r.device, path.Join(r.folder, file), err)
 }

@@ -97,9 +97,9 @@ func TestReadInfiniBandBadPort(t *testing.T) {
 	want := []string{
 		"hcas.ports.state mlx5_0/1: permission denied",
 		"hcas.ports.lid mlx5_0/1: not a hexadecimal number",
-		`hcas.ports.rate mlx5_0/1: "fast" is no rate in Gb/sec`,
+		`hcas.ports.rate mlx5_0/1: invalid rate "fast": want Gb/sec`,
 		"hcas.ports.gids mlx5_0/1: permission denied",
-		`hcas.ports.counters.symbol_error mlx5_0/1: "many" is no count`,
+		`hcas.ports.counters.symbol_error mlx5_0/1: invalid count "many"`,
 		"hcas.ports.counters mlx5_0/1: permission denied",
 	}
 	if diff := cmp.Diff(want, missingText(&f)); diff != "" {

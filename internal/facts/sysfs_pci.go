@@ -41,19 +41,19 @@ type pciFunction struct {
 func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
 	functions, err := listPCI(ctx, h, f)
 	if err != nil {
-		miss(f, "pci", pciDevices, err)
-		miss(f, "gpus", pciDevices, err)
+		miss(f, fabric.FactPCI, pciDevices, err)
+		miss(f, fabric.FactGPUs, pciDevices, err)
 		return
 	}
-	gaps := pciGaps{}
+	missing := pciMissing{}
 	for _, fn := range keptPCI(functions) {
-		device := readPCIDevice(h, fn, &gaps)
+		device := readPCIDevice(h, fn, &missing)
 		f.PCI = append(f.PCI, device)
 		if vendor := gpuVendor(fn); vendor != "" {
 			f.GPUs = append(f.GPUs, fabric.GPU{PCI: fn.address, Vendor: vendor, Driver: device.Driver})
 		}
 	}
-	f.Missing = append(f.Missing, gaps.missing()...)
+	f.Missing = append(f.Missing, missing.entries...)
 }
 
 // listPCI gives every function that can be classified; the others stand in Missing. It ends with the context:
@@ -73,7 +73,7 @@ func listPCI(ctx context.Context, h host.Host, f *fabric.Facts) ([]pciFunction, 
 		}
 		fn, err := classifyPCI(h, name)
 		if err != nil {
-			miss(f, "pci "+fabric.Printable(name), pciDevices+"/"+fabric.Printable(name), err)
+			miss(f, fabric.FactPCI+" "+fabric.Printable(name), pciDevices+"/"+fabric.Printable(name), err)
 			continue
 		}
 		functions = append(functions, fn)
@@ -145,31 +145,31 @@ func gpuVendor(fn pciFunction) string {
 	}
 }
 
-func readPCIDevice(h host.Host, fn pciFunction, gaps *pciGaps) fabric.PCIDevice {
+func readPCIDevice(h host.Host, fn pciFunction, missing *pciMissing) fabric.PCIDevice {
 	folder := pciDevices + "/" + fn.address
 	d := fabric.PCIDevice{Address: fn.address, Parent: fn.parent, Vendor: fn.vendor, Class: fn.class}
 	if id, err := readHex(h, folder+"/device", 16); err != nil {
-		gaps.add("pci.device", fn.address, "/device", err)
+		missing.add(fabric.FactPCIDevice, fn.address, "/device", err)
 	} else {
 		d.Device = uint16(id)
 	}
 	var err error
 	if d.Driver, err = driverOf(h, folder); err != nil {
-		gaps.add("pci.driver", fn.address, "/driver", err)
+		missing.add(fabric.FactPCIDriver, fn.address, "/driver", err)
 	}
 	if d.NUMANode, err = readInt(h, folder+"/numa_node"); err != nil {
-		gaps.add("pci.numa_node", fn.address, "/numa_node", err)
+		missing.add(fabric.FactPCINUMANode, fn.address, "/numa_node", err)
 	}
 	if d.IOMMUGroup, err = iommuGroup(h, folder); err != nil {
-		gaps.add("pci.iommu_group", fn.address, "/iommu_group", err)
+		missing.add(fabric.FactPCIIOMMUGroup, fn.address, "/iommu_group", err)
 	}
-	readConfig(h, &d, gaps)
+	readConfig(h, &d, missing)
 	return d
 }
 
 // readConfig fills what stands in configuration space. Where that cannot be read far enough, the kernel's
 // own files still tell the link.
-func readConfig(h host.Host, d *fabric.PCIDevice, gaps *pciGaps) {
+func readConfig(h host.Host, d *fabric.PCIDevice, missing *pciMissing) {
 	folder := pciDevices + "/" + d.Address
 	b, err := h.ReadFile(folder + "/config")
 	c := configFacts{linkErr: err, acsErr: err, atsErr: err, controlErr: err}
@@ -181,16 +181,16 @@ func readConfig(h host.Host, d *fabric.PCIDevice, gaps *pciGaps) {
 		d.Link = sysfsLink(h, folder)
 	}
 	if d.Link == nil {
-		gaps.add("pci.link", d.Address, "/config", c.linkErr)
+		missing.add(fabric.FactPCILink, d.Address, "/config", c.linkErr)
 	}
 	if d.ACS == nil {
-		gaps.add("pci.acs", d.Address, "/config", c.acsErr)
+		missing.add(fabric.FactPCIACS, d.Address, "/config", c.acsErr)
 	}
 	if d.ATS == nil {
-		gaps.add("pci.ats", d.Address, "/config", c.atsErr)
+		missing.add(fabric.FactPCIATS, d.Address, "/config", c.atsErr)
 	}
 	if d.Control == nil && !errors.Is(c.controlErr, errNotExpress) {
-		gaps.add("pci.control", d.Address, "/config", c.controlErr)
+		missing.add(fabric.FactPCIControl, d.Address, "/config", c.controlErr)
 	}
 }
 
@@ -217,7 +217,7 @@ func readSpeed(h host.Host, file string) (float64, error) {
 	number, _, ok := strings.Cut(text, " GT/s")
 	speed, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil || speed < 0 || speed > 1000 {
-		return 0, fmt.Errorf("%q is no link speed in GT/s", fabric.Printable(text))
+		return 0, fmt.Errorf("invalid link speed %q: want GT/s", fabric.Printable(text))
 	}
 	return speed, nil
 }
@@ -241,7 +241,7 @@ func readInt(h host.Host, file string) (*int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no number", fabric.Printable(text))
+		return nil, fmt.Errorf("invalid number %q", fabric.Printable(text))
 	}
 	return &n, nil
 }
@@ -254,7 +254,7 @@ func readHex(h host.Host, file string, bits int) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, bits)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no hexadecimal number of %d bits", fabric.Printable(text), bits)
+		return 0, fmt.Errorf("invalid hexadecimal number %q of %d bits", fabric.Printable(text), bits)
 	}
 	return n, nil
 }
@@ -270,7 +270,34 @@ func iommuGroup(h host.Host, folder string) (*int, error) {
 	}
 	n, err := strconv.Atoi(name)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no group number", fabric.Printable(name))
+		return nil, fmt.Errorf("invalid group number %q", fabric.Printable(name))
 	}
 	return &n, nil
+}
+
+// pciMissing gathers what could not be read of PCI functions. A cause in the collector or the kernel, not in
+// one device, is noted once for all of them: without root it would otherwise be noted for every function.
+type pciMissing struct {
+	entries []fabric.Missing
+	noted   map[fabric.Missing]bool
+}
+
+func (g *pciMissing) add(what, address, file string, err error) {
+	m := fabric.Missing{What: what, Source: pciDevices + "/*" + file, Reason: reason(err), Absent: host.IsAbsent(err)}
+	if !concernsAll(err) {
+		m.What += " " + address
+		m.Source = pciDevices + "/" + address + file
+	}
+	if g.noted == nil {
+		g.noted = make(map[fabric.Missing]bool)
+	}
+	if !g.noted[m] {
+		g.noted[m] = true
+		g.entries = append(g.entries, m)
+	}
+}
+
+// concernsAll holds for files that this kernel does not have and for reading without root.
+func concernsAll(err error) bool {
+	return errors.Is(err, errNeedsRoot) || host.IsAbsent(err)
 }

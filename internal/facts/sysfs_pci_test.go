@@ -141,7 +141,7 @@ func TestReadPCITellsWhatItCannotRead(t *testing.T) {
 		"pci.acs: file does not exist",
 		"pci.ats: file does not exist",
 		"pci.control: file does not exist",
-		`pci.numa_node 0000:01:00.0: "one" is no number`,
+		`pci.numa_node 0000:01:00.0: invalid number "one"`,
 		"pci.acs 0000:01:00.0: " + errNoExtended.Error(),
 		"pci.ats 0000:01:00.0: " + errNoExtended.Error(),
 	}

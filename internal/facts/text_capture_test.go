@@ -62,7 +62,7 @@ func TestFromText(t *testing.T) {
 		"kernel.dma_buf: not the whole list: it has no _text",
 		"pci.acs 0000:42:00.0: access denied",
 		"routes: not among the captured texts", "rules: not among", "modules.on_disk: not among", "nics.fec: not among",
-		"sysctls: only the kernel tells", "hcas.ports.pkeys: only the kernel tells", "machine: only the kernel tells",
+		"sysctls: only the kernel gives it", "hcas.ports.pkeys: only the kernel gives it", "machine: only the kernel gives it",
 	} {
 		if !strings.Contains(missing, want) {
 			t.Errorf("missing lacks %q", want)
@@ -106,7 +106,7 @@ func TestFromTextLarge(t *testing.T) {
 	if took := time.Since(start); took > time.Minute { // a second or two, and twenty times that under -race on a busy machine
 		t.Errorf("took %s", took)
 	}
-	if m, ok := f.MissingReason("nics"); !ok || len(f.NICs) > 0 || m.Reason != "tells of 60000 devices, more than 16384" {
+	if m, ok := f.MissingReason("nics"); !ok || len(f.NICs) > 0 || m.Reason != "lists 60000 devices, more than 16384" {
 		t.Errorf("%d interfaces, missing %+v", len(f.NICs), m)
 	}
 	if m, ok := f.MissingReason("kernel_log"); !ok || m.Reason != "printed more than 10485760 bytes" {
@@ -154,10 +154,12 @@ func TestFromTextCapturedMachine(t *testing.T) {
 
 func TestFromTextSimulatedFabric(t *testing.T) {
 	for _, fabric := range []string{"hgx128x8", "hgx16-miscabled"} {
-		f := FromText("sim", map[string][]byte{"x": shared(t, "data", "fixtures", "ibsim", fabric, "ibstat.txt")})
-		if len(f.HCAs) == 0 || f.HCAs[0].Name != "ibsim0" || f.HCAs[0].NodeGUID != "0000:0000:0010:0000" || f.HCAs[0].Ports[0].LinkLayer != "InfiniBand" || *f.HCAs[0].Ports[0].RateGbps != 10 {
-			t.Errorf("%s: %+v", fabric, f.HCAs)
-		}
+		t.Run(fabric, func(t *testing.T) {
+			f := FromText("sim", map[string][]byte{"x": shared(t, "data", "fixtures", "ibsim", fabric, "ibstat.txt")})
+			if len(f.HCAs) == 0 || f.HCAs[0].Name != "ibsim0" || f.HCAs[0].NodeGUID != "0000:0000:0010:0000" || f.HCAs[0].Ports[0].LinkLayer != "InfiniBand" || *f.HCAs[0].Ports[0].RateGbps != 10 {
+				t.Errorf("%s: %+v", fabric, f.HCAs)
+			}
+		})
 	}
 }
 

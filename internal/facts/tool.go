@@ -22,54 +22,54 @@ const (
 	toolGrace = time.Second
 	// maxToolText is in bytes: lspci -vvv of a node of 250 functions prints less than 1 MiB.
 	maxToolText = 10 << 20
-	// maxDevices bounds each list of devices that a text tells: 64 NICs of 256 virtual functions.
+	// maxDevices bounds each list of devices that a text lists: 64 NICs of 256 virtual functions.
 	maxDevices = 1 << 14
 )
 
-// tool is a program that tells what the kernel did not. Its parts are facts with nothing in them but what the
+// tool is a program that reports what the kernel did not. Its parts are facts with nothing in them but what the
 // text says; merger puts them in.
 type tool struct {
 	name  string   // as Missing and evidence name it: the command without its device
-	tells []string // paths into Facts that are unknown where it cannot be asked
+	gives []string // paths of facts that are unknown where the tool cannot be run
 	runs  func(h host.Host, f *fabric.Facts) []toolRun
 	knows func(text string) bool                          // whether a text is what this tool prints
 	parse func(text, device string) (fabric.Facts, error) // device: of toolRun
 }
 
-// toolRun is one command; device is what it is asked about where its text may not say so.
+// toolRun is one command; device is what it is asked about, where its text may not name it.
 type toolRun struct {
 	argv   []string
 	device string
 }
 
-// tools are in order of trust: where two of them tell one fact, the first is kept.
+// tools are in order of trust: where two of them report one fact, the first is kept.
 func tools(f *fabric.Facts) []tool {
 	return []tool{
-		{"lspci", []string{"pci", "gpus"}, lspciRuns, knowsLspci, parseLspciText},
-		{"ip address", []string{"nics", "nics.addresses"}, ipAddressRuns, knowsIPAddress, parseIPAddress},
-		{"ip rule", []string{"rules"}, ipRuleRuns, knowsIPRule, parseIPRule},
-		{"ip route", []string{"routes"}, ipRouteRuns, knowsIPRoute, parseIPRoute},
-		{"ibv_devinfo", []string{"hcas.ports.active_mtu", "hcas.ports.max_mtu"}, ibvDevinfoRuns, knowsIbvDevinfo, parseIbvDevinfo},
-		{"ibstat", []string{"hcas"}, ibstatRuns, knowsIbstat, parseIbstat},
-		{"rdma link", []string{"hcas.ports.gids.netdev"}, rdmaLinkRuns, knowsRDMALink, parseRDMALink},
-		{"ibdev2netdev", []string{"hcas.ports.gids.netdev"}, ibdev2netdevRuns, knowsIbdev2netdev, parseIbdev2netdev},
-		{"ethtool", []string{"nics.speed_mbps", "nics.autoneg"}, ethtoolRuns(), knowsEthtool, parseEthtool},
-		{"ethtool -i", []string{"nics.firmware", "nics.driver_version"}, ethtoolRuns("-i"), knowsEthtoolDriver, parseEthtoolDriver},
-		{"ethtool --show-fec", []string{"nics.fec"}, ethtoolRuns("--show-fec"), knowsEthtoolFEC, parseEthtoolFEC},
-		{"nvidia-smi", gpuTells(), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
-		{"rocm-smi", gpuTells(), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
-		{"kallsyms", []string{"kernel.peer_memory", "kernel.dma_buf"}, nil, knowsSymbols, parseSymbols},
-		{"modinfo", []string{"modules.on_disk"}, modinfoRuns, knowsModinfo, parseModinfo},
-		{"dkms status", []string{"modules.dkms"}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
+		{"lspci", []string{fabric.FactPCI, fabric.FactGPUs}, lspciRuns, knowsLspci, parseLspciText},
+		{"ip address", []string{fabric.FactNICs, fabric.FactNICAddresses}, ipAddressRuns, knowsIPAddress, parseIPAddress},
+		{"ip rule", []string{fabric.FactRules}, ipRuleRuns, knowsIPRule, parseIPRule},
+		{"ip route", []string{fabric.FactRoutes}, ipRouteRuns, knowsIPRoute, parseIPRoute},
+		{"ibv_devinfo", []string{fabric.FactPortActiveMTU, fabric.FactPortMaxMTU}, ibvDevinfoRuns, knowsIbvDevinfo, parseIbvDevinfo},
+		{"ibstat", []string{fabric.FactHCAs}, ibstatRuns, knowsIbstat, parseIbstat},
+		{"rdma link", []string{fabric.FactPortGIDNetDev}, rdmaLinkRuns, knowsRDMALink, parseRDMALink},
+		{"ibdev2netdev", []string{fabric.FactPortGIDNetDev}, ibdev2netdevRuns, knowsIbdev2netdev, parseIbdev2netdev},
+		{"ethtool", []string{fabric.FactNICSpeed, fabric.FactNICAutoneg}, ethtoolRuns(), knowsEthtool, parseEthtool},
+		{"ethtool -i", []string{fabric.FactNICFirmware, fabric.FactNICDriverVersion}, ethtoolRuns("-i"), knowsEthtoolDriver, parseEthtoolDriver},
+		{"ethtool --show-fec", []string{fabric.FactNICFEC}, ethtoolRuns("--show-fec"), knowsEthtoolFEC, parseEthtoolFEC},
+		{"nvidia-smi", gpuPaths(), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
+		{"rocm-smi", gpuPaths(), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
+		{"kallsyms", []string{fabric.FactKernelPeerMemory, fabric.FactKernelDMABuf}, nil, knowsSymbols, parseSymbols},
+		{"modinfo", []string{fabric.FactModuleOnDisk}, modinfoRuns, knowsModinfo, parseModinfo},
+		{"dkms status", []string{fabric.FactModuleDKMS}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
 			return parseDKMS(text, f.Kernel.Release)
 		}},
-		{"dmesg", []string{"kernel_log"}, dmesgRuns, knowsDmesg, parseDmesg},
+		{"dmesg", []string{fabric.FactKernelLog}, dmesgRuns, knowsDmesg, parseDmesg},
 	}
 }
 
-// gpuTells is what the tools of GPU vendors tell.
-func gpuTells() []string {
-	return []string{"gpus.name", "gpus.uuid", "gpus.driver_version", "gpus.vbios"}
+// gpuPaths are what the tools of GPU vendors give.
+func gpuPaths() []string {
+	return []string{fabric.FactGPUName, fabric.FactGPUUUID, fabric.FactGPUDriverVersion, fabric.FactGPUVBIOS}
 }
 
 // readTools runs what the kernel left open.
@@ -120,7 +120,7 @@ func (t tool) read(text, device string) (fabric.Facts, error) {
 		return fabric.Facts{}, err
 	}
 	if n := max(len(parts.PCI), len(parts.NICs), len(parts.HCAs), len(parts.GPUs)); n > maxDevices {
-		return fabric.Facts{}, fmt.Errorf("tells of %d devices, more than %d", n, maxDevices)
+		return fabric.Facts{}, fmt.Errorf("lists %d devices, more than %d", n, maxDevices)
 	}
 	return parts, nil
 }
@@ -136,7 +136,7 @@ func runTool(ctx context.Context, h host.Host, argv []string) ([]byte, error) {
 		err  error
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, errors.New("not asked: no time left")
+		return nil, errors.New("not run: no time left")
 	}
 	answers := make(chan answer, 1)
 	host.Go(func() { // left behind where the process cannot be killed
@@ -150,14 +150,14 @@ func runTool(ctx context.Context, h host.Host, argv []string) ([]byte, error) {
 	case a := <-answers:
 		return a.text, a.err
 	case <-late.C:
-		return nil, fmt.Errorf("no answer, and it cannot be ended: %w", context.DeadlineExceeded)
+		return nil, fmt.Errorf("no answer, and it cannot be stopped: %w", context.DeadlineExceeded)
 	}
 }
 
 // errForeignText says that a text is not what its tool prints in the C locale.
 var errForeignText = errors.New("not in the form that this tool prints")
 
-// hasLine tells whether one of the first lines satisfies a condition; what is before it may be a prompt
+// hasLine reports whether one of the first lines satisfies a condition; what is before it may be a prompt
 // that was copied along, or a warning.
 func hasLine(text string, is func(line string) bool) bool {
 	const first = 64

@@ -121,11 +121,13 @@ func TestForeignText(t *testing.T) {
 		"one long line":  strings.Repeat("x", 1<<20),
 		"an error":       "bash: command not found\n",
 	} {
-		for _, one := range tools(&fabric.Facts{}) {
-			if parts, err := one.parse(text, ""); err == nil {
-				t.Errorf("%s of %s: read as %+v", name, one.name, parts)
+		t.Run(name, func(t *testing.T) {
+			for _, one := range tools(&fabric.Facts{}) {
+				if parts, err := one.parse(text, ""); err == nil {
+					t.Errorf("%s of %s: read as %+v", name, one.name, parts)
+				}
 			}
-		}
+		})
 	}
 }
 

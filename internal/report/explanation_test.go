@@ -48,7 +48,7 @@ func TestExplanationOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{b.String(), explanationText(t, TextOptions{})} {
-		if !strings.Contains(text, "there is no result to explain") || !strings.HasSuffix(text, "UNKNOWN: exit status 2: nothing failed, but something is not known\n") {
+		if !strings.Contains(text, "there is no result to explain") || !strings.HasSuffix(text, "UNKNOWN: exit status 2: nothing failed, but something is unknown\n") {
 			t.Errorf("no result is written as %q", text)
 		}
 	}
@@ -215,7 +215,7 @@ func TestExplanationBadNumbers(t *testing.T) {
 			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 				t.Errorf("%v is written:\n%s", bad, text)
 			}
-			if !strings.Contains(text, "12.0 Gb/s at 8 B; what is healthy is not known") || !strings.Contains(text, "how likely is not known") {
+			if !strings.Contains(text, "12.0 Gb/s at 8 B; the healthy range is unknown") || !strings.Contains(text, "how likely is not known") {
 				t.Errorf("with %v the text does not say that it is not known:\n%s", bad, text)
 			}
 		}
@@ -233,7 +233,7 @@ func TestNumbers(t *testing.T) {
 		{fabric.Explained{Measured: &fabric.Measured{Gbps: 395}, Expected: &fabric.Expected{Gbps: 392, Low: 380, High: 394}, Bound: bound}, "395 Gb/s; healthy is 380 to 394; the bound is 394, set by 1 NIC of 400 Gb/s"},
 		{fabric.Explained{Measured: &fabric.Measured{US: 1250, Size: 8}, Expected: &fabric.Expected{US: 2, Low: 1.6, High: 2.5}, Bound: bound}, "1.25 ms at 8 B; healthy is 1.60 us to 2.50 us"},
 		{fabric.Explained{Measured: &fabric.Measured{Size: 8 << 30}, Expected: &fabric.Expected{BusBW: 100}}, "0 GB/s at 8 GiB; expected is 100 GB/s; this is 0 % of what is expected"},
-		{fabric.Explained{Measured: &fabric.Measured{BusBW: 50}}, "50.0 GB/s; what is healthy is not known"},
+		{fabric.Explained{Measured: &fabric.Measured{BusBW: 50}}, "50.0 GB/s; the healthy range is unknown"},
 	} {
 		if got := numbers(c.e); got != c.want {
 			t.Errorf("got  %q\nwant %q", got, c.want)

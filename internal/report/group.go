@@ -10,18 +10,59 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
+// Groups puts a stream of findings together as they come, by what they say: of each group of those that failed or
+// are unknown it keeps all subjects and the first members whole, of those that passed or are not applicable the
+// counts, so that the findings of 16,384 nodes are never in memory together.
+type Groups struct {
+	o                               TextOptions
+	failed, unknown, passed, scoped grouping
+	waived                          []fabric.Finding
+}
+
+// membersKept is how many members of a group are kept: more than is shown of one.
+const membersKept = 64
+
+// NewGroups begins a collection. Subjects of what passed or is not applicable are kept where the options are verbose.
+func NewGroups(o TextOptions) *Groups {
+	g := &Groups{o: o}
+	g.failed.limit, g.unknown.limit = membersKept, membersKept
+	g.passed.limit, g.scoped.limit = 1, 1
+	g.passed.countOnly, g.scoped.countOnly = !o.Verbose, !o.Verbose
+	return g
+}
+
+// Add takes a finding in.
+func (g *Groups) Add(f fabric.Finding) {
+	switch {
+	case f.Waived:
+		g.waived = append(g.waived, f)
+	case f.Status == fabric.Fail:
+		g.failed.add(f)
+	case f.Status == fabric.Pass:
+		g.passed.add(f)
+	case f.Status == fabric.NotApplicable:
+		g.scoped.add(f)
+	default:
+		g.unknown.add(f)
+	}
+}
+
 // group is findings that say the same of several subjects.
 type group struct {
 	first    fabric.Finding
-	subjects []fabric.Subject
-	members  []fabric.Finding // all of them, or the first where a Keeper keeps no more
+	subjects []fabric.Subject // none where only counts are kept
+	members  []fabric.Finding // all of them, or the first where no more are kept
+	count    int              // findings
+	nodes    int              // nodes among their subjects, which come node by node
+	node     string           // the last of them
 }
 
 // grouping puts findings of one status together as they come.
 type grouping struct {
-	index map[groupKey]int
-	all   []group
-	limit int // members of a group that are kept; 0: all
+	index     map[groupKey]int
+	all       []group
+	limit     int  // members of a group that are kept; 0: all
+	countOnly bool // no subjects are kept
 }
 
 // groupKey is what findings of a group have in common.
@@ -29,7 +70,7 @@ type groupKey struct {
 	id, title string
 	severity  fabric.Severity
 	cause     fabric.CauseID
-	why       string // an unknown is told apart by its reason
+	why       string // of an unknown: each reason is a group
 }
 
 func (g *grouping) add(f fabric.Finding) {
@@ -47,7 +88,14 @@ func (g *grouping) add(f fabric.Finding) {
 		g.all = append(g.all, group{first: f})
 	}
 	at := &g.all[i]
-	at.subjects = append(at.subjects, f.Subject)
+	at.count++
+	if at.count == 1 || at.node != f.Subject.Node {
+		at.node = f.Subject.Node
+		at.nodes++
+	}
+	if !g.countOnly {
+		at.subjects = append(at.subjects, f.Subject)
+	}
 	if g.limit == 0 || len(at.members) < g.limit {
 		at.members = append(at.members, f)
 	}
@@ -59,7 +107,7 @@ func (g *grouping) worstFirst() []group {
 	return g.all
 }
 
-// groups puts the findings of one status together, worst first.
+// groups puts the findings of one status together, worst first; those of a run are all in memory.
 func groups(findings []fabric.Finding, status fabric.Status) []group {
 	var g grouping
 	for _, f := range findings {
@@ -71,15 +119,15 @@ func groups(findings []fabric.Finding, status fabric.Status) []group {
 }
 
 // impersonal is why a finding is as it is, without the name of its own subject, so that the same reason on
-// many subjects is told once.
+// many subjects is shown once.
 func impersonal(f fabric.Finding) string { return strings.ReplaceAll(f.Why, f.Subject.String(), "it") }
 
-// reason is the one reason of a group that is told apart by it.
+// reason is why the findings of a group are as they are, where a group has one reason.
 func (g group) reason() string {
-	if len(g.subjects) > 1 {
+	if g.count > 1 {
 		return impersonal(g.first)
 	}
-	return orElse(g.first.Why, "without a reason given")
+	return orElse(g.first.Why, "no reason was recorded")
 }
 
 // sameStatus takes a status outside the closed set for Unknown, as Status.String does.
@@ -129,24 +177,24 @@ func left(same map[string][]string, order []string) int {
 	return n
 }
 
-// sighting is something that a field of the group's findings says, and of whom.
-type sighting struct {
+// distinctText is a text that a field has in some findings of a group, and their subjects.
+type distinctText struct {
 	text string
 	of   []fabric.Subject
 }
 
-// more says how many different texts are not shown. Where members were not kept nobody has counted them.
+// more says how many different texts are not shown. Where members were not kept, they were not counted.
 func (g group) more(kept int) string {
-	if len(g.members) < len(g.subjects) {
+	if len(g.members) < g.count {
 		return "more"
 	}
 	return fmt.Sprintf("%d more", kept)
 }
 
-// sightings lists what a field says over the whole group, each text once, in the order of the findings.
-func (g group) sightings(field func(fabric.Finding) string) []sighting {
+// distinct lists what a field says over the whole group, each text once, in the order of the findings.
+func (g group) distinct(field func(fabric.Finding) string) []distinctText {
 	index := map[string]int{}
-	var all []sighting
+	var all []distinctText
 	for _, f := range g.members {
 		text := field(f)
 		if text == "" {
@@ -156,17 +204,17 @@ func (g group) sightings(field func(fabric.Finding) string) []sighting {
 		if !ok {
 			i = len(all)
 			index[text] = i
-			all = append(all, sighting{text: text})
+			all = append(all, distinctText{text: text})
 		}
 		all[i].of = append(all[i].of, f.Subject)
 	}
 	return all
 }
 
-// lines writes the sightings of a field, at most limit of them, each with its subjects where it is not
+// lines writes the distinct texts of a field, at most limit of them, each with its subjects where it is not
 // said of the whole group.
 func (g group) lines(field func(fabric.Finding) string, limit int) []string {
-	all := g.sightings(field)
+	all := g.distinct(field)
 	var lines []string
 	for i, s := range all {
 		if i == limit {
@@ -184,11 +232,11 @@ func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 // commands writes the distinct commands of the group, at most limit, with a shell comment naming their
 // subjects where they differ, so that they can be copied as they stand.
 func (g group) commands(limit int) []string {
-	all := g.sightings(fix)
+	all := g.distinct(fix)
 	var lines []string
 	for i, s := range all {
 		if i == limit {
-			return append(lines, "# and "+g.more(len(all)-limit)+" like it")
+			return append(lines, "# and "+g.more(len(all)-limit)+" similar")
 		}
 		if len(s.of) < len(g.members) {
 			s.text += "  # " + subjects(s.of, 2)

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,6 +22,11 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
+	if css, err := pageFiles.ReadFile("page.css"); err != nil {
+		t.Fatal(err)
+	} else if strings.HasSuffix(name, ".html") { // the style is in page.css, once
+		got = bytes.Replace(got, css, []byte("/* page.css */\n"), 1)
+	}
 	path := filepath.Join("testdata", name)
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
@@ -56,8 +62,16 @@ func runText(t *testing.T, r Run, o TextOptions) string {
 
 func findingsText(t *testing.T, f *fabric.Findings, o TextOptions) string {
 	t.Helper()
+	g := NewGroups(o)
+	var s fabric.Summary
+	if f != nil {
+		s = f.Summary
+		for _, one := range f.Findings {
+			g.Add(one)
+		}
+	}
 	var b bytes.Buffer
-	if err := Text(&b, f, o); err != nil {
+	if err := g.Text(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -65,9 +79,11 @@ func findingsText(t *testing.T, f *fabric.Findings, o TextOptions) string {
 
 func TestGolden(t *testing.T) {
 	for name, r := range map[string]Run{"pass": passingRun(2), "fail": failingRun(2), "unknown": unknownRun(2), "empty": {}} {
-		golden(t, name+".html", []byte(page(t, r)))
-		golden(t, name+".run.txt", []byte(runText(t, r, TextOptions{Width: 80})))
-		golden(t, name+".txt", []byte(findingsText(t, r.Findings, TextOptions{Width: 100})))
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".html", []byte(page(t, r)))
+			golden(t, name+".run.txt", []byte(runText(t, r, TextOptions{Width: 80})))
+			golden(t, name+".txt", []byte(findingsText(t, r.Findings, TextOptions{Width: 100})))
+		})
 	}
 	golden(t, "fail.verbose.txt", []byte(findingsText(t, failingRun(2).Findings, TextOptions{Width: 120, Color: true, Verbose: true})))
 }
@@ -93,30 +109,32 @@ func TestVerdict(t *testing.T) {
 		"failed":                {failingRun(2), fabric.Fail},
 		"failed, without mesh":  {func() Run { r := failingRun(2); r.Mesh = nil; return r }(), fabric.Fail},
 	} {
-		if got := c.run.Status(); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
-		}
-		html := page(t, c.run)
-		for _, s := range []string{"pass", "fail", "unknown"} {
-			if is := strings.Contains(html, `<section class="banner `+s+`"`); is != (s == c.want.String()) {
-				t.Errorf("%s: the banner of the page shows %q: %v", name, s, is)
+		t.Run(name, func(t *testing.T) {
+			if got := c.run.Status(); got != c.want {
+				t.Errorf("%s: %v, want %v", name, got, c.want)
 			}
-		}
-		last := runText(t, c.run, TextOptions{})
-		last = last[strings.LastIndex(strings.TrimRight(last, "\n"), "\n")+1:]
-		if !strings.HasPrefix(last, strings.ToUpper(c.want.String())+": ") {
-			t.Errorf("%s: the last line is %q", name, last)
-		}
+			html := page(t, c.run)
+			for _, s := range []string{"pass", "fail", "unknown"} {
+				if is := strings.Contains(html, `<section class="banner `+s+`"`); is != (s == c.want.String()) {
+					t.Errorf("%s: the banner of the page shows %q: %v", name, s, is)
+				}
+			}
+			last := runText(t, c.run, TextOptions{})
+			last = last[strings.LastIndex(strings.TrimRight(last, "\n"), "\n")+1:]
+			if !strings.HasPrefix(last, strings.ToUpper(c.want.String())+": ") {
+				t.Errorf("%s: the last line is %q", name, last)
+			}
+		})
 	}
 }
 
-// What was not looked at must show as such wherever a reader looks, and as no pass.
+// What was not checked must show as such wherever a reader looks, and as no pass.
 func TestNothingLookedAt(t *testing.T) {
 	if hollow := page(t, Run{Findings: &fabric.Findings{}, Mesh: &fabric.Mesh{}}); strings.Contains(hollow, "<b>0</b>") {
 		t.Error("findings and a mesh with nothing in them are shown as zero failures")
 	}
 	html := page(t, Run{})
-	for _, want := range []string{"no rule was evaluated", "no pair of NICs was measured", "Causes were not looked for", "Mesh: not looked at",
+	for _, want := range []string{"no rule was evaluated", "no pair of NICs was measured", "Causes were not searched for", "Mesh: not looked at",
 		"Cabling: not looked at", "did not apply any", "did not render any", "steps of this run were not recorded", "there is no plan"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page does not say %q", want)
@@ -214,7 +232,7 @@ func TestSizeBound(t *testing.T) {
 	if len(html) > 5<<20 { // bytes: the bound that HTML documents
 		t.Errorf("the page of 1,000 hosts has %d bytes", len(html))
 	}
-	if !strings.Contains(html, "7900 more groups of findings") || !strings.Contains(html, "3000 files, too many to list each") {
+	if !strings.Contains(html, "7900 more groups of findings") || !strings.Contains(html, "3000 files, too many to list individually") {
 		t.Error("the page does not say how much it left out")
 	}
 	if text := runText(t, r, TextOptions{Width: 100}); strings.Count(text, "\n") > 500 { // lines: some ten screens
@@ -235,7 +253,7 @@ func TestGrouping(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 30 {
 		t.Errorf("one fault of 16,384 hosts takes %d lines", n)
 	}
-	for _, want := range []string{"host[1-6,8-16384]:eth[1-8], host7:eth2  MTU of the NIC", "MTU 1500 (netlink)", "# and more like it", "131065 failed"} {
+	for _, want := range []string{"host[1-6,8-16384]:eth[1-8], host7:eth2  MTU of the NIC", "MTU 1500 (netlink)", "# and more similar", "131065 failed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}
@@ -288,9 +306,11 @@ func TestWrap(t *testing.T) {
 		{"", 10, []string{""}},
 		{"a  b", 10, []string{"a  b"}},
 	} {
-		if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
-			t.Errorf("%q at %d (-want +got):\n%s", c.text, c.width, diff)
-		}
+		t.Run(fmt.Sprintf("%q at %d", c.text, c.width), func(t *testing.T) {
+			if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
+				t.Errorf("%q at %d (-want +got):\n%s", c.text, c.width, diff)
+			}
+		})
 	}
 }
 

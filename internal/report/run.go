@@ -1,6 +1,6 @@
 // Package report shows what a run found: as text for a terminal, as JSON, as one self-contained HTML page.
 // It computes no verdict of its own: it shows those that it is given, worst first. What is nil was not
-// looked at, and is shown as prominently as what failed.
+// checked, and is shown as prominently as what failed.
 package report
 
 import (
@@ -9,8 +9,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Run is everything that a report can show. Every field may be its zero value, which reads as "not looked
-// at", never as a pass.
+// Run is everything that a report can show. Every field may be its zero value, which reads as "not
+// checked", never as a pass.
 type Run struct {
 	fabric.Meta
 	ID        string                      `json:"id"`
@@ -37,7 +37,7 @@ type Step struct {
 	Note    string        `json:"note,omitempty"` // what it did, or why it did not
 }
 
-// Applied says by what a node took its configuration. Status is Unknown where nothing was applied, and
+// Applied says by what a node was configured. Status is Unknown where nothing was applied, and
 // Reason then says why; with Pass, Reason may say why it was not done another way.
 type Applied struct {
 	Node   string        `json:"node"`
@@ -47,8 +47,8 @@ type Applied struct {
 }
 
 // Status is the verdict of the run: the worst of the findings, the mesh, and the steps. A run without
-// findings or without a mesh never passes, nor does one from whose mesh a node was absent, or of which a step did not come to
-// its end.
+// findings or without a mesh never passes, nor does one from whose mesh a node was absent, or of which a step did not
+// finish.
 func (r Run) Status() fabric.Status {
 	findings, mesh := fabric.Unknown, fabric.Unknown
 	if r.Findings != nil {
@@ -100,10 +100,10 @@ func (r Run) marks() map[fabric.Endpoint]fabric.Status {
 func exitMeaning(s fabric.Status) string {
 	switch s {
 	case fabric.Pass:
-		return "exit status 0: everything that was looked at passed"
+		return "exit status 0: everything that was checked passed"
 	case fabric.Fail:
 		return "exit status 1: something failed"
 	default:
-		return "exit status 2: nothing failed, but something is not known"
+		return "exit status 2: nothing failed, but something is unknown"
 	}
 }

@@ -23,7 +23,7 @@ func NewFindingsWriter(w io.Writer) *FindingsWriter {
 	return f
 }
 
-// Write adds a finding, on a line of its own. Errors are told by Close.
+// Write adds a finding, on a line of its own. Close returns the errors.
 func (f *FindingsWriter) Write(one fabric.Finding) {
 	text, err := json.Marshal(one)
 	if err != nil && f.err == nil {

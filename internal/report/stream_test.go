@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,25 +15,27 @@ import (
 // What is streamed is the same document as the one that is written whole.
 func TestFindingsWriter(t *testing.T) {
 	for _, n := range []int{0, 1, 3} {
-		want := fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
-		var b bytes.Buffer
-		w := NewFindingsWriter(&b)
-		for range n {
-			one := fabric.Finding{ID: "mtu", Title: "a \"title\"", Status: fabric.Fail, Subject: fabric.NICSubject("host1", "eth1")}
-			want.Findings = append(want.Findings, one)
-			want.Summary.Count(one.Status)
-			w.Write(one)
-		}
-		if err := w.Close(want.Summary); err != nil {
-			t.Fatal(err)
-		}
-		var got fabric.Findings
-		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
-			t.Fatalf("%v in %s", err, b.String())
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d findings (-want +got):\n%s", n, diff)
-		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			want := fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
+			var b bytes.Buffer
+			w := NewFindingsWriter(&b)
+			for range n {
+				one := fabric.Finding{ID: "mtu", Title: "a \"title\"", Status: fabric.Fail, Subject: fabric.NICSubject("host1", "eth1")}
+				want.Findings = append(want.Findings, one)
+				want.Summary.Count(one.Status)
+				w.Write(one)
+			}
+			if err := w.Close(want.Summary); err != nil {
+				t.Fatal(err)
+			}
+			var got fabric.Findings
+			if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+				t.Fatalf("%v in %s", err, b.String())
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%d findings (-want +got):\n%s", n, diff)
+			}
+		})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// TextOptions are what a terminal wants.
+// TextOptions are the properties of a terminal.
 type TextOptions struct {
 	Color   bool // ANSI colours; every status also has its word
 	Width   int  // columns; 0: 80
@@ -24,26 +24,26 @@ const (
 	textLines  = 3
 )
 
-// Text writes the findings of a check: what failed, worst first, then what is not known, then how many
-// passed, then the verdict with the exit status. Findings that say the same of several subjects become
-// one block. Nil findings are written as not looked at.
-func Text(w io.Writer, f *fabric.Findings, o TextOptions) error {
-	if f == nil {
-		p := newPrinter(o)
-		p.heading("Not looked at")
-		p.field("", "no rule was evaluated")
-		p.verdict(fabric.Unknown)
-		return p.writeTo(w)
+// Text writes the findings of a check under the summary of all that came: what failed, worst first, then what is
+// unknown, then how many passed, then the verdict with the exit status. Findings that say the same of several
+// subjects are one block.
+func (g *Groups) Text(w io.Writer, s fabric.Summary) error {
+	p := newPrinter(g.o)
+	p.failed(g.failed.worstFirst(), s)
+	p.unknown(g.unknown.worstFirst(), s)
+	if waived := waivedCaveats(g.waived); len(waived) > 0 {
+		p.heading("Waived")
+		p.caveatList(waived)
 	}
-	k := NewKeeper(o)
-	for _, one := range f.Findings {
-		k.Add(one)
-	}
-	return k.Text(w, f.Summary)
+	p.verboseGroups(g.passed.worstFirst(), g.scoped.worstFirst())
+	p.blank()
+	p.line(counts(s))
+	p.verdict(s.Status())
+	return p.writeTo(w)
 }
 
-// RunText writes a whole run: what failed, why pairs failed, what was not looked at, the mesh, how the
-// hosts took their configuration, and the verdict of the run with the exit status.
+// RunText writes a whole run: what failed, why pairs failed, what was not checked, the mesh, how the
+// hosts got their configuration, and the verdict of the run with the exit status.
 func RunText(w io.Writer, r Run, o TextOptions) error {
 	p := newPrinter(o)
 	if r.Findings != nil {
@@ -51,7 +51,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	p.pairs(r)
 	p.causes(r)
-	p.gaps(r.gaps(textLines))
+	p.caveats(r.caveats(textLines))
 	if err := p.mesh(r); err != nil {
 		return err
 	}
@@ -63,33 +63,33 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	if r.Mesh != nil {
 		s := r.Mesh.Summary()
-		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d not known, in %.3g s", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
+		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d unknown, in %.3g s", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
 	}
 	p.verdict(r.Status())
 	return p.writeTo(w)
 }
 
 func counts(s fabric.Summary) string {
-	return fmt.Sprintf("%d passed, %d failed, %d not known, %d not applicable, %d waived", s.Pass, s.Fail, s.Unknown, s.NotApplicable, s.Waived)
+	return fmt.Sprintf("%d passed, %d failed, %d unknown, %d not applicable, %d waived", s.Pass, s.Fail, s.Unknown, s.NotApplicable, s.Waived)
 }
 
 func (p *printer) failed(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "finding")))
+	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "check")))
 	p.blocks(all, p.failedBlock)
 }
 
 func (p *printer) unknown(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		if s.Status() == fabric.Unknown {
-			p.heading("Not looked at")
+			p.heading("Not checked")
 			p.field("", "no rule gave a verdict")
 		}
 		return
 	}
-	p.heading(fmt.Sprintf("Not looked at: %s without a verdict", fabric.Count(s.Unknown, "finding")))
+	p.heading(fmt.Sprintf("Unknown: %s could not be evaluated", fabric.Count(s.Unknown, "check")))
 	p.blocks(all, p.unknownBlock)
 }
 
@@ -167,26 +167,26 @@ func (p *printer) verboseGroups(passed, scoped []group) {
 	}
 }
 
-func (p *printer) gaps(all []gap) {
+func (p *printer) caveats(all []caveat) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading("Not looked at")
-	p.gapList(all)
+	p.heading("Not checked")
+	p.caveatList(all)
 }
 
-func (p *printer) gapList(all []gap) {
+func (p *printer) caveatList(all []caveat) {
 	for i, g := range all {
 		if i == textGroups && !p.o.Verbose {
 			p.blank()
 			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(all)-i))
 			return
 		}
-		p.gap(g)
+		p.caveat(g)
 	}
 }
 
-func (p *printer) gap(g gap) {
+func (p *printer) caveat(g caveat) {
 	switch g.Tag {
 	case tagScope:
 		p.status("N/A", faint, g.Of, g.What)
@@ -218,7 +218,7 @@ func (p *printer) pairs(r Run) {
 
 func (p *printer) mesh(r Run) error {
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
-		return nil // it stands under what was not looked at
+		return nil // it is among what was not checked
 	}
 	p.heading("Mesh")
 	p.blank()
@@ -236,7 +236,7 @@ func (p *printer) causes(r Run) {
 	if r.Causes == nil || len(r.Causes.Causes) == 0 {
 		return
 	}
-	p.heading("Why pairs failed, likeliest first")
+	p.heading("Why pairs failed, most likely first")
 	for i, c := range r.Causes.Causes {
 		if i == textGroups && !p.o.Verbose {
 			p.blank()

@@ -23,18 +23,13 @@ const (
 
 // view is the page in the words of its template.
 type view struct {
-	Style            template.CSS
+	Frame            frame
 	Cabling, MeshMap template.HTML
-	Title, Cluster   string
-	Facts            []pair // of the run: when, how long, by which command
-	Status           string // pass, fail, unknown
-	Verdict, Exit    string
-	Tiles            []tile
 	Failed           []block
 	FailedMore       int
 	Nothing          string // said in place of failures
-	Gaps             []gap
-	GapsMore         int
+	Caveats          []block
+	CaveatsMore      int
 	Pairs            []pairRow
 	PairsMore        int
 	Causes           []block
@@ -89,23 +84,26 @@ type stepRow struct {
 
 func newView(r Run) view {
 	s := r.Status()
+	id, cluster := orElse(r.ID, "railwright run"), "not planned"
+	if r.Plan != nil {
+		cluster = r.Plan.Name
+	}
 	v := view{
-		Title: orElse(r.ID, "railwright run"), Cluster: "not planned", Facts: r.head(),
-		Status: s.String(), Verdict: verdictText(r), Exit: exitMeaning(s), Tiles: r.tiles(),
+		Frame: frame{
+			Page: fmt.Sprintf("%s: %s (%s)", cluster, s, id), Label: "report of run", ID: id, Title: cluster, Facts: r.head(),
+			Status: s.String(), Word: passWord(s), Sentence: verdictText(r), Note: exitMeaning(s), Tiles: r.tiles(),
+		},
 		Applied: r.appliedGroups(),
 	}
-	if r.Plan != nil {
-		v.Cluster = r.Plan.Name
-	}
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
-	v.Gaps, v.GapsMore = bounded(r.gaps(pageTerms), pageBlocks)
+	v.Caveats, v.CaveatsMore = caveatBlocks(r.caveats(pageTerms))
 	v.Pairs, v.PairsMore = r.pairRows()
 	v.Causes, v.CausesMore, v.CausesNote = r.causeBlocks()
 	v.MeshNote = r.meshNote()
 	v.Artifacts, v.ArtifactsNote = r.artifactRows()
 	if r.Findings != nil {
-		v.Passed = ruleRows(r.Findings.Findings, fabric.Pass)
-		v.Scoped = ruleRows(r.Findings.Findings, fabric.NotApplicable)
+		v.Passed = ruleRows(groups(r.Findings.Findings, fabric.Pass))
+		v.Scoped = ruleRows(groups(r.Findings.Findings, fabric.NotApplicable))
 	}
 	for _, st := range r.Steps {
 		v.Steps = append(v.Steps, stepRow{st.Name, fmt.Sprintf("%.2f", st.Seconds), st.Status.String(), statusWord(st.Status), st.Note})
@@ -148,26 +146,29 @@ func nicsOf(p *fabric.Plan) int {
 func statusWord(s fabric.Status) string {
 	return map[fabric.Status]string{
 		fabric.Pass: "passed", fabric.Fail: "failed", fabric.NotApplicable: "not applicable",
-	}[s] + map[bool]string{true: "not known"}[s.String() == fabric.Unknown.String()]
+	}[s] + map[bool]string{true: "unknown"}[s.String() == fabric.Unknown.String()]
+}
+
+// checksText counts what was checked.
+func checksText(s fabric.Summary) string {
+	text := fmt.Sprintf("Of %s, %d failed and %d could not be evaluated", fabric.Count(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
+	if s.Waived > 0 {
+		text += fmt.Sprintf(", %d more waived", s.Waived)
+	}
+	return text
 }
 
 // verdictText is the sentence of the banner.
 func verdictText(r Run) string {
-	var rules, pairs string
-	if r.Findings == nil {
-		rules = "No rule was evaluated"
-	} else {
-		s := r.Findings.Summary
-		rules = fmt.Sprintf("Of %s, %d failed and %d could not be looked at", fabric.Count(s.Pass+s.Fail+s.Unknown, "check"), s.Fail, s.Unknown)
-		if s.Waived > 0 {
-			rules += fmt.Sprintf(", %d more waived", s.Waived)
-		}
+	rules, pairs := "No rule was evaluated", ""
+	if r.Findings != nil {
+		rules = checksText(r.Findings.Summary)
 	}
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
 		pairs = "no pair of NICs was measured"
 	} else {
 		s := r.Mesh.Summary()
-		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are not known", fabric.Count(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
+		pairs = fmt.Sprintf("of %s of NICs, %d failed and %d are unknown", fabric.Count(len(r.Mesh.Pairs), "pair"), s.Fail, s.Unknown)
 	}
 	return rules + "; " + pairs + "."
 }
@@ -183,7 +184,7 @@ func (r Run) tiles() []tile {
 		}
 		all = append(all,
 			tile{"fail", noun + " failed", count(func(s fabric.Summary) int { return s.Fail })},
-			tile{"unknown", noun + " not known", count(func(s fabric.Summary) int { return s.Unknown })},
+			tile{"unknown", noun + " unknown", count(func(s fabric.Summary) int { return s.Unknown })},
 			tile{"pass", noun + " passed", count(func(s fabric.Summary) int { return s.Pass })})
 	}
 	if r.Findings == nil || len(r.Findings.Findings) == 0 {
@@ -202,9 +203,18 @@ func (r Run) tiles() []tile {
 
 func (r Run) failedBlocks() (blocks []block, more int, nothing string) {
 	if r.Findings == nil || len(r.Findings.Findings) == 0 {
-		return nil, 0, "Nothing is known to have failed, because no rule gave a verdict."
+		return nil, 0, "No rule gave a verdict, so nothing is known to have failed."
 	}
-	all, more := bounded(groups(r.Findings.Findings, fabric.Fail), pageBlocks)
+	blocks, more = failedBlocks(groups(r.Findings.Findings, fabric.Fail))
+	if len(blocks) == 0 {
+		nothing = "No rule failed."
+	}
+	return blocks, more, nothing
+}
+
+// failedBlocks shows groups of failed findings in full, and says how many are left out.
+func failedBlocks(all []group) (blocks []block, more int) {
+	all, more = bounded(all, pageBlocks)
 	for _, g := range all {
 		f := g.first
 		b := block{Kind: "fail", Word: f.Severity.String(), Subject: subjects(g.subjects, pageTerms), Title: f.Title, Rule: ruleText(f)}
@@ -215,10 +225,21 @@ func (r Run) failedBlocks() (blocks []block, more int, nothing string) {
 		b.add("Fix", g.commands(pageTerms), true)
 		blocks = append(blocks, b)
 	}
-	if len(blocks) == 0 {
-		nothing = "No rule failed."
+	return blocks, more
+}
+
+// caveatBlocks shows caveats in full, and says how many are left out.
+func caveatBlocks(all []caveat) (blocks []block, more int) {
+	all, more = bounded(all, pageBlocks)
+	for _, c := range all {
+		b := block{Kind: "unknown", Word: c.Tag, Subject: c.Of, Title: c.What, Rule: c.Rule}
+		b.add("Why", nonEmpty(c.Reason), false)
+		b.add("What", c.Items, false)
+		b.add("Expected", nonEmpty(c.Expect), false)
+		b.add("Fix", c.Fix, true)
+		blocks = append(blocks, b)
 	}
-	return blocks, more, nothing
+	return blocks, more
 }
 
 func (b *block) add(label string, lines []string, commands bool) {
@@ -230,7 +251,7 @@ func (b *block) add(label string, lines []string, commands bool) {
 func (r Run) causeBlocks() (blocks []block, more int, note string) {
 	switch {
 	case r.Causes == nil:
-		return nil, 0, "Causes were not looked for."
+		return nil, 0, "Causes were not searched for."
 	case len(r.Causes.Causes) == 0 && r.Causes.Status == fabric.Pass:
 		return nil, 0, "Nothing needed an explanation."
 	case len(r.Causes.Causes) == 0:
@@ -279,13 +300,13 @@ func (r Run) meshNote() string {
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in %.3g s, an echo at two sizes each, sent from the device and the address of its NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
+	return fmt.Sprintf("%s in %.3g s, with an echo of two sizes for each, sent from the device and the address of the NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
 }
 
 // artifactRows lists every file of a small cluster; of a large one it counts the targets of each path.
 func (r Run) artifactRows() (rows []artifactRow, note string) {
 	if r.Artifacts == nil {
-		return nil, "Not looked at: this run did not render any."
+		return nil, "This run did not render any."
 	}
 	list := r.Artifacts.Artifacts
 	if len(list) == 0 {
@@ -317,7 +338,7 @@ func (r Run) artifactRows() (rows []artifactRow, note string) {
 		return cmp.Or(strings.Compare(a.Path, b.Path), strings.Compare(a.Mode, b.Mode))
 	})
 	rows, more := bounded(rows, pageRows)
-	note = fmt.Sprintf("%d files, too many to list each: one row is one path on its targets. The index of the run lists every file.", len(list))
+	note = fmt.Sprintf("%d files, too many to list individually: each row is one path on its targets. The index of the run lists every file.", len(list))
 	if more > 0 {
 		note += fmt.Sprintf(" %d more paths are not shown.", more)
 	}
@@ -336,15 +357,20 @@ func sumText(sums map[string]bool) string {
 	return ""
 }
 
-// ruleRows are the rules that gave a status, with their subjects as ranges.
-func ruleRows(findings []fabric.Finding, status fabric.Status) []ruleRow {
+// ruleRows are the rules that gave a status, with their subjects as ranges, or the number of their nodes.
+func ruleRows(all []group) []ruleRow {
 	var rows []ruleRow
-	for _, g := range groups(findings, status) {
-		why := ""
-		if status == fabric.NotApplicable {
-			why = g.first.Why
+	for _, g := range all {
+		row := ruleRow{Title: g.first.Title, Rule: g.first.ID, Subjects: subjects(g.subjects, pageTerms), Count: g.count}
+		if len(g.subjects) == 0 && g.node == "" {
+			row.Subjects = "cluster"
+		} else if len(g.subjects) == 0 {
+			row.Subjects = fabric.Count(g.nodes, "node")
 		}
-		rows = append(rows, ruleRow{g.first.Title, g.first.ID, subjects(g.subjects, pageTerms), why, len(g.subjects)})
+		if g.first.Status == fabric.NotApplicable {
+			row.Why = g.reason()
+		}
+		rows = append(rows, row)
 	}
 	rows, _ = bounded(rows, pageRows)
 	return rows

@@ -10,9 +10,9 @@ import (
 )
 
 // However many nodes say the same, all are named and few are kept.
-func TestKeeper(t *testing.T) {
+func TestGroups(t *testing.T) {
 	const nodes = 3000
-	k := NewKeeper(TextOptions{})
+	k := NewGroups(TextOptions{})
 	var s fabric.Summary
 	for i := range nodes {
 		node := fmt.Sprintf("host%04d", i+1)
@@ -29,15 +29,15 @@ func TestKeeper(t *testing.T) {
 	if err := k.Text(&b, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"host[0001-3000]:eth1", "host[0001-3000]:eth2", "nothing was read of it", "# and more like it", "3000 passed, 3000 failed, 3000 not known"} {
+	for _, want := range []string{"host[0001-3000]:eth1", "host[0001-3000]:eth2", "nothing was read of it", "# and more similar", "3000 passed, 3000 failed, 3000 unknown"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, b.String())
 		}
 	}
-	if kept := len(k.failed.all[0].members); kept != keptWhole {
-		t.Errorf("%d members kept whole, want %d", kept, keptWhole)
+	if kept := len(k.failed.all[0].members); kept != membersKept {
+		t.Errorf("%d members kept whole, want %d", kept, membersKept)
 	}
-	if len(k.passed.all) > 0 {
-		t.Error("passes are kept though nobody asked for them")
+	if p := k.passed.all[0]; p.count != nodes || p.nodes != nodes || len(p.subjects) > 0 {
+		t.Errorf("of passes %d are counted on %d nodes, and %d subjects kept without -v", p.count, p.nodes, len(p.subjects))
 	}
 }

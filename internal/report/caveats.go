@@ -9,8 +9,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// gap is something that was not looked at, and why.
-type gap struct {
+// caveat is something in a run that a reader must not take for a pass, and why.
+type caveat struct {
 	What   string
 	Of     string // subjects as a range; empty for the run as a whole
 	Reason string
@@ -21,30 +21,30 @@ type gap struct {
 	Tag    string
 }
 
-// The ways in which something is not known to be good.
+// What keeps something from being a pass.
 const (
-	tagUnknown = "not known"
+	tagUnknown = "unknown"
 	tagScope   = "not applicable" // left out by the scope of a rule
 	tagWaived  = "waived"         // failing, and accepted for a while
 )
 
-// gaps lists everything that a reader could take for a pass and must not: parts of the run that are not
+// caveats lists everything that a reader could take for a pass and must not: parts of the run that are not
 // there, rules without a verdict, facts that could not be read, pairs that were not measured, steps that
 // did not come to their end, and what the plan leaves out. limit bounds the terms of each list.
-func (r Run) gaps(limit int) []gap {
+func (r Run) caveats(limit int) []caveat {
 	all := r.absentParts()
 	if r.Findings != nil {
-		all = append(all, findingGaps(r.Findings, limit)...)
+		all = append(all, unknownCaveats(r.Findings, limit)...)
 	}
-	all = append(all, r.meshGaps(limit)...)
-	all = append(all, missingGaps(r.Missing, limit)...)
+	all = append(all, r.meshCaveats(limit)...)
+	all = append(all, missingCaveats(r.Missing, limit)...)
 	if r.Findings != nil {
-		all = append(all, waivedGaps(r.Findings.Findings)...)
-		all = append(all, scopeGaps(r.Findings)...)
+		all = append(all, waivedCaveats(r.Findings.Findings)...)
+		all = append(all, scopeCaveats(r.Findings)...)
 	}
 	if r.Plan != nil {
 		for _, n := range r.Plan.Notes {
-			all = append(all, gap{What: "Left out of the plan", Reason: n})
+			all = append(all, caveat{What: "Left out of the plan", Reason: n})
 		}
 	}
 	for i := range all {
@@ -54,37 +54,37 @@ func (r Run) gaps(limit int) []gap {
 }
 
 // absentParts are the fields that are nil, and the steps and nodes at which the run stopped.
-func (r Run) absentParts() []gap {
-	var all []gap
+func (r Run) absentParts() []caveat {
+	var all []caveat
 	part := func(absent bool, what, reason string) {
 		if absent {
-			all = append(all, gap{What: what, Reason: reason})
+			all = append(all, caveat{What: what, Reason: reason})
 		}
 	}
 	part(r.Findings == nil, "Rules", "no rule was evaluated")
 	part(r.Findings != nil && len(r.Findings.Findings) == 0, "Rules", "no rule gave a verdict")
 	part(r.Mesh == nil || len(r.Mesh.Pairs) == 0, "Mesh", "no pair of NICs was measured")
-	part(r.Missing == nil, "Facts", "nothing says which facts could not be read")
+	part(r.Missing == nil, "Facts", "which facts could not be read was not recorded")
 	part(r.Plan == nil, "Plan", "there is no plan to compare with")
 	part(r.Applied == nil, "Configuration of the hosts", "this run did not apply any")
 	part(r.Artifacts == nil, "Artifacts", "this run did not render any")
 	for _, s := range r.Steps {
 		if s.Status == fabric.Fail || s.Status == fabric.Unknown {
-			all = append(all, gap{What: "Step " + s.Name, Reason: orElse(s.Note, "it did not come to its end, without a reason given")})
+			all = append(all, caveat{What: "Step " + s.Name, Reason: orElse(s.Note, "it did not finish, and no reason was recorded")})
 		}
 	}
 	for _, a := range r.appliedGroups() {
 		if a.status != fabric.Pass && a.status != fabric.NotApplicable {
-			all = append(all, gap{What: "Configuration of a host", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, without a reason given")})
+			all = append(all, caveat{What: "Configuration of a host", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, and no reason was recorded")})
 		}
 	}
 	return all
 }
 
-func findingGaps(f *fabric.Findings, limit int) []gap {
-	var all []gap
+func unknownCaveats(f *fabric.Findings, limit int) []caveat {
+	var all []caveat
 	for _, g := range groups(f.Findings, fabric.Unknown) {
-		all = append(all, gap{
+		all = append(all, caveat{
 			What: g.first.Title, Of: subjects(g.subjects, limit), Reason: g.reason(),
 			Expect: g.first.Expected, Fix: g.commands(limit), Rule: g.first.ID,
 		})
@@ -92,13 +92,13 @@ func findingGaps(f *fabric.Findings, limit int) []gap {
 	return all
 }
 
-func (r Run) meshGaps(limit int) []gap {
+func (r Run) meshCaveats(limit int) []caveat {
 	if r.Mesh == nil {
 		return nil
 	}
-	var all []gap
+	var all []caveat
 	for _, m := range r.Mesh.Absent {
-		all = append(all, gap{What: "Mesh from " + m.What, Reason: m.Reason + " (" + m.Source + ")"})
+		all = append(all, caveat{What: "Mesh from " + m.What, Reason: m.Reason + " (" + m.Source + ")"})
 	}
 	var unknown []fabric.Measurement
 	for _, p := range r.Mesh.Pairs {
@@ -109,16 +109,16 @@ func (r Run) meshGaps(limit int) []gap {
 	byReason := pairsByReason(unknown)
 	for i, g := range byReason {
 		if i == limit {
-			all = append(all, gap{What: "Pairs of the mesh", Reason: fmt.Sprintf("%d more reasons are in the saved mesh", len(byReason)-limit)})
+			all = append(all, caveat{What: "Pairs of the mesh", Reason: fmt.Sprintf("%d more reasons are in the saved mesh", len(byReason)-limit)})
 			break
 		}
-		all = append(all, gap{What: fabric.Count(g.pairs, "pair") + " of the mesh", Of: subjects(g.from, limit), Reason: g.reason})
+		all = append(all, caveat{What: fabric.Count(g.pairs, "pair") + " of the mesh", Of: subjects(g.from, limit), Reason: g.reason})
 	}
 	return all
 }
 
-// missingGaps puts together the facts that the same nodes lack for the same reason.
-func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
+// missingCaveats puts together the facts that the same nodes lack for the same reason.
+func missingCaveats(missing map[string][]fabric.Missing, limit int) []caveat {
 	nodes := map[fabric.Missing][]string{}
 	var order []fabric.Missing
 	for _, n := range slices.SortedFunc(maps.Keys(missing), draw.Natural) {
@@ -129,12 +129,12 @@ func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
 			nodes[m] = append(nodes[m], n)
 		}
 	}
-	var all []gap
+	var all []caveat
 	for _, m := range order {
 		of := draw.Names(nodes[m], limit)
-		i := slices.IndexFunc(all, func(g gap) bool { return g.Of == of && g.Reason == m.Reason })
+		i := slices.IndexFunc(all, func(g caveat) bool { return g.Of == of && g.Reason == m.Reason })
 		if i < 0 {
-			all = append(all, gap{What: "Facts that were not read", Of: of, Reason: m.Reason})
+			all = append(all, caveat{What: "Facts that were not read", Of: of, Reason: m.Reason})
 			i = len(all) - 1
 		}
 		all[i].Items = append(all[i].Items, m.What+" ("+m.Source+")")
@@ -147,27 +147,27 @@ func missingGaps(missing map[string][]fabric.Missing, limit int) []gap {
 	return all
 }
 
-// waivedGaps are the findings that the cluster file keeps out of the verdict.
-func waivedGaps(findings []fabric.Finding) []gap {
-	var all []gap
+// waivedCaveats are the findings that the cluster file keeps out of the verdict.
+func waivedCaveats(findings []fabric.Finding) []caveat {
+	var all []caveat
 	for _, one := range findings {
 		if one.Waived {
-			all = append(all, gap{What: one.Title, Of: one.Subject.String(), Reason: one.Why, Rule: one.ID, Tag: tagWaived})
+			all = append(all, caveat{What: one.Title, Of: one.Subject.String(), Reason: one.Why, Rule: one.ID, Tag: tagWaived})
 		}
 	}
 	return all
 }
 
-// scopeGaps puts together the rules that their scope left out, by its reason.
-func scopeGaps(f *fabric.Findings) []gap {
-	var all []gap
+// scopeCaveats puts together the rules that their scope left out, by its reason.
+func scopeCaveats(f *fabric.Findings) []caveat {
+	var all []caveat
 	for _, one := range f.Findings {
 		if one.Status != fabric.NotApplicable {
 			continue
 		}
-		i := slices.IndexFunc(all, func(g gap) bool { return g.Reason == one.Why })
+		i := slices.IndexFunc(all, func(g caveat) bool { return g.Reason == one.Why })
 		if i < 0 {
-			all = append(all, gap{What: "Rules that do not apply here", Reason: one.Why, Tag: tagScope})
+			all = append(all, caveat{What: "Rules that do not apply here", Reason: one.Why, Tag: tagScope})
 			i = len(all) - 1
 		}
 		if item := one.Title + " (" + one.ID + ")"; !slices.Contains(all[i].Items, item) {
@@ -204,7 +204,7 @@ func pairsByReason(pairs []fabric.Measurement) []pairGroup {
 	return all
 }
 
-// appliedGroup is nodes that took their configuration alike.
+// appliedGroup is nodes that were configured in the same way.
 type appliedGroup struct {
 	How, Reason, Nodes string
 	status             fabric.Status

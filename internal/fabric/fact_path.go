@@ -1,0 +1,109 @@
+package fabric
+
+// Paths of facts, as Missing and Disagreement name them: the JSON fields on the way to the fact, joined by dots.
+// Where one device alone is concerned, its name follows behind a blank: FactNICDriver + " eth1", and for a port
+// FactPortState + " mlx5_0/1".
+const (
+	FactPlatform = "platform"
+
+	FactKernel            = "kernel"
+	FactKernelCommandLine = "kernel.command_line"
+	FactKernelDMABuf      = "kernel.dma_buf"
+	FactKernelOS          = "kernel.os"
+	FactKernelPeerMemory  = "kernel.peer_memory"
+	FactKernelRelease     = "kernel.release"
+
+	FactKernelLog = "kernel_log"
+
+	FactModules       = "modules"
+	FactModuleDKMS    = "modules.dkms"
+	FactModuleOnDisk  = "modules.on_disk"
+	FactModuleVersion = "modules.version"
+
+	FactSysctls = "sysctls" // behind a further dot the key
+
+	FactMachine                = "machine"
+	FactMachineBIOS            = "machine.bios"
+	FactMachineCPU             = "machine.cpu"
+	FactMachineCPUModel        = "machine.cpu_model"
+	FactMachineCPUsOnline      = "machine.cpus_online"
+	FactMachineCPUsPresent     = "machine.cpus_present"
+	FactMachineGovernor        = "machine.governor"
+	FactMachineHypervisor      = "machine.hypervisor"
+	FactMachineIOMMUGroups     = "machine.iommu_groups"
+	FactMachineIOMMUMode       = "machine.iommu_mode"
+	FactMachineMemlockLimit    = "machine.memlock_limit"
+	FactMachineMemory          = "machine.memory_kib"
+	FactMachineNetworkOwner    = "machine.network_owner"
+	FactMachineNUMA            = "machine.numa"
+	FactMachineNUMANodes       = "machine.numa_nodes"
+	FactMachineProduct         = "machine.product"
+	FactMachineRDMACharDevices = "machine.rdma_char_devices"
+	FactMachineSwap            = "machine.swap_kib"
+	FactMachineVendor          = "machine.vendor"
+
+	FactNICs             = "nics"
+	FactNICAddresses     = "nics.addresses"
+	FactNICARPAnnounce   = "nics.arp_announce"
+	FactNICARPIgnore     = "nics.arp_ignore"
+	FactNICAutoneg       = "nics.autoneg"
+	FactNICDriver        = "nics.driver"
+	FactNICDriverVersion = "nics.driver_version"
+	FactNICFEC           = "nics.fec"
+	FactNICFirmware      = "nics.firmware"
+	FactNICIndex         = "nics.index"
+	FactNICMAC           = "nics.mac"
+	FactNICMTU           = "nics.mtu"
+	FactNICPCI           = "nics.pci"
+	FactNICRPFilter      = "nics.rp_filter"
+	FactNICSpeed         = "nics.speed_mbps"
+
+	FactHCAs              = "hcas"
+	FactHCABoardID        = "hcas.board_id"
+	FactHCADriver         = "hcas.driver"
+	FactHCAFirmware       = "hcas.firmware"
+	FactHCANodeGUID       = "hcas.node_guid"
+	FactHCAPCI            = "hcas.pci"
+	FactPorts             = "hcas.ports"
+	FactPortActiveMTU     = "hcas.ports.active_mtu"
+	FactPortCounters      = "hcas.ports.counters"  // behind a further dot the counter
+	FactPortGIDAttributes = "hcas.ports.gid_attrs" // types and network devices of GIDs, in sysfs
+	FactPortGIDs          = "hcas.ports.gids"
+	FactPortGIDNetDev     = "hcas.ports.gids.netdev"
+	FactPortLID           = "hcas.ports.lid"
+	FactPortLinkLayer     = "hcas.ports.link_layer"
+	FactPortMaxMTU        = "hcas.ports.max_mtu"
+	FactPortPhysState     = "hcas.ports.phys_state"
+	FactPortPKeys         = "hcas.ports.pkeys"
+	FactPortRate          = "hcas.ports.rate"
+	FactPortSMLID         = "hcas.ports.sm_lid"
+	FactPortState         = "hcas.ports.state"
+	FactHCASystemGUID     = "hcas.system_guid"
+	FactHCAType           = "hcas.type"
+
+	FactGPUs             = "gpus"
+	FactGPUDriverVersion = "gpus.driver_version"
+	FactGPUName          = "gpus.name"
+	FactGPUUUID          = "gpus.uuid"
+	FactGPUVBIOS         = "gpus.vbios"
+
+	FactPCI             = "pci"
+	FactPCIACS          = "pci.acs"
+	FactPCIATS          = "pci.ats"
+	FactPCIControl      = "pci.control"
+	FactPCIDevice       = "pci.device"
+	FactPCIDriver       = "pci.driver"
+	FactPCIIOMMUGroup   = "pci.iommu_group"
+	FactPCILink         = "pci.link"
+	FactPCILinkMaxWidth = "pci.link.max_width"
+	FactPCILinkWidth    = "pci.link.width"
+	FactPCINUMANode     = "pci.numa_node"
+
+	FactRoutes = "routes"
+
+	FactRules = "rules"
+
+	FactNeighbours = "neighbours"
+
+	FactLLDP = "lldp"
+)
