@@ -75,7 +75,7 @@ type groupKey struct {
 
 func (g *grouping) add(f fabric.Finding) {
 	k := groupKey{f.ID, f.Title, f.Severity, f.Cause, ""}
-	if !sameStatus(f.Status, fabric.Fail) {
+	if f.Why != "" && !sameStatus(f.Status, fabric.Fail) {
 		k.why = impersonal(f)
 	}
 	i, ok := g.index[k]

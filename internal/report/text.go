@@ -77,7 +77,7 @@ func (p *printer) failed(all []group, s fabric.Summary) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "check")))
+	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "finding")))
 	p.blocks(all, p.failedBlock)
 }
 
