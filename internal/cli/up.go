@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -100,7 +99,7 @@ func (a *app) newPipeline(o upOptions) (*pipeline, error) {
 	}
 	return &pipeline{app: a, in: in, folder: folder, faults: faults, report: report.Run{
 		Meta: fabric.NewMeta("Run"), ID: in.plan.Name, Started: started, Version: a.version, Plan: in.plan,
-		Command: strings.Join(append([]string{"railwright"}, os.Args[1:]...), " "),
+		Command: commandLine(),
 	}}, nil
 }
 

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"embed"
 	"fmt"
 	"html/template"
 	"io"
@@ -12,36 +10,17 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-//go:embed sizing.html.tmpl
-var sizingFiles embed.FS
-
-// SizingHTML writes a sizing as one page that needs nothing else: no script, no other file, no network. It reads
-// in a light and a dark scheme and on paper. Long lists count instead of listing.
+// SizingHTML writes a sizing as one page. Long lists count instead of listing.
 func SizingHTML(w io.Writer, s *fabric.Sizing) error {
-	t, err := template.New("sizing.html.tmpl").ParseFS(sizingFiles, "sizing.html.tmpl")
-	if err != nil {
-		return fmt.Errorf("sizing template: %w", err)
-	}
-	style, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		return fmt.Errorf("page style: %w", err)
-	}
 	if s == nil {
 		s = &fabric.Sizing{}
 	}
 	v := newSizingView(s)
-	v.Style = template.CSS(style) //nolint:gosec // embedded at build time
-	var svg bytes.Buffer
-	if err := draw.LedgerSVG(&svg, draw.SizingLedger(s, pageLedgers)); err != nil {
+	var err error
+	if v.Ledger, err = figure(func(w io.Writer) error { return draw.LedgerSVG(w, draw.SizingLedger(s, pageLedgers)) }); err != nil {
 		return fmt.Errorf("ledger: %w", err)
 	}
-	v.Ledger = template.HTML(svg.String()) //nolint:gosec // draw escapes every name
-	var page bytes.Buffer
-	if err := t.Execute(&page, v); err != nil {
-		return fmt.Errorf("sizing page: %w", err)
-	}
-	_, err = w.Write(page.Bytes())
-	return err
+	return writePage(w, "sizing.html.tmpl", v)
 }
 
 // pageLedgers is the plans of one ledger picture.
@@ -49,14 +28,8 @@ const pageLedgers = 4
 
 // sizingView is the page in the words of its template.
 type sizingView struct {
-	Style       template.CSS
+	Frame       frame
 	Ledger      template.HTML
-	Model       string
-	Facts       []pair
-	Status      string // pass, fail, unknown
-	Word        string
-	Answer, Why string
-	Tiles       []tile
 	Command     string
 	CommandNote string
 	Holds       []row
@@ -115,16 +88,18 @@ type stepView struct {
 
 func newSizingView(s *fabric.Sizing) sizingView {
 	plan := mainPlan(s)
-	v := sizingView{
-		Model: said(orElse(s.Model, "No model")), Status: s.Status().String(), Word: "Not looked at", Answer: "No layout of the model was tried.",
+	f := frame{
+		Label: "size", Title: said(orElse(s.Model, "No model")), Facts: sizingFacts(s), Long: true,
+		Status: s.Status().String(), Word: "Unknown", Sentence: "No layout of the model was tried.",
 	}
 	switch s.Status() {
 	case fabric.Pass:
-		v.Word, v.Answer, v.Why = "Fits", answerText(s, plan), whyNotFewer(s, plan)
+		f.Word, f.Sentence, f.Note = "Fits", answerText(s, plan), whyNotFewer(s, plan)
 	case fabric.Fail:
-		v.Word, v.Answer, v.Why = "Does not fit", answerText(s, plan), whyNotFewer(s, plan)
+		f.Word, f.Sentence, f.Note = "Does not fit", answerText(s, plan), whyNotFewer(s, plan)
 	}
-	v.Facts = sizingFacts(s)
+	f.Page = f.Title + ": " + f.Word
+	v := sizingView{Frame: f}
 	if plan != nil {
 		v.planView(s, *plan)
 	}
@@ -181,7 +156,7 @@ func (v *sizingView) planView(s *fabric.Sizing, x fabric.SizingPlan) {
 	if !(x.Requests >= 0) {
 		requests = "?"
 	}
-	v.Tiles = []tile{
+	v.Frame.Tiles = []tile{
 		{"", "servers", fmt.Sprint(x.Nodes)}, {"", "GPUs", fmt.Sprint(x.GPUs)}, {"", "GiB of weights a GPU", draw.GiB(float64(x.WeightsBytesPerGPU))},
 		{"", "tokens of KV cache", thousands(x.KVTokens)}, {"", "requests at full context", requests}, {"", "GiB free after start", draw.GiB(float64(x.FreeBytes))},
 	}

@@ -23,13 +23,8 @@ const (
 
 // view is the page in the words of its template.
 type view struct {
-	Style            template.CSS
+	Frame            frame
 	Cabling, MeshMap template.HTML
-	Title, Cluster   string
-	Facts            []pair // of the run: when, how long, by which command
-	Status           string // pass, fail, unknown
-	Verdict, Exit    string
-	Tiles            []tile
 	Failed           []block
 	FailedMore       int
 	Nothing          string // said in place of failures
@@ -89,13 +84,16 @@ type stepRow struct {
 
 func newView(r Run) view {
 	s := r.Status()
-	v := view{
-		Title: orElse(r.ID, "railwright run"), Cluster: "not planned", Facts: r.head(),
-		Status: s.String(), Verdict: verdictText(r), Exit: exitMeaning(s), Tiles: r.tiles(),
-		Applied: r.appliedGroups(),
-	}
+	id, cluster := orElse(r.ID, "railwright run"), "not planned"
 	if r.Plan != nil {
-		v.Cluster = r.Plan.Name
+		cluster = r.Plan.Name
+	}
+	v := view{
+		Frame: frame{
+			Page: fmt.Sprintf("%s: %s (%s)", cluster, s, id), Label: "report of run", ID: id, Title: cluster, Facts: r.head(),
+			Status: s.String(), Word: passWord(s), Sentence: verdictText(r), Note: exitMeaning(s), Tiles: r.tiles(),
+		},
+		Applied: r.appliedGroups(),
 	}
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
 	v.Gaps, v.GapsMore = bounded(r.gaps(pageTerms), pageBlocks)
