@@ -49,6 +49,7 @@ var allowed = map[string]string{
 	"internal/check":    "fabric topology nic",
 	"internal/bench":    "fabric host kube render results",
 	"internal/diagnose": "fabric collective",
+	"internal/mesh":     "fabric",
 
 	// for people
 	"internal/draw":   "fabric topology",

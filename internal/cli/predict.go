@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -203,10 +202,12 @@ func (a *app) tableOf(file string) (*fabric.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(found) != 1 || found[0].Table == nil || found[0].Table.Hardware == nil {
-		return nil, fmt.Errorf("flag --like: %q is not a table file, which says its hardware", file)
+	if len(found) == 1 {
+		if t, ok := found[0].Content.(*fabric.Table); ok && t.Hardware != nil {
+			return t, nil
+		}
 	}
-	return found[0].Table, nil
+	return nil, fmt.Errorf("flag --like: %q: not a table file with its hardware", file)
 }
 
 func sizesOf(t *fabric.Table) []int64 {
@@ -222,11 +223,12 @@ func (a *app) tuningOf(file string) ([]fabric.TuningCell, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(found, func(r fabric.Result) bool { return r.Log != nil && len(r.Log.Tuning) > 0 })
-	if i < 0 {
-		return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
+	for _, r := range found {
+		if log, ok := r.Content.(*fabric.NCCLLog); ok && len(log.Tuning) > 0 {
+			return log.Tuning, nil
+		}
 	}
-	return found[i].Log.Tuning, nil
+	return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
 }
 
 // hardware is what a cluster file says of its machines. A collective over unlike machines goes at the pace of

@@ -60,7 +60,7 @@ func TestContrasts(t *testing.T) {
 		{"bare metal gives 390 Gb/s to GPU memory, the VM 190 Gb/s", true, fabric.CauseATSDisabled},
 	} {
 		o := fabric.Observations{Hardware: fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib", VM: tt.vm}, Observed: []fabric.Observation{{Fact: tt.fact}}}
-		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &o}}, Input{Predict: predictor(t)}).Results[0]
+		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &o}}, Input{Predict: predictor(t)}).Results[0]
 		if tt.want == fabric.CauseHealthy {
 			if e.Verdict != fabric.VerdictUnknown {
 				t.Errorf("%q: %s, want unknown", tt.fact, e.Verdict)
@@ -88,7 +88,7 @@ func TestComplaints(t *testing.T) {
 	} {
 		o := fabric.Observations{Hardware: fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"},
 			Observed: []fabric.Observation{{Test: "nccl", Collective: fabric.AllReduce, Nodes: 2, BusBWGBs: &busbw}, {Fact: fact}}}
-		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &o}}, Input{Predict: predictor(t)}).Results[0]
+		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &o}}, Input{Predict: predictor(t)}).Results[0]
 		if e.Verdict != want {
 			t.Errorf("%q: %s: %s, want %s", fact, e.Verdict, e.Why, want)
 		}

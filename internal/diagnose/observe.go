@@ -31,15 +31,16 @@ type observer struct {
 func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	var same, given []*fabric.NCCLLog
 	for i := range results {
-		if l := results[i].Log; l != nil {
+		if l, ok := results[i].Content.(*fabric.NCCLLog); ok {
 			given = append(given, l)
 			if results[i].File == r.File {
 				same = append(same, l)
 			}
 		}
 	}
+	_, table := r.Content.(*fabric.Table)
 	switch {
-	case r.Table == nil:
+	case !table:
 	case len(same) == 1:
 		return same[0]
 	case len(given) == 1:
@@ -50,17 +51,17 @@ func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 
 func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *sight {
 	o := observer{in: in, words: words, ran: ran, s: &sight{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
-	switch {
-	case r.Table != nil:
-		o.table(r.Table)
-	case r.Perftest != nil:
-		o.perftest(r.Perftest)
-	case r.Log != nil:
-		o.log(r.Log)
-	case r.Observations != nil:
-		o.observations(r.Observations)
+	switch c := r.Content.(type) {
+	case *fabric.Table:
+		o.table(c)
+	case *fabric.Perftest:
+		o.perftest(c)
+	case *fabric.NCCLLog:
+		o.log(c)
+	case *fabric.Observations:
+		o.observations(c)
 	default:
-		o.s.void = "there is nothing in it that could be read"
+		o.s.void = "read, not judged yet: nothing here evaluates results of this kind"
 	}
 	return o.s
 }

@@ -84,7 +84,7 @@ func TestThreeWordings(t *testing.T) {
 		for i, text := range texts {
 			o := base
 			o.Observed = append(slices.Clone(base.Observed), fabric.Observation{Fact: text})
-			r := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &o}}, Input{Predict: predict}).Results[0]
+			r := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &o}}, Input{Predict: predict}).Results[0]
 			if i == 0 {
 				first = ids(r.Causes)
 			} else if !slices.Equal(first, ids(r.Causes)) {

@@ -46,7 +46,7 @@ func askedOf(predict Predictor, cause fabric.CauseID, text string) fabric.Explai
 	if o.Test != "" {
 		obs = append([]fabric.Observation{o}, obs...)
 	}
-	return Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &fabric.Observations{Hardware: hw, Observed: obs}}}, Input{Predict: predict}).Results[0]
+	return Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &fabric.Observations{Hardware: hw, Observed: obs}}}, Input{Predict: predict}).Results[0]
 }
 
 // What tools print and what people write of each cause, beside one slow or failing test.

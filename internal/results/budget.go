@@ -58,7 +58,7 @@ func (b *budget) take(left *int, what string, limit int) bool {
 	return *left >= 0
 }
 
-// note tells the last result of the limits that were met.
+// note adds to the last result a note about the limits that were met.
 func (b *budget) note(found []fabric.Result) {
 	if len(found) == 0 {
 		return
@@ -69,14 +69,14 @@ func (b *budget) note(found []fabric.Result) {
 		notes = append(notes, fmt.Sprintf("%d lines are longer than %d MiB and were cut there, the first is line %d", b.cut, maxLine>>20, b.firstCut))
 	}
 	for _, why := range notes {
-		switch {
-		case last.Table != nil:
-			last.Table.Unread = append(last.Table.Unread, fabric.Unread{Reason: why})
-		case last.Perftest != nil:
-			last.Perftest.Unread = append(last.Perftest.Unread, fabric.Unread{Reason: why})
-		case last.Log != nil:
-			last.Log.Cut = true
-			last.Log.Lines = append(last.Log.Lines, fabric.LogLine{Text: why})
+		switch c := last.Content.(type) {
+		case *fabric.Table:
+			c.Unread = append(c.Unread, fabric.Unread{Reason: why})
+		case *fabric.Perftest:
+			c.Unread = append(c.Unread, fabric.Unread{Reason: why})
+		case *fabric.NCCLLog:
+			c.Cut = true
+			c.Lines = append(c.Lines, fabric.LogLine{Text: why})
 		}
 	}
 }

@@ -69,7 +69,7 @@ func readObservations(text []byte) ([]fabric.Result, error) {
 		if len(found) >= maxResults {
 			return nil, fmt.Errorf("the file has more than %d documents", maxResults)
 		}
-		found = append(found, fabric.Result{Kind: fabric.ObservationFile, Line: root.Content[0].Line, Observations: o})
+		found = append(found, fabric.Result{Kind: fabric.ObservationFile, Line: root.Content[0].Line, Content: o})
 	}
 }
 
@@ -82,9 +82,11 @@ func readObservationsJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	if err != nil {
 		return fabric.Result{}, err
 	}
-	for range found[0].Observations.Observed {
-		if !b.row() {
-			return fabric.Result{}, fmt.Errorf("the file has more than %d observations and rows", maxRows)
+	if o, ok := found[0].Content.(*fabric.Observations); ok {
+		for range o.Observed {
+			if !b.row() {
+				return fabric.Result{}, fmt.Errorf("the file has more than %d observations and rows", maxRows)
+			}
 		}
 	}
 	return found[0], nil

@@ -41,10 +41,10 @@ func TestObservationErrors(t *testing.T) {
 // TestObservationsInJSON: the same in the other spelling, and after other results.
 func TestObservationsInJSON(t *testing.T) {
 	found, err := Read("x", strings.NewReader("NCCL version 2.28.9\n{\"observed\": [\n {\"test\": \"nccl\", \"busbw_gbs\": 155}]}\n"))
-	if err != nil || len(found) != 1 || found[0].Observations == nil {
+	if err != nil || len(found) != 1 || observationsOf(found[0]) == nil {
 		t.Fatalf("%v, %+v", err, found)
 	}
-	if o := found[0].Observations.Observed[0]; found[0].Line != 2 || o.Line != 3 || *o.BusBWGBs != 155 {
+	if o := observationsOf(found[0]).Observed[0]; found[0].Line != 2 || o.Line != 3 || *o.BusBWGBs != 155 {
 		t.Errorf("line %d, observation %+v", found[0].Line, o)
 	}
 }

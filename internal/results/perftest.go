@@ -107,7 +107,7 @@ func (r *perftest) open(l line) {
 func (r *perftest) close() {
 	if r.cur != nil && r.budget.result() {
 		run := r.cur.run // a copy: what the reading needed is let go
-		r.found = append(r.found, fabric.Result{Kind: fabric.PerftestOutput, Line: r.cur.line, Perftest: &run})
+		r.found = append(r.found, fabric.Result{Kind: fabric.PerftestOutput, Line: r.cur.line, Content: &run})
 	}
 	r.cur = nil
 }

@@ -73,7 +73,7 @@ func readPerftestJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	} else if b.row() {
 		c.addJSON(o.line, row)
 	}
-	return fabric.Result{Kind: fabric.PerftestOutput, Perftest: &c.run}, nil
+	return fabric.Result{Kind: fabric.PerftestOutput, Content: &c.run}, nil
 }
 
 // jsonTitle writes RDMA_Write_Bidirectional_BW_Test as the title of the text output.

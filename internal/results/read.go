@@ -177,7 +177,10 @@ func dropVersionOnly(found []fabric.Result) []fabric.Result {
 	if len(found) < 2 {
 		return found
 	}
-	return slices.DeleteFunc(found, func(r fabric.Result) bool { return r.Log != nil && saysVersionOnly(r.Log) })
+	return slices.DeleteFunc(found, func(r fabric.Result) bool {
+		log, ok := r.Content.(*fabric.NCCLLog)
+		return ok && saysVersionOnly(log)
+	})
 }
 
 func wanted() string {

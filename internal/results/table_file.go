@@ -84,7 +84,7 @@ func readTableFile(o jsonObject, b *budget) (fabric.Result, error) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	return fabric.Result{Kind: fabric.TableFile, Table: t}, nil
+	return fabric.Result{Kind: fabric.TableFile, Content: t}, nil
 }
 
 // plainConfig writes the values of config as text: 32 and "32" are the same setting.

@@ -1,5 +1,5 @@
-// Package diagnose goes from what was found and measured to ranked causes. It is pure.
-package diagnose
+// Package mesh tells which fault explains which failed pairs of a mesh. It is pure.
+package mesh
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Mesh explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
+// Explain explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
 // by what the echoes themselves show. Each cause's confidence is the share of the failed pairs that it
 // accounts for; two causes that the echoes cannot tell apart share it. The status is that of the mesh.
-func Mesh(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
+func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 	c := &fabric.Causes{Meta: fabric.NewMeta("Causes"), Status: m.Summary().Status(), Causes: []fabric.Cause{}}
 	var failed []fabric.Measurement
 	for _, p := range m.Pairs {
