@@ -77,43 +77,58 @@ func specific(votes []vote) []vote {
 
 // verdict is the first that applies, worst first. Nothing is healthy by default.
 func (s *sight) verdict(ballots []ballot) (fabric.Verdict, string) {
-	own := s.filter(func(p point) bool { return p.own })
-	worst := s.worst(func(p point) bool { return p.own })
-	fault := s.told(ballots)
-	switch {
-	case len(s.failed) > 0:
+	if len(s.failed) > 0 {
 		return fabric.VerdictFailed, s.failed[0].Value
-	case s.void != "":
+	}
+	if s.void != "" {
 		return fabric.VerdictUnknown, s.void
-	case worst != nil:
-		return fabric.VerdictDegraded, worst.evidence().Value
-	case s.shape.cliff != "" && s.hw.Nodes != 1:
-		return fabric.VerdictDegraded, s.shape.cliff
-	case s.fall() != "" && s.hw.Nodes != 1:
-		return fabric.VerdictDegraded, s.fall()
-	case s.shape.latency >= latencyFault:
-		return fabric.VerdictDegraded, fmt.Sprintf("sizes up to %s take %.1f times what is expected", bytesText(smallest), s.shape.latency)
-	case s.moved(ballots) != nil:
-		return fabric.VerdictDegraded, s.moved(ballots).Value
-	case s.forcedBy != "":
-		return fabric.VerdictDegraded, s.forcedBy
-	case hasOwn(ballots, fabric.CauseSlowNode, fabric.CauseSlowLink) && len(s.filter(func(p point) bool { return len(p.pair) == 2 })) > 2:
-		return fabric.VerdictDegraded, "some pairs are far below the others"
 	}
-	for _, p := range own {
-		if p.quality == above {
-			return fabric.VerdictUnknown, p.evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was said"
-		}
+	if why, slow := s.slow(ballots); slow {
+		return fabric.VerdictDegraded, why
 	}
-	if judged := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.spoken }); judged {
+	own := s.filter(func(p point) bool { return p.own })
+	if i := slices.IndexFunc(own, func(p point) bool { return p.quality == above }); i >= 0 {
+		return fabric.VerdictUnknown, own[i].evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was stated"
+	}
+	fault := s.told(ballots)
+	if slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.spoken }) {
 		return s.goodNumbers(own, ballots, fault)
 	}
-	for _, p := range own {
-		if fault == nil && p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low {
-			return fabric.VerdictUnknown, fmt.Sprintf("%s: %s GB/s is just under %s to %s GB/s, and that is not known well enough to call it slow", p.source, number(p.busbw), number(p.expected.Low), number(p.expected.High))
-		}
-	}
+	return s.withoutGoodNumbers(own, fault)
+}
+
+// slow says whether the numbers themselves show a fault, and which.
+func (s *sight) slow(ballots []ballot) (why string, slow bool) {
+	worst := s.worst(func(p point) bool { return p.own })
+	across := s.hw.Nodes != 1
 	switch {
+	case worst != nil:
+		return worst.evidence().Value, true
+	case s.shape.cliff != "" && across:
+		return s.shape.cliff, true
+	case s.fall() != "" && across:
+		return s.fall(), true
+	case s.shape.latency >= latencyFault:
+		return fmt.Sprintf("sizes up to %s take %.1f times what is expected", bytesText(smallest), s.shape.latency), true
+	case s.moved(ballots) != nil:
+		return s.moved(ballots).Value, true
+	case s.forcedBy != "":
+		return s.forcedBy, true
+	case hasOwn(ballots, fabric.CauseSlowNode, fabric.CauseSlowLink) && len(s.filter(func(p point) bool { return len(p.pair) == 2 })) > 2:
+		return "some pairs are far below the others", true
+	}
+	return "", false
+}
+
+// withoutGoodNumbers is the verdict where no large size is within its band.
+func (s *sight) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdict, string) {
+	justUnder := slices.IndexFunc(own, func(p point) bool {
+		return p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low
+	})
+	switch {
+	case fault == nil && justUnder >= 0:
+		p := own[justUnder]
+		return fabric.VerdictUnknown, fmt.Sprintf("%s: %s GB/s is just under %s to %s GB/s, and that band is not certain enough to call it slow", p.source, number(p.busbw), number(p.expected.Low), number(p.expected.High))
 	case fault != nil && s.troubled(fault):
 		return fabric.VerdictFailed, fault.cause.Evidence[0].Value
 	case fault != nil:
@@ -204,21 +219,31 @@ func (s *sight) contradicts(b *ballot, across bool) bool {
 // complaint is what somebody says is wrong and good numbers do not explain away: an error, a hang, slow work, or
 // one part that is slower than others. That a good bandwidth is called low is not one.
 func (s *sight) complaint() string {
+	if s.kind != fabric.ObservationFile {
+		return ""
+	}
+	vague := s.vague()
 	for _, st := range s.said {
-		if !st.own || st.experiment || st.names("harmless+") || s.kind != fabric.ObservationFile {
-			continue
-		}
-		part := st.names("training") || st.names("some") || st.names("onepair") || st.names("onenode") || st.names("onerail") ||
-			st.names("onegpu") || st.names("small") || st.names("latency") || st.names("twoleaf") || st.names("slowpair")
-		known := st.names("vf") && !st.names("hang+") || st.names("sm+")
-		if s.vague() && (st.names("slow+") || st.names("wrong+") || st.names("platform")) {
-			return st.text
-		}
-		if st.names("trouble+") && !known || part && (st.names("slow+") || st.names("high+") && st.names("latency")) {
+		if st.own && !st.experiment && !st.names("harmless+") && st.complains(vague) {
 			return st.text
 		}
 	}
 	return ""
+}
+
+// complains says whether a text speaks of a failure, or of slow work where that is not about all of the job.
+// With vague, when the numbers are good only within wide bands, every complaint counts.
+func (s statement) complains(vague bool) bool {
+	ofPart := slices.ContainsFunc([]string{"training", "some", "onepair", "onenode", "onerail", "onegpu", "small", "latency", "twoleaf", "slowpair"}, s.names)
+	explained := s.names("vf") && !s.names("hang+") || s.names("sm+")
+	switch {
+	case vague && (s.names("slow+") || s.names("wrong+") || s.names("platform")):
+		return true
+	case s.names("trouble+") && !explained:
+		return true
+	default:
+		return ofPart && (s.names("slow+") || s.names("high+") && s.names("latency"))
+	}
 }
 
 // missing says what a verdict would take.
