@@ -23,7 +23,7 @@ type observer struct {
 	in    Input
 	words *reader
 	ran   *fabric.NCCLLog // of the run that printed this table; nil: none was given
-	s     *sight
+	s     *observed
 }
 
 // runLog is the log that belongs to a table: of the same file, or the only one of the call. Two logs are two runs,
@@ -49,8 +49,8 @@ func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	return nil
 }
 
-func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *sight {
-	o := observer{in: in, words: words, ran: ran, s: &sight{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
+func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *observed {
+	o := observer{in: in, words: words, ran: ran, s: &observed{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
 	switch c := r.Content.(type) {
 	case *fabric.Table:
 		o.table(c)
@@ -61,44 +61,44 @@ func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *si
 	case *fabric.Observations:
 		o.observations(c)
 	default:
-		o.s.void = "read, not judged yet: nothing here evaluates results of this kind"
+		o.s.unusable = "read, not judged yet: nothing here evaluates results of this kind"
 	}
 	return o.s
 }
 
-// hears reads a text; what is over maxTexts is told, not read.
-func (o *observer) hears(text, source string) {
+// readText reads a text; what is over maxTexts is told, not read.
+func (o *observer) readText(text, source string) {
 	switch {
 	case strings.TrimSpace(text) == "":
-	case len(o.s.said) == maxTexts:
+	case len(o.s.statements) == maxTexts:
 		o.note(source, fmt.Sprintf("only the first %d texts were looked into", maxTexts))
 		fallthrough
-	case len(o.s.said) > maxTexts:
+	case len(o.s.statements) > maxTexts:
 	default:
-		before, after := cured(text)
+		before, after := splitCure(text)
 		st := o.words.read(before, source)
 		if after != "" && (st.names("trouble+") || st.names("slow+")) {
 			cure := o.words.read(after, source)
 			cure.text, cure.experiment, cure.changed = strings.TrimSpace(text), true, after
 			cure.mentions = append(cure.mentions, mention{concept: "fixed"})
-			o.s.said = append(o.s.said, cure)
+			o.s.statements = append(o.s.statements, cure)
 			st.text = strings.TrimSpace(text)
 		} else {
 			st = o.words.read(text, source)
 		}
-		o.s.said = append(o.s.said, st)
+		o.s.statements = append(o.s.statements, st)
 		if !st.names("fine") && !st.names("onlywith") && !st.names("fixed") { // an experiment is no setting of the job
 			o.s.settings = append(o.s.settings, settingsIn(text, source)...)
 		}
 	}
 }
 
-// cure finds the end of a complaint in a text: it hangs until the firewall is off.
-var cure = regexp.MustCompile(`(?i)\s+(?:until|unless|till|before (?:i|we)|as long as (?:i|we) do not)\s+`)
+// cureWords finds the end of a complaint in a text: it hangs until the firewall is off.
+var cureWords = regexp.MustCompile(`(?i)\s+(?:until|unless|till|before (?:i|we)|as long as (?:i|we) do not)\s+`)
 
-// cured cuts a text into a complaint and what ends it; the second is empty where there is no such thing.
-func cured(text string) (before, after string) {
-	if at := cure.FindStringIndex(text); at != nil {
+// splitCure cuts a text into a complaint and what ends it; the second is empty where there is no such thing.
+func splitCure(text string) (before, after string) {
+	if at := cureWords.FindStringIndex(text); at != nil {
 		return text[:at[0]], text[at[1]:]
 	}
 	return text, ""
@@ -207,7 +207,7 @@ func (p *point) judge(row fabric.PredictionRow, top float64, hw fabric.Hardware)
 	switch {
 	case p.busbw > artefact*row.Bound.BusBW:
 		p.quality = above
-	case p.large && p.busbw < row.Band[0] && p.busbw >= nearBand*row.Band[0] && row.Band[0] < vagueBand*row.Band[1]:
+	case p.large && p.busbw < row.Band[0] && p.busbw >= nearBand*row.Band[0] && row.Band[0] < wideBand*row.Band[1]:
 		p.quality = unjudged // just under a band that is wide, because the model is not sure
 	case p.busbw < row.Band[0] && !p.large && p.ratio >= middling:
 		p.quality = unjudged // between latency and plateau the prediction is not sure enough
@@ -219,7 +219,7 @@ func (p *point) judge(row fabric.PredictionRow, top float64, hw fabric.Hardware)
 }
 
 // ringShare is the share of line rate that a ring puts on each NIC: busbw over the NICs of a node, for
-// collectives whose ring moves busbw through each node (collectives.md, section 2).
+// collectiveVotes whose ring moves busbw through each node (collectives.md, section 2).
 func ringShare(busbw float64, hw fabric.Hardware) float64 {
 	if hw.NICsPerNode <= 0 || hw.NICGbps <= 0 {
 		return 0

@@ -23,7 +23,7 @@ func (o *observer) table(t *fabric.Table) {
 	if ranks == 0 && t.Copies < 2 {
 		ranks = o.s.hw.Nodes * o.s.hw.GPUsPerNode
 	}
-	o.s.shape = look(t, ranks)
+	o.s.shape = newShape(t, ranks)
 	sh := &o.s.shape
 	if ranks == 0 && sh.ranks > 0 {
 		ranks = sh.ranks
@@ -56,8 +56,8 @@ func (o *observer) hardware(t *fabric.Table) {
 	if o.s.hw.Machine != "" {
 		banner.GPU = "" // the machine's own
 	}
-	if said := o.in.Hardware.Nodes; said > 0 && t.Nodes > 0 && said != t.Nodes {
-		o.s.void = fmt.Sprintf("the flags say %d nodes and the banner %d", said, t.Nodes)
+	if stated := o.in.Hardware.Nodes; stated > 0 && t.Nodes > 0 && stated != t.Nodes {
+		o.s.unusable = fmt.Sprintf("the flags say %d nodes and the banner %d", stated, t.Nodes)
 	}
 	o.s.hw = filled(o.s.hw, banner)
 	o.spread(t.Ranks)
@@ -121,19 +121,19 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	sh := &o.s.shape
 	hw := o.s.hw
 	switch {
-	case o.s.void != "":
+	case o.s.unusable != "":
 	case sh.absurd != "":
-		o.s.void = "the table holds a number that no measurement gives: " + sh.absurd
+		o.s.unusable = "the table holds a number that no measurement gives: " + sh.absurd
 	case len(t.Rows) == 0 && len(t.Unread) > 0:
-		o.s.void = "no row of the table can be read: " + t.Unread[0].Reason
+		o.s.unusable = "no row of the table can be read: " + t.Unread[0].Reason
 	case len(t.Rows) == 0:
-		o.s.void = "the table has no rows"
+		o.s.unusable = "the table has no rows"
 	case ranks > 0 && sh.ranks > 0 && !sameRanks(t.Collective, ranks, sh.factor):
-		o.s.void = fmt.Sprintf("the header says %d ranks and the rows %d", ranks, sh.ranks)
+		o.s.unusable = fmt.Sprintf("the header says %d ranks and the rows %d", ranks, sh.ranks)
 	case ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode > 0 && hw.Nodes*hw.GPUsPerNode != ranks:
-		o.s.void = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
+		o.s.unusable = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
 	case len(sh.misprints)*4 > len(t.Rows) && len(t.Rows) > 0:
-		o.s.void = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))
+		o.s.unusable = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))
 	}
 	if ranks == 0 && !sh.alone {
 		o.need("how many ranks took part: --nodes N and --gpus N")
@@ -210,7 +210,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		o.note("jitter", fmt.Sprintf("%d rows are slow by themselves, so %s GB/s, just under the band, is taken for healthy", len(o.s.shape.slow), number(best.busbw)))
 	}
 	o.s.points = append(o.s.points, best)
-	o.forced(best, job)
+	o.checkLimitingSettings(best, job)
 }
 
 // plateauRows is how many of the largest sizes must all lie under endDrop of the best large one before the end

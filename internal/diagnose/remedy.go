@@ -81,13 +81,13 @@ var softwareRemedies = map[fabric.CauseID]remedy{
 	fabric.CauseHealthy:         {"", ""},
 }
 
-// contest is two causes that fit the same signs, and the test that tells them apart.
-type contest struct {
+// tieBreak is two causes that fit the same signs, and the test that tells them apart.
+type tieBreak struct {
 	a, b fabric.CauseID
 	test string
 }
 
-var contests = []contest{
+var contests = []tieBreak{
 	{fabric.CauseACSRedirect, fabric.CauseGDRDisabled, "NCCL_DEBUG=INFO: with GDRDMA on the NET/IB lines it is the PCIe path (lspci -vvv | grep ACSCtl), without it is the registration"},
 	{fabric.CauseATSDisabled, fabric.CauseGDRDisabled, "NCCL_DEBUG=INFO in the VM: with GDRDMA on the NET/IB lines it is ATS or ACS, without it is the registration"},
 	{fabric.CauseATSDisabled, fabric.CauseVMTopologyMissing, "ib_write_bw --use_cuda in the VM: slow means ATS or ACS, full rate means that NCCL's idea of the topology is at fault"},
@@ -122,8 +122,8 @@ var contests = []contest{
 	{fabric.CauseGPUNICMisaligned, fabric.CauseNetPlugin, "nvidia-smi topo -m in each worker; then the plugin that NCCL_DEBUG=INFO names"},
 }
 
-// decides is the test that tells two causes apart; empty where none is known.
-func decides(a, b fabric.CauseID) string {
+// tieBreakTest is the test that tells two causes apart; empty where none is known.
+func tieBreakTest(a, b fabric.CauseID) string {
 	for _, c := range contests {
 		if c.a == a && c.b == b || c.a == b && c.b == a {
 			return c.test

@@ -8,9 +8,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// collectives compares one collective across nodes with another: what they share is at fault, or what only one
+// collectiveVotes compares one collective across nodes with another: what they share is at fault, or what only one
 // of them uses.
-func collectives(s *sight) []vote {
+func collectiveVotes(s *observed) []vote {
 	slow := func(c ...fabric.Collective) *point {
 		return s.worst(func(p point) bool { return acrossNodes(p) && p.steady() && oneOf(p.collective, c) })
 	}
@@ -47,7 +47,7 @@ func oneOf(c fabric.Collective, list []fabric.Collective) bool {
 }
 
 // perNIC is the share of a NIC's line rate that a point puts on it.
-func (s *sight) perNIC(p point) float64 {
+func (s *observed) perNIC(p point) float64 {
 	if p.share > 0 {
 		return p.share
 	}
@@ -57,8 +57,8 @@ func (s *sight) perNIC(p point) float64 {
 	return ringShare(p.busbw, s.hw)
 }
 
-// artefacts is of results above the wire: two-node trees send less over it than bus bandwidth says.
-func artefacts(s *sight) []vote {
+// artefactVotes is of results above the wire: two-node trees send less over it than bus bandwidth says.
+func artefactVotes(s *observed) []vote {
 	var votes []vote
 	for _, p := range s.points {
 		if !acrossNodes(p) || p.collective != fabric.AllReduce || p.busbw == 0 || !p.own {
@@ -72,7 +72,7 @@ func artefacts(s *sight) []vote {
 			votes = append(votes, vote{cause: fabric.CauseTreeArtefact, weight: hint, own: true, seen: e})
 		}
 		if ring := s.otherRing(p); ring > 0 && p.busbw > 1.15*ring && p.busbw > line && strings.Contains(strings.ToLower(p.algorithm), "tree") {
-			votes = append(votes, vote{cause: fabric.CauseTreeArtefact, weight: plain, own: true, told: true,
+			votes = append(votes, vote{cause: fabric.CauseTreeArtefact, weight: plain, own: true, explicit: true,
 				seen: fabric.Evidence{Source: "measured", Value: fmt.Sprintf("%s GB/s with the tree and %s GB/s with the ring, which is what the wire carries", number(p.busbw), number(ring))}})
 		}
 	}
@@ -80,7 +80,7 @@ func artefacts(s *sight) []vote {
 }
 
 // otherRing is the bus bandwidth of the same collective on as many nodes with the ring; 0: none measured.
-func (s *sight) otherRing(p point) float64 {
+func (s *observed) otherRing(p point) float64 {
 	for _, q := range s.points {
 		if q.collective == p.collective && q.nodes == p.nodes && strings.EqualFold(q.algorithm, "ring") {
 			return q.busbw
@@ -89,11 +89,11 @@ func (s *sight) otherRing(p point) float64 {
 	return 0
 }
 
-// lonely is of a bus bandwidth of 0: each rank measured itself.
-func lonely(s *sight) []vote {
+// hostOnlyVotes is of a bus bandwidth of 0: each rank measured itself.
+func hostOnlyVotes(s *observed) []vote {
 	if !s.shape.alone {
 		return nil
 	}
-	return []vote{{cause: fabric.CauseMPINotBuilt, weight: 0.9, own: true, told: true,
+	return []vote{{cause: fabric.CauseMPINotBuilt, weight: 0.9, own: true, explicit: true,
 		seen: fabric.Evidence{Source: "table", Value: "bus bandwidth 0 in every row while algorithm bandwidth is not: one rank and nobody to talk to"}}}
 }

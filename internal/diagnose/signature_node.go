@@ -11,13 +11,13 @@ import (
 // links, 64 GB/s raw and 45 to 52 GB/s measured (collectives.md, sections 2 and 3).
 const oneXGMIFrom, oneXGMITo = 44, 53
 
-// withinNode is of slow results of one machine, where no NIC is used.
-func withinNode(s *sight) []vote {
+// nodeVotes is of slow results of one machine, where no NIC is used.
+func nodeVotes(s *observed) []vote {
 	p := s.slowInside()
 	var votes []vote
 	for _, q := range s.quantities {
 		if gbs := q.gbps / 8; q.own && amd(s.hw) && s.hw.Nodes == 1 && p == nil && oneXGMIFrom <= gbs && gbs <= oneXGMITo {
-			return []vote{{cause: fabric.CauseXGMIModelUnmatched, weight: 0.5, own: true, told: true, seen: fabric.Evidence{Source: q.where, Value: fmt.Sprintf("%s GB/s is what one XGMI link carries", number(gbs))}}}
+			return []vote{{cause: fabric.CauseXGMIModelUnmatched, weight: 0.5, own: true, explicit: true, seen: fabric.Evidence{Source: q.where, Value: fmt.Sprintf("%s GB/s is what one XGMI link carries", number(gbs))}}}
 		}
 	}
 	if p == nil {

@@ -12,8 +12,8 @@ var pcieRates = []float64{31.5, 63, 126, 252}
 
 const pcieLow, pcieHigh = 0.80, 0.94
 
-// perftested compares host with GPU memory, and each with the rates of slower ports and PCIe links.
-func perftested(s *sight) []vote {
+// perftestVotes compares host with GPU memory, and each with the rates of slower ports and PCIe links.
+func perftestVotes(s *observed) []vote {
 	host, gpu := s.badHost(), s.badGPU()
 	var votes []vote
 	add := func(p *point, c fabric.CauseID, w float64, why string) {
@@ -37,18 +37,18 @@ func perftested(s *sight) []vote {
 }
 
 // faster says whether GPU memory carried a tenth more than this host memory.
-func (s *sight) faster(host point) bool {
+func (s *observed) faster(host point) bool {
 	return s.any(func(p point) bool { return onGPU(p) && p.gbps > 1.1*host.gbps })
 }
 
-func virtualOr(s *sight, yes, no fabric.CauseID) fabric.CauseID {
+func virtualOr(s *observed, yes, no fabric.CauseID) fabric.CauseID {
 	if s.virtual() {
 		return yes
 	}
 	return no
 }
 
-func (s *sight) slowGPU(p *point, add func(*point, fabric.CauseID, float64, string)) {
+func (s *observed) slowGPU(p *point, add func(*point, fabric.CauseID, float64, string)) {
 	why := "host memory on the same NICs is fine: the way between GPU and NIC is at fault"
 	if s.virtual() {
 		add(p, fabric.CauseATSDisabled, 0.65, why)
@@ -63,7 +63,7 @@ func (s *sight) slowGPU(p *point, add func(*point, fabric.CauseID, float64, stri
 }
 
 // slowNIC is of a NIC that is slow by itself: its port, its PCIe link, its settings.
-func (s *sight) slowNIC(p *point, add func(*point, fabric.CauseID, float64, string)) {
+func (s *observed) slowNIC(p *point, add func(*point, fabric.CauseID, float64, string)) {
 	if p.text {
 		return
 	}

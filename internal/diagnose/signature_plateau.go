@@ -12,8 +12,8 @@ import (
 // fabrics of collectives.md, section 2.
 const payload = 0.93
 
-// shareAcross asks which part of the network a slow result across nodes used: its plateau over the bound.
-func shareAcross(s *sight) []vote {
+// shareVotes asks which part of the network a slow result across nodes used: its plateau over the bound.
+func shareVotes(s *observed) []vote {
 	p := s.slowAcross()
 	if p == nil || p.average {
 		return nil
@@ -68,7 +68,7 @@ func shareAcross(s *sight) []vote {
 
 // rest is what is left to explain of a ratio where it is known that only some of the NICs are used: the ratio to
 // what those would carry.
-func (s *sight) rest(p *point) float64 {
+func (s *observed) rest(p *point) float64 {
 	k, all := s.chosen(), s.hw.NICsPerNode
 	if p.ratio <= 0 || k <= 0 || k >= all {
 		return p.ratio
@@ -77,7 +77,7 @@ func (s *sight) rest(p *point) float64 {
 }
 
 // chosen is how many NICs the setting or the log leaves to NCCL; 0: not known.
-func (s *sight) chosen() int {
+func (s *observed) chosen() int {
 	for _, v := range s.settings {
 		if v.name == "NCCL_IB_HCA" {
 			if k := namedHCAs(v.value); k > 0 {
@@ -93,10 +93,10 @@ func (s *sight) chosen() int {
 	return 0
 }
 
-func (s *sight) roce() bool { return strings.EqualFold(s.hw.Net, "roce") || spark(s.hw) }
+func (s *observed) roce() bool { return strings.EqualFold(s.hw.Net, "roce") || spark(s.hw) }
 
 // subset asks how many NICs would carry what was measured, each at its healthy rate.
-func (s *sight) subset(p *point, add func(fabric.CauseID, float64, string)) {
+func (s *observed) subset(p *point, add func(fabric.CauseID, float64, string)) {
 	nics := s.hw.NICsPerNode
 	share := p.share
 	if share == 0 {
@@ -138,7 +138,7 @@ func sparkAcross(p *point, add func(fabric.CauseID, float64, string)) {
 const degradedFrom, degradedTo = 8, 25.5
 
 // steps asks whether the rate on each NIC is that of a slower port.
-func (s *sight) steps(p *point, add func(fabric.CauseID, float64, string)) {
+func (s *observed) steps(p *point, add func(fabric.CauseID, float64, string)) {
 	if s.hw.NICGbps <= 0 || p.share <= 0 || spark(s.hw) || s.goodHost() {
 		return
 	}
@@ -150,9 +150,9 @@ func (s *sight) steps(p *point, add func(fabric.CauseID, float64, string)) {
 	}
 }
 
-// pathAcross asks whether the way between GPU and NIC is at fault: it is what remains where the network is slow
+// pathVotes asks whether the way between GPU and NIC is at fault: it is what remains where the network is slow
 // for GPU memory and neither the NICs with host memory nor the GPUs within a node are.
-func pathAcross(s *sight) []vote {
+func pathVotes(s *observed) []vote {
 	p := s.slowAcross()
 	if p == nil {
 		return nil
@@ -207,16 +207,16 @@ func pathAcross(s *sight) []vote {
 	return votes
 }
 
-// distancesDiffer is of a GPU and a NIC that share a switch by one account and are apart by NCCL's: GPUDirect
+// distanceVotes is of a GPU and a NIC that share a switch by one account and are apart by NCCL's: GPUDirect
 // RDMA is not to be had, so NCCL counts the way through the CPU.
-func distancesDiffer(s *sight) []vote {
+func distanceVotes(s *observed) []vote {
 	var near, far *statement
-	for i, st := range s.said {
+	for i, st := range s.statements {
 		switch {
 		case st.names("near+") && near == nil:
-			near = &s.said[i]
+			near = &s.statements[i]
 		case st.names("phb+") && !st.names("near") && far == nil:
-			far = &s.said[i]
+			far = &s.statements[i]
 		}
 	}
 	if near == nil || far == nil || s.virtual() {
@@ -224,7 +224,7 @@ func distancesDiffer(s *sight) []vote {
 	}
 	e := fabric.Evidence{Source: far.source, Value: far.text + " (" + near.source + ": " + near.text + ")"}
 	return []vote{
-		{cause: fabric.CauseGDRDisabled, weight: 0.6, own: far.own, told: true, seen: e},
+		{cause: fabric.CauseGDRDisabled, weight: 0.6, own: far.own, explicit: true, seen: e},
 		{cause: fabric.CauseACSRedirect, weight: faint, own: far.own, seen: e},
 		{cause: fabric.CauseGPUNICMisaligned, weight: -0.6, own: far.own, seen: e},
 	}
@@ -238,8 +238,8 @@ func against(own bool, why string, causes ...fabric.CauseID) []vote {
 	return out
 }
 
-// scaling compares few nodes with many: what is fine on two and slow on more is between switches, or one node.
-func scaling(s *sight) []vote {
+// scalingVotes compares few nodes with many: what is fine on two and slow on more is between switches, or one node.
+func scalingVotes(s *observed) []vote {
 	slow := s.slowAcross()
 	if slow == nil || slow.nodes < 3 {
 		return nil

@@ -33,8 +33,8 @@ func TestLines(t *testing.T) {
 		{"NVRM: Xid (PCI:0000:4e:00): 79, GPU has fallen off the bus.", fabric.CauseGPUDriver},
 		{"NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA", ""},
 	} {
-		best := lean{}
-		for _, l := range words.linesOf(tt.line) {
+		best := causeWeight{}
+		for _, l := range words.messageWeights(tt.line) {
 			if l.weight > best.weight {
 				best = l
 			}

@@ -25,7 +25,7 @@ func TestEveryCauseIsReached(t *testing.T) {
 	}
 }
 
-// The terms of a saying name concepts of the lexicon, and every concept is used by one.
+// The terms of a textRule name concepts of the lexicon, and every concept is used by one.
 func TestSayingsNameConcepts(t *testing.T) {
 	known, used := map[string]bool{}, map[string]bool{"average": true, "single": true, "multi": true, "perftest": true, "gpumemory": true, "hostmemory": true, "training": true, "instate": true}
 	known["partly"] = true // found by its form
@@ -49,7 +49,7 @@ func TestSayingsNameConcepts(t *testing.T) {
 			t.Errorf("%s: %q is no concept", topic.cause, topic.concept)
 		}
 	}
-	for _, s := range append(sayings(), suspects()...) {
+	for _, s := range append(textRules(), suspects()...) {
 		for _, term := range terms(s.terms) {
 			used[term] = true
 			if !known[term] {

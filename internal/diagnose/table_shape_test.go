@@ -69,7 +69,7 @@ func TestLook(t *testing.T) {
 	for _, tt := range tests {
 		table := curve(16, 360)
 		tt.change(table)
-		if s := look(table, 16); !tt.want(s) {
+		if s := newShape(table, 16); !tt.want(s) {
 			t.Errorf("%s: %+v", tt.name, s)
 		}
 	}
@@ -92,12 +92,12 @@ func TestRanksOfFactor(t *testing.T) {
 // misprints.
 func TestFooter(t *testing.T) {
 	table := curve(16, 360)
-	s := look(table, 16)
+	s := newShape(table, 16)
 	if got := footer(table, &s); got != "" {
 		t.Errorf("sound: %q", got)
 	}
 	table.Rows[len(table.Rows)-1].BusBW = f(*table.Rows[len(table.Rows)-1].BusBW + 9)
-	s = look(table, 16)
+	s = newShape(table, 16)
 	if got := footer(table, &s); !strings.Contains(got, "fits size over time") {
 		t.Errorf("misprint: %q", got)
 	}

@@ -61,8 +61,8 @@ func (h half) busOf(size int64, factor float64) (float64, bool) {
 	return 0, false
 }
 
-// look reads a table against itself. Ranks is what its banner says, 0 where it says nothing.
-func look(t *fabric.Table, ranks int) shape {
+// newShape reads a table against itself. Ranks is what its banner says, 0 where it says nothing.
+func newShape(t *fabric.Table, ranks int) shape {
 	var s shape
 	rows := t.Rows[:min(len(t.Rows), maxRows)]
 	for _, r := range rows {
