@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/report"
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,7 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// predictOptions say of which machines, which collective and which sizes a prediction is wanted.
+// predictOptions are the flags of predict.
 type predictOptions struct {
 	hw         fabric.Hardware
 	file       string
@@ -29,9 +30,10 @@ type predictOptions struct {
 	dtype      string
 	tuning     string
 	workers    []string
+	html       string
 }
 
-func (a *app) predictCommand() *cobra.Command {
+func (a *app) predictCommand(run func(context.Context, predictOptions) error) *cobra.Command {
 	var o predictOptions
 	c := &cobra.Command{
 		Use:   "predict (-f FILE | --machine ID | --gpu G | --like TABLE | --topo XML | --snapshot PATH) [--nodes N] [--collective C] [--sizes 8:16G]",
@@ -43,7 +45,7 @@ func (a *app) predictCommand() *cobra.Command {
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
 			"its NICs are not known; it is repeated for each.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.predict(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
@@ -58,6 +60,7 @@ func (a *app) predictCommand() *cobra.Command {
 	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
 	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is taken instead of the model's")
 	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; can be repeated")
+	htmlFlag(c, &o.html)
 	c.MarkFlagsMutuallyExclusive("file", "like", "topo", "snapshot")
 	return c
 }
@@ -65,6 +68,9 @@ func (a *app) predictCommand() *cobra.Command {
 func (a *app) predict(ctx context.Context, o predictOptions) error {
 	p, err := a.prediction(ctx, o)
 	if err != nil {
+		return err
+	}
+	if err := writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }); err != nil {
 		return err
 	}
 	if a.json() {

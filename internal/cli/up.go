@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/apply"
-	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/lab"
+	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
