@@ -45,8 +45,8 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 	}
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
-	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts of the machines: a file or a folder; can be repeated")
-	c.Flags().StringArrayVar(&o.env, "env", nil, "environment of NCCL in that run, such as NCCL_ALGO=Ring; can be repeated")
+	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts of the machines: a file or a folder; repeatable")
+	c.Flags().StringArrayVar(&o.env, "env", nil, "environment of NCCL in that run, such as NCCL_ALGO=Ring; repeatable")
 	htmlFlag(c, &o.html)
 	return c
 }

@@ -70,7 +70,7 @@ func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption
 func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c := &Cluster{hw: hw, assumed: assumed, trays: trays}
 	if trays > 1 {
-		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink joins the GPUs of %d machines, which NCCL takes for one", trays)
+		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink connects the GPUs of %d machines, which NCCL treats as one", trays)
 	}
 	if err := c.resolveGPU(cat); err != nil {
 		return nil, err

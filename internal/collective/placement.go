@@ -49,7 +49,7 @@ func (c *Cluster) Share(p *Placement) (Share, error) {
 		return Share{}, errors.New("placement has no worker")
 	}
 	if c.net.nics > maxPlacedNICs {
-		return Share{}, fmt.Errorf("placement: more than %d NICs a machine", maxPlacedNICs)
+		return Share{}, fmt.Errorf("placement: more than %d NICs per machine", maxPlacedNICs)
 	}
 	s := seating{nics: c.net.nics, near: p.Near}
 	if s.near == nil {

@@ -90,11 +90,11 @@ func TestForced(t *testing.T) {
 		{two, fabric.AllGather, "PAT", "", "PAT requires one GPU per node"},
 		{spark, fabric.AllGather, "PAT", "", "PAT/Simple"},
 		{two, fabric.AllReduce, "CollNetDirect", "", "CollNet is off"},
-		{two, fabric.AllReduce, "Butterfly", "", `algorithm "Butterfly" is not known: known are Tree, Ring`},
+		{two, fabric.AllReduce, "Butterfly", "", `algorithm "Butterfly": unknown; known: Tree, Ring`},
 		{two, "AllReduce", "Ring", "LL", "Ring/LL"},
 		{newCluster(t, fabric.Hardware{GPU: "l40s", Nodes: 1, GPUsPerNode: 4}), fabric.AllReduce, "Ring", "LL128", "Ring/LL128"}, // asked for, it is run
 		{newCluster(t, fabric.Hardware{Machine: "oam8-mi325x", Nodes: 1}), fabric.AllReduce, "Tree", "Simple", "RCCL does not run it"},
-		{two, fabric.AllReduce, "Ring", "LL64", `protocol "LL64" is not known`},
+		{two, fabric.AllReduce, "Ring", "LL64", `protocol "LL64": unknown`},
 		{two, fabric.AllReduce, "Ring;Tree", "", "only the first list may be without a collective"},
 	} {
 		env := map[string]string{"NCCL_ALGO": test.algo}
@@ -207,17 +207,17 @@ func TestBadInput(t *testing.T) {
 		{Job{Collective: fabric.AllReduce}, nil, "sizes: 0 are not between"},
 		{Job{Collective: fabric.AllReduce}, []int64{0}, "size 0 is not between"},
 		{Job{Collective: fabric.AllReduce}, []int64{1 << 51}, "is not between"},
-		{Job{Collective: "all_love"}, []int64{8}, `collective "all_love" is not known`},
+		{Job{Collective: "all_love"}, []int64{8}, `collective "all_love": unknown`},
 	} {
 		if _, err := c.Predict(test.job, test.sizes); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("want %q, got %v", test.want, err)
 		}
 	}
 	for want, hw := range map[string]fabric.Hardware{
-		"gpus_per_node is not said":      {GPU: "mystery"},
+		"gpus_per_node: unspecified":      {GPU: "mystery"},
 		"its links are needed":           {GPU: "mystery", GPUsPerNode: 8},
-		`net "none" cannot join 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
-		`net "token-ring" is not in`:     {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
+		`net "none" cannot connect 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
+		`net "token-ring": not in`:     {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
 		"nodes 40000 is not between":     {GPU: "h100", Nodes: 40000},
 		"nic_gbps NaN is not between":    {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
 		"oversubscription -1 is not":     {GPU: "h100", Nodes: 2, Oversubscription: -1},

@@ -71,7 +71,7 @@ func (o *observer) readText(text, source string) {
 	switch {
 	case strings.TrimSpace(text) == "":
 	case len(o.s.statements) == maxTexts:
-		o.note(source, fmt.Sprintf("only the first %d texts were looked into", maxTexts))
+		o.note(source, fmt.Sprintf("only the first %d texts were read", maxTexts))
 		fallthrough
 	case len(o.s.statements) > maxTexts:
 	default:
@@ -157,11 +157,11 @@ func (o *observer) predict(hw fabric.Hardware, job Job, sizes []int64) *fabric.P
 	}
 	p, err := o.in.Predict(hw, job, sizes)
 	if err != nil {
-		o.assume("what this hardware should give is not known: "+err.Error(), "prediction")
+		o.assume("the expected bandwidth of this hardware is unknown: "+err.Error(), "prediction")
 		return nil
 	}
 	if p == nil || len(p.Rows) != len(sizes) || !sane(p.Rows) {
-		o.assume("what this hardware should give is not known: the prediction has no number for some size", "prediction")
+		o.assume("the expected bandwidth of this hardware is unknown: the prediction has no number for some size", "prediction")
 		return nil
 	}
 	for _, a := range p.Assumptions {

@@ -35,7 +35,7 @@ func (o *observer) leeway() {
 		p := &o.s.points[i]
 		if p.quality == bad && p.busbw > 0 && p.expected.Low > 0 && p.busbw >= (1-jitterShare)*p.expected.Low {
 			p.quality = good
-			o.note("jitter", fmt.Sprintf("%s: %s GB/s is just under the band: one run may be", p.source, number(p.busbw)))
+			o.note("jitter", fmt.Sprintf("%s: %s GB/s is just under the band, as a single run may be", p.source, number(p.busbw)))
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (o *observer) entry(e fabric.Observation) {
 	}
 	for _, v := range []*float64{e.BusBWGBs, e.AlgBWGBs, e.Gbps, e.US} {
 		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
-			o.s.unusable = fmt.Sprintf("%s holds a number that no measurement gives: %v", where, *v)
+			o.s.unusable = fmt.Sprintf("%s has an impossible number: %v", where, *v)
 			return
 		}
 	}
@@ -119,7 +119,7 @@ func (o *observer) point(e fabric.Observation) point {
 	}
 	if p.nodes == 0 && p.test == "nccl" && o.s.hw.Nodes > 0 {
 		p.nodes = o.s.hw.Nodes
-		o.assume(fmt.Sprintf("a test that does not say on how many nodes ran on all %d", p.nodes), "observation")
+		o.assume(fmt.Sprintf("a test with an unspecified number of nodes ran on all %d", p.nodes), "observation")
 	}
 	p.scope = scopeOf(p.nodes)
 	if p.test == "perftest" {

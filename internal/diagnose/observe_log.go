@@ -22,7 +22,7 @@ func (o *observer) log(l *fabric.NCCLLog) {
 		}
 	}
 	if l.Cut {
-		o.note("log", "there were more lines than are looked into")
+		o.note("log", "the log has more lines than are read")
 	}
 }
 

@@ -69,7 +69,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 	}
 	if t.MTU > 0 && t.MTU < 4096 {
 		o.readText(fmt.Sprintf("mtu too small: the path MTU is %d of 4096 bytes", t.MTU), t.Test)
-		o.note("mtu", fmt.Sprintf("Mtu : %d[B]: 4096 is possible, each packet carries less of its headers then", t.MTU))
+		o.note("mtu", fmt.Sprintf("Mtu : %d[B]: 4096 is possible, with less header per payload", t.MTU))
 	}
 	for _, u := range t.Unread[:min(len(t.Unread), 20)] {
 		o.note(fmt.Sprintf("line %d", u.Line), u.Reason)
@@ -99,7 +99,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 	switch {
 	case o.s.unusable != "":
 	case crooked > 0:
-		o.s.unusable = fmt.Sprintf("%d rows contradict themselves: size by message rate is not the bandwidth", crooked)
+		o.s.unusable = fmt.Sprintf("%d rows contradict themselves: size times message rate is not the bandwidth", crooked)
 	case len(t.Rows) == 0 && len(t.Errors) == 0:
 		o.s.unusable = "the output has no rows"
 	}
@@ -156,7 +156,7 @@ func inconsistentRow(r fabric.PerftestRow) string {
 	}
 	computed := float64(r.Bytes) * 8 * *r.MsgRateMpps / 1000
 	if math.Abs(computed-*r.AverageGbps) > 0.006+0.02*computed {
-		return fmt.Sprintf("%s: average %s Gb/s, size by message rate is %s Gb/s", bytesText(r.Bytes), number(*r.AverageGbps), number(computed))
+		return fmt.Sprintf("%s: average %s Gb/s, size times message rate is %s Gb/s", bytesText(r.Bytes), number(*r.AverageGbps), number(computed))
 	}
 	return ""
 }

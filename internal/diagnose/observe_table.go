@@ -57,7 +57,7 @@ func (o *observer) hardware(t *fabric.Table) {
 		banner.GPU = "" // the machine's own
 	}
 	if stated := o.in.Hardware.Nodes; stated > 0 && t.Nodes > 0 && stated != t.Nodes {
-		o.s.unusable = fmt.Sprintf("the flags say %d nodes and the banner %d", stated, t.Nodes)
+		o.s.unusable = fmt.Sprintf("the flags state %d nodes and the banner %d", stated, t.Nodes)
 	}
 	o.s.hw = filled(o.s.hw, banner)
 	o.spread(t.Ranks)
@@ -93,25 +93,25 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 		o.note("truncated", "the table has no footer: it was cut off, or the run did not end")
 	}
 	if o.s.kind == fabric.NCCLTests && !t.Checked {
-		o.note("check", "the results were not compared with what they should be")
+		o.note("check", "the results were not validated")
 	}
 	for _, u := range t.Unread[:min(len(t.Unread), 20)] {
 		o.note(fmt.Sprintf("line %d", u.Line), u.Reason)
 	}
 	if ranks > 0 && sh.ranks > 0 && ranks != sh.ranks {
-		o.note("ranks", fmt.Sprintf("%d ranks by the header, bus over algorithm bandwidth %.4f is that of %d", ranks, sh.factor, sh.ranks))
+		o.note("ranks", fmt.Sprintf("the header has %d ranks, but bus over algorithm bandwidth is %.4f, that of %d ranks", ranks, sh.factor, sh.ranks))
 	}
 	if sh.wrong > 0 || t.OutOfBound != nil && *t.OutOfBound > 0 {
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s by the footer", sh.wrong, countText(t.OutOfBound))})
+		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s in the footer", sh.wrong, countText(t.OutOfBound))})
 	}
 	if sh.alone || t.Copies > 1 {
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("every rank measured itself alone: bus bandwidth 0, the banner %d times", max(1, t.Copies))})
+		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("every rank measured only itself: bus bandwidth 0, banner printed %d times", max(1, t.Copies))})
 	}
 }
 
 func countText(n *int) string {
 	if n == nil {
-		return "none said"
+		return "no number"
 	}
 	return strconv.Itoa(*n)
 }
@@ -123,13 +123,13 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	switch {
 	case o.s.unusable != "":
 	case sh.absurd != "":
-		o.s.unusable = "the table holds a number that no measurement gives: " + sh.absurd
+		o.s.unusable = "the table has an impossible number: " + sh.absurd
 	case len(t.Rows) == 0 && len(t.Unread) > 0:
 		o.s.unusable = "no row of the table can be read: " + t.Unread[0].Reason
 	case len(t.Rows) == 0:
 		o.s.unusable = "the table has no rows"
 	case ranks > 0 && sh.ranks > 0 && !sameRanks(t.Collective, ranks, sh.factor):
-		o.s.unusable = fmt.Sprintf("the header says %d ranks and the rows %d", ranks, sh.ranks)
+		o.s.unusable = fmt.Sprintf("the header has %d ranks and the rows %d", ranks, sh.ranks)
 	case ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode > 0 && hw.Nodes*hw.GPUsPerNode != ranks:
 		o.s.unusable = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
 	case len(sh.misprints)*4 > len(t.Rows) && len(t.Rows) > 0:
@@ -207,7 +207,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	}
 	if noisy := len(o.s.shape.slow) >= noisyRows; noisy && best.quality == bad && best.busbw >= (1-jitterShare)*best.expected.Low {
 		best.quality = good
-		o.note("jitter", fmt.Sprintf("%d rows are slow by themselves, so %s GB/s, just under the band, is taken for healthy", len(o.s.shape.slow), number(best.busbw)))
+		o.note("jitter", fmt.Sprintf("%d isolated rows are slow, so %s GB/s, just under the band, counts as healthy", len(o.s.shape.slow), number(best.busbw)))
 	}
 	o.s.points = append(o.s.points, best)
 	o.checkLimitingSettings(best, job)
@@ -314,10 +314,10 @@ func hardwareNeeded(hw fabric.Hardware) string {
 		flags = append(flags, "--nodes N")
 	}
 	if hw.Nodes != 1 && hw.Machine == "" && (hw.NICsPerNode == 0 || hw.NICGbps == 0 || hw.Net == "") {
-		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which says all three)")
+		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which gives all three)")
 	}
 	if len(flags) == 0 {
-		return "hardware that the catalog knows: --machine MACHINE"
+		return "hardware in the catalog: --machine MACHINE"
 	}
 	return "the hardware: " + strings.Join(flags, " ")
 }

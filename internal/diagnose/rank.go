@@ -34,7 +34,7 @@ func signatures() []signature {
 		{"pair matrix", pairVotes},
 		{"perftest of host and GPU memory", perftestVotes},
 		{"share of the bound across nodes", shareVotes},
-		{"way between GPU and NIC", pathVotes},
+		{"path between GPU and NIC", pathVotes},
 		{"distances of two tools", distanceVotes},
 		{"one node", nodeVotes},
 		{"one collective against another", collectiveVotes},
@@ -124,7 +124,7 @@ func ranked(ballots []ballot) []fabric.Cause {
 			if i != j && b.cause.Confidence-other.cause.Confidence <= tie && other.cause.Confidence-b.cause.Confidence <= tie {
 				if test := tieBreakTest(c.ID, other.cause.ID); test != "" {
 					c.Confirm = test
-					c.Against = append(slices.Clone(c.Against), fabric.Evidence{Source: "ranking", Value: "what was seen fits " + string(other.cause.ID) + " nearly as well"})
+					c.Against = append(slices.Clone(c.Against), fabric.Evidence{Source: "ranking", Value: "the evidence fits " + string(other.cause.ID) + " nearly as well"})
 					break
 				}
 			}

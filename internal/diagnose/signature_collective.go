@@ -23,14 +23,14 @@ func collectiveVotes(s *observed) []vote {
 	pairs, rings := slow(fabric.AllToAll, fabric.SendRecv), slow(fabric.AllReduce, fabric.AllGather, fabric.ReduceScatter)
 	if pairs != nil && rings == nil && fine(fabric.AllReduce, fabric.AllGather, fabric.ReduceScatter) {
 		e := pairs.evidence()
-		e.Value += ": all_reduce and its kin are fine"
+		e.Value += ": all_reduce and similar collectives are fine"
 		votes = append(votes, vote{cause: fabric.CauseP2PChannels, weight: likely, own: pairs.own, seen: e},
 			vote{cause: fabric.CauseOversubscription, weight: 0.2, own: pairs.own, seen: e},
 			vote{cause: fabric.CauseHCASubset, weight: -0.5, own: pairs.own, seen: e})
 	}
 	if pairs != nil && rings != nil && (s.goodHost() || s.goodGPU()) {
 		if a, b := s.perNIC(*pairs), s.perNIC(*rings); a > 0 && b > 0 && math.Abs(a-b) <= 0.35*max(a, b) {
-			e := fabric.Evidence{Source: "measured", Value: fmt.Sprintf("different collectives move about the same over a NIC, %.0f and %.0f %% of its line rate, and perftest reaches it: each connection is capped", 100*a, 100*b)}
+			e := fabric.Evidence{Source: "measured", Value: fmt.Sprintf("different collectives move about the same per NIC, %.0f and %.0f %% of its line rate, and perftest reaches it: each connection is capped", 100*a, 100*b)}
 			votes = append(votes, vote{cause: fabric.CauseNetPlugin, weight: 0.5, own: pairs.own, seen: e})
 		}
 	}
@@ -68,7 +68,7 @@ func artefactVotes(s *observed) []vote {
 		tree := strings.Contains(strings.ToLower(p.algorithm), "tree") || p.algorithm == ""
 		if p.nodes == 2 && line > 0 && p.busbw > line && tree {
 			e := p.evidence()
-			e.Value += fmt.Sprintf(": more than the %s GB/s of the NICs of a node, because a tree over two nodes sends each byte once; over each NIC went %.0f %% of its line rate", number(line), 100*max(p.share, 0))
+			e.Value += fmt.Sprintf(": more than the %s GB/s of the NICs of a node, because a tree over two nodes sends each byte once; each NIC carried %.0f %% of its line rate", number(line), 100*max(p.share, 0))
 			votes = append(votes, vote{cause: fabric.CauseTreeArtefact, weight: hint, own: true, seen: e})
 		}
 		if ring := s.otherRing(p); ring > 0 && p.busbw > 1.15*ring && p.busbw > line && strings.Contains(strings.ToLower(p.algorithm), "tree") {
@@ -95,5 +95,5 @@ func hostOnlyVotes(s *observed) []vote {
 		return nil
 	}
 	return []vote{{cause: fabric.CauseMPINotBuilt, weight: 0.9, own: true, explicit: true,
-		seen: fabric.Evidence{Source: "table", Value: "bus bandwidth 0 in every row while algorithm bandwidth is not: one rank and nobody to talk to"}}}
+		seen: fabric.Evidence{Source: "table", Value: "bus bandwidth 0 in every row while algorithm bandwidth is not: a single rank, without a peer"}}}
 }

@@ -31,7 +31,7 @@ func perftestVotes(s *observed) []vote {
 		s.slowNIC(host, add)
 	case gpu != nil:
 		s.slowNIC(gpu, add)
-		add(gpu, virtualOr(s, fabric.CauseATSDisabled, fabric.CauseACSRedirect), 0.3, "host memory was not measured: the way between GPU and NIC may be at fault")
+		add(gpu, virtualOr(s, fabric.CauseATSDisabled, fabric.CauseACSRedirect), 0.3, "host memory was not measured: the path between GPU and NIC may be at fault")
 	}
 	return votes
 }
@@ -49,7 +49,7 @@ func virtualOr(s *observed, yes, no fabric.CauseID) fabric.CauseID {
 }
 
 func (s *observed) slowGPU(p *point, add func(*point, fabric.CauseID, float64, string)) {
-	why := "host memory on the same NICs is fine: the way between GPU and NIC is at fault"
+	why := "host memory on the same NICs is fine: the path between GPU and NIC is at fault"
 	if s.virtual() {
 		add(p, fabric.CauseATSDisabled, 0.65, why)
 		add(p, fabric.CauseACSRedirect, 0.2, why)
@@ -85,13 +85,13 @@ func (s *observed) slowNIC(p *point, add func(*point, fabric.CauseID, float64, s
 	if p.ratio >= 0.7 {
 		add(p, fabric.CauseNICProfile, 0.4, "below line rate with nothing else wrong")
 		if s.roce() {
-			add(p, fabric.CauseMTUMismatch, 0.25, "a small path MTU costs so much")
-			add(p, fabric.CauseRoCELossy, 0.15, "so does moderate loss")
+			add(p, fabric.CauseMTUMismatch, 0.25, "a small path MTU costs this much")
+			add(p, fabric.CauseRoCELossy, 0.15, "so does moderate packet loss")
 		}
 	} else {
 		add(p, fabric.CauseNICProfile, 0.15, "far below line rate")
 		add(p, fabric.CauseSlowLink, 0.15, "one port may be at fault: measure another")
-		add(p, fabric.CauseLibraryBuild, 0.1, "a perftest that was built wrongly is slow as well")
+		add(p, fabric.CauseLibraryBuild, 0.1, "a wrongly built perftest is slow as well")
 	}
 	if p.memory == "host" {
 		add(p, fabric.CauseHostMemoryInterleaving, 0.15, "host memory itself may be slow: measure with GPU memory")

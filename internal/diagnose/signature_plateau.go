@@ -31,32 +31,32 @@ func shareVotes(s *observed) []vote {
 		return votes
 	case r < 0.15:
 		add(fabric.CauseSocketFallback, hint, "TCP carries about so little")
-		add(fabric.CauseLibraryBuild, 0.3, "a library that was built wrongly is this slow")
-		add(fabric.CauseNetPlugin, 0.15, "so is a plugin that is missing or capped")
-		add(fabric.CauseGDRDisabled, 0.12, "so can be copies through host memory")
+		add(fabric.CauseLibraryBuild, 0.3, "a wrongly built library is this slow")
+		add(fabric.CauseNetPlugin, 0.15, "so is a missing or capped plugin")
+		add(fabric.CauseGDRDisabled, 0.12, "copies through host memory can be this slow")
 	case r < 0.3:
-		add(fabric.CauseGDRDisabled, 0.2, "copies through host memory cost that much")
-		add(fabric.CauseNetPlugin, 0.15, "a cap on each connection costs that much")
+		add(fabric.CauseGDRDisabled, 0.2, "copies through host memory cost about this much")
+		add(fabric.CauseNetPlugin, 0.15, "a cap on each connection costs about this much")
 		add(fabric.CauseSocketFallback, 0.12, "TCP over fast NICs carries that much")
 	case r < 0.6:
 		// No ratio of its own: the commonest faults of a fabric that works and is slow, none of them likely.
-		add(fabric.CauseACSRedirect, 0.14, "GPU traffic that turns around in the root complex costs about so much")
+		add(fabric.CauseACSRedirect, 0.14, "GPU traffic that turns around in the root complex costs about this much")
 		if s.virtual() {
 			add(fabric.CauseATSDisabled, 0.16, "and so it does in a virtual machine without ATS")
 		}
-		add(fabric.CauseHCASubset, 0.14, "NICs that are not used cost their share")
-		add(fabric.CauseGDRDisabled, 0.13, "copies through host memory cost about so much")
+		add(fabric.CauseHCASubset, 0.14, "unused NICs cost their share")
+		add(fabric.CauseGDRDisabled, 0.13, "copies through host memory cost about this much")
 		add(fabric.CausePCIeDowngraded, 0.1, "so does a PCIe link of a lower generation or width")
 	case 0.76 <= r && r < 0.9 && s.roce():
 		add(fabric.CauseMTUMismatch, hint, "0.83 of healthy is what an MTU of 1500 leaves")
-		add(fabric.CauseNICProfile, 0.15, "a NIC outside of its RoCE profile loses as much")
-		add(fabric.CauseRoCELossy, 0.12, "so does moderate loss")
+		add(fabric.CauseNICProfile, 0.15, "a NIC outside its RoCE profile loses about this much")
+		add(fabric.CauseRoCELossy, 0.12, "so does moderate packet loss")
 	case r >= 0.6:
-		add(fabric.CauseGPUNICMisaligned, 0.15, "GPUs without a near NIC cost a part")
+		add(fabric.CauseGPUNICMisaligned, 0.15, "GPUs without a near NIC cost part of the bandwidth")
 		add(fabric.CauseNetPlugin, 0.15, "so does a missing plugin or tuner")
-		add(fabric.CauseNICProfile, 0.12, "so does a NIC outside of its profile")
+		add(fabric.CauseNICProfile, 0.12, "so does a NIC outside its profile")
 		if s.roce() {
-			add(fabric.CauseRoCELossy, 0.12, "so does moderate loss")
+			add(fabric.CauseRoCELossy, 0.12, "so does moderate packet loss")
 		}
 	}
 	if spark(s.hw) {
@@ -150,7 +150,7 @@ func (s *observed) steps(p *point, add func(fabric.CauseID, float64, string)) {
 	}
 }
 
-// pathVotes asks whether the way between GPU and NIC is at fault: it is what remains where the network is slow
+// pathVotes asks whether the path between GPU and NIC is at fault: it is what remains where the network is slow
 // for GPU memory and neither the NICs with host memory nor the GPUs within a node are.
 func pathVotes(s *observed) []vote {
 	p := s.slowAcross()
@@ -171,13 +171,13 @@ func pathVotes(s *observed) []vote {
 	switch {
 	case gpu:
 		votes = append(votes, against(p.own, "the NICs reach line rate with GPU memory", fabric.CauseACSRedirect, fabric.CauseATSDisabled, fabric.CauseGDRDisabled, fabric.CausePCIeDowngraded, fabric.CausePortRateLow)...)
-		add(fabric.CauseNetPlugin, 0.25, "perftest is fine with GPU memory, so what is left is above it")
-		add(fabric.CauseNCCLSettings, 0.2, "perftest is fine with GPU memory, so what is left is above it")
+		add(fabric.CauseNetPlugin, 0.25, "perftest is fine with GPU memory, so the cause is above it")
+		add(fabric.CauseNCCLSettings, 0.2, "perftest is fine with GPU memory, so the cause is above it")
 		return votes
 	case host && inside:
-		weight, why = 0.5, "the NICs are fine with host memory and the GPUs within a node: what is left is the way between GPU and NIC"
+		weight, why = 0.5, "the NICs are fine with host memory and the GPUs within a node: so the cause is the path between GPU and NIC"
 	case host:
-		weight, why = 0.45, "the NICs are fine with host memory: what is left is the way between GPU and NIC"
+		weight, why = 0.45, "the NICs are fine with host memory: so the cause is the path between GPU and NIC"
 	case half:
 		weight, why = hint, "about half of the bound, as when GPU traffic turns around in the root complex"
 	default:

@@ -20,7 +20,7 @@ func shapeVotes(s *observed) []vote {
 		votes = append(votes, vote{cause: fabric.CauseLibraryBuild, weight: 0.2, own: true, seen: e}, vote{cause: fabric.CauseSocketFallback, weight: 0.2, own: true, seen: e})
 	}
 	if n := len(s.shape.slow); n > 0 {
-		e := fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d sizes slow by themselves: %s", n, s.shape.slowSizes())}
+		e := fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d isolated slow sizes: %s", n, s.shape.slowSizes())}
 		weight := likely
 		if n == 1 {
 			weight = 0.3 // one row may be anything

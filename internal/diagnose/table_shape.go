@@ -184,13 +184,13 @@ func (s *shape) misprint(size int64, h half, factor float64) {
 	busOff := factor > 0 && h.bus != nil && off(*h.bus, alg*factor)
 	switch {
 	case algOff && busOff && h.alg != nil && !off(*h.bus, *h.alg*factor):
-		s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: time %s us, the bandwidths say %s us", bytesText(size), h.name, number(*h.time), number(float64(size) / *h.alg / 1000)))
+		s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: time %s us, the bandwidths give %s us", bytesText(size), h.name, number(*h.time), number(float64(size) / *h.alg / 1000)))
 	default:
 		if algOff {
 			s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: algbw %.2f, size over time is %.2f", bytesText(size), h.name, *h.alg, alg))
 		}
 		if busOff {
-			s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: busbw %.2f, algbw by %.4g is %.2f", bytesText(size), h.name, *h.bus, factor, alg*factor))
+			s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: busbw %.2f, algbw times %.4g is %.2f", bytesText(size), h.name, *h.bus, factor, alg*factor))
 		}
 	}
 }

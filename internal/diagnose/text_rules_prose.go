@@ -46,7 +46,7 @@ func proseHostRules() []textRule {
 	}
 }
 
-// proseNetworkRules are of links, switches and the way between GPU and NIC.
+// proseNetworkRules are of links, switches and the path between GPU and NIC.
 func proseNetworkRules() []textRule {
 	return []textRule{
 		{fabric.CauseOversubscription, likely, "oneleaf high+ !latency"},

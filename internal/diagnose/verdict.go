@@ -134,7 +134,7 @@ func (s *observed) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdic
 	case fault != nil:
 		return fabric.VerdictDegraded, fault.cause.Evidence[0].Value
 	case slices.ContainsFunc(own, func(p point) bool { return p.quality == bad }):
-		return fabric.VerdictDegraded, "what was observed is below what is normal"
+		return fabric.VerdictDegraded, "the observation is below normal"
 	default:
 		return fabric.VerdictUnknown, s.missing()
 	}
@@ -146,16 +146,16 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 	across := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.scope == scopeNet && !p.text })
 	for _, b := range ballots {
 		if b.cause.ID == fabric.CauseTreeArtefact && b.explicit >= likely && b.own {
-			return fabric.VerdictUnknown, "what was measured is not the rate of the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) tells what the NICs carry"
+			return fabric.VerdictUnknown, "the measured bandwidth is not the rate on the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) shows what the NICs carry"
 		}
 	}
 	switch {
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
-		return fabric.VerdictUnknown, fmt.Sprintf("what was measured is fine, and nothing was measured over the network of the %d nodes", s.hw.Nodes)
+		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but nothing was measured over the network of the %d nodes", s.hw.Nodes)
 	case fault != nil && (s.contradicts(fault, across) || fault.explicit >= plain && s.kind == fabric.ObservationFile):
-		return fabric.VerdictUnknown, "the numbers are within their band, and " + fault.cause.Evidence[0].Value + " speaks against them: they may not be of the same run"
+		return fabric.VerdictUnknown, "the numbers are within their band, but '" + fault.cause.Evidence[0].Value + "' contradicts them: they may be of different runs"
 	case s.complaint() != "":
-		return fabric.VerdictUnknown, "the numbers are within their band and do not show what is complained of: " + s.complaint()
+		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
 	best := s.headline(fabric.VerdictHealthy)
 	if best == nil {
@@ -164,7 +164,7 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 	e := best.expected
 	switch {
 	case best.busbw > 0 && best.busbw < e.Low:
-		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than runs differ", best.source, number(best.busbw), number(e.Low), number(e.High))
+		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than the spread between runs", best.source, number(best.busbw), number(e.Low), number(e.High))
 	case best.busbw > 0:
 		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is within %s to %s GB/s", best.source, number(best.busbw), number(e.Low), number(e.High))
 	case best.gbps > 0:
@@ -252,9 +252,9 @@ func (s *observed) missing() string {
 	case len(s.needs) > 0:
 		return "cannot be judged without " + strings.Join(s.needs, "; ")
 	case s.kind == fabric.NCCLDebugLog:
-		return "a log has no bandwidth to judge, and nothing in it is wrong"
+		return "a log has no bandwidth to judge, and shows no fault"
 	default:
-		return "nothing that was seen can be compared with what it should be"
+		return "nothing in the result can be compared with an expected value"
 	}
 }
 

@@ -32,11 +32,11 @@ const longName = 60
 // Explanation writes the verdict on every result and why, worst first: what was measured against what is
 // healthy and what physics allows, what the result says of itself, the causes with what speaks for and
 // against each, the plot, and what was assumed. Among several, healthy results take a line each, unless
-// Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as not looked at.
+// Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as unknown.
 func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
 	p := newPrinter(o)
 	if x == nil || len(x.Results) == 0 {
-		p.heading("Not looked at")
+		p.heading("Unknown")
 		p.field("", "there is no result to explain")
 		p.verdict(fabric.Unknown)
 		return p.writeTo(w)
@@ -120,7 +120,7 @@ func (p *printer) results(all []fabric.Explained, most explainBounds) error {
 			folded++
 			p.folded(e)
 		default:
-			p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(len(all)-i, "result"), p.where()))
+			p.line(fmt.Sprintf("... and %s; %s", fabric.Count(len(all)-i, "more result"), p.where()))
 			return nil
 		}
 	}
@@ -176,7 +176,7 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 	}
 	if more > 0 {
 		p.blank()
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "cause"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more cause"), p.where()))
 	}
 }
 
@@ -254,7 +254,7 @@ func limited(lines []string, most int, where string) []string {
 // tells apart is still possible, so only less than a tenth is unlikely.
 func confidence(v float64) string {
 	if !(v >= 0 && v <= 1) {
-		return "how likely is not known"
+		return "confidence unknown"
 	}
 	word := "unlikely"
 	switch {
@@ -285,7 +285,7 @@ func (p *printer) explainedCurve(e fabric.Explained, room bool) (drawn bool, err
 		kept, more := bounded(rows, p.rowLimit())
 		p.table(verdictColumns(kept))
 		if more > 0 {
-			p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "size"), p.where()))
+			p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more size"), p.where()))
 		}
 	}
 	return room, nil

@@ -69,7 +69,7 @@ func amount(v float64, unit string) string {
 }
 
 func healthyText(unit string, x *fabric.Expected) string {
-	const none = "what is healthy is not known"
+	const none = "the healthy range is unknown"
 	switch {
 	case x == nil:
 		return none

@@ -203,7 +203,7 @@ func TestSizingBounded(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 220 { // lines: some five screens
 		t.Errorf("without Verbose it takes %d lines", n)
 	}
-	for _, want := range []string{"Refused: 513 layouts", "rules more; -v writes them", "plans more; -v writes them", "rows more; -v writes them"} {
+	for _, want := range []string{"Refused: 513 layouts", "rules more; -v shows them", "plans more; -v shows them", "rows more; -v shows them"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
 		}

@@ -101,7 +101,7 @@ func addUnread(list []fabric.Unread, number int, text, format string, args ...an
 	case len(list) < maxUnread:
 		return append(list, fabric.Unread{Line: number, Text: keep(text), Reason: keep(fmt.Sprintf(format, args...))})
 	case len(list) == maxUnread:
-		return append(list, fabric.Unread{Line: number, Reason: fmt.Sprintf("more than %d lines could not be read: from here on they are not listed", maxUnread)})
+		return append(list, fabric.Unread{Line: number, Reason: fmt.Sprintf("more than %d lines could not be read; the rest is not listed", maxUnread)})
 	}
 	return list
 }

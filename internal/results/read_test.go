@@ -19,17 +19,17 @@ func TestReadErrors(t *testing.T) {
 	cases := []struct {
 		name, text, want string
 	}{
-		{"nothing", "", `is empty`},
-		{"white space", " \n\t\n", `empty but for white space`},
-		{"binary", "\x7fELF\x00\x00", `is binary`},
+		{"nothing", "", `: empty`},
+		{"white space", " \n\t\n", `only white space`},
+		{"binary", "\x7fELF\x00\x00", `: binary`},
 		{"gzip", "\x1f\x8b\x08rest", `gzip`},
 		{"zstd", "\x28\xb5\x2f\xfdrest", `zstd`},
 		{"UTF-16", "\xff\xfe#\x00", `UTF-16`},
 		{"other text", "hello\nworld\n", `looked for observation file (YAML`},
 		{"all that was tried", "hello\n", `OSU benchmark`},
-		{"key of a table file", "{\"collective\": \"all_reduce\",\n \"rows\": [],\n \"colective\": 1}", `line 3: key "colective" is not known: did you mean "collective"?`},
-		{"collective of a table file", `{"collective": "allreduct", "rows": []}`, `collective "allreduct" is not known`},
-		{"health of a table file", `{"collective": "reduce", "health": "ill", "rows": []}`, `health "ill" is not known: known are healthy, sick`},
+		{"key of a table file", "{\"collective\": \"all_reduce\",\n \"rows\": [],\n \"colective\": 1}", `line 3: key "colective": unknown; did you mean "collective"?`},
+		{"collective of a table file", `{"collective": "allreduct", "rows": []}`, `collective "allreduct": unknown`},
+		{"health of a table file", `{"collective": "reduce", "health": "ill", "rows": []}`, `health "ill": unknown; known: healthy, sick`},
 		{"type in a table file", "{\"collective\": \"reduce\",\n \"ranks\": \"two\", \"rows\": []}", `line 2: `},
 		{"syntax of a table file", "{\"collective\": \"reduce\",\n \"rows\": [{]}", `line 2: invalid character`},
 		{"end of a table file", `{"collective": "reduce", "rows": [{"size": 8}`, `does not end`},
