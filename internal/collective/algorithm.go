@@ -36,7 +36,7 @@ func (a Algorithm) String() string {
 	return algorithmNames()[a]
 }
 
-// Protocol is how data and its arrival are told apart on the way.
+// Protocol is how data and its arrival are distinguished on the way.
 type Protocol uint8
 
 // The protocols, in the order of NCCL's tables.

@@ -82,7 +82,7 @@ func fromMachine(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 	}
 }
 
-// fillSibling takes the network and the CPU from a machine, where they fit what is said.
+// fillSibling takes the network and the CPU from a machine, where they fit what is specified.
 func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineModel) {
 	if hw.GPUsPerNode == 0 {
 		hw.GPUsPerNode = int(m.GPUs.Value)

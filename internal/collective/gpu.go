@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 )
 
-// wiring is what joins the GPUs of a machine.
+// wiring is what connects the GPUs of a machine.
 type wiring uint8
 
 const (

@@ -103,7 +103,7 @@ func TestForcedIsSound(t *testing.T) {
 	}
 }
 
-// TestRandomHardware goes through machines that nobody builds.
+// TestRandomHardware goes through machines that do not exist.
 func TestRandomHardware(t *testing.T) {
 	cat := loaded(t)
 	r := rand.New(rand.NewSource(7))

@@ -214,10 +214,10 @@ func (c *Cluster) networkSteps(a Algorithm, f function) float64 {
 const codeFrom = 20000
 
 // older says whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
-// published measurements are: a version that is not known counts as older.
+// published measurements are: an unknown version counts as older.
 func older(version string) bool { return olderThan(version, 2, 28) }
 
-// olderThan says whether a version is before another one; one that is not known is.
+// olderThan says whether a version is before another one; an unknown one is.
 func olderThan(version string, wantMajor, wantMinor int) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")

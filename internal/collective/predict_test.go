@@ -172,7 +172,7 @@ func TestLoggedTuning(t *testing.T) {
 	}
 }
 
-// TestPlateau: once all channels are full NCCL reckons with longer steps of a ring.
+// TestPlateau: once all channels are full NCCL assumes longer steps of a ring.
 func TestPlateau(t *testing.T) {
 	o := option{believed: cell{latency: 10, bandwidth: 1}, long: 1.4, full: 1000}
 	if before, after := o.choice(999), o.choice(1000); math.Abs(before-10.999) > 1e-9 || math.Abs(after-15) > 1e-9 {

@@ -77,6 +77,6 @@ func TestFromNothing(t *testing.T) {
 	}
 	c := ofTopology(t, "testdata/h200x2-topo.xml")
 	if hw := c.Hardware(); hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 {
-		t.Errorf("two H200, told by their architecture alone: %+v", hw)
+		t.Errorf("two H200, from their architecture alone: %+v", hw)
 	}
 }

@@ -20,7 +20,7 @@ type quantity struct {
 	where     string
 }
 
-// contrast is two states that are compared, and what it speaks for when the second is slower than the first.
+// contrast is two states that are compared, and what it points to when the second is slower than the first.
 type contrast struct {
 	fast, slow string
 	why        string

@@ -8,10 +8,10 @@ import (
 type Job struct {
 	Collective fabric.Collective
 	Env        map[string]string   // of NCCL or RCCL, by their names
-	Processes  int                 // a node; 0: not known
+	Processes  int                 // per node; 0: unknown
 	DType      string              // as nccl-tests prints it; empty is float
 	Tuning     []fabric.TuningCell // of a debug log
-	Version    string              // of the library; empty: not known
+	Version    string              // of the library; empty: unknown
 }
 
 // Predictor gives what healthy machines would measure, one row a size in bytes. The prediction's Hardware is

@@ -7,13 +7,13 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// causeWeight is how strongly something speaks for a cause.
+// causeWeight is how strongly something points to a cause.
 type causeWeight struct {
 	cause  fabric.CauseID
 	weight float64
 }
 
-// message is a message that a program prints, and what it speaks for: the causes that lead to that message, each
+// message is a message that a program prints, and what it points to: the causes that lead to that message, each
 // with its share.
 type message struct {
 	form   *regexp.Regexp

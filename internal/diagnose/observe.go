@@ -12,7 +12,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Bounds of what is looked at of one result, so that a hostile file costs no more than a large honest one.
+// Bounds of what is read of one result, so that a hostile file costs no more than a large honest one.
 const (
 	maxRows  = 4096
 	maxTexts = 2000
@@ -27,7 +27,7 @@ type observer struct {
 }
 
 // runLog is the log that belongs to a table: of the same file, or the only one of the call. Two logs are two runs,
-// and which of them is the table's cannot be told then.
+// and which of them is the table's is unknown then.
 func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	var same, given []*fabric.NCCLLog
 	for i := range results {
@@ -66,7 +66,7 @@ func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *ob
 	return o.s
 }
 
-// readText reads a text; what is over maxTexts is told, not read.
+// readText reads a text; more than maxTexts is noted, not read.
 func (o *observer) readText(text, source string) {
 	switch {
 	case strings.TrimSpace(text) == "":

@@ -253,7 +253,7 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 	}
 }
 
-// averageFrom and averageTo are the sizes over which an average is taken to be where nobody says it: those of
+// averageFrom and averageTo are the sizes over which an average is assumed to be where it is unspecified: those of
 // the published runs of nccl-tests on GKE (-b 1K -e 8G), in steps of two.
 const averageFrom, averageTo = 1 << 10, 8 << 30
 
@@ -261,7 +261,7 @@ const averageFrom, averageTo = 1 << 10, 8 << 30
 // or two sizes more at either end move it by a third.
 const averageLow = 0.5
 
-// averaged compares an average over all sizes. It can show a fault and never health: the sizes are not known.
+// averaged compares an average over all sizes. It can show a fault and never health: the sizes are unknown.
 func (o *observer) averaged(p *point, hw fabric.Hardware, job Job) {
 	var sizes []int64
 	for n := int64(averageFrom); n <= averageTo; n *= 2 {

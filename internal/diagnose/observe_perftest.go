@@ -44,7 +44,7 @@ func spark(hw fabric.Hardware) bool {
 	return strings.Contains(strings.ToLower(hw.GPU), "gb10") || strings.Contains(strings.ToLower(hw.Machine), "spark")
 }
 
-// wire is what a device carries one way, Gb/s, and what sets it; 0 where the rate is not known.
+// wire is what a device carries one way, Gb/s, and what sets it; 0 where the rate is unknown.
 func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 	rate, element := hw.NICGbps, fmt.Sprintf("a NIC of %s Gb/s", number(hw.NICGbps))
 	if rate <= 0 {
@@ -60,7 +60,7 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 	return rate, element
 }
 
-// perftest observes a run of ib_write_bw and its kin.
+// perftest observes a run of ib_write_bw and related tests.
 func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
 	for _, e := range t.Errors {

@@ -116,7 +116,7 @@ func countText(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// mayJudge finds what forbids a verdict on the numbers: a contradiction, or something that is not known.
+// mayJudge finds what forbids a verdict on the numbers: a contradiction, or something unknown.
 func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	sh := &o.s.shape
 	hw := o.s.hw
@@ -194,7 +194,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	if last.quality == good && best.quality == good {
 		best = last
 	}
-	// A curve that falls at its end, or that is low everywhere, is told by its end.
+	// A curve that falls at its end, or that is low everywhere, is judged by its end.
 	if end.busbw < endDrop*best.busbw || best.quality == bad {
 		best = end
 	}
@@ -334,7 +334,7 @@ func envOf(config map[string]string) map[string]string {
 }
 
 // processes is how many processes a node has: from the banner, the configuration, or what it says of the
-// launch; 0: not known.
+// launch; 0: unknown.
 func processes(t *fabric.Table) int {
 	if n, err := strconv.Atoi(t.Config["procs"]); err == nil {
 		return n

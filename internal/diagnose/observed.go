@@ -79,8 +79,8 @@ type point struct {
 	fromText   bool // known from a sentence
 
 	quality  quality
-	ratio    float64 // to what was expected; 0: not known
-	share    float64 // of a NIC's line rate that went over one NIC; 0: not known
+	ratio    float64 // to what was expected; 0: unknown
+	share    float64 // of a NIC's line rate that went over one NIC; 0: unknown
 	expected fabric.Expected
 	bound    *fabric.Bound
 }

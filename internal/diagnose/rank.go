@@ -50,9 +50,9 @@ func signatures() []signature {
 // Limits of a ranking.
 const (
 	leastConfidence = 0.05 // a cause under it is not worth a line
-	mostConfidence  = 0.95 // what was not looked at may still be
+	mostConfidence  = 0.95 // what was not checked may still be
 	mostCauses      = 6
-	tie             = 0.12 // causes this close cannot be told apart by what was seen
+	tie             = 0.12 // causes this close cannot be distinguished by the evidence
 )
 
 // ballot sums the votes of one cause.
@@ -64,8 +64,8 @@ type ballot struct {
 	opposite float64 // product of 1-weight of those against it
 }
 
-// count puts the votes together: each that speaks for a cause halves the doubt in it in proportion to its
-// weight, each that speaks against it takes its share away.
+// count puts the votes together: each that points to a cause halves the doubt in it in proportion to its
+// weight, each that contradicts it takes its share away.
 func count(votes []vote) []ballot {
 	var order []fabric.CauseID
 	byCause := map[fabric.CauseID]*ballot{}

@@ -60,7 +60,7 @@ func suspects() []textRule {
 	}
 }
 
-// moved is how much a change must move a number to be told from repeats of a run: they agree within a twentieth.
+// moved is how much a change must move a number to be distinguished from repeats of a run: they agree within a twentieth.
 const moved = 0.07
 
 // ab is the source of what a change showed.

@@ -37,7 +37,7 @@ func nodeVotes(s *observed) []vote {
 		add(fabric.CauseXGMIModelUnmatched, 0.2, "a single machine is slow on its own")
 		add(fabric.CauseNumaBalancing, 0.1, "a single machine is slow on its own")
 	case s.hw.NVLink != nil && !*s.hw.NVLink || p.platformBound(s.hw):
-		add(fabric.CauseACSRedirect, hint, "GPUs without NVLink speak through PCIe, and ACS sends that through the root complex")
+		add(fabric.CauseACSRedirect, hint, "GPUs without NVLink communicate over PCIe, and ACS sends that through the root complex")
 		add(fabric.CausePCIeDowngradedUpstream, 0.2, "GPUs without NVLink share the links of their PCIe switches")
 		add(fabric.CauseNCCLSettings, 0.15, "with P2P off, data goes through host memory")
 	default:

@@ -76,7 +76,7 @@ func (s *observed) rest(p *point) float64 {
 	return min(1, p.ratio*float64(all)/float64(k))
 }
 
-// chosen is how many NICs the setting or the log leaves to NCCL; 0: not known.
+// chosen is how many NICs the setting or the log leaves to NCCL; 0: unknown.
 func (s *observed) chosen() int {
 	for _, v := range s.settings {
 		if v.name == "NCCL_IB_HCA" {

@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// settingRule is what a setting speaks for when its value is one that costs something.
+// settingRule is what a setting points to when its value is one that costs something.
 type settingRule struct {
 	name   string
 	cause  fabric.CauseID

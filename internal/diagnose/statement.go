@@ -14,7 +14,7 @@ type statement struct {
 	text     string
 	source   string
 	mentions []mention
-	lines    []causeWeight // what the messages of programs in it speak for
+	lines    []causeWeight // what the messages of programs in it point to
 
 	experiment bool   // what came of a change
 	changed    string // what was changed

@@ -8,18 +8,18 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// shape is what a table says of itself, without a word on what it should be.
+// shape is what a table shows by itself, without an expectation.
 type shape struct {
 	wrong     int64     // results that were not what they should be
-	factor    float64   // bus over algorithm bandwidth, as the rows have it; 0: cannot be told
-	ranks     int       // from factor; 0: cannot be told
+	factor    float64   // bus over algorithm bandwidth, as the rows have it; 0: unknown
+	ranks     int       // from factor; 0: unknown
 	misprints []string  // cells that the others of their row contradict
 	slow      []int64   // sizes of isolated slow rows
 	holes     []string  // slow rows in words
 	cliff     string    // where bandwidth falls and stays down; empty: nowhere
 	alone     bool      // bus bandwidth 0 throughout: each rank measured itself
 	flat      bool      // the same bandwidth over a wide range of sizes
-	latency   float64   // measured over expected time of small sizes; 0: not known
+	latency   float64   // measured over expected time of small sizes; 0: unknown
 	absurd    string    // a cell that no measurement can give
 	cells     []float64 // bus bandwidths as printed, for the footer
 }

@@ -6,8 +6,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// textRule is what a text that names all of the terms speaks for: the cause, and how strongly, from 0 to 1.
-// A weight below zero speaks against the cause. Terms are those of statement.all.
+// textRule is what a text that names all of the terms points to: the cause, and how strongly, from 0 to 1.
+// A weight below zero contradicts the cause. Terms are those of statement.all.
 type textRule struct {
 	cause  fabric.CauseID
 	weight float64
@@ -134,7 +134,7 @@ func (s *observed) textWeight(st statement) float64 {
 
 func magnitude(w float64) float64 { return max(w, -w) }
 
-// inMachine turns what speaks for ACS of a bare machine into ACS and ATS of a hypervisor where the GPUs are
+// inMachine turns what points to ACS of a bare machine into ACS and ATS of a hypervisor where the GPUs are
 // passed through: the fault is the same and its place is another.
 func inMachine(s *observed, votes []vote) []vote {
 	if !s.virtual() {

@@ -94,7 +94,7 @@ func TestThreeWordings(t *testing.T) {
 	}
 }
 
-// Denials: what a text says is not so speaks against, or not at all.
+// Denials: what a text denies counts against the cause, or not at all.
 func TestDenials(t *testing.T) {
 	r := newReader()
 	tests := []struct {

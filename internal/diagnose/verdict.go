@@ -190,7 +190,7 @@ func harmless(c fabric.CauseID) bool {
 	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
 }
 
-// isFailure says whether what was told is a failure and not slowness.
+// isFailure says whether a fault is a failure and not slowness.
 func (s *observed) isFailure(b *ballot) bool {
 	for _, e := range b.cause.Evidence {
 		for _, st := range s.statements {
@@ -350,7 +350,7 @@ func (s *observed) healthyCauses(ballots []ballot, why string) []fabric.Cause {
 	return causes
 }
 
-// openCauses are the candidates of a result that cannot be decided, each with what decides. Where nothing speaks for
+// openCauses are the candidates of a result that cannot be decided, each with what decides. Where nothing points to
 // a fault, that nothing is wrong is one of them.
 func (s *observed) openCauses(ballots []ballot, why string) []fabric.Cause {
 	causes := ranked(ballots)

@@ -284,7 +284,7 @@ func (s CurveSeries) row(size int64) (CurveRow, bool) {
 const printed = 0.005
 
 // below says that a point lies under what is healthy at its size, by more than the table's rounding. Where
-// healthy is not known it does not.
+// the band is unknown it does not.
 func (s CurveSeries) below(m CurvePoint) bool {
 	r, ok := s.row(m.Size)
 	return ok && r.High > 0 && m.BusBW+printed < r.Low

@@ -98,7 +98,7 @@ func TestCurveTextFits(t *testing.T) {
 		}
 	}
 	if text := curveText(t, many, 80, CurveOptions{}); !strings.Contains(text, "  a a rather long name") || !strings.Contains(text, " ...\n") {
-		t.Errorf("of many series the first is not named, or it is not told that some are not:\n%s", text)
+		t.Errorf("of many series the first is not named, or the text does not say that some are not:\n%s", text)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestCurveSVG(t *testing.T) {
 	}
 	small := curveSVG(t, Curve{Series: []CurveSeries{{Expected: healthyCurve(3, 20)}}})
 	if !strings.Contains(small, "Above the chart: bound 735 GB/s") || strings.Contains(small, `<path class="bound"`) {
-		t.Error("a bound far above the curve is drawn, or not told")
+		t.Error("a bound far above the curve is drawn, or not mentioned")
 	}
 	if none := curveSVG(t, Curve{}); !strings.Contains(none, "no data") {
 		t.Error("a curve without a number is not drawn as no data")

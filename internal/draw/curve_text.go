@@ -16,7 +16,7 @@ type CurveOptions struct {
 }
 
 // The plot of a terminal: its rows, of which each step of the scale takes two; the narrowest that is drawn;
-// the series that can be told apart by their letters.
+// the series that letters can distinguish.
 const (
 	plotRows   = 2*scaleSteps + 1
 	plotLeast  = 40

@@ -137,7 +137,7 @@ type PerftestRow struct {
 	Iterations  int64    `json:"iterations,omitempty"`
 	PeakGbps    *float64 `json:"peak_gbps,omitempty"`
 	AverageGbps *float64 `json:"average_gbps,omitempty"`
-	MsgRateMpps *float64 `json:"msg_rate_mpps,omitempty"` // million messages a second
+	MsgRateMpps *float64 `json:"msg_rate_mpps,omitempty"` // million messages per second
 	MinUS       *float64 `json:"min_us,omitempty"`
 	MaxUS       *float64 `json:"max_us,omitempty"`
 	TypicalUS   *float64 `json:"typical_us,omitempty"`

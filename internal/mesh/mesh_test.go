@@ -57,7 +57,7 @@ func TestExplain(t *testing.T) {
 		want     []string
 	}{
 		{name: "healthy", mesh: mesh(2, func(*fabric.Measurement) {}), status: fabric.Pass},
-		{name: "nobody looked", mesh: &fabric.Mesh{}, status: fabric.Unknown},
+		{name: "not measured", mesh: &fabric.Mesh{}, status: fabric.Unknown},
 		{
 			name: "a finding explains every pair of its NIC",
 			mesh: mesh(2, func(p *fabric.Measurement) {

@@ -30,7 +30,7 @@ func boundsOf(o TextOptions) explainBounds {
 const longName = 60
 
 // Explanation writes the verdict on every result and why, worst first: what was measured against what is
-// healthy and what physics allows, what the result says of itself, the causes with what speaks for and
+// healthy and what physics allows, what the result says of itself, the causes with the evidence for and
 // against each, the plot, and what was assumed. Among several, healthy results take a line each, unless
 // Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as unknown.
 func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
@@ -194,7 +194,7 @@ func toDecide(e fabric.Explained, causes []fabric.Cause) string {
 	}
 }
 
-// cause is one cause, with what speaks for and against it.
+// cause is one cause, with the evidence for and against it.
 func (p *printer) cause(label string, c fabric.Cause, lines int) {
 	text := p.paint(bold, short(fabric.Printable(string(c.ID)), longName)) + "  " + confidence(c.Confidence)
 	if c.Subject.Node != "" {

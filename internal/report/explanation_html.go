@@ -202,7 +202,7 @@ func nextTest(e fabric.Explained) []row {
 	return all
 }
 
-// explainedCause is a cause with what speaks for and against it.
+// explainedCause is a cause with the evidence for and against it.
 func explainedCause(label string, c fabric.Cause) block {
 	b := block{Kind: "cause", Word: label, Title: short(fabric.Printable(string(c.ID)), longName) + ", " + confidence(c.Confidence)}
 	if c.Subject.Node != "" {

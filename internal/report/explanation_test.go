@@ -67,7 +67,7 @@ func TestExplanationGolden(t *testing.T) {
 	golden(t, "sick.ascii.txt", []byte(explanationText(t, TextOptions{Width: 60, ASCII: true}, sickResult())))
 }
 
-// Nothing to explain, or to predict, is told as such, and is no pass.
+// Nothing to explain, or to predict, is stated as such, and is not a pass.
 func TestExplanationOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := Explanation(&b, nil, TextOptions{}); err != nil {
@@ -131,11 +131,11 @@ func TestExplanationVerdict(t *testing.T) {
 	}
 }
 
-// Among several, a healthy result takes a line; alone, or with Verbose, it is told in full.
+// Among several, a healthy result takes a line; alone, or with Verbose, it is written in full.
 func TestExplanationFolds(t *testing.T) {
 	healthy := healthyResult()
 	if text := explanationText(t, TextOptions{}, healthy); !strings.Contains(text, "predicted") || !strings.Contains(text, "first use") {
-		t.Error("a single healthy result is not told in full")
+		t.Error("a single healthy result is not written in full")
 	}
 	folded := explanationText(t, TextOptions{}, healthy, sickResult())
 	if strings.Contains(folded, "first use") || !strings.Contains(folded, "HEALTHY  P11_hgx_h100_2n_ar.json  469 GB/s at 16 GiB; healthy is 455 to 480\n") {
@@ -259,7 +259,7 @@ func TestExplanationBadNumbers(t *testing.T) {
 				t.Errorf("%v is written:\n%s", bad, text)
 			}
 			if !strings.Contains(text, "12.0 Gb/s at 8 B; the healthy range is unknown") || !strings.Contains(text, "confidence unknown") {
-				t.Errorf("with %v the text does not say that it is not known:\n%s", bad, text)
+				t.Errorf("with %v the text does not say that it is unknown:\n%s", bad, text)
 			}
 		}
 	}

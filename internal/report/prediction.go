@@ -20,7 +20,7 @@ const (
 	longText     = 300 // characters of one text from a file, so that none fills the screen
 )
 
-// Prediction writes what healthy machines would give: which machines, the curve, a line a size, what sets
+// Prediction writes what healthy machines would give: which machines, the curve, a line per size, what sets
 // the bound, and what was assumed. A nil prediction, or one without a row, is written as none.
 func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	p := newPrinter(o)

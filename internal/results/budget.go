@@ -10,7 +10,7 @@ import (
 // What one file may hold, so that no input fills the memory. A run of nccl-tests has some 32 rows and at most
 // a few ten thousand ranks.
 const (
-	headSize   = 64 << 10 // bytes that are looked at before the format is chosen
+	headSize   = 64 << 10 // bytes that are read before the format is chosen
 	maxLine    = 1 << 20  // bytes of a line
 	maxObject  = 8 << 20  // bytes of a JSON object, on one line or many
 	maxWhole   = 256 << 10

@@ -117,7 +117,7 @@ func (t *ncclTable) bannerLine(text string, b *budget) bool {
 	return t.scan.device(text, t, b)
 }
 
-// addDevice keeps one line a rank. A rank that comes again is of another copy.
+// addDevice keeps one line per rank. A rank that comes again is of another copy.
 func (t *ncclTable) addDevice(d fabric.RankDevice) {
 	if t.ranks == nil {
 		t.ranks = map[int]int{}

@@ -161,7 +161,7 @@ func checkObservation(n *yaml.Node, where string, e *fabric.Observation) error {
 	return nil
 }
 
-// eachKey walks a mapping; keys that are not known, or stand twice, are errors.
+// eachKey walks a mapping; unknown or duplicate keys are errors.
 func eachKey(n *yaml.Node, where string, known []string, take func(key string, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return problem(n, "%s must have keys; known: %s", where, strings.Join(known, ", "))

@@ -49,7 +49,7 @@ func perftestColumns(text string) (columns []perftestColumn, unit, why string) {
 	names := perftestNames()
 	for _, word := range strings.Fields(joined) {
 		if word[0] >= '0' && word[0] <= '9' && !strings.HasPrefix(word, "99") {
-			return nil, "", "the line of the header has numbers: the table cannot be told apart"
+			return nil, "", "the line of the header has numbers: the table cannot be parsed"
 		}
 		name, in, _ := strings.Cut(word, "[")
 		in = strings.TrimSuffix(in, "]")
@@ -61,7 +61,7 @@ func perftestColumns(text string) (columns []perftestColumn, unit, why string) {
 			unit = in
 		}
 		if columns = append(columns, c); len(columns) > maxColumns {
-			return nil, "", "the header has too many words: the table cannot be told apart"
+			return nil, "", "the header has too many words: the table cannot be parsed"
 		}
 	}
 	return columns, unit, ""

@@ -84,7 +84,7 @@ func TestTablesOfTheDocuments(t *testing.T) {
 					continue
 				}
 				if n == len(want) {
-					t.Fatalf("a table on line %d that nobody printed", r.Line)
+					t.Fatalf("a table on line %d that was not printed", r.Line)
 				}
 				w, got := want[n], tableOf(r)
 				n++
@@ -158,7 +158,7 @@ func TestPerftestOfTheDocuments(t *testing.T) {
 				continue
 			}
 			if n == len(want) {
-				t.Fatalf("%s: a run on line %d that nobody printed", name, r.Line)
+				t.Fatalf("%s: a run on line %d that was not printed", name, r.Line)
 			}
 			if got := (run{p.Test, p.Memory, p.Device, p.Bidirectional, p.MTU, p.QueuePairs, len(p.Rows)}); got != want[n] {
 				t.Errorf("%s line %d: %+v, want %+v", name, r.Line, got, want[n])
