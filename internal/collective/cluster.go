@@ -86,9 +86,6 @@ func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumpt
 	return c, nil
 }
 
-// Hardware gives the machines with all that was filled in.
-func (c *Cluster) Hardware() fabric.Hardware { return c.hw }
-
 // Ranks is how many GPUs take part.
 func (c *Cluster) Ranks() int { return c.hw.Nodes * c.hw.GPUsPerNode }
 

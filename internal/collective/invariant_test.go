@@ -161,7 +161,7 @@ func FuzzPredict(f *testing.F) {
 			return
 		}
 		if err := sound(p.Rows); err != nil {
-			t.Errorf("%+v %+v: %v", c.Hardware(), job, err)
+			t.Errorf("%+v %+v: %v", c.hw, job, err)
 		}
 	})
 }

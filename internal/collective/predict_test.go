@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -34,13 +35,15 @@ func TestKnownRates(t *testing.T) {
 		{fabric.Hardware{GPU: "mi300x", Nodes: 1, GPUsPerNode: 2}, fabric.AllReduce, 8 << 30, 47.7},
 		{fabric.Hardware{GPU: "mi355x", Nodes: 1, GPUsPerNode: 8}, fabric.AllReduce, 16 << 30, 409},
 	} {
-		r := predict(t, newCluster(t, test.hw), Job{Collective: test.what}, test.size)[0]
-		if math.Abs(r.BusBW-test.want)/test.want > 0.06 {
-			t.Errorf("%s %d GPUs %s: %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.BusBW, test.want)
-		}
-		if r.Bound.BusBW < test.want/1.02 || r.Bound.BusBW > 1.25*test.want {
-			t.Errorf("%s %d GPUs %s: bound %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.Bound.BusBW, test.want)
-		}
+		t.Run(fmt.Sprintf("%s %d GPUs %s", test.hw.GPU, test.hw.GPUsPerNode, test.what), func(t *testing.T) {
+			r := predict(t, newCluster(t, test.hw), Job{Collective: test.what}, test.size)[0]
+			if math.Abs(r.BusBW-test.want)/test.want > 0.06 {
+				t.Errorf("%s %d GPUs %s: %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.BusBW, test.want)
+			}
+			if r.Bound.BusBW < test.want/1.02 || r.Bound.BusBW > 1.25*test.want {
+				t.Errorf("%s %d GPUs %s: bound %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.Bound.BusBW, test.want)
+			}
+		})
 	}
 }
 
@@ -97,20 +100,22 @@ func TestForced(t *testing.T) {
 		{two, fabric.AllReduce, "Ring", "LL64", `protocol "LL64": unknown`},
 		{two, fabric.AllReduce, "Ring;Tree", "", "only the first list may be without a collective"},
 	} {
-		env := map[string]string{"NCCL_ALGO": test.algo}
-		if test.proto != "" {
-			env["NCCL_PROTO"] = test.proto
-		}
-		p, err := test.c.Predict(Job{Collective: test.what, Env: env}, []int64{1 << 30})
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else {
-			got = p.Rows[0].Algorithm + "/" + p.Rows[0].Protocol
-		}
-		if !strings.Contains(got, test.want) {
-			t.Errorf("%s %s %s: got %q, want %q", test.what, test.algo, test.proto, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.what, " ", test.algo, " ", test.proto), func(t *testing.T) {
+			env := map[string]string{"NCCL_ALGO": test.algo}
+			if test.proto != "" {
+				env["NCCL_PROTO"] = test.proto
+			}
+			p, err := test.c.Predict(Job{Collective: test.what, Env: env}, []int64{1 << 30})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = p.Rows[0].Algorithm + "/" + p.Rows[0].Protocol
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("%s %s %s: got %q, want %q", test.what, test.algo, test.proto, got, test.want)
+			}
+		})
 	}
 }
 
@@ -209,20 +214,22 @@ func TestBadInput(t *testing.T) {
 		{Job{Collective: fabric.AllReduce}, []int64{1 << 51}, "is not between"},
 		{Job{Collective: "all_love"}, []int64{8}, `collective "all_love": unknown`},
 	} {
-		if _, err := c.Predict(test.job, test.sizes); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("want %q, got %v", test.want, err)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			if _, err := c.Predict(test.job, test.sizes); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+		})
 	}
 	for want, hw := range map[string]fabric.Hardware{
-		"gpus_per_node: unspecified":      {GPU: "mystery"},
-		"its links are needed":           {GPU: "mystery", GPUsPerNode: 8},
+		"gpus_per_node: unspecified":        {GPU: "mystery"},
+		"its links are needed":              {GPU: "mystery", GPUsPerNode: 8},
 		`net "none" cannot connect 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
-		`net "token-ring": not in`:     {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
-		"nodes 40000 is not between":     {GPU: "h100", Nodes: 40000},
-		"nic_gbps NaN is not between":    {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
-		"oversubscription -1 is not":     {GPU: "h100", Nodes: 2, Oversubscription: -1},
-		`machine "hgx-x" is not in`:      {Machine: "hgx-x"},
-		"nics_per_node and nic_gbps":     {GPU: "h100", Nodes: 2, Net: "ss11"},
+		`net "token-ring": not in`:          {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
+		"nodes 40000 is not between":        {GPU: "h100", Nodes: 40000},
+		"nic_gbps NaN is not between":       {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
+		"oversubscription -1 is not":        {GPU: "h100", Nodes: 2, Oversubscription: -1},
+		`machine "hgx-x" is not in`:         {Machine: "hgx-x"},
+		"nics_per_node and nic_gbps":        {GPU: "h100", Nodes: 2, Net: "ss11"},
 	} {
 		if _, err := New(loaded(t), hw); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: want %q, got %v", hw, want, err)

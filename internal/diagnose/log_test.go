@@ -32,10 +32,12 @@ func TestLogs(t *testing.T) {
 		{"flat in a virtual machine", fabric.NCCLLog{Nodes: 2, HCAs: []string{"mlx5_0:1/IB"}, Paths: []fabric.LogLine{{Text: "GPU/0-60 :GPU/0-60 (0/5000.0/LOC) NET/0-0 (3/12.0/PHB)"}}}, fabric.Hardware{VM: true, Nodes: 2}, fabric.VerdictDegraded, fabric.CauseVMTopologyMissing},
 	}
 	for _, tt := range tests {
-		r := Explain([]fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
-		if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
-			t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := Explain([]fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
+			if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
+				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
+			}
+		})
 	}
 }
 

@@ -39,10 +39,12 @@ func TestPerftestResults(t *testing.T) {
 		{"more than the wire", []fabric.Result{perftest("host", 450)}, roce400(), fabric.VerdictUnknown, fabric.CauseHealthy},
 	}
 	for _, tt := range tests {
-		r := Explain(tt.results, Input{Hardware: tt.hw}).Results[0]
-		if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
-			t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := Explain(tt.results, Input{Hardware: tt.hw}).Results[0]
+			if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
+				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
+			}
+		})
 	}
 }
 

@@ -118,9 +118,11 @@ func TestDenials(t *testing.T) {
 		{"without GDRDMA", "gdr+", false, "without"},
 	}
 	for _, tt := range tests {
-		if st := r.read(tt.text, ""); st.names(tt.term) != tt.holds {
-			t.Errorf("%s: %q: %v", tt.comment, tt.text, st.mentions)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			if st := r.read(tt.text, ""); st.names(tt.term) != tt.holds {
+				t.Errorf("%s: %q: %v", tt.comment, tt.text, st.mentions)
+			}
+		})
 	}
 }
 

@@ -26,9 +26,11 @@ func TestLauncherPrefix(t *testing.T) {
 		{" Mtu             : 4096[B]", "", " Mtu             : 4096[B]"},
 		{"worker-0: ", "", "worker-0: "},
 	} {
-		if source, rest := launcherPrefix(c.text); source != c.source || rest != c.rest {
-			t.Errorf("%q is %q of %q, want %q of %q", c.text, rest, source, c.rest, c.source)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			if source, rest := launcherPrefix(c.text); source != c.source || rest != c.rest {
+				t.Errorf("%q is %q of %q, want %q of %q", c.text, rest, source, c.rest, c.source)
+			}
+		})
 	}
 }
 
@@ -43,10 +45,12 @@ func TestParseLogEntry(t *testing.T) {
 		{"node [0] NCCL INFO six", "", "", "INFO", "six"},
 		{"NCCL version is no level NCCL INFO seven", "", "", "INFO", "seven"},
 	} {
-		before, e, ok := parseLogEntry(c.text, hosts)
-		if !ok || before != c.before || e.host != c.host || e.level != c.level || e.message != c.message {
-			t.Errorf("%q: %q, %+v, want %+v", c.text, before, e, c)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			before, e, ok := parseLogEntry(c.text, hosts)
+			if !ok || before != c.before || e.host != c.host || e.level != c.level || e.message != c.message {
+				t.Errorf("%q: %q, %+v, want %+v", c.text, before, e, c)
+			}
+		})
 	}
 	if _, _, ok := parseLogEntry("NCCL version 2.28.9+cuda13.0", hosts); ok {
 		t.Error("the version alone is taken for a log line")
