@@ -47,33 +47,12 @@ func (o *observer) place(e fabric.Observation) string {
 	return "observation"
 }
 
+// entry reads an observation: its texts, then its numbers.
 func (o *observer) entry(e fabric.Observation) {
 	where := o.place(e)
-	o.readText(e.Fact, where)
-	if o.words.mayShowFault(e.Log) {
-		o.readText(e.Log, where)
-	}
-	o.logText(e.Log)
-	o.logText(e.Fact)
-	o.readQuantities(e.Fact, where)
-	note := e.Note
-	if e.Outcome != "" && e.Outcome != "ok" {
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: strings.TrimSpace(fmt.Sprintf("%s %s: %s %s", e.Test, e.Collective, e.Outcome, note))})
-		note = strings.TrimSpace(e.Outcome + " " + note)
-	}
-	if e.Memory == "gpu" && note != "" {
-		note += ", gpu memory"
-	}
-	if e.Changed == "" && e.Setting == "" {
-		o.readText(note, where)
-	}
+	o.entryTexts(e, where)
 	p := o.point(e)
-	if e.Changed != "" {
-		p.changed = e.Changed
-		st := o.words.read(e.Changed+". "+note, where)
-		st.experiment, st.changed = true, e.Changed
-		o.s.statements = append(o.s.statements, st)
-	}
+	p.changed = e.Changed
 	for _, v := range []*float64{e.BusBWGBs, e.AlgBWGBs, e.Gbps, e.US} {
 		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
 			o.s.unusable = fmt.Sprintf("%s has an impossible number: %v", where, *v)
@@ -96,6 +75,33 @@ func (o *observer) entry(e fabric.Observation) {
 		return
 	}
 	o.s.points = append(o.s.points, o.pointsIn(e, p)...)
+}
+
+// entryTexts reads what an observation says in words.
+func (o *observer) entryTexts(e fabric.Observation, where string) {
+	o.readText(e.Fact, where)
+	if o.words.mayShowFault(e.Log) {
+		o.readText(e.Log, where)
+	}
+	o.logText(e.Log)
+	o.logText(e.Fact)
+	o.readQuantities(e.Fact, where)
+	note := e.Note
+	if e.Outcome != "" && e.Outcome != "ok" {
+		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: strings.TrimSpace(fmt.Sprintf("%s %s: %s %s", e.Test, e.Collective, e.Outcome, note))})
+		note = strings.TrimSpace(e.Outcome + " " + note)
+	}
+	if e.Memory == "gpu" && note != "" {
+		note += ", gpu memory"
+	}
+	if e.Changed == "" && e.Setting == "" {
+		o.readText(note, where)
+	}
+	if e.Changed != "" {
+		st := o.words.read(e.Changed+". "+note, where)
+		st.experiment, st.changed = true, e.Changed
+		o.s.statements = append(o.s.statements, st)
+	}
 }
 
 // point reads the numbers of an entry.

@@ -167,8 +167,25 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	}
 	o.s.hw = filled(o.s.hw, pred.Hardware)
 	rows, top := pred.Rows[:len(sizes)], pred.Rows[len(sizes)].BusBW
+	best, large := o.judgeSizes(t, p, sizes, rows, top, factor)
+	o.s.shape.latency = o.latency(t, rows, sizes)
+	if large == 0 {
+		o.need(fmt.Sprintf("larger sizes: the largest of %s is still short of the plateau (-e 8G)", bytesText(sizes[len(sizes)-1])))
+		o.unpredicted(t, p, factor)
+		return
+	}
+	if noisy := len(o.s.shape.slow) >= noisyRows; noisy && best.quality == bad && best.busbw >= (1-jitterShare)*best.expected.Low {
+		best.quality = good
+		o.note("jitter", fmt.Sprintf("%d isolated rows are slow, so %s GB/s, just under the band, counts as healthy", len(o.s.shape.slow), number(best.busbw)))
+	}
+	o.s.points = append(o.s.points, best)
+	o.checkLimitingSettings(best, job)
+}
+
+// judgeSizes compares each size with its prediction. It gives the point that stands for the curve, and how many
+// sizes are large; p is that point without its size, top the plateau in GB/s.
+func (o *observer) judgeSizes(t *fabric.Table, p point, sizes []int64, rows []fabric.PredictionRow, top, factor float64) (best point, large int) {
 	best, end, last := p, p, p
-	large := 0
 	for i := len(sizes) - 1; i >= 0; i-- {
 		bus, ok := bestOf(t.Rows, sizes[i], factor)
 		if !ok {
@@ -199,18 +216,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		best = end
 	}
 	slices.Reverse(o.s.rows)
-	o.s.shape.latency = o.latency(t, rows, sizes)
-	if large == 0 {
-		o.need(fmt.Sprintf("larger sizes: the largest of %s is still short of the plateau (-e 8G)", bytesText(sizes[len(sizes)-1])))
-		o.unpredicted(t, p, factor)
-		return
-	}
-	if noisy := len(o.s.shape.slow) >= noisyRows; noisy && best.quality == bad && best.busbw >= (1-jitterShare)*best.expected.Low {
-		best.quality = good
-		o.note("jitter", fmt.Sprintf("%d isolated rows are slow, so %s GB/s, just under the band, counts as healthy", len(o.s.shape.slow), number(best.busbw)))
-	}
-	o.s.points = append(o.s.points, best)
-	o.checkLimitingSettings(best, job)
+	return best, large
 }
 
 // plateauRows is how many of the largest sizes must all lie under endDrop of the best large one before the end
