@@ -48,7 +48,7 @@ var allowed = map[string]string{
 	// verdicts
 	"internal/check":    "fabric topology nic",
 	"internal/bench":    "fabric host kube render results",
-	"internal/diagnose": "fabric collective",
+	"internal/diagnose": "fabric evidence collective",
 	"internal/mesh":     "fabric",
 
 	// for people

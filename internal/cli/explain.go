@@ -118,7 +118,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		if err != nil {
 			return in, err
 		}
-		in.Hardware = over(planned, o.hw)
+		in.Hardware = withFlags(planned, o.hw)
 	}
 	if len(o.snapshots) > 0 {
 		_, err = checkNodes(ctx, plan, nil, facts.Load(ctx, o.snapshots...), nil, func(f fabric.Finding) { in.Findings = append(in.Findings, f) })

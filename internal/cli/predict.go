@@ -93,10 +93,10 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		if err != nil {
 			return nil, err
 		}
-		o.hw = over(*t.Hardware, o.hw)
+		o.hw = withFlags(*t.Hardware, o.hw)
 		job, sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
 	}
-	if err := a.overJob(o, &job); err != nil {
+	if err := a.jobFlags(o, &job); err != nil {
 		return nil, err
 	}
 	c, err := a.cluster(ctx, o, job.Env)
@@ -106,8 +106,8 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	return c.Predict(job, sizes)
 }
 
-// overJob lets flags win over a table file.
-func (a *app) overJob(o predictOptions, job *collective.Job) (err error) {
+// jobFlags puts flags over what a table file says of the job.
+func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 	if o.collective != "" {
 		if job.Collective, err = fabric.ParseCollective(o.collective); err != nil {
 			return fmt.Errorf("flag --collective: %w", err)
@@ -159,7 +159,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 		if err != nil {
 			return nil, err
 		}
-		return collective.New(cat, over(planned, o.hw))
+		return collective.New(cat, withFlags(planned, o.hw))
 	case o.topo != "" || o.snapshot != "":
 		s, err := a.system(ctx, o, cat, env)
 		if err != nil {
@@ -254,8 +254,8 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	return hw, nil
 }
 
-// over lets what flags say win.
-func over(base, flags fabric.Hardware) fabric.Hardware {
+// withFlags replaces what flags set.
+func withFlags(base, flags fabric.Hardware) fabric.Hardware {
 	if flags.Machine != "" {
 		base = fabric.Hardware{Nodes: base.Nodes}
 	}

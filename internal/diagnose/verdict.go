@@ -153,7 +153,7 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
 		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but nothing was measured over the network of the %d nodes", s.hw.Nodes)
 	case fault != nil && (s.contradicts(fault, across) || fault.explicit >= plain && s.kind == fabric.ObservationFile):
-		return fabric.VerdictUnknown, "the numbers are within their band, but '" + fault.cause.Evidence[0].Value + "' contradicts them: they may be of different runs"
+		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.cause.Evidence[0].Value) + " contradicts them: they may be of different runs"
 	case s.complaint() != "":
 		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
