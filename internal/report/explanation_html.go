@@ -168,7 +168,7 @@ func explainedTiles(e fabric.Explained) []tile {
 	}
 	if x := e.Expected; x != nil {
 		expected := expectedOf(x)
-		add(span(x.Low, x.High, "-") != "?", unit+" is healthy", span(x.Low, x.High, "-"))
+		add(span(x.Low, x.High, "-") != "?", unit+" healthy range", span(x.Low, x.High, "-"))
 		add(finite(expected) && expected > 0, unit+" expected", draw.Rate(expected))
 		add(finite(expected) && expected > 0 && unit != "us", "of what is expected", fmt.Sprintf("%.0f %%", 100*value/max(expected, 1e-9)))
 	}

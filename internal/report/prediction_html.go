@@ -64,7 +64,7 @@ func predictionTiles(x *fabric.Prediction) []tile {
 	}
 	all := []tile{
 		{"", "GB/s bus bandwidth at " + draw.Bytes(best.Size), draw.Rate(best.BusBW)},
-		{"", "GB/s is healthy", span(best.Band[0], best.Band[1], "-")},
+		{"", "GB/s healthy range", span(best.Band[0], best.Band[1], "-")},
 		{"", strings.TrimSuffix("GB/s bound: "+said(best.Bound.Element), ": "), positive(best.Bound.BusBW)},
 		{"", "time", microseconds(best.TimeUS)},
 		{"", "algorithm", algorithmText(best)},
