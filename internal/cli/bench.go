@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/report"
 )
 
@@ -42,11 +42,11 @@ func (a *app) bench(ctx context.Context, o whereOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	mesh, err := w.crew.mesh(ctx, w.plan)
+	pairs, err := w.crew.mesh(ctx, w.plan)
 	if err != nil {
 		return err
 	}
-	r := report.Run{ID: w.plan.Name, Plan: w.plan, Findings: found, Mesh: mesh, Causes: diagnose.Mesh(mesh, found.Findings)}
+	r := report.Run{ID: w.plan.Name, Plan: w.plan, Findings: found, Mesh: pairs, Causes: mesh.Explain(pairs, found.Findings)}
 	if a.json() {
 		err = report.JSON(a.stdout, struct {
 			Mesh   *fabric.Mesh   `json:"mesh"`

@@ -2,9 +2,8 @@ package cli
 
 import (
 	"context"
-
 	"fmt"
-
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -18,41 +17,47 @@ import (
 	"railwright.dev/railwright/internal/results"
 )
 
-// explainOptions say what is known beside the results.
+// explainOptions are the arguments and flags of explain.
 type explainOptions struct {
+	files     []string // - is standard input
 	hw        fabric.Hardware
 	file      string
 	snapshots []string
 	env       []string
+	html      string
 }
 
-func (a *app) explainCommand() *cobra.Command {
+func (a *app) explainCommand(run func(context.Context, explainOptions) error) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain FILE...|- [-f FILE] [--snapshot PATH...] [--machine ID --nodes N ...]",
-		Short: "Say what is wrong with measured bandwidth, and why",
-		Long: "Say what is wrong with measured bandwidth, and why: output of nccl-tests, rccl-tests, perftest or the OSU\n" +
+		Short: "Explain what is wrong with measured bandwidth, and why",
+		Long: "Explain what is wrong with measured bandwidth, and why: output of nccl-tests, rccl-tests, perftest or the OSU\n" +
 			"benchmarks, debug logs of NCCL or RCCL, table files and observation files, any number of them in any mixture, or -\n" +
 			"for standard input. Results of one call explain each other: a slow table and the log of its run belong together.\n" +
-			"What the files do not say of the machines, flags, a cluster file or saved facts do.\n\n" +
-			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something cannot be told.",
+			"What the files do not state about the machines comes from flags, a cluster file or saved facts.\n\n" +
+			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something is unknown.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.explain(c.Context(), o, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.files = args
+			return run(c.Context(), o)
+		},
 	}
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
-	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts of the machines: a file or a folder; can be repeated")
-	c.Flags().StringArrayVar(&o.env, "env", nil, "environment of NCCL in that run, such as NCCL_ALGO=Ring; can be repeated")
+	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "saved facts of the machines: a file or a folder; repeatable")
+	c.Flags().StringArrayVar(&o.env, "env", nil, "environment of NCCL in that run, such as NCCL_ALGO=Ring; repeatable")
+	htmlFlag(c, &o.html)
 	return c
 }
 
-func (a *app) explain(ctx context.Context, o explainOptions, files []string) error {
+func (a *app) explain(ctx context.Context, o explainOptions) error {
 	in, err := a.explainInput(ctx, o)
 	if err != nil {
 		return err
 	}
 	var found []fabric.Result
-	for _, file := range files {
+	for _, file := range o.files {
 		more, err := a.measured(file)
 		if err != nil {
 			return err
@@ -60,6 +65,9 @@ func (a *app) explain(ctx context.Context, o explainOptions, files []string) err
 		found = append(found, more...)
 	}
 	x := diagnose.Explain(found, in)
+	if err := writePage(o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }); err != nil {
+		return err
+	}
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
@@ -110,7 +118,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		if err != nil {
 			return in, err
 		}
-		in.Hardware = over(planned, o.hw)
+		in.Hardware = withFlags(planned, o.hw)
 	}
 	if len(o.snapshots) > 0 {
 		_, err = checkNodes(ctx, plan, nil, facts.Load(ctx, o.snapshots...), nil, func(f fabric.Finding) { in.Findings = append(in.Findings, f) })

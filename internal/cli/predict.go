@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +15,7 @@ import (
 	"railwright.dev/railwright/internal/report"
 )
 
-// predictOptions say of which machines, which collective and which sizes a prediction is wanted.
+// predictOptions are the flags of predict.
 type predictOptions struct {
 	hw         fabric.Hardware
 	file       string
@@ -29,21 +29,22 @@ type predictOptions struct {
 	dtype      string
 	tuning     string
 	workers    []string
+	html       string
 }
 
-func (a *app) predictCommand() *cobra.Command {
+func (a *app) predictCommand(run func(context.Context, predictOptions) error) *cobra.Command {
 	var o predictOptions
 	c := &cobra.Command{
 		Use:   "predict (-f FILE | --machine ID | --gpu G | --like TABLE | --topo XML | --snapshot PATH) [--nodes N] [--collective C] [--sizes 8:16G]",
-		Short: "The curve of a collective that healthy machines would give, and its physical bound",
-		Long: "The curve of a collective that healthy machines would give, size by size: time, bandwidth, the band in which healthy\n" +
-			"lies, what NCCL chooses, what each NIC carries, and the bound of physics with the element that sets it.\n\n" +
+		Short: "Predict the bandwidth curve of a collective on healthy machines, and its physical bound",
+		Long: "Predict the bandwidth curve of a collective on healthy machines, size by size: time, bandwidth, the healthy band, what\n" +
+			"NCCL chooses, what each NIC carries, and the physical bound with the element that sets it.\n\n" +
 			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
-			"say; flags win. --like predicts the sizes of a table file on its hardware without a look at its rows.\n" +
+			"state; flags win. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
-			"its NICs are not known; it is repeated for each.",
+			"its NICs are unknown; repeat it for each.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.predict(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
@@ -53,11 +54,12 @@ func (a *app) predictCommand() *cobra.Command {
 	f.StringVar(&o.snapshot, "snapshot", "", "saved facts of one machine")
 	f.StringVar(&o.collective, "collective", "", "all_reduce (the default), all_gather, reduce_scatter, alltoall, broadcast, reduce, sendrecv, gather, scatter")
 	f.StringVar(&o.sizes, "sizes", "8:16G", "sizes in bytes: FROM:TO[:FACTOR] or a list with commas")
-	f.StringArrayVar(&o.env, "env", nil, "environment of NCCL, such as NCCL_ALGO=Ring; can be repeated")
-	f.IntVar(&o.processes, "procs", 0, "processes a machine; 0: one for each GPU")
+	f.StringArrayVar(&o.env, "env", nil, "environment of NCCL, such as NCCL_ALGO=Ring; repeatable")
+	f.IntVar(&o.processes, "procs", 0, "processes per machine; 0: one per GPU")
 	f.StringVar(&o.dtype, "dtype", "", "type of the elements, as nccl-tests prints it; empty is float")
-	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is taken instead of the model's")
-	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; can be repeated")
+	f.StringVar(&o.tuning, "tuning", "", "NCCL debug log whose tuning table is used instead of the model's")
+	f.StringArrayVar(&o.workers, "worker", nil, "GPUs and NICs of one worker; repeatable")
+	htmlFlag(c, &o.html)
 	c.MarkFlagsMutuallyExclusive("file", "like", "topo", "snapshot")
 	return c
 }
@@ -65,6 +67,9 @@ func (a *app) predictCommand() *cobra.Command {
 func (a *app) predict(ctx context.Context, o predictOptions) error {
 	p, err := a.prediction(ctx, o)
 	if err != nil {
+		return err
+	}
+	if err := writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }); err != nil {
 		return err
 	}
 	if a.json() {
@@ -87,10 +92,10 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		if err != nil {
 			return nil, err
 		}
-		o.hw = over(*t.Hardware, o.hw)
+		o.hw = withFlags(*t.Hardware, o.hw)
 		job, sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
 	}
-	if err := a.overJob(o, &job); err != nil {
+	if err := a.jobFlags(o, &job); err != nil {
 		return nil, err
 	}
 	c, err := a.cluster(ctx, o, job.Env)
@@ -100,8 +105,8 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	return c.Predict(job, sizes)
 }
 
-// overJob lets flags win over a table file.
-func (a *app) overJob(o predictOptions, job *collective.Job) (err error) {
+// jobFlags puts flags over what a table file says of the job.
+func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 	if o.collective != "" {
 		if job.Collective, err = fabric.ParseCollective(o.collective); err != nil {
 			return fmt.Errorf("flag --collective: %w", err)
@@ -153,7 +158,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 		if err != nil {
 			return nil, err
 		}
-		return collective.New(cat, over(planned, o.hw))
+		return collective.New(cat, withFlags(planned, o.hw))
 	case o.topo != "" || o.snapshot != "":
 		s, err := a.system(ctx, o, cat, env)
 		if err != nil {
@@ -161,7 +166,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 		}
 		return collective.FromSystem(cat, s, o.hw)
 	case o.hw.Machine == "" && o.hw.GPU == "":
-		return nil, errors.New("which machines: --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
+		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
 	default:
 		return collective.New(cat, o.hw)
 	}
@@ -190,10 +195,12 @@ func (a *app) tableOf(file string) (*fabric.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(found) != 1 || found[0].Table == nil || found[0].Table.Hardware == nil {
-		return nil, fmt.Errorf("flag --like: %q is not a table file, which says its hardware", file)
+	if len(found) == 1 {
+		if t, ok := found[0].Content.(*fabric.Table); ok && t.Hardware != nil {
+			return t, nil
+		}
 	}
-	return found[0].Table, nil
+	return nil, fmt.Errorf("flag --like: %q: not a table file with its hardware", file)
 }
 
 func sizesOf(t *fabric.Table) []int64 {
@@ -209,15 +216,16 @@ func (a *app) tuningOf(file string) ([]fabric.TuningCell, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(found, func(r fabric.Result) bool { return r.Log != nil && len(r.Log.Tuning) > 0 })
-	if i < 0 {
-		return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
+	for _, r := range found {
+		if log, ok := r.Content.(*fabric.NCCLLog); ok && len(log.Tuning) > 0 {
+			return log.Tuning, nil
+		}
 	}
-	return found[i].Log.Tuning, nil
+	return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
 }
 
-// hardware is what a cluster file says of its machines. A collective over unlike machines goes at the pace of
-// the slowest, which a prediction for equal ones does not show: that is refused.
+// hardware is what a cluster file states about its machines. A collective over different machines runs at the pace
+// of the slowest, which a prediction for equal ones does not show: that is refused.
 func (in *input) hardware() (fabric.Hardware, error) {
 	hw := fabric.Hardware{Nodes: len(in.plan.Nodes), Net: "roce"}
 	if in.plan.Transport == fabric.InfiniBand {
@@ -233,8 +241,8 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	return hw, nil
 }
 
-// over lets what flags say win.
-func over(base, flags fabric.Hardware) fabric.Hardware {
+// withFlags replaces what flags set.
+func withFlags(base, flags fabric.Hardware) fabric.Hardware {
 	if flags.Machine != "" {
 		base = fabric.Hardware{Nodes: base.Nodes}
 	}
@@ -263,7 +271,7 @@ func over(base, flags fabric.Hardware) fabric.Hardware {
 	return base
 }
 
-// parseWorkers reads [MACHINE:]GPUS/NICS, with lists such as 0,1,6-7, and anyN for NICs that are not known.
+// parseWorkers reads [MACHINE:]GPUS/NICS, with lists such as 0,1,6-7, and anyN for unknown NICs.
 func parseWorkers(texts []string) (*collective.Placement, error) {
 	p := &collective.Placement{}
 	for _, text := range texts {
@@ -301,7 +309,7 @@ func parseIndexes(text string) ([]int, error) {
 		if n, _ := fmt.Sscanf(part+" ", "%d-%d ", &low, &high); n == 1 {
 			high = low
 		} else if n != 2 {
-			return nil, fmt.Errorf("%q is no number and no range of numbers", part)
+			return nil, fmt.Errorf("invalid number or range %q", part)
 		}
 		if low < 0 || high < low || high >= most {
 			return nil, fmt.Errorf("%q is not between 0 and %d", part, most-1)

@@ -116,7 +116,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.upCommand(), a.initCommand(), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(),
 		a.applyCommand(), a.rollbackCommand(), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(), a.reportCommand(a.report),
-		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(), a.explainCommand(), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
+		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
 	return root
 }
 

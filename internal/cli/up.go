@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/apply"
-	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/lab"
+	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -313,7 +313,7 @@ func (p *pipeline) mesh(ctx context.Context) (note string, err error) {
 }
 
 func (p *pipeline) explain(context.Context) (string, error) {
-	p.report.Causes = diagnose.Mesh(p.report.Mesh, p.report.Findings.Findings)
+	p.report.Causes = mesh.Explain(p.report.Mesh, p.report.Findings.Findings)
 	return fabric.Count(len(p.report.Causes.Causes), "cause"), p.folder.Write(run.CausesFile, p.report.Causes)
 }
 

@@ -36,7 +36,7 @@ func (a Algorithm) String() string {
 	return algorithmNames()[a]
 }
 
-// Protocol is how data and its arrival are told apart on the way.
+// Protocol is how data and its arrival are distinguished on the way.
 type Protocol uint8
 
 // The protocols, in the order of NCCL's tables.
@@ -64,7 +64,7 @@ func parseAlgorithm(name string) (Algorithm, error) {
 			return Algorithm(i), nil
 		}
 	}
-	return 0, fmt.Errorf("algorithm %q is not known: known are %s", name, strings.Join(names[:], ", "))
+	return 0, fmt.Errorf("algorithm %q: unknown; known: %s", name, strings.Join(names[:], ", "))
 }
 
 // parseProtocol reads a name as NCCL does, in any case.
@@ -75,7 +75,7 @@ func parseProtocol(name string) (Protocol, error) {
 			return Protocol(i), nil
 		}
 	}
-	return 0, fmt.Errorf("protocol %q is not known: known are %s", name, strings.Join(names[:], ", "))
+	return 0, fmt.Errorf("protocol %q: unknown; known: %s", name, strings.Join(names[:], ", "))
 }
 
 // function is a collective of NCCL's tuning table; sendrecv and the like have none.

@@ -3,7 +3,7 @@ package collective
 import "strings"
 
 // AllPairs names what RCCL runs for small sizes on a full mesh of XGMI links: each GPU reduces an eighth that it
-// gets from all others at once, and sends it to all at once (rccl, README, MSCCL: for MI300X, one process a GPU).
+// gets from all others at once, and sends it to all at once (rccl, README, MSCCL: for MI300X, one process per GPU).
 const AllPairs = "MSCCL"
 
 // Sizes for which RCCL has such an algorithm, bytes.

@@ -44,7 +44,7 @@ func crowded(size float64) span {
 	}
 }
 
-// spanOf gives the span of an option at a size. What rests on rates that nobody measured is less sure, and so is
+// spanOf gives the span of an option at a size. What rests on rates that were not measured is less sure, and so is
 // what differs between machines that the same words describe. Each factor has its own reason.
 func (c *Cluster) spanOf(job Job, o *option, size int64) span {
 	s := float64(size)
@@ -84,7 +84,7 @@ func (c *Cluster) doubts(job Job, o *option) (all []span) {
 		all = append(all, span{0.97, 1.05})
 	}
 	switch c.net.kind {
-	case "tcp": // by threads, offloads and NICs from 3 to 35 GB/s a node
+	case "tcp": // by threads, offloads and NICs from 3 to 35 GB/s per node
 		all = append(all, span{0.3, 1.5})
 	case "tcpx": // 50 GB/s (dstack documentation, clusters/gcp) and 71 (Google, GKE A3 High)
 		all = append(all, span{0.68, 1.1})

@@ -70,7 +70,7 @@ func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption
 func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c := &Cluster{hw: hw, assumed: assumed, trays: trays}
 	if trays > 1 {
-		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink joins the GPUs of %d machines, which NCCL takes for one", trays)
+		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink connects the GPUs of %d machines, which NCCL treats as one", trays)
 	}
 	if err := c.resolveGPU(cat); err != nil {
 		return nil, err
@@ -85,9 +85,6 @@ func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumpt
 	c.named()
 	return c, nil
 }
-
-// Hardware gives the machines with all that was filled in.
-func (c *Cluster) Hardware() fabric.Hardware { return c.hw }
 
 // Ranks is how many GPUs take part.
 func (c *Cluster) Ranks() int { return c.hw.Nodes * c.hw.GPUsPerNode }

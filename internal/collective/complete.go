@@ -32,19 +32,19 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 		before := hw
 		fillSibling(cat, &hw, m)
 		if hw != before {
-			assume(fmt.Sprintf("what is not said is as in %s", m.Title), "catalog, machine "+id)
+			assume(fmt.Sprintf("unspecified values are those of %s", m.Title), "catalog, machine "+id)
 		}
 	}
 	if hw.Nodes == 0 {
 		hw.Nodes = 1
-		assume("one node", "nothing says how many")
+		assume("one node", "the number of nodes is unspecified")
 	}
 	if hw.GPUsPerNode == 0 {
-		return hw, nil, fmt.Errorf("hardware: gpus_per_node is not said, and no machine of the catalog has GPU %q", hw.GPU)
+		return hw, nil, fmt.Errorf("hardware: gpus_per_node: unspecified, and no machine in the catalog has GPU %q", hw.GPU)
 	}
 	if hw.Net == "" && hw.Nodes > 1 {
 		hw.Net = "ib"
-		assume("InfiniBand between the nodes", "nothing says which fabric")
+		assume("InfiniBand between the nodes", "the fabric is unspecified")
 	}
 	return hw, assumed, sane(hw)
 }
@@ -82,7 +82,7 @@ func fromMachine(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 	}
 }
 
-// fillSibling takes the network and the CPU from a machine, where they fit what is said.
+// fillSibling takes the network and the CPU from a machine, where they fit what is specified.
 func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineModel) {
 	if hw.GPUsPerNode == 0 {
 		hw.GPUsPerNode = int(m.GPUs.Value)

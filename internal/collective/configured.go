@@ -14,7 +14,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	var notes []fabric.Assumption
 	if c.apart != nil && job.Env["NCCL_MNNVL_ENABLE"] == "0" {
 		used, notes := c.apart.configured(job)
-		return used, append(notes, fabric.Assumption{What: "each machine is a node of its own", Source: "NCCL_MNNVL_ENABLE=0"})
+		return used, append(notes, fabric.Assumption{What: "each machine is its own node", Source: "NCCL_MNNVL_ENABLE=0"})
 	}
 	changed := *c
 	note := func(name, what string) {
@@ -31,7 +31,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	}
 	if n := number(job, "NCCL_IB_QPS_PER_CONNECTION"); n >= queuePairs && c.net.uneven > 0 {
 		changed.net.payload = min(changed.net.payload/c.net.uneven, changed.net.room)
-		note("NCCL_IB_QPS_PER_CONNECTION", fmt.Sprintf("%d flows a connection spread over the ports of switches", n))
+		note("NCCL_IB_QPS_PER_CONNECTION", fmt.Sprintf("%d flows per connection spread over switch ports", n))
 	}
 	if n := number(job, "NCCL_MAX_NCHANNELS"); n > 0 && !c.gpu.amd && n < c.graphs.channels() {
 		changed.fewChannels(n)
@@ -41,7 +41,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		changed.named()
 	}
 	if job.Version == "" && c.gpu.nvls > 0 && c.nodes() > 1 {
-		notes = append(notes, fabric.Assumption{What: "NCCL is older than 2.28, which goes over to NVLSTree at other sizes", Source: "most published measurements are"})
+		notes = append(notes, fabric.Assumption{What: "NCCL is older than 2.28, which switches to NVLSTree at other sizes", Source: "most published measurements are"})
 	}
 	return &changed, notes
 }

@@ -25,9 +25,11 @@ func TestTrays(t *testing.T) {
 		{"HGX", fabric.Hardware{GPU: "h100-sxm", Nodes: 2, GPUsPerNode: 8}, 1},
 		{"unknown GPU", fabric.Hardware{GPU: "x9", Nodes: 2, GPUsPerNode: 8}, 1},
 	} {
-		if got := traysOf(cat, test.hw); got != test.want {
-			t.Errorf("%s: %d trays, want %d", test.name, got, test.want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			if got := traysOf(cat, test.hw); got != test.want {
+				t.Errorf("%s: %d trays, want %d", test.name, got, test.want)
+			}
+		})
 	}
 }
 
@@ -37,8 +39,8 @@ func TestDomain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.nodes() != 1 || c.local() != 72 || c.Ranks() != 72 || c.Hardware().Nodes != 18 {
-		t.Fatalf("%d nodes of %d GPUs, %d ranks, hardware %+v", c.nodes(), c.local(), c.Ranks(), c.Hardware())
+	if c.nodes() != 1 || c.local() != 72 || c.Ranks() != 72 || c.hw.Nodes != 18 {
+		t.Fatalf("%d nodes of %d GPUs, %d ranks, hardware %+v", c.nodes(), c.local(), c.Ranks(), c.hw)
 	}
 	joined := predict(t, c, Job{Collective: fabric.AllReduce, Processes: 4}, 1<<10, 16<<30)
 	apart := predict(t, c, Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_MNNVL_ENABLE": "0"}}, 1<<10, 16<<30)

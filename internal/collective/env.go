@@ -62,7 +62,7 @@ func readSettings(job Job, f function) (settings, error) {
 		if text, ok := job.Env[name]; ok {
 			n, err := strconv.Atoi(strings.TrimSpace(text))
 			if err != nil || n < 0 || n > 1024 {
-				return s, fmt.Errorf("%s %q is not a number between 0 and 1024", name, text)
+				return s, fmt.Errorf("%s %q: not a number between 0 and 1024", name, text)
 			}
 		}
 	}

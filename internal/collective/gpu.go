@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 )
 
-// wiring is what joins the GPUs of a machine.
+// wiring is what connects the GPUs of a machine.
 type wiring uint8
 
 const (
@@ -92,7 +92,7 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 		if c.local() == 1 {
 			c.gpu.ring = c.gpu.limit
 		}
-		c.assume("the catalog does not know it", "GPU %q has PCIe 5.0 x16 and the protocols of compute capability 9.0", c.hw.GPU)
+		c.assume("not in the catalog", "GPU %q has PCIe 5.0 x16 and the protocols of compute capability 9.0", c.hw.GPU)
 		return nil
 	}
 	c.hw.GPU = id
@@ -101,7 +101,7 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 		g.gfx = m.Arch
 	} else {
 		if g.sm, err = strconv.Atoi(strings.TrimPrefix(m.Arch, "sm_")); err != nil {
-			return fmt.Errorf("GPU %q: architecture %q of the catalog is not sm_ and a number", id, m.Arch)
+			return fmt.Errorf("GPU %q: invalid architecture %q in the catalog: not sm_ and a number", id, m.Arch)
 		}
 	}
 	c.gpu = g
@@ -147,7 +147,7 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 		g.limit, g.ring = g.limit*share, g.ring*share
 	} else if g.nvls == 0 && g.sm >= 100 {
 		g.nvls = 0.6 * m.ScaleUp.Value
-		c.assume("B200: 541 of 900 GB/s", "the switch reduces at %.0f GB/s a GPU", g.nvls)
+		c.assume("B200: 541 of 900 GB/s", "the switch reduces at %.0f GB/s per GPU", g.nvls)
 	}
 	g.model = g.limit
 	c.wideDomain()

@@ -103,7 +103,7 @@ func TestForcedIsSound(t *testing.T) {
 	}
 }
 
-// TestRandomHardware goes through machines that nobody builds.
+// TestRandomHardware goes through machines that do not exist.
 func TestRandomHardware(t *testing.T) {
 	cat := loaded(t)
 	r := rand.New(rand.NewSource(7))
@@ -161,7 +161,7 @@ func FuzzPredict(f *testing.F) {
 			return
 		}
 		if err := sound(p.Rows); err != nil {
-			t.Errorf("%+v %+v: %v", c.Hardware(), job, err)
+			t.Errorf("%+v %+v: %v", c.hw, job, err)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 type Job struct {
 	Collective fabric.Collective
 	Env        map[string]string   // of NCCL or RCCL, by their names: NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE, ...
-	Processes  int                 // a node: 1 drives all GPUs of a node (-g 8); 0 is one for each GPU
+	Processes  int                 // per node: 1 drives all GPUs of a node (-g 8); 0 is one for each GPU
 	DType      string              // as nccl-tests prints it: float, int8, ...; empty is float
 	Tuning     []fabric.TuningCell // of a debug log: they replace the model's own idea of what NCCL takes
 	Version    string              // of the library: 2.25.1; empty: unknown
@@ -19,7 +19,7 @@ type Job struct {
 }
 
 // JobOf reads the config of a table file: keys of NCCL_, RCCL_ and UCX_ are environment variables; dtype, procs
-// (processes a node), nccl or rccl (version) and launch (in words: "-g 8", "1 process per node, 8 GPUs") are known;
+// (processes per node), nccl or rccl (version) and launch (in words: "-g 8", "1 process per node, 8 GPUs") are known;
 // anything else changes nothing.
 func JobOf(c fabric.Collective, config map[string]string) Job {
 	j := Job{Collective: c, Env: map[string]string{}, DType: config["dtype"], Version: config["nccl"]}

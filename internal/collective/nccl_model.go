@@ -192,7 +192,7 @@ func collnetBus(s shape, g ncclgraph.Graph, f function, a Algorithm, bus float64
 	if f == fnAllGather || f == fnReduceScatter {
 		return ppn * min(g.BWIntra, g.BWInter*0.9)
 	}
-	factor := ppn / max(1, float64(g.Channels)) // GPUs a NIC
+	factor := ppn / max(1, float64(g.Channels)) // GPUs per NIC
 	factor -= (factor - 1) / 2
 	bus /= factor
 	if s.sm >= 90 {

@@ -57,7 +57,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		return nil
 	}
 	if c.hw.Net == netNone {
-		return fmt.Errorf("hardware: net %q cannot join %d nodes", c.hw.Net, c.nodes())
+		return fmt.Errorf("hardware: net %q cannot connect %d nodes", c.hw.Net, c.nodes())
 	}
 	id := c.hw.Net
 	if id == "efa" && !c.gpu.amd && c.gpu.sm < 90 {
@@ -66,10 +66,10 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	f, ok := cat.Fabrics[id]
 	if !ok {
 		known := slices.Sorted(maps.Keys(cat.Fabrics))
-		return fmt.Errorf("hardware: net %q is not in the catalog: known are %s", c.hw.Net, strings.Join(append(known, netNone), ", "))
+		return fmt.Errorf("hardware: net %q: not in the catalog; known: %s", c.hw.Net, strings.Join(append(known, netNone), ", "))
 	}
 	if c.hw.NICsPerNode == 0 || c.hw.NICGbps == 0 {
-		return fmt.Errorf("hardware: nics_per_node and nic_gbps are needed for %d nodes: nothing says them", c.nodes())
+		return fmt.Errorf("hardware: nics_per_node and nic_gbps: unspecified, and needed for %d nodes", c.nodes())
 	}
 	c.net = network{
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
@@ -87,7 +87,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	}
 	if m := cat.Machines[c.hw.Machine]; m.NICLinks.Value > 0 && float64(c.net.nics) > m.NICLinks.Value {
 		c.net.line *= m.NICLinks.Value / float64(c.net.nics)
-		c.assume(m.NICLinks.Source, "%d NICs share %g PCIe links: they carry as much as one NIC a link", c.net.nics, m.NICLinks.Value)
+		c.assume(m.NICLinks.Source, "%d NICs share %g PCIe links: they carry as much as one NIC per link", c.net.nics, m.NICLinks.Value)
 	}
 	c.behindPCIe()
 	// Google's set-up of A3 High: NCCL_ALGO=Ring, NCCL_PROTO=Simple. The plug-in of AWS leaves Simple alone where the
@@ -102,7 +102,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 func (c *Cluster) behindPCIe() {
 	share := max(1, float64(c.net.nics)/float64(c.local()))
 	if most := c.gpu.pcie * pciePayload / share; c.net.line > most {
-		c.assume("PCI Express Base Specification: payload of 16 lanes", "a NIC of %g Gb/s gives %.0f GB/s: more does not pass the PCIe link of a GPU", c.net.line*8, most)
+		c.assume("PCI Express Base Specification: payload of 16 lanes", "a NIC of %g Gb/s is limited to %.0f GB/s by the PCIe link of a GPU", c.net.line*8, most)
 		c.net.line = most
 	}
 }
@@ -115,13 +115,13 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 	}
 	if nic, ok := cat.NICs[c.hw.NIC]; ok && nic.Payload.Value > 0 {
 		n.payload = nic.Payload.Value
-		c.assume(nic.Payload.Source, "data takes %.3f of the line rate of %s", n.payload, nic.Title)
+		c.assume(nic.Payload.Source, "payload is %.3f of the line rate of %s", n.payload, nic.Title)
 	} else if n.payload > 0 {
-		c.assume(f.Payload.Source, "data takes %.3f of the line rate", n.payload)
+		c.assume(f.Payload.Source, "payload is %.3f of the line rate", n.payload)
 	} else {
 		n.payload = defaultPayload
 		c.unmeasured = true
-		c.assume("median of the fabrics that were measured", "data takes %.3f of the line rate", n.payload)
+		c.assume("median of the measured fabrics", "payload is %.3f of the line rate", n.payload)
 	}
 	if nic, ok := cat.NICs[c.hw.NIC]; c.nodes() > 2 && (n.kind == "ib" || n.kind == "roce") && (!ok || nic.Payload.Value == 0) {
 		n.payload *= manyNodes
@@ -132,7 +132,7 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 		n.step = 1
 	}
 	if c.net.step > 1 || c.net.floor > 0 {
-		c.assume("catalog, fabric "+n.kind+": "+f.Step.Source, "a step over the network takes %.2f times NCCL's figure, and a collective %.0f us besides", n.step, n.floor)
+		c.assume("catalog, fabric "+n.kind+": "+f.Step.Source, "a step over the network takes %.2f times NCCL's figure, plus %.0f us per collective", n.step, n.floor)
 	}
 }
 

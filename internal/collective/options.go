@@ -82,39 +82,62 @@ func replaced(row *cells, f function, logged []fabric.TuningCell) (ok bool) {
 	return ok
 }
 
-// refuses tells why the library would not run an algorithm with a protocol; empty: it may.
+// refuses says why the library would not run an algorithm with a protocol; empty: it may.
 func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) string {
-	g := c.graphs.of(a)
-	multi := c.nodes() > 1
 	switch {
 	case !f.runs(a):
 		return fmt.Sprintf("%s has no implementation of this collective", a)
 	case p != Simple && a != Tree && a != Ring:
 		return fmt.Sprintf("%s has only the protocol Simple", a)
 	case a == PAT && c.local() != 1:
-		return "PAT takes one GPU a node"
-	case (a == NVLS || a == NVLSTree) && !e.nvls:
-		return "NCCL_NVLS_ENABLE=0"
-	case (a == NVLS || a == NVLSTree) && c.gpu.nvls > 0 && c.local() < 3:
-		return "NVLS takes more than two GPUs a node"
-	case (a == NVLS || a == NVLSTree) && (c.gpu.nvls == 0 || g.Channels < 2):
-		return "the GPUs are on no switch that reduces"
-	case (a == NVLS || a == NVLSTree) && e.byteType:
-		return "NVLS cannot reduce types of 8 bits"
-	case a == NVLS && f != fnAllReduce:
-		return "NVLS takes registered buffers for this collective"
-	case a == NVLSTree && !multi:
-		return "NVLSTree takes more than one node"
-	case (a == CollNetDirect || a == CollNetChain || a == NVLS && multi) && !e.collnet:
-		return "CollNet is off: NCCL_COLLNET_ENABLE=1 and a plug-in that reduces in the network are needed"
-	case a == CollNetDirect && c.gpu.wiring != overSwitch:
-		return "CollNetDirect takes GPUs on a switch"
+		return "PAT requires one GPU per node"
+	}
+	if a == NVLS || a == NVLSTree {
+		if why := c.refusesNVLS(f, a, e); why != "" {
+			return why
+		}
+	}
+	if why := c.refusesCollNet(a, e); why != "" {
+		return why
+	}
+	switch {
 	case a != Ring && c.net.ringOnly:
-		return c.net.kind + ": its set-up asks for NCCL_ALGO=Ring"
+		return c.net.kind + ": its setup requires NCCL_ALGO=Ring"
 	case p != Simple && c.net.simpleOnly:
-		return c.net.kind + ": its plug-in takes only the protocol Simple, which needs no order of writes"
-	case p == LL128 && !e.asked && !c.runsLL128(g):
-		return "LL128 is switched off: it takes NVLink, NICs at PXB (PXN from compute capability 9.0 on) and compute capability 7.0"
+		return c.net.kind + ": its plugin supports only the protocol Simple, which does not rely on the order of writes"
+	case p == LL128 && !e.asked && !c.runsLL128(c.graphs.of(a)):
+		return "LL128 is off: it requires NVLink, NICs at PXB (PXN from compute capability 9.0 on) and compute capability 7.0"
+	}
+	return ""
+}
+
+// refusesNVLS says why NVLS or NVLSTree would not run.
+func (c *Cluster) refusesNVLS(f function, a Algorithm, e settings) string {
+	switch {
+	case !e.nvls:
+		return "NCCL_NVLS_ENABLE=0"
+	case c.gpu.nvls > 0 && c.local() < 3:
+		return "NVLS requires more than two GPUs per node"
+	case c.gpu.nvls == 0 || c.graphs.of(a).Channels < 2:
+		return "the GPUs are not on a switch that reduces"
+	case e.byteType:
+		return "NVLS cannot reduce 8-bit types"
+	case a == NVLS && f != fnAllReduce:
+		return "NVLS requires registered buffers for this collective"
+	case a == NVLSTree && c.nodes() == 1:
+		return "NVLSTree requires more than one node"
+	}
+	return ""
+}
+
+// refusesCollNet says why an algorithm that reduces in the network would not run.
+func (c *Cluster) refusesCollNet(a Algorithm, e settings) string {
+	reduces := a == CollNetDirect || a == CollNetChain || a == NVLS && c.nodes() > 1
+	switch {
+	case reduces && !e.collnet:
+		return "CollNet is off: it requires NCCL_COLLNET_ENABLE=1 and a plugin that reduces in the network"
+	case a == CollNetDirect && c.gpu.wiring != overSwitch:
+		return "CollNetDirect requires GPUs on a switch"
 	}
 	return ""
 }
@@ -191,10 +214,10 @@ func (c *Cluster) networkSteps(a Algorithm, f function) float64 {
 const codeFrom = 20000
 
 // older says whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
-// published measurements are: a version that is not known counts as older.
+// published measurements are: an unknown version counts as older.
 func older(version string) bool { return olderThan(version, 2, 28) }
 
-// olderThan says whether a version is before another one; one that is not known is.
+// olderThan says whether a version is before another one; an unknown one is.
 func olderThan(version string, wantMajor, wantMinor int) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")

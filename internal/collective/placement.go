@@ -15,7 +15,7 @@ type Placement struct {
 	Near func(gpu, nic int) bool
 }
 
-// Worker is one pod. Indexes are those of the machine. Where NICs is nil they are not known: one of Choices,
+// Worker is one pod. Indexes are those of the machine. Where NICs is nil they are unknown: one of Choices,
 // or any Count of the machine's. Workers of one Machine never share a NIC.
 type Worker struct {
 	Machine string
@@ -49,7 +49,7 @@ func (c *Cluster) Share(p *Placement) (Share, error) {
 		return Share{}, errors.New("placement has no worker")
 	}
 	if c.net.nics > maxPlacedNICs {
-		return Share{}, fmt.Errorf("placement: more than %d NICs a machine", maxPlacedNICs)
+		return Share{}, fmt.Errorf("placement: more than %d NICs per machine", maxPlacedNICs)
 	}
 	s := seating{nics: c.net.nics, near: p.Near}
 	if s.near == nil {

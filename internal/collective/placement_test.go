@@ -48,16 +48,18 @@ func TestSharesOfTheDocument(t *testing.T) {
 		{"crossed halves", &Placement{Workers: []Worker{{GPUs: []int{0, 1, 2, 3}, NICs: blocks()[1]}}}, 0, 0},
 		{"any four, alone", &Placement{Workers: []Worker{{GPUs: []int{3, 4, 5, 6}, Count: 4}}}, 1, 4},
 	} {
-		s, err := c.Share(test.placement)
-		if err != nil {
-			t.Fatal(test.name, err)
-		}
-		if s.LowExits != test.low || s.HighExits != test.high {
-			t.Errorf("%s: %d to %d GPUs with a NIC, want %d to %d", test.name, s.LowExits, s.HighExits, test.low, test.high)
-		}
-		if want := float64(test.low) * 50 * c.net.room; math.Abs(s.Low-want) > 0.01 {
-			t.Errorf("%s: %.2f GB/s, want %.2f", test.name, s.Low, want)
-		}
+		t.Run(test.name, func(t *testing.T) {
+			s, err := c.Share(test.placement)
+			if err != nil {
+				t.Fatal(test.name, err)
+			}
+			if s.LowExits != test.low || s.HighExits != test.high {
+				t.Errorf("%s: %d to %d GPUs with a NIC, want %d to %d", test.name, s.LowExits, s.HighExits, test.low, test.high)
+			}
+			if want := float64(test.low) * 50 * c.net.room; math.Abs(s.Low-want) > 0.01 {
+				t.Errorf("%s: %.2f GB/s, want %.2f", test.name, s.Low, want)
+			}
+		})
 	}
 }
 
@@ -73,16 +75,18 @@ func TestAveragesOfTheDocument(t *testing.T) {
 		placement *Placement
 		published float64
 	}{"run A": {a, 22.22}, "run B": {runB(), 11.23}} {
-		s, err := c.Share(test.placement)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Low != s.High {
-			t.Errorf("%s: %.1f to %.1f GB/s", name, s.Low, s.High)
-		}
-		if got := whole * s.Low / plateau; math.Abs(got-test.published)/test.published > 0.04 {
-			t.Errorf("%s: average of %.2f GB/s, the document has %.2f", name, got, test.published)
-		}
+		t.Run(name, func(t *testing.T) {
+			s, err := c.Share(test.placement)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Low != s.High {
+				t.Errorf("%s: %.1f to %.1f GB/s", name, s.Low, s.High)
+			}
+			if got := whole * s.Low / plateau; math.Abs(got-test.published)/test.published > 0.04 {
+				t.Errorf("%s: average of %.2f GB/s, the document has %.2f", name, got, test.published)
+			}
+		})
 	}
 }
 

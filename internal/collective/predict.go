@@ -44,7 +44,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	p.Ranks, p.Nodes, p.Hardware = low.Ranks(), low.nodes(), low.hw
 	low, notes := low.configured(job)
 	notes = append(notes, fabric.Assumption{
-		What:   fmt.Sprintf("the worst worker leaves by %d GPUs with a NIC near them", share.LowExits),
+		What:   fmt.Sprintf("the worst worker sends through %d GPUs with a near NIC", share.LowExits),
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
 	p.Assumptions = slices.Concat(c.assumed, notes)
@@ -64,8 +64,8 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 		p.Rows[i].Bound = r.Bound
 	}
 	p.Assumptions = append(p.Assumptions, fabric.Assumption{
-		What:   fmt.Sprintf("rows are of the worst assignment of NICs, bands reach to the best, with %d", share.HighExits),
-		Source: "nothing says which NICs the workers have",
+		What:   fmt.Sprintf("rows are for the worst assignment of NICs; bands reach up to the best, with %d", share.HighExits),
+		Source: "the workers' NICs are unspecified",
 	})
 	return p, nil
 }
@@ -73,7 +73,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 // fill computes the rows.
 func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) error {
 	if c.Ranks() == 1 {
-		return errors.New("hardware: one GPU has no other to talk to")
+		return errors.New("hardware: a collective needs at least two GPUs")
 	}
 	options, err := c.enabled(job)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Cluster) unlisted(job Job) (option, bool) {
 // whyNone says why nothing that the environment allows would run.
 func (c *Cluster) whyNone(f function, e settings) error {
 	if c.gpu.amd {
-		return errors.New("RCCL does not run it: Tree and Ring with LL and Simple are known of it, and on one node no Tree with Simple")
+		return errors.New("RCCL does not run it: it has Tree and Ring with LL and Simple, and on one node not Tree with Simple")
 	}
 	for a := range algorithms {
 		for _, p := range []Protocol{Simple, LL128, LL} { // what every algorithm has before what some have

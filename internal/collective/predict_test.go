@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -34,13 +35,15 @@ func TestKnownRates(t *testing.T) {
 		{fabric.Hardware{GPU: "mi300x", Nodes: 1, GPUsPerNode: 2}, fabric.AllReduce, 8 << 30, 47.7},
 		{fabric.Hardware{GPU: "mi355x", Nodes: 1, GPUsPerNode: 8}, fabric.AllReduce, 16 << 30, 409},
 	} {
-		r := predict(t, newCluster(t, test.hw), Job{Collective: test.what}, test.size)[0]
-		if math.Abs(r.BusBW-test.want)/test.want > 0.06 {
-			t.Errorf("%s %d GPUs %s: %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.BusBW, test.want)
-		}
-		if r.Bound.BusBW < test.want/1.02 || r.Bound.BusBW > 1.25*test.want {
-			t.Errorf("%s %d GPUs %s: bound %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.Bound.BusBW, test.want)
-		}
+		t.Run(fmt.Sprintf("%s %d GPUs %s", test.hw.GPU, test.hw.GPUsPerNode, test.what), func(t *testing.T) {
+			r := predict(t, newCluster(t, test.hw), Job{Collective: test.what}, test.size)[0]
+			if math.Abs(r.BusBW-test.want)/test.want > 0.06 {
+				t.Errorf("%s %d GPUs %s: %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.BusBW, test.want)
+			}
+			if r.Bound.BusBW < test.want/1.02 || r.Bound.BusBW > 1.25*test.want {
+				t.Errorf("%s %d GPUs %s: bound %.1f GB/s, published %.1f", test.hw.GPU, test.hw.GPUsPerNode, test.what, r.Bound.BusBW, test.want)
+			}
+		})
 	}
 }
 
@@ -85,32 +88,34 @@ func TestForced(t *testing.T) {
 		{two, fabric.AllReduce, "NVLS", "", "CollNet is off"},
 		{two, fabric.AllReduce, "NVLSTree", "LL", "NVLSTree has only the protocol Simple"},
 		{one, fabric.AllReduce, "NVLS", "", "NVLS/Simple"},
-		{one, fabric.AllReduce, "NVLSTree", "", "NVLSTree takes more than one node"},
-		{pair, fabric.AllReduce, "NVLS", "", "NVLS takes more than two GPUs"},
-		{two, fabric.AllGather, "PAT", "", "PAT takes one GPU a node"},
+		{one, fabric.AllReduce, "NVLSTree", "", "NVLSTree requires more than one node"},
+		{pair, fabric.AllReduce, "NVLS", "", "NVLS requires more than two GPUs"},
+		{two, fabric.AllGather, "PAT", "", "PAT requires one GPU per node"},
 		{spark, fabric.AllGather, "PAT", "", "PAT/Simple"},
 		{two, fabric.AllReduce, "CollNetDirect", "", "CollNet is off"},
-		{two, fabric.AllReduce, "Butterfly", "", `algorithm "Butterfly" is not known: known are Tree, Ring`},
+		{two, fabric.AllReduce, "Butterfly", "", `algorithm "Butterfly": unknown; known: Tree, Ring`},
 		{two, "AllReduce", "Ring", "LL", "Ring/LL"},
 		{newCluster(t, fabric.Hardware{GPU: "l40s", Nodes: 1, GPUsPerNode: 4}), fabric.AllReduce, "Ring", "LL128", "Ring/LL128"}, // asked for, it is run
 		{newCluster(t, fabric.Hardware{Machine: "oam8-mi325x", Nodes: 1}), fabric.AllReduce, "Tree", "Simple", "RCCL does not run it"},
-		{two, fabric.AllReduce, "Ring", "LL64", `protocol "LL64" is not known`},
+		{two, fabric.AllReduce, "Ring", "LL64", `protocol "LL64": unknown`},
 		{two, fabric.AllReduce, "Ring;Tree", "", "only the first list may be without a collective"},
 	} {
-		env := map[string]string{"NCCL_ALGO": test.algo}
-		if test.proto != "" {
-			env["NCCL_PROTO"] = test.proto
-		}
-		p, err := test.c.Predict(Job{Collective: test.what, Env: env}, []int64{1 << 30})
-		got := ""
-		if err != nil {
-			got = err.Error()
-		} else {
-			got = p.Rows[0].Algorithm + "/" + p.Rows[0].Protocol
-		}
-		if !strings.Contains(got, test.want) {
-			t.Errorf("%s %s %s: got %q, want %q", test.what, test.algo, test.proto, got, test.want)
-		}
+		t.Run(fmt.Sprint(test.what, " ", test.algo, " ", test.proto), func(t *testing.T) {
+			env := map[string]string{"NCCL_ALGO": test.algo}
+			if test.proto != "" {
+				env["NCCL_PROTO"] = test.proto
+			}
+			p, err := test.c.Predict(Job{Collective: test.what, Env: env}, []int64{1 << 30})
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = p.Rows[0].Algorithm + "/" + p.Rows[0].Protocol
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("%s %s %s: got %q, want %q", test.what, test.algo, test.proto, got, test.want)
+			}
+		})
 	}
 }
 
@@ -172,7 +177,7 @@ func TestLoggedTuning(t *testing.T) {
 	}
 }
 
-// TestPlateau: once all channels are full NCCL reckons with longer steps of a ring.
+// TestPlateau: once all channels are full NCCL assumes longer steps of a ring.
 func TestPlateau(t *testing.T) {
 	o := option{believed: cell{latency: 10, bandwidth: 1}, long: 1.4, full: 1000}
 	if before, after := o.choice(999), o.choice(1000); math.Abs(before-10.999) > 1e-9 || math.Abs(after-15) > 1e-9 {
@@ -207,22 +212,24 @@ func TestBadInput(t *testing.T) {
 		{Job{Collective: fabric.AllReduce}, nil, "sizes: 0 are not between"},
 		{Job{Collective: fabric.AllReduce}, []int64{0}, "size 0 is not between"},
 		{Job{Collective: fabric.AllReduce}, []int64{1 << 51}, "is not between"},
-		{Job{Collective: "all_love"}, []int64{8}, `collective "all_love" is not known`},
+		{Job{Collective: "all_love"}, []int64{8}, `collective "all_love": unknown`},
 	} {
-		if _, err := c.Predict(test.job, test.sizes); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("want %q, got %v", test.want, err)
-		}
+		t.Run(test.want, func(t *testing.T) {
+			if _, err := c.Predict(test.job, test.sizes); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("want %q, got %v", test.want, err)
+			}
+		})
 	}
 	for want, hw := range map[string]fabric.Hardware{
-		"gpus_per_node is not said":      {GPU: "mystery"},
-		"its links are needed":           {GPU: "mystery", GPUsPerNode: 8},
-		`net "none" cannot join 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
-		`net "token-ring" is not in`:     {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
-		"nodes 40000 is not between":     {GPU: "h100", Nodes: 40000},
-		"nic_gbps NaN is not between":    {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
-		"oversubscription -1 is not":     {GPU: "h100", Nodes: 2, Oversubscription: -1},
-		`machine "hgx-x" is not in`:      {Machine: "hgx-x"},
-		"nics_per_node and nic_gbps":     {GPU: "h100", Nodes: 2, Net: "ss11"},
+		"gpus_per_node: unspecified":        {GPU: "mystery"},
+		"its links are needed":              {GPU: "mystery", GPUsPerNode: 8},
+		`net "none" cannot connect 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
+		`net "token-ring": not in`:          {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
+		"nodes 40000 is not between":        {GPU: "h100", Nodes: 40000},
+		"nic_gbps NaN is not between":       {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
+		"oversubscription -1 is not":        {GPU: "h100", Nodes: 2, Oversubscription: -1},
+		`machine "hgx-x" is not in`:         {Machine: "hgx-x"},
+		"nics_per_node and nic_gbps":        {GPU: "h100", Nodes: 2, Net: "ss11"},
 	} {
 		if _, err := New(loaded(t), hw); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: want %q, got %v", hw, want, err)

@@ -71,7 +71,7 @@ func (c *Cluster) rcclCell(s shape, t *rcclTable, f function, a Algorithm, p Pro
 func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	factor := f.factor(c.Ranks())
 	s := c.shapeOf("")
-	s.netOverhead = 0 // RCCL reckons with posts to the NIC in every step: they go beside the steps of 2 and 4 nodes
+	s.netOverhead = 0 // RCCL assumes posts to the NIC in every step: they go beside the steps of 2 and 4 nodes
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
 	bus := c.ringLinks(c.gpu.ring)
 	if c.nodes() > 1 {

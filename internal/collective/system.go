@@ -16,7 +16,7 @@ import (
 // counted in the system, and NCCL's own search in it gives the graphs.
 func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (*Cluster, error) {
 	if s == nil || len(s.GPUs) == 0 {
-		return nil, errors.New("topology: has no GPU")
+		return nil, errors.New("topology: no GPU")
 	}
 	hw.GPUsPerNode = len(s.GPUs)
 	if hw.GPU == "" && hw.Machine == "" {
@@ -106,5 +106,5 @@ func (c *Cluster) distantNICs() {
 	}
 	c.net.direct = false
 	c.net.payload *= c.staged()
-	c.assume("nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, P2C or PXN", "data between GPUs and NICs goes through host memory: the way is %s", c.graphs.ring.TypeInter)
+	c.assume("nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, P2C or PXN", "data between GPUs and NICs goes through host memory: the path is %s", c.graphs.ring.TypeInter)
 }

@@ -49,7 +49,7 @@ func guest(t *testing.T, switches bool) *Cluster {
 // TestGuestWithoutTopology: NCCL finds every NIC behind a host bridge, and GPUDirect RDMA is off.
 func TestGuestWithoutTopology(t *testing.T) {
 	flat, told := guest(t, false), guest(t, true)
-	if hw := told.Hardware(); hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 || hw.NICsPerNode != 2 || hw.NICGbps != 400 || hw.CPU != "intel" {
+	if hw := told.hw; hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 || hw.NICsPerNode != 2 || hw.NICGbps != 400 || hw.CPU != "intel" {
 		t.Errorf("read %+v", hw)
 	}
 	job := Job{Collective: fabric.AllGather}
@@ -77,7 +77,7 @@ func TestFromNothing(t *testing.T) {
 		t.Error("no system: no error")
 	}
 	c := ofTopology(t, "testdata/h200x2-topo.xml")
-	if hw := c.Hardware(); hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 {
-		t.Errorf("two H200, told by their architecture alone: %+v", hw)
+	if hw := c.hw; hw.GPU != "h100-sxm" || hw.GPUsPerNode != 2 {
+		t.Errorf("two H200, from their architecture alone: %+v", hw)
 	}
 }

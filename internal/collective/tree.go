@@ -1,7 +1,7 @@
 package collective
 
 // treeSlice is bytes that are on their way at once in a channel of a tree (nccl, src/include/device.h: a buffer of
-// 4 MiB in 8 steps), where a step over the network takes what NCCL reckons; a longer one holds as many more.
+// 4 MiB in 8 steps), where a step over the network takes what NCCL assumes; a longer one holds as many more.
 const treeSlice = 512 << 10
 
 // treeTiming: a chain within the node and two binary trees between nodes, each with half of the data, up
@@ -21,7 +21,7 @@ func (c *Cluster) treeTiming(o *option) {
 	switch {
 	case o.protocol == LL128 && c.nodes() == 1: // its threads set the pace, not the wires
 		bulk = min(bulk, o.measured.bandwidth)
-	case o.protocol != Simple: // NCCL reckons with twice the data on every wire
+	case o.protocol != Simple: // NCCL assumes twice the data on every wire
 		bulk = min(bulk, min(o.measured.bandwidth*2, c.channelsBus(o.protocol))/max(both, c.treeWire()))
 	}
 	o.bulk = bulk

@@ -8,10 +8,10 @@ import (
 type Job struct {
 	Collective fabric.Collective
 	Env        map[string]string   // of NCCL or RCCL, by their names
-	Processes  int                 // a node; 0: not known
+	Processes  int                 // per node; 0: unknown
 	DType      string              // as nccl-tests prints it; empty is float
 	Tuning     []fabric.TuningCell // of a debug log
-	Version    string              // of the library; empty: not known
+	Version    string              // of the library; empty: unknown
 }
 
 // Predictor gives what healthy machines would measure, one row a size in bytes. The prediction's Hardware is
@@ -31,23 +31,23 @@ type Input struct {
 // healthy whose numbers were not compared with what its hardware should give.
 func Explain(results []fabric.Result, in Input) *fabric.Explanation {
 	words := newReader()
-	sights := make([]*sight, len(results))
+	observations := make([]*observed, len(results))
 	for i := range results {
-		sights[i] = observe(&results[i], in, words, runLog(&results[i], results))
+		observations[i] = observe(&results[i], in, words, runLog(&results[i], results))
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
-	for i, s := range sights {
-		out.Results = append(out.Results, s.together(sights, i, in.Findings).explain())
+	for i, s := range observations {
+		out.Results = append(out.Results, s.withOthers(observations, i, in.Findings).explain())
 	}
-	followTables(out.Results, sights)
+	followTables(out.Results, observations)
 	return out
 }
 
 // followTables lets a log without fault share the verdict of the table that the same run printed into the
 // same file: a log by itself has no bandwidth to judge.
-func followTables(out []fabric.Explained, sights []*sight) {
+func followTables(out []fabric.Explained, observations []*observed) {
 	for i := range out {
-		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || sights[i].void != "" {
+		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || observations[i].unusable != "" {
 			continue
 		}
 		tables, healthy := 0, 0

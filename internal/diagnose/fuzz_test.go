@@ -28,11 +28,11 @@ func FuzzExplain(f *testing.F) {
 		table := &fabric.Table{Collective: fabric.Collective(name), Ranks: nodes * gpus, Nodes: nodes, Rows: []fabric.Row{
 			{Size: size, TimeUS: &us, AlgBW: &alg, BusBW: &bus, Wrong: &n}, {Size: size / 2, BusBW: &bus}, {Size: size, InPlace: &fabric.InPlace{TimeUS: &alg}}}}
 		all := []fabric.Result{
-			{Kind: fabric.NCCLTests, Table: table},
-			{Kind: fabric.PerftestOutput, Perftest: &fabric.Perftest{Test: name, Rows: []fabric.PerftestRow{{Bytes: size, AverageGbps: &alg, PeakGbps: &bus, MsgRateMpps: &us}}, Errors: []fabric.LogLine{{Text: text}}}},
-			{Kind: fabric.ObservationFile, Observations: &fabric.Observations{Hardware: fabric.Hardware{GPU: name, Nodes: nodes, GPUsPerNode: gpus, NICGbps: us},
+			{Kind: fabric.NCCLTests, Content: table},
+			{Kind: fabric.PerftestOutput, Content: &fabric.Perftest{Test: name, Rows: []fabric.PerftestRow{{Bytes: size, AverageGbps: &alg, PeakGbps: &bus, MsgRateMpps: &us}}, Errors: []fabric.LogLine{{Text: text}}}},
+			{Kind: fabric.ObservationFile, Content: &fabric.Observations{Hardware: fabric.Hardware{GPU: name, Nodes: nodes, GPUsPerNode: gpus, NICGbps: us},
 				Observed: []fabric.Observation{{Fact: text}, {Log: text}, {Test: "nccl", Collective: fabric.AllReduce, Nodes: nodes, BusBWGBs: &bus, Note: text}, {Changed: text, BusBWGBs: &alg}}}},
-			{Kind: fabric.NCCLDebugLog, Log: &fabric.NCCLLog{Nodes: nodes, Net: name, Env: map[string]string{name: text}, Lines: []fabric.LogLine{{Text: text}}}},
+			{Kind: fabric.NCCLDebugLog, Content: &fabric.NCCLLog{Nodes: nodes, Net: name, Env: map[string]string{name: text}, Lines: []fabric.LogLine{{Text: text}}}},
 			{Kind: fabric.NCCLTests},
 		}
 		out := Explain(all, Input{Predict: predict, Hardware: fabric.Hardware{GPU: "h100", NICsPerNode: 8, NICGbps: 400, Net: "ib"}})

@@ -96,7 +96,7 @@ func proseOfHardware() []concept {
 	}
 }
 
-// proseSayings are what sentences say that name no tool and no setting.
-func proseSayings() []saying {
-	return append(proseHost(), proseNetwork()...)
+// proseRules are what sentences say that name no tool and no setting.
+func proseRules() []textRule {
+	return append(proseHostRules(), proseNetworkRules()...)
 }

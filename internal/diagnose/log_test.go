@@ -8,7 +8,7 @@ import (
 )
 
 func logOf(l fabric.NCCLLog) fabric.Result {
-	return fabric.Result{File: "run", Kind: fabric.NCCLDebugLog, Log: &l}
+	return fabric.Result{File: "run", Kind: fabric.NCCLDebugLog, Content: &l}
 }
 
 func TestLogs(t *testing.T) {
@@ -32,17 +32,19 @@ func TestLogs(t *testing.T) {
 		{"flat in a virtual machine", fabric.NCCLLog{Nodes: 2, HCAs: []string{"mlx5_0:1/IB"}, Paths: []fabric.LogLine{{Text: "GPU/0-60 :GPU/0-60 (0/5000.0/LOC) NET/0-0 (3/12.0/PHB)"}}}, fabric.Hardware{VM: true, Nodes: 2}, fabric.VerdictDegraded, fabric.CauseVMTopologyMissing},
 	}
 	for _, tt := range tests {
-		r := Explain([]fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
-		if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
-			t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := Explain([]fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
+			if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
+				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
+			}
+		})
 	}
 }
 
 // A table alone has candidates; the log of the same call names the cause.
 func TestLogSharpensTable(t *testing.T) {
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
-	table := fabric.Result{File: "run", Kind: fabric.NCCLTests, Table: curve(16, 200)}
+	table := fabric.Result{File: "run", Kind: fabric.NCCLTests, Content: curve(16, 200)}
 	log := logOf(fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: []fabric.LogConnection{{Via: "NET/IB", Count: 8}}})
 	alone := Explain([]fabric.Result{table}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
 	both := Explain([]fabric.Result{table, log}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
@@ -58,7 +60,7 @@ func TestLogSharpensTable(t *testing.T) {
 func TestLogFollowsTable(t *testing.T) {
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
 	log := logOf(fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: []fabric.LogConnection{{Via: "NET/IB", GDR: true, Count: 8}}})
-	out := Explain([]fabric.Result{log, {File: "run", Kind: fabric.NCCLTests, Table: curve(16, 468)}}, Input{Predict: predictor(t), Hardware: hw}).Results
+	out := Explain([]fabric.Result{log, {File: "run", Kind: fabric.NCCLTests, Content: curve(16, 468)}}, Input{Predict: predictor(t), Hardware: hw}).Results
 	if out[0].Verdict != fabric.VerdictHealthy || out[1].Verdict != fabric.VerdictHealthy {
 		t.Errorf("log %s: %s; table %s: %s", out[0].Verdict, out[0].Why, out[1].Verdict, out[1].Why)
 	}
@@ -68,7 +70,7 @@ func TestLogFollowsTable(t *testing.T) {
 func TestFindings(t *testing.T) {
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
 	explain := func(findings ...fabric.Finding) fabric.Explained {
-		return Explain([]fabric.Result{{Kind: fabric.NCCLTests, Table: curve(16, 210)}}, Input{Predict: predictor(t), Hardware: hw, Findings: findings}).Results[0]
+		return Explain([]fabric.Result{{Kind: fabric.NCCLTests, Content: curve(16, 210)}}, Input{Predict: predictor(t), Hardware: hw, Findings: findings}).Results[0]
 	}
 	of := func(r fabric.Explained, id fabric.CauseID) float64 {
 		i := slices.IndexFunc(r.Causes, func(c fabric.Cause) bool { return c.ID == id })

@@ -11,7 +11,7 @@ var (
 	states = []string{"loaded", "enabled", "enable", "used", "use", "using", "found", "set", "active", "seen", "present", "running",
 		"on", "working", "work", "available", "supported", "support", "there", "configured", "visible", "in", "appear", "shown", "listed",
 		"applied", "reported", "inserted", "installed", "honoured", "detected", "possible", "passed", "given", "exported"}
-	// between may stand between a thing and the word that denies it.
+	// breaks end the reach of a denial.
 	breaks = []string{"but", "while", "although", "though", "yet", "however", "whereas", "then", "because", "since", "so"}
 	// numbered are counted from 0: the 0 after them denies nothing.
 	numbered = []string{"gpu", "hca", "nic", "rank", "rail", "port", "node", "device", "dev", "level", "lid", "priority", "prio", "queue", "channel", "index", "net", "ib", "socket", "hba"}
@@ -25,38 +25,109 @@ const reach = 7
 
 // negate counts the denials of each place. "not disabled" is none.
 func negate(words []word, found []place) {
-	for i, w := range words {
-		next := ""
-		if i+1 < len(words) && words[i+1].clause == w.clause {
-			next = words[i+1].text
-		}
-		before, after := lastBefore(found, words, i), firstAfter(found, words, i)
-		switch {
-		case inside(found, i):
-		case w.text == "not" && next == "only":
-		case (w.text == "not" || w.text == "never") && slices.Contains(states, next) && before >= 0:
-			deny(found, words, before, true)
-			if k := startsAt(found, i+1, "fine"); k >= 0 { // "index 0 does not work"
-				found[k].denials++
-			}
-			if next == "in" && after >= 0 { // "the NIC is not in its profile"
-				denyOn(found, words, after)
-			}
-		case (w.text == "not" || w.text == "never") && slices.Contains(denyLast, next):
-			// the two cancel: the next word is passed over below
-		case slices.Contains(denyLast, w.text) && i > 0 && words[i-1].text == "not":
-		case w.text == "0" && before >= 0 && !slices.Contains(numbered, words[i-1].text) && (found[before].before == i || slices.Contains(equals, words[i-1].text)):
-			deny(found, words, before, false)
-		case w.text != "0" && slices.Contains(denyLast, w.text) && before >= 0 && (!slices.Contains(denyNext, w.text) || after < 0 || closer(found, before, after, i)):
-			deny(found, words, before, true)
-		case w.text == "0" && (after < 0 || found[after].from != i+1 || i > 0 && slices.Contains(numbered, words[i-1].text)): // GPU 0, rank 0
-		case slices.Contains(denyNext, w.text) && after >= 0:
-			denyOn(found, words, after)
-			if k := after + 1; found[after].concept == "instate" && k < len(found) && unbroken(words, found[after].from, found[k].from) {
-				denyOn(found, words, k) // "have not set up peermem"
+	rules := denialRules()
+	for i := range words {
+		d := newDenial(words, found, i)
+		for _, applies := range rules {
+			if applies(d) {
+				break
 			}
 		}
 	}
+}
+
+// denial is a word that may deny a place, and what stands around it.
+type denial struct {
+	words         []word
+	found         []place
+	i             int    // the word
+	text          string // of the word
+	previous      string // the word before; empty: there is none
+	next          string // the word after in the same clause; empty: there is none
+	before, after int    // the nearest places within reach; -1: none
+}
+
+func newDenial(words []word, found []place, i int) denial {
+	d := denial{words: words, found: found, i: i, text: words[i].text, before: lastBefore(found, words, i), after: firstAfter(found, words, i)}
+	if i > 0 {
+		d.previous = words[i-1].text
+	}
+	if i+1 < len(words) && words[i+1].clause == words[i].clause {
+		d.next = words[i+1].text
+	}
+	return d
+}
+
+// denialRules are the ways to read a word, most specific first: the first that applies denies what it denies,
+// and ends the reading of that word.
+func denialRules() []func(denial) bool {
+	return []func(denial) bool{
+		denial.partOfConcept, denial.notOnly, denial.notBeforeState, denial.doubleNegation, denial.zeroOfThing,
+		denial.deniesLeft, denial.zeroAsNumber, denial.deniesRight,
+	}
+}
+
+// partOfConcept is a word of a concept's own phrase, which denies nothing.
+func (d denial) partOfConcept() bool { return inside(d.found, d.i) }
+
+func (d denial) notOnly() bool { return d.text == "not" && d.next == "only" }
+
+func (d denial) isNot() bool { return d.text == "not" || d.text == "never" }
+
+// notBeforeState is "index 0 does not work", "the NIC is not in its profile".
+func (d denial) notBeforeState() bool {
+	if !d.isNot() || !slices.Contains(states, d.next) || d.before < 0 {
+		return false
+	}
+	denyLeft(d.found, d.words, d.before, true)
+	if k := startsAt(d.found, d.i+1, "fine"); k >= 0 {
+		d.found[k].denials++
+	}
+	if d.next == "in" && d.after >= 0 {
+		denyRight(d.found, d.words, d.after)
+	}
+	return true
+}
+
+// doubleNegation is "not disabled": the two cancel, at the first word and at the second.
+func (d denial) doubleNegation() bool {
+	return d.isNot() && slices.Contains(denyLast, d.next) || slices.Contains(denyLast, d.text) && d.previous == "not"
+}
+
+// zeroOfThing is "GDRDMA = 0".
+func (d denial) zeroOfThing() bool {
+	if d.text != "0" || d.before < 0 || slices.Contains(numbered, d.previous) || d.found[d.before].before != d.i && !slices.Contains(equals, d.previous) {
+		return false
+	}
+	denyLeft(d.found, d.words, d.before, false)
+	return true
+}
+
+// deniesLeft is "PFC off".
+func (d denial) deniesLeft() bool {
+	if d.text == "0" || !slices.Contains(denyLast, d.text) || d.before < 0 ||
+		slices.Contains(denyNext, d.text) && d.after >= 0 && !closer(d.found, d.before, d.after, d.i) {
+		return false
+	}
+	denyLeft(d.found, d.words, d.before, true)
+	return true
+}
+
+// zeroAsNumber is "GPU 0", "rank 0", which deny nothing.
+func (d denial) zeroAsNumber() bool {
+	return d.text == "0" && (d.after < 0 || d.found[d.after].from != d.i+1 || slices.Contains(numbered, d.previous))
+}
+
+// deniesRight is "no PFC", "have not set up peermem".
+func (d denial) deniesRight() bool {
+	if !slices.Contains(denyNext, d.text) || d.after < 0 {
+		return false
+	}
+	denyRight(d.found, d.words, d.after)
+	if k := d.after + 1; d.found[d.after].concept == "instate" && k < len(d.found) && unbroken(d.words, d.found[d.after].from, d.found[k].from) {
+		denyRight(d.found, d.words, k)
+	}
+	return true
 }
 
 // startsAt is the place of a concept that begins at word i; -1: none does.
@@ -110,9 +181,9 @@ func joined(words []word, from, to int) bool {
 	return slices.ContainsFunc(words[from:to], func(w word) bool { return slices.Contains(joins, w.text) })
 }
 
-// deny counts one denial of a place, of those found at the same words, and of those that a bare "and" or "or"
+// denyLeft counts one denial of a place, of those found at the same words, and of those that a bare "and" or "or"
 // joins to it on the left: "PFC and ECN are off".
-func deny(found []place, words []word, k int, others bool) {
+func denyLeft(found []place, words []word, k int, others bool) {
 	from := found[k].from
 	for i := k; i >= 0; i-- {
 		p := &found[i]
@@ -127,8 +198,8 @@ func deny(found []place, words []word, k int, others bool) {
 	}
 }
 
-// denyOn is deny to the right: "no PFC or ECN".
-func denyOn(found []place, words []word, k int) {
+// denyRight is the same to the right: "no PFC or ECN".
+func denyRight(found []place, words []word, k int) {
 	from, before := found[k].from, found[k].before
 	for i := k; i < len(found); i++ {
 		p := &found[i]

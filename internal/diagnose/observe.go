@@ -12,7 +12,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Bounds of what is looked at of one result, so that a hostile file costs no more than a large honest one.
+// Bounds of what is read of one result, so that a hostile file costs no more than a large honest one.
 const (
 	maxRows  = 4096
 	maxTexts = 2000
@@ -23,23 +23,24 @@ type observer struct {
 	in    Input
 	words *reader
 	ran   *fabric.NCCLLog // of the run that printed this table; nil: none was given
-	s     *sight
+	s     *observed
 }
 
 // runLog is the log that belongs to a table: of the same file, or the only one of the call. Two logs are two runs,
-// and which of them is the table's cannot be told then.
+// and which of them is the table's is unknown then.
 func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	var same, given []*fabric.NCCLLog
 	for i := range results {
-		if l := results[i].Log; l != nil {
+		if l, ok := results[i].Content.(*fabric.NCCLLog); ok {
 			given = append(given, l)
 			if results[i].File == r.File {
 				same = append(same, l)
 			}
 		}
 	}
+	_, table := r.Content.(*fabric.Table)
 	switch {
-	case r.Table == nil:
+	case !table:
 	case len(same) == 1:
 		return same[0]
 	case len(given) == 1:
@@ -48,56 +49,56 @@ func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	return nil
 }
 
-func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *sight {
-	o := observer{in: in, words: words, ran: ran, s: &sight{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
-	switch {
-	case r.Table != nil:
-		o.table(r.Table)
-	case r.Perftest != nil:
-		o.perftest(r.Perftest)
-	case r.Log != nil:
-		o.log(r.Log)
-	case r.Observations != nil:
-		o.observations(r.Observations)
+func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *observed {
+	o := observer{in: in, words: words, ran: ran, s: &observed{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
+	switch c := r.Content.(type) {
+	case *fabric.Table:
+		o.table(c)
+	case *fabric.Perftest:
+		o.perftest(c)
+	case *fabric.NCCLLog:
+		o.log(c)
+	case *fabric.Observations:
+		o.observations(c)
 	default:
-		o.s.void = "there is nothing in it that could be read"
+		o.s.unusable = "read, not judged yet: nothing here evaluates results of this kind"
 	}
 	return o.s
 }
 
-// hears reads a text; what is over maxTexts is told, not read.
-func (o *observer) hears(text, source string) {
+// readText reads a text; more than maxTexts is noted, not read.
+func (o *observer) readText(text, source string) {
 	switch {
 	case strings.TrimSpace(text) == "":
-	case len(o.s.said) == maxTexts:
-		o.note(source, fmt.Sprintf("only the first %d texts were looked into", maxTexts))
+	case len(o.s.statements) == maxTexts:
+		o.note(source, fmt.Sprintf("only the first %d texts were read", maxTexts))
 		fallthrough
-	case len(o.s.said) > maxTexts:
+	case len(o.s.statements) > maxTexts:
 	default:
-		before, after := cured(text)
+		before, after := splitCure(text)
 		st := o.words.read(before, source)
 		if after != "" && (st.names("trouble+") || st.names("slow+")) {
 			cure := o.words.read(after, source)
 			cure.text, cure.experiment, cure.changed = strings.TrimSpace(text), true, after
 			cure.mentions = append(cure.mentions, mention{concept: "fixed"})
-			o.s.said = append(o.s.said, cure)
+			o.s.statements = append(o.s.statements, cure)
 			st.text = strings.TrimSpace(text)
 		} else {
 			st = o.words.read(text, source)
 		}
-		o.s.said = append(o.s.said, st)
+		o.s.statements = append(o.s.statements, st)
 		if !st.names("fine") && !st.names("onlywith") && !st.names("fixed") { // an experiment is no setting of the job
 			o.s.settings = append(o.s.settings, settingsIn(text, source)...)
 		}
 	}
 }
 
-// cure finds the end of a complaint in a text: it hangs until the firewall is off.
-var cure = regexp.MustCompile(`(?i)\s+(?:until|unless|till|before (?:i|we)|as long as (?:i|we) do not)\s+`)
+// cureWords finds the end of a complaint in a text: it hangs until the firewall is off.
+var cureWords = regexp.MustCompile(`(?i)\s+(?:until|unless|till|before (?:i|we)|as long as (?:i|we) do not)\s+`)
 
-// cured cuts a text into a complaint and what ends it; the second is empty where there is no such thing.
-func cured(text string) (before, after string) {
-	if at := cure.FindStringIndex(text); at != nil {
+// splitCure cuts a text into a complaint and what ends it; the second is empty where there is no such thing.
+func splitCure(text string) (before, after string) {
+	if at := cureWords.FindStringIndex(text); at != nil {
 		return text[:at[0]], text[at[1]:]
 	}
 	return text, ""
@@ -156,11 +157,11 @@ func (o *observer) predict(hw fabric.Hardware, job Job, sizes []int64) *fabric.P
 	}
 	p, err := o.in.Predict(hw, job, sizes)
 	if err != nil {
-		o.assume("what this hardware should give is not known: "+err.Error(), "prediction")
+		o.assume("the expected bandwidth of this hardware is unknown: "+err.Error(), "prediction")
 		return nil
 	}
 	if p == nil || len(p.Rows) != len(sizes) || !sane(p.Rows) {
-		o.assume("what this hardware should give is not known: the prediction has no number for some size", "prediction")
+		o.assume("the expected bandwidth of this hardware is unknown: the prediction has no number for some size", "prediction")
 		return nil
 	}
 	for _, a := range p.Assumptions {
@@ -206,7 +207,7 @@ func (p *point) judge(row fabric.PredictionRow, top float64, hw fabric.Hardware)
 	switch {
 	case p.busbw > artefact*row.Bound.BusBW:
 		p.quality = above
-	case p.large && p.busbw < row.Band[0] && p.busbw >= nearBand*row.Band[0] && row.Band[0] < vagueBand*row.Band[1]:
+	case p.large && p.busbw < row.Band[0] && p.busbw >= nearBand*row.Band[0] && row.Band[0] < wideBand*row.Band[1]:
 		p.quality = unjudged // just under a band that is wide, because the model is not sure
 	case p.busbw < row.Band[0] && !p.large && p.ratio >= middling:
 		p.quality = unjudged // between latency and plateau the prediction is not sure enough
@@ -218,7 +219,7 @@ func (p *point) judge(row fabric.PredictionRow, top float64, hw fabric.Hardware)
 }
 
 // ringShare is the share of line rate that a ring puts on each NIC: busbw over the NICs of a node, for
-// collectives whose ring moves busbw through each node (collectives.md, section 2).
+// collectiveVotes whose ring moves busbw through each node (collectives.md, section 2).
 func ringShare(busbw float64, hw fabric.Hardware) float64 {
 	if hw.NICsPerNode <= 0 || hw.NICGbps <= 0 {
 		return 0

@@ -17,7 +17,7 @@ func (o *observer) observations(f *fabric.Observations) {
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
 		if e.Setting != "" {
 			o.s.settings = append(o.s.settings, setting{e.Setting, e.Value, o.place(e)})
-			o.hears(e.Setting+" = "+e.Value, o.place(e))
+			o.readText(e.Setting+" = "+e.Value, o.place(e))
 		}
 	}
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
@@ -25,7 +25,7 @@ func (o *observer) observations(f *fabric.Observations) {
 	}
 	o.leeway()
 	if len(f.Observed) == 0 {
-		o.s.void = "the file holds no observation"
+		o.s.unusable = "the file holds no observation"
 	}
 }
 
@@ -35,7 +35,7 @@ func (o *observer) leeway() {
 		p := &o.s.points[i]
 		if p.quality == bad && p.busbw > 0 && p.expected.Low > 0 && p.busbw >= (1-jitterShare)*p.expected.Low {
 			p.quality = good
-			o.note("jitter", fmt.Sprintf("%s: %s GB/s is just under the band: one run may be", p.source, number(p.busbw)))
+			o.note("jitter", fmt.Sprintf("%s: %s GB/s is just under the band, as a single run may be", p.source, number(p.busbw)))
 		}
 	}
 }
@@ -47,15 +47,45 @@ func (o *observer) place(e fabric.Observation) string {
 	return "observation"
 }
 
+// entry reads an observation: its texts, then its numbers.
 func (o *observer) entry(e fabric.Observation) {
 	where := o.place(e)
-	o.hears(e.Fact, where)
-	if o.words.faulty(e.Log) {
-		o.hears(e.Log, where)
+	o.entryTexts(e, where)
+	p := o.point(e)
+	p.changed = e.Changed
+	for _, v := range []*float64{e.BusBWGBs, e.AlgBWGBs, e.Gbps, e.US} {
+		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
+			o.s.unusable = fmt.Sprintf("%s has an impossible number: %v", where, *v)
+			return
+		}
+	}
+	if e.BusBWGBs != nil && *e.BusBWGBs == 0 && e.Test == "nccl" {
+		o.readText("busbw is 0", where)
+		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: "a bus bandwidth of 0"})
+	}
+	if rate := 8*p.busbw + p.gbps; rate > 0 && e.Changed == "" {
+		st := o.words.read(e.Note+". "+e.Fact, where)
+		if p.memory != "" {
+			st.mentions = append(st.mentions, mention{concept: p.memory + "memory"})
+		}
+		o.s.quantities = append(o.s.quantities, quantity{own: true, gbps: rate, statement: st, whole: p.source, where: where})
+	}
+	if p.busbw > 0 || p.gbps > 0 || p.us > 0 {
+		o.s.points = append(o.s.points, o.judged(p, e))
+		return
+	}
+	o.s.points = append(o.s.points, o.pointsIn(e, p)...)
+}
+
+// entryTexts reads what an observation says in words.
+func (o *observer) entryTexts(e fabric.Observation, where string) {
+	o.readText(e.Fact, where)
+	if o.words.mayShowFault(e.Log) {
+		o.readText(e.Log, where)
 	}
 	o.logText(e.Log)
 	o.logText(e.Fact)
-	o.tell(e.Fact, where)
+	o.readQuantities(e.Fact, where)
 	note := e.Note
 	if e.Outcome != "" && e.Outcome != "ok" {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: strings.TrimSpace(fmt.Sprintf("%s %s: %s %s", e.Test, e.Collective, e.Outcome, note))})
@@ -65,37 +95,13 @@ func (o *observer) entry(e fabric.Observation) {
 		note += ", gpu memory"
 	}
 	if e.Changed == "" && e.Setting == "" {
-		o.hears(note, where)
+		o.readText(note, where)
 	}
-	p := o.point(e)
 	if e.Changed != "" {
-		p.changed = e.Changed
 		st := o.words.read(e.Changed+". "+note, where)
 		st.experiment, st.changed = true, e.Changed
-		o.s.said = append(o.s.said, st)
+		o.s.statements = append(o.s.statements, st)
 	}
-	for _, v := range []*float64{e.BusBWGBs, e.AlgBWGBs, e.Gbps, e.US} {
-		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
-			o.s.void = fmt.Sprintf("%s holds a number that no measurement gives: %v", where, *v)
-			return
-		}
-	}
-	if e.BusBWGBs != nil && *e.BusBWGBs == 0 && e.Test == "nccl" {
-		o.hears("busbw is 0", where)
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: "a bus bandwidth of 0"})
-	}
-	if rate := 8*p.busbw + p.gbps; rate > 0 && e.Changed == "" {
-		said := o.words.read(e.Note+". "+e.Fact, where)
-		if p.memory != "" {
-			said.mentions = append(said.mentions, mention{concept: p.memory + "memory"})
-		}
-		o.s.quantities = append(o.s.quantities, quantity{own: true, gbps: rate, said: said, whole: p.source, where: where})
-	}
-	if p.busbw > 0 || p.gbps > 0 || p.us > 0 {
-		o.s.points = append(o.s.points, o.judged(p, e))
-		return
-	}
-	o.s.points = append(o.s.points, o.spoken(e, p)...)
 }
 
 // point reads the numbers of an entry.
@@ -119,7 +125,7 @@ func (o *observer) point(e fabric.Observation) point {
 	}
 	if p.nodes == 0 && p.test == "nccl" && o.s.hw.Nodes > 0 {
 		p.nodes = o.s.hw.Nodes
-		o.assume(fmt.Sprintf("a test that does not say on how many nodes ran on all %d", p.nodes), "observation")
+		o.assume(fmt.Sprintf("a test with an unspecified number of nodes ran on all %d", p.nodes), "observation")
 	}
 	p.scope = scopeOf(p.nodes)
 	if p.test == "perftest" {
@@ -249,11 +255,11 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 		o.need("larger sizes (-e 8G)")
 	}
 	if p.changed == "" {
-		o.forced(*p, job)
+		o.checkLimitingSettings(*p, job)
 	}
 }
 
-// averageFrom and averageTo are the sizes over which an average is taken to be where nobody says it: those of
+// averageFrom and averageTo are the sizes over which an average is assumed to be where it is unspecified: those of
 // the published runs of nccl-tests on GKE (-b 1K -e 8G), in steps of two.
 const averageFrom, averageTo = 1 << 10, 8 << 30
 
@@ -261,7 +267,7 @@ const averageFrom, averageTo = 1 << 10, 8 << 30
 // or two sizes more at either end move it by a third.
 const averageLow = 0.5
 
-// averaged compares an average over all sizes. It can show a fault and never health: the sizes are not known.
+// averaged compares an average over all sizes. It can show a fault and never health: the sizes are unknown.
 func (o *observer) averaged(p *point, hw fabric.Hardware, job Job) {
 	var sizes []int64
 	for n := int64(averageFrom); n <= averageTo; n *= 2 {

@@ -17,12 +17,12 @@ func (o *observer) log(l *fabric.NCCLLog) {
 		o.s.hw.Nodes = l.Nodes
 	}
 	for _, line := range l.Lines {
-		if o.words.faulty(line.Text) && (networked(l, o.s.hw) || !ofNetwork(line.Text)) {
-			o.hears(withoutHost(line.Text), fmt.Sprintf("log, line %d", line.Line))
+		if o.words.mayShowFault(line.Text) && (networked(l, o.s.hw) || !ofNetwork(line.Text)) {
+			o.readText(withoutHost(line.Text), fmt.Sprintf("log, line %d", line.Line))
 		}
 	}
 	if l.Cut {
-		o.note("log", "there were more lines than are looked into")
+		o.note("log", "the log has more lines than are read")
 	}
 }
 
@@ -34,14 +34,14 @@ func withoutHost(line string) string {
 	return line
 }
 
-// everyday are lines of a log that hold a word of trouble and mean none: a plugin that is optional, a
+// harmlessLines are lines of a log that hold a word of trouble and mean none: a plugin that is optional, a
 // rendezvous over TCP, a file that need not be there.
-var everyday = []string{"could not find: libnccl", "no plugin found", "libnccl-net.so", "libnccl-tuner", "libnccl-profiler",
+var harmlessLines = []string{"could not find: libnccl", "no plugin found", "libnccl-net.so", "libnccl-tuner", "libnccl-profiler",
 	"could not find: libnccl-tuner", "using internal net plugin", "using internal network plugin", "using internal tuner", "bootstrap", "could not find real path",
 	"could not read", "net/ib : using", "ignoring, using", "no environment plugin", "libnccl-env", "libnccl-gin"}
 
-// telling are the lines of NCCL INFO that say something of a fault; what else is one is a warning.
-var telling = []string{"direct rdma disabled", "direct rdma (dmabuf) disabled", "xml", "ignoring element", "net/socket", "using network", "no device found",
+// tellingLines are the lines of NCCL INFO that say something of a fault; what else is one is a warning.
+var tellingLines = []string{"direct rdma disabled", "direct rdma (dmabuf) disabled", "xml", "ignoring element", "net/socket", "using network", "no device found",
 	"failed", "error", "gdr", "peermem", "numa", "mtu", "nvls", "timeout", "refused", "abort"}
 
 // ofNetwork says whether a line speaks of what a single machine does not use.
@@ -50,10 +50,10 @@ func ofNetwork(line string) bool {
 	return strings.Contains(line, "net/") || strings.Contains(line, "plugin") || strings.Contains(line, "using network") || strings.Contains(line, "gdr") || strings.Contains(line, "direct rdma")
 }
 
-// faulty says whether a line of a log may say something of a fault.
-func (r *reader) faulty(line string) bool {
+// mayShowFault says whether a line of a log may say something of a fault.
+func (r *reader) mayShowFault(line string) bool {
 	line = strings.ToLower(line)
-	for _, e := range everyday {
+	for _, e := range harmlessLines {
 		if strings.Contains(line, e) {
 			return false
 		}
@@ -61,12 +61,12 @@ func (r *reader) faulty(line string) bool {
 	if !strings.Contains(line, "nccl info") {
 		return true
 	}
-	for _, t := range telling {
+	for _, t := range tellingLines {
 		if strings.Contains(line, t) {
 			return true
 		}
 	}
-	return len(r.linesOf(line)) > 0
+	return len(r.messageWeights(line)) > 0
 }
 
 // networked says whether a log is of more than one machine, as far as it tells.

@@ -44,7 +44,7 @@ func spark(hw fabric.Hardware) bool {
 	return strings.Contains(strings.ToLower(hw.GPU), "gb10") || strings.Contains(strings.ToLower(hw.Machine), "spark")
 }
 
-// wire is what a device carries one way, Gb/s, and what sets it; 0 where the rate is not known.
+// wire is what a device carries one way, Gb/s, and what sets it; 0 where the rate is unknown.
 func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 	rate, element := hw.NICGbps, fmt.Sprintf("a NIC of %s Gb/s", number(hw.NICGbps))
 	if rate <= 0 {
@@ -60,22 +60,22 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 	return rate, element
 }
 
-// perftest observes a run of ib_write_bw and its kin.
+// perftest observes a run of ib_write_bw and related tests.
 func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
 	for _, e := range t.Errors {
-		o.hears(e.Text, fmt.Sprintf("line %d", e.Line))
+		o.readText(e.Text, fmt.Sprintf("line %d", e.Line))
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: t.Test, Value: e.Text})
 	}
 	if t.MTU > 0 && t.MTU < 4096 {
-		o.hears(fmt.Sprintf("mtu too small: the path MTU is %d of 4096 bytes", t.MTU), t.Test)
-		o.note("mtu", fmt.Sprintf("Mtu : %d[B]: 4096 is possible, each packet carries less of its headers then", t.MTU))
+		o.readText(fmt.Sprintf("mtu too small: the path MTU is %d of 4096 bytes", t.MTU), t.Test)
+		o.note("mtu", fmt.Sprintf("Mtu : %d[B]: 4096 is possible, with less header per payload", t.MTU))
 	}
 	for _, u := range t.Unread[:min(len(t.Unread), 20)] {
 		o.note(fmt.Sprintf("line %d", u.Line), u.Reason)
 	}
 	if len(t.Unread) > 0 {
-		o.s.void = fmt.Sprintf("%d lines of the table cannot be read", len(t.Unread))
+		o.s.unusable = fmt.Sprintf("%d lines of the table cannot be read", len(t.Unread))
 	}
 	ways := 1.0
 	if t.Bidirectional {
@@ -83,7 +83,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 	}
 	best, us, crooked := 0.0, 0.0, 0
 	for _, r := range t.Rows[:min(len(t.Rows), maxRows)] {
-		if why := crookedRow(r); why != "" {
+		if why := inconsistentRow(r); why != "" {
 			crooked++
 			o.note("misprint", why)
 			continue
@@ -97,11 +97,11 @@ func (o *observer) perftest(t *fabric.Perftest) {
 		o.dips(r)
 	}
 	switch {
-	case o.s.void != "":
+	case o.s.unusable != "":
 	case crooked > 0:
-		o.s.void = fmt.Sprintf("%d rows contradict themselves: size by message rate is not the bandwidth", crooked)
+		o.s.unusable = fmt.Sprintf("%d rows contradict themselves: size times message rate is not the bandwidth", crooked)
 	case len(t.Rows) == 0 && len(t.Errors) == 0:
-		o.s.void = "the output has no rows"
+		o.s.unusable = "the output has no rows"
 	}
 	p := point{own: true, test: "perftest", scope: scopeNet, memory: memoryOf(t), source: t.Test, gbps: best, us: us}
 	if best > 0 || us > 0 {
@@ -110,7 +110,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 		}
 		o.rate(&p, t.MTU, t.LinkType)
 		o.s.points = append(o.s.points, p)
-	} else if o.s.void == "" && len(t.Errors) == 0 {
+	} else if o.s.unusable == "" && len(t.Errors) == 0 {
 		o.need(fmt.Sprintf("messages of %s and more (-a, or -s 65536)", bytesText(perftestLarge)))
 	}
 }
@@ -140,9 +140,9 @@ func (o *observer) resolve() {
 	}
 }
 
-// crookedRow checks a row against itself: bytes by messages a second is the bandwidth. Cells that are printed
+// inconsistentRow checks a row against itself: bytes by messages a second is the bandwidth. Cells that are printed
 // with three digits agree within two parts in a hundred.
-func crookedRow(r fabric.PerftestRow) string {
+func inconsistentRow(r fabric.PerftestRow) string {
 	for _, v := range []*float64{r.PeakGbps, r.AverageGbps, r.MsgRateMpps, r.MinUS, r.MaxUS, r.TypicalUS, r.AverageUS, r.P99US} {
 		if v != nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < 0) {
 			return fmt.Sprintf("%s: %v", bytesText(r.Bytes), *v)
@@ -156,7 +156,7 @@ func crookedRow(r fabric.PerftestRow) string {
 	}
 	computed := float64(r.Bytes) * 8 * *r.MsgRateMpps / 1000
 	if math.Abs(computed-*r.AverageGbps) > 0.006+0.02*computed {
-		return fmt.Sprintf("%s: average %s Gb/s, size by message rate is %s Gb/s", bytesText(r.Bytes), number(*r.AverageGbps), number(computed))
+		return fmt.Sprintf("%s: average %s Gb/s, size times message rate is %s Gb/s", bytesText(r.Bytes), number(*r.AverageGbps), number(computed))
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func (o *observer) table(t *fabric.Table) {
 	if ranks == 0 && t.Copies < 2 {
 		ranks = o.s.hw.Nodes * o.s.hw.GPUsPerNode
 	}
-	o.s.shape = look(t, ranks)
+	o.s.shape = newShape(t, ranks)
 	sh := &o.s.shape
 	if ranks == 0 && sh.ranks > 0 {
 		ranks = sh.ranks
@@ -56,8 +56,8 @@ func (o *observer) hardware(t *fabric.Table) {
 	if o.s.hw.Machine != "" {
 		banner.GPU = "" // the machine's own
 	}
-	if said := o.in.Hardware.Nodes; said > 0 && t.Nodes > 0 && said != t.Nodes {
-		o.s.void = fmt.Sprintf("the flags say %d nodes and the banner %d", said, t.Nodes)
+	if stated := o.in.Hardware.Nodes; stated > 0 && t.Nodes > 0 && stated != t.Nodes {
+		o.s.unusable = fmt.Sprintf("the flags state %d nodes and the banner %d", stated, t.Nodes)
 	}
 	o.s.hw = filled(o.s.hw, banner)
 	o.spread(t.Ranks)
@@ -93,47 +93,47 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 		o.note("truncated", "the table has no footer: it was cut off, or the run did not end")
 	}
 	if o.s.kind == fabric.NCCLTests && !t.Checked {
-		o.note("check", "the results were not compared with what they should be")
+		o.note("check", "the results were not validated")
 	}
 	for _, u := range t.Unread[:min(len(t.Unread), 20)] {
 		o.note(fmt.Sprintf("line %d", u.Line), u.Reason)
 	}
 	if ranks > 0 && sh.ranks > 0 && ranks != sh.ranks {
-		o.note("ranks", fmt.Sprintf("%d ranks by the header, bus over algorithm bandwidth %.4f is that of %d", ranks, sh.factor, sh.ranks))
+		o.note("ranks", fmt.Sprintf("the header has %d ranks, but bus over algorithm bandwidth is %.4f, that of %d ranks", ranks, sh.factor, sh.ranks))
 	}
 	if sh.wrong > 0 || t.OutOfBound != nil && *t.OutOfBound > 0 {
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s by the footer", sh.wrong, countText(t.OutOfBound))})
+		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s in the footer", sh.wrong, countText(t.OutOfBound))})
 	}
 	if sh.alone || t.Copies > 1 {
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("every rank measured itself alone: bus bandwidth 0, the banner %d times", max(1, t.Copies))})
+		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("every rank measured only itself: bus bandwidth 0, banner printed %d times", max(1, t.Copies))})
 	}
 }
 
 func countText(n *int) string {
 	if n == nil {
-		return "none said"
+		return "no number"
 	}
 	return strconv.Itoa(*n)
 }
 
-// mayJudge finds what forbids a verdict on the numbers: a contradiction, or something that is not known.
+// mayJudge finds what forbids a verdict on the numbers: a contradiction, or something unknown.
 func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	sh := &o.s.shape
 	hw := o.s.hw
 	switch {
-	case o.s.void != "":
+	case o.s.unusable != "":
 	case sh.absurd != "":
-		o.s.void = "the table holds a number that no measurement gives: " + sh.absurd
+		o.s.unusable = "the table has an impossible number: " + sh.absurd
 	case len(t.Rows) == 0 && len(t.Unread) > 0:
-		o.s.void = "no row of the table can be read: " + t.Unread[0].Reason
+		o.s.unusable = "no row of the table can be read: " + t.Unread[0].Reason
 	case len(t.Rows) == 0:
-		o.s.void = "the table has no rows"
+		o.s.unusable = "the table has no rows"
 	case ranks > 0 && sh.ranks > 0 && !sameRanks(t.Collective, ranks, sh.factor):
-		o.s.void = fmt.Sprintf("the header says %d ranks and the rows %d", ranks, sh.ranks)
+		o.s.unusable = fmt.Sprintf("the header has %d ranks and the rows %d", ranks, sh.ranks)
 	case ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode > 0 && hw.Nodes*hw.GPUsPerNode != ranks:
-		o.s.void = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
+		o.s.unusable = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
 	case len(sh.misprints)*4 > len(t.Rows) && len(t.Rows) > 0:
-		o.s.void = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))
+		o.s.unusable = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))
 	}
 	if ranks == 0 && !sh.alone {
 		o.need("how many ranks took part: --nodes N and --gpus N")
@@ -167,8 +167,25 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	}
 	o.s.hw = filled(o.s.hw, pred.Hardware)
 	rows, top := pred.Rows[:len(sizes)], pred.Rows[len(sizes)].BusBW
+	best, large := o.judgeSizes(t, p, sizes, rows, top, factor)
+	o.s.shape.latency = o.latency(t, rows, sizes)
+	if large == 0 {
+		o.need(fmt.Sprintf("larger sizes: the largest of %s is still short of the plateau (-e 8G)", bytesText(sizes[len(sizes)-1])))
+		o.unpredicted(t, p, factor)
+		return
+	}
+	if noisy := len(o.s.shape.slow) >= noisyRows; noisy && best.quality == bad && best.busbw >= (1-jitterShare)*best.expected.Low {
+		best.quality = good
+		o.note("jitter", fmt.Sprintf("%d isolated rows are slow, so %s GB/s, just under the band, counts as healthy", len(o.s.shape.slow), number(best.busbw)))
+	}
+	o.s.points = append(o.s.points, best)
+	o.checkLimitingSettings(best, job)
+}
+
+// judgeSizes compares each size with its prediction. It gives the point that stands for the curve, and how many
+// sizes are large; p is that point without its size, top the plateau in GB/s.
+func (o *observer) judgeSizes(t *fabric.Table, p point, sizes []int64, rows []fabric.PredictionRow, top, factor float64) (best point, large int) {
 	best, end, last := p, p, p
-	large := 0
 	for i := len(sizes) - 1; i >= 0; i-- {
 		bus, ok := bestOf(t.Rows, sizes[i], factor)
 		if !ok {
@@ -194,23 +211,12 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	if last.quality == good && best.quality == good {
 		best = last
 	}
-	// A curve that falls at its end, or that is low everywhere, is told by its end.
+	// A curve that falls at its end, or that is low everywhere, is judged by its end.
 	if end.busbw < endDrop*best.busbw || best.quality == bad {
 		best = end
 	}
 	slices.Reverse(o.s.rows)
-	o.s.shape.latency = o.latency(t, rows, sizes)
-	if large == 0 {
-		o.need(fmt.Sprintf("larger sizes: the largest of %s is still short of the plateau (-e 8G)", bytesText(sizes[len(sizes)-1])))
-		o.unpredicted(t, p, factor)
-		return
-	}
-	if noisy := len(o.s.shape.slow) >= noisyRows; noisy && best.quality == bad && best.busbw >= (1-jitterShare)*best.expected.Low {
-		best.quality = good
-		o.note("jitter", fmt.Sprintf("%d rows are slow by themselves, so %s GB/s, just under the band, is taken for healthy", len(o.s.shape.slow), number(best.busbw)))
-	}
-	o.s.points = append(o.s.points, best)
-	o.forced(best, job)
+	return best, large
 }
 
 // plateauRows is how many of the largest sizes must all lie under endDrop of the best large one before the end
@@ -314,10 +320,10 @@ func hardwareNeeded(hw fabric.Hardware) string {
 		flags = append(flags, "--nodes N")
 	}
 	if hw.Nodes != 1 && hw.Machine == "" && (hw.NICsPerNode == 0 || hw.NICGbps == 0 || hw.Net == "") {
-		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which says all three)")
+		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which gives all three)")
 	}
 	if len(flags) == 0 {
-		return "hardware that the catalog knows: --machine MACHINE"
+		return "hardware in the catalog: --machine MACHINE"
 	}
 	return "the hardware: " + strings.Join(flags, " ")
 }
@@ -334,7 +340,7 @@ func envOf(config map[string]string) map[string]string {
 }
 
 // processes is how many processes a node has: from the banner, the configuration, or what it says of the
-// launch; 0: not known.
+// launch; 0: unknown.
 func processes(t *fabric.Table) int {
 	if n, err := strconv.Atoi(t.Config["procs"]); err == nil {
 		return n

@@ -54,9 +54,9 @@ var percent = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*(?:%|percent)\s*(?:of|be
 // sentence cuts a text where one thing ends and another begins.
 var sentence = regexp.MustCompile(`;|\n|\.\s|,?\s+(?:but|while|whereas|yet)\s|,\s`)
 
-// spoken makes points of what an entry says without a number: "ib_write_bw is fine", "single node ok",
+// pointsIn makes points of what an entry says without a number: "ib_write_bw is fine", "single node ok",
 // "56 % of expectation across nodes".
-func (o *observer) spoken(e fabric.Observation, p point) []point {
+func (o *observer) pointsIn(e fabric.Observation, p point) []point {
 	text := e.Fact + "; " + e.Note
 	if e.Outcome == "ok" {
 		text += " ok"
@@ -68,7 +68,7 @@ func (o *observer) spoken(e fabric.Observation, p point) []point {
 			q = o.clause(e, p, "ib_write_bw: "+part) // "seven NICs give 393 Gb/s in ib_write_bw, mlx5_6 gives 120 Gb/s"
 		}
 		if q.text || q.busbw+q.gbps > 0 {
-			q.spoken = true
+			q.fromText = true
 			out = append(out, q)
 		}
 	}

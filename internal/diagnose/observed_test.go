@@ -42,7 +42,7 @@ func TestPairs(t *testing.T) {
 				o.Observed = append(o.Observed, fabric.Observation{Test: "nccl", Collective: fabric.AllReduce, Pair: []string{a, b}, BusBWGBs: &bw})
 			}
 		}
-		return Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: o}}, Input{Predict: predictor(t)}).Results[0]
+		return Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: o}}, Input{Predict: predictor(t)}).Results[0]
 	}
 	node := matrix(func(a, b string) bool { return a == "c" || b == "c" })
 	if node.Verdict != fabric.VerdictDegraded || node.Causes[0].ID != fabric.CauseSlowNode || node.Causes[0].Subject != fabric.NodeSubject("c") {

@@ -9,7 +9,7 @@ import (
 )
 
 func perftest(memory string, gbps float64) fabric.Result {
-	return fabric.Result{File: memory, Kind: fabric.PerftestOutput, Perftest: &fabric.Perftest{
+	return fabric.Result{File: memory, Kind: fabric.PerftestOutput, Content: &fabric.Perftest{
 		Test: "ib_write_bw", Memory: memory, MTU: 4096, LinkType: "Ethernet", Gbits: true,
 		Rows: []fabric.PerftestRow{{Bytes: 1 << 20, PeakGbps: f(gbps), AverageGbps: f(gbps), MsgRateMpps: f(gbps * 1000 / 8 / (1 << 20))}},
 	}}
@@ -39,10 +39,12 @@ func TestPerftestResults(t *testing.T) {
 		{"more than the wire", []fabric.Result{perftest("host", 450)}, roce400(), fabric.VerdictUnknown, fabric.CauseHealthy},
 	}
 	for _, tt := range tests {
-		r := Explain(tt.results, Input{Hardware: tt.hw}).Results[0]
-		if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
-			t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := Explain(tt.results, Input{Hardware: tt.hw}).Results[0]
+			if r.Verdict != tt.verdict || len(r.Causes) == 0 || r.Causes[0].ID != tt.cause {
+				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
+			}
+		})
 	}
 }
 
@@ -71,7 +73,7 @@ func TestPerftestFiles(t *testing.T) {
 
 // Status 12 is a packet that never arrives: the MTU first.
 func TestPerftestStatus12(t *testing.T) {
-	r := Explain([]fabric.Result{{Kind: fabric.PerftestOutput, Perftest: &fabric.Perftest{Test: "ib_write_bw",
+	r := Explain([]fabric.Result{{Kind: fabric.PerftestOutput, Content: &fabric.Perftest{Test: "ib_write_bw",
 		Errors: []fabric.LogLine{{Line: 20, Text: "Failed status 12: wr_id 0 syndrom 0xa"}}}}}, Input{Hardware: roce400()}).Results[0]
 	if r.Verdict != fabric.VerdictFailed || len(r.Causes) < 2 || r.Causes[0].ID != fabric.CauseMTUMismatch {
 		t.Errorf("%s %v", r.Verdict, ids(r.Causes))
@@ -81,9 +83,9 @@ func TestPerftestStatus12(t *testing.T) {
 // A table whose rows contradict themselves, or cannot be read, decides nothing.
 func TestPerftestMisprinted(t *testing.T) {
 	crooked := perftest("host", 396)
-	crooked.Perftest.Rows = append(crooked.Perftest.Rows, fabric.PerftestRow{Bytes: 65536, AverageGbps: f(395.98), MsgRateMpps: f(0.377632)})
+	perftestOf(crooked).Rows = append(perftestOf(crooked).Rows, fabric.PerftestRow{Bytes: 65536, AverageGbps: f(395.98), MsgRateMpps: f(0.377632)})
 	unread := perftest("host", 396)
-	unread.Perftest.Unread = []fabric.Unread{{Line: 3, Text: "512 8.71", Reason: "no bandwidth"}}
+	perftestOf(unread).Unread = []fabric.Unread{{Line: 3, Text: "512 8.71", Reason: "no bandwidth"}}
 	for _, r := range Explain([]fabric.Result{crooked, unread}, Input{Hardware: roce400()}).Results {
 		if r.Verdict != fabric.VerdictUnknown {
 			t.Errorf("%s: %s", r.Verdict, r.Why)

@@ -51,3 +51,7 @@ func ids(causes []fabric.Cause) []fabric.CauseID {
 	}
 	return out
 }
+
+// The content of a result; nil where it is of another kind.
+func tableOf(r fabric.Result) *fabric.Table       { c, _ := r.Content.(*fabric.Table); return c }
+func perftestOf(r fabric.Result) *fabric.Perftest { c, _ := r.Content.(*fabric.Perftest); return c }

@@ -9,63 +9,63 @@ import (
 
 // vote is what one sign speaks: for a cause, with a weight of 0 to 1, or below zero against it.
 type vote struct {
-	cause  fabric.CauseID
-	weight float64
-	seen   fabric.Evidence
-	about  fabric.Subject // zero: the cluster
-	own    bool           // the sign is of this result, not of another of the call
-	told   bool           // the sign is a text, a log, a setting or a finding that names the fault, not a number that fits it
+	cause    fabric.CauseID
+	weight   float64
+	seen     fabric.Evidence
+	about    fabric.Subject // zero: the cluster
+	own      bool           // the sign is of this result, not of another of the call
+	explicit bool           // the sign is a text, a log, a setting or a finding that names the fault, not a number that fits it
 }
 
 // signature reads what was seen and votes. It is pure, and silent where it sees nothing.
 type signature struct {
 	topic string
-	votes func(*sight) []vote
+	votes func(*observed) []vote
 }
 
 // signatures is every signature.
 func signatures() []signature {
 	return []signature{
-		{"texts", heard},
-		{"findings of railwright check", found},
-		{"debug log", logged},
-		{"settings", set},
-		{"one change and its result", changed},
-		{"pair matrix", paired},
-		{"perftest of host and GPU memory", perftested},
-		{"share of the bound across nodes", shareAcross},
-		{"way between GPU and NIC", pathAcross},
-		{"distances of two tools", distancesDiffer},
-		{"one node", withinNode},
-		{"one collective against another", collectives},
-		{"more nodes against fewer", scaling},
-		{"two states of one thing", contrasted},
-		{"shape of the curve", shaped},
-		{"latency of small sizes", lately},
-		{"above the wire", artefacts},
-		{"nothing across the network alone", lonely},
+		{"texts", textVotes},
+		{"findings of railwright check", findingVotes},
+		{"debug log", logVotes},
+		{"settings", settingVotes},
+		{"one change and its result", changeVotes},
+		{"pair matrix", pairVotes},
+		{"perftest of host and GPU memory", perftestVotes},
+		{"share of the bound across nodes", shareVotes},
+		{"path between GPU and NIC", pathVotes},
+		{"distances of two tools", distanceVotes},
+		{"one node", nodeVotes},
+		{"one collective against another", collectiveVotes},
+		{"more nodes against fewer", scalingVotes},
+		{"two states of one thing", contrastVotes},
+		{"shape of the curve", shapeVotes},
+		{"latency of small sizes", latencyVotes},
+		{"above the wire", artefactVotes},
+		{"nothing across the network alone", hostOnlyVotes},
 	}
 }
 
 // Limits of a ranking.
 const (
 	leastConfidence = 0.05 // a cause under it is not worth a line
-	mostConfidence  = 0.95 // what was not looked at may still be
+	mostConfidence  = 0.95 // what was not checked may still be
 	mostCauses      = 6
-	tie             = 0.12 // causes this close cannot be told apart by what was seen
+	tie             = 0.12 // causes this close cannot be distinguished by the evidence
 )
 
 // ballot sums the votes of one cause.
 type ballot struct {
 	cause    fabric.Cause
-	told     float64 // the strongest vote of a text, log, setting or finding
+	explicit float64 // the strongest vote of a text, log, setting or finding
 	own      bool
 	doubt    float64 // product of 1-weight of the votes for it
 	opposite float64 // product of 1-weight of those against it
 }
 
-// count puts the votes together: each that speaks for a cause halves the doubt in it in proportion to its
-// weight, each that speaks against it takes its share away.
+// count puts the votes together: each that points to a cause halves the doubt in it in proportion to its
+// weight, each that contradicts it takes its share away.
 func count(votes []vote) []ballot {
 	var order []fabric.CauseID
 	byCause := map[fabric.CauseID]*ballot{}
@@ -85,8 +85,8 @@ func count(votes []vote) []ballot {
 			if !slices.Contains(b.cause.Evidence, v.seen) {
 				b.cause.Evidence = append(b.cause.Evidence, v.seen)
 			}
-			if v.told {
-				b.told = max(b.told, v.weight)
+			if v.explicit {
+				b.explicit = max(b.explicit, v.weight)
 			}
 		} else {
 			b.opposite *= 1 - min(-v.weight, mostConfidence)
@@ -122,9 +122,9 @@ func ranked(ballots []ballot) []fabric.Cause {
 		c.Confirm, c.Fix = r.confirm, r.fix
 		for j, other := range ballots {
 			if i != j && b.cause.Confidence-other.cause.Confidence <= tie && other.cause.Confidence-b.cause.Confidence <= tie {
-				if test := decides(c.ID, other.cause.ID); test != "" {
+				if test := tieBreakTest(c.ID, other.cause.ID); test != "" {
 					c.Confirm = test
-					c.Against = append(slices.Clone(c.Against), fabric.Evidence{Source: "ranking", Value: "what was seen fits " + string(other.cause.ID) + " nearly as well"})
+					c.Against = append(slices.Clone(c.Against), fabric.Evidence{Source: "ranking", Value: "the evidence fits " + string(other.cause.ID) + " nearly as well"})
 					break
 				}
 			}

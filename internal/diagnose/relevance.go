@@ -71,16 +71,16 @@ func topics() []topic {
 	}
 }
 
-// relevant gives the causes that a text speaks of without a rule that understands what it says of them.
-func relevant(st statement) []lean {
+// topicWeights gives the causes that a text speaks of without a rule that understands what it says of them.
+func topicWeights(st statement) []causeWeight {
 	if st.names("fine+") && !st.names("trouble+") && !st.names("slow+") || st.names("same") || st.names("unlimited+") || st.names("oscontrolled+") || st.names("clockfull+") {
 		return nil
 	}
-	var out []lean
+	var out []causeWeight
 	for _, t := range topics() {
 		inPlace := t.absent && st.names(t.concept+"+") && st.names("instate+") && !st.names("trouble+") && !st.names("slow+")
 		if !inPlace && (st.names(t.concept+"+") || t.absent && st.names(t.concept)) {
-			out = strongest(out, lean{t.cause, t.weight})
+			out = strongest(out, causeWeight{t.cause, t.weight})
 		}
 	}
 	return out

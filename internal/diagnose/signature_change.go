@@ -7,8 +7,8 @@ import (
 )
 
 // suspects are the causes that a change touches, by the concepts that its words name; the first that fits.
-func suspects() []saying {
-	return []saying{
+func suspects() []textRule {
+	return []textRule{
 		{fabric.CauseVMTopologyMissing, 1, "topofile !rate !wrong"},
 		{fabric.CauseTopoXMLWrong, 1, "xml"},
 		{fabric.CauseVMTopologyMissing, 1, "topofile"},
@@ -60,15 +60,15 @@ func suspects() []saying {
 	}
 }
 
-// moved is how much a change must move a number to be told from repeats of a run: they agree within a twentieth.
+// moved is how much a change must move a number to be distinguished from repeats of a run: they agree within a twentieth.
 const moved = 0.07
 
 // ab is the source of what a change showed.
 const ab = "A/B"
 
-// changed reads A/B observations: what moved the number is what is wrong in the slower of the two states, and
+// changeVotes reads A/B observations: what moved the number is what is wrong in the slower of the two states, and
 // what did not is not.
-func changed(s *sight) []vote {
+func changeVotes(s *observed) []vote {
 	var votes []vote
 	for _, p := range s.points {
 		if p.changed == "" || !p.own {
@@ -87,18 +87,18 @@ func changed(s *sight) []vote {
 		e := fabric.Evidence{Source: ab, Value: fmt.Sprintf("%s: %s before, %s after", p.changed, number(a), number(b))}
 		switch {
 		case cause == fabric.CauseACSRedirect && b < a: // without GPUDirect or P2P it is slower: they are not at fault
-			votes = append(votes, vote{cause: cause, weight: -likely, own: p.own, told: true, seen: e})
+			votes = append(votes, vote{cause: cause, weight: -likely, own: p.own, explicit: true, seen: e})
 		case share > 1-moved:
-			votes = append(votes, vote{cause: cause, weight: -plain, own: p.own, told: true, seen: e})
+			votes = append(votes, vote{cause: cause, weight: -plain, own: p.own, explicit: true, seen: e})
 		default:
-			votes = append(votes, vote{cause: cause, weight: 0.9, own: p.own, told: true, seen: e})
+			votes = append(votes, vote{cause: cause, weight: 0.9, own: p.own, explicit: true, seen: e})
 		}
 	}
-	return append(votes, worded(s)...)
+	return append(votes, wordedChangeVotes(s)...)
 }
 
-// cameOf says whether it is known what came of a change: a number to compare, or a word.
-func (s *sight) cameOf(st statement) bool {
+// outcomeKnown says whether it is known what came of a change: a number to compare, or a word.
+func (s *observed) outcomeKnown(st statement) bool {
 	if suspect(s.words.read(st.changed, "")) == "" {
 		return false
 	}
@@ -115,10 +115,10 @@ func (s *sight) cameOf(st statement) bool {
 	return false
 }
 
-// worded reads changes whose result is a word.
-func worded(s *sight) []vote {
+// wordedChangeVotes reads changes whose result is a word.
+func wordedChangeVotes(s *observed) []vote {
 	var votes []vote
-	for _, st := range s.said {
+	for _, st := range s.statements {
 		cause := s.suspected(st)
 		if cause == "" || !st.own {
 			continue
@@ -126,17 +126,17 @@ func worded(s *sight) []vote {
 		e := fabric.Evidence{Source: st.source, Value: st.text}
 		switch {
 		case st.names("same") || st.names("fixed-"):
-			votes = append(votes, vote{cause: cause, weight: -plain, own: st.own, told: true, seen: e})
+			votes = append(votes, vote{cause: cause, weight: -plain, own: st.own, explicit: true, seen: e})
 		case st.experiment && (st.names("trouble+") || st.names("slow+")) && !st.names("fixed+"): // it made things worse
 		case st.names("fixed+") || st.experiment && st.names("fine+"):
-			votes = append(votes, vote{cause: cause, weight: plain, own: st.own, told: true, seen: e})
+			votes = append(votes, vote{cause: cause, weight: plain, own: st.own, explicit: true, seen: e})
 		}
 	}
 	return votes
 }
 
 // suspected is suspect on these machines: of a DGX Spark, NICs are the twins of a port.
-func (s *sight) suspected(st statement) fabric.CauseID {
+func (s *observed) suspected(st statement) fabric.CauseID {
 	c := suspect(st)
 	if c == fabric.CauseHCASubset && spark(s.hw) {
 		return fabric.CauseHalfPortTwin
@@ -154,7 +154,7 @@ func suspect(st statement) fabric.CauseID {
 }
 
 // baseOf is the number to compare a changed one with: of the same test, unchanged.
-func (s *sight) baseOf(p point) *point {
+func (s *observed) baseOf(p point) *point {
 	for i, q := range s.points {
 		if q.changed == "" && q.test == p.test && (p.collective == "" || q.collective == p.collective) && q.nodes == p.nodes && q.size == p.size && q.memory == p.memory && (q.busbw > 0) == (p.busbw > 0) && !q.text {
 			return &s.points[i]

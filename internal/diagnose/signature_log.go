@@ -7,8 +7,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// found is what railwright check says: a failing finding raises its cause, one that passed lowers it.
-func found(s *sight) []vote {
+// findingVotes is what railwright check says: a failing finding raises its cause, one that passed lowers it.
+func findingVotes(s *observed) []vote {
 	passed := map[fabric.CauseID]fabric.Finding{}
 	failed := map[fabric.CauseID]bool{}
 	var votes []vote
@@ -21,7 +21,7 @@ func found(s *sight) []vote {
 			if f.Severity != fabric.SeverityError {
 				weight = 0.4
 			}
-			votes = append(votes, vote{cause: f.Cause, weight: weight, about: f.Subject, told: true, seen: fabric.Evidence{Source: "check " + f.ID, Value: strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)}})
+			votes = append(votes, vote{cause: f.Cause, weight: weight, about: f.Subject, explicit: true, seen: fabric.Evidence{Source: "check " + f.ID, Value: strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)}})
 		case f.Status == fabric.Pass:
 			passed[f.Cause] = f
 		}
@@ -35,8 +35,8 @@ func found(s *sight) []vote {
 	return votes
 }
 
-// logged reads what a debug log says of the way that NCCL took.
-func logged(s *sight) []vote {
+// logVotes reads what a debug log says of the way that NCCL took.
+func logVotes(s *observed) []vote {
 	if s.kind == fabric.PerftestOutput {
 		return nil // what NCCL did says nothing of perftest
 	}
@@ -47,7 +47,7 @@ func logged(s *sight) []vote {
 			if !own && len(s.failed) > 0 {
 				w *= 0.4 // this result tells of a failure of its own
 			}
-			votes = append(votes, vote{cause: c, weight: w, own: own, told: true, seen: fabric.Evidence{Source: "log", Value: why}})
+			votes = append(votes, vote{cause: c, weight: w, own: own, explicit: true, seen: fabric.Evidence{Source: "log", Value: why}})
 		}
 		if !networked(l, s.hw) && l.Net != "Socket" && len(l.HCAs) == 0 {
 			continue
@@ -60,7 +60,7 @@ func logged(s *sight) []vote {
 }
 
 // transport asks what the connections between machines run on.
-func transport(s *sight, l *fabric.NCCLLog, add func(fabric.CauseID, float64, string)) {
+func transport(s *observed, l *fabric.NCCLLog, add func(fabric.CauseID, float64, string)) {
 	socket, direct, bounced := strings.EqualFold(l.Net, "Socket"), 0, 0
 	for _, c := range l.Connections {
 		switch via := strings.ToUpper(c.Via); {
@@ -96,7 +96,7 @@ func transport(s *sight, l *fabric.NCCLLog, add func(fabric.CauseID, float64, st
 }
 
 // subsetOf compares the NICs that NCCL lists with those of a machine.
-func subsetOf(s *sight, l *fabric.NCCLLog, add func(fabric.CauseID, float64, string)) {
+func subsetOf(s *observed, l *fabric.NCCLLog, add func(fabric.CauseID, float64, string)) {
 	n, all := len(l.HCAs), s.hw.NICsPerNode
 	switch {
 	case n == 0 || all == 0:
@@ -110,7 +110,7 @@ func subsetOf(s *sight, l *fabric.NCCLLog, add func(fabric.CauseID, float64, str
 }
 
 // distances reads the System dump: with every NIC behind the CPU there is no switch that NCCL knows of.
-func distances(s *sight, l *fabric.NCCLLog, add func(fabric.CauseID, float64, string)) {
+func distances(s *observed, l *fabric.NCCLLog, add func(fabric.CauseID, float64, string)) {
 	far, near := 0, 0
 	for _, line := range l.Paths {
 		if !strings.HasPrefix(strings.TrimSpace(line.Text), "GPU/") {

@@ -11,13 +11,13 @@ import (
 // links, 64 GB/s raw and 45 to 52 GB/s measured (collectives.md, sections 2 and 3).
 const oneXGMIFrom, oneXGMITo = 44, 53
 
-// withinNode is of slow results of one machine, where no NIC is used.
-func withinNode(s *sight) []vote {
+// nodeVotes is of slow results of one machine, where no NIC is used.
+func nodeVotes(s *observed) []vote {
 	p := s.slowInside()
 	var votes []vote
 	for _, q := range s.quantities {
 		if gbs := q.gbps / 8; q.own && amd(s.hw) && s.hw.Nodes == 1 && p == nil && oneXGMIFrom <= gbs && gbs <= oneXGMITo {
-			return []vote{{cause: fabric.CauseXGMIModelUnmatched, weight: 0.5, own: true, told: true, seen: fabric.Evidence{Source: q.where, Value: fmt.Sprintf("%s GB/s is what one XGMI link carries", number(gbs))}}}
+			return []vote{{cause: fabric.CauseXGMIModelUnmatched, weight: 0.5, own: true, explicit: true, seen: fabric.Evidence{Source: q.where, Value: fmt.Sprintf("%s GB/s is what one XGMI link carries", number(gbs))}}}
 		}
 	}
 	if p == nil {
@@ -32,19 +32,19 @@ func withinNode(s *sight) []vote {
 	case amd(s.hw) && oneXGMIFrom <= p.busbw && p.busbw <= oneXGMITo:
 		add(fabric.CauseXGMIModelUnmatched, plain, "what one XGMI link carries")
 	case amd(s.hw):
-		add(fabric.CauseNVLinkDegraded, 0.25, "one machine is slow by itself")
-		add(fabric.CauseGPUThrottled, 0.2, "one machine is slow by itself")
-		add(fabric.CauseXGMIModelUnmatched, 0.2, "one machine is slow by itself")
-		add(fabric.CauseNumaBalancing, 0.1, "one machine is slow by itself")
+		add(fabric.CauseNVLinkDegraded, 0.25, "a single machine is slow on its own")
+		add(fabric.CauseGPUThrottled, 0.2, "a single machine is slow on its own")
+		add(fabric.CauseXGMIModelUnmatched, 0.2, "a single machine is slow on its own")
+		add(fabric.CauseNumaBalancing, 0.1, "a single machine is slow on its own")
 	case s.hw.NVLink != nil && !*s.hw.NVLink || p.platformBound(s.hw):
-		add(fabric.CauseACSRedirect, hint, "GPUs without NVLink speak through PCIe, and ACS sends that through the root complex")
+		add(fabric.CauseACSRedirect, hint, "GPUs without NVLink communicate over PCIe, and ACS sends that through the root complex")
 		add(fabric.CausePCIeDowngradedUpstream, 0.2, "GPUs without NVLink share the links of their PCIe switches")
-		add(fabric.CauseNCCLSettings, 0.15, "with P2P off the way is through host memory")
+		add(fabric.CauseNCCLSettings, 0.15, "with P2P off, data goes through host memory")
 	default:
-		add(fabric.CauseNVLinkDegraded, 0.4, "one machine is slow by itself")
-		add(fabric.CauseFabricManager, 0.2, "without NVLink multicast the NVSwitches give less")
-		add(fabric.CauseNCCLSettings, 0.2, "with NVLS or P2P off one machine gives less")
-		add(fabric.CauseGPUThrottled, 0.15, "one machine is slow by itself")
+		add(fabric.CauseNVLinkDegraded, 0.4, "a single machine is slow on its own")
+		add(fabric.CauseFabricManager, 0.2, "without NVLink multicast the NVSwitches deliver less")
+		add(fabric.CauseNCCLSettings, 0.2, "with NVLS or P2P off a single machine delivers less")
+		add(fabric.CauseGPUThrottled, 0.15, "a single machine is slow on its own")
 		if p.ratio < 0.3 {
 			add(fabric.CauseTopoXMLWrong, 0.15, "a topology file can hide NVLink")
 		}

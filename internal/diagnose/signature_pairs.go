@@ -11,8 +11,8 @@ import (
 // a tenth.
 const pairLow = 0.8
 
-// paired reads a pair matrix: a node whose every pair is low is slow, one low cell is a link.
-func paired(s *sight) []vote {
+// pairVotes reads a pair matrix: a node whose every pair is low is slow, one low cell is a link.
+func pairVotes(s *observed) []vote {
 	cells := s.filter(func(p point) bool { return len(p.pair) == 2 && p.busbw+p.gbps > 0 })
 	if len(cells) < 3 {
 		return nil
@@ -32,7 +32,7 @@ func paired(s *sight) []vote {
 		mine, others := divide(cells, h)
 		if len(mine) >= 2 && len(others) >= 1 && slices.Max(mine) < pairLow*median(others) {
 			blamed[h] = true
-			votes = append(votes, vote{cause: fabric.CauseSlowNode, weight: 0.85, about: fabric.NodeSubject(h), own: true, told: true, seen: fabric.Evidence{Source: "pair matrix",
+			votes = append(votes, vote{cause: fabric.CauseSlowNode, weight: 0.85, about: fabric.NodeSubject(h), own: true, explicit: true, seen: fabric.Evidence{Source: "pair matrix",
 				Value: fmt.Sprintf("every pair with %s is low: at most %s, the others %s", h, number(slices.Max(mine)), number(median(others)))}})
 		}
 	}
@@ -42,7 +42,7 @@ func paired(s *sight) []vote {
 	}
 	for _, c := range cells {
 		if v := c.busbw + c.gbps; v < pairLow*median(all) && !blamed[c.pair[0]] && !blamed[c.pair[1]] {
-			votes = append(votes, vote{cause: fabric.CauseSlowLink, weight: plain, own: true, told: true, seen: fabric.Evidence{Source: "pair matrix",
+			votes = append(votes, vote{cause: fabric.CauseSlowLink, weight: plain, own: true, explicit: true, seen: fabric.Evidence{Source: "pair matrix",
 				Value: fmt.Sprintf("%s with %s gives %s, the median is %s, and both are fine with others", c.pair[0], c.pair[1], number(v), number(median(all)))}})
 		}
 	}

@@ -12,8 +12,8 @@ var pcieRates = []float64{31.5, 63, 126, 252}
 
 const pcieLow, pcieHigh = 0.80, 0.94
 
-// perftested compares host with GPU memory, and each with the rates of slower ports and PCIe links.
-func perftested(s *sight) []vote {
+// perftestVotes compares host with GPU memory, and each with the rates of slower ports and PCIe links.
+func perftestVotes(s *observed) []vote {
 	host, gpu := s.badHost(), s.badGPU()
 	var votes []vote
 	add := func(p *point, c fabric.CauseID, w float64, why string) {
@@ -31,25 +31,25 @@ func perftested(s *sight) []vote {
 		s.slowNIC(host, add)
 	case gpu != nil:
 		s.slowNIC(gpu, add)
-		add(gpu, virtualOr(s, fabric.CauseATSDisabled, fabric.CauseACSRedirect), 0.3, "host memory was not measured: the way between GPU and NIC may be at fault")
+		add(gpu, virtualOr(s, fabric.CauseATSDisabled, fabric.CauseACSRedirect), 0.3, "host memory was not measured: the path between GPU and NIC may be at fault")
 	}
 	return votes
 }
 
 // faster says whether GPU memory carried a tenth more than this host memory.
-func (s *sight) faster(host point) bool {
+func (s *observed) faster(host point) bool {
 	return s.any(func(p point) bool { return onGPU(p) && p.gbps > 1.1*host.gbps })
 }
 
-func virtualOr(s *sight, yes, no fabric.CauseID) fabric.CauseID {
+func virtualOr(s *observed, yes, no fabric.CauseID) fabric.CauseID {
 	if s.virtual() {
 		return yes
 	}
 	return no
 }
 
-func (s *sight) slowGPU(p *point, add func(*point, fabric.CauseID, float64, string)) {
-	why := "host memory on the same NICs is fine: the way between GPU and NIC is at fault"
+func (s *observed) slowGPU(p *point, add func(*point, fabric.CauseID, float64, string)) {
+	why := "host memory on the same NICs is fine: the path between GPU and NIC is at fault"
 	if s.virtual() {
 		add(p, fabric.CauseATSDisabled, 0.65, why)
 		add(p, fabric.CauseACSRedirect, 0.2, why)
@@ -63,7 +63,7 @@ func (s *sight) slowGPU(p *point, add func(*point, fabric.CauseID, float64, stri
 }
 
 // slowNIC is of a NIC that is slow by itself: its port, its PCIe link, its settings.
-func (s *sight) slowNIC(p *point, add func(*point, fabric.CauseID, float64, string)) {
+func (s *observed) slowNIC(p *point, add func(*point, fabric.CauseID, float64, string)) {
 	if p.text {
 		return
 	}
@@ -85,13 +85,13 @@ func (s *sight) slowNIC(p *point, add func(*point, fabric.CauseID, float64, stri
 	if p.ratio >= 0.7 {
 		add(p, fabric.CauseNICProfile, 0.4, "below line rate with nothing else wrong")
 		if s.roce() {
-			add(p, fabric.CauseMTUMismatch, 0.25, "a small path MTU costs so much")
-			add(p, fabric.CauseRoCELossy, 0.15, "so does moderate loss")
+			add(p, fabric.CauseMTUMismatch, 0.25, "a small path MTU costs this much")
+			add(p, fabric.CauseRoCELossy, 0.15, "so does moderate packet loss")
 		}
 	} else {
 		add(p, fabric.CauseNICProfile, 0.15, "far below line rate")
 		add(p, fabric.CauseSlowLink, 0.15, "one port may be at fault: measure another")
-		add(p, fabric.CauseLibraryBuild, 0.1, "a perftest that was built wrongly is slow as well")
+		add(p, fabric.CauseLibraryBuild, 0.1, "a wrongly built perftest is slow as well")
 	}
 	if p.memory == "host" {
 		add(p, fabric.CauseHostMemoryInterleaving, 0.15, "host memory itself may be slow: measure with GPU memory")

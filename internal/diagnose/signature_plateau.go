@@ -12,8 +12,8 @@ import (
 // fabrics of collectives.md, section 2.
 const payload = 0.93
 
-// shareAcross asks which part of the network a slow result across nodes used: its plateau over the bound.
-func shareAcross(s *sight) []vote {
+// shareVotes asks which part of the network a slow result across nodes used: its plateau over the bound.
+func shareVotes(s *observed) []vote {
 	p := s.slowAcross()
 	if p == nil || p.average {
 		return nil
@@ -31,32 +31,32 @@ func shareAcross(s *sight) []vote {
 		return votes
 	case r < 0.15:
 		add(fabric.CauseSocketFallback, hint, "TCP carries about so little")
-		add(fabric.CauseLibraryBuild, 0.3, "a library that was built wrongly is this slow")
-		add(fabric.CauseNetPlugin, 0.15, "so is a plugin that is missing or capped")
-		add(fabric.CauseGDRDisabled, 0.12, "so can be copies through host memory")
+		add(fabric.CauseLibraryBuild, 0.3, "a wrongly built library is this slow")
+		add(fabric.CauseNetPlugin, 0.15, "so is a missing or capped plugin")
+		add(fabric.CauseGDRDisabled, 0.12, "copies through host memory can be this slow")
 	case r < 0.3:
-		add(fabric.CauseGDRDisabled, 0.2, "copies through host memory cost that much")
-		add(fabric.CauseNetPlugin, 0.15, "a cap on each connection costs that much")
+		add(fabric.CauseGDRDisabled, 0.2, "copies through host memory cost about this much")
+		add(fabric.CauseNetPlugin, 0.15, "a cap on each connection costs about this much")
 		add(fabric.CauseSocketFallback, 0.12, "TCP over fast NICs carries that much")
 	case r < 0.6:
 		// No ratio of its own: the commonest faults of a fabric that works and is slow, none of them likely.
-		add(fabric.CauseACSRedirect, 0.14, "GPU traffic that turns around in the root complex costs about so much")
+		add(fabric.CauseACSRedirect, 0.14, "GPU traffic that turns around in the root complex costs about this much")
 		if s.virtual() {
 			add(fabric.CauseATSDisabled, 0.16, "and so it does in a virtual machine without ATS")
 		}
-		add(fabric.CauseHCASubset, 0.14, "NICs that are not used cost their share")
-		add(fabric.CauseGDRDisabled, 0.13, "copies through host memory cost about so much")
+		add(fabric.CauseHCASubset, 0.14, "unused NICs cost their share")
+		add(fabric.CauseGDRDisabled, 0.13, "copies through host memory cost about this much")
 		add(fabric.CausePCIeDowngraded, 0.1, "so does a PCIe link of a lower generation or width")
 	case 0.76 <= r && r < 0.9 && s.roce():
 		add(fabric.CauseMTUMismatch, hint, "0.83 of healthy is what an MTU of 1500 leaves")
-		add(fabric.CauseNICProfile, 0.15, "a NIC outside of its RoCE profile loses as much")
-		add(fabric.CauseRoCELossy, 0.12, "so does moderate loss")
+		add(fabric.CauseNICProfile, 0.15, "a NIC outside its RoCE profile loses about this much")
+		add(fabric.CauseRoCELossy, 0.12, "so does moderate packet loss")
 	case r >= 0.6:
-		add(fabric.CauseGPUNICMisaligned, 0.15, "GPUs without a near NIC cost a part")
+		add(fabric.CauseGPUNICMisaligned, 0.15, "GPUs without a near NIC cost part of the bandwidth")
 		add(fabric.CauseNetPlugin, 0.15, "so does a missing plugin or tuner")
-		add(fabric.CauseNICProfile, 0.12, "so does a NIC outside of its profile")
+		add(fabric.CauseNICProfile, 0.12, "so does a NIC outside its profile")
 		if s.roce() {
-			add(fabric.CauseRoCELossy, 0.12, "so does moderate loss")
+			add(fabric.CauseRoCELossy, 0.12, "so does moderate packet loss")
 		}
 	}
 	if spark(s.hw) {
@@ -68,7 +68,7 @@ func shareAcross(s *sight) []vote {
 
 // rest is what is left to explain of a ratio where it is known that only some of the NICs are used: the ratio to
 // what those would carry.
-func (s *sight) rest(p *point) float64 {
+func (s *observed) rest(p *point) float64 {
 	k, all := s.chosen(), s.hw.NICsPerNode
 	if p.ratio <= 0 || k <= 0 || k >= all {
 		return p.ratio
@@ -76,8 +76,8 @@ func (s *sight) rest(p *point) float64 {
 	return min(1, p.ratio*float64(all)/float64(k))
 }
 
-// chosen is how many NICs the setting or the log leaves to NCCL; 0: not known.
-func (s *sight) chosen() int {
+// chosen is how many NICs the setting or the log leaves to NCCL; 0: unknown.
+func (s *observed) chosen() int {
 	for _, v := range s.settings {
 		if v.name == "NCCL_IB_HCA" {
 			if k := namedHCAs(v.value); k > 0 {
@@ -93,10 +93,10 @@ func (s *sight) chosen() int {
 	return 0
 }
 
-func (s *sight) roce() bool { return strings.EqualFold(s.hw.Net, "roce") || spark(s.hw) }
+func (s *observed) roce() bool { return strings.EqualFold(s.hw.Net, "roce") || spark(s.hw) }
 
 // subset asks how many NICs would carry what was measured, each at its healthy rate.
-func (s *sight) subset(p *point, add func(fabric.CauseID, float64, string)) {
+func (s *observed) subset(p *point, add func(fabric.CauseID, float64, string)) {
 	nics := s.hw.NICsPerNode
 	share := p.share
 	if share == 0 {
@@ -138,7 +138,7 @@ func sparkAcross(p *point, add func(fabric.CauseID, float64, string)) {
 const degradedFrom, degradedTo = 8, 25.5
 
 // steps asks whether the rate on each NIC is that of a slower port.
-func (s *sight) steps(p *point, add func(fabric.CauseID, float64, string)) {
+func (s *observed) steps(p *point, add func(fabric.CauseID, float64, string)) {
 	if s.hw.NICGbps <= 0 || p.share <= 0 || spark(s.hw) || s.goodHost() {
 		return
 	}
@@ -150,9 +150,9 @@ func (s *sight) steps(p *point, add func(fabric.CauseID, float64, string)) {
 	}
 }
 
-// pathAcross asks whether the way between GPU and NIC is at fault: it is what remains where the network is slow
+// pathVotes asks whether the path between GPU and NIC is at fault: it is what remains where the network is slow
 // for GPU memory and neither the NICs with host memory nor the GPUs within a node are.
-func pathAcross(s *sight) []vote {
+func pathVotes(s *observed) []vote {
 	p := s.slowAcross()
 	if p == nil {
 		return nil
@@ -171,13 +171,13 @@ func pathAcross(s *sight) []vote {
 	switch {
 	case gpu:
 		votes = append(votes, against(p.own, "the NICs reach line rate with GPU memory", fabric.CauseACSRedirect, fabric.CauseATSDisabled, fabric.CauseGDRDisabled, fabric.CausePCIeDowngraded, fabric.CausePortRateLow)...)
-		add(fabric.CauseNetPlugin, 0.25, "perftest is fine with GPU memory, so what is left is above it")
-		add(fabric.CauseNCCLSettings, 0.2, "perftest is fine with GPU memory, so what is left is above it")
+		add(fabric.CauseNetPlugin, 0.25, "perftest is fine with GPU memory, so the cause is above it")
+		add(fabric.CauseNCCLSettings, 0.2, "perftest is fine with GPU memory, so the cause is above it")
 		return votes
 	case host && inside:
-		weight, why = 0.5, "the NICs are fine with host memory and the GPUs within a node: what is left is the way between GPU and NIC"
+		weight, why = 0.5, "the NICs are fine with host memory and the GPUs within a node: so the cause is the path between GPU and NIC"
 	case host:
-		weight, why = 0.45, "the NICs are fine with host memory: what is left is the way between GPU and NIC"
+		weight, why = 0.45, "the NICs are fine with host memory: so the cause is the path between GPU and NIC"
 	case half:
 		weight, why = hint, "about half of the bound, as when GPU traffic turns around in the root complex"
 	default:
@@ -207,16 +207,16 @@ func pathAcross(s *sight) []vote {
 	return votes
 }
 
-// distancesDiffer is of a GPU and a NIC that share a switch by one account and are apart by NCCL's: GPUDirect
+// distanceVotes is of a GPU and a NIC that share a switch by one account and are apart by NCCL's: GPUDirect
 // RDMA is not to be had, so NCCL counts the way through the CPU.
-func distancesDiffer(s *sight) []vote {
+func distanceVotes(s *observed) []vote {
 	var near, far *statement
-	for i, st := range s.said {
+	for i, st := range s.statements {
 		switch {
 		case st.names("near+") && near == nil:
-			near = &s.said[i]
+			near = &s.statements[i]
 		case st.names("phb+") && !st.names("near") && far == nil:
-			far = &s.said[i]
+			far = &s.statements[i]
 		}
 	}
 	if near == nil || far == nil || s.virtual() {
@@ -224,7 +224,7 @@ func distancesDiffer(s *sight) []vote {
 	}
 	e := fabric.Evidence{Source: far.source, Value: far.text + " (" + near.source + ": " + near.text + ")"}
 	return []vote{
-		{cause: fabric.CauseGDRDisabled, weight: 0.6, own: far.own, told: true, seen: e},
+		{cause: fabric.CauseGDRDisabled, weight: 0.6, own: far.own, explicit: true, seen: e},
 		{cause: fabric.CauseACSRedirect, weight: faint, own: far.own, seen: e},
 		{cause: fabric.CauseGPUNICMisaligned, weight: -0.6, own: far.own, seen: e},
 	}
@@ -238,8 +238,8 @@ func against(own bool, why string, causes ...fabric.CauseID) []vote {
 	return out
 }
 
-// scaling compares few nodes with many: what is fine on two and slow on more is between switches, or one node.
-func scaling(s *sight) []vote {
+// scalingVotes compares few nodes with many: what is fine on two and slow on more is between switches, or one node.
+func scalingVotes(s *observed) []vote {
 	slow := s.slowAcross()
 	if slow == nil || slow.nodes < 3 {
 		return nil

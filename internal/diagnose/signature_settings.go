@@ -8,8 +8,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// rule is what a setting speaks for when its value is one that costs something.
-type rule struct {
+// settingRule is what a setting points to when its value is one that costs something.
+type settingRule struct {
 	name   string
 	cause  fabric.CauseID
 	weight float64
@@ -41,15 +41,15 @@ func atMost(n int) func(string) bool {
 
 // rules are the settings of NCCL and RCCL that make something slow or fail by design (NCCL user guide,
 // environment variables).
-func rules() []rule {
-	return []rule{
+func settingRules() []settingRule {
+	return []settingRule{
 		{"NCCL_IB_DISABLE", fabric.CauseSocketFallback, 0.85, is1, "RDMA is switched off"},
-		{"NCCL_NET", fabric.CauseSocketFallback, 0.85, among("socket"), "TCP is asked for"},
+		{"NCCL_NET", fabric.CauseSocketFallback, 0.85, among("socket"), "TCP is requested"},
 		{"NCCL_NET_GDR_LEVEL", fabric.CauseGDRDisabled, plain, among("0", "LOC"), "GPUDirect RDMA is switched off"},
 		{"NCCL_NET_GDR_LEVEL", fabric.CauseGDRDisabled, hint, among("1", "PIX"), "GPUDirect RDMA only where GPU and NIC share one PCIe switch"},
 		{"NCCL_DMABUF_ENABLE", fabric.CauseGDRDisabled, 0.25, is0, "registration by dma-buf is switched off"},
-		{"NCCL_NET_GDR_READ", fabric.CauseGDRDisabled, 0.15, is0, "sending is from host memory"},
-		{"NCCL_PROTO", fabric.CauseNCCLSettings, likely, among("LL"), "LL carries half of a link at most"},
+		{"NCCL_NET_GDR_READ", fabric.CauseGDRDisabled, 0.15, is0, "data is sent from host memory"},
+		{"NCCL_PROTO", fabric.CauseNCCLSettings, likely, among("LL"), "LL carries at most half of a link"},
 		{"NCCL_ALGO", fabric.CauseNCCLSettings, 0.15, anyValue, "an algorithm is forced"},
 		{"NCCL_MAX_NCHANNELS", fabric.CauseNCCLSettings, likely, atMost(4), "few channels"},
 		{"NCCL_MAX_CTAS", fabric.CauseNCCLSettings, likely, atMost(4), "few channels"},
@@ -60,7 +60,7 @@ func rules() []rule {
 		{"NCCL_NVLS_ENABLE", fabric.CauseNCCLSettings, 0.3, is0, "no NVLink multicast"},
 		{"NCCL_BUFFSIZE", fabric.CauseNCCLSettings, 0.4, atMost(1 << 20), "small buffers"},
 		{"NCCL_NTHREADS", fabric.CauseNCCLSettings, 0.3, atMost(128), "few threads"},
-		{"NCCL_PXN_DISABLE", fabric.CauseNCCLSettings, 0.2, is1, "no way out through the NIC of another GPU"},
+		{"NCCL_PXN_DISABLE", fabric.CauseNCCLSettings, 0.2, is1, "no path through the NIC of another GPU"},
 		{"NCCL_MAX_P2P_NCHANNELS", fabric.CauseP2PChannels, likely, atMost(2), "few point-to-point channels"},
 		{"NCCL_NCHANNELS_PER_NET_PEER", fabric.CauseP2PChannels, hint, atMost(1), "one channel to a peer"},
 		{"NCCL_NET_PLUGIN", fabric.CauseNetPlugin, likely, among("none", ""), "the network plugin is switched off"},
@@ -72,8 +72,8 @@ func rules() []rule {
 	}
 }
 
-// set reads the settings. A setting is a cause only of something that is slow or fails: it is counted then.
-func set(s *sight) []vote {
+// settingVotes reads the settings. A setting is a cause only of something that is slow or fails: it is counted then.
+func settingVotes(s *observed) []vote {
 	if s.kind == fabric.PerftestOutput {
 		return nil // perftest does not read them
 	}
@@ -81,11 +81,11 @@ func set(s *sight) []vote {
 	hca, ucx := false, setting{}
 	for _, v := range s.settings {
 		source := fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value}
-		for _, r := range rules() {
+		for _, r := range settingRules() {
 			if r.name == strings.Replace(v.name, "RCCL_", "NCCL_", 1) && r.costly(strings.TrimSpace(v.value)) {
 				e := source
 				e.Value += ": " + r.why
-				votes = append(votes, vote{cause: r.cause, weight: r.weight, told: r.weight >= likely, seen: e})
+				votes = append(votes, vote{cause: r.cause, weight: r.weight, explicit: r.weight >= likely, seen: e})
 			}
 		}
 		switch v.name {
@@ -101,8 +101,8 @@ func set(s *sight) []vote {
 			votes[i].weight *= 0.4 // what makes slow does not make fail
 		}
 	}
-	if s.forcedBy != "" {
-		votes = append(votes, vote{cause: fabric.CauseNCCLSettings, weight: 0.85, own: true, told: true, seen: fabric.Evidence{Source: "prediction", Value: s.forcedBy}})
+	if s.limitedBy != "" {
+		votes = append(votes, vote{cause: fabric.CauseNCCLSettings, weight: 0.85, own: true, explicit: true, seen: fabric.Evidence{Source: "prediction", Value: s.limitedBy}})
 	}
 	if ucx.name != "" && !hca {
 		votes = append(votes, vote{cause: fabric.CauseHCASubset, weight: 0.25, seen: fabric.Evidence{Source: ucx.source, Value: "UCX_NET_DEVICES=" + ucx.value + " does not steer NCCL: NCCL_IB_HCA does"}})
@@ -112,10 +112,10 @@ func set(s *sight) []vote {
 
 // hcas counts the NICs that NCCL_IB_HCA leaves. Names are prefixes unless = stands in front, ^ leaves out, and
 // NCCL does not trim blanks.
-func (s *sight) hcas(v setting) []vote {
+func (s *observed) hcas(v setting) []vote {
 	value := strings.TrimSpace(v.value)
 	add := func(c fabric.CauseID, w float64, why string) []vote {
-		return []vote{{cause: c, weight: w, told: true, seen: fabric.Evidence{Source: v.source, Value: "NCCL_IB_HCA=" + v.value + ": " + why}}}
+		return []vote{{cause: c, weight: w, explicit: true, seen: fabric.Evidence{Source: v.source, Value: "NCCL_IB_HCA=" + v.value + ": " + why}}}
 	}
 	if strings.Contains(value, ", ") || strings.Contains(value, " ,") {
 		return add(fabric.CauseHCASubset, plain, "NCCL does not trim blanks, so only the first name matches")

@@ -7,8 +7,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// shaped is of the curve of a table, and of two sizes of an observation.
-func shaped(s *sight) []vote {
+// shapeVotes is of the curve of a table, and of two sizes of an observation.
+func shapeVotes(s *observed) []vote {
 	var votes []vote
 	if s.shape.cliff != "" {
 		votes = append(votes, cliff(s, s.shape.cliff)...)
@@ -20,7 +20,7 @@ func shaped(s *sight) []vote {
 		votes = append(votes, vote{cause: fabric.CauseLibraryBuild, weight: 0.2, own: true, seen: e}, vote{cause: fabric.CauseSocketFallback, weight: 0.2, own: true, seen: e})
 	}
 	if n := len(s.shape.slow); n > 0 {
-		e := fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d sizes slow by themselves: %s", n, s.shape.slowSizes())}
+		e := fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d isolated slow sizes: %s", n, s.shape.slowSizes())}
 		weight := likely
 		if n == 1 {
 			weight = 0.3 // one row may be anything
@@ -44,7 +44,7 @@ func (s *shape) slowSizes() string {
 	return text
 }
 
-func cliff(s *sight, text string) []vote {
+func cliff(s *observed, text string) []vote {
 	e := fabric.Evidence{Source: "curve", Value: text}
 	votes := []vote{
 		{cause: fabric.CauseRoCELossy, weight: 0.6, own: true, seen: e},
@@ -58,7 +58,7 @@ func cliff(s *sight, text string) []vote {
 }
 
 // fall finds a larger size with a quarter of the bandwidth of a smaller one among the numbers of an observation.
-func (s *sight) fall() string {
+func (s *observed) fall() string {
 	points := s.filter(func(p point) bool { return acrossNodes(p) && p.size > 0 && p.busbw > 0 && p.steady() && p.pair == nil })
 	slices.SortStableFunc(points, func(a, b point) int { return int(max(-1, min(1, a.size-b.size))) })
 	for i, p := range points {
@@ -75,8 +75,8 @@ func (s *sight) fall() string {
 // (collectives.md, section 7: twice the table).
 const latencyNamed, latencyFault = 2.0, 2.5
 
-// lately is of small sizes that take much longer than they should.
-func lately(s *sight) []vote {
+// latencyVotes is of small sizes that take much longer than they should.
+func latencyVotes(s *observed) []vote {
 	r := s.shape.latency
 	if r < latencyNamed {
 		for _, p := range s.points {

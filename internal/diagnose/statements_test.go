@@ -10,7 +10,7 @@ import (
 )
 
 // said gives the setting in which a statement on a cause is made: a slow or failing test of a cluster of its kind.
-func said(cause fabric.CauseID) (fabric.Hardware, fabric.Observation) {
+func statements(cause fabric.CauseID) (fabric.Hardware, fabric.Observation) {
 	slow := 150.0
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
 	o := fabric.Observation{Test: "nccl", Collective: fabric.AllReduce, Nodes: 2, BusBWGBs: &slow}
@@ -41,12 +41,12 @@ func said(cause fabric.CauseID) (fabric.Hardware, fabric.Observation) {
 }
 
 func askedOf(predict Predictor, cause fabric.CauseID, text string) fabric.Explained {
-	hw, o := said(cause)
+	hw, o := statements(cause)
 	obs := []fabric.Observation{{Fact: text}}
 	if o.Test != "" {
 		obs = append([]fabric.Observation{o}, obs...)
 	}
-	return Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &fabric.Observations{Hardware: hw, Observed: obs}}}, Input{Predict: predict}).Results[0]
+	return Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &fabric.Observations{Hardware: hw, Observed: obs}}}, Input{Predict: predict}).Results[0]
 }
 
 // What tools print and what people write of each cause, beside one slow or failing test.

@@ -22,10 +22,10 @@ func TestPublicTables(t *testing.T) {
 			found := read(t, f)
 			out := Explain(found, Input{Predict: predict})
 			r := out.Results[0]
-			if r.Verdict != want[found[0].Table.Health] {
-				t.Errorf("%s: %s, want %s: %s %v", found[0].Table.Health, r.Verdict, want[found[0].Table.Health], r.Why, ids(r.Causes))
+			if r.Verdict != want[tableOf(found[0]).Health] {
+				t.Errorf("%s: %s, want %s: %s %v", tableOf(found[0]).Health, r.Verdict, want[tableOf(found[0]).Health], r.Why, ids(r.Causes))
 			}
-			if found[0].Table.Health == "noisy" && !slices.Contains(ids(r.Causes), fabric.CauseFirstUse) {
+			if tableOf(found[0]).Health == "noisy" && !slices.Contains(ids(r.Causes), fabric.CauseFirstUse) {
 				t.Errorf("a noisy table without first-use: %v", ids(r.Causes))
 			}
 			if os.Getenv("EXPLAIN_SHOW") != "" {

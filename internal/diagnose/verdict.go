@@ -12,24 +12,24 @@ import (
 const surely = 0.5
 
 // explain judges a result in the light of what was seen with it.
-func (s *sight) explain() fabric.Explained {
+func (s *observed) explain() fabric.Explained {
 	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Notes: s.notes, Assumed: s.assumed, Causes: []fabric.Cause{}}
 	var votes []vote
 	for _, sig := range signatures() {
 		votes = append(votes, sig.votes(s)...)
 	}
-	ballots := count(specific(nearer(votes)))
+	ballots := count(preferExplicit(preferOwn(votes)))
 	out.Verdict, out.Why = s.verdict(ballots)
-	if p := s.shown(out.Verdict); p != nil {
-		p.show(&out, s.hw)
+	if p := s.headline(out.Verdict); p != nil {
+		p.fillIn(&out, s.hw)
 	}
 	switch out.Verdict {
 	case fabric.VerdictHealthy:
-		out.Causes = s.benign(ballots, out.Why)
+		out.Causes = s.healthyCauses(ballots, out.Why)
 	case fabric.VerdictUnknown:
-		out.Causes = s.open(ballots, out.Why)
+		out.Causes = s.openCauses(ballots, out.Why)
 	default:
-		out.Causes = ranked(s.unharmful(ballots))
+		out.Causes = ranked(s.faultsOnly(ballots))
 		if len(out.Causes) == 0 {
 			out.Causes = []fabric.Cause{} // what is wrong is seen, why is not
 		}
@@ -37,9 +37,9 @@ func (s *sight) explain() fabric.Explained {
 	return out
 }
 
-// nearer halves what other results say where this one names a fault of its own.
-func nearer(votes []vote) []vote {
-	if !slices.ContainsFunc(votes, func(v vote) bool { return v.own && v.told && v.weight >= likely }) {
+// preferOwn halves what other results say where this one names a fault of its own.
+func preferOwn(votes []vote) []vote {
+	if !slices.ContainsFunc(votes, func(v vote) bool { return v.own && v.explicit && v.weight >= likely }) {
 		return votes
 	}
 	out := slices.Clone(votes)
@@ -51,75 +51,90 @@ func nearer(votes []vote) []vote {
 	return out
 }
 
-// naming is the weight from which a text counts as naming a cause, and guessed what is left of the votes of bare
+// explicitWeight is the weight from which a text counts as naming a cause, and guessed what is left of the votes of bare
 // ratios for other causes then: many causes leave half of the bandwidth, and people write down what they saw.
-const naming, guessed = 0.3, 0.6
+const explicitWeight, implicitShare = 0.3, 0.6
 
-// specific lets what a text, a log or a setting names stand before what a ratio only fits.
-func specific(votes []vote) []vote {
-	told := map[fabric.CauseID]bool{}
+// preferExplicit lets what a text, a log or a setting names stand before what a ratio only fits.
+func preferExplicit(votes []vote) []vote {
+	explicit := map[fabric.CauseID]bool{}
 	for _, v := range votes {
-		if v.own && v.told && v.weight >= naming {
-			told[v.cause] = true
+		if v.own && v.explicit && v.weight >= explicitWeight {
+			explicit[v.cause] = true
 		}
 	}
-	if len(told) == 0 {
+	if len(explicit) == 0 {
 		return votes
 	}
 	out := slices.Clone(votes)
 	for i := range out {
-		if !out[i].told && out[i].weight > 0 && !told[out[i].cause] {
-			out[i].weight *= guessed
+		if !out[i].explicit && out[i].weight > 0 && !explicit[out[i].cause] {
+			out[i].weight *= implicitShare
 		}
 	}
 	return out
 }
 
 // verdict is the first that applies, worst first. Nothing is healthy by default.
-func (s *sight) verdict(ballots []ballot) (fabric.Verdict, string) {
-	own := s.filter(func(p point) bool { return p.own })
-	worst := s.worst(func(p point) bool { return p.own })
-	fault := s.told(ballots)
-	switch {
-	case len(s.failed) > 0:
+func (s *observed) verdict(ballots []ballot) (fabric.Verdict, string) {
+	if len(s.failed) > 0 {
 		return fabric.VerdictFailed, s.failed[0].Value
-	case s.void != "":
-		return fabric.VerdictUnknown, s.void
-	case worst != nil:
-		return fabric.VerdictDegraded, worst.evidence().Value
-	case s.shape.cliff != "" && s.hw.Nodes != 1:
-		return fabric.VerdictDegraded, s.shape.cliff
-	case s.fall() != "" && s.hw.Nodes != 1:
-		return fabric.VerdictDegraded, s.fall()
-	case s.shape.latency >= latencyFault:
-		return fabric.VerdictDegraded, fmt.Sprintf("sizes up to %s take %.1f times what is expected", bytesText(smallest), s.shape.latency)
-	case s.moved(ballots) != nil:
-		return fabric.VerdictDegraded, s.moved(ballots).Value
-	case s.forcedBy != "":
-		return fabric.VerdictDegraded, s.forcedBy
-	case hasOwn(ballots, fabric.CauseSlowNode, fabric.CauseSlowLink) && len(s.filter(func(p point) bool { return len(p.pair) == 2 })) > 2:
-		return fabric.VerdictDegraded, "some pairs are far below the others"
 	}
-	for _, p := range own {
-		if p.quality == above {
-			return fabric.VerdictUnknown, p.evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was said"
-		}
+	if s.unusable != "" {
+		return fabric.VerdictUnknown, s.unusable
 	}
-	if judged := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.spoken }); judged {
+	if why, slow := s.slow(ballots); slow {
+		return fabric.VerdictDegraded, why
+	}
+	own := s.filter(func(p point) bool { return p.own })
+	if i := slices.IndexFunc(own, func(p point) bool { return p.quality == above }); i >= 0 {
+		return fabric.VerdictUnknown, own[i].evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was stated"
+	}
+	fault := s.explicitFault(ballots)
+	if slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.fromText }) {
 		return s.goodNumbers(own, ballots, fault)
 	}
-	for _, p := range own {
-		if fault == nil && p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low {
-			return fabric.VerdictUnknown, fmt.Sprintf("%s: %s GB/s is just under %s to %s GB/s, and that is not known well enough to call it slow", p.source, number(p.busbw), number(p.expected.Low), number(p.expected.High))
-		}
-	}
+	return s.withoutGoodNumbers(own, fault)
+}
+
+// slow says whether the numbers themselves show a fault, and which.
+func (s *observed) slow(ballots []ballot) (why string, slow bool) {
+	worst := s.worst(func(p point) bool { return p.own })
+	across := s.hw.Nodes != 1
 	switch {
-	case fault != nil && s.troubled(fault):
+	case worst != nil:
+		return worst.evidence().Value, true
+	case s.shape.cliff != "" && across:
+		return s.shape.cliff, true
+	case s.fall() != "" && across:
+		return s.fall(), true
+	case s.shape.latency >= latencyFault:
+		return fmt.Sprintf("sizes up to %s take %.1f times what is expected", bytesText(smallest), s.shape.latency), true
+	case s.changeEvidence(ballots) != nil:
+		return s.changeEvidence(ballots).Value, true
+	case s.limitedBy != "":
+		return s.limitedBy, true
+	case hasOwn(ballots, fabric.CauseSlowNode, fabric.CauseSlowLink) && len(s.filter(func(p point) bool { return len(p.pair) == 2 })) > 2:
+		return "some pairs are far below the others", true
+	}
+	return "", false
+}
+
+// withoutGoodNumbers is the verdict where no large size is within its band.
+func (s *observed) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdict, string) {
+	justUnder := slices.IndexFunc(own, func(p point) bool {
+		return p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low
+	})
+	switch {
+	case fault == nil && justUnder >= 0:
+		p := own[justUnder]
+		return fabric.VerdictUnknown, fmt.Sprintf("%s: %s GB/s is just under %s to %s GB/s, and that band is not certain enough to call it slow", p.source, number(p.busbw), number(p.expected.Low), number(p.expected.High))
+	case fault != nil && s.isFailure(fault):
 		return fabric.VerdictFailed, fault.cause.Evidence[0].Value
 	case fault != nil:
 		return fabric.VerdictDegraded, fault.cause.Evidence[0].Value
 	case slices.ContainsFunc(own, func(p point) bool { return p.quality == bad }):
-		return fabric.VerdictDegraded, "what was observed is below what is normal"
+		return fabric.VerdictDegraded, "the observation is below normal"
 	default:
 		return fabric.VerdictUnknown, s.missing()
 	}
@@ -127,29 +142,29 @@ func (s *sight) verdict(ballots []ballot) (fabric.Verdict, string) {
 
 // goodNumbers is the verdict where every number that could be judged is within its band: healthy, unless
 // something else that was said contradicts it or the network was never measured.
-func (s *sight) goodNumbers(own []point, ballots []ballot, fault *ballot) (fabric.Verdict, string) {
+func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fabric.Verdict, string) {
 	across := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.scope == scopeNet && !p.text })
 	for _, b := range ballots {
-		if b.cause.ID == fabric.CauseTreeArtefact && b.told >= likely && b.own {
-			return fabric.VerdictUnknown, "what was measured is not the rate of the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) tells what the NICs carry"
+		if b.cause.ID == fabric.CauseTreeArtefact && b.explicit >= likely && b.own {
+			return fabric.VerdictUnknown, "the measured bandwidth is not the rate on the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) shows what the NICs carry"
 		}
 	}
 	switch {
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
-		return fabric.VerdictUnknown, fmt.Sprintf("what was measured is fine, and nothing was measured over the network of the %d nodes", s.hw.Nodes)
-	case fault != nil && (s.contradicts(fault, across) || fault.told >= plain && s.kind == fabric.ObservationFile):
-		return fabric.VerdictUnknown, "the numbers are within their band, and " + fault.cause.Evidence[0].Value + " speaks against them: they may not be of the same run"
+		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but nothing was measured over the network of the %d nodes", s.hw.Nodes)
+	case fault != nil && (s.contradicts(fault, across) || fault.explicit >= plain && s.kind == fabric.ObservationFile):
+		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.cause.Evidence[0].Value) + " contradicts them: they may be of different runs"
 	case s.complaint() != "":
-		return fabric.VerdictUnknown, "the numbers are within their band and do not show what is complained of: " + s.complaint()
+		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
-	best := s.shown(fabric.VerdictHealthy)
+	best := s.headline(fabric.VerdictHealthy)
 	if best == nil {
 		return fabric.VerdictUnknown, s.missing()
 	}
 	e := best.expected
 	switch {
 	case best.busbw > 0 && best.busbw < e.Low:
-		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than runs differ", best.source, number(best.busbw), number(e.Low), number(e.High))
+		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than the spread between runs", best.source, number(best.busbw), number(e.Low), number(e.High))
 	case best.busbw > 0:
 		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is within %s to %s GB/s", best.source, number(best.busbw), number(e.Low), number(e.High))
 	case best.gbps > 0:
@@ -159,11 +174,11 @@ func (s *sight) goodNumbers(own []point, ballots []ballot, fault *ballot) (fabri
 	}
 }
 
-// told is the most likely fault that a text, a log, a setting or a finding of this result names, and that is
+// explicitFault is the most likely fault that a text, a log, a setting or a finding of this result names, and that is
 // more likely than not; nil where there is none.
-func (s *sight) told(ballots []ballot) *ballot {
+func (s *observed) explicitFault(ballots []ballot) *ballot {
 	for i, b := range ballots {
-		if b.told >= surely && b.own && b.cause.Confidence >= surely && !harmless(b.cause.ID) {
+		if b.explicit >= surely && b.own && b.cause.Confidence >= surely && !harmless(b.cause.ID) {
 			return &ballots[i]
 		}
 	}
@@ -175,10 +190,10 @@ func harmless(c fabric.CauseID) bool {
 	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
 }
 
-// troubled says whether what was told is a failure and not slowness.
-func (s *sight) troubled(b *ballot) bool {
+// isFailure says whether a fault is a failure and not slowness.
+func (s *observed) isFailure(b *ballot) bool {
 	for _, e := range b.cause.Evidence {
-		for _, st := range s.said {
+		for _, st := range s.statements {
 			if st.text == e.Value && st.names("trouble+") {
 				return true
 			}
@@ -193,48 +208,58 @@ func (s *sight) troubled(b *ballot) bool {
 
 // contradicts says whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
 // port that is down under a collective at full rate over the network.
-func (s *sight) contradicts(b *ballot, across bool) bool {
+func (s *observed) contradicts(b *ballot, across bool) bool {
 	switch b.cause.ID {
 	case fabric.CauseSocketFallback, fabric.CauseGDRDisabled, fabric.CauseLinkDown:
-		return across && b.told >= likely
+		return across && b.explicit >= likely
 	}
-	return s.troubled(b) && b.told >= plain
+	return s.isFailure(b) && b.explicit >= plain
 }
 
 // complaint is what somebody says is wrong and good numbers do not explain away: an error, a hang, slow work, or
 // one part that is slower than others. That a good bandwidth is called low is not one.
-func (s *sight) complaint() string {
-	for _, st := range s.said {
-		if !st.own || st.experiment || st.names("harmless+") || s.kind != fabric.ObservationFile {
-			continue
-		}
-		part := st.names("training") || st.names("some") || st.names("onepair") || st.names("onenode") || st.names("onerail") ||
-			st.names("onegpu") || st.names("small") || st.names("latency") || st.names("twoleaf") || st.names("slowpair")
-		known := st.names("vf") && !st.names("hang+") || st.names("sm+")
-		if s.vague() && (st.names("slow+") || st.names("wrong+") || st.names("platform")) {
-			return st.text
-		}
-		if st.names("trouble+") && !known || part && (st.names("slow+") || st.names("high+") && st.names("latency")) {
+func (s *observed) complaint() string {
+	if s.kind != fabric.ObservationFile {
+		return ""
+	}
+	vague := s.onlyWideBands()
+	for _, st := range s.statements {
+		if st.own && !st.experiment && !st.names("harmless+") && st.complains(vague) {
 			return st.text
 		}
 	}
 	return ""
 }
 
+// complains says whether a text speaks of a failure, or of slow work where that is not about all of the job.
+// With vague, when the numbers are good only within wide bands, every complaint counts.
+func (s statement) complains(vague bool) bool {
+	ofPart := slices.ContainsFunc([]string{"training", "some", "onepair", "onenode", "onerail", "onegpu", "small", "latency", "twoleaf", "slowpair"}, s.names)
+	explained := s.names("vf") && !s.names("hang+") || s.names("sm+")
+	switch {
+	case vague && (s.names("slow+") || s.names("wrong+") || s.names("platform")):
+		return true
+	case s.names("trouble+") && !explained:
+		return true
+	default:
+		return ofPart && (s.names("slow+") || s.names("high+") && s.names("latency"))
+	}
+}
+
 // missing says what a verdict would take.
-func (s *sight) missing() string {
+func (s *observed) missing() string {
 	switch {
 	case len(s.needs) > 0:
 		return "cannot be judged without " + strings.Join(s.needs, "; ")
 	case s.kind == fabric.NCCLDebugLog:
-		return "a log has no bandwidth to judge, and nothing in it is wrong"
+		return "a log has no bandwidth to judge, and shows no fault"
 	default:
-		return "nothing that was seen can be compared with what it should be"
+		return "nothing in the result can be compared with an expected value"
 	}
 }
 
-// moved is the A/B observation of this result that points at a fault; nil where there is none.
-func (s *sight) moved(ballots []ballot) *fabric.Evidence {
+// changeEvidence is the A/B observation of this result that points at a fault; nil where there is none.
+func (s *observed) changeEvidence(ballots []ballot) *fabric.Evidence {
 	for _, b := range ballots {
 		if harmless(b.cause.ID) || !b.own || b.cause.Confidence < surely {
 			continue
@@ -248,24 +273,24 @@ func (s *sight) moved(ballots []ballot) *fabric.Evidence {
 	return nil
 }
 
-// vagueBand is the lower over the upper end of a band under which a number within it explains no complaint away.
-const vagueBand = 0.7
+// wideBand is the lower over the upper end of a band under which a number within it explains no complaint away.
+const wideBand = 0.7
 
-// vague says whether every good number of this result is good only because its band is wide.
-func (s *sight) vague() bool {
+// onlyWideBands says whether every good number of this result is good only because its band is wide.
+func (s *observed) onlyWideBands() bool {
 	return !s.any(func(p point) bool {
-		return p.own && p.quality == good && p.large && !p.text && (p.expected.High == 0 || p.expected.Low >= vagueBand*p.expected.High)
+		return p.own && p.quality == good && p.large && !p.text && (p.expected.High == 0 || p.expected.Low >= wideBand*p.expected.High)
 	})
 }
 
 func hasOwn(ballots []ballot, causes ...fabric.CauseID) bool {
 	return slices.ContainsFunc(ballots, func(b ballot) bool {
-		return b.own && b.told >= surely && slices.Contains(causes, b.cause.ID)
+		return b.own && b.explicit >= surely && slices.Contains(causes, b.cause.ID)
 	})
 }
 
-// shown is the number by which the result was judged.
-func (s *sight) shown(v fabric.Verdict) *point {
+// headline is the number by which the result was judged.
+func (s *observed) headline(v fabric.Verdict) *point {
 	if v == fabric.VerdictDegraded {
 		if p := s.worst(func(p point) bool { return p.own && !p.text }); p != nil {
 			return p
@@ -283,7 +308,7 @@ func (s *sight) shown(v fabric.Verdict) *point {
 	return best
 }
 
-func (p *point) show(out *fabric.Explained, hw fabric.Hardware) {
+func (p *point) fillIn(out *fabric.Explained, hw fabric.Hardware) {
 	out.Measured = &fabric.Measured{BusBW: p.busbw, Gbps: p.gbps, US: p.us, Size: p.size, NICGBs: p.share * hw.NICGbps / 8}
 	if p.share > 0 {
 		out.Measured.NICLine = hw.NICGbps / 8
@@ -294,8 +319,8 @@ func (p *point) show(out *fabric.Explained, hw fabric.Hardware) {
 	out.Bound = p.bound
 }
 
-// benign are the causes of a healthy result: what looks odd in it and is not, then that it is healthy.
-func (s *sight) benign(ballots []ballot, why string) []fabric.Cause {
+// healthyCauses are the causes of a healthy result: what looks odd in it and is not, then that it is healthy.
+func (s *observed) healthyCauses(ballots []ballot, why string) []fabric.Cause {
 	var odd []ballot
 	for _, b := range ballots {
 		if b.own && (harmless(b.cause.ID) || b.cause.ID == fabric.CauseMTUMismatch && s.kind == fabric.PerftestOutput) {
@@ -325,9 +350,9 @@ func (s *sight) benign(ballots []ballot, why string) []fabric.Cause {
 	return causes
 }
 
-// open are the candidates of a result that cannot be decided, each with what decides. Where nothing speaks for
+// openCauses are the candidates of a result that cannot be decided, each with what decides. Where nothing points to
 // a fault, that nothing is wrong is one of them.
-func (s *sight) open(ballots []ballot, why string) []fabric.Cause {
+func (s *observed) openCauses(ballots []ballot, why string) []fabric.Cause {
 	causes := ranked(ballots)
 	if len(causes) == 0 {
 		causes = []fabric.Cause{healthyCause(0.3)}
@@ -338,7 +363,7 @@ func (s *sight) open(ballots []ballot, why string) []fabric.Cause {
 			causes[i].Confidence *= surely / causes[0].Confidence
 		}
 	}
-	decide := s.deciding()
+	decide := s.nextTest()
 	if causes[0].Confirm == "" {
 		causes[0].Confirm = decide
 	} else if len(s.needs) > 0 {
@@ -347,15 +372,15 @@ func (s *sight) open(ballots []ballot, why string) []fabric.Cause {
 	return causes
 }
 
-// deciding is the next thing to do where there is no verdict.
-func (s *sight) deciding() string {
+// nextTest is the next thing to do where there is no verdict.
+func (s *observed) nextTest() string {
 	if len(s.needs) > 0 {
 		return "railwright explain FILE again with " + strings.Join(s.needs, "; ")
 	}
 	switch {
 	case s.kind == fabric.NCCLDebugLog:
 		return "run all_reduce_perf -b 8 -e 8G -f 2 with NCCL_DEBUG=INFO and explain its whole output"
-	case s.void != "":
+	case s.unusable != "":
 		return "measure again and keep the whole output: all_reduce_perf -b 8 -e 8G -f 2, or ib_write_bw -a --report_gbits"
 	case s.hw.Nodes > 1 || s.hw.Nodes == 0:
 		return "all_reduce_perf -b 8 -e 8G -f 2 on one node, on two with NCCL_ALGO=RING, and ib_write_bw --report_gbits with and without --use_cuda"
@@ -364,10 +389,10 @@ func (s *sight) deciding() string {
 	}
 }
 
-// unharmful drops what is no fault from the causes of one.
-func (s *sight) unharmful(ballots []ballot) []ballot {
+// faultsOnly drops what is no fault from the causes of one.
+func (s *observed) faultsOnly(ballots []ballot) []ballot {
 	real := slices.DeleteFunc(slices.Clone(ballots), func(b ballot) bool {
-		return harmless(b.cause.ID) && b.told < surely
+		return harmless(b.cause.ID) && b.explicit < surely
 	})
 	if len(real) == 0 {
 		return ballots

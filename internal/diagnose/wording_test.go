@@ -311,7 +311,7 @@ func TestWordings(t *testing.T) {
 	for cause, texts := range wordings {
 		for _, text := range append(slices.Clone(texts), otherWordings[cause]...) {
 			total++
-			r := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &fabric.Observations{
+			r := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &fabric.Observations{
 				Observed: []fabric.Observation{{Fact: text}},
 			}}}, Input{}).Results[0]
 			if len(r.Causes) == 0 || r.Causes[0].ID != cause {

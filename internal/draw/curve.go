@@ -66,7 +66,7 @@ func ExplainedCurve(e fabric.Explained) Curve {
 	return Curve{Series: []CurveSeries{s}}
 }
 
-// Bytes writes a size as nccl-tests users say it: 8 B, 64 KiB, 1 GiB; 3 digits where it is no whole number
+// Bytes writes a size as nccl-tests users say it: 8 B, 64 KiB, 1 GiB; 3 digits where it is not a whole number
 // of its unit.
 func Bytes(n int64) string {
 	if n < 1024 {
@@ -81,8 +81,8 @@ func Bytes(n int64) string {
 	return text + " " + "KMGTPE"[exp-1:exp] + "iB"
 }
 
-// Rate writes a number of a table with the digits that make sense: 0.013, 1.25, 24.9, 469. What is no
-// number is written as a question mark.
+// Rate writes a number of a table with the digits that make sense: 0.013, 1.25, 24.9, 469. What is not
+// a number is written as a question mark.
 func Rate(v float64) string {
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
@@ -236,15 +236,20 @@ func (p plot) sizes(most int) []int64 {
 
 func log2(size int64) float64 { return math.Log2(float64(size)) }
 
-// clean drops what cannot be drawn and sorts by size.
+// longestName is the most characters of a series' or an element's name in a picture and its tooltips.
+const longestName = 120
+
+// clean drops what cannot be drawn, makes names fit to print, and sorts by size.
 func (s CurveSeries) clean() CurveSeries {
-	out := CurveSeries{Name: s.Name}
+	name := func(text string) string { return fit(fabric.Printable(text), longestName, 1) }
+	out := CurveSeries{Name: name(s.Name)}
 	for _, m := range s.Measured {
 		if m.Size > 0 && finite(m.BusBW) == m.BusBW {
 			out.Measured = append(out.Measured, m)
 		}
 	}
 	for _, r := range s.Expected {
+		r.Element = name(r.Element)
 		r.BusBW, r.Low, r.High, r.Bound = finite(r.BusBW), finite(r.Low), finite(r.High), finite(r.Bound)
 		if r.Low > r.High || r.High == 0 {
 			r.Low, r.High = 0, 0
@@ -279,7 +284,7 @@ func (s CurveSeries) row(size int64) (CurveRow, bool) {
 const printed = 0.005
 
 // below says that a point lies under what is healthy at its size, by more than the table's rounding. Where
-// healthy is not known it does not.
+// the band is unknown it does not.
 func (s CurveSeries) below(m CurvePoint) bool {
 	r, ok := s.row(m.Size)
 	return ok && r.High > 0 && m.BusBW+printed < r.Low

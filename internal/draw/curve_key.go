@@ -85,13 +85,13 @@ func (p plot) seriesKeys(one CurveSeries, i int) []key {
 func (p plot) noteKeys(thinned bool) []key {
 	var all []key
 	if r, ok := p.series[0].last(); ok && p.outside && !p.shows(r.Bound) {
-		all = append(all, key{keyNote, 0, fit("Above the picture: "+boundName(r), curveWidth-keyGap, textChar)})
+		all = append(all, key{keyNote, 0, fit("Above the chart: "+boundName(r), curveWidth-keyGap, textChar)})
 	}
 	if p.more > 0 {
 		all = append(all, key{keyNote, 0, "Not drawn: " + fabric.Count(p.more, "more curve")})
 	}
 	if thinned {
-		all = append(all, key{keyNote, 0, "Too many sizes to draw each: the lowest of its neighbours is drawn"})
+		all = append(all, key{keyNote, 0, "Too many sizes to draw: of neighboring sizes the lowest is drawn"})
 	}
 	return all
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Series that a picture can tell apart, by hue, by mark and by dash; points of one series that it draws.
@@ -57,12 +59,12 @@ const (
 
 // CurveSVG draws a curve: what is predicted as a line with the healthy band around it, the bound as a
 // dashed line with its element, what was measured as dots, or as crosses where it is under the band. Each
-// point has its numbers as a tooltip. A curve without a number is drawn as not looked at.
+// point has its numbers as a tooltip. A curve without a number is drawn as no data.
 func CurveSVG(w io.Writer, c Curve) error {
 	var s svg
 	p := newPlot(c, svgSeries)
 	if len(p.series) == 0 {
-		notLookedAt(&s, "Curve: not looked at. There is no number to draw.")
+		notLookedAt(&s, "Curve: no data. There is no number to draw.")
 		return s.writeTo(w)
 	}
 	thinned := false
@@ -72,10 +74,10 @@ func CurveSVG(w io.Writer, c Curve) error {
 	keys := p.keys(thinned)
 	height := curveBottom + 34 + keyRow*float64(keyRows(keys))
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" class="rw-curve" role="img" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`,
-		p.spoken(c.Title), curveWidth, height, curveWidth, height)
+		p.description(fabric.Printable(c.Title)), curveWidth, height, curveWidth, height)
 	s.b.WriteString(curveStyle)
 	if c.Title != "" {
-		s.add(`<text class="name" x="0" y="14">%s</text>`, fit(c.Title, curveWidth, 7.4))
+		s.add(`<text class="name" x="0" y="14">%s</text>`, fit(fabric.Printable(c.Title), curveWidth, 7.4))
 	}
 	s.add(`<text class="lab" x="0" y="30">Bus bandwidth, GB/s</text>`)
 	p.axes(&s)
@@ -98,8 +100,8 @@ func CurveSVG(w io.Writer, c Curve) error {
 	return s.writeTo(w)
 }
 
-// spoken is the picture in a sentence, for those who hear it.
-func (p plot) spoken(title string) string {
+// description is the picture in a sentence, for screen readers.
+func (p plot) description(title string) string {
 	text := "Bus bandwidth over message size. " + title
 	for _, one := range p.series {
 		if n := len(one.Measured); n > 0 {

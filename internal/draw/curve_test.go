@@ -98,7 +98,7 @@ func TestCurveTextFits(t *testing.T) {
 		}
 	}
 	if text := curveText(t, many, 80, CurveOptions{}); !strings.Contains(text, "  a a rather long name") || !strings.Contains(text, " ...\n") {
-		t.Errorf("of many series the first is not named, or it is not told that some are not:\n%s", text)
+		t.Errorf("of many series the first is not named, or the text does not say that some are not:\n%s", text)
 	}
 }
 
@@ -133,11 +133,11 @@ func TestCurveSVG(t *testing.T) {
 		}
 	}
 	small := curveSVG(t, Curve{Series: []CurveSeries{{Expected: healthyCurve(3, 20)}}})
-	if !strings.Contains(small, "Above the picture: bound 735 GB/s") || strings.Contains(small, `<path class="bound"`) {
-		t.Error("a bound far above the curve is drawn, or not told")
+	if !strings.Contains(small, "Above the chart: bound 735 GB/s") || strings.Contains(small, `<path class="bound"`) {
+		t.Error("a bound far above the curve is drawn, or not mentioned")
 	}
-	if none := curveSVG(t, Curve{}); !strings.Contains(none, "not looked at") {
-		t.Error("a curve without a number is not drawn as not looked at")
+	if none := curveSVG(t, Curve{}); !strings.Contains(none, "no data") {
+		t.Error("a curve without a number is not drawn as no data")
 	}
 }
 
@@ -160,7 +160,7 @@ func TestCurveBadNumbers(t *testing.T) {
 	bad := []CurveRow{{8, nan, nan, nan, nan, "e"}, {16, inf, -inf, inf, inf, "e"}, {0, 5, 4, 6, 7, "e"}, {-8, 5, 4, 6, 7, "e"}, {32, -1, -2, -3, -4, "e"}, {64, 1e300, 1e300, 1e300, 1e300, "e"}}
 	points := []CurvePoint{{8, nan}, {16, inf}, {0, 3}, {-1, 3}, {32, -5}, {math.MaxInt64, 1e308}}
 	only := Curve{Series: []CurveSeries{{Measured: points, Expected: bad}}}
-	if text := curveText(t, only, 80, CurveOptions{}); text != "curve: nothing to draw, there is no number\n" {
+	if text := curveText(t, only, 80, CurveOptions{}); text != "curve: no data, there is no number to draw\n" {
 		t.Errorf("a curve of no numbers is drawn as:\n%s", text)
 	}
 	mixed := sickCurve()
@@ -191,7 +191,7 @@ func TestCurveBounded(t *testing.T) {
 	if len(svg) > 500<<10 { // bytes: what a page can spare for it
 		t.Errorf("the picture has %d bytes", len(svg))
 	}
-	if !strings.Contains(svg, "measured 3.00 GB/s") || !strings.Contains(svg, "the lowest of its neighbours is drawn") {
+	if !strings.Contains(svg, "measured 3.00 GB/s") || !strings.Contains(svg, "of neighboring sizes the lowest is drawn") {
 		t.Error("the one fall of many sizes is lost, or the picture does not say that it leaves some out")
 	}
 }

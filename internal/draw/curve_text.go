@@ -16,7 +16,7 @@ type CurveOptions struct {
 }
 
 // The plot of a terminal: its rows, of which each step of the scale takes two; the narrowest that is drawn;
-// the series that can be told apart by their letters.
+// the series that letters can distinguish.
 const (
 	plotRows   = 2*scaleSteps + 1
 	plotLeast  = 40
@@ -80,7 +80,7 @@ func CurveText(w io.Writer, c Curve, width int, o CurveOptions) error {
 	width = max(width, plotLeast)
 	p := newPlot(c, textSeries)
 	if len(p.series) == 0 {
-		b.WriteString("curve: nothing to draw, there is no number\n")
+		b.WriteString("curve: no data, there is no number to draw\n")
 	} else {
 		p.writeText(&b, fabric.Printable(c.Title), width, o)
 	}

@@ -37,7 +37,7 @@ func ParseCollective(name string) (Collective, error) {
 		}
 		known = append(known, string(c))
 	}
-	return "", fmt.Errorf("collective %q is not known: known are %s", name, strings.Join(known, ", "))
+	return "", fmt.Errorf("collective %q: unknown; known: %s", name, strings.Join(known, ", "))
 }
 
 // BusFactor is bus bandwidth over algorithm bandwidth for n ranks (nccl-tests, doc/PERFORMANCE.md); 0 where

@@ -30,7 +30,7 @@ type Bound struct {
 	Element string  `json:"element"` // "8 NICs of 400 Gb/s", "NVLink of one GPU", ...
 }
 
-// Assumption is something that a prediction rests on and nobody told it.
+// Assumption is something that a prediction rests on and that its input does not state.
 type Assumption struct {
 	What   string `json:"what"`
 	Source string `json:"source"`

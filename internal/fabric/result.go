@@ -1,5 +1,12 @@
 package fabric
 
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // ResultKind says what printed a result.
 type ResultKind string
 
@@ -13,18 +20,100 @@ const (
 	ObservationFile ResultKind = "observations"
 )
 
-// Result is one thing found in a file. Exactly one of the pointers is set, by its Kind: Table for the first three.
-type Result struct {
-	File         string        `json:"file"`
-	Line         int           `json:"line,omitempty"` // where it begins, from 1
-	Kind         ResultKind    `json:"kind"`
-	Table        *Table        `json:"table,omitempty"`
-	Perftest     *Perftest     `json:"perftest,omitempty"`
-	Log          *NCCLLog      `json:"log,omitempty"`
-	Observations *Observations `json:"observations,omitempty"`
+// ResultContent is what a result holds. It is closed: its types are those that ResultKinds lists.
+type ResultContent interface{ resultContent() }
+
+func (*Table) resultContent()        {}
+func (*Perftest) resultContent()     {}
+func (*NCCLLog) resultContent()      {}
+func (*Observations) resultContent() {}
+
+// ResultForm is how a kind of result is saved.
+type ResultForm struct {
+	Kind  ResultKind
+	Field string               // of the JSON object that holds the content
+	Empty func() ResultContent // to read into
 }
 
-// Perftest is one run of ib_write_bw and its kin.
+// ResultKinds lists every kind of result. A new kind is its type and a line here.
+func ResultKinds() []ResultForm {
+	table := func() ResultContent { return &Table{} }
+	return []ResultForm{
+		{NCCLTests, "table", table},
+		{TableFile, "table", table},
+		{OSU, "table", table},
+		{PerftestOutput, "perftest", func() ResultContent { return &Perftest{} }},
+		{NCCLDebugLog, "log", func() ResultContent { return &NCCLLog{} }},
+		{ObservationFile, "observations", func() ResultContent { return &Observations{} }},
+	}
+}
+
+// Result is one thing found in a file. Its JSON is an object with file, line, kind, and the content in the field
+// that its kind names.
+type Result struct {
+	File    string
+	Line    int // where it begins, from 1
+	Kind    ResultKind
+	Content ResultContent
+}
+
+type resultHead struct {
+	File string     `json:"file"`
+	Line int        `json:"line,omitempty"`
+	Kind ResultKind `json:"kind"`
+}
+
+// form is how results of a kind are saved; an unknown kind is an error.
+func (k ResultKind) form() (ResultForm, error) {
+	var known []string
+	for _, f := range ResultKinds() {
+		if f.Kind == k {
+			return f, nil
+		}
+		known = append(known, string(f.Kind))
+	}
+	return ResultForm{}, fmt.Errorf("result kind %q: unknown; known: %s", k, strings.Join(known, ", "))
+}
+
+// MarshalJSON writes the content into the field of its kind.
+func (r Result) MarshalJSON() ([]byte, error) {
+	form, err := r.Kind.form()
+	if err != nil {
+		return nil, err
+	}
+	head, err := json.Marshal(resultHead{r.File, r.Line, r.Kind})
+	if err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal(r.Content)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(head[:len(head)-1], []byte(`,"`+form.Field+`":`), content, []byte("}")), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. A result without the content of its kind is an error.
+func (r *Result) UnmarshalJSON(text []byte) error {
+	var head resultHead
+	if err := json.Unmarshal(text, &head); err != nil {
+		return err
+	}
+	form, err := head.Kind.form()
+	if err != nil {
+		return err
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	if content := fields[form.Field]; content == nil || string(content) == "null" {
+		return fmt.Errorf("result of kind %q: field %q is missing", head.Kind, form.Field)
+	}
+	*r = Result{head.File, head.Line, head.Kind, form.Empty()}
+	return json.Unmarshal(fields[form.Field], r.Content)
+}
+
+// Perftest is one run of ib_write_bw and its related tests.
 type Perftest struct {
 	Test          string        `json:"test"` // ib_write_bw, ib_read_lat, ...
 	Bidirectional bool          `json:"bidirectional,omitempty"`
@@ -48,7 +137,7 @@ type PerftestRow struct {
 	Iterations  int64    `json:"iterations,omitempty"`
 	PeakGbps    *float64 `json:"peak_gbps,omitempty"`
 	AverageGbps *float64 `json:"average_gbps,omitempty"`
-	MsgRateMpps *float64 `json:"msg_rate_mpps,omitempty"` // million messages a second
+	MsgRateMpps *float64 `json:"msg_rate_mpps,omitempty"` // million messages per second
 	MinUS       *float64 `json:"min_us,omitempty"`
 	MaxUS       *float64 `json:"max_us,omitempty"`
 	TypicalUS   *float64 `json:"typical_us,omitempty"`

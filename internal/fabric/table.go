@@ -11,7 +11,7 @@ type Table struct {
 	Config     map[string]string `json:"config,omitempty"`
 	Health     string            `json:"health,omitempty"` // of a table file: healthy, sick, suspect, noisy
 	Symptom    string            `json:"symptom,omitempty"`
-	Devices    []RankDevice      `json:"devices,omitempty"` // the banner, one a rank
+	Devices    []RankDevice      `json:"devices,omitempty"` // the banner, one per rank
 	Processes  int               `json:"processes,omitempty"`
 	Version    string            `json:"version,omitempty"` // of the test program
 	Library    string            `json:"library,omitempty"` // NCCL or RCCL and its version

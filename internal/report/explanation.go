@@ -30,19 +30,18 @@ func boundsOf(o TextOptions) explainBounds {
 const longName = 60
 
 // Explanation writes the verdict on every result and why, worst first: what was measured against what is
-// healthy and what physics allows, what the result says of itself, the causes with what speaks for and
+// healthy and what physics allows, what the result says of itself, the causes with the evidence for and
 // against each, the plot, and what was assumed. Among several, healthy results take a line each, unless
-// Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as not looked at.
+// Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as unknown.
 func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
 	p := newPrinter(o)
 	if x == nil || len(x.Results) == 0 {
-		p.heading("Not looked at")
+		p.heading("Unknown")
 		p.field("", "there is no result to explain")
 		p.verdict(fabric.Unknown)
 		return p.writeTo(w)
 	}
-	results := slices.Clone(x.Results)
-	slices.SortStableFunc(results, func(a, b fabric.Explained) int { return cmp.Compare(badness(b.Verdict), badness(a.Verdict)) })
+	results := worstFirst(x.Results)
 	if len(results) > 1 {
 		p.heading(verdictCounts(results))
 	}
@@ -55,6 +54,12 @@ func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
 	}
 	p.verdict(s.Status())
 	return p.writeTo(w)
+}
+
+func worstFirst(all []fabric.Explained) []fabric.Explained {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b fabric.Explained) int { return cmp.Compare(badness(b.Verdict), badness(a.Verdict)) })
+	return all
 }
 
 // badness orders the verdicts; one outside the closed set is unknown.
@@ -79,13 +84,7 @@ func verdictLook(v fabric.Verdict) (word, color string) {
 func verdictCounts(results []fabric.Explained) string {
 	var parts []string
 	for _, v := range []fabric.Verdict{fabric.VerdictFailed, fabric.VerdictDegraded, fabric.VerdictUnknown, fabric.VerdictHealthy} {
-		n := 0
-		for _, e := range results {
-			if badness(e.Verdict) == badness(v) {
-				n++
-			}
-		}
-		if n > 0 {
+		if n := countVerdict(results, v); n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
@@ -121,7 +120,7 @@ func (p *printer) results(all []fabric.Explained, most explainBounds) error {
 			folded++
 			p.folded(e)
 		default:
-			p.line(fmt.Sprintf("... and %s more; %s", fabric.Count(len(all)-i, "result"), p.where()))
+			p.line(fmt.Sprintf("... and %s; %s", fabric.Count(len(all)-i, "more result"), p.where()))
 			return nil
 		}
 	}
@@ -161,12 +160,10 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 		notes = append(notes, evidenceText(n))
 	}
 	p.fields("note", limited(notes, most.lines, p.where()))
-	causes := slices.DeleteFunc(slices.Clone(e.Causes), func(c fabric.Cause) bool {
-		return e.Verdict == fabric.VerdictHealthy && string(c.ID) == "healthy" // the verdict says it
-	})
-	p.decide(e, causes)
+	causes := shownCauses(e)
+	p.field("to decide", toDecide(e, causes))
 	if len(causes) == 0 && badness(e.Verdict) > 0 {
-		p.field("cause", "none is known that fits")
+		p.field("cause", "no known cause fits")
 	}
 	list, more := bounded(causes, most.causes)
 	for i, c := range list {
@@ -179,26 +176,25 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 	}
 	if more > 0 {
 		p.blank()
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "cause"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more cause"), p.where()))
 	}
 }
 
-// decide says of an unknown verdict what to give so that there is one.
-func (p *printer) decide(e fabric.Explained, causes []fabric.Cause) {
-	if badness(e.Verdict) != 0 {
-		return
-	}
+// toDecide says how to get a verdict where there is none; empty: there is one.
+func toDecide(e fabric.Explained, causes []fabric.Cause) string {
 	switch {
+	case badness(e.Verdict) != 0:
+		return ""
 	case slices.ContainsFunc(causes, func(c fabric.Cause) bool { return c.Confirm != "" }):
-		p.field("to decide", "run what confirms the first cause below, and give its output to explain as well")
+		return "run what confirms the first cause below, and give its output to explain as well"
 	case e.Expected == nil:
-		p.field("to decide", "say what the machines are, then there is a number to hold this against: --machine ID --nodes N, or -f FILE with the cluster file")
+		return "state the machines, so that there is an expected number to compare with: --machine ID --nodes N, or -f FILE with the cluster file"
 	default:
-		p.field("to decide", "give more of the same run: its log with NCCL_DEBUG=INFO beside the result, or --snapshot PATH with the facts of the hosts")
+		return "give more of the same run: its log with NCCL_DEBUG=INFO beside the result, or --snapshot PATH with the facts of the hosts"
 	}
 }
 
-// cause is one cause, with what speaks for and against it.
+// cause is one cause, with the evidence for and against it.
 func (p *printer) cause(label string, c fabric.Cause, lines int) {
 	text := p.paint(bold, short(fabric.Printable(string(c.ID)), longName)) + "  " + confidence(c.Confidence)
 	if c.Subject.Node != "" {
@@ -258,7 +254,7 @@ func limited(lines []string, most int, where string) []string {
 // tells apart is still possible, so only less than a tenth is unlikely.
 func confidence(v float64) string {
 	if !(v >= 0 && v <= 1) {
-		return "how likely is not known"
+		return "confidence unknown"
 	}
 	word := "unlikely"
 	switch {
@@ -274,10 +270,9 @@ func confidence(v float64) string {
 
 // explainedCurve draws the curve of a result that has one, and with Verbose its rows.
 func (p *printer) explainedCurve(e fabric.Explained, room bool) (drawn bool, err error) {
-	rows := slices.Clone(e.Rows)
-	slices.SortStableFunc(rows, func(a, b fabric.RowVerdict) int { return cmp.Compare(a.Size, b.Size) })
-	if len(rows) == 0 || rows[0].Size == rows[len(rows)-1].Size {
-		return false, nil // one size is no curve
+	rows := curveRows(e)
+	if len(rows) == 0 {
+		return false, nil
 	}
 	if room {
 		p.blank()
@@ -290,10 +285,20 @@ func (p *printer) explainedCurve(e fabric.Explained, room bool) (drawn bool, err
 		kept, more := bounded(rows, p.rowLimit())
 		p.table(verdictColumns(kept))
 		if more > 0 {
-			p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "size"), p.where()))
+			p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more size"), p.where()))
 		}
 	}
 	return room, nil
+}
+
+// curveRows are the rows of a result by size; none where they are of one size, which is not a curve.
+func curveRows(e fabric.Explained) []fabric.RowVerdict {
+	rows := slices.Clone(e.Rows)
+	slices.SortStableFunc(rows, func(a, b fabric.RowVerdict) int { return cmp.Compare(a.Size, b.Size) })
+	if len(rows) == 0 || rows[0].Size == rows[len(rows)-1].Size {
+		return nil
+	}
+	return rows
 }
 
 func verdictColumns(rows []fabric.RowVerdict) []column {
@@ -310,15 +315,15 @@ func verdictColumns(rows []fabric.RowVerdict) []column {
 		case r.BusBW > r.High:
 			word = "high"
 		}
-		for i, cell := range []string{draw.Bytes(r.Size), draw.Rate(r.BusBW), told(r.Expected), span(r.Low, r.High, "-"), told(r.Bound), word} {
+		for i, cell := range []string{draw.Bytes(r.Size), draw.Rate(r.BusBW), positive(r.Expected), span(r.Low, r.High, "-"), positive(r.Bound), word} {
 			all[i].cells = append(all[i].cells, cell)
 		}
 	}
 	return all
 }
 
-// told writes a number that is zero where it is not known.
-func told(v float64) string {
+// positive writes a number that is zero where it is unknown.
+func positive(v float64) string {
 	if v <= 0 {
 		return "?"
 	}

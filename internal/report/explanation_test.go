@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -28,6 +29,28 @@ func explanationText(t *testing.T, o TextOptions, results ...fabric.Explained) s
 	return b.String()
 }
 
+func explanationPage(t *testing.T, results ...fabric.Explained) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := ExplanationHTML(&b, &fabric.Explanation{Results: results}, samplePage()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func predictionPage(t *testing.T, x *fabric.Prediction) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := PredictionHTML(&b, x, samplePage()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func samplePage() PageInfo {
+	return PageInfo{Written: time.Date(2026, 11, 22, 9, 30, 0, 0, time.UTC), Version: "1.2.3", Command: "railwright explain sick.json --html page.html"}
+}
+
 func TestExplanationGolden(t *testing.T) {
 	for _, width := range []int{80, 120} {
 		o := TextOptions{Width: width}
@@ -36,12 +59,15 @@ func TestExplanationGolden(t *testing.T) {
 		golden(t, fmt.Sprintf("healthy.%d.txt", width), []byte(explanationText(t, o, healthyResult())))
 		golden(t, fmt.Sprintf("several.%d.txt", width), []byte(explanationText(t, o, healthyResult(), unknownResult(), observedResult(), perftestResult(), healthyResult())))
 	}
+	golden(t, "sick.html", []byte(explanationPage(t, sickResult())))
+	golden(t, "several.html", []byte(explanationPage(t, healthyResult(), unknownResult(), observedResult(), perftestResult(), healthyResult())))
+	golden(t, "prediction.html", []byte(predictionPage(t, samplePrediction())))
 	golden(t, "prediction.verbose.txt", []byte(predictionText(t, samplePrediction(), TextOptions{Width: 120, Color: true, Verbose: true})))
 	golden(t, "sick.verbose.txt", []byte(explanationText(t, TextOptions{Width: 100, Color: true, Verbose: true}, sickResult())))
 	golden(t, "sick.ascii.txt", []byte(explanationText(t, TextOptions{Width: 60, ASCII: true}, sickResult())))
 }
 
-// Nothing to explain, or to predict, is told as such, and is no pass.
+// Nothing to explain, or to predict, is stated as such, and is not a pass.
 func TestExplanationOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	if err := Explanation(&b, nil, TextOptions{}); err != nil {
@@ -55,6 +81,11 @@ func TestExplanationOfNothing(t *testing.T) {
 	for _, x := range []*fabric.Prediction{nil, {Collective: fabric.AllReduce}} {
 		if text := predictionText(t, x, TextOptions{}); !strings.Contains(text, "there is no size to predict") {
 			t.Errorf("no prediction is written as %q", text)
+		}
+	}
+	for name, page := range map[string]string{"explanation": explanationPage(t), "prediction": predictionPage(t, nil)} {
+		if !strings.Contains(page, "There is no ") || strings.Contains(page, "<svg") || strings.Contains(page, `class="banner pass"`) {
+			t.Errorf("the page of no %s is %s", name, page)
 		}
 	}
 	bare := explanationText(t, TextOptions{Verbose: true}, fabric.Explained{})
@@ -100,11 +131,11 @@ func TestExplanationVerdict(t *testing.T) {
 	}
 }
 
-// Among several, a healthy result takes a line; alone, or with Verbose, it is told in full.
+// Among several, a healthy result takes a line; alone, or with Verbose, it is written in full.
 func TestExplanationFolds(t *testing.T) {
 	healthy := healthyResult()
 	if text := explanationText(t, TextOptions{}, healthy); !strings.Contains(text, "predicted") || !strings.Contains(text, "first use") {
-		t.Error("a single healthy result is not told in full")
+		t.Error("a single healthy result is not written in full")
 	}
 	folded := explanationText(t, TextOptions{}, healthy, sickResult())
 	if strings.Contains(folded, "first use") || !strings.Contains(folded, "HEALTHY  P11_hgx_h100_2n_ar.json  469 GB/s at 16 GiB; healthy is 455 to 480\n") {
@@ -132,10 +163,13 @@ func TestExplanationBounded(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 400 { // lines: some eight screens
 		t.Errorf("10,000 results take %d lines", n)
 	}
-	for _, want := range []string{"10000 results: 3334 degraded, 3333 unknown, 3333 healthy", "... and 9970 results more; -v writes them", "FAIL: exit status 1"} {
+	for _, want := range []string{"10000 results: 3334 degraded, 3333 unknown, 3333 healthy", "... and 9970 more results; -v shows them", "FAIL: exit status 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
 		}
+	}
+	if page := explanationPage(t, all...); len(page) > 5<<20 || !strings.Contains(page, "more results are in the JSON") {
+		t.Errorf("the page of 10,000 results has %d bytes", len(page))
 	}
 	if text := explanationText(t, TextOptions{Verbose: true}, all...); len(text) > 4<<20 || strings.Count(text, "table0") != 10000 { // bytes: what a pager takes at once
 		t.Errorf("with Verbose 10,000 results take %d bytes and name %d", len(text), strings.Count(text, "table0"))
@@ -158,14 +192,14 @@ func TestExplanationBounded(t *testing.T) {
 	for len(x.Rows) < 10000 {
 		x.Rows = append(x.Rows, x.Rows...)
 	}
-	if text := predictionText(t, x, TextOptions{}); strings.Count(text, "\n") > 110 || !strings.Contains(text, "sizes more; -v writes them") {
+	if text := predictionText(t, x, TextOptions{}); strings.Count(text, "\n") > 110 || !strings.Contains(text, "more sizes; -v shows them") {
 		t.Errorf("a prediction of %d sizes takes %d lines", len(x.Rows), strings.Count(text, "\n"))
 	}
 }
 
 // A text from a file writes nothing but itself on the terminal, and fills no screen.
 func TestExplanationHostileText(t *testing.T) {
-	evil := "x\x1b[2J\x1b]0;owned\x07\r\n\u202e" + strings.Repeat("long", 5000)
+	evil := "x\x1b[2J\x1b]0;owned\x07\r\n\u202e<script>" + strings.Repeat("long", 5000)
 	e := sickResult()
 	e.File, e.Why, e.Kind, e.Bound.Element = evil, evil, fabric.ResultKind(evil), evil
 	e.Notes = []fabric.Evidence{{Source: evil, Value: evil}}
@@ -176,6 +210,12 @@ func TestExplanationHostileText(t *testing.T) {
 	x.Collective, x.Hardware, x.Assumptions = fabric.Collective(evil), fabric.Hardware{Machine: evil, GPU: evil, NIC: evil, Net: evil, CPU: evil, GPUsPerNode: 8, NICsPerNode: 8}, e.Assumed
 	for i := range x.Rows {
 		x.Rows[i].Algorithm, x.Rows[i].Protocol, x.Rows[i].Bound.Element = evil, evil, fmt.Sprint(i%7, evil)
+	}
+	for _, page := range []string{explanationPage(t, e), explanationPage(t, e, e, healthyResult()), predictionPage(t, x)} {
+		if strings.Contains(page, "<script") || strings.ContainsAny(page, "\x1b\x07\r\u202e") {
+			at := max(strings.Index(page, "<script"), strings.IndexAny(page, "\x1b\x07\r\u202e"))
+			t.Errorf("the page has a tag or a control character of a file: %.100q", page[at-min(at, 50):])
+		}
 	}
 	for _, o := range []TextOptions{{}, {Verbose: true}, {Width: 120}, {Width: 1}} {
 		for _, text := range []string{explanationText(t, o, e), explanationText(t, o, e, e, healthyResult()), predictionText(t, x, o)} {
@@ -210,13 +250,16 @@ func TestExplanationBadNumbers(t *testing.T) {
 			x.Rows[i] = fabric.PredictionRow{Size: int64(i), TimeUS: bad, AlgBW: bad, BusBW: bad, Band: [2]float64{bad, bad}, NICGBs: bad, Bound: fabric.Bound{BusBW: bad}}
 		}
 		x.Hardware.NICGbps = bad
+		if page := explanationPage(t, e) + explanationPage(t, e, second, third) + predictionPage(t, x); strings.Contains(page, "NaN") || strings.Contains(page, "Inf") {
+			t.Errorf("%v is on a page", bad)
+		}
 		for _, o := range []TextOptions{{Width: 200}, {Verbose: true}} {
 			text := explanationText(t, o, e, second, third) + predictionText(t, x, o)
 			if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 				t.Errorf("%v is written:\n%s", bad, text)
 			}
-			if !strings.Contains(text, "12.0 Gb/s at 8 B; the healthy range is unknown") || !strings.Contains(text, "how likely is not known") {
-				t.Errorf("with %v the text does not say that it is not known:\n%s", bad, text)
+			if !strings.Contains(text, "12.0 Gb/s at 8 B; the healthy range is unknown") || !strings.Contains(text, "confidence unknown") {
+				t.Errorf("with %v the text does not say that it is unknown:\n%s", bad, text)
 			}
 		}
 	}
@@ -249,7 +292,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("the range %v is %q", bad, got)
 		}
 	}
-	for v, want := range map[float64]string{0: "unlikely (0 %)", 0.09: "unlikely (9 %)", 0.1: "possible (10 %)", 0.5: "likely (50 %)", 0.996: "very likely (99 %)", 1: "very likely (100 %)", 1.01: "how likely is not known", math.NaN(): "how likely is not known"} {
+	for v, want := range map[float64]string{0: "unlikely (0 %)", 0.09: "unlikely (9 %)", 0.1: "possible (10 %)", 0.5: "likely (50 %)", 0.996: "very likely (99 %)", 1: "very likely (100 %)", 1.01: "confidence unknown", math.NaN(): "confidence unknown"} {
 		if got := confidence(v); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
 		}

@@ -43,7 +43,7 @@ func (i PageInfo) facts() []pair {
 	if !i.Written.IsZero() {
 		written = i.Written.UTC().Format(time.DateTime) + " UTC"
 	}
-	return []pair{{"Written", written}, {"railwright", orElse(i.Version, "version not recorded")}, {"Command", orElse(i.Command, "not recorded")}}
+	return []pair{{"Written", written}, {"railwright", orElse(i.Version, "version not recorded")}, {"Command", printable(orElse(i.Command, "not recorded"))}}
 }
 
 // writePage writes one page that needs nothing else: no script, no other file, no network. It reads in a

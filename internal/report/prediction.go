@@ -20,7 +20,7 @@ const (
 	longText     = 300 // characters of one text from a file, so that none fills the screen
 )
 
-// Prediction writes what healthy machines would give: which machines, the curve, a line a size, what sets
+// Prediction writes what healthy machines would give: which machines, the curve, a line per size, what sets
 // the bound, and what was assumed. A nil prediction, or one without a row, is written as none.
 func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	p := newPrinter(o)
@@ -39,7 +39,7 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	rows, more := bounded(x.Rows, p.rowLimit())
 	p.table(predictionColumns(rows, p.width()))
 	if more > 0 {
-		p.line(fmt.Sprintf("  ... and %s more; %s", fabric.Count(more, "size"), p.where()))
+		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more size"), p.where()))
 	}
 	p.blank()
 	p.fields("bound", boundLines(rows))
@@ -55,17 +55,17 @@ func predictionTitle(x *fabric.Prediction) string {
 	return title
 }
 
-// hardwareText says the machines as far as they are told.
+// hardwareText says the machines as far as they are specified.
 func hardwareText(h fabric.Hardware) string {
 	var parts []string
-	add := func(told bool, format string, args ...any) {
-		if told {
+	add := func(shown bool, format string, args ...any) {
+		if shown {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
 	gpus := orElse(h.GPU, "GPUs")
 	add(h.Machine != "", "%s", h.Machine)
-	add(h.GPUsPerNode > 0, "%d x %s a node", h.GPUsPerNode, gpus)
+	add(h.GPUsPerNode > 0, "%d x %s per node", h.GPUsPerNode, gpus)
 	add(h.GPUsPerNode == 0 && h.GPU != "", "%s", h.GPU)
 	nics := "NICs"
 	if h.NIC != "" {
@@ -74,14 +74,14 @@ func hardwareText(h fabric.Hardware) string {
 	if finite(h.NICGbps) && h.NICGbps > 0 {
 		nics += fmt.Sprintf(" of %.6g Gb/s", h.NICGbps)
 	}
-	add(h.NICsPerNode > 0, "%d %s a node", h.NICsPerNode, nics)
+	add(h.NICsPerNode > 0, "%d %s per node", h.NICsPerNode, nics)
 	add(h.NICsPerNode == 0 && h.NICGbps > 0, "%s", strings.TrimPrefix(nics, "x "))
 	add(h.Net != "", "net %s", h.Net)
 	add(h.CPU != "", "CPU %s", h.CPU)
 	add(h.VM, "in a virtual machine")
 	add(h.NVLink != nil && !*h.NVLink, "no NVLink")
 	if len(parts) == 0 {
-		return "the machines are not told"
+		return "machines unspecified"
 	}
 	return cut(strings.Join(parts, ", "))
 }
@@ -108,7 +108,7 @@ func (p *printer) where() string {
 	if p.o.Verbose {
 		return "-o json has them all"
 	}
-	return "-v writes them"
+	return "-v shows them"
 }
 
 // predictionColumns are the columns of the rows. What sets the bound is a column only where it changes and
@@ -169,9 +169,9 @@ func boundLines(rows []fabric.PredictionRow) []string {
 			lines = append(lines, fmt.Sprintf("and %d more", len(runs)-most))
 			break
 		}
-		line := "not known"
+		line := "unknown"
 		if finite(r.bound.BusBW) && r.bound.BusBW > 0 {
-			line = draw.Rate(r.bound.BusBW) + " GB/s, set by " + cut(orElse(r.bound.Element, "an element that is not told"))
+			line = draw.Rate(r.bound.BusBW) + " GB/s, set by " + cut(orElse(r.bound.Element, "an unspecified element"))
 		}
 		if len(runs) > 1 && r.from == r.to {
 			line = draw.Bytes(r.from) + ": " + line
@@ -218,7 +218,7 @@ func microseconds(us float64) string {
 	}
 }
 
-// span writes a range; one that is not known is a question mark.
+// span writes a range; an unknown one is a question mark.
 func span(low, high float64, to string) string {
 	if !finite(low) || !finite(high) || high <= 0 || low > high {
 		return "?"

@@ -126,8 +126,8 @@ func performanceColumns(rows []fabric.Performance) []column {
 	}
 	for _, r := range rows {
 		for i, cell := range []string{
-			short(fabric.Printable(orElse(r.Workload, "?")), 24), fmt.Sprintf("%d/%d", r.Input, r.Output), fmt.Sprint(r.Concurrency), told(r.Running),
-			told(r.TokensS), span(r.Band[0], r.Band[1], "-"), told(r.TPOTms), span(r.TTFTms[0], r.TTFTms[1], "-"), short(fabric.Printable(orElse(r.Limit, "?")), 32),
+			short(fabric.Printable(orElse(r.Workload, "?")), 24), fmt.Sprintf("%d/%d", r.Input, r.Output), fmt.Sprint(r.Concurrency), positive(r.Running),
+			positive(r.TokensS), span(r.Band[0], r.Band[1], "-"), positive(r.TPOTms), span(r.TTFTms[0], r.TTFTms[1], "-"), short(fabric.Printable(orElse(r.Limit, "?")), 32),
 		} {
 			all[i].cells = append(all[i].cells, cell)
 		}
@@ -197,7 +197,7 @@ func networkColumns(rows []networkRow) []column {
 		all[0].cells = append(all[0].cells, short(fabric.Printable(orElse(r.workload, "?")), 24))
 		all[1].cells = append(all[1].cells, fmt.Sprint(r.users))
 		for k, v := range r.tokens {
-			cell := told(v)
+			cell := positive(v)
 			if k > 0 && finite(v) && v > 0 && finite(r.tokens[0]) && r.tokens[0] > 0 {
 				cell += fmt.Sprintf(" (%.0f %%)", min(v/r.tokens[0], 1e6)*100)
 			}

@@ -208,7 +208,7 @@ func TestSizingBounded(t *testing.T) {
 	if n := strings.Count(text, "\n"); n > 220 { // lines: some five screens
 		t.Errorf("without Verbose it takes %d lines", n)
 	}
-	for _, want := range []string{"Refused: 513 layouts", "more rules; -v writes them", "more plans; -v writes them", "more rows; -v writes them"} {
+	for _, want := range []string{"Refused: 513 layouts", "more rules; -v shows them", "more plans; -v shows them", "more rows; -v shows them"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
 		}

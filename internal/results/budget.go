@@ -10,7 +10,7 @@ import (
 // What one file may hold, so that no input fills the memory. A run of nccl-tests has some 32 rows and at most
 // a few ten thousand ranks.
 const (
-	headSize   = 64 << 10 // bytes that are looked at before the format is chosen
+	headSize   = 64 << 10 // bytes that are read before the format is chosen
 	maxLine    = 1 << 20  // bytes of a line
 	maxObject  = 8 << 20  // bytes of a JSON object, on one line or many
 	maxWhole   = 256 << 10
@@ -58,7 +58,7 @@ func (b *budget) take(left *int, what string, limit int) bool {
 	return *left >= 0
 }
 
-// note tells the last result of the limits that were met.
+// note adds to the last result a note about the limits that were met.
 func (b *budget) note(found []fabric.Result) {
 	if len(found) == 0 {
 		return
@@ -69,14 +69,14 @@ func (b *budget) note(found []fabric.Result) {
 		notes = append(notes, fmt.Sprintf("%d lines are longer than %d MiB and were cut there, the first is line %d", b.cut, maxLine>>20, b.firstCut))
 	}
 	for _, why := range notes {
-		switch {
-		case last.Table != nil:
-			last.Table.Unread = append(last.Table.Unread, fabric.Unread{Reason: why})
-		case last.Perftest != nil:
-			last.Perftest.Unread = append(last.Perftest.Unread, fabric.Unread{Reason: why})
-		case last.Log != nil:
-			last.Log.Cut = true
-			last.Log.Lines = append(last.Log.Lines, fabric.LogLine{Text: why})
+		switch c := last.Content.(type) {
+		case *fabric.Table:
+			c.Unread = append(c.Unread, fabric.Unread{Reason: why})
+		case *fabric.Perftest:
+			c.Unread = append(c.Unread, fabric.Unread{Reason: why})
+		case *fabric.NCCLLog:
+			c.Cut = true
+			c.Lines = append(c.Lines, fabric.LogLine{Text: why})
 		}
 	}
 }
@@ -101,7 +101,7 @@ func addUnread(list []fabric.Unread, number int, text, format string, args ...an
 	case len(list) < maxUnread:
 		return append(list, fabric.Unread{Line: number, Text: keep(text), Reason: keep(fmt.Sprintf(format, args...))})
 	case len(list) == maxUnread:
-		return append(list, fabric.Unread{Line: number, Reason: fmt.Sprintf("more than %d lines could not be read: from here on they are not listed", maxUnread)})
+		return append(list, fabric.Unread{Line: number, Reason: fmt.Sprintf("more than %d lines could not be read; the rest is not listed", maxUnread)})
 	}
 	return list
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,40 +54,41 @@ func encode(t *testing.T, found []fabric.Result) []byte {
 // sane holds a result against what every reader promises.
 func sane(t *testing.T, r fabric.Result) {
 	t.Helper()
-	set := 0
-	for _, one := range []bool{r.Table != nil, r.Perftest != nil, r.Log != nil, r.Observations != nil} {
-		if one {
-			set++
-		}
+	forms := fabric.ResultKinds()
+	k := slices.IndexFunc(forms, func(f fabric.ResultForm) bool { return f.Kind == r.Kind })
+	if k < 0 || reflect.TypeOf(r.Content) != reflect.TypeOf(forms[k].Empty()) || r.Line < 1 {
+		t.Fatalf("a %T in a result of kind %q on line %d", r.Content, r.Kind, r.Line)
 	}
-	if set != 1 || r.Kind == "" || r.Line < 1 {
-		t.Fatalf("%d parts of a result of kind %q on line %d", set, r.Kind, r.Line)
-	}
-	if r.Table != nil {
-		for _, row := range r.Table.Rows {
-			cells := []*float64{row.TimeUS, row.AlgBW, row.BusBW}
-			if row.InPlace != nil {
-				cells = append(cells, row.InPlace.TimeUS, row.InPlace.AlgBW, row.InPlace.BusBW)
-			}
-			for _, c := range cells {
-				if c != nil && (*c < 0 || math.IsNaN(*c) || math.IsInf(*c, 0)) {
-					t.Fatalf("cell %v", *c)
-				}
-			}
-			if row.Size < 0 || row.Size > maxSize {
-				t.Fatalf("size %d", row.Size)
-			}
-		}
-		if len(r.Table.Rows) == 0 && r.Table.Complete {
-			t.Fatal("a table without rows is complete")
-		}
-	}
-	if r.Perftest != nil {
-		for _, row := range r.Perftest.Rows {
+	switch c := r.Content.(type) {
+	case *fabric.Table:
+		saneTable(t, c)
+	case *fabric.Perftest:
+		for _, row := range c.Rows {
 			if row.Bytes < 0 || row.AverageGbps != nil && *row.AverageGbps < 0 {
 				t.Fatalf("row %+v", row)
 			}
 		}
+	}
+}
+
+func saneTable(t *testing.T, table *fabric.Table) {
+	t.Helper()
+	for _, row := range table.Rows {
+		cells := []*float64{row.TimeUS, row.AlgBW, row.BusBW}
+		if row.InPlace != nil {
+			cells = append(cells, row.InPlace.TimeUS, row.InPlace.AlgBW, row.InPlace.BusBW)
+		}
+		for _, c := range cells {
+			if c != nil && (*c < 0 || math.IsNaN(*c) || math.IsInf(*c, 0)) {
+				t.Fatalf("cell %v", *c)
+			}
+		}
+		if row.Size < 0 || row.Size > maxSize {
+			t.Fatalf("size %d", row.Size)
+		}
+	}
+	if len(table.Rows) == 0 && table.Complete {
+		t.Fatal("a table without rows is complete")
 	}
 }
 

@@ -72,3 +72,12 @@ func TestGolden(t *testing.T) {
 		})
 	}
 }
+
+// The content of a result; nil where it is of another kind.
+func tableOf(r fabric.Result) *fabric.Table       { c, _ := r.Content.(*fabric.Table); return c }
+func perftestOf(r fabric.Result) *fabric.Perftest { c, _ := r.Content.(*fabric.Perftest); return c }
+func logOf(r fabric.Result) *fabric.NCCLLog       { c, _ := r.Content.(*fabric.NCCLLog); return c }
+func observationsOf(r fabric.Result) *fabric.Observations {
+	c, _ := r.Content.(*fabric.Observations)
+	return c
+}

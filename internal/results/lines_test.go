@@ -26,9 +26,11 @@ func TestLauncherPrefix(t *testing.T) {
 		{" Mtu             : 4096[B]", "", " Mtu             : 4096[B]"},
 		{"worker-0: ", "", "worker-0: "},
 	} {
-		if source, rest := launcherPrefix(c.text); source != c.source || rest != c.rest {
-			t.Errorf("%q is %q of %q, want %q of %q", c.text, rest, source, c.rest, c.source)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			if source, rest := launcherPrefix(c.text); source != c.source || rest != c.rest {
+				t.Errorf("%q is %q of %q, want %q of %q", c.text, rest, source, c.rest, c.source)
+			}
+		})
 	}
 }
 
@@ -43,10 +45,12 @@ func TestParseLogEntry(t *testing.T) {
 		{"node [0] NCCL INFO six", "", "", "INFO", "six"},
 		{"NCCL version is no level NCCL INFO seven", "", "", "INFO", "seven"},
 	} {
-		before, e, ok := parseLogEntry(c.text, hosts)
-		if !ok || before != c.before || e.host != c.host || e.level != c.level || e.message != c.message {
-			t.Errorf("%q: %q, %+v, want %+v", c.text, before, e, c)
-		}
+		t.Run(c.text, func(t *testing.T) {
+			before, e, ok := parseLogEntry(c.text, hosts)
+			if !ok || before != c.before || e.host != c.host || e.level != c.level || e.message != c.message {
+				t.Errorf("%q: %q, %+v, want %+v", c.text, before, e, c)
+			}
+		})
 	}
 	if _, _, ok := parseLogEntry("NCCL version 2.28.9+cuda13.0", hosts); ok {
 		t.Error("the version alone is taken for a log line")
@@ -67,12 +71,12 @@ func TestFetchIsBounded(t *testing.T) {
 // TestNoJSON: what begins like an object and is none does not swallow what follows.
 func TestNoJSON(t *testing.T) {
 	found, err := Read("x", strings.NewReader("{\n\"a\": [\n# nThread 1 nGpus 1 minBytes 8 maxBytes 8\n"+string(text(t, "nccl_paste.txt"))))
-	if err != nil || len(found) != 1 || len(found[0].Table.Rows) != 2 {
+	if err != nil || len(found) != 1 || len(tableOf(found[0]).Rows) != 2 {
 		t.Errorf("%v, %+v", err, found)
 	}
 }
 
-func logOf(t *testing.T, b *budget, text string) *fabric.NCCLLog {
+func readLog(t *testing.T, b *budget, text string) *fabric.NCCLLog {
 	t.Helper()
 	r := newNCCLLog(b)
 	s := &lineSource{in: bufio.NewReader(strings.NewReader(text)), markdown: newMarkdown(), hosts: map[string]bool{}}
@@ -83,12 +87,12 @@ func logOf(t *testing.T, b *budget, text string) *fabric.NCCLLog {
 	if len(found) != 1 {
 		t.Fatalf("%d logs, want 1", len(found))
 	}
-	return found[0].Log
+	return logOf(found[0])
 }
 
 // TestSmallerCommunicator: of the log of one host, the ranks of a part of the job are not those of the job.
 func TestSmallerCommunicator(t *testing.T) {
-	log := logOf(t, newBudget(), `b:1:1 [0] NCCL INFO comm 0x1 rank 2 nranks 4 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x9a - Init COMPLETE
+	log := readLog(t, newBudget(), `b:1:1 [0] NCCL INFO comm 0x1 rank 2 nranks 4 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x9a - Init COMPLETE
 b:1:1 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 commId 0x9b - Init COMPLETE
 `)
 	if log.Ranks != 4 || len(log.GPUs) != 1 || log.GPUs[0].Rank != 2 {
@@ -100,11 +104,11 @@ b:1:1 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 com
 func TestLogBudget(t *testing.T) {
 	b := newBudget()
 	b.text = 3000
-	log := logOf(t, b, strings.Repeat("a:1:1 [0] NCCL WARN the same\n", 50)+warnings(50))
+	log := readLog(t, b, strings.Repeat("a:1:1 [0] NCCL WARN the same\n", 50)+warnings(50))
 	if n := len(log.Lines); !log.Cut || n < 2 || n > 5 {
 		t.Errorf("%d lines are kept, cut %v; want up to 5, and cut", n, log.Cut)
 	}
-	if log := logOf(t, newBudget(), warnings(500)); !log.Cut || len(log.Lines) != maxLogWarnings {
+	if log := readLog(t, newBudget(), warnings(500)); !log.Cut || len(log.Lines) != maxLogWarnings {
 		t.Errorf("%d lines are kept, cut %v; want %d, and cut", len(log.Lines), log.Cut, maxLogWarnings)
 	}
 }

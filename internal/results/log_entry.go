@@ -15,7 +15,7 @@ type logEntry struct {
 
 var logLevels = []string{"INFO ", "WARN ", "TRACE ", "CALL ", "ABORT "}
 
-// findLevel finds "NCCL INFO " and its kin, and gives the offsets of its beginning and end.
+// findLevel finds "NCCL INFO " and similar words, and gives the offsets of its beginning and end.
 func findLevel(text string) (at, end int) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], "NCCL ")

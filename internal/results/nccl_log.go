@@ -91,7 +91,7 @@ func (r *ncclLog) close() {
 	log := r.cur.finish()
 	r.cur = nil
 	if r.budget.result() {
-		r.found = append(r.found, fabric.Result{Kind: fabric.NCCLDebugLog, Line: r.line, Log: log})
+		r.found = append(r.found, fabric.Result{Kind: fabric.NCCLDebugLog, Line: r.line, Content: log})
 	}
 }
 

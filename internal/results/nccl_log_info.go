@@ -210,7 +210,7 @@ func (g *logRun) channel(text string) {
 }
 
 // connection reads NET/IB/0/GDRDMA, NET/AWS Libfabric/3(7)/GDRDMA/Shared, P2P/CUMEM/read, SHM/direct/direct.
-// What stands in parentheses is the rank that sends in place of another (PXN).
+// What stands in parentheses is the rank that sends instead of another (PXN).
 func connection(via string) fabric.LogConnection {
 	c := fabric.LogConnection{HCA: -1}
 	parts := strings.Split(via, "/")

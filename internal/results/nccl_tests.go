@@ -74,7 +74,7 @@ func (r *ncclTests) close() {
 	t.flush()
 	table := t.finish(t.footers > 0)
 	if r.budget.result() {
-		r.found = append(r.found, fabric.Result{Kind: fabric.NCCLTests, Line: t.line, Table: table})
+		r.found = append(r.found, fabric.Result{Kind: fabric.NCCLTests, Line: t.line, Content: table})
 	}
 }
 

@@ -113,7 +113,7 @@ func readNCCLTestsJSON(o jsonObject, b *budget) (fabric.Result, error) {
 		t.table.Average, _ = jsonNumber(f.Average.Bandwidth)
 	}
 	t.footers = 1
-	return fabric.Result{Kind: fabric.NCCLTests, Table: t.finish(o.whole && f.Average != nil)}, nil
+	return fabric.Result{Kind: fabric.NCCLTests, Content: t.finish(o.whole && f.Average != nil)}, nil
 }
 
 func (t *ncclTable) number(key string, v *int) {

@@ -141,7 +141,7 @@ func (s *scan) finish(t *ncclTable) {
 		placed = true
 		ends, ok := columnEnds(chunk)
 		if !ok {
-			t.table.Unread = addUnread(t.table.Unread, chunk[0].line, chunk[0].text, "%d cells stand one a line and their columns cannot be told apart", len(chunk))
+			t.table.Unread = addUnread(t.table.Unread, chunk[0].line, chunk[0].text, "%d cells are one per line, and their columns are ambiguous", len(chunk))
 			continue
 		}
 		for _, c := range chunk {

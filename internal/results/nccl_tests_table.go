@@ -117,7 +117,7 @@ func (t *ncclTable) bannerLine(text string, b *budget) bool {
 	return t.scan.device(text, t, b)
 }
 
-// addDevice keeps one line a rank. A rank that comes again is of another copy.
+// addDevice keeps one line per rank. A rank that comes again is of another copy.
 func (t *ncclTable) addDevice(d fabric.RankDevice) {
 	if t.ranks == nil {
 		t.ranks = map[int]int{}
@@ -235,7 +235,7 @@ func (t *ncclTable) finish(footer bool) *fabric.Table {
 			letters = append(letters, g)
 		}
 		slices.Sort(letters)
-		out.Unread = addUnread(out.Unread, t.line, "", "#wrong is printed as %s, which is taken for a misread 0", strings.Join(letters, ", "))
+		out.Unread = addUnread(out.Unread, t.line, "", "#wrong is printed as %s, which is read as 0", strings.Join(letters, ", "))
 	}
 	if footer && len(out.Rows) == 0 {
 		out.Unread = addUnread(out.Unread, t.line, "", "there are no rows between the banner and the footer")

@@ -11,10 +11,10 @@ import (
 const maxSize = int64(1) << 50
 
 var (
-	errNoNumber  = errors.New("is no number")
-	errNegative  = errors.New("is negative")
-	errNotFinite = errors.New("is not finite")
-	errTooLarge  = errors.New("is more than 1 PiB")
+	errNoNumber  = errors.New("not a number")
+	errNegative  = errors.New("negative")
+	errNotFinite = errors.New("not finite")
+	errTooLarge  = errors.New("more than 1 PiB")
 )
 
 // measured reads a time, a rate or a bandwidth: finite and not negative.
@@ -83,5 +83,5 @@ func small(s string) int {
 
 // cellError names a cell of a table that has no usable number.
 func cellError(column, text string, err error) string {
-	return fmt.Sprintf("%s %q %v", column, text, err)
+	return fmt.Sprintf("%s %q: %v", column, text, err)
 }

@@ -224,7 +224,7 @@ func jsonError(o jsonObject, err error, known ...string) error {
 	if _, key, ok := strings.Cut(err.Error(), "unknown field "); ok {
 		key = strings.Trim(key, `"`)
 		number += bytes.Count(o.text[:max(0, bytes.Index(o.text, []byte(`"`+key+`"`)))], []byte("\n"))
-		return fmt.Errorf("line %d: key %q is not known: %s", number, keep(key), oneOf(known, key))
+		return fmt.Errorf("line %d: key %q: unknown; %s", number, keep(key), oneOf(known, key))
 	}
 	if offset >= 0 && offset <= int64(len(o.text)) {
 		number += bytes.Count(o.text[:offset], []byte("\n"))

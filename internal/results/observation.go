@@ -69,7 +69,7 @@ func readObservations(text []byte) ([]fabric.Result, error) {
 		if len(found) >= maxResults {
 			return nil, fmt.Errorf("the file has more than %d documents", maxResults)
 		}
-		found = append(found, fabric.Result{Kind: fabric.ObservationFile, Line: root.Content[0].Line, Observations: o})
+		found = append(found, fabric.Result{Kind: fabric.ObservationFile, Line: root.Content[0].Line, Content: o})
 	}
 }
 
@@ -82,9 +82,11 @@ func readObservationsJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	if err != nil {
 		return fabric.Result{}, err
 	}
-	for range found[0].Observations.Observed {
-		if !b.row() {
-			return fabric.Result{}, fmt.Errorf("the file has more than %d observations and rows", maxRows)
+	if o, ok := found[0].Content.(*fabric.Observations); ok {
+		for range o.Observed {
+			if !b.row() {
+				return fabric.Result{}, fmt.Errorf("the file has more than %d observations and rows", maxRows)
+			}
 		}
 	}
 	return found[0], nil
@@ -111,7 +113,7 @@ func observations(root *yaml.Node) (*fabric.Observations, error) {
 	}
 	switch {
 	case observed == nil:
-		return nil, problem(root, "key \"observed\" is missing: want a list of what was seen")
+		return nil, problem(root, "key \"observed\" is missing: want a list of observations")
 	case observed.Kind != yaml.SequenceNode:
 		return nil, problem(observed, "observed must be a list")
 	case len(observed.Content) > maxObserved:
@@ -145,7 +147,7 @@ func checkObservation(n *yaml.Node, where string, e *fabric.Observation) error {
 		known      []string
 	}{{"test", e.Test, observedTests}, {"outcome", e.Outcome, observedOutcomes}, {"memory", e.Memory, observedMemories}} {
 		if set.value != "" && !slices.Contains(set.known, set.value) {
-			return problem(n, "%s: %s %q is not known: %s", where, set.key, set.value, oneOf(set.known, set.value))
+			return problem(n, "%s: %s %q: unknown; %s", where, set.key, set.value, oneOf(set.known, set.value))
 		}
 	}
 	switch {
@@ -154,26 +156,26 @@ func checkObservation(n *yaml.Node, where string, e *fabric.Observation) error {
 	case e.Value != "" && e.Setting == "":
 		return problem(n, "%s: value without setting", where)
 	case e.Test == "" && e.Fact == "" && e.Log == "" && e.Setting == "" && e.Changed == "" && e.Note == "" && e.Tool == "" && len(e.Pair) == 0 && e.Outcome == "":
-		return problem(n, "%s says nothing: want one of test, fact, log, setting, changed", where)
+		return problem(n, "%s is empty: want one of test, fact, log, setting, changed", where)
 	}
 	return nil
 }
 
-// eachKey walks a mapping; keys that are not known, or stand twice, are errors.
+// eachKey walks a mapping; unknown or duplicate keys are errors.
 func eachKey(n *yaml.Node, where string, known []string, take func(key string, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return problem(n, "%s must have keys: known are %s", where, strings.Join(known, ", "))
+		return problem(n, "%s must have keys; known: %s", where, strings.Join(known, ", "))
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		switch {
 		case key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value):
-			return problem(key, "%s: key %q is not known: %s", where, keep(key.Value), oneOf(known, key.Value))
+			return problem(key, "%s: key %q: unknown; %s", where, keep(key.Value), oneOf(known, key.Value))
 		case seen[key.Value]:
-			return problem(key, "%s: key %q stands twice", where, key.Value)
+			return problem(key, "%s: duplicate key %q", where, key.Value)
 		case value.Kind == yaml.AliasNode:
-			return problem(value, "%s.%s: aliases are not read: write the value out", where, key.Value)
+			return problem(value, "%s.%s: aliases are not supported: write the value out", where, key.Value)
 		}
 		seen[key.Value] = true
 		if err := take(key.Value, value); err != nil {
@@ -229,22 +231,22 @@ func setScalar(f reflect.Value, value *yaml.Node, where string) error {
 	case reflect.Bool:
 		b, err := strconv.ParseBool(value.Value)
 		if err != nil || value.ShortTag() != "!!bool" {
-			return problem(value, "%s is %q, want true or false", where, keep(value.Value))
+			return problem(value, "%s %q: want true or false", where, keep(value.Value))
 		}
 		f.SetBool(b)
 	case reflect.Int, reflect.Int64:
 		v, err := size(value.Value)
 		if err == nil && f.Kind() == reflect.Int && v > math.MaxInt32 {
-			err = errors.New("is too large")
+			err = errors.New("too large")
 		}
 		if err != nil {
-			return problem(value, "%s is %q, which %v: want a whole number", where, keep(value.Value), err)
+			return problem(value, "%s %q: %v; want a whole number", where, keep(value.Value), err)
 		}
 		f.SetInt(v)
 	default:
 		v, err := measured(value.Value)
 		if err != nil {
-			return problem(value, "%s is %q, which %v: want a number", where, keep(value.Value), err)
+			return problem(value, "%s %q: %v", where, keep(value.Value), err)
 		}
 		f.SetFloat(v)
 	}

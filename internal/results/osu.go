@@ -111,7 +111,7 @@ func (r *osu) close() {
 	t.table.Complete = len(t.table.Rows) > 0 // there is no footer: what is there is all that can be asked for
 	if r.budget.result() {
 		table := t.table // a copy: what the reading needed is let go
-		r.found = append(r.found, fabric.Result{Kind: fabric.OSU, Line: t.line, Table: &table})
+		r.found = append(r.found, fabric.Result{Kind: fabric.OSU, Line: t.line, Content: &table})
 	}
 }
 

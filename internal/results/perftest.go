@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// perftest reads the output of ib_write_bw and its kin (src/perftest_parameters.c of linux-rdma/perftest), of
+// perftest reads the output of ib_write_bw and related tests (src/perftest_parameters.c of linux-rdma/perftest), of
 // one side or of both, one run after another.
 type perftest struct {
 	budget  *budget
@@ -82,7 +82,7 @@ func (r *perftest) read(l line) bool {
 	return r.cur.facts(text)
 }
 
-// command notes which program the next run is of, and that it was told to use GPU memory.
+// command notes which program the next run is of, and whether it used GPU memory.
 func (r *perftest) command(text string) {
 	m := perftestProgram.FindStringSubmatch(text)
 	if m == nil {
@@ -107,7 +107,7 @@ func (r *perftest) open(l line) {
 func (r *perftest) close() {
 	if r.cur != nil && r.budget.result() {
 		run := r.cur.run // a copy: what the reading needed is let go
-		r.found = append(r.found, fabric.Result{Kind: fabric.PerftestOutput, Line: r.cur.line, Perftest: &run})
+		r.found = append(r.found, fabric.Result{Kind: fabric.PerftestOutput, Line: r.cur.line, Content: &run})
 	}
 	r.cur = nil
 }

@@ -73,7 +73,7 @@ func readPerftestJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	} else if b.row() {
 		c.addJSON(o.line, row)
 	}
-	return fabric.Result{Kind: fabric.PerftestOutput, Perftest: &c.run}, nil
+	return fabric.Result{Kind: fabric.PerftestOutput, Content: &c.run}, nil
 }
 
 // jsonTitle writes RDMA_Write_Bidirectional_BW_Test as the title of the text output.
@@ -88,7 +88,7 @@ func (c *perftestRun) addJSON(number int, r *perftestJSONRow) {
 			return
 		}
 		if _, err := checked(*v); err != nil {
-			c.run.Unread = addUnread(c.run.Unread, number, string(column), "%v %v", *v, err)
+			c.run.Unread = addUnread(c.run.Unread, number, string(column), "%v: %v", *v, err)
 			return
 		}
 		c.set(&row, column, *v)
@@ -99,7 +99,7 @@ func (c *perftestRun) addJSON(number int, r *perftestJSONRow) {
 			take(perfPeak, r.Peak)
 			take(perfAverage, r.Average)
 		} else {
-			c.run.Unread = addUnread(c.run.Unread, number, "BW_average", "%v is in no unit that size and message rate confirm", *r.Average)
+			c.run.Unread = addUnread(c.run.Unread, number, "BW_average", "%v: no unit agrees with size and message rate", *r.Average)
 		}
 	}
 	take(perfRate, r.Rate)

@@ -33,56 +33,52 @@ func isPerftestHeader(text string) bool {
 	return strings.HasPrefix(text, "#bytes") && strings.Contains(text, "#iterations")
 }
 
-// perftestColumns reads a header: its columns, and the unit of its bandwidths, empty for a latency test.
+// perftestNames are the columns by their names in a header.
+func perftestNames() map[string]perftestColumn {
+	return map[string]perftestColumn{
+		"#bytes": perfBytes, "#iterations": perfIterations, "BW_peak": perfPeak, "BW_average": perfAverage, "MsgRate": perfRate,
+		"t_min": perfMin, "t_max": perfMax, "t_typical": perfTypical, "t_avg": perfMean, "99%_percentile": perfP99,
+	}
+}
+
+// perftestColumns reads a header: its columns, and the unit of its bandwidths, empty for a latency test. why says
+// what is wrong with it.
 func perftestColumns(text string) (columns []perftestColumn, unit, why string) {
 	joined := strings.NewReplacer("BW peak", "BW_peak", "BW average", "BW_average", "% percentile", "%_percentile", "MsgRate Port", "MsgRate_Port",
 		"BW Port", "BW_Port", "tps average", "tps_average").Replace(text)
+	names := perftestNames()
 	for _, word := range strings.Fields(joined) {
 		if word[0] >= '0' && word[0] <= '9' && !strings.HasPrefix(word, "99") {
-			return nil, "", "numbers stand on the line of the header: the table cannot be told apart"
+			return nil, "", "the line of the header has numbers: the table cannot be parsed"
 		}
 		name, in, _ := strings.Cut(word, "[")
 		in = strings.TrimSuffix(in, "]")
-		c := perfOther
-		switch name {
-		case "#bytes":
-			c = perfBytes
-		case "#iterations":
-			c = perfIterations
-		case "BW_peak":
-			c = perfPeak
-		case "BW_average":
-			c = perfAverage
-		case "MsgRate":
-			c = perfRate
-		case "t_min":
-			c = perfMin
-		case "t_max":
-			c = perfMax
-		case "t_typical":
-			c = perfTypical
-		case "t_avg":
-			c = perfMean
-		case "99%_percentile":
-			c = perfP99
+		c := names[name]
+		if why := wrongUnit(c, name, in, unit); why != "" {
+			return nil, "", why
 		}
-		switch {
-		case c == perfPeak || c == perfAverage:
-			if in != "Gb/sec" && in != "MB/sec" && in != "MiB/sec" {
-				return nil, "", "the unit of " + string(c) + " is " + keep(in) + ": known are Gb/sec, MB/sec, MiB/sec"
-			}
-			if unit != "" && unit != in {
-				return nil, "", "the header mixes " + unit + " and " + in
-			}
+		if c == perfPeak || c == perfAverage {
 			unit = in
-		case strings.HasPrefix(name, "t_") && c != perfOther && in != "usec":
-			return nil, "", "the unit of " + name + " is " + keep(in) + ", want usec"
 		}
 		if columns = append(columns, c); len(columns) > maxColumns {
-			return nil, "", "the header has too many words: the table cannot be told apart"
+			return nil, "", "the header has too many words: the table cannot be parsed"
 		}
 	}
 	return columns, unit, ""
+}
+
+// wrongUnit says why a column's unit cannot be used beside that of the bandwidths before it; empty: it can.
+func wrongUnit(c perftestColumn, name, unit, before string) string {
+	bandwidth := c == perfPeak || c == perfAverage
+	switch {
+	case bandwidth && unit != "Gb/sec" && unit != "MB/sec" && unit != "MiB/sec":
+		return "the unit of " + string(c) + " is " + keep(unit) + "; known: Gb/sec, MB/sec, MiB/sec"
+	case bandwidth && before != "" && before != unit:
+		return "the header mixes " + before + " and " + unit
+	case strings.HasPrefix(name, "t_") && c != perfOther && unit != "usec":
+		return "the unit of " + name + " is " + keep(unit) + ", not usec"
+	}
+	return ""
 }
 
 // row takes a line of numbers. A dashed line, or text, closes the table.

@@ -65,7 +65,7 @@ func Read(name string, r io.Reader) ([]fabric.Result, error) {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
 	if why := unreadable(head); why != "" {
-		return nil, fmt.Errorf("%q %s", name, why)
+		return nil, fmt.Errorf("%q: %s", name, why)
 	}
 	var found []fabric.Result
 	if f, ok := wholeFormat(head); ok {
@@ -77,7 +77,7 @@ func Read(name string, r io.Reader) ([]fabric.Result, error) {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%q holds nothing that can be read: looked for %s", name, wanted())
+		return nil, fmt.Errorf("%q: no result found; looked for %s", name, wanted())
 	}
 	for i := range found {
 		found[i].File = name
@@ -89,17 +89,17 @@ func Read(name string, r io.Reader) ([]fabric.Result, error) {
 func unreadable(head []byte) string {
 	switch {
 	case len(head) == 0:
-		return "is empty"
+		return "empty"
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		return "is compressed by gzip: unpack it first"
+		return "compressed by gzip: unpack it first"
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return "is compressed by zstd: unpack it first"
+		return "compressed by zstd: unpack it first"
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return "is text in UTF-16: convert it to UTF-8 first"
+		return "text in UTF-16: convert it to UTF-8 first"
 	case bytes.IndexByte(head[:min(len(head), 8<<10)], 0) >= 0:
-		return "is binary: it has a zero byte in its first 8 KiB"
+		return "binary: it has a zero byte in its first 8 KiB"
 	case len(bytes.TrimSpace(head)) == 0 && len(head) < headSize:
-		return "is empty but for white space"
+		return "only white space"
 	}
 	return ""
 }
@@ -177,7 +177,10 @@ func dropVersionOnly(found []fabric.Result) []fabric.Result {
 	if len(found) < 2 {
 		return found
 	}
-	return slices.DeleteFunc(found, func(r fabric.Result) bool { return r.Log != nil && saysVersionOnly(r.Log) })
+	return slices.DeleteFunc(found, func(r fabric.Result) bool {
+		log, ok := r.Content.(*fabric.NCCLLog)
+		return ok && saysVersionOnly(log)
+	})
 }
 
 func wanted() string {

@@ -19,17 +19,17 @@ func TestReadErrors(t *testing.T) {
 	cases := []struct {
 		name, text, want string
 	}{
-		{"nothing", "", `is empty`},
-		{"white space", " \n\t\n", `empty but for white space`},
-		{"binary", "\x7fELF\x00\x00", `is binary`},
+		{"nothing", "", `: empty`},
+		{"white space", " \n\t\n", `only white space`},
+		{"binary", "\x7fELF\x00\x00", `: binary`},
 		{"gzip", "\x1f\x8b\x08rest", `gzip`},
 		{"zstd", "\x28\xb5\x2f\xfdrest", `zstd`},
 		{"UTF-16", "\xff\xfe#\x00", `UTF-16`},
 		{"other text", "hello\nworld\n", `looked for observation file (YAML`},
 		{"all that was tried", "hello\n", `OSU benchmark`},
-		{"key of a table file", "{\"collective\": \"all_reduce\",\n \"rows\": [],\n \"colective\": 1}", `line 3: key "colective" is not known: did you mean "collective"?`},
-		{"collective of a table file", `{"collective": "allreduct", "rows": []}`, `collective "allreduct" is not known`},
-		{"health of a table file", `{"collective": "reduce", "health": "ill", "rows": []}`, `health "ill" is not known: known are healthy, sick`},
+		{"key of a table file", "{\"collective\": \"all_reduce\",\n \"rows\": [],\n \"colective\": 1}", `line 3: key "colective": unknown; did you mean "collective"?`},
+		{"collective of a table file", `{"collective": "allreduct", "rows": []}`, `collective "allreduct": unknown`},
+		{"health of a table file", `{"collective": "reduce", "health": "ill", "rows": []}`, `health "ill": unknown; known: healthy, sick`},
 		{"type in a table file", "{\"collective\": \"reduce\",\n \"ranks\": \"two\", \"rows\": []}", `line 2: `},
 		{"syntax of a table file", "{\"collective\": \"reduce\",\n \"rows\": [{]}", `line 2: invalid character`},
 		{"end of a table file", `{"collective": "reduce", "rows": [{"size": 8}`, `does not end`},
@@ -96,11 +96,11 @@ func text(t *testing.T, name string) []byte {
 func kinds(found []fabric.Result) (all []string) {
 	for _, r := range found {
 		switch {
-		case r.Table != nil:
-			rows, _ := json.Marshal(clearLines(r.Table.Rows))
-			all = append(all, string(r.Kind)+" "+string(r.Table.Collective)+" "+string(rows))
-		case r.Perftest != nil:
-			all = append(all, string(r.Kind)+" "+r.Perftest.Test+" "+string(rune('0'+len(r.Perftest.Rows))))
+		case tableOf(r) != nil:
+			rows, _ := json.Marshal(clearLines(tableOf(r).Rows))
+			all = append(all, string(r.Kind)+" "+string(tableOf(r).Collective)+" "+string(rows))
+		case perftestOf(r) != nil:
+			all = append(all, string(r.Kind)+" "+perftestOf(r).Test+" "+string(rune('0'+len(perftestOf(r).Rows))))
 		}
 	}
 	return all
@@ -128,7 +128,7 @@ func TestByteOrderMarkAndLineEndings(t *testing.T) {
 			continue
 		}
 		want := readFile(t, "testdata/nccl_paste.txt")
-		if diff := cmp.Diff(want[0].Table, found[0].Table); diff != "" {
+		if diff := cmp.Diff(tableOf(want[0]), tableOf(found[0])); diff != "" {
 			t.Errorf("%s changes what is read:\n%s", name, diff)
 		}
 	}
@@ -141,7 +141,7 @@ func TestLongLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := found[0].Table
+	table := tableOf(found[0])
 	if len(table.Rows) != 4 {
 		t.Errorf("%d rows, want 4", len(table.Rows))
 	}
@@ -231,10 +231,10 @@ func TestMemory(t *testing.T) {
 
 func noteOf(found []fabric.Result, piece string) bool {
 	last := found[len(found)-1]
-	if last.Table == nil {
+	if tableOf(last) == nil {
 		return false
 	}
-	for _, u := range last.Table.Unread {
+	for _, u := range tableOf(last).Unread {
 		if strings.Contains(u.Reason, piece) {
 			return true
 		}

@@ -80,13 +80,13 @@ func TestTablesOfTheDocuments(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := 0
 			for _, r := range document(t, "reference", name) {
-				if r.Table == nil {
+				if tableOf(r) == nil {
 					continue
 				}
 				if n == len(want) {
-					t.Fatalf("a table on line %d that nobody printed", r.Line)
+					t.Fatalf("a table on line %d that was not printed", r.Line)
 				}
-				w, got := want[n], r.Table
+				w, got := want[n], tableOf(r)
 				n++
 				if r.Line != w.line || len(got.Rows) != w.rows || got.Ranks != w.ranks || got.Nodes != w.nodes || got.Processes != w.processes || got.Collective != w.collective {
 					t.Errorf("line %d: %d rows, %d ranks, %d nodes, %d processes, %s; want %+v", r.Line, len(got.Rows), got.Ranks, got.Nodes, got.Processes, got.Collective, w)
@@ -112,12 +112,12 @@ func TestWorkersOfDRA(t *testing.T) {
 	want := []string{"0167 0127 2345 3456", "3456 0127 0567 1234"}
 	n := 0
 	for _, r := range found {
-		if r.Table == nil || r.Line < 600 {
+		if tableOf(r) == nil || r.Line < 600 {
 			continue
 		}
 		var got strings.Builder
-		for i, d := range r.Table.Devices {
-			if i > 0 && d.Host != r.Table.Devices[i-1].Host {
+		for i, d := range tableOf(r).Devices {
+			if i > 0 && d.Host != tableOf(r).Devices[i-1].Host {
 				got.WriteByte(' ')
 			}
 			for g, b := range buses {
@@ -153,12 +153,12 @@ func TestPerftestOfTheDocuments(t *testing.T) {
 	} {
 		n := 0
 		for _, r := range document(t, "reference", name) {
-			p := r.Perftest
+			p := perftestOf(r)
 			if p == nil {
 				continue
 			}
 			if n == len(want) {
-				t.Fatalf("%s: a run on line %d that nobody printed", name, r.Line)
+				t.Fatalf("%s: a run on line %d that was not printed", name, r.Line)
 			}
 			if got := (run{p.Test, p.Memory, p.Device, p.Bidirectional, p.MTU, p.QueuePairs, len(p.Rows)}); got != want[n] {
 				t.Errorf("%s line %d: %+v, want %+v", name, r.Line, got, want[n])
@@ -187,8 +187,8 @@ func TestPerftestOfTheDocuments(t *testing.T) {
 // TestTableThatCannotBeTold: the one-way table of VS8 has its header and rows on one line. Nothing of it is
 // taken for a row.
 func TestTableThatCannotBeTold(t *testing.T) {
-	p := document(t, "reference", docVS8)[0].Perftest
-	if len(p.Rows) != 0 || len(p.Unread) == 0 || !strings.Contains(p.Unread[0].Reason, "numbers stand on the line of the header") {
+	p := perftestOf(document(t, "reference", docVS8)[0])
+	if len(p.Rows) != 0 || len(p.Unread) == 0 || !strings.Contains(p.Unread[0].Reason, "the line of the header has numbers") {
 		t.Errorf("%d rows, unread %+v", len(p.Rows), p.Unread)
 	}
 }
@@ -196,7 +196,7 @@ func TestTableThatCannotBeTold(t *testing.T) {
 func TestFailureOfROCE(t *testing.T) {
 	for _, r := range document(t, "reference", docROCE) {
 		if r.Line == 3107 {
-			if e := r.Perftest.Errors; len(e) != 3 || e[1].Text != "Failed status 12: wr_id 0 syndrom 0xa" {
+			if e := perftestOf(r).Errors; len(e) != 3 || e[1].Text != "Failed status 12: wr_id 0 syndrom 0xa" {
 				t.Errorf("errors are %+v", e)
 			}
 			return
@@ -208,10 +208,10 @@ func TestFailureOfROCE(t *testing.T) {
 // TestLogLinesOfROCE: the four lines of 8.7.3.
 func TestLogLinesOfROCE(t *testing.T) {
 	found := document(t, "reference", docROCE, 3997, 4045)
-	if len(found) != 1 || found[0].Log == nil {
+	if len(found) != 1 || logOf(found[0]) == nil {
 		t.Fatalf("found %+v, want one log", found)
 	}
-	log := found[0].Log
+	log := logOf(found[0])
 	if log.Bootstrap != "eno8303" || log.Ranks != 32 {
 		t.Errorf("bootstrap %q, %d ranks; want eno8303, 32", log.Bootstrap, log.Ranks)
 	}
@@ -241,7 +241,7 @@ func TestCollectives(t *testing.T) {
 			t.Errorf("%s: %d results", name, len(found))
 			continue
 		}
-		table := found[0].Table
+		table := tableOf(found[0])
 		if len(table.Unread) > 0 || table.ID == "" || table.Ranks == 0 || table.Hardware == nil || table.Health == "" {
 			t.Errorf("%s: %+v", name, table)
 		}
@@ -255,17 +255,17 @@ func TestCollectives(t *testing.T) {
 // TestTwoH200: a real run with NCCL's own log written into the rows of the table.
 func TestTwoH200(t *testing.T) {
 	for _, name := range []string{"all_reduce_g_2.txt", "all_gather_g_2.txt"} {
-		table := document(t, "data/h200x2", name)[0].Table
+		table := tableOf(document(t, "data/h200x2", name)[0])
 		cells, m := mean(table)
 		if len(table.Rows) != 31 || cells != 62 || math.Abs(m-*table.Average) > 0.001 || table.Library != "NCCL 2.28.9" || len(table.Unread) > 0 {
 			t.Errorf("%s: %d rows, mean %v of %v, %s, unread %v", name, len(table.Rows), m, *table.Average, table.Library, table.Unread)
 		}
 	}
 	found := document(t, "data/h200x2", "nccl-debug-info.txt")
-	if len(found) != 2 || found[0].Table == nil || found[1].Log == nil {
+	if len(found) != 2 || tableOf(found[0]) == nil || logOf(found[1]) == nil {
 		t.Fatalf("%d results, want a table and a log", len(found))
 	}
-	table, log := found[0].Table, found[1].Log
+	table, log := tableOf(found[0]), logOf(found[1])
 	if cells, m := mean(table); len(table.Rows) != 24 || cells != 48 || math.Abs(m-*table.Average) > 0.001 || len(table.Unread) > 0 {
 		t.Errorf("%d rows, mean %v of %v, unread %v", len(table.Rows), m, *table.Average, table.Unread)
 	}

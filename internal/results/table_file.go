@@ -57,7 +57,7 @@ func readTableFile(o jsonObject, b *budget) (fabric.Result, error) {
 		return fabric.Result{}, fmt.Errorf("line %d: table %q: %w", o.line, f.ID, err)
 	}
 	if !slices.Contains(healths, f.Health) {
-		return fabric.Result{}, fmt.Errorf("line %d: table %q: health %q is not known: known are %s", o.line, f.ID, f.Health, strings.Join(healths[1:], ", "))
+		return fabric.Result{}, fmt.Errorf("line %d: table %q: health %q: unknown; known: %s", o.line, f.ID, f.Health, strings.Join(healths[1:], ", "))
 	}
 	if f.Ranks < 0 || f.Hardware != nil && (f.Hardware.Nodes < 0 || f.Hardware.GPUsPerNode < 0 || f.Hardware.NICsPerNode < 0 || f.Hardware.NICGbps < 0) {
 		return fabric.Result{}, fmt.Errorf("line %d: table %q: ranks and the numbers of hw must not be negative", o.line, f.ID)
@@ -84,7 +84,7 @@ func readTableFile(o jsonObject, b *budget) (fabric.Result, error) {
 			t.Rows = append(t.Rows, row)
 		}
 	}
-	return fabric.Result{Kind: fabric.TableFile, Table: t}, nil
+	return fabric.Result{Kind: fabric.TableFile, Content: t}, nil
 }
 
 // plainConfig writes the values of config as text: 32 and "32" are the same setting.
@@ -128,7 +128,7 @@ func (r tableFileRow) row() (fabric.Row, string) {
 			return nil
 		}
 		if _, err := checked(*v); err != nil {
-			bad = append(bad, fmt.Sprintf("%s %v %v", name, *v, err))
+			bad = append(bad, fmt.Sprintf("%s %v: %v", name, *v, err))
 			return nil
 		}
 		return v

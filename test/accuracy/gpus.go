@@ -36,8 +36,8 @@ func readRuns(file string) ([]*fabric.Table, error) {
 	}
 	var tables []*fabric.Table
 	for _, r := range found {
-		if r.Table != nil {
-			tables = append(tables, r.Table)
+		if t, ok := r.Content.(*fabric.Table); ok {
+			tables = append(tables, t)
 		}
 	}
 	return tables, nil

@@ -2,9 +2,9 @@ package diagnose
 
 import "railwright.dev/railwright/internal/fabric"
 
-// proseHost are of machines and of how a job was started.
-func proseHost() []saying {
-	return []saying{
+// proseHostRules are of machines and of how a job was started.
+func proseHostRules() []textRule {
+	return []textRule{
 		{fabric.CauseSlowNode, plain, "straggler+ onenode"},
 		{fabric.CauseSlowNode, likely, "straggler+ !onegpu !onerail !tree"},
 		{fabric.CauseSlowNode, plain, "allpartners+ onenode+ !fine+"},
@@ -46,9 +46,9 @@ func proseHost() []saying {
 	}
 }
 
-// proseNetwork are of links, switches and the way between GPU and NIC.
-func proseNetwork() []saying {
-	return []saying{
+// proseNetworkRules are of links, switches and the path between GPU and NIC.
+func proseNetworkRules() []textRule {
+	return []textRule{
 		{fabric.CauseOversubscription, likely, "oneleaf high+ !latency"},
 		{fabric.CauseOversubscription, likely, "oneleaf+ twoleaf+ !same !fine"},
 		{fabric.CauseOversubscription, plain, "oneleaf fixed+"},

@@ -25,7 +25,7 @@ func TestEveryCauseIsReached(t *testing.T) {
 	}
 }
 
-// The terms of a saying name concepts of the lexicon, and every concept is used by one.
+// The terms of a textRule name concepts of the lexicon, and every concept is used by one.
 func TestSayingsNameConcepts(t *testing.T) {
 	known, used := map[string]bool{}, map[string]bool{"average": true, "single": true, "multi": true, "perftest": true, "gpumemory": true, "hostmemory": true, "training": true, "instate": true}
 	known["partly"] = true // found by its form
@@ -49,7 +49,7 @@ func TestSayingsNameConcepts(t *testing.T) {
 			t.Errorf("%s: %q is no concept", topic.cause, topic.concept)
 		}
 	}
-	for _, s := range append(sayings(), suspects()...) {
+	for _, s := range append(textRules(), suspects()...) {
 		for _, term := range terms(s.terms) {
 			used[term] = true
 			if !known[term] {
@@ -84,7 +84,7 @@ func TestThreeWordings(t *testing.T) {
 		for i, text := range texts {
 			o := base
 			o.Observed = append(slices.Clone(base.Observed), fabric.Observation{Fact: text})
-			r := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &o}}, Input{Predict: predict}).Results[0]
+			r := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &o}}, Input{Predict: predict}).Results[0]
 			if i == 0 {
 				first = ids(r.Causes)
 			} else if !slices.Equal(first, ids(r.Causes)) {
@@ -94,7 +94,7 @@ func TestThreeWordings(t *testing.T) {
 	}
 }
 
-// Denials: what a text says is not so speaks against, or not at all.
+// Denials: what a text denies counts against the cause, or not at all.
 func TestDenials(t *testing.T) {
 	r := newReader()
 	tests := []struct {
@@ -118,9 +118,11 @@ func TestDenials(t *testing.T) {
 		{"without GDRDMA", "gdr+", false, "without"},
 	}
 	for _, tt := range tests {
-		if st := r.read(tt.text, ""); st.names(tt.term) != tt.holds {
-			t.Errorf("%s: %q: %v", tt.comment, tt.text, st.mentions)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			if st := r.read(tt.text, ""); st.names(tt.term) != tt.holds {
+				t.Errorf("%s: %q: %v", tt.comment, tt.text, st.mentions)
+			}
+		})
 	}
 }
 

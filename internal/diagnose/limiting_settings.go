@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// forcedShare is the share of the free choice under which a setting counts as a fault: measuring with one
+// limitShare is the share of the free choice under which a setting counts as a fault: measuring with one
 // algorithm is everyday and costs up to a third on healthy machines.
-const forcedShare = 0.6
+const limitShare = 0.6
 
-// forced asks whether a result is as it should be only because a setting made it slow: the same prediction
+// checkLimitingSettings asks whether a result is as it should be only because a setting made it slow: the same prediction
 // without the settings is then far above.
-func (o *observer) forced(p point, job Job) {
-	if p.quality != good || len(job.Env) == 0 || o.s.forcedBy != "" {
+func (o *observer) checkLimitingSettings(p point, job Job) {
+	if p.quality != good || len(job.Env) == 0 || o.s.limitedBy != "" {
 		return
 	}
 	var names []string
@@ -44,8 +44,8 @@ func (o *observer) forced(p point, job Job) {
 	if err != nil || pred == nil || len(pred.Rows) != 1 || !sane(pred.Rows) {
 		return
 	}
-	if want := pred.Rows[0].BusBW; p.busbw < forcedShare*want {
+	if want := pred.Rows[0].BusBW; p.busbw < limitShare*want {
 		slices.Sort(names)
-		o.s.forcedBy = fmt.Sprintf("%s GB/s as the settings allow, %s GB/s without %s", number(p.busbw), number(want), strings.Join(names, " "))
+		o.s.limitedBy = fmt.Sprintf("%s GB/s as the settings allow, %s GB/s without %s", number(p.busbw), number(want), strings.Join(names, " "))
 	}
 }

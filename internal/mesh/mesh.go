@@ -1,5 +1,5 @@
-// Package diagnose goes from what was found and measured to ranked causes. It is pure.
-package diagnose
+// Package mesh tells which fault explains which failed pairs of a mesh. It is pure.
+package mesh
 
 import (
 	"cmp"
@@ -11,10 +11,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Mesh explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
+// Explain explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
 // by what the echoes themselves show. Each cause's confidence is the share of the failed pairs that it
 // accounts for; two causes that the echoes cannot tell apart share it. The status is that of the mesh.
-func Mesh(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
+func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 	c := &fabric.Causes{Meta: fabric.NewMeta("Causes"), Status: m.Summary().Status(), Causes: []fabric.Cause{}}
 	var failed []fabric.Measurement
 	for _, p := range m.Pairs {
@@ -68,7 +68,7 @@ func touching(pairs []fabric.Measurement, s fabric.Subject) []fabric.Measurement
 	return out
 }
 
-// byFinding explains pairs by a finding. What the echoes show is told of the pairs that no other finding
+// byFinding explains pairs by a finding. What the echoes show is reported for the pairs that no other finding
 // touches, where there are such.
 func byFinding(f fabric.Finding, pairs, alone []fabric.Measurement, failed int) fabric.Cause {
 	shown := alone
@@ -134,11 +134,11 @@ func signs(pairs []fabric.Measurement) tally {
 }
 
 func (t tally) evidence() fabric.Evidence {
-	parts := []string{fmt.Sprintf("%d failed pairs", t.pairs)}
+	parts := []string{fabric.Count(t.pairs, "failed pair")}
 	for _, s := range []struct {
 		n    int
 		what string
-	}{{t.silent, "without any answer"}, {t.onlySmall, "answered small, not at full size"}, {t.strayed, "answered over another NIC than planned"}} {
+	}{{t.silent, "without an answer"}, {t.onlySmall, "answered at small size only"}, {t.strayed, "answered over a NIC other than planned"}} {
 		if s.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", s.n, s.what))
 		}
@@ -159,13 +159,13 @@ func (t tally) commonest() string {
 	return best
 }
 
-// byEchoes names what the echoes alone speak for. A NIC from and to which nothing passes may be down or
+// byEchoes names what the echoes alone point to. A NIC from and to which nothing passes may be down or
 // without a route: the echoes cannot tell, and both are named.
 func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric.Cause {
 	t := signs(pairs)
 	cause := fabric.Cause{
 		Subject: s, Confidence: share(len(pairs), failed), Evidence: []fabric.Evidence{t.evidence()},
-		Confirm: "railwright check, on facts of " + s.Node,
+		Confirm: "railwright check on the facts of " + s.Node,
 	}
 	switch {
 	case t.onlySmall >= t.silent && t.onlySmall >= t.strayed:
@@ -175,12 +175,12 @@ func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric
 		cause.ID = fabric.CauseARPFlux
 		other := cause
 		other.ID = fabric.CauseMiscabled
-		return halved(cause, other, "an answer over another NIC can come from ARP or from a cable in another port: LLDP tells")
+		return halved(cause, other, "an answer over another NIC can come from ARP or from a cable in the wrong port: LLDP shows which")
 	default:
 		cause.ID = fabric.CauseLinkDown
 		other := cause
 		other.ID = fabric.CauseRouteMissing
-		return halved(cause, other, "silence can come from a link or from a route: the facts of both ends tell")
+		return halved(cause, other, "silence can come from a link or from a route: the facts of both ends show which")
 	}
 }
 

@@ -1,4 +1,4 @@
-package diagnose
+package mesh
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func finding(cause fabric.CauseID, node, nic string) fabric.Finding {
 	return fabric.Finding{ID: "rule", Status: fabric.Fail, Cause: cause, Subject: fabric.NICSubject(node, nic), Why: "because", Fix: "mend it"}
 }
 
-func TestMesh(t *testing.T) {
+func TestExplain(t *testing.T) {
 	silent := func(e *fabric.Echo) { *e = fabric.Echo{Bytes: e.Bytes} }
 	tests := []struct {
 		name     string
@@ -57,7 +57,7 @@ func TestMesh(t *testing.T) {
 		want     []string
 	}{
 		{name: "healthy", mesh: mesh(2, func(*fabric.Measurement) {}), status: fabric.Pass},
-		{name: "nobody looked", mesh: &fabric.Mesh{}, status: fabric.Unknown},
+		{name: "not measured", mesh: &fabric.Mesh{}, status: fabric.Unknown},
 		{
 			name: "a finding explains every pair of its NIC",
 			mesh: mesh(2, func(p *fabric.Measurement) {
@@ -118,7 +118,7 @@ func TestMesh(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Mesh(tt.mesh, tt.findings)
+			got := Explain(tt.mesh, tt.findings)
 			if got.Status != tt.status {
 				t.Errorf("status %s, want %s", got.Status, tt.status)
 			}

@@ -8,18 +8,18 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// shape is what a table says of itself, without a word on what it should be.
+// shape is what a table shows by itself, without an expectation.
 type shape struct {
 	wrong     int64     // results that were not what they should be
-	factor    float64   // bus over algorithm bandwidth, as the rows have it; 0: cannot be told
-	ranks     int       // from factor; 0: cannot be told
+	factor    float64   // bus over algorithm bandwidth, as the rows have it; 0: unknown
+	ranks     int       // from factor; 0: unknown
 	misprints []string  // cells that the others of their row contradict
 	slow      []int64   // sizes of isolated slow rows
 	holes     []string  // slow rows in words
 	cliff     string    // where bandwidth falls and stays down; empty: nowhere
 	alone     bool      // bus bandwidth 0 throughout: each rank measured itself
 	flat      bool      // the same bandwidth over a wide range of sizes
-	latency   float64   // measured over expected time of small sizes; 0: not known
+	latency   float64   // measured over expected time of small sizes; 0: unknown
 	absurd    string    // a cell that no measurement can give
 	cells     []float64 // bus bandwidths as printed, for the footer
 }
@@ -61,8 +61,8 @@ func (h half) busOf(size int64, factor float64) (float64, bool) {
 	return 0, false
 }
 
-// look reads a table against itself. Ranks is what its banner says, 0 where it says nothing.
-func look(t *fabric.Table, ranks int) shape {
+// newShape reads a table against itself. Ranks is what its banner says, 0 where it says nothing.
+func newShape(t *fabric.Table, ranks int) shape {
 	var s shape
 	rows := t.Rows[:min(len(t.Rows), maxRows)]
 	for _, r := range rows {
@@ -184,13 +184,13 @@ func (s *shape) misprint(size int64, h half, factor float64) {
 	busOff := factor > 0 && h.bus != nil && off(*h.bus, alg*factor)
 	switch {
 	case algOff && busOff && h.alg != nil && !off(*h.bus, *h.alg*factor):
-		s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: time %s us, the bandwidths say %s us", bytesText(size), h.name, number(*h.time), number(float64(size) / *h.alg / 1000)))
+		s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: time %s us, the bandwidths give %s us", bytesText(size), h.name, number(*h.time), number(float64(size) / *h.alg / 1000)))
 	default:
 		if algOff {
 			s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: algbw %.2f, size over time is %.2f", bytesText(size), h.name, *h.alg, alg))
 		}
 		if busOff {
-			s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: busbw %.2f, algbw by %.4g is %.2f", bytesText(size), h.name, *h.bus, factor, alg*factor))
+			s.misprints = append(s.misprints, fmt.Sprintf("%s, %s: busbw %.2f, algbw times %.4g is %.2f", bytesText(size), h.name, *h.bus, factor, alg*factor))
 		}
 	}
 }

@@ -30,7 +30,7 @@ func oneOf(known []string, word string) string {
 			nearest, distance = k, d
 		}
 	}
-	all := "known are " + strings.Join(known, ", ")
+	all := "known: " + strings.Join(known, ", ")
 	if nearest == "" {
 		return all
 	}

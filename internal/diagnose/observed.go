@@ -9,31 +9,31 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// sight is what was seen in one result, and of the others of the same call.
-type sight struct {
+// observed is what was seen in one result, and of the others of the same call.
+type observed struct {
 	file string
 	line int
 	kind fabric.ResultKind
 
-	words    *reader
-	hw       fabric.Hardware
-	points   []point     // measured numbers; those of this result are own
-	said     []statement // what texts say
-	settings []setting
-	shape    shape // of a table
-	logs     []*fabric.NCCLLog
-	findings []fabric.Finding
+	words      *reader
+	hw         fabric.Hardware
+	points     []point     // measured numbers; those of this result are own
+	statements []statement // what texts say
+	settings   []setting
+	shape      shape // of a table
+	logs       []*fabric.NCCLLog
+	findings   []fabric.Finding
 
 	quantities []quantity // bandwidths that sentences tell
 
-	forcedBy string // settings that keep a result far below what is possible
+	limitedBy string // settings that keep a result far below what is possible
 
-	rows    []fabric.RowVerdict
-	notes   []fabric.Evidence
-	assumed []fabric.Assumption
-	failed  []fabric.Evidence // what makes the verdict failed: wrong results, errors, a hang
-	void    string            // why no verdict can rest on the numbers; empty: it can
-	needs   []string          // what would have to be known for a verdict
+	rows     []fabric.RowVerdict
+	notes    []fabric.Evidence
+	assumed  []fabric.Assumption
+	failed   []fabric.Evidence // what makes the verdict failed: wrong results, errors, a hang
+	unusable string            // why no verdict can rest on the numbers; empty: it can
+	needs    []string          // what would have to be known for a verdict
 }
 
 // setting is an environment variable or option, and where it was seen.
@@ -76,19 +76,19 @@ type point struct {
 	changed    string  // what was different from the other points of this test
 	pair       []string
 	text       bool // known from a sentence, without a number
-	spoken     bool // known from a sentence
+	fromText   bool // known from a sentence
 
 	quality  quality
-	ratio    float64 // to what was expected; 0: not known
-	share    float64 // of a NIC's line rate that went over one NIC; 0: not known
+	ratio    float64 // to what was expected; 0: unknown
+	share    float64 // of a NIC's line rate that went over one NIC; 0: unknown
 	expected fabric.Expected
 	bound    *fabric.Bound
 }
 
-// is says whether a point passes a filter; a nil filter passes all.
-type is func(point) bool
+// pointFilter says whether a point passes a filter; a nil filter passes all.
+type pointFilter func(point) bool
 
-func (s *sight) filter(f is) []point {
+func (s *observed) filter(f pointFilter) []point {
 	var out []point
 	for _, p := range s.points {
 		if f(p) {
@@ -98,10 +98,10 @@ func (s *sight) filter(f is) []point {
 	return out
 }
 
-func (s *sight) any(f is) bool { return slices.ContainsFunc(s.points, f) }
+func (s *observed) any(f pointFilter) bool { return slices.ContainsFunc(s.points, f) }
 
 // worst is the point with the lowest ratio among those that are bad; nil where none is.
-func (s *sight) worst(f is) *point {
+func (s *observed) worst(f pointFilter) *point {
 	var found *point
 	for i, p := range s.points {
 		if p.quality == bad && f(p) && (found == nil || p.ratio > 0 && (found.ratio == 0 || p.ratio < found.ratio)) {
@@ -118,25 +118,25 @@ func inOneNode(p point) bool   { return p.test == "nccl" && p.scope == scopeNode
 func onHost(p point) bool      { return p.test == "perftest" && p.memory != "gpu" && p.us == 0 }
 func onGPU(p point) bool       { return p.test == "perftest" && p.memory == "gpu" && p.us == 0 }
 
-func (s *sight) slowAcross() *point {
+func (s *observed) slowAcross() *point {
 	return s.worst(func(p point) bool { return acrossNodes(p) && p.steady() && p.pair == nil })
 }
-func (s *sight) slowInside() *point {
+func (s *observed) slowInside() *point {
 	return s.worst(func(p point) bool { return inOneNode(p) && p.steady() })
 }
-func (s *sight) goodInside() bool {
+func (s *observed) goodInside() bool {
 	return s.any(func(p point) bool { return inOneNode(p) && p.quality == good })
 }
-func (s *sight) goodHost() bool {
+func (s *observed) goodHost() bool {
 	return s.any(func(p point) bool { return onHost(p) && p.quality == good })
 }
-func (s *sight) badHost() *point {
+func (s *observed) badHost() *point {
 	return s.worst(onHost)
 }
-func (s *sight) goodGPU() bool {
+func (s *observed) goodGPU() bool {
 	return s.any(func(p point) bool { return onGPU(p) && p.quality == good })
 }
-func (s *sight) badGPU() *point {
+func (s *observed) badGPU() *point {
 	return s.worst(onGPU)
 }
 
@@ -173,14 +173,16 @@ func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v)
 
 // record says whether the result is a file that says itself which machines it is of. Two of those are of two
 // clusters, or of two days: neither speaks of the other.
-func (s *sight) record() bool { return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile }
+func (s *observed) record() bool {
+	return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile
+}
 
-// together is what this result shows with what the others of the call add: their numbers, texts, settings and
+// withOthers is what this result shows with what the others of the call add: their numbers, texts, settings and
 // logs, none of them its own.
-func (s *sight) together(all []*sight, own int, findings []fabric.Finding) *sight {
+func (s *observed) withOthers(all []*observed, own int, findings []fabric.Finding) *observed {
 	t := *s
 	t.findings = findings
-	t.points, t.said, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.said), slices.Clone(s.settings), slices.Clone(s.logs)
+	t.points, t.statements, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.statements), slices.Clone(s.settings), slices.Clone(s.logs)
 	for i, o := range all {
 		if i == own || s.record() && o.record() {
 			continue
@@ -189,9 +191,9 @@ func (s *sight) together(all []*sight, own int, findings []fabric.Finding) *sigh
 			p.own = false
 			t.points = append(t.points, p)
 		}
-		for _, st := range o.said {
+		for _, st := range o.statements {
 			st.own = false
-			t.said = append(t.said, st)
+			t.statements = append(t.statements, st)
 		}
 		t.settings = append(t.settings, o.settings...)
 		t.logs = append(t.logs, o.logs...)

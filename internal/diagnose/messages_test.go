@@ -33,15 +33,17 @@ func TestLines(t *testing.T) {
 		{"NVRM: Xid (PCI:0000:4e:00): 79, GPU has fallen off the bus.", fabric.CauseGPUDriver},
 		{"NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA", ""},
 	} {
-		best := lean{}
-		for _, l := range words.linesOf(tt.line) {
-			if l.weight > best.weight {
-				best = l
+		t.Run(tt.line, func(t *testing.T) {
+			best := causeWeight{}
+			for _, l := range words.messageWeights(tt.line) {
+				if l.weight > best.weight {
+					best = l
+				}
 			}
-		}
-		if best.cause != tt.want {
-			t.Errorf("%q: %q, want %q", tt.line, best.cause, tt.want)
-		}
+			if best.cause != tt.want {
+				t.Errorf("%q: %q, want %q", tt.line, best.cause, tt.want)
+			}
+		})
 	}
 }
 
@@ -59,20 +61,22 @@ func TestContrasts(t *testing.T) {
 		{"31 nodes run at 360 GB/s, with node 19 it is 150", false, fabric.CauseSlowNode},
 		{"bare metal gives 390 Gb/s to GPU memory, the VM 190 Gb/s", true, fabric.CauseATSDisabled},
 	} {
-		o := fabric.Observations{Hardware: fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib", VM: tt.vm}, Observed: []fabric.Observation{{Fact: tt.fact}}}
-		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &o}}, Input{Predict: predictor(t)}).Results[0]
-		if tt.want == fabric.CauseHealthy {
-			if e.Verdict != fabric.VerdictUnknown {
-				t.Errorf("%q: %s, want unknown", tt.fact, e.Verdict)
+		t.Run(tt.fact, func(t *testing.T) {
+			o := fabric.Observations{Hardware: fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib", VM: tt.vm}, Observed: []fabric.Observation{{Fact: tt.fact}}}
+			e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &o}}, Input{Predict: predictor(t)}).Results[0]
+			if tt.want == fabric.CauseHealthy {
+				if e.Verdict != fabric.VerdictUnknown {
+					t.Errorf("%q: %s, want unknown", tt.fact, e.Verdict)
+				}
+				return
 			}
-			continue
-		}
-		if len(e.Causes) == 0 || e.Causes[0].ID != tt.want {
-			t.Errorf("%q: %s %v, want %s first", tt.fact, e.Verdict, ids(e.Causes), tt.want)
-		}
-		if e.Verdict == fabric.VerdictHealthy {
-			t.Errorf("%q alone is called healthy", tt.fact)
-		}
+			if len(e.Causes) == 0 || e.Causes[0].ID != tt.want {
+				t.Errorf("%q: %s %v, want %s first", tt.fact, e.Verdict, ids(e.Causes), tt.want)
+			}
+			if e.Verdict == fabric.VerdictHealthy {
+				t.Errorf("%q alone is called healthy", tt.fact)
+			}
+		})
 	}
 }
 
@@ -88,7 +92,7 @@ func TestComplaints(t *testing.T) {
 	} {
 		o := fabric.Observations{Hardware: fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"},
 			Observed: []fabric.Observation{{Test: "nccl", Collective: fabric.AllReduce, Nodes: 2, BusBWGBs: &busbw}, {Fact: fact}}}
-		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Observations: &o}}, Input{Predict: predictor(t)}).Results[0]
+		e := Explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: &o}}, Input{Predict: predictor(t)}).Results[0]
 		if e.Verdict != want {
 			t.Errorf("%q: %s: %s, want %s", fact, e.Verdict, e.Why, want)
 		}

@@ -2,9 +2,9 @@ package diagnose
 
 import "railwright.dev/railwright/internal/fabric"
 
-// pathSayings are of GPUDirect RDMA and of the way between a GPU and a NIC.
-func pathSayings() []saying {
-	return []saying{
+// pathRules are of GPUDirect RDMA and of the way between a GPU and a NIC.
+func pathRules() []textRule {
+	return []textRule{
 		{fabric.CauseGDRDisabled, plain, "gdr- !onlywith !fixed"},
 		{fabric.CauseGDRDisabled, likely, "gpunic-"},
 		{fabric.CauseGDRDisabled, plain, "peermem-"},
@@ -81,9 +81,9 @@ func pathSayings() []saying {
 	}
 }
 
-// pcieSayings are of links that trained below what they can, and of the settings of a NIC.
-func pcieSayings() []saying {
-	return []saying{
+// pcieRules are of links that trained below what they can, and of the settings of a NIC.
+func pcieRules() []textRule {
+	return []textRule{
 		{fabric.CausePCIeDowngraded, plain, "downgraded+ pcie !upstream"},
 		{fabric.CausePCIeDowngraded, likely, "downgraded+ !upstream"},
 		{fabric.CausePCIeDowngraded, hint, "downgraded+ upstream"},

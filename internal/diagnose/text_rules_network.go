@@ -2,9 +2,9 @@ package diagnose
 
 import "railwright.dev/railwright/internal/fabric"
 
-// linkSayings are of ports, cables and what a port carries.
-func linkSayings() []saying {
-	return []saying{
+// linkRules are of ports, cables and what a port carries.
+func linkRules() []textRule {
+	return []textRule{
 		{fabric.CauseLinkDown, plain, "linkdown+ !uidown !switchos !harmless"},
 		{fabric.CauseLinkDown, plain, "linkup-"},
 		{fabric.CauseLinkDown, plain, "downword+ port !uidown !switchos !harmless !nvlink !vm"},
@@ -56,9 +56,9 @@ func linkSayings() []saying {
 	}
 }
 
-// networkSayings are of what packets meet: sizes, classes, addresses, routes.
-func networkSayings() []saying {
-	return []saying{
+// networkRules are of what packets meet: sizes, classes, addresses, routes.
+func networkRules() []textRule {
+	return []textRule{
 		{fabric.CauseMTUMismatch, plain, "smallmtu+ !management"},
 		{fabric.CauseMTUMismatch, plain, "mtu+ wrong+ !management"},
 		{fabric.CauseMTUMismatch, plain, "mtu-"},

@@ -2,9 +2,9 @@ package diagnose
 
 import "railwright.dev/railwright/internal/fabric"
 
-// hostSayings are of machines, drivers and hypervisors.
-func hostSayings() []saying {
-	return []saying{
+// hostRules are of machines, drivers and hypervisors.
+func hostRules() []textRule {
+	return []textRule{
 		{fabric.CauseNVLinkDegraded, plain, "nvlink fewerlinks+"},
 		{fabric.CauseNVLinkDegraded, plain, "nvlink+ slow+ !misread"},
 		{fabric.CauseNVLinkDegraded, plain, "nvlink+ trouble+"},
@@ -53,9 +53,9 @@ func hostSayings() []saying {
 	}
 }
 
-// librarySayings are of NCCL, its plugins, the tests and how they were started.
-func librarySayings() []saying {
-	return []saying{
+// libraryRules are of NCCL, its plugins, the tests and how they were started.
+func libraryRules() []textRule {
+	return []textRule{
 		{fabric.CauseSocketFallback, plain, "socket+"},
 		{fabric.CauseSocketFallback, plain, "ibnone+"},
 		{fabric.CauseSocketFallback, plain, "netib-"},
@@ -86,9 +86,9 @@ func librarySayings() []saying {
 	}
 }
 
-// settingSayings are of settings in the environment.
-func settingSayings() []saying {
-	return []saying{
+// settingTextRules are of settings in the environment.
+func settingTextRules() []textRule {
+	return []textRule{
 		{fabric.CauseNCCLSettings, plain, "settings+ slow+"},
 		{fabric.CauseNCCLSettings, plain, "settings+ forced"},
 		{fabric.CauseNCCLSettings, likely, "settings+ !fine+ !same !misread !abovewire"},
@@ -105,9 +105,9 @@ func settingSayings() []saying {
 	}
 }
 
-// shapeSayings are of what a curve looks like.
-func shapeSayings() []saying {
-	return []saying{
+// shapeRules are of what a curve looks like.
+func shapeRules() []textRule {
+	return []textRule{
 		{fabric.CauseTreeArtefact, 0.85, "abovewire+ tree"},
 		{fabric.CauseTreeArtefact, plain, "abovewire+"},
 		{fabric.CauseTreeArtefact, plain, "morethan+ wire !perftest"},

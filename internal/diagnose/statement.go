@@ -14,7 +14,7 @@ type statement struct {
 	text     string
 	source   string
 	mentions []mention
-	lines    []lean // what the messages of programs in it speak for
+	lines    []causeWeight // what the messages of programs in it point to
 
 	experiment bool   // what came of a change
 	changed    string // what was changed
@@ -56,7 +56,7 @@ type word struct {
 
 // reader finds the concepts of a lexicon and the messages of programs in texts.
 type reader struct {
-	lines   []line
+	lines   []message
 	phrases map[string][]phrase // by their first word; those that begin with a wildcard under ""
 }
 
@@ -97,7 +97,7 @@ func (r *reader) read(text, source string) statement {
 	if len(text) > maxText {
 		text = text[:maxText]
 	}
-	s := statement{own: true, text: strings.TrimSpace(text), source: source, lines: r.linesOf(text)}
+	s := statement{own: true, text: strings.TrimSpace(text), source: source, lines: r.messageWeights(text)}
 	words := split(text)
 	found := r.match(words)
 	negate(words, found)
@@ -119,8 +119,8 @@ func (r *reader) read(text, source string) statement {
 	if versions.MatchString(text) {
 		s.mentions = append(s.mentions, mention{concept: "version"})
 	}
-	for _, f := range figures() {
-		if m := (mention{concept: f.concept}); !slices.Contains(s.mentions, m) && f.told(text) {
+	for _, f := range valuePatterns() {
+		if m := (mention{concept: f.concept}); !slices.Contains(s.mentions, m) && f.matches(text) {
 			s.mentions = append(s.mentions, m)
 		}
 	}

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// figure finds in a text a value that is not what it should be, and names the concept that this is.
-type figure struct {
+// valuePattern finds in a text a value that is not what it should be, and names the concept that this is.
+type valuePattern struct {
 	concept string
-	told    func(text string) bool
+	matches func(text string) bool
 }
 
-func figures() []figure {
-	return []figure{
+func valuePatterns() []valuePattern {
+	return []valuePattern{
 		{"clockfull", clocksFull}, {"throttle", clocksApart}, {"throttle", wattsApart}, {"throttle", hot.MatchString}, {"throttle", idleState.MatchString},
 		{"lowrate", ratesApart}, {"lowrate", generationsApart}, {"lowrate", megabits},
 		{"downgraded", narrowSlot.MatchString}, {"downgraded", reseated},

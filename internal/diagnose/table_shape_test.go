@@ -67,11 +67,13 @@ func TestLook(t *testing.T) {
 		}, func(s shape) bool { return s.alone }},
 	}
 	for _, tt := range tests {
-		table := curve(16, 360)
-		tt.change(table)
-		if s := look(table, 16); !tt.want(s) {
-			t.Errorf("%s: %+v", tt.name, s)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			table := curve(16, 360)
+			tt.change(table)
+			if s := newShape(table, 16); !tt.want(s) {
+				t.Errorf("%s: %+v", tt.name, s)
+			}
+		})
 	}
 }
 
@@ -92,12 +94,12 @@ func TestRanksOfFactor(t *testing.T) {
 // misprints.
 func TestFooter(t *testing.T) {
 	table := curve(16, 360)
-	s := look(table, 16)
+	s := newShape(table, 16)
 	if got := footer(table, &s); got != "" {
 		t.Errorf("sound: %q", got)
 	}
 	table.Rows[len(table.Rows)-1].BusBW = f(*table.Rows[len(table.Rows)-1].BusBW + 9)
-	s = look(table, 16)
+	s = newShape(table, 16)
 	if got := footer(table, &s); !strings.Contains(got, "fits size over time") {
 		t.Errorf("misprint: %q", got)
 	}
@@ -109,7 +111,7 @@ func TestFooter(t *testing.T) {
 
 func explainTable(t *testing.T, table *fabric.Table, hw fabric.Hardware) fabric.Explained {
 	t.Helper()
-	return Explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Table: table}}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
+	return Explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
 }
 
 func TestTables(t *testing.T) {
@@ -156,12 +158,14 @@ func TestTables(t *testing.T) {
 		}, h100, fabric.VerdictDegraded, fabric.CauseNCCLSettings},
 	}
 	for _, tt := range tests {
-		r := explainTable(t, tt.table(), tt.hw)
-		if r.Verdict != tt.verdict || tt.cause != "" && (len(r.Causes) == 0 || r.Causes[0].ID != tt.cause) {
-			t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
-		}
-		if tt.verdict == fabric.VerdictHealthy && (r.Measured == nil || r.Expected == nil || r.Bound == nil || r.Measured.NICGBs <= 0) {
-			t.Errorf("%s: %+v", tt.name, r)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r := explainTable(t, tt.table(), tt.hw)
+			if r.Verdict != tt.verdict || tt.cause != "" && (len(r.Causes) == 0 || r.Causes[0].ID != tt.cause) {
+				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
+			}
+			if tt.verdict == fabric.VerdictHealthy && (r.Measured == nil || r.Expected == nil || r.Bound == nil || r.Measured.NICGBs <= 0) {
+				t.Errorf("%s: %+v", tt.name, r)
+			}
+		})
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// saying is what a text that names all of the terms speaks for: the cause, and how strongly, from 0 to 1.
-// A weight below zero speaks against the cause. Terms are those of statement.all.
-type saying struct {
+// textRule is what a text that names all of the terms points to: the cause, and how strongly, from 0 to 1.
+// A weight below zero contradicts the cause. Terms are those of statement.all.
+type textRule struct {
 	cause  fabric.CauseID
 	weight float64
 	terms  string
@@ -22,45 +22,45 @@ const (
 	faint  = 0.2
 )
 
-// sayings is every rule on texts, by topic.
-func sayings() []saying {
-	var all []saying
-	for _, part := range [][]saying{pathSayings(), pcieSayings(), linkSayings(), networkSayings(), hostSayings(), librarySayings(), settingSayings(), shapeSayings(), proseSayings()} {
+// textRules is every rule on texts, by topic.
+func textRules() []textRule {
+	var all []textRule
+	for _, part := range [][]textRule{pathRules(), pcieRules(), linkRules(), networkRules(), hostRules(), libraryRules(), settingTextRules(), shapeRules(), proseRules()} {
 		all = append(all, part...)
 	}
 	return all
 }
 
-// heard gives the votes of the texts. A text counts once for a cause, by its strongest rule.
-func heard(s *sight) []vote {
+// textVotes gives the votes of the texts. A text counts once for a cause, by its strongest rule.
+func textVotes(s *observed) []vote {
 	var votes []vote
-	rules := sayings()
-	for _, st := range s.said {
+	rules := textRules()
+	for _, st := range s.statements {
 		if s.virtual() {
 			st.mentions = append(slices.Clone(st.mentions), mention{concept: "vm"}) // known for every sentence
 		}
-		if st.experiment && s.cameOf(st) {
+		if st.experiment && s.outcomeKnown(st) {
 			continue // what was tried is no state of the job: what came of it is read with the changes
 		}
-		weights, order := spokenFor(st, rules)
+		weights, order := weightsOf(st, rules)
 		weights, order = onSpark(s, weights, order)
 		for _, c := range order {
 			if c == fabric.CauseGDRDisabled && spark(s.hw) {
 				continue // GB10 has one memory and no GPUDirect RDMA: that it is off is how it is
 			}
-			if s.bearing(st) == 0 {
+			if s.textWeight(st) == 0 {
 				continue
 			}
-			votes = append(votes, vote{cause: c, weight: weights[c] * s.bearing(st), own: st.own, told: true,
+			votes = append(votes, vote{cause: c, weight: weights[c] * s.textWeight(st), own: st.own, explicit: true,
 				seen: fabric.Evidence{Source: st.source, Value: st.text}})
 		}
 	}
 	return inMachine(s, votes)
 }
 
-// spokenFor gives the weight of one text for each cause, in the order of the rules. A message that a program
+// weightsOf gives the weight of one text for each cause, in the order of the rules. A message that a program
 // prints halves what its single words would say; what no rule understands counts by its topic.
-func spokenFor(st statement, rules []saying) (map[fabric.CauseID]float64, []fabric.CauseID) {
+func weightsOf(st statement, rules []textRule) (map[fabric.CauseID]float64, []fabric.CauseID) {
 	weights := map[fabric.CauseID]float64{}
 	var order []fabric.CauseID
 	put := func(c fabric.CauseID, w float64) {
@@ -93,7 +93,7 @@ func spokenFor(st statement, rules []saying) (map[fabric.CauseID]float64, []fabr
 	if weights[fabric.CauseLinkDown] >= likely && weights[fabric.CauseSubnetManager] > 0 {
 		weights[fabric.CauseSubnetManager] /= 2 // a port that is down has no LID
 	}
-	for _, t := range relevant(st) {
+	for _, t := range topicWeights(st) {
 		if _, seen := weights[t.cause]; !seen {
 			put(t.cause, t.weight)
 		}
@@ -103,7 +103,7 @@ func spokenFor(st statement, rules []saying) (map[fabric.CauseID]float64, []fabr
 
 // onSpark takes fewer NICs than there are for one of the two twins of a port where the machine is a DGX Spark: it
 // has no others.
-func onSpark(s *sight, weights map[fabric.CauseID]float64, order []fabric.CauseID) (map[fabric.CauseID]float64, []fabric.CauseID) {
+func onSpark(s *observed, weights map[fabric.CauseID]float64, order []fabric.CauseID) (map[fabric.CauseID]float64, []fabric.CauseID) {
 	w, seen := weights[fabric.CauseHCASubset]
 	if !seen || w <= 0 || !spark(s.hw) {
 		return weights, order
@@ -117,9 +117,9 @@ func onSpark(s *sight, weights map[fabric.CauseID]float64, order []fabric.CauseI
 	return weights, order
 }
 
-// bearing is how much a text of another result says of this one: all, where it is of the same fault; nothing
+// textWeight is how much a text of another result says of this one: all, where it is of the same fault; nothing
 // where it tells of a run that broke off and this one did not; less where this result tells of its own.
-func (s *sight) bearing(st statement) float64 {
+func (s *observed) textWeight(st statement) float64 {
 	switch {
 	case st.own:
 		return 1
@@ -134,9 +134,9 @@ func (s *sight) bearing(st statement) float64 {
 
 func magnitude(w float64) float64 { return max(w, -w) }
 
-// inMachine turns what speaks for ACS of a bare machine into ACS and ATS of a hypervisor where the GPUs are
+// inMachine turns what points to ACS of a bare machine into ACS and ATS of a hypervisor where the GPUs are
 // passed through: the fault is the same and its place is another.
-func inMachine(s *sight, votes []vote) []vote {
+func inMachine(s *observed, votes []vote) []vote {
 	if !s.virtual() {
 		return votes
 	}
@@ -153,11 +153,11 @@ func inMachine(s *sight, votes []vote) []vote {
 }
 
 // virtual says whether the GPUs are in a virtual machine.
-func (s *sight) virtual() bool {
+func (s *observed) virtual() bool {
 	if s.hw.VM {
 		return true
 	}
-	for _, st := range s.said {
+	for _, st := range s.statements {
 		if st.names("vm+") {
 			return true
 		}

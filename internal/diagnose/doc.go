@@ -1,0 +1,2 @@
+// Package diagnose goes from measurements and findings to a verdict and ranked causes. It is pure.
+package diagnose
