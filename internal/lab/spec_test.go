@@ -15,7 +15,7 @@ import (
 func testPlan(hosts, nics int) *fabric.Plan {
 	p := &fabric.Plan{
 		Name: "test", Transport: fabric.RoCE, MTU: 9000,
-		Switches: []fabric.Switch{{Name: "leaf1", Role: fabric.Leaf, Ports: hosts * nics}},
+		Switches: []fabric.Switch{{Name: "leaf1", Role: fabric.Leaf}},
 	}
 	p.Addressing.Scheme = fabric.P2P31
 	gateway := netip.MustParseAddr("10.64.0.0")

@@ -1,5 +1,5 @@
-// Package plan turns a cluster file into a plan: which NIC has which address and which cable goes where.
-// It is pure, and the same cluster gives the same plan.
+// Package plan turns a cluster file into a plan: which NIC has which address, which cable goes where, what
+// each switch port is for, and in which classes packets travel. It is pure, and the same cluster gives the same plan.
 package plan
 
 import (
@@ -16,6 +16,10 @@ import (
 // An error names the field of the cluster file that the plan fails on; there is never half a plan.
 func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	nodes, err := nodes(c.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	machines, err := machines(c.Nodes, cat)
 	if err != nil {
 		return nil, err
 	}
@@ -40,8 +44,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	links := g.cable(nodes, leaf)
-	return &fabric.Plan{
+	p := &fabric.Plan{
 		Meta:       fabric.NewMeta("Plan"),
 		Name:       c.Metadata.Name,
 		Platform:   string(c.Platform),
@@ -50,11 +53,14 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		MTU:        c.Fabric.MTU,
 		Partition:  partition,
 		Nodes:      nodes,
-		Switches:   g.switches(nodes, leaf),
+		Machines:   machines,
 		Addressing: addressing,
-		Cabling:    fabric.Cabling{Links: links},
+		Cabling:    fabric.Cabling{Links: g.cable(nodes, leaf)},
+		Traffic:    traffic(c.Fabric.Traffic),
 		Notes:      g.notes(addressing.Scheme),
-	}, nil
+	}
+	p.Switches = g.switches(p, leaf)
+	return p, nil
 }
 
 // nodes lists every machine in the order of the file. Machines of a group share one list of NICs.

@@ -25,7 +25,7 @@ func parts() *catalog.Catalog {
 	port := map[string]catalog.PortName{"sonic": {Format: "Ethernet%d", First: 0, Step: 4}}
 	return &catalog.Catalog{
 		Switches: map[string]catalog.SwitchModel{
-			"e64":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 64}, OS: port},
+			"e64":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 64}, PortRate: catalog.Figure{Value: 400}, OS: port},
 			"e512": {Fabric: "ethernet", Ports: catalog.Figure{Value: 512}, OS: port},
 			"i64":  {Fabric: "infiniband", Ports: catalog.Figure{Value: 64}, OS: map[string]catalog.PortName{"a": {Format: "%d"}, "b": {Format: "%d"}}},
 			"one":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 1}, OS: port},
@@ -156,7 +156,7 @@ func TestAddressesUnique(t *testing.T) {
 			}
 			used := 0
 			for _, s := range p.Switches {
-				used += s.Ports
+				used += len(s.Ports)
 			}
 			if link != len(p.Cabling.Links) || used != link {
 				t.Errorf("%d NICs, %d cables, %d switch ports", link, len(p.Cabling.Links), used)
@@ -203,7 +203,7 @@ func TestAppendingHostsKeepsAddresses(t *testing.T) {
 
 func TestCabling(t *testing.T) {
 	p := mustPlan(t, cluster(8, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
-	if len(p.Switches) != 1 || p.Switches[0].Name != "leaf1" || p.Switches[0].Ports != 64 {
+	if len(p.Switches) != 1 || p.Switches[0].Name != "leaf1" || len(p.Switches[0].Ports) != 64 {
 		t.Errorf("switches %+v, want one leaf with 64 ports used", p.Switches)
 	}
 	last := p.Cabling.Links[63]
@@ -211,7 +211,7 @@ func TestCabling(t *testing.T) {
 		t.Errorf("last cable %v to %v", last.A, last.B)
 	}
 	p = mustPlan(t, cluster(33, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
-	if len(p.Switches) != 16 || p.Switches[0].Ports != 32 || p.Switches[8].Ports != 1 {
+	if len(p.Switches) != 16 || len(p.Switches[0].Ports) != 32 || len(p.Switches[8].Ports) != 1 {
 		t.Errorf("switches %+v, want 8 with 32 ports and 8 with 1", p.Switches)
 	}
 	for i, want := range map[int]string{0: "g001-rail1:Ethernet0", 9: "g001-rail2:Ethernet4", 255: "g001-rail8:Ethernet124", 256: "g002-rail1:Ethernet0"} {
