@@ -201,6 +201,42 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// A switch of an OS that is rendered gives a file with what it leaves out; every other one is listed as missing.
+func TestSwitches(t *testing.T) {
+	p := plan(1, fabric.RoCE, fabric.P2P31)
+	p.Switches = []fabric.Switch{
+		{Name: "leaf1", OS: "sonic", MTU: 9000, Ports: []fabric.SwitchPort{{Name: "Ethernet0", Address: netip.MustParsePrefix("10.64.0.0/31")}}},
+		{Name: "leaf2", OS: "eos"},
+		{Name: "leaf3"},
+	}
+	var got []string
+	for a := range artifacts(t, p) {
+		if strings.HasPrefix(a.Target, "leaf") {
+			got = append(got, a.Target+a.Path)
+			if len(a.Omits) == 0 || a.SHA256 == "" || !strings.Contains(string(a.Content), "10.64.0.0/31") {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	if !slices.Equal(got, []string{"leaf1/etc/sonic/config_db.json"}) {
+		t.Errorf("%q", got)
+	}
+	want := []fabric.Missing{
+		{What: "leaf2", Source: "switch-config", Reason: `switch OS "eos": no configuration is rendered for it in this version; known: sonic`},
+		{What: "leaf3", Source: "switch-config", Reason: `switch OS "": no configuration is rendered for it in this version; known: sonic`},
+	}
+	if diff := cmp.Diff(want, Missing(p)); diff != "" {
+		t.Error(diff)
+	}
+	p.Platform = "gke"
+	if m := Missing(p); m != nil {
+		t.Errorf("%v of a platform that is not rendered", m)
+	}
+	for range artifacts(t, func() *fabric.Plan { p.Platform = "baremetal"; return p }()) {
+		break // a reader may stop before the switches
+	}
+}
+
 func TestLists(t *testing.T) {
 	for _, p := range platforms() {
 		seen := make(map[string]bool)
@@ -209,6 +245,12 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s: artifact %q has no id of its own, no doc line or no transport", p.name, a.ID)
 			}
 			seen[a.ID] = true
+		}
+		for _, f := range p.switches {
+			if f.ID == "" || f.Doc == "" || f.Check == nil || f.Render == nil || seen[f.ID] {
+				t.Errorf("%s: switch format %q has no id of its own or no doc line", p.name, f.ID)
+			}
+			seen[f.ID] = true
 		}
 	}
 }
