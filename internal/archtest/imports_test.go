@@ -44,6 +44,7 @@ var allowed = map[string]string{
 	"internal/render":   "fabric topology nic switchos",
 	"internal/platform": "fabric render",
 	"internal/apply":    "fabric host kube vcenter nic switchos",
+	"internal/fleet":    "fabric host intent",
 
 	// verdicts
 	"internal/check":    "fabric topology nic",
@@ -55,7 +56,10 @@ var allowed = map[string]string{
 	"internal/report": "fabric draw",
 	"internal/run":    "fabric",
 	"internal/lab":    "fabric host",
-	"internal/cli":    all,
+
+	// all together
+	"internal/pipeline": "fabric host intent platform render apply fleet check bench diagnose mesh report run lab",
+	"internal/cli":      all,
 }
 
 const all = "*"

@@ -102,6 +102,7 @@ var nouns = []string{
 var namesakes = []string{
 	"internal/check.Rule",        // what is checked; fabric's is a routing policy rule of the kernel
 	"internal/intent.Addressing", // what the cluster file asks for; fabric's is what follows from it
+	"internal/intent.Traffic",    // likewise
 	"internal/sizing.Model",      // a language model, tensor by tensor
 	"internal/sizing.Machine",    // the GPUs and links on which layouts are tried
 	"internal/topology.Machine",  // the tree and links of a host, wherever they were read; fabric's is what firmware and kernel say of it

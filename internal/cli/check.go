@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 
 	"github.com/spf13/cobra"
@@ -13,11 +12,12 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
 
 type checkOptions struct {
-	whereOptions
+	fleetOptions
 	snapshots []string
 }
 
@@ -44,15 +44,15 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 	}
 	if o.file == "" && !o.lab {
 		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
-		return a.judge(ctx, nil, nil, all(here), nil)
+		return a.judge(ctx, nil, nil, pipeline.All(here), nil)
 	}
-	w, err := a.reach(ctx, o.whereOptions)
+	w, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
-	nodes, lost := w.crew.collect(ctx)
-	return a.judge(ctx, w.plan, w.waivers, all(nodes), lost)
+	defer func() { err = errors.Join(err, w.fleet.Close()) }()
+	nodes, lost := pipeline.Collect(ctx, w.fleet)
+	return a.judge(ctx, w.plan, w.waivers, pipeline.All(nodes), lost)
 }
 
 func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
@@ -63,7 +63,7 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	waivers, err := in.waivers()
+	waivers, err := pipeline.Waivers(in.cluster)
 	if err != nil {
 		return err
 	}
@@ -73,17 +73,18 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 // judge checks a stream of facts, prints the findings and gives the exit status. What is printed as JSON is
 // not kept; of what is printed as text only what is shown.
 func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) error {
+	in := pipeline.Checked{Plan: plan, Waivers: waivers, At: now(), Lost: lost}
 	var summary fabric.Summary
 	var err error
 	if a.json() {
 		out := bufio.NewWriter(a.stdout)
 		w := report.NewFindingsWriter(out)
-		if summary, err = checkNodes(ctx, plan, waivers, nodes, lost, w.Write); err == nil {
+		if summary, err = pipeline.Check(ctx, in, nodes, w.Write); err == nil {
 			err = errors.Join(w.Close(summary), out.Flush())
 		}
 	} else {
 		k := report.NewKeeper(a.textOptions())
-		if summary, err = checkNodes(ctx, plan, waivers, nodes, lost, k.Add); err == nil {
+		if summary, err = pipeline.Check(ctx, in, nodes, k.Add); err == nil {
 			err = k.Text(a.stdout, summary)
 		}
 	}
@@ -91,51 +92,4 @@ func (a *app) judge(ctx context.Context, plan *fabric.Plan, waivers []check.Waiv
 		return err // a verdict that nobody could read is none
 	}
 	return exitOf(summary.Status())
-}
-
-// findings checks nodes and keeps all that is found.
-func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes []*fabric.Facts, lost []fabric.Missing) (*fabric.Findings, error) {
-	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
-	var err error
-	f.Summary, err = checkNodes(ctx, plan, waivers, all(nodes), lost, func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
-	return f, err
-}
-
-// checkNodes checks nodes as they come; lost are those from which there are no facts, and why. Facts that
-// cannot be loaded are lost too, but where nothing at all can be there is nothing to judge.
-func checkNodes(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing, emit func(fabric.Finding)) (fabric.Summary, error) {
-	c := check.New(plan, waivers, now(), emit)
-	var broken []error
-	seen := false
-	for node, err := range nodes {
-		if ctx.Err() != nil {
-			return fabric.Summary{}, ctx.Err()
-		}
-		if err != nil {
-			broken = append(broken, err)
-			continue
-		}
-		seen = true
-		c.Node(node)
-	}
-	if len(broken) > 0 && !seen {
-		return fabric.Summary{}, errors.Join(broken...)
-	}
-	for i, err := range broken {
-		c.Lost(fabric.Missing{What: fmt.Sprintf("broken snapshot %d", i+1), Source: "loading", Reason: err.Error()})
-	}
-	for _, m := range lost {
-		c.Lost(m)
-	}
-	return c.Finish(), nil
-}
-
-func all(nodes []*fabric.Facts) iter.Seq2[*fabric.Facts, error] {
-	return func(yield func(*fabric.Facts, error) bool) {
-		for _, f := range nodes {
-			if !yield(f, nil) {
-				return
-			}
-		}
-	}
 }

@@ -13,7 +13,9 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/fleet"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -112,18 +114,18 @@ func openTree(root string) (*host.Tree, error) {
 	return host.OpenTree(filepath.Base(filepath.Clean(root)), root)
 }
 
-// collectHosts gives the facts of a range of hosts. Those that did not answer are told on standard error.
+// collectHosts gives the facts of a range of hosts. Those that did not answer are listed on standard error.
 func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error) {
 	names, err := fabric.ExpandNames(hosts)
 	if err != nil {
 		return fmt.Errorf("flag --hosts: %w", err)
 	}
-	c, err := sshCrew(ctx, names, nil)
+	f, err := fleet.SSH(ctx, names, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.dismiss()) }()
-	nodes, lost := c.collect(ctx)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	nodes, lost := pipeline.Collect(ctx, f)
 	incomplete := len(lost) > 0
 	for _, f := range nodes {
 		incomplete = incomplete || len(f.Missing) > 0

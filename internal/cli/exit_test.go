@@ -67,7 +67,7 @@ func TestExitStatus(t *testing.T) {
 		{"check --lab -f " + file, 64, "", "none of the others can be"},
 		{"bench --lab", 64, "", "no lab is up"},
 		{"bench", 64, "", "--lab"},
-		{"bench --lab --suite nccl", 64, "", `flag --suite: "nccl" is not known: known is ping`},
+		{"bench --lab --suite nccl", 64, "", `flag --suite: "nccl": unknown; known: ping`},
 		{"lab status", 64, "", "no lab is up"},
 		{"lab exec host1 -- true", 64, "", "no lab is up"},
 		{"lab exec host1", 64, "", "requires at least 2 arg(s)"},

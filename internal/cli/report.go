@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -23,7 +23,7 @@ func (a *app) reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path, err := writeHTML(folder, r)
+			path, err := pipeline.WriteReport(folder, r)
 			if err != nil {
 				return err
 			}
@@ -65,16 +65,4 @@ func part[T any](folder run.Folder, name, kind string, before error) (*T, error)
 		return nil, err
 	}
 	return v, nil
-}
-
-// writeHTML writes the report beside what it shows, and gives its whole path.
-func writeHTML(folder run.Folder, r report.Run) (string, error) {
-	var page bytes.Buffer
-	if err := report.HTML(&page, r); err != nil {
-		return "", err
-	}
-	if err := folder.WriteFile(run.ReportFile, page.Bytes()); err != nil {
-		return "", err
-	}
-	return filepath.Abs(folder.Path(run.ReportFile))
 }

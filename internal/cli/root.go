@@ -114,9 +114,9 @@ func (a *app) root() *cobra.Command {
 		return nil
 	}
 	root.AddCommand(
-		a.upCommand(), a.initCommand(), a.collectCommand(), a.planCommand(a.plan), a.renderCommand(),
-		a.applyCommand(), a.rollbackCommand(), a.checkCommand(), a.diffCommand(), a.benchCommand(), a.reportCommand(),
-		a.topoCommand(), a.sizeCommand(), a.predictCommand(), a.explainCommand(), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
+		a.upCommand(a.up), a.initCommand(), a.collectCommand(), a.planCommand(a.plan), a.renderCommand(a.render),
+		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(), a.diffCommand(), a.benchCommand(a.bench), a.reportCommand(),
+		a.topoCommand(), a.sizeCommand(), a.predictCommand(), a.explainCommand(), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand(a.nodeSteps()))
 	return root
 }
 
