@@ -97,11 +97,15 @@ func (u *up) apply(ctx context.Context) (string, error) {
 	}
 	var notes []string
 	for _, how := range slices.Sorted(maps.Keys(hosts)) {
-		notes = append(notes, fmt.Sprintf("%s by %s", fabric.Count(hosts[how], "host"), how))
+		done := "by " + how
+		if how == "" {
+			done = "not configured"
+		}
+		notes = append(notes, fabric.Count(hosts[how], "host")+" "+done)
 	}
 	for _, s := range []fabric.Status{fabric.Unknown, fabric.NotApplicable} {
 		if n := switches[s]; n > 0 {
-			notes = append(notes, fmt.Sprintf("%s %s", fabric.Count(n, "switch"), s))
+			notes = append(notes, fabric.Count(n, "switch")+" "+strings.ReplaceAll(s.String(), "_", " "))
 		}
 	}
 	return strings.Join(notes, ", "), nil
@@ -109,7 +113,7 @@ func (u *up) apply(ctx context.Context) (string, error) {
 
 // applied says how a target took its configuration.
 func applied(r apply.Applied) report.Applied {
-	out := report.Applied{Node: r.Node, How: "nothing", Status: r.Status, Reason: r.Error}
+	out := report.Applied{Node: r.Node, Status: r.Status, Reason: r.Error}
 	switch a := r.Activation; {
 	case r.Status != fabric.Pass:
 		if out.Reason == "" {

@@ -75,7 +75,7 @@ func (r Run) absentParts() []gap {
 	}
 	for _, a := range r.appliedGroups() {
 		if a.status != fabric.Pass && a.status != fabric.NotApplicable {
-			all = append(all, gap{What: "Configuration of a host", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, without a reason given")})
+			all = append(all, gap{What: "Configuration", Of: a.Nodes, Reason: orElse(a.Reason, "not applied, without a reason given")})
 		}
 	}
 	return all
