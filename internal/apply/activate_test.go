@@ -89,9 +89,9 @@ func TestSetSysctl(t *testing.T) {
 		{"kernel.numa_balancing = 0\n", "kernel.numa_balancing" + whole, ""},
 		{"-kernel.numa_balancing=0", "kernel.numa_balancing" + whole, ""},
 		{"vm.net.x = 1", "vm.net.x" + whole, ""},
-		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: is not there in this network namespace", ""},
-		{"net.ipv4.ip_forward", "", `line "net.ipv4.ip_forward": want name = value`},
-		{"garbage\n", "", `line "garbage": want name = value`},
+		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: does not exist in this network namespace", ""},
+		{"net.ipv4.ip_forward", "", `line "net.ipv4.ip_forward": not of the form name = value`},
+		{"garbage\n", "", `line "garbage": not of the form name = value`},
 	}
 	for _, tt := range tests {
 		pending, err := setSysctl(tt.line)

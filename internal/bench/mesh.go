@@ -29,7 +29,7 @@ type MeshOptions struct {
 // meshOrders is the first line that a node reads.
 type meshOrders struct {
 	Node  string    `json:"node"`
-	Nonce uint64    `json:"nonce"` // tells this mesh's echoes from any other's
+	Nonce uint64    `json:"nonce"` // distinguishes this mesh's echoes from any other's
 	NICs  []meshNIC `json:"nics"`  // of the whole mesh; an echo names its ends by their index here
 	Small int       `json:"small"` // bytes of the IP packet
 	Full  int       `json:"full"`
@@ -62,7 +62,7 @@ type meshSeen struct {
 func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o MeshOptions) (*fabric.Mesh, error) {
 	nics := meshNICs(p)
 	if len(p.Nodes) < 2 || len(nics) == 0 {
-		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh takes two nodes at least", len(p.Nodes), len(nics))
+		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh needs at least two nodes", len(p.Nodes), len(nics))
 	}
 	m := &fabric.Mesh{Meta: fabric.NewMeta("Mesh"), Pairs: pairsOf(nics)}
 	crew := startCrew(ctx, p, nodes, nics, o, m)
@@ -128,7 +128,7 @@ func startCrew(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner
 	for _, n := range p.Nodes {
 		r, ok := nodes[n.Name]
 		if !ok {
-			m.Absent = append(m.Absent, fabric.Missing{What: n.Name, Source: "mesh", Reason: "nothing can be run on it from here"})
+			m.Absent = append(m.Absent, fabric.Missing{What: n.Name, Source: "mesh", Reason: "no command can be run on it from here"})
 			continue
 		}
 		one := &member{node: n.Name, pairs: pairsFrom(n.Name, nics)}
@@ -173,7 +173,7 @@ func (c *member) ready(o meshOrders, timeout time.Duration) error {
 	}
 	line, err := c.ask(append(text, '\n'), timeout)
 	if err == nil && string(line) != "ready\n" {
-		err = fmt.Errorf("mesh: node %q said %.100q instead of ready", c.node, line)
+		err = fmt.Errorf("mesh: node %q answered %.100q instead of ready", c.node, line)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (c *member) send(timeout time.Duration) error {
 		return fmt.Errorf("mesh: node %q, echoes: %w", c.node, err)
 	}
 	if len(sent.Small) != c.pairs || len(sent.Full) != c.pairs {
-		return fmt.Errorf("mesh: node %q tells of %d small and %d full echoes, want %d of each", c.node, len(sent.Small), len(sent.Full), c.pairs)
+		return fmt.Errorf("mesh: node %q reported %d small and %d full echoes, not %d of each", c.node, len(sent.Small), len(sent.Full), c.pairs)
 	}
 	c.sent = &sent
 	return nil
@@ -204,15 +204,15 @@ func (c *member) stop(timeout time.Duration) error {
 		return fmt.Errorf("mesh: node %q, arrivals: %w", c.node, err)
 	}
 	if seen.Small == nil || seen.Full == nil {
-		return fmt.Errorf("mesh: node %q does not tell what arrived", c.node)
+		return fmt.Errorf("mesh: node %q did not report what arrived", c.node)
 	}
 	c.seen = &seen
 	return nil
 }
 
-// finish waits for the end of a member that has told everything. One that does not end is killed.
+// finish waits for the end of a member that has reported everything. One that does not end is killed.
 func (c *member) finish(timeout time.Duration) error {
-	late := time.AfterFunc(timeout, func() { _ = c.process.Kill() }) // Wait tells
+	late := time.AfterFunc(timeout, func() { _ = c.process.Kill() }) // Wait reports it
 	defer late.Stop()
 	return c.process.Wait()
 }
@@ -265,7 +265,7 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// end kills a member's process and tells what it said last.
+// end kills a member's process and gives what it printed last.
 func (c *member) end() error {
 	if err := c.process.Kill(); err != nil {
 		return err

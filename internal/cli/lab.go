@@ -79,7 +79,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
-	err = pipeline.FurnishLab(ctx, l, pipeline.Furnish{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
+	err = pipeline.SetUpLab(ctx, l, pipeline.LabSetup{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
 	if err == nil {
 		err = l.Leave()
 	}
@@ -153,7 +153,7 @@ func (a *app) printLab(l *lab.Lab) error {
 	for _, f := range l.Faults {
 		fmt.Fprintf(a.stdout, "fault planted: %s\n", f)
 	}
-	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\njudge it:    railwright check --lab\nping it:     railwright bench --lab\nend it:      railwright lab down\n", l.Plan.Nodes[0].Name)
+	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nend it:      railwright lab down\n", l.Plan.Nodes[0].Name)
 	return err
 }
 

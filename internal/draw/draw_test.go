@@ -108,8 +108,8 @@ func TestCabling(t *testing.T) {
 		}
 	}
 	bare := cablingOf(t, samplePlan(2, 8, 8, false), nil)
-	if strings.Contains(bare, ": pass<") || strings.Count(bare, ": not looked at<") != 32 {
-		t.Error("a NIC without a mark is not drawn as not looked at")
+	if strings.Contains(bare, ": pass<") || strings.Count(bare, ": not checked<") != 32 {
+		t.Error("a NIC without a mark is not drawn as not checked")
 	}
 }
 
@@ -227,7 +227,7 @@ func TestMeshText(t *testing.T) {
 			}
 		}
 	}
-	if text := textOf(t, nil, 80); text != "mesh: not looked at, no pair was measured\n" {
+	if text := textOf(t, nil, 80); text != "mesh: not measured\n" {
 		t.Errorf("no mesh is written as %q", text)
 	}
 }

@@ -264,7 +264,7 @@ func (g grid) tip(m *fabric.Mesh, i int) string {
 	c, n := g.cells[i], len(g.lines)
 	from, to := g.lines[i/n], g.lines[i%n]
 	if g.level != perNIC {
-		text := fmt.Sprintf("%s to %s: %d of %d pairs failed, %d not known", from.label, to.label,
+		text := fmt.Sprintf("%s to %s: %d of %d pairs failed, %d unknown", from.label, to.label,
 			c.failed, max(c.pairs, c.expected), c.unknown+max(c.expected-c.pairs, 0))
 		if c.rtt > 0 {
 			text += fmt.Sprintf("; slowest %.3g µs", c.rtt)

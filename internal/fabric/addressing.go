@@ -18,7 +18,7 @@ type Addressing struct {
 	Scheme  Scheme          `json:"scheme"`
 	Pool    netip.Prefix    `json:"pool,omitzero"`
 	Nodes   []NodeAddresses `json:"nodes,omitempty"`
-	Subnets []Subnet        `json:"subnets,omitempty"` // with rail24 and flat; a /31 stands with its NIC
+	Subnets []Subnet        `json:"subnets,omitempty"` // with rail24 and flat; a /31 is listed with its NIC
 }
 
 // Subnet is an IP subnet that several NICs share on one switch.

@@ -6,7 +6,7 @@ type Artifact struct {
 	Path    string   `json:"path"`              // absolute, on the target
 	Mode    uint32   `json:"mode"`              // permission bits
 	SHA256  string   `json:"sha256"`            // of Content, hexadecimal
-	File    string   `json:"file"`              // where it lies below the folder of a render
+	File    string   `json:"file"`              // its path below the folder of a render
 	Omits   []string `json:"omits,omitempty"`   // what the target needs and the plan does not know, so that it is not in the file
 	Content []byte   `json:"content,omitempty"` // absent in an index
 }

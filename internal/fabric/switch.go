@@ -2,7 +2,7 @@ package fabric
 
 import "net/netip"
 
-// Role says where in a fabric a switch stands.
+// Role is the tier of a switch in a fabric.
 type Role string
 
 // The two tiers of a fabric.

@@ -54,22 +54,22 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultRefuses(t *testing.T) {
 	s := spec(t, testPlan(2, 3))
-	const form, kinds = "want KIND=HOST[:NIC][,HOST:NIC]", "known are mtu, route, down, one-subnet, swap-cable"
+	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: mtu, route, down, one-subnet, swap-cable"
 	tests := []struct{ text, want string }{
 		{"", form},
 		{"mtu", form},
 		{"mtu=", form},
 		{"mtu host1:eth1", form},
-		{"=host1", `kind "" is not known: ` + kinds},
-		{"MTU=host1", `kind "MTU" is not known: ` + kinds},
-		{"mtuu=host1", `kind "mtuu" is not known: ` + kinds},
-		{"mtu=host3", `host "host3" is not in the lab: known are host1, host2`},
-		{"mtu=leaf1", `host "leaf1" is not in the lab: known are host1, host2`},
-		{"mtu=host1,", `host "" is not in the lab: known are host1, host2`},
-		{"mtu=host1:eth4", `NIC "eth4" is not on host "host1": known are eth1, eth2, eth3`},
-		{"mtu=host1:", `NIC "" is not on host "host1": known are eth1, eth2, eth3`},
-		{"mtu=host1:eth1:eth2", `NIC "eth1:eth2" is not on host "host1"`},
-		{"mtu=host1:lo", `NIC "lo" is not on host "host1"`},
+		{"=host1", `kind "": unknown; ` + kinds},
+		{"MTU=host1", `kind "MTU": unknown; ` + kinds},
+		{"mtuu=host1", `kind "mtuu": unknown; ` + kinds},
+		{"mtu=host3", `host "host3": not in the lab; known: host1, host2`},
+		{"mtu=leaf1", `host "leaf1": not in the lab; known: host1, host2`},
+		{"mtu=host1,", `host "": not in the lab; known: host1, host2`},
+		{"mtu=host1:eth4", `NIC "eth4": not on host "host1"; known: eth1, eth2, eth3`},
+		{"mtu=host1:", `NIC "": not on host "host1"; known: eth1, eth2, eth3`},
+		{"mtu=host1:eth1:eth2", `NIC "eth1:eth2": not on host "host1"`},
+		{"mtu=host1:lo", `NIC "lo": not on host "host1"`},
 		{"mtu=host1:eth1,host1:eth1", "the same NIC twice"},
 		{"swap-cable=host1:eth1,host1:eth1", "the same NIC twice"},
 		{"swap-cable=host1:eth1,host1:eth2,host1:eth3", "swap-cable takes one NIC or two, not 3"},
@@ -79,10 +79,12 @@ func TestParseFaultRefuses(t *testing.T) {
 		{"route=host1:eth1,host1:eth2,host1:eth1", "the same NIC twice: host1:eth1"},
 	}
 	for _, tt := range tests {
-		f, err := s.ParseFault(tt.text)
-		if err == nil || !strings.HasPrefix(err.Error(), `fault "`+tt.text+`": `) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: %+v, %v, want %s", tt.text, f, err, tt.want)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			f, err := s.ParseFault(tt.text)
+			if err == nil || !strings.HasPrefix(err.Error(), `fault "`+tt.text+`": `) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%+v, %v, want %s", f, err, tt.want)
+			}
+		})
 	}
 	for _, text := range []string{"one-subnet=host1:eth1", "swap-cable=host1", "swap-cable=host1:eth1"} {
 		if f, err := spec(t, testPlan(1, 1)).ParseFault(text); err == nil || !strings.Contains(err.Error(), "has one NIC") {
@@ -213,7 +215,7 @@ func TestOpenWithoutALab(t *testing.T) {
 
 func TestHostOfALab(t *testing.T) {
 	l := &Lab{Keeper: os.Getpid(), Spec: spec(t, testPlan(2, 2)), PIDs: map[string]int{"host1": 1 << 30}}
-	if _, err := l.Host("host9"); err == nil || err.Error() != `host "host9" is not in the lab: known are host1, host2, leaf1` {
+	if _, err := l.Host("host9"); err == nil || err.Error() != `host "host9": not in the lab; known: host1, host2, leaf1` {
 		t.Errorf("error %v", err)
 	}
 	if _, err := l.Host("host1"); err == nil || err.Error() != `lab: the process that holds host "host1" is gone` {

@@ -31,15 +31,15 @@ func LabFleet(l *lab.Lab) (*fleet.Fleet, error) {
 	return fleet.New(members), nil
 }
 
-// Furnish says what a new lab gets.
-type Furnish struct {
+// LabSetup says what a new lab gets.
+type LabSetup struct {
 	SSH    bool // sshd on every host
-	Bare   bool // nothing is applied: hosts as bare as new machines
+	Bare   bool // nothing is applied: hosts like new machines
 	Faults []lab.Fault
 }
 
-// FurnishLab applies the plan's files in a new lab, waits until it has settled, and plants faults.
-func FurnishLab(ctx context.Context, l *lab.Lab, o Furnish, progress func(format string, args ...any)) error {
+// SetUpLab applies the plan's files in a new lab, waits until it has settled, and plants faults.
+func SetUpLab(ctx context.Context, l *lab.Lab, o LabSetup, progress func(format string, args ...any)) error {
 	f, err := LabFleet(l)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		return nil, err
 	}
 	if c.Fabric.MTU <= 0 {
-		return nil, fmt.Errorf("fabric.mtu: %d bytes, want more than 0", c.Fabric.MTU)
+		return nil, fmt.Errorf("fabric.mtu: %d bytes is not above 0", c.Fabric.MTU)
 	}
 	g, err := group(nodes, leaf.ports)
 	if err != nil {
@@ -73,7 +73,7 @@ func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
 		}
 		nics, err := fabric.ExpandNames(g.NICs)
 		if err == nil && len(nics) == 0 {
-			err = fmt.Errorf("names no interface")
+			err = fmt.Errorf("no interface given")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("nodes[%d].nics: %w", i, err)

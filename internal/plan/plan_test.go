@@ -243,8 +243,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling", func(c *intent.Cluster) { c.Fabric.Leaf = nil }},
 		{`fabric.leaf.model: switch "z" is not in the catalog`, func(c *intent.Cluster) { c.Fabric.Leaf.Model = "z" }},
-		{`fabric.leaf.os: "e64" has no port names for "eos": known are sonic`, func(c *intent.Cluster) { c.Fabric.Leaf.OS = "eos" }},
-		{`fabric.leaf.os: "i64" has no port names for "": known are a, b`, func(c *intent.Cluster) {
+		{`fabric.leaf.os: "e64" has no port names for "eos"; known: sonic`, func(c *intent.Cluster) { c.Fabric.Leaf.OS = "eos" }},
+		{`fabric.leaf.os: "i64" has no port names for ""; known: a, b`, func(c *intent.Cluster) {
 			c.Fabric.Kind, c.Fabric.Leaf = fabric.InfiniBand, &intent.Leaf{Model: "i64"}
 		}},
 		{"fabric.leaf.model: leaves of 1 ports cannot carry 2 hosts of 8 NICs", func(c *intent.Cluster) { c.Fabric.Leaf.Model = "one" }},
@@ -254,13 +254,13 @@ func TestErrors(t *testing.T) {
 		{"fabric.addressing.pool: is not set", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.Prefix{} }},
 		{"fabric.addressing.pool: 10.64.0.1/16 is not an IPv4 network", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.MustParsePrefix("10.64.0.1/16") }},
 		{"fabric.addressing.pool: fd00::/64 is not an IPv4 network", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.MustParsePrefix("fd00::/64") }},
-		{"fabric.addressing.pool: 10.64.0.0/27 is too small for 3 hosts of 8 NICs with p2p31: want a /26 or larger", func(c *intent.Cluster) {
+		{"fabric.addressing.pool: 10.64.0.0/27 is too small for 3 hosts of 8 NICs with p2p31: it needs a /26 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing.Pool, c.Nodes[0].Names = netip.MustParsePrefix("10.64.0.0/27"), "host[1-3]"
 		}},
-		{"with flat: want a /27 or larger", func(c *intent.Cluster) {
+		{"with flat: it needs a /27 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing = &intent.Addressing{Scheme: fabric.Flat, Pool: netip.MustParsePrefix("10.64.0.0/28")}
 		}},
-		{"with rail24: want a /21 or larger", func(c *intent.Cluster) {
+		{"with rail24: it needs a /21 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing = &intent.Addressing{Scheme: fabric.Rail24, Pool: netip.MustParsePrefix("10.64.0.0/22")}
 		}},
 		{"fabric.addressing.scheme: scheme rail24 takes at most 253 hosts of a leaf, not 254", func(c *intent.Cluster) {

@@ -34,7 +34,7 @@ func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
 	name, ok := m.OS[l.OS]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(m.OS)), ", ")
-		return leafModel{}, fmt.Errorf("fabric.leaf.os: %q has no port names for %q: known are %s", l.Model, l.OS, known)
+		return leafModel{}, fmt.Errorf("fabric.leaf.os: %q has no port names for %q; known: %s", l.Model, l.OS, known)
 	}
 	return leafModel{model: l.Model, os: l.OS, ports: int(m.Ports.Value), gbps: m.PortRate.Value, name: name}, nil
 }

@@ -73,7 +73,7 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 	}, nil
 }
 
-// renderNodes says whether the reader wants more.
+// renderNodes gives false once the reader has stopped.
 func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield func(fabric.Artifact) bool) bool {
 	for i, node := range p.Nodes {
 		part := Part{MTU: p.MTU, Scheme: p.Addressing.Scheme, Addresses: fabric.NodeAddresses{Node: node.Name}}
@@ -131,14 +131,14 @@ func find(name string, transport fabric.Transport) (platform, error) {
 		}
 		p.formats = slices.DeleteFunc(p.formats, func(f Format) bool { return !slices.Contains(f.Transports, transport) })
 		if len(p.formats) == 0 {
-			return platform{}, fmt.Errorf("platform %q: has no artifacts for transport %q", name, transport)
+			return platform{}, fmt.Errorf("platform %q: no files are rendered for transport %q", name, transport)
 		}
 		return p, nil
 	}
 	if !slices.Contains(known, name) {
-		return platform{}, fmt.Errorf("platform %q: is not one of %s", name, strings.Join(known, ", "))
+		return platform{}, fmt.Errorf("platform %q: unknown; known: %s", name, strings.Join(known, ", "))
 	}
-	return platform{}, fmt.Errorf("platform %q: has no artifacts in this version: rendered are %s", name, strings.Join(rendered, ", "))
+	return platform{}, fmt.Errorf("platform %q: no files are rendered for it in this version; rendered: %s", name, strings.Join(rendered, ", "))
 }
 
 // checkNodes makes sure that rendering cannot fail on the way.
@@ -147,7 +147,7 @@ func checkNodes(p *fabric.Plan) error {
 		return nil
 	}
 	if len(p.Addressing.Nodes) != len(p.Nodes) {
-		return fmt.Errorf("plan %q: %d nodes with addresses of %d", p.Name, len(p.Addressing.Nodes), len(p.Nodes))
+		return fmt.Errorf("plan %q: %d of %d nodes have addresses", p.Name, len(p.Addressing.Nodes), len(p.Nodes))
 	}
 	for i, n := range p.Addressing.Nodes {
 		if n.Node != p.Nodes[i].Name || len(n.NICs) != len(p.Nodes[i].NICs) {

@@ -159,12 +159,12 @@ func TestErrors(t *testing.T) {
 		want string
 		make func(p *fabric.Plan)
 	}{
-		{`platform "vsphere": has no artifacts in this version: rendered are baremetal`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
-		{`platform "gke": has no artifacts in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
-		{`platform "spark": has no artifacts in this version`, func(p *fabric.Plan) { p.Platform = "spark" }},
-		{`platform "cray": is not one of baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
-		{`platform "baremetal": has no artifacts for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
-		{`1 nodes with addresses of 2`, func(p *fabric.Plan) { p.Addressing.Nodes = p.Addressing.Nodes[:1] }},
+		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
+		{`platform "gke": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
+		{`platform "spark": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "spark" }},
+		{`platform "cray": unknown; known: baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
+		{`platform "baremetal": no files are rendered for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
+		{`1 of 2 nodes have addresses`, func(p *fabric.Plan) { p.Addressing.Nodes = p.Addressing.Nodes[:1] }},
 		{`node "host00001" has the addresses of 8 NICs of "x"`, func(p *fabric.Plan) { p.Addressing.Nodes[0].Node = "x" }},
 		{`node "host00002": interface name "a;b"`, func(p *fabric.Plan) { p.Addressing.Nodes[1].NICs[7].NIC = "a;b" }},
 		{`node "host00001": interface "eth1" has no address`, func(p *fabric.Plan) { p.Addressing.Nodes[0].NICs[0].Address = netip.Prefix{} }},

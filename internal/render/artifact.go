@@ -1,4 +1,4 @@
-// Package render turns parts of a plan into the files that a machine reads: one Go file an artifact
+// Package render turns parts of a plan into the files that a machine reads: one Go file per artifact
 // format, each taking only the part that it needs. It is pure, and the same part gives the same bytes.
 package render
 
@@ -36,16 +36,16 @@ func sum(content []byte) string {
 // maxNICName is IFNAMSIZ without its final zero, in bytes (linux/if.h).
 const maxNICName = 15
 
-// CheckNICName tells whether every format here can carry an interface name. The sysctl format has no
+// CheckNICName says whether every format here can carry an interface name. The sysctl format has no
 // quoting, so letters, digits, '.', '_' and '-' are all that can pass; '@' and ':' belong to iproute2.
 // The error names the first character that cannot.
 func CheckNICName(name string) error {
 	if name == "" || len(name) > maxNICName {
-		return fmt.Errorf("interface name %q: %d bytes, want 1 to %d", name, len(name), maxNICName)
+		return fmt.Errorf("interface name %q: %d bytes, not 1 to %d", name, len(name), maxNICName)
 	}
 	switch name {
 	case ".", "..", "all", "default":
-		return fmt.Errorf("interface name %q: is another folder of /proc/sys/net/ipv4/conf", name)
+		return fmt.Errorf("interface name %q: reserved in /proc/sys/net/ipv4/conf", name)
 	}
 	for _, r := range name {
 		if !plain(r) {

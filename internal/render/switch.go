@@ -5,7 +5,7 @@ import (
 	"railwright.dev/railwright/internal/switchos"
 )
 
-// CheckSwitchOS tells whether the configuration of a switch OS can be rendered; the error lists those that can.
+// CheckSwitchOS says whether the configuration of a switch OS can be rendered; the error lists those that can.
 func CheckSwitchOS(name string) error {
 	_, err := switchos.Find(name)
 	return err

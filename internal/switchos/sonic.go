@@ -65,7 +65,7 @@ func sonicPorts(s fabric.Switch) table {
 	return rows
 }
 
-// sonicInterfaces gives each routed port and its address, in the two rows that SONiC wants of it.
+// sonicInterfaces gives each routed port and its address, in the two rows that SONiC needs for it.
 func sonicInterfaces(s fabric.Switch) table {
 	rows := table{}
 	for _, p := range s.Ports {
@@ -125,8 +125,8 @@ func sonicTraffic(tables map[string]table, s fabric.Switch, t fabric.Traffic) {
 	sonicECN(tables, s, t)
 }
 
-// sonicECN adds a WRED profile for each class that is marked. It acts on green packets: all, unless
-// somebody colours them.
+// sonicECN adds a WRED profile for each class that is marked. It acts on green packets, which all are
+// unless the switch colours them.
 func sonicECN(tables map[string]table, s fabric.Switch, t fabric.Traffic) {
 	for _, c := range t.Classes {
 		if c.ECN == nil {

@@ -23,7 +23,7 @@ type OS interface {
 type Config struct {
 	Path  string // on the switch
 	Text  []byte
-	Omits []string // what the switch needs besides and the plan does not know
+	Omits []string // what the switch also needs and the plan does not know
 }
 
 // all are the operating systems that can be rendered.
