@@ -33,15 +33,19 @@ func TestIsMapped(t *testing.T) {
 		{"0", "", false},
 	}
 	for _, tt := range tests {
-		got, err := isMapped(tt.uid, tt.uidMap)
-		if err != nil || got != tt.want {
-			t.Errorf("isMapped(%s, %q) = %v, %v, want %v", tt.uid, tt.uidMap, got, err, tt.want)
-		}
+		t.Run(tt.uid+" in "+tt.uidMap, func(t *testing.T) {
+			got, err := isMapped(tt.uid, tt.uidMap)
+			if err != nil || got != tt.want {
+				t.Errorf("isMapped(%s, %q) = %v, %v, want %v", tt.uid, tt.uidMap, got, err, tt.want)
+			}
+		})
 	}
 	for _, tt := range []struct{ uid, uidMap string }{{"nobody", whole}, {"-1", whole}, {"", whole}, {"1", "0 0\n"}, {"1", "all\n"}} {
-		if mapped, err := isMapped(tt.uid, tt.uidMap); err == nil || mapped {
-			t.Errorf("isMapped(%q, %q) = %v, %v, want an error", tt.uid, tt.uidMap, mapped, err)
-		}
+		t.Run(tt.uid+" in "+tt.uidMap, func(t *testing.T) {
+			if mapped, err := isMapped(tt.uid, tt.uidMap); err == nil || mapped {
+				t.Errorf("isMapped(%q, %q) = %v, %v, want an error", tt.uid, tt.uidMap, mapped, err)
+			}
+		})
 	}
 }
 
@@ -54,9 +58,11 @@ func TestNetworkdState(t *testing.T) {
 		{"", "nothing yet"},
 	}
 	for _, tt := range tests {
-		if got := adminState(tt.text); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			if got := adminState(tt.text); got != tt.want {
+				t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+			}
+		})
 	}
 	if got := networkdState("no-such-nic"); !strings.HasPrefix(got, "nothing: ") || !strings.Contains(got, "no-such-nic") && !strings.Contains(got, "no such") {
 		t.Errorf("of no interface: %q", got)
@@ -94,10 +100,12 @@ func TestSetSysctl(t *testing.T) {
 		{"garbage\n", "", `line "garbage": not of the form name = value`},
 	}
 	for _, tt := range tests {
-		pending, err := setSysctl(tt.line)
-		if pending != tt.pending || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
-			t.Errorf("%q: %q, %v, want %q, %q", tt.line, pending, err, tt.pending, tt.err)
-		}
+		t.Run(tt.line, func(t *testing.T) {
+			pending, err := setSysctl(tt.line)
+			if pending != tt.pending || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
+				t.Errorf("%q: %q, %v, want %q, %q", tt.line, pending, err, tt.pending, tt.err)
+			}
+		})
 	}
 }
 

@@ -272,9 +272,11 @@ func TestMeshNodeOrders(t *testing.T) {
 		{"{\"node\":\"a\"", "mesh orders: EOF"},
 		{"garbage\n", "mesh orders: invalid character"},
 	} {
-		var out strings.Builder
-		if err := MeshNode(strings.NewReader(tt.in), &out); err == nil || !strings.HasPrefix(err.Error(), tt.want) || out.Len() > 0 {
-			t.Errorf("orders %q: %v, said %q, want %s", tt.in, err, out.String(), tt.want)
-		}
+		t.Run(tt.in, func(t *testing.T) {
+			var out strings.Builder
+			if err := MeshNode(strings.NewReader(tt.in), &out); err == nil || !strings.HasPrefix(err.Error(), tt.want) || out.Len() > 0 {
+				t.Errorf("orders %q: %v, said %q, want %s", tt.in, err, out.String(), tt.want)
+			}
+		})
 	}
 }

@@ -36,19 +36,21 @@ func TestParseFault(t *testing.T) {
 		{"swap-cable=host1:eth1,host2:eth1", "host1:eth1 host2:eth1"},
 	}
 	for _, tt := range tests {
-		f, err := s.ParseFault(tt.text)
-		if err != nil {
-			t.Errorf("%s: %v", tt.text, err)
-			continue
-		}
-		kind, _, _ := strings.Cut(tt.text, "=")
-		if diff := cmp.Diff(Fault{Kind: kind, NICs: endpoints(tt.nics)}, f); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
-		}
-		again, err := s.ParseFault(f.String())
-		if err != nil || !cmp.Equal(f, again) {
-			t.Errorf("%s is written %s, which reads %+v, %v", tt.text, f, again, err)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			f, err := s.ParseFault(tt.text)
+			if err != nil {
+				t.Errorf("%s: %v", tt.text, err)
+				return
+			}
+			kind, _, _ := strings.Cut(tt.text, "=")
+			if diff := cmp.Diff(Fault{Kind: kind, NICs: endpoints(tt.nics)}, f); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+			}
+			again, err := s.ParseFault(f.String())
+			if err != nil || !cmp.Equal(f, again) {
+				t.Errorf("%s is written %s, which reads %+v, %v", tt.text, f, again, err)
+			}
+		})
 	}
 }
 
@@ -109,10 +111,12 @@ func TestPartner(t *testing.T) {
 	for _, tt := range []struct{ nic, want string }{
 		{"host1:eth1", "host1:eth2"}, {"host1:eth2", "host1:eth3"}, {"host2:eth3", "host2:eth2"},
 	} {
-		got, err := s.partner(endpoints(tt.nic)[0])
-		if err != nil || got.String() != tt.want {
-			t.Errorf("%s: %s, %v, want %s", tt.nic, got, err, tt.want)
-		}
+		t.Run(tt.nic, func(t *testing.T) {
+			got, err := s.partner(endpoints(tt.nic)[0])
+			if err != nil || got.String() != tt.want {
+				t.Errorf("%s: %s, %v, want %s", tt.nic, got, err, tt.want)
+			}
+		})
 	}
 	if got, err := spec(t, testPlan(1, 1)).partner(endpoints("host1:eth1")[0]); err == nil {
 		t.Errorf("of the only NIC: %s", got)
@@ -134,13 +138,15 @@ func TestCover(t *testing.T) {
 		{"127.255.255.255", "128.0.0.1", 0}, // nothing but the whole of IPv4 holds both
 	}
 	for _, tt := range tests {
-		a, b := netip.MustParseAddr(tt.a), netip.MustParseAddr(tt.b)
-		if got := cover(a, b); got != tt.want {
-			t.Errorf("cover(%s, %s) = %d, want %d", a, b, got, tt.want)
-		}
-		if got := cover(b, a); got != tt.want {
-			t.Errorf("cover(%s, %s) = %d, want %d", b, a, got, tt.want)
-		}
+		t.Run(tt.a+" "+tt.b, func(t *testing.T) {
+			a, b := netip.MustParseAddr(tt.a), netip.MustParseAddr(tt.b)
+			if got := cover(a, b); got != tt.want {
+				t.Errorf("cover(%s, %s) = %d, want %d", a, b, got, tt.want)
+			}
+			if got := cover(b, a); got != tt.want {
+				t.Errorf("cover(%s, %s) = %d, want %d", b, a, got, tt.want)
+			}
+		})
 	}
 }
 

@@ -135,8 +135,10 @@ func TestNeighbours(t *testing.T) {
 		{"nothing", &fabric.Plan{Transport: fabric.RoCE, Switches: make([]fabric.Switch, 1)}, 0},
 	}
 	for _, tt := range tests {
-		if got := spec(t, tt.plan).neighbours(); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := spec(t, tt.plan).neighbours(); got != tt.want {
+				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+			}
+		})
 	}
 }

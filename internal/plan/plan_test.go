@@ -98,16 +98,18 @@ func TestAddresses(t *testing.T) {
 		{fabric.Flat, 2, "eth[1-8]", 0, 0, "10.64.0.1/16", "", 101},
 		{fabric.Flat, 2, "eth[1-8]", 1, 7, "10.64.0.16/16", "", 108},
 	} {
-		p := mustPlan(t, cluster(c.hosts, c.nics, c.scheme, "10.64.0.0/16"))
-		n := p.Addressing.Nodes[c.host].NICs[c.rail]
-		gateway := ""
-		if n.Gateway.IsValid() {
-			gateway = n.Gateway.String()
-		}
-		if n.Address.String() != c.address || gateway != c.gateway || n.Table != c.table || n.Rail != c.rail+1 {
-			t.Errorf("%s, %d hosts of %s: host %d rail %d has %s via %q table %d, want %s via %q table %d",
-				c.scheme, c.hosts, c.nics, c.host, c.rail, n.Address, gateway, n.Table, c.address, c.gateway, c.table)
-		}
+		t.Run(fmt.Sprintf("%s %d hosts of %s, host %d rail %d", c.scheme, c.hosts, c.nics, c.host, c.rail), func(t *testing.T) {
+			p := mustPlan(t, cluster(c.hosts, c.nics, c.scheme, "10.64.0.0/16"))
+			n := p.Addressing.Nodes[c.host].NICs[c.rail]
+			gateway := ""
+			if n.Gateway.IsValid() {
+				gateway = n.Gateway.String()
+			}
+			if n.Address.String() != c.address || gateway != c.gateway || n.Table != c.table || n.Rail != c.rail+1 {
+				t.Errorf("%s, %d hosts of %s: host %d rail %d has %s via %q table %d, want %s via %q table %d",
+					c.scheme, c.hosts, c.nics, c.host, c.rail, n.Address, gateway, n.Table, c.address, c.gateway, c.table)
+			}
+		})
 	}
 }
 
@@ -190,14 +192,16 @@ func TestAppendingHostsKeepsAddresses(t *testing.T) {
 		{fabric.Rail24, []int{3, 8}},
 		{fabric.Flat, []int{3, 8, 9, 64}},
 	} {
-		before := mustPlan(t, cluster(2, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
-		for _, hosts := range c.more {
-			after := mustPlan(t, cluster(hosts, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
-			if diff := cmp.Diff(before, after[:2], cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
-				cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
-				t.Errorf("%s: %d hosts change the first two:\n%s", c.scheme, hosts, diff)
+		t.Run(string(c.scheme), func(t *testing.T) {
+			before := mustPlan(t, cluster(2, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
+			for _, hosts := range c.more {
+				after := mustPlan(t, cluster(hosts, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
+				if diff := cmp.Diff(before, after[:2], cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+					cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+					t.Errorf("%s: %d hosts change the first two:\n%s", c.scheme, hosts, diff)
+				}
 			}
-		}
+		})
 	}
 }
 
@@ -271,12 +275,14 @@ func TestErrors(t *testing.T) {
 		{"nodes[0].names: ", func(c *intent.Cluster) { c.Nodes[0].Names = "host[1-" }},
 		{"nodes[0].nics: ", func(c *intent.Cluster) { c.Nodes[0].NICs = "" }},
 	} {
-		in := cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16")
-		c.make(in)
-		p, err := New(in, parts())
-		if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
-			t.Errorf("plan %v and error %v, want %q", p != nil, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			in := cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16")
+			c.make(in)
+			p, err := New(in, parts())
+			if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
+				t.Errorf("plan %v and error %v, want %q", p != nil, err, c.want)
+			}
+		})
 	}
 }
 

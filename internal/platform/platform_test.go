@@ -79,45 +79,49 @@ func TestArtifacts(t *testing.T) {
 			"/etc/security/limits.d/60-railwright.conf",
 		}},
 	} {
-		var got []string
-		for a := range artifacts(t, plan(2, c.transport, c.scheme)) {
-			got = append(got, a.Target+a.Path)
-			if c.transport == fabric.InfiniBand && strings.Contains(string(a.Content), "net.ipv4") {
-				t.Errorf("%s speaks of IP on InfiniBand:\n%s", a.Path, a.Content)
+		t.Run(string(c.transport), func(t *testing.T) {
+			var got []string
+			for a := range artifacts(t, plan(2, c.transport, c.scheme)) {
+				got = append(got, a.Target+a.Path)
+				if c.transport == fabric.InfiniBand && strings.Contains(string(a.Content), "net.ipv4") {
+					t.Errorf("%s speaks of IP on InfiniBand:\n%s", a.Path, a.Content)
+				}
 			}
-		}
-		var want []string
-		for _, host := range []string{"host00001", "host00002"} {
-			for _, file := range c.want {
-				want = append(want, host+file)
+			var want []string
+			for _, host := range []string{"host00001", "host00002"} {
+				for _, file := range c.want {
+					want = append(want, host+file)
+				}
 			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", c.transport, got, want)
-		}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", c.transport, got, want)
+			}
+		})
 	}
 }
 
 // Every file of two hosts with eight NICs, as they come.
 func TestGolden(t *testing.T) {
 	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24, fabric.Flat} {
-		var got strings.Builder
-		for a := range artifacts(t, plan(2, fabric.RoCE, scheme)) {
-			fmt.Fprintf(&got, "-- %s%s %04o --\n%s", a.Target, a.Path, a.Mode, a.Content)
-		}
-		file := filepath.Join("testdata", string(scheme)+".txtar")
-		if *update {
-			if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+		t.Run(string(scheme), func(t *testing.T) {
+			var got strings.Builder
+			for a := range artifacts(t, plan(2, fabric.RoCE, scheme)) {
+				fmt.Fprintf(&got, "-- %s%s %04o --\n%s", a.Target, a.Path, a.Mode, a.Content)
+			}
+			file := filepath.Join("testdata", string(scheme)+".txtar")
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", scheme, diff)
-		}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", scheme, diff)
+			}
+		})
 	}
 }
 
@@ -169,11 +173,13 @@ func TestErrors(t *testing.T) {
 		{`node "host00002": interface name "a;b"`, func(p *fabric.Plan) { p.Addressing.Nodes[1].NICs[7].NIC = "a;b" }},
 		{`node "host00001": interface "eth1" has no address`, func(p *fabric.Plan) { p.Addressing.Nodes[0].NICs[0].Address = netip.Prefix{} }},
 	} {
-		p := plan(2, fabric.RoCE, fabric.P2P31)
-		c.make(p)
-		if seq, err := Artifacts(p); err == nil || !strings.Contains(err.Error(), c.want) || seq != nil {
-			t.Errorf("sequence %v, error %v, want %q", seq != nil, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			p := plan(2, fabric.RoCE, fabric.P2P31)
+			c.make(p)
+			if seq, err := Artifacts(p); err == nil || !strings.Contains(err.Error(), c.want) || seq != nil {
+				t.Errorf("sequence %v, error %v, want %q", seq != nil, err, c.want)
+			}
+		})
 	}
 }
 
@@ -187,17 +193,19 @@ func TestNeighbours(t *testing.T) {
 		{fabric.Flat, 100, 8 * (99 * 8)}, // each NIC can meet every NIC of the others
 		{fabric.Flat, 1, 0},
 	} {
-		p := plan(c.hosts, fabric.RoCE, c.scheme)
-		if got := countNeighbours(p.Addressing).of(p.Addressing.Nodes[0]); got != c.want {
-			t.Errorf("%s, %d hosts: %d neighbours, want %d", c.scheme, c.hosts, got, c.want)
-		}
-		raised := false
-		for a := range artifacts(t, p) {
-			raised = raised || strings.Contains(string(a.Content), "gc_thresh3")
-		}
-		if raised != (c.want > 512) {
-			t.Errorf("%s, %d hosts: neighbour table raised %v", c.scheme, c.hosts, raised)
-		}
+		t.Run(fmt.Sprintf("%s %d hosts", c.scheme, c.hosts), func(t *testing.T) {
+			p := plan(c.hosts, fabric.RoCE, c.scheme)
+			if got := countNeighbours(p.Addressing).of(p.Addressing.Nodes[0]); got != c.want {
+				t.Errorf("%s, %d hosts: %d neighbours, want %d", c.scheme, c.hosts, got, c.want)
+			}
+			raised := false
+			for a := range artifacts(t, p) {
+				raised = raised || strings.Contains(string(a.Content), "gc_thresh3")
+			}
+			if raised != (c.want > 512) {
+				t.Errorf("%s, %d hosts: neighbour table raised %v", c.scheme, c.hosts, raised)
+			}
+		})
 	}
 }
 
