@@ -41,7 +41,7 @@ var allowed = map[string]string{
 	"internal/plan":       "fabric intent catalog topology sizing",
 
 	// from a plan to systems
-	"internal/render":   "fabric topology nic switchos",
+	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",
 	"internal/apply":    "fabric host kube vcenter nic switchos",
 	"internal/fleet":    "fabric host intent",

@@ -65,21 +65,21 @@ func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o M
 		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh needs at least two nodes", len(p.Nodes), len(nics))
 	}
 	m := &fabric.Mesh{Meta: fabric.NewMeta("Mesh"), Pairs: pairsOf(nics)}
-	crew := startCrew(ctx, p, nodes, nics, o, m)
+	all := startProcesses(ctx, p, nodes, nics, o, m)
 	started := time.Now()
-	crew.each(func(c *member) error { return c.send(o.Timeout) })
+	all.each(func(c *member) error { return c.send(o.Timeout) })
 	m.Seconds = time.Since(started).Seconds()
-	crew.each(func(c *member) error { return c.stop(o.Timeout) })
-	crew.each(func(c *member) error {
+	all.each(func(c *member) error { return c.stop(o.Timeout) })
+	all.each(func(c *member) error {
 		c.err = c.finish(o.Timeout) // nothing is left to end
 		return nil
 	})
-	for _, c := range crew.members {
+	for _, c := range all.members {
 		if c.err != nil {
 			m.Absent = append(m.Absent, fabric.Missing{What: c.node, Source: "mesh", Reason: c.err.Error()})
 		}
 	}
-	crew.merge(m, nics)
+	all.merge(m, nics)
 	return m, ctx.Err()
 }
 
@@ -107,8 +107,8 @@ func pairsOf(nics []meshNIC) []fabric.Measurement {
 
 func (n meshNIC) endpoint() fabric.Endpoint { return fabric.Endpoint{Node: n.Node, NIC: n.NIC} }
 
-// crew are the processes of a mesh, one a node.
-type crew struct{ members []*member }
+// processes are those of a mesh, one per node.
+type processes struct{ members []*member }
 
 type member struct {
 	node    string
@@ -120,11 +120,11 @@ type member struct {
 	seen    *meshSeen
 }
 
-func startCrew(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, nics []meshNIC, o MeshOptions, m *fabric.Mesh) *crew {
+func startProcesses(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, nics []meshNIC, o MeshOptions, m *fabric.Mesh) *processes {
 	var nonce [8]byte
 	rand.Read(nonce[:]) // crypto/rand.Read never fails
 	orders := meshOrders{Nonce: binary.BigEndian.Uint64(nonce[:]), NICs: nics, Small: smallEcho, Full: p.MTU, Wait: int(o.Wait.Milliseconds())}
-	c := &crew{}
+	c := &processes{}
 	for _, n := range p.Nodes {
 		r, ok := nodes[n.Name]
 		if !ok {
@@ -154,7 +154,7 @@ func pairsFrom(node string, nics []meshNIC) int {
 }
 
 // each does a step with every member that is still there, all at once; one that fails drops out.
-func (c *crew) each(step func(*member) error) {
+func (c *processes) each(step func(*member) error) {
 	host.Each(c.members, max(1, len(c.members)), func(one *member) {
 		if one.err != nil {
 			return
@@ -274,7 +274,7 @@ func (c *member) end() error {
 }
 
 // merge lays what the senders and the targets saw side by side.
-func (c *crew) merge(m *fabric.Mesh, nics []meshNIC) {
+func (c *processes) merge(m *fabric.Mesh, nics []meshNIC) {
 	index := make(map[fabric.Endpoint]int64, len(nics))
 	for i, n := range nics {
 		index[n.endpoint()] = int64(i)

@@ -45,7 +45,7 @@ func (a *app) upCommand(run func(context.Context, upOptions) error) *cobra.Comma
 func stepList() string {
 	var b strings.Builder
 	for _, s := range pipeline.Steps() {
-		fmt.Fprintf(&b, "  %-8s from %s: %s\n", s.Name, s.Needs, s.Gives)
+		fmt.Fprintf(&b, "  %-8s %s -> %s\n", s.Name, s.Needs, s.Gives)
 	}
 	return b.String()
 }
