@@ -144,7 +144,7 @@ func save(path, copyTo string) (saved, error) {
 }
 
 // Rollback restores the state before the last apply: content, mode, owner, time of change, links,
-// and the absence of files and folders. A file that somebody changed since is left alone, and is an error
+// and the absence of files and folders. A file that was changed since is left alone, and is an error
 // before anything is touched.
 func Rollback(journal string) ([]Change, error) {
 	e, err := last(journal)
@@ -227,7 +227,7 @@ func (e *entry) undo() error {
 		}
 	}
 	for _, folder := range slices.Backward(e.Folders) {
-		// A folder that somebody else has put something into since stays.
+		// A folder that has other files in it by now stays.
 		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			errs = append(errs, err)
 		}

@@ -48,8 +48,8 @@ func (a Applied) judge(dryRun bool) fabric.Status {
 }
 
 // Node writes the bundle's files on this machine, or with DryRun says what it would write. On a lab host
-// they also take effect; on a real one they do at its next start, so that nobody cuts the connection over
-// which they were applied.
+// they also take effect; on a real one they do at its next start, so that the connection over which they
+// were applied is not cut.
 func Node(ctx context.Context, b Bundle, journal string) (Applied, error) {
 	r := Applied{Node: b.Node}
 	if b.DryRun {

@@ -94,7 +94,7 @@ func (a *app) printSwitches(p *fabric.Plan) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nSWITCH\tROLE\tMODEL\tOS\tMTU\tPORTS IN USE\tRATE")
 	for _, text := range order {
-		fmt.Fprintf(w, "%s\t%s\n", draw.Names(names[text], 8), text)
+		fmt.Fprintf(w, "%s\t%s\n", draw.Names(names[text], 2), text)
 	}
 	return w.Flush()
 }

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// level is what one row or column of a grid stands for.
+// level is what one row or column of a grid represents.
 type level uint8
 
 const (
@@ -181,7 +181,7 @@ func (c *cell) add(index int, p fabric.Measurement) {
 	}
 }
 
-// steps is the number of colours of the scale: as many as the eye tells apart in one hue with ease.
+// steps is the number of colours of the scale: as many as are easy to tell apart in one hue.
 const steps = 5
 
 // leastRatio is the least that the scale spans, slowest to fastest: round trips that differ by less than a

@@ -14,7 +14,7 @@ const meshLimit = 64
 
 // Mesh draws a mesh as a heat map: a row a sending NIC, a column a target NIC, grouped by host. Colour is
 // the round trip of the small echo; a failing pair has a mark, an unknown pair is hatched.
-// Above 64 NICs a cell stands for a pair of hosts or of groups of hosts, and the picture says so.
+// Above 64 NICs a cell represents a pair of hosts or of groups of hosts, and the picture says so.
 // A nil mesh, or one without pairs, is drawn as not measured.
 func Mesh(w io.Writer, m *fabric.Mesh) error {
 	var s svg

@@ -7,8 +7,8 @@ type Scheme string
 
 // The addressing schemes.
 const (
-	P2P31  Scheme = "p2p31"  // a /31 a cable: the even address on the switch, the odd one on the host
-	Rail24 Scheme = "rail24" // a /24 a rail and leaf, the gateway at .254
+	P2P31  Scheme = "p2p31"  // a /31 per cable: the even address on the switch, the odd one on the host
+	Rail24 Scheme = "rail24" // a /24 per rail and leaf, the gateway at .254
 	Flat   Scheme = "flat"   // one subnet for all, kept sane by arp_ignore and arp_announce
 	None   Scheme = "none"   // InfiniBand: the subnet manager gives LIDs
 )

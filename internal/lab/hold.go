@@ -97,7 +97,7 @@ func mounts() error {
 			return err
 		}
 	}
-	// A copy rather than an overlay: in a user namespace nobody may write to folders of the real root,
+	// A copy rather than an overlay: in a user namespace folders of the real root cannot be written to,
 	// not even through an overlay.
 	const etc = "/run/railwright/etc"
 	if err := copyTree("/etc", etc); err != nil {
@@ -201,7 +201,7 @@ func ownedByNetworkd(folder string) error {
 		if err != nil {
 			return err
 		}
-		// In a user namespace with one user there is nobody to give it to; networkd cannot run there.
+		// In a user namespace with one user there is no user to give it to; networkd cannot run there.
 		if err := os.Chown(name, uid, gid); err != nil && !errors.Is(err, unix.EINVAL) {
 			return err
 		}

@@ -95,7 +95,7 @@ func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(f
 const settlePatience = 10 * time.Second
 
 // settle waits until the lab has settled: all that is expected is there, and nothing changes any more.
-// One that does not settle is no error: the check will say what is missing.
+// One that does not settle is not an error: the check will say what is missing.
 func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 	var before []*fabric.Facts
 	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {

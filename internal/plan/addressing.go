@@ -116,7 +116,7 @@ func (p pool) at(i int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// stride is how many addresses a host takes with p2p31: two a NIC, and a power of two, so that a host is
+// stride is how many addresses a host takes with p2p31: two per NIC, and a power of two, so that a host is
 // one aligned block that one route or access list can name.
 func stride(rails int) int { return 1 << bits.Len(uint(2*rails-1)) }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // grouping says which leaf carries which NIC. Either one leaf carries every NIC, or the fabric is
-// rail-optimised: every size hosts have one leaf a rail, and what is left of its ports faces the spines.
+// rail-optimised: every size hosts have one leaf per rail, and what is left of its ports faces the spines.
 type grouping struct {
 	size   int // hosts a group
 	rails  int

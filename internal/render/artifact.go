@@ -21,7 +21,7 @@ func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifa
 	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: sum(content), File: placeOf(target, path), Content: content}
 }
 
-// placeOf is one folder a target with flat names in it. The folders of each target's own /etc would be ten
+// placeOf is one folder per target with flat names in it. The folders of each target's own /etc would be ten
 // times as many, and making folders is what takes the time of a large render.
 func placeOf(target, path string) string {
 	return target + "/" + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "__")
