@@ -45,7 +45,8 @@ func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) 
 	if folder == "" {
 		where = "railwright render writes it as " + file
 	}
-	return fmt.Sprintf("%s; applying to a switch with OS %q is not supported in this version: copy the file to the switch and run there: %s", where, s.OS, os.Load(name))
+	_, title := os.Names()
+	return fmt.Sprintf("%s; applying to a %s switch is not supported in this version: copy it to the switch and run: %s", where, title, os.Load(name))
 }
 
 // InLab says whether this process runs on a machine of a lab.

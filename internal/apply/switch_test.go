@@ -9,7 +9,7 @@ import (
 func TestSwitches(t *testing.T) {
 	one := []fabric.Switch{{Name: "leaf1", OS: "sonic"}}
 	files := map[string][]fabric.Artifact{"leaf1": {{File: "leaf1/etc__sonic__config_db.json"}}, "leaf2": {{File: "leaf2/etc__sonic__config_db.json"}}}
-	const byHand = `; applying to a switch with OS "sonic" is not supported in this version: copy the file to the switch and run there: sudo config load etc__sonic__config_db.json`
+	const byHand = `; applying to a SONiC switch is not supported in this version: copy it to the switch and run: sudo config load etc__sonic__config_db.json`
 	for _, c := range []struct {
 		name     string
 		switches []fabric.Switch

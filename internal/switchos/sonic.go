@@ -18,7 +18,7 @@ const qosName = "RAILWRIGHT"
 // table is one table of CONFIG_DB: row key, field, value.
 type table map[string]map[string]string
 
-func (sonic) Name() string { return "sonic" }
+func (sonic) Names() (id, title string) { return "sonic", "SONiC" }
 
 func (sonic) Load(file string) string { return "sudo config load " + file }
 

@@ -109,11 +109,12 @@ func TestOtherPacketsAreLossy(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	for _, os := range all() {
-		if found, err := Find(os.Name()); err != nil || found != os {
-			t.Errorf("%s: %v", os.Name(), err)
+		id, title := os.Names()
+		if found, err := Find(id); err != nil || found != os || title == "" {
+			t.Errorf("%s (%s): %v", id, title, err)
 		}
 		if os.Load("x.json") == "" {
-			t.Errorf("%s: no command loads its file", os.Name())
+			t.Errorf("%s: no command loads its file", id)
 		}
 	}
 	if _, err := Find("eos"); err == nil || err.Error() != `switch OS "eos": no configuration is rendered for it in this version; known: sonic` {

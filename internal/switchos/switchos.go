@@ -11,8 +11,8 @@ import (
 
 // OS is the operating system of a switch.
 type OS interface {
-	// Name is what the catalog and the cluster file call it.
-	Name() string
+	// Names are its id, as in the catalog and the cluster file, and its name in a sentence.
+	Names() (id, title string)
 	// Render gives the configuration of a switch; t is nil where the plan has no traffic classes.
 	Render(s fabric.Switch, t *fabric.Traffic) Config
 	// Load is the command that loads a copied file on the switch.
@@ -35,10 +35,11 @@ func all() []OS {
 func Find(name string) (OS, error) {
 	var known []string
 	for _, os := range all() {
-		if os.Name() == name {
+		id, _ := os.Names()
+		if id == name {
 			return os, nil
 		}
-		known = append(known, os.Name())
+		known = append(known, id)
 	}
 	return nil, fmt.Errorf("switch OS %q: no configuration is rendered for it in this version; known: %s", name, strings.Join(known, ", "))
 }
