@@ -90,19 +90,19 @@ func noNetworkd() string {
 	}
 	u, err := user.Lookup("systemd-network")
 	if err != nil {
-		return fmt.Sprintf("systemd-networkd has no user to become: %v", err)
+		return fmt.Sprintf("systemd-networkd has no user to run as: %v", err)
 	}
 	// networkd gives root up for its own user, which a user namespace of one ordinary user does not have.
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
-		return fmt.Sprintf("systemd-networkd has perhaps no user to become: %v", err)
+		return fmt.Sprintf("systemd-networkd may have no user to run as: %v", err)
 	}
 	mapped, err := isMapped(u.Uid, string(text))
 	if err != nil {
-		return fmt.Sprintf("systemd-networkd has perhaps no user to become: %v", err)
+		return fmt.Sprintf("systemd-networkd may have no user to run as: %v", err)
 	}
 	if !mapped {
-		return "systemd-networkd cannot become its own user in this user namespace: run the lab as root for it"
+		return "systemd-networkd cannot switch to its own user in this user namespace: run the lab as root"
 	}
 	return ""
 }
@@ -136,7 +136,7 @@ func isMapped(uid, uidMap string) (bool, error) {
 }
 
 // networkdPatience is how long networkd may take for all NICs of a lab host. It takes about a second; one
-// that is without carrier never gets there, and is told as pending.
+// that is without carrier never gets there, and is reported as pending.
 const networkdPatience = 15 * time.Second
 
 // awaitNetworkd waits until networkd says of every NIC that it is configured.

@@ -33,15 +33,19 @@ func TestIsMapped(t *testing.T) {
 		{"0", "", false},
 	}
 	for _, tt := range tests {
-		got, err := isMapped(tt.uid, tt.uidMap)
-		if err != nil || got != tt.want {
-			t.Errorf("isMapped(%s, %q) = %v, %v, want %v", tt.uid, tt.uidMap, got, err, tt.want)
-		}
+		t.Run(tt.uid+" in "+tt.uidMap, func(t *testing.T) {
+			got, err := isMapped(tt.uid, tt.uidMap)
+			if err != nil || got != tt.want {
+				t.Errorf("isMapped(%s, %q) = %v, %v, want %v", tt.uid, tt.uidMap, got, err, tt.want)
+			}
+		})
 	}
 	for _, tt := range []struct{ uid, uidMap string }{{"nobody", whole}, {"-1", whole}, {"", whole}, {"1", "0 0\n"}, {"1", "all\n"}} {
-		if mapped, err := isMapped(tt.uid, tt.uidMap); err == nil || mapped {
-			t.Errorf("isMapped(%q, %q) = %v, %v, want an error", tt.uid, tt.uidMap, mapped, err)
-		}
+		t.Run(tt.uid+" in "+tt.uidMap, func(t *testing.T) {
+			if mapped, err := isMapped(tt.uid, tt.uidMap); err == nil || mapped {
+				t.Errorf("isMapped(%q, %q) = %v, %v, want an error", tt.uid, tt.uidMap, mapped, err)
+			}
+		})
 	}
 }
 
@@ -54,9 +58,11 @@ func TestNetworkdState(t *testing.T) {
 		{"", "nothing yet"},
 	}
 	for _, tt := range tests {
-		if got := adminState(tt.text); got != tt.want {
-			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			if got := adminState(tt.text); got != tt.want {
+				t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+			}
+		})
 	}
 	if got := networkdState("no-such-nic"); !strings.HasPrefix(got, "nothing: ") || !strings.Contains(got, "no-such-nic") && !strings.Contains(got, "no such") {
 		t.Errorf("of no interface: %q", got)
@@ -89,15 +95,17 @@ func TestSetSysctl(t *testing.T) {
 		{"kernel.numa_balancing = 0\n", "kernel.numa_balancing" + whole, ""},
 		{"-kernel.numa_balancing=0", "kernel.numa_balancing" + whole, ""},
 		{"vm.net.x = 1", "vm.net.x" + whole, ""},
-		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: is not there in this network namespace", ""},
-		{"net.ipv4.ip_forward", "", `line "net.ipv4.ip_forward": want name = value`},
-		{"garbage\n", "", `line "garbage": want name = value`},
+		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: does not exist in this network namespace", ""},
+		{"net.ipv4.ip_forward", "", `line "net.ipv4.ip_forward": not of the form name = value`},
+		{"garbage\n", "", `line "garbage": not of the form name = value`},
 	}
 	for _, tt := range tests {
-		pending, err := setSysctl(tt.line)
-		if pending != tt.pending || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
-			t.Errorf("%q: %q, %v, want %q, %q", tt.line, pending, err, tt.pending, tt.err)
-		}
+		t.Run(tt.line, func(t *testing.T) {
+			pending, err := setSysctl(tt.line)
+			if pending != tt.pending || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
+				t.Errorf("%q: %q, %v, want %q, %q", tt.line, pending, err, tt.pending, tt.err)
+			}
+		})
 	}
 }
 
@@ -148,7 +156,7 @@ func TestSetSysctlsReadsItsFolderOnly(t *testing.T) {
 	}
 }
 
-// On a host that is no lab host the files are written, and nothing is brought into force.
+// On a host that is no lab host the files are written, and nothing takes effect yet.
 func TestNodeOnARealHost(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	b := Bundle{Node: "host1", MTU: 9000, Artifacts: []fabric.Artifact{artifact(root+"/etc/file", "x\n", 0o600)},
@@ -158,7 +166,7 @@ func TestNodeOnARealHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Applied{Node: "host1", Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r); diff != "" {
+		if diff := cmp.Diff(Applied{Node: "host1", Status: fabric.Pass, Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}

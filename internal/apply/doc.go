@@ -1,3 +1,3 @@
-// Package apply brings rendered artifacts onto their targets, one file a kind of target: it says what would
-// change, keeps what was there, writes, verifies, and puts back.
+// Package apply brings rendered artifacts onto their targets, one file per kind of target: it says what would
+// change, saves the previous files, writes, verifies, and restores.
 package apply

@@ -60,13 +60,13 @@ func diff(a fabric.Artifact) Change {
 	case !bytes.Equal(content, a.Content):
 		return Change{Path: a.Path, Kind: Update, Reason: "content differs"}
 	case info.Mode().Perm() != fs.FileMode(a.Mode):
-		return Change{Path: a.Path, Kind: Update, Reason: fmt.Sprintf("mode is %04o, want %04o", info.Mode().Perm(), a.Mode)}
+		return Change{Path: a.Path, Kind: Update, Reason: fmt.Sprintf("mode is %04o instead of %04o", info.Mode().Perm(), a.Mode)}
 	default:
 		return Change{Path: a.Path, Kind: Same}
 	}
 }
 
-// Write brings the artifacts onto this machine and notes in the journal folder what was there before.
+// Write writes the artifacts to this machine and saves the previous files in the journal folder.
 // Each file is replaced at once, never half. When one cannot be written, those before it are put back,
 // and the error says so. Nothing to do writes nothing, and no journal.
 func Write(journal string, artifacts []fabric.Artifact) ([]Change, error) {
@@ -89,7 +89,7 @@ func Write(journal string, artifacts []fabric.Artifact) ([]Change, error) {
 	}
 	for _, a := range todo {
 		if err := write(a); err != nil {
-			return nil, errors.Join(fmt.Errorf("%q: %w: what was written before it is put back", a.Path, err), entry.undo())
+			return nil, errors.Join(fmt.Errorf("%q: %w: the files written before it are restored", a.Path, err), entry.undo())
 		}
 	}
 	return changes, nil
@@ -105,7 +105,7 @@ func write(a fabric.Artifact) error {
 	}
 	// What the disk says now is what counts.
 	if c := diff(a); c.Kind != Same {
-		return fmt.Errorf("reads back %s (%s)", c.Kind, c.Reason)
+		return fmt.Errorf("after writing, its state is %s (%s)", c.Kind, c.Reason)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// JournalFolder is where a host keeps what was there before each apply.
+// JournalFolder is where a host keeps the files that each apply replaced.
 const JournalFolder = "/var/lib/railwright/journal"
 
 // ErrNoJournal says that there is nothing to roll back.
@@ -70,7 +70,7 @@ func nextFolder(journal string) (string, error) {
 	if len(entries) > 0 {
 		last := entries[len(entries)-1].Name()
 		if number, err = strconv.Atoi(last); err != nil {
-			return "", fmt.Errorf("journal entry %q: is no number: %w", last, err)
+			return "", fmt.Errorf("journal entry %q: invalid number: %w", last, err)
 		}
 		number++
 	}
@@ -143,8 +143,8 @@ func save(path, copyTo string) (saved, error) {
 	}
 }
 
-// Rollback gives back what was there before the last apply: content, mode, owner, time of change, links,
-// and the absence of files and folders. A file that somebody changed since is left alone, and is an error
+// Rollback restores the state before the last apply: content, mode, owner, time of change, links,
+// and the absence of files and folders. A file that was changed since is left alone, and is an error
 // before anything is touched.
 func Rollback(journal string) ([]Change, error) {
 	e, err := last(journal)
@@ -157,7 +157,7 @@ func Rollback(journal string) ([]Change, error) {
 			return nil, fmt.Errorf("%q: %w: nothing was rolled back", s.Path, err)
 		}
 		if !known {
-			return nil, fmt.Errorf("%q: changed since it was applied: nothing was rolled back; what was there before is in %q", s.Path, e.folder)
+			return nil, fmt.Errorf("%q: changed since it was applied: nothing was rolled back; the previous files are in %q", s.Path, e.folder)
 		}
 	}
 	var changes []Change
@@ -227,13 +227,13 @@ func (e *entry) undo() error {
 		}
 	}
 	for _, folder := range slices.Backward(e.Folders) {
-		// A folder that somebody else has put something into since stays.
+		// A folder that has other files in it by now stays.
 		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			errs = append(errs, err)
 		}
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("roll back: %w: what was there is in %q", errors.Join(errs...), e.folder)
+		return fmt.Errorf("roll back: %w: the previous files are in %q", errors.Join(errs...), e.folder)
 	}
 	return os.RemoveAll(e.folder)
 }

@@ -10,8 +10,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// setSysctls brings the rendered /etc/sysctl.d files into force in this network namespace. A variable that
-// belongs to the whole machine, or that a namespace does not have, is left alone and told.
+// setSysctls activates the rendered /etc/sysctl.d files in this network namespace. A variable that
+// belongs to the whole machine, or that a namespace does not have, is left alone and reported.
 func setSysctls(artifacts []fabric.Artifact) (pending []string, err error) {
 	for _, a := range artifacts {
 		if !strings.HasPrefix(a.Path, "/etc/sysctl.d/") {
@@ -39,7 +39,7 @@ func setSysctl(line string) (pending string, err error) {
 	line, mayFail := strings.CutPrefix(line, "-")
 	name, value, ok := strings.Cut(line, "=")
 	if !ok {
-		return "", fmt.Errorf("line %q: want name = value", line)
+		return "", fmt.Errorf("line %q: not of the form name = value", line)
 	}
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !strings.HasPrefix(name, "net.") {
@@ -50,7 +50,7 @@ func setSysctl(line string) (pending string, err error) {
 	case err == nil:
 		return "", nil
 	case errors.Is(err, fs.ErrNotExist):
-		return name + ": is not there in this network namespace", nil
+		return name + ": does not exist in this network namespace", nil
 	case errors.Is(err, fs.ErrPermission), mayFail:
 		return fmt.Sprintf("%s: %v", name, err), nil
 	default:

@@ -1,3 +1,3 @@
 // Package bench says who tests whom and when, runs the tests on the cluster's machines and brings back
-// measurements. It judges nothing: whoever calls it does.
+// measurements. It gives no verdict: its caller does.
 package bench

@@ -29,7 +29,7 @@ type MeshOptions struct {
 // meshOrders is the first line that a node reads.
 type meshOrders struct {
 	Node  string    `json:"node"`
-	Nonce uint64    `json:"nonce"` // tells this mesh's echoes from any other's
+	Nonce uint64    `json:"nonce"` // distinguishes this mesh's echoes from any other's
 	NICs  []meshNIC `json:"nics"`  // of the whole mesh; an echo names its ends by their index here
 	Small int       `json:"small"` // bytes of the IP packet
 	Full  int       `json:"full"`
@@ -62,24 +62,24 @@ type meshSeen struct {
 func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o MeshOptions) (*fabric.Mesh, error) {
 	nics := meshNICs(p)
 	if len(p.Nodes) < 2 || len(nics) == 0 {
-		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh takes two nodes at least", len(p.Nodes), len(nics))
+		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh needs at least two nodes", len(p.Nodes), len(nics))
 	}
 	m := &fabric.Mesh{Meta: fabric.NewMeta("Mesh"), Pairs: pairsOf(nics)}
-	crew := startCrew(ctx, p, nodes, nics, o, m)
+	all := startProcesses(ctx, p, nodes, nics, o, m)
 	started := time.Now()
-	crew.each(func(c *member) error { return c.send(o.Timeout) })
+	all.each(func(c *member) error { return c.send(o.Timeout) })
 	m.Seconds = time.Since(started).Seconds()
-	crew.each(func(c *member) error { return c.stop(o.Timeout) })
-	crew.each(func(c *member) error {
+	all.each(func(c *member) error { return c.stop(o.Timeout) })
+	all.each(func(c *member) error {
 		c.err = c.finish(o.Timeout) // nothing is left to end
 		return nil
 	})
-	for _, c := range crew.members {
+	for _, c := range all.members {
 		if c.err != nil {
 			m.Absent = append(m.Absent, fabric.Missing{What: c.node, Source: "mesh", Reason: c.err.Error()})
 		}
 	}
-	crew.merge(m, nics)
+	all.merge(m, nics)
 	return m, ctx.Err()
 }
 
@@ -107,8 +107,8 @@ func pairsOf(nics []meshNIC) []fabric.Measurement {
 
 func (n meshNIC) endpoint() fabric.Endpoint { return fabric.Endpoint{Node: n.Node, NIC: n.NIC} }
 
-// crew are the processes of a mesh, one a node.
-type crew struct{ members []*member }
+// processes are those of a mesh, one per node.
+type processes struct{ members []*member }
 
 type member struct {
 	node    string
@@ -120,15 +120,15 @@ type member struct {
 	seen    *meshSeen
 }
 
-func startCrew(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, nics []meshNIC, o MeshOptions, m *fabric.Mesh) *crew {
+func startProcesses(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, nics []meshNIC, o MeshOptions, m *fabric.Mesh) *processes {
 	var nonce [8]byte
 	rand.Read(nonce[:]) // crypto/rand.Read never fails
 	orders := meshOrders{Nonce: binary.BigEndian.Uint64(nonce[:]), NICs: nics, Small: smallEcho, Full: p.MTU, Wait: int(o.Wait.Milliseconds())}
-	c := &crew{}
+	c := &processes{}
 	for _, n := range p.Nodes {
 		r, ok := nodes[n.Name]
 		if !ok {
-			m.Absent = append(m.Absent, fabric.Missing{What: n.Name, Source: "mesh", Reason: "nothing can be run on it from here"})
+			m.Absent = append(m.Absent, fabric.Missing{What: n.Name, Source: "mesh", Reason: "no command can be run on it from here"})
 			continue
 		}
 		one := &member{node: n.Name, pairs: pairsFrom(n.Name, nics)}
@@ -154,7 +154,7 @@ func pairsFrom(node string, nics []meshNIC) int {
 }
 
 // each does a step with every member that is still there, all at once; one that fails drops out.
-func (c *crew) each(step func(*member) error) {
+func (c *processes) each(step func(*member) error) {
 	host.Each(c.members, max(1, len(c.members)), func(one *member) {
 		if one.err != nil {
 			return
@@ -173,7 +173,7 @@ func (c *member) ready(o meshOrders, timeout time.Duration) error {
 	}
 	line, err := c.ask(append(text, '\n'), timeout)
 	if err == nil && string(line) != "ready\n" {
-		err = fmt.Errorf("mesh: node %q said %.100q instead of ready", c.node, line)
+		err = fmt.Errorf("mesh: node %q answered %.100q instead of ready", c.node, line)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func (c *member) send(timeout time.Duration) error {
 		return fmt.Errorf("mesh: node %q, echoes: %w", c.node, err)
 	}
 	if len(sent.Small) != c.pairs || len(sent.Full) != c.pairs {
-		return fmt.Errorf("mesh: node %q tells of %d small and %d full echoes, want %d of each", c.node, len(sent.Small), len(sent.Full), c.pairs)
+		return fmt.Errorf("mesh: node %q reported %d small and %d full echoes, not %d of each", c.node, len(sent.Small), len(sent.Full), c.pairs)
 	}
 	c.sent = &sent
 	return nil
@@ -204,15 +204,15 @@ func (c *member) stop(timeout time.Duration) error {
 		return fmt.Errorf("mesh: node %q, arrivals: %w", c.node, err)
 	}
 	if seen.Small == nil || seen.Full == nil {
-		return fmt.Errorf("mesh: node %q does not tell what arrived", c.node)
+		return fmt.Errorf("mesh: node %q did not report what arrived", c.node)
 	}
 	c.seen = &seen
 	return nil
 }
 
-// finish waits for the end of a member that has told everything. One that does not end is killed.
+// finish waits for the end of a member that has reported everything. One that does not end is killed.
 func (c *member) finish(timeout time.Duration) error {
-	late := time.AfterFunc(timeout, func() { _ = c.process.Kill() }) // Wait tells
+	late := time.AfterFunc(timeout, func() { _ = c.process.Kill() }) // Wait reports it
 	defer late.Stop()
 	return c.process.Wait()
 }
@@ -265,7 +265,7 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// end kills a member's process and tells what it said last.
+// end kills a member's process and gives what it printed last.
 func (c *member) end() error {
 	if err := c.process.Kill(); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (c *member) end() error {
 }
 
 // merge lays what the senders and the targets saw side by side.
-func (c *crew) merge(m *fabric.Mesh, nics []meshNIC) {
+func (c *processes) merge(m *fabric.Mesh, nics []meshNIC) {
 	index := make(map[fabric.Endpoint]int64, len(nics))
 	for i, n := range nics {
 		index[n.endpoint()] = int64(i)

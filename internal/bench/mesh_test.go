@@ -135,22 +135,22 @@ func TestMeshWithABadNode(t *testing.T) {
 		reasons []string
 		sent    bool // it told what came of its echoes before it fell silent
 	}{
-		{"without a runner", nil, []string{"nothing can be run on it from here"}, false},
+		{"without a runner", nil, []string{"no command can be run on it from here"}, false},
 		{"does not start", nowhere{}, []string{"no route to host"}, false},
 		{"ends at once", script("echo no such module >&2; exit 3"), []string{"exit status 3", "no such module"}, false},
 		{"never gets ready", script("read orders; sleep 60"), []string{"no answer in 3s"}, false},
 		{"does not even read", script("sleep 60"), []string{"no answer in 3s"}, false},
-		{"says something else", script("echo Welcome to bad; sleep 60"), []string{`said "Welcome to bad\n" instead of ready`}, false},
+		{"says something else", script("echo Welcome to bad; sleep 60"), []string{`answered "Welcome to bad\n" instead of ready`}, false},
 		{"an endless line", script("read orders; exec tr '\\0' x </dev/zero"), []string{"a line longer than"}, false},
 		{"cut before the line ends", script("read orders; printf ready"), []string{"EOF"}, false},
 		{"dies before it sends", script(ready + "kill -9 $$"), []string{"EOF", "exit status -1"}, false},
 		{"garbage for echoes", script(ready + "echo garbage; sleep 60"), []string{`node "bad", echoes: invalid character`}, false},
-		{"null for echoes", script(ready + "echo null; sleep 60"), []string{"tells of 0 small and 0 full echoes, want 8 of each"}, false},
-		{"too few echoes", script(ready + "echo '{" + echoes(7) + "}'; sleep 60"), []string{"tells of 7 small and 0 full echoes"}, false},
+		{"null for echoes", script(ready + "echo null; sleep 60"), []string{"reported 0 small and 0 full echoes, not 8 of each"}, false},
+		{"too few echoes", script(ready + "echo '{" + echoes(7) + "}'; sleep 60"), []string{"reported 7 small and 0 full echoes"}, false},
 		{"falls silent after its echoes", script(ready + sends(8) + "sleep 60"), []string{"no answer in 3s"}, true},
 		{"dies after its echoes", script(ready + sends(8) + "read stop; echo lost >&2; exit 4"), []string{"EOF", "exit status 4", "lost"}, true},
 		{"garbage for arrivals", script(ready + sends(8) + "echo '{\"small\":'; sleep 60"), []string{`node "bad", arrivals: unexpected end`}, true},
-		{"null for arrivals", script(ready + sends(8) + "echo null; sleep 60"), []string{"does not tell what arrived"}, true},
+		{"null for arrivals", script(ready + sends(8) + "echo null; sleep 60"), []string{"did not report what arrived"}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -272,9 +272,11 @@ func TestMeshNodeOrders(t *testing.T) {
 		{"{\"node\":\"a\"", "mesh orders: EOF"},
 		{"garbage\n", "mesh orders: invalid character"},
 	} {
-		var out strings.Builder
-		if err := MeshNode(strings.NewReader(tt.in), &out); err == nil || !strings.HasPrefix(err.Error(), tt.want) || out.Len() > 0 {
-			t.Errorf("orders %q: %v, said %q, want %s", tt.in, err, out.String(), tt.want)
-		}
+		t.Run(tt.in, func(t *testing.T) {
+			var out strings.Builder
+			if err := MeshNode(strings.NewReader(tt.in), &out); err == nil || !strings.HasPrefix(err.Error(), tt.want) || out.Len() > 0 {
+				t.Errorf("orders %q: %v, said %q, want %s", tt.in, err, out.String(), tt.want)
+			}
+		})
 	}
 }

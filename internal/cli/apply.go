@@ -12,56 +12,58 @@ import (
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
 
-func (a *app) applyCommand() *cobra.Command {
-	var o whereOptions
-	var dryRun bool
+// applyOptions are the flags of apply.
+type applyOptions struct {
+	fleetOptions
+	dryRun bool
+}
+
+func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra.Command {
+	var o applyOptions
 	c := &cobra.Command{
 		Use:   "apply (-f FILE | --lab) [--dry-run]",
-		Short: "Write the rendered files of every machine, keeping what was there",
-		Long: "Write the rendered files of every machine, keeping what was there for `railwright rollback` on it.\n" +
-			"A real machine takes them into force at its next start, so that the connection to it is not cut; a lab host at once.\n\n" +
-			"Exit status with --dry-run: 0 nothing to do, 1 changes pending, 2 cannot tell. Without: 2 where a machine was not reached.",
+		Short: "Write the rendered files of every machine, and keep the previous ones",
+		Long: "Write the rendered files of every machine, and keep the previous ones for `railwright rollback` on it.\n" +
+			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
+			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n\n" +
+			"Exit status with --dry-run: 0 nothing to do, 1 changes pending, 2 cannot tell. Without: 2 where a target was not reached.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.apply(c.Context(), o, dryRun) },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would change")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would change")
 	return c
 }
 
-func (a *app) apply(ctx context.Context, o whereOptions, dryRun bool) (err error) {
-	w, err := a.reach(ctx, o)
+func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
+	m, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
-	results, err := w.crew.apply(ctx, w.plan, dryRun)
+	defer func() { err = errors.Join(err, m.fleet.Close()) }()
+	results, err := pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, o.dryRun)
 	if err != nil {
 		return err
 	}
-	if err := a.printResults(results); err != nil {
+	if err := a.printApplied(results); err != nil {
 		return err
 	}
-	return exitOf(applyStatus(results, dryRun))
+	return exitOf(worst(results))
 }
 
-// applyStatus is Unknown while a machine was not reached; of a dry run Fail where something is to be done.
-func applyStatus(results []host.Outcome[apply.Applied], dryRun bool) fabric.Status {
+// worst is the status of all targets: fail before unknown before pass.
+func worst(results []apply.Applied) fabric.Status {
 	status := fabric.Pass
 	for _, r := range results {
-		if r.Err != nil {
+		switch r.Status {
+		case fabric.Fail:
+			return fabric.Fail
+		case fabric.Unknown:
 			status = fabric.Unknown
-		}
-		for _, c := range r.Value.Changes {
-			switch {
-			case c.Kind == apply.Unknown:
-				status = fabric.Unknown
-			case dryRun && c.Kind != apply.Same:
-				return fabric.Fail
-			}
 		}
 	}
 	return status
@@ -73,42 +75,37 @@ type applyResults struct {
 	Results []apply.Applied `json:"results"`
 }
 
-// printResults writes the changes of each machine; those of many machines that are alike are told once.
-func (a *app) printResults(outcomes []host.Outcome[apply.Applied]) error {
+// printApplied writes the changes of each target; targets whose changes are alike share one block.
+func (a *app) printApplied(results []apply.Applied) error {
 	if a.json() {
-		out := applyResults{Meta: fabric.NewMeta("Applied"), Results: []apply.Applied{}}
-		for _, r := range outcomes {
-			r.Value.Node = r.Name
-			if r.Err != nil {
-				r.Value.Error = r.Err.Error()
-			}
-			out.Results = append(out.Results, r.Value)
-		}
-		return report.JSON(a.stdout, out)
+		return report.JSON(a.stdout, applyResults{Meta: fabric.NewMeta("Applied"), Results: append([]apply.Applied{}, results...)})
 	}
-	nodes := make(map[string][]string)
+	targets := make(map[string][]string)
 	var order []string
-	for _, r := range outcomes {
+	for _, r := range results {
 		text := changesText(r)
-		if nodes[text] == nil {
+		if targets[text] == nil {
 			order = append(order, text)
 		}
-		nodes[text] = append(nodes[text], r.Name)
+		targets[text] = append(targets[text], r.Node)
 	}
 	for _, text := range order {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", draw.Names(nodes[text], 8), text); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", draw.Names(targets[text], 8), text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func changesText(r host.Outcome[apply.Applied]) string {
-	if r.Err != nil {
-		return fmt.Sprintf("  unknown  %v\n", r.Err)
-	}
+func changesText(r apply.Applied) string {
 	var b strings.Builder
-	for _, c := range r.Value.Changes {
+	switch {
+	case r.Error != "":
+		fmt.Fprintf(&b, "  unknown  %s\n", r.Error)
+	case r.Status == fabric.NotApplicable:
+		fmt.Fprintf(&b, "  %s\n", r.Reason)
+	}
+	for _, c := range r.Changes {
 		fmt.Fprintf(&b, "  %-8s %s", c.Kind, c.Path)
 		if c.Reason != "" {
 			fmt.Fprintf(&b, " (%s)", c.Reason)
@@ -118,19 +115,20 @@ func changesText(r host.Outcome[apply.Applied]) string {
 	return b.String()
 }
 
-func (a *app) rollbackCommand() *cobra.Command {
+func (a *app) rollbackCommand(run func() error) *cobra.Command {
 	return &cobra.Command{
-		Use: "rollback", Short: "Give back what was there on this host before the last apply", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			changes, err := apply.Rollback(apply.JournalFolder)
-			if errors.Is(err, apply.ErrNoJournal) {
-				return err
-			}
-			if err != nil {
-				return fmt.Errorf("rollback: %w", err)
-			}
-			name := host.Local{}.Name()
-			return a.printResults([]host.Outcome[apply.Applied]{{Name: name, Value: apply.Applied{Node: name, Changes: changes}}})
-		},
+		Use: "rollback", Short: "Restore the files that were on this host before the last apply", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return run() },
 	}
+}
+
+func (a *app) rollback() error {
+	changes, err := apply.Rollback(apply.JournalFolder)
+	if errors.Is(err, apply.ErrNoJournal) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("rollback: %w", err)
+	}
+	return a.printApplied([]apply.Applied{{Node: host.Local{}.Name(), Status: fabric.Pass, Changes: changes}})
 }

@@ -9,44 +9,48 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/mesh"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
 
-func (a *app) benchCommand() *cobra.Command {
-	var o whereOptions
-	var suite string
+// benchOptions are the flags of bench.
+type benchOptions struct {
+	fleetOptions
+	suite string
+}
+
+func (a *app) benchCommand(run func(context.Context, benchOptions) error) *cobra.Command {
+	var o benchOptions
 	c := &cobra.Command{
 		Use:   "bench (-f FILE | --lab) [--suite ping]",
 		Short: "Ping every NIC from every NIC of the other hosts, and explain what fails",
 		Args:  noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			if suite != "ping" {
-				return fmt.Errorf("flag --suite: %q is not known: known is ping", suite)
-			}
-			return a.bench(c.Context(), o)
-		},
+		RunE:  func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
-	c.Flags().StringVar(&suite, "suite", "ping", "what to run: ping")
+	c.Flags().StringVar(&o.suite, "suite", "ping", "what to run: ping")
 	return c
 }
 
-func (a *app) bench(ctx context.Context, o whereOptions) (err error) {
-	w, err := a.reach(ctx, o)
+func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
+	if o.suite != "ping" {
+		return fmt.Errorf("flag --suite: %q: unknown; known: ping", o.suite)
+	}
+	m, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
-	nodes, lost := w.crew.collect(ctx)
-	found, err := findings(ctx, w.plan, w.waivers, nodes, lost)
+	defer func() { err = errors.Join(err, m.fleet.Close()) }()
+	nodes, lost := pipeline.Collect(ctx, m.fleet)
+	found, err := pipeline.Findings(ctx, pipeline.Checked{Plan: m.plan, Waivers: m.waivers, At: now(), Lost: lost}, nodes)
 	if err != nil {
 		return err
 	}
-	pairs, err := w.crew.mesh(ctx, w.plan)
+	pairs, err := pipeline.Mesh(ctx, m.fleet, m.plan)
 	if err != nil {
 		return err
 	}
-	r := report.Run{ID: w.plan.Name, Plan: w.plan, Findings: found, Mesh: pairs, Causes: mesh.Explain(pairs, found.Findings)}
+	r := report.Run{ID: m.plan.Name, Plan: m.plan, Findings: found, Mesh: pairs, Causes: mesh.Explain(pairs, found.Findings)}
 	if a.json() {
 		err = report.JSON(a.stdout, struct {
 			Mesh   *fabric.Mesh   `json:"mesh"`
@@ -56,7 +60,7 @@ func (a *app) bench(ctx context.Context, o whereOptions) (err error) {
 		err = report.RunText(a.stdout, r, a.textOptions())
 	}
 	if err != nil {
-		return err // a verdict that nobody could read is none
+		return err // a verdict that could not be printed is not given
 	}
 	return exitOf(r.Status())
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 
@@ -14,11 +13,12 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
 
 type checkOptions struct {
-	whereOptions
+	fleetOptions
 	snapshots []string
 	html      string
 }
@@ -48,15 +48,15 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 	}
 	if o.file == "" && !o.lab {
 		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
-		return a.judge(ctx, o, nil, nil, all(here), nil)
+		return a.judge(ctx, o, nil, nil, pipeline.All(here), nil)
 	}
-	w, err := a.reach(ctx, o.whereOptions)
+	w, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.crew.dismiss()) }()
-	nodes, lost := w.crew.collect(ctx)
-	return a.judge(ctx, o, w.plan, w.waivers, all(nodes), lost)
+	defer func() { err = errors.Join(err, w.fleet.Close()) }()
+	nodes, lost := pipeline.Collect(ctx, w.fleet)
+	return a.judge(ctx, o, w.plan, w.waivers, pipeline.All(nodes), lost)
 }
 
 func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
@@ -67,7 +67,7 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	waivers, err := in.waivers()
+	waivers, err := pipeline.Waivers(in.cluster)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waiv
 		emit = append(emit, groups.Add)
 	}
 	of := report.Checked{Plan: plan, Lost: lost, Info: a.pageInfo()}
-	summary, err := checkNodes(ctx, plan, waivers, noteNames(nodes, &of.Nodes), lost, func(f fabric.Finding) {
+	summary, err := pipeline.Check(ctx, pipeline.Checked{Plan: plan, Waivers: waivers, At: now(), Lost: lost}, noteNames(nodes, &of.Nodes), func(f fabric.Finding) {
 		for _, to := range emit {
 			to(f)
 		}
@@ -118,53 +118,6 @@ func noteNames(nodes iter.Seq2[*fabric.Facts, error], names *[]string) iter.Seq2
 				*names = append(*names, f.Node)
 			}
 			if !yield(f, err) {
-				return
-			}
-		}
-	}
-}
-
-// findings checks nodes and keeps all that is found.
-func findings(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes []*fabric.Facts, lost []fabric.Missing) (*fabric.Findings, error) {
-	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
-	var err error
-	f.Summary, err = checkNodes(ctx, plan, waivers, all(nodes), lost, func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
-	return f, err
-}
-
-// checkNodes checks nodes as they come; lost are those from which there are no facts, and why. Facts that
-// cannot be loaded are lost too, but where nothing at all can be there is nothing to judge.
-func checkNodes(ctx context.Context, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing, emit func(fabric.Finding)) (fabric.Summary, error) {
-	c := check.New(plan, waivers, now(), emit)
-	var broken []error
-	seen := false
-	for node, err := range nodes {
-		if ctx.Err() != nil {
-			return fabric.Summary{}, ctx.Err()
-		}
-		if err != nil {
-			broken = append(broken, err)
-			continue
-		}
-		seen = true
-		c.Node(node)
-	}
-	if len(broken) > 0 && !seen {
-		return fabric.Summary{}, errors.Join(broken...)
-	}
-	for i, err := range broken {
-		c.Lost(fabric.Missing{What: fmt.Sprintf("broken snapshot %d", i+1), Source: "loading", Reason: err.Error()})
-	}
-	for _, m := range lost {
-		c.Lost(m)
-	}
-	return c.Finish(), nil
-}
-
-func all(nodes []*fabric.Facts) iter.Seq2[*fabric.Facts, error] {
-	return func(yield func(*fabric.Facts, error) bool) {
-		for _, f := range nodes {
-			if !yield(f, nil) {
 				return
 			}
 		}

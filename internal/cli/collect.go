@@ -13,7 +13,9 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/fleet"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -130,12 +132,12 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 	if err != nil {
 		return fmt.Errorf("flag --hosts: %w", err)
 	}
-	c, err := sshCrew(ctx, names, nil)
+	f, err := fleet.SSH(ctx, names, nil)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.dismiss()) }()
-	nodes, lost := c.collect(ctx)
+	defer func() { err = errors.Join(err, f.Close()) }()
+	nodes, lost := pipeline.Collect(ctx, f)
 	incomplete := len(lost) > 0
 	for _, f := range nodes {
 		incomplete = incomplete || len(f.Missing) > 0

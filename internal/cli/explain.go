@@ -13,6 +13,7 @@ import (
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/results"
 )
@@ -121,7 +122,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		in.Hardware = withFlags(planned, o.hw)
 	}
 	if len(o.snapshots) > 0 {
-		_, err = checkNodes(ctx, plan, nil, facts.Load(ctx, o.snapshots...), nil, func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
+		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.Load(ctx, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
 	}
 	return in, err
 }

@@ -15,10 +15,10 @@ import (
 func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f := c.Flags()
 	f.StringVar(&hw.Machine, "machine", "", "machine of the catalog, such as hgx-h100")
-	f.StringVar(&hw.GPU, "gpu", "", "GPU of the catalog, such as h100, where no machine says it")
-	f.IntVar(&hw.Nodes, "nodes", 0, "machines")
-	f.IntVar(&hw.GPUsPerNode, "gpus", 0, "GPUs in use a machine")
-	f.IntVar(&hw.NICsPerNode, "nics", 0, "NICs of the fabric a machine")
+	f.StringVar(&hw.GPU, "gpu", "", "GPU of the catalog, such as h100, where --machine does not give it")
+	f.IntVar(&hw.Nodes, "nodes", 0, "number of machines")
+	f.IntVar(&hw.GPUsPerNode, "gpus", 0, "GPUs in use per machine")
+	f.IntVar(&hw.NICsPerNode, "nics", 0, "NICs of the fabric per machine")
 	f.Float64Var(&hw.NICGbps, "rate", 0, "line rate of a NIC, Gb/s")
 	f.StringVar(&hw.Net, "net", "", "network: ib, roce, efa, tcpxo, tcpx, ss11, tcp, none")
 	f.StringVar(&hw.CPU, "cpu", "", "intel, amd or arm")
@@ -37,7 +37,7 @@ func checkHardware(hw fabric.Hardware) error {
 		}
 	}
 	if hw.NICGbps < 0 || math.IsNaN(hw.NICGbps) || math.IsInf(hw.NICGbps, 0) {
-		return fmt.Errorf("flag --rate: %g is no rate in Gb/s", hw.NICGbps)
+		return fmt.Errorf("flag --rate: invalid rate %g Gb/s", hw.NICGbps)
 	}
 	if o := hw.Oversubscription; o != 0 && !(o >= 1 && o <= 64) {
 		return fmt.Errorf("flag --oversubscription: %g is not between 1 and 64", o)
@@ -70,7 +70,7 @@ func parseSizes(text string) ([]int64, error) {
 	factor := int64(2)
 	if len(parts) == 3 {
 		if factor, err = strconv.ParseInt(parts[2], 10, 64); err != nil {
-			return nil, fmt.Errorf("%q is no factor: %w", parts[2], err)
+			return nil, fmt.Errorf("invalid factor %q: %w", parts[2], err)
 		}
 	}
 	if len(parts) > 3 || factor < 2 || low > high {
@@ -95,7 +95,7 @@ func parseSize(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 1 || n > math.MaxInt64>>shift {
-		return 0, fmt.Errorf("%q is no size in bytes: want a number above 0, with K, M, G or T for powers of 1024", text)
+		return 0, fmt.Errorf("invalid size %q: not a number of bytes above 0, with K, M, G or T for powers of 1024", text)
 	}
 	return n << shift, nil
 }

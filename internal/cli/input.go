@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"railwright.dev/railwright/internal/catalog"
-	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/plan"
@@ -23,7 +21,7 @@ type input struct {
 
 var errNoFile = errors.New("a cluster file is needed: -f FILE (make one with: railwright init)")
 
-// maxClusterFile bounds what is read of a cluster file, in bytes; one more tells the parser that it is too large.
+// maxClusterFile bounds what is read of a cluster file, in bytes; one byte more shows the parser that it is too large.
 const maxClusterFile = 1<<20 + 1
 
 // readCluster reads, validates and plans a cluster file; - is standard input.
@@ -83,17 +81,4 @@ func planned(file string, text []byte) (*input, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return &input{text: text, cluster: cluster, plan: p}, nil
-}
-
-// waivers are those of the cluster file.
-func (in *input) waivers() ([]check.Waiver, error) {
-	var out []check.Waiver
-	for _, w := range in.cluster.Waive {
-		until, err := time.Parse(time.DateOnly, w.Until)
-		if err != nil {
-			return nil, fmt.Errorf("waive: until: %w", err)
-		}
-		out = append(out, check.Waiver{Rule: w.Rule, Subject: w.Subject, Reason: w.Reason, Until: until})
-	}
-	return out, nil
 }

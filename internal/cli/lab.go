@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/lab"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
 
@@ -23,32 +21,38 @@ func (a *app) labCommand() *cobra.Command {
 		Use: "lab", Short: "A cluster of network namespaces on this machine, with faults to plant", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.labUpCommand(), a.labDownCommand(), a.labStatusCommand(), a.labExecCommand())
+	c.AddCommand(a.labUpCommand(a.labUp), labCommandWithout("down", "End the lab, or clear one that a killed run left", a.labDown),
+		labCommandWithout("status", "Show the lab that is up", a.labStatus), a.labExecCommand(a.labExec))
 	return c
 }
 
-type labUpOptions struct {
-	file   string
-	faults []string
-	ssh    bool
-	bare   bool
+// labCommandWithout is a command that takes neither flags nor arguments.
+func labCommandWithout(use, short string, run func() error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(*cobra.Command, []string) error { return run() }}
+}
 
+// labUpOptions are the flags of lab up.
+type labUpOptions struct {
+	file     string
+	faults   []string
+	ssh      bool
+	bare     bool
 	hardware string
 }
 
-func (a *app) labUpCommand() *cobra.Command {
+func (a *app) labUpCommand(run func(context.Context, labUpOptions) error) *cobra.Command {
 	var o labUpOptions
 	c := &cobra.Command{
 		Use:   "up [-f FILE] [--hardware RECORDING] [--ssh] [--bare] [--fault KIND=HOST[:NIC][,HOST:NIC]]...",
 		Short: "Build a lab, apply the rendered files in it, then plant faults",
 		Long:  "Build a lab, apply the rendered files in it, then plant faults. Without -f it is the embedded example.\n\nFaults:\n" + faultList(),
 		Args:  noArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return a.labUp(c.Context(), o) },
+		RunE:  func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)
 	c.Flags().BoolVar(&o.ssh, "ssh", false, "add a machine \"admin\" from which the hosts are reached over SSH")
-	c.Flags().StringVar(&o.hardware, "hardware", "", "recording (collect --raw) whose hardware lies under every host")
-	c.Flags().BoolVar(&o.bare, "bare", false, "apply nothing: hosts as bare as new ones")
+	c.Flags().StringVar(&o.hardware, "hardware", "", "recording (collect --raw) whose hardware every host shows")
+	c.Flags().BoolVar(&o.bare, "bare", false, "apply nothing: hosts like new machines")
 	c.Flags().StringArrayVar(&o.faults, "fault", nil, "a fault to plant, such as mtu=host1:eth3; can be repeated")
 	c.MarkFlagsMutuallyExclusive("bare", "fault")
 	return c
@@ -75,7 +79,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
-	err = a.furnishLab(ctx, l, o, faults)
+	err = pipeline.SetUpLab(ctx, l, pipeline.LabSetup{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
 	if err == nil {
 		err = l.Leave()
 	}
@@ -124,127 +128,21 @@ func (a *app) labInput(file string, faults []string) (*input, []lab.Fault, error
 	return in, planted, nil
 }
 
-// furnishLab applies the plan's files in a new lab, waits until it has settled, and plants faults. A bare
-// lab is left as new machines are.
-func (a *app) furnishLab(ctx context.Context, l *lab.Lab, o labUpOptions, faults []lab.Fault) error {
-	c, err := labCrew(l)
+func (a *app) labDown() error {
+	found, err := lab.Clear()
 	if err != nil {
 		return err
 	}
-	if o.ssh {
-		if err := l.StartSSH(ctx); err != nil {
-			return err
-		}
-	}
-	if !o.bare {
-		results, err := c.apply(ctx, l.Plan, false)
-		if err != nil {
-			return err
-		}
-		for _, r := range results {
-			if r.Err != nil {
-				return fmt.Errorf("host %q: %w", r.Name, r.Err)
-			}
-			a.progress("%s: configured by %s%s", r.Name, r.Value.Activation.Network, because(r.Value.Activation.Reason))
-		}
-	}
-	if err := l.StartLLDP(ctx); err != nil {
-		return err
-	}
-	if l.LLDP != "" {
-		a.progress("cabling stays unknown: %s", l.LLDP)
-	}
-	if o.bare {
-		return nil
-	}
-	if err := settle(ctx, c, l.LLDP == ""); err != nil || len(faults) == 0 {
-		return err
-	}
-	if err := l.Plant(ctx, faults); err != nil {
-		return err
-	}
-	return settle(ctx, c, l.LLDP == "")
-}
-
-func because(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return " (" + reason + ")"
-}
-
-// settlePatience is how long a lab may take until each NIC with carrier has an address and has heard from
-// its neighbour: networkd takes a second or two, and LLDP frames come each second.
-const settlePatience = 10 * time.Second
-
-// settle waits until the lab has settled: all that is expected is there, and nothing changes any more.
-// One that does not settle is no error: the check will say what is missing.
-func settle(ctx context.Context, c *crew, lldp bool) error {
-	var before []*fabric.Facts
-	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {
-		collected, lost := c.collect(ctx)
-		if len(lost) == 0 && settled(collected, lldp) && slices.EqualFunc(before, collected, sameNetwork) {
-			return nil
-		}
-		before = collected
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(200 * time.Millisecond):
-		}
-	}
+	a.progress("%s", found)
 	return nil
 }
 
-// sameNetwork says whether two facts of a host show the same network; neighbour states come and go.
-func sameNetwork(a, b *fabric.Facts) bool {
-	return reflect.DeepEqual(a.NICs, b.NICs) && reflect.DeepEqual(a.Routes, b.Routes) &&
-		reflect.DeepEqual(a.Rules, b.Rules) && reflect.DeepEqual(a.LLDP, b.LLDP)
-}
-
-func settled(nodes []*fabric.Facts, lldp bool) bool {
-	for _, f := range nodes {
-		heard := make(map[string]bool)
-		for _, n := range f.LLDP {
-			heard[n.NIC] = true
-		}
-		for _, nic := range f.NICs {
-			if nic.Name == "lo" || nic.Carrier == nil || !*nic.Carrier {
-				continue
-			}
-			if nic.OperState != "up" || len(nic.Addresses) == 0 || lldp && !heard[nic.Name] {
-				return false
-			}
-		}
+func (a *app) labStatus() error {
+	l, err := lab.Open()
+	if err != nil {
+		return err
 	}
-	return true
-}
-
-func (a *app) labDownCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "down", Short: "End the lab, or clear one that a killed run left", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			found, err := lab.Clear()
-			if err != nil {
-				return err
-			}
-			a.progress("%s", found)
-			return nil
-		},
-	}
-}
-
-func (a *app) labStatusCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "status", Short: "Show the lab that is up", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			l, err := lab.Open()
-			if err != nil {
-				return err
-			}
-			return a.printLab(l)
-		},
-	}
+	return a.printLab(l)
 }
 
 func (a *app) printLab(l *lab.Lab) error {
@@ -255,32 +153,43 @@ func (a *app) printLab(l *lab.Lab) error {
 	for _, f := range l.Faults {
 		fmt.Fprintf(a.stdout, "fault planted: %s\n", f)
 	}
-	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\njudge it:    railwright check --lab\nping it:     railwright bench --lab\nend it:      railwright lab down\n", l.Plan.Nodes[0].Name)
+	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nend it:      railwright lab down\n", l.Plan.Nodes[0].Name)
 	return err
 }
 
-func (a *app) labExecCommand() *cobra.Command {
+// labExecOptions are the arguments of lab exec.
+type labExecOptions struct {
+	host string
+	argv []string
+}
+
+func (a *app) labExecCommand(run func(context.Context, labExecOptions) error) *cobra.Command {
 	c := &cobra.Command{
 		Use: "exec HOST -- COMMAND...", Short: "Run a command on a machine of the lab", Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			l, err := lab.Open()
-			if err != nil {
-				return err
+			o := labExecOptions{host: args[0], argv: args[1:]}
+			if o.argv[0] == "--" {
+				o.argv = o.argv[1:]
 			}
-			h, err := l.Host(args[0])
-			if err != nil {
-				return err
-			}
-			if args[1] == "--" {
-				args = args[1:]
-			}
-			status, err := h.Attach(c.Context(), args[1:])
-			if err == nil && status != 0 {
-				return verdict(status)
-			}
-			return err
+			return run(c.Context(), o)
 		},
 	}
-	c.Flags().SetInterspersed(false) // what stands behind the host is the command's
+	c.Flags().SetInterspersed(false) // flags behind the host are the command's
 	return c
+}
+
+func (a *app) labExec(ctx context.Context, o labExecOptions) error {
+	l, err := lab.Open()
+	if err != nil {
+		return err
+	}
+	h, err := l.Host(o.host)
+	if err != nil {
+		return err
+	}
+	status, err := h.Attach(ctx, o.argv)
+	if err == nil && status != 0 {
+		return verdict(status)
+	}
+	return err
 }

@@ -218,7 +218,7 @@ func TestLabClean(t *testing.T) {
 		t.Error(r)
 	}
 	l.want(l.run("lab", "exec", "host1", "--", "sh", "-c", "exit 3"), 3)
-	if r := l.run("lab", "exec", "host3", "--", "true"); r.status != 64 || !strings.Contains(r.stderr, "known are host1, host2, leaf1") {
+	if r := l.run("lab", "exec", "host3", "--", "true"); r.status != 64 || !strings.Contains(r.stderr, "known: host1, host2, leaf1") {
 		t.Error(r)
 	}
 }

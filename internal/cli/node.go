@@ -18,29 +18,46 @@ import (
 	"railwright.dev/railwright/internal/lab"
 )
 
-// nodeCommand holds what this program runs of itself at the far end: on a host, or in a namespace of the lab.
-func (a *app) nodeCommand() *cobra.Command {
+// nodeSteps are what this program runs of itself at the far end: on a host, or in a namespace of the lab.
+type nodeSteps struct {
+	collect, mesh, apply, labKeep, labHold, labFault func(context.Context) error
+}
+
+func (a *app) nodeCommand(run nodeSteps) *cobra.Command {
 	c := &cobra.Command{
 		Use: "node", Short: "What runs at the far end", Hidden: true, Args: noArgs,
 		// Without it, a step that this version does not know would be answered with the help, and a pass.
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	step := func(use, short string, run func(c *cobra.Command) error) {
-		c.AddCommand(&cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error { return run(c) }})
+	step := func(use, short string, run func(context.Context) error) {
+		c.AddCommand(&cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) }})
 	}
-	step("collect", "facts of this host, compact", func(c *cobra.Command) error {
-		f, err := collectHere(c.Context())
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(a.stdout).Encode(f)
-	})
-	step("mesh", "this host's part of a mesh", func(*cobra.Command) error { return bench.MeshNode(a.stdin, a.stdout) })
-	step("apply", "write a bundle", a.nodeApply)
-	step("lab-keep", "first process of a lab", func(*cobra.Command) error { return lab.Keep(a.stdin, a.stdout) })
-	step("lab-hold", "keeps the namespaces of a lab host", func(*cobra.Command) error { return lab.Hold(a.stdin, a.stdout) })
-	step("lab-fault", "plants faults in a lab", func(*cobra.Command) error { return lab.PlantFaults(a.stdin) })
+	step("collect", "facts of this host, compact", run.collect)
+	step("mesh", "this host's part of a mesh", run.mesh)
+	step("apply", "write a bundle", run.apply)
+	step("lab-keep", "first process of a lab", run.labKeep)
+	step("lab-hold", "keeps the namespaces of a lab host", run.labHold)
+	step("lab-fault", "plants faults in a lab", run.labFault)
 	return c
+}
+
+func (a *app) nodeSteps() nodeSteps {
+	return nodeSteps{
+		collect:  a.nodeCollect,
+		mesh:     func(context.Context) error { return bench.MeshNode(a.stdin, a.stdout) },
+		apply:    a.nodeApply,
+		labKeep:  func(context.Context) error { return lab.Keep(a.stdin, a.stdout) },
+		labHold:  func(context.Context) error { return lab.Hold(a.stdin, a.stdout) },
+		labFault: func(context.Context) error { return lab.PlantFaults(a.stdin) },
+	}
+}
+
+func (a *app) nodeCollect(ctx context.Context) error {
+	f, err := collectHere(ctx)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(a.stdout).Encode(f)
 }
 
 // collectHere gives the facts of this host; a lab host may have recorded hardware under it.
@@ -56,12 +73,12 @@ func collectHere(ctx context.Context) (*fabric.Facts, error) {
 	return f, facts.LayHardware(f, recording, now())
 }
 
-func (a *app) nodeApply(c *cobra.Command) error {
+func (a *app) nodeApply(ctx context.Context) error {
 	var b apply.Bundle
 	if err := json.NewDecoder(a.stdin).Decode(&b); err != nil {
 		return fmt.Errorf("bundle: %w", err)
 	}
-	r, err := apply.Node(c.Context(), b, apply.JournalFolder)
+	r, err := apply.Node(ctx, b, apply.JournalFolder)
 	if err != nil {
 		return err
 	}

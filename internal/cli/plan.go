@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/report"
 )
@@ -24,7 +28,7 @@ type planOptions struct {
 func (a *app) planCommand(run func(context.Context, planOptions) error) *cobra.Command {
 	var o planOptions
 	c := &cobra.Command{
-		Use: "plan -f FILE", Short: "Show the plan: addresses and cables", Args: noArgs,
+		Use: "plan -f FILE", Short: "Show the plan: addresses, cables, switches and traffic classes", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)
@@ -51,6 +55,10 @@ func (a *app) printPlan(p *fabric.Plan) error {
 	for _, note := range p.Notes {
 		fmt.Fprintln(a.stdout, note)
 	}
+	return errors.Join(a.printCables(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
+}
+
+func (a *app) printCables(p *fabric.Plan) error {
 	addresses := make(map[fabric.Endpoint]fabric.NICAddress)
 	for _, n := range p.Addressing.Nodes {
 		for _, nic := range n.NICs {
@@ -70,4 +78,105 @@ func (a *app) printPlan(p *fabric.Plan) error {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, l.Rail, address, gateway, table, l.B.Node, l.B.NIC)
 	}
 	return w.Flush()
+}
+
+// printSwitches writes a line per switch; switches that are alike share one.
+func (a *app) printSwitches(p *fabric.Plan) error {
+	names := make(map[string][]string)
+	var order []string
+	for _, s := range p.Switches {
+		text := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", s.Role, s.Model, orDash(s.OS), number(float64(s.MTU)), portRange(s.Ports), gbps(portRate(s.Ports)))
+		if names[text] == nil {
+			order = append(order, text)
+		}
+		names[text] = append(names[text], s.Name)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nSWITCH\tROLE\tMODEL\tOS\tMTU\tPORTS IN USE\tRATE")
+	for _, text := range order {
+		fmt.Fprintf(w, "%s\t%s\n", draw.Names(names[text], 2), text)
+	}
+	return w.Flush()
+}
+
+// portRange writes how many ports are in use, with the first and the last.
+func portRange(ports []fabric.SwitchPort) string {
+	switch n := len(ports); n {
+	case 0:
+		return "0"
+	case 1:
+		return "1: " + ports[0].Name
+	default:
+		return fmt.Sprintf("%d: %s to %s", n, ports[0].Name, ports[n-1].Name)
+	}
+}
+
+// portRate is the rate of all ports in Gb/s; 0 where it is unknown or they differ.
+func portRate(ports []fabric.SwitchPort) float64 {
+	if len(ports) == 0 || slices.ContainsFunc(ports, func(p fabric.SwitchPort) bool { return p.RateGbps != ports[0].RateGbps }) {
+		return 0
+	}
+	return ports[0].RateGbps
+}
+
+func (a *app) printMachines(p *fabric.Plan) error {
+	if len(p.Machines) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nMACHINE\tGPUS\tGPU\tNICS\tNIC\tRATE\tPCIE\tLANES\tSOURCE")
+	for _, m := range p.Machines {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, number(float64(m.GPUs)), orDash(m.GPU), number(float64(m.NICs)), orDash(m.NIC),
+			gbps(m.NICGbps), number(float64(m.PCIeGeneration)), number(float64(m.PCIeLanes)), m.Source)
+	}
+	return w.Flush()
+}
+
+func (a *app) printTraffic(p *fabric.Plan) error {
+	if p.Traffic == nil {
+		return nil
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nCLASS\tDSCP\tPRIORITY\tPFC\tECN\tSOURCE")
+	for _, c := range p.Traffic.Classes {
+		pfc, ecn := "off", "off"
+		if c.Lossless {
+			pfc = "on"
+		}
+		if c.ECN != nil {
+			ecn = fmt.Sprintf("%d to %d bytes, %d %%", c.ECN.MinBytes, c.ECN.MaxBytes, c.ECN.Percent)
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, c.DSCP, c.Priority, pfc, ecn, c.Source)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	watchdog := "off"
+	if d := p.Traffic.Watchdog; d != nil {
+		watchdog = fmt.Sprintf("detect %d ms, restore %d ms", d.DetectMs, d.RestoreMs)
+	}
+	_, err := fmt.Fprintf(a.stdout, "PFC watchdog: %s; longest cable: %d m (%s)\n", watchdog, p.Traffic.CableM, p.Traffic.CableSource)
+	return err
+}
+
+// number writes a figure of the plan; 0 stands for one that is unknown.
+func number(n float64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+func gbps(rate float64) string {
+	if rate == 0 {
+		return "-"
+	}
+	return number(rate) + " Gb/s"
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -37,7 +37,7 @@ func (a *app) report(_ context.Context, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	path, err := writeHTML(folder, r)
+	path, err := pipeline.WriteReport(folder, r)
 	if err != nil {
 		return err
 	}
@@ -77,16 +77,4 @@ func part[T any](folder run.Folder, name, kind string, before error) (*T, error)
 		return nil, err
 	}
 	return v, nil
-}
-
-// writeHTML writes the report beside what it shows, and gives its whole path.
-func writeHTML(folder run.Folder, r report.Run) (string, error) {
-	var page bytes.Buffer
-	if err := report.HTML(&page, r); err != nil {
-		return "", err
-	}
-	if err := folder.WriteFile(run.ReportFile, page.Bytes()); err != nil {
-		return "", err
-	}
-	return filepath.Abs(folder.Path(run.ReportFile))
 }

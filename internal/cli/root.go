@@ -114,9 +114,9 @@ func (a *app) root() *cobra.Command {
 		return nil
 	}
 	root.AddCommand(
-		a.upCommand(), a.initCommand(), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(),
-		a.applyCommand(), a.rollbackCommand(), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(), a.reportCommand(a.report),
-		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand())
+		a.upCommand(a.up), a.initCommand(), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
+		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
+		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand(a.nodeSteps()))
 	return root
 }
 

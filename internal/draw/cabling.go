@@ -16,12 +16,12 @@ const cableLimit = 32
 // verdicts of NICs and ports, and of whole nodes under an empty NIC: a failing one gets a red cross and its
 // cable is cut, an unknown one a question mark; one that is not in marks is drawn hollow. Above 32 hosts
 // the hosts that hang on the same switches become one box with counts, and the picture says so. A nil plan
-// is drawn as not looked at.
+// is drawn as not available.
 func Cabling(w io.Writer, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) error {
 	var s svg
 	switch {
 	case p == nil || len(p.Nodes) == 0:
-		notLookedAt(&s, "Cabling: not looked at. There is no plan.")
+		notLookedAt(&s, "Cabling: not available. There is no plan.")
 	case len(p.Nodes) > cableLimit:
 		drawPods(&s, p, marks)
 	default:

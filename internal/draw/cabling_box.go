@@ -65,7 +65,7 @@ func (c *cabling) port(s *svg, e fabric.Endpoint, pitch float64) {
 
 func verdictWord(status fabric.Status, looked bool) string {
 	if !looked {
-		return "not looked at"
+		return "not checked"
 	}
 	return strings.ReplaceAll(status.String(), "_", " ")
 }
@@ -153,9 +153,9 @@ func (c *cabling) legend(s *svg, y float64, notes []string) {
 	cross(s, 7, y-4)
 	s.add(`<text class="lab" x="21" y="%s">failing</text>`, y)
 	question(s, 80, y-4)
-	s.add(`<text class="lab" x="91" y="%s">not known</text>`, y)
+	s.add(`<text class="lab" x="91" y="%s">unknown</text>`, y)
 	s.add(`<rect class="d0" x="162" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="177" y="%s">passed</text>`, y-9, y)
-	s.add(`<rect class="open s0" x="230" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="245" y="%s">not looked at</text>`, y-9, y)
+	s.add(`<rect class="open s0" x="230" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="245" y="%s">not checked</text>`, y-9, y)
 	for i, note := range notes {
 		class := ""
 		if strings.HasPrefix(note, "Failing") {

@@ -108,8 +108,8 @@ func TestCabling(t *testing.T) {
 		}
 	}
 	bare := cablingOf(t, samplePlan(2, 8, 8, false), nil)
-	if strings.Contains(bare, ": pass<") || strings.Count(bare, ": not looked at<") != 32 {
-		t.Error("a NIC without a mark is not drawn as not looked at")
+	if strings.Contains(bare, ": pass<") || strings.Count(bare, ": not checked<") != 32 {
+		t.Error("a NIC without a mark is not drawn as not checked")
 	}
 }
 
@@ -167,16 +167,18 @@ func TestMeshAggregates(t *testing.T) {
 		{9, 8, 72, "One cell is a pair of hosts"},
 		{65, 2, 33*33 - 1, "groups of up to 2 hosts"},
 	} {
-		svg := meshOf(t, sampleMesh(samplePlan(c.hosts, c.nics, 8, false), nil))
-		if n := strings.Count(svg, "<title>"); n != c.cells {
-			t.Errorf("%d hosts: %d cells with a tooltip, want %d", c.hosts, n, c.cells)
-		}
-		if !strings.Contains(svg, c.want) {
-			t.Errorf("%d hosts: the picture does not say %q", c.hosts, c.want)
-		}
-		if strings.Contains(svg, "µs; for one") {
-			t.Errorf("%d hosts: a cell of a sound mesh names a failure", c.hosts)
-		}
+		t.Run(fmt.Sprintf("%d hosts", c.hosts), func(t *testing.T) {
+			svg := meshOf(t, sampleMesh(samplePlan(c.hosts, c.nics, 8, false), nil))
+			if n := strings.Count(svg, "<title>"); n != c.cells {
+				t.Errorf("%d hosts: %d cells with a tooltip, want %d", c.hosts, n, c.cells)
+			}
+			if !strings.Contains(svg, c.want) {
+				t.Errorf("%d hosts: the picture does not say %q", c.hosts, c.want)
+			}
+			if strings.Contains(svg, "µs; for one") {
+				t.Errorf("%d hosts: a cell of a sound mesh names a failure", c.hosts)
+			}
+		})
 	}
 }
 
@@ -217,17 +219,19 @@ func TestMeshText(t *testing.T) {
 		width int
 		want  string
 	}{{120, "every pair"}, {90, "every pair"}, {80, "pair of hosts"}, {40, "pair of hosts"}, {1, "pair of hosts"}} {
-		text := textOf(t, m, c.width)
-		if !strings.Contains(text, c.want) {
-			t.Errorf("at %d columns the text does not say %q:\n%s", c.width, c.want, text)
-		}
-		for l := range strings.Lines(text) {
-			if n := len([]rune(l)) - 1; n > max(c.width, 40) && !strings.HasPrefix(l, "Rows send") {
-				t.Errorf("at %d columns a line has %d: %q", c.width, n, l)
+		t.Run(fmt.Sprintf("%d columns", c.width), func(t *testing.T) {
+			text := textOf(t, m, c.width)
+			if !strings.Contains(text, c.want) {
+				t.Errorf("at %d columns the text does not say %q:\n%s", c.width, c.want, text)
 			}
-		}
+			for l := range strings.Lines(text) {
+				if n := len([]rune(l)) - 1; n > max(c.width, 40) && !strings.HasPrefix(l, "Rows send") {
+					t.Errorf("at %d columns a line has %d: %q", c.width, n, l)
+				}
+			}
+		})
 	}
-	if text := textOf(t, nil, 80); text != "mesh: not looked at, no pair was measured\n" {
+	if text := textOf(t, nil, 80); text != "mesh: not measured\n" {
 		t.Errorf("no mesh is written as %q", text)
 	}
 }
@@ -247,9 +251,11 @@ func TestScale(t *testing.T) {
 		{[]float64{10, 11}, []float64{10, 13, 17, 23, 30, 40}},
 		{[]float64{10, 320}, []float64{10, 20, 40, 80, 160, 320}},
 	} {
-		if diff := cmp.Diff(fmt.Sprintf("%.3g", c.want), fmt.Sprintf("%.3g", of(c.rtts...))); diff != "" {
-			t.Errorf("%v: %s", c.rtts, diff)
-		}
+		t.Run(fmt.Sprint(c.rtts), func(t *testing.T) {
+			if diff := cmp.Diff(fmt.Sprintf("%.3g", c.want), fmt.Sprintf("%.3g", of(c.rtts...))); diff != "" {
+				t.Errorf("%v: %s", c.rtts, diff)
+			}
+		})
 	}
 	g := grid{edges: of(10, 320)}
 	for rtt, want := range map[float64]int{5: 0, 10: 0, 19.9: 0, 20: 1, 159: 3, 160: 4, 320: 4, 9000: 4} {
@@ -276,9 +282,11 @@ func TestNames(t *testing.T) {
 		{[]string{"host1:eth3", "host1:eth4"}, 0, "host1:eth[3-4]"},
 		{[]string{"x99999999999999999999"}, 0, "x99999999999999999999"},
 	} {
-		if got := Names(c.names, c.limit); got != c.want {
-			t.Errorf("%q: %q, want %q", c.names, got, c.want)
-		}
+		t.Run(fmt.Sprintf("%q", c.names), func(t *testing.T) {
+			if got := Names(c.names, c.limit); got != c.want {
+				t.Errorf("%q: %q, want %q", c.names, got, c.want)
+			}
+		})
 	}
 }
 

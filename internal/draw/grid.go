@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// level is what one row or column of a grid stands for.
+// level is what one row or column of a grid represents.
 type level uint8
 
 const (
@@ -181,7 +181,7 @@ func (c *cell) add(index int, p fabric.Measurement) {
 	}
 }
 
-// steps is the number of colours of the scale: as many as the eye tells apart in one hue with ease.
+// steps is the number of colours of the scale: as many as are easy to tell apart in one hue.
 const steps = 5
 
 // leastRatio is the least that the scale spans, slowest to fastest: round trips that differ by less than a
@@ -264,7 +264,7 @@ func (g grid) tip(m *fabric.Mesh, i int) string {
 	c, n := g.cells[i], len(g.lines)
 	from, to := g.lines[i/n], g.lines[i%n]
 	if g.level != perNIC {
-		text := fmt.Sprintf("%s to %s: %d of %d pairs failed, %d not known", from.label, to.label,
+		text := fmt.Sprintf("%s to %s: %d of %d pairs failed, %d unknown", from.label, to.label,
 			c.failed, max(c.pairs, c.expected), c.unknown+max(c.expected-c.pairs, 0))
 		if c.rtt > 0 {
 			text += fmt.Sprintf("; slowest %.3g µs", c.rtt)

@@ -13,13 +13,13 @@ import (
 const meshLimit = 64
 
 // Mesh draws a mesh as a heat map: a row a sending NIC, a column a target NIC, grouped by host. Colour is
-// the round trip of the small echo; a failing pair has a mark, a pair of which nothing is known is hatched.
-// Above 64 NICs a cell stands for a pair of hosts or of groups of hosts, and the picture says so.
-// A nil mesh, or one without pairs, is drawn as not looked at.
+// the round trip of the small echo; a failing pair has a mark, an unknown pair is hatched.
+// Above 64 NICs a cell represents a pair of hosts or of groups of hosts, and the picture says so.
+// A nil mesh, or one without pairs, is drawn as not measured.
 func Mesh(w io.Writer, m *fabric.Mesh) error {
 	var s svg
 	if m == nil || len(m.Pairs) == 0 {
-		notLookedAt(&s, "Mesh: not looked at. No pair was measured.")
+		notLookedAt(&s, "Mesh: not measured. There are no pairs.")
 		return s.writeTo(w)
 	}
 	g := newGrid(m, meshLimit)
@@ -47,7 +47,7 @@ func captionLines(g grid) []string {
 
 func meshCounts(m *fabric.Mesh) string {
 	c := m.Summary()
-	return fmt.Sprintf("%d pairs passed, %d failed, %d not known", c.Pass, c.Fail, c.Unknown)
+	return fmt.Sprintf("%d pairs passed, %d failed, %d unknown", c.Pass, c.Fail, c.Unknown)
 }
 
 // notLookedAt is the picture of nothing: a hatched band with its reason.
@@ -207,6 +207,6 @@ func (l meshLayout) legend(s *svg, g grid) {
 	item("f", &cell{failed: 1, worst: noAnswer}, "no answer")
 	item("f", &cell{failed: 1, worst: fullLost}, "full size lost")
 	item("f", &cell{failed: 1, worst: wrongInterface}, "wrong interface")
-	item("u", nil, "not known")
+	item("u", nil, "unknown")
 	item("n", nil, "same host, not tested")
 }

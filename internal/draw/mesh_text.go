@@ -23,11 +23,11 @@ const (
 
 // MeshText draws a mesh for a terminal of width columns, one character a pair, with its legend. A mesh
 // that does not fit is drawn host by host, or group by group, and the text says so. A nil mesh, or one
-// without pairs, is written as not looked at.
+// without pairs, is written as not measured.
 func MeshText(w io.Writer, m *fabric.Mesh, width int) error {
 	var b strings.Builder
 	if m == nil || len(m.Pairs) == 0 {
-		b.WriteString("mesh: not looked at, no pair was measured\n")
+		b.WriteString("mesh: not measured\n")
 	} else {
 		g := textGrid(m, width)
 		g.header(&b)
@@ -149,7 +149,7 @@ func (g grid) textLegend(b *strings.Builder, width int) {
 	for i := range g.steps() {
 		items = append(items, fmt.Sprintf("%c %s µs", stepChars[i], g.stepText(i)))
 	}
-	items = append(items, "X no answer", "F full size lost", "W wrong interface", "? not known")
+	items = append(items, "X no answer", "F full size lost", "W wrong interface", "? unknown")
 	if g.level != perNIC {
 		items = append(items, "~ partly known")
 	}

@@ -143,7 +143,7 @@ func pods(p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) []pod {
 	return all
 }
 
-// joined finds for each machine the one that stands for everything it is cabled to, directly or not
+// joined finds for each machine the one that represents everything it is cabled to, directly or not
 // (union-find).
 func joined(links []fabric.Link) func(string) string {
 	root := map[string]string{}

@@ -17,11 +17,13 @@ const (
 	// ipoibMTU in bytes: the largest InfiniBand MTU (4096, IBTA 1.4, 7.7.6) less the 4 bytes of the IPoIB
 	// header in datagram mode (RFC 4391, section 6; Linux Documentation/infiniband/ipoib.rst).
 	ipoibMTU = 4092
-	// Classes of RoCE and CNP: Broadcom 957608-AN209, chapter 2, step 3 d.
+	// ClassSource is where the default classes of RoCE and CNP come from.
+	ClassSource            = "Broadcom 957608-AN209, chapter 2, step 3 d"
 	roceDSCP, rocePriority = 26, 3
 	cnpDSCP, cnpPriority   = 48, 7
-	// defaultCable in metres: SONiC's own figure for a cable from a leaf to a server
-	// (files/build_templates/buffers_config.j2, ports2cable, torrouter_server).
+	// CableSource is where defaultCable comes from: SONiC's own figure for a cable from a leaf to a server.
+	CableSource = "SONiC, sonic-buildimage, files/build_templates/buffers_config.j2: ports2cable, torrouter_server"
+	// defaultCable in metres.
 	defaultCable = 5
 )
 
@@ -86,14 +88,25 @@ func (f *Fabric) applyDefaults(p Platform, cat *catalog.Catalog) {
 }
 
 func (t *Traffic) applyDefaults() {
+	standard := DefaultTraffic()
 	if t.RoCE == nil {
-		t.RoCE = &Class{DSCP: roceDSCP, Priority: rocePriority}
+		t.RoCE = standard.RoCE
 	}
 	if t.CNP == nil {
-		t.CNP = &Class{DSCP: cnpDSCP, Priority: cnpPriority}
+		t.CNP = standard.CNP
 	}
 	if t.CableM == 0 {
-		t.CableM = defaultCable
+		t.CableM = standard.CableM
+	}
+}
+
+// DefaultTraffic gives the classes and the cable length of a cluster file that states none. ClassSource and
+// CableSource are the documents that they come from.
+func DefaultTraffic() Traffic {
+	return Traffic{
+		RoCE:   &Class{DSCP: roceDSCP, Priority: rocePriority},
+		CNP:    &Class{DSCP: cnpDSCP, Priority: cnpPriority},
+		CableM: defaultCable,
 	}
 }
 

@@ -66,7 +66,7 @@ func (l *Lab) Hosts() ([]host.Namespace, error) {
 
 // renames says whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
 // keeps its port names; here it is the ports that move, and lldpd would for some seconds still say the old
-// ones. So it takes its leave before, and begins anew after.
+// ones. So it takes its leave before, and starts again afterwards.
 func (l *Lab) renames(faults []Fault) bool {
 	return l.LLDP == "" && slices.ContainsFunc(faults, func(f Fault) bool { return f.Kind == "swap-cable" })
 }

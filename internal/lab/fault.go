@@ -45,7 +45,7 @@ func FaultKinds() []FaultKind {
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
 		{Name: "route", Doc: "the route of the NIC's table is gone", Cause: fabric.CauseRouteMissing, plant: each(plantRoute)},
 		{Name: "down", Doc: "the NIC is set down", Cause: fabric.CauseLinkDown, plant: each(plantDown)},
-		{Name: "one-subnet", Doc: "the NIC's subnet swallows that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
+		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
 		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, plant: plantSwapCable},
 	}
 }
@@ -55,7 +55,7 @@ func FaultKinds() []FaultKind {
 func (s Spec) ParseFault(text string) (Fault, error) {
 	kind, where, ok := strings.Cut(text, "=")
 	if !ok || where == "" {
-		return Fault{}, fmt.Errorf("fault %q: want KIND=HOST[:NIC][,HOST:NIC]", text)
+		return Fault{}, fmt.Errorf("fault %q: not of the form KIND=HOST[:NIC][,HOST:NIC]", text)
 	}
 	k, err := faultKind(kind)
 	if err != nil {
@@ -96,18 +96,18 @@ func faultKind(name string) (FaultKind, error) {
 		}
 		known = append(known, k.Name)
 	}
-	return FaultKind{}, fmt.Errorf("kind %q is not known: known are %s", name, strings.Join(known, ", "))
+	return FaultKind{}, fmt.Errorf("kind %q: unknown; known: %s", name, strings.Join(known, ", "))
 }
 
 func (s Spec) nics(where string, pair bool) ([]fabric.Endpoint, error) {
 	node, nic, named := strings.Cut(where, ":")
 	i := slices.IndexFunc(s.Hosts, func(h hostSpec) bool { return h.Name == node })
 	if i < 0 {
-		return nil, fmt.Errorf("host %q is not in the lab: known are %s", node, strings.Join(s.hostNames(), ", "))
+		return nil, fmt.Errorf("host %q: not in the lab; known: %s", node, strings.Join(s.hostNames(), ", "))
 	}
 	all := s.Hosts[i].NICs
 	if named && !slices.Contains(all, nic) {
-		return nil, fmt.Errorf("NIC %q is not on host %q: known are %s", nic, node, strings.Join(all, ", "))
+		return nil, fmt.Errorf("NIC %q: not on host %q; known: %s", nic, node, strings.Join(all, ", "))
 	}
 	if named {
 		return []fabric.Endpoint{{Node: node, NIC: nic}}, nil
@@ -171,7 +171,7 @@ func each(plant func(Spec, networks, fabric.Endpoint) error) func(Spec, networks
 	}
 }
 
-// wrongMTU is the Ethernet default that a NIC falls back to when nobody configures it, in bytes.
+// wrongMTU is the Ethernet default that a NIC falls back to when it is not configured, in bytes.
 const wrongMTU = 1500
 
 func plantMTU(_ Spec, open networks, nic fabric.Endpoint) error {

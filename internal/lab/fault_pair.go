@@ -22,7 +22,7 @@ func (s Spec) partner(nic fabric.Endpoint) (fabric.Endpoint, error) {
 	case at > 0:
 		return fabric.Endpoint{Node: nic.Node, NIC: all[at-1]}, nil
 	default:
-		return fabric.Endpoint{}, fmt.Errorf("host %q has one NIC: this fault takes two", nic.Node)
+		return fabric.Endpoint{}, fmt.Errorf("host %q has one NIC: this fault needs two", nic.Node)
 	}
 }
 

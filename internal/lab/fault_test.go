@@ -36,40 +36,42 @@ func TestParseFault(t *testing.T) {
 		{"swap-cable=host1:eth1,host2:eth1", "host1:eth1 host2:eth1"},
 	}
 	for _, tt := range tests {
-		f, err := s.ParseFault(tt.text)
-		if err != nil {
-			t.Errorf("%s: %v", tt.text, err)
-			continue
-		}
-		kind, _, _ := strings.Cut(tt.text, "=")
-		if diff := cmp.Diff(Fault{Kind: kind, NICs: endpoints(tt.nics)}, f); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.text, diff)
-		}
-		again, err := s.ParseFault(f.String())
-		if err != nil || !cmp.Equal(f, again) {
-			t.Errorf("%s is written %s, which reads %+v, %v", tt.text, f, again, err)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			f, err := s.ParseFault(tt.text)
+			if err != nil {
+				t.Errorf("%s: %v", tt.text, err)
+				return
+			}
+			kind, _, _ := strings.Cut(tt.text, "=")
+			if diff := cmp.Diff(Fault{Kind: kind, NICs: endpoints(tt.nics)}, f); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.text, diff)
+			}
+			again, err := s.ParseFault(f.String())
+			if err != nil || !cmp.Equal(f, again) {
+				t.Errorf("%s is written %s, which reads %+v, %v", tt.text, f, again, err)
+			}
+		})
 	}
 }
 
 func TestParseFaultRefuses(t *testing.T) {
 	s := spec(t, testPlan(2, 3))
-	const form, kinds = "want KIND=HOST[:NIC][,HOST:NIC]", "known are mtu, route, down, one-subnet, swap-cable"
+	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: mtu, route, down, one-subnet, swap-cable"
 	tests := []struct{ text, want string }{
 		{"", form},
 		{"mtu", form},
 		{"mtu=", form},
 		{"mtu host1:eth1", form},
-		{"=host1", `kind "" is not known: ` + kinds},
-		{"MTU=host1", `kind "MTU" is not known: ` + kinds},
-		{"mtuu=host1", `kind "mtuu" is not known: ` + kinds},
-		{"mtu=host3", `host "host3" is not in the lab: known are host1, host2`},
-		{"mtu=leaf1", `host "leaf1" is not in the lab: known are host1, host2`},
-		{"mtu=host1,", `host "" is not in the lab: known are host1, host2`},
-		{"mtu=host1:eth4", `NIC "eth4" is not on host "host1": known are eth1, eth2, eth3`},
-		{"mtu=host1:", `NIC "" is not on host "host1": known are eth1, eth2, eth3`},
-		{"mtu=host1:eth1:eth2", `NIC "eth1:eth2" is not on host "host1"`},
-		{"mtu=host1:lo", `NIC "lo" is not on host "host1"`},
+		{"=host1", `kind "": unknown; ` + kinds},
+		{"MTU=host1", `kind "MTU": unknown; ` + kinds},
+		{"mtuu=host1", `kind "mtuu": unknown; ` + kinds},
+		{"mtu=host3", `host "host3": not in the lab; known: host1, host2`},
+		{"mtu=leaf1", `host "leaf1": not in the lab; known: host1, host2`},
+		{"mtu=host1,", `host "": not in the lab; known: host1, host2`},
+		{"mtu=host1:eth4", `NIC "eth4": not on host "host1"; known: eth1, eth2, eth3`},
+		{"mtu=host1:", `NIC "": not on host "host1"; known: eth1, eth2, eth3`},
+		{"mtu=host1:eth1:eth2", `NIC "eth1:eth2": not on host "host1"`},
+		{"mtu=host1:lo", `NIC "lo": not on host "host1"`},
 		{"mtu=host1:eth1,host1:eth1", "the same NIC twice"},
 		{"swap-cable=host1:eth1,host1:eth1", "the same NIC twice"},
 		{"swap-cable=host1:eth1,host1:eth2,host1:eth3", "swap-cable takes one NIC or two, not 3"},
@@ -79,10 +81,12 @@ func TestParseFaultRefuses(t *testing.T) {
 		{"route=host1:eth1,host1:eth2,host1:eth1", "the same NIC twice: host1:eth1"},
 	}
 	for _, tt := range tests {
-		f, err := s.ParseFault(tt.text)
-		if err == nil || !strings.HasPrefix(err.Error(), `fault "`+tt.text+`": `) || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: %+v, %v, want %s", tt.text, f, err, tt.want)
-		}
+		t.Run(tt.text, func(t *testing.T) {
+			f, err := s.ParseFault(tt.text)
+			if err == nil || !strings.HasPrefix(err.Error(), `fault "`+tt.text+`": `) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%+v, %v, want %s", f, err, tt.want)
+			}
+		})
 	}
 	for _, text := range []string{"one-subnet=host1:eth1", "swap-cable=host1", "swap-cable=host1:eth1"} {
 		if f, err := spec(t, testPlan(1, 1)).ParseFault(text); err == nil || !strings.Contains(err.Error(), "has one NIC") {
@@ -107,10 +111,12 @@ func TestPartner(t *testing.T) {
 	for _, tt := range []struct{ nic, want string }{
 		{"host1:eth1", "host1:eth2"}, {"host1:eth2", "host1:eth3"}, {"host2:eth3", "host2:eth2"},
 	} {
-		got, err := s.partner(endpoints(tt.nic)[0])
-		if err != nil || got.String() != tt.want {
-			t.Errorf("%s: %s, %v, want %s", tt.nic, got, err, tt.want)
-		}
+		t.Run(tt.nic, func(t *testing.T) {
+			got, err := s.partner(endpoints(tt.nic)[0])
+			if err != nil || got.String() != tt.want {
+				t.Errorf("%s: %s, %v, want %s", tt.nic, got, err, tt.want)
+			}
+		})
 	}
 	if got, err := spec(t, testPlan(1, 1)).partner(endpoints("host1:eth1")[0]); err == nil {
 		t.Errorf("of the only NIC: %s", got)
@@ -132,13 +138,15 @@ func TestCover(t *testing.T) {
 		{"127.255.255.255", "128.0.0.1", 0}, // nothing but the whole of IPv4 holds both
 	}
 	for _, tt := range tests {
-		a, b := netip.MustParseAddr(tt.a), netip.MustParseAddr(tt.b)
-		if got := cover(a, b); got != tt.want {
-			t.Errorf("cover(%s, %s) = %d, want %d", a, b, got, tt.want)
-		}
-		if got := cover(b, a); got != tt.want {
-			t.Errorf("cover(%s, %s) = %d, want %d", b, a, got, tt.want)
-		}
+		t.Run(tt.a+" "+tt.b, func(t *testing.T) {
+			a, b := netip.MustParseAddr(tt.a), netip.MustParseAddr(tt.b)
+			if got := cover(a, b); got != tt.want {
+				t.Errorf("cover(%s, %s) = %d, want %d", a, b, got, tt.want)
+			}
+			if got := cover(b, a); got != tt.want {
+				t.Errorf("cover(%s, %s) = %d, want %d", b, a, got, tt.want)
+			}
+		})
 	}
 }
 
@@ -213,7 +221,7 @@ func TestOpenWithoutALab(t *testing.T) {
 
 func TestHostOfALab(t *testing.T) {
 	l := &Lab{Keeper: os.Getpid(), Spec: spec(t, testPlan(2, 2)), PIDs: map[string]int{"host1": 1 << 30}}
-	if _, err := l.Host("host9"); err == nil || err.Error() != `host "host9" is not in the lab: known are host1, host2, leaf1` {
+	if _, err := l.Host("host9"); err == nil || err.Error() != `host "host9": not in the lab; known: host1, host2, leaf1` {
 		t.Errorf("error %v", err)
 	}
 	if _, err := l.Host("host1"); err == nil || err.Error() != `lab: the process that holds host "host1" is gone` {

@@ -24,7 +24,7 @@ type holderSpec struct {
 	Files  []fileSpec `json:"files,omitempty"`
 }
 
-// fileSpec is a file that a machine is to find.
+// fileSpec is a file that a machine gets.
 type fileSpec struct {
 	Path    string `json:"path"`
 	Mode    uint32 `json:"mode"`
@@ -33,13 +33,13 @@ type fileSpec struct {
 
 // Hold makes the namespaces of this process into a lab host and then keeps them: its own host name,
 // /sys of its network, an empty /run, and an /etc and /var/lib that look like the machine's and take
-// changes that nobody else sees. It says "ready" and never returns but for an error.
+// changes that are seen nowhere else. It says "ready" and never returns but for an error.
 func Hold(in io.Reader, out io.Writer) error {
 	var s holderSpec
 	if err := json.NewDecoder(in).Decode(&s); err != nil {
 		return fmt.Errorf("lab host: %w", err)
 	}
-	if err := s.furnish(); err != nil {
+	if err := s.prepare(); err != nil {
 		return fmt.Errorf("lab host %q: %w", s.Name, err)
 	}
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
@@ -52,7 +52,7 @@ func Hold(in io.Reader, out io.Writer) error {
 	}
 }
 
-func (s holderSpec) furnish() error {
+func (s holderSpec) prepare() error {
 	if err := unix.Sethostname([]byte(s.Name)); err != nil {
 		return fmt.Errorf("host name: %w", err)
 	}
@@ -97,7 +97,7 @@ func mounts() error {
 			return err
 		}
 	}
-	// A copy rather than an overlay: in a user namespace nobody may write to folders of the real root,
+	// A copy rather than an overlay: in a user namespace folders of the real root cannot be written to,
 	// not even through an overlay.
 	const etc = "/run/railwright/etc"
 	if err := copyTree("/etc", etc); err != nil {
@@ -156,7 +156,7 @@ func mount(source, target, kind string, flags uintptr, options string) error {
 }
 
 // files clears the network configuration of the machine out of the host's /etc, and lays what the
-// daemons want to find.
+// daemons expect.
 func (s holderSpec) files() error {
 	for _, pattern := range []string{"/etc/netplan/*", "/etc/systemd/network/*", "/etc/sysctl.d/*", "/etc/lldpd.*"} {
 		old, err := filepath.Glob(pattern)
@@ -179,7 +179,7 @@ func (s holderSpec) files() error {
 		return err
 	}
 	// The port id of a switch is its interface name, as on SONiC; one second between frames instead of
-	// thirty, so that nobody waits for a cable to show.
+	// thirty, so that a cable shows soon.
 	lldpd := "configure lldp portidsubtype ifname\nconfigure lldp tx-interval 1\n"
 	return errors.Join(
 		os.WriteFile("/etc/lldpd.d/railwright.conf", []byte(lldpd), 0o644),
@@ -201,7 +201,7 @@ func ownedByNetworkd(folder string) error {
 		if err != nil {
 			return err
 		}
-		// In a user namespace with one user there is nobody to give it to; networkd cannot run there.
+		// In a user namespace with one user there is no user to give it to; networkd cannot run there.
 		if err := os.Chown(name, uid, gid); err != nil && !errors.Is(err, unix.EINVAL) {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// built is what the keeper says once the lab stands: the process id of each host's holder in the
+// built is what the keeper prints once the lab is built: the process id of each host's holder in the
 // keeper's own process id namespace.
 type built struct {
 	PIDs map[string]int `json:"pids"`
@@ -84,7 +84,7 @@ func bury() {
 	}
 }
 
-// hold starts one holder a machine and waits for each.
+// hold starts one holder per machine and waits for each.
 func (s Spec) hold() (map[string]int, error) {
 	machines := []holderSpec{{Name: s.Leaf, Switch: true}}
 	for _, h := range s.Hosts {

@@ -37,7 +37,7 @@ type Lab struct {
 	Plan        *fabric.Plan      `json:"plan"`
 	Faults      []Fault           `json:"faults,omitempty"`
 	LLDP        string            `json:"lldp,omitempty"` // why no machine says its name on its cables; empty: all do
-	owner       io.WriteCloser    // to the keeper, which ends with this end of it unless it was told to stay
+	owner       io.WriteCloser    // to the keeper, which ends with this end of it unless it was asked to stay
 	Neighbours  map[string]string `json:"neighbours,omitempty"` // limits of this machine to put back
 }
 
@@ -89,7 +89,7 @@ func (l *Lab) alive() bool {
 // Options are what a lab can have beyond its fabric.
 type Options struct {
 	SSH      bool   // a management network with a machine "admin", and sshd on every host
-	Hardware []byte // recording whose hardware lies under every host
+	Hardware []byte // recording whose hardware every host shows
 }
 
 // lock keeps others from starting a lab in the same folder at the same time.
@@ -155,7 +155,7 @@ func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
 	return l, l.save()
 }
 
-// start runs the keeper and waits until the lab stands.
+// start runs the keeper and waits until the lab is built.
 func (l *Lab) start(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -275,7 +275,7 @@ func Clear() (found string, err error) {
 func (l *Lab) Host(name string) (host.Namespace, error) {
 	inner, ok := l.PIDs[name]
 	if !ok {
-		return host.Namespace{}, fmt.Errorf("host %q is not in the lab: known are %s, %s", name, strings.Join(l.Spec.hostNames(), ", "), l.Spec.Leaf)
+		return host.Namespace{}, fmt.Errorf("host %q: not in the lab; known: %s, %s", name, strings.Join(l.Spec.hostNames(), ", "), l.Spec.Leaf)
 	}
 	children, err := host.Children(l.Keeper)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 func testPlan(hosts, nics int) *fabric.Plan {
 	p := &fabric.Plan{
 		Name: "test", Transport: fabric.RoCE, MTU: 9000,
-		Switches: []fabric.Switch{{Name: "leaf1", Role: fabric.Leaf, Ports: hosts * nics}},
+		Switches: []fabric.Switch{{Name: "leaf1", Role: fabric.Leaf}},
 	}
 	p.Addressing.Scheme = fabric.P2P31
 	gateway := netip.MustParseAddr("10.64.0.0")
@@ -135,8 +135,10 @@ func TestNeighbours(t *testing.T) {
 		{"nothing", &fabric.Plan{Transport: fabric.RoCE, Switches: make([]fabric.Switch, 1)}, 0},
 	}
 	for _, tt := range tests {
-		if got := spec(t, tt.plan).neighbours(); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			if got := spec(t, tt.plan).neighbours(); got != tt.want {
+				t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
+			}
+		})
 	}
 }

@@ -55,7 +55,7 @@ func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressin
 		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.scheme: %w", err)
 	}
 	if p.prefix.Bits() > length {
-		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.pool: %s is too small for %d hosts of %d NICs with %s: want a /%d or larger",
+		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.pool: %s is too small for %d hosts of %d NICs with %s: it needs a /%d or larger",
 			p.prefix, len(nodes), g.rails, s.name, length)
 	}
 	a := fabric.Addressing{Scheme: s.name, Pool: p.prefix, Nodes: s.number(p, g, nodes)}
@@ -104,7 +104,7 @@ func newPool(p netip.Prefix) (pool, error) {
 		return pool{}, fmt.Errorf("fabric.addressing.pool: is not set")
 	}
 	if !p.Addr().Is4() || p != p.Masked() {
-		return pool{}, fmt.Errorf("fabric.addressing.pool: %s is not an IPv4 network: want one such as 10.64.0.0/10, without host bits", p)
+		return pool{}, fmt.Errorf("fabric.addressing.pool: %s is not an IPv4 network without host bits, such as 10.64.0.0/10", p)
 	}
 	first := p.Addr().As4()
 	return pool{prefix: p, first: binary.BigEndian.Uint32(first[:])}, nil
@@ -116,7 +116,7 @@ func (p pool) at(i int) netip.Addr {
 	return netip.AddrFrom4(a)
 }
 
-// stride is how many addresses a host takes with p2p31: two a NIC, and a power of two, so that a host is
+// stride is how many addresses a host takes with p2p31: two per NIC, and a power of two, so that a host is
 // one aligned block that one route or access list can name.
 func stride(rails int) int { return 1 << bits.Len(uint(2*rails-1)) }
 

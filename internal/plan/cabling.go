@@ -2,42 +2,13 @@ package plan
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
-	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
 )
 
-// leafModel is the kind of switch that the machines are cabled to.
-type leafModel struct {
-	model, os string
-	ports     int // of one switch, towards hosts or spines
-	name      catalog.PortName
-}
-
-// leafSwitch looks up the leaf of the file. Without one there is no plan: cables between machines, and a
-// cloud's own network, are other plans.
-func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
-	if l == nil {
-		return leafModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling and the network of a cloud are not planned")
-	}
-	m, err := cat.Switch(l.Model)
-	if err != nil {
-		return leafModel{}, fmt.Errorf("fabric.leaf.model: %w", err)
-	}
-	name, ok := m.OS[l.OS]
-	if !ok {
-		known := strings.Join(slices.Sorted(maps.Keys(m.OS)), ", ")
-		return leafModel{}, fmt.Errorf("fabric.leaf.os: %q has no port names for %q: known are %s", l.Model, l.OS, known)
-	}
-	return leafModel{model: l.Model, os: l.OS, ports: int(m.Ports.Value), name: name}, nil
-}
-
 // grouping says which leaf carries which NIC. Either one leaf carries every NIC, or the fabric is
-// rail-optimised: every size hosts have one leaf a rail, and what is left of its ports faces the spines.
+// rail-optimised: every size hosts have one leaf per rail, and what is left of its ports faces the spines.
 type grouping struct {
 	size   int // hosts a group
 	rails  int
@@ -75,6 +46,14 @@ func (g grouping) leaf(host, rail int) int {
 	return host/g.size*g.rails + rail
 }
 
+// port is the index of the leaf's port that a cable ends in: cable counts all cables laid before it.
+func (g grouping) port(host, cable int) int {
+	if len(g.leaves) == 1 {
+		return cable
+	}
+	return host % g.size
+}
+
 // cable lays one cable from every NIC, in node and rail order. On a single leaf the ports follow in
 // that order; on a rail's leaf a host has the port of its place in the group.
 func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
@@ -85,10 +64,7 @@ func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
 	links := make([]fabric.Link, 0, len(nodes)*g.rails)
 	for host, n := range nodes {
 		for rail, nic := range n.NICs {
-			port := host % g.size
-			if len(g.leaves) == 1 {
-				port = len(links)
-			}
+			port := g.port(host, len(links))
 			links = append(links, fabric.Link{
 				A:    fabric.Endpoint{Node: n.Name, NIC: nic},
 				B:    fabric.Endpoint{Node: g.leaves[g.leaf(host, rail)], NIC: portNames[port]},
@@ -97,20 +73,6 @@ func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
 		}
 	}
 	return links
-}
-
-// switches lists the leaves with the ports that they use towards hosts.
-func (g grouping) switches(nodes []fabric.Node, leaf leafModel) []fabric.Switch {
-	all := make([]fabric.Switch, len(g.leaves))
-	for i, name := range g.leaves {
-		all[i] = fabric.Switch{Name: name, Role: fabric.Leaf, Model: leaf.model, OS: leaf.os}
-	}
-	for host, n := range nodes {
-		for rail := range n.NICs {
-			all[g.leaf(host, rail)].Ports++
-		}
-	}
-	return all
 }
 
 // notes says in words what the plan leaves out.

@@ -1,5 +1,5 @@
-// Package plan turns a cluster file into a plan: which NIC has which address and which cable goes where.
-// It is pure, and the same cluster gives the same plan.
+// Package plan turns a cluster file into a plan: which NIC has which address, which cable goes where, what
+// each switch port is for, and in which classes packets travel. It is pure, and the same cluster gives the same plan.
 package plan
 
 import (
@@ -19,12 +19,16 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	machines, err := machines(c.Nodes, cat)
+	if err != nil {
+		return nil, err
+	}
 	leaf, err := leafSwitch(c.Fabric.Leaf, cat)
 	if err != nil {
 		return nil, err
 	}
 	if c.Fabric.MTU <= 0 {
-		return nil, fmt.Errorf("fabric.mtu: %d bytes, want more than 0", c.Fabric.MTU)
+		return nil, fmt.Errorf("fabric.mtu: %d bytes is not above 0", c.Fabric.MTU)
 	}
 	g, err := group(nodes, leaf.ports)
 	if err != nil {
@@ -40,8 +44,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	links := g.cable(nodes, leaf)
-	return &fabric.Plan{
+	p := &fabric.Plan{
 		Meta:       fabric.NewMeta("Plan"),
 		Name:       c.Metadata.Name,
 		Platform:   string(c.Platform),
@@ -50,11 +53,14 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		MTU:        c.Fabric.MTU,
 		Partition:  partition,
 		Nodes:      nodes,
-		Switches:   g.switches(nodes, leaf),
+		Machines:   machines,
 		Addressing: addressing,
-		Cabling:    fabric.Cabling{Links: links},
+		Cabling:    fabric.Cabling{Links: g.cable(nodes, leaf)},
+		Traffic:    traffic(c.Fabric.Traffic),
 		Notes:      g.notes(addressing.Scheme),
-	}, nil
+	}
+	p.Switches = g.switches(p, leaf)
+	return p, nil
 }
 
 // nodes lists every machine in the order of the file. Machines of a group share one list of NICs.
@@ -67,7 +73,7 @@ func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
 		}
 		nics, err := fabric.ExpandNames(g.NICs)
 		if err == nil && len(nics) == 0 {
-			err = fmt.Errorf("names no interface")
+			err = fmt.Errorf("no interface given")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("nodes[%d].nics: %w", i, err)

@@ -25,7 +25,7 @@ func parts() *catalog.Catalog {
 	port := map[string]catalog.PortName{"sonic": {Format: "Ethernet%d", First: 0, Step: 4}}
 	return &catalog.Catalog{
 		Switches: map[string]catalog.SwitchModel{
-			"e64":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 64}, OS: port},
+			"e64":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 64}, PortRate: catalog.Figure{Value: 400}, OS: port},
 			"e512": {Fabric: "ethernet", Ports: catalog.Figure{Value: 512}, OS: port},
 			"i64":  {Fabric: "infiniband", Ports: catalog.Figure{Value: 64}, OS: map[string]catalog.PortName{"a": {Format: "%d"}, "b": {Format: "%d"}}},
 			"one":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 1}, OS: port},
@@ -98,16 +98,18 @@ func TestAddresses(t *testing.T) {
 		{fabric.Flat, 2, "eth[1-8]", 0, 0, "10.64.0.1/16", "", 101},
 		{fabric.Flat, 2, "eth[1-8]", 1, 7, "10.64.0.16/16", "", 108},
 	} {
-		p := mustPlan(t, cluster(c.hosts, c.nics, c.scheme, "10.64.0.0/16"))
-		n := p.Addressing.Nodes[c.host].NICs[c.rail]
-		gateway := ""
-		if n.Gateway.IsValid() {
-			gateway = n.Gateway.String()
-		}
-		if n.Address.String() != c.address || gateway != c.gateway || n.Table != c.table || n.Rail != c.rail+1 {
-			t.Errorf("%s, %d hosts of %s: host %d rail %d has %s via %q table %d, want %s via %q table %d",
-				c.scheme, c.hosts, c.nics, c.host, c.rail, n.Address, gateway, n.Table, c.address, c.gateway, c.table)
-		}
+		t.Run(fmt.Sprintf("%s %d hosts of %s, host %d rail %d", c.scheme, c.hosts, c.nics, c.host, c.rail), func(t *testing.T) {
+			p := mustPlan(t, cluster(c.hosts, c.nics, c.scheme, "10.64.0.0/16"))
+			n := p.Addressing.Nodes[c.host].NICs[c.rail]
+			gateway := ""
+			if n.Gateway.IsValid() {
+				gateway = n.Gateway.String()
+			}
+			if n.Address.String() != c.address || gateway != c.gateway || n.Table != c.table || n.Rail != c.rail+1 {
+				t.Errorf("%s, %d hosts of %s: host %d rail %d has %s via %q table %d, want %s via %q table %d",
+					c.scheme, c.hosts, c.nics, c.host, c.rail, n.Address, gateway, n.Table, c.address, c.gateway, c.table)
+			}
+		})
 	}
 }
 
@@ -156,7 +158,7 @@ func TestAddressesUnique(t *testing.T) {
 			}
 			used := 0
 			for _, s := range p.Switches {
-				used += s.Ports
+				used += len(s.Ports)
 			}
 			if link != len(p.Cabling.Links) || used != link {
 				t.Errorf("%d NICs, %d cables, %d switch ports", link, len(p.Cabling.Links), used)
@@ -190,20 +192,22 @@ func TestAppendingHostsKeepsAddresses(t *testing.T) {
 		{fabric.Rail24, []int{3, 8}},
 		{fabric.Flat, []int{3, 8, 9, 64}},
 	} {
-		before := mustPlan(t, cluster(2, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
-		for _, hosts := range c.more {
-			after := mustPlan(t, cluster(hosts, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
-			if diff := cmp.Diff(before, after[:2], cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
-				cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
-				t.Errorf("%s: %d hosts change the first two:\n%s", c.scheme, hosts, diff)
+		t.Run(string(c.scheme), func(t *testing.T) {
+			before := mustPlan(t, cluster(2, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
+			for _, hosts := range c.more {
+				after := mustPlan(t, cluster(hosts, "eth[1-8]", c.scheme, "10.64.0.0/16")).Addressing.Nodes
+				if diff := cmp.Diff(before, after[:2], cmp.Comparer(func(a, b netip.Addr) bool { return a == b }),
+					cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); diff != "" {
+					t.Errorf("%s: %d hosts change the first two:\n%s", c.scheme, hosts, diff)
+				}
 			}
-		}
+		})
 	}
 }
 
 func TestCabling(t *testing.T) {
 	p := mustPlan(t, cluster(8, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
-	if len(p.Switches) != 1 || p.Switches[0].Name != "leaf1" || p.Switches[0].Ports != 64 {
+	if len(p.Switches) != 1 || p.Switches[0].Name != "leaf1" || len(p.Switches[0].Ports) != 64 {
 		t.Errorf("switches %+v, want one leaf with 64 ports used", p.Switches)
 	}
 	last := p.Cabling.Links[63]
@@ -211,7 +215,7 @@ func TestCabling(t *testing.T) {
 		t.Errorf("last cable %v to %v", last.A, last.B)
 	}
 	p = mustPlan(t, cluster(33, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
-	if len(p.Switches) != 16 || p.Switches[0].Ports != 32 || p.Switches[8].Ports != 1 {
+	if len(p.Switches) != 16 || len(p.Switches[0].Ports) != 32 || len(p.Switches[8].Ports) != 1 {
 		t.Errorf("switches %+v, want 8 with 32 ports and 8 with 1", p.Switches)
 	}
 	for i, want := range map[int]string{0: "g001-rail1:Ethernet0", 9: "g001-rail2:Ethernet4", 255: "g001-rail8:Ethernet124", 256: "g002-rail1:Ethernet0"} {
@@ -243,8 +247,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling", func(c *intent.Cluster) { c.Fabric.Leaf = nil }},
 		{`fabric.leaf.model: switch "z" is not in the catalog`, func(c *intent.Cluster) { c.Fabric.Leaf.Model = "z" }},
-		{`fabric.leaf.os: "e64" has no port names for "eos": known are sonic`, func(c *intent.Cluster) { c.Fabric.Leaf.OS = "eos" }},
-		{`fabric.leaf.os: "i64" has no port names for "": known are a, b`, func(c *intent.Cluster) {
+		{`fabric.leaf.os: "e64" has no port names for "eos"; known: sonic`, func(c *intent.Cluster) { c.Fabric.Leaf.OS = "eos" }},
+		{`fabric.leaf.os: "i64" has no port names for ""; known: a, b`, func(c *intent.Cluster) {
 			c.Fabric.Kind, c.Fabric.Leaf = fabric.InfiniBand, &intent.Leaf{Model: "i64"}
 		}},
 		{"fabric.leaf.model: leaves of 1 ports cannot carry 2 hosts of 8 NICs", func(c *intent.Cluster) { c.Fabric.Leaf.Model = "one" }},
@@ -254,13 +258,13 @@ func TestErrors(t *testing.T) {
 		{"fabric.addressing.pool: is not set", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.Prefix{} }},
 		{"fabric.addressing.pool: 10.64.0.1/16 is not an IPv4 network", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.MustParsePrefix("10.64.0.1/16") }},
 		{"fabric.addressing.pool: fd00::/64 is not an IPv4 network", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.MustParsePrefix("fd00::/64") }},
-		{"fabric.addressing.pool: 10.64.0.0/27 is too small for 3 hosts of 8 NICs with p2p31: want a /26 or larger", func(c *intent.Cluster) {
+		{"fabric.addressing.pool: 10.64.0.0/27 is too small for 3 hosts of 8 NICs with p2p31: it needs a /26 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing.Pool, c.Nodes[0].Names = netip.MustParsePrefix("10.64.0.0/27"), "host[1-3]"
 		}},
-		{"with flat: want a /27 or larger", func(c *intent.Cluster) {
+		{"with flat: it needs a /27 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing = &intent.Addressing{Scheme: fabric.Flat, Pool: netip.MustParsePrefix("10.64.0.0/28")}
 		}},
-		{"with rail24: want a /21 or larger", func(c *intent.Cluster) {
+		{"with rail24: it needs a /21 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing = &intent.Addressing{Scheme: fabric.Rail24, Pool: netip.MustParsePrefix("10.64.0.0/22")}
 		}},
 		{"fabric.addressing.scheme: scheme rail24 takes at most 253 hosts of a leaf, not 254", func(c *intent.Cluster) {
@@ -271,12 +275,14 @@ func TestErrors(t *testing.T) {
 		{"nodes[0].names: ", func(c *intent.Cluster) { c.Nodes[0].Names = "host[1-" }},
 		{"nodes[0].nics: ", func(c *intent.Cluster) { c.Nodes[0].NICs = "" }},
 	} {
-		in := cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16")
-		c.make(in)
-		p, err := New(in, parts())
-		if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
-			t.Errorf("plan %v and error %v, want %q", p != nil, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			in := cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16")
+			c.make(in)
+			p, err := New(in, parts())
+			if err == nil || !strings.Contains(err.Error(), c.want) || p != nil {
+				t.Errorf("plan %v and error %v, want %q", p != nil, err, c.want)
+			}
+		})
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // Baremetal lists the files of a server that runs Linux by itself, in the order in which they are applied:
 // kernel and limits first, the network last, because it alone can cut the connection that applies it.
-// On InfiniBand the subnet manager gives the addresses, so nothing there speaks of IP.
+// On InfiniBand the subnet manager gives the addresses, so no file there mentions IP.
 func Baremetal() []Format {
 	roce, both := []fabric.Transport{fabric.RoCE}, []fabric.Transport{fabric.RoCE, fabric.InfiniBand}
 	return []Format{
@@ -32,4 +32,13 @@ func Baremetal() []Format {
 			Render: func(p Part) fabric.Artifact { return render.Netplan(p.MTU, p.Scheme, p.Addresses) },
 		},
 	}
+}
+
+// BaremetalSwitches lists the files of the switches that such servers are cabled to.
+func BaremetalSwitches() []SwitchFormat {
+	return []SwitchFormat{{
+		ID: "switch-config", Doc: "ports, addresses and traffic classes of a switch",
+		Check:  func(s fabric.Switch) error { return render.CheckSwitchOS(s.OS) },
+		Render: render.SwitchConfig,
+	}}
 }

@@ -1,5 +1,5 @@
-// Package platform knows which files each kind of machine needs, in which order: one Go file a platform,
-// each a list. It is pure; package render writes the text.
+// Package platform knows which files each kind of machine and the switches of its fabric need, in which order:
+// one Go file per platform, each a list. It is pure; package render writes the text.
 package platform
 
 import (
@@ -28,28 +28,39 @@ type Part struct {
 	Neighbours int                  // addresses that the node can meet on its own subnets
 }
 
-// platform is where machines come from.
-type platform struct {
-	name    string // as the cluster file says it
-	formats []Format
+// SwitchFormat is one kind of file that a switch of a platform's fabric needs. Check says why it cannot be
+// rendered for a switch; Render is called where it can.
+type SwitchFormat struct {
+	ID     string
+	Doc    string // what it is for, in one line
+	Check  func(fabric.Switch) error
+	Render func(fabric.Switch, *fabric.Traffic) (a fabric.Artifact, ok bool)
 }
 
-// platforms are all platforms that a cluster file can name. One without artifacts is not rendered yet.
+// platform is where machines come from.
+type platform struct {
+	name     string // as the cluster file says it
+	formats  []Format
+	switches []SwitchFormat
+}
+
+// platforms are all platforms that a cluster file can name. One without formats is not rendered yet.
 func platforms() []platform {
 	return []platform{
-		{name: "baremetal", formats: Baremetal()},
+		{name: "baremetal", formats: Baremetal(), switches: BaremetalSwitches()},
 		{name: "vsphere"},
 		{name: "gke"},
 		{name: "spark"},
 	}
 }
 
-// Artifacts gives the files of every node, node by node in plan order, as they are asked for: those of
-// 16,384 nodes never stand in memory at once. The sequence can be walked again and gives the same bytes.
-// A platform that has no artifacts in this version is an error, as are interface names that a file cannot
-// carry and a plan whose addresses do not fit its nodes; nothing is rendered then.
+// Artifacts gives the files of every node and then of every switch, in plan order, as they are asked for:
+// those of 16,384 nodes are never in memory at once. The sequence can be walked again and gives the same
+// bytes. A platform that has no formats in this version is an error, as are interface names that a file cannot
+// carry and a plan whose addresses do not fit its nodes; nothing is rendered then. Missing lists the switches
+// for which nothing is rendered.
 func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
-	list, err := artifactsOf(p.Platform, p.Transport)
+	chosen, err := find(p.Platform, p.Transport)
 	if err != nil {
 		return nil, err
 	}
@@ -58,23 +69,57 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 	}
 	neighbours := countNeighbours(p.Addressing)
 	return func(yield func(fabric.Artifact) bool) {
-		for i, node := range p.Nodes {
-			part := Part{MTU: p.MTU, Scheme: p.Addressing.Scheme, Addresses: fabric.NodeAddresses{Node: node.Name}}
-			if p.Transport == fabric.RoCE {
-				part.Addresses = p.Addressing.Nodes[i]
-				part.Neighbours = neighbours.of(part.Addresses)
-			}
-			for _, a := range list {
-				if !yield(a.Render(part)) {
-					return
-				}
-			}
-		}
+		_ = chosen.renderNodes(p, neighbours, yield) && chosen.renderSwitches(p, yield)
 	}, nil
 }
 
-// artifactsOf picks a platform's artifacts for a transport. Nothing to render is an error, not a success.
-func artifactsOf(name string, transport fabric.Transport) ([]Format, error) {
+// renderNodes gives false once the reader has stopped.
+func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield func(fabric.Artifact) bool) bool {
+	for i, node := range p.Nodes {
+		part := Part{MTU: p.MTU, Scheme: p.Addressing.Scheme, Addresses: fabric.NodeAddresses{Node: node.Name}}
+		if p.Transport == fabric.RoCE {
+			part.Addresses = p.Addressing.Nodes[i]
+			part.Neighbours = neighbours.of(part.Addresses)
+		}
+		for _, f := range l.formats {
+			if !yield(f.Render(part)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) bool) bool {
+	for _, s := range p.Switches {
+		for _, f := range l.switches {
+			if a, ok := f.Render(s, p.Traffic); ok && !yield(a) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Missing lists the switches of a plan for which a file cannot be rendered, and why.
+func Missing(p *fabric.Plan) []fabric.Missing {
+	chosen, err := find(p.Platform, p.Transport)
+	if err != nil {
+		return nil // then nothing at all is rendered: Artifacts says so
+	}
+	var missing []fabric.Missing
+	for _, s := range p.Switches {
+		for _, f := range chosen.switches {
+			if err := f.Check(s); err != nil {
+				missing = append(missing, fabric.Missing{What: s.Name, Source: f.ID, Reason: err.Error()})
+			}
+		}
+	}
+	return missing
+}
+
+// find gives a platform with its formats for a transport. Nothing to render is an error, not a success.
+func find(name string, transport fabric.Transport) (platform, error) {
 	var known, rendered []string
 	for _, p := range platforms() {
 		known = append(known, p.name)
@@ -84,21 +129,16 @@ func artifactsOf(name string, transport fabric.Transport) ([]Format, error) {
 		if p.name != name || len(p.formats) == 0 {
 			continue
 		}
-		var list []Format
-		for _, a := range p.formats {
-			if slices.Contains(a.Transports, transport) {
-				list = append(list, a)
-			}
+		p.formats = slices.DeleteFunc(p.formats, func(f Format) bool { return !slices.Contains(f.Transports, transport) })
+		if len(p.formats) == 0 {
+			return platform{}, fmt.Errorf("platform %q: no files are rendered for transport %q", name, transport)
 		}
-		if len(list) == 0 {
-			return nil, fmt.Errorf("platform %q: has no artifacts for transport %q", name, transport)
-		}
-		return list, nil
+		return p, nil
 	}
 	if !slices.Contains(known, name) {
-		return nil, fmt.Errorf("platform %q: is not one of %s", name, strings.Join(known, ", "))
+		return platform{}, fmt.Errorf("platform %q: unknown; known: %s", name, strings.Join(known, ", "))
 	}
-	return nil, fmt.Errorf("platform %q: has no artifacts in this version: rendered are %s", name, strings.Join(rendered, ", "))
+	return platform{}, fmt.Errorf("platform %q: no files are rendered for it in this version; rendered: %s", name, strings.Join(rendered, ", "))
 }
 
 // checkNodes makes sure that rendering cannot fail on the way.
@@ -107,7 +147,7 @@ func checkNodes(p *fabric.Plan) error {
 		return nil
 	}
 	if len(p.Addressing.Nodes) != len(p.Nodes) {
-		return fmt.Errorf("plan %q: %d nodes with addresses of %d", p.Name, len(p.Addressing.Nodes), len(p.Nodes))
+		return fmt.Errorf("plan %q: %d of %d nodes have addresses", p.Name, len(p.Addressing.Nodes), len(p.Nodes))
 	}
 	for i, n := range p.Addressing.Nodes {
 		if n.Node != p.Nodes[i].Name || len(n.NICs) != len(p.Nodes[i].NICs) {

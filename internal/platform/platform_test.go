@@ -79,45 +79,49 @@ func TestArtifacts(t *testing.T) {
 			"/etc/security/limits.d/60-railwright.conf",
 		}},
 	} {
-		var got []string
-		for a := range artifacts(t, plan(2, c.transport, c.scheme)) {
-			got = append(got, a.Target+a.Path)
-			if c.transport == fabric.InfiniBand && strings.Contains(string(a.Content), "net.ipv4") {
-				t.Errorf("%s speaks of IP on InfiniBand:\n%s", a.Path, a.Content)
+		t.Run(string(c.transport), func(t *testing.T) {
+			var got []string
+			for a := range artifacts(t, plan(2, c.transport, c.scheme)) {
+				got = append(got, a.Target+a.Path)
+				if c.transport == fabric.InfiniBand && strings.Contains(string(a.Content), "net.ipv4") {
+					t.Errorf("%s speaks of IP on InfiniBand:\n%s", a.Path, a.Content)
+				}
 			}
-		}
-		var want []string
-		for _, host := range []string{"host00001", "host00002"} {
-			for _, file := range c.want {
-				want = append(want, host+file)
+			var want []string
+			for _, host := range []string{"host00001", "host00002"} {
+				for _, file := range c.want {
+					want = append(want, host+file)
+				}
 			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", c.transport, got, want)
-		}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q, want %q", c.transport, got, want)
+			}
+		})
 	}
 }
 
 // Every file of two hosts with eight NICs, as they come.
 func TestGolden(t *testing.T) {
 	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24, fabric.Flat} {
-		var got strings.Builder
-		for a := range artifacts(t, plan(2, fabric.RoCE, scheme)) {
-			fmt.Fprintf(&got, "-- %s%s %04o --\n%s", a.Target, a.Path, a.Mode, a.Content)
-		}
-		file := filepath.Join("testdata", string(scheme)+".txtar")
-		if *update {
-			if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+		t.Run(string(scheme), func(t *testing.T) {
+			var got strings.Builder
+			for a := range artifacts(t, plan(2, fabric.RoCE, scheme)) {
+				fmt.Fprintf(&got, "-- %s%s %04o --\n%s", a.Target, a.Path, a.Mode, a.Content)
+			}
+			file := filepath.Join("testdata", string(scheme)+".txtar")
+			if *update {
+				if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got.String()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", scheme, diff)
-		}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", scheme, diff)
+			}
+		})
 	}
 }
 
@@ -159,21 +163,23 @@ func TestErrors(t *testing.T) {
 		want string
 		make func(p *fabric.Plan)
 	}{
-		{`platform "vsphere": has no artifacts in this version: rendered are baremetal`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
-		{`platform "gke": has no artifacts in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
-		{`platform "spark": has no artifacts in this version`, func(p *fabric.Plan) { p.Platform = "spark" }},
-		{`platform "cray": is not one of baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
-		{`platform "baremetal": has no artifacts for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
-		{`1 nodes with addresses of 2`, func(p *fabric.Plan) { p.Addressing.Nodes = p.Addressing.Nodes[:1] }},
+		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
+		{`platform "gke": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
+		{`platform "spark": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "spark" }},
+		{`platform "cray": unknown; known: baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
+		{`platform "baremetal": no files are rendered for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
+		{`1 of 2 nodes have addresses`, func(p *fabric.Plan) { p.Addressing.Nodes = p.Addressing.Nodes[:1] }},
 		{`node "host00001" has the addresses of 8 NICs of "x"`, func(p *fabric.Plan) { p.Addressing.Nodes[0].Node = "x" }},
 		{`node "host00002": interface name "a;b"`, func(p *fabric.Plan) { p.Addressing.Nodes[1].NICs[7].NIC = "a;b" }},
 		{`node "host00001": interface "eth1" has no address`, func(p *fabric.Plan) { p.Addressing.Nodes[0].NICs[0].Address = netip.Prefix{} }},
 	} {
-		p := plan(2, fabric.RoCE, fabric.P2P31)
-		c.make(p)
-		if seq, err := Artifacts(p); err == nil || !strings.Contains(err.Error(), c.want) || seq != nil {
-			t.Errorf("sequence %v, error %v, want %q", seq != nil, err, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			p := plan(2, fabric.RoCE, fabric.P2P31)
+			c.make(p)
+			if seq, err := Artifacts(p); err == nil || !strings.Contains(err.Error(), c.want) || seq != nil {
+				t.Errorf("sequence %v, error %v, want %q", seq != nil, err, c.want)
+			}
+		})
 	}
 }
 
@@ -187,17 +193,55 @@ func TestNeighbours(t *testing.T) {
 		{fabric.Flat, 100, 8 * (99 * 8)}, // each NIC can meet every NIC of the others
 		{fabric.Flat, 1, 0},
 	} {
-		p := plan(c.hosts, fabric.RoCE, c.scheme)
-		if got := countNeighbours(p.Addressing).of(p.Addressing.Nodes[0]); got != c.want {
-			t.Errorf("%s, %d hosts: %d neighbours, want %d", c.scheme, c.hosts, got, c.want)
+		t.Run(fmt.Sprintf("%s %d hosts", c.scheme, c.hosts), func(t *testing.T) {
+			p := plan(c.hosts, fabric.RoCE, c.scheme)
+			if got := countNeighbours(p.Addressing).of(p.Addressing.Nodes[0]); got != c.want {
+				t.Errorf("%s, %d hosts: %d neighbours, want %d", c.scheme, c.hosts, got, c.want)
+			}
+			raised := false
+			for a := range artifacts(t, p) {
+				raised = raised || strings.Contains(string(a.Content), "gc_thresh3")
+			}
+			if raised != (c.want > 512) {
+				t.Errorf("%s, %d hosts: neighbour table raised %v", c.scheme, c.hosts, raised)
+			}
+		})
+	}
+}
+
+// A switch of an OS that is rendered gives a file with what it leaves out; every other one is listed as missing.
+func TestSwitches(t *testing.T) {
+	p := plan(1, fabric.RoCE, fabric.P2P31)
+	p.Switches = []fabric.Switch{
+		{Name: "leaf1", OS: "sonic", MTU: 9000, Ports: []fabric.SwitchPort{{Name: "Ethernet0", Address: netip.MustParsePrefix("10.64.0.0/31")}}},
+		{Name: "leaf2", OS: "eos"},
+		{Name: "leaf3"},
+	}
+	var got []string
+	for a := range artifacts(t, p) {
+		if strings.HasPrefix(a.Target, "leaf") {
+			got = append(got, a.Target+a.Path)
+			if len(a.Omits) == 0 || a.SHA256 == "" || !strings.Contains(string(a.Content), "10.64.0.0/31") {
+				t.Errorf("%+v", a)
+			}
 		}
-		raised := false
-		for a := range artifacts(t, p) {
-			raised = raised || strings.Contains(string(a.Content), "gc_thresh3")
-		}
-		if raised != (c.want > 512) {
-			t.Errorf("%s, %d hosts: neighbour table raised %v", c.scheme, c.hosts, raised)
-		}
+	}
+	if !slices.Equal(got, []string{"leaf1/etc/sonic/config_db.json"}) {
+		t.Errorf("%q", got)
+	}
+	want := []fabric.Missing{
+		{What: "leaf2", Source: "switch-config", Reason: `switch OS "eos": no configuration is rendered for it in this version; known: sonic`},
+		{What: "leaf3", Source: "switch-config", Reason: `switch OS "": no configuration is rendered for it in this version; known: sonic`},
+	}
+	if diff := cmp.Diff(want, Missing(p)); diff != "" {
+		t.Error(diff)
+	}
+	p.Platform = "gke"
+	if m := Missing(p); m != nil {
+		t.Errorf("%v of a platform that is not rendered", m)
+	}
+	for range artifacts(t, func() *fabric.Plan { p.Platform = "baremetal"; return p }()) {
+		break // a reader may stop before the switches
 	}
 }
 
@@ -209,6 +253,12 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s: artifact %q has no id of its own, no doc line or no transport", p.name, a.ID)
 			}
 			seen[a.ID] = true
+		}
+		for _, f := range p.switches {
+			if f.ID == "" || f.Doc == "" || f.Check == nil || f.Render == nil || seen[f.ID] {
+				t.Errorf("%s: switch format %q has no id of its own or no doc line", p.name, f.ID)
+			}
+			seen[f.ID] = true
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// Package render turns parts of a plan into the files that a machine reads: one Go file an artifact
+// Package render turns parts of a plan into the files that a machine reads: one Go file per artifact
 // format, each taking only the part that it needs. It is pure, and the same part gives the same bytes.
 package render
 
@@ -21,7 +21,7 @@ func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifa
 	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: sum(content), File: placeOf(target, path), Content: content}
 }
 
-// placeOf is one folder a target with flat names in it. The folders of each target's own /etc would be ten
+// placeOf is one folder per target with flat names in it. The folders of each target's own /etc would be ten
 // times as many, and making folders is what takes the time of a large render.
 func placeOf(target, path string) string {
 	return target + "/" + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "__")
@@ -36,16 +36,16 @@ func sum(content []byte) string {
 // maxNICName is IFNAMSIZ without its final zero, in bytes (linux/if.h).
 const maxNICName = 15
 
-// CheckNICName tells whether every format here can carry an interface name. The sysctl format has no
+// CheckNICName says whether every format here can carry an interface name. The sysctl format has no
 // quoting, so letters, digits, '.', '_' and '-' are all that can pass; '@' and ':' belong to iproute2.
 // The error names the first character that cannot.
 func CheckNICName(name string) error {
 	if name == "" || len(name) > maxNICName {
-		return fmt.Errorf("interface name %q: %d bytes, want 1 to %d", name, len(name), maxNICName)
+		return fmt.Errorf("interface name %q: %d bytes, not 1 to %d", name, len(name), maxNICName)
 	}
 	switch name {
 	case ".", "..", "all", "default":
-		return fmt.Errorf("interface name %q: is another folder of /proc/sys/net/ipv4/conf", name)
+		return fmt.Errorf("interface name %q: reserved in /proc/sys/net/ipv4/conf", name)
 	}
 	for _, r := range name {
 		if !plain(r) {

@@ -13,7 +13,7 @@ const netplanHead = `# Written by railwright from the plan; a change here is los
 #
 # Each NIC answers from its own address by its own table. The selectors are single addresses, so no
 # packet matches two rules. Priorities are written out: without them the kernel numbers the rules in the
-# order in which the links come up, which differs from boot to boot. The renderer stands at each NIC,
+# order in which the links come up, which differs from boot to boot. The renderer is set per NIC,
 # so that interfaces of other files keep theirs.
 network:
   version: 2

@@ -150,17 +150,19 @@ var nastyNames = []string{
 
 func TestNetplanTextIsTheStruct(t *testing.T) {
 	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24, fabric.Flat} {
-		for _, names := range [][]string{eight(), nastyNames} {
-			n := node(scheme, names...)
-			got := parseNetplan(t, Netplan(9000, scheme, n).Content)
-			want := make(map[string]ethernet)
-			for _, a := range n.NICs {
-				want[a.NIC] = wantEthernet(9000, scheme, a)
+		t.Run(string(scheme), func(t *testing.T) {
+			for _, names := range [][]string{eight(), nastyNames} {
+				n := node(scheme, names...)
+				got := parseNetplan(t, Netplan(9000, scheme, n).Content)
+				want := make(map[string]ethernet)
+				for _, a := range n.NICs {
+					want[a.NIC] = wantEthernet(9000, scheme, a)
+				}
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", scheme, diff)
+				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", scheme, diff)
-			}
-		}
+		})
 	}
 }
 
@@ -180,25 +182,27 @@ func parseNetplan(t *testing.T, text []byte) map[string]ethernet {
 
 func TestSelectorsDistinct(t *testing.T) {
 	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24, fabric.Flat} {
-		selectors, priorities := make(map[string]string), make(map[int]string)
-		for name, e := range parseNetplan(t, Netplan(9000, scheme, node(scheme, eight()...)).Content) {
-			for _, r := range e.Rules {
-				p, err := netip.ParsePrefix(r.From)
-				if err != nil || !p.IsSingleIP() || r.To != "" {
-					t.Errorf("%s %s: rule from %q to %q, want from one address", scheme, name, r.From, r.To)
+		t.Run(string(scheme), func(t *testing.T) {
+			selectors, priorities := make(map[string]string), make(map[int]string)
+			for name, e := range parseNetplan(t, Netplan(9000, scheme, node(scheme, eight()...)).Content) {
+				for _, r := range e.Rules {
+					p, err := netip.ParsePrefix(r.From)
+					if err != nil || !p.IsSingleIP() || r.To != "" {
+						t.Errorf("%s %s: rule from %q to %q, want from one address", scheme, name, r.From, r.To)
+					}
+					if other, ok := selectors[r.From]; ok {
+						t.Errorf("%s: %s and %s share the selector %s", scheme, name, other, r.From)
+					}
+					if other, ok := priorities[r.Priority]; ok {
+						t.Errorf("%s: %s and %s share the priority %d", scheme, name, other, r.Priority)
+					}
+					selectors[r.From], priorities[r.Priority] = name, name
 				}
-				if other, ok := selectors[r.From]; ok {
-					t.Errorf("%s: %s and %s share the selector %s", scheme, name, other, r.From)
-				}
-				if other, ok := priorities[r.Priority]; ok {
-					t.Errorf("%s: %s and %s share the priority %d", scheme, name, other, r.Priority)
-				}
-				selectors[r.From], priorities[r.Priority] = name, name
 			}
-		}
-		if len(selectors) != 8 {
-			t.Errorf("%s: %d selectors, want 8", scheme, len(selectors))
-		}
+			if len(selectors) != 8 {
+				t.Errorf("%s: %d selectors, want 8", scheme, len(selectors))
+			}
+		})
 	}
 }
 
@@ -210,15 +214,17 @@ func TestSysctlThresholds(t *testing.T) {
 	}{
 		{8, ""}, {512, ""}, {513, "1024 2048 4096"}, {896, "1024 2048 4096"}, {897, "2048 4096 8192"}, {1048512, "2097152 4194304 8388608"},
 	} {
-		var got []string
-		for line := range strings.Lines(string(Sysctl(fabric.Rail24, c.neighbours, n).Content)) {
-			if _, value, ok := strings.Cut(line, " = "); ok && strings.Contains(line, "gc_thresh") {
-				got = append(got, strings.TrimSpace(value))
+		t.Run(fmt.Sprintf("%d neighbours", c.neighbours), func(t *testing.T) {
+			var got []string
+			for line := range strings.Lines(string(Sysctl(fabric.Rail24, c.neighbours, n).Content)) {
+				if _, value, ok := strings.Cut(line, " = "); ok && strings.Contains(line, "gc_thresh") {
+					got = append(got, strings.TrimSpace(value))
+				}
 			}
-		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("%d neighbours: thresholds %q, want %q", c.neighbours, s, c.want)
-		}
+			if s := strings.Join(got, " "); s != c.want {
+				t.Errorf("%d neighbours: thresholds %q, want %q", c.neighbours, s, c.want)
+			}
+		})
 	}
 }
 

@@ -20,7 +20,7 @@ kernel.numa_balancing = 0
 const sysctlFilter = `
 # Replies leave by the NIC that the source rules choose, which strict reverse-path filtering does not
 # know of before the rules are in place; loose mode is what the kernel's ip-sysctl advises with policy
-# routing. The kernel takes the higher of conf/all and conf/NIC, so 2 here holds whatever stands in all,
+# routing. The kernel takes the higher of conf/all and conf/NIC, so 2 here holds whatever is set in all,
 # and interfaces outside the fabric keep theirs.
 `
 

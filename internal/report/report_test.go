@@ -134,8 +134,8 @@ func TestNothingLookedAt(t *testing.T) {
 		t.Error("findings and a mesh with nothing in them are shown as zero failures")
 	}
 	html := page(t, Run{})
-	for _, want := range []string{"no rule was evaluated", "no pair of NICs was measured", "Causes were not searched for", "Mesh: not looked at",
-		"Cabling: not looked at", "did not apply any", "did not render any", "steps of this run were not recorded", "there is no plan"} {
+	for _, want := range []string{"no rule was evaluated", "no pair of NICs was measured", "Causes were not searched for", "Mesh: not measured",
+		"Cabling: not available", "did not apply any", "did not render any", "steps of this run were not recorded", "there is no plan"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -17,7 +17,7 @@ func samplePlan(hosts int) *fabric.Plan {
 		n := fabric.Node{Name: fmt.Sprintf("host%d", h+1), Machine: "xe9680-mi300x-thor2"}
 		leaf := fmt.Sprintf("leaf%d", h/32+1)
 		if h%32 == 0 {
-			p.Switches = append(p.Switches, fabric.Switch{Name: leaf, Role: fabric.Leaf, Model: "z9664f", OS: "sonic", Ports: 8 * min(32, hosts-h)})
+			p.Switches = append(p.Switches, fabric.Switch{Name: leaf, Role: fabric.Leaf, Model: "z9664f", OS: "sonic", Ports: make([]fabric.SwitchPort, 8*min(32, hosts-h))})
 		}
 		for i := range 8 {
 			nic := fmt.Sprintf("eth%d", i+1)

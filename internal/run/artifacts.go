@@ -77,7 +77,7 @@ func replaceable(folder string) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(folder, IndexFile)); err != nil {
-		return fmt.Errorf("folder %q: holds something that is not a render (no %s): name another, or empty it", folder, IndexFile)
+		return fmt.Errorf("folder %q: holds something that is not a render (no %s): choose another folder, or empty it", folder, IndexFile)
 	}
 	return nil
 }

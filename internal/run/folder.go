@@ -1,5 +1,5 @@
 // Package run keeps the folder of a run: what went in, what came out of every step, and the report. Every
-// value on an arrow of the pipeline lies there as a file and can be loaded again.
+// value on an arrow of the pipeline is a file there and can be loaded again.
 package run
 
 import (
@@ -54,7 +54,7 @@ func New(base, cluster string, now time.Time) (Folder, error) {
 	}
 }
 
-// Path is where a file of the run lies.
+// Path gives the path of a file of the run.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
 // WriteFile puts a whole file in place at once.
@@ -88,7 +88,7 @@ func (f Folder) Read(name, kind string, v any) error {
 		return fmt.Errorf("%q: %w", path, located(text, err))
 	}
 	if meta != fabric.NewMeta(kind) {
-		return fmt.Errorf("%q: is kind %q in version %q, want %q in %q", path, meta.Kind, meta.APIVersion, kind, fabric.APIVersion)
+		return fmt.Errorf("%q: is kind %q in version %q, not %q in %q", path, meta.Kind, meta.APIVersion, kind, fabric.APIVersion)
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()

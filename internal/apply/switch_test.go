@@ -1,0 +1,61 @@
+package apply
+
+import (
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func TestSwitches(t *testing.T) {
+	one := []fabric.Switch{{Name: "leaf1", OS: "sonic"}}
+	files := map[string][]fabric.Artifact{"leaf1": {{File: "leaf1/etc__sonic__config_db.json"}}, "leaf2": {{File: "leaf2/etc__sonic__config_db.json"}}}
+	const byHand = `; applying to a SONiC switch is not supported in this version: copy it to the switch and run: sudo config load etc__sonic__config_db.json`
+	for _, c := range []struct {
+		name     string
+		switches []fabric.Switch
+		files    map[string][]fabric.Artifact
+		folder   string
+		inLab    bool
+		status   fabric.Status
+		want     string // of the last one
+	}{
+		{"in a run folder", one, files, "run/artifacts", false, fabric.Unknown, "rendered to run/artifacts/leaf1/etc__sonic__config_db.json" + byHand},
+		{"not written", one, files, "", false, fabric.Unknown, "railwright render writes it as leaf1/etc__sonic__config_db.json" + byHand},
+		{"many say the same", append([]fabric.Switch{{Name: "leaf2", OS: "sonic"}}, one...), files, "a", false, fabric.Unknown, "rendered to a/SWITCH/etc__sonic__config_db.json" + byHand},
+		{"without a renderer", []fabric.Switch{{Name: "leaf1", OS: "eos"}}, files, "a", false, fabric.Unknown, `switch OS "eos": no configuration is rendered for it in this version; known: sonic`},
+		{"without a file", one, nil, "a", false, fabric.Unknown, "no file was rendered for it"},
+		{"in the lab", one, files, "a", true, fabric.NotApplicable, "not applicable in the lab: the leaf is a bridge of this machine"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Switches(c.switches, c.files, c.folder, c.inLab)
+			last := got[len(got)-1]
+			if len(got) != len(c.switches) || last.Node != "leaf1" || last.Status != c.status || last.Error+last.Reason != c.want || (last.Error == "") != c.inLab {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestJudge(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		kinds        []Kind
+		wrote, would fabric.Status // of an apply, of a dry run
+	}{
+		{"nothing to do", []Kind{Same}, fabric.Pass, fabric.Pass},
+		{"no file", nil, fabric.Pass, fabric.Pass},
+		{"changes", []Kind{Same, Create}, fabric.Pass, fabric.Fail},
+		{"unreadable", []Kind{Same, Unknown}, fabric.Unknown, fabric.Unknown},
+		{"unreadable and changes", []Kind{Unknown, Update}, fabric.Unknown, fabric.Fail},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var a Applied
+			for _, k := range c.kinds {
+				a.Changes = append(a.Changes, Change{Kind: k})
+			}
+			if a.judge(false) != c.wrote || a.judge(true) != c.would {
+				t.Errorf("%v and %v, want %v and %v", a.judge(false), a.judge(true), c.wrote, c.would)
+			}
+		})
+	}
+}

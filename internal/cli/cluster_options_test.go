@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// wantOptions parses arguments and compares what the command makes of them.
+func wantOptions[O any](t *testing.T, command func(func(context.Context, O) error) *cobra.Command, want O, args ...string) {
+	t.Helper()
+	if o, err := parsed(t, command, args...); err != nil || !reflect.DeepEqual(o, want) {
+		t.Errorf("%q: %+v, %v, want %+v", args, o, err, want)
+	}
+}
+
+// refused makes sure that arguments are an error.
+func refused[O any](t *testing.T, command func(func(context.Context, O) error) *cobra.Command, args ...string) {
+	t.Helper()
+	if o, err := parsed(t, command, args...); err == nil {
+		t.Errorf("%q was taken as %+v", args, o)
+	}
+}
+
+func TestUpOptions(t *testing.T) {
+	a := &app{}
+	wantOptions(t, a.upCommand, upOptions{folder: "railwright-runs"})
+	wantOptions(t, a.upCommand, upOptions{file: "c.yaml", lab: true, keep: true, folder: "runs", faults: []string{"mtu=a:b", "down=c"}},
+		"-f", "c.yaml", "--lab", "--keep", "-d", "runs", "--fault", "mtu=a:b", "--fault", "down=c")
+	refused(t, a.upCommand, "c.yaml")
+}
+
+func TestApplyOptions(t *testing.T) {
+	a := &app{}
+	wantOptions(t, a.applyCommand, applyOptions{})
+	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, dryRun: true}, "-f", "c.yaml", "--dry-run")
+	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{lab: true}}, "--lab")
+	refused(t, a.applyCommand, "--lab", "-f", "c.yaml")
+	refused(t, a.applyCommand, "c.yaml")
+}
+
+func TestRenderOptions(t *testing.T) {
+	a := &app{}
+	wantOptions(t, a.renderCommand, renderOptions{file: "c.yaml", folder: "out"}, "-f", "c.yaml", "-d", "out")
+	refused(t, a.renderCommand, "out")
+}
+
+func TestBenchOptions(t *testing.T) {
+	a := &app{}
+	wantOptions(t, a.benchCommand, benchOptions{suite: "ping"})
+	wantOptions(t, a.benchCommand, benchOptions{fleetOptions: fleetOptions{lab: true}, suite: "nccl"}, "--lab", "--suite", "nccl")
+	refused(t, a.benchCommand, "--lab", "-f", "c.yaml")
+}
+
+func TestLabUpOptions(t *testing.T) {
+	a := &app{}
+	wantOptions(t, a.labUpCommand, labUpOptions{})
+	wantOptions(t, a.labUpCommand, labUpOptions{file: "c.yaml", ssh: true, bare: true, hardware: "r.txtar"}, "-f", "c.yaml", "--ssh", "--bare", "--hardware", "r.txtar")
+	wantOptions(t, a.labUpCommand, labUpOptions{faults: []string{"mtu=a:b,c:d"}}, "--fault", "mtu=a:b,c:d")
+	refused(t, a.labUpCommand, "--bare", "--fault", "mtu=a:b")
+	refused(t, a.labUpCommand, "c.yaml")
+}
+
+func TestLabExecOptions(t *testing.T) {
+	a := &app{}
+	want := labExecOptions{host: "host1", argv: []string{"ip", "-d", "link"}}
+	wantOptions(t, a.labExecCommand, want, "host1", "--", "ip", "-d", "link")
+	wantOptions(t, a.labExecCommand, want, "host1", "ip", "-d", "link")
+	refused(t, a.labExecCommand, "host1")
+}
+
+// A step that this version does not know, and anything behind one that it knows, is refused.
+func TestNodeSteps(t *testing.T) {
+	ran := ""
+	step := func(name string) func(context.Context) error {
+		return func(context.Context) error { ran = name; return nil }
+	}
+	a := &app{}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"collect"}, "collect"}, {[]string{"mesh"}, "mesh"}, {[]string{"apply"}, "apply"},
+		{[]string{"lab-keep"}, "lab-keep"}, {[]string{"lab-hold"}, "lab-hold"}, {[]string{"lab-fault"}, "lab-fault"},
+		{[]string{"collect", "x"}, ""}, {[]string{"bogus"}, ""},
+	} {
+		t.Run(c.args[len(c.args)-1], func(t *testing.T) {
+			ran = ""
+			cmd := a.nodeCommand(nodeSteps{
+				collect: step("collect"), mesh: step("mesh"), apply: step("apply"),
+				labKeep: step("lab-keep"), labHold: step("lab-hold"), labFault: step("lab-fault"),
+			})
+			cmd.SetArgs(c.args)
+			cmd.SilenceUsage, cmd.SilenceErrors = true, true
+			if err := cmd.Execute(); ran != c.want || (err == nil) != (c.want != "") {
+				t.Errorf("ran %q, %v, want %q", ran, err, c.want)
+			}
+		})
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		statuses []fabric.Status
+		want     fabric.Status
+	}{
+		{"all pass", []fabric.Status{fabric.Pass, fabric.Pass}, fabric.Pass},
+		{"a switch of the lab", []fabric.Status{fabric.Pass, fabric.NotApplicable}, fabric.Pass},
+		{"a switch that nothing can apply to", []fabric.Status{fabric.Pass, fabric.Unknown}, fabric.Unknown},
+		{"changes pending beside it", []fabric.Status{fabric.Unknown, fabric.Fail}, fabric.Fail},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var results []apply.Applied
+			for _, s := range c.statuses {
+				results = append(results, apply.Applied{Status: s})
+			}
+			if got := worst(results); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"railwright.dev/railwright/internal/check"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/fleet"
+	"railwright.dev/railwright/internal/lab"
+	"railwright.dev/railwright/internal/pipeline"
+)
+
+// fleetOptions say on which machines a command works.
+type fleetOptions struct {
+	file string
+	lab  bool
+}
+
+func (o *fleetOptions) flags(c *cobra.Command) {
+	fileFlag(c, &o.file)
+	c.Flags().BoolVar(&o.lab, "lab", false, "the lab that is up")
+	c.MarkFlagsMutuallyExclusive("lab", "file")
+}
+
+// reached is the machines of a plan, ready to work on.
+type reached struct {
+	plan    *fabric.Plan
+	waivers []check.Waiver
+	fleet   *fleet.Fleet
+}
+
+// reach goes to the machines of the lab that is up, or of a cluster file.
+func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
+	if o.lab {
+		l, err := lab.Open()
+		if err != nil {
+			return nil, err
+		}
+		f, err := pipeline.LabFleet(l)
+		return &reached{plan: l.Plan, fleet: f}, err
+	}
+	if o.file == "" {
+		return nil, errors.New("which machines: -f FILE of a cluster (make one with: railwright init), or --lab")
+	}
+	in, err := a.readCluster(o.file)
+	if err != nil {
+		return nil, err
+	}
+	waivers, err := pipeline.Waivers(in.cluster)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fleet.Cluster(ctx, in.cluster)
+	return &reached{plan: in.plan, waivers: waivers, fleet: f}, err
+}

@@ -1,0 +1,106 @@
+// Package fleet knows which machines a command concerns, how each is reached, and who answered. What is asked
+// of them is the caller's.
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"railwright.dev/railwright/internal/host"
+)
+
+// Bounds of work on many machines.
+const (
+	atOnce      = 64               // machines
+	reachWithin = 30 * time.Second // to log in and to copy the program: 14 MB, a second at 100 Mb/s
+	askWithin   = 60 * time.Second // for an answer of one machine
+	leaveWithin = 10 * time.Second // to remove the program and log out
+)
+
+// Member is a machine on which this program can be run.
+type Member struct {
+	Runner  host.Runner
+	Program string                      // path of this program there
+	Leave   func(context.Context) error // removes what was copied there; nil: nothing was
+}
+
+// Fleet is the machines that a command concerns, in their order. One that could not be reached has an error
+// instead of a Member.
+type Fleet struct {
+	names   []string
+	members map[string]host.Outcome[Member]
+	close   func() error
+}
+
+// New is a fleet of machines that are reached already, or failed to be.
+func New(members []host.Outcome[Member]) *Fleet {
+	return closing(members, func() error { return nil })
+}
+
+func closing(members []host.Outcome[Member], closeAll func() error) *Fleet {
+	f := &Fleet{members: make(map[string]host.Outcome[Member]), close: closeAll}
+	for _, m := range members {
+		f.names = append(f.names, m.Name)
+		f.members[m.Name] = m
+	}
+	return f
+}
+
+// Reached gives the machines that can be worked on, by name.
+func (f *Fleet) Reached() map[string]Member {
+	reached := make(map[string]Member, len(f.members))
+	for name, m := range f.members {
+		if m.Err == nil {
+			reached[name] = m.Value
+		}
+	}
+	return reached
+}
+
+// Close removes the program from every machine and logs out.
+func (f *Fleet) Close() error {
+	left := host.RunAll(context.Background(), f.names, atOnce, leaveWithin, func(ctx context.Context, name string) (struct{}, error) {
+		if m := f.members[name]; m.Err == nil && m.Value.Leave != nil {
+			return struct{}{}, m.Value.Leave(ctx)
+		}
+		return struct{}{}, nil
+	})
+	errs := []error{f.close()}
+	for _, o := range left {
+		if o.Err != nil {
+			errs = append(errs, fmt.Errorf("host %q: %w", o.Name, o.Err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Ask runs this program with arguments on every machine at once and decodes the JSON that each prints; stdin
+// gives what it reads there, nil for nothing. The outcomes are in the order of the fleet; of a machine that
+// could not be reached it is that error.
+func Ask[T any](ctx context.Context, f *Fleet, args []string, stdin func(name string) ([]byte, error)) []host.Outcome[T] {
+	return host.RunAll(ctx, f.names, atOnce, askWithin, func(ctx context.Context, name string) (answer T, err error) {
+		m := f.members[name]
+		if m.Err != nil {
+			return answer, m.Err
+		}
+		var text []byte
+		if stdin != nil {
+			if text, err = stdin(name); err != nil {
+				return answer, err
+			}
+		}
+		argv := append([]string{m.Value.Program}, args...)
+		out, err := host.Output(ctx, m.Value.Runner, host.Command{Argv: argv, Stdin: bytes.NewReader(text)})
+		if err != nil {
+			return answer, err
+		}
+		if err := json.Unmarshal(out, &answer); err != nil {
+			return answer, fmt.Errorf("answer to %q: %w", args, err)
+		}
+		return answer, nil
+	})
+}

@@ -1,0 +1,82 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"railwright.dev/railwright/internal/check"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+)
+
+// Waivers are those of a cluster file.
+func Waivers(c *intent.Cluster) ([]check.Waiver, error) {
+	var out []check.Waiver
+	for _, w := range c.Waive {
+		until, err := time.Parse(time.DateOnly, w.Until)
+		if err != nil {
+			return nil, fmt.Errorf("waive: until: %w", err)
+		}
+		out = append(out, check.Waiver{Rule: w.Rule, Subject: w.Subject, Reason: w.Reason, Until: until})
+	}
+	return out, nil
+}
+
+// Checked is what a check needs besides the facts. Without a plan the rules that need one are not applicable.
+type Checked struct {
+	Plan    *fabric.Plan
+	Waivers []check.Waiver
+	At      time.Time        // decides which waivers hold
+	Lost    []fabric.Missing // machines without facts, and why
+}
+
+// Check checks nodes as they come. Facts that cannot be loaded are lost too, but where nothing at all can be
+// loaded there is no verdict.
+func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error], emit func(fabric.Finding)) (fabric.Summary, error) {
+	c := check.New(in.Plan, in.Waivers, in.At, emit)
+	var broken []error
+	seen := false
+	for node, err := range nodes {
+		if ctx.Err() != nil {
+			return fabric.Summary{}, ctx.Err()
+		}
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		seen = true
+		c.Node(node)
+	}
+	if len(broken) > 0 && !seen {
+		return fabric.Summary{}, errors.Join(broken...)
+	}
+	for i, err := range broken {
+		c.Lost(fabric.Missing{What: fmt.Sprintf("broken snapshot %d", i+1), Source: "loading", Reason: err.Error()})
+	}
+	for _, m := range in.Lost {
+		c.Lost(m)
+	}
+	return c.Finish(), nil
+}
+
+// Findings checks nodes and keeps all that is found.
+func Findings(ctx context.Context, in Checked, nodes []*fabric.Facts) (*fabric.Findings, error) {
+	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
+	var err error
+	f.Summary, err = Check(ctx, in, All(nodes), func(one fabric.Finding) { f.Findings = append(f.Findings, one) })
+	return f, err
+}
+
+// All gives nodes that are all there.
+func All(nodes []*fabric.Facts) iter.Seq2[*fabric.Facts, error] {
+	return func(yield func(*fabric.Facts, error) bool) {
+		for _, f := range nodes {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"time"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/fleet"
+	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/lab"
+)
+
+// LabFleet is the hosts of a lab.
+func LabFleet(l *lab.Lab) (*fleet.Fleet, error) {
+	hosts, err := l.Hosts()
+	if err != nil {
+		return nil, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var members []host.Outcome[fleet.Member]
+	for _, h := range hosts {
+		members = append(members, host.Outcome[fleet.Member]{Name: h.Name(), Value: fleet.Member{Runner: h, Program: program}})
+	}
+	return fleet.New(members), nil
+}
+
+// LabSetup says what a new lab gets.
+type LabSetup struct {
+	SSH    bool // sshd on every host
+	Bare   bool // nothing is applied: hosts like new machines
+	Faults []lab.Fault
+}
+
+// SetUpLab applies the plan's files in a new lab, waits until it has settled, and plants faults.
+func SetUpLab(ctx context.Context, l *lab.Lab, o LabSetup, progress func(format string, args ...any)) error {
+	f, err := LabFleet(l)
+	if err != nil {
+		return err
+	}
+	if o.SSH {
+		if err := l.StartSSH(ctx); err != nil {
+			return err
+		}
+	}
+	if !o.Bare {
+		if err := applyInLab(ctx, l, f, progress); err != nil {
+			return err
+		}
+	}
+	if err := l.StartLLDP(ctx); err != nil {
+		return err
+	}
+	if l.LLDP != "" {
+		progress("cabling stays unknown: %s", l.LLDP)
+	}
+	if o.Bare {
+		return nil
+	}
+	if err := settle(ctx, f, l.LLDP == ""); err != nil || len(o.Faults) == 0 {
+		return err
+	}
+	if err := l.Plant(ctx, o.Faults); err != nil {
+		return err
+	}
+	return settle(ctx, f, l.LLDP == "")
+}
+
+func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(format string, args ...any)) error {
+	results, err := Apply(ctx, f, l.Plan, "", true, false)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		switch {
+		case r.Error != "":
+			return fmt.Errorf("host %q: %s", r.Node, r.Error)
+		case r.Activation != nil && r.Activation.Reason != "":
+			progress("%s: configured by %s (%s)", r.Node, r.Activation.Network, r.Activation.Reason)
+		case r.Activation != nil:
+			progress("%s: configured by %s", r.Node, r.Activation.Network)
+		}
+	}
+	return nil
+}
+
+// settlePatience is how long a lab may take until each NIC with carrier has an address and has heard from
+// its neighbour: networkd takes a second or two, and LLDP frames come each second.
+const settlePatience = 10 * time.Second
+
+// settle waits until the lab has settled: all that is expected is there, and nothing changes any more.
+// One that does not settle is not an error: the check will say what is missing.
+func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
+	var before []*fabric.Facts
+	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {
+		collected, lost := Collect(ctx, f)
+		if len(lost) == 0 && settled(collected, lldp) && slices.EqualFunc(before, collected, sameNetwork) {
+			return nil
+		}
+		before = collected
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// sameNetwork says whether two facts of a host show the same network; neighbour states come and go.
+func sameNetwork(a, b *fabric.Facts) bool {
+	return reflect.DeepEqual(a.NICs, b.NICs) && reflect.DeepEqual(a.Routes, b.Routes) &&
+		reflect.DeepEqual(a.Rules, b.Rules) && reflect.DeepEqual(a.LLDP, b.LLDP)
+}
+
+func settled(nodes []*fabric.Facts, lldp bool) bool {
+	for _, f := range nodes {
+		heard := make(map[string]bool)
+		for _, n := range f.LLDP {
+			heard[n.NIC] = true
+		}
+		for _, nic := range f.NICs {
+			if nic.Name == "lo" || nic.Carrier == nil || !*nic.Carrier {
+				continue
+			}
+			if nic.OperState != "up" || len(nic.Addresses) == 0 || lldp && !heard[nic.Name] {
+				return false
+			}
+		}
+	}
+	return true
+}

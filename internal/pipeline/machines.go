@@ -1,0 +1,75 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/bench"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/fleet"
+	"railwright.dev/railwright/internal/host"
+)
+
+// Collect gives the facts of every machine, in order, and why there are none of some.
+func Collect(ctx context.Context, f *fleet.Fleet) (nodes []*fabric.Facts, lost []fabric.Missing) {
+	for _, o := range fleet.Ask[*fabric.Facts](ctx, f, []string{"node", "collect"}, nil) {
+		switch {
+		case o.Err != nil:
+			lost = append(lost, fabric.Missing{What: o.Name, Source: "collect", Reason: o.Err.Error()})
+		case o.Value == nil || o.Value.Node == "":
+			lost = append(lost, fabric.Missing{What: o.Name, Source: "collect", Reason: "it answered without facts"})
+		default:
+			o.Value.Node = o.Name // what the plan calls it, whatever it calls itself
+			nodes = append(nodes, o.Value)
+		}
+	}
+	return nodes, lost
+}
+
+// Apply writes what is rendered for each machine, or with dryRun says what that would change. Every target of
+// the plan has a result: the machines, then the switches. folder is where the artifacts were rendered to, empty
+// where they were not.
+func Apply(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, folder string, inLab, dryRun bool) ([]apply.Applied, error) {
+	targets, err := byTarget(p)
+	if err != nil {
+		return nil, err
+	}
+	addresses := p.Addressing.ByNode()
+	answers := fleet.Ask[apply.Applied](ctx, f, []string{"node", "apply"}, func(node string) ([]byte, error) {
+		return json.Marshal(apply.Bundle{
+			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Artifacts: targets[node], DryRun: dryRun,
+		})
+	})
+	results := make([]apply.Applied, 0, len(answers)+len(p.Switches))
+	for _, o := range answers {
+		r := o.Value
+		r.Node = o.Name
+		if o.Err != nil {
+			r.Status, r.Error = fabric.Unknown, o.Err.Error()
+		}
+		results = append(results, r)
+	}
+	return append(results, apply.Switches(p.Switches, targets, folder, inLab || apply.InLab())...), nil
+}
+
+// How long an echo may take, on each of two tries (a round trip through a fabric is some tens of
+// microseconds, asking for a neighbour's address some more), and a node until it answers.
+const (
+	meshWait    = 500 * time.Millisecond
+	meshTimeout = 30 * time.Second
+)
+
+// Mesh pings every NIC from every NIC of the other machines.
+func Mesh(ctx context.Context, f *fleet.Fleet, p *fabric.Plan) (*fabric.Mesh, error) {
+	reached := f.Reached()
+	runners := make(map[string]host.Runner, len(reached))
+	for name, m := range reached {
+		runners[name] = m.Runner
+	}
+	return bench.Mesh(ctx, p, runners, bench.MeshOptions{
+		Command: func(node string) []string { return []string{reached[node].Program, "node", "mesh"} },
+		Wait:    meshWait, Timeout: meshTimeout,
+	})
+}

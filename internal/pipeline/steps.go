@@ -1,0 +1,207 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/fleet"
+	"railwright.dev/railwright/internal/lab"
+	"railwright.dev/railwright/internal/mesh"
+	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/run"
+)
+
+// Step is a part of a run.
+type Step struct {
+	Name  string
+	Needs string // what it reads
+	Gives string // what the run has afterwards, and where it is saved
+
+	only    func(Options) bool // nil: part of every run
+	do      func(*up, context.Context) (note string, err error)
+	verdict func(*up) fabric.Status // of a step that did its work; nil: pass
+}
+
+// Steps are all steps of a run in their order.
+func Steps() []Step {
+	inLab := func(o Options) bool { return o.Lab }
+	return []Step{
+		{Name: "plan", Needs: "cluster file", Gives: "plan (plan.json)", do: (*up).plan},
+		{Name: "render", Needs: "plan", Gives: "files of every node and switch (artifacts/)", do: (*up).render},
+		{Name: "lab", Needs: "plan", Gives: "hosts in network namespaces", only: inLab, do: (*up).startLab},
+		{Name: "reach", Needs: "cluster file", Gives: "logins over SSH", only: func(o Options) bool { return !o.Lab }, do: (*up).reach},
+		{Name: "apply", Needs: "plan, hosts", Gives: "configured hosts; every target is applied or unknown", do: (*up).apply, verdict: (*up).applyStatus},
+		{Name: "settle", Needs: "lab", Gives: "addresses and LLDP neighbours", only: inLab, do: (*up).settle},
+		{Name: "faults", Needs: "lab", Gives: "planted faults", only: func(o Options) bool { return len(o.Faults) > 0 }, do: (*up).plant},
+		{Name: "collect", Needs: "hosts", Gives: "facts (facts/)", do: (*up).collect},
+		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", do: (*up).check},
+		{Name: "mesh", Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", do: (*up).mesh},
+		{Name: "explain", Needs: "findings, mesh", Gives: "causes (causes.json)", do: (*up).explain},
+	}
+}
+
+func (u *up) plan(context.Context) (string, error) {
+	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(u.Plan.Nodes), "node"), fabric.Count(len(u.Plan.Cabling.Links), "NIC"), u.Plan.Addressing.Scheme)
+	return note, errors.Join(u.folder.WriteFile(run.ClusterFile, u.Text), u.folder.Write(run.PlanFile, u.Plan))
+}
+
+func (u *up) render(ctx context.Context) (string, error) {
+	index, sum, err := Render(ctx, u.folder.Path(run.Artifacts), u.Plan)
+	if err != nil {
+		return "", err
+	}
+	u.report.Artifacts = &index
+	note := fmt.Sprintf("%s, index sha256 %.12s", fabric.Count(len(index.Artifacts), "file"), sum)
+	if n := len(index.Missing); n > 0 {
+		note += fmt.Sprintf("; no file for %s: %s", fabric.Count(n, "switch"), index.Missing[0].Reason)
+	}
+	return note, nil
+}
+
+func (u *up) startLab(ctx context.Context) (note string, err error) {
+	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{}); err != nil {
+		return "", err
+	}
+	u.fleet, err = LabFleet(u.lab)
+	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(u.Plan.Nodes), "host"), u.lab.Spec.Leaf), err
+}
+
+func (u *up) reach(ctx context.Context) (note string, err error) {
+	if u.fleet, err = fleet.Cluster(ctx, u.Cluster); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%d of %s over SSH", len(u.fleet.Reached()), fabric.Count(len(u.Plan.Nodes), "host")), nil
+}
+
+func (u *up) apply(ctx context.Context) (string, error) {
+	results, err := Apply(ctx, u.fleet, u.Plan, u.folder.Path(run.Artifacts), u.Lab, false)
+	if err != nil {
+		return "", err
+	}
+	hosts := make(map[string]int)
+	switches := make(map[fabric.Status]int)
+	for i, r := range results {
+		a := applied(r)
+		u.report.Applied = append(u.report.Applied, a)
+		if i < len(results)-len(u.Plan.Switches) {
+			hosts[a.How]++
+		} else {
+			switches[a.Status]++
+		}
+	}
+	var notes []string
+	for _, how := range slices.Sorted(maps.Keys(hosts)) {
+		done := "by " + how
+		if how == "" {
+			done = "not configured"
+		}
+		notes = append(notes, fabric.Count(hosts[how], "host")+" "+done)
+	}
+	for _, s := range []fabric.Status{fabric.Unknown, fabric.NotApplicable} {
+		if n := switches[s]; n > 0 {
+			notes = append(notes, fabric.Count(n, "switch")+" "+strings.ReplaceAll(s.String(), "_", " "))
+		}
+	}
+	return strings.Join(notes, ", "), nil
+}
+
+// applied says how a target took its configuration.
+func applied(r apply.Applied) report.Applied {
+	out := report.Applied{Node: r.Node, Status: r.Status, Reason: r.Error}
+	switch a := r.Activation; {
+	case r.Status != fabric.Pass:
+		if out.Reason == "" {
+			out.Reason = r.Reason
+		}
+	case a == nil:
+		out.How = "files"
+		out.Reason = "they take effect at the next start, or after: netplan apply && sysctl --system && systemctl daemon-reload"
+	default:
+		reasons := a.Pending
+		if a.Reason != "" {
+			reasons = append([]string{a.Reason}, reasons...)
+		}
+		out.How, out.Reason = a.Network, strings.Join(reasons, "; ")
+	}
+	return out
+}
+
+// applyStatus is unknown while any target is: a machine that was not reached, a switch that nothing can apply to.
+func (u *up) applyStatus() fabric.Status {
+	if slices.ContainsFunc(u.report.Applied, func(a report.Applied) bool { return a.Status == fabric.Unknown }) {
+		return fabric.Unknown
+	}
+	return fabric.Pass
+}
+
+func (u *up) settle(ctx context.Context) (string, error) {
+	if err := u.lab.StartLLDP(ctx); err != nil {
+		return "", err
+	}
+	note := "lldpd on every machine"
+	if u.lab.LLDP != "" {
+		note = "cabling stays unknown: " + u.lab.LLDP
+	}
+	return note, settle(ctx, u.fleet, u.lab.LLDP == "")
+}
+
+func (u *up) plant(ctx context.Context) (string, error) {
+	var names []string
+	for _, f := range u.Faults {
+		names = append(names, f.String())
+	}
+	err := u.lab.Plant(ctx, u.Faults)
+	if err == nil {
+		err = settle(ctx, u.fleet, u.lab.LLDP == "")
+	}
+	return strings.Join(names, " "), err
+}
+
+func (u *up) collect(ctx context.Context) (string, error) {
+	u.facts, u.lost = Collect(ctx, u.fleet)
+	u.report.Missing = make(map[string][]fabric.Missing)
+	for _, m := range u.lost {
+		u.report.Missing[m.What] = []fabric.Missing{{What: "everything", Source: m.Source, Reason: m.Reason}}
+	}
+	for _, f := range u.facts {
+		u.report.Missing[f.Node] = f.Missing
+		if err := u.folder.WriteFacts(f); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("facts of %d of %s", len(u.facts), fabric.Count(len(u.Plan.Nodes), "host")), nil
+}
+
+func (u *up) check(ctx context.Context) (string, error) {
+	waivers, err := Waivers(u.Cluster)
+	if err != nil {
+		return "", err
+	}
+	in := Checked{Plan: u.Plan, Waivers: waivers, At: u.Now(), Lost: u.lost}
+	if u.report.Findings, err = Findings(ctx, in, u.facts); err != nil {
+		return "", err
+	}
+	s := u.report.Findings.Summary
+	note := fmt.Sprintf("%d pass, %d fail, %d unknown, %d not applicable", s.Pass, s.Fail, s.Unknown, s.NotApplicable)
+	return note, u.folder.Write(run.FindingsFile, u.report.Findings)
+}
+
+func (u *up) mesh(ctx context.Context) (note string, err error) {
+	if u.report.Mesh, err = Mesh(ctx, u.fleet, u.Plan); err != nil {
+		return "", err
+	}
+	s := u.report.Mesh.Summary()
+	note = fmt.Sprintf("%d of %d pairs pass, in %.0f ms", s.Pass, len(u.report.Mesh.Pairs), 1000*u.report.Mesh.Seconds)
+	return note, u.folder.Write(run.MeshFile, u.report.Mesh)
+}
+
+func (u *up) explain(context.Context) (string, error) {
+	u.report.Causes = mesh.Explain(u.report.Mesh, u.report.Findings.Findings)
+	return fabric.Count(len(u.report.Causes.Causes), "cause"), u.folder.Write(run.CausesFile, u.report.Causes)
+}

@@ -1,0 +1,127 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+)
+
+// Every cable of the plan ends in exactly the port that its switch lists.
+func TestSwitchPortsAreTheCables(t *testing.T) {
+	for _, hosts := range []int{2, 33} {
+		p := mustPlan(t, cluster(hosts, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
+		far := make(map[fabric.Endpoint]fabric.Endpoint)
+		for _, s := range p.Switches {
+			if s.MTU != 9000 {
+				t.Errorf("%d hosts: %s has MTU %d", hosts, s.Name, s.MTU)
+			}
+			for _, port := range s.Ports {
+				far[fabric.Endpoint{Node: s.Name, NIC: port.Name}] = port.Peer
+				if port.RateGbps != 400 || port.Address.Bits() != 31 {
+					t.Errorf("%d hosts: %s %+v", hosts, s.Name, port)
+				}
+			}
+		}
+		if len(far) != len(p.Cabling.Links) {
+			t.Errorf("%d hosts: %d ports of %d cables", hosts, len(far), len(p.Cabling.Links))
+		}
+		for _, l := range p.Cabling.Links {
+			if far[l.B] != l.A {
+				t.Errorf("%d hosts: %s has %s at its far end, want %s", hosts, l.B, far[l.B], l.A)
+			}
+		}
+	}
+}
+
+func TestSwitchPort(t *testing.T) {
+	p := mustPlan(t, cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
+	last := p.Switches[0].Ports[15]
+	if last.Name != "Ethernet60" || last.Peer.String() != "host2:eth8" || last.Address.String() != "10.64.0.30/31" || last.Cage != "" || last.Breakout != 0 {
+		t.Errorf("%+v", last)
+	}
+	for _, scheme := range []fabric.Scheme{fabric.Rail24, fabric.Flat} {
+		p := mustPlan(t, cluster(2, "eth[1-8]", scheme, "10.64.0.0/16"))
+		if port := p.Switches[0].Ports[0]; port.Address.IsValid() {
+			t.Errorf("%s: %+v is routed", scheme, port)
+		}
+	}
+}
+
+// What the real catalog knows of a split cage, of a slower NIC and of a machine reaches the plan.
+func TestCatalogReachesThePlan(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16")
+	c.Fabric.Leaf = &intent.Leaf{Model: "qfx5240", OS: "junos"}
+	c.Nodes = append(c.Nodes, intent.NodeGroup{Names: "box[1-2]", Machine: "xe9680-mi300x-thor2", NICs: "eth[1-8]"}, intent.NodeGroup{Names: "more", Machine: "xe9680-mi300x-thor2", NICs: "eth[1-8]"})
+	p, err := New(c, cat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if third := p.Switches[0].Ports[3]; third.Name != "et-0/0/1:1" || third.Cage != "1" || third.Breakout != 2 || third.RateGbps != 400 {
+		t.Errorf("%+v", third)
+	}
+	want := []fabric.NominalMachine{{
+		ID: "xe9680-mi300x-thor2", GPU: "mi300x", GPUs: 8, NIC: "thor2", NICs: 8, NICGbps: 400,
+		PCIeGeneration: 5, PCIeLanes: 16, Source: "catalog",
+	}}
+	if diff := cmp.Diff(want, p.Machines); diff != "" {
+		t.Error(diff)
+	}
+	c.Nodes[1].Machine = "cray"
+	if _, err := New(c, cat); err == nil {
+		t.Error("a machine that the catalog does not know was planned")
+	}
+}
+
+func TestSlower(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		a, b, want float64
+	}{
+		{"the NIC is slower", 400, 200, 200},
+		{"the port is slower", 100, 200, 100},
+		{"an unknown NIC", 400, 0, 400},
+		{"an unknown port", 0, 200, 200},
+		{"both unknown", 0, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := slower(c.a, c.b); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTraffic(t *testing.T) {
+	standard := intent.DefaultTraffic()
+	if traffic(nil) != nil {
+		t.Error("classes without any in the cluster file")
+	}
+	plain := traffic(&standard)
+	want := &fabric.Traffic{
+		Classes: []fabric.TrafficClass{
+			{Name: "cnp", DSCP: 48, Priority: 7, Source: "default: " + intent.ClassSource},
+			{Name: "roce", DSCP: 26, Priority: 3, Lossless: true, Source: "default: " + intent.ClassSource},
+		},
+		CableM: 5, CableSource: "default: " + intent.CableSource,
+	}
+	if diff := cmp.Diff(want, plain); diff != "" {
+		t.Error(diff)
+	}
+	standard.RoCE = &intent.Class{DSCP: 24, Priority: 4}
+	standard.ECN, standard.Watchdog, standard.CableM = &struct{}{}, &struct{}{}, 40
+	full := traffic(&standard)
+	if roce := full.Classes[1]; roce.DSCP != 24 || roce.Priority != 4 || roce.Source != "cluster file" || roce.ECN == nil || roce.ECN.MinBytes != 1048576 || roce.ECN.MaxBytes != 2097152 {
+		t.Errorf("%+v", roce)
+	}
+	if full.Watchdog == nil || full.Watchdog.DetectMs != 200 || full.CableM != 40 || full.CableSource != "cluster file" || full.Classes[0].ECN != nil {
+		t.Errorf("%+v", full)
+	}
+}

@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intent"
+)
+
+// Thresholds of a cluster file that only switches ECN or the watchdog on.
+const (
+	ecnMin, ecnMax, ecnPercent = 1 << 20, 2 << 20, 5 // bytes, bytes, percent
+	ecnSource                  = "SONiC, sonic-buildimage, files/build_templates/qos_config.j2: WRED profile AZURE_LOSSLESS; " +
+		"Broadcom 957608-AN209, 2.5.2: minimum-threshold 1048 maximum-threshold 2097 drop-probability 5"
+	watchdogDetect, watchdogRestore = 200, 400 // milliseconds
+	watchdogSource                  = "Broadcom 957608-AN209, 2.5.2: priority-flow-control watchdog on detect-time 200, restore-time 400"
+)
+
+// traffic gives the classes of a fabric; nil where the cluster file has none: on InfiniBand and in a cloud.
+func traffic(t *intent.Traffic) *fabric.Traffic {
+	if t == nil || t.RoCE == nil || t.CNP == nil {
+		return nil
+	}
+	standard := intent.DefaultTraffic()
+	roce := class("roce", *t.RoCE, *standard.RoCE)
+	roce.Lossless = true // RoCE goes back to the lost packet and sends all after it again
+	if t.ECN != nil {
+		roce.ECN = &fabric.ECN{MinBytes: ecnMin, MaxBytes: ecnMax, Percent: ecnPercent, Source: ecnSource}
+	}
+	out := &fabric.Traffic{
+		Classes: []fabric.TrafficClass{class("cnp", *t.CNP, *standard.CNP), roce},
+		CableM:  t.CableM, CableSource: source(t.CableM == standard.CableM, intent.CableSource),
+	}
+	if t.Watchdog != nil {
+		out.Watchdog = &fabric.PFCWatchdog{DetectMs: watchdogDetect, RestoreMs: watchdogRestore, Source: watchdogSource}
+	}
+	return out
+}
+
+func class(name string, c, standard intent.Class) fabric.TrafficClass {
+	return fabric.TrafficClass{Name: name, DSCP: c.DSCP, Priority: c.Priority, Source: source(c == standard, intent.ClassSource)}
+}
+
+// source says where a value comes from. One that a cluster file states and that is the default has its document too.
+func source(isDefault bool, document string) string {
+	if isDefault {
+		return "default: " + document
+	}
+	return "cluster file"
+}

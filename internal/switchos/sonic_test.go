@@ -1,0 +1,267 @@
+package switchos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"maps"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// leaf has four ports in use, routed or not.
+func leaf(routed bool) fabric.Switch {
+	s := fabric.Switch{Name: "leaf1", Role: fabric.Leaf, Model: "z9664f", OS: "sonic", MTU: 9000}
+	at := netip.MustParseAddr("10.64.0.0")
+	for i := range 4 {
+		p := fabric.SwitchPort{
+			Name: fmt.Sprintf("Ethernet%d", 4*i), RateGbps: 400,
+			Peer: fabric.Endpoint{Node: fmt.Sprintf("gpu%d", i/2+1), NIC: fmt.Sprintf("eth%d", i%2+1)},
+		}
+		if routed {
+			p.Address = netip.PrefixFrom(at, 31)
+			at = at.Next().Next()
+		}
+		s.Ports = append(s.Ports, p)
+	}
+	return s
+}
+
+func classes(ecn, watchdog bool) *fabric.Traffic {
+	t := &fabric.Traffic{CableM: 5, Classes: []fabric.TrafficClass{
+		{Name: "cnp", DSCP: 48, Priority: 7}, {Name: "roce", DSCP: 26, Priority: 3, Lossless: true},
+	}}
+	if ecn {
+		t.Classes[1].ECN = &fabric.ECN{MinBytes: 1 << 20, MaxBytes: 2 << 20, Percent: 5}
+	}
+	if watchdog {
+		t.Watchdog = &fabric.PFCWatchdog{DetectMs: 200, RestoreMs: 400}
+	}
+	return t
+}
+
+var sonicCases = []struct {
+	name    string
+	routed  bool
+	traffic *fabric.Traffic
+}{
+	{"routed with all", true, classes(true, true)},
+	{"routed with classes alone", true, classes(false, false)},
+	{"bridged", false, classes(false, false)},
+	{"no classes", true, nil},
+}
+
+func TestSONiCGolden(t *testing.T) {
+	for _, c := range sonicCases {
+		t.Run(c.name, func(t *testing.T) {
+			got := sonic{}.Render(leaf(c.routed), c.traffic)
+			if again := (sonic{}).Render(leaf(c.routed), c.traffic); !bytes.Equal(got.Text, again.Text) {
+				t.Error("two renders differ")
+			}
+			for name, text := range map[string][]byte{".json": got.Text, ".omits": []byte(strings.Join(got.Omits, "\n") + "\n")} {
+				file := filepath.Join("testdata", "sonic-"+strings.ReplaceAll(c.name, " ", "-")+name)
+				if *update {
+					if err := os.WriteFile(file, text, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(text)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", file, diff)
+				}
+			}
+		})
+	}
+}
+
+// Other packets get the lowest priority that no class has, so that none of them is lossless by accident.
+func TestOtherPacketsAreLossy(t *testing.T) {
+	traffic := classes(false, false)
+	traffic.Classes[1].Priority = 0
+	tables := map[string]table{}
+	sonicTraffic(tables, leaf(true), *traffic)
+	if got := tables["DSCP_TO_TC_MAP"][qosName]; got["26"] != "0" || got["0"] != "1" || got["48"] != "7" {
+		t.Errorf("%v", got)
+	}
+	if got := tables["TC_TO_PRIORITY_GROUP_MAP"][qosName]; got["0"] != "0" || got["1"] != "1" || got["7"] != "1" {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, os := range all() {
+		id, title := os.Names()
+		if found, err := Find(id); err != nil || found != os || title == "" {
+			t.Errorf("%s (%s): %v", id, title, err)
+		}
+		if os.Load("x.json") == "" {
+			t.Errorf("%s: no command loads its file", id)
+		}
+	}
+	if _, err := Find("eos"); err == nil || err.Error() != `switch OS "eos": no configuration is rendered for it in this version; known: sonic` {
+		t.Error(err)
+	}
+}
+
+// yangFolder has SONiC's own YANG models.
+const yangFolder = "../../../shared/data/sonic-yang"
+
+// yangTable is where a table of CONFIG_DB stands in SONiC's YANG models.
+type yangTable struct {
+	table, module string
+	keys          []string // of a row; a second list takes rows with one key more
+	more          string   // that list, with its further key
+	inner         []string // key and value of the list within a row
+}
+
+var yangTables = []yangTable{
+	{table: "PORT", module: "sonic-port", keys: []string{"name"}},
+	{table: "INTERFACE", module: "sonic-interface", keys: []string{"name"}, more: "INTERFACE_IPPREFIX_LIST ip-prefix"},
+	{table: "PORT_QOS_MAP", module: "sonic-port-qos-map", keys: []string{"ifname"}},
+	{table: "PFC_WD", module: "sonic-pfcwd", keys: []string{"ifname"}},
+	{table: "QUEUE", module: "sonic-queue", keys: []string{"ifname", "qindex"}},
+	{table: "WRED_PROFILE", module: "sonic-wred-profile", keys: []string{"name"}},
+	{table: "CABLE_LENGTH", module: "sonic-cable-length", keys: []string{"name"}, inner: []string{"port", "length"}},
+	{table: "DSCP_TO_TC_MAP", module: "sonic-dscp-tc-map", keys: []string{"name"}, inner: []string{"dscp", "tc"}},
+	{table: "TC_TO_QUEUE_MAP", module: "sonic-tc-queue-map", keys: []string{"name"}, inner: []string{"tc", "qindex"}},
+	{table: "TC_TO_PRIORITY_GROUP_MAP", module: "sonic-tc-priority-group-map", keys: []string{"name"}, inner: []string{"tc", "pg"}},
+	{table: "MAP_PFC_PRIORITY_TO_QUEUE", module: "sonic-pfc-priority-queue-map", keys: []string{"name"}, inner: []string{"pfc_priority", "qindex"}},
+	{table: "DEVICE_METADATA", module: "sonic-device_metadata"},
+}
+
+// yangXML writes CONFIG_DB as the data of SONiC's YANG models: libyang takes strings in XML only.
+func yangXML(t *testing.T, tables map[string]table) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		i := slices.IndexFunc(yangTables, func(y yangTable) bool { return y.table == name })
+		if i < 0 {
+			t.Fatalf("table %s has no place in the YANG models: add it to the list", name)
+		}
+		y := yangTables[i]
+		model, err := os.ReadFile(filepath.Join(yangFolder, y.module+".yang"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		namespace := regexp.MustCompile(`(?m)^\s*namespace\s+"([^"]+)"`).FindSubmatch(model)[1]
+		fmt.Fprintf(&b, "<%s xmlns=%q><%s>", y.module, namespace, name)
+		for _, key := range slices.Sorted(maps.Keys(tables[name])) {
+			yangRow(&b, y, key, tables[name][key])
+		}
+		fmt.Fprintf(&b, "</%s></%s>\n", name, y.module)
+	}
+	return b.Bytes()
+}
+
+func yangRow(b *bytes.Buffer, y yangTable, key string, fields map[string]string) {
+	list, keys, values := y.table+"_LIST", y.keys, strings.Split(key, "|")
+	if y.keys == nil {
+		list, values = key, nil // a container, such as localhost
+	}
+	if len(values) > len(keys) {
+		further := strings.Fields(y.more)
+		list, keys = further[0], append(slices.Clone(keys), further[1])
+	}
+	fmt.Fprintf(b, "<%s>", list)
+	for i, value := range values {
+		leafXML(b, keys[i], value)
+	}
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if y.inner == nil {
+			leafXML(b, field, fields[field])
+			continue
+		}
+		fmt.Fprintf(b, "<%s>", y.table)
+		leafXML(b, y.inner[0], field)
+		leafXML(b, y.inner[1], fields[field])
+		fmt.Fprintf(b, "</%s>", y.table)
+	}
+	fmt.Fprintf(b, "</%s>", list)
+}
+
+func leafXML(b *bytes.Buffer, name, value string) {
+	fmt.Fprintf(b, "<%s>", name)
+	xml.EscapeText(b, []byte(value))
+	fmt.Fprintf(b, "</%s>", name)
+}
+
+// yanglint validates CONFIG_DB against the models.
+func yanglint(t *testing.T, tables map[string]table) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.xml")
+	if err := os.WriteFile(file, yangXML(t, tables), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	argv := []string{"yanglint", "-p", yangFolder, "-t", "config"}
+	for _, y := range yangTables {
+		argv = append(argv, filepath.Join(yangFolder, y.module+".yang"))
+	}
+	out, err := host.Output(context.Background(), host.Local{}, host.Command{Argv: append(argv, file)})
+	return string(out), err
+}
+
+// SONiC's own models accept what is rendered, on top of what the switch has of itself, and refuse each of some
+// mistakes: an exit status is a claim to test.
+func TestSONiCYANG(t *testing.T) {
+	if _, err := exec.LookPath("yanglint"); err != nil {
+		t.Skip("yanglint is not installed (package libyang2-tools): the verdict of SONiC's YANG models is missing")
+	}
+	if _, err := os.Stat(yangFolder); err != nil {
+		t.Skipf("SONiC's YANG models are not beside the checkout (%s): their verdict is missing", yangFolder)
+	}
+	tables := func(t *testing.T, routed bool, traffic *fabric.Traffic) map[string]table {
+		var all map[string]table
+		if err := json.Unmarshal(sonic{}.Render(leaf(routed), traffic).Text, &all); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range leaf(routed).Ports { // the switch's own, to which the file is added
+			all["PORT"][p.Name]["lanes"] = fmt.Sprintf("%d,%d", 8*i+1, 8*i+2)
+		}
+		return all
+	}
+	for _, c := range sonicCases {
+		t.Run(c.name, func(t *testing.T) {
+			if out, err := yanglint(t, tables(t, c.routed, c.traffic)); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(map[string]table)
+	}{
+		{"bad/mtu out of range", func(m map[string]table) { m["PORT"]["Ethernet0"]["mtu"] = "99999" }},
+		{"bad/PFC on a ninth priority", func(m map[string]table) { m["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "9" }},
+		{"bad/map that does not exist", func(m map[string]table) { m["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"] = "NONE" }},
+		{"bad/ECN word", func(m map[string]table) { m["WRED_PROFILE"]["RAILWRIGHT_roce"]["ecn"] = "ecn_grene" }},
+		{"bad/thresholds crossed", func(m map[string]table) { m["WRED_PROFILE"]["RAILWRIGHT_roce"]["green_max_threshold"] = "1" }},
+		{"bad/address on no port", func(m map[string]table) { m["INTERFACE"]["Ethernet99|10.0.0.0/31"] = nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all := tables(t, true, classes(true, true))
+			c.spoil(all)
+			if out, err := yanglint(t, all); err == nil {
+				t.Errorf("it was accepted\n%s", out)
+			}
+		})
+	}
+}

@@ -1,0 +1,45 @@
+// Package switchos turns the plan's part for a switch into the text that its operating system reads: one file
+// per operating system. It is pure, and the same part gives the same bytes.
+package switchos
+
+import (
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// OS is the operating system of a switch.
+type OS interface {
+	// Names are its id, as in the catalog and the cluster file, and its name in a sentence.
+	Names() (id, title string)
+	// Render gives the configuration of a switch; t is nil where the plan has no traffic classes.
+	Render(s fabric.Switch, t *fabric.Traffic) Config
+	// Load is the command that loads a copied file on the switch.
+	Load(file string) string
+}
+
+// Config is the rendered configuration of one switch.
+type Config struct {
+	Path  string // on the switch
+	Text  []byte
+	Omits []string // what the switch also needs and the plan does not know
+}
+
+// all are the operating systems that can be rendered.
+func all() []OS {
+	return []OS{sonic{}}
+}
+
+// Find gives the operating system of a name; the error lists the known ones.
+func Find(name string) (OS, error) {
+	var known []string
+	for _, os := range all() {
+		id, _ := os.Names()
+		if id == name {
+			return os, nil
+		}
+		known = append(known, id)
+	}
+	return nil, fmt.Errorf("switch OS %q: no configuration is rendered for it in this version; known: %s", name, strings.Join(known, ", "))
+}
