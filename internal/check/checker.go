@@ -126,7 +126,7 @@ func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {
 		return []Verdict{v}
 	}
 	if out := r.Node(in); len(out) > 0 {
-		if listed(r.Scope, withHardware().ID) && in.Facts.Hardware != "" {
+		if in.Facts.Hardware != "" && listed(r.Scope, withHardware().ID) {
 			markHardware(out, in.Facts.Hardware)
 		}
 		return out
