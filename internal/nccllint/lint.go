@@ -40,8 +40,8 @@ func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 	return out
 }
 
-// Status is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where a file
-// could not be read whole, or had nothing to check; else Pass, with whatever warnings: NCCL takes the files. What a
+// Status is the verdict of a Lint: Fail where NCCL refuses or misreads something; otherwise Unknown where a file
+// could not be read whole, or had nothing to check; otherwise Pass, with whatever warnings: NCCL takes the files. What a
 // rule cannot check because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
 func Status(found *fabric.Findings) fabric.Status {
 	status := fabric.Pass
@@ -249,7 +249,7 @@ func (r *parsedFile) unsure(scope scope) string {
 	case scope == scopeText:
 		return ""
 	case r.rejected != nil:
-		return fmt.Sprintf("NCCL refuses the file at line %d. In what could be made out of it these rules found nothing, or had nothing to look at.", r.rejected.Line)
+		return fmt.Sprintf("NCCL refuses the file at line %d. These rules found nothing in the part that could be read, or had nothing to check.", r.rejected.Line)
 	case len(r.document.Roots) == 0:
 		return "The file has no <system> to check."
 	}

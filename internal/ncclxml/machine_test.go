@@ -139,12 +139,12 @@ func TestFromDocumentMisread(t *testing.T) {
 				t.Errorf("%s: NCCL takes %g GB/s, want %g", text, got, want)
 			}
 			gaps := strings.Join(m.Gaps, "\n")
-			for _, say := range []string{"has no count", "has no tclass", `"wrong"`, "has no speed: NCCL takes 10 Gb/s"} {
+			for _, say := range []string{"has no count", "has no tclass", `"wrong"`, "has no speed: NCCL assumes 10 Gb/s"} {
 				if !strings.Contains(gaps, say) {
 					t.Errorf("gaps do not say %q:\n%s", say, gaps)
 				}
 			}
-			if strings.Contains(gaps, "takes 8 GT/s") != (want == 12 && !strings.Contains(text, "PCIe")) {
+			if strings.Contains(gaps, "assumes 8 GT/s") != (want == 12 && !strings.Contains(text, "PCIe")) {
 				t.Errorf("%s: gaps are\n%s", text, gaps)
 			}
 		})
