@@ -169,8 +169,8 @@ func systemCases() []ruleCase {
     </pci>`, `    </pci>
         <nic><net name="mlx5_0" speed="400000"/></nic>`, 5, warning, "nearest NIC is at PHB"},
 		{"more NICs", "topo-nics-per-gpu", `</nic>`, `<net name="mlx5_9" speed="100000" guid="0x1"/></nic>`, 20, warning, "It has 1."},
-		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s, the link 31.5"},
-		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s, the link 31.5"},
+		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s in total, the link 31.5"},
+		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s in total, the link 31.5"},
 		{"one socket has all", "topo-numa-split", `  </cpu>
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
 `, `  <pci busid="0000:01:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="8 GT/s" link_width="8"><gpu dev="2" sm="90" rank="2" gdr="1"/></pci></cpu>

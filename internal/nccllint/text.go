@@ -159,10 +159,10 @@ func notesOf(kind ncclxml.Kind, severity fabric.Severity, why string) func(*pars
 }
 
 func checkWhole(r *parsedFile) []verdict {
-	if r.partly == "" {
+	if r.incomplete == "" {
 		return nil
 	}
-	return []verdict{{status: fabric.Unknown, why: "The file " + r.partly + ": the rest was not checked."}}
+	return []verdict{{status: fabric.Unknown, why: "The file " + r.incomplete + ": the rest was not checked."}}
 }
 
 func checkSystem(r *parsedFile) []verdict {
