@@ -108,7 +108,7 @@ type parsedFile struct {
 	// understood holds of a refused file where each of its errors could be fixed: then it is known how its
 	// devices are joined.
 	understood bool
-	incomplete     string // why not all of the file was checked
+	incomplete string // why not all of the file was checked
 	parts      *catalog.Catalog
 }
 
