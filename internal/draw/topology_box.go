@@ -239,7 +239,7 @@ func (t *topologyPicture) noteTexts() []string {
 		}
 	}
 	if costly > most {
-		notes = append(notes, fmt.Sprintf("%s more lose something.", fabric.Count(costly-most, "GPU")))
+		notes = append(notes, fmt.Sprintf("%s more with a loss.", fabric.Count(costly-most, "GPU")))
 	}
 	if down := downgradedNames(t.machine); len(down) > 0 {
 		notes = append(notes, "Downgraded: "+strings.Join(down[:min(len(down), most)], "; ")+more(len(down)-most)+".")

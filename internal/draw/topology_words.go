@@ -299,6 +299,8 @@ func costWords(p topology.Pair) string {
 		return strings.TrimSuffix(fmt.Sprintf("loses %.1f GB/s: %s", *p.LossGBs, why), ": ")
 	case why == "" && p.NIC == nil:
 		return "its loss is unknown"
+	case why == "" && p.Limit != nil:
+		return fmt.Sprintf("limited to %.1f GB/s by the PCIe link of %s", p.Limit.GBs, fabric.Printable(p.Limit.Bus))
 	default:
 		return why
 	}

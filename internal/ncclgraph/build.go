@@ -179,7 +179,7 @@ func (b *builder) pciRate(e *ncclxml.Element) (float32, error) {
 	}
 	lane, known := ncclxml.LaneRate(speed)
 	if !known {
-		b.note("%s: link_speed %s is not in NCCL's dictionary, it takes 8 GT/s", e.Title(), fabric.Quote(speed))
+		b.note("%s: link_speed %s is not in NCCL's table: NCCL assumes 8 GT/s", e.Title(), fabric.Quote(speed))
 	}
 	return float32(width) * float32(lane), nil
 }

@@ -26,7 +26,7 @@ func (b *builder) addCPUs() error {
 		return errors.New("no <gpu>")
 	}
 	if len(b.hosts) > 1 {
-		return fmt.Errorf("the file fuses %d hosts by host_hash: only one host is modelled", len(b.hosts))
+		return fmt.Errorf("the file fuses %d hosts by host_hash: only one host is supported", len(b.hosts))
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ func (b *builder) addCPU(e *ncclxml.Element) error {
 		return err
 	}
 	if b.find(nodeCPU, int64(numa)) != nil {
-		return fmt.Errorf("%s: second one", e.Title())
+		return fmt.Errorf("%s: duplicate", e.Title())
 	}
 	host, _ := e.Get("host_hash")
 	b.hosts[host] = true
@@ -130,11 +130,11 @@ func (b *builder) addGPU(e *ncclxml.Element, id int64, bus string) (*node, error
 		if n.sm = b.s.options.SM; n.sm == 0 {
 			return nil, fmt.Errorf("%s: gpu has no attribute %q", e.Parent.Title(), "sm")
 		}
-		b.note("sm of the GPUs is not in the file: taken as %d", n.sm)
+		b.note("sm of the GPUs is not in the file: assumed %d", n.sm)
 	}
 	_, said := e.Get("gdr")
 	if !said {
-		b.note("gdr of GPUs is not in the file: taken as working")
+		b.note("gdr of GPUs is not in the file: assumed to work")
 	}
 	n.gdr = e.IntegerOr("gdr", 1) != 0
 	b.gpus[e] = n
@@ -209,7 +209,7 @@ func (b *builder) addNET(e *ncclxml.Element, nic *node) error {
 	n.dev = e.IntegerOr("dev", undefined)
 	mbps := e.IntegerOr("speed", 0)
 	if mbps <= 0 {
-		b.note("%s: no speed: NCCL takes 10 Gb/s", e.Title())
+		b.note("%s: no speed: NCCL assumes 10 Gb/s", e.Title())
 		mbps = ncclxml.AssumedMbps
 	}
 	n.bw = float32(float64(mbps) / ncclxml.MbpsPerGB)
@@ -218,7 +218,7 @@ func (b *builder) addNET(e *ncclxml.Element, nic *node) error {
 		n.latency = ncclxml.Strtof(value)
 	}
 	if _, said := e.Get("gdr"); !said {
-		b.note("%s: gdr is not in the file: taken as working", e.Title())
+		b.note("%s: gdr is not in the file: assumed to work", e.Title())
 	}
 	n.gdr = e.IntegerOr("gdr", 1) != 0
 	guid, ok := e.Get("guid")

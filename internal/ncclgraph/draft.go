@@ -32,7 +32,7 @@ type search struct {
 	try    draft // what NCCL calls tmpGraph
 	bw     []float32
 	netBW  []float32
-	used   []uint64         // by GPU: a bit a channel
+	used   []uint64         // by GPU: one bit per channel
 	stack  []int            // GPUs still to try, of all steps on the way
 	scored []score          // buffer of scores
 	done   map[settings]int // what was left of the budget of searches that need not be run again

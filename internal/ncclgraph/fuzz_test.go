@@ -82,7 +82,7 @@ func TestBounds(t *testing.T) {
 		"depth":          {cpu(strings.Repeat(`<pci busid="1" class="0x060400" link_speed="" link_width="">`, 70) + strings.Repeat(`</pci>`, 70)), "nested more than 64 deep"},
 		"links of one":   {cpu(each(600, func(i int) string { return pci(i, "") })), "CPU/0-0 has more than 512 links"},
 		"one address":    {cpu(gpu(1) + gpu(1)), "address is that of an earlier GPU"},
-		"NUMA twice":     {strings.Replace(cpu(gpu(1)), "<cpu ", `<cpu numaid="0" arch="arm64"/><cpu `, 1), "second one"},
+		"NUMA twice":     {strings.Replace(cpu(gpu(1)), "<cpu ", `<cpu numaid="0" arch="arm64"/><cpu `, 1), "duplicate"},
 		"one-way NVLink": {cpu(pci(1, `<gpu sm="90"><nvlink target="2" count="1" tclass="0x03"/></gpu>`) + gpu(2)), "which has none back"},
 		"one-way switch": {cpu(pci(1, `<pcilink target="2"/>`) + pci(2, "") + gpu(3)), "which has none back"},
 		"links":          {cpu(pci(1, `<gpu sm="90"><nvlink target="f" count="1000000" tclass="0x068000"/></gpu>`)), "count 1000000: want 0 to 512"},

@@ -14,8 +14,8 @@ const (
 	PatternSplitTree     Pattern = 2 // all NICs to the first GPU, back from the second
 	PatternTree          Pattern = 3 // all NICs to and from the first GPU
 	PatternRing          Pattern = 4
-	PatternNVLS          Pattern = 5 // a head a channel, the NVSwitch reduces
-	PatternCollNetDirect Pattern = 6 // a head a channel, the network reduces
+	PatternNVLS          Pattern = 5 // one head per channel, the NVSwitch reduces
+	PatternCollNetDirect Pattern = 6 // one head per channel, the network reduces
 )
 
 // NCCL's limits (src/include/device.h).
@@ -44,8 +44,8 @@ type Graph struct {
 	ID           GraphID
 	Pattern      Pattern // as found: a balanced tree may have become a tree
 	Channels     int     // search channels; NCCL runs two or more channels of its own for each
-	BWIntra      float64 // GB/s of a channel inside the host
-	BWInter      float64 // GB/s of a channel on the network
+	BWIntra      float64 // GB/s per channel inside the host
+	BWInter      float64 // GB/s per channel on the network
 	TypeIntra    PathType
 	TypeInter    PathType
 	LatencyInter float64 // us that the network plugin adds
@@ -72,7 +72,7 @@ func (g Graph) Line() string {
 		int(g.Pattern), g.CrossNIC, g.Channels, g.BWIntra, g.BWInter, g.TypeIntra, g.TypeInter, same)
 }
 
-// GraphLines is the graph as NCCL prints it: its line, then one a channel.
+// GraphLines is the graph as NCCL prints it: its line, then one per channel.
 func (s *System) GraphLines(g Graph) []string {
 	lines := []string{s.amdNames(g.Line())}
 	for c, channel := range g.Order {

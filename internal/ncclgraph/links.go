@@ -119,7 +119,7 @@ func (b *builder) farEnd(e *ncclxml.Element, peer *node) nodeType {
 	case peer != nil:
 		return nodeGPU
 	}
-	b.note("%s: no tclass: NCCL takes the far end for an NVSwitch", e.Title())
+	b.note("%s: no tclass: NCCL assumes an NVSwitch at the far end", e.Title())
 	return nodeNVS
 }
 

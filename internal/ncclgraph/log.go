@@ -63,7 +63,7 @@ func treeDetail(n *node) string {
 	return ""
 }
 
-// PathLines is the paths as NCCL prints them below its graph: one line a GPU, then one a NET, each with the hops,
+// PathLines is the paths as NCCL prints them below its graph: one line per GPU, then one per NET, each with the hops,
 // GB/s and type to everything that was looked at from there.
 func (s *System) PathLines() []string {
 	var lines []string

@@ -207,7 +207,7 @@ func (r *parsedFile) missing(e *ncclxml.Element, name string) verdict {
 	default:
 		v.severity = fabric.SeverityWarning
 		v.why = fmt.Sprintf("NCCL fills in %s from /sys, as far as the machine shows the device: a VM does not show the host's switches.", name)
-		v.cost = "nothing where /sys has it; else the job dies, or a link without speed counts as 8 GT/s, 12 GB/s at x16"
+		v.cost = "nothing if /sys has it; otherwise the job dies, or a link without speed counts as 8 GT/s, 12 GB/s at x16"
 	}
 	return v
 }

@@ -64,8 +64,8 @@ func textCases() []ruleCase {
 func elementCases() []ruleCase {
 	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
 	return []ruleCase{
-		{"empty", "topo-system", "", "", 0, warning, "looks for itself"},
-		{"graph file", "topo-system", "", `<graphs version="1"/>`, 1, refused, "NCCL ignores all of the file"},
+		{"empty", "topo-system", "", "", 0, warning, "detects the system itself"},
+		{"graph file", "topo-system", "", `<graphs version="1"/>`, 1, refused, "NCCL ignores the whole file"},
 		{"two systems", "topo-system", "</system>", "</system>\n<system version=\"1\"/>", 33, refused, "from the first and silently"},
 		{"no cpu", "topo-system", "", `<system version="1"/>`, 1, warning, "as without a file"},
 		{"unknown element", "topo-unknown-element", "    <pci", "<pcie/>    <pci", 3, refused, "Ignoring element pcie"},
@@ -116,16 +116,16 @@ func deviceCases() []ruleCase {
 		{"64 GT/s", "topo-link-speed", `32.0 GT/s PCIe`, `64 GT/s`, 3, refused, "12.0 instead of 96.0 GB/s"},
 		{"no speed", "topo-link-speed", `32.0 GT/s PCIe`, ``, 3, refused, "12.0 GB/s, whatever it is"},
 		{"no speed of a known GPU", "topo-link-speed", `0x16c1" link_speed="32.0 GT/s PCIe"`, `0x16c1" link_speed="Unknown"`, 4, refused, "12.0 instead of 48.0 GB/s"},
-		{"8.0 GT/s by chance", "topo-link-speed", `32.0 GT/s PCIe`, `8.0 GT/s`, 3, warning, "as meant"},
+		{"8.0 GT/s by chance", "topo-link-speed", `32.0 GT/s PCIe`, `8.0 GT/s`, 3, warning, "as intended"},
 		{"x8", "topo-link-width", `link_width="16"`, `link_width="x8"`, 3, refused, "48.0 instead of 24.0 GB/s"},
 		{"08", "topo-link-width", `link_width="16"`, `link_width="08"`, 3, refused, "48.0 instead of 24.0 GB/s"},
-		{"no width", "topo-link-width", `link_width="16"`, `link_width=""`, 3, warning, "takes 16 lanes"},
+		{"no width", "topo-link-width", `link_width="16"`, `link_width=""`, 3, warning, "assumes 16 lanes"},
 		{"width in words", "topo-link-width", `link_width="16"`, `link_width="full"`, 3, refused, "another rate than the file states"},
 		{"GPU without domain", "topo-busid", "0000:17:00.0", "17:00.0", 4, refused, "added again from /sys"},
 		{"upper case", "topo-busid", "0000:9a:00.0", "0000:9A:00.0", 25, warning, "NICs are found by name"},
 		{"nine digits", "topo-busid", "0000:9a:00.0", "00009a:00.0", 25, warning, "0x9a000"},
 		{"no address", "topo-busid", "0000:9a:00.0", "nic1", 25, warning, "Not a PCI address"},
-		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, warning, "nothing where /sys shows the GPU"},
+		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, warning, "nothing if /sys shows the GPU"},
 		{"switch in a NIC's class", "topo-class", `"0x060400"`, `"0x020700"`, 3, refused, "looks below switches only"},
 		{"switch with nothing below it", "topo-class", "</cpu>", `<pci busid="0000:01:00.0" class="0x060400" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, warning, "NCCL drops it"},
 		{"bare NIC without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x020000" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "NIC's place in the file is lost"},
@@ -137,7 +137,7 @@ func deviceCases() []ruleCase {
 		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, warning, "fills rank in"},
 		{"sm of another GPU", "topo-gpu-sm", `sm="90"`, `sm="80"`, 5, warning, "20.0 instead of 20.6 GB/s per link"},
 		{"NVLink to a CPU that has none", "topo-nvlink-class", `0x068000`, "0x068001", 6, warning, "Only POWER"},
-		{"no tclass", "topo-nvlink-class", ` tclass="0x068000"`, "", 6, warning, "takes it for an NVSwitch"},
+		{"no tclass", "topo-nvlink-class", ` tclass="0x068000"`, "", 6, warning, "assumes an NVSwitch"},
 		{"unknown tclass", "topo-nvlink-class", `0x068000`, "0x050000", 6, warning, "does not know the class"},
 		{"speed 0", "topo-net-speed", `speed="400000"`, `speed="0"`, 12, refused, "1.25 GB/s"},
 		{"speed with a unit", "topo-net-speed", `speed="400000"`, `speed="400G"`, 12, refused, "NCCL reads 400 Mb/s"},
@@ -169,18 +169,18 @@ func systemCases() []ruleCase {
     </pci>`, `    </pci>
         <nic><net name="mlx5_0" speed="400000"/></nic>`, 5, warning, "nearest NIC is at PHB"},
 		{"more NICs", "topo-nics-per-gpu", `</nic>`, `<net name="mlx5_9" speed="100000" guid="0x1"/></nic>`, 20, warning, "It has 1."},
-		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s, the link 31.5"},
-		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s, the link 31.5"},
+		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s in total, the link 31.5"},
+		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s in total, the link 31.5"},
 		{"one socket has all", "topo-numa-split", `  </cpu>
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
 `, `  <pci busid="0000:01:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="8 GT/s" link_width="8"><gpu dev="2" sm="90" rank="2" gdr="1"/></pci></cpu>
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
 `, 17, warning, "2 + 1"},
-		{"numaid twice", "topo-numa-split", `numaid="1"`, `numaid="0"`, 17, warning, "one number"},
+		{"numaid twice", "topo-numa-split", `numaid="1"`, `numaid="0"`, 17, warning, "two CPUs with the same number"},
 		{"6 of 18 links", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="3"`, 6, warning, "247.2 instead of 370.8 GB/s"},
 		{"more links than there are", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="10"`, 6, warning, "391.4 GB/s where there are 370.8"},
 		{"dangling target", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:04:12.0" count="9" tclass="0x030200"`, 6, warning, "No <pci> of the file"},
-		{"link to itself", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:17:00.0" count="9" tclass="0x030200"`, 6, warning, "ends where it begins"},
+		{"link to itself", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:17:00.0" count="9" tclass="0x030200"`, 6, warning, "ends at its own device"},
 		{"one-sided link", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:99:00.0" count="9" tclass="0x030200"`, 6, warning, "no link back"},
 		{"all links dangle", "topo-target", `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>
           <nvlink target="0000:04:13.0" count="9" tclass="0x068000"/>`, `<nvlink target="fffffff:ff:ff.0" count="18" tclass="0x030200"/>`, 6, refused, "48.0 GB/s over PCIe instead of 370.8 over NVLink"},

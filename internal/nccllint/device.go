@@ -26,7 +26,7 @@ func deviceRules() []rule {
 			expected: "tclass 0x068000 for an NVSwitch, 0x03.... for a GPU (of RCCL also 0x12....), 0x068001 for a CPU", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks) and xml.cc (ncclTopoGetXmlFromGpu)",
 		},
 		{
-			id: "topo-net-speed", title: "NCCL reads the speed of each NIC as meant", scope: scopeValue, check: checkNetSpeed,
+			id: "topo-net-speed", title: "NCCL reads the speed of each NIC as intended", scope: scopeValue, check: checkNetSpeed,
 			expected: "line rate in Mb/s: 400000 of a port of 400 Gb/s", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNet)",
 		},
 		{
@@ -38,7 +38,7 @@ func deviceRules() []rule {
 			expected: "1, or left out", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: the value in the file is kept)",
 		},
 		{
-			id: "topo-net-guid", title: "NCCL reads each GUID as meant", scope: scopeValue, check: checkGUID,
+			id: "topo-net-guid", title: "NCCL reads each GUID as intended", scope: scopeValue, check: checkGUID,
 			expected: "0x and up to 16 hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNetAsic; the dump writes %#lx, without leading zeros)",
 		},
 	}
@@ -89,23 +89,23 @@ func checkLinkClass(r *parsedFile) []verdict {
 		case !has:
 			out = append(out, verdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
-				why: "tclass is missing: NCCL looks the target up in /sys and takes it for an NVSwitch where it is not there, as in a VM.", cost: "nothing where the far end is an NVSwitch",
+				why: "tclass is missing: NCCL looks the target up in /sys and assumes an NVSwitch if it is not there, as in a VM.", cost: "nothing if the far end is an NVSwitch",
 			})
 		case ncclxml.ClassOf(class) == ncclxml.ClassCPU && !isPower(e):
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
-			v.why = "Only POWER has NVLink between CPU and GPU. NCCL takes the CPU for the far end."
+			v.why = "Only POWER has NVLink between CPU and GPU. NCCL assumes the CPU at the far end."
 			v.cost = "GPUs of one CPU count as joined through it; for those of different CPUs, and for NICs, NCCL assumes links that do not exist"
 			out = append(out, v)
 		case !ncclxml.IsGPU(class) && ncclxml.ClassOf(class) == ncclxml.ClassBridge:
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
-			v.why, v.cost = "NCCL does not know the class and takes the far end for an NVSwitch.", "nothing where it is one; else GPUs count as joined that are not"
+			v.why, v.cost = "NCCL does not know the class and assumes an NVSwitch at the far end.", "nothing if it is one; otherwise GPUs count as joined that are not"
 			out = append(out, v)
 		case e.Name == "nvlink" && strings.HasPrefix(class, "0x12"):
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
-			v.why, v.cost = "0x12 is the class of AMD's GPUs; NCCL takes the far end for an NVSwitch.", "GPUs count as joined that are not"
+			v.why, v.cost = "0x12 is the class of AMD's GPUs; NCCL assumes an NVSwitch at the far end.", "GPUs count as joined that are not"
 			out = append(out, v)
 		}
 	}
@@ -136,7 +136,7 @@ func checkNetSpeed(r *parsedFile) []verdict {
 			v.why = fmt.Sprintf("speed is missing: NCCL uses the value of the network plugin, and %d Mb/s where that has none.", ncclxml.AssumedMbps)
 			v.cost = "nothing if the plugin knows it; otherwise NCCL assumes 1.25 GB/s for the NIC"
 		case got <= 0:
-			v.why = fmt.Sprintf("NCCL reads %d and takes %d Mb/s.", got, ncclxml.AssumedMbps)
+			v.why = fmt.Sprintf("NCCL reads %d and assumes %d Mb/s.", got, ncclxml.AssumedMbps)
 			v.cost = "NCCL assumes 1.25 GB/s for the NIC"
 		case !plainNumber.MatchString(text):
 			v.why = fmt.Sprintf("NCCL reads %d Mb/s.", got)
@@ -179,7 +179,7 @@ func checkGDR(r *parsedFile) []verdict {
 			v.severity = fabric.SeverityWarning
 			v.why, v.cost = "This overrides what NCCL detects: no GPUDirect RDMA.", "traffic crosses host memory: about half the rate of the NIC"
 			if value != 0 {
-				v.why, v.cost = fmt.Sprintf("NCCL reads %d and takes it for 1, whatever it detects.", value), "nothing where GPUDirect RDMA works"
+				v.why, v.cost = fmt.Sprintf("NCCL reads %d and takes it for 1, whatever it detects.", value), "nothing if GPUDirect RDMA works"
 			}
 			out = append(out, v)
 		}
@@ -211,7 +211,7 @@ func checkGUID(r *parsedFile) []verdict {
 		case !prefixed:
 			v.severity = fabric.SeverityWarning
 			v.why = "Without 0x some parts of NCCL read it as decimal, others as hexadecimal."
-			v.cost = "nothing where the plugin gives the GUID"
+			v.cost = "nothing if the plugin gives the GUID"
 		case len(digits) < guidDigits && len(digits) > guidDigits/2 && slices.ContainsFunc(r.problems, ncclxml.Problem.IsDamage):
 			v.severity = fabric.SeverityWarning
 			v.why = fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; but the file is damaged, and a digit may be lost.", len(digits), guidDigits, guidDigits, digits)

@@ -9,7 +9,7 @@ import (
 )
 
 // checkLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
-// as many GPUs as there can be; else against the other GPUs of the file.
+// as many GPUs as there can be; otherwise against the other GPUs of the file.
 func checkLinkCount(r *parsedFile) []verdict {
 	var out []verdict
 	withLinks, part, unknown := 0, false, (*ncclxml.Element)(nil)
@@ -145,7 +145,7 @@ func checkTargets(r *parsedFile) []verdict {
 			v.severity, v.cost = fabric.SeverityError, jobDies
 			v.why = fmt.Sprintf("Add PCI Link error : could not find PCI SW %x. A pcilink joins two switches, and the <pci> around this one is none.", j.from)
 		case j.from == j.to:
-			v.why, v.cost = "The link ends where it begins.", "NCCL counts it as a link to itself: the GPU lacks it elsewhere"
+			v.why, v.cost = "The link ends at its own device.", "NCCL counts it as a link to itself, and it is missing elsewhere"
 		case !owner[j.to]:
 			r.lostLink(j, owner, &v)
 		case !both:

@@ -26,22 +26,22 @@ type File struct {
 // links a GPU has; nil leaves that unknown.
 func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 	out := &fabric.Findings{Meta: fabric.NewMeta("Findings")}
-	var readings []*parsedFile
+	var parsed []*parsedFile
 	for _, f := range files {
 		r := parseFile(f)
 		r.parts, r.devices = parts, r.document.WithDevices()
-		readings = append(readings, r)
+		parsed = append(parsed, r)
 		out.Findings = append(out.Findings, r.check(rules())...)
 	}
-	out.Findings = append(out.Findings, compareFiles(readings)...)
+	out.Findings = append(out.Findings, compareFiles(parsed)...)
 	for _, f := range out.Findings {
 		out.Summary.Count(f.Status)
 	}
 	return out
 }
 
-// Status is the verdict of a Lint: Fail where NCCL refuses or misreads something; else Unknown where a file
-// could not be read whole, or had nothing to check; else Pass, with whatever warnings: NCCL takes the files. What a
+// Status is the verdict of a Check: Fail where NCCL refuses or misreads something; otherwise Unknown where a file
+// could not be read whole, or had nothing to check; otherwise Pass, with whatever warnings: NCCL takes the files. What a
 // rule cannot check because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
 func Status(found *fabric.Findings) fabric.Status {
 	status := fabric.Pass
@@ -108,18 +108,18 @@ type parsedFile struct {
 	// understood holds of a refused file where each of its errors could be fixed: then it is known how its
 	// devices are joined.
 	understood bool
-	partly     string // why not all of the file was checked
+	incomplete string // why not all of the file was checked
 	parts      *catalog.Catalog
 }
 
 // parseFile reads a file, first as NCCL does, then, where NCCL refuses it, as far as possible.
 func parseFile(f File) *parsedFile {
-	r := &parsedFile{file: f, partly: f.Cut}
+	r := &parsedFile{file: f, incomplete: f.Cut}
 	d, err := ncclxml.Parse(f.Text)
 	if err == nil {
 		r.document, r.notes = *d, d.Notes
 		if len(d.Notes) == ncclxml.NoteLimit {
-			r.partly = fmt.Sprintf("has more than %d things that NCCL ignores", ncclxml.NoteLimit)
+			r.incomplete = fmt.Sprintf("has more than %d things that NCCL ignores", ncclxml.NoteLimit)
 		}
 		return r
 	}
@@ -130,8 +130,8 @@ func parseFile(f File) *parsedFile {
 	}
 	r.document = again.Document
 	r.problems = append(r.problems, again.Problems...)
-	if r.partly == "" && again.Cut != "" {
-		r.partly = again.Cut
+	if r.incomplete == "" && again.Cut != "" {
+		r.incomplete = again.Cut
 	}
 	r.addWhole(ncclxml.IsRCCL(again.Text))
 	r.addRejection()
@@ -237,19 +237,19 @@ func (r *parsedFile) canCheck(scope scope) bool {
 	case scopeValue:
 		return len(r.document.Roots) > 0
 	default:
-		return len(r.document.Roots) > 0 && r.partly == "" && (r.rejected == nil || r.understood)
+		return len(r.document.Roots) > 0 && r.incomplete == "" && (r.rejected == nil || r.understood)
 	}
 }
 
 // unsure says why a rule that found nothing may have missed something.
 func (r *parsedFile) unsure(scope scope) string {
 	switch {
-	case r.partly != "":
-		return "Nothing was found in what was read, but the file " + r.partly + "."
+	case r.incomplete != "":
+		return "Nothing was found in what was read, but the file " + r.incomplete + "."
 	case scope == scopeText:
 		return ""
 	case r.rejected != nil:
-		return fmt.Sprintf("NCCL refuses the file at line %d. In what could be made out of it these rules found nothing, or had nothing to look at.", r.rejected.Line)
+		return fmt.Sprintf("NCCL refuses the file at line %d. These rules found nothing in the part that could be read, or had nothing to check.", r.rejected.Line)
 	case len(r.document.Roots) == 0:
 		return "The file has no <system> to check."
 	}

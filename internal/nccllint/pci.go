@@ -15,11 +15,11 @@ import (
 func pciRules() []rule {
 	return []rule{
 		{
-			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as meant", scope: scopeValue, check: checkLinkSpeed,
+			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as intended", scope: scopeValue, check: checkLinkSpeed,
 			expected: `"32.0 GT/s PCIe" or "32 GT/s", likewise 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" assumed 12.0 GB/s",
 		},
 		{
-			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as meant", scope: scopeValue, check: checkLinkWidth,
+			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as intended", scope: scopeValue, check: checkLinkWidth,
 			expected: "decimal number of lanes, 1 to 32", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
 		},
 		{
@@ -69,7 +69,7 @@ func checkLinkSpeed(r *parsedFile) []verdict {
 		}
 		switch speed {
 		case ncclxml.AssumedGTs:
-			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("nothing: that is %.1f GB/s, as meant", got)
+			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("nothing: that is %.1f GB/s, as intended", got)
 		case 0:
 			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever it is", got)
 		default:
@@ -127,13 +127,13 @@ func checkLinkWidth(r *parsedFile) []verdict {
 		v := attributeVerdict(e, "link_width")
 		v.why = fmt.Sprintf("NCCL reads %d lanes.", got)
 		if got == 0 {
-			v.why = fmt.Sprintf("NCCL reads no number and takes %d lanes.", ncclxml.AssumedWidth)
+			v.why = fmt.Sprintf("NCCL finds no number and assumes %d lanes.", ncclxml.AssumedWidth)
 		}
 		m := widthDigits.FindStringSubmatch(text)
 		if m == nil {
 			v.cost = "NCCL assumes another rate than the file states"
 			if strings.TrimSpace(text) == "" {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing where the link has 16 lanes; else it counts for more than it is"
+				v.severity, v.cost = fabric.SeverityWarning, "nothing if the link has 16 lanes; otherwise it counts for more than it is"
 			}
 			return []verdict{v}
 		}
@@ -217,13 +217,13 @@ func checkClass(r *parsedFile) []verdict {
 		case gpus > 0 && !isGPU:
 			v.severity = fabric.SeverityWarning
 			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file states. Only where /sys does not show the GPU it takes the device for a switch and asks its <gpu> for what a PCI device has: Attribute class of node gpu not found."
-			v.cost = "nothing where /sys shows the GPU, as NCCL 2.28.9 did; else the job dies"
+			v.cost = "nothing if /sys shows the GPU, as NCCL 2.28.9 did; otherwise the job dies"
 		case below > 0 && (nics > 0 || gpus > 0 || typ != ncclxml.ClassBridge):
 			v.why = "NCCL looks below switches only: the <pci> elements in this one are dropped."
 			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file puts them", below)
 		case gpus+nics+below == 0 && !isGPU && typ == ncclxml.ClassBridge:
 			v.severity = fabric.SeverityWarning
-			v.why = "Nothing is in the element, and it is of no class of a GPU or NIC that NCCL would look for. NCCL drops it."
+			v.why = "The element is empty, and its class is neither that of a GPU nor of a NIC. NCCL drops it."
 			v.cost = "nothing, unless a device is missing in it"
 		default:
 			return nil

@@ -10,31 +10,31 @@ import (
 )
 
 // compareFiles compares files of several nodes with the first: what differs is reported by the first place.
-func compareFiles(readings []*parsedFile) []fabric.Finding {
+func compareFiles(parsed []*parsedFile) []fabric.Finding {
 	rule := rule{
 		id: "topo-same", title: "The file is the same on all nodes", expected: "the same devices in the same order; host_hash, guid and affinity may differ",
 		reference: "NVIDIA/nccl 2.30, src/init.cc (ranks take the least of what their nodes found)", scope: scopeSystem,
 		cost: "all nodes are as slow as the slowest, and NCCL may choose a worse algorithm for all",
 	}
-	if len(readings) < 2 {
-		for _, r := range readings {
+	if len(parsed) < 2 {
+		for _, r := range parsed {
 			return []fabric.Finding{r.finding(rule, verdict{status: fabric.NotApplicable, why: "One file was given: there is nothing to compare it with."})}
 		}
 		return nil
 	}
 	var out []fabric.Finding
-	for _, r := range readings[1:] {
+	for _, r := range parsed[1:] {
 		v := verdict{status: fabric.Pass}
-		if why := cmp.Or(readings[0].unsure(scopeSystem), r.unsure(scopeSystem)); why != "" {
+		if why := cmp.Or(parsed[0].unsure(scopeSystem), r.unsure(scopeSystem)); why != "" {
 			v = verdict{status: fabric.Unknown, why: why}
-		} else if a, b := difference(readings[0], r); a != nil || b != nil {
-			v = verdict{status: fabric.Fail, severity: fabric.SeverityWarning, why: readings[0].file.Name + " ends here.", text: "more elements"}
+		} else if a, b := difference(parsed[0], r); a != nil || b != nil {
+			v = verdict{status: fabric.Fail, severity: fabric.SeverityWarning, why: parsed[0].file.Name + " ends here.", text: "more elements"}
 			switch {
 			case a != nil && b != nil:
 				v.element, v.line, v.text = b, b.Line, ncclxml.Excerpt(b.Tag())
-				v.why = fmt.Sprintf("%s:%d has %s.", readings[0].file.Name, a.Line, ncclxml.Excerpt(fabric.Printable(a.Tag())))
+				v.why = fmt.Sprintf("%s:%d has %s.", parsed[0].file.Name, a.Line, ncclxml.Excerpt(fabric.Printable(a.Tag())))
 			case a != nil:
-				v.text, v.why = "fewer elements", fmt.Sprintf("%s:%d has %s, which is missing here.", readings[0].file.Name, a.Line, ncclxml.Excerpt(fabric.Printable(a.Tag())))
+				v.text, v.why = "fewer elements", fmt.Sprintf("%s:%d has %s, which is missing here.", parsed[0].file.Name, a.Line, ncclxml.Excerpt(fabric.Printable(a.Tag())))
 			default:
 				v.element, v.line, v.text = b, b.Line, ncclxml.Excerpt(b.Tag())
 			}

@@ -14,15 +14,15 @@ import (
 func systemRules() []rule {
 	return []rule{
 		{
-			id: "topo-unique-busid", title: "No two PCI devices have one bus id", scope: scopeSystem, check: checkUniqueBus,
+			id: "topo-unique-busid", title: "Each bus id is unique", scope: scopeSystem, check: checkUniqueBus,
 			expected: "each bus id once, as a text and as the number that NCCL makes of it", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlFindTagKv finds the first)",
 		},
 		{
-			id: "topo-unique-gpu", title: "No two GPUs have one dev or rank", scope: scopeSystem, check: checkUniqueGPU,
+			id: "topo-unique-gpu", title: "Each dev and rank of a GPU is unique", scope: scopeSystem, check: checkUniqueGPU,
 			expected: "each dev and each rank once", reference: "NVIDIA/nccl 2.30, src/graph/topo.h (ncclTopoDevToRank finds the first)",
 		},
 		{
-			id: "topo-unique-net", title: "No two NICs have one name, dev or port", scope: scopeSystem, check: checkUniqueNet,
+			id: "topo-unique-net", title: "Each name, dev and port of a NIC is unique", scope: scopeSystem, check: checkUniqueNet,
 			expected: "each name and dev once, each guid once per port", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet), topo.cc (net.asic); NVIDIA/nccl issue 1303",
 		},
 		{
@@ -46,12 +46,12 @@ func systemRules() []rule {
 			expected: "each <cpu> has as many GPUs, and as many NICs, and a numaid of its own", reference: "VMware Cloud Foundation guide, appendix I: 4 + 4 GPUs and 4 + 4 NICs",
 		},
 		{
-			id: "topo-nvlink-count", title: "Each GPU has the links that its kind has", scope: scopeSystem, check: checkLinkCount,
+			id: "topo-nvlink-count", title: "Each GPU has the link count of its model", scope: scopeSystem, check: checkLinkCount,
 			expected:  "the count of all nvlink or xgmi elements of a GPU is the number of its links, and the same on all GPUs",
 			reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks); a run of NCCL 2.28.9 with count 6 of 18 assumed 123.6 instead of 370.8 GB/s and all_reduce fell from 300 to 155 GB/s",
 		},
 		{
-			id: "topo-target", title: "Each target is there, and sees the link too", scope: scopeSystem, check: checkTargets,
+			id: "topo-target", title: "Each target exists and has the link as well", scope: scopeSystem, check: checkTargets,
 			expected: "links between two GPUs of the file, or two switches, stated by both; none to itself", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks, ncclTopoAddPciLinks)",
 		},
 	}
@@ -204,7 +204,7 @@ func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost st
 		case sum > rate:
 			out = append(out, verdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning,
-				why: fmt.Sprintf("%d NICs below it have %.1f GB/s, the link %.1f. %s", len(nets), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
+				why: fmt.Sprintf("%s below it: %.1f GB/s in total, the link %.1f. %s", fabric.Count(len(nets), "NIC"), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
 			}.at(e))
 		}
 	}
@@ -212,9 +212,9 @@ func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost st
 	case looked == 0:
 		return nil
 	case unsaid != nil && len(out) == 0:
-		return []verdict{verdict{status: fabric.NotApplicable, why: "The rate of the link is not plain from the file: it cannot be compared."}.at(unsaid)}
+		return []verdict{verdict{status: fabric.NotApplicable, why: "The rate of the link cannot be read from the file, so it was not compared."}.at(unsaid)}
 	case silent > 0 && len(out) == 0:
-		return []verdict{{status: fabric.NotApplicable, why: "The file does not say the line rates of its NICs: NCCL asks its network plugin."}}
+		return []verdict{{status: fabric.NotApplicable, why: "The file does not state the line rates of its NICs: NCCL asks its network plugin."}}
 	}
 	return out
 }
@@ -240,7 +240,7 @@ func checkNUMA(r *parsedFile) []verdict {
 	if len(cpus) < 2 {
 		return notInFile("second <cpu>")
 	}
-	out := repeated(cpus, "numaid", attributeOf("numaid"), fabric.SeverityWarning, "NCCL makes two CPUs with one number of them.", "threads may be bound to the wrong CPU")
+	out := repeated(cpus, "numaid", attributeOf("numaid"), fabric.SeverityWarning, "NCCL makes two CPUs with the same number.", "threads may be bound to the wrong CPU")
 	for _, what := range []struct{ element, title string }{{"gpu", "GPUs"}, {"net", "NICs"}} {
 		var counts []int
 		for _, c := range cpus {
@@ -312,13 +312,13 @@ func checkUniqueBus(r *parsedFile) []verdict {
 		return fmt.Sprintf("%x", ncclxml.BusNumber(bus))
 	}
 	return repeated(r.devices.All("pci"), "busid", number, fabric.SeverityError,
-		"NCCL finds the first of a text, and makes one device of two with one number.", "the second device is not where the file puts it")
+		"NCCL finds the first device with a text, and merges devices with the same number.", "the second device is not where the file puts it")
 }
 
 func checkUniqueGPU(r *parsedFile) []verdict {
 	gpus := r.devices.All("gpu")
 	out := repeated(gpus, "dev", attributeOf("dev"), fabric.SeverityWarning,
-		"NCCL takes the number that the file gives for NVML's, and finds the first.", "checks of NVLink and P2P ask the wrong GPU")
+		"NCCL uses the number as that of NVML, and finds the first.", "checks of NVLink and P2P ask the wrong GPU")
 	return append(out, repeated(gpus, "rank", attributeOf("rank"), fabric.SeverityWarning,
 		"The process that owns a GPU overwrites the rank.", "nothing for GPUs that the job uses")...)
 }

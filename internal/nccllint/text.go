@@ -74,7 +74,7 @@ func textRules() []rule {
 		{
 			id: ruleOf(ncclxml.KindUnknownElement), title: "Each element is known where it stands", reference: parserSource, check: checkUnknownElements,
 			expected: "system > cpu > pci > pci ... > gpu > nvlink, c2c; nic > net; pcilink",
-			cost:     "the devices in it are not where the file puts them: NCCL looks for them itself, and in a VM finds them at the first CPU",
+			cost:     "the devices in it are not where the file puts them: NCCL detects them itself, and in a VM finds them at the first CPU",
 		},
 		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, check: checkAttributeNames},
 		{
@@ -159,26 +159,26 @@ func notesOf(kind ncclxml.Kind, severity fabric.Severity, why string) func(*pars
 }
 
 func checkWhole(r *parsedFile) []verdict {
-	if r.partly == "" {
+	if r.incomplete == "" {
 		return nil
 	}
-	return []verdict{{status: fabric.Unknown, why: "The file " + r.partly + ": the rest was not checked."}}
+	return []verdict{{status: fabric.Unknown, why: "The file " + r.incomplete + ": the rest was not checked."}}
 }
 
 func checkSystem(r *parsedFile) []verdict {
 	roots := r.document.Roots
 	switch {
 	case len(roots) == 0 && r.rejected != nil:
-		return []verdict{{status: fabric.Unknown, why: "Nothing of a system could be made out."}}
+		return []verdict{{status: fabric.Unknown, why: "No system could be recognised."}}
 	case len(roots) == 0 && len(r.notes) == 0:
 		return []verdict{{
 			status: fabric.Fail, severity: fabric.SeverityWarning, text: fmt.Sprintf("%d bytes, no element", len(r.file.Text)),
-			why: "NCCL takes the file, finds nothing in it and looks for itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+			why: "NCCL takes the file, finds nothing in it and detects the system itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
 		}}
 	case len(roots) == 0:
 		return []verdict{{
 			status: fabric.Fail, line: r.notes[0].Line, text: "<" + r.notes[0].Text + ">",
-			why: "NCCL ignores all of the file without an error and looks for itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+			why: "NCCL ignores the whole file without an error and detects the system itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
 		}}
 	case len(roots) > 1:
 		return []verdict{{
@@ -188,7 +188,7 @@ func checkSystem(r *parsedFile) []verdict {
 	case len(roots[0].Children) == 0:
 		return []verdict{{
 			status: fabric.Fail, severity: fabric.SeverityWarning, line: roots[0].Line, text: "<system> without <cpu>",
-			why: "NCCL fills an empty system by itself, as without a file.", cost: "the file has no effect",
+			why: "NCCL detects the system itself, as without a file.", cost: "the file has no effect",
 		}}
 	}
 	return nil

@@ -52,18 +52,18 @@ func ncclText(t *testing.T, m *topology.Machine) string {
 	return textOf(t, d)
 }
 
-func TestNCCLDocumentOfGuest(t *testing.T) {
+func TestForNCCLOfGuest(t *testing.T) {
 	golden(t, "guest.xml", ncclText(t, machineFile(t, "guest.json")))
 }
 
-func TestNCCLDocumentOfHost(t *testing.T) {
+func TestForNCCLOfHost(t *testing.T) {
 	golden(t, "host.xml", ncclText(t, machineFile(t, "host.json")))
 }
 
 // What NCCL wrote of a machine is what is written of it here, but for what each process puts in itself: the
 // hash of the host, and port and GUID of a NIC that has none. NCCL puts the NIC where it met it, between the
 // GPUs; here it comes last.
-func TestNCCLDocumentAsNCCLDumps(t *testing.T) {
+func TestForNCCLAsNCCLDumps(t *testing.T) {
 	dump, err := os.ReadFile(filepath.FromSlash("../../../shared/data/h200x2/topo.xml"))
 	if err != nil {
 		t.Skip("no dump of NCCL here: ", err)
@@ -77,7 +77,7 @@ func TestNCCLDocumentAsNCCLDumps(t *testing.T) {
 }
 
 // The same machine told in another order gives the same file.
-func TestNCCLDocumentIsDeterministic(t *testing.T) {
+func TestForNCCLIsDeterministic(t *testing.T) {
 	m := machineFile(t, "host.json")
 	want := ncclText(t, m)
 	for _, c := range m.CPUs {
@@ -90,7 +90,7 @@ func TestNCCLDocumentIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestNCCLDocumentParses(t *testing.T) {
+func TestForNCCLParses(t *testing.T) {
 	for name, m := range map[string]*topology.Machine{"host": machineFile(t, "host.json"), "guest": flatGuest()} {
 		t.Run(name, func(t *testing.T) {
 			text := ncclText(t, m)
@@ -105,7 +105,7 @@ func TestNCCLDocumentParses(t *testing.T) {
 	}
 }
 
-func TestNCCLDocumentAttributes(t *testing.T) {
+func TestForNCCLAttributes(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*topology.Machine)
@@ -143,7 +143,7 @@ func TestNCCLDocumentAttributes(t *testing.T) {
 	}
 }
 
-func TestNCCLDocumentRefused(t *testing.T) {
+func TestForNCCLRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*topology.Machine)
@@ -200,7 +200,7 @@ func mi300xHost() *topology.Machine {
 	return m
 }
 
-func TestRCCLDocument(t *testing.T) {
+func TestForRCCL(t *testing.T) {
 	d, err := ForRCCL(mi300xHost())
 	if err != nil {
 		t.Fatal(err)

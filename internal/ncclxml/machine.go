@@ -147,7 +147,7 @@ func (x *machineReader) speed(e *Element) float64 {
 	}
 	speed, known := linkSpeed(text)
 	if !known {
-		x.m.AddGap(fmt.Sprintf("line %d: link_speed %s is not in NCCL's table: it takes 8 GT/s", e.Line, fabric.Quote(text)))
+		x.m.AddGap(fmt.Sprintf("line %d: link_speed %s is not in NCCL's table: NCCL assumes 8 GT/s", e.Line, fabric.Quote(text)))
 	}
 	return speed
 }
@@ -181,7 +181,7 @@ func (x *machineReader) link(e *Element) topology.ScaleUp {
 	}
 	if _, ok := e.Get("tclass"); !ok {
 		l.Class = topology.ClassNVSwitch
-		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no tclass: taken for an NVSwitch", e.Line, e.Name))
+		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no tclass: assumed to be an NVSwitch", e.Line, e.Name))
 	}
 	return l
 }
@@ -210,7 +210,7 @@ func (x *machineReader) nic(e *Element, bus string) {
 			x.m.AddGap("names and line rates of NICs are not in the file: NCCL asks its network plugin")
 		case n.Mbps <= 0:
 			n.Mbps = AssumedMbps
-			x.m.AddGap(fmt.Sprintf("line %d: net %s has no speed: NCCL takes 10 Gb/s", net.Line, fabric.Quote(n.Name)))
+			x.m.AddGap(fmt.Sprintf("line %d: net %s has no speed: NCCL assumes 10 Gb/s", net.Line, fabric.Quote(n.Name)))
 		}
 		x.m.NICs = append(x.m.NICs, n)
 	}

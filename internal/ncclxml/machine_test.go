@@ -14,7 +14,7 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-func TestFromDocumentDump(t *testing.T) {
+func TestMachineDump(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "shared", "data", "h200x2", "topo.xml"))
 	if err != nil {
 		t.Skip("NCCL's dump of two H200 is not here: ", err)
@@ -41,8 +41,8 @@ func TestFromDocumentDump(t *testing.T) {
 	}
 }
 
-// TestFromDocumentBack writes machines for NCCL and reads them back: nothing that NCCL knows is lost.
-func TestFromDocumentBack(t *testing.T) {
+// TestMachineBack writes machines for NCCL and reads them back: nothing that NCCL knows is lost.
+func TestMachineBack(t *testing.T) {
 	cat, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func withoutXGMI(g topology.GPU) topology.GPU {
 	return g
 }
 
-func TestFromDocumentMisread(t *testing.T) {
+func TestMachineMisread(t *testing.T) {
 	pci := func(attributes string) string {
 		return `<system version="1"><cpu numaid="0" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143"><pci busid="0000:01:00.0" class="0x030200" ` +
 			attributes + `><gpu dev="0" sm="90" rank="0"><nvlink target="0000:02:00.0"/></gpu></pci><pci busid="wrong" class="0x020000" link_speed="32.0 GT/s PCIe" link_width="x8"><nic><net name="mlx5_0" dev="0"/></nic></pci></cpu></system>`
@@ -139,20 +139,20 @@ func TestFromDocumentMisread(t *testing.T) {
 				t.Errorf("%s: NCCL takes %g GB/s, want %g", text, got, want)
 			}
 			gaps := strings.Join(m.Gaps, "\n")
-			for _, say := range []string{"has no count", "has no tclass", `"wrong"`, "has no speed: NCCL takes 10 Gb/s"} {
+			for _, say := range []string{"has no count", "has no tclass", `"wrong"`, "has no speed: NCCL assumes 10 Gb/s"} {
 				if !strings.Contains(gaps, say) {
 					t.Errorf("gaps do not say %q:\n%s", say, gaps)
 				}
 			}
-			if strings.Contains(gaps, "takes 8 GT/s") != (want == 12 && !strings.Contains(text, "PCIe")) {
+			if strings.Contains(gaps, "assumes 8 GT/s") != (want == 12 && !strings.Contains(text, "PCIe")) {
 				t.Errorf("%s: gaps are\n%s", text, gaps)
 			}
 		})
 	}
 }
 
-// TestFromDocumentDeep holds a chain of devices that a hostile file may have.
-func TestFromDocumentDeep(t *testing.T) {
+// TestMachineDeep holds a chain of devices that a hostile file may have.
+func TestMachineDeep(t *testing.T) {
 	root := &Element{Name: "system"}
 	at := root.Add("cpu", Attribute{"numaid", "0"})
 	for range 100_000 {

@@ -21,7 +21,7 @@ func TestLinkRate(t *testing.T) {
 		{64, 16, 96},
 		{32, 0, 48}, // a virtual machine: NCCL takes 16 lanes
 		{0, 16, 12},
-		{24, 16, 12}, // no PCIe speed: NCCL takes 8 GT/s
+		{24, 16, 12}, // no PCIe speed: NCCL assumes 8 GT/s
 		{math.NaN(), 16, 12},
 		{math.Inf(1), 16, 12},
 		{-8, 16, 12},

@@ -22,7 +22,7 @@ func needsLayout(r Recovered) bool {
 		slices.ContainsFunc(r.Problems, Problem.IsDamage)
 }
 
-// layOut writes each tag on a line of its own, two blanks a level, as NCCL's own dump is.
+// layOut writes each tag on a line of its own, two blanks per level, as NCCL's own dump is.
 func layOut(tags []Tag) []byte {
 	var b bytes.Buffer
 	depth := 0

@@ -14,7 +14,7 @@ import (
 
 // Limits of the reader of damaged files: a sound file is below 3 MB even where every value has its full length.
 const (
-	RecoverLimit     = 16 << 20 // bytes
+	RecoverLimit     = 16 << 20 // bytes that Recover reads
 	scanTagLimit     = 1 << 16
 	scanProblemLimit = 1 << 10
 )
@@ -27,7 +27,7 @@ type Tag struct {
 	Line       int
 	from, to   int
 	Attributes []TagAttribute
-	Changed    bool // is to be written again
+	Changed    bool // was edited: Rewrite writes it, and not the text
 	added      bool // was not in the text
 }
 
@@ -45,8 +45,8 @@ type Problem struct {
 	Stop    int    // line at which NCCL would stop for it; 0: it reads on
 	Text    string // as written
 	Message string // what NCCL says then, in its own words
-	Detail  string // what is wrong, where that is not plain from the rule
-	Fix     string // what Fix makes of it; empty: it does not know
+	Detail  string // what is wrong, where the kind does not say it all
+	Fix     string // how it can be fixed: "double quotes", "< added"; empty: only by guessing
 }
 
 type scanner struct {

@@ -11,7 +11,7 @@ func ElementNames() []string {
 func IsElement(name string) bool { return slices.Contains(ElementNames(), name) }
 
 // KnownAttributes are the attributes that NCCL or RCCL read or write on an element (src/graph/xml.cc,
-// topo.cc); they ignored all others. keep is NCCL's own mark while it trims.
+// topo.cc); they ignore all others. keep is NCCL's own mark while it trims.
 func KnownAttributes(element string) []string {
 	switch element {
 	case "system":

@@ -26,7 +26,7 @@ const (
 const MaxDepth = 64
 
 // WriteTo writes the document in the form that NCCL's parser takes and its own dump has: no declaration, one
-// element a line, two blanks a level, double quotes. It refuses what that parser would refuse or misread: no
+// element per line, two blanks per level, double quotes. It refuses what that parser would refuse or misread: no
 // or several roots, a name or a value that is too long or holds a character with a meaning in XML, too many
 // attributes, children or elements. Nothing is written then.
 func (d *Document) WriteTo(w io.Writer) (int64, error) {

@@ -181,10 +181,10 @@ func (b *blueprint) takePCIe(m catalog.MachineModel) {
 	}
 	b.speed = cmp.Or(b.gpu.PCIeLink.Speed, b.nic.PCIeLink.Speed)
 	if b.speed == 0 {
-		b.gap("PCIe generation: no source gives it")
+		b.gap("PCIe generation: in no source")
 		return
 	}
-	b.gap("PCIe generation: no source gives it, taken for that of the GPU or NIC, %g GT/s", b.speed)
+	b.gap("PCIe generation: in no source, assumed %g GT/s, as of the GPU or NIC", b.speed)
 }
 
 // takeCPU says what NCCL asks of a CPU. Where no source gives family and model they are those of the first
@@ -199,7 +199,7 @@ func (b *blueprint) takeCPU(vendor string, m catalog.MachineModel) {
 	case "amd":
 		b.cpu.Arch, b.cpu.Vendor = "x86_64", vendorAMD
 	default:
-		b.gap("the CPU is in no source")
+		b.gap("CPU: in no source")
 		return
 	}
 	if m.CPUID.Family != 0 && vendor == m.CPU {
@@ -209,10 +209,10 @@ func (b *blueprint) takeCPU(vendor string, m catalog.MachineModel) {
 	c := firstWith(vendor, b.speed)
 	b.cpu.Family, b.cpu.Model = c.family, c.model
 	if c.family == 0 {
-		b.gap("CPU model: no source gives it")
+		b.gap("CPU model: in no source")
 		return
 	}
-	b.gap("CPU model: no source gives it, taken for %s, the first with PCIe of %g GT/s", c.name, b.speed)
+	b.gap("CPU model: in no source, assumed %s, the first with PCIe at %g GT/s", c.name, b.speed)
 }
 
 // takeLayout says how devices are spread over NUMA nodes and PCIe switches.
@@ -223,25 +223,25 @@ func (b *blueprint) takeLayout(m catalog.MachineModel) {
 		if b.gpus >= 8 && b.cpu.Arch != "arm64" {
 			b.numa = 2
 		}
-		b.gap("NUMA nodes: no source gives them, taken for %d", b.numa)
+		b.gap("NUMA nodes: in no source, assumed %d", b.numa)
 	}
 	if m.GPUsPerSwitch.Value > 0 {
 		b.perSwitch = int(m.GPUsPerSwitch.Value)
 		return
 	}
 	if IsCoherent(b.gpu, b.cpu.Arch) {
-		b.gap("PCIe switches: no source gives any, every device is on a root port of its own")
+		b.gap("PCIe switches: in no source, assumed none: every device on its own root port")
 		b.gap(noC2C)
 		return
 	}
 	b.perSwitch = 1
 	switch {
 	case b.gpus == 0:
-		b.gap("PCIe switches: no source gives them")
+		b.gap("PCIe switches: in no source")
 	case b.nics > 0 && b.nics < b.gpus:
 		b.perSwitch = (b.gpus + b.nics - 1) / b.nics
-		b.gap("PCIe switches: no source gives them, taken for one for each %d GPUs with their NIC", b.perSwitch)
+		b.gap("PCIe switches: in no source, assumed one per %d GPUs with their NIC", b.perSwitch)
 	default:
-		b.gap("PCIe switches: no source gives them, taken for one for each GPU with its NICs")
+		b.gap("PCIe switches: in no source, assumed one per GPU with its NICs")
 	}
 }

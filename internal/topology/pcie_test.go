@@ -21,7 +21,7 @@ func TestLinkRates(t *testing.T) {
 		{64, 16, 118},
 		{32, 0, 0}, // a virtual machine: NCCL takes 16 lanes
 		{0, 16, 0},
-		{24, 16, 47.262}, // no PCIe speed: NCCL takes 8 GT/s
+		{24, 16, 47.262}, // no PCIe speed: NCCL assumes 8 GT/s
 		{math.NaN(), 16, 0},
 		{math.Inf(1), 16, 0},
 		{-8, 16, 0},
