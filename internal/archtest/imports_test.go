@@ -20,7 +20,8 @@ var allowed = map[string]string{
 	"internal/archtest": "",
 
 	// the doors outward
-	"internal/host":    "",
+	"internal/linux":   "",
+	"internal/host":    "linux",
 	"internal/kube":    "",
 	"internal/vcenter": "",
 
@@ -34,7 +35,7 @@ var allowed = map[string]string{
 	"internal/results":  "fabric",
 
 	// from facts and intent to a plan
-	"internal/facts":      "fabric host kube vcenter nic switchos",
+	"internal/facts":      "fabric host linux kube vcenter nic switchos",
 	"internal/sizing":     "fabric catalog",
 	"internal/collective": "fabric catalog topology",
 	"internal/claims":     "fabric topology",

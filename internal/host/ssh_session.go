@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/sys/unix"
 )
 
 // Start runs a command on the host; its first word is looked up in the PATH there. It returns when the
@@ -184,7 +184,7 @@ func (s *remoteStdin) Write(p []byte) (int, error) {
 	}
 	n, err := s.w.Write(p)
 	if errors.Is(err, io.EOF) {
-		err = unix.EPIPE
+		err = syscall.EPIPE
 	}
 	return n, err
 }
