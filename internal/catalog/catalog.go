@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Figure is a number with its unit and where it was read. A Figure without a value was found in no source.
@@ -158,35 +160,51 @@ func (p PortName) Port(i int) string {
 	}
 }
 
-// Machine finds a machine by its id; the error lists the known ones.
-func (c *Catalog) Machine(id string) (MachineModel, error) { return find("machine", c.Machines, id) }
-
-// GPU finds a GPU by its id or by a short name, in any case, and gives its id; the error lists the known ones.
-func (c *Catalog) GPU(name string) (id string, model GPUModel, err error) {
-	id = strings.ToLower(strings.TrimSpace(name))
-	if _, known := c.GPUs[id]; !known {
-		for known, m := range c.GPUs {
-			if slices.Contains(m.Aliases, id) {
-				id = known
-				break
-			}
-		}
-	}
-	model, err = find("GPU", c.GPUs, id)
-	return id, model, err
+// Machine finds a machine by its id.
+func (c *Catalog) Machine(id string) (MachineModel, error) {
+	return find("machine", c.Machines, id)
 }
 
-// Switch finds a switch by its id; the error lists the known ones.
+// GPU finds a GPU by its id or by a short name, in any case, and gives its id.
+func (c *Catalog) GPU(name string) (id string, model GPUModel, err error) {
+	id = strings.ToLower(strings.TrimSpace(name))
+	if model, ok := c.GPUs[id]; ok {
+		return id, model, nil
+	}
+	names := slices.Sorted(maps.Keys(c.GPUs))
+	for known, m := range sorted(c.GPUs) {
+		if slices.Contains(m.Aliases, id) {
+			return known, m, nil
+		}
+		names = append(names, m.Aliases...)
+	}
+	return "", model, missing("GPU", name, names, len(c.GPUs))
+}
+
+// Switch finds a switch by its id.
 func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch", c.Switches, id) }
+
+// Fabric finds a fabric by its id.
+func (c *Catalog) Fabric(id string) (FabricModel, error) { return find("fabric", c.Fabrics, id) }
 
 // LineRate is what all fabric NICs of a machine carry together, one way, in Gb/s.
 func (c *Catalog) LineRate(m MachineModel) float64 { return m.NICs.Value * c.NICs[m.NIC].Rate() }
 
-func find[T any](what string, parts map[string]T, id string) (T, error) {
+func find[T any](kind string, parts map[string]T, id string) (T, error) {
 	part, ok := parts[id]
 	if !ok {
-		known := slices.Sorted(maps.Keys(parts))
-		return part, fmt.Errorf("%s %q is not in the catalog: known are %s", what, id, strings.Join(known, ", "))
+		return part, missing(kind, id, slices.Sorted(maps.Keys(parts)), len(parts))
 	}
 	return part, nil
+}
+
+// missing is the error for a name that the catalog does not have: it proposes the nearest of the names, and lists
+// them, or says what does where they are many.
+func missing(kind, name string, names []string, parts int) error {
+	list := "known: " + strings.Join(names, ", ")
+	const most = 24 // names in one message
+	if len(names) > most {
+		list = fmt.Sprintf("railwright catalog %s lists all %d", plural(kind), parts)
+	}
+	return fmt.Errorf("%s %s is not in the catalog; %s%s", kind, fabric.Quote(name), fabric.DidYouMean(name, names), list)
 }

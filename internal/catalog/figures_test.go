@@ -19,7 +19,7 @@ func TestGPUByShortName(t *testing.T) {
 			t.Errorf("%q: got %q, %v; want %q", name, id, err, want)
 		}
 	}
-	if _, _, err := c.GPU("h900"); err == nil || !strings.Contains(err.Error(), "known are") {
+	if _, _, err := c.GPU("h900"); err == nil || !strings.Contains(err.Error(), `did you mean "h800", "h100" or "h200"? railwright catalog gpus lists all`) {
 		t.Errorf("h900: %v", err)
 	}
 }

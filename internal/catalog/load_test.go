@@ -91,12 +91,12 @@ func TestEmbeddedIDs(t *testing.T) {
 func TestUnknownIDListsKnown(t *testing.T) {
 	c := embedded(t)
 	_, err := c.Machine("hgx-h1000")
-	want := `machine "hgx-h1000" is not in the catalog: known are ` + strings.Join(slices.Sorted(maps.Keys(c.Machines)), ", ")
+	want := `machine "hgx-h1000" is not in the catalog; did you mean "hgx-h100", "hgx-a100" or "hgx-h200"? known: ` + strings.Join(slices.Sorted(maps.Keys(c.Machines)), ", ")
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = c.Switch("")
-	want = `switch "" is not in the catalog: known are 7060dx4-32, crs812-ddq, qfx5240, qm9700, z9664f`
+	want = `switch "" is not in the catalog; known: 7060dx4-32, crs812-ddq, qfx5240, qm9700, z9664f`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

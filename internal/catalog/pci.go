@@ -85,7 +85,7 @@ func (p *problems) variant(m NICModel, nics map[string]NICModel) {
 	base, ok := nics[m.Of]
 	switch {
 	case !ok:
-		reference(p, "of", m.Of, nics)
+		reference(p, "of", "NIC", m.Of, nics)
 	case base.Of != "":
 		p.add("of", "%q is itself a mode of %s", m.Of, base.Of)
 	case base.Vendor != m.Vendor || base.Driver != m.Driver:

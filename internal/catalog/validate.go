@@ -189,7 +189,7 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	p.head(id, m.Title)
 	p.text("source", m.Source)
 	p.machineGPUs(m, c)
-	reference(p, "nic", m.NIC, c.NICs)
+	reference(p, "nic", "NIC", m.NIC, c.NICs)
 	if p.count("nics", m.NICs, unitNIC) && m.NICNames != "" {
 		p.nicNames(m.NICNames, int(m.NICs.Value))
 	}
@@ -200,7 +200,7 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 		p.add("fabrics", "is empty")
 	}
 	for _, fabric := range m.Fabrics {
-		reference(p, "fabrics", fabric, c.Fabrics)
+		reference(p, "fabrics", "fabric", fabric, c.Fabrics)
 	}
 	if m.CPU != "" {
 		p.oneOf("cpu", m.CPU, "amd", "arm", "intel")
@@ -229,7 +229,7 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 	if m.GPU == "" && m.GPUs == (Figure{}) {
 		return
 	}
-	reference(p, "gpu", m.GPU, c.GPUs)
+	reference(p, "gpu", "GPU", m.GPU, c.GPUs)
 	p.count("gpus", m.GPUs, unitGPU)
 	gpu := c.GPUs[m.GPU]
 	switch { // what the GPU has is what the machine joins them with
@@ -364,8 +364,9 @@ func (p *problems) link(l PCIeLink) {
 	p.text("pcie.source", l.Source)
 }
 
-func reference[T any](p *problems, field, id string, parts map[string]T) {
-	if _, err := find(field, parts, id); err != nil {
+// reference checks that a field names a part of a kind.
+func reference[T any](p *problems, field, kind, id string, parts map[string]T) {
+	if _, err := find(kind, parts, id); err != nil {
 		p.add(field, "%v", err)
 	}
 }

@@ -160,7 +160,7 @@ func TestBrokenNIC(t *testing.T) {
 
 func TestBrokenVariant(t *testing.T) {
 	refuse(t, "nic/n-half.yaml", []broken{
-		{"of: n", "of: m", `catalog "nic/n-half.yaml": of: of "m" is not in the catalog: known are n, n-half`},
+		{"of: n", "of: m", `catalog "nic/n-half.yaml": of: NIC "m" is not in the catalog; known: n, n-half`},
 		{"of: n", "of: n-half", `of: "n-half" is itself a mode of n-half`},
 		{"of: n", "of: n\npci_id: [\"15b3:1023\"]", `pci_id: is set where of is: the ids are those of n`},
 		{"vendor: nvidia", "vendor: broadcom", `of: "n" is of nvidia with mlx5_core, not of broadcom with mlx5_core`},
@@ -202,9 +202,9 @@ func TestBrokenFabric(t *testing.T) {
 
 func TestBrokenMachine(t *testing.T) {
 	refuse(t, "machine/m.yaml", []broken{
-		{"gpu: g", "gpu: h", `catalog "machine/m.yaml": gpu: gpu "h" is not in the catalog: known are g`},
-		{"gpu: g\n", "", `gpu: gpu "" is not in the catalog: known are g`},
-		{"nic: n", "nic: o", `nic: nic "o" is not in the catalog: known are n`},
+		{"gpu: g", "gpu: h", `catalog "machine/m.yaml": gpu: GPU "h" is not in the catalog; known: g`},
+		{"gpu: g\n", "", `gpu: GPU "" is not in the catalog; known: g`},
+		{"nic: n", "nic: o", `nic: NIC "o" is not in the catalog; known: n`},
 		{"value: 8, unit: GPU", "value: 7.5, unit: GPU", `gpus.value: 7.5 is not a whole number up to 65536`},
 		{"value: 8, unit: NIC", "value: 9, unit: NIC", `nic_names: "eth[1-8]" gives 8 names for 9 NICs`},
 		{"eth[1-8]", "eth[1-7,7]", `nic_names: "eth7" is given twice`},
@@ -217,7 +217,7 @@ func TestBrokenMachine(t *testing.T) {
 		{"scale_up: xgmi", "scale_up: xgmi\nscale_up_gpus: {value: 4, unit: GPU, source: s}", `scale_up_gpus.value: 4 is below the 8 of the machine`},
 		{"scale_up: xgmi", "scale_up: xgmi\nscale_up_gpus: {value: 72, unit: GPU, source: s}", ""},
 		{"value: 2, unit: GPU", "value: 16, unit: GPU", `gpus_per_switch.value: 16 is above the 8 of the machine`},
-		{"fabrics: [f]", "fabrics: [f, e]", `fabrics: fabrics "e" is not in the catalog: known are f`},
+		{"fabrics: [f]", "fabrics: [f, e]", `fabrics: fabric "e" is not in the catalog; known: f`},
 		{"fabrics: [f]\n", "", `fabrics: is empty`},
 		{"cpu: intel", "cpu: sparc", `cpu: "sparc" is not known: known are amd, arm, intel`},
 		{"value: 5, unit: generation", "value: 7, unit: generation", `pcie_generation.value: 7 is above 6`},

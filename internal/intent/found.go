@@ -75,7 +75,7 @@ func rdmaNICs(f *fabric.Facts) (nics []rdmaNIC, portless []string) {
 			}
 		}
 		if !found {
-			portless = append(portless, h.Name+": no network interface of it was found")
+			portless = append(portless, h.Name+": has no network interface")
 		}
 	}
 	slices.SortStableFunc(nics, func(a, b rdmaNIC) int {
@@ -132,7 +132,7 @@ func mainKind(nics []rdmaNIC) (fabric.Transport, error) {
 	case roce > ib:
 		return fabric.RoCE, nil
 	}
-	return "", fmt.Errorf("host has as many InfiniBand as RoCE interfaces: nothing tells which of them are the fabric between the GPUs; start from an example instead")
+	return "", fmt.Errorf("host has as many InfiniBand as RoCE interfaces: cannot tell which of them connect the GPUs; start from an example instead")
 }
 
 // choose takes the interfaces of the kind whose port is active, or all of the kind where none is, and

@@ -142,7 +142,7 @@ func TestModelsOfTheDocument(t *testing.T) {
 			t.Errorf("%s: context %d, want %d", name, m.Context, context)
 		}
 	}
-	if _, err := ReadModel("no-such-model", c); err == nil || !strings.Contains(err.Error(), "known are deepseek-r1") {
+	if _, err := ReadModel("no-such-model", c); err == nil || !strings.Contains(err.Error(), "railwright catalog models lists all") {
 		t.Errorf("no-such-model: %v", err)
 	}
 	if len(c.Models) < 40 {
