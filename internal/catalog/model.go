@@ -80,7 +80,7 @@ func modelNames(models map[string]LanguageModel) (found []error) {
 		p := problems{file: path.Join(modelFolder, id+".yaml")}
 		for _, name := range m.names(id) {
 			if owner[name] != "" {
-				p.add("name", "%q is that of %s too", name, owner[name])
+				p.add("name", "%q is also that of %s", name, owner[name])
 			}
 			owner[name] = id
 		}

@@ -36,8 +36,8 @@ func TestBrokenModels(t *testing.T) {
 		strings.Replace(model, "source: s\n", "", 1):                       "source: is empty",
 		strings.Replace(model, "config: {model_type: llama}", "", 1):       "config: is empty",
 		strings.Replace(model, "title: M", "title: M\nparameters: 7", 1):   "field parameters not found",
-		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [n]", 1):   `"n" is that of m too`,
-		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [x/N]", 1): `"n" is that of m too`,
+		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [n]", 1):   `"n" is also that of m`,
+		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [x/N]", 1): `"n" is also that of m`,
 	} {
 		files := whole()
 		files["model/m.yaml"] = &fstest.MapFile{Data: []byte(text)}

@@ -178,10 +178,9 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 	switch f := v.Interface().(type) {
 	case Figure:
 		return []fabric.CatalogFigure{{Name: name, Value: number(f.Value), Unit: f.Unit, Source: f.Source}}
-	case PCIeLink:
-		return []fabric.CatalogFigure{{Name: name, Value: fmt.Sprintf("%s GT/s x%d", number(f.Speed), f.Width), Source: f.Source}}
-	case ProcessorID:
-		return []fabric.CatalogFigure{{Name: name, Value: fmt.Sprintf("family %d, model %d", f.Family, f.Model), Source: f.Source}}
+	case interface{ shown() (value, source string) }:
+		value, source := f.shown()
+		return []fabric.CatalogFigure{{Name: name, Value: value, Source: source}}
 	case Compute:
 		var all []fabric.CatalogFigure
 		c := reflect.ValueOf(f)
@@ -192,7 +191,7 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 	case map[string]PortName:
 		var all []fabric.CatalogFigure
 		for os, ports := range sorted(f) {
-			all = append(all, fabric.CatalogFigure{Name: "ports with " + os, Value: ports.shown(), Source: ports.Source})
+			all = append(all, shownFigures("ports with "+os, reflect.ValueOf(ports))...)
 		}
 		return all
 	case map[string]any:
@@ -205,17 +204,38 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 		return []fabric.CatalogFigure{{Name: name, Value: strings.Join(f, ", ")}}
 	case *bool:
 		return []fabric.CatalogFigure{{Name: name, Value: map[bool]string{true: "yes", false: "no"}[*f]}}
+	case bool:
+		return []fabric.CatalogFigure{{Name: name, Value: "yes"}}
 	default:
 		return []fabric.CatalogFigure{{Name: name, Value: fmt.Sprint(f)}}
 	}
 }
 
-// shown gives the first names of ports.
-func (p PortName) shown() string {
+func (l PCIeLink) shown() (value, source string) {
+	return fmt.Sprintf("%s GT/s x%d", number(l.Speed), l.Width), l.Source
+}
+
+func (p ProcessorID) shown() (value, source string) {
+	return fmt.Sprintf("family %d, model %d", p.Family, p.Model), p.Source
+}
+
+func (b Band) shown() (value, source string) {
+	return fmt.Sprintf("%s to %s times the expected time", number(b.Fast), number(b.Slow)), b.Source
+}
+
+func (o Only) shown() (value, source string) {
+	return strings.TrimSpace(o.Algorithm + " " + o.Protocol), o.Source
+}
+
+func (e Earlier) shown() (value, source string) {
+	return fmt.Sprintf("%s with GPUs below sm_%d", e.Fabric, e.BelowSM), e.Source
+}
+
+func (p PortName) shown() (value, source string) {
 	if len(p.Names) > 0 {
-		return strings.Join(p.Names, ", ")
+		return strings.Join(p.Names, ", "), p.Source
 	}
-	return p.Port(0) + ", " + p.Port(1) + ", ..."
+	return p.Port(0) + ", " + p.Port(1) + ", ...", p.Source
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

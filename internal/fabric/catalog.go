@@ -4,7 +4,7 @@ package fabric
 type CatalogList struct {
 	Meta
 	Kinds []CatalogKind `json:"kinds,omitempty"`
-	Parts []CatalogPart     `json:"parts,omitempty"`
+	Parts []CatalogPart `json:"parts,omitempty"`
 }
 
 // CatalogKind is a kind of parts.
@@ -17,14 +17,14 @@ type CatalogKind struct {
 
 // CatalogPart is a GPU, NIC, machine, switch, fabric or model of the catalog.
 type CatalogPart struct {
-	Kind    string   `json:"kind"` // singular: gpu
-	Name    string   `json:"name"` // by which flags and the cluster file take it
-	Title   string   `json:"title"`
-	Aliases []string `json:"aliases,omitempty"`
-	Uses    []string `json:"uses"` // flags and fields that take the name
+	Kind    string          `json:"kind"` // singular: gpu
+	Name    string          `json:"name"` // by which flags and the cluster file take it
+	Title   string          `json:"title"`
+	Aliases []string        `json:"aliases,omitempty"`
+	Uses    []string        `json:"uses"` // flags and fields that take the name
 	Figures []CatalogFigure `json:"figures"`
-	Source  string   `json:"source,omitempty"` // of the figures without a source of their own
-	Note    string   `json:"note,omitempty"`
+	Source  string          `json:"source,omitempty"` // of the figures without a source of their own
+	Note    string          `json:"note,omitempty"`
 }
 
 // CatalogFigure is a figure or a fact of a part. Value is its text, without the unit.

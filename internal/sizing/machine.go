@@ -62,8 +62,11 @@ func machineOf(id string, gpu catalog.GPUModel) (Machine, error) {
 		return Machine{}, fmt.Errorf("GPU %q: %w", id, err)
 	}
 	return Machine{
-		Vendor: gpu.Vendor,
-		Arch:   gpu.Arch,
+		Vendor:  gpu.Vendor,
+		Arch:    gpu.Arch,
+		CUDAGiB: gpu.MemoryCUDA.Value,
+		IdleGiB: gpu.MemoryIdle.Value,
+		MMIOGB:  int64(gpu.MMIO.Value),
 		GPU: fabric.SizingGPU{
 			Name:         id,
 			MemoryBytes:  shown,
@@ -72,7 +75,7 @@ func machineOf(id string, gpu catalog.GPUModel) (Machine, error) {
 			TFLOPSFP8:    gpu.Compute.FP8.Value,
 			TFLOPSFP4:    gpu.Compute.FP4.Value,
 			LinkGBs:      gpu.ScaleUp.Value,
-			Unified:      id == "gb10",
+			Unified:      gpu.Unified,
 			Source:       source,
 		},
 	}, nil

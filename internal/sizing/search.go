@@ -19,6 +19,10 @@ type Machine struct {
 	Net     string // what is between nodes: ib, roce, tcp, ...; empty: nothing known
 	NICs    int    // of one node
 	NICGBs  float64
+
+	CUDAGiB float64 // memory of a GPU that CUDA shows to a program; 0: not measured
+	IdleGiB float64 // free of it in an idle system where memory is shared with the CPU; 0: all
+	MMIOGB  int64   // of 2^30 bytes per GPU that a vendor's document states for a virtual machine; 0: none does
 }
 
 // Request is what Size answers. What is 0 or empty is searched, or is the engine's or the model's own; whoever

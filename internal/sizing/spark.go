@@ -2,8 +2,6 @@ package sizing
 
 import (
 	"fmt"
-
-	"railwright.dev/railwright/internal/fabric"
 )
 
 // UnifiedCap is the largest --gpu-memory-utilization that starts where GPU and CPU share memory: vLLM asks that
@@ -15,20 +13,13 @@ func UnifiedCap(totalGiB, freeGiB float64) (float64, error) {
 	return float64(int(freeGiB/totalGiB*100)) / 100, nil // rounded down: a hundredth more would not start
 }
 
-// The figures of a DGX Spark after it has started: vLLM's start log in MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks,
-// issue 47: 121.69 GiB in total, 101.3 to 102.2 free; 0.87 was refused.
-const (
-	sparkTotalGiB = 121.69
-	sparkFreeGiB  = 101.3
-)
-
 // UnifiedNotes says what is different where GPU and CPU share memory.
-func UnifiedNotes(g fabric.SizingGPU) []string {
+func UnifiedNotes(m Machine) []string {
 	notes := []string{
 		"the GPU shares its memory with the CPU: the page cache counts as used, so drop it before the engine starts (echo 1 > /proc/sys/vm/drop_caches)",
 	}
-	if limit, err := UnifiedCap(sparkTotalGiB, sparkFreeGiB); err == nil && g.Name == "gb10" {
-		notes = append(notes, fmt.Sprintf("--gpu-memory-utilization at most %.2f: %.1f of %.2f GiB are free after the system has started", limit, sparkFreeGiB, sparkTotalGiB))
+	if limit, err := UnifiedCap(m.CUDAGiB, m.IdleGiB); err == nil {
+		notes = append(notes, fmt.Sprintf("--gpu-memory-utilization at most %.2f: %.1f of %.2f GiB are free after the system has started", limit, m.IdleGiB, m.CUDAGiB))
 	}
 	return notes
 }
