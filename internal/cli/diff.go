@@ -64,7 +64,7 @@ func (a *app) diff(ctx context.Context, left, right string, identities bool) err
 
 // oneNode loads the facts of one node from PATH or FOLDER:NODE.
 func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
-	path, node, _ := strings.Cut(arg, ":")
+	path, node := splitNode(arg)
 	var found []*fabric.Facts
 	var names []string
 	var broken []error

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -54,4 +55,11 @@ func needsLinux(system string, c *cobra.Command, arguments []string) error {
 		}
 	}
 	return nil
+}
+
+// splitNode takes FOLDER:NODE apart. The colon of a Windows drive belongs to the folder.
+func splitNode(arg string) (folder, node string) {
+	drive := filepath.VolumeName(arg)
+	folder, node, _ = strings.Cut(arg[len(drive):], ":")
+	return drive + folder, node
 }

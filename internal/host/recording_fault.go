@@ -134,14 +134,14 @@ func parseFault(content []byte) (*fault, error) {
 		return nil, fmt.Errorf("error entry: %w", err)
 	}
 	if string(f.text())+"\n" != string(content) {
-		return nil, errors.New("error entry is not written as it should be")
+		return nil, errors.New("error entry is not in canonical form")
 	}
 	if f.err().Error() == "" {
-		return nil, errors.New("error entry says nothing")
+		return nil, errors.New("error entry is empty")
 	}
 	for _, name := range f.Is {
 		if !isSentinel(name) {
-			return nil, fmt.Errorf("error entry: kind %q is not known", shortened(name))
+			return nil, fmt.Errorf("error entry: kind %q: unknown", shortened(name))
 		}
 	}
 	return &f, nil

@@ -129,7 +129,7 @@ func eachDumped(raw []byte, f func(m dumped, body []byte) error) error {
 		kind, ok := kinds[messageType]
 		body := at[linux.SizeofNlMsghdr:]
 		if !ok || len(body) < kind.header {
-			return fmt.Errorf("netlink message of type %d and %d bytes is not known", messageType, len(body))
+			return fmt.Errorf("unknown netlink message of type %d, %d bytes", messageType, len(body))
 		}
 		if err := f(dumped{body[:kind.header], kind.attributes}, body[kind.header:]); err != nil {
 			return err

@@ -123,7 +123,7 @@ func afterMarker(r io.Reader, marker string) (pid int, rest io.Reader, err error
 		}
 		switch {
 		case len(seen) > maxGreeting:
-			return 0, nil, fmt.Errorf("the login shell printed %d bytes and did not come to the command: %q", len(seen), firstLine(seen))
+			return 0, nil, fmt.Errorf("the login shell printed %d bytes and did not reach the command: %q", len(seen), firstLine(seen))
 		case errors.Is(err, io.EOF):
 			return 0, nil, fmt.Errorf("the login shell ended before the command; it printed %q", firstLine(seen))
 		case err != nil:
@@ -234,7 +234,7 @@ func (r *session) wait() error {
 	select {
 	case err = <-done:
 	case <-r.givenUp:
-		err = errors.New("killed, and its end was not seen")
+		err = errors.New("killed, but its end was not confirmed")
 	}
 	r.stop()
 	_ = r.pipe.CloseWithError(os.ErrClosed) // what was not read is not wanted

@@ -191,7 +191,7 @@ func TestTextProblems(t *testing.T) {
 			`c:1:1: apiVersion: required field is missing: version of this format`,
 			`c:1:1: fabric: required field is missing: the network between the GPUs`,
 			`c:1:1: metadata: required field is missing: name of the cluster`,
-			`c:1:1: nodes: required field is missing: the machines in groups of equal ones`,
+			`c:1:1: nodes: required field is missing: groups of identical machines`,
 			`c:1:1: platform: required field is missing: where the machines come from`,
 			`c:1:7: kind: must be text, got a list`,
 			`c:1:11: kind[0]: anchor "a" contains itself`}},
