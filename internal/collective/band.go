@@ -83,7 +83,9 @@ func (c *Cluster) doubts(job Job, o *option) (all []span) {
 	if o.wire > 0 {
 		all = append(all, span{0.97, 1.05})
 	}
-	all = append(all, c.net.band)
+	if c.net.band != (span{}) {
+		all = append(all, c.net.band)
+	}
 	if !c.gpu.amd && c.net.nics < c.local() && c.gpu.wiring == overSwitch { // GPUs share NICs (NVIDIA/nccl-tests issue 380)
 		all = append(all, span{1, 1.08})
 	}

@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,7 +22,7 @@ type network struct {
 	over    float64 // oversubscription, at least 1
 	uneven  float64 // the part of payload that flows lose which meet at ports of switches; 0: none is known
 	most    float64 // GB/s of a node, whatever its NICs could; 0: no such limit
-	band    span    // how much further than elsewhere healthy machines lie from what is expected
+	band    span    // how much further than elsewhere healthy machines lie from what is expected; zero: no further
 
 	ringOnly   bool // algorithms and protocols that the fabric's plug-in or set-up leaves
 	simpleOnly bool
@@ -69,7 +68,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	c.net = network{
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
 		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value,
-		most: f.NodeLimit.Value, band: span{cmp.Or(f.Band.Fast, 1), cmp.Or(f.Band.Slow, 1)},
+		most: f.NodeLimit.Value, band: span{f.Band.Fast, f.Band.Slow},
 		direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}
 	if c.hw.VM {
