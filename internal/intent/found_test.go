@@ -98,12 +98,14 @@ func TestFromFactsRefuses(t *testing.T) {
 		{"NIC name", fabric.Facts{Node: "a", HCAs: []fabric.HCA{hca("mlx5_0", "", "Ethernet", "ACTIVE", "e\"0")}},
 			[]string{`has the character '"'`}},
 	} {
-		_, err := FromFacts("pod1", &tt.f)
-		for _, want := range tt.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v: want %s", tt.name, err, want)
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := FromFacts("pod1", &tt.f)
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v: want %s", err, want)
+				}
 			}
-		}
+		})
 	}
 	if _, err := FromFacts("Pod 1", &fabric.Facts{Node: "a"}); err == nil {
 		t.Error("a cluster name with a blank was taken")

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -101,10 +102,11 @@ func TestLeafCount(t *testing.T) {
 		{0, 8, 64, 0, 0},
 		{1, 0, 64, 0, 0},
 	} {
-		if leaves, perLeaf := LeafCount(tt.hosts, tt.nics, tt.ports); leaves != tt.leaves || perLeaf != tt.perLeaf {
-			t.Errorf("%d hosts x %d NICs on %d ports: %d leaves of %d hosts, want %d of %d",
-				tt.hosts, tt.nics, tt.ports, leaves, perLeaf, tt.leaves, tt.perLeaf)
-		}
+		t.Run(fmt.Sprintf("%d hosts x %d NICs on %d ports", tt.hosts, tt.nics, tt.ports), func(t *testing.T) {
+			if leaves, perLeaf := LeafCount(tt.hosts, tt.nics, tt.ports); leaves != tt.leaves || perLeaf != tt.perLeaf {
+				t.Errorf("%d leaves of %d hosts, want %d of %d", leaves, perLeaf, tt.leaves, tt.perLeaf)
+			}
+		})
 	}
 }
 
@@ -131,9 +133,11 @@ func TestNeededPrefix(t *testing.T) {
 		{fabric.P2P31, 0, 8, 0, 0},
 		{fabric.P2P31, 1, 0, 0, 0},
 	} {
-		got, err := NeededPrefix(tt.scheme, tt.hosts, tt.nics, tt.down)
-		if got != tt.want || (err != nil) != (tt.want == 0) {
-			t.Errorf("%s for %d hosts of %d NICs, %d on a leaf: /%d (%v), want /%d", tt.scheme, tt.hosts, tt.nics, tt.down, got, err, tt.want)
-		}
+		t.Run(fmt.Sprintf("%s for %d hosts of %d NICs, %d per leaf", tt.scheme, tt.hosts, tt.nics, tt.down), func(t *testing.T) {
+			got, err := NeededPrefix(tt.scheme, tt.hosts, tt.nics, tt.down)
+			if got != tt.want || (err != nil) != (tt.want == 0) {
+				t.Errorf("/%d (%v), want /%d", got, err, tt.want)
+			}
+		})
 	}
 }
