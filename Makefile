@@ -28,9 +28,11 @@ DEADCODE    := bin/tools/deadcode-$(DEADCODE_VERSION)/deadcode
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: binary ## the static binary: bin/railwright, and for linux amd64 and arm64
-	for arch in amd64 arm64; do
-		GOOS=linux GOARCH=$$arch $(GO_BUILD) -o bin/railwright-linux-$$arch ./cmd/railwright
+# Commands that act on a host need Linux; all others run on a laptop too.
+build: binary ## the static binary: bin/railwright, and for linux, macOS and Windows
+	for system in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do
+		export GOOS=$${system%/*} GOARCH=$${system#*/}
+		$(GO_BUILD) -o bin/railwright-$$GOOS-$$GOARCH$$(go env GOEXE) ./cmd/railwright
 	done
 
 binary: go-version

@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
@@ -64,7 +63,7 @@ func restartNetworkd(log string) (pid int, err error) {
 		if err != nil {
 			return 0, fmt.Errorf("%q: %w", note, err)
 		}
-		if err := host.Signal(old, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+		if err := host.Signal(old, syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return 0, fmt.Errorf("systemd-networkd, process %d: %w", old, err)
 		}
 		for i := 0; host.Alive(old); i++ {

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -108,16 +106,4 @@ func write(a fabric.Artifact) error {
 		return fmt.Errorf("after writing, its state is %s (%s)", c.Kind, c.Reason)
 	}
 	return nil
-}
-
-// replace puts a new file in the place of what is there, with exactly this mode, and on the disk.
-func replace(path string, content []byte, mode fs.FileMode) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(mode))
-	if err != nil {
-		return err
-	}
-	if _, err := f.Write(content); err != nil {
-		return errors.Join(err, f.Cleanup())
-	}
-	return errors.Join(f.CloseAtomicallyReplace(), f.Cleanup())
 }

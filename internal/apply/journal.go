@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -125,9 +123,7 @@ func save(path, copyTo string) (saved, error) {
 		return s, err
 	}
 	s.Mode, s.ModTime = info.Mode(), info.ModTime()
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		s.UID, s.GID = int(stat.Uid), int(stat.Gid)
-	}
+	s.UID, s.GID = owner(info)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
 		s.Link, err = os.Readlink(path)
@@ -247,7 +243,7 @@ func (s saved) restore(from string) error {
 		return err
 	}
 	if s.Link != "" {
-		return renameio.Symlink(s.Link, s.Path)
+		return replaceLink(s.Link, s.Path)
 	}
 	content, err := os.ReadFile(from)
 	if err != nil {

@@ -20,7 +20,8 @@ var allowed = map[string]string{
 	"internal/archtest": "",
 
 	// the doors outward
-	"internal/host":    "",
+	"internal/linux":   "",
+	"internal/host":    "linux",
 	"internal/kube":    "",
 	"internal/vcenter": "",
 
@@ -46,7 +47,7 @@ var allowed = map[string]string{
 	"internal/serving": "fabric catalog llm sizing",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/facts":    "fabric host kube vcenter nic switchos",
+	"internal/facts":    "fabric host linux kube vcenter nic switchos",
 	"internal/plan":     "fabric intent catalog topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Figure is a number with its unit and where it was read. A Figure without a value was found in no source.
@@ -35,9 +37,13 @@ type GPUModel struct {
 	Vendor          string   `yaml:"vendor"` // nvidia, amd
 	PCIID           []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal
 	Arch            string   `yaml:"arch"`   // compiler's name of the architecture: sm_90, gfx942
-	Source          string   `yaml:"source"` // of what is no figure: the PCI ids, the architecture
+	Source          string   `yaml:"source"` // of what is not a figure: the PCI ids, the architecture
 	Memory          Figure   `yaml:"memory"` // GiB or GB as the source says: vendors write GB for what is nearer to GiB
 	MemoryVisible   Figure   `yaml:"memory_visible"`
+	MemoryCUDA      Figure   `yaml:"memory_cuda"`      // of MemoryVisible what CUDA shows to a program; absent where it was not measured
+	MemoryIdle      Figure   `yaml:"memory_idle"`      // free of it after the system has started, where the memory is shared with the CPU
+	Unified         bool     `yaml:"unified"`          // GPU and CPU share the memory
+	MMIO            Figure   `yaml:"mmio"`             // GB of 2^30 bytes of MMIO space per GPU that a vendor's document states for a virtual machine
 	MemoryBandwidth Figure   `yaml:"memory_bandwidth"` // GB/s
 	Compute         Compute  `yaml:"compute"`
 	PCIeLink        PCIeLink `yaml:"pcie"`           // of the endpoint; absent where no source gives it
@@ -65,7 +71,7 @@ type NICModel struct {
 	Of        string   `yaml:"of"`     // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
 	PCIID     []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal; empty where Of is set
 	Driver    string   `yaml:"driver"` // kernel module: mlx5_core, bnxt_en
-	Source    string   `yaml:"source"` // of what is no figure: PCI ids, driver
+	Source    string   `yaml:"source"` // of what is not a figure: PCI ids, driver
 	Ports     int      `yaml:"ports"`
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
 	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 stands for 1
@@ -100,7 +106,8 @@ type MachineModel struct {
 	CPUID          ProcessorID `yaml:"cpuid"`           // of that CPU; absent where no source gives it
 	NUMANodes      Figure      `yaml:"numa_nodes"`
 	PCIeGeneration Figure      `yaml:"pcie_generation"` // of the slots of GPUs and NICs
-	Source         string      `yaml:"source"`          // of what is no figure
+	Reference      bool        `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
+	Source         string      `yaml:"source"`          // of what is not a figure
 }
 
 // ProcessorID is how an x86 processor names itself; NCCL tells by it what the link between sockets carries.
@@ -113,15 +120,43 @@ type ProcessorID struct {
 // FabricModel is a kind of network between machines, as collectives see it.
 type FabricModel struct {
 	Title      string   `yaml:"title"`
-	LinkLayer  string   `yaml:"link_layer"` // infiniband or ethernet
-	MTU        Figure   `yaml:"mtu"`        // of the path where nothing is changed, bytes of payload of RDMA or of IP as the source says
-	Header     Figure   `yaml:"header"`     // bytes on the wire beside the payload of one full packet
-	Payload    Figure   `yaml:"payload"`    // largest measured share of the line rate that a ring collective's data takes
-	Step       Figure   `yaml:"step"`       // latency of a network step, as a multiple of NCCL's own figure for the network
-	Floor      Figure   `yaml:"floor"`      // latency of a collective that is there whatever its size, us
+	LinkLayer  string   `yaml:"link_layer"`  // infiniband or ethernet
+	MTU        Figure   `yaml:"mtu"`         // of the path where nothing is changed, bytes of payload of RDMA or of IP as the source says
+	Header     Figure   `yaml:"header"`      // bytes on the wire beside the payload of one full packet
+	Payload    Figure   `yaml:"payload"`     // largest measured share of the line rate that a ring collective's data takes
+	Step       Figure   `yaml:"step"`        // latency of a network step, as a multiple of NCCL's own figure for the network
+	Floor      Figure   `yaml:"floor"`       // latency of a collective that is there whatever its size, us
+	Transport  string   `yaml:"transport"`   // the RDMA transport of a cluster file that this is: infiniband, roce; empty for other fabrics
+	ManyNodes  Figure   `yaml:"many_nodes"`  // share of Payload that rings over more than two nodes keep, where a NIC has no measured one of its own
+	NodeLimit  Figure   `yaml:"node_limit"`  // GB/s that a node reaches whatever its NICs could; absent where there is none
+	Band       Band     `yaml:"band"`        // how much more than elsewhere healthy machines differ from what is expected
+	Only       Only     `yaml:"only"`        // the algorithm and protocol of NCCL that its plug-in or set-up leaves
+	Earlier    Earlier  `yaml:"earlier"`     // the generation that machines with older GPUs have
+	MergesNICs bool     `yaml:"merges_nics"` // its plug-in shows the NICs near a GPU to NCCL as one
 	GPUDirect  *bool    `yaml:"gpudirect_rdma"`
 	Prediction []string `yaml:"prediction"` // what a prediction has to know besides
-	Source     string   `yaml:"source"`     // of what is no figure
+	Source     string   `yaml:"source"`     // of what is not a figure
+}
+
+// Band is how much faster and slower than expected healthy machines are, as factors on the time.
+type Band struct {
+	Fast   float64 `yaml:"fast"`
+	Slow   float64 `yaml:"slow"`
+	Source string  `yaml:"source"`
+}
+
+// Only names the one algorithm or protocol that NCCL can use; empty where it is free.
+type Only struct {
+	Algorithm string `yaml:"algorithm"`
+	Protocol  string `yaml:"protocol"`
+	Source    string `yaml:"source"`
+}
+
+// Earlier is the fabric that machines have whose NVIDIA GPUs are of a compute capability below BelowSM.
+type Earlier struct {
+	Fabric  string `yaml:"fabric"`   // id
+	BelowSM int    `yaml:"below_sm"` // 90 for sm_90
+	Source  string `yaml:"source"`
 }
 
 // SwitchModel is a kind of switch.
@@ -158,35 +193,61 @@ func (p PortName) Port(i int) string {
 	}
 }
 
-// Machine finds a machine by its id; the error lists the known ones.
-func (c *Catalog) Machine(id string) (MachineModel, error) { return find("machine", c.Machines, id) }
-
-// GPU finds a GPU by its id or by a short name, in any case, and gives its id; the error lists the known ones.
-func (c *Catalog) GPU(name string) (id string, model GPUModel, err error) {
-	id = strings.ToLower(strings.TrimSpace(name))
-	if _, known := c.GPUs[id]; !known {
-		for known, m := range c.GPUs {
-			if slices.Contains(m.Aliases, id) {
-				id = known
-				break
-			}
-		}
-	}
-	model, err = find("GPU", c.GPUs, id)
-	return id, model, err
+// Machine finds a machine by its id.
+func (c *Catalog) Machine(id string) (MachineModel, error) {
+	return find("machine", c.Machines, id)
 }
 
-// Switch finds a switch by its id; the error lists the known ones.
+// GPU finds a GPU by its id or by a short name, in any case, and gives its id.
+func (c *Catalog) GPU(name string) (id string, model GPUModel, err error) {
+	id = strings.ToLower(strings.TrimSpace(name))
+	if model, ok := c.GPUs[id]; ok {
+		return id, model, nil
+	}
+	names := slices.Sorted(maps.Keys(c.GPUs))
+	for known, m := range sorted(c.GPUs) {
+		if slices.Contains(m.Aliases, id) {
+			return known, m, nil
+		}
+		names = append(names, m.Aliases...)
+	}
+	return "", model, missing("GPU", name, names, len(c.GPUs))
+}
+
+// Switch finds a switch by its id.
 func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch", c.Switches, id) }
+
+// Fabric finds a fabric by its id.
+func (c *Catalog) Fabric(id string) (FabricModel, error) { return find("fabric", c.Fabrics, id) }
+
+// FabricOf gives the id of the fabric that an RDMA transport of a cluster file is; empty where there is none.
+func (c *Catalog) FabricOf(t fabric.Transport) string {
+	for id, f := range sorted(c.Fabrics) {
+		if f.Transport == string(t) {
+			return id
+		}
+	}
+	return ""
+}
 
 // LineRate is what all fabric NICs of a machine carry together, one way, in Gb/s.
 func (c *Catalog) LineRate(m MachineModel) float64 { return m.NICs.Value * c.NICs[m.NIC].Rate() }
 
-func find[T any](what string, parts map[string]T, id string) (T, error) {
+func find[T any](kind string, parts map[string]T, id string) (T, error) {
 	part, ok := parts[id]
 	if !ok {
-		known := slices.Sorted(maps.Keys(parts))
-		return part, fmt.Errorf("%s %q is not in the catalog: known are %s", what, id, strings.Join(known, ", "))
+		return part, missing(kind, id, slices.Sorted(maps.Keys(parts)), len(parts))
 	}
 	return part, nil
+}
+
+// missing is the error for a name that the catalog does not have: it proposes the nearest of the names, and lists
+// them, or says what does where they are many.
+func missing(kind, name string, names []string, parts int) error {
+	list := "known: " + strings.Join(names, ", ")
+	const most = 24 // names in one message
+	if len(names) > most {
+		list = fmt.Sprintf("railwright catalog %s lists all %d", plural(kind), parts)
+	}
+	return fmt.Errorf("%s %s is not in the catalog; %s%s", kind, fabric.Quote(name), fabric.DidYouMean(name, names), list)
 }

@@ -19,7 +19,7 @@ func TestGPUByShortName(t *testing.T) {
 			t.Errorf("%q: got %q, %v; want %q", name, id, err, want)
 		}
 	}
-	if _, _, err := c.GPU("h900"); err == nil || !strings.Contains(err.Error(), "known are") {
+	if _, _, err := c.GPU("h900"); err == nil || !strings.Contains(err.Error(), `did you mean "h800", "h100" or "h200"? railwright catalog gpus lists all`) {
 		t.Errorf("h900: %v", err)
 	}
 }
@@ -29,7 +29,7 @@ func TestMeasuredFiguresAreChecked(t *testing.T) {
 		{"pcie: {speed", "ring: {value: 318, unit: GB/s, source: s}\npcie: {speed", ""},
 		{"pcie: {speed", "ring: {value: 449, unit: GB/s, source: s}\npcie: {speed", "ring.value: 449 is above the 448 of scale_up"},
 		{"pcie: {speed", "multicast: {value: 500, unit: GB/s, source: s}\npcie: {speed", "multicast.value: 500 is above the 448 of scale_up"},
-		{"pcie: {speed", "ring: {value: 318, unit: Gb/s, source: s}\npcie: {speed", `ring.unit: "Gb/s" is not known`},
+		{"pcie: {speed", "ring: {value: 318, unit: Gb/s, source: s}\npcie: {speed", `ring.unit: "Gb/s": unknown`},
 		{"pcie: {speed", "aliases: [g1]\npcie: {speed", ""},
 		{"pcie: {speed", "aliases: [G 1]\npcie: {speed", "aliases: "},
 		{"pcie: {speed", "aliases: [g]\npcie: {speed", `aliases: "g" is the id of a GPU`},
@@ -49,7 +49,7 @@ func TestAliasOfTwoGPUs(t *testing.T) {
 	text := string(files["gpu/g.yaml"].Data) + "aliases: [both]\n"
 	files["gpu/g.yaml"] = &fstest.MapFile{Data: []byte(text)}
 	files["gpu/h.yaml"] = &fstest.MapFile{Data: []byte(strings.Replace(text, "1002:74a1", "1002:74a2", 1))}
-	if _, err := read(files); err == nil || !strings.Contains(err.Error(), `aliases: "both" is that of g too`) {
+	if _, err := read(files); err == nil || !strings.Contains(err.Error(), `aliases: "both" is also that of g`) {
 		t.Errorf("got %v", err)
 	}
 }

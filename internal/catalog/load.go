@@ -18,7 +18,7 @@ import (
 var data embed.FS
 
 // Load reads the embedded catalog and validates it: a figure without unit or source, an unknown field or
-// a reference to a part that is not there is an error. All that is wrong is told at once.
+// a reference to a part that is not there is an error. All problems are reported at once.
 func Load() (*Catalog, error) {
 	files, err := fs.Sub(data, "data")
 	if err != nil {
@@ -57,8 +57,8 @@ func read(files fs.FS) (*Catalog, error) {
 	return &c, nil
 }
 
-// checkTree refuses a file that no folder's reader would look at: a part saved under a wrong name would
-// otherwise be missing without a word.
+// checkTree refuses a file that no folder's reader would read: a part saved under a wrong name would
+// otherwise be missing silently.
 func checkTree(files fs.FS) error {
 	var wrong []error
 	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -66,7 +66,7 @@ func checkTree(files fs.FS) error {
 			return err
 		}
 		if !slices.Contains(folders(), path.Dir(name)) || path.Ext(name) != ".yaml" {
-			wrong = append(wrong, fmt.Errorf("catalog %q: is not a .yaml file in one of %s",
+			wrong = append(wrong, fmt.Errorf("catalog %q: not a .yaml file in one of %s",
 				name, strings.Join(folders(), ", ")))
 		}
 		return nil
@@ -103,7 +103,7 @@ func readPart[T any](files fs.FS, name string) (part T, err error) {
 	d.KnownFields(true)
 	if err := d.Decode(&part); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("holds no document")
+			err = errors.New("empty")
 		}
 		return part, err
 	}

@@ -20,18 +20,18 @@ type LanguageModel struct {
 }
 
 // Model finds a model by its published name, with or without the organisation, by its id or by another name, in any
-// case, and gives its id. The error lists the known ones, the nearest first where one is near.
+// case, and gives its id. The error proposes the nearest.
 func (c *Catalog) Model(name string) (id string, model LanguageModel, err error) {
-	want := modelKey(name)
+	want := nameKey(name)
 	for id, m := range sorted(c.Models) {
 		if slices.Contains(m.names(id), want) {
 			return id, m, nil
 		}
 	}
-	// A name may be cut where the rest is not in doubt: llama-4-scout. Where it is, those that it may mean are told.
+	// A name may be cut where the rest is not in doubt: llama-4-scout. Where it is, the error lists the candidates.
 	var known, begins []string
 	for id, m := range sorted(c.Models) {
-		known = append(known, id)
+		known = append(known, m.names(id)...)
 		if slices.ContainsFunc(m.names(id), func(full string) bool { return strings.HasPrefix(full, want+"-") }) {
 			begins = append(begins, id)
 		}
@@ -41,23 +41,24 @@ func (c *Catalog) Model(name string) (id string, model LanguageModel, err error)
 	case 1:
 		return begins[0], c.Models[begins[0]], nil
 	default:
-		return "", LanguageModel{}, fmt.Errorf("model %q may be any of %s", name, strings.Join(begins, ", "))
+		return "", LanguageModel{}, fmt.Errorf("model %q is ambiguous: could be %s", name, strings.Join(begins, ", "))
 	}
-	return "", LanguageModel{}, fmt.Errorf("model %q is not in the catalog: known are %s; else give a config.json, or a folder with one", name, strings.Join(known, ", "))
+	err = missing("model", name, known, len(c.Models))
+	return "", LanguageModel{}, fmt.Errorf("%w; for another, give a config.json or a folder with one", err)
 }
 
 // names are all names of a model, folded.
 func (m LanguageModel) names(id string) []string {
-	names := []string{id, modelKey(m.Name), modelKey(path.Base(m.Name))}
+	names := []string{id, nameKey(m.Name), nameKey(path.Base(m.Name))}
 	for _, alias := range m.Aliases {
-		names = append(names, modelKey(alias), modelKey(path.Base(alias)))
+		names = append(names, nameKey(alias), nameKey(path.Base(alias)))
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// modelKey folds a name: case, and dots and underscores, which ids write as hyphens.
-func modelKey(name string) string {
+// nameKey folds a name: case, and dots and underscores, which ids write as hyphens.
+func nameKey(name string) string {
 	return strings.NewReplacer(".", "-", "_", "-").Replace(strings.ToLower(strings.TrimSpace(name)))
 }
 
@@ -79,7 +80,7 @@ func modelNames(models map[string]LanguageModel) (found []error) {
 		p := problems{file: path.Join(modelFolder, id+".yaml")}
 		for _, name := range m.names(id) {
 			if owner[name] != "" {
-				p.add("name", "%q is that of %s too", name, owner[name])
+				p.add("name", "%q is also that of %s", name, owner[name])
 			}
 			owner[name] = id
 		}

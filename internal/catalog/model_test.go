@@ -20,10 +20,10 @@ func TestModelByName(t *testing.T) {
 		}
 	}
 	_, _, err := c.Model("gpt-5")
-	if err == nil || !strings.HasPrefix(err.Error(), `model "gpt-5" is not in the catalog: known are deepseek-r1, `) {
+	if err == nil || !strings.HasPrefix(err.Error(), `model "gpt-5" is not in the catalog; did you mean "glm-5"? railwright catalog models lists all `) {
 		t.Errorf("gpt-5: %v", err)
 	}
-	if _, _, err := c.Model("gemma-4"); err == nil || err.Error() != `model "gemma-4" may be any of gemma-4-26b-a4b, gemma-4-31b-it` {
+	if _, _, err := c.Model("gemma-4"); err == nil || err.Error() != `model "gemma-4" is ambiguous: could be gemma-4-26b-a4b, gemma-4-31b-it` {
 		t.Errorf("gemma-4: %v", err)
 	}
 }
@@ -36,8 +36,8 @@ func TestBrokenModels(t *testing.T) {
 		strings.Replace(model, "source: s\n", "", 1):                       "source: is empty",
 		strings.Replace(model, "config: {model_type: llama}", "", 1):       "config: is empty",
 		strings.Replace(model, "title: M", "title: M\nparameters: 7", 1):   "field parameters not found",
-		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [n]", 1):   `"n" is that of m too`,
-		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [x/N]", 1): `"n" is that of m too`,
+		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [n]", 1):   `"n" is also that of m`,
+		strings.Replace(model, "aliases: [o/m-chat]", "aliases: [x/N]", 1): `"n" is also that of m`,
 	} {
 		files := whole()
 		files["model/m.yaml"] = &fstest.MapFile{Data: []byte(text)}

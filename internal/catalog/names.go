@@ -31,7 +31,7 @@ func (p *problems) nicNames(expression string, count int) {
 func (p *problems) portRule(field string, n PortName) (ok bool) {
 	if len(n.Names) > 0 {
 		if n.Format != "" || n.First != 0 || n.Step != 0 || n.Group != 0 || n.GroupFirst != 0 {
-			p.add(field, "has both names and a rule for them")
+			p.add(field, "has both names and a format")
 			return false
 		}
 		return true
@@ -78,10 +78,10 @@ func (p *problems) unique(field string, names []string) {
 	seen := make(map[string]bool, len(names))
 	for _, name := range names {
 		if strings.TrimSpace(name) != name || name == "" {
-			p.add(field, "%q is no name", name)
+			p.add(field, "invalid name %q", name)
 		}
 		if seen[name] {
-			p.add(field, "%q is given twice", name)
+			p.add(field, "%q is listed twice", name)
 		}
 		seen[name] = true
 	}

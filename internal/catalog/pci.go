@@ -34,7 +34,7 @@ func byPCI[T any](parts map[string]T, ids func(T) []string, vendor, device uint1
 	return "", part, false
 }
 
-// duplicates tells PCI ids that stand twice: a lookup would give now one part, now the other.
+// duplicates reports PCI ids that two parts have: a lookup would give now one part, now the other.
 func duplicates[T any](folder string, parts map[string]T, ids func(T) []string) (found []error) {
 	owner := map[string]string{}
 	for id, part := range sorted(parts) {
@@ -80,12 +80,12 @@ func (p *problems) vendor(vendor string, vendorIDs map[string]string) {
 // variant checks a part that is a mode of another: the PCI ids are found there, and nowhere twice.
 func (p *problems) variant(m NICModel, nics map[string]NICModel) {
 	if len(m.PCIID) > 0 {
-		p.add("pci_id", "is set where of is: the ids are those of %s", m.Of)
+		p.add("pci_id", "must be empty where of is given: the ids are those of %s", m.Of)
 	}
 	base, ok := nics[m.Of]
 	switch {
 	case !ok:
-		reference(p, "of", m.Of, nics)
+		reference(p, "of", "NIC", m.Of, nics)
 	case base.Of != "":
 		p.add("of", "%q is itself a mode of %s", m.Of, base.Of)
 	case base.Vendor != m.Vendor || base.Driver != m.Driver:

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // The units of figures.
@@ -30,7 +32,7 @@ const (
 	unitGeneration = "generation"
 )
 
-// validate tells everything that is wrong with what was read.
+// validate reports everything that is wrong with what was read.
 func (c *Catalog) validate() error {
 	all := each(gpuFolder, c.GPUs, func(p *problems, id string, m GPUModel) { p.gpu(id, m) })
 	all = append(all, duplicates(gpuFolder, c.GPUs, GPUModel.pciIDs)...)
@@ -39,7 +41,8 @@ func (c *Catalog) validate() error {
 	all = append(all, duplicates(nicFolder, c.NICs, NICModel.pciIDs)...)
 	all = append(all, each(machineFolder, c.Machines, func(p *problems, id string, m MachineModel) { p.machine(id, m, c) })...)
 	all = append(all, each(switchFolder, c.Switches, func(p *problems, id string, m SwitchModel) { p.switchModel(id, m) })...)
-	all = append(all, each(fabricFolder, c.Fabrics, func(p *problems, id string, m FabricModel) { p.fabric(id, m) })...)
+	all = append(all, each(fabricFolder, c.Fabrics, func(p *problems, id string, m FabricModel) { p.fabric(id, m, c) })...)
+	all = append(all, transports(c.Fabrics)...)
 	all = append(all, each(modelFolder, c.Models, func(p *problems, id string, m LanguageModel) { p.model(id, m) })...)
 	all = append(all, modelNames(c.Models)...)
 	return errors.Join(all...)
@@ -84,6 +87,8 @@ func (p *problems) gpu(id string, m GPUModel) {
 	p.arch(m.Vendor, m.Arch)
 	p.figure("memory", m.Memory, unitGB, unitGiB)
 	p.memoryVisible(m)
+	p.memoryOfPrograms(m)
+	p.optional("mmio", m.MMIO, unitGB)
 	p.optional("memory_bandwidth", m.MemoryBandwidth, unitGBs)
 	p.compute(m.Compute)
 	p.link(m.PCIeLink)
@@ -92,7 +97,7 @@ func (p *problems) gpu(id string, m GPUModel) {
 		p.count("scale_up_links", m.ScaleUpLinks, unitLink)
 	}
 	if (m.ScaleUp == Figure{}) != (m.ScaleUpLinks == Figure{}) {
-		p.add("scale_up_links", "stands with scale_up or not at all")
+		p.add("scale_up_links", "must be given together with scale_up")
 	}
 	p.reached("ring", m.Ring, m.ScaleUp)
 	p.reached("multicast", m.Multicast, m.ScaleUp)
@@ -120,7 +125,7 @@ func aliases(parts map[string]GPUModel) (found []error) {
 				p.add("aliases", "%q is the id of a GPU", alias)
 			}
 			if owner[alias] != "" {
-				p.add("aliases", "%q is that of %s too", alias, owner[alias])
+				p.add("aliases", "%q is also that of %s", alias, owner[alias])
 			}
 			owner[alias] = id
 		}
@@ -148,6 +153,18 @@ func (p *problems) memoryVisible(m GPUModel) {
 	if bytes > m.Memory.Value*(1<<30) || bytes < m.Memory.Value*1e9*least {
 		p.add("memory_visible", "%v %s does not fit a memory of %v %s",
 			m.MemoryVisible.Value, m.MemoryVisible.Unit, m.Memory.Value, m.Memory.Unit)
+	}
+}
+
+// memoryOfPrograms checks what programs get of the memory that the driver shows.
+func (p *problems) memoryOfPrograms(m GPUModel) {
+	p.optional("memory_cuda", m.MemoryCUDA, unitGiB)
+	p.optional("memory_idle", m.MemoryIdle, unitGiB)
+	if m.MemoryCUDA.Value > m.Memory.Value*(1<<30)/1e9 && m.Memory.Unit == unitGB || m.MemoryCUDA.Value > m.Memory.Value && m.Memory.Unit == unitGiB {
+		p.add("memory_cuda", "%v GiB does not fit a memory of %v %s", m.MemoryCUDA.Value, m.Memory.Value, m.Memory.Unit)
+	}
+	if m.MemoryIdle != (Figure{}) && (!m.Unified || m.MemoryIdle.Value > m.MemoryCUDA.Value) {
+		p.add("memory_idle", "%v GiB: needs unified and a larger memory_cuda", m.MemoryIdle.Value)
 	}
 }
 
@@ -189,7 +206,7 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	p.head(id, m.Title)
 	p.text("source", m.Source)
 	p.machineGPUs(m, c)
-	reference(p, "nic", m.NIC, c.NICs)
+	reference(p, "nic", "NIC", m.NIC, c.NICs)
 	if p.count("nics", m.NICs, unitNIC) && m.NICNames != "" {
 		p.nicNames(m.NICNames, int(m.NICs.Value))
 	}
@@ -199,8 +216,8 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	if len(m.Fabrics) == 0 {
 		p.add("fabrics", "is empty")
 	}
-	for _, fabric := range m.Fabrics {
-		reference(p, "fabrics", fabric, c.Fabrics)
+	for _, id := range m.Fabrics {
+		reference(p, "fabrics", "fabric", id, c.Fabrics)
 	}
 	if m.CPU != "" {
 		p.oneOf("cpu", m.CPU, "amd", "arm", "intel")
@@ -221,7 +238,7 @@ func (p *problems) cpuid(m MachineModel) {
 	p.text("cpuid.source", m.CPUID.Source)
 	fits := m.CPU == "intel" && m.CPUID.Family == 6 || m.CPU == "amd" && m.CPUID.Family >= 23
 	if !fits || m.CPUID.Model < 1 || m.CPUID.Model > 0xff {
-		p.add("cpuid", "family %d, model %d is no server processor of cpu %q", m.CPUID.Family, m.CPUID.Model, m.CPU)
+		p.add("cpuid", "family %d, model %d is not a server processor of cpu %q", m.CPUID.Family, m.CPUID.Model, m.CPU)
 	}
 }
 
@@ -229,7 +246,7 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 	if m.GPU == "" && m.GPUs == (Figure{}) {
 		return
 	}
-	reference(p, "gpu", m.GPU, c.GPUs)
+	reference(p, "gpu", "GPU", m.GPU, c.GPUs)
 	p.count("gpus", m.GPUs, unitGPU)
 	gpu := c.GPUs[m.GPU]
 	switch { // what the GPU has is what the machine joins them with
@@ -256,22 +273,25 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 // among checks a word that the rest of the file leaves no choice for.
 func (p *problems) among(field, word, want string) {
 	if word != want {
-		p.add(field, "%q does not fit the GPUs: want %q", word, want)
+		p.add(field, "%q does not fit the GPUs: must be %q", word, want)
 	}
 }
 
-func (p *problems) fabric(id string, m FabricModel) {
+func (p *problems) fabric(id string, m FabricModel, c *Catalog) {
 	p.head(id, m.Title)
 	p.text("source", m.Source)
 	p.oneOf("link_layer", m.LinkLayer, "ethernet", "infiniband")
 	if m.GPUDirect == nil {
-		p.add("gpudirect_rdma", "is neither true nor false")
+		p.add("gpudirect_rdma", "must be true or false")
 	}
 	p.optional("mtu", m.MTU, unitByte)
 	p.optional("header", m.Header, unitByte)
 	p.optional("payload", m.Payload, unitRatio)
 	p.optional("step", m.Step, unitRatio)
 	p.optional("floor", m.Floor, unitMicrosec)
+	p.optional("many_nodes", m.ManyNodes, unitRatio)
+	p.optional("node_limit", m.NodeLimit, unitGBs)
+	p.fabricRules(m, c)
 	most := 1.0
 	if m.MTU.Value > 0 { // no measurement can exceed what full packets leave room for
 		most = m.MTU.Value / (m.MTU.Value + m.Header.Value)
@@ -282,6 +302,49 @@ func (p *problems) fabric(id string, m FabricModel) {
 	for _, line := range m.Prediction {
 		p.text("prediction", line)
 	}
+}
+
+// fabricRules checks what is not a figure alone.
+func (p *problems) fabricRules(m FabricModel, c *Catalog) {
+	if m.Transport != "" {
+		p.oneOf("transport", m.Transport, string(fabric.InfiniBand), string(fabric.RoCE))
+	}
+	if b := m.Band; b != (Band{}) {
+		if !(b.Fast > 0 && b.Fast <= 1 && b.Slow >= 1) || math.IsInf(b.Slow, 0) {
+			p.add("band", "fast %v, slow %v: fast must be above 0 and at most 1, slow at least 1", b.Fast, b.Slow)
+		}
+		p.text("band.source", b.Source)
+	}
+	if o := m.Only; o != (Only{}) {
+		if o.Algorithm != "" {
+			p.oneOf("only.algorithm", o.Algorithm, "Ring", "Tree")
+		}
+		if o.Protocol != "" {
+			p.oneOf("only.protocol", o.Protocol, "LL", "LL128", "Simple")
+		}
+		p.text("only.source", o.Source)
+	}
+	if m.Earlier != (Earlier{}) {
+		reference(p, "earlier.fabric", "fabric", m.Earlier.Fabric, c.Fabrics)
+		p.text("earlier.source", m.Earlier.Source)
+		if m.Earlier.BelowSM < 1 {
+			p.add("earlier.below_sm", "%d is not above 0", m.Earlier.BelowSM)
+		}
+	}
+}
+
+// transports finds two fabrics of one transport.
+func transports(fabrics map[string]FabricModel) (found []error) {
+	owner := map[string]string{}
+	for id, m := range sorted(fabrics) {
+		p := problems{file: path.Join(fabricFolder, id+".yaml")}
+		if first := owner[m.Transport]; first != "" && m.Transport != "" {
+			p.add("transport", "%q is also that of %s", m.Transport, first)
+		}
+		owner[m.Transport] = id
+		found = append(found, p.found...)
+	}
+	return found
 }
 
 func (p *problems) switchModel(id string, m SwitchModel) {
@@ -321,7 +384,7 @@ func (p *problems) text(field, text string) {
 
 func (p *problems) oneOf(field, word string, known ...string) {
 	if !slices.Contains(known, word) {
-		p.add(field, "%q is not known: known are %s", word, strings.Join(known, ", "))
+		p.add(field, "%q: unknown; known: %s", word, strings.Join(known, ", "))
 	}
 }
 
@@ -356,16 +419,17 @@ func (p *problems) link(l PCIeLink) {
 		return
 	}
 	if !slices.Contains([]float64{2.5, 5, 8, 16, 32, 64}, l.Speed) {
-		p.add("pcie.speed", "%v GT/s is not known: known are 2.5, 5, 8, 16, 32, 64", l.Speed)
+		p.add("pcie.speed", "%v GT/s: unknown; known: 2.5, 5, 8, 16, 32, 64", l.Speed)
 	}
 	if !slices.Contains([]int{1, 2, 4, 8, 16}, l.Width) {
-		p.add("pcie.width", "%d lanes is not known: known are 1, 2, 4, 8, 16", l.Width)
+		p.add("pcie.width", "%d lanes: unknown; known: 1, 2, 4, 8, 16", l.Width)
 	}
 	p.text("pcie.source", l.Source)
 }
 
-func reference[T any](p *problems, field, id string, parts map[string]T) {
-	if _, err := find(field, parts, id); err != nil {
+// reference checks that a field names a part of a kind.
+func reference[T any](p *problems, field, kind, id string, parts map[string]T) {
+	if _, err := find(kind, parts, id); err != nil {
 		p.add(field, "%v", err)
 	}
 }

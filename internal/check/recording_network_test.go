@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // network is what a kernel answers to the five dumps.
@@ -33,12 +33,12 @@ func (n *network) dumps(t testing.TB) map[string][]byte {
 	for _, nic := range n.nics {
 		out[linkDump] = append(out[linkDump], d.link(nic)...)
 		for _, p := range nic.Addresses {
-			head := make([]byte, unix.SizeofIfAddrmsg)
-			head[0], head[1] = unix.AF_INET, byte(p.Bits())
+			head := make([]byte, linux.SizeofIfAddrmsg)
+			head[0], head[1] = linux.AF_INET, byte(p.Bits())
 			binary.NativeEndian.PutUint32(head[4:], uint32(nic.Index))
-			out[addressDump] = append(out[addressDump], d.message(unix.RTM_NEWADDR, head, func(e *netlink.AttributeEncoder) {
-				e.Bytes(unix.IFA_ADDRESS, p.Addr().AsSlice())
-				e.Bytes(unix.IFA_LOCAL, p.Addr().AsSlice())
+			out[addressDump] = append(out[addressDump], d.message(linux.RTM_NEWADDR, head, func(e *netlink.AttributeEncoder) {
+				e.Bytes(linux.IFA_ADDRESS, p.Addr().AsSlice())
+				e.Bytes(linux.IFA_LOCAL, p.Addr().AsSlice())
 			})...)
 		}
 	}
@@ -62,7 +62,7 @@ func (d dumper) message(kind netlink.HeaderType, head []byte, fill func(*netlink
 		d.t.Fatal(err)
 	}
 	data := append(head, attributes...)
-	m := netlink.Message{Header: netlink.Header{Length: uint32(unix.SizeofNlMsghdr + len(data)), Type: kind, Flags: netlink.Multi}, Data: data}
+	m := netlink.Message{Header: netlink.Header{Length: uint32(linux.SizeofNlMsghdr + len(data)), Type: kind, Flags: netlink.Multi}, Data: data}
 	b, err := m.MarshalBinary()
 	if err != nil {
 		d.t.Fatal(err)
@@ -76,32 +76,32 @@ func (d dumper) link(nic fabric.NIC) []byte {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	head := make([]byte, unix.SizeofIfInfomsg)
-	binary.NativeEndian.PutUint16(head[2:], map[bool]uint16{true: unix.ARPHRD_ETHER, false: unix.ARPHRD_INFINIBAND}[len(mac) == 6])
+	head := make([]byte, linux.SizeofIfInfomsg)
+	binary.NativeEndian.PutUint16(head[2:], map[bool]uint16{true: linux.ARPHRD_ETHER, false: linux.ARPHRD_INFINIBAND}[len(mac) == 6])
 	binary.NativeEndian.PutUint32(head[4:], uint32(nic.Index))
-	return d.message(unix.RTM_NEWLINK, head, func(e *netlink.AttributeEncoder) {
-		e.String(unix.IFLA_IFNAME, nic.Name)
-		e.Uint32(unix.IFLA_MTU, uint32(nic.MTU))
-		e.Uint8(unix.IFLA_OPERSTATE, map[string]uint8{"up": 6, "down": 2}[nic.OperState]) // IF_OPER_* of linux/if.h
-		e.Bytes(unix.IFLA_ADDRESS, mac)
+	return d.message(linux.RTM_NEWLINK, head, func(e *netlink.AttributeEncoder) {
+		e.String(linux.IFLA_IFNAME, nic.Name)
+		e.Uint32(linux.IFLA_MTU, uint32(nic.MTU))
+		e.Uint8(linux.IFLA_OPERSTATE, map[string]uint8{"up": 6, "down": 2}[nic.OperState]) // IF_OPER_* of linux/if.h
+		e.Bytes(linux.IFLA_ADDRESS, mac)
 		if nic.Carrier != nil {
-			e.Uint8(unix.IFLA_CARRIER, map[bool]uint8{true: 1}[*nic.Carrier])
+			e.Uint8(linux.IFLA_CARRIER, map[bool]uint8{true: 1}[*nic.Carrier])
 		}
 	})
 }
 
 func (d dumper) route(r fabric.Route, index int) []byte {
 	d.t.Helper()
-	head := make([]byte, unix.SizeofRtMsg)
-	head[0], head[1], head[5], head[7] = unix.AF_INET, byte(r.Destination.Bits()), unix.RTPROT_STATIC, unix.RTN_UNICAST
-	return d.message(unix.RTM_NEWROUTE, head, func(e *netlink.AttributeEncoder) {
+	head := make([]byte, linux.SizeofRtMsg)
+	head[0], head[1], head[5], head[7] = linux.AF_INET, byte(r.Destination.Bits()), linux.RTPROT_STATIC, linux.RTN_UNICAST
+	return d.message(linux.RTM_NEWROUTE, head, func(e *netlink.AttributeEncoder) {
 		if r.Destination.Bits() > 0 {
-			e.Bytes(unix.RTA_DST, r.Destination.Addr().AsSlice())
+			e.Bytes(linux.RTA_DST, r.Destination.Addr().AsSlice())
 		}
-		e.Uint32(unix.RTA_TABLE, uint32(r.Table))
-		e.Uint32(unix.RTA_OIF, uint32(index))
+		e.Uint32(linux.RTA_TABLE, uint32(r.Table))
+		e.Uint32(linux.RTA_OIF, uint32(index))
 		if r.Gateway.IsValid() {
-			e.Bytes(unix.RTA_GATEWAY, r.Gateway.AsSlice())
+			e.Bytes(linux.RTA_GATEWAY, r.Gateway.AsSlice())
 		}
 	})
 }
@@ -110,34 +110,34 @@ func (d dumper) rule(r fabric.Rule) []byte {
 	d.t.Helper()
 	const ruleHead = 12 // struct fib_rule_hdr, linux/fib_rules.h
 	head := make([]byte, ruleHead)
-	head[0], head[7] = unix.AF_INET, unix.FR_ACT_TO_TBL
-	return d.message(unix.RTM_NEWRULE, head, func(e *netlink.AttributeEncoder) {
+	head[0], head[7] = linux.AF_INET, linux.FR_ACT_TO_TBL
+	return d.message(linux.RTM_NEWRULE, head, func(e *netlink.AttributeEncoder) {
 		if r.From.IsValid() {
 			head[2] = byte(r.From.Bits())
-			e.Bytes(unix.FRA_SRC, r.From.Addr().AsSlice())
+			e.Bytes(linux.FRA_SRC, r.From.Addr().AsSlice())
 		}
 		if r.To.IsValid() {
 			head[1] = byte(r.To.Bits())
-			e.Bytes(unix.FRA_DST, r.To.Addr().AsSlice())
+			e.Bytes(linux.FRA_DST, r.To.Addr().AsSlice())
 		}
-		e.Uint32(unix.FRA_PRIORITY, uint32(r.Priority))
-		e.Uint32(unix.FRA_TABLE, uint32(r.Table))
+		e.Uint32(linux.FRA_PRIORITY, uint32(r.Priority))
+		e.Uint32(linux.FRA_TABLE, uint32(r.Table))
 	})
 }
 
 // ethernet is the network of a RoCE host of twoHosts, on which everything is as planned.
 func ethernet(number int) network {
-	n := network{nics: []fabric.NIC{loopback()}, rules: []fabric.Rule{{Priority: 0, Table: unix.RT_TABLE_LOCAL}}}
+	n := network{nics: []fabric.NIC{loopback()}, rules: []fabric.Rule{{Priority: 0, Table: linux.RT_TABLE_LOCAL}}}
 	for i, a := range twoHosts().Addressing.Nodes[number-1].NICs {
 		n.nics = append(n.nics, fabric.NIC{
 			Name: a.NIC, Index: i + 2, MAC: "02:00:00:01:00:0" + a.NIC[3:], MTU: 9000, OperState: "up", Carrier: new(true),
 			Addresses: []netip.Prefix{a.Address},
 		})
-		n.routes = append(n.routes, fabric.Route{Table: unix.RT_TABLE_MAIN, Destination: a.Address.Masked(), NIC: a.NIC},
+		n.routes = append(n.routes, fabric.Route{Table: linux.RT_TABLE_MAIN, Destination: a.Address.Masked(), NIC: a.NIC},
 			fabric.Route{Table: a.Table, Destination: netip.MustParsePrefix("0.0.0.0/0"), Gateway: a.Gateway, NIC: a.NIC})
 		n.rules = append(n.rules, fabric.Rule{Priority: a.RulePriority(), From: netip.PrefixFrom(a.Address.Addr(), 32), Table: a.Table})
 	}
-	n.rules = append(n.rules, fabric.Rule{Priority: 32766, Table: unix.RT_TABLE_MAIN}, fabric.Rule{Priority: 32767, Table: unix.RT_TABLE_DEFAULT})
+	n.rules = append(n.rules, fabric.Rule{Priority: 32766, Table: linux.RT_TABLE_MAIN}, fabric.Rule{Priority: 32767, Table: linux.RT_TABLE_DEFAULT})
 	return n
 }
 
@@ -151,7 +151,7 @@ func loopback() fabric.NIC {
 // ipoib is the network of the InfiniBand host: IP over InfiniBand without addresses.
 func ipoib() network {
 	n := network{nics: []fabric.NIC{loopback()}, rules: []fabric.Rule{
-		{Priority: 0, Table: unix.RT_TABLE_LOCAL}, {Priority: 32766, Table: unix.RT_TABLE_MAIN}, {Priority: 32767, Table: unix.RT_TABLE_DEFAULT},
+		{Priority: 0, Table: linux.RT_TABLE_LOCAL}, {Priority: 32766, Table: linux.RT_TABLE_MAIN}, {Priority: 32767, Table: linux.RT_TABLE_DEFAULT},
 	}}
 	for i, name := range []string{"ib1", "ib2"} {
 		n.nics = append(n.nics, fabric.NIC{

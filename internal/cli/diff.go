@@ -73,7 +73,7 @@ func (a *app) diff(ctx context.Context, o diffOptions) error {
 
 // oneNode loads the facts of one node from PATH or FOLDER:NODE.
 func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
-	path, node, _ := strings.Cut(arg, ":")
+	path, node := splitNode(arg)
 	var found []*fabric.Facts
 	var names []string
 	var broken []error

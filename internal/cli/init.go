@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,25 +14,31 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-func (a *app) initCommand() *cobra.Command {
-	var example string
-	var nodes int
+// initOptions say what the cluster file is made from.
+type initOptions struct {
+	example string
+	nodes   int // 0: the example's own number
+}
+
+func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.Command {
+	var o initOptions
 	c := &cobra.Command{
-		Use:   "init [--example NAME] [--nodes N]",
-		Short: "Print a commented cluster file: from what is found here, or an example at any size",
-		Long:  "Print a commented cluster file: from what is found here, or an example at any size.\n\nExamples:\n" + exampleList(),
+		Use:   "init [--example NAME [--nodes N]]",
+		Short: "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size",
+		Long:  "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size.\n\nExamples:\n" + exampleList(),
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			text, err := a.initText(c, example, nodes)
-			if err != nil {
-				return err
+			if c.Flags().Changed("nodes") && o.nodes < 1 {
+				return fmt.Errorf("flag --nodes: %d: must be 1 or more", o.nodes)
 			}
-			_, err = a.stdout.Write(text)
-			return err
+			if o.nodes > 0 && o.example == "" {
+				return errors.New("flag --nodes: needs --example")
+			}
+			return run(c.Context(), o)
 		},
 	}
-	c.Flags().StringVar(&example, "example", "", "name of an example")
-	c.Flags().IntVar(&nodes, "nodes", 0, "number of machines (default: the example's own)")
+	c.Flags().StringVar(&o.example, "example", "", "name of an example")
+	c.Flags().IntVar(&o.nodes, "nodes", 0, "number of machines (default: the example's own)")
 	return c
 }
 
@@ -46,19 +54,22 @@ func exampleList() string {
 	return b.String()
 }
 
-func (a *app) initText(c *cobra.Command, example string, nodes int) ([]byte, error) {
-	if c.Flags().Changed("nodes") && nodes < 1 {
-		return nil, fmt.Errorf("flag --nodes: %d: want 1 or more", nodes)
+func (a *app) init(ctx context.Context, o initOptions) error {
+	text, err := initText(ctx, o)
+	if err != nil {
+		return err
 	}
-	if example == "" {
-		if c.Flags().Changed("nodes") {
-			return nil, fmt.Errorf("flag --nodes: needs --example")
-		}
-		return intent.FromFacts("cluster1", facts.Collect(c.Context(), host.Local{}, now()))
+	_, err = a.stdout.Write(text)
+	return err
+}
+
+func initText(ctx context.Context, o initOptions) ([]byte, error) {
+	if o.example == "" {
+		return intent.FromFacts("cluster1", facts.Collect(ctx, host.Local{}, now()))
 	}
 	cat, err := catalog.Load()
 	if err != nil {
 		return nil, err
 	}
-	return intent.Example(example, nodes, cat)
+	return intent.Example(o.example, o.nodes, cat)
 }

@@ -9,12 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -64,12 +65,11 @@ func exitOf(s fabric.Status) error {
 // something is unknown, 64 wrong usage or input, 70 a fault of the program.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer host.Recovered(stderr)
-	// Daemons and tools of the system live where an ordinary user's path does not lead.
-	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin"); err != nil {
+	if err := extendPath(); err != nil {
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
 		return exitUsage
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := &app{version: version, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
@@ -84,7 +84,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	case errors.As(err, &v):
 		return int(v)
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "railwright: interrupted: nothing is known of what was not finished")
+		fmt.Fprintln(stderr, "railwright: interrupted: the state of what was not finished is unknown")
 		return exitUnknown
 	default:
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
@@ -92,9 +92,18 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 }
 
+// extendPath adds the folders of the system's daemons and tools, which an ordinary user's path leaves out.
+func extendPath() error {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	return os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin:/sbin")
+}
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "railwright",
+		Version:       a.version,
 		Short:         "From bare GPU nodes to a verified RDMA cluster",
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -102,28 +111,30 @@ func (a *app) root() *cobra.Command {
 			return c.Help()
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVarP(&a.output, "output", "o", "text", "text or json")
-	flags.BoolVar(&a.noColor, "no-color", false, "no colours, even on a terminal")
-	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress on standard error")
-	flags.BoolVarP(&a.verbose, "verbose", "v", false, "every verdict, passes too")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	flags.StringVarP(&a.output, "output", "o", "text", "output format: text or json")
+	flags.BoolVar(&a.noColor, "no-color", false, "no colors, even on a terminal")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "no progress messages on standard error")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "show every verdict, including passes")
+	root.PersistentPreRunE = func(c *cobra.Command, arguments []string) error {
 		if a.output != "text" && a.output != "json" {
-			return fmt.Errorf("flag --output: %q is not known: want text or json", a.output)
+			return fmt.Errorf("flag --output: %q: unknown; known: text, json", a.output)
 		}
-		return nil
+		return needsLinux(runtime.GOOS, c, arguments)
 	}
 	root.AddCommand(
-		a.upCommand(a.up), a.initCommand(), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
+		a.upCommand(a.up), a.initCommand(a.init), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
 		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
-		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(), a.schemaCommand(), a.versionCommand(), a.nodeCommand(a.nodeSteps()))
+		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(),
+		a.catalogCommand(a.catalog), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()))
 	return root
 }
 
 // noArgs refuses arguments in words that help who left out a flag.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s: argument %q: takes none; its form is: railwright %s", c.CommandPath(), args[0], c.Use)
+		return fmt.Errorf("%s: argument %q: takes no arguments; usage: railwright %s", c.CommandPath(), args[0], c.Use)
 	}
 	return nil
 }
@@ -162,17 +173,19 @@ func (a *app) progress(format string, args ...any) {
 	}
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func (a *app) versionCommand(run func() error) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.json() {
-				return report.JSON(a.stdout, map[string]string{"version": a.version, "apiVersion": fabric.APIVersion})
-			}
-			_, err := fmt.Fprintln(a.stdout, a.version)
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return run() },
 	}
+}
+
+func (a *app) printVersion() error {
+	if a.json() {
+		return report.JSON(a.stdout, map[string]string{"version": a.version, "apiVersion": fabric.APIVersion})
+	}
+	_, err := fmt.Fprintln(a.stdout, a.version)
+	return err
 }
 
 func now() time.Time { return time.Now().UTC() }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -25,38 +26,52 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"Catalog", &fabric.CatalogList{}},
 		{"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}},
 	}
 }
 
-func (a *app) schemaCommand() *cobra.Command {
+// schemaKinds are all kinds of documents that have a schema.
+func schemaKinds() []string {
 	kinds := []string{"Cluster"}
 	for _, d := range documents() {
 		kinds = append(kinds, d.kind)
 	}
+	return kinds
+}
+
+// schemaOptions say which schema is printed.
+type schemaOptions struct {
+	kind string
+}
+
+func (a *app) schemaCommand(run func(context.Context, schemaOptions) error) *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema KIND",
-		Short:     "Print the JSON Schema of a kind: " + strings.Join(kinds, ", "),
+		Short:     "Print the JSON Schema of a kind: " + strings.Join(schemaKinds(), ", "),
 		Args:      cobra.ExactArgs(1),
-		ValidArgs: kinds,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if args[0] == "Cluster" {
-				text, err := intent.Schema()
-				if err != nil {
-					return err
-				}
-				_, err = a.stdout.Write(text)
-				return err
-			}
-			i := slices.IndexFunc(documents(), func(d document) bool { return d.kind == args[0] })
-			if i < 0 {
-				return fmt.Errorf("kind %q is not known: known are %s", args[0], strings.Join(kinds, ", "))
-			}
-			r := jsonschema.Reflector{Mapper: textForms, DoNotReference: args[0] != "Topology"} // whose devices hold devices
-			return report.JSON(a.stdout, r.Reflect(documents()[i].value))
+		ValidArgs: schemaKinds(),
+		RunE: func(c *cobra.Command, args []string) error {
+			return run(c.Context(), schemaOptions{kind: args[0]})
 		},
 	}
+}
+
+func (a *app) schema(_ context.Context, o schemaOptions) error {
+	if o.kind == "Cluster" {
+		text, err := intent.Schema()
+		if err != nil {
+			return err
+		}
+		_, err = a.stdout.Write(text)
+		return err
+	}
+	i := slices.IndexFunc(documents(), func(d document) bool { return d.kind == o.kind })
+	if i < 0 {
+		return fabric.UnknownName("kind", o.kind, schemaKinds())
+	}
+	r := jsonschema.Reflector{Mapper: textForms, DoNotReference: o.kind != "Topology"} // its devices hold devices
+	return report.JSON(a.stdout, r.Reflect(documents()[i].value))
 }
 
 // textForms describes the values that JSON shows as text.

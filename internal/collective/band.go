@@ -83,15 +83,8 @@ func (c *Cluster) doubts(job Job, o *option) (all []span) {
 	if o.wire > 0 {
 		all = append(all, span{0.97, 1.05})
 	}
-	switch c.net.kind {
-	case "tcp": // by threads, offloads and NICs from 3 to 35 GB/s per node
-		all = append(all, span{0.3, 1.5})
-	case "tcpx": // 50 GB/s (dstack documentation, clusters/gcp) and 71 (Google, GKE A3 High)
-		all = append(all, span{0.68, 1.1})
-	case firstEFA: // 0.71 (p3dn, without GPUDirect RDMA) to 0.85 of the line
-		all = append(all, span{1, 1.15})
-	case "ss11": // 0.69 (Perlmutter, notes on podman-hpc) to 0.93 of the line (ROCm/rccl issue 1490)
-		all = append(all, span{0.9, 1.35})
+	if c.net.band != (span{}) {
+		all = append(all, c.net.band)
 	}
 	if !c.gpu.amd && c.net.nics < c.local() && c.gpu.wiring == overSwitch { // GPUs share NICs (NVIDIA/nccl-tests issue 380)
 		all = append(all, span{1, 1.08})

@@ -43,7 +43,7 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 		return hw, nil, fmt.Errorf("hardware: gpus_per_node: unspecified, and no machine in the catalog has GPU %q", hw.GPU)
 	}
 	if hw.Net == "" && hw.Nodes > 1 {
-		hw.Net = "ib"
+		hw.Net = cat.FabricOf(fabric.InfiniBand)
 		assume("InfiniBand between the nodes", "the fabric is unspecified")
 	}
 	return hw, assumed, sane(hw)
@@ -128,7 +128,7 @@ func sibling(cat *catalog.Catalog, hw fabric.Hardware) (id string, best catalog.
 		if hw.NICsPerNode != 0 && int(m.NICs.Value) == hw.NICsPerNode {
 			score++
 		}
-		if strings.HasPrefix(name, "hgx-") || strings.HasPrefix(name, "oam") {
+		if m.Reference {
 			score++ // the reference design before a cloud's
 		}
 		if score > most {

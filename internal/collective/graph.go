@@ -46,8 +46,7 @@ func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph
 	if hw.CPU == "" {
 		hw.CPU = "intel"
 	}
-	if per := hw.NICsPerNode / max(1, hw.GPUsPerNode); hw.Net == "efa" && per > 1 {
-		// The plug-in of AWS shows the NICs near a GPU as one (aws-ofi-nccl, multi-rail).
+	if per := hw.NICsPerNode / max(1, hw.GPUsPerNode); cat.Fabrics[hw.Net].MergesNICs && per > 1 {
 		hw.NICsPerNode, hw.NICGbps, hw.NIC, hw.Machine = hw.GPUsPerNode, hw.NICGbps*float64(per), "", ""
 	}
 	m, err := topology.NominalOf(cat, hw)

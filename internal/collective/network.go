@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // network is the fabric between nodes in the numbers that the model needs.
@@ -21,6 +21,8 @@ type network struct {
 	direct  bool    // the NIC reads and writes GPU memory, by GPUDirect RDMA or another name
 	over    float64 // oversubscription, at least 1
 	uneven  float64 // the part of payload that flows lose which meet at ports of switches; 0: none is known
+	most    float64 // GB/s of a node, whatever its NICs could; 0: no such limit
+	band    span    // how much further than elsewhere healthy machines lie from what is expected; zero: no further
 
 	ringOnly   bool // algorithms and protocols that the fabric's plug-in or set-up leaves
 	simpleOnly bool
@@ -29,21 +31,14 @@ type network struct {
 // wire is what all NICs of a node carry of data, GB/s, where all is well.
 func (n network) wire() float64 {
 	all := float64(n.nics) * n.line * n.payload / n.over
-	if n.kind == "tcp" {
-		return min(all, tcpMost)
+	if n.most > 0 {
+		return min(all, n.most)
 	}
 	return all
 }
 
-// tcpMost is what sockets of a node carry, whatever its NICs could, GB/s: the CPU copies each byte (NVIDIA AI
-// Cluster Runtime documentation, GKE TCPXO Networking Prerequisites: about 4 without the plug-in).
-const tcpMost = 4
-
 // limit is what they cannot exceed.
 func (n network) limit() float64 { return float64(n.nics) * n.line * n.room / n.over }
-
-// firstEFA is the fabric of EFA's first generation, which the GPUs of P4 instances and before it have.
-const firstEFA = "efa1"
 
 func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	if c.nodes() == 1 {
@@ -60,13 +55,12 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		return fmt.Errorf("hardware: net %q cannot connect %d nodes", c.hw.Net, c.nodes())
 	}
 	id := c.hw.Net
-	if id == "efa" && !c.gpu.amd && c.gpu.sm < 90 {
-		id = firstEFA
+	if older := cat.Fabrics[id].Earlier; older.Fabric != "" && !c.gpu.amd && c.gpu.sm < older.BelowSM {
+		id = older.Fabric
 	}
 	f, ok := cat.Fabrics[id]
 	if !ok {
-		known := slices.Sorted(maps.Keys(cat.Fabrics))
-		return fmt.Errorf("hardware: net %q: not in the catalog; known: %s", c.hw.Net, strings.Join(append(known, netNone), ", "))
+		return fmt.Errorf("hardware: %w", fabric.UnknownName("net", c.hw.Net, append(slices.Sorted(maps.Keys(cat.Fabrics)), netNone)))
 	}
 	if c.hw.NICsPerNode == 0 || c.hw.NICGbps == 0 {
 		return fmt.Errorf("hardware: nics_per_node and nic_gbps: unspecified, and needed for %d nodes", c.nodes())
@@ -74,6 +68,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	c.net = network{
 		kind: id, nics: c.hw.NICsPerNode * max(1, c.trays), line: c.hw.NICGbps / 8,
 		payload: f.Payload.Value, room: 1, step: f.Step.Value, floor: f.Floor.Value,
+		most: f.NodeLimit.Value, band: span{f.Band.Fast, f.Band.Slow},
 		direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}
 	if c.hw.VM {
@@ -90,10 +85,8 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		c.assume(m.NICLinks.Source, "%d NICs share %g PCIe links: they carry as much as one NIC per link", c.net.nics, m.NICLinks.Value)
 	}
 	c.behindPCIe()
-	// Google's set-up of A3 High: NCCL_ALGO=Ring, NCCL_PROTO=Simple. The plug-in of AWS leaves Simple alone where the
-	// adapter writes in no order: all before P5 (aws-ofi-nccl, platform-aws).
-	c.net.ringOnly = id == "tcpx"
-	c.net.simpleOnly = id == "tcpx" || id == firstEFA
+	c.net.ringOnly = f.Only.Algorithm == Ring.String()
+	c.net.simpleOnly = f.Only.Protocol == Simple.String()
 	c.payloadOf(cat, f)
 	return nil
 }
@@ -123,9 +116,9 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 		c.unmeasured = true
 		c.assume("median of the measured fabrics", "payload is %.3f of the line rate", n.payload)
 	}
-	if nic, ok := cat.NICs[c.hw.NIC]; c.nodes() > 2 && (n.kind == "ib" || n.kind == "roce") && (!ok || nic.Payload.Value == 0) {
-		n.payload *= manyNodes
-		n.uneven = manyNodes
+	if nic, ok := cat.NICs[c.hw.NIC]; c.nodes() > 2 && f.ManyNodes.Value > 0 && (!ok || nic.Payload.Value == 0) {
+		n.payload *= f.ManyNodes.Value
+		n.uneven = f.ManyNodes.Value
 	}
 	n.payload = min(n.payload, n.room)
 	if n.step == 0 {
@@ -135,11 +128,6 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 		c.assume("catalog, fabric "+n.kind+": "+f.Step.Source, "a step over the network takes %.2f times NCCL's figure, plus %.0f us per collective", n.step, n.floor)
 	}
 }
-
-// manyNodes is what rings over more than two nodes reach of what two reach: their flows meet at the ports of
-// switches, by how well these spread them. On four nodes of HGX H100 366 GB/s, on two 391 (NVIDIA/nccl-tests issue
-// 309; wutz, notes on the MPI operator): 0.936; on three of A100 95.7 of 97.6 (NVIDIA/nccl-tests issue 119): 0.98.
-const manyNodes = 0.96
 
 // defaultPayload is the median of the shares in the catalog: 0.886, 0.89, 0.923, 0.925, 0.929, 0.941, 0.943, 0.981.
 const defaultPayload = 0.927

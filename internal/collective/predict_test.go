@@ -224,7 +224,7 @@ func TestBadInput(t *testing.T) {
 		"gpus_per_node: unspecified":        {GPU: "mystery"},
 		"its links are needed":              {GPU: "mystery", GPUsPerNode: 8},
 		`net "none" cannot connect 2 nodes`: {GPU: "h100", Nodes: 2, Net: "none"},
-		`net "token-ring": not in`:          {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
+		`net "token-ring": unknown`:         {GPU: "h100", Nodes: 2, Net: "token-ring", NICsPerNode: 8, NICGbps: 400},
 		"nodes 40000 is not between":        {GPU: "h100", Nodes: 40000},
 		"nic_gbps NaN is not between":       {GPU: "h100", Nodes: 2, NICGbps: math.NaN()},
 		"oversubscription -1 is not":        {GPU: "h100", Nodes: 2, Oversubscription: -1},

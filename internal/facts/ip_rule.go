@@ -11,10 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // ipRuleRuns asks ip only where the kernel's own answer could not be had.
@@ -223,11 +222,11 @@ func ipAddress(text string) (netip.Addr, error) {
 func ipTable(text string) (int, error) {
 	switch text {
 	case "main":
-		return unix.RT_TABLE_MAIN, nil
+		return linux.RT_TABLE_MAIN, nil
 	case "local":
-		return unix.RT_TABLE_LOCAL, nil
+		return linux.RT_TABLE_LOCAL, nil
 	case "default":
-		return unix.RT_TABLE_DEFAULT, nil
+		return linux.RT_TABLE_DEFAULT, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || n == 0 {

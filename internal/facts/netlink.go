@@ -8,10 +8,10 @@ import (
 	"net/netip"
 
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // netlinkDump asks the host's kernel for a table; where that fails, Missing says why and ok is false.
@@ -91,4 +91,4 @@ func nicName(names map[int]string, index uint32) (string, error) {
 	return name, nil
 }
 
-const familyIPv4 = unix.AF_INET
+const familyIPv4 = linux.AF_INET

@@ -5,15 +5,15 @@ import (
 	"net/netip"
 
 	"github.com/jsimonetti/rtnetlink/v2"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // readAddresses gives each interface its IPv4 and IPv6 addresses.
 func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICAddresses, unix.RTM_GETADDR, unix.AF_UNSPEC)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICAddresses, linux.RTM_GETADDR, linux.AF_UNSPEC)
 	if !ok {
 		return
 	}
@@ -29,7 +29,7 @@ func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
 // decodeAddresses reads RTM_NEWADDR messages: the addresses of each interface index, in kernel order.
 func decodeAddresses(raw []byte) (map[int][]netip.Prefix, error) {
 	byIndex := make(map[int][]netip.Prefix)
-	err := eachMessage(raw, unix.RTM_NEWADDR, func(data []byte) error {
+	err := eachMessage(raw, linux.RTM_NEWADDR, func(data []byte) error {
 		var m rtnetlink.AddressMessage
 		if err := m.UnmarshalBinary(data); err != nil {
 			return err

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"github.com/jsimonetti/rtnetlink/v2"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 
 // readLinks gives the network interfaces: netlink names them, sysfs adds the hardware under each.
 func readLinks(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICs, unix.RTM_GETLINK, unix.AF_UNSPEC)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICs, linux.RTM_GETLINK, linux.AF_UNSPEC)
 	if !ok {
 		return
 	}
@@ -42,7 +42,7 @@ func readLinks(ctx context.Context, h host.Host, f *fabric.Facts) {
 // decodeLinks reads RTM_NEWLINK messages, sorted by interface index.
 func decodeLinks(raw []byte) ([]fabric.NIC, error) {
 	var nics []fabric.NIC
-	err := eachMessage(raw, unix.RTM_NEWLINK, func(data []byte) error {
+	err := eachMessage(raw, linux.RTM_NEWLINK, func(data []byte) error {
 		var m rtnetlink.LinkMessage
 		if err := m.UnmarshalBinary(data); err != nil {
 			return err
@@ -78,7 +78,7 @@ func nicOf(m rtnetlink.LinkMessage) fabric.NIC {
 
 // isInterfaceName is the kernel's rule (dev_valid_name): what it holds for is safe in a path.
 func isInterfaceName(name string) bool {
-	return name != "" && len(name) < unix.IFNAMSIZ && name != "." && name != ".." &&
+	return name != "" && len(name) < linux.IFNAMSIZ && name != "." && name != ".." &&
 		!strings.ContainsAny(name, "/: \t\n\v\f\r") && fabric.Printable(name) == name
 }
 

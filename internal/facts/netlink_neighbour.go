@@ -7,15 +7,15 @@ import (
 	"slices"
 
 	"github.com/jsimonetti/rtnetlink/v2"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // readNeighbours gives the IPv4 neighbour (ARP) table.
 func readNeighbours(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, fabric.FactNeighbours, unix.RTM_GETNEIGH, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactNeighbours, linux.RTM_GETNEIGH, familyIPv4)
 	if !ok {
 		return
 	}
@@ -30,12 +30,12 @@ func readNeighbours(ctx context.Context, h host.Host, f *fabric.Facts) {
 // of a hash. Entries that need no resolution (NOARP: multicast, loopback) are left out.
 func decodeNeighbours(raw []byte, names map[int]string) ([]fabric.Neighbour, error) {
 	var neighbours []fabric.Neighbour
-	err := eachMessage(raw, unix.RTM_NEWNEIGH, func(data []byte) error {
+	err := eachMessage(raw, linux.RTM_NEWNEIGH, func(data []byte) error {
 		var m rtnetlink.NeighMessage
 		if err := m.UnmarshalBinary(data); err != nil {
 			return err
 		}
-		if m.Family != familyIPv4 || m.State&unix.NUD_NOARP != 0 {
+		if m.Family != familyIPv4 || m.State&linux.NUD_NOARP != 0 {
 			return nil
 		}
 		if m.Attributes == nil || !address(m.Attributes.Address).IsValid() {
@@ -65,13 +65,13 @@ func neighbourState(state uint16) string {
 		bit  uint16
 		name string
 	}{
-		{unix.NUD_INCOMPLETE, "INCOMPLETE"},
-		{unix.NUD_REACHABLE, "REACHABLE"},
-		{unix.NUD_STALE, "STALE"},
-		{unix.NUD_DELAY, "DELAY"},
-		{unix.NUD_PROBE, "PROBE"},
-		{unix.NUD_FAILED, "FAILED"},
-		{unix.NUD_PERMANENT, "PERMANENT"},
+		{linux.NUD_INCOMPLETE, "INCOMPLETE"},
+		{linux.NUD_REACHABLE, "REACHABLE"},
+		{linux.NUD_STALE, "STALE"},
+		{linux.NUD_DELAY, "DELAY"},
+		{linux.NUD_PROBE, "PROBE"},
+		{linux.NUD_FAILED, "FAILED"},
+		{linux.NUD_PERMANENT, "PERMANENT"},
 	}
 	for _, n := range names {
 		if state&n.bit != 0 {

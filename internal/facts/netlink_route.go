@@ -9,15 +9,15 @@ import (
 
 	"github.com/jsimonetti/rtnetlink/v2"
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // readRoutes gives the IPv4 unicast routes of all tables, in kernel order.
 func readRoutes(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, fabric.FactRoutes, unix.RTM_GETROUTE, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactRoutes, linux.RTM_GETROUTE, familyIPv4)
 	if !ok {
 		return
 	}
@@ -31,19 +31,19 @@ func readRoutes(ctx context.Context, h host.Host, f *fabric.Facts) {
 // decodeRoutes reads RTM_NEWROUTE messages. A route over several next hops becomes one Route each.
 func decodeRoutes(raw []byte, names map[int]string) ([]fabric.Route, error) {
 	var routes []fabric.Route
-	err := eachMessage(raw, unix.RTM_NEWROUTE, func(data []byte) error {
+	err := eachMessage(raw, linux.RTM_NEWROUTE, func(data []byte) error {
 		var m rtnetlink.RouteMessage
 		if err := m.UnmarshalBinary(data); err != nil {
 			return err
 		}
-		if m.Family != familyIPv4 || m.Type != unix.RTN_UNICAST || m.Flags&unix.RTM_F_CLONED != 0 {
+		if m.Family != familyIPv4 || m.Type != linux.RTN_UNICAST || m.Flags&linux.RTM_F_CLONED != 0 {
 			return nil
 		}
 		route, err := routeOf(m)
 		if err != nil {
 			return err
 		}
-		hops, err := nextHops(data[unix.SizeofRtMsg:])
+		hops, err := nextHops(data[linux.SizeofRtMsg:])
 		if err != nil {
 			return fmt.Errorf("route to %s in table %d: %w", route.Destination, route.Table, err)
 		}
@@ -110,15 +110,15 @@ func hopOf(attributes []byte) (hop nextHop, several []byte, err error) {
 	}
 	for ad.Next() {
 		switch ad.Type() {
-		case unix.RTA_OIF:
+		case linux.RTA_OIF:
 			hop.index = ad.Uint32()
-		case unix.RTA_GATEWAY:
+		case linux.RTA_GATEWAY:
 			hop.gateway = address(ad.Bytes())
-		case unix.RTA_VIA:
+		case linux.RTA_VIA:
 			if hop.gateway, err = via(ad.Bytes()); err != nil {
 				return nextHop{}, nil, err
 			}
-		case unix.RTA_MULTIPATH:
+		case linux.RTA_MULTIPATH:
 			several = ad.Bytes()
 		}
 	}
@@ -130,20 +130,20 @@ func hopOf(attributes []byte) (hop nextHop, several []byte, err error) {
 func multipath(b []byte) ([]nextHop, error) {
 	var hops []nextHop
 	for len(b) > 0 {
-		if len(b) < unix.SizeofRtNexthop {
+		if len(b) < linux.SizeofRtNexthop {
 			return nil, fmt.Errorf("next hop cut short: %d bytes", len(b))
 		}
 		size := int(binary.NativeEndian.Uint16(b))
-		if size < unix.SizeofRtNexthop || size > len(b) {
+		if size < linux.SizeofRtNexthop || size > len(b) {
 			return nil, fmt.Errorf("next hop of %d bytes in %d", size, len(b))
 		}
-		hop, _, err := hopOf(b[unix.SizeofRtNexthop:size])
+		hop, _, err := hopOf(b[linux.SizeofRtNexthop:size])
 		if err != nil {
 			return nil, err
 		}
 		hop.index = binary.NativeEndian.Uint32(b[4:])
 		hops = append(hops, hop)
-		aligned := (size + unix.RTA_ALIGNTO - 1) &^ (unix.RTA_ALIGNTO - 1)
+		aligned := (size + linux.RTA_ALIGNTO - 1) &^ (linux.RTA_ALIGNTO - 1)
 		b = b[min(aligned, len(b)):]
 	}
 	return hops, nil

@@ -9,17 +9,17 @@ import (
 	"net/netip"
 
 	"github.com/jsimonetti/rtnetlink/v2"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // readRules gives the IPv4 routing policy rules, in kernel order: of two rules of one priority the first
 // wins. A rule that does more than a fabric.Rule can say (a mark, a port, goto) is left out, because
 // without that part it would read as a rule for everything; Missing names it by its priority.
 func readRules(ctx context.Context, h host.Host, f *fabric.Facts) {
-	raw, ok := netlinkDump(ctx, h, f, fabric.FactRules, unix.RTM_GETRULE, familyIPv4)
+	raw, ok := netlinkDump(ctx, h, f, fabric.FactRules, linux.RTM_GETRULE, familyIPv4)
 	if !ok {
 		return
 	}
@@ -41,7 +41,7 @@ type oddRule struct {
 
 // decodeRules reads RTM_NEWRULE messages.
 func decodeRules(raw []byte) (rules []fabric.Rule, odd []oddRule, err error) {
-	err = eachMessage(raw, unix.RTM_NEWRULE, func(data []byte) error {
+	err = eachMessage(raw, linux.RTM_NEWRULE, func(data []byte) error {
 		var m rtnetlink.RuleMessage
 		if err := m.UnmarshalBinary(data); err != nil {
 			return err

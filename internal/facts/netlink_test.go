@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // dumpFiles are the captured dumps: testdata/netlink/namespace.sh makes the namespace.
@@ -23,11 +23,11 @@ func dumpFiles() map[string]struct {
 		messageType uint16
 		family      uint8
 	}{
-		"link":      {unix.RTM_GETLINK, unix.AF_UNSPEC},
-		"address":   {unix.RTM_GETADDR, unix.AF_UNSPEC},
-		"route":     {unix.RTM_GETROUTE, familyIPv4},
-		"rule":      {unix.RTM_GETRULE, familyIPv4},
-		"neighbour": {unix.RTM_GETNEIGH, familyIPv4},
+		"link":      {linux.RTM_GETLINK, linux.AF_UNSPEC},
+		"address":   {linux.RTM_GETADDR, linux.AF_UNSPEC},
+		"route":     {linux.RTM_GETROUTE, familyIPv4},
+		"rule":      {linux.RTM_GETRULE, familyIPv4},
+		"neighbour": {linux.RTM_GETNEIGH, familyIPv4},
 	}
 }
 
@@ -73,7 +73,7 @@ func TestDecodeNetlink(t *testing.T) {
 	if diff := cmp.Diff(nics, f.NICs, addressesByValue()...); diff != "" {
 		t.Errorf("NICs (-want +got):\n%s", diff)
 	}
-	boot, kernel, static := unix.RTPROT_BOOT, unix.RTPROT_KERNEL, unix.RTPROT_STATIC
+	boot, kernel, static := linux.RTPROT_BOOT, linux.RTPROT_KERNEL, linux.RTPROT_STATIC
 	routes := []fabric.Route{
 		{Table: 70000, Destination: netip.MustParsePrefix("10.98.0.0/16"), NIC: "eth2", Protocol: boot},
 		{Table: 1001, Destination: netip.MustParsePrefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("10.64.0.2"), NIC: "eth1", Protocol: static},
@@ -170,7 +170,7 @@ func TestDumpCutShort(t *testing.T) {
 // TestNICHardware reads what sysfs and procfs add to a link.
 func TestNICHardware(t *testing.T) {
 	h := kernelHost{fakeHost{
-		dumps: map[uint16][]byte{unix.RTM_GETLINK: capturedDumps(t)[unix.RTM_GETLINK]},
+		dumps: map[uint16][]byte{linux.RTM_GETLINK: capturedDumps(t)[linux.RTM_GETLINK]},
 		files: map[string]string{
 			"/sys/class/net/lo/address":                 "00:00:00:00:00:00\n",
 			"/sys/class/net/eth1/address":               "02:00:00:00:01:01\n",

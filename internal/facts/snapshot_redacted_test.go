@@ -1,3 +1,5 @@
+//go:build linux
+
 package facts
 
 import (
@@ -13,11 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jsimonetti/rtnetlink/v2"
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // dumped makes the answer of a kernel.
@@ -29,7 +31,7 @@ func dumped(t testing.TB, kind netlink.HeaderType, bodies ...interface{ MarshalB
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := netlink.Message{Header: netlink.Header{Type: kind, Length: uint32(unix.SizeofNlMsghdr + len(data))}, Data: data}
+		m := netlink.Message{Header: netlink.Header{Type: kind, Length: uint32(linux.SizeofNlMsghdr + len(data))}, Data: data}
 		raw, err := m.MarshalBinary()
 		if err != nil {
 			t.Fatal(err)
@@ -48,16 +50,16 @@ func railsHost(t testing.TB, name string, prefixes []netip.Prefix, gateways []ne
 	for i, p := range prefixes {
 		nic, index := fmt.Sprintf("eth%d", i+1), uint32(i+2)
 		mac := net.HardwareAddr{0x94, 0x6d, 0xae, name[len(name)-1], 0, byte(i)}
-		links = append(links, &rtnetlink.LinkMessage{Index: index, Flags: unix.IFF_UP, Attributes: &rtnetlink.LinkAttributes{
+		links = append(links, &rtnetlink.LinkMessage{Index: index, Flags: linux.IFF_UP, Attributes: &rtnetlink.LinkAttributes{
 			Name: nic, Address: mac, Broadcast: net.HardwareAddr{255, 255, 255, 255, 255, 255}, MTU: 9000, OperationalState: rtnetlink.OperStateUp,
 		}})
 		ip := net.IP(p.Addr().AsSlice())
-		addresses = append(addresses, &rtnetlink.AddressMessage{Family: unix.AF_INET, PrefixLength: uint8(p.Bits()), Index: index, Attributes: &rtnetlink.AddressAttributes{Address: ip, Local: ip}})
+		addresses = append(addresses, &rtnetlink.AddressMessage{Family: linux.AF_INET, PrefixLength: uint8(p.Bits()), Index: index, Attributes: &rtnetlink.AddressAttributes{Address: ip, Local: ip}})
 		table := uint32(101 + i)
-		routes = append(routes, &rtnetlink.RouteMessage{Family: unix.AF_INET, Type: unix.RTN_UNICAST, Attributes: rtnetlink.RouteAttributes{OutIface: index, Gateway: gateways[i].AsSlice(), Table: table}},
-			&rtnetlink.RouteMessage{Family: unix.AF_INET, Type: unix.RTN_UNICAST, DstLength: uint8(p.Bits()), Attributes: rtnetlink.RouteAttributes{Dst: p.Masked().Addr().AsSlice(), OutIface: index, Table: unix.RT_TABLE_MAIN}})
+		routes = append(routes, &rtnetlink.RouteMessage{Family: linux.AF_INET, Type: linux.RTN_UNICAST, Attributes: rtnetlink.RouteAttributes{OutIface: index, Gateway: gateways[i].AsSlice(), Table: table}},
+			&rtnetlink.RouteMessage{Family: linux.AF_INET, Type: linux.RTN_UNICAST, DstLength: uint8(p.Bits()), Attributes: rtnetlink.RouteAttributes{Dst: p.Masked().Addr().AsSlice(), OutIface: index, Table: linux.RT_TABLE_MAIN}})
 		priority := 10000 + table
-		rules = append(rules, &rtnetlink.RuleMessage{Family: unix.AF_INET, SrcLength: 32, Action: unix.FR_ACT_TO_TBL, Attributes: &rtnetlink.RuleAttributes{Src: &ip, Priority: &priority, Table: &table}})
+		rules = append(rules, &rtnetlink.RuleMessage{Family: linux.AF_INET, SrcLength: 32, Action: linux.FR_ACT_TO_TBL, Attributes: &rtnetlink.RuleAttributes{Src: &ip, Priority: &priority, Table: &table}})
 		device := fmt.Sprintf("rocep%d", i)
 		h.links[infinibandClass+"/"+device] = "../../devices/virtual/infiniband/" + device
 		h.files[infinibandClass+"/"+device+"/node_guid"] = fmt.Sprintf("946d:aeff:fe%02x:%02x%02x\n", mac[3], mac[4], mac[5])
@@ -73,8 +75,8 @@ func railsHost(t testing.TB, name string, prefixes []netip.Prefix, gateways []ne
 		}
 	}
 	h.dumps = map[uint16][]byte{
-		unix.RTM_GETLINK: dumped(t, unix.RTM_NEWLINK, links...), unix.RTM_GETADDR: dumped(t, unix.RTM_NEWADDR, addresses...), unix.RTM_GETROUTE: dumped(t, unix.RTM_NEWROUTE, routes...),
-		unix.RTM_GETRULE: dumped(t, unix.RTM_NEWRULE, rules...), unix.RTM_GETNEIGH: nil,
+		linux.RTM_GETLINK: dumped(t, linux.RTM_NEWLINK, links...), linux.RTM_GETADDR: dumped(t, linux.RTM_NEWADDR, addresses...), linux.RTM_GETROUTE: dumped(t, linux.RTM_NEWROUTE, routes...),
+		linux.RTM_GETRULE: dumped(t, linux.RTM_NEWRULE, rules...), linux.RTM_GETNEIGH: nil,
 	}
 	h.files["/etc/hostname"] = name + "\n"
 	return h

@@ -81,7 +81,7 @@ func programFor(arch string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if arch == runtime.GOARCH {
+	if runtime.GOOS == "linux" && arch == runtime.GOARCH {
 		return os.Open(self)
 	}
 	f, err := os.Open(filepath.Join(filepath.Dir(self), "railwright-linux-"+arch))

@@ -6,13 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Command is a program to run with its arguments; no shell reads it.
@@ -50,43 +47,6 @@ func (p *Process) Kill() error {
 		return err // it was waited for: its number may be another's by now
 	}
 	return killGroup(p.cmd)
-}
-
-// killGroup ends a process and all that it has started and that has made no session of its own. To end
-// the process alone is not enough: nsenter, for one, only waits for the program that it starts.
-func killGroup(cmd *exec.Cmd) error {
-	err := unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
-	if errors.Is(err, unix.ESRCH) {
-		return os.ErrProcessDone
-	}
-	return err
-}
-
-// Start runs a command on this machine, in a process group of its own.
-func (Local) Start(ctx context.Context, c Command) (*Process, error) {
-	cmd := command(ctx, c)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	p := &Process{cmd: cmd, stderr: &tail{}}
-	cmd.Stderr = p.stderr
-	var err error
-	if p.Stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	p.Stdout = stdout
-	cmd.Cancel = func() error {
-		err := killGroup(cmd)
-		// What has left the group may hold the other end open: nobody waits for it.
-		_ = stdout.Close() // closed already where all was read
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 func command(ctx context.Context, c Command) *exec.Cmd {

@@ -66,7 +66,7 @@ func architecture(ctx context.Context, r Runner) (string, error) {
 	system, machine, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	arch, known := architectures[machine]
 	if system != "Linux" || !known {
-		return "", fmt.Errorf("architecture: the host says %q; the program runs on: Linux %s", strings.TrimSpace(string(out)),
+		return "", fmt.Errorf("architecture: the host reports %q; supported: Linux %s", strings.TrimSpace(string(out)),
 			strings.Join(slices.Sorted(maps.Keys(architectures)), ", Linux "))
 	}
 	return arch, nil
@@ -101,7 +101,7 @@ func hold(ctx context.Context, r Runner, folders []string) (*holder, error) {
 	}
 	if err != nil {
 		Go(func() { _ = h.wait() }) // a hanging file system may keep it; the error is told already
-		return nil, fmt.Errorf("no folder in which the program could lie and run: %w", err)
+		return nil, fmt.Errorf("no directory in which the program can be stored and run: %w", err)
 	}
 	return h, nil
 }
@@ -118,7 +118,7 @@ func (h *holder) find() error {
 		skipped = append(skipped, lines.Text())
 	}
 	if len(skipped) == 0 {
-		return cmp.Or(lines.Err(), short(h.wait(), "sh"), errors.New("none to try"))
+		return cmp.Or(lines.Err(), short(h.wait(), "sh"), errors.New("no candidates"))
 	}
 	return errors.New(strings.Join(skipped, "; "))
 }
@@ -134,7 +134,7 @@ func (h *holder) remove(ctx context.Context) error {
 		}
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("remove %q: not seen: %w", h.folder, context.Cause(ctx))
+		return fmt.Errorf("remove %q: not confirmed: %w", h.folder, context.Cause(ctx))
 	}
 }
 
@@ -174,13 +174,13 @@ func upload(ctx context.Context, r Runner, path string, program io.Reader) error
 	word, rest, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	if err != nil && word == "free" {
 		_, countErr := io.Copy(io.Discard, s) // what was not sent any more
-		return fmt.Errorf("copy to %q: the program takes %d KiB, free there are %s KiB: %w", path, s.size>>10, rest, cmp.Or(countErr, err))
+		return fmt.Errorf("copy to %q: the program takes %d KiB, free space is %s KiB: %w", path, s.size>>10, rest, cmp.Or(countErr, err))
 	}
 	if err != nil {
 		return fmt.Errorf("copy to %q: %w", path, err)
 	}
 	if want := hex.EncodeToString(s.digest.Sum(nil)); word != want {
-		return fmt.Errorf("copy to %q: its SHA-256 is %q, of what was sent %q", path, word, want)
+		return fmt.Errorf("copy to %q: its SHA-256 is %q, expected %q", path, word, want)
 	}
 	return nil
 }

@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Namespace is a host made of the namespaces of one process: its network, mounts, host name and process
@@ -66,66 +62,6 @@ type Isolation struct {
 	Net   bool
 	Mount bool
 	UTS   bool
-}
-
-func (i Isolation) attributes() *syscall.SysProcAttr {
-	a := &syscall.SysProcAttr{Setsid: true}
-	for _, f := range []struct {
-		on   bool
-		flag uintptr
-	}{{i.User, unix.CLONE_NEWUSER}, {i.PID, unix.CLONE_NEWPID}, {i.Net, unix.CLONE_NEWNET}, {i.Mount, unix.CLONE_NEWNS}, {i.UTS, unix.CLONE_NEWUTS}} {
-		if f.on {
-			a.Cloneflags |= f.flag
-		}
-	}
-	if i.User {
-		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
-		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
-	}
-	return a
-}
-
-// Detach starts a command that outlives this process, in new namespaces where asked for, with standard
-// error in a log file. What it prints comes back through the Process; the caller must not Wait for it.
-func (Local) Detach(c Command, i Isolation, log string) (*Process, error) {
-	stderr, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	defer stderr.Close()
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Env = append(cmd.Environ(), c.Env...)
-	cmd.Stderr = stderr
-	cmd.SysProcAttr = i.attributes()
-	p := &Process{cmd: cmd, stderr: &tail{}}
-	if p.Stdin, err = cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if p.Stdout, err = cmd.StdoutPipe(); err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start %q: %w", c.Argv[0], err)
-	}
-	return p, nil
-}
-
-// Daemon starts a command in a session of its own with its output in a log file, and leaves it running.
-func (Local) Daemon(c Command, log string) (pid int, err error) {
-	out, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return 0, err
-	}
-	defer out.Close()
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Env = append(cmd.Environ(), c.Env...)
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("start %q: %w", c.Argv[0], err)
-	}
-	pid = cmd.Process.Pid // Release forgets it
-	return pid, cmd.Process.Release()
 }
 
 // PID is the process id, as this process sees it.
@@ -206,6 +142,3 @@ func innermostPID(pid int) (int, error) {
 	}
 	return 0, fmt.Errorf("/proc/%d/status: no NSpid", pid)
 }
-
-// Signal sends a signal to a process by its id.
-func Signal(pid int, s unix.Signal) error { return unix.Kill(pid, s) }

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -11,7 +12,8 @@ import (
 	"github.com/jsimonetti/rtnetlink/v2"
 	"github.com/jsimonetti/rtnetlink/v2/driver"
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/linux"
 )
 
 // Network changes the links, addresses, routes and rules of a network namespace. Errors name the object
@@ -89,9 +91,9 @@ func (n *Network) AddBridge(name string) error {
 func (n *Network) SetUp(name string, up bool) error {
 	var flags uint32
 	if up {
-		flags = unix.IFF_UP
+		flags = linux.IFF_UP
 	}
-	return n.set(name, "up", func(m *rtnetlink.LinkMessage) { m.Flags, m.Change = flags, unix.IFF_UP })
+	return n.set(name, "up", func(m *rtnetlink.LinkMessage) { m.Flags, m.Change = flags, linux.IFF_UP })
 }
 
 // SetMTU sets the MTU of an interface, in bytes.
@@ -130,7 +132,7 @@ func (n *Network) AddAddress(name string, address netip.Prefix) error {
 		return err
 	}
 	err = n.conn.Address.New(m)
-	if errors.Is(err, unix.EEXIST) {
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return wrap(err, "interface %s: address %s", name, address)
@@ -152,7 +154,7 @@ func (n *Network) addressMessage(name string, address netip.Prefix) (*rtnetlink.
 	}
 	ip := net.IP(address.Addr().AsSlice())
 	return &rtnetlink.AddressMessage{
-		Family: unix.AF_INET, PrefixLength: uint8(address.Bits()), Index: index,
+		Family: linux.AF_INET, PrefixLength: uint8(address.Bits()), Index: index,
 		Attributes: &rtnetlink.AddressAttributes{Address: ip, Local: ip},
 	}, nil
 }
@@ -181,15 +183,15 @@ func (n *Network) routeMessage(table int, destination netip.Prefix, gateway neti
 		return nil, err
 	}
 	m := &rtnetlink.RouteMessage{
-		Family: unix.AF_INET, Protocol: unix.RTPROT_STATIC, Type: unix.RTN_UNICAST,
-		Scope: unix.RT_SCOPE_LINK, DstLength: uint8(destination.Bits()),
+		Family: linux.AF_INET, Protocol: linux.RTPROT_STATIC, Type: linux.RTN_UNICAST,
+		Scope: linux.RT_SCOPE_LINK, DstLength: uint8(destination.Bits()),
 		Attributes: rtnetlink.RouteAttributes{OutIface: index, Table: uint32(table)},
 	}
 	if destination.Bits() > 0 {
 		m.Attributes.Dst = destination.Addr().AsSlice()
 	}
 	if gateway.IsValid() {
-		m.Scope, m.Attributes.Gateway = unix.RT_SCOPE_UNIVERSE, gateway.AsSlice()
+		m.Scope, m.Attributes.Gateway = linux.RT_SCOPE_UNIVERSE, gateway.AsSlice()
 	}
 	return m, nil
 }
@@ -197,12 +199,12 @@ func (n *Network) routeMessage(table int, destination netip.Prefix, gateway neti
 // AddRule adds a policy rule `from SOURCE lookup TABLE`; one that is there already is left as it is.
 func (n *Network) AddRule(priority int, source netip.Prefix, table int) error {
 	from, p, t := net.IP(source.Addr().AsSlice()), uint32(priority), uint32(table)
-	protocol := uint8(unix.RTPROT_STATIC)
+	protocol := uint8(linux.RTPROT_STATIC)
 	err := n.conn.Rule.Add(&rtnetlink.RuleMessage{
-		Family: unix.AF_INET, SrcLength: uint8(source.Bits()), Action: unix.FR_ACT_TO_TBL,
+		Family: linux.AF_INET, SrcLength: uint8(source.Bits()), Action: linux.FR_ACT_TO_TBL,
 		Attributes: &rtnetlink.RuleAttributes{Src: &from, Priority: &p, Table: &t, Protocol: &protocol},
 	})
-	if errors.Is(err, unix.EEXIST) {
+	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	return wrap(err, "rule from %s lookup %d", source, table)
@@ -217,7 +219,7 @@ func (n *Network) SetSysctl(name, value string) error {
 	// The thread that entered the namespace is not unlocked, so that it ends with its goroutine.
 	Go(func() {
 		runtime.LockOSThread()
-		if err := unix.Setns(int(n.netns.Fd()), unix.CLONE_NEWNET); err != nil {
+		if err := enterNetwork(n.netns); err != nil {
 			written <- fmt.Errorf("network namespace: %w", err)
 			return
 		}

@@ -4,8 +4,6 @@ import (
 	"io"
 	"os"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Opener is a Host whose files can be read piece by piece, for one that is larger than MaxFile
@@ -17,18 +15,6 @@ type Opener interface {
 // openPatience is how long an opened file may take to give its bytes if it is one that waits (a pipe):
 // the largest file of interest, /proc/kallsyms, is read in less than a second.
 const openPatience = 10 * time.Second
-
-// Open opens a file of this machine.
-func (Local) Open(name string) (io.ReadCloser, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	return patient(f, err)
-}
-
-// Open opens a captured file.
-func (t *Tree) Open(name string) (io.ReadCloser, error) {
-	f, err := t.open(name, unix.O_RDONLY|unix.O_NONBLOCK)
-	return patient(f, err)
-}
 
 func patient(f *os.File, err error) (io.ReadCloser, error) {
 	if err != nil {

@@ -168,7 +168,7 @@ func decode(form string, content []byte) ([]byte, error) {
 		_, err := hex.Decode(data, digits)
 		return data, err
 	default:
-		return nil, fmt.Errorf("form %q is not known: want one of text, line, hex, error", form)
+		return nil, fmt.Errorf("form %q: unknown; known: text, line, hex, error", form)
 	}
 }
 
@@ -223,7 +223,7 @@ func checkMagic(b []byte) error {
 	case ok && is == recordingVersion:
 		return nil
 	case ok && is != "":
-		return fmt.Errorf("recording is of version %q, want %q", shortened(is), recordingVersion)
+		return fmt.Errorf("recording has version %q, supported is %q", shortened(is), recordingVersion)
 	case strings.HasPrefix(recordingMagic, string(first)) && len(first) > 0:
 		return ErrCut
 	default:
@@ -276,7 +276,7 @@ func (r *recording) readHeading(comment string) error {
 		return fmt.Errorf("recording: host: %w", err)
 	}
 	if r.host == "" {
-		return errors.New("recording names no host")
+		return errors.New("recording does not name its host")
 	}
 	if r.time, err = time.Parse(time.RFC3339, values["time"]); err != nil {
 		return fmt.Errorf("recording: time %q is not RFC 3339", shortened(values["time"]))

@@ -16,7 +16,7 @@ func (r *recording) readEntry(head string, content []byte) error {
 	inner, ok := strings.CutSuffix(strings.TrimPrefix(head, "-- "), " --")
 	words := strings.SplitN(inner, " ", 3)
 	if !ok || len(words) != 3 {
-		return errors.New("want -- OPERATION FORM QUESTION --")
+		return errors.New("must be -- OPERATION FORM QUESTION --")
 	}
 	q := question{op: operation(words[0]), key: words[2]}
 	if err := q.check(); err != nil {
@@ -25,7 +25,7 @@ func (r *recording) readEntry(head string, content []byte) error {
 	a := r.answers[q]
 	if form := words[1]; form == formError {
 		if a.fault != nil {
-			return errors.New("is there twice")
+			return errors.New("is listed twice")
 		}
 		f, err := parseFault(content)
 		if err != nil {
@@ -34,7 +34,7 @@ func (r *recording) readEntry(head string, content []byte) error {
 		a.fault = f
 	} else {
 		if a.given {
-			return errors.New("is there twice")
+			return errors.New("is listed twice")
 		}
 		data, err := decode(form, content)
 		if err != nil {
@@ -63,7 +63,7 @@ func (q question) check() error {
 		var messageType uint16
 		var family uint8
 		if n, err := fmt.Sscanf(q.key, "%d %d", &messageType, &family); n != 2 || err != nil || q.key != dumpKey(messageType, family) {
-			return errors.New("want a message type and an address family")
+			return errors.New("must be a message type and an address family")
 		}
 		return nil
 	case opRun:
@@ -72,7 +72,7 @@ func (q question) check() error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("operation %q is not known: want one of %v", shortened(string(q.op)), operations())
+		return fmt.Errorf("operation %q: unknown; known: %v", shortened(string(q.op)), operations())
 	}
 }
 
@@ -127,7 +127,7 @@ func unquoteName(text string) (string, error) {
 		}
 	}
 	if quoteName(name) != text {
-		return "", fmt.Errorf("name %q is not written as it should be: %s", shortened(text), shortened(quoteName(name)))
+		return "", fmt.Errorf("name %q is not in canonical form: %s", shortened(text), shortened(quoteName(name)))
 	}
 	return name, nil
 }

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"syscall"
 )
 
 // fault is an error as a recording keeps it: what it says, and what errors.Is and errors.As find in it.
@@ -63,9 +62,7 @@ func noteFault(err error) *fault {
 	if e, ok := errors.AsType[*ExitError](err); ok {
 		f.Exit = &exitNote{Command: validText(e.Command), Status: e.Status, Stderr: validText(e.Stderr)}
 	}
-	if n, ok := errors.AsType[syscall.Errno](err); ok {
-		f.Errno = int(n)
-	}
+	f.Errno = errnoOf(err)
 	for _, s := range sentinels() {
 		if errors.Is(err, s.err) {
 			f.Is = append(f.Is, s.name)
@@ -84,7 +81,7 @@ func validText(text string) string { return string([]rune(text)) }
 func (f *fault) err() error {
 	var causes []error
 	if f.Errno != 0 {
-		causes = append(causes, syscall.Errno(f.Errno))
+		causes = append(causes, linuxErrno(f.Errno))
 	}
 	for _, s := range sentinels() {
 		for _, name := range f.Is {
@@ -137,14 +134,14 @@ func parseFault(content []byte) (*fault, error) {
 		return nil, fmt.Errorf("error entry: %w", err)
 	}
 	if string(f.text())+"\n" != string(content) {
-		return nil, errors.New("error entry is not written as it should be")
+		return nil, errors.New("error entry is not in canonical form")
 	}
 	if f.err().Error() == "" {
-		return nil, errors.New("error entry says nothing")
+		return nil, errors.New("error entry is empty")
 	}
 	for _, name := range f.Is {
 		if !isSentinel(name) {
-			return nil, fmt.Errorf("error entry: kind %q is not known", shortened(name))
+			return nil, fmt.Errorf("error entry: kind %q: unknown", shortened(name))
 		}
 	}
 	return &f, nil

@@ -107,7 +107,7 @@ func (r *Recorder) ask(q question, do func() ([]byte, error)) ([]byte, error) {
 	}
 	data, err := do()
 	if len(data) > maxAnswer {
-		data, err = nil, fmt.Errorf("%d bytes are too many for a recording: %w", len(data), ErrTooLarge)
+		data, err = nil, fmt.Errorf("%d bytes do not fit into a recording: %w", len(data), ErrTooLarge)
 	}
 	return r.note(q, answer{data: bytes.Clone(data), given: err == nil || len(data) > 0, fault: noteFault(err)}).replay()
 }

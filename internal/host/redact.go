@@ -232,7 +232,7 @@ func (r *redactor) file(name string, data []byte) ([]byte, error) {
 	case base == "vpd":
 		return r.vpd(data)
 	case isBinary(data):
-		return nil, errors.New("the file is binary, of a format that is not known")
+		return nil, errors.New("the file is binary, of an unknown format")
 	}
 	text := string(data)
 	value := strings.Trim(text, "\x00 \t\n")

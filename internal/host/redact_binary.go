@@ -57,7 +57,7 @@ func (r *redactor) vpd(data []byte) ([]byte, error) {
 				return nil, err
 			}
 		default:
-			return nil, fmt.Errorf("vital product data: tag %#02x is not known", tag)
+			return nil, fmt.Errorf("vital product data: unknown tag %#02x", tag)
 		}
 		at += size
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"golang.org/x/sys/unix"
+	"railwright.dev/railwright/internal/linux"
 )
 
 // redaction says what becomes of the payload of a netlink attribute. The length never changes. What no table
@@ -48,48 +48,48 @@ const (
 
 func dumpKinds() map[uint16]dumpKind {
 	return map[uint16]dumpKind{
-		unix.RTM_NEWLINK: {unix.SizeofIfInfomsg, redactions(
+		linux.RTM_NEWLINK: {linux.SizeofIfInfomsg, redactions(
 			[]uint16{
-				unix.IFLA_MTU, unix.IFLA_LINK, unix.IFLA_QDISC, unix.IFLA_STATS, unix.IFLA_MASTER, unix.IFLA_TXQLEN, unix.IFLA_MAP,
-				unix.IFLA_OPERSTATE, unix.IFLA_LINKMODE, unix.IFLA_NUM_VF, unix.IFLA_STATS64, unix.IFLA_GROUP, unix.IFLA_EXT_MASK,
-				unix.IFLA_PROMISCUITY, unix.IFLA_NUM_TX_QUEUES, unix.IFLA_NUM_RX_QUEUES, unix.IFLA_CARRIER, unix.IFLA_CARRIER_CHANGES,
-				unix.IFLA_LINK_NETNSID, unix.IFLA_PHYS_PORT_NAME, unix.IFLA_PROTO_DOWN, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GSO_MAX_SIZE,
-				unix.IFLA_XDP, unix.IFLA_CARRIER_UP_COUNT, unix.IFLA_CARRIER_DOWN_COUNT, unix.IFLA_MIN_MTU, unix.IFLA_MAX_MTU,
+				linux.IFLA_MTU, linux.IFLA_LINK, linux.IFLA_QDISC, linux.IFLA_STATS, linux.IFLA_MASTER, linux.IFLA_TXQLEN, linux.IFLA_MAP,
+				linux.IFLA_OPERSTATE, linux.IFLA_LINKMODE, linux.IFLA_NUM_VF, linux.IFLA_STATS64, linux.IFLA_GROUP, linux.IFLA_EXT_MASK,
+				linux.IFLA_PROMISCUITY, linux.IFLA_NUM_TX_QUEUES, linux.IFLA_NUM_RX_QUEUES, linux.IFLA_CARRIER, linux.IFLA_CARRIER_CHANGES,
+				linux.IFLA_LINK_NETNSID, linux.IFLA_PHYS_PORT_NAME, linux.IFLA_PROTO_DOWN, linux.IFLA_GSO_MAX_SEGS, linux.IFLA_GSO_MAX_SIZE,
+				linux.IFLA_XDP, linux.IFLA_CARRIER_UP_COUNT, linux.IFLA_CARRIER_DOWN_COUNT, linux.IFLA_MIN_MTU, linux.IFLA_MAX_MTU,
 				iflaParent, iflaParentBus,
 			},
 			map[uint16]redaction{
-				unix.IFLA_ADDRESS: linkAddress, unix.IFLA_BROADCAST: linkAddress, iflaPermanent: linkAddress, unix.IFLA_IFNAME: nicName,
-				unix.IFLA_LINKINFO: linkInfo, unix.IFLA_AF_SPEC: inetSettings, iflaPropList: nicNames,
+				linux.IFLA_ADDRESS: linkAddress, linux.IFLA_BROADCAST: linkAddress, iflaPermanent: linkAddress, linux.IFLA_IFNAME: nicName,
+				linux.IFLA_LINKINFO: linkInfo, linux.IFLA_AF_SPEC: inetSettings, iflaPropList: nicNames,
 			})},
-		unix.RTM_NEWADDR: {unix.SizeofIfAddrmsg, redactions(
-			[]uint16{unix.IFA_CACHEINFO, unix.IFA_FLAGS, unix.IFA_RT_PRIORITY},
+		linux.RTM_NEWADDR: {linux.SizeofIfAddrmsg, redactions(
+			[]uint16{linux.IFA_CACHEINFO, linux.IFA_FLAGS, linux.IFA_RT_PRIORITY},
 			map[uint16]redaction{
-				unix.IFA_ADDRESS: ipAddress, unix.IFA_LOCAL: ipAddress, unix.IFA_BROADCAST: ipAddress, unix.IFA_ANYCAST: ipAddress,
-				unix.IFA_MULTICAST: ipAddress, unix.IFA_LABEL: nicName,
+				linux.IFA_ADDRESS: ipAddress, linux.IFA_LOCAL: ipAddress, linux.IFA_BROADCAST: ipAddress, linux.IFA_ANYCAST: ipAddress,
+				linux.IFA_MULTICAST: ipAddress, linux.IFA_LABEL: nicName,
 			})},
-		unix.RTM_NEWROUTE: {unix.SizeofRtMsg, routeAttributes()},
-		unix.RTM_NEWNEIGH: {unix.SizeofNdMsg, redactions(
-			[]uint16{unix.NDA_CACHEINFO, unix.NDA_PROBES, unix.NDA_VLAN, unix.NDA_PORT, unix.NDA_VNI, unix.NDA_IFINDEX, unix.NDA_MASTER, ndaProtocol},
-			map[uint16]redaction{unix.NDA_DST: ipAddress, unix.NDA_LLADDR: linkAddress})},
-		unix.RTM_NEWRULE: {unix.SizeofRtMsg, redactions(
+		linux.RTM_NEWROUTE: {linux.SizeofRtMsg, routeAttributes()},
+		linux.RTM_NEWNEIGH: {linux.SizeofNdMsg, redactions(
+			[]uint16{linux.NDA_CACHEINFO, linux.NDA_PROBES, linux.NDA_VLAN, linux.NDA_PORT, linux.NDA_VNI, linux.NDA_IFINDEX, linux.NDA_MASTER, ndaProtocol},
+			map[uint16]redaction{linux.NDA_DST: ipAddress, linux.NDA_LLADDR: linkAddress})},
+		linux.RTM_NEWRULE: {linux.SizeofRtMsg, redactions(
 			[]uint16{
-				unix.FRA_GOTO, unix.FRA_PRIORITY, unix.FRA_FWMARK, unix.FRA_FLOW, unix.FRA_TUN_ID, unix.FRA_SUPPRESS_IFGROUP,
-				unix.FRA_SUPPRESS_PREFIXLEN, unix.FRA_TABLE, unix.FRA_FWMASK, unix.FRA_L3MDEV, unix.FRA_UID_RANGE, unix.FRA_PROTOCOL,
-				unix.FRA_IP_PROTO, unix.FRA_SPORT_RANGE, unix.FRA_DPORT_RANGE,
+				linux.FRA_GOTO, linux.FRA_PRIORITY, linux.FRA_FWMARK, linux.FRA_FLOW, linux.FRA_TUN_ID, linux.FRA_SUPPRESS_IFGROUP,
+				linux.FRA_SUPPRESS_PREFIXLEN, linux.FRA_TABLE, linux.FRA_FWMASK, linux.FRA_L3MDEV, linux.FRA_UID_RANGE, linux.FRA_PROTOCOL,
+				linux.FRA_IP_PROTO, linux.FRA_SPORT_RANGE, linux.FRA_DPORT_RANGE,
 			},
-			map[uint16]redaction{unix.FRA_DST: destination, unix.FRA_SRC: origin, unix.FRA_IIFNAME: nicName, unix.FRA_OIFNAME: nicName})},
+			map[uint16]redaction{linux.FRA_DST: destination, linux.FRA_SRC: origin, linux.FRA_IIFNAME: nicName, linux.FRA_OIFNAME: nicName})},
 	}
 }
 
 func routeAttributes() map[uint16]redaction {
 	return redactions(
 		[]uint16{
-			unix.RTA_IIF, unix.RTA_OIF, unix.RTA_PRIORITY, unix.RTA_METRICS, unix.RTA_FLOW, unix.RTA_CACHEINFO, unix.RTA_TABLE,
-			unix.RTA_MARK, unix.RTA_PREF, unix.RTA_ENCAP_TYPE, unix.RTA_EXPIRES, unix.RTA_UID, rtaNextHop,
+			linux.RTA_IIF, linux.RTA_OIF, linux.RTA_PRIORITY, linux.RTA_METRICS, linux.RTA_FLOW, linux.RTA_CACHEINFO, linux.RTA_TABLE,
+			linux.RTA_MARK, linux.RTA_PREF, linux.RTA_ENCAP_TYPE, linux.RTA_EXPIRES, linux.RTA_UID, rtaNextHop,
 		},
 		map[uint16]redaction{
-			unix.RTA_DST: destination, unix.RTA_SRC: origin, unix.RTA_GATEWAY: ipAddress, unix.RTA_PREFSRC: ipAddress,
-			unix.RTA_VIA: viaAddress, unix.RTA_MULTIPATH: nextHops,
+			linux.RTA_DST: destination, linux.RTA_SRC: origin, linux.RTA_GATEWAY: ipAddress, linux.RTA_PREFSRC: ipAddress,
+			linux.RTA_VIA: viaAddress, linux.RTA_MULTIPATH: nextHops,
 		})
 }
 
@@ -121,15 +121,15 @@ func eachDumped(raw []byte, f func(m dumped, body []byte) error) error {
 	}
 	for _, m := range messages {
 		at := raw[:m.Header.Length]
-		raw = raw[min(len(raw), int(m.Header.Length+unix.NLMSG_ALIGNTO-1)&^(unix.NLMSG_ALIGNTO-1)):]
+		raw = raw[min(len(raw), int(m.Header.Length+linux.NLMSG_ALIGNTO-1)&^(linux.NLMSG_ALIGNTO-1)):]
 		messageType := uint16(m.Header.Type)
-		if messageType < unix.NLMSG_MIN_TYPE {
+		if messageType < linux.NLMSG_MIN_TYPE {
 			continue
 		}
 		kind, ok := kinds[messageType]
-		body := at[unix.SizeofNlMsghdr:]
+		body := at[linux.SizeofNlMsghdr:]
 		if !ok || len(body) < kind.header {
-			return fmt.Errorf("netlink message of type %d and %d bytes is not known", messageType, len(body))
+			return fmt.Errorf("unknown netlink message of type %d, %d bytes", messageType, len(body))
 		}
 		if err := f(dumped{body[:kind.header], kind.attributes}, body[kind.header:]); err != nil {
 			return err
@@ -140,15 +140,15 @@ func eachDumped(raw []byte, f func(m dumped, body []byte) error) error {
 
 // eachAttribute walks a row of struct rtattr. The payload given is part of the row.
 func eachAttribute(row []byte, f func(attribute, payload []byte) error) error {
-	for len(row) >= unix.SizeofRtAttr {
+	for len(row) >= linux.SizeofRtAttr {
 		size := int(binary.NativeEndian.Uint16(row))
-		if size < unix.SizeofRtAttr || size > len(row) {
+		if size < linux.SizeofRtAttr || size > len(row) {
 			return fmt.Errorf("netlink attribute of %d bytes in %d", size, len(row))
 		}
-		if err := f(row[:unix.SizeofRtAttr], row[unix.SizeofRtAttr:size]); err != nil {
+		if err := f(row[:linux.SizeofRtAttr], row[linux.SizeofRtAttr:size]); err != nil {
 			return err
 		}
-		row = row[min(len(row), (size+unix.RTA_ALIGNTO-1)&^(unix.RTA_ALIGNTO-1)):]
+		row = row[min(len(row), (size+linux.RTA_ALIGNTO-1)&^(linux.RTA_ALIGNTO-1)):]
 	}
 	if len(row) > 0 {
 		return fmt.Errorf("netlink attribute cut short: %d bytes", len(row))
@@ -175,11 +175,11 @@ func (r *redactor) attributes(m dumped, row []byte) error {
 		case nextHops:
 			return r.hops(m, payload)
 		case linkInfo:
-			return r.attributes(dumped{m.header, map[uint16]redaction{unix.IFLA_INFO_KIND: kept, unix.IFLA_INFO_SLAVE_KIND: kept}}, payload)
+			return r.attributes(dumped{m.header, map[uint16]redaction{linux.IFLA_INFO_KIND: kept, linux.IFLA_INFO_SLAVE_KIND: kept}}, payload)
 		case nicNames:
 			return r.attributes(dumped{m.header, map[uint16]redaction{iflaAltName: nicName}}, payload)
 		case inetSettings:
-			return r.attributes(dumped{m.header, map[uint16]redaction{unix.AF_INET: kept}}, payload)
+			return r.attributes(dumped{m.header, map[uint16]redaction{linux.AF_INET: kept}}, payload)
 		default:
 			binary.NativeEndian.PutUint16(attribute[2:], 0)
 			clear(payload)
@@ -194,15 +194,15 @@ func attributeType(attribute []byte) uint16 {
 
 // hops walks the next hops of a route: struct rtnexthop {u16 length; u8 flags; u8 hops; s32 index}.
 func (r *redactor) hops(m dumped, row []byte) error {
-	for len(row) >= unix.SizeofRtNexthop {
+	for len(row) >= linux.SizeofRtNexthop {
 		size := int(binary.NativeEndian.Uint16(row))
-		if size < unix.SizeofRtNexthop || size > len(row) {
+		if size < linux.SizeofRtNexthop || size > len(row) {
 			return fmt.Errorf("next hop of %d bytes in %d", size, len(row))
 		}
-		if err := r.attributes(dumped{m.header, routeAttributes()}, row[unix.SizeofRtNexthop:size]); err != nil {
+		if err := r.attributes(dumped{m.header, routeAttributes()}, row[linux.SizeofRtNexthop:size]); err != nil {
 			return err
 		}
-		row = row[min(len(row), (size+unix.RTA_ALIGNTO-1)&^(unix.RTA_ALIGNTO-1)):]
+		row = row[min(len(row), (size+linux.RTA_ALIGNTO-1)&^(linux.RTA_ALIGNTO-1)):]
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (r *redactor) learnDump(raw []byte) {
 				r.macs[[6]byte(payload)] = true
 			case action == destination:
 				r.learnSubnet(payload, int(m.header[1]))
-			case action == ipAddress && len(m.header) == unix.SizeofIfAddrmsg:
+			case action == ipAddress && len(m.header) == linux.SizeofIfAddrmsg:
 				r.learnSubnet(payload, int(m.header[1]))
 			case action == ipAddress || action == origin:
 				r.learnSubnet(payload, 8*len(payload))

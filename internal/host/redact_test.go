@@ -13,7 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jsimonetti/rtnetlink/v2"
-	"golang.org/x/sys/unix"
+
+	"railwright.dev/railwright/internal/linux"
 )
 
 func testRedactor() *redactor { return newRedactor([]byte("a salt for tests")) }
@@ -197,7 +198,7 @@ func attribute(kind uint16, payload string) string {
 
 func rtMessage(kind uint16, header string, attributes ...string) string {
 	body := header + strings.Join(attributes, "")
-	return string(message(kind, uint32(unix.SizeofNlMsghdr+len(body)), body))
+	return string(message(kind, uint32(linux.SizeofNlMsghdr+len(body)), body))
 }
 
 const (
@@ -207,16 +208,16 @@ const (
 )
 
 func linkDump() string {
-	header := string(make([]byte, unix.SizeofIfInfomsg))
-	return rtMessage(unix.RTM_NEWLINK, header,
-		attribute(unix.IFLA_IFNAME, "enx946dae123456\x00"), attribute(unix.IFLA_MTU, "\x28\x23\x00\x00"),
-		attribute(unix.IFLA_ADDRESS, secretMAC), attribute(unix.IFLA_BROADCAST, "\xff\xff\xff\xff\xff\xff"), attribute(iflaPermanent, secretMAC),
-		attribute(unix.IFLA_IFALIAS, "to leaf-1, rack 7\x00"), attribute(unix.IFLA_VFINFO_LIST, attribute(1, attribute(1, "\x00\x00\x00\x00"+secretMAC))),
-		attribute(iflaPropList, attribute(iflaAltName, "enx946dae123456\x00")), attribute(unix.IFLA_PHYS_SWITCH_ID, secretMAC),
-		attribute(unix.IFLA_LINKINFO, attribute(unix.IFLA_INFO_KIND, "vxlan\x00")+attribute(unix.IFLA_INFO_DATA, attribute(2, secretIP))),
-		attribute(unix.IFLA_AF_SPEC, attribute(unix.AF_INET6, attribute(7, secretIPv6))),
+	header := string(make([]byte, linux.SizeofIfInfomsg))
+	return rtMessage(linux.RTM_NEWLINK, header,
+		attribute(linux.IFLA_IFNAME, "enx946dae123456\x00"), attribute(linux.IFLA_MTU, "\x28\x23\x00\x00"),
+		attribute(linux.IFLA_ADDRESS, secretMAC), attribute(linux.IFLA_BROADCAST, "\xff\xff\xff\xff\xff\xff"), attribute(iflaPermanent, secretMAC),
+		attribute(linux.IFLA_IFALIAS, "to leaf-1, rack 7\x00"), attribute(linux.IFLA_VFINFO_LIST, attribute(1, attribute(1, "\x00\x00\x00\x00"+secretMAC))),
+		attribute(iflaPropList, attribute(iflaAltName, "enx946dae123456\x00")), attribute(linux.IFLA_PHYS_SWITCH_ID, secretMAC),
+		attribute(linux.IFLA_LINKINFO, attribute(linux.IFLA_INFO_KIND, "vxlan\x00")+attribute(linux.IFLA_INFO_DATA, attribute(2, secretIP))),
+		attribute(linux.IFLA_AF_SPEC, attribute(linux.AF_INET6, attribute(7, secretIPv6))),
 		attribute(999, secretMAC),
-	) + rtMessage(unix.NLMSG_DONE, "\x00\x00\x00\x00")
+	) + rtMessage(linux.NLMSG_DONE, "\x00\x00\x00\x00")
 }
 
 func TestRedactLinks(t *testing.T) {
@@ -253,13 +254,13 @@ func TestRedactLinks(t *testing.T) {
 
 func TestRedactRoutes(t *testing.T) {
 	r := testRedactor()
-	hop := string(binary.NativeEndian.AppendUint16(nil, 8+8)) + "\x00\x00\x02\x00\x00\x00" + attribute(unix.RTA_GATEWAY, secretIP)
-	raw := []byte(rtMessage(unix.RTM_NEWROUTE, "\x02\x10\x00\x00\xfe\x04\x00\x01\x00\x00\x00\x00",
-		attribute(unix.RTA_DST, "\x0a\x40\x00\x00"), attribute(unix.RTA_PREFSRC, secretIP), attribute(unix.RTA_MULTIPATH, hop),
-		attribute(unix.RTA_VIA, "\x0a\x00"+secretIPv6), attribute(unix.RTA_ENCAP, secretIP), attribute(unix.RTA_TABLE, "\x64\x00\x00\x00")) +
-		rtMessage(unix.RTM_NEWADDR, "\x02\x18\x00\x00\x02\x00\x00\x00", attribute(unix.IFA_LOCAL, secretIP)) +
-		rtMessage(unix.RTM_NEWRULE, "\x02\x00\x20\x00\x00\x00\x00\x01\x00\x00\x00\x00", attribute(unix.FRA_SRC, secretIP)) +
-		rtMessage(unix.RTM_NEWNEIGH, string(make([]byte, unix.SizeofNdMsg)), attribute(unix.NDA_DST, secretIP), attribute(unix.NDA_LLADDR, secretMAC)))
+	hop := string(binary.NativeEndian.AppendUint16(nil, 8+8)) + "\x00\x00\x02\x00\x00\x00" + attribute(linux.RTA_GATEWAY, secretIP)
+	raw := []byte(rtMessage(linux.RTM_NEWROUTE, "\x02\x10\x00\x00\xfe\x04\x00\x01\x00\x00\x00\x00",
+		attribute(linux.RTA_DST, "\x0a\x40\x00\x00"), attribute(linux.RTA_PREFSRC, secretIP), attribute(linux.RTA_MULTIPATH, hop),
+		attribute(linux.RTA_VIA, "\x0a\x00"+secretIPv6), attribute(linux.RTA_ENCAP, secretIP), attribute(linux.RTA_TABLE, "\x64\x00\x00\x00")) +
+		rtMessage(linux.RTM_NEWADDR, "\x02\x18\x00\x00\x02\x00\x00\x00", attribute(linux.IFA_LOCAL, secretIP)) +
+		rtMessage(linux.RTM_NEWRULE, "\x02\x00\x20\x00\x00\x00\x00\x01\x00\x00\x00\x00", attribute(linux.FRA_SRC, secretIP)) +
+		rtMessage(linux.RTM_NEWNEIGH, string(make([]byte, linux.SizeofNdMsg)), attribute(linux.NDA_DST, secretIP), attribute(linux.NDA_LLADDR, secretMAC)))
 	got, err := r.dump(raw)
 	if err != nil {
 		t.Fatal(err)
@@ -276,11 +277,11 @@ func TestRedactRoutes(t *testing.T) {
 		t.Errorf("no destination %d.%d.0.0/16 in %x", ip[0], ip[1], got)
 	}
 	for name, bad := range map[string]string{
-		"kind":      rtMessage(unix.RTM_NEWQDISC, secretIP),
-		"short":     rtMessage(unix.RTM_NEWROUTE, "\x02"),
-		"attribute": rtMessage(unix.RTM_NEWADDR, "\x02\x18\x00\x00\x02\x00\x00\x00", "\xff\x00\x01\x00"),
+		"kind":      rtMessage(linux.RTM_NEWQDISC, secretIP),
+		"short":     rtMessage(linux.RTM_NEWROUTE, "\x02"),
+		"attribute": rtMessage(linux.RTM_NEWADDR, "\x02\x18\x00\x00\x02\x00\x00\x00", "\xff\x00\x01\x00"),
 		"cut":       string(raw[:30]),
-		"hop":       rtMessage(unix.RTM_NEWROUTE, string(make([]byte, 12)), attribute(unix.RTA_MULTIPATH, "\xff\x00\x00\x00\x00\x00\x00\x00")),
+		"hop":       rtMessage(linux.RTM_NEWROUTE, string(make([]byte, 12)), attribute(linux.RTA_MULTIPATH, "\xff\x00\x00\x00\x00\x00\x00\x00")),
 	} {
 		if _, err := r.dump([]byte(bad)); err == nil {
 			t.Errorf("%s: no error", name)
@@ -399,7 +400,7 @@ func secretHost() toldHost {
 		},
 		dirs:  map[string][]string{"/sys/class/net": {"enx946dae123456", "eth1"}, "/sys/class/infiniband": {"mlx5_0"}},
 		links: map[string]string{"/sys/class/net/enx946dae123456": "../../devices/pci0000:17/0000:18:00.0/net/enx946dae123456"},
-		dumps: map[uint16]string{unix.RTM_GETLINK: linkDump()},
+		dumps: map[uint16]string{linux.RTM_GETLINK: linkDump()},
 		runs: map[string]string{
 			"lldpcli|-f|json0|show|neighbors": `{"lldp":[{"interface":[{"name":"eth1","via":"LLDP","chassis":[{"id":[{"type":"mac","value":"94:6d:ae:12:34:56"}],"name":[{"value":"spine-x2"}],"mgmt-ip":[{"value":"10.64.1.2"}]}],"port":[{"id":[{"value":"Ethernet8"}],"descr":[{"value":"to host1"}]}]}]}]}` + "\n",
 			"ibstat":                          "CA 'mlx5_0'\n\tNode GUID: 0x946dae0300123456\n\tFirmware version: 28.39.1002\n",
@@ -442,7 +443,7 @@ func recordedSecrets(t testing.TB) []byte {
 		_, _ = r.Output(t.Context(), Command{Argv: strings.Split(command, "|")})
 	}
 	_, _ = r.Output(t.Context(), Command{Argv: []string{"ssh host1"}})
-	_, _ = r.Dump(t.Context(), unix.RTM_GETLINK, 0)
+	_, _ = r.Dump(t.Context(), linux.RTM_GETLINK, 0)
 	return r.Archive()
 }
 

@@ -115,7 +115,7 @@ func (d *Dialer) login(ctx context.Context, t Target) (*connection, error) {
 	stop := context.AfterFunc(ctx, guarded(func() { _ = conn.Close() })) // ends the handshake below
 	client, err := d.handshake(ctx, conn, t)
 	if !stop() {
-		return nil, fmt.Errorf("%s accepted the connection, then did not log in: %w", t.endpoint(), context.Cause(ctx))
+		return nil, fmt.Errorf("%s accepted the connection but the login did not finish: %w", t.endpoint(), context.Cause(ctx))
 	}
 	if err != nil {
 		_ = conn.Close() // the handshake's error is the one to tell
@@ -161,7 +161,7 @@ func (d *Dialer) handshake(ctx context.Context, conn net.Conn, t Target) (*ssh.C
 	case keys.refused != nil:
 		return nil, keys.refused
 	case !keys.verified:
-		return nil, fmt.Errorf("%s does not speak SSH as this program does: %w", t.endpoint(), err)
+		return nil, fmt.Errorf("%s does not speak a supported version of SSH: %w", t.endpoint(), err)
 	default:
 		return nil, identities.explain(err)
 	}

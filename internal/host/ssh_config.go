@@ -27,7 +27,7 @@ type SSHConfig struct {
 func LoadSSHConfig(file string) (*SSHConfig, error) {
 	local, err := user.Current()
 	if err != nil {
-		return nil, fmt.Errorf("ssh configuration: who is asking: %w", err)
+		return nil, fmt.Errorf("ssh configuration: current user: %w", err)
 	}
 	c := &SSHConfig{settings: &ssh_config.UserSettings{}, local: local, agent: os.Getenv("SSH_AUTH_SOCK")}
 	if file != "" {
@@ -142,7 +142,7 @@ func (c *SSHConfig) chain(of, list string, jumps int) ([]Target, error) {
 	var chain []Target
 	for i, word := range strings.Split(list, ",") {
 		if jumps--; jumps < 0 {
-			return nil, fmt.Errorf("host %q: ProxyJump %q: more than %d jump hosts one behind the other: is it a circle?", of, list, maxJumps)
+			return nil, fmt.Errorf("host %q: ProxyJump %q: a chain of more than %d jump hosts: is it a loop?", of, list, maxJumps)
 		}
 		login, address := "", strings.TrimPrefix(strings.TrimSpace(word), "ssh://")
 		if at := strings.LastIndex(address, "@"); at >= 0 {
@@ -177,7 +177,7 @@ func splitPort(address string) (name string, port int, err error) {
 		name, address = address, ""
 	}
 	if name == "" {
-		return "", 0, fmt.Errorf("a host has no name")
+		return "", 0, fmt.Errorf("host name is empty")
 	}
 	if address != "" {
 		port, err = parsePort(strings.TrimPrefix(address, ":"))

@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -105,7 +107,7 @@ Match host *.example
 	}
 	for name, want := range map[string]string{
 		"command": `ssh configuration: host "command": ProxyCommand "nc %h %p" is not supported: use ProxyJump`,
-		"circle":  "is it a circle",
+		"circle":  "is it a loop",
 		"badjump": `port "99999" is not between 1 and 65535`,
 	} {
 		_, err := c.Target(name, "")

@@ -90,7 +90,7 @@ func (k *keyCheck) unknown(endpoint string, key ssh.PublicKey) error {
 	if len(k.target.KnownHosts) > 0 {
 		file = shellWord(k.target.KnownHosts[0])
 	}
-	return fmt.Errorf("host key of %s is not known: it shows %s %s; look: %s | ssh-keygen -lf -; compare with what the host itself says: ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub; add: %s >> %s",
+	return fmt.Errorf("unknown host key of %s: %s %s; look: %s | ssh-keygen -lf -; compare with what the host itself says: ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub; add: %s >> %s",
 		endpoint, key.Type(), ssh.FingerprintSHA256(key), k.keyscan(), k.keyscan(), file)
 }
 
@@ -116,6 +116,6 @@ func (k *keyCheck) changed(endpoint string, key ssh.PublicKey, want []xknownhost
 			remove = append(remove, command)
 		}
 	}
-	return fmt.Errorf("WARNING: host key of %s HAS CHANGED: it shows %s %s, known is %s; somebody may be listening in between, or the host was installed anew: ask who runs it, and only then: %s",
+	return fmt.Errorf("WARNING: host key of %s HAS CHANGED: it now presents %s %s, the known key is %s; this may be a man-in-the-middle attack, or the host was reinstalled: verify with its administrator first, then: %s",
 		endpoint, key.Type(), ssh.FingerprintSHA256(key), strings.Join(known, ", "), strings.Join(remove, "; "))
 }

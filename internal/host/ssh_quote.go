@@ -56,7 +56,7 @@ func commandLine(c Command, marker string) (string, error) {
 	line := "exec sh -c " + shellWord("echo "+marker+` $$; exec "$@"`) + " sh"
 	for _, word := range argv {
 		if strings.ContainsRune(word, 0) {
-			return "", fmt.Errorf("command %q: argument %q holds a zero byte", c.Argv[0], word)
+			return "", fmt.Errorf("command %q: argument %q contains a NUL byte", c.Argv[0], word)
 		}
 		line += " " + shellWord(word)
 	}

@@ -13,10 +13,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/sys/unix"
 )
 
 // Start runs a command on the host; its first word is looked up in the PATH there. It returns when the
@@ -123,7 +123,7 @@ func afterMarker(r io.Reader, marker string) (pid int, rest io.Reader, err error
 		}
 		switch {
 		case len(seen) > maxGreeting:
-			return 0, nil, fmt.Errorf("the login shell printed %d bytes and did not come to the command: %q", len(seen), firstLine(seen))
+			return 0, nil, fmt.Errorf("the login shell printed %d bytes and did not reach the command: %q", len(seen), firstLine(seen))
 		case errors.Is(err, io.EOF):
 			return 0, nil, fmt.Errorf("the login shell ended before the command; it printed %q", firstLine(seen))
 		case err != nil:
@@ -184,7 +184,7 @@ func (s *remoteStdin) Write(p []byte) (int, error) {
 	}
 	n, err := s.w.Write(p)
 	if errors.Is(err, io.EOF) {
-		err = unix.EPIPE
+		err = syscall.EPIPE
 	}
 	return n, err
 }
@@ -234,7 +234,7 @@ func (r *session) wait() error {
 	select {
 	case err = <-done:
 	case <-r.givenUp:
-		err = errors.New("killed, and its end was not seen")
+		err = errors.New("killed, but its end was not confirmed")
 	}
 	r.stop()
 	_ = r.pipe.CloseWithError(os.ErrClosed) // what was not read is not wanted

@@ -27,7 +27,7 @@ func AsRoot(ctx context.Context, r Runner) (Runner, error) {
 		return nil, fmt.Errorf("root rights: %w", err)
 	}
 	if strings.TrimSpace(string(id)) != "0" {
-		return nil, fmt.Errorf("root rights: sudo gives user id %q, want 0", strings.TrimSpace(string(id)))
+		return nil, fmt.Errorf("root rights: sudo runs as user id %q, not 0", strings.TrimSpace(string(id)))
 	}
 	return root, nil
 }

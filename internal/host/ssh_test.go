@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -131,7 +133,7 @@ func TestRefused(t *testing.T) {
 		{"encrypted key without agent", func(_ *testing.T, target *Target) { target.KeyFiles = []string{locked} },
 			[]string{"permission denied", "encrypted, and no agent holds it: ssh-add " + locked}},
 		{"host not known", func(t *testing.T, target *Target) { target.KnownHosts = []string{filepath.Join(t.TempDir(), "none")} },
-			[]string{"is not known", fingerprint, "ssh-keyscan -p " + port + " 127.0.0.1 | ssh-keygen -lf -", "ssh-keyscan -p " + port + " 127.0.0.1 >> /"}},
+			[]string{"unknown host key", fingerprint, "ssh-keyscan -p " + port + " 127.0.0.1 | ssh-keygen -lf -", "ssh-keyscan -p " + port + " 127.0.0.1 >> /"}},
 		{"host key changed", func(t *testing.T, target *Target) { s.know(t, target.KnownHosts[0], stranger) },
 			[]string{"HAS CHANGED", fingerprint, "known_hosts:2: ssh-ed25519", "ssh-keygen -f /", " -R '[127.0.0.1]:" + port + "'"}},
 		{"host known by a key of another kind", func(t *testing.T, target *Target) {
@@ -173,7 +175,7 @@ func TestRefused(t *testing.T) {
 func TestPasswordOnly(t *testing.T) {
 	s := startSSHD(t, sshdSpec{config: "PubkeyAuthentication no\nPasswordAuthentication yes"})
 	_, err := new(Dialer).Dial(t.Context(), s.target(t))
-	mustContain(t, err, "permission denied", "takes no keys", "PubkeyAuthentication")
+	mustContain(t, err, "permission denied", "does not accept keys", "PubkeyAuthentication")
 }
 
 func TestSilentHost(t *testing.T) {

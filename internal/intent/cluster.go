@@ -13,10 +13,10 @@ type Cluster struct {
 	Metadata   Metadata    `json:"metadata" yaml:"metadata" jsonschema:"description=name of the cluster"`
 	Platform   Platform    `json:"platform" yaml:"platform" jsonschema:"enum=baremetal,enum=vsphere,enum=gke,enum=spark,description=where the machines come from"`
 	Launcher   Launcher    `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes get onto the machines; default ssh, on gke kubernetes"`
-	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=the machines in groups of equal ones"`
+	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=groups of identical machines"`
 	Fabric     Fabric      `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
-	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster is for"`
-	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that do not count for a while"`
+	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster serves"`
+	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that are accepted until a date"`
 }
 
 // Platform says where the machines come from.
@@ -55,7 +55,7 @@ type NodeGroup struct {
 
 // SSHTarget says how to log in.
 type SSHTarget struct {
-	User string `json:"user,omitempty" yaml:"user,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,maxLength=32" jsonschema_description:"login name; default: what ssh itself takes"`
+	User string `json:"user,omitempty" yaml:"user,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,maxLength=32" jsonschema_description:"login name; default: that of the ssh configuration"`
 }
 
 // Fabric is the network between the GPUs.
@@ -65,12 +65,12 @@ type Fabric struct {
 	MTU        int              `json:"mtu,omitempty" yaml:"mtu,omitempty" jsonschema:"minimum=1280,maximum=9978" jsonschema_description:"of every NIC of the fabric, in bytes; default 9000 on RoCE (8896 on gke), 4092 on InfiniBand"`
 	PKey       string           `json:"pkey,omitempty" yaml:"pkey,omitempty" jsonschema:"pattern=^0x[0-9a-fA-F]+$,maxLength=6,description=InfiniBand partition that all ports are full members of; default 0x7fff"`
 	Leaf       *Leaf            `json:"leaf,omitempty" yaml:"leaf,omitempty" jsonschema:"description=the switch that the machines are cabled to"`
-	Traffic    *Traffic         `json:"traffic,omitempty" yaml:"traffic,omitempty" jsonschema:"description=the classes in which RoCE travels"`
+	Traffic    *Traffic         `json:"traffic,omitempty" yaml:"traffic,omitempty" jsonschema:"description=the traffic classes of RoCE"`
 }
 
 // Addressing says how the NICs get their addresses.
 type Addressing struct {
-	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,enum=none" jsonschema_description:"p2p31: a /31 a cable; rail24: a /24 a rail and leaf; flat: one subnet for all; none: on InfiniBand and gke, where it is the only one; else default p2p31"`
+	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,enum=none" jsonschema_description:"p2p31: a /31 per cable; rail24: a /24 per rail and leaf; flat: one subnet for all; none: the only one on InfiniBand and gke; default p2p31 elsewhere"`
 	Pool   netip.Prefix  `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which all addresses are taken; default 10.64.0.0/10"`
 }
 
@@ -90,7 +90,7 @@ func (a Addressing) MarshalYAML() (any, error) {
 // Leaf is the switch that the machines are cabled to.
 type Leaf struct {
 	Model string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the switch in the catalog"`
-	OS    string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1" jsonschema_description:"operating system of the switch; default: the catalog's where it knows exactly one"`
+	OS    string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1" jsonschema_description:"operating system of the switch; default: the only one that the catalog lists for the model"`
 }
 
 // Traffic says in which classes RoCE travels. Written once; host, NIC and switch are rendered from it.
@@ -108,7 +108,7 @@ type Class struct {
 	Priority int `json:"priority" yaml:"priority" jsonschema:"minimum=0,maximum=7,description=802.1p priority"`
 }
 
-// Serving is the model that the cluster is for.
+// Serving is the model that the cluster serves.
 type Serving struct {
 	Model   string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the model in the catalog"`
 	Engine  string `json:"engine,omitempty" yaml:"engine,omitempty" jsonschema:"enum=sglang,enum=vllm,default=sglang,description=inference engine"`

@@ -87,7 +87,7 @@ func Example(name string, nodes int, cat *catalog.Catalog) ([]byte, error) {
 		nodes = e.size
 	}
 	if nodes < e.least || nodes > e.most {
-		return nil, fmt.Errorf("example %q cannot have %d nodes: want %s", name, nodes, e.legal())
+		return nil, fmt.Errorf("example %q cannot have %d nodes: must be %s", name, nodes, e.legal())
 	}
 	sheet, err := e.fill(nodes, cat)
 	if err != nil {
@@ -110,7 +110,7 @@ func findExample(name string) (example, error) {
 			return e, nil
 		}
 	}
-	return example{}, fmt.Errorf("example %q is not known: %s", name, oneOf(Examples(), name))
+	return example{}, fabric.UnknownName("example", name, Examples())
 }
 
 func (e example) legal() string {

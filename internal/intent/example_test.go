@@ -99,7 +99,7 @@ func TestEveryExampleParses(t *testing.T) {
 			t.Run(fmt.Sprintf("%s-%d", e.name, nodes), func(t *testing.T) {
 				text, err := Example(e.name, nodes, cat)
 				if nodes != 0 && (nodes < e.least || nodes > e.most) {
-					if err == nil || !strings.Contains(err.Error(), "want "+e.legal()) {
+					if err == nil || !strings.Contains(err.Error(), "must be "+e.legal()) {
 						t.Errorf("got %v: want an error with %s", err, e.legal())
 					}
 					return
@@ -149,7 +149,7 @@ func TestExampleNames(t *testing.T) {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
-	if _, err := Example("roce-mi300", 0, load(t)); err == nil || !strings.Contains(err.Error(), `did you mean "roce-mi300x"? known are roce-mi300x, hgx-h100-ib`) {
+	if _, err := Example("roce-mi300", 0, load(t)); err == nil || !strings.Contains(err.Error(), `did you mean "roce-mi300x"? known: roce-mi300x, hgx-h100-ib`) {
 		t.Errorf("got %v", err)
 	}
 	for _, name := range Examples() {

@@ -18,7 +18,7 @@ type rdmaNIC struct {
 	pci    string
 	kind   fabric.Transport
 	active bool
-	mtu    int // bytes; 0: not known
+	mtu    int // bytes; 0: unknown
 }
 
 // FromFacts writes a commented cluster file for this one host from its facts: its RDMA interfaces in PCI
@@ -27,7 +27,7 @@ type rdmaNIC struct {
 // and what could not be read, where no RDMA interface is found or nothing tells the kinds apart.
 func FromFacts(name string, f *fabric.Facts) ([]byte, error) {
 	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`).MatchString(name) {
-		return nil, fmt.Errorf("cluster name %s: want 1 to 63 lower-case letters, digits and '-'", fabric.Quote(name))
+		return nil, fmt.Errorf("cluster name %s: must be 1 to 63 lower-case letters, digits and '-'", fabric.Quote(name))
 	}
 	if err := checkHostName(f.Node); err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func rdmaNICs(f *fabric.Facts) (nics []rdmaNIC, portless []string) {
 			}
 		}
 		if !found {
-			portless = append(portless, h.Name+": no network interface of it was found")
+			portless = append(portless, h.Name+": has no network interface")
 		}
 	}
 	slices.SortStableFunc(nics, func(a, b rdmaNIC) int {
@@ -132,7 +132,7 @@ func mainKind(nics []rdmaNIC) (fabric.Transport, error) {
 	case roce > ib:
 		return fabric.RoCE, nil
 	}
-	return "", fmt.Errorf("host has as many InfiniBand as RoCE interfaces: nothing tells which of them are the fabric between the GPUs; start from an example instead")
+	return "", fmt.Errorf("host has as many InfiniBand as RoCE interfaces: cannot tell which of them connect the GPUs; start from an example instead")
 }
 
 // choose takes the interfaces of the kind whose port is active, or all of the kind where none is, and
@@ -178,7 +178,7 @@ func foundPlatform(m fabric.Machine) Platform {
 func writeFound(name string, f *fabric.Facts, kind fabric.Transport, nics []rdmaNIC, left []string) []byte {
 	var b bytes.Buffer
 	platform := foundPlatform(f.Machine)
-	fmt.Fprintf(&b, "# A cluster of one, as found on host %s. Add the other hosts to nodes: such as gpu[1-8].\n", f.Node)
+	fmt.Fprintf(&b, "# One host, as found on %s. Add the other hosts to nodes, for example gpu[1-8].\n", f.Node)
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: Cluster\nmetadata:\n  name: %q\n\n", fabric.APIVersion, name)
 	fmt.Fprintf(&b, "# Where the machines come from: baremetal, vsphere, gke or spark. Guessed from the firmware: %s\n", plain(firmware(f.Machine)))
 	fmt.Fprintf(&b, "platform: %s\nlauncher: %s\n\nnodes:\n- names: %q\n", platform, defaultLauncher(platform), f.Node)
@@ -192,13 +192,13 @@ func writeFound(name string, f *fabric.Facts, kind fabric.Transport, nics []rdma
 	for _, l := range left {
 		fmt.Fprintf(&b, "  # left out: %s\n", plain(l))
 	}
-	fmt.Fprintf(&b, "  # machine: ID               # its model in the catalog gives nominal rates\n\nfabric:\n  kind: %s\n", kind)
+	fmt.Fprintf(&b, "  # machine: ID               # see: railwright catalog machines\n\nfabric:\n  kind: %s\n", kind)
 	writeFoundMTU(&b, standardMTU(platform, kind), nics)
 	if defaultScheme(platform, kind) == fabric.P2P31 {
-		b.WriteString("  # A /31 a cable, taken from the pool. Change the pool where it meets a network that you have.\n")
+		b.WriteString("  # A /31 per cable, taken from the pool. Change the pool if it overlaps a network of yours.\n")
 		fmt.Fprintf(&b, "  addressing: {scheme: %s, pool: %s}\n", fabric.P2P31, defaultPool())
 	}
-	b.WriteString("  # leaf: {model: ID}         # the switch that the machines are cabled to\n")
+	b.WriteString("  # leaf: {model: ID}         # see: railwright catalog switches\n")
 	return b.Bytes()
 }
 
@@ -207,7 +207,7 @@ func writeFoundMTU(b *bytes.Buffer, want int, nics []rdmaNIC) {
 	fmt.Fprintf(b, "  mtu: %d                   # bytes\n", want)
 	for _, n := range nics {
 		if n.mtu != 0 && n.mtu != want {
-			fmt.Fprintf(b, "  # %s has an MTU of %d now\n", n.nic, n.mtu)
+			fmt.Fprintf(b, "  # %s currently has an MTU of %d\n", n.nic, n.mtu)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func plain(text string) string {
 
 func firmware(m fabric.Machine) string {
 	if m.Vendor == nil && m.Product == nil {
-		return "it could not be read"
+		return "not readable"
 	}
 	var words []string
 	for _, w := range []*string{m.Vendor, m.Product} {

@@ -90,7 +90,7 @@ func TestFromFactsRefuses(t *testing.T) {
 			{What: "hcas", Source: "/sys/class/infiniband", Reason: "no such file or directory"}, {What: "lldp", Source: "networkd", Reason: "not running"}}},
 			[]string{`host "a" has no network interface with RDMA: 2 network interfaces and 0 RDMA devices were found; hcas could not be read from "/sys/class/infiniband": no such file or directory; start from an example instead: roce-mi300x`}},
 		{"no interface", fabric.Facts{Node: "a", HCAs: []fabric.HCA{hca("mlx5_0", "", "InfiniBand", "ACTIVE")}},
-			[]string{"mlx5_0: no network interface of it was found"}},
+			[]string{"mlx5_0: has no network interface"}},
 		{"as many of each", fabric.Facts{Node: "a", HCAs: []fabric.HCA{
 			hca("mlx5_0", "", "InfiniBand", "ACTIVE", "ib0"), hca("mlx5_1", "", "Ethernet", "ACTIVE", "eth0")}},
 			[]string{"as many InfiniBand as RoCE interfaces"}},
@@ -98,12 +98,14 @@ func TestFromFactsRefuses(t *testing.T) {
 		{"NIC name", fabric.Facts{Node: "a", HCAs: []fabric.HCA{hca("mlx5_0", "", "Ethernet", "ACTIVE", "e\"0")}},
 			[]string{`has the character '"'`}},
 	} {
-		_, err := FromFacts("pod1", &tt.f)
-		for _, want := range tt.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: got %v: want %s", tt.name, err, want)
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := FromFacts("pod1", &tt.f)
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("got %v: want %s", err, want)
+				}
 			}
-		}
+		})
 	}
 	if _, err := FromFacts("Pod 1", &fabric.Facts{Node: "a"}); err == nil {
 		t.Error("a cluster name with a blank was taken")

@@ -18,11 +18,11 @@ const maxNICName = 15
 func checkNICName(name string) error {
 	switch {
 	case len(name) > maxNICName:
-		return fmt.Errorf("NIC name %s has %d bytes: Linux takes at most %d", fabric.Quote(name), len(name), maxNICName)
+		return fmt.Errorf("NIC name %s has %d bytes: Linux allows at most %d", fabric.Quote(name), len(name), maxNICName)
 	case name == "." || name == "..":
-		return fmt.Errorf("NIC name %q is a folder, which Linux refuses", name)
+		return fmt.Errorf("NIC name %q is a directory, which Linux refuses", name)
 	case slices.Contains([]string{"lo", "all", "default"}, name):
-		return fmt.Errorf("NIC name %q is reserved: lo is the loopback, all and default are sysctl folders", name)
+		return fmt.Errorf("NIC name %q is reserved: lo is the loopback, all and default are sysctl directories", name)
 	}
 	return checkCharacters("NIC", name, "._-")
 }
@@ -30,7 +30,7 @@ func checkNICName(name string) error {
 // checkHostName says why a name is no host name: labels of RFC 1123, 2.1, with dots between them.
 func checkHostName(name string) error {
 	if len(name) > fabric.MaxHostName {
-		return fmt.Errorf("host name %s has %d bytes: want at most %d (RFC 1123)", fabric.Quote(name), len(name), fabric.MaxHostName)
+		return fmt.Errorf("host name %s has %d bytes: at most %d are allowed (RFC 1123)", fabric.Quote(name), len(name), fabric.MaxHostName)
 	}
 	if err := checkCharacters("host", name, ".-"); err != nil {
 		return err
@@ -39,9 +39,9 @@ func checkHostName(name string) error {
 	for _, label := range strings.Split(name, ".") {
 		switch {
 		case label == "":
-			return fmt.Errorf("host name %q has an empty label: want letters or digits around each dot (RFC 1123)", name)
+			return fmt.Errorf("host name %q has an empty label: each dot needs letters or digits on both sides (RFC 1123)", name)
 		case len(label) > longestLabel:
-			return fmt.Errorf("host name %q has a label of %d bytes: want at most %d (RFC 1123)", name, len(label), longestLabel)
+			return fmt.Errorf("host name %q has a label of %d bytes: at most %d are allowed (RFC 1123)", name, len(label), longestLabel)
 		case label[0] == '-' || label[len(label)-1] == '-':
 			return fmt.Errorf("host name %q has a label that begins or ends with '-' (RFC 1123)", name)
 		}

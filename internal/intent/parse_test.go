@@ -112,49 +112,49 @@ func TestSchemaProblems(t *testing.T) {
 		want                   []string
 	}{
 		{"unknown field", "  leaf:", "  mtuu: 9000\n  leaf:", []string{
-			`c:10:3: fabric.mtuu: unknown field: did you mean "mtu"? known fields are kind, addressing, mtu, pkey, leaf, traffic`}},
+			`c:10:3: fabric.mtuu: unknown field; did you mean "mtu"? known: kind, addressing, mtu, pkey, leaf, traffic`}},
 		{"unknown field, nothing near", "{dscp: 26,", "{zzzzzzzz: 1, dscp: 26,", []string{
-			`c:11:20: fabric.traffic.roce.zzzzzzzz: unknown field: known fields are dscp, priority`}},
+			`c:11:20: fabric.traffic.roce.zzzzzzzz: unknown field; known: dscp, priority`}},
 		{"unknown field where there are none", "priority: 3}", "priority: 3}, ecn: {kmin: 1}", []string{
-			`c:11:50: fabric.traffic.ecn.kmin: unknown field: there are none here yet`}},
+			`c:11:50: fabric.traffic.ecn.kmin: unknown field; this section has no fields yet`}},
 		{"unknown field with a strange name", "metadata: {", "metadata: {\"a\\nb\": 1, ", []string{
-			`c:3:12: metadata."a\nb": unknown field: known fields are name`}},
+			`c:3:12: metadata."a\nb": unknown field; known: name`}},
 		{"wrong case", "platform:", "Platform:", []string{
 			`c:1:1: platform: required field is missing: where the machines come from`,
-			`c:4:1: Platform: unknown field: did you mean "platform"? known fields are apiVersion, kind, metadata, platform, launcher, nodes, fabric, serving, waive`}},
+			`c:4:1: Platform: unknown field; did you mean "platform"? known: apiVersion, kind, metadata, platform, launcher, nodes, fabric, serving, waive`}},
 		{"enum", "baremetal", "bare-metal", []string{
-			`c:4:11: platform: "bare-metal" is not known: did you mean "baremetal"? known are baremetal, vsphere, gke, spark`}},
+			`c:4:11: platform: "bare-metal": unknown; did you mean "baremetal"? known: baremetal, vsphere, gke, spark`}},
 		{"enum with a number", "scheme: p2p31", "scheme: 31", []string{
-			`c:9:24: fabric.addressing.scheme: want text, got a number: put it in quotes`}},
+			`c:9:24: fabric.addressing.scheme: must be text, got a number: put it in quotes`}},
 		{"version", "railwright.dev/v1alpha1", "railwright.dev/v1", []string{
-			`c:1:13: apiVersion: "railwright.dev/v1" is not known: did you mean "railwright.dev/v1alpha1"? known are railwright.dev/v1alpha1`}},
+			`c:1:13: apiVersion: "railwright.dev/v1": unknown; did you mean "railwright.dev/v1alpha1"? known: railwright.dev/v1alpha1`}},
 		{"name", "pod1", "Pod_1", []string{
-			`c:3:18: metadata.name: "Pod_1" has a character or a form that is not allowed: want ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`}},
-		{"long name", "pod1", strings.Repeat("a", 64), []string{`c:3:18: metadata.name: has 64 characters: want at most 63`}},
-		{"long and wrong name", "pod1", strings.Repeat("A", 64), []string{`c:3:18: metadata.name: has 64 characters: want at most 63`}},
-		{"number for text with a list", "pod1", "12", []string{`c:3:18: metadata.name: want text, got a number: put it in quotes`}},
-		{"type", `"host[1-2]"`, "[host1]", []string{`c:6:11: nodes[0].names: want text, got a list`}},
-		{"null", "kind: roce", "kind:", []string{`c:8:8: fabric.kind: want text, got nothing`}},
-		{"float", "dscp: 26", "dscp: 26.5", []string{`c:11:26: fabric.traffic.roce.dscp: want a whole number, got a number`}},
-		{"not finite", "dscp: 26", "dscp: .inf", []string{`c:11:26: fabric.traffic.roce.dscp: want a finite number`}},
-		{"too large", "dscp: 26", "dscp: 64", []string{`c:11:26: fabric.traffic.roce.dscp: is too large: want at most 63`}},
-		{"too small", "  leaf:", "  mtu: 1000\n  leaf:", []string{`c:10:8: fabric.mtu: is too small: want at least 1280`}},
+			`c:3:18: metadata.name: invalid value "Pod_1": must match ^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`}},
+		{"long name", "pod1", strings.Repeat("a", 64), []string{`c:3:18: metadata.name: has 64 characters: at most 63 are allowed`}},
+		{"long and wrong name", "pod1", strings.Repeat("A", 64), []string{`c:3:18: metadata.name: has 64 characters: at most 63 are allowed`}},
+		{"number for text with a list", "pod1", "12", []string{`c:3:18: metadata.name: must be text, got a number: put it in quotes`}},
+		{"type", `"host[1-2]"`, "[host1]", []string{`c:6:11: nodes[0].names: must be text, got a list`}},
+		{"null", "kind: roce", "kind:", []string{`c:8:8: fabric.kind: must be text, got nothing`}},
+		{"float", "dscp: 26", "dscp: 26.5", []string{`c:11:26: fabric.traffic.roce.dscp: must be a whole number, got a number`}},
+		{"not finite", "dscp: 26", "dscp: .inf", []string{`c:11:26: fabric.traffic.roce.dscp: must be a finite number`}},
+		{"too large", "dscp: 26", "dscp: 64", []string{`c:11:26: fabric.traffic.roce.dscp: is too large: the maximum is 63`}},
+		{"too small", "  leaf:", "  mtu: 1000\n  leaf:", []string{`c:10:8: fabric.mtu: is too small: the minimum is 1280`}},
 		{"missing in a list", "rule: mtu, ", "", []string{`c:13:3: waive[0].rule: required field is missing: id of the rule`}},
-		{"empty text", "reason: old cable", `reason: ""`, []string{`c:13:46: waive[0].reason: want some text: the field is empty`}},
+		{"empty text", "reason: old cable", `reason: ""`, []string{`c:13:46: waive[0].reason: must not be empty`}},
 		{"day that does not exist", "2026-12-31", "2026-02-30", []string{
-			`c:13:64: waive[0].until: "2026-02-30" is no date: want a day that exists, as 2026-12-31`}},
+			`c:13:64: waive[0].until: invalid date "2026-02-30": must be YYYY-MM-DD, such as 2026-12-31`}},
 		{"no network", "10.64.0.0/16", "10.64.0.0", []string{
-			`c:9:37: fabric.addressing.pool: "10.64.0.0" is no IPv4 network: want one such as 10.64.0.0/16`}},
+			`c:9:37: fabric.addressing.pool: "10.64.0.0" is not an IPv4 network such as 10.64.0.0/16`}},
 		{"IPv6", "10.64.0.0/16", "fd00::/64", []string{
-			`c:9:37: fabric.addressing.pool: "fd00::/64" is no IPv4 network: want one such as 10.64.0.0/16`}},
+			`c:9:37: fabric.addressing.pool: "fd00::/64" is not an IPv4 network such as 10.64.0.0/16`}},
 		{"ssh option", "user: root", `user: "-oProxyCommand=x"`, []string{
-			`c:6:84: nodes[0].ssh.user: "-oProxyCommand=x" has a character or a form that is not allowed: want ^[A-Za-z_][A-Za-z0-9_.-]*$`}},
+			`c:6:84: nodes[0].ssh.user: invalid value "-oProxyCommand=x": must match ^[A-Za-z_][A-Za-z0-9_.-]*$`}},
 		{"no nodes", `- {names: "host[1-2]", machine: xe9680-mi300x-thor2, nics: "eth[1-8]", ssh: {user: root}}`, "  []", []string{
-			`c:6:3: nodes: has 0 entries: want at least 1`}},
-		{"key twice", "  leaf:", "  kind: roce\n  leaf:", []string{`c:10:3: fabric.kind: the key stands twice: first on line 8`}},
+			`c:6:3: nodes: has 0 entries: at least 1 is required`}},
+		{"key twice", "  leaf:", "  kind: roce\n  leaf:", []string{`c:10:3: fabric.kind: duplicate key: first on line 8`}},
 		{"merge key", "  leaf:", "  <<: {mtu: 9000}\n  leaf:", []string{
-			`c:10:3: fabric: merge keys (<<) are not read: write the fields out, or use an alias for the whole value`}},
-		{"tag", "pod1", "!secret pod1", []string{`c:3:18: metadata.name: tag "!secret" is not known: leave it out`}},
+			`c:10:3: fabric: merge keys (<<) are not supported: write the fields out, or use an alias for the whole value`}},
+		{"tag", "pod1", "!secret pod1", []string{`c:3:18: metadata.name: unknown tag "!secret": remove it`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) { wantProblems(t, edit(t, tt.old, tt.replacement), tt.want) })
@@ -169,20 +169,20 @@ func TestTextProblems(t *testing.T) {
 		{"empty", "", []string{`c:1:1: the file is empty`}},
 		{"blank", "\n  \n", []string{`c:1:1: the file is empty`}},
 		{"comments", "# nothing\n", []string{`c:1:1: the file holds only comments`}},
-		{"null", "~\n", []string{`c:1:1: want a mapping of fields, got nothing`}},
-		{"list", "- a\n", []string{`c:1:1: want a mapping of fields, got a list`}},
+		{"null", "~\n", []string{`c:1:1: must be a mapping of fields, got nothing`}},
+		{"list", "- a\n", []string{`c:1:1: must be a mapping of fields, got a list`}},
 		{"not UTF-8", "kind: Cluster\nname: \"ä\xff\"\n", []string{`c:2:9: byte 0xff is not UTF-8: save the file as UTF-8`}},
 		{"control character", "kind: a\x00b\n", []string{`c:1:8: control character U+0000 is not allowed in YAML`}},
 		{"tab", "kind: Cluster\nfabric:\n\tkind: roce\n", []string{`c:3:1: a tab is used for indentation: YAML allows only spaces there`}},
 		{"tab after a plain scalar", "fabric:\n  kind: roce\n\tmtu: 9000\n", []string{`c:3:1: a tab is used for indentation: YAML allows only spaces there`}},
 		{"tab after spaces", "fabric:\n  \tkind: roce\n", []string{`c:2:3: a tab is used for indentation: YAML allows only spaces there`}},
-		{"scanner error", "kind: Cluster\n  name: a\n", []string{`c:2:3: no valid YAML: mapping values are not allowed in this context`}},
-		{"scanner error on the first line", "a: b: c\n", []string{`c:1:1: no valid YAML: mapping values are not allowed in this context`}},
-		{"parser error", "a: [1,2\nb: 3\n", []string{`c:2:1: no valid YAML: did not find expected ',' or ']'`}},
-		{"unknown anchor", "a: 1\nb: [1, *x]\n", []string{`c:2:8: no valid YAML: unknown anchor 'x' referenced`}},
+		{"scanner error", "kind: Cluster\n  name: a\n", []string{`c:2:3: invalid YAML: mapping values are not allowed in this context`}},
+		{"scanner error on the first line", "a: b: c\n", []string{`c:1:1: invalid YAML: mapping values are not allowed in this context`}},
+		{"parser error", "a: [1,2\nb: 3\n", []string{`c:2:1: invalid YAML: did not find expected ',' or ']'`}},
+		{"unknown anchor", "a: 1\nb: [1, *x]\n", []string{`c:2:8: invalid YAML: unknown anchor 'x' referenced`}},
 		{"two documents", base + "---\n" + base, []string{`c:14:1: a second YAML document starts here: one file holds one cluster`}},
 		{"cut within a line", strings.TrimSuffix(base, "1}\n"), []string{
-			`c:13:1: no valid YAML: did not find expected ',' or '}'`,
+			`c:13:1: invalid YAML: did not find expected ',' or '}'`,
 			`c:13:73: the file ends in the middle of a line: it may have been cut; end the last line with a newline`}},
 		{"cut at the end of a value", strings.TrimSuffix(base, "\n"), []string{
 			`c:13:75: the file ends in the middle of a line: it may have been cut; end the last line with a newline`}},
@@ -191,9 +191,9 @@ func TestTextProblems(t *testing.T) {
 			`c:1:1: apiVersion: required field is missing: version of this format`,
 			`c:1:1: fabric: required field is missing: the network between the GPUs`,
 			`c:1:1: metadata: required field is missing: name of the cluster`,
-			`c:1:1: nodes: required field is missing: the machines in groups of equal ones`,
+			`c:1:1: nodes: required field is missing: groups of identical machines`,
 			`c:1:1: platform: required field is missing: where the machines come from`,
-			`c:1:7: kind: want text, got a list`,
+			`c:1:7: kind: must be text, got a list`,
 			`c:1:11: kind[0]: anchor "a" contains itself`}},
 		{"deep", "a: " + strings.Repeat("[", 40) + strings.Repeat("]", 40) + "\n", nil},
 	}
@@ -232,10 +232,10 @@ func TestAliases(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	text := strings.NewReplacer("baremetal", "metal", "nics: \"eth[1-8]\"", "nics: \"eth1;reboot\"", "z9664f", "z9665f", "p2p31,", "p2p31, gateway: x,").Replace(base)
 	wantProblems(t, strings.TrimSuffix(text, "\n"), []string{
-		`c:4:11: platform: "metal" is not known: did you mean "baremetal"? known are baremetal, vsphere, gke, spark`,
+		`c:4:11: platform: "metal": unknown; did you mean "baremetal"? known: baremetal, vsphere, gke, spark`,
 		`c:6:60: nodes[0].nics: NIC name "eth1;reboot" has the character ';': allowed are letters, digits and '.' '_' '-'`,
-		`c:9:31: fabric.addressing.gateway: unknown field: known fields are scheme, pool`,
-		`c:10:17: fabric.leaf.model: "z9665f" is not in the catalog: did you mean "z9664f"? known are ` + switches(t),
+		`c:9:31: fabric.addressing.gateway: unknown field; known: scheme, pool`,
+		`c:10:17: fabric.leaf.model: switch "z9665f" is not in the catalog; did you mean "z9664f"? known: ` + switches(t),
 		`c:13:75: the file ends in the middle of a line: it may have been cut; end the last line with a newline`,
 	})
 }

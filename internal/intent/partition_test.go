@@ -28,8 +28,8 @@ fabric:
 		{"infiniband", "qm9700", "0x1", ""},
 		{"infiniband", "qm9700", "0x8000", `c:9:9: fabric.pkey: P_Key "0x8000": want a number from 0x1 to 0x7fff`},
 		{"infiniband", "qm9700", "0x0", `c:9:9: fabric.pkey: P_Key "0x0": want a number from 0x1 to 0x7fff`},
-		{"infiniband", "qm9700", "1", `c:9:9: fabric.pkey: "1" has a character or a form that is not allowed`},
-		{"roce", "z9664f, os: sonic", "0x1", `c:9:9: fabric.pkey: partitions are InfiniBand's`},
+		{"infiniband", "qm9700", "1", `c:9:9: fabric.pkey: invalid value "1": must match`},
+		{"roce", "z9664f, os: sonic", "0x1", `c:9:9: fabric.pkey: only InfiniBand has partitions`},
 	} {
 		text := strings.NewReplacer("KIND", tt.kind, "LEAF", tt.leaf, "PKEY", tt.pkey).Replace(file)
 		_, err := Parse("c", []byte(text), cat)

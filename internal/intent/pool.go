@@ -49,7 +49,7 @@ func NeededPrefix(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (prefixL
 func neededAddresses(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (uint64, error) {
 	const most = 1 << 24 // keeps the products below within 64 bits; IPv4 itself ends far earlier
 	if hosts < 1 || nics < 1 || leafDownlinks < 0 || hosts > most || nics > most {
-		return 0, fmt.Errorf("%d hosts of %d NICs on leaves of %d hosts: want at least one host and one NIC", hosts, nics, leafDownlinks)
+		return 0, fmt.Errorf("%d hosts of %d NICs on leaves of %d hosts: must be at least one host and one NIC", hosts, nics, leafDownlinks)
 	}
 	n := uint64(0)
 	switch scheme {
@@ -60,16 +60,16 @@ func neededAddresses(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (uint
 			leafDownlinks = hosts
 		}
 		if at := min(hosts, leafDownlinks); at > rail24Hosts {
-			return 0, fmt.Errorf("scheme rail24 takes at most %d hosts of a leaf, not %d: name a fabric.leaf with fewer ports, or use scheme p2p31", rail24Hosts, at)
+			return 0, fmt.Errorf("scheme rail24 holds at most %d hosts per leaf, not %d: name a fabric.leaf with fewer ports, or use scheme p2p31", rail24Hosts, at)
 		}
 		n = uint64(nics) * uint64(ceilDiv(hosts, leafDownlinks)) << 8
 	case fabric.Flat:
 		n = uint64(hosts)*uint64(nics) + 1 + 2 // the gateway; the network's own and the broadcast address
 	default:
-		return 0, fmt.Errorf("scheme %q takes no addresses: want one of p2p31, rail24, flat", scheme)
+		return 0, fmt.Errorf("scheme %q uses no addresses: use p2p31, rail24 or flat", scheme)
 	}
 	if n > 1<<32 {
-		return 0, fmt.Errorf("scheme %s takes %d addresses for %d hosts of %d NICs: IPv4 has 4294967296", scheme, n, hosts, nics)
+		return 0, fmt.Errorf("scheme %s needs %d addresses for %d hosts of %d NICs: IPv4 has 4294967296", scheme, n, hosts, nics)
 	}
 	return n, nil
 }
@@ -83,7 +83,7 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 // checkPool says why a prefix cannot be a pool: host bits, or a range that no host may use.
 func checkPool(pool netip.Prefix) error {
 	if pool != pool.Masked() {
-		return fmt.Errorf("%s has host bits: the network is %s", pool, pool.Masked())
+		return fmt.Errorf("%s has host bits set: the network is %s", pool, pool.Masked())
 	}
 	for _, r := range []struct{ prefix, what string }{
 		{"0.0.0.0/8", "this network (RFC 1122, 3.2.1.3)"},
@@ -93,7 +93,7 @@ func checkPool(pool netip.Prefix) error {
 		{"240.0.0.0/4", "reserved (RFC 1112, 4)"},
 	} {
 		if pool.Overlaps(netip.MustParsePrefix(r.prefix)) {
-			return fmt.Errorf("%s overlaps %s, %s: want unicast addresses, such as 10.64.0.0/16", pool, r.prefix, r.what)
+			return fmt.Errorf("%s overlaps %s, %s: use a unicast range such as 10.64.0.0/16", pool, r.prefix, r.what)
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Problem is one thing wrong in a cluster file and where it stands.
@@ -14,7 +14,7 @@ type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`            // from 1
 	Column  int    `json:"column"`          // from 1, in characters
-	Field   string `json:"field,omitempty"` // such as nodes[0].names; empty where the text is no YAML
+	Field   string `json:"field,omitempty"` // such as nodes[0].names; empty where the text is not YAML
 	Message string `json:"message"`
 }
 
@@ -48,33 +48,7 @@ func (e Errors) sorted() *Errors {
 	return &e
 }
 
-// oneOf says that a word is none of the known ones, which is nearest, and lists them.
-func oneOf(known []string, word string) string {
-	return didYouMean(known, word) + "known are " + strings.Join(known, ", ")
-}
-
-// didYouMean proposes the nearest known word, or nothing where none is near. Within a third of the
-// letters and one more counts as near. Words longer than any
-// field name are not compared.
-func didYouMean(known []string, word string) string {
-	const longest = 64
-	if len(word) > longest {
-		return ""
-	}
-	best, distance := "", len(word)/3+2
-	for _, k := range known {
-		if d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(k), nil); d < distance {
-			best, distance = k, d
-		}
-	}
-	for _, k := range known {
-		// A shortened or lengthened word is far by letters and near by sense: metal for baremetal.
-		if best == "" && len(word) > 2 && (strings.Contains(k, word) || strings.Contains(word, k)) {
-			best = k
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf("did you mean %q? ", best)
+// unknown says that a word is none of a closed set, proposes the nearest, and lists the set.
+func unknown(word string, known []string) string {
+	return ": unknown; " + fabric.DidYouMean(word, known) + "known: " + strings.Join(known, ", ")
 }

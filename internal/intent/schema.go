@@ -12,6 +12,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validation "github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -63,7 +64,7 @@ func (d *document) checkSchema() (any, error) {
 	leaves := map[string]*validation.ValidationError{}
 	var order []string
 	collect(tree, func(v *validation.ValidationError) {
-		// One value gets one verdict: a number where a word is wanted is not also "not in the list".
+		// One value gets one verdict: a number where text is required is not also "not in the list".
 		key := pathKey(v.InstanceLocation) + "\x01" + class(v.ErrorKind)
 		if old, ok := leaves[key]; !ok {
 			order = append(order, key)
@@ -160,9 +161,9 @@ func (d *document) explain(schema *jsonschema.Schema, v *validation.ValidationEr
 		known := fieldNames(schemaAt(schema, v.SchemaURL))
 		for _, name := range k.Properties {
 			at := d.places[pathKey(step(path, name))]
-			message := "unknown field: " + didYouMean(known, name) + "known fields are " + strings.Join(known, ", ")
+			message := "unknown field; " + fabric.DidYouMean(name, known) + "known: " + strings.Join(known, ", ")
 			if len(known) == 0 {
-				message = "unknown field: there are none here yet"
+				message = "unknown field; this section has no fields yet"
 			}
 			d.addNode(at.key, at.field, message)
 			drop[pathKey(step(path, name))] = true
@@ -182,7 +183,7 @@ func (d *document) explain(schema *jsonschema.Schema, v *validation.ValidationEr
 	}
 }
 
-// valueMessage says what was wanted of a value.
+// valueMessage says what a value must be.
 func valueMessage(k validation.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
@@ -192,24 +193,24 @@ func valueMessage(k validation.ErrorKind) string {
 		for i, w := range k.Want {
 			known[i] = fmt.Sprint(w)
 		}
-		return fmt.Sprintf("%s is not known: %s", fabric.Quote(fmt.Sprint(k.Got)), oneOf(known, fmt.Sprint(k.Got)))
+		return fabric.Quote(fmt.Sprint(k.Got)) + unknown(fmt.Sprint(k.Got), known)
 	case *kind.Format:
 		if k.Want == "date" {
-			return fmt.Sprintf("%s is no date: want a day that exists, as 2026-12-31", fabric.Quote(fmt.Sprint(k.Got)))
+			return fmt.Sprintf("invalid date %s: must be YYYY-MM-DD, such as 2026-12-31", fabric.Quote(fmt.Sprint(k.Got)))
 		}
-		return fmt.Sprintf("%s is no IPv4 network: want one such as 10.64.0.0/16", fabric.Quote(fmt.Sprint(k.Got)))
+		return fmt.Sprintf("%s is not an IPv4 network such as 10.64.0.0/16", fabric.Quote(fmt.Sprint(k.Got)))
 	case *kind.Pattern:
-		return fmt.Sprintf("%s has a character or a form that is not allowed: want %s", fabric.Quote(k.Got), k.Want)
+		return fmt.Sprintf("invalid value %s: must match %s", fabric.Quote(k.Got), k.Want)
 	case *kind.MinLength:
-		return "want some text: the field is empty"
+		return "must not be empty"
 	case *kind.MaxLength:
-		return fmt.Sprintf("has %d characters: want at most %d", k.Got, k.Want)
+		return fmt.Sprintf("has %d characters: at most %d are allowed", k.Got, k.Want)
 	case *kind.MinItems:
-		return fmt.Sprintf("has %d entries: want at least %d", k.Got, k.Want)
+		return fmt.Sprintf("has %d entries: at least %d is required", k.Got, k.Want)
 	case *kind.Minimum:
-		return fmt.Sprintf("is too small: want at least %s", k.Want.RatString())
+		return fmt.Sprintf("is too small: the minimum is %s", k.Want.RatString())
 	case *kind.Maximum:
-		return fmt.Sprintf("is too large: want at most %s", k.Want.RatString())
+		return fmt.Sprintf("is too large: the maximum is %s", k.Want.RatString())
 	default:
 		return "does not fit the schema: " + strings.Join(k.KeywordPath(), "/")
 	}
@@ -222,14 +223,13 @@ func typeMessage(k *kind.Type) string {
 	for i, w := range k.Want {
 		want[i] = words[w]
 	}
-	message := "want " + strings.Join(want, " or ") + ", got " + words[k.Got]
+	message := "must be " + strings.Join(want, " or ") + ", got " + words[k.Got]
 	if strings.Join(k.Want, "") == "string" && (k.Got == "number" || k.Got == "boolean") {
 		message += ": put it in quotes"
 	}
 	return message
 }
 
-// shown quotes a word of the file, cut to a readable length.
 // schemaAt finds the part of the schema that a failure names: its location is a JSON pointer of
 // "$defs", "properties" and "items" steps.
 func schemaAt(s *jsonschema.Schema, url string) *jsonschema.Schema {

@@ -106,7 +106,7 @@ func syntaxProblem(file string, text []byte, err error) Problem {
 			line++
 		}
 	}
-	p := Problem{File: file, Line: line, Column: 1, Message: "no valid YAML: " + message}
+	p := Problem{File: file, Line: line, Column: 1, Message: "invalid YAML: " + message}
 	if m := regexp.MustCompile(`unknown anchor '(.*)' referenced`).FindStringSubmatch(message); m != nil {
 		if i := bytes.Index(text, []byte("*"+m[1])); i >= 0 {
 			p.Line, p.Column = position(text, i)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -107,10 +108,10 @@ func (d *document) mapping(n *yaml.Node, path []string, field string, depth int)
 			d.addNode(key, field, "a key must be plain text")
 			continue
 		case key.ShortTag() == "!!merge":
-			d.addNode(key, field, "merge keys (<<) are not read: write the fields out, or use an alias for the whole value")
+			d.addNode(key, field, "merge keys (<<) are not supported: write the fields out, or use an alias for the whole value")
 			continue
 		case lines[name] > 0:
-			d.addNode(key, subfield(field, name), fmt.Sprintf("the key stands twice: first on line %d", lines[name]))
+			d.addNode(key, subfield(field, name), fmt.Sprintf("duplicate key: first on line %d", lines[name]))
 			continue
 		}
 		lines[name] = key.Line
@@ -129,14 +130,14 @@ func (d *document) scalar(n *yaml.Node, path []string, field string) any {
 	case "!!bool", "!!int", "!!float":
 		var v any
 		if err := n.Decode(&v); err != nil {
-			return d.bad(n, path, field, fmt.Sprintf("%q is no %s", n.Value, strings.TrimPrefix(tag, "!!")))
+			return d.bad(n, path, field, fmt.Sprintf("invalid %s %q", strings.TrimPrefix(tag, "!!"), n.Value))
 		}
 		if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-			return d.bad(n, path, field, "want a finite number")
+			return d.bad(n, path, field, "must be a finite number")
 		}
 		return v
 	default:
-		return d.bad(n, path, field, fmt.Sprintf("tag %q is not known: leave it out", n.Tag))
+		return d.bad(n, path, field, fmt.Sprintf("unknown tag %q: remove it", n.Tag))
 	}
 }
 

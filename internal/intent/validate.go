@@ -33,7 +33,7 @@ func (v *validator) validate() {
 
 func (v *validator) launcher() {
 	if v.cluster.Platform == GKE && v.cluster.Launcher != Kubernetes && v.sound([]string{"launcher"}, []string{"platform"}) {
-		v.add([]string{"launcher"}, fmt.Sprintf("launcher %s does not fit platform gke: want kubernetes", v.cluster.Launcher))
+		v.add([]string{"launcher"}, fmt.Sprintf("launcher %s does not work on platform gke: use kubernetes", v.cluster.Launcher))
 	}
 }
 
@@ -66,7 +66,7 @@ func (v *validator) names(i int, path []string, expr string, group map[string]in
 		}
 	}
 	if host, ok := duplicate(hosts, true); ok {
-		v.add(path, fmt.Sprintf("host %q stands twice in this group", host))
+		v.add(path, fmt.Sprintf("host %q is listed twice in this group", host))
 	}
 	for _, host := range hosts {
 		if first, ok := group[strings.ToLower(host)]; ok && first != i {
@@ -84,16 +84,16 @@ func (v *validator) machine(path []string, g NodeGroup) {
 	}
 	most := 0
 	if g.Machine != "" {
-		m, ok := v.catalog.Machines[g.Machine]
-		if !ok {
-			v.add(step(path, "machine"), unlisted(v.catalog.Machines, g.Machine))
+		m, err := v.catalog.Machine(g.Machine)
+		if err != nil {
+			v.add(step(path, "machine"), err.Error())
 			return
 		}
 		most = int(m.NICs.Value)
 	}
 	at := step(path, "nics")
 	if g.NICs == "" {
-		v.add(at, "required field is missing where no machine of the catalog gives the names: such as eth[1-8]")
+		v.add(at, "required field is missing: no machine of the catalog gives the interface names; for example eth[1-8]")
 		return
 	}
 	nics, err := fabric.ExpandNames(g.NICs)
@@ -108,7 +108,7 @@ func (v *validator) machine(path []string, g NodeGroup) {
 		}
 	}
 	if nic, ok := duplicate(nics, false); ok {
-		v.add(at, fmt.Sprintf("NIC %q stands twice", nic))
+		v.add(at, fmt.Sprintf("NIC %q is listed twice", nic))
 		return
 	}
 	if g.Machine != "" && len(nics) > most {
@@ -122,7 +122,7 @@ func (v *validator) machine(path []string, g NodeGroup) {
 func (v *validator) kind() {
 	p := v.cluster.Platform
 	if (p == GKE || p == Spark) && v.cluster.Fabric.Kind == fabric.InfiniBand {
-		v.add([]string{"fabric", "kind"}, fmt.Sprintf("platform %s has no infiniband: want roce", p))
+		v.add([]string{"fabric", "kind"}, fmt.Sprintf("platform %s has no infiniband: use roce", p))
 	}
 }
 
@@ -132,25 +132,20 @@ func (v *validator) leaf() {
 		return
 	}
 	at := []string{"fabric", "leaf", "model"}
-	model, ok := v.catalog.Switches[f.Leaf.Model]
-	if !ok {
-		v.add(at, unlisted(v.catalog.Switches, f.Leaf.Model))
+	model, err := v.catalog.Switch(f.Leaf.Model)
+	if err != nil {
+		v.add(at, err.Error())
 		return
 	}
 	want := map[fabric.Transport]string{fabric.RoCE: "ethernet", fabric.InfiniBand: "infiniband"}[f.Kind]
 	if want != "" && model.Fabric != want {
-		v.add(at, fmt.Sprintf("switch %s is for %s, and fabric.kind is %s: want one of %s",
+		v.add(at, fmt.Sprintf("switch %s is an %s switch, but fabric.kind is %s: use one of %s",
 			f.Leaf.Model, model.Fabric, f.Kind, strings.Join(v.switches(want), ", ")))
 	}
 	if _, ok := model.OS[f.Leaf.OS]; !ok && f.Leaf.OS != "" {
-		v.add([]string{"fabric", "leaf", "os"}, fmt.Sprintf("%s is not known on switch %s: %s",
-			fabric.Quote(f.Leaf.OS), f.Leaf.Model, oneOf(slices.Sorted(maps.Keys(model.OS)), f.Leaf.OS)))
+		v.add([]string{"fabric", "leaf", "os"}, fmt.Sprintf("%s: unknown on switch %s; %sknown: %s", fabric.Quote(f.Leaf.OS), f.Leaf.Model,
+			fabric.DidYouMean(f.Leaf.OS, slices.Sorted(maps.Keys(model.OS))), strings.Join(slices.Sorted(maps.Keys(model.OS)), ", ")))
 	}
-}
-
-// unlisted says that the catalog has no such id.
-func unlisted[T any](known map[string]T, id string) string {
-	return fmt.Sprintf("%s is not in the catalog: %s", fabric.Quote(id), oneOf(slices.Sorted(maps.Keys(known)), id))
 }
 
 // switches lists the catalog's switches for a kind of fabric.
@@ -171,7 +166,7 @@ func (v *validator) partition() {
 		return
 	}
 	if f.Kind != fabric.InfiniBand {
-		v.add(at, "partitions are InfiniBand's: leave the field out on "+string(f.Kind))
+		v.add(at, "only InfiniBand has partitions: remove the field")
 		return
 	}
 	if err := new(fabric.PKey).UnmarshalText([]byte(f.PKey)); err != nil {
@@ -186,12 +181,12 @@ func (v *validator) traffic() {
 	}
 	at := []string{"fabric", "traffic"}
 	if f.Kind == fabric.InfiniBand {
-		v.add(at, "traffic classes are RoCE's: leave the field out on infiniband")
+		v.add(at, "only RoCE has traffic classes: remove the field")
 		return
 	}
 	roce, cnp := f.Traffic.RoCE, f.Traffic.CNP
 	if v.sound(at) && roce.DSCP == cnp.DSCP && roce.Priority != cnp.Priority {
-		v.add(at, fmt.Sprintf("dscp %d stands for priority %d (roce) and for priority %d (cnp): a switch knows one priority for it", roce.DSCP, roce.Priority, cnp.Priority))
+		v.add(at, fmt.Sprintf("dscp %d is mapped to priority %d (roce) and to priority %d (cnp): a switch maps a DSCP value to one priority", roce.DSCP, roce.Priority, cnp.Priority))
 	}
 }
 
@@ -212,7 +207,7 @@ func (v *validator) addressing() {
 	case fixed:
 		return
 	case a.Scheme == fabric.None:
-		v.add(step(at, "scheme"), "none is for infiniband and gke: want one of p2p31, rail24, flat")
+		v.add(step(at, "scheme"), "none is for infiniband and gke only: use p2p31, rail24 or flat")
 		return
 	}
 	if err := checkPool(a.Pool); err != nil {
@@ -226,9 +221,9 @@ func (v *validator) addressing() {
 
 func (v *validator) whyNone() string {
 	if v.cluster.Fabric.Kind == fabric.InfiniBand {
-		return "infiniband has no addressing here, the subnet manager gives LIDs: leave the field out"
+		return "infiniband needs no addresses, the subnet manager assigns LIDs: remove the field"
 	}
-	return "the cloud's own network gives the addresses on gke: leave the field out"
+	return "on gke the VPC assigns the addresses: remove the field"
 }
 
 // capacity checks that the pool holds every host.
@@ -239,7 +234,7 @@ func (v *validator) capacity() {
 	if f.Leaf != nil {
 		ports := int(v.catalog.Switches[f.Leaf.Model].Ports.Value)
 		if _, perLeaf = LeafCount(v.hosts, v.nics, ports); perLeaf == 0 {
-			v.add([]string{"fabric", "leaf", "model"}, fmt.Sprintf("a switch of %d ports cannot carry %d hosts of %d NICs", ports, v.hosts, v.nics))
+			v.add([]string{"fabric", "leaf", "model"}, fmt.Sprintf("a switch of %d ports cannot connect %d hosts of %d NICs", ports, v.hosts, v.nics))
 			return
 		}
 	}
@@ -250,7 +245,7 @@ func (v *validator) capacity() {
 	}
 	length, err := NeededPrefix(a.Scheme, v.hosts, v.nics, perLeaf)
 	if err == nil && a.Pool.Bits() > length {
-		v.add(step(at, "pool"), fmt.Sprintf("%s is too small: %d hosts of %d NICs with scheme %s take %d addresses: want a /%d or larger",
+		v.add(step(at, "pool"), fmt.Sprintf("%s is too small: %d hosts of %d NICs with scheme %s need %d addresses: use a /%d or larger",
 			a.Pool, v.hosts, v.nics, a.Scheme, need, length))
 	}
 }

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,39 +26,39 @@ func TestMeaning(t *testing.T) {
 		want                   string
 	}{
 		{"range", names, `"host[2-1]"`, `c:6:11: nodes[0].names: "host[2-1]": range "2-1" is reversed: want 1-2`},
-		{"host twice", names, `"host[1-2],HOST2"`, `c:6:11: nodes[0].names: host "HOST2" stands twice in this group`},
+		{"host twice", names, `"host[1-2],HOST2"`, `c:6:11: nodes[0].names: host "HOST2" is listed twice in this group`},
 		{"host in two groups", "fabric:\n", "- {names: \"a,Host2\", nics: eth1}\nfabric:\n", `c:7:11: nodes[1].names: host "Host2" is already in nodes[0]`},
 		{"host name", names, `"host_1"`, `c:6:11: nodes[0].names: host name "host_1" has the character '_': allowed are letters, digits and '.' '-'`},
 		{"host label", names, `"host-"`, `c:6:11: nodes[0].names: host name "host-" has a label that begins or ends with '-' (RFC 1123)`},
 		{"host with a shell character", names, `"host$(reboot)"`, `c:6:11: nodes[0].names: host name "host$(reboot)" has the character '$': allowed are letters, digits and '.' '-'`},
 		{"too many hosts", "fabric:\n", "- {names: \"a[1-99999]\", nics: eth1}\nfabric:\n", `c:7:11: nodes[1].names: the groups together hold more than 100000 hosts`},
-		{"NIC twice", nics, `"eth[1-8],eth3"`, `c:6:60: nodes[0].nics: NIC "eth3" stands twice`},
+		{"NIC twice", nics, `"eth[1-8],eth3"`, `c:6:60: nodes[0].nics: NIC "eth3" is listed twice`},
 		{"NIC with a YAML character", nics, `"eth1: x"`, `c:6:60: nodes[0].nics: NIC name "eth1: x" has the character ':': allowed are letters, digits and '.' '_' '-'`},
 		{"NIC with a slash", nics, `"../eth1"`, `c:6:60: nodes[0].nics: NIC name "../eth1" has the character '/': allowed are letters, digits and '.' '_' '-'`},
 		{"NIC with white space", nics, `"eth 1"`, `c:6:60: nodes[0].nics: NIC name "eth 1" has the character ' ': allowed are letters, digits and '.' '_' '-'`},
-		{"NIC too long", nics, `"enp1s0f1np1abcde"`, `c:6:60: nodes[0].nics: NIC name "enp1s0f1np1abcde" has 16 bytes: Linux takes at most 15`},
-		{"NIC dots", nics, `".."`, `c:6:60: nodes[0].nics: NIC name ".." is a folder, which Linux refuses`},
-		{"NIC reserved", nics, `"all"`, `c:6:60: nodes[0].nics: NIC name "all" is reserved: lo is the loopback, all and default are sysctl folders`},
+		{"NIC too long", nics, `"enp1s0f1np1abcde"`, `c:6:60: nodes[0].nics: NIC name "enp1s0f1np1abcde" has 16 bytes: Linux allows at most 15`},
+		{"NIC dots", nics, `".."`, `c:6:60: nodes[0].nics: NIC name ".." is a directory, which Linux refuses`},
+		{"NIC reserved", nics, `"all"`, `c:6:60: nodes[0].nics: NIC name "all" is reserved: lo is the loopback, all and default are sysctl directories`},
 		{"NIC option", nics, `"-h"`, `c:6:60: nodes[0].nics: NIC name "-h" begins with '-', which commands read as an option`},
 		{"too many NICs", nics, `"eth[1-9]"`, `c:6:60: nodes[0].nics: 9 NICs: machine xe9680-mi300x-thor2 has 8`},
-		{"no NICs", "machine: xe9680-mi300x-thor2, nics: \"eth[1-8]\", ", "", `c:6:3: nodes[0].nics: required field is missing where no machine of the catalog gives the names: such as eth[1-8]`},
-		{"machine", "xe9680-mi300x-thor2", "xe9680-mi300x", `c:6:33: nodes[0].machine: "xe9680-mi300x" is not in the catalog: did you mean "xe9680-mi300x-thor2"? known are ` + machines(t)},
-		{"host bits", "10.64.0.0/16", "10.64.1.0/10", `c:9:37: fabric.addressing.pool: 10.64.1.0/10 has host bits: the network is 10.64.0.0/10`},
-		{"loopback", "10.64.0.0/16", "126.0.0.0/7", `c:9:37: fabric.addressing.pool: 126.0.0.0/7 overlaps 127.0.0.0/8, loopback (RFC 1122, 3.2.1.3): want unicast addresses, such as 10.64.0.0/16`},
-		{"multicast", "10.64.0.0/16", "239.0.0.0/8", `c:9:37: fabric.addressing.pool: 239.0.0.0/8 overlaps 224.0.0.0/4, multicast (RFC 5771): want unicast addresses, such as 10.64.0.0/16`},
-		{"pool of p2p31", "10.64.0.0/16", "10.64.0.0/28", `c:9:37: fabric.addressing.pool: 10.64.0.0/28 is too small: 2 hosts of 8 NICs with scheme p2p31 take 32 addresses: want a /27 or larger`},
-		{"pool of rail24", "p2p31, pool: 10.64.0.0/16", "rail24, pool: 10.64.0.0/22", `c:9:38: fabric.addressing.pool: 10.64.0.0/22 is too small: 2 hosts of 8 NICs with scheme rail24 take 2048 addresses: want a /21 or larger`},
-		{"pool of flat", "p2p31, pool: 10.64.0.0/16", "flat, pool: 10.64.0.0/28", `c:9:36: fabric.addressing.pool: 10.64.0.0/28 is too small: 2 hosts of 8 NICs with scheme flat take 19 addresses: want a /27 or larger`},
+		{"no NICs", "machine: xe9680-mi300x-thor2, nics: \"eth[1-8]\", ", "", `c:6:3: nodes[0].nics: required field is missing: no machine of the catalog gives the interface names; for example eth[1-8]`},
+		{"machine", "xe9680-mi300x-thor2", "xe9680-mi300x", `c:6:33: nodes[0].machine: machine "xe9680-mi300x" is not in the catalog; did you mean "xe9680-mi300x-thor2"? known: ` + machines(t)},
+		{"host bits", "10.64.0.0/16", "10.64.1.0/10", `c:9:37: fabric.addressing.pool: 10.64.1.0/10 has host bits set: the network is 10.64.0.0/10`},
+		{"loopback", "10.64.0.0/16", "126.0.0.0/7", `c:9:37: fabric.addressing.pool: 126.0.0.0/7 overlaps 127.0.0.0/8, loopback (RFC 1122, 3.2.1.3): use a unicast range such as 10.64.0.0/16`},
+		{"multicast", "10.64.0.0/16", "239.0.0.0/8", `c:9:37: fabric.addressing.pool: 239.0.0.0/8 overlaps 224.0.0.0/4, multicast (RFC 5771): use a unicast range such as 10.64.0.0/16`},
+		{"pool of p2p31", "10.64.0.0/16", "10.64.0.0/28", `c:9:37: fabric.addressing.pool: 10.64.0.0/28 is too small: 2 hosts of 8 NICs with scheme p2p31 need 32 addresses: use a /27 or larger`},
+		{"pool of rail24", "p2p31, pool: 10.64.0.0/16", "rail24, pool: 10.64.0.0/22", `c:9:38: fabric.addressing.pool: 10.64.0.0/22 is too small: 2 hosts of 8 NICs with scheme rail24 need 2048 addresses: use a /21 or larger`},
+		{"pool of flat", "p2p31, pool: 10.64.0.0/16", "flat, pool: 10.64.0.0/28", `c:9:36: fabric.addressing.pool: 10.64.0.0/28 is too small: 2 hosts of 8 NICs with scheme flat need 19 addresses: use a /27 or larger`},
 		{"rail24 without a leaf", "p2p31, pool: 10.64.0.0/16}\n  leaf: {model: z9664f, os: sonic}", "rail24}\n", ``},
-		{"none on roce", "scheme: p2p31, pool: 10.64.0.0/16", "scheme: none", `c:9:24: fabric.addressing.scheme: none is for infiniband and gke: want one of p2p31, rail24, flat`},
-		{"leaf of the other kind", "{model: z9664f, os: sonic}", "{model: qm9700}", `c:10:17: fabric.leaf.model: switch qm9700 is for infiniband, and fabric.kind is roce: want one of 7060dx4-32, crs812-ddq, qfx5240, z9664f`},
-		{"leaf system", "os: sonic", "os: junos", `c:10:29: fabric.leaf.os: "junos" is not known on switch z9664f: known are enterprise-sonic, sonic`},
-		{"one dscp, two priorities", "dscp: 26", "dscp: 48", `c:11:12: fabric.traffic: dscp 48 stands for priority 3 (roce) and for priority 7 (cnp): a switch knows one priority for it`},
-		{"launcher on gke", "platform: baremetal", "platform: gke\nlauncher: ssh", "c:5:11: launcher: launcher ssh does not fit platform gke: want kubernetes\n" +
-			`c:10:15: fabric.addressing: the cloud's own network gives the addresses on gke: leave the field out`},
-		{"infiniband", "kind: roce", "kind: infiniband", "c:9:15: fabric.addressing: infiniband has no addressing here, the subnet manager gives LIDs: leave the field out\n" +
-			"c:10:17: fabric.leaf.model: switch z9664f is for ethernet, and fabric.kind is infiniband: want one of qm9700\n" +
-			`c:11:12: fabric.traffic: traffic classes are RoCE's: leave the field out on infiniband`},
+		{"none on roce", "scheme: p2p31, pool: 10.64.0.0/16", "scheme: none", `c:9:24: fabric.addressing.scheme: none is for infiniband and gke only: use p2p31, rail24 or flat`},
+		{"leaf of the other kind", "{model: z9664f, os: sonic}", "{model: qm9700}", `c:10:17: fabric.leaf.model: switch qm9700 is an infiniband switch, but fabric.kind is roce: use one of 7060dx4-32, crs812-ddq, qfx5240, z9664f`},
+		{"leaf system", "os: sonic", "os: junos", `c:10:29: fabric.leaf.os: "junos": unknown on switch z9664f; known: enterprise-sonic, sonic`},
+		{"one dscp, two priorities", "dscp: 26", "dscp: 48", `c:11:12: fabric.traffic: dscp 48 is mapped to priority 3 (roce) and to priority 7 (cnp): a switch maps a DSCP value to one priority`},
+		{"launcher on gke", "platform: baremetal", "platform: gke\nlauncher: ssh", "c:5:11: launcher: launcher ssh does not work on platform gke: use kubernetes\n" +
+			`c:10:15: fabric.addressing: on gke the VPC assigns the addresses: remove the field`},
+		{"infiniband", "kind: roce", "kind: infiniband", "c:9:15: fabric.addressing: infiniband needs no addresses, the subnet manager assigns LIDs: remove the field\n" +
+			"c:10:17: fabric.leaf.model: switch z9664f is an ethernet switch, but fabric.kind is infiniband: use one of qm9700\n" +
+			`c:11:12: fabric.traffic: only RoCE has traffic classes: remove the field`},
 		{"infiniband on a Spark", "platform: baremetal", "platform: spark", ``},
 	}
 	for _, tt := range tests {
@@ -74,14 +75,14 @@ func TestMeaning(t *testing.T) {
 
 func TestSparkHasNoInfiniBand(t *testing.T) {
 	wantProblems(t, "apiVersion: railwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nplatform: spark\nnodes: [{names: a, nics: ib0}]\nfabric: {kind: infiniband}\n",
-		[]string{`c:6:16: fabric.kind: platform spark has no infiniband: want roce`})
+		[]string{`c:6:16: fabric.kind: platform spark has no infiniband: use roce`})
 }
 
 // A default pool is judged too; its place is then the section that it was left out of.
 func TestRail24LimitOfALeaf(t *testing.T) {
 	text := "apiVersion: railwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nplatform: baremetal\nnodes: [{names: \"a[1-254]\", nics: eth0}]\nfabric:\n  kind: roce\n  addressing: {scheme: rail24}\n"
 	wantProblems(t, text, []string{
-		`c:8:24: fabric.addressing.scheme: scheme rail24 takes at most 253 hosts of a leaf, not 254: name a fabric.leaf with fewer ports, or use scheme p2p31`})
+		`c:8:24: fabric.addressing.scheme: scheme rail24 holds at most 253 hosts per leaf, not 254: name a fabric.leaf with fewer ports, or use scheme p2p31`})
 	if _, err := Parse("c", []byte(strings.Replace(text, "254", "253", 1)), load(t)); err != nil {
 		t.Error(err)
 	}
@@ -101,10 +102,11 @@ func TestLeafCount(t *testing.T) {
 		{0, 8, 64, 0, 0},
 		{1, 0, 64, 0, 0},
 	} {
-		if leaves, perLeaf := LeafCount(tt.hosts, tt.nics, tt.ports); leaves != tt.leaves || perLeaf != tt.perLeaf {
-			t.Errorf("%d hosts x %d NICs on %d ports: %d leaves of %d hosts, want %d of %d",
-				tt.hosts, tt.nics, tt.ports, leaves, perLeaf, tt.leaves, tt.perLeaf)
-		}
+		t.Run(fmt.Sprintf("%d hosts x %d NICs on %d ports", tt.hosts, tt.nics, tt.ports), func(t *testing.T) {
+			if leaves, perLeaf := LeafCount(tt.hosts, tt.nics, tt.ports); leaves != tt.leaves || perLeaf != tt.perLeaf {
+				t.Errorf("%d leaves of %d hosts, want %d of %d", leaves, perLeaf, tt.leaves, tt.perLeaf)
+			}
+		})
 	}
 }
 
@@ -131,9 +133,11 @@ func TestNeededPrefix(t *testing.T) {
 		{fabric.P2P31, 0, 8, 0, 0},
 		{fabric.P2P31, 1, 0, 0, 0},
 	} {
-		got, err := NeededPrefix(tt.scheme, tt.hosts, tt.nics, tt.down)
-		if got != tt.want || (err != nil) != (tt.want == 0) {
-			t.Errorf("%s for %d hosts of %d NICs, %d on a leaf: /%d (%v), want /%d", tt.scheme, tt.hosts, tt.nics, tt.down, got, err, tt.want)
-		}
+		t.Run(fmt.Sprintf("%s for %d hosts of %d NICs, %d per leaf", tt.scheme, tt.hosts, tt.nics, tt.down), func(t *testing.T) {
+			got, err := NeededPrefix(tt.scheme, tt.hosts, tt.nics, tt.down)
+			if got != tt.want || (err != nil) != (tt.want == 0) {
+				t.Errorf("/%d (%v), want /%d", got, err, tt.want)
+			}
+		})
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -192,7 +191,7 @@ func plantRoute(s Spec, open networks, nic fabric.Endpoint) error {
 		destination = a.Address.Masked()
 	}
 	err := open[nic.Node].DeleteRoute(a.Table, destination, a.Gateway, nic.NIC)
-	if errors.Is(err, unix.ESRCH) {
+	if errors.Is(err, syscall.ESRCH) {
 		return nil // gone already: the kernel takes the routes of a NIC that another fault set down
 	}
 	return err

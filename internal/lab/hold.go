@@ -11,8 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"railwright.dev/railwright/internal/host"
 )
@@ -45,15 +44,11 @@ func Hold(in io.Reader, out io.Writer) error {
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}
-	for {
-		if err := unix.Pause(); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
+	return pause()
 }
 
 func (s holderSpec) prepare() error {
-	if err := unix.Sethostname([]byte(s.Name)); err != nil {
+	if err := setHostname(s.Name); err != nil {
 		return fmt.Errorf("host name: %w", err)
 	}
 	if err := mounts(); err != nil {
@@ -82,28 +77,6 @@ func (f fileSpec) write() error {
 		return err
 	}
 	return os.WriteFile(f.Path, f.Content, fs.FileMode(f.Mode))
-}
-
-func mounts() error {
-	if err := mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return err
-	}
-	// networkd waits for udev unless /sys is read-only (man systemd-networkd: containers).
-	if err := mount("sysfs", "/sys", "sysfs", unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return err
-	}
-	for _, folder := range []string{"/run", "/var/lib"} {
-		if err := mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
-			return err
-		}
-	}
-	// A copy rather than an overlay: in a user namespace folders of the real root cannot be written to,
-	// not even through an overlay.
-	const etc = "/run/railwright/etc"
-	if err := copyTree("/etc", etc); err != nil {
-		return err
-	}
-	return mount(etc, "/etc", "", unix.MS_BIND, "")
 }
 
 // copyTree copies folders, files and links; what this user may not read (password hashes, keys) stays out.
@@ -146,13 +119,6 @@ func copyFile(from, to string) error {
 		return err
 	}
 	return os.WriteFile(to, content, info.Mode().Perm())
-}
-
-func mount(source, target, kind string, flags uintptr, options string) error {
-	if err := unix.Mount(source, target, kind, flags, options); err != nil {
-		return fmt.Errorf("mount %s on %s: %w", kind, target, err)
-	}
-	return nil
 }
 
 // files clears the network configuration of the machine out of the host's /etc, and lays what the
@@ -202,7 +168,7 @@ func ownedByNetworkd(folder string) error {
 			return err
 		}
 		// In a user namespace with one user there is no user to give it to; networkd cannot run there.
-		if err := os.Chown(name, uid, gid); err != nil && !errors.Is(err, unix.EINVAL) {
+		if err := os.Chown(name, uid, gid); err != nil && !errors.Is(err, syscall.EINVAL) {
 			return err
 		}
 		return nil

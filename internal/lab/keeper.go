@@ -3,14 +3,10 @@ package lab
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/host"
 )
@@ -38,8 +34,8 @@ func Keep(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("lab: %w", err)
 	}
 	orphans := make(chan os.Signal, 1)
-	signal.Notify(orphans, unix.SIGCHLD)
-	if err := errors.Join(mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), mount("proc", "/proc", "proc", 0, "")); err != nil {
+	notifyOrphans(orphans)
+	if err := mountProc(); err != nil {
 		return err
 	}
 	pids, err := s.hold()
@@ -73,15 +69,6 @@ const stay = "stay"
 func awaitOwner(in io.Reader) (stays bool) {
 	text, err := io.ReadAll(io.LimitReader(in, 64))
 	return err == nil && strings.TrimSpace(string(text)) == stay
-}
-
-func bury() {
-	for {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		if pid <= 0 && !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
 }
 
 // hold starts one holder per machine and waits for each.

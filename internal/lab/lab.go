@@ -11,9 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
@@ -97,11 +96,11 @@ func lock(folder string) (unlock func(), err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o644)
+	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("lab: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockExclusively(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w: another one is being started in %q", ErrRunning, folder), f.Close())
 	}
 	return func() {
@@ -227,7 +226,7 @@ func (l *Lab) save() error {
 // Down ends the lab and clears its state. It also clears a stale one.
 func (l *Lab) Down() error {
 	if l.Keeper > 0 && l.alive() {
-		if err := host.Signal(l.Keeper, unix.SIGKILL); err != nil {
+		if err := host.Signal(l.Keeper, syscall.SIGKILL); err != nil {
 			return fmt.Errorf("lab: keeper process %d: %w", l.Keeper, err)
 		}
 		for i := 0; l.alive(); i++ {
@@ -245,7 +244,7 @@ func (l *Lab) Down() error {
 			return err
 		}
 	}
-	if err := os.Remove(l.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, unix.ENOTEMPTY) {
+	if err := os.Remove(l.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 		return err
 	}
 	return nil

@@ -148,7 +148,7 @@ func TestModelsOfTheDocument(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Open("no-such-model", c); err == nil || !strings.Contains(err.Error(), "known are deepseek-r1") {
+	if _, err := Open("no-such-model", c); err == nil || !strings.Contains(err.Error(), "railwright catalog models lists all") {
 		t.Errorf("no-such-model: %v", err)
 	}
 	if len(c.Models) < 40 {

@@ -267,7 +267,7 @@ func TestErrors(t *testing.T) {
 		{"with rail24: it needs a /21 or larger", func(c *intent.Cluster) {
 			c.Fabric.Addressing = &intent.Addressing{Scheme: fabric.Rail24, Pool: netip.MustParsePrefix("10.64.0.0/22")}
 		}},
-		{"fabric.addressing.scheme: scheme rail24 takes at most 253 hosts of a leaf, not 254", func(c *intent.Cluster) {
+		{"fabric.addressing.scheme: scheme rail24 holds at most 253 hosts per leaf, not 254", func(c *intent.Cluster) {
 			c.Fabric.Addressing.Scheme, c.Fabric.Leaf.Model = fabric.Rail24, "e512"
 			c.Nodes[0].Names, c.Nodes[0].NICs = "host[1-254]", "eth1"
 		}},

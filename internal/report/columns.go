@@ -61,7 +61,9 @@ func (p *printer) table(all []column) {
 		return strings.TrimRight(b.String(), " ")
 	}
 	p.line(p.paint(bold, row(func(c column) string { return c.name })))
-	p.line(p.paint(faint, row(func(c column) string { return c.unit })))
+	if units := row(func(c column) string { return c.unit }); units != "" {
+		p.line(p.paint(faint, units))
+	}
 	for i := range all[0].cells {
 		p.line(row(func(c column) string { return c.cells[i] }))
 	}

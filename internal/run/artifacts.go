@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -80,16 +78,4 @@ func replaceable(folder string) error {
 		return fmt.Errorf("folder %q: holds something that is not a render (no %s): choose another folder, or empty it", folder, IndexFile)
 	}
 	return nil
-}
-
-// swap puts the built folder in the place of the old one.
-func swap(building, folder string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.ENOENT) {
-		return os.Rename(building, folder)
-	}
-	if err != nil {
-		return fmt.Errorf("folder %q: exchange with %q: %w", folder, building, err)
-	}
-	return nil // the old one has the other name now, and is removed with it
 }

@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
-
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -63,7 +61,7 @@ func (f Folder) WriteFile(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+	return replaceFile(path, content)
 }
 
 // Write saves a value as JSON.

@@ -212,16 +212,16 @@ func maverick() hand {
 func hgx(gpu string) Machine {
 	m := Machine{
 		Name: "hgx-" + gpu, Vendor: "nvidia", Arch: "sm_90", PerNode: 8, ScaleUp: 8, RDMA: true, Net: "ib",
-		NICs: 8, NICGBs: 50,
+		NICs: 8, NICGBs: 50, CUDAGiB: 79.18,
 		GPU: fabric.SizingGPU{Name: gpu, MemoryBytes: 81559 * mib, BandwidthGBs: 3350, TFLOPS: 989, LinkGBs: 450},
 	}
 	switch gpu {
 	case "h200-sxm":
-		m.GPU.MemoryBytes = 143771 * mib
+		m.GPU.MemoryBytes, m.CUDAGiB = 143771*mib, 139.80
 	case "b200":
-		m.GPU.MemoryBytes, m.Arch = 182630*mib, "sm_100"
+		m.GPU.MemoryBytes, m.CUDAGiB, m.Arch = 183359*mib, 178.35, "sm_100"
 	case "mi355x":
-		m.GPU.MemoryBytes, m.Vendor, m.Arch = 294896*mib, "amd", "gfx950"
+		m.GPU.MemoryBytes, m.CUDAGiB, m.Vendor, m.Arch = 294896*mib, 0, "amd", "gfx950"
 	}
 	return m
 }

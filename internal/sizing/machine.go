@@ -19,6 +19,10 @@ type Machine struct {
 	Net     string // what is between nodes: ib, roce, tcp, ...; empty: nothing known
 	NICs    int    // of one node
 	NICGBs  float64
+
+	CUDAGiB float64 // memory of a GPU that CUDA shows to a program; 0: not measured
+	IdleGiB float64 // free of it in an idle system where memory is shared with the CPU; 0: all
+	MMIOGB  int64   // of 2^30 bytes per GPU that a vendor's document states for a virtual machine; 0: none does
 }
 
 // MachineOf gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
@@ -76,8 +80,11 @@ func machineOf(id string, gpu catalog.GPUModel) (Machine, error) {
 		return Machine{}, fmt.Errorf("GPU %q: %w", id, err)
 	}
 	return Machine{
-		Vendor: gpu.Vendor,
-		Arch:   gpu.Arch,
+		Vendor:  gpu.Vendor,
+		Arch:    gpu.Arch,
+		CUDAGiB: gpu.MemoryCUDA.Value,
+		IdleGiB: gpu.MemoryIdle.Value,
+		MMIOGB:  int64(gpu.MMIO.Value),
 		GPU: fabric.SizingGPU{
 			Name:         id,
 			MemoryBytes:  shown,
@@ -86,7 +93,7 @@ func machineOf(id string, gpu catalog.GPUModel) (Machine, error) {
 			TFLOPSFP8:    gpu.Compute.FP8.Value,
 			TFLOPSFP4:    gpu.Compute.FP4.Value,
 			LinkGBs:      gpu.ScaleUp.Value,
-			Unified:      id == "gb10",
+			Unified:      gpu.Unified,
 			Source:       source,
 		},
 	}, nil

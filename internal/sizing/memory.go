@@ -10,32 +10,22 @@ import (
 
 // driverMemory is the part of a GPU's memory that programs can use. Tools of the driver and CUDA report different figures.
 type driverMemory struct {
-	smi    float64 // MiB that nvidia-smi or rocm-smi shows: SGLang's default fraction is computed from it
-	total  float64 // GiB that CUDA or HIP shows: vLLM's utilisation is a share of it
-	free   float64 // GiB free in an idle system where memory is shared with the CPU; 0: total
-	source string
+	smi   float64 // MiB that nvidia-smi or rocm-smi shows: SGLang's default fraction is computed from it
+	total float64 // GiB that CUDA or HIP shows: vLLM's utilisation is a share of it
+	free  float64 // GiB free in an idle system where memory is shared with the CPU; 0: total
 }
 
 // driverMemoryOf gives the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
 // H100 (0.59 %), H200 (0.43 %) and B200 (0.40 %).
 func driverMemoryOf(m Machine) driverMemory {
 	shown := float64(m.GPU.MemoryBytes)
-	switch m.GPU.Name {
-	case "h100-sxm":
-		return driverMemory{81559, 79.18, 0, "nvidia-smi; vLLM start logs of llm-d-planner e50305a: 79.18 GiB total"}
-	case "h200-sxm":
-		return driverMemory{143771, 139.80, 0, "nvidia-smi; torch.cuda of an H200"}
-	case "a100-80-sxm":
-		return driverMemory{81920, 79.15, 0, "nvidia-smi; torch.cuda of an A100"}
-	case "b200":
-		return driverMemory{183359, 178.35, 0, "nvidia-smi of a B200: 183359MiB; pytorch/ao pull request 4002: 178.35 GiB"}
-	case "gb10":
-		return driverMemory{shown / mib, 121.69, 101.3, "vLLM start on a DGX Spark: total 121.69 GiB, free at boot 101.3 to 102.2 GiB"}
+	if m.CUDAGiB > 0 {
+		return driverMemory{shown / mib, m.CUDAGiB, m.IdleGiB}
 	}
 	if m.Vendor == "amd" || m.GPU.Unified {
-		return driverMemory{shown / mib, shown / gib, 0, "rocm-smi and HIP agree"}
+		return driverMemory{shown / mib, shown / gib, 0} // rocm-smi and HIP show the same
 	}
-	return driverMemory{shown / mib, shown / gib * 0.994, 0, "CUDA shows 0.6 % less than nvidia-smi"}
+	return driverMemory{shown / mib, shown / gib * 0.994, 0}
 }
 
 // blackwell says whether the GPU is of that generation.

@@ -106,14 +106,14 @@ func StorageFor(m *llm.Model, machine Machine, p fabric.SizingPlan, mode string)
 // addMachine adds what depends on the machine.
 func addMachine(s *fabric.SizingStorage, machine Machine, nodes, gpus int) error {
 	if machine.GPU.Unified {
-		s.Notes = append(s.Notes, UnifiedNotes(machine.GPU)...)
+		s.Notes = append(s.Notes, UnifiedNotes(machine)...)
 		return nil
 	}
 	if machine.GPU.MemoryBytes < 1 {
 		return nil
 	}
 	onNode := int(ceilDiv(int64(max(1, gpus)), int64(nodes)))
-	mmio, err := MMIOSize(machine.GPU, onNode, machine.NICs)
+	mmio, err := MMIOSize(machine, onNode)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func TestAround(t *testing.T) {
 	if _, err := StorageFor(m, h100, fabric.SizingPlan{Nodes: 2}, "RWM"); err == nil || !strings.Contains(err.Error(), ReadWriteMany) {
 		t.Errorf("access mode RWM: %v", err)
 	}
-	spark := Machine{Vendor: "nvidia", PerNode: 1, ScaleUp: 1, GPU: fabric.SizingGPU{Name: "gb10", MemoryBytes: 1 << 37, Unified: true}}
+	spark := Machine{Vendor: "nvidia", PerNode: 1, ScaleUp: 1, CUDAGiB: 121.69, IdleGiB: 101.3, GPU: fabric.SizingGPU{Name: "gb10", MemoryBytes: 1 << 37, Unified: true}}
 	s, err = StorageFor(m, spark, fabric.SizingPlan{Nodes: 2, GPUs: 2}, "")
 	if err != nil || s.MMIOBytes != 0 || !strings.Contains(strings.Join(s.Notes, "\n"), "at most 0.83") {
 		t.Errorf("two Sparks: %+v, %v", s, err)

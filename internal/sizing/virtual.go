@@ -3,9 +3,6 @@ package sizing
 import (
 	"fmt"
 	"math/bits"
-	"strings"
-
-	"railwright.dev/railwright/internal/fabric"
 )
 
 // UnifiedCap is the largest --gpu-memory-utilization that starts where GPU and CPU share memory: vLLM asks that
@@ -17,20 +14,13 @@ func UnifiedCap(totalGiB, freeGiB float64) (float64, error) {
 	return float64(int(freeGiB/totalGiB*100)) / 100, nil // rounded down: a hundredth more would not start
 }
 
-// The figures of a DGX Spark after it has started: vLLM's start log in MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks,
-// issue 47: 121.69 GiB in total, 101.3 to 102.2 free; 0.87 was refused.
-const (
-	sparkTotalGiB = 121.69
-	sparkFreeGiB  = 101.3
-)
-
 // UnifiedNotes says what is different where GPU and CPU share memory.
-func UnifiedNotes(g fabric.SizingGPU) []string {
+func UnifiedNotes(m Machine) []string {
 	notes := []string{
 		"the GPU shares its memory with the CPU: the page cache counts as used, so drop it before the engine starts (echo 1 > /proc/sys/vm/drop_caches)",
 	}
-	if limit, err := UnifiedCap(sparkTotalGiB, sparkFreeGiB); err == nil && g.Name == "gb10" {
-		notes = append(notes, fmt.Sprintf("--gpu-memory-utilization at most %.2f: %.1f of %.2f GiB are free after the system has started", limit, sparkFreeGiB, sparkTotalGiB))
+	if limit, err := UnifiedCap(m.CUDAGiB, m.IdleGiB); err == nil {
+		notes = append(notes, fmt.Sprintf("--gpu-memory-utilization at most %.2f: %.1f of %.2f GiB are free after the system has started", limit, m.IdleGiB, m.CUDAGiB))
 	}
 	return notes
 }
@@ -45,9 +35,8 @@ type MMIO struct {
 
 // The rule of the VMware document, 10.1: 128 GB for each H100, for the NICs of a machine 32 GB at least.
 const (
-	mmioNICs    = 32 // GB
-	mmioOfANIC  = 4  // GB: above the document's eight NICs, in proportion
-	mmioH100    = 128
+	mmioNICs    = 32   // GB
+	mmioOfANIC  = 4    // GB: above the document's eight NICs, in proportion
 	maxDevices  = 1024 // more than any host holds
 	gibOfMemory = 1 << 30
 )
@@ -55,7 +44,8 @@ const (
 // MMIOSize is what a machine with so many GPUs of such memory and so many NICs needs. A GPU maps all of its memory,
 // and a PCI region is a power of two: 80 GB take 128. Of H200 the document says 128 GB as well, but nvidia-smi
 // shows a region of 262144 MiB, as 141 GB do not fit into 128: such a machine would not start.
-func MMIOSize(gpu fabric.SizingGPU, gpus, nics int) (MMIO, error) {
+func MMIOSize(machine Machine, gpus int) (MMIO, error) {
+	gpu, nics := machine.GPU, machine.NICs
 	switch {
 	case gpus < 1 || gpus > maxDevices:
 		return MMIO{}, fmt.Errorf("mmio: %d GPUs: must be from 1 to %d", gpus, maxDevices)
@@ -70,8 +60,8 @@ func MMIOSize(gpu fabric.SizingGPU, gpus, nics int) (MMIO, error) {
 	small := int64(max(mmioNICs, mmioOfANIC*nics))
 	m := MMIO{GB: int64(gpus)*region + small}
 	m.Formula = fmt.Sprintf("%d GPUs x %d GB + %d GB for %d NICs = %d GB", gpus, region, small, nics, m.GB)
-	if region > mmioH100 && strings.HasPrefix(gpu.Name, "h200") {
-		m.Notes = append(m.Notes, fmt.Sprintf("the VMware document, 10.1, says 128 GB for H200 too: %d GB; an H200 maps 262144 MiB (nvidia-smi, BAR1), so that would be too small", int64(gpus)*mmioH100+small))
+	if documented := machine.MMIOGB; documented > 0 && region > documented {
+		m.Notes = append(m.Notes, fmt.Sprintf("the VMware document, 10.1, states %d GB for such a GPU: %d GB; its memory takes a region of %d GB, so that would be too small", documented, int64(gpus)*documented+small, region))
 	}
 	return m, nil
 }

@@ -11,6 +11,13 @@ import (
 func TestMMIOSize(t *testing.T) {
 	h100 := fabric.SizingGPU{Name: "h100-sxm", MemoryBytes: 81559 << 20}
 	h200 := fabric.SizingGPU{Name: "h200-sxm", MemoryBytes: 143771 << 20}
+	with := func(gpu fabric.SizingGPU, nics int) Machine {
+		m := Machine{GPU: gpu, NICs: nics}
+		if gpu == h100 || gpu == h200 {
+			m.MMIOGB = 128 // VMware document, 10.1
+		}
+		return m
+	}
 	for _, test := range []struct {
 		gpu        fabric.SizingGPU
 		gpus, nics int
@@ -27,7 +34,7 @@ func TestMMIOSize(t *testing.T) {
 		{fabric.SizingGPU{Name: "even", MemoryBytes: 64 << 30}, 1, 0, 96, ""},
 	} {
 		t.Run(fmt.Sprintf("%d x %s, %d NICs", test.gpus, test.gpu.Name, test.nics), func(t *testing.T) {
-			got, err := MMIOSize(test.gpu, test.gpus, test.nics)
+			got, err := MMIOSize(with(test.gpu, test.nics), test.gpus)
 			if err != nil || got.GB != test.want {
 				t.Errorf("%s, %d GPUs, %d NICs: %d GB, %v, want %d", test.gpu.Name, test.gpus, test.nics, got.GB, err, test.want)
 			}
@@ -46,7 +53,7 @@ func TestMMIOSize(t *testing.T) {
 		{fabric.SizingGPU{Name: "gb10", MemoryBytes: 1 << 37, Unified: true}, 1, 1, "not passed through"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
-			if _, err := MMIOSize(test.gpu, test.gpus, test.nics); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := MMIOSize(with(test.gpu, test.nics), test.gpus); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%+v: %v, want %q", test, err, test.want)
 			}
 		})
@@ -92,7 +99,7 @@ func FuzzAround(f *testing.F) {
 	f.Add(int64(81559<<20), 8, 8, 2, 64)
 	f.Add(int64(-1), 0, -1, 0, 0)
 	f.Fuzz(func(t *testing.T, memory int64, gpus, nics, servers, ports int) {
-		if m, err := MMIOSize(fabric.SizingGPU{Name: "x", MemoryBytes: memory}, gpus, nics); err == nil {
+		if m, err := MMIOSize(Machine{GPU: fabric.SizingGPU{Name: "x", MemoryBytes: memory}, NICs: nics}, gpus); err == nil {
 			if m.GB < 32 || m.GB<<30 < memory {
 				t.Errorf("%d GPUs of %d bytes: %d GB", gpus, memory, m.GB)
 			}

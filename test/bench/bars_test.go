@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package bench holds the bars: how fast and how small the program must be, measured as whole processes.
 package bench
 

@@ -1,0 +1,33 @@
+package apply
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"github.com/google/renameio/v2"
+)
+
+// replace puts a new file in the place of what is there, with exactly this mode, and on the disk.
+func replace(path string, content []byte, mode fs.FileMode) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(mode))
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		return errors.Join(err, f.Cleanup())
+	}
+	return errors.Join(f.CloseAtomicallyReplace(), f.Cleanup())
+}
+
+// replaceLink puts a symbolic link in the place of what is there.
+func replaceLink(target, path string) error { return renameio.Symlink(target, path) }
+
+// owner gives the user and group of a file.
+func owner(info fs.FileInfo) (uid, gid int) {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Uid), int(stat.Gid)
+	}
+	return 0, 0
+}

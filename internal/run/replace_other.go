@@ -1,0 +1,49 @@
+//go:build !linux
+
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// replaceFile puts a whole file in place at once: os.Rename replaces a file on every system, on Windows by
+// MoveFileEx, where renameio offers nothing.
+func replaceFile(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// swap puts the built folder in the place of the old one. Only Linux exchanges two folders at once: here the old
+// one goes aside first, and comes back if the new one cannot take its place.
+func swap(building, folder string) error {
+	old := building + ".old"
+	if err := os.Rename(folder, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("folder %q: move aside: %w", folder, err)
+	}
+	if err := os.Rename(building, folder); err != nil {
+		back := os.Rename(old, folder)
+		if errors.Is(back, os.ErrNotExist) {
+			back = nil
+		}
+		return errors.Join(fmt.Errorf("folder %q: %w", folder, err), back)
+	}
+	return os.RemoveAll(old)
+}
