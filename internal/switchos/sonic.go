@@ -1,9 +1,11 @@
 package switchos
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -15,8 +17,18 @@ type sonic struct{}
 // qosName is the name of every map and profile that is rendered.
 const qosName = "RAILWRIGHT"
 
-// table is one table of CONFIG_DB: row key, field, value.
-type table map[string]map[string]string
+// The tables of CONFIG_DB, in the order in which they are written.
+type (
+	table struct {
+		name string
+		rows []row
+	}
+	row struct {
+		key    string
+		fields []field
+	}
+	field struct{ name, value string }
+)
 
 func (sonic) Names() (id, title string) { return "sonic", "SONiC" }
 
@@ -24,137 +36,140 @@ func (sonic) Load(file string) string { return "sudo config load " + file }
 
 // Render gives what `config load` adds to the configuration that the switch already has.
 func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
-	tables := map[string]table{
-		"DEVICE_METADATA": {"localhost": {"hostname": s.Name}},
-		"PORT":            sonicPorts(s),
+	tables := []table{
+		{"DEVICE_METADATA", []row{{"localhost", []field{{"hostname", s.Name}}}}},
+		sonicPorts(s),
 	}
 	omits := []string{
 		"PORT lanes, alias, index and fec: the switch has its own",
 		"management interface, uplinks and routing to other switches",
 	}
-	if interfaces := sonicInterfaces(s); len(interfaces) > 0 {
-		tables["INTERFACE"] = interfaces
+	if interfaces := sonicInterfaces(s); len(interfaces.rows) > 0 {
+		tables = append(tables, interfaces)
 	} else {
 		omits = append(omits, "VLAN, VLAN_MEMBER and VLAN_INTERFACE of the subnets: the plan has no VLAN ids")
 	}
 	if t == nil {
 		omits = append(omits, "QoS maps and PFC: the plan has no traffic classes")
 	} else {
-		sonicTraffic(tables, s, *t)
+		tables = append(tables, sonicMaps(*t)...)
+		tables = append(tables, sonicPFC(s, *t)...)
+		tables = append(tables, sonicECN(s, *t)...)
 		omits = append(omits, "BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the switch derives them from speed and cable length; SCHEDULER weights")
 	}
-	text, err := json.MarshalIndent(tables, "", "    ")
-	if err != nil {
-		panic(err) // maps of strings can always be written
-	}
-	return Config{Path: "/etc/sonic/config_db.json", Text: append(text, '\n'), Omits: omits}
+	slices.SortFunc(tables, func(a, b table) int { return cmp.Compare(a.name, b.name) })
+	return Config{Path: "/etc/sonic/config_db.json", Text: sonicText(tables), Omits: omits}
 }
 
 func sonicPorts(s fabric.Switch) table {
-	rows := make(table, len(s.Ports))
+	t := table{name: "PORT", rows: make([]row, 0, len(s.Ports))}
 	for _, p := range s.Ports {
-		row := map[string]string{"admin_status": "up", "description": p.Peer.String()}
+		fields := []field{{"admin_status", "up"}, {"description", p.Peer.String()}}
 		if s.MTU > 0 {
-			row["mtu"] = strconv.Itoa(s.MTU)
+			fields = append(fields, field{"mtu", strconv.Itoa(s.MTU)})
 		}
 		if p.RateGbps > 0 {
-			row["speed"] = strconv.Itoa(int(p.RateGbps * 1000)) // Mb/s
+			fields = append(fields, field{"speed", strconv.Itoa(int(p.RateGbps * 1000))}) // Mb/s
 		}
-		rows[p.Name] = row
+		t.rows = append(t.rows, row{p.Name, fields})
 	}
-	return rows
+	return t
 }
 
 // sonicInterfaces gives each routed port and its address, in the two rows that SONiC needs for it.
 func sonicInterfaces(s fabric.Switch) table {
-	rows := table{}
+	t := table{name: "INTERFACE"}
 	for _, p := range s.Ports {
 		if p.Address.IsValid() {
-			rows[p.Name] = map[string]string{}
-			rows[p.Name+"|"+p.Address.String()] = map[string]string{}
+			t.rows = append(t.rows, row{key: p.Name}, row{key: p.Name + "|" + p.Address.String()})
 		}
 	}
-	return rows
+	return t
 }
 
-// sonicTraffic adds the maps from DSCP to queue, PFC, ECN, the watchdog and the cable length. A traffic class
-// has the number of its priority, its queue and, where it is lossless, its priority group.
-func sonicTraffic(tables map[string]table, s fabric.Switch, t fabric.Traffic) {
+// sonicMaps lead from the DSCP value to the queue. A traffic class has the number of its priority, its queue
+// and, where it is lossless, its priority group.
+func sonicMaps(t fabric.Traffic) []table {
 	rest := strconv.Itoa(unusedPriority(t))
-	dscp, queues, groups := map[string]string{}, map[string]string{}, map[string]string{}
+	var dscp, queues, groups []field
 	for i := range 64 {
-		dscp[strconv.Itoa(i)] = rest
+		dscp = append(dscp, field{strconv.Itoa(i), rest})
 	}
 	for i := range 8 {
-		queues[strconv.Itoa(i)] = strconv.Itoa(i)
-		groups[strconv.Itoa(i)] = rest
+		queues = append(queues, field{strconv.Itoa(i), strconv.Itoa(i)})
+		groups = append(groups, field{strconv.Itoa(i), rest})
 	}
-	lossless := ""
 	for _, c := range t.Classes {
-		class := strconv.Itoa(c.Priority)
-		dscp[strconv.Itoa(c.DSCP)] = class
-		if !c.Lossless {
-			continue
+		dscp[c.DSCP].value = strconv.Itoa(c.Priority)
+		if c.Lossless {
+			groups[c.Priority].value = strconv.Itoa(c.Priority)
 		}
-		groups[class] = class
-		if lossless != "" {
-			lossless += ","
-		}
-		lossless += class
 	}
-	tables["DSCP_TO_TC_MAP"] = table{qosName: dscp}
-	tables["TC_TO_QUEUE_MAP"] = table{qosName: queues}
-	tables["TC_TO_PRIORITY_GROUP_MAP"] = table{qosName: groups}
-	tables["MAP_PFC_PRIORITY_TO_QUEUE"] = table{qosName: queues}
-	row := map[string]string{
-		"dscp_to_tc_map": qosName, "tc_to_queue_map": qosName, "tc_to_pg_map": qosName, "pfc_to_queue_map": qosName,
-		"pfc_enable": lossless,
+	named := func(name string, fields []field) table { return table{name, []row{{qosName, fields}}} }
+	return []table{
+		named("DSCP_TO_TC_MAP", dscp), named("TC_TO_QUEUE_MAP", queues), named("TC_TO_PRIORITY_GROUP_MAP", groups),
+		named("MAP_PFC_PRIORITY_TO_QUEUE", queues),
 	}
-	if t.Watchdog != nil {
-		row["pfcwd_sw_enable"] = lossless
-		tables["PFC_WD"] = perPort(s, map[string]string{
-			"action": "drop", "detection_time": strconv.Itoa(t.Watchdog.DetectMs), "restoration_time": strconv.Itoa(t.Watchdog.RestoreMs),
-		})
-	}
-	tables["PORT_QOS_MAP"] = perPort(s, row)
-	lengths := make(map[string]string, len(s.Ports))
-	for _, p := range s.Ports {
-		lengths[p.Name] = strconv.Itoa(t.CableM) + "m"
-	}
-	tables["CABLE_LENGTH"] = table{"AZURE": lengths} // the one name under which SONiC's buffer manager looks
-	sonicECN(tables, s, t)
 }
 
-// sonicECN adds a WRED profile for each class that is marked. It acts on green packets, which all are
+// sonicPFC binds the maps to the ports, with PFC, the watchdog and the cable length.
+func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
+	var priorities []string
+	for _, c := range t.Classes {
+		if c.Lossless {
+			priorities = append(priorities, strconv.Itoa(c.Priority))
+		}
+	}
+	lossless := strings.Join(priorities, ",")
+	fields := []field{
+		{"dscp_to_tc_map", qosName}, {"pfc_enable", lossless}, {"pfc_to_queue_map", qosName},
+		{"tc_to_pg_map", qosName}, {"tc_to_queue_map", qosName},
+	}
+	lengths := make([]field, 0, len(s.Ports))
+	for _, p := range s.Ports {
+		lengths = append(lengths, field{p.Name, strconv.Itoa(t.CableM) + "m"})
+	}
+	tables := []table{{"CABLE_LENGTH", []row{{"AZURE", lengths}}}} // the one name that SONiC's buffer manager reads
+	if t.Watchdog != nil {
+		fields = append(fields, field{"pfcwd_sw_enable", lossless})
+		tables = append(tables, perPort("PFC_WD", "", s, []field{
+			{"action", "drop"}, {"detection_time", strconv.Itoa(t.Watchdog.DetectMs)}, {"restoration_time", strconv.Itoa(t.Watchdog.RestoreMs)},
+		}))
+	}
+	return append(tables, perPort("PORT_QOS_MAP", "", s, fields))
+}
+
+// sonicECN gives a WRED profile for each class that is marked. It acts on green packets, which all are
 // unless the switch colours them.
-func sonicECN(tables map[string]table, s fabric.Switch, t fabric.Traffic) {
+func sonicECN(s fabric.Switch, t fabric.Traffic) []table {
+	profiles, queues := table{name: "WRED_PROFILE"}, table{name: "QUEUE"}
 	for _, c := range t.Classes {
 		if c.ECN == nil {
 			continue
 		}
-		if tables["WRED_PROFILE"] == nil {
-			tables["WRED_PROFILE"], tables["QUEUE"] = table{}, table{}
-		}
 		name := qosName + "_" + c.Name
-		tables["WRED_PROFILE"][name] = map[string]string{
-			"wred_green_enable": "true", "ecn": "ecn_green",
-			"green_min_threshold":    strconv.FormatInt(c.ECN.MinBytes, 10),
-			"green_max_threshold":    strconv.FormatInt(c.ECN.MaxBytes, 10),
-			"green_drop_probability": strconv.Itoa(c.ECN.Percent),
-		}
-		for _, p := range s.Ports {
-			tables["QUEUE"][p.Name+"|"+strconv.Itoa(c.Priority)] = map[string]string{"wred_profile": name}
-		}
+		profiles.rows = append(profiles.rows, row{name, []field{
+			{"ecn", "ecn_green"},
+			{"green_drop_probability", strconv.Itoa(c.ECN.Percent)},
+			{"green_max_threshold", strconv.FormatInt(c.ECN.MaxBytes, 10)},
+			{"green_min_threshold", strconv.FormatInt(c.ECN.MinBytes, 10)},
+			{"wred_green_enable", "true"},
+		}})
+		queues.rows = append(queues.rows, perPort("", "|"+strconv.Itoa(c.Priority), s, []field{{"wred_profile", name}}).rows...)
 	}
+	if len(profiles.rows) == 0 {
+		return nil
+	}
+	return []table{profiles, queues}
 }
 
-// perPort gives every port the same row.
-func perPort(s fabric.Switch, row map[string]string) table {
-	rows := make(table, len(s.Ports))
+// perPort gives every port the same row; suffix ends its key.
+func perPort(name, suffix string, s fabric.Switch, fields []field) table {
+	t := table{name: name, rows: make([]row, 0, len(s.Ports))}
 	for _, p := range s.Ports {
-		rows[p.Name] = row
+		t.rows = append(t.rows, row{p.Name + suffix, fields})
 	}
-	return rows
+	return t
 }
 
 // unusedPriority is the lowest priority that no class has: the one of all other packets.
@@ -164,4 +179,56 @@ func unusedPriority(t fabric.Traffic) int {
 		p++
 	}
 	return p
+}
+
+// sonicText writes the tables as JSON, four spaces a level as SONiC itself does, with the ports in their order.
+// It writes text rather than marshalling maps: a cluster of 16,384 nodes has 4,096 leaves.
+func sonicText(tables []table) []byte {
+	b := make([]byte, 0, 1<<14)
+	object := func(indent string, n int, member func(i int)) {
+		if n == 0 {
+			b = append(b, "{}"...)
+			return
+		}
+		for i := range n {
+			if i == 0 {
+				b = append(b, '{', '\n')
+			} else {
+				b = append(b, ',', '\n')
+			}
+			b = append(b, indent...)
+			member(i)
+		}
+		b = append(b, '\n')
+		b = append(b, indent[4:]...)
+		b = append(b, '}')
+	}
+	key := func(text string) { b = append(appendJSON(b, text), ": "...) }
+	object("    ", len(tables), func(i int) {
+		t := tables[i]
+		key(t.name)
+		object("        ", len(t.rows), func(i int) {
+			r := t.rows[i]
+			key(r.key)
+			object("            ", len(r.fields), func(i int) {
+				key(r.fields[i].name)
+				b = appendJSON(b, r.fields[i].value)
+			})
+		})
+	})
+	return append(b, '\n')
+}
+
+// appendJSON writes a string of JSON.
+func appendJSON(b []byte, text string) []byte {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			panic(err) // every string can be written
+		}
+		return append(b, quoted...)
+	}
+	b = append(b, '"')
+	b = append(b, text...)
+	return append(b, '"')
 }

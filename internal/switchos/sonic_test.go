@@ -93,17 +93,50 @@ func TestSONiCGolden(t *testing.T) {
 	}
 }
 
+// tablesOf reads what is rendered as SONiC does: table, row, field.
+func tablesOf(t *testing.T, s fabric.Switch, traffic *fabric.Traffic) map[string]configTable {
+	t.Helper()
+	var all map[string]configTable
+	if err := json.Unmarshal(sonic{}.Render(s, traffic).Text, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+type configTable map[string]map[string]string
+
 // Other packets get the lowest priority that no class has, so that none of them is lossless by accident.
 func TestOtherPacketsAreLossy(t *testing.T) {
 	traffic := classes(false, false)
 	traffic.Classes[1].Priority = 0
-	tables := map[string]table{}
-	sonicTraffic(tables, leaf(true), *traffic)
+	tables := tablesOf(t, leaf(true), traffic)
 	if got := tables["DSCP_TO_TC_MAP"][qosName]; got["26"] != "0" || got["0"] != "1" || got["48"] != "7" {
 		t.Errorf("%v", got)
 	}
 	if got := tables["TC_TO_PRIORITY_GROUP_MAP"][qosName]; got["0"] != "0" || got["1"] != "1" || got["7"] != "1" {
 		t.Errorf("%v", got)
+	}
+}
+
+// The text is what the standard library writes of the same values, whatever a name holds.
+func TestSONiCTextIsJSON(t *testing.T) {
+	names := []string{"plain", "", `a"b\c`, "tab\t", "é\xff", "<&>", "\x7f"}
+	var tables []table
+	want := make(map[string]configTable)
+	for _, name := range names {
+		tables = append(tables, table{name, []row{{name, []field{{name, name}}}, {key: "none " + name}}})
+		valid := strings.ToValidUTF8(name, "\ufffd")
+		want[valid] = configTable{valid: {valid: valid}, "none " + valid: {}}
+	}
+	var got map[string]configTable
+	if err := json.Unmarshal(sonicText(tables), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if text := string(sonicText(nil)); text != "{}\n" {
+		t.Errorf("no table is %q", text)
 	}
 }
 
@@ -149,7 +182,7 @@ var yangTables = []yangTable{
 }
 
 // yangXML writes CONFIG_DB as the data of SONiC's YANG models: libyang takes strings in XML only.
-func yangXML(t *testing.T, tables map[string]table) []byte {
+func yangXML(t *testing.T, tables map[string]configTable) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
@@ -205,7 +238,7 @@ func leafXML(b *bytes.Buffer, name, value string) {
 }
 
 // yanglint validates CONFIG_DB against the models.
-func yanglint(t *testing.T, tables map[string]table) (string, error) {
+func yanglint(t *testing.T, tables map[string]configTable) (string, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.xml")
 	if err := os.WriteFile(file, yangXML(t, tables), 0o644); err != nil {
@@ -228,11 +261,8 @@ func TestSONiCYANG(t *testing.T) {
 	if _, err := os.Stat(yangFolder); err != nil {
 		t.Skipf("SONiC's YANG models are not beside the checkout (%s): their verdict is missing", yangFolder)
 	}
-	tables := func(t *testing.T, routed bool, traffic *fabric.Traffic) map[string]table {
-		var all map[string]table
-		if err := json.Unmarshal(sonic{}.Render(leaf(routed), traffic).Text, &all); err != nil {
-			t.Fatal(err)
-		}
+	tables := func(t *testing.T, routed bool, traffic *fabric.Traffic) map[string]configTable {
+		all := tablesOf(t, leaf(routed), traffic)
 		for i, p := range leaf(routed).Ports { // the switch's own, to which the file is added
 			all["PORT"][p.Name]["lanes"] = fmt.Sprintf("%d,%d", 8*i+1, 8*i+2)
 		}
@@ -247,14 +277,14 @@ func TestSONiCYANG(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		spoil func(map[string]table)
+		spoil func(map[string]configTable)
 	}{
-		{"bad/mtu out of range", func(m map[string]table) { m["PORT"]["Ethernet0"]["mtu"] = "99999" }},
-		{"bad/PFC on a ninth priority", func(m map[string]table) { m["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "9" }},
-		{"bad/map that does not exist", func(m map[string]table) { m["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"] = "NONE" }},
-		{"bad/ECN word", func(m map[string]table) { m["WRED_PROFILE"]["RAILWRIGHT_roce"]["ecn"] = "ecn_grene" }},
-		{"bad/thresholds crossed", func(m map[string]table) { m["WRED_PROFILE"]["RAILWRIGHT_roce"]["green_max_threshold"] = "1" }},
-		{"bad/address on no port", func(m map[string]table) { m["INTERFACE"]["Ethernet99|10.0.0.0/31"] = nil }},
+		{"bad/mtu out of range", func(m map[string]configTable) { m["PORT"]["Ethernet0"]["mtu"] = "99999" }},
+		{"bad/PFC on a ninth priority", func(m map[string]configTable) { m["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] = "9" }},
+		{"bad/map that does not exist", func(m map[string]configTable) { m["PORT_QOS_MAP"]["Ethernet0"]["dscp_to_tc_map"] = "NONE" }},
+		{"bad/ECN word", func(m map[string]configTable) { m["WRED_PROFILE"]["RAILWRIGHT_roce"]["ecn"] = "ecn_grene" }},
+		{"bad/thresholds crossed", func(m map[string]configTable) { m["WRED_PROFILE"]["RAILWRIGHT_roce"]["green_max_threshold"] = "1" }},
+		{"bad/address on no port", func(m map[string]configTable) { m["INTERFACE"]["Ethernet99|10.0.0.0/31"] = nil }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := tables(t, true, classes(true, true))
