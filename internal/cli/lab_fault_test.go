@@ -67,7 +67,8 @@ func plantings() []struct {
 
 		{"rail24", "one-subnet=host1:eth2", each(fabric.CauseARPFlux, "host1:eth2")},
 		{"rail24", "swap-cable=host1:eth1,host2:eth2", each(fabric.CauseMiscabled, "host1:eth1", "host2:eth2")},
-		{"flat", "route=host1:eth7", each(fabric.CauseRouteMissing, "host1:eth7")},
+		// Two NICs: without its own route each takes the first one of the main table, which may happen to be its own.
+		{"flat", "route=host1:eth6,host1:eth7", each(fabric.CauseRouteMissing, "host1:eth6", "host1:eth7")},
 		{"flat", "one-subnet=host2:eth5", each(fabric.CauseARPFlux, "host2:eth5")},
 
 		{"p2p31", "mtu=host1:eth1,host2:eth8 route=host1:eth2 down=host2:eth3", slices.Concat(

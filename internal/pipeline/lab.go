@@ -100,7 +100,7 @@ func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 	var before []*fabric.Facts
 	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {
 		collected, lost := Collect(ctx, f)
-		if len(lost) == 0 && settled(collected, lldp) && slices.EqualFunc(before, collected, sameNetwork) {
+		if len(lost) == 0 && settled(collected, lldp) && slices.EqualFunc(before, collected, sameNetwork) && !configuring(ctx, f) {
 			return nil
 		}
 		before = collected
@@ -111,6 +111,18 @@ func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 		}
 	}
 	return nil
+}
+
+// configuring reports whether systemd-networkd is at work on an interface of any machine: after a link has been
+// down it puts the routes back one by one. Where networkd does not run, its folder does not exist.
+func configuring(ctx context.Context, f *fleet.Fleet) bool {
+	busy := host.Command{Argv: []string{"grep", "-qsrE", "^ADMIN_STATE=(pending|initialized|configuring)$", "/run/systemd/netif/links"}}
+	for _, m := range f.Reached() {
+		if _, err := host.Output(ctx, m.Runner, busy); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // sameNetwork says whether two facts of a host show the same network; neighbour states come and go.
