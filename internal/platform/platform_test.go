@@ -226,7 +226,7 @@ func TestSwitches(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(got, []string{"leaf1/etc/sonic/config_db.json"}) {
+	if !slices.Equal(got, []string{"leaf1/etc/sonic/railwright.json"}) {
 		t.Errorf("%q", got)
 	}
 	want := []fabric.Missing{

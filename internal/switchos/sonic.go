@@ -58,7 +58,8 @@ func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
 		omits = append(omits, "BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the switch derives them from speed and cable length; SCHEDULER weights")
 	}
 	slices.SortFunc(tables, func(a, b table) int { return cmp.Compare(a.name, b.name) })
-	return Config{Path: "/etc/sonic/config_db.json", Text: sonicText(tables), Omits: omits}
+	// A file of its own: config_db.json beside it is the whole configuration, of which this is a part.
+	return Config{Path: "/etc/sonic/railwright.json", Text: sonicText(tables), Omits: omits}
 }
 
 func sonicPorts(s fabric.Switch) table {
