@@ -89,7 +89,7 @@ func metalFacts(p *fabric.Plan, h int) *fabric.Facts {
 	f.Machine = fabric.Machine{
 		Vendor: ref("Dell Inc."), Product: ref("PowerEdge XE9680"), Hypervisor: ref(false), IOMMUMode: ref("passthrough"),
 		NUMANodes: ref(2), BIOS: ref("2.5.4"), MemoryKiB: ref(2113548288), SwapKiB: ref(0), CPUModel: ref("a processor"),
-		CPUsOnline: ref(192), CPUsPresent: ref(192), Governor: ref("performance"), RDMACharDevs: ref(8), MemlockLimit: ref("unlimited"),
+		CPUsOnline: ref(192), CPUsPresent: ref(192), Governor: ref("performance"), NetworkManager: ref("networkd"), RDMACharDevs: ref(8), MemlockLimit: ref("unlimited"),
 	}
 	f.Sysctls = map[string]string{"kernel.numa_balancing": "0", "net.ipv4.neigh.default.gc_thresh3": "1024"}
 	f.Modules = []fabric.Module{

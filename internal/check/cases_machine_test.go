@@ -16,6 +16,11 @@ func machineCases() []oneCase {
 		{"cpus-online", "not counted", "host1", isUnknown, "permission denied", both(onMachine(func(m *fabric.Machine) { m.CPUsOnline = nil }), gone("machine.cpus_online"))},
 		{"cpus-online", "lab", "host1", isNA, "no hardware of its own", inLab},
 
+		{"network-owner", "networkd", "host1", isPass, "", asPlanned},
+		{"network-owner", "NetworkManager", "host1", isFail, "NetworkManager configures the network of host1", onMachine(func(m *fabric.Machine) { m.NetworkManager = ref("NetworkManager") })},
+		{"network-owner", "unread", "host1", isUnknown, "permission denied", both(onMachine(func(m *fabric.Machine) { m.NetworkManager = nil }), gone("machine.network_owner"))},
+		{"network-owner", "neither", "host1", isUnknown, "neither networkd nor NetworkManager", onMachine(func(m *fabric.Machine) { m.NetworkManager = nil })},
+		{"network-owner", "no plan", "host1", isNA, "needs a cluster file", noPlan},
 		{"cpu-governor", "performance", "host1", isPass, "", asPlanned},
 		{"cpu-governor", "powersave", "host1", isFail, "is powersave, not performance", onMachine(func(m *fabric.Machine) { m.Governor = ref("powersave") })},
 		{"cpu-governor", "mixed", "host1", isFail, "is mixed", onMachine(func(m *fabric.Machine) { m.Governor = ref("mixed") })},

@@ -140,6 +140,8 @@ func recordedMachine() []recordedCase {
 		{rule: "gpu-nic-numa", on: free(), subject: gpu, fail: file(pciFolder+nicAt+"/numa_node", "0"), unknown: denied(pciFolder + nicAt + "/numa_node")},
 		of("numa-balancing", file("/proc/sys/kernel/numa_balancing", "1"), gone("/proc/sys/kernel/numa_balancing")),
 		of("cpus-online", file("/sys/devices/system/cpu/online", "0-94"), denied("/sys/devices/system/cpu/online")),
+		{rule: "network-owner", on: planned(), subject: node, unknown: closedFolder("/run/systemd/netif"),
+			fail: edits(folder("/run/systemd/netif"), folder("/run/NetworkManager", "devices"))},
 		of("cpu-governor", file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave"), closedFolder("/sys/devices/system/cpu/cpufreq")),
 		of("swap", words("/proc/meminfo", "SwapTotal:             0 kB", "SwapTotal:       8388604 kB"), denied("/proc/meminfo")),
 		of("memlock", words("/proc/self/limits", "memory         unlimited", "memory         65536"), denied("/proc/self/limits")),

@@ -8,6 +8,7 @@ func Rules() []Rule {
 		mtu(),
 		oneSubnet(),
 		address(),
+		networkOwner(),
 		sourceRule(),
 		railRoute(),
 		ruleShadow(),
