@@ -59,6 +59,8 @@ func plantings() []struct {
 		{"p2p31", "route=host2:eth1,host2:eth8", each(fabric.CauseRouteMissing, "host2:eth1", "host2:eth8")},
 		{"p2p31", "down=host2:eth4", each(fabric.CauseLinkDown, "host2:eth4")},
 		{"p2p31", "down=host1:eth1,host2:eth1,host2:eth2", each(fabric.CauseLinkDown, "host1:eth1", "host2:eth1", "host2:eth2")},
+		{"p2p31", "address=host2:eth6", each(fabric.CauseAddressMissing, "host2:eth6")},
+		{"p2p31", "address=host1", each(fabric.CauseAddressMissing, nicsOf("host1")...)},
 		{"p2p31", "one-subnet=host1:eth1", each(fabric.CauseARPFlux, "host1:eth1")},
 		{"p2p31", "one-subnet=host2:eth3,host2:eth6", each(fabric.CauseARPFlux, "host2:eth3", "host2:eth6")},
 		{"p2p31", "swap-cable=host1:eth3", each(fabric.CauseMiscabled, "host1:eth3", "host1:eth4")},

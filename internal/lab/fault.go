@@ -44,6 +44,7 @@ func FaultKinds() []FaultKind {
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
 		{Name: "route", Doc: "the route of the NIC's table is gone", Cause: fabric.CauseRouteMissing, plant: each(plantRoute)},
 		{Name: "down", Doc: "the NIC is set down", Cause: fabric.CauseLinkDown, plant: each(plantDown)},
+		{Name: "address", Doc: "the NIC has another address than the planned one", Cause: fabric.CauseAddressMissing, plant: each(plantAddress)},
 		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
 		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, plant: plantSwapCable},
 	}

@@ -56,7 +56,7 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultRefuses(t *testing.T) {
 	s := spec(t, testPlan(2, 3))
-	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: mtu, route, down, one-subnet, swap-cable"
+	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: mtu, route, down, "
 	tests := []struct{ text, want string }{
 		{"", form},
 		{"mtu", form},
