@@ -35,6 +35,7 @@ type FaultKind struct {
 	Doc   string
 	Cause fabric.CauseID
 	Pair  bool // takes two NICs; with one named, the next NIC of the host is its partner
+	Ports bool // it moves ports of the leaf, whose lldpd then starts again
 	plant func(s Spec, open networks, f Fault) error
 }
 
@@ -46,7 +47,7 @@ func FaultKinds() []FaultKind {
 		{Name: "down", Doc: "the NIC is set down", Cause: fabric.CauseLinkDown, plant: each(plantDown)},
 		{Name: "address", Doc: "the NIC has another address than the planned one", Cause: fabric.CauseAddressMissing, plant: each(plantAddress)},
 		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
-		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, plant: plantSwapCable},
+		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, Ports: true, plant: plantSwapCable},
 	}
 }
 
