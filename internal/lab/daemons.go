@@ -68,7 +68,10 @@ func (l *Lab) Hosts() ([]host.Namespace, error) {
 // keeps its port names; here it is the ports that move, and lldpd would for some seconds still say the old
 // ones. So it takes its leave before, and starts again afterwards.
 func (l *Lab) renames(faults []Fault) bool {
-	return l.LLDP == "" && slices.ContainsFunc(faults, func(f Fault) bool { return f.Kind == "swap-cable" })
+	return l.LLDP == "" && slices.ContainsFunc(faults, func(f Fault) bool {
+		k, err := faultKind(f.Kind)
+		return err == nil && k.Ports
+	})
 }
 
 func (l *Lab) stopLeafLLDP(ctx context.Context, faults []Fault) error {
