@@ -320,7 +320,7 @@ func hardwareNeeded(hw fabric.Hardware) string {
 		flags = append(flags, "--nodes N")
 	}
 	if hw.Nodes != 1 && hw.Machine == "" && (hw.NICsPerNode == 0 || hw.NICGbps == 0 || hw.Net == "") {
-		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which gives all three)")
+		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which sets all three)")
 	}
 	if len(flags) == 0 {
 		return "hardware in the catalog: --machine MACHINE"

@@ -151,7 +151,7 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 	}
 	switch {
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
-		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but nothing was measured over the network of the %d nodes", s.hw.Nodes)
+		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but the network between the %d nodes was not measured", s.hw.Nodes)
 	case fault != nil && (s.contradicts(fault, across) || fault.explicit >= plain && s.kind == fabric.ObservationFile):
 		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.cause.Evidence[0].Value) + " contradicts them: they may be of different runs"
 	case s.complaint() != "":
@@ -254,7 +254,7 @@ func (s *observed) missing() string {
 	case s.kind == fabric.NCCLDebugLog:
 		return "a log has no bandwidth to judge, and shows no fault"
 	default:
-		return "nothing in the result can be compared with an expected value"
+		return "no number in the result can be compared with an expected value"
 	}
 }
 

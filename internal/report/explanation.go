@@ -216,7 +216,7 @@ func (p *printer) advice(label, text string) {
 	p.commands(label, oneLine(text))
 }
 
-// sentence tells words from a command by their punctuation: a colon or a comma at the end of a word.
+// sentence distinguishes words from a command by their punctuation: a colon or a comma at the end of a word.
 func sentence(text string) bool {
 	for _, word := range strings.Fields(text) {
 		if len(word) > 1 && (strings.HasSuffix(word, ":") || strings.HasSuffix(word, ",")) {

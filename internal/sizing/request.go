@@ -140,7 +140,7 @@ func (req Request) checkFraction() error {
 	case f > 1:
 		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
 	case f < 0.05:
-		return fmt.Errorf("mem-fraction %v: leaves nothing for weights: did you mean %v?", f, f*100)
+		return fmt.Errorf("mem-fraction %v: leaves no memory for weights: did you mean %v?", f, f*100)
 	}
 	return nil
 }
