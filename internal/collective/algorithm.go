@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Algorithm is an algorithm of NCCL. Its values are in NCCL's order, by which its tables go.
+// Algorithm is an algorithm of NCCL. Its values are in the order of NCCL's tables.
 type Algorithm uint8
 
 // The algorithms, in the order of NCCL's tables (nccl, src/include/nccl_tuner.h).
@@ -22,7 +22,7 @@ const (
 	algorithms // how many there are
 )
 
-// PeerToPeer names what sends pieces straight to their receivers: no algorithm of the tables.
+// PeerToPeer names collectives that send pieces directly to their receivers: not an algorithm of the tables.
 const PeerToPeer = "P2P"
 
 func algorithmNames() [algorithms]string {
@@ -36,7 +36,7 @@ func (a Algorithm) String() string {
 	return algorithmNames()[a]
 }
 
-// Protocol is how data and its arrival are distinguished on the way.
+// Protocol is how the receiver detects that data has arrived.
 type Protocol uint8
 
 // The protocols, in the order of NCCL's tables.
@@ -78,7 +78,7 @@ func parseProtocol(name string) (Protocol, error) {
 	return 0, fmt.Errorf("protocol %q: unknown; known: %s", name, strings.Join(names[:], ", "))
 }
 
-// function is a collective of NCCL's tuning table; sendrecv and the like have none.
+// function is a collective of NCCL's tuning table; sendrecv and other peer-to-peer operations have none.
 type function uint8
 
 const (
@@ -90,7 +90,7 @@ const (
 	functions
 )
 
-// functionOf gives the row of a collective in NCCL's table; ok is false for what goes from peer to peer.
+// functionOf returns the row of a collective in NCCL's table; ok is false for peer-to-peer operations.
 func functionOf(c fabric.Collective) (fn function, ok bool) {
 	switch c {
 	case fabric.Broadcast:

@@ -3,7 +3,7 @@ package collective
 import "strings"
 
 // AllPairs names what RCCL runs for small sizes on a full mesh of XGMI links: each GPU reduces an eighth that it
-// gets from all others at once, and sends it to all at once (rccl, README, MSCCL: for MI300X, one process per GPU).
+// receives from all others at once, and sends it to all at once (rccl, README, MSCCL: for MI300X, one process per GPU).
 const AllPairs = "MSCCL"
 
 // Sizes for which RCCL has such an algorithm, bytes.
@@ -12,7 +12,7 @@ const (
 	allPairsTo   = 4 << 20
 )
 
-// allPairs gives that option; ok is false where RCCL has none. Two phases of 1/g of the data on every link, in
+// allPairs returns that option; ok is false where RCCL has none. Two phases of 1/g of the data on every link, in
 // words of which half is a flag.
 func (c *Cluster) allPairs(f function, job Job) (o option, ok bool) {
 	if f != fnAllReduce || c.nodes() > 1 || c.local() != 8 || !strings.HasPrefix(c.gpu.gfx, "gfx94") ||

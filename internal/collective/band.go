@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// span is how much faster and slower than predicted healthy machines are, as factors on the time.
+// span is how much faster and slower than predicted healthy machines are, as factors of the time.
 type span struct{ fast, slow float64 }
 
-// anchor is a span at a size; between two sizes it goes from one to the other.
+// anchor is a span at a size; between two sizes it is interpolated.
 type anchor struct {
 	size float64
 	span
 }
 
-// anchors are read off the healthy tables of test/accuracy, of all clusters together: nineteen rows of twenty lie
-// inside, and they are as wide for machines that no rate was read from. Small sizes jitter with the host, middle ones depend
-// on versions and on which algorithm they take, large ones on the wire alone. A fault takes more than a sixth of the
+// anchors are derived from the healthy tables of test/accuracy, of all clusters together: 95 % of the rows are
+// inside, also for machines whose rates were not measured. Small sizes jitter with the host, medium ones depend
+// on versions and on the algorithm chosen, large ones on the wire alone. A fault takes more than a sixth of the
 // expectation in most reports: the band of large sizes is narrower than that where the hardware is well known.
 func anchors() [8]anchor {
 	return [8]anchor{
@@ -31,7 +31,7 @@ func anchors() [8]anchor {
 	}
 }
 
-// crowded is the span of many senders to one receiver, which settle only in very large sizes: alltoall on four
+// crowded is the span of many senders to one receiver, which settle only at very large sizes: alltoall on four
 // nodes took up to 1.8 times as long between 16 MiB and 1 GiB (Broadcom 957608-AN209, 8.7.2.1).
 func crowded(size float64) span {
 	switch {
@@ -44,8 +44,8 @@ func crowded(size float64) span {
 	}
 }
 
-// spanOf gives the span of an option at a size. What rests on rates that were not measured is less sure, and so is
-// what differs between machines that the same words describe. Each factor has its own reason.
+// spanOf returns the span of an option at a size. What depends on rates that were not measured is less certain, and
+// so is what differs between machines with the same description. Each factor has its own reason.
 func (c *Cluster) spanOf(job Job, o *option, size int64) span {
 	s := float64(size)
 	out := between(anchors(), s)
@@ -58,21 +58,21 @@ func (c *Cluster) spanOf(job Job, o *option, size int64) span {
 	return out
 }
 
-// doubts are what widens the span of an option.
+// doubts are the factors that widen the span of an option.
 func (c *Cluster) doubts(job Job, o *option) (all []span) {
-	if c.unmeasured { // a rate by analogy: those of measured parts lie within a fifth of one another
+	if c.unmeasured { // a rate by analogy: those of measured parts are within a fifth of one another
 		all = append(all, span{0.85, 1.20})
 	}
 	if c.mixed { // a board of four GPUs without a switch, or half of one of eight with it
 		all = append(all, span{0.84, 1.04})
 	}
-	if c.gpu.wiring == overPCIe && c.local() > 1 { // which switches lie between is in no words: more often better than worse
+	if c.gpu.wiring == overPCIe && c.local() > 1 { // the switches in between are unspecified: more often better than worse
 		all = append(all, span{0.72, 1.10})
 	}
 	if c.local() > 8 && c.gpu.wiring == overSwitch { // 0.90 to 1.02 of what is expected on 64 and 72 GPUs of a rack
 		all = append(all, span{0.97, 1.06})
 	}
-	if o.algorithm == algorithms && o.named == "" && c.local() > 1 && c.gpu.wiring != overPCIe { // out of place and in place differ by a tenth
+	if o.algorithm == algorithms && o.named == "" && c.local() > 1 && c.gpu.wiring != overPCIe { // out-of-place and in-place differ by a tenth
 		all = append(all, span{0.97, 1.08})
 	}
 	if c.nodes() == 1 {

@@ -17,26 +17,26 @@ type Cluster struct {
 	graphs  graphs
 	tables  *ncclTables
 	est     estimates
-	rccl    *rcclTable // nil without AMD's GPUs
+	rccl    *rcclTable // nil without AMD GPUs
 	assumed []fabric.Assumption
 
-	trays int      // machines that an NVLink domain joins to one node of NCCL's; 0 and 1: each stands alone
-	apart *Cluster // the same without that; nil: there is nothing to join
+	trays int      // machines that an NVLink domain joins into one node of NCCL; 0 and 1: each is a node
+	apart *Cluster // the same cluster without that; nil: no machines to join
 
-	nicNames, linkNames string // what bounds are called
-	mixed               bool   // machines with these words are of two kinds
-	unmeasured          bool   // rates that the prediction rests on were measured on no such part
+	nicNames, linkNames string // names of the bounds
+	mixed               bool   // two kinds of machine match this description
+	unmeasured          bool   // the prediction uses rates that were not measured on this part
 }
 
-// maxNodes bounds what is taken: the largest cluster that the project is for, doubled once.
+// maxNodes bounds the number of nodes: the largest supported cluster, doubled once.
 const maxNodes = 32768
 
 // maxGPUs bounds the GPUs of one machine, with room above the 72 of an NVL72.
 const maxGPUs = 1024
 
-// New gives the cluster that a few words describe. What is not said comes from the catalog's machine, if one
-// is named, and otherwise from the commonest machine with these GPUs; Hardware tells which. Numbers that
-// make no machine are errors, and so is a GPU that the catalog does not know where its links are needed.
+// New returns the cluster of a short description. Unspecified values come from the catalog's machine, if one
+// is named, and otherwise from the most common machine with these GPUs; Hardware records which. Impossible numbers
+// are errors, and so is a GPU that is not in the catalog where its links are needed.
 func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
 	hw, assumed, err := complete(cat, hw)
 	if err != nil {
@@ -55,7 +55,7 @@ func New(cat *catalog.Catalog, hw fabric.Hardware) (*Cluster, error) {
 // built is a cluster with the graphs of its nominal machines.
 func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c, err := resolved(cat, hw, slices.Clone(assumed), trays)
-	if err != nil || c.gpu.amd { // RCCL's tables go with the machine, not with a search
+	if err != nil || c.gpu.amd { // RCCL's tables depend on the machine, not on a search
 		return c, err
 	}
 	s, err := nominalSystem(cat, c.joined(), c.gpu.sm)
@@ -70,7 +70,7 @@ func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption
 func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c := &Cluster{hw: hw, assumed: assumed, trays: trays}
 	if trays > 1 {
-		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink connects the GPUs of %d machines, which NCCL treats as one", trays)
+		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink connects the GPUs of %d machines, which NCCL treats as one node", trays)
 	}
 	if err := c.resolveGPU(cat); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumpt
 // Ranks is how many GPUs take part.
 func (c *Cluster) Ranks() int { return c.hw.Nodes * c.hw.GPUsPerNode }
 
-// nodes and local are those that NCCL sees: the machines of one NVLink domain are one node.
+// nodes and local are as NCCL counts them: the machines of one NVLink domain are one node.
 func (c *Cluster) nodes() int { return c.hw.Nodes / max(1, c.trays) }
 func (c *Cluster) local() int { return c.hw.GPUsPerNode * max(1, c.trays) }
 

@@ -11,10 +11,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// netNone is the word for machines without a fabric between them.
+// netNone is the value for machines without a fabric between them.
 const netNone = "none"
 
-// complete fills in what is not said of the hardware, and tells what it filled in.
+// complete fills in the unspecified hardware, and records what it filled in.
 func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabric.Assumption, error) {
 	var assumed []fabric.Assumption
 	assume := func(what, source string) { assumed = append(assumed, fabric.Assumption{What: what, Source: source}) }
@@ -67,7 +67,7 @@ func sane(hw fabric.Hardware) error {
 	return nil
 }
 
-// fromMachine takes what is not said from the machine that is named.
+// fromMachine takes unspecified values from the machine that is named.
 func fromMachine(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineModel) {
 	if hw.GPU == "" {
 		hw.GPU = m.GPU
@@ -110,7 +110,7 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 	}
 }
 
-// sibling finds the catalog's machine with these GPUs that is nearest to what is said.
+// sibling finds the catalog's machine with these GPUs that is nearest to the description.
 func sibling(cat *catalog.Catalog, hw fabric.Hardware) (id string, best catalog.MachineModel, ok bool) {
 	most := -1
 	for _, name := range slices.Sorted(maps.Keys(cat.Machines)) {
@@ -129,7 +129,7 @@ func sibling(cat *catalog.Catalog, hw fabric.Hardware) (id string, best catalog.
 			score++
 		}
 		if m.Reference {
-			score++ // the reference design before a cloud's
+			score++ // prefer the reference design over a cloud's machine
 		}
 		if score > most {
 			id, best, ok, most = name, m, true, score

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/ncclgraph"
 )
 
-// configured is the cluster as the environment of a job leaves it, with a note on each change.
+// configured is the cluster after the environment of a job is applied, with a note on each change.
 func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	var notes []fabric.Assumption
 	if c.apart != nil && job.Env["NCCL_MNNVL_ENABLE"] == "0" {
@@ -46,7 +46,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 	return &changed, notes
 }
 
-// number reads a setting; 0 stands for one that is not there or is no number above 0.
+// number reads a setting; 0 for one that is unset or not a number above 0.
 func number(job Job, name string) int {
 	text, ok := job.Env[name]
 	if !ok {
@@ -59,10 +59,10 @@ func number(job Job, name string) int {
 	return n
 }
 
-// queuePairs is from how many queue pairs a connection's flows spread over equal paths as if they were many.
+// queuePairs is the number of queue pairs from which a connection's flows spread evenly over equal paths.
 const queuePairs = 4
 
-// overHost takes the links away: what is left goes through host memory, in and out of it.
+// overHost removes the links between GPUs: data goes through host memory, in and out of it.
 func (c *Cluster) overHost() {
 	c.gpu.wiring = overPCIe
 	c.gpu.limit = c.gpu.pcie * pciePayload
@@ -74,7 +74,7 @@ func (c *Cluster) overHost() {
 	c.graphs.nvls.Channels = 0
 }
 
-// channelMost is what one channel carries with Simple, GB/s: NCCL splits faster ones (nccl, src/graph/search.cc,
+// channelMost is the most that one channel carries with Simple, GB/s: NCCL splits faster ones (nccl, src/graph/search.cc,
 // ncclTopoDupChannels: 25, and 50 from compute capability 9.0 on).
 func channelMost(sm int) float64 {
 	if sm > 80 {
@@ -83,7 +83,7 @@ func channelMost(sm int) float64 {
 	return 25
 }
 
-// fewChannels limits the links to what so many channels carry.
+// fewChannels limits the links to what that many channels carry.
 func (c *Cluster) fewChannels(n int) {
 	most := float64(n) * channelMost(c.gpu.sm)
 	share := float64(n) / float64(c.graphs.channels())

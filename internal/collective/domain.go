@@ -5,9 +5,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// traysOf is how many machines one NVLink domain joins of those of a cluster: NCCL takes GPUs of one domain for
+// traysOf is how many of a cluster's machines one NVLink domain joins: NCCL treats the GPUs of one domain as
 // one node, however many operating systems they run under (nccl, src/mnnvl.cc: multi-node NVLink is used where the
-// driver offers it, unless NCCL_MNNVL_ENABLE=0). 1 where each machine stands alone. Where the machines do not fill
+// driver offers it, unless NCCL_MNNVL_ENABLE=0). It is 1 where each machine is its own node. Where the machines do not fill
 // domains evenly, it is the largest number that does.
 func traysOf(cat *catalog.Catalog, hw fabric.Hardware) int {
 	if hw.Nodes < 2 || hw.GPUsPerNode < 1 || hw.NVLink != nil && !*hw.NVLink {
@@ -31,7 +31,7 @@ func traysOf(cat *catalog.Catalog, hw fabric.Hardware) int {
 	return 1
 }
 
-// joined is the hardware with the machines of a domain as one.
+// joined is the hardware with the machines of a domain counted as one.
 func (c *Cluster) joined() fabric.Hardware {
 	hw := c.hw
 	if c.trays > 1 {
@@ -41,7 +41,7 @@ func (c *Cluster) joined() fabric.Hardware {
 }
 
 // wideDomain lowers the rate of reductions in the switches for domains of more GPUs than a machine has: every GPU
-// then serves a smaller piece of each sum, to more others. 541 GB/s a GPU of 8 GB300 in two trays, 480 of 64 in 16
+// then serves a smaller piece of each sum, to more others. 541 GB/s per GPU of 8 GB300 in two trays, 480 of 64 in 16
 // (oracle-quickstart, OCI GPU shapes, GB300): 3.9 percent for each doubling.
 func (c *Cluster) wideDomain() {
 	const perDoubling = 0.961

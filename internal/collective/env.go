@@ -12,8 +12,8 @@ import (
 type settings struct {
 	algorithms [algorithms]bool
 	protocols  [protocols]bool
-	forced     bool // something is switched off by NCCL_ALGO or NCCL_PROTO
-	asked      bool // NCCL_PROTO is set: its protocols are not doubted
+	forced     bool // NCCL_ALGO or NCCL_PROTO excludes something
+	asked      bool // NCCL_PROTO is set: its protocols are used as given
 	nvls       bool
 	collnet    bool
 	byteType   bool // 8 bit types, which switches do not reduce
@@ -21,7 +21,7 @@ type settings struct {
 	tuning     []fabric.TuningCell
 }
 
-// ncclFunction is NCCL's word for a collective in the prefixes of NCCL_ALGO.
+// ncclFunction is NCCL's name of a collective in the prefixes of NCCL_ALGO.
 func ncclFunction(f function) string {
 	return [functions]string{"Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce"}[f]
 }
@@ -69,9 +69,9 @@ func readSettings(job Job, f function) (settings, error) {
 	return s, nil
 }
 
-// readList reads the value of NCCL_ALGO or NCCL_PROTO as NCCL does: names with commas, ^ before them for all
-// but these, and behind a semicolon the same for one collective with its name and a colon. Newer versions
-// refuse a name that they do not know, and so does this; a question mark and blanks are taken off.
+// readList reads the value of NCCL_ALGO or NCCL_PROTO as NCCL does: comma-separated names, a leading ^ for all
+// but these, and after a semicolon the same for one collective, with its name and a colon. Newer versions
+// refuse an unknown name, and so does this; a question mark and blanks are removed.
 func readList(what, text string, f function, parse func(string) (int, error)) (func(int) bool, error) {
 	var listed map[int]bool
 	var except bool

@@ -1,6 +1,6 @@
 package collective
 
-// estimates are the figures that this project read off measurements of whole collectives: each stands for an
+// estimates are the figures that this project derived from measurements of whole collectives: each is an
 // effect that no table of NCCL has. TestLeaveOneOut estimates each of them again without the tables of one
 // cluster and predicts these.
 type estimates struct {
@@ -14,7 +14,7 @@ type estimates struct {
 	ringPasses float64
 
 	// nvlsPasses and nvlsTreePasses are how often the data in flight passes before the pipeline of NVLS and of
-	// NVLSTree is full and after it runs dry: once each way. One node of H100 and H200 of four sources; two
+	// NVLSTree is full and after it drains: once each way. One node of H100 and H200 of four sources; two
 	// and four nodes of H100, two of B200.
 	nvlsPasses, nvlsTreePasses float64
 
@@ -22,7 +22,7 @@ type estimates struct {
 	// on two nodes of H100 (NVIDIA/nccl-tests issue 309 and two others).
 	nvlsTree float64
 
-	// tree is what trees reach of what a ring does: the data of both directions and of several neighbours meet in
+	// tree is what trees reach compared with a ring: the data of both directions and of several neighbours share
 	// one NIC. 381.8 of 392.4 GB/s on two nodes of B200 (dstack documentation, clusters/lambda).
 	tree float64
 
@@ -31,7 +31,7 @@ type estimates struct {
 	// all_reduce reaches 349.
 	localCopy float64
 
-	// blackwell is what two nodes of B200 take more than two of H100 for small sizes, us: 35.5 against 25.2 on
+	// blackwell is how much longer two nodes of B200 take than two of H100 for small sizes, us: 35.5 against 25.2 on
 	// InfiniBand (dstack documentation, clusters/lambda), 43.3 against 32 on RoCE (esaaren/verl-on-gke).
 	blackwell float64
 }

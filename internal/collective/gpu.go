@@ -13,8 +13,8 @@ type wiring uint8
 
 const (
 	overPCIe   wiring = iota
-	overSwitch        // NVSwitch: any pair at the whole rate
-	overMesh          // XGMI: each pair has a link of its own
+	overSwitch        // NVSwitch: any pair at the full rate
+	overMesh          // XGMI: each pair has its own link
 )
 
 // gpu is a GPU in the numbers that the model needs.
@@ -27,11 +27,11 @@ type gpu struct {
 	links  int
 	model  float64 // GB/s of all links as NCCL or RCCL counts them
 	ring   float64 // GB/s that a ring reaches with the GPUs of this machine
-	limit  float64 // GB/s that no ring exceeds
+	limit  float64 // GB/s that no ring can exceed
 	nvls   float64 // GB/s that a GPU reaches where the switch reduces; 0: it cannot
 	pcie   float64 // GB/s of a x16 link of its generation, as NCCL counts them
 
-	hostOnly bool // its driver allows no GPU to reach another over PCIe
+	hostOnly bool // its driver does not support peer-to-peer over PCIe
 }
 
 // linkRate is what NCCL and RCCL count for one link, GB/s (nccl, src/graph/topo.h: SM60 to SM100_NVLINK_BW;
@@ -53,17 +53,17 @@ func linkRate(sm int, gfx string) float64 {
 	case strings.HasPrefix(gfx, "gfx94"):
 		return 48
 	case strings.HasPrefix(gfx, "gfx95"):
-		return 60 // 76.8 GB/s of its links by the same share that 48 has of gfx942's 64, and what was measured above it
+		return 60 // 76.8 GB/s of its links at the ratio of 48 to 64 on gfx942, and at least what was measured
 	default:
 		return 0
 	}
 }
 
-// reachedShare is what rings reach of linkRate where no measurement is in the catalog: H200 363 of 370.8,
+// reachedShare is what rings reach of linkRate where the catalog has no measurement: H200 363 of 370.8,
 // A100 235 of 240, B200 678 of 721.8, MI300X 318 of 336.
 const reachedShare = 0.96
 
-// pcieGen is what NCCL counts for 16 lanes, GB/s (nccl, src/graph/topo.cc, kvDictPciGen: 80 units a GB/s).
+// pcieGen is what NCCL counts for 16 lanes, GB/s (nccl, src/graph/topo.cc, kvDictPciGen: 80 units per GB/s).
 func pcieGen(speed float64) float64 {
 	switch {
 	case speed >= 64:
@@ -106,7 +106,7 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 	}
 	c.gpu = g
 	switch {
-	case c.local() == 1: // nothing but its own link to the NICs
+	case c.local() == 1: // only its own link to the NICs
 		c.gpu.limit = c.gpu.pcie * pciePayload
 		c.gpu.ring, c.gpu.model = c.gpu.limit, c.gpu.limit
 		return nil
@@ -118,7 +118,7 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 	return nil
 }
 
-// scaleUp takes the rates of NVLink or XGMI for as many GPUs as there are.
+// scaleUp sets the rates of NVLink or XGMI for this number of GPUs.
 func (c *Cluster) scaleUp(m catalog.GPUModel) {
 	g := &c.gpu
 	g.links = int(m.ScaleUpLinks.Value)
@@ -127,9 +127,9 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 	if g.ring == 0 {
 		g.ring = g.limit * reachedShare
 		c.unmeasured = true
-		c.assume("NCCL's rate of a link by the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
+		c.assume("NCCL's link rate times the share that rings reach on A100, H200, B200 and MI300X", "rings reach %.0f GB/s over the links of %s", g.ring, c.hw.GPU)
 	}
-	if c.unmeasured { // NCCL's count is no bound: rings of V100 pass it
+	if c.unmeasured { // NCCL's count is not a bound: rings of V100 exceed it
 		g.limit = max(g.limit, m.ScaleUp.Value*linkPayload)
 	}
 	if m.RingDirect.Value > 0 && c.local() == 4 && c.hw.Machine == "" {
@@ -157,11 +157,11 @@ func (c *Cluster) scaleUp(m catalog.GPUModel) {
 // architecture white paper, NVLink).
 const linkPayload = 0.94
 
-// pcieRates gives what a ring reaches over PCIe, what it cannot exceed, and what NCCL counts. Between two
+// pcieRates returns what a ring reaches over PCIe, what it cannot exceed, and what NCCL counts. Between two
 // GPUs below different root ports of an Intel CPU, NCCL counts 6 bytes for 5 (nccl, src/graph/search.cc,
 // INTEL_P2P_OVERHEAD).
 func (c *Cluster) pcieRates() (ring, limit, model float64) {
-	if c.gpu.hostOnly { // each byte goes through the CPU: in by one link and out by another, and not at once
+	if c.gpu.hostOnly { // each byte goes through the CPU: in over one link and out over another, one after the other
 		limit = c.gpu.pcie * pciePayload
 		return limit * withoutDirect, limit, c.gpu.pcie * withoutDirect
 	}

@@ -9,12 +9,12 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// graphs are what NCCL's search finds for its algorithms on one machine.
+// graphs are the results of NCCL's search for its algorithms on one machine.
 type graphs struct {
 	ring, tree, direct, chain, nvls ncclgraph.Graph
 }
 
-// of gives the graph of an algorithm.
+// of returns the graph of an algorithm.
 func (g *graphs) of(a Algorithm) ncclgraph.Graph {
 	switch a {
 	case Ring, PAT:
@@ -34,14 +34,14 @@ func (g *graphs) of(a Algorithm) ncclgraph.Graph {
 // ncclTopoPostset).
 func (g *graphs) channels() int { return max(1, 2*g.ring.Channels) }
 
-// searched takes the graphs in NCCL's order.
+// searched stores the graphs in NCCL's order.
 func searched(s *ncclgraph.System) graphs {
 	all := s.Graphs()
 	return graphs{ring: all[0], tree: all[1], direct: all[2], chain: all[3], nvls: all[4]}
 }
 
-// nominalSystem is NCCL's model of the machine that the hardware describes. What the catalog does not say of
-// its CPU is taken as Intel's, as in most machines with NVIDIA's GPUs.
+// nominalSystem is NCCL's model of the machine that the hardware describes. A CPU that the catalog does not
+// specify is assumed to be Intel, as in most machines with NVIDIA GPUs.
 func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph.System, error) {
 	if hw.CPU == "" {
 		hw.CPU = "intel"
@@ -57,7 +57,7 @@ func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph
 		nameCPU(&m.CPUs[i])
 		trainLinks(m.CPUs[i].Devices)
 	}
-	env := map[string]string{"NCCL_COLLNET_ENABLE": "1"} // whether it is used is said by the job
+	env := map[string]string{"NCCL_COLLNET_ENABLE": "1"} // the job decides whether it is used
 	s, err := ncclgraph.FromMachine(m, ncclgraph.Options{Nodes: hw.Nodes, SM: sm, Env: env})
 	if err != nil {
 		return nil, fmt.Errorf("machine of the catalog: %w", err)
@@ -65,8 +65,8 @@ func nominalSystem(cat *catalog.Catalog, hw fabric.Hardware, sm int) (*ncclgraph
 	return s, nil
 }
 
-// nameCPU gives a CPU of which only the vendor is known the model of most machines of its time: Sapphire Rapids
-// or Genoa. NCCL reads rates between sockets from it, which matter only where there is nothing better than these.
+// nameCPU sets the model of a CPU of which only the vendor is known to that of most machines of its time: Sapphire Rapids
+// or Genoa. NCCL derives rates between sockets from it, which matter only where there is no faster path.
 func nameCPU(c *topology.CPU) {
 	if c.Family != 0 || c.Model != 0 {
 		return
@@ -79,7 +79,7 @@ func nameCPU(c *topology.CPU) {
 	}
 }
 
-// trainLinks gives links of which nothing is known the speed that resolveGPU assumes.
+// trainLinks sets links of unknown speed to the one that resolveGPU assumes.
 func trainLinks(devices []topology.Device) {
 	for i := range devices {
 		d := &devices[i]

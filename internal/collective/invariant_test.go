@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// sound tells what no prediction may do.
+// sound returns what no prediction may do.
 func sound(rows []fabric.PredictionRow) error {
 	type kind struct{ algorithm, protocol string }
 	last := map[kind]fabric.PredictionRow{}

@@ -10,17 +10,17 @@ import (
 // Job is what runs on a Cluster.
 type Job struct {
 	Collective fabric.Collective
-	Env        map[string]string   // of NCCL or RCCL, by their names: NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE, ...
+	Env        map[string]string   // of NCCL or RCCL, by name: NCCL_ALGO, NCCL_PROTO, NCCL_NVLS_ENABLE, ...
 	Processes  int                 // per node: 1 drives all GPUs of a node (-g 8); 0 is one for each GPU
 	DType      string              // as nccl-tests prints it: float, int8, ...; empty is float
-	Tuning     []fabric.TuningCell // of a debug log: they replace the model's own idea of what NCCL takes
+	Tuning     []fabric.TuningCell // of a debug log: they replace the model's own estimate
 	Version    string              // of the library: 2.25.1; empty: unknown
 	Placement  *Placement          // which GPUs and NICs each worker has; nil: whole nodes
 }
 
-// JobOf reads the config of a table file: keys of NCCL_, RCCL_ and UCX_ are environment variables; dtype, procs
-// (processes per node), nccl or rccl (version) and launch (in words: "-g 8", "1 process per node, 8 GPUs") are known;
-// anything else changes nothing.
+// JobOf reads the config of a table file: keys with NCCL_, RCCL_ and UCX_ are environment variables; dtype, procs
+// (processes per node), nccl or rccl (version) and launch (text: "-g 8", "1 process per node, 8 GPUs") are known;
+// anything else has no effect.
 func JobOf(c fabric.Collective, config map[string]string) Job {
 	j := Job{Collective: c, Env: map[string]string{}, DType: config["dtype"], Version: config["nccl"]}
 	for k, v := range config {

@@ -2,11 +2,11 @@ package collective
 
 import "math"
 
-// launched adds what one process takes to launch the kernels of all its GPUs, one after the other: the last
-// starts that much later than the first, and all wait for it. What the collective itself takes is hidden
+// launched adds the time in which one process launches the kernels of all its GPUs, one after the other: the last
+// starts that much later than the first, and all wait for it. The time of the collective itself is hidden
 // behind that until it is longer.
 func (c *Cluster) launched(job Job, size int64, t float64) float64 {
-	processes := job.Processes * max(1, c.trays) // of what NCCL takes for a node
+	processes := job.Processes * max(1, c.trays) // of NCCL's time for a node
 	if c.gpu.amd && (processes < 1 || processes >= c.local()) {
 		return t
 	}
@@ -30,25 +30,25 @@ func (c *Cluster) launched(job Job, size int64, t float64) float64 {
 	if t > 4*floor {
 		return t
 	}
-	a, b := t*t*t, floor*floor*floor // the sixth root of the sum of sixth powers: the larger of both, rounded off
+	a, b := t*t*t, floor*floor*floor // the sixth root of the sum of sixth powers: the larger of both, smoothed
 	return math.Sqrt(math.Cbrt(a*a + b*b))
 }
 
-// channelWork is what a process takes to enqueue the work of one channel of one GPU, us: NCCL of the time before
-// Hopper wrote each channel's work on its own. On eight A100 of one process every collective up to 4 MiB takes 40 to
+// channelWork is how long a process takes to enqueue the work of one channel of one GPU, us: NCCL from before
+// Hopper wrote each channel's work separately. On eight A100 of one process every collective up to 4 MiB takes 40 to
 // 60 us more with all channels than with one (S. Bekman, network/README.md; microsoft/superbenchmark, tests of nccl-bw).
 const channelWork = 0.25
 
-// channelsTaken is how many channels a size takes (nccl, src/enqueue.cc: each has at least 512 threads of 8 bytes for
+// channelsTaken is how many channels a size uses (nccl, src/enqueue.cc: each has at least 512 threads of 8 bytes for
 // every rank).
 func (c *Cluster) channelsTaken(size int64) float64 {
 	return min(float64(c.graphs.channels()), float64(size)/float64(oneChannel*c.Ranks()))
 }
 
-// perPeer is what a process takes to enqueue a send and a receive to one peer, us: 187 us of 8 GPUs with 31 peers
+// perPeer is how long a process takes to enqueue a send and a receive to one peer, us: 187 us of 8 GPUs with 31 peers
 // each, against 91 us with a process for each GPU (Broadcom 957608-AN209, 8.7.2.1.2).
 const perPeer = 0.75
 
-// oneLaunch is what a collective takes at least: its kernel's launch on a stream. The fastest sizes of one
+// oneLaunch is the minimum time of a collective: its kernel's launch on a stream. The fastest sizes of one
 // node of 2 and of 8 Hopper GPUs take 11.7 and 12.8 us.
 const oneLaunch = 11.5

@@ -2,7 +2,7 @@ package collective
 
 import "fmt"
 
-// named writes down what the bounds are called.
+// named sets the names of the bounds.
 func (c *Cluster) named() { c.nicNames, c.linkNames = c.nicsName(), c.linksName() }
 
 func (c *Cluster) nicsName() string {

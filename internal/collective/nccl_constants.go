@@ -42,8 +42,8 @@ type ncclTables struct {
 	oldNVLSNet float64           // a step of NVLSTree over the network before NCCL 2.28 (nccl 2.25 to 2.27)
 }
 
-// newNCCLTables gives the figures of nccl 2.28 to 2.30, src/graph/tuning.cc, ncclTunerConstantsDefaults and beside
-// it. Rows are Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT; columns LL, LL128, Simple.
+// newNCCLTables returns the figures of nccl 2.28 to 2.30, src/graph/tuning.cc, ncclTunerConstantsDefaults and the
+// code after it. Rows are Tree, Ring, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT; columns LL, LL128, Simple.
 func newNCCLTables() *ncclTables {
 	return &ncclTables{
 		base: table{{6.8, 14, 8.4}, {6.6, 14, 8.4}, {}, {}, {}, {}, {8, 8, 8}},

@@ -6,8 +6,8 @@ import (
 	"railwright.dev/railwright/internal/ncclgraph"
 )
 
-// cell is what a library's tuning model thinks of an algorithm with a protocol: time = latency + size/bandwidth.
-// A bandwidth of 0 is one that it does not run.
+// cell is what a library's tuning model assumes of an algorithm with a protocol: time = latency + size/bandwidth.
+// A bandwidth of 0 means that it does not run.
 type cell struct {
 	latency   float64 // us
 	bandwidth float64 // GB/s of algorithm bandwidth
@@ -16,7 +16,7 @@ type cell struct {
 // cells is a row of the tuning table.
 type cells [algorithms][protocols]cell
 
-// shape is what the model needs beside the graphs.
+// shape is what the model needs besides the graphs.
 type shape struct {
 	tables       *ncclTables
 	nodes, local int
@@ -44,7 +44,7 @@ func (f function) steps(n int) int {
 	}
 }
 
-// runs says whether NCCL has the algorithm for the collective.
+// runs reports whether NCCL has the algorithm for the collective.
 func (f function) runs(a Algorithm) bool {
 	switch f {
 	case fnBroadcast, fnReduce:
@@ -75,7 +75,7 @@ func ncclCells(s shape, g *graphs, f function) (out cells) {
 
 func (s shape) column() int { return min(s.nodes, 3) - 1 }
 
-// ncclBandwidth gives GB/s of algorithm bandwidth.
+// ncclBandwidth returns algorithm bandwidth in GB/s.
 func ncclBandwidth(s shape, gs *graphs, f function, a Algorithm, p Protocol) float64 {
 	g := gs.of(a)
 	n := float64(g.Channels)
@@ -120,7 +120,7 @@ func ncclBandwidth(s shape, gs *graphs, f function, a Algorithm, p Protocol) flo
 func (s shape) llMost() float64 {
 	row := generation(s.sm)
 	if s.nodes > 1 {
-		row = volta // the first row is that of Intel
+		row = volta // the first row is Intel's
 		if s.amdCPU {
 			row = ampere
 		}
@@ -201,7 +201,7 @@ func collnetBus(s shape, g ncclgraph.Graph, f function, a Algorithm, bus float64
 	return bus
 }
 
-// ncclLatency gives us.
+// ncclLatency returns latency in us.
 func ncclLatency(s shape, gs *graphs, f function, a Algorithm, p Protocol) float64 {
 	g := gs.of(a)
 	hw := hwPCI
@@ -211,7 +211,7 @@ func ncclLatency(s shape, gs *graphs, f function, a Algorithm, p Protocol) float
 	step := &s.tables.step
 	intra, inter := step[hw][a][p], step[hwNet][a][p]
 	if s.local == 1 {
-		inter = step[hwNet][Tree][p] // with one GPU a node nothing hides it
+		inter = step[hwNet][Tree][p] // with one GPU per node nothing hides it
 	}
 	if a == NVLSTree && s.old {
 		inter = s.tables.oldNVLSNet
@@ -247,7 +247,7 @@ func ncclLatency(s shape, gs *graphs, f function, a Algorithm, p Protocol) float
 	}
 }
 
-// ringSteps are the times of one step of a ring: over links and over the network, and those that a broadcast takes.
+// ringSteps are the times of one step of a ring: over links and over the network, and those of a broadcast.
 type ringSteps struct{ intra, inter, lat, tree float64 }
 
 func ringLatency(s shape, f function, p Protocol, same bool, t ringSteps) float64 {
@@ -275,7 +275,7 @@ func ringLatency(s shape, f function, p Protocol, same bool, t ringSteps) float6
 	return float64(steps-inter)*max(t.intra, overhead) + float64(inter)*t.inter
 }
 
-// plateau is how much longer the steps of a ring get once every channel is in use.
+// plateau is how much longer the steps of a ring take once every channel is in use.
 func plateau(sm int) float64 {
 	if sm < 80 {
 		return 1.9

@@ -14,21 +14,21 @@ type network struct {
 	kind    string
 	nics    int
 	line    float64 // GB/s of one NIC
-	payload float64 // share of the line that data takes where all is well
-	room    float64 // share that headers leave at most
+	payload float64 // share of the line rate that data reaches on a healthy network
+	room    float64 // upper limit of that share after headers
 	step    float64 // latency of a step, as a multiple of NCCL's
-	floor   float64 // us of a collective, whatever its size
-	direct  bool    // the NIC reads and writes GPU memory, by GPUDirect RDMA or another name
+	floor   float64 // us added to each collective, whatever its size
+	direct  bool    // the NIC reads and writes GPU memory, by GPUDirect RDMA or an equivalent
 	over    float64 // oversubscription, at least 1
-	uneven  float64 // the part of payload that flows lose which meet at ports of switches; 0: none is known
-	most    float64 // GB/s of a node, whatever its NICs could; 0: no such limit
-	band    span    // how much further than elsewhere healthy machines lie from what is expected; zero: no further
+	uneven  float64 // the part of payload lost by flows that share switch ports; 0: none known
+	most    float64 // GB/s of a node, regardless of its NICs; 0: no such limit
+	band    span    // how much further than elsewhere healthy machines deviate from the expectation; zero: no further
 
-	ringOnly   bool // algorithms and protocols that the fabric's plug-in or set-up leaves
+	ringOnly   bool // algorithms and protocols that the fabric's plugin or set-up supports
 	simpleOnly bool
 }
 
-// wire is what all NICs of a node carry of data, GB/s, where all is well.
+// wire is the data rate of all NICs of a node, GB/s, on a healthy network.
 func (n network) wire() float64 {
 	all := float64(n.nics) * n.line * n.payload / n.over
 	if n.most > 0 {
@@ -37,7 +37,7 @@ func (n network) wire() float64 {
 	return all
 }
 
-// limit is what they cannot exceed.
+// limit is the rate that they cannot exceed.
 func (n network) limit() float64 { return float64(n.nics) * n.line * n.room / n.over }
 
 func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
@@ -72,10 +72,10 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 		direct: f.GPUDirect != nil && *f.GPUDirect, over: max(1, c.hw.Oversubscription),
 	}
 	if c.hw.VM {
-		c.assume("without one NCCL finds every NIC behind a host bridge and goes through host memory", "the guest has a topology file that shows GPUs and NICs on one switch")
+		c.assume("without one NCCL finds every NIC behind a host bridge and uses host memory", "the guest has a topology file that shows GPUs and NICs on one switch")
 	}
 	if c.hw.Spine != nil && !*c.hw.Spine {
-		c.net.over = 1 // nothing leaves its leaf
+		c.net.over = 1 // all traffic stays below its leaf
 	}
 	if c.net.over > 1 {
 		c.assume("the worst order of ranks", "all traffic between nodes leaves its leaf switch, which is %g times oversubscribed", c.net.over)
@@ -91,7 +91,7 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	return nil
 }
 
-// behindPCIe lowers the rate of NICs to what the PCIe link of the GPU near them takes.
+// behindPCIe limits the rate of NICs to that of the PCIe link of the GPU near them.
 func (c *Cluster) behindPCIe() {
 	share := max(1, float64(c.net.nics)/float64(c.local()))
 	if most := c.gpu.pcie * pciePayload / share; c.net.line > most {
@@ -100,7 +100,7 @@ func (c *Cluster) behindPCIe() {
 	}
 }
 
-// payloadOf takes the shares of the line rate that data takes.
+// payloadOf sets the shares of the line rate that data reaches.
 func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 	n := &c.net
 	if f.MTU.Value > 0 && f.Header.Value > 0 {

@@ -1,6 +1,6 @@
 package collective
 
-// nvlsTiming: each GPU reads its part of the sum from the switch and sends it back for all: for a byte of
+// nvlsTiming: each GPU reads its part of the sum from the switch and sends it back for all: for each byte of
 // size it sends that byte and 1/g of one.
 func (c *Cluster) nvlsTiming(o *option) {
 	per := 1 + 1/float64(c.local())
@@ -15,7 +15,7 @@ func (c *Cluster) nvlsTiming(o *option) {
 	o.rise = pipeline(c.est.nvlsPasses, float64(c.nvlsBlocks()*c.local()*nvlsChunk), bulk)
 }
 
-// aboveMeasured is how far the best of what was measured may lie below what is possible: over all counts of
+// aboveMeasured is how far the best measurement may be below what is possible: over all counts of
 // GPUs the measured rates of one GPU differ by as much.
 const aboveMeasured = 1.02
 
@@ -30,7 +30,7 @@ func (c *Cluster) nvlsTreeTiming(o *option) {
 	o.rise = c.nvlsTreePipeline(o.bulk)
 }
 
-// nvlsBlocks is how many blocks of threads NVLS takes (nccl, src/transport/nvls.cc, ncclNvlsInit).
+// nvlsBlocks is how many thread blocks NVLS uses (nccl, src/transport/nvls.cc, ncclNvlsInit).
 func (c *Cluster) nvlsBlocks() int {
 	switch {
 	case c.gpu.sm < 100:
@@ -45,15 +45,15 @@ func (c *Cluster) nvlsBlocks() int {
 // postOverhead is what NCCL counts for a message that is posted to a NIC, us (nccl, src/graph/tuning.cc, getNetOverhead).
 const postOverhead = 1
 
-// posts is what the thread that posts to the NIC takes for more channels than the 16 of NCCL's figure for
+// posts is the extra time of the thread that posts to the NIC for more channels than the 16 of NCCL's figure for
 // NVLSTree, each way.
 func (c *Cluster) posts() float64 {
 	more := float64(max(0, c.nvlsBlocks()-16))
 	return 2 * float64(log2(c.nodes())) * more * postOverhead
 }
 
-// nvlsTreePipeline follows NCCL's choice of chunks: small sizes go in small pieces, so that few are on their
-// way at once (nccl, src/enqueue.cc, calcCollChunking, NVLS_TREE).
+// nvlsTreePipeline follows NCCL's choice of chunks: small sizes use small pieces, so that few are in
+// flight at once (nccl, src/enqueue.cc, calcCollChunking, NVLS_TREE).
 func (c *Cluster) nvlsTreePipeline(bulk float64) func(float64) float64 {
 	pieces := float64(c.nvlsBlocks() * c.local())
 	most := float64(128 << 10)

@@ -2,34 +2,34 @@ package collective
 
 import "math"
 
-// option is an algorithm with a protocol that the library may take for a collective on a cluster: what the
-// library thinks of it, and what it does.
+// option is an algorithm with a protocol that the library may choose for a collective on a cluster: the
+// library's estimate of it, and its real behaviour.
 type option struct {
 	algorithm Algorithm
-	named     string // what the algorithm is called where it is none of NCCL's
+	named     string // name where it is not one of NCCL's algorithms
 	protocol  Protocol
-	believed  cell    // the library's idea, by which it chooses
+	believed  cell    // the library's estimate, by which it chooses
 	measured  cell    // the same from the newest tables of the library
-	shares    *shares // of believed.bandwidth; nil: all of it
+	shares    *shares // by size, share of believed.bandwidth; nil: all of it
 	long      float64 // factor on believed.latency once a ring's channels are full
 	full      int64   // bytes from which that is
 
-	byTime      bool  // the library's idea of it is as good as this package's
+	byTime      bool  // the library's estimate is as good as this package's
 	least, most int64 // sizes for which the library has it, above least and up to most; 0 and 0: all
 
-	alpha  float64 // us before the first byte is through
-	fabric float64 // us that the fabric takes beside it
-	bulk   float64 // GB/s of algorithm bandwidth that large sizes reach
-	spread float64 // share by which alpha grows once small sizes go over many channels
-	late   float64 // us more from sizes above from on
+	alpha  float64 // us before the first byte has arrived
+	fabric float64 // us that the fabric adds
+	bulk   float64 // GB/s of algorithm bandwidth at large sizes
+	spread float64 // share by which alpha grows once small sizes use many channels
+	late   float64 // us more from size above on
 	from   int64
-	rise   func(size float64) float64 // us that the pipeline takes to fill and drain; nil: none
+	rise   func(size float64) float64 // us to fill and drain the pipeline; nil: none
 	held   *shares                    // of bulk; nil: all of it
-	wire   float64                    // bytes of the busiest NIC for a byte of size
+	wire   float64                    // bytes of the busiest NIC per byte of size
 	bound  ceiling
 }
 
-// ceiling is what an algorithm cannot exceed, as algorithm bandwidth, and what sets it.
+// ceiling is the algorithm bandwidth that an algorithm cannot exceed, and what limits it.
 type ceiling struct {
 	gbs     float64
 	element string
@@ -43,7 +43,7 @@ func (b ceiling) tighter(gbs float64, element string) ceiling {
 	return b
 }
 
-// slot is the place of a size among powers of two from 64 B.
+// slot is the index of a size among powers of two from 64 B.
 func slot(size int64) int {
 	if size < 64 {
 		return 0
@@ -70,7 +70,7 @@ func (o *option) choice(size int64) float64 {
 	return latency + float64(size)/(1000*bandwidth)
 }
 
-// time is how long it takes, us.
+// time is how long the option takes, us.
 func (o *option) time(size int64) float64 {
 	s := float64(size)
 	t := o.fabric + o.alpha*(1+o.spread*s/(s+oneChannel)) + s/(1000*o.bulk*o.heldAt(s))
@@ -83,18 +83,18 @@ func (o *option) time(size int64) float64 {
 	return t
 }
 
-// oneChannel is bytes that NCCL sends in one channel with LL: 512 threads of 8 bytes (nccl, src/graph/tuning.cc,
-// threadThresholds). Larger sizes take more channels, each of which has to be started and posted.
+// oneChannel is the bytes that NCCL sends in one channel with LL: 512 threads of 8 bytes (nccl, src/graph/tuning.cc,
+// threadThresholds). Larger sizes use more channels, each of which has to be started and posted.
 const oneChannel = 4096
 
-// pipeline is the time to fill a pipeline and to run it dry: passes times the time of the bytes in flight, of
-// which sizes below them fill a part only.
+// pipeline is the time to fill and to drain a pipeline: passes times the time of the bytes in flight;
+// smaller sizes fill only a part of it.
 func pipeline(passes, inFlight, bulk float64) func(float64) float64 {
 	return func(size float64) float64 { return passes * inFlight / (1000 * bulk) * size / (size + inFlight) }
 }
 
-// heldAt is the share of bulk at a size. Between two powers of two it goes from one to the other by equal
-// ratios, so that with rising (see settle) a larger size never takes less time.
+// heldAt is the share of bulk at a size. Between two powers of two it is interpolated geometrically,
+// so that with rising (see settle) a larger size never takes less time.
 func (o *option) heldAt(s float64) float64 {
 	if o.held == nil {
 		return 1
@@ -113,8 +113,8 @@ func (o *option) heldAt(s float64) float64 {
 	return o.held[i] * math.Pow(o.held[i+1]/o.held[i], at-float64(i))
 }
 
-// settle lifts the shares that would make twice the size faster than once: such entries of a table stand for
-// what is never chosen.
+// settle raises the shares that would make twice the size faster than once: such entries of a table are
+// for sizes at which it is never chosen.
 func settle(of shares) shares {
 	for i := len(of) - 2; i >= 0; i-- {
 		of[i] = max(of[i], of[i+1]/1.99)

@@ -23,7 +23,7 @@ func (c *Cluster) shapeOf(version string) shape {
 	return s
 }
 
-// options gives what the library may take, in its order: of two that it holds to be equal it takes the first.
+// options returns what the library may choose, in its order: of two with equal estimates it takes the first.
 func (c *Cluster) options(f function, e settings) []option {
 	if c.gpu.amd {
 		return c.rcclOptions(f, e)
@@ -35,7 +35,7 @@ func (c *Cluster) ncclOptions(f function, e settings) []option {
 	s := c.shapeOf(e.version)
 	row := ncclCells(s, &c.graphs, f)
 	old := s.old
-	s.old = false // what it takes is what the newest tables, which NVIDIA measured last, say
+	s.old = false // the behaviour comes from the newest tables, which NVIDIA measured last
 	measured := ncclCells(s, &c.graphs, f)
 	s.old = old
 	logged := replaced(&row, f, e.tuning)
@@ -62,7 +62,7 @@ func (c *Cluster) ncclOptions(f function, e settings) []option {
 	return out
 }
 
-// replaced puts the cells of a debug log in the place of the model's own; ok is false where the log has none of
+// replaced replaces the model's cells by those of a debug log; ok is false where the log has none of
 // the collective.
 func replaced(row *cells, f function, logged []fabric.TuningCell) (ok bool) {
 	for _, l := range logged {
@@ -72,7 +72,7 @@ func replaced(row *cells, f function, logged []fabric.TuningCell) (ok bool) {
 		a, err := parseAlgorithm(l.Algorithm)
 		p, err2 := parseProtocol(l.Protocol)
 		if err != nil || err2 != nil || !(l.LatencyUS >= 0) || !(l.GBs >= 0) {
-			continue // of a version that has more than this model
+			continue // of a version with more cells than this model
 		}
 		if !ok {
 			*row, ok = cells{}, true
@@ -82,7 +82,7 @@ func replaced(row *cells, f function, logged []fabric.TuningCell) (ok bool) {
 	return ok
 }
 
-// refuses says why the library would not run an algorithm with a protocol; empty: it may.
+// refuses returns why the library would not run an algorithm with a protocol; empty: it may.
 func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) string {
 	switch {
 	case !f.runs(a):
@@ -111,7 +111,7 @@ func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) strin
 	return ""
 }
 
-// refusesNVLS says why NVLS or NVLSTree would not run.
+// refusesNVLS returns why NVLS or NVLSTree would not run.
 func (c *Cluster) refusesNVLS(f function, a Algorithm, e settings) string {
 	switch {
 	case !e.nvls:
@@ -119,7 +119,7 @@ func (c *Cluster) refusesNVLS(f function, a Algorithm, e settings) string {
 	case c.gpu.nvls > 0 && c.local() < 3:
 		return "NVLS requires more than two GPUs per node"
 	case c.gpu.nvls == 0 || c.graphs.of(a).Channels < 2:
-		return "the GPUs are not on a switch that reduces"
+		return "the GPUs are not on a switch that supports reductions"
 	case e.byteType:
 		return "NVLS cannot reduce 8-bit types"
 	case a == NVLS && f != fnAllReduce:
@@ -130,7 +130,7 @@ func (c *Cluster) refusesNVLS(f function, a Algorithm, e settings) string {
 	return ""
 }
 
-// refusesCollNet says why an algorithm that reduces in the network would not run.
+// refusesCollNet returns why an algorithm that reduces in the network would not run.
 func (c *Cluster) refusesCollNet(a Algorithm, e settings) string {
 	reduces := a == CollNetDirect || a == CollNetChain || a == NVLS && c.nodes() > 1
 	switch {
@@ -142,7 +142,7 @@ func (c *Cluster) refusesCollNet(a Algorithm, e settings) string {
 	return ""
 }
 
-// runsLL128 is NCCL's gate (nccl, src/graph/tuning.cc).
+// runsLL128 is NCCL's condition for LL128 (nccl, src/graph/tuning.cc).
 func (c *Cluster) runsLL128(g ncclgraph.Graph) bool {
 	furthest := ncclgraph.PathPXB
 	if c.gpu.sm >= 90 {
@@ -151,7 +151,7 @@ func (c *Cluster) runsLL128(g ncclgraph.Graph) bool {
 	return c.gpu.sm >= 70 && g.TypeIntra <= ncclgraph.PathNVB && g.TypeInter <= furthest
 }
 
-// timing fills in what the option really does on this cluster.
+// timing fills in the real behaviour of the option on this cluster.
 func (c *Cluster) timing(o *option, f function) {
 	switch o.algorithm {
 	case Ring:
@@ -170,11 +170,11 @@ func (c *Cluster) timing(o *option, f function) {
 	c.networkLatency(o, f)
 }
 
-// networkStep is what NCCL takes for a step over the network with LL, us (ncclTables).
+// networkStep is NCCL's figure for a step over the network with LL, us (ncclTables).
 const networkStep = 5
 
-// networkLatency adds what the fabric takes beyond NCCL's figures, which are those of InfiniBand: as many
-// round trips as the protocol makes.
+// networkLatency adds the fabric's latency beyond NCCL's figures, which are those of InfiniBand: as many
+// round trips as the protocol needs.
 func (c *Cluster) networkLatency(o *option, f function) {
 	if c.nodes() == 1 {
 		return
@@ -189,7 +189,7 @@ func (c *Cluster) networkLatency(o *option, f function) {
 	}
 }
 
-// networkSteps is how many steps over the network lie one after the other.
+// networkSteps is how many steps over the network follow one another.
 func (c *Cluster) networkSteps(a Algorithm, f function) float64 {
 	n := float64(c.nodes() - 1)
 	switch a {
@@ -210,14 +210,14 @@ func (c *Cluster) networkSteps(a Algorithm, f function) float64 {
 	}
 }
 
-// codeFrom is from which on a version is NCCL's number of it (nccl.h, NCCL_VERSION).
+// codeFrom is the version from which NCCL_VERSION has five digits (nccl.h).
 const codeFrom = 20000
 
-// older says whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
+// older reports whether a version of NCCL is before 2.28, in which NVLS got the figures of the tables here. Most
 // published measurements are: an unknown version counts as older.
 func older(version string) bool { return olderThan(version, 2, 28) }
 
-// olderThan says whether a version is before another one; an unknown one is.
+// olderThan reports whether a version is before another one; an unknown one is.
 func olderThan(version string, wantMajor, wantMinor int) bool {
 	major, rest, _ := strings.Cut(version, ".")
 	minor, _, _ := strings.Cut(rest, ".")

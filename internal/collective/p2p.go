@@ -6,13 +6,13 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Every send and receive of a rank to one peer is posted and answered on its own: peerTime us each. 16 ranks take
+// Every send and receive of a rank to one peer is posted and answered separately: peerTime us each. 16 ranks take
 // 47 us for an alltoall of small sizes and 32 take 91 (P29; Broadcom 957608-AN209, 8.7.2.1.1).
 const (
 	peerBase = 6.6 // Ring with LL, of NCCL's tables
 	peerTime = 2.75
 
-	peerFloor = 8 // us, of RoCE: it is in what was measured
+	peerFloor = 8 // us, of RoCE: part of what was measured
 )
 
 // Pieces above smallPeerBytes go to a peer with Simple, smaller ones with LL (nccl, src/enqueue.cc,
@@ -26,21 +26,21 @@ const (
 // log of two H200).
 const peerChannels = 32
 
-// meshPeers is what sends to all peers at once reach of rings over XGMI: 361 of 409 GB/s on eight MI355X
+// meshPeers is what sending to all peers at once reaches of rings over XGMI: 361 of 409 GB/s on eight MI355X
 // (oracle-quickstart, OCI GPU shapes, MI355X).
 const meshPeers = 0.88
 
-// pattern is what a rank sends for a byte of size, in sum and to other nodes, to how many peers, and over how
-// many of its links or NICs that goes.
+// pattern is what a rank sends per byte of size, in total and to other nodes, to how many peers, and over how
+// many of its links or NICs.
 type pattern struct {
 	out, cross, peers float64
-	everywhere        bool // to all peers at once: all links and NICs serve
+	everywhere        bool // to all peers at once: all links and NICs are used
 }
 
 func (c *Cluster) patternOf(collective fabric.Collective) pattern {
 	n, g := float64(c.Ranks()), float64(c.local())
 	p := pattern{out: (n - 1) / n, cross: (n - g) / n, peers: n - 1, everywhere: collective == fabric.AllToAll}
-	if collective == fabric.SendRecv { // each to its neighbour: one GPU of a node has it on another
+	if collective == fabric.SendRecv { // each to its neighbour: for one GPU of a node it is on another node
 		p = pattern{out: 1, peers: 1}
 		if c.nodes() > 1 {
 			p.cross = 1
@@ -49,8 +49,8 @@ func (c *Cluster) patternOf(collective fabric.Collective) pattern {
 	return p
 }
 
-// peerToPeer: every rank sends straight to the ranks that it has something for. Of a gather or a scatter the root
-// is the one that is busy: alone, with its own links and NICs.
+// peerToPeer: every rank sends directly to the ranks that need its data. In a gather or a scatter only the root
+// is busy, with its own links and NICs.
 func (c *Cluster) peerToPeer(job Job) option {
 	p := c.patternOf(job.Collective)
 	o := option{algorithm: algorithms, protocol: Simple}
@@ -58,7 +58,7 @@ func (c *Cluster) peerToPeer(job Job) option {
 	if c.local() > 1 {
 		links := 1.0
 		if c.gpu.wiring == overMesh && job.Collective == fabric.SendRecv {
-			links = float64(min(c.gpu.links, c.local()-1)) // a pair has one of them
+			links = float64(min(c.gpu.links, c.local()-1)) // a pair uses one of them
 		}
 		o.bound = ceiling{}.tighter(c.gpu.limit/(p.out*links), c.linkNames)
 		o.bulk = c.gpu.ring / (p.out * links)
@@ -75,7 +75,7 @@ func (c *Cluster) peerToPeer(job Job) option {
 		return o
 	}
 	if c.gpu.wiring == overPCIe && job.Env["NCCL_P2P_DISABLE"] == "1" && job.Env["NCCL_SHM_DISABLE"] == "1" {
-		p.cross = p.out // nothing but the network is left between the GPUs of a machine either
+		p.cross = p.out // the GPUs of a machine are also connected by the network only
 		o.bound, o.bulk = ceiling{}, math.Inf(1)
 	}
 	c.peerNetwork(&o, p)
@@ -85,7 +85,7 @@ func (c *Cluster) peerToPeer(job Job) option {
 // peerNetwork adds the network to what peers send.
 func (c *Cluster) peerNetwork(o *option, p pattern) {
 	nics, g := float64(c.net.nics), float64(c.local())
-	line := c.net.limit() / nics * max(1, nics/g) // of the NICs that a GPU has
+	line := c.net.limit() / nics * max(1, nics/g) // of the NICs of a GPU
 	o.wire = p.cross / max(1, nics/g)
 	if p.everywhere {
 		line = c.net.limit() / g
@@ -104,7 +104,7 @@ func (c *Cluster) peerNetwork(o *option, p pattern) {
 	}
 }
 
-// congestion is what many senders to one receiver leave of large sizes: 0.97 on two nodes, and 0.78 of the line on
+// congestion is what many senders to one receiver leave at large sizes: 0.97 on two nodes, and 0.78 of the line rate on
 // four of two fabrics.
 func (c *Cluster) congestion() float64 {
 	if c.nodes() <= 2 {

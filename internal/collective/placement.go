@@ -6,11 +6,11 @@ import (
 	"math/bits"
 )
 
-// Placement is which GPUs and NICs of its machine each worker has. A worker is a node to NCCL: NVLink does
+// Placement is which GPUs and NICs of its machine each worker has. NCCL treats a worker as a node: NVLink does
 // not cross from one pod to another.
 type Placement struct {
 	Workers []Worker
-	// Near says which NICs are at PXB or nearer to a GPU; nil: NICs 2k and 2k+1 are near GPUs 2k and 2k+1, as in
+	// Near returns which NICs are at PXB or nearer to a GPU; nil: NICs 2k and 2k+1 are near GPUs 2k and 2k+1, as in
 	// machines with two GPUs and two NICs on a PCIe switch.
 	Near func(gpu, nic int) bool
 }
@@ -25,7 +25,7 @@ type Worker struct {
 	Count   int
 }
 
-// Share is what a placement leaves the worst worker of the network, GB/s one way. Low and High differ where
+// Share is the network bandwidth that a placement leaves the worst worker, GB/s one way. Low and High differ where
 // more than one assignment of NICs is possible.
 type Share struct {
 	Low, High float64
@@ -33,15 +33,15 @@ type Share struct {
 	HighExits int
 }
 
-// What an enumeration of assignments goes through at most. Past it the range is that of any assignment.
+// Limits of the enumeration of assignments. Beyond them the range is that of any assignment.
 const maxAssignments = 1 << 14
 
-// Most NICs of a machine that assignments are counted of: the bits of a word.
+// The most NICs of a machine for which assignments are enumerated: the bits of a word.
 const maxPlacedNICs = 64
 
 // Share computes what the workers get: traffic leaves a worker by its GPUs that have a NIC near them, at the
 // lower of the rates of the NIC and of the GPU's PCIe link; other GPUs reach these over NVLink; the slowest
-// worker sets the pace of all (NCCL uses GPUDirect RDMA up to PXB, and PXN). Indexes outside of the machine, a
+// worker limits all (NCCL uses GPUDirect RDMA up to PXB, and PXN). Indexes outside the machine, a
 // worker without GPUs and NICs given to two workers are errors.
 func (c *Cluster) Share(p *Placement) (Share, error) {
 	rate := min(c.net.line*c.net.room, c.gpu.pcie*pciePayload)
@@ -62,13 +62,13 @@ func (c *Cluster) Share(p *Placement) (Share, error) {
 	return Share{Low: float64(low) * rate, High: float64(high) * rate, LowExits: low, HighExits: high}, nil
 }
 
-// seating goes through the assignments of NICs to workers.
+// seating enumerates the assignments of NICs to workers.
 type seating struct {
 	nics int
 	near func(gpu, nic int) bool
 }
 
-// exits gives the exits of the worst worker, for the worst and for the best assignment.
+// exits returns the exits of the worst worker, for the worst and for the best assignment.
 func (s seating) exits(workers []Worker) (low, high int, err error) {
 	machines := map[string][]int{}
 	var order []string
@@ -106,7 +106,7 @@ func (s seating) exits(workers []Worker) (low, high int, err error) {
 	return low, high, nil
 }
 
-// seats gives the NICs near each GPU of a worker, and the sets of NICs that it may have, as bits.
+// seats returns the NICs near each GPU of a worker, and the sets of NICs that it may have, as bits.
 func (s seating) seats(w Worker) (near, choices []uint64, err error) {
 	if len(w.GPUs) == 0 {
 		return nil, nil, errors.New("has no GPU")
@@ -146,7 +146,7 @@ func (s seating) seats(w Worker) (near, choices []uint64, err error) {
 	return near, choices, nil
 }
 
-// subsets lists the sets of k of n NICs, as far as an enumeration would go.
+// subsets lists the sets of k of n NICs, up to the limit of the enumeration.
 func subsets(n, k int) []uint64 {
 	var all []uint64
 	last := uint64(1)<<k - 1
@@ -160,12 +160,12 @@ func subsets(n, k int) []uint64 {
 		if carried == 0 || len(all) > maxAssignments {
 			break
 		}
-		set = carried | (set^carried)>>2/lowest // the next larger number with as many bits (Gosper)
+		set = carried | (set^carried)>>2/lowest // the next larger number with as many bits set (Gosper)
 	}
 	return all
 }
 
-// assignment tries all ways to give the workers of one machine their NICs.
+// assignment tries all ways to assign NICs to the workers of one machine.
 type assignment struct {
 	near, choices [][]uint64
 	left          int
@@ -208,7 +208,7 @@ func (c *Cluster) placed(p *Placement, exits int) *Cluster {
 		w.hw.GPUsPerNode = min(w.hw.GPUsPerNode, len(other.GPUs))
 	}
 	w.net.nics = max(1, exits)
-	if exits == 0 { // a NIC that no GPU is near: through host memory
+	if exits == 0 { // a NIC that is near no GPU: through host memory
 		w.net.payload *= c.staged()
 	}
 	scale := float64(w.net.nics) / float64(max(1, c.net.nics))

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Predict gives the curve of a collective at sizes in bytes. A combination of algorithm and protocol that the
+// Predict returns the curve of a collective at sizes in bytes. A combination of algorithm and protocol that the
 // library would not run is an error with the reason, and so is a size below 1.
 func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	what, err := check(job, sizes)
@@ -33,8 +33,8 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	return p, nil
 }
 
-// predictPlaced predicts the worst worker's share of the network, with a band up to what the best assignment of
-// NICs that is possible would give.
+// predictPlaced predicts the worst worker's share of the network, with a band up to what the best possible
+// assignment of NICs would reach.
 func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*fabric.Prediction, error) {
 	share, err := c.Share(job.Placement)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) erro
 		return err
 	}
 	pairs, direct := c.unlisted(job)
-	loosest := options[0].bound // what no algorithm that may run exceeds: a version or a tuner may take another
+	loosest := options[0].bound // the limit of all algorithms that may run: a version or a tuner may choose another
 	for _, o := range options {
 		if o.bound.gbs > loosest.gbs {
 			loosest = o.bound
@@ -113,7 +113,7 @@ func check(job Job, sizes []int64) (fabric.Collective, error) {
 	return fabric.ParseCollective(string(job.Collective))
 }
 
-// enabled gives the options that the library and the job allow.
+// enabled returns the options that the library and the job allow.
 func (c *Cluster) enabled(job Job) ([]option, error) {
 	f, tuned := functionOf(job.Collective)
 	if !tuned {
@@ -139,7 +139,7 @@ func (c *Cluster) enabled(job Job) ([]option, error) {
 	return some, nil
 }
 
-// unlisted gives what RCCL runs instead of its table's algorithms, unless the job asks for one of these.
+// unlisted returns what RCCL runs instead of its table's algorithms, unless the job requests one of these.
 func (c *Cluster) unlisted(job Job) (option, bool) {
 	f, tuned := functionOf(job.Collective)
 	if !tuned || !c.gpu.amd || job.Env["NCCL_ALGO"] != "" || job.Env["NCCL_PROTO"] != "" {
@@ -148,13 +148,13 @@ func (c *Cluster) unlisted(job Job) (option, bool) {
 	return c.allPairs(f, job)
 }
 
-// whyNone says why nothing that the environment allows would run.
+// whyNone returns why nothing that the environment allows would run.
 func (c *Cluster) whyNone(f function, e settings) error {
 	if c.gpu.amd {
 		return errors.New("RCCL does not run it: it has Tree and Ring with LL and Simple, and on one node not Tree with Simple")
 	}
 	for a := range algorithms {
-		for _, p := range []Protocol{Simple, LL128, LL} { // what every algorithm has before what some have
+		for _, p := range []Protocol{Simple, LL128, LL} { // reasons that all algorithms share come before those of some
 			if e.algorithms[a] && e.protocols[p] {
 				if why := c.refuses(f, a, p, e); why != "" {
 					return fmt.Errorf("%s with %s: NCCL does not run it: %s", a, p, why)
@@ -165,11 +165,11 @@ func (c *Cluster) whyNone(f function, e settings) error {
 	return errors.New("NCCL_ALGO and NCCL_PROTO leave no algorithm")
 }
 
-// even is how near two options may be in the library's eyes to count as one: its tables changed by more from
-// version to version. Of such the faster one is taken.
+// even is how close two options are to count as equal for the library: its tables changed by more from
+// version to version. The faster of such options is taken.
 const even = 1.03
 
-// pick takes the option that the library holds to be fastest at a size.
+// pick returns the option that the library estimates to be fastest at a size.
 func pick(options []option, size int64) *option {
 	var times [int(algorithms) * int(protocols)]float64
 	least := math.Inf(1)
@@ -188,7 +188,7 @@ func pick(options []option, size int64) *option {
 	return best
 }
 
-// row tells the numbers of a size.
+// row fills in the numbers of a size.
 func (c *Cluster) row(job Job, o *option, bound ceiling, size int64) fabric.PredictionRow {
 	t := max(c.launched(job, size, o.time(size)), float64(size)/(1000*o.bound.gbs))
 	factor := job.Collective.BusFactor(c.Ranks())

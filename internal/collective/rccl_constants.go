@@ -5,25 +5,25 @@ import "strings"
 // correction is what an algorithm reaches of its bandwidth.
 type correction [protocols]shares
 
-// rcclTable is one of RCCL's tuning models: each was measured by AMD on machines of one kind.
+// rcclTable is one of RCCL's tuning models: AMD measured each on machines of one kind.
 type rcclTable struct {
 	base       table
 	step       [hwKinds]table
 	twoNodes   table // share of the bandwidth of the graph
 	moreNodes  table
 	tree, ring correction
-	held       correction // tree, in times: without what is never chosen
+	held       correction // tree, for the time: without entries that are never chosen
 	fabric     float64    // step of the fabric that it was measured on, as a multiple of NCCL's
 }
 
-// All of this file: rccl, src/graph/tuning.cc, baseLat and tuning_model_4 to 6 (times us). Which machine takes
+// All of this file: rccl, src/graph/tuning.cc, baseLat and tuning_model_4 to 6 (times us). Which machine uses
 // which: rccl, src/graph/rome_models.cc.
 
 func rcclBase() table {
 	return table{{12, 12, 17}, {12, 12, 17}, {12, 12, 17}, {12, 12, 17}, {}, {}, {8, 8, 8}}
 }
 
-// rcclTableOf gives the model that RCCL takes for a GPU.
+// rcclTableOf returns the model that RCCL uses for a GPU.
 func rcclTableOf(gfx string) *rcclTable {
 	t := rcclMI200()
 	switch {

@@ -6,7 +6,7 @@ import (
 )
 
 // rcclOptions does for RCCL what ncclOptions does for NCCL (rccl, src/graph/tuning.cc): the same formulae with
-// tables measured by AMD for each kind of machine, which go with time as well as with choice.
+// tables that AMD measured for each kind of machine, which describe time as well as choice.
 func (c *Cluster) rcclOptions(f function, e settings) []option {
 	s, t := c.shapeOf(""), c.rccl
 	ranged := c.nodes() > 1 && (strings.HasPrefix(c.gpu.gfx, "gfx95") || strings.HasPrefix(c.gpu.gfx, "gfx94") && !olderThan(e.version, 2, 27))
@@ -26,7 +26,7 @@ func (c *Cluster) rcclOptions(f function, e settings) []option {
 			c.rcclTiming(&o, f, t)
 			if ranged && !e.asked {
 				o.least, o.most = c.rcclRange(f, p)
-				if p != Simple { // RCCL sets the protocol by size, whatever its table says of it
+				if p != Simple { // RCCL selects the protocol by size, whatever its table contains
 					o.believed, o.shares = cell{o.alpha, o.bulk}, nil
 				}
 			}
@@ -66,12 +66,12 @@ func (c *Cluster) rcclCell(s shape, t *rcclTable, f function, a Algorithm, p Pro
 	return cell{lat, bus}
 }
 
-// rcclTiming takes AMD's table for what it was measured on. Its figures for LL are older than what is measured
-// now: there NCCL's step over the network goes with the fabric. Large rings take the rates of links and NICs.
+// rcclTiming uses AMD's table for the machines it was measured on. Its figures for LL are older than current
+// measurements: there NCCL's step over the network scales with the fabric. Large rings use the rates of links and NICs.
 func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	factor := f.factor(c.Ranks())
 	s := c.shapeOf("")
-	s.netOverhead = 0 // RCCL assumes posts to the NIC in every step: they go beside the steps of 2 and 4 nodes
+	s.netOverhead = 0 // RCCL assumes posts to the NIC in every step: they run in parallel with the steps of 2 and 4 nodes
 	o.bound = ceiling{}.tighter(c.ringLinks(c.gpu.limit)/factor, c.linkNames)
 	bus := c.ringLinks(c.gpu.ring)
 	if c.nodes() > 1 {
@@ -103,7 +103,7 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	}
 	switch {
 	case o.algorithm == Tree && o.protocol == Simple && c.nodes() == 2:
-		// AMD's share of two nodes, 0.11, only keeps RCCL from trees: it is no rate.
+		// AMD's share for two nodes, 0.11, only keeps RCCL from trees: it is not a rate.
 		o.bulk = rcclTree * min(c.gpu.ring*float64(c.local())/(2*float64(max(1, c.local()-1))), c.net.wire()/c.treeWire())
 	case o.protocol == LL128:
 		o.alpha -= t.base[o.algorithm][LL128] - t.base[o.algorithm][LL]
@@ -124,15 +124,15 @@ func (c *Cluster) rcclTiming(o *option, f function, t *rcclTable) {
 	}
 }
 
-// amdFabrics is the least share of the line that the fabrics keep of which AMD's figures are, RoCE and Slingshot: its
-// shares are of the line, and a fabric that keeps less takes from them.
+// amdFabrics is the lowest share of the line rate of the fabrics behind AMD's figures, RoCE and Slingshot: its
+// shares are of the line rate, and a slower fabric reduces them.
 const amdFabrics = 0.83
 
-// rcclTree is what trees over XGMI and NICs reach of what these would carry: AMD's own share of more than two
+// rcclTree is what trees over XGMI and NICs reach of the rates of these: AMD's own share of more than two
 // nodes of MI300X, 0.59 of the NICs, is 0.73 of it.
 const rcclTree = 0.73
 
-// lines128 is the rate of LL128: 120 of 128 bytes are data, and a tree's threads keep 7/9 within a node (nccl,
+// lines128 is the rate of LL128: 120 of 128 bytes are data, and a tree's threads reach 7/9 within a node (nccl,
 // src/graph/tuning.cc).
 func (c *Cluster) lines128(o *option, bus, factor float64) float64 {
 	if o.algorithm == Ring {
@@ -142,7 +142,7 @@ func (c *Cluster) lines128(o *option, bus, factor float64) float64 {
 	return min(chain*7/9, c.net.wire()/c.treeWire()*120/128)
 }
 
-// rcclRange is the sizes for which RCCL takes a protocol between nodes, above least and up to most bytes (rccl,
+// rcclRange is the sizes for which RCCL uses a protocol between nodes, above least and up to most bytes (rccl,
 // src/graph/tuning.cc, llProtoRanges of tuning_model_6; src/misc/rccl_wrap.cc, rcclUpdateCollectiveProtocol).
 func (c *Cluster) rcclRange(f function, p Protocol) (least, most int64) {
 	ranks := int64(c.Ranks())

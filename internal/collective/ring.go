@@ -2,7 +2,7 @@ package collective
 
 import "math"
 
-// factor is bytes that each rank of a ring sends for a byte of size.
+// factor is the bytes that each rank of a ring sends per byte of size.
 func (f function) factor(n int) float64 {
 	share := float64(n-1) / float64(n)
 	switch f {
@@ -15,8 +15,8 @@ func (f function) factor(n int) float64 {
 	}
 }
 
-// ringTiming: every rank sends factor bytes to its neighbour for each byte of size, over links or by the
-// NICs, all at once; the slower of the two sets the pace. There is nothing to fill: each rank starts with a
+// ringTiming: every rank sends factor bytes to its neighbour per byte of size, over links or by the
+// NICs, all at once; the slower of the two limits. There is nothing to fill: each rank starts with a
 // piece of its own.
 func (c *Cluster) ringTiming(o *option, f function) {
 	factor := f.factor(c.Ranks())
@@ -43,8 +43,8 @@ func (c *Cluster) ringTiming(o *option, f function) {
 	}
 }
 
-// fifos is the time that FIFOs of channels take from GPUs that send and receive at the same time over NVLink. One
-// way alone, as in a broadcast, has been measured to take none.
+// fifos is the time that FIFOs of channels take from GPUs that send and receive at the same time over NVLink. In
+// one direction only, as in a broadcast, none was measured.
 func (c *Cluster) fifos(channels, factor, bulk float64) func(float64) float64 {
 	return pipeline(c.est.ringPasses, channels*ringBuffer/factor, bulk)
 }
@@ -52,8 +52,8 @@ func (c *Cluster) fifos(channels, factor, bulk float64) func(float64) float64 {
 // ringBuffer is the FIFO of a channel, bytes (nccl, src/init.cc, DEFAULT_BUFFSIZE).
 const ringBuffer = 4 << 20
 
-// protocolBus is what LL and LL128 leave of the links: their flags take room, and a channel's threads are
-// only so fast. Simple leaves all.
+// protocolBus is what LL and LL128 leave of the links: their flags use bandwidth, and a channel's threads
+// are limited. Simple leaves all.
 func (c *Cluster) protocolBus(o *option, f function) float64 {
 	if o.protocol == Simple {
 		return math.Inf(1)
@@ -61,7 +61,7 @@ func (c *Cluster) protocolBus(o *option, f function) float64 {
 	return min(o.measured.bandwidth*f.factor(c.Ranks()), c.channelsBus(o.protocol))
 }
 
-// channelsBus is the bus bandwidth of LL's threads with few channels: NCCL's figure is one of machines with all their
+// channelsBus is the bus bandwidth of LL's threads with few channels: NCCL's figure is for machines with all their
 // GPUs and NICs, whatever the number of channels.
 func (c *Cluster) channelsBus(p Protocol) float64 {
 	const usual = 16
@@ -71,7 +71,7 @@ func (c *Cluster) channelsBus(p Protocol) float64 {
 	return c.shapeOf("").llMost() * float64(c.graphs.channels()) / usual
 }
 
-// ringLinks is what rings that leave the node by different GPUs get of links of a rate: a GPU that sends
+// ringLinks is what rings that leave the node through different GPUs reach over links of a rate: a GPU that sends
 // to the network sends to no neighbour, so that of g hops g-1 are over links.
 func (c *Cluster) ringLinks(rate float64) float64 {
 	if c.nodes() == 1 || c.local() == 1 {
@@ -80,8 +80,8 @@ func (c *Cluster) ringLinks(rate float64) float64 {
 	return rate * float64(c.local()) / float64(c.local()-1)
 }
 
-// chainTiming: a broadcast or a reduction goes once round, in slices; the last rank gets its first slice after
-// all hops. NCCL's own figure has one hop, by which it would always take Simple; what was measured takes the faster
+// chainTiming: a broadcast or a reduction goes once around, in slices; the last rank gets its first slice after
+// all hops. NCCL's own figure has one hop, by which it would always choose Simple; measurements show the faster
 // one: eight A100 LL128 up to 256 MiB (microsoft/superbenchmark, tests of nccl-bw).
 func (c *Cluster) chainTiming(o *option, bus float64) {
 	o.byTime = c.Ranks() > 2
@@ -91,7 +91,7 @@ func (c *Cluster) chainTiming(o *option, bus float64) {
 	if o.protocol != Simple {
 		return
 	}
-	channels, hops := float64(c.graphs.channels()), inside+between-1 // the last one passes nothing on
+	channels, hops := float64(c.graphs.channels()), inside+between-1 // the last one forwards nothing
 	o.rise = func(size float64) float64 {
 		return hops * min(chainSlice, size/channels) * channels / (1000 * bus)
 	}

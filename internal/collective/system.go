@@ -11,9 +11,9 @@ import (
 	"railwright.dev/railwright/internal/ncclgraph"
 )
 
-// FromSystem gives the cluster of equal machines that an NCCL topology file or facts describe; hw says what
-// they do not: how many nodes, which fabric, and the GPU where nothing else tells it. GPUs and NICs are
-// counted in the system, and NCCL's own search in it gives the graphs.
+// FromSystem returns the cluster of equal machines that an NCCL topology file or facts describe; hw states what
+// they do not: the number of nodes, the fabric, and the GPU where nothing else identifies it. GPUs and NICs are
+// counted in the system, and NCCL's own search in it yields the graphs.
 func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (*Cluster, error) {
 	if s == nil || len(s.GPUs) == 0 {
 		return nil, errors.New("topology: no GPU")
@@ -43,7 +43,7 @@ func FromSystem(cat *catalog.Catalog, s *ncclgraph.System, hw fabric.Hardware) (
 	return c, nil
 }
 
-// gpuOf guesses the GPU by its architecture and by whether NVLink joins its like, measured ones first: their links
+// gpuOf guesses the GPU by its architecture and by whether NVLink joins such GPUs, measured ones first: their links
 // and rates are the same or near.
 func gpuOf(cat *catalog.Catalog, s *ncclgraph.System) string {
 	want := fmt.Sprintf("sm_%d", s.SM)
@@ -88,10 +88,10 @@ func fromNETs(s *ncclgraph.System, hw *fabric.Hardware) {
 	}
 }
 
-// withoutDirect is what is left of a NIC whose data goes through host memory: it crosses the PCIe root twice.
+// withoutDirect is what remains of a NIC whose data goes through host memory: it crosses the PCIe root twice.
 const withoutDirect = 0.5
 
-// staged is the share of a NIC's rate that is left where data goes through host memory: half of the PCIe link, and of
+// staged is the share of a NIC's rate that remains where data goes through host memory: half of the PCIe link, and for
 // slow NICs what copying leaves, 9.45 GB/s of 100 Gb/s (notes on RDMA cases: host-staged NCCL over RoCE).
 func (c *Cluster) staged() float64 {
 	const copied = 0.8

@@ -77,7 +77,7 @@ func (o *observer) readQuantities(text, where string) {
 // bare finds a number at the end of a clause, without a unit: that of the text stands for it.
 var bare = regexp.MustCompile(`(?i)\b(?:is|only|gives?|gets?|reach(?:es)?|at|to|with|just) (\d+(?:\.\d+)?)\s*$`)
 
-// unitOf says whether the bandwidths of a text are in bits.
+// unitOf reports whether the bandwidths of a text are in bits.
 func unitOf(text string) (bits bool) {
 	_, bits = numberIn(text)
 	return bits
@@ -143,7 +143,7 @@ func oneMachine(s *observed) []vote {
 	return nil
 }
 
-// oneOfSeveral is of a text that gives one NIC by its name a much lower rate than it gives others.
+// oneOfSeveral is of a text that gives one NIC by its name a much lower rate than the others.
 func oneOfSeveral(s *observed) []vote {
 	for _, q := range s.quantities {
 		if !q.own || !device.MatchString(q.whole) {

@@ -14,7 +14,7 @@ type Job struct {
 	Version    string              // of the library; empty: unknown
 }
 
-// Predictor gives what healthy machines would measure, one row a size in bytes. The prediction's Hardware is
+// Predictor gives what healthy machines would measure, one row per size in bytes. The prediction's Hardware is
 // what it made of the hardware that it was given: a machine's name becomes its NICs and their rate.
 type Predictor func(hw fabric.Hardware, job Job, sizes []int64) (*fabric.Prediction, error)
 

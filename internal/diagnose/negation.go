@@ -139,7 +139,7 @@ func inside(found []place, i int) bool {
 	return slices.ContainsFunc(found, func(p place) bool { return p.from <= i && i < p.before })
 }
 
-// closer says whether the place before stands nearer to word i than the one after. On a tie the word denies
+// closer reports whether the place before stands nearer to word i than the one after. On a tie the word denies
 // what follows: "GDRDMA no, ECN" is rare, "link without ECN" is not.
 func closer(found []place, before, after, i int) bool {
 	return i-found[before].before < found[after].from-i-1
@@ -176,7 +176,7 @@ func unbroken(words []word, from, to int) bool {
 	return !slices.ContainsFunc(words[from:to], func(w word) bool { return slices.Contains(breaks, w.text) })
 }
 
-// joined says whether a conjunction stands between: "no loss and GDRDMA" denies the loss alone.
+// joined reports whether a conjunction stands between: "no loss and GDRDMA" denies the loss alone.
 func joined(words []word, from, to int) bool {
 	return slices.ContainsFunc(words[from:to], func(w word) bool { return slices.Contains(joins, w.text) })
 }

@@ -61,7 +61,7 @@ func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *ob
 	case *fabric.Observations:
 		o.observations(c)
 	default:
-		o.s.unusable = "read, not judged yet: nothing here evaluates results of this kind"
+		o.s.unusable = "read, not judged yet: results of this kind are not evaluated"
 	}
 	return o.s
 }

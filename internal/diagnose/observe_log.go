@@ -44,13 +44,13 @@ var harmlessLines = []string{"could not find: libnccl", "no plugin found", "libn
 var tellingLines = []string{"direct rdma disabled", "direct rdma (dmabuf) disabled", "xml", "ignoring element", "net/socket", "using network", "no device found",
 	"failed", "error", "gdr", "peermem", "numa", "mtu", "nvls", "timeout", "refused", "abort"}
 
-// ofNetwork says whether a line speaks of what a single machine does not use.
+// ofNetwork reports whether a line speaks of what a single machine does not use.
 func ofNetwork(line string) bool {
 	line = strings.ToLower(line)
 	return strings.Contains(line, "net/") || strings.Contains(line, "plugin") || strings.Contains(line, "using network") || strings.Contains(line, "gdr") || strings.Contains(line, "direct rdma")
 }
 
-// mayShowFault says whether a line of a log may say something of a fault.
+// mayShowFault reports whether a line of a log may say something of a fault.
 func (r *reader) mayShowFault(line string) bool {
 	line = strings.ToLower(line)
 	for _, e := range harmlessLines {
@@ -69,7 +69,7 @@ func (r *reader) mayShowFault(line string) bool {
 	return len(r.messageWeights(line)) > 0
 }
 
-// networked says whether a log is of more than one machine, as far as it tells.
+// networked reports whether a log is of more than one machine, as far as it tells.
 func networked(l *fabric.NCCLLog, hw fabric.Hardware) bool {
 	if l.Nodes > 0 {
 		return l.Nodes > 1

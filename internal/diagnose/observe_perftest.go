@@ -39,7 +39,7 @@ func header(linkType string) float64 {
 	return 82
 }
 
-// spark says whether the machines are DGX Spark, whose ports are two PCIe functions each.
+// spark reports whether the machines are DGX Spark, whose ports are two PCIe functions each.
 func spark(hw fabric.Hardware) bool {
 	return strings.Contains(strings.ToLower(hw.GPU), "gb10") || strings.Contains(strings.ToLower(hw.Machine), "spark")
 }

@@ -73,7 +73,7 @@ func (o *observer) spread(ranks int) {
 	}
 }
 
-// tableNotes tells what the table says of itself.
+// tableNotes returns what the table says of itself.
 func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	sh := &o.s.shape
 	for _, m := range sh.misprints {
@@ -140,7 +140,7 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	}
 }
 
-// sameRanks says whether a factor, which is printed with limited digits, is that of so many ranks.
+// sameRanks reports whether a factor, which is printed with limited digits, is that of so many ranks.
 func sameRanks(c fabric.Collective, ranks int, factor float64) bool {
 	want := c.BusFactor(ranks)
 	return want == 0 || factor == 0 || !off(100*factor, 100*want) // cells near 100 GB/s decide
@@ -310,7 +310,7 @@ func sourceOf(p point) string {
 	return strings.Join(parts, ", ")
 }
 
-// hardwareNeeded says which flags are missing for a prediction.
+// hardwareNeeded returns which flags are missing for a prediction.
 func hardwareNeeded(hw fabric.Hardware) string {
 	var flags []string
 	if hw.GPU == "" && hw.Machine == "" {
@@ -320,7 +320,7 @@ func hardwareNeeded(hw fabric.Hardware) string {
 		flags = append(flags, "--nodes N")
 	}
 	if hw.Nodes != 1 && hw.Machine == "" && (hw.NICsPerNode == 0 || hw.NICGbps == 0 || hw.Net == "") {
-		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which gives all three)")
+		flags = append(flags, "--nics N --rate GBPS --net FABRIC (or --machine, which sets all three)")
 	}
 	if len(flags) == 0 {
 		return "hardware in the catalog: --machine MACHINE"

@@ -85,7 +85,7 @@ type point struct {
 	bound    *fabric.Bound
 }
 
-// pointFilter says whether a point passes a filter; a nil filter passes all.
+// pointFilter reports whether a point passes a filter; a nil filter passes all.
 type pointFilter func(point) bool
 
 func (s *observed) filter(f pointFilter) []point {
@@ -171,7 +171,7 @@ func number(v float64) string {
 
 func valid(v float64) bool { return v > 0 && !math.IsInf(v, 0) && !math.IsNaN(v) }
 
-// record says whether the result is a file that says itself which machines it is of. Two of those are of two
+// record reports whether the result is a file that says itself which machines it is of. Two of those are of two
 // clusters, or of two days: neither speaks of the other.
 func (s *observed) record() bool {
 	return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile

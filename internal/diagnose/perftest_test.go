@@ -28,7 +28,7 @@ func TestPerftestResults(t *testing.T) {
 		cause   fabric.CauseID
 	}{
 		{"line rate", []fabric.Result{perftest("cuda", 392)}, roce400(), fabric.VerdictHealthy, fabric.CauseHealthy},
-		{"rate not known", []fabric.Result{perftest("host", 392)}, fabric.Hardware{}, fabric.VerdictUnknown, fabric.CauseHealthy},
+		{"rate unknown", []fabric.Result{perftest("host", 392)}, fabric.Hardware{}, fabric.VerdictUnknown, fabric.CauseHealthy},
 		{"host slower than GPU", []fabric.Result{perftest("host", 235), perftest("rocm", 320)}, roce400(), fabric.VerdictDegraded, fabric.CauseHostMemoryInterleaving},
 		{"GPU slower than host", []fabric.Result{perftest("cuda", 210), perftest("host", 392)}, roce400(), fabric.VerdictDegraded, fabric.CauseACSRedirect},
 		{"in a virtual machine", []fabric.Result{perftest("cuda", 210), perftest("host", 392)}, fabric.Hardware{NICGbps: 400, Net: "ib", VM: true}, fabric.VerdictDegraded, fabric.CauseATSDisabled},

@@ -71,7 +71,7 @@ func topics() []topic {
 	}
 }
 
-// topicWeights gives the causes that a text speaks of without a rule that understands what it says of them.
+// topicWeights returns the causes that a text speaks of without a rule that understands what it says of them.
 func topicWeights(st statement) []causeWeight {
 	if st.names("fine+") && !st.names("trouble+") && !st.names("slow+") || st.names("same") || st.names("unlimited+") || st.names("oscontrolled+") || st.names("clockfull+") {
 		return nil

@@ -97,7 +97,7 @@ func changeVotes(s *observed) []vote {
 	return append(votes, wordedChangeVotes(s)...)
 }
 
-// outcomeKnown says whether it is known what came of a change: a number to compare, or a word.
+// outcomeKnown reports whether it is known what came of a change: a number to compare, or a word.
 func (s *observed) outcomeKnown(st statement) bool {
 	if suspect(s.words.read(st.changed, "")) == "" {
 		return false

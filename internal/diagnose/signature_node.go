@@ -52,7 +52,7 @@ func nodeVotes(s *observed) []vote {
 	return votes
 }
 
-// platformBound says whether the GPUs are of a kind that has no NVLink.
+// platformBound reports whether the GPUs are of a kind that has no NVLink.
 func (p point) platformBound(hw fabric.Hardware) bool {
 	gpu := strings.ToLower(hw.GPU)
 	return strings.Contains(gpu, "rtx") || strings.HasPrefix(gpu, "l40") || strings.HasPrefix(gpu, "a10") && !strings.HasPrefix(gpu, "a100")

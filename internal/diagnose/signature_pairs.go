@@ -49,7 +49,7 @@ func pairVotes(s *observed) []vote {
 	return votes
 }
 
-// divide gives the numbers of the pairs with a host and of those without it.
+// divide returns the numbers of the pairs with a host and of those without it.
 func divide(cells []point, host string) (mine, others []float64) {
 	for _, c := range cells {
 		if slices.Contains(c.pair, host) {

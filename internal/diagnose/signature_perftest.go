@@ -36,7 +36,7 @@ func perftestVotes(s *observed) []vote {
 	return votes
 }
 
-// faster says whether GPU memory carried a tenth more than this host memory.
+// faster reports whether GPU memory carried a tenth more than this host memory.
 func (s *observed) faster(host point) bool {
 	return s.any(func(p point) bool { return onGPU(p) && p.gbps > 1.1*host.gbps })
 }

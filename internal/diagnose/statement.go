@@ -26,7 +26,7 @@ type mention struct {
 	denied  bool
 }
 
-// names says whether a statement holds a term: a concept, with + where it must be affirmed, - where denied.
+// names reports whether a statement holds a term: a concept, with + where it must be affirmed, - where denied.
 func (s statement) names(term string) bool {
 	concept := strings.TrimRight(term, "+-")
 	for _, m := range s.mentions {
@@ -37,7 +37,7 @@ func (s statement) names(term string) bool {
 	return false
 }
 
-// all says whether a statement holds every term of a list with blanks between them; a term with ! in front
+// all reports whether a statement holds every term of a list with blanks between them; a term with ! in front
 // must not be there.
 func (s statement) all(terms string) bool {
 	for _, term := range strings.Fields(terms) {
@@ -158,7 +158,7 @@ var (
 	transfer = regexp.MustCompile(`(?i)\b(\d{1,2}(?:\.\d)?) ?GT/s`)
 )
 
-// differ says whether a form finds two different figures in a text.
+// differ reports whether a form finds two different figures in a text.
 func differ(form *regexp.Regexp, text string) bool {
 	first := ""
 	for _, m := range form.FindAllStringSubmatch(text, 8) {
@@ -171,7 +171,7 @@ func differ(form *regexp.Regexp, text string) bool {
 	return false
 }
 
-// narrower says whether a text tells of a PCIe link that is slower or narrower than it could be.
+// narrower reports whether a text tells of a PCIe link that is slower or narrower than it could be.
 func narrower(text string) bool {
 	if capable.MatchString(text) && (differ(width, text) || differ(transfer, text)) {
 		return true
@@ -194,7 +194,7 @@ var ports = regexp.MustCompile(`(?i)\b(\d{2,3}) ?G(?:b/s|bps|bit/s|b/sec|E)?\b(\
 // can joins a rate with the one that a port could have.
 var can = regexp.MustCompile(`(?i)instead|rather|can\b|capab|should|support|where|not|NIC|adapter`)
 
-// slowerPort says whether a text tells of a port at a lower rate than it could have; both are rates that ports
+// slowerPort reports whether a text tells of a port at a lower rate than it could have; both are rates that ports
 // have, so that a bandwidth beside its line rate is none.
 func slowerPort(text string) bool {
 	rates := []int{10, 25, 40, 50, 56, 100, 200, 400, 800}

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// said gives the setting in which a statement on a cause is made: a slow or failing test of a cluster of its kind.
+// said returns the setting in which a statement on a cause is made: a slow or failing test of a cluster of its kind.
 func statements(cause fabric.CauseID) (fabric.Hardware, fabric.Observation) {
 	slow := 150.0
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}

@@ -154,7 +154,7 @@ func ranksOf(c fabric.Collective, factor float64) int {
 	return 0
 }
 
-// isAlone says whether every rank measured itself: bus bandwidth 0 in every row, algorithm bandwidth not.
+// isAlone reports whether every rank measured itself: bus bandwidth 0 in every row, algorithm bandwidth not.
 func isAlone(rows []fabric.Row) bool {
 	moved, seen := false, false
 	for _, r := range rows {

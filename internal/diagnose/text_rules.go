@@ -31,7 +31,7 @@ func textRules() []textRule {
 	return all
 }
 
-// textVotes gives the votes of the texts. A text counts once for a cause, by its strongest rule.
+// textVotes returns the votes of the texts. A text counts once for a cause, by its strongest rule.
 func textVotes(s *observed) []vote {
 	var votes []vote
 	rules := textRules()
@@ -58,7 +58,7 @@ func textVotes(s *observed) []vote {
 	return inMachine(s, votes)
 }
 
-// weightsOf gives the weight of one text for each cause, in the order of the rules. A message that a program
+// weightsOf returns the weight of one text for each cause, in the order of the rules. A message that a program
 // prints halves what its single words would say; what no rule understands counts by its topic.
 func weightsOf(st statement, rules []textRule) (map[fabric.CauseID]float64, []fabric.CauseID) {
 	weights := map[fabric.CauseID]float64{}
@@ -152,7 +152,7 @@ func inMachine(s *observed, votes []vote) []vote {
 	return out
 }
 
-// virtual says whether the GPUs are in a virtual machine.
+// virtual reports whether the GPUs are in a virtual machine.
 func (s *observed) virtual() bool {
 	if s.hw.VM {
 		return true

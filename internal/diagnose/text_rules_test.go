@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Every cause that reference documents and users know has a signature, what confirms it and what mends it.
+// Every cause that reference documents and users know has a signature, what confirms it and what fixes it.
 func TestEveryCauseIsReached(t *testing.T) {
 	for cause := range wordings {
 		if r := remedyOf(cause); r.confirm == "" || r.fix == "" || r.confirm == "railwright check" {

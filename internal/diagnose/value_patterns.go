@@ -48,7 +48,7 @@ var (
 	compared  = regexp.MustCompile(`(?i)run ?time|compile|linked|other|host|node|instead|while|but|older|newer`)
 )
 
-// apart says whether two values that a form finds differ by more than a share: the smaller is under it.
+// apart reports whether two values that a form finds differ by more than a share: the smaller is under it.
 func apart(form *regexp.Regexp, text string, share float64) bool {
 	var low, high float64
 	for _, m := range form.FindAllStringSubmatch(text, 8) {
@@ -77,7 +77,7 @@ func clocksFull(text string) bool {
 	return clocked(text) && len(megahertz.FindAllString(text, 4)) > 1 && !apart(megahertz, text, 0.92)
 }
 
-// clocked says whether a text is of the clocks of a GPU's cores: its memory has another.
+// clocked reports whether a text is of the clocks of a GPU's cores: its memory has another.
 func clocked(text string) bool {
 	return gpuClock.MatchString(text) && !memoryClock.MatchString(text)
 }
@@ -209,7 +209,7 @@ func allButOne(text string) bool {
 	return false
 }
 
-// oneName says whether a text names one machine, and no second.
+// oneName reports whether a text names one machine, and no second.
 func oneName(text string) bool {
 	first := ""
 	for _, m := range machines.FindAllString(text, 8) {

@@ -97,7 +97,7 @@ func (s *observed) verdict(ballots []ballot) (fabric.Verdict, string) {
 	return s.withoutGoodNumbers(own, fault)
 }
 
-// slow says whether the numbers themselves show a fault, and which.
+// slow reports whether the numbers themselves show a fault, and which.
 func (s *observed) slow(ballots []ballot) (why string, slow bool) {
 	worst := s.worst(func(p point) bool { return p.own })
 	across := s.hw.Nodes != 1
@@ -151,7 +151,7 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 	}
 	switch {
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
-		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but nothing was measured over the network of the %d nodes", s.hw.Nodes)
+		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but the network between the %d nodes was not measured", s.hw.Nodes)
 	case fault != nil && (s.contradicts(fault, across) || fault.explicit >= plain && s.kind == fabric.ObservationFile):
 		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.cause.Evidence[0].Value) + " contradicts them: they may be of different runs"
 	case s.complaint() != "":
@@ -190,7 +190,7 @@ func harmless(c fabric.CauseID) bool {
 	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
 }
 
-// isFailure says whether a fault is a failure and not slowness.
+// isFailure reports whether a fault is a failure and not slowness.
 func (s *observed) isFailure(b *ballot) bool {
 	for _, e := range b.cause.Evidence {
 		for _, st := range s.statements {
@@ -206,7 +206,7 @@ func (s *observed) isFailure(b *ballot) bool {
 	return false
 }
 
-// contradicts says whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
+// contradicts reports whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
 // port that is down under a collective at full rate over the network.
 func (s *observed) contradicts(b *ballot, across bool) bool {
 	switch b.cause.ID {
@@ -231,7 +231,7 @@ func (s *observed) complaint() string {
 	return ""
 }
 
-// complains says whether a text speaks of a failure, or of slow work where that is not about all of the job.
+// complains reports whether a text speaks of a failure, or of slow work where that is not about all of the job.
 // With vague, when the numbers are good only within wide bands, every complaint counts.
 func (s statement) complains(vague bool) bool {
 	ofPart := slices.ContainsFunc([]string{"training", "some", "onepair", "onenode", "onerail", "onegpu", "small", "latency", "twoleaf", "slowpair"}, s.names)
@@ -246,7 +246,7 @@ func (s statement) complains(vague bool) bool {
 	}
 }
 
-// missing says what a verdict would take.
+// missing returns what a verdict would take.
 func (s *observed) missing() string {
 	switch {
 	case len(s.needs) > 0:
@@ -254,7 +254,7 @@ func (s *observed) missing() string {
 	case s.kind == fabric.NCCLDebugLog:
 		return "a log has no bandwidth to judge, and shows no fault"
 	default:
-		return "nothing in the result can be compared with an expected value"
+		return "no number in the result can be compared with an expected value"
 	}
 }
 
@@ -276,7 +276,7 @@ func (s *observed) changeEvidence(ballots []ballot) *fabric.Evidence {
 // wideBand is the lower over the upper end of a band under which a number within it explains no complaint away.
 const wideBand = 0.7
 
-// onlyWideBands says whether every good number of this result is good only because its band is wide.
+// onlyWideBands reports whether every good number of this result is good only because its band is wide.
 func (s *observed) onlyWideBands() bool {
 	return !s.any(func(p point) bool {
 		return p.own && p.quality == good && p.large && !p.text && (p.expected.High == 0 || p.expected.Low >= wideBand*p.expected.High)

@@ -15,13 +15,13 @@ const cableLimit = 32
 // Cabling draws the switches on top, the hosts below and a line a cable, coloured by rail. marks are the
 // verdicts of NICs and ports, and of whole nodes under an empty NIC: a failing one gets a red cross and its
 // cable is cut, an unknown one a question mark; one that is not in marks is drawn hollow. Above 32 hosts
-// the hosts that hang on the same switches become one box with counts, and the picture says so. A nil plan
+// the hosts that are attached to the same switches become one box with counts, and the picture says so. A nil plan
 // is drawn as not available.
 func Cabling(w io.Writer, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) error {
 	var s svg
 	switch {
 	case p == nil || len(p.Nodes) == 0:
-		notLookedAt(&s, "Cabling: not available. There is no plan.")
+		notDrawn(&s, "Cabling: not available. There is no plan.")
 	case len(p.Nodes) > cableLimit:
 		drawPods(&s, p, marks)
 	default:
@@ -35,7 +35,7 @@ func Cabling(w io.Writer, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Statu
 const (
 	pageWidth  = 1160.0 // of a report's column
 	boxPad     = 14.0   // inside a box, left and right of its ports; less where they are narrow
-	boxGap     = 10.0   // between boxes, likewise
+	boxGap     = 10.0   // between boxes, also less where they are narrow
 	widestPort = 40.0   // pitch of NICs: wide enough for a name such as eth12 in level text
 	levelText  = 27.0   // pitch above which names stand level
 	turnedText = 11.0   // pitch above which names stand turned; below it they are in the tooltips only

@@ -104,7 +104,7 @@ func (c *cabling) notes(p *fabric.Plan) []string {
 		notes = append(notes, "The plan names no cable.")
 	}
 	if missing := c.unplaced(p); missing > 0 {
-		notes = append(notes, fmt.Sprintf("%s not drawn: an end is no NIC of the plan.", fabric.Count(missing, "cable")))
+		notes = append(notes, fmt.Sprintf("%s not drawn: an end is not a NIC of the plan.", fabric.Count(missing, "cable")))
 	}
 	if slices.ContainsFunc(p.Switches, func(s fabric.Switch) bool { return s.Role == fabric.Spine }) {
 		notes = append(notes, "Cables between leaf and spine are not in the plan.")

@@ -263,7 +263,7 @@ func (s CurveSeries) clean() CurveSeries {
 	return out
 }
 
-// finite gives a bandwidth that can be drawn, else zero.
+// finite returns a bandwidth that can be drawn, else zero.
 func finite(v float64) float64 {
 	if math.IsNaN(v) || v < 0 || v > 1e9 { // GB/s: a thousand times the largest machine
 		return 0

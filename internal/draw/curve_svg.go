@@ -64,7 +64,7 @@ func CurveSVG(w io.Writer, c Curve) error {
 	var s svg
 	p := newPlot(c, svgSeries)
 	if len(p.series) == 0 {
-		notLookedAt(&s, "Curve: no data. There is no number to draw.")
+		notDrawn(&s, "Curve: no data. There is no number to draw.")
 		return s.writeTo(w)
 	}
 	thinned := false
@@ -116,7 +116,7 @@ func (p plot) description(title string) string {
 	return text
 }
 
-// thin keeps of many points the lowest in each column, so that no fall is lost; it says whether it did.
+// thin keeps of many points the lowest in each column, so that no fall is lost; it reports whether it did.
 func (s *CurveSeries) thin(p plot) bool {
 	if len(s.Measured) <= svgPoints && len(s.Expected) <= svgPoints {
 		return false

@@ -118,7 +118,7 @@ func TestCablingOdd(t *testing.T) {
 		Cabling: fabric.Cabling{Links: []fabric.Link{{A: at("a", "x"), B: at("b", "y"), Rail: 1}, {A: at("a", "z"), B: at("leaf", "1"), Rail: 2}}}}
 	svg := cablingOf(t, pair, nil)
 	if !strings.Contains(svg, "a:x to b:y, rail 1") || !strings.Contains(svg, "1 cable not drawn") {
-		t.Errorf("a cable between hosts, or one without an end, is not told:\n%s", svg)
+		t.Errorf("a cable between hosts, or one without an end, is not reported:\n%s", svg)
 	}
 	if svg := cablingOf(t, &fabric.Plan{Nodes: []fabric.Node{{Name: "a"}}}, nil); !strings.Contains(svg, "names no cable") {
 		t.Error("a plan without cables does not say so")

@@ -245,7 +245,7 @@ func (g grid) steps() int {
 	return max(len(g.edges)-1, 1)
 }
 
-// caption says what a line stands for, and that it was aggregated where it was.
+// caption returns what a line stands for, and that it was aggregated where it was.
 func (g grid) caption() string {
 	total := fabric.Count(g.hosts, "host") + " with " + fabric.Count(g.nics, "NIC")
 	switch g.level {

@@ -177,7 +177,7 @@ func newStack(l Ledger, limit int) stack {
 	return s
 }
 
-// part gives the index of the kind of an entry, a new one where there is room.
+// part returns the index of the kind of an entry, a new one where there is room.
 func (s *stack) part(index map[[2]string]int, e fabric.LedgerEntry) int {
 	key := [2]string{e.Name, e.Class}
 	if i, ok := index[key]; ok {

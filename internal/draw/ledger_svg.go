@@ -30,7 +30,7 @@ func LedgerSVG(w io.Writer, l Ledger) error {
 	var s svg
 	t := ledgerPicture{newStack(l, svgBars)}
 	if len(t.bars) == 0 {
-		notLookedAt(&s, "Ledger: not evaluated. There is no entry to draw.")
+		notDrawn(&s, "Ledger: not evaluated. There is no entry to draw.")
 		return s.writeTo(w)
 	}
 	t.draw(&s)

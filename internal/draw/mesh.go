@@ -19,7 +19,7 @@ const meshLimit = 64
 func Mesh(w io.Writer, m *fabric.Mesh) error {
 	var s svg
 	if m == nil || len(m.Pairs) == 0 {
-		notLookedAt(&s, "Mesh: not measured. There are no pairs.")
+		notDrawn(&s, "Mesh: not measured. There are no pairs.")
 		return s.writeTo(w)
 	}
 	g := newGrid(m, meshLimit)
@@ -50,8 +50,8 @@ func meshCounts(m *fabric.Mesh) string {
 	return fmt.Sprintf("%d pairs passed, %d failed, %d unknown", c.Pass, c.Fail, c.Unknown)
 }
 
-// notLookedAt is the picture of nothing: a hatched band with its reason.
-func notLookedAt(s *svg, text string) {
+// notDrawn draws a hatched band with the reason why there is nothing to draw.
+func notDrawn(s *svg, text string) {
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" class="rw-mesh" role="img" aria-label="%s" width="640" height="56" viewBox="0 0 640 56">`, text)
 	s.b.WriteString(meshStyle)
 	s.add(`<rect class="u" x="0.5" y="0.5" width="639" height="55"/>`)

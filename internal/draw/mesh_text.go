@@ -21,7 +21,7 @@ const (
 	narrowMost = 8  // lines drawn even where the terminal is narrower than that
 )
 
-// MeshText draws a mesh for a terminal of width columns, one character a pair, with its legend. A mesh
+// MeshText draws a mesh for a terminal of width columns, one character per pair, with its legend. A mesh
 // that does not fit is drawn host by host, or group by group, and the text says so. A nil mesh, or one
 // without pairs, is written as not measured.
 func MeshText(w io.Writer, m *fabric.Mesh, width int) error {

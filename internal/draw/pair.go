@@ -35,7 +35,7 @@ func outcomeOf(m fabric.Measurement) outcome {
 	}
 }
 
-// Reason says in words why a pair of a mesh failed or is unknown. It is empty for a pair that passed.
+// Reason returns why a pair of a mesh failed or is unknown. It is empty for a pair that passed.
 func Reason(m fabric.Measurement) string {
 	if m.Status() == fabric.Pass {
 		return ""

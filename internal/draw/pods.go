@@ -37,7 +37,7 @@ func drawPods(s *svg, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) {
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" class="rw-cabling" role="img" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`,
 		"Cabling of "+p.Name+", grouped", pageWidth, height, pageWidth, height)
 	s.b.WriteString(cablingStyle)
-	s.add(`<text x="0" y="14">%s</text>`, fmt.Sprintf("%s, %s, %s: too many to draw each. A block is the hosts that hang on the same switches; a line is a rail with its number of cables.",
+	s.add(`<text x="0" y="14">%s</text>`, fmt.Sprintf("%s, %s, %s: too many to draw each. A block is the hosts attached to the same switches; a line is a rail with its number of cables.",
 		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")))
 	for i, x := range shown {
 		drawPod(s, x, float64(i%podsInRow)*(podWidth+podGap), 34+float64(i/podsInRow)*(podHeight+podGap))

@@ -190,7 +190,7 @@ func (t *topologyPicture) keyItems() []keyItem {
 	return items
 }
 
-// rateUnknown holds where a link of the picture does not say its rate.
+// rateUnknown reports whether the rate of a link of the picture is unknown.
 func (s *socket) rateUnknown() bool {
 	var any func(*subtree) bool
 	any = func(l *subtree) bool {

@@ -29,7 +29,7 @@ const (
 	narrowPage  = 640.0 // the least width, for caption and notes
 )
 
-// laneLimit is the most pairs that are drawn by way of per lane above the columns.
+// laneLimit is the most pairs that are drawn along a lane above the columns.
 const laneLimit = 16
 
 // seat is where a leaf stands.
@@ -139,7 +139,7 @@ func (l *layout) split(sockets []*socket) []*band {
 	return all
 }
 
-// place gives the columns of a band their x.
+// place sets the x of the columns of a band.
 func (l *layout) place(b *band, index, column int) int {
 	for i, s := range b.sockets {
 		x := b.at[i] + socketPad
@@ -183,7 +183,7 @@ func (l *layout) place(b *band, index, column int) int {
 	return column
 }
 
-// lanes gives each pair that is not in one column per lane above them.
+// lanes gives each pair that is not in one column a lane above them.
 func (l *layout) lanes(p topology.Pairing) {
 	n := 0
 	for _, x := range p.Pairs {
@@ -199,7 +199,7 @@ func (l *layout) lanes(p topology.Pairing) {
 	}
 }
 
-// stack gives the parts of a band their y and returns where it ends.
+// stack sets the y of the parts of a band and returns where it ends.
 func (b *band) stack(top float64) float64 {
 	b.top = top
 	if b.hasLinks {
@@ -229,7 +229,7 @@ func (b *band) switchTop(depth int) float64 {
 	return b.rowBottom + 16 + float64(b.depth-depth)*(switchBox+uplink)
 }
 
-// rows gives the leaves of a subtree's own columns their place.
+// rows places the leaves of a subtree's own columns.
 func (l *layout) rows(t *trunk, b *band) {
 	for i, rows := range t.columns {
 		for j, r := range rows {

@@ -168,7 +168,7 @@ func (t *topologyText) legend(x topology.Matrix) {
 	}
 }
 
-// nicNames says which device a NIC's label is, in one term where their numbers are the same.
+// nicNames returns which device a NIC's label is, in one term where their numbers are the same.
 func nicNames(x topology.Matrix) []string {
 	var terms, labels, names []string
 	alike, first := true, ""

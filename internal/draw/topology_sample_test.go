@@ -64,7 +64,7 @@ func sampleAMD() *topology.Machine {
 	return m
 }
 
-// sampleGuest is a virtual machine with two flat GPUs and one interface that is no PCI function.
+// sampleGuest is a virtual machine with two flat GPUs and one interface that is not a PCI function.
 func sampleGuest() *topology.Machine {
 	no := false
 	m := &topology.Machine{Name: "vm1", Source: "NCCL XML", CPUs: []topology.CPU{{NUMA: -1, Arch: "x86_64", Vendor: "GenuineIntel", Family: 6, Model: 207}},

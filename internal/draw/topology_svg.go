@@ -11,7 +11,7 @@ import (
 )
 
 // topologyLimit is the most GPUs and NICs that TopologySVG draws: eight GPUs of eight NICs each and as much
-// again; more boxes than that nobody reads.
+// again; more boxes are unreadable.
 const topologyLimit = 160
 
 // TopologySVG draws a host: its NUMA nodes at the foot, on them root ports, PCIe switches, GPUs and NICs, and
@@ -26,9 +26,9 @@ func TopologySVG(w io.Writer, m *topology.Machine, p topology.Pairing) error {
 	sockets := forest(m, p)
 	switch n := leafCount(sockets); {
 	case n == 0:
-		notLookedAt(&s, "Topology: not drawn. No GPU and no NIC is known.")
+		notDrawn(&s, "Topology: not drawn. No GPU and no NIC is known.")
 	case n > topologyLimit:
-		notLookedAt(&s, fmt.Sprintf("Topology: %s and %s are too many to draw.", fabric.Count(len(m.GPUs), "GPU"), fabric.Count(len(m.NICs), "NIC")))
+		notDrawn(&s, fmt.Sprintf("Topology: %s and %s are too many to draw.", fabric.Count(len(m.GPUs), "GPU"), fabric.Count(len(m.NICs), "NIC")))
 	default:
 		pic := newTopologyPicture(m, p, sockets)
 		pic.draw(&s)
@@ -201,7 +201,7 @@ func (t *topologyPicture) rails(s *svg, x *trunk, target float64) {
 	}
 }
 
-// pairs joins each GPU with its NICs: across the gap of their column, or by way of per lane above.
+// pairs joins each GPU with its NICs: across the gap of their column, or along a lane above.
 func (t *topologyPicture) pairs(s *svg, b *band) {
 	index := slices.Index(t.bands, b)
 	for _, p := range t.pairing.Pairs {

@@ -160,7 +160,7 @@ func newDevices(m *topology.Machine) devices {
 	return d
 }
 
-// branches gives the tree below a NUMA node: root ports where they are known, then what hangs on them.
+// branches returns the tree below a NUMA node: root ports where they are known, then what hangs on them.
 func (d devices) branches(c topology.CPU) []branch {
 	var all []branch
 	at := map[string]int{}
@@ -179,7 +179,7 @@ func (d devices) branches(c topology.CPU) []branch {
 	return all
 }
 
-// branch gives a line a GPU and a line a port of a NIC; one of a switch or of any other function.
+// branch returns one line per GPU and one per port of a NIC; one for a switch or any other function.
 func (d devices) branch(x topology.Device) []branch {
 	var lines []branch
 	link := x.Bus + "  " + strings.ReplaceAll(glue(trainedWords(x)), ","+glued, ", ")
@@ -240,7 +240,7 @@ func gpuName(g topology.GPU) string {
 	}
 }
 
-// nicWords gives name and rate, and that GPUDirect RDMA does not work where that is known.
+// nicWords returns name and rate, and that GPUDirect RDMA does not work where that is known.
 func nicWords(n topology.NIC) string {
 	text := further("", glue(fabric.Printable(n.Name))) + "  " + glue(rateWords(n.Mbps))
 	if n.GDR != nil && !*n.GDR {

@@ -43,7 +43,7 @@ type socket struct {
 // columnRows is the most rows of a column: one of twice that height would not fit a screen.
 const columnRows = 8
 
-// forest gives the NUMA nodes of a machine, or of its pairs alone where the PCI tree is unknown.
+// forest returns the NUMA nodes of a machine, or of its pairs alone where the PCI tree is unknown.
 func forest(m *topology.Machine, p topology.Pairing) []*socket {
 	var all []*socket
 	if len(m.CPUs) == 0 {
@@ -80,7 +80,7 @@ func treeSockets(m *topology.Machine) []*socket {
 				flat.leaves = append(flat.leaves, known.leaves(d)...)
 			}
 		}
-		for _, n := range m.NICs { // as NCCL writes a NIC that is no PCI function
+		for _, n := range m.NICs { // as NCCL writes a NIC that is not a PCI function
 			if !known.seen[n.Bus] && n.NUMA == c.NUMA {
 				known.seen[nicLabel(n)] = true
 				flat.leaves = append(flat.leaves, nicLeaf(n, nil))
@@ -142,7 +142,7 @@ func (l *subtree) size() int {
 	return n
 }
 
-// only gives the one leaf of a subtree of size 1.
+// only returns the one leaf of a subtree of size 1.
 func (l *subtree) only() *leaf {
 	for len(l.leaves) == 0 {
 		l = l.below[0]

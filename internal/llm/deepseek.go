@@ -57,7 +57,7 @@ func (b *builder) deepseekExperts() experts {
 	return e
 }
 
-// sparse says whether layer i has experts, by whichever of the ways of saying so the config has.
+// sparse reports whether layer i has experts, by whichever of the ways of saying so the config has.
 func (b *builder) sparse(i int) bool {
 	if types := b.texts("mlp_layer_types"); i < len(types) {
 		return types[i] == "sparse"
@@ -73,7 +73,7 @@ func (b *builder) sparse(i int) bool {
 	return i >= first && i%int(b.sizeOr(1, "moe_layer_freq")) == 0
 }
 
-// anyDense says whether some layer has no experts.
+// anyDense reports whether some layer has no experts.
 func (b *builder) anyDense() bool {
 	for i := range int(min(b.depth(), mostLayers)) {
 		if !b.sparse(i) {
@@ -83,7 +83,7 @@ func (b *builder) anyDense() bool {
 	return false
 }
 
-// ownIndex says whether layer i has an index of its own: GLM-5.2 lets most layers take over the choice of an earlier
+// ownIndex reports whether layer i has an index of its own: GLM-5.2 lets most layers take over the choice of an earlier
 // one (configuration_glm_moe_dsa.py). A layer behind the last is one of multi-token prediction.
 func (b *builder) ownIndex(i int) bool {
 	if int64(i) >= b.depth() {

@@ -36,7 +36,7 @@ func buildOlmo(b *builder) {
 	})
 }
 
-// buildCohere has one norm a layer, and norms of heads that are wide as all of them.
+// buildCohere has one norm per layer, and norms of heads that are wide as all of them.
 func buildCohere(b *builder) {
 	a, d := newGQA(b.heads()), newDense(b.size("intermediate_size"))
 	a.qkvBias = b.flag(false, "attention_bias")

@@ -27,7 +27,7 @@ func (d *derivation) step(title, formula, numbers, result, source string) {
 	d.steps = append(d.steps, fabric.Derivation{Part: d.part, Title: title, Formula: formula, Numbers: numbers, Result: result, Source: source})
 }
 
-// Derivation gives the steps from the shapes of the weights to the number of parameters and to the bytes that an engine
+// Derivation returns the steps from the shapes of the weights to the number of parameters and to the bytes that an engine
 // loads.
 func (m *Model) Derivation() []fabric.Derivation {
 	d := &derivation{model: m}
@@ -204,7 +204,7 @@ func formatBytes(f Format) (formula, numbers string) {
 	return formula, numbers
 }
 
-// layerNames says which layers: 0 to 2 (3 layers); at most a few runs of them.
+// layerNames returns which layers: 0 to 2 (3 layers); at most a few runs of them.
 func layerNames(layers []int) string {
 	const most = 4
 	var runs []string

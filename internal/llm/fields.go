@@ -41,7 +41,7 @@ func (f fields) assume(key, value, source string) {
 	}
 }
 
-// value gives the first of the keys that is there and not null.
+// value returns the first of the keys that is there and not null.
 func (f fields) value(keys ...string) (key string, value any, ok bool) {
 	for _, key := range keys {
 		if value := f.values[key]; value != nil {
@@ -193,7 +193,7 @@ func (f fields) list(key string) []any {
 	return list
 }
 
-// isList says whether a field that may be a number or a list is the latter.
+// isList reports whether a field that may be a number or a list is the latter.
 func (f fields) isList(key string) bool { _, ok := f.values[key].([]any); return ok }
 
 // object is an object inside; ok is false where there is none.
@@ -212,7 +212,7 @@ func (f fields) object(key string) (fields, bool) {
 	return inner, true
 }
 
-// divides checks that a number divides another and gives the quotient.
+// divides checks that a number divides another and returns the quotient.
 func (f fields) divides(key string, whole, part int64) int64 {
 	if part < 1 || whole%part != 0 {
 		f.problem(key, "%d does not divide %d", part, whole)

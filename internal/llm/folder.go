@@ -45,7 +45,7 @@ func buildFolder(folder string, text, quantText []byte) (*Model, error) {
 	return readConfig(folder, text, quantText)
 }
 
-// weightFiles gives the safetensors files of a folder that belong to one copy of the weights, and those of them that
+// weightFiles returns the safetensors files of a folder that belong to one copy of the weights, and those of them that
 // are not there: Mistral's repositories hold a second copy under another name.
 func weightFiles(folder string, index weightIndex) (files, missing []string, err error) {
 	if index.files != nil {
@@ -93,7 +93,7 @@ func present(folder string, files []string) (there, missing []string, err error)
 	return there, missing, nil
 }
 
-// partsOf gives all names of a set such as model-00001-of-00002.safetensors.
+// partsOf returns all names of a set such as model-00001-of-00002.safetensors.
 func partsOf(files []string) (parts []string) {
 	form := regexp.MustCompile(`^(.*-)(\d{5,6})(-of-)(\d{5,6})(\.safetensors)$`)
 	for _, file := range files {

@@ -33,7 +33,7 @@ func KVElementBytes(dtype string) (bytes float64, known bool) {
 	return 0, false
 }
 
-// KnownKVDType says whether KVBytesPerToken can be computed for a dtype.
+// KnownKVDType reports whether KVBytesPerToken can be computed for a dtype.
 func KnownKVDType(dtype string) bool {
 	_, known := KVElementBytes(dtype)
 	return known

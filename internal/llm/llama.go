@@ -187,7 +187,7 @@ func buildLlama4(b *builder) {
 	})
 }
 
-// llama4Global says whether layer i sees everything: where no_rope_layers is 0, or by interval (configuration_llama4.py).
+// llama4Global reports whether layer i sees everything: where no_rope_layers is 0, or by interval (configuration_llama4.py).
 func (b *builder) llama4Global(i int) bool {
 	if types := b.layerTypes(); types != nil {
 		return types[i] == "full_attention"

@@ -198,7 +198,7 @@ func (b *builder) parallelLayers(a gqa, m mamba2) {
 	})
 }
 
-// hybridAttention says which layers attend.
+// hybridAttention returns which layers attend.
 func (b *builder) hybridAttention() func(i int) bool {
 	if types := b.layerTypes(); types != nil {
 		return func(i int) bool { return types[i] == "attention" || types[i] == "full_attention" }

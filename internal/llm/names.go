@@ -52,7 +52,7 @@ func (r nameReader) read(name string) weightName {
 	return n
 }
 
-// readPattern finds what does not depend on numbers; the layer only says whether there is one.
+// readPattern finds what does not depend on numbers; the layer only reports whether there is one.
 func readPattern(pattern string, layer int) weightName {
 	n := weightName{layer: -1, pattern: pattern}
 	for _, suffix := range auxiliarySuffixes() {
@@ -71,7 +71,7 @@ func readPattern(pattern string, layer int) weightName {
 	return n
 }
 
-// starred writes * for every part of a name that is a number, and gives the number of the layer, -1 where there is
+// starred writes * for every part of a name that is a number, and returns the number of the layer, -1 where there is
 // none.
 func starred(name string) (pattern string, layer int) {
 	layer = -1

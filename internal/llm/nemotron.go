@@ -1,6 +1,6 @@
 package llm
 
-// nemotronFamilies is Nemotron-H and Nemotron 3: one block a layer, attention, Mamba, dense or experts.
+// nemotronFamilies is Nemotron-H and Nemotron 3: one block per layer, attention, Mamba, dense or experts.
 func nemotronFamilies() []family {
 	return []family{{types: []string{"nemotron_h"}, build: buildNemotronH}}
 }

@@ -83,7 +83,7 @@ func newModule(tensor string) module {
 	return m
 }
 
-// match says whether one of the patterns names the module or something around it.
+// match reports whether one of the patterns names the module or something around it.
 func (p patterns) match(m module) bool {
 	if p.all || p.matchLiteral(m.core) {
 		return true

@@ -193,7 +193,7 @@ func (r *rules) targets() (all []patterns) {
 	return all
 }
 
-// quantise gives each linear layer the format that the rules have for it.
+// quantise returns each linear layer the format that the rules have for it.
 func (b *builder) quantise(r rules) {
 	if len(r.groups) == 0 {
 		return

@@ -12,7 +12,7 @@ func qwenFamilies() []family {
 	}
 }
 
-// qwenSparse says whether layer i has experts: by mlp_only_layers and decoder_sparse_step.
+// qwenSparse reports whether layer i has experts: by mlp_only_layers and decoder_sparse_step.
 func (b *builder) qwenSparse(i int) bool {
 	if slices.Contains(b.counts("mlp_only_layers"), int64(i)) {
 		return false

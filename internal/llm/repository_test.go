@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// downloads says whether a file of a repository, by its path in it, passes the filter.
+// downloads reports whether a file of a repository, by its path in it, passes the filter.
 func downloads(name string) bool {
 	name = strings.TrimPrefix(path.Clean("/"+name), "/")
 	if name == "" {

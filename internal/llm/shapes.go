@@ -194,7 +194,7 @@ func fromNames(folder string, text, quantText []byte, index weightIndex) (*Model
 	return m, nil
 }
 
-// inferShapes gives each name of the index the shape that the usual names have.
+// inferShapes returns each name of the index the shape that the usual names have.
 func (b *builder) inferShapes(index weightIndex) ([]stored, error) {
 	g, depth := b.heads(), int(b.depth())
 	dtype := map[string]string{"bf16": "BF16", "fp16": "F16", "fp32": "F32"}[b.weights.Name]

@@ -105,7 +105,7 @@ func (m *Model) assume(what, value, source string) {
 	m.Assumptions = append(m.Assumptions, assumption(what, value, source))
 }
 
-// tensor gives the group that a stored tensor is, of one or of as many as it stacks experts. An element has width bits;
+// tensor returns the group that a stored tensor is, of one or of as many as it stacks experts. An element has width bits;
 // where several weights share one, a weight has bits.
 func (s stored) tensor(n weightName, width, bits float64) Tensor {
 	t := Tensor{Name: n.pattern, Class: n.class, Layer: n.layer, Rows: 1, Cols: 1, Count: 1, Auxiliary: n.auxiliary}

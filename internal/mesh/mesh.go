@@ -1,4 +1,4 @@
-// Package mesh tells which fault explains which failed pairs of a mesh. It is pure.
+// Package mesh finds which fault explains which failed pairs of a mesh. It is pure.
 package mesh
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // Explain explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
 // by what the echoes themselves show. Each cause's confidence is the share of the failed pairs that it
-// accounts for; two causes that the echoes cannot tell apart share it. The status is that of the mesh.
+// accounts for; two causes that the echoes cannot distinguish share it. The status is that of the mesh.
 func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 	c := &fabric.Causes{Meta: fabric.NewMeta("Causes"), Status: m.Summary().Status(), Causes: []fabric.Cause{}}
 	var failed []fabric.Measurement
@@ -44,7 +44,7 @@ func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 	return c
 }
 
-// touches says whether a pair starts or ends on a NIC, or strayed over it.
+// touches reports whether a pair starts or ends on a NIC, or was answered on it by mistake.
 func touches(p fabric.Measurement, s fabric.Subject) bool {
 	nic := fabric.Endpoint{Node: s.Node, NIC: s.NIC}
 	if p.From == nic || p.To == nic {
@@ -81,7 +81,7 @@ func byFinding(f fabric.Finding, pairs, alone []fabric.Measurement, failed int) 
 	}
 }
 
-// alone are the pairs that no failing finding on another NIC touches.
+// alone returns the pairs that no failing finding on another NIC touches.
 func alone(pairs []fabric.Measurement, s fabric.Subject, findings []fabric.Finding) []fabric.Measurement {
 	return slices.DeleteFunc(slices.Clone(pairs), func(p fabric.Measurement) bool {
 		return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
@@ -92,7 +92,7 @@ func alone(pairs []fabric.Measurement, s fabric.Subject, findings []fabric.Findi
 
 func share(part, whole int) float64 { return float64(part) / float64(whole) }
 
-// mostOften finds the NIC at which most of the pairs start or end; the first of the plan's order on a tie.
+// mostOften finds the NIC at which most of the pairs start or end; on a tie, the first in the plan's order.
 func mostOften(pairs []fabric.Measurement) fabric.Endpoint {
 	count := make(map[fabric.Endpoint]int)
 	best := pairs[0].From
@@ -138,7 +138,7 @@ func (t tally) evidence() fabric.Evidence {
 	for _, s := range []struct {
 		n    int
 		what string
-	}{{t.silent, "without an answer"}, {t.onlySmall, "answered at small size only"}, {t.strayed, "answered over a NIC other than planned"}} {
+	}{{t.silent, "without answer"}, {t.onlySmall, "answered only at the small size"}, {t.strayed, "answered over a NIC other than planned"}} {
 		if s.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", s.n, s.what))
 		}
@@ -159,7 +159,7 @@ func (t tally) commonest() string {
 	return best
 }
 
-// byEchoes names what the echoes alone point to. A NIC from and to which nothing passes may be down or
+// byEchoes names what the echoes alone indicate. A NIC from and to which nothing passes may be down or
 // without a route: the echoes cannot tell, and both are named.
 func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric.Cause {
 	t := signs(pairs)
@@ -175,12 +175,12 @@ func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric
 		cause.ID = fabric.CauseARPFlux
 		other := cause
 		other.ID = fabric.CauseMiscabled
-		return halved(cause, other, "an answer over another NIC can come from ARP or from a cable in the wrong port: LLDP shows which")
+		return halved(cause, other, "an answer over another NIC can be caused by ARP or by a cable in the wrong port: LLDP shows which")
 	default:
 		cause.ID = fabric.CauseLinkDown
 		other := cause
 		other.ID = fabric.CauseRouteMissing
-		return halved(cause, other, "silence can come from a link or from a route: the facts of both ends show which")
+		return halved(cause, other, "no answer can be caused by a link or by a route: the facts of both ends show which")
 	}
 }
 

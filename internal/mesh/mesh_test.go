@@ -44,7 +44,7 @@ func named(c *fabric.Causes) []string {
 }
 
 func finding(cause fabric.CauseID, node, nic string) fabric.Finding {
-	return fabric.Finding{ID: "rule", Status: fabric.Fail, Cause: cause, Subject: fabric.NICSubject(node, nic), Why: "because", Fix: "mend it"}
+	return fabric.Finding{ID: "rule", Status: fabric.Fail, Cause: cause, Subject: fabric.NICSubject(node, nic), Why: "because", Fix: "fix it"}
 }
 
 func TestExplain(t *testing.T) {

@@ -10,18 +10,18 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// What a System has room for. NCCL itself takes 576 nodes of a type; with paths between all of them that is no
-// longer a host but an attack.
+// The limits of a System. NCCL itself takes 576 nodes per type; with paths between all of them such a file is
+// an attack rather than a host.
 const (
 	maxGraphNodes = 2048  // of all types
-	maxEndpoints  = 512   // GPUs, NETs and CPUs, which all have paths to each other
+	maxEndpoints  = 512   // GPUs, NETs and CPUs, which all have paths to one another
 	maxGraphLinks = 16384 // both directions
 )
 
-// NewSystem makes NCCL's graph of a document, computes the paths and drops the GPUs that NCCL would drop. What NCCL
-// misreads is misread in the same way and said in Notes; what a process fills in by itself when it loads the file
-// (rank, dev, sm, gdr) is filled in and said in Notes. An error says what NCCL would refuse, or which limit of this
-// model the document passes.
+// NewSystem builds NCCL's graph of a document, computes the paths and drops the GPUs that NCCL would drop. What NCCL
+// misreads is misread in the same way and recorded in Notes; what a process fills in when it loads the file
+// (rank, dev, sm, gdr) is filled in and recorded in Notes. The error is what NCCL would refuse, or which limit of
+// this model the document exceeds.
 func NewSystem(d *ncclxml.Document, o Options) (*System, error) {
 	if d == nil || len(d.Roots) != 1 || d.Roots[0].Name != "system" {
 		return nil, errors.New(`topology: want one root element <system>`)
@@ -51,7 +51,7 @@ func NewSystem(d *ncclxml.Document, o Options) (*System, error) {
 	return s, nil
 }
 
-// FromMachine makes NCCL's graph of the file that a machine has for NCCL.
+// FromMachine builds NCCL's graph of the topology file of a machine.
 func FromMachine(m *topology.Machine, o Options) (*System, error) {
 	d, err := ncclxml.ForNCCL(m)
 	if err != nil {
@@ -79,7 +79,7 @@ func (b *builder) note(format string, arguments ...any) {
 	b.s.Notes = append(b.s.Notes, text)
 }
 
-// survey counts before anything is built, so that a document without end is refused and not followed.
+// survey counts before anything is built, so that an endless document is refused.
 func (b *builder) survey() error {
 	b.gpus, b.hosts, b.notes = map[*ncclxml.Element]*node{}, map[string]bool{}, map[string]bool{}
 	count := 0
@@ -127,7 +127,7 @@ func (b *builder) find(t nodeType, id int64) *node {
 	return nil
 }
 
-// connect adds a direction, or its bandwidth to one that is there, and keeps a node's links fastest first.
+// connect adds a direction, or adds its bandwidth to an existing one, and keeps a node's links fastest first.
 func (b *builder) connect(from, to *node, t linkType, bw float32) error {
 	at := slices.IndexFunc(from.links, func(l *link) bool { return l.to == to && l.typ == t })
 	if at < 0 {
@@ -160,8 +160,8 @@ func deviceNumber(e *ncclxml.Element) uint64 {
 	return n
 }
 
-// pciRate is what NCCL assumes for a PCIe link, GB/s: lanes times its dictionary's 100 Mb/s per lane, by 80. A speed
-// that is not in the dictionary is 60, as of 8 GT/s; a width of 0 is 16.
+// pciRate is what NCCL assumes for a PCIe link, GB/s: lanes times its dictionary's 100 Mb/s per lane, divided by 80.
+// A speed that is not in the dictionary counts as 60, that of 8 GT/s; a width of 0 as 16.
 func (b *builder) pciRate(e *ncclxml.Element) (float32, error) {
 	width, err := e.Integer("link_width")
 	if err != nil {

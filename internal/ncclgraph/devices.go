@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// addCPUs makes the nodes of every <cpu> and of what hangs below it (ncclTopoAddCpu).
+// addCPUs creates the nodes of every <cpu> and of the elements below it (ncclTopoAddCpu).
 func (b *builder) addCPUs() error {
 	for _, e := range b.document.Children {
 		if e.Name != "cpu" {
@@ -62,7 +62,7 @@ func (b *builder) addCPU(e *ncclxml.Element) error {
 	return nil
 }
 
-// addPCI makes the node of a <pci> and of what hangs below it (ncclTopoAddPci).
+// addPCI creates the node of a <pci> and of the elements below it (ncclTopoAddPci).
 func (b *builder) addPCI(e *ncclxml.Element, up *node) error {
 	if e.Name != "pci" {
 		return nil // NCCL's parser has ignored it
@@ -118,7 +118,7 @@ func firstChild(e *ncclxml.Element, name string) *ncclxml.Element {
 
 func (b *builder) addGPU(e *ncclxml.Element, id int64, bus string) (*node, error) {
 	if b.find(nodeGPU, id) != nil {
-		return nil, fmt.Errorf("%s: its address is that of an earlier GPU", e.Parent.Title())
+		return nil, fmt.Errorf("%s: same address as an earlier GPU", e.Parent.Title())
 	}
 	n, err := b.create(nodeGPU, id, bus)
 	if err != nil {
@@ -130,11 +130,11 @@ func (b *builder) addGPU(e *ncclxml.Element, id int64, bus string) (*node, error
 		if n.sm = b.s.options.SM; n.sm == 0 {
 			return nil, fmt.Errorf("%s: gpu has no attribute %q", e.Parent.Title(), "sm")
 		}
-		b.note("sm of the GPUs is not in the file: assumed %d", n.sm)
+		b.note("the file has no sm for the GPUs: assumed %d", n.sm)
 	}
 	_, said := e.Get("gdr")
 	if !said {
-		b.note("gdr of GPUs is not in the file: assumed to work")
+		b.note("the file has no gdr for GPUs: assumed to work")
 	}
 	n.gdr = e.IntegerOr("gdr", 1) != 0
 	b.gpus[e] = n
@@ -155,8 +155,8 @@ func smOfGCN(gcn string) int {
 	return major*10 + int(minor)
 }
 
-// addNIC makes the NETs of a <nic> below a <pci>. Nil is given where an earlier one has the same address: its ports
-// are added to that.
+// addNIC creates the NETs of a <nic> below a <pci>. It returns nil where an earlier one has the same address: its
+// ports are added to that one.
 func (b *builder) addNIC(e *ncclxml.Element, id int64) (*node, error) {
 	nic := b.find(nodeNIC, id)
 	fresh := nic == nil
@@ -180,8 +180,8 @@ func (b *builder) addNIC(e *ncclxml.Element, id int64) (*node, error) {
 	return nic, nil
 }
 
-// addCPUNIC makes the NETs of a <nic> below a <cpu>. All of them are number 0, so that those of a second NUMA node
-// are seen on the first: a misreading of NCCL up to 2.30.
+// addCPUNIC creates the NETs of a <nic> below a <cpu>. All of them have number 0, so that those of a second NUMA node
+// appear on the first: NCCL up to 2.30 misreads this.
 func (b *builder) addCPUNIC(e *ncclxml.Element, cpu *node) error {
 	nic, err := b.addNIC(e, 0)
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *builder) addCPUNIC(e *ncclxml.Element, cpu *node) error {
 		return b.join(nic, cpu, linkPCI, locBW)
 	}
 	if first := b.find(nodeNIC, 0).links[0].to; first != cpu && len(e.Children) > 0 {
-		b.note("%s: a <nic> directly below a second <cpu>: NCCL takes it for one of NUMA node %d", e.Children[0].Title(), first.id)
+		b.note("%s: a <nic> directly below a second <cpu>: NCCL treats it as one of NUMA node %d", e.Children[0].Title(), first.id)
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ func (b *builder) addNET(e *ncclxml.Element, nic *node) error {
 		n.latency = ncclxml.Strtof(value)
 	}
 	if _, said := e.Get("gdr"); !said {
-		b.note("%s: gdr is not in the file: assumed to work", e.Title())
+		b.note("%s: the file has no gdr: assumed to work", e.Title())
 	}
 	n.gdr = e.IntegerOr("gdr", 1) != 0
 	guid, ok := e.Get("guid")

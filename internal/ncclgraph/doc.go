@@ -1,4 +1,4 @@
-// Package ncclgraph is what NCCL makes of a topology file: the graph of a host with the bandwidths that NCCL assumes,
-// the paths in it, and the rings, trees and channels that its search finds. It says what NCCL will do, not what the
+// Package ncclgraph models what NCCL does with a topology file: the graph of a host with the bandwidths that NCCL
+// assumes, its paths, and the rings, trees and channels that the search finds. It describes what NCCL will do, not
 // hardware can do.
 package ncclgraph

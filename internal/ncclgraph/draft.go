@@ -1,7 +1,7 @@
 package ncclgraph
 
-// draft is a Graph in the making, of indices instead of names. GPUs of channel c begin at c times their number, its
-// NETs at 2c.
+// draft is a Graph under construction, with indices instead of names. GPUs of channel c begin at c times their number,
+// its NETs at 2c.
 type draft struct {
 	pattern              Pattern
 	crossNIC             int
@@ -15,7 +15,7 @@ type draft struct {
 	gpus, nets           []int
 }
 
-// copyFrom makes the draft another's without sharing its channels, of that many GPUs.
+// copyFrom copies another draft with that many GPUs, without sharing its channels.
 func (d *draft) copyFrom(o *draft, gpus int) {
 	own, nets := d.gpus, d.nets
 	*d = *o
@@ -24,18 +24,18 @@ func (d *draft) copyFrom(o *draft, gpus int) {
 	copy(d.nets, o.nets[:o.channels*2])
 }
 
-// search is one run of ncclTopoCompute over bandwidths of its own.
+// search is one run of ncclTopoCompute with its own copy of the bandwidths.
 type search struct {
 	s      *System
 	id     GraphID
-	best   draft // what NCCL calls graph
-	try    draft // what NCCL calls tmpGraph
+	best   draft // called graph in NCCL
+	try    draft // called tmpGraph in NCCL
 	bw     []float32
 	netBW  []float32
 	used   []uint64         // by GPU: one bit per channel
-	stack  []int            // GPUs still to try, of all steps on the way
+	stack  []int            // GPUs still to try, of all steps of the current path
 	scored []score          // buffer of scores
-	done   map[settings]int // what was left of the budget of searches that need not be run again
+	done   map[settings]int // what was left of the budget of searches that need not be repeated
 	lists  [][]*netOrder    // of nets: by GPU, all first, then by type
 	speeds []float32
 
@@ -45,7 +45,7 @@ type search struct {
 	minInter, maxInter PathType
 	crossNIC           int // NCCL_CROSS_NIC where it applies
 	trySame            bool
-	left               int // of the budget of this search
+	left               int // rest of the budget of this search
 	leftAll            int
 	work               int // link visits left
 	secondPass         bool
@@ -79,7 +79,7 @@ func newSearch(s *System, id GraphID, pattern Pattern, minimum, maximum int) *se
 	return c
 }
 
-// firstCrossNIC is the setting of the first try; a setting of 2 is tried later.
+// firstCrossNIC is the setting of the first attempt; a setting of 2 is tried later.
 func (c *search) firstCrossNIC() int {
 	if c.crossNIC == 1 {
 		return 1
@@ -87,7 +87,7 @@ func (c *search) firstCrossNIC() int {
 	return 0
 }
 
-// setTypes is the path types to try: from the nearest that there is to the furthest.
+// setTypes sets the path types to try: from the nearest to the furthest that exists.
 func (c *search) setTypes(gpus int) {
 	c.minInter, c.maxIntra, c.maxInter = PathPIX, PathSYS, PathSYS
 	if gpus > 1 {
@@ -98,11 +98,11 @@ func (c *search) setTypes(gpus int) {
 		c.maxIntra = c.maxInter
 	}
 	if c.s.SM < 90 {
-		c.maxInter = PathSYS // a balanced tree may have to come back by a longer way
+		c.maxInter = PathSYS // a balanced tree may have to return by a longer path
 	}
 }
 
-// setChannels is what patterns and machines change of the number of channels.
+// setChannels applies what patterns and machines change of the number of channels.
 func (c *search) setChannels(gpus int) {
 	g := &c.best
 	switch g.pattern {
@@ -124,7 +124,7 @@ func (c *search) setChannels(gpus int) {
 	g.minimum = min(g.minimum, g.maximum)
 }
 
-// speeds is the bandwidths of a channel that NCCL tries, GB/s, fastest first.
+// speeds is the bandwidths per channel that NCCL tries, GB/s, fastest first.
 func speeds(sm int, inter bool) []float32 {
 	switch {
 	case sm >= 100 && inter:

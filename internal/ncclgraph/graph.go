@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Pattern is the shape that NCCL searches channels in, by its number.
+// Pattern is the shape of the channels that NCCL searches, by its number.
 type Pattern int
 
 // The patterns (src/include/graph.h).
@@ -26,7 +26,7 @@ const (
 	maxCollNetDirectArity = 7  // NCCL_MAX_DIRECT_ARITY
 )
 
-// GraphID says which of its graphs NCCL means, by the id of its graph file.
+// GraphID identifies a graph by the id of NCCL's graph file.
 type GraphID int
 
 // The graphs of a communicator.
@@ -43,26 +43,26 @@ const (
 type Graph struct {
 	ID           GraphID
 	Pattern      Pattern // as found: a balanced tree may have become a tree
-	Channels     int     // search channels; NCCL runs two or more channels of its own for each
+	Channels     int     // search channels; NCCL runs two or more of its own channels for each
 	BWIntra      float64 // GB/s per channel inside the host
 	BWInter      float64 // GB/s per channel on the network
 	TypeIntra    PathType
 	TypeInter    PathType
 	LatencyInter float64 // us that the network plugin adds
 	SameChannels bool    // every channel has the order of the first
-	CrossNIC     int     // 0: a channel leaves by the NIC by which it came; 1, 2: it may not
+	CrossNIC     int     // 0: a channel leaves by the NIC by which it entered; 1, 2: it may use another
 	Order        []Channel
-	Note         string // why the search stopped early or found nothing; empty where it ran to its end
+	Note         string // why the search stopped early or found nothing; empty where it completed
 }
 
 // Channel is one channel of a Graph.
 type Channel struct {
-	GPUs []int // ranks in order; of NVLS the head alone
-	In   int   // dev of the NET by which data comes; -1 on one host
+	GPUs []int // ranks in order; of NVLS only the head
+	In   int   // dev of the NET by which data arrives; -1 on one host
 	Out  int   // dev of the NET by which it leaves; -1 on one host
 }
 
-// Line is the graph's first line in a debug log of NCCL, without what stands before it.
+// Line is the graph's first line in a debug log of NCCL, without the log prefix.
 func (g Graph) Line() string {
 	same := 0
 	if g.SameChannels {
@@ -94,8 +94,8 @@ func (s *System) GraphLines(g Graph) []string {
 	return lines
 }
 
-// PathType is how far apart NCCL holds two nodes of its graph; nearer is smaller. The order is NCCL's
-// (src/graph/topo.cc, 2.28 to 2.30) and its comparisons rest on it.
+// PathType is how far apart two nodes of the graph are to NCCL; nearer is smaller. The order is NCCL's
+// (src/graph/topo.cc, 2.28 to 2.30) and its comparisons rely on it.
 type PathType uint8
 
 // The path types, nearest first.
@@ -128,9 +128,9 @@ func (t PathType) String() string {
 	return names[t]
 }
 
-// CollChannels is how many channels NCCL runs for what Graphs found: two for each of the search, and more where that
-// does not fill the links; NCCL_MAX_NCHANNELS and NCCL_MIN_NCHANNELS have the last word (ncclTopoPostset). The log
-// says it as "24 coll channels". 0 where there is no ring.
+// CollChannels is how many channels NCCL runs for the result of Graphs: two for each of the search, and more where that
+// does not fill the links; NCCL_MAX_NCHANNELS and NCCL_MIN_NCHANNELS override (ncclTopoPostset). The log
+// reports it as "24 coll channels". 0 where there is no ring.
 func (s *System) CollChannels(graphs []Graph) int {
 	ring, tree, chain := graphOf(graphs, GraphRing), graphOf(graphs, GraphTree), graphOf(graphs, GraphCollNetChain)
 	n := ring.Channels
@@ -145,7 +145,7 @@ func (s *System) CollChannels(graphs []Graph) int {
 		n = min(n+n/2, maxChannels)
 	}
 	if s.SM >= 90 && s.Inter && ring.BWIntra > 45 && n < 16 {
-		n *= 2 // few NICs: four channels of its own for each of the search
+		n *= 2 // few NICs: four of its own channels for each of the search
 	}
 	return max(min(n, s.options.mostChannels()), s.options.leastChannels())
 }

@@ -8,26 +8,26 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// number gives GPUs and NETs the numbers that a process gives them when it loads the file. A file that says them all,
-// each once, is believed.
+// number assigns GPUs and NETs the numbers that a process gives them when it loads the file. A file that has them all,
+// each once, is used as it is.
 func (b *builder) number() error {
 	gpus := b.s.nodes[nodeGPU]
 	byBus := slices.Clone(gpus)
 	slices.SortStableFunc(byBus, func(a, c *node) int { return int(max(min(a.id-c.id, 1), -1)) })
 	if !distinct(gpus, func(n *node) int { return n.dev }) {
-		b.note("dev of the GPUs is not in the file, or not once each: numbered by address")
+		b.note("dev of the GPUs is missing or not unique: numbered by address")
 		for i, n := range byBus {
 			n.dev = i
 		}
 	}
 	if !distinct(gpus, func(n *node) int { return n.rank }) {
-		b.note("rank of the GPUs is not in the file, or not once each: numbered by address")
+		b.note("rank of the GPUs is missing or not unique: numbered by address")
 		for i, n := range byBus {
 			n.rank = i
 		}
 	}
 	if !distinct(b.nets, func(n *node) int { return n.dev }) {
-		b.note("dev of the NETs is not in the file, or not once each: numbered in the order of the file")
+		b.note("dev of the NETs is missing or not unique: numbered in the order of the file")
 		for i, n := range b.nets {
 			n.dev = i
 		}
@@ -50,7 +50,7 @@ func distinct(nodes []*node, number func(*node) int) bool {
 	return true
 }
 
-// below calls f for each child of that name of each GPU, in the order of the file.
+// below calls f for each child of that name of each GPU, in file order.
 func (b *builder) below(names []string, f func(gpu *node, e *ncclxml.Element) error) error {
 	var walk func(e *ncclxml.Element) error
 	walk = func(e *ncclxml.Element) error {
@@ -91,7 +91,7 @@ func (b *builder) addNVLink(gpu *node, e *ncclxml.Element) error {
 		if peer == nil || peer == gpu {
 			return nil // a GPU of another job
 		}
-		return b.connect(gpu, peer, linkNVL, bw) // the peer's own element has the way back
+		return b.connect(gpu, peer, linkNVL, bw) // the peer's own element has the reverse direction
 	case nodeCPU:
 		if cpu := localCPU(gpu, map[*node]bool{}); cpu != nil {
 			return b.join(gpu, cpu, linkNVL, bw)
@@ -107,13 +107,13 @@ func (b *builder) addNVLink(gpu *node, e *ncclxml.Element) error {
 	}
 }
 
-// farEnd is what a link ends in. A file that does not say it is completed by NCCL: from the target where that is a
-// GPU, else as an NVSwitch.
+// farEnd is the node at the other end of a link. NCCL completes a file that does not state it: from the target where
+// that is a GPU, else as an NVSwitch.
 func (b *builder) farEnd(e *ncclxml.Element, peer *node) nodeType {
 	class, ok := e.Get("tclass")
 	switch {
 	case e.Name == "xgmi" && strings.HasPrefix(class, "0x12"):
-		return nodeGPU // a processing accelerator: what AMD's are from the MI200 on
+		return nodeGPU // a processing accelerator: the class of AMD's from the MI200 on
 	case ok:
 		return nodeTypeOf(class)
 	case peer != nil:
@@ -123,7 +123,7 @@ func (b *builder) farEnd(e *ncclxml.Element, peer *node) nodeType {
 	return nodeNVS
 }
 
-// localCPU goes up the PCI tree to the NUMA node.
+// localCPU climbs the PCI tree to the NUMA node.
 func localCPU(n *node, seen map[*node]bool) *node {
 	if n.typ == nodeCPU {
 		return n
@@ -158,7 +158,7 @@ func (b *builder) addC2C() error {
 	})
 }
 
-// addPCILinks joins switches that are one (ncclTopoAddPciLinks): each side lists its own direction.
+// addPCILinks joins the parts of one switch (ncclTopoAddPciLinks): each side lists its own direction.
 func (b *builder) addPCILinks() error {
 	var walk func(e *ncclxml.Element) error
 	walk = func(e *ncclxml.Element) error {
@@ -191,7 +191,7 @@ func (b *builder) addPCILinks() error {
 	return walk(b.document)
 }
 
-// broadcomGeneration recognises the two levels by which a Broadcom PEX switch shows itself: 4 and 5 are its PCIe
+// broadcomGeneration recognises the two levels of a Broadcom PEX switch: 4 and 5 are its PCIe
 // generation, 0 is another switch (getBcmGen).
 func broadcomGeneration(device uint64, level int) int {
 	const upTo = ^uint64(0xfff)
@@ -204,7 +204,7 @@ func broadcomGeneration(device uint64, level int) int {
 	return 0
 }
 
-// flattenBroadcom makes one switch of a Broadcom switch and its second level (ncclTopoFlattenBcmSwitches).
+// flattenBroadcom merges a Broadcom switch and its second level (ncclTopoFlattenBcmSwitches).
 func (b *builder) flattenBroadcom() error {
 	switches := &b.s.nodes[nodePCI]
 	for i := 0; i < len(*switches); i++ {
@@ -230,7 +230,7 @@ func (b *builder) flattenBroadcom() error {
 	return nil
 }
 
-// lift gives what hangs below sub to top and removes sub.
+// lift moves what is below sub to top and removes sub.
 func (b *builder) lift(sub, top *node) {
 	for _, l := range sub.links {
 		if l.to == top || l.to == sub {
@@ -288,7 +288,7 @@ func interCPURate(cpu ncclxml.HostCPU) float32 {
 	return locBW
 }
 
-// sort puts each node's way up behind its ways down (ncclTopoSortSystem).
+// sort puts each node's upward links after its downward ones (ncclTopoSortSystem).
 func (b *builder) sort() error {
 	seen := map[*node]bool{}
 	var order func(n, up *node)
@@ -312,14 +312,14 @@ func (b *builder) sort() error {
 	return nil
 }
 
-// check numbers the links and sees that each has its way back, without which NCCL gives up.
+// check numbers the links and checks that each has a reverse direction, without which NCCL gives up.
 func (b *builder) check() error {
 	s := b.s
 	for _, nodes := range s.nodes {
 		for _, n := range nodes {
 			for _, l := range n.links {
 				if !slices.ContainsFunc(l.to.links, func(back *link) bool { return back.to == n && back.typ == l.typ }) {
-					return fmt.Errorf("%s has a link %s to %s, which has none back", n.label(), l.typ, l.to.label())
+					return fmt.Errorf("%s has a link %s to %s, which has no link back", n.label(), l.typ, l.to.label())
 				}
 				l.index = len(s.links)
 				s.links = append(s.links, l)

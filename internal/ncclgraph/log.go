@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// pathLine is the room that NCCL has for a line of paths; what is longer is cut (src/graph/paths.cc).
+// pathLine is NCCL's buffer for a line of paths; what is longer is cut (src/graph/paths.cc).
 const pathLine = 1023
 
-// Log is what NCCL prints of a System with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=GRAPH, without what the log has
-// before each line: the system, its paths, each graph that was found; then how many channels NCCL runs.
+// Log is what NCCL prints of a System with NCCL_DEBUG=INFO and NCCL_DEBUG_SUBSYS=GRAPH, without the log prefix of
+// each line: the system, its paths, each graph that was found; then how many channels NCCL runs.
 func (s *System) Log() []string {
 	lines := append(s.Lines(), s.PathLines()...)
 	graphs := s.Graphs()
@@ -21,7 +21,7 @@ func (s *System) Log() []string {
 	return append(lines, fmt.Sprintf("%d coll channels, %d nvls channels", s.CollChannels(graphs), s.NVLSChannels()))
 }
 
-// Lines is the graph as NCCL prints it with NCCL_DEBUG_SUBSYS=GRAPH, without what the log has before each line: the
+// Lines is the graph as NCCL prints it with NCCL_DEBUG_SUBSYS=GRAPH, without the log prefix of each line: the
 // header, the tree of each NUMA node, and a rule.
 func (s *System) Lines() []string {
 	lines := []string{fmt.Sprintf("=== System : maxBw %2.1f totalBw %2.1f ===", s.MaxBW, s.TotalBW)}
@@ -64,7 +64,7 @@ func treeDetail(n *node) string {
 }
 
 // PathLines is the paths as NCCL prints them below its graph: one line per GPU, then one per NET, each with the hops,
-// GB/s and type to everything that was looked at from there.
+// GB/s and type to every node to which a path was computed.
 func (s *System) PathLines() []string {
 	var lines []string
 	for _, t := range []nodeType{nodeGPU, nodeNET} {

@@ -7,8 +7,8 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// trim drops the GPUs that the first one reaches only over the network (ncclTopoTrimSystem): to NCCL they are
-// another host. It says whether there were any.
+// trim drops the GPUs that the first one reaches only over the network (ncclTopoTrimSystem): NCCL treats them as
+// another host. It reports whether there were any.
 func (s *System) trim() bool {
 	gpus := s.nodes[nodeGPU]
 	domain := make([]int, len(gpus))
@@ -45,7 +45,7 @@ func (s *System) trim() bool {
 	return true
 }
 
-// measure fills what the System says of itself: what channels may have at most (ncclTopoSearchInit), its GPUs and
+// measure fills in the derived fields of the System: the limits of a channel (ncclTopoSearchInit), its GPUs and
 // NETs.
 func (s *System) measure() {
 	s.noteTypes()
@@ -87,7 +87,7 @@ func (s *System) noteRoots() {
 	}
 }
 
-// gbs gives a bandwidth the six digits that are sure in single precision: 370.8, not 370.8000183.
+// gbs rounds a bandwidth to the six digits that single precision guarantees: 370.8, not 370.8000183.
 func gbs(bw float32) float64 {
 	text := strconv.FormatFloat(float64(bw), 'g', 6, 32)
 	value, err := strconv.ParseFloat(text, 64)
@@ -97,7 +97,7 @@ func gbs(bw float32) float64 {
 	return value
 }
 
-// noteTypes keeps which path types there are, for the search.
+// noteTypes records which path types exist, for the search.
 func (s *System) noteTypes() {
 	for _, from := range []nodeType{nodeGPU, nodeNVS, nodeNET} {
 		for _, n := range s.nodes[from] {
@@ -151,7 +151,7 @@ func (s *System) eachPath(t nodeType, f func(route)) {
 	}
 }
 
-// splitNVLink says whether there are just two groups of GPUs with NVLink, and none between them.
+// splitNVLink reports whether there are exactly two groups of GPUs with NVLink, and no links between them.
 func (s *System) splitNVLink() bool {
 	gpus := s.nodes[nodeGPU]
 	domain, size := make([]int, len(gpus)), make([]int, len(gpus))
@@ -174,8 +174,8 @@ func (s *System) splitNVLink() bool {
 	return groups == 2
 }
 
-// FullyConnected says whether each GPU has a link of its own to each other, as in eight MI300X. RCCL knows such
-// machines by heart and does not search; what Search finds for them is not what RCCL runs.
+// FullyConnected reports whether each GPU has its own link to each other, as in eight MI300X. RCCL has built-in
+// channels for such machines and does not search; what Search finds for them is not what RCCL runs.
 func (s *System) FullyConnected() bool {
 	gpus := s.nodes[nodeGPU]
 	for _, a := range gpus {

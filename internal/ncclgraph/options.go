@@ -7,14 +7,14 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// Options is what NCCL knows besides its topology file.
+// Options is the input of NCCL besides its topology file.
 type Options struct {
 	Nodes int               // hosts of the communicator, all like this one; 0 and 1 are one
-	SM    int               // compute capability times ten of GPUs whose element does not say it; 0 makes that an error
-	Env   map[string]string // NCCL's environment by full name; names that the model does not know change nothing
+	SM    int               // compute capability times ten of GPUs whose element has none; 0 makes that an error
+	Env   map[string]string // NCCL's environment by full name; unknown names have no effect
 }
 
-// integer is a numeric setting as NCCL reads it: what is not a number is 0, not the default.
+// integer is a numeric setting as NCCL reads it: text that is not a number is 0, not the default.
 func (o Options) integer(name string, standard int64) int64 {
 	text, ok := o.Env[name]
 	if !ok || text == "" {
@@ -23,7 +23,7 @@ func (o Options) integer(name string, standard int64) int64 {
 	return ncclxml.Strtol(text, 0)
 }
 
-// p2pLevel is the furthest path over which GPUs talk directly. Without a setting it is PXB, and SYS between the
+// p2pLevel is the furthest path over which GPUs communicate directly. Without a setting it is PXB, and SYS between the
 // two GPUs of an AMD machine (ncclTopoCheckP2p).
 func (o Options) p2pLevel(cpu ncclxml.HostCPU, gpus int) PathType {
 	if text, ok := o.Env["NCCL_P2P_DISABLE"]; ok && ncclxml.Strtol(text, 0) == 1 {
@@ -38,7 +38,7 @@ func (o Options) p2pLevel(cpu ncclxml.HostCPU, gpus int) PathType {
 	return PathPXB
 }
 
-// gdrLevel is the furthest path over which a NIC reads and writes a GPU's memory (ncclTopoCheckGdr).
+// gdrLevel is the furthest path over which a NIC accesses a GPU's memory (ncclTopoCheckGdr).
 func (o Options) gdrLevel() PathType {
 	if level, ok := parseLevel(o.Env["NCCL_NET_GDR_LEVEL"]); ok {
 		return level
@@ -49,7 +49,7 @@ func (o Options) gdrLevel() PathType {
 	return PathPXB
 }
 
-// pxnLevel is the furthest path of a NIC to the GPU that relays for others; ok is false where PXN is off.
+// pxnLevel is the furthest path from a NIC to the GPU that relays for others; ok is false where PXN is off.
 func (o Options) pxnLevel() (PathType, bool) {
 	if o.integer("NCCL_PXN_DISABLE", 0) == 1 {
 		return PathLOC, false
@@ -69,13 +69,13 @@ func (o Options) netsPolicy() (all bool, most int) {
 	return text == "ALL", 0
 }
 
-// oldLevels is what the levels of before NCCL 2.4 mean: NCCL_P2P_LEVEL=0 to 5.
+// oldLevels is the meaning of the levels from before NCCL 2.4: NCCL_P2P_LEVEL=0 to 5.
 func oldLevels() []PathType {
 	return []PathType{PathLOC, PathPIX, PathPXB, PathPHB, PathSYS, PathSYS}
 }
 
 // parseLevel reads NCCL_P2P_LEVEL and NCCL_NET_GDR_LEVEL as NCCL does (src/graph/paths.cc): a name up to SYS, or an
-// old number; anything else is as if it were not set.
+// old number; anything else counts as unset.
 func parseLevel(text string) (PathType, bool) {
 	if i := slices.Index(pathNames(), text); i >= 0 && i <= int(PathSYS) {
 		return PathType(i), true

@@ -2,7 +2,7 @@ package ncclgraph
 
 import "slices"
 
-// score is how good a GPU is as the next of a channel.
+// score rates a GPU as the next one of a channel.
 type score struct {
 	gpu, distance                int
 	hops, bw                     int
@@ -32,7 +32,7 @@ func (c *search) nextGPUs(next []int, gpu *node, step int, w walk) []int {
 	return next
 }
 
-// free says whether a GPU has a path from another and is not in the channel yet.
+// free reports whether a GPU has a path from another and is not in the channel yet.
 func (c *search) free(from *node, g int) bool {
 	return g != from.index && from.routes[nodeGPU][g].count > 0 && c.used[g]&(1<<c.try.channels) == 0
 }
@@ -66,7 +66,7 @@ func (c *search) scores(gpu *node, withNet bool) []score {
 	return scores
 }
 
-// before compares by what matters most first.
+// before compares by the most important criterion first.
 func (s score) before(o score) bool {
 	switch {
 	case s.netPathBW != o.netPathBW:
@@ -83,7 +83,7 @@ func (s score) before(o score) bool {
 	return s.distance < o.distance
 }
 
-// pciBW is what is left of a GPU's PCIe link in its worse direction.
+// pciBW is the remaining bandwidth of a GPU's PCIe link in its worse direction.
 func (c *search) pciBW(gpu *node) int {
 	for _, l := range gpu.links {
 		if l.typ != linkPCI {
@@ -98,11 +98,11 @@ func (c *search) pciBW(gpu *node) int {
 	return -1
 }
 
-// neighbours appends the free GPUs on both sides, where there is an NVSwitch: it likes few peers.
+// neighbours appends the free GPUs on both sides, where there is an NVSwitch: it prefers few peers.
 func (c *search) neighbours(gpu *node, next []int) []int {
 	count := len(c.s.nodes[nodeGPU])
 	before, after := (gpu.index-1+count)%count, (gpu.index+1)%count
-	first, second := after, -1 // the order in which NCCL puts them in front: the second is tried first
+	first, second := after, -1 // the order in which NCCL prepends them: the second is tried first
 	switch c.try.pattern {
 	case PatternRing:
 		second = before

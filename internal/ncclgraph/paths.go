@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// hop is a step of a path that is being computed, and the rest of it.
+// hop is a step of a path that is being computed, and the rest of the path.
 type hop struct {
 	link *link
 	rest *hop
 }
 
 // computePaths finds the path between every two nodes as NCCL does (ncclTopoComputePaths): breadth first by
-// bandwidth, then what the settings forbid goes through the CPU, and what another GPU does better through it.
+// bandwidth, then paths that the settings forbid go through the CPU, and those that another GPU improves through it.
 func (s *System) computePaths() error {
 	for _, nodes := range s.nodes {
 		for _, n := range nodes {
@@ -82,7 +82,7 @@ func (h *hop) list() []*link {
 	return links
 }
 
-// touch makes room for a node's paths to a type: NCCL does so, and prints them, once it has looked at any.
+// touch allocates a node's paths to a type: NCCL does so, and prints them, once it has computed any.
 func (s *System) touch(n *node, t nodeType) {
 	if n.routes[t] != nil {
 		return
@@ -93,14 +93,14 @@ func (s *System) touch(n *node, t nodeType) {
 	}
 }
 
-// advance tries to reach base from the far end of l through n, and says whether that is better than what the far
-// end has.
+// advance tries to reach base from the far end of l through n, and reports whether that is better than the path of
+// the far end.
 func (s *System) advance(base, n *node, l *link) bool {
 	far, t := l.to, base.typ
 	s.touch(far, t)
 	path, far0 := n.routes[t][base.index], &far.routes[t][base.index]
 	bw := min(path.bw, l.bw)
-	// A GPU passes on only between NVLinks, and only one of them.
+	// A GPU forwards only between NVLinks, and only one of them.
 	if n != base && n.typ == nodeGPU &&
 		(s.options.integer("NCCL_NVB_DISABLE", 0) != 0 || l.typ != linkNVL || far.typ != nodeGPU || path.count > 1) {
 		return false
@@ -123,7 +123,7 @@ func stepType(n *node, l *link, path route, count int) PathType {
 	t := PathType(l.typ)
 	switch {
 	case l.typ == linkNET:
-		t = PathLOC // what counts is the way from the NIC on
+		t = PathLOC // what counts is the path from the NIC on
 	case n.typ == nodePCI && l.to.typ == nodePCI:
 		t = PathPXB
 	case l.typ == linkPCI && (n.typ == nodeCPU || l.to.typ == nodeCPU):
@@ -135,7 +135,7 @@ func stepType(n *node, l *link, path route, count int) PathType {
 	return t
 }
 
-// via makes the path from a to c that of a to b and b to c (addInterStep).
+// via sets the path from a to c to that of a to b and b to c (addInterStep).
 func via(a, b, c *node) {
 	first, second := a.routes[b.typ][b.index], b.routes[c.typ][c.index]
 	r := &a.routes[c.typ][c.index]
@@ -171,8 +171,8 @@ func (s *System) nearestCPU(gpu *node) (*node, error) {
 	return nearest, nil
 }
 
-// divertPeers sends traffic of GPUs that may not talk directly through the CPU, and marks those that would rather
-// use the network.
+// divertPeers routes traffic of GPUs that may not communicate directly through the CPU, and marks those that prefer
+// the network.
 func (s *System) divertPeers() error {
 	gpus := s.nodes[nodeGPU]
 	level := s.options.p2pLevel(s.CPU, len(gpus))
@@ -203,7 +203,7 @@ func (s *System) divertPeers() error {
 	return nil
 }
 
-// netIsFaster says whether two GPUs of a host would use the network: each has a near NIC that is faster than the
+// netIsFaster reports whether two GPUs of a host would use the network: each has a near NIC that is faster than the
 // path between them (ncclTopoCheckNet). Neither P2P nor shared memory is used then.
 func (s *System) netIsFaster(a, b *node) bool {
 	if s.options.integer("NCCL_NET_DISABLE_INTRA", 0) == 1 {
@@ -221,7 +221,7 @@ func (s *System) netIsFaster(a, b *node) bool {
 	return near(a) > between && near(b) > between
 }
 
-// markC2C gives the nearest NICs of a GPU with a chip-to-chip link to its CPU their own type.
+// markC2C gives the nearest NICs of a GPU with a chip-to-chip link to its CPU their own path type.
 func (s *System) markC2C() error {
 	for _, gpu := range s.nodes[nodeGPU] {
 		cpu, err := s.nearestCPU(gpu)
@@ -242,7 +242,7 @@ func (s *System) markC2C() error {
 	return nil
 }
 
-// divertNets lets GPUs reach NICs through another GPU, and sends what cannot use GPUDirect RDMA through the CPU.
+// divertNets lets GPUs reach NICs through another GPU, and routes paths without GPUDirect RDMA through the CPU.
 func (s *System) divertNets() error {
 	for _, net := range s.nodes[nodeNET] {
 		for _, gpu := range s.nodes[nodeGPU] {
@@ -269,7 +269,7 @@ func (s *System) divertNets() error {
 	return nil
 }
 
-// relay is the GPU through which another better reaches a NIC; nil where it goes itself (PXN).
+// relay is the GPU through which another reaches a NIC faster; nil where it uses its own path (PXN).
 func (s *System) relay(net, gpu *node) *node {
 	level, on := s.options.pxnLevel()
 	if !on {
@@ -290,7 +290,7 @@ func (s *System) relay(net, gpu *node) *node {
 	return peer
 }
 
-// gdrWorks says whether a NIC reads or writes a GPU's memory (ncclTopoCheckGdr).
+// gdrWorks reports whether a NIC can read or write a GPU's memory (ncclTopoCheckGdr).
 func (s *System) gdrWorks(gpu, net *node, read bool) bool {
 	if !gpu.gdr || !net.gdr {
 		return false
@@ -332,7 +332,7 @@ func (s *System) pxnPeer(gpu, net *node) *node {
 	return nil
 }
 
-// local is which of a node's paths to a type are the best: by bandwidth, then by type (ncclTopoGetLocal).
+// local returns which of a node's paths to a type are the best: by bandwidth, then by type (ncclTopoGetLocal).
 func local(routes []route) []int {
 	var found []int
 	best := route{typ: PathDIS}
@@ -347,7 +347,7 @@ func local(routes []route) []int {
 	return found
 }
 
-// localNets is the NICs that a GPU uses, of its first channel, its second and so on, and then again; empty without
+// localNets returns the NICs that a GPU uses, for its first channel, its second and so on, then cyclically; empty without
 // any (ncclTopoGetLocalNet). GPUs that share NICs begin at different ones.
 func (s *System) localNets(gpu *node) []int {
 	nets := local(gpu.routes[nodeNET])
@@ -372,13 +372,13 @@ func (s *System) localNets(gpu *node) []int {
 	return order
 }
 
-// mirror turns round the bits of a number below a power of two, so that neighbours come to lie far apart.
+// mirror reverses the bits of a number below a power of two, so that neighbours end up far apart.
 func mirror(n, power int) int {
 	width := bits.Len(uint(power)) - 1
 	return int(bits.Reverse64(uint64(n)&uint64(power-1)) >> (64 - width))
 }
 
-// localGPUOf is the index of the GPU that uses a NIC first; -1 where none does (ncclTopoGetLocalGpu).
+// localGPUOf returns the index of the GPU that uses a NIC first; -1 where none does (ncclTopoGetLocalGpu).
 func (s *System) localGPUOf(net *node) int {
 	found, first := -1, maxChannels
 	for _, g := range local(net.routes[nodeGPU]) {

@@ -2,19 +2,19 @@ package ncclgraph
 
 import "math"
 
-// order is in which order the next GPUs of a channel are tried.
+// order is the order in which the next GPUs of a channel are tried.
 type order uint8
 
 const (
 	anyOrder    order = iota
-	pciOrder          // as the GPUs stand in the graph
-	replayOrder       // as in the channel before
+	pciOrder          // as in the graph
+	replayOrder       // as in the previous channel
 )
 
 // netOrder is the NETs to try, best first.
 type netOrder []int
 
-// walk is what a channel still has to do.
+// walk is the rest of a channel to be found.
 type walk struct {
 	backToNet   int // step after which a NET follows; -1 never
 	backToFirst int // step after which the first GPU follows; -1 never
@@ -58,12 +58,12 @@ func (c *search) recurse(left *int) {
 	}
 }
 
-// replay is the GPU of the channel before at the step after this one.
+// replay is the GPU of the previous channel at the step after this one.
 func (c *search) replay(step int) int {
 	return c.try.gpus[(c.try.channels-1)*len(c.s.nodes[nodeGPU])+step+1]
 }
 
-// tryGPU goes from a node to a GPU, goes on from there, and comes back.
+// tryGPU goes from a node to a GPU, continues from there, and restores the state.
 func (c *search) tryGPU(from *node, g, step int, w walk, left *int) {
 	gpu := c.s.nodes[nodeGPU][g]
 	if !c.follow(from, gpu, 1) {
@@ -76,7 +76,7 @@ func (c *search) tryGPU(from *node, g, step int, w walk, left *int) {
 	c.follow(from, gpu, -1)
 }
 
-// step goes on from a GPU: to a NET, to the next GPU, to the first, or to the next channel (ncclTopoSearchRecGpu).
+// step continues from a GPU: to a NET, to the next GPU, to the first, or to the next channel (ncclTopoSearchRecGpu).
 func (c *search) step(gpu *node, step int, w walk, left *int) {
 	if *left <= 0 || c.work <= 0 {
 		return
@@ -113,7 +113,7 @@ func (c *search) step(gpu *node, step int, w walk, left *int) {
 	}
 }
 
-// complete keeps what is better than the best, and goes on with a further channel.
+// complete stores the draft if it is better than the best, and continues with a further channel.
 func (c *search) complete(left *int) {
 	c.try.channels++
 	if c.better() {
@@ -175,7 +175,7 @@ func (c *search) fromNets(w walk, left *int) {
 	}
 }
 
-// takeNet changes what is left of a port; two NETs may be one.
+// takeNet changes the remaining bandwidth of a port; two NETs may share one.
 func (c *search) takeNet(net *node, by float32) {
 	for i, other := range c.s.nodes[nodeNET] {
 		if other.asic == net.asic && other.port == net.port {
@@ -185,7 +185,7 @@ func (c *search) takeNet(net *node, by float32) {
 	c.work -= len(c.s.nodes[nodeNET])
 }
 
-// channelFromNet tries the channel before again, or all GPUs that are near the NET.
+// channelFromNet tries the previous channel again, or all GPUs that are near the NET.
 func (c *search) channelFromNet(net *node, w walk, left *int) {
 	if c.try.channels > 0 && c.try.same {
 		w.order = replayOrder
@@ -245,7 +245,7 @@ func (c *search) toNets(gpu *node, step int, w walk, left *int) {
 	}
 }
 
-// mayLeaveBy says whether a channel that came by one NET may leave by another.
+// mayLeaveBy reports whether a channel that entered by one NET may leave by another.
 func (c *search) mayLeaveBy(net, start *node, step int) bool {
 	t := &c.try
 	switch {
@@ -261,8 +261,8 @@ func (c *search) mayLeaveBy(net, start *node, step int) bool {
 	return t.pattern != PatternBalancedTree || step == 0 || net.index == t.nets[t.channels*2+1]
 }
 
-// nets is the NETs to try from a GPU, or from all where it is -1: first those that the GPUs prefer, then all that are
-// near enough (ncclTopoSelectNets).
+// nets returns the NETs to try from a GPU, or from all where it is -1: first those that the GPUs prefer, then all that
+// are near enough (ncclTopoSelectNets).
 func (c *search) nets(gpu int, furthest PathType) []int {
 	if c.lists[gpu+1] == nil {
 		c.lists[gpu+1] = make([]*netOrder, PathDIS+1)

@@ -6,21 +6,21 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// NCCL's budget of a search, in steps (src/graph/search.cc). NCCL calls it time.
+// NCCL's budget of a search, in steps (src/graph/search.cc), which NCCL calls time.
 const (
 	budgetAll  = 1 << 19
 	budgetOne  = 1 << 14
 	budgetSame = 1 << 8  // where all channels are alike
 	budgetPCI  = 1 << 10 // for a first try in the order of the PCI bus
-	perfect    = -1      // what is left of a budget once nothing better can be found
+	perfect    = -1      // the rest of a budget once nothing better can be found
 	workLimit  = 40 << 20
 )
 
-// budgetNote says that this model gave up before NCCL would.
+// budgetNote is the note that this model gave up before NCCL would.
 const budgetNote = "search stopped after %d link visits with the best found so far"
 
 // Graphs is the five graphs of a communicator in the order in which NCCL searches and dumps them: ring, tree, CollNet
-// direct, CollNet chain, NVLS. Those that cannot be used have no channels and say why.
+// direct, CollNet chain, NVLS. Those that cannot be used have no channels and the reason.
 func (s *System) Graphs() []Graph {
 	ring := s.Search(GraphRing, 1, maxSearchChannels)
 	tree := s.Search(GraphTree, ring.Channels, ring.Channels)
@@ -30,7 +30,7 @@ func (s *System) Graphs() []Graph {
 }
 
 // Search finds the channels of one graph as NCCL does (ncclTopoCompute), between minChannels and maxChannels of them.
-// NCCL takes 1 to 32 for the ring and then the ring's number for the tree; Graphs does the same.
+// NCCL uses 1 to 32 for the ring and then the ring's number for the tree; Graphs does the same.
 func (s *System) Search(id GraphID, minChannels, mostChannels int) Graph {
 	pattern := map[GraphID]Pattern{
 		GraphRing: PatternRing, GraphTree: PatternBalancedTree, GraphCollNetChain: PatternTree,
@@ -46,7 +46,7 @@ func (s *System) Search(id GraphID, minChannels, mostChannels int) Graph {
 	return c.result()
 }
 
-// excluded says why NCCL does not search a graph at all.
+// excluded returns why NCCL does not search a graph at all.
 func (s *System) excluded(id GraphID) string {
 	gpus := len(s.nodes[nodeGPU])
 	collNet := s.options.integer("NCCL_COLLNET_ENABLE", 0) == 1
@@ -69,7 +69,7 @@ func (s *System) excluded(id GraphID) string {
 	return ""
 }
 
-// run is both passes: relax until something is found, then raise its bandwidth.
+// run does both passes: relax until something is found, then raise its bandwidth.
 func (c *search) run() {
 	total := c.totalBW
 	if gpus := float64(len(c.s.nodes[nodeGPU])); gpus > 1 && c.best.pattern != PatternRing {
@@ -98,7 +98,7 @@ func (c *search) run() {
 	}
 }
 
-// settings is what a search depends on, besides the System.
+// settings is the input of a search, besides the System.
 type settings struct {
 	pattern              Pattern
 	crossNIC             int
@@ -108,15 +108,15 @@ type settings struct {
 	typeIntra, typeInter PathType
 }
 
-// settings of the next search. Path types that no path has make no difference: of those that let the same paths
-// through the nearest is taken.
+// settings of the next search. Path types that no path has make no difference: of those that allow the same paths
+// the nearest is used.
 func (c *search) settings() settings {
 	t := &c.try
 	return settings{t.pattern, t.crossNIC, t.same, t.minimum, t.maximum, t.bwIntra, t.bwInter,
 		nearestOf(c.s.intraTypes, t.typeIntra), nearestOf(c.s.interTypes, t.typeInter)}
 }
 
-// nearestOf is the furthest type of a set that is not above a limit.
+// nearestOf returns the furthest type of a set that is not above a limit.
 func nearestOf(set uint16, limit PathType) PathType {
 	t := limit
 	for t > PathLOC && set&(1<<t) == 0 {
@@ -125,8 +125,8 @@ func nearestOf(set uint16, limit PathType) PathType {
 	return t
 }
 
-// once is one search with the settings of the draft. One that was run before is not run again: it would meet the same
-// channels in the same order, none of them better than the best that it left.
+// once is one search with the settings of the draft. One that was already run is skipped: it would find the same
+// channels in the same order, none of them better than the best.
 func (c *search) once() {
 	c.left = budgetOne
 	if c.try.same {
@@ -145,7 +145,7 @@ func (c *search) once() {
 	}
 }
 
-// relax changes one setting of the first pass; false once nothing is left to try. The order is NCCL's.
+// relax changes one setting of the first pass; it returns false once no setting is left. The order is NCCL's.
 func (c *search) relax() bool {
 	t, g := &c.try, &c.best
 	cpu := c.s.CPU
@@ -208,7 +208,7 @@ func (c *search) relaxSpeed() bool {
 	return true
 }
 
-// duplicate makes two channels of each that is fast enough for two (ncclTopoDupChannels).
+// duplicate turns each channel that is fast enough into two (ncclTopoDupChannels).
 func (c *search) duplicate() {
 	g, gpus := &c.best, len(c.s.nodes[nodeGPU])
 	if g.channels == 0 || g.pattern == PatternNVLS || g.bwIntra < 25 || c.s.SM > 80 && g.bwIntra < 50 && g.channels > 4 {
@@ -233,7 +233,7 @@ func (c *search) beginSecondPass() {
 	c.try.minimum = c.best.channels
 }
 
-// raise tries the next higher bandwidth for what was found; false once there is none.
+// raise tries the next higher bandwidth for the channels found; it returns false once there is none.
 func (c *search) raise() bool {
 	t, g := &c.try, &c.best
 	if c.left == 0 || c.speed == 0 {
@@ -275,7 +275,7 @@ func (c *search) simpleOrder() {
 	}
 }
 
-// result gives the draft its names.
+// result replaces the indices of a draft by names.
 func (c *search) result() Graph {
 	g, s := &c.best, c.s
 	found := Graph{

@@ -7,8 +7,8 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// System is NCCL's own model of a host: the graph that it makes of a topology file, with the bandwidths that it
-// assumes and the paths that it computes (NVIDIA/nccl 2.28 to 2.30: src/graph/topo.cc, paths.cc). It says what
+// System is NCCL's own model of a host: the graph that it builds from a topology file, with the bandwidths that it
+// assumes and the paths that it computes (NVIDIA/nccl 2.28 to 2.30: src/graph/topo.cc, paths.cc). It describes what
 // NCCL will do, not what the hardware can. A System does not change after NewSystem and may be searched by
 // several goroutines.
 type System struct {
@@ -16,19 +16,19 @@ type System struct {
 	TotalBW float64         // GB/s of all links of a GPU: the most that all channels can have
 	Inter   bool            // the communicator has ranks that only the network reaches
 	AMD     bool            // RCCL's graph: links are XGMI
-	SM      int             // the least compute capability times ten of its GPUs; of RCCL what its file says
+	SM      int             // the lowest compute capability times ten of its GPUs; for RCCL the value of the file
 	GCN     string          // gfx942; empty for NVIDIA
-	CPU     ncclxml.HostCPU // the first NUMA node's; NCCL takes all for the same
+	CPU     ncclxml.HostCPU // the first NUMA node's; NCCL assumes all are the same
 	GPUs    []GPUNode
 	NETs    []NETNode
 	Trimmed []string // GPUs that the first reaches only over the network, though they are in the same host
-	Notes   []string // what NCCL will misread, and what was filled in because the file does not say it
+	Notes   []string // what NCCL will misread, and what was filled in because the file lacks it
 
 	options Options
 	nodes   [nodeTypes][]*node
 	links   []*link
 
-	intraTypes, interTypes uint16 // path types that occur between GPUs and NVSwitch, and between them and NETs: a bit each
+	intraTypes, interTypes uint16 // path types that occur between GPUs and NVSwitch, and between them and NETs: one bit each
 }
 
 // GPUNode is a GPU of a System.
@@ -69,7 +69,7 @@ func (t nodeType) String() string {
 	return [nodeTypes]string{"GPU", "PCI", "NVS", "CPU", "NIC", "NET"}[t]
 }
 
-// nodeTypeOf is the type that NCCL gives a device of a PCI class.
+// nodeTypeOf is the type that NCCL assigns to a device of a PCI class.
 func nodeTypeOf(class string) nodeType {
 	switch ncclxml.ClassOf(class) {
 	case ncclxml.ClassGPU:
@@ -88,14 +88,14 @@ func nodeTypeOf(class string) nodeType {
 // undefined is a number that neither the file nor NCCL has set.
 const undefined = -1
 
-// node is a node of the graph. Which of its further fields mean something depends on its type.
+// node is a node of the graph. Which of its further fields are used depends on its type.
 type node struct {
 	typ    nodeType
 	id     int64 // local: of GPU, PCI and NIC the digits of its address, of CPU the NUMA number, of NET the dev
 	index  int   // among the nodes of its type
 	name   string
 	links  []*link
-	routes [nodeTypes][]route // nil: no path to that type was ever looked at from here
+	routes [nodeTypes][]route // nil: no path to that type was computed from here
 
 	dev, rank, sm int    // GPU; dev also NET
 	gcn           string // GPU
@@ -155,10 +155,10 @@ type route struct {
 	intel bool // of a GPU: peer traffic passes an Intel root port
 }
 
-// locBW is the bandwidth of no distance at all, GB/s (LOC_BW).
+// locBW is the bandwidth of a path of length zero, GB/s (LOC_BW).
 const locBW = 5000.0
 
-// amdNames gives a line its names as RCCL prints it.
+// amdNames replaces the names in a line by those that RCCL prints.
 func (s *System) amdNames(line string) string {
 	if !s.AMD {
 		return line

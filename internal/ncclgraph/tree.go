@@ -18,7 +18,7 @@ func (c *search) headFromNet(net *node, nets int, w walk, left *int) bool {
 	return true
 }
 
-// headNVLS sees whether the NVSwitch and all GPUs have the bandwidth for a head: each GPU once in both directions, the
+// headNVLS checks whether the NVSwitch and all GPUs have the bandwidth for a head: each GPU once in both directions, the
 // head twice (ncclTopoSearchTryNvls).
 func (c *search) headNVLS(head *node, left *int) {
 	nvs := c.s.nodes[nodeNVS][0]
@@ -39,7 +39,7 @@ func headShare(gpu, head *node) float32 {
 	return 1
 }
 
-// headCollNet sees whether a head has the bandwidth to and from all GPUs, each with its part
+// headCollNet checks whether a head has the bandwidth to and from all GPUs, each with its part
 // (ncclTopoSearchTryCollnetDirect).
 func (c *search) headCollNet(head *node, left *int) {
 	gpus := c.s.nodes[nodeGPU]
@@ -61,13 +61,13 @@ func (c *search) headCollNet(head *node, left *int) {
 	c.withAll(legs, left)
 }
 
-// leg is a path and how many times the draft's bandwidth it has to carry.
+// leg is a path and a multiple of the draft's bandwidth that it has to carry.
 type leg struct {
 	from, to *node
 	times    float32
 }
 
-// withAll takes all legs at once, goes on if there is room for them, and gives them back.
+// withAll reserves all legs at once, continues if there is room for them, and releases them.
 func (c *search) withAll(legs []leg, left *int) {
 	taken := 0
 	for taken < len(legs) && c.follow(legs[taken].from, legs[taken].to, legs[taken].times) {
@@ -81,8 +81,8 @@ func (c *search) withAll(legs []leg, left *int) {
 	}
 }
 
-// follow takes the draft's bandwidth times a number from every link of a path, or gives it back where that is
-// negative. It says false, and changes nothing, where the path is too far or has too little left
+// follow takes the draft's bandwidth times a number from every link of a path, or returns it where that is
+// negative. It returns false, and changes nothing, where the path is too far or has too little left
 // (ncclTopoFollowPath). From a nil node every GPU is reached.
 func (c *search) follow(from, to *node, times float32) bool {
 	if from == nil {
@@ -113,7 +113,7 @@ func (c *search) follow(from, to *node, times float32) bool {
 	return true
 }
 
-// take takes bandwidth from the first links of a path until one has too little, and gives how many had enough.
+// take takes bandwidth from the first links of a path until one has too little, and returns how many had enough.
 func (c *search) take(from *node, r *route, most int, bw float32) int {
 	c.work -= len(r.list) + 1
 	pci := bw
@@ -140,7 +140,7 @@ func (c *search) take(from *node, r *route, most int, bw float32) int {
 	return most
 }
 
-// backward is what a link costs in its other direction: reads into a GPU before Ampere, and NVLink to an IBM Power CPU.
+// backward is the cost of a link in its other direction: reads into a GPU before Ampere, and NVLink to an IBM Power CPU.
 func (c *search) backward(at *node, l *link, from *node, forward float32) (index int, bw float32) {
 	if l.to.typ == nodeGPU && l.to.sm < 80 && from.typ != nodeGPU {
 		bw += forward / 8

@@ -10,7 +10,7 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// attributeRules check attributes whatever element they are on.
+// attributeRules check attributes of all elements.
 func attributeRules() []rule {
 	return []rule{
 		{
@@ -22,17 +22,17 @@ func attributeRules() []rule {
 			expected: "pci: busid, class, link_speed, link_width; cpu: numaid, arch, on x86_64 vendor, familyid, modelid; nvlink: count, target; net: name",
 		},
 		{
-			id: "topo-number", title: "Numbers are read as they are written", expected: "decimal digits, or 0x and hexadecimal ones, and nothing else", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (strtol with base 0)",
+			id: "topo-number", title: "NCCL reads numbers as written", expected: "only decimal digits, or 0x and hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (strtol with base 0)",
 			scope: scopeValue, check: checkNumbers, cost: "NCCL uses another number",
 		},
 		{
-			id: "topo-entity", title: "Values hold no XML entities", expected: "the characters themselves", reference: parserSource, scope: scopeValue, check: checkEntities,
+			id: "topo-entity", title: "Values contain no XML entities", expected: "the characters themselves", reference: parserSource, scope: scopeValue, check: checkEntities,
 			cost: "NCCL reads another value: a name does not match its device",
 		},
 	}
 }
 
-// everyElement goes through all elements that NCCL keeps.
+// everyElement visits all elements that NCCL keeps.
 func (r *parsedFile) everyElement(check func(*ncclxml.Element) []verdict) []verdict {
 	var out []verdict
 	for _, name := range ncclxml.ElementNames() {
@@ -60,10 +60,10 @@ func checkAttributeNames(r *parsedFile) []verdict {
 			v := attributeVerdict(e, a.Name)
 			v.why = fmt.Sprintf("NCCL silently ignores the attribute %s of <%s>.", fabric.Quote(a.Name), e.Name)
 			if meant := misspelt(e, a.Name); meant != "" {
-				v.why += fmt.Sprintf(" It is one letter from %s, which is missing.", meant)
+				v.why += fmt.Sprintf(" It differs by one letter from %s, which is missing.", meant)
 				v.cost, v.fix = lostAttribute(meant), r.fixCommand()
 			} else {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing if it is a remark; otherwise its content is lost"
+				v.severity, v.cost = fabric.SeverityWarning, "nothing if it is a comment; otherwise its content is lost"
 			}
 			out = append(out, v)
 		}
@@ -71,7 +71,7 @@ func checkAttributeNames(r *parsedFile) []verdict {
 	})
 }
 
-// misspelt gives the one known attribute that the element does not have and that is one letter from the
+// misspelt returns the one known attribute that the element does not have and that differs by one letter from the
 // name; empty where there is none or more than one.
 func misspelt(e *ncclxml.Element, name string) string {
 	var found []string
@@ -86,21 +86,21 @@ func misspelt(e *ncclxml.Element, name string) string {
 	return found[0]
 }
 
-// lostAttribute says what it costs that NCCL does not see an attribute.
+// lostAttribute returns the cost of an attribute that NCCL does not see.
 func lostAttribute(name string) string {
 	switch name {
 	case "gdr":
 		return "NCCL detects whether GPUDirect RDMA works, as if the file did not state it"
 	case "guid":
-		return "NCCL asks the network plugin; up to 2.27 ports without guid count as NICs of their own"
+		return "NCCL queries the network plugin; up to 2.27 ports without guid count as NICs of their own"
 	case "speed":
-		return "NCCL asks the network plugin; without an answer it assumes 10 Gb/s for the NIC"
+		return "NCCL queries the network plugin; without an answer it assumes 10 Gb/s for the NIC"
 	case "link_speed":
-		return "read from /sys where this process's own GPU is below it, else 8 GT/s: x16 counts as 12 GB/s"
+		return "read from /sys if the process's own GPU is below it, else 8 GT/s is assumed: 12 GB/s at x16"
 	case "link_width":
-		return "read from /sys where this process's own GPU is below it, else the job dies"
+		return "read from /sys if the process's own GPU is below it, else the job aborts"
 	}
-	return "its value is lost"
+	return "the value is lost"
 }
 
 func checkDuplicateAttributes(r *parsedFile) []verdict {
@@ -145,7 +145,7 @@ func required(e *ncclxml.Element) []string {
 		return []string{"busid", "class", "link_speed", "link_width"}
 	case "nvlink", "xgmi":
 		if class, has := e.Get("tclass"); has && !ncclxml.IsGPU(class) {
-			return []string{"count"} // all switches are one to NCCL, and a CPU is the GPU's own
+			return []string{"count"} // NCCL merges all switches, and a CPU is the GPU's own
 		}
 		return []string{"count", "target"}
 	case "c2c":
@@ -170,20 +170,20 @@ func checkMissingAttributes(r *parsedFile) []verdict {
 	})
 }
 
-// missing says what becomes of an element without a required attribute. NCCL fills in those of cpu and pci, but only
-// on the way up from the GPU of the process, and from a NIC that it does not find by name: what NICs of the file
-// hang from is kept, unfilled, by the processes of the other GPUs.
+// missing returns what happens to an element without a required attribute. NCCL fills in those of cpu and pci, but only
+// on the path up from the GPU of the process, and from a NIC that it does not find by name: processes of the other
+// GPUs keep the elements above NICs of the file without filling them in.
 func (r *parsedFile) missing(e *ncclxml.Element, name string) verdict {
 	v := verdict{status: fabric.Fail, element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()), expected: fmt.Sprintf("<%s> has %s", e.Name, name)}
 	v.why = fmt.Sprintf("Attribute %s of node %s not found.", name, e.Name)
 	v.cost = jobDies
 	switch {
 	case e.Name == "net":
-		v.why = "NCCL finds a NIC of the file by its name. This one is dropped, and the real one is placed where /sys shows it."
-		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
+		v.why = "NCCL finds a NIC of the file by its name. This element is dropped, and the real NIC is placed where /sys shows it."
+		v.cost = "in a VM the NIC ends up at the first CPU: PHB, no GPUDirect RDMA by default"
 		return v
 	case e.Name == "pci" && name == "busid" && (len(e.ChildrenOf("gpu")) > 0 || e.DeviceClass() != ncclxml.ClassBridge):
-		v.why = "NCCL finds the device by its bus id. This one is dropped, and the real one is placed where /sys shows it."
+		v.why = "NCCL finds the device by its bus id. This element is dropped, and the real device is placed where /sys shows it."
 		v.cost = "the device's place in the file is lost"
 		return v
 	case e.Name == "cpu" && name == "numaid":
@@ -203,16 +203,16 @@ func (r *parsedFile) missing(e *ncclxml.Element, name string) verdict {
 	case !r.filled(e):
 	case e.Name == "cpu":
 		v.severity = fabric.SeverityWarning
-		v.why, v.cost = fmt.Sprintf("NCCL fills in %s from the CPU that it runs on.", name), "nothing on the machine itself; the file is not complete for others, nor for a prediction"
+		v.why, v.cost = fmt.Sprintf("NCCL fills in %s from the CPU that it runs on.", name), "nothing on the machine itself; the file is incomplete for other machines and for predictions"
 	default:
 		v.severity = fabric.SeverityWarning
-		v.why = fmt.Sprintf("NCCL fills in %s from /sys, as far as the machine shows the device: a VM does not show the host's switches.", name)
-		v.cost = "nothing if /sys has it; otherwise the job dies, or a link without speed counts as 8 GT/s, 12 GB/s at x16"
+		v.why = fmt.Sprintf("NCCL fills in %s from /sys, as far as the device is visible there: a VM does not show the host's switches.", name)
+		v.cost = "nothing if /sys has it; otherwise the job aborts, or a link without speed counts as 8 GT/s, 12 GB/s at x16"
 	}
 	return v
 }
 
-// filled holds for a cpu or pci element whose missing attributes every process fills in that keeps it.
+// filled reports whether every process that keeps a cpu or pci element fills in its missing attributes.
 func (r *parsedFile) filled(e *ncclxml.Element) bool {
 	named, bare, gpus := len(e.Below("net")), 0, len(e.Below("gpu"))
 	for _, pci := range e.Below("pci") {
@@ -226,10 +226,10 @@ func (r *parsedFile) filled(e *ncclxml.Element) bool {
 	return bare > 0 || gpus > 0 && (named == 0 || gpus == len(r.devices.All("gpu")))
 }
 
-// plainNumber is a number that C and people read alike; a leading zero means octal to C alone.
+// plainNumber is a number that C and people read alike; only to C a leading zero means octal.
 var plainNumber = regexp.MustCompile(`^[+-]?(?:0|[1-9][0-9]*|0[xX][0-9A-Fa-f]+)$`)
 
-// numberAttributes are those that NCCL reads with strtol, less those with a rule of their own.
+// numberAttributes are those that NCCL reads with strtol, except those with a rule of their own.
 func numberAttributes(element string) []string {
 	switch element {
 	case "cpu":
@@ -275,7 +275,7 @@ func checkEntities(r *parsedFile) []verdict {
 		for _, a := range e.Attributes {
 			if found := entity.FindString(a.Value); found != "" && slices.Contains(ncclxml.KnownAttributes(e.Name), a.Name) {
 				v := attributeVerdict(e, a.Name)
-				v.why = fmt.Sprintf("NCCL knows no entities: %s is %d characters to it.", ncclxml.Excerpt(found), len(found))
+				v.why = fmt.Sprintf("NCCL does not decode entities: it reads %s as %d characters.", ncclxml.Excerpt(found), len(found))
 				out = append(out, v)
 			}
 		}

@@ -41,9 +41,9 @@ func textCases() []ruleCase {
 		{"text", "topo-text", "  <cpu", "x\n  <cpu", 2, refused, "expecting '<', got 'x'"},
 		{"lost <", "topo-text", "<gpu", "gpu", 5, refused, "expecting '<', got 'g'"},
 		{"lost <cpu", "topo-text", `<cpu numaid="0" affinity="0000ffff" `, "", 2, refused, "The beginning of <cpu is missing"},
-		{"junk in a tag", "topo-text", ` vendor="0x10de"`, ` </pre> vendor="0x10de"`, 4, refused, "Junk inside the tag"},
+		{"junk in a tag", "topo-text", ` vendor="0x10de"`, ` </pre> vendor="0x10de"`, 4, refused, "Invalid text inside the tag"},
 		{"unquoted", "topo-quote", `dev="0"`, `dev=0`, 5, refused, "Expected (double) quote"},
-		{"lost quote", "topo-quote", `gdr="1">`, `gdr="1>`, 5, refused, "not between quotes"},
+		{"lost quote", "topo-quote", `gdr="1">`, `gdr="1>`, 5, refused, "not in quotes"},
 		{"no blank", "topo-quote", `" sm=`, `"sm=`, 5, refused, "expected >, got 's'"},
 		{"= in a comment", "topo-quote", "<system", "<!--a=b--><system", 1, refused, "Unexpected value with name !--a"},
 		{"other end", "topo-close-tag", "</gpu>", "</apu>", 8, refused, "XML Mismatch : gpu / apu"},
@@ -64,7 +64,7 @@ func textCases() []ruleCase {
 func elementCases() []ruleCase {
 	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
 	return []ruleCase{
-		{"empty", "topo-system", "", "", 0, warning, "detects the system itself"},
+		{"empty", "topo-system", "", "", 0, warning, "detects the system, as without a file"},
 		{"graph file", "topo-system", "", `<graphs version="1"/>`, 1, refused, "NCCL ignores the whole file"},
 		{"two systems", "topo-system", "</system>", "</system>\n<system version=\"1\"/>", 33, refused, "from the first and silently"},
 		{"no cpu", "topo-system", "", `<system version="1"/>`, 1, warning, "as without a file"},
@@ -77,7 +77,7 @@ func elementCases() []ruleCase {
 		{"blank before the end", "topo-blank", `tclass="0x068000"/>`, `tclass="0x068000" />`, 6, warning, "without a name"},
 		{"17 attributes", "topo-attributes", `<nic>`, `<nic` + strings.Repeat(` keep="1"`, 17) + ">", 11, refused, "Ignoring extra attributes (max 16)"},
 		{"no place for NCCL's own", "topo-attributes", `numaid="0"`, `numaid="0"` + strings.Repeat(" ", 10), 2, refused, "too many XML attributes (max 16)"},
-		{"single quotes", "topo-single-quote", `dev="0"`, `dev='0'`, 5, warning, "next double one"},
+		{"single quotes", "topo-single-quote", `dev="0"`, `dev='0'`, 5, warning, "next double quote"},
 	}
 }
 
@@ -102,7 +102,7 @@ func attributeCases() []ruleCase {
 		{"net without name", "topo-missing-attribute", `name="mlx5_0" `, "", 12, refused, "dropped"},
 		{"no number", "topo-number", `sm="90"`, `sm="sm_90"`, 5, refused, "NCCL reads 0."},
 		{"octal", "topo-number", `familyid="6"`, `familyid="010"`, 2, refused, "NCCL reads 8."},
-		{"entity", "topo-entity", `mlx5_0`, `mlx&amp;5_0`, 12, refused, "&amp; is 5 characters"},
+		{"entity", "topo-entity", `mlx5_0`, `mlx&amp;5_0`, 12, refused, "&amp; as 5 characters"},
 	}
 }
 
@@ -114,19 +114,19 @@ func deviceCases() []ruleCase {
 		{"speed without PCIe", "topo-link-speed", `32.0 GT/s PCIe`, `32.0 GT/s`, 3, refused, "12.0 instead of 48.0 GB/s"},
 		{"Gen5", "topo-link-speed", `32.0 GT/s PCIe`, `Gen5`, 3, refused, "12.0 instead of 48.0 GB/s"},
 		{"64 GT/s", "topo-link-speed", `32.0 GT/s PCIe`, `64 GT/s`, 3, refused, "12.0 instead of 96.0 GB/s"},
-		{"no speed", "topo-link-speed", `32.0 GT/s PCIe`, ``, 3, refused, "12.0 GB/s, whatever it is"},
+		{"no speed", "topo-link-speed", `32.0 GT/s PCIe`, ``, 3, refused, "12.0 GB/s, whatever its real speed"},
 		{"no speed of a known GPU", "topo-link-speed", `0x16c1" link_speed="32.0 GT/s PCIe"`, `0x16c1" link_speed="Unknown"`, 4, refused, "12.0 instead of 48.0 GB/s"},
 		{"8.0 GT/s by chance", "topo-link-speed", `32.0 GT/s PCIe`, `8.0 GT/s`, 3, warning, "as intended"},
 		{"x8", "topo-link-width", `link_width="16"`, `link_width="x8"`, 3, refused, "48.0 instead of 24.0 GB/s"},
 		{"08", "topo-link-width", `link_width="16"`, `link_width="08"`, 3, refused, "48.0 instead of 24.0 GB/s"},
 		{"no width", "topo-link-width", `link_width="16"`, `link_width=""`, 3, warning, "assumes 16 lanes"},
-		{"width in words", "topo-link-width", `link_width="16"`, `link_width="full"`, 3, refused, "another rate than the file states"},
+		{"width in words", "topo-link-width", `link_width="16"`, `link_width="full"`, 3, refused, "a rate other than the file states"},
 		{"GPU without domain", "topo-busid", "0000:17:00.0", "17:00.0", 4, refused, "added again from /sys"},
 		{"upper case", "topo-busid", "0000:9a:00.0", "0000:9A:00.0", 25, warning, "NICs are found by name"},
 		{"nine digits", "topo-busid", "0000:9a:00.0", "00009a:00.0", 25, warning, "0x9a000"},
 		{"no address", "topo-busid", "0000:9a:00.0", "nic1", 25, warning, "Not a PCI address"},
 		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, warning, "nothing if /sys shows the GPU"},
-		{"switch in a NIC's class", "topo-class", `"0x060400"`, `"0x020700"`, 3, refused, "looks below switches only"},
+		{"switch in a NIC's class", "topo-class", `"0x060400"`, `"0x020700"`, 3, refused, "below switches only"},
 		{"switch with nothing below it", "topo-class", "</cpu>", `<pci busid="0000:01:00.0" class="0x060400" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, warning, "NCCL drops it"},
 		{"bare NIC without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x020000" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "NIC's place in the file is lost"},
 		{"bare GPU without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x030200" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "GPU's place in the file is lost"},
@@ -134,11 +134,11 @@ func deviceCases() []ruleCase {
 		{"unknown architecture", "topo-cpu", `x86_64`, `aarch64`, 2, refused, "5000 GB/s"},
 		{"unknown vendor", "topo-cpu", `GenuineIntel`, `Intel`, 2, refused, "5000 GB/s"},
 
-		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, warning, "fills rank in"},
+		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, warning, "fills in rank"},
 		{"sm of another GPU", "topo-gpu-sm", `sm="90"`, `sm="80"`, 5, warning, "20.0 instead of 20.6 GB/s per link"},
 		{"NVLink to a CPU that has none", "topo-nvlink-class", `0x068000`, "0x068001", 6, warning, "Only POWER"},
 		{"no tclass", "topo-nvlink-class", ` tclass="0x068000"`, "", 6, warning, "assumes an NVSwitch"},
-		{"unknown tclass", "topo-nvlink-class", `0x068000`, "0x050000", 6, warning, "does not know the class"},
+		{"unknown tclass", "topo-nvlink-class", `0x068000`, "0x050000", 6, warning, "The class is unknown to NCCL"},
 		{"speed 0", "topo-net-speed", `speed="400000"`, `speed="0"`, 12, refused, "1.25 GB/s"},
 		{"speed with a unit", "topo-net-speed", `speed="400000"`, `speed="400G"`, 12, refused, "NCCL reads 400 Mb/s"},
 		{"speed in Gb/s", "topo-net-speed", `speed="400000"`, `speed="400"`, 12, warning, "in Mb/s"},
@@ -146,7 +146,7 @@ func deviceCases() []ruleCase {
 		{"no name", "topo-net-name", `mlx5_0`, ``, 12, refused, "No device has this name"},
 		{"gdr off", "topo-gdr", `maxconn="131072" gdr="1"`, `maxconn="131072" gdr="0"`, 12, warning, "overrides what NCCL detects"},
 		{"colons in a guid", "topo-net-guid", `0x5c24fb0003ae6d94`, `5c24:fb00:03ae:6d94`, 12, refused, "0x5c24"},
-		{"guid too long", "topo-net-guid", `0x5c24fb0003ae6d94`, `0x5c24fb0003ae6d941`, 12, refused, "hexadecimal digits"},
+		{"guid too long", "topo-net-guid", `0x5c24fb0003ae6d94`, `0x5c24fb0003ae6d941`, 12, refused, "not a hexadecimal digit"},
 	}
 }
 
@@ -155,12 +155,12 @@ func systemCases() []ruleCase {
 	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
 	const nic = `<pci busid="0000:18:00.0" class="0x020700"`
 	return []ruleCase{
-		{"bus id twice", "topo-unique-busid", `0000:99:00.0`, `0000:17:00.0`, 19, refused, "Line 4 has"},
-		{"number twice", "topo-unique-busid", `0000:9a:00.0`, `000018:00.0`, 25, refused, "Line 10 has"},
-		{"dev twice", "topo-unique-gpu", `dev="1" sm`, `dev="0" sm`, 20, warning, "Line 5 has"},
-		{"rank twice", "topo-unique-gpu", `rank="1"`, `rank="0"`, 20, warning, "Line 5 has"},
-		{"name twice", "topo-unique-net", `mlx5_1`, `mlx5_0`, 27, refused, "finds the first and drops the other"},
-		{"guid twice", "topo-unique-net", `0x820fb0003ae6d94`, `0x5c24fb0003ae6d94`, 27, warning, "one guid for one NIC"},
+		{"bus id twice", "topo-unique-busid", `0000:99:00.0`, `0000:17:00.0`, 19, refused, "Line 4 already has"},
+		{"number twice", "topo-unique-busid", `0000:9a:00.0`, `000018:00.0`, 25, refused, "Line 10 already has"},
+		{"dev twice", "topo-unique-gpu", `dev="1" sm`, `dev="0" sm`, 20, warning, "Line 5 already has"},
+		{"rank twice", "topo-unique-gpu", `rank="1"`, `rank="0"`, 20, warning, "Line 5 already has"},
+		{"name twice", "topo-unique-net", `mlx5_1`, `mlx5_0`, 27, refused, "uses the first and drops the other"},
+		{"guid twice", "topo-unique-net", `0x820fb0003ae6d94`, `0x5c24fb0003ae6d94`, 27, warning, "the same guid as one NIC"},
 		{"NIC far away", "topo-near-nic", nic + ` vendor="0x15b3" device="0x1021" subsystem_vendor="0x15b3" subsystem_device="0x0041" link_speed="32.0 GT/s PCIe" link_width="16">
         <nic>
           <net name="mlx5_0" dev="0" speed="400000" port="1" guid="0x5c24fb0003ae6d94" maxconn="131072" gdr="1"/>
@@ -169,8 +169,8 @@ func systemCases() []ruleCase {
     </pci>`, `    </pci>
         <nic><net name="mlx5_0" speed="400000"/></nic>`, 5, warning, "nearest NIC is at PHB"},
 		{"more NICs", "topo-nics-per-gpu", `</nic>`, `<net name="mlx5_9" speed="100000" guid="0x1"/></nic>`, 20, warning, "It has 1."},
-		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s in total, the link 31.5"},
-		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s in total, the link 31.5"},
+		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s in total; the link carries 31.5"},
+		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s in total; the link carries 31.5"},
 		{"one socket has all", "topo-numa-split", `  </cpu>
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
 `, `  <pci busid="0000:01:00.0" class="0x030200" vendor="0x10de" device="0x2330" link_speed="8 GT/s" link_width="8"><gpu dev="2" sm="90" rank="2" gdr="1"/></pci></cpu>
@@ -178,8 +178,8 @@ func systemCases() []ruleCase {
 `, 17, warning, "2 + 1"},
 		{"numaid twice", "topo-numa-split", `numaid="1"`, `numaid="0"`, 17, warning, "two CPUs with the same number"},
 		{"6 of 18 links", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="3"`, 6, warning, "247.2 instead of 370.8 GB/s"},
-		{"more links than there are", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="10"`, 6, warning, "391.4 GB/s where there are 370.8"},
-		{"dangling target", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:04:12.0" count="9" tclass="0x030200"`, 6, warning, "No <pci> of the file"},
+		{"more links than there are", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="10"`, 6, warning, "391.4 instead of 370.8 GB/s"},
+		{"dangling target", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:04:12.0" count="9" tclass="0x030200"`, 6, warning, "No <pci> in the file"},
 		{"link to itself", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:17:00.0" count="9" tclass="0x030200"`, 6, warning, "ends at its own device"},
 		{"one-sided link", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:99:00.0" count="9" tclass="0x030200"`, 6, warning, "no link back"},
 		{"all links dangle", "topo-target", `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>
@@ -189,6 +189,6 @@ func systemCases() []ruleCase {
       <pci busid="0000:18`, 9, refused, "Add PCI Link error : could not find PCI SW 17000"},
 		{"switch link to nowhere", "topo-target", `    </pci>
   </cpu>`, `    <pcilink target="0000:77:00.0"/></pci>
-  </cpu>`, 15, warning, "No <pci> of the file"},
+  </cpu>`, 15, warning, "No <pci> in the file"},
 	}
 }

@@ -18,8 +18,8 @@ func deviceRules() []rule {
 			expected: "rank on each <gpu>", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci); runs of NCCL 2.28.9 without rank, dev, sm and gdr were healthy: it fills them in for the GPUs of the job",
 		},
 		{
-			id: "topo-gpu-sm", title: "sm is that of the GPU", scope: scopeValue, check: checkSM,
-			expected: "compute capability times ten of the GPU that vendor and device name", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoNVLinkBw); a run of NCCL 2.28.9 with sm 80 on H200 assumed 360.0 instead of 370.8 GB/s and all_reduce fell from 299 to 284 GB/s",
+			id: "topo-gpu-sm", title: "sm matches the GPU", scope: scopeValue, check: checkSM,
+			expected: "compute capability times ten of the GPU identified by vendor and device", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoNVLinkBw); a run of NCCL 2.28.9 with sm 80 on H200 assumed 360.0 instead of 370.8 GB/s and all_reduce fell from 299 to 284 GB/s",
 		},
 		{
 			id: "topo-nvlink-class", title: "Each link states what is at its far end", scope: scopeValue, check: checkLinkClass,
@@ -30,12 +30,12 @@ func deviceRules() []rule {
 			expected: "line rate in Mb/s: 400000 of a port of 400 Gb/s", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNet)",
 		},
 		{
-			id: "topo-net-name", title: "Each NIC has a name that a device can have", scope: scopeValue, check: checkNetName,
-			expected: "the name that the network plugin gives: mlx5_0, bnxt_re0, eth0", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet)",
+			id: "topo-net-name", title: "Each NIC has a valid device name", scope: scopeValue, check: checkNetName,
+			expected: "the name in the network plugin: mlx5_0, bnxt_re0, eth0", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoFillNet)",
 		},
 		{
 			id: "topo-gdr", title: "gdr has the intended value", scope: scopeValue, check: checkGDR,
-			expected: "1, or left out", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: the value in the file is kept)",
+			expected: "1, or omitted", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (xmlInitAttrInt of gdr: the value in the file is kept)",
 		},
 		{
 			id: "topo-net-guid", title: "NCCL reads each GUID as intended", scope: scopeValue, check: checkGUID,
@@ -51,7 +51,7 @@ func checkRank(r *parsedFile) []verdict {
 		}
 		return []verdict{{
 			status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
-			why:  "The process that owns the GPU fills rank in. Without it NCCL skips a GPU of no process, with the <pci> around it.",
+			why:  "The process that owns the GPU fills in rank. NCCL skips a GPU that no process owns, with the <pci> around it.",
 			cost: "nothing for GPUs that the job uses",
 		}}
 	})
@@ -70,8 +70,8 @@ func checkSM(r *parsedFile) []verdict {
 			return nil
 		}
 		v := attributeVerdict(e, "sm")
-		v.severity, v.expected = fabric.SeverityWarning, fmt.Sprintf("%d, of the %s", want, model.Title)
-		v.why = fmt.Sprintf("The GPU is a %s, of %d. NCCL trusts the file, and derives the rate per NVLink and the features of its kernels from sm.", model.Title, want)
+		v.severity, v.expected = fabric.SeverityWarning, fmt.Sprintf("%d, for the %s", want, model.Title)
+		v.why = fmt.Sprintf("The GPU is a %s, with sm %d. NCCL trusts the file, and derives the rate per NVLink and the features of its kernels from sm.", model.Title, want)
 		v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s per link", ncclxml.NVLinkRate(got), ncclxml.NVLinkRate(want))
 		return []verdict{v}
 	})
@@ -80,7 +80,7 @@ func checkSM(r *parsedFile) []verdict {
 func checkLinkClass(r *parsedFile) []verdict {
 	links := append(r.document.All("nvlink"), r.document.All("xgmi")...)
 	if len(links) == 0 {
-		return []verdict{{status: fabric.NotApplicable, why: "The file has no nvlink and no xgmi elements: NCCL asks the driver for them."}}
+		return []verdict{{status: fabric.NotApplicable, why: "The file has no nvlink and no xgmi elements: NCCL queries the driver for them."}}
 	}
 	var out []verdict
 	for _, e := range links {
@@ -89,7 +89,7 @@ func checkLinkClass(r *parsedFile) []verdict {
 		case !has:
 			out = append(out, verdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
-				why: "tclass is missing: NCCL looks the target up in /sys and assumes an NVSwitch if it is not there, as in a VM.", cost: "nothing if the far end is an NVSwitch",
+				why: "tclass is missing: NCCL looks up the target in /sys and assumes an NVSwitch if it is missing there, as in a VM.", cost: "nothing if the far end is an NVSwitch",
 			})
 		case ncclxml.ClassOf(class) == ncclxml.ClassCPU && !isPower(e):
 			v := attributeVerdict(e, "tclass")
@@ -100,19 +100,19 @@ func checkLinkClass(r *parsedFile) []verdict {
 		case !ncclxml.IsGPU(class) && ncclxml.ClassOf(class) == ncclxml.ClassBridge:
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
-			v.why, v.cost = "NCCL does not know the class and assumes an NVSwitch at the far end.", "nothing if it is one; otherwise GPUs count as joined that are not"
+			v.why, v.cost = "The class is unknown to NCCL, which assumes an NVSwitch at the far end.", "nothing if it is one; otherwise NCCL assumes links between GPUs that do not exist"
 			out = append(out, v)
 		case e.Name == "nvlink" && strings.HasPrefix(class, "0x12"):
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
-			v.why, v.cost = "0x12 is the class of AMD's GPUs; NCCL assumes an NVSwitch at the far end.", "GPUs count as joined that are not"
+			v.why, v.cost = "0x12 is the class of AMD's GPUs; NCCL assumes an NVSwitch at the far end.", "NCCL assumes links between GPUs that do not exist"
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// isPower holds for a device of a host with POWER CPUs.
+// isPower reports whether a device belongs to a host with POWER CPUs.
 func isPower(e *ncclxml.Element) bool {
 	cpu := e.Above("cpu")
 	if cpu == nil {
@@ -122,7 +122,7 @@ func isPower(e *ncclxml.Element) bool {
 	return arch == "ppc64"
 }
 
-// slowMegabits are Mb/s below which a number is hardly the line rate of a NIC for GPUs.
+// slowMegabits is the rate in Mb/s below which a number is unlikely to be the line rate of a NIC for GPUs.
 const slowMegabits = 1000
 
 func checkNetSpeed(r *parsedFile) []verdict {
@@ -133,8 +133,8 @@ func checkNetSpeed(r *parsedFile) []verdict {
 		switch {
 		case !has:
 			v.line, v.text, v.severity = e.Line, ncclxml.Excerpt(e.Tag()), fabric.SeverityWarning
-			v.why = fmt.Sprintf("speed is missing: NCCL uses the value of the network plugin, and %d Mb/s where that has none.", ncclxml.AssumedMbps)
-			v.cost = "nothing if the plugin knows it; otherwise NCCL assumes 1.25 GB/s for the NIC"
+			v.why = fmt.Sprintf("speed is missing: NCCL uses the value of the network plugin, or %d Mb/s if it has none.", ncclxml.AssumedMbps)
+			v.cost = "nothing if the plugin reports it; otherwise NCCL assumes 1.25 GB/s for the NIC"
 		case got <= 0:
 			v.why = fmt.Sprintf("NCCL reads %d and assumes %d Mb/s.", got, ncclxml.AssumedMbps)
 			v.cost = "NCCL assumes 1.25 GB/s for the NIC"
@@ -160,7 +160,7 @@ func checkNetName(r *parsedFile) []verdict {
 		}
 		v := attributeVerdict(e, "name")
 		v.why = "No device has this name: NCCL drops the NIC and places the real one where /sys shows it."
-		v.cost = "in a VM the NIC is at the first CPU: PHB, no GPUDirect RDMA by default"
+		v.cost = "in a VM the NIC ends up at the first CPU: PHB, no GPUDirect RDMA by default"
 		return []verdict{v}
 	})
 }
@@ -179,7 +179,7 @@ func checkGDR(r *parsedFile) []verdict {
 			v.severity = fabric.SeverityWarning
 			v.why, v.cost = "This overrides what NCCL detects: no GPUDirect RDMA.", "traffic crosses host memory: about half the rate of the NIC"
 			if value != 0 {
-				v.why, v.cost = fmt.Sprintf("NCCL reads %d and takes it for 1, whatever it detects.", value), "nothing if GPUDirect RDMA works"
+				v.why, v.cost = fmt.Sprintf("NCCL reads %d and treats it as 1, whatever it detects.", value), "nothing if GPUDirect RDMA works"
 			}
 			out = append(out, v)
 		}
@@ -190,8 +190,8 @@ func checkGDR(r *parsedFile) []verdict {
 // guidDigits is the full length of a GUID (InfiniBand 1.4, 4.1: EUI-64).
 const guidDigits = 16
 
-// checkGUID reports a GUID that NCCL cuts. One with fewer than 16 digits is what NCCL itself writes where the
-// first ones are 0: only in a file with other damage it may have lost one.
+// checkGUID reports a GUID that NCCL truncates. NCCL itself writes fewer than 16 digits where the
+// first ones are 0: only in a file with other damage a digit may be lost.
 func checkGUID(r *parsedFile) []verdict {
 	return r.every("net", func(e *ncclxml.Element) []verdict {
 		text, has := e.Get("guid")
@@ -206,16 +206,16 @@ func checkGUID(r *parsedFile) []verdict {
 		}
 		switch {
 		case read < len(digits) || digits == "" || len(digits) > guidDigits:
-			v.why = fmt.Sprintf("NCCL reads %#x: hexadecimal digits up to the first other character.", ncclxml.Strtoull(text))
-			v.cost = "NICs whose GUIDs begin alike count as ports of one NIC"
+			v.why = fmt.Sprintf("NCCL reads %#x: it stops at the first character that is not a hexadecimal digit.", ncclxml.Strtoull(text))
+			v.cost = "NICs whose GUIDs share these digits count as ports of one NIC"
 		case !prefixed:
 			v.severity = fabric.SeverityWarning
 			v.why = "Without 0x some parts of NCCL read it as decimal, others as hexadecimal."
-			v.cost = "nothing if the plugin gives the GUID"
+			v.cost = "nothing if the plugin reports the GUID"
 		case len(digits) < guidDigits && len(digits) > guidDigits/2 && slices.ContainsFunc(r.problems, ncclxml.Problem.IsDamage):
 			v.severity = fabric.SeverityWarning
 			v.why = fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; but the file is damaged, and a digit may be lost.", len(digits), guidDigits, guidDigits, digits)
-			v.cost = "nothing as long as no other NIC has it: NCCL only compares it, and later releases ask the plugin"
+			v.cost = "nothing as long as no other NIC has it: NCCL only compares it, and later releases query the plugin"
 		default:
 			return nil
 		}

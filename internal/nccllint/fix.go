@@ -10,15 +10,15 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// Change is one thing that Fix has fixed, or has seen and left.
+// Change is one thing that Fix has fixed, or has found and left.
 type Change struct {
-	Line int    // of the text that was given
-	What string // what was done with what
+	Line int    // of the input
+	What string // what was changed
 	Why  string
-	Left bool // it stays as it was: to change it would be a guess
+	Left bool // unchanged: any change would be a guess
 }
 
-// LeftError is what Fix could not fix: what it gives back is better, but NCCL still refuses or misreads it.
+// LeftError is what Fix could not fix: its output is better, but NCCL still refuses or misreads it.
 type LeftError struct {
 	Findings []fabric.Finding // failures of severity error; of a text that it gave up on, unknown ones too
 }
@@ -36,16 +36,16 @@ func (e *LeftError) Error() string {
 	return fmt.Sprintf("topology file: %s cannot be fixed without guessing, the first %s%s: %s", fabric.Count(len(e.Findings), "problem"), where, f.ID, f.Why)
 }
 
-// Fix fixes a topology file as far as no guess is needed: it adds what is missing of tags, takes out what is
-// no tag, and writes names, addresses and speeds as NCCL reads them. It never adds a device. A sound text
-// comes back byte for byte, and so does one whose meaning cannot be made out; Fix of what Fix gave is the same
-// again. The error is a *LeftError where something is left that NCCL refuses or misreads.
+// Fix fixes a topology file as far as that needs no guess: it adds missing parts of tags, removes what is not a
+// tag, and writes names, addresses and speeds as NCCL reads them. It never adds a device. A valid text
+// is returned byte for byte, and so is one that cannot be interpreted; Fix is idempotent.
+// The error is a *LeftError where something is left that NCCL refuses or misreads.
 func Fix(text []byte) (fixed []byte, changes []Change, err error) {
 	fixed, changes = fixOnce(text)
 	_, refused := ncclxml.Parse(text)
 	_, stillRefused := ncclxml.Parse(fixed)
 	if again, _ := fixOnce(fixed); !slices.Equal(again, fixed) || refused == nil && stillRefused != nil {
-		fixed, changes = text, nil // no form of it is stable, or it was better before: it was not understood
+		fixed, changes = text, nil // it does not converge, or the input was better: it was not understood
 	}
 	var left []fabric.Finding
 	for _, f := range Check([]File{{Name: "line", Text: fixed}}, nil).Findings {
@@ -68,11 +68,11 @@ func fixOnce(text []byte) ([]byte, []Change) {
 	}
 	var changes []Change
 	if r.Encoding != "" {
-		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + r.Encoding, Why: "NCCL reads bytes, and the first one is not <."})
+		changes = append(changes, Change{Line: 1, What: "UTF-8 instead of " + r.Encoding, Why: "NCCL reads bytes, and the first byte is not <."})
 	}
 	for _, p := range r.Problems {
 		if p.Stop > 0 && refused == nil {
-			return text, nil // NCCL takes it: what looks like damage is none
+			return text, nil // NCCL accepts it: there is no real damage
 		}
 		if p.Fix != "" {
 			changes = append(changes, Change{Line: p.Line, What: fabric.Printable(p.Fix + ": " + p.Text), Why: fabric.Printable(whyFixed(p))})
@@ -88,7 +88,7 @@ func fixOnce(text []byte) ([]byte, []Change) {
 	return r.Rewrite(m.tags), changes
 }
 
-// isLost holds of text that may be the rest of an element: without it a device would be gone.
+// isLost reports whether text may be the rest of an element: without it a device would be missing.
 func isLost(p ncclxml.Problem) bool { return p.Kind == ncclxml.KindText && p.Fix == "" }
 
 func whyFixed(p ncclxml.Problem) string {
@@ -102,7 +102,7 @@ func whyFixed(p ncclxml.Problem) string {
 	}
 }
 
-// fixer fixes tags one by one.
+// fixer fixes one tag after the other.
 type fixer struct {
 	tags    []ncclxml.Tag
 	damaged bool
@@ -128,7 +128,7 @@ func (m *fixer) all() {
 				version = ncclxml.RCCLVersion
 			}
 			t.Attributes = append(t.Attributes, ncclxml.TagAttribute{Name: "version", Value: strconv.Itoa(version), Line: t.Line})
-			m.change(t, t.Line, fmt.Sprintf("version=%q added", strconv.Itoa(version)), "Attribute version of node system not found; there is one version only.")
+			m.change(t, t.Line, fmt.Sprintf("version=%q added", strconv.Itoa(version)), "Attribute version of node system not found; only one version exists.")
 		}
 	}
 }
@@ -138,8 +138,8 @@ func (m *fixer) change(t *ncclxml.Tag, line int, what, why string) {
 	m.changes = append(m.changes, Change{Line: line, What: what, Why: why})
 }
 
-// numaNodes numbers CPUs whose number is lost in the order of the file, as NCCL's own dump and every known
-// file have them, with the numbers that no other CPU has.
+// numaNodes numbers CPUs whose number is lost in the order of the file, as in NCCL's own dump and every known
+// file, with the numbers that no other CPU has.
 func (m *fixer) numaNodes() {
 	taken := map[int64]bool{}
 	var lost []*ncclxml.Tag
@@ -163,11 +163,11 @@ func (m *fixer) numaNodes() {
 		number := strconv.FormatInt(next, 10)
 		t.Attributes = slices.Insert(t.Attributes, 0, ncclxml.TagAttribute{Name: "numaid", Value: number, Line: t.Line})
 		m.change(t, t.Line, fmt.Sprintf("numaid=%q added", number),
-			"NCCL needs the number. It is lost; CPUs are numbered in the order of the file. Compare with numactl --hardware: NCCL binds threads by it.")
+			"NCCL needs the number, which is lost; CPUs were numbered in the order of the file. Compare with numactl --hardware: NCCL binds threads by it.")
 	}
 }
 
-// names fixes attributes that are one letter from the only one that can be meant.
+// names fixes attributes that differ by one letter from the only possible one.
 func (m *fixer) names(t *ncclxml.Tag) {
 	if !ncclxml.IsElement(t.Name) {
 		return
@@ -178,20 +178,20 @@ func (m *fixer) names(t *ncclxml.Tag) {
 			continue
 		}
 		if meant := misspelt(t.Element(), a.Name); meant != "" {
-			m.change(t, a.Line, fmt.Sprintf("%s instead of %s=%q", meant, a.Name, ncclxml.Excerpt(a.Value)), "NCCL silently ignores an attribute that it does not know.")
+			m.change(t, a.Line, fmt.Sprintf("%s instead of %s=%q", meant, a.Name, ncclxml.Excerpt(a.Value)), "NCCL silently ignores unknown attributes.")
 			a.Name = meant
 		}
 	}
 }
 
-// duplicates takes out an attribute that says again what another has said.
+// duplicates removes an attribute that repeats another one.
 func (m *fixer) duplicates(t *ncclxml.Tag) {
 	seen := map[string]string{}
 	kept := t.Attributes[:0:0]
 	for _, a := range t.Attributes {
 		value, again := seen[a.Name]
 		if again && value == a.Value {
-			m.change(t, a.Line, fmt.Sprintf("removed: second %s=%q", fabric.Printable(a.Name), ncclxml.Excerpt(fabric.Printable(a.Value))), "It repeats the first.")
+			m.change(t, a.Line, fmt.Sprintf("removed: second %s=%q", fabric.Printable(a.Name), ncclxml.Excerpt(fabric.Printable(a.Value))), "It repeats the first one.")
 			continue
 		}
 		if !again {
@@ -202,7 +202,7 @@ func (m *fixer) duplicates(t *ncclxml.Tag) {
 	t.Attributes = kept
 }
 
-// value fixes what an attribute says, where the text leaves one meaning only.
+// value fixes the value of an attribute, where only one meaning is possible.
 func (m *fixer) value(t *ncclxml.Tag, a *ncclxml.TagAttribute) {
 	written, why := "", ""
 	switch {
@@ -212,7 +212,7 @@ func (m *fixer) value(t *ncclxml.Tag, a *ncclxml.TagAttribute) {
 		}
 		speed, _ := ncclxml.MeantSpeed(a.Value)
 		written, _ = ncclxml.SpeedText(speed)
-		why = fmt.Sprintf("NCCL does not know %q and assumes %d GT/s.", ncclxml.Excerpt(a.Value), ncclxml.AssumedGTs)
+		why = fmt.Sprintf("%q is unknown to NCCL, which assumes %d GT/s.", ncclxml.Excerpt(a.Value), ncclxml.AssumedGTs)
 	case t.Name == "pci" && a.Name == "link_width":
 		number := widthDigits.FindStringSubmatch(a.Value)
 		if number == nil {
@@ -225,15 +225,15 @@ func (m *fixer) value(t *ncclxml.Tag, a *ncclxml.TagAttribute) {
 		written, why = strconv.Itoa(meant), fmt.Sprintf("NCCL reads %d.", int32(ncclxml.Strtol(a.Value, 0)))
 	case t.Name == "pci" && a.Name == "busid":
 		written, _ = canonicalBus(a.Value)
-		why = fmt.Sprintf("NCCL writes this address so and compares the text; as a number both are %#x.", ncclxml.BusNumber(a.Value))
+		why = fmt.Sprintf("This is NCCL's own form of the address, and NCCL compares the text; as a number both are %#x.", ncclxml.BusNumber(a.Value))
 		if ncclxml.BusNumber(written) != ncclxml.BusNumber(a.Value) {
-			why = "NCCL writes this address so and compares the text."
+			why = "This is NCCL's own form of the address, and NCCL compares the text."
 		}
 	case t.Name == "net" && a.Name == "guid" && m.damaged:
 		if digits, ok := strings.CutPrefix(a.Value, "0x"); ok && len(digits) < guidDigits && len(digits) > guidDigits/2 {
 			m.changes = append(m.changes, Change{
-				Line: a.Line, What: fmt.Sprintf("left as it is: guid=%q", ncclxml.Excerpt(a.Value)), Left: true,
-				Why: fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; a lost digit cannot be had back.", len(digits), guidDigits, guidDigits, digits),
+				Line: a.Line, What: fmt.Sprintf("unchanged: guid=%q", ncclxml.Excerpt(a.Value)), Left: true,
+				Why: fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; a lost digit cannot be recovered.", len(digits), guidDigits, guidDigits, digits),
 			})
 		}
 		return

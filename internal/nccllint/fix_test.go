@@ -261,10 +261,10 @@ func FuzzFix(f *testing.F) {
 		fixed, changes, err := Fix(text)
 		again, _, _ := Fix(fixed)
 		if !bytes.Equal(again, fixed) {
-			t.Fatalf("mended\n%q\nmended again\n%q", fixed, again)
+			t.Fatalf("fixed\n%q\nfixed again\n%q", fixed, again)
 		}
 		if !slices.ContainsFunc(changes, func(c Change) bool { return !c.Left }) && !bytes.Equal(fixed, text) {
-			t.Fatalf("changed without a word to %q", fixed)
+			t.Fatalf("silently changed to %q", fixed)
 		}
 		if _, refused := ncclxml.Parse(fixed); refused != nil && err == nil {
 			t.Fatalf("no error, but NCCL refuses %q: %v", fixed, refused)

@@ -8,8 +8,8 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// checkLinkCount holds the links of each GPU against the catalog's number where they end in switches, or in
-// as many GPUs as there can be; otherwise against the other GPUs of the file.
+// checkLinkCount compares the links of each GPU with the catalog's number where they end in switches, or in
+// as many GPUs as there can be; otherwise with the other GPUs of the file.
 func checkLinkCount(r *parsedFile) []verdict {
 	var out []verdict
 	withLinks, part, unknown := 0, false, (*ncclxml.Element)(nil)
@@ -37,13 +37,13 @@ func checkLinkCount(r *parsedFile) []verdict {
 	}
 	switch {
 	case withLinks == 0:
-		return notInFile("nvlink and no xgmi elements: NCCL asks the driver for them")
+		return notInFile("nvlink and no xgmi elements: NCCL queries the driver for them")
 	case len(out) > 0:
 		return out
 	case len(counts) > 1:
 		return []verdict{unevenLinks(gpus)}
 	case part:
-		return []verdict{{status: fabric.NotApplicable, why: "The GPUs are joined without a switch, and not all that can be joined are in the file: some links lead to devices that are not in the file. All GPUs have the same number."}}
+		return []verdict{{status: fabric.NotApplicable, why: "The GPUs are connected without a switch, and some links lead to devices that are not in the file. All GPUs have the same number of links."}}
 	case unknown != nil:
 		_, count := ncclxml.ScaleUp(unknown)
 		return []verdict{{
@@ -57,17 +57,17 @@ func checkLinkCount(r *parsedFile) []verdict {
 func linkCountVerdict(g, link *ncclxml.Element, count, want int) verdict {
 	v := attributeVerdict(link, "count")
 	v.element, v.severity = g, fabric.SeverityWarning
-	v.expected = fmt.Sprintf("%d links in all", want)
+	v.expected = fmt.Sprintf("%d links in total", want)
 	v.why = fmt.Sprintf("This GPU has %d links in total. NCCL trusts the file.", count)
 	v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s, and uses fewer channels", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
 	if count > want {
-		v.cost = fmt.Sprintf("NCCL assumes %.1f GB/s where there are %.1f", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
+		v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
 	}
 	return v
 }
 
-// linksOf is how many links a GPU has by the catalog, 0 where it is unknown. ok is also false between GPUs
-// without a switch of which not all that can be joined are there: each has a part of the links.
+// linksOf is how many links a GPU has according to the catalog, 0 where it is unknown. ok is also false between GPUs
+// without a switch of which some are missing: each has a part of the links.
 func (r *parsedFile) linksOf(gpu *ncclxml.Element, gpus int) (count int, ok bool) {
 	pci := gpu.Above("pci")
 	if r.parts == nil || pci == nil {
@@ -103,7 +103,7 @@ func unevenLinks(gpus []*ncclxml.Element) verdict {
 // joint is a link whose far end should be in the file: between two GPUs, or two switches.
 type joint struct {
 	element  *ncclxml.Element
-	from, to int64 // as the numbers that NCCL makes of addresses
+	from, to int64 // as the numbers that NCCL derives from addresses
 }
 
 func joints(d *ncclxml.Document) []joint {
@@ -143,7 +143,7 @@ func checkTargets(r *parsedFile) []verdict {
 		switch pci := j.element.Above("pci"); {
 		case j.element.Name == "pcilink" && pci != nil && !isSwitchElement(pci):
 			v.severity, v.cost = fabric.SeverityError, jobDies
-			v.why = fmt.Sprintf("Add PCI Link error : could not find PCI SW %x. A pcilink joins two switches, and the <pci> around this one is none.", j.from)
+			v.why = fmt.Sprintf("Add PCI Link error : could not find PCI SW %x. A pcilink joins two switches, and the <pci> around this one is not a switch.", j.from)
 		case j.from == j.to:
 			v.why, v.cost = "The link ends at its own device.", "NCCL counts it as a link to itself, and it is missing elsewhere"
 		case !owner[j.to]:
@@ -160,16 +160,16 @@ func checkTargets(r *parsedFile) []verdict {
 	return out
 }
 
-// isSwitchElement holds for a <pci> that NCCL takes for a switch: one without GPU and NIC, of no class of theirs.
+// isSwitchElement reports whether NCCL treats a <pci> as a switch: one without GPU and NIC, and not of their classes.
 func isSwitchElement(pci *ncclxml.Element) bool {
 	class, _ := pci.Get("class")
 	return len(pci.ChildrenOf("gpu")) == 0 && len(pci.ChildrenOf("nic")) == 0 && ncclxml.ClassOf(class) == ncclxml.ClassBridge && !ncclxml.IsGPU(class)
 }
 
-// lostLink checks a link to a device that the file does not have. A GPU of another job may be one; a GPU that is left
-// without any link is joined to the others over PCIe.
+// lostLink checks a link to a device that is not in the file. It may be a GPU of another job; a GPU without
+// any link is connected to the others over PCIe.
 func (r *parsedFile) lostLink(j joint, owner map[int64]bool, v *verdict) {
-	v.why, v.cost = "No <pci> of the file has this bus id: NCCL silently drops the link.", "nothing if the job does not use that device; otherwise the link is lost"
+	v.why, v.cost = "No <pci> in the file has this bus id: NCCL silently drops the link.", "nothing if the job does not use that device; otherwise the link is lost"
 	gpu := j.element.Above("gpu")
 	if gpu == nil || len(r.devices.All("gpu")) < 2 {
 		return

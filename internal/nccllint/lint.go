@@ -16,12 +16,12 @@ import (
 type File struct {
 	Name string // as shown in findings
 	Text []byte
-	Cut  string // why Text is not all of it; empty: it is
+	Cut  string // why Text is incomplete; empty: it is complete
 }
 
 // Check checks topology files by what NCCL does with them. A failure of severity error is a file, or a part of
-// one, that NCCL refuses or misreads; one of severity warning is what NCCL takes though it hardly can be meant.
-// Each rule that looked and found nothing is a pass; none passes where the file was not read whole. Of
+// one, that NCCL refuses or misreads; one of severity warning is something that NCCL accepts though it is probably
+// a mistake. Each rule that was checked and found nothing is a pass; none passes where the file was not read whole. Of
 // several files, one per node, the rule topo-same compares the others with the first. parts states how many
 // links a GPU has; nil leaves that unknown.
 func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
@@ -41,8 +41,8 @@ func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 }
 
 // Status is the verdict of a Check: Fail where NCCL refuses or misreads something; otherwise Unknown where a file
-// could not be read whole, or had nothing to check; otherwise Pass, with whatever warnings: NCCL takes the files. What a
-// rule cannot check because a whole file does not say it, such as which GPU it is of, is not applicable, with why.
+// could not be read whole, or had nothing to check; otherwise Pass, whatever the warnings: NCCL accepts the files. What a
+// rule cannot check because a whole file does not state it, such as the model of a GPU, is not applicable, with the reason.
 func Status(found *fabric.Findings) fabric.Status {
 	status := fabric.Pass
 	if found.Summary.Pass == 0 {
@@ -64,31 +64,31 @@ func rules() []rule {
 	return slices.Concat(textRules(), attributeRules(), pciRules(), deviceRules(), systemRules())
 }
 
-// rule checks one thing. Where check gives no verdict the rule has looked and found nothing.
+// rule checks one thing. A rule without a verdict was checked and found nothing.
 type rule struct {
 	id        string
 	title     string
 	expected  string
-	cost      string // of a failure, where the verdict does not say it closer
+	cost      string // of a failure, unless the verdict is more specific
 	reference string
 	scope     scope
 	check     func(*parsedFile) []verdict
 }
 
-// scope is what a rule needs to be sure of.
+// scope is what a rule must have read for a pass.
 type scope uint8
 
 const (
 	scopeText   scope = iota // the text
 	scopeValue               // elements one by one
-	scopeSystem              // how elements are joined: nothing is known of that in a damaged file
+	scopeSystem              // how elements are connected: unknown in a damaged file
 )
 
-// verdict is what a rule says of one place.
+// verdict is the result of a rule at one place.
 type verdict struct {
 	status   fabric.Status
 	severity fabric.Severity
-	element  *ncclxml.Element // that it is about; nil: the file
+	element  *ncclxml.Element // the element concerned; nil: the file
 	line     int
 	text     string // as written
 	expected string
@@ -97,16 +97,16 @@ type verdict struct {
 	fix      string
 }
 
-// parsedFile is a file with what is known of it.
+// parsedFile is a file with everything known about it.
 type parsedFile struct {
 	file     File
-	document ncclxml.Document     // as NCCL has it; of a refused file as far as it could be made out
+	document ncclxml.Document     // as NCCL reads it; of a refused file as far as it could be recovered
 	devices  *ncclxml.Document    // the same with the <gpu> and <nic> that NCCL adds at load
-	rejected *ncclxml.SyntaxError // nil: NCCL takes the file
+	rejected *ncclxml.SyntaxError // nil: NCCL accepts the file
 	problems []ncclxml.Problem
 	notes    []ncclxml.Note
-	// understood holds of a refused file where each of its errors could be fixed: then it is known how its
-	// devices are joined.
+	// understood is set for a refused file where each of its errors could be fixed: then it is known how its
+	// devices are connected.
 	understood bool
 	incomplete string // why not all of the file was checked
 	parts      *catalog.Catalog
@@ -119,7 +119,7 @@ func parseFile(f File) *parsedFile {
 	if err == nil {
 		r.document, r.notes = *d, d.Notes
 		if len(d.Notes) == ncclxml.NoteLimit {
-			r.incomplete = fmt.Sprintf("has more than %d things that NCCL ignores", ncclxml.NoteLimit)
+			r.incomplete = fmt.Sprintf("has more than %d parts that NCCL ignores", ncclxml.NoteLimit)
 		}
 		return r
 	}
@@ -184,10 +184,10 @@ func lineOf(text []byte, line int) string {
 	return string(first[:min(len(first), 2*ncclxml.ExcerptLimit)])
 }
 
-// maxFailures bounds how many failures of one rule a file gets findings for; the rest is counted.
+// maxFailures bounds how many failures of one rule per file get a finding; the rest is counted.
 const maxFailures = 64
 
-// check applies rules. Those that could not be sure of a pass share one finding, which names them.
+// check applies rules. Those that could not be certain of a pass share one finding, which names them.
 func (r *parsedFile) check(rules []rule) []fabric.Finding {
 	var out []fabric.Finding
 	var unsure []string
@@ -209,7 +209,7 @@ func (r *parsedFile) check(rules []rule) []fabric.Finding {
 	return out
 }
 
-// apply gives the findings of one rule, none where it found nothing or did not look.
+// apply returns the findings of one rule, none where it found nothing or was not checked.
 func (r *parsedFile) apply(rule rule) []fabric.Finding {
 	if !r.canCheck(rule.scope) {
 		return nil
@@ -218,18 +218,18 @@ func (r *parsedFile) apply(rule rule) []fabric.Finding {
 	verdicts := rule.check(r)
 	for i, v := range verdicts {
 		if i == maxFailures {
-			v = verdict{status: fabric.Fail, severity: v.severity, why: fmt.Sprintf("%d more of this kind are not listed.", len(verdicts)-i)}
+			v = verdict{status: fabric.Fail, severity: v.severity, why: fmt.Sprintf("%d more failures of this rule are not listed.", len(verdicts)-i)}
 			return append(out, r.finding(rule, v))
 		}
 		if v.status == fabric.NotApplicable && r.rejected != nil {
-			continue // what the file seems not to have may be in its damage
+			continue // what seems to be missing may be in the damaged part
 		}
 		out = append(out, r.finding(rule, v))
 	}
 	return out
 }
 
-// canCheck says whether what a rule would find is there.
+// canCheck reports whether the subject of a rule is in the file.
 func (r *parsedFile) canCheck(scope scope) bool {
 	switch scope {
 	case scopeText:
@@ -241,15 +241,15 @@ func (r *parsedFile) canCheck(scope scope) bool {
 	}
 }
 
-// unsure says why a rule that found nothing may have missed something.
+// unsure returns why a rule that found nothing may have missed something.
 func (r *parsedFile) unsure(scope scope) string {
 	switch {
 	case r.incomplete != "":
-		return "Nothing was found in what was read, but the file " + r.incomplete + "."
+		return "No fault was found in the part that was read, but the file " + r.incomplete + "."
 	case scope == scopeText:
 		return ""
 	case r.rejected != nil:
-		return fmt.Sprintf("NCCL refuses the file at line %d. These rules found nothing in the part that could be read, or had nothing to check.", r.rejected.Line)
+		return fmt.Sprintf("NCCL refuses the file at line %d. These rules found no fault in the part that could be read, or had nothing to check.", r.rejected.Line)
 	case len(r.document.Roots) == 0:
 		return "The file has no <system> to check."
 	}
@@ -278,7 +278,7 @@ func (r *parsedFile) finding(rule rule, v verdict) fabric.Finding {
 	return f
 }
 
-// subject names what an element is of.
+// subject is the name of an element in findings.
 func (r *parsedFile) subject(e *ncclxml.Element) fabric.Subject {
 	s := fabric.Subject{Kind: "file", Node: r.file.Name}
 	for ; e != nil; e = e.Parent {
@@ -300,7 +300,7 @@ func (r *parsedFile) subject(e *ncclxml.Element) fabric.Subject {
 	return s
 }
 
-// fixCommand fixes what can be fixed without guessing.
+// fixCommand is the command that fixes what can be fixed without guessing.
 func (r *parsedFile) fixCommand() string {
 	name := r.file.Name
 	if strings.ContainsAny(name, " \t'\"\\$`;&|<>*?()") {

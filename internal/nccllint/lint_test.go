@@ -308,7 +308,7 @@ func TestLintIsBounded(t *testing.T) {
 			began := time.Now()
 			out := Check([]File{{Name: "f", Text: text}}, nil)
 			if _, _, err := Fix(text); err == nil {
-				t.Error("mended")
+				t.Error("fixed")
 			}
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("took %v", took)
@@ -431,7 +431,7 @@ func TestLintOfSoundFiles(t *testing.T) {
 				}
 			}
 			if fixed, changes, err := Fix(text); err != nil || string(fixed) != string(text) {
-				t.Errorf("%s: mended by %v: %v", name, changes, err)
+				t.Errorf("%s: fixed by %v: %v", name, changes, err)
 			}
 		})
 	}
@@ -468,7 +468,7 @@ func FuzzLint(f *testing.F) {
 		case refused != nil && !slices.ContainsFunc(out.Findings, func(f fabric.Finding) bool {
 			return strings.Contains(f.Why, fabric.Printable(refused.(*ncclxml.SyntaxError).Message))
 		}):
-			t.Fatalf("%v is not told", refused)
+			t.Fatalf("%v is not reported", refused)
 		case len(text) == 0 && status == fabric.Pass:
 			t.Fatal("an empty file passes")
 		}

@@ -11,12 +11,12 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// pciRules check what NCCL makes of <pci> and <cpu>.
+// pciRules check what NCCL does with <pci> and <cpu>.
 func pciRules() []rule {
 	return []rule{
 		{
 			id: "topo-link-speed", title: "NCCL reads the speed of each PCIe link as intended", scope: scopeValue, check: checkLinkSpeed,
-			expected: `"32.0 GT/s PCIe" or "32 GT/s", likewise 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" assumed 12.0 GB/s",
+			expected: `"32.0 GT/s PCIe" or "32 GT/s", also 2.5, 5, 8, 16; "64.0 GT/s PCIe"`, reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictPciGen); a run of NCCL 2.28.9 with \"32.0 GT/s\" assumed 12.0 GB/s",
 		},
 		{
 			id: "topo-link-width", title: "NCCL reads the lanes of each PCIe link as intended", scope: scopeValue, check: checkLinkWidth,
@@ -27,11 +27,11 @@ func pciRules() []rule {
 			expected: "domain:bus:device.function with 4, 2, 2 and 1 lower case hexadecimal digits", reference: "NVIDIA/nccl 2.30, src/graph/xml.cc (ncclTopoGetPciNode) and src/misc/utils.cc (busIdToInt64)",
 		},
 		{
-			id: "topo-class", title: "The class of each PCI device lets NCCL see what is in it", scope: scopeValue, check: checkClass,
-			expected: "0x03.... (of RCCL also 0x12....) where a <gpu> is in it, 0x060400 where other <pci> are", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
+			id: "topo-class", title: "The class of each PCI device matches its content", scope: scopeValue, check: checkClass,
+			expected: "0x03.... (of RCCL also 0x12....) for one with a <gpu>, 0x060400 for one with other <pci>", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddPci)",
 		},
 		{
-			id: "topo-cpu", title: "NCCL knows the processor", scope: scopeValue, check: checkCPU,
+			id: "topo-cpu", title: "The processor is known to NCCL", scope: scopeValue, check: checkCPU,
 			expected: "arch x86_64, arm64 or ppc64; on x86_64 vendor GenuineIntel, AuthenticAMD or CentaurHauls", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (kvDictCpuArch, ncclTopoGetInterCpuBw)",
 		},
 	}
@@ -45,7 +45,7 @@ func (r *parsedFile) every(name string, check func(*ncclxml.Element) []verdict) 
 	return out
 }
 
-// blankless gives a text without the blanks around it, and whether there were any.
+// blankless trims the blanks around a text, and reports whether there were any.
 func blankless(text string) (trimmed string, had bool) {
 	trimmed = strings.TrimSpace(text)
 	return trimmed, trimmed != text
@@ -71,7 +71,7 @@ func checkLinkSpeed(r *parsedFile) []verdict {
 		case ncclxml.AssumedGTs:
 			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("nothing: that is %.1f GB/s, as intended", got)
 		case 0:
-			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever it is", got)
+			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever its real speed", got)
 		default:
 			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", got, ncclxml.LinkRate(speed, ncclxml.LaneCount(e)))
 		}
@@ -82,7 +82,7 @@ func checkLinkSpeed(r *parsedFile) []verdict {
 	})
 }
 
-// tooFast reports a speed that NCCL knows and that a GPU or NIC of its kind cannot train.
+// tooFast reports a speed that NCCL knows and that this model of GPU or NIC does not support.
 func (r *parsedFile) tooFast(e *ncclxml.Element, text string) []verdict {
 	said, _ := ncclxml.MeantSpeed(text)
 	most := r.partSpeed(e)
@@ -96,7 +96,7 @@ func (r *parsedFile) tooFast(e *ncclxml.Element, text string) []verdict {
 	return []verdict{v}
 }
 
-// partSpeed is the speed that a GPU or NIC can train by the catalog, GT/s; 0 where it is unknown.
+// partSpeed is the speed of a GPU or NIC according to the catalog, GT/s; 0 where it is unknown.
 func (r *parsedFile) partSpeed(e *ncclxml.Element) float64 {
 	if r.parts == nil {
 		return 0
@@ -131,9 +131,9 @@ func checkLinkWidth(r *parsedFile) []verdict {
 		}
 		m := widthDigits.FindStringSubmatch(text)
 		if m == nil {
-			v.cost = "NCCL assumes another rate than the file states"
+			v.cost = "NCCL assumes a rate other than the file states"
 			if strings.TrimSpace(text) == "" {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing if the link has 16 lanes; otherwise it counts for more than it is"
+				v.severity, v.cost = fabric.SeverityWarning, "nothing if the link has 16 lanes; otherwise it counts as faster than it is"
 			}
 			return []verdict{v}
 		}
@@ -141,11 +141,11 @@ func checkLinkWidth(r *parsedFile) []verdict {
 		speed, _ := e.Get("link_speed")
 		lane, _ := ncclxml.LaneRate(speed)
 		switch {
-		case got != meant: // 0 is what NCCL's own dump says where the hardware does not
+		case got != meant: // 0 is what NCCL's own dump has where the hardware reports none
 			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", float64(ncclxml.LaneCount(e))*lane, float64(meant)*lane)
 			v.expected, v.fix = fmt.Sprintf(`"%d"`, meant), r.fixCommand()
 		case meant > maxWidth:
-			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("no PCIe link has more than %d lanes: the link counts for more than it is", maxWidth)
+			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("no PCIe link has more than %d lanes: the link counts as faster than it is", maxWidth)
 		default:
 			return nil
 		}
@@ -153,8 +153,8 @@ func checkLinkWidth(r *parsedFile) []verdict {
 	})
 }
 
-// canonicalBus writes an address as NCCL does, where the digits leave no doubt: separated ones that are a PCI
-// address, or nine in a row whatever stands between them.
+// canonicalBus writes an address as NCCL does, where the digits are unambiguous: separated ones that are a PCI
+// address, or nine in a row whatever separates them.
 func canonicalBus(text string) (bus string, ok bool) {
 	if bus, err := topology.ParseBus(text); err == nil {
 		return bus, true
@@ -191,14 +191,14 @@ func checkBusID(r *parsedFile) []verdict {
 		switch {
 		case len(e.ChildrenOf("gpu")) > 0 || e.DeviceClass() == ncclxml.ClassGPU:
 			v.why += " The text does not match: the GPU is added again from /sys and its branch of the file cut off."
-			v.cost = "the GPU's place in the file is lost: in a VM it is at the CPU, and its NIC at PHB"
+			v.cost = "the GPU's place in the file is lost: in a VM it ends up at the CPU, and its NIC at PHB"
 			return []verdict{v}
 		case e.DeviceClass() == ncclxml.ClassNIC:
 			v.why += " The text does not match: the NIC, which the file does not name, is added again from /sys."
-			v.cost = "the NIC's place in the file is lost: in a VM it is at the CPU, PHB from every GPU"
+			v.cost = "the NIC's place in the file is lost: in a VM it ends up at the CPU, PHB from every GPU"
 			return []verdict{v}
 		}
-		v.severity, v.cost = fabric.SeverityWarning, "nothing as long as the number is no other device's: NICs are found by name, switches by what is below them"
+		v.severity, v.cost = fabric.SeverityWarning, "nothing as long as no other device has the number: NICs are found by name, switches by what is below them"
 		return []verdict{v}
 	})
 }
@@ -216,15 +216,15 @@ func checkClass(r *parsedFile) []verdict {
 		switch {
 		case gpus > 0 && !isGPU:
 			v.severity = fabric.SeverityWarning
-			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file states. Only where /sys does not show the GPU it takes the device for a switch and asks its <gpu> for what a PCI device has: Attribute class of node gpu not found."
-			v.cost = "nothing if /sys shows the GPU, as NCCL 2.28.9 did; otherwise the job dies"
+			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file states. Only if /sys does not show the GPU, it treats the device as a switch and reads PCI attributes from its <gpu>: Attribute class of node gpu not found."
+			v.cost = "nothing if /sys shows the GPU, as NCCL 2.28.9 did; otherwise the job aborts"
 		case below > 0 && (nics > 0 || gpus > 0 || typ != ncclxml.ClassBridge):
-			v.why = "NCCL looks below switches only: the <pci> elements in this one are dropped."
-			v.cost = fmt.Sprintf("%d devices, with all below them, are not where the file puts them", below)
+			v.why = "NCCL reads <pci> elements below switches only: those in this one are dropped."
+			v.cost = fmt.Sprintf("%d devices, with everything below them, are not where the file puts them", below)
 		case gpus+nics+below == 0 && !isGPU && typ == ncclxml.ClassBridge:
 			v.severity = fabric.SeverityWarning
 			v.why = "The element is empty, and its class is neither that of a GPU nor of a NIC. NCCL drops it."
-			v.cost = "nothing, unless a device is missing in it"
+			v.cost = "nothing, unless a device is missing from it"
 		default:
 			return nil
 		}
@@ -243,15 +243,15 @@ func checkCPU(r *parsedFile) []verdict {
 		if err != nil && arch != "x86_64" {
 			return nil // reported as missing
 		}
-		const cost = "between two such CPUs NCCL assumes 5000 GB/s: traffic crosses sockets as if that were free"
+		const cost = "between two such CPUs NCCL assumes 5000 GB/s: traffic crosses sockets as if that had no cost"
 		switch {
 		case cpu.Arch == ncclxml.Undefined:
 			v := attributeVerdict(e, "arch")
-			v.why, v.cost = "NCCL does not know this architecture.", cost
+			v.why, v.cost = "The architecture is unknown to NCCL.", cost
 			return []verdict{v}
 		case cpu.Arch == ncclxml.ArchX86 && hasVendor && cpu.Vendor != ncclxml.VendorIntel && cpu.Vendor != ncclxml.VendorAMD && cpu.Vendor != ncclxml.VendorZhaoxin:
 			v := attributeVerdict(e, "vendor")
-			v.why, v.cost = fmt.Sprintf("NCCL does not know the vendor %q.", ncclxml.Excerpt(fabric.Printable(vendor))), cost
+			v.why, v.cost = fmt.Sprintf("The vendor %q is unknown to NCCL.", ncclxml.Excerpt(fabric.Printable(vendor))), cost
 			return []verdict{v}
 		}
 		return nil

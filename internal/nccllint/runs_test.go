@@ -160,13 +160,13 @@ func TestLintCostsAreNCCLs(t *testing.T) {
 				told += f.Cost + "\n"
 			}
 			if !strings.Contains(told, want) {
-				t.Errorf("%s: %q is not told:\n%s", name, want, told)
+				t.Errorf("%s: %q is not reported:\n%s", name, want, told)
 			}
 		})
 	}
 }
 
-// asLoaded gives a document as the two processes of the runs have it when they have loaded it: GPUs of other
+// asLoaded returns a document as the two processes of the runs have it when they have loaded it: GPUs of other
 // addresses are dropped and the real ones put at their CPU, the GPUs are filled, and the NIC of the machine is added.
 func asLoaded(t *testing.T, d *ncclxml.Document) *ncclxml.Document {
 	t.Helper()
@@ -317,7 +317,7 @@ func TestCloudForm(t *testing.T) {
 			t.Errorf("%s has %v at %s", p.GPU.Label, p.NIC, p.Hop)
 		}
 	}
-	if gaps := strings.Join(m.Gaps, "\n"); !strings.Contains(gaps, "line rates of NICs are not in the file") || !strings.Contains(gaps, "what links join them, is not in the file") {
+	if gaps := strings.Join(m.Gaps, "\n"); !strings.Contains(gaps, "does not have names and line rates of NICs") || !strings.Contains(gaps, "does not have the GPUs' models and links") {
 		t.Errorf("gaps are\n%s", gaps)
 	}
 }

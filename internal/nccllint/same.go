@@ -9,16 +9,16 @@ import (
 	"railwright.dev/railwright/internal/ncclxml"
 )
 
-// compareFiles compares files of several nodes with the first: what differs is reported by the first place.
+// compareFiles compares files of several nodes with the first: a difference is reported by its first place.
 func compareFiles(parsed []*parsedFile) []fabric.Finding {
 	rule := rule{
 		id: "topo-same", title: "The file is the same on all nodes", expected: "the same devices in the same order; host_hash, guid and affinity may differ",
 		reference: "NVIDIA/nccl 2.30, src/init.cc (ranks take the least of what their nodes found)", scope: scopeSystem,
-		cost: "all nodes are as slow as the slowest, and NCCL may choose a worse algorithm for all",
+		cost: "all nodes run at the rate of the slowest, and NCCL may choose a slower algorithm for all",
 	}
 	if len(parsed) < 2 {
 		for _, r := range parsed {
-			return []fabric.Finding{r.finding(rule, verdict{status: fabric.NotApplicable, why: "One file was given: there is nothing to compare it with."})}
+			return []fabric.Finding{r.finding(rule, verdict{status: fabric.NotApplicable, why: "Only one file was given: there is nothing to compare it with."})}
 		}
 		return nil
 	}
@@ -44,7 +44,7 @@ func compareFiles(parsed []*parsedFile) []fabric.Finding {
 	return out
 }
 
-// difference gives the first elements in which two files differ; nil on the side that has ended.
+// difference returns the first elements in which two files differ; nil on the side that has ended.
 func difference(a, b *parsedFile) (left, right *ncclxml.Element) {
 	as, bs := a.document.InOrder(), b.document.InOrder()
 	for i := range max(len(as), len(bs)) {
@@ -60,7 +60,7 @@ func difference(a, b *parsedFile) (left, right *ncclxml.Element) {
 	return nil, nil
 }
 
-// shape writes an element without what is a node's own.
+// shape writes an element without the values that differ between nodes.
 func shape(e *ncclxml.Element) string {
 	copied := ncclxml.Element{Name: e.Name}
 	depth := 0

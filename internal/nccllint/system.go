@@ -10,12 +10,12 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// systemRules check how the devices of a file are joined.
+// systemRules check how the devices of a file are connected.
 func systemRules() []rule {
 	return []rule{
 		{
 			id: "topo-unique-busid", title: "Each bus id is unique", scope: scopeSystem, check: checkUniqueBus,
-			expected: "each bus id once, as a text and as the number that NCCL makes of it", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlFindTagKv finds the first)",
+			expected: "each bus id once, as text and as the number that NCCL derives from it", reference: "NVIDIA/nccl 2.30, src/graph/xml.h (xmlFindTagKv finds the first)",
 		},
 		{
 			id: "topo-unique-gpu", title: "Each dev and rank of a GPU is unique", scope: scopeSystem, check: checkUniqueGPU,
@@ -30,15 +30,15 @@ func systemRules() []rule {
 			expected: "a <net> below the same PCIe switch: PIX or PXB", reference: "NVIDIA/nccl 2.30, src/graph/paths.cc (ncclTopoCheckGdr: GPUDirect RDMA up to PXB, or P2C)",
 		},
 		{
-			id: "topo-nics-per-gpu", title: "All GPUs have the same number of near NICs", scope: scopeSystem, check: checkNICsPerGPU,
+			id: "topo-nics-per-gpu", title: "All GPUs have the same number of nearby NICs", scope: scopeSystem, check: checkNICsPerGPU,
 			expected: "the same number at PXB or nearer", reference: "NVIDIA/nccl 2.30, src/graph/search.cc: a ring is as fast as its slowest NIC",
 		},
 		{
-			id: "topo-uplink", title: "Each switch carries its NICs to the host", scope: scopeSystem, check: checkUplink,
+			id: "topo-uplink", title: "The uplink of each switch carries the rate of its NICs", scope: scopeSystem, check: checkUplink,
 			expected: "the link above a switch carries at least the line rates of the NICs below it", reference: "PCI Express Base Specification 5.0, 4.2.2 (128 of 130 bits)",
 		},
 		{
-			id: "topo-net-pcie", title: "Each NIC's PCIe link carries its ports", scope: scopeSystem, check: checkNetPCIe,
+			id: "topo-net-pcie", title: "Each NIC's PCIe link carries the rate of its ports", scope: scopeSystem, check: checkNetPCIe,
 			expected: "the sum of the speeds of its ports is within the rate of its own link", reference: "PCI Express Base Specification 5.0, 4.2.2 (128 of 130 bits); NVIDIA/nccl issue 1303",
 		},
 		{
@@ -51,13 +51,13 @@ func systemRules() []rule {
 			reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks); a run of NCCL 2.28.9 with count 6 of 18 assumed 123.6 instead of 370.8 GB/s and all_reduce fell from 300 to 155 GB/s",
 		},
 		{
-			id: "topo-target", title: "Each target exists and has the link as well", scope: scopeSystem, check: checkTargets,
+			id: "topo-target", title: "Each target exists and has a link back", scope: scopeSystem, check: checkTargets,
 			expected: "links between two GPUs of the file, or two switches, stated by both; none to itself", reference: "NVIDIA/nccl 2.30, src/graph/topo.cc (ncclTopoAddNvLinks, ncclTopoAddPciLinks)",
 		},
 	}
 }
 
-// branch gives the highest <pci> above an element, nil where there is none: below it nothing needs the host bridge.
+// branch returns the highest <pci> above an element, nil where there is none: traffic below it avoids the host bridge.
 func branch(e *ncclxml.Element) *ncclxml.Element {
 	var top *ncclxml.Element
 	for p := e.Parent; p != nil; p = p.Parent {
@@ -68,7 +68,7 @@ func branch(e *ncclxml.Element) *ncclxml.Element {
 	return top
 }
 
-// near gives the elements of this name that one reaches without a host bridge.
+// near returns the elements of this name that one reaches without a host bridge.
 func near(e *ncclxml.Element, name string) []*ncclxml.Element {
 	top := branch(e)
 	if top == nil {
@@ -77,14 +77,14 @@ func near(e *ncclxml.Element, name string) []*ncclxml.Element {
 	return top.Below(name)
 }
 
-// at fills in where an element stands in the file.
+// at fills in the position of an element in the file.
 func (v verdict) at(e *ncclxml.Element) verdict {
 	e = e.Written()
 	v.element, v.line, v.text = e, e.Line, ncclxml.Excerpt(e.Tag())
 	return v
 }
 
-// notInFile is the verdict of a rule whose subject the file does not have.
+// notInFile is the verdict of a rule whose subject is not in the file.
 func notInFile(what string) []verdict {
 	return []verdict{{status: fabric.NotApplicable, why: "The file has no " + what + "."}}
 }
@@ -115,8 +115,8 @@ func checkNearNIC(r *parsedFile) []verdict {
 	return out
 }
 
-// coherent holds for a GPU that NVLink-C2C joins to its CPU: to NCCL a NIC of that CPU is near, P2C. A file need not say
-// it: the driver does.
+// coherent reports whether NVLink-C2C connects a GPU to its CPU: NCCL treats a NIC of that CPU as near, P2C. A file need
+// not state it: the driver does.
 func (r *parsedFile) coherent(gpu *ncclxml.Element) bool {
 	pci, cpu := gpu.Above("pci"), gpu.Above("cpu")
 	if len(gpu.ChildrenOf("c2c")) > 0 || pci == nil || cpu == nil || r.parts == nil {
@@ -132,7 +132,7 @@ func checkNICsPerGPU(r *parsedFile) []verdict {
 	if len(gpus) < 2 || len(r.devices.All("net")) == 0 {
 		return notInFile("two GPUs and a NIC")
 	}
-	share := func(g *ncclxml.Element) float64 { // of a switch's NICs each of its GPUs has its part
+	share := func(g *ncclxml.Element) float64 { // of a switch's NICs each of its GPUs has its share
 		return float64(len(near(g, "net"))) / float64(max(1, len(near(g, "gpu"))))
 	}
 	most := 0.0
@@ -144,15 +144,15 @@ func checkNICsPerGPU(r *parsedFile) []verdict {
 		if s := share(g); s < most {
 			out = append(out, verdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning, expected: fmt.Sprintf("%.3g NICs per GPU, as others have", most),
-				why: fmt.Sprintf("It has %.3g.", s), cost: "a ring through all GPUs is as slow as the GPU with the fewest NICs",
+				why: fmt.Sprintf("It has %.3g.", s), cost: "a ring through all GPUs is limited by the GPU with the fewest NICs",
 			}.at(g))
 		}
 	}
 	return out
 }
 
-// portRate is the line rate of a net as NCCL reads it, GB/s. Of a NIC that NCCL itself adds it is the catalog's;
-// known is false where the catalog does not know the NIC.
+// portRate is the line rate of a net as NCCL reads it, GB/s. For a NIC that NCCL itself adds it is the catalog's;
+// known is false where the NIC is not in the catalog.
 func (r *parsedFile) portRate(net *ncclxml.Element) (rate float64, known bool) {
 	if net.Line == 0 {
 		if pci := net.Above("pci"); pci != nil && r.parts != nil {
@@ -204,7 +204,7 @@ func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost st
 		case sum > rate:
 			out = append(out, verdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning,
-				why: fmt.Sprintf("%s below it: %.1f GB/s in total, the link %.1f. %s", fabric.Count(len(nets), "NIC"), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
+				why: fmt.Sprintf("%s below it: %.1f GB/s in total; the link carries %.1f. %s", fabric.Count(len(nets), "NIC"), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
 			}.at(e))
 		}
 	}
@@ -214,7 +214,7 @@ func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost st
 	case unsaid != nil && len(out) == 0:
 		return []verdict{verdict{status: fabric.NotApplicable, why: "The rate of the link cannot be read from the file, so it was not compared."}.at(unsaid)}
 	case silent > 0 && len(out) == 0:
-		return []verdict{{status: fabric.NotApplicable, why: "The file does not state the line rates of its NICs: NCCL asks its network plugin."}}
+		return []verdict{{status: fabric.NotApplicable, why: "The file does not state the line rates of its NICs: NCCL queries its network plugin."}}
 	}
 	return out
 }
@@ -224,7 +224,7 @@ func checkUplink(r *parsedFile) []verdict {
 	if !slices.ContainsFunc(r.devices.All("pci"), func(e *ncclxml.Element) bool { return isSwitch(e) && len(e.Below("net")) > 0 }) {
 		return notInFile("PCIe switch with a NIC below it")
 	}
-	return r.compareLinks(isSwitch, "Traffic between a GPU and a NIC below the switch does not use this link; that with host memory, and with GPUs elsewhere, does.", "nothing between GPUs and NICs below the switch; what uses the link gets at most this part of the line rate")
+	return r.compareLinks(isSwitch, "Traffic between a GPU and a NIC below the switch does not use this link; traffic to host memory and to other GPUs does.", "nothing between GPUs and NICs below the switch; other traffic gets at most this share of the line rate")
 }
 
 func checkNetPCIe(r *parsedFile) []verdict {
@@ -232,7 +232,7 @@ func checkNetPCIe(r *parsedFile) []verdict {
 	if !slices.ContainsFunc(r.devices.All("pci"), isNIC) {
 		return notInFile("NIC with a PCIe link")
 	}
-	return r.compareLinks(isNIC, "NCCL trusts the speed and does not compare.", "the NIC gets at most this part of its line rate")
+	return r.compareLinks(isNIC, "NCCL trusts the stated speed.", "the NIC gets at most this share of its line rate")
 }
 
 func checkNUMA(r *parsedFile) []verdict {
@@ -240,7 +240,7 @@ func checkNUMA(r *parsedFile) []verdict {
 	if len(cpus) < 2 {
 		return notInFile("second <cpu>")
 	}
-	out := repeated(cpus, "numaid", attributeOf("numaid"), fabric.SeverityWarning, "NCCL makes two CPUs with the same number.", "threads may be bound to the wrong CPU")
+	out := repeated(cpus, "numaid", attributeOf("numaid"), fabric.SeverityWarning, "NCCL creates two CPUs with the same number.", "threads may be bound to the wrong CPU")
 	for _, what := range []struct{ element, title string }{{"gpu", "GPUs"}, {"net", "NICs"}} {
 		var counts []int
 		for _, c := range cpus {
@@ -265,7 +265,7 @@ func numberList(numbers []int) string {
 	return strings.Join(words, " + ")
 }
 
-// sharing gives the elements whose key another before has; an empty key has nobody.
+// sharing returns the elements whose key an earlier one has; an empty key is never shared.
 func sharing(elements []*ncclxml.Element, key func(*ncclxml.Element) string) (again, first []*ncclxml.Element) {
 	seen := map[string]*ncclxml.Element{}
 	for _, e := range elements {
@@ -289,7 +289,7 @@ func attributeOf(name string) func(*ncclxml.Element) string {
 	}
 }
 
-// repeated reports elements that share a key with one before.
+// repeated reports elements that share a key with an earlier one.
 func repeated(elements []*ncclxml.Element, attribute string, key func(*ncclxml.Element) string, severity fabric.Severity, why, cost string) []verdict {
 	var out []verdict
 	again, first := sharing(elements, key)
@@ -297,7 +297,7 @@ func repeated(elements []*ncclxml.Element, attribute string, key func(*ncclxml.E
 		v := attributeVerdict(e, attribute)
 		value, _ := first[i].Get(attribute)
 		v.severity, v.cost = severity, cost
-		v.why = fmt.Sprintf("Line %d has %s=%q already. %s", first[i].Line, attribute, ncclxml.Excerpt(fabric.Printable(value)), why)
+		v.why = fmt.Sprintf("Line %d already has %s=%q. %s", first[i].Line, attribute, ncclxml.Excerpt(fabric.Printable(value)), why)
 		out = append(out, v)
 	}
 	return out
@@ -312,13 +312,13 @@ func checkUniqueBus(r *parsedFile) []verdict {
 		return fmt.Sprintf("%x", ncclxml.BusNumber(bus))
 	}
 	return repeated(r.devices.All("pci"), "busid", number, fabric.SeverityError,
-		"NCCL finds the first device with a text, and merges devices with the same number.", "the second device is not where the file puts it")
+		"NCCL uses the first device with this text, and merges devices with the same number.", "the second device is not where the file puts it")
 }
 
 func checkUniqueGPU(r *parsedFile) []verdict {
 	gpus := r.devices.All("gpu")
 	out := repeated(gpus, "dev", attributeOf("dev"), fabric.SeverityWarning,
-		"NCCL uses the number as that of NVML, and finds the first.", "checks of NVLink and P2P ask the wrong GPU")
+		"NCCL uses it as the NVML number, and finds the first.", "checks of NVLink and P2P query the wrong GPU")
 	return append(out, repeated(gpus, "rank", attributeOf("rank"), fabric.SeverityWarning,
 		"The process that owns a GPU overwrites the rank.", "nothing for GPUs that the job uses")...)
 }
@@ -326,7 +326,7 @@ func checkUniqueGPU(r *parsedFile) []verdict {
 func checkUniqueNet(r *parsedFile) []verdict {
 	nets := r.devices.All("net")
 	out := repeated(nets, "name", attributeOf("name"), fabric.SeverityError,
-		"NCCL finds the first and drops the other.", "the second NIC is lost, and the real one is placed where /sys shows it")
+		"NCCL uses the first and drops the other.", "the second NIC is lost, and the real one is placed where /sys shows it")
 	out = append(out, repeated(nets, "dev", attributeOf("dev"), fabric.SeverityWarning,
 		"NCCL numbers NICs as the plugin does, whatever the file states.", "nothing")...)
 	port := func(e *ncclxml.Element) string {
@@ -338,5 +338,5 @@ func checkUniqueNet(r *parsedFile) []verdict {
 		return fmt.Sprintf("%x/%d", ncclxml.Strtoull(text), ncclxml.Strtol(number, 0))
 	}
 	return append(out, repeated(nets, "guid", port, fabric.SeverityWarning,
-		"NCCL takes ports with one guid for one NIC, and these have one port number too. 2.28 and later ask the plugin.", "NCCL uses fewer NICs than there are")...)
+		"NCCL treats ports with the same guid as one NIC, and these also have the same port number. 2.28 and later query the plugin.", "NCCL uses fewer NICs than there are")...)
 }

@@ -16,7 +16,7 @@ const (
 	ruleUnknownAttribute = "topo-unknown-attribute"
 )
 
-// ruleOf is the rule to which a problem of the text belongs.
+// ruleOf is the rule for a kind of problem in the text.
 func ruleOf(kind ncclxml.Kind) string {
 	switch kind {
 	case ncclxml.KindEncoding:
@@ -52,7 +52,7 @@ func ruleOf(kind ncclxml.Kind) string {
 const (
 	parserSource = "NVIDIA/nccl 2.30, src/graph/xml.cc"
 	modelSource  = "NVIDIA/nccl 2.30, src/graph/topo.cc and xml.cc"
-	jobDies      = "the job dies: every process that reads the file exits before it has sent a byte"
+	jobDies      = "the job aborts: every process that reads the file exits before it sends a byte"
 )
 
 func textRules() []rule {
@@ -61,40 +61,40 @@ func textRules() []rule {
 	}
 	return []rule{
 		{id: ruleWhole, title: "The file was read whole", expected: "the whole file was read and checked", check: checkWhole},
-		refused(ncclxml.KindEncoding, "The file is plain ASCII or UTF-8 without a mark", "no byte order mark, no UTF-16, no NUL bytes"),
-		refused(ncclxml.KindDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser knows none"),
-		refused(ncclxml.KindTab, "The file has no tabs", "blanks: NCCL does not accept tabs"),
+		refused(ncclxml.KindEncoding, "The file is ASCII, or UTF-8 without a byte order mark", "no byte order mark, no UTF-16, no NUL bytes"),
+		refused(ncclxml.KindDeclaration, "The file has no XML declaration", "neither <?xml ...?> nor <!DOCTYPE ...>: NCCL's parser does not support them"),
+		refused(ncclxml.KindTab, "The file has no tabs", "blanks only: NCCL does not accept tabs"),
 		refused(ncclxml.KindNewline, "Each tag is on one line", "no newline between < and >"),
-		refused(ncclxml.KindText, "There is nothing but tags and comments", "no text between tags and no junk in them"),
+		refused(ncclxml.KindText, "The file has only tags and comments", "no text between tags and no invalid characters in them"),
 		refused(ncclxml.KindQuote, "Attributes are name=\"value\"", "double quotes around each value, one blank before each name, no = elsewhere"),
-		refused(ncclxml.KindCloseTag, "Each element is closed by its own name", "</name> for each <name> that is not <name .../>"),
+		refused(ncclxml.KindCloseTag, "Each element has a matching end tag", "</name> for each <name> that is not <name .../>"),
 		refused(ncclxml.KindLimit, "The file is within NCCL's limits", fmt.Sprintf("at most %d elements, %d in one (640 from NCCL 2.30 on), %d bytes per value, %d attributes per element including those that NCCL adds", ncclxml.ElementLimit, ncclxml.ChildLimit, ncclxml.TextLimit, ncclxml.AttributeLimit)),
-		refused(ncclxml.KindVersion, "The format has the version that NCCL requires", `<system version="1">; of RCCL "2"`),
-		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with its <cpu>", reference: modelSource, check: checkSystem},
+		refused(ncclxml.KindVersion, "The format has the version that NCCL requires", `<system version="1">; for RCCL "2"`),
+		{id: ruleSystem, title: "The file describes a system", expected: "one <system> with at least one <cpu>", reference: modelSource, check: checkSystem},
 		{
-			id: ruleOf(ncclxml.KindUnknownElement), title: "Each element is known where it stands", reference: parserSource, check: checkUnknownElements,
+			id: ruleOf(ncclxml.KindUnknownElement), title: "Each element is in a valid place", reference: parserSource, check: checkUnknownElements,
 			expected: "system > cpu > pci > pci ... > gpu > nvlink, c2c; nic > net; pcilink",
 			cost:     "the devices in it are not where the file puts them: NCCL detects them itself, and in a VM finds them at the first CPU",
 		},
-		{id: ruleUnknownAttribute, title: "Each attribute is known", expected: "names that NCCL reads", reference: modelSource, check: checkAttributeNames},
+		{id: ruleUnknownAttribute, title: "Each attribute is known to NCCL", expected: "names that NCCL reads", reference: modelSource, check: checkAttributeNames},
 		{
-			id: ruleOf(ncclxml.KindBlank), title: "One blank stands before an attribute and none before the end of a tag", reference: parserSource, check: notesOf(ncclxml.KindBlank, fabric.SeverityWarning,
-				"A second blank, or one before > or />, makes an attribute without a name, which takes one of the sixteen places."),
-			expected: "one blank before each attribute, none before > and />", cost: "nothing as long as there are places left",
+			id: ruleOf(ncclxml.KindBlank), title: "One blank before each attribute and none before the end of a tag", reference: parserSource, check: notesOf(ncclxml.KindBlank, fabric.SeverityWarning,
+				"A second blank, or one before > or />, creates an attribute without a name, which occupies one of the sixteen slots."),
+			expected: "one blank before each attribute, none before > and />", cost: "nothing as long as slots are free",
 		},
 		{
-			id: ruleOf(ncclxml.KindAttributes), title: "No element has more attributes than NCCL has places for", reference: parserSource, check: checkAttributeRoom,
+			id: ruleOf(ncclxml.KindAttributes), title: "No element has more attributes than NCCL has slots", reference: parserSource, check: checkAttributeRoom,
 			expected: fmt.Sprintf("at most %d, with those that NCCL adds", ncclxml.AttributeLimit),
 		},
 		{
-			id: ruleOf(ncclxml.KindSingleQuote), title: "Values are between double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
-			check:    notesOf(ncclxml.KindSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL begin a value at a single quote but end it at the next double one; later NCCL takes it."),
-			expected: "double quotes", cost: "with an older NCCL or RCCL the job dies or what follows is taken for the value",
+			id: ruleOf(ncclxml.KindSingleQuote), title: "Values are in double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
+			check:    notesOf(ncclxml.KindSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL start a value at a single quote but end it at the next double quote; later NCCL accepts it."),
+			expected: "double quotes", cost: "with an older NCCL or RCCL the job aborts or the following text becomes part of the value",
 		},
 	}
 }
 
-// problemsOf gives the problems of one kind. Those that stop NCCL are reported with its own words.
+// problemsOf returns the problems of one kind. Those that stop NCCL are reported with its own messages.
 func problemsOf(kind ncclxml.Kind) func(*parsedFile) []verdict {
 	return func(r *parsedFile) []verdict {
 		var out []verdict
@@ -122,7 +122,7 @@ func (r *parsedFile) verdictOf(p ncclxml.Problem) verdict {
 		}
 		v.why += "."
 	} else if p.Message != "" {
-		v.why = "NCCL reads on: " + fabric.Printable(p.Message) + "."
+		v.why = "NCCL continues: " + fabric.Printable(p.Message) + "."
 	}
 	if p.Detail != "" {
 		v.why += " " + fabric.Printable(capital(p.Detail)) + "."
@@ -140,7 +140,7 @@ func capital(text string) string {
 	return text
 }
 
-// notesOf gives what NCCL ignores without harm, or the same of a damaged file.
+// notesOf returns what NCCL ignores without harm, or the same of a damaged file.
 func notesOf(kind ncclxml.Kind, severity fabric.Severity, why string) func(*parsedFile) []verdict {
 	return func(r *parsedFile) []verdict {
 		var out []verdict
@@ -172,23 +172,23 @@ func checkSystem(r *parsedFile) []verdict {
 		return []verdict{{status: fabric.Unknown, why: "No system could be recognised."}}
 	case len(roots) == 0 && len(r.notes) == 0:
 		return []verdict{{
-			status: fabric.Fail, severity: fabric.SeverityWarning, text: fmt.Sprintf("%d bytes, no element", len(r.file.Text)),
-			why: "NCCL takes the file, finds nothing in it and detects the system itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+			status: fabric.Fail, severity: fabric.SeverityWarning, text: fmt.Sprintf("%d bytes, no elements", len(r.file.Text)),
+			why: "NCCL accepts the file, finds nothing in it and detects the system, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
 		}}
 	case len(roots) == 0:
 		return []verdict{{
 			status: fabric.Fail, line: r.notes[0].Line, text: "<" + r.notes[0].Text + ">",
-			why: "NCCL ignores the whole file without an error and detects the system itself, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+			why: "NCCL ignores the whole file without an error and detects the system, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
 		}}
 	case len(roots) > 1:
 		return []verdict{{
 			status: fabric.Fail, line: roots[1].Line, text: "second <system>", why: "NCCL builds its system from the first and silently ignores the other.",
-			cost: "what is in the second is lost",
+			cost: "the content of the second is lost",
 		}}
 	case len(roots[0].Children) == 0:
 		return []verdict{{
 			status: fabric.Fail, severity: fabric.SeverityWarning, line: roots[0].Line, text: "<system> without <cpu>",
-			why: "NCCL detects the system itself, as without a file.", cost: "the file has no effect",
+			why: "NCCL detects the system, as without a file.", cost: "the file has no effect",
 		}}
 	}
 	return nil
@@ -205,11 +205,11 @@ func checkUnknownElements(r *parsedFile) []verdict {
 		if n.Kind != ncclxml.KindUnknownElement {
 			continue
 		}
-		v := verdict{status: fabric.Fail, line: n.Line, text: "<" + ncclxml.Excerpt(n.Text) + ">", why: "NCCL ignores the element and its content, with nothing but an INFO line"}
+		v := verdict{status: fabric.Fail, line: n.Line, text: "<" + ncclxml.Excerpt(n.Text) + ">", why: "NCCL ignores the element and its content, with only an INFO line"}
 		if n.Message == "" {
 			v.severity = fabric.SeverityWarning
 			v.why = "NCCL silently ignores it"
-			v.cost = "nothing: no element is known below this one"
+			v.cost = "nothing: NCCL knows no elements below this one"
 		} else {
 			v.why += ": " + fabric.Printable(ncclxml.Excerpt(n.Message))
 		}
@@ -219,7 +219,7 @@ func checkUnknownElements(r *parsedFile) []verdict {
 	return out
 }
 
-// checkAttributeRoom reports elements whose attributes, with those that NCCL sets, need more than sixteen places.
+// checkAttributeRoom reports elements whose attributes, with those that NCCL sets, need more than sixteen slots.
 func checkAttributeRoom(r *parsedFile) []verdict {
 	var out []verdict
 	for _, n := range r.notes {
@@ -241,7 +241,7 @@ func checkAttributeRoom(r *parsedFile) []verdict {
 			if need > ncclxml.AttributeLimit {
 				out = append(out, verdict{
 					status: fabric.Fail, element: e, line: e.Line, text: fmt.Sprintf("%d attributes, %d with those that NCCL sets", has, need),
-					why: fmt.Sprintf("NCCL has no place for what it sets itself: Error : too many XML attributes (max %d).", ncclxml.AttributeLimit), cost: jobDies,
+					why: fmt.Sprintf("NCCL has no slot for the attributes that it sets itself: Error : too many XML attributes (max %d).", ncclxml.AttributeLimit), cost: jobDies,
 				})
 			}
 		}

@@ -7,21 +7,21 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Document is a topology file as NCCL's parser sees it, with the lines that its errors are reported by.
+// Document is a topology file as NCCL's parser sees it, with the lines that errors refer to.
 type Document struct {
-	Roots []*Element // of a sound file one <system>
+	Roots []*Element // of a valid file one <system>
 	Notes []Note     // what NCCL ignores, in order; at most noteLimit
 }
 
 // Element is one element of a Document.
 type Element struct {
 	Name       string
-	Line       int // from 1; 0 of one that was not read
+	Line       int // from 1; 0 for one that was not read
 	Attributes []Attribute
 	Children   []*Element
 	Parent     *Element
 	lines      []int // of the attributes, where they are not all on Line
-	Unnamed    int   // attributes without a name, which NCCL makes of stray blanks: they take places
+	Unnamed    int   // attributes without a name, which NCCL creates from stray blanks: they occupy slots
 }
 
 // Attribute is a name and its value as written.
@@ -29,16 +29,16 @@ type Attribute struct {
 	Name, Value string
 }
 
-// Note is something in a file that NCCL takes without what is in it: it reads on, and at most an INFO line
-// of its log says so.
+// Note is something in a file whose content NCCL ignores: it continues, with at most an INFO line
+// in its log.
 type Note struct {
 	Kind    Kind
 	Line    int
 	Text    string // as written, or the name of what is ignored
-	Message string // in NCCL's words, where it has any
+	Message string // NCCL's message, where it has one
 }
 
-// Get gives the value of an attribute; ok is false where it is not there. Of two of one name it is the
+// Get returns the value of an attribute; ok is false where it is missing. Of duplicates it is the
 // first, as in NCCL.
 func (e *Element) Get(name string) (value string, ok bool) {
 	for _, a := range e.Attributes {
@@ -60,19 +60,19 @@ func (e *Element) Set(name, value string) {
 	e.Attributes = append(e.Attributes, Attribute{name, value})
 }
 
-// Add appends a child and gives it.
+// Add appends a child and returns it.
 func (e *Element) Add(name string, attributes ...Attribute) *Element {
 	child := &Element{Name: name, Attributes: attributes, Parent: e}
 	e.Children = append(e.Children, child)
 	return child
 }
 
-// AttributeLine gives the line of an attribute; that of the tag where nothing else is known.
+// AttributeLine returns the line of an attribute; that of the tag where nothing else is known.
 func (e *Element) AttributeLine(name string) int {
 	return e.LineOf(slices.IndexFunc(e.Attributes, func(a Attribute) bool { return a.Name == name }))
 }
 
-// LineOf gives the line of an attribute by its place; that of the tag where nothing else is known.
+// LineOf returns the line of an attribute by its index; that of the tag where nothing else is known.
 func (e *Element) LineOf(i int) int {
 	if i >= 0 && i < len(e.lines) {
 		return e.lines[i]
@@ -80,7 +80,7 @@ func (e *Element) LineOf(i int) int {
 	return e.Line
 }
 
-// Title names an element in an error: by its line where it was read, its name, and what distinguishes it from others.
+// Title names an element in an error: by its line where it was read, its name, and its distinguishing attribute.
 func (e *Element) Title() string {
 	text := Excerpt(e.Name)
 	for _, key := range []string{"busid", "numaid", "name", "target", "dev"} {
@@ -95,7 +95,7 @@ func (e *Element) Title() string {
 	return "<" + text + ">"
 }
 
-// All gives the elements of this name, depth first, in the order of the file.
+// All returns the elements of this name, depth first, in the order of the file.
 func (d *Document) All(name string) []*Element {
 	var found []*Element
 	for _, root := range d.Roots {
@@ -108,7 +108,7 @@ func (d *Document) All(name string) []*Element {
 	return found
 }
 
-// InOrder gives all elements, depth first.
+// InOrder returns all elements, depth first.
 func (d *Document) InOrder() []*Element {
 	var all []*Element
 	for _, root := range d.Roots {
@@ -117,7 +117,7 @@ func (d *Document) InOrder() []*Element {
 	return all
 }
 
-// Below gives this element and those below it that have this name.
+// Below returns this element and those below it that have this name.
 func (e *Element) Below(name string) []*Element {
 	return (&Document{Roots: []*Element{e}}).All(name)
 }
@@ -129,7 +129,7 @@ func (e *Element) walk(f func(*Element)) {
 	}
 }
 
-// ChildrenOf gives the elements of this name right below.
+// ChildrenOf returns the direct children of this name.
 func (e *Element) ChildrenOf(name string) []*Element {
 	var found []*Element
 	for _, child := range e.Children {
@@ -140,7 +140,7 @@ func (e *Element) ChildrenOf(name string) []*Element {
 	return found
 }
 
-// Written gives the element itself, or the nearest around it that the file has.
+// Written returns the element itself, or the nearest element around it that is in the file.
 func (e *Element) Written() *Element {
 	for e.Line == 0 && e.Parent != nil {
 		e = e.Parent
@@ -148,7 +148,7 @@ func (e *Element) Written() *Element {
 	return e
 }
 
-// Above gives the nearest element of this name over this one, nil where there is none.
+// Above returns the nearest element of this name above this one, nil where there is none.
 func (e *Element) Above(name string) *Element {
 	for p := e.Parent; p != nil; p = p.Parent {
 		if p.Name == name {
@@ -158,7 +158,7 @@ func (e *Element) Above(name string) *Element {
 	return nil
 }
 
-// Tag writes the tag of an element again.
+// Tag formats the tag of an element.
 func (e *Element) Tag() string {
 	text := "<" + e.Name
 	for _, a := range e.Attributes {

@@ -11,10 +11,10 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// DeviceClass is what NCCL puts into a <pci> that has nothing in it: a <gpu> or a <nic>, where its class is that of
+// DeviceClass is what NCCL adds to an empty <pci>: a <gpu> or a <nic>, where its class is that of
 // one. It finds the element by the bus id of the device (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.cc,
-// ncclTopoFillGpu and ncclTopoFillNet). Files of clouds have this form: Azure's ND v4 and v5, AWS's p4d and p5. Of
-// anything else it gives ClassBridge.
+// ncclTopoFillGpu and ncclTopoFillNet). Files of cloud providers have this form: Azure's ND v4 and v5, AWS's p4d and p5.
+// For anything else it returns ClassBridge.
 func (e *Element) DeviceClass() Class {
 	if e.Name != "pci" || len(e.Children) > 0 {
 		return ClassBridge
@@ -28,7 +28,7 @@ func (e *Element) DeviceClass() Class {
 	return ClassBridge
 }
 
-// WithDevices gives a copy that has <gpu>, and <nic> with a <net>, wherever NCCL puts them at load. They have no
+// WithDevices returns a copy that has <gpu>, and <nic> with a <net>, wherever NCCL adds them at load. They have no
 // line and no attributes.
 func (d *Document) WithDevices() *Document {
 	out := &Document{Notes: d.Notes}
@@ -55,9 +55,9 @@ func (e *Element) clone(parent *Element) *Element {
 	return &out
 }
 
-// Filled gives a copy of a topology file with what NCCL would add to it at load on a machine where all its GPUs are
-// those of the job: <gpu> with dev, rank, sm and its links, and <nic>. What the file does not say comes from the
-// catalog by PCI id, else from what is said of the hardware: machine, GPU, NIC, line rate, and that there is no
+// Filled returns a copy of a topology file with what NCCL would add to it at load on a machine whose GPUs are all
+// used by the job: <gpu> with dev, rank, sm and its links, and <nic>. What the file does not state comes from the
+// catalog by PCI id, else from the hardware given: machine, GPU, NIC, line rate, and that there is no
 // NVLink. A GPU of unknown model is an error, and with several nodes also a NIC without a line rate.
 func (d *Document) Filled(cat *catalog.Catalog, hw fabric.Hardware) (*Document, error) {
 	f := filler{document: d.WithDevices(), catalog: cat, hardware: hw}
@@ -81,10 +81,10 @@ type filler struct {
 	document *Document
 	catalog  *catalog.Catalog
 	hardware fabric.Hardware
-	machine  catalog.MachineModel // zero: none is said
+	machine  catalog.MachineModel // zero: unspecified
 }
 
-// byBus sorts elements by the address of their function, as CUDA numbers GPUs.
+// byBus sorts elements by PCI address, as CUDA numbers GPUs.
 func byBus(elements []*Element) []*Element {
 	slices.SortStableFunc(elements, func(a, b *Element) int { return topology.CompareBus(BusOf(a), BusOf(b)) })
 	return elements
@@ -125,7 +125,7 @@ func (f *filler) gpus() error {
 	return nil
 }
 
-// gpuModel finds a GPU in the catalog; an empty id is one that is unknown.
+// gpuModel finds a GPU in the catalog; an empty id is an unknown one.
 func (f *filler) gpuModel(g *Element) (id string, model catalog.GPUModel) {
 	if pci := g.Above("pci"); pci != nil {
 		if id, model, ok := f.catalog.GPUByPCI(PCIIDs(pci)); ok {
@@ -139,7 +139,7 @@ func (f *filler) gpuModel(g *Element) (id string, model catalog.GPUModel) {
 	return id, model
 }
 
-// link adds the links that the driver would report to NCCL, to each GPU of which the file has none.
+// link adds the links that the driver would report to NCCL, to each GPU that has none in the file.
 func (f *filler) link(gpus []*Element, joined *topology.Machine, model catalog.GPUModel) {
 	kind := cmp.Or(f.machine.ScaleUp, topology.ScaleUpKind(model))
 	if f.hardware.NVLink != nil && !*f.hardware.NVLink || len(gpus) < 2 {
@@ -163,7 +163,7 @@ func (f *filler) link(gpus []*Element, joined *topology.Machine, model catalog.G
 func (f *filler) nets() error {
 	for i, net := range byBus(f.document.All("net")) {
 		if net.Line > 0 {
-			continue // NCCL takes what the file says of it
+			continue // NCCL uses what the file states
 		}
 		rate := f.netRate(net)
 		if rate == 0 && f.hardware.Nodes > 1 {

@@ -11,13 +11,13 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// ForNCCL gives the topology file that NCCL needs to know a machine: what its own dump would hold, as
-// far as the machine is known (NVIDIA/nccl, src/graph/xml.cc). NCCL fills in what is left out of the elements
-// of the GPU that a process owns, and of all nets; of everything else it needs each attribute, and the same in
+// ForNCCL returns the topology file that NCCL needs for a machine: what its own dump would contain, as
+// far as the machine is known (NVIDIA/nccl, src/graph/xml.cc). NCCL fills in what is missing from the elements
+// of the GPU that a process owns, and of all nets; of everything else it needs each attribute, and the same ones in
 // all processes of the host, or it counts the element twice (ncclTopoFuseXml compares all attributes). So a
 // CPU or a switch of which too little is known is an error, and so are a machine without a PCI tree, an AMD
 // GPU, a GPU or NIC that is not in the tree, a NIC without a name and an unknown link speed. A NIC without an interface
-// and an RDMA device is left out.
+// or RDMA device is left out.
 func ForNCCL(m *topology.Machine) (*Document, error) {
 	return writeMachine(m, dialect{
 		version: "1", link: "nvlink",
@@ -30,7 +30,7 @@ func ForNCCL(m *topology.Machine) (*Document, error) {
 	})
 }
 
-// dialect is what NCCL and RCCL write differently.
+// dialect is the differences between the files of NCCL and RCCL.
 type dialect struct {
 	version string // of the system element
 	link    string // name of the element of scale-up links
@@ -71,7 +71,7 @@ func writeMachine(m *topology.Machine, d dialect) (*Document, error) {
 	return &Document{Roots: []*Element{w.system}}, nil
 }
 
-// index notes which GPU and which NICs a PCI function is, and refuses those that would be lost.
+// index records which GPU and which NICs a PCI function is, and rejects those that would be lost.
 func (w *machineWriter) index() error {
 	inTree := map[string]bool{}
 	for _, c := range w.machine.CPUs {
@@ -123,7 +123,7 @@ func (w *machineWriter) cpu(i int, c topology.CPU) error {
 			return err
 		}
 	}
-	if i == 0 { // where NCCL puts a NIC that is no PCI function
+	if i == 0 { // NCCL's position of a NIC that is not a PCI function
 		w.nic(e, w.nics[""])
 	}
 	if len(e.Children) > 0 {
@@ -132,8 +132,8 @@ func (w *machineWriter) cpu(i int, c topology.CPU) error {
 	return nil
 }
 
-// noAffinity is a mask of no CPUs: NCCL then leaves the affinity of its threads alone (src/graph/topo.cc,
-// ncclTopoGetCpuAffinity). Left out it would be read from the node's own system, for one of several NUMA
+// noAffinity is an empty CPU mask: NCCL then leaves the affinity of its threads unchanged (src/graph/topo.cc,
+// ncclTopoGetCpuAffinity). If omitted it would be read from the node's own system, for one of several NUMA
 // nodes in each process, which then counts that node twice.
 const noAffinity = "00000000"
 
@@ -162,7 +162,7 @@ func (w *machineWriter) cpuAttributes(c topology.CPU) ([]Attribute, error) {
 	return out, nil
 }
 
-// device writes a PCI function and what is below it, unless no GPU and no NIC is among them.
+// device writes a PCI function and everything below it, unless no GPU and no NIC is among them.
 func (w *machineWriter) device(parent *Element, d topology.Device) error {
 	gpus, nics := w.gpus[d.Bus], w.nics[d.Bus]
 	e := &Element{Name: "pci", Parent: parent}
@@ -188,10 +188,10 @@ func (w *machineWriter) device(parent *Element, d topology.Device) error {
 	return nil
 }
 
-// pciAttributes writes all that NCCL reads of a function. It writes 0x0000 for an unknown vendor, device or
-// subsystem, as sysfs does: NCCL only sees by them which Broadcom switches to flatten. Speed and width are
-// those of which the link is capable, as in NCCL's own dump: a link that trained slower is a fault to be
-// fixed, a GPU at rest trains down by itself, and the file outlives both.
+// pciAttributes writes everything that NCCL reads of a function. It writes 0x0000 for an unknown vendor, device or
+// subsystem, as sysfs does: NCCL uses them only to find Broadcom switches to flatten. Speed and width are
+// the maximum of the link, as in NCCL's own dump: a link that trained slower is a fault to be
+// fixed, an idle GPU trains down, and the file outlives both.
 func pciAttributes(d topology.Device, isGPU, isNIC bool) ([]Attribute, error) {
 	class := d.Class
 	switch {
@@ -213,7 +213,7 @@ func pciAttributes(d topology.Device, isGPU, isNIC bool) ([]Attribute, error) {
 	}
 	speed, width := cmp.Or(d.MaxSpeed, d.Speed), cmp.Or(d.MaxWidth, d.Width)
 	if text, ok := SpeedText(speed); ok {
-		// a width of 0 is NCCL's own word for one that the hardware does not say; it assumes 16
+		// 0 is NCCL's own value for an unknown width; it assumes 16
 		return append(out, Attribute{"link_speed", text}, Attribute{"link_width", strconv.Itoa(width)}), nil
 	}
 	if isGPU && speed == 0 {
@@ -227,7 +227,7 @@ func (w *machineWriter) gpu(parent *Element, g topology.GPU) error {
 	if err != nil {
 		return err
 	}
-	// rank is overwritten by the process that owns the GPU, but a gpu without one is left out
+	// rank is overwritten by the process that owns the GPU, but a gpu without one is dropped
 	index := strconv.Itoa(g.Index)
 	attributes := append([]Attribute{{"dev", index}}, special...)
 	attributes = append(append(attributes, Attribute{"rank", index}), truth("gdr", g.GDR)...)
@@ -279,8 +279,8 @@ func truth(name string, value *bool) []Attribute {
 	}
 }
 
-// ForRCCL gives the topology file that RCCL needs to know a machine, as NCCLDocument does for NCCL. RCCL
-// has a version of its own, names the architecture of the GPU and calls the links xgmi (ROCm/rccl,
+// ForRCCL returns the topology file that RCCL needs for a machine, as ForNCCL does for NCCL. RCCL
+// has its own version, names the architecture of the GPU and calls the links xgmi (ROCm/rccl,
 // src/graph/xml.h and xml.cc). A GPU whose architecture is unknown, or is NVIDIA's, is an error.
 func ForRCCL(m *topology.Machine) (*Document, error) {
 	return writeMachine(m, dialect{
@@ -294,9 +294,9 @@ func ForRCCL(m *topology.Machine) (*Document, error) {
 	})
 }
 
-// hipFeatures is the bit field of HIP's device properties (hipDeviceArch_t), which RCCL writes as arch, of the
-// architectures of which a file of RCCL shows it: topo_8p_942vm.xml and topo_8p_950.xml of its
-// tools/topo_expl/models. 0 of others: RCCL asks the driver.
+// hipFeatures is the bit field of HIP's device properties (hipDeviceArch_t), which RCCL writes as arch, for the
+// architectures for which one of RCCL's files shows it: topo_8p_942vm.xml and topo_8p_950.xml of its
+// tools/topo_expl/models. 0 for others: RCCL queries the driver.
 func hipFeatures(gcn string) int {
 	switch gcn {
 	case "gfx942", "gfx950":

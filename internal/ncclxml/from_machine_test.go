@@ -220,7 +220,7 @@ func TestForRCCL(t *testing.T) {
 	m := mi300xHost()
 	m.GPUs[0].GCN = "gfx1100"
 	if d, err = ForRCCL(m); err != nil || !strings.Contains(textOf(t, d), `<gpu dev="0" gcn="gfx1100" rank="0">`) {
-		t.Errorf("an architecture whose features are not known: %v", err)
+		t.Errorf("an architecture whose features are unknown: %v", err)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestCatalogDocuments(t *testing.T) {
 			}
 			if model.CPU == "" {
 				if _, err := write(m); err == nil || !strings.Contains(err.Error(), "architecture of the CPU is unknown") {
-					t.Errorf("error %v of a machine whose CPU is in no source", err)
+					t.Errorf("error %v of a machine whose CPU is unspecified", err)
 				}
 				hardware.CPU = "intel"
 				if m, err = topology.NominalOf(cat, hardware); err != nil {
@@ -265,7 +265,7 @@ func TestCatalogDocuments(t *testing.T) {
 			}
 			if why != "" {
 				if err == nil || !strings.Contains(err.Error(), why) {
-					t.Errorf("error %v, want %q: it is in no source", err, why)
+					t.Errorf("error %v, want %q: unspecified", err, why)
 				}
 				return
 			}

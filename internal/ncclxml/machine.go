@@ -10,12 +10,12 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// Machine gives the machine that NCCL takes a topology file for (NVIDIA/nccl 2.30, src/graph/topo.cc,
-// ncclTopoAddCpu, AddPci, AddNet, AddNvLinks, AddC2c). Numbers are read as C reads them, a link speed whose
-// text NCCL does not know is its 8 GT/s, an absent line rate its 10 Gb/s. Gaps says what was misread so, and
-// what a file of this form does not hold: host bridges, and of links what they train at. A <pci> with nothing in it is
-// the GPU or NIC that its class says, as in the files of clouds: NCCL finds it by its bus id. Devices without a
-// number of their own are numbered in order of their addresses, as CUDA does.
+// Machine returns the machine that a topology file describes to NCCL (NVIDIA/nccl 2.30, src/graph/topo.cc,
+// ncclTopoAddCpu, AddPci, AddNet, AddNvLinks, AddC2c). Numbers are read as C reads them, a link speed
+// unknown to NCCL is its 8 GT/s, an absent line rate its 10 Gb/s. Gaps has what was misread in this way, and
+// what such a file does not contain: host bridges, and the trained speed of links. An empty <pci> is
+// the GPU or NIC of its class, as in the files of cloud providers: NCCL finds it by its bus id. Devices without a
+// number are numbered in the order of their addresses, as CUDA does.
 func (d *Document) Machine() *topology.Machine {
 	m := &topology.Machine{Source: "NCCL XML"}
 	x := machineReader{m: m}
@@ -47,10 +47,10 @@ type machineReader struct {
 	numa int
 }
 
-// unnumbered is the index of a device until all that have a number are known.
+// unnumbered is the index of a device until all devices with a number are known.
 const unnumbered = -1 << 31
 
-// numbers gives each device without a number the least that no other has, in order of their addresses.
+// numbers assigns each device without a number the lowest free one, in the order of their addresses.
 func (x *machineReader) numbers() {
 	var gpus, nics []numbered
 	for i := range x.m.GPUs {
@@ -126,7 +126,7 @@ func (x *machineReader) pci(e *Element, depth int) topology.Device {
 	return d
 }
 
-// bus reads an address; one that is none stays as it is written.
+// bus reads an address; an invalid one is kept as written.
 func (x *machineReader) bus(e *Element, attribute string) string {
 	text, _ := e.Get(attribute)
 	bus, err := topology.ParseBus(text)
@@ -154,7 +154,7 @@ func (x *machineReader) speed(e *Element) float64 {
 
 func (x *machineReader) gpu(e *Element, bus string) {
 	if len(e.Attributes) == 0 && len(e.Children) == 0 {
-		x.m.AddGap("which GPUs they are, and what links join them, is not in the file: NCCL asks the driver")
+		x.m.AddGap("the file does not have the GPUs' models and links: NCCL queries the driver")
 	}
 	g := topology.GPU{Index: unnumbered, Bus: bus, SM: e.IntegerOr("sm", 0), NUMA: x.numa, GDR: truthOf(e, "gdr")}
 	if _, ok := e.Get("dev"); ok {
@@ -181,7 +181,7 @@ func (x *machineReader) link(e *Element) topology.ScaleUp {
 	}
 	if _, ok := e.Get("tclass"); !ok {
 		l.Class = topology.ClassNVSwitch
-		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no tclass: assumed to be an NVSwitch", e.Line, e.Name))
+		x.m.AddGap(fmt.Sprintf("line %d: <%s> has no tclass: assumed an NVSwitch", e.Line, e.Name))
 	}
 	return l
 }
@@ -207,7 +207,7 @@ func (x *machineReader) nic(e *Element, bus string) {
 		}
 		switch {
 		case len(net.Attributes) == 0:
-			x.m.AddGap("names and line rates of NICs are not in the file: NCCL asks its network plugin")
+			x.m.AddGap("the file does not have names and line rates of NICs: NCCL queries its network plugin")
 		case n.Mbps <= 0:
 			n.Mbps = AssumedMbps
 			x.m.AddGap(fmt.Sprintf("line %d: net %s has no speed: NCCL assumes 10 Gb/s", net.Line, fabric.Quote(n.Name)))

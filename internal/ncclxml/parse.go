@@ -8,19 +8,19 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// SyntaxError is why NCCL refuses a file: every process that reads it dies with the message.
+// SyntaxError is why NCCL refuses a file: every process that reads it exits with the message.
 type SyntaxError struct {
 	Line    int    // where its parser stops
-	Message string // NCCL's own words
+	Message string // NCCL's own message
 	Kind    Kind
 }
 
-// Error gives line and message.
+// Error returns line and message.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, fabric.Printable(e.Message))
 }
 
-// Kind is what is wrong with a text, or ignored in it.
+// Kind is the kind of a problem in a text, or of what is ignored in it.
 type Kind uint8
 
 // The kinds of problems.
@@ -28,32 +28,32 @@ const (
 	KindNone           Kind = iota
 	KindEncoding            // a byte order mark, UTF-16, a NUL
 	KindDeclaration         // <?xml ...?>, <!DOCTYPE ...>
-	KindTab                 // a tab, which is no blank to NCCL
+	KindTab                 // a tab, which NCCL does not accept as a blank
 	KindNewline             // a newline inside a tag
-	KindText                // text between tags, junk in them
+	KindText                // text between tags, invalid characters in them
 	KindQuote               // an attribute that is not name="value"
 	KindCloseTag            // a tag or an element without its end
-	KindVersion             // a version of the format that NCCL does not take
-	KindLimit               // more than NCCL has room for
-	KindUnknownElement      // an element that NCCL does not know where it stands
-	KindBlank               // a blank that makes an attribute without a name
-	KindAttributes          // an attribute that NCCL has no room for
+	KindVersion             // a version of the format that NCCL does not accept
+	KindLimit               // more than NCCL's limits
+	KindUnknownElement      // an element that NCCL does not know at this place
+	KindBlank               // a blank that creates an attribute without a name
+	KindAttributes          // an attribute for which NCCL has no slot
 	KindSingleQuote         // a value in single quotes
 )
 
 // NoteLimit bounds the notes of a Document: a file of 100 MB can hold ten million things to ignore.
 const NoteLimit = 1000
 
-// Versions of the format that the two libraries take (src/graph/xml.h, NCCL_TOPO_XML_VERSION).
+// Versions of the format that the two libraries accept (src/graph/xml.h, NCCL_TOPO_XML_VERSION).
 const (
 	NCCLVersion = 1
 	RCCLVersion = 2
 )
 
 // Parse reads a topology file by the rules of NCCL's parser (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.cc),
-// which is not an XML parser: it has no declaration, no entities, no text, only blanks between attributes.
+// which is not an XML parser: it supports no declaration, no entities, no text, only blanks between attributes.
 // What it refuses is a *SyntaxError, what it ignores is in Notes. A file without any <system>, such as an
-// empty one, is no error to it: NCCL then looks for itself. A file with <xgmi> elements is read as RCCL
+// empty one, is not an error: NCCL then detects the system. A file with <xgmi> elements is read as RCCL
 // does. Time is linear in the text; memory is bounded by NCCL's own limit of 255 elements.
 func Parse(text []byte) (*Document, error) {
 	p := &parser{text: text, line: 1, version: NCCLVersion}
@@ -76,12 +76,12 @@ type parser struct {
 	at      int
 	line    int
 	version int
-	kept    int // elements that take a place in NCCL's array
+	kept    int // elements that occupy a slot in NCCL's array
 	roots   []*Element
 	notes   []Note
 }
 
-// TagKind is what a tag is.
+// TagKind is the kind of a tag.
 type TagKind uint8
 
 const (
@@ -99,8 +99,8 @@ type parsedTag struct {
 	unnamed    int
 }
 
-// children reads what is below head until its closing tag; head nil is the file. Elements that NCCL does not
-// know there are ignored with all that is in them.
+// children reads the content of head up to its closing tag; head nil is the file. Elements that NCCL does not
+// know there are ignored with their content.
 func (p *parser) children(head *Element) error {
 	parent := ""
 	if head != nil {
@@ -137,7 +137,7 @@ func (p *parser) children(head *Element) error {
 	}
 }
 
-// keep adds an element that NCCL knows. Outside of everything a closing tag passes for one that opens.
+// keep adds an element that NCCL knows. At the top level a closing tag counts as an opening one.
 func (p *parser) keep(head *Element, t parsedTag) error {
 	e := &Element{Name: t.name, Line: t.line, Attributes: t.attributes, Parent: head, Unnamed: t.unnamed}
 	if head == nil {
@@ -168,7 +168,7 @@ func (p *parser) checkVersion(system *Element) error {
 	return nil
 }
 
-// ignore ignores an element with all that is in it. NCCL keeps the names of such elements in one place,
+// ignore ignores an element with its content. NCCL keeps the names of such elements in one buffer,
 // so any closing tag ends the innermost of them, whatever its name.
 func (p *parser) ignore(parent string, t parsedTag) error {
 	if len(p.notes) < NoteLimit {
@@ -181,7 +181,7 @@ func (p *parser) ignore(parent string, t parsedTag) error {
 	if t.kind == TagSingle {
 		return nil
 	}
-	notes := p.notes // nothing below it is worth a word
+	notes := p.notes // nothing below it is reported
 	for depth := 1; depth > 0; {
 		inner, err := p.tag()
 		if err != nil {
@@ -200,7 +200,7 @@ func (p *parser) ignore(parent string, t parsedTag) error {
 	return nil
 }
 
-// tag reads the next tag, over blanks and comments.
+// tag reads the next tag, skipping blanks and comments.
 func (p *parser) tag() (parsedTag, error) {
 	for {
 		for p.at < len(p.text) && isBlank(p.text[p.at]) {
@@ -284,7 +284,7 @@ func (p *parser) opening(t parsedTag, end byte) (parsedTag, error) {
 	return t, nil
 }
 
-// attribute reads name="value" and the character behind it. A name alone has an empty value.
+// attribute reads name="value" and the following character. A name alone has an empty value.
 func (p *parser) attribute() (Attribute, byte, error) {
 	var a Attribute
 	name, end, err := p.word("=")
@@ -296,7 +296,7 @@ func (p *parser) attribute() (Attribute, byte, error) {
 	return a, end, err
 }
 
-// word reads a name up to a blank, a newline, / or >. With also "=" it may end there too; NCCL takes no =
+// word reads a name up to a blank, a newline, / or >, and with also "=" up to =; NCCL accepts no =
 // in the name of an element.
 func (p *parser) word(also string) (name string, end byte, err error) {
 	start := p.at
@@ -321,7 +321,7 @@ func (p *parser) word(also string) (name string, end byte, err error) {
 	}
 }
 
-// nameRoom is how many bytes of a name or a value NCCL has room for, what ends it included (MAX_STR_LEN - 1).
+// nameRoom is NCCL's limit of a name or a value in bytes, including its terminator (MAX_STR_LEN - 1).
 const nameRoom = TextLimit + 1
 
 func (p *parser) value() (value string, end byte, err error) {
@@ -352,7 +352,7 @@ func (p *parser) value() (value string, end byte, err error) {
 	}
 }
 
-// comment reads on to -->. The first word of it was read as a name: it may hold part of the end, or all.
+// comment reads up to -->. Its first word was read as a name: it may contain part of the end, or all of it.
 func (p *parser) comment(read string, next byte) error {
 	const end = "-->"
 	tail := append([]byte(read), next)
@@ -366,7 +366,7 @@ func (p *parser) comment(read string, next byte) error {
 		tail = append(tail, p.text[p.at])
 		p.next()
 	}
-	from := p.at - len(end) // all of it is behind the first word by now
+	from := p.at - len(end) // all of it was in the first word
 	i := bytes.Index(p.text[from:], []byte(end))
 	to := len(p.text)
 	if i >= 0 {
@@ -380,7 +380,7 @@ func (p *parser) comment(read string, next byte) error {
 	return nil
 }
 
-// char gives the next byte; the end of the file is an error inside a tag.
+// char returns the next byte; the end of the file is an error inside a tag.
 func (p *parser) char() (byte, error) {
 	if p.at == len(p.text) {
 		return 0, p.fail(KindCloseTag, "XML Parse : Unexpected EOF")
@@ -397,7 +397,7 @@ func (p *parser) next() {
 	p.at++
 }
 
-// fail makes the error at the byte that was read last, or that stops the parser.
+// fail creates the error at the byte that was read last, or that stops the parser.
 func (p *parser) fail(kind Kind, format string, values ...any) error {
 	line := p.line
 	if p.at > 0 && p.text[p.at-1] == '\n' {
@@ -414,7 +414,7 @@ func (p *parser) note(n Note) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' }
 
-// cString is what C sees of bytes: all before the first NUL.
+// cString is the part of a text that C sees: everything before the first NUL.
 func cString(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
@@ -422,7 +422,7 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// strayKind sorts a text at which NCCL expects a <.
+// strayKind classifies a text where NCCL expects a <.
 func strayKind(text []byte) Kind {
 	switch {
 	case text[0] == '\t':
@@ -433,7 +433,7 @@ func strayKind(text []byte) Kind {
 	return KindText
 }
 
-// tagEndKind sorts a byte at which NCCL expects the end of a tag.
+// tagEndKind classifies a byte where NCCL expects the end of a tag.
 func tagEndKind(end byte) Kind {
 	switch end {
 	case '\n', '\r':

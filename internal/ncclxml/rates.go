@@ -20,11 +20,11 @@ func ScaleUpRate(gpu *Element) float64 {
 type pciSpeed struct {
 	prefix string  // of the text
 	gts    float64 // GT/s
-	lane   float64 // GB/s per lane that NCCL takes it for
+	lane   float64 // GB/s per lane that NCCL assumes
 }
 
 // pciSpeeds is kvDictPciGen of src/graph/topo.cc, whose numbers are 100 Mb/s per lane and divided by 80; an entry
-// fits when the text begins with it.
+// matches when the text begins with it.
 func pciSpeeds() []pciSpeed {
 	return []pciSpeed{
 		{"2.5 GT/s", 2.5, 15. / 80}, {"5 GT/s", 5, 30. / 80}, {"8 GT/s", 8, 60. / 80}, {"16 GT/s", 16, 120. / 80}, {"32 GT/s", 32, 240. / 80},
@@ -33,7 +33,7 @@ func pciSpeeds() []pciSpeed {
 	}
 }
 
-// What NCCL assumes where a file does not say it.
+// What NCCL assumes where a file does not state it.
 const (
 	AssumedGTs   = 8     // GT/s, of a link_speed that is not in its dictionary
 	AssumedWidth = 16    // lanes, where link_width reads as 0
@@ -43,7 +43,7 @@ const (
 	MbpsPerGB   = 8000.0   // Mb/s in a GB/s
 )
 
-// linkSpeed is the speed that NCCL reads in a text, GT/s; known is false where it is not in its dictionary.
+// linkSpeed is the speed that NCCL reads from a text, GT/s; known is false where it is not in its dictionary.
 func linkSpeed(text string) (gts float64, known bool) {
 	for _, entry := range pciSpeeds() {
 		if strings.HasPrefix(text, entry.prefix) {
@@ -53,7 +53,7 @@ func linkSpeed(text string) (gts float64, known bool) {
 	return AssumedGTs, false
 }
 
-// LaneRate is what NCCL takes per lane of that speed for, GB/s; known is false where the speed is not in its dictionary.
+// LaneRate is what NCCL assumes per lane at that speed, GB/s; known is false where the speed is not in its dictionary.
 func LaneRate(speed string) (gbs float64, known bool) {
 	for _, entry := range pciSpeeds() {
 		if strings.HasPrefix(speed, entry.prefix) {
@@ -68,7 +68,7 @@ var (
 	speedGeneration = regexp.MustCompile(`(?i)^\s*(?:pcie\s*)?gen\s*([1-6])\s*$`)
 )
 
-// MeantSpeed is the speed that people read in a text, GT/s; ok is false where it says none.
+// MeantSpeed is the speed that a person reads in a text, GT/s; ok is false where it has none.
 func MeantSpeed(text string) (speed float64, ok bool) {
 	if m := speedNumber.FindStringSubmatch(text); m != nil {
 		speed, err := strconv.ParseFloat(m[1], 64)
@@ -81,7 +81,7 @@ func MeantSpeed(text string) (speed float64, ok bool) {
 	return 0, false
 }
 
-// LaneCount is what NCCL takes the lanes of a link for.
+// LaneCount is the number of lanes that NCCL assumes.
 func LaneCount(e *Element) int {
 	text, _ := e.Get("link_width")
 	if n := int(int32(Strtol(text, 0))); n != 0 {
@@ -90,7 +90,7 @@ func LaneCount(e *Element) int {
 	return AssumedWidth
 }
 
-// SpeedText writes a link speed as the kernel does since 5.7; NCCL takes any other text for 8 GT/s
+// SpeedText writes a link speed as the kernel does since 5.7; NCCL reads any other text as 8 GT/s
 // (src/graph/topo.cc, kvDictPciGen).
 func SpeedText(speed float64) (text string, ok bool) {
 	switch speed {
@@ -122,21 +122,21 @@ const (
 	ModelEmeraldRapids  = 4
 	ModelYongfeng       = 1
 
-	Undefined = -1 // where NCCL knows no number
+	Undefined = -1 // where NCCL has no number
 )
 
-// IsGPU holds for class texts of GPUs as NCCL and RCCL read them: 0x03 for display controllers, and of RCCL also
+// IsGPU reports whether a class text is that of a GPU to NCCL or RCCL: 0x03 for display controllers, and for RCCL also
 // 0x12 for accelerators.
 func IsGPU(class string) bool {
 	return strings.HasPrefix(class, "0x03") || strings.HasPrefix(class, "0x12")
 }
 
-// Class is what NCCL takes a PCI device for.
+// Class is the kind of PCI device that NCCL distinguishes.
 type Class uint8
 
 // The classes that NCCL distinguishes.
 const (
-	ClassBridge Class = iota // a switch, and anything that NCCL does not know
+	ClassBridge Class = iota // a switch, and anything unknown to NCCL
 	ClassGPU
 	ClassNIC
 	ClassNVSwitch
@@ -160,7 +160,7 @@ func ClassOf(class string) Class {
 	return ClassBridge
 }
 
-// HostCPUOf reads arch, vendor, family and model; which of them must be there depends on those before.
+// HostCPUOf reads arch, vendor, family and model; which of them are required depends on those before.
 func HostCPUOf(e *Element) (HostCPU, error) {
 	cpu := HostCPU{Undefined, Undefined, Undefined}
 	arch, err := e.Required("arch")
@@ -206,7 +206,7 @@ func HostCPUOf(e *Element) (HostCPU, error) {
 	return cpu, nil
 }
 
-// processorModel sorts CPUID's family and model into NCCL's few (ncclTopoAddCpu, 2.28 to 2.30).
+// processorModel maps CPUID's family and model to NCCL's few (ncclTopoAddCpu, 2.28 to 2.30).
 func processorModel(vendor, family, model int) int {
 	switch {
 	case vendor == VendorZhaoxin && family == 7 && model == 0x5b:
@@ -251,9 +251,9 @@ func XGMIRate(gcn string) float32 {
 	return 24
 }
 
-// LinkRate is what NCCL takes a PCIe link for, GB/s one way: the hundreds of Mb/s per lane of its own table,
+// LinkRate is the rate that NCCL assumes for a PCIe link, GB/s one way: the hundreds of Mb/s per lane of its own table,
 // times the lanes, divided by 80 (src/graph/topo.cc, kvDictPciGen and ncclTopoAddPci). Not the link's rate: Gen5
-// x16 is 48. speed in GT/s: one that the table does not have counts as 8; a width of 0 counts as 16.
+// x16 is 48. speed in GT/s: one that is not in the table counts as 8; a width of 0 counts as 16.
 func LinkRate(speed float64, width int) float64 {
 	lane := float64(assumedLane)
 	if text, ok := SpeedText(speed); ok {

@@ -9,23 +9,23 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// Recovered is what a damaged text may have meant: its tags in an order that nests, and the elements.
+// Recovered is the probable meaning of a damaged text: its tags in an order that nests, and the elements.
 type Recovered struct {
 	Text     []byte // in UTF-8
-	Encoding string // of the file, where it is UTF-16; else empty
+	Encoding string // of the file, if it is UTF-16; else empty
 	Tags     []Tag
 	Document Document
 	Problems []Problem
-	Cut      string // why it is not all of the file
+	Cut      string // why it is incomplete
 }
 
-// frame is an element that is open.
+// frame is an open element.
 type frame struct {
 	element *Element // nil of one that NCCL ignores
 	name    string
-	alias   string // the misspelt name that the file has
-	tag     int    // its place among the tags
-	implied int    // 1 + place of the problem that reports it; 0 of one that the file has
+	alias   string // the misspelt name in the file
+	tag     int    // its index among the tags
+	implied int    // 1 + index of the problem that reports it; 0 for one that is in the file
 	at      int    // line
 }
 
@@ -34,7 +34,7 @@ type recovery struct {
 	stack []frame
 }
 
-// Recover reads a text as far as it makes any sense, and beyond.
+// Recover reads as much of a damaged text as possible.
 func Recover(text []byte) Recovered {
 	plain, encoding := plainText(text)
 	s := scanText(plain)
@@ -44,7 +44,7 @@ func Recover(text []byte) Recovered {
 	}
 	for _, t := range s.tags {
 		if len(r.stack) > MaxDepth {
-			r.Cut = fmt.Sprintf("has elements in more than %d others", MaxDepth)
+			r.Cut = fmt.Sprintf("has elements nested more than %d deep", MaxDepth)
 			break
 		}
 		switch {
@@ -70,7 +70,7 @@ func (r *recovery) top() frame {
 	return r.stack[len(r.stack)-1]
 }
 
-// ignoring holds inside an element that NCCL does not know.
+// ignoring reports whether the innermost open element is one that NCCL does not know.
 func (r *recovery) ignoring() bool { return len(r.stack) > 0 && r.top().element == nil }
 
 func (r *recovery) open(t Tag) {
@@ -104,7 +104,7 @@ func misplaced(name, parent string) string {
 
 func (r *recovery) fits(name string) bool { return name != "graphs" && keptBelow(r.top().name, name) }
 
-// add makes the element of a tag below the innermost open one.
+// add creates the element of a tag below the innermost open one.
 func (r *recovery) add(t Tag) *Element {
 	e := &Element{Name: t.Name, Line: t.Line}
 	for _, a := range t.Attributes {
@@ -119,7 +119,7 @@ func (r *recovery) add(t Tag) *Element {
 	return e
 }
 
-// place finds how a tag that does not fit below the innermost open element may have been meant: its name is
+// place finds the probable meaning of a tag that does not fit below the innermost open element: its name is
 // misspelt, an element between them has lost its beginning, or open ones their end.
 func (r *recovery) place(t Tag) Tag {
 	if name := r.spelling(t.Name); name != "" {
@@ -138,7 +138,7 @@ func (r *recovery) place(t Tag) Tag {
 		r.Tags[r.stack[0].tag].Attributes = []TagAttribute{{Name: "version", Value: "1"}}
 		return t
 	}
-	for i := len(r.stack) - 2; i >= 0; i-- { // an outer one takes it: those in between are not closed
+	for i := len(r.stack) - 2; i >= 0; i-- { // an outer one accepts it: those in between are not closed
 		if keptBelow(r.stack[i].name, t.Name) {
 			r.unwind(i+1, t.Line, 0)
 			break
@@ -147,7 +147,7 @@ func (r *recovery) place(t Tag) Tag {
 	return t
 }
 
-// spelling gives the element that fits here and is one letter from the name; empty where none or two are.
+// spelling returns the element that fits here and differs by one letter from the name; empty where none or two do.
 func (r *recovery) spelling(name string) string {
 	if IsElement(name) {
 		return ""
@@ -164,7 +164,7 @@ func (r *recovery) spelling(name string) string {
 	return found[0]
 }
 
-// imply opens an element that the file has lost the beginning of, before the tag t.
+// imply opens an element whose beginning is missing from the file, before the tag t.
 func (r *recovery) imply(name string, t Tag) {
 	r.problem(Problem{Kind: KindUnknownElement, Line: t.Line, Text: "<" + t.Name + ">", Detail: misplaced(t.Name, r.top().name) + fmt.Sprintf(": <%s> is missing", name), Message: "Ignoring element " + t.Name, Fix: fmt.Sprintf("<%s> added", name)})
 	implied := Tag{Kind: TagOpen, Name: name, Line: t.Line, added: true, Changed: true}
@@ -175,7 +175,7 @@ func (r *recovery) imply(name string, t Tag) {
 	r.stack = append(r.stack, f)
 }
 
-// close ends the innermost open element of this name, and those that are open in it.
+// close ends the innermost open element of this name, and those that are open inside it.
 func (r *recovery) close(t Tag) {
 	place := -1
 	for i := len(r.stack) - 1; i >= 0 && place < 0; i-- {
@@ -189,7 +189,7 @@ func (r *recovery) close(t Tag) {
 	}
 	r.unwind(place+1, t.Line, t.Line)
 	f := r.top()
-	if f.implied > 0 { // its end is there: NCCL meets it while another element is open
+	if f.implied > 0 { // its end exists: NCCL reads it while another element is open
 		r.Problems[f.implied-1].Stop = t.Line
 		r.Problems[f.implied-1].Message = fmt.Sprintf("XML Mismatch : %s / %s", r.outer(), t.Name)
 	}
@@ -213,7 +213,7 @@ func (r *recovery) end(t Tag, f frame) {
 	r.stack = r.stack[:len(r.stack)-1]
 }
 
-// closeUnknown ends the innermost open element where the name is nearly its own; any other is taken out.
+// closeUnknown ends the innermost open element if the name is nearly its own; any other closing tag is removed.
 func (r *recovery) closeUnknown(t Tag) {
 	f := r.top()
 	p := Problem{Kind: KindCloseTag, Line: t.Line, Stop: t.Line, Text: "</" + Excerpt(t.Name) + ">"}
@@ -221,7 +221,7 @@ func (r *recovery) closeUnknown(t Tag) {
 		p.Message = fmt.Sprintf("XML Mismatch : %s / %s", f.name, Excerpt(t.Name))
 	}
 	if f.name == "" || levenshtein.Distance(t.Name, f.name, nil) > max(1, len(f.name)/3) {
-		p.Detail, p.Fix = "nothing of this name is open", "removed"
+		p.Detail, p.Fix = "no element of this name is open", "removed"
 		r.problem(p)
 		return
 	}
@@ -231,13 +231,13 @@ func (r *recovery) closeUnknown(t Tag) {
 	r.end(t, f)
 }
 
-// unwind closes the elements from a place of the stack on, which have no end of their own before a line.
-// stop is the line of the closing tag that NCCL meets instead, 0 where it meets an opening one.
+// unwind closes the elements from a position of the stack on, which have no end before a line.
+// stop is the line of the closing tag that NCCL reads instead, 0 where it reads an opening one.
 func (r *recovery) unwind(place, line, stop int) {
 	for len(r.stack) > place {
 		f := r.top()
 		switch {
-		case f.implied > 0 && stop > 0: // NCCL has not seen its beginning either: it misses no end
+		case f.implied > 0 && stop > 0: // NCCL has not read its beginning either: it misses no end
 		case isLeaf(f.name) && f.tag == len(r.Tags)-1:
 			r.Tags[f.tag].Kind, r.Tags[f.tag].Changed = TagSingle, true
 			r.problem(Problem{Kind: KindCloseTag, Line: f.at, Stop: line, Text: "<" + f.name + " ...>", Detail: "the element is not closed", Message: "XML Mismatch : " + f.name, Fix: "/> instead of >"})
@@ -264,7 +264,7 @@ func (r *recovery) missingEnd(f frame, place int) string {
 // finish reports what is open at the end of the text. The end of the file may be lost, and devices with it.
 func (r *recovery) finish(line int) {
 	f := r.stack[0]
-	r.Cut = fmt.Sprintf("ends before </%s> of line %d: it may be cut", Excerpt(f.name), f.at)
+	r.Cut = fmt.Sprintf("ends before </%s> of line %d: it may be truncated", Excerpt(f.name), f.at)
 	r.problem(Problem{
 		Kind: KindCloseTag, Line: line, Stop: line, Text: "<" + Excerpt(f.name) + "> of line " + fmt.Sprint(f.at), Detail: "the file ends before its end tag",
 		Message: "XML Parse : unterminated " + Excerpt(r.top().name),

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Rewrite writes the text again with tags that were changed, each in its place; laid out again where the text was
+// Rewrite writes the text with changed tags, each in its place; laid out again where the text was
 // damaged.
 func (r Recovered) Rewrite(tags []Tag) []byte {
 	if needsLayout(r) {
@@ -15,14 +15,14 @@ func (r Recovered) Rewrite(tags []Tag) []byte {
 	return inPlace(r.Text, tags)
 }
 
-// needsLayout holds where tags were added or something was taken out: lines and indentation of such a text are
+// needsLayout reports whether tags were added or something was removed: lines and indentation of such a text are
 // those of the tool that damaged it.
 func needsLayout(r Recovered) bool {
 	return slices.ContainsFunc(r.Tags, func(t Tag) bool { return t.added }) ||
 		slices.ContainsFunc(r.Problems, Problem.IsDamage)
 }
 
-// layOut writes each tag on a line of its own, two blanks per level, as NCCL's own dump is.
+// layOut writes each tag on its own line, two blanks per level, as in NCCL's own dump.
 func layOut(tags []Tag) []byte {
 	var b bytes.Buffer
 	depth := 0
@@ -40,7 +40,7 @@ func layOut(tags []Tag) []byte {
 	return b.Bytes()
 }
 
-// inPlace writes the text again with the changed tags in it.
+// inPlace writes the text with the changed tags in it.
 func inPlace(text []byte, tags []Tag) []byte {
 	var b bytes.Buffer
 	at := 0
@@ -57,8 +57,8 @@ func inPlace(text []byte, tags []Tag) []byte {
 	return b.Bytes()
 }
 
-// gapText is what stands between two tags: blanks as they are, tabs as two, and of anything else only the blanks
-// of the line that it ends with.
+// gapText is the text between two tags: blanks as they are, tabs as two, and of anything else only the blanks
+// of its last line.
 func gapText(text []byte, first bool) []byte {
 	blank := func(c byte) bool { return isBlank(c) || c == '\t' }
 	if slices.ContainsFunc(text, func(c byte) bool { return !blank(c) }) {

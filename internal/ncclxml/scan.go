@@ -8,44 +8,44 @@ import (
 	"strings"
 )
 
-// The reader of damaged files. Where NCCL's parser stops at the first error, this one goes on: it knows what
-// may be meant by a tag without its <, a value without its quotes, junk between attributes. What it makes of
-// them is never more than a proposal: Parse alone says what NCCL takes.
+// The reader of damaged files. Where NCCL's parser stops at the first error, this one continues: it infers the
+// probable meaning of a tag without its <, a value without its quotes, invalid text between attributes. Its result
+// is never more than a proposal: only Parse decides what NCCL accepts.
 
-// Limits of the reader of damaged files: a sound file is below 3 MB even where every value has its full length.
+// Limits of the reader of damaged files: a valid file is below 3 MB even where every value has its full length.
 const (
 	RecoverLimit     = 16 << 20 // bytes that Recover reads
 	scanTagLimit     = 1 << 16
 	scanProblemLimit = 1 << 10
 )
 
-// Tag is a tag or comment of the text. from is where it begins, to the first byte behind it.
+// Tag is a tag or comment of the text. from is where it begins, to the first byte after it.
 type Tag struct {
 	Kind       TagKind
-	Comment    string // as to be written; empty of a tag
+	Comment    string // text to be written; empty for a tag
 	Name       string
 	Line       int
 	from, to   int
 	Attributes []TagAttribute
-	Changed    bool // was edited: Rewrite writes it, and not the text
+	Changed    bool // was edited: Rewrite writes it instead of the text
 	added      bool // was not in the text
 }
 
-// TagAttribute is an attribute of a Tag as it is written.
+// TagAttribute is an attribute of a Tag as written.
 type TagAttribute struct {
 	Name, Value string
 	Line        int
 	bare        bool // without = and value
 }
 
-// Problem is one thing that is wrong with the text. Of several on one tag each has its own.
+// Problem is one problem of the text. Several problems of one tag are separate.
 type Problem struct {
 	Kind    Kind
 	Line    int    // where it is
-	Stop    int    // line at which NCCL would stop for it; 0: it reads on
+	Stop    int    // line at which NCCL would stop for it; 0: it continues
 	Text    string // as written
-	Message string // what NCCL says then, in its own words
-	Detail  string // what is wrong, where the kind does not say it all
+	Message string // NCCL's message for it
+	Detail  string // description, where the kind is not enough
 	Fix     string // how it can be fixed: "double quotes", "< added"; empty: only by guessing
 }
 
@@ -60,7 +60,7 @@ type scanner struct {
 	cut      string // why it did not read to the end
 }
 
-// scanText splits text into tags and reports what is wrong with it, all at once.
+// scanText splits text into tags and reports all problems at once.
 func scanText(text []byte) *scanner {
 	s := &scanner{text: text}
 	if len(text) > RecoverLimit {
@@ -91,8 +91,8 @@ func scanText(text []byte) *scanner {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// LineOf gives the line of an offset; a newline belongs to the line that it ends. Newlines are counted as far as
-// somebody asks: of a hostile text most is never looked at.
+// lineOf returns the line of an offset; a newline belongs to the line that it ends. Newlines are counted up to the
+// highest offset requested: most of a hostile text is never read.
 func (s *scanner) lineOf(offset int) int {
 	for s.counted < offset {
 		i := bytes.IndexByte(s.text[s.counted:offset], '\n')
@@ -115,7 +115,7 @@ func (s *scanner) problem(p Problem) {
 	s.problems = append(s.problems, p)
 }
 
-// stray reports text at which NCCL expects a <.
+// stray reports text where NCCL expects a <.
 func (s *scanner) stray(kind Kind, offset int, text string) {
 	line := s.lineOf(offset)
 	s.problem(Problem{
@@ -125,7 +125,7 @@ func (s *scanner) stray(kind Kind, offset int, text string) {
 	})
 }
 
-// hasContent holds of text that may be a piece of an element.
+// hasContent reports whether text may be a part of an element.
 func hasContent(text string) bool { return strings.ContainsAny(text, `="'`) }
 
 func (s *scanner) tabs() {
@@ -140,7 +140,7 @@ func (s *scanner) tabs() {
 	})
 }
 
-// lineText gives the text from an offset to the end of its line, shortened.
+// lineText returns the text from an offset to the end of its line, shortened.
 func (s *scanner) lineText(from int) string {
 	line, _, _ := bytes.Cut(s.window(from, 2*ExcerptLimit), []byte("\n"))
 	return Excerpt(string(line))
@@ -152,7 +152,7 @@ var tagStart = regexp.MustCompile(`^(?:system|cpu|pci|gpu|nic|net|nvlink|xgmi|c2
 // attributeStart is the beginning of an attribute.
 var attributeStart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*[ \t]*=[ \t]*["']`)
 
-// betweenTags reads text at a place where NCCL takes nothing but a tag.
+// betweenTags reads text where NCCL accepts only a tag.
 func (s *scanner) betweenTags() {
 	segment := s.window(s.at, scanExcerpt)
 	if i := bytes.IndexAny(segment, "<\n"); i >= 0 {
@@ -180,19 +180,19 @@ func (s *scanner) betweenTags() {
 	}
 }
 
-// How far text is looked at: to tell what a piece of it is, and to find the end of a value or tag. NCCL has
-// room for 16 attributes of 2 times 254 bytes; what it ignores may be more.
+// How many bytes are examined: to classify a piece of text, and to find the end of a value or tag. NCCL has
+// room for 16 attributes of 2 times 254 bytes; what it ignores may be longer.
 const (
 	scanExcerpt    = 1 << 10 // bytes
 	scanTagSize    = 1 << 16 // bytes
 	scanAttributes = 64      // of a tag
 )
 
-// window gives at most size bytes from an offset on.
+// window returns at most size bytes from an offset on.
 func (s *scanner) window(from, size int) []byte { return s.text[from:min(len(s.text), from+size)] }
 
 // headless reads attributes and an end whose beginning is lost, such as the arch="x86_64" ...> that is left of
-// a <cpu>. It gives false, and has read nothing, where they leave open which element it was.
+// a <cpu>. It returns false, without reading anything, where the element is ambiguous.
 func (s *scanner) headless() bool {
 	at, tags, problems := s.at, len(s.tags), len(s.problems)
 	t := s.open(s.at)
@@ -210,8 +210,8 @@ func (s *scanner) headless() bool {
 	return true
 }
 
-// elementOf recognises an element by its attributes, where they leave no doubt and name the device: a switch that
-// has lost its busid cannot be had back.
+// elementOf recognises an element by its attributes, where they are unambiguous and name the device: a switch that
+// has lost its busid cannot be recovered.
 func elementOf(t *Tag) string {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(t.Attributes, func(a TagAttribute) bool { return slices.Contains(names, a.Name) })
@@ -256,7 +256,7 @@ func (s *scanner) markup() {
 	}
 }
 
-// declarationEnd is behind the > of <?...?> or <!...>, with what is in brackets.
+// declarationEnd is the offset after the > of <?...?> or <!...>, including what is in brackets.
 func declarationEnd(text []byte) int {
 	depth := 0
 	for i, c := range text {
@@ -286,8 +286,8 @@ func (s *scanner) comment() {
 	word := t.Comment[1:]
 	if i := strings.IndexAny(word, " \n\r>/="); i >= 0 && word[i] == '=' || i > TextLimit {
 		s.problem(Problem{
-			Kind: KindQuote, Line: line, Stop: line, Text: s.lineText(from), Detail: "NCCL reads the first word of a comment as the name of an element: it must be short and hold no =",
-			Message: "XML Parse : Unexpected value with name " + word[:min(i, TextLimit)], Fix: "a blank behind <!--",
+			Kind: KindQuote, Line: line, Stop: line, Text: s.lineText(from), Detail: "NCCL reads the first word of a comment as the name of an element: it must be short and contain no =",
+			Message: "XML Parse : Unexpected value with name " + word[:min(i, TextLimit)], Fix: "a blank after <!--",
 		})
 		t.Comment, t.Changed = begin+" "+t.Comment[len(begin):], true
 	}
@@ -313,7 +313,7 @@ func (s *scanner) close() {
 	if !isEnd || s.at > behind+1 {
 		t.Changed = true
 		s.problem(Problem{
-			Kind: KindCloseTag, Line: t.Line, Stop: t.Line, Text: s.lineText(t.from), Detail: "a closing tag is a name and >, with nothing between or behind",
+			Kind: KindCloseTag, Line: t.Line, Stop: t.Line, Text: s.lineText(t.from), Detail: "a closing tag is a name and >, with nothing between or after them",
 			Message: closeSays(s.text[behind:], t.Name), Fix: "</" + t.Name + ">",
 		})
 		if !isEnd {
@@ -341,6 +341,6 @@ func Excerpt(text string) string {
 	return text
 }
 
-// IsDamage holds for what shows that text was lost or added, not only written in another way: then any character may
+// IsDamage reports whether a problem shows that text was lost or added, not only written in another way: then any character may
 // be wrong.
 func (p Problem) IsDamage() bool { return p.Kind == KindText || p.Kind == KindCloseTag }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// open reads a tag that opens or stands alone, from its name on; from is where it begins.
+// open reads an opening or self-closing tag, from its name on; from is where it begins.
 func (s *scanner) open(from int) *Tag {
 	t := Tag{Line: s.lineOf(from), from: from, Changed: s.text[from] != '<'}
 	if !attributeStart.Match(s.window(s.at, scanExcerpt)) {
@@ -50,8 +50,8 @@ func (s *scanner) identifier() string {
 	return string(s.text[from:s.at])
 }
 
-// tagBlanks ignores blanks in a tag and gives how many; a newline or a tab there is an error to NCCL, and
-// a second blank makes an attribute without a name. It gives -1 where it has reported them already.
+// tagBlanks ignores blanks in a tag and returns how many; a newline or a tab there is an error to NCCL, and
+// a second blank creates an attribute without a name. It returns -1 where it has already reported them.
 func (s *scanner) tagBlanks(t *Tag) (count int) {
 	from, newline, tab := s.at, -1, -1
 	for ; s.at < len(s.text) && (isBlank(s.text[s.at]) || s.text[s.at] == '\t'); s.at++ {
@@ -87,10 +87,10 @@ func (s *scanner) trailing(t *Tag, blanks int) {
 
 func (s *scanner) blank(t *Tag) {
 	t.Changed = true
-	s.problem(Problem{Kind: KindBlank, Line: s.lineOf(s.at), Text: s.lineText(t.from), Detail: "NCCL makes an attribute without a name of the blank", Fix: "one blank between attributes, none before the end"})
+	s.problem(Problem{Kind: KindBlank, Line: s.lineOf(s.at), Text: s.lineText(t.from), Detail: "NCCL reads the blank as an attribute without a name", Fix: "one blank between attributes, none before the end"})
 }
 
-// insideTag reads a < in a tag: a closing tag of no element of this format is junk between attributes;
+// insideTag reads a < in a tag: a closing tag of no element of this format is an invalid insertion between attributes;
 // anything else begins the next tag, and this one has lost its end.
 func (s *scanner) insideTag(t *Tag) {
 	m := foreignClose.FindSubmatch(s.window(s.at, scanExcerpt))
@@ -100,7 +100,7 @@ func (s *scanner) insideTag(t *Tag) {
 	}
 	line := s.lineOf(s.at)
 	s.problem(Problem{
-		Kind: KindText, Line: line, Stop: line, Text: string(m[0]), Detail: "junk inside the tag",
+		Kind: KindText, Line: line, Stop: line, Text: string(m[0]), Detail: "invalid text inside the tag",
 		Message: "XML Parse : expected >, got '<'", Fix: "removed",
 	})
 	t.Changed = true
@@ -109,7 +109,7 @@ func (s *scanner) insideTag(t *Tag) {
 
 var foreignClose = regexp.MustCompile(`^</?([A-Za-z0-9]{1,32})[ \t]*/?>`)
 
-// unended reports a tag without its end. What it should have been is reported by its kind of element.
+// unended reports a tag without its end. The kind of element determines what the end should have been.
 func (s *scanner) unended(t *Tag, says string) {
 	t.Kind, t.Changed = TagOpen, true
 	end := ">"
@@ -127,7 +127,7 @@ func (s *scanner) junk(t *Tag) {
 	}
 	t.Changed = true
 	line := s.lineOf(from)
-	s.problem(Problem{Kind: KindText, Line: line, Stop: line, Text: Excerpt(string(s.text[from:s.at])), Detail: "junk inside the tag", Fix: fixIf(!hasContent(string(s.text[from:s.at])), "removed")})
+	s.problem(Problem{Kind: KindText, Line: line, Stop: line, Text: Excerpt(string(s.text[from:s.at])), Detail: "invalid text inside the tag", Fix: fixIf(!hasContent(string(s.text[from:s.at])), "removed")})
 }
 
 func (s *scanner) attribute(t *Tag, blanks int) {
@@ -158,7 +158,7 @@ func (s *scanner) attribute(t *Tag, blanks int) {
 	case s.at > equals:
 		t.Changed = true
 		s.problem(Problem{
-			Kind: KindQuote, Line: a.Line, Stop: a.Line, Text: s.lineText(t.from), Detail: "there is a blank behind " + Excerpt(a.Name) + "=",
+			Kind: KindQuote, Line: a.Line, Stop: a.Line, Text: s.lineText(t.from), Detail: "there is a blank after " + Excerpt(a.Name) + "=",
 			Message: "XML Parse : Expected (double) quote.", Fix: "removed",
 		})
 	case loose:
@@ -174,10 +174,10 @@ func (s *scanner) skipBlanks() {
 	}
 }
 
-// curly are the quotes that word processors make of straight ones.
+// curly are the quotes that word processors substitute for straight ones.
 var curly = []string{"\u201c", "\u201d", "\u201e", "\u2018", "\u2019"}
 
-// value reads a value up to its closing quote. A quote that has no partner before the next newline or < has
+// value reads a value up to its closing quote. A quote without a partner before the next newline or < has
 // lost it: the value then ends like one without quotes.
 func (s *scanner) value(t *Tag, a TagAttribute) string {
 	rest := s.window(s.at, scanTagSize)
@@ -210,7 +210,7 @@ func (s *scanner) value(t *Tag, a TagAttribute) string {
 		value = strings.TrimSuffix(value, quote)
 	}
 	t.Changed = true
-	s.problem(Problem{Kind: KindQuote, Line: a.Line, Stop: a.Line, Text: s.lineText(t.from), Detail: "the value of " + Excerpt(a.Name) + " is not between quotes", Message: says, Fix: "double quotes"})
+	s.problem(Problem{Kind: KindQuote, Line: a.Line, Stop: a.Line, Text: s.lineText(t.from), Detail: "the value of " + Excerpt(a.Name) + " is not in quotes", Message: says, Fix: "double quotes"})
 	return value
 }
 
@@ -236,7 +236,7 @@ func fixIf(can bool, what string) string {
 	return ""
 }
 
-// Has says whether a tag has an attribute of this name.
+// Has reports whether a tag has an attribute of this name.
 func (t *Tag) Has(name string) bool {
 	return slices.ContainsFunc(t.Attributes, func(a TagAttribute) bool { return a.Name == name })
 }

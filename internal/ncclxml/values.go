@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/topology"
 )
 
-// BusOf is the address of the PCI function that an element is in.
+// BusOf is the address of the PCI function that contains an element.
 func BusOf(e *Element) string {
 	pci := e.Above("pci")
 	if pci == nil {
@@ -21,7 +21,7 @@ func BusOf(e *Element) string {
 	return text
 }
 
-// ScaleUp gives the links of a GPU to others and how many they are as NCCL counts them.
+// ScaleUp returns the links of a GPU to others and their number as NCCL counts them.
 func ScaleUp(gpu *Element) (links []*Element, count int) {
 	links = append(gpu.ChildrenOf("nvlink"), gpu.ChildrenOf("xgmi")...)
 	for _, l := range links {
@@ -37,7 +37,7 @@ func PCIIDs(e *Element) (vendor, device uint16) {
 	return uint16(Strtol(v, 0)), uint16(Strtol(d, 0))
 }
 
-// Required gives the value of an attribute without which NCCL refuses the element.
+// Required returns the value of an attribute without which NCCL refuses the element.
 func (e *Element) Required(key string) (string, error) {
 	value, ok := e.Get(key)
 	if !ok {
@@ -46,13 +46,13 @@ func (e *Element) Required(key string) (string, error) {
 	return value, nil
 }
 
-// Integer reads a required attribute as NCCL does: as far as it is a number, 0 where it is none.
+// Integer reads a required attribute as NCCL does: the number at its beginning, 0 where there is none.
 func (e *Element) Integer(key string) (int, error) {
 	value, err := e.Required(key)
 	return clampInt(Strtol(value, 0)), err
 }
 
-// IntegerOr reads an attribute as NCCL does; standard is the value of one that is missing.
+// IntegerOr reads an attribute as NCCL does; standard is the value of a missing one.
 func (e *Element) IntegerOr(key string, standard int) int {
 	if value, ok := e.Get(key); ok {
 		return clampInt(Strtol(value, 0))
@@ -60,10 +60,10 @@ func (e *Element) IntegerOr(key string, standard int) int {
 	return standard
 }
 
-// clampInt keeps what C's int would hold.
+// clampInt limits a number to the range of C's int.
 func clampInt(n int64) int { return int(max(min(n, 1<<31-1), -1<<31)) }
 
-// BusNumber is the number that NCCL makes of an address: its hexadecimal digits up to the first other character,
+// BusNumber is the number that NCCL derives from an address: its hexadecimal digits up to the first other character,
 // without colons and dots (busIdToInt64).
 func BusNumber(text string) int64 {
 	var digits strings.Builder
@@ -107,7 +107,7 @@ func Strtoull(text string) uint64 {
 	return n
 }
 
-// Strtof reads a number as strtof does for the forms that NCCL writes; nothing is 0.
+// Strtof reads a number as strtof does for the forms that NCCL writes; an empty text is 0.
 func Strtof(text string) float32 {
 	end := 0
 	for end < len(text) && (Digit(text[end]) < 10 || text[end] == '.' || end == 0 && text[0] == '-') {
@@ -120,7 +120,7 @@ func Strtof(text string) float32 {
 	return float32(f)
 }
 
-// Strtol reads a number as C's strtol does: blanks, a sign, then digits as far as they go; nothing is 0. Base 0
+// Strtol reads a number as C's strtol does: blanks, a sign, then as many digits as follow; none is 0. Base 0
 // takes 0x and a leading 0 for hexadecimal and octal.
 func Strtol(text string, base int64) int64 {
 	text = strings.TrimLeft(text, " \t\n\v\f\r")

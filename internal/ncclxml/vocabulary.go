@@ -7,7 +7,7 @@ func ElementNames() []string {
 	return []string{"system", "cpu", "pci", "gpu", "nvlink", "xgmi", "c2c", "nic", "net", "pcilink"}
 }
 
-// IsElement holds for the name of such an element.
+// IsElement reports whether a name is that of such an element.
 func IsElement(name string) bool { return slices.Contains(ElementNames(), name) }
 
 // KnownAttributes are the attributes that NCCL or RCCL read or write on an element (src/graph/xml.cc,
@@ -37,7 +37,7 @@ func KnownAttributes(element string) []string {
 }
 
 // AddedAttributes are those that NCCL itself sets on an element that it keeps, whatever the file states
-// (ncclTopoGetSystem and ncclTopoPopulateNics of 2.28 to 2.30): they need a place among the sixteen.
+// (ncclTopoGetSystem and ncclTopoPopulateNics of 2.28 to 2.30): they need one of the sixteen slots.
 func AddedAttributes(element string) []string {
 	switch element {
 	case "cpu":
@@ -50,7 +50,7 @@ func AddedAttributes(element string) []string {
 	return nil
 }
 
-// isLeaf holds for the elements below which NCCL knows no others.
+// isLeaf reports whether NCCL knows no elements below this one.
 func isLeaf(name string) bool {
 	switch name {
 	case "nvlink", "xgmi", "c2c", "net", "pcilink":

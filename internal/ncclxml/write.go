@@ -11,27 +11,27 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// What NCCL's parser has room for (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.h, xml.cc and topo.h). It counts
-// a little short of its arrays: a value needs its closing quote inside 254 bytes, and the element after the
-// last must still have a place, be it only a closing tag.
+// Limits of NCCL's parser (NVIDIA/nccl 2.28 to 2.30, src/graph/xml.h, xml.cc and topo.h). They are
+// slightly below its array sizes: a value needs its closing quote inside 254 bytes, and the element after the
+// last must still have a slot, even if it is only a closing tag.
 const (
 	TextLimit      = 253 // bytes of a name or a value
 	AttributeLimit = 16  // of an element; the rest is dropped silently
-	ChildLimit     = 128 // of an element, as 2.28 has it; 2.30 takes 640
+	ChildLimit     = 128 // of an element, as in 2.28; 2.30 allows 640
 	ElementLimit   = 255 // of a file that it keeps; what it ignores is not counted
 )
 
-// MaxDepth bounds how deep a Document is followed: a PCI tree has ten levels, a ring of elements has
+// MaxDepth bounds the depth to which a Document is followed: a PCI tree has ten levels, a loop of elements has
 // no end.
 const MaxDepth = 64
 
-// WriteTo writes the document in the form that NCCL's parser takes and its own dump has: no declaration, one
+// WriteTo writes the document in the form that NCCL's parser accepts and its own dump has: no declaration, one
 // element per line, two blanks per level, double quotes. It refuses what that parser would refuse or misread: no
-// or several roots, a name or a value that is too long or holds a character with a meaning in XML, too many
+// or several roots, a name or a value that is too long or contains a character with a meaning in XML, too many
 // attributes, children or elements. Nothing is written then.
 func (d *Document) WriteTo(w io.Writer) (int64, error) {
 	if len(d.Roots) != 1 {
-		return 0, fmt.Errorf("topology document: has %d root elements, NCCL takes 1", len(d.Roots))
+		return 0, fmt.Errorf("topology document: has %d root elements, NCCL accepts 1", len(d.Roots))
 	}
 	var x writer
 	if err := x.element(d.Roots[0], "", 0); err != nil {
@@ -47,7 +47,7 @@ type writer struct {
 	kept int
 }
 
-// ignored stands for the parent of what NCCL ignores.
+// ignored is the parent of what NCCL ignores.
 const ignored = "!"
 
 func (x *writer) element(e *Element, parent string, depth int) error {
@@ -60,7 +60,7 @@ func (x *writer) element(e *Element, parent string, depth int) error {
 		x.kept++
 	}
 	if x.kept > ElementLimit {
-		return fmt.Errorf("%s: is element %d, NCCL takes at most %d", e.Title(), x.kept, ElementLimit)
+		return fmt.Errorf("%s: is element %d, NCCL accepts at most %d", e.Title(), x.kept, ElementLimit)
 	}
 	children := 0
 	for _, child := range e.Children {
@@ -69,7 +69,7 @@ func (x *writer) element(e *Element, parent string, depth int) error {
 		}
 	}
 	if children > ChildLimit {
-		return fmt.Errorf("%s: has %d children, NCCL takes at most %d", e.Title(), children, ChildLimit)
+		return fmt.Errorf("%s: has %d children, NCCL accepts at most %d", e.Title(), children, ChildLimit)
 	}
 	indent := strings.Repeat("  ", depth)
 	x.b.WriteString(indent + "<" + e.Name)
@@ -90,7 +90,7 @@ func (x *writer) element(e *Element, parent string, depth int) error {
 	return nil
 }
 
-// keptBelow says which elements the parsers of NCCL and RCCL keep below a parent; they ignored all others
+// keptBelow returns which elements the parsers of NCCL and RCCL keep below a parent; they ignored all others
 // (src/graph/xml.cc, the handlers of ncclTopoXmlLoad and ncclTopoXmlGraphLoad).
 func keptBelow(parent, name string) bool {
 	switch parent {
@@ -122,9 +122,9 @@ func checkElement(e *Element, depth int) error {
 	case e == nil:
 		return errors.New("an element is nil")
 	case depth >= MaxDepth:
-		return fmt.Errorf("%s: is below more than %d others", e.Title(), MaxDepth-1)
+		return fmt.Errorf("%s: is nested more than %d deep", e.Title(), MaxDepth-1)
 	case len(e.Attributes) > AttributeLimit:
-		return fmt.Errorf("%s: has %d attributes, NCCL takes at most %d", e.Title(), len(e.Attributes), AttributeLimit)
+		return fmt.Errorf("%s: has %d attributes, NCCL accepts at most %d", e.Title(), len(e.Attributes), AttributeLimit)
 	}
 	if err := checkName(e.Name); err != nil {
 		return fmt.Errorf("%s: %w", e.Title(), err)
@@ -133,7 +133,7 @@ func checkElement(e *Element, depth int) error {
 	for _, a := range e.Attributes {
 		err := cmp.Or(checkName(a.Name), checkText("value", a.Value, valueCharacter))
 		if err == nil && seen[a.Name] {
-			err = errors.New("is there twice, NCCL reads the first")
+			err = errors.New("duplicate, NCCL reads the first")
 		}
 		if err != nil {
 			return fmt.Errorf("%s: attribute %s: %w", e.Title(), fabric.Quote(a.Name), err)
@@ -152,18 +152,18 @@ func checkName(name string) error {
 
 func checkText(what, text string, allowed func(byte) bool) error {
 	if len(text) > TextLimit {
-		return fmt.Errorf("%s has %d bytes, NCCL takes at most %d", what, len(text), TextLimit)
+		return fmt.Errorf("%s has %d bytes, NCCL accepts at most %d", what, len(text), TextLimit)
 	}
 	for i := range len(text) {
 		if !allowed(text[i]) {
-			return fmt.Errorf("%s %s holds %q, which NCCL's parser has no way to quote", what, fabric.Quote(text), text[i])
+			return fmt.Errorf("%s %s contains %q, which NCCL's parser cannot quote", what, fabric.Quote(text), text[i])
 		}
 	}
 	return nil
 }
 
-// valueCharacter allows printable ASCII less what ends a value or a tag. NCCL knows no entities, so & is
-// itself to it and an error to every other reader.
+// valueCharacter allows printable ASCII except what ends a value or a tag. NCCL does not decode entities, so it reads
+// & literally, which is an error to every other reader.
 func valueCharacter(c byte) bool {
 	return c >= ' ' && c < 0x7f && !strings.ContainsRune(`"'<>&`, rune(c))
 }

@@ -37,7 +37,7 @@ func TestDocumentWriteTo(t *testing.T) {
 	}
 }
 
-// chain gives elements below each other.
+// chain returns elements below each other.
 func chain(names ...string) *Element {
 	root := &Element{Name: names[0]}
 	at := root
@@ -74,28 +74,28 @@ func TestDocumentRefused(t *testing.T) {
 		{"no root", nil, "has 0 root elements"},
 		{"two roots", []*Element{{Name: "system"}, {Name: "system"}}, "has 2 root elements"},
 		{"longest value", with(Attribute{"name", strings.Repeat("x", 253)}), ""},
-		{"value too long", with(Attribute{"name", strings.Repeat("x", 254)}), "value has 254 bytes, NCCL takes at most 253"},
+		{"value too long", with(Attribute{"name", strings.Repeat("x", 254)}), "value has 254 bytes, NCCL accepts at most 253"},
 		{"name too long", with(Attribute{strings.Repeat("x", 254), ""}), "name has 254 bytes"},
-		{"quote", with(Attribute{"name", `a"b`}), `holds '"'`},
-		{"single quote", with(Attribute{"name", `a'b`}), `holds '\''`},
-		{"less", with(Attribute{"name", "a<b"}), `holds '<'`},
-		{"greater", with(Attribute{"name", "a>b"}), `holds '>'`},
-		{"ampersand", with(Attribute{"name", "a&b"}), `holds '&'`},
-		{"newline", with(Attribute{"name", "a\nb"}), `holds '\n'`},
-		{"tab", with(Attribute{"name", "a\tb"}), `holds '\t'`},
-		{"not ASCII", with(Attribute{"name", "é"}), "no way to quote"},
-		{"blank in a name", with(Attribute{"a b", "1"}), `holds ' '`},
+		{"quote", with(Attribute{"name", `a"b`}), `contains '"'`},
+		{"single quote", with(Attribute{"name", `a'b`}), `contains '\''`},
+		{"less", with(Attribute{"name", "a<b"}), `contains '<'`},
+		{"greater", with(Attribute{"name", "a>b"}), `contains '>'`},
+		{"ampersand", with(Attribute{"name", "a&b"}), `contains '&'`},
+		{"newline", with(Attribute{"name", "a\nb"}), `contains '\n'`},
+		{"tab", with(Attribute{"name", "a\tb"}), `contains '\t'`},
+		{"not ASCII", with(Attribute{"name", "é"}), "cannot quote"},
+		{"blank in a name", with(Attribute{"a b", "1"}), `contains ' '`},
 		{"no name", with(Attribute{"", "1"}), "name is empty"},
-		{"twice", with(Attribute{"a", "1"}, Attribute{"a", "2"}), "is there twice"},
+		{"twice", with(Attribute{"a", "1"}, Attribute{"a", "2"}), "duplicate"},
 		{"16 attributes", with(attributes[:16]...), ""},
-		{"17 attributes", with(attributes...), "has 17 attributes, NCCL takes at most 16"},
+		{"17 attributes", with(attributes...), "has 17 attributes, NCCL accepts at most 16"},
 		{"element without a name", []*Element{{}}, "name is empty"},
 		{"nil", []*Element{nil}, "an element is nil"},
 		{"128 children", many("cpu", 128), ""},
-		{"256 elements", crowded(2, 127), `<pci "1/125">: is element 256, NCCL takes at most 255`},
-		{"129 children", many("cpu", 129), `<cpu>: has 129 children, NCCL takes at most 128`},
+		{"256 elements", crowded(2, 127), `<pci "1/125">: is element 256, NCCL accepts at most 255`},
+		{"129 children", many("cpu", 129), `<cpu>: has 129 children, NCCL accepts at most 128`},
 		{"300 elements that NCCL ignores", many("pcie", 300), ""},
-		{"a ring", []*Element{ring}, "is below more than 63 others"},
+		{"a ring", []*Element{ring}, "is nested more than 63 deep"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer

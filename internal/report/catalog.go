@@ -24,7 +24,7 @@ func CatalogKinds(w io.Writer, kinds []fabric.CatalogKind, o TextOptions) error 
 	return p.writeTo(w)
 }
 
-// CatalogTable writes the parts of a kind with the figures that tell them apart.
+// CatalogTable writes the parts of a kind with the figures that distinguish them.
 func CatalogTable(w io.Writer, k fabric.CatalogKind, parts []fabric.CatalogPart, o TextOptions) error {
 	p := newPrinter(o)
 	columns := []column{{name: "name", left: true}}
@@ -43,13 +43,13 @@ func CatalogTable(w io.Writer, k fabric.CatalogKind, parts []fabric.CatalogPart,
 	return p.writeTo(w)
 }
 
-// add gives a column a figure; text stands at the left.
+// add adds one column per figure; text is left-aligned.
 func (c *column) add(f fabric.CatalogFigure) {
 	c.cells = append(c.cells, fabric.Printable(quantity(f)))
 	c.left = c.left || f.Unit == "" && strings.Trim(f.Value, "0123456789") != ""
 }
 
-// quantity writes a figure with its unit; what is counted stands in its name.
+// quantity writes a figure with its unit; a count has its unit in its name.
 func quantity(f fabric.CatalogFigure) string {
 	switch f.Unit {
 	case "GPU", "NIC", "generation", "link", "node", "port", "ratio", "":
@@ -59,7 +59,7 @@ func quantity(f fabric.CatalogFigure) string {
 	}
 }
 
-// CatalogPart writes every figure of a part with its source, and where its name is taken.
+// CatalogPart writes every figure of a part with its source, and the names by which it is found.
 func CatalogPart(w io.Writer, part fabric.CatalogPart, o TextOptions) error {
 	p := newPrinter(o)
 	p.line(p.paint(bold, part.Name) + "  " + fabric.Printable(part.Title))

@@ -28,9 +28,9 @@ const (
 	tagWaived  = "waived"         // failing, and accepted for a while
 )
 
-// caveats lists everything that a reader could take for a pass and must not: parts of the run that are not
-// there, rules without a verdict, facts that could not be read, pairs that were not measured, steps that
-// did not come to their end, and what the plan leaves out. limit bounds the terms of each list.
+// caveats lists everything that a reader could take for a pass and must not: missing parts of the run,
+// rules without a verdict, facts that could not be read, pairs that were not measured, steps that
+// did not finish, and what the plan leaves out. limit bounds the terms of each list.
 func (r Run) caveats(limit int) []caveat {
 	all := r.absentParts()
 	if r.Findings != nil {
@@ -117,7 +117,7 @@ func (r Run) meshCaveats(limit int) []caveat {
 	return all
 }
 
-// missingCaveats puts together the facts that the same nodes lack for the same reason.
+// missingCaveats groups the facts that the same nodes lack for the same reason.
 func missingCaveats(missing map[string][]fabric.Missing, limit int) []caveat {
 	nodes := map[fabric.Missing][]string{}
 	var order []fabric.Missing
@@ -158,7 +158,7 @@ func waivedCaveats(findings []fabric.Finding) []caveat {
 	return all
 }
 
-// scopeCaveats puts together the rules that their scope left out, by its reason.
+// scopeCaveats groups the rules that their scope left out, by reason.
 func scopeCaveats(f *fabric.Findings) []caveat {
 	var all []caveat
 	for _, one := range f.Findings {

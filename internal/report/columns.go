@@ -9,8 +9,8 @@ import (
 type column struct {
 	name, unit string
 	cells      []string
-	left       bool // text; numbers stand at the right
-	drop       int  // the higher goes first where the terminal is narrow; 0 never goes
+	left       bool // text; numbers are right-aligned
+	drop       int  // higher ones are dropped first where the terminal is narrow; 0 is never dropped
 }
 
 // columnGap is the blanks between two columns.
@@ -32,7 +32,7 @@ func (c column) pad(text string) string {
 	return blanks + text
 }
 
-// fold drops columns until the rest fits; it gives the names of those that went.
+// fold drops columns until the rest fits; it returns the names of those that went.
 func fold(all []column, width int) (kept []column, dropped []string) {
 	for {
 		total, worst := 0, -1
@@ -50,7 +50,7 @@ func fold(all []column, width int) (kept []column, dropped []string) {
 	}
 }
 
-// table writes the columns that fit, and says which did not.
+// table writes the columns that fit, and names those that do not.
 func (p *printer) table(all []column) {
 	all, dropped := fold(all, p.width())
 	row := func(of func(column) string) string {

@@ -91,7 +91,7 @@ func (p *printer) step(n int, d fabric.Derivation) {
 	}
 }
 
-// stepIndent is where the text of a step stands.
+// stepIndent is the column where the text of a step begins.
 const stepIndent = 14
 
 // stepLines are the lines of a step that have a text.
@@ -133,7 +133,7 @@ func (p *printer) ledgerSteps(s *fabric.Sizing) {
 // sumWidth is the columns of the bytes and the GiB.
 const sumWidth = 20 + 2 + 11 + 4
 
-// ledgerHow says how an entry comes about: formula, numbers, source.
+// ledgerHow returns how an entry is computed: formula, numbers, source.
 func ledgerHow(e fabric.LedgerEntry) string {
 	text := strings.TrimSpace(e.Formula)
 	if e.Numbers != "" && e.Numbers != e.Formula {
@@ -151,7 +151,7 @@ func ledgerHow(e fabric.LedgerEntry) string {
 	return fabric.Printable(short(strings.TrimSpace(text), longFormula))
 }
 
-// sumOf adds the entries up; slack below zero takes off what is missing. What no machine has is not added.
+// sumOf adds up the entries; slack below zero subtracts what is missing. What no machine has is not added.
 func sumOf(all []fabric.LedgerEntry) int64 {
 	const most = 1 << 55 // bytes: 32 PiB; 100 of them still fit an int64
 	var sum int64

@@ -134,7 +134,7 @@ func (p *printer) folded(e fabric.Explained) {
 	p.line(p.paint(color, word) + "  " + short(text, p.width()-len(word)-2))
 }
 
-// nameOf says where a result stands, with the end of a long path.
+// nameOf returns the position of a result, with the end of a long path.
 func nameOf(e fabric.Explained) string {
 	name := e.File
 	switch name {
@@ -180,17 +180,17 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 	}
 }
 
-// toDecide says how to get a verdict where there is none; empty: there is one.
+// toDecide returns how to get a verdict where there is none; empty: there is one.
 func toDecide(e fabric.Explained, causes []fabric.Cause) string {
 	switch {
 	case badness(e.Verdict) != 0:
 		return ""
 	case slices.ContainsFunc(causes, func(c fabric.Cause) bool { return c.Confirm != "" }):
-		return "run what confirms the first cause below, and give its output to explain as well"
+		return "run what confirms the first cause below, and pass its output to explain as well"
 	case e.Expected == nil:
 		return "state the machines, so that there is an expected number to compare with: --machine ID --nodes N, or -f FILE with the cluster file"
 	default:
-		return "give more of the same run: its log with NCCL_DEBUG=INFO beside the result, or --snapshot PATH with the facts of the hosts"
+		return "add more of the same run: its log with NCCL_DEBUG=INFO next to the result, or --snapshot PATH with the facts of the hosts"
 	}
 }
 
@@ -207,7 +207,7 @@ func (p *printer) cause(label string, c fabric.Cause, lines int) {
 	p.advice("fix", c.Fix)
 }
 
-// advice writes a command as it is to be copied; a sentence about commands is wrapped.
+// advice writes a command ready to be copied; a sentence about commands is wrapped.
 func (p *printer) advice(label, text string) {
 	if sentence(text) {
 		p.field(label, text)
@@ -216,7 +216,7 @@ func (p *printer) advice(label, text string) {
 	p.commands(label, oneLine(text))
 }
 
-// sentence tells words from a command by their punctuation: a colon or a comma at the end of a word.
+// sentence distinguishes words from a command by their punctuation: a colon or a comma at the end of a word.
 func sentence(text string) bool {
 	for _, word := range strings.Fields(text) {
 		if len(word) > 1 && (strings.HasSuffix(word, ":") || strings.HasSuffix(word, ",")) {
@@ -250,8 +250,8 @@ func limited(lines []string, most int, where string) []string {
 	return lines
 }
 
-// confidence says a confidence in a word and in its number. The likeliest of ten causes that nothing
-// tells apart is still possible, so only less than a tenth is unlikely.
+// confidence writes a confidence as a word and a number. The likeliest of ten causes that nothing
+// distinguishes is still possible, so only less than a tenth is unlikely.
 func confidence(v float64) string {
 	if !(v >= 0 && v <= 1) {
 		return "confidence unknown"

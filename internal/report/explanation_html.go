@@ -32,7 +32,7 @@ func ExplanationHTML(w io.Writer, x *fabric.Explanation, info PageInfo) error {
 	return writePage(w, "explanation.html.tmpl", v)
 }
 
-// explanationView is the page in the words of its template.
+// explanationView is the data of the page's template.
 type explanationView struct {
 	Frame   frame
 	Results []explainedView

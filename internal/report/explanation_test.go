@@ -231,7 +231,7 @@ func TestExplanationHostileText(t *testing.T) {
 	}
 }
 
-// What is no number is a question mark or left out, never NaN, and never reads as healthy.
+// What is not a number is a question mark or left out, never NaN, and never reads as healthy.
 func TestExplanationBadNumbers(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1} {
 		e := sickResult()

@@ -8,15 +8,15 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Checked says of what the findings of a page are.
+// Checked describes the subject of a page of findings.
 type Checked struct {
 	Plan  *fabric.Plan     // nil without a cluster file
 	Nodes []string         // whose facts were checked, in the order in which they came
-	Lost  []fabric.Missing // of which nodes there are no facts, and why
+	Lost  []fabric.Missing // nodes without facts, and why
 	Info  PageInfo
 }
 
-// findingsView is the page of a check in the words of its template.
+// findingsView is the data of the page's template.
 type findingsView struct {
 	Frame          frame
 	Failed         []block
@@ -99,7 +99,7 @@ func (c Checked) facts() []pair {
 		}
 		all = append(all, pair{"Without facts", text})
 	}
-	compared := "no cluster file: only with what holds everywhere"
+	compared := "no cluster file: only rules that apply everywhere"
 	if c.Plan != nil {
 		compared = "the plan of " + c.Plan.Name + ": " + fabric.Count(len(c.Plan.Nodes), "node")
 	}

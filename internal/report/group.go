@@ -10,7 +10,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Groups puts a stream of findings together as they come, by what they say: of each group of those that failed or
+// Groups groups a stream of findings by their content: of each group of those that failed or
 // are unknown it keeps all subjects and the first members whole, of those that passed or are not applicable the
 // counts, so that the findings of 16,384 nodes are never in memory together.
 type Groups struct {
@@ -31,7 +31,7 @@ func NewGroups(o TextOptions) *Groups {
 	return g
 }
 
-// Add takes a finding in.
+// Add adds a finding.
 func (g *Groups) Add(f fabric.Finding) {
 	switch {
 	case f.Waived:
@@ -57,7 +57,7 @@ type group struct {
 	node     string           // the last of them
 }
 
-// grouping puts findings of one status together as they come.
+// grouping groups findings of one status as they arrive.
 type grouping struct {
 	index     map[groupKey]int
 	all       []group
@@ -101,7 +101,7 @@ func (g *grouping) add(f fabric.Finding) {
 	}
 }
 
-// worstFirst gives the groups by severity, then in the order in which the rules came.
+// worstFirst returns the groups by severity, then in the order in which the rules came.
 func (g *grouping) worstFirst() []group {
 	slices.SortStableFunc(g.all, func(a, b group) int { return cmp.Compare(a.first.Severity, b.first.Severity) })
 	return g.all
@@ -183,7 +183,7 @@ type distinctText struct {
 	of   []fabric.Subject
 }
 
-// more says how many different texts are not shown. Where members were not kept, they were not counted.
+// more returns how many different texts are not shown. Where members were not kept, they were not counted.
 func (g group) more(kept int) string {
 	if len(g.members) < g.count {
 		return "more"
@@ -212,7 +212,7 @@ func (g group) distinct(field func(fabric.Finding) string) []distinctText {
 }
 
 // lines writes the distinct texts of a field, at most limit of them, each with its subjects where it is not
-// said of the whole group.
+// true of the whole group.
 func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 	all := g.distinct(field)
 	var lines []string
@@ -230,7 +230,7 @@ func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 }
 
 // commands writes the distinct commands of the group, at most limit, with a shell comment naming their
-// subjects where they differ, so that they can be copied as they stand.
+// subjects where they differ, so that they can be copied unchanged.
 func (g group) commands(limit int) []string {
 	all := g.distinct(fix)
 	var lines []string

@@ -31,7 +31,7 @@ type frame struct {
 	Tiles    []tile
 }
 
-// PageInfo says of a page when, by what and by which version it was made. What is empty reads "not recorded".
+// PageInfo is when, by what and by which version a page was made. Empty fields read "not recorded".
 type PageInfo struct {
 	Written time.Time
 	Version string // of railwright
@@ -72,7 +72,7 @@ func figure(draw func(io.Writer) error) (template.HTML, error) {
 	return template.HTML(svg.String()), err //nolint:gosec // draw escapes every name
 }
 
-// passWord is the verdict of findings in a word.
+// passWord is the verdict of findings as a word.
 func passWord(s fabric.Status) string {
 	switch s {
 	case fabric.Pass:

@@ -8,7 +8,7 @@ import (
 )
 
 // JSON writes v as JSON, two blanks a level, with a final newline. The same value gives the same bytes
-// (maps are sorted by key), and nothing is written of a value that cannot be encoded.
+// (maps are sorted by key), and nothing is written if a value cannot be encoded.
 func JSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// numbers says in a line what was measured, what is healthy and what physics allows. It is empty where
+// numbers returns in one line what was measured, what is healthy and what physics allows. It is empty where
 // nothing was measured.
 func numbers(e fabric.Explained) string {
 	value, unit, ok := judged(e)
@@ -32,7 +32,7 @@ func numbers(e fabric.Explained) string {
 	return strings.Join(parts, "; ")
 }
 
-// shortNumbers says only what was measured and what is healthy.
+// shortNumbers returns only what was measured and what is healthy.
 func shortNumbers(e fabric.Explained) string {
 	value, unit, ok := judged(e)
 	if !ok {
@@ -84,10 +84,10 @@ func healthyText(unit string, x *fabric.Expected) string {
 	return none
 }
 
-// expectedOf gives the one number that is set.
+// expectedOf returns the one number that is set.
 func expectedOf(x *fabric.Expected) float64 { return x.BusBW + x.Gbps + x.US }
 
-// shareText says how much of what is expected came, where that is too little or nothing says how little is.
+// shareText returns the share of the expectation that was measured, if it is too low or no band is known.
 func shareText(value float64, unit string, x *fabric.Expected) string {
 	if x == nil || unit == "us" || span(x.Low, x.High, "") != "?" && value >= x.Low {
 		return ""
@@ -99,7 +99,7 @@ func shareText(value float64, unit string, x *fabric.Expected) string {
 	return fmt.Sprintf("this is %.0f %% of what is expected", 100*value/expected)
 }
 
-// boundText says the bound in the unit of the measurement.
+// boundText writes the bound in the unit of the measurement.
 func boundText(b fabric.Bound, unit string) string {
 	v := b.BusBW
 	if unit == "Gb/s" {

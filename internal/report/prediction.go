@@ -20,8 +20,8 @@ const (
 	longText     = 300 // characters of one text from a file, so that none fills the screen
 )
 
-// Prediction writes what healthy machines would give: which machines, the curve, a line per size, what sets
-// the bound, and what was assumed. A nil prediction, or one without a row, is written as none.
+// Prediction writes what healthy machines would reach: which machines, the curve, a line per size, what sets
+// the bound, and what was assumed. A nil prediction, or one without rows, is written as none.
 func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	p := newPrinter(o)
 	if x == nil || len(x.Rows) == 0 {
@@ -55,7 +55,7 @@ func predictionTitle(x *fabric.Prediction) string {
 	return title
 }
 
-// hardwareText says the machines as far as they are specified.
+// hardwareText describes the machines as far as they are specified.
 func hardwareText(h fabric.Hardware) string {
 	var parts []string
 	add := func(shown bool, format string, args ...any) {
@@ -103,7 +103,7 @@ func (p *printer) rowLimit() int {
 	return tableRows
 }
 
-// where says where the rest is to be seen.
+// where returns where the rest is shown.
 func (p *printer) where() string {
 	if p.o.Verbose {
 		return "-o json has them all"
@@ -112,7 +112,7 @@ func (p *printer) where() string {
 }
 
 // predictionColumns are the columns of the rows. What sets the bound is a column only where it changes and
-// there is room; it always stands under the table.
+// there is room; it is always shown under the table.
 func predictionColumns(rows []fabric.PredictionRow, width int) []column {
 	cells := func(of func(fabric.PredictionRow) string) []string {
 		var all []string
@@ -148,7 +148,7 @@ func algorithmText(r fabric.PredictionRow) string {
 	return orElse(short(fabric.Printable(strings.TrimSpace(r.Algorithm+" "+r.Protocol)), longest), "?")
 }
 
-// boundLines say what sets the bound, each once, with the sizes in which it does.
+// boundLines return what sets the bound, each once, with its sizes.
 func boundLines(rows []fabric.PredictionRow) []string {
 	const most = 6
 	type run struct {

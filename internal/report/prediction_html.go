@@ -10,7 +10,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// PredictionHTML writes what healthy machines would give as one page: the curve, a line per size, what sets the
+// PredictionHTML writes what healthy machines would reach as one page: the curve, a line per size, what sets the
 // bound, and what was assumed. Nil is written as no prediction.
 func PredictionHTML(w io.Writer, x *fabric.Prediction, info PageInfo) error {
 	if x == nil {
@@ -39,7 +39,7 @@ func PredictionHTML(w io.Writer, x *fabric.Prediction, info PageInfo) error {
 // pageColumns is the characters of a table's row on a page, on which no column is left out.
 const pageColumns = 1000
 
-// predictionView is the page in the words of its template.
+// predictionView is the data of the page's template.
 type predictionView struct {
 	Frame       frame
 	Tiles       []tile

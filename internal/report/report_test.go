@@ -260,7 +260,7 @@ func TestGrouping(t *testing.T) {
 	}
 }
 
-// An error comes before a warning, and what failed before what is not known.
+// An error comes before a warning, and what failed before what is unknown.
 func TestWorstFirst(t *testing.T) {
 	finding := func(title string, status fabric.Status, severity fabric.Severity) fabric.Finding {
 		return fabric.Finding{ID: title, Title: title, Status: status, Severity: severity, Subject: fabric.NodeSubject("host1")}

@@ -1,4 +1,4 @@
-// Package report shows what a run found: as text for a terminal, as JSON, as one self-contained HTML page.
+// Package report shows the results of a run: as text for a terminal, as JSON, as one self-contained HTML page.
 // It computes no verdict of its own: it shows those that it is given, worst first. What is nil was not
 // checked, and is shown as prominently as what failed.
 package report
@@ -29,7 +29,7 @@ type Run struct {
 }
 
 // Step is a part of the pipeline that ran or should have. Status is Fail where the tool could not do its
-// work; what is wrong with the cluster stands in the findings.
+// work; what is wrong with the cluster is in the findings.
 type Step struct {
 	Name    string        `json:"name"`
 	Seconds float64       `json:"seconds"` // wall time
@@ -37,8 +37,8 @@ type Step struct {
 	Note    string        `json:"note,omitempty"` // what it did, or why it did not
 }
 
-// Applied says by what a node was configured. Status is Unknown where nothing was applied, and
-// Reason then says why; with Pass, Reason may say why it was not done another way.
+// Applied records how a node was configured. Status is Unknown where nothing was applied, and
+// Reason is then the cause; with Pass, Reason may be why it was not done another way.
 type Applied struct {
 	Node   string        `json:"node"`
 	How    string        `json:"how,omitempty"` // such as "netplan + systemd-networkd"
@@ -77,7 +77,7 @@ func (r Run) Status() fabric.Status {
 }
 
 // marks are the verdicts of the findings by NIC and by node, the worst of each, for the drawing of the
-// cables. What a finding says of a PCI function, a GPU or a port counts for its node.
+// cables. A finding on a PCI function, a GPU or a port counts for its node.
 func (r Run) marks() map[fabric.Endpoint]fabric.Status {
 	if r.Findings == nil {
 		return nil

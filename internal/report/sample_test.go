@@ -92,7 +92,7 @@ func sampleIndex(p *fabric.Plan) *fabric.Index {
 	return x
 }
 
-// passingRun is a run in which everything was looked at and passed.
+// passingRun is a run in which everything was checked and passed.
 func passingRun(hosts int) Run {
 	p := samplePlan(hosts)
 	r := Run{
@@ -156,7 +156,7 @@ func judgeFaults(f *fabric.Finding) {
 	}
 }
 
-// unknownRun has nothing that failed, and much that could not be looked at.
+// unknownRun has nothing that failed, and much that could not be checked.
 func unknownRun(hosts int) Run {
 	r := passingRun(hosts)
 	r.Findings = sampleFindings(r.Plan, func(f *fabric.Finding) {

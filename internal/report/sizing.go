@@ -96,7 +96,7 @@ func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	return machinesText(s, *plan)
 }
 
-// machinesText says the machines and the layout of a plan.
+// machinesText returns the machines and the layout of a plan.
 func machinesText(s *fabric.Sizing, plan fabric.SizingPlan) string {
 	return fabric.Count(plan.Nodes, "server") + " of " + printable(orElse(s.Machine, "an unspecified machine")) + ": " + draw.PlanName(plan)
 }
@@ -225,7 +225,7 @@ func holdsText(s *fabric.Sizing, x fabric.SizingPlan) string {
 	return strings.Join(parts, ", ")
 }
 
-// fractionText says the memory fraction and what else it may be.
+// fractionText returns the memory fraction and its valid range.
 func fractionText(x fabric.SizingPlan) string {
 	text := ratio(x.MemFraction)
 	f := x.Fraction

@@ -26,7 +26,7 @@ func SizingHTML(w io.Writer, s *fabric.Sizing) error {
 // pageLedgers is the plans of one ledger picture.
 const pageLedgers = 4
 
-// sizingView is the page in the words of its template.
+// sizingView is the data of the page's template.
 type sizingView struct {
 	Frame       frame
 	Ledger      template.HTML
@@ -142,7 +142,7 @@ func sizingFacts(s *fabric.Sizing) []pair {
 	return all
 }
 
-// planView fills in what is said of the first plan.
+// planView fills in the first plan.
 func (v *sizingView) planView(s *fabric.Sizing, x fabric.SizingPlan) {
 	const commandWidth = 110 // characters: what fits the page
 	for i, l := range commandLines(s, x, commandWidth) {

@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// whyNotFewer says why fewer machines are not enough: of the layouts refused on fewer nodes, or on fewer GPUs
+// whyNotFewer returns why fewer machines are not enough: of the layouts refused on fewer nodes, or on fewer GPUs
 // of the one node, the largest that memory refuses, for which there is no remedy; else the largest.
 func whyNotFewer(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 	if plan == nil || !plan.Fits {
@@ -69,7 +69,7 @@ func largestFewer(refused []fabric.Refused, plan *fabric.SizingPlan) (best *fabr
 // memoryRule is the rule of sizing that a layout breaks which the engine would take and the GPU does not hold.
 const memoryRule = "memory"
 
-// layoutText says a refused layout and its GPUs.
+// layoutText returns a refused layout and its GPUs.
 func layoutText(r fabric.Refused) string {
 	layout := printable(orElse(r.Layout, "a layout"))
 	if r.GPUs > 0 {
@@ -78,17 +78,17 @@ func layoutText(r fabric.Refused) string {
 	return layout
 }
 
-// refusedText says a refused layout, why, and what works.
+// refusedText returns a refused layout, why, and what works.
 func refusedText(r fabric.Refused) string {
 	text := layoutText(r) + ": " + strings.TrimSuffix(printable(r.Reason), ".")
 	if len(r.Nearest) > 0 {
-		text += "; nearest that work: " + nearestText(r.Nearest)
+		text += "; nearest layouts that work: " + nearestText(r.Nearest)
 	}
 	return text + "."
 }
 
 // refused writes the layouts that were refused, folded by rule: the rule, which layouts, the reason of the
-// largest, and the nearest that work. With Verbose each stands on its own.
+// largest, and the nearest that work. With Verbose each is listed.
 func (p *printer) refused(s *fabric.Sizing) {
 	if len(s.Refused) == 0 {
 		return

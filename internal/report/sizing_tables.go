@@ -31,7 +31,7 @@ func (p *printer) plans(s *fabric.Sizing) error {
 	return nil
 }
 
-// ledgersShown is the plans whose ledgers stand beside each other.
+// ledgersShown is how many plans have their ledgers side by side.
 const ledgersShown = 4
 
 func planColumns(plans []fabric.SizingPlan) []column {

@@ -48,7 +48,7 @@ func ratio(v float64) string {
 	return strconv.FormatFloat(v, 'g', 5, 64)
 }
 
-// duration writes seconds in the unit that people say.
+// duration writes seconds in the usual unit.
 func duration(s float64) string {
 	switch {
 	case !finite(s) || s < 0:
@@ -116,7 +116,7 @@ func modelPath(s *fabric.Sizing) string {
 	}
 }
 
-// startNote says where the command is run, of a plan on several servers.
+// startNote returns on which servers the command is run, for a plan on several.
 func startNote(s *fabric.Sizing, x fabric.SizingPlan) string {
 	if x.Nodes < 2 || len(x.Flags) == 0 || !slices.ContainsFunc(startWords(s, x), func(w string) bool { return strings.Contains(w, "$NODE_RANK") }) {
 		return ""

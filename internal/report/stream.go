@@ -8,8 +8,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// FindingsWriter writes a check as JSON finding by finding, so that those of 16,384 nodes never stand in
-// memory together. What it writes is a fabric.Findings whose summary stands last.
+// FindingsWriter writes a check as JSON finding by finding, so that those of 16,384 nodes are never in
+// memory together. It writes a fabric.Findings with the summary last.
 type FindingsWriter struct {
 	w     io.Writer
 	first bool
@@ -36,7 +36,7 @@ func (f *FindingsWriter) Write(one fabric.Finding) {
 	f.print("%s%s", separator, text)
 }
 
-// Close ends the document and gives the first error that came up.
+// Close ends the document and returns the first error.
 func (f *FindingsWriter) Close(s fabric.Summary) error {
 	text, err := json.Marshal(s)
 	if err != nil && f.err == nil {

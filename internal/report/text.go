@@ -14,7 +14,7 @@ type TextOptions struct {
 	Color   bool // ANSI colours; every status also has its word
 	Width   int  // columns; 0: 80
 	Verbose bool // every group, every passing rule, every rule that is not applicable
-	ASCII   bool // for a terminal that does not know UTF-8: plots of plain characters
+	ASCII   bool // for a terminal without UTF-8: plots of plain characters
 }
 
 // Most groups, and most lines of one field in a group, that are written without Verbose: what failed then

@@ -21,13 +21,13 @@ const (
 	pageRows   = 500
 )
 
-// view is the page in the words of its template.
+// view is the data of the page's template.
 type view struct {
 	Frame            frame
 	Cabling, MeshMap template.HTML
 	Failed           []block
 	FailedMore       int
-	Nothing          string // said in place of failures
+	Nothing          string // shown instead of failures
 	Caveats          []block
 	CaveatsMore      int
 	Pairs            []pairRow
@@ -111,7 +111,7 @@ func newView(r Run) view {
 	return v
 }
 
-// bounded cuts a list and says how many were left out.
+// bounded cuts a list and returns how many entries were left out.
 func bounded[T any](list []T, limit int) ([]T, int) {
 	if len(list) <= limit {
 		return list, 0

@@ -7,10 +7,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// What one file may hold, so that no input fills the memory. A run of nccl-tests has some 32 rows and at most
-// a few ten thousand ranks.
+// The limits of one file, so that no input fills the memory. A run of nccl-tests has some 32 rows and at most
+// a few tens of thousands of ranks.
 const (
-	headSize   = 64 << 10 // bytes that are read before the format is chosen
+	headSize   = 64 << 10 // bytes read before the format is chosen
 	maxLine    = 1 << 20  // bytes of a line
 	maxObject  = 8 << 20  // bytes of a JSON object, on one line or many
 	maxWhole   = 256 << 10
@@ -19,7 +19,7 @@ const (
 	maxResults = 1024
 	maxDevices = 32768    // lines of all banners of a file
 	maxText    = 16 << 20 // bytes kept of all debug logs of a file, and of settings
-	maxColumns = 64       // of a table
+	maxColumns = 64       // lines that could not be read, kept per result with the reason
 	maxUnread  = 32       // lines kept of a result with the reason why they could not be read
 	maxShown   = 300      // bytes kept of such a line
 	maxName    = 80       // bytes kept of the name of a host, a device, a setting
@@ -30,7 +30,7 @@ type budget struct {
 	rows, results, devices int
 	text, objects          int
 	over                   []string // limits that were met
-	cut, firstCut          int      // lines that were cut, and the number of the first
+	cut, firstCut          int      // lines that were cut, and the number of the first one
 }
 
 func newBudget() *budget {
@@ -41,7 +41,7 @@ func (b *budget) row() bool    { return b.take(&b.rows, "rows", maxRows) }
 func (b *budget) device() bool { return b.take(&b.devices, "device lines", maxDevices) }
 func (b *budget) result() bool { return b.take(&b.results, "results", maxResults) }
 
-// room asks for n bytes of text.
+// room requests n bytes of text.
 func (b *budget) room(n int) bool {
 	if b.text < n {
 		return false
@@ -58,7 +58,7 @@ func (b *budget) take(left *int, what string, limit int) bool {
 	return *left >= 0
 }
 
-// note adds to the last result a note about the limits that were met.
+// note adds a note to the last result about the limits that were reached.
 func (b *budget) note(found []fabric.Result) {
 	if len(found) == 0 {
 		return
@@ -87,7 +87,7 @@ func keep(s string) string {
 	return keepUpTo(strings.TrimSpace(s), maxShown)
 }
 
-// keepUpTo does the same with another length, and leaves the white space around it.
+// keepUpTo is keep with another length; it does not trim the white space around the text.
 func keepUpTo(s string, most int) string {
 	if len(s) > most {
 		s = s[:most] + "..."

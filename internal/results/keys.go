@@ -8,7 +8,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// keysOf gives the keys of a struct as the tag names them.
+// keysOf returns the keys of a struct, as named by the tag.
 func keysOf(v any, tag string) (keys []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(v)) {
 		if name, _, _ := strings.Cut(f.Tag.Get(tag), ","); name != "" && name != "-" {
@@ -18,9 +18,9 @@ func keysOf(v any, tag string) (keys []string) {
 	return keys
 }
 
-// oneOf names the nearest known word, where one is near, and all of them.
+// oneOf lists the known words, after the nearest one where there is one.
 func oneOf(known []string, word string) string {
-	const longest = 64 // bytes; longer words are no misspelled key
+	const longest = 64 // bytes; longer words are not misspelled keys
 	nearest, distance := "", len(word)/3+2
 	for _, k := range known {
 		if len(word) > longest {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// line is a line of a file, without what terminals, launchers and documents put around it. Indentation stays.
+// line is a line of a file, without what terminals, launchers and documents add around it. Indentation is kept.
 type line struct {
 	number int
 	text   string
-	raw    string    // as it stands in the file, but for the bytes that no text has
-	source string    // who printed it, where a launcher's prefix says so: "1,0", "worker-3"
-	log    *logEntry // the line is one of a debug log; text is then what stood before it on the same line
+	raw    string    // as in the file, without the bytes that are not text
+	source string    // which process printed it, where a launcher's prefix shows it: "1,0", "worker-3"
+	log    *logEntry // the line is part of a debug log; text is then what preceded it on the same line
 	cut    bool      // it was longer than maxLine
 }
 
@@ -23,10 +23,10 @@ type lineSource struct {
 	in       *bufio.Reader
 	number   int
 	markdown *strings.Replacer
-	hosts    map[string]bool // hosts that began a log line, to find where a line was broken into
+	hosts    map[string]bool // hosts that began a log line, to find where a line was interrupted
 }
 
-// next gives the next line, or io.EOF after the last.
+// next returns the next line, or io.EOF after the last.
 func (s *lineSource) next() (line, error) {
 	raw, cut, err := s.fetch()
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *lineSource) fetch() (text []byte, cut bool, err error) {
 	}
 }
 
-// plainText drops the bytes that are no text: the line ending, terminal colours, zeros; a
-// progress line that was overwritten by carriage returns is what was last written.
+// plainText drops the bytes that are not text: the line ending, terminal colours, zeros; of a
+// progress line that was overwritten by carriage returns it keeps the last text.
 func (s *lineSource) plainText(raw []byte) string {
 	raw = bytes.TrimRight(raw, " \t\r\n\x00")
 	if i := bytes.LastIndexByte(raw, '\r'); i >= 0 {
@@ -91,7 +91,7 @@ func (s *lineSource) plainText(raw []byte) string {
 		text = strings.ReplaceAll(text, "\u00a0", " ")
 	}
 	if strings.IndexByte(text, '\\') >= 0 || strings.HasPrefix(text, "<sup>") || strings.HasPrefix(text, ">") {
-		text = s.markdown.Replace(strings.TrimLeft(text, "> ")) // or quoted, once or more
+		text = s.markdown.Replace(strings.TrimLeft(text, "> ")) // or quoted, once or more often
 	}
 	return text
 }
@@ -114,12 +114,12 @@ func withoutEscapes(text string) string {
 	return b.String()
 }
 
-// newMarkdown undoes what a document does to a pasted line: rdma\_cm, <sup>#</sup>.
+// newMarkdown undoes the escapes that a document adds to a pasted line: rdma\_cm, <sup>#</sup>.
 func newMarkdown() *strings.Replacer {
 	return strings.NewReplacer(`\_`, "_", `\#`, "#", `\*`, "*", `\<`, "<", `\>`, ">", `\[`, "[", `\]`, "]", `\-`, "-", "<sup>", "", "</sup>", "")
 }
 
-// launcherPrefix takes off what a launcher puts before each line of a process: mpirun --tag-output
+// launcherPrefix removes what a launcher puts before each line of a process: mpirun --tag-output
 // "[1,0]<stdout>:", torchrun "[rank0]:", kubectl "[pod/x/y] " and time stamps, srun -l "3: ", and names with
 // a number such as "worker-0: ".
 func launcherPrefix(text string) (source, rest string) {

@@ -15,7 +15,7 @@ type logEntry struct {
 
 var logLevels = []string{"INFO ", "WARN ", "TRACE ", "CALL ", "ABORT "}
 
-// findLevel finds "NCCL INFO " and similar words, and gives the offsets of its beginning and end.
+// findLevel finds "NCCL INFO " and similar words, and returns where they begin and end.
 func findLevel(text string) (at, end int) {
 	for from := 0; ; {
 		i := strings.Index(text[from:], "NCCL ")
@@ -32,8 +32,8 @@ func findLevel(text string) (at, end int) {
 	}
 }
 
-// parseLogEntry finds a log line in a line, and what another process had written on the same line before it.
-// hosts are those that began a line before; a new one is added.
+// parseLogEntry finds a log entry in a line, and what another process had written before it on the same line.
+// hosts are those that began an earlier line; a new one is added.
 func parseLogEntry(text string, hosts map[string]bool) (before string, e *logEntry, ok bool) {
 	at, end := findLevel(text)
 	if at < 0 {
@@ -88,14 +88,14 @@ func threadToken(head string) (begin, end int) {
 	return -1, -1
 }
 
-// brokenInto is true where a word that stands at the beginning of a line ends in a known host and is longer.
+// brokenInto reports whether a word at the beginning of a line ends in a known host and is longer.
 func brokenInto(token string, begin int, hosts map[string]bool) bool {
 	host := token[:strings.IndexByte(token, ':')]
 	return begin > 0 && !hosts[host] && hostStart(host, hosts) > 0
 }
 
-// hostStart finds where the host begins in a word whose front another process wrote: "-1vm" is -1 and vm. A
-// known host is right; else a name begins at its first letter.
+// hostStart finds where the host begins in a word whose beginning another process wrote: "-1vm" is -1 and vm. A
+// known host takes precedence; otherwise a name begins at its first letter.
 func hostStart(word string, hosts map[string]bool) int {
 	for i := range len(word) {
 		if hosts[word[i:]] {

@@ -18,25 +18,25 @@ type ncclLog struct {
 	line   int // where the log begins
 }
 
-// logRun is what one run's log has said so far.
+// logRun is what the log of one run contains so far.
 type logRun struct {
 	budget      *budget
 	log         fabric.NCCLLog
 	hosts       map[string]bool
 	gpus        map[int]fabric.LogGPU
-	ready       bool // a communicator is complete
+	ready       bool // a communicator was completed
 	connections map[fabric.LogConnection]int
 	tuning      tuningTable
-	chosen      map[string]bool   // by their text: every rank repeats them for every iteration
+	chosen      map[string]bool   // by their text: every rank repeats them in every iteration
 	dumper      map[string]string // the thread of each host whose System dump is kept
 	dumping     bool
 	graphs      map[string]bool
-	said        map[string]bool // lines that were kept, without their process
+	said        map[string]bool // lines that were kept, without their process prefix
 	warnings    int
 	infos       int
 }
 
-// What is kept of a log. A system of 8 GPUs and 8 NICs is dumped in some 60 lines.
+// Limits of what is kept of a log. A system of 8 GPUs and 8 NICs is dumped in some 60 lines.
 const (
 	maxLogRanks    = 16384
 	maxLogHosts    = 4096
@@ -100,7 +100,7 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare takes the lines of a log that come without a prefix: the version, and what fails around the library.
+// bare reads the lines of a log that have no prefix: the version, and errors of programs around the library.
 func (r *ncclLog) bare(l line, text string) {
 	if text == "" {
 		return
@@ -134,7 +134,7 @@ var failureSigns = []string{
 	"libibverbs: Warning", "libibverbs: failed",
 }
 
-// mayFail is a quick look before the signs are searched one by one.
+// mayFail is a quick test before the signs are searched one by one.
 func mayFail(text string) bool {
 	for _, piece := range []string{"Test ", "NCCL", "nccl", "unhandled", "Watchdog", "libibverbs"} {
 		if strings.Contains(text, piece) {
@@ -144,7 +144,7 @@ func mayFail(text string) bool {
 	return false
 }
 
-// room asks for the bytes of what is about to be kept.
+// room requests the bytes of what is about to be kept.
 func (g *logRun) room(bytes int) bool {
 	if !g.budget.room(bytes) {
 		g.log.Cut = true
@@ -171,7 +171,7 @@ func (g *logRun) warn(l line) {
 	g.keepWarning(l, l.log.message)
 }
 
-// keepWarning keeps a line once, however many ranks say it.
+// keepWarning keeps a line once, however many ranks print it.
 func (g *logRun) keepWarning(l line, message string) {
 	g.keepLine(l, message, &g.warnings, maxLogWarnings)
 }
@@ -192,13 +192,13 @@ func (g *logRun) keepLine(l line, message string, count *int, limit int) {
 	*count++
 	g.said[key] = true
 	text := keep(strings.TrimSpace(l.raw))
-	if l.log != nil && strings.TrimSpace(l.text) != "" { // a row stood before it on the same line
+	if l.log != nil && strings.TrimSpace(l.text) != "" { // a row preceded it on the same line
 		text = keep(strings.TrimSpace(strings.TrimPrefix(l.raw, l.text)))
 	}
 	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: text})
 }
 
-// finish sorts what was counted.
+// finish sorts the counts.
 func (g *logRun) finish() *fabric.NCCLLog {
 	out := &g.log
 	for _, gpu := range g.gpus {
@@ -223,7 +223,7 @@ func boolOrder(b bool) int {
 	return 0
 }
 
-// saysVersionOnly is true for a log with nothing but the version of the library.
+// saysVersionOnly reports whether a log has nothing but the version of the library.
 func saysVersionOnly(log *fabric.NCCLLog) bool {
 	rest := *log
 	rest.Library, rest.Version, rest.Hosts = "", "", nil

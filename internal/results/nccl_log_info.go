@@ -24,7 +24,7 @@ var (
 	logNodes     = regexp.MustCompile(`\bnNodes (\d+)\b`)
 )
 
-// infoSigns are pieces of the INFO lines that rules look for, besides those that have a field of their own.
+// infoSigns are parts of the INFO lines that rules search for, besides those that have a field of their own.
 var infoSigns = []string{
 	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
 	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
@@ -32,7 +32,7 @@ var infoSigns = []string{
 	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
 }
 
-// info takes an INFO line.
+// info reads an INFO line.
 func (g *logRun) info(l line) {
 	text := strings.TrimSpace(l.log.message)
 	switch {
@@ -53,7 +53,7 @@ func (g *logRun) info(l line) {
 	g.facts(l, text)
 }
 
-// facts takes the lines with a field of their own.
+// facts reads the lines that have a field of their own.
 func (g *logRun) facts(l line, text string) {
 	if m := logEnv.FindStringSubmatch(text); m != nil {
 		g.env(m[1], m[2])
@@ -96,7 +96,7 @@ func (g *logRun) facts(l line, text string) {
 	}
 }
 
-// env takes "NCCL_ALGO set by environment to Ring."; the sentence may end in a full stop.
+// env reads "NCCL_ALGO set by environment to Ring."; the sentence may end with a full stop.
 func (g *logRun) env(key, value string) {
 	if g.log.Env == nil {
 		g.log.Env = map[string]string{}
@@ -106,8 +106,8 @@ func (g *logRun) env(key, value string) {
 	}
 }
 
-// adapters takes "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>". Hosts that
-// list others than the first are kept as lines.
+// adapters reads "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>". Where hosts
+// list different ones than the first, their lines are kept.
 func (g *logRun) adapters(l line, text string) {
 	if m := logOOB.FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
 		g.log.Bootstrap = keep(m[1])
@@ -125,7 +125,7 @@ func (g *logRun) adapters(l line, text string) {
 	}
 }
 
-// network takes the plugin in use. Ranks that use another are kept as lines.
+// network reads the plugin in use. Where ranks use another one, their lines are kept.
 func (g *logRun) network(l line, name string) {
 	name = keep(strings.TrimSuffix(name, "."))
 	switch g.log.Net {
@@ -137,7 +137,7 @@ func (g *logRun) network(l line, name string) {
 	}
 }
 
-// rank takes "comm 0x... rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 4000 commId 0x... - Init COMPLETE" and
+// rank reads "comm 0x... rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 4000 commId 0x... - Init COMPLETE" and
 // "comm 0x... rank 1 nRanks 2 nNodes 1 ...". Of several communicators the largest counts.
 func (g *logRun) rank(l line, text string) {
 	m := logInit.FindStringSubmatch(text)
@@ -176,14 +176,14 @@ func (g *logRun) gpu(gpu fabric.LogGPU) {
 	g.gpus[gpu.Rank] = gpu
 }
 
-// after gives the word behind a key.
+// after returns the word after a key.
 func after(text, key string) (string, bool) {
 	_, rest, ok := strings.Cut(text, key)
 	word, _, _ := strings.Cut(rest, " ")
 	return word, ok && word != ""
 }
 
-// channel counts a connection: "Channel 00/0 : 15[e6000] -> 0[1c000] [receive] via NET/IB/0/GDRDMA comm ...".
+// Up to NCCL 2.17, and in RCCL, the brackets contain the bus id of the GPU; later the number of the device.
 // Up to NCCL 2.17, and in RCCL, the brackets have the bus id of the GPU; later the number of the device.
 func (g *logRun) channel(text string) {
 	if !strings.Contains(text, " via ") {
@@ -198,7 +198,7 @@ func (g *logRun) channel(text string) {
 		g.ranks(small(n[1]))
 	}
 	for _, end := range [][2]string{{m[1], m[2]}, {m[3], m[4]}} {
-		const shortestBus = 4 // 1c000 has five digits, a device number has at most two
+		const shortestBus = 4 // 1c000 has five digits, a device number at most two
 		if len(end[1]) >= shortestBus {
 			g.gpu(fabric.LogGPU{Rank: small(end[0]), Device: -1, Bus: strings.Clone(end[1])})
 		}
@@ -210,7 +210,7 @@ func (g *logRun) channel(text string) {
 }
 
 // connection reads NET/IB/0/GDRDMA, NET/AWS Libfabric/3(7)/GDRDMA/Shared, P2P/CUMEM/read, SHM/direct/direct.
-// What stands in parentheses is the rank that sends instead of another (PXN).
+// The number in parentheses is the rank that sends on behalf of another (PXN).
 func connection(via string) fabric.LogConnection {
 	c := fabric.LogConnection{HCA: -1}
 	parts := strings.Split(via, "/")
@@ -230,7 +230,7 @@ func connection(via string) fabric.LogConnection {
 	return c
 }
 
-// dump keeps the System dump and the paths below it, of one thread a host: every rank prints the same.
+// dump keeps the System dump and the paths below it, of one thread per host: every rank prints the same text.
 func (g *logRun) dump(l line, text string) bool {
 	host := l.log.host
 	begins, rule := strings.HasPrefix(text, "=== System"), strings.HasPrefix(text, "=====")

@@ -10,7 +10,7 @@ import (
 // tuningTable reads the table of NCCL's tuning model (src/graph/tuning.cc, NCCL_DEBUG_SUBSYS=TUNING), in both
 // layouts: one line with all algorithms and protocols (up to NCCL 2.18), and blocks of three algorithms.
 type tuningTable struct {
-	columns []tuningColumn // of the block that is being read
+	columns []tuningColumn // of the current block
 	cells   []fabric.TuningCell
 	seen    map[fabric.TuningCell]bool // by collective, algorithm and protocol
 }
@@ -20,10 +20,10 @@ type tuningColumn struct{ algorithm, protocol string }
 // protocols in the order in which the table has them.
 var protocols = []string{"LL", "LL128", "Simple"}
 
-// algorithms by the number that old logs print (NCCL_ALGO_TREE is 0), as the table names them.
+// algorithms by the number that old logs print (NCCL_ALGO_TREE is 0), in the spelling of the table.
 var algorithms = []string{"Tree", "Ring", "CollNetDirect", "CollNetChain", "NVLS", "NVLSTree", "PAT"}
 
-// read takes the lines of the table. room is asked before a cell is kept.
+// read reads the lines of the table. room is requested before a cell is kept.
 func (t *tuningTable) read(text string, room func(int) bool) bool {
 	if !strings.Contains(text, "|") {
 		return false
@@ -57,7 +57,7 @@ func (t *tuningTable) read(text string, room func(int) bool) bool {
 	return t.row(cells, room)
 }
 
-// row has the cells latency/bandwidth of one collective.
+// row reads the cells latency/bandwidth of one collective.
 func (t *tuningTable) row(cells []string, room func(int) bool) bool {
 	c, err := fabric.ParseCollective(cells[0])
 	if err != nil || len(t.columns) == 0 {
@@ -85,8 +85,8 @@ func (t *tuningTable) row(cells []string, room func(int) bool) bool {
 	return true
 }
 
-// tuningChoice: "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..7}", and with numbers and a time
-// where the line was switched on in older versions.
+// tuningChoice: "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..7}", with numbers and a time
+// in older versions where the line was enabled.
 var tuningChoice = regexp.MustCompile(`^(\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*\{(\d+)\.\.(\d+)\})?`)
 
 func (g *logRun) choice(text string) bool {

@@ -103,7 +103,7 @@ func (t *ncclTable) pend(number int, text string) {
 	t.pending, t.pendingLine = strings.Clone(text), number
 }
 
-// flush gives up on the rest of a row.
+// flush returns up on the rest of a row.
 func (t *ncclTable) flush() {
 	if t.pending == "" {
 		return

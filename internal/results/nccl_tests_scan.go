@@ -86,7 +86,7 @@ func allNames(fields []string) bool {
 	return len(fields) > 0 && fields[len(fields)-1] != "#"
 }
 
-// cellsOf splits a line into cells, or gives nil where it has something else.
+// cellsOf splits a line into cells, or returns nil where it has something else.
 func cellsOf(l line, chunk int) (cells []scanCell) {
 	const most, longest = 16, 24 // cells of a line, bytes of a cell
 	at := 0

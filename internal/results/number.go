@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// maxSize is the largest message that is believed, 1 PiB: all memory of 8,000 GPUs of 140 GB.
+// maxSize is the largest message size that is accepted, 1 PiB: all memory of 8,000 GPUs of 140 GB.
 const maxSize = int64(1) << 50
 
 var (
@@ -39,7 +39,7 @@ func checked(v float64) (float64, error) {
 	return v, nil
 }
 
-// decimal keeps out what only Go writes: 0x1p4 and 1_000.
+// decimal rejects the forms that only Go writes: 0x1p4 and 1_000.
 func decimal(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c == 'x' || c == 'X' || c == '_' {
@@ -72,7 +72,7 @@ func isDigits(s string) bool {
 	return s != ""
 }
 
-// small reads a count such as a rank, and gives 0 for what is none.
+// small reads a count such as a rank; it returns 0 for text that is not a count.
 func small(s string) int {
 	v, err := strconv.Atoi(s)
 	if err != nil || v < 0 || v > math.MaxInt32 {
@@ -81,7 +81,7 @@ func small(s string) int {
 	return v
 }
 
-// cellError names a cell of a table that has no usable number.
+// cellError names a cell of a table without a usable number.
 func cellError(column, text string, err error) string {
 	return fmt.Sprintf("%s %q: %v", column, text, err)
 }

@@ -9,21 +9,21 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// jsonObject is an object of a file, its keys not yet read.
+// jsonObject is an object of a file, with its keys not yet read.
 type jsonObject struct {
 	line int // where it begins
 	keys map[string]json.RawMessage
 	text []byte
-	// whole is false where the file ends in the middle of the object: it was closed to save what is there.
+	// whole is false where the file ends in the middle of the object, which was closed to keep what was read.
 	whole bool
 }
 
 // objectReader collects JSON objects out of a file, each from a line that begins with "{" to its end, and
-// hands those that it knows to their formats. Objects of other programs are left out.
+// passes those that it recognises to their formats. Objects of other programs are ignored.
 type objectReader struct {
 	budget *budget
 	found  []fabric.Result
-	begun  bool // a line that is not blank was seen
+	begun  bool // a line that is not blank was read
 	list   bool // the file is a list of objects
 	open   bool
 	start  int
@@ -33,7 +33,7 @@ type objectReader struct {
 	escape bool
 }
 
-// beginsObject is true for a line that begins a JSON object. "{ a }" of a program's source does not.
+// beginsObject reports whether a line begins a JSON object. "{ a }" in source code does not.
 func beginsObject(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	if !strings.HasPrefix(text, "{") {
@@ -49,7 +49,7 @@ func (r *objectReader) read(l line) (taken bool, err error) {
 	r.begun = r.begun || text != ""
 	switch {
 	case r.open && !continuesJSON(text):
-		r.open = false // no JSON after all; what was collected is some other text
+		r.open = false // not JSON after all; what was collected is other text
 		return false, nil
 	case r.open:
 	case first && (text == "[" || strings.HasPrefix(text, "[{")):
@@ -73,7 +73,7 @@ func (r *objectReader) begin(number int) {
 	r.open, r.start, r.text, r.depth, r.quoted, r.escape = true, number, r.text[:0], 0, false, false
 }
 
-// continuesJSON is true for a line that can stand inside a JSON object that is printed on many lines.
+// continuesJSON reports whether a line can be part of a JSON object that is printed on many lines.
 func continuesJSON(text string) bool {
 	return text == "" || strings.IndexByte(`{}[],:"-0123456789tfn`, text[0]) >= 0
 }
@@ -103,7 +103,7 @@ func (r *objectReader) collect(l line) error {
 	return nil
 }
 
-// scan follows braces and strings; it gives the offset after the brace that closes the object, or -1.
+// scan follows braces and strings; it returns the offset after the closing brace of the object, or -1.
 func (r *objectReader) scan(text string) int {
 	for i := range len(text) {
 		c := text[i]
@@ -157,7 +157,7 @@ func (r *objectReader) close(whole bool) error {
 	return nil
 }
 
-// end deals with an object that the end of the file cut off: the results of nccl-tests up to there are kept.
+// end handles an object that the end of the file cut off: the results of nccl-tests up to there are kept.
 func (r *objectReader) end() error {
 	if !r.open {
 		return nil
@@ -188,7 +188,7 @@ func (r *objectReader) end() error {
 	return fmt.Errorf("the JSON object that begins on line %d does not end", r.start)
 }
 
-// mentionsKeys is true for a text that looks like one of our objects though it is no valid JSON.
+// mentionsKeys reports whether a text looks like one of our objects although it is not valid JSON.
 func mentionsKeys(text []byte) bool {
 	for _, f := range formats() {
 		all := len(f.keys) > 0
@@ -211,7 +211,7 @@ func hasKeys(keys map[string]json.RawMessage, wanted []string) bool {
 	return len(wanted) > 0
 }
 
-// jsonError says where in the file an object is wrong. known are the keys that it may have.
+// jsonError returns where in the file an object is wrong. known are the keys that it may have.
 func jsonError(o jsonObject, err error, known ...string) error {
 	offset := int64(-1)
 	switch e := err.(type) { //nolint:errorlint // json returns these two unwrapped

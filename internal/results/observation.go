@@ -16,7 +16,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// What an entry may say in the keys that have a closed set of values.
+// Values of the entry keys that have a closed set.
 var (
 	observedTests    = []string{"nccl", "perftest", "tcp"}
 	observedOutcomes = []string{"hang", "error", "ok"}
@@ -25,8 +25,8 @@ var (
 
 const maxObserved = 4096 // entries of a file
 
-// beginsObservations is true for a text whose first line that says anything is a key of YAML, or a brace, and
-// that has one of our keys at the left margin: "observed" anywhere, or "cluster" as the first.
+// beginsObservations reports whether the first line with content is a key of YAML, or a brace, and the text
+// has one of our keys at the left margin: "observed" anywhere, or "cluster" as the first.
 func beginsObservations(head []byte) bool {
 	first, ours := true, false
 	for text := range bytes.Lines(head) {
@@ -45,8 +45,8 @@ func beginsObservations(head []byte) bool {
 	return ours
 }
 
-// readObservations reads a file of observations: YAML, one result a document. A person wrote it, so an unknown
-// key, a value outside its set, a number that is none and an entry that says nothing are errors with their line.
+// readObservations reads a file of observations: YAML, one result per document. A person wrote it, so an unknown
+// key, a value outside its set, an invalid number and an empty entry are errors with their line.
 func readObservations(text []byte) ([]fabric.Result, error) {
 	var found []fabric.Result
 	in := yaml.NewDecoder(bytes.NewReader(text))
@@ -73,7 +73,7 @@ func readObservations(text []byte) ([]fabric.Result, error) {
 	}
 }
 
-// readObservationsJSON reads the same written in JSON, which is YAML too.
+// readObservationsJSON reads the same content as JSON, which is also YAML.
 func readObservationsJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	if !o.whole || len(o.text) > maxWhole {
 		return fabric.Result{}, fmt.Errorf("the observations that begin on line %d do not end within %d KiB", o.line, maxWhole>>10)
@@ -133,7 +133,7 @@ func observations(root *yaml.Node) (*fabric.Observations, error) {
 	return &o, nil
 }
 
-// checkObservation holds an entry against what the format says of its keys.
+// checkObservation checks an entry against the format.
 func checkObservation(n *yaml.Node, where string, e *fabric.Observation) error {
 	if e.Collective != "" {
 		c, err := fabric.ParseCollective(string(e.Collective))
@@ -226,7 +226,7 @@ func setField(f reflect.Value, value *yaml.Node, where string) error {
 
 func setScalar(f reflect.Value, value *yaml.Node, where string) error {
 	switch f.Kind() {
-	case reflect.String: // a version such as 2.28 or a value such as 0 is text all the same
+	case reflect.String: // a version such as 2.28 or a value such as 0 is still text
 		f.SetString(value.Value)
 	case reflect.Bool:
 		b, err := strconv.ParseBool(value.Value)

@@ -8,8 +8,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// osu reads the tables of the OSU micro-benchmarks, of MPI and of NCCL or RCCL, collective and between two
-// ranks. Sizes are as the benchmark counts them: of alltoall, allgather, gather and scatter the message of one
+// osu reads the tables of the OSU micro-benchmarks, of MPI and of NCCL or RCCL, collective and point-to-point.
+// Sizes are as the benchmark counts them: of alltoall, allgather, gather and scatter the message of one
 // rank to another, where nccl-tests counts all of them together; config "size_is" says so.
 type osu struct {
 	budget *budget
@@ -26,7 +26,7 @@ type osuTable struct {
 
 func newOSU(b *budget) lineReader { return &osu{budget: b} }
 
-// osuTitle: "# OSU MPI-CUDA Allreduce Latency Test v7.5"; version 5 may stand without the "#".
+// osuTitle: "# OSU MPI-CUDA Allreduce Latency Test v7.5"; version 5 may omit the "#".
 var osuTitle = regexp.MustCompile(`^#? *OSU (MPI|NCCL|RCCL|XCCL|UPC|OpenSHMEM)(?:-(\w+))? ([\w-]+(?: ?[\w/-]+)*?) Test(?: v(\S+))?$`)
 
 // osuCollectives are the words of the titles that name a collective of NCCL. Tests of two ranks are sendrecv.
@@ -108,9 +108,9 @@ func (r *osu) close() {
 	}
 	t := r.cur
 	r.cur = nil
-	t.table.Complete = len(t.table.Rows) > 0 // there is no footer: what is there is all that can be asked for
+	t.table.Complete = len(t.table.Rows) > 0 // there is no footer: these are all the rows that can be expected
 	if r.budget.result() {
-		table := t.table // a copy: what the reading needed is let go
+		table := t.table // a copy, so that what only the parser needed is freed
 		r.found = append(r.found, fabric.Result{Kind: fabric.OSU, Line: t.line, Content: &table})
 	}
 }

@@ -16,8 +16,8 @@ type perftest struct {
 	found   []fabric.Result
 	cur     *perftestRun
 	program string // of the last command line
-	memory  string // of the lines that stand before the title
-	failed  bool   // the last run ended with an error: what follows is another
+	memory  string // of the lines before the title
+	failed  bool   // the last run ended with an error: what follows belongs to another one
 }
 
 // perftestRun is a run that is being read.
@@ -37,7 +37,7 @@ var (
 	perftestFact    = regexp.MustCompile(`(Device|Number of qps|Mtu|Link type|GID index|rdma[_ ]cm QPs|Use ROCm memory)\s*: *([\w.-]+)`)
 )
 
-// perftestErrors are beginnings of what perftest says when it fails. The first of them appear in no other program.
+// perftestErrors are beginnings of perftest's error messages. The first of them appear in no other program.
 var perftestErrors = []string{
 	"Completion with error at", "Failed status ", "Couldn't connect to ", "Unable to init the socket connection",
 	"Unable to open file descriptor for socket connection", "Failed to complete run_iter", "Failed to exchange data between server and clients",
@@ -48,7 +48,7 @@ var perftestErrors = []string{
 	"Couldn't initialize ROCm device", "Can't produce a report", "Error occurred while running infinitely", "Invalid GID index", "Failed to initialize GPU memory",
 }
 
-// perftestAlone is how many of perftestErrors, from the first, are a result without any other line.
+// perftestAlone is how many of perftestErrors, from the first, are a result even without any other line.
 const perftestAlone = 7
 
 func (r *perftest) read(l line) bool {
@@ -82,7 +82,7 @@ func (r *perftest) read(l line) bool {
 	return r.cur.facts(text)
 }
 
-// command notes which program the next run is of, and whether it used GPU memory.
+// command records which program the next run is of, and whether it used GPU memory.
 func (r *perftest) command(text string) {
 	m := perftestProgram.FindStringSubmatch(text)
 	if m == nil {
@@ -106,7 +106,7 @@ func (r *perftest) open(l line) {
 
 func (r *perftest) close() {
 	if r.cur != nil && r.budget.result() {
-		run := r.cur.run // a copy: what the reading needed is let go
+		run := r.cur.run // a copy, so that what only the parser needed is freed
 		r.found = append(r.found, fabric.Result{Kind: fabric.PerftestOutput, Line: r.cur.line, Content: &run})
 	}
 	r.cur = nil
@@ -123,7 +123,7 @@ func (r *perftest) title(l line, m []string) {
 	r.cur.titled(m)
 }
 
-// titled takes the verb, the direction and the kind of test from a title.
+// titled reads the verb, the direction and the kind of test from a title.
 func (c *perftestRun) titled(m []string) {
 	verb := strings.ToLower(strings.TrimLeft(strings.TrimPrefix(m[1], "RDMA"), "_ "))
 	if verb == "compare_swap" || verb == "fetch_add" {
@@ -151,12 +151,12 @@ func (r *perftest) header(l line, text string) {
 	}
 	c.columns = columns
 	c.run.Gbits = unit == "Gb/sec"
-	if c.run.Test == "" { // only the shape of the table tells a pasted piece apart
+	if c.run.Test == "" { // only the shape of the table distinguishes a pasted fragment
 		c.run.Test = map[bool]string{true: "bw", false: "lat"}[unit != ""]
 	}
 }
 
-// gpuMemory takes what perftest prints of the GPU whose memory it uses, before the title and after the rows.
+// gpuMemory reads what perftest prints about the GPU whose memory it uses, before the title and after the rows.
 func (r *perftest) gpuMemory(text string) bool {
 	memory := ""
 	switch {
@@ -178,7 +178,7 @@ func (r *perftest) gpuMemory(text string) bool {
 	return true
 }
 
-// error keeps what perftest says when it fails. Without a run before it, it is a result of its own.
+// error keeps an error message of perftest. Without a run before it, it is a result of its own.
 func (r *perftest) error(l line, text string) bool {
 	n := slices.IndexFunc(perftestErrors, func(e string) bool { return strings.HasPrefix(text, e) })
 	if n < 0 {
@@ -199,7 +199,7 @@ func (r *perftest) error(l line, text string) bool {
 	return true
 }
 
-// facts takes the settings that stand between the title and the header, two a line.
+// facts reads the settings between the title and the header, two per line.
 func (c *perftestRun) facts(text string) bool {
 	if c.headed || !strings.Contains(text, ":") {
 		return false
@@ -230,7 +230,7 @@ func (c *perftestRun) facts(text string) bool {
 	return len(found) > 0
 }
 
-// rocm takes the line that a perftest built for ROCm prints. Off, and no CUDA either, is host memory.
+// rocm reads the line that a perftest built for ROCm prints. Off, and without CUDA, means host memory.
 func (c *perftestRun) rocm(on bool) {
 	switch {
 	case on:

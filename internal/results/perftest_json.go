@@ -9,7 +9,7 @@ import (
 )
 
 // perftestJSON is what perftest writes with --out_json (write_test_info_to_file and write_bw_report_to_file in
-// src/perftest_parameters.c): one size a file.
+// src/perftest_parameters.c): one size per file.
 type perftestJSON struct {
 	Info struct {
 		Test     string `json:"test"` // RDMA_Write_Bidirectional_BW_Test
@@ -40,8 +40,8 @@ type perftestJSONRow struct {
 	P99        *float64 `json:"percentile_99"`
 }
 
-// readPerftestJSON reads one run. The file does not say in which unit its bandwidths are: it is the one, of
-// Gb/s and MiB/s, in which size times message rate gives the average.
+// readPerftestJSON reads one run. The file does not state the unit of its bandwidths: it is the one, of
+// Gb/s and MiB/s, in which size times message rate equals the average.
 func readPerftestJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	var f perftestJSON
 	if err := json.Unmarshal(o.text, &f); err != nil {
@@ -61,7 +61,7 @@ func readPerftestJSON(o jsonObject, b *budget) (fabric.Result, error) {
 		c.run.Memory = "cuda"
 	case f.Info.ROCm == "ON":
 		c.run.Memory = "rocm"
-	case f.Info.ROCm == "OFF": // newer files say it when CUDA is used, so this is host memory
+	case f.Info.ROCm == "OFF": // newer versions report it when CUDA is used, so this is host memory
 		c.run.Memory = "host"
 	}
 	row := f.Results
@@ -111,7 +111,7 @@ func (c *perftestRun) addJSON(number int, r *perftestJSONRow) {
 	c.run.Rows = append(c.run.Rows, row)
 }
 
-// inGbits says whether average is Gb/s or MiB/s; the two differ by a factor of 119, so 10 % is enough.
+// inGbits reports whether average is in Gb/s rather than MiB/s; the two differ by a factor of 119, so 10 % is enough.
 func inGbits(bytes int64, average float64, rate *float64) (gbits, known bool) {
 	if rate == nil || *rate <= 0 || bytes == 0 {
 		return false, false

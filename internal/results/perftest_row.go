@@ -41,15 +41,15 @@ func perftestNames() map[string]perftestColumn {
 	}
 }
 
-// perftestColumns reads a header: its columns, and the unit of its bandwidths, empty for a latency test. why says
-// what is wrong with it.
+// perftestColumns reads a header: its columns, and the unit of its bandwidths, empty for a latency test. why is
+// the reason why it cannot be read.
 func perftestColumns(text string) (columns []perftestColumn, unit, why string) {
 	joined := strings.NewReplacer("BW peak", "BW_peak", "BW average", "BW_average", "% percentile", "%_percentile", "MsgRate Port", "MsgRate_Port",
 		"BW Port", "BW_Port", "tps average", "tps_average").Replace(text)
 	names := perftestNames()
 	for _, word := range strings.Fields(joined) {
 		if word[0] >= '0' && word[0] <= '9' && !strings.HasPrefix(word, "99") {
-			return nil, "", "the line of the header has numbers: the table cannot be parsed"
+			return nil, "", "the header line contains numbers: the table cannot be parsed"
 		}
 		name, in, _ := strings.Cut(word, "[")
 		in = strings.TrimSuffix(in, "]")
@@ -67,7 +67,7 @@ func perftestColumns(text string) (columns []perftestColumn, unit, why string) {
 	return columns, unit, ""
 }
 
-// wrongUnit says why a column's unit cannot be used beside that of the bandwidths before it; empty: it can.
+// wrongUnit returns why a column's unit cannot be used with that of the bandwidths before it; empty: it can.
 func wrongUnit(c perftestColumn, name, unit, before string) string {
 	bandwidth := c == perfPeak || c == perfAverage
 	switch {
@@ -81,16 +81,16 @@ func wrongUnit(c perftestColumn, name, unit, before string) string {
 	return ""
 }
 
-// row takes a line of numbers. A dashed line, or text, closes the table.
+// row reads a line of numbers. A dashed line, or text, ends the table.
 func (c *perftestRun) row(l line, text string, b *budget) bool {
 	if !startsNumeric(text) {
 		switch {
 		case strings.HasPrefix(text, "Conflicting CPU frequency"), strings.HasPrefix(text, "WARNING"):
 			return true
 		case strings.HasPrefix(text, "---") && len(c.run.Rows) == 0 && len(c.run.Unread) == 0:
-			return true // the two sides of one terminal
+			return true // both sides print to one terminal
 		case c.columns == nil:
-			return false // what is left of a table without a header is noted until the next header
+			return false // the rest of a table without a header is recorded until the next header
 		}
 		c.rows = false
 		return false
@@ -100,7 +100,7 @@ func (c *perftestRun) row(l line, text string, b *budget) bool {
 		if c.columns == nil || !strings.ContainsAny(text, "abcdefghijklmnopqrstuvwxyz") {
 			why := fmt.Sprintf("a line of %d numbers where a row has %d", len(fields), len(c.columns))
 			if c.columns == nil {
-				why = "a line of numbers below a header that could not be read"
+				why = "numbers below a header that could not be read"
 			}
 			c.run.Unread = addUnread(c.run.Unread, l.number, text, "%s", why)
 			return true
@@ -114,7 +114,7 @@ func (c *perftestRun) row(l line, text string, b *budget) bool {
 	return true
 }
 
-// add keeps the cells of a row that can be read. The size is what a row cannot do without.
+// add keeps the readable cells of a row. A row needs a size.
 func (c *perftestRun) add(l line, text string, fields []string) {
 	row := fabric.PerftestRow{Line: l.number}
 	var bad []string
@@ -148,7 +148,7 @@ func (c *perftestRun) add(l line, text string, fields []string) {
 	}
 }
 
-// set puts a number in its place. A peak of 0 is that of a run by time (-D), which measures none.
+// set stores a number in its field. A peak of 0 comes from a run by time (-D), which measures none.
 func (c *perftestRun) set(row *fabric.PerftestRow, column perftestColumn, v float64) {
 	switch column {
 	case perfPeak:
@@ -172,7 +172,7 @@ func (c *perftestRun) set(row *fabric.PerftestRow, column perftestColumn, v floa
 	}
 }
 
-// gbps gives a printed bandwidth in Gb/s: 8 bits a byte, 10^9 a giga.
+// gbps converts a printed bandwidth to Gb/s: 8 bits per byte, 10^9 per giga.
 func (c *perftestRun) gbps(v float64) *float64 {
 	if !c.run.Gbits {
 		v = v * mib * 8 / 1e9

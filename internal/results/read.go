@@ -12,22 +12,22 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// format is one thing that a file may hold. It is fed lines, or JSON objects, or a whole text.
+// format is one kind of content of a file. It reads lines, JSON objects or the whole text.
 type format struct {
-	name string // as errors call it
-	sign string // what it is recognised by
+	name string // name in error messages
+	sign string // how it is recognised
 
 	lines func(*budget) lineReader
 
 	keys   []string // a JSON object with all of these
 	object func(o jsonObject, b *budget) (fabric.Result, error)
 
-	begins func(head []byte) bool // a text that begins like this is nothing else
+	begins func(head []byte) bool // a text that begins like this has no other format
 	whole  func(text []byte) ([]fabric.Result, error)
 }
 
-// formats are all that can be read. Each line is offered in this order, so the debug log stands before the
-// tables that it is mixed into.
+// formats are all that can be read. Each line is offered in this order, so the debug log comes before the
+// tables that it is mixed with.
 func formats() []format {
 	return []format{
 		{name: "observation file", sign: `YAML with the keys "cluster" and "observed"`, begins: beginsObservations, whole: readObservations},
@@ -44,21 +44,21 @@ func formats() []format {
 
 // lineReader finds the results of one format among the lines of a file.
 type lineReader interface {
-	// read takes a line, or leaves it to the next format by giving false.
+	// read reads a line, or returns false to leave it to the next format.
 	read(l line) bool
-	// results ends what is still open and gives all that was found.
+	// results ends what is still open and returns all that was found.
 	results() []fabric.Result
 }
 
-// Read finds the results in r, in the order in which they begin. name is what errors and results call the
-// file. An input that is empty, binary or of no known format is an error that says what was looked for; so is
+// Read returns the results in r, in the order in which they begin. name is the file in errors and results.
+// An input that is empty, binary or of an unknown format is an error that lists the known formats; so is
 // a table or observation file with a mistake in it, with its position. Lines longer than 1 MiB are cut, with a
-// note in the result; results past the bounds of this package are left out, with a note in the last one.
+// note in the result; results beyond the limits of this package are left out, with a note in the last one.
 func Read(name string, r io.Reader) ([]fabric.Result, error) {
 	in := bufio.NewReaderSize(r, headSize)
 	head, err := in.Peek(headSize)
 	if mark := []byte("\xef\xbb\xbf"); bytes.HasPrefix(head, mark) {
-		_, _ = in.Discard(len(mark)) // it was peeked at
+		_, _ = in.Discard(len(mark)) // its content is already peeked
 		head = head[len(mark):]
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -85,7 +85,7 @@ func Read(name string, r io.Reader) ([]fabric.Result, error) {
 	return found, nil
 }
 
-// unreadable says what a file is whose first bytes are no text.
+// unreadable returns what a file is whose first bytes are not text.
 func unreadable(head []byte) string {
 	switch {
 	case len(head) == 0:
@@ -171,7 +171,7 @@ func readLines(in *bufio.Reader) ([]fabric.Result, error) {
 	return found, nil
 }
 
-// dropVersionOnly leaves out a log that says no more than the version of the library, which the tables carry
+// dropVersionOnly leaves out a log with nothing but the version of the library, which the tables have
 // as well.
 func dropVersionOnly(found []fabric.Result) []fabric.Result {
 	if len(found) < 2 {

@@ -188,7 +188,7 @@ func TestPerftestOfTheDocuments(t *testing.T) {
 // taken for a row.
 func TestTableThatCannotBeTold(t *testing.T) {
 	p := perftestOf(document(t, "reference", docVS8)[0])
-	if len(p.Rows) != 0 || len(p.Unread) == 0 || !strings.Contains(p.Unread[0].Reason, "the line of the header has numbers") {
+	if len(p.Rows) != 0 || len(p.Unread) == 0 || !strings.Contains(p.Unread[0].Reason, "the header line contains numbers") {
 		t.Errorf("%d rows, unread %+v", len(p.Rows), p.Unread)
 	}
 }

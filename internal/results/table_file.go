@@ -10,8 +10,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// tableFile is one measured table as this program's own format has it. cause and notes are for people who
-// collect such files; nothing looks at them.
+// tableFile is one measured table in this program's own format. cause and notes are for the people who
+// collect such files; they are not evaluated.
 type tableFile struct {
 	ID         string                     `json:"id"`
 	Source     string                     `json:"source"`
@@ -27,7 +27,7 @@ type tableFile struct {
 	Rows       []tableFileRow             `json:"rows"`
 }
 
-// tableFileRow is one size: bytes, microseconds, GB/s; ip_ is in place.
+// tableFileRow is one size: bytes, microseconds, GB/s; ip_ is in-place.
 type tableFileRow struct {
 	Size          *int64   `json:"size"`
 	TimeUS        *float64 `json:"time_us"`
@@ -38,7 +38,7 @@ type tableFileRow struct {
 	InPlaceBusBW  *float64 `json:"ip_busbw"`
 }
 
-// healths are what the key health may say.
+// healths are the values of the key health.
 var healths = []string{"", "healthy", "sick", "suspect", "noisy"}
 
 // readTableFile reads a table file. Its author is a person, so an unknown key is an error that names the key.
@@ -112,7 +112,7 @@ func plainConfig(o jsonObject, config map[string]json.RawMessage) (map[string]st
 	return plain, nil
 }
 
-// row takes the numbers that can be and says which could not. A row without a size has size -1.
+// row stores the valid numbers and returns which are not. A row without a size has size -1.
 func (r tableFileRow) row() (fabric.Row, string) {
 	row := fabric.Row{Size: -1}
 	if r.Size == nil {

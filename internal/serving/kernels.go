@@ -22,7 +22,7 @@ type load struct {
 	tokens   float64 // new tokens of one attention replica
 	requests float64 // of one attention replica
 	context  float64 // tokens that each new token looks back at
-	prompt   bool    // prompts instead of one token a request
+	prompt   bool    // prompts instead of one token per request
 }
 
 // cost is the time of a pass in seconds, by what sets it.

@@ -132,7 +132,7 @@ type links struct {
 	network Network
 }
 
-// inside says whether so many ranks are joined by NVLink or XGMI.
+// inside reports whether so many ranks are joined by NVLink or XGMI.
 func (l links) inside(ranks int) bool {
 	return l.machine.GPU.LinkGBs > 0 && ranks <= max(l.machine.ScaleUp, 1)
 }

@@ -172,7 +172,7 @@ func (r Replica) Assumptions() []fabric.Assumption {
 		out = append(out, fabric.Assumption{What: fmt.Sprintf("%g prompt tokens per pass", schedulingOf(r.Engine).chunk), Source: "default of the engine"})
 	}
 	if p, err := peaksOf(r.Machine); err == nil && p.halved {
-		out = append(out, fabric.Assumption{What: "bf16 at half the rate of fp8", Source: "no source gives the GPU's bf16 rate; a matrix unit computes twice as many products at half the width"})
+		out = append(out, fabric.Assumption{What: "bf16 at half the rate of fp8", Source: "no source states the GPU's bf16 rate; a matrix unit computes twice as many products at half the width"})
 	}
 	return out
 }

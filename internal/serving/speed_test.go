@@ -214,7 +214,7 @@ func layout(nodes, gpus, tp, pp, ep, dp int) fabric.Layout {
 	return fabric.Layout{Nodes: nodes, GPUs: gpus, TP: tp, PP: pp, EP: ep, DP: dp}
 }
 
-// finite says whether everything in a point is a number above 0.
+// finite reports whether everything in a point is a number above 0.
 func finite(p fabric.Performance) bool {
 	for _, v := range []float64{p.Running, p.TokensS, p.TPOTms, p.TTFTms[0], p.TTFTms[1]} {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {

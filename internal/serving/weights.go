@@ -153,7 +153,7 @@ func (p peaks) compute(format string) float64 {
 	return p.bf16
 }
 
-// quantises says whether activations are quantised before they meet weights of this format, which is a kernel.
+// quantises reports whether activations are quantised before they meet weights of this format, which is a kernel.
 func (p peaks) quantises(format string) bool { return p.compute(format) > p.bf16 }
 
 // expertsRead is how many of the experts a pass over so many tokens reads: expert i of E is missed by one token with
@@ -191,7 +191,7 @@ func expertImbalance(experts, read float64, ep int) float64 {
 	return min(1+largest*spread/mean, experts/read)
 }
 
-// largest gives the name of the greatest value; the first of equals.
+// largest returns the name of the greatest value; the first of equals.
 func largest(of []named) string {
 	return slices.MaxFunc(of, func(a, b named) int { return cmp.Compare(a.value, b.value) }).name
 }

@@ -30,7 +30,7 @@ func (d *derivation) step(title, formula, numbers, result, source string) {
 	d.steps = append(d.steps, fabric.Derivation{Part: d.part, Title: title, Formula: formula, Numbers: numbers, Result: result, Source: source})
 }
 
-// Derive gives the steps from the shapes of a model's weights to the tokens and servers of the first plan that fits,
+// Derive returns the steps from the shapes of a model's weights to the tokens and servers of the first plan that fits,
 // or of the first plan; without a plan those of the model alone. The request has to be the one that was answered.
 func Derive(req Request, answer *fabric.Sizing) ([]fabric.Derivation, error) {
 	s, err := req.setting()

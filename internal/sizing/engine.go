@@ -92,7 +92,7 @@ func ParseVersion(text string) (Version, error) {
 	return v, nil
 }
 
-// at says whether v is this release or later.
+// at reports whether v is this release or later.
 func (v Version) at(major, minor, patch int) bool {
 	switch {
 	case v.Major != major:

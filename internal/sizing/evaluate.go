@@ -66,7 +66,7 @@ func divideWith(s *setting, stages []Shard, fraction float64, running int64) bud
 	return s.engine.budget(*s, stages, fraction)
 }
 
-// shortfalls says what does not fit; empty: all does.
+// shortfalls returns what does not fit; empty: all does.
 func shortfalls(s setting, d budget) (out []string) {
 	if d.refused != "" {
 		out = append(out, d.refused)
@@ -123,7 +123,7 @@ func limitsOf(s setting, d budget) (out []string) {
 	return out
 }
 
-// networkRefusal says why the network does not carry a layout: tensor parallelism across nodes needs RDMA, or NVLink
+// networkRefusal returns why the network does not carry a layout: tensor parallelism across nodes needs RDMA, or NVLink
 // that joins them.
 func networkRefusal(s setting) string {
 	l, m := s.Layout, s.Machine
@@ -186,7 +186,7 @@ func planOf(s setting, stages []Shard, d budget) fabric.SizingPlan {
 	return p
 }
 
-// fractionEffect says what the fraction of the plan costs against the advised one.
+// fractionEffect returns what the fraction of the plan costs against the advised one.
 func fractionEffect(d budget) string {
 	if d.low > d.high {
 		return fmt.Sprintf("no fraction works: at least %.3f and at most %.3f are needed", d.low, d.high)

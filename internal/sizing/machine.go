@@ -25,7 +25,7 @@ type Machine struct {
 	MMIOGB  int64   // of 2^30 bytes per GPU that a vendor's document states for a virtual machine; 0: none does
 }
 
-// MachineOf gives a machine of the catalog; the error lists the known ones, or names the figure that the catalog
+// MachineOf returns a machine of the catalog; the error lists the known ones, or names the figure that the catalog
 // does not have.
 func MachineOf(c *catalog.Catalog, id string) (Machine, error) {
 	m, err := c.Machine(id)

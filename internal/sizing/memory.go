@@ -15,7 +15,7 @@ type driverMemory struct {
 	free  float64 // GiB free in an idle system where memory is shared with the CPU; 0: total
 }
 
-// driverMemoryOf gives the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
+// driverMemoryOf returns the figures of a GPU. Where none was measured, CUDA shows 0.6 % less than nvidia-smi, as on the
 // H100 (0.59 %), H200 (0.43 %) and B200 (0.40 %).
 func driverMemoryOf(m Machine) driverMemory {
 	shown := float64(m.GPU.MemoryBytes)
@@ -28,7 +28,7 @@ func driverMemoryOf(m Machine) driverMemory {
 	return driverMemory{shown / mib, shown / gib * 0.994, 0}
 }
 
-// blackwell says whether the GPU is of that generation.
+// blackwell reports whether the GPU is of that generation.
 func (m Machine) blackwell() bool {
 	switch m.Arch {
 	case "sm_100", "sm_103", "sm_120", "sm_121":

@@ -174,7 +174,7 @@ func TestBadRequests(t *testing.T) {
 		{Request{PP: -3}, "pp -3"},
 		{Request{Concurrency: -1}, "concurrency -1"},
 		{Request{MemFraction: 85}, "mem-fraction 85: is a fraction, not a percentage: write 0.85"},
-		{Request{MemFraction: 0.0085}, "mem-fraction 0.0085: leaves nothing for weights: did you mean 0.85"},
+		{Request{MemFraction: 0.0085}, "mem-fraction 0.0085: leaves no memory for weights: did you mean 0.85"},
 		{Request{MemFraction: math.NaN()}, "mem-fraction NaN"},
 		{Request{MemFraction: -0.5}, "mem-fraction -0.5"},
 		{Request{Context: 131073}, "context 131073: exceeds the model's 131072"},

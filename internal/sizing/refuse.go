@@ -21,7 +21,7 @@ type refusal struct {
 	reason string
 }
 
-// refusals gives every rule that a layout breaks, in the order of the engine's list.
+// refusals returns every rule that a layout breaks, in the order of the engine's list.
 func refusals(s setting) (out []refusal) {
 	for _, r := range s.engine.Rules {
 		if r.only != nil && !r.only(s.version) {
@@ -223,7 +223,7 @@ func noPipeline(s setting) []string {
 	return nil
 }
 
-// nearest gives layouts that the engine takes: the same ranks otherwise divided, fewer, more, and by stages.
+// nearest returns layouts that the engine takes: the same ranks otherwise divided, fewer, more, and by stages.
 func nearest(s setting) []string {
 	var out []string
 	seen := map[string]bool{}

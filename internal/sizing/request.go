@@ -33,7 +33,7 @@ type Request struct {
 	GraphBS       int64   // --cuda-graph-max-bs
 }
 
-// asked says whether a layout was requested, so that it is judged instead of searched.
+// asked reports whether a layout was requested, so that it is judged instead of searched.
 func (req Request) asked() bool { return req.TP > 0 || req.PP > 0 || req.EP > 0 || req.DP > 0 }
 
 // setting is everything that decides how an engine lays out one replica.
@@ -55,7 +55,7 @@ func (s setting) placed(l fabric.Layout) setting {
 	return s
 }
 
-// setting checks a request and gives what all its layouts share.
+// setting checks a request and returns what all its layouts share.
 func (req Request) setting() (setting, error) {
 	var s setting
 	m := req.Model
@@ -140,7 +140,7 @@ func (req Request) checkFraction() error {
 	case f > 1:
 		return fmt.Errorf("mem-fraction %v: must be above 0 and up to 1", f)
 	case f < 0.05:
-		return fmt.Errorf("mem-fraction %v: leaves nothing for weights: did you mean %v?", f, f*100)
+		return fmt.Errorf("mem-fraction %v: leaves no memory for weights: did you mean %v?", f, f*100)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (req Request) layouts(s setting, gpus, nodes int) (out []fabric.Layout) {
 	return out
 }
 
-// wants holds for the requested pipeline stages; without them for one stage, or for TP inside a node with
+// wants reports whether a layout has the requested pipeline stages; if none were requested, one stage, or TP inside a node with
 // stages across nodes.
 func (req Request) wants(l fabric.Layout) bool {
 	if req.PP > 0 {

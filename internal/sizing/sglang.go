@@ -277,7 +277,7 @@ func piecewiseReserve(s setting, smi float64) float64 {
 	return float64(n) * 8
 }
 
-// sglangSees says whether SGLang runs a model with its vision tower: not these without --enable-multimodal
+// sglangSees reports whether SGLang runs a model with its vision tower: not these without --enable-multimodal
 // (configs/model_config.py mm_disabled_models).
 func sglangSees(m *llm.Model) bool {
 	switch m.Arch {

@@ -153,7 +153,7 @@ func sglangRest(s setting, d *budget, per, state float64) {
 // adviceGiB should be free after graphs: VCF 10.6.3 and SGLang's hyperparameter tuning say 5 to 8 GB.
 const adviceGiB = 6.5
 
-// sglangAdvice says what the fraction leaves free, and what the advised one would.
+// sglangAdvice returns what the fraction leaves free, and what the advised one would.
 func sglangAdvice(d *budget) {
 	free := inGiB(d.slack + d.activation)
 	if free >= 0 && free < 5 {

@@ -47,7 +47,7 @@ func (d dividedDimension) ranks(p Spread) int64 {
 	}
 }
 
-// splitsBlocks says whether the ranks of a layout cut blocks of dense FFN or of shared experts.
+// splitsBlocks reports whether the ranks of a layout cut blocks of dense FFN or of shared experts.
 func (s *shape) splitsBlocks(p Spread) bool {
 	for _, b := range s.blocks {
 		if n := b.ranks(p); (b.class == llm.ClassDense || b.class == llm.ClassShared) && n > 0 && b.dim%(n*b.of) != 0 {

@@ -52,7 +52,7 @@ func classes() []llm.Class {
 	}
 }
 
-// shards gives what a rank of every stage holds.
+// shards returns what a rank of every stage holds.
 func shards(s setting) []Shard {
 	out := make([]Shard, s.Spread.PP)
 	for i := range out {
@@ -89,7 +89,7 @@ func shardOf(s setting, stage, first, end int) Shard {
 	return sh
 }
 
-// onStage says whether a rank of the stage holds a tensor: embedding and vision on the first, head on the last, a
+// onStage reports whether a rank of the stage holds a tensor: embedding and vision on the first, head on the last, a
 // tied embedding on both (SGLang 0.5.0rc2 models/llama.py, vLLM 0.10.1.1 the same). Multi-token prediction is not
 // loaded without speculative decoding.
 func onStage(s setting, t llm.Tensor, stage, first, end int) bool {

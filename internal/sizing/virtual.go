@@ -14,7 +14,7 @@ func UnifiedCap(totalGiB, freeGiB float64) (float64, error) {
 	return float64(int(freeGiB/totalGiB*100)) / 100, nil // rounded down: a hundredth more would not start
 }
 
-// UnifiedNotes says what is different where GPU and CPU share memory.
+// UnifiedNotes returns what is different where GPU and CPU share memory.
 func UnifiedNotes(m Machine) []string {
 	notes := []string{
 		"the GPU shares its memory with the CPU: the page cache counts as used, so drop it before the engine starts (echo 1 > /proc/sys/vm/drop_caches)",

@@ -2,7 +2,7 @@ package topology
 
 import "cmp"
 
-// cost orders the choices of an assignment: first how far, then what breaks ties. Sums stay far below 1<<63:
+// cost orders the choices of an assignment: first by distance, then by the tie-breaker. Sums stay far below 1<<63:
 // a matrix has at most 1024 devices.
 type cost [3]int64
 
@@ -12,8 +12,8 @@ func (a cost) less(b cost) bool {
 	return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1]), cmp.Compare(a[2], b[2])) < 0
 }
 
-// assign gives each of rows things one of columns others, no two the same, so that the sum of the costs is
-// least; rows must not be more than columns. It is the shortest augmenting path form of the Hungarian method
+// assign maps each of rows items to a different one of columns items, so that the sum of the costs is
+// minimal; rows must not be more than columns. It is the shortest augmenting path form of the Hungarian method
 // (Jonker and Volgenant, 1987): rows * rows * columns steps.
 func assign(rows, columns int, of func(row, column int) cost) []int {
 	const none = 0 // rows and columns count from 1, 0 is the free column of each round

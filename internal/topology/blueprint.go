@@ -9,22 +9,22 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// sourceCatalog is the Source of a Machine that not read from a machine at.
+// sourceCatalog is the Source of a Machine that was not read from a real one.
 const sourceCatalog = "catalog"
 
-// maxPlanned bounds the GPUs and the NICs of a machine that is described in words.
+// maxPlanned bounds the GPUs and the NICs of a machine that is described by a few values.
 const maxPlanned = 1024
 
-// Nominal gives the machine of the catalog with that id as its sources describe it. PCI addresses are made up
-// but distinct, except where interface names tell them; what no source says and is taken from the others of
-// its kind stands in Gaps. An unknown id is an error that lists the known ones.
+// Nominal returns the machine of the catalog with that id as its sources describe it. PCI addresses are invented
+// but distinct, except where interface names contain them; what no source has and is taken from similar
+// machines is in Gaps. An unknown id is an error that lists the known ones.
 func Nominal(cat *catalog.Catalog, id string) (*Machine, error) {
 	return NominalOf(cat, fabric.Hardware{Machine: id})
 }
 
-// NominalOf gives the machine that a few words describe: that of the catalog where one is named, changed by
-// what else is said, or one put together of a GPU, its NICs and a CPU. Of more NICs or fewer than the machine
-// has, they are spread evenly over its PCIe switches; of fewer GPUs, the first are in use. An unknown id, more
+// NominalOf returns the machine that a few values describe: that of the catalog where one is named, changed by
+// the other values, or one composed of a GPU, its NICs and a CPU. If there are more or fewer NICs than the machine
+// has, they are spread evenly over its PCIe switches; if there are fewer GPUs, the first are in use. An unknown id, more
 // GPUs than the machine has, a NIC without a line rate and counts above 1024 are errors.
 func NominalOf(cat *catalog.Catalog, hw fabric.Hardware) (*Machine, error) {
 	b, err := newBlueprint(cat, hw)
@@ -36,7 +36,7 @@ func NominalOf(cat *catalog.Catalog, hw fabric.Hardware) (*Machine, error) {
 	return m, nil
 }
 
-// blueprint is all that a nominal machine is made of.
+// blueprint is everything that a nominal machine is made of.
 type blueprint struct {
 	name      string
 	gpu       catalog.GPUModel
@@ -46,13 +46,13 @@ type blueprint struct {
 	nic       catalog.NICModel
 	nicID     string
 	nics      int
-	nicNames  []string // of the interfaces; nil: no source gives them
+	nicNames  []string // of the interfaces; nil: unknown
 	nicPCI    []string // vendor:device
 	mbps      int
 	cpu       CPU // without devices
 	numa      int
-	perSwitch int     // GPUs on a PCIe switch; 0: every device has a root port of its own
-	speed     float64 // GT/s of GPUs, NICs and switches that name no other
+	perSwitch int     // GPUs on a PCIe switch; 0: every device has its own root port
+	speed     float64 // GT/s of GPUs, NICs and switches without a speed of their own
 	scaleUp   string  // nvlink, xgmi, pcie or empty
 	gaps      []string
 }
@@ -86,7 +86,7 @@ func newBlueprint(cat *catalog.Catalog, hw fabric.Hardware) (*blueprint, error) 
 	b.takeCPU(cmp.Or(word(hw.CPU), m.CPU), m)
 	b.takeLayout(m)
 	if hw.VM {
-		b.gap("the tree is that of the host: a virtual machine shows NCCL a flat one, unless it gets a topology file")
+		b.gap("the tree is that of the host: in a virtual machine NCCL sees a flat one, unless it has a topology file")
 	}
 	return b, nil
 }
@@ -151,7 +151,7 @@ func (b *blueprint) takeNICs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 		b.nics = hw.NICsPerNode
 	case hw.Machine == "" && rate > 0:
 		b.nics = b.gpus
-		b.gap("nics_per_node is not given: one NIC per GPU assumed")
+		b.gap("nics_per_node is unspecified: assumed one NIC per GPU")
 	}
 	if b.nics == 0 {
 		return nil
@@ -181,14 +181,14 @@ func (b *blueprint) takePCIe(m catalog.MachineModel) {
 	}
 	b.speed = cmp.Or(b.gpu.PCIeLink.Speed, b.nic.PCIeLink.Speed)
 	if b.speed == 0 {
-		b.gap("PCIe generation: in no source")
+		b.gap("PCIe generation: unspecified")
 		return
 	}
-	b.gap("PCIe generation: in no source, assumed %g GT/s, as of the GPU or NIC", b.speed)
+	b.gap("PCIe generation: unspecified, assumed %g GT/s, as of the GPU or NIC", b.speed)
 }
 
-// takeCPU says what NCCL asks of a CPU. Where no source gives family and model they are those of the first
-// generation of that vendor's servers with this PCIe generation: slower links between sockets than later ones.
+// takeCPU sets what NCCL needs of a CPU. Where no source has family and model they are those of the first
+// generation of that vendor's servers with this PCIe generation: its links between sockets are slower than later ones.
 func (b *blueprint) takeCPU(vendor string, m catalog.MachineModel) {
 	switch vendor {
 	case "arm":
@@ -199,7 +199,7 @@ func (b *blueprint) takeCPU(vendor string, m catalog.MachineModel) {
 	case "amd":
 		b.cpu.Arch, b.cpu.Vendor = "x86_64", vendorAMD
 	default:
-		b.gap("CPU: in no source")
+		b.gap("CPU: unspecified")
 		return
 	}
 	if m.CPUID.Family != 0 && vendor == m.CPU {
@@ -209,13 +209,13 @@ func (b *blueprint) takeCPU(vendor string, m catalog.MachineModel) {
 	c := firstWith(vendor, b.speed)
 	b.cpu.Family, b.cpu.Model = c.family, c.model
 	if c.family == 0 {
-		b.gap("CPU model: in no source")
+		b.gap("CPU model: unspecified")
 		return
 	}
-	b.gap("CPU model: in no source, assumed %s, the first with PCIe at %g GT/s", c.name, b.speed)
+	b.gap("CPU model: unspecified, assumed %s, the first with PCIe at %g GT/s", c.name, b.speed)
 }
 
-// takeLayout says how devices are spread over NUMA nodes and PCIe switches.
+// takeLayout sets how devices are spread over NUMA nodes and PCIe switches.
 func (b *blueprint) takeLayout(m catalog.MachineModel) {
 	b.numa = int(m.NUMANodes.Value)
 	if b.numa == 0 {
@@ -223,25 +223,25 @@ func (b *blueprint) takeLayout(m catalog.MachineModel) {
 		if b.gpus >= 8 && b.cpu.Arch != "arm64" {
 			b.numa = 2
 		}
-		b.gap("NUMA nodes: in no source, assumed %d", b.numa)
+		b.gap("NUMA nodes: unspecified, assumed %d", b.numa)
 	}
 	if m.GPUsPerSwitch.Value > 0 {
 		b.perSwitch = int(m.GPUsPerSwitch.Value)
 		return
 	}
 	if IsCoherent(b.gpu, b.cpu.Arch) {
-		b.gap("PCIe switches: in no source, assumed none: every device on its own root port")
+		b.gap("PCIe switches: unspecified, assumed none: every device on its own root port")
 		b.gap(noC2C)
 		return
 	}
 	b.perSwitch = 1
 	switch {
 	case b.gpus == 0:
-		b.gap("PCIe switches: in no source")
+		b.gap("PCIe switches: unspecified")
 	case b.nics > 0 && b.nics < b.gpus:
 		b.perSwitch = (b.gpus + b.nics - 1) / b.nics
-		b.gap("PCIe switches: in no source, assumed one per %d GPUs with their NIC", b.perSwitch)
+		b.gap("PCIe switches: unspecified, assumed one per %d GPUs with their NIC", b.perSwitch)
 	default:
-		b.gap("PCIe switches: in no source, assumed one per GPU with its NICs")
+		b.gap("PCIe switches: unspecified, assumed one per GPU with its NICs")
 	}
 }

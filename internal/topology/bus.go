@@ -11,8 +11,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// address is a PCI address with or without its domain, of any number of digits that some tool writes:
-// nvidia-smi has domains of eight, niccli functions behind one-digit devices.
+// address is a PCI address with or without its domain, with any number of digits that some tool writes:
+// nvidia-smi has domains of eight digits, niccli one-digit devices.
 var address = regexp.MustCompile(`^(?:([0-9A-Fa-f]{1,8}):)?([0-9A-Fa-f]{1,2}):([0-9A-Fa-f]{1,2})\.([0-7])$`)
 
 // maxDevice is the last device of a bus: five bits (PCI Local Bus 3.0, 3.2.2.3.2).
@@ -28,7 +28,7 @@ func ParseBus(text string) (string, error) {
 	}
 	var part [3]uint64
 	for i, digits := range m[1:4] {
-		part[i], _ = strconv.ParseUint("0"+digits, 16, 64) // the expression lets nothing else through
+		part[i], _ = strconv.ParseUint("0"+digits, 16, 64) // the expression matches nothing else
 	}
 	if part[2] > maxDevice {
 		return "", fmt.Errorf("PCI address %s: device %#x is above %#x", fabric.Quote(text), part[2], maxDevice)
@@ -40,9 +40,9 @@ func ParseBus(text string) (string, error) {
 // it is not 0, s the slot or device, f the function of a multi-function device, n the port name, d the port.
 var predictable = regexp.MustCompile(`^(?:en|ib|roce|rdma)(?:P([0-9]{1,9}))?p([0-9]{1,3})s([0-9]{1,2})(?:f([0-7]))?(?:v[0-9]+)?(?:n[a-z0-9]+|d[0-9]+)?$`)
 
-// BusOfInterface reads the PCI address out of the name of an interface or RDMA device: enp28s0np0 is
-// 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name that does
-// not hold it; that of a virtual function holds the physical one and is not ok either.
+// BusOfInterface reads the PCI address from the name of an interface or RDMA device: enp28s0np0 is
+// 0000:1c:00.0, enP2p1s0f1np1 is 0002:01:00.1 (systemd.net-naming-scheme). ok is false for a name without
+// one; the name of a virtual function contains the physical address and is not ok either.
 func BusOfInterface(name string) (bus string, ok bool) {
 	m := predictable.FindStringSubmatch(name)
 	if m == nil || strings.Contains(name[strings.IndexByte(name, 's'):], "v") {

@@ -2,7 +2,7 @@ package topology
 
 import "fmt"
 
-// Distance is how far two devices of a host are apart, in the words of nvidia-smi topo -m. The zero value is
+// Distance is how far two devices of a host are apart, in the terms of nvidia-smi topo -m. The zero value is
 // unknown; nearer is smaller.
 type Distance uint8
 
@@ -18,7 +18,7 @@ const (
 	SYS                      // from one NUMA node to another
 )
 
-// String gives the distance as nvidia-smi topo -m prints it; "?" where it is unknown.
+// String returns the distance as nvidia-smi topo -m prints it; "?" where it is unknown.
 func (d Distance) String() string {
 	switch d {
 	case Self:
@@ -44,10 +44,10 @@ func (d Distance) String() string {
 type Hop struct {
 	Distance Distance `json:"distance,omitempty"`
 	Links    int      `json:"links,omitempty"` // of NVLink or XGMI; 0 where they are not counted
-	XGMI     bool     `json:"xgmi,omitempty"`  // of a Hop at NVLink: it is XGMI
+	XGMI     bool     `json:"xgmi,omitempty"`  // of a Hop at NVLink: the links are XGMI
 }
 
-// String gives the cell as nvidia-smi or rocm-smi prints it: X, NV18, XGMI, PIX; "?" where it is unknown.
+// String returns the cell as nvidia-smi or rocm-smi prints it: X, NV18, XGMI, PIX; "?" where it is unknown.
 func (h Hop) String() string {
 	switch {
 	case h.Distance != NVLink:
@@ -61,29 +61,29 @@ func (h Hop) String() string {
 	}
 }
 
-// MarshalText gives the word, as in String.
+// MarshalText returns the word, as in String.
 func (h Hop) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// Matrix is who is how far from whom. Hops[i][j] is between Devices[i] and Devices[j]; it is symmetric.
+// Matrix is the distances between devices. Hops[i][j] is between Devices[i] and Devices[j]; it is symmetric.
 type Matrix struct {
 	Devices []MatrixDevice `json:"devices"`
 	Hops    [][]Hop        `json:"hops"`
-	Gaps    []string       `json:"gaps,omitempty"` // what the source leaves open
+	Gaps    []string       `json:"gaps,omitempty"` // what the source does not specify
 }
 
 // MatrixDevice is a row of a Matrix.
 type MatrixDevice struct {
 	Label string `json:"label"` // as printed: GPU0, NIC0
 	Kind  Kind   `json:"kind"`
-	Name  string `json:"name"`                 // mlx5_0; empty where the text does not say
-	Bus   string `json:"bus"`                  // empty where the text does not say
+	Name  string `json:"name"`                 // mlx5_0; empty where the text does not have it
+	Bus   string `json:"bus"`                  // empty where the text does not have it
 	NUMA  int    `json:"numa"`                 // -1 unknown
 	Mbps  int    `json:"speed_mbps,omitempty"` // of a NIC: Mb/s, line rate; 0 unknown
 
-	Coherent bool `json:"coherent,omitempty"` // of a GPU: NVLink-C2C joins it to its CPU
+	Coherent bool `json:"coherent,omitempty"` // of a GPU: NVLink-C2C connects it to its CPU
 }
 
-// Kind is what a device of a Matrix is.
+// Kind is the kind of a device of a Matrix.
 type Kind uint8
 
 // The kinds of device.
@@ -93,7 +93,7 @@ const (
 	KindNIC
 )
 
-// MarshalText gives gpu, nic or other.
+// MarshalText returns gpu, nic or other.
 func (k Kind) MarshalText() ([]byte, error) {
 	switch k {
 	case KindGPU:
@@ -111,14 +111,14 @@ type Pairing struct {
 	Spare []MatrixDevice `json:"spare,omitempty"` // NICs that no GPU needs
 }
 
-// Pair is a GPU and a NIC that it uses. A GPU with several NICs stands in several pairs, a NIC that GPUs share
-// likewise. A GPU without one has a nil NIC and a Why.
+// Pair is a GPU and a NIC that it uses. A GPU with several NICs is in several pairs, and so is a NIC that GPUs
+// share. A GPU without one has a nil NIC and a Why.
 type Pair struct {
 	GPU     MatrixDevice  `json:"gpu"`
 	NIC     *MatrixDevice `json:"nic,omitempty"`
 	Hop     Hop           `json:"hop"`
 	Near    bool          `json:"near"`                 // GPUDirect RDMA works by default: at PXB or nearer, or over NVLink-C2C and the same CPU
-	LossGBs *float64      `json:"loss_gbs,omitempty"`   // what the GPU loses against a near NIC of its own, GB/s one way; nil: unknown
+	LossGBs *float64      `json:"loss_gbs,omitempty"`   // what the GPU loses compared with a near NIC of its own, GB/s one way; nil: unknown
 	Limit   *PCIeHop      `json:"pcie_limit,omitempty"` // slowest PCIe link between the two, where it carries less than the NIC's line rate; nil: none, or unknown
-	Why     string        `json:"why,omitempty"`        // what sets LossGBs, or why it is unknown; empty where nothing is lost
+	Why     string        `json:"why,omitempty"`        // what determines LossGBs, or why it is unknown; empty where nothing is lost
 }

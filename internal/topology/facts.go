@@ -13,16 +13,16 @@ import (
 )
 
 // maxDepth bounds how deep a tree of devices is followed: PCIe switches are cascaded two or three times, and
-// a chain of parents that bites its tail has no end.
+// a chain of parents with a loop has no end.
 const maxDepth = 64
 
-// FromFacts gives the machine of a node's facts: its GPUs, the RDMA devices with their ports, NVSwitches and
-// the PCIe switches above them. A network interface without an RDMA device counts as one of the fabric where
-// the catalog knows its chip and either no RDMA device was seen or others of that chip are RDMA devices.
-// So does a function that has no interface either, as on a hypervisor that gives it to a virtual machine: where no
-// RDMA device was seen, or GPUs are given away too.
-// What the facts do not hold comes from the catalog by PCI id, NVLink and XGMI first of all, or is missing;
-// Gaps has both.
+// FromFacts returns the machine of a node's facts: its GPUs, the RDMA devices with their ports, NVSwitches and
+// the PCIe switches above them. A network interface without an RDMA device counts as a NIC of the fabric where
+// its chip is in the catalog and either no RDMA device was found or others of that chip are RDMA devices.
+// So does a function without an interface, as on a hypervisor that passes it to a virtual machine: where no
+// RDMA device was found, or GPUs are passed through too.
+// What the facts lack comes from the catalog by PCI id, in particular NVLink and XGMI, or is missing;
+// both are recorded in Gaps.
 func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
 	source := cmp.Or(f.Source, "unknown") + " facts"
 	if f.Hardware != "" {
@@ -50,7 +50,7 @@ func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
 	return m
 }
 
-// factsTree puts the flat list of PCI functions together.
+// factsTree builds the tree from the flat list of PCI functions.
 type factsTree struct {
 	m     *Machine
 	facts *fabric.Facts
@@ -100,7 +100,7 @@ func (x *factsTree) nics() {
 		}
 		x.m.NICs = append(x.m.NICs, x.withRate(nic))
 		if len(x.facts.HCAs) > 0 {
-			x.m.AddGap(fmt.Sprintf("%s: has no RDMA device, though others of its kind have", n.Name))
+			x.m.AddGap(fmt.Sprintf("%s: has no RDMA device, although others of its kind have one", n.Name))
 		}
 	}
 	x.unboundNICs(taken)
@@ -115,7 +115,7 @@ func (x *factsTree) nics() {
 // passThrough is the driver that holds a function for a virtual machine (Linux, Documentation/driver-api/vfio.rst).
 const passThrough = "vfio-pci"
 
-// unboundNICs takes the NICs that are known by their PCI function alone.
+// unboundNICs adds the NICs that are known only by their PCI function.
 func (x *factsTree) unboundNICs(taken map[string]bool) {
 	for _, n := range x.facts.NICs {
 		taken[n.PCI] = true
@@ -132,11 +132,11 @@ func (x *factsTree) unboundNICs(taken map[string]bool) {
 		}
 		taken[d.Address] = true
 		x.m.NICs = append(x.m.NICs, x.withRate(NIC{Bus: d.Address, Model: model, NUMA: -1, Unbound: true}))
-		x.m.AddGap(fmt.Sprintf("%s: a NIC by its PCI id alone (driver %s): no interface and no RDMA device, so name and state are unknown", d.Address, cmp.Or(d.Driver, "none")))
+		x.m.AddGap(fmt.Sprintf("%s: NIC known only by its PCI id (driver %s): no interface and no RDMA device, so name and state are unknown", d.Address, cmp.Or(d.Driver, "none")))
 	}
 }
 
-// functionOf gives the PCI function of an RDMA device; that of its interface where it has none of its own, as
+// functionOf returns the PCI function of an RDMA device; that of its interface where it has none of its own, as
 // soft-RoCE.
 func (x *factsTree) functionOf(h fabric.HCA) string {
 	if h.PCI != "" {
@@ -151,7 +151,7 @@ func (x *factsTree) functionOf(h fabric.HCA) string {
 			}
 		}
 	}
-	x.m.AddGap(fmt.Sprintf("%s: no PCI function is known for it", h.Name))
+	x.m.AddGap(fmt.Sprintf("%s: unknown PCI function", h.Name))
 	return ""
 }
 
@@ -170,26 +170,26 @@ func (x *factsTree) port(h fabric.HCA, p fabric.Port, bus, model string) {
 		n.Mbps = int(*p.RateGbps * 1000)
 	}
 	if p.State != "ACTIVE" && p.State != "" {
-		x.m.AddGap(fmt.Sprintf("%s port %d is %s: NCCL does not use it as it is", h.Name, p.Number, p.State))
+		x.m.AddGap(fmt.Sprintf("%s port %d is %s: NCCL does not use it in this state", h.Name, p.Number, p.State))
 	}
 	x.m.NICs = append(x.m.NICs, x.withRate(n))
 }
 
-// withRate gives a NIC that does not say its line rate that of its model.
+// withRate returns a NIC without a line rate with that of its model.
 func (x *factsTree) withRate(n NIC) NIC {
 	if n.Mbps > 0 {
 		return n
 	}
 	if rate := x.cat.NICs[n.Model].Rate(); rate > 0 {
 		n.Mbps = int(rate * 1000)
-		x.m.AddGap(fmt.Sprintf("%s: its line rate is that of its model in the catalog, %g Gb/s", cmp.Or(n.Name, n.Bus), rate))
+		x.m.AddGap(fmt.Sprintf("%s: line rate from the catalog, %g Gb/s", cmp.Or(n.Name, n.Bus), rate))
 		return n
 	}
 	x.m.AddGap(fmt.Sprintf("%s: unknown line rate", cmp.Or(n.Name, n.Bus)))
 	return n
 }
 
-// guidOf reads 5c25:7303:00e1:2a34; 0 where it is none.
+// guidOf reads 5c25:7303:00e1:2a34; 0 where the text is not a GUID.
 func guidOf(text string) uint64 {
 	n, err := strconv.ParseUint(strings.ReplaceAll(text, ":", ""), 16, 64)
 	if err != nil {
@@ -198,7 +198,7 @@ func guidOf(text string) uint64 {
 	return n
 }
 
-// ScaleUp joins the GPUs as their model says: the facts do not count links.
+// scaleUp connects the GPUs as in the catalog: the facts do not count links.
 func (x *factsTree) scaleUp() {
 	models := make(map[string]bool)
 	for _, g := range x.m.GPUs {
@@ -218,7 +218,7 @@ func (x *factsTree) scaleUp() {
 		if model.Vendor == "nvidia" && x.isDirect() {
 			joinDirect(x.m, int(model.ScaleUpLinks.Value))
 		}
-		x.m.AddGap(fmt.Sprintf("the %s links of the GPUs are not in the facts: as many as the catalog's %s has, all of them up", kind, id))
+		x.m.AddGap(fmt.Sprintf("the facts do not have the %s links of the GPUs: assumed all links of %s in the catalog, all up", kind, id))
 	}
 }
 
@@ -234,13 +234,13 @@ func (x *factsTree) coherent() {
 	}
 }
 
-// isDirect holds for boards of two to four GPUs whose NVLinks run from GPU to GPU: a whole machine, without an
-// NVSwitch among its PCI functions. A part of a larger board in a virtual machine looks the same but for the
+// isDirect reports whether a board of two to four GPUs has NVLinks from GPU to GPU: a whole machine, without an
+// NVSwitch among its PCI functions. A part of a larger board in a virtual machine looks the same except for the
 // hypervisor.
 func (x *factsTree) isDirect() bool {
 	n := len(x.m.GPUs)
 	virtual := x.facts.Machine.Hypervisor == nil || *x.facts.Machine.Hypervisor
-	older := x.m.GPUs[0].SM < 100 // from Blackwell on, NVSwitches are no PCI functions of the host
+	older := x.m.GPUs[0].SM < 100 // from Blackwell on, NVSwitches are not PCI functions of the host
 	seen := slices.ContainsFunc(slices.Collect(maps.Values(x.pci)), func(d *fabric.PCIDevice) bool { return isNVSwitch(d) })
 	return n >= 2 && n <= 4 && !virtual && older && !seen
 }

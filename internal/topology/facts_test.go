@@ -105,14 +105,14 @@ func TestFromFactsGaps(t *testing.T) {
 		}, "", func(m *Machine) bool { return len(m.CPUs) == 1 && m.CPUs[0].NUMA == 0 }},
 		{"port down", func(f *fabric.Facts) { f.HCAs[0].Ports[0] = fabric.Port{Number: 1, State: "DOWN"} },
 			"mlx5_1 port 1 is DOWN", func(m *Machine) bool { return m.NICs[1].Mbps == 400_000 }},
-		{"no RDMA device", func(f *fabric.Facts) { f.HCAs = nil }, "ens1: its line rate is that of its model",
+		{"no RDMA device", func(f *fabric.Facts) { f.HCAs = nil }, "ens1: line rate from the catalog",
 			func(m *Machine) bool {
 				return len(m.NICs) == 2 && m.NICs[0].Name == "ens1" && !m.NICs[0].Unbound && m.NICs[1].Unbound && m.NICs[1].Bus == "0000:3c:00.0"
 			}},
 		{"a virtual function for a guest", func(f *fabric.Facts) {
 			f.PCI = append(f.PCI, function("0000:1a:00.1", "0000:17:01.0", classEthernet, 0x15b3, 0x101e, 0, ""))
 		}, "", func(m *Machine) bool { return len(m.NICs) == 2 }},
-		{"a NIC without a driver", func(f *fabric.Facts) { f.HCAs, f.NICs = nil, nil }, "0000:3c:00.0: a NIC by its PCI id alone (driver none)",
+		{"a NIC without a driver", func(f *fabric.Facts) { f.HCAs, f.NICs = nil, nil }, "0000:3c:00.0: NIC known only by its PCI id (driver none)",
 			func(m *Machine) bool { return len(m.NICs) == 2 && m.NICs[1].Mbps == 400_000 }},
 		{"one RDMA device less", func(f *fabric.Facts) { f.HCAs = f.HCAs[:1] }, "ens1: has no RDMA device",
 			func(m *Machine) bool { return len(m.NICs) == 2 && m.NICs[0].Name == "ens1" }},
@@ -126,7 +126,7 @@ func TestFromFactsGaps(t *testing.T) {
 		}, "unknown CPU: not recorded", func(m *Machine) bool { return m.CPUs[0].Arch == "" }},
 		{"foreign CPU", func(f *fabric.Facts) { s := "AMD Ryzen 9"; f.Machine.CPUModel = &s }, `cannot be derived from "AMD Ryzen 9"`,
 			func(m *Machine) bool { return m.CPUs[0].Vendor == vendorAMD && m.CPUs[0].Family == 0 }},
-		{"four GPUs without NVSwitch", func(f *fabric.Facts) { f.PCI = f.PCI[:16] }, "links of the GPUs are not in the facts",
+		{"four GPUs without NVSwitch", func(f *fabric.Facts) { f.PCI = f.PCI[:16] }, "the facts do not have the nvlink links of the GPUs",
 			func(m *Machine) bool { return m.Matrix().Hop(0, 1).Links == 18 && m.GPUs[0].Links[0].Class == class3D }},
 		{"the same in a virtual machine", func(f *fabric.Facts) { f.PCI = f.PCI[:16]; yes := true; f.Machine.Hypervisor = &yes }, "",
 			func(m *Machine) bool { return m.GPUs[0].Links[0].Class == ClassNVSwitch }},

@@ -17,7 +17,7 @@ type GuestDevice struct {
 	Kind Kind     // GPU or NIC; KindOther is an NVSwitch
 	Bus  string   // in the guest
 	Name string   // of a NIC's RDMA device in the guest: mlx5_0; NCCL finds the NIC by it
-	IDs  []string // by which the host knows it too: hardware label, serial, UUID of a GPU, node GUID of an HCA
+	IDs  []string // ids that the host knows too: hardware label, serial, UUID of a GPU, node GUID of an HCA
 }
 
 // GuestDevices lists the GPUs, NICs and NVSwitches of a machine as seen from inside, with the UUIDs and GUIDs
@@ -62,16 +62,16 @@ func nvSwitches(m *Machine) []string {
 	return found
 }
 
-// Guest gives the machine that a virtual machine really is: the NUMA nodes, switches and links of its
-// hypervisor host, with the devices that were passed through under their addresses in the guest, where the
+// Guest returns the real machine below a virtual machine: the NUMA nodes, switches and links of its
+// hypervisor host, with the devices that were passed through at their addresses in the guest, where the
 // PCI tree is flat. labels are hardware labels and serials of the host's devices with their addresses on the
 // host; UUIDs and GUIDs that the hypervisor's machine has count as such too.
 //
-// A device is matched by its ids. Those without a match are matched in order of their addresses, if they are
-// in the order of a VMClass (GPU0, NIC0, GPU1, NIC1, ..., then the NVSwitches; Deploy Distributed LLM
-// Inference with GPUDirect RDMA over InfiniBand in VMware Private AI, 10.1) and as many as the host has left.
+// A device is matched by its ids. Those without a match are matched in the order of their addresses, if that is
+// the order of a VMClass (GPU0, NIC0, GPU1, NIC1, ..., then the NVSwitches; Deploy Distributed LLM
+// Inference with GPUDirect RDMA over InfiniBand in VMware Private AI, 10.1) and the host has as many left.
 // Anything else is an error that names the devices. The affinity of the host's CPUs is not the guest's and is
-// left out; an NVSwitch that the guest does not see gets the target that NCCL writes then.
+// left out; an NVSwitch that the guest does not see gets the target that NCCL writes in this case.
 func Guest(hypervisor *Machine, guest []GuestDevice, labels map[string]string) (*Machine, error) {
 	match, err := newGuestMatch(hypervisor, guest, labels)
 	if err == nil {
@@ -109,7 +109,7 @@ func (m *guestMatch) machine() *Machine {
 	return out
 }
 
-// renumber gives GPUs and NICs the numbers that the guest's drivers count by: PCI order.
+// renumber assigns GPUs and NICs the numbers of the guest's drivers: PCI order.
 func renumber(m *Machine) {
 	slices.SortStableFunc(m.GPUs, func(a, b GPU) int { return CompareBus(a.Bus, b.Bus) })
 	slices.SortStableFunc(m.NICs, func(a, b NIC) int { return cmp.Or(CompareBus(a.Bus, b.Bus), cmp.Compare(a.Port, b.Port)) })
@@ -147,7 +147,7 @@ func (g guestBuild) ports(h hostDevice, d GuestDevice) []NIC {
 	return ports
 }
 
-// numa gives the NUMA node of a device of the host.
+// numa returns the NUMA node of a device of the host.
 func (g guestBuild) numa(bus string) int { return g.host.CPUs[newPlaces(g.host).byBus[bus].cpu].NUMA }
 
 // devices keeps what was passed through and the switches above it.
@@ -169,8 +169,8 @@ func (g guestBuild) devices(all []Device) []Device {
 	return InOrder(kept)
 }
 
-// free gives a switch an address that the guest does not have: NCCL would take the guest's device of the same
-// address for the switch. The guest has no such switch, so any other domain will do.
+// free assigns a switch an address that the guest does not have: NCCL would confuse a guest device at the same
+// address with the switch. The guest has no such switch, so any other domain will do.
 func (g guestBuild) free(bus string) string {
 	domain, rest, _ := strings.Cut(bus, ":")
 	const domains = 0x10000
@@ -211,7 +211,7 @@ type hostDevice struct {
 	bus  string
 }
 
-// guestMatch says which device of the guest is which of the host.
+// guestMatch maps devices of the guest to those of the host.
 type guestMatch struct {
 	host  *Machine
 	guest []GuestDevice // by address in the guest
@@ -231,7 +231,7 @@ func newGuestMatch(host *Machine, guest []GuestDevice, labels map[string]string)
 		m.know(g.UUID, hostDevice{KindGPU, g.Bus})
 	}
 	for _, n := range host.NICs {
-		if !slices.Contains(m.hosts, hostDevice{KindNIC, n.Bus}) { // a second port comes along with the first
+		if !slices.Contains(m.hosts, hostDevice{KindNIC, n.Bus}) { // a second port comes with the first
 			m.hosts = append(m.hosts, hostDevice{KindNIC, n.Bus})
 		}
 		m.know(guidText(n.GUID), hostDevice{KindNIC, n.Bus})
@@ -258,8 +258,8 @@ func newGuestMatch(host *Machine, guest []GuestDevice, labels map[string]string)
 	return m, m.normalise()
 }
 
-// unbound takes the GPUs and NICs from the PCI tree where the host lists none: a hypervisor gives their driver
-// away, and with it all that is known of them but their class.
+// unbound adds the GPUs and NICs of the PCI tree where the host lists none: a hypervisor passes them through,
+// and then only their class is known.
 func (m *guestMatch) unbound() {
 	for bus, p := range newPlaces(m.host).byBus {
 		switch d := p.device(); {
@@ -271,7 +271,7 @@ func (m *guestMatch) unbound() {
 	}
 }
 
-// normalise writes the guest's addresses alike, sorts by them and refuses one that stands twice.
+// normalise writes the guest's addresses in one form, sorts by them and rejects duplicates.
 func (m *guestMatch) normalise() error {
 	for i, d := range m.guest {
 		bus, err := ParseBus(d.Bus)
@@ -283,13 +283,13 @@ func (m *guestMatch) normalise() error {
 	slices.SortStableFunc(m.guest, func(a, b GuestDevice) int { return CompareBus(a.Bus, b.Bus) })
 	for i := range m.guest[:max(len(m.guest)-1, 0)] {
 		if m.guest[i].Bus == m.guest[i+1].Bus {
-			return fmt.Errorf("address %q is given twice", m.guest[i].Bus)
+			return fmt.Errorf("address %q: duplicate", m.guest[i].Bus)
 		}
 	}
 	return nil
 }
 
-// know notes an id of the host's device. Two devices with one id have none.
+// know records an id of the host's device. An id of two devices is not used.
 func (m *guestMatch) know(id string, d hostDevice) {
 	for _, form := range idForms(id) {
 		if old, twice := m.byID[form]; twice && old != d {
@@ -299,8 +299,8 @@ func (m *guestMatch) know(id string, d hostDevice) {
 	}
 }
 
-// idForms writes an id without what tools write differently: case, 0x, colons and dashes. A GUID is known in
-// both orders of its bytes: sysfs and the tools print it as it goes over the wire, NCCL as the CPU holds it.
+// idForms normalises an id over the differences between tools: case, 0x, colons and dashes. A GUID is recorded in
+// both byte orders: sysfs and the tools print it in wire order, NCCL in the CPU's.
 func idForms(id string) []string {
 	plain := strings.NewReplacer(":", "", "-", "", " ", "").Replace(strings.TrimPrefix(strings.ToLower(id), "0x"))
 	if plain == "" {
@@ -331,17 +331,17 @@ func (m *guestMatch) all() error {
 			continue
 		}
 		if other, taken := m.taken[h.bus]; taken {
-			return fmt.Errorf("%s and %s have ids of the same device of the host, %q", guestTitle(other), guestTitle(d), h.bus)
+			return fmt.Errorf("%s and %s have ids of the same host device, %q", guestTitle(other), guestTitle(d), h.bus)
 		}
 		m.taken[h.bus] = d
 	}
 	if len(m.guest) == 0 {
-		return errors.New("there are none")
+		return errors.New("none given")
 	}
 	return m.inOrder(rest)
 }
 
-// find looks a device up by its ids.
+// find searches a device by its ids.
 func (m *guestMatch) find(d GuestDevice) (found hostDevice, ok bool, err error) {
 	for _, id := range d.IDs {
 		for _, form := range idForms(id) {
@@ -351,7 +351,7 @@ func (m *guestMatch) find(d GuestDevice) (found hostDevice, ok bool, err error) 
 			case h.kind != d.Kind:
 				return h, false, fmt.Errorf("%s: %q is the %s of the host at %q", guestTitle(d), id, kindWord(h.kind), h.bus)
 			case ok && h != found:
-				return h, false, fmt.Errorf("%s: its ids are of two devices of the host, %q and %q", guestTitle(d), found.bus, h.bus)
+				return h, false, fmt.Errorf("%s: its ids belong to two host devices, %q and %q", guestTitle(d), found.bus, h.bus)
 			default:
 				found, ok = h, true
 			}
@@ -360,7 +360,7 @@ func (m *guestMatch) find(d GuestDevice) (found hostDevice, ok bool, err error) 
 	return found, ok, nil
 }
 
-// InOrder matches what has no id, kind by kind, in order of the addresses on both sides.
+// inOrder matches devices without an id, kind by kind, in the order of the addresses on both sides.
 func (m *guestMatch) inOrder(rest []GuestDevice) error {
 	if len(rest) == 0 {
 		return nil
@@ -383,7 +383,7 @@ func (m *guestMatch) inOrder(rest []GuestDevice) error {
 	return checkClassOrder(rest)
 }
 
-// checkClassOrder refuses an order of kinds that a VMClass would not give.
+// checkClassOrder rejects an order of kinds that a VMClass does not produce.
 func checkClassOrder(devices []GuestDevice) error {
 	gpus := len(only(devices, func(d GuestDevice) bool { return d.Kind == KindGPU }))
 	nics := len(only(devices, func(d GuestDevice) bool { return d.Kind == KindNIC }))
@@ -398,7 +398,7 @@ func checkClassOrder(devices []GuestDevice) error {
 			want = [2]Kind{KindGPU, KindNIC}[i%2]
 		}
 		if d.Kind != want || gpus > 0 && nics > 0 && gpus != nics {
-			return fmt.Errorf("%s: is not in the order of a VMClass (GPU0, NIC0, GPU1, NIC1, ..., NVSwitches), found %s: give labels, serials or UUIDs",
+			return fmt.Errorf("%s: not in the order of a VMClass (GPU0, NIC0, GPU1, NIC1, ..., NVSwitches), found %s: specify labels, serials or UUIDs",
 				guestTitle(d), titles(devices, guestTitle))
 		}
 	}
@@ -411,7 +411,7 @@ func only[T any](all []T, keep func(T) bool) []T {
 
 // titles names devices for an error.
 func titles[T any](all []T, name func(T) string) string {
-	const most = 24 // 8 GPUs, 8 NICs and 4 NVSwitches fit
+	const most = 24 // fits 8 GPUs, 8 NICs and 4 NVSwitches
 	var names []string
 	for _, x := range all[:min(len(all), most)] {
 		names = append(names, name(x))

@@ -149,16 +149,16 @@ func TestGuestRefused(t *testing.T) {
 		labels map[string]string
 		want   string
 	}{
-		{"nothing", nil, nil, "there are none"},
+		{"nothing", nil, nil, "none given"},
 		{"half of the GPUs", classGuest(0)[:8], nil, "the guest has 4 GPUs (0000:04:00.0, 0000:04:02.0, 0000:04:04.0, 0000:04:06.0), the host 8 GPUs (0000:1b:00.0, "},
 		{"a NIC less", classGuest(0)[:15], nil, "the guest has 7 NICs"},
 		{"another kind", wrongKind, nil, "the guest has 9 GPUs"},
 		{"three NVSwitches", classGuest(3), nil, "the guest has 3 NVSwitches"},
-		{"GPUs first", reordered, nil, "GPU 0000:05:01.0: is not in the order of a VMClass"},
-		{"an address twice", twice, nil, `address "0000:04:02.0" is given twice`},
+		{"GPUs first", reordered, nil, "GPU 0000:05:01.0: not in the order of a VMClass"},
+		{"an address twice", twice, nil, `address "0000:04:02.0": duplicate`},
 		{"no address", []GuestDevice{{Kind: KindGPU, Bus: "GPU0"}}, nil, `PCI address "GPU0"`},
-		{"one id for two", []GuestDevice{{Kind: KindGPU, Bus: "04:00.0", IDs: []string{"a"}}, {Kind: KindGPU, Bus: "04:01.0", IDs: []string{"a"}}}, map[string]string{"a": "1b:00.0"}, "GPU 0000:04:00.0 and GPU 0000:04:01.0 have ids of the same device"},
-		{"ids of two", []GuestDevice{{Kind: KindGPU, Bus: "04:00.0", IDs: []string{"a", "b"}}}, map[string]string{"a": "1b:00.0", "b": "3d:00.0"}, "its ids are of two devices"},
+		{"one id for two", []GuestDevice{{Kind: KindGPU, Bus: "04:00.0", IDs: []string{"a"}}, {Kind: KindGPU, Bus: "04:01.0", IDs: []string{"a"}}}, map[string]string{"a": "1b:00.0"}, "GPU 0000:04:00.0 and GPU 0000:04:01.0 have ids of the same host device"},
+		{"ids of two", []GuestDevice{{Kind: KindGPU, Bus: "04:00.0", IDs: []string{"a", "b"}}}, map[string]string{"a": "1b:00.0", "b": "3d:00.0"}, "its ids belong to two host devices"},
 		{"an id of another kind", []GuestDevice{{Kind: KindGPU, Bus: "04:00.0", IDs: []string{"a"}}}, map[string]string{"a": "1a:00.0"}, `GPU 0000:04:00.0: "a" is the NIC of the host at "0000:1a:00.0"`},
 		{"a label of nothing", classGuest(0), map[string]string{"a": "00:1f.0"}, `label "a": the host has no GPU, NIC or NVSwitch at "0000:00:1f.0"`},
 		{"a label without an address", classGuest(0), map[string]string{"a": "x"}, `label "a": PCI address "x"`},

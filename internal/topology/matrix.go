@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// maxMatrixDevices bounds the rows of a Matrix. A host has some hundred GPUs and NICs at most, virtual
-// functions counted; 1024 rows are a million cells, 24 MB.
+// maxMatrixDevices bounds the rows of a Matrix. A host has some hundred GPUs and NICs at most, including virtual
+// functions; 1024 rows are a million cells, 24 MB.
 const maxMatrixDevices = 1024
 
-// Matrix says how far the GPUs and NICs of a machine are from each other, GPUs first, each in order of its
-// index. A machine of more than 1024 of them gives a Matrix without devices and the reason in its Gaps.
+// Matrix returns the distances between the GPUs and NICs of a machine, GPUs first, each in order of its
+// index. A machine with more than 1024 of them returns a Matrix without devices and the reason in its Gaps.
 func (m *Machine) Matrix() Matrix {
 	if n := len(m.GPUs) + len(m.NICs); n > maxMatrixDevices {
 		return Matrix{Gaps: []string{fmt.Sprintf("%d GPUs and NICs: a matrix holds at most %d", n, maxMatrixDevices)}}
@@ -46,7 +46,7 @@ type ruler struct {
 	gaps    []string
 }
 
-// end is a device as far as distances need it.
+// end is the properties of a device that distances depend on.
 type end struct {
 	place
 	bus  string
@@ -64,7 +64,7 @@ func (r *ruler) end(bus string, numa int, g *reach) end {
 	if p, ok := r.places.byBus[bus]; ok && bus != "" {
 		return end{place: p, bus: bus, gpu: g, seen: true}
 	}
-	// a NIC that stands right below a NUMA node, as NCCL writes virtual ones
+	// a NIC directly below a NUMA node, as NCCL writes virtual ones
 	c := slices.IndexFunc(r.machine.CPUs, func(c CPU) bool { return c.NUMA == numa })
 	return end{place: place{cpu: c}, bus: bus, gpu: g, seen: c >= 0}
 }
@@ -88,7 +88,7 @@ func (r *ruler) gap(text string) {
 	}
 }
 
-// distance follows the definitions of NVML's topology levels (nvml.h, nvmlGpuTopologyLevel_t), whose words
+// distance follows the definitions of NVML's topology levels (nvml.h, nvmlGpuTopologyLevel_t), whose names
 // nvidia-smi prints: one PCIe switch, several, one host bridge, several of a NUMA node, several nodes. A
 // switch is one bridge of nvidia-smi's legend, though its ports are two in the kernel's tree.
 func (r *ruler) distance(a, b end) Distance {
@@ -105,7 +105,7 @@ func (r *ruler) distance(a, b end) Distance {
 	case common > 0:
 		return throughSwitches(len(a.chain) + len(b.chain) - 2*common - 1)
 	case len(a.chain) == 0 || len(b.chain) == 0:
-		return PHB // one of them is known by its NUMA node alone
+		return PHB // one of them is known only by its NUMA node
 	}
 	top, other := a.chain[0], b.chain[0]
 	if top.Port != "" && top.Port == other.Port {
@@ -119,13 +119,13 @@ func (r *ruler) distance(a, b end) Distance {
 		return PHB
 	}
 	if r.machine.CPUs[a.cpu].NUMA < 0 && r.machine.NUMANodes != 1 {
-		r.gap("several NUMA nodes, and the firmware does not report the one of each device: NODE or SYS")
+		r.gap("several NUMA nodes, and the firmware does not report that of each device: NODE or SYS")
 		return DistanceUnknown
 	}
 	return NODE
 }
 
-// throughSwitches is the distance of devices that have so many switches between them.
+// throughSwitches is the distance of devices with that many switches between them.
 func throughSwitches(n int) Distance {
 	if n > 1 {
 		return PXB
@@ -133,10 +133,10 @@ func throughSwitches(n int) Distance {
 	return PIX
 }
 
-// between is the distance of devices of different NUMA nodes, of which one may be unknown.
+// between is the distance of devices of different NUMA nodes, one of which may be unknown.
 func (r *ruler) between(a, b end) Distance {
 	if r.machine.CPUs[a.cpu].NUMA < 0 || r.machine.CPUs[b.cpu].NUMA < 0 {
-		r.gap("the firmware states the NUMA node of some devices only: their distance to the others is unknown")
+		r.gap("the firmware reports the NUMA node of some devices only: their distance to the others is unknown")
 		return DistanceUnknown
 	}
 	return SYS
@@ -168,7 +168,7 @@ func newReach(g *GPU) *reach {
 	return &r
 }
 
-// Hop gives the cell of two devices by their place in Devices; the zero Hop, unknown, where the matrix has
+// Hop returns the cell of two devices by their index in Devices; the zero Hop, unknown, where the matrix has
 // no such cell.
 func (x Matrix) Hop(i, j int) Hop {
 	if i < 0 || i >= len(x.Hops) || j < 0 || j >= len(x.Hops[i]) {
@@ -177,8 +177,8 @@ func (x Matrix) Hop(i, j int) Hop {
 	return x.Hops[i][j]
 }
 
-// Select gives the rows and columns of some devices, in that order: what a worker has that gets these GPUs and
-// NICs. Places that the matrix does not have are left out.
+// Select returns the rows and columns of some devices, in that order: the matrix of a worker with these GPUs and
+// NICs. Indexes outside the matrix are left out.
 func (x Matrix) Select(places []int) Matrix {
 	places = slices.DeleteFunc(slices.Clone(places), func(i int) bool { return i < 0 || i >= len(x.Devices) })
 	s := Matrix{Gaps: x.Gaps, Hops: make([][]Hop, len(places))}
@@ -214,7 +214,7 @@ func (x Matrix) WithNICs(nics []MatrixDevice) Matrix {
 	return s
 }
 
-// of gives the places of all devices of a kind.
+// of returns the indexes of all devices of a kind.
 func (x Matrix) of(k Kind) []int {
 	var found []int
 	for i, d := range x.Devices {

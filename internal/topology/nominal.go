@@ -20,7 +20,7 @@ const (
 // slot is a switch or a root port with the devices below it.
 type slot struct{ gpus, nics []int }
 
-// nominalTree puts a blueprint into a tree and gives addresses.
+// nominalTree builds the tree of a blueprint and assigns addresses.
 type nominalTree struct {
 	*blueprint
 	m      *Machine
@@ -30,7 +30,7 @@ type nominalTree struct {
 
 func (b *blueprint) build() *Machine {
 	if b.nics > 0 {
-		b.gap("PCI addresses and names of RDMA devices are as firmware and drivers usually assign them: not read from a machine")
+		b.gap("PCI addresses and names of RDMA devices are those that firmware and drivers usually assign: not read from a machine")
 	}
 	x := nominalTree{blueprint: b, bus: 0x10, m: &Machine{Name: b.name, Source: sourceCatalog, NUMANodes: b.numa, Gaps: b.gaps}}
 	for n := range b.numa {
@@ -69,7 +69,7 @@ func (b *blueprint) slots() []slot {
 	return slots
 }
 
-// addressesOfNames reads the NICs' addresses from their names, where all of them have one and no two the same.
+// addressesOfNames reads the NICs' addresses from their names, if all of them have one and all differ.
 func (b *blueprint) addressesOfNames() []string {
 	var found []string
 	for _, name := range b.nicNames {
@@ -113,7 +113,7 @@ func (x *nominalTree) root(numa int, bridge, port string, d Device) {
 	x.m.CPUs[numa].Devices = append(x.m.CPUs[numa].Devices, d)
 }
 
-// rootNIC puts a NIC on a root port: one of its own, or where its name has its address the first of its
+// rootNIC puts a NIC on a root port: one of its own, or where its name contains its address the first of its
 // domain, which it shares with the other functions of its slot.
 func (x *nominalTree) rootNIC(i, numa int, fromNames []string) {
 	if fromNames == nil {
@@ -125,7 +125,7 @@ func (x *nominalTree) rootNIC(i, numa int, fromNames []string) {
 	x.root(numa, "pci"+domain+":00", domain+":00:00.0", x.nicDevice(i, numa, fromNames[i]))
 }
 
-// hostBridge gives a new root bus and its port. A switch with all below it must fit before the next: root bus,
+// hostBridge returns a new root bus and its port. A switch with everything below it must fit before the next: root bus,
 // upstream port, downstream ports, and a bus for each device.
 func (x *nominalTree) hostBridge() (bridge, port string) {
 	if x.bus > 0x100-0x10 {
@@ -164,8 +164,8 @@ func (x *nominalTree) nicDevice(i, numa int, at string) Device {
 	return x.device(at, classEthernet, x.nicPCI, x.nic.PCIeLink.Speed, x.nic.PCIeLink.Width)
 }
 
-// nicName is what the RDMA device is called: NCCL and nvidia-smi know a NIC by that. It is the name that the
-// driver gives, unless udev renames it by its PCI address as it does the interface; where a driver has no RDMA
+// nicName is the name of the RDMA device, by which NCCL and nvidia-smi know a NIC. It is the name that the
+// driver assigns, unless udev renames it by its PCI address as it does the interface; where a driver has no RDMA
 // device, the interface's.
 func (x *nominalTree) nicName(i int, at string) string {
 	interfaceName := ""
@@ -191,7 +191,7 @@ func (x *nominalTree) nicName(i int, at string) string {
 	}
 }
 
-// device gives a function its link: the slower and narrower of what it and its slot are capable of.
+// device sets the link of a function: the slower and narrower of its own limits and those of its slot.
 func (x *nominalTree) device(bus string, class uint32, ids []string, speed float64, width int) Device {
 	d := Device{Bus: bus, Class: class}
 	if len(ids) > 0 {
@@ -213,7 +213,7 @@ func (x *nominalTree) device(bus string, class uint32, ids []string, speed float
 	return d
 }
 
-// pciID reads vendor:device of the catalog, which has checked its form.
+// pciID reads vendor:device of the catalog, which has already checked the form.
 func pciID(text string) (vendor, device uint16) {
 	v, d, _ := strings.Cut(text, ":")
 	a, _ := strconv.ParseUint(v, 16, 16)
@@ -221,7 +221,7 @@ func pciID(text string) (vendor, device uint16) {
 	return uint16(a), uint16(b)
 }
 
-// Architecture reads the catalog's name of one: sm_90 is compute capability 9.0.
+// Architecture reads an architecture of the catalog: sm_90 is compute capability 9.0.
 func Architecture(name string) (sm int, gcn string) {
 	if digits, ok := strings.CutPrefix(name, "sm_"); ok {
 		sm, _ = strconv.Atoi(strings.TrimRight(digits, "abcdefghijklmnopqrstuvwxyz"))
@@ -230,7 +230,7 @@ func Architecture(name string) (sm int, gcn string) {
 	return 0, name
 }
 
-// limitGPUs leaves the first n GPUs in the machine, and their functions in its tree.
+// limitGPUs keeps the first n GPUs of the machine, and their functions in its tree.
 func (m *Machine) limitGPUs(n int) {
 	if n >= len(m.GPUs) {
 		return

@@ -11,13 +11,13 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// maxTopoText bounds the text that is read of nvidia-smi or rocm-smi: a matrix of 1024 devices has 8 MB.
+// maxTopoText bounds the output of nvidia-smi or rocm-smi: a matrix of 1024 devices has 8 MB.
 const maxTopoText = 16 << 20
 
-// ReadNvidiaTopo reads the matrix of nvidia-smi topo -m out of a text, of any version: with or without the
+// ReadNvidiaTopo reads the matrix of nvidia-smi topo -m from a text, of any version: with or without the
 // columns of affinities, NICs as NIC0 with a legend or under their own names, tabs or blanks, the escapes of
-// an underlined head. Other output around it is skipped, the matrix of topo -p2p too. Errors: no matrix or
-// two, one that is cut, a cell that is none of nvidia-smi's words, a matrix that is not symmetric, more than
+// an underlined header. Other output around it is skipped, including the matrix of topo -p2p. Errors: no matrix or
+// two, a truncated one, a cell that is not one of nvidia-smi's words, a matrix that is not symmetric, more than
 // 1024 devices, a text of more than 16 MiB.
 func ReadNvidiaTopo(text string) (Matrix, error) {
 	const what = "nvidia-smi topo -m"
@@ -36,13 +36,13 @@ func ReadNvidiaTopo(text string) (Matrix, error) {
 		case err != nil:
 			return Matrix{}, fmt.Errorf("%s: line %d: %w", what, i+1+rows, err)
 		case found != nil:
-			return Matrix{}, fmt.Errorf("%s: line %d: a second matrix begins: give the text of one host", what, i+1)
+			return Matrix{}, fmt.Errorf("%s: line %d: a second matrix begins: want the text of one host", what, i+1)
 		}
 		found = &x
 		i += rows
 	}
 	if found == nil {
-		return Matrix{}, errors.New(what + ": no matrix found: want a head such as GPU0 GPU1 NIC0 CPU Affinity")
+		return Matrix{}, errors.New(what + ": no matrix found: want a header such as GPU0 GPU1 NIC0 CPU Affinity")
 	}
 	found.legend(lines)
 	return *found, nil
@@ -51,7 +51,7 @@ func ReadNvidiaTopo(text string) (Matrix, error) {
 // escape is a terminal's control sequence (ECMA-48, 5.4).
 var escape = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
 
-// plainLines gives the lines without terminal escapes and line ends.
+// plainLines returns the lines without terminal escapes and line ends.
 func plainLines(text string) []string {
 	if strings.Contains(text, "\x1b") {
 		text = escape.ReplaceAllString(text, "")
@@ -66,11 +66,11 @@ func plainLines(text string) []string {
 var (
 	gpuLabel = regexp.MustCompile(`^GPU[0-9]{1,4}$`)
 	nicLabel = regexp.MustCompile(`^NIC[0-9]{1,4}$`)
-	// deviceLabel is a column's: GPU0, NIC0, mlx5_0, mlx5_bond_0, hfi1_0, rocep1s0f0
+	// deviceLabel matches the label of a column: GPU0, NIC0, mlx5_0, mlx5_bond_0, hfi1_0, rocep1s0f0
 	deviceLabel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*[0-9][A-Za-z0-9_.-]*$`)
 )
 
-// topoHead gives the labels of the columns of devices, where a line is the head of a matrix.
+// topoHead returns the labels of the device columns, where a line is the header of a matrix.
 func topoHead(line string) (labels []string, ok bool) {
 	for _, field := range strings.Fields(line) {
 		if field == "CPU" || field == "NUMA" { // Affinity
@@ -84,7 +84,7 @@ func topoHead(line string) (labels []string, ok bool) {
 	return labels, len(labels) > 0 && gpuLabel.MatchString(labels[0])
 }
 
-// isPeerMatrix recognises the first row of topo -p2p, whose cells are OK, CNS and so on: none is a distance but
+// isPeerMatrix recognises the first row of topo -p2p, whose cells are OK, CNS and so on: none is a distance except
 // X.
 func isPeerMatrix(line string, n int) bool {
 	fields := strings.Fields(line)
@@ -96,7 +96,7 @@ func isPeerMatrix(line string, n int) bool {
 	return slices.ContainsFunc(cells, func(c string) bool { return slices.Contains(peer, c) })
 }
 
-// topoCell reads a cell. SOC and PHB are what drivers before 2017 called SYS and PHB.
+// topoCell reads a cell. SOC and PHB are the names of SYS and PHB in drivers before 2017.
 func topoCell(word string) (Hop, bool) {
 	for d := Self; d <= SYS; d++ {
 		if d != NVLink && word == d.String() {
@@ -120,14 +120,14 @@ func topoCell(word string) (Hop, bool) {
 // maxLinks bounds the NVLinks between two GPUs; Rubin has 36.
 const maxLinks = 1024
 
-// readTopo reads the rows below a head. rows is how many lines it took, to the one with the error.
+// readTopo reads the rows below a header. rows is how many lines it read, up to the one with the error.
 func readTopo(labels, lines []string, hasNUMA bool) (x Matrix, rows int, err error) {
 	n := len(labels)
 	if n > maxMatrixDevices {
 		return Matrix{}, 0, fmt.Errorf("%d devices: a matrix holds at most %d", n, maxMatrixDevices)
 	}
 	if twice := firstTwice(labels); twice != "" {
-		return Matrix{}, 0, fmt.Errorf("column %q stands twice", twice)
+		return Matrix{}, 0, fmt.Errorf("column %q: duplicate", twice)
 	}
 	for i, label := range labels {
 		d := MatrixDevice{Label: label, Kind: kindOf(label), NUMA: -1}
@@ -140,7 +140,7 @@ func readTopo(labels, lines []string, hasNUMA bool) (x Matrix, rows int, err err
 		fields := strings.Fields(lines[rows])
 		rows++
 		if fields[0] != label {
-			return Matrix{}, rows, fmt.Errorf("row %s: want that of %s: the matrix is cut or not in order", fabric.Quote(fields[0]), label)
+			return Matrix{}, rows, fmt.Errorf("row %s: want that of %s: the matrix is truncated or out of order", fabric.Quote(fields[0]), label)
 		}
 		row, err := topoRow(fields[1:], n)
 		if err != nil {
@@ -177,21 +177,21 @@ func kindOf(label string) Kind {
 
 func topoRow(cells []string, n int) ([]Hop, error) {
 	if len(cells) < n {
-		return nil, fmt.Errorf("has %d of %d cells: the line is cut", len(cells), n)
+		return nil, fmt.Errorf("has %d of %d cells: the line is truncated", len(cells), n)
 	}
 	row := make([]Hop, n)
 	for j, word := range cells[:n] {
 		h, ok := topoCell(word)
 		if !ok {
-			return nil, fmt.Errorf("cell %d: %s is none of X, NV#, PIX, PXB, PHB, NODE, SYS, SOC, N/A", j+1, fabric.Quote(word))
+			return nil, fmt.Errorf("cell %d: %s: unknown; known: X, NV#, PIX, PXB, PHB, NODE, SYS, SOC, N/A", j+1, fabric.Quote(word))
 		}
 		row[j] = h
 	}
 	return row, nil
 }
 
-// numaColumns reads the second and third column behind the cells: the NUMA affinity, and the NUMA node that the
-// GPU's own memory is. Only memory behind NVLink-C2C is one, and the affinity is then a list that begins with
+// numaColumns reads the second and third column after the cells: the NUMA affinity, and the NUMA node of the
+// GPU's own memory. Only memory behind NVLink-C2C is one, and the affinity is then a list that begins with
 // the node of the CPU.
 func numaColumns(rest []string) (numa int, coherent bool) {
 	if len(rest) < 2 {
@@ -210,7 +210,7 @@ func numaColumns(rest []string) (numa int, coherent bool) {
 	return n, coherent
 }
 
-// check holds a matrix that was read against what every one is: itself on the diagonal and nowhere else, and
+// check tests a matrix that was read: X on the diagonal and nowhere else, and
 // the same from both sides.
 func (x *Matrix) check() error {
 	for i := range x.Hops {
@@ -248,7 +248,7 @@ func (x *Matrix) legend(lines []string) {
 			continue
 		}
 		if x.Devices[i].Name = names[d.Label]; names[d.Label] == "" {
-			x.Gaps = append(x.Gaps, d.Label+": its name is missing: the NIC legend at the end of the text has it")
+			x.Gaps = append(x.Gaps, d.Label+": unknown name: it is in the NIC legend at the end of the text")
 		}
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// PairDevices gives each GPU its NIC, so that the distances are least: as many near pairs as can be, then as
-// few across NUMA nodes as can be. Of equal choices the one counts that keeps the order of the numbers; where
-// no distance is known, that of the nearest bus numbers, as neighbours behind a switch have neighbouring ones.
+// PairDevices assigns each GPU its NIC, so that the distances are minimal: as many near pairs as possible, then as
+// few as possible across NUMA nodes. Of equal choices it takes the one that keeps the order of the numbers; where
+// no distance is known, the one with the nearest bus numbers, as neighbours behind a switch have neighbouring ones.
 // Where there are twice as many near NICs as GPUs, or more, each GPU gets two or more; where there are fewer,
-// GPUs near one NIC share it, and the rest have none. The pairs are in order of their GPU. What an unpaired or
+// GPUs near one NIC share it, and the rest have none. The pairs are in the order of their GPU. What an unpaired or
 // far GPU loses is computed where the line rates of the NICs are known.
 func PairDevices(m Matrix) Pairing {
 	return newMatcher(m, 0).pairing()
@@ -47,7 +47,7 @@ func (m *Machine) pcieLimit(p Pair) *PCIeHop {
 	return &hop
 }
 
-// socketRate is what one stream gets of the link between two sockets in NCCL's own numbers, GB/s one way
+// socketRate is what one stream reaches over the link between two sockets in NCCL's own numbers, GB/s one way
 // (NVIDIA/nccl 2.30, src/graph/topo.h and topo.cc, ncclTopoGetInterCpuBw); 0 where the CPU is unknown.
 func socketRate(c CPU) float64 {
 	switch {
@@ -80,10 +80,10 @@ func socketRate(c CPU) float64 {
 	}
 }
 
-// matcher is a matrix while its GPUs and NICs find each other.
+// matcher is the state of pairing the GPUs and NICs of a matrix.
 type matcher struct {
 	x      Matrix
-	gpus   []int // places in the matrix
+	gpus   []int // indexes in the matrix
 	nics   []int
 	paired map[int][]int // NICs by GPU, both by place
 	users  map[int]int   // GPUs by NIC
@@ -116,12 +116,12 @@ func (k *matcher) pairing() Pairing {
 	return k.result()
 }
 
-// left gives the NICs that nobody has.
+// left returns the NICs without a GPU.
 func (k *matcher) left() []int {
 	return slices.DeleteFunc(slices.Clone(k.nics), func(n int) bool { return k.users[n] > 0 })
 }
 
-// one pairs GPUs with NICs, one of each, until one side is used up.
+// one pairs GPUs with NICs, one to one, until one side is used up.
 func (k *matcher) one(gpus, nics []int, nearOnly bool) {
 	for _, p := range k.best(gpus, nics) {
 		if !nearOnly || k.near(p[0], p[1]) {
@@ -146,7 +146,7 @@ func (k *matcher) another(left []int) bool {
 	return true
 }
 
-// best is the assignment of least cost, as pairs of GPU and NIC.
+// best is the assignment of minimal cost, as pairs of GPU and NIC.
 func (k *matcher) best(gpus, nics []int) [][2]int {
 	var pairs [][2]int
 	scale := int64(len(gpus) + len(nics) + 1)
@@ -184,8 +184,8 @@ func (k *matcher) cost(gpu, nic, i, j int, scale int64) cost {
 	return c
 }
 
-// busGap is how far two addresses are apart in bus numbers, squared; those of different domains further than
-// any of one domain. 0 where one of them is unknown.
+// busGap is how far two addresses are apart in bus numbers, squared; those in different domains further than
+// any in one domain. 0 where one of them is unknown.
 func busGap(a, b string) int64 {
 	domainA, busA, okA := domainAndBus(a)
 	domainB, busB, okB := domainAndBus(b)
@@ -206,8 +206,8 @@ func domainAndBus(address string) (domain string, bus int64, ok bool) {
 	return domain, bus, err == nil
 }
 
-// near holds where NCCL uses GPUDirect RDMA by default: where data goes between GPU and NIC without passing a
-// host bridge (NCCL_NET_GDR_LEVEL PXB), or over C2C to a CPU that the NIC hangs on (P2C).
+// near reports whether NCCL uses GPUDirect RDMA by default: where data goes between GPU and NIC without passing a
+// host bridge (NCCL_NET_GDR_LEVEL PXB), or over C2C to the CPU of the NIC (P2C).
 func (k *matcher) near(gpu, nic int) bool {
 	switch k.x.Hop(gpu, nic).Distance {
 	case PIX, PXB:
@@ -251,9 +251,9 @@ func (k *matcher) unpaired(g int) Pair {
 		p.Why = "there is no NIC of the fabric: what a GPU loses without one is unknown"
 	case known:
 		p.LossGBs = &line
-		p.Why = fmt.Sprintf("%d NICs for %d GPUs and none that is near and free: its traffic takes its share of the others'", len(k.nics), len(k.gpus))
+		p.Why = fmt.Sprintf("%d NICs for %d GPUs, none near and free: its traffic shares the NICs of others", len(k.nics), len(k.gpus))
 	default:
-		p.Why = fmt.Sprintf("%d NICs for %d GPUs none near and free; the cost is unknown because their line rates are unknown", len(k.nics), len(k.gpus))
+		p.Why = fmt.Sprintf("%d NICs for %d GPUs, none near and free; the cost is unknown because their line rates are unknown", len(k.nics), len(k.gpus))
 	}
 	return p
 }
@@ -273,17 +273,17 @@ func (k *matcher) commonRate() (float64, bool) {
 	return line, line > 0
 }
 
-// lineRate is that of a NIC, GB/s one way; 0 where it is unknown.
+// lineRate is that of a NIC, GB/s one way; 0 where unknown.
 func lineRate(d MatrixDevice) float64 { return float64(d.Mbps) / 8000 }
 
-// loss is what a GPU loses with a NIC against a near one of its own, GB/s one way, and why; nil with the reason
-// where it cannot be known.
+// loss is what a GPU loses with a NIC compared with a near one of its own, GB/s one way, and why; nil with the reason
+// where it is unknown.
 //
-// A near NIC loses nothing but what others that share it take. A far one is not for GPUDirect RDMA by default.
-// Where GPUs are joined by NVLink or XGMI and some have near NICs, all traffic leaves through those (PXN), and
-// the far NIC carries none: published runs of four workers on two machines fit that (59.4 GB/s aligned, 22.2
+// A near NIC loses only the share of other GPUs that use it. A far one is not used for GPUDirect RDMA by default.
+// Where GPUs are connected by NVLink or XGMI and some have near NICs, all traffic leaves through those (PXN), and
+// the far NIC carries none, which agrees with published runs of four workers on two machines (59.4 GB/s aligned, 22.2
 // with two near GPUs in the worst worker, 11.2 with one). Otherwise its data goes through host memory: two
-// crossings of PCIe, about half the line rate, and between sockets what one stream gets of the link there.
+// crossings of PCIe, about half the line rate, and between sockets what one stream reaches over the link there.
 func (k *matcher) loss(g, n int) (*float64, string) {
 	nic := k.x.Devices[n]
 	line, hop := lineRate(nic), k.x.Hop(g, n)
@@ -318,7 +318,7 @@ func (k *matcher) bounced(line float64, d Distance) float64 {
 	return rate
 }
 
-// hasPXN holds where a GPU reaches another one over NVLink or XGMI that has a near NIC.
+// hasPXN reports whether a GPU reaches another one with a near NIC over NVLink or XGMI.
 func (k *matcher) hasPXN(g int) bool {
 	for _, other := range k.gpus {
 		if other == g || k.x.Hop(g, other).Distance != NVLink {
@@ -333,7 +333,7 @@ func (k *matcher) hasPXN(g int) bool {
 	return false
 }
 
-// reason says in words what sets a loss.
+// reason returns what determines a loss.
 func (k *matcher) reason(g, n int, hop Hop) string {
 	nic := nameOf(k.x.Devices[n])
 	switch {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Vendors as CPUID says them.
+// Vendors as CPUID reports them.
 const (
 	vendorIntel = "GenuineIntel"
 	vendorAMD   = "AuthenticAMD"
 )
 
-// processor is a generation of server CPUs, by what CPUID says of it: Linux arch/x86/include/asm/intel-family.h;
+// processor is a generation of server CPUs, by its CPUID values: Linux arch/x86/include/asm/intel-family.h;
 // for AMD the processor programming references of families 17h, 19h and 1Ah.
 type processor struct {
 	name          string
@@ -21,8 +21,8 @@ type processor struct {
 	number        *regexp.Regexp
 }
 
-// processors are known by their makers' numbering: of Intel's the second digit is the generation, of AMD's
-// EPYC the last. Older first.
+// processors are recognised by their model numbers: the second digit of Intel's is the generation, the last of AMD's
+// EPYC. Older first.
 func processors() []processor {
 	intel := func(digits string) *regexp.Regexp {
 		return regexp.MustCompile(`(?i)xeon.*\b(?:platinum|gold|silver|bronze|max)\s+` + digits)
@@ -42,8 +42,8 @@ func processors() []processor {
 	}
 }
 
-// processorNamed finds the generation of a processor by what it calls itself; ok is false where the name
-// does not say.
+// processorNamed finds the generation of a processor by its name; ok is false where the name
+// does not contain it.
 func processorNamed(name string) (p processor, ok bool) {
 	plain := strings.NewReplacer("(R)", "", "(r)", "", "(TM)", "", "(tm)", "").Replace(name)
 	for _, p := range processors() {

@@ -11,11 +11,11 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// ReadROCmSMI reads what rocm-smi says of the GPUs of a host, by --showbus, --showtopotype, --showtopo and
-// --showhw, one or all of them in one text: PCI addresses, NUMA nodes, and whether a pair is joined by XGMI or
-// by PCIe. rocm-smi counts no links and knows no switches: a pair on PCIe is at PHB where it says that both are
-// of one CPU socket (2 hops), and at SYS across sockets (3 hops). Errors: nothing of these, a matrix that is
-// cut or not symmetric, parts that speak of other GPUs, more than 1024 GPUs, a text of more than 16 MiB.
+// ReadROCmSMI reads the output of rocm-smi on the GPUs of a host, of --showbus, --showtopotype, --showtopo and
+// --showhw, one or all of them in one text: PCI addresses, NUMA nodes, and whether a pair is connected by XGMI or
+// by PCIe. rocm-smi counts no links and sees no switches: a pair on PCIe is at PHB where it reports both
+// on one CPU socket (2 hops), and at SYS across sockets (3 hops). Errors: none of these, a matrix that is
+// truncated or not symmetric, parts about different GPUs, more than 1024 GPUs, a text of more than 16 MiB.
 func ReadROCmSMI(text string) (Matrix, error) {
 	const what = "rocm-smi"
 	if len(text) > maxTopoText {
@@ -57,7 +57,7 @@ var (
 	rocmTitle = regexp.MustCompile(`^=+ (.*?) =+$`)
 )
 
-// line reads a line, and where a matrix begins the lines of it; used is how many of the next it took.
+// line reads a line, and where a matrix begins its lines; used is how many of the next lines it read.
 func (r *rocmText) line(line string, next []string) (used int, err error) {
 	if m := rocmValueLine.FindStringSubmatch(line); m != nil {
 		return 0, r.value(m[1], m[2], m[3])
@@ -67,7 +67,7 @@ func (r *rocmText) line(line string, next []string) (used int, err error) {
 		r.inHW = false
 		if title := m[1]; title == rocmTypes || title == rocmHops {
 			if r.tables[title] != nil {
-				return 0, fmt.Errorf("a second %q: give the text of one host", title)
+				return 0, fmt.Errorf("a second %q: want the text of one host", title)
 			}
 			r.tables[title], used, err = rocmTable(next)
 			return used, err
@@ -114,14 +114,14 @@ func (r *rocmText) value(number, name, text string) error {
 	return nil
 }
 
-// at notes an address, which must not contradict an earlier one.
+// at records an address, which must not contradict an earlier one.
 func (d *MatrixDevice) at(text string) error {
 	bus, err := ParseBus(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Label, err)
 	}
 	if d.Bus != "" && d.Bus != bus {
-		return fmt.Errorf("%s: is at %s and at %s: give the text of one host", d.Label, d.Bus, bus)
+		return fmt.Errorf("%s: is at %s and at %s: want the text of one host", d.Label, d.Bus, bus)
 	}
 	d.Bus = bus
 	return nil
@@ -145,7 +145,7 @@ func (r *rocmText) hardware(fields []string) error {
 	return nil
 }
 
-// rocmTable reads the head GPU0 GPU1 ... and its rows.
+// rocmTable reads the header GPU0 GPU1 ... and its rows.
 func rocmTable(lines []string) (cells [][]string, used int, err error) {
 	for used < len(lines) && strings.TrimSpace(lines[used]) == "" {
 		used++
@@ -170,7 +170,7 @@ func rocmTable(lines []string) (cells [][]string, used int, err error) {
 		fields := strings.Fields(lines[used])
 		used++
 		if len(fields) != len(head)+1 || fields[0] != head[i] {
-			return nil, used, fmt.Errorf("row of %s: want its name and %d cells: the matrix is cut", head[i], len(head))
+			return nil, used, fmt.Errorf("row of %s: want its name and %d cells: the matrix is truncated", head[i], len(head))
 		}
 		cells = append(cells, fields[1:])
 	}
@@ -181,13 +181,13 @@ func (r *rocmText) matrix() (Matrix, error) {
 	types, hops := r.tables[rocmTypes], r.tables[rocmHops]
 	n := max(len(types), len(hops), len(r.gpus))
 	if n == 0 {
-		return Matrix{}, errors.New("nothing of --showbus, --showtopotype, --showtopo or --showhw found")
+		return Matrix{}, errors.New("no output of --showbus, --showtopotype, --showtopo or --showhw found")
 	}
 	var x Matrix
 	for i := range n {
 		g := r.gpus[i]
 		if g == nil && len(r.gpus) > 0 {
-			return Matrix{}, fmt.Errorf("GPU%d of %d is in one part of the text only", i, n)
+			return Matrix{}, fmt.Errorf("GPU%d of %d is in only one part of the text", i, n)
 		}
 		if g == nil {
 			g = &MatrixDevice{Label: fmt.Sprintf("GPU%d", i), Kind: KindGPU, NUMA: -1}
@@ -200,7 +200,7 @@ func (r *rocmText) matrix() (Matrix, error) {
 		}
 	}
 	if types == nil {
-		x.Gaps = append(x.Gaps, "what joins the GPUs is not in the text: --showtopotype shows it")
+		x.Gaps = append(x.Gaps, "the text does not have the links between the GPUs: --showtopotype shows them")
 	}
 	for i := range n {
 		for j := range n {
@@ -215,12 +215,12 @@ func (r *rocmText) matrix() (Matrix, error) {
 	return x, x.check()
 }
 
-// rocmGaps says what a pair on PCIe leaves open.
+// rocmGaps returns what is unknown about a pair on PCIe.
 func (x *Matrix) rocmGaps(types, hops [][]string) {
 	onPCIe := slices.ContainsFunc(types, func(row []string) bool { return slices.Contains(row, "PCIE") })
 	switch {
 	case onPCIe && hops == nil:
-		x.Gaps = append(x.Gaps, "the distance of GPUs on PCIe is not in the text: --showtopo shows it")
+		x.Gaps = append(x.Gaps, "the text does not have the distance of GPUs on PCIe: --showtopo shows it")
 	case onPCIe:
 		x.Gaps = append(x.Gaps, "rocm-smi does not see PCIe switches: PHB may be PIX, PXB or NODE")
 	}
@@ -233,14 +233,14 @@ func cell(table [][]string, i, j int) string {
 	return table[i][j]
 }
 
-// rocmHop reads what joins two GPUs; hops as the guide to MI200 optimisation has them: 1 XGMI, 2 PCIe within a
+// rocmHop reads what connects two GPUs; hops as in the guide to MI200 optimisation: 1 XGMI, 2 PCIe within a
 // CPU socket, 3 across sockets.
 func rocmHop(same bool, kind, hops string) (Hop, error) {
 	switch {
 	case same && (kind == "0" || kind == "" || kind == "X"):
 		return Hop{Distance: Self}, nil
 	case same:
-		return Hop{}, fmt.Errorf("is joined to itself by %s, want 0", fabric.Quote(kind))
+		return Hop{}, fmt.Errorf("has link %s to itself, want 0", fabric.Quote(kind))
 	case kind == "XGMI":
 		return Hop{Distance: NVLink, XGMI: true}, nil
 	case kind == "PCIE" && hops == "2":
@@ -250,6 +250,6 @@ func rocmHop(same bool, kind, hops string) (Hop, error) {
 	case kind == "PCIE", kind == "", kind == "N/A":
 		return Hop{}, nil
 	default:
-		return Hop{}, fmt.Errorf("link type %s is none of XGMI, PCIE, N/A", fabric.Quote(kind))
+		return Hop{}, fmt.Errorf("link type %s: unknown; known: XGMI, PCIE, N/A", fabric.Quote(kind))
 	}
 }

@@ -44,14 +44,14 @@ func TestReadROCmSMIRefuses(t *testing.T) {
 	text := string(b)
 	const head = "==== Link Type between two GPUs ====\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":             {"", "nothing of"},
-		"foreign":           {"GPU0 GPU1\nGPU0 X PIX\n", "nothing of"},
+		"empty":             {"", "no output of"},
+		"foreign":           {"GPU0 GPU1\nGPU0 X PIX\n", "no output of"},
 		"cut before matrix": {head, "ends before the matrix"},
 		"cut between rows":  {text[:strings.Index(text, "GPU5   XGMI")], "the matrix ends after 5 of 8 rows"},
 		"cut in a row":      {text[:strings.Index(text, "GPU5   XGMI")+30], "row of GPU5"},
 		"not symmetric":     {head + "GPU0 GPU1\nGPU0 0 XGMI\nGPU1 PCIE 0\n", "not symmetric"},
-		"foreign word":      {head + "GPU0 GPU1\nGPU0 0 NV18\nGPU1 NV18 0\n", `link type "NV18" is none of XGMI`},
-		"diagonal":          {head + "GPU0 GPU1\nGPU0 XGMI 0\nGPU1 0 XGMI\n", "joined to itself"},
+		"foreign word":      {head + "GPU0 GPU1\nGPU0 0 NV18\nGPU1 NV18 0\n", `link type "NV18": unknown; known: XGMI`},
+		"diagonal":          {head + "GPU0 GPU1\nGPU0 XGMI 0\nGPU1 0 XGMI\n", "to itself"},
 		"two hosts":         {text + text, `a second "Link Type`},
 		"two buses":         {text + "GPU[0] : PCI Bus: 0000:99:00.0\n", "is at 0000:1b:00.0 and at 0000:99:00.0"},
 		"no address":        {"GPU[0] : PCI Bus: nowhere\n", `PCI address "nowhere"`},

@@ -6,7 +6,7 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 )
 
-// ScaleUpKind is what joins GPUs of a model where nothing else is stated: nvlink, xgmi, or pcie for one without links.
+// ScaleUpKind is what connects GPUs of a model where nothing else is stated: nvlink, xgmi, or pcie for one without links.
 func ScaleUpKind(m catalog.GPUModel) string {
 	switch {
 	case m.ScaleUpLinks.Value == 0:
@@ -17,7 +17,7 @@ func ScaleUpKind(m catalog.GPUModel) string {
 	return "nvlink"
 }
 
-// BoardSize is how many GPUs a board has of which a machine may show a part: AMD's have eight, each with links to all
+// BoardSize is how many GPUs a board has, of which a machine may show only a part: AMD's have eight, each with links to all
 // others (8 GPUs of OCP's UBB). 0: unknown.
 func BoardSize(m catalog.GPUModel) int {
 	if m.Vendor == "amd" {
@@ -26,31 +26,31 @@ func BoardSize(m catalog.GPUModel) int {
 	return 0
 }
 
-// IsCoherent holds for a GPU that NVLink-C2C joins to its CPU: NVIDIA's beside an Arm CPU in one package, of which the
-// catalog has no PCIe link that could limit it (GB10, GB200).
+// IsCoherent reports whether NVLink-C2C connects a GPU to its CPU: NVIDIA's beside an Arm CPU in one package, for which the
+// catalog has no limiting PCIe link (GB10, GB200).
 func IsCoherent(m catalog.GPUModel, arch string) bool {
 	return arch == "arm64" && m.Vendor == "nvidia" && m.PCIeLink.Speed == 0
 }
 
-// noC2C says what is missing where GPUs are coherent and nobody counted the links.
-const noC2C = "NVLink-C2C joins the GPUs to their CPUs: no source has the number of links and their rate"
+// noC2C is the gap where GPUs are coherent and their links were not counted.
+const noC2C = "NVLink-C2C connects the GPUs to their CPUs: unknown number of links and rate"
 
-// hybridCube is which GCDs of an MI250X node have XGMI to which, as RCCL's own file of such a node has it
+// hybridCube is which GCDs of an MI250X node have XGMI to which, as in RCCL's own file of such a node
 // (ROCm/rccl, tools/topo_expl/models/topo_8p_90a.xml), the lower number first.
 func hybridCube() [][2]int {
 	return [][2]int{{0, 1}, {0, 2}, {0, 6}, {1, 3}, {1, 5}, {2, 3}, {2, 4}, {3, 7}, {4, 5}, {4, 6}, {5, 7}, {6, 7}}
 }
 
-// JoinGPUs adds the links between the GPUs of a machine that has them built in, and says what it took for
-// granted. kind is nvlink, xgmi, pcie or empty; full is how many GPUs the machine has with those that are not
-// seen.
+// JoinGPUs adds the built-in links between the GPUs of a machine, and records what it assumed.
+// kind is nvlink, xgmi, pcie or empty; full is how many GPUs the machine has, including those that are not
+// visible.
 func JoinGPUs(m *Machine, model catalog.GPUModel, kind string, full int) (gaps []string) {
-	links := int(model.ScaleUpLinks.Value) // of one GPU; 0: it has none, or no source counts them
+	links := int(model.ScaleUpLinks.Value) // of one GPU; 0: none, or not counted by any source
 	switch {
 	case kind != "nvlink" && kind != "xgmi" || len(m.GPUs) == 0 || full < 2:
 		return nil
 	case links == 0:
-		return []string{"no source has the number of links between the GPUs"}
+		return []string{"unknown number of links between the GPUs"}
 	case model.Vendor == "amd" && model.Arch == "gfx90a":
 		return joinCube(m)
 	case model.Vendor == "amd":
@@ -63,7 +63,7 @@ func JoinGPUs(m *Machine, model catalog.GPUModel, kind string, full int) (gaps [
 	return nil
 }
 
-// joinAll gives each pair of GPUs so many links.
+// joinAll connects each pair of GPUs with that many links.
 func joinAll(m *Machine, count int, xgmi bool) {
 	for i := range m.GPUs {
 		for j := range m.GPUs {

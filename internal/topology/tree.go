@@ -13,14 +13,14 @@ import (
 
 const pciVendorNVIDIA = 0x10de
 
-// isNVSwitch knows an NVSwitch by NVIDIA's vendor id and the class of other bridges, 0680h.
+// isNVSwitch recognises an NVSwitch by NVIDIA's vendor id and the class of other bridges, 0680h.
 func isNVSwitch(d *fabric.PCIDevice) bool {
 	return d.Vendor == pciVendorNVIDIA && d.Class>>8 == 0x0680
 }
 
-// tree hangs GPUs, NICs and NVSwitches below the switches above them, and these below NUMA nodes. Of the
-// bridges on a path from the root port down every second is the upstream port of a switch; the root port and
-// the downstream ports stand in Port.
+// tree puts GPUs, NICs and NVSwitches below the switches above them, and these below NUMA nodes. Of the
+// bridges on a path from the root port down every second one is the upstream port of a switch; the root port and
+// the downstream ports are in Port.
 func (x *factsTree) tree() {
 	kept := make(map[string]bool)
 	for _, g := range x.m.GPUs {
@@ -47,22 +47,22 @@ func (x *factsTree) tree() {
 	}
 }
 
-// InOrder gives the addresses that are PCI functions of the facts, sorted.
+// inOrder returns the addresses that are PCI functions of the facts, sorted.
 func (x *factsTree) inOrder(kept map[string]bool) []string {
 	order := slices.SortedFunc(maps.Keys(kept), CompareBus)
 	return slices.DeleteFunc(order, func(bus string) bool {
 		if kept[bus] && bus != "" && x.pci[bus] == nil {
-			x.m.AddGap(fmt.Sprintf("%s is not among the PCI functions of the facts: it has no place in the tree", bus))
+			x.m.AddGap(fmt.Sprintf("%s is not among the PCI functions of the facts: not in the tree", bus))
 		}
 		return !kept[bus] || x.pci[bus] == nil
 	})
 }
 
-// family is who stands below whom: devices and switches by the switch above, by "" those below a CPU.
+// family is the children of each node: devices and switches by the switch above, by "" those below a CPU.
 type family struct {
 	below map[string][]string
 	known map[[2]string]bool
-	ports map[string]string // right above a device or switch
+	ports map[string]string // directly above a device or switch
 }
 
 func (y *family) add(above, bus string) (isNew bool) {
@@ -74,9 +74,9 @@ func (y *family) add(above, bus string) (isNew bool) {
 	return true
 }
 
-// climb notes a device and the switches above it.
+// climb records a device and the switches above it.
 func (x *factsTree) climb(bus string, y *family) {
-	bridges := x.above(bus) // the nearest first
+	bridges := x.above(bus) // nearest first
 	at := bus
 	for i := range bridges {
 		depth := len(bridges) - 1 - i // of the bridge below the host bridge: 0 is the root port
@@ -85,14 +85,14 @@ func (x *factsTree) climb(bus string, y *family) {
 			continue
 		}
 		if !y.add(bridges[i], at) {
-			return // from here up it is known
+			return // from here up it is already recorded
 		}
 		at = bridges[i]
 	}
 	y.add("", at)
 }
 
-// above gives the bridges over a function, the nearest first.
+// above returns the bridges above a function, nearest first.
 func (x *factsTree) above(bus string) []string {
 	var chain []string
 	for d := x.pci[bus]; d != nil && d.Parent != "" && len(chain) < maxDepth; d = x.pci[d.Parent] {
@@ -104,7 +104,7 @@ func (x *factsTree) above(bus string) []string {
 	return chain
 }
 
-// hostBridge names the root bus of a device as sysfs does: it is that of its topmost bridge, or its own.
+// hostBridge names the root bus of a device as sysfs does: that of its topmost bridge, or its own.
 func (x *factsTree) hostBridge(bus string) string {
 	top := bus
 	if chain := x.above(bus); len(chain) > 0 {
@@ -141,8 +141,8 @@ func (x *factsTree) device(bus string, y *family, depth int) Device {
 	return d
 }
 
-// linkAbove is the link of a function as both of its ends report it: the lower end first, then the port. Of what
-// they are capable of it has the lesser.
+// linkAbove is the link of a function as both of its ends report it: the lower end first, then the port. Its
+// maximum is the lesser of theirs.
 func linkAbove(d, port *fabric.PCIDevice) (speed float64, width int, maxSpeed float64, maxWidth int) {
 	ends := make([]fabric.PCILink, 0, 2)
 	for _, p := range []*fabric.PCIDevice{d, port} {
@@ -169,8 +169,8 @@ func linkAbove(d, port *fabric.PCIDevice) (speed float64, width int, maxSpeed fl
 	return speed, width, maxSpeed, maxWidth
 }
 
-// numaOf is the NUMA node of a device right below a CPU: its own, else that of a bridge above or a device
-// below; -1 where none says one.
+// numaOf is the NUMA node of a device directly below a CPU: its own, else that of a bridge above or a device
+// below; -1 where none reports one.
 func (x *factsTree) numaOf(bus string, d Device) int {
 	for _, at := range append([]string{bus}, x.above(bus)...) {
 		if p := x.pci[at]; p != nil && p.NUMANode != nil && *p.NUMANode >= 0 {
@@ -194,7 +194,7 @@ func (x *factsTree) addTo(numa int, d Device) {
 	x.m.CPUs[i].Devices = append(x.m.CPUs[i].Devices, d)
 }
 
-// processor is what the facts have of the CPU of a NUMA node: the name that it gives itself.
+// processor is what the facts have of the CPU of a NUMA node: the name that it reports.
 func (x *factsTree) processor(numa int) CPU {
 	c := CPU{NUMA: numa, Affinity: x.affinity(numa)}
 	if id := x.facts.Machine.CPU; id != nil {
@@ -218,9 +218,9 @@ func (x *factsTree) processor(numa int) CPU {
 	}
 	if p, ok := processorNamed(name); ok && p.vendor == c.Vendor {
 		c.Family, c.Model = p.family, p.model
-		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts: by its name it is an %s", p.name))
+		x.m.AddGap(fmt.Sprintf("the facts do not have family and model of the CPU: by its name it is an %s", p.name))
 	} else if c.Vendor != "" {
-		x.m.AddGap(fmt.Sprintf("family and model of the CPU are not in the facts, and cannot be derived from %s", fabric.Quote(name)))
+		x.m.AddGap(fmt.Sprintf("the facts do not have family and model of the CPU, and they cannot be derived from %s", fabric.Quote(name)))
 	}
 	return c
 }
@@ -242,7 +242,7 @@ func (x *factsTree) whyNoCPU() string {
 	return "not in the facts"
 }
 
-// numa writes the NUMA nodes of the tree to GPUs and NICs, and says where there is none.
+// numa copies the NUMA nodes of the tree to GPUs and NICs, and records where there is none.
 func (x *factsTree) numa() {
 	places := newPlaces(x.m)
 	unknown := false

@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// View is what is shown of a host: its tree where one is known, who is how far from whom, and who uses which NIC.
+// View is what is shown of a host: its tree where known, the distances, and which GPU uses which NIC.
 type View struct {
 	fabric.Meta
 	Name    string   `json:"name"`
@@ -17,17 +17,17 @@ type View struct {
 	Pairing Pairing  `json:"pairing"`
 }
 
-// ViewOf gives the view of a machine.
+// ViewOf returns the view of a machine.
 func ViewOf(m *Machine) *View {
 	return &View{Meta: fabric.NewMeta("Topology"), Name: m.Name, Source: m.Source, Machine: m, Matrix: m.Matrix(), Pairing: m.Pairing()}
 }
 
-// ReadView gives the view of what nvidia-smi topo -m or rocm-smi print. The error says what the text was tried as.
+// ReadView returns the view of the output of nvidia-smi topo -m or rocm-smi. The error has the formats that were tried.
 func ReadView(name string, text []byte) (*View, error) {
 	var failed []error
 	for _, try := range []struct {
 		source string
-		mark   string // every such text has it
+		mark   string // in every such text
 		read   func(string) (Matrix, error)
 	}{
 		{"nvidia-smi topo -m", "GPU0", ReadNvidiaTopo},

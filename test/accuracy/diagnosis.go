@@ -44,7 +44,7 @@ func groups() []group {
 type tallied struct{ all, first, three, right, sickHealthy int }
 
 // diagnosisReport explains every observation file whose answer is known, through the real readers and the real
-// model, prints the counts against the bars, and says whether all are met. A folder that is absent is said so and
+// model, prints the counts against the bars, and reports whether all are met. A folder that is absent is said so and
 // counts as missed, for nothing was seen then.
 func diagnosisReport(w io.Writer) (ok bool) {
 	cat, err := catalog.Load()
@@ -108,7 +108,7 @@ func (t *tallied) count(cat *catalog.Catalog, g group, path string) error {
 	return nil
 }
 
-// print writes a line and says whether the bars of the group are met.
+// print writes a line and reports whether the bars of the group are met.
 func (t *tallied) print(w io.Writer, g group) bool {
 	if g.verdict != "" {
 		fmt.Fprintf(w, "  %-18s %d of %d called %s\n", g.name, t.right, t.all, g.verdict)

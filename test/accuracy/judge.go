@@ -65,7 +65,7 @@ func lineRate(cat *catalog.Catalog, hw fabric.Hardware, what fabric.Collective) 
 
 const mebibyte = 1 << 20
 
-// off gives the errors of times at sizes from least on: the share of what was measured.
+// off returns the errors of times at sizes from least on: the share of what was measured.
 func (o outcome) off(times []float64, least int64, last int) (errors []float64) {
 	from := 0
 	if last > 0 {
@@ -87,7 +87,7 @@ func (o outcome) predicted() []float64 {
 	return times
 }
 
-// over gives measured over bound for every row, and bound over measured for the three largest sizes.
+// over returns measured over bound for every row, and bound over measured for the three largest sizes.
 func (o outcome) over() (above, tight []float64) {
 	for i, r := range o.table.Rows {
 		bound := o.prediction.Rows[i].Bound.BusBW

@@ -74,7 +74,7 @@ func readPublished(name string) ([]published, error) {
 	return all, nil
 }
 
-// read gives the model to the tool as its user does, as a file.
+// read returns the model to the tool as its user does, as a file.
 func (p published) read(cat *catalog.Catalog) (*llm.Model, error) {
 	folder, err := os.MkdirTemp("", "config")
 	if err != nil {
@@ -217,7 +217,7 @@ func fewestNodes(q sizing.Request) (nodes int, layout string) {
 	return 0, "none fits"
 }
 
-// refusalOf says why so many GPUs are not taken, where they are not.
+// refusalOf returns why so many GPUs are not taken, where they are not.
 func refusalOf(s *fabric.Sizing, gpus int) string {
 	for _, r := range s.Refused {
 		if r.GPUs == gpus && r.TP == gpus {
