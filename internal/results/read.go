@@ -33,6 +33,7 @@ func formats() []format {
 		{name: "observation file", sign: `YAML with the keys "cluster" and "observed"`, begins: beginsObservations, whole: readObservations},
 		{name: "NCCL or RCCL debug log", sign: `lines with "NCCL INFO" or "NCCL WARN"`, lines: newNCCLLog},
 		{name: "nccl-tests or rccl-tests table", sign: `a line "# nThread", or columns "algbw" and "busbw"`, lines: newNCCLTests},
+		{name: "rccl-tests CSV", sign: `a line "numCycle,collective,..."`, lines: newRCCLTestsCSV},
 		{name: "perftest output", sign: `a line "#bytes #iterations", or a title such as "RDMA_Write BW Test"`, lines: newPerftest},
 		{name: "OSU benchmark", sign: `a line "# OSU MPI ... Test"`, lines: newOSU},
 		{name: "table file", sign: `JSON with the keys "collective" and "rows"`, keys: []string{"collective", "rows"}, object: readTableFile},
