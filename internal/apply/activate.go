@@ -79,7 +79,7 @@ func restartNetworkd(log string) (pid int, err error) {
 	return pid, os.WriteFile(note, []byte(strconv.Itoa(pid)), 0o644)
 }
 
-// noNetworkd says why the real netplan and systemd-networkd cannot run here; empty when they can.
+// noNetworkd returns why the real netplan and systemd-networkd cannot run here; empty when they can.
 func noNetworkd() string {
 	if _, err := os.Stat(networkd); err != nil {
 		return fmt.Sprintf("systemd-networkd is not installed: %v", err)
@@ -115,7 +115,7 @@ func onPath(name string) bool {
 	return false
 }
 
-// isMapped says whether a user id exists in a user namespace, by its /proc/self/uid_map
+// isMapped reports whether a user id exists in a user namespace, by its /proc/self/uid_map
 // (user_namespaces(7): lines of first id inside, first id outside, count).
 func isMapped(uid, uidMap string) (bool, error) {
 	id, err := strconv.ParseUint(uid, 10, 64)
@@ -143,12 +143,12 @@ func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, er
 	deadline := time.Now().Add(networkdPatience)
 	for {
 		if !host.Alive(pid) {
-			return nil, errors.New("systemd-networkd ended by itself")
+			return nil, errors.New("systemd-networkd exited")
 		}
 		pending = pending[:0]
 		for _, a := range b.Addresses {
 			if state := networkdState(a.NIC); state != "configured" {
-				pending = append(pending, fmt.Sprintf("%s: networkd says %s", a.NIC, state))
+				pending = append(pending, fmt.Sprintf("%s: networkd reports %s", a.NIC, state))
 			}
 		}
 		if len(pending) == 0 || time.Now().After(deadline) {

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Kind says what happens to a file.
+// Kind is what happens to a file.
 type Kind string
 
 // The kinds of change.
@@ -31,7 +31,7 @@ type Change struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Diff says what writing the artifacts would change on this machine. It touches nothing.
+// Diff returns what writing the artifacts would change on this machine. It changes nothing.
 func Diff(artifacts []fabric.Artifact) []Change {
 	changes := make([]Change, 0, len(artifacts))
 	for _, a := range artifacts {

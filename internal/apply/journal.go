@@ -20,7 +20,7 @@ import (
 // JournalFolder is where a host keeps the files that each apply replaced.
 const JournalFolder = "/var/lib/railwright/journal"
 
-// ErrNoJournal says that there is nothing to roll back.
+// ErrNoJournal means that there is nothing to roll back.
 var ErrNoJournal = errors.New("nothing was applied here that could be rolled back")
 
 // entry is one apply: every path that it changed, as it was.
@@ -167,7 +167,7 @@ func Rollback(journal string) ([]Change, error) {
 	return changes, e.undo()
 }
 
-// known says whether a path is as apply wrote it, or as it was before: an apply or a rollback that was
+// known reports whether a path is as apply wrote it, or as it was before: an apply or a rollback that was
 // killed in the middle leaves some of each, and can be rolled back again.
 func (s saved) known(copyAt string) (bool, error) {
 	now, err := os.Lstat(s.Path)

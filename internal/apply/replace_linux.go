@@ -24,7 +24,7 @@ func replace(path string, content []byte, mode fs.FileMode) error {
 // replaceLink puts a symbolic link in the place of what is there.
 func replaceLink(target, path string) error { return renameio.Symlink(target, path) }
 
-// owner gives the user and group of a file.
+// owner returns the user and group of a file.
 func owner(info fs.FileInfo) (uid, gid int) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid), int(stat.Gid)

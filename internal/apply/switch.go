@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/switchos"
 )
 
-// Switches says what became of the switches of a plan. No kind of target of this version receives their files,
+// Switches returns the results for the switches of a plan. This version cannot apply their files,
 // so each of them is unknown, with what a person can do; in a lab they are not applicable. folder is where the
 // artifacts were rendered to; empty where they were not written.
 func Switches(switches []fabric.Switch, artifacts map[string][]fabric.Artifact, folder string, inLab bool) []Applied {
@@ -49,7 +49,7 @@ func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) 
 	return fmt.Sprintf("%s; applying to a %s switch is not supported in this version: copy it to the switch and run: %s", where, title, os.Load(name))
 }
 
-// InLab says whether this process runs on a machine of a lab.
+// InLab reports whether this process runs on a machine of a lab.
 func InLab() bool {
 	platform, err := host.ReadString(host.Local{}, host.PlatformFile)
 	return err == nil && platform == "lab"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// banned are names that say nothing of what is inside, so that everything ends up inside.
+// banned are names that do not describe the contents, so that everything ends up inside.
 var banned = []string{"common", "helper", "helpers", "manager", "managers", "misc", "type", "types", "util", "utils"}
 
 func checkNames(t *tree) (problems []string) {

@@ -19,7 +19,7 @@ import (
 // smallEcho is the IP packet of a plain ping, in bytes: 20 of IPv4, 8 of ICMP and 56 of payload, as ping(8).
 const smallEcho = 84
 
-// MeshOptions bound a mesh.
+// MeshOptions are the limits of a mesh.
 type MeshOptions struct {
 	Command func(node string) []string // runs MeshNode on that node
 	Wait    time.Duration              // for an answer, each of two tries

@@ -1,7 +1,7 @@
-// Package catalog knows parts: GPUs, NICs, machines, switches and fabrics, one embedded YAML file a thing,
+// Package catalog describes known parts: GPUs, NICs, machines, switches and fabrics, one embedded YAML file per part,
 // each figure with its unit and source. A new part is a new file under data; nothing else lists it.
 //
-// A figure that was found in no source is left out. Bandwidths are one way, compute is dense.
+// A figure without a known source is left out. Bandwidths are one way, compute is dense.
 package catalog
 
 import (
@@ -181,7 +181,7 @@ type PortName struct {
 	Source     string   `yaml:"source"`
 }
 
-// Port gives the name of the i-th port, counted from 0 and below the switch's Ports.
+// Port returns the name of the i-th port, counted from 0 and below the switch's Ports.
 func (p PortName) Port(i int) string {
 	switch {
 	case len(p.Names) > 0:
@@ -220,7 +220,7 @@ func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch",
 // Fabric finds a fabric by its id.
 func (c *Catalog) Fabric(id string) (FabricModel, error) { return find("fabric", c.Fabrics, id) }
 
-// FabricOf gives the id of the fabric that an RDMA transport of a cluster file is; empty where there is none.
+// FabricOf returns the id of the fabric that an RDMA transport of a cluster file is; empty where there is none.
 func (c *Catalog) FabricOf(t fabric.Transport) string {
 	for id, f := range sorted(c.Fabrics) {
 		if f.Transport == string(t) {

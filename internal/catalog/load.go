@@ -74,7 +74,7 @@ func checkTree(files fs.FS) error {
 	return errors.Join(append(wrong, err)...)
 }
 
-// readParts gives the parts of a folder by id, and what could not be read of the others.
+// readParts returns the parts of a folder by id, and what could not be read of the others.
 func readParts[T any](files fs.FS, folder string) (map[string]T, error) {
 	names, err := fs.Glob(files, path.Join(folder, "*.yaml"))
 	if err != nil {

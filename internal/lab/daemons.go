@@ -10,8 +10,8 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// StartLLDP lets every machine of the lab say on its cables who it is, with the real lldpd. Where lldpd
-// cannot run, LLDP says why and cabling stays unknown.
+// StartLLDP runs the real lldpd on every machine of the lab, which then announces itself on its cables. Where lldpd
+// cannot run, LLDP has the reason and cabling stays unknown.
 func (l *Lab) StartLLDP(ctx context.Context) error {
 	machines, err := l.Machines()
 	if err != nil {
@@ -64,7 +64,7 @@ func (l *Lab) Hosts() ([]host.Namespace, error) {
 	return hosts, nil
 }
 
-// renames says whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
+// renames reports whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
 // keeps its port names; here it is the ports that move, and lldpd would for some seconds still say the old
 // ones. So it takes its leave before, and starts again afterwards.
 func (l *Lab) renames(faults []Fault) bool {

@@ -13,7 +13,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Fault is something to break: a kind, and the NICs that it befalls.
+// Fault is something to break: a kind, and the NICs that it affects.
 type Fault struct {
 	Kind string            `json:"kind"`
 	NICs []fabric.Endpoint `json:"nics"`
@@ -28,7 +28,7 @@ func (f Fault) String() string {
 	return f.Kind + "=" + strings.Join(nics, ",")
 }
 
-// FaultKind is a kind of fault: what it does, the cause that a check must then name, and how many NICs
+// FaultKind is a kind of fault: what it does, the cause that a check must then report, and how many NICs
 // belong together in one (0: any number, each on its own).
 type FaultKind struct {
 	Name  string

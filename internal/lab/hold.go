@@ -152,7 +152,7 @@ func (s holderSpec) files() error {
 		os.WriteFile(host.PlatformFile, []byte("lab\n"), 0o644))
 }
 
-// ownedByNetworkd gives a folder to the user that systemd-networkd becomes, where there is one.
+// ownedByNetworkd changes the owner of a folder to the user that systemd-networkd becomes, where there is one.
 func ownedByNetworkd(folder string) error {
 	u, err := user.Lookup("systemd-network")
 	if err != nil {

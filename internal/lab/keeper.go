@@ -62,7 +62,7 @@ func Keep(in io.Reader, out io.Writer) error {
 	}
 }
 
-// stay is what the owner says when the lab is to outlive it.
+// stay is what the owner writes when the lab is to outlive it.
 const stay = "stay"
 
 // awaitOwner waits for the owner's word, or for its end.

@@ -18,7 +18,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// ErrRunning and ErrStale are the two ways in which a lab can be in the way of a new one.
+// ErrRunning and ErrStale are the two reasons why a new lab cannot be started.
 var (
 	ErrRunning = errors.New("a lab is already up")
 	ErrStale   = errors.New("a lab was left by a run that was killed")
@@ -270,7 +270,7 @@ func Clear() (found string, err error) {
 	}
 }
 
-// Host gives a machine of the lab to run commands on; the error lists the known ones.
+// Host returns a machine of the lab to run commands on; the error lists the known ones.
 func (l *Lab) Host(name string) (host.Namespace, error) {
 	inner, ok := l.PIDs[name]
 	if !ok {

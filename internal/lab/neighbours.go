@@ -44,7 +44,7 @@ func (l *Lab) roomForNeighbours() error {
 func (l *Lab) restoreNeighbours() error {
 	for name, value := range l.Neighbours {
 		if err := os.WriteFile(neighbourLimits+name, []byte(value), 0); err != nil {
-			return fmt.Errorf("lab: put net.ipv4.neigh.default.%s back to %s: %w", name, value, err)
+			return fmt.Errorf("lab: restore net.ipv4.neigh.default.%s to %s: %w", name, value, err)
 		}
 	}
 	l.Neighbours = nil

@@ -34,7 +34,7 @@ func schemes() []scheme {
 	}
 }
 
-// address gives every NIC its address. On InfiniBand there are none: the subnet manager gives LIDs.
+// address assigns every NIC its address. On InfiniBand there are none: the subnet manager gives LIDs.
 func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressing, error) {
 	if f.Kind == fabric.InfiniBand {
 		return fabric.Addressing{Scheme: fabric.None}, nil
@@ -120,7 +120,7 @@ func (p pool) at(i int) netip.Addr {
 // one aligned block that one route or access list can name.
 func stride(rails int) int { return 1 << bits.Len(uint(2*rails-1)) }
 
-// p2p31NIC gives a cable its /31: the even address is the switch's, the odd one the host's
+// p2p31NIC assigns a cable its /31: the even address is the switch's, the odd one the host's
 // (Broadcom's RoCE guide, figure 4).
 func p2p31NIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
 	even := host*stride(g.rails) + 2*rail

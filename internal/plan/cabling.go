@@ -75,7 +75,7 @@ func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
 	return links
 }
 
-// notes says in words what the plan leaves out.
+// notes describes what the plan leaves out.
 func (g grouping) notes(scheme fabric.Scheme) []string {
 	if len(g.leaves) == 1 {
 		return nil

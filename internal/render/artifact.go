@@ -36,7 +36,7 @@ func sum(content []byte) string {
 // maxNICName is IFNAMSIZ without its final zero, in bytes (linux/if.h).
 const maxNICName = 15
 
-// CheckNICName says whether every format here can carry an interface name. The sysctl format has no
+// CheckNICName reports whether every format here can carry an interface name. The sysctl format has no
 // quoting, so letters, digits, '.', '_' and '-' are all that can pass; '@' and ':' belong to iproute2.
 // The error names the first character that cannot.
 func CheckNICName(name string) error {

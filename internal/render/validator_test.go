@@ -33,7 +33,7 @@ func place(t *testing.T, root string, a fabric.Artifact) string {
 	return file
 }
 
-// spoil gives a copy of an artifact with one thing wrong, which its validator must refuse.
+// spoil returns a copy of an artifact with one thing wrong, which its validator must refuse.
 func spoil(t *testing.T, a fabric.Artifact, old, new string) fabric.Artifact {
 	t.Helper()
 	if !strings.Contains(string(a.Content), old) {
