@@ -26,7 +26,7 @@ const (
 
 const networkd = "/lib/systemd/systemd-networkd"
 
-// bringUp does in a lab host what the next start of a real one would do: sysctls first, as
+// bringUp does on a lab host what the next boot of a real one would do: sysctls first, as
 // systemd-sysctl does, then the interfaces.
 func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 	pending, err := setSysctls(b.Artifacts)
@@ -55,7 +55,7 @@ func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 	return a, nil
 }
 
-// restartNetworkd starts networkd, and ends the one that an earlier apply started.
+// restartNetworkd starts networkd, and stops the one that an earlier apply started.
 func restartNetworkd(log string) (pid int, err error) {
 	const note = "/run/railwright/networkd.pid"
 	if text, err := os.ReadFile(note); err == nil {
@@ -91,7 +91,7 @@ func noNetworkd() string {
 	if err != nil {
 		return fmt.Sprintf("systemd-networkd has no user to run as: %v", err)
 	}
-	// networkd gives root up for its own user, which a user namespace of one ordinary user does not have.
+	// networkd switches to its own user, which a user namespace of one ordinary user does not have.
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
 		return fmt.Sprintf("systemd-networkd may have no user to run as: %v", err)
@@ -138,7 +138,7 @@ func isMapped(uid, uidMap string) (bool, error) {
 // that is without carrier never gets there, and is reported as pending.
 const networkdPatience = 15 * time.Second
 
-// awaitNetworkd waits until networkd says of every NIC that it is configured.
+// awaitNetworkd waits until networkd reports every NIC as configured.
 func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, err error) {
 	deadline := time.Now().Add(networkdPatience)
 	for {
@@ -162,7 +162,7 @@ func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, er
 	}
 }
 
-// networkdState reads what networkd keeps of an interface (/run/systemd/netif/links, as networkctl does).
+// networkdState reads networkd's state file of an interface (/run/systemd/netif/links, as networkctl does).
 func networkdState(nic string) string {
 	i, err := net.InterfaceByName(nic)
 	if err != nil {
@@ -175,7 +175,7 @@ func networkdState(nic string) string {
 	return adminState(string(text))
 }
 
-// adminState is what a file of networkd's says of its interface.
+// adminState returns the administrative state in a state file of networkd.
 func adminState(text string) string {
 	for line := range strings.Lines(text) {
 		if state, ok := strings.CutPrefix(strings.TrimSpace(line), "ADMIN_STATE="); ok {
@@ -185,8 +185,8 @@ func adminState(text string) string {
 	return "nothing yet"
 }
 
-// byNetlink configures the interfaces from the plan without netplan: what the rendered files say is not
-// proved by it, and the report says so.
+// byNetlink configures the interfaces from the plan without netplan: the rendered files are not
+// tested by that, and the report says so.
 func byNetlink(b Bundle) (err error) {
 	n, err := host.OpenNetwork("")
 	if err != nil {

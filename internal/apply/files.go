@@ -21,7 +21,7 @@ const (
 	Update  Kind = "update"
 	Restore Kind = "restore"
 	Remove  Kind = "remove"
-	Unknown Kind = "unknown" // the file that is there could not be read
+	Unknown Kind = "unknown" // the existing file could not be read
 )
 
 // Change is what happens, or would happen, to a file.
@@ -101,7 +101,7 @@ func write(a fabric.Artifact) error {
 	if err := replace(a.Path, a.Content, mode); err != nil {
 		return err
 	}
-	// What the disk says now is what counts.
+	// The state on the disk is what counts.
 	if c := diff(a); c.Kind != Same {
 		return fmt.Errorf("after writing, its state is %s (%s)", c.Kind, c.Reason)
 	}

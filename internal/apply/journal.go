@@ -73,7 +73,7 @@ func nextFolder(journal string) (string, error) {
 		number++
 	}
 	folder := filepath.Join(journal, fmt.Sprintf("%06d", number))
-	return folder, os.Mkdir(folder, 0o700) // two at once: one of them fails here
+	return folder, os.Mkdir(folder, 0o700) // of two concurrent runs one fails here
 }
 
 // fill saves what is at the paths, and the entry itself last.
@@ -96,7 +96,7 @@ func (e *entry) fill(artifacts []fabric.Artifact) error {
 
 func (e *entry) saveName(i int) string { return filepath.Join(e.folder, strconv.Itoa(i)) }
 
-// noteFolders notes the folders that will have to be made above a file.
+// noteFolders records the folders that have to be created above a file.
 func (e *entry) noteFolders(folder string) {
 	var made []string
 	for ; ; folder = filepath.Dir(folder) {
@@ -214,7 +214,7 @@ func last(journal string) (*entry, error) {
 	return e, nil
 }
 
-// undo puts everything back and forgets the entry. It goes on past a failure, and then keeps the entry.
+// undo restores everything and removes the entry. It continues after a failure, and then keeps the entry.
 func (e *entry) undo() error {
 	var errs []error
 	for i, s := range e.Files {
@@ -223,7 +223,7 @@ func (e *entry) undo() error {
 		}
 	}
 	for _, folder := range slices.Backward(e.Folders) {
-		// A folder that has other files in it by now stays.
+		// A folder that now has other files stays.
 		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			errs = append(errs, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Bundle is everything that one node needs to be configured as planned.
+// Bundle is everything that one node needs for its planned configuration.
 type Bundle struct {
 	Node      string              `json:"node"`
 	MTU       int                 `json:"mtu"` // bytes

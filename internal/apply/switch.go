@@ -26,8 +26,8 @@ func Switches(switches []fabric.Switch, artifacts map[string][]fabric.Artifact, 
 	return all
 }
 
-// byHand says how the files of a switch get onto it. Of many switches it says the same, with a placeholder for the name, so
-// that a report can put them together.
+// byHand describes how to load the files of a switch. For many switches the text is the same, with a placeholder for the name, so
+// that a report can group them.
 func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) string {
 	os, err := switchos.Find(s.OS)
 	if err != nil {

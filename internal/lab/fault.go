@@ -38,7 +38,7 @@ type FaultKind struct {
 	plant func(s Spec, open networks, f Fault) error
 }
 
-// FaultKinds lists what can be planted.
+// FaultKinds lists the faults that can be planted.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
@@ -136,7 +136,7 @@ type orders struct {
 	Faults []Fault        `json:"faults"`
 }
 
-// PlantFaults breaks what it reads from its standard input. It runs inside the lab, beside the keeper.
+// PlantFaults plants the faults that it reads from its standard input. It runs inside the lab, beside the keeper.
 func PlantFaults(in io.Reader) (err error) {
 	var o orders
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
@@ -192,7 +192,7 @@ func plantRoute(s Spec, open networks, nic fabric.Endpoint) error {
 	}
 	err := open[nic.Node].DeleteRoute(a.Table, destination, a.Gateway, nic.NIC)
 	if errors.Is(err, syscall.ESRCH) {
-		return nil // gone already: the kernel takes the routes of a NIC that another fault set down
+		return nil // removed already: the kernel removes the routes of a NIC that another fault set down
 	}
 	return err
 }

@@ -14,7 +14,7 @@ const neighbourLimits = "/proc/sys/net/ipv4/neigh/default/"
 // headroom is the share of the limit that a lab may fill: the machine's own entries need the rest.
 const headroom = 0.8
 
-// roomForNeighbours raises the limits for a large lab and notes what they were.
+// roomForNeighbours raises the limits for a large lab and records the old ones.
 func (l *Lab) roomForNeighbours() error {
 	limit, err := readInt(neighbourLimits + "gc_thresh3")
 	if err != nil {
