@@ -74,12 +74,12 @@ type NICModel struct {
 	Source    string   `yaml:"source"` // of what is not a figure: PCI ids, driver
 	Ports     int      `yaml:"ports"`
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
-	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 stands for 1
+	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 means 1
 	PCIeLink  PCIeLink `yaml:"pcie"`      // absent where no source gives it
 	Payload   Figure   `yaml:"payload"`   // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
 }
 
-// Rate is what one interface carries while all functions of its port send, in Gb/s.
+// Rate returns what one interface carries while all functions of its port send, in Gb/s.
 func (m NICModel) Rate() float64 { return m.PortRate.Value / float64(max(m.Functions, 1)) }
 
 // PCIeLink is the widest and fastest link that a part can train. One without a speed was found in no source.
@@ -110,7 +110,7 @@ type MachineModel struct {
 	Source         string      `yaml:"source"`          // of what is not a figure
 }
 
-// ProcessorID is how an x86 processor names itself; NCCL tells by it what the link between sockets carries.
+// ProcessorID is how an x86 processor identifies itself; NCCL derives the bandwidth of the socket link from it.
 type ProcessorID struct {
 	Family int    `yaml:"family"` // extended family added: 6, 25
 	Model  int    `yaml:"model"`  // extended model included: 143
@@ -134,7 +134,7 @@ type FabricModel struct {
 	Earlier    Earlier  `yaml:"earlier"`     // the generation that machines with older GPUs have
 	MergesNICs bool     `yaml:"merges_nics"` // its plug-in shows the NICs near a GPU to NCCL as one
 	GPUDirect  *bool    `yaml:"gpudirect_rdma"`
-	Prediction []string `yaml:"prediction"` // what a prediction has to know besides
+	Prediction []string `yaml:"prediction"` // further notes for a prediction
 	Source     string   `yaml:"source"`     // of what is not a figure
 }
 
@@ -230,7 +230,7 @@ func (c *Catalog) FabricOf(t fabric.Transport) string {
 	return ""
 }
 
-// LineRate is what all fabric NICs of a machine carry together, one way, in Gb/s.
+// LineRate returns what all fabric NICs of a machine carry together, one way, in Gb/s.
 func (c *Catalog) LineRate(m MachineModel) float64 { return m.NICs.Value * c.NICs[m.NIC].Rate() }
 
 func find[T any](kind string, parts map[string]T, id string) (T, error) {

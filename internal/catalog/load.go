@@ -18,7 +18,7 @@ import (
 var data embed.FS
 
 // Load reads the embedded catalog and validates it: a figure without unit or source, an unknown field or
-// a reference to a part that is not there is an error. All problems are reported at once.
+// a reference to a missing part is an error. All problems are reported at once.
 func Load() (*Catalog, error) {
 	files, err := fs.Sub(data, "data")
 	if err != nil {

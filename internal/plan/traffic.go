@@ -21,7 +21,7 @@ func traffic(t *intent.Traffic) *fabric.Traffic {
 	}
 	standard := intent.DefaultTraffic()
 	roce := class("roce", *t.RoCE, *standard.RoCE)
-	roce.Lossless = true // RoCE goes back to the lost packet and sends all after it again
+	roce.Lossless = true // after a loss RoCE resends everything from the lost packet on
 	if t.ECN != nil {
 		roce.ECN = &fabric.ECN{MinBytes: ecnMin, MaxBytes: ecnMax, Percent: ecnPercent, Source: ecnSource}
 	}

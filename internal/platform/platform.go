@@ -1,4 +1,4 @@
-// Package platform knows which files each kind of machine and the switches of its fabric need, in which order:
+// Package platform lists which files each kind of machine and the switches of its fabric need, in which order:
 // one Go file per platform, each a list. It is pure; package render writes the text.
 package platform
 
@@ -105,7 +105,7 @@ func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) boo
 func Missing(p *fabric.Plan) []fabric.Missing {
 	chosen, err := find(p.Platform, p.Transport)
 	if err != nil {
-		return nil // then nothing at all is rendered: Artifacts says so
+		return nil // then nothing is rendered: Artifacts returns the error
 	}
 	var missing []fabric.Missing
 	for _, s := range p.Switches {
@@ -141,7 +141,7 @@ func find(name string, transport fabric.Transport) (platform, error) {
 	return platform{}, fmt.Errorf("platform %q: no files are rendered for it in this version; rendered: %s", name, strings.Join(rendered, ", "))
 }
 
-// checkNodes makes sure that rendering cannot fail on the way.
+// checkNodes makes sure that rendering cannot fail halfway.
 func checkNodes(p *fabric.Plan) error {
 	if p.Transport != fabric.RoCE {
 		return nil
