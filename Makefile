@@ -7,7 +7,7 @@ SHELL       := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := build
 
-# Where Debian keeps ip, lldpd and netplan is not on every user's path.
+# The folders of ip, lldpd and netplan on Debian are not in every user's PATH.
 export PATH := $(PATH):/usr/sbin:/sbin
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -15,7 +15,7 @@ GO_BUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X 
 RACE      = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race) # go says 1 where it finds a C compiler
 FUZZTIME ?= 30s
 
-# Linters are built from source at these versions, once, into a folder of their own.
+# Linters are built from source at these versions, once, into a separate folder.
 GOLANGCI_VERSION    := v2.15.0
 GOVULNCHECK_VERSION := v1.8.0
 DEADCODE_VERSION    := v0.51.0
@@ -41,16 +41,16 @@ binary: go-version
 up: binary deps ## the example cluster in the lab, from cluster file to report
 	@bin/railwright up --lab
 
-# The events go through one pipe, so that a failing vet, build or test is told and counted in one place.
+# The events go through one pipe, so that a failing vet, build or test is reported and counted in one place.
 test: go-version deps ## every test that this machine can run, and what it skipped
 	@mkdir -p bin
 	go build -buildvcs=false -o bin/tally ./test/tally
 	go test -json -count=1 -vet=all $(RACE) ./... | bin/tally
 
-lint: go-version $(GOLANGCI) $(GOVULNCHECK) $(DEADCODE) ## gofmt, linters, code that nothing reaches, known vulnerabilities, go.mod
+lint: go-version $(GOLANGCI) $(GOVULNCHECK) $(DEADCODE) ## gofmt, linters, unreachable code, known vulnerabilities, go.mod
 	@$(GOLANGCI) run ./...
 	dead=$$($(DEADCODE) ./...)
-	[ -z "$$dead" ] || { echo "$$dead"; echo "deadcode: no command reaches these: use them or delete them" >&2; exit 1; }
+	[ -z "$$dead" ] || { echo "$$dead"; echo "deadcode: unreachable from any command: use or delete" >&2; exit 1; }
 	go mod tidy -diff
 	$(call vulnerabilities)
 
@@ -68,7 +68,7 @@ fuzz: go-version ## each fuzz target for FUZZTIME (30s)
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package </dev/null
 	done <<<"$$targets"
 
-clean: ## removes what was built; run folders stay
+clean: ## remove what was built; run folders stay
 	rm -rf bin
 
 $(GOLANGCI):
@@ -80,7 +80,7 @@ $(GOVULNCHECK):
 $(DEADCODE):
 	GOBIN=$(abspath $(@D)) go install golang.org/x/tools/cmd/deadcode@$(DEADCODE_VERSION)
 
-# A database that cannot be reached is said, and is no verdict; anything else that goes wrong is one.
+# A database that cannot be reached is reported, and is not a failure; any other error is one.
 define vulnerabilities
 out=$$($(GOVULNCHECK) ./... 2>&1) && status=0 || status=$$?
 case $$out in
@@ -96,7 +96,7 @@ go-version:
 	first=$$(printf '%s\n' "$$want" "$${have#go}" | sort -V | head -n 1)
 	[ "$$first" = "$$want" ] || { echo "go: this is $$have; railwright needs Go $$want or newer" >&2; exit 1; }
 
-# package | how to see that it is there | what for
+# package | how to detect it | what it is for
 define PACKAGES
 iproute2   | command -v ip                       | builds the lab's links and namespaces
 util-linux | command -v nsenter                  | runs a command inside a lab host
@@ -114,7 +114,7 @@ endef
 export PACKAGES
 test: export PACKAGES := $(TEST_PACKAGES)
 
-# Nothing here stops the build: the lab says itself what it does without.
+# Nothing here stops the build: the lab reports what it has to do without.
 deps: ## the distribution's packages that the lab uses: installs what is missing and says why
 	@missing=()
 	while IFS='|' read -r package present why; do
@@ -126,21 +126,21 @@ deps: ## the distribution's packages that the lab uses: installs what is missing
 	[ $${#missing[@]} -gt 0 ] || exit 0
 	install="apt-get install --yes --no-install-recommends $${missing[*]}"
 	if ! command -v apt-get >/dev/null; then
-		echo "deps: this is not Debian or one of its kin: install them by its own means; going on without"
+		echo "deps: not a Debian-based system: install them with its package manager; continuing without"
 		exit 0
 	fi
 	as=()
 	if [ "$$(id -u)" -ne 0 ]; then
-		sudo -n true 2>/dev/null || { echo "deps: not root; going on without. To install: sudo $$install"; exit 0; }
+		sudo -n true 2>/dev/null || { echo "deps: not root; continuing without. To install: sudo $$install"; exit 0; }
 		as=(sudo -n)
 	fi
 	log=$$(mktemp)
 	trap 'rm -f "$$log"' EXIT
 	echo "deps: $$install"
-	"$${as[@]}" apt-get update >"$$log" 2>&1 || true # without network the lists at hand may do
+	"$${as[@]}" apt-get update >"$$log" 2>&1 || true # without network the existing lists may suffice
 	if ! "$${as[@]}" env DEBIAN_FRONTEND=noninteractive $$install >>"$$log" 2>&1; then
 		tail -n 3 "$$log"
-		echo "deps: not installed; going on without"
+		echo "deps: not installed; continuing without"
 	elif [ -d /run/systemd/system ]; then
 		# The lab and the tests start their own.
 		[[ " $${missing[*]} " != *" lldpd "* ]] || "$${as[@]}" systemctl disable --now lldpd >>"$$log" 2>&1 || true

@@ -26,7 +26,7 @@ const (
 
 const networkd = "/lib/systemd/systemd-networkd"
 
-// bringUp does in a lab host what the next start of a real one would do: sysctls first, as
+// bringUp does on a lab host what the next boot of a real one would do: sysctls first, as
 // systemd-sysctl does, then the interfaces.
 func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 	pending, err := setSysctls(b.Artifacts)
@@ -55,7 +55,7 @@ func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 	return a, nil
 }
 
-// restartNetworkd starts networkd, and ends the one that an earlier apply started.
+// restartNetworkd starts networkd, and stops the one that an earlier apply started.
 func restartNetworkd(log string) (pid int, err error) {
 	const note = "/run/railwright/networkd.pid"
 	if text, err := os.ReadFile(note); err == nil {
@@ -79,7 +79,7 @@ func restartNetworkd(log string) (pid int, err error) {
 	return pid, os.WriteFile(note, []byte(strconv.Itoa(pid)), 0o644)
 }
 
-// noNetworkd says why the real netplan and systemd-networkd cannot run here; empty when they can.
+// noNetworkd returns why the real netplan and systemd-networkd cannot run here; empty when they can.
 func noNetworkd() string {
 	if _, err := os.Stat(networkd); err != nil {
 		return fmt.Sprintf("systemd-networkd is not installed: %v", err)
@@ -91,7 +91,7 @@ func noNetworkd() string {
 	if err != nil {
 		return fmt.Sprintf("systemd-networkd has no user to run as: %v", err)
 	}
-	// networkd gives root up for its own user, which a user namespace of one ordinary user does not have.
+	// networkd switches to its own user, which a user namespace of one ordinary user does not have.
 	text, err := os.ReadFile("/proc/self/uid_map")
 	if err != nil {
 		return fmt.Sprintf("systemd-networkd may have no user to run as: %v", err)
@@ -115,7 +115,7 @@ func onPath(name string) bool {
 	return false
 }
 
-// isMapped says whether a user id exists in a user namespace, by its /proc/self/uid_map
+// isMapped reports whether a user id exists in a user namespace, by its /proc/self/uid_map
 // (user_namespaces(7): lines of first id inside, first id outside, count).
 func isMapped(uid, uidMap string) (bool, error) {
 	id, err := strconv.ParseUint(uid, 10, 64)
@@ -138,17 +138,17 @@ func isMapped(uid, uidMap string) (bool, error) {
 // that is without carrier never gets there, and is reported as pending.
 const networkdPatience = 15 * time.Second
 
-// awaitNetworkd waits until networkd says of every NIC that it is configured.
+// awaitNetworkd waits until networkd reports every NIC as configured.
 func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, err error) {
 	deadline := time.Now().Add(networkdPatience)
 	for {
 		if !host.Alive(pid) {
-			return nil, errors.New("systemd-networkd ended by itself")
+			return nil, errors.New("systemd-networkd exited")
 		}
 		pending = pending[:0]
 		for _, a := range b.Addresses {
 			if state := networkdState(a.NIC); state != "configured" {
-				pending = append(pending, fmt.Sprintf("%s: networkd says %s", a.NIC, state))
+				pending = append(pending, fmt.Sprintf("%s: networkd reports %s", a.NIC, state))
 			}
 		}
 		if len(pending) == 0 || time.Now().After(deadline) {
@@ -162,7 +162,7 @@ func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, er
 	}
 }
 
-// networkdState reads what networkd keeps of an interface (/run/systemd/netif/links, as networkctl does).
+// networkdState reads networkd's state file of an interface (/run/systemd/netif/links, as networkctl does).
 func networkdState(nic string) string {
 	i, err := net.InterfaceByName(nic)
 	if err != nil {
@@ -175,7 +175,7 @@ func networkdState(nic string) string {
 	return adminState(string(text))
 }
 
-// adminState is what a file of networkd's says of its interface.
+// adminState returns the administrative state in a state file of networkd.
 func adminState(text string) string {
 	for line := range strings.Lines(text) {
 		if state, ok := strings.CutPrefix(strings.TrimSpace(line), "ADMIN_STATE="); ok {
@@ -185,8 +185,8 @@ func adminState(text string) string {
 	return "nothing yet"
 }
 
-// byNetlink configures the interfaces from the plan without netplan: what the rendered files say is not
-// proved by it, and the report says so.
+// byNetlink configures the interfaces from the plan without netplan: the rendered files are not
+// tested by that, and the report says so.
 func byNetlink(b Bundle) (err error) {
 	n, err := host.OpenNetwork("")
 	if err != nil {

@@ -127,7 +127,7 @@ func TestSetSysctlRefused(t *testing.T) {
 		t.Errorf("refused: %q, %v, want an error", pending, err)
 	}
 	if pending, err := setSysctl("-" + name + " = many"); err != nil || !strings.HasPrefix(pending, name+": ") {
-		t.Errorf("refused, and may be: %q, %v, want it told", pending, err)
+		t.Errorf("refused and optional: %q, %v, want it reported", pending, err)
 	}
 	if pending, err := setSysctl(name + " = " + strings.TrimSpace(string(before))); err != nil || pending != "" {
 		t.Errorf("as it is: %q, %v", pending, err)
@@ -156,7 +156,7 @@ func TestSetSysctlsReadsItsFolderOnly(t *testing.T) {
 	}
 }
 
-// On a host that is no lab host the files are written, and nothing takes effect yet.
+// On a host outside the lab the files are written, and nothing takes effect yet.
 func TestNodeOnARealHost(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	b := Bundle{Node: "host1", MTU: 9000, Artifacts: []fabric.Artifact{artifact(root+"/etc/file", "x\n", 0o600)},

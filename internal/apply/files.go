@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Kind says what happens to a file.
+// Kind is what happens to a file.
 type Kind string
 
 // The kinds of change.
@@ -21,7 +21,7 @@ const (
 	Update  Kind = "update"
 	Restore Kind = "restore"
 	Remove  Kind = "remove"
-	Unknown Kind = "unknown" // the file that is there could not be read
+	Unknown Kind = "unknown" // the existing file could not be read
 )
 
 // Change is what happens, or would happen, to a file.
@@ -31,7 +31,7 @@ type Change struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Diff says what writing the artifacts would change on this machine. It touches nothing.
+// Diff returns what writing the artifacts would change on this machine. It changes nothing.
 func Diff(artifacts []fabric.Artifact) []Change {
 	changes := make([]Change, 0, len(artifacts))
 	for _, a := range artifacts {
@@ -101,7 +101,7 @@ func write(a fabric.Artifact) error {
 	if err := replace(a.Path, a.Content, mode); err != nil {
 		return err
 	}
-	// What the disk says now is what counts.
+	// The state on the disk is what counts.
 	if c := diff(a); c.Kind != Same {
 		return fmt.Errorf("after writing, its state is %s (%s)", c.Kind, c.Reason)
 	}

@@ -70,7 +70,7 @@ func artifact(path, content string, mode uint32) fabric.Artifact {
 	return fabric.Artifact{Path: path, Mode: mode, Content: []byte(content)}
 }
 
-func TestRollbackGivesBackExactlyWhatWasThere(t *testing.T) {
+func TestRollbackRestoresExactState(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	put(t, root+"/etc/changed.yaml", "old\n", 0o640)
 	put(t, root+"/etc/same.conf", "same\n", 0o644)
@@ -138,7 +138,7 @@ func TestRollbackUndoesOneApplyAtATime(t *testing.T) {
 	}
 }
 
-func TestWriteThatFailsPutsBackWhatItWrote(t *testing.T) {
+func TestFailedWriteRestoresFiles(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	put(t, root+"/first", "old\n", 0o600)
 	put(t, root+"/blocker", "a file where a folder is wanted\n", 0o644)
@@ -173,7 +173,7 @@ func TestWriteTouchesNothingThatItCannotRead(t *testing.T) {
 	}
 }
 
-func TestRollbackLeavesAlienChangesAlone(t *testing.T) {
+func TestRollbackKeepsForeignChanges(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	put(t, root+"/a", "old\n", 0o644)
 	if _, err := Write(journal, []fabric.Artifact{artifact(root+"/a", "new\n", 0o644), artifact(root+"/b", "new\n", 0o644)}); err != nil {

@@ -20,7 +20,7 @@ import (
 // JournalFolder is where a host keeps the files that each apply replaced.
 const JournalFolder = "/var/lib/railwright/journal"
 
-// ErrNoJournal says that there is nothing to roll back.
+// ErrNoJournal means that there is nothing to roll back.
 var ErrNoJournal = errors.New("nothing was applied here that could be rolled back")
 
 // entry is one apply: every path that it changed, as it was.
@@ -73,7 +73,7 @@ func nextFolder(journal string) (string, error) {
 		number++
 	}
 	folder := filepath.Join(journal, fmt.Sprintf("%06d", number))
-	return folder, os.Mkdir(folder, 0o700) // two at once: one of them fails here
+	return folder, os.Mkdir(folder, 0o700) // of two concurrent runs one fails here
 }
 
 // fill saves what is at the paths, and the entry itself last.
@@ -96,7 +96,7 @@ func (e *entry) fill(artifacts []fabric.Artifact) error {
 
 func (e *entry) saveName(i int) string { return filepath.Join(e.folder, strconv.Itoa(i)) }
 
-// noteFolders notes the folders that will have to be made above a file.
+// noteFolders records the folders that have to be created above a file.
 func (e *entry) noteFolders(folder string) {
 	var made []string
 	for ; ; folder = filepath.Dir(folder) {
@@ -167,7 +167,7 @@ func Rollback(journal string) ([]Change, error) {
 	return changes, e.undo()
 }
 
-// known says whether a path is as apply wrote it, or as it was before: an apply or a rollback that was
+// known reports whether a path is as apply wrote it, or as it was before: an apply or a rollback that was
 // killed in the middle leaves some of each, and can be rolled back again.
 func (s saved) known(copyAt string) (bool, error) {
 	now, err := os.Lstat(s.Path)
@@ -214,7 +214,7 @@ func last(journal string) (*entry, error) {
 	return e, nil
 }
 
-// undo puts everything back and forgets the entry. It goes on past a failure, and then keeps the entry.
+// undo restores everything and removes the entry. It continues after a failure, and then keeps the entry.
 func (e *entry) undo() error {
 	var errs []error
 	for i, s := range e.Files {
@@ -223,7 +223,7 @@ func (e *entry) undo() error {
 		}
 	}
 	for _, folder := range slices.Backward(e.Folders) {
-		// A folder that has other files in it by now stays.
+		// A folder that now has other files stays.
 		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			errs = append(errs, err)
 		}

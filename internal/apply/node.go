@@ -6,7 +6,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Bundle is everything that one node needs to be configured as planned.
+// Bundle is everything that one node needs for its planned configuration.
 type Bundle struct {
 	Node      string              `json:"node"`
 	MTU       int                 `json:"mtu"` // bytes
@@ -15,7 +15,7 @@ type Bundle struct {
 	DryRun    bool                `json:"dry_run,omitempty"`
 }
 
-// Applied is what became of a target: a node, or a switch of the plan.
+// Applied is the result for a target: a node, or a switch of the plan.
 type Applied struct {
 	Node       string        `json:"node"`   // or switch
 	Status     fabric.Status `json:"status"` // pass: as planned, or written; fail: a dry run found changes; unknown: see Error
@@ -25,14 +25,14 @@ type Applied struct {
 	Reason     string        `json:"reason,omitempty"`     // why it is not applicable
 }
 
-// Activation says how the written configuration took effect, and what did not.
+// Activation describes how the written configuration took effect, and what did not.
 type Activation struct {
 	Network string   `json:"network"`           // the program that configured the interfaces
 	Reason  string   `json:"reason,omitempty"`  // why it was not netplan and systemd-networkd
 	Pending []string `json:"pending,omitempty"` // what is not in effect, and why
 }
 
-// judge gives the status of a node that answered: Unknown where a file could not be read, and of a dry run
+// judge returns the status of a node that answered: Unknown where a file could not be read, and of a dry run
 // Fail where something is to be changed.
 func (a Applied) judge(dryRun bool) fabric.Status {
 	status := fabric.Pass

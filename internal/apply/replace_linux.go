@@ -9,7 +9,7 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// replace puts a new file in the place of what is there, with exactly this mode, and on the disk.
+// replace replaces a path with a new file of exactly this mode, and syncs it to disk.
 func replace(path string, content []byte, mode fs.FileMode) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(mode))
 	if err != nil {
@@ -21,10 +21,10 @@ func replace(path string, content []byte, mode fs.FileMode) error {
 	return errors.Join(f.CloseAtomicallyReplace(), f.Cleanup())
 }
 
-// replaceLink puts a symbolic link in the place of what is there.
+// replaceLink replaces a path with a symbolic link.
 func replaceLink(target, path string) error { return renameio.Symlink(target, path) }
 
-// owner gives the user and group of a file.
+// owner returns the user and group of a file.
 func owner(info fs.FileInfo) (uid, gid int) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid), int(stat.Gid)

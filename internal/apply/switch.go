@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/switchos"
 )
 
-// Switches says what became of the switches of a plan. No kind of target of this version receives their files,
+// Switches returns the results for the switches of a plan. This version cannot apply their files,
 // so each of them is unknown, with what a person can do; in a lab they are not applicable. folder is where the
 // artifacts were rendered to; empty where they were not written.
 func Switches(switches []fabric.Switch, artifacts map[string][]fabric.Artifact, folder string, inLab bool) []Applied {
@@ -26,8 +26,8 @@ func Switches(switches []fabric.Switch, artifacts map[string][]fabric.Artifact, 
 	return all
 }
 
-// byHand says how the files of a switch get onto it. Of many switches it says the same, with a placeholder for the name, so
-// that a report can put them together.
+// byHand describes how to load the files of a switch. For many switches the text is the same, with a placeholder for the name, so
+// that a report can group them.
 func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) string {
 	os, err := switchos.Find(s.OS)
 	if err != nil {
@@ -49,7 +49,7 @@ func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) 
 	return fmt.Sprintf("%s; applying to a %s switch is not supported in this version: copy it to the switch and run: %s", where, title, os.Load(name))
 }
 
-// InLab says whether this process runs on a machine of a lab.
+// InLab reports whether this process runs on a machine of a lab.
 func InLab() bool {
 	platform, err := host.ReadString(host.Local{}, host.PlatformFile)
 	return err == nil && platform == "lab"

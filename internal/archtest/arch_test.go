@@ -47,7 +47,7 @@ func TestArchitecture(t *testing.T) {
 	}
 }
 
-// A rule that never refuses anything proves nothing.
+// A rule that never rejects anything proves nothing.
 func TestChecksRefuse(t *testing.T) {
 	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestChecksRefuse(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	root := fstest.MapFS{".gitignore": {}, "a/a.go": {Data: []byte("package a\nfunc {")}}
 	if _, err := readTree(root); err == nil {
-		t.Error("a file that does not parse was passed over")
+		t.Error("a file that does not parse was skipped")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 const module = "railwright.dev/railwright/"
 
-// allowed is who may import whom: a package, then all packages of ours that its files may import.
-// Test files are free. A package that is not in the list is a problem; one that does not exist yet is not.
+// allowed is the import table: a package, then all packages of this module that its files may import.
+// Test files are exempt. A package that is not in the list is a problem; a listed one that does not exist yet is not.
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
@@ -97,7 +97,7 @@ func checkImports(t *tree) (problems []string) {
 func mayImport(row, pkg string) bool {
 	name, internal := strings.CutPrefix(pkg, "internal/")
 	if !internal {
-		return false // nobody imports a program or a test
+		return false // programs and tests are not imported
 	}
 	switch row {
 	case all:

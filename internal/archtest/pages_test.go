@@ -9,7 +9,7 @@ import (
 
 var namedPackage = regexp.MustCompile("internal/[a-z]+")
 
-// checkPages: docs/layout.md speaks of packages that exist or are to come, and docs/dependencies.md
+// checkPages: docs/layout.md names packages that exist or are planned, and docs/dependencies.md
 // has a row for each module that is imported, and no other.
 func checkPages(t *tree) (problems []string) {
 	const layout, dependencies = "docs/layout.md", "docs/dependencies.md"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// banned are names that say nothing of what is inside, so that everything ends up inside.
+// banned are names that do not describe the contents, so that everything ends up inside.
 var banned = []string{"common", "helper", "helpers", "manager", "managers", "misc", "type", "types", "util", "utils"}
 
 func checkNames(t *tree) (problems []string) {
@@ -16,12 +16,12 @@ func checkNames(t *tree) (problems []string) {
 		for _, word := range strings.Split(f.path, "/") {
 			for _, part := range strings.FieldsFunc(strings.TrimSuffix(word, ".go"), func(r rune) bool { return strings.ContainsRune("_-.", r) }) {
 				if slices.Contains(banned, part) {
-					problems = append(problems, fmt.Sprintf("%s: %q says nothing; name the noun", f.path, part))
+					problems = append(problems, fmt.Sprintf("%s: %q is not descriptive; name the noun", f.path, part))
 				}
 			}
 		}
 		if slices.Contains(banned, strings.TrimSuffix(f.Name.Name, "_test")) {
-			problems = append(problems, fmt.Sprintf("%s: package %q says nothing; name the noun", f.path, f.Name.Name))
+			problems = append(problems, fmt.Sprintf("%s: package %q is not descriptive; name the noun", f.path, f.Name.Name))
 		}
 	}
 	return problems
@@ -41,7 +41,7 @@ func checkDocs(t *tree) (problems []string) {
 			continue
 		}
 		if f.isTest && hasSource[f.dir] {
-			problems = append(problems, f.path+": the package comment stands in a test file")
+			problems = append(problems, f.path+": the package comment is in a test file")
 			continue
 		}
 		count[f.dir]++
@@ -63,7 +63,7 @@ const (
 	maxFunction = 100
 )
 
-// tooLong are files and functions (as path or path:name) that may be longer. It stays empty.
+// tooLong lists files and functions (as path or path:name) that may be longer. Keep it empty.
 var tooLong = []string{}
 
 func checkSizes(t *tree) []string { return longer(t, maxFile, maxFunction) }
@@ -74,7 +74,7 @@ func longer(t *tree, file, function int) (problems []string) {
 			continue
 		}
 		if f.lines > file && !slices.Contains(tooLong, f.path) {
-			problems = append(problems, fmt.Sprintf("%s: %d lines, at most %d: split it by what it speaks of", f.path, f.lines, file))
+			problems = append(problems, fmt.Sprintf("%s: %d lines, at most %d: split it by topic", f.path, f.lines, file))
 		}
 		for _, d := range f.Decls {
 			fn, ok := d.(*ast.FuncDecl)
@@ -90,7 +90,7 @@ func longer(t *tree, file, function int) (problems []string) {
 	return problems
 }
 
-// nouns are the things that the program speaks of. Each is one struct, in internal/fabric. Other words are free:
+// nouns are the nouns of the program. Each is one struct, in internal/fabric. Other words are free:
 // what a Rule is in one package may be something else in another.
 var nouns = []string{
 	"Artifact", "Cause", "Cluster", "Facts", "Finding", "GID", "GPU", "HCA", "Layout", "Link", "Measurement", "Model",
@@ -98,7 +98,7 @@ var nouns = []string{
 	"TrafficClass", "Transport",
 }
 
-// namesakes are structs that have the name of a noun and are another thing.
+// namesakes are structs that have the name of a noun and another meaning.
 var namesakes = []string{
 	"internal/collective.Cluster", // machines and links as the model of time sees them
 	"internal/intent.Cluster",     // the cluster file

@@ -36,7 +36,7 @@ func checkState(t *tree) (problems []string) {
 	return problems
 }
 
-// declared notes the names of a var declaration and finds those that hold state by their looks.
+// declared records the names of a var declaration and finds those that look like state.
 func (t *tree) declared(g *ast.GenDecl, names map[string]bool) (problems []string) {
 	for _, s := range g.Specs {
 		spec := s.(*ast.ValueSpec)
@@ -73,7 +73,7 @@ func isEmbed(doc *ast.CommentGroup) bool {
 	return false
 }
 
-// mutable tells why a value is made to change.
+// mutable returns why a value is mutable.
 func mutable(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.UnaryExpr:
@@ -95,7 +95,7 @@ func mutable(e ast.Expr) string {
 }
 
 // assigned finds what a function does to package variables: =, op=, ++, delete, clear. A name that the
-// function also declares for itself is passed over, so this finds less than there may be, never more.
+// function also declares itself is skipped, so this finds less than there may be, never more.
 func (t *tree) assigned(fn *ast.FuncDecl, names map[string]bool) (problems []string) {
 	local := locals(fn)
 	report := func(e ast.Expr) {

@@ -86,12 +86,12 @@ func (t *tree) parse(name string, b []byte) error {
 	return nil
 }
 
-// source are the files that end up in a binary.
+// source returns the files that are compiled into a binary.
 func (t *tree) source() []goFile {
 	return slices.DeleteFunc(slices.Clone(t.files), func(f goFile) bool { return f.isTest })
 }
 
-// at names a place as path:line.
+// at returns a place as path:line.
 func (t *tree) at(n ast.Node) string {
 	p := t.fset.Position(n.Pos())
 	return fmt.Sprintf("%s:%d", p.Filename, p.Line)

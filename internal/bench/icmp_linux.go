@@ -75,10 +75,10 @@ func (s *sender) close() error {
 	return unix.Close(s.fd)
 }
 
-// watcher sees every ICMP message that comes in, whatever NIC it comes in on.
+// watcher receives every incoming ICMP message, on any NIC.
 type watcher struct {
 	file  *os.File
-	drain func() error // takes in what waits in the socket
+	drain func() error // reads what waits in the socket
 	done  chan struct{}
 
 	finished bool
@@ -135,7 +135,7 @@ func interfaceNames() (map[int]string, error) {
 	return names, nil
 }
 
-// finish takes in what has arrived and then hears nothing more. It can be called again.
+// finish reads what has arrived and then stops listening. It can be called again.
 func (w *watcher) finish() error {
 	if w.finished {
 		return nil
@@ -146,7 +146,7 @@ func (w *watcher) finish() error {
 	return err
 }
 
-// watch takes in what is there. It is true while the socket is good and just empty.
+// watch reads the messages that have arrived. It is true while the socket is valid and merely empty.
 func watch(fd int, names map[int]string, handle func(seenPacket)) bool {
 	var packet [512]byte // enough for an error with the start of an echo in it; the rest of an echo is zeros
 	var control [256]byte

@@ -19,7 +19,7 @@ import (
 // smallEcho is the IP packet of a plain ping, in bytes: 20 of IPv4, 8 of ICMP and 56 of payload, as ping(8).
 const smallEcho = 84
 
-// MeshOptions bound a mesh.
+// MeshOptions are the limits of a mesh.
 type MeshOptions struct {
 	Command func(node string) []string // runs MeshNode on that node
 	Wait    time.Duration              // for an answer, each of two tries
@@ -42,7 +42,7 @@ type meshNIC struct {
 	Address string `json:"address"`
 }
 
-// meshSent is the second line that a node prints, after "ready": what came of its echoes, in the order of
+// meshSent is the second line that a node prints, after "ready": the results of its echoes, in the order of
 // its own NICs and, for each, of the NICs of all other nodes.
 type meshSent struct {
 	Small []fabric.Echo `json:"small"`
@@ -153,7 +153,7 @@ func pairsFrom(node string, nics []meshNIC) int {
 	return own * (len(nics) - own)
 }
 
-// each does a step with every member that is still there, all at once; one that fails drops out.
+// each runs a step with every remaining member in parallel; one that fails drops out.
 func (c *processes) each(step func(*member) error) {
 	host.Each(c.members, max(1, len(c.members)), func(one *member) {
 		if one.err != nil {
@@ -217,7 +217,7 @@ func (c *member) finish(timeout time.Duration) error {
 	return c.process.Wait()
 }
 
-// ask writes a line and reads the answer, or gives up.
+// ask writes a line and reads the answer, or times out.
 func (c *member) ask(line []byte, timeout time.Duration) ([]byte, error) {
 	type answer struct {
 		line []byte
@@ -247,7 +247,7 @@ const (
 	answerText = 4 << 10 // around them
 )
 
-// longest is how long an answer can be that is one.
+// longest returns the length limit of a valid answer.
 func (c *member) longest() int { return answerText + 2*echoText*c.pairs }
 
 // readLine reads a line of at most so many bytes: what never ends it must not fill the memory.
@@ -265,7 +265,7 @@ func readLine(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// end kills a member's process and gives what it printed last.
+// end kills a member's process and returns its last output.
 func (c *member) end() error {
 	if err := c.process.Kill(); err != nil {
 		return err
@@ -273,7 +273,7 @@ func (c *member) end() error {
 	return c.process.Wait()
 }
 
-// merge lays what the senders and the targets saw side by side.
+// merge combines what the senders and the targets observed.
 func (c *processes) merge(m *fabric.Mesh, nics []meshNIC) {
 	index := make(map[fabric.Endpoint]int64, len(nics))
 	for i, n := range nics {

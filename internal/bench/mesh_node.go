@@ -13,7 +13,7 @@ import (
 )
 
 // MeshNode is the far end of Mesh: it reads its orders, says "ready", waits for "go", pings, prints what
-// came of it, waits for "stop", and prints what it saw arrive.
+// came of it, waits for "stop", and prints which requests arrived.
 func MeshNode(in io.Reader, out io.Writer) (err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	first, err := lines.ReadBytes('\n')

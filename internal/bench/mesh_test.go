@@ -75,21 +75,21 @@ func (good) Start(ctx context.Context, c host.Command) (*host.Process, error) {
 	return host.Local{}.Start(ctx, host.Command{Argv: []string{self}, Env: []string{nodeVariable + "=yes", "GORACE=atexit_sleep_ms=0"}})
 }
 
-// script is a node that a shell plays, badly.
+// script is a faulty node, played by a shell.
 type script string
 
 func (s script) Start(ctx context.Context, _ host.Command) (*host.Process, error) {
 	return host.Local{}.Start(ctx, host.Command{Argv: []string{"sh", "-c", string(s)}})
 }
 
-// nowhere is a host on which nothing starts.
+// nowhere is a host on which no command starts.
 type nowhere struct{}
 
 func (nowhere) Start(context.Context, host.Command) (*host.Process, error) {
 	return nil, errors.New("no route to host")
 }
 
-// meshPlan has so many nodes of two NICs.
+// meshPlan returns a plan with this many nodes of two NICs.
 func meshPlan(names ...string) *fabric.Plan {
 	p := &fabric.Plan{MTU: 9000}
 	address := netip.MustParseAddr("10.64.0.1")
@@ -133,14 +133,14 @@ func TestMeshWithABadNode(t *testing.T) {
 		name    string
 		runner  host.Runner
 		reasons []string
-		sent    bool // it told what came of its echoes before it fell silent
+		sent    bool // it reported its echoes before it fell silent
 	}{
 		{"without a runner", nil, []string{"no command can be run on it from here"}, false},
 		{"does not start", nowhere{}, []string{"no route to host"}, false},
 		{"ends at once", script("echo no such module >&2; exit 3"), []string{"exit status 3", "no such module"}, false},
 		{"never gets ready", script("read orders; sleep 60"), []string{"no answer in 3s"}, false},
 		{"does not even read", script("sleep 60"), []string{"no answer in 3s"}, false},
-		{"says something else", script("echo Welcome to bad; sleep 60"), []string{`answered "Welcome to bad\n" instead of ready`}, false},
+		{"prints something else", script("echo Welcome to bad; sleep 60"), []string{`answered "Welcome to bad\n" instead of ready`}, false},
 		{"an endless line", script("read orders; exec tr '\\0' x </dev/zero"), []string{"a line longer than"}, false},
 		{"cut before the line ends", script("read orders; printf ready"), []string{"EOF"}, false},
 		{"dies before it sends", script(ready + "kill -9 $$"), []string{"EOF", "exit status -1"}, false},
@@ -187,7 +187,7 @@ func sends(n int) string {
 	return fmt.Sprintf(`echo '{"small":%s,"full":%s}'; `, list, list)
 }
 
-// A node that has told everything and then does not end is ended; nobody waits for it.
+// A node that has reported everything and then does not exit is killed.
 func TestMeshWithANodeThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	runner := script("read orders; echo ready; read go; " + sends(4) + `echo '{"small":{},"full":{}}'; sleep 60`)
@@ -219,11 +219,11 @@ func checkPairs(t *testing.T, m *fabric.Mesh, sent bool) {
 			}
 		case p.To.Node == "bad":
 			if status != fabric.Unknown {
-				t.Errorf("%s to %s: %s: nobody saw where it arrived", p.From, p.To, status)
+				t.Errorf("%s to %s: %s: its arrival was not observed", p.From, p.To, status)
 			}
 		case !sent:
 			if status != fabric.Unknown {
-				t.Errorf("%s to %s: %s: nobody told of it", p.From, p.To, status)
+				t.Errorf("%s to %s: %s: not reported", p.From, p.To, status)
 			}
 		case p.From.NIC == "eth1" && status != fabric.Pass || p.From.NIC == "eth2" && status != fabric.Fail:
 			// The script says that every answer came back on eth1.
@@ -242,7 +242,7 @@ func TestMeshNeedsTwoNodes(t *testing.T) {
 	}
 }
 
-func TestMeshWithNobody(t *testing.T) {
+func TestMeshWithoutRunners(t *testing.T) {
 	m, err := Mesh(context.Background(), meshPlan("a", "b"), nil, MeshOptions{Timeout: time.Second})
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
-// Package catalog knows parts: GPUs, NICs, machines, switches and fabrics, one embedded YAML file a thing,
+// Package catalog describes known parts: GPUs, NICs, machines, switches and fabrics, one embedded YAML file per part,
 // each figure with its unit and source. A new part is a new file under data; nothing else lists it.
 //
-// A figure that was found in no source is left out. Bandwidths are one way, compute is dense.
+// A figure without a known source is left out. Bandwidths are one way, compute is dense.
 package catalog
 
 import (
@@ -74,12 +74,12 @@ type NICModel struct {
 	Source    string   `yaml:"source"` // of what is not a figure: PCI ids, driver
 	Ports     int      `yaml:"ports"`
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
-	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 stands for 1
+	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 means 1
 	PCIeLink  PCIeLink `yaml:"pcie"`      // absent where no source gives it
 	Payload   Figure   `yaml:"payload"`   // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
 }
 
-// Rate is what one interface carries while all functions of its port send, in Gb/s.
+// Rate returns what one interface carries while all functions of its port send, in Gb/s.
 func (m NICModel) Rate() float64 { return m.PortRate.Value / float64(max(m.Functions, 1)) }
 
 // PCIeLink is the widest and fastest link that a part can train. One without a speed was found in no source.
@@ -110,7 +110,7 @@ type MachineModel struct {
 	Source         string      `yaml:"source"`          // of what is not a figure
 }
 
-// ProcessorID is how an x86 processor names itself; NCCL tells by it what the link between sockets carries.
+// ProcessorID is how an x86 processor identifies itself; NCCL derives the bandwidth of the socket link from it.
 type ProcessorID struct {
 	Family int    `yaml:"family"` // extended family added: 6, 25
 	Model  int    `yaml:"model"`  // extended model included: 143
@@ -134,7 +134,7 @@ type FabricModel struct {
 	Earlier    Earlier  `yaml:"earlier"`     // the generation that machines with older GPUs have
 	MergesNICs bool     `yaml:"merges_nics"` // its plug-in shows the NICs near a GPU to NCCL as one
 	GPUDirect  *bool    `yaml:"gpudirect_rdma"`
-	Prediction []string `yaml:"prediction"` // what a prediction has to know besides
+	Prediction []string `yaml:"prediction"` // further notes for a prediction
 	Source     string   `yaml:"source"`     // of what is not a figure
 }
 
@@ -181,7 +181,7 @@ type PortName struct {
 	Source     string   `yaml:"source"`
 }
 
-// Port gives the name of the i-th port, counted from 0 and below the switch's Ports.
+// Port returns the name of the i-th port, counted from 0 and below the switch's Ports.
 func (p PortName) Port(i int) string {
 	switch {
 	case len(p.Names) > 0:
@@ -220,7 +220,7 @@ func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch",
 // Fabric finds a fabric by its id.
 func (c *Catalog) Fabric(id string) (FabricModel, error) { return find("fabric", c.Fabrics, id) }
 
-// FabricOf gives the id of the fabric that an RDMA transport of a cluster file is; empty where there is none.
+// FabricOf returns the id of the fabric that an RDMA transport of a cluster file is; empty where there is none.
 func (c *Catalog) FabricOf(t fabric.Transport) string {
 	for id, f := range sorted(c.Fabrics) {
 		if f.Transport == string(t) {
@@ -230,7 +230,7 @@ func (c *Catalog) FabricOf(t fabric.Transport) string {
 	return ""
 }
 
-// LineRate is what all fabric NICs of a machine carry together, one way, in Gb/s.
+// LineRate returns what all fabric NICs of a machine carry together, one way, in Gb/s.
 func (c *Catalog) LineRate(m MachineModel) float64 { return m.NICs.Value * c.NICs[m.NIC].Rate() }
 
 func find[T any](kind string, parts map[string]T, id string) (T, error) {

@@ -18,7 +18,7 @@ import (
 var data embed.FS
 
 // Load reads the embedded catalog and validates it: a figure without unit or source, an unknown field or
-// a reference to a part that is not there is an error. All problems are reported at once.
+// a reference to a missing part is an error. All problems are reported at once.
 func Load() (*Catalog, error) {
 	files, err := fs.Sub(data, "data")
 	if err != nil {
@@ -74,7 +74,7 @@ func checkTree(files fs.FS) error {
 	return errors.Join(append(wrong, err)...)
 }
 
-// readParts gives the parts of a folder by id, and what could not be read of the others.
+// readParts returns the parts of a folder by id, and what could not be read of the others.
 func readParts[T any](files fs.FS, folder string) (map[string]T, error) {
 	names, err := fs.Glob(files, path.Join(folder, "*.yaml"))
 	if err != nil {

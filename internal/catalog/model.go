@@ -47,7 +47,7 @@ func (c *Catalog) Model(name string) (id string, model LanguageModel, err error)
 	return "", LanguageModel{}, fmt.Errorf("%w; for another, give a config.json or a folder with one", err)
 }
 
-// names are all names of a model, folded.
+// names returns all names of a model, folded.
 func (m LanguageModel) names(id string) []string {
 	names := []string{id, nameKey(m.Name), nameKey(path.Base(m.Name))}
 	for _, alias := range m.Aliases {

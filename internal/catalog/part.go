@@ -59,7 +59,7 @@ func (k kind) shown(c *Catalog) fabric.CatalogKind {
 	return fabric.CatalogKind{Name: k.plural, Title: k.title, Count: len(c.parts(k)), Columns: k.columns}
 }
 
-// Kind gives a kind by its name, in the singular too; ok is false where there is none.
+// Kind returns a kind by its name, in the singular too; ok is false where there is none.
 func (c *Catalog) Kind(name string) (shown fabric.CatalogKind, ok bool) {
 	for _, k := range kinds() {
 		if name == k.plural || name == k.name {

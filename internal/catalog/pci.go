@@ -23,7 +23,7 @@ func (c *Catalog) NICByPCI(vendor, device uint16) (id string, m NICModel, ok boo
 func (m GPUModel) pciIDs() []string { return m.PCIID }
 func (m NICModel) pciIDs() []string { return m.PCIID }
 
-// byPCI relies on the validation: no two parts have one id.
+// byPCI relies on the validation: no two parts have the same id.
 func byPCI[T any](parts map[string]T, ids func(T) []string, vendor, device uint16) (id string, part T, ok bool) {
 	want := fmt.Sprintf("%04x:%04x", vendor, device)
 	for id, part := range parts {
@@ -34,7 +34,7 @@ func byPCI[T any](parts map[string]T, ids func(T) []string, vendor, device uint1
 	return "", part, false
 }
 
-// duplicates reports PCI ids that two parts have: a lookup would give now one part, now the other.
+// duplicates reports PCI ids that two parts have: a lookup would return either part at random.
 func duplicates[T any](folder string, parts map[string]T, ids func(T) []string) (found []error) {
 	owner := map[string]string{}
 	for id, part := range sorted(parts) {

@@ -141,7 +141,7 @@ func (p *problems) arch(vendor, arch string) {
 	}
 }
 
-// memoryVisible catches a slip between GB and GiB, and between a figure and that of another GPU: a driver
+// memoryVisible catches a confusion of GB and GiB, and between a figure and that of another GPU: a driver
 // shows somewhat less than the chips hold, and the most that a vendor's "GB" can mean is GiB.
 func (p *problems) memoryVisible(m GPUModel) {
 	if m.MemoryVisible == (Figure{}) {
@@ -270,7 +270,7 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 	}
 }
 
-// among checks a word that the rest of the file leaves no choice for.
+// among checks a word that the rest of the file determines.
 func (p *problems) among(field, word, want string) {
 	if word != want {
 		p.add(field, "%q does not fit the GPUs: must be %q", word, want)
@@ -406,7 +406,7 @@ func (p *problems) figure(field string, f Figure, units ...string) {
 // count checks a figure that counts things; ok is false where its value cannot be counted with.
 func (p *problems) count(field string, f Figure, unit string) (ok bool) {
 	p.figure(field, f, unit)
-	const most = 1 << 16 // far above the ports of any switch: a slip of the finger, not a part
+	const most = 1 << 16 // far above the ports of any switch: a typo, not a part
 	if f.Value != math.Trunc(f.Value) || f.Value > most {
 		p.add(field+".value", "%v is not a whole number up to %d", f.Value, most)
 	}

@@ -91,7 +91,7 @@ func TestWholeCatalogIsAccepted(t *testing.T) {
 	}
 }
 
-// broken is one place of a file changed, and what is then said; empty where it is no fault.
+// broken is a change of one place of a file, and the expected error; empty where it is valid.
 type broken struct{ from, to, want string }
 
 func refuse(t *testing.T, file string, cases []broken) {
@@ -155,7 +155,7 @@ func TestBrokenNIC(t *testing.T) {
 	refuse(t, "nic/n.yaml", []broken{
 		{"driver: mlx5_core\n", "", `catalog "nic/n.yaml": driver: is empty`},
 		{"ports: 1", "ports: 0", `ports: 0 is not above 0`},
-		{"pcie: {speed: 32.0, width: 16, source: s}\n", "", ""}, // a cloud's own adapter has none that anyone tells
+		{"pcie: {speed: 32.0, width: 16, source: s}\n", "", ""}, // a cloud's own adapter has no published link
 		{"speed: 32.0, ", "", `pcie.speed: 0 GT/s: unknown`},
 		{"ports: 1", "ports: 1\nfunctions: -2", `functions: -2 is below 0`},
 		{`pci_id: ["15b3:1021"]`, `pci_id: []`, `catalog "nic/n.yaml": pci_id: is empty`},
@@ -174,7 +174,7 @@ func TestBrokenVariant(t *testing.T) {
 	})
 }
 
-// A PCI id that two parts have would find now one, now the other.
+// A PCI id that two parts have would find either part at random.
 func TestDuplicatePCI(t *testing.T) {
 	for name, test := range map[string]struct{ from, to, want string }{
 		"gpu/h.yaml": {"title: G", "title: H", `catalog "gpu/h.yaml": pci_id: "1002:74a1" is also that of g`},
@@ -287,7 +287,7 @@ func TestStrayFiles(t *testing.T) {
 	}
 }
 
-// Whoever writes a part sees everything that is wrong with the catalog in one go, always in the same order.
+// All problems of the catalog are reported at once, always in the same order.
 func TestAllProblemsAtOnce(t *testing.T) {
 	files := whole()
 	files["gpu/a.yaml"] = &fstest.MapFile{Data: []byte("title: A\nvendor: amd\npci_id: [x]\narch: gfx942\nsource: s\nmemory: {value: 1, unit: GB, source: s}\n")}

@@ -65,7 +65,7 @@ func judgeACSHypervisor(in NodeInput) []Verdict {
 	})
 }
 
-// eachBridge judges every bridge above a GPU or fabric NIC, each once.
+// eachBridge judges every bridge above a GPU or fabric NIC once.
 func (in NodeInput) eachBridge(judge func(*fabric.PCIDevice) Verdict) []Verdict {
 	tree := in.view.pci
 	var out []Verdict
@@ -110,7 +110,7 @@ func (in NodeInput) judgeBridge(d *fabric.PCIDevice) Verdict {
 	}
 }
 
-// isBridge holds for PCI-to-PCI bridges: base class 06, subclass 04 (PCI Code and ID Assignment 1.11, 1.7).
+// isBridge reports whether a function is a PCI-to-PCI bridge: base class 06, subclass 04 (PCI Code and ID Assignment 1.11, 1.7).
 func isBridge(d *fabric.PCIDevice) bool { return d.Class>>8 == 0x0604 }
 
 // acsText writes ACS control as lspci does.

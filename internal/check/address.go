@@ -41,7 +41,7 @@ func judgeAddress(in NodeInput) []Verdict {
 	})
 }
 
-// describe lists the addresses of a NIC and says for which other NIC the plan meant them.
+// describe lists the addresses of a NIC and the other NICs that they are planned for.
 func (in NodeInput) describe(at fabric.Endpoint, have []netip.Prefix) string {
 	if len(have) == 0 {
 		return "no address"
@@ -163,7 +163,7 @@ func (in ClusterInput) sharedAddresses() (order []holder, shared map[netip.Addr]
 	return order, shared, len(first)
 }
 
-// judgeHolders gives one verdict a NIC, the worst of its shared addresses.
+// judgeHolders returns one verdict per NIC, the worst of its shared addresses.
 func (in ClusterInput) judgeHolders(order []holder, shared map[netip.Addr][]fabric.Endpoint) []Verdict {
 	var out []Verdict
 	at := map[fabric.Endpoint]int{}
@@ -181,7 +181,7 @@ func (in ClusterInput) judgeHolders(order []holder, shared map[netip.Addr][]fabr
 	return out
 }
 
-// judgeHolder blames every NIC but the one for which the address is planned.
+// judgeHolder fails every NIC except the one that the address is planned for.
 func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 	subject := fabric.NICSubject(h.at.Node, h.at.NIC)
 	var others []string

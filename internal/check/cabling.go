@@ -59,7 +59,7 @@ func (in NodeInput) judgeCable(l fabric.Link) Verdict {
 	}
 }
 
-// ends lists where a NIC's cable ends, and for whom the plan meant that port.
+// ends lists where a NIC's cable ends, and the NIC that the port is planned for.
 func (in NodeInput) ends(nic string) string {
 	var words []string
 	for _, n := range in.Facts.LLDP {

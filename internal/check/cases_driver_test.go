@@ -25,7 +25,7 @@ func driverCases() []oneCase {
 				w.host1().NICs[i].Driver = ""
 			}
 		}},
-		{"rdma-modules", "driver not known", "host1", isUnknown, "RDMA for veryfast is unknown", func(w *world) {
+		{"rdma-modules", "driver unknown", "host1", isUnknown, "RDMA for veryfast is unknown", func(w *world) {
 			noBnxt(w)
 			for i := range w.host1().NICs {
 				w.host1().NICs[i].Driver = "veryfast"
@@ -52,7 +52,7 @@ func driverCases() []oneCase {
 		{"provider-abi", "inbox library", "host1", isFail, "does not match the ABI", func(w *world) {
 			w.host1().Missing = append(w.host1().Missing, fabric.Missing{What: "hcas.ports.active_mtu", Source: "ibv_devinfo", Reason: abi})
 		}},
-		{"provider-abi", "nobody asked", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.ActiveMTU = nil }), gone("hcas.ports.active_mtu bnxt_re2/1"))},
+		{"provider-abi", "verbs not queried", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.ActiveMTU = nil }), gone("hcas.ports.active_mtu bnxt_re2/1"))},
 		{"provider-abi", "lab", "host1", isNA, "no hardware of its own", inLab},
 
 		{"module-on-disk", "the same", "host1", isPass, "", asPlanned},

@@ -112,7 +112,7 @@ func pciCases() []oneCase {
 			w.missing("pci.acs")
 		}},
 		{"acs", "bridge not listed", "host1:0000:ff:00.0", unknown, "was not read", func(w *world) { pciOf(w.host1(), rail3NIC).Parent = "0000:ff:00.0" }},
-		{"acs", "machine or guest not known", "host1", unknown, "virtual machine is unknown", func(w *world) { w.host1().Machine.Hypervisor = nil }},
+		{"acs", "machine or guest unknown", "host1", unknown, "virtual machine is unknown", func(w *world) { w.host1().Machine.Hypervisor = nil }},
 		{"acs", "guest", "host1", na, "the hypervisor owns", inVM},
 		{"acs", "lab", "host1", na, "no hardware of its own", inLab},
 	}

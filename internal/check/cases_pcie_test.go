@@ -28,7 +28,7 @@ func cardCases() []oneCase {
 		{"pcie-port-rate", "silent behind a port that is down", onPort3, isUnknown, "port-state fails", both(gen4, onPort(func(p *fabric.Port) { p.State = "DOWN" }))},
 		{"pcie-port-rate", "rate not read", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.RateGbps = nil }), gone("hcas.ports.rate bnxt_re2/1"))},
 		{"pcie-port-rate", "link not read", onPort3, isUnknown, "permission denied", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.Link = nil }), gone("pci.link"))},
-		{"pcie-port-rate", "function not known", onPort3, isUnknown, "PCI function of the RDMA device is unknown", onHCA(func(h *fabric.HCA) { h.PCI = "" })},
+		{"pcie-port-rate", "function unknown", onPort3, isUnknown, "PCI function of the RDMA device is unknown", onHCA(func(h *fabric.HCA) { h.PCI = "" })},
 		{"pcie-port-rate", "guest", "host1", isNA, "the hypervisor owns", inVM},
 
 		{"read-request", "256 tags of 512 bytes", onPort3, isPass, "", asPlanned},
@@ -93,7 +93,7 @@ func translationCases() []oneCase {
 		{"ats", "guest that does not show it", nic, isUnknown, "shows no ATS capability", both(inVM, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS = &fabric.ATS{} }))},
 		{"ats", "not read", nic, isUnknown, "permission denied", both(inVM, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS = nil }), gone("pci.ats"))},
 		{"ats", "bare metal", "host1", isNA, "is not a virtual machine", asPlanned},
-		{"ats", "machine or guest not known", "host1", isUnknown, "virtual machine is unknown", onMachine(func(m *fabric.Machine) { m.Hypervisor = nil })},
+		{"ats", "machine or guest unknown", "host1", isUnknown, "virtual machine is unknown", onMachine(func(m *fabric.Machine) { m.Hypervisor = nil })},
 
 		{"iommu-mode", "passthrough", "host1", isPass, "", asPlanned},
 		{"iommu-mode", "off", "host1", isPass, "", mode("off")},

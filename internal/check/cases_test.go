@@ -25,7 +25,7 @@ func (w *world) missing(what string) {
 	f.Missing = append(f.Missing, fabric.Missing{What: what, Source: "netlink", Reason: "permission denied"})
 }
 
-// oneCase says what one rule must say of one subject of a changed world.
+// oneCase is the verdict that one rule must reach for one subject of a changed world.
 type oneCase struct {
 	rule, name string
 	subject    string

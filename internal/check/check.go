@@ -1,6 +1,6 @@
-// Package check judges the facts of nodes: against the plan, against physics and against what the documents
-// of the field ask for. A rule is a value with a pure function; the Checker streams nodes through the rules
-// and gives out findings. What was not seen is unknown with its reason, never a pass.
+// Package check evaluates the facts of nodes against the plan, against physics and against what the documents
+// of the field require. A rule is a value with a pure function; the Checker streams nodes through the rules
+// and emits findings. What was not seen is unknown with its reason, never a pass.
 package check
 
 import "railwright.dev/railwright/internal/fabric"
@@ -8,11 +8,11 @@ import "railwright.dev/railwright/internal/fabric"
 // Rule is one check as a value. Exactly one of Node and Cluster is set.
 type Rule struct {
 	ID    string // kebab case, never renamed: waivers and scripts use it
-	Title string // what holds when it passes
-	Doc   string // one line: what it looks at and why
+	Title string // what is true when it passes
+	Doc   string // one line: what it checks and why
 
 	Severity  fabric.Severity // of a failing finding
-	Cause     fabric.CauseID  // of a failing finding; empty: the rule never fails, it can only not know
+	Cause     fabric.CauseID  // of a failing finding; empty: the rule never fails, it can only be unknown
 	Reference string          // where the rule comes from: document and section, RFC, kernel documentation
 	Scope     []Condition     // in the order of scope.go; empty: applies everywhere
 
@@ -25,7 +25,7 @@ type Rule struct {
 	Cluster func(ClusterInput) []Verdict
 }
 
-// Verdict is what a rule says of one subject. The checker adds what follows from the rule.
+// Verdict is the result of a rule for one subject. The checker adds what follows from the rule.
 type Verdict struct {
 	Status   fabric.Status
 	Subject  fabric.Subject
@@ -36,14 +36,14 @@ type Verdict struct {
 	Fix      string
 
 	Cause fabric.CauseID   // instead of the rule's, where the subject decides it
-	On    []fabric.Subject // what this one stands on (the NIC of a port): a dependency failing there counts too
+	On    []fabric.Subject // the subject below this one (the NIC of a port): a dependency that fails there counts too
 }
 
-// ClusterInput is what a cluster rule sees, after all nodes.
+// ClusterInput is the input of a cluster rule, after all nodes.
 type ClusterInput struct {
 	Plan  *fabric.Plan              // nil without a cluster file
 	Nodes []Digest                  // in the order in which their facts came
-	Lost  map[string]fabric.Missing // why there are no facts of some others, by node
+	Lost  map[string]fabric.Missing // why other nodes have no facts, by node
 
 	index *planIndex
 }

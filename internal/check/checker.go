@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Checker streams: the facts of node after node in, findings out as they are reached. Of each node it keeps
+// Checker takes the facts of one node after another and emits findings as they are reached. Of each node it keeps
 // a Digest for the cluster rules. It is for one goroutine.
 type Checker struct {
 	plan    *planIndex
@@ -27,7 +27,7 @@ type Checker struct {
 	needed  map[string]bool           // ids of the rules that cluster rules depend on
 }
 
-// blame says why a rule does not pass on a subject: its own failure, or the one behind which it is silent.
+// blame is why a rule does not pass on a subject: its own failure, or the failure that it depends on.
 type blame struct {
 	rule    string
 	subject fabric.Subject
@@ -41,7 +41,7 @@ type verdictOf struct {
 
 type blames map[verdictOf]blame
 
-// New starts a check. Without a cluster file plan is nil. emit gets each finding once, in the order of nodes
+// New starts a check. Without a cluster file plan is nil. emit receives each finding once, in the order of nodes
 // and rules; now is the day against which waivers are read.
 func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Finding)) *Checker {
 	c := &Checker{
@@ -70,7 +70,7 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 	return c
 }
 
-// Node judges one node. Facts of a node that was judged before are not judged again: facts-collected says so.
+// Node checks one node. Further facts of the same node are not checked: facts-collected reports them.
 func (c *Checker) Node(f *fabric.Facts) {
 	if i, ok := c.byNode[f.Node]; ok {
 		c.digests[i].Repeats++
@@ -98,10 +98,10 @@ func (c *Checker) Node(f *fabric.Facts) {
 	clear(c.blamed) // subjects name their node: this frees memory, it does not change a verdict
 }
 
-// Lost says why there are no facts of a node: m.What names it.
+// Lost records why there are no facts of a node: m.What names it.
 func (c *Checker) Lost(m fabric.Missing) { c.lost[m.What] = m }
 
-// Finish runs the cluster rules, looks at the waivers, and counts. The Checker is used up.
+// Finish runs the cluster rules, checks the waivers, and counts. The Checker cannot be used again.
 func (c *Checker) Finish() fabric.Summary {
 	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
@@ -135,7 +135,7 @@ func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {
 	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
 }
 
-// markHardware says with each verdict that the hardware is not the node's own.
+// markHardware marks each verdict as one about hardware that is not the node's own.
 func markHardware(verdicts []Verdict, whose string) {
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Status != fabric.NotApplicable {
@@ -156,7 +156,7 @@ func judgeCluster(r *Rule, in ClusterInput) []Verdict {
 	return []Verdict{unknown(fabric.ClusterSubject(), why)}
 }
 
-// settle makes a verdict a finding: silent behind the failure that it depends on, waived, or as it is.
+// settle turns a verdict into a finding: unknown because of the failure that it depends on, waived, or unchanged.
 func (c *Checker) settle(r *Rule, v Verdict, marks blames) {
 	if b, ok := maskedBy(r, v, marks); ok && v.Status != fabric.NotApplicable {
 		marks[verdictOf{r.ID, v.Subject}] = b // what depends on this rule is silent behind the same failure

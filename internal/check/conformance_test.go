@@ -31,7 +31,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// checkWhole demands what a finding of its status owes its reader.
+// checkWhole requires everything that a finding of its status must have.
 func checkWhole(t *testing.T, f fabric.Finding) {
 	t.Helper()
 	switch f.Status {
@@ -53,7 +53,7 @@ func checkWhole(t *testing.T, f fabric.Finding) {
 	}
 }
 
-// TestRules holds every rule to its form, and demands a case for each verdict that its declaration allows.
+// TestRules checks the form of every rule, and requires a case for each verdict that its declaration allows.
 func TestRules(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	var earlier []string
@@ -78,7 +78,7 @@ func TestRules(t *testing.T) {
 			}
 		}
 		if r.Cause != "" && !slices.Contains(knownCauses(), r.Cause) {
-			t.Errorf("%s: cause %s is not known", r.ID, r.Cause)
+			t.Errorf("%s: cause %s is unknown", r.ID, r.Cause)
 		}
 		if r.Severity.String() == "" {
 			t.Errorf("%s: no severity", r.ID)
@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// owed are the verdicts that a rule's declaration allows: without a cause it never fails, without a scope it
+// owed returns the verdicts that a rule's declaration allows: without a cause it never fails, without a scope it
 // always applies.
 func owed(r Rule) []fabric.Status {
 	out := []fabric.Status{fabric.Pass, fabric.Unknown}
@@ -117,7 +117,7 @@ func knownCauses() []fabric.CauseID {
 	}
 }
 
-// emptyWorlds are clusters of which nobody has seen anything, of every kind that a scope tells apart.
+// emptyWorlds returns clusters with empty facts, of every kind that a scope distinguishes.
 func emptyWorlds() map[string]*world {
 	empty := func(virtual bool) *world {
 		w := &world{plan: testPlan(2)}
@@ -161,7 +161,7 @@ func TestNoRuleIsSilent(t *testing.T) {
 	}
 	for _, r := range Rules() {
 		if !said[r.ID] && r.ID != "facts-collected" {
-			t.Errorf("%s: in no world of empty facts does it say that it does not know", r.ID)
+			t.Errorf("%s: it is unknown in no world of empty facts", r.ID)
 		}
 	}
 }

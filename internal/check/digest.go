@@ -9,13 +9,13 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Digest is what the cluster rules keep of a node: about 3 KiB where it has eight NICs with a port each. Texts
+// Digest is what the cluster rules need of a node: about 3 KiB where it has eight NICs with a port each. Texts
 // that many nodes share are kept once.
 type Digest struct {
 	Node    string
 	NICs    []NICDigest
 	Ports   []PortDigest
-	Repeats int    // further facts of the same node, not judged
+	Repeats int    // further facts of the same node, not checked
 	Nominal bool   // from the catalog: the node itself was not read
 	NoRDMA  bool   // known to have no RDMA device
 	NoGPU   bool   // known to have no GPU
@@ -35,10 +35,10 @@ type Digest struct {
 	VBIOS     trait
 	MemoryKiB *int
 	HCAs      *int // RDMA devices; nil: not read
-	GPUs      *int // likewise
+	GPUs      *int // as HCAs
 }
 
-// NICDigest is what the cluster rules keep of a NIC.
+// NICDigest is what the cluster rules need of a NIC.
 type NICDigest struct {
 	Name      string
 	MTU       int  // bytes
@@ -47,7 +47,7 @@ type NICDigest struct {
 	GID       trait // index of its address as RoCE v2 in the GID table
 }
 
-// PortDigest is what the cluster rules keep of an RDMA port of the fabric.
+// PortDigest is what the cluster rules need of an RDMA port of the fabric.
 type PortDigest struct {
 	Name     string // hca/number
 	NIC      string
@@ -59,7 +59,7 @@ type PortDigest struct {
 	GUID     uint64 // of the node; 0: not read, or not set
 }
 
-// trait is something that should be equal on all that are of one kind: its value, or why it is unknown.
+// trait is a value that should be equal on all members of one kind, or why it is unknown.
 type trait struct{ value, why string }
 
 // texts keeps one copy of each text.
@@ -161,7 +161,7 @@ func (in NodeInput) digestPorts(t texts) []PortDigest {
 	return out
 }
 
-// firmwareOf is what the RDMA device says, else what its interface does.
+// firmwareOf returns the firmware version of the RDMA device, else that of its interface.
 func (in NodeInput) firmwareOf(p portAt) string {
 	if p.hca.Firmware != "" {
 		return p.hca.Firmware
@@ -194,7 +194,7 @@ func (in NodeInput) digestMachine(d *Digest, t texts) {
 	} else {
 		d.CPUs = t.trait("", in.why("processors were not read", fabric.FactMachineCPUModel, fabric.FactMachineCPUsOnline))
 	}
-	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver says its version", fabric.FactModules, fabric.FactModuleVersion))
+	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver reports its version", fabric.FactModules, fabric.FactModuleVersion))
 	drivers, images := in.gpuVersions()
 	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", fabric.FactGPUDriverVersion, fabric.FactGPUs))
 	d.VBIOS = t.trait(images, in.why("VBIOS was not read", fabric.FactGPUVBIOS, fabric.FactGPUs))
@@ -213,7 +213,7 @@ func value(text *string) string {
 	return *text
 }
 
-// driverVersions lists the modules that say their version, and the drivers of fabric NICs that ethtool reports.
+// driverVersions lists the modules that report their version, and the drivers of fabric NICs that ethtool reports.
 func (in NodeInput) driverVersions() string {
 	var lines []string
 	for i := range in.Facts.Modules {

@@ -145,7 +145,7 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 	})
 }
 
-// namesNIC holds for a port whose GID table says which interface it belongs to: verbs alone do not.
+// namesNIC reports whether the GID table of a port names its interface: verbs alone do not.
 func namesNIC(p fabric.Port) bool {
 	return slices.ContainsFunc(p.GIDs, func(g fabric.GID) bool { return g.NetDev != "" })
 }
@@ -204,7 +204,7 @@ func providerABI() Rule {
 	}
 }
 
-// abiWarning is what libibverbs says of a provider that does not fit the kernel's driver.
+// abiWarning is the message of libibverbs about a provider that does not match the kernel's driver.
 const abiWarning = "does not support the kernel ABI"
 
 func judgeProviderABI(in NodeInput) []Verdict {

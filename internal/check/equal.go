@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// member is one of those that should be equal: a node, or a port or NIC of one.
+// member is a node, or a port or NIC of a node, that should be equal to others of its kind.
 type member struct {
 	subject fabric.Subject
 	nic     string // interface of a port
@@ -22,7 +22,7 @@ func (m member) on() []fabric.Subject { return interfaceOf(m.subject.Node, m.nic
 // equality is what a cluster rule compares.
 type equality struct {
 	what    string // in the singular: "firmware"
-	of      string // whose, in the plural: "ports"
+	of      string // of what, in the plural: "ports"
 	source  string // of the evidence
 	cost    string
 	members []member
@@ -35,10 +35,10 @@ type group struct {
 	counts map[string]int
 	total  int
 	common string // the most frequent value
-	tied   bool   // with another one: which of them is right is unknown
+	tied   bool   // equally frequent values: which is right is unknown
 }
 
-// judge names the minority of each kind; of a tie it says so, once. One verdict of the cluster where all are equal.
+// judge fails the minority of each kind; a tie is one verdict. Where all are equal the cluster has one verdict.
 func (q equality) judge() []Verdict {
 	groups, order := q.groups()
 	compared := 0
@@ -101,7 +101,7 @@ func (q equality) groups() (groups map[string]*group, order []string) {
 	return groups, order
 }
 
-// odd is the verdict of a member whose value is not the common one.
+// odd returns the verdict of a member whose value is not the common one.
 func (q equality) odd(m member, g *group) Verdict {
 	return Verdict{
 		Status: fabric.Fail, Subject: m.subject, On: m.on(), Cost: q.cost,
@@ -113,7 +113,7 @@ func (q equality) odd(m member, g *group) Verdict {
 	}
 }
 
-// tie is the verdict of a kind of which no value is the most frequent.
+// tie returns the verdict of a kind without a most frequent value.
 func (q equality) tie(g *group) Verdict {
 	v := Verdict{
 		Status: fabric.Fail, Subject: fabric.ClusterSubject(), Expected: "one " + q.what + ofKind(g.kind), Cost: q.cost,
@@ -124,7 +124,7 @@ func (q equality) tie(g *group) Verdict {
 		values = append(values, value)
 	}
 	slices.Sort(values)
-	for _, m := range q.members { // none of them is judged while what it depends on fails
+	for _, m := range q.members { // none of them is checked while a rule that it depends on fails
 		if m.kind == g.kind {
 			v.On = append(v.On, m.subject)
 		}
@@ -175,7 +175,7 @@ func ofKind(kind string) string {
 
 func inLine(value string) string { return strings.ReplaceAll(value, "\n", ", ") }
 
-// nodeMembers gives a trait of every node that was checked. Machines of different kinds are compared only
+// nodeMembers returns a trait of every node that was checked. Machines of different kinds are compared only
 // where byMachine is false.
 func (in ClusterInput) nodeMembers(byMachine bool, of func(*Digest) trait) []member {
 	out := make([]member, 0, len(in.Nodes))
@@ -198,7 +198,7 @@ func (in ClusterInput) eachNode(visit func(*Digest)) {
 	}
 }
 
-// portMembers gives a trait of every RDMA port of the fabric.
+// portMembers returns a trait of every RDMA port of the fabric.
 func (in ClusterInput) portMembers(of func(*PortDigest) (kind string, t trait, ok bool)) []member {
 	var out []member
 	in.eachNode(func(d *Digest) {

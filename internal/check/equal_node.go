@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-const skewCost = "none by itself; but differences between nodes hide the cause of other faults"
+const skewCost = "none directly, but differences between nodes hide the cause of other faults"
 
 func kernelEqual() Rule {
 	return Rule{
@@ -60,7 +60,7 @@ func judgeDriverEqual(in ClusterInput) []Verdict {
 		for line := range strings.SplitSeq(d.Drivers.value, "\n") {
 			name, version, _ := strings.Cut(line, " ")
 			if name == "amdgpu" || name == "nvidia" {
-				continue // gpu-driver-equal blames it
+				continue // gpu-driver-equal reports it
 			}
 			q.members = append(q.members, member{subject: node, kind: name, trait: trait{value: version}})
 		}
@@ -220,7 +220,7 @@ func gpuCount() Rule {
 	}
 }
 
-// fewest is a cluster rule about nodes that have less of something than the best of their kind.
+// fewest is a cluster rule about nodes that have fewer of something than the best of their kind.
 type fewest struct {
 	what, source string
 	slack        float64 // share by which healthy ones may differ

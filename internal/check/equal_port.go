@@ -130,7 +130,7 @@ func judgePortRate(in ClusterInput) []Verdict {
 	return []Verdict{v}
 }
 
-// judgeRate is the verdict of a port that is slower than the fastest of its kind, or of unknown rate.
+// judgeRate returns the verdict of a port that is slower than the fastest of its kind, or of unknown rate.
 func judgeRate(node string, p *PortDigest, want float64, ports int) Verdict {
 	v := Verdict{Subject: portSubject(node, p.Name), On: interfaceOf(node, p.NIC)}
 	if p.Rate <= 0 {

@@ -21,7 +21,7 @@ func gidRoCEv2() Rule {
 	}
 }
 
-// typeRoCEv2 is how the kernel writes the type of a GID that goes over UDP.
+// typeRoCEv2 is the kernel's name for the type of a GID that uses UDP.
 const typeRoCEv2 = "RoCE v2"
 
 func judgeGIDRoCEv2(in NodeInput) []Verdict {
@@ -58,7 +58,7 @@ func judgeGIDRoCEv2(in NodeInput) []Verdict {
 	})
 }
 
-// addressOf is the planned address of a NIC, else its first global IPv4 address.
+// addressOf returns the planned address of a NIC, else its first global IPv4 address.
 func (in NodeInput) addressOf(nic *fabric.NIC) (netip.Addr, bool) {
 	if in.Plan != nil {
 		if a, ok := in.Plan.address(nic.Name); ok {
@@ -74,7 +74,7 @@ func (in NodeInput) addressOf(nic *fabric.NIC) (netip.Addr, bool) {
 }
 
 // findGID finds an address in the GID table of a NIC's RDMA device, as RoCE v2 where it is one;
-// index -1 where it is not there at all. An IPv4 address is written ::ffff:a.b.c.d.
+// index -1 where it is absent. An IPv4 address is written ::ffff:a.b.c.d.
 func findGID(h *fabric.HCA, nic *fabric.NIC, address netip.Addr) (index int, kind string) {
 	index = -1
 	want := address.As16()

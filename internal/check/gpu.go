@@ -43,7 +43,7 @@ func gpuDriver() Rule {
 	}
 }
 
-// driverOfGPU is the driver that makes a vendor's GPU a compute device.
+// driverOfGPU returns the compute driver of a vendor's GPUs.
 func driverOfGPU(vendor string) string {
 	if vendor == "amd" {
 		return "amdgpu"

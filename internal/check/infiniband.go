@@ -44,7 +44,7 @@ func judgePortLID(in NodeInput) []Verdict {
 	return in.judgeLID(fabric.FactPortLID, "lid", "LID", func(p *fabric.Port) *int { return p.LID })
 }
 
-// lastUnicast is the highest LID of a port; above it stand multicast groups (InfiniBand Architecture 1.4, 4.1.3).
+// lastUnicast is the highest LID of a port; above it are multicast groups (InfiniBand Architecture 1.4, 4.1.3).
 const lastUnicast = 0xbfff
 
 func (in NodeInput) judgeLID(fact, file, what string, of func(*fabric.Port) *int) []Verdict {

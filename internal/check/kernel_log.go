@@ -10,7 +10,7 @@ import (
 
 const kernelLog = "kernel log (dmesg)"
 
-// logHit is what a line of the kernel's log says of a subject.
+// logHit is what a line of the kernel's log reports about a subject.
 type logHit struct {
 	subject        fabric.Subject
 	on             []fabric.Subject
@@ -20,7 +20,7 @@ type logHit struct {
 }
 
 // judgeLog reads the kernel's log line by line and gives one verdict a subject, the worst of its lines; where
-// no line says anything, one of the node. A log that was not kept whole never passes.
+// no line is relevant, one of the node. A log that was not kept whole never passes.
 func (in NodeInput) judgeLog(want string, read func(line string) (logHit, bool)) []Verdict {
 	log := in.Facts.KernelLog
 	if log == nil {
@@ -94,7 +94,7 @@ func judgeKernelLogPCIe(in NodeInput) []Verdict {
 		}
 		d, known := in.addressIn(before)
 		if !known || !slices.Contains(in.view.ends, d.Address) {
-			return logHit{}, false // another device, of which nothing here depends
+			return logHit{}, false // another device, on which nothing here depends
 		}
 		subject, words := fabric.PCISubject(in.Facts.Node, d.Address), strings.Fields(before)
 		hit := logHit{

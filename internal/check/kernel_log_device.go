@@ -39,7 +39,7 @@ func judgeKernelLogGPU(in NodeInput) []Verdict {
 	})
 }
 
-// isAMDFault holds for a reset, a hung engine and a RAS error that could not be corrected. A page fault is
+// isAMDFault reports whether a line is a reset, a hung engine or an uncorrected RAS error. A page fault is
 // the application's.
 func isAMDFault(line string) bool {
 	return strings.Contains(line, "GPU reset begin") || strings.Contains(line, "timeout, signaled seq") ||
@@ -69,7 +69,7 @@ func (in NodeInput) readXid(line string) (logHit, bool) {
 	return in.gpuHit(line, status, cause, "reported Xid "+number+": "+says, fix), true
 }
 
-// xid judges an Xid. The numbers that call for a person are the union of two public lists: Azure's node
+// xid judges an Xid. The numbers that need an operator are the union of two public lists: Azure's node
 // health checks, and the action map of awsome-distributed-training (isolate, reset, reboot); the
 // applications' own are those of the latter and of NVIDIA's Xid Errors.
 func xid(code int) (status fabric.Status, cause fabric.CauseID, says string) {
@@ -143,19 +143,19 @@ func kernelLogNIC() Rule {
 	}
 }
 
-// nicWords is a text of a NIC driver and what it means.
-type nicWords struct {
+// nicMessage is a message of a NIC driver and its meaning.
+type nicMessage struct {
 	text  string
 	cause fabric.CauseID // empty: device-fault
 	says  string
 	fix   string
 }
 
-func nicTexts() []nicWords {
+func nicMessages() []nicMessage {
 	const reset = "update its firmware, power-cycle the node; if it recurs, replace the card"
 	const cable = "clean and reseat cable and module, check its temperature (ethtool -m), then replace it"
 	const dcbx = "niccli nvm --setoption dcbx_mode --value 0, the same for lldp_nearest_bridge and lldp_nearest_non_tpmr_bridge, then reboot"
-	return []nicWords{
+	return []nicMessage{
 		{"health compromised", "", "its firmware does not respond", reset},
 		{"unrecoverable hardware error", "", "it has an unrecoverable error", reset},
 		{"Will cause a leak of a command resource", "", "its firmware does not respond commands", reset},
@@ -170,9 +170,9 @@ func nicTexts() []nicWords {
 }
 
 func judgeKernelLogNIC(in NodeInput) []Verdict {
-	texts := nicTexts()
+	texts := nicMessages()
 	return in.judgeLog("no failure of firmware, queue, cable or class", func(line string) (logHit, bool) {
-		i := slices.IndexFunc(texts, func(t nicWords) bool { return strings.Contains(line, t.text) })
+		i := slices.IndexFunc(texts, func(t nicMessage) bool { return strings.Contains(line, t.text) })
 		if i < 0 {
 			return logHit{}, false
 		}

@@ -112,7 +112,7 @@ func memlock() Rule {
 	}
 }
 
-// lockable in bytes is the least that public checks ask for beside unlimited: 32 GiB.
+// lockable in bytes is the least that public checks require besides unlimited: 32 GiB.
 const lockable = 32 << 30
 
 func judgeMemlock(in NodeInput) []Verdict {

@@ -61,7 +61,7 @@ func rocePayload(mtu int) int {
 	return 0
 }
 
-// mtuCost says in words what a wrong MTU costs, or nothing where this is not about RoCE.
+// mtuCost describes what a wrong MTU costs; empty where the fabric is not RoCE.
 func mtuCost(t fabric.Transport, have, want int) string {
 	h, w := rocePayload(have), rocePayload(want)
 	switch {
@@ -105,7 +105,7 @@ func judgeMTUEqual(in ClusterInput) []Verdict {
 		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: "+strconv.Itoa(total)+
 			" NICs with an RDMA device or in a cluster file were seen")}
 	}
-	want, transport := commonMTU(counts), fabric.Transport("") // what runs on it only the plan knows
+	want, transport := commonMTU(counts), fabric.Transport("") // only the plan determines what runs on it
 	if in.Plan != nil {
 		want, transport = in.Plan.MTU, in.Plan.Transport
 	}

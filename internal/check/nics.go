@@ -87,7 +87,7 @@ func judgeLinkUp(in NodeInput) []Verdict {
 	})
 }
 
-// isDown holds for the states of RFC 2863 in which no packet passes, and without carrier.
+// isDown reports whether a NIC is in a state of RFC 2863 in which no packet passes, or has no carrier.
 func isDown(nic *fabric.NIC) bool {
 	switch nic.OperState {
 	case "down", "lowerlayerdown", "notpresent", "dormant", "testing":

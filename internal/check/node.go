@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// NodeInput is what a node rule sees.
+// NodeInput is the input of a node rule.
 type NodeInput struct {
 	Facts *fabric.Facts
 	Plan  *NodePlan // nil without a plan, or for a node that is not in it
@@ -15,7 +15,7 @@ type NodeInput struct {
 	view *nodeView
 }
 
-// nodeView is what many rules ask for, found once a node.
+// nodeView is what many rules need, found once per node.
 type nodeView struct {
 	pci   map[string]*fabric.PCIDevice // by address
 	nics  []string                     // of the fabric
@@ -60,7 +60,7 @@ func (in NodeInput) nic(name string) (*fabric.NIC, bool) {
 	return nil, false
 }
 
-// why is the reason of an unknown: what is unknown, and what the facts say about its absence.
+// why returns the reason of an unknown: what is unknown, and what the facts report about its absence.
 func (in NodeInput) why(unknown string, what ...string) string {
 	if m, ok := in.missing(what...); ok {
 		return unknown + ": " + m.Reason + " (" + m.Source + ")"
@@ -77,7 +77,7 @@ func (in NodeInput) missing(what ...string) (fabric.Missing, bool) {
 	return fabric.Missing{}, false
 }
 
-// eachPlanned judges every planned NIC; one that the facts do not show is unknown (nic-present blames it).
+// eachPlanned judges every planned NIC; one that is not in the facts is unknown (nic-present reports it).
 func (in NodeInput) eachPlanned(judge func(*fabric.NIC) Verdict) []Verdict {
 	return in.each(in.Plan.NICs, judge)
 }
@@ -206,7 +206,7 @@ func portSubject(node, port string) fabric.Subject {
 	return fabric.Subject{Kind: "port", Node: node, Port: port}
 }
 
-// interfaceOf is what a port stands on: its interface, where that is known.
+// interfaceOf returns the interface of a port, where it is known.
 func interfaceOf(node, nic string) []fabric.Subject {
 	if nic == "" {
 		return nil
@@ -214,12 +214,12 @@ func interfaceOf(node, nic string) []fabric.Subject {
 	return []fabric.Subject{fabric.NICSubject(node, nic)}
 }
 
-// portWhy is why a field of a port is unknown.
+// portWhy returns why a field of a port is unknown.
 func (in NodeInput) portWhy(unknown, fact string, p portAt) string {
 	return in.why(unknown, fact+" "+p.name, fact, fabric.FactPorts+" "+p.hca.Name, fabric.FactHCAs)
 }
 
-// sysfs is where the kernel shows a field of a port.
+// sysfs returns the path of a field of a port.
 func (p portAt) sysfs(field string) string {
 	return "/sys/class/infiniband/" + p.hca.Name + "/ports/" + strconv.Itoa(p.port.Number) + "/" + field
 }
@@ -273,12 +273,12 @@ func (in NodeInput) eachFunction(addresses []string, judge func(*fabric.PCIDevic
 	return out
 }
 
-// pciWhy is why a field of a PCI function is unknown.
+// pciWhy returns why a field of a PCI function is unknown.
 func (in NodeInput) pciWhy(unknown, fact, address string) string {
 	return in.why(unknown, fact+" "+address, fact, fabric.FactPCI)
 }
 
-// asNode is a verdict about the node as a whole.
+// asNode returns a verdict about the node as a whole.
 func (in NodeInput) asNode(v Verdict) []Verdict {
 	v.Subject = fabric.NodeSubject(in.Facts.Node)
 	return []Verdict{v}

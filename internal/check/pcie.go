@@ -40,7 +40,7 @@ func judgePCIeLink(in NodeInput) []Verdict {
 	return out
 }
 
-// judgeLink judges the link above a function and gives the next link's lower end; empty at the root.
+// judgeLink judges the link above a function and returns the next link's lower end; empty at the root.
 func (in NodeInput) judgeLink(tree map[string]*fabric.PCIDevice, at string, cause fabric.CauseID) (v Verdict, next string) {
 	name := in.Facts.Node + ":" + at
 	low, ok := tree[at]
@@ -90,14 +90,14 @@ func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, se
 	return v
 }
 
-// otherEnd says whether the function above really is the other end of the link: the two ends of a link
+// otherEnd reports whether the function above really is the other end of the link: the two ends of a link
 // report one speed and width, a port that a hypervisor made up does not.
 func otherEnd(low fabric.PCILink, high *fabric.PCIDevice) bool {
 	return high != nil && high.Link != nil && high.Link.MaxSpeed > 0 && high.Link.MaxWidth > 0 &&
 		high.Link.Speed == low.Speed && high.Link.Width == low.Width
 }
 
-// pcieGBs is the rate of a link in GB/s each way, before packet headers: lanes x GT/s x encoding / 8 bits.
+// pcieGBs returns the rate of a link in GB/s each way, before packet headers: lanes x GT/s x encoding / 8 bits.
 // Encoding (PCI Express Base Specification 6.0, 4.2): 8b/10b up to 5 GT/s, 128b/130b from 8 GT/s,
 // 236 of the 256 bytes of a flit from 64 GT/s.
 func pcieGBs(speed float64, width int) float64 {

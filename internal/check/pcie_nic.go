@@ -44,14 +44,14 @@ func judgePCIePortRate(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: expected, Evidence: seen,
 			Why:  fmt.Sprintf("PCIe carries %.1f GB/s to %s, whose port runs at %.1f GB/s: the link at %s is the narrowest.", gbs, name, port, hop),
 			Cost: fmt.Sprintf("%.1f instead of %.1f GB/s (Gb/s / 8; PCIe: lanes x GT/s x encoding / 8), %.1f GB/s less", gbs, port, port-gbs),
-			// The link itself is pcie-link's to blame where it could do more.
+			// Where the link itself could do more, pcie-link reports it.
 			On:  append(p.on[:len(p.on):len(p.on)], fabric.PCISubject(in.Facts.Node, hop)),
 			Fix: onNode("move the card to a slot of its speed and width: lspci -vvv -s "+p.hca.PCI+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
 		}
 	})
 }
 
-// cardGBs is what PCIe carries to a card, in GB/s each way: of each of its functions that are on a slot of
+// cardGBs returns what PCIe carries to a card, in GB/s each way: of each of its functions that are on a slot of
 // their own the narrowest hop. hop is the lower end of the narrowest one; why says what was unknown.
 func (in NodeInput) cardGBs(h *fabric.HCA) (gbs float64, hop, why string) {
 	var slots []string
@@ -137,7 +137,7 @@ func judgeReadRequest(in NodeInput) []Verdict {
 		if d.Control.ExtendedTag {
 			tags = extendedTags
 		}
-		flight, rate := tags*d.Control.MaxReadRequest, *p.port.RateGbps/8*1e9 // bytes, bytes a second
+		flight, rate := tags*d.Control.MaxReadRequest, *p.port.RateGbps/8*1e9 // bytes, bytes per second
 		need := int(rate * roundTrip)
 		expected := "at least " + strconv.Itoa(need) + " bytes in flight"
 		seen := saw("/sys/bus/pci/devices/"+p.hca.PCI+"/config, DevCtl", fmt.Sprintf("MaxReadReq %d bytes, %d tags", d.Control.MaxReadRequest, tags))

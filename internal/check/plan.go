@@ -18,7 +18,7 @@ type NodePlan struct {
 	index *planIndex
 }
 
-// planIndex finds in a plan what rules ask for, by node, by switch port and by address.
+// planIndex is a plan indexed by node, by switch port and by address.
 type planIndex struct {
 	plan  *fabric.Plan
 	nodes map[string]*NodePlan
@@ -58,7 +58,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 	return x
 }
 
-// intent is the plan itself; nil without a cluster file.
+// intent returns the plan itself; nil without a cluster file.
 func (x *planIndex) intent() *fabric.Plan {
 	if x == nil {
 		return nil
@@ -73,7 +73,7 @@ func (x *planIndex) node(name string) *NodePlan {
 	return x.nodes[name]
 }
 
-// ownerOf names the NIC for which an address is planned.
+// ownerOf returns the NIC that an address is planned for.
 func (x *planIndex) ownerOf(a netip.Addr) (fabric.Endpoint, bool) {
 	if x == nil {
 		return fabric.Endpoint{}, false
@@ -106,7 +106,7 @@ func sharedSubnets(a fabric.Addressing) map[netip.Prefix]int {
 }
 
 // neighbours counts the entries that the node's neighbour table can come to: for each of its NICs the gateway
-// and every NIC of other nodes in the same subnet. The kernel keeps an entry for each NIC by itself.
+// and every NIC of other nodes in the same subnet. The kernel keeps a separate entry for each NIC.
 func (p *NodePlan) neighbours() int {
 	total := 0
 	for _, a := range p.Addresses {

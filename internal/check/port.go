@@ -129,7 +129,7 @@ type counterLimit struct {
 	says  string
 }
 
-// counterLimits are the counters that a single reading can judge. The first three stand in counters/, the
+// counterLimits are the counters that a single reading can judge. The first three are in counters/, the
 // last in hw_counters/ of mlx5.
 func counterLimits() []counterLimit {
 	return []counterLimit{

@@ -90,7 +90,7 @@ func (a *archive) hostNumber() int {
 	return 1
 }
 
-// answer puts an answer in the place of the recorded one. A question that nobody asked is a mistake of the test.
+// answer puts an answer in the place of the recorded one. A question that verbs not queried is a mistake of the test.
 func (a *archive) answer(op, key, form, content string) {
 	a.t.Helper()
 	n := len(a.entries)

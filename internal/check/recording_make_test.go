@@ -15,7 +15,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-var update = flag.Bool("update", false, "make the recordings anew")
+var update = flag.Bool("update", false, "rewrite the recordings")
 
 // TestRecordingsAreCurrent records the synthetic hosts: the committed recordings hold what facts.Collect asks today.
 func TestRecordingsAreCurrent(t *testing.T) {
@@ -142,7 +142,7 @@ func (h synthetic) addNIC(rail int, name, mac, driver, version, firmware string)
 	h.commands["ethtool --show-fec "+name] = "FEC parameters for " + name + ":\nSupported/Configured FEC encodings: Auto RS\nActive FEC encoding: RS\n"
 }
 
-// addHCA gives the folder of its one port.
+// addHCA returns the folder of its one port.
 func (h synthetic) addHCA(rail int, name, guid, firmware, kind, driver, layer string) (port string) {
 	class := "/sys/class/infiniband/" + name
 	h.links[class] = fmt.Sprintf("../../devices/pci0000:%d0/0000:%d3:00.0/infiniband/%s", rail, rail, name)

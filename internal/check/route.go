@@ -68,12 +68,12 @@ func (in NodeInput) judgeSource(a fabric.NICAddress, rules []fabric.Rule) Verdic
 	return pass(want, saw("ip rule show", ruleText(mine)))
 }
 
-// fromOnly holds for a rule that selects by the source address alone, and selects this one.
+// fromOnly reports whether a rule selects by the source address alone, and selects this one.
 func fromOnly(r fabric.Rule, addr netip.Addr) bool {
 	return !selects(r.To) && r.NIC == "" && selects(r.From) && r.From.Contains(addr)
 }
 
-// selects holds for a prefix that leaves something out.
+// selects reports whether a prefix excludes something.
 func selects(p netip.Prefix) bool { return p.IsValid() && p.Bits() > 0 }
 
 // alsoFrom finds another NIC of the node with an address, planned or real, in a selector.
@@ -169,7 +169,7 @@ func bestRoutes(routes []fabric.Route, table int, to netip.Prefix) (best []fabri
 	return best
 }
 
-// covering says whether a route of a table takes everything in a prefix (without one, everything in the
+// covering reports whether a route of a table matches everything in a prefix (without one, everything in the
 // family of an address): a packet that is looked up there is never looked up in a later table.
 func covering(routes []fabric.Route, table int, to netip.Prefix, family netip.Addr) bool {
 	if !selects(to) {
@@ -184,7 +184,7 @@ func covering(routes []fabric.Route, table int, to netip.Prefix, family netip.Ad
 	return false
 }
 
-// inOrder sorts rules as the kernel asks them: by priority, and of equal ones the one listed first.
+// inOrder sorts rules in the order in which the kernel evaluates them: by priority, and of equal ones the one listed first.
 func inOrder(rules []fabric.Rule) []fabric.Rule {
 	byPriority := func(a, b fabric.Rule) int { return cmp.Compare(a.Priority, b.Priority) }
 	if slices.IsSortedFunc(rules, byPriority) {

@@ -1,6 +1,6 @@
 package check
 
-// Rules are all checks. A rule comes after those that it depends on; cluster rules come last.
+// Rules returns all checks. A rule comes after those that it depends on; cluster rules come last.
 func Rules() []Rule {
 	return []Rule{
 		nicPresent(),

@@ -37,7 +37,7 @@ func plantOneSubnet(f *fabric.Facts, nic string, bits int) {
 	n.Addresses[0] = netip.PrefixFrom(n.Addresses[0].Addr(), bits)
 }
 
-// plantMoved gives nic an address in the subnet of another in place of its own, and its routes go.
+// plantMoved replaces nic's address with one in the subnet of another NIC, and removes its routes.
 func plantMoved(f *fabric.Facts, nic, address string) {
 	nicOf(f, nic).Addresses = []netip.Prefix{netip.MustParsePrefix(address)}
 	f.Routes = slices.DeleteFunc(f.Routes, func(r fabric.Route) bool { return r.NIC == nic })

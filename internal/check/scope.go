@@ -7,8 +7,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Condition is something that must hold for a rule to apply. A rule lists its conditions in Scope, in the order
-// of this file: the plan, the lab, the devices, the role of the machine. The first that does not hold
+// Condition is something that must be true for a rule to apply. A rule lists its conditions in Scope, in the order
+// of this file: the plan, the lab, the devices, the role of the machine. The first that is not met
 // gives the reason; without any condition a rule applies everywhere.
 type Condition struct {
 	ID  string // kebab case
@@ -19,7 +19,7 @@ type Condition struct {
 	judge func(scene) (fabric.Status, string)
 }
 
-// scene is what conditions see: the plan, and the node of a node rule or all nodes of a cluster rule.
+// scene is the input of conditions: the plan, and the node of a node rule or all nodes of a cluster rule.
 type scene struct {
 	plan    *fabric.Plan // nil without a cluster file
 	planned bool         // the node is in the plan; for a cluster rule: there is a plan
@@ -28,7 +28,7 @@ type scene struct {
 	lost    int // nodes without facts
 }
 
-// excluded gives the verdict of a scope that leaves the scene out, or that cannot be decided; ok is false where the
+// excluded returns the verdict of a scope that excludes the scene, or that cannot be decided; ok is false where the
 // rule is to run.
 func excluded(scope []Condition, s scene) (v Verdict, ok bool) {
 	subject := fabric.ClusterSubject()
@@ -50,7 +50,7 @@ func listed(scope []Condition, id string) bool {
 	return slices.ContainsFunc(scope, func(c Condition) bool { return c.ID == id })
 }
 
-// unless is a condition that holds unless something leaves the scene out.
+// unless returns a condition that is met unless something excludes the scene.
 func unless(out bool, why string) (fabric.Status, string) {
 	if out {
 		return fabric.NotApplicable, why
@@ -132,7 +132,7 @@ func onInfiniBand() Condition {
 	}
 }
 
-// over judges a transport by the plan, else by the link layer of all RDMA ports.
+// over decides on a transport by the plan, else by the link layer of all RDMA ports.
 func (s scene) over(t fabric.Transport) (fabric.Status, string) {
 	if s.plan != nil && s.plan.Transport != t {
 		return fabric.NotApplicable, "the transport of the plan is " + string(s.plan.Transport)
@@ -156,7 +156,7 @@ func (s scene) over(t fabric.Transport) (fabric.Status, string) {
 	return unless(ports > 0, "no RDMA port"+of+" is "+layer)
 }
 
-// linkLayer is how the kernel names the link layer of a transport.
+// linkLayer returns the kernel's name for the link layer of a transport.
 func linkLayer(t fabric.Transport) string {
 	if t == fabric.InfiniBand {
 		return "InfiniBand"
@@ -172,7 +172,7 @@ const (
 
 func withHardware() Condition {
 	return Condition{
-		ID: "hardware", Doc: "not on lab hosts, which have neither hardware nor a kernel of their own, unless a recording lies under them",
+		ID: "hardware", Doc: "not on lab hosts, which have neither hardware nor a kernel of their own, unless they have recorded hardware",
 		judge: func(s scene) (fabric.Status, string) {
 			return s.each(noHardware, func(d *Digest) (fabric.Status, string) {
 				return unless(d.Lab && d.Recorded == "", noHardware)
@@ -294,7 +294,7 @@ func (s scene) role(judge func(d *Digest, virtual bool) (fabric.Status, string))
 	})
 }
 
-// knownWithoutRDMA holds where the kernel has no list of RDMA devices, or an empty one. Facts say what could
+// knownWithoutRDMA reports whether the kernel has no list of RDMA devices, or an empty one. Facts say what could
 // not be read; facts without any interface were not read at all.
 func knownWithoutRDMA(f *fabric.Facts) bool {
 	if len(f.HCAs) > 0 || len(f.NICs) == 0 {
@@ -304,7 +304,7 @@ func knownWithoutRDMA(f *fabric.Facts) bool {
 	return !missing || m.Absent
 }
 
-// knownWithoutGPU holds where the PCI functions were all read and none is a GPU.
+// knownWithoutGPU reports whether the PCI functions were all read and none is a GPU.
 func knownWithoutGPU(f *fabric.Facts) bool {
 	if len(f.GPUs) > 0 || len(f.PCI) == 0 {
 		return false

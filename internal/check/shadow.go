@@ -23,14 +23,14 @@ func ruleShadow() Rule {
 	}
 }
 
-// selector is what a rule asks of a packet. The kernel shows a prefix as it was given: 1.1.101.14/16 and
+// selector is what a rule matches in a packet. The kernel shows a prefix as it was given: 1.1.101.14/16 and
 // 1.1.102.14/16 select the same packets.
 type selector struct {
 	from, to netip.Prefix
 	nic      string
 }
 
-// selectorOf gives a rule's selector; ok is false for one that selects no address, such as the kernel's own.
+// selectorOf returns a rule's selector; ok is false for one that selects no address, such as the kernel's own.
 func selectorOf(r fabric.Rule) (s selector, ok bool) {
 	s.nic = r.NIC
 	if selects(r.From) {
@@ -143,7 +143,7 @@ func (in NodeInput) shadowFix(found []shadow) string {
 	return strings.Join(commands, "; ")
 }
 
-// isPlanned holds for the source rule of a planned address.
+// isPlanned reports whether a rule is the source rule of a planned address.
 func (in NodeInput) isPlanned(r fabric.Rule) bool {
 	return slices.ContainsFunc(in.Plan.Addresses, func(a fabric.NICAddress) bool {
 		return fromOnly(r, a.Address.Addr()) && r.From.IsSingleIP() && r.Table == a.Table

@@ -125,7 +125,7 @@ func (in NodeInput) overlaps(nic *fabric.NIC, names []string) []overlap {
 	return found
 }
 
-// guarded holds for the values of arp_ignore with which a NIC answers only for its own addresses (1, 2) or
+// guarded reports whether arp_ignore is a value with which a NIC answers only for its own addresses (1, 2) or
 // for none (8). 3 withholds only addresses of scope host; 4 to 7 are reserved (ip-sysctl).
 func guarded(nic *fabric.NIC) bool {
 	return nic.ARPIgnore != nil && (*nic.ARPIgnore == 1 || *nic.ARPIgnore == 2 || *nic.ARPIgnore == 8)

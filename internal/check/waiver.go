@@ -8,19 +8,19 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Waiver takes a failing finding, and what is silent behind it, out of the verdict for a while.
+// Waiver excludes a failing finding, and what depends on it, from the verdict until a date.
 type Waiver struct {
 	Rule    string    // id of a rule
 	Subject string    // as findings print it: node, node:nic, cluster
 	Reason  string    // in words
-	Until   time.Time // the last day on which it holds, UTC
+	Until   time.Time // the last day on which it is in effect, UTC
 }
 
 // waiverSource marks the evidence of a finding that a waiver covers. Such a finding keeps its status and is
 // counted as waived.
 const waiverSource = "cluster file, waive"
 
-// waiverRule is the id of findings about waivers that do nothing.
+// waiverRule is the id of findings about waivers without effect.
 const waiverRule = "waiver"
 
 type waiverUse struct {
@@ -37,7 +37,7 @@ func (w *Waiver) expired(now time.Time) bool {
 	return !now.Before(time.Date(y, m, d+1, 0, 0, 0, 0, time.UTC))
 }
 
-// waiver finds the waiver in effect for a failing finding.
+// waiver returns the waiver in effect for a failing finding.
 func (c *Checker) waiver(rule string, s fabric.Subject) *Waiver {
 	if len(c.waivers) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func (c *Checker) waiver(rule string, s fabric.Subject) *Waiver {
 	return found
 }
 
-// unused gives a finding about a waiver that takes nothing out of the verdict, so that it is noticed.
+// unused returns a finding about a waiver that excludes nothing from the verdict, so that it is noticed.
 func (w *waiverUse) unused(rules []Rule, now time.Time) (fabric.Finding, bool) {
 	f := fabric.Finding{
 		ID: waiverRule, Title: "Waivers take effect", Status: fabric.Unknown, Severity: fabric.SeverityWarning,

@@ -35,7 +35,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would change")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only report what would change")
 	return c
 }
 

@@ -60,7 +60,7 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 		err = report.RunText(a.stdout, r, a.textOptions())
 	}
 	if err != nil {
-		return err // a verdict that could not be printed is not given
+		return err // without the output there is no verdict
 	}
 	return exitOf(r.Status())
 }

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/report"
 )
 
-// catalogOptions say what of the catalog is shown: the kinds, one kind, or one part.
+// catalogOptions are the arguments of catalog, which select the kinds, one kind, or one part.
 type catalogOptions struct {
 	words []string // KIND, NAME or both
 }

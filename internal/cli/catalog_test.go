@@ -19,7 +19,7 @@ func TestCatalogOptions(t *testing.T) {
 		})
 	}
 	if _, err := parsed(t, a.catalogCommand, "gpus", "h100", "h200"); err == nil {
-		t.Error("three arguments were taken")
+		t.Error("three arguments were accepted")
 	}
 }
 
@@ -30,13 +30,13 @@ func TestInitOptions(t *testing.T) {
 		want initOptions
 		err  string
 	}{
-		"this host":        {[]string{}, initOptions{}, ""},
-		"an example":       {[]string{"--example", "spark-pair"}, initOptions{example: "spark-pair"}, ""},
-		"its size":         {[]string{"--example", "roce-mi300x", "--nodes", "16"}, initOptions{"roce-mi300x", 16}, ""},
-		"a size alone":     {[]string{"--nodes", "4"}, initOptions{}, "flag --nodes: needs --example"},
-		"no nodes":         {[]string{"--example", "roce-mi300x", "--nodes", "0"}, initOptions{}, "flag --nodes: 0: must be 1 or more"},
-		"not a number":     {[]string{"--example", "roce-mi300x", "--nodes", "many"}, initOptions{}, "many"},
-		"with an argument": {[]string{"spark-pair"}, initOptions{}, "takes no arguments"},
+		"this host":                 {[]string{}, initOptions{}, ""},
+		"an example":                {[]string{"--example", "spark-pair"}, initOptions{example: "spark-pair"}, ""},
+		"its size":                  {[]string{"--example", "roce-mi300x", "--nodes", "16"}, initOptions{"roce-mi300x", 16}, ""},
+		"a size without an example": {[]string{"--nodes", "4"}, initOptions{}, "flag --nodes: needs --example"},
+		"no nodes":                  {[]string{"--example", "roce-mi300x", "--nodes", "0"}, initOptions{}, "flag --nodes: 0: must be 1 or more"},
+		"not a number":              {[]string{"--example", "roce-mi300x", "--nodes", "many"}, initOptions{}, "many"},
+		"with an argument":          {[]string{"spark-pair"}, initOptions{}, "takes no arguments"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := parsed(t, a.initCommand, test.args...)
@@ -57,11 +57,11 @@ func TestSchemaOptions(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if _, err := parsed(t, a.schemaCommand); err == nil {
-		t.Error("no kind was taken")
+		t.Error("no kind was accepted")
 	}
 }
 
-// What works on this host needs Linux; what works on files and names runs anywhere.
+// Commands that act on this host need Linux; those that work on files and names run anywhere.
 func TestNeedsLinux(t *testing.T) {
 	for line, want := range map[string]string{
 		"collect":                       "collect: reads this host's sysfs and netlink, which needs Linux; on this system use --root or --hosts, or run it on the machine",
@@ -110,7 +110,7 @@ func TestNeedsLinux(t *testing.T) {
 	}
 }
 
-// command finds a command and parses its flags.
+// command returns a command with its flags parsed.
 func command(t *testing.T, args []string) *cobra.Command {
 	t.Helper()
 	c, rest, err := (&app{}).root().Find(args)
@@ -123,7 +123,7 @@ func command(t *testing.T, args []string) *cobra.Command {
 	return c
 }
 
-// arguments are what stands behind "topo show" and is not a flag.
+// arguments returns the arguments after "topo show" that are not flags.
 func arguments(line string) []string {
 	rest, _ := strings.CutPrefix(line, "topo show")
 	return slices.DeleteFunc(strings.Fields(rest), func(s string) bool { return strings.HasPrefix(rest, " --") })

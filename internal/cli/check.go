@@ -74,8 +74,8 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	return a.judge(ctx, o, in.plan, waivers, facts.Load(ctx, o.snapshots...), nil)
 }
 
-// judge checks a stream of facts, prints the findings and gives the exit status. What is printed as JSON is
-// not kept; of what is printed as text or written as a page only what is shown.
+// judge checks a stream of facts, prints the findings and returns the exit status. With JSON output no finding
+// is kept; with text or a page only those that are shown.
 func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waivers []check.Waiver, nodes iter.Seq2[*fabric.Facts, error], lost []fabric.Missing) error {
 	var emit []func(fabric.Finding)
 	var finish []func(fabric.Summary) error
@@ -105,12 +105,12 @@ func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waiv
 	}
 	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return groups.HTML(w, summary, of) }))
 	if err != nil {
-		return err // a verdict that was not written whole is none
+		return err // a verdict whose output is incomplete does not count
 	}
 	return exitOf(summary.Status())
 }
 
-// noteNames passes facts on and notes whose they are.
+// noteNames yields the facts unchanged and records the names of their nodes.
 func noteNames(nodes iter.Seq2[*fabric.Facts, error], names *[]string) iter.Seq2[*fabric.Facts, error] {
 	return func(yield func(*fabric.Facts, error) bool) {
 		for f, err := range nodes {

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// wantOptions parses arguments and compares what the command makes of them.
+// wantOptions parses arguments and compares the resulting options.
 func wantOptions[O any](t *testing.T, command func(func(context.Context, O) error) *cobra.Command, want O, args ...string) {
 	t.Helper()
 	if o, err := parsed(t, command, args...); err != nil || !reflect.DeepEqual(o, want) {
@@ -19,11 +19,11 @@ func wantOptions[O any](t *testing.T, command func(func(context.Context, O) erro
 	}
 }
 
-// refused makes sure that arguments are an error.
+// refused checks that arguments are an error.
 func refused[O any](t *testing.T, command func(func(context.Context, O) error) *cobra.Command, args ...string) {
 	t.Helper()
 	if o, err := parsed(t, command, args...); err == nil {
-		t.Errorf("%q was taken as %+v", args, o)
+		t.Errorf("%q was accepted as %+v", args, o)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestLabExecOptions(t *testing.T) {
 	refused(t, a.labExecCommand, "host1")
 }
 
-// A step that this version does not know, and anything behind one that it knows, is refused.
+// An unknown step is an error, and so is an argument of a known one.
 func TestNodeSteps(t *testing.T) {
 	ran := ""
 	step := func(name string) func(context.Context) error {
@@ -112,8 +112,8 @@ func TestWorst(t *testing.T) {
 	}{
 		{"all pass", []fabric.Status{fabric.Pass, fabric.Pass}, fabric.Pass},
 		{"a switch of the lab", []fabric.Status{fabric.Pass, fabric.NotApplicable}, fabric.Pass},
-		{"a switch that nothing can apply to", []fabric.Status{fabric.Pass, fabric.Unknown}, fabric.Unknown},
-		{"changes pending beside it", []fabric.Status{fabric.Unknown, fabric.Fail}, fabric.Fail},
+		{"a switch that cannot be applied", []fabric.Status{fabric.Pass, fabric.Unknown}, fabric.Unknown},
+		{"changes pending too", []fabric.Status{fabric.Unknown, fabric.Fail}, fabric.Fail},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var results []apply.Applied

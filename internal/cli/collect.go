@@ -20,7 +20,7 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
-// collectOptions say whose facts are collected, and how they are kept.
+// collectOptions are the flags of collect.
 type collectOptions struct {
 	root   string
 	text   string
@@ -35,17 +35,17 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 	c := &cobra.Command{
 		Use:   "collect [--root DIR | --text DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
-		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: of hosts one\n" +
+		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: for hosts one\n" +
 			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
 			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat and nvidia-smi: one file each, with\n" +
-			"any name; the folder's name is the host's. With --raw everything that was read goes into a recording, one text\n" +
+			"any name; the folder's name is the host's. With --raw everything that was read is saved in a recording, one text\n" +
 			"file, which check and diff accept like a live host; --redact removes names, serial numbers, GUIDs and addresses\n" +
-			"from it.\n\nExit status 0: everything was read; 2: what is listed under missing was not.",
+			"from it.\n\nExit status 0: everything was read; 2: something was not; see missing.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
-	c.Flags().StringVar(&o.root, "root", "", "folder that holds a captured /sys, /proc, /etc")
-	c.Flags().StringVar(&o.text, "text", "", "folder that holds the output of tools, one file each")
+	c.Flags().StringVar(&o.root, "root", "", "folder with a captured /sys, /proc, /etc")
+	c.Flags().StringVar(&o.text, "text", "", "folder with the output of tools, one file each")
 	c.Flags().StringVar(&o.raw, "raw", "", "file to write a recording to; - writes it to standard output instead of the facts")
 	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
@@ -87,7 +87,7 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	return err
 }
 
-// collectHost reads one host, and writes the recording that --raw asks for.
+// collectHost reads one host, and writes the recording of --raw.
 func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (*fabric.Facts, error) {
 	if o.text != "" {
 		return facts.LoadText(o.text)
@@ -121,12 +121,12 @@ func (a *app) writeRecording(archive []byte, o collectOptions) error {
 
 func openTree(root string) (*host.Tree, error) {
 	if info, err := os.Stat(filepath.Join(root, "sys")); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("captured tree %q: no folder sys in it: want the folder that stands for /", root)
+		return nil, fmt.Errorf("captured tree %q: no folder sys in it: give the folder that corresponds to /", root)
 	}
 	return host.OpenTree(filepath.Base(filepath.Clean(root)), root)
 }
 
-// collectHosts gives the facts of a range of hosts. Those that did not answer are listed on standard error.
+// collectHosts returns the facts of a range of hosts. Hosts that did not answer are listed on standard error.
 func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error) {
 	names, err := fabric.ExpandNames(hosts)
 	if err != nil {

@@ -124,12 +124,12 @@ func TestPanicEndsWith70(t *testing.T) {
 	cmd.Env = append(os.Environ(), panicVariable+"=yes")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 70 || !strings.Contains(string(out), "fault of the program, please report it: on purpose") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 70 || !strings.Contains(string(out), "internal error, please report it: on purpose") {
 		t.Errorf("%v: %s", err, out)
 	}
 }
 
-// Output that cannot be written is no pass.
+// Output that cannot be written is not a pass.
 func TestOutputThatIsLost(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -154,11 +154,11 @@ func TestEveryExamplePlansOrSaysWhyNot(t *testing.T) {
 				if init.status != 64 || init.stdout != "" {
 					t.Errorf("%s of %s: %s", name, nodes, init)
 				}
-				continue // an example of a fixed size says so
+				continue // an example of a fixed size is an error that names the field
 			}
 			r := call(init.stdout, "plan", "-f", "-", "-o", "json")
 			if r.status == 64 && r.stdout == "" && strings.Contains(r.stderr, "fabric.leaf: is not set") {
-				continue // direct cabling and a cloud's network are not planned, and it says so
+				continue // direct cabling and a cloud's network are an error that says so
 			}
 			if r.status != 0 {
 				t.Errorf("%s of %s: %s", name, nodes, r)
@@ -195,7 +195,7 @@ func TestRenderWritesWhatItsIndexSays(t *testing.T) {
 	}
 }
 
-// digests are the files of a folder by their SHA-256.
+// digests returns the SHA-256 of each file of a folder.
 func digests(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -254,7 +254,7 @@ func TestCheckOfASnapshot(t *testing.T) {
 		t.Errorf("as text: %s", text)
 	}
 	if twice := call("", "check", "--snapshot", filepath.Dir(path), "-o", "json"); twice.stdout != asJSON.stdout {
-		t.Error("its folder gives another verdict than the file")
+		t.Error("the folder leads to another verdict than the file")
 	}
 }
 
@@ -308,7 +308,7 @@ func TestKeysOfFindings(t *testing.T) {
 		}
 		for key := range f {
 			if !slices.Contains(known, key) {
-				t.Errorf("finding %s has %q, of which nobody knows", f["id"], key)
+				t.Errorf("finding %s has %q, which is unknown", f["id"], key)
 			}
 		}
 		if subject := decode[map[string]string](t, string(f["subject"])); subject["kind"] == "" {

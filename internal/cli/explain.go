@@ -34,9 +34,9 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 		Use:   "explain FILE...|- [-f FILE] [--snapshot PATH...] [--machine ID --nodes N ...]",
 		Short: "Explain what is wrong with measured bandwidth, and why",
 		Long: "Explain what is wrong with measured bandwidth, and why: output of nccl-tests, rccl-tests, perftest or the OSU\n" +
-			"benchmarks, debug logs of NCCL or RCCL, table files and observation files, any number of them in any mixture, or -\n" +
-			"for standard input. Results of one call explain each other: a slow table and the log of its run belong together.\n" +
-			"What the files do not state about the machines comes from flags, a cluster file or saved facts.\n\n" +
+			"benchmarks, debug logs of NCCL or RCCL, table files and observation files, any number of them in any combination,\n" +
+			"or - for standard input. Files of one call are explained together, such as a slow table and the log of its run.\n" +
+			"Facts about the machines that the files do not state come from flags, a cluster file or saved facts.\n\n" +
 			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something is unknown.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -127,7 +127,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 	return in, err
 }
 
-// predictor gives what healthy machines would measure. A cluster is built once for the same hardware.
+// predictor returns what healthy machines would measure. A cluster is built once for the same hardware.
 func predictor(cat *catalog.Catalog) diagnose.Predictor {
 	type built struct {
 		cluster *collective.Cluster
@@ -136,7 +136,7 @@ func predictor(cat *catalog.Catalog) diagnose.Predictor {
 	known := make(map[fabric.Hardware]built)
 	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
 		key := hw
-		key.NVLink = nil // a pointer, and so a key of its own
+		key.NVLink = nil // two equal pointers are not equal keys
 		b, ok := known[key]
 		if !ok || hw.NVLink != nil {
 			b.cluster, b.err = collective.New(cat, hw)

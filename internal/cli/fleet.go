@@ -13,7 +13,7 @@ import (
 	"railwright.dev/railwright/internal/pipeline"
 )
 
-// fleetOptions say on which machines a command works.
+// fleetOptions select the machines that a command works on.
 type fleetOptions struct {
 	file string
 	lab  bool
@@ -21,18 +21,18 @@ type fleetOptions struct {
 
 func (o *fleetOptions) flags(c *cobra.Command) {
 	fileFlag(c, &o.file)
-	c.Flags().BoolVar(&o.lab, "lab", false, "the lab that is up")
+	c.Flags().BoolVar(&o.lab, "lab", false, "the lab that is running")
 	c.MarkFlagsMutuallyExclusive("lab", "file")
 }
 
-// reached is the machines of a plan, ready to work on.
+// reached is the machines of a plan, after login.
 type reached struct {
 	plan    *fabric.Plan
 	waivers []check.Waiver
 	fleet   *fleet.Fleet
 }
 
-// reach goes to the machines of the lab that is up, or of a cluster file.
+// reach connects to the machines of the running lab, or of a cluster file.
 func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 	if o.lab {
 		l, err := lab.Open()
@@ -43,7 +43,7 @@ func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 		return &reached{plan: l.Plan, fleet: f}, err
 	}
 	if o.file == "" {
-		return nil, errors.New("which machines: -f FILE of a cluster (make one with: railwright init), or --lab")
+		return nil, errors.New("no machines given: use -f FILE (make one with: railwright init) or --lab")
 	}
 	in, err := a.readCluster(o.file)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// hardwareFlags let people say which machines a prediction or an explanation is of.
+// hardwareFlags describe the machines of a prediction or an explanation.
 func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f := c.Flags()
 	f.StringVar(&hw.Machine, "machine", "", "machine of the catalog, such as hgx-h100")
-	f.StringVar(&hw.GPU, "gpu", "", "GPU of the catalog, such as h100, where --machine does not give it")
+	f.StringVar(&hw.GPU, "gpu", "", "GPU of the catalog, such as h100, if --machine does not determine it")
 	f.IntVar(&hw.Nodes, "nodes", 0, "number of machines")
 	f.IntVar(&hw.GPUsPerNode, "gpus", 0, "GPUs in use per machine")
 	f.IntVar(&hw.NICsPerNode, "nics", 0, "NICs of the fabric per machine")
@@ -26,7 +26,7 @@ func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f.BoolVar(&hw.VM, "vm", false, "the GPUs are passed through to a virtual machine")
 }
 
-// checkHardware refuses numbers that no machine has.
+// checkHardware rejects values that no machine has.
 func checkHardware(hw fabric.Hardware) error {
 	for _, n := range []struct {
 		flag  string

@@ -14,7 +14,7 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-// initOptions say what the cluster file is made from.
+// initOptions are the flags of init.
 type initOptions struct {
 	example string
 	nodes   int // 0: the example's own number

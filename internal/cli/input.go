@@ -21,7 +21,7 @@ type input struct {
 
 var errNoFile = errors.New("a cluster file is needed: -f FILE (make one with: railwright init)")
 
-// maxClusterFile bounds what is read of a cluster file, in bytes; one byte more shows the parser that it is too large.
+// maxClusterFile is how much of a cluster file is read, in bytes: one byte more than allowed, so that the parser can reject it.
 const maxClusterFile = 1<<20 + 1
 
 // readCluster reads, validates and plans a cluster file; - is standard input.

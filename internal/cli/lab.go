@@ -21,12 +21,12 @@ func (a *app) labCommand() *cobra.Command {
 		Use: "lab", Short: "A cluster of network namespaces on this machine, with faults to plant", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.labUpCommand(a.labUp), labCommandWithout("down", "End the lab, or clear one that a killed run left", a.labDown),
-		labCommandWithout("status", "Show the lab that is up", a.labStatus), a.labExecCommand(a.labExec))
+	c.AddCommand(a.labUpCommand(a.labUp), labCommandWithout("down", "Stop the lab, or clean up after a killed run", a.labDown),
+		labCommandWithout("status", "Show the running lab", a.labStatus), a.labExecCommand(a.labExec))
 	return c
 }
 
-// labCommandWithout is a command that takes neither flags nor arguments.
+// labCommandWithout returns a command without flags and arguments.
 func labCommandWithout(use, short string, run func() error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(*cobra.Command, []string) error { return run() }}
 }
@@ -51,8 +51,8 @@ func (a *app) labUpCommand(run func(context.Context, labUpOptions) error) *cobra
 	}
 	fileFlag(c, &o.file)
 	c.Flags().BoolVar(&o.ssh, "ssh", false, "add a machine \"admin\" from which the hosts are reached over SSH")
-	c.Flags().StringVar(&o.hardware, "hardware", "", "recording (collect --raw) whose hardware every host shows")
-	c.Flags().BoolVar(&o.bare, "bare", false, "apply nothing: hosts like new machines")
+	c.Flags().StringVar(&o.hardware, "hardware", "", "recording (collect --raw) with the hardware that every host shows")
+	c.Flags().BoolVar(&o.bare, "bare", false, "apply nothing: leave the hosts unconfigured")
 	c.Flags().StringArrayVar(&o.faults, "fault", nil, "a fault to plant, such as mtu=host1:eth3; can be repeated")
 	c.MarkFlagsMutuallyExclusive("bare", "fault")
 	return c
@@ -89,7 +89,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	return a.printLab(l)
 }
 
-// readHardware reads a recording and makes sure that it is one with hardware in it, before anything is built.
+// readHardware reads a recording and checks that it contains hardware, before anything is built.
 func readHardware(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
@@ -104,7 +104,7 @@ func readHardware(file string) ([]byte, error) {
 	return recording, nil
 }
 
-// labInput reads what a lab is to be made of, and the faults that are to be planted in it.
+// labInput returns the specification of a lab and the faults to plant in it.
 func (a *app) labInput(file string, faults []string) (*input, []lab.Fault, error) {
 	in, err := exampleCluster()
 	if file != "" {
@@ -153,7 +153,7 @@ func (a *app) printLab(l *lab.Lab) error {
 	for _, f := range l.Faults {
 		fmt.Fprintf(a.stdout, "fault planted: %s\n", f)
 	}
-	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nend it:      railwright lab down\n", l.Plan.Nodes[0].Name)
+	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nstop it:     railwright lab down\n", l.Plan.Nodes[0].Name)
 	return err
 }
 
@@ -174,7 +174,7 @@ func (a *app) labExecCommand(run func(context.Context, labExecOptions) error) *c
 			return run(c.Context(), o)
 		},
 	}
-	c.Flags().SetInterspersed(false) // flags behind the host are the command's
+	c.Flags().SetInterspersed(false) // flags after the host belong to the command
 	return c
 }
 

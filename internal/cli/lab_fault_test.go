@@ -43,8 +43,8 @@ func nicsOf(node string) []string {
 	return out
 }
 
-// plantings are faults and what the check must then blame, and nobody else. The mesh sees every one but ARP
-// flux for sure: who answers first there is a matter of luck.
+// plantings are faults and the only findings that the check must then report. The mesh detects each of them except ARP
+// flux with certainty: there the first answer wins a race.
 func plantings() []struct {
 	scheme, faults string
 	want           []string
@@ -92,12 +92,12 @@ func TestEveryFaultIsPlanted(t *testing.T) {
 			if kind, rest, _ := strings.Cut(p.faults, "="); kind == k.Name && !strings.Contains(rest, "=") {
 				alone++
 				if !strings.HasPrefix(p.want[0], string(k.Cause)+" ") {
-					t.Errorf("%s is said to show as %s, and the test wants %s", p.faults, k.Cause, p.want[0])
+					t.Errorf("%s is documented to show as %s, want %s", p.faults, k.Cause, p.want[0])
 				}
 			}
 		}
 		if alone < 2 {
-			t.Errorf("fault %s is planted alone %d times", k.Name, alone)
+			t.Errorf("fault %s is planted %d times without others", k.Name, alone)
 		}
 	}
 }
@@ -127,7 +127,7 @@ func TestLabFaults(t *testing.T) {
 				t.Errorf("bench exits with %d", status)
 			}
 			if !strings.HasPrefix(tt.faults, "one-subnet") && mesh.Summary().Fail == 0 {
-				t.Errorf("the mesh sees nothing of it: %+v", mesh.Summary())
+				t.Errorf("the mesh does not detect it: %+v", mesh.Summary())
 			}
 		})
 	}
@@ -177,19 +177,19 @@ func TestUpInTheLab(t *testing.T) {
 			}
 			page := read("report.html")
 			if !strings.Contains(r.stdout, "report: "+filepath.Join(folders[0], "report.html")) || !strings.HasSuffix(strings.TrimSpace(page), "</html>") {
-				t.Error("no whole report")
+				t.Error("the report is incomplete")
 			}
 			for _, w := range tt.want {
 				cause, _, _ := strings.Cut(w, " ")
 				if !strings.Contains(page, cause) || !strings.Contains(r.stdout, cause) {
-					t.Errorf("%s is not told", cause)
+					t.Errorf("%s is not reported", cause)
 				}
 			}
 			if again := l.run("report", folders[0]); again.status != 0 || read("report.html") != page {
-				t.Errorf("the report of the folder is another one: %s", again)
+				t.Errorf("the report of the folder differs: %s", again)
 			}
 			if from := l.run("check", "--snapshot", folders[0], "-f", filepath.Join(folders[0], "cluster.yaml")); from.status != tt.status {
-				t.Errorf("the facts of the folder give another verdict: %s", from)
+				t.Errorf("the facts of the folder lead to another verdict: %s", from)
 			}
 		})
 	}

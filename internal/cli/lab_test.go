@@ -21,17 +21,17 @@ import (
 )
 
 // The tests of this file run the built program against the kernel. Each lab has a folder of its own, so that
-// they do not meet, and each must end without a trace.
+// they do not interfere, and each must end without a trace.
 
 // testLab is a lab of a test: where it keeps its state, and as whom the program runs.
 type testLab struct {
 	t       *testing.T
 	program string
 	folder  string
-	as      []string // a command that runs the program as somebody else
+	as      []string // a command that runs the program as another user
 }
 
-// newTestLab skips the test, in words, where there can be no lab.
+// newTestLab skips the test, with the reason, where a lab cannot run.
 func newTestLab(t *testing.T) *testLab {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -77,7 +77,7 @@ func (l *testLab) run(args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// up starts the lab. A kernel that does not allow it skips the test.
+// up starts the lab. The test is skipped where the kernel does not allow it.
 func (l *testLab) up(args ...string) result {
 	l.t.Helper()
 	r := l.run(append([]string{"lab", "up"}, args...)...)
@@ -95,7 +95,7 @@ func (l *testLab) want(r result, status int) {
 	}
 }
 
-// findings are the verdict of a check, which must have this exit status.
+// findings returns the findings of a check, which must have this exit status.
 func (l *testLab) findings(status int) fabric.Findings {
 	l.t.Helper()
 	r := l.run("check", "--lab", "-o", "json")
@@ -103,7 +103,7 @@ func (l *testLab) findings(status int) fabric.Findings {
 	return decode[fabric.Findings](l.t, r.stdout)
 }
 
-// bench is what the mesh saw; its exit status comes with it.
+// bench returns the measured mesh and the exit status.
 func (l *testLab) bench() (mesh fabric.Mesh, status int) {
 	l.t.Helper()
 	r := l.run("bench", "--lab", "-o", "json")
@@ -144,7 +144,7 @@ func (l *testLab) processes(namespace string) []string {
 	return found
 }
 
-// vanish ends the lab, if it is up, and looks for what stays behind.
+// vanish stops the lab, if it is up, and checks that nothing is left.
 func (l *testLab) vanish() {
 	namespace := ""
 	if _, err := os.Stat(filepath.Join(l.folder, "lab.json")); err == nil {
@@ -166,14 +166,14 @@ func (l *testLab) noTrace(namespace string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if len(left) > 0 {
-		l.t.Errorf("processes stay behind: %v", left)
+		l.t.Errorf("processes left: %v", left)
 	}
 	if _, err := os.Stat(l.folder); !errors.Is(err, os.ErrNotExist) {
-		l.t.Errorf("state stays behind: %v", err)
+		l.t.Errorf("state left: %v", err)
 	}
 }
 
-// blamed is what findings fail on, as "cause subject", without doubles.
+// blamed returns the failing findings as "cause subject", without duplicates.
 func blamed(f fabric.Findings) []string {
 	out := []string{}
 	for _, one := range f.Findings {
@@ -213,7 +213,7 @@ func TestLabClean(t *testing.T) {
 	if l.want(again, 64); !strings.Contains(again.stderr, "a lab is already up") {
 		t.Error(again)
 	}
-	l.findings(0) // which leaves the first one as it was
+	l.findings(0) // the first one is unchanged
 
 	l.want(l.run("lab", "status"), 0)
 	if r := l.run("lab", "exec", "host2", "--", "hostname"); r.status != 0 || r.stdout != "host2\n" {
@@ -225,7 +225,7 @@ func TestLabClean(t *testing.T) {
 	}
 }
 
-// What the lab's commands print is what the schemas say.
+// The output of the lab's commands conforms to the schemas.
 func TestLabSchemas(t *testing.T) {
 	t.Parallel()
 	l := newTestLab(t)
@@ -260,8 +260,8 @@ func TestLabSchemes(t *testing.T) {
 // The limits of the whole machine's neighbour tables, in entries.
 const neighbourLimits = "/proc/sys/net/ipv4/neigh/default/gc_thresh3"
 
-// All pairs of 8 hosts with 8 NICs, in one subnet: it needs more neighbours than a machine comes with, and
-// gives the limit back.
+// All pairs of 8 hosts with 8 NICs, in one subnet: it needs more neighbours than the default limit allows, and
+// restores the limit.
 func TestLabOfEightHosts(t *testing.T) {
 	l := newTestLab(t)
 	before, err := os.ReadFile(neighbourLimits)
@@ -294,7 +294,7 @@ func TestLabOfEightHosts(t *testing.T) {
 	}
 }
 
-// killed kills a command once the lab's state is there.
+// killed kills a command as soon as the lab's state exists.
 func (l *testLab) killed(cmd *exec.Cmd, signal unix.Signal, when time.Duration) result {
 	l.t.Helper()
 	var stderr bytes.Buffer
@@ -312,7 +312,7 @@ func (l *testLab) killed(cmd *exec.Cmd, signal unix.Signal, when time.Duration) 
 	if err := cmd.Process.Signal(signal); err != nil {
 		l.t.Fatal(err)
 	}
-	_ = cmd.Wait() // its status is what is asked for
+	_ = cmd.Wait() // only its exit status matters
 	return result{cmd.ProcessState.ExitCode(), "", stderr.String()}
 }
 
@@ -324,7 +324,7 @@ func TestLabOfARunThatWasKilled(t *testing.T) {
 			l := newTestLab(t)
 			l.killed(l.command("up", "--lab"), unix.SIGKILL, when)
 			l.vanish()
-			l.up() // and the way is free
+			l.up() // a new lab can start
 		})
 	}
 }
@@ -349,7 +349,7 @@ func TestLabWhoseKeeperWasKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(l.processes(namespace)); n < 4 {
-		t.Errorf("%d processes in the lab: this test would find nothing", n)
+		t.Errorf("%d processes in the lab: this test would detect nothing", n)
 	}
 	if err := unix.Kill(keeper, unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -375,8 +375,8 @@ func TestLabWhoseKeeperWasKilled(t *testing.T) {
 	}
 }
 
-// Without root the lab lives in a user namespace: networkd and lldpd cannot run there, which is said, and
-// what they would have shown is unknown.
+// Without root the lab runs in a user namespace: networkd and lldpd cannot run there, which is reported, and
+// what depends on them is unknown.
 func TestLabOfAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	l := newTestLab(t)

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// panicVariable makes this test binary run a command whose output nobody can take.
+// panicVariable makes this test binary run a command whose output panics.
 const panicVariable = "RAILWRIGHT_TEST_PANIC"
 
-// built is the program as its users have it, in a folder that everybody can enter: some of what it does,
-// it does by running itself.
+// built is the program as its users have it, in a folder that every user can enter: some commands run
+// the program again.
 type built struct {
 	folder string
 	path   func() (string, error) // builds it, once
@@ -57,8 +57,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// labsAtOnce lets so many tests run at once, unless the command line says otherwise: a lab mostly waits, for
-// networkd and for LLDP frames that come each second, and the usual one a processor takes minutes.
+// labsAtOnce sets how many tests run at once, unless the command line sets it: a lab mostly waits, for
+// networkd and for LLDP frames that come each second, and with the default of one per processor they take minutes.
 func labsAtOnce() error {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
@@ -73,7 +73,7 @@ func withFolder(run func() int) (status int, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(program.folder)) }()
-	// Another user runs the program too.
+	// Another user also runs the program.
 	if err := os.Chmod(program.folder, 0o755); err != nil {
 		return 0, err
 	}
@@ -84,7 +84,7 @@ type panicking struct{}
 
 func (panicking) Write([]byte) (int, error) { panic("on purpose") }
 
-// result is what a command said.
+// result is the output of a command.
 type result struct {
 	status         int
 	stdout, stderr string
@@ -109,12 +109,12 @@ func decode[T any](t *testing.T, text string) T {
 		t.Fatalf("%v: %.300s", err, text)
 	}
 	if rest, err := io.ReadAll(d.Buffered()); err != nil || strings.TrimSpace(string(rest)) != "" {
-		t.Fatalf("behind the JSON: %.300q, %v", rest, err)
+		t.Fatalf("after the JSON: %.300q, %v", rest, err)
 	}
 	return v
 }
 
-// example writes a cluster file and gives its path.
+// example writes a cluster file and returns its path.
 func example(t *testing.T, name string, change ...string) string {
 	t.Helper()
 	r := call("", "init", "--example", name)

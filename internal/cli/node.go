@@ -18,15 +18,15 @@ import (
 	"railwright.dev/railwright/internal/lab"
 )
 
-// nodeSteps are what this program runs of itself at the far end: on a host, or in a namespace of the lab.
+// nodeSteps are the steps that this program runs at the far end: on a host, or in a namespace of the lab.
 type nodeSteps struct {
 	collect, mesh, apply, labKeep, labHold, labFault func(context.Context) error
 }
 
 func (a *app) nodeCommand(run nodeSteps) *cobra.Command {
 	c := &cobra.Command{
-		Use: "node", Short: "What runs at the far end", Hidden: true, Args: noArgs,
-		// Without it, a step that this version does not know would be answered with the help, and a pass.
+		Use: "node", Short: "Steps that railwright runs at the far end", Hidden: true, Args: noArgs,
+		// Without it an unknown step would print the help and exit with 0.
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	step := func(use, short string, run func(context.Context) error) {
@@ -60,7 +60,7 @@ func (a *app) nodeCollect(ctx context.Context) error {
 	return json.NewEncoder(a.stdout).Encode(f)
 }
 
-// collectHere gives the facts of this host; a lab host may have recorded hardware under it.
+// collectHere returns the facts of this host; a lab host may have recorded hardware under it.
 func collectHere(ctx context.Context) (*fabric.Facts, error) {
 	f := facts.Collect(ctx, host.Local{}, now())
 	recording, err := os.ReadFile(host.HardwareFile)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// parsed gives the options that a command makes of its arguments, without running it. Arguments that
+// parsed returns the options that a command reads from its arguments, without running it. Arguments that
 // are refused are the error.
 func parsed[O any](t *testing.T, command func(run func(context.Context, O) error) *cobra.Command, args ...string) (o O, err error) {
 	t.Helper()
@@ -22,7 +22,7 @@ func parsed[O any](t *testing.T, command func(run func(context.Context, O) error
 	c.SetErr(io.Discard)
 	c.SilenceUsage, c.SilenceErrors = true, true
 	if err = c.ExecuteContext(context.Background()); err == nil && !ran {
-		t.Fatalf("%q: neither run nor refused", args)
+		t.Fatalf("%q: neither run nor rejected", args)
 	}
 	return o, err
 }
@@ -34,6 +34,6 @@ func TestPlanOptions(t *testing.T) {
 		t.Errorf("%+v, %v", o, err)
 	}
 	if _, err := parsed(t, a.planCommand, "cluster.yaml"); err == nil {
-		t.Error("an argument was taken")
+		t.Error("an argument was accepted")
 	}
 }

@@ -16,7 +16,7 @@ func htmlFlag(c *cobra.Command, file *string) {
 	c.Flags().StringVar(file, "html", "", "file to write a self-contained page to")
 }
 
-// writePage writes a page to the file of --html, whole or not at all; an empty name asks for none.
+// writePage writes a page to the file of --html, whole or not at all; with an empty name it does nothing.
 func writePage(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return nil
@@ -28,10 +28,10 @@ func writePage(file string, write func(io.Writer) error) error {
 	return writeFile(file, page.Bytes())
 }
 
-// pageInfo is when, by what and by which version a page is made.
+// pageInfo returns the time, the command line and the version that a page names.
 func (a *app) pageInfo() report.PageInfo {
 	return report.PageInfo{Written: now(), Version: a.version, Command: commandLine()}
 }
 
-// commandLine is this program as it was called.
+// commandLine returns the command line of this process.
 func commandLine() string { return strings.Join(append([]string{"railwright"}, os.Args[1:]...), " ") }

@@ -111,7 +111,7 @@ func portRange(ports []fabric.SwitchPort) string {
 	}
 }
 
-// portRate is the rate of all ports in Gb/s; 0 where it is unknown or they differ.
+// portRate returns the rate of all ports in Gb/s; 0 where it is unknown or they differ.
 func portRate(ports []fabric.SwitchPort) float64 {
 	if len(ports) == 0 || slices.ContainsFunc(ports, func(p fabric.SwitchPort) bool { return p.RateGbps != ports[0].RateGbps }) {
 		return 0
@@ -159,7 +159,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 	return err
 }
 
-// number writes a figure of the plan; 0 stands for one that is unknown.
+// number writes a figure of the plan; 0 means unknown.
 func number(n float64) string {
 	if n == 0 {
 		return "-"

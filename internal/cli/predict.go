@@ -40,7 +40,7 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 		Long: "Predict the bandwidth curve of a collective on healthy machines, size by size: time, bandwidth, the healthy band, what\n" +
 			"NCCL chooses, what each NIC carries, and the physical bound with the element that sets it.\n\n" +
 			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
-			"state; flags win. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
+			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
 			"its NICs are unknown; repeat it for each.",
 		Args: noArgs,
@@ -105,7 +105,7 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	return c.Predict(job, sizes)
 }
 
-// jobFlags puts flags over what a table file says of the job.
+// jobFlags overrides the job of a table file with the flags.
 func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 	if o.collective != "" {
 		if job.Collective, err = fabric.ParseCollective(o.collective); err != nil {
@@ -142,7 +142,7 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 	return err
 }
 
-// cluster gives the machines that are predicted.
+// cluster returns the machines to predict for.
 func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]string) (*collective.Cluster, error) {
 	cat, err := catalog.Load()
 	if err != nil {
@@ -172,7 +172,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 	}
 }
 
-// system gives NCCL's own idea of a machine, from its topology file or from facts.
+// system returns NCCL's own idea of a machine, from its topology file or from facts.
 func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*ncclgraph.System, error) {
 	options := ncclgraph.Options{Nodes: max(o.hw.Nodes, 1), Env: env}
 	if o.topo != "" {
@@ -189,7 +189,7 @@ func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog
 	return ncclgraph.FromMachine(m, options)
 }
 
-// tableOf reads the one table file that a prediction is like.
+// tableOf reads the table file of --like.
 func (a *app) tableOf(file string) (*fabric.Table, error) {
 	found, err := a.measured(file)
 	if err != nil {
@@ -224,8 +224,8 @@ func (a *app) tuningOf(file string) ([]fabric.TuningCell, error) {
 	return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
 }
 
-// hardware is what a cluster file states about its machines. A collective over different machines runs at the pace
-// of the slowest, which a prediction for equal ones does not show: that is refused.
+// hardware returns what a cluster file states about its machines. A collective over different machines runs at the pace
+// of the slowest, which a prediction for equal machines does not show, so it is an error.
 func (in *input) hardware() (fabric.Hardware, error) {
 	hw := fabric.Hardware{Nodes: len(in.plan.Nodes), Net: "roce"}
 	if in.plan.Transport == fabric.InfiniBand {
@@ -241,7 +241,7 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	return hw, nil
 }
 
-// withFlags replaces what flags set.
+// withFlags overrides the values that are set by flags.
 func withFlags(base, flags fabric.Hardware) fabric.Hardware {
 	if flags.Machine != "" {
 		base = fabric.Hardware{Nodes: base.Nodes}

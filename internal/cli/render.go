@@ -51,7 +51,7 @@ func (a *app) render(ctx context.Context, o renderOptions) error {
 	return err
 }
 
-// leftOut lists what is not in the rendered files, a line each with its targets.
+// leftOut lists what is not in the rendered files, one per line with its targets.
 func leftOut(index fabric.Index) string {
 	targets := make(map[string][]string)
 	var order []string

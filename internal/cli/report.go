@@ -48,7 +48,7 @@ func (a *app) report(_ context.Context, o reportOptions) error {
 	return err
 }
 
-// readRun loads what a run left. The record of the run itself must be there; what else is missing was not
+// readRun loads a run folder. The record of the run itself is required; whatever else is missing was not
 // checked, and the report says so.
 func readRun(folder run.Folder) (report.Run, error) {
 	var r report.Run

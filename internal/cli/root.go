@@ -1,4 +1,4 @@
-// Package cli is the command line: one file a command. It reads flags, moves values along the pipeline,
+// Package cli is the command line: one file per command. It reads flags, moves values along the pipeline,
 // writes streams and decides the exit status. It computes nothing and knows no vendor.
 package cli
 
@@ -44,12 +44,12 @@ type app struct {
 	verbose bool
 }
 
-// verdict is an exit status that the command reached by looking; it prints nothing.
+// verdict is an exit status that is the result of a command, not an error; it prints nothing.
 type verdict int
 
 func (v verdict) Error() string { return "exit status " + strconv.Itoa(int(v)) }
 
-// exitOf gives the exit status of a status.
+// exitOf returns the exit status for a status.
 func exitOf(s fabric.Status) error {
 	switch s {
 	case fabric.Pass, fabric.NotApplicable:
@@ -61,8 +61,8 @@ func exitOf(s fabric.Status) error {
 	}
 }
 
-// Main runs the program and gives its exit status: 0 pass, 1 something failed, 2 nothing failed but
-// something is unknown, 64 wrong usage or input, 70 a fault of the program.
+// Main runs the program and returns its exit status: 0 pass, 1 something failed, 2 nothing failed but
+// something is unknown, 64 wrong usage or input, 70 an internal error.
 func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	defer host.Recovered(stderr)
 	if err := extendPath(); err != nil {
@@ -84,7 +84,7 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	case errors.As(err, &v):
 		return int(v)
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "railwright: interrupted: the state of what was not finished is unknown")
+		fmt.Fprintln(stderr, "railwright: interrupted: the state of unfinished work is unknown")
 		return exitUnknown
 	default:
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
@@ -131,7 +131,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// noArgs refuses arguments in words that help who left out a flag.
+// noArgs rejects arguments with a message that helps where the name of a flag was left out.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s: argument %q: takes no arguments; usage: railwright %s", c.CommandPath(), args[0], c.Use)
@@ -141,7 +141,7 @@ func noArgs(c *cobra.Command, args []string) error {
 
 func (a *app) json() bool { return a.output == "json" }
 
-// textOptions are those of the terminal that standard output is, if it is one.
+// textOptions returns the options for standard output, which may be a terminal.
 func (a *app) textOptions() report.TextOptions {
 	o := report.TextOptions{Verbose: a.verbose, ASCII: !utf8Locale()}
 	f, ok := a.stdout.(*os.File)
@@ -155,7 +155,7 @@ func (a *app) textOptions() report.TextOptions {
 	return o
 }
 
-// utf8Locale holds where the environment asks for UTF-8, or for nothing: locale(7) gives the order.
+// utf8Locale reports whether the locale is UTF-8 or unset; the variables are in the order of locale(7).
 func utf8Locale() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := os.Getenv(name); value != "" {
@@ -166,7 +166,7 @@ func utf8Locale() bool {
 	return true
 }
 
-// progress says on standard error what is going on.
+// progress writes a progress message to standard error.
 func (a *app) progress(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.stderr, format+"\n", args...)

@@ -40,7 +40,7 @@ func schemaKinds() []string {
 	return kinds
 }
 
-// schemaOptions say which schema is printed.
+// schemaOptions are the arguments of schema.
 type schemaOptions struct {
 	kind string
 }
@@ -70,7 +70,7 @@ func (a *app) schema(_ context.Context, o schemaOptions) error {
 	if i < 0 {
 		return fabric.UnknownName("kind", o.kind, schemaKinds())
 	}
-	r := jsonschema.Reflector{Mapper: textForms, DoNotReference: o.kind != "Topology"} // its devices hold devices
+	r := jsonschema.Reflector{Mapper: textForms, DoNotReference: o.kind != "Topology"} // recursive: devices contain devices
 	return report.JSON(a.stdout, r.Reflect(documents()[i].value))
 }
 

@@ -13,7 +13,7 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-// compiled is what `schema KIND` prints, as another program reads it.
+// compiled returns the output of `schema KIND` as another program reads it.
 func compiled(t *testing.T, kind string) *jsonschema.Schema {
 	t.Helper()
 	r := call("", "schema", kind)
@@ -36,8 +36,8 @@ func compiled(t *testing.T, kind string) *jsonschema.Schema {
 	return s
 }
 
-// validates checks a document against the schema of its kind, and that the schema refuses it when it is
-// not whole.
+// validates checks a document against the schema of its kind, and that the schema rejects it when it is
+// incomplete.
 func validates(t *testing.T, kind, text string) {
 	t.Helper()
 	s := compiled(t, kind)
@@ -50,23 +50,23 @@ func validates(t *testing.T, kind, text string) {
 	}
 	object, ok := document.(map[string]any)
 	if !ok {
-		t.Fatalf("%s is no object", kind)
+		t.Fatalf("%s is not an object", kind)
 	}
 	if object["kind"] != kind {
-		t.Errorf("%s says that it is a %v", kind, object["kind"])
+		t.Errorf("%s has kind %v", kind, object["kind"])
 	}
 	object["bogus"] = 1
 	if s.Validate(object) == nil {
-		t.Errorf("%s: a field that nobody knows is taken", kind)
+		t.Errorf("%s: an unknown field is accepted", kind)
 	}
 	delete(object, "bogus")
 	delete(object, "kind")
 	if s.Validate(object) == nil {
-		t.Errorf("%s: a document without a kind is taken", kind)
+		t.Errorf("%s: a document without a kind is accepted", kind)
 	}
 }
 
-func TestSchemasTakeWhatCommandsPrint(t *testing.T) {
+func TestSchemasAcceptCommandOutput(t *testing.T) {
 	path, _ := saved(t)
 	validates(t, "Facts", call("", "collect").stdout)
 	validates(t, "Findings", call("", "check", "--snapshot", path, "-o", "json").stdout)
@@ -82,7 +82,7 @@ func TestSchemasTakeWhatCommandsPrint(t *testing.T) {
 	validates(t, "Plan", call("", "plan", "-f", example(t, "hgx-h100-ib"), "-o", "json").stdout)
 }
 
-func TestClusterSchemaTakesEveryExample(t *testing.T) {
+func TestClusterSchemaAcceptsEveryExample(t *testing.T) {
 	for _, name := range intent.Examples() {
 		r := call("", "init", "--example", name)
 		if r.status != 0 {
@@ -100,7 +100,7 @@ func TestClusterSchemaTakesEveryExample(t *testing.T) {
 	}
 }
 
-func TestSchemasRefuseWordsThatAreNoVerdict(t *testing.T) {
+func TestSchemasRejectUnknownVerdicts(t *testing.T) {
 	path, _ := saved(t)
 	text := call("", "check", "--snapshot", path, "-o", "json").stdout
 	for key, word := range map[string]string{"status": "healthy", "severity": "grave"} {
@@ -114,12 +114,12 @@ func TestSchemasRefuseWordsThatAreNoVerdict(t *testing.T) {
 		}
 		first[key] = word
 		if compiled(t, "Findings").Validate(document) == nil {
-			t.Errorf("a finding whose %s is %q is taken", key, word)
+			t.Errorf("a finding whose %s is %q is accepted", key, word)
 		}
 	}
 }
 
-// The same schema each time, ended by a new line, so that it can be kept under version control.
+// The same schema each time, with a newline at the end, so that it can be kept under version control.
 func TestSchemaIsStable(t *testing.T) {
 	for _, kind := range []string{"Cluster", "Facts", "Plan", "Index", "Findings", "Mesh", "Causes"} {
 		a, b := call("", "schema", kind).stdout, call("", "schema", kind, "-o", "json").stdout

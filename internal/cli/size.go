@@ -79,7 +79,7 @@ func (o *sizeOptions) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("machine", "gpu")
 }
 
-// givenAboveZero refuses an explicit 0 or a negative number: 0 stands for a flag that was not given.
+// givenAboveZero rejects an explicit 0 or a negative number: 0 means that a flag was not given.
 func givenAboveZero(c *cobra.Command, names ...string) error {
 	for _, name := range names {
 		flag := c.Flags().Lookup(name)
@@ -148,7 +148,7 @@ func (a *app) sizing(o sizeOptions) (*fabric.Sizing, error) {
 	return s, err
 }
 
-// planName is a plan by its role, or by its layout where it has none.
+// planName returns the role of a plan, or its layout where it has none.
 func planName(p fabric.SizingPlan) string {
 	if p.Role == "" {
 		return fabric.Layout{TP: p.TP, PP: p.PP, EP: p.EP, DP: p.DP}.String()
@@ -156,7 +156,7 @@ func planName(p fabric.SizingPlan) string {
 	return "the " + p.Role + " plan"
 }
 
-// machineOf is the machine of the flags.
+// machineOf returns the machine of the flags.
 func (o sizeOptions) machineOf(cat *catalog.Catalog) (sizing.Machine, error) {
 	if o.gpu != "" {
 		return sizing.MachineOfGPU(cat, o.gpu, o.perNode)
@@ -172,7 +172,7 @@ func (o sizeOptions) machineOf(cat *catalog.Catalog) (sizing.Machine, error) {
 	return m, err
 }
 
-// perform adds how fast a plan is: on its own network, and where it spans several nodes also on TCP and on half the NICs.
+// perform adds the performance of a plan: on its own network, and where it spans several nodes also on TCP and on half the NICs.
 func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *fabric.Sizing, i int) error {
 	p := s.Plans[i]
 	if !p.Fits {
@@ -187,7 +187,7 @@ func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *
 		rows, err := serving.Speed(replica, serving.Workloads(), serving.Concurrencies())
 		if err != nil {
 			if n > 0 {
-				continue // the comparison is left out, the figures stand
+				continue // only the comparison is left out
 			}
 			return err
 		}
@@ -199,7 +199,7 @@ func (a *app) perform(cat *catalog.Catalog, o sizeOptions, r sizing.Request, s *
 	return nil
 }
 
-// networks are the curves of all_reduce that a plan is timed with: its own first, then those it is compared with.
+// networks returns the all_reduce curves of a plan: its own network first, then those that it is compared with.
 func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p fabric.SizingPlan) ([]serving.Network, error) {
 	if o.curve != "" {
 		t, err := a.tableOf(o.curve)
@@ -227,7 +227,7 @@ func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p 
 	tcp, half := own, own
 	tcp.Net, tcp.NICsPerNode, tcp.NICGbps = "tcp", m.NICs, 8*m.NICGBs
 	half.NICsPerNode = m.NICs / 2
-	if curve, err := predictedCurve(cat, tcp, p.PP); err == nil { // else a comparison less; the plan's own network stands
+	if curve, err := predictedCurve(cat, tcp, p.PP); err == nil { // on an error only the comparison is left out
 		out = append(out, serving.Network{Name: "tcp", Curve: curve})
 	}
 	if half.NICsPerNode > 0 {
@@ -238,7 +238,7 @@ func (a *app) networks(cat *catalog.Catalog, o sizeOptions, m sizing.Machine, p 
 	return out, nil
 }
 
-// stageHardware is the machines of one pipeline stage, whose ranks reduce together.
+// stageHardware returns the machines of one pipeline stage, whose ranks reduce together.
 func stageHardware(m sizing.Machine, p fabric.SizingPlan) fabric.Hardware {
 	nodes := max(1, p.Nodes/max(1, p.PP))
 	hw := fabric.Hardware{Machine: m.Name, Nodes: nodes, GPUsPerNode: p.TP / nodes, Net: m.Net}
@@ -248,7 +248,7 @@ func stageHardware(m sizing.Machine, p fabric.SizingPlan) fabric.Hardware {
 	return hw
 }
 
-// predictedCurve is the all_reduce that healthy machines would give: over the ranks of a stage, and with several stages
+// predictedCurve returns the predicted all_reduce of healthy machines: over the ranks of a stage, and with several stages
 // also over two ranks on two nodes, as one stage sends to the next.
 func predictedCurve(cat *catalog.Catalog, hw fabric.Hardware, stages int) (serving.Curve, error) {
 	curve, err := allReduceCurve(cat, hw)

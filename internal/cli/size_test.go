@@ -40,7 +40,7 @@ func TestSizeOptions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if o, err := parsed(t, a.sizeCommand, args...); err == nil {
-				t.Errorf("taken as %+v", o)
+				t.Errorf("accepted as %+v", o)
 			}
 		})
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// linuxOnly is a command that works on the host where it runs, which then must run Linux.
+// linuxOnly is a command that acts on the local host, which must run Linux.
 type linuxOnly struct {
-	command   string   // its words after railwright; its subcommands too
+	command   string   // the words after railwright; includes its subcommands
 	does      string   // what needs Linux
-	elsewhere []string // flags that make it work on something other than this host
-	argument  bool     // so does an argument
+	elsewhere []string // flags that select something other than this host
+	argument  bool     // an argument selects something else too
 	instead   string   // what to do on another system
 }
 
@@ -40,7 +40,7 @@ func linuxCommands() []linuxOnly {
 	}
 }
 
-// needsLinux refuses a command that cannot do its work on a system (runtime.GOOS).
+// needsLinux returns an error for a command that does not work on a system (runtime.GOOS).
 func needsLinux(system string, c *cobra.Command, arguments []string) error {
 	if system == "linux" {
 		return nil
@@ -57,7 +57,7 @@ func needsLinux(system string, c *cobra.Command, arguments []string) error {
 	return nil
 }
 
-// splitNode takes FOLDER:NODE apart. The colon of a Windows drive belongs to the folder.
+// splitNode splits FOLDER:NODE. The colon of a Windows drive belongs to the folder.
 func splitNode(arg string) (folder, node string) {
 	drive := filepath.VolumeName(arg)
 	folder, node, _ = strings.Cut(arg[len(drive):], ":")

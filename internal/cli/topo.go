@@ -33,7 +33,7 @@ func (a *app) topoCommand() *cobra.Command {
 	return c
 }
 
-// machineOptions choose the machine: the local host unless one of them is set.
+// machineOptions select the machine: the local host unless one of them is set.
 type machineOptions struct {
 	snapshot string
 	machine  string
@@ -45,7 +45,7 @@ func (o *machineOptions) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("snapshot", "machine")
 }
 
-// load gives the machine of saved facts, of the catalog, or the local host.
+// load returns the machine of saved facts, of the catalog, or the local host.
 func (o machineOptions) load(ctx context.Context) (*topology.Machine, error) {
 	cat, err := catalog.Load()
 	if err != nil {
@@ -80,10 +80,10 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 		Use:   "show [FILE] [--snapshot PATH | --machine ID] [--svg FILE | --nccl [--nodes N]]",
 		Short: "Draw sockets, switches, GPUs and NICs, their distances, and which GPU uses which NIC",
 		Long: "Draw a host: sockets, root ports, switches, GPUs and NICs with their links, the distances in the words of\n" +
-			"nvidia-smi topo -m, and which GPU uses which NIC, with what a GPU without a near one loses. The host is the\n" +
+			"nvidia-smi topo -m, and which GPU uses which NIC, with what a GPU without a nearby NIC loses. The host is the\n" +
 			"local one, saved facts, a machine of the catalog, or FILE: an NCCL topology file, or the output of\n" +
 			"nvidia-smi topo -m or rocm-smi --showbus --showtopotype --showhw (- for standard input).\n\n" +
-			"With --nccl print what NCCL makes of the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
+			"With --nccl print what NCCL derives from the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
 			"its system, paths, rings and trees, and the number of channels.\n\n" +
 			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw.",
 		Args: cobra.MaximumNArgs(1),
@@ -94,7 +94,7 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 	}
 	o.flags(c)
 	c.Flags().StringVar(&o.svg, "svg", "", "file to write a picture to; - for standard output instead of the text")
-	c.Flags().BoolVar(&o.nccl, "nccl", false, "print what NCCL makes of the host")
+	c.Flags().BoolVar(&o.nccl, "nccl", false, "print what NCCL derives from the host")
 	c.Flags().IntVar(&o.nodes, "nodes", 1, "with --nccl: hosts like this one in the job")
 	c.MarkFlagsMutuallyExclusive("svg", "nccl")
 	return c
@@ -102,7 +102,7 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 
 func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 	if len(o.files) > 0 && o.machineOptions != (machineOptions{}) {
-		return fmt.Errorf("topology %q: a file and --snapshot or --machine: give one of them", o.files[0])
+		return fmt.Errorf("topology %q: a file and --snapshot or --machine: use only one", o.files[0])
 	}
 	if o.nccl {
 		return a.showNCCL(ctx, o)
@@ -114,7 +114,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 	if o.svg != "" {
 		var picture bytes.Buffer
 		if v.Machine == nil {
-			return fmt.Errorf("flag --svg: %s gives distances alone: there is no tree to draw", v.Source)
+			return fmt.Errorf("flag --svg: %s has only distances: there is no tree to draw", v.Source)
 		}
 		if err := draw.TopologySVG(&picture, v.Machine, v.Pairing); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (a *app) view(ctx context.Context, o topoShowOptions) (*topology.View, erro
 // showNCCL prints what NCCL logs of a host.
 func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
 	if a.json() {
-		return errors.New("flag --nccl: prints text alone")
+		return errors.New("flag --nccl: prints text only")
 	}
 	d, err := a.document(ctx, o)
 	if err != nil {
@@ -186,7 +186,7 @@ func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
 		a.progress("%s", note)
 	}
 	if s.AMD && s.FullyConnected() {
-		a.progress("RCCL has fixed rings for GPUs that are all joined to each other, and does not search as here")
+		a.progress("RCCL uses fixed rings for fully connected GPUs and does not search as NCCL does here")
 	}
 	for _, line := range s.Log() {
 		fmt.Fprintln(a.stdout, line)
@@ -194,7 +194,7 @@ func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
 	return nil
 }
 
-// document gives the topology file that NCCL would load on a host, with what it adds at load.
+// document returns the topology file that NCCL would load on a host, with what it adds at load.
 func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Document, error) {
 	if len(o.files) > 0 {
 		cat, err := catalog.Load()
@@ -232,10 +232,10 @@ func (a *app) filledDocument(file string, cat *catalog.Catalog, hw fabric.Hardwa
 	return d, nil
 }
 
-// maxTopology bounds what is read of a topology file, in bytes: NCCL takes a few hundred elements.
+// maxTopology is how much of a topology file is read, in bytes: NCCL accepts a few hundred elements.
 const maxTopology = 16 << 20
 
-// readTopology reads a file, or standard input for -, as far as it is bounded.
+// readTopology reads a file, or standard input for -, up to maxTopology bytes.
 func (a *app) readTopology(file string) (nccllint.File, error) {
 	f := nccllint.File{Name: file}
 	from := a.stdin
@@ -316,7 +316,7 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	return err
 }
 
-// inGuest gives the machine with the devices and addresses that a virtual machine on it has.
+// inGuest returns the machine with the devices and addresses of a virtual machine on it.
 func (o topoNCCLOptions) inGuest(ctx context.Context, hypervisor *topology.Machine) (*topology.Machine, error) {
 	if o.snapshot == "" && o.machine == "" {
 		return nil, errors.New("flag --guest: needs the hypervisor's host: --snapshot PATH or --machine ID")

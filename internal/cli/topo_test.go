@@ -15,7 +15,7 @@ func TestTopoShowOptions(t *testing.T) {
 		{"this host", nil, topoShowOptions{nodes: 1}},
 		{"a file", []string{"topo.xml", "--svg", "-"}, topoShowOptions{files: []string{"topo.xml"}, svg: "-", nodes: 1}},
 		{"a machine", []string{"--machine", "hgx-h100"}, topoShowOptions{machineOptions: machineOptions{machine: "hgx-h100"}, nodes: 1}},
-		{"what NCCL makes of it", []string{"--snapshot", "host1.json", "--nccl", "--nodes", "2"},
+		{"what NCCL derives", []string{"--snapshot", "host1.json", "--nccl", "--nodes", "2"},
 			topoShowOptions{machineOptions: machineOptions{snapshot: "host1.json"}, nccl: true, nodes: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestTopoShowOptions(t *testing.T) {
 	for name, args := range map[string][]string{
 		"two files":             {"a.xml", "b.xml"},
 		"two sources":           {"--machine", "hgx-h100", "--snapshot", "host1.json"},
-		"a picture of NCCL's":   {"--svg", "a.svg", "--nccl"},
+		"a picture with NCCL":   {"--svg", "a.svg", "--nccl"},
 		"an unknown flag":       {"--gpu", "h100"},
 		"nodes without a value": {"--nodes"},
 	} {
@@ -54,7 +54,7 @@ func TestTopoNCCLOptions(t *testing.T) {
 		t.Errorf("%+v, %v; want %+v", o, err, want)
 	}
 	if _, err := parsed(t, a.topoNCCLCommand, "topo.xml"); err == nil {
-		t.Error("an argument was taken")
+		t.Error("an argument was accepted")
 	}
 }
 
@@ -69,7 +69,7 @@ func TestTopoLintOptions(t *testing.T) {
 		t.Errorf("%+v, %v; want %+v", o, err, want)
 	}
 	for name, args := range map[string][]string{
-		"no file": nil, "out without fix": {"a.xml", "--out", "b.xml"}, "two to fix": {"a.xml", "b.xml", "--fix"},
+		"no file": nil, "out without fix": {"a.xml", "--out", "b.xml"}, "two files to fix": {"a.xml", "b.xml", "--fix"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parsed(t, a.topoLintCommand, args...); err == nil {

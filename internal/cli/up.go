@@ -71,7 +71,7 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		return err
 	}
 	if r.Stopped != nil {
-		// What stopped the run is not a verdict on the cluster, of which less is known now.
+		// What stopped the run is not a verdict on the cluster.
 		fmt.Fprintf(a.stderr, "railwright: %v\n", r.Stopped)
 	}
 	return exitOf(r.Run.Status())

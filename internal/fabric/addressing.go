@@ -2,7 +2,7 @@ package fabric
 
 import "net/netip"
 
-// Scheme is how the NICs of a fabric get addresses.
+// Scheme is how the NICs of a fabric are given addresses.
 type Scheme string
 
 // The addressing schemes.
@@ -10,10 +10,10 @@ const (
 	P2P31  Scheme = "p2p31"  // a /31 per cable: the even address on the switch, the odd one on the host
 	Rail24 Scheme = "rail24" // a /24 per rail and leaf, the gateway at .254
 	Flat   Scheme = "flat"   // one subnet for all, kept sane by arp_ignore and arp_announce
-	None   Scheme = "none"   // InfiniBand: the subnet manager gives LIDs
+	None   Scheme = "none"   // InfiniBand: the subnet manager assigns LIDs
 )
 
-// Addressing is the part of a plan that gives addresses.
+// Addressing is the part of a plan with the addresses.
 type Addressing struct {
 	Scheme  Scheme          `json:"scheme"`
 	Pool    netip.Prefix    `json:"pool,omitzero"`
@@ -49,7 +49,7 @@ type NICAddress struct {
 // clear of what container networks and VPNs use (below 6000).
 func (a NICAddress) RulePriority() int { return 10000 + a.Table }
 
-// ByNode finds the addresses of each node by its name.
+// ByNode returns the addresses of each node by its name.
 func (a Addressing) ByNode() map[string]NodeAddresses {
 	m := make(map[string]NodeAddresses, len(a.Nodes))
 	for _, n := range a.Nodes {

@@ -7,11 +7,11 @@ type Artifact struct {
 	Mode    uint32   `json:"mode"`              // permission bits
 	SHA256  string   `json:"sha256"`            // of Content, hexadecimal
 	File    string   `json:"file"`              // its path below the folder of a render
-	Omits   []string `json:"omits,omitempty"`   // what the target needs and the plan does not know, so that it is not in the file
+	Omits   []string `json:"omits,omitempty"`   // what the target needs but the plan does not contain, so that the file lacks it
 	Content []byte   `json:"content,omitempty"` // absent in an index
 }
 
-// Index lists what was rendered, sorted by target and path. Its own SHA-256 names the whole.
+// Index lists what was rendered, sorted by target and path. Its own SHA-256 identifies the whole.
 type Index struct {
 	Meta
 	Artifacts []Artifact `json:"artifacts"`

@@ -16,12 +16,12 @@ type Link struct {
 	Rail int      `json:"rail"` // 1-based
 }
 
-// Cabling is the part of a plan that says which port goes to which, in node and rail order.
+// Cabling is the part of a plan that lists which port is connected to which, in node and rail order.
 type Cabling struct {
 	Links []Link `json:"links,omitempty"`
 }
 
-// ByNode finds the cables of each node by its name.
+// ByNode returns the cables of each node by its name.
 func (c Cabling) ByNode() map[string][]Link {
 	m := make(map[string][]Link)
 	for _, l := range c.Links {

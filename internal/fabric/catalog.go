@@ -35,7 +35,7 @@ type CatalogFigure struct {
 	Source string `json:"source,omitempty"`
 }
 
-// Figure gives a figure by its name; the zero value where the part has none.
+// Figure returns a figure by its name; the zero value where the part has none.
 func (p CatalogPart) Figure(name string) CatalogFigure {
 	for _, f := range p.Figures {
 		if f.Name == name {

@@ -1,10 +1,10 @@
 package fabric
 
-// CauseID names what is wrong. Findings, explanations and faults planted in the lab share these names;
+// CauseID identifies what is wrong. Findings, explanations and faults planted in the lab share these names;
 // users' scripts rely on them, so an id is never renamed.
 type CauseID string
 
-// The causes that rules, the mesh, the lab and explain speak of. The list grows with the packages that find them.
+// The causes that rules, the mesh, the lab and explain use. The list grows with the packages that find them.
 const (
 	CauseACSRedirect            CauseID = "acs-redirect"
 	CauseAddressConflict        CauseID = "address-conflict"
@@ -73,7 +73,7 @@ const (
 type Cause struct {
 	ID         CauseID    `json:"id"`
 	Subject    Subject    `json:"subject"`
-	Confidence float64    `json:"confidence"` // 0 to 1: the share of what was observed that it explains
+	Confidence float64    `json:"confidence"` // 0 to 1: the share of the observations that it explains
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	Against    []Evidence `json:"against,omitempty"`
 	Confirm    string     `json:"confirm,omitempty"` // the next command to run

@@ -21,7 +21,7 @@ const (
 	Scatter       Collective = "scatter"
 )
 
-// Collectives lists them in the order in which people meet them.
+// Collectives lists the collectives, the most common first.
 func Collectives() []Collective {
 	return []Collective{AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast, Reduce, SendRecv, Gather, Scatter}
 }
@@ -40,8 +40,8 @@ func ParseCollective(name string) (Collective, error) {
 	return "", fmt.Errorf("collective %q: unknown; known: %s", name, strings.Join(known, ", "))
 }
 
-// BusFactor is bus bandwidth over algorithm bandwidth for n ranks (nccl-tests, doc/PERFORMANCE.md); 0 where
-// there is no other rank to talk to.
+// BusFactor returns bus bandwidth over algorithm bandwidth for n ranks (nccl-tests, doc/PERFORMANCE.md); 0 where
+// there is no other rank.
 func (c Collective) BusFactor(n int) float64 {
 	if n < 2 {
 		return 0

@@ -1,6 +1,6 @@
 package fabric
 
-// Verdict is what explain says of a result. The zero value is unknown.
+// Verdict is the verdict of explain on a result. The zero value is unknown.
 type Verdict string
 
 // The verdicts.
@@ -11,7 +11,7 @@ const (
 	VerdictFailed   Verdict = "failed"
 )
 
-// Status gives the verdict as a status: degraded and failed are both Fail.
+// Status returns the verdict as a status: degraded and failed are both Fail.
 func (v Verdict) Status() Status {
 	switch v {
 	case VerdictHealthy:
@@ -40,12 +40,12 @@ type Explained struct {
 	Expected *Expected    `json:"expected,omitempty"`
 	Bound    *Bound       `json:"bound,omitempty"`
 	Rows     []RowVerdict `json:"rows,omitempty"`
-	Notes    []Evidence   `json:"notes,omitempty"` // what the result says of itself: misprints, holes, cliffs
+	Notes    []Evidence   `json:"notes,omitempty"` // remarks on the result itself: misprints, gaps, cliffs
 	Causes   []Cause      `json:"causes"`          // most likely first
 	Assumed  []Assumption `json:"assumptions,omitempty"`
 }
 
-// Measured is the number by which a result is judged.
+// Measured is the figure by which a result is judged.
 type Measured struct {
 	BusBW  float64 `json:"busbw_gbs,omitempty"`
 	Gbps   float64 `json:"gbps,omitempty"` // of perftest
@@ -56,7 +56,7 @@ type Measured struct {
 	NICLine float64 `json:"nic_line_gbs,omitempty"`
 }
 
-// Expected is what it should be.
+// Expected is what the figure should be.
 type Expected struct {
 	BusBW float64 `json:"busbw_gbs,omitempty"`
 	Gbps  float64 `json:"gbps,omitempty"`

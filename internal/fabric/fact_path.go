@@ -1,7 +1,7 @@
 package fabric
 
 // Paths of facts, as Missing and Disagreement name them: the JSON fields on the way to the fact, joined by dots.
-// Where one device alone is concerned, its name follows behind a blank: FactNICDriver + " eth1", and for a port
+// Where a path concerns one device only, the device's name follows after a space: FactNICDriver + " eth1", and for a port
 // FactPortState + " mlx5_0/1".
 const (
 	FactPlatform = "platform"
@@ -20,7 +20,7 @@ const (
 	FactModuleOnDisk  = "modules.on_disk"
 	FactModuleVersion = "modules.version"
 
-	FactSysctls = "sysctls" // behind a further dot the key
+	FactSysctls = "sysctls" // after another dot the key
 
 	FactMachine                = "machine"
 	FactMachineBIOS            = "machine.bios"
@@ -66,7 +66,7 @@ const (
 	FactHCAPCI            = "hcas.pci"
 	FactPorts             = "hcas.ports"
 	FactPortActiveMTU     = "hcas.ports.active_mtu"
-	FactPortCounters      = "hcas.ports.counters"  // behind a further dot the counter
+	FactPortCounters      = "hcas.ports.counters"  // after another dot the counter
 	FactPortGIDAttributes = "hcas.ports.gid_attrs" // types and network devices of GIDs, in sysfs
 	FactPortGIDs          = "hcas.ports.gids"
 	FactPortGIDNetDev     = "hcas.ports.gids.netdev"

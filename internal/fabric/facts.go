@@ -29,7 +29,7 @@ type Facts struct {
 }
 
 // Missing says that a fact could not be read. What is a path into Facts (nics, pci.acs, lldp),
-// with the device behind a blank where only one is concerned.
+// with the device after a space where only one is concerned.
 type Missing struct {
 	What   string `json:"what"`
 	Source string `json:"source"`
@@ -37,7 +37,7 @@ type Missing struct {
 	Absent bool   `json:"absent,omitempty" jsonschema_description:"the source was asked and has no such file: there is nothing to read. False: it could not be read, or whether it is there is unknown"`
 }
 
-// MissingReason finds why a fact is absent; ok is false where nothing says so.
+// MissingReason returns why a fact is absent; ok is false where Missing has no entry for it.
 func (f *Facts) MissingReason(what string) (m Missing, ok bool) {
 	for _, m := range f.Missing {
 		if m.What == what {
@@ -56,7 +56,7 @@ type Kernel struct {
 	DMABuf      *bool   `json:"dma_buf,omitempty"`      // the kernel has ib_umem_dmabuf_get (kallsyms): RDMA over dma-buf
 }
 
-// Machine is the computer as its firmware names it.
+// Machine is the computer as its firmware describes it.
 type Machine struct {
 	Vendor         *string `json:"vendor,omitempty"`            // /sys/class/dmi/id/sys_vendor
 	Product        *string `json:"product,omitempty"`           // /sys/class/dmi/id/product_name
@@ -78,7 +78,7 @@ type Machine struct {
 	NetworkManager *string `json:"network_owner,omitempty"`     // networkd or NetworkManager, where one runs
 }
 
-// CPUID is what an x86 processor says of itself (the CPUID instruction, leaves 0 and 1).
+// CPUID is how an x86 processor identifies itself (the CPUID instruction, leaves 0 and 1).
 type CPUID struct {
 	Vendor string `json:"vendor"` // GenuineIntel, AuthenticAMD
 	Family int    `json:"family"`
@@ -104,7 +104,7 @@ type NIC struct {
 	Driver        string         `json:"driver,omitempty"`
 	PCI           string         `json:"pci,omitempty"` // address of the function, empty for virtual ones
 	Addresses     []netip.Prefix `json:"addresses,omitempty"`
-	ARPIgnore     *int           `json:"arp_ignore,omitempty"`     // in force: the higher of conf/all and conf/NIC
+	ARPIgnore     *int           `json:"arp_ignore,omitempty"`     // in effect: the higher of conf/all and conf/NIC
 	ARPAnnounce   *int           `json:"arp_announce,omitempty"`   // likewise
 	RPFilter      *int           `json:"rp_filter,omitempty"`      // likewise
 	Firmware      string         `json:"firmware,omitempty"`       // ethtool -i
@@ -135,7 +135,7 @@ type Port struct {
 	LinkLayer string            `json:"link_layer,omitempty"` // InfiniBand or Ethernet
 	LID       *int              `json:"lid,omitempty"`
 	SMLID     *int              `json:"sm_lid,omitempty"`
-	ActiveMTU *int              `json:"active_mtu,omitempty"` // bytes; only verbs tell (ibv_devinfo)
+	ActiveMTU *int              `json:"active_mtu,omitempty"` // bytes; only verbs report it (ibv_devinfo)
 	MaxMTU    *int              `json:"max_mtu,omitempty"`    // likewise
 	Counters  map[string]uint64 `json:"counters,omitempty"`   // error counters since they were cleared (counters/, hw_counters/)
 	PKeys     []string          `json:"pkeys,omitempty"`
@@ -169,7 +169,7 @@ type PCIDevice struct {
 	Device     uint16      `json:"device"`
 	Class      uint32      `json:"class"` // 24 bits: base class, subclass, interface
 	Driver     string      `json:"driver,omitempty"`
-	NUMANode   *int        `json:"numa_node,omitempty"` // -1: the firmware did not say
+	NUMANode   *int        `json:"numa_node,omitempty"` // -1: the firmware does not report it
 	IOMMUGroup *int        `json:"iommu_group,omitempty"`
 	Link       *PCILink    `json:"link,omitempty"`
 	ACS        *ACS        `json:"acs,omitempty"`
@@ -178,7 +178,7 @@ type PCIDevice struct {
 }
 
 // PCILink is the link above a function (for a port of a bridge: below it), now and at most.
-// Speeds are in GT/s; 0 means that the hardware does not say.
+// Speeds are in GT/s; 0 means that the hardware does not report it.
 type PCILink struct {
 	Speed    float64 `json:"speed"`
 	Width    int     `json:"width"`
@@ -187,7 +187,7 @@ type PCILink struct {
 }
 
 // ACS is the Access Control Services capability of a PCI function (PCIe 5.0, 7.7.8).
-// Nil means that configuration space could not be read far enough to tell.
+// Nil means that configuration space could not be read far enough.
 type ACS struct {
 	Present    bool   `json:"present"`
 	Capability uint16 `json:"capability,omitempty"`
@@ -209,7 +209,7 @@ type ATS struct {
 	Enabled bool `json:"enabled,omitempty"`
 }
 
-// PCIControl is what the Device Control register of a PCI Express function says (PCIe 5.0, 7.5.3.4).
+// PCIControl is the Device Control register of a PCI Express function (PCIe 5.0, 7.5.3.4).
 type PCIControl struct {
 	MaxPayload      int  `json:"max_payload"`      // bytes
 	MaxReadRequest  int  `json:"max_read_request"` // bytes
@@ -245,7 +245,7 @@ type Neighbour struct {
 	State   string     `json:"state"` // REACHABLE, STALE, FAILED, ...
 }
 
-// LLDPNeighbour is what the far end of a cable says of itself.
+// LLDPNeighbour is what the far end of a cable announces about itself.
 type LLDPNeighbour struct {
 	NIC      string `json:"nic"`
 	System   string `json:"system"` // system name TLV
@@ -262,14 +262,14 @@ type Module struct {
 	DKMS    string `json:"dkms,omitempty"`    // dkms status: installed, built, added
 }
 
-// KernelLog are the lines of the kernel's log that speak of GPUs, NICs, PCIe and RDMA, the oldest
+// KernelLog contains the lines of the kernel's log about GPUs, NICs, PCIe and RDMA, the oldest
 // left out. Nil means that the log could not be read; an empty list that nothing of it does.
 type KernelLog struct {
 	Lines []string `json:"lines"`         // at most 100, oldest first, without time stamps
 	Cut   bool     `json:"cut,omitempty"` // there were more
 }
 
-// Disagreement is one fact of which two sources say different things. The facts hold what the first says.
+// Disagreement is one fact that two sources report differently. The facts have the value of the first.
 type Disagreement struct {
 	What string     `json:"what"` // as in Missing
 	Said []Evidence `json:"said"`

@@ -37,7 +37,7 @@ func NICSubject(node, nic string) Subject { return Subject{Kind: "nic", Node: no
 // PCISubject is a PCI function of a node.
 func PCISubject(node, address string) Subject { return Subject{Kind: "pci", Node: node, PCI: address} }
 
-// Evidence is one thing that was seen, and where.
+// Evidence is one observed value and its source.
 type Evidence struct {
 	Source string `json:"source"` // a file, a netlink dump, a tool's output
 	Value  string `json:"value"`  // as read, or with its unit
@@ -69,7 +69,7 @@ type Summary struct {
 	Waived        int `json:"waived"`
 }
 
-// Count adds a verdict.
+// Count counts a verdict.
 func (s *Summary) Count(status Status) {
 	switch status {
 	case Pass:
@@ -83,7 +83,7 @@ func (s *Summary) Count(status Status) {
 	}
 }
 
-// Status is the worst of what was counted. Nothing counted is Unknown: nothing was checked.
+// Status returns the worst counted status. Nothing counted is Unknown: nothing was checked.
 func (s Summary) Status() Status {
 	switch {
 	case s.Fail > 0:

@@ -1,7 +1,7 @@
 package fabric
 
-// Hardware is the machines that a result or a prediction is of, as people name them: a table file, an
-// observation file and the flags of predict and explain say it in these words. What is not said is zero.
+// Hardware describes the machines of a result or a prediction, as people name them: a table file, an
+// observation file and the flags of predict and explain use these fields. What is unspecified is zero.
 type Hardware struct {
 	Machine     string  `json:"machine,omitempty" yaml:"machine"`             // id in the catalog
 	GPU         string  `json:"gpu,omitempty" yaml:"gpu"`                     // id or short name in the catalog: h100-sxm, h100
@@ -14,7 +14,7 @@ type Hardware struct {
 	CPU         string  `json:"cpu,omitempty" yaml:"cpu"`                     // intel, amd, arm
 	// Oversubscription is downlinks over uplinks of the leaf switches, of traffic that leaves them; 0 and 1: none.
 	Oversubscription float64 `json:"oversubscription,omitempty" yaml:"oversubscription"`
-	// Spine says whether there is a switch between rails; false: a rail ends at its leaf. nil: there is.
+	// Spine reports whether there is a switch between rails; false: a rail ends at its leaf. nil: there is.
 	Spine  *bool `json:"spine,omitempty" yaml:"spine"`
 	VM     bool  `json:"vm,omitempty" yaml:"vm"`         // the GPUs are passed through to a virtual machine
 	NVLink *bool `json:"nvlink,omitempty" yaml:"nvlink"` // false: the GPUs have nothing but PCIe between them

@@ -8,7 +8,7 @@ type Measurement struct {
 	Full  Echo     `json:"full"` // do-not-fragment, as large as the planned MTU
 }
 
-// Echo is an ICMP echo and what came of it. An empty Echo was not sent.
+// Echo is an ICMP echo and its result. An empty Echo was not sent.
 type Echo struct {
 	Bytes      int     `json:"bytes"`                 // of the IP packet
 	RTTMicros  float64 `json:"rtt_us,omitempty"`      // microseconds, when answered
@@ -19,7 +19,7 @@ type Echo struct {
 }
 
 // Status is Pass when both echoes were answered on the planned interfaces. A pair of which one end
-// could not look (Error is then set by the coordinator) or that was never sent is Unknown.
+// could not observe (Error is then set by the coordinator) or that was never sent is Unknown.
 func (m Measurement) Status() Status {
 	return worst(m.Small.status(m), m.Full.status(m))
 }

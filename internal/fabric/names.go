@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Bounds of names.
+// Limits of names.
 const (
-	// MaxNames bounds what one expression, and all groups of a cluster together, expand to. The largest
+	// MaxNames limits what one expression, and all groups of a cluster together, expand to. The largest
 	// cluster that is planned for has 16,384 hosts.
 	MaxNames = 100_000
 	// MaxHostName is the longest host name in bytes (RFC 1035, 2.3.4: 255 octets on the wire, of which
@@ -16,10 +16,10 @@ const (
 	MaxHostName = 253
 )
 
-// ExpandNames writes out a range expression in its written order: gpu[001-512], host[1-2,5],
+// ExpandNames expands a range expression in its written order: gpu[001-512], host[1-2,5],
 // rack[1-2]n[01-16], with commas between several. A leading zero in the first number of a range keeps
 // the width. An empty part, a bracket without its partner, a reversed range or more than 100,000 names
-// is an error that quotes the part. Duplicates stay: who may not have them checks that.
+// is an error that quotes the part. Duplicates are kept: callers that do not allow them check that.
 func ExpandNames(expr string) ([]string, error) {
 	items, err := splitItems(expr)
 	if err != nil {

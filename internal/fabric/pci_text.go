@@ -84,7 +84,7 @@ func (c *PCIControl) UnmarshalText(text []byte) error {
 		case "et":
 			c.ExtendedTag = true
 		default:
-			return fmt.Errorf("PCI device control %q: %q is not known: want ro, et", text, f)
+			return fmt.Errorf("PCI device control %q: %q: unknown; known: ro, et", text, f)
 		}
 	}
 	return scan("PCI device control", fields[0], "%d/%d", &c.MaxPayload, &c.MaxReadRequest)

@@ -8,20 +8,20 @@ type Plan struct {
 	Launcher   string           `json:"launcher"`
 	Transport  Transport        `json:"transport"`
 	MTU        int              `json:"mtu"`                // bytes, of every NIC of the fabric
-	Partition  PKey             `json:"partition,omitzero"` // InfiniBand: every port is to be a full member of it
+	Partition  PKey             `json:"partition,omitzero"` // InfiniBand: every port must be a full member of it
 	Nodes      []Node           `json:"nodes"`
 	Machines   []NominalMachine `json:"machines,omitempty"` // one per catalog id that a node names
 	Switches   []Switch         `json:"switches,omitempty"`
 	Addressing Addressing       `json:"addressing"`
 	Cabling    Cabling          `json:"cabling"`
 	Traffic    *Traffic         `json:"traffic,omitempty"` // nil where the fabric's classes are not the owner's to choose (InfiniBand)
-	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, in words
+	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, as text
 }
 
 // Transport is the RDMA transport of a fabric.
 type Transport string
 
-// The transports that a cluster file can ask for.
+// The transports of a cluster file.
 const (
 	RoCE       Transport = "roce"
 	InfiniBand Transport = "infiniband"
@@ -34,7 +34,7 @@ type Node struct {
 	NICs    []string `json:"nics"`              // of the fabric, in rail order
 }
 
-// NominalMachine is a kind of machine as the catalog has it: what a node should have, never what was seen.
+// NominalMachine is a kind of machine as the catalog describes it: what a node should have, never what was seen.
 // A zero is a figure that the catalog does not have.
 type NominalMachine struct {
 	ID             string  `json:"id"` // in the catalog

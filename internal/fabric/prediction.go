@@ -1,6 +1,6 @@
 package fabric
 
-// Prediction is the curve that healthy machines would give.
+// Prediction is the expected curve of healthy machines.
 type Prediction struct {
 	Meta
 	Collective  Collective      `json:"collective"`

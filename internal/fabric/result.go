@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ResultKind says what printed a result.
+// ResultKind is the program or file format of a result.
 type ResultKind string
 
 // The kinds of result that can be read.
@@ -48,7 +48,7 @@ func ResultKinds() []ResultForm {
 	}
 }
 
-// Result is one thing found in a file. Its JSON is an object with file, line, kind, and the content in the field
+// Result is one result found in a file. Its JSON is an object with file, line, kind, and the content in the field
 // that its kind names.
 type Result struct {
 	File    string
@@ -145,13 +145,13 @@ type PerftestRow struct {
 	P99US       *float64 `json:"p99_us,omitempty"`
 }
 
-// LogLine is a line of a log that says something.
+// LogLine is a relevant line of a log.
 type LogLine struct {
 	Line int    `json:"line,omitempty"`
 	Text string `json:"text"`
 }
 
-// NCCLLog is what a debug log of NCCL or RCCL says, of all ranks that wrote into it.
+// NCCLLog is the content of a debug log of NCCL or RCCL, of all ranks that wrote to it.
 type NCCLLog struct {
 	Library     string            `json:"library,omitempty"`   // NCCL, RCCL
 	Version     string            `json:"version,omitempty"`   // 2.28.9+cuda13.0
@@ -191,7 +191,7 @@ type LogConnection struct {
 	Count int    `json:"count"`
 }
 
-// TuningCell is one cell of the tuning table of a log: NCCL's own idea of time and bandwidth.
+// TuningCell is one cell of the tuning table of a log: NCCL's own estimate of time and bandwidth.
 type TuningCell struct {
 	Collective Collective `json:"collective"`
 	Algorithm  string     `json:"algorithm"` // Ring, Tree, CollNetDirect, CollNetChain, NVLS, NVLSTree, PAT
@@ -200,7 +200,7 @@ type TuningCell struct {
 	GBs        float64    `json:"gbs"` // 0: switched off
 }
 
-// TuningChoice is a line of the log that says what was taken for a size.
+// TuningChoice is a line of the log about the algorithm and protocol chosen for a size.
 type TuningChoice struct {
 	Collective Collective `json:"collective"`
 	Size       int64      `json:"size"`
@@ -209,7 +209,7 @@ type TuningChoice struct {
 	Channels   int        `json:"channels"`
 }
 
-// Observations is what a person knows where there is no clean output.
+// Observations are notes of a person where there is no complete output.
 type Observations struct {
 	Hardware Hardware      `json:"cluster" yaml:"cluster"`
 	Observed []Observation `json:"observed" yaml:"observed"`

@@ -68,7 +68,7 @@ type SizingPlan struct {
 	DP          int     `json:"dp"` // attention replicas inside tp; 1: none
 	Role        string  `json:"role,omitempty"`
 	MemFraction float64 `json:"mem_fraction"` // --mem-fraction-static or --gpu-memory-utilization of this plan
-	// Fraction is what else that value may be.
+	// Fraction is the range of that value.
 	Fraction           Fraction      `json:"fraction"`
 	WeightsBytesPerGPU int64         `json:"weights_bytes_per_gpu"` // of the heaviest rank
 	KVBytesPerToken    float64       `json:"kv_bytes_per_token_per_gpu"`
@@ -78,7 +78,7 @@ type SizingPlan struct {
 	MaxRunning         int64         `json:"max_running_requests,omitempty"`
 	FreeBytes          int64         `json:"free_bytes"` // after graphs, before the first request
 	Fits               bool          `json:"fits"`
-	Limits             []string      `json:"limits"`           // what stands against it, or bounds it
+	Limits             []string      `json:"limits"`           // what prevents or limits it
 	Ledger             []LedgerEntry `json:"ledger,omitempty"` // of the heaviest rank; sums to the memory of the GPU
 	Flags              []string      `json:"flags,omitempty"`  // to pass to the engine
 	Prints             []EnginePrint `json:"prints,omitempty"` // what the engine will print at its start
@@ -109,7 +109,7 @@ func (l Layout) String() string {
 	return strings.Join(parts, " ")
 }
 
-// The roles of a plan. A plan without one was asked for, or stands beside those.
+// The roles of a plan. A plan without one was requested, or is an alternative.
 const (
 	RoleSmallest = "smallest"
 	RoleBest     = "best"
@@ -173,7 +173,7 @@ type Refused struct {
 	Nearest []string `json:"nearest,omitempty"` // layouts that work
 }
 
-// SizingStorage is what stands around the GPUs.
+// SizingStorage is the storage and address space that the model needs.
 type SizingStorage struct {
 	DownloadBytes   int64         `json:"download_bytes"`         // with the filter
 	RepositoryBytes int64         `json:"repository_bytes"`       // without it
@@ -199,7 +199,7 @@ type StorageLoad struct {
 	Formula string  `json:"formula,omitempty"`
 }
 
-// Derivation is a step that a reader can follow with a pocket calculator.
+// Derivation is a step that can be followed with a pocket calculator.
 type Derivation struct {
 	Part    string `json:"part,omitempty"` // heading over the steps from here on: parameters, weights, KV cache, tokens, servers
 	Title   string `json:"title"`

@@ -19,7 +19,7 @@ const (
 
 var statusNames = []string{"unknown", "pass", "fail", "not_applicable"}
 
-// String gives the word used in JSON and on the terminal.
+// String returns the word used in JSON and on the terminal.
 func (s Status) String() string {
 	if int(s) >= len(statusNames) {
 		return statusNames[Unknown]
@@ -37,7 +37,7 @@ func (s *Status) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Severity says how bad a failing finding is. The zero value is SeverityError.
+// Severity is how serious a failing finding is. The zero value is SeverityError.
 type Severity uint8
 
 // The severities, worst first.
@@ -49,7 +49,7 @@ const (
 
 var severityNames = []string{"error", "warning", "info"}
 
-// String gives the word used in JSON and on the terminal.
+// String returns the word used in JSON and on the terminal.
 func (s Severity) String() string {
 	if int(s) >= len(severityNames) {
 		return severityNames[SeverityError]

@@ -5,7 +5,7 @@ type Table struct {
 	ID         string            `json:"id,omitempty"`
 	Source     string            `json:"source,omitempty"`
 	Collective Collective        `json:"collective"`
-	Ranks      int               `json:"ranks,omitempty"` // 0: nothing in the file says it
+	Ranks      int               `json:"ranks,omitempty"` // 0: not in the file
 	Nodes      int               `json:"nodes,omitempty"` // different hosts of the banner
 	Hardware   *Hardware         `json:"hw,omitempty"`    // of a table file
 	Config     map[string]string `json:"config,omitempty"`
@@ -21,7 +21,7 @@ type Table struct {
 	OutOfBound *int              `json:"out_of_bounds,omitempty"`    // as the footer prints it
 	Complete   bool              `json:"complete,omitempty"`         // the footer is there: nothing was cut off
 	Copies     int               `json:"copies,omitempty"`           // the same banner this many times: built without MPI
-	Unread     []Unread          `json:"unread,omitempty"`           // lines in the table that are no row
+	Unread     []Unread          `json:"unread,omitempty"`           // lines in the table that are not rows
 }
 
 // RankDevice is a line of the banner: where a rank ran.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count writes a number with its noun in the plural that English wants: 1 host, 3 NICs, 2 switches, 4 entries.
+// Count returns a number with its noun, in the plural where needed: 1 host, 3 NICs, 2 switches, 4 entries.
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
@@ -22,7 +22,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun
 }
 
-// Thousands writes a number with commas: 1,048,576.
+// Thousands returns a number with commas: 1,048,576.
 func Thousands(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -31,7 +31,7 @@ func Thousands(n int64) string {
 	return text
 }
 
-// Printable makes text that somebody else wrote (a machine, a neighbour, a file) safe to show: no terminal obeys it.
+// Printable returns foreign text (of a machine, a neighbour, a file) in a form that is safe to show on a terminal.
 // Control and formatting characters, and bytes that are not UTF-8, are written as in Go (\x1b, \n). The NULs at
 // either end, with which C pads its strings, are dropped.
 func Printable(text string) string {
@@ -65,7 +65,7 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// Quote writes a word that a person gave in quotes, cut after 80 characters: it may be a whole file by mistake.
+// Quote returns user input in quotes, cut after 80 characters: it may be a whole file by mistake.
 func Quote(word string) string {
 	const longest = 80
 	if r := []rune(word); len(r) > longest {

@@ -1,7 +1,7 @@
 package fabric
 
-// Traffic is the part of a plan that says in which classes the fabric's packets travel. Hosts, NICs and
-// switches are rendered from it. Each Source says where a value comes from.
+// Traffic is the part of a plan with the traffic classes of the fabric's packets. Hosts, NICs and
+// switches are rendered from it. Each Source is where a value comes from.
 type Traffic struct {
 	Classes     []TrafficClass `json:"classes"` // by name
 	Watchdog    *PFCWatchdog   `json:"watchdog,omitempty"`

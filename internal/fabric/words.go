@@ -9,10 +9,10 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// longestName bounds the names that are compared, in bytes: a longer one is no misspelling but another text.
+// longestName limits the names that are compared, in bytes: a longer text is not a misspelling.
 const longestName = 64
 
-// Nearest gives the known names that a misspelled one may stand for, best first, at most three. Within a third of
+// Nearest returns the known names that a misspelled one may stand for, best first, at most three. Within a third of
 // the letters and one more counts as near. Where none is, names count that contain it, or that have all its words:
 // metal for baremetal, llama-70b for meta-llama-3-1-70b.
 func Nearest(name string, known []string) []string {
@@ -48,7 +48,7 @@ func Nearest(name string, known []string) []string {
 	return names
 }
 
-// alike says whether one name contains the other, or all its words.
+// alike reports whether one name contains the other, or all its words.
 func alike(name, known string) bool {
 	if len(name) <= 2 {
 		return false
@@ -63,7 +63,7 @@ func alike(name, known string) bool {
 	return !slices.ContainsFunc(words(name), func(w string) bool { return !slices.Contains(has, w) })
 }
 
-// DidYouMean proposes the names nearest to a misspelled one, with a blank behind; empty where none is near.
+// DidYouMean proposes the names nearest to a misspelled one, followed by a space; empty where none is near.
 func DidYouMean(name string, known []string) string {
 	near := Nearest(name, known)
 	if len(near) == 0 {
@@ -79,7 +79,7 @@ func DidYouMean(name string, known []string) string {
 	return "did you mean " + strings.Join(near[:last], ", ") + " or " + near[last] + "? "
 }
 
-// UnknownName is the error for a name that is none of a closed set: it proposes the nearest and lists the set.
+// UnknownName returns the error for a name that is not in a closed set: it proposes the nearest and lists the set.
 //
 //	kind "Fact": unknown; did you mean "Facts"? known: Facts, Plan
 func UnknownName(what, name string, known []string) error {

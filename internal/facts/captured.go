@@ -12,7 +12,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// LoadText gives the facts of a host from a folder that holds the output of tools, each in a file of its own. The
+// LoadText returns the facts of a host from a folder that holds the output of tools, each in a file of its own. The
 // folder's name is the host's.
 func LoadText(folder string) (*fabric.Facts, error) {
 	whole, err := filepath.Abs(folder)
@@ -48,7 +48,7 @@ func readText(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxToolText+1))
 }
 
-// FromText gives the facts of a host of which only the output of tools is there: file name to text. Each text is
+// FromText returns the facts of a host of which only the output of tools is there: file name to text. Each text is
 // recognized by its content. Texts are used in the order of trust of the tools; one that no known tool prints is in
 // Missing, as "text NAME", and so is everything that none of them gives.
 func FromText(name string, texts map[string][]byte) *fabric.Facts {
@@ -106,7 +106,7 @@ func notGiven(f *fabric.Facts, given map[string]bool) []fabric.Missing {
 		fabric.FactPlatform, fabric.FactKernel, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNeighbours, fabric.FactLLDP,
 		fabric.FactPortGIDs, fabric.FactPortPKeys, fabric.FactPortCounters,
 	} {
-		add(what, "captured text", "only the kernel gives it")
+		add(what, "captured text", "only the kernel reports it")
 	}
 	return out
 }

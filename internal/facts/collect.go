@@ -1,6 +1,6 @@
-// Package facts reads what one node says of itself: sysfs, procfs, netlink, LLDP. Each file of the package
-// is one source. Nothing is judged here; what could not be read is in Missing with its reason, so that
-// no rule ever takes "not looked" for "looked and found none".
+// Package facts reads what one node reports about itself: sysfs, procfs, netlink, LLDP. Each file of the package
+// is one source. Nothing is evaluated here; what could not be read is in Missing with its reason, so that
+// no rule confuses "not read" with "read and empty".
 package facts
 
 import (
@@ -43,7 +43,7 @@ func sources() []source {
 	}
 }
 
-// Collect reads every source of the list and gives the node's facts. It never fails as a whole: what could
+// Collect reads every source of the list and returns the node's facts. It never fails as a whole: what could
 // not be read is in Missing.
 func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
 	f := &fabric.Facts{
@@ -62,8 +62,8 @@ func Collect(ctx context.Context, h host.Host, now time.Time) *fabric.Facts {
 	return f
 }
 
-// sourceOf is where facts of this host come from. What is collected through a Recorder is what its recording
-// gives, to the byte.
+// sourceOf returns where the facts of this host come from. What is collected through a Recorder is what its recording
+// returns, to the byte.
 func sourceOf(h host.Host) string {
 	switch h.(type) {
 	case *host.Recorder, *host.Replay:
@@ -90,7 +90,7 @@ func miss(f *fabric.Facts, what, source string, err error) {
 }
 
 // reason leaves out the path of a file error: it is in Source already, and a captured tree's path
-// says nothing to the reader.
+// means nothing to the reader.
 func reason(err error) string {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err.Error()

@@ -71,6 +71,6 @@ func TestCollectCapturedTree(t *testing.T) {
 		t.Errorf("%+v; missing: %v", f.HCAs[0], missingText(f))
 	}
 	if _, ok := f.MissingReason("nics"); !ok {
-		t.Error("a tree has no netlink: its interfaces are not known")
+		t.Error("a tree has no netlink: its interfaces are unknown")
 	}
 }

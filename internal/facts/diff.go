@@ -12,7 +12,7 @@ import (
 type Difference struct {
 	Severity fabric.Severity `json:"severity"`
 	What     string          `json:"what"` // in words: NIC eth1: MTU
-	A        string          `json:"a"`    // "absent" where the thing is not there, "unknown" where it was not seen
+	A        string          `json:"a"`    // "absent" where the thing does not exist, "unknown" where it was not seen
 	B        string          `json:"b"`
 	Why      string          `json:"why,omitempty"` // why it matters
 }
@@ -23,7 +23,7 @@ type Difference struct {
 // Left out are times, counters, interface indexes, and the states of neighbours. Of two nodes with different
 // names also what must differ is left out (addresses, MAC addresses, GUIDs, LIDs, UUIDs, the far ends of cables)
 // unless identities is set. Devices are matched by name or PCI address, those left over by their MAC address,
-// GUID or UUID if it is one node, then in order among their like; a name or address that differs is a
+// GUID or UUID if it is one node, then in order among those of their kind; a name or address that differs is a
 // difference itself. Where one side was not seen, the severity is info.
 //
 // Diff(b, a) is Diff(a, b) with A and B exchanged, and Diff(a, a) is empty.
@@ -68,7 +68,7 @@ type ranked struct {
 	Difference
 	rank  rank
 	thing string // of What, before the colon
-	name  string // of What, behind it
+	name  string // of What, after it
 }
 
 // differ gathers differences.

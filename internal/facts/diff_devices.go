@@ -38,7 +38,7 @@ func (d *differ) pciDevices() {
 	}
 }
 
-// pciKind are the ids that say what a device is.
+// pciKind returns the ids that identify a kind of device.
 func pciKind(p *fabric.PCIDevice) string {
 	return fmt.Sprintf("%04x:%04x class %06x", p.Vendor, p.Device, p.Class)
 }
@@ -52,7 +52,7 @@ func (d *differ) pciDevice(a, b *fabric.PCIDevice) {
 	d.compare(thing,
 		field{rankOther, isInfo, "address", a.Address, b.Address, "devices of one kind were matched in order: the slots may be others"},
 		field{rankSetting, isWarning, "bridge above", d.pci.ofA(cmp.Or(a.Parent, "none")), d.pci.ofB(cmp.Or(b.Parent, "none")), path},
-		field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a device without its driver does nothing"},
+		field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a device without its driver is unusable"},
 		field{rankSetting, isWarning, "NUMA node", value(a.NUMANode), value(b.NUMANode), "CPUs and memory of another node are reached over the socket link"},
 		field{rankSetting, isInfo, "in an IOMMU group", groupText(a), groupText(b), ""},
 		field{rankSetting, isWarning, "ACS control", acsControl(a.ACS), acsControl(b.ACS), "redirection sends peer-to-peer traffic up to the root complex and back"},
@@ -175,7 +175,7 @@ func (d *differ) gpus() {
 		d.compare(thing,
 			field{rankDevice, isError, "vendor", a.Vendor, b.Vendor, ""},
 			field{rankDevice, isError, "name", text(a.Name), text(b.Name), "another model"},
-			field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a GPU without its driver does nothing"},
+			field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a GPU without its driver is unusable"},
 			field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "all nodes of a job should have the same"},
 			field{rankVersion, isWarning, "VBIOS", text(a.VBIOS), text(b.VBIOS), ""},
 		)

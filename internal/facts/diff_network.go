@@ -144,7 +144,7 @@ func (d *differ) lldp() {
 	}
 }
 
-// neighbours compares who answers for an address, of one node. Entries come and go, and their states are noise.
+// neighbours compares which MAC address answers for an IP address, of one node. Entries come and go, and their states are noise.
 func (d *differ) neighbours() {
 	if !d.identities {
 		return
@@ -216,7 +216,7 @@ func routeText(r fabric.Route, nic func(string) string, address func(netip.Addr)
 	return strings.Join(append(words, fmt.Sprintf("proto %d", r.Protocol)), " ")
 }
 
-// likePrefix is the default route, or any other of this length.
+// likePrefix returns "default", or the length of any other prefix.
 func likePrefix(p netip.Prefix) string {
 	if p.Bits() == 0 {
 		return "default"

@@ -53,7 +53,7 @@ func (d *differ) node() {
 	d.disagreements()
 }
 
-// nearly holds for amounts of memory of machines with the same modules: what the kernel and the firmware keep
+// nearly reports whether two amounts of memory are those of machines with the same modules: what the kernel and the firmware keep
 // differs from boot to boot, and a module of eight or more is above a hundredth.
 func nearly(a, b *int) bool {
 	if a == nil || b == nil {
@@ -91,7 +91,7 @@ func (d *differ) commandLine() {
 	d.compare("kernel", field{rankCommandLine, isWarning, "command line", only(a, b), only(b, a), "IOMMU, ACS, huge pages and CPU isolation are set here"})
 }
 
-// isOfTheNode holds for parameters that name disks, addresses and images: of two nodes, and of two boots, they
+// isOfTheNode reports whether a parameter names a disk, an address or an image: of two nodes, and of two boots, they
 // differ and say nothing.
 func (d *differ) isOfTheNode(word string) bool {
 	if strings.HasPrefix(word, "BOOT_IMAGE=") || strings.HasPrefix(word, "initrd=") {
@@ -131,7 +131,7 @@ func sysctlWhy(name string) string {
 	return ""
 }
 
-// modules compares the drivers that matter one by one, and tells the others in one difference.
+// modules compares the drivers that matter one by one, and reports the others in one difference.
 func (d *differ) modules() {
 	if d.unread(fabric.FactModules, len(d.a.Modules), len(d.b.Modules)) {
 		return
@@ -169,7 +169,7 @@ func someOf(names []string) string {
 	return cmp.Or(strings.Join(names, ", "), "none")
 }
 
-// kernelLog compares lines but for their numbers: which device and when differ, what happened is told.
+// kernelLog compares lines without their numbers: device and time differ, the event is reported.
 func (d *differ) kernelLog() {
 	a, b := d.a.KernelLog, d.b.KernelLog
 	if a == nil || b == nil {
@@ -198,7 +198,7 @@ func (d *differ) kernelLog() {
 		}
 		return cmp.Or(strings.Join(lines, "\n"), "none")
 	}
-	d.compare("", field{rankOther, isWarning, "lines of the kernel log that the other has not", only(linesA, linesB), only(linesB, linesA), ""})
+	d.compare("", field{rankOther, isWarning, "lines of the kernel log that the other lacks", only(linesA, linesB), only(linesB, linesA), ""})
 }
 
 func withoutNumbers(l *fabric.KernelLog) map[string]string {
@@ -218,14 +218,14 @@ func withoutNumbers(l *fabric.KernelLog) map[string]string {
 	return out
 }
 
-// isNumbered holds for words that name one device, process or address. A short number (of an Xid) says what
+// isNumbered reports whether a word names one device, process or address. A short number (of an Xid) identifies what
 // happened.
 func isNumbered(word string) bool {
 	const short = 4 // bytes
 	return strings.ContainsAny(word, "0123456789") && (len(word) >= short || strings.ContainsAny(word, ":."))
 }
 
-// disagreements compares of what the sources of one node say different things.
+// disagreements compares the facts that the sources of one node report differently.
 func (d *differ) disagreements() {
 	of := func(f *fabric.Facts) string {
 		var what []string

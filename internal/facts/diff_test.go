@@ -22,7 +22,7 @@ var updateDiff = flag.Bool("update-diff", false, "rewrite the golden differences
 
 func to[T any](v T) *T { return &v }
 
-// wholeNode has two rails of everything that facts can hold, every field set.
+// wholeNode returns facts with two rails and every field set.
 func wholeNode(node string, number int) *fabric.Facts {
 	f := &fabric.Facts{
 		Meta: fabric.NewMeta("Facts"), Node: node, Collected: "2026-03-01T10:00:00Z", Platform: "lab", Hardware: "recorded", Source: "recorded",
@@ -231,12 +231,12 @@ func noise() map[string]string {
 		"Meta.APIVersion": "of the file", "Meta.Kind": "of the file", "Node": "the caller says whom he compares", "Collected": "a time", "Source": "how it was read",
 		"NICs.Index": "counted anew at each boot", "HCAs.Ports.Counters": "a counter", "Neighbours.State": "changes by itself", "Neighbours.NIC": "an entry that came", "Neighbours.Address": "an entry that came",
 		"PCI.IOMMUGroup": "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
-		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as not known", "Missing.Source": "shows as not known", "Missing.Reason": "shows as not known", "Missing.Absent": "shows as not known",
+		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as unknown", "Missing.Source": "shows as unknown", "Missing.Reason": "shows as unknown", "Missing.Absent": "shows as unknown",
 	}
 }
 
-// TestDiffSeesEveryField changes each field of the facts in its turn. Who adds one to the facts has to say
-// here that it is noise, or compare it.
+// TestDiffSeesEveryField changes each field of the facts in turn. A new field must be listed
+// here as noise, or be compared.
 func TestDiffSeesEveryField(t *testing.T) {
 	used := map[string]bool{}
 	eachLeaf(reflect.TypeFor[fabric.Facts](), "", func(path string, index []int) {

@@ -11,7 +11,7 @@ import (
 
 const dkmsFolder = "/var/lib/dkms"
 
-// dkmsRuns asks where DKMS keeps anything and a module is loaded that it may have built: dkms is a script
+// dkmsRuns runs dkms only where DKMS has state and a module is loaded that it may have built: dkms is a script
 // that takes seconds where there are many kernels.
 func dkmsRuns(h host.Host, f *fabric.Facts) []toolRun {
 	names, err := h.ReadDir(dkmsFolder)
@@ -74,7 +74,7 @@ func parseDKMS(text, release string) (fabric.Facts, error) {
 
 func dkmsRank(state string) int { return slices.Index([]string{"added", "built", "installed"}, state) }
 
-// dkmsModules gives the modules that a package builds: most build one of their own name.
+// dkmsModules returns the modules that a package builds: most build one of their own name.
 func dkmsModules(name string) []string {
 	switch name {
 	case "mlnx-ofed-kernel":

@@ -22,7 +22,7 @@ func dmesgRuns(host.Host, *fabric.Facts) []toolRun {
 	return []toolRun{{argv: []string{"dmesg"}}}
 }
 
-// What may stand before the text of a line: "kern  :info  : " (dmesg -x), "<6>" (-r), "[   12.345678] ",
+// What may precede the text of a line: "kern  :info  : " (dmesg -x), "<6>" (-r), "[   12.345678] ",
 // "[Tue May 27 11:30:40 2025] " (-T), "2025-05-27T11:30:40,123456+02:00 " (--time-format iso), and behind it
 // "[T1234] " or "[   C3] ", the caller.
 var (
@@ -31,7 +31,7 @@ var (
 	logCaller   = regexp.MustCompile(`^\[ *[TC][0-9]+\] ?`)
 )
 
-// logText takes off what stands before the text; stamped tells whether a time did.
+// logText removes what precedes the text; stamped reports whether that had a time.
 func logText(line string) (text string, stamped bool) {
 	line = logFacility.ReplaceAllString(strings.TrimRight(line, " \r\n"), "")
 	text = logTime.ReplaceAllString(line, "")
@@ -46,7 +46,7 @@ func knowsDmesg(text string) bool {
 	})
 }
 
-// logTopics are what a line must speak of to be kept, in lower case.
+// logTopics are the words of which a kept line has at least one, in lower case.
 func logTopics() []string {
 	return []string{
 		"nvrm", "nvidia", "nvlink", "nvswitch", "xid", "amdgpu", "xgmi", "kfd",
@@ -57,7 +57,7 @@ func logTopics() []string {
 	}
 }
 
-// parseDmesg keeps the last lines that speak of GPUs, NICs, PCI Express and RDMA, without their time. Of equal
+// parseDmesg keeps the last lines about GPUs, NICs, PCI Express and RDMA, without their time. Of equal
 // lines the last is kept: a storm of one message would push out all others.
 func parseDmesg(text, _ string) (fabric.Facts, error) {
 	if strings.TrimSpace(text) == "" {

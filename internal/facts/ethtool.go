@@ -58,7 +58,7 @@ func parseEthtool(text, device string) (fabric.Facts, error) {
 	})
 }
 
-// parseEthtoolFEC reads the encoding in use; several where the driver does not tell which.
+// parseEthtoolFEC reads the encoding in use; several where the driver does not report which.
 func parseEthtoolFEC(text, device string) (fabric.Facts, error) {
 	return ethtoolBlocks(text, ethtoolFECHead, device, func(n *fabric.NIC, key, value string) {
 		if key == "Active FEC encoding" || key == "Active FEC encodings" {
@@ -74,7 +74,7 @@ func ethtoolBlocks(text, head, device string, line func(n *fabric.NIC, key, valu
 		if name, ok := strings.CutPrefix(l, head); ok {
 			name = strings.TrimSuffix(strings.TrimSpace(name), ":")
 			if !isInterfaceName(name) || device != "" && name != device {
-				return fabric.Facts{}, errors.New("speaks of another interface")
+				return fabric.Facts{}, errors.New("is about another interface")
 			}
 			f.NICs = append(f.NICs, fabric.NIC{Name: name})
 			continue
@@ -89,7 +89,7 @@ func ethtoolBlocks(text, head, device string, line func(n *fabric.NIC, key, valu
 	return f, nil
 }
 
-// firmwareBoard is what mlx5 adds to its version: the board, which the RDMA device tells.
+// firmwareBoard is what mlx5 adds to its version: the board, which the RDMA device reports too.
 var firmwareBoard = regexp.MustCompile(` \([A-Z]{2,4}_[0-9A-Z]+\)$`)
 
 // parseEthtoolDriver reads ethtool -i. It does not name the interface: the bus address does, where no device

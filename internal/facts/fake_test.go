@@ -112,7 +112,7 @@ func writeHexFile(t testing.TB, name string, raw []byte) {
 	}
 }
 
-// missingText gives the Missing entries as lines, for comparing.
+// missingText returns the Missing entries as lines, for comparing.
 func missingText(f *fabric.Facts) []string {
 	var out []string
 	for _, m := range f.Missing {

@@ -11,7 +11,7 @@ import (
 
 const nvidiaProc = "/proc/driver/nvidia/gpus"
 
-// readGPUs adds what the drivers of GPUs tell by files: that of NVIDIA under /proc/driver, amdgpu beside the
+// readGPUs adds what the drivers of GPUs report in files: that of NVIDIA under /proc/driver, amdgpu beside the
 // PCI function. What they leave open their tools are asked for, and then say why it is unknown.
 func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
 	for i := range f.GPUs {
@@ -61,7 +61,7 @@ func nvidiaInformation(h host.Host, f *fabric.Facts, g *fabric.GPU) {
 	}
 }
 
-// gpuOpen holds where a GPU of a vendor is not fully described.
+// gpuOpen reports whether a GPU of a vendor is not fully described.
 func gpuOpen(f *fabric.Facts, vendor string) bool {
 	return slices.ContainsFunc(f.GPUs, func(g fabric.GPU) bool {
 		return g.Vendor == vendor && (g.Name == "" || g.UUID == "" || g.DriverVersion == "" || g.VBIOS == "")

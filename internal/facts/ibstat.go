@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// ibstatRuns asks ibstat only where sysfs did not tell: it reads the same files.
+// ibstatRuns runs ibstat only where sysfs has no answer: it reads the same files.
 func ibstatRuns(h host.Host, f *fabric.Facts) []toolRun {
 	if len(f.HCAs) > 0 || !hcasMissing(h, f) {
 		return nil
@@ -19,7 +19,7 @@ func ibstatRuns(h host.Host, f *fabric.Facts) []toolRun {
 	return []toolRun{{argv: []string{"ibstat"}}}
 }
 
-// hcasMissing holds where the kernel did not tell its RDMA devices, unless it is that it has none: without a
+// hcasMissing reports whether the RDMA devices could not be read from the kernel, unless it has none: without a
 // driver for one there is no such class.
 func hcasMissing(h host.Host, f *fabric.Facts) bool {
 	if _, missing := f.MissingReason(fabric.FactHCAs); !missing {
@@ -33,7 +33,7 @@ func knowsIbstat(text string) bool {
 	return hasLine(text, func(line string) bool { return ibstatName(line) != "" })
 }
 
-// ibstatName gives the device of a line "CA 'mlx5_0'", else nothing. Text copied out of a document may have
+// ibstatName returns the device of a line "CA 'mlx5_0'", else nothing. Text copied out of a document may have
 // lost the underscore, which no device name has a blank for.
 func ibstatName(line string) string {
 	name, ok := strings.CutPrefix(line, "CA '")

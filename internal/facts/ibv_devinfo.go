@@ -12,7 +12,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// ibvDevinfoRuns asks for what only verbs tell, the MTU of a port, wherever there is an RDMA device.
+// ibvDevinfoRuns reads what only verbs report, the MTU of a port, wherever there is an RDMA device.
 func ibvDevinfoRuns(h host.Host, f *fabric.Facts) []toolRun {
 	if len(f.HCAs) == 0 && !hcasMissing(h, f) {
 		return nil

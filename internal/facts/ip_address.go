@@ -159,7 +159,7 @@ func ipOperState(text string) string {
 	return ""
 }
 
-// ipCarrier tells from the flags: LOWER_UP is the carrier, which only an interface that is up can have.
+// ipCarrier reads the flags: LOWER_UP is the carrier, which only an interface that is up can have.
 func ipCarrier(flags []string) *bool {
 	carrier := slices.Contains(flags, "LOWER_UP")
 	if !carrier && !slices.Contains(flags, "UP") {

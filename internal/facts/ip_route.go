@@ -105,7 +105,7 @@ func parseIPRoute(text, _ string) (fabric.Facts, error) {
 	return f, nil
 }
 
-// ipRoutes gives the routes of a text and the table that its command line names.
+// ipRoutes returns the routes of a text and the table that its command line names.
 func ipRoutes(text string) (routes []ipRoute, table string, err error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		if err := json.Unmarshal([]byte(text), &routes); err != nil {
@@ -190,7 +190,7 @@ func routeOfWords(words []string) ipRoute {
 	return r
 }
 
-// routes gives one route a next hop; none for another family or kind.
+// routes returns one route per next hop; none for another family or kind.
 func (r ipRoute) routes() ([]fabric.Route, error) {
 	if r.Type != "" && r.Type != "unicast" {
 		return nil, nil
@@ -246,7 +246,7 @@ func (r ipRoute) hop(out fabric.Route, gateway, dev string, all []fabric.Route) 
 	return append(all, out), nil
 }
 
-// ipProtocol gives the number of a routing protocol (linux/rtnetlink.h), 0 for a name that the machine gave
+// ipProtocol returns the number of a routing protocol (linux/rtnetlink.h), 0 for a name that the machine gave
 // it itself.
 func ipProtocol(name string) int {
 	switch name {

@@ -23,7 +23,7 @@ const (
 	firstSymbol      = "_text" // of every kernel: that it is there says that the list is whole
 )
 
-// readSymbols tells how this kernel lets an RDMA device reach the memory of a GPU. The list is long, so that
+// readSymbols reads how this kernel lets an RDMA device access the memory of a GPU. The list is long, so that
 // it is read only where there is one of both. It is read piece by piece; where the host gives files only
 // whole, grep looks for the three names.
 func readSymbols(ctx context.Context, h host.Host, f *fabric.Facts) {
@@ -146,7 +146,7 @@ func parseSymbols(text, _ string) (fabric.Facts, error) {
 	return f, nil
 }
 
-// missSymbols says why what is unknown is not.
+// missSymbols records why a symbol is unknown.
 func missSymbols(f *fabric.Facts, source string, err error) {
 	if f.Kernel.PeerMemory == nil {
 		miss(f, fabric.FactKernelPeerMemory, source, err)

@@ -44,7 +44,7 @@ func TestLspciAgreesWithSysfs(t *testing.T) {
 		}
 	}
 	if unknown != 2 {
-		t.Errorf("ACS and ATS of %d functions are not known from lspci, want 2", unknown)
+		t.Errorf("ACS and ATS of %d functions are unknown from lspci, want 2", unknown)
 	}
 	if diff := cmp.Diff(f.PCI, said.PCI); diff != "" {
 		t.Errorf("functions (-sysfs +lspci):\n%s", diff)

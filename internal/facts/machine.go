@@ -65,10 +65,10 @@ func hypervisor(h host.Host) (*bool, error) {
 			return &found, nil
 		}
 	}
-	return nil, errors.New("no flags line: this processor does not tell")
+	return nil, errors.New("no flags line: this processor does not report it")
 }
 
-// readIOMMU counts the groups and tells how the kernel lets devices address memory.
+// readIOMMU counts the groups and reads how the kernel lets devices address memory.
 func readIOMMU(h host.Host, f *fabric.Facts) {
 	groups, err := h.ReadDir(iommuFolder)
 	if err != nil {
@@ -143,7 +143,7 @@ func countList(text string) (int, error) {
 	return n, nil
 }
 
-// memlock gives the soft limit of locked memory in bytes, or unlimited.
+// memlock returns the soft limit of locked memory in bytes, or unlimited.
 func memlock(h host.Host) (*string, error) {
 	b, err := h.ReadFile(limitsFile)
 	if err != nil {
@@ -159,7 +159,7 @@ func memlock(h host.Host) (*string, error) {
 	return nil, errors.New("no line for locked memory")
 }
 
-// networkOwner tells which service keeps the network from what it leaves under /run: nil where neither does.
+// networkOwner returns the service that manages the network, from its files under /run: nil where there is none.
 func networkOwner(h host.Host) (*string, error) {
 	networkd, err := listIfThere(h, networkdFolder)
 	if err != nil {

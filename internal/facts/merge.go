@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// merger adds what tools report to facts: a fact that is there stays, and where a tool reports another value the
+// merger adds what tools report to facts: an existing fact stays, and where a tool reports another value the
 // disagreement is noted. A list that the kernel gave gets no further entries.
 type merger struct {
 	f       *fabric.Facts
@@ -156,7 +156,7 @@ func (m *merger) mergeNIC(reported fabric.NIC) {
 	m.compareDriver(*n, reported)
 }
 
-// compareFirmware holds what a NIC says beside what the RDMA device of the same function says. Behind a blank
+// compareFirmware compares the version of a NIC with that of the RDMA device of the same function. After a space
 // or a slash drivers add the board or the package.
 func (m *merger) compareFirmware(n, reported fabric.NIC) {
 	for _, h := range m.f.HCAs {
@@ -227,7 +227,7 @@ func keepPointer[T comparable](m *merger, what string, have **T, reported *T) {
 	}
 }
 
-// disagree notes what the source of a fact and this tool say.
+// disagree notes the values of a fact's source and of this tool.
 func (m *merger) disagree(what, have, reported string) {
 	first := cmp.Or(m.givenBy[what], m.listed(what), kernelSource)
 	d := fabric.Disagreement{What: what, Said: []fabric.Evidence{

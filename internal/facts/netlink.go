@@ -30,7 +30,7 @@ func netlinkDump(ctx context.Context, h host.Host, f *fabric.Facts, what string,
 }
 
 // eachMessage decodes every message of one type. One that cannot be decoded does not stop the rest: the
-// error counts them and tells the first.
+// error counts them and has the first.
 func eachMessage(raw []byte, messageType netlink.HeaderType, decode func(data []byte) error) error {
 	messages, err := host.Messages(raw)
 	var bad int

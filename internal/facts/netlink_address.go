@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/linux"
 )
 
-// readAddresses gives each interface its IPv4 and IPv6 addresses.
+// readAddresses fills in the IPv4 and IPv6 addresses of each interface.
 func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
 	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICAddresses, linux.RTM_GETADDR, linux.AF_UNSPEC)
 	if !ok {

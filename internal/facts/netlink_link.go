@@ -21,7 +21,7 @@ const (
 	ipv4Conf = "/proc/sys/net/ipv4/conf"
 )
 
-// readLinks gives the network interfaces: netlink names them, sysfs adds the hardware under each.
+// readLinks returns the network interfaces: netlink names them, sysfs adds the hardware under each.
 func readLinks(ctx context.Context, h host.Host, f *fabric.Facts) {
 	raw, ok := netlinkDump(ctx, h, f, fabric.FactNICs, linux.RTM_GETLINK, linux.AF_UNSPEC)
 	if !ok {
@@ -76,7 +76,7 @@ func nicOf(m rtnetlink.LinkMessage) fabric.NIC {
 	return n
 }
 
-// isInterfaceName is the kernel's rule (dev_valid_name): what it holds for is safe in a path.
+// isInterfaceName is the kernel's rule (dev_valid_name): a name that satisfies it is safe in a path.
 func isInterfaceName(name string) bool {
 	return name != "" && len(name) < linux.IFNAMSIZ && name != "." && name != ".." &&
 		!strings.ContainsAny(name, "/: \t\n\v\f\r") && fabric.Printable(name) == name
@@ -156,7 +156,7 @@ func confFile(h host.Host, nic, name string) setting {
 	return setting{value: n}
 }
 
-// addConf adds what is in force: the kernel takes the higher of conf/all and conf/NIC (IN_DEV_MAXCONF).
+// addConf adds what is in effect: the kernel takes the higher of conf/all and conf/NIC (IN_DEV_MAXCONF).
 func addConf(h host.Host, f *fabric.Facts, n *fabric.NIC, all conf) {
 	own := confOf(h, n.Name)
 	n.ARPIgnore = higher(f, n.Name, fabric.FactNICARPIgnore, "arp_ignore", all.arpIgnore, own.arpIgnore)
@@ -164,7 +164,7 @@ func addConf(h host.Host, f *fabric.Facts, n *fabric.NIC, all conf) {
 	n.RPFilter = higher(f, n.Name, fabric.FactNICRPFilter, "rp_filter", all.rpFilter, own.rpFilter)
 }
 
-// higher gives the value in effect; file is its name below conf.
+// higher returns the value in effect; file is its name below conf.
 func higher(f *fabric.Facts, nic, fact, file string, all, own setting) *int {
 	if err := cmp.Or(all.err, own.err); err != nil {
 		miss(f, fact+" "+nic, ipv4Conf+"/{all,"+nic+"}/"+file, err)

@@ -13,7 +13,7 @@ import (
 	"railwright.dev/railwright/internal/linux"
 )
 
-// readNeighbours gives the IPv4 neighbour (ARP) table.
+// readNeighbours returns the IPv4 neighbour (ARP) table.
 func readNeighbours(ctx context.Context, h host.Host, f *fabric.Facts) {
 	raw, ok := netlinkDump(ctx, h, f, fabric.FactNeighbours, linux.RTM_GETNEIGH, familyIPv4)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"railwright.dev/railwright/internal/linux"
 )
 
-// readRoutes gives the IPv4 unicast routes of all tables, in kernel order.
+// readRoutes returns the IPv4 unicast routes of all tables, in kernel order.
 func readRoutes(ctx context.Context, h host.Host, f *fabric.Facts) {
 	raw, ok := netlinkDump(ctx, h, f, fabric.FactRoutes, linux.RTM_GETROUTE, familyIPv4)
 	if !ok {
@@ -85,7 +85,7 @@ type nextHop struct {
 	index   uint32
 }
 
-// nextHops gives the next hops of a route, from its attributes.
+// nextHops returns the next hops of a route, from its attributes.
 func nextHops(attributes []byte) ([]nextHop, error) {
 	hop, several, err := hopOf(attributes)
 	switch {

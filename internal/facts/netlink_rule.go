@@ -15,7 +15,7 @@ import (
 	"railwright.dev/railwright/internal/linux"
 )
 
-// readRules gives the IPv4 routing policy rules, in kernel order: of two rules of one priority the first
+// readRules returns the IPv4 routing policy rules, in kernel order: of two rules of one priority the first
 // wins. A rule that does more than a fabric.Rule can say (a mark, a port, goto) is left out, because
 // without that part it would read as a rule for everything; Missing names it by its priority.
 func readRules(ctx context.Context, h host.Host, f *fabric.Facts) {
@@ -103,7 +103,7 @@ const (
 	ruleToTable = 1   // FR_ACT_TO_TBL
 )
 
-// inexpressible says what a rule has beyond priority, from, to, iif and table.
+// inexpressible returns what a rule has beyond priority, from, to, iif and table.
 func inexpressible(m rtnetlink.RuleMessage) error {
 	a := m.Attributes
 	switch {
@@ -130,5 +130,5 @@ func inexpressible(m rtnetlink.RuleMessage) error {
 	}
 }
 
-// suppresses holds for a set value: the kernel writes -1 for none.
+// suppresses reports whether a value is set: the kernel writes -1 for none.
 func suppresses(v *uint32) bool { return v != nil && *v != math.MaxUint32 }

@@ -159,7 +159,7 @@ func TestDumpCutShort(t *testing.T) {
 	}
 	for _, what := range []string{"nics", "nics.addresses", "routes", "rules", "neighbours"} {
 		if _, ok := f.MissingReason(what); !ok {
-			t.Errorf("%s: a dump cut short is not told", what)
+			t.Errorf("%s: a dump cut short is not reported", what)
 		}
 	}
 	if len(f.NICs) != 4 || len(f.Rules) != 5 {
@@ -206,7 +206,7 @@ func TestNICHardware(t *testing.T) {
 		t.Errorf("effective rp_filter: %d, %d", *eth1.RPFilter, *eth2.RPFilter)
 	}
 	if *eth1.ARPIgnore != 1 || *eth1.ARPAnnounce != 2 || *eth2.ARPIgnore != 2 || eth2.ARPAnnounce != nil {
-		t.Errorf("ARP settings in force: %d %d, %d %v", *eth1.ARPIgnore, *eth1.ARPAnnounce, *eth2.ARPIgnore, eth2.ARPAnnounce)
+		t.Errorf("ARP settings in effect: %d %d, %d %v", *eth1.ARPIgnore, *eth1.ARPAnnounce, *eth2.ARPIgnore, eth2.ARPAnnounce)
 	}
 	if eth2.PCI != "0000:8f:00.0" || eth2.Driver != "virtio_net" || eth2.SpeedMbps != nil {
 		t.Errorf("eth2: %+v", eth2)

@@ -73,7 +73,7 @@ func factConstants(f *ast.File, into map[string]bool) {
 	})
 }
 
-// reasonCalls gives the paths with which rules ask why a fact is missing.
+// reasonCalls returns the paths with which rules ask why a fact is missing.
 func reasonCalls(f *ast.File) (paths [][]ast.Expr) {
 	skipped := map[string]int{"missing": 0, "MissingReason": 0, "why": 1, "portWhy": 1, "pciWhy": 1} // arguments before the paths
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -82,7 +82,7 @@ func parseConfig(b []byte) configFacts {
 	return c
 }
 
-// findExpress gives the offset of the PCI Express capability; errNotExpress where the whole list was
+// findExpress returns the offset of the PCI Express capability; errNotExpress where the whole list was
 // read and has none.
 func findExpress(b []byte) (int, error) {
 	if len(b) < configHeader {
@@ -176,7 +176,7 @@ func parseControl(b []byte, express int) (*fabric.PCIControl, error) {
 	}, nil
 }
 
-// linkSpeed gives GT/s from the low four bits of a link register, 0 for a code without a meaning
+// linkSpeed returns GT/s from the low four bits of a link register, 0 for a code without a meaning
 // (PCIe 6.0, 7.5.3.6 and 7.5.3.8).
 func linkSpeed(register uint32) float64 {
 	speeds := [...]float64{0, 2.5, 5, 8, 16, 32, 64}
@@ -186,10 +186,10 @@ func linkSpeed(register uint32) float64 {
 	return 0
 }
 
-// linkWidth gives the lanes from bits 9:4 of a link register.
+// linkWidth returns the lanes from bits 9:4 of a link register.
 func linkWidth(register uint32) int { return int(register >> 4 & 0x3f) }
 
-// extendedCapabilities gives the offset of the first capability of each id. The error says why the list
+// extendedCapabilities returns the offset of the first capability of each id. The error says why the list
 // was not read to its end; what was found before still counts.
 func extendedCapabilities(b []byte) (map[uint16]int, error) {
 	if len(b) <= configStandard {

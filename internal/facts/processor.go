@@ -54,7 +54,7 @@ func cpuModel(h host.Host) (*string, error) {
 			return &value, nil
 		}
 	}
-	return nil, errors.New("no model name: this processor does not tell")
+	return nil, errors.New("no model name: this processor does not report it")
 }
 
 // cpuID is the first processor's vendor, family and model. Only x86 has them.
@@ -73,7 +73,7 @@ func cpuID(h host.Host) (*fabric.CPUID, error) {
 	family, familyErr := strconv.Atoi(found["cpu family"])
 	model, modelErr := strconv.Atoi(found["model"])
 	if found["vendor_id"] == "" || familyErr != nil || modelErr != nil {
-		return nil, errors.New("no vendor_id, cpu family and model: this processor does not tell")
+		return nil, errors.New("no vendor_id, cpu family and model: this processor does not report it")
 	}
 	return &fabric.CPUID{Vendor: fabric.Printable(found["vendor_id"]), Family: family, Model: model}, nil
 }

@@ -28,7 +28,7 @@ func readKernel(_ context.Context, h host.Host, f *fabric.Facts) {
 	}
 }
 
-// distribution gives PRETTY_NAME of os-release(5), whose values may stand in quotes.
+// distribution returns PRETTY_NAME of os-release(5), whose values may stand in quotes.
 func distribution(h host.Host) (*string, error) {
 	b, err := h.ReadFile(osReleaseFile)
 	if err != nil {

@@ -106,7 +106,7 @@ func parseIbdev2netdev(text, _ string) (fabric.Facts, error) {
 	return f, nil
 }
 
-// defaultGID says which network device a port has: the kernel makes entry 0 of its GID table for that one.
+// defaultGID returns which network device a port has: the kernel makes entry 0 of its GID table for that one.
 // Entries of other indexes may be of a VLAN above it.
 func defaultGID(netdev string) []fabric.GID {
 	if !isInterfaceName(netdev) {

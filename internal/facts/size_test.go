@@ -174,7 +174,7 @@ func TestManyFunctions(t *testing.T) {
 	}
 }
 
-// TestBadTree reads links in a circle, files without an end and folders in place of files.
+// TestBadTree reads links in a circle, files without an end and folders instead of files.
 func TestBadTree(t *testing.T) {
 	root, tree := layTree(t, 5)
 	for link, target := range map[string]string{

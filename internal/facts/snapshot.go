@@ -24,7 +24,7 @@ const maxFactsFile = 16 << 20
 // maxDepth bounds folders in folders: snapshots/day/rack/host/sys is four.
 const maxDepth = 8
 
-// Load gives the facts that lie at these paths, one node at a time: a file of facts (JSON), a recording
+// Load returns the facts at these paths, one node at a time: a file of facts (JSON), a recording
 // (txtar), a captured tree (a folder with sys/), a run folder (with facts/), or a folder of any of these, in
 // order of name. What cannot be loaded gives an error, and the rest follows. A node that comes a second time
 // is an error. A link to a folder is not followed, unless it is one of the paths.
@@ -73,7 +73,7 @@ func (l *loader) give(path string, f *fabric.Facts, err error) bool {
 		return l.fail(path, err)
 	}
 	if first, again := l.from[f.Node]; again {
-		return l.fail(path, fmt.Errorf("node %q is there a second time, after %q", f.Node, first))
+		return l.fail(path, fmt.Errorf("node %q: duplicate, first in %q", f.Node, first))
 	}
 	l.from[f.Node] = path
 	return l.yield(f, nil)

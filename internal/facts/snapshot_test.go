@@ -149,7 +149,7 @@ func snapshots(t *testing.T) string {
 	put("plan.json", []byte(`{"apiVersion":"railwright.dev/v1alpha1","kind":"Plan","mtu":9000}`))
 	put("run1/facts/host2.json", asJSON(t, wholeNode("host2", 2)))
 	put("run1/facts/host3.json", asJSON(t, wholeNode("host1", 1)))
-	put("run1/plan.json", []byte("not looked at"))
+	put("run1/plan.json", []byte("not read"))
 	put("unknown.json", []byte(`{"apiVersion":"railwright.dev/v1alpha1","kind":"Facts","node":"host8","flux":1}`))
 	return root
 }
@@ -165,7 +165,7 @@ func TestLoadFolder(t *testing.T) {
 		"d tree",
 		`error: snapshot "ROOT/plan.json": is "Plan" in version "railwright.dev/v1alpha1", want Facts in "railwright.dev/v1alpha1"`,
 		"host2 recorded",
-		`error: snapshot "ROOT/run1/facts/host3.json": node "host1" is there a second time, after "ROOT/a.json"`,
+		`error: snapshot "ROOT/run1/facts/host3.json": node "host1": duplicate, first in "ROOT/a.json"`,
 		`error: snapshot "ROOT/unknown.json": facts: json: unknown field "flux"`,
 	}
 	got := outcomes(root)

@@ -18,7 +18,7 @@ func isPCIAddress(text string) bool {
 
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
-// pciAddresses gives the PCI functions on a sysfs device path, root first.
+// pciAddresses returns the PCI functions on a sysfs device path, root first.
 func pciAddresses(devicePath string) []string {
 	var out []string
 	for element := range strings.SplitSeq(devicePath, "/") {
@@ -42,7 +42,7 @@ func pciOf(h host.Host, classLink string) (string, error) {
 	return "", nil
 }
 
-// driverOf gives the driver bound to a device folder, empty where none is.
+// driverOf returns the driver bound to a device folder, empty where none is.
 func driverOf(h host.Host, device string) (string, error) {
 	driver, err := host.LinkBase(h, device+"/driver")
 	if host.IsAbsent(err) {

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// errorCounters are the counters of a port that say of trouble, by folder: counters/ has those of the
+// errorCounters are the error counters of a port, by folder: counters/ has those of the
 // InfiniBand specification (17.2.7, 16.1.3.5), hw_counters/ what a driver counts beside them (mlx5, bnxt_re,
 // irdma name theirs differently).
 func errorCounters() []counterFolder {
@@ -40,7 +40,7 @@ type counterFolder struct {
 	wanted []string
 }
 
-// readErrorCounters gives those above 0: an absent one is 0, unless Missing says that it or its folder could
+// readErrorCounters returns those above 0: an absent one is 0, unless Missing says that it or its folder could
 // not be read. A driver that has no such folder counts nothing.
 func readErrorCounters(r *fileReader) map[string]uint64 {
 	var counters map[string]uint64

@@ -79,7 +79,7 @@ func readPort(h host.Host, f *fabric.Facts, hca, folder string, number int) fabr
 	return p
 }
 
-// readPKeys gives the valid entries of the partition table, in table order.
+// readPKeys returns the valid entries of the partition table, in table order.
 func readPKeys(r *fileReader) []string {
 	entries, err := numbered(r.h, r.folder+"/pkeys")
 	if err != nil {
@@ -96,7 +96,7 @@ func readPKeys(r *fileReader) []string {
 	return keys
 }
 
-// readGIDs gives the entries in use, in table order. The attributes of an empty entry cannot be read.
+// readGIDs returns the entries in use, in table order. The attributes of an empty entry cannot be read.
 func readGIDs(r *fileReader, linkLayer string) []fabric.GID {
 	entries, err := numbered(r.h, r.folder+"/gids")
 	if err != nil {
@@ -121,7 +121,7 @@ func readGIDs(r *fileReader, linkLayer string) []fabric.GID {
 	return gids
 }
 
-// isEmptyGID holds for an entry without an interface id: an InfiniBand port shows its subnet prefix even in
+// isEmptyGID reports whether an entry has no interface id: an InfiniBand port shows its subnet prefix even in
 // empty entries.
 func isEmptyGID(gid string) bool {
 	return gid == "" || strings.HasSuffix(gid, "0000:0000:0000:0000")

@@ -56,7 +56,7 @@ func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
 	f.Missing = append(f.Missing, missing.entries...)
 }
 
-// listPCI gives every function that can be classified; the others stand in Missing. It ends with the context:
+// listPCI returns every function that can be classified; the others are in Missing. It ends with the context:
 // nothing bounds how many functions a broken or hostile tree may list.
 func listPCI(ctx context.Context, h host.Host, f *fabric.Facts) ([]pciFunction, error) {
 	names, err := h.ReadDir(pciDevices)
@@ -105,7 +105,7 @@ func classifyPCI(h host.Host, name string) (pciFunction, error) {
 	return fn, nil
 }
 
-// keptPCI gives the functions of interest and all that stands above them, in order of address.
+// keptPCI returns the functions of interest and everything above them, in order of address.
 func keptPCI(functions []pciFunction) []pciFunction {
 	byAddress := make(map[string]pciFunction, len(functions))
 	for _, fn := range functions {
@@ -297,7 +297,7 @@ func (g *pciMissing) add(what, address, file string, err error) {
 	}
 }
 
-// concernsAll holds for files that this kernel does not have and for reading without root.
+// concernsAll reports whether an error is due to a file that this kernel lacks or to reading without root.
 func concernsAll(err error) bool {
 	return errors.Is(err, errNeedsRoot) || host.IsAbsent(err)
 }

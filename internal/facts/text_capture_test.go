@@ -62,7 +62,7 @@ func TestFromText(t *testing.T) {
 		"kernel.dma_buf: not the whole list: it has no _text",
 		"pci.acs 0000:42:00.0: access denied",
 		"routes: not among the captured texts", "rules: not among", "modules.on_disk: not among", "nics.fec: not among",
-		"sysctls: only the kernel gives it", "hcas.ports.pkeys: only the kernel gives it", "machine: only the kernel gives it",
+		"sysctls: only the kernel reports it", "hcas.ports.pkeys: only the kernel reports it", "machine: only the kernel reports it",
 	} {
 		if !strings.Contains(missing, want) {
 			t.Errorf("missing lacks %q", want)

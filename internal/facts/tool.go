@@ -125,7 +125,7 @@ func (t tool) read(text, device string) (fabric.Facts, error) {
 	return parts, nil
 }
 
-// runTool gives what a tool printed, with the error of its exit status.
+// runTool returns what a tool printed, with the error of its exit status.
 func runTool(ctx context.Context, h host.Host, argv []string) ([]byte, error) {
 	c, ok := h.(host.Commander)
 	if !ok {

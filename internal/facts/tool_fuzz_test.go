@@ -16,7 +16,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// fuzzTool gives a reader its texts and whatever can be made of them. What it reads must be the same twice,
+// fuzzTool returns a reader its texts and whatever can be made of them. What it reads must be the same twice,
 // must merge with itself without a disagreement, must survive JSON, and must not hold what a terminal acts on.
 func fuzzTool(f *testing.F, name string) {
 	one := toolNamed(f, name)

@@ -37,7 +37,7 @@ func toolNamed(t testing.TB, name string) tool {
 	return all[i]
 }
 
-// recognised gives the tools that know a text.
+// recognised returns the tools that know a text.
 func recognised(text string) []string {
 	var names []string
 	for _, t := range tools(&fabric.Facts{Kernel: fabric.Kernel{Release: runningKernel}}) {
@@ -112,7 +112,7 @@ func golden(t *testing.T, file, tool string, parts fabric.Facts) {
 	}
 }
 
-// TestForeignText gives every reader what it cannot be: it must refuse, not read nonsense out of it.
+// TestForeignText returns every reader what it cannot be: it must refuse, not read nonsense out of it.
 func TestForeignText(t *testing.T) {
 	for name, text := range map[string]string{
 		"nothing":        "",
@@ -185,8 +185,8 @@ func TestToolsRun(t *testing.T) {
 	want := []string{
 		`hcas.ports.active_mtu: exec: "ibv_devinfo": executable file not found in $PATH`,
 		`hcas.ports.max_mtu: exec: "ibv_devinfo": executable file not found in $PATH`,
-		"nics.speed_mbps eth2: speaks of another interface",
-		"nics.autoneg eth2: speaks of another interface",
+		"nics.speed_mbps eth2: is about another interface",
+		"nics.autoneg eth2: is about another interface",
 		`nics.firmware: exec: "ethtool": executable file not found in $PATH`,
 		`nics.driver_version: exec: "ethtool": executable file not found in $PATH`,
 		`nics.fec eth1: command "ethtool --show-fec eth1": exit status 95: Operation not supported`,

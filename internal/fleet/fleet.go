@@ -1,5 +1,5 @@
-// Package fleet knows which machines a command concerns, how each is reached, and who answered. What is asked
-// of them is the caller's.
+// Package fleet determines which machines a command concerns, how each is reached, and which of them answered. What they
+// are asked is up to the caller.
 package fleet
 
 import (
@@ -16,7 +16,7 @@ import (
 // Bounds of work on many machines.
 const (
 	atOnce      = 64               // machines
-	reachWithin = 30 * time.Second // to log in and to copy the program: 14 MB, a second at 100 Mb/s
+	reachWithin = 30 * time.Second // to log in and to copy the program: 14 MB, about one second at 100 Mb/s
 	askWithin   = 60 * time.Second // for an answer of one machine
 	leaveWithin = 10 * time.Second // to remove the program and log out
 )
@@ -24,8 +24,8 @@ const (
 // Member is a machine on which this program can be run.
 type Member struct {
 	Runner  host.Runner
-	Program string                      // path of this program there
-	Leave   func(context.Context) error // removes what was copied there; nil: nothing was
+	Program string                      // path of this program on the machine
+	Leave   func(context.Context) error // removes what was copied; nil: nothing was copied
 }
 
 // Fleet is the machines that a command concerns, in their order. One that could not be reached has an error
@@ -36,7 +36,7 @@ type Fleet struct {
 	close   func() error
 }
 
-// New is a fleet of machines that are reached already, or failed to be.
+// New returns a fleet of machines that were already reached, or could not be.
 func New(members []host.Outcome[Member]) *Fleet {
 	return closing(members, func() error { return nil })
 }
@@ -50,7 +50,7 @@ func closing(members []host.Outcome[Member], closeAll func() error) *Fleet {
 	return f
 }
 
-// Reached gives the machines that can be worked on, by name.
+// Reached returns the machines that were reached, by name.
 func (f *Fleet) Reached() map[string]Member {
 	reached := make(map[string]Member, len(f.members))
 	for name, m := range f.members {
@@ -78,9 +78,9 @@ func (f *Fleet) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ask runs this program with arguments on every machine at once and decodes the JSON that each prints; stdin
-// gives what it reads there, nil for nothing. The outcomes are in the order of the fleet; of a machine that
-// could not be reached it is that error.
+// Ask runs this program with arguments on every machine in parallel and decodes the JSON that each prints; stdin
+// returns its standard input, nil for none. The outcomes are in the order of the fleet; for a machine that
+// could not be reached it is the error of reaching it.
 func Ask[T any](ctx context.Context, f *Fleet, args []string, stdin func(name string) ([]byte, error)) []host.Outcome[T] {
 	return host.RunAll(ctx, f.names, atOnce, askWithin, func(ctx context.Context, name string) (answer T, err error) {
 		m := f.members[name]

@@ -15,7 +15,7 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// mixed has a machine that runs a program, one that is down, and one whose leaving fails.
+// mixed returns a fleet with a machine that runs a program, one that is down, and one whose cleanup fails.
 func mixed(program string, left *[]string) *Fleet {
 	var mu sync.Mutex
 	member := func(name string, err error) host.Outcome[Member] {
@@ -56,10 +56,10 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// An answer that is no JSON, or none, is an error of that machine.
+// An answer that is not JSON, or none, is an error of that machine.
 func TestAskAnswers(t *testing.T) {
 	for _, c := range []struct{ name, program, want string }{
-		{"no JSON", "echo", `answer to ["node" "x"]: `},
+		{"not JSON", "echo", `answer to ["node" "x"]: `},
 		{"nothing", "true", `answer to ["node" "x"]: `},
 		{"failure", "false", "exit status 1"},
 		{"no program", "/no/such/program", "/no/such/program"},
@@ -95,7 +95,7 @@ func TestClusterNeedsSSH(t *testing.T) {
 	}
 }
 
-// A host that refuses the login is a member with an error, not an error of the fleet; this host needs no login.
+// A host that rejects the login is a member with an error, not an error of the fleet; this host needs no login.
 func TestSSHReachesWhatItCan(t *testing.T) {
 	here := host.Local{}.Name()
 	f, err := SSH(context.Background(), []string{"127.255.255.254", here}, nil)

@@ -86,7 +86,7 @@ func programFor(arch string) (io.ReadCloser, error) {
 	}
 	f, err := os.Open(filepath.Join(filepath.Dir(self), "railwright-linux-"+arch))
 	if err != nil {
-		return nil, fmt.Errorf("no program for %s beside this one for %s (make build gives both): %w", arch, runtime.GOARCH, err)
+		return nil, fmt.Errorf("no program for %s beside this one for %s (make build builds both): %w", arch, runtime.GOARCH, err)
 	}
 	return f, nil
 }

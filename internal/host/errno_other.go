@@ -25,7 +25,7 @@ func (n linuxErrno) Is(target error) bool {
 	}
 }
 
-// errnoOf gives the error number of Linux in an error; 0 where there is none, as in this system's own errors.
+// errnoOf returns the error number of Linux in an error; 0 where there is none, as in this system's own errors.
 func errnoOf(err error) int {
 	n, _ := errors.AsType[linuxErrno](err)
 	return int(n)

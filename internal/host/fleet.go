@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is what came of one host.
+// Outcome is the result of one host.
 type Outcome[T any] struct {
 	Name  string
 	Value T // the zero value where Err is set
@@ -13,11 +13,11 @@ type Outcome[T any] struct {
 	Took  time.Duration
 }
 
-// parting is how long a host whose time is up may take to say what it was at; then it is left to itself.
+// parting is how long a host whose time is up may take to report its state; then it is abandoned.
 const parting = 500 * time.Millisecond
 
 // RunAll runs one function for each of many hosts, at most parallel at a time, each with a context that
-// ends after the timeout. The outcomes stand in the order of the names. A function that does not heed
+// ends after the timeout. The outcomes are in the order of the names. A function that does not heed
 // its context is left behind, so no host takes longer than the timeout and half a second; its outcome is
 // a *NoAnswerError. When the context ends, hosts that did not have their turn get its error.
 func RunAll[T any](ctx context.Context, names []string, parallel int, timeout time.Duration, one func(context.Context, string) (T, error)) []Outcome[T] {

@@ -84,7 +84,7 @@ func TestRunAllPanics(t *testing.T) {
 	cmd.Env = append(os.Environ(), "RAILWRIGHT_TEST_PANIC=1")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != ExitFault || !strings.Contains(string(out), "fault of the program") {
+	if !errors.As(err, &exit) || exit.ExitCode() != ExitFault || !strings.Contains(string(out), "internal error") {
 		t.Errorf("have %v:\n%s", err, out)
 	}
 }

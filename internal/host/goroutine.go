@@ -7,14 +7,14 @@ import (
 	"runtime/debug"
 )
 
-// ExitFault is the exit status of a fault of this program's own. A Go program that panics exits with 2,
+// ExitFault is the exit status of an internal error of this program. A Go program that panics exits with 2,
 // which would read as "unknown".
 const ExitFault = 70
 
 // Recovered is to be deferred at the top of main and of every goroutine.
 func Recovered(stderr io.Writer) {
 	if fault := recover(); fault != nil {
-		fmt.Fprintf(stderr, "railwright: fault of the program, please report it: %v\n%s", fault, debug.Stack())
+		fmt.Fprintf(stderr, "railwright: internal error, please report it: %v\n%s", fault, debug.Stack())
 		os.Exit(ExitFault)
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Host is a machine whose files can be read. Paths are absolute, as on that machine.
 type Host interface {
-	// Name is what messages and facts call the machine.
+	// Name returns the name of the machine in messages and facts.
 	Name() string
 	// ReadFile reads a whole file of at most MaxFile bytes.
 	ReadFile(name string) ([]byte, error)
@@ -41,7 +41,7 @@ type Runner interface {
 	Start(ctx context.Context, c Command) (*Process, error)
 }
 
-// ErrNotSupported says that this kind of host cannot do what was asked: a captured tree has no kernel.
+// ErrNotSupported means that this kind of host lacks the operation: a captured tree has no kernel.
 var ErrNotSupported = errors.New("not supported on this kind of host")
 
 // MaxFile bounds what ReadFile reads, in bytes: the largest file of interest under /sys and /proc is a
@@ -74,7 +74,7 @@ func ReadString(h Host, name string) (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// LinkBase gives the last element of a symbolic link's target, as sysfs uses it for driver, subsystem
+// LinkBase returns the last element of a symbolic link's target, as sysfs uses it for driver, subsystem
 // and group.
 func LinkBase(h Host, name string) (string, error) {
 	l, ok := h.(Linker)
@@ -88,5 +88,5 @@ func LinkBase(h Host, name string) (string, error) {
 	return path.Base(target), nil
 }
 
-// IsAbsent tells a file that is not there from one that could not be read.
+// IsAbsent reports whether an error means that a file does not exist, rather than that it could not be read.
 func IsAbsent(err error) bool { return errors.Is(err, fs.ErrNotExist) }

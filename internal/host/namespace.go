@@ -67,7 +67,7 @@ type Isolation struct {
 // PID is the process id, as this process sees it.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Alive says whether a process exists and is no zombie.
+// Alive reports whether a process exists and is not a zombie.
 func Alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -93,7 +93,7 @@ func StartTime(pid int) (string, error) {
 	return fields[startTime], nil
 }
 
-// afterName gives the fields of /proc/PID/stat behind the name, which may itself hold blanks and brackets.
+// afterName returns the fields of /proc/PID/stat behind the name, which may itself hold blanks and brackets.
 func afterName(stat string) (fields string, ok bool) {
 	at := strings.LastIndex(stat, ") ")
 	if at < 0 {

@@ -42,7 +42,7 @@ func OpenNetwork(path string) (*Network, error) {
 	return n, nil
 }
 
-// Close lets go of the namespace.
+// Close closes the namespace.
 func (n *Network) Close() error { return errors.Join(n.conn.Close(), n.closeFile()) }
 
 func (n *Network) closeFile() error {
@@ -101,7 +101,7 @@ func (n *Network) SetMTU(name string, mtu int) error {
 	return n.set(name, "mtu", func(m *rtnetlink.LinkMessage) { m.Attributes.MTU = uint32(mtu) })
 }
 
-// Rename gives an interface, which must be down, another name.
+// Rename renames an interface, which must be down.
 func (n *Network) Rename(name, to string) error {
 	return n.set(name, "rename to "+to, func(m *rtnetlink.LinkMessage) { m.Attributes.Name = to })
 }
@@ -125,7 +125,7 @@ func (n *Network) set(name, what string, change func(*rtnetlink.LinkMessage)) er
 	return wrap(n.conn.Link.Set(m), "interface %s: %s", name, what)
 }
 
-// AddAddress gives an interface an address; one that is there already is left as it is.
+// AddAddress adds an address to an interface; an address that it already has is left as it is.
 func (n *Network) AddAddress(name string, address netip.Prefix) error {
 	m, err := n.addressMessage(name, address)
 	if err != nil {

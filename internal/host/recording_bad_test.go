@@ -71,7 +71,7 @@ func TestLoadRecordingRefuses(t *testing.T) {
 	}
 }
 
-// reseal gives an archive that was changed on purpose its right digest.
+// reseal recomputes the digest of an archive that was changed on purpose.
 func reseal(archive string) string {
 	body, _, _ := strings.Cut(archive, "-- end --\n")
 	return fmt.Sprintf("%s-- end --\nentries %d\nsha256 %x\n", body, strings.Count(body, "\n-- "), sha256.Sum256([]byte(body)))

@@ -77,7 +77,7 @@ func noteFault(err error) *fault {
 // validText is the text as JSON holds it: every byte that is no UTF-8 becomes a replacement character.
 func validText(text string) string { return string([]rune(text)) }
 
-// err gives the error back.
+// err converts back to an error.
 func (f *fault) err() error {
 	var causes []error
 	if f.Errno != 0 {
@@ -106,7 +106,7 @@ func (f *fault) err() error {
 	return err
 }
 
-// replayedError says what an error of the recorded host said, and is what it was.
+// replayedError has the text of an error of the recorded host, and matches the same sentinels.
 type replayedError struct {
 	text   string
 	causes []error

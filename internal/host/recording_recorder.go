@@ -134,7 +134,7 @@ func (r *Recorder) note(q question, a answer) answer {
 	return a
 }
 
-// replay gives a recorded answer.
+// replay returns a recorded answer.
 func (a answer) replay() ([]byte, error) {
 	var data []byte
 	if a.given {

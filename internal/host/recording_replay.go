@@ -32,7 +32,7 @@ func LoadRecording(in io.Reader) (*Replay, error) {
 	return &Replay{r}, nil
 }
 
-// IsRecording tells by its first bytes whether a file means to be a recording, of whatever recordingVersion.
+// IsRecording reports by its first bytes whether a file claims to be a recording, of any recordingVersion.
 func IsRecording(head []byte) bool { return bytes.HasPrefix(head, []byte(recordingMagic)) }
 
 // Name is the name of the recorded host.
@@ -44,19 +44,19 @@ func (p *Replay) Time() time.Time { return p.r.time }
 // Tool is the version of the program that recorded.
 func (p *Replay) Tool() string { return p.r.tool }
 
-// ReadFile gives a file as it was.
+// ReadFile returns a file as it was.
 func (p *Replay) ReadFile(name string) ([]byte, error) { return p.file(opRead, name) }
 
-// ReadDir gives the names that were in a directory.
+// ReadDir returns the names that were in a directory.
 func (p *Replay) ReadDir(name string) ([]string, error) { return listed(p.file(opList, name)) }
 
-// ReadLink gives a symbolic link as it was. Links are answers: nothing here follows them.
+// ReadLink returns a symbolic link as it was. Links are answers: nothing here follows them.
 func (p *Replay) ReadLink(name string) (string, error) {
 	target, err := p.file(opLink, name)
 	return string(target), err
 }
 
-// Dump gives what the kernel answered.
+// Dump returns what the kernel answered.
 func (p *Replay) Dump(_ context.Context, messageType uint16, family uint8) ([]byte, error) {
 	q := question{opDump, dumpKey(messageType, family)}
 	if a, ok := p.r.answers[q]; ok {
@@ -65,7 +65,7 @@ func (p *Replay) Dump(_ context.Context, messageType uint16, family uint8) ([]by
 	return nil, fmt.Errorf("netlink dump %d: %w", messageType, ErrNotRecorded)
 }
 
-// Output gives what the command printed, and how it ended.
+// Output returns what the command printed, and how it ended.
 func (p *Replay) Output(_ context.Context, c Command) ([]byte, error) {
 	q := runQuestion(c)
 	if a, ok := p.r.answers[q]; ok && c.Stdin == nil {

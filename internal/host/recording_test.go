@@ -279,7 +279,7 @@ func TestReplayUnasked(t *testing.T) {
 	}
 }
 
-// TestReplayTakesNoInput: what a command was given to read is not recorded, so its answer is not known.
+// TestReplayTakesNoInput: what a command was given to read is not recorded, so its answer is unknown.
 func TestReplayTakesNoInput(t *testing.T) {
 	p, err := LoadRecording(bytes.NewReader(exampleRecording(t)))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // addresses share as many leading bits after as before, and the last byte stays), models, part numbers,
 // versions, interface names, times. What cannot be redacted safely (a binary file of an unknown format) is left
 // out: it replays as an error that says so. A name that stands only in free text, such as a server that the
-// kernel's log speaks of, is not known to be a name and stays. So does, in free text, a host name of one or two
+// kernel's log speaks of, is not recognized as a name and stays. So does, in free text, a host name of one or two
 // letters, or one that is also a word of the field, the name of a module or that of an interface.
 func Redact(archive, salt []byte) ([]byte, error) {
 	if len(salt) == 0 {
@@ -248,7 +248,7 @@ func (r *redactor) file(name string, data []byte) ([]byte, error) {
 	return []byte(r.text(text, name)), nil
 }
 
-// isBinary holds for data with bytes that no text has. A byte of 0 ends the texts of a device tree.
+// isBinary reports whether data has bytes that no text has. A byte of 0 ends the texts of a device tree.
 func isBinary(data []byte) bool {
 	return slices.ContainsFunc(data, func(c byte) bool {
 		return c < ' ' && !slices.Contains([]byte("\x00\t\n\f\r\x1b"), c)

@@ -108,7 +108,7 @@ func (r *redactor) flipBits(b []byte, a netip.Addr, bits int) {
 	}
 }
 
-// nodeIn tells whether the address lies in a fixed realm, and whether a realm lies below this node.
+// nodeIn reports whether the address lies in a fixed realm, and whether a realm lies below this node.
 func nodeIn(all []realm, node netip.Prefix, a netip.Addr) (fixed, above bool) {
 	for _, realm := range all {
 		if realm.fixed && realm.prefix.Contains(a) {

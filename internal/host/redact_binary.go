@@ -153,7 +153,7 @@ func (r *redactor) lldpFrame(frame []byte) ([]byte, error) {
 	return out, err
 }
 
-// eachTLV gives each TLV up to the one that ends them.
+// eachTLV returns each TLV up to the one that ends them.
 func eachTLV(b []byte, f func(kind int, value []byte)) error {
 	for len(b) >= 2 {
 		head := int(binary.BigEndian.Uint16(b))

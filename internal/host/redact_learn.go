@@ -121,7 +121,7 @@ func isHostName(name string) bool {
 		strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && !strings.HasSuffix(name, ".")
 }
 
-// wordEnd gives the end of the letters and digits that begin at a place of a text.
+// wordEnd returns the end of the letters and digits that begin at a place of a text.
 func wordEnd(text string, at int) int {
 	for at < len(text) && isAlphanumeric(text[at]) {
 		at++

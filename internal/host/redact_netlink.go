@@ -112,7 +112,7 @@ func (r *redactor) dump(raw []byte) ([]byte, error) {
 	return raw, eachDumped(raw, func(m dumped, body []byte) error { return r.attributes(m, body) })
 }
 
-// eachDumped gives each message with attributes; the others of a dump (its end, an error) hold no names.
+// eachDumped returns each message with attributes; the others of a dump (its end, an error) hold no names.
 func eachDumped(raw []byte, f func(m dumped, body []byte) error) error {
 	kinds := dumpKinds()
 	messages, err := Messages(raw)

@@ -96,7 +96,7 @@ func TestRedactFollows(t *testing.T) {
 		"80:00:00:48:fe:80:00:00:00:00:00:00:94:6d:ae:03:00:12:34:56": fmt.Sprintf("80:00:00:48:fe:80:00:00:00:00:00:00:94:6d:ae:03:00:%02x:%02x:%02x", mac[3], mac[4], mac[5]),
 		"0000:0000:0000:0000:0000:ffff:0a40:0001":                     expandedText(netip.AddrFrom16(netip.MustParseAddr("::ffff:" + r.ip(netip.MustParseAddr("10.64.0.1")).String()).As16()).As16()),
 		"enx946dae123456":                                             fmt.Sprintf("enx%x", mac),
-		"946d.ae12.3456":                                              "946d.ae12.3456", // not known to be a MAC address
+		"946d.ae12.3456":                                              "946d.ae12.3456", // not recognized as a MAC address
 	} {
 		if got := r.text(in, ""); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)

@@ -80,7 +80,7 @@ func (s *SSH) Name() string { return s.name }
 func (s *SSH) Close() error { return s.link.Close() }
 
 // Dial connects and logs in within t.Timeout, or until the context ends; the login then lives until Close.
-// Host keys are always verified and nothing is ever asked of the user: what is not known, not allowed or
+// Host keys are always verified and the user is never prompted: what is unknown, not allowed or
 // silent is an error that says what to do.
 func (d *Dialer) Dial(ctx context.Context, t Target) (*SSH, error) {
 	l, err := d.login(ctx, t)
@@ -90,12 +90,12 @@ func (d *Dialer) Dial(ctx context.Context, t Target) (*SSH, error) {
 	return &SSH{name: t.Name, timeout: cmp.Or(t.Timeout, defaultTimeout), link: l}, nil
 }
 
-// NoAnswerError is a host that took longer than it may. It is a context.DeadlineExceeded.
+// NoAnswerError means that a host took longer than allowed. It is a context.DeadlineExceeded.
 type NoAnswerError struct{ Within time.Duration }
 
 func (e *NoAnswerError) Error() string { return fmt.Sprintf("no answer within %s", e.Within) }
 
-// Is tells that this is a deadline that has passed.
+// Is reports that this is a deadline that has passed.
 func (e *NoAnswerError) Is(target error) bool { return target == context.DeadlineExceeded }
 
 func (d *Dialer) login(ctx context.Context, t Target) (*connection, error) {
@@ -174,7 +174,7 @@ type jump struct {
 	err   error // kept: hosts behind a dead jump host do not each wait for it
 }
 
-// through gives the connection to a jump host, the same to all who ask.
+// through returns the connection to a jump host, the same to all who ask.
 func (d *Dialer) through(ctx context.Context, via Target) (*connection, error) {
 	key := ""
 	for _, t := range append(via.Jump[:len(via.Jump):len(via.Jump)], via) {
@@ -272,7 +272,7 @@ func watch(client *ssh.Client, t Target) *connection {
 	return l
 }
 
-// lost says why a connection ended, if it did: the end of a session is seen a moment before that of its
+// lost returns why a connection ended, if it did: the end of a session is seen a moment before that of its
 // connection.
 func (l *connection) lost() error {
 	const moment = time.Second

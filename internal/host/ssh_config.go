@@ -226,7 +226,7 @@ func (r *reader) one(key string) string {
 	return ""
 }
 
-// all gives the values of a key. The library's own defaults are those of an older ssh and left out.
+// all returns the values of a key. The library's own defaults are those of an older ssh and left out.
 func (r *reader) all(key string) []string {
 	values, err := r.c.settings.GetAllStrict(r.name, key)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // keyBook are the host keys of some known_hosts files.
 type keyBook struct{ db *knownhosts.HostKeyDB }
 
-// keyBook reads files once. A line that cannot be read is an error that names it: what it said is not known.
+// keyBook reads files once. A line that cannot be read is an error that names it: its content is unknown.
 func (d *Dialer) keyBook(files []string) (keyBook, error) {
 	key := strings.Join(files, "\n")
 	d.mu.Lock()

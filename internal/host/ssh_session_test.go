@@ -109,7 +109,7 @@ func TestRemoteCommand(t *testing.T) {
 
 func (s *sshd) login(t testing.TB) *SSH { return s.dial(t, s.target(t)) }
 
-// alive says whether a process that wrote its id into a file is there.
+// alive reports whether a process that wrote its id into a file is there.
 func alive(t *testing.T, file string) func() bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -212,7 +212,7 @@ func TestLoginShells(t *testing.T) {
 	mustContain(t, err, "the login shell ended before the command", "not available")
 }
 
-// passwd gives the server users of its own.
+// passwd returns the server users of its own.
 func passwd(lines ...string) string {
 	return fmt.Sprintf(`printf '%%s\n' %s >"$DIR/passwd"; chmod 644 "$DIR/passwd"; mount --bind "$DIR/passwd" /etc/passwd; `,
 		shellWord(strings.Join(append(lines, "sshd:x:100:65534::/run/sshd:/usr/sbin/nologin"), "\n")))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// AsRoot gives a Runner whose commands run as root: r itself where its login is root, else through
+// AsRoot returns a Runner whose commands run as root: r itself where its login is root, else through
 // `sudo -n`, which never asks. It is an error where sudo refuses.
 func AsRoot(ctx context.Context, r Runner) (Runner, error) {
 	id, err := Output(ctx, r, Command{Argv: []string{"id", "-u"}})

@@ -103,7 +103,7 @@ func startAgent(t *testing.T, key string) string {
 	return socket
 }
 
-// encrypt gives a copy of a key behind a passphrase.
+// encrypt returns a copy of a key behind a passphrase.
 func encrypt(t *testing.T, key string) string {
 	t.Helper()
 	locked := filepath.Join(t.TempDir(), "id_locked")
@@ -132,7 +132,7 @@ func TestRefused(t *testing.T) {
 			[]string{"permission denied", "agent (", "no such file"}},
 		{"encrypted key without agent", func(_ *testing.T, target *Target) { target.KeyFiles = []string{locked} },
 			[]string{"permission denied", "encrypted, and no agent holds it: ssh-add " + locked}},
-		{"host not known", func(t *testing.T, target *Target) { target.KnownHosts = []string{filepath.Join(t.TempDir(), "none")} },
+		{"host unknown", func(t *testing.T, target *Target) { target.KnownHosts = []string{filepath.Join(t.TempDir(), "none")} },
 			[]string{"unknown host key", fingerprint, "ssh-keyscan -p " + port + " 127.0.0.1 | ssh-keygen -lf -", "ssh-keyscan -p " + port + " 127.0.0.1 >> /"}},
 		{"host key changed", func(t *testing.T, target *Target) { s.know(t, target.KnownHosts[0], stranger) },
 			[]string{"HAS CHANGED", fingerprint, "known_hosts:2: ssh-ed25519", "ssh-keygen -f /", " -R '[127.0.0.1]:" + port + "'"}},

@@ -29,7 +29,7 @@ func OpenTree(name, folder string) (*Tree, error) {
 	return &Tree{name: name, root: root, top: top}, nil
 }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (t *Tree) Close() error { return errors.Join(t.top.Close(), t.root.Close()) }
 
 // Name is the name given at opening.

@@ -12,14 +12,14 @@ type Cluster struct {
 	Kind       string      `json:"kind" yaml:"kind" jsonschema:"enum=Cluster,description=kind of this document"`
 	Metadata   Metadata    `json:"metadata" yaml:"metadata" jsonschema:"description=name of the cluster"`
 	Platform   Platform    `json:"platform" yaml:"platform" jsonschema:"enum=baremetal,enum=vsphere,enum=gke,enum=spark,description=where the machines come from"`
-	Launcher   Launcher    `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes get onto the machines; default ssh, on gke kubernetes"`
+	Launcher   Launcher    `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes are started on the machines; default ssh, on gke kubernetes"`
 	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=groups of identical machines"`
 	Fabric     Fabric      `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
 	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster serves"`
 	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that are accepted until a date"`
 }
 
-// Platform says where the machines come from.
+// Platform is where the machines come from.
 type Platform string
 
 // The platforms.
@@ -30,7 +30,7 @@ const (
 	Spark     Platform = "spark"
 )
 
-// Launcher says how processes get onto the machines.
+// Launcher is how processes are started on the machines.
 type Launcher string
 
 // The launchers.
@@ -53,7 +53,7 @@ type NodeGroup struct {
 	SSH     *SSHTarget `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in"`
 }
 
-// SSHTarget says how to log in.
+// SSHTarget is how to log in.
 type SSHTarget struct {
 	User string `json:"user,omitempty" yaml:"user,omitempty" jsonschema:"pattern=^[A-Za-z_][A-Za-z0-9_.-]*$,maxLength=32" jsonschema_description:"login name; default: that of the ssh configuration"`
 }
@@ -68,7 +68,7 @@ type Fabric struct {
 	Traffic    *Traffic         `json:"traffic,omitempty" yaml:"traffic,omitempty" jsonschema:"description=the traffic classes of RoCE"`
 }
 
-// Addressing says how the NICs get their addresses.
+// Addressing is how the NICs get their addresses.
 type Addressing struct {
 	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,enum=none" jsonschema_description:"p2p31: a /31 per cable; rail24: a /24 per rail and leaf; flat: one subnet for all; none: the only one on InfiniBand and gke; default p2p31 elsewhere"`
 	Pool   netip.Prefix  `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which all addresses are taken; default 10.64.0.0/10"`
@@ -115,7 +115,7 @@ type Serving struct {
 	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,maximum=1000000000,description=longest context in tokens"`
 }
 
-// Waiver takes a failing finding out of the verdict for a while.
+// Waiver excludes a failing finding from the verdict until a date.
 type Waiver struct {
 	Rule    string `json:"rule" yaml:"rule" jsonschema:"minLength=1,description=id of the rule"`
 	Subject string `json:"subject" yaml:"subject" jsonschema:"minLength=1" jsonschema_description:"node or node:nic, as findings print it"`

@@ -100,7 +100,7 @@ func (t *Traffic) applyDefaults() {
 	}
 }
 
-// DefaultTraffic gives the classes and the cable length of a cluster file that states none. ClassSource and
+// DefaultTraffic returns the classes and the cable length of a cluster file that states none. ClassSource and
 // CableSource are the documents that they come from.
 func DefaultTraffic() Traffic {
 	return Traffic{

@@ -14,7 +14,7 @@ import (
 //go:embed examples
 var exampleFiles embed.FS
 
-// example is a cluster file that can be written at any legal size. Its text is examples/NAME.yaml.tmpl.
+// example is a cluster file that can be written at any valid size. Its text is examples/NAME.yaml.tmpl.
 type example struct {
 	name    string
 	doc     string
@@ -69,7 +69,7 @@ func Examples() []string {
 	return names
 }
 
-// ExampleDoc is the line that says what an example is; an unknown name is an error that lists the known.
+// ExampleDoc returns the one-line description of an example; an unknown name is an error that lists the known.
 func ExampleDoc(name string) (string, error) {
 	e, err := findExample(name)
 	return e.doc, err

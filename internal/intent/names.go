@@ -12,7 +12,7 @@ import (
 // (include/uapi/linux/if.h).
 const maxNICName = 15
 
-// checkNICName says why a name cannot be that of a network interface. Linux itself refuses names that
+// checkNICName returns why a name cannot be that of a network interface. Linux itself refuses names that
 // are empty, too long, "." or "..", or hold '/', ':' or white space (net/core/dev.c, dev_valid_name).
 // Beyond that only characters are taken that mean nothing to a shell, to YAML or to a sysctl path.
 func checkNICName(name string) error {
@@ -27,7 +27,7 @@ func checkNICName(name string) error {
 	return checkCharacters("NIC", name, "._-")
 }
 
-// checkHostName says why a name is no host name: labels of RFC 1123, 2.1, with dots between them.
+// checkHostName returns why a name is no host name: labels of RFC 1123, 2.1, with dots between them.
 func checkHostName(name string) error {
 	if len(name) > fabric.MaxHostName {
 		return fmt.Errorf("host name %s has %d bytes: at most %d are allowed (RFC 1123)", fabric.Quote(name), len(name), fabric.MaxHostName)

@@ -9,7 +9,7 @@ import (
 
 // Parse reads a cluster file, checks it and fills in the defaults. file is only the name that problems
 // carry. Whatever is wrong with the text comes back as *Errors, all at once and sorted by position; any
-// other error is a fault of the program. The cluster is nil beside an error.
+// other error is an internal one. The cluster is nil with any error.
 func Parse(file string, text []byte, cat *catalog.Catalog) (*Cluster, error) {
 	root, problems := readSource(file, text)
 	if root == nil {

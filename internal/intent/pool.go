@@ -11,7 +11,7 @@ import (
 // rail24Hosts is how many hosts a /24 takes: .1 to .253. The gateway is .254.
 const rail24Hosts = 253
 
-// LeafCount says how many leaf switches of so many ports carry the hosts, and how many hosts stand on
+// LeafCount returns how many leaf switches of so many ports connect the hosts, and how many hosts are on
 // each leaf. One leaf carries everything while hosts x nics <= ports. Beyond that the fabric is
 // rail-optimised and non-blocking: half of a leaf's ports face the hosts and half the spines, the hosts
 // stand in groups of ports/2, and each group has one leaf a rail, on which every host of the group has
@@ -80,7 +80,7 @@ func stride(nics int) uint64 { return 1 << bits.Len64(uint64(2*nics)-1) }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
-// checkPool says why a prefix cannot be a pool: host bits, or a range that no host may use.
+// checkPool returns why a prefix cannot be a pool: host bits, or a range that no host may use.
 func checkPool(pool netip.Prefix) error {
 	if pool != pool.Masked() {
 		return fmt.Errorf("%s has host bits set: the network is %s", pool, pool.Masked())

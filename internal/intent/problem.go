@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Problem is one thing wrong in a cluster file and where it stands.
+// Problem is one error in a cluster file and its position.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`            // from 1

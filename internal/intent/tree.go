@@ -178,7 +178,7 @@ func (d *document) breakAt(path []string) {
 	}
 }
 
-// sound is true where no problem was found in the value at any of the paths, nor in one around it.
+// sound reports whether no problem was found in the value at any of the paths, nor in one around it.
 func (d *document) sound(paths ...[]string) bool {
 	for _, path := range paths {
 		if d.shaken[pathKey(path)] {

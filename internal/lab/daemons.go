@@ -10,8 +10,8 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// StartLLDP lets every machine of the lab say on its cables who it is, with the real lldpd. Where lldpd
-// cannot run, LLDP says why and cabling stays unknown.
+// StartLLDP runs the real lldpd on every machine of the lab, which then announces itself on its cables. Where lldpd
+// cannot run, LLDP has the reason and cabling stays unknown.
 func (l *Lab) StartLLDP(ctx context.Context) error {
 	machines, err := l.Machines()
 	if err != nil {
@@ -28,7 +28,7 @@ func (l *Lab) StartLLDP(ctx context.Context) error {
 	return l.save()
 }
 
-// said is what a command said on standard error before it failed, if it said anything.
+// said returns what a command wrote to standard error before it failed, if anything.
 func said(err error) string {
 	var exit *host.ExitError
 	if errors.As(err, &exit) && exit.Stderr != "" {
@@ -37,11 +37,11 @@ func said(err error) string {
 	return err.Error()
 }
 
-// startLLDP starts lldpd, which puts itself into the background, and asks it something: one that could not
-// give root up for its own user is gone by then.
+// startLLDP starts lldpd, which becomes a daemon, and queries it: one that could not
+// switch to its own user has exited by then.
 var startLLDP = []string{"timeout", "5", "sh", "-c", "lldpd && lldpcli show configuration"}
 
-// Machines are the hosts of the lab, then its leaf.
+// Machines returns the hosts of the lab, then its leaf.
 func (l *Lab) Machines() ([]host.Namespace, error) {
 	hosts, err := l.Hosts()
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *Lab) Machines() ([]host.Namespace, error) {
 	return append(hosts, leaf), err
 }
 
-// Hosts are the hosts of the lab, in plan order.
+// Hosts returns the hosts of the lab, in plan order.
 func (l *Lab) Hosts() ([]host.Namespace, error) {
 	var hosts []host.Namespace
 	for _, name := range l.Spec.hostNames() {
@@ -64,7 +64,7 @@ func (l *Lab) Hosts() ([]host.Namespace, error) {
 	return hosts, nil
 }
 
-// renames says whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
+// renames reports whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
 // keeps its port names; here it is the ports that move, and lldpd would for some seconds still say the old
 // ones. So it takes its leave before, and starts again afterwards.
 func (l *Lab) renames(faults []Fault) bool {

@@ -13,7 +13,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Fault is something to break: a kind, and the NICs that it befalls.
+// Fault is something to break: a kind, and the NICs that it affects.
 type Fault struct {
 	Kind string            `json:"kind"`
 	NICs []fabric.Endpoint `json:"nics"`
@@ -28,7 +28,7 @@ func (f Fault) String() string {
 	return f.Kind + "=" + strings.Join(nics, ",")
 }
 
-// FaultKind is a kind of fault: what it does, the cause that a check must then name, and how many NICs
+// FaultKind is a kind of fault: what it does, the cause that a check must then report, and how many NICs
 // belong together in one (0: any number, each on its own).
 type FaultKind struct {
 	Name  string
@@ -39,7 +39,7 @@ type FaultKind struct {
 	plant func(s Spec, open networks, f Fault) error
 }
 
-// FaultKinds lists what can be planted.
+// FaultKinds lists the faults that can be planted.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
@@ -138,7 +138,7 @@ type orders struct {
 	Faults []Fault        `json:"faults"`
 }
 
-// PlantFaults breaks what it reads from its standard input. It runs inside the lab, beside the keeper.
+// PlantFaults plants the faults that it reads from its standard input. It runs inside the lab, beside the keeper.
 func PlantFaults(in io.Reader) (err error) {
 	var o orders
 	if err := json.NewDecoder(in).Decode(&o); err != nil {
@@ -194,7 +194,7 @@ func plantRoute(s Spec, open networks, nic fabric.Endpoint) error {
 	}
 	err := open[nic.Node].DeleteRoute(a.Table, destination, a.Gateway, nic.NIC)
 	if errors.Is(err, syscall.ESRCH) {
-		return nil // gone already: the kernel takes the routes of a NIC that another fault set down
+		return nil // removed already: the kernel removes the routes of a NIC that another fault set down
 	}
 	return err
 }

@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// partner is the NIC that a pair fault with one named NIC takes in: the next of the host, or the one before.
+// partner returns the second NIC of a pair fault with one named NIC: the next of the host, or the previous one.
 func (s Spec) partner(nic fabric.Endpoint) (fabric.Endpoint, error) {
 	i := slices.IndexFunc(s.Hosts, func(h hostSpec) bool { return h.Name == nic.Node })
 	all := s.Hosts[i].NICs
@@ -43,8 +43,8 @@ func (s Spec) pair(f Fault) (a, b portSpec, err error) {
 	return a, b, nil
 }
 
-// unplugged is how long a cable hangs in the air: long enough for the daemons of a host to see that the
-// carrier is gone and to forget the neighbour, as they would if a person did it.
+// unplugged is how long a cable stays unplugged: long enough for the daemons of a host to see that the
+// carrier is gone and to forget the neighbour, as with a real cable.
 const unplugged = time.Second
 
 // plantSwapCable exchanges two cables at the leaf. A port keeps its name and its configuration; what

@@ -23,7 +23,7 @@ type holderSpec struct {
 	Files  []fileSpec `json:"files,omitempty"`
 }
 
-// fileSpec is a file that a machine gets.
+// fileSpec is a file to write on a machine.
 type fileSpec struct {
 	Path    string `json:"path"`
 	Mode    uint32 `json:"mode"`
@@ -152,11 +152,11 @@ func (s holderSpec) files() error {
 		os.WriteFile(host.PlatformFile, []byte("lab\n"), 0o644))
 }
 
-// ownedByNetworkd gives a folder to the user that systemd-networkd becomes, where there is one.
+// ownedByNetworkd changes the owner of a folder to the user that systemd-networkd becomes, where there is one.
 func ownedByNetworkd(folder string) error {
 	u, err := user.Lookup("systemd-network")
 	if err != nil {
-		return nil // no networkd here: apply will say so
+		return nil // no networkd here: apply reports it
 	}
 	uid, uidErr := strconv.Atoi(u.Uid)
 	gid, gidErr := strconv.Atoi(u.Gid)
@@ -182,7 +182,7 @@ func (s holderSpec) sysctls() error {
 		values["ipv4/ip_forward"] = "1"
 		// A switch answers ARP only on the port that has the address.
 		values["ipv4/conf/all/arp_ignore"] = "1"
-		// ICMP errors are not rationed: a mesh asks for thousands at once.
+		// ICMP errors are not rate-limited: a mesh asks for thousands at once.
 		values["ipv4/icmp_ratelimit"] = "0"
 	}
 	for name, value := range values {

@@ -62,10 +62,10 @@ func Keep(in io.Reader, out io.Writer) error {
 	}
 }
 
-// stay is what the owner says when the lab is to outlive it.
+// stay is what the owner writes when the lab is to outlive it.
 const stay = "stay"
 
-// awaitOwner waits for the owner's word, or for its end.
+// awaitOwner waits for the owner's message, or for its end.
 func awaitOwner(in io.Reader) (stays bool) {
 	text, err := io.ReadAll(io.LimitReader(in, 64))
 	return err == nil && strings.TrimSpace(string(text)) == stay

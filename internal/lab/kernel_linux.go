@@ -42,7 +42,7 @@ func mounts() error {
 	return mount(etc, "/etc", "", unix.MS_BIND, "")
 }
 
-// mountProc gives a new process id namespace its own /proc.
+// mountProc mounts, for a new process id namespace its own /proc.
 func mountProc() error {
 	return errors.Join(mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), mount("proc", "/proc", "proc", 0, ""))
 }
@@ -60,7 +60,7 @@ func lockExclusively(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOC
 // notifyOrphans says when a child ended.
 func notifyOrphans(ended chan<- os.Signal) { signal.Notify(ended, unix.SIGCHLD) }
 
-// bury takes the exit statuses of children that ended.
+// bury reaps children that ended.
 func bury() {
 	for {
 		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)

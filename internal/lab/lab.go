@@ -18,7 +18,7 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// ErrRunning and ErrStale are the two ways in which a lab can be in the way of a new one.
+// ErrRunning and ErrStale are the two reasons why a new lab cannot be started.
 var (
 	ErrRunning = errors.New("a lab is already up")
 	ErrStale   = errors.New("a lab was left by a run that was killed")
@@ -35,9 +35,9 @@ type Lab struct {
 	Spec        Spec              `json:"spec"`
 	Plan        *fabric.Plan      `json:"plan"`
 	Faults      []Fault           `json:"faults,omitempty"`
-	LLDP        string            `json:"lldp,omitempty"` // why no machine says its name on its cables; empty: all do
-	owner       io.WriteCloser    // to the keeper, which ends with this end of it unless it was asked to stay
-	Neighbours  map[string]string `json:"neighbours,omitempty"` // limits of this machine to put back
+	LLDP        string            `json:"lldp,omitempty"` // why lldpd does not run; empty: it runs on every machine
+	owner       io.WriteCloser    // to the keeper, which ends when this end is closed unless it was asked to stay
+	Neighbours  map[string]string `json:"neighbours,omitempty"` // limits of this machine to restore
 }
 
 // Folder is where the one lab of this user keeps its state: RAILWRIGHT_LAB, else below the run time folder.
@@ -85,7 +85,7 @@ func (l *Lab) alive() bool {
 	return err == nil && start == l.KeeperStart && host.Alive(l.Keeper)
 }
 
-// Options are what a lab can have beyond its fabric.
+// Options are what a lab can have besides its fabric.
 type Options struct {
 	SSH      bool   // a management network with a machine "admin", and sshd on every host
 	Hardware []byte // recording whose hardware every host shows
@@ -105,7 +105,7 @@ func lock(folder string) (unlock func(), err error) {
 	}
 	return func() {
 		if _, err := os.Stat(filepath.Join(folder, stateFile)); errors.Is(err, fs.ErrNotExist) {
-			// Nothing came of it. A folder that is not ours alone stays.
+			// No lab was started. A folder that has other files stays.
 			_ = os.Remove(f.Name())
 			_ = os.Remove(folder)
 		}
@@ -113,8 +113,8 @@ func lock(folder string) (unlock func(), err error) {
 	}, nil
 }
 
-// Up builds the lab of a plan: hosts as bare as new ones, and a leaf that is configured.
-// What goes wrong leaves nothing behind.
+// Up builds the lab of a plan: unconfigured hosts, and a configured leaf.
+// On an error nothing is left behind.
 //
 // Until Leave is called the lab lives no longer than this process.
 func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
@@ -173,7 +173,7 @@ func (l *Lab) start(ctx context.Context) error {
 	if l.KeeperStart, err = host.StartTime(l.Keeper); err != nil {
 		return err
 	}
-	// Saved before it stands, so that a run that is killed from here on leaves a trace to clear.
+	// Saved before it is built, so that a run that is killed from here on leaves a trace to clear.
 	if err := l.save(); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (l *Lab) Leave() error {
 	return errors.Join(err, l.owner.Close())
 }
 
-// whatIsMissing explains to an ordinary user what the kernel has to allow.
+// whatIsMissing returns what the kernel has to allow for an ordinary user.
 func (l *Lab) whatIsMissing() string {
 	if !l.User {
 		return ""
@@ -250,7 +250,7 @@ func (l *Lab) Down() error {
 	return nil
 }
 
-// Clear ends the lab that is up, or clears what a killed run left. It says what it found.
+// Clear ends the lab that is up, or clears what a killed run left. It returns what it found.
 func Clear() (found string, err error) {
 	l, err := Open()
 	switch {
@@ -270,7 +270,7 @@ func Clear() (found string, err error) {
 	}
 }
 
-// Host gives a machine of the lab to run commands on; the error lists the known ones.
+// Host returns a machine of the lab to run commands on; the error lists the known ones.
 func (l *Lab) Host(name string) (host.Namespace, error) {
 	inner, ok := l.PIDs[name]
 	if !ok {
@@ -287,7 +287,7 @@ func (l *Lab) Host(name string) (host.Namespace, error) {
 	return host.Namespace{Host: name, PID: pid, User: l.User}, nil
 }
 
-// Plant breaks what the faults say.
+// Plant plants faults.
 func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if len(faults) == 0 {
 		return nil

@@ -14,7 +14,7 @@ const neighbourLimits = "/proc/sys/net/ipv4/neigh/default/"
 // headroom is the share of the limit that a lab may fill: the machine's own entries need the rest.
 const headroom = 0.8
 
-// roomForNeighbours raises the limits for a large lab and notes what they were.
+// roomForNeighbours raises the limits for a large lab and records the old ones.
 func (l *Lab) roomForNeighbours() error {
 	limit, err := readInt(neighbourLimits + "gc_thresh3")
 	if err != nil {
@@ -44,7 +44,7 @@ func (l *Lab) roomForNeighbours() error {
 func (l *Lab) restoreNeighbours() error {
 	for name, value := range l.Neighbours {
 		if err := os.WriteFile(neighbourLimits+name, []byte(value), 0); err != nil {
-			return fmt.Errorf("lab: put net.ipv4.neigh.default.%s back to %s: %w", name, value, err)
+			return fmt.Errorf("lab: restore net.ipv4.neigh.default.%s to %s: %w", name, value, err)
 		}
 	}
 	l.Neighbours = nil

@@ -81,7 +81,7 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 	return s, nil
 }
 
-// leafSide gives what faces a NIC: the gateway's own address on a /31, or the bridge of its subnet.
+// leafSide returns the leaf's port for a NIC: the gateway's own address on a /31, or the bridge of its subnet.
 func (s Spec) leafSide(a fabric.Addressing, nic fabric.NICAddress) (netip.Prefix, string) {
 	for i, subnet := range a.Subnets {
 		if subnet.Prefix.Contains(nic.Address.Addr()) {
@@ -91,7 +91,7 @@ func (s Spec) leafSide(a fabric.Addressing, nic fabric.NICAddress) (netip.Prefix
 	return netip.PrefixFrom(nic.Gateway, nic.Address.Bits()), ""
 }
 
-// layHardware gives every host the recording.
+// layHardware adds the recording to every host.
 func (s *Spec) layHardware(recording []byte) {
 	if len(recording) == 0 {
 		return

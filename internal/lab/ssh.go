@@ -65,7 +65,7 @@ func (s Spec) withAdmin() (Spec, error) {
 	return s, nil
 }
 
-// sshdText configures sshd by itself: nothing of the machine's own configuration, keys or accounts is used
+// sshdText returns a complete configuration of sshd: of the machine's own configuration, keys and accounts it uses nothing
 // but root's shell. MaxStartups is raised, because all logins of a test come at once.
 const sshdText = `Port 22
 HostKey /run/railwright/ssh_host_key

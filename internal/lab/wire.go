@@ -30,8 +30,8 @@ func (n networks) close() error {
 	return errors.Join(errs...)
 }
 
-// wire lays every cable and configures the leaf; the hosts stay as bare as they would be before anybody
-// wrote their configuration.
+// wire adds every cable and configures the leaf; the hosts stay unconfigured,
+// as before the first apply.
 func (s Spec) wire(pids map[string]int) (err error) {
 	open, err := openNetworks(pids)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-// Waivers are those of a cluster file.
+// Waivers returns the waivers of a cluster file.
 func Waivers(c *intent.Cluster) ([]check.Waiver, error) {
 	var out []check.Waiver
 	for _, w := range c.Waive {
@@ -29,11 +29,11 @@ func Waivers(c *intent.Cluster) ([]check.Waiver, error) {
 type Checked struct {
 	Plan    *fabric.Plan
 	Waivers []check.Waiver
-	At      time.Time        // decides which waivers hold
+	At      time.Time        // decides which waivers are in effect
 	Lost    []fabric.Missing // machines without facts, and why
 }
 
-// Check checks nodes as they come. Facts that cannot be loaded are lost too, but where nothing at all can be
+// Check checks nodes in the order of the sequence. Facts that cannot be loaded are lost too, but where no facts can be
 // loaded there is no verdict.
 func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error], emit func(fabric.Finding)) (fabric.Summary, error) {
 	c := check.New(in.Plan, in.Waivers, in.At, emit)
@@ -62,7 +62,7 @@ func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error
 	return c.Finish(), nil
 }
 
-// Findings checks nodes and keeps all that is found.
+// Findings checks nodes and returns all findings.
 func Findings(ctx context.Context, in Checked, nodes []*fabric.Facts) (*fabric.Findings, error) {
 	f := &fabric.Findings{Meta: fabric.NewMeta("Findings"), Findings: []fabric.Finding{}}
 	var err error
@@ -70,7 +70,7 @@ func Findings(ctx context.Context, in Checked, nodes []*fabric.Facts) (*fabric.F
 	return f, err
 }
 
-// All gives nodes that are all there.
+// All yields nodes that have no errors.
 func All(nodes []*fabric.Facts) iter.Seq2[*fabric.Facts, error] {
 	return func(yield func(*fabric.Facts, error) bool) {
 		for _, f := range nodes {

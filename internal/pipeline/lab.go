@@ -14,7 +14,7 @@ import (
 	"railwright.dev/railwright/internal/lab"
 )
 
-// LabFleet is the hosts of a lab.
+// LabFleet returns the hosts of a lab.
 func LabFleet(l *lab.Lab) (*fleet.Fleet, error) {
 	hosts, err := l.Hosts()
 	if err != nil {
@@ -31,10 +31,10 @@ func LabFleet(l *lab.Lab) (*fleet.Fleet, error) {
 	return fleet.New(members), nil
 }
 
-// LabSetup says what a new lab gets.
+// LabSetup are the options of a new lab.
 type LabSetup struct {
 	SSH    bool // sshd on every host
-	Bare   bool // nothing is applied: hosts like new machines
+	Bare   bool // nothing is applied: the hosts stay unconfigured
 	Faults []lab.Fault
 }
 
@@ -94,8 +94,8 @@ func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(f
 // its neighbour: networkd takes a second or two, and LLDP frames come each second.
 const settlePatience = 10 * time.Second
 
-// settle waits until the lab has settled: all that is expected is there, and nothing changes any more.
-// One that does not settle is not an error: the check will say what is missing.
+// settle waits until the lab has settled: everything expected is present, and nothing changes any more.
+// A lab that does not settle is not an error: the check reports what is missing.
 func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 	var before []*fabric.Facts
 	for deadline := time.Now().Add(settlePatience); time.Now().Before(deadline); {
@@ -125,7 +125,7 @@ func configuring(ctx context.Context, f *fleet.Fleet) bool {
 	return false
 }
 
-// sameNetwork says whether two facts of a host show the same network; neighbour states come and go.
+// sameNetwork reports whether two facts of a host show the same network; neighbour states are ignored.
 func sameNetwork(a, b *fabric.Facts) bool {
 	return reflect.DeepEqual(a.NICs, b.NICs) && reflect.DeepEqual(a.Routes, b.Routes) &&
 		reflect.DeepEqual(a.Rules, b.Rules) && reflect.DeepEqual(a.LLDP, b.LLDP)

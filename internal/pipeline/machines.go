@@ -12,23 +12,23 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// Collect gives the facts of every machine, in order, and why there are none of some.
+// Collect returns the facts of every machine, in order, and why there are none of some.
 func Collect(ctx context.Context, f *fleet.Fleet) (nodes []*fabric.Facts, lost []fabric.Missing) {
 	for _, o := range fleet.Ask[*fabric.Facts](ctx, f, []string{"node", "collect"}, nil) {
 		switch {
 		case o.Err != nil:
 			lost = append(lost, fabric.Missing{What: o.Name, Source: "collect", Reason: o.Err.Error()})
 		case o.Value == nil || o.Value.Node == "":
-			lost = append(lost, fabric.Missing{What: o.Name, Source: "collect", Reason: "it answered without facts"})
+			lost = append(lost, fabric.Missing{What: o.Name, Source: "collect", Reason: "its answer has no facts"})
 		default:
-			o.Value.Node = o.Name // what the plan calls it, whatever it calls itself
+			o.Value.Node = o.Name // its name in the plan, which may differ from its own
 			nodes = append(nodes, o.Value)
 		}
 	}
 	return nodes, lost
 }
 
-// Apply writes what is rendered for each machine, or with dryRun says what that would change. Every target of
+// Apply writes the rendered files of each machine, or with dryRun returns what that would change. Every target of
 // the plan has a result: the machines, then the switches. folder is where the artifacts were rendered to, empty
 // where they were not.
 func Apply(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, folder string, inLab, dryRun bool) ([]apply.Applied, error) {
@@ -55,7 +55,7 @@ func Apply(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, folder string, i
 }
 
 // How long an echo may take, on each of two tries (a round trip through a fabric is some tens of
-// microseconds, asking for a neighbour's address some more), and a node until it answers.
+// microseconds, resolving a neighbour's address some more), and a node until it answers.
 const (
 	meshWait    = 500 * time.Millisecond
 	meshTimeout = 30 * time.Second

@@ -24,8 +24,8 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
-// nobody is a cluster at addresses of the loopback where nobody answers.
-const nobody = `apiVersion: railwright.dev/v1alpha1
+// unreachable is a cluster at loopback addresses without a host.
+const unreachable = `apiVersion: railwright.dev/v1alpha1
 kind: Cluster
 metadata: {name: pod}
 platform: baremetal
@@ -43,7 +43,7 @@ func options(t *testing.T) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := intent.Parse("pod.yaml", []byte(nobody), cat)
+	c, err := intent.Parse("pod.yaml", []byte(unreachable), cat)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +53,12 @@ func options(t *testing.T) Options {
 	}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return Options{
-		Text: []byte(nobody), Cluster: c, Plan: p, Base: filepath.Join(t.TempDir(), "runs"), Version: "test", Command: "railwright up",
+		Text: []byte(unreachable), Cluster: c, Plan: p, Base: filepath.Join(t.TempDir(), "runs"), Version: "test", Command: "railwright up",
 		Now: func() time.Time { return at }, Progress: func(string, ...any) {},
 	}
 }
 
-// A run against machines that do not answer takes every step, knows nothing, and leaves a whole run folder.
+// A run against machines that do not answer takes every step, is unknown, and writes a complete run folder.
 func TestUp(t *testing.T) {
 	o := options(t)
 	var progress []string
@@ -146,7 +146,7 @@ func TestSteps(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, s := range Steps() {
 		if s.Name == "" || s.Needs == "" || s.Gives == "" || s.do == nil || seen[s.Name] {
-			t.Errorf("step %q has no name of its own, or does not say what it needs and gives", s.Name)
+			t.Errorf("step %q has no name of its own, or does not list what it needs and gives", s.Name)
 		}
 		seen[s.Name] = true
 	}
@@ -226,6 +226,6 @@ func TestWaivers(t *testing.T) {
 	}
 	c.Waive[0].Until = "tomorrow"
 	if _, err := Waivers(c); err == nil {
-		t.Error("a date that cannot be read was taken")
+		t.Error("an invalid date was accepted")
 	}
 }

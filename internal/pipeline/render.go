@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
-// Render renders a plan into a folder; sum is the SHA-256 of the index and names the whole.
+// Render renders a plan into a folder; sum is the SHA-256 of the index and identifies the whole.
 func Render(ctx context.Context, folder string, p *fabric.Plan) (index fabric.Index, sum string, err error) {
 	artifacts, err := platform.Artifacts(p)
 	if err != nil {

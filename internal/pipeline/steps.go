@@ -28,7 +28,7 @@ type Step struct {
 	verdict func(*up) fabric.Status // of a step that did its work; nil: pass
 }
 
-// Steps are all steps of a run in their order.
+// Steps returns all steps of a run in their order.
 func Steps() []Step {
 	inLab := func(o Options) bool { return o.Lab }
 	return []Step{
@@ -111,7 +111,7 @@ func (u *up) apply(ctx context.Context) (string, error) {
 	return strings.Join(notes, ", "), nil
 }
 
-// applied says how a target took its configuration.
+// applied describes how the configuration of a target took effect.
 func applied(r apply.Applied) report.Applied {
 	out := report.Applied{Node: r.Node, Status: r.Status, Reason: r.Error}
 	switch a := r.Activation; {
@@ -132,7 +132,7 @@ func applied(r apply.Applied) report.Applied {
 	return out
 }
 
-// applyStatus is unknown while any target is: a machine that was not reached, a switch that nothing can apply to.
+// applyStatus is unknown if any target is: a machine that was not reached, a switch that cannot be applied.
 func (u *up) applyStatus() fabric.Status {
 	if slices.ContainsFunc(u.report.Applied, func(a report.Applied) bool { return a.Status == fabric.Unknown }) {
 		return fabric.Unknown

@@ -1,5 +1,5 @@
 // Package pipeline takes a cluster through the steps of railwright: plan, render, apply, collect, check, mesh,
-// explain. It writes a run folder and gives what a report shows; flags, streams and exit status are its caller's.
+// explain. It writes a run folder and returns what a report shows; flags, streams and exit status belong to its caller.
 package pipeline
 
 import (
@@ -18,13 +18,13 @@ import (
 	"railwright.dev/railwright/internal/run"
 )
 
-// Options are what a run starts from.
+// Options are the input of a run.
 type Options struct {
 	Text    []byte // of the cluster file
 	Cluster *intent.Cluster
 	Plan    *fabric.Plan
 
-	Lab    bool // in a lab of network namespaces; else on the machines of the cluster file
+	Lab    bool // in a lab of network namespaces; otherwise on the machines of the cluster file
 	Keep   bool // leave the lab up
 	Faults []lab.Fault
 
@@ -35,14 +35,14 @@ type Options struct {
 	Progress func(format string, args ...any)
 }
 
-// Outcome is a run that came to its end, or as far as it could.
+// Outcome is the result of a run, complete or stopped.
 type Outcome struct {
 	Run     report.Run
 	Report  string // absolute path of the HTML page
-	Stopped error  // what ended it early; nil: nothing did
+	Stopped error  // why it ended early; nil: it did not
 }
 
-// Up takes a cluster through all steps. An error means that nothing was run, or that the run folder could not
+// Up takes a cluster through all steps. An error means that no step was run, or that the run folder could not
 // be written.
 func Up(ctx context.Context, o Options) (Outcome, error) {
 	if o.Lab {
@@ -63,14 +63,14 @@ func Up(ctx context.Context, o Options) (Outcome, error) {
 	if keep {
 		stopped = u.lab.Leave()
 	}
-	// A lab that is not left to itself ends with this process, so its state must go too.
+	// A lab that is not kept ends with this process, so its state must be removed too.
 	stopped = errors.Join(stopped, u.leave(keep))
 	u.report.Seconds = time.Since(started).Seconds()
 	page, err := u.save()
 	return Outcome{Run: u.report, Report: page, Stopped: stopped}, err
 }
 
-// noLabYet makes sure that no lab is in the way of a new one.
+// noLabYet returns an error if a lab is up already.
 func noLabYet() error {
 	switch _, err := lab.Open(); {
 	case err == nil:
@@ -81,7 +81,7 @@ func noLabYet() error {
 	return nil
 }
 
-// up is a run under way: what came out of its steps so far, and its folder.
+// up is a run in progress: the results of its steps so far, and its folder.
 type up struct {
 	Options
 	folder run.Folder
@@ -92,7 +92,7 @@ type up struct {
 	lost   []fabric.Missing
 }
 
-// take takes the steps in order. A step that cannot do its work ends the run; those after it are then
+// take runs the steps in order. A step that cannot do its work ends the run; those after it are then
 // reported as not reached.
 func (u *up) take(ctx context.Context) error {
 	var failed error
@@ -125,7 +125,7 @@ func (u *up) take(ctx context.Context) error {
 	return failed
 }
 
-// leave ends the lab, or leaves the machines as they are now.
+// leave stops the lab, or logs out of the machines.
 func (u *up) leave(keep bool) error {
 	var err error
 	if u.fleet != nil {
@@ -147,7 +147,7 @@ func (u *up) save() (page string, err error) {
 	return WriteReport(u.folder, u.report)
 }
 
-// WriteReport writes the page of a run beside what it shows, and gives its absolute path.
+// WriteReport writes the page of a run into its folder, and returns its absolute path.
 func WriteReport(folder run.Folder, r report.Run) (string, error) {
 	var page bytes.Buffer
 	if err := report.HTML(&page, r); err != nil {

@@ -16,16 +16,16 @@ const (
 	railGateway = 254 // last byte of a rail's gateway with rail24 (Broadcom's RoCE guide, figure 3)
 )
 
-// scheme gives addresses to the NICs of a cluster.
+// scheme assigns addresses to the NICs of a cluster.
 type scheme struct {
 	name fabric.Scheme
-	// nic gives the address and gateway of one NIC; host and rail count from 0.
+	// nic returns the address and gateway of one NIC; host and rail count from 0.
 	nic func(pool pool, g grouping, host, rail int) (netip.Prefix, netip.Addr)
 	// subnets lists the shared subnets; nil where there are none.
 	subnets func(pool pool, g grouping) []fabric.Subnet
 }
 
-// schemes are all ways to address a RoCE fabric.
+// schemes returns all addressing schemes of a RoCE fabric.
 func schemes() []scheme {
 	return []scheme{
 		{name: fabric.P2P31, nic: p2p31NIC},
@@ -34,7 +34,7 @@ func schemes() []scheme {
 	}
 }
 
-// address gives every NIC its address. On InfiniBand there are none: the subnet manager gives LIDs.
+// address assigns every NIC its address. On InfiniBand there are none: the subnet manager gives LIDs.
 func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressing, error) {
 	if f.Kind == fabric.InfiniBand {
 		return fabric.Addressing{Scheme: fabric.None}, nil
@@ -76,7 +76,7 @@ func findScheme(name fabric.Scheme) (scheme, error) {
 	return scheme{}, fmt.Errorf("fabric.addressing.scheme: %q is not one of %v", name, known)
 }
 
-// number walks the NICs once. All of them lie in one array: 16,384 hosts of 8 are 131,072 NICs.
+// number addresses all NICs in one pass. They are in one array: 16,384 hosts of 8 are 131,072 NICs.
 func (s scheme) number(p pool, g grouping, nodes []fabric.Node) []fabric.NodeAddresses {
 	all := make([]fabric.NodeAddresses, len(nodes))
 	nics := make([]fabric.NICAddress, 0, len(nodes)*g.rails)
@@ -120,7 +120,7 @@ func (p pool) at(i int) netip.Addr {
 // one aligned block that one route or access list can name.
 func stride(rails int) int { return 1 << bits.Len(uint(2*rails-1)) }
 
-// p2p31NIC gives a cable its /31: the even address is the switch's, the odd one the host's
+// p2p31NIC assigns a cable its /31: the even address is the switch's, the odd one the host's
 // (Broadcom's RoCE guide, figure 4).
 func p2p31NIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
 	even := host*stride(g.rails) + 2*rail

@@ -7,10 +7,10 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-// grouping says which leaf carries which NIC. Either one leaf carries every NIC, or the fabric is
+// grouping determines which leaf connects which NIC. Either one leaf connects every NIC, or the fabric is
 // rail-optimised: every size hosts have one leaf per rail, and what is left of its ports faces the spines.
 type grouping struct {
-	size   int // hosts a group
+	size   int // hosts per group
 	rails  int
 	groups int // 1 where one leaf carries all
 	ports  int // of a leaf
@@ -54,7 +54,7 @@ func (g grouping) port(host, cable int) int {
 	return host % g.size
 }
 
-// cable lays one cable from every NIC, in node and rail order. On a single leaf the ports follow in
+// cable adds one cable from every NIC, in node and rail order. On a single leaf the ports follow in
 // that order; on a rail's leaf a host has the port of its place in the group.
 func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
 	portNames := make([]string, g.ports)
@@ -75,7 +75,7 @@ func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
 	return links
 }
 
-// notes says in words what the plan leaves out.
+// notes describes what the plan leaves out.
 func (g grouping) notes(scheme fabric.Scheme) []string {
 	if len(g.leaves) == 1 {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-// machines gives the nominal machine of each catalog id that a group names, in the order of the file.
+// machines returns the nominal machine of each catalog id that a group names, in the order of the file.
 func machines(groups []intent.NodeGroup, cat *catalog.Catalog) ([]fabric.NominalMachine, error) {
 	var all []fabric.NominalMachine
 	for i, g := range groups {

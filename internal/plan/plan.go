@@ -88,7 +88,7 @@ func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
 	return all, nil
 }
 
-// rails is how many rails a cluster has: the NICs of its largest machine.
+// rails returns how many rails a cluster has: the NICs of its largest machine.
 func rails(nodes []fabric.Node) int {
 	most := 0
 	for _, n := range nodes {

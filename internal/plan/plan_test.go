@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// parts is a catalog of switches, small enough to see through.
+// parts is a small catalog of switches.
 func parts() *catalog.Catalog {
 	port := map[string]catalog.PortName{"sonic": {Format: "Ethernet%d", First: 0, Step: 4}}
 	return &catalog.Catalog{
@@ -77,7 +77,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Single addresses worked out by hand.
+// Single addresses, calculated by hand.
 func TestAddresses(t *testing.T) {
 	for _, c := range []struct {
 		scheme           fabric.Scheme
@@ -286,7 +286,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The largest cluster that is planned for, in the time that its user will wait.
+// The largest cluster that is planned for, in a time that is acceptable to its user.
 func TestLargest(t *testing.T) {
 	took := func(hosts int) time.Duration {
 		c := cluster(hosts, "eth[1-8]", fabric.P2P31, "10.64.0.0/10")

@@ -21,8 +21,8 @@ type leafModel struct {
 	name      catalog.PortName
 }
 
-// leafSwitch looks up the leaf of the file. Without one there is no plan: cables between machines, and a
-// cloud's own network, are other plans.
+// leafSwitch looks up the leaf of the cluster file. It is required: cables between machines, and a
+// cloud's own network, are not planned.
 func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
 	if l == nil {
 		return leafModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling and the network of a cloud are not planned")

@@ -14,14 +14,14 @@ const (
 	watchdogSource                  = "Broadcom 957608-AN209, 2.5.2: priority-flow-control watchdog on detect-time 200, restore-time 400"
 )
 
-// traffic gives the classes of a fabric; nil where the cluster file has none: on InfiniBand and in a cloud.
+// traffic returns the classes of a fabric; nil where the cluster file has none: on InfiniBand and in a cloud.
 func traffic(t *intent.Traffic) *fabric.Traffic {
 	if t == nil || t.RoCE == nil || t.CNP == nil {
 		return nil
 	}
 	standard := intent.DefaultTraffic()
 	roce := class("roce", *t.RoCE, *standard.RoCE)
-	roce.Lossless = true // RoCE goes back to the lost packet and sends all after it again
+	roce.Lossless = true // after a loss RoCE resends everything from the lost packet on
 	if t.ECN != nil {
 		roce.ECN = &fabric.ECN{MinBytes: ecnMin, MaxBytes: ecnMax, Percent: ecnPercent, Source: ecnSource}
 	}

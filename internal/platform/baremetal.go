@@ -5,7 +5,7 @@ import (
 	"railwright.dev/railwright/internal/render"
 )
 
-// Baremetal lists the files of a server that runs Linux by itself, in the order in which they are applied:
+// Baremetal lists the files of a bare-metal Linux server, in the order in which they are applied:
 // kernel and limits first, the network last, because it alone can cut the connection that applies it.
 // On InfiniBand the subnet manager gives the addresses, so no file there mentions IP.
 func Baremetal() []Format {

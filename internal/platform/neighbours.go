@@ -6,7 +6,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// neighbourCount knows how many NICs of the cluster lie in each shared subnet. It is nil where every
+// neighbourCount is how many NICs of the cluster are in each shared subnet. It is nil where every
 // subnet is a cable.
 type neighbourCount map[netip.Prefix]int
 
@@ -23,8 +23,8 @@ func countNeighbours(a fabric.Addressing) neighbourCount {
 	return count
 }
 
-// of counts the entries that a node's neighbour table can come to: for each of its NICs the gateway and
-// every NIC of other nodes in the same subnet. The kernel keeps an entry for each NIC by itself.
+// of returns the largest number of entries of a node's neighbour table: for each of its NICs the gateway and
+// every NIC of other nodes in the same subnet. The kernel keeps a separate entry for each NIC.
 func (c neighbourCount) of(n fabric.NodeAddresses) int {
 	total := 0
 	for _, nic := range n.NICs {

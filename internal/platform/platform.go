@@ -1,4 +1,4 @@
-// Package platform knows which files each kind of machine and the switches of its fabric need, in which order:
+// Package platform lists which files each kind of machine and the switches of its fabric need, in which order:
 // one Go file per platform, each a list. It is pure; package render writes the text.
 package platform
 
@@ -20,7 +20,7 @@ type Format struct {
 	Render     func(Part) fabric.Artifact
 }
 
-// Part is what of a plan concerns one node.
+// Part is the part of a plan that concerns one node.
 type Part struct {
 	MTU        int // bytes
 	Scheme     fabric.Scheme
@@ -54,7 +54,7 @@ func platforms() []platform {
 	}
 }
 
-// Artifacts gives the files of every node and then of every switch, in plan order, as they are asked for:
+// Artifacts returns the files of every node and then of every switch, in plan order, as they are asked for:
 // those of 16,384 nodes are never in memory at once. The sequence can be walked again and gives the same
 // bytes. A platform that has no formats in this version is an error, as are interface names that a file cannot
 // carry and a plan whose addresses do not fit its nodes; nothing is rendered then. Missing lists the switches
@@ -73,7 +73,7 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 	}, nil
 }
 
-// renderNodes gives false once the reader has stopped.
+// renderNodes returns false once the reader has stopped.
 func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield func(fabric.Artifact) bool) bool {
 	for i, node := range p.Nodes {
 		part := Part{MTU: p.MTU, Scheme: p.Addressing.Scheme, Addresses: fabric.NodeAddresses{Node: node.Name}}
@@ -105,7 +105,7 @@ func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) boo
 func Missing(p *fabric.Plan) []fabric.Missing {
 	chosen, err := find(p.Platform, p.Transport)
 	if err != nil {
-		return nil // then nothing at all is rendered: Artifacts says so
+		return nil // then nothing is rendered: Artifacts returns the error
 	}
 	var missing []fabric.Missing
 	for _, s := range p.Switches {
@@ -118,7 +118,7 @@ func Missing(p *fabric.Plan) []fabric.Missing {
 	return missing
 }
 
-// find gives a platform with its formats for a transport. Nothing to render is an error, not a success.
+// find returns a platform with its formats for a transport. Nothing to render is an error, not a success.
 func find(name string, transport fabric.Transport) (platform, error) {
 	var known, rendered []string
 	for _, p := range platforms() {
@@ -141,7 +141,7 @@ func find(name string, transport fabric.Transport) (platform, error) {
 	return platform{}, fmt.Errorf("platform %q: no files are rendered for it in this version; rendered: %s", name, strings.Join(rendered, ", "))
 }
 
-// checkNodes makes sure that rendering cannot fail on the way.
+// checkNodes makes sure that rendering cannot fail halfway.
 func checkNodes(p *fabric.Plan) error {
 	if p.Transport != fabric.RoCE {
 		return nil

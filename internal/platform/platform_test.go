@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// plan makes a cluster of hosts with eight NICs on a /31 a cable or in rail subnets.
+// plan returns a cluster of hosts with eight NICs on a /31 per cable or in rail subnets.
 func plan(hosts int, transport fabric.Transport, scheme fabric.Scheme) *fabric.Plan {
 	p := &fabric.Plan{Name: "pod1", Platform: "baremetal", Transport: transport, MTU: 9000,
 		Addressing: fabric.Addressing{Scheme: scheme}}
@@ -84,7 +84,7 @@ func TestArtifacts(t *testing.T) {
 			for a := range artifacts(t, plan(2, c.transport, c.scheme)) {
 				got = append(got, a.Target+a.Path)
 				if c.transport == fabric.InfiniBand && strings.Contains(string(a.Content), "net.ipv4") {
-					t.Errorf("%s speaks of IP on InfiniBand:\n%s", a.Path, a.Content)
+					t.Errorf("%s mentions IP on InfiniBand:\n%s", a.Path, a.Content)
 				}
 			}
 			var want []string
@@ -100,7 +100,7 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
-// Every file of two hosts with eight NICs, as they come.
+// Every file of two hosts with eight NICs, in order.
 func TestGolden(t *testing.T) {
 	for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24, fabric.Flat} {
 		t.Run(string(scheme), func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// A reader may stop early, and walk again.
+// A reader may stop early, and start again.
 func TestArtifactsStops(t *testing.T) {
 	seq, n := artifacts(t, plan(2, fabric.RoCE, fabric.P2P31)), 0
 	for range seq {

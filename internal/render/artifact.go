@@ -21,13 +21,13 @@ func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifa
 	return fabric.Artifact{Target: target, Path: path, Mode: mode, SHA256: sum(content), File: placeOf(target, path), Content: content}
 }
 
-// placeOf is one folder per target with flat names in it. The folders of each target's own /etc would be ten
+// placeOf returns a place in one folder per target with flat names. The folders of each target's own /etc would be ten
 // times as many, and making folders is what takes the time of a large render.
 func placeOf(target, path string) string {
 	return target + "/" + strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "__")
 }
 
-// sum is a SHA-256 in lower case hexadecimal, as sha256sum prints it.
+// sum returns a SHA-256 in lower case hexadecimal, as sha256sum prints it.
 func sum(content []byte) string {
 	h := sha256.Sum256(content)
 	return hex.EncodeToString(h[:])
@@ -36,7 +36,7 @@ func sum(content []byte) string {
 // maxNICName is IFNAMSIZ without its final zero, in bytes (linux/if.h).
 const maxNICName = 15
 
-// CheckNICName says whether every format here can carry an interface name. The sysctl format has no
+// CheckNICName reports whether every format here can carry an interface name. The sysctl format has no
 // quoting, so letters, digits, '.', '_' and '-' are all that can pass; '@' and ':' belong to iproute2.
 // The error names the first character that cannot.
 func CheckNICName(name string) error {

@@ -38,7 +38,7 @@ func byPlace(a, b fabric.Artifact) int {
 	return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
 }
 
-// EncodeIndex gives the text of an index file and its SHA-256 in hexadecimal, the name of all that was
+// EncodeIndex returns the text of an index file and its SHA-256 in hexadecimal, the name of all that was
 // rendered: sha256sum of the file prints the same.
 func EncodeIndex(index fabric.Index) (text []byte, sha256 string, err error) {
 	text, err = json.MarshalIndent(index, "", " ")

@@ -23,7 +23,7 @@ network:
 // netplanSize is about what one NIC takes, in bytes.
 const netplanSize = 560
 
-// Netplan gives the addresses, routes and source rules of a node to systemd-networkd. mtu is in bytes.
+// Netplan renders the addresses, routes and source rules of a node for systemd-networkd. mtu is in bytes.
 // With p2p31 a NIC's table holds the default; with rail24 also the connected subnet, so that traffic on
 // the rail does not go through the gateway; with flat only the connected subnet.
 // Any interface name comes out as one quoted YAML string.

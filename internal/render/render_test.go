@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// node gives the addresses of one node by hand, so that these tests do not lean on package plan.
+// node returns the addresses of one node by hand, so that these tests do not depend on package plan.
 func node(scheme fabric.Scheme, names ...string) fabric.NodeAddresses {
 	n := fabric.NodeAddresses{Node: "host1"}
 	for i, name := range names {

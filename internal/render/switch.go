@@ -5,13 +5,13 @@ import (
 	"railwright.dev/railwright/internal/switchos"
 )
 
-// CheckSwitchOS says whether the configuration of a switch OS can be rendered; the error lists those that can.
+// CheckSwitchOS reports whether the configuration of a switch OS can be rendered; the error lists those that can.
 func CheckSwitchOS(name string) error {
 	_, err := switchos.Find(name)
 	return err
 }
 
-// SwitchConfig gives the configuration of a switch; t is nil where the plan has no traffic classes. ok is false
+// SwitchConfig returns the configuration of a switch; t is nil where the plan has no traffic classes. ok is false
 // where CheckSwitchOS refuses its OS.
 func SwitchConfig(s fabric.Switch, t *fabric.Traffic) (a fabric.Artifact, ok bool) {
 	os, err := switchos.Find(s.OS)

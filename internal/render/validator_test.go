@@ -11,7 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// program finds a real validator, or skips with a word.
+// program finds a real validator, or skips the test with the reason.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -33,7 +33,7 @@ func place(t *testing.T, root string, a fabric.Artifact) string {
 	return file
 }
 
-// spoil gives a copy of an artifact with one thing wrong, which its validator must refuse.
+// spoil returns a copy of an artifact with one thing wrong, which its validator must refuse.
 func spoil(t *testing.T, a fabric.Artifact, old, new string) fabric.Artifact {
 	t.Helper()
 	if !strings.Contains(string(a.Content), old) {
@@ -80,7 +80,7 @@ func TestNetplanGenerate(t *testing.T) {
 	}
 }
 
-// wantNetwork is what systemd-networkd has to be told, in its own words.
+// wantNetwork is the expected configuration of systemd-networkd.
 func wantNetwork(scheme fabric.Scheme, a fabric.NICAddress) []string {
 	table := fmt.Sprintf("Table=%d\n", a.Table)
 	want := []string{
@@ -126,7 +126,7 @@ func TestSystemdAnalyzeVerify(t *testing.T) {
 }
 
 // The service's own program reads its options before it prints its help. It can leave with 0 after it
-// complained of a state (systemd 252 does), so a word on standard error counts as refusal too.
+// complained of a state (systemd 252 does), so any output on standard error counts as rejection too.
 func TestWaitOnlineOptions(t *testing.T) {
 	wait := program(t, "/lib/systemd/systemd-networkd-wait-online")
 	accepts := func(a fabric.Artifact) bool {

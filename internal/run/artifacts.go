@@ -11,9 +11,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// WriteArtifacts writes rendered files below the folder as they come, and what index makes of them
-// beside them. It builds everything under another name first: a folder that cannot be completed does not
-// appear. A folder that is there is replaced only if it is a render itself or empty.
+// WriteArtifacts writes rendered files below the folder one at a time, and the text that index returns for them
+// next to them. It builds everything under another name first: a folder that cannot be completed does not
+// appear. An existing folder is replaced only if it is a render itself or empty.
 func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) (err error) {
 	folder = filepath.Clean(folder)
 	if err := replaceable(folder); err != nil {
@@ -62,10 +62,10 @@ func writeArtifact(folder string, a fabric.Artifact) error {
 	if err != nil {
 		return err
 	}
-	return os.Chmod(name, fs.FileMode(a.Mode)) // the umask has taken bits away
+	return os.Chmod(name, fs.FileMode(a.Mode)) // the umask has cleared bits
 }
 
-// replaceable says whether a folder may be replaced by a render.
+// replaceable reports whether a folder may be replaced by a render.
 func replaceable(folder string) error {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {

@@ -1,4 +1,4 @@
-// Package run keeps the folder of a run: what went in, what came out of every step, and the report. Every
+// Package run manages the folder of a run: its input, the output of every step, and the report. Every
 // value on an arrow of the pipeline is a file there and can be loaded again.
 package run
 
@@ -52,10 +52,10 @@ func New(base, cluster string, now time.Time) (Folder, error) {
 	}
 }
 
-// Path gives the path of a file of the run.
+// Path returns the path of a file of the run.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
-// WriteFile puts a whole file in place at once.
+// WriteFile replaces a file atomically.
 func (f Folder) WriteFile(name string, content []byte) error {
 	path := f.Path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -74,7 +74,7 @@ func (f Folder) Write(name string, v any) error {
 }
 
 // Read loads a document of a kind. A missing file is fs.ErrNotExist; another kind or version, an unknown field, something
-// behind the document and a file that was cut are errors, with their line where there is one.
+// after the document and a truncated file are errors, with their line where there is one.
 func (f Folder) Read(name, kind string, v any) error {
 	path := f.Path(name)
 	text, err := os.ReadFile(path)

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replaceFile puts a whole file in place at once, and on the disk.
+// replaceFile replaces a file atomically, and syncs it to disk.
 func replaceFile(path string, content []byte) error {
 	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }
 
-// swap puts the built folder in the place of the old one.
+// swap replaces the old folder with the one that was built.
 func swap(building, folder string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE)
 	if errors.Is(err, unix.ENOENT) {
@@ -24,5 +24,5 @@ func swap(building, folder string) error {
 	if err != nil {
 		return fmt.Errorf("folder %q: exchange with %q: %w", folder, building, err)
 	}
-	return nil // the old one has the other name now, and is removed with it
+	return nil // the old one now has the temporary name, under which it is removed
 }

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// replaceFile puts a whole file in place at once: os.Rename replaces a file on every system, on Windows by
+// replaceFile replaces a file atomically: os.Rename does so on every system, on Windows by
 // MoveFileEx, where renameio offers nothing.
 func replaceFile(path string, content []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
@@ -31,8 +31,8 @@ func replaceFile(path string, content []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// swap puts the built folder in the place of the old one. Only Linux exchanges two folders at once: here the old
-// one goes aside first, and comes back if the new one cannot take its place.
+// swap replaces the old folder with the one that was built. Only Linux can exchange two folders atomically: here the old
+// one is renamed first, and restored if the new one cannot take its place.
 func swap(building, folder string) error {
 	old := building + ".old"
 	if err := os.Rename(folder, old); err != nil && !errors.Is(err, os.ErrNotExist) {

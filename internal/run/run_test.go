@@ -67,7 +67,7 @@ func TestWriteArtifacts(t *testing.T) {
 	}
 }
 
-func TestWriteArtifactsLeavesNothingHalfWritten(t *testing.T) {
+func TestWriteArtifactsIsAtomic(t *testing.T) {
 	base := t.TempDir()
 	failing := func(seq iter.Seq[fabric.Artifact]) ([]byte, error) {
 		for range seq {

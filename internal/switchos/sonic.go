@@ -14,7 +14,7 @@ import (
 // src/sonic-yang-models). Every value is a string.
 type sonic struct{}
 
-// qosName is the name of every map and profile that is rendered.
+// qosName is the name of every rendered map and profile.
 const qosName = "RAILWRIGHT"
 
 // The tables of CONFIG_DB, in the order in which they are written.
@@ -34,7 +34,7 @@ func (sonic) Names() (id, title string) { return "sonic", "SONiC" }
 
 func (sonic) Load(file string) string { return "sudo config load " + file }
 
-// Render gives what `config load` adds to the configuration that the switch already has.
+// Render returns what `config load` adds to the existing configuration of the switch.
 func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	tables := []table{
 		{"DEVICE_METADATA", []row{{"localhost", []field{{"hostname", s.Name}}}}},
@@ -77,7 +77,7 @@ func sonicPorts(s fabric.Switch) table {
 	return t
 }
 
-// sonicInterfaces gives each routed port and its address, in the two rows that SONiC needs for it.
+// sonicInterfaces returns each routed port and its address, in the two rows that SONiC needs for it.
 func sonicInterfaces(s fabric.Switch) table {
 	t := table{name: "INTERFACE"}
 	for _, p := range s.Ports {
@@ -88,7 +88,7 @@ func sonicInterfaces(s fabric.Switch) table {
 	return t
 }
 
-// sonicMaps lead from the DSCP value to the queue. A traffic class has the number of its priority, its queue
+// sonicMaps returns the maps from DSCP value to queue. A traffic class has the number of its priority, its queue
 // and, where it is lossless, its priority group.
 func sonicMaps(t fabric.Traffic) []table {
 	rest := strconv.Itoa(unusedPriority(t))
@@ -113,7 +113,7 @@ func sonicMaps(t fabric.Traffic) []table {
 	}
 }
 
-// sonicPFC binds the maps to the ports, with PFC, the watchdog and the cable length.
+// sonicPFC returns the rows that bind the maps to the ports, with PFC, the watchdog and the cable length.
 func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
 	var priorities []string
 	for _, c := range t.Classes {
@@ -130,7 +130,7 @@ func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
 	for _, p := range s.Ports {
 		lengths = append(lengths, field{p.Name, strconv.Itoa(t.CableM) + "m"})
 	}
-	tables := []table{{"CABLE_LENGTH", []row{{"AZURE", lengths}}}} // the one name that SONiC's buffer manager reads
+	tables := []table{{"CABLE_LENGTH", []row{{"AZURE", lengths}}}} // the only name that SONiC's buffer manager reads
 	if t.Watchdog != nil {
 		fields = append(fields, field{"pfcwd_sw_enable", lossless})
 		tables = append(tables, perPort("PFC_WD", "", s, []field{
@@ -140,7 +140,7 @@ func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
 	return append(tables, perPort("PORT_QOS_MAP", "", s, fields))
 }
 
-// sonicECN gives a WRED profile for each class that is marked. It acts on green packets, which all are
+// sonicECN returns a WRED profile for each class that is marked. It acts on green packets, which all packets are
 // unless the switch colours them.
 func sonicECN(s fabric.Switch, t fabric.Traffic) []table {
 	profiles, queues := table{name: "WRED_PROFILE"}, table{name: "QUEUE"}
@@ -164,7 +164,7 @@ func sonicECN(s fabric.Switch, t fabric.Traffic) []table {
 	return []table{profiles, queues}
 }
 
-// perPort gives every port the same row; suffix ends its key.
+// perPort writes the same row for every port; suffix ends its key.
 func perPort(name, suffix string, s fabric.Switch, fields []field) table {
 	t := table{name: name, rows: make([]row, 0, len(s.Ports))}
 	for _, p := range s.Ports {
@@ -173,7 +173,7 @@ func perPort(name, suffix string, s fabric.Switch, fields []field) table {
 	return t
 }
 
-// unusedPriority is the lowest priority that no class has: the one of all other packets.
+// unusedPriority returns the lowest priority that no class has: the one for all other packets.
 func unusedPriority(t fabric.Traffic) int {
 	p := 0
 	for slices.ContainsFunc(t.Classes, func(c fabric.TrafficClass) bool { return c.Priority == p }) {
@@ -182,7 +182,7 @@ func unusedPriority(t fabric.Traffic) int {
 	return p
 }
 
-// sonicText writes the tables as JSON, four spaces a level as SONiC itself does, with the ports in their order.
+// sonicText writes the tables as JSON, indented by four spaces per level as SONiC does, with the ports in their order.
 // It writes text rather than marshalling maps: a cluster of 16,384 nodes has 4,096 leaves.
 func sonicText(tables []table) []byte {
 	b := make([]byte, 0, 1<<14)
@@ -220,12 +220,12 @@ func sonicText(tables []table) []byte {
 	return append(b, '\n')
 }
 
-// appendJSON writes a string of JSON.
+// appendJSON appends a JSON string.
 func appendJSON(b []byte, text string) []byte {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		quoted, err := json.Marshal(text)
 		if err != nil {
-			panic(err) // every string can be written
+			panic(err) // marshalling a string never fails
 		}
 		return append(b, quoted...)
 	}

@@ -93,7 +93,7 @@ func TestSONiCGolden(t *testing.T) {
 	}
 }
 
-// tablesOf reads what is rendered as SONiC does: table, row, field.
+// tablesOf parses rendered text as SONiC does: table, row, field.
 func tablesOf(t *testing.T, s fabric.Switch, traffic *fabric.Traffic) map[string]configTable {
 	t.Helper()
 	var all map[string]configTable
@@ -118,7 +118,7 @@ func TestOtherPacketsAreLossy(t *testing.T) {
 	}
 }
 
-// The text is what the standard library writes of the same values, whatever a name holds.
+// The text is what the standard library writes for the same values, whatever the names contain.
 func TestSONiCTextIsJSON(t *testing.T) {
 	names := []string{"plain", "", `a"b\c`, "tab\t", "é\xff", "<&>", "\x7f"}
 	var tables []table
@@ -155,10 +155,10 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// yangFolder has SONiC's own YANG models.
+// yangFolder contains SONiC's own YANG models.
 const yangFolder = "../../../shared/data/sonic-yang"
 
-// yangTable is where a table of CONFIG_DB stands in SONiC's YANG models.
+// yangTable is the place of a table of CONFIG_DB in SONiC's YANG models.
 type yangTable struct {
 	table, module string
 	keys          []string // of a row; a second list takes rows with one key more
@@ -252,8 +252,8 @@ func yanglint(t *testing.T, tables map[string]configTable) (string, error) {
 	return string(out), err
 }
 
-// SONiC's own models accept what is rendered, on top of what the switch has of itself, and refuse each of some
-// mistakes: an exit status is a claim to test.
+// SONiC's own models accept the rendered tables together with the switch's own, and reject each of some
+// mistakes, which shows that the exit status means something.
 func TestSONiCYANG(t *testing.T) {
 	if _, err := exec.LookPath("yanglint"); err != nil {
 		t.Skip("yanglint is not installed (package libyang2-tools): the verdict of SONiC's YANG models is missing")

@@ -11,7 +11,7 @@ import (
 
 // OS is the operating system of a switch.
 type OS interface {
-	// Names are its id, as in the catalog and the cluster file, and its name in a sentence.
+	// Names returns its id, as in the catalog and the cluster file, and its name in a sentence.
 	Names() (id, title string)
 	// Render gives the configuration of a switch; t is nil where the plan has no traffic classes.
 	Render(s fabric.Switch, t *fabric.Traffic) Config
@@ -23,15 +23,15 @@ type OS interface {
 type Config struct {
 	Path  string // on the switch
 	Text  []byte
-	Omits []string // what the switch also needs and the plan does not know
+	Omits []string // what the switch also needs and the plan does not contain
 }
 
-// all are the operating systems that can be rendered.
+// all lists the operating systems that can be rendered.
 func all() []OS {
 	return []OS{sonic{}}
 }
 
-// Find gives the operating system of a name; the error lists the known ones.
+// Find returns the operating system of a name; the error lists the known ones.
 func Find(name string) (OS, error) {
 	var known []string
 	for _, os := range all() {

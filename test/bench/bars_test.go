@@ -118,7 +118,7 @@ func render(t *testing.T, binary string, hosts int, base string) spent {
 	return s
 }
 
-// inMemory gives a folder on a file system in memory: how long a disk takes to make 100,000 files depends on
+// inMemory returns a folder on a file system in memory: how long a disk takes to make 100,000 files depends on
 // what was done to it before, and is not what the bar is about.
 func inMemory(t *testing.T) string {
 	t.Helper()

@@ -62,7 +62,7 @@ func barPredict(t *testing.T) {
 		_, err := c.Share(p)
 		return err
 	})
-	fmt.Printf("10,000 placements of which the NICs are not known in %s\n", 10000*one)
+	fmt.Printf("10,000 placements with unknown NICs in %s\n", 10000*one)
 	if one > placementWall {
 		t.Errorf("one placement takes %s, want at most %s", one, placementWall)
 	}

@@ -242,6 +242,6 @@ int main(int argc, char** argv) {
     else measure<float>((Kind)k, ncclFloat32, "float", argv);
     return 0;
   }
-  fprintf(stderr, "collectives: collective \"%s\" is not known\n", argv[1]);
+  fprintf(stderr, "collectives: collective \"%s\": unknown\n", argv[1]);
   return 64;
 }

@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// ownLab gives each script a lab of its own, and ends one that a failed script left up.
+// ownLab gives each script its own lab, and stops one that a failed script left running.
 func ownLab(env *testscript.Env) error {
 	lab := filepath.Join(env.WorkDir, "lab")
 	env.Setenv("RAILWRIGHT_LAB", lab)
