@@ -46,7 +46,7 @@ func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) 
 		where = "railwright render writes it as " + file
 	}
 	_, title := os.Names()
-	return fmt.Sprintf("%s; applying to a %s switch is not supported in this version: copy it to the switch and run: %s", where, title, os.Load(name))
+	return fmt.Sprintf("%s; applying to a switch with %s is not supported in this version: copy it to the switch and run: %s", where, title, os.Load(name))
 }
 
 // InLab reports whether this process runs on a machine of a lab.

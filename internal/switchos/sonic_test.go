@@ -150,7 +150,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: no command loads its file", id)
 		}
 	}
-	if _, err := Find("eos"); err == nil || err.Error() != `switch OS "eos": no configuration is rendered for it in this version; known: sonic` {
+	if _, err := Find("no-os"); err == nil || !strings.HasPrefix(err.Error(), `switch OS "no-os": no configuration is rendered for it in this version; known: sonic, `) {
 		t.Error(err)
 	}
 }

@@ -28,7 +28,7 @@ type Config struct {
 
 // all lists the operating systems that can be rendered.
 func all() []OS {
-	return []OS{sonic{}}
+	return []OS{sonic{}, eos{}}
 }
 
 // Find returns the operating system of a name; the error lists the known ones.
