@@ -29,7 +29,7 @@ func messages() []message {
 	return slices.Concat(ncclMessages(), verbsMessages(), hostMessages(), portMessages(), toolMessages())
 }
 
-// messageWeights finds what a text quotes of programs' messages: the strongest lean of each cause. A message that a
+// messageWeights finds what a text quotes of programs' messages: the largest weight of each cause. A message that a
 // program prints is more specific than the words of it.
 func (r *reader) messageWeights(text string) []causeWeight {
 	if len(text) > maxText {

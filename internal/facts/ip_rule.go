@@ -132,7 +132,7 @@ func withLength(address, length string) string {
 	return address + "/" + length
 }
 
-// ipObjects reads a list of objects whose values are texts or numbers; other values are told by their JSON.
+// ipObjects reads a list of objects whose values are texts or numbers; other values are kept as their JSON.
 func ipObjects(text string) ([]map[string]string, error) {
 	var raw []map[string]json.RawMessage
 	if err := json.NewDecoder(bytes.NewReader([]byte(text))).Decode(&raw); err != nil {

@@ -27,7 +27,7 @@ var (
 	lspciBus       = regexp.MustCompile(`^Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}),`)
 )
 
-// lspciRuns asks lspci only where sysfs told of no function at all: it reads the same files.
+// lspciRuns asks lspci only where sysfs listed no function at all: it reads the same files.
 func lspciRuns(_ host.Host, f *fabric.Facts) []toolRun {
 	if _, missing := f.MissingReason(fabric.FactPCI); !missing || len(f.PCI) > 0 {
 		return nil

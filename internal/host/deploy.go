@@ -100,7 +100,7 @@ func hold(ctx context.Context, r Runner, folders []string) (*holder, error) {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		Go(func() { _ = h.wait() }) // a hanging file system may keep it; the error is told already
+		Go(func() { _ = h.wait() }) // a hanging file system may keep it; the error is reported already
 		return nil, fmt.Errorf("no directory in which the program can be stored and run: %w", err)
 	}
 	return h, nil

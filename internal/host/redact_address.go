@@ -46,7 +46,7 @@ func realms() []realm {
 }
 
 // Bits that are replaced of an address, from the front. Of IPv4 the last byte stays: which end of a /31, the
-// gateway at .254 and the network and broadcast addresses of a /24 are told by it.
+// gateway at .254 and the network and broadcast addresses of a /24 are recognized by it.
 const (
 	bitsIPv4 = 24
 	bitsIPv6 = 64

@@ -91,7 +91,7 @@ func (r *redactor) learnName(name string) {
 	}
 }
 
-// learnWord has a text replaced in free text, unless it is too plain to be told from other text.
+// learnWord has a text replaced in free text, unless it is too plain to be distinguished from other text.
 func (r *redactor) learnWord(from, to string) {
 	if len(from) < 3 || r.plain[from] || strings.Trim(from, "0123456789.") == "" {
 		return

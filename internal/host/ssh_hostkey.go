@@ -42,7 +42,7 @@ func (d *Dialer) keyBook(files []string) (keyBook, error) {
 }
 
 // algorithms are those of the keys that are known of a host first, so that it shows one of them, then all
-// others, so that a host that has none of them any more is told apart from one that speaks no SSH.
+// others, so that a host that has none of them any more is distinguished from one that speaks no SSH.
 func (b keyBook) algorithms(endpoint string) []string {
 	supported := ssh.SupportedAlgorithms().HostKeys
 	list := slices.DeleteFunc(b.db.HostKeyAlgorithms(endpoint), func(a string) bool {

@@ -169,13 +169,13 @@ func networkRows(own, others []fabric.Performance, all bool, most int) []network
 			continue
 		}
 		row := networkRow{x.Workload, x.Concurrency, networks, []float64{x.TokensS}}
-		told := false
+		shown := false
 		for _, n := range networks[1:] {
 			v, ok := tokens[key{x.Workload, n, x.Input, x.Output, x.Concurrency}]
-			told = told || ok
+			shown = shown || ok
 			row.tokens = append(row.tokens, v)
 		}
-		if told && len(rows) < most {
+		if shown && len(rows) < most {
 			rows = append(rows, row)
 		}
 	}
