@@ -131,7 +131,8 @@ func TestLargeMachine(t *testing.T) {
 				}
 				carries(t, s, g)
 			}
-			if took := time.Since(start); took > 20*time.Second {
+			// The bound is on link visits; the time only shows that it ends, under the race detector on a busy machine too.
+			if took := time.Since(start); took > time.Minute {
 				t.Errorf("took %v", took)
 			} else {
 				t.Logf("built in %v, searched in %v", built, took-built)
