@@ -1,5 +1,3 @@
-//nolint:staticcheck // the names are those of the kernel
-
 // Package linux is the part of the Linux kernel's rtnetlink interface that recordings hold, so that they can be
 // read on every system: golang.org/x/sys/unix has these constants on Linux only. The names are the kernel's own.
 package linux

@@ -84,6 +84,7 @@ type parser struct {
 // TagKind is the kind of a tag.
 type TagKind uint8
 
+// The kinds of tags.
 const (
 	TagNone TagKind = iota // the end of the file
 	TagOpen

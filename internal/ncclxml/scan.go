@@ -331,6 +331,7 @@ func closeSays(behind []byte, name string) string {
 	return ""
 }
 
+// ExcerptLimit bounds what a message quotes of a file, in bytes.
 const ExcerptLimit = 160
 
 // Excerpt shortens text for a finding.

@@ -30,7 +30,7 @@ const (
 	ReadWriteMany = "ReadWriteMany" // all pods: one copy
 )
 
-// Storage is a kind of storage, and what one node reads of it.
+// StorageKind is a kind of storage, and what one node reads of it.
 type StorageKind struct {
 	Name   string
 	GBs    float64

@@ -11,8 +11,10 @@ import (
 // dscp 26`, which rewrites the DSCP and classifies nothing.
 type eos struct{}
 
+// Names returns the id and the title of Arista EOS.
 func (eos) Names() (id, title string) { return "eos", "Arista EOS" }
 
+// Load returns the command that adds a copied file to the running configuration.
 func (eos) Load(file string) string { return "copy flash:" + file + " running-config" }
 
 // Render returns commands that are added to the running configuration.

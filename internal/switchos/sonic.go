@@ -30,8 +30,10 @@ type (
 	field struct{ name, value string }
 )
 
+// Names returns the id and the title of SONiC.
 func (sonic) Names() (id, title string) { return "sonic", "SONiC" }
 
+// Load returns the command that adds a copied file to the running configuration.
 func (sonic) Load(file string) string { return "sudo config load " + file }
 
 // Render returns what `config load` adds to the existing configuration of the switch.

@@ -233,7 +233,9 @@ func yangRow(b *bytes.Buffer, y yangTable, key string, fields map[string]string)
 
 func leafXML(b *bytes.Buffer, name, value string) {
 	fmt.Fprintf(b, "<%s>", name)
-	xml.EscapeText(b, []byte(value))
+	if err := xml.EscapeText(b, []byte(value)); err != nil {
+		panic(err) // a buffer takes everything
+	}
 	fmt.Fprintf(b, "</%s>", name)
 }
 
