@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,14 +67,12 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 		found = append(found, more...)
 	}
 	x := diagnose.Explain(found, in)
-	if err := writePage(o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }); err != nil {
-		return err
-	}
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
 		err = report.Explanation(a.stdout, x, a.textOptions())
 	}
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }))
 	if err != nil {
 		return err
 	}

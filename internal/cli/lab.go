@@ -19,7 +19,7 @@ import (
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "lab", Short: "A cluster of network namespaces on this machine, with faults to plant", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: a.helpOnly,
 	}
 	c.AddCommand(a.labUpCommand(a.labUp), labCommandWithout("down", "End the lab, or clear one that a killed run left", a.labDown),
 		labCommandWithout("status", "Show the lab that is up", a.labStatus), a.labExecCommand(a.labExec))

@@ -69,13 +69,12 @@ func (a *app) predict(ctx context.Context, o predictOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }); err != nil {
-		return err
-	}
 	if a.json() {
-		return report.JSON(a.stdout, p)
+		err = report.JSON(a.stdout, p)
+	} else {
+		err = report.Prediction(a.stdout, p, a.textOptions())
 	}
-	return report.Prediction(a.stdout, p, a.textOptions())
+	return errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }))
 }
 
 func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Prediction, error) {
