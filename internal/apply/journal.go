@@ -156,7 +156,7 @@ func Rollback(journal string) ([]Change, error) {
 			return nil, fmt.Errorf("%q: changed since it was applied: nothing was rolled back; the previous files are in %q", s.Path, e.folder)
 		}
 	}
-	var changes []Change
+	changes := make([]Change, 0, len(e.Files))
 	for _, s := range e.Files {
 		kind := Restore
 		if s.Mode == 0 {

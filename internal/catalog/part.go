@@ -148,7 +148,7 @@ func (c *Catalog) parts(k kind) []fabric.CatalogPart {
 func shownParts[T any](k kind, parts map[string]T) []fabric.CatalogPart {
 	var all []fabric.CatalogPart
 	for id, part := range sorted(parts) {
-		p := fabric.CatalogPart{Kind: k.name, Name: id, Uses: k.uses, Figures: []fabric.CatalogFigure{}}
+		p := fabric.CatalogPart{Kind: k.name, Name: id, Uses: append([]string{}, k.uses...), Figures: []fabric.CatalogFigure{}}
 		v := reflect.ValueOf(part)
 		for i := range v.NumField() {
 			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")

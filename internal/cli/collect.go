@@ -46,7 +46,7 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 	}
 	c.Flags().StringVar(&o.root, "root", "", "folder with a captured /sys, /proc, /etc")
 	c.Flags().StringVar(&o.text, "text", "", "folder with the output of tools, one file each")
-	c.Flags().StringVar(&o.raw, "raw", "", "file to write a recording to; - writes it to standard output instead of the facts")
+	outputFlag(c, &o.raw, "raw", "file to write a recording to; - writes it to standard output instead of the facts")
 	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
 	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write one file per host to")
@@ -74,12 +74,15 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 		defer tree.Close()
 		h = tree
 	}
-	f, err := a.collectHost(ctx, h, o)
+	f, recording, err := a.collectHost(ctx, h, o)
 	if err != nil {
 		return err
 	}
 	if o.raw != "-" && !o.redact {
 		err = report.JSON(a.stdout, f)
+	}
+	if err == nil && o.raw != "" {
+		err = a.writeRecording(recording, o)
 	}
 	if err == nil && len(f.Missing) > 0 {
 		err = verdict(exitUnknown)
@@ -87,18 +90,19 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	return err
 }
 
-// collectHost reads one host, and writes the recording of --raw.
-func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (*fabric.Facts, error) {
+// collectHost reads one host, and with --raw records what was read.
+func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (f *fabric.Facts, recording []byte, err error) {
 	if o.text != "" {
-		return facts.LoadText(o.text)
+		f, err = facts.LoadText(o.text)
+		return f, nil, err
 	}
 	at := now()
 	if o.raw == "" {
-		return facts.Collect(ctx, h, at), nil
+		return facts.Collect(ctx, h, at), nil, nil
 	}
 	recorder := host.NewRecorder(h, a.version, at)
-	f := facts.Collect(ctx, recorder, at)
-	return f, a.writeRecording(recorder.Archive(), o)
+	f = facts.Collect(ctx, recorder, at)
+	return f, recorder.Archive(), nil
 }
 
 // writeRecording writes a recording. With --redact only the recording is written, since the facts contain what was
@@ -116,7 +120,7 @@ func (a *app) writeRecording(archive []byte, o collectOptions) error {
 		_, err := a.stdout.Write(archive)
 		return err
 	}
-	return run.Folder(filepath.Dir(o.raw)).WriteFile(filepath.Base(o.raw), archive)
+	return writeFile("raw", o.raw, archive)
 }
 
 func openTree(root string) (*host.Tree, error) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -40,6 +41,9 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something is unknown.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := givenAboveZero(c, "nodes", "gpus", "nics"); err != nil {
+				return err
+			}
 			o.files = args
 			return run(c.Context(), o)
 		},
@@ -66,14 +70,12 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 		found = append(found, more...)
 	}
 	x := diagnose.Explain(found, in)
-	if err := writePage(o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }); err != nil {
-		return err
-	}
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
 		err = report.Explanation(a.stdout, x, a.textOptions())
 	}
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }))
 	if err != nil {
 		return err
 	}
@@ -95,7 +97,11 @@ func (a *app) measured(file string) ([]fabric.Result, error) {
 
 func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Input, error) {
 	var in diagnose.Input
-	if err := checkHardware(o.hw); err != nil {
+	cat, err := catalog.Load()
+	if err != nil {
+		return in, err
+	}
+	if err := checkHardware(cat, o.hw); err != nil {
 		return in, err
 	}
 	env, err := parsePairs("env", o.env)
@@ -103,10 +109,6 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		return in, err
 	}
 	in.Env, in.Hardware = env, o.hw
-	cat, err := catalog.Load()
-	if err != nil {
-		return in, err
-	}
 	in.Predict = predictor(cat)
 	var plan *fabric.Plan
 	if o.file != "" {
@@ -120,6 +122,9 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 			return in, err
 		}
 		in.Hardware = withFlags(planned, o.hw)
+	}
+	if err := checkMachine(cat, in.Hardware.Machine, o.hw); err != nil {
+		return in, err
 	}
 	if len(o.snapshots) > 0 {
 		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.Load(ctx, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })

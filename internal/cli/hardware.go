@@ -2,12 +2,15 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -26,21 +29,47 @@ func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f.BoolVar(&hw.VM, "vm", false, "the GPUs are passed through to a virtual machine")
 }
 
-// checkHardware rejects values that no machine has.
-func checkHardware(hw fabric.Hardware) error {
-	for _, n := range []struct {
-		flag  string
-		value int
-	}{{"nodes", hw.Nodes}, {"gpus", hw.GPUsPerNode}, {"nics", hw.NICsPerNode}} {
-		if n.value < 0 {
-			return fmt.Errorf("flag --%s: %d is below 0", n.flag, n.value)
+// checkHardware rejects names that are not in the catalog, and numbers that no machine has.
+func checkHardware(cat *catalog.Catalog, hw fabric.Hardware) error {
+	if hw.Machine != "" {
+		if _, err := cat.Machine(hw.Machine); err != nil {
+			return fmt.Errorf("flag --machine: %w", err)
 		}
+	}
+	if hw.GPU != "" {
+		if _, _, err := cat.GPU(hw.GPU); err != nil {
+			return fmt.Errorf("flag --gpu: %w", err)
+		}
+	}
+	nets := append(slices.Sorted(maps.Keys(cat.Fabrics)), "none")
+	if hw.Net != "" && !slices.Contains(nets, strings.ToLower(strings.TrimSpace(hw.Net))) {
+		return fmt.Errorf("flag --net: %w", fabric.UnknownName("network", hw.Net, nets))
 	}
 	if hw.NICGbps < 0 || math.IsNaN(hw.NICGbps) || math.IsInf(hw.NICGbps, 0) {
 		return fmt.Errorf("flag --rate: invalid rate %g Gb/s", hw.NICGbps)
 	}
 	if o := hw.Oversubscription; o != 0 && !(o >= 1 && o <= 64) {
 		return fmt.Errorf("flag --oversubscription: %g is not between 1 and 64", o)
+	}
+	return nil
+}
+
+// checkMachine refuses flags that contradict a machine of the catalog; without one nothing does.
+func checkMachine(cat *catalog.Catalog, machine string, flags fabric.Hardware) error {
+	m, ok := cat.Machines[machine]
+	if !ok {
+		return nil
+	}
+	if id, _, err := cat.GPU(flags.GPU); err == nil && id != m.GPU {
+		return fmt.Errorf("flag --gpu: %q: machine %q has GPU %s", flags.GPU, machine, m.GPU)
+	}
+	for _, n := range []struct {
+		flag, noun string
+		given, of  int
+	}{{"gpus", "GPU", flags.GPUsPerNode, int(m.GPUs.Value)}, {"nics", "NIC", flags.NICsPerNode, int(m.NICs.Value)}} {
+		if n.given > n.of {
+			return fmt.Errorf("flag --%s: %d: machine %q has %s", n.flag, n.given, machine, fabric.Count(n.of, n.noun))
+		}
 	}
 	return nil
 }

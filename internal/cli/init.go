@@ -55,6 +55,9 @@ func exampleList() string {
 }
 
 func (a *app) init(ctx context.Context, o initOptions) error {
+	if err := a.textOnly("init", "a cluster file, which is YAML"); err != nil {
+		return err
+	}
 	text, err := initText(ctx, o)
 	if err != nil {
 		return err

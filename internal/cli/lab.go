@@ -19,7 +19,7 @@ import (
 func (a *app) labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "lab", Short: "A cluster of network namespaces on this machine, with faults to plant", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: a.helpOnly,
 	}
 	c.AddCommand(a.labUpCommand(a.labUp), labCommandWithout("down", "Stop the lab, or clean up after a killed run", a.labDown),
 		labCommandWithout("status", "Show the running lab", a.labStatus), a.labExecCommand(a.labExec))

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -9,11 +11,40 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/run"
 )
 
 // htmlFlag is the --html of every command that writes a page.
 func htmlFlag(c *cobra.Command, file *string) {
-	c.Flags().StringVar(file, "html", "", "file to write a self-contained page to")
+	outputFlag(c, file, "html", "file to write a self-contained page to")
+}
+
+// outputFlag is a flag that names a file to write.
+func outputFlag(c *cobra.Command, file *string, name, usage string) {
+	c.Flags().Var((*outputFile)(file), name, usage)
+}
+
+// outputFile is the value of such a flag: as a text, but an explicit empty one is refused, since it stands for a flag
+// that was not given.
+type outputFile string
+
+func (f *outputFile) String() string { return string(*f) }
+func (f *outputFile) Type() string   { return "string" }
+
+func (f *outputFile) Set(name string) error {
+	if name == "" {
+		return errors.New("the name of a file is needed")
+	}
+	*f = outputFile(name)
+	return nil
+}
+
+// writeFile writes the file that a flag names.
+func writeFile(flag, path string, content []byte) error {
+	if err := run.WriteOutput(path, content); err != nil {
+		return fmt.Errorf("flag --%s: %w", flag, err)
+	}
+	return nil
 }
 
 // writePage writes a page to the file of --html, whole or not at all; with an empty name it does nothing.
@@ -25,7 +56,7 @@ func writePage(file string, write func(io.Writer) error) error {
 	if err := write(&page); err != nil {
 		return err
 	}
-	return writeFile(file, page.Bytes())
+	return writeFile("html", file, page.Bytes())
 }
 
 // pageInfo returns the time, the command line and the version that a page names.

@@ -44,7 +44,12 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
 			"its NICs are unknown; repeat it for each.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := givenAboveZero(c, "nodes", "gpus", "nics"); err != nil {
+				return err
+			}
+			return run(c.Context(), o)
+		},
 	}
 	hardwareFlags(c, &o.hw)
 	fileFlag(c, &o.file)
@@ -69,17 +74,23 @@ func (a *app) predict(ctx context.Context, o predictOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }); err != nil {
-		return err
-	}
 	if a.json() {
-		return report.JSON(a.stdout, p)
+		err = report.JSON(a.stdout, p)
+	} else {
+		err = report.Prediction(a.stdout, p, a.textOptions())
 	}
-	return report.Prediction(a.stdout, p, a.textOptions())
+	return errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }))
 }
 
 func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Prediction, error) {
-	if err := checkHardware(o.hw); err != nil {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHardware(cat, o.hw); err != nil {
+		return nil, err
+	}
+	if err := checkMachine(cat, o.hw.Machine, o.hw); err != nil {
 		return nil, err
 	}
 	sizes, err := parseSizes(o.sizes)
@@ -92,13 +103,17 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 		if err != nil {
 			return nil, err
 		}
-		o.hw = withFlags(*t.Hardware, o.hw)
+		like := withFlags(*t.Hardware, o.hw)
+		if err := checkMachine(cat, like.Machine, o.hw); err != nil {
+			return nil, err
+		}
+		o.hw = like
 		job, sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
 	}
 	if err := a.jobFlags(o, &job); err != nil {
 		return nil, err
 	}
-	c, err := a.cluster(ctx, o, job.Env)
+	c, err := a.cluster(ctx, o, cat, job.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +158,7 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 }
 
 // cluster returns the machines to predict for.
-func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]string) (*collective.Cluster, error) {
-	cat, err := catalog.Load()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*collective.Cluster, error) {
 	switch {
 	case o.file != "":
 		in, err := a.readCluster(o.file)
@@ -158,7 +169,11 @@ func (a *app) cluster(ctx context.Context, o predictOptions, env map[string]stri
 		if err != nil {
 			return nil, err
 		}
-		return collective.New(cat, withFlags(planned, o.hw))
+		hw := withFlags(planned, o.hw)
+		if err := checkMachine(cat, hw.Machine, o.hw); err != nil {
+			return nil, err
+		}
+		return collective.New(cat, hw)
 	case o.topo != "" || o.snapshot != "":
 		s, err := a.system(ctx, o, cat, env)
 		if err != nil {

@@ -107,9 +107,7 @@ func (a *app) root() *cobra.Command {
 		Short:         "From bare GPU nodes to a verified RDMA cluster",
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(c *cobra.Command, _ []string) error {
-			return c.Help()
-		},
+		RunE:          a.helpOnly,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	flags := root.PersistentFlags()
@@ -140,6 +138,22 @@ func noArgs(c *cobra.Command, args []string) error {
 }
 
 func (a *app) json() bool { return a.output == "json" }
+
+// textOnly refuses -o json for a command that has no JSON to print.
+func (a *app) textOnly(command, prints string) error {
+	if a.json() {
+		return fmt.Errorf("flag --output: %q: %s prints %s; known: text", a.output, command, prints)
+	}
+	return nil
+}
+
+// helpOnly is a command that has only subcommands: without one it prints the help.
+func (a *app) helpOnly(c *cobra.Command, _ []string) error {
+	if err := a.textOnly(c.CommandPath(), "the help"); err != nil {
+		return err
+	}
+	return c.Help()
+}
 
 // textOptions returns the options for standard output, which may be a terminal.
 func (a *app) textOptions() report.TextOptions {
@@ -180,9 +194,15 @@ func (a *app) versionCommand(run func() error) *cobra.Command {
 	}
 }
 
+// versionDocument is what version prints as JSON.
+type versionDocument struct {
+	fabric.Meta
+	Version string `json:"version"`
+}
+
 func (a *app) printVersion() error {
 	if a.json() {
-		return report.JSON(a.stdout, map[string]string{"version": a.version, "apiVersion": fabric.APIVersion})
+		return report.JSON(a.stdout, versionDocument{Meta: fabric.NewMeta("Version"), Version: a.version})
 	}
 	_, err := fmt.Fprintln(a.stdout, a.version)
 	return err

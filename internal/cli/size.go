@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -75,7 +75,7 @@ func (o *sizeOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.net, "net", "", "network between the nodes, if not the machine's own: ib, roce, tcp, ...")
 	f.StringVar(&o.curve, "curve", "", "table file of a measured all_reduce over the replica's GPUs; default: predicted")
 	f.BoolVar(&o.explain, "explain", false, "show the derivation, step by step with its numbers")
-	f.StringVar(&o.html, "html", "", "file to write an HTML page to")
+	htmlFlag(c, &o.html)
 	c.MarkFlagsMutuallyExclusive("machine", "gpu")
 }
 
@@ -95,15 +95,6 @@ func (a *app) size(_ context.Context, o sizeOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.html != "" {
-		var page bytes.Buffer
-		if err := report.SizingHTML(&page, s); err != nil {
-			return err
-		}
-		if err := writeFile(o.html, page.Bytes()); err != nil {
-			return err
-		}
-	}
 	switch {
 	case a.json():
 		err = report.JSON(a.stdout, s)
@@ -112,6 +103,7 @@ func (a *app) size(_ context.Context, o sizeOptions) error {
 	default:
 		err = report.Sizing(a.stdout, s, a.textOptions())
 	}
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.SizingHTML(w, s) }))
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,14 +19,13 @@ import (
 	"railwright.dev/railwright/internal/nccllint"
 	"railwright.dev/railwright/internal/ncclxml"
 	"railwright.dev/railwright/internal/report"
-	"railwright.dev/railwright/internal/run"
 	"railwright.dev/railwright/internal/topology"
 )
 
 func (a *app) topoCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "topo", Short: "The topology of a host: show it, write it for NCCL, check NCCL's file", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: a.helpOnly,
 	}
 	c.AddCommand(a.topoShowCommand(a.topoShow), a.topoNCCLCommand(a.topoNCCL), a.topoLintCommand(a.topoLint))
 	return c
@@ -93,7 +91,7 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 		},
 	}
 	o.flags(c)
-	c.Flags().StringVar(&o.svg, "svg", "", "file to write a picture to; - for standard output instead of the text")
+	outputFlag(c, &o.svg, "svg", "file to write a picture to; - for standard output instead of the text")
 	c.Flags().BoolVar(&o.nccl, "nccl", false, "print what NCCL derives from the host")
 	c.Flags().IntVar(&o.nodes, "nodes", 1, "with --nccl: hosts like this one in the job")
 	c.MarkFlagsMutuallyExclusive("svg", "nccl")
@@ -107,30 +105,33 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 	if o.nccl {
 		return a.showNCCL(ctx, o)
 	}
+	if o.svg == "-" && a.json() {
+		return errors.New("flag --svg: - prints the picture alone, not JSON: name a file")
+	}
 	v, err := a.view(ctx, o)
 	if err != nil {
 		return err
 	}
+	var picture bytes.Buffer
 	if o.svg != "" {
-		var picture bytes.Buffer
 		if v.Machine == nil {
 			return fmt.Errorf("flag --svg: %s has only distances: there is no tree to draw", v.Source)
 		}
 		if err := draw.TopologySVG(&picture, v.Machine, v.Pairing); err != nil {
 			return err
 		}
-		if o.svg == "-" {
-			_, err := a.stdout.Write(picture.Bytes())
-			return err
-		}
-		if err := writeFile(o.svg, picture.Bytes()); err != nil {
-			return err
-		}
+	}
+	if o.svg == "-" {
+		_, err := a.stdout.Write(picture.Bytes())
+		return err
 	}
 	if a.json() {
 		err = report.JSON(a.stdout, v)
 	} else {
 		err = draw.TopologyText(a.stdout, v.Machine, v.Matrix, v.Pairing, a.textOptions().Width)
+	}
+	if err == nil && o.svg != "" {
+		err = writeFile("svg", o.svg, picture.Bytes())
 	}
 	if err == nil && len(v.Matrix.Devices) == 0 {
 		err = verdict(exitUnknown)
@@ -282,11 +283,14 @@ func (a *app) topoNCCLCommand(run func(context.Context, topoNCCLOptions) error) 
 	c.Flags().StringVar(&o.guest, "guest", "", "saved facts of a virtual machine with devices of that host")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "hardware label or serial of a device and its PCI address on the host; can be repeated")
 	c.Flags().BoolVar(&o.rccl, "rccl", false, "in RCCL's form, for AMD GPUs")
-	c.Flags().StringVar(&o.out, "out", "", "file to write to instead of standard output")
+	outputFlag(c, &o.out, "out", "file to write to instead of standard output")
 	return c
 }
 
 func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
+	if err := a.textOnly("topo nccl", "NCCL's topology file"); err != nil {
+		return err
+	}
 	m, err := o.load(ctx)
 	if err == nil && o.guest != "" {
 		m, err = o.inGuest(ctx, m)
@@ -310,7 +314,7 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 		a.progress("%s: %s", m.Name, gap)
 	}
 	if o.out != "" {
-		return writeFile(o.out, text.Bytes())
+		return writeFile("out", o.out, text.Bytes())
 	}
 	_, err = a.stdout.Write(text.Bytes())
 	return err
@@ -361,12 +365,15 @@ func (a *app) topoLintCommand(run func(context.Context, topoLintOptions) error) 
 		},
 	}
 	c.Flags().BoolVar(&o.fix, "fix", false, "write the fixed file")
-	c.Flags().StringVar(&o.out, "out", "", "with --fix: file to write to; may be the file itself")
+	outputFlag(c, &o.out, "out", "with --fix: file to write to; may be the file itself")
 	return c
 }
 
 func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
 	if o.fix {
+		if err := a.textOnly("topo lint --fix", "the fixed file"); err != nil {
+			return err
+		}
 		return a.topoFix(o.files[0], o.out)
 	}
 	var files []nccllint.File
@@ -410,7 +417,7 @@ func (a *app) topoFix(name, out string) error {
 		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
 	}
 	if out != "" {
-		err = writeFile(out, fixed)
+		err = writeFile("out", out, fixed)
 	} else {
 		_, err = a.stdout.Write(fixed)
 	}
@@ -419,11 +426,6 @@ func (a *app) topoFix(name, out string) error {
 		err = verdict(exitFail)
 	}
 	return err
-}
-
-// writeFile writes a file whole or not at all.
-func writeFile(path string, text []byte) error {
-	return run.Folder(filepath.Dir(path)).WriteFile(filepath.Base(path), text)
 }
 
 // parsePairs reads the KEY=VALUE of a flag that can be repeated.

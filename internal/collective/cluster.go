@@ -13,6 +13,7 @@ import (
 type Cluster struct {
 	hw      fabric.Hardware
 	gpu     gpu
+	gpus    int // of a machine, as NCCL sees it; hw.GPUsPerNode of them are in use
 	net     network
 	graphs  graphs
 	tables  *ncclTables
@@ -69,6 +70,7 @@ func built(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption
 // resolved is a cluster without graphs, of hardware that is complete.
 func resolved(cat *catalog.Catalog, hw fabric.Hardware, assumed []fabric.Assumption, trays int) (*Cluster, error) {
 	c := &Cluster{hw: hw, assumed: assumed, trays: trays}
+	c.gpus = max(hw.GPUsPerNode, int(cat.Machines[hw.Machine].GPUs.Value)) * max(1, trays)
 	if trays > 1 {
 		c.assume("nccl, src/mnnvl.cc: unless NCCL_MNNVL_ENABLE=0", "NVLink connects the GPUs of %d machines, which NCCL treats as one node", trays)
 	}

@@ -51,7 +51,7 @@ func (c *Cluster) Share(p *Placement) (Share, error) {
 	if c.net.nics > maxPlacedNICs {
 		return Share{}, fmt.Errorf("placement: more than %d NICs per machine", maxPlacedNICs)
 	}
-	s := seating{nics: c.net.nics, near: p.Near}
+	s := seating{gpus: c.gpus, nics: c.net.nics, near: p.Near}
 	if s.near == nil {
 		s.near = func(gpu, nic int) bool { return gpu/2 == nic/2 }
 	}
@@ -64,6 +64,7 @@ func (c *Cluster) Share(p *Placement) (Share, error) {
 
 // seating enumerates the assignments of NICs to workers.
 type seating struct {
+	gpus int // of a machine
 	nics int
 	near func(gpu, nic int) bool
 }
@@ -112,8 +113,8 @@ func (s seating) seats(w Worker) (near, choices []uint64, err error) {
 		return nil, nil, errors.New("has no GPU")
 	}
 	for _, g := range w.GPUs {
-		if g < 0 {
-			return nil, nil, fmt.Errorf("GPU %d is below 0", g)
+		if g < 0 || g >= s.gpus {
+			return nil, nil, fmt.Errorf("GPU %d is not between 0 and %d", g, s.gpus-1)
 		}
 		var mask uint64
 		for n := range s.nics {

@@ -125,12 +125,13 @@ func TestPredictPlaced(t *testing.T) {
 func TestBadPlacements(t *testing.T) {
 	c := a4(t)
 	for want, p := range map[string]*Placement{
-		"no worker":            {},
-		"has no GPU":           {Workers: []Worker{{NICs: []int{0}}}},
-		"NIC 8 is not between": {Workers: []Worker{{GPUs: []int{0}, NICs: []int{8}}}},
-		"GPU -1 is below 0":    {Workers: []Worker{{GPUs: []int{-1}, NICs: []int{0}}}},
-		"0 NICs are not":       {Workers: []Worker{{GPUs: []int{0}}}},
-		"at the same time":     {Workers: []Worker{{Machine: "a", GPUs: []int{0}, NICs: []int{0}}, {Machine: "a", GPUs: []int{1}, NICs: []int{0}}}},
+		"no worker":             {},
+		"has no GPU":            {Workers: []Worker{{NICs: []int{0}}}},
+		"NIC 8 is not between":  {Workers: []Worker{{GPUs: []int{0}, NICs: []int{8}}}},
+		"GPU -1 is not between": {Workers: []Worker{{GPUs: []int{-1}, NICs: []int{0}}}},
+		"GPU 8 is not between":  {Workers: []Worker{{GPUs: []int{0, 8}, NICs: []int{0}}}},
+		"0 NICs are not":        {Workers: []Worker{{GPUs: []int{0}}}},
+		"at the same time":      {Workers: []Worker{{Machine: "a", GPUs: []int{0}, NICs: []int{0}}, {Machine: "a", GPUs: []int{1}, NICs: []int{0}}}},
 	} {
 		if _, err := c.Share(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)

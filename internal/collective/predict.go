@@ -20,13 +20,13 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	p := &fabric.Prediction{
 		Meta:       fabric.NewMeta("Prediction"),
 		Collective: job.Collective, Ranks: c.Ranks(), Nodes: c.hw.Nodes, Hardware: c.hw,
-		Rows: make([]fabric.PredictionRow, len(sizes)),
+		Rows: make([]fabric.PredictionRow, len(sizes)), Assumptions: []fabric.Assumption{},
 	}
 	if job.Placement != nil {
 		return c.predictPlaced(p, job, sizes)
 	}
 	used, notes := c.configured(job)
-	p.Assumptions = slices.Concat(c.assumed, notes)
+	p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
 	if err := used.fill(p.Rows, job, sizes); err != nil {
 		return nil, err
 	}

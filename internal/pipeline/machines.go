@@ -46,6 +46,9 @@ func Apply(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, folder string, i
 	for _, o := range answers {
 		r := o.Value
 		r.Node = o.Name
+		if r.Changes == nil {
+			r.Changes = []apply.Change{} // JSON has a list of them, also of a node that did not answer
+		}
 		if o.Err != nil {
 			r.Status, r.Error = fabric.Unknown, o.Err.Error()
 		}

@@ -61,7 +61,10 @@ func (f Folder) WriteFile(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return replaceFile(path, content)
+	if err := replaceFile(path, content); err != nil {
+		return fmt.Errorf("%q: %w", path, cause(err))
+	}
+	return nil
 }
 
 // Write saves a value as JSON.

@@ -51,6 +51,8 @@ func (req Request) answer(s setting) *fabric.Sizing {
 		ModelContext:    m.Context,
 		Concurrency:     s.users,
 		GPU:             req.Machine.GPU,
+		Plans:           []fabric.SizingPlan{},
+		Refused:         []fabric.Refused{},
 		Assumptions:     slices.Clone(m.Assumptions),
 	}
 	if req.EngineVersion == "" {

@@ -220,7 +220,7 @@ func (k *matcher) near(gpu, nic int) bool {
 }
 
 func (k *matcher) result() Pairing {
-	var out Pairing
+	out := Pairing{Pairs: []Pair{}}
 	for _, g := range k.gpus {
 		nics := k.paired[g]
 		slices.Sort(nics)

@@ -19,7 +19,12 @@ type View struct {
 
 // ViewOf returns the view of a machine.
 func ViewOf(m *Machine) *View {
-	return &View{Meta: fabric.NewMeta("Topology"), Name: m.Name, Source: m.Source, Machine: m, Matrix: m.Matrix(), Pairing: m.Pairing()}
+	shown := *m // with lists where it has nothing, since JSON has them
+	shown.CPUs, shown.GPUs, shown.NICs = append([]CPU{}, m.CPUs...), append([]GPU{}, m.GPUs...), append([]NIC{}, m.NICs...)
+	for i := range shown.CPUs {
+		shown.CPUs[i].Devices = append([]Device{}, shown.CPUs[i].Devices...)
+	}
+	return &View{Meta: fabric.NewMeta("Topology"), Name: m.Name, Source: m.Source, Machine: &shown, Matrix: m.Matrix(), Pairing: m.Pairing()}
 }
 
 // ReadView returns the view of the output of nvidia-smi topo -m or rocm-smi. The error has the formats that were tried.

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What no machine has is refused, and nothing is predicted or judged.
+func TestHardwareThatIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	like := filepath.Join(folder, "table.json")
+	table := `{"id": "a", "collective": "all_reduce", "ranks": 16, "hw": {"machine": "hgx-h100", "nodes": 2}, "rows": [{"size": 1073741824, "time_us": 1, "algbw": 1, "busbw": 1}]}`
+	if err := os.WriteFile(like, []byte(table), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cluster := example(t, "hgx-h100-ib")
+	for _, c := range []struct{ name, flags, want string }{
+		{"a machine", "--machine hgx-h10", `flag --machine: machine "hgx-h10" is not in the catalog; did you mean "hgx-h100"`},
+		{"a GPU", "--gpu h10", `flag --gpu: GPU "h10" is not in the catalog; did you mean "h20", "a10" or "h100"?`},
+		{"a network", "--machine hgx-h100 --net rocee", `flag --net: network "rocee": unknown; did you mean "roce"? known: efa,`},
+		{"a GPU of another machine", "--machine hgx-h100 --gpu mi300x", `flag --gpu: "mi300x": machine "hgx-h100" has GPU h100-sxm`},
+		{"a GPU of another cluster", "-f " + cluster + " --gpu mi300x", `flag --gpu: "mi300x": machine "hgx-h100" has GPU h100-sxm`},
+		{"too many GPUs", "--machine hgx-h100 --gpus 9", `flag --gpus: 9: machine "hgx-h100" has 8 GPUs`},
+		{"too many NICs", "--machine hgx-h100 --nics 99", `flag --nics: 99: machine "hgx-h100" has 8 NICs`},
+		{"too many NICs for a cluster", "-f " + cluster + " --nics 99", `flag --nics: 99: machine "hgx-h100" has 8 NICs`},
+		{"no nodes", "--machine hgx-h100 --nodes 0", `flag --nodes: 0: must be above 0`},
+		{"fewer than none", "--machine hgx-h100 --nics -1", `flag --nics: -1: must be above 0`},
+	} {
+		for _, command := range []string{"predict --sizes 1G", "explain -"} {
+			t.Run(c.name+" "+command, func(t *testing.T) {
+				r := call(measuredTable, append(strings.Fields(command), strings.Fields(c.flags)...)...)
+				if r.status != 64 || r.stdout != "" || !strings.HasPrefix(r.stderr, "railwright: "+c.want) {
+					t.Error(r)
+				}
+			})
+		}
+	}
+	t.Run("a GPU of another table", func(t *testing.T) {
+		r := call("", "predict", "--like", like, "--gpu", "mi300x")
+		if r.status != 64 || !strings.Contains(r.stderr, `machine "hgx-h100" has GPU h100-sxm`) {
+			t.Error(r)
+		}
+	})
+	t.Run("a worker's GPU", func(t *testing.T) {
+		r := call("", "predict", "--machine", "hgx-h100", "--worker", "a:0-99/0")
+		if r.status != 64 || r.stdout != "" || !strings.Contains(r.stderr, "GPU 8 is not between 0 and 7") {
+			t.Error(r)
+		}
+	})
+	for _, flags := range []string{
+		"--machine hgx-h100 --gpu h100 --nics 8 --gpus 4", "--machine hgx-h100 --net TCP", "--machine hgx-h100 --gpu H100-SXM --net none --nodes 1",
+		"--machine hgx-h100 --gpus 2 --worker 4-7/4-7 --worker 0-3/0-3",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			if r := call("", append([]string{"predict", "--sizes", "1G"}, strings.Fields(flags)...)...); r.status != 0 {
+				t.Error(r)
+			}
+		})
+	}
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// measuredTable is a slow all_reduce of two nodes, as nccl-tests prints it.
+const measuredTable = `#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+   268435456      67108864     float     sum      -1   3230.0   83.11  155.82      0   3228.1   83.16  155.92      0
+  1073741824     268435456     float     sum      -1  12930.0   83.04  155.71      0  12935.0   83.01  155.64      0
+# Avg bus bandwidth    : 155.73
+`
+
+const testRecording = "../check/testdata/recordings/roce.txtar"
+
+// writers are commands with a flag that names a file to write.
+func writers() map[string]struct{ args, flag string } {
+	return map[string]struct{ args, flag string }{
+		"predict":   {"predict --machine hgx-h100 --nodes 2 --sizes 1G", "html"},
+		"explain":   {"explain - --machine hgx-h100 --nodes 2", "html"},
+		"size":      {"size qwen3-0-6b --nodes 1", "html"},
+		"check":     {"check --snapshot " + testRecording, "html"},
+		"topo show": {"topo show --machine hgx-h100", "svg"},
+		"collect":   {"collect", "raw"},
+	}
+}
+
+// A file that cannot be written does not cost the answer, and is named with its flag.
+func TestOutputFileThatCannotBeWritten(t *testing.T) {
+	folder := t.TempDir()
+	for name, c := range writers() {
+		for _, format := range []string{"text", "json"} {
+			for target, want := range map[string]string{
+				folder:                              "is a directory",
+				filepath.Join(folder, "no", "page"): `folder "` + filepath.Join(folder, "no") + `" does not exist`,
+			} {
+				t.Run(name+" "+format+" "+filepath.Base(target), func(t *testing.T) {
+					r := call(measuredTable, append(strings.Fields(c.args), "--"+c.flag, target, "-o", format)...)
+					if r.status != 64 || r.stdout == "" || r.stderr != "railwright: flag --"+c.flag+`: "`+target+`": `+want+"\n" {
+						t.Error(r)
+					}
+				})
+			}
+		}
+	}
+	if left, err := os.ReadDir(folder); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestTopologyFileThatCannotBeWritten(t *testing.T) {
+	folder := t.TempDir()
+	for name, args := range map[string][]string{
+		"topo nccl": {"topo", "nccl", "--machine", "hgx-h100", "--out", folder},
+		"topo lint": {"topo", "lint", "../ncclxml/testdata/host.xml", "--fix", "--out", folder},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r := call("", args...); r.status != 64 || !strings.HasSuffix(r.stderr, `flag --out: "`+folder+"\": is a directory\n") {
+				t.Error(r)
+			}
+		})
+	}
+}
+
+func TestEmptyNameOfAnOutputFile(t *testing.T) {
+	tests := writers()
+	tests["topo nccl"] = struct{ args, flag string }{"topo nccl --machine hgx-h100", "out"}
+	tests["topo lint"] = struct{ args, flag string }{"topo lint - --fix", "out"}
+	for name, c := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := call(measuredTable, append(strings.Fields(c.args), "--"+c.flag, "")...)
+			if r.status != 64 || r.stdout != "" || !strings.Contains(r.stderr, `"--`+c.flag+`" flag: the name of a file is needed`) {
+				t.Error(r)
+			}
+		})
+	}
+}
+
+// A command that has no JSON refuses to print any.
+func TestTextOnly(t *testing.T) {
+	for _, args := range []string{
+		"", "lab", "topo", "init", "init --example spark-pair", "topo nccl --machine hgx-h100", "topo show --nccl --machine hgx-h100",
+		"topo show --svg - --machine hgx-h100", "topo lint ../ncclxml/testdata/host.xml --fix",
+	} {
+		t.Run(args, func(t *testing.T) {
+			if r := call("", append(strings.Fields(args), "-o", "json")...); r.status != 64 || r.stdout != "" || !strings.HasPrefix(r.stderr, "railwright: flag --") {
+				t.Error(r)
+			}
+		})
+	}
+}
