@@ -59,7 +59,7 @@ func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error
 	for _, m := range in.Lost {
 		c.Lost(m)
 	}
-	return c.Finish(), nil
+	return c.Finish(ctx)
 }
 
 // Findings checks nodes and keeps all that is found.
