@@ -184,14 +184,8 @@ func (in ClusterInput) judgeHolders(order []holder, shared map[netip.Addr][]fabr
 // judgeHolder fails every NIC except the one that the address is planned for.
 func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 	subject := fabric.NICSubject(h.at.Node, h.at.NIC)
-	var others []string
-	for _, e := range all {
-		if e != h.at {
-			others = append(others, e.String())
-		}
-	}
 	seen := saw("ip address show dev "+h.at.NIC, h.address.String())
-	rest := strings.Join(others, ", ")
+	rest := otherHolders(h.at, all)
 	if owner, planned := in.index.ownerOf(h.address); planned && owner == h.at {
 		return unknown(subject, "not evaluated while duplicate-address fails on "+rest+": "+h.address.String()+
 			" is planned for "+h.at.String(), seen)
@@ -202,4 +196,31 @@ func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 		Why:      h.at.String() + " has " + h.address.String() + ", and so has " + rest + ".",
 		Fix:      untilBoot("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
 	}
+}
+
+// mostNamed is how many others a finding names: with the names of all of them, N nodes made from one image
+// would take N² names.
+const mostNamed = 8
+
+// otherHolders names the first NICs but one, and counts the rest.
+func otherHolders(but fabric.Endpoint, all []fabric.Endpoint) string {
+	names := make([]string, 0, mostNamed+1)
+	for _, e := range all {
+		if len(names) == mostNamed {
+			break
+		}
+		if e != but {
+			names = append(names, e.String())
+		}
+	}
+	return andMore(names, len(all)-1)
+}
+
+// andMore joins the first names of total, and counts the rest.
+func andMore(names []string, total int) string {
+	text := strings.Join(names, ", ")
+	if n := total - len(names); n > 0 {
+		text += " and " + strconv.Itoa(n) + " more"
+	}
+	return text
 }

@@ -49,7 +49,7 @@ func stream(b *testing.B, nodes int, make func(*fabric.Plan, int) *fabric.Facts)
 		b.StopTimer()
 		kept := inUse() - before
 		b.StartTimer()
-		if s := c.Finish(); s.Status() != fabric.Pass {
+		if s, err := c.Finish(b.Context()); err != nil || s.Status() != fabric.Pass {
 			b.Fatalf("verdict %s: %+v", s.Status(), s)
 		}
 		b.ReportMetric(float64(kept)/float64(nodes), "B/node")

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -159,7 +160,10 @@ func run(p *fabric.Plan, waivers []Waiver, nodes ...*fabric.Facts) ([]fabric.Fin
 	for _, n := range nodes {
 		c.Node(n)
 	}
-	summary := c.Finish()
+	summary, err := c.Finish(context.Background())
+	if err != nil {
+		panic(err) // nothing cancels it
+	}
 	return out, summary
 }
 

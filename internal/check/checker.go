@@ -1,6 +1,7 @@
 package check
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"time"
@@ -101,15 +102,22 @@ func (c *Checker) Node(f *fabric.Facts) {
 // Lost records why there are no facts of a node: m.What names it.
 func (c *Checker) Lost(m fabric.Missing) { c.lost[m.What] = m }
 
-// Finish runs the cluster rules, checks the waivers, and counts. The Checker cannot be used again.
-func (c *Checker) Finish() fabric.Summary {
+// betweenChecks is the number of findings between two checks for cancellation.
+const betweenChecks = 1024
+
+// Finish runs the cluster rules, checks the waivers, and counts. The Checker cannot be used again. The error is
+// that of ctx, which is checked between rules and findings.
+func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Cluster == nil {
 			continue
 		}
-		for _, v := range judgeCluster(r, in) {
+		for n, v := range judgeCluster(r, in) {
+			if n%betweenChecks == 0 && ctx.Err() != nil {
+				return fabric.Summary{}, ctx.Err()
+			}
 			c.settle(r, v, c.carried)
 		}
 	}
@@ -118,7 +126,7 @@ func (c *Checker) Finish() fabric.Summary {
 			c.count(f)
 		}
 	}
-	return c.summary
+	return c.summary, ctx.Err()
 }
 
 func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,41 +120,34 @@ func (q equality) tie(g *group) Verdict {
 		Status: fabric.Fail, Subject: fabric.ClusterSubject(), Expected: "one " + q.what + ofKind(g.kind), Cost: q.cost,
 		Fix: "decide which is right; then " + q.fix(fabric.Subject{Node: "the others"}, "the right one"),
 	}
-	values := make([]string, 0, len(g.counts))
-	for value := range g.counts {
-		values = append(values, value)
-	}
-	slices.Sort(values)
 	for _, m := range q.members { // none of them is checked while a rule that it depends on fails
 		if m.kind == g.kind {
 			v.On = append(v.On, m.subject)
 		}
 	}
-	for i, value := range values {
-		v.Evidence = append(v.Evidence, saw(q.source, inLine(value)+" on "+q.holders(g.kind, value)))
-		values[i] = strconv.Itoa(g.counts[value]) + " have " + inLine(value)
+	values := slices.Sorted(maps.Keys(g.counts))
+	named := values[:min(len(values), mostNamed)]
+	counted := make([]string, len(named))
+	for i, value := range named {
+		v.Evidence = append(v.Evidence, saw(q.source, inLine(value)+" on "+q.holders(g, value)))
+		counted[i] = strconv.Itoa(g.counts[value]) + " have " + inLine(value)
 	}
-	v.Why = "The " + q.of + ofKind(g.kind) + " have different " + q.what + ": " + strings.Join(values, ", ") + "; none is the most common, so the right one is unknown."
+	v.Why = "The " + q.of + ofKind(g.kind) + " have different " + q.what + ": " + andMore(counted, len(values)) + "; none is the most common, so the right one is unknown."
 	return v
 }
 
 // holders names the first members with a value.
-func (q equality) holders(kind, value string) string {
-	const most = 8
-	var names []string
-	n := 0
+func (q equality) holders(g *group, value string) string {
+	names := make([]string, 0, mostNamed)
 	for _, m := range q.members {
-		if m.kind != kind || m.why != "" || m.value != value {
-			continue
+		if len(names) == mostNamed {
+			break
 		}
-		if n++; n <= most {
+		if m.kind == g.kind && m.why == "" && m.value == value {
 			names = append(names, m.subject.String())
 		}
 	}
-	if n > most {
-		names = append(names, "and "+strconv.Itoa(n-most)+" more")
-	}
-	return strings.Join(names, ", ")
+	return andMore(names, g.counts[value])
 }
 
 func (q equality) summary(groups map[string]*group, order []string) string {

@@ -21,7 +21,7 @@ func TestLost(t *testing.T) {
 			c := New(given, nil, today(), func(f fabric.Finding) { findings = append(findings, f) })
 			c.Node(labFacts(p, 0))
 			c.Lost(fabric.Missing{What: "host2", Source: "collect", Reason: "i/o timeout"})
-			if s := c.Finish(); s.Status() != fabric.Unknown {
+			if s, err := c.Finish(t.Context()); err != nil || s.Status() != fabric.Unknown {
 				t.Errorf("planned %t: verdict %s", planned, s.Status())
 			}
 			about := slices.DeleteFunc(findings, func(f fabric.Finding) bool { return f.Subject.Node != "host2" })

@@ -50,7 +50,9 @@ func (s setting) judge(t *testing.T, change edit) []fabric.Finding {
 		change(second)
 		c.Node(second.facts())
 	}
-	c.Finish()
+	if _, err := c.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 

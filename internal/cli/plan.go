@@ -137,7 +137,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\nCLASS\tDSCP\tPRIORITY\tPFC\tECN\tSOURCE")
+	fmt.Fprintln(w, "\nCLASS\tDSCP\tPRIORITY\tPFC\tECN")
 	for _, c := range p.Traffic.Classes {
 		pfc, ecn := "off", "off"
 		if c.Lossless {
@@ -146,7 +146,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 		if c.ECN != nil {
 			ecn = fmt.Sprintf("%d to %d bytes, %d %%", c.ECN.MinBytes, c.ECN.MaxBytes, c.ECN.Percent)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\n", c.Name, c.DSCP, c.Priority, pfc, ecn, c.Source)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", c.Name, c.DSCP, c.Priority, pfc, ecn)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -155,8 +155,32 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 	if d := p.Traffic.Watchdog; d != nil {
 		watchdog = fmt.Sprintf("detect %d ms, restore %d ms", d.DetectMs, d.RestoreMs)
 	}
-	_, err := fmt.Fprintf(a.stdout, "PFC watchdog: %s; longest cable: %d m (%s)\n", watchdog, p.Traffic.CableM, p.Traffic.CableSource)
-	return err
+	fmt.Fprintf(a.stdout, "PFC watchdog: %s; longest cable: %d m\nSources:\n", watchdog, p.Traffic.CableM)
+	return report.Fields(a.stdout, a.textOptions(), trafficSources(p.Traffic))
+}
+
+// trafficSources lists where the values come from; classes of one source share a line.
+func trafficSources(t *fabric.Traffic) [][2]string {
+	var all [][2]string
+	add := func(label, source string) {
+		if n := len(all); n > 0 && all[n-1][1] == source {
+			all[n-1][0] += ", " + label
+			return
+		}
+		all = append(all, [2]string{label, source})
+	}
+	for _, c := range t.Classes {
+		add(c.Name, c.Source)
+	}
+	for _, c := range t.Classes {
+		if c.ECN != nil {
+			all = append(all, [2]string{"ECN", c.ECN.Source})
+		}
+	}
+	if t.Watchdog != nil {
+		all = append(all, [2]string{"watchdog", t.Watchdog.Source})
+	}
+	return append(all, [2]string{"cable", t.CableSource})
 }
 
 // number writes a figure of the plan; 0 means unknown.

@@ -46,13 +46,17 @@ func (a *app) render(ctx context.Context, o renderOptions) error {
 	if a.json() {
 		return report.JSON(a.stdout, index)
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s for %s and %s in %s\n%sindex sha256 %s\n", fabric.Count(len(index.Artifacts), "file"),
-		fabric.Count(len(in.plan.Nodes), "node"), fabric.Count(len(in.plan.Switches), "switch"), o.folder, leftOut(index), sum)
+	fmt.Fprintf(a.stdout, "%s for %s and %s in %s\n", fabric.Count(len(index.Artifacts), "file"),
+		fabric.Count(len(in.plan.Nodes), "node"), fabric.Count(len(in.plan.Switches), "switch"), o.folder)
+	if err := a.printLeftOut(index); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "index sha256 %s\n", sum)
 	return err
 }
 
-// leftOut lists what is not in the rendered files, one per line with its targets.
-func leftOut(index fabric.Index) string {
+// printLeftOut lists what is not in the rendered files. Targets that lack the same share one entry.
+func (a *app) printLeftOut(index fabric.Index) error {
 	targets := make(map[string][]string)
 	var order []string
 	add := func(text, target string) {
@@ -64,14 +68,24 @@ func leftOut(index fabric.Index) string {
 	for _, m := range index.Missing {
 		add("no file: "+m.Reason, m.What)
 	}
-	for _, a := range index.Artifacts {
-		for _, o := range a.Omits {
-			add("not in "+a.Path+": "+o, a.Target)
+	for _, f := range index.Artifacts {
+		if len(f.Omits) > 0 {
+			add("not in "+f.Path+":\n"+strings.Join(f.Omits, "\n"), f.Target)
 		}
 	}
-	var b strings.Builder
 	for _, text := range order {
-		fmt.Fprintf(&b, "%s: %s\n", draw.Names(targets[text], 8), text)
+		head, omits, some := strings.Cut(text, "\n")
+		fmt.Fprintf(a.stdout, "%s: %s\n", draw.Names(targets[text], 8), head)
+		if !some {
+			continue
+		}
+		var lines [][2]string
+		for omit := range strings.SplitSeq(omits, "\n") {
+			lines = append(lines, [2]string{"", omit})
+		}
+		if err := report.Fields(a.stdout, a.textOptions(), lines); err != nil {
+			return err
+		}
 	}
-	return b.String()
+	return nil
 }

@@ -280,6 +280,12 @@ func TestNames(t *testing.T) {
 		{[]string{"gpu1", "gpu01"}, 0, "gpu[1,01]"},
 		{[]string{"a", "b", "c", "d"}, 2, "a, b and 2 more"},
 		{[]string{"host1:eth3", "host1:eth4"}, 0, "host1:eth[3-4]"},
+		{[]string{"g1-rail1", "g2-rail2", "g2-rail1", "g1-rail2"}, 0, "g[1-2]-rail[1-2]"},
+		{[]string{"g9-rail1", "g10-rail1", "g11-rail1", "g11-rail2"}, 0, "g[9-10]-rail1, g11-rail[1-2]"},
+		{[]string{"g1-rail1", "g2-rail1", "a", "b"}, 2, "a, b and 2 more"},
+		{[]string{"copy01.json", "copy02.json", "copy04.json", "copy.json"}, 0, "copy.json, copy[01-02,04].json"},
+		{[]string{"host1:eth1", "host2:eth1"}, 0, "host1:eth1, host2:eth1"},
+		{[]string{"0000:09:00.0", "0000:10:00.0"}, 0, "0000:09:00.0, 0000:10:00.0"},
 		{[]string{"x99999999999999999999"}, 0, "x99999999999999999999"},
 	} {
 		t.Run(fmt.Sprintf("%q", c.names), func(t *testing.T) {

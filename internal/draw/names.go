@@ -9,22 +9,68 @@ import (
 )
 
 // Names writes a set of names in natural order with runs folded, as the cluster file writes them:
-// host[1-4,7], eth1. At most limit terms are written, then how many names were left out; a limit of
-// zero or less writes all. Numbers keep their leading zeros.
+// host[1-4,7], eth1, rack[1-2]n[01-16]. At most limit terms are written, then how many names were left out; a
+// limit of zero or less writes all. Numbers keep their leading zeros.
 func Names(names []string, limit int) string {
 	names = slices.Clone(names)
 	slices.SortFunc(names, Natural)
 	names = slices.Compact(names)
-	var terms []string
+	var families []term
 	for i := 0; i < len(names); {
-		if limit > 0 && len(terms) == limit {
-			return strings.Join(terms, ", ") + fmt.Sprintf(" and %d more", len(names)-i)
-		}
 		n := familyLen(names[i:])
-		terms = append(terms, foldFamily(names[i:i+n]))
+		families = append(families, foldFamily(names[i:i+n]))
 		i += n
 	}
-	return strings.Join(terms, ", ")
+	var texts []string
+	left := len(names)
+	for _, t := range foldTerms(families) {
+		if limit > 0 && len(texts) == limit {
+			return strings.Join(texts, ", ") + fmt.Sprintf(" and %d more", left)
+		}
+		texts = append(texts, t.prefix+t.rest)
+		left -= t.names
+	}
+	return strings.Join(texts, ", ")
+}
+
+// term is names that are written as one: a prefix, and a number or several.
+type term struct {
+	prefix, rest string
+	names        int
+}
+
+// foldTerms puts terms together that differ in the last number of their prefix only: g1-rail[1-8] and
+// g2-rail[1-8] are g[1-2]-rail[1-8]. Addresses, where the digits of a hexadecimal number may look decimal, stay.
+func foldTerms(all []term) []term {
+	var out []term
+	place := map[term]int{} // of the terms that differ in that number only, in families
+	var families [][]string
+	for _, t := range all {
+		stem := strings.TrimRightFunc(t.prefix, func(r rune) bool { return r < '0' || r > '9' })
+		head, number := splitNumber(stem)
+		if number < 0 || strings.Contains(t.prefix, ":") {
+			out, families = append(out, t), append(families, nil)
+			continue
+		}
+		key := term{head, t.prefix[len(stem):] + t.rest, t.names}
+		i, ok := place[key]
+		if !ok {
+			i = len(out)
+			place[key] = i
+			out, families = append(out, term{head, key.rest, 0}), append(families, nil)
+		}
+		out[i].names += t.names
+		families[i] = append(families[i], stem)
+	}
+	for i, stems := range families {
+		if len(stems) == 0 {
+			continue
+		}
+		slices.SortFunc(stems, Natural)
+		f := foldFamily(stems)
+		out[i] = term{f.prefix, f.rest + out[i].rest, out[i].names}
+	}
+	return out
 }
 
 // Natural orders names so that eth2 comes before eth10.
@@ -59,11 +105,12 @@ func familyLen(names []string) int {
 	return n
 }
 
-func foldFamily(names []string) string {
-	if len(names) == 1 {
-		return names[0]
+// foldFamily folds names that differ in their last number only.
+func foldFamily(names []string) term {
+	prefix, number := splitNumber(names[0])
+	if len(names) == 1 || number < 0 {
+		return term{prefix, names[0][len(prefix):], 1}
 	}
-	prefix, _ := splitNumber(names[0])
 	digits := func(i int) string { return names[i][len(prefix):] }
 	var runs []string
 	for i := 0; i < len(names); {
@@ -78,7 +125,7 @@ func foldFamily(names []string) string {
 		}
 		i = j + 1
 	}
-	return prefix + "[" + strings.Join(runs, ",") + "]"
+	return term{prefix, "[" + strings.Join(runs, ",") + "]", len(names)}
 }
 
 // follows says that b is one more than a and written alike: 09 and 10 are, 9 and 10 are, 9 and 010 are not.

@@ -65,8 +65,18 @@ func (l *loader) fail(path string, err error) bool {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err // the path stands before it
 	}
-	return l.yield(nil, fmt.Errorf("snapshot %q: %w", path, err))
+	return l.yield(nil, &SnapshotError{Path: path, Err: err})
 }
+
+// SnapshotError says why a snapshot could not be loaded.
+type SnapshotError struct {
+	Path string
+	Err  error
+}
+
+func (e *SnapshotError) Error() string { return fmt.Sprintf("snapshot %q: %v", e.Path, e.Err) }
+
+func (e *SnapshotError) Unwrap() error { return e.Err }
 
 func (l *loader) give(path string, f *fabric.Facts, err error) bool {
 	if err != nil {

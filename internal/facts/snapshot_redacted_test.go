@@ -97,7 +97,9 @@ func verdicts(nodes ...*fabric.Facts) []string {
 	for _, n := range nodes {
 		c.Node(n)
 	}
-	c.Finish()
+	if _, err := c.Finish(context.Background()); err != nil {
+		panic(err) // nothing cancels it
+	}
 	slices.Sort(out)
 	return out
 }

@@ -100,12 +100,16 @@ type Traffic struct {
 	ECN      *struct{} `json:"ecn,omitempty" yaml:"ecn,omitempty" jsonschema:"description=mark packets on congestion (DCQCN); off when absent"`
 	Watchdog *struct{} `json:"watchdog,omitempty" yaml:"watchdog,omitempty" jsonschema:"description=break PFC deadlocks; off when absent"`
 	CableM   int       `json:"cable_m,omitempty" yaml:"cable_m,omitempty" jsonschema:"minimum=1,maximum=2000,description=longest cable in metres; default 5"`
+
+	CableSource string `json:"-" yaml:"-"` // of CableM where it is the default; empty: the cluster file
 }
 
 // Class is a DSCP value and the priority it travels in.
 type Class struct {
 	DSCP     int `json:"dscp" yaml:"dscp" jsonschema:"minimum=0,maximum=63,description=value of the DSCP field"`
 	Priority int `json:"priority" yaml:"priority" jsonschema:"minimum=0,maximum=7,description=802.1p priority"`
+
+	Source string `json:"-" yaml:"-"` // of a default; empty: the cluster file
 }
 
 // Serving is the model that the cluster serves.

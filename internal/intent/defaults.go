@@ -96,7 +96,7 @@ func (t *Traffic) applyDefaults() {
 		t.CNP = standard.CNP
 	}
 	if t.CableM == 0 {
-		t.CableM = standard.CableM
+		t.CableM, t.CableSource = standard.CableM, standard.CableSource
 	}
 }
 
@@ -104,9 +104,9 @@ func (t *Traffic) applyDefaults() {
 // CableSource are the documents that they come from.
 func DefaultTraffic() Traffic {
 	return Traffic{
-		RoCE:   &Class{DSCP: roceDSCP, Priority: rocePriority},
-		CNP:    &Class{DSCP: cnpDSCP, Priority: cnpPriority},
-		CableM: defaultCable,
+		RoCE:   &Class{DSCP: roceDSCP, Priority: rocePriority, Source: ClassSource},
+		CNP:    &Class{DSCP: cnpDSCP, Priority: cnpPriority, Source: ClassSource},
+		CableM: defaultCable, CableSource: CableSource,
 	}
 }
 

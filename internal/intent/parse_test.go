@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.yaml.in/yaml/v3"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -53,7 +54,8 @@ func TestParseFillsDefaults(t *testing.T) {
 			Addressing: &Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/16")},
 			MTU:        9000,
 			Leaf:       &Leaf{Model: "z9664f", OS: "sonic"},
-			Traffic:    &Traffic{RoCE: &Class{DSCP: 26, Priority: 3}, CNP: &Class{DSCP: 48, Priority: 7}, CableM: 5},
+			Traffic: &Traffic{RoCE: &Class{DSCP: 26, Priority: 3}, CNP: &Class{DSCP: 48, Priority: 7, Source: ClassSource},
+				CableM: 5, CableSource: CableSource},
 		},
 		Waive: []Waiver{{Rule: "mtu", Subject: "host1:eth1", Reason: "old cable", Until: "2026-12-31"}},
 	}
@@ -78,7 +80,8 @@ func TestDefaultsByPlatform(t *testing.T) {
 			Kubernetes, "gpu[0-7]rdma0"},
 		{"two systems on one switch", "platform: baremetal\nlauncher: slurm\nnodes: [{names: a, nics: eth0}]\nfabric: {kind: roce, leaf: {model: z9664f}}\n",
 			Fabric{Kind: fabric.RoCE, MTU: 9000, Addressing: &Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/10")}, Leaf: &Leaf{Model: "z9664f"},
-				Traffic: &Traffic{RoCE: &Class{DSCP: 26, Priority: 3}, CNP: &Class{DSCP: 48, Priority: 7}, CableM: 5}},
+				Traffic: &Traffic{RoCE: &Class{DSCP: 26, Priority: 3, Source: ClassSource}, CNP: &Class{DSCP: 48, Priority: 7, Source: ClassSource},
+					CableM: 5, CableSource: CableSource}},
 			Slurm, "eth0"},
 	}
 	for _, tt := range tests {
@@ -137,6 +140,11 @@ func TestSchemaProblems(t *testing.T) {
 		{"null", "kind: roce", "kind:", []string{`c:8:8: fabric.kind: must be text, got nothing`}},
 		{"float", "dscp: 26", "dscp: 26.5", []string{`c:11:26: fabric.traffic.roce.dscp: must be a whole number, got a number`}},
 		{"not finite", "dscp: 26", "dscp: .inf", []string{`c:11:26: fabric.traffic.roce.dscp: must be a finite number`}},
+		{"negative DSCP", "dscp: 26", "dscp: -1", []string{`c:11:26: fabric.traffic.roce.dscp: is too small: the minimum is 0`}},
+		{"negative priority", "priority: 3", "priority: -1", []string{`c:11:40: fabric.traffic.roce.priority: is too small: the minimum is 0`}},
+		{"priority 8", "priority: 3", "priority: 8", []string{`c:11:40: fabric.traffic.roce.priority: is too large: the maximum is 7`}},
+		{"ECN thresholds", "priority: 3}", "priority: 3}, ecn: {min: 2097152, max: 1048576}", []string{
+			`c:11:50: fabric.traffic.ecn.min: unknown field; this section has no fields yet`, `c:11:64: fabric.traffic.ecn.max: unknown field; this section has no fields yet`}},
 		{"too large", "dscp: 26", "dscp: 64", []string{`c:11:26: fabric.traffic.roce.dscp: is too large: the maximum is 63`}},
 		{"too small", "  leaf:", "  mtu: 1000\n  leaf:", []string{`c:10:8: fabric.mtu: is too small: the minimum is 1280`}},
 		{"missing in a list", "rule: mtu, ", "", []string{`c:13:3: waive[0].rule: required field is missing: id of the rule`}},
@@ -218,13 +226,13 @@ func TestAliases(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the file holds more than 100000 values, counting what aliases repeat") {
 		t.Errorf("bomb: got %v", err)
 	}
-	text := edit(t, "roce: {dscp: 26, priority: 3}", "roce: &c {dscp: 26, priority: 3}, cnp: *c")
+	text := strings.Replace(edit(t, "fabric:\n", "- {names: other, nics: eth1, ssh: *s}\nfabric:\n"), "ssh: {user", "ssh: &s {user", 1)
 	c, err := Parse("c", []byte(text), load(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := *c.Fabric.Traffic.CNP; got != (Class{DSCP: 26, Priority: 3}) {
-		t.Errorf("cnp is %+v", got)
+	if got := c.Nodes[1].SSH; got == nil || *got != (SSHTarget{User: "root"}) {
+		t.Errorf("ssh is %+v", got)
 	}
 }
 
@@ -292,7 +300,9 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, again)
 		}
-		if d := cmp.Diff(c, second, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); d != "" {
+		// What was a default is stated in the second file.
+		sources := cmp.Options{cmpopts.IgnoreFields(Class{}, "Source"), cmpopts.IgnoreFields(Traffic{}, "CableSource")}
+		if d := cmp.Diff(c, second, sources, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); d != "" {
 			t.Error(d)
 		}
 	})

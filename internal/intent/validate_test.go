@@ -54,6 +54,10 @@ func TestMeaning(t *testing.T) {
 		{"leaf of the other kind", "{model: z9664f, os: sonic}", "{model: qm9700}", `c:10:17: fabric.leaf.model: switch qm9700 is an infiniband switch, but fabric.kind is roce: use one of 7060dx4-32, crs812-ddq, qfx5240, z9664f`},
 		{"leaf system", "os: sonic", "os: junos", `c:10:29: fabric.leaf.os: "junos": unknown on switch z9664f; known: enterprise-sonic, sonic`},
 		{"one dscp, two priorities", "dscp: 26", "dscp: 48", `c:11:12: fabric.traffic: dscp 48 is mapped to priority 3 (roce) and to priority 7 (cnp): a switch maps a DSCP value to one priority`},
+		{"roce and cnp in one priority", "roce: {dscp: 26, priority: 3}", "roce: {dscp: 26, priority: 7}, cnp: {dscp: 48, priority: 7}", `c:11:70: fabric.traffic.cnp.priority: 7 is the priority of roce: PFC would pause congestion notifications with the data; use another`},
+		{"roce in the default priority of cnp", "priority: 3", "priority: 7", `c:11:40: fabric.traffic.roce.priority: 7 is the default priority of cnp: PFC would pause congestion notifications with the data; use another`},
+		{"one dscp, one priority", "roce: {dscp: 26, priority: 3}", "roce: {dscp: 48, priority: 7}, cnp: {dscp: 48, priority: 7}", `c:11:70: fabric.traffic.cnp.priority: 7 is the priority of roce: PFC would pause congestion notifications with the data; use another`},
+		{"lossless priority 0", "priority: 3", "priority: 0", `c:11:40: fabric.traffic.roce.priority: 0 is the priority of all other traffic, which PFC would pause with RoCE: use 1 to 7`},
 		{"launcher on gke", "platform: baremetal", "platform: gke\nlauncher: ssh", "c:5:11: launcher: launcher ssh does not work on platform gke: use kubernetes\n" +
 			`c:10:15: fabric.addressing: on gke the VPC assigns the addresses: remove the field`},
 		{"infiniband", "kind: roce", "kind: infiniband", "c:9:15: fabric.addressing: infiniband needs no addresses, the subnet manager assigns LIDs: remove the field\n" +

@@ -9,6 +9,7 @@ import (
 
 	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/intent"
 )
 
@@ -53,13 +54,22 @@ func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error
 	if len(broken) > 0 && !seen {
 		return fabric.Summary{}, errors.Join(broken...)
 	}
-	for i, err := range broken {
-		c.Lost(fabric.Missing{What: fmt.Sprintf("broken snapshot %d", i+1), Source: "loading", Reason: err.Error()})
+	for _, err := range broken {
+		c.Lost(unloaded(err))
 	}
 	for _, m := range in.Lost {
 		c.Lost(m)
 	}
-	return c.Finish(), nil
+	return c.Finish(ctx)
+}
+
+// unloaded names the file apart from the reason, so that a report shows the same reason once. No node has
+// such a name: it never counts as seen because a node is called like the file.
+func unloaded(err error) fabric.Missing {
+	if s, ok := errors.AsType[*facts.SnapshotError](err); ok {
+		return fabric.Missing{What: "snapshot " + s.Path, Source: "loading", Reason: s.Err.Error()}
+	}
+	return fabric.Missing{What: "a snapshot", Source: "loading", Reason: err.Error()}
 }
 
 // Findings checks nodes and returns all findings.

@@ -2,7 +2,9 @@ package pipeline
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -16,6 +18,7 @@ import (
 	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/fleet"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
@@ -227,5 +230,40 @@ func TestWaivers(t *testing.T) {
 	c.Waive[0].Until = "tomorrow"
 	if _, err := Waivers(c); err == nil {
 		t.Error("an invalid date was accepted")
+	}
+}
+
+// Snapshots of one node under many names are one reason on many files.
+func TestSnapshotsOfTheSameNode(t *testing.T) {
+	folder := t.TempDir()
+	text, err := json.Marshal(&fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: "host1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 30 {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("copy%02d.json", i)), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	groups := report.NewGroups(report.TextOptions{})
+	summary, err := Check(t.Context(), Checked{}, facts.Load(t.Context(), folder), groups.Add)
+	if err != nil || summary.Status() != fabric.Unknown {
+		t.Fatal(err, summary)
+	}
+	var b strings.Builder
+	if err := groups.Text(&b, summary); err != nil {
+		t.Fatal(err)
+	}
+	text2 := strings.Join(strings.Fields(strings.ReplaceAll(b.String(), folder, "DIR")), " ")
+	if !strings.Contains(text2, "snapshot DIR/copy[01-29].json") || strings.Count(text2, "a second time") != 1 {
+		t.Error(b.String())
+	}
+}
+
+func TestCheckIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Check(ctx, Checked{}, All(nil), func(fabric.Finding) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -39,13 +39,19 @@ func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
 	return leafModel{model: l.Model, os: l.OS, ports: int(m.Ports.Value), gbps: m.PortRate.Value, name: name}, nil
 }
 
+// leafMTU is the smallest MTU of a leaf's ports, in bytes of IP: a switch has to forward what the NICs send,
+// and may forward more. Broadcom 957608-AN209, 2.4.1.3 and 2.4.2.3, sets it under hosts of 9000; it is SONiC's own
+// default (sonic-swss, cfgmgr/portmgr.h, DEFAULT_MTU_STR), to which SONiC adds 22 bytes for the Ethernet header,
+// VLAN tag and checksum (orchagent/portsorch.cpp, setPortMtu).
+const leafMTU = 9100
+
 // switches lists the leaves with the ports that they use towards hosts, from the plan's cables and addresses.
 func (g grouping) switches(p *fabric.Plan, leaf leafModel) []fabric.Switch {
 	all := make([]fabric.Switch, len(g.leaves))
 	for i, name := range g.leaves {
 		all[i] = fabric.Switch{Name: name, Role: fabric.Leaf, Model: leaf.model, OS: leaf.os}
 		if p.Transport == fabric.RoCE {
-			all[i].MTU = p.MTU
+			all[i].MTU = max(p.MTU, leafMTU)
 		}
 	}
 	ports := leaf.unused()

@@ -16,7 +16,7 @@ func TestSwitchPortsAreTheCables(t *testing.T) {
 		p := mustPlan(t, cluster(hosts, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"))
 		far := make(map[fabric.Endpoint]fabric.Endpoint)
 		for _, s := range p.Switches {
-			if s.MTU != 9000 {
+			if s.MTU != 9100 {
 				t.Errorf("%d hosts: %s has MTU %d", hosts, s.Name, s.MTU)
 			}
 			for _, port := range s.Ports {
@@ -116,12 +116,68 @@ func TestTraffic(t *testing.T) {
 		t.Error(diff)
 	}
 	standard.RoCE = &intent.Class{DSCP: 24, Priority: 4}
-	standard.ECN, standard.Watchdog, standard.CableM = &struct{}{}, &struct{}{}, 40
+	standard.ECN, standard.Watchdog, standard.CableM, standard.CableSource = &struct{}{}, &struct{}{}, 40, ""
 	full := traffic(&standard)
 	if roce := full.Classes[1]; roce.DSCP != 24 || roce.Priority != 4 || roce.Source != "cluster file" || roce.ECN == nil || roce.ECN.MinBytes != 1048576 || roce.ECN.MaxBytes != 2097152 {
 		t.Errorf("%+v", roce)
 	}
 	if full.Watchdog == nil || full.Watchdog.DetectMs != 200 || full.CableM != 40 || full.CableSource != "cluster file" || full.Classes[0].ECN != nil {
 		t.Errorf("%+v", full)
+	}
+}
+
+// A value that the cluster file states comes from there, also where it is the default.
+func TestTrafficSources(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, traffic, cnp, roce, cable string }{
+		{"nothing stated", "", "default: " + intent.ClassSource, "default: " + intent.ClassSource, "default: " + intent.CableSource},
+		{"the defaults stated", "  traffic: {roce: {dscp: 26, priority: 3}, cnp: {dscp: 48, priority: 7}, cable_m: 5}\n", "cluster file", "cluster file", "cluster file"},
+		{"one class stated", "  traffic: {roce: {dscp: 26, priority: 3}, ecn: {}}\n", "default: " + intent.ClassSource, "cluster file", "default: " + intent.CableSource},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := "apiVersion: railwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nplatform: baremetal\nnodes: [{names: a, nics: eth0}]\n" +
+				"fabric:\n  kind: roce\n  leaf: {model: z9664f, os: sonic}\n" + c.traffic
+			cluster, err := intent.Parse("c", []byte(text), cat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := New(cluster, cat)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{p.Traffic.Classes[0].Source, p.Traffic.Classes[1].Source, p.Traffic.CableSource}
+			if diff := cmp.Diff([]string{c.cnp, c.roce, c.cable}, got); diff != "" {
+				t.Error(diff)
+			}
+			if ecn := p.Traffic.Classes[1].ECN; ecn != nil && ecn.Source != ecnSource {
+				t.Errorf("%+v", ecn)
+			}
+		})
+	}
+}
+
+// A leaf forwards at least what its NICs send.
+func TestSwitchMTU(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		nics      int
+		transport fabric.Transport
+		want      int
+	}{
+		{"smaller NICs", 1500, fabric.RoCE, 9100},
+		{"jumbo NICs", 9000, fabric.RoCE, 9100},
+		{"larger NICs", 9200, fabric.RoCE, 9200},
+		{"InfiniBand", 4092, fabric.InfiniBand, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16")
+			file.Fabric.MTU, file.Fabric.Kind = c.nics, c.transport
+			if p := mustPlan(t, file); p.Switches[0].MTU != c.want || p.MTU != c.nics {
+				t.Errorf("NICs %d, switch %d, want %d", p.MTU, p.Switches[0].MTU, c.want)
+			}
+		})
 	}
 }

@@ -19,15 +19,14 @@ func traffic(t *intent.Traffic) *fabric.Traffic {
 	if t == nil || t.RoCE == nil || t.CNP == nil {
 		return nil
 	}
-	standard := intent.DefaultTraffic()
-	roce := class("roce", *t.RoCE, *standard.RoCE)
+	roce := class("roce", *t.RoCE)
 	roce.Lossless = true // after a loss RoCE resends everything from the lost packet on
 	if t.ECN != nil {
 		roce.ECN = &fabric.ECN{MinBytes: ecnMin, MaxBytes: ecnMax, Percent: ecnPercent, Source: ecnSource}
 	}
 	out := &fabric.Traffic{
-		Classes: []fabric.TrafficClass{class("cnp", *t.CNP, *standard.CNP), roce},
-		CableM:  t.CableM, CableSource: source(t.CableM == standard.CableM, intent.CableSource),
+		Classes: []fabric.TrafficClass{class("cnp", *t.CNP), roce},
+		CableM:  t.CableM, CableSource: source(t.CableSource),
 	}
 	if t.Watchdog != nil {
 		out.Watchdog = &fabric.PFCWatchdog{DetectMs: watchdogDetect, RestoreMs: watchdogRestore, Source: watchdogSource}
@@ -35,14 +34,14 @@ func traffic(t *intent.Traffic) *fabric.Traffic {
 	return out
 }
 
-func class(name string, c, standard intent.Class) fabric.TrafficClass {
-	return fabric.TrafficClass{Name: name, DSCP: c.DSCP, Priority: c.Priority, Source: source(c == standard, intent.ClassSource)}
+func class(name string, c intent.Class) fabric.TrafficClass {
+	return fabric.TrafficClass{Name: name, DSCP: c.DSCP, Priority: c.Priority, Source: source(c.Source)}
 }
 
-// source says where a value comes from. One that a cluster file states and that is the default has its document too.
-func source(isDefault bool, document string) string {
-	if isDefault {
-		return "default: " + document
+// source says where a value comes from: the document of a default, else the cluster file.
+func source(document string) string {
+	if document == "" {
+		return "cluster file"
 	}
-	return "cluster file"
+	return "default: " + document
 }

@@ -92,6 +92,15 @@ func (p *printer) field(label, text string) {
 	}
 }
 
+// Fields writes labels of at most nine characters, each with its text, wrapped to the width of the terminal.
+func Fields(w io.Writer, o TextOptions, all [][2]string) error {
+	p := newPrinter(o)
+	for _, f := range all {
+		p.field(f[0], f[1])
+	}
+	return p.writeTo(w)
+}
+
 func (p *printer) fields(label string, texts []string) {
 	for _, t := range texts {
 		p.field(label, t)

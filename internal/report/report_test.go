@@ -327,3 +327,35 @@ func TestJSON(t *testing.T) {
 		t.Errorf("a function gave error %v and %d bytes", err, b.Len())
 	}
 }
+
+func TestSeconds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    float64
+		want string
+	}{
+		{"none", 0, "less than 0.001 s"}, {"half a microsecond", 5.03e-07, "less than 0.001 s"}, {"milliseconds", 0.0123456, "0.0123 s"},
+		{"below a second", 0.214, "0.214 s"}, {"seconds", 18.42, "18.4 s"}, {"thousands", 12345, "12345 s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := seconds(c.s); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A mesh of which no pair was measured has no time.
+func TestMeshThatDidNotRun(t *testing.T) {
+	r := Run{Mesh: &fabric.Mesh{Seconds: 5.03e-07, Pairs: []fabric.Measurement{{}, {}}}}
+	var b strings.Builder
+	if err := RunText(&b, r, TextOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "Mesh: 0 pairs passed, 0 failed, 2 unknown\n") {
+		t.Error(text)
+	}
+	if note := r.meshNote(); note != "2 pairs, none measured." {
+		t.Error(note)
+	}
+}

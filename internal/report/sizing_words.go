@@ -54,7 +54,7 @@ func duration(s float64) string {
 	case !finite(s) || s < 0:
 		return "?"
 	case s < 60:
-		return fmt.Sprintf("%.3g s", s)
+		return seconds(s)
 	case s < 3600:
 		return fmt.Sprintf("%.1f min", s/60)
 	default:

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/draw"
@@ -63,10 +65,26 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	}
 	if r.Mesh != nil {
 		s := r.Mesh.Summary()
-		p.line(fmt.Sprintf("Mesh: %s passed, %d failed, %d unknown, in %.3g s", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown, r.Mesh.Seconds))
+		line := fmt.Sprintf("Mesh: %s passed, %d failed, %d unknown", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown)
+		if measured(s) {
+			line += ", in " + seconds(r.Mesh.Seconds)
+		}
+		p.line(line)
 	}
 	p.verdict(r.Status())
 	return p.writeTo(w)
+}
+
+// measured reports whether any pair was: without one the mesh took no time that means anything.
+func measured(s fabric.Summary) bool { return s.Pass+s.Fail > 0 }
+
+// seconds writes a time with three digits, never with an exponent.
+func seconds(s float64) string {
+	if s < 0.001 {
+		return "less than 0.001 s"
+	}
+	digits := max(2-int(math.Floor(math.Log10(s))), 0)
+	return strconv.FormatFloat(math.Round(s*math.Pow10(digits))/math.Pow10(digits), 'f', -1, 64) + " s"
 }
 
 func counts(s fabric.Summary) string {

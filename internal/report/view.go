@@ -300,7 +300,10 @@ func (r Run) meshNote() string {
 	if r.Mesh == nil || len(r.Mesh.Pairs) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s in %.3g s, with an echo of two sizes for each, sent from the device and the address of the NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), r.Mesh.Seconds)
+	if !measured(r.Mesh.Summary()) {
+		return fabric.Count(len(r.Mesh.Pairs), "pair") + ", none measured."
+	}
+	return fmt.Sprintf("%s in %s, with an echo of two sizes for each, sent from the device and the address of the NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), seconds(r.Mesh.Seconds))
 }
 
 // artifactRows lists every file of a small cluster; of a large one it counts the targets of each path.

@@ -3,6 +3,7 @@ package switchos
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,9 @@ func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	} else {
 		omits = append(omits, "VLAN, VLAN_MEMBER and VLAN_INTERFACE of the subnets: the plan has no VLAN ids")
 	}
+	if s.MTU > sonicMTU {
+		omits = append(omits, fmt.Sprintf("PORT mtu: SONiC accepts at most %d bytes, not %d", sonicMTU, s.MTU))
+	}
 	if t == nil {
 		omits = append(omits, "QoS maps and PFC: the plan has no traffic classes")
 	} else {
@@ -64,11 +68,14 @@ func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	return Config{Path: "/etc/sonic/railwright.json", Text: sonicText(tables), Omits: omits}
 }
 
+// sonicMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.
+const sonicMTU = 9216
+
 func sonicPorts(s fabric.Switch) table {
 	t := table{name: "PORT", rows: make([]row, 0, len(s.Ports))}
 	for _, p := range s.Ports {
 		fields := []field{{"admin_status", "up"}, {"description", p.Peer.String()}}
-		if s.MTU > 0 {
+		if s.MTU > 0 && s.MTU <= sonicMTU {
 			fields = append(fields, field{"mtu", strconv.Itoa(s.MTU)})
 		}
 		if p.RateGbps > 0 {

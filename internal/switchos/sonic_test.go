@@ -297,3 +297,21 @@ func TestSONiCYANG(t *testing.T) {
 		})
 	}
 }
+
+// An MTU that CONFIG_DB refuses is left out and listed.
+func TestSONiCMTU(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		mtu  int
+		want bool
+	}{{"largest", 9216, true}, {"too large", 9217, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			s := leaf(true)
+			s.MTU = c.mtu
+			got := sonic{}.Render(s, nil)
+			if written := bytes.Contains(got.Text, []byte(`"mtu"`)); written != c.want || strings.Contains(strings.Join(got.Omits, "\n"), "PORT mtu") == c.want {
+				t.Errorf("mtu written %t, omits %q", written, got.Omits)
+			}
+		})
+	}
+}
