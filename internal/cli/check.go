@@ -101,10 +101,10 @@ func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waiv
 		return err
 	}
 	for _, f := range finish {
-		err = errors.Join(err, ctx.Err(), f(summary))
+		err = errors.Join(err, f(summary))
 	}
-	if ctx.Err() != nil { // a verdict of which a part was printed
-		return ctx.Err()
+	if ctx.Err() != nil { // before the page is written
+		return errors.Join(err, ctx.Err())
 	}
 	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return groups.HTML(w, summary, of) }))
 	if err != nil {
