@@ -91,8 +91,8 @@ func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(f
 }
 
 // settlePatience is how long a lab may take until each NIC with carrier has an address and has heard from
-// its neighbour: networkd takes a second or two, and LLDP frames come each second.
-const settlePatience = 10 * time.Second
+// its neighbour: networkd takes a second or two, and LLDP frames come each second; on a busy machine both take much longer.
+const settlePatience = 30 * time.Second
 
 // settle waits until the lab has settled: everything expected is present, and nothing changes any more.
 // A lab that does not settle is not an error: the check reports what is missing.
