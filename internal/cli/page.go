@@ -28,9 +28,13 @@ func outputFlag(c *cobra.Command, file *string, name, usage string) {
 // that was not given.
 type outputFile string
 
+// String returns the name.
 func (f *outputFile) String() string { return string(*f) }
-func (f *outputFile) Type() string   { return "string" }
 
+// Type returns how help names the value.
+func (f *outputFile) Type() string { return "string" }
+
+// Set takes the name that the flag gives; an empty one is an error.
 func (f *outputFile) Set(name string) error {
 	if name == "" {
 		return errors.New("the name of a file is needed")
