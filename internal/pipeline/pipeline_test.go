@@ -255,7 +255,7 @@ func TestSnapshotsOfTheSameNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	text2 := strings.Join(strings.Fields(strings.ReplaceAll(b.String(), folder, "DIR")), " ")
-	if !strings.Contains(text2, "snapshot DIR/copy[01-29].json") || strings.Count(text2, "a second time") != 1 {
+	if !strings.Contains(text2, "snapshot DIR/copy[01-29].json") || strings.Count(text2, "duplicate, first in") != 1 {
 		t.Error(b.String())
 	}
 }
