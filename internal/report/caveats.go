@@ -112,7 +112,7 @@ func (r Run) meshCaveats(limit int) []caveat {
 			all = append(all, caveat{What: "Pairs of the mesh", Reason: fmt.Sprintf("%d more reasons are in the saved mesh", len(byReason)-limit)})
 			break
 		}
-		all = append(all, caveat{What: fabric.Count(g.pairs, "pair") + " of the mesh", Of: subjects(g.from, limit), Reason: g.reason})
+		all = append(all, caveat{What: fabric.Count(g.pairs, "pair") + " of the mesh", Of: subjects(placesOf(g.from), limit), Reason: g.reason})
 	}
 	return all
 }

@@ -50,7 +50,7 @@ func (g *Groups) Add(f fabric.Finding) {
 // group is findings that say the same of several subjects.
 type group struct {
 	first    fabric.Finding
-	subjects []fabric.Subject // none where only counts are kept
+	subjects []place          // none where only counts are kept
 	members  []fabric.Finding // all of them, or the first where no more are kept
 	count    int              // findings
 	nodes    int              // nodes among their subjects, which come node by node
@@ -94,7 +94,7 @@ func (g *grouping) add(f fabric.Finding) {
 		at.nodes++
 	}
 	if !g.countOnly {
-		at.subjects = append(at.subjects, f.Subject)
+		at.subjects = append(at.subjects, placeOf(f.Subject))
 	}
 	if g.limit == 0 || len(at.members) < g.limit {
 		at.members = append(at.members, f)
@@ -133,16 +133,33 @@ func (g group) reason() string {
 // sameStatus takes a status outside the closed set for Unknown, as Status.String does.
 func sameStatus(a, b fabric.Status) bool { return a.String() == b.String() }
 
+// place is a subject as it is shown: of 16,384 nodes there are a million, and a Subject takes three times as much.
+type place struct {
+	node string // or, of a subject without a node, its kind
+	part string // of the node: its NIC, port, GPU or PCI function
+}
+
+func placeOf(s fabric.Subject) place {
+	return place{cmp.Or(s.Node, s.Kind), s.NIC + s.Port + s.GPU + s.PCI}
+}
+
+func placesOf(list []fabric.Subject) []place {
+	places := make([]place, 0, len(list))
+	for _, s := range list {
+		places = append(places, placeOf(s))
+	}
+	return places
+}
+
 // subjects writes a set of subjects as ranges: host1:eth[1-8], host[2-9]. At most limit terms.
-func subjects(list []fabric.Subject, limit int) string {
+func subjects(list []place, limit int) string {
 	parts := map[string][]string{} // parts of each node
 	var nodes []string
 	for _, s := range list {
-		node := cmp.Or(s.Node, s.Kind)
-		if _, ok := parts[node]; !ok {
-			nodes = append(nodes, node)
+		if _, ok := parts[s.node]; !ok {
+			nodes = append(nodes, s.node)
 		}
-		parts[node] = append(parts[node], s.NIC+s.Port+s.GPU+s.PCI)
+		parts[s.node] = append(parts[s.node], s.part)
 	}
 	slices.SortFunc(nodes, draw.Natural)
 	same := map[string][]string{} // nodes by their folded parts
@@ -222,7 +239,7 @@ func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 			break
 		}
 		if len(s.of) < len(g.members) {
-			s.text = subjects(s.of, 2) + ": " + s.text
+			s.text = subjects(placesOf(s.of), 2) + ": " + s.text
 		}
 		lines = append(lines, s.text)
 	}
@@ -239,7 +256,7 @@ func (g group) commands(limit int) []string {
 			return append(lines, "# and "+g.more(len(all)-limit)+" similar")
 		}
 		if len(s.of) < len(g.members) {
-			s.text += "  # " + subjects(s.of, 2)
+			s.text += "  # " + subjects(placesOf(s.of), 2)
 		}
 		lines = append(lines, s.text)
 	}

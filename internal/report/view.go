@@ -291,7 +291,7 @@ func (r Run) pairRows() ([]pairRow, int) {
 	all, more := bounded(pairsByReason(failed), pageTerms)
 	var rows []pairRow
 	for _, g := range all {
-		rows = append(rows, pairRow{g.pairs, subjects(g.from, pageTerms), subjects(g.to, pageTerms), g.reason})
+		rows = append(rows, pairRow{g.pairs, subjects(placesOf(g.from), pageTerms), subjects(placesOf(g.to), pageTerms), g.reason})
 	}
 	return rows, more
 }
