@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // line is a line of a file, without what terminals, launchers and documents add around it. Indentation is kept.
@@ -208,4 +210,10 @@ func wordPrefix(text, head string) (tag, rest string, ok bool) {
 		}
 	}
 	return head[:end], text[end+2:], true
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands read no results, and all of
+// them together take two milliseconds.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

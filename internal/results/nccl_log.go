@@ -106,7 +106,7 @@ func (r *ncclLog) bare(l line, text string) {
 		return
 	}
 	if strings.Contains(text, "CCL version") {
-		if m := libraryVersion.FindStringSubmatch(text); m != nil {
+		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version(m[1], m[2])
 			return
 		}

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -9,19 +8,19 @@ import (
 )
 
 var (
-	logVersion   = regexp.MustCompile(`(NCCL|RCCL) version ?:? *(\d\S*)`)
-	logEnv       = regexp.MustCompile(`^((?:NCCL|RCCL)_\w+) (?:set by environment|set) to (.*)$`)
-	logBootstrap = regexp.MustCompile(`^Bootstrap ?: Using (?:\[\d+\])?([^:\s]+)`)
-	logHCA       = regexp.MustCompile(`\[\d+\](\S+?)(?:[;,]|\s|$)`)
-	logOOB       = regexp.MustCompile(`OOB ([^:\s]+)`)
-	logInit      = regexp.MustCompile(`\brank (\d+) n[rR]anks (\d+)(.*)`)
-	logChannel   = regexp.MustCompile(`^(?:Channel|Ring) \d+(?:/\d+)? : (\d+)(?:\[([0-9a-f]+)\])? -> (\d+)(?:\[([0-9a-f]+)\])?(?: \[(?:send|receive)\])? via (\S.*)$`)
-	logChannels  = regexp.MustCompile(`^(\d+) coll channels`)
-	logNVLS      = regexp.MustCompile(`, (\d+) nvls channels`)
-	logPath      = regexp.MustCompile(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
-	logError     = regexp.MustCompile(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
-	logAllRanks  = regexp.MustCompile(`\bnRanks (\d+)\b`)
-	logNodes     = regexp.MustCompile(`\bnNodes (\d+)\b`)
+	logVersion   = pattern(`(NCCL|RCCL) version ?:? *(\d\S*)`)
+	logEnv       = pattern(`^((?:NCCL|RCCL)_\w+) (?:set by environment|set) to (.*)$`)
+	logBootstrap = pattern(`^Bootstrap ?: Using (?:\[\d+\])?([^:\s]+)`)
+	logHCA       = pattern(`\[\d+\](\S+?)(?:[;,]|\s|$)`)
+	logOOB       = pattern(`OOB ([^:\s]+)`)
+	logInit      = pattern(`\brank (\d+) n[rR]anks (\d+)(.*)`)
+	logChannel   = pattern(`^(?:Channel|Ring) \d+(?:/\d+)? : (\d+)(?:\[([0-9a-f]+)\])? -> (\d+)(?:\[([0-9a-f]+)\])?(?: \[(?:send|receive)\])? via (\S.*)$`)
+	logChannels  = pattern(`^(\d+) coll channels`)
+	logNVLS      = pattern(`, (\d+) nvls channels`)
+	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
+	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logAllRanks  = pattern(`\bnRanks (\d+)\b`)
+	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
 
 // infoSigns are parts of the INFO lines that rules search for, besides those that have a field of their own.
@@ -55,25 +54,25 @@ func (g *logRun) info(l line) {
 
 // facts reads the lines that have a field of their own.
 func (g *logRun) facts(l line, text string) {
-	if m := logEnv.FindStringSubmatch(text); m != nil {
+	if m := logEnv().FindStringSubmatch(text); m != nil {
 		g.env(m[1], m[2])
 		return
 	}
-	if m := logChannels.FindStringSubmatch(text); m != nil {
+	if m := logChannels().FindStringSubmatch(text); m != nil {
 		g.log.Channels = max(g.log.Channels, small(m[1]))
-		if m := logNVLS.FindStringSubmatch(text); m != nil {
+		if m := logNVLS().FindStringSubmatch(text); m != nil {
 			g.log.NVLS = max(g.log.NVLS, small(m[1]))
 		}
 		return
 	}
 	switch {
 	case strings.Contains(text, "CCL version"):
-		if m := logVersion.FindStringSubmatch(text); m != nil {
+		if m := logVersion().FindStringSubmatch(text); m != nil {
 			g.version(m[1], m[2])
 			return
 		}
 	case strings.HasPrefix(text, "Bootstrap"):
-		if m := logBootstrap.FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
+		if m := logBootstrap().FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
 			g.log.Bootstrap = keep(m[1])
 		}
 	case strings.HasPrefix(text, "NET/IB : Using"), strings.HasPrefix(text, "NET/IB: Using"):
@@ -84,7 +83,7 @@ func (g *logRun) facts(l line, text string) {
 		g.rank(l, text)
 		return
 	}
-	if logError.MatchString(text) {
+	if logError().MatchString(text) {
 		g.keepWarning(l, text)
 		return
 	}
@@ -109,12 +108,12 @@ func (g *logRun) env(key, value string) {
 // adapters reads "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>". Where hosts
 // list different ones than the first, their lines are kept.
 func (g *logRun) adapters(l line, text string) {
-	if m := logOOB.FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
+	if m := logOOB().FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
 		g.log.Bootstrap = keep(m[1])
 	}
 	list, _, _ := strings.Cut(text, "OOB")
 	var hcas []string
-	for _, m := range logHCA.FindAllStringSubmatch(list, maxLogHCAs) {
+	for _, m := range logHCA().FindAllStringSubmatch(list, maxLogHCAs) {
 		hcas = append(hcas, keep(m[1]))
 	}
 	switch {
@@ -140,7 +139,7 @@ func (g *logRun) network(l line, name string) {
 // rank reads "comm 0x... rank 0 nranks 16 cudaDev 0 nvmlDev 0 busId 4000 commId 0x... - Init COMPLETE" and
 // "comm 0x... rank 1 nRanks 2 nNodes 1 ...". Of several communicators the largest counts.
 func (g *logRun) rank(l line, text string) {
-	m := logInit.FindStringSubmatch(text)
+	m := logInit().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}
@@ -149,7 +148,7 @@ func (g *logRun) rank(l line, text string) {
 	if ranks < g.log.Ranks {
 		return
 	}
-	if n := logNodes.FindStringSubmatch(m[3]); n != nil {
+	if n := logNodes().FindStringSubmatch(m[3]); n != nil {
 		g.log.Nodes = max(g.log.Nodes, small(n[1]))
 	}
 	g.ready = g.ready || strings.Contains(text, "Init COMPLETE")
@@ -189,12 +188,12 @@ func (g *logRun) channel(text string) {
 	if !strings.Contains(text, " via ") {
 		return
 	}
-	m := logChannel.FindStringSubmatch(text)
+	m := logChannel().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}
 	via, rest, _ := strings.Cut(m[5], " comm ")
-	if n := logAllRanks.FindStringSubmatch(rest); n != nil {
+	if n := logAllRanks().FindStringSubmatch(rest); n != nil {
 		g.ranks(small(n[1]))
 	}
 	for _, end := range [][2]string{{m[1], m[2]}, {m[3], m[4]}} {
@@ -234,7 +233,7 @@ func connection(via string) fabric.LogConnection {
 func (g *logRun) dump(l line, text string) bool {
 	host := l.log.host
 	begins, rule := strings.HasPrefix(text, "=== System"), strings.HasPrefix(text, "=====")
-	path := logPath.MatchString(text)
+	path := logPath().MatchString(text)
 	if begins && g.dumper[host] == "" && len(g.dumper) < maxLogHosts && g.room(2*longestHost) {
 		g.dumper[strings.Clone(host)] = strings.Clone(l.log.thread)
 		g.dumping = true

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -87,7 +86,7 @@ func (t *tuningTable) row(cells []string, room func(int) bool) bool {
 
 // tuningChoice: "AllReduce: 8 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..7}", with numbers and a time
 // in older versions where the line was enabled.
-var tuningChoice = regexp.MustCompile(`^(\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*\{(\d+)\.\.(\d+)\})?`)
+var tuningChoice = pattern(`^(\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?:.*\{(\d+)\.\.(\d+)\})?`)
 
 func (g *logRun) choice(text string) bool {
 	if !strings.Contains(text, "Bytes -> Algo") {
@@ -96,7 +95,7 @@ func (g *logRun) choice(text string) bool {
 	if g.chosen[text] || len(g.chosen) >= maxLogChoices || len(text) > maxShown {
 		return true
 	}
-	m := tuningChoice.FindStringSubmatch(text)
+	m := tuningChoice().FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}

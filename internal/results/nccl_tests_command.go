@@ -1,7 +1,6 @@
 package results
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -17,27 +16,27 @@ type command struct {
 }
 
 var (
-	programName    = regexp.MustCompile(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
-	collectiveWord = regexp.MustCompile(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
-	exportSetting  = regexp.MustCompile(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
-	leadingSetting = regexp.MustCompile(`(?:^|\s)((?:NCCL|RCCL)_[A-Z0-9_]+=\S+)`)
-	testsVersion   = regexp.MustCompile(`nccl-tests version (\S+)(?:.*nccl-library=(\d+))?|rccl-tests:? [Vv]ersion:? (\S+)`)
-	libraryVersion = regexp.MustCompile(`^(NCCL|RCCL) version ?:? *(\d\S*)`)
+	programName    = pattern(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
+	collectiveWord = pattern(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
+	exportSetting  = pattern(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
+	leadingSetting = pattern(`(?:^|\s)((?:NCCL|RCCL)_[A-Z0-9_]+=\S+)`)
+	testsVersion   = pattern(`nccl-tests version (\S+)(?:.*nccl-library=(\d+))?|rccl-tests:? [Vv]ersion:? (\S+)`)
+	libraryVersion = pattern(`^(NCCL|RCCL) version ?:? *(\d\S*)`)
 )
 
 func (c *command) read(text string) {
 	const mostSettings = 64 // of a command line
 	if strings.Contains(text, "_perf") {
-		if m := programName.FindStringSubmatch(text); m != nil {
+		if m := programName().FindStringSubmatch(text); m != nil {
 			c.program = keepUpTo(m[1], maxName)
 		}
-	} else if m := collectiveWord.FindStringSubmatch(text); m != nil {
+	} else if m := collectiveWord().FindStringSubmatch(text); m != nil {
 		c.program = strings.Clone(m[1])
 	}
 	if strings.Contains(text, "CCL_") || strings.Contains(text, "HSA_") || strings.Contains(text, "UCX_") {
-		found := exportSetting.FindAllStringSubmatch(text, mostSettings)
+		found := exportSetting().FindAllStringSubmatch(text, mostSettings)
 		if strings.Contains(text, "_perf") {
-			found = append(found, leadingSetting.FindAllStringSubmatch(text, mostSettings)...)
+			found = append(found, leadingSetting().FindAllStringSubmatch(text, mostSettings)...)
 		}
 		for _, m := range found {
 			c.set(m[1], mostSettings)
@@ -60,7 +59,7 @@ func (c *command) set(text string, most int) {
 }
 
 func (c *command) versions(text string) {
-	if m := testsVersion.FindStringSubmatch(text); m != nil {
+	if m := testsVersion().FindStringSubmatch(text); m != nil {
 		if m[1] != "" {
 			c.version = "nccl-tests " + keepUpTo(m[1], maxName)
 			c.library = ncclVersion(small(m[2]))
@@ -68,7 +67,7 @@ func (c *command) versions(text string) {
 			c.version = "rccl-tests " + keepUpTo(m[3], maxName)
 		}
 	}
-	if m := libraryVersion.FindStringSubmatch(text); m != nil {
+	if m := libraryVersion().FindStringSubmatch(text); m != nil {
 		c.library = m[1] + " " + keepUpTo(m[2], maxName)
 	}
 }

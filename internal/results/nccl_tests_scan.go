@@ -352,24 +352,24 @@ type scanDevice struct {
 }
 
 var (
-	devicePiece = regexp.MustCompile(`^#?\s*(?:Rank(?: +\d+)?|(?:Rank +)?\d+ +Group.*|\d+ +Pid.*|(?:\d+ +)?on +\S+ +device.*|\d+ +on|\S+ +device(?: +\d+ +\[.*)?|\d+ +\[[0-9a-fx:.]+\].*)$`)
-	pieceRank   = regexp.MustCompile(`(\d+) +Group`)
-	pieceGroup  = regexp.MustCompile(`(\d+) +Pid`)
-	piecePID    = regexp.MustCompile(`(\d+) +on\b`)
-	pieceHost   = regexp.MustCompile(`(\S+) +device`)
-	pieceBus    = regexp.MustCompile(`(\d+) +\[([0-9a-fx:.]+)\] *(.*)`)
+	devicePiece = pattern(`^#?\s*(?:Rank(?: +\d+)?|(?:Rank +)?\d+ +Group.*|\d+ +Pid.*|(?:\d+ +)?on +\S+ +device.*|\d+ +on|\S+ +device(?: +\d+ +\[.*)?|\d+ +\[[0-9a-fx:.]+\].*)$`)
+	pieceRank   = pattern(`(\d+) +Group`)
+	pieceGroup  = pattern(`(\d+) +Pid`)
+	piecePID    = pattern(`(\d+) +on\b`)
+	pieceHost   = pattern(`(\S+) +device`)
+	pieceBus    = pattern(`(\d+) +\[([0-9a-fx:.]+)\] *(.*)`)
 )
 
 // device takes a piece of a line of the banner. A piece of which there is one already begins the next rank.
 func (s *scan) device(text string, t *ncclTable, b *budget) bool {
-	if !devicePiece.MatchString(text) || t.bannerText == "" {
+	if !devicePiece().MatchString(text) || t.bannerText == "" {
 		return false
 	}
 	p := &s.piece
 	parts := []struct {
 		into *string
 		find *regexp.Regexp
-	}{{&p.rank, pieceRank}, {&p.group, pieceGroup}, {&p.pid, piecePID}, {&p.host, pieceHost}, {&p.bus, pieceBus}}
+	}{{&p.rank, pieceRank()}, {&p.group, pieceGroup()}, {&p.pid, piecePID()}, {&p.host, pieceHost()}, {&p.bus, pieceBus()}}
 	for _, part := range parts {
 		if *part.into != "" && part.find.MatchString(text) {
 			if b.device() {
@@ -383,7 +383,7 @@ func (s *scan) device(text string, t *ncclTable, b *budget) bool {
 			*part.into = keepUpTo(m[1], maxName)
 		}
 	}
-	if m := pieceBus.FindStringSubmatch(text); m != nil {
+	if m := pieceBus().FindStringSubmatch(text); m != nil {
 		p.device, p.bus, p.name = keepUpTo(m[1], maxName), keepUpTo(m[2], maxName), keepUpTo(m[3], maxName)
 	}
 	return true

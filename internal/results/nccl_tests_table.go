@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,10 +46,10 @@ func (t *ncclTable) inRows() bool {
 }
 
 var (
-	bannerNumber  = regexp.MustCompile(`(nThreads?|nGpus|minBytes|maxBytes|warmup ?iters|agg iters|iters|validation|graph|unalign|step): ?(\d+)(\((?:factor|bytes)\))?|(nThreads?|nGpus|minBytes|maxBytes):? (\d+)`)
-	deviceLine    = regexp.MustCompile(`Rank +(\d+) +(?:Group +(\d+) +)?Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)`)
-	averageFooter = regexp.MustCompile(`^#?\s*Av[a-z]\.? bus ?bandwidth\s*:?\s*(\S*)`)
-	boundsFooter  = regexp.MustCompile(`Out of bounds values\s*:\s*(\d+)`)
+	bannerNumber  = pattern(`(nThreads?|nGpus|minBytes|maxBytes|warmup ?iters|agg iters|iters|validation|graph|unalign|step): ?(\d+)(\((?:factor|bytes)\))?|(nThreads?|nGpus|minBytes|maxBytes):? (\d+)`)
+	deviceLine    = pattern(`Rank +(\d+) +(?:Group +(\d+) +)?Pid +(\d+) +on +(\S+) +device +(\d+) +\[([^\]]*)\] *(.*)`)
+	averageFooter = pattern(`^#?\s*Av[a-z]\.? bus ?bandwidth\s*:?\s*(\S*)`)
+	boundsFooter  = pattern(`Out of bounds values\s*:\s*(\d+)`)
 )
 
 func isBanner(text string) bool {
@@ -65,7 +64,7 @@ var bannerKeys = map[string]string{
 }
 
 func (t *ncclTable) bannerNumbers(text string) {
-	for _, m := range bannerNumber.FindAllStringSubmatch(text, -1) {
+	for _, m := range bannerNumber().FindAllStringSubmatch(text, -1) {
 		key, value := m[1]+m[4], m[2]+m[5]
 		switch {
 		case key != "step":
@@ -100,7 +99,7 @@ func (t *ncclTable) bannerLine(text string, b *budget) bool {
 	if t.inRows() || t.columns != nil && !strings.Contains(text, "Rank") {
 		return false
 	}
-	if m := deviceLine.FindStringSubmatch(text); m != nil {
+	if m := deviceLine().FindStringSubmatch(text); m != nil {
 		if b.device() {
 			t.addDevice(fabric.RankDevice{Rank: small(m[1]), PID: small(m[3]), Host: keepUpTo(m[4], maxName), Device: small(m[5]), Bus: keepUpTo(m[6], maxName), Name: keepUpTo(m[7], maxName)})
 		}
@@ -139,7 +138,7 @@ func (t *ncclTable) footer(l line, text string) bool {
 		}
 	}
 	if strings.Contains(text, "ut of bounds values") {
-		if m := boundsFooter.FindStringSubmatch(text); m != nil {
+		if m := boundsFooter().FindStringSubmatch(text); m != nil {
 			n := small(m[1])
 			if t.table.OutOfBound != nil {
 				n = max(n, *t.table.OutOfBound)
@@ -152,7 +151,7 @@ func (t *ncclTable) footer(l line, text string) bool {
 	if !strings.Contains(text, "bandwidth") {
 		return false
 	}
-	m := averageFooter.FindStringSubmatch(text)
+	m := averageFooter().FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}

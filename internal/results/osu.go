@@ -1,7 +1,6 @@
 package results
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type osuTable struct {
 func newOSU(b *budget) lineReader { return &osu{budget: b} }
 
 // osuTitle: "# OSU MPI-CUDA Allreduce Latency Test v7.5"; version 5 may omit the "#".
-var osuTitle = regexp.MustCompile(`^#? *OSU (MPI|NCCL|RCCL|XCCL|UPC|OpenSHMEM)(?:-(\w+))? ([\w-]+(?: ?[\w/-]+)*?) Test(?: v(\S+))?$`)
+var osuTitle = pattern(`^#? *OSU (MPI|NCCL|RCCL|XCCL|UPC|OpenSHMEM)(?:-(\w+))? ([\w-]+(?: ?[\w/-]+)*?) Test(?: v(\S+))?$`)
 
 // osuCollectives are the words of the titles that name a collective of NCCL. Tests of two ranks are sendrecv.
 var osuCollectives = []struct {
@@ -49,7 +48,7 @@ func (r *osu) read(l line) bool {
 		return false
 	}
 	if strings.Contains(text, "OSU ") {
-		if m := osuTitle.FindStringSubmatch(text); m != nil {
+		if m := osuTitle().FindStringSubmatch(text); m != nil {
 			r.title(l, m)
 			return true
 		}

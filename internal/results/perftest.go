@@ -1,7 +1,6 @@
 package results
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,9 +31,9 @@ type perftestRun struct {
 func newPerftest(b *budget) lineReader { return &perftest{budget: b} }
 
 var (
-	perftestTitle   = regexp.MustCompile(`^(RDMA[_ ]Write|RDMA[_ ]Read|Send|Atomic|Compare_Swap|Fetch_Add|Raw_Ethernet)[\w ]*? ?(Bidirectional )?(?:Post List )?(BW|Latency|Rate)(?: [\w ]+)? Test\b`)
-	perftestProgram = regexp.MustCompile(`\b(?:ib|raw_ethernet)[_ ](write|read|send|atomic)[_ ](bw|lat)\b`)
-	perftestFact    = regexp.MustCompile(`(Device|Number of qps|Mtu|Link type|GID index|rdma[_ ]cm QPs|Use ROCm memory)\s*: *([\w.-]+)`)
+	perftestTitle   = pattern(`^(RDMA[_ ]Write|RDMA[_ ]Read|Send|Atomic|Compare_Swap|Fetch_Add|Raw_Ethernet)[\w ]*? ?(Bidirectional )?(?:Post List )?(BW|Latency|Rate)(?: [\w ]+)? Test\b`)
+	perftestProgram = pattern(`\b(?:ib|raw_ethernet)[_ ](write|read|send|atomic)[_ ](bw|lat)\b`)
+	perftestFact    = pattern(`(Device|Number of qps|Mtu|Link type|GID index|rdma[_ ]cm QPs|Use ROCm memory)\s*: *([\w.-]+)`)
 )
 
 // perftestErrors are beginnings of perftest's error messages. The first of them appear in no other program.
@@ -59,7 +58,7 @@ func (r *perftest) read(l line) bool {
 	if strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ") {
 		r.command(text)
 	}
-	if m := perftestTitle.FindStringSubmatch(text); m != nil && len(text) < 80 {
+	if m := perftestTitle().FindStringSubmatch(text); m != nil && len(text) < 80 {
 		r.title(l, m)
 		return true
 	}
@@ -84,7 +83,7 @@ func (r *perftest) read(l line) bool {
 
 // command records which program the next run is of, and whether it used GPU memory.
 func (r *perftest) command(text string) {
-	m := perftestProgram.FindStringSubmatch(text)
+	m := perftestProgram().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}
@@ -204,7 +203,7 @@ func (c *perftestRun) facts(text string) bool {
 	if c.headed || !strings.Contains(text, ":") {
 		return false
 	}
-	found := perftestFact.FindAllStringSubmatch(text, 4)
+	found := perftestFact().FindAllStringSubmatch(text, 4)
 	for _, m := range found {
 		value := keep(m[2])
 		switch m[1] {

@@ -49,7 +49,7 @@ func readPerftestJSON(o jsonObject, b *budget) (fabric.Result, error) {
 	}
 	c := perftestRun{line: o.line}
 	c.run = fabric.Perftest{Device: keep(f.Info.Device), QueuePairs: max(f.Info.Pairs, 0), MTU: max(f.Info.MTU, 0), LinkType: keep(f.Info.LinkType), GIDIndex: f.Info.GIDIndex, Rows: []fabric.PerftestRow{}}
-	if m := perftestTitle.FindStringSubmatch(jsonTitle(f.Info.Test)); m != nil {
+	if m := perftestTitle().FindStringSubmatch(jsonTitle(f.Info.Test)); m != nil {
 		c.titled(m)
 	}
 	if f.Info.CM != "" {
