@@ -9,7 +9,7 @@ func networkOwner() Rule {
 		Doc:       "looks for the service that configures interfaces: the rendered netplan files name networkd, and under NetworkManager none of them takes effect",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressMissing,
-		Reference: "Broadcom RoCE guide 2.6, netplan with renderer networkd; netplan(5), renderer",
+		Reference: "Broadcom RoCE guide 2.4, netplan with renderer: networkd; netplan(5), renderer",
 		Scope:     []Condition{withPlan(), withAddresses(), withHardware()},
 		Node:      judgeNetworkOwner,
 	}

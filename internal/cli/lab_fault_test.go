@@ -125,9 +125,10 @@ func TestLabFaults(t *testing.T) {
 			if status != 1 {
 				t.Errorf("bench exits with %d", status)
 			}
-			// In a flat subnet the main table has a route through every NIC: which one traffic then takes is chance.
-			byChance := strings.HasPrefix(tt.faults, "one-subnet") || tt.scheme == "flat"
-			if !byChance && mesh.Summary().Fail == 0 {
+			// A route missing in a flat subnet: on a busy machine the mesh passed all pairs several times, and why is not
+			// known. check has to name the fault all the same.
+			unseen := strings.HasPrefix(tt.faults, "one-subnet") || tt.scheme == "flat" && strings.HasPrefix(tt.faults, "route=")
+			if !unseen && mesh.Summary().Fail == 0 {
 				t.Errorf("the mesh does not detect it: %+v\n%s", mesh.Summary(), l.run("lab", "exec", "host1", "--", "ip", "route", "show", "table", "all").stdout)
 			}
 		})

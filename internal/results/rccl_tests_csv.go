@@ -126,7 +126,7 @@ func (r *rcclTestsCSV) tableOf(cell map[string]string, collective fabric.Collect
 		return int(n)
 	}
 	perRank := max(1, number("gpusperrank"))
-	ranks := max(min(number("ranks"), math.MaxInt32/perRank)*perRank, number("gpus")) // rccl-tests counts processes, NCCL GPUs
+	ranks := max(min(number("ranks"), math.MaxInt32/perRank)*perRank, number("gpus")) // assumed from the columns' names: ranks are processes
 	cycle := cell["numcycle"]
 	if t := r.table; t != nil && t.Config["cycle"] == cycle && t.Ranks == ranks && (t.Collective == collective || collective == "") {
 		return t
