@@ -3,8 +3,11 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
+	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -43,10 +46,6 @@ func (s Spec) pair(f Fault) (a, b portSpec, err error) {
 	return a, b, nil
 }
 
-// unplugged is how long a cable stays unplugged: long enough for the daemons of a host to see that the
-// carrier is gone and to forget the neighbour, as with a real cable.
-const unplugged = time.Second
-
 // plantSwapCable exchanges two cables at the leaf. A port keeps its name and its configuration; what
 // hangs on it changes.
 func plantSwapCable(s Spec, open networks, f Fault) error {
@@ -54,11 +53,13 @@ func plantSwapCable(s Spec, open networks, f Fault) error {
 	if err != nil {
 		return err
 	}
-	leaf := open[s.Leaf]
+	leaf := open[s.Leaf].Network
 	if err := errors.Join(leaf.SetUp(a.Name, false), leaf.SetUp(b.Name, false)); err != nil {
 		return err
 	}
-	time.Sleep(unplugged)
+	if err := errors.Join(open.noticeUnplugged(a.Cable), open.noticeUnplugged(b.Cable)); err != nil {
+		return err
+	}
 	const held = "swap"
 	err = errors.Join(
 		leaf.Rename(a.Name, held), leaf.Rename(b.Name, a.Name), leaf.Rename(held, b.Name))
@@ -66,6 +67,39 @@ func plantSwapCable(s Spec, open networks, f Fault) error {
 		return err
 	}
 	return errors.Join(a.replace(leaf, b), b.replace(leaf, a))
+}
+
+// unplugged is how long a cable stays unplugged at a host whose network has no daemon to wait for, and
+// noticePatience how long a daemon may take to notice.
+const (
+	unplugged      = time.Second
+	noticePatience = 20 * time.Second
+)
+
+// noticeUnplugged waits until the systemd-networkd of a NIC's host has seen that the carrier is gone, as it has with a
+// real cable. One that does not get to run between unplugging and plugging in sees both at once, adds the address
+// while it is still removing it, and gives up on the interface without its route (systemd 252: ADMIN_STATE=failed).
+func (n networks) noticeUnplugged(nic fabric.Endpoint) error {
+	machine := n[nic.Node]
+	index, err := machine.Index(nic.NIC)
+	if err != nil {
+		return err
+	}
+	state := fmt.Sprintf("/proc/%d/root/run/systemd/netif/links/%d", machine.pid, index)
+	for deadline := time.Now().Add(noticePatience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(state)
+		if errors.Is(err, fs.ErrNotExist) {
+			time.Sleep(unplugged) // no networkd here
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(text), "\nCARRIER_STATE=carrier\n") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: systemd-networkd did not notice for %v that its cable is unplugged", nic, noticePatience)
 }
 
 // replace configures a port on an interface that carries the configuration of another.
@@ -97,11 +131,11 @@ func plantOneSubnet(s Spec, open networks, f Fault) error {
 		widened = append(widened, nicB)
 	}
 	for _, nic := range widened {
-		if err := widen(open[a.Cable.Node], nic, bits); err != nil {
+		if err := widen(open[a.Cable.Node].Network, nic, bits); err != nil {
 			return err
 		}
 	}
-	return oneLayer2(open[s.Leaf], a, b)
+	return oneLayer2(open[s.Leaf].Network, a, b)
 }
 
 func widen(network *host.Network, nic fabric.NICAddress, bits int) error {

@@ -112,7 +112,7 @@ func (s Spec) wireAdmin(open networks) error {
 	}
 	for i, h := range s.Hosts {
 		port := fmt.Sprintf("m%d", i+1)
-		if err := admin.AddCable(port, open[h.Name], adminNIC); err != nil {
+		if err := admin.AddCable(port, open[h.Name].Network, adminNIC); err != nil {
 			return err
 		}
 		if err := errors.Join(

@@ -8,7 +8,13 @@ import (
 )
 
 // networks are the open network namespaces of the lab, by machine.
-type networks map[string]*host.Network
+type networks map[string]network
+
+// network is the open network namespace of a machine, and the process that holds its namespaces.
+type network struct {
+	*host.Network
+	pid int
+}
 
 func openNetworks(pids map[string]int) (networks, error) {
 	open := make(networks)
@@ -17,7 +23,7 @@ func openNetworks(pids map[string]int) (networks, error) {
 		if err != nil {
 			return nil, errors.Join(err, open.close())
 		}
-		open[name] = n
+		open[name] = network{n, pid}
 	}
 	return open, nil
 }
@@ -38,7 +44,7 @@ func (s Spec) wire(pids map[string]int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.close()) }()
-	leaf := open[s.Leaf]
+	leaf := open[s.Leaf].Network
 	for _, b := range s.Bridges {
 		if err := errors.Join(leaf.AddBridge(b.Name), leaf.SetMTU(b.Name, leafMTU), leaf.SetUp(b.Name, true)); err != nil {
 			return err
@@ -50,7 +56,7 @@ func (s Spec) wire(pids map[string]int) (err error) {
 		}
 	}
 	for _, p := range s.Ports {
-		if err := leaf.AddCable(p.Name, open[p.Cable.Node], p.Cable.NIC); err != nil {
+		if err := leaf.AddCable(p.Name, open[p.Cable.Node].Network, p.Cable.NIC); err != nil {
 			return err
 		}
 		if err := p.configure(leaf); err != nil {

@@ -113,8 +113,8 @@ func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 	return nil
 }
 
-// configuring reports whether systemd-networkd is at work on an interface of any machine: after a link has been
-// down it puts the routes back one by one. Where networkd does not run, its folder does not exist.
+// configuring reports whether systemd-networkd is at work on an interface of any machine. (After a carrier that was
+// gone it is too, but says "configured".) Where networkd does not run, its folder does not exist.
 func configuring(ctx context.Context, f *fleet.Fleet) bool {
 	busy := host.Command{Argv: []string{"grep", "-qsrE", "^ADMIN_STATE=(pending|initialized|configuring)$", "/run/systemd/netif/links"}}
 	for _, m := range f.Reached() {
