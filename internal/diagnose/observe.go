@@ -108,6 +108,10 @@ func (o *observer) note(source, value string) {
 	o.s.notes = append(o.s.notes, fabric.Evidence{Source: source, Value: value})
 }
 
+func (o *observer) doubt(source, value string) {
+	o.s.doubts = append(o.s.doubts, fabric.Evidence{Source: source, Value: value})
+}
+
 func (o *observer) assume(what, source string) {
 	a := fabric.Assumption{What: what, Source: source}
 	if !slices.Contains(o.s.assumed, a) {

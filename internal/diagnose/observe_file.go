@@ -29,6 +29,9 @@ func (o *observer) observations(f *fabric.Observations) {
 	}
 }
 
+// jitterShare is half of the tenth by which repeats of one run differ.
+const jitterShare = 0.05
+
 // leeway takes a number just under its band for healthy: people quote one run, and runs differ by as much.
 func (o *observer) leeway() {
 	for i := range o.s.points {

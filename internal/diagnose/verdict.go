@@ -135,6 +135,8 @@ func (s *observed) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdic
 		return fabric.VerdictDegraded, fault.cause.Evidence[0].Value
 	case slices.ContainsFunc(own, func(p point) bool { return p.quality == bad }):
 		return fabric.VerdictDegraded, "the observation is below normal"
+	case len(s.doubts) > 0:
+		return fabric.VerdictUnknown, s.doubts[0].Value
 	default:
 		return fabric.VerdictUnknown, s.missing()
 	}
@@ -161,16 +163,32 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 	if best == nil {
 		return fabric.VerdictUnknown, s.missing()
 	}
-	e := best.expected
+	if len(s.doubts) > 0 {
+		return fabric.VerdictUnknown, s.doubts[0].Value
+	}
+	return fabric.VerdictHealthy, best.healthyWhy()
+}
+
+// healthyWhy says where a healthy number lies: within its band, or beside it.
+func (p *point) healthyWhy() string {
+	e := p.expected
 	switch {
-	case best.busbw > 0 && best.busbw < e.Low:
-		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than the spread between runs", best.source, number(best.busbw), number(e.Low), number(e.High))
-	case best.busbw > 0:
-		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s GB/s is within %s to %s GB/s", best.source, number(best.busbw), number(e.Low), number(e.High))
-	case best.gbps > 0:
-		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s Gb/s each way is %.1f %% of what the wire carries, %s Gb/s", best.source, number(best.gbps), 100*best.ratio, number(e.High))
+	case p.busbw > 0 && p.busbw < e.Low:
+		return fmt.Sprintf("%s: %s GB/s is under %s to %s GB/s by no more than the spread between runs", p.source, number(p.busbw), number(e.Low), number(e.High))
+	case p.busbw > e.High && e.High > 0 && p.bound != nil:
+		text := fmt.Sprintf("%s: %s GB/s is above the expected %s to %s GB/s and not more than the bound of %s GB/s", p.source, number(p.busbw), number(e.Low), number(e.High), number(p.bound.BusBW))
+		if p.busbw > p.bound.BusBW {
+			text += fmt.Sprintf(" with %.0f %% for rounding and the spread of a line rate", 100*(artefact-1))
+		}
+		return text
+	case p.busbw > 0 && e.High > 0:
+		return fmt.Sprintf("%s: %s GB/s is within %s to %s GB/s", p.source, number(p.busbw), number(e.Low), number(e.High))
+	case p.busbw > 0:
+		return fmt.Sprintf("%s: %s GB/s is %.0f %% of what is expected", p.source, number(p.busbw), 100*p.ratio)
+	case p.gbps > 0:
+		return fmt.Sprintf("%s: %s Gb/s each way is %.1f %% of what the wire carries, %s Gb/s", p.source, number(p.gbps), 100*p.ratio, number(e.High))
 	default:
-		return fabric.VerdictHealthy, fmt.Sprintf("%s: %s us is no more than two adapters and a few switches take", best.source, number(best.us))
+		return fmt.Sprintf("%s: %s us is no more than two adapters and a few switches take", p.source, number(p.us))
 	}
 }
 

@@ -1,0 +1,183 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// curve predicts the sizes of the table and judges its plateau.
+func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
+	hw := o.s.hw
+	sizes := sizesOf(t.Rows[:min(len(t.Rows), maxRows)])
+	p := point{own: true, test: "nccl", collective: t.Collective, nodes: hw.Nodes, scope: scopeOf(hw.Nodes), algorithm: job.Env["NCCL_ALGO"]}
+	p.source = sourceOf(p)
+	if len(sizes) == 0 || o.s.shape.alone || t.Copies > 1 {
+		return
+	}
+	factor := t.Collective.BusFactor(ranks)
+	if factor == 0 {
+		factor = o.s.shape.factor
+	}
+	pred := o.predict(hw, job, append(slices.Clone(sizes), plateau))
+	if pred == nil {
+		o.need(hardwareNeeded(hw))
+		o.unpredicted(t, p, factor)
+		return
+	}
+	o.s.hw = filled(o.s.hw, pred.Hardware)
+	rows, top := pred.Rows[:len(sizes)], pred.Rows[len(sizes)].BusBW
+	large, smaller := o.judgeSizes(t, p, sizes, rows, top, factor)
+	o.s.shape.latency = o.latency(t, rows, sizes)
+	if len(large) == 0 {
+		o.need(fmt.Sprintf("larger sizes: the largest of %s is still short of the plateau (-e 8G)", bytesText(sizes[len(sizes)-1])))
+		o.unpredicted(t, p, factor)
+		return
+	}
+	stands := o.judgePlateau(large)
+	if i := slices.IndexFunc(smaller, func(p point) bool { return p.quality == above }); i >= 0 {
+		o.doubt("rows", fmt.Sprintf("%s GB/s at %s is more than the bound of %s GB/s allows", number(smaller[i].busbw), bytesText(smaller[i].size), number(smaller[i].bound.BusBW)))
+	}
+	if low := below(smaller); 2*len(low) > len(smaller) && len(low) >= endRows {
+		o.doubt("rows", fmt.Sprintf("the large sizes are not slow, but %d of %d smaller sizes are below their bands: %s", len(low), len(smaller), rowsText(low)))
+	}
+	o.s.points = append(o.s.points, stands)
+	o.checkLimitingSettings(stands, job)
+}
+
+// judgeSizes compares each size with its prediction: those of the plateau, where bandwidth decides, and the smaller
+// ones, each in the order of the sizes. p is a point without its size, top the plateau in GB/s.
+func (o *observer) judgeSizes(t *fabric.Table, p point, sizes []int64, rows []fabric.PredictionRow, top, factor float64) (large, smaller []point) {
+	for i, size := range sizes {
+		bus, ok := bestOf(t.Rows, size, factor)
+		if !ok {
+			continue
+		}
+		o.s.rows = append(o.s.rows, fabric.RowVerdict{Size: size, BusBW: bus, Expected: rows[i].BusBW, Low: rows[i].Band[0], High: rows[i].Band[1], Bound: rows[i].Bound.BusBW})
+		q := p
+		q.size, q.busbw = size, bus
+		q.judge(rows[i], top, o.s.hw)
+		if q.large {
+			large = append(large, q)
+		} else {
+			smaller = append(smaller, q)
+		}
+	}
+	return large, smaller
+}
+
+// endRows is how many of the largest sizes are the end of a curve: one or two slow rows may be jitter, three in a row
+// at the end are what larger messages will see. Of 30 published healthy tables none has a large row below its band,
+// and the one that its collectors call noisy has three of seven, the largest not among them.
+const endRows = 3
+
+// judgePlateau returns the row that stands for the large sizes, all of which count. They are slow where most of them
+// are below their bands, or the end is; where fewer are, the largest within its band stands for them, and if that is
+// not the largest size measured there is a doubt.
+func (o *observer) judgePlateau(large []point) point {
+	if i := slices.IndexFunc(large, func(p point) bool { return p.quality == above }); i >= 0 {
+		return large[i]
+	}
+	low := below(large)
+	last := large[len(large)-1]
+	end := below(large[max(0, len(large)-endRows):])
+	if len(low) == 0 {
+		return last
+	}
+	o.note("low rows", fmt.Sprintf("%d of %d large sizes are below their bands: %s", len(low), len(large), rowsText(low)))
+	if 2*len(low) > len(large) || len(end) == endRows {
+		slow := low[len(low)-1]
+		if len(low) > 1 {
+			slow.quality = bad // rows that agree need no narrow band
+		}
+		return slow
+	}
+	for _, p := range slices.Backward(large) {
+		if p.quality == good {
+			if p.size != last.size {
+				o.doubt("rows", fmt.Sprintf("the largest size measured is below its band: %s; a longer run (-n 100, -e 16G) decides whether that is jitter", rowsText([]point{last})))
+			}
+			return p
+		}
+	}
+	return last
+}
+
+// below are the points under their bands.
+func below(points []point) []point {
+	var low []point
+	for _, p := range points {
+		if p.busbw < p.expected.Low {
+			low = append(low, p)
+		}
+	}
+	return low
+}
+
+// rowsText lists points beside their bands, a few of them.
+func rowsText(points []point) string {
+	const most = 4
+	var parts []string
+	for _, p := range points[:min(len(points), most)] {
+		parts = append(parts, fmt.Sprintf("%s %s of %s to %s GB/s", bytesText(p.size), number(p.busbw), number(p.expected.Low), number(p.expected.High)))
+	}
+	if more := len(points) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// unpredicted keeps the plateau as a number without a judgement.
+func (o *observer) unpredicted(t *fabric.Table, p point, factor float64) {
+	for _, r := range t.Rows[:min(len(t.Rows), maxRows)] {
+		if bus, ok := bestOf([]fabric.Row{r}, r.Size, factor); ok && bus > p.busbw {
+			p.busbw, p.size = bus, r.Size
+		}
+	}
+	if p.busbw > 0 {
+		p.share = ringShare(p.busbw, o.s.hw)
+		o.s.points = append(o.s.points, p)
+	}
+}
+
+// bestOf is the better half of the rows of a size.
+func bestOf(rows []fabric.Row, size int64, factor float64) (float64, bool) {
+	best, found := 0.0, false
+	for _, r := range rows {
+		if r.Size != size {
+			continue
+		}
+		for _, h := range halves(r) {
+			if b, ok := h.busOf(size, factor); ok {
+				best, found = max(best, b), true
+			}
+		}
+	}
+	return best, found
+}
+
+// smallest is the largest size, in bytes, of which the time is latency alone.
+const smallest = 8 << 10
+
+// latency is the median of measured over expected time of the small sizes, of the faster half of each row.
+func (o *observer) latency(t *fabric.Table, rows []fabric.PredictionRow, sizes []int64) float64 {
+	var ratios []float64
+	for i, size := range sizes {
+		if size > smallest {
+			break
+		}
+		for _, r := range t.Rows {
+			if r.Size != size || r.TimeUS == nil || !valid(*r.TimeUS) {
+				continue
+			}
+			us := *r.TimeUS
+			if r.InPlace != nil && r.InPlace.TimeUS != nil && valid(*r.InPlace.TimeUS) {
+				us = min(us, *r.InPlace.TimeUS)
+			}
+			ratios = append(ratios, us/rows[i].TimeUS)
+		}
+	}
+	return median(ratios)
+}
