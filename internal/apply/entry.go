@@ -196,7 +196,7 @@ func (e *entry) check() error {
 func (s saved) known() (bool, error) {
 	now, err := os.Lstat(s.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case absent(err):
 		return s.Mode == 0, nil
 	case err != nil:
 		return false, err
@@ -211,10 +211,15 @@ func (s saved) known() (bool, error) {
 	return err == nil && (sum == s.Wrote || sum == s.Was), err
 }
 
+// absent reports whether an error of a path means that there is nothing, and could not be.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
+}
+
 // restored reports whether a path is exactly as it was.
 func (s saved) restored() (bool, error) {
 	now, err := os.Lstat(s.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if absent(err) {
 		return s.Mode == 0, nil
 	}
 	if err != nil || now.Mode() != s.Mode {
@@ -298,11 +303,7 @@ func (e *entry) changed() (todo []int, err error) {
 // clear deletes the temporary files of an interrupted run.
 func (e *entry) clear() error {
 	for _, s := range e.Files {
-		err := os.Remove(stagingName(s.Path))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG) {
-			continue // it was never there
-		}
-		if err != nil {
+		if err := os.Remove(stagingName(s.Path)); err != nil && !absent(err) {
 			return err
 		}
 	}
