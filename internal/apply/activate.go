@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -29,30 +30,44 @@ const networkd = "/lib/systemd/systemd-networkd"
 // bringUp does on a lab host what the next boot of a real one would do: sysctls first, as
 // systemd-sysctl does, then the interfaces.
 func bringUp(ctx context.Context, b Bundle) (Activation, error) {
-	pending, err := setSysctls(b.Artifacts)
+	sysctls, err := sysctlsOf(b.Artifacts)
 	if err != nil {
 		return Activation{}, err
 	}
-	a := Activation{Network: ByNetworkd, Pending: pending}
+	a := Activation{Network: ByNetworkd}
+	if a.Pending, a.Skipped, err = setSysctls(sysctls); err != nil {
+		return a, err
+	}
+	var late []string
 	if a.Reason = noNetworkd(); a.Reason != "" {
 		a.Network = ByNetlink
-		return a, byNetlink(b)
+		err = byNetlink(b)
+	} else {
+		late, err = byNetworkd(ctx, b)
 	}
-	if _, err := host.Output(ctx, host.Local{}, host.Command{Argv: []string{"netplan", "generate"}}); err != nil {
+	if err != nil {
 		return a, err
 	}
-	log := "/run/railwright/networkd.log"
+	differs, err := notInEffect(b)
+	a.Pending = slices.Concat(a.Pending, late, differs)
+	return a, err
+}
+
+// byNetworkd lets netplan write networkd's configuration from the rendered file, and starts networkd on it.
+func byNetworkd(ctx context.Context, b Bundle) (late []string, err error) {
+	if _, err := host.Output(ctx, host.Local{}, host.Command{Argv: []string{"netplan", "generate"}}); err != nil {
+		return nil, err
+	}
+	const log = "/run/railwright/networkd.log"
 	pid, err := restartNetworkd(log)
 	if err != nil {
-		return a, err
+		return nil, err
 	}
-	late, err := awaitNetworkd(ctx, pid, b)
-	a.Pending = append(a.Pending, late...)
-	if err != nil {
+	if late, err = awaitNetworkd(ctx, pid, b); err != nil {
 		said, readErr := os.ReadFile(log)
-		return a, errors.Join(fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), readErr)
+		return nil, errors.Join(fmt.Errorf("%w: %s", err, strings.TrimSpace(string(said))), readErr)
 	}
-	return a, nil
+	return late, nil
 }
 
 // restartNetworkd starts networkd, and stops the one that an earlier apply started.

@@ -85,25 +85,48 @@ func TestSysctlPath(t *testing.T) {
 	}
 }
 
-func TestSetSysctl(t *testing.T) {
+// lines is a rendered sysctl file.
+func lines(text string) []fabric.Artifact {
+	return []fabric.Artifact{
+		artifact("/etc/netplan/60-railwright.yaml", "not = a sysctl\ngarbage\n", 0o600),
+		artifact("/etc/sysctl.d/60-railwright.conf", text, 0o644),
+	}
+}
+
+func TestSetSysctls(t *testing.T) {
 	const whole = ": belongs to the whole machine, not to a lab host"
-	tests := []struct{ line, pending, err string }{
+	tests := []struct{ line, pending, skipped string }{
 		{"", "", ""},
 		{"  \t\n", "", ""},
 		{"# net.ipv4.ip_forward = 7\n", "", ""},
 		{"; net.ipv4.ip_forward = 7", "", ""},
-		{"kernel.numa_balancing = 0\n", "kernel.numa_balancing" + whole, ""},
-		{"-kernel.numa_balancing=0", "kernel.numa_balancing" + whole, ""},
-		{"vm.net.x = 1", "vm.net.x" + whole, ""},
-		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: does not exist in this network namespace", ""},
-		{"net.ipv4.ip_forward", "", `line "net.ipv4.ip_forward": not of the form name = value`},
-		{"garbage\n", "", `line "garbage": not of the form name = value`},
+		{"kernel.numa_balancing = 0\n", "", "kernel.numa_balancing" + whole},
+		{"-kernel.numa_balancing=0", "", "kernel.numa_balancing" + whole},
+		{"vm.net.x = 1", "", "vm.net.x" + whole},
+		{"net.no.such.variable = 1", "", "net.no.such.variable: does not exist in this network namespace"},
+		{"net.ipv4.conf.no-such-nic.rp_filter = 2", "net.ipv4.conf.no-such-nic.rp_filter: open /proc/sys/net/ipv4/conf/no-such-nic/rp_filter: no such file or directory", ""},
+		{"-net.ipv4.conf.no-such-nic.rp_filter = 2", "", "net.ipv4.conf.no-such-nic.rp_filter: open /proc/sys/net/ipv4/conf/no-such-nic/rp_filter: no such file or directory"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
-			pending, err := setSysctl(tt.line)
-			if pending != tt.pending || err == nil && tt.err != "" || err != nil && err.Error() != tt.err {
-				t.Errorf("%q: %q, %v, want %q, %q", tt.line, pending, err, tt.pending, tt.err)
+			all, err := sysctlsOf(lines(tt.line))
+			if err != nil {
+				t.Fatal(err)
+			}
+			pending, skipped, err := setSysctls(all)
+			if strings.Join(pending, "|") != tt.pending || strings.Join(skipped, "|") != tt.skipped || err != nil {
+				t.Errorf("%q, %q, %v, want %q, %q", pending, skipped, err, tt.pending, tt.skipped)
+			}
+		})
+	}
+}
+
+func TestSysctlsOfGarbage(t *testing.T) {
+	for _, line := range []string{"net.ipv4.ip_forward", "garbage"} {
+		t.Run(line, func(t *testing.T) {
+			all, err := sysctlsOf(lines("# why\n" + line + "\n"))
+			if err == nil || err.Error() != `"/etc/sysctl.d/60-railwright.conf": line "`+line+`": not of the form name = value` {
+				t.Errorf("%v, %v", all, err)
 			}
 		})
 	}
@@ -123,36 +146,22 @@ func TestSetSysctlRefused(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if pending, err := setSysctl(name + " = many"); err == nil || pending != "" {
-		t.Errorf("refused: %q, %v, want an error", pending, err)
+	if _, _, err := setSysctls([]sysctl{{name, "many", false}}); err == nil {
+		t.Error("refused: no error")
 	}
-	if pending, err := setSysctl("-" + name + " = many"); err != nil || !strings.HasPrefix(pending, name+": ") {
-		t.Errorf("refused and optional: %q, %v, want it reported", pending, err)
+	if pending, skipped, err := setSysctls([]sysctl{{name, "many", true}}); err != nil || len(pending) > 0 || len(skipped) != 1 {
+		t.Errorf("refused and optional: %q, %q, %v, want it reported", pending, skipped, err)
 	}
-	if pending, err := setSysctl(name + " = " + strings.TrimSpace(string(before))); err != nil || pending != "" {
-		t.Errorf("as it is: %q, %v", pending, err)
+	same := sysctl{name, strings.TrimSpace(string(before)), false}
+	if pending, skipped, err := setSysctls([]sysctl{same}); err != nil || len(pending)+len(skipped) > 0 || same.differs() != "" {
+		t.Errorf("as it is: %q, %q, %v", pending, skipped, err)
 	}
 	after, err := os.ReadFile("/proc/sys/" + sysctlPath(name))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("%q became %q, %v", before, after, err)
 	}
-}
-
-func TestSetSysctlsReadsItsFolderOnly(t *testing.T) {
-	pending, err := setSysctls([]fabric.Artifact{
-		artifact("/etc/netplan/60-railwright.yaml", "not = a sysctl\ngarbage\n", 0o600),
-		artifact("/etc/sysctl.d/60-railwright.conf", "# why\nkernel.numa_balancing = 0\n\nvm.zone_reclaim_mode = 0\n", 0o644),
-	})
-	want := []string{
-		"kernel.numa_balancing: belongs to the whole machine, not to a lab host",
-		"vm.zone_reclaim_mode: belongs to the whole machine, not to a lab host",
-	}
-	if diff := cmp.Diff(want, pending); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
-	}
-	_, err = setSysctls([]fabric.Artifact{artifact("/etc/sysctl.d/60-railwright.conf", "garbage\n", 0o644)})
-	if err == nil || !strings.HasPrefix(err.Error(), `"/etc/sysctl.d/60-railwright.conf": line "garbage"`) {
-		t.Errorf("error %v", err)
+	if got := (sysctl{name, "many", false}).differs(); got != "is "+same.value+", planned many" {
+		t.Errorf("differs: %q", got)
 	}
 }
 
@@ -166,7 +175,7 @@ func TestNodeOnARealHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(Applied{Node: "host1", Status: fabric.Pass, Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r); diff != "" {
+		if diff := cmp.Diff(Applied{Node: "host1", Status: fabric.Pass, Changes: []Change{{Path: root + "/etc/file", Kind: want}}}, r.Applied); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
@@ -174,7 +183,7 @@ func TestNodeOnARealHost(t *testing.T) {
 		t.Errorf("%q, %v", content, err)
 	}
 	b.Artifacts[0].Path = root + "/etc/file/below"
-	if r, err := Node(context.Background(), b, journal); err == nil || r.Node != "host1" || r.Activation != nil {
+	if r, err := Node(context.Background(), b, journal); err == nil || r.Applied.Node != "host1" || r.Applied.Activation != nil {
 		t.Errorf("%+v, %v, want an error", r, err)
 	}
 }

@@ -7,12 +7,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
 // Kind is what happens to a file.
 type Kind string
+
+// UnmarshalText reads a kind; another word is an error, never a kind.
+func (k *Kind) UnmarshalText(text []byte) error {
+	*k = Kind(text)
+	if known := []Kind{Same, Create, Update, Restore, Remove, Unknown}; !slices.Contains(known, *k) {
+		return fmt.Errorf("kind %q: unknown; known: %q", text, known)
+	}
+	return nil
+}
 
 // The kinds of change.
 const (
@@ -64,10 +74,10 @@ func diff(a fabric.Artifact) Change {
 	}
 }
 
-// Write writes the artifacts to this machine and saves the previous files in the journal folder.
-// Each file is replaced at once, never half. When one cannot be written, those before it are put back,
-// and the error says so. Nothing to do writes nothing, and no journal.
-func Write(journal string, artifacts []fabric.Artifact) ([]Change, error) {
+// write writes the artifacts to this machine and saves the previous files in the journal. Every new file is on the disk
+// beside its path before the first one is replaced, so that a full disk changes nothing; each is replaced at once, never
+// half. When one cannot be, those before it are restored, and the error says so. Nothing to do writes no entry.
+func (j *journal) write(artifacts []fabric.Artifact) ([]Change, error) {
 	var todo []fabric.Artifact
 	changes := Diff(artifacts)
 	for i, c := range changes {
@@ -81,29 +91,75 @@ func Write(journal string, artifacts []fabric.Artifact) ([]Change, error) {
 	if len(todo) == 0 {
 		return changes, nil
 	}
-	entry, err := record(journal, todo)
-	if err != nil {
-		return nil, fmt.Errorf("journal %q: %w: nothing was written", journal, err)
-	}
-	for _, a := range todo {
-		if err := write(a); err != nil {
-			return nil, errors.Join(fmt.Errorf("%q: %w: the files written before it are restored", a.Path, err), entry.undo())
+	e, err := j.newEntry()
+	if err == nil {
+		if err = e.fill(todo); err != nil {
+			err = errors.Join(err, os.RemoveAll(e.folder))
 		}
 	}
-	return changes, nil
+	if err != nil {
+		return nil, fmt.Errorf("journal %q: %w: nothing was written", j.folder, err)
+	}
+	if err := e.become(open); err != nil {
+		return nil, fmt.Errorf("%w: nothing was written", err)
+	}
+	if err := replaceAll(todo); err != nil {
+		if undo := e.undo(); undo != nil {
+			return nil, errors.Join(err, undo)
+		}
+		return nil, fmt.Errorf("%w: nothing was written", err)
+	}
+	return changes, e.become("")
 }
 
-func write(a fabric.Artifact) error {
-	if err := os.MkdirAll(filepath.Dir(a.Path), 0o755); err != nil {
-		return err
+// replaceAll writes every artifact beside its path, then replaces one after the other.
+func replaceAll(artifacts []fabric.Artifact) error {
+	for _, a := range artifacts {
+		err := os.MkdirAll(filepath.Dir(a.Path), 0o755)
+		if err == nil {
+			err = writeNew(stagingName(a.Path), a.Content, fs.FileMode(a.Mode))
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", a.Path, err)
+		}
 	}
-	mode := fs.FileMode(a.Mode)
-	if err := replace(a.Path, a.Content, mode); err != nil {
-		return err
-	}
-	// The state on the disk is what counts.
-	if c := diff(a); c.Kind != Same {
-		return fmt.Errorf("after writing, its state is %s (%s)", c.Kind, c.Reason)
+	for _, a := range artifacts {
+		err := os.Rename(stagingName(a.Path), a.Path)
+		if err == nil {
+			err = syncFolder(filepath.Dir(a.Path))
+		}
+		// The state on the disk is what counts.
+		if c := diff(a); err == nil && c.Kind != Same {
+			err = fmt.Errorf("after writing, its state is %s (%s)", c.Kind, c.Reason)
+		}
+		if err != nil {
+			return fmt.Errorf("%q: %w", a.Path, err)
+		}
 	}
 	return nil
+}
+
+// stagingName is where a file is written before it replaces a path. Programs that read a folder of settings pass over
+// names that begin with a dot. It is the same each time, so that the next run finds what a killed one left.
+func stagingName(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".railwright")
+}
+
+// writeNew writes a file that does not exist yet, of exactly this mode, and syncs it to the disk.
+func writeNew(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+}
+
+// syncFolder makes the names in a folder last.
+func syncFolder(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }

@@ -70,6 +70,16 @@ func artifact(path, content string, mode uint32) fabric.Artifact {
 	return fabric.Artifact{Path: path, Mode: mode, Content: []byte(content)}
 }
 
+// write writes artifacts as Node does.
+func write(folder string, artifacts []fabric.Artifact) ([]Change, error) {
+	j, err := openJournal(folder)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := j.write(artifacts)
+	return changes, errors.Join(err, j.close())
+}
+
 func TestRollbackRestoresExactState(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	put(t, root+"/etc/changed.yaml", "old\n", 0o640)
@@ -87,7 +97,7 @@ func TestRollbackRestoresExactState(t *testing.T) {
 		artifact(root+"/etc/link.conf", "no link\n", 0o644),
 		artifact(root+"/etc/new/deep/file", "created\n", 0o755),
 	}
-	changes, err := Write(journal, artifacts)
+	changes, err := write(journal, artifacts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +128,7 @@ func TestRollbackUndoesOneApplyAtATime(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	name := root + "/f"
 	for _, content := range []string{"one", "two", "two", "three"} {
-		if _, err := Write(journal, []fabric.Artifact{artifact(name, content, 0o644)}); err != nil {
+		if _, err := write(journal, []fabric.Artifact{artifact(name, content, 0o644)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -143,7 +153,7 @@ func TestFailedWriteRestoresFiles(t *testing.T) {
 	put(t, root+"/first", "old\n", 0o600)
 	put(t, root+"/blocker", "a file where a folder is wanted\n", 0o644)
 	before := tree(t, root)
-	_, err := Write(journal, []fabric.Artifact{
+	_, err := write(journal, []fabric.Artifact{
 		artifact(root+"/first", "new\n", 0o600),
 		artifact(root+"/made/for/it", "x\n", 0o600),
 		artifact(root+"/folder/file", "y\n", 0o600),
@@ -161,7 +171,7 @@ func TestWriteTouchesNothingThatItCannotRead(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	put(t, root+"/file", "x\n", 0o644)
 	before := tree(t, root)
-	_, err := Write(journal, []fabric.Artifact{
+	_, err := write(journal, []fabric.Artifact{
 		artifact(root+"/new", "y\n", 0o644),
 		artifact(root+"/file/below", "z\n", 0o644),
 	})
@@ -176,7 +186,7 @@ func TestWriteTouchesNothingThatItCannotRead(t *testing.T) {
 func TestRollbackKeepsForeignChanges(t *testing.T) {
 	root, journal := t.TempDir(), t.TempDir()
 	put(t, root+"/a", "old\n", 0o644)
-	if _, err := Write(journal, []fabric.Artifact{artifact(root+"/a", "new\n", 0o644), artifact(root+"/b", "new\n", 0o644)}); err != nil {
+	if _, err := write(journal, []fabric.Artifact{artifact(root+"/a", "new\n", 0o644), artifact(root+"/b", "new\n", 0o644)}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, root+"/b", "edited by hand\n", 0o644)

@@ -1,9 +1,6 @@
 package apply
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,10 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"syscall"
-	"time"
-
-	"railwright.dev/railwright/internal/fabric"
+	"strings"
 )
 
 // JournalFolder is where a host keeps the files that each apply replaced.
@@ -23,246 +17,169 @@ const JournalFolder = "/var/lib/railwright/journal"
 // ErrNoJournal means that there is nothing to roll back.
 var ErrNoJournal = errors.New("nothing was applied here that could be rolled back")
 
-// entry is one apply: every path that it changed, as it was.
-type entry struct {
-	folder  string
-	Folders []string `json:"folders,omitempty"` // made for it, outermost first
-	Files   []saved  `json:"files"`
+// ErrBusy means that another process holds the journal.
+var ErrBusy = errors.New("another apply or rollback is running on this host")
+
+// The entries of a journal are folders. Renaming one is what changes its state, so that a process that is killed
+// between any two instructions leaves one of these:
+//
+//	000007        applied: the files are as the entry wrote them, and it can be rolled back
+//	000007.open   its files are being replaced, or restored: some are as before, some as written
+//	000007.draft  no file depends on it: it is not complete yet, or it was undone; the next run deletes it
+const (
+	open  = ".open"
+	draft = ".draft"
+)
+
+// journal is the journal of this host, locked.
+type journal struct {
+	folder string
+	lock   *os.File
+	// undone are the changes that ended an apply or a rollback that was interrupted; nil: none was.
+	undone []Change
 }
 
-type saved struct {
-	Path    string      `json:"path"`
-	Mode    fs.FileMode `json:"mode,omitempty"` // with type bits; 0: there was nothing
-	UID     int         `json:"uid,omitempty"`
-	GID     int         `json:"gid,omitempty"`
-	ModTime time.Time   `json:"mod_time,omitzero"`
-	Link    string      `json:"link,omitempty"` // target of a symbolic link
-	Wrote   string      `json:"wrote"`          // SHA-256 of what apply put there
-}
-
-const entryFile = "entry.json"
-
-// record saves what is at the paths of the artifacts, on the disk before it returns.
-func record(journal string, artifacts []fabric.Artifact) (*entry, error) {
-	if err := os.MkdirAll(journal, 0o700); err != nil {
+// openJournal locks the journal and ends what an interrupted process left: what it was replacing or restoring is
+// restored, and its temporary files are deleted.
+func openJournal(folder string) (*journal, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
 	}
-	folder, err := nextFolder(journal)
+	lock, err := lockFolder(folder)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("journal %q: %w", folder, err)
 	}
-	e := &entry{folder: folder}
-	if err := e.fill(artifacts); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+	j := &journal{folder: folder, lock: lock}
+	if err := j.recover(); err != nil {
+		return nil, errors.Join(err, j.close())
 	}
-	return e, nil
+	return j, nil
 }
 
-// nextFolder makes the folder of the next entry. Entries are numbered, because clocks are set back.
-func nextFolder(journal string) (string, error) {
-	entries, err := os.ReadDir(journal)
+// close gives up the lock; so does the end of the process.
+func (j *journal) close() error { return j.lock.Close() }
+
+func (j *journal) recover() error {
+	entries, err := listEntries(j.folder)
 	if err != nil {
-		return "", err
+		return err
 	}
-	number := 1
-	if len(entries) > 0 {
-		last := entries[len(entries)-1].Name()
-		if number, err = strconv.Atoi(last); err != nil {
-			return "", fmt.Errorf("journal entry %q: invalid number: %w", last, err)
+	for _, e := range slices.Backward(entries) {
+		switch e.state {
+		case draft:
+			err = os.RemoveAll(e.folder)
+		case open:
+			err = j.end(e)
 		}
-		number++
-	}
-	folder := filepath.Join(journal, fmt.Sprintf("%06d", number))
-	return folder, os.Mkdir(folder, 0o700) // of two concurrent runs one fails here
-}
-
-// fill saves what is at the paths, and the entry itself last.
-func (e *entry) fill(artifacts []fabric.Artifact) error {
-	for i, a := range artifacts {
-		s, err := save(a.Path, e.saveName(i))
 		if err != nil {
 			return err
 		}
-		s.Wrote = digest(a.Content)
-		e.Files = append(e.Files, s)
-		e.noteFolders(filepath.Dir(a.Path))
 	}
-	text, err := json.MarshalIndent(e, "", " ")
+	return nil
+}
+
+// end undoes an entry whose process was killed.
+func (j *journal) end(e *entry) error {
+	err := e.load()
+	if err == nil {
+		err = e.check()
+	}
+	if err == nil {
+		err = e.undo()
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("an apply or rollback was interrupted, and cannot be undone: %w; the previous files are in %q: "+
+			"remove that folder to keep the files as they are now", err, e.folder)
 	}
-	return replace(filepath.Join(e.folder, entryFile), text, 0o600)
+	j.undone = append(j.undone, e.changes()...)
+	return nil
 }
 
-func (e *entry) saveName(i int) string { return filepath.Join(e.folder, strconv.Itoa(i)) }
-
-// noteFolders records the folders that have to be created above a file.
-func (e *entry) noteFolders(folder string) {
-	var made []string
-	for ; ; folder = filepath.Dir(folder) {
-		if _, err := os.Lstat(folder); err == nil || folder == filepath.Dir(folder) {
-			break
-		}
-		made = append(made, folder)
-	}
-	slices.Reverse(made)
-	for _, f := range made {
-		if !slices.Contains(e.Folders, f) {
-			e.Folders = append(e.Folders, f)
-		}
-	}
-}
-
-func save(path, copyTo string) (saved, error) {
-	s := saved{Path: path}
-	info, err := os.Lstat(path)
+// Interrupted reports whether an entry is open: an apply or a rollback was killed, or is running. It changes nothing.
+func Interrupted(folder string) (bool, error) {
+	entries, err := listEntries(folder)
 	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return s, err
-	}
-	s.Mode, s.ModTime = info.Mode(), info.ModTime()
-	s.UID, s.GID = owner(info)
-	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		s.Link, err = os.Readlink(path)
-		return s, err
-	case info.Mode().IsRegular():
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return s, err
-		}
-		return s, replace(copyTo, content, 0o600)
-	default:
-		return s, fmt.Errorf("%q is a %s: only files and links are replaced", path, info.Mode().Type())
-	}
-}
-
-// Rollback restores the state before the last apply: content, mode, owner, time of change, links,
-// and the absence of files and folders. A file that was changed since is left alone, and is an error
-// before anything is touched.
-func Rollback(journal string) ([]Change, error) {
-	e, err := last(journal)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range e.Files {
-		known, err := s.known(e.saveName(i))
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w: nothing was rolled back", s.Path, err)
-		}
-		if !known {
-			return nil, fmt.Errorf("%q: changed since it was applied: nothing was rolled back; the previous files are in %q", s.Path, e.folder)
-		}
-	}
-	changes := make([]Change, 0, len(e.Files))
-	for _, s := range e.Files {
-		kind := Restore
-		if s.Mode == 0 {
-			kind = Remove
-		}
-		changes = append(changes, Change{Path: s.Path, Kind: kind})
-	}
-	return changes, e.undo()
-}
-
-// known reports whether a path is as apply wrote it, or as it was before: an apply or a rollback that was
-// killed in the middle leaves some of each, and can be rolled back again.
-func (s saved) known(copyAt string) (bool, error) {
-	now, err := os.Lstat(s.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.Mode == 0, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if s.Link != "" && now.Mode()&fs.ModeSymlink != 0 {
-		link, err := os.Readlink(s.Path)
-		return link == s.Link, err
-	}
-	content, err := os.ReadFile(s.Path)
-	if err != nil {
-		return false, err
-	}
-	if digest(content) == s.Wrote {
-		return true, nil
-	}
-	if s.Mode == 0 || s.Link != "" {
 		return false, nil
 	}
-	old, err := os.ReadFile(copyAt)
-	return err == nil && digest(content) == digest(old), err
+	return slices.ContainsFunc(entries, func(e *entry) bool { return e.state == open }), err
 }
 
-func last(journal string) (*entry, error) {
-	entries, err := os.ReadDir(journal)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil, fmt.Errorf("journal %q: %w", journal, ErrNoJournal)
-	}
+// listEntries returns the entries of a journal in their order, without their content.
+func listEntries(folder string) ([]*entry, error) {
+	names, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{folder: filepath.Join(journal, entries[len(entries)-1].Name())}
-	text, err := os.ReadFile(filepath.Join(e.folder, entryFile))
+	var entries []*entry
+	for _, n := range names {
+		number, state, _ := strings.Cut(n.Name(), ".")
+		if state != "" {
+			state = "." + state
+		}
+		i, err := strconv.Atoi(number)
+		if err != nil || i < 1 || !n.IsDir() || !slices.Contains([]string{"", open, draft}, state) {
+			return nil, fmt.Errorf("journal %q: %q is not an entry of a journal: move it away", folder, n.Name())
+		}
+		entries = append(entries, &entry{folder: filepath.Join(folder, n.Name()), number: i, state: state})
+	}
+	slices.SortStableFunc(entries, func(a, b *entry) int { return a.number - b.number })
+	return entries, nil
+}
+
+// newEntry makes the folder of the next entry. Entries are numbered, because clocks are set back.
+func (j *journal) newEntry() (*entry, error) {
+	entries, err := listEntries(j.folder)
 	if err != nil {
-		return nil, fmt.Errorf("journal %q: cut short before anything was written: remove it: %w", e.folder, err)
+		return nil, err
 	}
-	if err := json.Unmarshal(text, e); err != nil {
-		return nil, fmt.Errorf("journal %q: %w", e.folder, err)
+	number := 1
+	if len(entries) > 0 {
+		number = entries[len(entries)-1].number + 1
 	}
-	return e, nil
+	e := &entry{folder: filepath.Join(j.folder, fmt.Sprintf("%06d%s", number, draft)), number: number, state: draft}
+	return e, os.Mkdir(e.folder, 0o700)
 }
 
-// undo restores everything and removes the entry. It continues after a failure, and then keeps the entry.
-func (e *entry) undo() error {
-	var errs []error
-	for i, s := range e.Files {
-		if err := s.restore(e.saveName(i)); err != nil {
-			errs = append(errs, fmt.Errorf("%q: %w", s.Path, err))
-		}
-	}
-	for _, folder := range slices.Backward(e.Folders) {
-		// A folder that now has other files stays.
-		if err := os.Remove(folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-			errs = append(errs, err)
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("roll back: %w: the previous files are in %q", errors.Join(errs...), e.folder)
-	}
-	return os.RemoveAll(e.folder)
-}
-
-func (s saved) restore(from string) error {
-	if s.Mode == 0 {
-		err := os.Remove(s.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	}
-	if s.Link != "" {
-		return replaceLink(s.Link, s.Path)
-	}
-	content, err := os.ReadFile(from)
+// last returns the entry of the last apply.
+func (j *journal) last() (*entry, error) {
+	entries, err := listEntries(j.folder)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := replace(s.Path, content, s.Mode.Perm()); err != nil {
-		return err
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("journal %q: %w", j.folder, ErrNoJournal)
 	}
-	if err := os.Chown(s.Path, s.UID, s.GID); err != nil {
-		return err
-	}
-	// After chown, which takes set-id bits away.
-	if err := os.Chmod(s.Path, s.Mode); err != nil {
-		return err
-	}
-	return os.Chtimes(s.Path, time.Time{}, s.ModTime)
+	e := entries[len(entries)-1]
+	return e, e.load()
 }
 
-func digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
+// Rollback restores the state before the last apply: content, mode, owner, time of change, links, and the absence of
+// files and folders. A file that was changed since is left alone, and is an error before anything is touched. After an
+// apply or a rollback that was interrupted, it restores the state before that one.
+func Rollback(folder string) (changes []Change, err error) {
+	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("journal %q: %w", folder, ErrNoJournal)
+	}
+	j, err := openJournal(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, j.close()) }()
+	if j.undone != nil {
+		return j.undone, nil
+	}
+	e, err := j.last()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.check(); err != nil {
+		return nil, fmt.Errorf("%w: nothing was rolled back; the previous files are in %q", err, e.folder)
+	}
+	if err := e.become(open); err != nil {
+		return nil, err
+	}
+	if err := e.undo(); err != nil {
+		return nil, err
+	}
+	return e.changes(), nil
 }

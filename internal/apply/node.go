@@ -2,12 +2,21 @@ package apply
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
+// The kinds of the documents that go to a node and come back.
+const (
+	BundleKind = "ApplyBundle"
+	ResultKind = "ApplyResult"
+)
+
 // Bundle is everything that one node needs for its planned configuration.
 type Bundle struct {
+	fabric.Meta
 	Node      string              `json:"node"`
 	MTU       int                 `json:"mtu"` // bytes
 	Addresses []fabric.NICAddress `json:"addresses"`
@@ -15,14 +24,24 @@ type Bundle struct {
 	DryRun    bool                `json:"dry_run,omitempty"`
 }
 
+// Result is the answer of a node to its bundle.
+type Result struct {
+	fabric.Meta
+	Applied Applied `json:"applied"`
+}
+
 // Applied is the result for a target: a node, or a switch of the plan.
 type Applied struct {
 	Node       string        `json:"node"`   // or switch
-	Status     fabric.Status `json:"status"` // pass: as planned, or written; fail: a dry run found changes; unknown: see Error
+	Status     fabric.Status `json:"status"` // see judge; unknown: see Error
 	Changes    []Change      `json:"changes"`
 	Activation *Activation   `json:"activation,omitempty"` // nil: the files take effect at the next start
-	Error      string        `json:"error,omitempty"`      // why its status is unknown
-	Reason     string        `json:"reason,omitempty"`     // why it is not applicable
+	// Drift is what the machine does not have in effect although its files are as planned.
+	Drift []string `json:"drift,omitempty"`
+	// Interrupted says that an apply or a rollback was killed before: a dry run found it, an apply undid it first.
+	Interrupted bool   `json:"interrupted,omitempty"`
+	Error       string `json:"error,omitempty"`  // why its status is unknown
+	Reason      string `json:"reason,omitempty"` // why it is not applicable
 }
 
 // Activation describes how the written configuration took effect, and what did not.
@@ -30,45 +49,111 @@ type Activation struct {
 	Network string   `json:"network"`           // the program that configured the interfaces
 	Reason  string   `json:"reason,omitempty"`  // why it was not netplan and systemd-networkd
 	Pending []string `json:"pending,omitempty"` // what is not in effect, and why
+	Skipped []string `json:"skipped,omitempty"` // what a lab host does not have, and why
 }
 
-// judge returns the status of a node that answered: Unknown where a file could not be read, and of a dry run
-// Fail where something is to be changed.
+// judge returns the status of a node that answered. Fail: something that should be in effect is not, or a dry run found
+// something to do. Unknown: a file could not be read, or there is none.
 func (a Applied) judge(dryRun bool) fabric.Status {
+	if a.Activation != nil && len(a.Activation.Pending) > 0 || dryRun && (a.Interrupted || len(a.Drift) > 0) {
+		return fabric.Fail
+	}
+	if len(a.Changes) == 0 {
+		return fabric.Unknown // nothing was compared
+	}
 	status := fabric.Pass
 	for _, c := range a.Changes {
 		switch {
-		case dryRun && c.Kind != Same && c.Kind != Unknown:
-			return fabric.Fail
 		case c.Kind == Unknown:
 			status = fabric.Unknown
+		case dryRun && c.Kind != Same:
+			return fabric.Fail
 		}
 	}
 	return status
 }
 
+// TakesEffect says when the files of a real host do.
+const TakesEffect = "take effect at the next start, or after: netplan apply && sysctl --system && systemctl daemon-reload"
+
+// Worst is the status of all targets: fail before unknown before pass. Of no target it is unknown.
+func Worst(targets []Applied) fabric.Status {
+	worst := fabric.Unknown
+	for i, a := range targets {
+		switch {
+		case a.Status == fabric.Fail:
+			return fabric.Fail
+		case i == 0 || a.Status == fabric.Unknown:
+			worst = a.Status
+		case worst == fabric.NotApplicable:
+			worst = a.Status
+		}
+	}
+	return worst
+}
+
+// Accept returns the answer of a node, if it is one to this bundle: about this node and each of its files, and with the
+// status that follows from it.
+func (b Bundle) Accept(r Result) (Applied, error) {
+	a := r.Applied
+	if a.Node != b.Node {
+		return Applied{}, fmt.Errorf("the answer is about %q", a.Node)
+	}
+	if len(a.Changes) != len(b.Artifacts) {
+		return Applied{}, fmt.Errorf("the answer has %s of %d", fabric.Count(len(a.Changes), "file"), len(b.Artifacts))
+	}
+	for i, c := range a.Changes {
+		if c.Path != b.Artifacts[i].Path || c.Kind == "" || c.Kind == Restore || c.Kind == Remove {
+			return Applied{}, fmt.Errorf("the answer has %q for %q instead of a change of %q", c.Kind, c.Path, b.Artifacts[i].Path)
+		}
+	}
+	if status := a.judge(b.DryRun); status != a.Status || a.Error != "" || a.Reason != "" {
+		return Applied{}, fmt.Errorf("the answer says %s, its content says %s", a.Status, status)
+	}
+	return a, nil
+}
+
 // Node writes the bundle's files on this machine, or with DryRun says what it would write. On a lab host
 // they also take effect; on a real one they do at its next start, so that the connection over which they
 // were applied is not cut.
-func Node(ctx context.Context, b Bundle, journal string) (Applied, error) {
-	r := Applied{Node: b.Node}
+func Node(ctx context.Context, b Bundle, folder string) (r Result, err error) {
+	r = Result{fabric.NewMeta(ResultKind), Applied{Node: b.Node}}
 	if b.DryRun {
-		r.Changes = Diff(b.Artifacts)
-		r.Status = r.judge(true)
-		return r, nil
+		err = r.Applied.look(b, folder)
+	} else {
+		err = r.Applied.write(ctx, b, folder)
 	}
-	var err error
-	if r.Changes, err = Write(journal, b.Artifacts); err != nil {
-		return r, err
+	r.Applied.Status = r.Applied.judge(b.DryRun)
+	return r, err
+}
+
+// look is a dry run.
+func (a *Applied) look(b Bundle, folder string) (err error) {
+	a.Changes = Diff(b.Artifacts)
+	if a.Interrupted, err = Interrupted(folder); err != nil {
+		return err
 	}
-	r.Status = r.judge(false)
-	if !InLab() {
-		return r, nil
+	for _, c := range a.Changes {
+		if c.Kind != Same {
+			return nil // what is not written cannot be in effect
+		}
 	}
-	a, err := bringUp(ctx, b)
+	a.Drift, err = notInEffect(b)
+	return err
+}
+
+// write holds the journal until the files are in effect, so that of two at once one is refused.
+func (a *Applied) write(ctx context.Context, b Bundle, folder string) (err error) {
+	j, err := openJournal(folder)
 	if err != nil {
-		return r, err
+		return fmt.Errorf("%w: nothing was written", err)
 	}
-	r.Activation = &a
-	return r, nil
+	defer func() { err = errors.Join(err, j.close()) }()
+	a.Interrupted = j.undone != nil
+	if a.Changes, err = j.write(b.Artifacts); err != nil || !InLab() {
+		return err
+	}
+	activation, err := bringUp(ctx, b)
+	a.Activation = &activation
+	return err
 }

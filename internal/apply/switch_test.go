@@ -36,27 +36,3 @@ func TestSwitches(t *testing.T) {
 		})
 	}
 }
-
-func TestJudge(t *testing.T) {
-	for _, c := range []struct {
-		name         string
-		kinds        []Kind
-		wrote, would fabric.Status // of an apply, of a dry run
-	}{
-		{"nothing to do", []Kind{Same}, fabric.Pass, fabric.Pass},
-		{"no file", nil, fabric.Pass, fabric.Pass},
-		{"changes", []Kind{Same, Create}, fabric.Pass, fabric.Fail},
-		{"unreadable", []Kind{Same, Unknown}, fabric.Unknown, fabric.Unknown},
-		{"unreadable and changes", []Kind{Unknown, Update}, fabric.Unknown, fabric.Fail},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var a Applied
-			for _, k := range c.kinds {
-				a.Changes = append(a.Changes, Change{Kind: k})
-			}
-			if a.judge(false) != c.wrote || a.judge(true) != c.would {
-				t.Errorf("%v and %v, want %v and %v", a.judge(false), a.judge(true), c.wrote, c.would)
-			}
-		})
-	}
-}

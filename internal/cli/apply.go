@@ -30,7 +30,9 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 		Long: "Write the rendered files of every machine, and keep the previous ones for `railwright rollback` on it.\n" +
 			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
 			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n\n" +
-			"Exit status with --dry-run: 0 nothing to do, 1 changes pending, 2 cannot tell. Without: 2 where a target was not reached.",
+			"With --dry-run nothing is changed; where the files are as planned, it reports what of them is not in effect.\n\n" +
+			"Exit status with --dry-run: 0 nothing to do, 1 changes pending or not in effect, 2 cannot tell.\n" +
+			"Without: 0 written, 1 not all of it is in effect on a lab host, 2 a target was not reached or cannot be applied to.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
@@ -49,24 +51,10 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := a.printApplied(results); err != nil {
+	if err := a.printApplied(results, o.dryRun); err != nil {
 		return err
 	}
-	return exitOf(worst(results))
-}
-
-// worst is the status of all targets: fail before unknown before pass.
-func worst(results []apply.Applied) fabric.Status {
-	status := fabric.Pass
-	for _, r := range results {
-		switch r.Status {
-		case fabric.Fail:
-			return fabric.Fail
-		case fabric.Unknown:
-			status = fabric.Unknown
-		}
-	}
-	return status
+	return exitOf(apply.Worst(results))
 }
 
 // applyResults is what apply and rollback print as JSON.
@@ -76,14 +64,14 @@ type applyResults struct {
 }
 
 // printApplied writes the changes of each target; targets whose changes are alike share one block.
-func (a *app) printApplied(results []apply.Applied) error {
+func (a *app) printApplied(results []apply.Applied, dryRun bool) error {
 	if a.json() {
 		return report.JSON(a.stdout, applyResults{Meta: fabric.NewMeta("Applied"), Results: append([]apply.Applied{}, results...)})
 	}
 	targets := make(map[string][]string)
 	var order []string
 	for _, r := range results {
-		text := changesText(r)
+		text := changesText(r, dryRun)
 		if targets[text] == nil {
 			order = append(order, text)
 		}
@@ -97,22 +85,52 @@ func (a *app) printApplied(results []apply.Applied) error {
 	return nil
 }
 
-func changesText(r apply.Applied) string {
+// changesText describes the changes of a target, what of them is not in effect, and why.
+func changesText(r apply.Applied, dryRun bool) string {
 	var b strings.Builder
+	line := func(word, text string) { fmt.Fprintf(&b, "  %-8s %s\n", word, fabric.Printable(text)) }
 	switch {
 	case r.Error != "":
-		fmt.Fprintf(&b, "  unknown  %s\n", r.Error)
+		line("unknown", r.Error)
 	case r.Status == fabric.NotApplicable:
 		fmt.Fprintf(&b, "  %s\n", r.Reason)
 	}
+	if r.Interrupted {
+		line("note", interruptedText(dryRun))
+	}
+	changed := false
 	for _, c := range r.Changes {
-		fmt.Fprintf(&b, "  %-8s %s", c.Kind, c.Path)
+		changed = changed || c.Kind != apply.Same
+		text := c.Path
 		if c.Reason != "" {
-			fmt.Fprintf(&b, " (%s)", c.Reason)
+			text += " (" + c.Reason + ")"
 		}
-		b.WriteByte('\n')
+		line(string(c.Kind), text)
+	}
+	for _, d := range r.Drift {
+		line("drift", d)
+	}
+	if v := r.Activation; v != nil {
+		for _, p := range v.Pending {
+			line("pending", p)
+		}
+		for _, s := range v.Skipped {
+			line("skipped", s)
+		}
+		if v.Reason != "" {
+			line("note", "configured by "+v.Network+": "+v.Reason)
+		}
+	} else if changed && !dryRun {
+		line("note", "the files "+apply.TakesEffect)
 	}
 	return b.String()
+}
+
+func interruptedText(dryRun bool) string {
+	if dryRun {
+		return "an apply or rollback was interrupted, or is running: the next one restores the files from before it first"
+	}
+	return "an apply or rollback was interrupted: the files from before it were restored first"
 }
 
 func (a *app) rollbackCommand(run func() error) *cobra.Command {
@@ -130,5 +148,5 @@ func (a *app) rollback() error {
 	if err != nil {
 		return fmt.Errorf("rollback: %w", err)
 	}
-	return a.printApplied([]apply.Applied{{Node: host.Local{}.Name(), Status: fabric.Pass, Changes: changes}})
+	return a.printApplied([]apply.Applied{{Node: host.Local{}.Name(), Status: fabric.Pass, Changes: changes}}, false)
 }

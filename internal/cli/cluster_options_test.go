@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"railwright.dev/railwright/internal/apply"
-	"railwright.dev/railwright/internal/fabric"
 )
 
 // wantOptions parses arguments and compares the resulting options.
@@ -99,29 +97,6 @@ func TestNodeSteps(t *testing.T) {
 			cmd.SilenceUsage, cmd.SilenceErrors = true, true
 			if err := cmd.Execute(); ran != c.want || (err == nil) != (c.want != "") {
 				t.Errorf("ran %q, %v, want %q", ran, err, c.want)
-			}
-		})
-	}
-}
-
-func TestWorst(t *testing.T) {
-	for _, c := range []struct {
-		name     string
-		statuses []fabric.Status
-		want     fabric.Status
-	}{
-		{"all pass", []fabric.Status{fabric.Pass, fabric.Pass}, fabric.Pass},
-		{"a switch of the lab", []fabric.Status{fabric.Pass, fabric.NotApplicable}, fabric.Pass},
-		{"a switch that cannot be applied", []fabric.Status{fabric.Pass, fabric.Unknown}, fabric.Unknown},
-		{"changes pending too", []fabric.Status{fabric.Unknown, fabric.Fail}, fabric.Fail},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var results []apply.Applied
-			for _, s := range c.statuses {
-				results = append(results, apply.Applied{Status: s})
-			}
-			if got := worst(results); got != c.want {
-				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}

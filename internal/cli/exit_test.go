@@ -80,7 +80,7 @@ func TestExitStatus(t *testing.T) {
 		{"init --example bogus", 64, "", "roce-mi300x"},
 		{"schema", 64, "", "accepts 1 arg(s), received 0"},
 		{"schema Bogus", 64, "", `kind "Bogus": unknown; known: Cluster, Facts, Plan, Index, Findings, Mesh, Causes`},
-		{"node apply", 64, "", "bundle: EOF"},
+		{"node apply", 64, "", "bundle: line 1: unexpected end of JSON input"},
 		{"node mesh", 64, "", "mesh orders: EOF"},
 		{"node lab-fault", 64, "", "faults: EOF"},
 	}

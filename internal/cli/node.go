@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -74,8 +75,12 @@ func collectHere(ctx context.Context) (*fabric.Facts, error) {
 }
 
 func (a *app) nodeApply(ctx context.Context) error {
+	text, err := io.ReadAll(a.stdin)
 	var b apply.Bundle
-	if err := json.NewDecoder(a.stdin).Decode(&b); err != nil {
+	if err == nil {
+		err = fabric.Decode(text, apply.BundleKind, &b)
+	}
+	if err != nil {
 		return fmt.Errorf("bundle: %w", err)
 	}
 	r, err := apply.Node(ctx, b, apply.JournalFolder)

@@ -5,11 +5,11 @@ package fleet
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 )
 
@@ -78,10 +78,10 @@ func (f *Fleet) Close() error {
 	return errors.Join(errs...)
 }
 
-// Ask runs this program with arguments on every machine in parallel and decodes the JSON that each prints; stdin
-// returns its standard input, nil for none. The outcomes are in the order of the fleet; for a machine that
-// could not be reached it is the error of reaching it.
-func Ask[T any](ctx context.Context, f *Fleet, args []string, stdin func(name string) ([]byte, error)) []host.Outcome[T] {
+// Ask runs this program with arguments on every machine in parallel and decodes the document of a kind that each
+// prints; an answer that is anything else is an error of that machine. stdin returns its standard input, nil for none.
+// The outcomes are in the order of the fleet; for a machine that could not be reached it is the error of reaching it.
+func Ask[T any](ctx context.Context, f *Fleet, kind string, args []string, stdin func(name string) ([]byte, error)) []host.Outcome[T] {
 	return host.RunAll(ctx, f.names, atOnce, askWithin, func(ctx context.Context, name string) (answer T, err error) {
 		m := f.members[name]
 		if m.Err != nil {
@@ -98,7 +98,7 @@ func Ask[T any](ctx context.Context, f *Fleet, args []string, stdin func(name st
 		if err != nil {
 			return answer, err
 		}
-		if err := json.Unmarshal(out, &answer); err != nil {
+		if err := fabric.Decode(out, kind, &answer); err != nil {
 			return answer, fmt.Errorf("answer to %q: %w", args, err)
 		}
 		return answer, nil

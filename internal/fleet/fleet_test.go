@@ -32,11 +32,11 @@ func mixed(program string, left *[]string) *Fleet {
 func TestAsk(t *testing.T) {
 	var left []string
 	f := mixed("cat", &left)
-	answers := Ask[map[string]string](context.Background(), f, nil, func(name string) ([]byte, error) {
+	answers := Ask[map[string]string](context.Background(), f, "Name", nil, func(name string) ([]byte, error) {
 		if name == "a" {
 			return nil, errors.New("nothing to send")
 		}
-		return []byte(`{"name":"` + name + `"}`), nil
+		return []byte(`{"apiVersion":"railwright.dev/v1alpha1","kind":"Name","name":"` + name + `"}`), nil
 	})
 	var names []string
 	for _, o := range answers {
@@ -66,7 +66,7 @@ func TestAskAnswers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := New([]host.Outcome[Member]{{Name: "a", Value: Member{Runner: host.Local{}, Program: c.program}}})
-			o := Ask[int](context.Background(), f, []string{"node", "x"}, nil)[0]
+			o := Ask[int](context.Background(), f, "Name", []string{"node", "x"}, nil)[0]
 			if o.Err == nil || !strings.Contains(o.Err.Error(), c.want) {
 				t.Errorf("error %v, want %q", o.Err, c.want)
 			}

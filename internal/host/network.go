@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/jsimonetti/rtnetlink/v2"
 	"github.com/jsimonetti/rtnetlink/v2/driver"
@@ -194,6 +195,36 @@ func (n *Network) routeMessage(table int, destination netip.Prefix, gateway neti
 		m.Scope, m.Attributes.Gateway = linux.RT_SCOPE_UNIVERSE, gateway.AsSlice()
 	}
 	return m, nil
+}
+
+// HasRoute reports whether a table has the route that AddRoute adds with the same arguments.
+func (n *Network) HasRoute(table int, destination netip.Prefix, gateway netip.Addr, name string) (bool, error) {
+	want, err := n.routeMessage(table, destination, gateway, name)
+	if err != nil {
+		return false, err
+	}
+	routes, err := n.conn.Route.List()
+	if err != nil {
+		return false, fmt.Errorf("routes: %w", err)
+	}
+	return slices.ContainsFunc(routes, func(r rtnetlink.RouteMessage) bool {
+		a, w := r.Attributes, want.Attributes
+		return r.Family == want.Family && r.Type == want.Type && r.DstLength == want.DstLength && a.Table == w.Table &&
+			a.OutIface == w.OutIface && a.Gateway.Equal(w.Gateway) && a.Dst.Equal(w.Dst)
+	}), nil
+}
+
+// HasRule reports whether there is the policy rule that AddRule adds with the same arguments.
+func (n *Network) HasRule(priority int, source netip.Prefix, table int) (bool, error) {
+	rules, err := n.conn.Rule.List()
+	if err != nil {
+		return false, fmt.Errorf("rules: %w", err)
+	}
+	return slices.ContainsFunc(rules, func(r rtnetlink.RuleMessage) bool {
+		a := r.Attributes
+		return r.Family == linux.AF_INET && int(r.SrcLength) == source.Bits() && a != nil && a.Src != nil && a.Priority != nil && a.Table != nil &&
+			a.Src.Equal(source.Addr().AsSlice()) && int(*a.Priority) == priority && int(*a.Table) == table
+	}), nil
 }
 
 // AddRule adds a policy rule `from SOURCE lookup TABLE`; one that is there already is left as it is.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -81,6 +82,8 @@ func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(f
 		switch {
 		case r.Error != "":
 			return fmt.Errorf("host %q: %s", r.Node, r.Error)
+		case r.Activation != nil && len(r.Activation.Pending) > 0:
+			progress("%s: not in effect: %s", r.Node, strings.Join(r.Activation.Pending, "; "))
 		case r.Activation != nil && r.Activation.Reason != "":
 			progress("%s: configured by %s (%s)", r.Node, r.Activation.Network, r.Activation.Reason)
 		case r.Activation != nil:

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"railwright.dev/railwright/internal/apply"
@@ -14,7 +15,7 @@ import (
 
 // Collect returns the facts of every machine, in order, and why there are none of some.
 func Collect(ctx context.Context, f *fleet.Fleet) (nodes []*fabric.Facts, lost []fabric.Missing) {
-	for _, o := range fleet.Ask[*fabric.Facts](ctx, f, []string{"node", "collect"}, nil) {
+	for _, o := range fleet.Ask[*fabric.Facts](ctx, f, "Facts", []string{"node", "collect"}, nil) {
 		switch {
 		case o.Err != nil:
 			lost = append(lost, fabric.Missing{What: o.Name, Source: "collect", Reason: o.Err.Error()})
@@ -37,20 +38,26 @@ func Apply(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, folder string, i
 		return nil, err
 	}
 	addresses := p.Addressing.ByNode()
-	answers := fleet.Ask[apply.Applied](ctx, f, []string{"node", "apply"}, func(node string) ([]byte, error) {
-		return json.Marshal(apply.Bundle{
+	bundle := func(node string) apply.Bundle {
+		return apply.Bundle{
+			Meta: fabric.NewMeta(apply.BundleKind),
 			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Artifacts: targets[node], DryRun: dryRun,
-		})
+		}
+	}
+	answers := fleet.Ask[apply.Result](ctx, f, apply.ResultKind, []string{"node", "apply"}, func(node string) ([]byte, error) {
+		if len(targets[node]) == 0 {
+			return nil, errors.New("no file was rendered for it")
+		}
+		return json.Marshal(bundle(node))
 	})
 	results := make([]apply.Applied, 0, len(answers)+len(p.Switches))
 	for _, o := range answers {
-		r := o.Value
-		r.Node = o.Name
-		if r.Changes == nil {
-			r.Changes = []apply.Change{} // JSON has a list of them, also of a node that did not answer
+		r, err := apply.Applied{}, o.Err
+		if err == nil {
+			r, err = bundle(o.Name).Accept(o.Value)
 		}
-		if o.Err != nil {
-			r.Status, r.Error = fabric.Unknown, o.Err.Error()
+		if err != nil { // JSON has a list of changes, also of a node that did not answer
+			r = apply.Applied{Node: o.Name, Changes: []apply.Change{}, Error: err.Error()}
 		}
 		results = append(results, r)
 	}

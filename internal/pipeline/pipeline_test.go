@@ -165,8 +165,10 @@ func TestApplied(t *testing.T) {
 		{"in the lab", apply.Applied{Node: "leaf1", Status: fabric.NotApplicable, Reason: "a bridge"}, report.Applied{Node: "leaf1", Status: fabric.NotApplicable, Reason: "a bridge"}},
 		{"files", apply.Applied{Node: "a", Status: fabric.Pass}, report.Applied{Node: "a", How: "files", Status: fabric.Pass,
 			Reason: "they take effect at the next start, or after: netplan apply && sysctl --system && systemctl daemon-reload"}},
-		{"activated", apply.Applied{Node: "a", Status: fabric.Pass, Activation: &apply.Activation{Network: "netlink", Reason: "no networkd", Pending: []string{"x: later"}}},
+		{"activated", apply.Applied{Node: "a", Status: fabric.Pass, Activation: &apply.Activation{Network: "netlink", Reason: "no networkd", Skipped: []string{"x: later"}}},
 			report.Applied{Node: "a", How: "netlink", Status: fabric.Pass, Reason: "no networkd; x: later"}},
+		{"not in effect", apply.Applied{Node: "a", Status: fabric.Fail, Activation: &apply.Activation{Network: "netlink", Pending: []string{"eth1: is down"}}},
+			report.Applied{Node: "a", How: "netlink", Status: fabric.Fail, Reason: "not in effect: eth1: is down"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, applied(c.in)); diff != "" {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,7 @@ func (u *up) apply(ctx context.Context) (string, error) {
 	}
 	hosts := make(map[string]int)
 	switches := make(map[fabric.Status]int)
+	u.applied = results
 	for i, r := range results {
 		a := applied(r)
 		u.report.Applied = append(u.report.Applied, a)
@@ -113,32 +115,26 @@ func (u *up) apply(ctx context.Context) (string, error) {
 
 // applied describes how the configuration of a target took effect.
 func applied(r apply.Applied) report.Applied {
-	out := report.Applied{Node: r.Node, Status: r.Status, Reason: r.Error}
+	out := report.Applied{Node: r.Node, Status: r.Status, Reason: cmp.Or(r.Error, r.Reason)}
 	switch a := r.Activation; {
-	case r.Status != fabric.Pass:
-		if out.Reason == "" {
-			out.Reason = r.Reason
-		}
-	case a == nil:
-		out.How = "files"
-		out.Reason = "they take effect at the next start, or after: netplan apply && sysctl --system && systemctl daemon-reload"
-	default:
-		reasons := a.Pending
+	case a != nil:
+		var reasons []string
 		if a.Reason != "" {
-			reasons = append([]string{a.Reason}, reasons...)
+			reasons = append(reasons, a.Reason)
 		}
-		out.How, out.Reason = a.Network, strings.Join(reasons, "; ")
+		for _, p := range a.Pending {
+			reasons = append(reasons, "not in effect: "+p)
+		}
+		out.How, out.Reason = a.Network, strings.Join(append(reasons, a.Skipped...), "; ")
+	case r.Status == fabric.Pass:
+		out.How, out.Reason = "files", "they "+apply.TakesEffect
 	}
 	return out
 }
 
-// applyStatus is unknown if any target is: a machine that was not reached, a switch that cannot be applied.
-func (u *up) applyStatus() fabric.Status {
-	if slices.ContainsFunc(u.report.Applied, func(a report.Applied) bool { return a.Status == fabric.Unknown }) {
-		return fabric.Unknown
-	}
-	return fabric.Pass
-}
+// applyStatus is the worst of all targets: a host on which something is not in effect fails; a machine that was not
+// reached and a switch that cannot be applied are unknown.
+func (u *up) applyStatus() fabric.Status { return apply.Worst(u.applied) }
 
 func (u *up) settle(ctx context.Context) (string, error) {
 	if err := u.lab.StartLLDP(ctx); err != nil {

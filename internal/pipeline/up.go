@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/fleet"
 	"railwright.dev/railwright/internal/intent"
@@ -84,12 +85,13 @@ func noLabYet() error {
 // up is a run in progress: the results of its steps so far, and its folder.
 type up struct {
 	Options
-	folder run.Folder
-	report report.Run
-	lab    *lab.Lab // nil over SSH
-	fleet  *fleet.Fleet
-	facts  []*fabric.Facts
-	lost   []fabric.Missing
+	folder  run.Folder
+	report  report.Run
+	lab     *lab.Lab // nil over SSH
+	fleet   *fleet.Fleet
+	applied []apply.Applied
+	facts   []*fabric.Facts
+	lost    []fabric.Missing
 }
 
 // take runs the steps in order. A step that cannot do its work ends the run; those after it are then

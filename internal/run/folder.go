@@ -3,7 +3,6 @@
 package run
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -84,29 +83,10 @@ func (f Folder) Read(name, kind string, v any) error {
 	if err != nil {
 		return err
 	}
-	var meta fabric.Meta
-	if err := json.Unmarshal(text, &meta); err != nil {
-		return fmt.Errorf("%q: %w", path, located(text, err))
-	}
-	if meta != fabric.NewMeta(kind) {
-		return fmt.Errorf("%q: is kind %q in version %q, not %q in %q", path, meta.Kind, meta.APIVersion, kind, fabric.APIVersion)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%q: %w", path, located(text, err))
+	if err := fabric.Decode(text, kind, v); err != nil {
+		return fmt.Errorf("%q: %w", path, err)
 	}
 	return nil
-}
-
-// located adds the line of a syntax error.
-func located(text []byte, err error) error {
-	var syntax *json.SyntaxError
-	if !errors.As(err, &syntax) {
-		return err
-	}
-	line := 1 + bytes.Count(text[:min(int(syntax.Offset), len(text))], []byte("\n"))
-	return fmt.Errorf("line %d: %w", line, err)
 }
 
 // WriteFacts saves the facts of a node.

@@ -4,12 +4,11 @@ package apply
 
 import (
 	"io/fs"
+	"os"
 
 	"railwright.dev/railwright/internal/host"
 )
 
-func replace(string, []byte, fs.FileMode) error { return host.ErrNeedsLinux }
-
-func replaceLink(string, string) error { return host.ErrNeedsLinux }
+func lockFolder(string) (*os.File, error) { return nil, host.ErrNeedsLinux }
 
 func owner(fs.FileInfo) (uid, gid int) { return 0, 0 }

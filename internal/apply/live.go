@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// notInEffect returns what this machine's kernel does not have of the bundle, although the files may be as planned: NICs,
+// their MTU, addresses, routes and rules, and sysctls.
+func notInEffect(b Bundle) (differs []string, err error) {
+	n, err := host.OpenNetwork("")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	for _, a := range b.Addresses {
+		of, err := nicDiffers(n, a, b.MTU)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.NIC, err)
+		}
+		for _, d := range of {
+			differs = append(differs, a.NIC+": "+d)
+		}
+	}
+	sysctls, err := sysctlsOf(b.Artifacts)
+	if err != nil {
+		return nil, err
+	}
+	inLab := InLab()
+	for _, s := range sysctls {
+		if d := s.differs(); d != "" && !(inLab && s.notHere() != "") {
+			differs = append(differs, s.name+": "+d)
+		}
+	}
+	return differs, nil
+}
+
+func nicDiffers(n *host.Network, a fabric.NICAddress, mtu int) (differs []string, err error) {
+	nic, err := net.InterfaceByName(a.NIC)
+	if err != nil {
+		return []string{"no such interface"}, nil //nolint:nilerr // what is asked is whether it is there
+	}
+	if nic.MTU != mtu {
+		differs = append(differs, fmt.Sprintf("MTU is %d, planned %d", nic.MTU, mtu))
+	}
+	if nic.Flags&net.FlagUp == 0 {
+		return append(differs, "is down"), nil // without its routes, which the kernel removed
+	}
+	addresses, err := nic.Addrs()
+	if err != nil {
+		return nil, err
+	}
+	var has []string
+	for _, address := range addresses {
+		has = append(has, address.String())
+	}
+	if want := a.Address.String(); !slices.Contains(has, want) {
+		differs = append(differs, fmt.Sprintf("address %s is missing (it has %s)", want, orNone(has)))
+	}
+	routed, err := n.HasRoute(a.Table, routeOf(a), a.Gateway, a.NIC)
+	if err == nil && !routed {
+		differs = append(differs, fmt.Sprintf("table %d has no route %s", a.Table, routeOf(a)))
+	}
+	ruled, ruleErr := n.HasRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
+	if ruleErr == nil && !ruled {
+		differs = append(differs, fmt.Sprintf("no rule from %s to table %d", a.Address.Addr(), a.Table))
+	}
+	return differs, errors.Join(err, ruleErr)
+}
+
+// routeOf is the destination of the route in the NIC's table by which its traffic leaves.
+func routeOf(a fabric.NICAddress) netip.Prefix {
+	if a.Gateway.IsValid() {
+		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	}
+	return a.Address.Masked()
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}

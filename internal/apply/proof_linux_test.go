@@ -1,0 +1,479 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
+)
+
+// These tests kill, collide and starve processes that apply and roll back. The process is this test's own binary with
+// actVariable: "apply ROOT CONTENT" or "rollback ROOT"; the journal is below the root too.
+const actVariable = "RAILWRIGHT_TEST_ACT"
+
+// busyStatus is how such a process ends that was refused because of another one.
+const busyStatus = 3
+
+func TestMain(m *testing.M) {
+	if order := strings.Fields(os.Getenv(actVariable)); len(order) > 0 {
+		runtime.LockOSThread() // strace counts the system calls of each thread
+		os.Exit(act(order))
+	}
+	os.Exit(m.Run())
+}
+
+func act(order []string) int {
+	var err error
+	switch root := order[1]; order[0] {
+	case "apply":
+		_, err = write(root+"/journal", wanted(root, order[2]))
+	case "rollback":
+		_, err = Rollback(root + "/journal")
+	}
+	switch {
+	case errors.Is(err, ErrBusy):
+		return busyStatus
+	case err != nil && !errors.Is(err, ErrNoJournal):
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// actor is the process, started by a program such as strace, or by none.
+func actor(by []string, order ...string) host.Command {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return host.Command{Argv: append(slices.Clone(by), self), Env: []string{actVariable + "=" + strings.Join(order, " ")}}
+}
+
+// exitStatus runs a command; -1: it was killed.
+func exitStatus(t *testing.T, c host.Command) int {
+	t.Helper()
+	out, err := host.Output(context.Background(), host.Local{}, c)
+	var exit *host.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		t.Fatalf("%v: %v, %s", c, err, out)
+	case exit.Status == 1:
+		t.Errorf("%q: %v", c.Env, err)
+	}
+	return exit.Status
+}
+
+// furnish makes a host with files of every kind, and returns what is on it.
+func furnish(t *testing.T, root string) map[string]string {
+	t.Helper()
+	put(t, root+"/etc/changed.yaml", "old\n", 0o640)
+	put(t, root+"/etc/mode.conf", "of both\n", 0o666)
+	put(t, root+"/etc/same.conf", "same\n", 0o644)
+	put(t, root+"/etc/target", "behind the link\n", 0o644)
+	if err := os.Symlink("target", root+"/etc/link.conf"); err != nil {
+		t.Fatal(err)
+	}
+	return tree(t, root+"/etc")
+}
+
+// wanted is what an apply writes there.
+func wanted(root, content string) []fabric.Artifact {
+	return []fabric.Artifact{
+		artifact(root+"/etc/changed.yaml", content, 0o600),
+		artifact(root+"/etc/new/deep/file", content, 0o755),
+		artifact(root+"/etc/same.conf", "same\n", 0o644),
+		artifact(root+"/etc/mode.conf", "of both\n", 0o644),
+		artifact(root+"/etc/link.conf", content, 0o644),
+		artifact(root+"/etc/new.conf", content, 0o644),
+	}
+}
+
+// applied reports whether every file is as an apply of the content leaves it, and nothing else is there.
+func applied(t *testing.T, root, content string, before map[string]string) bool {
+	t.Helper()
+	for _, c := range Diff(wanted(root, content)) {
+		if c.Kind != Same {
+			return false
+		}
+	}
+	want := slices.Concat(slices.Collect(maps.Keys(before)), []string{"/new", "/new/deep", "/new/deep/file", "/new.conf"})
+	return sameNames(want, slices.Collect(maps.Keys(tree(t, root+"/etc"))))
+}
+
+func sameNames(a, b []string) bool {
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+// entries lists the journal.
+func entries(t *testing.T, root string) []string {
+	t.Helper()
+	all, err := os.ReadDir(root + "/journal")
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range all {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// restored fails unless the host is exactly as before the first apply, and the journal is empty.
+func restored(t *testing.T, root string, before map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(before, tree(t, root+"/etc")); diff != "" {
+		t.Errorf("not as before (-before +after):\n%s", diff)
+	}
+	if left := entries(t, root); len(left) > 0 {
+		t.Errorf("left in the journal: %v", left)
+	}
+}
+
+// oldOrNew fails unless each path is exactly as before or as written.
+func oldOrNew(t *testing.T, root, content string, before map[string]string) {
+	t.Helper()
+	now := tree(t, root+"/etc")
+	for _, c := range Diff(wanted(root, content)) {
+		name := strings.TrimPrefix(c.Path, root+"/etc")
+		if c.Kind != Same && now[name] != before[name] {
+			t.Errorf("%s is neither old nor new: %q", name, now[name])
+		}
+	}
+}
+
+// changers are the system calls that change files, folders or the lock. Those that a machine does not have are passed over.
+var changers = []string{
+	"mkdirat", "openat", "flock", "write", "fchmod", "fchmodat", "fsync", "rename", "renameat", "renameat2",
+	"unlinkat", "symlinkat", "fchownat", "utimensat", "ftruncate",
+}
+
+// killedAt runs a process that is killed at the nth of a system call; false: it made fewer.
+func killedAt(t *testing.T, call string, n int, order ...string) bool {
+	t.Helper()
+	by := []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=?" + call, "-e", fmt.Sprintf("inject=?%s:signal=KILL:when=%d", call, n)}
+	return exitStatus(t, actor(by, order...)) != 0
+}
+
+func needsStrace(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace is not installed (package strace)")
+	}
+	if exitStatus(t, actor([]string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=flock:signal=KILL"}, "rollback", t.TempDir())) != 0 {
+		t.Fatal("a rollback without a journal takes the lock")
+	}
+}
+
+// kills runs an order once for every system call that changes something, and kills it there. prepare furnishes a host,
+// and then looks at what is left of it.
+func kills(t *testing.T, order []string, prepare func(root string), then func(root string, kill int)) {
+	t.Helper()
+	var counts []string
+	total := 0
+	for _, call := range changers {
+		n := 1
+		for ; ; n++ {
+			root := filepath.Join(t.TempDir(), "r") // without blanks
+			prepare(root)
+			if !killedAt(t, call, n, append([]string{order[0], root}, order[1:]...)...) {
+				break
+			}
+			then(root, n)
+			if t.Failed() {
+				t.Fatalf("killed at %s number %d", call, n)
+			}
+			if err := os.RemoveAll(root); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n > 1 {
+			counts = append(counts, fmt.Sprintf("%s %d", call, n-1))
+		}
+		total += n - 1
+	}
+	t.Logf("%d kills of %s: %s", total, order[0], strings.Join(counts, ", "))
+	if total < 40 {
+		t.Errorf("only %d kills", total)
+	}
+}
+
+// An apply that is killed at any instruction that changes something leaves each file old or new, and the next rollback
+// leaves the host exactly as before.
+func TestKilledApplyThenRollback(t *testing.T) {
+	needsStrace(t)
+	var before map[string]string
+	kills(t, []string{"apply", "new"}, func(root string) { before = furnish(t, root) }, func(root string, _ int) {
+		oldOrNew(t, root, "new", before)
+		if _, err := Rollback(root + "/journal"); err != nil && !errors.Is(err, ErrNoJournal) {
+			t.Error(err)
+		}
+		restored(t, root, before)
+	})
+}
+
+// The next apply writes everything, and its rollback leaves the host as before the one that was killed.
+func TestKilledApplyThenApply(t *testing.T) {
+	needsStrace(t)
+	var before map[string]string
+	kills(t, []string{"apply", "new"}, func(root string) { before = furnish(t, root) }, func(root string, _ int) {
+		if _, err := write(root+"/journal", wanted(root, "newer")); err != nil {
+			t.Error(err)
+		}
+		if !applied(t, root, "newer", before) {
+			t.Errorf("not applied, or something is left: %v", tree(t, root))
+		}
+		for range entries(t, root) {
+			if _, err := Rollback(root + "/journal"); err != nil {
+				t.Error(err)
+			}
+		}
+		restored(t, root, before)
+	})
+}
+
+// A rollback that is killed leaves each file old or new; the next one ends it, and so does the next apply.
+func TestKilledRollback(t *testing.T) {
+	needsStrace(t)
+	var before map[string]string
+	kills(t, []string{"rollback"}, func(root string) {
+		before = furnish(t, root)
+		if _, err := write(root+"/journal", wanted(root, "new")); err != nil {
+			t.Fatal(err)
+		}
+	}, func(root string, kill int) {
+		oldOrNew(t, root, "new", before)
+		if kill%2 == 0 {
+			if _, err := write(root+"/journal", wanted(root, "newer")); err != nil {
+				t.Error(err)
+			}
+			if !applied(t, root, "newer", before) {
+				t.Errorf("not applied, or something is left: %v", tree(t, root))
+			}
+		}
+		for range max(1, len(entries(t, root))) {
+			if _, err := Rollback(root + "/journal"); err != nil && !errors.Is(err, ErrNoJournal) {
+				t.Error(err)
+			}
+		}
+		restored(t, root, before)
+	})
+}
+
+// What ends a killed apply is killed too, at some instruction, twice.
+func TestKilledTwice(t *testing.T) {
+	needsStrace(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	var before map[string]string
+	kills(t, []string{"apply", "new"}, func(root string) { before = furnish(t, root) }, func(root string, _ int) {
+		for range 2 {
+			killedAt(t, changers[random.IntN(len(changers))], 1+random.IntN(12), "rollback", root)
+			oldOrNew(t, root, "new", before)
+		}
+		if _, err := Rollback(root + "/journal"); err != nil && !errors.Is(err, ErrNoJournal) {
+			t.Error(err)
+		}
+		restored(t, root, before)
+	})
+}
+
+// Of two at once one is refused, or they follow each other: files are never mixed, and all can be rolled back.
+func TestTwoAtOnce(t *testing.T) {
+	const rounds = 60
+	outcomes := map[string]int{}
+	for round := range rounds {
+		root := filepath.Join(t.TempDir(), "r")
+		before := furnish(t, root)
+		if _, err := write(root+"/journal", wanted(root, "first")); err != nil {
+			t.Fatal(err)
+		}
+		second := []string{"apply", root, "beta"}
+		if round%3 == 2 {
+			second = []string{"rollback", root}
+		}
+		ended := make(chan int)
+		for _, order := range [][]string{{"apply", root, "alpha"}, second} {
+			go func() { ended <- exitStatus(t, actor(nil, order...)) }()
+		}
+		refused := 0
+		for range 2 {
+			if <-ended == busyStatus {
+				refused++
+			}
+		}
+		outcomes[fmt.Sprintf("%d refused", refused)]++
+		if !slices.ContainsFunc([]string{"first", "alpha", "beta"}, func(c string) bool { return applied(t, root, c, before) }) && !cmp.Equal(before, tree(t, root+"/etc")) {
+			t.Errorf("round %d: mixed: %v", round, tree(t, root))
+		}
+		for range entries(t, root) {
+			if _, err := Rollback(root + "/journal"); err != nil {
+				t.Errorf("round %d: %v", round, err)
+			}
+		}
+		restored(t, root, before)
+	}
+	t.Logf("%d rounds: %v", rounds, outcomes)
+}
+
+// The lock is held while files take effect, and given up by the end of the process alone.
+func TestJournalIsLocked(t *testing.T) {
+	folder := t.TempDir()
+	j, err := openJournal(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openJournal(folder); !errors.Is(err, ErrBusy) {
+		t.Errorf("locked twice: %v", err)
+	}
+	if _, err := Rollback(folder); !errors.Is(err, ErrBusy) {
+		t.Errorf("rollback: %v", err)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Rollback(folder); !errors.Is(err, ErrNoJournal) {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// diskVariable names the folder of the host inside the mount namespace where TestFullDisk mounts a small disk.
+const (
+	diskVariable  = "RAILWRIGHT_TEST_DISK"
+	smallVariable = "RAILWRIGHT_TEST_SMALL" // what of it is small: "" all, or /etc, or /journal
+)
+
+// A full disk changes nothing, whichever of the files and the journal is on it, and whatever it lacks: space or inodes.
+func TestFullDisk(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount := func(options, on, inside string, env ...string) ([]byte, error) {
+		return host.Output(t.Context(), host.Local{}, host.Command{
+			Argv: []string{"unshare", "--mount", "sh", "-c", "mkdir -p $2 && mount -t tmpfs -o $1 none $2 && exec " + inside, self, options, on}, Env: env,
+		})
+	}
+	if _, err := mount("size=1m", t.TempDir(), "true"); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	var sizes []string
+	for kib := 28; kib <= 160; kib += 4 {
+		sizes = append(sizes, fmt.Sprintf("size=%dk", kib))
+	}
+	for inodes := 8; inodes <= 40; inodes += 2 {
+		sizes = append(sizes, fmt.Sprintf("size=1m,nr_inodes=%d", inodes))
+	}
+	outcomes := map[string]int{}
+	for _, of := range []string{"", "/etc", "/journal"} {
+		for _, size := range sizes {
+			root := filepath.Join(t.TempDir(), "r")
+			out, err := mount(size, root+of, "$0 -test.run='^TestOnSmallDisk$' -test.v", diskVariable+"="+root, smallVariable+"="+of)
+			if err != nil {
+				t.Errorf("disk of %s at %q: %v\n%s", size, of, err, out)
+			}
+			for line := range bytes.Lines(out) {
+				if _, outcome, ok := strings.Cut(string(line), "outcome: "); ok {
+					outcomes[strings.TrimSpace(outcome)]++
+				}
+			}
+		}
+	}
+	t.Logf("%d disks: %v", 3*len(sizes), outcomes)
+	for _, want := range []string{"no room to apply", "no room to roll back", "room for both"} {
+		if outcomes[want] < 5 {
+			t.Errorf("%s: only %d disks", want, outcomes[want])
+		}
+	}
+}
+
+// TestOnSmallDisk is the part of TestFullDisk in its mount namespace.
+func TestOnSmallDisk(t *testing.T) {
+	root := os.Getenv(diskVariable)
+	if root == "" {
+		t.Skip("is a part of TestFullDisk")
+	}
+	if err := os.MkdirAll(root+"/etc", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	large := strings.Repeat("0123456789abcdef", 700) // 11 KiB: three pages
+	put(t, root+"/etc/large", large, 0o644)
+	before := furnish(t, root)
+	artifacts := append(wanted(root, strings.ToUpper(large)), artifact(root+"/etc/large", "small", 0o600))
+	if _, err := write(root+"/journal", artifacts); err != nil {
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Error(err)
+		}
+		restored(t, root, before)
+		t.Log("outcome: no room to apply")
+		return
+	}
+	// A ballast is where it is neither an entry of the journal nor a file of the host.
+	small := root + os.Getenv(smallVariable)
+	if small == root+"/journal" {
+		small += "/000001"
+	}
+	free := fill(t, small)
+	after := tree(t, root+"/etc")
+	_, err := Rollback(root + "/journal")
+	if err == nil {
+		free()
+		restored(t, root, before)
+		t.Log("outcome: room for both")
+		return
+	}
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "nothing was rolled back") {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(after, tree(t, root+"/etc")); diff != "" || !slices.Equal(entries(t, root), []string{"000001"}) {
+		t.Errorf("after a rollback without room (-before +after), %v:\n%s", entries(t, root), diff)
+	}
+	free()
+	if _, err := Rollback(root + "/journal"); err != nil {
+		t.Error(err)
+	}
+	restored(t, root, before)
+	t.Log("outcome: no room to roll back")
+}
+
+// fill takes the space and the inodes that are left on a disk, and returns how to give them back.
+func fill(t *testing.T, folder string) (free func()) {
+	t.Helper()
+	ballast := filepath.Join(folder, "ballast")
+	if err := os.Mkdir(ballast, 0o700); err != nil {
+		return func() {} // full already
+	}
+	var err error
+	for i := 0; err == nil && i < 1000; i++ {
+		var content []byte
+		if i == 0 {
+			content = make([]byte, 2<<20) // as much of it as there is room for
+		}
+		if err = os.WriteFile(filepath.Join(ballast, strconv.Itoa(i)), content, 0o600); i == 0 {
+			err = nil
+		}
+	}
+	return func() {
+		if err := os.RemoveAll(ballast); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
