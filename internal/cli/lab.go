@@ -117,15 +117,8 @@ func (a *app) labInput(file string, faults []string) (*input, []lab.Fault, error
 	if err != nil {
 		return nil, nil, err
 	}
-	var planted []lab.Fault
-	for _, text := range faults {
-		f, err := spec.ParseFault(text)
-		if err != nil {
-			return nil, nil, err
-		}
-		planted = append(planted, f)
-	}
-	return in, planted, nil
+	planted, err := spec.ParseFaults(faults)
+	return in, planted, err
 }
 
 func (a *app) labDown() error {

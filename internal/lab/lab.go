@@ -287,7 +287,7 @@ func (l *Lab) Host(name string) (host.Namespace, error) {
 	return host.Namespace{Host: name, PID: pid, User: l.User}, nil
 }
 
-// Plant plants faults.
+// Plant plants the faults of one stage. Those of an earlier stage must have settled.
 func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if len(faults) == 0 {
 		return nil
@@ -296,7 +296,7 @@ func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(orders{Spec: l.Spec, PIDs: l.PIDs, Faults: faults})
+	text, err := json.Marshal(orders{Spec: l.Spec, PIDs: l.PIDs, Planted: l.Faults, Faults: faults})
 	if err != nil {
 		return err
 	}

@@ -156,11 +156,7 @@ func (u *up) plant(ctx context.Context) (string, error) {
 	for _, f := range u.Faults {
 		names = append(names, f.String())
 	}
-	err := u.lab.Plant(ctx, u.Faults)
-	if err == nil {
-		err = settle(ctx, u.fleet, u.lab.LLDP == "")
-	}
-	return strings.Join(names, " "), err
+	return strings.Join(names, " "), plant(ctx, u.lab, u.fleet, u.Faults)
 }
 
 func (u *up) collect(ctx context.Context) (string, error) {
