@@ -79,6 +79,9 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
+	if l.Cleared {
+		a.progress("the lab of a run that was killed was cleared")
+	}
 	err = pipeline.SetUpLab(ctx, l, pipeline.LabSetup{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
 	if err == nil {
 		err = l.Leave()

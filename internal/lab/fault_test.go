@@ -189,12 +189,15 @@ func TestOpenWithoutALab(t *testing.T) {
 	if found, err := Clear(); err != nil || found != "no lab was up" {
 		t.Errorf("Clear of nothing: %q, %v", found, err)
 	}
-	for _, tt := range []struct{ name, text string }{
-		{"cut", `{"keeper": 12`},
-		{"empty", ""},
-		{"no keeper", "{}"},
-		{"keeper gone", `{"keeper": 1073741824, "keeper_start": "1"}`},
-		{"process id used again", `{"keeper": 1, "keeper_start": "0"}`},
+	for _, tt := range []struct {
+		name, text string
+		free       error // of a lab that Up would clear: nil
+	}{
+		{"cut", `{"keeper": 12`, ErrStale},
+		{"empty", "", ErrStale},
+		{"no keeper", "{}", nil},
+		{"keeper gone", `{"keeper": 1073741824, "keeper_start": "1"}`, nil},
+		{"process id used again", `{"keeper": 1, "keeper_start": "0"}`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -206,8 +209,8 @@ func TestOpenWithoutALab(t *testing.T) {
 			if _, err := Open(); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "railwright lab down") {
 				t.Errorf("Open: %v", err)
 			}
-			if _, err := Up(t.Context(), testPlan(2, 2), Options{}); !errors.Is(err, ErrStale) {
-				t.Errorf("Up: %v", err)
+			if err := Free(); !errors.Is(err, tt.free) {
+				t.Errorf("Free: %v, want %v", err, tt.free)
 			}
 			if found, err := Clear(); err != nil || found != "stale lab cleared" {
 				t.Errorf("Clear: %q, %v", found, err)

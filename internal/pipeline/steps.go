@@ -68,6 +68,9 @@ func (u *up) startLab(ctx context.Context) (note string, err error) {
 	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{}); err != nil {
 		return "", err
 	}
+	if u.lab.Cleared {
+		u.Progress("the lab of a run that was killed was cleared")
+	}
 	u.fleet, err = LabFleet(u.lab)
 	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(u.Plan.Nodes), "host"), u.lab.Spec.Leaf), err
 }
