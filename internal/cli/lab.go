@@ -79,6 +79,9 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
+	if l.Cleared {
+		a.progress("the lab of a run that was killed was cleared")
+	}
 	err = pipeline.SetUpLab(ctx, l, pipeline.LabSetup{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
 	if err == nil {
 		err = l.Leave()
@@ -117,15 +120,8 @@ func (a *app) labInput(file string, faults []string) (*input, []lab.Fault, error
 	if err != nil {
 		return nil, nil, err
 	}
-	var planted []lab.Fault
-	for _, text := range faults {
-		f, err := spec.ParseFault(text)
-		if err != nil {
-			return nil, nil, err
-		}
-		planted = append(planted, f)
-	}
-	return in, planted, nil
+	planted, err := spec.ParseFaults(faults)
+	return in, planted, err
 }
 
 func (a *app) labDown() error {

@@ -79,6 +79,17 @@ func plantings() []struct {
 		{"p2p31", "down=host1:eth8 route=host2:eth4 mtu=host2:eth5 one-subnet=host2:eth1 swap-cable=host1:eth2,host2:eth6", slices.Concat(
 			each(fabric.CauseLinkDown, "host1:eth8"), each(fabric.CauseRouteMissing, "host2:eth4"), each(fabric.CauseMTUMismatch, "host2:eth5"),
 			each(fabric.CauseARPFlux, "host2:eth1"), each(fabric.CauseMiscabled, "host1:eth2", "host2:eth6"))},
+		// The same two NICs, one of them, and in the other order.
+		{"p2p31", "one-subnet=host1:eth1 swap-cable=host1:eth1,host1:eth2", slices.Concat(
+			each(fabric.CauseARPFlux, "host1:eth1"), each(fabric.CauseMiscabled, "host1:eth1", "host1:eth2"))},
+		{"p2p31", "swap-cable=host1:eth2,host1:eth3 one-subnet=host1:eth1", slices.Concat(
+			each(fabric.CauseARPFlux, "host1:eth1"), each(fabric.CauseMiscabled, "host1:eth2", "host1:eth3"))},
+		{"p2p31", "one-subnet=host2:eth4,host2:eth7 swap-cable=host2:eth7,host1:eth7", slices.Concat(
+			each(fabric.CauseARPFlux, "host2:eth4", "host2:eth7"), each(fabric.CauseMiscabled, "host2:eth7", "host1:eth7"))},
+		{"rail24", "one-subnet=host1:eth2 swap-cable=host1:eth2", slices.Concat(
+			each(fabric.CauseARPFlux, "host1:eth2"), each(fabric.CauseMiscabled, "host1:eth2", "host1:eth3"))},
+		{"p2p31", "down=host1:eth2 one-subnet=host1:eth2 route=host2:eth4 one-subnet=host1:eth4", slices.Concat(
+			each(fabric.CauseLinkDown, "host1:eth2"), each(fabric.CauseARPFlux, "host1:eth2", "host1:eth4"), each(fabric.CauseRouteMissing, "host2:eth4"))},
 		{"p2p31", "down=host1:eth1 route=host1:eth1 mtu=host1:eth1", slices.Concat( // the route goes with the link
 			each(fabric.CauseLinkDown, "host1:eth1"), each(fabric.CauseMTUMismatch, "host1:eth1"))},
 	}

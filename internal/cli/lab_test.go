@@ -192,6 +192,11 @@ func TestLabClean(t *testing.T) {
 	if !strings.Contains(up.stdout, "2 hosts, leaf leaf1") || !strings.Contains(up.stderr, "host2: configured by ") {
 		t.Error(up)
 	}
+	for name, want := range map[string]os.FileMode{"": 0o700, "lab.json": 0o600, "lock": 0o600, "keeper.log": 0o600} {
+		if info, err := os.Stat(filepath.Join(l.folder, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%q: mode %v, %v, want %v", name, info, err, want)
+		}
+	}
 	f := l.findings(0)
 	if s := f.Summary; s.Pass == 0 || s.Fail+s.Unknown+s.Waived > 0 {
 		t.Errorf("a clean lab: %+v", s)
@@ -323,8 +328,14 @@ func TestLabOfARunThatWasKilled(t *testing.T) {
 			t.Parallel()
 			l := newTestLab(t)
 			l.killed(l.command("up", "--lab"), unix.SIGKILL, when)
-			l.vanish()
-			l.up() // a new lab can start
+			if r := l.up(); !strings.Contains(r.stderr, "the lab of a run that was killed was cleared") { // a new lab can start
+				t.Error(r)
+			}
+			l.findings(0)
+			l.want(l.run("lab", "down"), 0)
+			l.killed(l.command("up", "--lab"), unix.SIGKILL, when)
+			l.want(l.run("up", "--lab", "-d", t.TempDir()), 0)
+			l.noTrace("")
 		})
 	}
 }
@@ -360,7 +371,7 @@ func TestLabWhoseKeeperWasKilled(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	for _, args := range [][]string{{"lab", "up"}, {"check", "--lab"}, {"bench", "--lab"}, {"lab", "status"}, {"up", "--lab", "-d", t.TempDir()}} {
+	for _, args := range [][]string{{"check", "--lab"}, {"bench", "--lab"}, {"lab", "status"}} {
 		r := l.run(args...)
 		if r.status != 64 || !strings.Contains(r.stderr, "was left by a run that was killed") || !strings.Contains(r.stderr, "clear it with: railwright lab down") {
 			t.Errorf("%v: want status 64\n%s", args, r)

@@ -73,11 +73,21 @@ const (
 type Cause struct {
 	ID         CauseID    `json:"id"`
 	Subject    Subject    `json:"subject"`
-	Confidence float64    `json:"confidence"` // 0 to 1: the share of the observations that it explains
+	With       []Subject  `json:"with,omitempty"` // the others that the same cause affects, such as the far cables of an exchange
+	Confidence float64    `json:"confidence"`     // 0 to 1: the share of the observations that it explains
 	Evidence   []Evidence `json:"evidence,omitempty"`
 	Against    []Evidence `json:"against,omitempty"`
 	Confirm    string     `json:"confirm,omitempty"` // the next command to run
 	Fix        string     `json:"fix,omitempty"`
+}
+
+// Subjects lists all that the cause affects.
+func (c Cause) Subjects() string {
+	text := c.Subject.String()
+	for _, s := range c.With {
+		text += ", " + s.String()
+	}
+	return text
 }
 
 // Causes is the saved form of an explanation: what was observed, and why.

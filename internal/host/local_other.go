@@ -37,6 +37,9 @@ func (Local) Daemon(Command, string) (int, error) { return 0, ErrNeedsLinux }
 // Signal is ErrNeedsLinux here.
 func Signal(int, syscall.Signal) error { return ErrNeedsLinux }
 
+// KillIf is ErrNeedsLinux here.
+func KillIf(int, func() bool) error { return ErrNeedsLinux }
+
 func killGroup(*exec.Cmd) error { return ErrNeedsLinux }
 
 func enterNetwork(*os.File) error { return ErrNeedsLinux }

@@ -77,9 +77,45 @@ func Alive(pid int) bool {
 	return found && !strings.HasPrefix(after, "Z")
 }
 
-// StartTime is when a process started, in clock ticks since boot: with the process id it names one process
-// for good, because ids are used again.
-func StartTime(pid int) (string, error) {
+// ProcessInfo is what tells a process from others: ids are used again.
+type ProcessInfo struct {
+	Start            string // in clock ticks since boot: with the process id it names one process for good
+	UID              int    // effective user, as this process sees it
+	Argv             []string
+	FirstInNamespace bool // it is process 1 of a process id namespace below that of this process
+}
+
+// Describe reads what the kernel says of a process; an error where there is none, or only a zombie.
+func Describe(pid int) (ProcessInfo, error) {
+	if pid <= 0 || !Alive(pid) {
+		return ProcessInfo{}, os.ErrProcessDone
+	}
+	start, err := startTime(pid)
+	if err != nil {
+		return ProcessInfo{}, err
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ProcessInfo{}, err
+	}
+	users, err := statusFields(pid, "Uid")
+	if err != nil {
+		return ProcessInfo{}, err
+	}
+	ids, err := statusFields(pid, "NSpid")
+	if err != nil {
+		return ProcessInfo{}, err
+	}
+	if len(users) < 2 { // real, effective, saved, file system
+		return ProcessInfo{}, fmt.Errorf("/proc/%d/status: %d user ids", pid, len(users))
+	}
+	return ProcessInfo{
+		Start: start, UID: users[1], Argv: strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"),
+		FirstInNamespace: len(ids) > 1 && ids[len(ids)-1] == 1,
+	}, nil
+}
+
+func startTime(pid int) (string, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return "", err
@@ -130,15 +166,35 @@ func Children(pid int) (map[int]int, error) {
 }
 
 func innermostPID(pid int) (int, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	ids, err := statusFields(pid, "NSpid")
 	if err != nil {
 		return 0, err
 	}
+	return ids[len(ids)-1], nil
+}
+
+// statusFields returns the numbers of a line of /proc/PID/status, at least one.
+func statusFields(pid int, name string) ([]int, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return nil, err
+	}
 	for line := range strings.Lines(string(status)) {
-		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
-			fields := strings.Fields(ids)
-			return strconv.Atoi(fields[len(fields)-1])
+		rest, ok := strings.CutPrefix(line, name+":")
+		if !ok {
+			continue
+		}
+		var numbers []int
+		for _, field := range strings.Fields(rest) {
+			n, err := strconv.Atoi(field)
+			if err != nil {
+				return nil, fmt.Errorf("/proc/%d/status: %s: %w", pid, name, err)
+			}
+			numbers = append(numbers, n)
+		}
+		if len(numbers) > 0 {
+			return numbers, nil
 		}
 	}
-	return 0, fmt.Errorf("/proc/%d/status: no NSpid", pid)
+	return nil, fmt.Errorf("/proc/%d/status: no %s", pid, name)
 }

@@ -64,7 +64,7 @@ func (i Isolation) attributes() *syscall.SysProcAttr {
 // Detach starts a command that outlives this process, in new namespaces where asked for, with standard
 // error in a log file. What it prints comes back through the Process; the caller must not Wait for it.
 func (Local) Detach(c Command, i Isolation, log string) (*Process, error) {
-	stderr, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	stderr, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -111,6 +111,26 @@ func Signal(pid int, s syscall.Signal) error {
 		return os.ErrProcessDone
 	}
 	return err
+}
+
+// KillIf kills a process if it proves to be the expected one. It holds on to the process before it asks, so that the
+// number cannot become another's in between (pidfd_open(2)). A process that is gone or is another is left alone.
+func KillIf(pid int, expected func() bool) error {
+	if pid <= 0 {
+		return nil
+	}
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Release() }() // nothing is known of it that could be lost
+	if !expected() {
+		return nil
+	}
+	if err := p.Kill(); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
 }
 
 // enterNetwork moves this thread into a network namespace.

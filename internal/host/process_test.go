@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -67,16 +68,19 @@ func TestProcessWithAnAwkwardName(t *testing.T) {
 	if !Alive(pid) {
 		t.Error("not alive")
 	}
-	started, err := StartTime(pid)
+	started, err := Describe(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := StartTime(os.Getpid())
+	if want := []string{name, "60"}; !slices.Equal(started.Argv, want) || started.UID != os.Geteuid() || started.FirstInNamespace {
+		t.Errorf("%+v, want %q of this user", started, want)
+	}
+	before, err := Describe(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ticks(t, started) < ticks(t, before) {
-		t.Errorf("started at %s, before this process, which started it, at %s", started, before)
+	if ticks(t, started.Start) < ticks(t, before.Start) {
+		t.Errorf("started at %s, before this process, which started it, at %s", started.Start, before.Start)
 	}
 }
 
@@ -89,14 +93,36 @@ func ticks(t *testing.T, text string) int {
 	return n
 }
 
+// A process is killed only if it proves to be the expected one.
+func TestKillIf(t *testing.T) {
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if err := KillIf(pid, func() bool { return false }); err != nil || !Alive(pid) {
+		t.Fatalf("another one was killed: %v", err)
+	}
+	if err := KillIf(pid, func() bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for _, gone := range []int{pid, 0, -1} {
+		if err := KillIf(gone, func() bool { return true }); err != nil {
+			t.Errorf("%d: %v", gone, err)
+		}
+	}
+}
+
 func TestStartTime(t *testing.T) {
-	first, err := StartTime(os.Getpid())
+	process, err := Describe(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := StartTime(os.Getpid())
-	if err != nil || again != first {
-		t.Errorf("%s, then %s, %v", first, again, err)
+	first := process.Start
+	again, err := Describe(os.Getpid())
+	if err != nil || again.Start != first {
+		t.Errorf("%s, then %s, %v", first, again.Start, err)
 	}
 	// The kernel's clock for it has 100 ticks a second.
 	text, err := os.ReadFile("/proc/uptime")
@@ -110,8 +136,8 @@ func TestStartTime(t *testing.T) {
 	if age := seconds - float64(ticks(t, first))/100; age < -1 || age > 3600 {
 		t.Errorf("this test has run for %.0f s", age)
 	}
-	if _, err := StartTime(1 << 30); !IsAbsent(err) {
-		t.Errorf("of no process: %v, want absent", err)
+	if _, err := Describe(1 << 30); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("of no process: %v, want os.ErrProcessDone", err)
 	}
 }
 

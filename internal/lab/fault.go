@@ -39,16 +39,93 @@ type FaultKind struct {
 	plant func(s Spec, open networks, f Fault) error
 }
 
-// FaultKinds lists the faults that can be planted.
+// FaultKinds lists the faults that can be planted, in the order in which they are: first where the cables go, then
+// what is configured on the NICs, then what is missing there. So a fault finds what it changes as the plan has it.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
+		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, Ports: true, plant: plantSwapCable},
+		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
+		{Name: "address", Doc: "the NIC has another address than the planned one", Cause: fabric.CauseAddressMissing, plant: each(plantAddress)},
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
 		{Name: "route", Doc: "the route of the NIC's table is gone", Cause: fabric.CauseRouteMissing, plant: each(plantRoute)},
 		{Name: "down", Doc: "the NIC is set down", Cause: fabric.CauseLinkDown, plant: each(plantDown)},
-		{Name: "address", Doc: "the NIC has another address than the planned one", Cause: fabric.CauseAddressMissing, plant: each(plantAddress)},
-		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
-		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, Ports: true, plant: plantSwapCable},
 	}
+}
+
+// ParseFaults reads faults that are to be planted together. Two that change the same of one NIC are an error.
+func (s Spec) ParseFaults(texts []string) ([]Fault, error) {
+	var faults []Fault
+	for _, text := range texts {
+		f, err := s.ParseFault(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range faults {
+			if nic, both := s.contradict(f, other); both {
+				return nil, fmt.Errorf("fault %q: cannot be planted together with %q: both change %s of %s", text, other, contested(f), nic)
+			}
+		}
+		faults = append(faults, f)
+	}
+	return faults, nil
+}
+
+// contested is what no two faults may change of one NIC; empty for kinds that can be planted twice.
+func contested(f Fault) string {
+	switch f.Kind {
+	case "swap-cable":
+		return "the cable"
+	case "one-subnet", "address":
+		return "the address"
+	}
+	return ""
+}
+
+// contradict returns a NIC of which two faults change the same. A NIC with another address is no partner of one-subnet.
+func (s Spec) contradict(f, other Fault) (fabric.Endpoint, bool) {
+	if contested(f) == "" || contested(f) != contested(other) || f.Kind == "address" && other.Kind == "address" {
+		return fabric.Endpoint{}, false
+	}
+	theirs := s.affected(other)
+	for _, nic := range s.affected(f) {
+		if slices.Contains(theirs, nic) {
+			return nic, true
+		}
+	}
+	return fabric.Endpoint{}, false
+}
+
+// affected returns the NICs of a fault, and the partner of a pair with one named NIC.
+func (s Spec) affected(f Fault) []fabric.Endpoint {
+	k, err := faultKind(f.Kind)
+	if err != nil || !k.Pair || len(f.NICs) != 1 {
+		return f.NICs
+	}
+	other, err := s.partner(f.NICs[0])
+	if err != nil {
+		return f.NICs
+	}
+	return []fabric.Endpoint{f.NICs[0], other}
+}
+
+// Stages orders faults for planting: first those that move cables, after which the lab has to settle, then all others.
+func Stages(faults []Fault) [][]Fault {
+	var stages [][]Fault
+	var rest []Fault
+	for _, k := range FaultKinds() {
+		of := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return f.Kind != k.Name })
+		switch {
+		case len(of) == 0:
+		case k.Ports:
+			stages = append(stages, of)
+		default:
+			rest = append(rest, of...)
+		}
+	}
+	if len(rest) > 0 {
+		stages = append(stages, rest)
+	}
+	return stages
 }
 
 // ParseFault reads KIND=HOST[:NIC][,HOST:NIC]... A host without a NIC means all of its NICs, or the first
@@ -133,9 +210,10 @@ func (s Spec) hostNames() []string {
 
 // orders is what the process inside the lab reads that plants faults.
 type orders struct {
-	Spec   Spec           `json:"spec"`
-	PIDs   map[string]int `json:"pids"`
-	Faults []Fault        `json:"faults"`
+	Spec    Spec           `json:"spec"`
+	PIDs    map[string]int `json:"pids"`
+	Planted []Fault        `json:"planted,omitempty"` // before
+	Faults  []Fault        `json:"faults"`
 }
 
 // PlantFaults plants the faults that it reads from its standard input. It runs inside the lab, beside the keeper.
@@ -149,16 +227,35 @@ func PlantFaults(in io.Reader) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.close()) }()
+	cabled := o.Spec.recabled(o.Planted)
 	for _, f := range o.Faults {
 		k, err := faultKind(f.Kind)
 		if err != nil {
 			return err
 		}
-		if err := k.plant(o.Spec, open, f); err != nil {
+		if err := k.plant(cabled, open, f); err != nil {
 			return fmt.Errorf("fault %s: %w", f, err)
 		}
 	}
 	return nil
+}
+
+// recabled returns the specification with the cables where the planted faults have moved them.
+func (s Spec) recabled(planted []Fault) Spec {
+	s.Ports = slices.Clone(s.Ports)
+	for _, f := range planted {
+		if f.Kind != "swap-cable" {
+			continue
+		}
+		nics := s.affected(f)
+		at := func(nic fabric.Endpoint) int {
+			return slices.IndexFunc(s.Ports, func(p portSpec) bool { return p.Cable == nic })
+		}
+		if a, b := at(nics[0]), at(nics[1]); a >= 0 && b >= 0 {
+			s.Ports[a].Cable, s.Ports[b].Cable = s.Ports[b].Cable, s.Ports[a].Cable
+		}
+	}
+	return s
 }
 
 func each(plant func(Spec, networks, fabric.Endpoint) error) func(Spec, networks, Fault) error {

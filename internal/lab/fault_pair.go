@@ -30,13 +30,9 @@ func (s Spec) partner(nic fabric.Endpoint) (fabric.Endpoint, error) {
 }
 
 func (s Spec) pair(f Fault) (a, b portSpec, err error) {
-	nics := f.NICs
-	if len(nics) == 1 {
-		other, err := s.partner(nics[0])
-		if err != nil {
-			return a, b, err
-		}
-		nics = []fabric.Endpoint{nics[0], other}
+	nics := s.affected(f)
+	if len(nics) != 2 {
+		return a, b, errors.New("needs two NICs")
 	}
 	a, okA := s.port(nics[0])
 	b, okB := s.port(nics[1])
@@ -125,7 +121,7 @@ func plantOneSubnet(s Spec, open networks, f Fault) error {
 	if !okA || !okB {
 		return fmt.Errorf("%s or %s has no address in the plan", a.Cable, b.Cable)
 	}
-	bits := cover(nicA.Address.Addr(), nicB.Address.Addr())
+	bits := cover(nicA.Address.Addr(), nicB.Address.Addr(), s.own(a.Cable.Node))
 	widened := []fabric.NICAddress{nicA}
 	if len(f.NICs) == 2 {
 		widened = append(widened, nicB)
@@ -156,14 +152,28 @@ func widen(network *host.Network, nic fabric.NICAddress, bits int) error {
 	return network.AddRoute(nic.Table, netip.PrefixFrom(netip.IPv4Unspecified(), 0), nic.Gateway, nic.NIC)
 }
 
-// cover is the length of the longest prefix that holds both addresses, neither of them its first or last.
-func cover(a, b netip.Addr) int {
+// own returns the planned addresses of a host.
+func (s Spec) own(node string) []netip.Addr {
+	var all []netip.Addr
+	for _, n := range s.Addresses {
+		for _, nic := range n.NICs {
+			if n.Node == node {
+				all = append(all, nic.Address.Addr())
+			}
+		}
+	}
+	return all
+}
+
+// cover is the length of the longest prefix that holds both addresses, neither of them its first or last. Nor is an
+// address of the host its last: the kernel would take that for a broadcast address, and not route from it.
+func cover(a, b netip.Addr, own []netip.Addr) int {
 	for bits := 30; bits > 0; bits-- {
 		prefix, err := a.Prefix(bits)
-		if err != nil || !prefix.Contains(b) {
+		if err != nil || !prefix.Contains(b) || !inner(prefix, a) || !inner(prefix, b) {
 			continue
 		}
-		if inner(prefix, a) && inner(prefix, b) {
+		if !slices.ContainsFunc(own, func(o netip.Addr) bool { return prefix.Contains(o) && !prefix.Contains(o.Next()) }) {
 			return bits
 		}
 	}

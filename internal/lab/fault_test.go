@@ -56,7 +56,7 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultRefuses(t *testing.T) {
 	s := spec(t, testPlan(2, 3))
-	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: mtu, route, down, "
+	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: swap-cable, one-subnet, address, "
 	tests := []struct{ text, want string }{
 		{"", form},
 		{"mtu", form},
@@ -140,10 +140,10 @@ func TestCover(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.a+" "+tt.b, func(t *testing.T) {
 			a, b := netip.MustParseAddr(tt.a), netip.MustParseAddr(tt.b)
-			if got := cover(a, b); got != tt.want {
+			if got := cover(a, b, nil); got != tt.want {
 				t.Errorf("cover(%s, %s) = %d, want %d", a, b, got, tt.want)
 			}
-			if got := cover(b, a); got != tt.want {
+			if got := cover(b, a, nil); got != tt.want {
 				t.Errorf("cover(%s, %s) = %d, want %d", b, a, got, tt.want)
 			}
 		})
@@ -189,12 +189,15 @@ func TestOpenWithoutALab(t *testing.T) {
 	if found, err := Clear(); err != nil || found != "no lab was up" {
 		t.Errorf("Clear of nothing: %q, %v", found, err)
 	}
-	for _, tt := range []struct{ name, text string }{
-		{"cut", `{"keeper": 12`},
-		{"empty", ""},
-		{"no keeper", "{}"},
-		{"keeper gone", `{"keeper": 1073741824, "keeper_start": "1"}`},
-		{"process id used again", `{"keeper": 1, "keeper_start": "0"}`},
+	for _, tt := range []struct {
+		name, text string
+		free       error // of a lab that Up would clear: nil
+	}{
+		{"cut", `{"keeper": 12`, ErrStale},
+		{"empty", "", ErrStale},
+		{"no keeper", "{}", nil},
+		{"keeper gone", `{"keeper": 1073741824, "keeper_start": "1"}`, nil},
+		{"process id used again", `{"keeper": 1, "keeper_start": "0"}`, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -206,8 +209,8 @@ func TestOpenWithoutALab(t *testing.T) {
 			if _, err := Open(); !errors.Is(err, ErrStale) || !strings.Contains(err.Error(), "railwright lab down") {
 				t.Errorf("Open: %v", err)
 			}
-			if _, err := Up(t.Context(), testPlan(2, 2), Options{}); !errors.Is(err, ErrStale) {
-				t.Errorf("Up: %v", err)
+			if err := Free(); !errors.Is(err, tt.free) {
+				t.Errorf("Free: %v, want %v", err, tt.free)
 			}
 			if found, err := Clear(); err != nil || found != "stale lab cleared" {
 				t.Errorf("Clear: %q, %v", found, err)
@@ -226,5 +229,74 @@ func TestHostOfALab(t *testing.T) {
 	}
 	if _, err := l.Host("host1"); err == nil || err.Error() != `lab: the process that holds host "host1" is gone` {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The last address of a subnet is its broadcast address, which no other NIC of the host may have.
+func TestCoverLeavesOutBroadcast(t *testing.T) {
+	own := []netip.Addr{netip.MustParseAddr("10.64.0.7"), netip.MustParseAddr("10.64.0.15")}
+	if got := cover(netip.MustParseAddr("10.64.0.3"), netip.MustParseAddr("10.64.0.5"), own); got != 27 {
+		t.Errorf("/%d, want /27: .7 and .15 are other NICs", got)
+	}
+}
+
+// Faults of one lab are planted in an order of their own: cables first, and what is missing last.
+func TestStages(t *testing.T) {
+	s := spec(t, testPlan(2, 3))
+	faults, err := s.ParseFaults([]string{"down=host1:eth1", "one-subnet=host1:eth1", "swap-cable=host1:eth2,host1:eth3", "mtu=host2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, stage := range Stages(faults) {
+		var kinds []string
+		for _, f := range stage {
+			kinds = append(kinds, f.Kind)
+		}
+		got = append(got, strings.Join(kinds, " "))
+	}
+	if diff := cmp.Diff([]string{"swap-cable", "one-subnet mtu down"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if got := Stages(nil); len(got) != 0 {
+		t.Errorf("without faults: %v", got)
+	}
+}
+
+func TestFaultsThatContradict(t *testing.T) {
+	s := spec(t, testPlan(2, 3))
+	for _, tt := range []struct{ one, other, want string }{
+		{"swap-cable=host1:eth1", "swap-cable=host1:eth2", "both change the cable of host1:eth2"},
+		{"one-subnet=host1:eth1", "one-subnet=host1:eth2", "both change the address of host1:eth2"},
+		{"address=host1", "one-subnet=host1:eth2", "both change the address of host1:eth2"},
+		{"one-subnet=host1:eth1", "address=host1:eth2", "both change the address of host1:eth2"},
+		{"one-subnet=host1:eth1", "swap-cable=host1:eth1", ""},
+		{"address=host1", "address=host1:eth1", ""},
+		{"mtu=host1", "mtu=host1:eth1", ""},
+		{"swap-cable=host1:eth1", "swap-cable=host2:eth1", ""},
+	} {
+		t.Run(tt.one+" "+tt.other, func(t *testing.T) {
+			_, err := s.ParseFaults([]string{tt.one, tt.other})
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A fault that is planted after a swap finds the NIC at the port where it now is.
+func TestRecabled(t *testing.T) {
+	s := spec(t, testPlan(1, 3))
+	swap, err := s.ParseFault("swap-cable=host1:eth1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _ := s.port(endpoints("host1:eth1")[0])
+	after, _ := s.recabled([]Fault{swap}).port(endpoints("host1:eth2")[0])
+	if before.Name != after.Name || before.Address != after.Address {
+		t.Errorf("host1:eth2 is at %+v, want the port that was %+v", after, before)
+	}
+	if again, _ := s.port(endpoints("host1:eth1")[0]); again != before {
+		t.Error("the specification itself was changed")
 	}
 }

@@ -3,8 +3,10 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -52,6 +54,27 @@ func mount(source, target, kind string, flags uintptr, options string) error {
 		return fmt.Errorf("mount %s on %s: %w", kind, target, err)
 	}
 	return nil
+}
+
+// ownerOf returns the user that a file belongs to.
+func ownerOf(info fs.FileInfo) (uid int, known bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return -1, false
+	}
+	return int(stat.Uid), true
+}
+
+// writableByOthers reports whether someone besides the owner may write. The group that has the number of its user is
+// that user's own (user private groups, useradd(8)).
+func writableByOthers(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || stat.Mode&unix.S_IWOTH != 0 || stat.Mode&unix.S_IWGRP != 0 && stat.Gid != stat.Uid
+}
+
+// openNoFollow opens a file, but no link, and waits for nobody.
+func openNoFollow(name string, flags int) (*os.File, error) {
+	return os.OpenFile(name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o600)
 }
 
 // lockExclusively locks a file for this process alone; it does not wait.

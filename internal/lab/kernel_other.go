@@ -3,6 +3,7 @@
 package lab
 
 import (
+	"io/fs"
 	"os"
 
 	"railwright.dev/railwright/internal/host"
@@ -21,3 +22,9 @@ func lockExclusively(*os.File) error { return host.ErrNeedsLinux }
 func notifyOrphans(chan<- os.Signal) {}
 
 func bury() {}
+
+func ownerOf(fs.FileInfo) (int, bool) { return -1, false }
+
+func writableByOthers(fs.FileInfo) bool { return true }
+
+func openNoFollow(string, int) (*os.File, error) { return nil, host.ErrNeedsLinux }

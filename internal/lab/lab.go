@@ -10,8 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -27,17 +27,21 @@ var (
 
 // Lab is a running lab.
 type Lab struct {
-	Folder      string            `json:"-"`
-	Keeper      int               `json:"keeper"`       // process id
-	KeeperStart string            `json:"keeper_start"` // see host.StartTime
-	User        bool              `json:"user"`         // in a user namespace
-	PIDs        map[string]int    `json:"pids"`         // of the holders, inside
-	Spec        Spec              `json:"spec"`
-	Plan        *fabric.Plan      `json:"plan"`
-	Faults      []Fault           `json:"faults,omitempty"`
-	LLDP        string            `json:"lldp,omitempty"` // why lldpd does not run; empty: it runs on every machine
-	owner       io.WriteCloser    // to the keeper, which ends when this end is closed unless it was asked to stay
-	Neighbours  map[string]string `json:"neighbours,omitempty"` // limits of this machine to restore
+	Folder      string           `json:"-"`
+	Keeper      int              `json:"keeper"`                // process id
+	KeeperStart string           `json:"keeper_start"`          // see host.ProcessInfo
+	Owner       int              `json:"owner,omitempty"`       // process id of the command that started it
+	OwnerStart  string           `json:"owner_start,omitempty"` // idem
+	Stays       bool             `json:"stays,omitempty"`       // it outlives its owner
+	Cleared     bool             `json:"-"`                     // a lab that a killed run left was cleared before
+	User        bool             `json:"user"`                  // in a user namespace
+	PIDs        map[string]int   `json:"pids"`                  // of the holders, inside
+	Spec        Spec             `json:"spec"`
+	Plan        *fabric.Plan     `json:"plan"`
+	Faults      []Fault          `json:"faults,omitempty"`
+	LLDP        string           `json:"lldp,omitempty"` // why lldpd does not run; empty: it runs on every machine
+	owner       io.WriteCloser   // to the keeper, which ends when this end is closed unless it was asked to stay
+	Neighbours  map[string]limit `json:"neighbours,omitempty"` // limits of this machine that were raised
 }
 
 // Folder is where the one lab of this user keeps its state: RAILWRIGHT_LAB, else below the run time folder.
@@ -54,63 +58,75 @@ func Folder() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("railwright-%d", os.Geteuid()), "lab")
 }
 
-const (
-	stateFile = "lab.json"
-	lockFile  = "lock"
-)
-
 // Open finds the lab that is up. ErrNone where there is none, ErrStale where only its state is left.
 func Open() (*Lab, error) {
-	folder := Folder()
-	name := filepath.Join(folder, stateFile)
-	text, err := os.ReadFile(name)
+	l, err := load()
+	if err != nil {
+		return nil, err
+	}
+	if !l.alive() {
+		return nil, fmt.Errorf("%w: %q: keeper process %d is gone: clear it with: railwright lab down", ErrStale, l.path(stateFile), l.Keeper)
+	}
+	return l, nil
+}
+
+// load reads the state of the lab, whether it is up or not.
+func load() (*Lab, error) {
+	l := &Lab{Folder: Folder()}
+	text, err := readState(l.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: start one with: railwright lab up", ErrNone)
 	}
 	if err != nil {
 		return nil, err
 	}
-	l := &Lab{Folder: folder}
 	if err := json.Unmarshal(text, l); err != nil {
-		return nil, fmt.Errorf("%w: %q: %w: clear it with: railwright lab down", ErrStale, name, err)
-	}
-	if !l.alive() {
-		return nil, fmt.Errorf("%w: %q: keeper process %d is gone: clear it with: railwright lab down", ErrStale, name, l.Keeper)
+		return nil, fmt.Errorf("%w: %q: %w: clear it with: railwright lab down", ErrStale, l.path(stateFile), err)
 	}
 	return l, nil
 }
 
+// path returns the path of a file of the lab's folder.
+func (l *Lab) path(name string) string { return filepath.Join(l.Folder, name) }
+
+// alive reports whether the process that the state names is the keeper of a lab of this user. The number alone proves
+// nothing: after a restart of the machine it is another's.
 func (l *Lab) alive() bool {
-	start, err := host.StartTime(l.Keeper)
-	return err == nil && start == l.KeeperStart && host.Alive(l.Keeper)
+	p, err := host.Describe(l.Keeper)
+	return err == nil && p.Start == l.KeeperStart && p.UID == os.Geteuid() && p.FirstInNamespace && isKeeper(p.Argv)
+}
+
+func isKeeper(argv []string) bool { return len(argv) > 0 && slices.Equal(argv[1:], KeepCommand) }
+
+// running reports whether a lab is in use: its keeper lives, and so does the command that started it, unless the lab
+// was left up by that.
+func (l *Lab) running() bool {
+	if !l.alive() {
+		return false
+	}
+	owner, err := host.Describe(l.Owner)
+	return l.Stays || l.Owner == 0 || err == nil && owner.Start == l.OwnerStart
+}
+
+// Free reports whether a lab can be started here: ErrRunning if one is up. What a killed run left is no obstacle, since
+// Up clears it, but a state that cannot be read is ErrStale.
+func Free() error {
+	l, err := load()
+	switch {
+	case errors.Is(err, ErrNone):
+		return nil
+	case err != nil:
+		return err
+	case l.running():
+		return fmt.Errorf("%w: %q, keeper process %d: end it with: railwright lab down", ErrRunning, l.path(stateFile), l.Keeper)
+	}
+	return nil
 }
 
 // Options are what a lab can have besides its fabric.
 type Options struct {
 	SSH      bool   // a management network with a machine "admin", and sshd on every host
 	Hardware []byte // recording whose hardware every host shows
-}
-
-// lock keeps others from starting a lab in the same folder at the same time.
-func lock(folder string) (unlock func(), err error) {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(folder, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lab: %w", err)
-	}
-	if err := lockExclusively(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w: another one is being started in %q", ErrRunning, folder), f.Close())
-	}
-	return func() {
-		if _, err := os.Stat(filepath.Join(folder, stateFile)); errors.Is(err, fs.ErrNotExist) {
-			// No lab was started. A folder that has other files stays.
-			_ = os.Remove(f.Name())
-			_ = os.Remove(folder)
-		}
-		_ = f.Close() // the kernel unlocks with it
-	}, nil
 }
 
 // Up builds the lab of a plan: unconfigured hosts, and a configured leaf.
@@ -123,9 +139,14 @@ func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
 		return nil, err
 	}
 	defer unlock()
-	if l, err := Open(); err == nil {
-		return nil, fmt.Errorf("%w: %q, keeper process %d: end it with: railwright lab down", ErrRunning, filepath.Join(l.Folder, stateFile), l.Keeper)
-	} else if !errors.Is(err, ErrNone) {
+	if err := Free(); err != nil {
+		return nil, err
+	}
+	left, err := load()
+	if err == nil {
+		err = left.end()
+	}
+	if err != nil && !errors.Is(err, ErrNone) {
 		return nil, err
 	}
 	spec, err := NewSpec(plan)
@@ -138,7 +159,14 @@ func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
 		}
 	}
 	spec.layHardware(o.Hardware)
-	l = &Lab{Folder: Folder(), User: os.Geteuid() != 0, Spec: spec, Plan: plan}
+	owner, err := host.Describe(os.Getpid())
+	if err != nil {
+		return nil, err
+	}
+	l = &Lab{
+		Folder: Folder(), User: os.Geteuid() != 0, Spec: spec, Plan: plan,
+		Owner: os.Getpid(), OwnerStart: owner.Start, Cleared: left != nil,
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Down())
@@ -160,8 +188,8 @@ func (l *Lab) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := filepath.Join(l.Folder, "keeper.log")
-	if err := os.RemoveAll(log); err != nil {
+	log := l.path(logFile)
+	if err := os.Remove(log); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	isolation := host.Isolation{User: l.User, PID: true, Net: true, Mount: true, UTS: true}
@@ -170,8 +198,8 @@ func (l *Lab) start(ctx context.Context) error {
 		return fmt.Errorf("lab: %w%s", err, l.whatIsMissing())
 	}
 	l.Keeper = p.PID()
-	if l.KeeperStart, err = host.StartTime(l.Keeper); err != nil {
-		return err
+	if keeper, err := host.Describe(l.Keeper); err == nil { // one that has ended already is explained by its log
+		l.KeeperStart = keeper.Start
 	}
 	// Saved before it is built, so that a run that is killed from here on leaves a trace to clear.
 	if err := l.save(); err != nil {
@@ -197,6 +225,10 @@ func (l *Lab) start(ctx context.Context) error {
 
 // Leave lets the lab outlive this process.
 func (l *Lab) Leave() error {
+	l.Stays = true
+	if err := l.save(); err != nil {
+		return err
+	}
 	_, err := io.WriteString(l.owner, stay+"\n")
 	return errors.Join(err, l.owner.Close())
 }
@@ -216,38 +248,33 @@ func (l *Lab) save() error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(l.Folder, stateFile)
-	if err := os.WriteFile(name+".new", text, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return writeState(l.Folder, text)
 }
 
 // Down ends the lab and clears its state. It also clears a stale one.
 func (l *Lab) Down() error {
-	if l.Keeper > 0 && l.alive() {
-		if err := host.Signal(l.Keeper, syscall.SIGKILL); err != nil {
-			return fmt.Errorf("lab: keeper process %d: %w", l.Keeper, err)
+	if err := l.end(); err != nil {
+		return err
+	}
+	return removeFolder(l.Folder)
+}
+
+// end ends the lab and removes its state, but for its folder and the lock in it.
+func (l *Lab) end() error {
+	// A process that is not the keeper of a lab of ours is left alone.
+	if err := host.KillIf(l.Keeper, l.alive); err != nil {
+		return fmt.Errorf("lab: keeper process %d: %w", l.Keeper, err)
+	}
+	for i := 0; l.alive(); i++ {
+		if i == 500 {
+			return fmt.Errorf("lab: keeper process %d does not end", l.Keeper)
 		}
-		for i := 0; l.alive(); i++ {
-			if i == 500 {
-				return fmt.Errorf("lab: keeper process %d does not end", l.Keeper)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	if err := l.restoreNeighbours(); err != nil {
 		return err
 	}
-	for _, name := range []string{stateFile, stateFile + ".new", "keeper.log", lockFile} {
-		if err := os.Remove(filepath.Join(l.Folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := os.Remove(l.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
-		return err
-	}
-	return nil
+	return removeState(l.Folder)
 }
 
 // Clear ends the lab that is up, or clears what a killed run left. It returns what it found.
@@ -259,10 +286,9 @@ func Clear() (found string, err error) {
 	case errors.Is(err, ErrNone):
 		return "no lab was up", nil
 	case errors.Is(err, ErrStale):
-		l = &Lab{Folder: Folder()}
-		if text, readErr := os.ReadFile(filepath.Join(l.Folder, stateFile)); readErr == nil {
-			// One that is cut in the middle names neither a keeper nor a limit to put back.
-			_ = json.Unmarshal(text, l)
+		if l, err = load(); err != nil {
+			// One that is cut in the middle names neither a keeper nor a limit to restore.
+			l = &Lab{Folder: Folder()}
 		}
 		return "stale lab cleared", l.Down()
 	default:
@@ -287,7 +313,7 @@ func (l *Lab) Host(name string) (host.Namespace, error) {
 	return host.Namespace{Host: name, PID: pid, User: l.User}, nil
 }
 
-// Plant plants faults.
+// Plant plants the faults of one stage. Those of an earlier stage must have settled.
 func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if len(faults) == 0 {
 		return nil
@@ -296,7 +322,7 @@ func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.Marshal(orders{Spec: l.Spec, PIDs: l.PIDs, Faults: faults})
+	text, err := json.Marshal(orders{Spec: l.Spec, PIDs: l.PIDs, Planted: l.Faults, Faults: faults})
 	if err != nil {
 		return err
 	}

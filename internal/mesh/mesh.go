@@ -23,21 +23,18 @@ func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 		}
 	}
 	left := failed
-	for _, f := range findings {
-		if f.Status != fabric.Fail || f.Cause == "" || f.Subject.NIC == "" {
-			continue
-		}
-		touched := touching(failed, f.Subject)
+	for _, tied := range tiedFindings(findings) {
+		touched := touching(failed, tied...)
 		if len(touched) == 0 {
 			continue
 		}
-		c.Causes = append(c.Causes, byFinding(f, touched, alone(touched, f.Subject, findings), len(failed)))
-		left = slices.DeleteFunc(slices.Clone(left), func(p fabric.Measurement) bool { return touches(p, f.Subject) })
+		c.Causes = append(c.Causes, byFindings(tied, touched, alone(touched, tied, findings), len(failed)))
+		left = slices.DeleteFunc(slices.Clone(left), func(p fabric.Measurement) bool { return touchesAny(p, tied) })
 	}
 	for len(left) > 0 {
 		nic := mostOften(left)
 		subject := fabric.NICSubject(nic.Node, nic.NIC)
-		c.Causes = append(c.Causes, byEchoes(subject, touching(left, subject), len(failed))...)
+		c.Causes = append(c.Causes, byEchoes(subject, touching(left, fabric.Finding{Subject: subject}), len(failed))...)
 		left = slices.DeleteFunc(left, func(p fabric.Measurement) bool { return touches(p, subject) })
 	}
 	slices.SortStableFunc(c.Causes, func(a, b fabric.Cause) int { return cmp.Compare(b.Confidence, a.Confidence) })
@@ -58,34 +55,47 @@ func touches(p fabric.Measurement, s fabric.Subject) bool {
 	return false
 }
 
-func touching(pairs []fabric.Measurement, s fabric.Subject) []fabric.Measurement {
+func touchesAny(p fabric.Measurement, findings []fabric.Finding) bool {
+	return slices.ContainsFunc(findings, func(f fabric.Finding) bool { return touches(p, f.Subject) })
+}
+
+func touching(pairs []fabric.Measurement, findings ...fabric.Finding) []fabric.Measurement {
 	var out []fabric.Measurement
 	for _, p := range pairs {
-		if touches(p, s) {
+		if touchesAny(p, findings) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// byFinding explains pairs by a finding. What the echoes show is reported for the pairs that no other finding
-// touches, where there are such.
-func byFinding(f fabric.Finding, pairs, alone []fabric.Measurement, failed int) fabric.Cause {
+// byFindings explains pairs by findings that have one cause. What the echoes show is reported for the pairs that no
+// other finding touches, where there are such.
+func byFindings(tied []fabric.Finding, pairs, alone []fabric.Measurement, failed int) fabric.Cause {
 	shown := alone
 	if len(shown) == 0 {
 		shown = pairs
 	}
-	return fabric.Cause{
-		ID: f.Cause, Subject: f.Subject, Confidence: share(len(pairs), failed), Fix: f.Fix,
-		Evidence: append([]fabric.Evidence{{Source: "check " + f.ID, Value: f.Why}, signs(shown).evidence()}, f.Evidence...),
+	c := fabric.Cause{ID: tied[0].Cause, Subject: tied[0].Subject, Confidence: share(len(pairs), failed), Fix: fixOf(tied)}
+	for i, f := range tied {
+		if i > 0 {
+			c.With = append(c.With, f.Subject)
+		}
+		c.Evidence = append(c.Evidence, fabric.Evidence{Source: "check " + f.ID, Value: f.Why})
 	}
+	c.Evidence = append(c.Evidence, signs(shown).evidence())
+	for _, f := range tied {
+		c.Evidence = append(c.Evidence, f.Evidence...)
+	}
+	return c
 }
 
 // alone returns the pairs that no failing finding on another NIC touches.
-func alone(pairs []fabric.Measurement, s fabric.Subject, findings []fabric.Finding) []fabric.Measurement {
+func alone(pairs []fabric.Measurement, tied, findings []fabric.Finding) []fabric.Measurement {
 	return slices.DeleteFunc(slices.Clone(pairs), func(p fabric.Measurement) bool {
 		return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
-			return f.Status == fabric.Fail && f.Subject.NIC != "" && f.Subject != s && touches(p, f.Subject)
+			own := slices.ContainsFunc(tied, func(t fabric.Finding) bool { return t.Subject == f.Subject })
+			return f.Status == fabric.Fail && f.Subject.NIC != "" && !own && touches(p, f.Subject)
 		})
 	})
 }

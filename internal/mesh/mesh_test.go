@@ -128,3 +128,56 @@ func TestExplain(t *testing.T) {
 		})
 	}
 }
+
+// miscabled is what check reports of a cable that is in the port planned for another.
+func miscabled(nic, in, planned string) fabric.Finding {
+	f := finding(fabric.CauseMiscabled, "host1", nic)
+	f.ID, f.Expected, f.Evidence = "cabling", planned, []fabric.Evidence{{Source: "LLDP on " + nic, Value: in}}
+	return f
+}
+
+// Cables in each other's ports are one cause, however many; a cable elsewhere is another.
+func TestExchangedCablesAreOneCause(t *testing.T) {
+	broken := func(nics ...string) *fabric.Mesh {
+		return mesh(4, func(p *fabric.Measurement) {
+			for _, nic := range nics {
+				if on(p, "host1", nic) {
+					p.Small, p.Full = fabric.Echo{Bytes: 84}, fabric.Echo{Bytes: 9000}
+				}
+			}
+		})
+	}
+	for _, tt := range []struct {
+		name     string
+		findings []fabric.Finding
+		want     []string
+		fix      string
+	}{
+		{"two", []fabric.Finding{miscabled("eth1", "leaf1.site.example:p2", "leaf1:p1"), miscabled("eth2", "leaf1.site.example:p1", "leaf1:p2")},
+			[]string{"host1:eth1, host1:eth2 1.00"}, "exchange the cables of host1:eth1 and host1:eth2 at leaf1:p1 and leaf1:p2, or change the cluster file to match the cabling"},
+		{"a ring of three", []fabric.Finding{miscabled("eth1", "leaf1:p2", "leaf1:p1"), miscabled("eth3", "leaf1:p1", "leaf1:p3"), miscabled("eth2", "leaf1:p3", "leaf1:p2")},
+			[]string{"host1:eth1, host1:eth3, host1:eth2 1.00"}, "fix it"},
+		{"two that have nothing to do with each other", []fabric.Finding{miscabled("eth1", "leaf1:p7", "leaf1:p1"), miscabled("eth2", "leaf1:p8", "leaf1:p2")},
+			[]string{"host1:eth1 0.50", "host1:eth2 0.50"}, "fix it"},
+		{"the same port of two leaves", []fabric.Finding{miscabled("eth1", "leaf2:p2", "leaf1:p1"), miscabled("eth2", "leaf2:p1", "leaf1:p2")},
+			[]string{"host1:eth1 0.50", "host1:eth2 0.50"}, "fix it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var nics []string
+			for _, f := range tt.findings {
+				nics = append(nics, f.Subject.NIC)
+			}
+			var got []string
+			causes := Explain(broken(nics...), tt.findings).Causes
+			for _, c := range causes {
+				got = append(got, fmt.Sprintf("%s %.2f", c.Subjects(), c.Confidence))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Fatal(diff)
+			}
+			if causes[0].Fix != tt.fix {
+				t.Errorf("fix %q", causes[0].Fix)
+			}
+		})
+	}
+}

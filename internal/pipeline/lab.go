@@ -64,13 +64,23 @@ func SetUpLab(ctx context.Context, l *lab.Lab, o LabSetup, progress func(format 
 	if o.Bare {
 		return nil
 	}
-	if err := settle(ctx, f, l.LLDP == ""); err != nil || len(o.Faults) == 0 {
+	if err := settle(ctx, f, l.LLDP == ""); err != nil {
 		return err
 	}
-	if err := l.Plant(ctx, o.Faults); err != nil {
-		return err
+	return plant(ctx, l, f, o.Faults)
+}
+
+// plant plants faults, and waits after each stage until the lab has settled.
+func plant(ctx context.Context, l *lab.Lab, f *fleet.Fleet, faults []lab.Fault) error {
+	for _, stage := range lab.Stages(faults) {
+		if err := l.Plant(ctx, stage); err != nil {
+			return err
+		}
+		if err := settle(ctx, f, l.LLDP == ""); err != nil {
+			return err
+		}
 	}
-	return settle(ctx, f, l.LLDP == "")
+	return nil
 }
 
 func applyInLab(ctx context.Context, l *lab.Lab, f *fleet.Fleet, progress func(format string, args ...any)) error {

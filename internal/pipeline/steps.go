@@ -69,6 +69,9 @@ func (u *up) startLab(ctx context.Context) (note string, err error) {
 	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{}); err != nil {
 		return "", err
 	}
+	if u.lab.Cleared {
+		u.Progress("the lab of a run that was killed was cleared")
+	}
 	u.fleet, err = LabFleet(u.lab)
 	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(u.Plan.Nodes), "host"), u.lab.Spec.Leaf), err
 }
@@ -152,11 +155,7 @@ func (u *up) plant(ctx context.Context) (string, error) {
 	for _, f := range u.Faults {
 		names = append(names, f.String())
 	}
-	err := u.lab.Plant(ctx, u.Faults)
-	if err == nil {
-		err = settle(ctx, u.fleet, u.lab.LLDP == "")
-	}
-	return strings.Join(names, " "), err
+	return strings.Join(names, " "), plant(ctx, u.lab, u.fleet, u.Faults)
 }
 
 func (u *up) collect(ctx context.Context) (string, error) {

@@ -47,7 +47,7 @@ type Outcome struct {
 // be written.
 func Up(ctx context.Context, o Options) (Outcome, error) {
 	if o.Lab {
-		if err := noLabYet(); err != nil {
+		if err := lab.Free(); err != nil {
 			return Outcome{}, err
 		}
 	}
@@ -69,17 +69,6 @@ func Up(ctx context.Context, o Options) (Outcome, error) {
 	u.report.Seconds = time.Since(started).Seconds()
 	page, err := u.save()
 	return Outcome{Run: u.report, Report: page, Stopped: stopped}, err
-}
-
-// noLabYet returns an error if a lab is up already.
-func noLabYet() error {
-	switch _, err := lab.Open(); {
-	case err == nil:
-		return fmt.Errorf("%w: end it with: railwright lab down", lab.ErrRunning)
-	case !errors.Is(err, lab.ErrNone):
-		return err
-	}
-	return nil
 }
 
 // up is a run in progress: the results of its steps so far, and its folder.

@@ -262,7 +262,7 @@ func (p *printer) causes(r Run) {
 			return
 		}
 		p.blank()
-		p.status("CAUSE", red, c.Subject.String(), string(c.ID))
+		p.status("CAUSE", red, c.Subjects(), string(c.ID))
 		p.field("explains", share(c.Confidence))
 		for _, e := range c.Evidence {
 			p.field("seen", e.Value+" ("+e.Source+")")

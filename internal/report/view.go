@@ -259,7 +259,7 @@ func (r Run) causeBlocks() (blocks []block, more int, note string) {
 	}
 	all, more := bounded(r.Causes.Causes, pageBlocks)
 	for _, c := range all {
-		b := block{Kind: "cause", Word: fmt.Sprintf("%.0f %%", 100*c.Confidence), Subject: c.Subject.String(), Title: string(c.ID)}
+		b := block{Kind: "cause", Word: fmt.Sprintf("%.0f %%", 100*c.Confidence), Subject: c.Subjects(), Title: string(c.ID)}
 		one := fabric.Finding{Evidence: c.Evidence}
 		against := fabric.Finding{Evidence: c.Against}
 		b.add("Seen", nonEmpty(evidence(one)), false)
