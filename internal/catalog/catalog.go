@@ -133,6 +133,7 @@ type FabricModel struct {
 	Only       Only     `yaml:"only"`        // the algorithm and protocol of NCCL that its plug-in or set-up leaves
 	Earlier    Earlier  `yaml:"earlier"`     // the generation that machines with older GPUs have
 	MergesNICs bool     `yaml:"merges_nics"` // its plug-in shows the NICs near a GPU to NCCL as one
+	Sockets    bool     `yaml:"sockets"`     // the kernel's sockets: the NICs of every machine carry it
 	GPUDirect  *bool    `yaml:"gpudirect_rdma"`
 	Prediction []string `yaml:"prediction"` // further notes for a prediction
 	Source     string   `yaml:"source"`     // of what is not a figure

@@ -19,32 +19,69 @@ type LanguageModel struct {
 	Note    string         `yaml:"note"`    // what a reader should know of the figures
 }
 
+// FoundModel is what a name of a model stands for.
+type FoundModel struct {
+	ID        string // of the entry
+	Published string // the name that was meant, as it is published: that of the entry or one of its aliases
+	Cut       bool   // the name was only the beginning of Published
+	Entry     LanguageModel
+}
+
+// Assumed says in words what was assumed of a name; empty where the name is that of the entry.
+func (f FoundModel) Assumed() string {
+	var parts []string
+	if f.Cut {
+		parts = append(parts, "taken as "+f.Published)
+	}
+	if f.Published != f.Entry.Name {
+		parts = append(parts, "architecture and context of "+f.Entry.Name)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Model finds a model by its published name, with or without the organisation, by its id or by another name, in any
-// case, and gives its id. The error proposes the nearest.
-func (c *Catalog) Model(name string) (id string, model LanguageModel, err error) {
+// case. The error proposes the nearest.
+func (c *Catalog) Model(name string) (FoundModel, error) {
 	want := nameKey(name)
 	for id, m := range sorted(c.Models) {
-		if slices.Contains(m.names(id), want) {
-			return id, m, nil
+		if published, ok := m.published(id, func(known string) bool { return known == want }); ok {
+			return FoundModel{ID: id, Published: published, Entry: m}, nil
 		}
 	}
 	// A name may be cut where the rest is not in doubt: llama-4-scout. Where it is, the error lists the candidates.
-	var known, begins []string
+	var known []string
+	var begins []FoundModel
 	for id, m := range sorted(c.Models) {
 		known = append(known, m.names(id)...)
-		if slices.ContainsFunc(m.names(id), func(full string) bool { return strings.HasPrefix(full, want+"-") }) {
-			begins = append(begins, id)
+		if published, ok := m.published(id, func(known string) bool { return strings.HasPrefix(known, want+"-") }); ok {
+			begins = append(begins, FoundModel{ID: id, Published: published, Cut: true, Entry: m})
 		}
 	}
 	switch len(begins) {
 	case 0:
 	case 1:
-		return begins[0], c.Models[begins[0]], nil
+		return begins[0], nil
 	default:
-		return "", LanguageModel{}, fmt.Errorf("model %q is ambiguous: could be %s", name, strings.Join(begins, ", "))
+		var ids []string
+		for _, f := range begins {
+			ids = append(ids, f.ID)
+		}
+		return FoundModel{}, fmt.Errorf("model %q is ambiguous: could be %s", name, strings.Join(ids, ", "))
 	}
-	err = missing("model", name, known, len(c.Models))
-	return "", LanguageModel{}, fmt.Errorf("%w; for another, give a config.json or a folder with one", err)
+	return FoundModel{}, fmt.Errorf("%w; for another, give a config.json or a folder with one", missing("model", name, known, len(c.Models)))
+}
+
+// published returns the published name for which one of its forms matches: that of the entry first, then the aliases.
+func (m LanguageModel) published(id string, matches func(folded string) bool) (name string, ok bool) {
+	if matches(id) {
+		return m.Name, true
+	}
+	for _, name := range append([]string{m.Name}, m.Aliases...) {
+		if matches(nameKey(name)) || matches(nameKey(path.Base(name))) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // names returns all names of a model, folded.

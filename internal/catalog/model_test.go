@@ -15,16 +15,37 @@ func TestModelByName(t *testing.T) {
 		"qwen3-235b-a22b-thinking-2507": "qwen3-235b-a22b-thinking-2507", "Qwen/Qwen3-0.6B": "qwen3-0-6b", "GLM-4.6": "glm-4-6",
 		"llama-4-scout": "llama-4-scout-17b-16e-instruct", "mixtral-8x7b": "mixtral-8x7b-v0-1",
 	} {
-		if id, m, err := c.Model(name); err != nil || id != want || len(m.Config) == 0 {
-			t.Errorf("%s: %s, %v, want %s", name, id, err, want)
+		if m, err := c.Model(name); err != nil || m.ID != want || len(m.Entry.Config) == 0 {
+			t.Errorf("%s: %s, %v, want %s", name, m.ID, err, want)
 		}
 	}
-	_, _, err := c.Model("gpt-5")
+	_, err := c.Model("gpt-5")
 	if err == nil || !strings.HasPrefix(err.Error(), `model "gpt-5" is not in the catalog; did you mean "glm-5"? railwright catalog models lists all `) {
 		t.Errorf("gpt-5: %v", err)
 	}
-	if _, _, err := c.Model("gemma-4"); err == nil || err.Error() != `model "gemma-4" is ambiguous: could be gemma-4-26b-a4b, gemma-4-31b-it` {
+	if _, err := c.Model("gemma-4"); err == nil || err.Error() != `model "gemma-4" is ambiguous: could be gemma-4-26b-a4b, gemma-4-31b-it` {
 		t.Errorf("gemma-4: %v", err)
+	}
+}
+
+// A name of another published model gives that model, and says whose configuration it is.
+func TestModelSaysWhatWasAssumed(t *testing.T) {
+	c := embedded(t)
+	for name, want := range map[string]struct{ published, assumed string }{
+		"deepseek-r1":                       {"deepseek-ai/DeepSeek-R1", ""},
+		"DeepSeek-R1":                       {"deepseek-ai/DeepSeek-R1", ""},
+		"meta-llama-3-1-70b":                {"meta-llama/Meta-Llama-3.1-70B", ""},
+		"DeepSeek-R1-0528":                  {"deepseek-ai/DeepSeek-R1-0528", "architecture and context of deepseek-ai/DeepSeek-R1"},
+		"meta-llama/Llama-3.3-70B-Instruct": {"meta-llama/Llama-3.3-70B-Instruct", "architecture and context of meta-llama/Meta-Llama-3.1-70B"},
+		"Llama-3.3-70B":                     {"meta-llama/Llama-3.3-70B-Instruct", "taken as meta-llama/Llama-3.3-70B-Instruct, architecture and context of meta-llama/Meta-Llama-3.1-70B"},
+		"llama-4-scout":                     {"meta-llama/Llama-4-Scout-17B-16E-Instruct", "taken as meta-llama/Llama-4-Scout-17B-16E-Instruct"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, err := c.Model(name)
+			if err != nil || m.Published != want.published || m.Assumed() != want.assumed {
+				t.Errorf("%q, assumed %q, %v", m.Published, m.Assumed(), err)
+			}
+		})
 	}
 }
 

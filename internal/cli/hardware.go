@@ -45,6 +45,9 @@ func checkHardware(cat *catalog.Catalog, hw fabric.Hardware) error {
 	if hw.Net != "" && !slices.Contains(nets, strings.ToLower(strings.TrimSpace(hw.Net))) {
 		return fmt.Errorf("flag --net: %w", fabric.UnknownName("network", hw.Net, nets))
 	}
+	if cpus := []string{"intel", "amd", "arm"}; hw.CPU != "" && !slices.Contains(cpus, strings.ToLower(strings.TrimSpace(hw.CPU))) {
+		return fmt.Errorf("flag --cpu: %w", fabric.UnknownName("CPU", hw.CPU, cpus))
+	}
 	if hw.NICGbps < 0 || math.IsNaN(hw.NICGbps) || math.IsInf(hw.NICGbps, 0) {
 		return fmt.Errorf("flag --rate: invalid rate %g Gb/s", hw.NICGbps)
 	}
@@ -99,7 +102,7 @@ func parseSizes(text string) ([]int64, error) {
 	factor := int64(2)
 	if len(parts) == 3 {
 		if factor, err = strconv.ParseInt(parts[2], 10, 64); err != nil {
-			return nil, fmt.Errorf("invalid factor %q: %w", parts[2], err)
+			return nil, fmt.Errorf("invalid factor %s: not a number of 2 or more", fabric.Quote(parts[2]))
 		}
 	}
 	if len(parts) > 3 || factor < 2 || low > high {

@@ -43,6 +43,25 @@ func TestHardwareThatIsRefused(t *testing.T) {
 			t.Error(r)
 		}
 	})
+	for _, c := range []struct{ name, flags, want string }{
+		{"a network of other machines", "--nodes 2 --net efa", `hardware: net "efa": hgx-h100 has 8 NICs of 400 Gb/s for ib, roce and sockets; for others state both`},
+		{"a faster NIC than it has", "--nodes 2 --rate 800", `hardware: net "ib": hgx-h100 has 8 NICs of 400 Gb/s`},
+		{"a CPU", "--cpu foo", `flag --cpu: CPU "foo": unknown; known: intel, amd, arm`},
+		{"processes", "--procs 999999", "flag --procs: 999999: does not divide the 8 GPUs of a machine"},
+		{"processes that do not divide", "--procs 3", "flag --procs: 3: does not divide the 8 GPUs of a machine"},
+		{"a type", "--dtype foo", `flag --dtype: type "foo": unknown; known: int8, uint8,`},
+		{"a factor", "--sizes 8:1G:abc", `flag --sizes: invalid factor "abc": not a number of 2 or more`},
+		{"a range of GPUs", "--worker 0-x/0", `flag --worker: "0-x/0": invalid number or range "0-x"`},
+		{"a number of NICs", "--worker 0-1/any4x", `flag --worker: "0-1/any4x": "any4x" is not anyN`},
+		{"no GPUs", "--worker /0", `flag --worker: "/0": invalid number or range ""`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := call("", append([]string{"predict", "--machine", "hgx-h100"}, strings.Fields(c.flags)...)...)
+			if r.status != 64 || r.stdout != "" || !strings.HasPrefix(r.stderr, "railwright: "+c.want) || strings.Contains(r.stderr, "strconv") {
+				t.Error(r)
+			}
+		})
+	}
 	t.Run("a worker's GPU", func(t *testing.T) {
 		r := call("", "predict", "--machine", "hgx-h100", "--worker", "a:0-99/0")
 		if r.status != 64 || r.stdout != "" || !strings.Contains(r.stderr, "GPU 8 is not between 0 and 7") {
@@ -50,7 +69,7 @@ func TestHardwareThatIsRefused(t *testing.T) {
 		}
 	})
 	for _, flags := range []string{
-		"--machine hgx-h100 --gpu h100 --nics 8 --gpus 4", "--machine hgx-h100 --net TCP", "--machine hgx-h100 --gpu H100-SXM --net none --nodes 1",
+		"--machine hgx-h100 --gpu h100 --nics 8 --gpus 4", "--machine hgx-h100 --net TCP", "--machine hgx-h100 --nodes 2 --net tcp", "--gpu h100 --nodes 2 --net tcp", "--machine hgx-h100 --nodes 2 --rate 200", "--machine hgx-h100 --procs 2 --dtype BFLOAT16", "--machine hgx-h100 --gpu H100-SXM --net none --nodes 1",
 		"--machine hgx-h100 --gpus 2 --worker 4-7/4-7 --worker 0-3/0-3",
 	} {
 		t.Run(flags, func(t *testing.T) {

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/ncclgraph"
 	"railwright.dev/railwright/internal/report"
 )
 
@@ -97,27 +98,31 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if err != nil {
 		return nil, fmt.Errorf("flag --sizes: %w", err)
 	}
-	job := collective.Job{Collective: fabric.AllReduce}
+	f := forecast{job: collective.Job{Collective: fabric.AllReduce}, sizes: sizes}
+	var base fabric.Hardware
 	if o.like != "" {
 		t, err := a.tableOf(o.like)
 		if err != nil {
 			return nil, err
 		}
-		like := withFlags(*t.Hardware, o.hw)
-		if err := checkMachine(cat, like.Machine, o.hw); err != nil {
-			return nil, err
-		}
-		o.hw = like
-		job, sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
+		base = *t.Hardware
+		f.job, f.sizes = collective.JobOf(t.Collective, t.Config), sizesOf(t)
 	}
-	if err := a.jobFlags(o, &job); err != nil {
+	if err := a.jobFlags(o, &f.job); err != nil {
 		return nil, err
 	}
-	c, err := a.cluster(ctx, o, cat, job.Env)
+	if f.build, err = a.cluster(ctx, o, cat, base); err != nil {
+		return nil, err
+	}
+	p, err := f.predict(o.hw, f.job.Env)
 	if err != nil {
 		return nil, err
 	}
-	return c.Predict(job, sizes)
+	if n, gpus := o.processes, p.Hardware.GPUsPerNode; n > 0 && len(o.workers) == 0 && (n > gpus || gpus%n != 0) {
+		return nil, fmt.Errorf("flag --procs: %d: does not divide the %s of a machine", n, fabric.Count(gpus, "GPU"))
+	}
+	p.Remarks = append(p.Remarks, f.noEffect(p, o.hw)...)
+	return p, nil
 }
 
 // jobFlags overrides the job of a table file with the flags.
@@ -144,6 +149,9 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 		job.Processes = o.processes
 	}
 	if o.dtype != "" {
+		if !slices.Contains(collective.DTypes(), strings.ToLower(o.dtype)) {
+			return fmt.Errorf("flag --dtype: %w", fabric.UnknownName("type", o.dtype, collective.DTypes()))
+		}
 		job.DType = o.dtype
 	}
 	if o.tuning != "" {
@@ -155,53 +163,6 @@ func (a *app) jobFlags(o predictOptions, job *collective.Job) (err error) {
 		job.Placement, err = parseWorkers(o.workers)
 	}
 	return err
-}
-
-// cluster returns the machines to predict for.
-func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*collective.Cluster, error) {
-	switch {
-	case o.file != "":
-		in, err := a.readCluster(o.file)
-		if err != nil {
-			return nil, err
-		}
-		planned, err := in.hardware()
-		if err != nil {
-			return nil, err
-		}
-		hw := withFlags(planned, o.hw)
-		if err := checkMachine(cat, hw.Machine, o.hw); err != nil {
-			return nil, err
-		}
-		return collective.New(cat, hw)
-	case o.topo != "" || o.snapshot != "":
-		s, err := a.system(ctx, o, cat, env)
-		if err != nil {
-			return nil, err
-		}
-		return collective.FromSystem(cat, s, o.hw)
-	case o.hw.Machine == "" && o.hw.GPU == "":
-		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
-	default:
-		return collective.New(cat, o.hw)
-	}
-}
-
-// system returns NCCL's own idea of a machine, from its topology file or from facts.
-func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog, env map[string]string) (*ncclgraph.System, error) {
-	options := ncclgraph.Options{Nodes: max(o.hw.Nodes, 1), Env: env}
-	if o.topo != "" {
-		d, err := a.filledDocument(o.topo, cat, o.hw)
-		if err != nil {
-			return nil, err
-		}
-		return ncclgraph.NewSystem(d, options)
-	}
-	m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return ncclgraph.FromMachine(m, options)
 }
 
 // tableOf reads the table file of --like.
@@ -304,8 +265,8 @@ func parseWorkers(texts []string) (*collective.Placement, error) {
 			return nil, fmt.Errorf("flag --worker: %q: %w", text, err)
 		}
 		if n, unknown := strings.CutPrefix(nics, "any"); unknown {
-			if _, err := fmt.Sscanf(n, "%d", &w.Count); err != nil {
-				return nil, fmt.Errorf("flag --worker: %q: %q is not anyN", text, nics)
+			if w.Count, err = strconv.Atoi(n); err != nil || w.Count < 0 {
+				return nil, fmt.Errorf("flag --worker: %s: %s is not anyN, with N the number of NICs", fabric.Quote(text), fabric.Quote(nics))
 			}
 		} else if w.NICs, err = parseIndexes(nics); err != nil {
 			return nil, fmt.Errorf("flag --worker: %q: %w", text, err)
@@ -320,11 +281,14 @@ func parseIndexes(text string) ([]int, error) {
 	const most = 1 << 10 // GPUs or NICs of a machine
 	var out []int
 	for _, part := range strings.Split(text, ",") {
-		var low, high int
-		if n, _ := fmt.Sscanf(part+" ", "%d-%d ", &low, &high); n == 1 {
-			high = low
-		} else if n != 2 {
-			return nil, fmt.Errorf("invalid number or range %q", part)
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		low, err1 := strconv.Atoi(first)
+		high, err2 := strconv.Atoi(last)
+		if err1 != nil || err2 != nil {
+			return nil, fmt.Errorf("invalid number or range %s", fabric.Quote(part))
 		}
 		if low < 0 || high < low || high >= most {
 			return nil, fmt.Errorf("%q is not between 0 and %d", part, most-1)

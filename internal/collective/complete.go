@@ -97,8 +97,9 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 		hw.Net = m.Fabrics[0]
 	}
 	nic := cat.NICs[m.NIC]
-	if slices.Contains(m.Fabrics, hw.Net) && (hw.NICGbps == 0 || hw.NICGbps == nic.Rate()) {
-		if hw.NIC == "" {
+	own := slices.Contains(m.Fabrics, hw.Net)
+	if (own || cat.Fabrics[hw.Net].Sockets) && (hw.NICGbps == 0 || hw.NICGbps == nic.Rate() || hw.Machine != "" && hw.NICGbps < nic.Rate()) {
+		if hw.NIC == "" && own { // its payload is that of its own fabrics
 			hw.NIC = m.NIC
 		}
 		if hw.NICsPerNode == 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -61,6 +62,10 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	f, ok := cat.Fabrics[id]
 	if !ok {
 		return fmt.Errorf("hardware: %w", fabric.UnknownName("net", c.hw.Net, append(slices.Sorted(maps.Keys(cat.Fabrics)), netNone)))
+	}
+	if m, ok := cat.Machines[c.hw.Machine]; ok && (c.hw.NICsPerNode == 0 || c.hw.NICGbps == 0) {
+		return fmt.Errorf("hardware: net %q: %s has %s of %g Gb/s for %s and sockets; for others state both their number (nics_per_node, --nics) and rate (nic_gbps, --rate)",
+			c.hw.Net, c.hw.Machine, fabric.Count(int(m.NICs.Value), "NIC"), cat.NICs[m.NIC].Rate(), strings.Join(m.Fabrics, ", "))
 	}
 	if c.hw.NICsPerNode == 0 || c.hw.NICGbps == 0 {
 		return fmt.Errorf("hardware: nics_per_node and nic_gbps: unspecified, and needed for %d nodes", c.nodes())

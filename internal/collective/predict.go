@@ -27,7 +27,7 @@ func (c *Cluster) Predict(job Job, sizes []int64) (*fabric.Prediction, error) {
 	}
 	used, notes := c.configured(job)
 	p.Assumptions = append(append(p.Assumptions, c.assumed...), notes...)
-	if err := used.fill(p.Rows, job, sizes); err != nil {
+	if p.Remarks, err = used.fill(p.Rows, job, sizes); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -48,7 +48,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
 	p.Assumptions = slices.Concat(c.assumed, notes)
-	if err := low.fill(p.Rows, job, sizes); err != nil {
+	if p.Remarks, err = low.fill(p.Rows, job, sizes); err != nil {
 		return nil, err
 	}
 	if share.HighExits == share.LowExits {
@@ -56,7 +56,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	}
 	high, _ := c.placed(job.Placement, share.HighExits).configured(job)
 	best := make([]fabric.PredictionRow, len(sizes))
-	if err := high.fill(best, job, sizes); err != nil {
+	if _, err := high.fill(best, job, sizes); err != nil {
 		return nil, err
 	}
 	for i, r := range best {
@@ -70,14 +70,14 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	return p, nil
 }
 
-// fill computes the rows.
-func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) error {
+// fill computes the rows, and what is remarkable about them.
+func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) ([]string, error) {
 	if c.Ranks() == 1 {
-		return errors.New("hardware: a collective needs at least two GPUs")
+		return nil, errors.New("hardware: a collective needs at least two GPUs")
 	}
 	options, err := c.enabled(job)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pairs, direct := c.unlisted(job)
 	loosest := options[0].bound // the limit of all algorithms that may run: a version or a tuner may choose another
@@ -96,7 +96,7 @@ func (c *Cluster) fill(rows []fabric.PredictionRow, job Job, sizes []int64) erro
 		}
 		rows[i] = c.row(job, o, loosest, size)
 	}
-	return nil
+	return c.remarks(job, options, sizes), nil
 }
 
 const maxSizes = 1 << 16

@@ -8,6 +8,7 @@ type Prediction struct {
 	Nodes       int             `json:"nodes"`
 	Hardware    Hardware        `json:"hw"`
 	Rows        []PredictionRow `json:"rows"`
+	Remarks     []string        `json:"remarks,omitempty"` // what limits large sizes, and settings that changed nothing
 	Assumptions []Assumption    `json:"assumptions"`
 }
 

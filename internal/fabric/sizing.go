@@ -9,9 +9,10 @@ import (
 // fast they are. Bytes are bytes, not GB or GiB; bandwidths are GB/s of 1e9 bytes.
 type Sizing struct {
 	Meta
-	Model           string         `json:"model"`                // as given
-	ModelPath       string         `json:"model_path,omitempty"` // that an engine is given: a repository, a folder; empty: Model
-	Machine         string         `json:"machine"`              // id in the catalog, or the GPU figures in words
+	Model           string         `json:"model"`                   // as given
+	ModelPath       string         `json:"model_path,omitempty"`    // that an engine is given: a repository, a folder; empty: unknown
+	ModelAssumed    string         `json:"model_assumed,omitempty"` // what was assumed of the name: "architecture and context of deepseek-ai/DeepSeek-R1"
+	Machine         string         `json:"machine"`                 // id in the catalog, or the GPU figures in words
 	Engine          SizingEngine   `json:"engine"`
 	Parameters      Parameters     `json:"parameters"`
 	DiskBytes       int64          `json:"disk_bytes"`         // of all weight files
@@ -80,9 +81,16 @@ type SizingPlan struct {
 	Fits               bool          `json:"fits"`
 	Limits             []string      `json:"limits"`           // what prevents or limits it
 	Ledger             []LedgerEntry `json:"ledger,omitempty"` // of the heaviest rank; sums to the memory of the GPU
-	Flags              []string      `json:"flags,omitempty"`  // to pass to the engine
+	Flags              []string      `json:"flags,omitempty"`  // to pass to the engine, on every server
+	Start              []SizingStart `json:"start,omitempty"`  // commands that start it, in order
 	Prints             []EnginePrint `json:"prints,omitempty"` // what the engine will print at its start
 	Performance        []Performance `json:"performance,omitempty"`
+}
+
+// SizingStart is a command that starts an engine on some of the servers of a plan.
+type SizingStart struct {
+	On    string   `json:"on,omitempty"` // which servers run it, and what its variables are; empty: the one server
+	Words []string `json:"words"`        // for a shell, quoted; a flag and its value are one word
 }
 
 // Layout is how one replica of a model is spread over GPUs. What does not divide anything is 1.

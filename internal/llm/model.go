@@ -9,6 +9,8 @@ import (
 // Model is a language model as its config.json, its index or the headers of its weights describe it.
 type Model struct {
 	ID        string // as given: a name of the catalog or a path
+	Path      string // that an engine is given: the published name of the repository, or the folder; empty: unknown
+	Assumed   string // in words, what was assumed of the name; empty: nothing
 	Type      string // model_type; of a wrapper that of its text_config
 	Arch      string // first of architectures
 	Certainty Certainty

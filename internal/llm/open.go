@@ -12,21 +12,26 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // catalogModel builds a model of the catalog: its entry holds the fields of its config.json that matter.
 func catalogModel(name string, cat *catalog.Catalog) (*Model, error) {
-	id, entry, err := cat.Model(name)
+	found, err := cat.Model(name)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(entry.Config)
+	text, err := json.Marshal(found.Entry.Config)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", name, err)
 	}
-	m, err := readConfig(id, text, nil)
+	m, err := readConfig(strings.TrimSpace(name), text, nil)
 	if err != nil {
-		return nil, fmt.Errorf("model %q of the catalog: %w", id, err)
+		return nil, fmt.Errorf("model %q of the catalog: %w", found.ID, err)
+	}
+	m.Path, m.Assumed = found.Published, found.Assumed()
+	if m.Assumed != "" {
+		m.Assumptions = append(m.Assumptions, fabric.Assumption{What: m.ID + ": " + m.Assumed, Source: "catalog, model " + found.ID})
 	}
 	return m, nil
 }
@@ -142,6 +147,9 @@ func readFile(name string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", name, err)
 	}
+	if filepath.Base(name) == configFile {
+		m.Path = filepath.Dir(name)
+	}
 	return m, nil
 }
 
@@ -159,5 +167,6 @@ func readFolder(folder string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", folder, err)
 	}
+	m.Path = filepath.Clean(folder)
 	return m, nil
 }

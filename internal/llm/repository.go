@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Exclusion is a pattern of files of a model's repository that no engine loads.
 type Exclusion struct {
@@ -50,7 +53,7 @@ func repositories() []copies {
 // RepositoryBytes is what a whole repository takes, where it is known to hold copies; else once the weights, and
 // known is false.
 func RepositoryBytes(m *Model) (bytes int64, source string, known bool) {
-	id := strings.ToLower(m.ID)
+	id := strings.ToLower(cmp.Or(m.Path, m.ID))
 	for _, r := range repositories() {
 		if strings.HasPrefix(id, r.prefix) || strings.HasPrefix(id, r.prefix[strings.IndexByte(r.prefix, '/')+1:]) {
 			return m.DiskBytes * r.times, r.source, true

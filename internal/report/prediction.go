@@ -31,6 +31,7 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	}
 	p.heading(fabric.Printable(predictionTitle(x)))
 	p.field("machines", hardwareText(x.Hardware))
+	p.fields("note", limited(printableAll(x.Remarks), p.sizingLimit(), p.where()))
 	p.blank()
 	if err := p.curve(draw.PredictionCurve(x)); err != nil {
 		return err

@@ -32,6 +32,8 @@ func PredictionHTML(w io.Writer, x *fabric.Prediction, info PageInfo) error {
 		v.Rows, v.RowsMore = newPageTable(predictionColumns(rows, pageColumns)), more
 		v.Bounds = printableAll(boundLines(rows))
 	}
+	remarks, _ := bounded(x.Remarks, pageLines)
+	v.Remarks = printableAll(remarks)
 	v.Assumed, v.AssumedMore = assumedTable(x.Assumptions)
 	return writePage(w, "prediction.html.tmpl", v)
 }
@@ -46,6 +48,7 @@ type predictionView struct {
 	Curve       template.HTML
 	Rows        *pageTable
 	RowsMore    int
+	Remarks     []string
 	Bounds      []string
 	Assumed     *pageTable
 	AssumedMore int

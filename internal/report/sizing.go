@@ -77,7 +77,7 @@ func (p *printer) answer(s *fabric.Sizing, plan *fabric.SizingPlan) {
 	if s.Status() != fabric.Pass {
 		word, color = "DOES NOT FIT", red
 	}
-	p.status(word, color, printable(orElse(s.Model, "model")), answerText(s, plan))
+	p.status(word, color, modelName(s), answerText(s, plan))
 	p.field("", whyNotFewer(s, plan))
 }
 
@@ -163,12 +163,10 @@ func requestText(s *fabric.Sizing) string {
 
 // plan is the first plan in full: how to start it, what it holds, what the engine will print.
 func (p *printer) plan(s *fabric.Sizing, x fabric.SizingPlan) {
-	if commands := commandLines(s, x, p.width()-fieldIndent); len(commands) > 0 {
-		p.blank()
-		p.commands("start", commands)
-		p.field("", startNote(s, x))
-	}
 	p.blank()
+	if p.start(x); len(x.Start) > 0 {
+		p.blank()
+	}
 	p.field("holds", holdsText(s, x))
 	p.field("fraction", fractionText(x))
 	p.field("", printable(x.Fraction.Effect))
@@ -187,7 +185,17 @@ func (p *printer) plan(s *fabric.Sizing, x fabric.SizingPlan) {
 	if best := bestBeside(s, x); best != nil {
 		p.blank()
 		p.field("best", machinesText(s, *best)+": "+holdsText(s, *best))
-		p.commands("", commandLines(s, *best, p.width()-fieldIndent))
+		p.start(*best)
+	}
+}
+
+// start is the commands that start a plan, each with the servers that run it.
+func (p *printer) start(x fabric.SizingPlan) {
+	label := "start"
+	for _, c := range x.Start {
+		p.commands(label, commandLines(c.Words, p.width()-fieldIndent))
+		p.field("", printable(c.On))
+		label = ""
 	}
 }
 

@@ -30,8 +30,7 @@ const pageLedgers = 4
 type sizingView struct {
 	Frame       frame
 	Ledger      template.HTML
-	Command     string
-	CommandNote string
+	Start       []startView
 	Holds       []row
 	Plans       *pageTable
 	PlansMore   int
@@ -86,10 +85,13 @@ type stepView struct {
 	Rows []row
 }
 
+// startView is a command that starts the plan, and the servers that run it.
+type startView struct{ Command, On string }
+
 func newSizingView(s *fabric.Sizing) sizingView {
 	plan := mainPlan(s)
 	f := frame{
-		Label: "size", Title: printable(orElse(s.Model, "No model")), Facts: sizingFacts(s), Long: true,
+		Label: "size", Title: modelName(s), Facts: sizingFacts(s), Long: true,
 		Status: s.Status().String(), Word: "Unknown", Sentence: "No layout of the model was tried.",
 	}
 	switch s.Status() {
@@ -145,13 +147,9 @@ func sizingFacts(s *fabric.Sizing) []pair {
 // planView fills in the first plan.
 func (v *sizingView) planView(s *fabric.Sizing, x fabric.SizingPlan) {
 	const commandWidth = 110 // characters: what fits the page
-	for i, l := range commandLines(s, x, commandWidth) {
-		if i > 0 {
-			v.Command += "\n"
-		}
-		v.Command += l
+	for _, c := range x.Start {
+		v.Start = append(v.Start, startView{strings.Join(commandLines(c.Words, commandWidth), "\n"), printable(c.On)})
 	}
-	v.CommandNote = startNote(s, x)
 	requests := draw.Rate(x.Requests)
 	if !(x.Requests >= 0) {
 		requests = "?"
@@ -180,7 +178,10 @@ func (v *sizingView) planView(s *fabric.Sizing, x fabric.SizingPlan) {
 	add("Note", x.Limits...)
 	if best := bestBeside(s, x); best != nil {
 		add("Best", machinesText(s, *best)+": "+holdsText(s, *best))
-		v.Holds = append(v.Holds, row{Label: "", Lines: commandLines(s, *best, commandWidth-12), Commands: true})
+		for _, c := range best.Start {
+			v.Holds = append(v.Holds, row{Label: "", Lines: commandLines(c.Words, commandWidth-12), Commands: true})
+			add("", c.On)
+		}
 	}
 	own, others := byNetwork(x.Performance)
 	if len(own) == 0 {

@@ -43,6 +43,10 @@ func r1Plan(fraction float64, tokens int64, kv float64) fabric.SizingPlan {
 		Flags:  []string{"--tp 16", "--nnodes 2", "--mem-fraction-static " + fmt.Sprint(fraction), "--context-length 163840"},
 		Prints: []fabric.EnginePrint{{What: "mem usage", Value: 40.30, Unit: "GiB"}, {What: "#tokens", Value: float64(tokens), Unit: "tokens"}, {What: "max_running_requests", Value: 2048}, {What: "available_gpu_mem", Value: 8.86 + 24.99 - kv, Unit: "GiB"}},
 	}
+	x.Start = []fabric.SizingStart{{
+		On:    "on each server, with NODE_RANK=0 to 1 and HEAD_ADDR=the address of the first",
+		Words: append([]string{"python3", "-m sglang.launch_server", "--model-path deepseek-ai/DeepSeek-R1", "--node-rank $NODE_RANK", "--dist-init-addr $HEAD_ADDR:20000"}, x.Flags...),
+	}}
 	entry := func(name, class string, v float64, formula, numbers, certainty string) {
 		x.Ledger = append(x.Ledger, fabric.LedgerEntry{Name: name, Class: class, Bytes: gib(v), Formula: formula, Numbers: numbers, Certainty: certainty})
 	}

@@ -115,13 +115,12 @@ func TestWhyNotFewer(t *testing.T) {
 
 // The command can be pasted: a shell reads it as the program and exactly the flags, whatever is in them.
 func TestSizingCommand(t *testing.T) {
-	flags := []string{"--model-path", "/models/it's a; rm -rf /", "--tp", "16", "--context-length", "163840", "--served-model-name", "$(reboot) `x` | y", "--mem-fraction-static 0.85", "--trust-remote-code"}
-	want := []string{"-m", "sglang.launch_server", "--model-path", flags[1], "--tp", "16", "--context-length", "163840", "--served-model-name", flags[7], "--mem-fraction-static", "0.85", "--trust-remote-code"}
-	s := &fabric.Sizing{Engine: fabric.SizingEngine{Name: "sglang"}}
+	words := []string{"python3", "-m sglang.launch_server", "--model-path", "/models/it's a; rm -rf /", "--tp 16", "--context-length 163840", "--served-model-name", "$(reboot) `x` | y", "--node-rank $NODE_RANK", "--dist-init-addr $HEAD_ADDR:20000", "--trust-remote-code"}
+	want := []string{"-m", "sglang.launch_server", "--model-path", words[3], "--tp", "16", "--context-length", "163840", "--served-model-name", words[7], "--node-rank", "1", "--dist-init-addr", "10.0.0.1:20000", "--trust-remote-code"}
 	for _, width := range []int{40, 68, 500} {
 		t.Run(fmt.Sprintf("%d columns", width), func(t *testing.T) {
-			text := strings.Join(commandLines(s, fabric.SizingPlan{Flags: flags}, width), "\n")
-			out, err := exec.Command("sh", "-c", "python3() { for a; do printf '%s\\0' \"$a\"; done; }\n"+text).Output()
+			text := strings.Join(commandLines(words, width), "\n")
+			out, err := exec.Command("sh", "-c", "HEAD_ADDR=10.0.0.1 NODE_RANK=1\npython3() { for a; do printf '%s\\0' \"$a\"; done; }\n"+text).Output()
 			if err != nil {
 				t.Fatalf("%v:\n%s", err, text)
 			}
@@ -133,16 +132,28 @@ func TestSizingCommand(t *testing.T) {
 			}
 		})
 	}
-	if lines := commandLines(s, fabric.SizingPlan{}, 80); lines != nil {
-		t.Errorf("a plan without flags has the command %q", lines)
+	if lines := commandLines(nil, 80); lines != nil {
+		t.Errorf("no words have the command %q", lines)
 	}
-	two := strings.Join(commandLines(r1Sizing(), r1Sizing().Plans[0], 500), "")
-	if want := "python3 -m sglang.launch_server --model-path deepseek-ai/DeepSeek-R1 --node-rank $NODE_RANK --dist-init-addr $HEAD_ADDR:20000 --tp 16 --nnodes 2 --mem-fraction-static 0.85 --context-length 163840"; two != want {
-		t.Errorf("have %s\nwant %s", two, want)
+	two := sizingText(t, r1Sizing(), TextOptions{Width: 120})
+	for _, want := range []string{"--model-path deepseek-ai/DeepSeek-R1", "--node-rank $NODE_RANK", "on each server, with NODE_RANK=0 to 1"} {
+		if !strings.Contains(two, want) {
+			t.Errorf("the text lacks %q:\n%s", want, two)
+		}
 	}
-	s.Engine.Name = "vllm"
-	if got := commandLines(s, fabric.SizingPlan{Flags: []string{"meta-llama/Llama-3.1-8B", "--tensor-parallel-size", "1"}}, 80); got[0] != "vllm serve meta-llama/Llama-3.1-8B --tensor-parallel-size 1" {
-		t.Errorf("the command of vllm is %q", got)
+}
+
+// What was assumed of a model's name is in the first line and in the title of the page.
+func TestSizingOfAnotherModel(t *testing.T) {
+	s := r1Sizing()
+	s.Model, s.ModelAssumed = "DeepSeek-R1-0528", "architecture and context of deepseek-ai/DeepSeek-R1"
+	first, _, _ := strings.Cut(sizingText(t, s, TextOptions{Width: 120}), "\n")
+	const want = "DeepSeek-R1-0528 (architecture and context of deepseek-ai/DeepSeek-R1)"
+	if !strings.Contains(first, want) {
+		t.Errorf("the first line is %q", first)
+	}
+	if v := newSizingView(s); v.Frame.Title != want {
+		t.Errorf("the title is %q", v.Frame.Title)
 	}
 }
 
@@ -326,19 +337,6 @@ func TestDerivation(t *testing.T) {
 		if text := derivationText(t, none, TextOptions{}); !strings.Contains(text, "there is no step to show") {
 			t.Errorf("no derivation is written as %q", text)
 		}
-	}
-}
-
-func TestModelPath(t *testing.T) {
-	for given, want := range map[string]string{"deepseek-r1": "deepseek-r1", "/models/r1/config.json": "/models/r1", "config.json": ".", "./r1/": "./r1/", "r1/model.safetensors.index.json": "r1", "/config.json": "/"} {
-		t.Run(fmt.Sprintf("%q", given), func(t *testing.T) {
-			if got := modelPath(&fabric.Sizing{Model: given}); got != want {
-				t.Errorf("%q is %q, want %q", given, got, want)
-			}
-		})
-	}
-	if got := modelPath(&fabric.Sizing{Model: "x", ModelPath: "org/x"}); got != "org/x" {
-		t.Errorf("the repository is %q", got)
 	}
 }
 

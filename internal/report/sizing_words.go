@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -73,73 +72,31 @@ func printableAll(all []string) []string {
 	return out
 }
 
-// startWords are the words that start an engine's server before the flags of a plan.
-func startWords(s *fabric.Sizing, x fabric.SizingPlan) []string {
-	model := shellWord(modelPath(s))
-	named := slices.ContainsFunc(x.Flags, func(f string) bool { return strings.HasPrefix(f, "--model") })
-	switch s.Engine.Name {
-	case "sglang":
-		words := []string{"python3 -m sglang.launch_server"}
-		if !named {
-			words = append(words, "--model-path "+model)
-		}
-		if x.Nodes > 1 && !slices.ContainsFunc(x.Flags, func(f string) bool { return strings.HasPrefix(f, "--node-rank") }) {
-			words = append(words, "--node-rank $NODE_RANK", "--dist-init-addr $HEAD_ADDR:20000") // any free port
-		}
-		return words
-	case "vllm":
-		if !named && (len(x.Flags) == 0 || strings.HasPrefix(x.Flags[0], "-")) {
-			return []string{"vllm serve " + model}
-		}
-		return []string{"vllm serve"}
-	default:
-		return []string{""}
+// modelName is the model of an answer with what was assumed of its name.
+func modelName(s *fabric.Sizing) string {
+	name := printable(orElse(s.Model, "No model"))
+	if s.ModelAssumed != "" {
+		name += " (" + printable(s.ModelAssumed) + ")"
 	}
+	return name
 }
 
-// modelPath is what an engine is given as its model: of a config file its folder.
-func modelPath(s *fabric.Sizing) string {
-	if s.ModelPath != "" {
-		return s.ModelPath
-	}
-	path := s.Model
-	for _, file := range []string{"config.json", "model.safetensors.index.json"} {
-		path = strings.TrimSuffix(path, file)
-	}
-	switch {
-	case path == "" && s.Model != "":
-		return "."
-	case path != s.Model && len(path) > 1:
-		return strings.TrimSuffix(path, "/")
-	default:
-		return path
-	}
-}
-
-// startNote returns on which servers the command is run, for a plan on several.
-func startNote(s *fabric.Sizing, x fabric.SizingPlan) string {
-	if x.Nodes < 2 || len(x.Flags) == 0 || !slices.ContainsFunc(startWords(s, x), func(w string) bool { return strings.Contains(w, "$NODE_RANK") }) {
-		return ""
-	}
-	return fmt.Sprintf("on each server, with NODE_RANK=0 to %d and HEAD_ADDR=the address of the first", x.Nodes-1)
-}
-
-// commandLines are the command that starts a plan, ready to be pasted: broken between flags with a backslash
-// where it is wider than width. A plan without flags has none.
-func commandLines(s *fabric.Sizing, x fabric.SizingPlan, width int) []string {
+// commandLines is a command, ready to be pasted: broken between flags with a backslash where it is wider than width. No
+// words are no command.
+func commandLines(words []string, width int) []string {
 	const most = 64 // words; the longest real command has some 30
-	if len(x.Flags) == 0 {
+	if len(words) == 0 {
 		return nil
 	}
-	words, _ := bounded(x.Flags, most)
-	groups := startWords(s, x) // a flag with its values
-	for _, word := range words {
+	words, _ = bounded(words, most)
+	groups := []string{shellWord(words[0])} // a flag with its values
+	for _, word := range words[1:] {
 		quoted, last := shellWord(word), groups[len(groups)-1]
-		if strings.HasPrefix(word, "-") && last != "" || len(last)+len(quoted) > width {
+		if strings.HasPrefix(word, "-") || len(last)+len(quoted) > width {
 			groups = append(groups, quoted)
 			continue
 		}
-		groups[len(groups)-1] = strings.TrimSpace(last + " " + quoted)
+		groups[len(groups)-1] = last + " " + quoted
 	}
 	var lines []string
 	line := groups[0]
@@ -162,7 +119,7 @@ func shellWord(word string) string {
 	if two && strings.HasPrefix(flag, "-") && plainWord(flag) {
 		return flag + " " + shellWord(value)
 	}
-	if word != "" && plainWord(word) {
+	if word != "" && plainWord(word) || startVariable(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -172,4 +129,17 @@ func shellWord(word string) string {
 func plainWord(word string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
 	return !strings.ContainsFunc(word, func(r rune) bool { return !strings.ContainsRune(plain, r) })
+}
+
+// startVariable says that a word is a variable which the notes of a start command name, with a port or without.
+func startVariable(word string) bool {
+	name, port, _ := strings.Cut(word, ":")
+	if strings.Trim(port, "0123456789") != "" {
+		return false
+	}
+	switch name {
+	case "$HEAD_ADDR", "$NODE_RANK", "$START_RANK", "$MODEL_PATH":
+		return true
+	}
+	return false
 }

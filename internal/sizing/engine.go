@@ -23,6 +23,7 @@ type Engine struct {
 	extras       func(s setting, sh *Shard)                             // adds what this engine keeps beside the weights
 	budget       func(s setting, stages []Shard, fraction float64) budget
 	flags        func(s setting, d budget) []string
+	start        func(s setting, model string, flags []string) []fabric.SizingStart // flags are those of every server
 }
 
 // Engines lists the engines.

@@ -165,7 +165,7 @@ func refusedBy(s setting, r LayoutRule, reasons, near []string) *fabric.Refused 
 func planOf(s setting, stages []Shard, d budget) fabric.SizingPlan {
 	l := s.Layout
 	sh := stages[heaviest(stages)]
-	own := s.engine.fraction(s)
+	own, flags := s.engine.fraction(s), s.engine.flags(s, d)
 	p := fabric.SizingPlan{
 		Nodes: l.Nodes, GPUs: l.GPUs, TP: l.TP, PP: l.PP, EP: l.EP, DP: l.DP,
 		MemFraction:        d.fraction,
@@ -177,7 +177,8 @@ func planOf(s setting, stages []Shard, d budget) fabric.SizingPlan {
 		MaxRunning:         d.running * replicas(s),
 		FreeBytes:          d.slack + d.activation,
 		Ledger:             d.ledger(s, sh),
-		Flags:              s.engine.flags(s, d),
+		Flags:              flags,
+		Start:              s.engine.start(s, cmp.Or(s.Model.Path, "$MODEL_PATH"), flags),
 		Prints:             d.prints,
 		Fraction: fabric.Fraction{
 			Default: own, Recommended: d.advised, Low: d.low, High: d.high, Effect: fractionEffect(d),

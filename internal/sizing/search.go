@@ -38,6 +38,8 @@ func (req Request) answer(s setting) *fabric.Sizing {
 	out := &fabric.Sizing{
 		Meta:            fabric.NewMeta("Sizing"),
 		Model:           m.ID,
+		ModelPath:       m.Path,
+		ModelAssumed:    m.Assumed,
 		Machine:         req.Machine.Name,
 		Engine:          fabric.SizingEngine{Name: s.engine.Name, Version: s.version.String()},
 		Parameters:      m.Parameters(),

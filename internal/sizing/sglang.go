@@ -49,6 +49,7 @@ func sglang() Engine {
 		extras:   sglangExtras,
 		budget:   sglangBudget,
 		flags:    sglangFlags,
+		start:    sglangStart,
 	}
 }
 

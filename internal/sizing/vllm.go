@@ -42,6 +42,7 @@ func vllm() Engine {
 		extras:   vllmExtras,
 		budget:   vllmBudget,
 		flags:    vllmFlags,
+		start:    vllmStart,
 	}
 }
 

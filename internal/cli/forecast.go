@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/ncclgraph"
+)
+
+// builder returns the machines to predict for with the hardware of the flags and an environment of NCCL, and what the
+// environment changed about them.
+type builder func(flags fabric.Hardware, env map[string]string) (c *collective.Cluster, why string, err error)
+
+// forecast is a prediction that can be repeated with other flags and another environment.
+type forecast struct {
+	build builder
+	job   collective.Job
+	sizes []int64
+}
+
+func (f forecast) predict(flags fabric.Hardware, env map[string]string) (*fabric.Prediction, error) {
+	c, why, err := f.build(flags, env)
+	if err != nil {
+		return nil, err
+	}
+	job := f.job
+	job.Env = env
+	p, err := c.Predict(job, f.sizes)
+	if err == nil && why != "" {
+		p.Remarks = append(p.Remarks, why)
+	}
+	return p, err
+}
+
+// noEffect says which settings of the environment and which flags change nothing: each is left out in turn, beside the
+// rest, and predicted again. A flag that states what would hold without it is none of them.
+func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks []string) {
+	const prefix = "no effect on this prediction: "
+	var idle []string
+	env := maps.Clone(f.job.Env)
+	for _, name := range slices.Sorted(maps.Keys(f.job.Env)) {
+		less := maps.Clone(env)
+		delete(less, name)
+		if q, err := f.predict(flags, less); err == nil && sameBandwidth(p, q) {
+			idle, env = append(idle, name+"="+f.job.Env[name]), less
+		}
+	}
+	if len(idle) > 0 {
+		remarks = append(remarks, prefix+strings.Join(idle, ", "))
+	}
+	if slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
+		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are not known here: use --nics for fewer NICs")
+	}
+	for _, flag := range given(flags) {
+		q, err := f.predict(flag.without, f.job.Env)
+		if err == nil && sameBandwidth(p, q) && !sameHardware(p.Hardware, q.Hardware) {
+			remarks = append(remarks, prefix+flag.text)
+		}
+	}
+	return remarks
+}
+
+// flagGiven is a flag as it was given, and the flags without it.
+type flagGiven struct {
+	text    string
+	without fabric.Hardware
+}
+
+// given lists the flags that describe machines beyond their kind and number.
+func given(flags fabric.Hardware) (all []flagGiven) {
+	add := func(set bool, text string, clear func(*fabric.Hardware)) {
+		if set {
+			without := flags
+			clear(&without)
+			all = append(all, flagGiven{text, without})
+		}
+	}
+	add(flags.NICsPerNode > 0, fmt.Sprintf("--nics %d", flags.NICsPerNode), func(h *fabric.Hardware) { h.NICsPerNode = 0 })
+	add(flags.NICGbps > 0, fmt.Sprintf("--rate %g", flags.NICGbps), func(h *fabric.Hardware) { h.NICGbps = 0 })
+	add(flags.Net != "", "--net "+flags.Net, func(h *fabric.Hardware) { h.Net = "" })
+	add(flags.CPU != "", "--cpu "+flags.CPU, func(h *fabric.Hardware) { h.CPU = "" })
+	add(flags.Oversubscription > 0, fmt.Sprintf("--oversubscription %g", flags.Oversubscription), func(h *fabric.Hardware) { h.Oversubscription = 0 })
+	add(flags.VM, "--vm", func(h *fabric.Hardware) { h.VM = false })
+	return all
+}
+
+// sameBandwidth reports whether two predictions of the same sizes expect the same.
+func sameBandwidth(p, q *fabric.Prediction) bool {
+	return slices.EqualFunc(p.Rows, q.Rows, func(x, y fabric.PredictionRow) bool {
+		return x.BusBW == y.BusBW && x.Algorithm == y.Algorithm && x.Protocol == y.Protocol
+	})
+}
+
+func sameHardware(a, b fabric.Hardware) bool {
+	a.NVLink, a.Spine, b.NVLink, b.Spine = nil, nil, nil, nil // of the machine, not of these flags
+	return a == b
+}
+
+// cluster reads what describes the machines to predict for. Base is the hardware of a table, which flags override.
+func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalog, base fabric.Hardware) (builder, error) {
+	switch {
+	case o.file != "":
+		in, err := a.readCluster(o.file)
+		if err != nil {
+			return nil, err
+		}
+		if base, err = in.hardware(); err != nil {
+			return nil, err
+		}
+	case o.topo != "" || o.snapshot != "":
+		system, err := a.system(ctx, o, cat)
+		if err != nil {
+			return nil, err
+		}
+		return func(flags fabric.Hardware, env map[string]string) (*collective.Cluster, string, error) {
+			s, err := system(ncclgraph.Options{Nodes: max(flags.Nodes, 1), Env: env})
+			if err != nil {
+				return nil, "", err
+			}
+			hw, why := collective.OverSockets(cat, flags, env)
+			c, err := collective.FromSystem(cat, s, hw)
+			return c, why, err
+		}, nil
+	case base.GPU == "" && base.Machine == "" && o.hw.Machine == "" && o.hw.GPU == "":
+		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
+	}
+	return func(flags fabric.Hardware, env map[string]string) (*collective.Cluster, string, error) {
+		hw := withFlags(base, flags)
+		if err := checkMachine(cat, hw.Machine, flags); err != nil {
+			return nil, "", err
+		}
+		hw, why := collective.OverSockets(cat, hw, env)
+		c, err := collective.New(cat, hw)
+		return c, why, err
+	}, nil
+}
+
+// system returns NCCL's own idea of a machine, from its topology file or from facts.
+func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog) (func(ncclgraph.Options) (*ncclgraph.System, error), error) {
+	if o.topo != "" {
+		d, err := a.filledDocument(o.topo, cat, o.hw)
+		return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.NewSystem(d, options) }, err
+	}
+	m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
+	return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.FromMachine(m, options) }, err
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func remarksOf(t *testing.T, flags string) []string {
+	t.Helper()
+	r := call("", append(strings.Fields("predict --sizes 1G:16G -o json"), strings.Fields(flags)...)...)
+	if r.status != 0 {
+		t.Fatalf("%s: %v", flags, r)
+	}
+	var p fabric.Prediction
+	if err := json.Unmarshal([]byte(r.stdout), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Remarks
+}
+
+// A setting or flag that changes nothing in a prediction is said, and one that does is not.
+func TestPredictSaysWhatHasNoEffect(t *testing.T) {
+	for _, c := range []struct{ name, flags, want string }{
+		{"an adapter's name", "--nodes 2 --env NCCL_IB_HCA=mlx5_0", "no effect on this prediction: NCCL_IB_HCA=mlx5_0; NCCL_IB_HCA names adapters of a host, which are not known here: use --nics for fewer NICs"},
+		{"an unknown setting", "--nodes 2 --env NCCL_FOO=1 --env NCCL_ALGO=Ring", "no effect on this prediction: NCCL_FOO=1"},
+		{"a setting without effect here", "--nodes 2 --env NCCL_MAX_NCHANNELS=1024", "no effect on this prediction: NCCL_MAX_NCHANNELS=1024"},
+		{"sockets", "--nodes 2 --env NCCL_IB_DISABLE=1", "NCCL_IB_DISABLE=1: TCP sockets over the NICs of ib"},
+		{"sockets twice", "--nodes 2 --env NCCL_IB_DISABLE=1 --env NCCL_NET=Socket", "NCCL_NET=Socket: TCP sockets over the NICs of ib; no effect on this prediction: NCCL_IB_DISABLE=1"},
+		{"no sockets", "--nodes 2 --env NCCL_IB_DISABLE=0", "no effect on this prediction: NCCL_IB_DISABLE=0"},
+		{"no network", "--nodes 1 --env NCCL_IB_DISABLE=1", "no effect on this prediction: NCCL_IB_DISABLE=1"},
+		{"one NIC less that the reduction does not need", "--nodes 2 --nics 7", "no effect on this prediction: --nics 7"},
+		{"all NICs", "--nodes 2 --nics 8 --net ib --cpu intel", ""},
+		{"half the NICs", "--nodes 2 --nics 4", ""},
+		{"a ring", "--nodes 2 --nics 7 --env NCCL_ALGO=Ring", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(remarksOf(t, "--machine hgx-h100 "+c.flags), "; "); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// What keeps the largest sizes of many nodes far below the bound is said: RCCL's choice of a tree, then latency.
+func TestPredictSaysWhatLimits(t *testing.T) {
+	for nodes, want := range map[string]string{
+		"16":  "",
+		"128": "2 GiB to 8 GiB: RCCL chooses Tree with Simple, 141 GB/s by the rates of its own tuning table; NCCL_ALGO=Ring NCCL_PROTO=Simple is expected to reach 291 GB/s at 8 GiB",
+		"256": "4 GiB to 16 GiB: RCCL chooses Tree with Simple, 141 GB/s by the rates of its own tuning table; NCCL_ALGO=Ring NCCL_PROTO=Simple is expected to reach 291 GB/s at 16 GiB",
+	} {
+		t.Run(nodes+" nodes", func(t *testing.T) {
+			got := strings.Join(remarksOf(t, "--machine xe9680-mi300x-thor2 --nodes "+nodes), "; ")
+			if !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+	if got := remarksOf(t, "--machine xe9680-mi300x-thor2 --nodes 128"); !strings.Contains(got[len(got)-1], "16 GiB: 10 % of the time is latency of 1024 ranks on 128 nodes") {
+		t.Errorf("128 nodes: %q", got)
+	}
+}
