@@ -201,6 +201,12 @@ func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog
 	if err != nil {
 		return nil, err
 	}
+	if err := needsGPUs(m); err != nil {
+		return nil, err
+	}
+	for _, gap := range m.Gaps {
+		a.progress("%s: %s", m.Name, gap)
+	}
 	return ncclgraph.FromMachine(m, options)
 }
 

@@ -208,10 +208,18 @@ func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Documen
 	if err != nil {
 		return nil, err
 	}
-	if len(m.GPUs) > 0 && m.GPUs[0].GCN != "" {
-		return ncclxml.ForRCCL(m)
+	if err := needsGPUs(m); err != nil {
+		return nil, err
 	}
-	return ncclxml.ForNCCL(m)
+	return ncclxml.ForMachine(m)
+}
+
+// needsGPUs refuses a machine without GPUs, by its name, where the answer is about GPUs.
+func needsGPUs(m *topology.Machine) error {
+	if len(m.GPUs) == 0 {
+		return fmt.Errorf("machine %s: it has no GPUs, which NCCL and RCCL connect; railwright topo show draws it", fabric.Quote(m.Name))
+	}
+	return nil
 }
 
 // filledDocument reads a topology file with what NCCL adds to it at load.
@@ -298,9 +306,17 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := needsGPUs(m); err != nil {
+		return err
+	}
 	write := ncclxml.ForNCCL
-	if o.rccl {
+	switch {
+	case o.rccl && !m.IsAMD():
+		return fmt.Errorf("flag --rccl: machine %s has no AMD GPU: RCCL is for AMD's, NCCL for NVIDIA's; omit --rccl", fabric.Quote(m.Name))
+	case o.rccl:
 		write = ncclxml.ForRCCL
+	case m.IsAMD():
+		return fmt.Errorf("machine %s: its GPUs are AMD's (%s): NCCL is for NVIDIA GPUs; --rccl writes the file for RCCL", fabric.Quote(m.Name), fabric.Printable(m.GPUs[0].GCN))
 	}
 	d, err := write(m)
 	if err != nil {

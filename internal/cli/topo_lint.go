@@ -67,7 +67,13 @@ func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
 	if err != nil {
 		return err
 	}
+	return a.lint(files, cat)
+}
+
+// lint prints what a check of topology files finds; the summary of the findings decides words and exit status.
+func (a *app) lint(files []nccllint.File, cat *catalog.Catalog) error {
 	found := nccllint.Check(files, cat)
+	var err error
 	if a.json() {
 		err = report.JSON(a.stdout, found)
 	} else {

@@ -182,6 +182,10 @@ func systemCases() []ruleCase {
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
 `, 17, warning, "2 + 1"},
 		{"numaid twice", "topo-numa-split", `numaid="1"`, `numaid="0"`, 17, warning, "two CPUs with the same number"},
+		{"links of one GPU only", "topo-nvlink-count", `>
+          <nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>
+          <nvlink target="0000:04:13.0" count="9" tclass="0x068000"/>
+        </gpu>`, "/>", 5, remark, "though others have"},
 		{"6 links of an unknown model", "topo-nvlink-count", `vendor="0x10de" device="0x2330" subsystem_vendor="0x10de" subsystem_device="0x16c1" link_speed="32.0 GT/s PCIe" link_width="16">
         <gpu dev="0" sm="90" rank="0" gdr="1">
           <nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>

@@ -12,7 +12,24 @@ import (
 
 // checkLinkCount compares the links of each GPU with the catalog's number where they end in switches, or in
 // as many GPUs as there can be; otherwise with the other GPUs of the file.
-func checkLinkCount(r *parsedFile) []verdict {
+func checkLinkCount(r *parsedFile) []verdict { return append(r.countLinks(), r.unlinked()...) }
+
+// unlinked are remarks on GPUs without links beside others that have some.
+func (r *parsedFile) unlinked() []verdict {
+	var out []verdict
+	gpus := r.document.All("gpu")
+	for _, g := range gpus {
+		if links, _ := ncclxml.ScaleUp(g); len(links) == 0 {
+			out = append(out, verdict{why: "This GPU has no links in the file though others have: NCCL queries the driver for them.", cost: "nothing on the machine itself; the file does not have them"}.at(g).remark())
+		}
+	}
+	if len(out) == len(gpus) {
+		return nil
+	}
+	return out
+}
+
+func (r *parsedFile) countLinks() []verdict {
 	var out []verdict
 	withLinks, part, unknown := 0, false, (*ncclxml.Element)(nil)
 	counts := map[int]*ncclxml.Element{}
