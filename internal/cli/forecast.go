@@ -149,5 +149,14 @@ func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog
 		return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.NewSystem(d, options) }, err
 	}
 	m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
-	return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.FromMachine(m, options) }, err
+	if err == nil {
+		err = needsGPUs(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, gap := range m.Gaps {
+		a.progress("%s: %s", m.Name, gap)
+	}
+	return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.FromMachine(m, options) }, nil
 }

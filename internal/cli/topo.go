@@ -208,10 +208,18 @@ func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Documen
 	if err != nil {
 		return nil, err
 	}
-	if len(m.GPUs) > 0 && m.GPUs[0].GCN != "" {
-		return ncclxml.ForRCCL(m)
+	if err := needsGPUs(m); err != nil {
+		return nil, err
 	}
-	return ncclxml.ForNCCL(m)
+	return ncclxml.ForMachine(m)
+}
+
+// needsGPUs refuses a machine without GPUs, by its name, where the answer is about GPUs.
+func needsGPUs(m *topology.Machine) error {
+	if len(m.GPUs) == 0 {
+		return fmt.Errorf("machine %s: it has no GPUs, which NCCL and RCCL connect; railwright topo show draws it", fabric.Quote(m.Name))
+	}
+	return nil
 }
 
 // filledDocument reads a topology file with what NCCL adds to it at load.
@@ -298,9 +306,17 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := needsGPUs(m); err != nil {
+		return err
+	}
 	write := ncclxml.ForNCCL
-	if o.rccl {
+	switch {
+	case o.rccl && !m.IsAMD():
+		return fmt.Errorf("flag --rccl: machine %s has no AMD GPU: RCCL is for AMD's, NCCL for NVIDIA's; omit --rccl", fabric.Quote(m.Name))
+	case o.rccl:
 		write = ncclxml.ForRCCL
+	case m.IsAMD():
+		return fmt.Errorf("machine %s: its GPUs are AMD's (%s): NCCL is for NVIDIA GPUs; --rccl writes the file for RCCL", fabric.Quote(m.Name), fabric.Printable(m.GPUs[0].GCN))
 	}
 	d, err := write(m)
 	if err != nil {
@@ -334,98 +350,6 @@ func (o topoNCCLOptions) inGuest(ctx context.Context, hypervisor *topology.Machi
 		return nil, err
 	}
 	return topology.Guest(hypervisor, topology.GuestDevices(guest), labels)
-}
-
-// topoLintOptions are the arguments and flags of topo lint.
-type topoLintOptions struct {
-	files []string
-	fix   bool
-	out   string
-}
-
-func (a *app) topoLintCommand(run func(context.Context, topoLintOptions) error) *cobra.Command {
-	var o topoLintOptions
-	c := &cobra.Command{
-		Use:   "lint FILE... [--fix [--out FILE]]",
-		Short: "Check NCCL topology files by what NCCL does with them",
-		Long: "Check NCCL topology files by what NCCL does with them: what it refuses, what it silently misreads and what that\n" +
-			"costs, and what is probably a mistake. Several files, one per node, are compared with each other. With --fix the\n" +
-			"fixed file goes to standard output or --out, and the list of changes to standard error.\n\n" +
-			"Exit status 0: nothing found; 1: NCCL refuses or misreads something; 2: a file could not be read whole.",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if o.out != "" && !o.fix {
-				return errors.New("flag --out: needs --fix")
-			}
-			if o.fix && len(args) != 1 {
-				return fmt.Errorf("flag --fix: fixes one file, not %d", len(args))
-			}
-			o.files = args
-			return run(c.Context(), o)
-		},
-	}
-	c.Flags().BoolVar(&o.fix, "fix", false, "write the fixed file")
-	outputFlag(c, &o.out, "out", "with --fix: file to write to; may be the file itself")
-	return c
-}
-
-func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
-	if o.fix {
-		if err := a.textOnly("topo lint --fix", "the fixed file"); err != nil {
-			return err
-		}
-		return a.topoFix(o.files[0], o.out)
-	}
-	var files []nccllint.File
-	for _, name := range o.files {
-		f, err := a.readTopology(name)
-		if err != nil {
-			return err
-		}
-		files = append(files, f)
-	}
-	cat, err := catalog.Load()
-	if err != nil {
-		return err
-	}
-	found := nccllint.Check(files, cat)
-	if a.json() {
-		err = report.JSON(a.stdout, found)
-	} else {
-		k := report.NewGroups(a.textOptions())
-		for _, f := range found.Findings {
-			k.Add(f)
-		}
-		err = k.Text(a.stdout, found.Summary)
-	}
-	if err != nil {
-		return err
-	}
-	return exitOf(nccllint.Status(found))
-}
-
-func (a *app) topoFix(name, out string) error {
-	f, err := a.readTopology(name)
-	if err != nil {
-		return err
-	}
-	if f.Cut != "" {
-		return fmt.Errorf("topology file %q: %s", f.Name, f.Cut)
-	}
-	fixed, changes, left := nccllint.Fix(f.Text)
-	for _, change := range changes {
-		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
-	}
-	if out != "" {
-		err = writeFile("out", out, fixed)
-	} else {
-		_, err = a.stdout.Write(fixed)
-	}
-	if err == nil && left != nil {
-		fmt.Fprintf(a.stderr, "railwright: %q: %v\n", f.Name, left)
-		err = verdict(exitFail)
-	}
-	return err
 }
 
 // parsePairs reads the KEY=VALUE of a flag that can be repeated.

@@ -53,7 +53,7 @@ func NewSystem(d *ncclxml.Document, o Options) (*System, error) {
 
 // FromMachine builds NCCL's graph of the topology file of a machine.
 func FromMachine(m *topology.Machine, o Options) (*System, error) {
-	d, err := ncclxml.ForNCCL(m)
+	d, err := ncclxml.ForMachine(m)
 	if err != nil {
 		return nil, err
 	}

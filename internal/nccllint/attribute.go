@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"github.com/agext/levenshtein"
 	"railwright.dev/railwright/internal/fabric"
@@ -63,7 +64,8 @@ func checkAttributeNames(r *parsedFile) []verdict {
 				v.why += fmt.Sprintf(" It differs by one letter from %s, which is missing.", meant)
 				v.cost, v.fix = lostAttribute(meant), r.fixCommand()
 			} else {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing if it is a comment; otherwise its content is lost"
+				v.cost = "nothing: NCCL reads no attribute of this name here"
+				v = v.remark()
 			}
 			out = append(out, v)
 		}
@@ -117,7 +119,8 @@ func checkDuplicateAttributes(r *parsedFile) []verdict {
 			v.line = e.LineOf(i)
 			v.why = fmt.Sprintf("NCCL reads the first, %q, and silently ignores the other.", ncclxml.Excerpt(fabric.Printable(value)))
 			if value == a.Value {
-				v.severity, v.cost, v.fix = fabric.SeverityWarning, "nothing: both have the same value", r.fixCommand()
+				v.cost, v.fix = "nothing: both have the same value", r.fixCommand()
+				v = v.remark()
 			}
 			out = append(out, v)
 		}
@@ -202,8 +205,8 @@ func (r *parsedFile) missing(e *ncclxml.Element, name string) verdict {
 		v.why += " NCCL fills in familyid and modelid together, and only where familyid is missing."
 	case !r.filled(e):
 	case e.Name == "cpu":
-		v.severity = fabric.SeverityWarning
 		v.why, v.cost = fmt.Sprintf("NCCL fills in %s from the CPU that it runs on.", name), "nothing on the machine itself; the file is incomplete for other machines and for predictions"
+		v = v.remark()
 	default:
 		v.severity = fabric.SeverityWarning
 		v.why = fmt.Sprintf("NCCL fills in %s from /sys, as far as the device is visible there: a VM does not show the host's switches.", name)
@@ -258,13 +261,24 @@ func checkNumbers(r *parsedFile) []verdict {
 			}
 			v := attributeVerdict(e, name)
 			v.why = fmt.Sprintf("NCCL reads %d.", int32(ncclxml.Strtol(value, 0)))
-			if digits, _ := blankless(value); plainNumber.MatchString(digits) && ncclxml.Strtol(digits, 0) == ncclxml.Strtol(value, 0) {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing: NCCL skips the blanks"
+			if meant, ok := meantNumber(value); ok && meant == ncclxml.Strtol(value, 0) {
+				v.cost = "nothing: that is the number as a person reads it"
+				v = v.remark()
 			}
 			out = append(out, v)
 		}
 		return out
 	})
+}
+
+// meantNumber is the number that a person reads in a text: blanks around it and leading zeros do not count.
+func meantNumber(text string) (number int64, ok bool) {
+	digits, _ := blankless(text)
+	if plainNumber.MatchString(digits) {
+		return ncclxml.Strtol(digits, 0), true
+	}
+	number, err := strconv.ParseInt(digits, 10, 64)
+	return number, err == nil
 }
 
 var entity = regexp.MustCompile(`&(?:#[0-9]+|#x[0-9A-Fa-f]+|[A-Za-z][A-Za-z0-9]*);`)

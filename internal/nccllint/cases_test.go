@@ -62,32 +62,34 @@ func textCases() []ruleCase {
 
 // elementCases are elements, and what is between their attributes, that NCCL ignores.
 func elementCases() []ruleCase {
-	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
+	const refused, warning, remark = fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo
 	return []ruleCase{
-		{"empty", "topo-system", "", "", 0, warning, "detects the system, as without a file"},
+		{"one CPU less", "topo-system", soundXML[strings.Index(soundXML, "  <cpu"):strings.LastIndex(soundXML, "</system>")], "", 1, warning, "detects the system, as without a file"},
 		{"graph file", "topo-system", "", `<graphs version="1"/>`, 1, refused, "NCCL ignores the whole file"},
 		{"two systems", "topo-system", "</system>", "</system>\n<system version=\"1\"/>", 33, refused, "from the first and silently"},
 		{"no cpu", "topo-system", "", `<system version="1"/>`, 1, warning, "as without a file"},
 		{"unknown element", "topo-unknown-element", "    <pci", "<pcie/>    <pci", 3, refused, "Ignoring element pcie"},
+		{"element of others", "topo-unknown-element", "    <pci", "<chassis slot=\"1\"><fan/></chassis>    <pci", 3, remark, "no element that NCCL knows"},
+		{"devices in an element of others", "topo-unknown-element", "    <pci", "<numa><pci busid=\"0000:01:00.0\"/></numa>    <pci", 3, refused, "Its content has <pci>"},
 		{"net outside of nic", "topo-unknown-element", "<nic>", "<nic/><net name=\"a\"/><nic>", 11, refused, "Ignoring element net"},
-		{"element below net", "topo-unknown-element", `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>`, `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"><x/></nvlink>`, 6, warning, "silently ignores it"},
+		{"element below net", "topo-unknown-element", `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>`, `<nvlink target="0000:04:12.0" count="9" tclass="0x068000"><x/></nvlink>`, 6, remark, "silently ignores it"},
 		{"misspelt", "topo-unknown-attribute", `gdr="1"/>`, `adr="1"/>`, 12, refused, "one letter from gdr"},
-		{"remark", "topo-unknown-attribute", `gdr="1"/>`, `gdr="1" remark="x"/>`, 12, warning, "silently ignores the attribute"},
-		{"second blank", "topo-blank", ` sm=`, `  sm=`, 5, warning, "without a name"},
-		{"blank before the end", "topo-blank", `tclass="0x068000"/>`, `tclass="0x068000" />`, 6, warning, "without a name"},
+		{"remark", "topo-unknown-attribute", `gdr="1"/>`, `gdr="1" remark="x"/>`, 12, remark, "silently ignores the attribute"},
+		{"second blank", "topo-blank", ` sm=`, `  sm=`, 5, remark, "without a name"},
+		{"blank before the end", "topo-blank", `tclass="0x068000"/>`, `tclass="0x068000" />`, 6, remark, "without a name"},
 		{"17 attributes", "topo-attributes", `<nic>`, `<nic` + strings.Repeat(` keep="1"`, 17) + ">", 11, refused, "Ignoring extra attributes (max 16)"},
 		{"no place for NCCL's own", "topo-attributes", `numaid="0"`, `numaid="0"` + strings.Repeat(" ", 10), 2, refused, "too many XML attributes (max 16)"},
-		{"single quotes", "topo-single-quote", `dev="0"`, `dev='0'`, 5, warning, "next double quote"},
+		{"single quotes", "topo-single-quote", `dev="0"`, `dev='0'`, 5, remark, "next double quote"},
 	}
 }
 
 // attributeCases are attributes that are missing, doubled or not read as written, of any element.
 func attributeCases() []ruleCase {
-	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
+	const refused, warning, remark = fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo
 	const gpu, nic = `<pci busid="0000:17:00.0" class="0x030200"`, `<pci busid="0000:18:00.0" class="0x020700"`
 	return []ruleCase{
 		{"twice, other value", "topo-duplicate-attribute", `sm="90"`, `sm="90" sm="80"`, 5, refused, "reads the first"},
-		{"twice, same value", "topo-duplicate-attribute", `sm="90"`, `sm="90" sm="90"`, 5, warning, "both have the same value"},
+		{"twice, same value", "topo-duplicate-attribute", `sm="90"`, `sm="90" sm="90"`, 5, remark, "both have the same value"},
 		{"NIC without link_width", "topo-missing-attribute", `subsystem_device="0x0041" link_speed="32.0 GT/s PCIe" link_width="16"`, `link_speed="32.0 GT/s PCIe"`, 10, refused, "Attribute link_width of node pci not found"},
 		{"NIC without class", "topo-missing-attribute", nic, `<pci busid="0000:18:00.0"`, 10, refused, "Attribute class of node pci not found"},
 		{"switch without busid", "topo-missing-attribute", `busid="0000:16:00.0" `, "", 3, refused, "Attribute busid of node pci not found"},
@@ -101,6 +103,7 @@ func attributeCases() []ruleCase {
 		{"link to a GPU without target", "topo-missing-attribute", `target="0000:04:12.0" count="9" tclass="0x068000"`, `count="9" tclass="0x030200"`, 6, refused, "Attribute target of node nvlink not found"},
 		{"net without name", "topo-missing-attribute", `name="mlx5_0" `, "", 12, refused, "dropped"},
 		{"no number", "topo-number", `sm="90"`, `sm="sm_90"`, 5, refused, "NCCL reads 0."},
+		{"leading zero", "topo-number", `familyid="6"`, `familyid="06"`, 2, remark, "as a person reads it"},
 		{"octal", "topo-number", `familyid="6"`, `familyid="010"`, 2, refused, "NCCL reads 8."},
 		{"entity", "topo-entity", `mlx5_0`, `mlx&amp;5_0`, 12, refused, "&amp; as 5 characters"},
 	}
@@ -108,7 +111,7 @@ func attributeCases() []ruleCase {
 
 // deviceCases are values that NCCL misreads, and those that it takes and hardly can be meant.
 func deviceCases() []ruleCase {
-	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
+	const refused, warning, remark = fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo
 	const gpu, nic = `<pci busid="0000:17:00.0" class="0x030200"`, `<pci busid="0000:18:00.0" class="0x020700"`
 	return []ruleCase{
 		{"speed without PCIe", "topo-link-speed", `32.0 GT/s PCIe`, `32.0 GT/s`, 3, refused, "12.0 instead of 48.0 GB/s"},
@@ -116,33 +119,35 @@ func deviceCases() []ruleCase {
 		{"64 GT/s", "topo-link-speed", `32.0 GT/s PCIe`, `64 GT/s`, 3, refused, "12.0 instead of 96.0 GB/s"},
 		{"no speed", "topo-link-speed", `32.0 GT/s PCIe`, ``, 3, refused, "12.0 GB/s, whatever its real speed"},
 		{"no speed of a known GPU", "topo-link-speed", `0x16c1" link_speed="32.0 GT/s PCIe"`, `0x16c1" link_speed="Unknown"`, 4, refused, "12.0 instead of 48.0 GB/s"},
-		{"8.0 GT/s by chance", "topo-link-speed", `32.0 GT/s PCIe`, `8.0 GT/s`, 3, warning, "as intended"},
+		{"8.0 GT/s by chance", "topo-link-speed", `32.0 GT/s PCIe`, `8.0 GT/s`, 3, remark, "as intended"},
+		{"x16", "topo-link-width", `link_width="16"`, `link_width="x16"`, 3, remark, "as intended"},
 		{"x8", "topo-link-width", `link_width="16"`, `link_width="x8"`, 3, refused, "48.0 instead of 24.0 GB/s"},
 		{"08", "topo-link-width", `link_width="16"`, `link_width="08"`, 3, refused, "48.0 instead of 24.0 GB/s"},
-		{"no width", "topo-link-width", `link_width="16"`, `link_width=""`, 3, warning, "assumes 16 lanes"},
+		{"no width", "topo-link-width", `link_width="16"`, `link_width=""`, 3, remark, "assumes 16 lanes"},
 		{"width in words", "topo-link-width", `link_width="16"`, `link_width="full"`, 3, refused, "a rate other than the file states"},
-		{"GPU without domain", "topo-busid", "0000:17:00.0", "17:00.0", 4, refused, "added again from /sys"},
-		{"upper case", "topo-busid", "0000:9a:00.0", "0000:9A:00.0", 25, warning, "NICs are found by name"},
-		{"nine digits", "topo-busid", "0000:9a:00.0", "00009a:00.0", 25, warning, "0x9a000"},
+		{"GPU without domain", "topo-busid", "0000:17:00.0", "17:00.0", 4, warning, "added again from /sys"},
+		{"GPU at the CPU without domain in upper case", "topo-busid", "</cpu>", `<pci busid="0A:00.0" class="0x030200" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, remark, "directly below the CPU"},
+		{"upper case", "topo-busid", "0000:9a:00.0", "0000:9A:00.0", 25, remark, "NICs are found by name"},
+		{"nine digits", "topo-busid", "0000:9a:00.0", "00009a:00.0", 25, remark, "0x9a000"},
 		{"no address", "topo-busid", "0000:9a:00.0", "nic1", 25, warning, "Not a PCI address"},
-		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, warning, "nothing if /sys shows the GPU"},
+		{"GPU in a switch's class", "topo-class", gpu, `<pci busid="0000:17:00.0" class="0x060400"`, 4, remark, "nothing if /sys shows the GPU"},
 		{"switch in a NIC's class", "topo-class", `"0x060400"`, `"0x020700"`, 3, refused, "below switches only"},
-		{"switch with nothing below it", "topo-class", "</cpu>", `<pci busid="0000:01:00.0" class="0x060400" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, warning, "NCCL drops it"},
-		{"bare NIC without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x020000" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "NIC's place in the file is lost"},
-		{"bare GPU without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x030200" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, refused, "GPU's place in the file is lost"},
+		{"switch with nothing below it", "topo-class", "</cpu>", `<pci busid="0000:01:00.0" class="0x060400" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, remark, "NCCL drops it"},
+		{"bare NIC without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x020000" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, remark, "directly below the CPU"},
+		{"bare GPU without domain", "topo-busid", "</cpu>", `<pci busid="01:00.0" class="0x030200" link_speed="8 GT/s" link_width="8"/></cpu>`, 16, remark, "directly below the CPU"},
 		{"faster than a Gen5 GPU", "topo-link-speed", `0x16c1" link_speed="32.0`, `0x16c1" link_speed="64.0`, 4, warning, "96.0 instead of 48.0 GB/s"},
 		{"unknown architecture", "topo-cpu", `x86_64`, `aarch64`, 2, refused, "5000 GB/s"},
 		{"unknown vendor", "topo-cpu", `GenuineIntel`, `Intel`, 2, refused, "5000 GB/s"},
 
-		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, warning, "fills in rank"},
+		{"no rank", "topo-gpu-rank", ` rank="0"`, "", 5, remark, "fills in rank"},
 		{"sm of another GPU", "topo-gpu-sm", `sm="90"`, `sm="80"`, 5, warning, "20.0 instead of 20.6 GB/s per link"},
 		{"NVLink to a CPU that has none", "topo-nvlink-class", `0x068000`, "0x068001", 6, warning, "Only POWER"},
-		{"no tclass", "topo-nvlink-class", ` tclass="0x068000"`, "", 6, warning, "assumes an NVSwitch"},
+		{"no tclass", "topo-nvlink-class", ` tclass="0x068000"`, "", 6, remark, "assumes an NVSwitch"},
 		{"unknown tclass", "topo-nvlink-class", `0x068000`, "0x050000", 6, warning, "The class is unknown to NCCL"},
 		{"speed 0", "topo-net-speed", `speed="400000"`, `speed="0"`, 12, refused, "1.25 GB/s"},
 		{"speed with a unit", "topo-net-speed", `speed="400000"`, `speed="400G"`, 12, refused, "NCCL reads 400 Mb/s"},
 		{"speed in Gb/s", "topo-net-speed", `speed="400000"`, `speed="400"`, 12, warning, "in Mb/s"},
-		{"no speed", "topo-net-speed", ` speed="400000"`, ``, 12, warning, "value of the network plugin"},
+		{"no speed", "topo-net-speed", ` speed="400000"`, ``, 12, remark, "value of the network plugin"},
 		{"no name", "topo-net-name", `mlx5_0`, ``, 12, refused, "No device has this name"},
 		{"gdr off", "topo-gdr", `maxconn="131072" gdr="1"`, `maxconn="131072" gdr="0"`, 12, warning, "overrides what NCCL detects"},
 		{"colons in a guid", "topo-net-guid", `0x5c24fb0003ae6d94`, `5c24:fb00:03ae:6d94`, 12, refused, "0x5c24"},
@@ -152,13 +157,13 @@ func deviceCases() []ruleCase {
 
 // systemCases are devices that are joined as no machine is.
 func systemCases() []ruleCase {
-	const refused, warning = fabric.SeverityError, fabric.SeverityWarning
+	const refused, warning, remark = fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo
 	const nic = `<pci busid="0000:18:00.0" class="0x020700"`
 	return []ruleCase{
 		{"bus id twice", "topo-unique-busid", `0000:99:00.0`, `0000:17:00.0`, 19, refused, "Line 4 already has"},
 		{"number twice", "topo-unique-busid", `0000:9a:00.0`, `000018:00.0`, 25, refused, "Line 10 already has"},
 		{"dev twice", "topo-unique-gpu", `dev="1" sm`, `dev="0" sm`, 20, warning, "Line 5 already has"},
-		{"rank twice", "topo-unique-gpu", `rank="1"`, `rank="0"`, 20, warning, "Line 5 already has"},
+		{"rank twice", "topo-unique-gpu", `rank="1"`, `rank="0"`, 20, remark, "Line 5 already has"},
 		{"name twice", "topo-unique-net", `mlx5_1`, `mlx5_0`, 27, refused, "uses the first and drops the other"},
 		{"guid twice", "topo-unique-net", `0x820fb0003ae6d94`, `0x5c24fb0003ae6d94`, 27, warning, "the same guid as one NIC"},
 		{"NIC far away", "topo-near-nic", nic + ` vendor="0x15b3" device="0x1021" subsystem_vendor="0x15b3" subsystem_device="0x0041" link_speed="32.0 GT/s PCIe" link_width="16">
@@ -169,7 +174,7 @@ func systemCases() []ruleCase {
     </pci>`, `    </pci>
         <nic><net name="mlx5_0" speed="400000"/></nic>`, 5, warning, "nearest NIC is at PHB"},
 		{"more NICs", "topo-nics-per-gpu", `</nic>`, `<net name="mlx5_9" speed="100000" guid="0x1"/></nic>`, 20, warning, "It has 1."},
-		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, warning, "50.0 GB/s in total; the link carries 31.5"},
+		{"narrow uplink", "topo-uplink", `link_width="16"`, `link_width="8"`, 3, remark, "50.0 GB/s in total; the link carries 31.5"},
 		{"slow link of a NIC", "topo-net-pcie", `0x0041" link_speed="32.0`, `0x0041" link_speed="16.0`, 10, warning, "50.0 GB/s in total; the link carries 31.5"},
 		{"one socket has all", "topo-numa-split", `  </cpu>
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
@@ -177,8 +182,19 @@ func systemCases() []ruleCase {
   <cpu numaid="1" affinity="ffff0000" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143">
 `, 17, warning, "2 + 1"},
 		{"numaid twice", "topo-numa-split", `numaid="1"`, `numaid="0"`, 17, warning, "two CPUs with the same number"},
-		{"6 of 18 links", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="3"`, 6, warning, "247.2 instead of 370.8 GB/s"},
-		{"more links than there are", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="10"`, 6, warning, "391.4 instead of 370.8 GB/s"},
+		{"links of one GPU only", "topo-nvlink-count", `>
+          <nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>
+          <nvlink target="0000:04:13.0" count="9" tclass="0x068000"/>
+        </gpu>`, "/>", 5, remark, "though others have"},
+		{"6 links of an unknown model", "topo-nvlink-count", `vendor="0x10de" device="0x2330" subsystem_vendor="0x10de" subsystem_device="0x16c1" link_speed="32.0 GT/s PCIe" link_width="16">
+        <gpu dev="0" sm="90" rank="0" gdr="1">
+          <nvlink target="0000:04:12.0" count="9" tclass="0x068000"/>
+          <nvlink target="0000:04:13.0" count="9"`, `link_speed="32.0 GT/s PCIe" link_width="16">
+        <gpu dev="0" sm="90" rank="0" gdr="1">
+          <nvlink target="0000:04:12.0" count="3" tclass="0x068000"/>
+          <nvlink target="0000:04:13.0" count="3"`, 6, refused, "no GPU of this sm with NVSwitches in the catalog has that many"},
+		{"6 of 18 links", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="3"`, 6, refused, "247.2 instead of 370.8 GB/s"},
+		{"more links than there are", "topo-nvlink-count", `<nvlink target="0000:04:12.0" count="9"`, `<nvlink target="0000:04:12.0" count="10"`, 6, refused, "391.4 instead of 370.8 GB/s"},
 		{"dangling target", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:04:12.0" count="9" tclass="0x030200"`, 6, warning, "No <pci> in the file"},
 		{"link to itself", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:17:00.0" count="9" tclass="0x030200"`, 6, warning, "ends at its own device"},
 		{"one-sided link", "topo-target", `target="0000:04:12.0" count="9" tclass="0x068000"`, `target="0000:99:00.0" count="9" tclass="0x030200"`, 6, warning, "no link back"},
@@ -189,6 +205,6 @@ func systemCases() []ruleCase {
       <pci busid="0000:18`, 9, refused, "Add PCI Link error : could not find PCI SW 17000"},
 		{"switch link to nowhere", "topo-target", `    </pci>
   </cpu>`, `    <pcilink target="0000:77:00.0"/></pci>
-  </cpu>`, 15, warning, "No <pci> in the file"},
+  </cpu>`, 15, remark, "No <pci> in the file"},
 	}
 }

@@ -49,11 +49,11 @@ func checkRank(r *parsedFile) []verdict {
 		if _, has := e.Get("rank"); has {
 			return nil
 		}
-		return []verdict{{
-			status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
+		return []verdict{verdict{
+			element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
 			why:  "The process that owns the GPU fills in rank. NCCL skips a GPU that no process owns, with the <pci> around it.",
 			cost: "nothing for GPUs that the job uses",
-		}}
+		}.remark()}
 	})
 }
 
@@ -88,9 +88,9 @@ func checkLinkClass(r *parsedFile) []verdict {
 		switch {
 		case !has:
 			out = append(out, verdict{
-				status: fabric.Fail, severity: fabric.SeverityWarning, element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
+				element: e, line: e.Line, text: ncclxml.Excerpt(e.Tag()),
 				why: "tclass is missing: NCCL looks up the target in /sys and assumes an NVSwitch if it is missing there, as in a VM.", cost: "nothing if the far end is an NVSwitch",
-			})
+			}.remark())
 		case ncclxml.ClassOf(class) == ncclxml.ClassCPU && !isPower(e):
 			v := attributeVerdict(e, "tclass")
 			v.severity = fabric.SeverityWarning
@@ -132,9 +132,10 @@ func checkNetSpeed(r *parsedFile) []verdict {
 		got := e.IntegerOr("speed", 0)
 		switch {
 		case !has:
-			v.line, v.text, v.severity = e.Line, ncclxml.Excerpt(e.Tag()), fabric.SeverityWarning
+			v.line, v.text = e.Line, ncclxml.Excerpt(e.Tag())
 			v.why = fmt.Sprintf("speed is missing: NCCL uses the value of the network plugin, or %d Mb/s if it has none.", ncclxml.AssumedMbps)
 			v.cost = "nothing if the plugin reports it; otherwise NCCL assumes 1.25 GB/s for the NIC"
+			v = v.remark()
 		case got <= 0:
 			v.why = fmt.Sprintf("NCCL reads %d and assumes %d Mb/s.", got, ncclxml.AssumedMbps)
 			v.cost = "NCCL assumes 1.25 GB/s for the NIC"
@@ -180,6 +181,7 @@ func checkGDR(r *parsedFile) []verdict {
 			v.why, v.cost = "This overrides what NCCL detects: no GPUDirect RDMA.", "traffic crosses host memory: about half the rate of the NIC"
 			if value != 0 {
 				v.why, v.cost = fmt.Sprintf("NCCL reads %d and treats it as 1, whatever it detects.", value), "nothing if GPUDirect RDMA works"
+				v = v.remark()
 			}
 			out = append(out, v)
 		}
@@ -209,13 +211,13 @@ func checkGUID(r *parsedFile) []verdict {
 			v.why = fmt.Sprintf("NCCL reads %#x: it stops at the first character that is not a hexadecimal digit.", ncclxml.Strtoull(text))
 			v.cost = "NICs whose GUIDs share these digits count as ports of one NIC"
 		case !prefixed:
-			v.severity = fabric.SeverityWarning
 			v.why = "Without 0x some parts of NCCL read it as decimal, others as hexadecimal."
 			v.cost = "nothing if the plugin reports the GUID"
+			v = v.remark()
 		case len(digits) < guidDigits && len(digits) > guidDigits/2 && slices.ContainsFunc(r.problems, ncclxml.Problem.IsDamage):
-			v.severity = fabric.SeverityWarning
 			v.why = fmt.Sprintf("%d digits, not %d. NCCL writes no leading zeros, so this may be 0x%0*s; but the file is damaged, and a digit may be lost.", len(digits), guidDigits, guidDigits, digits)
 			v.cost = "nothing as long as no other NIC has it: NCCL only compares it, and later releases query the plugin"
+			v = v.remark()
 		default:
 			return nil
 		}

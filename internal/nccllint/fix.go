@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclxml"
 )
@@ -20,7 +21,8 @@ type Change struct {
 
 // LeftError is what Fix could not fix: its output is better, but NCCL still refuses or misreads it.
 type LeftError struct {
-	Findings []fabric.Finding // failures of severity error; of a text that it gave up on, unknown ones too
+	Status   fabric.Status    // of the fixed text: Fail or Unknown
+	Findings []fabric.Finding // all that failed; where none did, what is unknown
 }
 
 // Error names the first of them.
@@ -39,24 +41,26 @@ func (e *LeftError) Error() string {
 // Fix fixes a topology file as far as that needs no guess: it adds missing parts of tags, removes what is not a
 // tag, and writes names, addresses and speeds as NCCL reads them. It never adds a device. A valid text
 // is returned byte for byte, and so is one that cannot be interpreted; Fix is idempotent.
-// The error is a *LeftError where something is left that NCCL refuses or misreads.
-func Fix(text []byte) (fixed []byte, changes []Change, err error) {
+// The error is a *LeftError where the fixed text does not pass a Check with the same parts.
+func Fix(text []byte, parts *catalog.Catalog) (fixed []byte, changes []Change, err error) {
 	fixed, changes = fixOnce(text)
 	_, refused := ncclxml.Parse(text)
 	_, stillRefused := ncclxml.Parse(fixed)
 	if again, _ := fixOnce(fixed); !slices.Equal(again, fixed) || refused == nil && stillRefused != nil {
 		fixed, changes = text, nil // it does not converge, or the input was better: it was not understood
 	}
-	var left []fabric.Finding
-	for _, f := range Check([]File{{Name: "line", Text: fixed}}, nil).Findings {
-		if f.Status == fabric.Fail && f.Severity == fabric.SeverityError || f.Status == fabric.Unknown && f.ID == ruleWhole {
-			left = append(left, f)
+	found := Check([]File{{Name: "line", Text: fixed}}, parts)
+	status := found.Summary.Status()
+	if status == fabric.Pass {
+		return fixed, changes, nil
+	}
+	left := &LeftError{Status: status}
+	for _, f := range found.Findings {
+		if f.Status == status {
+			left.Findings = append(left.Findings, f)
 		}
 	}
-	if len(left) > 0 {
-		return fixed, changes, &LeftError{Findings: left}
-	}
-	return fixed, changes, nil
+	return fixed, changes, left
 }
 
 // fixOnce is one round of Fix.

@@ -3,14 +3,33 @@ package nccllint
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclxml"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // checkLinkCount compares the links of each GPU with the catalog's number where they end in switches, or in
 // as many GPUs as there can be; otherwise with the other GPUs of the file.
-func checkLinkCount(r *parsedFile) []verdict {
+func checkLinkCount(r *parsedFile) []verdict { return append(r.countLinks(), r.unlinked()...) }
+
+// unlinked are remarks on GPUs without links beside others that have some.
+func (r *parsedFile) unlinked() []verdict {
+	var out []verdict
+	gpus := r.document.All("gpu")
+	for _, g := range gpus {
+		if links, _ := ncclxml.ScaleUp(g); len(links) == 0 {
+			out = append(out, verdict{why: "This GPU has no links in the file though others have: NCCL queries the driver for them.", cost: "nothing on the machine itself; the file does not have them"}.at(g).remark())
+		}
+	}
+	if len(out) == len(gpus) {
+		return nil
+	}
+	return out
+}
+
+func (r *parsedFile) countLinks() []verdict {
 	var out []verdict
 	withLinks, part, unknown := 0, false, (*ncclxml.Element)(nil)
 	counts := map[int]*ncclxml.Element{}
@@ -31,6 +50,9 @@ func checkLinkCount(r *parsedFile) []verdict {
 		case !ok && want > 0:
 			part = true
 		case !ok:
+			if known := r.switchedCounts(g); len(known) > 0 && !slices.Contains(known, count) {
+				out = append(out, unknownCountVerdict(g, links[0], count, known))
+			}
 			unknown = g
 		}
 		counts[count] = g
@@ -56,13 +78,44 @@ func checkLinkCount(r *parsedFile) []verdict {
 
 func linkCountVerdict(g, link *ncclxml.Element, count, want int) verdict {
 	v := attributeVerdict(link, "count")
-	v.element, v.severity = g, fabric.SeverityWarning
+	v.element = g
 	v.expected = fmt.Sprintf("%d links in total", want)
 	v.why = fmt.Sprintf("This GPU has %d links in total. NCCL trusts the file.", count)
 	v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s, and uses fewer channels", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
 	if count > want {
 		v.cost = fmt.Sprintf("NCCL assumes %.1f instead of %.1f GB/s", float64(count)*ncclxml.ScaleUpRate(g), float64(want)*ncclxml.ScaleUpRate(g))
 	}
+	return v
+}
+
+// switchedCounts are the numbers of links that GPUs of the catalog with this compute capability have; none where they
+// do not all end in switches, or a GPU has no number in the catalog.
+func (r *parsedFile) switchedCounts(gpu *ncclxml.Element) []int {
+	links, _ := ncclxml.ScaleUp(gpu)
+	for _, l := range links {
+		if class, has := l.Get("tclass"); has && ncclxml.ClassOf(class) != ncclxml.ClassNVSwitch || l.Name == "xgmi" {
+			return nil
+		}
+	}
+	if r.parts == nil {
+		return nil
+	}
+	var counts []int
+	for _, model := range r.parts.GPUs {
+		sm, _ := topology.Architecture(model.Arch)
+		if n := int(model.ScaleUpLinks.Value); sm > 0 && sm == gpu.IntegerOr("sm", 0) && n > 0 {
+			counts = append(counts, n)
+		}
+	}
+	slices.Sort(counts)
+	return slices.Compact(counts)
+}
+
+// unknownCountVerdict is on a GPU whose model is unknown: no GPU of its compute capability has this many links.
+func unknownCountVerdict(g, link *ncclxml.Element, count int, known []int) verdict {
+	v := linkCountVerdict(g, link, count, known[len(known)-1])
+	v.expected = fmt.Sprintf("of sm %d: %s links in total", g.IntegerOr("sm", 0), fabric.Printable(strings.Trim(fmt.Sprint(known), "[]")))
+	v.why += " The GPU's model is not stated; no GPU of this sm with NVSwitches in the catalog has that many."
 	return v
 }
 
@@ -172,14 +225,19 @@ func (r *parsedFile) lostLink(j joint, owner map[int64]bool, v *verdict) {
 	v.why, v.cost = "No <pci> in the file has this bus id: NCCL silently drops the link.", "nothing if the job does not use that device; otherwise the link is lost"
 	gpu := j.element.Above("gpu")
 	if gpu == nil || len(r.devices.All("gpu")) < 2 {
+		*v = v.remark()
 		return
 	}
 	links, count := ncclxml.ScaleUp(gpu)
 	for _, l := range links {
 		class, _ := l.Get("tclass")
 		target, _ := l.Get("target")
-		if !ncclxml.IsGPU(class) || owner[ncclxml.BusNumber(target)] {
-			return // it has others
+		if !ncclxml.IsGPU(class) { // a switch joins all GPUs: no link of it leads to a single one
+			return
+		}
+		if owner[ncclxml.BusNumber(target)] {
+			*v = v.remark() // a mesh, of which the job uses a part
+			return
 		}
 	}
 	speed, _ := gpu.Above("pci").Get("link_speed")

@@ -20,10 +20,12 @@ type File struct {
 }
 
 // Check checks topology files by what NCCL does with them. A failure of severity error is a file, or a part of
-// one, that NCCL refuses or misreads; one of severity warning is something that NCCL accepts though it is probably
-// a mistake. Each rule that was checked and found nothing is a pass; none passes where the file was not read whole. Of
+// one, that NCCL refuses or misreads; one of severity warning is something that NCCL accepts as written though it is
+// probably a mistake that costs something. What is unusual and costs nothing is a pass of severity info that says why:
+// a remark. Each rule that was checked and found nothing is a pass; none passes where the file was not read whole. Of
 // several files, one per node, the rule topo-same compares the others with the first. parts states how many
-// links a GPU has; nil leaves that unknown.
+// links a GPU has; nil leaves that unknown. The verdict is that of the summary: any failure fails, and a rule that a whole
+// file gives nothing to check, such as the model of a GPU, is not applicable, with the reason.
 func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 	out := &fabric.Findings{Meta: fabric.NewMeta("Findings")}
 	var parsed []*parsedFile
@@ -31,7 +33,11 @@ func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 		r := parseFile(f)
 		r.parts, r.devices = parts, r.document.WithDevices()
 		parsed = append(parsed, r)
-		out.Findings = append(out.Findings, r.check(rules())...)
+		checked := rules()
+		if r.foreign != "" {
+			checked = slices.DeleteFunc(checked, func(rule rule) bool { return rule.id != ruleSystem && rule.id != ruleWhole })
+		}
+		out.Findings = append(out.Findings, r.check(checked)...)
 	}
 	out.Findings = append(out.Findings, compareFiles(parsed)...)
 	for _, f := range out.Findings {
@@ -40,23 +46,9 @@ func Check(files []File, parts *catalog.Catalog) *fabric.Findings {
 	return out
 }
 
-// Status is the verdict of a Check: Fail where NCCL refuses or misreads something; otherwise Unknown where a file
-// could not be read whole, or had nothing to check; otherwise Pass, whatever the warnings: NCCL accepts the files. What a
-// rule cannot check because a whole file does not state it, such as the model of a GPU, is not applicable, with the reason.
-func Status(found *fabric.Findings) fabric.Status {
-	status := fabric.Pass
-	if found.Summary.Pass == 0 {
-		status = fabric.Unknown
-	}
-	for _, f := range found.Findings {
-		switch {
-		case f.Status == fabric.Fail && f.Severity == fabric.SeverityError:
-			return fabric.Fail
-		case f.Status == fabric.Unknown:
-			status = fabric.Unknown
-		}
-	}
-	return status
+// IsRemark reports whether a finding is a pass with something to say: NCCL takes what is written, at no cost.
+func IsRemark(f fabric.Finding) bool {
+	return f.Status == fabric.Pass && f.Severity == fabric.SeverityInfo && f.Why != ""
 }
 
 // rules are all rules that check one file, in the order in which they are reported.
@@ -97,6 +89,12 @@ type verdict struct {
 	fix      string
 }
 
+// remark is the verdict on what NCCL takes as it is meant, at no cost: a pass that says what was seen.
+func (v verdict) remark() verdict {
+	v.status, v.severity = fabric.Pass, fabric.SeverityInfo
+	return v
+}
+
 // parsedFile is a file with everything known about it.
 type parsedFile struct {
 	file     File
@@ -109,6 +107,7 @@ type parsedFile struct {
 	// devices are connected.
 	understood bool
 	incomplete string // why not all of the file was checked
+	foreign    string // what the file seems to be instead of a topology file; empty: it has elements of one
 	parts      *catalog.Catalog
 }
 
@@ -129,10 +128,13 @@ func parseFile(f File) *parsedFile {
 		r.problems = append(r.problems, ncclxml.Problem{Kind: ncclxml.KindEncoding, Line: 1, Stop: 1, Text: again.Encoding, Message: r.rejected.Message, Fix: "UTF-8"})
 	}
 	r.document = again.Document
-	r.problems = append(r.problems, again.Problems...)
 	if r.incomplete == "" && again.Cut != "" {
 		r.incomplete = again.Cut
 	}
+	if r.foreign = foreign(again); r.foreign != "" {
+		return r // in a text of another language each word would be a problem
+	}
+	r.problems = append(r.problems, again.Problems...)
 	r.addWhole(ncclxml.IsRCCL(again.Text))
 	r.addRejection()
 	r.understood = again.Cut == "" && !slices.ContainsFunc(r.problems, func(p ncclxml.Problem) bool { return p.Fix == "" })
@@ -218,15 +220,30 @@ func (r *parsedFile) apply(rule rule) []fabric.Finding {
 	verdicts := rule.check(r)
 	for i, v := range verdicts {
 		if i == maxFailures {
-			v = verdict{status: fabric.Fail, severity: v.severity, why: fmt.Sprintf("%d more failures of this rule are not listed.", len(verdicts)-i)}
+			v = worst(verdicts[i:])
+			v = verdict{status: v.status, severity: v.severity, why: fmt.Sprintf("%d more findings of this rule are not listed.", len(verdicts)-i)}
 			return append(out, r.finding(rule, v))
 		}
 		if v.status == fabric.NotApplicable && r.rejected != nil {
 			continue // what seems to be missing may be in the damaged part
 		}
+		if reason := r.unsure(rule.scope); v.status == fabric.Pass && reason != "" {
+			v.status, v.severity, v.why = fabric.Unknown, fabric.SeverityError, v.why+" "+reason
+		}
 		out = append(out, r.finding(rule, v))
 	}
 	return out
+}
+
+// worst returns the verdict of the first failure of the worst severity, else the first one.
+func worst(verdicts []verdict) verdict {
+	found := verdicts[0]
+	for _, v := range verdicts {
+		if v.status == fabric.Fail && (found.status != fabric.Fail || v.severity < found.severity) {
+			found = v
+		}
+	}
+	return found
 }
 
 // canCheck reports whether the subject of a rule is in the file.
@@ -269,7 +286,7 @@ func (r *parsedFile) finding(rule rule, v verdict) fabric.Finding {
 	} else if v.text != "" {
 		f.Evidence = []fabric.Evidence{{Source: r.file.Name, Value: fabric.Printable(v.text)}}
 	}
-	if v.status == fabric.Fail {
+	if v.status == fabric.Fail || IsRemark(f) {
 		f.Cost, f.Fix = v.cost, v.fix
 		if v.cost == "" {
 			f.Cost = rule.cost

@@ -69,7 +69,8 @@ func checkLinkSpeed(r *parsedFile) []verdict {
 		}
 		switch speed {
 		case ncclxml.AssumedGTs:
-			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("nothing: that is %.1f GB/s, as intended", got)
+			v.cost = fmt.Sprintf("nothing: that is %.1f GB/s, as intended", got)
+			v = v.remark()
 		case 0:
 			v.cost = fmt.Sprintf("the link counts as %.1f GB/s, whatever its real speed", got)
 		default:
@@ -132,8 +133,9 @@ func checkLinkWidth(r *parsedFile) []verdict {
 		m := widthDigits.FindStringSubmatch(text)
 		if m == nil {
 			v.cost = "NCCL assumes a rate other than the file states"
-			if strings.TrimSpace(text) == "" {
-				v.severity, v.cost = fabric.SeverityWarning, "nothing if the link has 16 lanes; otherwise it counts as faster than it is"
+			if strings.TrimSpace(text) == "" { // as 0 in NCCL's own dump, where the hardware reports none
+				v.cost = "nothing if the link has 16 lanes; otherwise it counts as faster than it is"
+				v = v.remark()
 			}
 			return []verdict{v}
 		}
@@ -141,13 +143,16 @@ func checkLinkWidth(r *parsedFile) []verdict {
 		speed, _ := e.Get("link_speed")
 		lane, _ := ncclxml.LaneRate(speed)
 		switch {
-		case got != meant: // 0 is what NCCL's own dump has where the hardware reports none
+		case got == meant && meant <= maxWidth: // also 0, which NCCL's own dump has where the hardware reports none
+			return nil
+		case ncclxml.LaneCount(e) == meant && meant <= maxWidth:
+			v.cost = fmt.Sprintf("nothing: that is %s, as intended", fabric.Count(meant, "lane"))
+			v = v.remark()
+		case got != meant:
 			v.cost = fmt.Sprintf("the link counts as %.1f instead of %.1f GB/s", float64(ncclxml.LaneCount(e))*lane, float64(meant)*lane)
 			v.expected, v.fix = fmt.Sprintf(`"%d"`, meant), r.fixCommand()
-		case meant > maxWidth:
-			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("no PCIe link has more than %d lanes: the link counts as faster than it is", maxWidth)
 		default:
-			return nil
+			v.severity, v.cost = fabric.SeverityWarning, fmt.Sprintf("no PCIe link has more than %d lanes: the link counts as faster than it is", maxWidth)
 		}
 		return []verdict{v}
 	})
@@ -188,19 +193,36 @@ func checkBusID(r *parsedFile) []verdict {
 		if !ok {
 			v.why = fmt.Sprintf("Not a PCI address; as a number NCCL reads %#x.", ncclxml.BusNumber(text))
 		}
-		switch {
-		case len(e.ChildrenOf("gpu")) > 0 || e.DeviceClass() == ncclxml.ClassGPU:
-			v.why += " The text does not match: the GPU is added again from /sys and its branch of the file cut off."
-			v.cost = "the GPU's place in the file is lost: in a VM it ends up at the CPU, and its NIC at PHB"
-			return []verdict{v}
-		case e.DeviceClass() == ncclxml.ClassNIC:
-			v.why += " The text does not match: the NIC, which the file does not name, is added again from /sys."
-			v.cost = "the NIC's place in the file is lost: in a VM it ends up at the CPU, PHB from every GPU"
-			return []verdict{v}
-		}
-		v.severity, v.cost = fabric.SeverityWarning, "nothing as long as no other device has the number: NICs are found by name, switches by what is below them"
-		return []verdict{v}
+		return []verdict{addressVerdict(e, v, ok)}
 	})
+}
+
+// addressVerdict is what an address costs that NCCL does not find as text: it adds a GPU, or a NIC that the file does
+// not name, again from /sys. On bare metal /sys has the same place; a VM shows no switches, so the place below one is lost.
+func addressVerdict(e *ncclxml.Element, v verdict, isAddress bool) verdict {
+	device, place := "", "the GPU's place in the file is lost: in a VM it ends up at the CPU, and its NIC at PHB"
+	switch {
+	case len(e.ChildrenOf("gpu")) > 0 || e.DeviceClass() == ncclxml.ClassGPU:
+		device = "the GPU"
+	case e.DeviceClass() == ncclxml.ClassNIC:
+		device, place = "the NIC, which the file does not name,", "the NIC's place in the file is lost: in a VM it ends up at the CPU, PHB from every GPU"
+	default:
+		if v.cost = "nothing as long as no other device has the number: NICs are found by name, switches by what is below them"; isAddress {
+			return v.remark()
+		}
+		v.severity = fabric.SeverityWarning
+		return v
+	}
+	v.why += " The text does not match: " + device + " is added again from /sys, with what the driver reports."
+	if v.cost = place; branch(e) == nil && isAddress {
+		v.cost = "nothing: it is directly below the CPU, where /sys puts it"
+		return v.remark()
+	}
+	if isAddress {
+		v.severity = fabric.SeverityWarning
+		v.cost += "; nothing on bare metal"
+	}
+	return v
 }
 
 func checkClass(r *parsedFile) []verdict {
@@ -215,16 +237,16 @@ func checkClass(r *parsedFile) []verdict {
 		v := attributeVerdict(e, "class")
 		switch {
 		case gpus > 0 && !isGPU:
-			v.severity = fabric.SeverityWarning
 			v.why = "NCCL reads the class of the job's own GPUs from /sys, whatever the file states. Only if /sys does not show the GPU, it treats the device as a switch and reads PCI attributes from its <gpu>: Attribute class of node gpu not found."
-			v.cost = "nothing if /sys shows the GPU, as NCCL 2.28.9 did; otherwise the job aborts"
+			v.cost = "nothing if /sys shows the GPU, as to NCCL 2.28.9; otherwise the job aborts"
+			v = v.remark()
 		case below > 0 && (nics > 0 || gpus > 0 || typ != ncclxml.ClassBridge):
 			v.why = "NCCL reads <pci> elements below switches only: those in this one are dropped."
 			v.cost = fmt.Sprintf("%d devices, with everything below them, are not where the file puts them", below)
 		case gpus+nics+below == 0 && !isGPU && typ == ncclxml.ClassBridge:
-			v.severity = fabric.SeverityWarning
 			v.why = "The element is empty, and its class is neither that of a GPU nor of a NIC. NCCL drops it."
 			v.cost = "nothing, unless a device is missing from it"
+			v = v.remark()
 		default:
 			return nil
 		}

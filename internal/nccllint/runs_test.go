@@ -88,6 +88,7 @@ func otherButMeant() map[string]string {
 		"numa-1":            "the GPUs may be on NUMA node 1",
 		"arch-arm":          "H200 beside Arm CPUs are sold",
 		"vendor-amd":        "H200 beside AMD's CPUs are sold",
+		"net-speed-400g":    "a socket may be on a NIC of 400 Gb/s",
 		"behind-one-switch": "both GPUs may be behind one switch of Gen4",
 	}
 }
@@ -126,7 +127,7 @@ func TestLintAgreesWithNCCLRuns(t *testing.T) {
 			if run.took() && refused > 0 {
 				t.Errorf("NCCL took it, lint:\n%s", told)
 			}
-			if status := Status(out); run.took() && run.name != "empty" && status == fabric.Unknown {
+			if status := out.Summary.Status(); run.took() && run.name != "empty" && status == fabric.Unknown {
 				t.Errorf("NCCL took it, verdict %s", status)
 			}
 			_, meant := otherButMeant()[run.name]
@@ -296,7 +297,7 @@ func TestCloudForm(t *testing.T) {
 			t.Errorf("%s is %s", id, judged[id])
 		}
 	}
-	if status := Status(out); status != fabric.Pass {
+	if status := out.Summary.Status(); status != fabric.Pass {
 		t.Errorf("verdict %s", status)
 	}
 	d, err := ncclxml.Parse(text)

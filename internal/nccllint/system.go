@@ -94,6 +94,9 @@ func checkNearNIC(r *parsedFile) []verdict {
 	if len(gpus) == 0 || len(nets) == 0 {
 		return notInFile("GPU and NIC that could be near to each other")
 	}
+	if nets = slices.DeleteFunc(nets, isSocket); len(nets) == 0 {
+		return notInFile("NIC with RDMA: all are sockets, which host memory feeds from anywhere")
+	}
 	var out []verdict
 	for _, g := range gpus {
 		if len(near(g, "net")) > 0 {
@@ -113,6 +116,12 @@ func checkNearNIC(r *parsedFile) []verdict {
 		}.at(g))
 	}
 	return out
+}
+
+// isSocket reports whether a <net> is an interface without RDMA: NCCL's socket transport states both gdr 0 and port 0.
+func isSocket(e *ncclxml.Element) bool {
+	_, stated := e.Get("gdr")
+	return e.Name == "net" && stated && e.IntegerOr("gdr", 0) == 0 && e.IntegerOr("port", 0) == 0
 }
 
 // coherent reports whether NVLink-C2C connects a GPU to its CPU: NCCL treats a NIC of that CPU as near, P2C. A file need
@@ -181,7 +190,7 @@ func linkRate(e *ncclxml.Element) float64 {
 
 // compareLinks reports the PCIe links of elements that carry less than the nets below them. It skips those
 // whose NICs have no rate in the file.
-func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost string) []verdict {
+func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, grade func(verdict) verdict, why, cost string) []verdict {
 	var out []verdict
 	looked, silent, unsaid := 0, 0, (*ncclxml.Element)(nil)
 	for _, e := range r.devices.All("pci") {
@@ -202,10 +211,10 @@ func (r *parsedFile) compareLinks(keep func(*ncclxml.Element) bool, why, cost st
 		case rate == 0:
 			unsaid = e
 		case sum > rate:
-			out = append(out, verdict{
+			out = append(out, grade(verdict{
 				status: fabric.Fail, severity: fabric.SeverityWarning,
 				why: fmt.Sprintf("%s below it: %.1f GB/s in total; the link carries %.1f. %s", fabric.Count(len(nets), "NIC"), sum, rate, why), cost: fmt.Sprintf("%s: %.0f%%", cost, 100*rate/sum),
-			}.at(e))
+			}.at(e)))
 		}
 	}
 	switch {
@@ -224,7 +233,7 @@ func checkUplink(r *parsedFile) []verdict {
 	if !slices.ContainsFunc(r.devices.All("pci"), func(e *ncclxml.Element) bool { return isSwitch(e) && len(e.Below("net")) > 0 }) {
 		return notInFile("PCIe switch with a NIC below it")
 	}
-	return r.compareLinks(isSwitch, "Traffic between a GPU and a NIC below the switch does not use this link; traffic to host memory and to other GPUs does.", "nothing between GPUs and NICs below the switch; other traffic gets at most this share of the line rate")
+	return r.compareLinks(isSwitch, verdict.remark, "Traffic between a GPU and a NIC below the switch does not use this link; traffic to host memory and to other GPUs does.", "nothing between GPUs and NICs below the switch; other traffic gets at most this share of the line rate")
 }
 
 func checkNetPCIe(r *parsedFile) []verdict {
@@ -232,7 +241,7 @@ func checkNetPCIe(r *parsedFile) []verdict {
 	if !slices.ContainsFunc(r.devices.All("pci"), isNIC) {
 		return notInFile("NIC with a PCIe link")
 	}
-	return r.compareLinks(isNIC, "NCCL trusts the stated speed.", "the NIC gets at most this share of its line rate")
+	return r.compareLinks(isNIC, func(v verdict) verdict { return v }, "NCCL trusts the stated speed.", "the NIC gets at most this share of its line rate")
 }
 
 func checkNUMA(r *parsedFile) []verdict {
@@ -244,7 +253,7 @@ func checkNUMA(r *parsedFile) []verdict {
 	for _, what := range []struct{ element, title string }{{"gpu", "GPUs"}, {"net", "NICs"}} {
 		var counts []int
 		for _, c := range cpus {
-			counts = append(counts, len(c.Below(what.element)))
+			counts = append(counts, len(slices.DeleteFunc(c.Below(what.element), isSocket)))
 		}
 		if least, most := slices.Min(counts), slices.Max(counts); least != most {
 			c := cpus[slices.Index(counts, least)]
@@ -289,7 +298,7 @@ func attributeOf(name string) func(*ncclxml.Element) string {
 	}
 }
 
-// repeated reports elements that share a key with an earlier one.
+// repeated reports elements that share a key with an earlier one; with severity info as remarks.
 func repeated(elements []*ncclxml.Element, attribute string, key func(*ncclxml.Element) string, severity fabric.Severity, why, cost string) []verdict {
 	var out []verdict
 	again, first := sharing(elements, key)
@@ -297,6 +306,9 @@ func repeated(elements []*ncclxml.Element, attribute string, key func(*ncclxml.E
 		v := attributeVerdict(e, attribute)
 		value, _ := first[i].Get(attribute)
 		v.severity, v.cost = severity, cost
+		if severity == fabric.SeverityInfo {
+			v = v.remark()
+		}
 		v.why = fmt.Sprintf("Line %d already has %s=%q. %s", first[i].Line, attribute, ncclxml.Excerpt(fabric.Printable(value)), why)
 		out = append(out, v)
 	}
@@ -319,7 +331,7 @@ func checkUniqueGPU(r *parsedFile) []verdict {
 	gpus := r.devices.All("gpu")
 	out := repeated(gpus, "dev", attributeOf("dev"), fabric.SeverityWarning,
 		"NCCL uses it as the NVML number, and finds the first.", "checks of NVLink and P2P query the wrong GPU")
-	return append(out, repeated(gpus, "rank", attributeOf("rank"), fabric.SeverityWarning,
+	return append(out, repeated(gpus, "rank", attributeOf("rank"), fabric.SeverityInfo,
 		"The process that owns a GPU overwrites the rank.", "nothing for GPUs that the job uses")...)
 }
 
@@ -327,7 +339,7 @@ func checkUniqueNet(r *parsedFile) []verdict {
 	nets := r.devices.All("net")
 	out := repeated(nets, "name", attributeOf("name"), fabric.SeverityError,
 		"NCCL uses the first and drops the other.", "the second NIC is lost, and the real one is placed where /sys shows it")
-	out = append(out, repeated(nets, "dev", attributeOf("dev"), fabric.SeverityWarning,
+	out = append(out, repeated(nets, "dev", attributeOf("dev"), fabric.SeverityInfo,
 		"NCCL numbers NICs as the plugin does, whatever the file states.", "nothing")...)
 	port := func(e *ncclxml.Element) string {
 		text, _ := e.Get("guid")

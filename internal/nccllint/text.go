@@ -78,7 +78,7 @@ func textRules() []rule {
 		},
 		{id: ruleUnknownAttribute, title: "Each attribute is known to NCCL", expected: "names that NCCL reads", reference: modelSource, check: checkAttributeNames},
 		{
-			id: ruleOf(ncclxml.KindBlank), title: "One blank before each attribute and none before the end of a tag", reference: parserSource, check: notesOf(ncclxml.KindBlank, fabric.SeverityWarning,
+			id: ruleOf(ncclxml.KindBlank), title: "One blank before each attribute and none before the end of a tag", reference: parserSource, check: notesOf(ncclxml.KindBlank, remark,
 				"A second blank, or one before > or />, creates an attribute without a name, which occupies one of the sixteen slots."),
 			expected: "one blank before each attribute, none before > and />", cost: "nothing as long as slots are free",
 		},
@@ -88,7 +88,7 @@ func textRules() []rule {
 		},
 		{
 			id: ruleOf(ncclxml.KindSingleQuote), title: "Values are in double quotes", reference: "NVIDIA/nccl 2.19, src/graph/xml.cc (xmlGetValue reads to the next double quote), and 2.30 (to the same quote)",
-			check:    notesOf(ncclxml.KindSingleQuote, fabric.SeverityWarning, "NCCL up to 2.19 and RCCL start a value at a single quote but end it at the next double quote; later NCCL accepts it."),
+			check:    notesOf(ncclxml.KindSingleQuote, remarkUnlessRCCL, "NCCL up to 2.19 and RCCL start a value at a single quote but end it at the next double quote; later NCCL accepts it."),
 			expected: "double quotes", cost: "with an older NCCL or RCCL the job aborts or the following text becomes part of the value",
 		},
 	}
@@ -140,18 +140,29 @@ func capital(text string) string {
 	return text
 }
 
+func remark(_ *parsedFile, v verdict) verdict { return v.remark() }
+
+// remarkUnlessRCCL is for what NCCL from 2.20 on takes and RCCL does not.
+func remarkUnlessRCCL(r *parsedFile, v verdict) verdict {
+	if ncclxml.IsRCCL(r.file.Text) {
+		v.severity = fabric.SeverityWarning
+		return v
+	}
+	return v.remark()
+}
+
 // notesOf returns what NCCL ignores without harm, or the same of a damaged file.
-func notesOf(kind ncclxml.Kind, severity fabric.Severity, why string) func(*parsedFile) []verdict {
+func notesOf(kind ncclxml.Kind, graded func(*parsedFile, verdict) verdict, why string) func(*parsedFile) []verdict {
 	return func(r *parsedFile) []verdict {
 		var out []verdict
 		for _, n := range r.notes {
 			if n.Kind == kind {
-				out = append(out, verdict{status: fabric.Fail, severity: severity, line: n.Line, text: n.Text, why: why, fix: r.fixCommand()})
+				out = append(out, graded(r, verdict{status: fabric.Fail, line: n.Line, text: n.Text, why: why, fix: r.fixCommand()}))
 			}
 		}
 		for _, p := range r.problems {
 			if p.Kind == kind {
-				out = append(out, verdict{status: fabric.Fail, severity: severity, line: p.Line, text: p.Text, why: why, fix: r.fixCommand()})
+				out = append(out, graded(r, verdict{status: fabric.Fail, line: p.Line, text: p.Text, why: why, fix: r.fixCommand()}))
 			}
 		}
 		return out
@@ -168,17 +179,22 @@ func checkWhole(r *parsedFile) []verdict {
 func checkSystem(r *parsedFile) []verdict {
 	roots := r.document.Roots
 	switch {
+	case r.foreign != "":
+		return []verdict{{
+			status: fabric.Fail, line: 1, text: ncclxml.Excerpt(lineOf(r.file.Text, 1)),
+			why: fmt.Sprintf("Not an NCCL topology file: %s. NCCL stops at line %d: %s.", r.foreign, r.rejected.Line, fabric.Printable(r.rejected.Message)), cost: jobDies,
+		}}
 	case len(roots) == 0 && r.rejected != nil:
 		return []verdict{{status: fabric.Unknown, why: "No system could be recognised."}}
 	case len(roots) == 0 && len(r.notes) == 0:
 		return []verdict{{
-			status: fabric.Fail, severity: fabric.SeverityWarning, text: fmt.Sprintf("%d bytes, no elements", len(r.file.Text)),
-			why: "NCCL accepts the file, finds nothing in it and detects the system, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+			status: fabric.Unknown, text: fmt.Sprintf("%d bytes, no elements", len(r.file.Text)),
+			why: "Not an NCCL topology file: it has no elements. NCCL accepts it, finds nothing in it and detects the system, as without a file.",
 		}}
 	case len(roots) == 0:
 		return []verdict{{
 			status: fabric.Fail, line: r.notes[0].Line, text: "<" + r.notes[0].Text + ">",
-			why: "NCCL ignores the whole file without an error and detects the system, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
+			why: "Not an NCCL topology file: it has no <system>. NCCL ignores the whole file without an error and detects the system, as without a file.", cost: "the file has no effect, and in a VM NCCL finds no PCIe switches",
 		}}
 	case len(roots) > 1:
 		return []verdict{{
@@ -207,13 +223,21 @@ func checkUnknownElements(r *parsedFile) []verdict {
 		}
 		v := verdict{status: fabric.Fail, line: n.Line, text: "<" + ncclxml.Excerpt(n.Text) + ">", why: "NCCL ignores the element and its content, with only an INFO line"}
 		if n.Message == "" {
-			v.severity = fabric.SeverityWarning
 			v.why = "NCCL silently ignores it"
-			v.cost = "nothing: NCCL knows no elements below this one"
 		} else {
 			v.why += ": " + fabric.Printable(ncclxml.Excerpt(n.Message))
 		}
 		v.why += "."
+		switch {
+		case n.Lost == "nvlink" || n.Lost == "xgmi" || n.Lost == "c2c":
+			v.cost = "nothing on the machine itself, where NCCL queries the driver for links; the file does not have them"
+			v = v.remark()
+		case n.Lost == "":
+			v.cost = "nothing: it has no element that NCCL knows"
+			v = v.remark()
+		case n.Lost != n.Text:
+			v.why += fmt.Sprintf(" Its content has <%s>.", n.Lost)
+		}
 		out = append(out, v)
 	}
 	return out

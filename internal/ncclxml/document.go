@@ -36,6 +36,7 @@ type Note struct {
 	Line    int
 	Text    string // as written, or the name of what is ignored
 	Message string // NCCL's message, where it has one
+	Lost    string // of an ignored element: the first element that NCCL knows in what is ignored, itself included; empty: none
 }
 
 // Get returns the value of an attribute; ok is false where it is missing. Of duplicates it is the

@@ -30,6 +30,14 @@ func ForNCCL(m *topology.Machine) (*Document, error) {
 	})
 }
 
+// ForMachine returns the topology file for the library of the machine's GPUs: RCCL's for AMD's, NCCL's for all others.
+func ForMachine(m *topology.Machine) (*Document, error) {
+	if m.IsAMD() {
+		return ForRCCL(m)
+	}
+	return ForNCCL(m)
+}
+
 // dialect is the differences between the files of NCCL and RCCL.
 type dialect struct {
 	version string // of the system element

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/agext/levenshtein"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -172,8 +173,9 @@ func (p *parser) checkVersion(system *Element) error {
 // ignore ignores an element with its content. NCCL keeps the names of such elements in one buffer,
 // so any closing tag ends the innermost of them, whatever its name.
 func (p *parser) ignore(parent string, t parsedTag) error {
-	if len(p.notes) < NoteLimit {
-		note := Note{Kind: KindUnknownElement, Line: t.line, Text: t.name}
+	noted := len(p.notes) < NoteLimit
+	if noted {
+		note := Note{Kind: KindUnknownElement, Line: t.line, Text: t.name, Lost: meantElement(t.name)}
 		if !isLeaf(parent) { // below those it ignores silently
 			note.Message = "Ignoring element " + t.name
 		}
@@ -183,6 +185,7 @@ func (p *parser) ignore(parent string, t parsedTag) error {
 		return nil
 	}
 	notes := p.notes // nothing below it is reported
+	lost := ""
 	for depth := 1; depth > 0; {
 		inner, err := p.tag()
 		if err != nil {
@@ -196,9 +199,32 @@ func (p *parser) ignore(parent string, t parsedTag) error {
 		case TagClose:
 			depth--
 		}
+		if inner.kind != TagClose && lost == "" {
+			lost = meantElement(inner.name)
+		}
 	}
 	p.notes = notes
+	if own := len(notes) - 1; noted && notes[own].Lost == "" {
+		notes[own].Lost = lost
+	}
 	return nil
+}
+
+// meantElement is the element that NCCL knows by a name, or by one that differs from it by a letter or in case; empty
+// where there is none.
+func meantElement(name string) string {
+	name = strings.ToLower(name)
+	for _, known := range ElementNames() {
+		if name == known {
+			return known
+		}
+	}
+	for _, known := range ElementNames() {
+		if len(known) > 2 && levenshtein.Distance(name, known, nil) == 1 {
+			return known
+		}
+	}
+	return ""
 }
 
 // tag reads the next tag, skipping blanks and comments.
@@ -260,7 +286,7 @@ func (p *parser) opening(t parsedTag, end byte) (parsedTag, error) {
 		switch {
 		case count == AttributeLimit:
 			if len(p.notes) < NoteLimit {
-				p.note(Note{KindAttributes, line, a.Name + `="` + a.Value + `"`, fmt.Sprintf("XML Parse : Ignoring extra attributes (max %d)", AttributeLimit)})
+				p.note(Note{Kind: KindAttributes, Line: line, Text: a.Name + `="` + a.Value + `"`, Message: fmt.Sprintf("XML Parse : Ignoring extra attributes (max %d)", AttributeLimit)})
 			}
 			continue
 		case a.Name == "":

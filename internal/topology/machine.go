@@ -161,3 +161,8 @@ func (p places) add(cpu int, above []*Device, devices []Device) {
 		p.add(cpu, chain, d.Children)
 	}
 }
+
+// IsAMD reports whether the machine's GPUs are AMD's: the architecture of any is one of AMD's.
+func (m *Machine) IsAMD() bool {
+	return slices.ContainsFunc(m.GPUs, func(g GPU) bool { return g.GCN != "" })
+}

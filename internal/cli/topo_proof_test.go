@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/nccllint"
+	"railwright.dev/railwright/internal/ncclxml"
+)
+
+// topologyFiles are all topology files of the tests: written ones, dumps of NCCL, a scanned one, and those that NCCL
+// was given on two H200.
+func topologyFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, pattern := range []string{
+		"../nccllint/testdata/xml/*.xml", "../nccllint/testdata/xml/*/*.xml", "../ncclxml/testdata/*.xml", "../ncclgraph/testdata/system/*.xml",
+		"../collective/testdata/*.xml", "../../test/accuracy/testdata/h200x2/*.xml",
+	} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, found, err)
+		}
+		for _, name := range found {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = string(text)
+		}
+	}
+	runs, err := txtar.ParseFile("../nccllint/testdata/nccl/h200x2.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range runs.Files {
+		if strings.HasSuffix(f.Name, ".xml") {
+			files["h200x2/"+f.Name] = string(f.Data)
+		}
+	}
+	return files
+}
+
+// failLine is a failure as the text names it: at the beginning of a line.
+var failLine = regexp.MustCompile(`(?m)^FAIL\b`)
+
+// agreement lints a text in both forms and returns the exit status on which words, JSON and status agree.
+func agreement(t *testing.T, cat *catalog.Catalog, what, text string) int {
+	t.Helper()
+	files := []nccllint.File{{Name: "topo.xml", Text: []byte(text)}}
+	statusOf := func(output string) (int, string) {
+		var out bytes.Buffer
+		a := &app{stdout: &out, stderr: &out, output: output}
+		err := a.lint(files, cat)
+		var v verdict
+		if err != nil && !errors.As(err, &v) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return int(v), out.String()
+	}
+	status, words := statusOf("text")
+	inJSON, document := statusOf("json")
+	var found fabric.Findings
+	if err := json.Unmarshal([]byte(document), &found); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	_, refused := ncclxml.Parse([]byte(text))
+	switch failed := failLine.MatchString(words); {
+	case status != inJSON || (found.Summary.Fail > 0) != (status == exitFail):
+		t.Errorf("%s: exit status %d, in JSON %d with %+v", what, status, inJSON, found.Summary)
+	case failed != (status == exitFail):
+		t.Errorf("%s: exit status %d under the words:\n%s", what, status, words)
+	case refused != nil && status != exitFail:
+		t.Errorf("%s: exit status %d, NCCL: %v", what, status, refused)
+	case status == exitPass && (found.Summary.Unknown > 0 || found.Summary.Pass == 0):
+		t.Errorf("%s: passes with %+v", what, found.Summary)
+	}
+	return status
+}
+
+// mutations change one line.
+func mutations() map[string]func(line string) string {
+	return map[string]func(string) string{
+		"dropped": func(string) string { return "" },
+		"halved":  func(line string) string { return line[:len(line)/2] + "\n" },
+		"doubled": func(line string) string { return line + line },
+	}
+}
+
+// Every line of every topology file is dropped, halved and doubled: FAIL is printed where the command leaves with 1, and
+// only there; what NCCL refuses never passes. The counts are in docs/reliability-topology.md.
+func TestTopologyDamageWordsAndStatusAgree(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := topologyFiles(t)
+	counts := map[string][]int{"dropped": make([]int, 3), "halved": make([]int, 3), "doubled": make([]int, 3)}
+	lines := 0
+	for name, text := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			agreement(t, cat, "whole", text)
+			if strings.HasPrefix(name, "h200x2/") && name != "h200x2/base.xml" {
+				return // a damaged base.xml already
+			}
+			all := slices.Collect(strings.Lines(text))
+			lines += len(all)
+			for how, mutated := range mutations() {
+				for i, line := range all {
+					changed := slices.Concat(all[:i:i], []string{mutated(line)}, all[i+1:])
+					counts[how][agreement(t, cat, how+" line "+strings.TrimSpace(line), strings.Join(changed, ""))]++
+				}
+			}
+		})
+	}
+	for how, c := range counts {
+		t.Logf("%d files, %d lines, each %s: %d pass, %d fail, %d unknown; words and exit status disagree in 0", len(files), lines, how, c[0], c[1], c[2])
+	}
+}
+
+// What --fix leaves behind has the exit status with which it ends.
+func TestTopologyFixStatus(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range topologyFiles(t) {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			fixed, _, err := nccllint.Fix([]byte(text), cat)
+			status := exitPass
+			var left *nccllint.LeftError
+			if errors.As(err, &left) {
+				var v verdict
+				errors.As(exitOf(left.Status), &v)
+				status = int(v)
+			}
+			if got := agreement(t, cat, "fixed", string(fixed)); got != status {
+				t.Errorf("fixed with status %d, linted with %d", status, got)
+			}
+		})
+	}
+}
