@@ -47,7 +47,8 @@ func Explain(results []fabric.Result, in Input) *fabric.Explanation {
 // same file: a log by itself has no bandwidth to judge.
 func followTables(out []fabric.Explained, observations []*observed) {
 	for i := range out {
-		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || observations[i].unusable != "" {
+		s := observations[i]
+		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 {
 			continue
 		}
 		tables, healthy := 0, 0

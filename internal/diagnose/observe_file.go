@@ -83,9 +83,10 @@ func (o *observer) entry(e fabric.Observation) {
 // entryTexts reads what an observation says in words.
 func (o *observer) entryTexts(e fabric.Observation, where string) {
 	o.readText(e.Fact, where)
-	if o.words.mayShowFault(e.Log) {
+	if e.LogLevel != "" || o.words.mayShowFault(e.Log) {
 		o.readText(e.Log, where)
 	}
+	o.fault(e.LogLevel, where, e.Log)
 	o.logText(e.Log)
 	o.logText(e.Fact)
 	o.readQuantities(e.Fact, where)

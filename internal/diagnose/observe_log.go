@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -17,13 +18,63 @@ func (o *observer) log(l *fabric.NCCLLog) {
 		o.s.hw.Nodes = l.Nodes
 	}
 	for _, line := range l.Lines {
-		if o.words.mayShowFault(line.Text) && (networked(l, o.s.hw) || !ofNetwork(line.Text)) {
-			o.readText(withoutHost(line.Text), fmt.Sprintf("log, line %d", line.Line))
-		}
+		o.logLine(l, line)
 	}
 	if l.Cut {
 		o.note("log", "the log has more lines than are read")
 	}
+}
+
+// logLine reads a line of a log. One that speaks of a fault counts whatever it says and whether or not it is known;
+// what a single machine does not use is left out of the others.
+func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
+	source := "log"
+	if line.Line > 0 {
+		source = fmt.Sprintf("log, line %d", line.Line)
+	}
+	text := withoutHost(line.Text)
+	if line.Level == "" && !o.words.mayShowFault(line.Text) || singleNode(l, o.s.hw) && ofNetwork(line.Text) && line.Level != fabric.LineError {
+		if line.Level != "" && !o.words.fallback(text) {
+			o.fault(line.Level, source, line.Text)
+		}
+		return
+	}
+	if line.Level == fabric.LineSuspect && len(o.words.messageWeights(text)) == 0 {
+		o.fault(line.Level, source, line.Text) // words of an unknown program name no cause
+		return
+	}
+	o.readText(text, source)
+	o.fault(line.Level, source, line.Text)
+}
+
+// fault keeps a line that speaks of a fault.
+func (o *observer) fault(level fabric.LineLevel, source, text string) {
+	e := fabric.Evidence{Source: source, Value: text}
+	switch level {
+	case fabric.LineError:
+		o.s.broken = append(o.s.broken, e)
+	case fabric.LineWarning:
+		e.Value = "a warning that a healthy run does not print: " + text
+		o.s.doubts = append(o.s.doubts, e)
+	case fabric.LineSuspect:
+		e.Value = "a line of unknown meaning may be a fault: " + text
+		o.s.doubts = append(o.s.doubts, e)
+	}
+}
+
+// fallback reports whether a text is known to say no more than that TCP is used.
+func (r *reader) fallback(text string) bool {
+	weights := r.messageWeights(text)
+	return len(weights) > 0 && !slices.ContainsFunc(weights, func(w causeWeight) bool { return w.cause != fabric.CauseSocketFallback })
+}
+
+// singleNode reports whether a log is known to be of one machine, where no network is used: by its own count, or by
+// what is stated where it names no second host and no connection over the network.
+func singleNode(l *fabric.NCCLLog, hw fabric.Hardware) bool {
+	if l.Nodes > 0 {
+		return l.Nodes == 1
+	}
+	return hw.Nodes == 1 && !networked(l, hw)
 }
 
 // withoutHost cuts the name of the host off a line, which may be any word: gib-test-3:12:34 [0] NCCL WARN ...

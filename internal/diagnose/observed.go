@@ -32,6 +32,7 @@ type observed struct {
 	notes    []fabric.Evidence
 	assumed  []fabric.Assumption
 	failed   []fabric.Evidence // what makes the verdict failed: wrong results, errors, a hang
+	broken   []fabric.Evidence // lines by which a program names its failure
 	doubts   []fabric.Evidence // what forbids to call the result healthy, without deciding what it is
 	unusable string            // why no verdict can rest on the numbers; empty: it can
 	needs    []string          // what would have to be known for a verdict

@@ -22,7 +22,7 @@ func TestUndecidedObservations(t *testing.T) {
 	predict := predictor(t)
 	for _, f := range glob(t, "testdata/undecided/*.yaml") {
 		r := Explain(read(t, f), Input{Predict: predict}).Results[0]
-		if r.Verdict != fabric.VerdictUnknown || len(r.Causes) == 0 || r.Causes[0].Confirm == "" || r.Causes[0].Confidence > surely {
+		if r.Verdict != fabric.VerdictUnknown || r.Next == "" && (len(r.Causes) == 0 || r.Causes[0].Confirm == "") || len(r.Causes) > 0 && r.Causes[0].Confidence > surely || firstCause(r) == fabric.CauseHealthy {
 			t.Errorf("%s: %s: %s %+v", filepath.Base(f), r.Verdict, r.Why, r.Causes)
 		}
 	}

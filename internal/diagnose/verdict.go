@@ -27,7 +27,10 @@ func (s *observed) explain() fabric.Explained {
 	case fabric.VerdictHealthy:
 		out.Causes = s.healthyCauses(ballots, out.Why)
 	case fabric.VerdictUnknown:
-		out.Causes = s.openCauses(ballots, out.Why)
+		out.Causes = s.openCauses(ballots)
+		if len(s.needs) > 0 || !slices.ContainsFunc(out.Causes, func(c fabric.Cause) bool { return c.Confirm != "" }) {
+			out.Next = s.nextTest()
+		}
 	default:
 		out.Causes = ranked(s.faultsOnly(ballots))
 		if len(out.Causes) == 0 {
@@ -80,6 +83,9 @@ func (s *observed) verdict(ballots []ballot) (fabric.Verdict, string) {
 	if len(s.failed) > 0 {
 		return fabric.VerdictFailed, s.failed[0].Value
 	}
+	if len(s.broken) > 0 {
+		return fabric.VerdictFailed, s.worstLine(ballots)
+	}
 	if s.unusable != "" {
 		return fabric.VerdictUnknown, s.unusable
 	}
@@ -95,6 +101,18 @@ func (s *observed) verdict(ballots []ballot) (fabric.Verdict, string) {
 		return s.goodNumbers(own, ballots, fault)
 	}
 	return s.withoutGoodNumbers(own, fault)
+}
+
+// worstLine is the line by which a program names its failure: the one that names its cause, else the first.
+func (s *observed) worstLine(ballots []ballot) string {
+	for _, b := range ballots {
+		for _, seen := range b.cause.Evidence {
+			if b.own && slices.ContainsFunc(s.broken, func(e fabric.Evidence) bool { return strings.Contains(e.Value, seen.Value) }) {
+				return seen.Value
+			}
+		}
+	}
+	return s.broken[0].Value
 }
 
 // slow reports whether the numbers themselves show a fault, and which.
@@ -368,24 +386,15 @@ func (s *observed) healthyCauses(ballots []ballot, why string) []fabric.Cause {
 	return causes
 }
 
-// openCauses are the candidates of a result that cannot be decided, each with what decides. Where nothing points to
-// a fault, that nothing is wrong is one of them.
-func (s *observed) openCauses(ballots []ballot, why string) []fabric.Cause {
-	causes := ranked(ballots)
-	if len(causes) == 0 {
-		causes = []fabric.Cause{healthyCause(0.3)}
-		causes[0].Against = []fabric.Evidence{{Source: "railwright", Value: why}}
-	}
-	if causes[0].Confidence > surely {
+// openCauses are the candidates of a result that cannot be decided. None is a guess: where nothing points to a fault
+// there is none, and that nothing is wrong is not one either.
+func (s *observed) openCauses(ballots []ballot) []fabric.Cause {
+	causes := ranked(slices.DeleteFunc(slices.Clone(ballots), func(b ballot) bool { return b.cause.ID == fabric.CauseHealthy }))
+	if len(causes) > 0 && causes[0].Confidence > surely {
+		share := surely / causes[0].Confidence
 		for i := range causes { // undecided is undecided
-			causes[i].Confidence *= surely / causes[0].Confidence
+			causes[i].Confidence *= share
 		}
-	}
-	decide := s.nextTest()
-	if causes[0].Confirm == "" {
-		causes[0].Confirm = decide
-	} else if len(s.needs) > 0 {
-		causes[0].Confirm = decide + "; then " + causes[0].Confirm
 	}
 	return causes
 }

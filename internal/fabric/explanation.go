@@ -42,6 +42,7 @@ type Explained struct {
 	Rows     []RowVerdict `json:"rows,omitempty"`
 	Notes    []Evidence   `json:"notes,omitempty"` // remarks on the result itself: misprints, gaps, cliffs
 	Causes   []Cause      `json:"causes"`          // most likely first
+	Next     string       `json:"next,omitempty"`  // what leads to a verdict where there is none
 	Assumed  []Assumption `json:"assumptions,omitempty"`
 }
 

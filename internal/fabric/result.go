@@ -147,11 +147,23 @@ type PerftestRow struct {
 
 // LogLine is a relevant line of a log.
 type LogLine struct {
-	Line int    `json:"line,omitempty"`
-	Text string `json:"text"`
+	Line  int       `json:"line,omitempty"`
+	Text  string    `json:"text"`
+	Level LineLevel `json:"level,omitempty"`
 }
 
-// NCCLLog is the content of a debug log of NCCL or RCCL, of all ranks that wrote to it.
+// LineLevel is what a line says of the run. The zero value is a line that speaks of no fault.
+type LineLevel string
+
+// The levels of a line. Beside none of them is a run healthy.
+const (
+	LineSuspect LineLevel = "suspect" // speaks of trouble in no form of a known program
+	LineWarning LineLevel = "warning" // a warning of a library or driver
+	LineError   LineLevel = "error"   // a program names its failure
+)
+
+// NCCLLog is the content of a debug log of NCCL or RCCL, of all ranks that wrote to it, and what the programs around
+// the library printed of faults: launchers, frameworks, kernels.
 type NCCLLog struct {
 	Library     string            `json:"library,omitempty"`   // NCCL, RCCL
 	Version     string            `json:"version,omitempty"`   // 2.28.9+cuda13.0
@@ -235,6 +247,7 @@ type Observation struct {
 	Note       string     `json:"note,omitempty" yaml:"note"`
 	Fact       string     `json:"fact,omitempty" yaml:"fact"`
 	Log        string     `json:"log,omitempty" yaml:"log"`
+	LogLevel   LineLevel  `json:"log_level,omitempty" yaml:"-"` // of the worst line of Log
 	Setting    string     `json:"setting,omitempty" yaml:"setting"`
 	Value      string     `json:"value,omitempty" yaml:"value"`
 	Changed    string     `json:"changed,omitempty" yaml:"changed"`

@@ -185,6 +185,8 @@ func toDecide(e fabric.Explained, causes []fabric.Cause) string {
 	switch {
 	case badness(e.Verdict) != 0:
 		return ""
+	case e.Next != "":
+		return e.Next
 	case slices.ContainsFunc(causes, func(c fabric.Cause) bool { return c.Confirm != "" }):
 		return "run what confirms the first cause below, and pass its output to explain as well"
 	case e.Expected == nil:

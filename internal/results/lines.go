@@ -26,17 +26,26 @@ type lineSource struct {
 	number   int
 	markdown *strings.Replacer
 	hosts    map[string]bool // hosts that began a log line, to find where a line was interrupted
+	parts    [][]byte        // of the line that carriage returns divide: what is still to come
+	cut      bool            // that line was longer than maxLine
 }
 
 // next returns the next line, or io.EOF after the last.
 func (s *lineSource) next() (line, error) {
-	raw, cut, err := s.fetch()
-	if err != nil {
-		return line{}, err
+	if len(s.parts) == 0 {
+		raw, cut, err := s.fetch()
+		if err != nil {
+			return line{}, err
+		}
+		s.number++
+		s.parts, s.cut = append(s.parts, raw), cut
+		if raw = bytes.TrimRight(raw, " \t\r\n\x00"); bytes.IndexByte(raw, '\r') >= 0 {
+			s.parts = bytes.Split(raw, []byte{'\r'}) // a progress line that was overwritten may have been a fault
+		}
 	}
-	s.number++
-	text := s.plainText(raw)
-	l := line{number: s.number, raw: text, cut: cut}
+	text := s.plainText(s.parts[0])
+	s.parts = s.parts[1:]
+	l := line{number: s.number, raw: text, cut: s.cut && len(s.parts) == 0}
 	l.source, l.text = launcherPrefix(text)
 	if before, entry, ok := parseLogEntry(l.text, s.hosts); ok {
 		if entry.host == "" {
@@ -75,14 +84,9 @@ func (s *lineSource) fetch() (text []byte, cut bool, err error) {
 	}
 }
 
-// plainText drops the bytes that are not text: the line ending, terminal colours, zeros; of a
-// progress line that was overwritten by carriage returns it keeps the last text.
+// plainText drops the bytes that are not text: the line ending, terminal colours, zeros.
 func (s *lineSource) plainText(raw []byte) string {
-	raw = bytes.TrimRight(raw, " \t\r\n\x00")
-	if i := bytes.LastIndexByte(raw, '\r'); i >= 0 {
-		raw = raw[i+1:]
-	}
-	text := string(raw)
+	text := string(bytes.TrimRight(raw, " \t\r\n\x00"))
 	if strings.IndexByte(text, 0x1b) >= 0 {
 		text = withoutEscapes(text)
 	}

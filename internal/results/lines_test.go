@@ -100,10 +100,10 @@ b:1:1 [0] NCCL INFO comm 0x2 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 1b000 com
 	}
 }
 
-// TestLogBudget: when the bytes for logs are spent the log says that it is cut.
+// TestLogBudget: when what is kept of logs is spent the log says that it is cut.
 func TestLogBudget(t *testing.T) {
 	b := newBudget()
-	b.text = 3000
+	b.faults = 5
 	log := readLog(t, b, strings.Repeat("a:1:1 [0] NCCL WARN the same\n", 50)+warnings(50))
 	if n := len(log.Lines); !log.Cut || n < 2 || n > 5 {
 		t.Errorf("%d lines are kept, cut %v; want up to 5, and cut", n, log.Cut)

@@ -40,6 +40,9 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e *logEnt
 		return "", nil, false
 	}
 	e = &logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:]}
+	if e.level != "WARN" && strings.Contains(e.message, "NCCL WARN") {
+		e.level = "WARN" // of two entries that were written into one line the warning counts
+	}
 	head := text[:at]
 	begin, end := threadToken(head)
 	if begin < 0 {

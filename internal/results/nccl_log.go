@@ -32,8 +32,7 @@ type logRun struct {
 	dumping     bool
 	graphs      map[string]bool
 	said        map[string]bool // lines that were kept, without their process prefix
-	warnings    int
-	infos       int
+	faults      map[string]bool // those that speak of a fault
 }
 
 // Limits of what is kept of a log. A system of 8 GPUs and 8 NICs is dumped in some 60 lines.
@@ -51,7 +50,7 @@ const (
 	maxLogKinds    = 512 // of connections
 )
 
-func newNCCLLog(b *budget) lineReader { return &ncclLog{budget: b} }
+func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b} }
 
 func (r *ncclLog) read(l line) bool {
 	if l.log == nil {
@@ -64,9 +63,12 @@ func (r *ncclLog) read(l line) bool {
 	}
 	run := r.run(l)
 	run.host(l.log.host)
-	if l.log.level == "WARN" || l.log.level == "ABORT" {
+	switch l.log.level {
+	case "WARN":
 		run.warn(l)
-	} else {
+	case "ABORT":
+		run.keepFault(l.number, l.log.message, entryText(l), fabric.LineError)
+	default:
 		run.info(l)
 	}
 	return strings.TrimSpace(l.text) == ""
@@ -78,7 +80,7 @@ func (r *ncclLog) run(l line) *logRun {
 		r.cur = &logRun{
 			budget: r.budget,
 			hosts:  map[string]bool{}, gpus: map[int]fabric.LogGPU{}, connections: map[fabric.LogConnection]int{}, chosen: map[string]bool{},
-			dumper: map[string]string{}, graphs: map[string]bool{}, said: map[string]bool{},
+			dumper: map[string]string{}, graphs: map[string]bool{}, said: map[string]bool{}, faults: map[string]bool{},
 		}
 	}
 	return r.cur
@@ -100,11 +102,8 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the lines of a log that have no prefix: the version, and errors of programs around the library.
+// bare reads the lines of a log that have no prefix: the versions.
 func (r *ncclLog) bare(l line, text string) {
-	if text == "" {
-		return
-	}
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version(m[1], m[2])
@@ -113,35 +112,25 @@ func (r *ncclLog) bare(l line, text string) {
 	}
 	if r.cur != nil && (strings.HasPrefix(text, "HIP version") || strings.HasPrefix(text, "ROCm version")) {
 		r.cur.keepInfo(l, text)
-		return
-	}
-	if !mayFail(text) {
-		return
-	}
-	for _, sign := range failureSigns {
-		if strings.Contains(text, sign) {
-			r.run(l).keepWarning(l, text)
-			return
-		}
 	}
 }
 
-// failureSigns are pieces of what other programs print when a collective fails: nccl-tests (common.h),
-// PyTorch, libibverbs.
-var failureSigns = []string{
-	"Test NCCL failure", "Test CUDA failure", ": Test failure", "NCCL failure ", "NCCL error in:", "ncclUnhandledCudaError", "ncclSystemError",
-	"ncclInternalError", "ncclRemoteError", "unhandled cuda error", "unhandled system error", "Watchdog caught collective operation timeout",
-	"libibverbs: Warning", "libibverbs: failed",
-}
-
-// mayFail is a quick test before the signs are searched one by one.
-func mayFail(text string) bool {
-	for _, piece := range []string{"Test ", "NCCL", "nccl", "unhandled", "Watchdog", "libibverbs"} {
-		if strings.Contains(text, piece) {
-			return true
-		}
+// rest reads a line that no format claims: a fault that a program around the library printed. A launcher's prefix may
+// be the name of the program, so the line counts with it too.
+func (r *ncclLog) rest(l line) {
+	text := strings.TrimSpace(l.text)
+	level := faultLevel(text)
+	if level == "" && l.source != "" && l.log == nil {
+		level = faultLevel(l.raw)
 	}
-	return false
+	if level == "" {
+		return
+	}
+	if l.log == nil {
+		r.run(l).keepFault(l.number, text, l.raw, level)
+	} else { // what another process had written before the entry
+		r.run(l).keepFault(l.number, text, text, level)
+	}
 }
 
 // room requests the bytes of what is about to be kept.
@@ -167,35 +156,46 @@ func (g *logRun) version(library, version string) {
 	}
 }
 
+// warn keeps a warning of the library.
 func (g *logRun) warn(l line) {
-	g.keepWarning(l, l.log.message)
+	g.keepFault(l.number, l.log.message, entryText(l), warning(l.log.message))
 }
 
-// keepWarning keeps a line once, however many ranks print it.
-func (g *logRun) keepWarning(l line, message string) {
-	g.keepLine(l, message, &g.warnings, maxLogWarnings)
+// keepFault keeps a line that speaks of a fault once, however many ranks print it. Faults have a budget of their own:
+// no number of other lines pushes them out.
+func (g *logRun) keepFault(number int, message, text string, level fabric.LineLevel) {
+	key := keep(message)
+	if g.faults[key] {
+		return
+	}
+	if len(g.faults) >= maxLogWarnings || !g.budget.fault() {
+		g.log.Cut = true
+		return
+	}
+	g.faults[key] = true
+	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: number, Text: keep(text), Level: level})
 }
 
+// keepInfo keeps a line that rules search for.
 func (g *logRun) keepInfo(l line, message string) {
-	g.keepLine(l, message, &g.infos, maxLogInfos)
-}
-
-func (g *logRun) keepLine(l line, message string, count *int, limit int) {
 	key := keep(message)
 	if g.said[key] {
 		return
 	}
-	if *count >= limit || !g.room(2*maxShown) {
+	if len(g.said) >= maxLogInfos || !g.room(2*maxShown) {
 		g.log.Cut = true
 		return
 	}
-	*count++
 	g.said[key] = true
-	text := keep(strings.TrimSpace(l.raw))
-	if l.log != nil && strings.TrimSpace(l.text) != "" { // a row preceded it on the same line
-		text = keep(strings.TrimSpace(strings.TrimPrefix(l.raw, l.text)))
+	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: keep(entryText(l))})
+}
+
+// entryText is a line without what preceded the entry of the log on it: a row.
+func entryText(l line) string {
+	if l.log != nil && strings.TrimSpace(l.text) != "" {
+		return strings.TrimPrefix(l.raw, l.text)
 	}
-	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: text})
+	return l.raw
 }
 
 // finish sorts the counts.

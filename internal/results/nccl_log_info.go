@@ -81,10 +81,12 @@ func (g *logRun) facts(l line, text string) {
 		g.network(l, strings.TrimPrefix(text, "Using network "))
 	case strings.Contains(text, "nranks ") || strings.Contains(text, "nRanks "):
 		g.rank(l, text)
-		return
+		if !strings.Contains(text, "Abort") {
+			return
+		}
 	}
-	if logError().MatchString(text) {
-		g.keepWarning(l, text)
+	if level := entryLevel(l.log); level != "" {
+		g.keepFault(l.number, text, entryText(l), level)
 		return
 	}
 	for _, sign := range infoSigns {

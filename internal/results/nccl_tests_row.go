@@ -125,6 +125,9 @@ func (t *ncclTable) join(l line, text string, b *budget) bool {
 		return false
 	}
 	fields := strings.Fields(t.pending + " " + text)
+	if faultLevel(text) != "" {
+		return false // as many words as are missing, and no cells
+	}
 	if len(fields) != len(t.columns) {
 		if len(fields) < len(t.columns) && startsNumeric(text) {
 			t.pending += " " + strings.Clone(text)

@@ -145,6 +145,8 @@ func (t *ncclTable) footer(l line, text string) bool {
 			}
 			t.table.OutOfBound = &n
 			t.flush()
+		} else {
+			t.table.Unread = addUnread(t.table.Unread, l.number, text, "the number of wrong results cannot be read")
 		}
 		return true
 	}

@@ -21,16 +21,18 @@ type jsonObject struct {
 // objectReader collects JSON objects out of a file, each from a line that begins with "{" to its end, and
 // passes those that it recognises to their formats. Objects of other programs are ignored.
 type objectReader struct {
-	budget *budget
-	found  []fabric.Result
-	begun  bool // a line that is not blank was read
-	list   bool // the file is a list of objects
-	open   bool
-	start  int
-	text   []byte
-	depth  int
-	quoted bool
-	escape bool
+	budget  *budget
+	found   []fabric.Result
+	held    []line // of the open object, that speak of a fault: of no account if the object is ours
+	foreign []line // of objects of other programs
+	begun   bool   // a line that is not blank was read
+	list    bool   // the file is a list of objects
+	open    bool
+	start   int
+	text    []byte
+	depth   int
+	quoted  bool
+	escape  bool
 }
 
 // beginsObject reports whether a line begins a JSON object. "{ a }" in source code does not.
@@ -48,8 +50,8 @@ func (r *objectReader) read(l line) (taken bool, err error) {
 	first := !r.begun && text != ""
 	r.begun = r.begun || text != ""
 	switch {
-	case r.open && !continuesJSON(text):
-		r.open = false // not JSON after all; what was collected is other text
+	case r.open && (!continuesJSON(text) || l.log != nil && strings.IndexByte(`"{}[],`, text[0]) < 0):
+		r.abandon() // not JSON after all; what was collected is other text
 		return false, nil
 	case r.open:
 	case first && (text == "[" || strings.HasPrefix(text, "[{")):
@@ -66,7 +68,27 @@ func (r *objectReader) read(l line) (taken bool, err error) {
 	default:
 		return false, nil
 	}
+	if len(r.held) < maxHeld && faultLevel(text) != "" {
+		l.raw, l.text, l.log = strings.Clone(l.raw), strings.Clone(l.raw), nil
+		r.held = append(r.held, l)
+	}
 	return true, r.collect(l)
+}
+
+// maxHeld bounds the lines of an object that are kept until it is known whose it is.
+const maxHeld = 64
+
+// abandon leaves what was collected to other formats: it is no object, or one of another program.
+func (r *objectReader) abandon() {
+	r.open = false
+	r.foreign, r.held = append(r.foreign, r.held...), nil
+}
+
+// others returns the lines of objects of other programs that speak of a fault, each once.
+func (r *objectReader) others() []line {
+	out := r.foreign
+	r.foreign = nil
+	return out
 }
 
 func (r *objectReader) begin(number int) {
@@ -75,7 +97,10 @@ func (r *objectReader) begin(number int) {
 
 // continuesJSON reports whether a line can be part of a JSON object that is printed on many lines.
 func continuesJSON(text string) bool {
-	return text == "" || strings.IndexByte(`{}[],:"-0123456789tfn`, text[0]) >= 0
+	if text == "" || strings.IndexByte(`{}[],:"-0123456789`, text[0]) >= 0 {
+		return true
+	}
+	return strings.HasPrefix(text, "true") || strings.HasPrefix(text, "false") || strings.HasPrefix(text, "null")
 }
 
 // collect adds a line, and reads the object when it is closed. More objects may follow on the same line.
@@ -132,6 +157,7 @@ func (r *objectReader) close(whole bool) error {
 	o := jsonObject{line: r.start, text: bytes.Clone(r.text), whole: whole}
 	if err := json.Unmarshal(o.text, &o.keys); err != nil {
 		if !mentionsKeys(o.text) {
+			r.abandon()
 			return nil // of another program
 		}
 		return jsonError(o, err)
@@ -151,9 +177,10 @@ func (r *objectReader) close(whole bool) error {
 			return err
 		}
 		found.Line = o.line
-		r.found = append(r.found, found)
+		r.found, r.held = append(r.found, found), nil
 		return nil
 	}
+	r.abandon()
 	return nil
 }
 
@@ -164,6 +191,7 @@ func (r *objectReader) end() error {
 	}
 	text := bytes.TrimSpace(r.text)
 	if !mentionsKeys(text) {
+		r.abandon()
 		return nil
 	}
 	for range 3 {

@@ -128,6 +128,7 @@ func observations(root *yaml.Node) (*fabric.Observations, error) {
 		if err := checkObservation(n, where, &e); err != nil {
 			return nil, err
 		}
+		e.LogLevel = copiedLevel(e.Log)
 		o.Observed = append(o.Observed, e)
 	}
 	return &o, nil

@@ -31,7 +31,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{name: "observation file", sign: `YAML with the keys "cluster" and "observed"`, begins: beginsObservations, whole: readObservations},
-		{name: "NCCL or RCCL debug log", sign: `lines with "NCCL INFO" or "NCCL WARN"`, lines: newNCCLLog},
+		{name: "NCCL or RCCL debug log", sign: `lines with "NCCL INFO" or "NCCL WARN", or with an error of a program`},
 		{name: "nccl-tests or rccl-tests table", sign: `a line "# nThread", or columns "algbw" and "busbw"`, lines: newNCCLTests},
 		{name: "rccl-tests CSV", sign: `a line "numCycle,collective,..."`, lines: newRCCLTestsCSV},
 		{name: "perftest output", sign: `a line "#bytes #iterations", or a title such as "RDMA_Write BW Test"`, lines: newPerftest},
@@ -127,7 +127,8 @@ func readWhole(f format, in io.Reader) ([]fabric.Result, error) {
 
 func readLines(in *bufio.Reader) ([]fabric.Result, error) {
 	b := newBudget()
-	var readers []lineReader
+	log := newNCCLLog(b)
+	readers := []lineReader{log}
 	for _, f := range formats() {
 		if f.lines != nil {
 			readers = append(readers, f.lines(b))
@@ -148,28 +149,32 @@ func readLines(in *bufio.Reader) ([]fabric.Result, error) {
 				b.firstCut = l.number
 			}
 		}
-		if taken, err := objects.read(l); err != nil {
+		taken, err := objects.read(l)
+		if err != nil {
 			return nil, err
-		} else if taken {
+		}
+		for _, other := range objects.others() {
+			log.rest(other)
+		}
+		if taken {
 			continue
 		}
-		for _, r := range readers {
-			if r.read(l) {
-				break
-			}
+		if !slices.ContainsFunc(readers, func(r lineReader) bool { return r.read(l) }) {
+			log.rest(l)
 		}
 	}
 	if err := objects.end(); err != nil {
 		return nil, err
+	}
+	for _, other := range objects.others() {
+		log.rest(other)
 	}
 	found := objects.found
 	for _, r := range readers {
 		found = append(found, r.results()...)
 	}
 	slices.SortStableFunc(found, func(a, b fabric.Result) int { return a.Line - b.Line })
-	found = dropVersionOnly(found)
-	b.note(found)
-	return found, nil
+	return b.note(dropVersionOnly(found)), nil
 }
 
 // dropVersionOnly leaves out a log with nothing but the version of the library, which the tables have

@@ -187,8 +187,13 @@ func TestPerftestOfTheDocuments(t *testing.T) {
 // TestTableThatCannotBeTold: the one-way table of VS8 has its header and rows on one line. Nothing of it is
 // taken for a row.
 func TestTableThatCannotBeTold(t *testing.T) {
-	p := perftestOf(document(t, "reference", docVS8)[0])
-	if len(p.Rows) != 0 || len(p.Unread) == 0 || !strings.Contains(p.Unread[0].Reason, "the header line contains numbers") {
+	var p *fabric.Perftest
+	for _, r := range document(t, "reference", docVS8) {
+		if p == nil {
+			p = perftestOf(r)
+		}
+	}
+	if p == nil || len(p.Rows) != 0 || len(p.Unread) == 0 || !strings.Contains(p.Unread[0].Reason, "the header line contains numbers") {
 		t.Errorf("%d rows, unread %+v", len(p.Rows), p.Unread)
 	}
 }

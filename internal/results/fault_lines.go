@@ -1,0 +1,178 @@
+package results
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// faultForm is how a kind of program prints that something is wrong.
+type faultForm struct {
+	program string
+	level   fabric.LineLevel
+	form    func() *regexp.Regexp
+}
+
+// faultForms are the forms of the programs around a collective, in the order in which they are tried. They are forms
+// and not messages: a prefix, a level, a name of an error. What has none of them and speaks of trouble is unknown.
+var faultForms = []faultForm{
+	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL (?:WARN|ABORT|ERROR|FATAL)\b`)},
+	{"nccl-tests (common.h)", fabric.LineError, pattern(`Test (?:\w+ )?failure\b`)},
+	{"names of NCCL's results (nccl.h)", fabric.LineError, pattern(`\b[nr]ccl(?:UnhandledCuda|System|Internal|InvalidArgument|InvalidUsage|Remote)Error\b|(?i:\b[nr]ccl (?:error|failure|fatal)\b)|(?i:unhandled (?:cuda|hip|system) error)`)},
+	{"glog and klog: E or F, month and day, time", fabric.LineError, pattern(`(?:^|[\s\[:])[EF]\d{4} \d\d:\d\d:\d\d\.\d+`)},
+	{"PyTorch's watchdog", fabric.LineError, pattern(`(?i)\bwatchdog caught\b`)},
+	{"Python", fabric.LineError, pattern(`^(?:\w+\.)*\w+(?:Error|Exception|Interrupt|Exit)(?:$|:)|\bTraceback \(most recent call last\)`)},
+	{"CUDA, HIP, ROCr", fabric.LineError, pattern(`(?i:\b(?:cuda|hip|rocr|hsa|nvml)\b[^:]{0,24}\b(?:error|failure|failed)\b)|\b(?:cuda|hip)Error[A-Z]\w+|\b(?:CUDA_ERROR|HSA_STATUS_ERROR|NVML_ERROR)\w*`)},
+	{"UCX", fabric.LineError, pattern(`\bUC[XTPSC]\s+(?:ERROR|FATAL)\b`)},
+	{"UCX", fabric.LineWarning, pattern(`\bUC[XTPSC]\s+WARN\b`)},
+	{"libfabric", fabric.LineError, pattern(`^libfabric:.*<(?:critical|error)>`)},
+	{"libfabric", fabric.LineWarning, pattern(`^libfabric:.*<warn>`)},
+	{"libibverbs", fabric.LineWarning, pattern(`\blibibverbs: (?i:warning|failed|error)`)},
+	{"MPI", fabric.LineError, pattern(`\bMPI_A(?:BORT|bort)\b|^Abort\(-?\d+\)|\bMPI_ERR(?:ORS)?_\w+|(?i:\ban error occurred in P?MPI)|(?i:\bfatal error in P?MPI_)|\b(?:mpirun|mpiexec|mpiexec\.hydra|prterun|orterun|prun)\b.*\b(?:noticed|detected|was unable|could not|exiting)\b|\bBAD TERMINATION\b|\b(?:ORTE_ERROR_LOG|PMIX ERROR|PRTE ERROR|PMIX_ERR\w+)\b|\b(?:ORTE|PRTE) (?:daemon|was unable)|terminated normally, but`)},
+	{"signals: Open MPI, shells, launchers, signal(7)", fabric.LineError, pattern(`\bProcess received signal\b|\bSignal: \S|(?i:\b(?:received|caught|by|on|with|due to) signal\b)|\bsignal:? \d+\b|\bSIG(?:SEGV|ABRT|BUS|KILL|TERM|FPE|ILL|TRAP|QUIT|SYS|PIPE|XCPU)\b|(?:^|\b\d+ +|: )(?:Segmentation fault|Aborted|Killed|Bus error|Terminated|Floating point exception|Illegal instruction|Trace/breakpoint trap|Quit)\s*(?:$|\(|[./])|\bSegmentation fault\b|\bBus error\b|\bcore dumped\b|\bsegfault at\b|\bgeneral protection\b`)},
+	{"exit statuses", fabric.LineError, pattern(`(?i)\bexit(?:ed|ing|s)?[ _-]?(?:with )?(?:code|status|value)?s?\b *[:=(]* *(?:was |of )?-?[1-9]\d*\b|\breturn(?:ed)? (?:code|status|value) *[:=]? *-?[1-9]\d*\b|\bnon-?zero (?:exit |return )?(?:status|code)\b`)},
+	{"Slurm", fabric.LineError, pattern(`\b(?:srun|slurmstepd|slurmd|slurmctld|sbatch|salloc): (?:error|fatal):|\b(?:JOB|STEP) \S+ ON \S+ (?:CANCELLED|FAILED)|\bDUE TO (?:TIME LIMIT|NODE FAILURE|PREEMPTION)\b`)},
+	{"Kubernetes", fabric.LineError, pattern(`\b(?:OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|RunContainerError|CreateContainerError|FailedScheduling|FailedMount|Evicted|NodeNotReady)\b`)},
+	{"GPU drivers in the kernel log", fabric.LineError, pattern(`\bXid\s*\(|\bSXid\b|\*ERROR\*|\bNVRM:.*(?i:error|fail|fallen off|rm_init|timeout|fatal|lost)|\bamdgpu\b.*(?i:error|fail|fatal|reset|timeout|hang|fault)`)},
+	{"NIC and PCIe drivers in the kernel log", fabric.LineError, pattern(`\b(?:mlx[45]\w*|bnxt_\w+|ionic\w*|irdma|efa|ib_\w+|rdma_\w+|nvidia[\w-]*|pcieport|infiniband|cxi\w*)\b.*(?i:\berr|error|_err|fail|timeout|timed out|fatal|dump|compromised|abort|hung|fallen off|not responding|stopped|corrupt|\bassert)`)},
+	{"NIC and PCIe drivers in the kernel log", fabric.LineWarning, pattern(`\b(?:mlx[45]\w*|bnxt_\w+|ionic\w*|irdma|efa|ib_\w+|rdma_\w+|nvidia[\w-]*|pcieport|infiniband|cxi\w*)\b.*(?i:\bdown\b|\blost\b|reset|unable|could ?n[o']t|cannot|stuck|high temperature|overheat|critical|unplugged|removed|\bbad\b|illegal|invalid|warn)`)},
+	{"the kernel log", fabric.LineError, pattern(`\bNETDEV WATCHDOG\b|\bBUG: |\bOops: |\bKernel panic\b|\b(?:soft|hard) (?i:lockup)\b|\bblocked for more than \d+ seconds\b|\brcu\w*.*\bstall|\bOut of memory:|\boom[-_]?kill|\bOOM ?[Kk]ill|\[Hardware Error\]|\bmce: .*(?i:error|exception)|\bAER: .*(?i:error)|\b(?:DMAR|AMD-Vi|iommu)\b.*(?i:fault)|\bIO_PAGE_FAULT\b|\bDPC: containment\b|\bEDAC\b.*\b[UC]E\b`)},
+	{"completions and events of verbs (ibv_wc_status_str, ibv_event_type)", fabric.LineError, pattern(`\bIBV_WC_\w*ERR\w*|\bIBV_EVENT_\w*(?:ERR|FATAL)\w*|(?i:\b(?:local|remote|transport|RNR|work|wc|cqe|completion|completed)\b.{0,40}\b(?:error|errors|exceeded|flushed|status ?[=:]? ?[1-9]))`)},
+	{"runtimes and loaders", fabric.LineError, pattern(`\bterminate called\b|\bAssertion\b.*\bfailed\b|^panic: |^fatal error: |\bstack smashing detected\b|\bdouble free\b|\bfree\(\): |\bmalloc\(\): |\bcorrupted size\b|\bsymbol lookup error\b|\bundefined symbol\b|\berror while loading shared libraries\b|\bcannot open shared object file\b|\bno kernel image is available\b|version .?GLIBC\S* not found`)},
+}
+
+// ofNCCL are warnings of NCCL, RCCL and their plugins after which nothing goes on, by what they name: a completion with
+// an error, an event of the NIC, a failure of CUDA or HIP, a timeout, an abort.
+var ofNCCL = pattern(`(?i)\b(?:completion|request|work)\b.*\b(?:status|error)\b|\basync (?:\w+ )?event\b|\b(?:cuda|hip|rocr) failure\b|\btime(?:d )?out\b|\babort|\bunrecoverable\b|\bfatal\b`)
+
+// ofNCCLInfo are messages of level INFO that tell of a failure; -> N is an error that a function of NCCL returned.
+var ofNCCLInfo = pattern(`(?i)\b(?:error|failure)\b|\babort (?:start|complete|called)\b|failed to execute operation`)
+
+// troubleWords are what people and programs without a known form write of a fault, in lower case.
+var (
+	troubleWords = pattern(`(?i)\b(?:errors?|failed|failures?|fatal|panic|abort(?:ed|ing)?|crash(?:ed|es|ing)?|deadlock(?:ed)?|timed out|killed|hung|corrupt(?:ed|ion)?|out of memory|connection (?:refused|reset|closed)|no route to host|network is unreachable|broken pipe|input/output error|not responding|unreachable)\b|\b(?:ERROR|CRITICAL|EMERG|ALERT)\b|\w+_err(?:or)?s?\b`)
+	// denials are counters at zero and sentences that say that there is no fault.
+	denials = pattern(`(?i)\b(?:no|zero|without|any|0|not) (?:\w+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b`)
+)
+
+// everyday are lines of programs that speak of an error and do not concern a collective of NCCL.
+var everyday = []string{
+	"error initializing an OpenFabrics device", // Open MPI's own transport, which NCCL does not use
+	"Errors with asterisks indicate",           // the legend of rccl-tests
+}
+
+// stems are pieces of which every line that a form or a word finds has at least one, in lower case.
+var stems = []string{
+	"err", "fail", "warn", "abort", "fatal", "fault", "xid", "signal", "kill", "timed out", "timeout", "panic", "exception", "assert", "trace",
+	"terminat", "exit", "dump", "corrupt", "down", "lost", "reset", "hung", "hang", "stall", "stuck", "oom", "memory", "unable", "refused", "unreachable",
+	"critical", "emerg", "alert", "cancel", "crash", "watchdog", "compromised", "not responding", "stopped", "fallen off", "deadlock", "noticed", "detected",
+	"backoff", "evicted", "notready", "interrupt", "sig", "quit", "aborted", "bug:", "oops", "lockup", "blocked for", "dpc:", "edac", "page_fault",
+	"cannot", "could not", "couldn", "removed", "unplugged", "overheat", "temperature", "illegal", "invalid", " bad ", "free", "no route", "broken pipe",
+	"closed", "undefined symbol", "not found", "kernel image", "exceeded", "flushed", "due to", "return",
+	"completed", "completion",
+	"e01", "e02", "e03", "e04", "e05", "e06", "e07", "e08", "e09", "e10", "e11", "e12", // glog: E or F and the month
+	"f01", "f02", "f03", "f04", "f05", "f06", "f07", "f08", "f09", "f10", "f11", "f12",
+}
+
+// stemTable finds stems in a text in one pass, in either case. Its index is the low five bits of three bytes, which
+// are the same for both cases of a letter.
+type stemTable [1 << 15][]string
+
+func stemIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
+
+var stemsByIndex = sync.OnceValue(func() *stemTable {
+	var t stemTable
+	for _, s := range stems {
+		i := stemIndex(s[0], s[1], s[2])
+		t[i] = append(t[i], s)
+	}
+	return &t
+})
+
+// longestFault bounds the text that forms are looked for in; a longer line that has a stem is of an unknown form.
+const longestFault = 16 << 10
+
+// faultLevel says what a line that belongs to no result says of the run; empty: nothing.
+func faultLevel(text string) fabric.LineLevel {
+	if !suspicious(text) {
+		return ""
+	}
+	if len(text) > longestFault {
+		return fabric.LineSuspect
+	}
+	for _, known := range everyday {
+		if strings.Contains(text, known) {
+			return ""
+		}
+	}
+	for _, f := range faultForms {
+		if f.form().MatchString(text) && troubleLeft(text) {
+			return f.level
+		}
+	}
+	if troubleWords().MatchString(denials().ReplaceAllString(text, " ")) {
+		return fabric.LineSuspect
+	}
+	return ""
+}
+
+// troubleLeft reports whether a text is more than a counter at zero.
+func troubleLeft(text string) bool {
+	return !denials().MatchString(text) || troubleWords().MatchString(denials().ReplaceAllString(text, " "))
+}
+
+// suspicious reports whether a line has a stem. It sees every line of a file that no format claims.
+func suspicious(text string) bool {
+	table := stemsByIndex()
+	for i := 0; i+2 < len(text); i++ {
+		for _, s := range table[stemIndex(text[i], text[i+1], text[i+2])] {
+			if i+len(s) <= len(text) && strings.EqualFold(text[i:i+len(s)], s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// warning is the level of a warning of NCCL, RCCL or a plugin: an error where it names what nothing survives.
+func warning(message string) fabric.LineLevel {
+	if len(message) <= longestFault && ofNCCL().MatchString(message) {
+		return fabric.LineError
+	}
+	return fabric.LineWarning
+}
+
+// copiedLevel is the level of the worst line of a log that a person copied.
+func copiedLevel(text string) fabric.LineLevel {
+	worst := fabric.LineLevel("")
+	order := []fabric.LineLevel{"", fabric.LineSuspect, fabric.LineWarning, fabric.LineError}
+	for one := range strings.Lines(text) {
+		one = strings.TrimSpace(one)
+		level := fabric.LineLevel("")
+		if _, e, ok := parseLogEntry(one, map[string]bool{}); ok {
+			level = entryLevel(e)
+		} else {
+			level = faultLevel(one)
+		}
+		if slices.Index(order, level) > slices.Index(order, worst) {
+			worst = level
+		}
+	}
+	return worst
+}
+
+// entryLevel is what an entry of a debug log says of the run.
+func entryLevel(e *logEntry) fabric.LineLevel {
+	switch {
+	case e.level == "ABORT", e.level == "INFO" && logError().MatchString(e.message):
+		return fabric.LineError
+	case e.level == "WARN":
+		return warning(e.message)
+	case e.level == "INFO" && ofNCCLInfo().MatchString(e.message):
+		return fabric.LineWarning
+	}
+	return ""
+}
