@@ -17,6 +17,7 @@ func acs() Rule {
 		Cause:    fabric.CauseACSRedirect,
 		Reference: "PCI Express Base Specification 5.0, 7.7.8.3 (only the redirect bits move traffic; source validation does not); " +
 			"Broadcom RoCE guide 2.3 and appendix C",
+		Facts: []string{fabric.FactPCI, fabric.FactPCIACS},
 		Scope: []Condition{withHardware(), onBareMetal()},
 		Node:  judgeACS,
 	}
@@ -35,6 +36,7 @@ func acsHypervisor() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseATSDisabled,
 		Reference: "NVIDIA, GPUDirect RDMA in virtual machines (ACSCtl of the bridges); VMware Cloud Foundation guide 8.2; PCI Express Base Specification 5.0, 7.7.8.3",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCIACS},
 		Scope:     []Condition{withHardware(), onVMHost()},
 		Node:      judgeACSHypervisor,
 	}

@@ -17,6 +17,7 @@ func address() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressMissing,
 		Reference: "the plan; Broadcom RoCE guide 2.4.1, 2.4.2 and 2.6 no. 9",
+		Facts:     []string{fabric.FactNICs, fabric.FactNICAddresses},
 		Scope:     []Condition{withPlan(), withAddresses()},
 		DependsOn: []string{"link-up", "one-subnet"},
 		Node:      judgeAddress,
@@ -100,7 +101,8 @@ func duplicateAddress() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "RFC 5227",
-		Scope:     []Condition{withAddresses()},
+		Facts:     []string{fabric.FactNICs, fabric.FactNICAddresses},
+		Scope:     []Condition{withAddresses(), withIP()},
 		DependsOn: []string{"address"},
 		Cluster:   judgeDuplicateAddress,
 	}

@@ -26,10 +26,13 @@ func testPlan(hosts int) *fabric.Plan {
 	p := &fabric.Plan{
 		Meta: fabric.NewMeta("Plan"), Name: "test", Platform: "baremetal", Transport: fabric.RoCE, MTU: mtuOfTest,
 		Addressing: fabric.Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/10")},
+		Machines: []fabric.NominalMachine{{
+			ID: "tested", GPU: "mi300x", GPUs: railsOfTest, NIC: "thor2", NICs: railsOfTest, NICGbps: 400, PCIeGeneration: 5, PCIeLanes: 16, Source: "catalog",
+		}},
 	}
 	address := p.Addressing.Pool.Addr()
 	for h := range hosts {
-		node := fabric.Node{Name: hostName(h)}
+		node := fabric.Node{Name: hostName(h), Machine: "tested"}
 		on := fabric.NodeAddresses{Node: node.Name}
 		for n := range railsOfTest {
 			gateway := address
@@ -119,7 +122,9 @@ func addRail(f *fabric.Facts, h, n int, pci string) {
 		Name: "bnxt_re" + strconv.Itoa(n), PCI: pci, Driver: "bnxt_en", Firmware: "231.2.63.0", Type: "BCM57608", NodeGUID: guid, SystemGUID: guid,
 		Ports: []fabric.Port{{
 			Number: 1, State: "ACTIVE", PhysState: "LinkUp", LinkLayer: "Ethernet", RateGbps: ref(400.0), ActiveMTU: ref(4096), MaxMTU: ref(4096),
-			Counters: map[string]uint64{"link_downed": 1, "to_retransmits": 12}, PKeys: []string{"0xffff"},
+			Counters: map[string]uint64{
+				"excessive_buffer_overrun_errors": 0, "link_downed": 1, "local_link_integrity_errors": 0, "to_retransmits": 12,
+			}, PKeys: []string{"0xffff"},
 			GIDs: []fabric.GID{
 				{Index: 2, GID: fmt.Sprintf("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", a[0], a[1], a[2], a[3]), Type: "IB/RoCE v1", NetDev: nic.Name},
 				{Index: 3, GID: fmt.Sprintf("0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x", a[0], a[1], a[2], a[3]), Type: "RoCE v2", NetDev: nic.Name},

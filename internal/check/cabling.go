@@ -10,11 +10,12 @@ func cabling() Rule {
 	return Rule{
 		ID:        "cabling",
 		Title:     "Each cable is connected as planned",
-		Doc:       "compares each NIC's LLDP neighbour with the planned far end of its cable: a wrong port means a wrong rail or subnet",
+		Doc:       "compares each NIC's LLDP neighbour with the planned far end of its cable: a wrong port means a wrong rail or subnet. InfiniBand has no LLDP: only its subnet manager knows the cables",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMiscabled,
 		Reference: "the plan; IEEE 802.1AB, system name and port id",
-		Scope:     []Condition{withPlan(), withCables()},
+		Facts:     []string{fabric.FactLLDP},
+		Scope:     []Condition{withPlan(), withCables(), onRoCE(), withRDMA()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeCabling,
 	}

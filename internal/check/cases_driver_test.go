@@ -122,7 +122,8 @@ func gpuDirectCases() []oneCase {
 
 		{"numa-known", "two nodes", "host1:" + rail3NIC, isPass, "", asPlanned},
 		{"numa-known", "-1", "host1:" + rail3NIC, isFail, "on which of its 2 NUMA nodes 0000:33:00.0 is", onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) })},
-		{"numa-known", "-1 on one node", "host1:" + rail3NIC, isPass, "", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) }),
+		{"numa-known", "-1 on one node", "host1:" + rail3NIC, isPass, "", both(oneNUMANode, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) }))},
+		{"numa-known", "-1 on one node, and functions on two", "host1:" + rail3NIC, isUnknown, "how many there are", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = ref(-1) }),
 			onMachine(func(m *fabric.Machine) { m.NUMANodes = ref(1) }))},
 		{"numa-known", "not read", "host1:" + rail3NIC, isUnknown, "permission denied", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.NUMANode = nil }), gone("pci.numa_node"))},
 		{"numa-known", "guest", "host1", isNA, "the hypervisor owns", inVM},

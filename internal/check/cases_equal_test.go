@@ -21,16 +21,10 @@ func equalPortCases() []oneCase {
 		{"firmware-equal", "lab", "cluster", isNA, "no hardware of its own", labs},
 
 		{"port-rate", "one", "cluster", isPass, "", asPlanned},
-		{"port-rate", "one slow", onPort3, isFail, "25.0 instead of 50.0 GB/s", rate(200)},
-		{"port-rate", "one fast, and the others are slow", "host2:bnxt_re0/1", isFail, "runs at 200 Gb/s, the fastest of the 16 ports of kind BCM57608 at 400 Gb/s", func(w *world) {
-			for _, f := range w.nodes {
-				for i := range f.HCAs {
-					f.HCAs[i].Ports[0].RateGbps = ref(200.0)
-				}
-			}
-			rate(400)(w)
-		}},
-		{"port-rate", "of another board", "cluster", isPass, "", both(rate(100), onHCA(func(h *fabric.HCA) { h.BoardID = "MT_0000000838" }))},
+		{"port-rate", "one slow", onPort3, isFail, "25.0 instead of 50.0 GB/s", both(noPlan, rate(200))},
+		{"port-rate", "one fast, and the others are slow", "host2:bnxt_re0/1", isFail, "runs at 200 Gb/s, the fastest of the 16 ports of kind BCM57608 at 400 Gb/s", func(w *world) { noPlan(w); slow(w); rate(400)(w) }},
+		{"port-rate", "silent behind the planned rate", onPort3, isUnknown, "rate-planned fails", rate(200)},
+		{"port-rate", "of another board", "cluster", isPass, "", both(both(noPlan, rate(100)), onHCA(func(h *fabric.HCA) { h.BoardID = "MT_0000000838" }))},
 		{"port-rate", "silent behind a port that is down", onPort3, isUnknown, "port-state fails", both(rate(10), onPort(func(p *fabric.Port) { p.State = "DOWN" }))},
 		{"port-rate", "not read", onPort3, isUnknown, "was not read", onPort(func(p *fabric.Port) { p.RateGbps = nil })},
 		{"port-rate", "lab", "cluster", isNA, "no hardware of its own", labs},
@@ -38,7 +32,7 @@ func equalPortCases() []oneCase {
 		{"pkey-equal", "one", "cluster", isPass, "", infiniBand},
 		{"pkey-equal", "one in another partition", "host1:mlx5_2/1", isFail, "has P_Keys 0x8002, 15 of 16 ports have 0x7fff 0x8001", both(infiniBand, onPort(func(p *fabric.Port) { p.PKeys = []string{"0x8002"} }))},
 		{"pkey-equal", "another order", "cluster", isPass, "", both(infiniBand, onPort(func(p *fabric.Port) { p.PKeys = []string{"0x7fff", "0x8001"} }))},
-		{"pkey-equal", "not read", "host1:mlx5_2/1", isUnknown, "were not read", both(infiniBand, onPort(func(p *fabric.Port) { p.PKeys = nil }))},
+		{"pkey-equal", "not read", "host1:mlx5_2/1", isUnknown, "were not all read", both(infiniBand, onPort(func(p *fabric.Port) { p.PKeys = nil }))},
 		{"pkey-equal", "RoCE", "cluster", isNA, "roce", asPlanned},
 		{"pkey-equal", "RoCE without a plan", "cluster", isNA, "no RDMA port is InfiniBand", noPlan},
 
@@ -129,9 +123,10 @@ func equalNodeCases() []oneCase {
 		{"hca-count", "with a plan", "cluster", isNA, "nic-rdma look for each planned NIC", asPlanned},
 
 		{"gpu-count", "eight each", "cluster", isPass, "", asPlanned},
-		{"gpu-count", "seven", "host1", isFail, "1 of 8 GPUs of the node", fewer},
+		{"gpu-count", "seven", "host1", isFail, "1 of 8 GPUs of the node", both(noMachine, fewer)},
 		{"gpu-count", "list cut", "host1", isUnknown, "were not counted", both(fewer, gone("pci"))},
 		{"gpu-count", "all gone", "host1", isFail, "host1 has 0 GPUs", func(w *world) {
+			noMachine(w)
 			w.nodes = w.nodes[:1]
 			noGPUs(w)
 			w.nodes = append(w.nodes, metalFacts(w.plan, 1))

@@ -130,8 +130,14 @@ func clusterCases() []oneCase {
 		{"facts-collected", "nominal", "host1", unknown, "nominal", func(w *world) { w.host1().Source = "catalog" }},
 		{"facts-collected", "nothing at all", "cluster", unknown, "facts of 0 nodes", func(w *world) { noPlan(w); w.nodes = nil }},
 
-		{"mtu-equal", "one", "cluster", pass, "", asPlanned},
-		{"mtu-equal", "silent behind mtu", "host1:eth3", unknown, "mtu fails on host1:eth3", func(w *world) { eth3(w).MTU = 1500 }},
+		{"mtu-equal", "one", "cluster", pass, "", noPlan},
+		{"mtu-equal", "with a plan", "cluster", na, "mtu compares each planned NIC", func(w *world) { eth3(w).MTU = 1500 }},
+		{"mtu-equal", "an interface over InfiniBand beside", "cluster", pass, "", func(w *world) { noPlan(w); overInfiniBand(w); eth3(w).MTU = 2044 }},
+		{"mtu-equal", "lab hosts without a plan", "host1:eth3", unknown, "has MTU 1500, other nodes have 9000 on eth3", func(w *world) {
+			noPlan(w)
+			w.nodes[0], w.nodes[1] = labOf(w.nodes[0]), labOf(w.nodes[1])
+			eth3(w).MTU = 1500
+		}},
 		{"mtu-equal", "minority without a plan", "host1:eth3", fail, "has MTU 1500, 15 of the fabric's 16 NICs have 9000", func(w *world) { noPlan(w); eth3(w).MTU = 1500 }},
 		{"mtu-equal", "not read", "host1:eth3", unknown, "was not read", func(w *world) { noPlan(w); eth3(w).MTU = 0 }},
 		{"mtu-equal", "no fabric NIC", "cluster", unknown, "nothing to compare", func(w *world) {

@@ -19,13 +19,13 @@ func cardCases() []oneCase {
 	}
 	return []oneCase{
 		{"pcie-port-rate", "Gen5 x16 for 400 Gb/s", onPort3, isPass, "", asPlanned},
-		{"pcie-port-rate", "Gen4 x16 for 400 Gb/s", onPort3, isFail, "31.5 instead of 50.0 GB/s", gen4},
+		{"pcie-port-rate", "Gen4 x16 for 400 Gb/s", onPort3, isFail, "31.5 instead of 50.0 GB/s", both(noMachine, gen4)},
 		{"pcie-port-rate", "Gen4 x16 for 200 Gb/s", onPort3, isPass, "", both(gen4, onPort(func(p *fabric.Port) { p.RateGbps = ref(200.0) }))},
 		{"pcie-port-rate", "narrow switch", onPort3, isFail, "the link at " + rail3Up + " is the narrowest", func(w *world) {
 			pciOf(w.host1(), rail3Up).Link = &fabric.PCILink{Speed: 32, Width: 8, MaxSpeed: 32, MaxWidth: 8}
 		}},
 		{"pcie-port-rate", "a second link of the same card", onPort3, isPass, "", twins},
-		{"pcie-port-rate", "silent behind a port that is down", onPort3, isUnknown, "port-state fails", both(gen4, onPort(func(p *fabric.Port) { p.State = "DOWN" }))},
+		{"pcie-port-rate", "silent behind a port that is down", onPort3, isUnknown, "port-state fails", both(noMachine, gen4, onPort(func(p *fabric.Port) { p.State = "DOWN" }))},
 		{"pcie-port-rate", "rate not read", onPort3, isUnknown, "permission denied", both(onPort(func(p *fabric.Port) { p.RateGbps = nil }), gone("hcas.ports.rate bnxt_re2/1"))},
 		{"pcie-port-rate", "link not read", onPort3, isUnknown, "permission denied", both(onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.Link = nil }), gone("pci.link"))},
 		{"pcie-port-rate", "function unknown", onPort3, isUnknown, "PCI function of the RDMA device is unknown", onHCA(func(h *fabric.HCA) { h.PCI = "" })},

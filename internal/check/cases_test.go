@@ -45,7 +45,8 @@ func eth3(w *world) *fabric.NIC { return nicOf(w.host1(), "eth3") }
 func cases() []oneCase {
 	return slices.Concat(nicCases(), addressCases(), routeCases(), shadowCases(), filterCases(), hardwareCases(),
 		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), cardCases(), translationCases(),
-		machineCases(), logCases(), clusterCases(), equalPortCases(), equalNodeCases())
+		machineCases(), logCases(), clusterCases(), equalPortCases(), equalNodeCases(),
+		plannedCases(), unreadCases(), interfaceCases())
 }
 
 func nicCases() []oneCase {

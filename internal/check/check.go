@@ -14,6 +14,7 @@ type Rule struct {
 	Severity  fabric.Severity // of a failing finding
 	Cause     fabric.CauseID  // of a failing finding; empty: the rule never fails, it can only be unknown
 	Reference string          // where the rule comes from: document and section, RFC, kernel documentation
+	Facts     []string        // paths of the facts that it reads, as Missing names them
 	Scope     []Condition     // in the order of scope.go; empty: applies everywhere
 
 	// DependsOn are ids of rules that stand earlier in the list. While one of them fails on the same

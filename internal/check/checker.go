@@ -26,6 +26,8 @@ type Checker struct {
 	carried blames                    // what cluster rules depend on, of all nodes
 	lost    map[string]fabric.Missing // why there are no facts of some nodes
 	needed  map[string]bool           // ids of the rules that cluster rules depend on
+	readers readers                   // node rules by the facts that they read
+	out     []bool                    // rules that do not apply to the node at hand
 }
 
 // blame is why a rule does not pass on a subject: its own failure, or the failure that it depends on.
@@ -60,6 +62,8 @@ func New(plan *fabric.Plan, waivers []Waiver, now time.Time, emit func(fabric.Fi
 	for _, w := range waivers {
 		c.waivers = append(c.waivers, waiverUse{Waiver: w})
 	}
+	c.readers = readersOf(c.rules, func(r *Rule) bool { return r.Node != nil })
+	c.out = make([]bool, len(c.rules))
 	for _, r := range c.rules {
 		if r.Cluster == nil {
 			continue
@@ -79,13 +83,17 @@ func (c *Checker) Node(f *fabric.Facts) {
 	}
 	in := newNodeInput(f, c.plan.node(f.Node))
 	d := digest(in, c.texts)
-	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, nodes: []Digest{d}}
+	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{d}}
+	in.view.used = nil // a digest looks up more than the rules of this node need
+	in.view.reads = func(path string) bool { return c.readers.inScope(path, c.out) }
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Node == nil {
 			continue
 		}
-		for _, v := range judgeNode(r, in, here) {
+		var verdicts []Verdict
+		verdicts, c.out[i] = judgeNode(r, in, here)
+		for _, v := range verdicts {
 			c.settle(r, v, c.blamed)
 		}
 	}
@@ -129,18 +137,19 @@ func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 	return c.summary, ctx.Err()
 }
 
-func judgeNode(r *Rule, in NodeInput, here scene) []Verdict {
+// judgeNode returns the verdicts of a rule on a node; out is true where the rule does not apply.
+func judgeNode(r *Rule, in NodeInput, here scene) (verdicts []Verdict, out bool) {
 	if v, ok := excluded(r.Scope, here); ok {
-		return []Verdict{v}
+		return []Verdict{v}, v.Status == fabric.NotApplicable
 	}
 	if out := r.Node(in); len(out) > 0 {
 		if in.Facts.Hardware != "" && listed(r.Scope, withHardware().ID) {
 			markHardware(out, in.Facts.Hardware)
 		}
-		return out
+		return out, false
 	}
 	why := in.why("nothing to check on "+in.Facts.Node, fabric.FactNICs, fabric.FactHCAs, fabric.FactPCI)
-	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}
+	return []Verdict{unknown(fabric.NodeSubject(in.Facts.Node), why)}, false
 }
 
 // markHardware marks each verdict as one about hardware that is not the node's own.

@@ -43,6 +43,7 @@ type NICDigest struct {
 	Name      string
 	MTU       int  // bytes
 	Fabric    bool // planned, or with an RDMA device
+	OverIB    bool // an interface over InfiniBand: its MTU is not that of the port
 	Addresses []netip.Addr
 	GID       trait // index of its address as RoCE v2 in the GID table
 }
@@ -113,7 +114,7 @@ func (in NodeInput) digestNICs(t texts) []NICDigest {
 		if !ok {
 			continue
 		}
-		n := NICDigest{Name: t.keep(name), MTU: nic.MTU, Fabric: known}
+		n := NICDigest{Name: t.keep(name), MTU: nic.MTU, Fabric: known, OverIB: in.overInfiniBand(nic)}
 		for _, p := range nic.Addresses {
 			if p.Addr().IsGlobalUnicast() {
 				n.Addresses = append(n.Addresses, p.Addr())
@@ -155,7 +156,11 @@ func (in NodeInput) digestPorts(t texts) []PortDigest {
 		if p.port.RateGbps != nil {
 			d.Rate = *p.port.RateGbps
 		}
-		d.PKeys = t.trait(strings.Join(sortedOnce(p.port.PKeys), " "), "P_Keys were not read")
+		keys := strings.Join(sortedOnce(p.port.PKeys), " ")
+		if _, cut := in.missing(fabric.FactPortPKeys + " " + p.name); cut {
+			keys = ""
+		}
+		d.PKeys = t.trait(keys, "P_Keys were not all read")
 		out = append(out, d)
 	}
 	return out
@@ -195,6 +200,9 @@ func (in NodeInput) digestMachine(d *Digest, t texts) {
 		d.CPUs = t.trait("", in.why("processors were not read", fabric.FactMachineCPUModel, fabric.FactMachineCPUsOnline))
 	}
 	d.Drivers = t.trait(in.driverVersions(), in.why("no GPU or NIC driver reports its version", fabric.FactModules, fabric.FactModuleVersion))
+	if m, cut := in.missing(fabric.FactModules); cut && !m.Absent {
+		d.Drivers = t.trait("", in.why("driver versions were not all read", fabric.FactModules))
+	}
 	drivers, images := in.gpuVersions()
 	d.GPUDriver = t.trait(drivers, in.why("GPU driver version was not read", fabric.FactGPUDriverVersion, fabric.FactGPUs))
 	d.VBIOS = t.trait(images, in.why("VBIOS was not read", fabric.FactGPUVBIOS, fabric.FactGPUs))
@@ -213,22 +221,37 @@ func value(text *string) string {
 	return *text
 }
 
-// driverVersions lists the modules that report their version, and the drivers of fabric NICs that ethtool reports.
+// noVersion stands for the version of a driver that is in use and reports none.
+const noVersion = "?"
+
+// driverVersions lists the modules that report their version, the drivers of fabric NICs that ethtool reports, and
+// with noVersion those drivers of the fabric of which neither does.
 func (in NodeInput) driverVersions() string {
 	var lines []string
+	versions := map[string]string{}
+	add := func(name, version string) {
+		if name != "" && versions[name] == "" {
+			versions[name] = version
+		}
+	}
 	for i := range in.Facts.Modules {
 		if m := &in.Facts.Modules[i]; m.Version != "" {
-			lines = append(lines, m.Name+" "+m.Version)
+			add(m.Name, m.Version)
 		}
 	}
 	for _, name := range in.view.nics {
 		nic, ok := in.nic(name)
-		if !ok || nic.Driver == "" || nic.DriverVersion == "" {
+		if !ok || nic.Driver == "" {
 			continue
 		}
-		if m, ok := in.module(nic.Driver); !ok || m.Version == "" {
-			lines = append(lines, nic.Driver+" "+nic.DriverVersion)
+		add(nic.Driver, orWord(nic.DriverVersion, noVersion))
+		partner, _ := rdmaPartner(nic.Driver)
+		if _, ok := in.hcaOf(nic); ok {
+			add(partner, noVersion)
 		}
+	}
+	for name, version := range versions {
+		lines = append(lines, name+" "+version)
 	}
 	return strings.Join(sortedOnce(lines), "\n")
 }

@@ -28,6 +28,7 @@ func rdmaModules() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 1; kernel source, drivers/infiniband/hw",
+		Facts:     []string{fabric.FactHCAs, fabric.FactModules, fabric.FactNICs, fabric.FactNICDriver},
 		Scope:     []Condition{withPlan(), withHardware()},
 		Node:      judgeRDMAModules,
 	}
@@ -36,6 +37,10 @@ func rdmaModules() Rule {
 func judgeRDMAModules(in NodeInput) []Verdict {
 	var seen, absent, odd []string
 	for _, name := range in.Plan.NICs {
+		if h, ok := in.plannedHCA(name); ok {
+			seen = addOnce(seen, "RDMA device "+h.Name)
+			continue
+		}
 		nic, ok := in.nic(name)
 		if !ok {
 			continue
@@ -115,6 +120,7 @@ func nicRDMA() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and 6; rdma-link(8)",
+		Facts:     []string{fabric.FactHCAs, fabric.FactHCAPCI, fabric.FactNICs, fabric.FactNICPCI, fabric.FactPortGIDAttributes},
 		Scope:     []Condition{withPlan(), withHardware()},
 		DependsOn: []string{"nic-present", "rdma-modules"},
 		Node:      judgeNICRDMA,
@@ -127,7 +133,7 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 	})
 	_, cut := in.missing(fabric.FactHCAs)
 	none := knownWithoutRDMA(in.Facts)
-	return in.eachPlanned(func(nic *fabric.NIC) Verdict {
+	out := in.eachPlanned(func(nic *fabric.NIC) Verdict {
 		name := in.Facts.Node + ":" + nic.Name
 		if h, ok := in.hcaOf(nic); ok {
 			return pass("an RDMA device", saw("/sys/class/infiniband", h.Name+" on "+nic.PCI))
@@ -143,6 +149,21 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 			Fix:  onNode("rdma link show; dmesg | grep -i -e "+orWord(nic.PCI, nic.Name), in.Facts.Node),
 		}
 	})
+	for i, name := range in.Plan.NICs {
+		if h, ok := in.plannedHCA(name); ok {
+			out[i] = pass("an RDMA device", saw("/sys/class/infiniband", h.Name))
+			out[i].Subject = fabric.NICSubject(in.Facts.Node, name)
+		}
+	}
+	return out
+}
+
+// plannedHCA finds the RDMA device that a plan for InfiniBand names instead of an interface over it.
+func (in NodeInput) plannedHCA(name string) (*fabric.HCA, bool) {
+	if _, isNIC := in.nic(name); isNIC || in.Plan.Transport != fabric.InfiniBand {
+		return nil, false
+	}
+	return in.hca(name)
 }
 
 // namesNIC reports whether the GID table of a port names its interface: verbs alone do not.
@@ -167,6 +188,7 @@ func uverbsDevices() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRDMADriver,
 		Reference: "kernel documentation, infiniband/user_verbs; Broadcom RoCE guide 2.6 no. 6",
+		Facts:     []string{fabric.FactHCAs, fabric.FactMachineRDMACharDevices},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeUverbs,
 	}
@@ -198,6 +220,7 @@ func providerABI() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverABI,
 		Reference: "Broadcom RoCE guide 5.1 no. 6; rdma-core, libibverbs, match_device",
+		Facts:     []string{fabric.FactHCAs, fabric.FactPorts, fabric.FactPortActiveMTU},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"uverbs-devices"},
 		Node:      judgeProviderABI,
@@ -240,6 +263,7 @@ func moduleOnDisk() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseDriverABI,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and chapter 7; modinfo(8), dkms(8)",
+		Facts:     []string{fabric.FactModules, fabric.FactModuleVersion, fabric.FactModuleOnDisk, fabric.FactModuleDKMS},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeModuleOnDisk,
 	}
@@ -282,6 +306,7 @@ func driverConflict() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverConflict,
 		Reference: "Broadcom RoCE guide 5.1 no. 7",
+		Facts:     []string{fabric.FactKernelLog},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeDriverConflict,
 	}

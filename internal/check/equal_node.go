@@ -18,6 +18,7 @@ func kernelEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "ROCm CVS, imbue and NVIDIA aicr, kernel version",
+		Facts:     []string{fabric.FactKernelRelease},
 		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -39,6 +40,7 @@ func driverEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 (the correct version); imbue and ROCm CVS, driver version",
+		Facts:     []string{fabric.FactModules, fabric.FactModuleVersion, fabric.FactNICDriverVersion},
 		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster:   judgeDriverEqual,
 	}
@@ -51,6 +53,14 @@ func judgeDriverEqual(in ClusterInput) []Verdict {
 			return onNode("install the driver in version "+want+", update-initramfs -u, reboot", s.Node)
 		},
 	}
+	reported := map[string]bool{} // drivers that report a version on some node
+	in.eachNode(func(d *Digest) {
+		for line := range strings.SplitSeq(d.Drivers.value, "\n") {
+			if name, version, _ := strings.Cut(line, " "); version != noVersion {
+				reported[name] = true
+			}
+		}
+	})
 	in.eachNode(func(d *Digest) {
 		node := fabric.NodeSubject(d.Node)
 		if d.Drivers.why != "" {
@@ -61,6 +71,12 @@ func judgeDriverEqual(in ClusterInput) []Verdict {
 			name, version, _ := strings.Cut(line, " ")
 			if name == "amdgpu" || name == "nvidia" {
 				continue // gpu-driver-equal reports it
+			}
+			if version == noVersion {
+				if reported[name] {
+					q.members = append(q.members, member{subject: node, kind: name, trait: trait{why: "version of " + name + " was not read"}})
+				}
+				continue
 			}
 			q.members = append(q.members, member{subject: node, kind: name, trait: trait{value: version}})
 		}
@@ -76,6 +92,7 @@ func gpuDriverEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "VMware Cloud Foundation guide table 3 and 9.4; imbue and Meta gcm, driver equal",
+		Facts:     []string{fabric.FactGPUs, fabric.FactGPUDriverVersion},
 		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -97,6 +114,7 @@ func gpuFirmwareEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Meta gcm, imbue and Infera, VBIOS and GPU firmware equal",
+		Facts:     []string{fabric.FactGPUs, fabric.FactGPUVBIOS},
 		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -118,6 +136,7 @@ func biosEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "VMware Cloud Foundation guide 7 (BIOS at the latest version); ROCm CVS, BIOS version uniform",
+		Facts:     []string{fabric.FactMachineBIOS},
 		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return equality{
@@ -139,6 +158,7 @@ func cpuEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, check_hw_cpuinfo; Meta gcm, socket and core count",
+		Facts:     []string{fabric.FactMachineCPUModel, fabric.FactMachineCPUsOnline},
 		Scope:     []Condition{withOwnHardware(), withPeers()},
 		DependsOn: []string{"cpus-online"},
 		Cluster: func(in ClusterInput) []Verdict {
@@ -162,6 +182,7 @@ func memoryEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks, physical memory within 3 to 7 %; Broadcom RoCE guide 2.3.3",
+		Facts:     []string{fabric.FactMachineMemory},
 		Scope:     []Condition{withOwnHardware(), withPeers()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
@@ -184,7 +205,8 @@ func hcaCount() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "NVIDIA NVSentinel, fewer ports than the peers; Meta gcm, HCA count",
-		Scope:     []Condition{withoutPlan(), withOwnHardware(), withPeers(), withRDMA()},
+		Facts:     []string{fabric.FactHCAs},
+		Scope:     []Condition{withoutPlan("nic-present and nic-rdma look for each planned NIC"), withOwnHardware(), withPeers(), withRDMA()},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "RDMA devices", source: "/sys/class/infiniband",
@@ -206,7 +228,9 @@ func gpuCount() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "all public health checks, GPU count; OCI HPC, GpuBus",
+		Facts:     []string{fabric.FactGPUs, fabric.FactPCI},
 		Scope:     []Condition{withOwnHardware(), withPeers(), withGPU()},
+		DependsOn: []string{"gpu-planned"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "GPUs", source: "/sys/bus/pci/devices",

@@ -15,6 +15,7 @@ func firmwareEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6; imbue and ROCm CVS, firmware uniform",
+		Facts:     []string{fabric.FactHCAFirmware, fabric.FactNICFirmware},
 		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		DependsOn: []string{"port-state"},
 		Cluster: func(in ClusterInput) []Verdict {
@@ -37,6 +38,7 @@ func pkeyEqual() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9; Verda and mori, same P_Key on all ports",
+		Facts:     []string{fabric.FactPortPKeys},
 		Scope:     []Condition{onInfiniBand(), withOwnHardware(), withRDMA()},
 		DependsOn: []string{"port-state", "sm-lid", "pkey-member"},
 		Cluster: func(in ClusterInput) []Verdict {
@@ -61,6 +63,7 @@ func gidIndexEqual() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseGIDIndex,
 		Reference: "NCCL documentation, NCCL_IB_GID_INDEX; Broadcom RoCE guide 2.6 no. 9; ROCm CVS, same GID index on every node",
+		Facts:     []string{fabric.FactPortGIDs, fabric.FactPortGIDAttributes, fabric.FactNICAddresses},
 		Scope:     []Condition{withAddresses(), onRoCE(), withOwnHardware(), withRDMA()},
 		DependsOn: []string{"gid-roce-v2", "nic-rdma", "address", "link-layer"},
 		Cluster: func(in ClusterInput) []Verdict {
@@ -90,8 +93,9 @@ func portRate() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePortRateLow,
 		Reference: "Broadcom RoCE guide 2.6 no. 8; InfiniBand Architecture 1.4, 14.2.5.6 LinkSpeedActive and LinkWidthActive",
+		Facts:     []string{fabric.FactPortRate},
 		Scope:     []Condition{withOwnHardware(), withRDMA()},
-		DependsOn: []string{"link-up", "port-state"},
+		DependsOn: []string{"link-up", "port-state", "rate-planned"},
 		Cluster:   judgePortRate,
 	}
 }
@@ -153,6 +157,7 @@ func duplicateGUID() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "InfiniBand Architecture 1.4, 4.1.1; opensm(8), duplicate GUID",
+		Facts:     []string{fabric.FactHCAs, fabric.FactHCANodeGUID},
 		Scope:     []Condition{withOwnHardware(), withRDMA()},
 		Cluster:   judgeDuplicateGUID,
 	}

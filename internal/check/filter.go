@@ -17,14 +17,15 @@ func rpFilter() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "RFC 3704, 2.2; kernel documentation, networking/ip-sysctl, rp_filter (loose mode with policy routing)",
-		Scope:     []Condition{withRDMA()},
+		Facts:     []string{fabric.FactNICs, fabric.FactNICRPFilter, fabric.FactNICAddresses, fabric.FactRules, fabric.FactRoutes},
+		Scope:     []Condition{onRoCE(), withRDMA()},
 		DependsOn: []string{"nic-present", "source-rule", "rail-route"},
 		Node:      judgeRPFilter,
 	}
 }
 
 func judgeRPFilter(in NodeInput) []Verdict {
-	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+	return in.each(in.ethernet(), func(nic *fabric.NIC) Verdict {
 		const want = "0 or 2, or a return route through the same NIC"
 		name := in.Facts.Node + ":" + nic.Name
 		if nic.RPFilter == nil {
@@ -63,6 +64,7 @@ func neighbourTable() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNeighbourOverflow,
 		Reference: "kernel documentation, networking/ip-sysctl, neigh/default/gc_thresh3; the plan",
+		Facts:     []string{fabric.FactSysctls + ".net.ipv4.neigh.default.gc_thresh3"},
 		Scope:     []Condition{withPlan(), withAddresses(), withHardware(), withOwnAddresses()},
 		Node:      judgeNeighbourTable,
 	}

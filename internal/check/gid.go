@@ -15,6 +15,7 @@ func gidRoCEv2() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGIDIndex,
 		Reference: "Broadcom RoCE guide 2.6 no. 9; InfiniBand Architecture 1.4, annex A17; kernel documentation, ABI/stable/sysfs-class-infiniband, gid_attrs",
+		Facts:     []string{fabric.FactHCAs, fabric.FactPorts, fabric.FactPortGIDs, fabric.FactPortGIDAttributes, fabric.FactNICAddresses},
 		Scope:     []Condition{withAddresses(), onRoCE(), withHardware(), withOwnAddresses(), withRDMA()},
 		DependsOn: []string{"nic-rdma", "address", "link-layer"},
 		Node:      judgeGIDRoCEv2,
@@ -25,7 +26,7 @@ func gidRoCEv2() Rule {
 const typeRoCEv2 = "RoCE v2"
 
 func judgeGIDRoCEv2(in NodeInput) []Verdict {
-	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+	return in.each(in.ethernet(), func(nic *fabric.NIC) Verdict {
 		name := in.Facts.Node + ":" + nic.Name
 		address, ok := in.addressOf(nic)
 		if !ok {

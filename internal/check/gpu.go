@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +15,7 @@ func gpuDevice() Rule {
 		Doc:       "looks for GPUs among the PCI functions: a node without GPUs may be the wrong node, or has lost them, so GPU checks are unknown",
 		Severity:  fabric.SeverityWarning,
 		Reference: "PCI Code and ID Assignment Specification, base classes 03 and 12; Broadcom RoCE guide chapter 7",
+		Facts:     []string{fabric.FactGPUs, fabric.FactPCI},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeGPUDevice,
 	}
@@ -38,6 +40,7 @@ func gpuDriver() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGPUDriver,
 		Reference: "Broadcom RoCE guide 2.6 no. 3 and chapter 7",
+		Facts:     []string{fabric.FactGPUs, fabric.FactPCI, fabric.FactPCIDriver},
 		Scope:     []Condition{withHardware(), withGPU()},
 		Node:      judgeGPUDriver,
 	}
@@ -86,6 +89,10 @@ func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 	return out
 }
 
+func (in NodeInput) isGPU(address string) bool {
+	return slices.ContainsFunc(in.Facts.GPUs, func(g fabric.GPU) bool { return g.PCI == address })
+}
+
 func (in NodeInput) gpuSubject(address string) fabric.Subject {
 	return fabric.Subject{Kind: "gpu", Node: in.Facts.Node, GPU: address}
 }
@@ -99,6 +106,7 @@ func gpuDirect() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseGDRDisabled,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 and 5.1 no. 3; NVIDIA GPUDirect RDMA documentation; kernel documentation, driver-api/dma-buf",
+		Facts:     []string{fabric.FactGPUs, fabric.FactKernelDMABuf, fabric.FactKernelPeerMemory, fabric.FactModules},
 		Scope:     []Condition{withHardware(), withRDMA(), withGPU()},
 		Node:      judgeGPUDirect,
 	}

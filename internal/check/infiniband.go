@@ -16,6 +16,7 @@ func smLID() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo, MasterSMLID; vSphere 8 and InfiniBand, ib sm virt enable",
+		Facts:     []string{fabric.FactPorts, fabric.FactPortSMLID},
 		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"link-layer", "port-state"},
 		Node:      judgeSMLID,
@@ -34,6 +35,7 @@ func portLID() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseSubnetManager,
 		Reference: "InfiniBand Architecture 1.4, 4.1.3 and 14.2.5.6 PortInfo, LID",
+		Facts:     []string{fabric.FactPorts, fabric.FactPortLID},
 		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"sm-lid"},
 		Node:      judgePortLID,
@@ -75,6 +77,7 @@ func pkeyMember() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CausePKeyMismatch,
 		Reference: "InfiniBand Architecture 1.4, 10.9.3 partition membership",
+		Facts:     []string{fabric.FactPorts, fabric.FactPortPKeys},
 		Scope:     []Condition{onInfiniBand(), withHardware(), withRDMA()},
 		DependsOn: []string{"sm-lid"},
 		Node:      judgePKeyMember,
@@ -93,10 +96,14 @@ func judgePKeyMember(in NodeInput) []Verdict {
 			return Verdict{Why: in.portWhy("P_Keys of "+name+" were not read", fabric.FactPortPKeys, p)}
 		}
 		keys := strings.Join(p.port.PKeys, " ")
+		_, cut := in.missing(fabric.FactPortPKeys + " " + p.name)
 		for _, k := range p.port.PKeys {
-			if n, err := strconv.ParseUint(k, 0, 16); err == nil && (n == wanted || wanted == 0 && n&fabric.FullMember != 0) {
+			if n, err := strconv.ParseUint(k, 0, 16); err == nil && (wanted != 0 && n == wanted || wanted == 0 && n&fabric.FullMember != 0) {
 				return pass(want, saw(p.sysfs("pkeys"), keys))
 			}
+		}
+		if cut { // the key that is wanted may be the one that was not read
+			return Verdict{Evidence: []fabric.Evidence{saw(p.sysfs("pkeys"), keys)}, Why: in.portWhy("P_Keys of "+name+" were not all read", fabric.FactPortPKeys, p)}
 		}
 		why := name + " is only a limited member of its partitions (" + keys + "): it cannot reach other limited members."
 		if wanted != 0 {

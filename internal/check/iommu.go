@@ -1,6 +1,10 @@
 package check
 
-import "railwright.dev/railwright/internal/fabric"
+import (
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
 
 func iommuMode() Rule {
 	return Rule{
@@ -11,6 +15,7 @@ func iommuMode() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseIOMMUTranslated,
 		Reference: "Broadcom RoCE guide 2.3 and 2.6 no. 5; kernel documentation, ABI/testing/sysfs-kernel-iommu_groups, type",
+		Facts:     []string{fabric.FactMachineIOMMUMode, fabric.FactPCIIOMMUGroup},
 		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeIOMMUMode,
 	}
@@ -23,6 +28,10 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 		return in.asNode(Verdict{Why: in.why("IOMMU mode of "+in.Facts.Node+" was not read", fabric.FactMachineIOMMUMode)})
 	}
 	seen := []fabric.Evidence{saw("/sys/kernel/iommu_groups/*/type", *mode)}
+	if d, ok := in.grouped(); ok && *mode == "off" {
+		seen = append(seen, saw("/sys/bus/pci/devices/"+d.Address+"/iommu_group", strconv.Itoa(*d.IOMMUGroup)))
+		return in.asNode(Verdict{Evidence: seen, Why: "the IOMMU of " + in.Facts.Node + " shows no group, but " + d.Address + " is in one: its mode is unknown"})
+	}
 	if *mode == "off" || *mode == "passthrough" {
 		return in.asNode(pass(want, seen...))
 	}
@@ -37,6 +46,16 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 	})
 }
 
+// grouped finds a PCI function that is in a group of the IOMMU.
+func (in NodeInput) grouped() (*fabric.PCIDevice, bool) {
+	for i := range in.Facts.PCI {
+		if in.Facts.PCI[i].IOMMUGroup != nil {
+			return &in.Facts.PCI[i], true
+		}
+	}
+	return nil, false
+}
+
 func ats() Rule {
 	return Rule{
 		ID:    "ats",
@@ -46,6 +65,7 @@ func ats() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseATSDisabled,
 		Reference: "VMware Cloud Foundation guide 8.3; PCI Express Base Specification 5.0, 10.5.1",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCIATS},
 		Scope:     []Condition{withHardware(), withRDMA(), onVirtual()},
 		Node:      judgeATS,
 	}

@@ -14,6 +14,7 @@ func numaBalancing() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNumaBalancing,
 		Reference: "Broadcom RoCE guide 2.6 no. 15; kernel documentation, admin-guide/sysctl/kernel, numa_balancing",
+		Facts:     []string{fabric.FactSysctls + ".kernel.numa_balancing"},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeNUMABalancing,
 	}

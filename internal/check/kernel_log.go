@@ -79,8 +79,9 @@ func kernelLogPCIe() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "kernel source, drivers/pci/pci.c, pcie_print_link_status; Broadcom RoCE guide 2.6 no. 12 and 14; imbue host health checks",
+		Facts:     []string{fabric.FactKernelLog},
 		Scope:     []Condition{withHardware(), onBareMetal()},
-		DependsOn: []string{"pcie-link", "pcie-port-rate"},
+		DependsOn: []string{"pcie-link", "pcie-planned", "pcie-port-rate"},
 		Node:      judgeKernelLogPCIe,
 	}
 }
@@ -134,6 +135,7 @@ func kernelLogAER() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "kernel documentation, PCI/pcieaer-howto; PCI Express Base Specification 5.0, 6.2; OCI HPC health checks",
+		Facts:     []string{fabric.FactKernelLog},
 		Scope:     []Condition{withHardware()},
 		DependsOn: []string{"pcie-payload"},
 		Node:      judgeKernelLogAER,

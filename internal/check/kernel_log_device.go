@@ -16,6 +16,7 @@ func kernelLogGPU() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "NVIDIA, Xid Errors; Azure node health checks and awsome-distributed-training (lists of Xid); ROCm CVS (amdgpu); Broadcom RoCE guide 2.6 no. 14",
+		Facts:     []string{fabric.FactKernelLog},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeKernelLogGPU,
 	}
@@ -138,6 +139,7 @@ func kernelLogNIC() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "kernel source, drivers/net/ethernet/mellanox/mlx5 and broadcom/bnxt; NVIDIA NVSentinel and leptonai gpud; Broadcom RoCE guide 2.6 no. 14 and 5.1 no. 5",
+		Facts:     []string{fabric.FactKernelLog},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeKernelLogNIC,
 	}

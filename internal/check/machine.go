@@ -15,6 +15,7 @@ func cpusOnline() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/cputopology; Azure node health checks, check_hw_cpuinfo",
+		Facts:     []string{fabric.FactMachineCPUsOnline, fabric.FactMachineCPUsPresent},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeCPUsOnline,
 	}
@@ -46,6 +47,7 @@ func cpuGovernor() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/pm/cpufreq, performance; Meta gcm and OCI HPC health checks",
+		Facts:     []string{fabric.FactMachineGovernor},
 		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgeCPUGovernor,
 	}
@@ -77,6 +79,7 @@ func swap() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "Azure node health checks and imbue, swap 0 kB; Kubernetes documentation, swap memory management",
+		Facts:     []string{fabric.FactMachineSwap},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeSwap,
 	}
@@ -107,6 +110,7 @@ func memlock() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMemlock,
 		Reference: "getrlimit(2), RLIMIT_MEMLOCK; AMD instinct cluster networking guide (unlimited), Primus and Infera (at least 32 GiB)",
+		Facts:     []string{fabric.FactMachineMemlockLimit},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		Node:      judgeMemlock,
 	}

@@ -11,11 +11,12 @@ func mtu() Rule {
 	return Rule{
 		ID:        "mtu",
 		Title:     "NICs have the planned MTU",
-		Doc:       "compares each planned NIC's MTU with the plan: it determines the RoCE payload per packet, and connections between different MTUs fail",
+		Doc:       "compares each planned NIC's MTU with the plan: it determines the RoCE payload per packet, and connections between different MTUs fail. The MTU of an interface over InfiniBand (2044, 4092, 65520) is not that of the port: see rdma-mtu",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "the plan; Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
-		Scope:     []Condition{withPlan()},
+		Facts:     []string{fabric.FactNICs},
+		Scope:     []Condition{withPlan(), onRoCE()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeMTU,
 	}
@@ -87,8 +88,8 @@ func mtuEqual() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
-		Scope:     []Condition{withRDMA()},
-		DependsOn: []string{"mtu"},
+		Facts:     []string{fabric.FactNICs},
+		Scope:     []Condition{withoutPlan("mtu compares each planned NIC"), onRoCE()},
 		Cluster:   judgeMTUEqual,
 	}
 }
@@ -96,19 +97,18 @@ func mtuEqual() Rule {
 func judgeMTUEqual(in ClusterInput) []Verdict {
 	counts, total := map[int]int{}, 0
 	in.fabricNICs(func(_ *Digest, n *NICDigest) {
-		if n.MTU > 0 {
+		if n.MTU > 0 && !n.OverIB {
 			counts[n.MTU]++
 			total++
 		}
 	})
+	if total == 0 {
+		return in.judgeAlikeMTU()
+	}
 	if total < 2 {
-		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: "+strconv.Itoa(total)+
-			" NICs with an RDMA device or in a cluster file were seen")}
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: "+strconv.Itoa(total)+" Ethernet NICs with an RDMA device were seen")}
 	}
-	want, transport := commonMTU(counts), fabric.Transport("") // only the plan determines what runs on it
-	if in.Plan != nil {
-		want, transport = in.Plan.MTU, in.Plan.Transport
-	}
+	want := commonMTU(counts)
 	expected := strconv.Itoa(want) + " bytes on every NIC"
 	var out []Verdict
 	in.fabricNICs(func(d *Digest, n *NICDigest) {
@@ -118,15 +118,15 @@ func judgeMTUEqual(in ClusterInput) []Verdict {
 			Evidence: []fabric.Evidence{saw("ip link show dev "+n.Name, "mtu "+strconv.Itoa(n.MTU))},
 		}
 		switch {
-		case n.MTU == want:
+		case n.MTU == want || n.OverIB:
 			return
 		case n.MTU <= 0:
 			v.Why = "MTU of " + name + " was not read"
 		default:
 			v.Status = fabric.Fail
 			v.Why = fmt.Sprintf("%s has MTU %d, %d of the fabric's %d NICs have %d.", name, n.MTU, counts[want], total, want)
-			v.Cost = mtuCost(transport, n.MTU, want)
-			v.Fix = untilBoot("ip link set dev "+n.Name+" mtu "+strconv.Itoa(want), d.Node, in.Plan != nil)
+			v.Cost = mtuCost(fabric.Transport(""), n.MTU, want) // only a plan determines what runs on it
+			v.Fix = untilBoot("ip link set dev "+n.Name+" mtu "+strconv.Itoa(want), d.Node, false)
 		}
 		out = append(out, v)
 	})
@@ -136,6 +136,47 @@ func judgeMTUEqual(in ClusterInput) []Verdict {
 		return []Verdict{v}
 	}
 	return out
+}
+
+// judgeAlikeMTU compares interfaces of one name where nothing says which belong to the fabric: of those that differ it
+// is unknown which is right, or whether it matters.
+func (in ClusterInput) judgeAlikeMTU() []Verdict {
+	counts := map[string]map[int]int{}
+	visit := func(each func(*Digest, *NICDigest)) {
+		for i := range in.Nodes {
+			for k := range in.Nodes[i].NICs {
+				if n := &in.Nodes[i].NICs[k]; !in.Nodes[i].Nominal && !n.OverIB {
+					each(&in.Nodes[i], n)
+				}
+			}
+		}
+	}
+	visit(func(_ *Digest, n *NICDigest) {
+		if counts[n.Name] == nil {
+			counts[n.Name] = map[int]int{}
+		}
+		counts[n.Name][n.MTU]++
+	})
+	var out []Verdict
+	unread := false
+	visit(func(d *Digest, n *NICDigest) {
+		want := commonMTU(counts[n.Name])
+		if n.MTU != want || n.MTU <= 0 {
+			s := fabric.NICSubject(d.Node, n.Name)
+			out = append(out, unknown(s, fmt.Sprintf("%s has MTU %d, other nodes have %d on %s, and without a cluster file it is unknown whether it belongs to the fabric",
+				s, n.MTU, want, n.Name), saw("ip link show dev "+n.Name, "mtu "+strconv.Itoa(n.MTU))))
+		}
+	})
+	for i := range in.Nodes {
+		unread = unread || !in.Nodes[i].NoRDMA
+	}
+	switch {
+	case len(out) > 0:
+		return out
+	case unread:
+		return []Verdict{unknown(fabric.ClusterSubject(), "nothing to compare: no NIC with an RDMA device was seen")}
+	}
+	return []Verdict{{Status: fabric.NotApplicable, Subject: fabric.ClusterSubject(), Why: "no node has an RDMA device (see rdma-device)"}}
 }
 
 // commonMTU is the MTU that most NICs have; of two equally common ones the larger, since the default is the smaller.

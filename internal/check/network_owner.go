@@ -10,6 +10,7 @@ func networkOwner() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseAddressMissing,
 		Reference: "Broadcom RoCE guide 2.4, netplan with renderer: networkd; netplan(5), renderer",
+		Facts:     []string{fabric.FactMachineNetworkOwner},
 		Scope:     []Condition{withPlan(), withAddresses(), withHardware()},
 		Node:      judgeNetworkOwner,
 	}

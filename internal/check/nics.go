@@ -14,6 +14,7 @@ func nicPresent() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "the plan; Broadcom RoCE guide 2.4, eight NICs a host",
+		Facts:     []string{fabric.FactNICs},
 		Scope:     []Condition{withPlan()},
 		Node:      judgeNICPresent,
 	}
@@ -34,6 +35,9 @@ func judgeOnePresent(in NodeInput, name string) Verdict {
 	if nic, ok := in.nic(name); ok {
 		return pass(name, saw("ip link show dev "+name, "index "+strconv.Itoa(nic.Index)))
 	}
+	if h, ok := in.plannedHCA(name); ok {
+		return pass(name, saw("/sys/class/infiniband/"+h.Name, fabric.Count(len(h.Ports), "port")))
+	}
 	if _, cut := in.missing(fabric.FactNICs); cut || len(in.Facts.NICs) == 0 {
 		return Verdict{Why: in.why("unknown whether "+name+" exists", fabric.FactNICs), Evidence: []fabric.Evidence{seen}}
 	}
@@ -50,18 +54,19 @@ func linkUp() Rule {
 	return Rule{
 		ID:        "link-up",
 		Title:     "NICs have a link",
-		Doc:       "reads carrier and operational state of the planned NICs, or of those with an RDMA device: a NIC without a link cannot take part in any collective",
+		Doc:       "reads carrier and operational state of the planned NICs, or of those with an RDMA device: a NIC without a link cannot take part in any collective. On InfiniBand port-state reads the port: the interface over it may be down",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "RFC 2863, ifOperStatus; kernel documentation, networking/operstates; Broadcom RoCE guide 2.6 no. 8",
-		Scope:     []Condition{withRDMA()},
+		Facts:     []string{fabric.FactNICs},
+		Scope:     []Condition{onRoCE(), withRDMA()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeLinkUp,
 	}
 }
 
 func judgeLinkUp(in NodeInput) []Verdict {
-	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+	return in.each(in.ethernet(), func(nic *fabric.NIC) Verdict {
 		carrier := "unknown"
 		if nic.Carrier != nil {
 			carrier = strconv.FormatBool(*nic.Carrier)

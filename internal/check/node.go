@@ -22,7 +22,20 @@ type nodeView struct {
 	ports []portAt                     // of the fabric
 	cards []string                     // PCI functions of the fabric's NICs and RDMA devices
 	ends  []string                     // PCI functions between which GPU traffic runs: GPUs and cards
+	used  []bool                       // entries of Missing that a rule looked up; nil: none
+
+	reads func(path string) bool // whether a rule that applies to the node reads a fact
 }
+
+// use marks an entry of Missing as looked up by a rule.
+func (v *nodeView) use(entry int) {
+	for len(v.used) <= entry {
+		v.used = append(v.used, false)
+	}
+	v.used[entry] = true
+}
+
+func (v *nodeView) isUsed(entry int) bool { return entry < len(v.used) && v.used[entry] }
 
 // portAt is an RDMA port of the fabric and where it sits.
 type portAt struct {
@@ -68,13 +81,20 @@ func (in NodeInput) why(unknown string, what ...string) string {
 	return unknown
 }
 
-func (in NodeInput) missing(what ...string) (fabric.Missing, bool) {
+// missing finds the first of some facts that could not be read, and marks every entry about it as used.
+func (in NodeInput) missing(what ...string) (found fabric.Missing, ok bool) {
 	for _, w := range what {
-		if m, ok := in.Facts.MissingReason(w); ok {
-			return m, true
+		for i, m := range in.Facts.Missing {
+			if m.What != w {
+				continue
+			}
+			in.view.use(i)
+			if !ok {
+				found, ok = m, true
+			}
 		}
 	}
-	return fabric.Missing{}, false
+	return found, ok
 }
 
 // eachPlanned judges every planned NIC; one that is not in the facts is unknown (nic-present reports it).
@@ -111,6 +131,42 @@ func (in NodeInput) findNICs() []string {
 		}
 	}
 	return names
+}
+
+// hca finds an RDMA device by its name.
+func (in NodeInput) hca(name string) (*fabric.HCA, bool) {
+	for i := range in.Facts.HCAs {
+		if in.Facts.HCAs[i].Name == name {
+			return &in.Facts.HCAs[i], true
+		}
+	}
+	return nil, false
+}
+
+// ethernet names the NICs of the fabric that are Ethernet: an interface over InfiniBand (IPoIB) shows neither the state
+// nor the MTU of its port. Planned NICs of RoCE must be Ethernet.
+func (in NodeInput) ethernet() []string {
+	if in.Plan != nil {
+		return in.view.nics
+	}
+	var names []string
+	for _, name := range in.view.nics {
+		if nic, ok := in.nic(name); !ok || !in.overInfiniBand(nic) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// hardwareInfiniBand is the length of an IPoIB link-layer address as text: 20 bytes (RFC 4391, 9.1.1).
+const hardwareInfiniBand = 20*3 - 1
+
+func (in NodeInput) overInfiniBand(nic *fabric.NIC) bool {
+	if len(nic.MAC) == hardwareInfiniBand {
+		return true
+	}
+	h, ok := in.hcaOf(nic)
+	return ok && len(h.Ports) > 0 && !slices.ContainsFunc(h.Ports, func(p fabric.Port) bool { return p.LinkLayer != linkLayer(fabric.InfiniBand) })
 }
 
 // hcaOf finds the RDMA device of a NIC: on the same PCI function, or naming the NIC in its GID table.

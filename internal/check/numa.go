@@ -15,17 +15,35 @@ func numaKnown() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseCPUAffinity,
 		Reference: "kernel documentation, ABI/testing/sysfs-bus-pci, numa_node; ACPI 6.5, 6.2.15 _PXM",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes},
 		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgeNUMAKnown,
 	}
 }
 
-func judgeNUMAKnown(in NodeInput) []Verdict {
+// numaNodes is the number of NUMA nodes; nil where it was not read, or where functions sit on more nodes than that.
+func (in NodeInput) numaNodes() *int {
 	nodes := in.Facts.Machine.NUMANodes
+	first := -1
+	for i := range in.Facts.PCI {
+		at := in.Facts.PCI[i].NUMANode
+		switch {
+		case at == nil || *at < 0:
+		case first < 0:
+			first = *at
+		case *at != first && nodes != nil && *nodes == 1:
+			return nil
+		}
+	}
+	return nodes
+}
+
+func judgeNUMAKnown(in NodeInput) []Verdict {
+	nodes := in.numaNodes()
 	return in.eachFunction(in.view.ends, func(d *fabric.PCIDevice) Verdict {
 		name := in.Facts.Node + ":" + d.Address
 		if d.NUMANode == nil || nodes == nil {
-			return Verdict{Why: in.why("NUMA node of "+name+" was not read", fabric.FactPCINUMANode+" "+d.Address, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes)}
+			return Verdict{Why: in.why("NUMA node of "+name+", or how many there are, is unknown", fabric.FactPCINUMANode+" "+d.Address, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes)}
 		}
 		seen := saw("/sys/bus/pci/devices/"+d.Address+"/numa_node", strconv.Itoa(*d.NUMANode))
 		if *d.NUMANode >= 0 || *nodes == 1 {
@@ -48,6 +66,7 @@ func gpuNICNUMA() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseGPUNICMisaligned,
 		Reference: "NCCL documentation, NCCL_NET_GDR_LEVEL (no GPUDirect across SYS); Broadcom RoCE guide 2.8",
+		Facts:     []string{fabric.FactGPUs, fabric.FactPCI, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes},
 		Scope:     []Condition{withHardware(), withRDMA(), withGPU()},
 		DependsOn: []string{"numa-known"},
 		Node:      judgeGPUNICNUMA,
@@ -65,7 +84,8 @@ func judgeGPUNICNUMA(in NodeInput) []Verdict {
 		}
 		places = append(places, *d.NUMANode)
 	}
-	one := in.Facts.Machine.NUMANodes != nil && *in.Facts.Machine.NUMANodes == 1
+	nodes := in.numaNodes()
+	one := nodes != nil && *nodes == 1
 	out := in.eachGPU(func(g *fabric.GPU) Verdict {
 		name := in.Facts.Node + ":" + g.PCI
 		const want = "a fabric NIC on its NUMA node"

@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -16,6 +15,7 @@ func pcieLink() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, Link Capabilities and Link Status registers; Broadcom RoCE guide 2.6 no. 12",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCILink},
 		Scope:     []Condition{withHardware()},
 		Node:      judgePCIeLink,
 	}
@@ -84,7 +84,7 @@ func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, se
 			have, full, full-have),
 		Fix: onNode("lspci -vvv -s "+low.Address+" | grep -e LnkCap -e LnkSta; reseat the card or riser, then reboot", in.Facts.Node),
 	}
-	if slices.ContainsFunc(in.Facts.GPUs, func(g fabric.GPU) bool { return g.PCI == low.Address }) {
+	if in.isGPU(low.Address) {
 		v.Why += " Some GPUs reduce link speed when idle: read it again under load."
 	}
 	return v

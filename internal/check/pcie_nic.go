@@ -18,8 +18,9 @@ func pciePortRate() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, 4.2 and Link Status; Broadcom RoCE guide 2.6 no. 12",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCILink, fabric.FactPortRate, fabric.FactHCASystemGUID},
 		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
-		DependsOn: []string{"pcie-link", "port-state"},
+		DependsOn: []string{"pcie-link", "pcie-planned", "port-state"},
 		Node:      judgePCIePortRate,
 	}
 }
@@ -110,6 +111,7 @@ func readRequest() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.6.2 and 7.5.3.4; Neugebauer et al., Understanding PCIe performance for end host networking (SIGCOMM 2018)",
+		Facts:     []string{fabric.FactPCIControl, fabric.FactPortRate},
 		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeReadRequest,
 	}
@@ -162,6 +164,7 @@ func relaxedOrdering() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "Broadcom RoCE guide 2.2.3 and 2.6 no. 7 (pcie_relaxed_ordering); PCI Express Base Specification 5.0, 2.4 and 7.5.3.4",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCIControl},
 		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeRelaxedOrdering,
 	}
@@ -205,6 +208,7 @@ func pciePayload() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.2 and 7.5.3.4; kernel parameters, pci=pcie_bus_safe",
+		Facts:     []string{fabric.FactPCI, fabric.FactPCIControl},
 		Scope:     []Condition{withHardware(), onBareMetal()},
 		Node:      judgePCIePayload,
 	}

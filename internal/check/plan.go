@@ -14,6 +14,7 @@ type NodePlan struct {
 	NICs      []string // in rail order
 	Addresses []fabric.NICAddress
 	Links     []fabric.Link
+	Machine   *fabric.NominalMachine // nil where the cluster file names none
 
 	index *planIndex
 }
@@ -37,8 +38,12 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 		ports: make(map[fabric.Endpoint]fabric.Endpoint, len(p.Cabling.Links)),
 		owner: make(map[netip.Addr]fabric.Endpoint, len(p.Cabling.Links)),
 	}
+	machines := make(map[string]*fabric.NominalMachine, len(p.Machines))
+	for i := range p.Machines {
+		machines[p.Machines[i].ID] = &p.Machines[i]
+	}
 	for _, n := range p.Nodes {
-		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, index: x}
+		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, Machine: machines[n.Machine], index: x}
 	}
 	for _, a := range p.Addressing.Nodes {
 		if n := x.nodes[a.Node]; n != nil {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ func linkLayerRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseNICProfile,
 		Reference: "the plan; kernel documentation, ABI/stable/sysfs-class-infiniband, link_layer; InfiniBand on vSphere 8, link type IB",
+		Facts:     []string{fabric.FactHCAs, fabric.FactPorts, fabric.FactPortLinkLayer},
 		Scope:     []Condition{withPlan(), withHardware()},
 		DependsOn: []string{"nic-rdma"},
 		Node:      judgeLinkLayer,
@@ -51,6 +53,7 @@ func rdmaMTU() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 NeighborMTU; Broadcom RoCE guide 2.6 no. 10",
+		Facts:     []string{fabric.FactPorts, fabric.FactPortActiveMTU, fabric.FactPortMaxMTU},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"mtu", "port-state"},
 		Node:      judgeRDMAMTU,
@@ -116,6 +119,7 @@ func linkErrors() Rule {
 		Cause:    fabric.CauseSlowLink,
 		Reference: "InfiniBand Architecture 1.4, 16.1.3.5 PortCounters; kernel documentation, ABI/stable/sysfs-class-infiniband; " +
 			"NVIDIA NVSentinel (fatal at the first) and leptonai gpud (link_downed over 10)",
+		Facts:     []string{fabric.FactPorts, fabric.FactPortCounters},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"port-state"},
 		Node:      judgeLinkErrors,
@@ -144,37 +148,60 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 	limits := counterLimits()
 	return in.eachPort("", func(p portAt) Verdict {
 		name := in.Facts.Node + ":" + p.name
-		var over []string
-		says, unread := "", ""
-		for _, l := range limits {
-			n, counted := p.port.Counters[l.name] // facts leave out counters that are zero
-			if n > l.limit {
-				over, says = append(over, l.name+" "+strconv.FormatUint(n, 10)), orWord(says, l.says)
-			}
-			if _, cut := in.missing(fabric.FactPortCounters + "." + l.name + " " + p.name); cut && !counted {
-				unread = l.name
-			}
-		}
 		const want = "link_downed at most 10, the others 0"
-		_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters)
 		source := p.sysfs("{counters,hw_counters}")
-		switch {
-		case len(over) > 0:
-		case cut || unread != "" || len(p.port.Counters) == 0 && len(p.port.PKeys) == 0:
-			// A port known only from a tool's text has no P_Keys: the kernel shows at least one.
-			return Verdict{Why: in.why("error counters of "+name+" were not read", fabric.FactPortCounters+" "+p.name,
-				fabric.FactPortCounters+"."+unread+" "+p.name, fabric.FactPortCounters, fabric.FactHCAs)}
-		default:
-			return pass(want, saw(source, strconv.Itoa(len(p.port.Counters))+" counters above 0, none of these above its limit"))
+		over, read, says := overLimit(p.port, limits)
+		if len(over) > 0 {
+			text := strings.Join(over, ", ")
+			return Verdict{
+				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, text)},
+				Why:  name + " counts " + text + " since its counters were cleared: " + says + ".",
+				Cost: "every packet from the lost one on is sent again, and a collective waits for its slowest link",
+				Fix:  onNode("read it again under load (rdma statistic show link "+p.name+"); if it still grows, clean and reseat the cable, then replace it", in.Facts.Node),
+			}
 		}
-		text := strings.Join(over, ", ")
-		return Verdict{
-			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, text)},
-			Why:  name + " counts " + text + " since its counters were cleared: " + says + ".",
-			Cost: "every packet from the lost one on is sent again, and a collective waits for its slowest link",
-			Fix:  onNode("read it again under load (rdma statistic show link "+p.name+"); if it still grows, clean and reseat the cable, then replace it", in.Facts.Node),
+		if unread := in.unreadCounters(p, limits); len(unread) > 0 {
+			why := strings.Join(unread, ", ") + " of " + name + " were not read"
+			paths := []string{fabric.FactPortCounters + " " + p.name}
+			for _, n := range unread {
+				paths = append(paths, fabric.FactPortCounters+"."+n+" "+p.name)
+			}
+			return Verdict{Why: in.why(why, append(paths, fabric.FactPortCounters, fabric.FactHCAs)...)}
 		}
+		return pass(want, saw(source, strings.Join(read, ", ")))
 	})
+}
+
+// overLimit lists the counters of a port that are over their limits, what the first of them means, and those that were
+// read.
+func overLimit(p *fabric.Port, limits []counterLimit) (over, read []string, says string) {
+	for _, l := range limits {
+		n, counted := p.Counters[l.name]
+		text := l.name + " " + strconv.FormatUint(n, 10)
+		if counted {
+			read = append(read, text)
+		}
+		if n > l.limit {
+			over, says = append(over, text), orWord(says, l.says)
+		}
+	}
+	return over, read, says
+}
+
+// unreadCounters lists the counters without which a port does not pass: those that every driver has, and those that
+// could not be read although they are there.
+func (in NodeInput) unreadCounters(p portAt, limits []counterLimit) []string {
+	_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters)
+	always := fabric.LinkCounters()
+	var unread []string
+	for _, l := range limits {
+		_, counted := p.port.Counters[l.name]
+		_, failed := in.missing(fabric.FactPortCounters + "." + l.name + " " + p.name)
+		if !counted && (cut || failed || slices.Contains(always, l.name)) {
+			unread = append(unread, l.name)
+		}
+	}
+	return unread
 }
 
 func fec() Rule {
@@ -185,6 +212,7 @@ func fec() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowLink,
 		Reference: "IEEE 802.3, clauses 91, 119 and 134; Broadcom RoCE guide 2.5 (fec rs on every switch port)",
+		Facts:     []string{fabric.FactNICs, fabric.FactNICFEC, fabric.FactNICSpeed},
 		Scope:     []Condition{onRoCE(), withHardware(), withRDMA(), onBareMetal()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeFEC,
@@ -195,7 +223,7 @@ func fec() Rule {
 const fecFrom = 100_000
 
 func judgeFEC(in NodeInput) []Verdict {
-	return in.each(in.view.nics, func(nic *fabric.NIC) Verdict {
+	return in.each(in.ethernet(), func(nic *fabric.NIC) Verdict {
 		name := in.Facts.Node + ":" + nic.Name
 		seen := saw("ethtool --show-fec "+nic.Name, nic.FEC)
 		switch {

@@ -14,6 +14,7 @@ func rdmaDevice() Rule {
 		Doc:       "looks for RDMA devices: a node without one may be the wrong node, or its driver is not loaded, so RDMA checks are unknown",
 		Severity:  fabric.SeverityWarning,
 		Reference: "kernel documentation, ABI/stable/sysfs-class-infiniband; Broadcom RoCE guide 2.6 no. 1 and 6",
+		Facts:     []string{fabric.FactHCAs},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeRDMADevice,
 	}
@@ -40,6 +41,7 @@ func portState() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 PortInfo; Broadcom RoCE guide 2.6 no. 8",
+		Facts:     []string{fabric.FactHCAs, fabric.FactPorts, fabric.FactPortState, fabric.FactPortPhysState},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"link-up"},
 		Node:      judgePortState,

@@ -6,6 +6,7 @@ func Rules() []Rule {
 		nicPresent(),
 		linkUp(),
 		mtu(),
+		nicEqual(),
 		oneSubnet(),
 		address(),
 		networkOwner(),
@@ -30,10 +31,12 @@ func Rules() []Rule {
 		pkeyMember(),
 		gidRoCEv2(),
 		rdmaMTU(),
+		ratePlanned(),
 		linkErrors(),
 		fec(),
 
 		pcieLink(),
+		pciePlanned(),
 		pciePortRate(),
 		pciePayload(),
 		readRequest(),
@@ -44,6 +47,7 @@ func Rules() []Rule {
 		iommuMode(),
 
 		gpuDevice(),
+		gpuPlanned(),
 		gpuDriver(),
 		gpuDirect(),
 		numaKnown(),
@@ -59,6 +63,7 @@ func Rules() []Rule {
 		kernelLogGPU(),
 		kernelLogNIC(),
 		disagreement(),
+		factsRead(),
 
 		factsCollected(),
 		mtuEqual(),

@@ -23,6 +23,8 @@ type Condition struct {
 type scene struct {
 	plan    *fabric.Plan // nil without a cluster file
 	planned bool         // the node is in the plan; for a cluster rule: there is a plan
+	machine bool         // the plan names the node's machine
+	anyPlan bool         // with or without a cluster file: whatever a rule may need
 	cluster bool
 	nodes   []Digest
 	lost    int // nodes without facts
@@ -81,6 +83,7 @@ func withPlan() Condition {
 		ID: "plan", Doc: "with a cluster file, on the nodes in it",
 		judge: func(s scene) (fabric.Status, string) {
 			switch {
+			case s.anyPlan:
 			case s.plan == nil:
 				return fabric.NotApplicable, "needs a cluster file"
 			case !s.planned:
@@ -91,11 +94,21 @@ func withPlan() Condition {
 	}
 }
 
-func withoutPlan() Condition {
+func withMachine() Condition {
 	return Condition{
-		ID: "no-plan", Doc: "without a cluster file, in which other rules look for each NIC by name",
+		ID: "machine", Doc: "where the cluster file names the machine of the node",
 		judge: func(s scene) (fabric.Status, string) {
-			return unless(s.plan != nil, "with a cluster file nic-present and nic-rdma look for each planned NIC")
+			return unless(!s.anyPlan && !s.machine, "the cluster file names no machine for "+s.nodes[0].Node)
+		},
+	}
+}
+
+// withoutPlan is for rules that compare equals: instead names what a plan is compared by.
+func withoutPlan(instead string) Condition {
+	return Condition{
+		ID: "no-plan", Doc: "without a cluster file: with one, other rules compare with the plan",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil, "with a cluster file "+instead)
 		},
 	}
 }
@@ -107,6 +120,23 @@ func withAddresses() Condition {
 			return unless(s.plan != nil && s.plan.Addressing.Scheme == fabric.None, "the plan gives no IP addresses")
 		},
 	}
+}
+
+func withIP() Condition {
+	const why = "every RDMA port is InfiniBand, and no interface of the fabric has an IP address"
+	return Condition{
+		ID: "ip", Doc: "not where every RDMA port is InfiniBand and no interface of the fabric has an IP address: InfiniBand needs none",
+		judge: func(s scene) (fabric.Status, string) {
+			return s.each(why, func(d *Digest) (fabric.Status, string) { return unless(d.withoutIP(), why) })
+		},
+	}
+}
+
+// withoutIP reports whether a node has RDMA ports, all of them InfiniBand, and was seen to have no address on them.
+func (d *Digest) withoutIP() bool {
+	return d.Unread == "" && len(d.Ports) > 0 &&
+		!slices.ContainsFunc(d.Ports, func(p PortDigest) bool { return p.Layer != linkLayer(fabric.InfiniBand) }) &&
+		!slices.ContainsFunc(d.NICs, func(n NICDigest) bool { return len(n.Addresses) > 0 })
 }
 
 func withCables() Condition {
@@ -300,8 +330,9 @@ func knownWithoutRDMA(f *fabric.Facts) bool {
 	if len(f.HCAs) > 0 || len(f.NICs) == 0 {
 		return false
 	}
-	m, missing := f.MissingReason(fabric.FactHCAs)
-	return !missing || m.Absent
+	return !slices.ContainsFunc(f.Missing, func(m fabric.Missing) bool {
+		return m.What == fabric.FactHCAs && !m.Absent || strings.HasPrefix(m.What, fabric.FactHCAs+" ")
+	})
 }
 
 // knownWithoutGPU reports whether the PCI functions were all read and none is a GPU.

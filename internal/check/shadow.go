@@ -19,6 +19,7 @@ func ruleShadow() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.2.1, of whose rules one is followed; ip-rule(8)",
+		Facts:     []string{fabric.FactRules, fabric.FactRoutes},
 		Node:      judgeRuleShadow,
 	}
 }

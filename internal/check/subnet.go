@@ -17,6 +17,8 @@ func oneSubnet() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseARPFlux,
 		Reference: "Broadcom RoCE guide 2.4; kernel documentation, networking/ip-sysctl, arp_ignore",
+		Facts:     []string{fabric.FactNICs, fabric.FactNICAddresses, fabric.FactNICARPIgnore},
+		Scope:     []Condition{onRoCE()},
 		DependsOn: []string{"nic-present"},
 		Node:      judgeOneSubnet,
 	}
@@ -30,7 +32,7 @@ type overlap struct {
 }
 
 func judgeOneSubnet(in NodeInput) []Verdict {
-	names := in.view.nics
+	names := in.ethernet()
 	if len(names) == 0 {
 		names = in.candidates()
 	}

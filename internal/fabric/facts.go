@@ -137,9 +137,15 @@ type Port struct {
 	SMLID     *int              `json:"sm_lid,omitempty"`
 	ActiveMTU *int              `json:"active_mtu,omitempty"` // bytes; only verbs report it (ibv_devinfo)
 	MaxMTU    *int              `json:"max_mtu,omitempty"`    // likewise
-	Counters  map[string]uint64 `json:"counters,omitempty"`   // error counters since they were cleared (counters/, hw_counters/)
+	Counters  map[string]uint64 `json:"counters,omitempty"`   // error counters since they were cleared (counters/, hw_counters/): those above 0, and LinkCounters
 	PKeys     []string          `json:"pkeys,omitempty"`
 	GIDs      []GID             `json:"gids,omitempty"` // non-zero entries
+}
+
+// LinkCounters are the error counters that every port has whose driver counts errors of the link (InfiniBand
+// Architecture 1.4, 16.1.3.5). Facts have them at 0 too: one that is absent was not read.
+func LinkCounters() []string {
+	return []string{"excessive_buffer_overrun_errors", "link_downed", "local_link_integrity_errors"}
 }
 
 // GID is an entry of a port's GID table.

@@ -180,10 +180,12 @@ func (m *merger) compareDriver(n, reported fabric.NIC) {
 func (m *merger) mergeGPU(reported fabric.GPU) {
 	i := slices.IndexFunc(m.f.GPUs, func(g fabric.GPU) bool { return g.PCI == reported.PCI })
 	if i < 0 {
-		if !m.kernel[fabric.FactGPUs] {
-			m.f.GPUs = append(m.f.GPUs, reported)
-			m.givenBy[fabric.FactGPUs+" "+reported.PCI] = m.tool
+		if m.kernel[fabric.FactGPUs] {
+			m.disagree(fabric.FactGPUs, "no "+reported.PCI, reported.PCI)
+			return
 		}
+		m.f.GPUs = append(m.f.GPUs, reported)
+		m.givenBy[fabric.FactGPUs+" "+reported.PCI] = m.tool
 		return
 	}
 	g, at := &m.f.GPUs[i], " "+reported.PCI
@@ -252,6 +254,7 @@ func (m *merger) mergeHCA(reported fabric.HCA) {
 	i := slices.IndexFunc(m.f.HCAs, func(h fabric.HCA) bool { return h.Name == reported.Name })
 	if i < 0 {
 		if m.kernel[fabric.FactHCAs] {
+			m.disagree(fabric.FactHCAs, "no "+reported.Name, reported.Name)
 			return
 		}
 		m.f.HCAs = append(m.f.HCAs, fabric.HCA{Name: reported.Name})

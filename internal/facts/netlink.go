@@ -22,11 +22,20 @@ func netlinkDump(ctx context.Context, h host.Host, f *fabric.Facts, what string,
 		return nil, false
 	}
 	raw, err := n.Dump(ctx, messageType, family)
+	if err == nil && len(raw) == 0 && neverEmpty(messageType) {
+		err = errors.New("the kernel listed none: every network namespace has one")
+	}
 	if err != nil {
 		miss(f, what, "netlink", err)
 		return nil, false
 	}
 	return raw, true
+}
+
+// neverEmpty reports whether a dump has at least one entry: every network namespace has the loopback interface, and
+// policy rules for the tables local, main and default (ip-rule(8)).
+func neverEmpty(messageType uint16) bool {
+	return messageType == linux.RTM_GETLINK || messageType == linux.RTM_GETRULE
 }
 
 // eachMessage decodes every message of one type. One that cannot be decoded does not stop the rest: the

@@ -2,7 +2,9 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"net/netip"
+	"slices"
 
 	"github.com/jsimonetti/rtnetlink/v2"
 
@@ -18,6 +20,9 @@ func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
 		return
 	}
 	byIndex, err := decodeAddresses(raw)
+	if err == nil && len(byIndex) == 0 && slices.ContainsFunc(f.NICs, isLoopbackUp) {
+		err = errors.New("the kernel listed none: a loopback interface that is up has one")
+	}
 	if err != nil {
 		miss(f, fabric.FactNICAddresses, "netlink", err)
 	}
@@ -25,6 +30,8 @@ func readAddresses(ctx context.Context, h host.Host, f *fabric.Facts) {
 		f.NICs[i].Addresses = byIndex[n.Index]
 	}
 }
+
+func isLoopbackUp(n fabric.NIC) bool { return n.Name == "lo" && n.OperState != "down" }
 
 // decodeAddresses reads RTM_NEWADDR messages: the addresses of each interface index, in kernel order.
 func decodeAddresses(raw []byte) (map[int][]netip.Prefix, error) {

@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -59,9 +60,11 @@ func readModules(_ context.Context, h host.Host, f *fabric.Facts) {
 		return
 	}
 	versioned := versionedModules()
+	foreign := 0
 	for line := range strings.Lines(text) {
 		name, _, _ := strings.Cut(line, " ")
 		if !isModuleName(name) {
+			foreign++
 			continue
 		}
 		m := fabric.Module{Name: name}
@@ -69,6 +72,9 @@ func readModules(_ context.Context, h host.Host, f *fabric.Facts) {
 			m.Version = moduleVersion(h, f, name)
 		}
 		f.Modules = append(f.Modules, m)
+	}
+	if foreign > 0 {
+		miss(f, fabric.FactModules, modulesFile, fmt.Errorf("%s without the name of a module", fabric.Count(foreign, "line")))
 	}
 	slices.SortFunc(f.Modules, func(a, b fabric.Module) int { return strings.Compare(a.Name, b.Name) })
 }

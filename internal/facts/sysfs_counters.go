@@ -40,10 +40,11 @@ type counterFolder struct {
 	wanted []string
 }
 
-// readErrorCounters returns those above 0: an absent one is 0, unless Missing says that it or its folder could
-// not be read. A driver that has no such folder counts nothing.
+// readErrorCounters returns those above 0, and fabric.LinkCounters in any case: of the others an absent one is 0, unless
+// Missing says that it or its folder could not be read. A driver that has no such folder counts nothing.
 func readErrorCounters(r *fileReader) map[string]uint64 {
 	var counters map[string]uint64
+	always := fabric.LinkCounters()
 	for _, folder := range errorCounters() {
 		names, err := r.h.ReadDir(r.folder + "/" + folder.name)
 		if err != nil && !host.IsAbsent(err) {
@@ -59,12 +60,13 @@ func readErrorCounters(r *fileReader) map[string]uint64 {
 				r.miss(fabric.FactPortCounters+"."+name, folder.name+"/"+name, err)
 				continue
 			}
-			if n > 0 && counters == nil {
+			if n == 0 && !slices.Contains(always, name) {
+				continue
+			}
+			if counters == nil {
 				counters = make(map[string]uint64)
 			}
-			if n > 0 {
-				counters[name] = n
-			}
+			counters[name] = n
 		}
 	}
 	return counters

@@ -23,7 +23,14 @@ func readInfiniBand(_ context.Context, h host.Host, f *fabric.Facts) {
 		return
 	}
 	for _, name := range names {
-		f.HCAs = append(f.HCAs, readHCA(h, f, name))
+		before := len(f.Missing)
+		hca := readHCA(h, f, name)
+		if _, err := readLink(h, infinibandClass+"/"+name); err != nil && hca.NodeGUID == "" && len(hca.Ports) == 0 { // no device is without a link
+			f.Missing = f.Missing[:before]
+			miss(f, fabric.FactHCAs+" "+hca.Name, infinibandClass+"/"+hca.Name, err)
+			continue
+		}
+		f.HCAs = append(f.HCAs, hca)
 	}
 }
 
@@ -88,8 +95,13 @@ func readPKeys(r *fileReader) []string {
 	}
 	var keys []string
 	for _, i := range entries {
-		key := r.text(fabric.FactPortPKeys, fmt.Sprintf("pkeys/%d", i))
-		if key != "" && key != "0x0000" { // 0: an empty entry
+		file := fmt.Sprintf("pkeys/%d", i)
+		key := r.text(fabric.FactPortPKeys, file)
+		switch digits, _ := strings.CutPrefix(key, "0x"); {
+		case key == "" || key == "0x0000": // 0: an empty entry
+		case len(digits) != 4 || !isHex(digits):
+			r.miss(fabric.FactPortPKeys, file, fmt.Errorf("invalid P_Key %q: want four hexadecimal digits", key))
+		default:
 			keys = append(keys, key)
 		}
 	}

@@ -59,7 +59,7 @@ func TestReadInfiniBand(t *testing.T) {
 			Ports: []fabric.Port{{
 				Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: &ndr, LinkLayer: "InfiniBand", LID: &lid, SMLID: &smLID, PKeys: []string{"0xffff", "0x8001"},
 				GIDs:     []fabric.GID{{Index: 0, GID: localGID, Type: "IB/RoCE v1"}},
-				Counters: map[string]uint64{"symbol_error": 7, "out_of_buffer": 18446744073709551615},
+				Counters: map[string]uint64{"link_downed": 0, "symbol_error": 7, "out_of_buffer": 18446744073709551615},
 			}},
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -89,6 +90,9 @@ func classifyPCI(h host.Host, name string) (pciFunction, error) {
 	target, err := readLink(h, folder)
 	if err != nil {
 		return pciFunction{}, err
+	}
+	if path.Base(target) != name {
+		return pciFunction{}, fmt.Errorf("links to %q, which is not the function", fabric.Printable(target))
 	}
 	class, err := readHex(h, folder+"/class", 24)
 	if err != nil {
@@ -246,14 +250,15 @@ func readInt(h host.Host, file string) (*int, error) {
 	return &n, nil
 }
 
-// readHex reads 0x020000 as sysfs writes it.
+// readHex reads 0x020000 as sysfs writes it: with all its digits, so that a part of the text is no other number.
 func readHex(h host.Host, file string, bits int) (uint64, error) {
 	text, err := host.ReadString(h, file)
 	if err != nil {
 		return 0, err
 	}
-	n, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, bits)
-	if err != nil {
+	digits, prefixed := strings.CutPrefix(text, "0x")
+	n, err := strconv.ParseUint(digits, 16, bits)
+	if err != nil || !prefixed || len(digits) != bits/4 {
 		return 0, fmt.Errorf("invalid hexadecimal number %q of %d bits", fabric.Printable(text), bits)
 	}
 	return n, nil
