@@ -1,9 +1,7 @@
 package run
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
@@ -15,14 +13,18 @@ func replaceFile(path string, content []byte) error {
 	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }
 
-// swap replaces the old folder with the one that was built.
-func swap(building, folder string) error {
-	err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.ENOENT) {
-		return os.Rename(building, folder)
+// place gives a new folder its name, which nothing has yet.
+func place(building, folder string) error {
+	if err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, folder, unix.RENAME_NOREPLACE); err != nil {
+		return fmt.Errorf("folder %q: %w", folder, err)
 	}
-	if err != nil {
+	return nil
+}
+
+// swap exchanges two folders at once.
+func swap(building, folder string) error {
+	if err := unix.Renameat2(unix.AT_FDCWD, building, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE); err != nil {
 		return fmt.Errorf("folder %q: exchange with %q: %w", folder, building, err)
 	}
-	return nil // the old one now has the temporary name, under which it is removed
+	return nil
 }

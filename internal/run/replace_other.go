@@ -31,19 +31,18 @@ func replaceFile(path string, content []byte) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// swap replaces the old folder with the one that was built. Only Linux can exchange two folders atomically: here the old
-// one is renamed first, and restored if the new one cannot take its place.
+// place gives a new folder its name, which nothing has yet.
+func place(building, folder string) error { return os.Rename(building, folder) }
+
+// swap exchanges two folders. Only Linux can do so at once: here the old one is renamed first, and restored if the new one
+// cannot take its place.
 func swap(building, folder string) error {
 	old := building + ".old"
-	if err := os.Rename(folder, old); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := os.Rename(folder, old); err != nil {
 		return fmt.Errorf("folder %q: move aside: %w", folder, err)
 	}
 	if err := os.Rename(building, folder); err != nil {
-		back := os.Rename(old, folder)
-		if errors.Is(back, os.ErrNotExist) {
-			back = nil
-		}
-		return errors.Join(fmt.Errorf("folder %q: %w", folder, err), back)
+		return errors.Join(fmt.Errorf("folder %q: %w", folder, err), os.Rename(old, folder))
 	}
-	return os.RemoveAll(old)
+	return os.Rename(old, building)
 }
