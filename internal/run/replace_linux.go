@@ -8,7 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// replaceFile replaces a file atomically, and syncs it to disk.
+// replacePrivate replaces a file atomically by one that only its owner may read, and syncs it to disk.
+func replacePrivate(path string, content []byte) error {
+	return renameio.WriteFile(path, content, fileMode, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(fileMode))
+}
+
+// replaceFile replaces a file atomically, and syncs it to disk. It keeps the permissions of the old one.
 func replaceFile(path string, content []byte) error {
 	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
 }

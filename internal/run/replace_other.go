@@ -5,13 +5,20 @@ package run
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// replaceFile replaces a file atomically: os.Rename does so on every system, on Windows by
-// MoveFileEx, where renameio offers nothing.
-func replaceFile(path string, content []byte) (err error) {
+// replacePrivate replaces a file atomically by one that only its owner may read.
+func replacePrivate(path string, content []byte) error { return replace(path, content, fileMode) }
+
+// replaceFile replaces a file atomically.
+func replaceFile(path string, content []byte) error { return replace(path, content, 0o644) }
+
+// replace replaces a file atomically: os.Rename does so on every system, on Windows by MoveFileEx, where renameio offers
+// nothing.
+func replace(path string, content []byte, mode fs.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -25,7 +32,7 @@ func replaceFile(path string, content []byte) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
+	if err := os.Chmod(f.Name(), mode); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
