@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -10,7 +11,14 @@ import (
 
 // replacePrivate replaces a file atomically by one that only its owner may read, and syncs it to disk.
 func replacePrivate(path string, content []byte) error {
-	return renameio.WriteFile(path, content, fileMode, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(fileMode))
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(fileMode))
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		return errors.Join(err, f.Cleanup())
+	}
+	return errors.Join(f.CloseAtomicallyReplace(), f.Cleanup())
 }
 
 // replaceFile replaces a file atomically, and syncs it to disk. It keeps the permissions of the old one.
