@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,36 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if err := a.printApplied(results, o.dryRun); err != nil {
 		return err
 	}
-	return exitOf(apply.Worst(results))
+	status, words := applyVerdict(results, o.dryRun)
+	if !a.json() {
+		if _, err := fmt.Fprintln(a.stdout, words); err != nil {
+			return err
+		}
+	}
+	return exitOf(status)
+}
+
+// applyVerdict decides the exit status of an apply, and its words.
+func applyVerdict(results []apply.Applied, dryRun bool) (fabric.Status, string) {
+	failed, done := "not in effect", "written"
+	if dryRun {
+		failed, done = "changes pending, or not in effect", "nothing to do"
+	}
+	count := make(map[fabric.Status]int)
+	for _, r := range results {
+		count[r.Status]++
+	}
+	var parts []string
+	for _, p := range []struct {
+		status fabric.Status
+		words  string
+	}{{fabric.Fail, failed}, {fabric.Unknown, "unknown"}, {fabric.Pass, done}} {
+		if n := count[p.status]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s on %s", p.words, fabric.Count(n, "target")))
+		}
+	}
+	status := apply.Worst(results)
+	return status, strings.ToUpper(status.String()) + ": " + cmp.Or(strings.Join(parts, ", "), "no target")
 }
 
 // applyResults is what apply and rollback print as JSON.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // wantOptions parses arguments and compares the resulting options.
@@ -99,5 +101,53 @@ func TestNodeSteps(t *testing.T) {
 				t.Errorf("ran %q, %v, want %q", ran, err, c.want)
 			}
 		})
+	}
+}
+
+// The words of an apply and its exit status are decided together.
+func TestApplyVerdict(t *testing.T) {
+	pass, fail, unknown := apply.Applied{Status: fabric.Pass}, apply.Applied{Status: fabric.Fail}, apply.Applied{}
+	leaf := apply.Applied{Status: fabric.NotApplicable}
+	for _, c := range []struct {
+		name    string
+		results []apply.Applied
+		dryRun  bool
+		status  fabric.Status
+		words   string
+	}{
+		{"written", []apply.Applied{pass, pass, leaf}, false, fabric.Pass, "PASS: written on 2 targets"},
+		{"not in effect", []apply.Applied{pass, fail, unknown}, false, fabric.Fail, "FAIL: not in effect on 1 target, unknown on 1 target, written on 1 target"},
+		{"a switch", []apply.Applied{pass, unknown}, false, fabric.Unknown, "UNKNOWN: unknown on 1 target, written on 1 target"},
+		{"nothing to do", []apply.Applied{pass, leaf}, true, fabric.Pass, "PASS: nothing to do on 1 target"},
+		{"pending", []apply.Applied{pass, fail}, true, fabric.Fail, "FAIL: changes pending, or not in effect on 1 target, nothing to do on 1 target"},
+		{"no target", nil, true, fabric.Unknown, "UNKNOWN: no target"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if status, words := applyVerdict(c.results, c.dryRun); status != c.status || words != c.words {
+				t.Errorf("%v, %q, want %v, %q", status, words, c.status, c.words)
+			}
+		})
+	}
+}
+
+// What a target answers reaches the terminal, but no control character of it.
+func TestChangesText(t *testing.T) {
+	r := apply.Applied{
+		Node: "gpu1", Status: fabric.Fail, Interrupted: true, Drift: []string{"eth2: is down"},
+		Changes:    []apply.Change{{Path: "/etc/\x1b[31ma", Kind: apply.Update, Reason: "content differs"}},
+		Activation: &apply.Activation{Network: "netlink", Reason: "no netplan", Pending: []string{"eth1: is down"}, Skipped: []string{"kernel.x: of the machine"}},
+	}
+	const note = "  note     an apply or rollback was interrupted: the files from before it were restored first\n"
+	const want = note + "  update   /etc/\\x1b[31ma (content differs)\n  drift    eth2: is down\n  pending  eth1: is down\n" +
+		"  skipped  kernel.x: of the machine\n  note     configured by netlink: no netplan\n"
+	if got := changesText(r, false); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	r = apply.Applied{Changes: []apply.Change{{Path: "/etc/a", Kind: apply.Create}}}
+	if got := changesText(r, false); got != "  create   /etc/a\n  note     the files "+apply.TakesEffect+"\n" {
+		t.Errorf("on a real host: %s", got)
+	}
+	if got := changesText(r, true); got != "  create   /etc/a\n" {
+		t.Errorf("a dry run: %s", got)
 	}
 }

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // measuredTable is a slow all_reduce of two nodes, as nccl-tests prints it.
@@ -91,5 +95,78 @@ func TestTextOnly(t *testing.T) {
 				t.Error(r)
 			}
 		})
+	}
+}
+
+// An interrupt ends a command whose output nobody reads: a FIFO that a flag names, and a pipe that is full.
+func TestInterruptWhileNobodyReads(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if out, err := exec.Command("mkfifo", fifo).CombinedOutput(); err != nil {
+		t.Skipf("no FIFO can be made here: %v, %s", err, out)
+	}
+	machines := "predict --machine hgx-h100 --nodes 2"
+	for _, c := range []struct{ name, args string }{
+		{"a page", machines + " --html " + fifo},
+		{"a drawing", "topo show --machine hgx-h100 --svg " + fifo},
+		{"a recording", "collect --raw " + fifo},
+		{"standard output", "schema Plan"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path, err := program.path()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(path, strings.Fields(c.args)...)
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer read.Close()
+			defer write.Close()
+			if c.name == "standard output" {
+				fillPipe(t, write)
+				cmd.Stdout = write
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			select {
+			case err := <-ended:
+				t.Fatalf("ended although nobody reads: %v, %s", err, stderr.String())
+			case <-time.After(1500 * time.Millisecond):
+			}
+			if err := cmd.Process.Signal(os.Interrupt); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-ended:
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) || exit.ExitCode() != exitUnknown || !strings.Contains(stderr.String(), "railwright: interrupted") {
+					t.Errorf("%v, %s", err, stderr.String())
+				}
+			case <-time.After(5 * time.Second):
+				t.Error("does not end")
+				if err := cmd.Process.Kill(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// fillPipe writes to a pipe until it takes no more.
+func fillPipe(t *testing.T, write *os.File) {
+	t.Helper()
+	if err := write.SetWriteDeadline(time.Now().Add(100 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := write.Write(make([]byte, 4096)); err != nil {
+			return
+		}
 	}
 }

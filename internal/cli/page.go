@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -43,16 +44,22 @@ func (f *outputFile) Set(name string) error {
 	return nil
 }
 
-// writeFile writes the file that a flag names.
-func writeFile(flag, path string, content []byte) error {
-	if err := run.WriteOutput(path, content); err != nil {
+// writeFile writes the file that a flag names. An interrupt ends it where it waits for a reader.
+func writeFile(ctx context.Context, flag, path string, content []byte) (err error) {
+	write := func() error { return run.WriteOutput(path, content) }
+	if info, statErr := os.Stat(path); statErr == nil && waits(info) {
+		err = unlessInterrupted(ctx, write)
+	} else {
+		err = write()
+	}
+	if err != nil {
 		return fmt.Errorf("flag --%s: %w", flag, err)
 	}
 	return nil
 }
 
 // writePage writes a page to the file of --html, whole or not at all; with an empty name it does nothing.
-func writePage(file string, write func(io.Writer) error) error {
+func writePage(ctx context.Context, file string, write func(io.Writer) error) error {
 	if file == "" {
 		return nil
 	}
@@ -60,7 +67,7 @@ func writePage(file string, write func(io.Writer) error) error {
 	if err := write(&page); err != nil {
 		return err
 	}
-	return writeFile("html", file, page.Bytes())
+	return writeFile(ctx, "html", file, page.Bytes())
 }
 
 // pageInfo returns the time, the command line and the version that a page names.

@@ -13,11 +13,16 @@ import (
 
 // WriteArtifacts writes rendered files below the folder one at a time, and the text that index returns for them
 // next to them. It builds everything under another name first: a folder that cannot be completed does not
-// appear. An existing folder is replaced only if it is a render itself or empty.
+// appear. An existing folder is replaced only if it is empty, or a render with nothing else in it: what its index lists,
+// unchanged.
 func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) (err error) {
 	folder = filepath.Clean(folder)
-	if err := replaceable(folder); err != nil {
+	old, err := openRender(folder)
+	if err != nil {
 		return err
+	}
+	if old != nil {
+		defer func() { err = errors.Join(err, old.root.Close()) }()
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil {
 		return err
@@ -26,11 +31,22 @@ func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index fu
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(building)) }()
+	if err := build(building, artifacts, index); err != nil {
+		return errors.Join(err, os.RemoveAll(building))
+	}
+	placed, err := old.replaceWith(building, folder)
+	if !placed {
+		return errors.Join(err, os.RemoveAll(building))
+	}
+	return err
+}
+
+// build writes the files and the index into an empty folder.
+func build(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) error {
 	var writeErr error
 	text, err := index(func(yield func(fabric.Artifact) bool) {
 		for a := range artifacts {
-			if writeErr = writeArtifact(building, a); writeErr != nil || !yield(a) {
+			if writeErr = writeArtifact(folder, a); writeErr != nil || !yield(a) {
 				return
 			}
 		}
@@ -38,13 +54,10 @@ func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index fu
 	if err := errors.Join(writeErr, err); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(building, IndexFile), text, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, IndexFile), text, 0o644); err != nil {
 		return err
 	}
-	if err := os.Chmod(building, 0o755); err != nil {
-		return err
-	}
-	return swap(building, folder)
+	return os.Chmod(folder, 0o755)
 }
 
 func writeArtifact(folder string, a fabric.Artifact) error {
@@ -63,19 +76,4 @@ func writeArtifact(folder string, a fabric.Artifact) error {
 		return err
 	}
 	return os.Chmod(name, fs.FileMode(a.Mode)) // the umask has cleared bits
-}
-
-// replaceable reports whether a folder may be replaced by a render.
-func replaceable(folder string) error {
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(folder, IndexFile)); err != nil {
-		return fmt.Errorf("folder %q: holds something that is not a render (no %s): choose another folder, or empty it", folder, IndexFile)
-	}
-	return nil
 }

@@ -29,6 +29,12 @@ const (
 	IndexFile    = "index.json"
 )
 
+// The facts of a run hold kernel logs, serial numbers and addresses: only its owner may read it.
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
+)
+
 // Folder is the folder of one run.
 type Folder string
 
@@ -37,10 +43,10 @@ func New(base, cluster string, now time.Time) (Folder, error) {
 	stamp := filepath.Join(base, now.Format("20060102-150405")+"-"+cluster)
 	name := stamp
 	for i := 2; ; i++ {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Dir(name), folderMode); err != nil {
 			return "", err
 		}
-		err := os.Mkdir(name, 0o755)
+		err := os.Mkdir(name, folderMode)
 		if err == nil {
 			return Folder(name), nil
 		}
@@ -54,13 +60,13 @@ func New(base, cluster string, now time.Time) (Folder, error) {
 // Path returns the path of a file of the run.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
-// WriteFile replaces a file atomically.
+// WriteFile replaces a file atomically. Only its owner may read it.
 func (f Folder) WriteFile(name string, content []byte) error {
 	path := f.Path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
 		return err
 	}
-	if err := replaceFile(path, content); err != nil {
+	if err := replacePrivate(path, content); err != nil {
 		return fmt.Errorf("%q: %w", path, cause(err))
 	}
 	return nil
