@@ -28,7 +28,7 @@ func TestLogs(t *testing.T) {
 		{"TCP named on one machine, where it is not used", fabric.NCCLLog{Net: "Socket", Nodes: 1}, fabric.Hardware{Nodes: 1}, fabric.VerdictUnknown, ""},
 		{"two of eight NICs", fabric.NCCLLog{Net: "IB", Nodes: 2, HCAs: []string{"mlx5_0:1/IB", "mlx5_1:1/IB"}, Connections: direct}, roce400(), fabric.VerdictDegraded, fabric.CauseHCASubset},
 		{"RDMA off", fabric.NCCLLog{Nodes: 2, Env: map[string]string{"NCCL_IB_DISABLE": "1"}, Net: "Socket"}, roce400(), fabric.VerdictDegraded, fabric.CauseSocketFallback},
-		{"an error", fabric.NCCLLog{Nodes: 2, Lines: []fabric.LogLine{{Line: 4, Text: "NCCL WARN Call to ibv_reg_mr failed: Cannot allocate memory"}}}, roce400(), fabric.VerdictFailed, fabric.CauseMemlock},
+		{"an error", fabric.NCCLLog{Nodes: 2, Lines: []fabric.LogLine{{Line: 4, Level: fabric.LineWarning, Text: "NCCL WARN Call to ibv_reg_mr failed: Cannot allocate memory"}}}, roce400(), fabric.VerdictFailed, fabric.CauseMemlock},
 		{"flat in a virtual machine", fabric.NCCLLog{Nodes: 2, HCAs: []string{"mlx5_0:1/IB"}, Paths: []fabric.LogLine{{Text: "GPU/0-60 :GPU/0-60 (0/5000.0/LOC) NET/0-0 (3/12.0/PHB)"}}}, fabric.Hardware{VM: true, Nodes: 2}, fabric.VerdictDegraded, fabric.CauseVMTopologyMissing},
 	}
 	for _, tt := range tests {
@@ -96,5 +96,25 @@ func TestFindings(t *testing.T) {
 	}
 	if of(passed, fabric.CausePCIeDowngraded) >= of(bare, fabric.CausePCIeDowngraded) {
 		t.Errorf("passed: %v, before %v", passed.Causes, bare.Causes)
+	}
+}
+
+// What every healthy run prints at level INFO is no fault, whatever its words.
+func TestEverydayInfo(t *testing.T) {
+	for _, text := range []string{
+		"NVLS multicast support is available on dev 0 (NVLS_NCHANNELS 16)",
+		"Connected all rings, use ring PXN 0 GDR 1",
+		"Failed to initialize NET plugin IB",
+		"TUNER/Plugin: Failed to find ncclTunerPlugin_v4 symbol.",
+		"GIN/Plugin: Failed to initialize any GIN plugin",
+		"Call to connect returned Connection refused, retrying",
+		"GPU Direct RDMA Enabled for GPU 0 / HCA 0 (distance 4 <= 5), read 1 mode Default",
+	} {
+		t.Run(text, func(t *testing.T) {
+			log := fabric.NCCLLog{Net: "IB", Nodes: 2, Lines: []fabric.LogLine{{Line: 9, Text: "node1:1:2 [0] NCCL INFO " + text}}}
+			if r := Explain([]fabric.Result{logOf(log)}, Input{Hardware: roce400()}).Results[0]; r.Verdict != fabric.VerdictUnknown || firstCause(r) != "" {
+				t.Errorf("%s: %s %v", r.Verdict, r.Why, ids(r.Causes))
+			}
+		})
 	}
 }

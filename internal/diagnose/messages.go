@@ -72,6 +72,7 @@ func ncclMessages() []message {
 		printed(`xml parse error|xml mismatch|could not open xml|xml file.*(not|error|fail)|xml import.*(fail|error)|unsupported version.*xml|ignoring element`, causeWeight{fabric.CauseTopoXMLWrong, 0.85}),
 		printed(`numa auto balancing enabled`, causeWeight{fabric.CauseNumaBalancing, 0.7}),
 		printed(`missing "?iommu=pt`, causeWeight{fabric.CauseIOMMUTranslated, 0.6}),
+		printed(`direct rdma (?:\(\w+\) )?disabled for hca`, causeWeight{fabric.CauseGDRDisabled, 0.6}),
 		printed(`gpu direct rdma disabled.*distance|distance \d+ > \d+`, causeWeight{fabric.CauseVMTopologyMissing, 0.35}, causeWeight{fabric.CauseGPUNICMisaligned, 0.35}, causeWeight{fabric.CauseGDRDisabled, 0.2}),
 		printed(`nranks 1\b`, causeWeight{fabric.CauseMPINotBuilt, plain}),
 	}

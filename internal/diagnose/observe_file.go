@@ -86,7 +86,11 @@ func (o *observer) entryTexts(e fabric.Observation, where string) {
 	if e.LogLevel != "" || o.words.mayShowFault(e.Log) {
 		o.readText(e.Log, where)
 	}
-	o.fault(e.LogLevel, where, e.Log)
+	if e.LogLevel == fabric.LineError {
+		o.doubt(where, "the log names a failure: "+e.Log) // of what run, the person who copied it knows
+	} else {
+		o.fault(e.LogLevel, where, e.Log)
+	}
 	o.logText(e.Log)
 	o.logText(e.Fact)
 	o.readQuantities(e.Fact, where)

@@ -43,6 +43,12 @@ func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 		o.fault(line.Level, source, line.Text) // words of an unknown program name no cause
 		return
 	}
+	if line.Level == "" { // its words are those of every run: only a message that is known says something
+		if weights := o.words.messageWeights(text); len(weights) > 0 && len(o.s.statements) < maxTexts {
+			o.s.statements = append(o.s.statements, statement{own: true, text: text, source: source, lines: weights})
+		}
+		return
+	}
 	o.readText(text, source)
 	o.fault(line.Level, source, line.Text)
 }

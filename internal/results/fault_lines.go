@@ -77,20 +77,37 @@ var stems = []string{
 	"f01", "f02", "f03", "f04", "f05", "f06", "f07", "f08", "f09", "f10", "f11", "f12",
 }
 
-// stemTable finds stems in a text in one pass, in either case. Its index is the low five bits of three bytes, which
-// are the same for both cases of a letter.
-type stemTable [1 << 15][]string
+// signSet finds which of many signs a text has, in one pass and in either case of letters. Its index is the low five
+// bits of three bytes, which both cases of a letter share; a sign has at least three bytes.
+type signSet struct {
+	byIndex [1 << 15][]string
+	folded  bool // case does not matter
+}
 
-func stemIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
+func signIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
 
-var stemsByIndex = sync.OnceValue(func() *stemTable {
-	var t stemTable
-	for _, s := range stems {
-		i := stemIndex(s[0], s[1], s[2])
-		t[i] = append(t[i], s)
+func newSignSet(signs []string, folded bool) *signSet {
+	set := signSet{folded: folded}
+	for _, s := range signs {
+		i := signIndex(s[0], s[1], s[2])
+		set.byIndex[i] = append(set.byIndex[i], s)
 	}
-	return &t
-})
+	return &set
+}
+
+// in reports whether a text has one of the signs.
+func (set *signSet) in(text string) bool {
+	for i := 2; i < len(text); i++ {
+		for _, s := range set.byIndex[signIndex(text[i-2], text[i-1], text[i])] {
+			if from := i - 2; from+len(s) <= len(text) && (text[from:from+len(s)] == s || set.folded && strings.EqualFold(text[from:from+len(s)], s)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var faultStems = sync.OnceValue(func() *signSet { return newSignSet(stems, true) })
 
 // longestFault bounds the text that forms are looked for in; a longer line that has a stem is of an unknown form.
 const longestFault = 16 << 10
@@ -125,17 +142,7 @@ func troubleLeft(text string) bool {
 }
 
 // suspicious reports whether a line has a stem. It sees every line of a file that no format claims.
-func suspicious(text string) bool {
-	table := stemsByIndex()
-	for i := 0; i+2 < len(text); i++ {
-		for _, s := range table[stemIndex(text[i], text[i+1], text[i+2])] {
-			if i+len(s) <= len(text) && strings.EqualFold(text[i:i+len(s)], s) {
-				return true
-			}
-		}
-	}
-	return false
-}
+func suspicious(text string) bool { return faultStems().in(text) }
 
 // warning is the level of a warning of NCCL, RCCL or a plugin: an error where it names what nothing survives.
 func warning(message string) fabric.LineLevel {
@@ -153,7 +160,7 @@ func copiedLevel(text string) fabric.LineLevel {
 		one = strings.TrimSpace(one)
 		level := fabric.LineLevel("")
 		if _, e, ok := parseLogEntry(one, map[string]bool{}); ok {
-			level = entryLevel(e)
+			level = entryLevel(&e)
 		} else {
 			level = faultLevel(one)
 		}
@@ -166,13 +173,18 @@ func copiedLevel(text string) fabric.LineLevel {
 
 // entryLevel is what an entry of a debug log says of the run.
 func entryLevel(e *logEntry) fabric.LineLevel {
-	switch {
-	case e.level == "ABORT", e.level == "INFO" && logError().MatchString(e.message):
+	switch e.level {
+	case "ABORT":
 		return fabric.LineError
-	case e.level == "WARN":
+	case "WARN":
 		return warning(e.message)
-	case e.level == "INFO" && ofNCCLInfo().MatchString(e.message):
-		return fabric.LineWarning
+	case "INFO":
+		switch {
+		case strings.Contains(e.message, " -> ") && logError().MatchString(e.message):
+			return fabric.LineError
+		case suspicious(e.message) && ofNCCLInfo().MatchString(e.message):
+			return fabric.LineWarning
+		}
 	}
 	return ""
 }

@@ -1,8 +1,6 @@
 package results
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"regexp"
@@ -20,73 +18,117 @@ type line struct {
 	cut    bool      // it was longer than maxLine
 }
 
-// lineSource cuts a stream into lines.
+// lineSource cuts a stream into lines. It reads blocks, and lines are pieces of them: who keeps one, clones it.
 type lineSource struct {
-	in       *bufio.Reader
+	in       io.Reader
+	buffer   []byte
+	block    string // what of the last block is still to come
+	end      error  // of the stream; io.EOF
 	number   int
 	markdown *strings.Replacer
 	hosts    map[string]bool // hosts that began a log line, to find where a line was interrupted
-	parts    [][]byte        // of the line that carriage returns divide: what is still to come
-	cut      bool            // that line was longer than maxLine
+	rest     string          // of the line that carriage returns divide: what is still to come
+	divided  bool            // there is such a rest
+	cut      bool            // the line was longer than maxLine
+	entry    logEntry        // of the current line
 }
 
-// next returns the next line, or io.EOF after the last.
+// blockSize is what is read at once, bytes.
+const blockSize = 128 << 10
+
+func newLineSource(in io.Reader) *lineSource {
+	return &lineSource{in: in, buffer: make([]byte, blockSize), markdown: newMarkdown(), hosts: map[string]bool{}}
+}
+
+// next returns the next line, or io.EOF after the last. What it returns of a log entry is valid until the next call.
 func (s *lineSource) next() (line, error) {
-	if len(s.parts) == 0 {
-		raw, cut, err := s.fetch()
-		if err != nil {
+	raw := s.rest
+	if !s.divided {
+		var err error
+		if raw, s.cut, err = s.fetch(); err != nil {
 			return line{}, err
 		}
 		s.number++
-		s.parts, s.cut = append(s.parts, raw), cut
-		if raw = bytes.TrimRight(raw, " \t\r\n\x00"); bytes.IndexByte(raw, '\r') >= 0 {
-			s.parts = bytes.Split(raw, []byte{'\r'}) // a progress line that was overwritten may have been a fault
-		}
+		raw = trimEnd(raw)
 	}
-	text := s.plainText(s.parts[0])
-	s.parts = s.parts[1:]
-	l := line{number: s.number, raw: text, cut: s.cut && len(s.parts) == 0}
+	raw, s.rest, s.divided = strings.Cut(raw, "\r") // a progress line that was overwritten may have been a fault
+	text := s.plainText(raw)
+	l := line{number: s.number, raw: text, cut: s.cut && !s.divided}
 	l.source, l.text = launcherPrefix(text)
 	if before, entry, ok := parseLogEntry(l.text, s.hosts); ok {
 		if entry.host == "" {
 			entry.host = l.source
 		}
-		l.log, l.text = entry, before
+		s.entry = entry
+		l.log, l.text = &s.entry, before
 	}
 	return l, nil
 }
 
-// fetch reads up to the next newline. What a line has beyond its limit is read and dropped. A line that begins
-// a JSON object may be as long as an object.
-func (s *lineSource) fetch() (text []byte, cut bool, err error) {
+// fetch returns the text up to the next newline. What a line has beyond its limit is read and dropped. A line that
+// begins a JSON object may be as long as an object.
+func (s *lineSource) fetch() (text string, cut bool, err error) {
+	if i := strings.IndexByte(s.block, '\n'); i >= 0 { // the common case
+		text, s.block = s.block[:i], s.block[i+1:]
+		return text, false, nil // a block is smaller than maxLine
+	}
+	var long []byte
 	limit := maxLine
 	for {
-		part, err := s.in.ReadSlice('\n')
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
-			return nil, false, err
+		i := strings.IndexByte(s.block, '\n')
+		part := s.block
+		if i >= 0 {
+			part, s.block = s.block[:i], s.block[i+1:]
+		} else {
+			s.block = ""
 		}
-		if text == nil && len(part) > 0 && beginsObject(string(part[:min(len(part), 64)])) {
+		if len(long) == 0 && beginsObject(part[:min(len(part), 64)]) {
 			limit = maxObject
 		}
-		if room := limit - len(text); len(part) > room {
+		if room := limit - len(long); len(part) > room {
 			part, cut = part[:room], true
 		}
-		text = append(text, part...)
-		if err == nil {
-			return text, cut, nil
+		long = append(long, part...)
+		if i >= 0 {
+			return string(long), cut, nil
 		}
-		if errors.Is(err, io.EOF) {
-			if len(text) == 0 {
-				return nil, false, io.EOF
-			}
-			return text, cut, nil
+		if s.end == nil {
+			s.read()
+		}
+		switch {
+		case s.block != "":
+		case s.end == nil:
+		case !errors.Is(s.end, io.EOF):
+			return "", false, s.end
+		case len(long) > 0:
+			return string(long), cut, nil
+		default:
+			return "", false, io.EOF
 		}
 	}
 }
 
+// read reads the next block.
+func (s *lineSource) read() {
+	n, err := s.in.Read(s.buffer)
+	s.block, s.end = string(s.buffer[:n]), err
+}
+
+// trimEnd drops white space and zeros at the end.
+func trimEnd(text string) string {
+	for n := len(text); n > 0; n-- {
+		switch text[n-1] {
+		case ' ', '\t', '\r', '\n', 0:
+		default:
+			return text[:n]
+		}
+	}
+	return ""
+}
+
 // plainText drops the bytes that are not text: the line ending, terminal colours, zeros.
-func (s *lineSource) plainText(raw []byte) string {
-	text := string(bytes.TrimRight(raw, " \t\r\n\x00"))
+func (s *lineSource) plainText(raw string) string {
+	text := trimEnd(raw)
 	if strings.IndexByte(text, 0x1b) >= 0 {
 		text = withoutEscapes(text)
 	}

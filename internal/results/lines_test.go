@@ -1,7 +1,6 @@
 package results
 
 import (
-	"bufio"
 	"strings"
 	"testing"
 
@@ -58,7 +57,7 @@ func TestParseLogEntry(t *testing.T) {
 }
 
 func TestFetchIsBounded(t *testing.T) {
-	s := &lineSource{in: bufio.NewReader(strings.NewReader(strings.Repeat("x", 3*maxLine) + "\nnext\n")), markdown: newMarkdown(), hosts: map[string]bool{}}
+	s := newLineSource(strings.NewReader(strings.Repeat("x", 3*maxLine) + "\nnext\n"))
 	first, err := s.next()
 	if err != nil || len(first.text) != maxLine || !first.cut {
 		t.Errorf("%d bytes, cut %v, %v; want %d, cut", len(first.text), first.cut, err, maxLine)
@@ -79,7 +78,7 @@ func TestNoJSON(t *testing.T) {
 func readLog(t *testing.T, b *budget, text string) *fabric.NCCLLog {
 	t.Helper()
 	r := newNCCLLog(b)
-	s := &lineSource{in: bufio.NewReader(strings.NewReader(text)), markdown: newMarkdown(), hosts: map[string]bool{}}
+	s := newLineSource(strings.NewReader(text))
 	for l, err := s.next(); err == nil; l, err = s.next() {
 		r.read(l)
 	}
@@ -108,8 +107,8 @@ func TestLogBudget(t *testing.T) {
 	if n := len(log.Lines); !log.Cut || n < 2 || n > 5 {
 		t.Errorf("%d lines are kept, cut %v; want up to 5, and cut", n, log.Cut)
 	}
-	if log := readLog(t, newBudget(), warnings(500)); !log.Cut || len(log.Lines) != maxLogWarnings {
-		t.Errorf("%d lines are kept, cut %v; want %d, and cut", len(log.Lines), log.Cut, maxLogWarnings)
+	if log := readLog(t, newBudget(), warnings(500)); !log.Cut || len(log.Lines) != maxLogFaults {
+		t.Errorf("%d lines are kept, cut %v; want %d, and cut", len(log.Lines), log.Cut, maxLogFaults)
 	}
 }
 

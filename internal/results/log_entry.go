@@ -34,12 +34,12 @@ func findLevel(text string) (at, end int) {
 
 // parseLogEntry finds a log entry in a line, and what another process had written before it on the same line.
 // hosts are those that began an earlier line; a new one is added.
-func parseLogEntry(text string, hosts map[string]bool) (before string, e *logEntry, ok bool) {
+func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntry, ok bool) {
 	at, end := findLevel(text)
 	if at < 0 {
-		return "", nil, false
+		return "", e, false
 	}
-	e = &logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:]}
+	e = logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:]}
 	if e.level != "WARN" && strings.Contains(e.message, "NCCL WARN") {
 		e.level = "WARN" // of two entries that were written into one line the warning counts
 	}

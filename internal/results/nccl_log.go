@@ -26,6 +26,7 @@ type logRun struct {
 	gpus        map[int]fabric.LogGPU
 	ready       bool // a communicator was completed
 	connections map[fabric.LogConnection]int
+	vias        map[string]fabric.LogConnection // by what the log prints of them
 	tuning      tuningTable
 	chosen      map[string]bool   // by their text: every rank repeats them in every iteration
 	dumper      map[string]string // the thread of each host whose System dump is kept
@@ -33,21 +34,23 @@ type logRun struct {
 	graphs      map[string]bool
 	said        map[string]bool // lines that were kept, without their process prefix
 	faults      map[string]bool // those that speak of a fault
+	errors      int
+	warnings    int
 }
 
 // Limits of what is kept of a log. A system of 8 GPUs and 8 NICs is dumped in some 60 lines.
 const (
-	maxLogRanks    = 16384
-	maxLogHosts    = 4096
-	maxLogWarnings = 192
-	maxLogInfos    = 128
-	maxLogPaths    = 1024
-	maxLogPath     = 4096 // bytes of a line: the paths of a GPU to all of 30 devices are some 1,000
-	maxLogGraphs   = 64
-	maxLogChoices  = 2048
-	maxLogEnv      = 256
-	maxLogHCAs     = 64
-	maxLogKinds    = 512 // of connections
+	maxLogRanks   = 16384
+	maxLogHosts   = 4096
+	maxLogFaults  = 192 // each of errors and of what is less
+	maxLogInfos   = 128
+	maxLogPaths   = 1024
+	maxLogPath    = 4096 // bytes of a line: the paths of a GPU to all of 30 devices are some 1,000
+	maxLogGraphs  = 64
+	maxLogChoices = 2048
+	maxLogEnv     = 256
+	maxLogHCAs    = 64
+	maxLogKinds   = 512 // of connections
 )
 
 func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b} }
@@ -79,7 +82,7 @@ func (r *ncclLog) run(l line) *logRun {
 		r.line = l.number
 		r.cur = &logRun{
 			budget: r.budget,
-			hosts:  map[string]bool{}, gpus: map[int]fabric.LogGPU{}, connections: map[fabric.LogConnection]int{}, chosen: map[string]bool{},
+			hosts:  map[string]bool{}, gpus: map[int]fabric.LogGPU{}, connections: map[fabric.LogConnection]int{}, vias: map[string]fabric.LogConnection{}, chosen: map[string]bool{},
 			dumper: map[string]string{}, graphs: map[string]bool{}, said: map[string]bool{}, faults: map[string]bool{},
 		}
 	}
@@ -118,6 +121,9 @@ func (r *ncclLog) bare(l line, text string) {
 // rest reads a line that no format claims: a fault that a program around the library printed. A launcher's prefix may
 // be the name of the program, so the line counts with it too.
 func (r *ncclLog) rest(l line) {
+	if r.cur != nil && r.cur.full() {
+		return
+	}
 	text := strings.TrimSpace(l.text)
 	level := faultLevel(text)
 	if level == "" && l.source != "" && l.log == nil {
@@ -158,21 +164,37 @@ func (g *logRun) version(library, version string) {
 
 // warn keeps a warning of the library.
 func (g *logRun) warn(l line) {
-	g.keepFault(l.number, l.log.message, entryText(l), warning(l.log.message))
+	if !g.full() && !g.faults[faultKey(l.log.message)] {
+		g.keepFault(l.number, l.log.message, entryText(l), warning(l.log.message))
+	}
 }
 
-// keepFault keeps a line that speaks of a fault once, however many ranks print it. Faults have a budget of their own:
-// no number of other lines pushes them out.
+// full reports whether no further fault is kept. The log is cut then, and has as many errors as fit.
+func (g *logRun) full() bool { return g.log.Cut && g.errors >= maxLogFaults || g.budget.faults < 0 }
+
+// faultKey is by what two lines are the same fault.
+func faultKey(message string) string {
+	message = strings.TrimSpace(message)
+	return message[:min(len(message), maxShown)]
+}
+
+// keepFault keeps a line that speaks of a fault once, however many ranks print it. Faults have a budget of their own,
+// and errors within it: no number of other lines pushes them out.
 func (g *logRun) keepFault(number int, message, text string, level fabric.LineLevel) {
-	key := keep(message)
+	key := faultKey(message)
 	if g.faults[key] {
 		return
 	}
-	if len(g.faults) >= maxLogWarnings || !g.budget.fault() {
+	of := &g.warnings
+	if level == fabric.LineError {
+		of = &g.errors
+	}
+	if *of >= maxLogFaults || !g.budget.fault() {
 		g.log.Cut = true
 		return
 	}
-	g.faults[key] = true
+	*of++
+	g.faults[strings.Clone(key)] = true
 	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: number, Text: keep(text), Level: level})
 }
 

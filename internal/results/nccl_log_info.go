@@ -3,6 +3,7 @@ package results
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -14,8 +15,6 @@ var (
 	logHCA       = pattern(`\[\d+\](\S+?)(?:[;,]|\s|$)`)
 	logOOB       = pattern(`OOB ([^:\s]+)`)
 	logInit      = pattern(`\brank (\d+) n[rR]anks (\d+)(.*)`)
-	logChannel   = pattern(`^(?:Channel|Ring) \d+(?:/\d+)? : (\d+)(?:\[([0-9a-f]+)\])? -> (\d+)(?:\[([0-9a-f]+)\])?(?: \[(?:send|receive)\])? via (\S.*)$`)
-	logChannels  = pattern(`^(\d+) coll channels`)
 	logNVLS      = pattern(`, (\d+) nvls channels`)
 	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
@@ -24,23 +23,27 @@ var (
 )
 
 // infoSigns are parts of the INFO lines that rules search for, besides those that have a field of their own.
-var infoSigns = []string{
-	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
-	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
-	"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
-	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
-}
+var infoSigns = sync.OnceValue(func() *signSet {
+	return newSignSet([]string{
+		"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
+		"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
+		"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
+		"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
+	}, false)
+})
 
-// info reads an INFO line.
+// info reads an INFO line. Those of which a log has millions come first.
 func (g *logRun) info(l line) {
 	text := strings.TrimSpace(l.log.message)
 	switch {
-	case g.dump(l, text), g.tuning.read(text, g.room), g.choice(text):
-		return
 	case strings.HasPrefix(text, "Channel "), strings.HasPrefix(text, "Ring "):
 		g.channel(text)
 		return
+	case strings.Contains(text, ": opCount "): // a call (NCCL_DEBUG_SUBSYS=COLL)
+		return
 	case strings.HasPrefix(text, "Tree "), strings.HasPrefix(text, "Trees "), strings.HasPrefix(text, "threadThresholds"):
+		return
+	case g.dump(l, text), g.tuning.read(text, g.room), g.choice(text):
 		return
 	case strings.HasPrefix(text, "Pattern "):
 		if text = keep(text); !g.graphs[text] && len(g.graphs) < maxLogGraphs && g.room(2*len(text)) {
@@ -54,12 +57,14 @@ func (g *logRun) info(l line) {
 
 // facts reads the lines that have a field of their own.
 func (g *logRun) facts(l line, text string) {
-	if m := logEnv().FindStringSubmatch(text); m != nil {
-		g.env(m[1], m[2])
-		return
+	if strings.Contains(text, "CCL_") {
+		if m := logEnv().FindStringSubmatch(text); m != nil {
+			g.env(m[1], m[2])
+			return
+		}
 	}
-	if m := logChannels().FindStringSubmatch(text); m != nil {
-		g.log.Channels = max(g.log.Channels, small(m[1]))
+	if m := logChannels(text); m != "" {
+		g.log.Channels = max(g.log.Channels, small(m))
 		if m := logNVLS().FindStringSubmatch(text); m != nil {
 			g.log.NVLS = max(g.log.NVLS, small(m[1]))
 		}
@@ -89,11 +94,8 @@ func (g *logRun) facts(l line, text string) {
 		g.keepFault(l.number, text, entryText(l), level)
 		return
 	}
-	for _, sign := range infoSigns {
-		if strings.Contains(text, sign) {
-			g.keepInfo(l, text)
-			return
-		}
+	if infoSigns().in(text) {
+		g.keepInfo(l, text)
 	}
 }
 
@@ -184,30 +186,80 @@ func after(text, key string) (string, bool) {
 	return word, ok && word != ""
 }
 
-// Up to NCCL 2.17, and in RCCL, the brackets contain the bus id of the GPU; later the number of the device.
-// Up to NCCL 2.17, and in RCCL, the brackets have the bus id of the GPU; later the number of the device.
+// logChannels reads the number of "16 coll channels, ...".
+func logChannels(text string) string {
+	number, _, ok := strings.Cut(text, " coll channels")
+	if !ok || !isDigits(number) {
+		return ""
+	}
+	return number
+}
+
+// beginsPath is a quick test for logPath.
+func beginsPath(text string) bool {
+	return len(text) > 4 && (text[3] == '/') && strings.IndexByte("GNCP", text[0]) >= 0
+}
+
+// channel reads a connection of a channel. Up to NCCL 2.17, and in RCCL, the brackets have the bus id of the GPU;
+// later the number of the device.
 func (g *logRun) channel(text string) {
-	if !strings.Contains(text, " via ") {
+	ends, via, ok := parseChannel(text)
+	if !ok {
 		return
 	}
-	m := logChannel().FindStringSubmatch(text)
-	if m == nil {
-		return
-	}
-	via, rest, _ := strings.Cut(m[5], " comm ")
-	if n := logAllRanks().FindStringSubmatch(rest); n != nil {
-		g.ranks(small(n[1]))
-	}
-	for _, end := range [][2]string{{m[1], m[2]}, {m[3], m[4]}} {
-		const shortestBus = 4 // 1c000 has five digits, a device number at most two
-		if len(end[1]) >= shortestBus {
-			g.gpu(fabric.LogGPU{Rank: small(end[0]), Device: -1, Bus: strings.Clone(end[1])})
+	via, rest, _ := strings.Cut(via, " comm ")
+	if strings.Contains(rest, "nRanks ") {
+		if n := logAllRanks().FindStringSubmatch(rest); n != nil {
+			g.ranks(small(n[1]))
 		}
 	}
-	c := connection(strings.TrimSpace(via))
+	for _, end := range ends {
+		const shortestBus = 4 // 1c000 has five digits, a device number at most two
+		if len(end.bus) >= shortestBus {
+			g.gpu(fabric.LogGPU{Rank: small(end.rank), Device: -1, Bus: strings.Clone(end.bus)})
+		}
+	}
+	g.connected(strings.TrimSpace(via))
+}
+
+// connected counts a connection. Its words are parsed once.
+func (g *logRun) connected(via string) {
+	c, known := g.vias[via]
+	if !known {
+		c = connection(via)
+		if len(g.vias) < maxLogKinds && len(via) <= maxShown && g.room(2*len(via)) {
+			g.vias[strings.Clone(via)] = c
+		}
+	}
 	if _, known := g.connections[c]; known || len(g.connections) < maxLogKinds && g.room(2*maxShown) {
 		g.connections[c]++
 	}
+}
+
+// channelEnd is a rank, and what stands in brackets behind it.
+type channelEnd struct{ rank, bus string }
+
+// parseChannel reads "Channel 00/0 : 0[1c000] -> 8[1c000] [send] via NET/IB/0", without the parts in brackets in some
+// versions, and "Ring" for "Channel" in the oldest.
+func parseChannel(text string) (ends [2]channelEnd, via string, ok bool) {
+	_, rest, ok := strings.Cut(text, " : ")
+	if !ok {
+		return ends, "", false
+	}
+	path, via, ok := strings.Cut(rest, " via ")
+	from, to, both := strings.Cut(path, " -> ")
+	if !ok || !both || via == "" {
+		return ends, "", false
+	}
+	to, _, _ = strings.Cut(to, " [")
+	for i, end := range []string{from, to} {
+		rank, bus, _ := strings.Cut(strings.TrimSuffix(end, "]"), "[")
+		if !isDigits(rank) {
+			return ends, "", false
+		}
+		ends[i] = channelEnd{rank, bus}
+	}
+	return ends, via, true
 }
 
 // connection reads NET/IB/0/GDRDMA, NET/AWS Libfabric/3(7)/GDRDMA/Shared, P2P/CUMEM/read, SHM/direct/direct.
@@ -235,7 +287,7 @@ func connection(via string) fabric.LogConnection {
 func (g *logRun) dump(l line, text string) bool {
 	host := l.log.host
 	begins, rule := strings.HasPrefix(text, "=== System"), strings.HasPrefix(text, "=====")
-	path := logPath().MatchString(text)
+	path := beginsPath(text) && logPath().MatchString(text)
 	if begins && g.dumper[host] == "" && len(g.dumper) < maxLogHosts && g.room(2*longestHost) {
 		g.dumper[strings.Clone(host)] = strings.Clone(l.log.thread)
 		g.dumping = true

@@ -92,7 +92,7 @@ func (r *ncclTests) closeIfDone() {
 
 // header takes the lines that name the columns and their units.
 func (r *ncclTests) header(l line, text string) bool {
-	if !strings.Contains(text, "busbw") && !strings.Contains(text, "(") {
+	if !strings.Contains(text, "busbw") && (r.cur == nil || r.cur.columns == nil || !strings.Contains(text, "(")) {
 		return false
 	}
 	fields := strings.Fields(strings.TrimLeft(text, "# "))

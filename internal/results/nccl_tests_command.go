@@ -30,6 +30,7 @@ func (c *command) read(text string) {
 		if m := programName().FindStringSubmatch(text); m != nil {
 			c.program = keepUpTo(m[1], maxName)
 		}
+	} else if !strings.Contains(text, "-t ") {
 	} else if m := collectiveWord().FindStringSubmatch(text); m != nil {
 		c.program = strings.Clone(m[1])
 	}

@@ -64,8 +64,15 @@ func looksLikeRow(text string) bool {
 			return false
 		}
 	}
-	fields := strings.Fields(text)
-	if len(fields) < 3 || !slices.Contains(typeNames, strings.ToLower(fields[2])) {
+	var fields [3]string // of a row, the size, the count and the type
+	at := 0
+	for field := range strings.FieldsSeq(text) {
+		fields[at] = field
+		if at++; at == len(fields) {
+			break
+		}
+	}
+	if at < len(fields) || !slices.Contains(typeNames, strings.ToLower(fields[2])) {
 		return false
 	}
 	_, first := strconv.ParseFloat(fields[0], 64)

@@ -58,9 +58,11 @@ func (r *perftest) read(l line) bool {
 	if strings.Contains(text, "_bw") || strings.Contains(text, "_lat") || strings.HasPrefix(text, "ib ") || strings.HasPrefix(text, "$ ib ") {
 		r.command(text)
 	}
-	if m := perftestTitle().FindStringSubmatch(text); m != nil && len(text) < 80 {
-		r.title(l, m)
-		return true
+	if len(text) < 80 && strings.Contains(text, " Test") {
+		if m := perftestTitle().FindStringSubmatch(text); m != nil {
+			r.title(l, m)
+			return true
+		}
 	}
 	if isPerftestHeader(text) {
 		r.header(l, text)

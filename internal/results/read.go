@@ -135,7 +135,7 @@ func readLines(in *bufio.Reader) ([]fabric.Result, error) {
 		}
 	}
 	objects := &objectReader{budget: b}
-	src := &lineSource{in: in, markdown: newMarkdown(), hosts: map[string]bool{}}
+	src := newLineSource(in)
 	for {
 		l, err := src.next()
 		if errors.Is(err, io.EOF) {
