@@ -11,8 +11,11 @@ import (
 )
 
 // replaceFile replaces a file atomically, and syncs it to disk.
-func replaceFile(path string, content []byte) error {
-	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+func replaceFile(path string, content []byte) error { return replaceAs(path, content, 0o644) }
+
+// replaceAs is replaceFile with the permissions of the file.
+func replaceAs(path string, content []byte, mode os.FileMode) error {
+	return renameio.WriteFile(path, content, mode, renameio.WithTempDir(filepath.Dir(path)))
 }
 
 // swap replaces the old folder with the one that was built.

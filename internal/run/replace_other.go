@@ -11,7 +11,10 @@ import (
 
 // replaceFile replaces a file atomically: os.Rename does so on every system, on Windows by
 // MoveFileEx, where renameio offers nothing.
-func replaceFile(path string, content []byte) (err error) {
+func replaceFile(path string, content []byte) error { return replaceAs(path, content, 0o644) }
+
+// replaceAs is replaceFile with the permissions of the file.
+func replaceAs(path string, content []byte, mode os.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
 		return err
@@ -25,7 +28,7 @@ func replaceFile(path string, content []byte) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
+	if err := os.Chmod(f.Name(), mode); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
