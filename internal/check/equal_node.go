@@ -41,7 +41,7 @@ func driverEqual() Rule {
 		Cause:     fabric.CauseVersionSkew,
 		Reference: "Broadcom RoCE guide 2.6 no. 1 (the correct version); imbue and ROCm CVS, driver version",
 		Facts:     []string{fabric.FactModules, fabric.FactModuleVersion, fabric.FactNICDriverVersion},
-		Scope:     []Condition{withOwnHardware(), withPeers()},
+		Scope:     []Condition{withOwnHardware(), withPeers(), withRDMA()},
 		Cluster:   judgeDriverEqual,
 	}
 }

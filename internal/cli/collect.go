@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/fleet"
@@ -39,14 +40,15 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
 			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat and nvidia-smi: one file each, with\n" +
 			"any name; the folder's name is the host's. With --raw everything that was read is saved in a recording, one text\n" +
-			"file, which check and diff accept like a live host; --redact removes names, serial numbers, GUIDs and addresses\n" +
-			"from it.\n\nExit status 0: everything was read; 2: something was not; see missing.",
+			"file that only its owner can read and that check and diff accept like a live host; the facts are then not printed.\n" +
+			"--redact removes names, serial numbers, GUIDs and addresses from it.\n\n" +
+			"Exit status 0: what every check of such a host needs was read; 2: something of it was not; see missing.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	c.Flags().StringVar(&o.root, "root", "", "folder with a captured /sys, /proc, /etc")
 	c.Flags().StringVar(&o.text, "text", "", "folder with the output of tools, one file each")
-	outputFlag(c, &o.raw, "raw", "file to write a recording to; - writes it to standard output instead of the facts")
+	outputFlag(c, &o.raw, "raw", "file to write a recording to instead of printing the facts; - writes it to standard output")
 	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
 	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write one file per host to")
@@ -78,16 +80,24 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.raw != "-" && !o.redact {
+	if o.raw == "" {
 		err = report.JSON(a.stdout, f)
-	}
-	if err == nil && o.raw != "" {
+	} else {
 		err = a.writeRecording(ctx, recording, o)
 	}
-	if err == nil && len(f.Missing) > 0 {
-		err = verdict(exitUnknown)
+	if err != nil {
+		return err
 	}
-	return err
+	lost := check.Unread(f)
+	if len(lost) == 0 {
+		return nil
+	}
+	if o.raw != "" { // the facts, which list it, are not printed
+		for _, m := range lost {
+			fmt.Fprintf(a.stderr, "railwright: not read: %s: %s (%s)\n", fabric.Printable(m.What), fabric.Printable(m.Reason), fabric.Printable(m.Source))
+		}
+	}
+	return verdict(exitUnknown)
 }
 
 // collectHost reads one host, and with --raw records what was read.
@@ -105,8 +115,7 @@ func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (f
 	return f, recorder.Archive(), nil
 }
 
-// writeRecording writes a recording. With --redact only the recording is written, since the facts contain what was
-// removed from it.
+// writeRecording writes a recording, redacted where that is asked for.
 func (a *app) writeRecording(ctx context.Context, archive []byte, o collectOptions) error {
 	if o.redact {
 		salt := make([]byte, 32)
@@ -120,7 +129,7 @@ func (a *app) writeRecording(ctx context.Context, archive []byte, o collectOptio
 		_, err := a.stdout.Write(archive)
 		return err
 	}
-	return writeFile(ctx, "raw", o.raw, archive)
+	return writeThrough(ctx, run.WritePrivate, "raw", o.raw, archive)
 }
 
 func openTree(root string) (*host.Tree, error) {
@@ -144,7 +153,7 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 	nodes, lost := pipeline.Collect(ctx, f)
 	incomplete := len(lost) > 0
 	for _, f := range nodes {
-		incomplete = incomplete || len(f.Missing) > 0
+		incomplete = incomplete || len(check.Unread(f)) > 0
 		if folder != "" {
 			err = run.Folder(folder).Write(f.Node+".json", f)
 		} else {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/report"
@@ -28,7 +30,9 @@ func (a *app) diffCommand(run func(context.Context, diffOptions) error) *cobra.C
 		Short: "Compare two snapshots: a good node with a bad one, today with yesterday",
 		Long: "Compare two snapshots (facts, recordings, captured trees); the worst difference comes first. Times and counters\n" +
 			"are ignored; for two different nodes so are addresses, MACs and GUIDs, unless --identities is given.\n\n" +
-			"A or B may be FOLDER:NODE to select one node of several. Exit status 0: no difference; 1: differences.",
+			"A or B may be FOLDER:NODE to select one node of several. What could not be read on one side is unknown, never a\n" +
+			"difference; what a check reads and neither side could is listed as not compared.\n\n" +
+			"Exit status 0: no difference; 1: differences; 2: no difference in what was read, and something was not.",
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.left, o.right = args[0], args[1]
@@ -45,18 +49,22 @@ type differences struct {
 	A           string             `json:"a"`
 	B           string             `json:"b"`
 	Differences []facts.Difference `json:"differences"`
+	NotCompared []fabric.Missing   `json:"not_compared,omitempty" jsonschema_description:"facts that a check reads and that could be read on neither side"`
 }
 
 func (a *app) diff(ctx context.Context, o diffOptions) error {
-	one, err := oneNode(ctx, o.left)
+	one, err := a.sideOf(ctx, o.left)
 	if err != nil {
 		return err
 	}
-	other, err := oneNode(ctx, o.right)
+	other, err := a.sideOf(ctx, o.right)
 	if err != nil {
 		return err
 	}
-	d := differences{Meta: fabric.NewMeta("Differences"), A: o.left, B: o.right, Differences: facts.Diff(one, other, o.identities)}
+	d := differences{
+		Meta: fabric.NewMeta("Differences"), A: o.left, B: o.right,
+		Differences: facts.Diff(one, other, o.identities), NotCompared: unreadOnBoth(one, other),
+	}
 	if a.json() {
 		err = report.JSON(a.stdout, d)
 	} else {
@@ -65,21 +73,58 @@ func (a *app) diff(ctx context.Context, o diffOptions) error {
 	if err != nil {
 		return err
 	}
-	if len(d.Differences) > 0 {
-		return verdict(exitFail)
+	return exitOf(d.status())
+}
+
+// status is fail where both sides were read and differ, and unknown where something was not read.
+func (d differences) status() fabric.Status {
+	switch {
+	case slices.ContainsFunc(d.Differences, facts.Difference.Known):
+		return fabric.Fail
+	case len(d.Differences) > 0 || len(d.NotCompared) > 0:
+		return fabric.Unknown
 	}
-	return nil
+	return fabric.Pass
+}
+
+// unreadOnBoth lists the facts that a check of these nodes reads and that neither side could read.
+func unreadOnBoth(a, b *fabric.Facts) []fabric.Missing {
+	theirs := check.Unread(b)
+	return slices.DeleteFunc(check.Unread(a), func(m fabric.Missing) bool {
+		return !slices.ContainsFunc(theirs, func(t fabric.Missing) bool { return t.What == m.What })
+	})
+}
+
+// sideOf loads one side of a diff, and reports on standard error what could not be loaded beside it.
+func (a *app) sideOf(ctx context.Context, arg string) (*fabric.Facts, error) {
+	f, broken, err := loadNode(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range broken {
+		fmt.Fprintf(a.stderr, "railwright: not loaded: %v\n", b)
+	}
+	return f, nil
 }
 
 // oneNode loads the facts of one node from PATH or FOLDER:NODE.
 func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
+	f, _, err := loadNode(ctx, arg)
+	return f, err
+}
+
+// loadNode loads the facts of one node from PATH or FOLDER:NODE. What could not be loaded beside a selected node is in
+// broken; without a selection, and where it is of the same node, it is an error.
+func loadNode(ctx context.Context, arg string) (f *fabric.Facts, broken []error, err error) {
 	path, node := splitNode(arg)
 	var found []*fabric.Facts
 	var names []string
-	var broken []error
+	again := false // more facts of the selected node
 	for f, err := range facts.Load(ctx, path) {
 		if err != nil {
 			broken = append(broken, err)
+			duplicate, ok := errors.AsType[*facts.DuplicateError](err)
+			again = again || ok && duplicate.Node == node
 			continue
 		}
 		names = append(names, f.Node)
@@ -87,27 +132,41 @@ func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
 			found = append(found, f)
 		}
 	}
+	list := strings.Join(names, ", ")
 	switch {
-	case len(found) == 1:
-		return found[0], nil
 	case len(names) == 0 && len(broken) > 0:
-		return nil, errors.Join(broken...)
+		return nil, nil, errors.Join(broken...)
+	case again, node == "" && len(broken) > 0:
+		return nil, nil, errors.Join(append(broken, fmt.Errorf("snapshot %q: not all of it could be loaded; nodes: %s", path, list))...)
+	case len(found) == 1:
+		return found[0], broken, nil
 	case len(found) == 0:
-		return nil, fmt.Errorf("snapshot %q: no node %q in it; nodes: %s", path, node, strings.Join(names, ", "))
+		return nil, nil, errors.Join(append(broken, fmt.Errorf("snapshot %q: no node %q in it; nodes: %s", path, node, list))...)
 	default:
-		return nil, fmt.Errorf("snapshot %q: %d nodes in it; select one with %s:NODE; nodes: %s", path, len(found), path, strings.Join(names, ", "))
+		return nil, nil, fmt.Errorf("snapshot %q: %d nodes in it; select one with %s:NODE; nodes: %s", path, len(found), path, list)
 	}
 }
 
 func (d differences) text(w io.Writer) error {
-	if len(d.Differences) == 0 {
-		_, err := fmt.Fprintf(w, "%s and %s: no difference\n", d.A, d.B)
-		return err
-	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
+	if len(d.Differences) > 0 {
+		fmt.Fprintf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
+	}
 	for _, one := range d.Differences {
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, fabric.Printable(one.What), fabric.Printable(one.A), fabric.Printable(one.B), one.Why)
 	}
-	return t.Flush()
+	err := t.Flush()
+	if n := len(d.NotCompared); n > 0 {
+		fmt.Fprintf(w, "Not compared: %s that neither side could read\n", fabric.Count(n, "fact"))
+	}
+	for _, m := range d.NotCompared {
+		fmt.Fprintf(w, "  %s: %s (%s)\n", fabric.Printable(m.What), fabric.Printable(m.Reason), fabric.Printable(m.Source))
+	}
+	switch {
+	case d.status() == fabric.Pass:
+		_, err = fmt.Fprintf(w, "%s and %s: no difference\n", d.A, d.B)
+	case d.status() == fabric.Unknown:
+		_, err = fmt.Fprintf(w, "%s and %s: no difference in what was read on both sides; the rest is unknown\n", d.A, d.B)
+	}
+	return err
 }

@@ -45,8 +45,13 @@ func (f *outputFile) Set(name string) error {
 }
 
 // writeFile writes the file that a flag names. An interrupt ends it where it waits for a reader.
-func writeFile(ctx context.Context, flag, path string, content []byte) (err error) {
-	write := func() error { return run.WriteOutput(path, content) }
+func writeFile(ctx context.Context, flag, path string, content []byte) error {
+	return writeThrough(ctx, run.WriteOutput, flag, path, content)
+}
+
+// writeThrough is writeFile with the function that writes.
+func writeThrough(ctx context.Context, through func(string, []byte) error, flag, path string, content []byte) (err error) {
+	write := func() error { return through(path, content) }
 	if info, statErr := os.Stat(path); statErr == nil && waits(info) {
 		err = unlessInterrupted(ctx, write)
 	} else {

@@ -148,26 +148,44 @@ func (d *differ) fold() {
 	}
 }
 
-// missing adds a thing that one side lacks. Where the facts say that they were not read, it is unknown.
-func (d *differ) missing(r rank, s fabric.Severity, thing, section string, inA, inB bool, why string) {
+// Known reports whether both sides were read: a difference from what was not read is none that was seen.
+func (d Difference) Known() bool { return d.A != unknown && d.B != unknown }
+
+// missing adds a thing that one side lacks: unknown where that side could not read one of the facts (as Missing names
+// them) that would show it.
+func (d *differ) missing(r rank, s fabric.Severity, thing string, inA, inB bool, why string, paths ...string) {
 	a, b := "there", "there"
+	side, at := d.b, &b
 	if !inA {
-		a = lacking(d.a, section)
+		side, at = d.a, &a
 	}
-	if !inB {
-		b = lacking(d.b, section)
-	}
-	if a == unknown || b == unknown {
-		s = fabric.SeverityInfo
+	*at = absent
+	if m, ok := unreadFact(side, paths...); ok {
+		*at, s = unknown, fabric.SeverityInfo
+		why = "could not be read: " + fabric.Printable(m.Reason) + " (" + fabric.Printable(m.Source) + ")"
 	}
 	d.found = append(d.found, ranked{Difference: Difference{s, thing, a, b, why}, rank: r})
 }
 
-func lacking(f *fabric.Facts, section string) string {
-	if _, ok := f.MissingReason(section); ok {
+// unreadFact returns the first of some facts that a side could not read.
+func unreadFact(f *fabric.Facts, paths ...string) (fabric.Missing, bool) {
+	for _, path := range paths {
+		if m, ok := f.MissingReason(path); ok {
+			return m, true
+		}
+	}
+	return fabric.Missing{}, false
+}
+
+// orNone is a value that is empty where there is none, or where it could not be read.
+func orNone(f *fabric.Facts, value string, paths ...string) string {
+	if value != "" {
+		return value
+	}
+	if _, ok := unreadFact(f, paths...); ok {
 		return unknown
 	}
-	return absent
+	return "none"
 }
 
 // unread adds one difference for a whole section that one side did not read, instead of one for each of its

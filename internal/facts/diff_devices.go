@@ -21,7 +21,15 @@ func (d *differ) pciDevices() {
 	if d.unread(fabric.FactPCI, len(d.a.PCI), len(d.b.PCI)) {
 		return
 	}
-	pairs := match(d.a.PCI, d.b.PCI, pciKind, func(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) })
+	nameless := func(p *fabric.PCIDevice) string { // its device id was not read on one side
+		for _, f := range []*fabric.Facts{d.a, d.b} {
+			if _, ok := unreadFact(f, fabric.FactPCIDevice+" "+p.Address, fabric.FactPCIDevice); ok {
+				return p.Address
+			}
+		}
+		return ""
+	}
+	pairs := match(d.a.PCI, d.b.PCI, pciKind, func(p *fabric.PCIDevice) string { return p.Address + " " + pciKind(p) }, nameless)
 	for _, p := range pairs {
 		if p.a != nil && p.b != nil {
 			d.pci.add(p.a.Address, p.b.Address)
@@ -30,12 +38,27 @@ func (d *differ) pciDevices() {
 	for _, p := range pairs {
 		if p.a == nil || p.b == nil {
 			one := cmp.Or(p.a, p.b)
-			d.missing(rankDevice, isError, "PCI function "+pciName(one), fabric.FactPCI, p.a != nil, p.b != nil,
-				"a device that the firmware does not find is unplugged, disabled or defective")
+			d.missing(rankDevice, isError, "PCI function "+pciName(one), p.a != nil, p.b != nil,
+				"a device that the firmware does not find is unplugged, disabled or defective", d.pciPaths(one)...)
 			continue
 		}
 		d.pciDevice(p.a, p.b)
 	}
+}
+
+// pciPaths are the facts without which a function is in no list: its own, and of a bridge those of any function, since
+// facts have the bridges above the functions that could be identified.
+func (d *differ) pciPaths(p *fabric.PCIDevice) []string {
+	paths := []string{fabric.FactPCI, fabric.FactPCI + " " + p.Address}
+	if isBridge := p.Class>>8 == classBridge; !isBridge {
+		return paths
+	}
+	for _, m := range slices.Concat(d.a.Missing, d.b.Missing) {
+		if strings.HasPrefix(m.What, fabric.FactPCI+" ") {
+			paths = append(paths, m.What)
+		}
+	}
+	return paths
 }
 
 // pciKind returns the ids that identify a kind of device.
@@ -52,9 +75,9 @@ func (d *differ) pciDevice(a, b *fabric.PCIDevice) {
 	d.compare(thing,
 		field{rankOther, isInfo, "address", a.Address, b.Address, "devices of one kind were matched in order: the slots may be others"},
 		field{rankSetting, isWarning, "bridge above", d.pci.ofA(cmp.Or(a.Parent, "none")), d.pci.ofB(cmp.Or(b.Parent, "none")), path},
-		field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a device without its driver is unusable"},
+		field{rankVersion, isWarning, "driver", orNone(d.a, a.Driver, fabric.FactPCIDriver, fabric.FactPCIDriver+" "+a.Address), orNone(d.b, b.Driver, fabric.FactPCIDriver, fabric.FactPCIDriver+" "+b.Address), "a device without its driver is unusable"},
 		field{rankSetting, isWarning, "NUMA node", value(a.NUMANode), value(b.NUMANode), "CPUs and memory of another node are reached over the socket link"},
-		field{rankSetting, isInfo, "in an IOMMU group", groupText(a), groupText(b), ""},
+		field{rankSetting, isInfo, "in an IOMMU group", groupText(d.a, a), groupText(d.b, b), ""},
 		field{rankSetting, isWarning, "ACS control", acsControl(a.ACS), acsControl(b.ACS), "redirection sends peer-to-peer traffic up to the root complex and back"},
 		field{rankSetting, isWarning, "ACS capability", acsCapability(a.ACS), acsCapability(b.ACS), ""},
 		field{rankSetting, isWarning, "ATS", atsText(a.ATS), atsText(b.ATS), "without it every access of the device is translated by the IOMMU on the way"},
@@ -102,11 +125,15 @@ func laneText(n int) string {
 	return fmt.Sprintf("x%d", n)
 }
 
-func groupText(p *fabric.PCIDevice) string {
-	if p.IOMMUGroup == nil {
-		return "no"
+func groupText(f *fabric.Facts, p *fabric.PCIDevice) string {
+	_, unread := unreadFact(f, fabric.FactPCIIOMMUGroup, fabric.FactPCIIOMMUGroup+" "+p.Address)
+	switch {
+	case p.IOMMUGroup != nil:
+		return "yes"
+	case unread:
+		return unknown
 	}
-	return "yes"
+	return "no"
 }
 
 func acsControl(a *fabric.ACS) string {
@@ -167,7 +194,8 @@ func (d *differ) gpus() {
 	key := func(g *fabric.GPU) string { return g.PCI }
 	for _, p := range match(placed(d.a.GPUs, d.pci.ofA), placed(d.b.GPUs, d.pci.ofB), none, key) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "GPU "+cmp.Or(p.a, p.b).PCI, fabric.FactGPUs, p.a != nil, p.b != nil, "fewer GPUs than the other")
+			at := cmp.Or(p.a, p.b).PCI
+			d.missing(rankDevice, isError, "GPU "+at, p.a != nil, p.b != nil, "fewer GPUs than the other", fabric.FactGPUs, fabric.FactPCI, fabric.FactPCI+" "+at)
 			continue
 		}
 		a, b := p.a, p.b
@@ -175,7 +203,7 @@ func (d *differ) gpus() {
 		d.compare(thing,
 			field{rankDevice, isError, "vendor", a.Vendor, b.Vendor, ""},
 			field{rankDevice, isError, "name", text(a.Name), text(b.Name), "another model"},
-			field{rankVersion, isWarning, "driver", cmp.Or(a.Driver, "none"), cmp.Or(b.Driver, "none"), "a GPU without its driver is unusable"},
+			field{rankVersion, isWarning, "driver", orNone(d.a, a.Driver, fabric.FactPCIDriver, fabric.FactPCIDriver+" "+a.PCI), orNone(d.b, b.Driver, fabric.FactPCIDriver, fabric.FactPCIDriver+" "+b.PCI), "a GPU without its driver is unusable"},
 			field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "all nodes of a job should have the same"},
 			field{rankVersion, isWarning, "VBIOS", text(a.VBIOS), text(b.VBIOS), ""},
 		)
@@ -204,7 +232,8 @@ func (d *differ) hcas() {
 	}
 	for _, p := range match(d.a.HCAs, d.b.HCAs, func(h *fabric.HCA) string { return h.Driver + h.BoardID }, keys...) {
 		if p.a == nil || p.b == nil {
-			d.missing(rankDevice, isError, "RDMA device "+cmp.Or(p.a, p.b).Name, fabric.FactHCAs, p.a != nil, p.b != nil, "fewer RDMA devices than the other")
+			name := cmp.Or(p.a, p.b).Name
+			d.missing(rankDevice, isError, "RDMA device "+name, p.a != nil, p.b != nil, "fewer RDMA devices than the other", fabric.FactHCAs, fabric.FactHCAs+" "+name)
 			continue
 		}
 		d.hca(p.a, p.b)
@@ -235,7 +264,7 @@ func (d *differ) hca(a, b *fabric.HCA) {
 			if p.b == nil {
 				lacks = b
 			}
-			d.missing(rankDevice, isError, port, fabric.FactPorts+" "+lacks.Name, p.a != nil, p.b != nil, "fewer ports than the other")
+			d.missing(rankDevice, isError, port, p.a != nil, p.b != nil, "fewer ports than the other", fabric.FactPorts+" "+lacks.Name)
 			continue
 		}
 		d.port(port, p.a, p.b)

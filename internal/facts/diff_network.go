@@ -29,7 +29,7 @@ func (d *differ) nics() {
 			if one.Kind != "" {
 				severity = isInfo // containers and virtual machines come and go
 			}
-			d.missing(rankDevice, severity, "NIC "+one.Name, fabric.FactNICs, p.a != nil, p.b != nil, "fewer interfaces than the other")
+			d.missing(rankDevice, severity, "NIC "+one.Name, p.a != nil, p.b != nil, "fewer interfaces than the other", fabric.FactNICs)
 			continue
 		}
 		d.oneNIC(p.a, p.b)
@@ -66,7 +66,7 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		thing += " with MAC address " + a.MAC
 	}
 	d.compare(thing,
-		field{rankMTU, isError, "MTU", fmt.Sprintf("%d bytes", a.MTU), fmt.Sprintf("%d bytes", b.MTU), "larger packets are dropped at the smaller MTU"},
+		field{rankMTU, isError, "MTU", mtuText(a.MTU), mtuText(b.MTU), "larger packets are dropped at the smaller MTU"},
 		field{rankPort, isError, "state", text(a.OperState), text(b.OperState), "only an interface that is up carries traffic"},
 		field{rankPort, isError, "carrier", value(a.Carrier), value(b.Carrier), "cable, transceiver or far end"},
 		field{rankPort, isError, "speed", unit(value(a.SpeedMbps), "Mb/s"), unit(value(b.SpeedMbps), "Mb/s"), "the slower port limits every ring through it"},
@@ -90,6 +90,13 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		return
 	}
 	d.compare(thing, field{rankRoute, isWarning, "IPv4 addresses", d.countIPv4(d.a, a), d.countIPv4(d.b, b), "an interface without an address cannot be reached"})
+}
+
+func mtuText(bytes int) string {
+	if bytes <= 0 {
+		return unknown
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 func (d *differ) addresses(f *fabric.Facts, n *fabric.NIC) string {

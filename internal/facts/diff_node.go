@@ -143,13 +143,19 @@ func (d *differ) modules() {
 		one := cmp.Or(p.a, p.b)
 		switch isImportant := slices.Contains(important, one.Name); {
 		case p.a != nil && p.b != nil:
+			of := func(path, a, b string) (string, string) {
+				return orNone(d.a, a, path, path+" "+one.Name), orNone(d.b, b, path, path+" "+one.Name)
+			}
+			version, versionB := of(fabric.FactModuleVersion, p.a.Version, p.b.Version)
+			disk, diskB := of(fabric.FactModuleOnDisk, p.a.OnDisk, p.b.OnDisk)
+			dkms, dkmsB := of(fabric.FactModuleDKMS, p.a.DKMS, p.b.DKMS)
 			d.compare("module "+one.Name,
-				field{rankVersion, isWarning, "version", cmp.Or(p.a.Version, "none"), cmp.Or(p.b.Version, "none"), "all nodes of a job should have the same"},
-				field{rankVersion, isInfo, "version on disk", cmp.Or(p.a.OnDisk, "none"), cmp.Or(p.b.OnDisk, "none"), "takes effect with the next boot"},
-				field{rankVersion, isInfo, "DKMS", cmp.Or(p.a.DKMS, "none"), cmp.Or(p.b.DKMS, "none"), ""},
+				field{rankVersion, isWarning, "version", version, versionB, "all nodes of a job should have the same"},
+				field{rankVersion, isInfo, "version on disk", disk, diskB, "takes effect with the next boot"},
+				field{rankVersion, isInfo, "DKMS", dkms, dkmsB, ""},
 			)
 		case isImportant:
-			d.missing(rankDevice, isWarning, "module "+one.Name, fabric.FactModules, p.a != nil, p.b != nil, "a driver is not loaded")
+			d.missing(rankDevice, isWarning, "module "+one.Name, p.a != nil, p.b != nil, "a driver is not loaded", fabric.FactModules)
 		case p.a != nil:
 			onlyA = append(onlyA, one.Name)
 		default:

@@ -78,12 +78,19 @@ func (e *SnapshotError) Error() string { return fmt.Sprintf("snapshot %q: %v", e
 
 func (e *SnapshotError) Unwrap() error { return e.Err }
 
+// DuplicateError says that facts of a node were already loaded, from another path.
+type DuplicateError struct{ Node, First string }
+
+func (e *DuplicateError) Error() string {
+	return fmt.Sprintf("node %q: duplicate, first in %q", e.Node, e.First)
+}
+
 func (l *loader) give(path string, f *fabric.Facts, err error) bool {
 	if err != nil {
 		return l.fail(path, err)
 	}
 	if first, again := l.from[f.Node]; again {
-		return l.fail(path, fmt.Errorf("node %q: duplicate, first in %q", f.Node, first))
+		return l.fail(path, &DuplicateError{Node: f.Node, First: first})
 	}
 	l.from[f.Node] = path
 	return l.yield(f, nil)

@@ -23,6 +23,7 @@ const (
 	classVGA         = 0x0300
 	class3D          = 0x0302
 	classDisplay     = 0x0380
+	classBridge      = 0x0604
 	classOtherBridge = 0x0680
 	classAccelerator = 0x1200
 	baseNetwork      = 0x02
