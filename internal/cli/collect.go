@@ -82,7 +82,7 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 		err = report.JSON(a.stdout, f)
 	}
 	if err == nil && o.raw != "" {
-		err = a.writeRecording(ctx, recording, o)
+		err = a.writeRecording(recording, o)
 	}
 	if err == nil && len(f.Missing) > 0 {
 		err = verdict(exitUnknown)
@@ -107,7 +107,7 @@ func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (f
 
 // writeRecording writes a recording. With --redact only the recording is written, since the facts contain what was
 // removed from it.
-func (a *app) writeRecording(ctx context.Context, archive []byte, o collectOptions) error {
+func (a *app) writeRecording(archive []byte, o collectOptions) error {
 	if o.redact {
 		salt := make([]byte, 32)
 		rand.Read(salt) // crypto/rand.Read never fails
@@ -120,7 +120,7 @@ func (a *app) writeRecording(ctx context.Context, archive []byte, o collectOptio
 		_, err := a.stdout.Write(archive)
 		return err
 	}
-	return writeFile(ctx, "raw", o.raw, archive)
+	return writeFile("raw", o.raw, archive)
 }
 
 func openTree(root string) (*host.Tree, error) {

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -44,11 +48,11 @@ func (f *outputFile) Set(name string) error {
 	return nil
 }
 
-// writeFile writes the file that a flag names. An interrupt ends it where it waits for a reader.
-func writeFile(ctx context.Context, flag, path string, content []byte) (err error) {
+// writeFile writes the file that a flag names.
+func writeFile(flag, path string, content []byte) (err error) {
 	write := func() error { return run.WriteOutput(path, content) }
-	if info, statErr := os.Stat(path); statErr == nil && waits(info) {
-		err = unlessInterrupted(ctx, write)
+	if info, statErr := os.Stat(path); statErr == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		err = untilInterrupted(write)
 	} else {
 		err = write()
 	}
@@ -58,8 +62,23 @@ func writeFile(ctx context.Context, flag, path string, content []byte) (err erro
 	return nil
 }
 
+// untilInterrupted does something that may wait for ever, as opening a FIFO that nobody reads does, until SIGINT or
+// SIGTERM. What is left of it then ends with the process.
+func untilInterrupted(do func() error) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	done := make(chan error, 1)
+	host.Go(func() { done <- do() })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // writePage writes a page to the file of --html, whole or not at all; with an empty name it does nothing.
-func writePage(ctx context.Context, file string, write func(io.Writer) error) error {
+func writePage(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return nil
 	}
@@ -67,7 +86,7 @@ func writePage(ctx context.Context, file string, write func(io.Writer) error) er
 	if err := write(&page); err != nil {
 		return err
 	}
-	return writeFile(ctx, "html", file, page.Bytes())
+	return writeFile("html", file, page.Bytes())
 }
 
 // pageInfo returns the time, the command line and the version that a page names.

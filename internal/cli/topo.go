@@ -131,7 +131,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 		err = draw.TopologyText(a.stdout, v.Machine, v.Matrix, v.Pairing, a.textOptions().Width)
 	}
 	if err == nil && o.svg != "" {
-		err = writeFile(ctx, "svg", o.svg, picture.Bytes())
+		err = writeFile("svg", o.svg, picture.Bytes())
 	}
 	if err == nil && len(v.Matrix.Devices) == 0 {
 		err = verdict(exitUnknown)
@@ -314,7 +314,7 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 		a.progress("%s: %s", m.Name, gap)
 	}
 	if o.out != "" {
-		return writeFile(ctx, "out", o.out, text.Bytes())
+		return writeFile("out", o.out, text.Bytes())
 	}
 	_, err = a.stdout.Write(text.Bytes())
 	return err
@@ -369,12 +369,12 @@ func (a *app) topoLintCommand(run func(context.Context, topoLintOptions) error) 
 	return c
 }
 
-func (a *app) topoLint(ctx context.Context, o topoLintOptions) error {
+func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
 	if o.fix {
 		if err := a.textOnly("topo lint --fix", "the fixed file"); err != nil {
 			return err
 		}
-		return a.topoFix(ctx, o.files[0], o.out)
+		return a.topoFix(o.files[0], o.out)
 	}
 	var files []nccllint.File
 	for _, name := range o.files {
@@ -404,7 +404,7 @@ func (a *app) topoLint(ctx context.Context, o topoLintOptions) error {
 	return exitOf(nccllint.Status(found))
 }
 
-func (a *app) topoFix(ctx context.Context, name, out string) error {
+func (a *app) topoFix(name, out string) error {
 	f, err := a.readTopology(name)
 	if err != nil {
 		return err
@@ -417,7 +417,7 @@ func (a *app) topoFix(ctx context.Context, name, out string) error {
 		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
 	}
 	if out != "" {
-		err = writeFile(ctx, "out", out, fixed)
+		err = writeFile("out", out, fixed)
 	} else {
 		_, err = a.stdout.Write(fixed)
 	}
