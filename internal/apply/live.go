@@ -35,7 +35,7 @@ func notInEffect(b Bundle) (differs []string, err error) {
 	}
 	inLab := InLab()
 	for _, s := range sysctls {
-		if d := s.differs(); d != "" && !(inLab && s.notHere() != "") {
+		if d := s.differs(); d != "" && (!inLab || s.notHere() == "") {
 			differs = append(differs, s.name+": "+d)
 		}
 	}
