@@ -220,16 +220,28 @@ func configure(n *host.Network, a fabric.NICAddress, mtu int) error {
 	if err := errors.Join(n.SetMTU(a.NIC, mtu), n.SetUp(a.NIC, true), n.AddAddress(a.NIC, a.Address)); err != nil {
 		return err
 	}
-	if a.Address.Bits() < 31 || !a.Gateway.IsValid() {
-		if err := n.AddRoute(a.Table, a.Address.Masked(), netip.Addr{}, a.NIC); err != nil {
-			return err
-		}
-	}
-	if a.Gateway.IsValid() {
-		everywhere := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-		if err := n.AddRoute(a.Table, everywhere, a.Gateway, a.NIC); err != nil {
+	for _, r := range routesOf(a) {
+		if err := n.AddRoute(a.Table, r.to, r.via, a.NIC); err != nil {
 			return err
 		}
 	}
 	return n.AddRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
+}
+
+// route is a route in the table of a NIC; without a gateway its destination is on the link.
+type route struct {
+	to  netip.Prefix
+	via netip.Addr
+}
+
+// routesOf returns the routes of a NIC's table, as the rendered netplan file has them: a subnet of more than the two ends of a
+// cable directly, and everything by the gateway.
+func routesOf(a fabric.NICAddress) (routes []route) {
+	if a.Address.Bits() < 31 || !a.Gateway.IsValid() {
+		routes = append(routes, route{to: a.Address.Masked()})
+	}
+	if a.Gateway.IsValid() {
+		routes = append(routes, route{netip.PrefixFrom(netip.IPv4Unspecified(), 0), a.Gateway})
+	}
+	return routes
 }

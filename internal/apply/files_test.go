@@ -67,7 +67,7 @@ func put(t *testing.T, name, content string, mode os.FileMode) {
 }
 
 func artifact(path, content string, mode uint32) fabric.Artifact {
-	return fabric.Artifact{Path: path, Mode: mode, Content: []byte(content)}
+	return fabric.Artifact{Path: path, Mode: mode, SHA256: digest([]byte(content)), Content: []byte(content)}
 }
 
 // write writes artifacts as Node does.

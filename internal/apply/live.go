@@ -35,7 +35,7 @@ func notInEffect(b Bundle) (differs []string, err error) {
 	}
 	inLab := InLab()
 	for _, s := range sysctls {
-		if d := s.differs(); d != "" && !(inLab && s.notHere() != "") {
+		if d := s.differs(); d != "" && (!inLab || s.notHere() == "") {
 			differs = append(differs, s.name+": "+d)
 		}
 	}
@@ -64,23 +64,20 @@ func nicDiffers(n *host.Network, a fabric.NICAddress, mtu int) (differs []string
 	if want := a.Address.String(); !slices.Contains(has, want) {
 		differs = append(differs, fmt.Sprintf("address %s is missing (it has %s)", want, orNone(has)))
 	}
-	routed, err := n.HasRoute(a.Table, routeOf(a), a.Gateway, a.NIC)
-	if err == nil && !routed {
-		differs = append(differs, fmt.Sprintf("table %d has no route %s", a.Table, routeOf(a)))
+	for _, r := range routesOf(a) {
+		has, err := n.HasRoute(a.Table, r.to, r.via, a.NIC)
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			differs = append(differs, fmt.Sprintf("table %d has no route %s", a.Table, r.to))
+		}
 	}
-	ruled, ruleErr := n.HasRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
-	if ruleErr == nil && !ruled {
+	ruled, err := n.HasRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
+	if err == nil && !ruled {
 		differs = append(differs, fmt.Sprintf("no rule from %s to table %d", a.Address.Addr(), a.Table))
 	}
-	return differs, errors.Join(err, ruleErr)
-}
-
-// routeOf is the destination of the route in the NIC's table by which its traffic leaves.
-func routeOf(a fabric.NICAddress) netip.Prefix {
-	if a.Gateway.IsValid() {
-		return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	}
-	return a.Address.Masked()
+	return differs, err
 }
 
 func orNone(list []string) string {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -113,11 +115,35 @@ func (b Bundle) Accept(r Result) (Applied, error) {
 	return a, nil
 }
 
+// validate is an error unless the bundle is whole: of a node, with files, each with the content that its sum names.
+func (b Bundle) validate() error {
+	if b.Node == "" {
+		return errors.New("names no node")
+	}
+	if len(b.Artifacts) == 0 {
+		return errors.New("has no files")
+	}
+	for _, a := range b.Artifacts {
+		switch {
+		case !filepath.IsAbs(a.Path) || filepath.Clean(a.Path) != a.Path:
+			return fmt.Errorf("path %q: not an absolute path", a.Path)
+		case a.Mode == 0 || a.Mode&^uint32(fs.ModePerm) != 0:
+			return fmt.Errorf("path %q: mode %#o: not permissions", a.Path, a.Mode)
+		case digest(a.Content) != a.SHA256:
+			return fmt.Errorf("path %q: its content does not have the SHA-256 %q", a.Path, a.SHA256)
+		}
+	}
+	return nil
+}
+
 // Node writes the bundle's files on this machine, or with DryRun says what it would write. On a lab host
 // they also take effect; on a real one they do at its next start, so that the connection over which they
 // were applied is not cut.
 func Node(ctx context.Context, b Bundle, folder string) (r Result, err error) {
 	r = Result{fabric.NewMeta(ResultKind), Applied{Node: b.Node}}
+	if err := b.validate(); err != nil {
+		return r, fmt.Errorf("bundle: %w", err)
+	}
 	if b.DryRun {
 		err = r.Applied.look(b, folder)
 	} else {

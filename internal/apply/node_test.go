@@ -2,6 +2,7 @@ package apply
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -138,6 +139,38 @@ func TestNodeAnswersWhatIsAccepted(t *testing.T) {
 		}
 		if _, err := b.Accept(back); err != nil {
 			t.Errorf("dry run %v: %v", dryRun, err)
+		}
+	}
+}
+
+// A node refuses a bundle that is not whole, and writes nothing of it.
+func TestBundleThatIsNotWhole(t *testing.T) {
+	for _, c := range []struct {
+		name, err string
+		change    func(b *Bundle)
+	}{
+		{"no node", "bundle: names no node", func(b *Bundle) { b.Node = "" }},
+		{"no files", "bundle: has no files", func(b *Bundle) { b.Artifacts = nil }},
+		{"a relative path", `bundle: path "etc/a": not an absolute path`, func(b *Bundle) { b.Artifacts[1].Path = "etc/a" }},
+		{"a path that leads away", `bundle: path "/etc/../a": not an absolute path`, func(b *Bundle) { b.Artifacts[1].Path = "/etc/../a" }},
+		{"no mode", "mode 0: not permissions", func(b *Bundle) { b.Artifacts[1].Mode = 0 }},
+		{"a mode of another kind", "mode 04755: not permissions", func(b *Bundle) { b.Artifacts[1].Mode = 0o4755 }},
+		{"no content", "its content does not have the SHA-256", func(b *Bundle) { b.Artifacts[1].Content = nil }},
+		{"changed content", "its content does not have the SHA-256", func(b *Bundle) { b.Artifacts[1].Content[0] ^= 1 }},
+	} {
+		for _, dryRun := range []bool{false, true} {
+			t.Run(c.name, func(t *testing.T) {
+				root := t.TempDir()
+				b := Bundle{Node: "host1", DryRun: dryRun, Artifacts: []fabric.Artifact{artifact(root+"/a", "x", 0o600), artifact(root+"/b", "y", 0o600)}}
+				c.change(&b)
+				r, err := Node(t.Context(), b, root+"/journal")
+				if err == nil || !strings.Contains(err.Error(), c.err) || r.Applied.Status != fabric.Unknown {
+					t.Errorf("%v, %v, want %q", r.Applied.Status, err, c.err)
+				}
+				if left := tree(t, root); len(left) != 1 {
+					t.Errorf("written: %v", left)
+				}
+			})
 		}
 	}
 }

@@ -66,7 +66,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 
 // applyVerdict decides the exit status of an apply, and its words.
 func applyVerdict(results []apply.Applied, dryRun bool) (fabric.Status, string) {
-	failed, done := "not in effect", "written"
+	failed, done := "not in effect", "files as planned"
 	if dryRun {
 		failed, done = "changes pending, or not in effect", "nothing to do"
 	}

@@ -106,7 +106,7 @@ func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waiv
 	if ctx.Err() != nil { // before the page is written
 		return errors.Join(err, ctx.Err())
 	}
-	err = errors.Join(err, writePage(ctx, o.html, func(w io.Writer) error { return groups.HTML(w, summary, of) }))
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return groups.HTML(w, summary, of) }))
 	if err != nil {
 		return err // a verdict whose output is incomplete does not count
 	}

@@ -115,9 +115,9 @@ func TestApplyVerdict(t *testing.T) {
 		status  fabric.Status
 		words   string
 	}{
-		{"written", []apply.Applied{pass, pass, leaf}, false, fabric.Pass, "PASS: written on 2 targets"},
-		{"not in effect", []apply.Applied{pass, fail, unknown}, false, fabric.Fail, "FAIL: not in effect on 1 target, unknown on 1 target, written on 1 target"},
-		{"a switch", []apply.Applied{pass, unknown}, false, fabric.Unknown, "UNKNOWN: unknown on 1 target, written on 1 target"},
+		{"written", []apply.Applied{pass, pass, leaf}, false, fabric.Pass, "PASS: files as planned on 2 targets"},
+		{"not in effect", []apply.Applied{pass, fail, unknown}, false, fabric.Fail, "FAIL: not in effect on 1 target, unknown on 1 target, files as planned on 1 target"},
+		{"a switch", []apply.Applied{pass, unknown}, false, fabric.Unknown, "UNKNOWN: unknown on 1 target, files as planned on 1 target"},
 		{"nothing to do", []apply.Applied{pass, leaf}, true, fabric.Pass, "PASS: nothing to do on 1 target"},
 		{"pending", []apply.Applied{pass, fail}, true, fabric.Fail, "FAIL: changes pending, or not in effect on 1 target, nothing to do on 1 target"},
 		{"no target", nil, true, fabric.Unknown, "UNKNOWN: no target"},

@@ -83,7 +83,7 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	if o.raw == "" {
 		err = report.JSON(a.stdout, f)
 	} else {
-		err = a.writeRecording(ctx, recording, o)
+		err = a.writeRecording(recording, o)
 	}
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (f
 }
 
 // writeRecording writes a recording, redacted where that is asked for.
-func (a *app) writeRecording(ctx context.Context, archive []byte, o collectOptions) error {
+func (a *app) writeRecording(archive []byte, o collectOptions) error {
 	if o.redact {
 		salt := make([]byte, 32)
 		rand.Read(salt) // crypto/rand.Read never fails
@@ -129,7 +129,7 @@ func (a *app) writeRecording(ctx context.Context, archive []byte, o collectOptio
 		_, err := a.stdout.Write(archive)
 		return err
 	}
-	return writeThrough(ctx, run.WritePrivate, "raw", o.raw, archive)
+	return writeThrough(run.WritePrivate, "raw", o.raw, archive)
 }
 
 func openTree(root string) (*host.Tree, error) {

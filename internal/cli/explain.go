@@ -75,7 +75,7 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	} else {
 		err = report.Explanation(a.stdout, x, a.textOptions())
 	}
-	err = errors.Join(err, writePage(ctx, o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }))
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.ExplanationHTML(w, x, a.pageInfo()) }))
 	if err != nil {
 		return err
 	}

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 )
@@ -44,16 +48,16 @@ func (f *outputFile) Set(name string) error {
 	return nil
 }
 
-// writeFile writes the file that a flag names. An interrupt ends it where it waits for a reader.
-func writeFile(ctx context.Context, flag, path string, content []byte) error {
-	return writeThrough(ctx, run.WriteOutput, flag, path, content)
+// writeFile writes the file that a flag names.
+func writeFile(flag, path string, content []byte) error {
+	return writeThrough(run.WriteOutput, flag, path, content)
 }
 
 // writeThrough is writeFile with the function that writes.
-func writeThrough(ctx context.Context, through func(string, []byte) error, flag, path string, content []byte) (err error) {
+func writeThrough(through func(string, []byte) error, flag, path string, content []byte) (err error) {
 	write := func() error { return through(path, content) }
-	if info, statErr := os.Stat(path); statErr == nil && waits(info) {
-		err = unlessInterrupted(ctx, write)
+	if info, statErr := os.Stat(path); statErr == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		err = untilInterrupted(write)
 	} else {
 		err = write()
 	}
@@ -63,8 +67,23 @@ func writeThrough(ctx context.Context, through func(string, []byte) error, flag,
 	return nil
 }
 
+// untilInterrupted does something that may wait for ever, as opening a FIFO that nobody reads does, until SIGINT or
+// SIGTERM. What is left of it then ends with the process.
+func untilInterrupted(do func() error) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	done := make(chan error, 1)
+	host.Go(func() { done <- do() })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // writePage writes a page to the file of --html, whole or not at all; with an empty name it does nothing.
-func writePage(ctx context.Context, file string, write func(io.Writer) error) error {
+func writePage(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return nil
 	}
@@ -72,7 +91,7 @@ func writePage(ctx context.Context, file string, write func(io.Writer) error) er
 	if err := write(&page); err != nil {
 		return err
 	}
-	return writeFile(ctx, "html", file, page.Bytes())
+	return writeFile("html", file, page.Bytes())
 }
 
 // pageInfo returns the time, the command line and the version that a page names.

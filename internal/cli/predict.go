@@ -80,7 +80,7 @@ func (a *app) predict(ctx context.Context, o predictOptions) error {
 	} else {
 		err = report.Prediction(a.stdout, p, a.textOptions())
 	}
-	return errors.Join(err, writePage(ctx, o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }))
+	return errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.PredictionHTML(w, p, a.pageInfo()) }))
 }
 
 func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Prediction, error) {

@@ -71,7 +71,6 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	stdout, stderr = interruptible(ctx, stdout), interruptible(ctx, stderr)
 	a := &app{version: version, stdin: stdin, stdout: stdout, stderr: stderr}
 	root := a.root()
 	root.SetArgs(args)

@@ -90,7 +90,7 @@ func givenAboveZero(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-func (a *app) size(ctx context.Context, o sizeOptions) error {
+func (a *app) size(_ context.Context, o sizeOptions) error {
 	s, err := a.sizing(o)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (a *app) size(ctx context.Context, o sizeOptions) error {
 	default:
 		err = report.Sizing(a.stdout, s, a.textOptions())
 	}
-	err = errors.Join(err, writePage(ctx, o.html, func(w io.Writer) error { return report.SizingHTML(w, s) }))
+	err = errors.Join(err, writePage(o.html, func(w io.Writer) error { return report.SizingHTML(w, s) }))
 	if err != nil {
 		return err
 	}

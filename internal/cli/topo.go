@@ -131,7 +131,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 		err = draw.TopologyText(a.stdout, v.Machine, v.Matrix, v.Pairing, a.textOptions().Width)
 	}
 	if err == nil && o.svg != "" {
-		err = writeFile(ctx, "svg", o.svg, picture.Bytes())
+		err = writeFile("svg", o.svg, picture.Bytes())
 	}
 	if err == nil && len(v.Matrix.Devices) == 0 {
 		err = verdict(exitUnknown)
@@ -330,7 +330,7 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 		a.progress("%s: %s", m.Name, gap)
 	}
 	if o.out != "" {
-		return writeFile(ctx, "out", o.out, text.Bytes())
+		return writeFile("out", o.out, text.Bytes())
 	}
 	_, err = a.stdout.Write(text.Bytes())
 	return err

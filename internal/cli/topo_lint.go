@@ -48,12 +48,12 @@ func (a *app) topoLintCommand(run func(context.Context, topoLintOptions) error) 
 	return c
 }
 
-func (a *app) topoLint(ctx context.Context, o topoLintOptions) error {
+func (a *app) topoLint(_ context.Context, o topoLintOptions) error {
 	if o.fix {
 		if err := a.textOnly("topo lint --fix", "the fixed file"); err != nil {
 			return err
 		}
-		return a.topoFix(ctx, o.files[0], o.out)
+		return a.topoFix(o.files[0], o.out)
 	}
 	var files []nccllint.File
 	for _, name := range o.files {
@@ -124,7 +124,7 @@ func remarks(w io.Writer, findings []fabric.Finding) {
 	}
 }
 
-func (a *app) topoFix(ctx context.Context, name, out string) error {
+func (a *app) topoFix(name, out string) error {
 	f, err := a.readTopology(name)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (a *app) topoFix(ctx context.Context, name, out string) error {
 		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
 	}
 	if out != "" {
-		err = writeFile(ctx, "out", out, fixed)
+		err = writeFile("out", out, fixed)
 	} else {
 		_, err = a.stdout.Write(fixed)
 	}

@@ -12,6 +12,9 @@ import (
 func Decode(text []byte, kind string, v any) error {
 	var meta Meta
 	if err := json.Unmarshal(text, &meta); err != nil {
+		if t, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && t.Field == "" {
+			return fmt.Errorf("is a JSON %s, not an object", t.Value)
+		}
 		return located(text, err)
 	}
 	if meta != NewMeta(kind) {
