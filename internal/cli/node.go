@@ -78,6 +78,9 @@ func (a *app) nodeApply(ctx context.Context) error {
 	if err := json.NewDecoder(a.stdin).Decode(&b); err != nil {
 		return fmt.Errorf("bundle: %w", err)
 	}
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	r, err := apply.Node(ctx, b, apply.JournalFolder)
 	if err != nil {
 		return err
