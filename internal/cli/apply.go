@@ -163,14 +163,17 @@ func interruptedText(dryRun bool) string {
 	return "an apply or rollback was interrupted: the files from before it were restored first"
 }
 
-func (a *app) rollbackCommand(run func() error) *cobra.Command {
+func (a *app) rollbackCommand(run func(context.Context) error) *cobra.Command {
 	return &cobra.Command{
 		Use: "rollback", Short: "Restore the files that were on this host before the last apply", Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return run() },
+		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) },
 	}
 }
 
-func (a *app) rollback() error {
+func (a *app) rollback(ctx context.Context) error {
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	changes, err := apply.Rollback(apply.JournalFolder)
 	if errors.Is(err, apply.ErrNoJournal) {
 		return err

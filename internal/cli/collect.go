@@ -145,6 +145,9 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 	if err != nil {
 		return fmt.Errorf("flag --hosts: %w", err)
 	}
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	f, err := fleet.SSH(ctx, names, nil)
 	if err != nil {
 		return err

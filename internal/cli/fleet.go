@@ -35,6 +35,9 @@ type reached struct {
 // reach connects to the machines of the running lab, or of a cluster file.
 func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 	if o.lab {
+		if err := a.begin(ctx); err != nil {
+			return nil, err
+		}
 		l, err := lab.Open()
 		if err != nil {
 			return nil, err
@@ -51,6 +54,9 @@ func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 	}
 	waivers, err := pipeline.Waivers(in.cluster)
 	if err != nil {
+		return nil, err
+	}
+	if err := a.begin(ctx); err != nil {
 		return nil, err
 	}
 	f, err := fleet.Cluster(ctx, in.cluster)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
@@ -27,8 +29,8 @@ func (a *app) labCommand() *cobra.Command {
 }
 
 // labCommandWithout returns a command without flags and arguments.
-func labCommandWithout(use, short string, run func() error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(*cobra.Command, []string) error { return run() }}
+func labCommandWithout(use, short string, run func(context.Context) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: noArgs, RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) }}
 }
 
 // labUpOptions are the flags of lab up.
@@ -75,6 +77,9 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording})
 	if err != nil {
 		return err
@@ -97,9 +102,17 @@ func readHardware(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
-	recording, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("flag --hardware: %w", err)
+	}
+	defer f.Close()
+	recording, err := io.ReadAll(io.LimitReader(f, host.MaxRecording+1))
+	if err != nil {
+		return nil, fmt.Errorf("flag --hardware: %w", err)
+	}
+	if len(recording) > host.MaxRecording {
+		return nil, fmt.Errorf("flag --hardware: %q: longer than %d bytes", file, host.MaxRecording)
 	}
 	if err := facts.LayHardware(&fabric.Facts{}, recording, now()); err != nil {
 		return nil, fmt.Errorf("flag --hardware: %q: %w", file, err)
@@ -124,7 +137,10 @@ func (a *app) labInput(file string, faults []string) (*input, []lab.Fault, error
 	return in, planted, err
 }
 
-func (a *app) labDown() error {
+func (a *app) labDown(ctx context.Context) error {
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	found, err := lab.Clear()
 	if err != nil {
 		return err
@@ -133,7 +149,7 @@ func (a *app) labDown() error {
 	return nil
 }
 
-func (a *app) labStatus() error {
+func (a *app) labStatus(context.Context) error {
 	l, err := lab.Open()
 	if err != nil {
 		return err
@@ -181,6 +197,9 @@ func (a *app) labExec(ctx context.Context, o labExecOptions) error {
 	}
 	h, err := l.Host(o.host)
 	if err != nil {
+		return err
+	}
+	if err := a.begin(ctx); err != nil {
 		return err
 	}
 	status, err := h.Attach(ctx, o.argv)

@@ -83,6 +83,9 @@ func (a *app) nodeApply(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("bundle: %w", err)
 	}
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	r, err := apply.Node(ctx, b, apply.JournalFolder)
 	if err != nil {
 		return err

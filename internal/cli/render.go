@@ -39,6 +39,9 @@ func (a *app) render(ctx context.Context, o renderOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	index, sum, err := pipeline.Render(ctx, o.folder, in.plan)
 	if err != nil {
 		return err

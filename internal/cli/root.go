@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +41,8 @@ type app struct {
 	noColor bool
 	quiet   bool
 	verbose bool
+
+	busy atomic.Bool // see begin
 }
 
 // verdict is an exit status that is the result of a command, not an error; it prints nothing.
@@ -69,14 +70,14 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
 		return exitUsage
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	a := &app{version: version, stdin: stdin, stdout: stdout, stderr: stderr}
-	root := a.root()
-	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	err := a.untilSignal(func(ctx context.Context) error {
+		root := a.root()
+		root.SetArgs(args)
+		root.SetOut(stdout)
+		root.SetErr(stderr)
+		return root.ExecuteContext(ctx)
+	})
 	var v verdict
 	switch {
 	case err == nil:

@@ -58,6 +58,9 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := a.begin(ctx); err != nil {
+		return err
+	}
 	r, err := pipeline.Up(ctx, pipeline.Options{
 		Text: in.text, Cluster: in.cluster, Plan: in.plan,
 		Lab: o.lab, Keep: o.keep, Faults: faults,

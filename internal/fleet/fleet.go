@@ -21,6 +21,9 @@ const (
 	leaveWithin = 10 * time.Second // to remove the program and log out
 )
 
+// longAnswers bounds the long answers of all machines together, in bytes: facts are some hundred KiB.
+const longAnswers = 64 << 20
+
 // Member is a machine on which this program can be run.
 type Member struct {
 	Runner  host.Runner
@@ -82,6 +85,7 @@ func (f *Fleet) Close() error {
 // prints; an answer that is anything else is an error of that machine. stdin returns its standard input, nil for none.
 // The outcomes are in the order of the fleet; for a machine that could not be reached it is the error of reaching it.
 func Ask[T any](ctx context.Context, f *Fleet, kind string, args []string, stdin func(name string) ([]byte, error)) []host.Outcome[T] {
+	budget := host.NewBudget(longAnswers)
 	return host.RunAll(ctx, f.names, atOnce, askWithin, func(ctx context.Context, name string) (answer T, err error) {
 		m := f.members[name]
 		if m.Err != nil {
@@ -94,7 +98,7 @@ func Ask[T any](ctx context.Context, f *Fleet, kind string, args []string, stdin
 			}
 		}
 		argv := append([]string{m.Value.Program}, args...)
-		out, err := host.Output(ctx, m.Value.Runner, host.Command{Argv: argv, Stdin: bytes.NewReader(text)})
+		out, err := host.Output(ctx, m.Value.Runner, host.Command{Argv: argv, Stdin: bytes.NewReader(text), Budget: budget})
 		if err != nil {
 			return answer, err
 		}

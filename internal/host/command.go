@@ -17,6 +17,8 @@ type Command struct {
 	Argv  []string
 	Env   []string  // added to the host's own
 	Stdin io.Reader // nil: empty
+
+	Budget *Budget // of what Output keeps; nil: maxOutput for this command alone
 }
 
 // Process is a started command whose standard streams are open. Wait must be called.
@@ -100,9 +102,11 @@ func Output(ctx context.Context, r Runner, c Command) ([]byte, error) {
 			_ = p.Kill() // it must not take a part of its input for the whole
 		}
 	})
-	out, err := io.ReadAll(io.LimitReader(p.Stdout, maxOutput+1))
-	if len(out) > maxOutput {
-		out, err = nil, fmt.Errorf("command %q: prints more than %d bytes", strings.Join(c.Argv, " "), maxOutput)
+	out, err := c.Budget.readAll(p.Stdout)
+	if isTooLong(err) {
+		_ = p.Kill() // it may never end by itself
+		_ = p.Wait() // it was killed
+		return nil, fmt.Errorf("command %q: %w", strings.Join(c.Argv, " "), err)
 	}
 	err = errors.Join(p.Wait(), err)
 	select {
@@ -115,9 +119,6 @@ func Output(ctx context.Context, r Runner, c Command) ([]byte, error) {
 	}
 	return out, err
 }
-
-// maxOutput bounds what Output keeps, in bytes: the facts of a large node are some hundred KiB.
-const maxOutput = 256 << 20
 
 // tail keeps the last bytes written to it.
 type tail struct{ b bytes.Buffer }

@@ -198,3 +198,32 @@ func TestKill(t *testing.T) {
 		t.Errorf("Wait: %v, want a status of -1", err)
 	}
 }
+
+// Commands that print without an end take their budget together, and are ended; a short answer beside them is taken.
+func TestBudgetOfManyCommands(t *testing.T) {
+	budget := NewBudget(8 << 20)
+	flood := Command{Argv: []string{"cat", "/dev/zero"}, Budget: budget}
+	outcomes := RunAll(t.Context(), make([]string, 12), 12, 30*time.Second, func(ctx context.Context, _ string) (int, error) {
+		out, err := Output(ctx, Local{}, flood)
+		return len(out), err
+	})
+	for _, o := range outcomes {
+		if o.Value != 0 || o.Err == nil || !strings.Contains(o.Err.Error(), "exceeds what is kept of all") {
+			t.Errorf("%d bytes, %v", o.Value, o.Err)
+		}
+	}
+	if out, err := Output(t.Context(), Local{}, Command{Argv: []string{"echo", "short"}, Budget: budget}); err != nil || string(out) != "short\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	long := Command{Argv: []string{"head", "-c", "3000000", "/dev/zero"}}
+	if out, err := Output(t.Context(), Local{}, Command{Argv: long.Argv, Budget: budget}); err == nil {
+		t.Errorf("%d bytes were taken of a budget that is spent", len(out))
+	}
+	if out, err := Output(t.Context(), Local{}, Command{Argv: long.Argv, Budget: NewBudget(8 << 20)}); err != nil || len(out) != 3000000 {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+	_, err := Output(t.Context(), Local{}, Command{Argv: flood.Argv, Budget: NewBudget(1 << 40)})
+	if err == nil || !strings.Contains(err.Error(), "prints more than 16777216 bytes") {
+		t.Errorf("one machine alone: %v", err)
+	}
+}

@@ -59,7 +59,7 @@ func deploy(ctx context.Context, r Runner, folders []string, binary func(arch st
 
 // architecture asks a host for its own, as Go calls it.
 func architecture(ctx context.Context, r Runner) (string, error) {
-	out, err := Output(ctx, r, Command{Argv: []string{"uname", "-s", "-m"}})
+	out, err := Output(ctx, r, Command{Argv: []string{"uname", "-s", "-m"}, Budget: NewBudget(0)})
 	if err != nil {
 		return "", fmt.Errorf("architecture: %w", err)
 	}

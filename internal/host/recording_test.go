@@ -372,11 +372,11 @@ func TestRunQuestionsDiffer(t *testing.T) {
 	} {
 		q := runQuestion(c)
 		if first, ok := seen[q.key]; ok && !reflect.DeepEqual(first, c) {
-			t.Errorf("%q and %q are both %s", first, c, q.key)
+			t.Errorf("%q and %q are both %s", first.Argv, c.Argv, q.key)
 		}
 		seen[q.key] = c
 		if err := q.check(); err != nil {
-			t.Errorf("%q: %v", c, err)
+			t.Errorf("%q: %v", c.Argv, err)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (i *identities) close() {
 // keyFile reads a private key, with its certificate; where it is encrypted, the agent may hold it. Without
 // a key it says why.
 func keyFile(name string, held []ssh.Signer) ([]ssh.Signer, string) {
-	text, err := os.ReadFile(name)
+	text, err := readKey(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, " (absent)"
 	}
@@ -110,6 +110,21 @@ func keyFile(name string, held []ssh.Signer) ([]ssh.Signer, string) {
 	return nil, fmt.Sprintf(" (encrypted, and no agent holds it: ssh-add %s)", shellWord(name))
 }
 
+// readKey reads a key, which is short.
+func readKey(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const most = 64 << 10 // bytes; a key of 16,384 bits takes 13 KiB
+	text, err := readMost(f, most)
+	if isTooLong(err) {
+		err = fmt.Errorf("%q: %w", name, errors.New("longer than a key"))
+	}
+	return text, err
+}
+
 // publicKey is the public half of an encrypted key: in the file itself, or in older formats beside it.
 func publicKey(name string, encrypted *ssh.PassphraseMissingError) ssh.PublicKey {
 	if encrypted.PublicKey != nil {
@@ -119,7 +134,7 @@ func publicKey(name string, encrypted *ssh.PassphraseMissingError) ssh.PublicKey
 }
 
 func readPublic(name string) ssh.PublicKey {
-	text, err := os.ReadFile(name)
+	text, err := readKey(name)
 	if err != nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 // AsRoot returns a Runner whose commands run as root: r itself where its login is root, else through
 // `sudo -n`, which never asks. It is an error where sudo refuses.
 func AsRoot(ctx context.Context, r Runner) (Runner, error) {
-	id, err := Output(ctx, r, Command{Argv: []string{"id", "-u"}})
+	id, err := Output(ctx, r, Command{Argv: []string{"id", "-u"}, Budget: NewBudget(0)})
 	if err != nil {
 		return nil, fmt.Errorf("user id: %w", err)
 	}
@@ -18,7 +18,7 @@ func AsRoot(ctx context.Context, r Runner) (Runner, error) {
 		return r, nil
 	}
 	root := sudo{r}
-	id, err = Output(ctx, root, Command{Argv: []string{"id", "-u"}, Env: []string{"LC_ALL=C"}})
+	id, err = Output(ctx, root, Command{Argv: []string{"id", "-u"}, Env: []string{"LC_ALL=C"}, Budget: NewBudget(0)})
 	var refused *ExitError
 	if errors.As(err, &refused) {
 		return nil, fmt.Errorf("root rights: %w; log in as root or allow it in sudoers: USER ALL=(root) NOPASSWD: ALL", err)
