@@ -106,7 +106,7 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 			hw.NICsPerNode = int(m.NICs.Value)
 		}
 		if hw.NICGbps == 0 {
-			hw.NICGbps = nic.Rate()
+			hw.NICGbps = nic.RateOf(min(nic.Functions, hw.NICsPerNode))
 		}
 	}
 }

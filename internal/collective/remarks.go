@@ -2,6 +2,7 @@ package collective
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,8 +116,8 @@ func OverSockets(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string
 	default:
 		return hw, ""
 	}
-	for id, sockets := range cat.Fabrics {
-		if sockets.Sockets {
+	for _, id := range slices.Sorted(maps.Keys(cat.Fabrics)) {
+		if cat.Fabrics[id].Sockets {
 			hw.Net, hw.NIC = id, ""
 			return hw, fmt.Sprintf("%s: TCP sockets over the NICs of %s", why, known.Net)
 		}
