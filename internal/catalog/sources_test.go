@@ -31,15 +31,18 @@ func TestSourcesCanBeFollowed(t *testing.T) {
 	}
 }
 
-// The memory of a GPU is the number that its source prints.
-func TestMemoryIsWhatTheSourcePrints(t *testing.T) {
+// What a GPU holds, moves and computes is the number that its source prints.
+func TestSourcesPrintTheFigures(t *testing.T) {
 	for id, m := range embedded(t).GPUs {
-		for what, f := range map[string]Figure{"memory": m.Memory, "memory_visible": m.MemoryVisible, "memory_bandwidth": m.MemoryBandwidth} {
+		for what, f := range map[string]Figure{
+			"memory": m.Memory, "memory_visible": m.MemoryVisible, "memory_bandwidth": m.MemoryBandwidth, "scale_up": m.ScaleUp,
+			"bf16": m.Compute.BF16, "fp8": m.Compute.FP8, "fp4": m.Compute.FP4,
+		} {
 			if f == (Figure{}) {
 				continue
 			}
 			t.Run(id+" "+what, func(t *testing.T) {
-				if !prints(f.Source, f.Value) {
+				if !prints(f) {
 					t.Errorf("%v %s: not in %q", f.Value, f.Unit, f.Source)
 				}
 			})
@@ -47,10 +50,17 @@ func TestMemoryIsWhatTheSourcePrints(t *testing.T) {
 	}
 }
 
-// prints reports whether a text has a number, as it is, with thousands separated, in the next larger unit, or in bytes.
-func prints(text string, value float64) bool {
-	text = strings.ReplaceAll(text, ",", "")
-	for _, form := range []float64{value, value / 1000, value * (1 << 30), value * 8 / 1000} { // bandwidths of eight GPUs together too
+// prints reports whether a source has the number of its figure: as it is, with thousands separated, in the next larger
+// unit, in bytes, or as what the source says that it is a part of.
+func prints(f Figure) bool {
+	text := strings.ReplaceAll(f.Source, ",", "")
+	forms := []float64{f.Value, f.Value / 1000, f.Value * (1 << 30)}
+	for part, whole := range map[string]float64{"both directions": 2, "has half": 2, "eight GPUs": 8} {
+		if strings.Contains(text, part) {
+			forms = append(forms, f.Value*whole, f.Value*whole/1000)
+		}
+	}
+	for _, form := range forms {
 		pattern := `(^|[^0-9.])` + regexp.QuoteMeta(number(form)) + `0?([^0-9]|$)`
 		if regexp.MustCompile(pattern).MatchString(text) {
 			return true
