@@ -80,13 +80,37 @@ type NICModel struct {
 }
 
 // Rate returns what one interface carries while all functions of its port send, in Gb/s.
-func (m NICModel) Rate() float64 { return m.PortRate.Value / float64(max(m.Functions, 1)) }
+func (m NICModel) Rate() float64 { return m.RateOf(m.Functions) }
+
+// RateOf returns what one interface carries while that many functions of its port send, in Gb/s: its share of the port,
+// at most what its PCIe link carries.
+func (m NICModel) RateOf(sending int) float64 {
+	share := m.PortRate.Value / float64(max(sending, 1))
+	if link := m.PCIeLink.Rate(); link > 0 {
+		return min(share, link)
+	}
+	return share
+}
 
 // PCIeLink is the widest and fastest link that a part can train. One without a speed was found in no source.
 type PCIeLink struct {
 	Speed  float64 `yaml:"speed"` // GT/s
 	Width  int     `yaml:"width"` // lanes
 	Source string  `yaml:"source"`
+}
+
+// Rate returns what the lanes carry one way after their encoding, in Gb/s; 0 for a link that was found in no source. A
+// lane of 2.5 or 5 GT/s carries 8 of 10 bits, of 8 to 32 GT/s 128 of 130, and from 64 GT/s on 242 of 256 bytes of a flit
+// (PCI Express Base Specification 6.0, 4.2).
+func (l PCIeLink) Rate() float64 {
+	encoded := 128.0 / 130
+	switch {
+	case l.Speed >= 64:
+		encoded = 242.0 / 256
+	case l.Speed < 8:
+		encoded = 8.0 / 10
+	}
+	return l.Speed * float64(l.Width) * encoded
 }
 
 // MachineModel is a kind of server or cloud machine type.
@@ -97,6 +121,7 @@ type MachineModel struct {
 	ScaleUp        string      `yaml:"scale_up"`        // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
 	ScaleUpGPUs    Figure      `yaml:"scale_up_gpus"`   // GPUs that it joins; absent where they are those of one machine
 	GPUsPerSwitch  Figure      `yaml:"gpus_per_switch"` // GPUs that share a PCIe switch with their NICs
+	SwitchUplink   PCIeLink    `yaml:"switch_uplink"`   // of such a switch, where it is not as fast as its slots; absent where no source says so
 	NIC            string      `yaml:"nic"`             // id of the fabric's NICs
 	NICs           Figure      `yaml:"nics"`            // how many interfaces: a port with two PCI functions counts twice
 	NICLinks       Figure      `yaml:"nic_links"`       // PCIe links that all NICs share, where these are fewer and no wider than a NIC

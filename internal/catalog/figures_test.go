@@ -13,6 +13,8 @@ func TestGPUByShortName(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"h100": "h100-sxm", "H100": "h100-sxm", " h200 ": "h200-sxm", "a100": "a100-80-sxm", "b200": "b200", "gb10": "gb10",
+		"v100-16gb": "v100-sxm2-16", "v100-32gb": "v100-sxm2", "v100-pcie-16gb": "v100-pcie-16", "a100-40gb": "a100-40-sxm",
+		"a100-pcie-40gb": "a100-pcie-40", "gh200-144gb": "gh200-144", "h100-nvl": "h100-nvl", // never a bigger card of the name
 		"mi250x": "mi250x-gcd", "mi300x": "mi300x", "rtx-pro-6000": "rtx-pro-6000-server",
 	} {
 		if id, m, err := c.GPU(name); err != nil || id != want || m.Title == "" {

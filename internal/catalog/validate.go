@@ -91,7 +91,7 @@ func (p *problems) gpu(id string, m GPUModel) {
 	p.optional("mmio", m.MMIO, unitGB)
 	p.optional("memory_bandwidth", m.MemoryBandwidth, unitGBs)
 	p.compute(m.Compute)
-	p.link(m.PCIeLink)
+	p.link("pcie", m.PCIeLink)
 	p.optional("scale_up", m.ScaleUp, unitGBs)
 	if m.ScaleUpLinks != (Figure{}) {
 		p.count("scale_up_links", m.ScaleUpLinks, unitLink)
@@ -195,7 +195,7 @@ func (p *problems) nic(id string, m NICModel, nics map[string]NICModel) {
 	if m.Functions < 0 {
 		p.add("functions", "%d is below 0", m.Functions)
 	}
-	p.link(m.PCIeLink)
+	p.link("pcie", m.PCIeLink)
 	p.optional("payload", m.Payload, unitRatio)
 	if m.Payload.Value > 1 {
 		p.add("payload.value", "%v is above 1", m.Payload.Value)
@@ -264,6 +264,10 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 	}
 	if m.ScaleUpGPUs != (Figure{}) && m.ScaleUpGPUs.Value < m.GPUs.Value {
 		p.add("scale_up_gpus.value", "%v is below the %v of the machine", m.ScaleUpGPUs.Value, m.GPUs.Value)
+	}
+	p.link("switch_uplink", m.SwitchUplink)
+	if m.SwitchUplink != (PCIeLink{}) && m.GPUsPerSwitch == (Figure{}) {
+		p.add("switch_uplink", "has no meaning without gpus_per_switch")
 	}
 	if m.GPUsPerSwitch.Value > m.GPUs.Value {
 		p.add("gpus_per_switch.value", "%v is above the %v of the machine", m.GPUsPerSwitch.Value, m.GPUs.Value)
@@ -414,17 +418,17 @@ func (p *problems) count(field string, f Figure, unit string) (ok bool) {
 }
 
 // link checks a PCIe link, where there is one, against the speeds and widths that there are (PCIe 6.0, 7.5.3.6).
-func (p *problems) link(l PCIeLink) {
+func (p *problems) link(field string, l PCIeLink) {
 	if l == (PCIeLink{}) {
 		return
 	}
 	if !slices.Contains([]float64{2.5, 5, 8, 16, 32, 64}, l.Speed) {
-		p.add("pcie.speed", "%v GT/s: unknown; known: 2.5, 5, 8, 16, 32, 64", l.Speed)
+		p.add(field+".speed", "%v GT/s: unknown; known: 2.5, 5, 8, 16, 32, 64", l.Speed)
 	}
 	if !slices.Contains([]int{1, 2, 4, 8, 16}, l.Width) {
-		p.add("pcie.width", "%d lanes: unknown; known: 1, 2, 4, 8, 16", l.Width)
+		p.add(field+".width", "%d lanes: unknown; known: 1, 2, 4, 8, 16", l.Width)
 	}
-	p.text("pcie.source", l.Source)
+	p.text(field+".source", l.Source)
 }
 
 // reference checks that a field names a part of a kind.

@@ -60,34 +60,40 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	}
 	for _, flag := range given(flags) {
 		q, err := f.predict(flag.without, f.job.Env)
-		if err == nil && sameBandwidth(p, q) && !sameHardware(p.Hardware, q.Hardware) {
+		if confirms := sameHardware(p.Hardware, q.Hardware) && flag.holds(p.Hardware); err == nil && sameBandwidth(p, q) && !confirms {
 			remarks = append(remarks, prefix+flag.text)
 		}
 	}
 	return remarks
 }
 
-// flagGiven is a flag as it was given, and the flags without it.
+// flagGiven is a flag as it was given, the flags without it, and whether hardware has its value.
 type flagGiven struct {
 	text    string
 	without fabric.Hardware
+	holds   func(fabric.Hardware) bool
 }
 
 // given lists the flags that describe machines beyond their kind and number.
 func given(flags fabric.Hardware) (all []flagGiven) {
-	add := func(set bool, text string, clear func(*fabric.Hardware)) {
+	add := func(set bool, text string, clear func(*fabric.Hardware), holds func(fabric.Hardware) bool) {
 		if set {
 			without := flags
 			clear(&without)
-			all = append(all, flagGiven{text, without})
+			all = append(all, flagGiven{text, without, holds})
 		}
 	}
-	add(flags.NICsPerNode > 0, fmt.Sprintf("--nics %d", flags.NICsPerNode), func(h *fabric.Hardware) { h.NICsPerNode = 0 })
-	add(flags.NICGbps > 0, fmt.Sprintf("--rate %g", flags.NICGbps), func(h *fabric.Hardware) { h.NICGbps = 0 })
-	add(flags.Net != "", "--net "+flags.Net, func(h *fabric.Hardware) { h.Net = "" })
-	add(flags.CPU != "", "--cpu "+flags.CPU, func(h *fabric.Hardware) { h.CPU = "" })
-	add(flags.Oversubscription > 0, fmt.Sprintf("--oversubscription %g", flags.Oversubscription), func(h *fabric.Hardware) { h.Oversubscription = 0 })
-	add(flags.VM, "--vm", func(h *fabric.Hardware) { h.VM = false })
+	add(flags.NICsPerNode > 0, fmt.Sprintf("--nics %d", flags.NICsPerNode), func(h *fabric.Hardware) { h.NICsPerNode = 0 },
+		func(h fabric.Hardware) bool { return h.NICsPerNode == flags.NICsPerNode })
+	add(flags.NICGbps > 0, fmt.Sprintf("--rate %g", flags.NICGbps), func(h *fabric.Hardware) { h.NICGbps = 0 },
+		func(h fabric.Hardware) bool { return h.NICGbps == flags.NICGbps })
+	add(flags.Net != "", "--net "+flags.Net, func(h *fabric.Hardware) { h.Net = "" },
+		func(h fabric.Hardware) bool { return strings.EqualFold(h.Net, strings.TrimSpace(flags.Net)) })
+	add(flags.CPU != "", "--cpu "+flags.CPU, func(h *fabric.Hardware) { h.CPU = "" },
+		func(h fabric.Hardware) bool { return strings.EqualFold(h.CPU, strings.TrimSpace(flags.CPU)) })
+	add(flags.Oversubscription > 0, fmt.Sprintf("--oversubscription %g", flags.Oversubscription), func(h *fabric.Hardware) { h.Oversubscription = 0 },
+		func(h fabric.Hardware) bool { return h.Oversubscription == flags.Oversubscription })
+	add(flags.VM, "--vm", func(h *fabric.Hardware) { h.VM = false }, func(h fabric.Hardware) bool { return h.VM })
 	return all
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,6 +40,21 @@ func TestPredictSaysWhatHasNoEffect(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := strings.Join(remarksOf(t, "--machine hgx-h100 "+c.flags), "; "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// The NICs of a topology file are those of the file: a flag that says otherwise is not silently ignored.
+func TestPredictSaysWhatATopologyFileOverrides(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "topo.xml")
+	if r := call("", "topo", "nccl", "-q", "--machine", "hgx-h100", "--out", file); r.status != 0 {
+		t.Fatal(r)
+	}
+	for flags, want := range map[string]string{"--nics 4": "no effect on this prediction: --nics 4", "--nics 8": "", "--env NCCL_P2P_DISABLE=1": "", "--env NCCL_NET=Socket": "NCCL_NET=Socket: TCP sockets over the NICs of ib; no effect on this prediction: --net ib"} {
+		t.Run(flags, func(t *testing.T) {
+			if got := strings.Join(remarksOf(t, "--topo "+file+" --nodes 2 --net ib "+flags), "; "); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
 	}

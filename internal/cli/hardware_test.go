@@ -46,6 +46,7 @@ func TestHardwareThatIsRefused(t *testing.T) {
 	for _, c := range []struct{ name, flags, want string }{
 		{"a network of other machines", "--nodes 2 --net efa", `hardware: net "efa": hgx-h100 has 8 NICs of 400 Gb/s for ib, roce and sockets; for others state both`},
 		{"a faster NIC than it has", "--nodes 2 --rate 800", `hardware: net "ib": hgx-h100 has 8 NICs of 400 Gb/s`},
+		{"a machine without GPUs", "--nodes 2 --machine vsphere8-cx7-vf", `hardware: gpu: unspecified, and the catalog knows no GPUs of machine "vsphere8-cx7-vf"`},
 		{"a CPU", "--cpu foo", `flag --cpu: CPU "foo": unknown; known: intel, amd, arm`},
 		{"processes", "--procs 999999", "flag --procs: 999999: does not divide the 8 GPUs of a machine"},
 		{"processes that do not divide", "--procs 3", "flag --procs: 3: does not divide the 8 GPUs of a machine"},

@@ -40,7 +40,8 @@ func (a *app) sizeCommand(run func(context.Context, sizeOptions) error) *cobra.C
 		Short: "How many servers a language model needs, which parallelism, how many tokens, how fast",
 		Long: "How many servers a language model needs, which parallelism an engine accepts there, what each GPU then holds, how many\n" +
 			"tokens and requests fit, how fast it is, and how much of that depends on the network. MODEL is a name of the catalog, a\n" +
-			"config.json, or a folder with the model's index or weights, of which only the headers are read. Nothing is downloaded.\n\n" +
+			"config.json, or a folder with the model's index or weights, of which only the headers are read. Nothing is downloaded.\n" +
+			"Where the name stands for another published model with the same configuration, the first line says so.\n\n" +
 			"Exit status 0: a layout fits; 1: none does; 2: none was tried.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -39,8 +39,11 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 		hw.Nodes = 1
 		assume("one node", "the number of nodes is unspecified")
 	}
-	if hw.GPUsPerNode == 0 {
-		return hw, nil, fmt.Errorf("hardware: gpus_per_node: unspecified, and no machine in the catalog has GPU %q", hw.GPU)
+	switch {
+	case hw.GPUsPerNode == 0 && hw.GPU == "":
+		return hw, nil, fmt.Errorf("hardware: gpu: unspecified, and the catalog knows no GPUs of machine %q: state gpu and gpus_per_node (--gpu, --gpus)", hw.Machine)
+	case hw.GPUsPerNode == 0:
+		return hw, nil, fmt.Errorf("hardware: gpus_per_node: unspecified (--gpus), and no machine in the catalog has GPU %q", hw.GPU)
 	}
 	if hw.Net == "" && hw.Nodes > 1 {
 		hw.Net = cat.FabricOf(fabric.InfiniBand)
@@ -106,7 +109,7 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 			hw.NICsPerNode = int(m.NICs.Value)
 		}
 		if hw.NICGbps == 0 {
-			hw.NICGbps = nic.Rate()
+			hw.NICGbps = nic.RateOf(min(nic.Functions, hw.NICsPerNode))
 		}
 	}
 }

@@ -7,9 +7,9 @@ func (c *Cluster) named() { c.nicNames, c.linkNames = c.nicsName(), c.linksName(
 
 func (c *Cluster) nicsName() string {
 	n := c.net
-	name := fmt.Sprintf("%d NICs of %g Gb/s per node", n.nics, c.hw.NICGbps)
+	name := fmt.Sprintf("%d NICs of %.4g Gb/s per node", n.nics, c.hw.NICGbps)
 	if n.nics == 1 {
-		name = fmt.Sprintf("one NIC of %g Gb/s per node", c.hw.NICGbps)
+		name = fmt.Sprintf("one NIC of %.4g Gb/s per node", c.hw.NICGbps)
 	}
 	if n.over > 1 {
 		name += fmt.Sprintf(", %g times oversubscribed", n.over)

@@ -1,7 +1,9 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +28,7 @@ func (c *Cluster) remarks(job Job, options []option, sizes []int64) (out []strin
 	var slow []int64
 	var chosen, fastest *option
 	for _, size := range slices.Sorted(slices.Values(sizes)) {
-		if size < plateauFrom {
+		if size < plateauFrom || c.unmeasured || c.net.most > 0 { // what is faster is then too uncertain to recommend
 			continue
 		}
 		o, best := pick(options, size), quickest(options, size)
@@ -99,11 +101,12 @@ func sizeRange(sizes []int64) string {
 // the nodes: NCCL_NET=Socket from every other, NCCL_IB_DISABLE from what uses verbs (nccl, src/transport/net_ib: a
 // plugin such as that of EFA is no part of it). why is empty where nothing changes.
 func OverSockets(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string) (out fabric.Hardware, why string) {
-	known, _, err := complete(cat, hw)
-	if err != nil || known.Nodes < 2 {
-		return hw, "" // the error is that of New
+	known, _, _ := complete(cat, hw) // an error is that of New, or of a topology file that states the rest
+	if known.Nodes < 2 {
+		return hw, ""
 	}
-	f := cat.Fabrics[known.Net]
+	net := cmp.Or(known.Net, cat.FabricOf(fabric.InfiniBand))
+	f := cat.Fabrics[net]
 	disabled, _ := strconv.Atoi(strings.TrimSpace(env["NCCL_IB_DISABLE"]))
 	switch {
 	case f.Sockets:
@@ -115,10 +118,10 @@ func OverSockets(cat *catalog.Catalog, hw fabric.Hardware, env map[string]string
 	default:
 		return hw, ""
 	}
-	for id, sockets := range cat.Fabrics {
-		if sockets.Sockets {
+	for _, id := range slices.Sorted(maps.Keys(cat.Fabrics)) {
+		if cat.Fabrics[id].Sockets {
 			hw.Net, hw.NIC = id, ""
-			return hw, fmt.Sprintf("%s: TCP sockets over the NICs of %s", why, known.Net)
+			return hw, fmt.Sprintf("%s: TCP sockets over the NICs of %s", why, net)
 		}
 	}
 	return hw, ""

@@ -59,7 +59,7 @@ func ledgerLen(s *fabric.Sizing) int {
 }
 
 func derivationTitle(s *fabric.Sizing) string {
-	title := printable(orElse(s.Model, "model"))
+	title := modelName(s)
 	if plan := mainPlan(s); plan != nil {
 		title += " on " + machinesText(s, *plan)
 	}

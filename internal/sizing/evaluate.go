@@ -36,7 +36,7 @@ func (req Request) evaluate(base setting, l fabric.Layout) (*fabric.SizingPlan, 
 	if plan.Fits {
 		return &plan, nil
 	}
-	plan.Limits = append(missing, plan.Limits...)
+	plan.Limits, plan.Start = append(missing, plan.Limits...), nil // nobody starts what does not fit
 	return &plan, refusedBy(s, LayoutRule{ID: "memory"}, missing, pipelineHint(req, s))
 }
 

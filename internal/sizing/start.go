@@ -96,5 +96,13 @@ func firstRanks(nodes, local int) string {
 	if nodes == 2 {
 		return fmt.Sprintf("on the second server, with START_RANK=%d", local)
 	}
-	return fmt.Sprintf("on each other server, with START_RANK=%d, %d, ... %d", local, 2*local, (nodes-1)*local)
+	const all = 5 // servers whose ranks are all written out
+	ranks := []string{}
+	for n := 1; n < nodes && n < all; n++ {
+		ranks = append(ranks, strconv.Itoa(n*local))
+	}
+	if nodes > all {
+		ranks = append(ranks, "...", strconv.Itoa((nodes-1)*local))
+	}
+	return "on each other server, with START_RANK=" + strings.Join(ranks, ", ")
 }

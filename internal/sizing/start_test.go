@@ -28,6 +28,10 @@ func TestStart(t *testing.T) {
 			"--node-rank 0|on the first", "--headless|on each other server, with NODE_RANK=1 to 2 and HEAD_ADDR="}},
 		{"replicas of attention on two", nameVLLM, "0.11.0", "o/m", fabric.Layout{Nodes: 2, GPUs: 16, TP: 1, PP: 1, DP: 16}, []string{
 			"--data-parallel-size-local 8 --data-parallel-address $HEAD_ADDR|on the first server, with HEAD_ADDR=", "--data-parallel-start-rank $START_RANK --headless|on the second server, with START_RANK=8 and HEAD_ADDR="}},
+		{"replicas of attention on four", nameVLLM, "0.12.0", "o/m", fabric.Layout{Nodes: 4, GPUs: 32, TP: 8, PP: 1, DP: 4}, []string{
+			"--data-parallel-size-local 1|on the first", "--headless|on each other server, with START_RANK=1, 2, 3 and HEAD_ADDR="}},
+		{"replicas of attention on eight", nameVLLM, "0.12.0", "o/m", fabric.Layout{Nodes: 8, GPUs: 64, TP: 4, PP: 1, DP: 16}, []string{
+			"--data-parallel-size-local 2|on the first", "--headless|on each other server, with START_RANK=2, 4, 6, 8, ..., 14 and HEAD_ADDR="}},
 		{"replicas over two servers each", nameVLLM, "0.11.0", "o/m", fabric.Layout{Nodes: 4, GPUs: 32, TP: 16, PP: 1, DP: 2}, []string{
 			"ray start --head|first", "ray start --address|then on each other", "--data-parallel-backend ray|then on the first server"}},
 	} {

@@ -51,9 +51,10 @@ type blueprint struct {
 	mbps      int
 	cpu       CPU // without devices
 	numa      int
-	perSwitch int     // GPUs on a PCIe switch; 0: every device has its own root port
-	speed     float64 // GT/s of GPUs, NICs and switches without a speed of their own
-	scaleUp   string  // nvlink, xgmi, pcie or empty
+	perSwitch int              // GPUs on a PCIe switch; 0: every device has its own root port
+	uplink    catalog.PCIeLink // of a switch, where it is not of that speed
+	speed     float64          // GT/s of GPUs, NICs and switches without a speed of their own
+	scaleUp   string           // nvlink, xgmi, pcie or empty
 	gaps      []string
 }
 
@@ -226,7 +227,7 @@ func (b *blueprint) takeLayout(m catalog.MachineModel) {
 		b.gap("NUMA nodes: unspecified, assumed %d", b.numa)
 	}
 	if m.GPUsPerSwitch.Value > 0 {
-		b.perSwitch = int(m.GPUsPerSwitch.Value)
+		b.perSwitch, b.uplink = int(m.GPUsPerSwitch.Value), m.SwitchUplink
 		return
 	}
 	if IsCoherent(b.gpu, b.cpu.Arch) {

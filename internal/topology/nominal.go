@@ -94,7 +94,11 @@ func (x *nominalTree) place(s slot, numa int, fromNames []string) {
 		return
 	}
 	bridge, port := x.hostBridge()
-	sw := Device{Bus: x.next(), Class: classBridge, Speed: x.speed, Width: 16, MaxSpeed: x.speed, MaxWidth: 16}
+	speed, width := x.speed, 16
+	if x.uplink.Speed > 0 {
+		speed, width = x.uplink.Speed, x.uplink.Width
+	}
+	sw := Device{Bus: x.next(), Class: classBridge, Speed: speed, Width: width, MaxSpeed: speed, MaxWidth: width}
 	ports := x.nextBus()
 	for _, i := range s.gpus {
 		sw.Children = append(sw.Children, x.gpuDevice(i, numa, x.next()))

@@ -1,0 +1,77 @@
+package collective
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+func boundOf(t *testing.T, hw fabric.Hardware, what fabric.Collective) fabric.PredictionRow {
+	t.Helper()
+	c, err := New(loaded(t), hw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.Predict(Job{Collective: what}, []int64{1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Rows[0]
+}
+
+// Sockets run over the NICs of every machine; other networks need NICs that speak them.
+func TestSocketsOnEveryMachine(t *testing.T) {
+	cat := loaded(t)
+	for id, m := range cat.Machines {
+		if m.GPUs.Value == 0 {
+			continue
+		}
+		t.Run(id, func(t *testing.T) {
+			row := boundOf(t, fabric.Hardware{Machine: id, Nodes: 80, Net: "tcp"}, fabric.AllGather) // more than an NVLink domain
+			if row.BusBW <= 0 || row.BusBW > 4.5 {
+				t.Errorf("%.2f GB/s, want about the 4 of a node", row.BusBW)
+			}
+		})
+	}
+	_, err := New(cat, fabric.Hardware{Machine: "hgx-h100", Nodes: 2, Net: "efa"})
+	if err == nil || !strings.Contains(err.Error(), `net "efa": hgx-h100 has 8 NICs of 400 Gb/s for ib, roce and sockets`) {
+		t.Errorf("efa on hgx-h100: %v", err)
+	}
+}
+
+// The environment takes NCCL off the network only where the network is one that the setting concerns.
+func TestOverSockets(t *testing.T) {
+	for _, c := range []struct {
+		name, machine string
+		nodes         int
+		env           map[string]string
+		want          string
+	}{
+		{"InfiniBand off", "hgx-h100", 2, map[string]string{"NCCL_IB_DISABLE": "1"}, "tcp"},
+		{"InfiniBand left on", "hgx-h100", 2, map[string]string{"NCCL_IB_DISABLE": "0"}, ""},
+		{"verbs off, EFA is a plug-in", "p5-48xlarge", 2, map[string]string{"NCCL_IB_DISABLE": "1"}, ""},
+		{"sockets instead of the plug-in", "p5-48xlarge", 2, map[string]string{"NCCL_NET": "socket"}, "tcp"},
+		{"the network by its name", "hgx-h100", 2, map[string]string{"NCCL_NET": "IB"}, ""},
+		{"one node", "hgx-h100", 1, map[string]string{"NCCL_IB_DISABLE": "1"}, ""},
+		{"no number", "hgx-h100", 2, map[string]string{"NCCL_IB_DISABLE": "yes"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			hw, why := OverSockets(loaded(t), fabric.Hardware{Machine: c.machine, Nodes: c.nodes}, c.env)
+			if hw.Net != c.want || (why != "") != (c.want != "") {
+				t.Errorf("net %q, %q", hw.Net, why)
+			}
+		})
+	}
+}
+
+// One of the two functions of a Spark's port is limited by its PCIe x4, both by the port.
+func TestTwinsOfSpark(t *testing.T) {
+	for nics, want := range map[int]float64{1: 32 * 4 * 128 / 130.0 / 8, 2: 25, 4: 25} {
+		row := boundOf(t, fabric.Hardware{Machine: "dgx-spark", Nodes: 2, NICsPerNode: nics}, fabric.AllGather)
+		if room := row.Bound.BusBW / want; math.Abs(room-0.98) > 0.005 { // what packet headers leave
+			t.Errorf("%d NICs: bound %.2f GB/s by %s, want 0.98 of %.2f", nics, row.Bound.BusBW, row.Bound.Element, want)
+		}
+	}
+}
