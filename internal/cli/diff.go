@@ -29,7 +29,7 @@ func (a *app) diffCommand(run func(context.Context, diffOptions) error) *cobra.C
 		Long: "Compare two snapshots (facts, recordings, captured trees); the worst difference comes first. Times and counters\n" +
 			"are ignored; for two different nodes so are addresses, MACs and GUIDs, unless --identities is given.\n\n" +
 			"A or B may be FOLDER:NODE to select one node of several. Exit status 0: no difference; 1: differences.",
-		Args: cobra.ExactArgs(2),
+		Args: takes("A", "B"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.left, o.right = args[0], args[1]
 			return run(c.Context(), o)

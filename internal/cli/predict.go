@@ -182,6 +182,8 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		return collective.FromSystem(cat, s, o.hw)
 	case o.hw.Machine == "" && o.hw.GPU == "":
 		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
+	case o.hw.GPU == "" && cat.Machines[o.hw.Machine].GPU == "":
+		return nil, fmt.Errorf("machine %q: it has no GPUs in the catalog, so nothing can be predicted: describe one with --gpu, --gpus, --nics and --rate instead of --machine", o.hw.Machine)
 	default:
 		return collective.New(cat, o.hw)
 	}
