@@ -88,6 +88,9 @@ func (c *Catalog) Part(kind, name string) (fabric.CatalogPart, error) {
 	parts := c.Parts(kind)
 	for _, p := range parts {
 		own := append([]string{p.Name}, p.Aliases...)
+		if f, ok := c.Fabrics[p.Name]; ok && p.Kind == fabricFolder && f.Transport != "" {
+			own = append(own, f.Transport) // ib is infiniband in a cluster file
+		}
 		if p.Kind == modelFolder {
 			own = c.Models[p.Name].names(p.Name)
 		}

@@ -34,7 +34,7 @@ func (a *app) benchCommand(run func(context.Context, benchOptions) error) *cobra
 
 func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 	if o.suite != "ping" {
-		return fmt.Errorf("flag --suite: %q: unknown; known: ping", o.suite)
+		return fmt.Errorf("flag --suite: %s: unknown; %sknown: ping", fabric.Quote(o.suite), fabric.DidYouMean(o.suite, []string{"ping"}))
 	}
 	m, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {

@@ -47,6 +47,7 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 		return a.checkSnapshots(ctx, o)
 	}
 	if o.file == "" && !o.lab {
+		a.doing("reading this host")
 		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
 		return a.judge(ctx, o, nil, nil, pipeline.All(here), nil)
 	}

@@ -76,6 +76,7 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 		defer tree.Close()
 		h = tree
 	}
+	a.doing("reading %s", fabric.Printable(h.Name()))
 	f, recording, err := a.collectHost(ctx, h, o)
 	if err != nil {
 		return err
@@ -148,11 +149,13 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
+	a.doingSSH("logging in to", names)
 	f, err := fleet.SSH(ctx, names, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	a.doingSSH("reading", names)
 	nodes, lost := pipeline.Collect(ctx, f)
 	incomplete := len(lost) > 0
 	for _, f := range nodes {

@@ -33,7 +33,7 @@ func (a *app) diffCommand(run func(context.Context, diffOptions) error) *cobra.C
 			"A or B may be FOLDER:NODE to select one node of several. What could not be read on one side is unknown, never a\n" +
 			"difference; what a check reads and neither side could is listed as not compared.\n\n" +
 			"Exit status 0: no difference; 1: differences; 2: no difference in what was read, and something was not.",
-		Args: cobra.ExactArgs(2),
+		Args: takes("A", "B"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.left, o.right = args[0], args[1]
 			return run(c.Context(), o)

@@ -39,7 +39,7 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 			"or - for standard input. Files of one call are explained together, such as a slow table and the log of its run.\n" +
 			"Facts about the machines that the files do not state come from flags, a cluster file or saved facts.\n\n" +
 			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something is unknown.",
-		Args: cobra.MinimumNArgs(1),
+		Args: takesMore("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := givenAboveZero(c, "nodes", "gpus", "nics"); err != nil {
 				return err

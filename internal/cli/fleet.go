@@ -59,6 +59,17 @@ func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 	if err := a.begin(ctx); err != nil {
 		return nil, err
 	}
+	a.doingSSH("logging in to", nodesOf(in.plan))
 	f, err := fleet.Cluster(ctx, in.cluster)
+	a.doingSSH("working with", nodesOf(in.plan))
 	return &reached{plan: in.plan, waivers: waivers, fleet: f}, err
+}
+
+// nodesOf are the names of a plan's machines.
+func nodesOf(p *fabric.Plan) []string {
+	var names []string
+	for _, n := range p.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
 }

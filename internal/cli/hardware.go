@@ -23,7 +23,7 @@ func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f.IntVar(&hw.GPUsPerNode, "gpus", 0, "GPUs in use per machine")
 	f.IntVar(&hw.NICsPerNode, "nics", 0, "NICs of the fabric per machine")
 	f.Float64Var(&hw.NICGbps, "rate", 0, "line rate of a NIC, Gb/s")
-	f.StringVar(&hw.Net, "net", "", "network: ib, roce, efa, tcpxo, tcpx, ss11, tcp, none")
+	f.Var((*networkName)(&hw.Net), "net", "network: ib, roce, efa, tcpxo, tcpx, ss11, tcp, none")
 	f.StringVar(&hw.CPU, "cpu", "", "intel, amd or arm")
 	f.Float64Var(&hw.Oversubscription, "oversubscription", 0, "downlinks over uplinks of the leaf switches; 0: none")
 	f.BoolVar(&hw.VM, "vm", false, "the GPUs are passed through to a virtual machine")

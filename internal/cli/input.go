@@ -38,6 +38,7 @@ func (a *app) readCluster(file string) (*input, error) {
 
 func (a *app) readText(file string) ([]byte, error) {
 	if file == "-" {
+		a.doing("waiting for the cluster file on standard input")
 		return io.ReadAll(io.LimitReader(a.stdin, maxClusterFile))
 	}
 	f, err := os.Open(file)

@@ -177,7 +177,7 @@ type labExecOptions struct {
 
 func (a *app) labExecCommand(run func(context.Context, labExecOptions) error) *cobra.Command {
 	c := &cobra.Command{
-		Use: "exec HOST -- COMMAND...", Short: "Run a command on a machine of the lab", Args: cobra.MinimumNArgs(2),
+		Use: "exec HOST -- COMMAND...", Short: "Run a command on a machine of the lab", Args: takesMore("HOST", "COMMAND"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o := labExecOptions{host: args[0], argv: args[1:]}
 			if o.argv[0] == "--" {

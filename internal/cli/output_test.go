@@ -77,7 +77,7 @@ func TestEmptyNameOfAnOutputFile(t *testing.T) {
 	for name, c := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := call(measuredTable, append(strings.Fields(c.args), "--"+c.flag, "")...)
-			if r.status != 64 || r.stdout != "" || !strings.Contains(r.stderr, `"--`+c.flag+`" flag: the name of a file is needed`) {
+			if r.status != 64 || r.stdout != "" || !strings.Contains(r.stderr, `flag --`+c.flag+`: "": the name of a file is needed`) {
 				t.Error(r)
 			}
 		})

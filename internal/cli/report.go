@@ -23,7 +23,7 @@ type reportOptions struct {
 func (a *app) reportCommand(run func(context.Context, reportOptions) error) *cobra.Command {
 	var o reportOptions
 	return &cobra.Command{
-		Use: "report RUN", Short: "Write the HTML report of a run folder again", Args: cobra.ExactArgs(1),
+		Use: "report RUN", Short: "Write the HTML report of a run folder again", Args: takes("RUN"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.folder = args[0]
 			return run(c.Context(), o)

@@ -42,7 +42,8 @@ type app struct {
 	quiet   bool
 	verbose bool
 
-	busy atomic.Bool // see begin
+	busy     atomic.Bool // see begin
+	activity activity
 }
 
 // verdict is an exit status that is the result of a command, not an error; it prints nothing.
@@ -108,6 +109,7 @@ func (a *app) root() *cobra.Command {
 		Short:         "From bare GPU nodes to a verified RDMA cluster",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          knownCommand,
 		RunE:          a.helpOnly,
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -118,7 +120,10 @@ func (a *app) root() *cobra.Command {
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "show every verdict, including passes")
 	root.PersistentPreRunE = func(c *cobra.Command, arguments []string) error {
 		if a.output != "text" && a.output != "json" {
-			return fmt.Errorf("flag --output: %q: unknown; known: text, json", a.output)
+			return fmt.Errorf("flag --output: %s: unknown; %sknown: text, json", fabric.Quote(a.output), fabric.DidYouMean(a.output, []string{"text", "json"}))
+		}
+		if err := exclusiveFlags(c); err != nil {
+			return err
 		}
 		return needsLinux(runtime.GOOS, c, arguments)
 	}
@@ -126,16 +131,9 @@ func (a *app) root() *cobra.Command {
 		a.upCommand(a.up), a.initCommand(a.init), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
 		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
 		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(),
-		a.catalogCommand(a.catalog), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()))
+		a.catalogCommand(a.catalog), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()), a.manCommand(a.man))
+	a.finish(root)
 	return root
-}
-
-// noArgs rejects arguments with a message that helps where the name of a flag was left out.
-func noArgs(c *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s: argument %q: takes no arguments; usage: railwright %s", c.CommandPath(), args[0], c.Use)
-	}
-	return nil
 }
 
 func (a *app) json() bool { return a.output == "json" }
@@ -186,6 +184,7 @@ func (a *app) progress(format string, args ...any) {
 	if !a.quiet {
 		fmt.Fprintf(a.stderr, format+"\n", args...)
 	}
+	a.activity.set(fmt.Sprintf(format, args...), true)
 }
 
 func (a *app) versionCommand(run func() error) *cobra.Command {

@@ -49,7 +49,7 @@ func (a *app) schemaCommand(run func(context.Context, schemaOptions) error) *cob
 	return &cobra.Command{
 		Use:       "schema KIND",
 		Short:     "Print the JSON Schema of a kind: " + strings.Join(schemaKinds(), ", "),
-		Args:      cobra.ExactArgs(1),
+		Args:      takes("KIND"),
 		ValidArgs: schemaKinds(),
 		RunE: func(c *cobra.Command, args []string) error {
 			return run(c.Context(), schemaOptions{kind: args[0]})

@@ -43,7 +43,7 @@ func (a *app) sizeCommand(run func(context.Context, sizeOptions) error) *cobra.C
 			"config.json, or a folder with the model's index or weights, of which only the headers are read. Nothing is downloaded.\n" +
 			"Where the name stands for another published model with the same configuration, the first line says so.\n\n" +
 			"Exit status 0: a layout fits; 1: none does; 2: none was tried.",
-		Args: cobra.ExactArgs(1),
+		Args: takes("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := givenAboveZero(c, "nodes", "gpus", "tp", "pp", "ep", "dp", "context", "concurrency", "gpus-per-node", "mem-fraction"); err != nil {
 				return err
@@ -69,11 +69,11 @@ func (o *sizeOptions) flags(c *cobra.Command) {
 	f.IntVar(&r.DP, "dp", 0, "attention replicas: inside the tensor parallel group with sglang, beside it with vllm")
 	f.StringVar(&r.Engine, "engine", "sglang", "sglang or vllm")
 	f.StringVar(&r.EngineVersion, "engine-version", "", "version of the engine; default: the one whose logs the rules reproduce")
-	f.Int64Var(&r.Context, "context", 0, "tokens of one request; default: the model's full context")
+	f.Var((*tokenCount)(&r.Context), "context", "tokens of one request, such as 32768 or 128k; default: the model's full context")
 	f.IntVar(&r.Concurrency, "concurrency", 0, "concurrent requests")
 	f.StringVar(&r.KVDType, "kv-dtype", "", "type of the KV cache; default: the checkpoint's own")
 	f.Float64Var(&r.MemFraction, "mem-fraction", 0, "--mem-fraction-static or --gpu-memory-utilization, such as 0.85")
-	f.StringVar(&o.net, "net", "", "network between the nodes, if not the machine's own: ib, roce, tcp, ...")
+	f.Var((*networkName)(&o.net), "net", "network between the nodes, if not the machine's own: ib, roce, tcp, ...")
 	f.StringVar(&o.curve, "curve", "", "table file of a measured all_reduce over the replica's GPUs; default: predicted")
 	f.BoolVar(&o.explain, "explain", false, "show the derivation, step by step with its numbers")
 	htmlFlag(c, &o.html)
@@ -158,7 +158,7 @@ func (o sizeOptions) machineOf(cat *catalog.Catalog) (sizing.Machine, error) {
 	if err == nil && o.net != "" {
 		f, known := cat.Fabrics[o.net]
 		if !known {
-			return m, fmt.Errorf("flag --net: network %q: unknown; known: %s", o.net, strings.Join(slices.Sorted(maps.Keys(cat.Fabrics)), ", "))
+			return m, fmt.Errorf("flag --net: %w", fabric.UnknownName("network", o.net, slices.Sorted(maps.Keys(cat.Fabrics))))
 		}
 		m.Net, m.RDMA = o.net, f.GPUDirect != nil && *f.GPUDirect
 	}

@@ -84,7 +84,7 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 			"With --nccl print what NCCL derives from the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
 			"its system, paths, rings and trees, and the number of channels.\n\n" +
 			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw.",
-		Args: cobra.MaximumNArgs(1),
+		Args: mayTake(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.files = args
 			return run(c.Context(), o)
@@ -248,7 +248,9 @@ const maxTopology = 16 << 20
 func (a *app) readTopology(file string) (nccllint.File, error) {
 	f := nccllint.File{Name: file}
 	from := a.stdin
-	if file != "-" {
+	if file == "-" {
+		a.doing("waiting for the topology on standard input")
+	} else {
 		opened, err := os.Open(file)
 		if err != nil {
 			return f, fmt.Errorf("topology file: %w", err)

@@ -31,7 +31,7 @@ func (a *app) topoLintCommand(run func(context.Context, topoLintOptions) error) 
 			"fixed file goes to standard output or --out, and the list of changes to standard error.\n\n" +
 			"What NCCL takes as it is meant is a remark, not a failure. Exit status 0: nothing failed; 1: something failed: NCCL\n" +
 			"refuses or misreads it, or takes it at a cost (a warning); 2: a file is empty or could not be read whole.",
-		Args: cobra.MinimumNArgs(1),
+		Args: takesMore("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.out != "" && !o.fix {
 				return errors.New("flag --out: needs --fix")

@@ -18,7 +18,7 @@ const netNone = "none"
 func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabric.Assumption, error) {
 	var assumed []fabric.Assumption
 	assume := func(what, source string) { assumed = append(assumed, fabric.Assumption{What: what, Source: source}) }
-	hw.GPU, hw.Net, hw.CPU = plain(hw.GPU), plain(hw.Net), plain(hw.CPU)
+	hw.GPU, hw.Net, hw.CPU = plain(hw.GPU), fabric.NetworkID(hw.Net), plain(hw.CPU)
 	if id, _, err := cat.GPU(hw.GPU); err == nil {
 		hw.GPU = id
 	}

@@ -1,9 +1,6 @@
 package fabric
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Collective is an operation of NCCL or RCCL, named as nccl-tests names its programs.
 type Collective string
@@ -37,7 +34,7 @@ func ParseCollective(name string) (Collective, error) {
 		}
 		known = append(known, string(c))
 	}
-	return "", fmt.Errorf("collective %q: unknown; known: %s", name, strings.Join(known, ", "))
+	return "", UnknownName("collective", name, known)
 }
 
 // BusFactor returns bus bandwidth over algorithm bandwidth for n ranks (nccl-tests, doc/PERFORMANCE.md); 0 where

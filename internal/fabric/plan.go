@@ -1,5 +1,7 @@
 package fabric
 
+import "strings"
+
 // Plan is everything that follows from the cluster file and the facts. The same input gives the same plan.
 type Plan struct {
 	Meta
@@ -26,6 +28,30 @@ const (
 	RoCE       Transport = "roce"
 	InfiniBand Transport = "infiniband"
 )
+
+// NetworkID is the id in the catalog of a network that a person names: InfiniBand is ib. Any other name is only written in
+// lower case, without blanks around it.
+func NetworkID(name string) string {
+	name = strings.ToLower(strings.TrimSpace(name))
+	if name == string(InfiniBand) {
+		return shortInfiniBand
+	}
+	return name
+}
+
+// shortInfiniBand is the short name of InfiniBand, and its id in the catalog.
+const shortInfiniBand = "ib"
+
+// TransportNamed is the transport that a person names in any case: ib is InfiniBand. An unknown name stays as it is.
+func TransportNamed(name string) Transport {
+	switch t := Transport(NetworkID(name)); t {
+	case shortInfiniBand:
+		return InfiniBand
+	case RoCE:
+		return t
+	}
+	return Transport(name)
+}
 
 // Node is a machine of the cluster.
 type Node struct {

@@ -60,7 +60,7 @@ type SSHTarget struct {
 
 // Fabric is the network between the GPUs.
 type Fabric struct {
-	Kind       fabric.Transport `json:"kind" yaml:"kind" jsonschema:"enum=roce,enum=infiniband,description=RDMA transport"`
+	Kind       fabric.Transport `json:"kind" yaml:"kind" jsonschema:"enum=roce,enum=infiniband,enum=ib,description=RDMA transport: ib is infiniband"`
 	Addressing *Addressing      `json:"addressing,omitempty" yaml:"addressing,omitempty" jsonschema:"description=how the NICs get their addresses"`
 	MTU        int              `json:"mtu,omitempty" yaml:"mtu,omitempty" jsonschema:"minimum=1280,maximum=9978" jsonschema_description:"of every NIC of the fabric, in bytes; default 9000 on RoCE (8896 on gke), 4092 on InfiniBand"`
 	PKey       string           `json:"pkey,omitempty" yaml:"pkey,omitempty" jsonschema:"pattern=^0x[0-9a-fA-F]+$,maxLength=6,description=InfiniBand partition that all ports are full members of; default 0x7fff"`

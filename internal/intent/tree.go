@@ -124,6 +124,9 @@ func (d *document) mapping(n *yaml.Node, path []string, field string, depth int)
 func (d *document) scalar(n *yaml.Node, path []string, field string) any {
 	switch tag := n.ShortTag(); tag {
 	case "!!str", "!!timestamp":
+		if field == "fabric.kind" {
+			return string(fabric.TransportNamed(n.Value))
+		}
 		return n.Value
 	case "!!null":
 		return nil

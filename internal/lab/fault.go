@@ -174,7 +174,7 @@ func faultKind(name string) (FaultKind, error) {
 		}
 		known = append(known, k.Name)
 	}
-	return FaultKind{}, fmt.Errorf("kind %q: unknown; known: %s", name, strings.Join(known, ", "))
+	return FaultKind{}, fabric.UnknownName("kind", name, known)
 }
 
 func (s Spec) nics(where string, pair bool) ([]fabric.Endpoint, error) {

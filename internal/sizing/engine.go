@@ -38,7 +38,7 @@ func EngineNamed(name string) (Engine, error) {
 		}
 		known = append(known, e.Name)
 	}
-	return Engine{}, fmt.Errorf("engine %q: unknown; known: %s", name, strings.Join(known, ", "))
+	return Engine{}, fabric.UnknownName("engine", name, known)
 }
 
 // ranksPerTP is how many times the ranks of TP so many attention replicas take.

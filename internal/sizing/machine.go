@@ -32,6 +32,9 @@ func MachineOf(c *catalog.Catalog, id string) (Machine, error) {
 	if err != nil {
 		return Machine{}, err
 	}
+	if m.GPU == "" {
+		return Machine{}, fmt.Errorf("machine %q: it has no GPUs in the catalog, so no model fits: name GPUs with --gpu and --gpus-per-node instead of --machine", id)
+	}
 	gpuID, gpu, err := c.GPU(m.GPU)
 	if err != nil {
 		return Machine{}, fmt.Errorf("machine %q: %w", id, err)

@@ -75,7 +75,7 @@ func (req Request) setting() (setting, error) {
 	}
 	kv := plainKV(cmp.Or(req.KVDType, m.Quantisation.KV, llm.KVBF16))
 	if !llm.KnownKVDType(kv) {
-		return s, fmt.Errorf("kv-dtype %q: unknown; known: %s", kv, strings.Join(llm.KVDTypes(), ", "))
+		return s, fabric.UnknownName("kv-dtype", kv, llm.KVDTypes())
 	}
 	s = setting{
 		Placement: Placement{Model: m, Machine: req.Machine, KVDType: kv},
