@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -109,7 +110,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		return in, err
 	}
 	in.Env, in.Hardware = env, o.hw
-	in.Predict = predictor(cat)
+	in.Predict, in.Machines = predictor(cat), knownMachines{cat}
 	var plan *fabric.Plan
 	if o.file != "" {
 		cluster, err := a.readCluster(o.file)
@@ -122,6 +123,9 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 			return in, err
 		}
 		in.Hardware = withFlags(planned, o.hw)
+		if o.hw.Nodes == 0 {
+			in.PlannedNodes, in.Hardware.Nodes = in.Hardware.Nodes, 0
+		}
 	}
 	if err := checkMachine(cat, in.Hardware.Machine, o.hw); err != nil {
 		return in, err
@@ -130,6 +134,33 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.Load(ctx, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
 	}
 	return in, err
+}
+
+// knownMachines answers diagnose from the catalog.
+type knownMachines struct{ cat *catalog.Catalog }
+
+// GPU returns the id of a GPU by its short name; empty: unknown.
+func (k knownMachines) GPU(name string) string {
+	id, _, err := k.cat.GPU(name)
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// GPUOf returns the id of the GPU of a machine; empty: unknown.
+func (k knownMachines) GPUOf(machine string) string { return k.cat.Machines[machine].GPU }
+
+// With returns the machines with so many of a GPU; 0: with any number. Sorted.
+func (k knownMachines) With(gpu string, perNode int) []string {
+	var ids []string
+	for id, m := range k.cat.Machines {
+		if m.GPU == gpu && (perNode == 0 || int(m.GPUs.Value) == perNode) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // predictor returns what healthy machines would measure. A cluster is built once for the same hardware.

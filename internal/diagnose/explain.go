@@ -20,10 +20,13 @@ type Predictor func(hw fabric.Hardware, job Job, sizes []int64) (*fabric.Predict
 
 // Input is what is known beside the results.
 type Input struct {
-	Predict  Predictor         // nil: nothing can be said of what should be
-	Hardware fabric.Hardware   // of flags or of a cluster file; what is set here wins over what a result says
-	Findings []fabric.Finding  // of railwright check
-	Env      map[string]string // of the job, by their names, where no result says it
+	Predict  Predictor       // nil: nothing can be said of what should be
+	Machines Machines        // nil: nothing is known of names of GPUs
+	Hardware fabric.Hardware // of flags or of a cluster file; what is set here wins over what a result says
+	// PlannedNodes is how many nodes the cluster file has: a test may run on fewer. 0: there is none.
+	PlannedNodes int
+	Findings     []fabric.Finding  // of railwright check
+	Env          map[string]string // of the job, by their names, where no result says it
 }
 
 // Explain judges each result, by itself, against what it should be, and in the light of the other results of

@@ -17,13 +17,17 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	if len(sizes) == 0 || o.s.shape.alone || t.Copies > 1 {
 		return
 	}
+	if o.s.unusable != "" { // a band of other machines would say nothing
+		o.unpredicted(t, p, o.s.shape.factor)
+		return
+	}
 	factor := t.Collective.BusFactor(ranks)
 	if factor == 0 {
 		factor = o.s.shape.factor
 	}
 	pred := o.predict(hw, job, append(slices.Clone(sizes), plateau))
 	if pred == nil {
-		o.need(hardwareNeeded(hw))
+		o.need(o.machinesNeeded(t))
 		o.unpredicted(t, p, factor)
 		return
 	}

@@ -12,7 +12,9 @@ import (
 
 // observations observes what a person knows.
 func (o *observer) observations(f *fabric.Observations) {
+	o.compare("the file states "+statedText(f.Hardware), f.Hardware)
 	o.s.hw = filled(o.in.Hardware, f.Hardware)
+	o.planned()
 	o.resolve()
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
 		if e.Setting != "" {

@@ -17,6 +17,7 @@ func (o *observer) log(l *fabric.NCCLLog) {
 	if o.s.hw.Nodes == 0 {
 		o.s.hw.Nodes = l.Nodes
 	}
+	o.planned()
 	for _, line := range l.Lines {
 		o.logLine(l, line)
 	}

@@ -39,32 +39,6 @@ func (o *observer) table(t *fabric.Table) {
 	o.curve(t, job, ranks)
 }
 
-// hardware puts together what flags, table and banner say, in this order of trust.
-func (o *observer) hardware(t *fabric.Table) {
-	if t.Hardware != nil {
-		o.s.hw = filled(o.s.hw, *t.Hardware)
-	}
-	var banner fabric.Hardware
-	if len(t.Devices) > 0 {
-		banner.GPU = gpuName(t.Devices[0].Name)
-	}
-	banner.Nodes = t.Nodes
-	if t.Nodes > 0 && t.Ranks > 0 && t.Ranks%t.Nodes == 0 {
-		banner.GPUsPerNode = t.Ranks / t.Nodes
-	}
-	if o.s.hw.Machine != "" {
-		banner.GPU = "" // the machine's own
-	}
-	if stated := o.in.Hardware.Nodes; stated > 0 && t.Nodes > 0 && stated != t.Nodes {
-		o.s.unusable = fmt.Sprintf("the flags state %d nodes and the banner %d", stated, t.Nodes)
-	}
-	o.s.hw = filled(o.s.hw, banner)
-	o.spread(t.Ranks)
-	if o.s.hw.Nodes == 1 && o.s.hw.Net == "" {
-		o.s.hw.Net = "none"
-	}
-}
-
 // spread derives the GPUs of a node from the ranks where only one of them is missing.
 func (o *observer) spread(ranks int) {
 	if hw := &o.s.hw; ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode == 0 && hw.Machine == "" && ranks%hw.Nodes == 0 {
