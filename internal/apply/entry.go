@@ -238,23 +238,20 @@ func (s saved) restored() (bool, error) {
 }
 
 // undo restores everything and deletes the entry, which is open. What has to be restored is first written beside its
-// path, so that a full disk changes nothing; what never changed is left alone.
-func (e *entry) undo() error {
-	unchanged, err := e.restore()
-	if err != nil && unchanged {
-		return errors.Join(fmt.Errorf("%w: nothing was rolled back", err), e.become(""))
-	}
-	if err != nil {
-		return fmt.Errorf("%w: rolled back in part: repeat railwright rollback; the previous files are in %q", err, e.folder)
+// path, so that a full disk changes nothing; what never changed is left alone. touched says of an error that some paths were
+// restored: the entry then stays open.
+func (e *entry) undo() (touched bool, err error) {
+	if touched, err = e.restore(); err != nil {
+		return touched, err
 	}
 	if err := e.become(draft); err != nil {
-		return err
+		return true, err
 	}
-	return os.RemoveAll(e.folder)
+	return true, os.RemoveAll(e.folder)
 }
 
-// restore puts every path back; unchanged says of an error that all are still as apply wrote them.
-func (e *entry) restore() (unchanged bool, err error) {
+// restore puts every path back. It continues after one that it cannot.
+func (e *entry) restore() (touched bool, err error) {
 	if err := e.clear(); err != nil {
 		return false, err
 	}
@@ -262,12 +259,12 @@ func (e *entry) restore() (unchanged bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	unchanged = len(todo) == len(e.Files)
 	for _, i := range todo {
 		if err := e.Files[i].stage(e.copyOf(i)); err != nil {
-			return unchanged, errors.Join(fmt.Errorf("%q: %w", e.Files[i].Path, err), e.clear())
+			return false, errors.Join(fmt.Errorf("%q: %w", e.Files[i].Path, err), e.clear())
 		}
 	}
+	var errs []error
 	for _, i := range todo {
 		s := e.Files[i]
 		if s.Mode == 0 {
@@ -275,15 +272,13 @@ func (e *entry) restore() (unchanged bool, err error) {
 		} else {
 			err = os.Rename(stagingName(s.Path), s.Path)
 		}
-		if err == nil {
-			err = syncFolder(filepath.Dir(s.Path))
+		touched = touched || err == nil
+		if err := errors.Join(err, syncFolder(filepath.Dir(s.Path))); err != nil {
+			errs = append(errs, fmt.Errorf("%q: %w", s.Path, err))
 		}
-		if err != nil {
-			return unchanged, errors.Join(fmt.Errorf("%q: %w", s.Path, err), e.clear())
-		}
-		unchanged = false
 	}
-	return false, e.removeFolders()
+	errs = append(errs, e.clear(), e.removeFolders())
+	return touched, errors.Join(errs...)
 }
 
 // changed returns which files are not as they were, by index.

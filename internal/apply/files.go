@@ -104,8 +104,8 @@ func (j *journal) write(artifacts []fabric.Artifact) ([]Change, error) {
 		return nil, fmt.Errorf("%w: nothing was written", err)
 	}
 	if err := replaceAll(todo); err != nil {
-		if undo := e.undo(); undo != nil {
-			return nil, errors.Join(err, undo)
+		if _, undo := e.undo(); undo != nil {
+			return nil, fmt.Errorf("%w: and what was written could not be undone: %w: repeat railwright apply or rollback; the previous files are in %q", err, undo, e.folder)
 		}
 		return nil, fmt.Errorf("%w: nothing was written", err)
 	}

@@ -85,7 +85,7 @@ func (j *journal) end(e *entry) error {
 		err = e.check()
 	}
 	if err == nil {
-		err = e.undo()
+		_, err = e.undo()
 	}
 	if err != nil {
 		return fmt.Errorf("an apply or rollback was interrupted, and cannot be undone: %w; the previous files are in %q: "+
@@ -178,8 +178,13 @@ func Rollback(folder string) (changes []Change, err error) {
 	if err := e.become(open); err != nil {
 		return nil, err
 	}
-	if err := e.undo(); err != nil {
-		return nil, err
+	touched, err := e.undo()
+	switch {
+	case err == nil:
+		return e.changes(), nil
+	case touched:
+		return nil, fmt.Errorf("%w: rolled back in part: repeat railwright rollback; the previous files are in %q", err, e.folder)
+	default:
+		return nil, errors.Join(fmt.Errorf("%w: nothing was rolled back", err), e.become(""))
 	}
-	return e.changes(), nil
 }

@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,17 +81,24 @@ func emptyRoot(t *testing.T) string {
 // exitStatus runs a command; -1: it was killed.
 func exitStatus(t *testing.T, c host.Command) int {
 	t.Helper()
+	status, err := ended(t, c)
+	if status == 1 {
+		t.Errorf("%q: %v", c.Env, err)
+	}
+	return status
+}
+
+func ended(t *testing.T, c host.Command) (status int, err error) {
+	t.Helper()
 	out, err := host.Output(context.Background(), host.Local{}, c)
 	var exit *host.ExitError
 	switch {
 	case err == nil:
-		return 0
+		return 0, nil
 	case !errors.As(err, &exit):
 		t.Fatalf("%v: %v, %s", c, err, out)
-	case exit.Status == 1:
-		t.Errorf("%q: %v", c.Env, err)
 	}
-	return exit.Status
+	return exit.Status, err
 }
 
 // furnish makes a host with files of every kind, and returns what is on it.
@@ -312,6 +316,56 @@ func TestKilledTwice(t *testing.T) {
 	})
 }
 
+// A system call that fails, each of them once, leaves all files as they were, or all as they should be: never some of each.
+func TestFailedCall(t *testing.T) {
+	needsStrace(t)
+	failures, done := 0, 0
+	for _, order := range []string{"apply", "rollback"} {
+		for _, call := range changers {
+			for n, unharmed := 1, 0; unharmed < 3; n++ { // some calls may fail; three in a row were not made
+				root := emptyRoot(t)
+				before := furnish(t, root)
+				if order == "rollback" {
+					if _, err := write(root+"/journal", wanted(root, "new")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				by := []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=?" + call, "-e", fmt.Sprintf("inject=?%s:error=EIO:when=%d", call, n)}
+				status, err := ended(t, actor(by, order, root, "new"))
+				isNew, isOld := applied(t, root, "new", before), cmp.Equal(before, tree(t, root+"/etc"))
+				switch {
+				case status == 0:
+					unharmed++
+					done++
+				case status == 1:
+					unharmed = 0
+					failures++
+				default:
+					t.Errorf("%s, %s number %d: exit status %d, %v", order, call, n, status, err)
+				}
+				// Of a rollback that cannot replace one file, the others are restored.
+				one := order == "rollback" && status == 1 && (strings.HasPrefix(call, "rename") || call == "unlinkat")
+				if !isNew && !isOld && !one || status == 0 && isNew != (order == "apply") {
+					t.Errorf("%s, %s number %d, exit status %d: neither old nor new, or not as ordered: %v, %v", order, call, n, status, err, tree(t, root))
+				}
+				for range entries(t, root) {
+					if _, err := Rollback(root + "/journal"); err != nil && !errors.Is(err, ErrNoJournal) {
+						t.Error(err)
+					}
+				}
+				restored(t, root, before)
+				if t.Failed() {
+					t.Fatalf("%s, %s number %d", order, call, n)
+				}
+			}
+		}
+	}
+	t.Logf("%d failed and %d ended well", failures, done)
+	if failures < 60 {
+		t.Errorf("only %d failures", failures)
+	}
+}
+
 // Of two at once one is refused, or they follow each other: files are never mixed, and all can be rolled back.
 func TestTwoAtOnce(t *testing.T) {
 	const rounds = 60
@@ -368,128 +422,5 @@ func TestJournalIsLocked(t *testing.T) {
 	}
 	if _, err := Rollback(folder); !errors.Is(err, ErrNoJournal) {
 		t.Errorf("afterwards: %v", err)
-	}
-}
-
-// diskVariable names the folder of the host inside the mount namespace where TestFullDisk mounts a small disk.
-const (
-	diskVariable  = "RAILWRIGHT_TEST_DISK"
-	smallVariable = "RAILWRIGHT_TEST_SMALL" // what of it is small: "" all, or /etc, or /journal
-)
-
-// A full disk changes nothing, whichever of the files and the journal is on it, and whatever it lacks: space or inodes.
-func TestFullDisk(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	mount := func(options, on, inside string, env ...string) ([]byte, error) {
-		return host.Output(t.Context(), host.Local{}, host.Command{
-			Argv: []string{"unshare", "--mount", "sh", "-c", "mkdir -p $2 && mount -t tmpfs -o $1 none $2 && exec " + inside, self, options, on}, Env: env,
-		})
-	}
-	if _, err := mount("size=1m", t.TempDir(), "true"); err != nil {
-		t.Skipf("no file system can be mounted here: %v", err)
-	}
-	var sizes []string
-	for kib := 28; kib <= 160; kib += 4 {
-		sizes = append(sizes, fmt.Sprintf("size=%dk", kib))
-	}
-	for inodes := 8; inodes <= 40; inodes += 2 {
-		sizes = append(sizes, fmt.Sprintf("size=1m,nr_inodes=%d", inodes))
-	}
-	outcomes := map[string]int{}
-	for _, of := range []string{"", "/etc", "/journal"} {
-		for _, size := range sizes {
-			root := emptyRoot(t)
-			out, err := mount(size, root+of, "$0 -test.run='^TestOnSmallDisk$' -test.v", diskVariable+"="+root, smallVariable+"="+of)
-			if err != nil {
-				t.Errorf("disk of %s at %q: %v\n%s", size, of, err, out)
-			}
-			for line := range bytes.Lines(out) {
-				if _, outcome, ok := strings.Cut(string(line), "outcome: "); ok {
-					outcomes[strings.TrimSpace(outcome)]++
-				}
-			}
-		}
-	}
-	t.Logf("%d disks: %v", 3*len(sizes), outcomes)
-	for _, want := range []string{"no room to apply", "no room to roll back", "room for both"} {
-		if outcomes[want] < 5 {
-			t.Errorf("%s: only %d disks", want, outcomes[want])
-		}
-	}
-}
-
-// TestOnSmallDisk is the part of TestFullDisk in its mount namespace.
-func TestOnSmallDisk(t *testing.T) {
-	root := os.Getenv(diskVariable)
-	if root == "" {
-		t.Skip("is a part of TestFullDisk")
-	}
-	if err := os.MkdirAll(root+"/etc", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	large := strings.Repeat("0123456789abcdef", 700) // 11 KiB: three pages
-	put(t, root+"/etc/large", large, 0o644)
-	before := furnish(t, root)
-	artifacts := append(wanted(root, strings.ToUpper(large)), artifact(root+"/etc/large", "small", 0o600))
-	if _, err := write(root+"/journal", artifacts); err != nil {
-		if !errors.Is(err, syscall.ENOSPC) {
-			t.Error(err)
-		}
-		restored(t, root, before)
-		t.Log("outcome: no room to apply")
-		return
-	}
-	// A ballast is where it is neither an entry of the journal nor a file of the host.
-	small := root + os.Getenv(smallVariable)
-	if small == root+"/journal" {
-		small += "/000001"
-	}
-	free := fill(t, small)
-	after := tree(t, root+"/etc")
-	_, err := Rollback(root + "/journal")
-	if err == nil {
-		free()
-		restored(t, root, before)
-		t.Log("outcome: room for both")
-		return
-	}
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "nothing was rolled back") {
-		t.Error(err)
-	}
-	if diff := cmp.Diff(after, tree(t, root+"/etc")); diff != "" || !slices.Equal(entries(t, root), []string{"000001"}) {
-		t.Errorf("after a rollback without room (-before +after), %v:\n%s", entries(t, root), diff)
-	}
-	free()
-	if _, err := Rollback(root + "/journal"); err != nil {
-		t.Error(err)
-	}
-	restored(t, root, before)
-	t.Log("outcome: no room to roll back")
-}
-
-// fill takes the space and the inodes that are left on a disk, and returns how to give them back.
-func fill(t *testing.T, folder string) (free func()) {
-	t.Helper()
-	ballast := filepath.Join(folder, "ballast")
-	if err := os.Mkdir(ballast, 0o700); err != nil {
-		return func() {} // full already
-	}
-	var err error
-	for i := 0; err == nil && i < 1000; i++ {
-		var content []byte
-		if i == 0 {
-			content = make([]byte, 2<<20) // as much of it as there is room for
-		}
-		if err = os.WriteFile(filepath.Join(ballast, strconv.Itoa(i)), content, 0o600); i == 0 {
-			err = nil
-		}
-	}
-	return func() {
-		if err := os.RemoveAll(ballast); err != nil {
-			t.Fatal(err)
-		}
 	}
 }

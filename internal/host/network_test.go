@@ -281,6 +281,50 @@ func TestNetworkAddressesRoutesRules(t *testing.T) {
 	equal(t, "of the leaf, which nobody touched", nil, addresses(t, leafNS))
 }
 
+// A route and a rule are there if all that was asked for is: the table, the ends, the interface, the priority.
+func TestNetworkHas(t *testing.T) {
+	t.Parallel()
+	hostNS, leafNS := newNamespace(t, "host1"), newNamespace(t, "leaf1")
+	host, leaf := openNetwork(t, hostNS), openNetwork(t, leafNS)
+	must(t, leaf.AddCable("port1", host, "eth1"), leaf.SetUp("port1", true), host.SetUp("eth1", true),
+		leaf.AddCable("port2", host, "eth2"), leaf.SetUp("port2", true), host.SetUp("eth2", true))
+	address, gateway, none := netip.MustParsePrefix("10.64.0.1/31"), netip.MustParseAddr("10.64.0.0"), netip.Addr{}
+	everywhere, source := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("10.64.0.1/32")
+	must(t, host.AddAddress("eth1", address), host.AddRoute(101, everywhere, gateway, "eth1"), host.AddRoute(102, address.Masked(), none, "eth1"), host.AddRule(10101, source, 101))
+	for _, tt := range []struct {
+		name string
+		has  func() (bool, error)
+		want bool
+	}{
+		{"route by a gateway", func() (bool, error) { return host.HasRoute(101, everywhere, gateway, "eth1") }, true},
+		{"route on the link", func() (bool, error) { return host.HasRoute(102, address.Masked(), none, "eth1") }, true},
+		{"route of another table", func() (bool, error) { return host.HasRoute(102, everywhere, gateway, "eth1") }, false},
+		{"route by another gateway", func() (bool, error) { return host.HasRoute(101, everywhere, netip.MustParseAddr("10.64.0.2"), "eth1") }, false},
+		{"route without the gateway", func() (bool, error) { return host.HasRoute(101, everywhere, none, "eth1") }, false},
+		{"route by another interface", func() (bool, error) { return host.HasRoute(101, everywhere, gateway, "eth2") }, false},
+		{"route to another network", func() (bool, error) {
+			return host.HasRoute(102, netip.MustParsePrefix("10.64.0.2/31"), none, "eth1")
+		}, false},
+		{"route to a larger network", func() (bool, error) {
+			return host.HasRoute(102, netip.MustParsePrefix("10.64.0.0/30"), none, "eth1")
+		}, false},
+		{"rule", func() (bool, error) { return host.HasRule(10101, source, 101) }, true},
+		{"rule to another table", func() (bool, error) { return host.HasRule(10101, source, 102) }, false},
+		{"rule of another priority", func() (bool, error) { return host.HasRule(10102, source, 101) }, false},
+		{"rule from another address", func() (bool, error) { return host.HasRule(10101, netip.MustParsePrefix("10.64.0.0/32"), 101) }, false},
+		{"rule from a network", func() (bool, error) { return host.HasRule(10101, address, 101) }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if has, err := tt.has(); err != nil || has != tt.want {
+				t.Errorf("%v, %v, want %v", has, err, tt.want)
+			}
+		})
+	}
+	if _, err := host.HasRoute(101, everywhere, gateway, "eth9"); err == nil || !strings.Contains(err.Error(), `interface "eth9"`) {
+		t.Errorf("route of no interface: %v", err)
+	}
+}
+
 func TestNetworkSysctl(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "host1")
