@@ -117,7 +117,7 @@ func (a *app) writeRecording(archive []byte, o collectOptions) error {
 		}
 	}
 	if o.raw == "-" {
-		_, err := a.stdout.Write(archive)
+		_, err := a.exact().Write(archive)
 		return err
 	}
 	return writeFile("raw", o.raw, archive)

@@ -122,7 +122,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 		}
 	}
 	if o.svg == "-" {
-		_, err := a.stdout.Write(picture.Bytes())
+		_, err := a.exact().Write(picture.Bytes())
 		return err
 	}
 	if a.json() {
@@ -316,7 +316,7 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if o.out != "" {
 		return writeFile("out", o.out, text.Bytes())
 	}
-	_, err = a.stdout.Write(text.Bytes())
+	_, err = a.exact().Write(text.Bytes())
 	return err
 }
 
@@ -419,7 +419,7 @@ func (a *app) topoFix(name, out string) error {
 	if out != "" {
 		err = writeFile("out", out, fixed)
 	} else {
-		_, err = a.stdout.Write(fixed)
+		_, err = a.exact().Write(fixed)
 	}
 	if err == nil && left != nil {
 		fmt.Fprintf(a.stderr, "railwright: %q: %v\n", f.Name, left)
