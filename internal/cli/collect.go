@@ -127,7 +127,7 @@ func (a *app) writeRecording(archive []byte, o collectOptions) error {
 		}
 	}
 	if o.raw == "-" {
-		_, err := a.stdout.Write(archive)
+		_, err := a.exact().Write(archive)
 		return err
 	}
 	return writeThrough(run.WritePrivate, "raw", o.raw, archive)

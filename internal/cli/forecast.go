@@ -134,8 +134,6 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 			c, err := collective.FromSystem(cat, s, hw)
 			return c, why, err
 		}, nil
-	case base.GPU == "" && o.hw.GPU == "" && withoutGPUs(cat, o.hw.Machine):
-		return nil, fmt.Errorf("machine %q: it has no GPUs in the catalog, so nothing can be predicted: describe one with --gpu, --gpus, --nics and --rate instead of --machine", o.hw.Machine)
 	case base.GPU == "" && base.Machine == "" && o.hw.Machine == "" && o.hw.GPU == "":
 		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
 	}
@@ -148,12 +146,6 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		c, err := collective.New(cat, hw)
 		return c, why, err
 	}, nil
-}
-
-// withoutGPUs reports whether the catalog has a machine, and no GPUs in it.
-func withoutGPUs(cat *catalog.Catalog, machine string) bool {
-	m, ok := cat.Machines[machine]
-	return ok && m.GPU == ""
 }
 
 // system returns NCCL's own idea of a machine, from its topology file or from facts.

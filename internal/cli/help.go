@@ -99,7 +99,6 @@ func examples(path string) string {
 // finish gives every command of the tree what all of them have: examples, a group, messages of this program, words that
 // the shell completes, and a line on standard error where it is silent for long.
 func (a *app) finish(root *cobra.Command) {
-	a.stderr = &lockedWriter{w: a.stderr}
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 	}

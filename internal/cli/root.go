@@ -34,8 +34,8 @@ const (
 type app struct {
 	version string
 	stdin   io.Reader
-	stdout  io.Writer
-	stderr  io.Writer
+	stdout  *screen
+	stderr  *screen
 
 	output  string
 	noColor bool
@@ -71,14 +71,19 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
 		return exitUsage
 	}
-	a := &app{version: version, stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{version: version, stdin: stdin, stdout: &screen{to: stdout}, stderr: &screen{to: stderr}}
 	err := a.untilSignal(func(ctx context.Context) error {
 		root := a.root()
 		root.SetArgs(args)
-		root.SetOut(stdout)
-		root.SetErr(stderr)
+		root.SetOut(a.stdout)
+		root.SetErr(a.stderr)
 		return root.ExecuteContext(ctx)
 	})
+	return a.exit(errors.Join(err, a.stdout.flush(), a.stderr.flush()))
+}
+
+// exit returns the exit status for the end of a command, and prints its error.
+func (a *app) exit(err error) int {
 	var v verdict
 	switch {
 	case err == nil:
@@ -86,13 +91,17 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 	case errors.As(err, &v):
 		return int(v)
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "railwright: interrupted: the state of unfinished work is unknown")
+		fmt.Fprintln(a.stderr, "railwright: interrupted: the state of unfinished work is unknown")
 		return exitUnknown
 	default:
-		fmt.Fprintf(stderr, "railwright: %v\n", err)
+		fmt.Fprintf(a.stderr, "railwright: %s\n", indented(err.Error()))
 		return exitUsage
 	}
 }
+
+// indented sets the further lines of a message off, so that what another program printed is not taken for a message of
+// this one.
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
 
 // extendPath adds the folders of the system's daemons and tools, which an ordinary user's path leaves out.
 func extendPath() error {
@@ -157,15 +166,30 @@ func (a *app) helpOnly(c *cobra.Command, _ []string) error {
 // textOptions returns the options for standard output, which may be a terminal.
 func (a *app) textOptions() report.TextOptions {
 	o := report.TextOptions{Verbose: a.verbose, ASCII: !utf8Locale()}
-	f, ok := a.stdout.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := a.terminal()
+	if !ok {
 		return o
 	}
 	o.Color = !a.noColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	a.stdout.allowColor(o.Color)
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		o.Width = width
 	}
 	return o
+}
+
+// terminal returns standard output if it is a terminal.
+func (a *app) terminal() (f *os.File, ok bool) {
+	f, ok = a.stdout.to.(*os.File)
+	return f, ok && term.IsTerminal(int(f.Fd()))
+}
+
+// exact is standard output for a file that is to be kept byte for byte: unchanged, but on a terminal.
+func (a *app) exact() io.Writer {
+	if _, ok := a.terminal(); ok {
+		return a.stdout
+	}
+	return a.stdout.to
 }
 
 // utf8Locale reports whether the locale is UTF-8 or unset; the variables are in the order of locale(7).
@@ -182,7 +206,7 @@ func utf8Locale() bool {
 // progress writes a progress message to standard error.
 func (a *app) progress(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+		fmt.Fprintln(a.stderr, indented(fmt.Sprintf(format, args...)))
 	}
 	a.activity.set(fmt.Sprintf(format, args...), true)
 }

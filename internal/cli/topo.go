@@ -122,7 +122,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 		}
 	}
 	if o.svg == "-" {
-		_, err := a.stdout.Write(picture.Bytes())
+		_, err := a.exact().Write(picture.Bytes())
 		return err
 	}
 	if a.json() {
@@ -334,7 +334,7 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if o.out != "" {
 		return writeFile("out", o.out, text.Bytes())
 	}
-	_, err = a.stdout.Write(text.Bytes())
+	_, err = a.exact().Write(text.Bytes())
 	return err
 }
 

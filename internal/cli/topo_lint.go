@@ -143,7 +143,7 @@ func (a *app) topoFix(name, out string) error {
 	if out != "" {
 		err = writeFile("out", out, fixed)
 	} else {
-		_, err = a.stdout.Write(fixed)
+		_, err = a.exact().Write(fixed)
 	}
 	var rest *nccllint.LeftError
 	if err != nil || !errors.As(left, &rest) {

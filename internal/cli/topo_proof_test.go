@@ -61,7 +61,7 @@ func agreement(t *testing.T, cat *catalog.Catalog, what, text string) int {
 	files := []nccllint.File{{Name: "topo.xml", Text: []byte(text)}}
 	statusOf := func(output string) (int, string) {
 		var out bytes.Buffer
-		a := &app{stdout: &out, stderr: &out, output: output}
+		a := &app{stdout: &screen{to: &out}, stderr: &screen{to: &out}, output: output}
 		err := a.lint(files, cat)
 		var v verdict
 		if err != nil && !errors.As(err, &v) {

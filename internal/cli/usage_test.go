@@ -16,7 +16,7 @@ import (
 // tree is the whole command tree; no command of it does anything.
 func tree(t *testing.T) *cobra.Command {
 	t.Helper()
-	a := &app{version: "test", stdin: strings.NewReader(""), stdout: &strings.Builder{}, stderr: &strings.Builder{}}
+	a := &app{version: "test", stdin: strings.NewReader(""), stdout: &screen{to: &strings.Builder{}}, stderr: &screen{to: &strings.Builder{}}}
 	root := a.root()
 	every(root, func(c *cobra.Command) {
 		if c.RunE != nil && !c.HasSubCommands() && c.Name() != "help" {
