@@ -45,7 +45,7 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		o.doubt("rows", fmt.Sprintf("%s GB/s at %s is more than the bound of %s GB/s allows", number(smaller[i].busbw), bytesText(smaller[i].size), number(smaller[i].bound.BusBW)))
 	}
 	if low := below(smaller); 2*len(low) > len(smaller) && len(low) >= endRows {
-		o.doubt("rows", fmt.Sprintf("the large sizes are not slow, but %d of %d smaller sizes are below their bands: %s", len(low), len(smaller), rowsText(low)))
+		o.doubt("rows", fmt.Sprintf("the large sizes are not slow, but %d of %d smaller sizes lie below their bands: %s", len(low), len(smaller), rowsText(low)))
 	}
 	o.s.points = append(o.s.points, stands)
 	o.checkLimitingSettings(stands, job)
@@ -90,7 +90,7 @@ func (o *observer) judgePlateau(large []point) point {
 	if len(low) == 0 {
 		return last
 	}
-	o.note("low rows", fmt.Sprintf("%d of %d large sizes are below their bands: %s", len(low), len(large), rowsText(low)))
+	o.note("low rows", fmt.Sprintf("%d of %d large sizes below the band: %s", len(low), len(large), rowsText(low)))
 	if 2*len(low) > len(large) || len(end) == endRows {
 		slow := low[len(low)-1]
 		if len(low) > 1 {

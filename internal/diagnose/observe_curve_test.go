@@ -83,7 +83,7 @@ func TestPlateauJudgesAllLargeRows(t *testing.T) {
 				return 0.42
 			}
 			return 1
-		}, fabric.VerdictUnknown, "smaller sizes are below their bands"},
+		}, fabric.VerdictUnknown, "smaller sizes lie below their bands"},
 		{"a smaller size faster than the wire", 2, only(1.7, 128<<20), fabric.VerdictUnknown, "at 128 MiB is more than the bound"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

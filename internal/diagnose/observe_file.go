@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -88,10 +89,10 @@ func (o *observer) entryTexts(e fabric.Observation, where string) {
 	if e.LogLevel != "" || o.words.mayShowFault(e.Log) {
 		o.readText(e.Log, where)
 	}
-	if e.LogLevel == fabric.LineError {
-		o.doubt(where, "the log names a failure: "+e.Log) // of what run, the person who copied it knows
+	if copied := cmp.Or(e.Log, e.Fact); e.LogLevel == fabric.LineError {
+		o.doubt(where, "the log names a failure: "+copied) // of what run, the person who copied it knows
 	} else {
-		o.fault(e.LogLevel, where, e.Log)
+		o.fault(e.LogLevel, where, copied)
 	}
 	o.logText(e.Log)
 	o.logText(e.Fact)

@@ -53,9 +53,9 @@ var ofNCCLInfo = pattern(`(?i)\b(?:error|failure)\b|\babort (?:start|complete|ca
 
 // troubleWords are what people and programs without a known form write of a fault, in lower case.
 var (
-	troubleWords = pattern(`(?i)\b(?:errors?|failed|failures?|fatal|panic|abort(?:ed|ing)?|crash(?:ed|es|ing)?|deadlock(?:ed)?|timed out|killed|hung|corrupt(?:ed|ion)?|out of memory|connection (?:refused|reset|closed)|no route to host|network is unreachable|broken pipe|input/output error|not responding|unreachable)\b|\b(?:ERROR|CRITICAL|EMERG|ALERT)\b|\w+_err(?:or)?s?\b`)
+	troubleWords = pattern(`(?i)\b(?:errors?|failed|failures?|fatal|panic|abort(?:ed|ing)?|crash(?:ed|es|ing)?|deadlock(?:ed)?|timed out|killed|hung|corrupt(?:ed|ion)?|out of memory|hangs?|hanging|stalled|stuck|lost|gone|unable to|killing|forcing|mismatch(?:e[sd])?|desync\w*|inactive|throttl(?:ed|ing)|flap(?:s|ped|ping)|core dump|death signal|async event|connection (?:refused|reset)|closed by|(?:is|went|gone|link|network is|state:?) down|no route to host|no such device|network is unreachable|timeout (?:waiting|expired|reached|after|:)|(?:sending|caught) signal|broken pipe|input/output error|not responding|unreachable|netdev_watchdog)\b|\b(?:ERROR|CRITICAL|EMERG|ALERT)\b|\w+_err(?:or)?s?\b`)
 	// denials are counters at zero and sentences that say that there is no fault.
-	denials = pattern(`(?i)\b(?:no|zero|without|any|0|not) (?:\w+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b`)
+	denials = pattern(`(?i)\b(?:no|zero|without|any|0|not) (?:\w+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b|(?-i:^\s*(?:[A-Z]\w* ){1,2}Errors\s*$)`)
 )
 
 // everyday are lines of programs that speak of an error and do not concern a collective of NCCL.
@@ -71,6 +71,7 @@ var stems = []string{
 	"critical", "emerg", "alert", "cancel", "crash", "watchdog", "compromised", "not responding", "stopped", "fallen off", "deadlock", "noticed", "detected",
 	"backoff", "evicted", "notready", "interrupt", "sig", "quit", "aborted", "bug:", "oops", "lockup", "blocked for", "dpc:", "edac", "page_fault",
 	"cannot", "could not", "couldn", "removed", "unplugged", "overheat", "temperature", "illegal", "invalid", " bad ", "free", "no route", "broken pipe",
+	"gone", "mismatch", "desync", "inactive", "throttl", "flap", "death", "async", "no such", "forcing",
 	"closed", "undefined symbol", "not found", "kernel image", "exceeded", "flushed", "due to", "return",
 	"completed", "completion",
 	"e01", "e02", "e03", "e04", "e05", "e06", "e07", "e08", "e09", "e10", "e11", "e12", // glog: E or F and the month

@@ -129,6 +129,9 @@ func observations(root *yaml.Node) (*fabric.Observations, error) {
 			return nil, err
 		}
 		e.LogLevel = copiedLevel(e.Log)
+		if strings.Contains(e.Fact, "NCCL WARN") && e.Log == "" { // a line of a log under another key
+			e.LogLevel = copiedLevel(e.Fact)
+		}
 		o.Observed = append(o.Observed, e)
 	}
 	return &o, nil
