@@ -37,7 +37,7 @@ func started(on string, words ...string) fabric.SizingStart {
 	return fabric.SizingStart{On: on, Words: words}
 }
 
-// sglangStart is one command for every server (SGLang documentation, Multi-Node Deployment; the same since 0.4.1).
+// sglangStart is one command for every server (SGLang documentation, Multi-Node Deployment).
 func sglangStart(s setting, model string, flags []string) []fabric.SizingStart {
 	words := []string{"python3", "-m sglang.launch_server", "--model-path " + model}
 	if s.Layout.Nodes < 2 {
@@ -48,8 +48,9 @@ func sglangStart(s setting, model string, flags []string) []fabric.SizingStart {
 }
 
 // vllmStart: on several servers data parallel replicas that fit a server start by themselves (vLLM documentation, Data
-// Parallel Deployment); else one replica spans servers, from 0.12 on by vLLM's own processes (docs/serving/
-// parallelism_scaling.md at 096bd6a, pull request 23691), and by Ray before.
+// Parallel Deployment); else one replica spans servers, from 0.11.1 on by vLLM's own processes (docs/serving/
+// parallelism_scaling.md; engine/arg_utils.py of the wheels has --nnodes in 0.11.1 and 0.12.0, not in 0.11.0), and by Ray
+// before.
 func vllmStart(s setting, model string, flags []string) []fabric.SizingStart {
 	l := s.Layout
 	serve := append([]string{"vllm", "serve", model}, flags...)
@@ -71,7 +72,7 @@ func vllmStart(s setting, model string, flags []string) []fabric.SizingStart {
 			started(firstRanks(l.Nodes, local), with(append(split, "--data-parallel-start-rank $START_RANK", "--headless")...)...),
 		}
 	}
-	if s.version.at(0, 12, 0) {
+	if s.version.at(0, 11, 1) {
 		nodes := func(rank string) []string {
 			return []string{"--nnodes " + strconv.Itoa(l.Nodes), "--node-rank " + rank, "--master-addr $HEAD_ADDR"}
 		}

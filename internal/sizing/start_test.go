@@ -22,7 +22,7 @@ func TestStart(t *testing.T) {
 		{"vLLM on one", nameVLLM, "0.11.0", "o/m", fabric.Layout{Nodes: 1, GPUs: 8, TP: 8, PP: 1, DP: 1}, []string{"vllm serve o/m|"}},
 		{"vLLM on two by Ray", nameVLLM, "0.11.0", "o/m", fabric.Layout{Nodes: 2, GPUs: 16, TP: 16, PP: 1, DP: 1}, []string{
 			"ray start --head|first, on the first server", "ray start --address $HEAD_ADDR:6379|then on each other server, with HEAD_ADDR=", "--distributed-executor-backend ray|then on the first server"}},
-		{"vLLM on two by itself", nameVLLM, "0.12.0", "o/m", fabric.Layout{Nodes: 2, GPUs: 16, TP: 8, PP: 2, DP: 1}, []string{
+		{"vLLM on two by itself", nameVLLM, "0.11.1", "o/m", fabric.Layout{Nodes: 2, GPUs: 16, TP: 8, PP: 2, DP: 1}, []string{
 			"--nnodes 2 --node-rank 0 --master-addr $HEAD_ADDR|on the first server, with HEAD_ADDR=", "--nnodes 2 --node-rank $NODE_RANK --master-addr $HEAD_ADDR --headless|on the second server, with NODE_RANK=1 and HEAD_ADDR="}},
 		{"vLLM on three by itself", nameVLLM, "0.33.0", "o/m", fabric.Layout{Nodes: 3, GPUs: 24, TP: 8, PP: 3, DP: 1}, []string{
 			"--node-rank 0|on the first", "--headless|on each other server, with NODE_RANK=1 to 2 and HEAD_ADDR="}},
