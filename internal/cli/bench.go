@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,9 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 		return err
 	}
 	r := report.Run{ID: m.plan.Name, Plan: m.plan, Findings: found, Mesh: pairs, Causes: mesh.Explain(pairs, found.Findings)}
+	for _, f := range nodes {
+		r.Lab = cmp.Or(report.LabOf(f), r.Lab)
+	}
 	if a.json() {
 		err = report.JSON(a.stdout, struct {
 			Mesh   *fabric.Mesh   `json:"mesh"`

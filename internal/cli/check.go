@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -93,7 +94,7 @@ func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waiv
 		emit = append(emit, groups.Add)
 	}
 	of := report.Checked{Plan: plan, Lost: lost, Info: a.pageInfo()}
-	summary, err := pipeline.Check(ctx, pipeline.Checked{Plan: plan, Waivers: waivers, At: now(), Lost: lost}, noteNames(nodes, &of.Nodes), func(f fabric.Finding) {
+	summary, err := pipeline.Check(ctx, pipeline.Checked{Plan: plan, Waivers: waivers, At: now(), Lost: lost}, noteNodes(nodes, &of, groups), func(f fabric.Finding) {
 		for _, to := range emit {
 			to(f)
 		}
@@ -114,12 +115,13 @@ func (a *app) judge(ctx context.Context, o checkOptions, plan *fabric.Plan, waiv
 	return exitOf(summary.Status())
 }
 
-// noteNames yields the facts unchanged and records the names of their nodes.
-func noteNames(nodes iter.Seq2[*fabric.Facts, error], names *[]string) iter.Seq2[*fabric.Facts, error] {
+// noteNodes yields the facts unchanged and records the names of their nodes, and whether they are hosts of a lab.
+func noteNodes(nodes iter.Seq2[*fabric.Facts, error], of *report.Checked, groups *report.Groups) iter.Seq2[*fabric.Facts, error] {
 	return func(yield func(*fabric.Facts, error) bool) {
 		for f, err := range nodes {
 			if err == nil {
-				*names = append(*names, f.Node)
+				of.Nodes = append(of.Nodes, f.Node)
+				groups.Lab = cmp.Or(report.LabOf(f), groups.Lab)
 			}
 			if !yield(f, err) {
 				return

@@ -70,12 +70,12 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
+	if r.Stopped != nil {
+		// What stopped the run is not a verdict on the cluster. The answer stays the last line of a terminal.
+		fmt.Fprintf(a.stderr, "railwright: %v\n", r.Stopped)
+	}
 	if err := a.printRun(r); err != nil {
 		return err
-	}
-	if r.Stopped != nil {
-		// What stopped the run is not a verdict on the cluster.
-		fmt.Fprintf(a.stderr, "railwright: %v\n", r.Stopped)
 	}
 	return exitOf(r.Run.Status())
 }
@@ -92,9 +92,6 @@ func (a *app) printRun(r pipeline.Outcome) error {
 	if a.json() {
 		return report.JSON(a.stdout, r.Run)
 	}
-	if err := report.RunText(a.stdout, r.Run, a.textOptions()); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(a.stdout, "report: %s\n", r.Report)
-	return err
+	r.Run.Page = r.Report
+	return report.RunText(a.stdout, r.Run, a.textOptions())
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -76,9 +77,26 @@ func Bytes(n int64) string {
 	unit := int64(1) << (10 * exp)
 	text := strconv.FormatInt(n/unit, 10)
 	if n%unit != 0 {
-		text = strconv.FormatFloat(float64(n)/float64(unit), 'g', max(3, len(text)), 64)
+		text = ThreeDigits(float64(n) / float64(unit))
 	}
 	return text + " " + "KMGTPE"[exp-1:exp] + "iB"
+}
+
+// ThreeDigits writes a number with three significant digits and all digits before the point, never with an exponent:
+// 0.0123, 6.2, 1124. What is not a number is written as a question mark.
+func ThreeDigits(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "?"
+	}
+	decimals := 0
+	if v != 0 {
+		decimals = min(max(2-int(math.Floor(math.Log10(math.Abs(v)))), 0), 12)
+	}
+	text := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }
 
 // Rate writes a number of a table with the digits that make sense: 0.013, 1.25, 24.9, 469. What is not

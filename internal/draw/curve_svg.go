@@ -34,13 +34,13 @@ const curveStyle = `<style>
 .rw-curve .lowx{fill:none;stroke:var(--bad);stroke-width:2.4;stroke-linecap:round}
 .rw-curve .hit{fill:transparent}
 .rw-curve .d1{stroke-dasharray:9 3}.rw-curve .d2{stroke-dasharray:3 3}.rw-curve .d3{stroke-dasharray:10 3 2 3}
-.rw-curve .s0{stroke:#2f6fb0}.rw-curve .s1{stroke:#228833}.rw-curve .s2{stroke:#aa8a00}.rw-curve .s3{stroke:#3aa6cf}.rw-curve .s4{stroke:#8a3d93}.rw-curve .s5{stroke:#44aa99}.rw-curve .s6{stroke:#8c6d46}.rw-curve .s7{stroke:#7a7f87}
-.rw-curve .f0{fill:#2f6fb0}.rw-curve .f1{fill:#228833}.rw-curve .f2{fill:#aa8a00}.rw-curve .f3{fill:#3aa6cf}.rw-curve .f4{fill:#8a3d93}.rw-curve .f5{fill:#44aa99}.rw-curve .f6{fill:#8c6d46}.rw-curve .f7{fill:#7a7f87}
+.rw-curve .s0{stroke:#2f6fb0}.rw-curve .s1{stroke:#228833}.rw-curve .s2{stroke:#3d348b}.rw-curve .s3{stroke:#3aa6cf}.rw-curve .s4{stroke:#8a3d93}.rw-curve .s5{stroke:#44aa99}.rw-curve .s6{stroke:#c06aa5}.rw-curve .s7{stroke:#7a7f87}
+.rw-curve .f0{fill:#2f6fb0}.rw-curve .f1{fill:#228833}.rw-curve .f2{fill:#3d348b}.rw-curve .f3{fill:#3aa6cf}.rw-curve .f4{fill:#8a3d93}.rw-curve .f5{fill:#44aa99}.rw-curve .f6{fill:#c06aa5}.rw-curve .f7{fill:#7a7f87}
 .rw-curve .ink{fill:var(--ink)}
 @media (prefers-color-scheme:dark){
 .rw-curve{--ink:#e6e9ed;--soft:#a3adb8;--page:#15181c;--line:#2a3038;--edge:#7d8793;--bad:#ff6b62}
-.rw-curve .s0{stroke:#6fa8dc}.rw-curve .s1{stroke:#4fb35f}.rw-curve .s2{stroke:#d0b13a}.rw-curve .s3{stroke:#74cdee}.rw-curve .s4{stroke:#bf78c8}.rw-curve .s5{stroke:#5cc7b5}.rw-curve .s6{stroke:#b8966a}.rw-curve .s7{stroke:#a4a9b1}
-.rw-curve .f0{fill:#6fa8dc}.rw-curve .f1{fill:#4fb35f}.rw-curve .f2{fill:#d0b13a}.rw-curve .f3{fill:#74cdee}.rw-curve .f4{fill:#bf78c8}.rw-curve .f5{fill:#5cc7b5}.rw-curve .f6{fill:#b8966a}.rw-curve .f7{fill:#a4a9b1}
+.rw-curve .s0{stroke:#6fa8dc}.rw-curve .s1{stroke:#4fb35f}.rw-curve .s2{stroke:#9a90ea}.rw-curve .s3{stroke:#74cdee}.rw-curve .s4{stroke:#bf78c8}.rw-curve .s5{stroke:#5cc7b5}.rw-curve .s6{stroke:#e39acb}.rw-curve .s7{stroke:#a4a9b1}
+.rw-curve .f0{fill:#6fa8dc}.rw-curve .f1{fill:#4fb35f}.rw-curve .f2{fill:#9a90ea}.rw-curve .f3{fill:#74cdee}.rw-curve .f4{fill:#bf78c8}.rw-curve .f5{fill:#5cc7b5}.rw-curve .f6{fill:#e39acb}.rw-curve .f7{fill:#a4a9b1}
 .rw-curve .band{fill-opacity:.28}
 }
 </style>

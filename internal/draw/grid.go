@@ -232,9 +232,9 @@ func (g grid) step(rtt float64) int {
 // stepText names the range of a colour in microseconds.
 func (g grid) stepText(i int) string {
 	if i+1 >= len(g.edges) {
-		return fmt.Sprintf("%.3g", g.edges[i])
+		return ThreeDigits(g.edges[i])
 	}
-	return fmt.Sprintf("%.3g to %.3g", g.edges[i], g.edges[i+1])
+	return ThreeDigits(g.edges[i]) + " to " + ThreeDigits(g.edges[i+1])
 }
 
 // steps counts the colours in use.
@@ -267,7 +267,7 @@ func (g grid) tip(m *fabric.Mesh, i int) string {
 		text := fmt.Sprintf("%s to %s: %d of %d pairs failed, %d unknown", from.label, to.label,
 			c.failed, max(c.pairs, c.expected), c.unknown+max(c.expected-c.pairs, 0))
 		if c.rtt > 0 {
-			text += fmt.Sprintf("; slowest %.3g µs", c.rtt)
+			text += "; slowest " + ThreeDigits(c.rtt) + " µs"
 		}
 		if c.failed > 0 {
 			p := m.Pairs[c.sample]

@@ -132,7 +132,7 @@ const overColor = "\x1b[1;31m"
 
 // fillOf is the character and the colour of a part. Parts that touch differ in both; the letter says which is which.
 func (t *ledgerText) fillOf(p part) (char rune, color string) {
-	fills, colors := "░▒", []string{"\x1b[33m", "\x1b[35m", "\x1b[36m"}
+	fills, colors := "░▒", []string{"\x1b[95m", "\x1b[35m", "\x1b[36m"}
 	if t.o.ASCII {
 		fills = "-+"
 	}

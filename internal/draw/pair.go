@@ -82,6 +82,6 @@ func micros(e fabric.Echo) string {
 	case !e.Answered:
 		return "no answer"
 	default:
-		return fmt.Sprintf("%.3g µs", e.RTTMicros)
+		return ThreeDigits(e.RTTMicros) + " µs"
 	}
 }

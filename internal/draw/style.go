@@ -48,12 +48,12 @@ const cablingStyle = `<style>
 .rw-cabling .m{fill:none;stroke:var(--on);stroke-width:1.8;stroke-linecap:round}
 .rw-cabling .q{fill:var(--page);stroke:var(--ink);stroke-dasharray:2 2}
 .rw-cabling .qt{fill:var(--ink);font-size:9px;font-weight:700;text-anchor:middle}
-.rw-cabling .s0{stroke:#4477aa}.rw-cabling .s1{stroke:#228833}.rw-cabling .s2{stroke:#aa8a00}.rw-cabling .s3{stroke:#3aa6cf}.rw-cabling .s4{stroke:#8a3d93}.rw-cabling .s5{stroke:#44aa99}.rw-cabling .s6{stroke:#8c6d46}.rw-cabling .s7{stroke:#7a7f87}
-.rw-cabling .d0{fill:#4477aa}.rw-cabling .d1{fill:#228833}.rw-cabling .d2{fill:#aa8a00}.rw-cabling .d3{fill:#3aa6cf}.rw-cabling .d4{fill:#8a3d93}.rw-cabling .d5{fill:#44aa99}.rw-cabling .d6{fill:#8c6d46}.rw-cabling .d7{fill:#7a7f87}
+.rw-cabling .s0{stroke:#4477aa}.rw-cabling .s1{stroke:#228833}.rw-cabling .s2{stroke:#3d348b}.rw-cabling .s3{stroke:#3aa6cf}.rw-cabling .s4{stroke:#8a3d93}.rw-cabling .s5{stroke:#44aa99}.rw-cabling .s6{stroke:#c06aa5}.rw-cabling .s7{stroke:#7a7f87}
+.rw-cabling .d0{fill:#4477aa}.rw-cabling .d1{fill:#228833}.rw-cabling .d2{fill:#3d348b}.rw-cabling .d3{fill:#3aa6cf}.rw-cabling .d4{fill:#8a3d93}.rw-cabling .d5{fill:#44aa99}.rw-cabling .d6{fill:#c06aa5}.rw-cabling .d7{fill:#7a7f87}
 @media (prefers-color-scheme:dark){
 .rw-cabling{--ink:#e6e9ed;--soft:#a3adb8;--page:#15181c;--box:#1d2126;--line:#47505b;--bad:#e5534b;--on:#15181c}
-.rw-cabling .s0{stroke:#6f9fd1}.rw-cabling .s1{stroke:#4fb35f}.rw-cabling .s2{stroke:#d0b13a}.rw-cabling .s3{stroke:#74cdee}.rw-cabling .s4{stroke:#bf78c8}.rw-cabling .s5{stroke:#5cc7b5}.rw-cabling .s6{stroke:#b8966a}.rw-cabling .s7{stroke:#a4a9b1}
-.rw-cabling .d0{fill:#6f9fd1}.rw-cabling .d1{fill:#4fb35f}.rw-cabling .d2{fill:#d0b13a}.rw-cabling .d3{fill:#74cdee}.rw-cabling .d4{fill:#bf78c8}.rw-cabling .d5{fill:#5cc7b5}.rw-cabling .d6{fill:#b8966a}.rw-cabling .d7{fill:#a4a9b1}
+.rw-cabling .s0{stroke:#6f9fd1}.rw-cabling .s1{stroke:#4fb35f}.rw-cabling .s2{stroke:#9a90ea}.rw-cabling .s3{stroke:#74cdee}.rw-cabling .s4{stroke:#bf78c8}.rw-cabling .s5{stroke:#5cc7b5}.rw-cabling .s6{stroke:#e39acb}.rw-cabling .s7{stroke:#a4a9b1}
+.rw-cabling .d0{fill:#6f9fd1}.rw-cabling .d1{fill:#4fb35f}.rw-cabling .d2{fill:#9a90ea}.rw-cabling .d3{fill:#74cdee}.rw-cabling .d4{fill:#bf78c8}.rw-cabling .d5{fill:#5cc7b5}.rw-cabling .d6{fill:#e39acb}.rw-cabling .d7{fill:#a4a9b1}
 }
 </style>
 `
@@ -111,13 +111,13 @@ const ledgerStyle = `<defs><pattern id="rw-over" width="6" height="6" patternUni
 .rw-over{stroke:#c3221f;stroke-width:1.6}
 .rw-ledger .w0{fill:#8fbde0}.rw-ledger .w1{fill:#cfe2f3}
 .rw-ledger .k0{fill:#a5d8b1}
-.rw-ledger .o0{fill:#f0d798}.rw-ledger .o1{fill:#e2bfe6}.rw-ledger .o2{fill:#d8c4ac}.rw-ledger .o3{fill:#c9ced4}
+.rw-ledger .o0{fill:#9ad4d6}.rw-ledger .o1{fill:#e2bfe6}.rw-ledger .o2{fill:#d8c4ac}.rw-ledger .o3{fill:#c9ced4}
 @media (prefers-color-scheme:dark){
 .rw-ledger{--ink:#e6e9ed;--soft:#a3adb8;--page:#15181c;--line:#2a3038;--edge:#7d8793;--bad:#ff6b62}
 .rw-over{stroke:#ff6b62}
 .rw-ledger .w0{fill:#2a5f98}.rw-ledger .w1{fill:#1c3e63}
 .rw-ledger .k0{fill:#24663a}
-.rw-ledger .o0{fill:#6d581a}.rw-ledger .o1{fill:#643369}.rw-ledger .o2{fill:#5a452f}.rw-ledger .o3{fill:#464d56}
+.rw-ledger .o0{fill:#1d5a5c}.rw-ledger .o1{fill:#643369}.rw-ledger .o2{fill:#5a452f}.rw-ledger .o3{fill:#464d56}
 }
 </style>
 `

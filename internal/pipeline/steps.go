@@ -162,10 +162,11 @@ func (u *up) collect(ctx context.Context) (string, error) {
 	u.facts, u.lost = Collect(ctx, u.fleet)
 	u.report.Missing = make(map[string][]fabric.Missing)
 	for _, m := range u.lost {
-		u.report.Missing[m.What] = []fabric.Missing{{What: "everything", Source: m.Source, Reason: m.Reason}}
+		u.report.Missing[m.What] = []fabric.Missing{{What: report.Everything, Source: m.Source, Reason: m.Reason}}
 	}
 	for _, f := range u.facts {
 		u.report.Missing[f.Node] = f.Missing
+		u.report.Lab = cmp.Or(report.LabOf(f), u.report.Lab)
 		if err := u.folder.WriteFacts(f); err != nil {
 			return "", err
 		}

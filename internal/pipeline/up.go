@@ -59,6 +59,9 @@ func Up(ctx context.Context, o Options) (Outcome, error) {
 	u := &up{Options: o, folder: folder, report: report.Run{
 		Meta: fabric.NewMeta("Run"), ID: o.Plan.Name, Started: started, Version: o.Version, Plan: o.Plan, Command: o.Command,
 	}}
+	if o.Lab {
+		u.report.Lab = report.LabWithoutHardware
+	}
 	stopped := u.take(ctx)
 	keep := o.Keep && u.lab != nil && stopped == nil
 	if keep {

@@ -24,27 +24,30 @@ type caveat struct {
 // What keeps something from being a pass.
 const (
 	tagUnknown = "unknown"
-	tagScope   = "not applicable" // left out by the scope of a rule
-	tagWaived  = "waived"         // failing, and accepted for a while
+	tagWaived  = "waived"   // failing, and accepted for a while
+	tagOmitted = "left out" // by the plan
+	tagNotRead = "not read" // a fact
 )
 
+// Everything is the name of the fact that a node lacks of which no fact was read.
+const Everything = "everything"
+
 // caveats lists everything that a reader could take for a pass and must not: missing parts of the run,
-// rules without a verdict, facts that could not be read, pairs that were not measured, steps that
-// did not finish, and what the plan leaves out. limit bounds the terms of each list.
+// rules without a verdict, nodes without facts, pairs that were not measured, steps that did not finish, what is
+// waived, and what the plan leaves out. limit bounds the terms of each list.
 func (r Run) caveats(limit int) []caveat {
 	all := r.absentParts()
 	if r.Findings != nil {
 		all = append(all, unknownCaveats(r.Findings, limit)...)
 	}
 	all = append(all, r.meshCaveats(limit)...)
-	all = append(all, missingCaveats(r.Missing, limit)...)
+	all = append(all, missingCaveats(r.Missing, limit, true)...)
 	if r.Findings != nil {
 		all = append(all, waivedCaveats(r.Findings.Findings)...)
-		all = append(all, scopeCaveats(r.Findings)...)
 	}
 	if r.Plan != nil {
 		for _, n := range r.Plan.Notes {
-			all = append(all, caveat{What: "Left out of the plan", Reason: n})
+			all = append(all, caveat{What: "Left out of the plan", Reason: n, Tag: tagOmitted})
 		}
 	}
 	for i := range all {
@@ -117,24 +120,49 @@ func (r Run) meshCaveats(limit int) []caveat {
 	return all
 }
 
-// missingCaveats groups the facts that the same nodes lack for the same reason.
-func missingCaveats(missing map[string][]fabric.Missing, limit int) []caveat {
+// factsNotRead counts the facts that could not be read, and names the nodes that lack one. Nodes of which nothing was
+// read are not among them: they are caveats of their own.
+func factsNotRead(missing map[string][]fabric.Missing) (facts int, nodes []string) {
+	for n, list := range missing {
+		before := facts
+		for _, m := range list {
+			if m.What != Everything {
+				facts++
+			}
+		}
+		if facts > before {
+			nodes = append(nodes, n)
+		}
+	}
+	return facts, nodes
+}
+
+// missingCaveats groups the facts that the same nodes lack for the same reason: those of nodes of which nothing was
+// read, or those of the others.
+func missingCaveats(missing map[string][]fabric.Missing, limit int, whole bool) []caveat {
 	nodes := map[fabric.Missing][]string{}
 	var order []fabric.Missing
 	for _, n := range slices.SortedFunc(maps.Keys(missing), draw.Natural) {
 		for _, m := range missing[n] {
+			if (m.What == Everything) != whole {
+				continue
+			}
 			if nodes[m] == nil {
 				order = append(order, m)
 			}
 			nodes[m] = append(nodes[m], n)
 		}
 	}
+	tag := tagNotRead
+	if whole {
+		tag = tagUnknown
+	}
 	var all []caveat
 	for _, m := range order {
 		of := draw.Names(nodes[m], limit)
 		i := slices.IndexFunc(all, func(g caveat) bool { return g.Of == of && g.Reason == m.Reason })
 		if i < 0 {
-			all = append(all, caveat{What: "Facts that were not read", Of: of, Reason: m.Reason})
+			all = append(all, caveat{What: "Facts that were not read", Of: of, Reason: m.Reason, Tag: tag})
 			i = len(all) - 1
 		}
 		all[i].Items = append(all[i].Items, m.What+" ("+m.Source+")")
@@ -153,25 +181,6 @@ func waivedCaveats(findings []fabric.Finding) []caveat {
 	for _, one := range findings {
 		if one.Waived {
 			all = append(all, caveat{What: one.Title, Of: one.Subject.String(), Reason: one.Why, Rule: one.ID, Tag: tagWaived})
-		}
-	}
-	return all
-}
-
-// scopeCaveats groups the rules that their scope left out, by reason.
-func scopeCaveats(f *fabric.Findings) []caveat {
-	var all []caveat
-	for _, one := range f.Findings {
-		if one.Status != fabric.NotApplicable {
-			continue
-		}
-		i := slices.IndexFunc(all, func(g caveat) bool { return g.Reason == one.Why })
-		if i < 0 {
-			all = append(all, caveat{What: "Rules that do not apply here", Reason: one.Why, Tag: tagScope})
-			i = len(all) - 1
-		}
-		if item := one.Title + " (" + one.ID + ")"; !slices.Contains(all[i].Items, item) {
-			all[i].Items = append(all[i].Items, item)
 		}
 	}
 	return all

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -29,31 +30,109 @@ func boundsOf(o TextOptions) explainBounds {
 // longName is the most characters of a file's name or of a cause's id.
 const longName = 60
 
-// Explanation writes the verdict on every result and why, worst first: what was measured against what is
-// healthy and what physics allows, what the result says of itself, the causes with the evidence for and
+// Explanation writes the answer, then the verdict on every result and why, worst first: what was measured against what
+// is healthy and what physics allows, what the result says of itself, the causes with the evidence for and
 // against each, the plot, and what was assumed. Among several, healthy results take a line each, unless
-// Verbose is set. Its last line is the worst verdict with the exit status. Nil is written as unknown.
+// Verbose is set. Its last lines are the exit status and the answer again. Nil is written as unknown.
 func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
 	p := newPrinter(o)
 	if x == nil || len(x.Results) == 0 {
-		p.heading("Unknown")
-		p.field("", "there is no result to explain")
-		p.verdict(fabric.Unknown)
+		answer := statusAnswer(fabric.Unknown, "", "there is no result to explain")
+		p.answerLine(answer)
+		p.end(exitMeaning(fabric.Unknown), answer)
 		return p.writeTo(w)
 	}
 	results := worstFirst(x.Results)
+	answer := explanationAnswer(results)
+	p.answerLine(answer)
 	if len(results) > 1 {
 		p.heading(verdictCounts(results))
 	}
 	if err := p.results(results, boundsOf(o)); err != nil {
 		return err
 	}
-	var s fabric.Summary
-	for _, e := range results {
-		s.Count(e.Verdict.Status())
-	}
-	p.verdict(s.Status())
+	p.blank()
+	p.end(exitMeaning(x.Status()), answer)
 	return p.writeTo(w)
+}
+
+// explanationAnswer is the answer of results, worst first: the verdict on one, or what is wrong with each of several.
+func explanationAnswer(results []fabric.Explained) answer {
+	word, color := verdictLook(results[0].Verdict)
+	a := answer{word: word, color: color}
+	if len(results) == 1 {
+		a.terms = []string{explainedAnswer(results[0])}
+		return a
+	}
+	for _, e := range results {
+		if e.Verdict != fabric.VerdictHealthy {
+			e.File = filepath.Base(e.File)
+			a.terms = append(a.terms, nameOf(e)+" "+explainedShort(e))
+			if causes := shownCauses(e); badness(e.Verdict) > 0 && likeliest(e) != "" {
+				a.brief = append(a.brief, nameOf(e)+" "+short(string(causes[0].ID), longName))
+			} else {
+				a.brief = append(a.brief, nameOf(e)+" "+strings.ToLower(verdictWord(e.Verdict)))
+			}
+		}
+	}
+	if len(a.terms) == 0 {
+		a.terms = []string{fabric.Count(len(results), "result")}
+	}
+	return a
+}
+
+// explainedAnswer is a result in a line: what was measured and the likeliest cause, or why there is no verdict.
+func explainedAnswer(e fabric.Explained) string {
+	numbers, cause, why := shortNumbers(e), likeliest(e), whyText(e)
+	switch {
+	case badness(e.Verdict) == 0 || numbers == "" && cause == "":
+		return why
+	case e.Verdict == fabric.VerdictHealthy:
+		return orElse(numbers, why)
+	case e.Verdict == fabric.VerdictFailed && cause != "":
+		return cause + ": " + why
+	case e.Verdict == fabric.VerdictFailed:
+		return why
+	case cause == "":
+		return numbers + "; no known cause fits"
+	case numbers == "":
+		return cause
+	default:
+		return numbers + "; " + cause
+	}
+}
+
+// explainedShort is a result among several: its likeliest cause, or why it is as it is.
+func explainedShort(e fabric.Explained) string {
+	switch cause := likeliest(e); {
+	case badness(e.Verdict) == 0:
+		return "unknown"
+	case cause != "":
+		return cause
+	default:
+		return whyText(e)
+	}
+}
+
+func whyText(e fabric.Explained) string {
+	return orElse(strings.TrimSuffix(e.Why, "."), "no reason was recorded")
+}
+
+// likeliest names the first cause of what is wrong, with its subject and its confidence; empty: there is none.
+func likeliest(e fabric.Explained) string {
+	causes := shownCauses(e)
+	if len(causes) == 0 || causes[0].ID == fabric.CauseHealthy {
+		return ""
+	}
+	c := causes[0]
+	text := short(string(c.ID), longName)
+	if c.Subject.Node != "" {
+		text += " on " + c.Subject.String()
+	}
+	if c.Confidence >= 0 && c.Confidence <= 1 {
+		text += fmt.Sprintf(" (%.0f %%)", math.Floor(100*c.Confidence)) // never rounded up to certainty
+	}
+	return text
 }
 
 func worstFirst(all []fabric.Explained) []fabric.Explained {

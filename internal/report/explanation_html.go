@@ -84,15 +84,19 @@ func newExplanationView(x *fabric.Explanation, info PageInfo) (explanationView, 
 }
 
 func explanationFrame(results []fabric.Explained, status fabric.Status, info PageInfo) frame {
-	f := frame{Label: "explain", Title: "No result", Status: status.String(), Word: "Unknown", Sentence: "There is no result to explain.", Note: exitMeaning(status)}
+	f := frame{Label: "explain", Title: "No result", Status: status.String(), Word: "Unknown", Sentence: "There is no result to explain.", Note: exitNote(status)}
 	switch len(results) {
 	case 0:
 	case 1:
 		e := results[0]
-		f.Title, f.Word, f.Sentence = printable(nameOf(fabric.Explained{File: filepath.Base(e.File), Line: e.Line})), verdictWord(e.Verdict), printable(e.Why)
+		f.Title, f.Word, f.Sentence = printable(nameOf(fabric.Explained{File: filepath.Base(e.File), Line: e.Line})), verdictWord(e.Verdict), explanationAnswer(results).text(pageAnswer)
+		if e.Verdict.Status() != fabric.Unknown { // else it is the sentence
+			f.Note = printable(e.Why) + " " + exitNote(status)
+		}
 		f.Facts = append(f.Facts, pair{"File", printable(nameOf(e))}, pair{"Kind", printable(string(e.Kind))})
 	default:
-		f.Title, f.Word, f.Sentence = fabric.Count(len(results), "result"), verdictWord(results[0].Verdict), verdictCounts(results)+"."
+		f.Title, f.Word, f.Sentence = fabric.Count(len(results), "result"), verdictWord(results[0].Verdict), explanationAnswer(results).text(pageAnswer)
+		f.Note = verdictCounts(results) + ". " + exitNote(status)
 		for _, v := range []fabric.Verdict{fabric.VerdictFailed, fabric.VerdictDegraded, fabric.VerdictUnknown, fabric.VerdictHealthy} {
 			f.Tiles = append(f.Tiles, tile{v.Status().String(), string(v), fmt.Sprint(countVerdict(results, v))})
 		}

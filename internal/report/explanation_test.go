@@ -74,7 +74,7 @@ func TestExplanationOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{b.String(), explanationText(t, TextOptions{})} {
-		if !strings.Contains(text, "there is no result to explain") || !strings.HasSuffix(text, "UNKNOWN: exit status 2: nothing failed, but something is unknown\n") {
+		if !strings.Contains(text, "there is no result to explain") || !strings.HasPrefix(text, "UNKNOWN: ") || !strings.Contains(text, "exit status 2: nothing failed") {
 			t.Errorf("no result is written as %q", text)
 		}
 	}
@@ -89,12 +89,12 @@ func TestExplanationOfNothing(t *testing.T) {
 		}
 	}
 	bare := explanationText(t, TextOptions{Verbose: true}, fabric.Explained{})
-	if !strings.HasPrefix(bare, "UNKNOWN  standard input") || !strings.Contains(bare, "--machine ID --nodes N") {
+	if !strings.Contains(bare, "\nUNKNOWN  standard input") || !strings.HasPrefix(bare, "UNKNOWN: no reason was recorded\n") || !strings.Contains(bare, "--machine ID --nodes N") {
 		t.Errorf("a result of which nothing is known is written as %q", bare)
 	}
 }
 
-// The last line is the worst verdict, and a verdict outside the closed set is unknown.
+// The first and the last line are the answer, with the worst verdict, and a verdict outside the closed set is unknown.
 func TestExplanationVerdict(t *testing.T) {
 	of := func(v ...fabric.Verdict) (all []fabric.Explained) {
 		for i, one := range v {
@@ -107,16 +107,16 @@ func TestExplanationVerdict(t *testing.T) {
 		last     string
 		order    string
 	}{
-		{[]fabric.Verdict{"healthy"}, "PASS", "HEALTHY"},
-		{[]fabric.Verdict{"healthy", "unknown", "healthy"}, "UNKNOWN", "UNKNOWN HEALTHY HEALTHY"},
-		{[]fabric.Verdict{"healthy", "degraded", "", "failed"}, "FAIL", "FAILED DEGRADED UNKNOWN HEALTHY"},
-		{[]fabric.Verdict{"healthy", "splendid"}, "UNKNOWN", "UNKNOWN HEALTHY"},
+		{[]fabric.Verdict{"healthy"}, "HEALTHY: reason", "HEALTHY"},
+		{[]fabric.Verdict{"healthy", "unknown", "healthy"}, "UNKNOWN: f1 unknown", "UNKNOWN HEALTHY HEALTHY"},
+		{[]fabric.Verdict{"healthy", "degraded", "", "failed"}, "FAILED: f3 reason; f1 reason; f2 unknown", "FAILED DEGRADED UNKNOWN HEALTHY"},
+		{[]fabric.Verdict{"healthy", "splendid"}, "UNKNOWN: f1 unknown", "UNKNOWN HEALTHY"},
 	} {
 		for _, verbose := range []bool{false, true} {
 			text := explanationText(t, TextOptions{Verbose: verbose}, of(c.verdicts...)...)
 			lines := strings.Split(strings.TrimSpace(text), "\n")
-			if last := lines[len(lines)-1]; !strings.HasPrefix(last, c.last+": exit status") {
-				t.Errorf("%v: the last line is %q", c.verdicts, last)
+			if first, last := lines[0], lines[len(lines)-1]; first != c.last || last != c.last {
+				t.Errorf("%v: the first line is %q and the last %q", c.verdicts, first, last)
 			}
 			var order []string
 			for _, l := range lines[:len(lines)-1] {
@@ -160,10 +160,10 @@ func TestExplanationBounded(t *testing.T) {
 		all = append(all, e)
 	}
 	text := explanationText(t, TextOptions{}, all...)
-	if n := strings.Count(text, "\n"); n > 400 { // lines: some eight screens
+	if n := strings.Count(text, "\n"); n > 404 { // lines: some eight screens
 		t.Errorf("10,000 results take %d lines", n)
 	}
-	for _, want := range []string{"10000 results: 3334 degraded, 3333 unknown, 3333 healthy", "... and 9970 more results; -v shows them", "FAIL: exit status 1"} {
+	for _, want := range []string{"10000 results: 3334 degraded, 3333 unknown, 3333 healthy", "... and 9970 more results; -v shows them", "exit status 1", "\nDEGRADED: table00000.txt gdr-disabled; "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text lacks %q", want)
 		}
@@ -171,7 +171,7 @@ func TestExplanationBounded(t *testing.T) {
 	if page := explanationPage(t, all...); len(page) > 5<<20 || !strings.Contains(page, "more results are in the JSON") {
 		t.Errorf("the page of 10,000 results has %d bytes", len(page))
 	}
-	if text := explanationText(t, TextOptions{Verbose: true}, all...); len(text) > 4<<20 || strings.Count(text, "table0") != 10000 { // bytes: what a pager takes at once
+	if text := explanationText(t, TextOptions{Verbose: true}, all...); len(text) > 4<<20 || strings.Count(text, "\nDEGRADED  table0")+strings.Count(text, "\nUNKNOWN  table0")+strings.Count(text, "\nHEALTHY  table0") != 10000 { // bytes: what a pager takes at once
 		t.Errorf("with Verbose 10,000 results take %d bytes and name %d", len(text), strings.Count(text, "table0"))
 	}
 	e := sickResult()

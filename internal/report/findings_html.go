@@ -34,10 +34,10 @@ type findingsView struct {
 func (g *Groups) HTML(w io.Writer, s fabric.Summary, of Checked) error {
 	v := findingsView{
 		Frame: frame{
-			Page: fmt.Sprintf("%s: %s (check)", of.title(), s.Status()), Label: "check", Title: of.title(), Facts: of.facts(),
-			Status: s.Status().String(), Word: passWord(s.Status()), Sentence: checksText(s) + ".", Note: exitMeaning(s.Status()),
+			Page: fmt.Sprintf("%s: %s (check)", of.title(), s.Status()), Label: "check", Title: of.title(), Facts: of.facts(g.Lab),
+			Status: s.Status().String(), Word: passWord(s.Status()), Sentence: g.answer(s).text(pageAnswer), Note: checksText(s) + ". " + exitNote(s.Status()),
 			Tiles: []tile{
-				{"fail", "failed", thousands(int64(s.Fail))}, {"unknown", "unknown", thousands(int64(s.Unknown))}, {"unknown", "waived", thousands(int64(s.Waived))},
+				{"fail", "failed", thousands(int64(s.Fail))}, {"unknown", "unknown", thousands(int64(s.Unknown))}, {"", "waived", thousands(int64(s.Waived))},
 				{"pass", "passed", thousands(int64(s.Pass))}, {"", "not applicable", thousands(int64(s.NotApplicable))},
 			},
 		},
@@ -80,7 +80,7 @@ func (c Checked) title() string {
 	}
 }
 
-func (c Checked) facts() []pair {
+func (c Checked) facts(lab string) []pair {
 	all := []pair{{"Nodes", thousands(int64(len(c.Nodes))) + " checked"}}
 	if len(c.Nodes) > 1 {
 		all = []pair{{"Nodes", thousands(int64(len(c.Nodes))) + " checked: " + draw.Names(c.Nodes, pageTerms)}}
@@ -98,6 +98,9 @@ func (c Checked) facts() []pair {
 			text += fmt.Sprintf(" and %d more", more)
 		}
 		all = append(all, pair{"Without facts", text})
+	}
+	if lab != "" {
+		all = append(all, pair{"Where", "a lab of network namespaces, " + lab})
 	}
 	compared := "no cluster file: only rules that apply everywhere"
 	if c.Plan != nil {

@@ -14,6 +14,7 @@ import (
 // are unknown it keeps all subjects and the first members whole, of those that passed or are not applicable the
 // counts, so that the findings of 16,384 nodes are never in memory together.
 type Groups struct {
+	Lab                             string // what kind of lab the facts come from, as LabOf returns it; empty: machines
 	o                               TextOptions
 	failed, unknown, passed, scoped grouping
 	waived                          []fabric.Finding

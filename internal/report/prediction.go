@@ -20,15 +20,16 @@ const (
 	longText     = 300 // characters of one text from a file, so that none fills the screen
 )
 
-// Prediction writes what healthy machines would reach: which machines, the curve, a line per size, what sets
+// Prediction writes what healthy machines would reach: the answer, first and last, which machines, the curve, a line per size, what sets
 // the bound, and what was assumed. A nil prediction, or one without rows, is written as none.
 func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	p := newPrinter(o)
 	if x == nil || len(x.Rows) == 0 {
-		p.heading("No prediction")
-		p.field("", "there is no size to predict")
+		p.line("UNKNOWN: there is no size to predict")
 		return p.writeTo(w)
 	}
+	answer := predictionAnswer(x)
+	p.answerLine(answer)
 	p.heading(fabric.Printable(predictionTitle(x)))
 	p.field("machines", hardwareText(x.Hardware))
 	p.fields("note", limited(printableAll(x.Remarks), p.sizingLimit(), p.where()))
@@ -45,7 +46,33 @@ func Prediction(w io.Writer, x *fabric.Prediction, o TextOptions) error {
 	p.blank()
 	p.fields("bound", boundLines(rows))
 	p.assumptions(x.Assumptions)
+	p.blank()
+	p.answerLine(answer)
 	return p.writeTo(w)
+}
+
+// predictionAnswer is the row with the most bandwidth: the plateau.
+func predictionAnswer(x *fabric.Prediction) answer {
+	best := plateau(x.Rows)
+	terms := []string{draw.Rate(best.BusBW) + " GB/s at " + draw.Bytes(best.Size)}
+	if healthy := span(best.Band[0], best.Band[1], " to "); healthy != "?" {
+		terms = append(terms, "healthy is "+healthy)
+	}
+	if finite(best.Bound.BusBW) && best.Bound.BusBW > 0 {
+		terms = append(terms, "bound "+draw.Rate(best.Bound.BusBW))
+	}
+	return answer{word: "EXPECTED", color: bold, before: cut(orElse(string(x.Collective), "collective")) + " busbw ", terms: terms}
+}
+
+// plateau is the row with the most bandwidth.
+func plateau(rows []fabric.PredictionRow) fabric.PredictionRow {
+	best := rows[0]
+	for _, r := range rows {
+		if r.BusBW > best.BusBW {
+			best = r
+		}
+	}
+	return best
 }
 
 func predictionTitle(x *fabric.Prediction) string {

@@ -59,12 +59,7 @@ func predictionTiles(x *fabric.Prediction) []tile {
 	if len(x.Rows) == 0 {
 		return nil
 	}
-	best := x.Rows[0]
-	for _, r := range x.Rows {
-		if r.BusBW > best.BusBW {
-			best = r
-		}
-	}
+	best := plateau(x.Rows)
 	all := []tile{
 		{"", "GB/s bus bandwidth at " + draw.Bytes(best.Size), draw.Rate(best.BusBW)},
 		{"", "GB/s healthy range", span(best.Band[0], best.Band[1], "-")},

@@ -146,7 +146,7 @@ func TestNothingLookedAt(t *testing.T) {
 		}
 	}
 	text := runText(t, Run{}, TextOptions{}) + findingsText(t, nil, TextOptions{}) + findingsText(t, &fabric.Findings{}, TextOptions{})
-	if n := strings.Count(text, "UNKNOWN: exit status 2"); n != 3 {
+	if n := strings.Count(text, "exit status 2: "); n != 3 || strings.Count(text, "UNKNOWN: ") != 6 {
 		t.Errorf("%d of 3 texts end as unknown:\n%s", n, text)
 	}
 }

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -18,6 +19,8 @@ type Run struct {
 	Seconds   float64                     `json:"seconds,omitempty"` // wall time
 	Command   string                      `json:"command,omitempty"` // as it was called
 	Version   string                      `json:"version,omitempty"` // of railwright
+	Page      string                      `json:"-"`                 // path of its HTML page; not saved
+	Lab       string                      `json:"lab,omitempty"`     // what kind of lab the hosts were, as LabOf returns it; empty: machines
 	Plan      *fabric.Plan                `json:"plan,omitempty"`
 	Steps     []Step                      `json:"steps,omitempty"`   // in the order in which they ran
 	Applied   []Applied                   `json:"applied,omitempty"` // one a node of the plan
@@ -94,6 +97,12 @@ func (r Run) marks() map[fabric.Endpoint]fabric.Status {
 		}
 	}
 	return marks
+}
+
+// exitNote is the exit status with its meaning as a sentence.
+func exitNote(s fabric.Status) string {
+	text := exitMeaning(s)
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 // exitMeaning is the exit status of the commands that judge, with its meaning.

@@ -21,20 +21,25 @@ const (
 	refusedAll     = 500
 )
 
-// Sizing writes what a model needs on given machines: the answer in two lines, the command that starts the
+// Sizing writes what a model needs on given machines: the answer, why not fewer, the command that starts the
 // engine, the memory of one rank, the plans, the layouts that were refused and why, how fast it is and what
-// limits it, the effect of the network, storage and platform, and what was assumed. Its last line is the
-// exit status. A sizing without any layout is written as not evaluated.
+// limits it, the effect of the network, storage and platform, and what was assumed. Its last lines are the
+// exit status and the answer again. A sizing without any layout is written as not evaluated.
 func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 	p := newPrinter(o)
 	if s == nil || len(s.Plans)+len(s.Refused) == 0 {
-		p.heading("Not evaluated")
-		p.field("", "no layout of the model was tried")
-		p.sizingVerdict(fabric.Unknown)
+		answer := statusAnswer(fabric.Unknown, "", "no layout of the model was tried")
+		p.answerLine(answer)
+		p.end("exit status 2: no layout was tried", answer)
 		return p.writeTo(w)
 	}
 	plan := mainPlan(s)
-	p.answer(s, plan)
+	answer, exit := sizingAnswer(s, plan), "exit status 1: no layout fits"
+	if s.Status() == fabric.Pass {
+		exit = "exit status 0: a layout fits"
+	}
+	p.answerLine(answer)
+	p.field("", whyNotFewer(s, plan))
 	p.subject(s)
 	if plan != nil {
 		p.plan(s, *plan)
@@ -54,7 +59,8 @@ func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 		p.blank()
 		p.assumptions(s.Assumptions)
 	}
-	p.sizingVerdict(s.Status())
+	p.blank()
+	p.end(exit, answer)
 	return p.writeTo(w)
 }
 
@@ -71,14 +77,13 @@ func mainPlan(s *fabric.Sizing) *fabric.SizingPlan {
 	return nil
 }
 
-// answer is how many machines and which layout, and why not fewer.
-func (p *printer) answer(s *fabric.Sizing, plan *fabric.SizingPlan) {
-	word, color := "FITS", green
+// sizingAnswer is how many machines and which layout.
+func sizingAnswer(s *fabric.Sizing, plan *fabric.SizingPlan) answer {
+	model, text := modelName(s), answerText(s, plan)
 	if s.Status() != fabric.Pass {
-		word, color = "DOES NOT FIT", red
+		return answer{word: "DOES NOT FIT", color: red, terms: []string{model + ": " + text}, brief: []string{text}}
 	}
-	p.status(word, color, modelName(s), answerText(s, plan))
-	p.field("", whyNotFewer(s, plan))
+	return answer{word: "FITS", color: green, terms: []string{model + " on " + text}, brief: []string{text}}
 }
 
 func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
@@ -86,7 +91,7 @@ func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 		machine := printable(orElse(s.Machine, "these machines"))
 		switch {
 		case plan != nil:
-			return "no layout fits on " + machine + "; the nearest is " + machinesText(s, *plan)
+			return "no layout fits on " + machine + "; nearest: " + machinesText(s, *plan)
 		case len(s.Refused) == 1:
 			return "the requested layout does not work on " + machine
 		default:
@@ -98,7 +103,7 @@ func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
 
 // machinesText returns the machines and the layout of a plan.
 func machinesText(s *fabric.Sizing, plan fabric.SizingPlan) string {
-	return fabric.Count(plan.Nodes, "server") + " of " + printable(orElse(s.Machine, "an unspecified machine")) + ": " + draw.PlanName(plan)
+	return fmt.Sprintf("%d x %s, %s", plan.Nodes, printable(orElse(s.Machine, "unspecified machine")), draw.PlanName(plan))
 }
 
 // subject is the model, the GPU and the engine.
@@ -290,16 +295,4 @@ func (p *printer) ledgerText(l draw.Ledger) error {
 	}
 	p.b.WriteString(b.String()) // LedgerText cleans its names itself
 	return nil
-}
-
-func (p *printer) sizingVerdict(s fabric.Status) {
-	color, meaning := yellow, "exit status 2: no layout was tried"
-	switch s {
-	case fabric.Pass:
-		color, meaning = green, "exit status 0: a layout fits"
-	case fabric.Fail:
-		color, meaning = red, "exit status 1: no layout fits"
-	}
-	p.blank()
-	p.line(p.paint(color, strings.ToUpper(s.String())) + ": " + meaning)
 }

@@ -114,7 +114,7 @@ func (p *printer) refused(s *fabric.Sizing) {
 }
 
 func (p *printer) refusedOne(r fabric.Refused) {
-	p.status("REFUSED", yellow, "", layoutText(r)+": "+orElse(printable(r.Rule), "an unnamed rule"))
+	p.status("REFUSED", faint, "", layoutText(r)+": "+orElse(printable(r.Rule), "an unnamed rule"))
 	p.fields("why", limited(printableAll(reasonsOf(r)), sizingLinesAll, p.where()))
 	p.field("source", printable(r.Assert))
 	p.field("nearest", nearestText(r.Nearest))
@@ -139,7 +139,7 @@ func (p *printer) refusedGroup(g refusedRule) {
 	if more > 0 {
 		text += fmt.Sprintf("; and %d more", more)
 	}
-	p.status("REFUSED", yellow, short(orElse(g.rule, "an unnamed rule"), longName), text)
+	p.status("REFUSED", faint, short(orElse(g.rule, "an unnamed rule"), longName), text)
 	r := g.all[len(g.all)-1]
 	if len(g.all) == 1 {
 		p.fields("why", limited(printableAll(reasonsOf(r)), p.sizingLimit(), p.where()))

@@ -250,7 +250,7 @@ func storageLines(x *fabric.SizingStorage, most int, where string) []row {
 	for _, l := range x.Loads {
 		text := duration(l.Seconds) + " from " + orElse(l.Storage, "storage")
 		if finite(l.GBs) && l.GBs > 0 {
-			text += fmt.Sprintf(" at %.3g GB/s", l.GBs)
+			text += " at " + draw.ThreeDigits(l.GBs) + " GB/s"
 		}
 		if l.Formula != "" {
 			text += " (" + l.Formula + ")"

@@ -62,24 +62,25 @@ func TestSizingGolden(t *testing.T) {
 func TestSizingStatus(t *testing.T) {
 	refused := maverickSizing()
 	for _, c := range []struct {
-		s    *fabric.Sizing
-		head string
-		last string
+		name   string
+		s      *fabric.Sizing
+		answer string
+		exit   int
 	}{
-		{nil, "Not evaluated", "UNKNOWN: exit status 2: no layout was tried"},
-		{&fabric.Sizing{}, "Not evaluated", "UNKNOWN: exit status 2: no layout was tried"},
-		{refused, "DOES NOT FIT  llama-4-maverick", "FAIL: exit status 1: no layout fits"},
-		{nothingFits(), "DOES NOT FIT  ./Llama-4-Maverick", "FAIL: exit status 1: no layout fits"},
-		{r1Sizing(), "FITS  deepseek-r1", "PASS: exit status 0: a layout fits"},
+		{"nothing", nil, "UNKNOWN: no layout of the model was tried", 2},
+		{"empty", &fabric.Sizing{}, "UNKNOWN: no layout of the model was tried", 2},
+		{"refused", refused, "DOES NOT FIT: llama-4-maverick: the requested layout does not work on hgx-h100", 1},
+		{"too large", nothingFits(), "DOES NOT FIT: no layout fits on dgx-spark; nearest: 1 x dgx-spark, 1 GPU, tp 1", 1},
+		{"fits", r1Sizing(), "FITS: deepseek-r1 on 2 x hgx-h100, 16 GPUs, tp 16", 0},
 	} {
-		t.Run(c.last, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			text := sizingText(t, c.s, TextOptions{})
-			if !strings.HasPrefix(text, c.head) || !strings.HasSuffix(text, c.last+"\n") {
-				t.Errorf("want %q ... %q, have:\n%s", c.head, c.last, text)
+			if !strings.HasPrefix(text, c.answer+"\n") || !strings.HasSuffix(text, "\n"+c.answer+"\n") || !strings.Contains(text, fmt.Sprintf("\nexit status %d: ", c.exit)) {
+				t.Errorf("want %q first and last, and exit status %d, have:\n%s", c.answer, c.exit, text)
 			}
 			page := sizingOutput(t, SizingHTML, c.s)
-			if strings.Contains(page, `class="banner pass"`) != strings.HasPrefix(c.last, "PASS") {
-				t.Errorf("the page's banner contradicts %q", c.last)
+			if strings.Contains(page, `class="banner pass"`) != (c.exit == 0) {
+				t.Errorf("the page's banner contradicts %q", c.answer)
 			}
 		})
 	}
@@ -102,7 +103,7 @@ func TestWhyNotFewer(t *testing.T) {
 		{edit(func(x *fabric.Sizing) { x.Refused = nil }), "Whether fewer are enough was not checked."},
 		{edit(func(x *fabric.Sizing) { x.Plans[0].Nodes = 1 }), "Not fewer: 8 GPUs as tp 8: weights take"},
 		{edit(func(x *fabric.Sizing) { x.Plans[0].Nodes, x.Refused = 1, x.Refused[:11] }), "Not fewer: 15 GPUs as tp 15: 128 attention heads"},
-		{edit(func(x *fabric.Sizing) { x.Plans[1].GPUs = 8 }), "Fewer are enough: 2 servers of hgx-h100: 8 GPUs, tp 16; this one is best."},
+		{edit(func(x *fabric.Sizing) { x.Plans[1].GPUs = 8 }), "Fewer are enough: 2 x hgx-h100, 8 GPUs, tp 16; this one is best."},
 		{edit(func(x *fabric.Sizing) { x.Plans = x.Plans[:1]; x.Plans[0].GPUs = 1 }), "One GPU is the minimum."},
 	} {
 		t.Run(c.want, func(t *testing.T) {

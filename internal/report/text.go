@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/draw"
@@ -26,11 +24,13 @@ const (
 	textLines  = 3
 )
 
-// Text writes the findings of a check under the summary of all that came: what failed, worst first, then what is
-// unknown, then how many passed, then the verdict with the exit status. Findings that say the same of several
+// Text writes the findings of a check under the summary of all that came: the answer, what failed, worst first, then
+// what is unknown, how many passed with the exit status, and the answer again. Findings that say the same of several
 // subjects are one block.
 func (g *Groups) Text(w io.Writer, s fabric.Summary) error {
 	p := newPrinter(g.o)
+	answer := g.answer(s)
+	p.answerLine(answer)
 	p.failed(g.failed.worstFirst(), s)
 	p.unknown(g.unknown.worstFirst(), s)
 	if waived := waivedCaveats(g.waived); len(waived) > 0 {
@@ -39,15 +39,18 @@ func (g *Groups) Text(w io.Writer, s fabric.Summary) error {
 	}
 	p.verboseGroups(g.passed.worstFirst(), g.scoped.worstFirst())
 	p.blank()
+	p.notApplicable(g.scoped.worstFirst())
 	p.line(counts(s))
-	p.verdict(s.Status())
+	p.end(exitMeaning(s.Status()), answer)
 	return p.writeTo(w)
 }
 
-// RunText writes a whole run: what failed, why pairs failed, what was not checked, the mesh, how the
-// hosts got their configuration, and the verdict of the run with the exit status.
+// RunText writes a whole run: the answer, what failed, why pairs failed, what was not checked, the mesh, how the hosts
+// got their configuration, the path of its page with the exit status, and the answer again.
 func RunText(w io.Writer, r Run, o TextOptions) error {
 	p := newPrinter(o)
+	answer := r.answer()
+	p.answerLine(answer)
 	if r.Findings != nil {
 		p.failed(groups(r.Findings.Findings, fabric.Fail), r.Findings.Summary)
 	}
@@ -58,9 +61,19 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 		return err
 	}
 	p.applied(r)
+	if all := missingCaveats(r.Missing, textLines, false); p.o.Verbose && len(all) > 0 {
+		p.heading("Facts that were not read")
+		p.caveatList(all)
+	}
 	if r.Findings != nil {
 		p.verboseGroups(groups(r.Findings.Findings, fabric.Pass), groups(r.Findings.Findings, fabric.NotApplicable))
-		p.blank()
+	}
+	p.blank()
+	if r.Findings != nil {
+		p.notApplicable(groups(r.Findings.Findings, fabric.NotApplicable))
+	}
+	p.notRead(r.Missing)
+	if r.Findings != nil {
 		p.line("Rules: " + counts(r.Findings.Summary))
 	}
 	if r.Mesh != nil {
@@ -71,8 +84,47 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 		}
 		p.line(line)
 	}
-	p.verdict(r.Status())
+	if r.Lab != "" {
+		p.line("This was a lab " + r.Lab + ".")
+	}
+	if r.Page != "" {
+		p.line("report: " + fabric.Printable(r.Page))
+	}
+	p.end(exitMeaning(r.Status()), answer)
 	return p.writeTo(w)
+}
+
+// end writes the last lines of a text: what the exit status means, and the answer, which is then the last on the screen.
+func (p *printer) end(exit string, a answer) {
+	p.line(exit)
+	p.blank()
+	p.answerLine(a)
+}
+
+// notApplicable counts the rules that their scope left out, in a line.
+func (p *printer) notApplicable(scoped []group) {
+	if len(scoped) == 0 || p.o.Verbose {
+		return
+	}
+	p.line(fmt.Sprintf("Not applicable: %s; -v lists them with their reasons", fabric.Count(ruleCount(scoped), "rule")))
+}
+
+// ruleCount counts the rules of groups.
+func ruleCount(all []group) int {
+	rules := map[string]bool{}
+	for _, g := range all {
+		rules[g.first.ID] = true
+	}
+	return len(rules)
+}
+
+// notRead counts in a line the facts that could not be read; a rule that needs one of them is unknown by itself.
+func (p *printer) notRead(missing map[string][]fabric.Missing) {
+	facts, nodes := factsNotRead(missing)
+	if facts == 0 || p.o.Verbose {
+		return
+	}
+	p.line(fmt.Sprintf("Not read: %s of %s; -v lists them with their reasons", fabric.Count(facts, "fact"), fabric.Printable(draw.Names(nodes, textLines))))
 }
 
 // measured reports whether any pair was: without one the mesh took no time that means anything.
@@ -83,8 +135,7 @@ func seconds(s float64) string {
 	if s < 0.001 {
 		return "less than 0.001 s"
 	}
-	digits := max(2-int(math.Floor(math.Log10(s))), 0)
-	return strconv.FormatFloat(math.Round(s*math.Pow10(digits))/math.Pow10(digits), 'f', -1, 64) + " s"
+	return draw.ThreeDigits(s) + " s"
 }
 
 func counts(s fabric.Summary) string {
@@ -133,11 +184,11 @@ func (p *printer) lineLimit() int {
 
 func (p *printer) failedBlock(g group) {
 	f := g.first
-	word, color := "FAIL", red
+	word := "FAIL"
 	if f.Severity != fabric.SeverityError {
-		word, color = "FAIL "+f.Severity.String(), yellow
+		word += " " + f.Severity.String()
 	}
-	p.status(word, color, subjects(g.subjects, p.lineLimit()), f.Title)
+	p.status(word, red, subjects(g.subjects, p.lineLimit()), f.Title)
 	p.fields("seen", g.lines(evidence, p.lineLimit()))
 	p.fields("expected", g.lines(expected, p.lineLimit()))
 	p.fields("why", g.lines(why, p.lineLimit()))
@@ -206,10 +257,12 @@ func (p *printer) caveatList(all []caveat) {
 
 func (p *printer) caveat(g caveat) {
 	switch g.Tag {
-	case tagScope:
-		p.status("N/A", faint, g.Of, g.What)
 	case tagWaived:
-		p.status("WAIVED", yellow, g.Of, g.What)
+		p.status("WAIVED", faint, g.Of, g.What)
+	case tagOmitted:
+		p.status("LEFT OUT", faint, g.Of, g.What)
+	case tagNotRead:
+		p.status("NOT READ", faint, g.Of, g.What)
 	default:
 		p.status("UNKNOWN", yellow, g.Of, g.What)
 	}
@@ -299,10 +352,4 @@ func (p *printer) applied(r Run) {
 		}
 		p.field("", text)
 	}
-}
-
-func (p *printer) verdict(s fabric.Status) {
-	color := map[fabric.Status]string{fabric.Pass: green, fabric.Fail: red}[s]
-	p.blank()
-	p.line(p.paint(orElse(color, yellow), strings.ToUpper(s.String())) + ": " + exitMeaning(s))
 }

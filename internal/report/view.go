@@ -19,6 +19,7 @@ const (
 	pageLines  = 4
 	pageBlocks = 100
 	pageRows   = 500
+	pageAnswer = 240 // characters of the banner's sentence
 )
 
 // view is the data of the page's template.
@@ -30,6 +31,8 @@ type view struct {
 	Nothing          string // shown instead of failures
 	Caveats          []block
 	CaveatsMore      int
+	NotRead          []block
+	NotReadFacts     int
 	Pairs            []pairRow
 	PairsMore        int
 	Causes           []block
@@ -91,12 +94,14 @@ func newView(r Run) view {
 	v := view{
 		Frame: frame{
 			Page: fmt.Sprintf("%s: %s (%s)", cluster, s, id), Label: "report of run", ID: id, Title: cluster, Facts: r.head(),
-			Status: s.String(), Word: passWord(s), Sentence: verdictText(r), Note: exitMeaning(s), Tiles: r.tiles(),
+			Status: s.String(), Word: passWord(s), Sentence: r.answer().text(pageAnswer), Note: verdictText(r) + " " + exitNote(s), Tiles: r.tiles(),
 		},
 		Applied: r.appliedGroups(),
 	}
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
 	v.Caveats, v.CaveatsMore = caveatBlocks(r.caveats(pageTerms))
+	v.NotRead, _ = caveatBlocks(missingCaveats(r.Missing, pageTerms, false))
+	v.NotReadFacts, _ = factsNotRead(r.Missing)
 	v.Pairs, v.PairsMore = r.pairRows()
 	v.Causes, v.CausesMore, v.CausesNote = r.causeBlocks()
 	v.MeshNote = r.meshNote()
@@ -126,6 +131,9 @@ func (r Run) head() []pair {
 	}
 	if r.Seconds > 0 {
 		all[1].Value = fmt.Sprintf("%.1f s", r.Seconds)
+	}
+	if r.Lab != "" {
+		all = append(all, pair{"Where", "a lab of network namespaces, " + r.Lab})
 	}
 	if p := r.Plan; p != nil {
 		all = append(all, pair{"Platform", p.Platform}, pair{"Fabric", fmt.Sprintf("%s, MTU %d", p.Transport, p.MTU)},
@@ -158,7 +166,7 @@ func checksText(s fabric.Summary) string {
 	return text
 }
 
-// verdictText is the sentence of the banner.
+// verdictText counts what was checked and what was measured.
 func verdictText(r Run) string {
 	rules, pairs := "No rule was evaluated", ""
 	if r.Findings != nil {
@@ -232,7 +240,10 @@ func failedBlocks(all []group) (blocks []block, more int) {
 func caveatBlocks(all []caveat) (blocks []block, more int) {
 	all, more = bounded(all, pageBlocks)
 	for _, c := range all {
-		b := block{Kind: "unknown", Word: c.Tag, Subject: c.Of, Title: c.What, Rule: c.Rule}
+		b := block{Word: c.Tag, Subject: c.Of, Title: c.What, Rule: c.Rule}
+		if c.Tag == tagUnknown {
+			b.Kind = "unknown"
+		}
 		b.add("Why", nonEmpty(c.Reason), false)
 		b.add("What", c.Items, false)
 		b.add("Expected", nonEmpty(c.Expect), false)
