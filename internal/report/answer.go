@@ -78,23 +78,23 @@ type fault struct {
 // failedAnswer are the faults of failed groups and of causes that no finding names, each with its subjects.
 func failedAnswer(failed []group, causes []fabric.Cause) answer {
 	var all []fault
-	for _, g := range failed {
-		name := orElse(string(g.first.Cause), g.first.ID)
-		i := slices.IndexFunc(all, func(f fault) bool { return f.name == name })
-		if i < 0 {
-			all = append(all, fault{name: name, places: g.subjects, value: g.value()})
-			continue
+	index := map[string]int{}
+	of := func(name, value string) *fault {
+		i, ok := index[name]
+		if !ok {
+			i = len(all)
+			index[name] = i
+			all = append(all, fault{name: name, value: value})
 		}
-		all[i].places = append(slices.Clip(all[i].places), g.subjects...)
+		return &all[i]
+	}
+	for _, g := range failed {
+		f := of(orElse(string(g.first.Cause), g.first.ID), g.value())
+		f.places = append(f.places, g.subjects...)
 	}
 	for _, c := range causes {
-		at := placeOf(c.Subject)
-		i := slices.IndexFunc(all, func(f fault) bool { return f.name == string(c.ID) })
-		switch {
-		case i < 0:
-			all = append(all, fault{name: string(c.ID), places: []place{at}})
-		case !slices.Contains(all[i].places, at):
-			all[i].places = append(slices.Clip(all[i].places), at)
+		if f := of(string(c.ID), ""); !slices.Contains(f.places, placeOf(c.Subject)) {
+			f.places = append(f.places, placeOf(c.Subject))
 		}
 	}
 	a := statusAnswer(fabric.Fail, "")
