@@ -44,9 +44,20 @@ func (a answer) text(width int) string {
 	return short(text, width)
 }
 
-// answerLine writes an answer in one line.
+// answerLine writes an answer in one line; a single sentence that is longer takes up to three.
 func (p *printer) answerLine(a answer) {
-	p.line(p.paint(a.color, a.word) + ": " + p.paint(bold, a.text(p.width()-len(a.word)-2)))
+	room := p.width() - len(a.word) - 2
+	lines := []string{a.text(room)}
+	if len(a.terms) == 1 && a.brief == nil {
+		lines = wrap(a.text(3*room), room)
+	}
+	for i, l := range lines {
+		if i == 0 {
+			p.line(p.paint(a.color, a.word) + ": " + p.paint(bold, short(l, room)))
+		} else {
+			p.line(strings.Repeat(" ", len(a.word)+2) + p.paint(bold, short(l, room)))
+		}
+	}
 }
 
 // statusAnswer is the word and the color of a status, with the terms of what it is about.
