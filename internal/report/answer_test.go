@@ -201,3 +201,22 @@ func TestPageOrder(t *testing.T) {
 		t.Errorf("cells of tables break words (%v)", err)
 	}
 }
+
+// Facts of a lab host say whether they are of recorded hardware; those of a machine are of no lab.
+func TestLabOf(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   fabric.Facts
+		want string
+	}{
+		{"a machine", fabric.Facts{}, ""},
+		{"a lab host", fabric.Facts{Platform: "lab"}, LabWithoutHardware},
+		{"with a recording", fabric.Facts{Platform: "lab", Hardware: "recorded"}, LabRecorded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := LabOf(&c.of); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
+	}
+}
