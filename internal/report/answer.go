@@ -23,6 +23,9 @@ type answer struct {
 
 // text writes the terms if all fit in width columns, else as many of the brief ones as fit, and counts the others.
 func (a answer) text(width int) string {
+	if len(a.terms) == 0 {
+		a.terms = []string{"no details were recorded"}
+	}
 	text := fabric.Printable(a.before)
 	if a.brief != nil && utf8.RuneCountInString(text+fabric.Printable(strings.Join(a.terms, "; "))) > width {
 		a.terms = a.brief

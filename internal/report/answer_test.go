@@ -105,6 +105,7 @@ func TestRunAnswer(t *testing.T) {
 		{"stopped", edit(passingRun(2), func(r *Run) {
 			r.Findings, r.Mesh, r.Steps[3].Status, r.Steps[3].Note = nil, nil, fabric.Fail, "permission denied"
 		}), "UNKNOWN: step apply: permission denied; no rule was evaluated; and 1 more"},
+		{"findings that were cut", edit(passingRun(2), func(r *Run) { r.Findings = &fabric.Findings{Summary: fabric.Summary{Fail: 2}} }), "FAIL: no details were recorded"},
 		{"absent node", edit(passingRun(2), func(r *Run) { r.Mesh.Absent = []fabric.Missing{{What: "host3"}} }), "UNKNOWN: no mesh from host3"},
 		{"not configured", edit(passingRun(2), func(r *Run) { r.Applied[1].Status = fabric.Unknown }), "UNKNOWN: host2 not configured"},
 		{"pairs without a cause", edit(passingRun(2), func(r *Run) {
