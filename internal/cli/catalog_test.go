@@ -32,7 +32,7 @@ func TestInitOptions(t *testing.T) {
 	}{
 		"this host":                 {[]string{}, initOptions{}, ""},
 		"an example":                {[]string{"--example", "spark-pair"}, initOptions{example: "spark-pair"}, ""},
-		"its size":                  {[]string{"--example", "roce-mi300x", "--nodes", "16"}, initOptions{"roce-mi300x", 16}, ""},
+		"its size":                  {[]string{"--example", "roce-mi300x", "--nodes", "16"}, initOptions{example: "roce-mi300x", nodes: 16}, ""},
 		"a size without an example": {[]string{"--nodes", "4"}, initOptions{}, "flag --nodes: needs --example"},
 		"no nodes":                  {[]string{"--example", "roce-mi300x", "--nodes", "0"}, initOptions{}, "flag --nodes: 0: must be 1 or more"},
 		"not a number":              {[]string{"--example", "roce-mi300x", "--nodes", "many"}, initOptions{}, "many"},

@@ -18,12 +18,13 @@ import (
 type initOptions struct {
 	example string
 	nodes   int // 0: the example's own number
+	list    bool
 }
 
 func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
-		Use:   "init [--example NAME [--nodes N]]",
+		Use:   "init [--example NAME [--nodes N] | --list]",
 		Short: "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size",
 		Long:  "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size.\n\nExamples:\n" + exampleList(),
 		Args:  noArgs,
@@ -34,10 +35,14 @@ func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.C
 			if o.nodes > 0 && o.example == "" {
 				return errors.New("flag --nodes: needs --example")
 			}
+			if o.list && o.example != "" {
+				return errors.New("flag --list: takes no --example")
+			}
 			return run(c.Context(), o)
 		},
 	}
 	c.Flags().StringVar(&o.example, "example", "", "name of an example")
+	c.Flags().BoolVar(&o.list, "list", false, "list the examples, and which commands work with each")
 	c.Flags().IntVar(&o.nodes, "nodes", 0, "number of machines (default: the example's own)")
 	return c
 }
@@ -49,13 +54,26 @@ func exampleList() string {
 		if err != nil {
 			doc = err.Error()
 		}
+		works, notYet, _ := intent.ExampleSupport(name)
 		fmt.Fprintf(&b, "  %-16s %s\n", name, doc)
+		if len(works) > 0 {
+			fmt.Fprintf(&b, "  %-16s   works with %s\n", "", strings.Join(works, ", "))
+		} else {
+			fmt.Fprintf(&b, "  %-16s   no command takes it yet\n", "")
+		}
+		if notYet != "" {
+			fmt.Fprintf(&b, "  %-16s   not yet: %s\n", "", strings.ReplaceAll(notYet, "; ", fmt.Sprintf(";\n  %-16s   ", "")))
+		}
 	}
 	return b.String()
 }
 
 func (a *app) init(ctx context.Context, o initOptions) error {
 	if err := a.textOnly("init", "a cluster file, which is YAML"); err != nil {
+		return err
+	}
+	if o.list {
+		_, err := fmt.Fprint(a.stdout, exampleList())
 		return err
 	}
 	text, err := initText(ctx, o)

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -47,15 +49,30 @@ func (a *app) plan(_ context.Context, o planOptions) error {
 }
 
 func (a *app) printPlan(p *fabric.Plan) error {
-	fmt.Fprintf(a.stdout, "%s: %s, %s, %s, %s, MTU %d\n", p.Name, fabric.Count(len(p.Nodes), "node"),
-		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable"), p.Addressing.Scheme, p.MTU)
+	answer := planAnswer(p) // the first line and the last
+	fmt.Fprintln(a.stdout, answer)
 	if p.Partition != 0 {
 		fmt.Fprintf(a.stdout, "partition %s, every port a full member\n", p.Partition)
 	}
 	for _, note := range p.Notes {
 		fmt.Fprintln(a.stdout, note)
 	}
-	return errors.Join(a.printCables(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
+	err := errors.Join(a.printCables(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "\n%s\n", answer)
+	return err
+}
+
+// planAnswer is a plan in a line.
+func planAnswer(p *fabric.Plan) string {
+	scheme := string(p.Addressing.Scheme)
+	if p.Addressing.Scheme == fabric.None {
+		scheme = "no addresses"
+	}
+	return fmt.Sprintf("%s: %s, %s, %s, %s, MTU %d", fabric.Printable(p.Name), fabric.Count(len(p.Nodes), "node"),
+		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable"), scheme, p.MTU)
 }
 
 func (a *app) printCables(p *fabric.Plan) error {
@@ -99,7 +116,7 @@ func (a *app) printSwitches(p *fabric.Plan) error {
 	return w.Flush()
 }
 
-// portRange writes how many ports are in use, with the first and the last.
+// portRange writes how many ports are in use, with the first and the last: 32: Ethernet0 to 124.
 func portRange(ports []fabric.SwitchPort) string {
 	switch n := len(ports); n {
 	case 0:
@@ -107,7 +124,9 @@ func portRange(ports []fabric.SwitchPort) string {
 	case 1:
 		return "1: " + ports[0].Name
 	default:
-		return fmt.Sprintf("%d: %s to %s", n, ports[0].Name, ports[n-1].Name)
+		first, last := ports[0].Name, ports[n-1].Name
+		word := strings.TrimRight(first, "0123456789/")
+		return fmt.Sprintf("%d: %s to %s", n, first, cmp.Or(strings.TrimPrefix(last, word), last))
 	}
 }
 

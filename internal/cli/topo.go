@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
@@ -86,6 +87,9 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw.",
 		Args: mayTake(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.nodes < 1 || o.nodes > collective.MaxNodes {
+				return fmt.Errorf("flag --nodes: %d: must be 1 to %d", o.nodes, collective.MaxNodes)
+			}
 			o.files = args
 			return run(c.Context(), o)
 		},

@@ -34,6 +34,8 @@ func TestTopoShowOptions(t *testing.T) {
 		"a picture with NCCL":   {"--svg", "a.svg", "--nccl"},
 		"an unknown flag":       {"--gpu", "h100"},
 		"nodes without a value": {"--nodes"},
+		"no nodes":              {"--nccl", "--nodes", "0"},
+		"too many nodes":        {"--nccl", "--nodes", "99999999"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := parsed(t, a.topoShowCommand, args...); err == nil {

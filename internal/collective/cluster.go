@@ -29,8 +29,8 @@ type Cluster struct {
 	unmeasured          bool   // the prediction uses rates that were not measured on this part
 }
 
-// maxNodes bounds the number of nodes: the largest supported cluster, doubled once.
-const maxNodes = 32768
+// MaxNodes bounds the number of nodes: the largest supported cluster, doubled once.
+const MaxNodes = 32768
 
 // maxGPUs bounds the GPUs of one machine, with room above the 72 of an NVL72.
 const maxGPUs = 1024

@@ -56,8 +56,8 @@ func plain(word string) string { return strings.ToLower(strings.TrimSpace(word))
 
 func sane(hw fabric.Hardware) error {
 	switch {
-	case hw.Nodes < 1 || hw.Nodes > maxNodes:
-		return fmt.Errorf("hardware: nodes %d is not between 1 and %d", hw.Nodes, maxNodes)
+	case hw.Nodes < 1 || hw.Nodes > MaxNodes:
+		return fmt.Errorf("hardware: nodes %d is not between 1 and %d", hw.Nodes, MaxNodes)
 	case hw.GPUsPerNode < 1 || hw.GPUsPerNode > maxGPUs:
 		return fmt.Errorf("hardware: gpus_per_node %d is not between 1 and %d", hw.GPUsPerNode, maxGPUs)
 	case hw.NICsPerNode < 0 || hw.NICsPerNode > maxGPUs:

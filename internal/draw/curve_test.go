@@ -244,3 +244,29 @@ func TestBytesAndRate(t *testing.T) {
 		}
 	}
 }
+
+// A number never has an exponent, whatever its unit: no 1.1e+03 µs, no 1e+03 MiB.
+func TestThreeDigits(t *testing.T) {
+	for _, c := range []struct {
+		v    float64
+		want string
+	}{
+		{0, "0"}, {0.0123456, "0.0123"}, {4, "4"}, {6.25, "6.25"}, {9.999, "10"}, {45.02, "45"}, {999.6, "1000"}, {1124.4, "1124"}, {123456, "123456"},
+		{math.NaN(), "?"}, {math.Inf(1), "?"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			if got := ThreeDigits(c.v); got != c.want {
+				t.Errorf("%v is written %q, want %q", c.v, got, c.want)
+			}
+		})
+	}
+	if got := Bytes(1048471142); got != "1000 MiB" { // 999.9 MiB
+		t.Errorf("999.9 MiB are written %q", got)
+	}
+	if got := micros(fabric.Echo{Bytes: 84, Answered: true, RTTMicros: 1124}); got != "1124 µs" {
+		t.Errorf("1124 µs are written %q", got)
+	}
+	if got := (grid{edges: []float64{1100, 2500}}).stepText(0); got != "1100 to 2500" {
+		t.Errorf("a step is written %q", got)
+	}
+}

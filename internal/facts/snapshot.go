@@ -190,6 +190,9 @@ func (l *loader) file(path string, info fs.FileInfo) bool {
 	return l.give(path, f, err)
 }
 
+// errEmpty is the error of a file with nothing in it.
+var errEmpty = errors.New("the file is empty; a snapshot is facts (JSON), a recording (txtar), a captured tree (a folder with sys/) or a run folder (with facts/)")
+
 // errNoSnapshot says what was tried.
 var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a run folder (with facts/)")
 
@@ -202,7 +205,7 @@ func loadFile(ctx context.Context, path string) (*fabric.Facts, error) {
 	head := make([]byte, 64) // bytes: enough for the first line of a recording
 	n, err := io.ReadFull(file, head)
 	if err != nil && n == 0 {
-		return nil, fmt.Errorf("is empty: %w", errNoSnapshot)
+		return nil, errEmpty
 	}
 	whole := io.MultiReader(bytes.NewReader(head[:n]), file)
 	if host.IsRecording(head[:n]) {

@@ -239,7 +239,7 @@ func TestLoadBadFolders(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "void.json"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"more than 8 folders deep", "no such file", "too many levels of symbolic links", "neither a file nor a folder", "tree tree", "is a link to a folder, which is not followed", "is empty"}
+	want := []string{"more than 8 folders deep", "no such file", "too many levels of symbolic links", "neither a file nor a folder", "tree tree", "is a link to a folder, which is not followed", "the file is empty; a snapshot is facts (JSON)"}
 	done := make(chan []string)
 	go func() { done <- outcomes(root) }()
 	select {

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"fmt"
 	"net/netip"
+	"strings"
 	"text/template"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -27,6 +28,8 @@ type example struct {
 	size    int // hosts when none are asked for
 	least   int
 	most    int
+	works   []string // the commands that take it with -f today; a test of the commands proves the list
+	notYet  string   // what does not work with it, and why; empty: everything does
 }
 
 // examples lists every example. The sizes of the Spark ones are those of "DGX Spark Networking": one
@@ -35,29 +38,48 @@ func examples() []example {
 	return []example{
 		{name: "roce-mi300x", doc: "bare-metal RoCE: XE9680 with MI300X, Thor 2 NICs and a SONiC leaf",
 			machine: "xe9680-mi300x-thor2", leaf: "z9664f", host: "host", model: "deepseek-r1",
-			scheme: fabric.P2P31, size: 2, least: 1, most: fabric.MaxNames},
+			scheme: fabric.P2P31, size: 2, least: 1, most: fabric.MaxNames,
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 		{name: "hgx-h100-ib", doc: "bare-metal InfiniBand: HGX H100 on Quantum-2",
 			machine: "hgx-h100", leaf: "qm9700", host: "gpu", model: "deepseek-r1",
-			scheme: fabric.None, size: 4, least: 1, most: fabric.MaxNames},
+			scheme: fabric.None, size: 4, least: 1, most: fabric.MaxNames,
+			works:  []string{"plan", "check", "explain", "predict", "render", "apply", "up"},
+			notYet: "up --lab and lab up: a lab has no InfiniBand"},
 		{name: "vcf-h100", doc: "VMware Cloud Foundation: HGX H100 passed through to VMs, InfiniBand",
 			machine: "hgx-h100", leaf: "qm9700", host: "worker", model: "deepseek-r1",
-			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames},
+			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames,
+			works:  []string{"plan", "check", "explain", "predict"},
+			notYet: "render, apply and up: no files are rendered for vSphere"},
 		{name: "vsphere8-sriov", doc: "vSphere 8: VMs with a ConnectX-7 virtual function, InfiniBand",
 			machine: "vsphere8-cx7-vf", leaf: "qm9700", host: "vm", model: "gpt-oss-120b",
-			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames},
+			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames,
+			works:  []string{"plan", "check"},
+			notYet: "predict and explain: its machine has no GPU in the catalog; render, apply and up: no files are rendered for vSphere"},
 		{name: "gke-a4-dranet", doc: "Google Kubernetes Engine: A4 with RDMA NICs given out by DraNet",
 			machine: "a4-highgpu-8g", host: "node", model: "deepseek-r1",
-			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames},
+			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames,
+			notYet: "the network of a cloud is not planned"},
 		{name: "spark-pair", doc: "two DGX Spark with one cable, no switch",
 			machine: "dgx-spark", host: "spark", nics: 2, model: "gpt-oss-120b",
-			scheme: fabric.Rail24, size: 2, least: 2, most: 2},
+			scheme: fabric.Rail24, size: 2, least: 2, most: 2,
+			notYet: "cables without a switch are not planned"},
 		{name: "spark-switch", doc: "two to eight DGX Spark on a switch",
 			machine: "dgx-spark", leaf: "crs812-ddq", host: "spark", nics: 1, model: "gpt-oss-120b",
-			scheme: fabric.Rail24, size: 4, least: 2, most: 8},
+			scheme: fabric.Rail24, size: 4, least: 2, most: 8,
+			works:  []string{"plan", "check", "explain", "predict"},
+			notYet: "render, apply and up: no files are rendered for DGX Spark"},
 		{name: "spark-mesh", doc: "three DGX Spark in a ring of cables, no switch",
 			machine: "dgx-spark", host: "spark", nics: 4, model: "gpt-oss-120b",
-			scheme: fabric.P2P31, size: 3, least: 3, most: 3},
+			scheme: fabric.P2P31, size: 3, least: 3, most: 3,
+			notYet: "cables without a switch are not planned"},
 	}
+}
+
+// ExampleSupport returns the commands that take an example today, and what does not work with it yet and why; notYet
+// is empty where everything works. An unknown name is an error that lists the known.
+func ExampleSupport(name string) (works []string, notYet string, err error) {
+	e, err := findExample(name)
+	return e.works, e.notYet, err
 }
 
 // Examples lists the names of the examples.
@@ -124,6 +146,7 @@ func (e example) legal() string {
 type sheet struct {
 	Name, Machine, MachineTitle, Leaf string
 	Model                             string
+	Works, NotYet                     string // the commands that take it today, and what does not work yet
 	Names, First                      string // the range and its first name
 	Scheme                            fabric.Scheme
 	Hosts, NICs, Cables               int
@@ -139,6 +162,7 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 		return sheet{}, err
 	}
 	s := sheet{Name: e.name, Machine: e.machine, MachineTitle: m.Title, Leaf: e.leaf, Model: e.model, Scheme: e.scheme, Hosts: nodes, NICs: e.nics}
+	s.Works, s.NotYet = strings.Join(e.works, ", "), strings.ReplaceAll(e.notYet, "; ", ";\n#   ")
 	s.Names, s.First = numberedNames(e.host, nodes)
 	if s.NICs == 0 {
 		s.NICs = int(m.NICs.Value)

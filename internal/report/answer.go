@@ -23,6 +23,9 @@ type answer struct {
 
 // text writes the terms if all fit in width columns, else as many of the brief ones as fit, and counts the others.
 func (a answer) text(width int) string {
+	if len(a.terms) == 0 {
+		a.terms = []string{"no details were recorded"}
+	}
 	text := fabric.Printable(a.before)
 	if a.brief != nil && utf8.RuneCountInString(text+fabric.Printable(strings.Join(a.terms, "; "))) > width {
 		a.terms = a.brief
@@ -44,9 +47,20 @@ func (a answer) text(width int) string {
 	return short(text, width)
 }
 
-// answerLine writes an answer in one line.
+// answerLine writes an answer in one line; a single sentence that is longer takes up to three.
 func (p *printer) answerLine(a answer) {
-	p.line(p.paint(a.color, a.word) + ": " + p.paint(bold, a.text(p.width()-len(a.word)-2)))
+	room := p.width() - len(a.word) - 2
+	lines := []string{a.text(room)}
+	if len(a.terms) == 1 && a.brief == nil {
+		lines = wrap(a.text(3*room), room)
+	}
+	for i, l := range lines {
+		if i == 0 {
+			p.line(p.paint(a.color, a.word) + ": " + p.paint(bold, short(l, room)))
+		} else {
+			p.line(strings.Repeat(" ", len(a.word)+2) + p.paint(bold, short(l, room)))
+		}
+	}
 }
 
 // statusAnswer is the word and the color of a status, with the terms of what it is about.
@@ -78,23 +92,23 @@ type fault struct {
 // failedAnswer are the faults of failed groups and of causes that no finding names, each with its subjects.
 func failedAnswer(failed []group, causes []fabric.Cause) answer {
 	var all []fault
-	for _, g := range failed {
-		name := orElse(string(g.first.Cause), g.first.ID)
-		i := slices.IndexFunc(all, func(f fault) bool { return f.name == name })
-		if i < 0 {
-			all = append(all, fault{name: name, places: g.subjects, value: g.value()})
-			continue
+	index := map[string]int{}
+	of := func(name, value string) *fault {
+		i, ok := index[name]
+		if !ok {
+			i = len(all)
+			index[name] = i
+			all = append(all, fault{name: name, value: value})
 		}
-		all[i].places = append(slices.Clip(all[i].places), g.subjects...)
+		return &all[i]
+	}
+	for _, g := range failed {
+		f := of(orElse(string(g.first.Cause), g.first.ID), g.value())
+		f.places = append(f.places, g.subjects...)
 	}
 	for _, c := range causes {
-		at := placeOf(c.Subject)
-		i := slices.IndexFunc(all, func(f fault) bool { return f.name == string(c.ID) })
-		switch {
-		case i < 0:
-			all = append(all, fault{name: string(c.ID), places: []place{at}})
-		case !slices.Contains(all[i].places, at):
-			all[i].places = append(slices.Clip(all[i].places), at)
+		if f := of(string(c.ID), ""); !slices.Contains(f.places, placeOf(c.Subject)) {
+			f.places = append(f.places, placeOf(c.Subject))
 		}
 	}
 	a := statusAnswer(fabric.Fail, "")

@@ -105,6 +105,7 @@ func TestRunAnswer(t *testing.T) {
 		{"stopped", edit(passingRun(2), func(r *Run) {
 			r.Findings, r.Mesh, r.Steps[3].Status, r.Steps[3].Note = nil, nil, fabric.Fail, "permission denied"
 		}), "UNKNOWN: step apply: permission denied; no rule was evaluated; and 1 more"},
+		{"findings that were cut", edit(passingRun(2), func(r *Run) { r.Findings = &fabric.Findings{Summary: fabric.Summary{Fail: 2}} }), "FAIL: no details were recorded"},
 		{"absent node", edit(passingRun(2), func(r *Run) { r.Mesh.Absent = []fabric.Missing{{What: "host3"}} }), "UNKNOWN: no mesh from host3"},
 		{"not configured", edit(passingRun(2), func(r *Run) { r.Applied[1].Status = fabric.Unknown }), "UNKNOWN: host2 not configured"},
 		{"pairs without a cause", edit(passingRun(2), func(r *Run) {
@@ -199,5 +200,24 @@ func TestPageOrder(t *testing.T) {
 	}
 	if css, err := pageFiles.ReadFile("page.css"); err != nil || strings.Contains(string(css), "td { vertical-align: top; border-bottom: 1px solid var(--line); padding: 7px 16px 7px 0; overflow-wrap") {
 		t.Errorf("cells of tables break words (%v)", err)
+	}
+}
+
+// Facts of a lab host say whether they are of recorded hardware; those of a machine are of no lab.
+func TestLabOf(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   fabric.Facts
+		want string
+	}{
+		{"a machine", fabric.Facts{}, ""},
+		{"a lab host", fabric.Facts{Platform: "lab"}, LabWithoutHardware},
+		{"with a recording", fabric.Facts{Platform: "lab", Hardware: "recorded"}, LabRecorded},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := LabOf(&c.of); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }

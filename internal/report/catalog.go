@@ -24,7 +24,8 @@ func CatalogKinds(w io.Writer, kinds []fabric.CatalogKind, o TextOptions) error 
 	return p.writeTo(w)
 }
 
-// CatalogTable writes the parts of a kind with the figures that distinguish them.
+// CatalogTable writes the parts of a kind with the figures that distinguish them; a dash is a figure that the catalog
+// does not have.
 func CatalogTable(w io.Writer, k fabric.CatalogKind, parts []fabric.CatalogPart, o TextOptions) error {
 	p := newPrinter(o)
 	columns := []column{{name: "name", left: true}}
@@ -45,7 +46,7 @@ func CatalogTable(w io.Writer, k fabric.CatalogKind, parts []fabric.CatalogPart,
 
 // add adds one column per figure; text is left-aligned.
 func (c *column) add(f fabric.CatalogFigure) {
-	c.cells = append(c.cells, fabric.Printable(quantity(f)))
+	c.cells = append(c.cells, orElse(fabric.Printable(quantity(f)), "-"))
 	c.left = c.left || f.Unit == "" && strings.Trim(f.Value, "0123456789") != ""
 }
 

@@ -31,6 +31,7 @@ type view struct {
 	Nothing          string // shown instead of failures
 	Caveats          []block
 	CaveatsMore      int
+	CaveatsKind      string // unknown where one of them is
 	NotRead          []block
 	NotReadFacts     int
 	Pairs            []pairRow
@@ -100,6 +101,9 @@ func newView(r Run) view {
 	}
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
 	v.Caveats, v.CaveatsMore = caveatBlocks(r.caveats(pageTerms))
+	if len(v.Caveats) > 0 {
+		v.CaveatsKind = v.Caveats[0].Kind // the unknown ones come first
+	}
 	v.NotRead, _ = caveatBlocks(missingCaveats(r.Missing, pageTerms, false))
 	v.NotReadFacts, _ = factsNotRead(r.Missing)
 	v.Pairs, v.PairsMore = r.pairRows()
