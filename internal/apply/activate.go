@@ -72,12 +72,11 @@ func byNetworkd(ctx context.Context, b Bundle) (late []string, err error) {
 
 // restartNetworkd starts networkd, and stops the one that an earlier apply started.
 func restartNetworkd(log string) (pid int, err error) {
-	const note = "/run/railwright/networkd.pid"
-	if text, err := os.ReadFile(note); err == nil {
-		old, err := strconv.Atoi(string(text))
-		if err != nil {
-			return 0, fmt.Errorf("%q: %w", note, err)
-		}
+	running, err := processesOf(networkd)
+	if err != nil {
+		return 0, err
+	}
+	for _, old := range running {
 		if err := host.Signal(old, syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return 0, fmt.Errorf("systemd-networkd, process %d: %w", old, err)
 		}
@@ -88,10 +87,37 @@ func restartNetworkd(log string) (pid int, err error) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}
-	if pid, err = (host.Local{}).Daemon(host.Command{Argv: []string{networkd}}, log); err != nil {
-		return 0, err
+	return host.Local{}.Daemon(host.Command{Argv: []string{networkd}}, log)
+}
+
+// processesOf returns the processes that run a program in this network namespace: the hosts of a lab see each other's. No file
+// names them, which an apply that was killed would not have written.
+func processesOf(program string) (pids []int, err error) {
+	want, err := os.Stat(program)
+	if err != nil {
+		return nil, err
 	}
-	return pid, os.WriteFile(note, []byte(strconv.Itoa(pid)), 0o644)
+	here, err := os.Stat("/proc/self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // not a process
+		}
+		// Of one that has ended, and of a thread of the kernel, there is neither.
+		runs, err := os.Stat(filepath.Join("/proc", e.Name(), "exe"))
+		in, inErr := os.Stat(filepath.Join("/proc", e.Name(), "ns/net"))
+		if err == nil && inErr == nil && os.SameFile(runs, want) && os.SameFile(in, here) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
 }
 
 // noNetworkd returns why the real netplan and systemd-networkd cannot run here; empty when they can.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -192,5 +193,23 @@ func TestNICByNetlinkThatIsNotThere(t *testing.T) {
 	err := byNetlink(Bundle{Node: "host1", MTU: 9000, Addresses: []fabric.NICAddress{{NIC: "no-such-nic"}}})
 	if err == nil || !strings.Contains(err.Error(), `interface "no-such-nic"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestProcessesOf(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pids, err := processesOf(self); err != nil || !slices.Contains(pids, os.Getpid()) {
+		t.Errorf("%v, %v: without this process, %d", pids, err, os.Getpid())
+	}
+	other := t.TempDir() + "/program"
+	put(t, other, "", 0o755)
+	if pids, err := processesOf(other); err != nil || len(pids) > 0 {
+		t.Errorf("of a program that does not run: %v, %v", pids, err)
+	}
+	if _, err := processesOf(other + "-gone"); err == nil {
+		t.Error("of no program: no error")
 	}
 }

@@ -333,11 +333,11 @@ func TestFailedCall(t *testing.T) {
 				by := []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=?" + call, "-e", fmt.Sprintf("inject=?%s:error=EIO:when=%d", call, n)}
 				status, err := ended(t, actor(by, order, root, "new"))
 				isNew, isOld := applied(t, root, "new", before), cmp.Equal(before, tree(t, root+"/etc"))
-				switch {
-				case status == 0:
+				switch status {
+				case 0:
 					unharmed++
 					done++
-				case status == 1:
+				case 1:
 					unharmed = 0
 					failures++
 				default:

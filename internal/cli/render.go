@@ -24,6 +24,8 @@ func (a *app) renderCommand(run func(context.Context, renderOptions) error) *cob
 	var o renderOptions
 	c := &cobra.Command{
 		Use: "render -f FILE -d DIR", Short: "Write the files of every node and switch, with an index of paths, modes and SHA-256", Args: noArgs,
+		Long: "Write the files of every node and switch, with an index of paths, modes and SHA-256.\n" +
+			"An existing folder is replaced if it is empty, or a render in which nothing was changed or added; any other is left alone.",
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)

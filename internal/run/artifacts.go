@@ -17,6 +17,9 @@ import (
 // unchanged.
 func WriteArtifacts(folder string, artifacts iter.Seq[fabric.Artifact], index func(iter.Seq[fabric.Artifact]) ([]byte, error)) (err error) {
 	folder = filepath.Clean(folder)
+	if base := filepath.Base(folder); base == "." || base == ".." {
+		return fmt.Errorf("folder %q: cannot be replaced from inside: name a folder in it", folder)
+	}
 	old, err := openRender(folder)
 	if err != nil {
 		return err

@@ -171,6 +171,21 @@ func TestWriteArtifactsKeepsForeignFolders(t *testing.T) {
 	}
 }
 
+func TestWriteArtifactsInTheCurrentFolder(t *testing.T) {
+	base := t.TempDir()
+	t.Chdir(base)
+	for _, name := range []string{".", "./", "..", "x/.."} {
+		t.Run(name, func(t *testing.T) {
+			if err := WriteArtifacts(name, artifacts("x"), index); err == nil || !strings.Contains(err.Error(), "cannot be replaced from inside") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	if left := names(t, base); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 // A link to a folder is not replaced, nor followed.
 func TestWriteArtifactsDoesNotFollowALink(t *testing.T) {
 	base := t.TempDir()
