@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -114,6 +115,34 @@ func TestEverydayInfo(t *testing.T) {
 			log := fabric.NCCLLog{Net: "IB", Nodes: 2, Lines: []fabric.LogLine{{Line: 9, Text: "node1:1:2 [0] NCCL INFO " + text}}}
 			if r := Explain([]fabric.Result{logOf(log)}, Input{Hardware: roce400()}).Results[0]; r.Verdict != fabric.VerdictUnknown || firstCause(r) != "" {
 				t.Errorf("%s: %s %v", r.Verdict, r.Why, ids(r.Causes))
+			}
+		})
+	}
+}
+
+// On one machine that TCP would be used says nothing; a fault of the network's libraries still does.
+func TestNetworkLinesOfOneMachine(t *testing.T) {
+	hw := fabric.Hardware{Machine: "hgx-h100", Nodes: 1}
+	predict := predictor(t)
+	for _, tt := range []struct {
+		text  string
+		level fabric.LineLevel
+		want  fabric.Verdict
+	}{
+		{"NCCL WARN Failed to open libibverbs.so[.1]", fabric.LineWarning, fabric.VerdictHealthy},
+		{"NCCL WARN NET/IB : Unable to do something nobody knows", fabric.LineWarning, fabric.VerdictUnknown},
+		{"NCCL WARN NET/IB : mlx5_0:1 Got async event : port error", fabric.LineError, fabric.VerdictFailed},
+		{"the launcher said that something failed", fabric.LineSuspect, fabric.VerdictUnknown},
+	} {
+		t.Run(tt.text, func(t *testing.T) {
+			log := logOf(fabric.NCCLLog{Nodes: 1, Lines: []fabric.LogLine{{Line: 3, Level: tt.level, Text: "node1:1:2 [0] " + tt.text}}})
+			table := fabric.Result{File: "run", Kind: fabric.NCCLTests, Content: asPredicted(t, predict, hw, largeFrom(1))}
+			out := Explain([]fabric.Result{log, table}, Input{Predict: predict, Hardware: hw}).Results
+			if out[0].Verdict != tt.want || out[1].Verdict != fabric.VerdictHealthy {
+				t.Errorf("log %s: %s; table %s: %s", out[0].Verdict, out[0].Why, out[1].Verdict, out[1].Why)
+			}
+			if tt.want != fabric.VerdictHealthy && !strings.Contains(out[0].Why, tt.text) {
+				t.Errorf("the line is not quoted: %s", out[0].Why)
 			}
 		})
 	}

@@ -57,7 +57,7 @@ func only(share float64, sizes ...int64) func(int64) float64 {
 
 // All large rows of a table count: a slow cluster is not healthy by its most flattering row.
 func TestPlateauJudgesAllLargeRows(t *testing.T) {
-	predict := predictor(t)
+	predict := remembered(predictor(t))
 	for _, tt := range []struct {
 		name    string
 		nodes   int
@@ -103,7 +103,7 @@ func TestPlateauJudgesAllLargeRows(t *testing.T) {
 // Whatever share of the prediction the large rows are, a table is healthy only if its largest row is within its band
 // or above it, and degraded if all of them are under.
 func TestNoShareIsHealthyBelowTheBand(t *testing.T) {
-	predict := predictor(t)
+	predict := remembered(predictor(t))
 	for _, machine := range []string{"hgx-a100", "a4-highgpu-8g", "xe9680-mi300x-thor2"} {
 		for _, nodes := range []int{1, 2, 4} {
 			for percent := 50; percent <= 110; percent += 6 {

@@ -34,24 +34,22 @@ func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 		source = fmt.Sprintf("log, line %d", line.Line)
 	}
 	text := withoutHost(line.Text)
-	if line.Level == "" && !o.words.mayShowFault(line.Text) || singleNode(l, o.s.hw) && ofNetwork(line.Text) && line.Level != fabric.LineError {
-		if line.Level != "" && !o.words.fallback(text) {
-			o.fault(line.Level, source, line.Text)
-		}
+	alone := singleNode(l, o.s.hw)
+	switch {
+	case line.Level == "" && (!o.words.mayShowFault(line.Text) || alone && ofNetwork(line.Text)):
 		return
-	}
-	if line.Level == fabric.LineSuspect && len(o.words.messageWeights(text)) == 0 {
-		o.fault(line.Level, source, line.Text) // words of an unknown program name no cause
-		return
-	}
-	if line.Level == "" { // its words are those of every run: only a message that is known says something
+	case line.Level == "": // its words are those of every run: only a message that is known says something
 		if weights := o.words.messageWeights(text); len(weights) > 0 && len(o.s.statements) < maxTexts {
 			o.s.statements = append(o.s.statements, statement{own: true, text: text, source: source, lines: weights})
 		}
-		return
+	case alone && line.Level != fabric.LineError && o.words.fallback(text):
+		return // TCP costs nothing where no network is used
+	case alone && line.Level == fabric.LineWarning && ofNetwork(line.Text), line.Level == fabric.LineSuspect && len(o.words.messageWeights(text)) == 0:
+		o.fault(line.Level, source, line.Text) // its words name no cause
+	default:
+		o.readText(text, source)
+		o.fault(line.Level, source, line.Text)
 	}
-	o.readText(text, source)
-	o.fault(line.Level, source, line.Text)
 }
 
 // fault keeps a line that speaks of a fault.

@@ -198,7 +198,7 @@ func nextTest(e fabric.Explained) []row {
 	causes := shownCauses(e)
 	var all []row
 	if text := toDecide(e, causes); text != "" {
-		all = append(all, row{Label: "To decide", Lines: []string{text}})
+		all = append(all, row{Label: "To decide", Lines: []string{printable(text)}})
 	}
 	if len(causes) > 0 && causes[0].Confirm != "" && e.Verdict != fabric.VerdictHealthy {
 		all = append(all, adviceRow("Test", causes[0].Confirm), row{Label: "Shows", Lines: []string{"whether it is " + printable(string(causes[0].ID))}})

@@ -26,18 +26,19 @@ type lineSource struct {
 	end      error  // of the stream; io.EOF
 	number   int
 	markdown *strings.Replacer
-	hosts    map[string]bool // hosts that began a log line, to find where a line was interrupted
-	rest     string          // of the line that carriage returns divide: what is still to come
-	divided  bool            // there is such a rest
-	cut      bool            // the line was longer than maxLine
-	entry    logEntry        // of the current line
+	hosts    map[string]bool   // hosts that began a log line, to find where a line was interrupted
+	rest     string            // of the line that carriage returns divide: what is still to come
+	divided  bool              // there is such a rest
+	cut      bool              // the line was longer than maxLine
+	entry    logEntry          // of the current line
+	threads  map[string]string // the host of each host:pid:tid that began an entry
 }
 
 // blockSize is what is read at once, bytes.
 const blockSize = 128 << 10
 
 func newLineSource(in io.Reader) *lineSource {
-	return &lineSource{in: in, buffer: make([]byte, blockSize), markdown: newMarkdown(), hosts: map[string]bool{}}
+	return &lineSource{in: in, buffer: make([]byte, blockSize), markdown: newMarkdown(), hosts: map[string]bool{}, threads: map[string]string{}}
 }
 
 // next returns the next line, or io.EOF after the last. What it returns of a log entry is valid until the next call.
@@ -54,8 +55,16 @@ func (s *lineSource) next() (line, error) {
 	raw, s.rest, s.divided = strings.Cut(raw, "\r") // a progress line that was overwritten may have been a fault
 	text := s.plainText(raw)
 	l := line{number: s.number, raw: text, cut: s.cut && !s.divided}
+	if s.known(text) {
+		l.log = &s.entry
+		return l, nil
+	}
 	l.source, l.text = launcherPrefix(text)
 	if before, entry, ok := parseLogEntry(l.text, s.hosts); ok {
+		const mostThreads = 16384
+		if entry.thread != "" && strings.HasPrefix(text, entry.thread+" ") && len(s.threads) < mostThreads {
+			s.threads[strings.Clone(entry.thread)] = strings.Clone(entry.host)
+		}
 		if entry.host == "" {
 			entry.host = l.source
 		}
@@ -63,6 +72,26 @@ func (s *lineSource) next() (line, error) {
 		l.log, l.text = &s.entry, before
 	}
 	return l, nil
+}
+
+// known reads an INFO entry of a thread that has written one before: nearly all lines of a log. Without it each line
+// would be searched for launchers' prefixes.
+func (s *lineSource) known(text string) bool {
+	thread, rest, ok := strings.Cut(text, " ")
+	if !ok || rest == "" || rest[0] != '[' {
+		return false
+	}
+	host, ok := s.threads[thread]
+	if !ok {
+		return false
+	}
+	const level, deviceText = "] NCCL INFO ", 32 // bytes in which the device and the level stand
+	at := strings.Index(rest[:min(len(rest), deviceText)], level)
+	if at < 0 || strings.Contains(rest[at+len(level):], "NCCL WARN") {
+		return false
+	}
+	s.entry = logEntry{host: host, thread: thread, level: "INFO", message: rest[at+len(level):]}
+	return true
 }
 
 // fetch returns the text up to the next newline. What a line has beyond its limit is read and dropped. A line that

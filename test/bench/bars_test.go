@@ -22,7 +22,8 @@ var bars = flag.Bool("bars", false, "measure the bars (make bench)")
 // spent is what a process took.
 type spent struct {
 	wall time.Duration
-	rss  int64 // bytes, the most that was resident
+	cpu  time.Duration // of user and system
+	rss  int64         // bytes, the most that was resident
 	out  string
 }
 
@@ -55,7 +56,11 @@ func measureAny(t *testing.T, argv ...string) spent {
 		t.Fatalf("%s: %v", strings.Join(argv, " "), err)
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return spent{wall: wall, rss: usage.Maxrss << 10, out: string(out)}
+	return spent{wall: wall, cpu: cpuOf(usage), rss: usage.Maxrss << 10, out: string(out)}
+}
+
+func cpuOf(usage *syscall.Rusage) time.Duration {
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func measure(t *testing.T, stdin []byte, argv ...string) spent {
@@ -70,7 +75,7 @@ func measure(t *testing.T, stdin []byte, argv ...string) spent {
 		t.Fatalf("%s: %v", strings.Join(argv, " "), err)
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	return spent{wall: wall, rss: usage.Maxrss << 10, out: string(out)} // Maxrss is in KiB (getrusage(2))
+	return spent{wall: wall, cpu: cpuOf(usage), rss: usage.Maxrss << 10, out: string(out)} // Maxrss is in KiB (getrusage(2))
 }
 
 // Bars of plan and render for hosts of 8 NICs, written to a file system in memory.

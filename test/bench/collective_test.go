@@ -82,7 +82,8 @@ func each(t *testing.T, runs int, f func() error) time.Duration {
 
 // Bars of what is read: hostile sizes stay bounded.
 const (
-	logBytes   = 256 << 20 // of a debug log that never ends
+	logBytes   = 256 << 20 // of a debug log of many ranks
+	logRate    = 100e6     // bytes per second of one core
 	logMemory  = 96 << 20  // bytes resident, of the whole program
 	topoBytes  = 100 << 20
 	topoWall   = 10 * time.Second
@@ -92,10 +93,14 @@ const (
 func barRead(t *testing.T, binary string) {
 	folder := inMemory(t)
 	log := filepath.Join(folder, "log.txt")
-	line := []byte("node1:1337:1353 [1] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n")
-	write(t, log, line, logBytes/len(line))
+	lines := debugLog(1024)
+	write(t, log, lines, logBytes/len(lines))
 	s := measureAny(t, binary, "explain", log, "--machine", "hgx-h100", "--nodes", "2")
-	fmt.Printf("explain of a log of %d MiB: %s, %d MiB\n", logBytes>>20, s.wall, s.rss>>20)
+	rate := logBytes / s.cpu.Seconds() // other programs of this machine take no part of it
+	fmt.Printf("explain of a log of %d MiB: %s, of one core %s: %.0f MB/s, %d MiB\n", logBytes>>20, s.wall.Round(time.Millisecond), s.cpu.Round(time.Millisecond), rate/1e6, s.rss>>20)
+	if rate < logRate {
+		t.Errorf("a log of %d MiB is read at %.0f MB/s, want at least %.0f", logBytes>>20, rate/1e6, logRate/1e6)
+	}
 	if s.rss > logMemory {
 		t.Errorf("a log of %d MiB takes %d MiB, want at most %d", logBytes>>20, s.rss>>20, logMemory>>20)
 	}
@@ -108,6 +113,27 @@ func barRead(t *testing.T, binary string) {
 	}
 }
 
+// debugLog is what NCCL 2.28 prints with NCCL_DEBUG=INFO and the subsystems INIT, GRAPH, NET, TUNING and COLL, of many
+// ranks in turn: mostly connections and calls.
+func debugLog(ranks int) []byte {
+	const perNode = 8
+	var b bytes.Buffer
+	for r := range ranks {
+		at := fmt.Sprintf("gpu-node-%04d:%d:%d [%d] NCCL INFO ", r/perNode, 40000+r%perNode, 40100+r%perNode, r%perNode)
+		for c := range 4 {
+			fmt.Fprintf(&b, "%sChannel %02d/0 : %d[%d] -> %d[%d] [send] via NET/IB/%d/GDRDMA\n", at, c, r, r%perNode, (r+perNode)%ranks, r%perNode, r%perNode)
+			fmt.Fprintf(&b, "%sChannel %02d/0 : %d[%d] -> %d[%d] via P2P/CUMEM\n", at, c, r, r%perNode, (r+1)%ranks, (r+1)%perNode)
+			fmt.Fprintf(&b, "%sAllReduce: opCount %x sendbuff 0x7f%010x recvbuff 0x7f%010x acc (nil) count %d datatype 7 op 0 root 0 comm 0x55%010x [nranks=%d] stream 0x55%010x\n", at, c*ranks+r, r<<20, r<<21, 1<<c, r, ranks, r)
+		}
+		fmt.Fprintf(&b, "%sConnected all rings, use ring PXN 0 GDR 1\n", at)
+		fmt.Fprintf(&b, "%sTrees [0] %d/-1/-1->%d->%d [1] %d/-1/-1->%d->%d\n", at, r+1, r, r-1, r+1, r, r-1)
+		fmt.Fprintf(&b, "%sGPU/%d-%x000 :GPU/0-10000 (2/370.8/NVL) NVS/0-0 (1/370.8/NVL) CPU/0-0 (2/48.0/PHB) NET/0-0 (3/48.0/PXB)\n", at, r%perNode, 16+r%perNode)
+		fmt.Fprintf(&b, "%sPattern 4, crossNic 0, nChannels 16, bw 40.000000/40.000000, type NVL/PIX, sameChannels 0\n", at)
+		fmt.Fprintf(&b, "%sAllReduce: %d Bytes -> Algo NVLSTREE proto SIMPLE channel{Lo..Hi}={0..15}\n", at, 1<<(r%33))
+	}
+	return b.Bytes()
+}
+
 // write repeats a text, piece by piece: what this process holds would count as the child's (getrusage(2)).
 func write(t *testing.T, path string, text []byte, times int) {
 	t.Helper()
@@ -115,7 +141,8 @@ func write(t *testing.T, path string, text []byte, times int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const block = 1 << 10
+	const most = 1 << 10
+	block := max(1, min(most, (most<<6)/len(text)))
 	piece := bytes.Repeat(text, block)
 	for range times / block {
 		if _, err := f.Write(piece); err != nil {
