@@ -18,7 +18,7 @@ func TestFactsOfRules(t *testing.T) {
 	}
 	declared, used := map[string]bool{}, map[string]string{}
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") || name == "unread.go" { // which lists the roots of all facts
+		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
@@ -33,7 +33,9 @@ func TestFactsOfRules(t *testing.T) {
 					return false
 				}
 			case *ast.SelectorExpr:
-				eachFact(n, func(fact string) { used[fact] = name })
+				if name != "unread.go" { // which lists the roots of all facts
+					eachFact(n, func(fact string) { used[fact] = name })
+				}
 			}
 			return true
 		})
