@@ -191,13 +191,13 @@ func overLimit(p *fabric.Port, limits []counterLimit) (over, read []string, says
 // unreadCounters lists the counters without which a port does not pass: those that every driver has, and those that
 // could not be read although they are there.
 func (in NodeInput) unreadCounters(p portAt, limits []counterLimit) []string {
-	_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters)
-	always := fabric.LinkCounters()
 	var unread []string
 	for _, l := range limits {
-		_, counted := p.port.Counters[l.name]
-		_, failed := in.missing(fabric.FactPortCounters + "." + l.name + " " + p.name)
-		if !counted && (cut || failed || slices.Contains(always, l.name)) {
+		if _, counted := p.port.Counters[l.name]; counted {
+			continue
+		}
+		_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters, fabric.FactPortCounters+"."+l.name+" "+p.name)
+		if cut || slices.Contains(fabric.LinkCounters(), l.name) {
 			unread = append(unread, l.name)
 		}
 	}
