@@ -11,11 +11,22 @@ import (
 )
 
 // replaceFile replaces a file atomically, and syncs it to disk.
-func replaceFile(path string, content []byte) error { return replaceAs(path, content, 0o644) }
+func replaceFile(path string, content []byte) error {
+	return renameio.WriteFile(path, content, 0o644, renameio.WithTempDir(filepath.Dir(path)))
+}
 
-// replaceAs is replaceFile with the permissions of the file.
-func replaceAs(path string, content []byte, mode os.FileMode) error {
-	return renameio.WriteFile(path, content, mode, renameio.WithTempDir(filepath.Dir(path)))
+// replacePrivate is replaceFile for a file that only its owner can read. renameio.WriteFile would keep the permissions of
+// the file before it.
+func replacePrivate(path string, content []byte) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.CloseAtomicallyReplace()
+	}
+	return errors.Join(err, f.Cleanup())
 }
 
 // swap replaces the old folder with the one that was built.

@@ -13,6 +13,9 @@ import (
 // MoveFileEx, where renameio offers nothing.
 func replaceFile(path string, content []byte) error { return replaceAs(path, content, 0o644) }
 
+// replacePrivate is replaceFile for a file that only its owner can read.
+func replacePrivate(path string, content []byte) error { return replaceAs(path, content, 0o600) }
+
 // replaceAs is replaceFile with the permissions of the file.
 func replaceAs(path string, content []byte, mode os.FileMode) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
