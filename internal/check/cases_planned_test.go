@@ -53,6 +53,7 @@ func plannedCases() []oneCase {
 	}
 	nic := "host1:" + rail3NIC
 	return []oneCase{
+		{"gpu-device", "one is not in the list", "host1", isUnknown, "0000:84:00.0 is of the class and vendor of its GPUs", both(noPlan, fewerGPUs(1))},
 		{"gpu-planned", "all", "host1", isPass, "", asPlanned},
 		{"gpu-planned", "two of eight", "host1", isFail, "host1 has 2 of the 8 GPUs of its planned machine tested. 6 of 8 GPUs", fewerGPUs(6)},
 		{"gpu-planned", "one cannot be identified", "host1", isUnknown, "7 of the planned 8 GPUs of host1 were seen, and 1 PCI function could not be identified: pci 0000:84:00.0: permission denied", both(fewerGPUs(1), gone("pci 0000:84:00.0"))},

@@ -84,7 +84,8 @@ func (c *Checker) Node(f *fabric.Facts) {
 	in := newNodeInput(f, c.plan.node(f.Node))
 	d := digest(in, c.texts)
 	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{d}}
-	in.view.used = nil // a digest looks up more than the rules of this node need
+	in.view.used = nil                       // a digest looks up more than the rules of this node need
+	in.missing(fabric.FactMachineHypervisor) // of which the rules that depend on it are unknown
 	in.view.reads = func(path string) bool { return c.readers.inScope(path, c.out) }
 	for i := range c.rules {
 		r := &c.rules[i]

@@ -196,6 +196,9 @@ func uverbsDevices() Rule {
 
 func judgeUverbs(in NodeInput) []Verdict {
 	have, want := in.Facts.Machine.RDMACharDevs, len(in.Facts.HCAs)
+	if i := slices.IndexFunc(in.Facts.Disagree, func(d fabric.Disagreement) bool { return d.What == fabric.FactHCAs }); i >= 0 {
+		return in.asNode(Verdict{Why: "how many RDMA devices " + in.Facts.Node + " has is unknown: its sources disagree (see disagreement)", Evidence: in.Facts.Disagree[i].Said})
+	}
 	if have == nil || want == 0 {
 		return in.asNode(Verdict{Why: in.why("RDMA devices and their /dev/infiniband/uverbs* of "+in.Facts.Node+" were not both counted",
 			fabric.FactMachineRDMACharDevices, fabric.FactHCAs)})

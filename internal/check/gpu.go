@@ -29,7 +29,24 @@ func judgeGPUDevice(in NodeInput) []Verdict {
 			Fix: onNode("lspci -nn | grep -i -e '\\[03' -e '\\[12'", in.Facts.Node),
 		})
 	}
+	if d, ok := in.unlistedGPU(); ok {
+		return in.asNode(Verdict{Evidence: []fabric.Evidence{seen}, Why: in.Facts.Node + ":" + d.Address + " is of the class and vendor of its GPUs, and is not among them"})
+	}
 	return in.asNode(pass("at least one GPU", seen))
+}
+
+// unlistedGPU finds a PCI function of the vendor and class of a GPU that is not in the list of GPUs.
+func (in NodeInput) unlistedGPU() (*fabric.PCIDevice, bool) {
+	first, ok := in.view.pci[in.Facts.GPUs[0].PCI]
+	if !ok {
+		return nil, false
+	}
+	for i := range in.Facts.PCI {
+		if d := &in.Facts.PCI[i]; d.Vendor == first.Vendor && d.Class == first.Class && !in.isGPU(d.Address) {
+			return d, true
+		}
+	}
+	return nil, false
 }
 
 func gpuDriver() Rule {

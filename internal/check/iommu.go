@@ -15,7 +15,7 @@ func iommuMode() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseIOMMUTranslated,
 		Reference: "Broadcom RoCE guide 2.3 and 2.6 no. 5; kernel documentation, ABI/testing/sysfs-kernel-iommu_groups, type",
-		Facts:     []string{fabric.FactMachineIOMMUMode, fabric.FactPCIIOMMUGroup},
+		Facts:     []string{fabric.FactMachineIOMMUMode},
 		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
 		Node:      judgeIOMMUMode,
 	}
@@ -28,6 +28,9 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 		return in.asNode(Verdict{Why: in.why("IOMMU mode of "+in.Facts.Node+" was not read", fabric.FactMachineIOMMUMode)})
 	}
 	seen := []fabric.Evidence{saw("/sys/kernel/iommu_groups/*/type", *mode)}
+	if *mode == "off" && len(in.Facts.PCI) == 0 {
+		return in.asNode(Verdict{Evidence: seen, Why: in.why("the IOMMU of "+in.Facts.Node+" shows no group, and no PCI function was read that would be in one", fabric.FactPCI)})
+	}
 	if d, ok := in.grouped(); ok && *mode == "off" {
 		seen = append(seen, saw("/sys/bus/pci/devices/"+d.Address+"/iommu_group", strconv.Itoa(*d.IOMMUGroup)))
 		return in.asNode(Verdict{Evidence: seen, Why: "the IOMMU of " + in.Facts.Node + " shows no group, but " + d.Address + " is in one: its mode is unknown"})

@@ -51,9 +51,13 @@ func (in NodeInput) judgeLog(want string, read func(line string) (logHit, bool))
 		}
 	}
 	seen := saw(kernelLog, strconv.Itoa(len(log.Lines))+" lines about GPUs, NICs, PCIe and RDMA")
+	_, part := in.missing(fabric.FactKernelLog)
 	switch {
 	case len(out) > 0:
 		return out
+	case part:
+		return in.asNode(Verdict{Evidence: []fabric.Evidence{seen}, Expected: want,
+			Why: in.why("the kernel log of "+in.Facts.Node+" was not read to its end", fabric.FactKernelLog)})
 	case log.Cut:
 		return in.asNode(Verdict{Evidence: []fabric.Evidence{seen}, Expected: want,
 			Why: "only the last " + strconv.Itoa(len(log.Lines)) + " lines about GPUs, NICs, PCIe and RDMA in the kernel log of " + in.Facts.Node + " were kept: an earlier line may report more"})

@@ -53,7 +53,7 @@ func rdmaMTU() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseMTUMismatch,
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 NeighborMTU; Broadcom RoCE guide 2.6 no. 10",
-		Facts:     []string{fabric.FactPorts, fabric.FactPortActiveMTU, fabric.FactPortMaxMTU},
+		Facts:     []string{fabric.FactPorts, fabric.FactPortActiveMTU},
 		Scope:     []Condition{withHardware(), withRDMA()},
 		DependsOn: []string{"mtu", "port-state"},
 		Node:      judgeRDMAMTU,
@@ -191,13 +191,13 @@ func overLimit(p *fabric.Port, limits []counterLimit) (over, read []string, says
 // unreadCounters lists the counters without which a port does not pass: those that every driver has, and those that
 // could not be read although they are there.
 func (in NodeInput) unreadCounters(p portAt, limits []counterLimit) []string {
-	_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters)
-	always := fabric.LinkCounters()
 	var unread []string
 	for _, l := range limits {
-		_, counted := p.port.Counters[l.name]
-		_, failed := in.missing(fabric.FactPortCounters + "." + l.name + " " + p.name)
-		if !counted && (cut || failed || slices.Contains(always, l.name)) {
+		if _, counted := p.port.Counters[l.name]; counted {
+			continue
+		}
+		_, cut := in.missing(fabric.FactPortCounters+" "+p.name, fabric.FactPortCounters, fabric.FactPortCounters+"."+l.name+" "+p.name)
+		if cut || slices.Contains(fabric.LinkCounters(), l.name) {
 			unread = append(unread, l.name)
 		}
 	}

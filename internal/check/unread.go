@@ -16,7 +16,7 @@ func factsRead() Rule {
 			"is in no list, and what is in no list cannot fail",
 		Severity:  fabric.SeverityError,
 		Reference: "the facts of the node, missing",
-		Facts:     []string{fabric.FactPlatform},
+		Facts:     []string{fabric.FactPlatform, fabric.FactMachineHypervisor}, // which conditions of rules read
 		Node:      judgeFactsRead,
 	}
 }
@@ -95,9 +95,25 @@ func (in NodeInput) concerns(path, device string) bool {
 		_, ours := in.nicOf(h)
 		return ours
 	case fabric.FactPCI:
-		return in.carries(device)
+		return in.concernsFunction(path, device)
 	}
 	return true
+}
+
+// concernsFunction reports whether a rule reads this of a PCI function: ACS of bridges, ATS of cards, drivers of GPUs.
+func (in NodeInput) concernsFunction(path, address string) bool {
+	switch path {
+	case fabric.FactPCIACS:
+		d, ok := in.view.pci[address]
+		return ok && isBridge(d) && in.carries(address)
+	case fabric.FactPCIATS:
+		return slices.Contains(in.view.cards, address)
+	case fabric.FactPCIDriver:
+		return in.isGPU(address)
+	case fabric.FactPCINUMANode:
+		return slices.Contains(in.view.ends, address)
+	}
+	return in.carries(address)
 }
 
 // carries reports whether a PCI function is a GPU or a card of the fabric, or a bridge above one.

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ const nvidiaProc = "/proc/driver/nvidia/gpus"
 // readGPUs adds what the drivers of GPUs report in files: that of NVIDIA under /proc/driver, amdgpu beside the
 // PCI function. What they leave open their tools are asked for, and then say why it is unknown.
 func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
+	missUsedPCI(f)
 	for i := range f.GPUs {
 		g := &f.GPUs[i]
 		if j := slices.IndexFunc(f.Modules, func(m fabric.Module) bool { return m.Name == g.Driver }); j >= 0 {
@@ -31,6 +33,27 @@ func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
 				g.UUID = "0x" + id // as rocm-smi writes it
 			}
 		}
+	}
+}
+
+// missUsedPCI notes the functions of NICs and RDMA devices that are not among the PCI functions: then the list of these
+// was cut, and a GPU may be missing in it too.
+func missUsedPCI(f *fabric.Facts) {
+	if len(f.PCI) == 0 {
+		return // and Missing says why
+	}
+	note := func(address, user string) {
+		known := slices.ContainsFunc(f.PCI, func(d fabric.PCIDevice) bool { return d.Address == address })
+		what := fabric.FactPCI + " " + address
+		if _, noted := f.MissingReason(what); address != "" && !known && !noted {
+			miss(f, what, pciDevices, errors.New("the function of "+user+" is not in the list"))
+		}
+	}
+	for _, n := range f.NICs {
+		note(n.PCI, n.Name)
+	}
+	for _, h := range f.HCAs {
+		note(h.PCI, h.Name)
 	}
 }
 

@@ -51,6 +51,9 @@ func readHCA(h host.Host, f *fabric.Facts, name string) fabric.HCA {
 		r.miss(fabric.FactHCADriver, "device/driver", err)
 	}
 	ports, err := numbered(h, folder+"/ports")
+	if err == nil && len(ports) == 0 {
+		err = errors.New("no port in it: every RDMA device has one")
+	}
 	if err != nil {
 		r.miss(fabric.FactPorts, "ports", err)
 	}
@@ -147,7 +150,7 @@ func afterColon(text string) string {
 	return text
 }
 
-// numbered lists a folder whose entries are numbers, in their order.
+// numbered lists a folder whose entries are numbers, in their order. Another name is an error.
 func numbered(h host.Host, folder string) ([]int, error) {
 	names, err := h.ReadDir(folder)
 	if err != nil {
@@ -155,9 +158,11 @@ func numbered(h host.Host, folder string) ([]int, error) {
 	}
 	var numbers []int
 	for _, name := range names {
-		if n, err := strconv.ParseUint(name, 10, 31); err == nil && strconv.Itoa(int(n)) == name {
-			numbers = append(numbers, int(n))
+		n, err := strconv.ParseUint(name, 10, 31)
+		if err != nil || strconv.Itoa(int(n)) != name {
+			return nil, fmt.Errorf("%q in it is not a number", fabric.Printable(name))
 		}
+		numbers = append(numbers, int(n))
 	}
 	slices.Sort(numbers)
 	return numbers, nil

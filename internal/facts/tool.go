@@ -104,6 +104,9 @@ func readTool(ctx context.Context, h host.Host, m *merger, t tool, runs []toolRu
 		if parseErr == nil {
 			m.merge(t, parts)
 		}
+		if len(text) > 0 && text[len(text)-1] != '\n' {
+			parseErr = errors.Join(parseErr, errors.New("its output is cut: the last line has no end"))
+		}
 		if err := errors.Join(parseErr, err); err != nil {
 			m.missTool(t, r.device, err)
 		}

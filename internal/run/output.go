@@ -11,24 +11,27 @@ import (
 // WriteOutput writes the file that a flag of a command names. A regular file is replaced at once or not at all, also
 // behind a symbolic link. A device, a FIFO and this program's own standard output are opened and written, never
 // replaced. A folder is refused; so is a file in a folder that does not exist.
-func WriteOutput(path string, content []byte) error { return output(path, content, 0o644) }
+func WriteOutput(path string, content []byte) error { return output(path, content, replaceFile) }
 
 // WritePrivate is WriteOutput for what others on the machine must not read, such as kernel logs: a regular file is
 // readable by its owner only, from the first byte on.
-func WritePrivate(path string, content []byte) error { return output(path, content, fileMode) }
+func WritePrivate(path string, content []byte) error { return output(path, content, replacePrivate) }
 
-func output(path string, content []byte, mode fs.FileMode) error {
-	if err := writeOutput(path, content, mode); err != nil {
+// replacer replaces a regular file.
+type replacer func(path string, content []byte) error
+
+func output(path string, content []byte, replace replacer) error {
+	if err := writeOutput(path, content, replace); err != nil {
 		return fmt.Errorf("%q: %w", path, cause(err))
 	}
 	return nil
 }
 
-func writeOutput(path string, content []byte, mode fs.FileMode) error {
+func writeOutput(path string, content []byte, replace replacer) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return create(path, content, mode)
+		return create(path, content, replace)
 	case err != nil:
 		return err
 	case info.IsDir():
@@ -46,18 +49,18 @@ func writeOutput(path string, content []byte, mode fs.FileMode) error {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return err
 	}
-	return replaceAs(path, content, mode)
+	return replace(path, content)
 }
 
 // create writes a file that does not exist.
-func create(path string, content []byte, mode fs.FileMode) error {
+func create(path string, content []byte, replace replacer) error {
 	if _, err := os.Lstat(path); err == nil {
 		return errors.New("is a symbolic link to a file that does not exist")
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("folder %q does not exist", filepath.Dir(path))
 	}
-	return replaceAs(path, content, mode)
+	return replace(path, content)
 }
 
 // writeThrough writes to a device or a FIFO.
@@ -82,12 +85,4 @@ func cause(err error) error {
 	default:
 		return err
 	}
-}
-
-// replaceAs replaces a file; one of fileMode is its owner's alone, whatever the old one allowed.
-func replaceAs(path string, content []byte, mode fs.FileMode) error {
-	if mode == fileMode {
-		return replacePrivate(path, content)
-	}
-	return replaceFile(path, content)
 }

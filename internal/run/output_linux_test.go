@@ -42,6 +42,16 @@ func TestWriteOutput(t *testing.T) {
 			t.Errorf("the link was replaced: %v, %v", info, err)
 		}
 	})
+	t.Run("private, new and over a file that all can read", func(t *testing.T) {
+		for _, name := range []string{"private", "new"} {
+			if err := WritePrivate(in(name), []byte("log")); err != nil || content(t, name) != "log" {
+				t.Error(err)
+			}
+			if info, err := os.Stat(in(name)); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v, %v", name, info.Mode(), err)
+			}
+		}
+	})
 	for name, test := range map[string]struct{ path, want string }{
 		"a folder":                {folder, `: is a directory`},
 		"no parent":               {in("no/such/page.html"), `folder "` + in("no/such") + `" does not exist`},
