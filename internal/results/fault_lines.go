@@ -87,9 +87,9 @@ type signSet struct {
 
 func signIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
 
-func newSignSet(signs []string, folded bool) *signSet {
+func newSignSet(list []string, folded bool) *signSet {
 	set := signSet{folded: folded}
-	for _, s := range signs {
+	for _, s := range list {
 		i := signIndex(s[0], s[1], s[2])
 		set.byIndex[i] = append(set.byIndex[i], s)
 	}
@@ -108,7 +108,12 @@ func (set *signSet) in(text string) bool {
 	return false
 }
 
-var faultStems = sync.OnceValue(func() *signSet { return newSignSet(stems, true) })
+// signs is a set that is made when it is first used.
+func signs(list []string, folded bool) func() *signSet {
+	return sync.OnceValue(func() *signSet { return newSignSet(list, folded) })
+}
+
+var faultStems = signs(stems, true)
 
 // longestFault bounds the text that forms are looked for in; a longer line that has a stem is of an unknown form.
 const longestFault = 16 << 10

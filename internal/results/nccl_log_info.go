@@ -3,7 +3,6 @@ package results
 import (
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -22,15 +21,15 @@ var (
 	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
 
-// infoSigns are parts of the INFO lines that rules search for, besides those that have a field of their own.
-var infoSigns = sync.OnceValue(func() *signSet {
-	return newSignSet([]string{
-		"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
-		"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
-		"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
-		"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
-	}, false)
-})
+// infoSignList are parts of the INFO lines that rules search for, besides those that have a field of their own.
+var infoSignList = []string{
+	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
+	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
+	"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
+	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
+}
+
+var infoSigns = signs(infoSignList, false)
 
 // info reads an INFO line. Those of which a log has millions come first.
 func (g *logRun) info(l line) {
