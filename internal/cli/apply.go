@@ -90,7 +90,7 @@ func (a *app) printApplied(results []apply.Applied) error {
 		targets[text] = append(targets[text], r.Node)
 	}
 	for _, text := range order {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", draw.Names(targets[text], 8), text); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", fabric.Printable(draw.Names(targets[text], 8)), text); err != nil {
 			return err
 		}
 	}
@@ -101,14 +101,14 @@ func changesText(r apply.Applied) string {
 	var b strings.Builder
 	switch {
 	case r.Error != "":
-		fmt.Fprintf(&b, "  unknown  %s\n", r.Error)
+		printf(&b, "  unknown  %s\n", r.Error)
 	case r.Status == fabric.NotApplicable:
-		fmt.Fprintf(&b, "  %s\n", r.Reason)
+		printf(&b, "  %s\n", r.Reason)
 	}
 	for _, c := range r.Changes {
-		fmt.Fprintf(&b, "  %-8s %s", c.Kind, c.Path)
+		printf(&b, "  %-8s %s", c.Kind, c.Path)
 		if c.Reason != "" {
-			fmt.Fprintf(&b, " (%s)", c.Reason)
+			printf(&b, " (%s)", c.Reason)
 		}
 		b.WriteByte('\n')
 	}

@@ -101,13 +101,13 @@ func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
 
 func (d differences) text(w io.Writer) error {
 	if len(d.Differences) == 0 {
-		_, err := fmt.Fprintf(w, "%s and %s: no difference\n", d.A, d.B)
+		_, err := printf(w, "%s and %s: no difference\n", d.A, d.B)
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
+	printf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
 	for _, one := range d.Differences {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, fabric.Printable(one.What), fabric.Printable(one.A), fabric.Printable(one.B), one.Why)
+		printf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, one.What, one.A, one.B, one.Why)
 	}
 	return t.Flush()
 }

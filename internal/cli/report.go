@@ -44,7 +44,7 @@ func (a *app) report(_ context.Context, o reportOptions) error {
 	if a.json() {
 		return report.JSON(a.stdout, r)
 	}
-	_, err = fmt.Fprintln(a.stdout, path)
+	_, err = printf(a.stdout, "%s\n", path)
 	return err
 }
 

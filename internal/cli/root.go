@@ -208,7 +208,7 @@ func utf8Locale() bool {
 // progress writes a progress message to standard error.
 func (a *app) progress(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintln(a.stderr, indented(fmt.Sprintf(format, args...)))
+		printf(a.stderr, format+"\n", args...)
 	}
 }
 

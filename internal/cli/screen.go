@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // screen is standard output or standard error: whatever a command prints passes it. Text that this program did not write
@@ -91,6 +94,31 @@ func (s *screen) shown(text []byte) []byte {
 		return text
 	}
 	return append(out, text[kept:]...)
+}
+
+// printf writes as fmt.Fprintf does, with fabric.Printable for all texts among the arguments: of them none starts a line
+// or a column of its own.
+func printf(w io.Writer, format string, args ...any) (int, error) {
+	return io.WriteString(w, sprintf(format, args...))
+}
+
+// sprintf returns what printf writes.
+func sprintf(format string, args ...any) string {
+	shown := make([]any, len(args))
+	for i, arg := range args {
+		shown[i] = arg
+		switch text := arg.(type) {
+		case error:
+			shown[i] = fabric.Printable(text.Error())
+		case fmt.Stringer:
+			shown[i] = fabric.Printable(text.String())
+		default:
+			if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+				shown[i] = fabric.Printable(v.String())
+			}
+		}
+	}
+	return fmt.Sprintf(format, shown...)
 }
 
 func harmless(r rune, size int) bool {

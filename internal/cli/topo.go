@@ -190,7 +190,7 @@ func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
 		a.progress("RCCL uses fixed rings for fully connected GPUs and does not search as NCCL does here")
 	}
 	for _, line := range s.Log() {
-		fmt.Fprintln(a.stdout, line)
+		printf(a.stdout, "%s\n", line)
 	}
 	return nil
 }
@@ -414,7 +414,7 @@ func (a *app) topoFix(name, out string) error {
 	}
 	fixed, changes, left := nccllint.Fix(f.Text)
 	for _, change := range changes {
-		fmt.Fprintf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, fabric.Printable(change.What), change.Why)
+		printf(a.stderr, "%s:%d: %s (%s)\n", f.Name, change.Line, change.What, change.Why)
 	}
 	if out != "" {
 		err = writeFile("out", out, fixed)
@@ -422,7 +422,7 @@ func (a *app) topoFix(name, out string) error {
 		_, err = a.exact().Write(fixed)
 	}
 	if err == nil && left != nil {
-		fmt.Fprintf(a.stderr, "railwright: %q: %v\n", f.Name, left)
+		printf(a.stderr, "railwright: %q: %v\n", f.Name, left)
 		err = verdict(exitFail)
 	}
 	return err

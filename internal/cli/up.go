@@ -75,7 +75,7 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	}
 	if r.Stopped != nil {
 		// What stopped the run is not a verdict on the cluster.
-		fmt.Fprintf(a.stderr, "railwright: %v\n", r.Stopped)
+		fmt.Fprintf(a.stderr, "railwright: %s\n", indented(r.Stopped.Error()))
 	}
 	return exitOf(r.Run.Status())
 }
@@ -95,6 +95,6 @@ func (a *app) printRun(r pipeline.Outcome) error {
 	if err := report.RunText(a.stdout, r.Run, a.textOptions()); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.stdout, "report: %s\n", r.Report)
+	_, err := printf(a.stdout, "report: %s\n", r.Report)
 	return err
 }
