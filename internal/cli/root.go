@@ -19,6 +19,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/report"
 )
 
@@ -93,14 +94,19 @@ func (a *app) exit(err error) int {
 		fmt.Fprintln(a.stderr, "railwright: interrupted: the state of unfinished work is unknown")
 		return exitUnknown
 	default:
-		fmt.Fprintf(a.stderr, "railwright: %s\n", indented(err.Error()))
+		fmt.Fprintf(a.stderr, "railwright: %s\n", message(err))
 		return exitUsage
 	}
 }
 
-// indented sets the further lines of a message off, so that what another program printed is not taken for a message of
-// this one.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+// message returns the text of an error. Its further lines are set off, so that what another program printed is not taken
+// for a message of this one; but those of a cluster file start with its name, as editors expect it.
+func message(err error) string {
+	if problems := (*intent.Errors)(nil); errors.As(err, &problems) {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "\n  ")
+}
 
 // extendPath adds the folders of the system's daemons and tools, which an ordinary user's path leaves out.
 func extendPath() error {

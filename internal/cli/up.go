@@ -75,7 +75,7 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	}
 	if r.Stopped != nil {
 		// What stopped the run is not a verdict on the cluster.
-		fmt.Fprintf(a.stderr, "railwright: %s\n", indented(r.Stopped.Error()))
+		fmt.Fprintf(a.stderr, "railwright: %s\n", message(r.Stopped))
 	}
 	return exitOf(r.Run.Status())
 }
