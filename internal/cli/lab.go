@@ -85,7 +85,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 		return err
 	}
 	if l.Cleared {
-		a.progress("the lab of a run that was killed was cleared")
+		a.progress("cleared the lab that a killed run left")
 	}
 	err = pipeline.SetUpLab(ctx, l, pipeline.LabSetup{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
 	if err == nil {
