@@ -101,8 +101,8 @@ func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
 
 func (d differences) text(w io.Writer) error {
 	if len(d.Differences) == 0 {
-		_, err := printf(w, "%s and %s: no difference\n", d.A, d.B)
-		return err
+		printf(w, "%s and %s: no difference\n", d.A, d.B)
+		return nil
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	printf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)

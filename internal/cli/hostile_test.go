@@ -334,3 +334,18 @@ func TestHostileValues(t *testing.T) {
 		})
 	}
 }
+
+// Output that could not be written whole has no verdict, whoever printed it.
+func TestLostOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no device that is always full: %v", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"version"}, {"plan", "-f", example(t, "roce-mi300x")}, {"catalog"}, {"diff", writeFacts(t, sample(t)), writeFacts(t, sample(t))}} {
+		var stderr bytes.Buffer
+		if status := Main("test", args, strings.NewReader(""), full, &stderr); status != exitUsage || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%s: exit status %d: %s", args[0], status, &stderr)
+		}
+	}
+}

@@ -165,8 +165,8 @@ func (a *app) printLab(l *lab.Lab) error {
 	for _, f := range l.Faults {
 		printf(a.stdout, "fault planted: %s\n", f)
 	}
-	_, err := printf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nstop it:     railwright lab down\n", fabric.ShellWord(l.Plan.Nodes[0].Name))
-	return err
+	printf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nstop it:     railwright lab down\n", fabric.ShellWord(l.Plan.Nodes[0].Name))
+	return nil
 }
 
 // labExecOptions are the arguments of lab exec.

@@ -53,8 +53,8 @@ func (a *app) render(ctx context.Context, o renderOptions) error {
 	if err := a.printLeftOut(index); err != nil {
 		return err
 	}
-	_, err = printf(a.stdout, "index sha256 %s\n", sum)
-	return err
+	printf(a.stdout, "index sha256 %s\n", sum)
+	return nil
 }
 
 // printLeftOut lists what is not in the rendered files. Targets that lack the same share one entry.

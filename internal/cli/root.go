@@ -79,7 +79,12 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		root.SetErr(a.stderr)
 		return root.ExecuteContext(ctx)
 	})
-	return a.exit(errors.Join(err, a.stdout.flush(), a.stderr.flush()))
+	_ = a.stderr.flush() // there is nowhere to say it
+	var v verdict
+	if lost := a.stdout.flush(); lost != nil && (err == nil || errors.As(err, &v)) {
+		err = fmt.Errorf("standard output: %w", lost) // a verdict whose output is incomplete does not count
+	}
+	return a.exit(err)
 }
 
 // exit returns the exit status for the end of a command, and prints its error.

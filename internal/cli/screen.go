@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"reflect"
@@ -22,6 +23,7 @@ type screen struct {
 
 	mu  sync.Mutex
 	cut []byte // the start of a character whose end was not written yet
+	err error  // of the first write that failed
 }
 
 // allowColor lets sequences through that choose a color.
@@ -42,21 +44,21 @@ func (s *screen) Write(text []byte) (int, error) {
 	whole := len(all) - s.unfinished(all)
 	s.cut = bytes.Clone(all[whole:])
 	if _, err := s.to.Write(s.shown(all[:whole])); err != nil {
+		s.err = cmp.Or(s.err, err)
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// flush writes what was held back because its end was not written.
+// flush writes what was held back because its end was not written, and returns the first error of any write.
 func (s *screen) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.cut) == 0 {
-		return nil
+	if len(s.cut) > 0 {
+		_, err := s.to.Write(s.shown(s.cut))
+		s.cut, s.err = nil, cmp.Or(s.err, err)
 	}
-	_, err := s.to.Write(s.shown(s.cut))
-	s.cut = nil
-	return err
+	return s.err
 }
 
 // unfinished counts the bytes at the end that are the start of a character, or of a color.
@@ -97,9 +99,9 @@ func (s *screen) shown(text []byte) []byte {
 }
 
 // printf writes as fmt.Fprintf does, with fabric.Printable for all texts among the arguments: of them none starts a line
-// or a column of its own.
-func printf(w io.Writer, format string, args ...any) (int, error) {
-	return io.WriteString(w, sprintf(format, args...))
+// or a column of its own. The screen keeps an error of writing; what stands between, a table or a text, has none.
+func printf(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, sprintf(format, args...))
 }
 
 // sprintf returns what printf writes.

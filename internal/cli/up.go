@@ -95,6 +95,6 @@ func (a *app) printRun(r pipeline.Outcome) error {
 	if err := report.RunText(a.stdout, r.Run, a.textOptions()); err != nil {
 		return err
 	}
-	_, err := printf(a.stdout, "report: %s\n", r.Report)
-	return err
+	printf(a.stdout, "report: %s\n", r.Report)
+	return nil
 }
