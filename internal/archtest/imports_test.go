@@ -21,7 +21,7 @@ var allowed = map[string]string{
 
 	// the doors outward
 	"internal/linux":   "",
-	"internal/host":    "linux",
+	"internal/host":    "fabric linux",
 	"internal/kube":    "",
 	"internal/vcenter": "",
 

@@ -108,7 +108,7 @@ func (in NodeInput) judgeBridge(d *fabric.PCIDevice) Verdict {
 		Cost: "GPU memory traffic of the NICs below it shares the path to the root complex; such nodes measured " +
 			"0.45 to 0.6 of their bound",
 		// Value and mask: clears bits 2 and 3, leaves the others as they are.
-		Fix: onNode("setpci -s "+d.Address+" ECAP_ACS+6.w=0000:000c", in.Facts.Node) + ", after every boot",
+		Fix: onNode("setpci -s "+fabric.ShellWord(d.Address)+" ECAP_ACS+6.w=0000:000c", in.Facts.Node) + ", after every boot",
 	}
 }
 

@@ -64,10 +64,10 @@ func replaceAddresses(nic *fabric.NIC, want netip.Prefix) string {
 	command := ""
 	for _, p := range nic.Addresses {
 		if p.Addr().IsGlobalUnicast() && p.Addr().Is4() == want.Addr().Is4() {
-			command += "ip address del " + p.String() + " dev " + nic.Name + " && "
+			command += "ip address del " + p.String() + " dev " + fabric.ShellWord(nic.Name) + " && "
 		}
 	}
-	return command + "ip address add " + want.String() + " dev " + nic.Name
+	return command + "ip address add " + want.String() + " dev " + fabric.ShellWord(nic.Name)
 }
 
 // eachAddress judges every NIC that has a planned address.
@@ -196,7 +196,7 @@ func (in ClusterInput) judgeHolder(h holder, all []fabric.Endpoint) Verdict {
 		Status: fabric.Fail, Subject: subject, Expected: "each address on one NIC",
 		Evidence: []fabric.Evidence{seen, saw("ip address show", h.address.String()+" on "+rest)},
 		Why:      h.at.String() + " has " + h.address.String() + ", and so has " + rest + ".",
-		Fix:      untilBoot("ip address flush to "+h.address.String()+" dev "+h.at.NIC, h.at.Node, in.Plan != nil),
+		Fix:      untilBoot("ip address flush to "+h.address.String()+" dev "+fabric.ShellWord(h.at.NIC), h.at.Node, in.Plan != nil),
 	}
 }
 

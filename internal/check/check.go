@@ -60,7 +60,7 @@ func unknown(s fabric.Subject, why string, seen ...fabric.Evidence) Verdict {
 func saw(source, value string) fabric.Evidence { return fabric.Evidence{Source: source, Value: value} }
 
 // onNode marks where a command is to be run, as a comment of the shell.
-func onNode(command, node string) string { return command + "   # on " + node }
+func onNode(command, node string) string { return command + "   # on " + fabric.Printable(node) }
 
 // untilBoot is onNode for a command whose effect ends with the next boot: with a plan its files bring it back.
 func untilBoot(command, node string, planned bool) string {

@@ -146,7 +146,7 @@ func judgeNICRDMA(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: "an RDMA device", Evidence: []fabric.Evidence{seen},
 			Why:  "None of the " + strconv.Itoa(len(in.Facts.HCAs)) + " RDMA devices of " + in.Facts.Node + " belongs to " + name + ".",
 			Cost: "1/" + strconv.Itoa(len(in.Plan.NICs)) + " of the node's bandwidth: collectives wait for its rail, or do not use it",
-			Fix:  onNode("rdma link show; dmesg | grep -i -e "+orWord(nic.PCI, nic.Name), in.Facts.Node),
+			Fix:  onNode("rdma link show; dmesg | grep -i -e "+fabric.ShellWord(orWord(nic.PCI, nic.Name)), in.Facts.Node),
 		}
 	})
 	for i, name := range in.Plan.NICs {

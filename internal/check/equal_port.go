@@ -145,7 +145,7 @@ func judgeRate(node string, p *PortDigest, want float64, ports int) Verdict {
 	v.Evidence = []fabric.Evidence{saw("/sys/class/infiniband/"+hcaName(p.Name)+"/ports/*/rate", gbits(p.Rate))}
 	v.Why = fmt.Sprintf("%s runs at %s, the fastest of the %d ports%s at %s.", v.Subject, gbits(p.Rate), ports, ofKind(p.Kind), gbits(want))
 	v.Cost = fmt.Sprintf("%.1f instead of %.1f GB/s (Gb/s / 8), %.1f GB/s less; a ring runs at the rate of its slowest link", p.Rate/8, want/8, (want-p.Rate)/8)
-	v.Fix = onNode("ethtool "+orWord(p.NIC, "NIC")+"; ibstat; reseat or change the cable, and compare the speed set on the switch port", node)
+	v.Fix = onNode("ethtool "+fabric.ShellWord(orWord(p.NIC, "NIC"))+"; ibstat; reseat or change the cable, and compare the speed set on the switch port", node)
 	return v
 }
 

@@ -51,7 +51,7 @@ func judgeRPFilter(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: seen,
 			Why:  name + " filters strictly (rp_filter 1), and the return route from " + a.String() + " uses " + orWord(strings.Join(back, ", "), "no NIC") + ": packets from outside its subnet are dropped.",
 			Cost: "other rails cannot reach this NIC: no address resolution for RDMA, no ping",
-			Fix:  in.untilBoot("sysctl -w net.ipv4.conf." + strings.ReplaceAll(nic.Name, ".", "/") + ".rp_filter=2"),
+			Fix:  in.untilBoot("sysctl -w net.ipv4.conf." + fabric.ShellWord(strings.ReplaceAll(nic.Name, ".", "/")) + ".rp_filter=2"),
 		}
 	})
 }

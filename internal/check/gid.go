@@ -49,11 +49,11 @@ func judgeGIDRoCEv2(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, strconv.Itoa(gids(h))+" entries, none of "+address.String()+" as "+typeRoCEv2)},
 			Why:  "The GID table of " + h.Name + " does not contain " + address.String() + ", the address of " + name + ", as " + typeRoCEv2 + ".",
 			Cost: "no RDMA connection from this address",
-			Fix:  onNode("rdma link show "+h.Name+"/1; ip address show dev "+nic.Name+"; show_gids "+h.Name, in.Facts.Node),
+			Fix:  onNode("rdma link show "+fabric.ShellWord(h.Name)+"/1; ip address show dev "+fabric.ShellWord(nic.Name)+"; show_gids "+fabric.ShellWord(h.Name), in.Facts.Node),
 		}
 		if index >= 0 {
 			v.Evidence = []fabric.Evidence{saw(source, "index "+strconv.Itoa(index)+", "+kind)}
-			v.Fix = onNode("cma_roce_mode -d "+h.Name+" -p 1 -m 2; the device must offer "+typeRoCEv2+" (firmware setting of its RoCE mode)", in.Facts.Node)
+			v.Fix = onNode("cma_roce_mode -d "+fabric.ShellWord(h.Name)+" -p 1 -m 2; the device must offer "+typeRoCEv2+" (firmware setting of its RoCE mode)", in.Facts.Node)
 		}
 		return v
 	})

@@ -86,7 +86,7 @@ func judgeGPUDriver(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 			Why:  "GPU " + name + " is bound to driver " + have + ", not " + want + ".",
 			Cost: "1 of " + strconv.Itoa(len(in.Facts.GPUs)) + " GPUs of the node cannot be used",
-			Fix:  onNode("modprobe "+want+"; dkms status; dmesg | grep -i -e "+want+" -e "+g.PCI, in.Facts.Node),
+			Fix:  onNode("modprobe "+want+"; dkms status; dmesg | grep -i -e "+want+" -e "+fabric.ShellWord(g.PCI), in.Facts.Node),
 		}
 	})
 }

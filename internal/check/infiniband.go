@@ -64,7 +64,7 @@ func (in NodeInput) judgeLID(fact, file, what string, of func(*fabric.Port) *int
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 			Why:  fmt.Sprintf("The %s of %s is %d: no subnet manager has configured the port.", what, name, *lid),
 			Cost: "no traffic on this port",
-			Fix:  onNode("sminfo -C "+p.hca.Name+" -P "+strconv.Itoa(p.port.Number), in.Facts.Node) + "; start opensm or the switch's subnet manager (`ib sm`), for virtual functions with `ib sm virt enable`",
+			Fix:  onNode("sminfo -C "+fabric.ShellWord(p.hca.Name)+" -P "+strconv.Itoa(p.port.Number), in.Facts.Node) + "; start opensm or the switch's subnet manager (`ib sm`), for virtual functions with `ib sm virt enable`",
 		}
 	})
 }
@@ -113,7 +113,7 @@ func judgePKeyMember(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(p.sysfs("pkeys"), keys)},
 			Why:  why,
 			Cost: "no connection between two such ports",
-			Fix:  onNode("set the port GUIDs to `=full` in the subnet manager's partitions.conf, then restart it; compare with: cat "+p.sysfs("pkeys")+"/*", in.Facts.Node),
+			Fix:  onNode("set the port GUIDs to `=full` in partitions.conf of the subnet manager, then restart it; compare with: cat "+fabric.ShellWord(p.sysfs("pkeys"))+"/*", in.Facts.Node),
 		}
 	})
 }

@@ -105,7 +105,7 @@ func judgeKernelLogPCIe(in NodeInput) []Verdict {
 		hit := logHit{
 			subject: subject, status: fabric.Fail,
 			why: "When " + subject.String() + " was detected, its bandwidth was limited by " + strings.TrimSuffix(after, ")") + ").",
-			fix: onNode("lspci -vvv -s "+d.Address+" | grep -e LnkCap -e LnkSta; move the card to a slot of its speed and width, or reseat it, then reboot", in.Facts.Node),
+			fix: onNode("lspci -vvv -s "+fabric.ShellWord(d.Address)+" | grep -e LnkCap -e LnkSta; move the card to a slot of its speed and width, or reseat it, then reboot", in.Facts.Node),
 		}
 		if len(words) > 1 {
 			if gbps, err := strconv.ParseFloat(words[len(words)-2], 64); err == nil {

@@ -37,7 +37,7 @@ func judgeMTU(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
 			Why:  fmt.Sprintf("%s:%s has MTU %d, the plan says %d.", in.Facts.Node, nic.Name, nic.MTU, want),
 			Cost: mtuCost(in.Plan.Transport, nic.MTU, want),
-			Fix:  in.untilBoot("ip link set dev " + nic.Name + " mtu " + strconv.Itoa(want)),
+			Fix:  in.untilBoot("ip link set dev " + fabric.ShellWord(nic.Name) + " mtu " + strconv.Itoa(want)),
 		}
 	})
 }
@@ -126,7 +126,7 @@ func judgeMTUEqual(in ClusterInput) []Verdict {
 			v.Status = fabric.Fail
 			v.Why = fmt.Sprintf("%s has MTU %d, %d of the fabric's %d NICs have %d.", name, n.MTU, counts[want], total, want)
 			v.Cost = mtuCost(fabric.Transport(""), n.MTU, want) // only a plan determines what runs on it
-			v.Fix = untilBoot("ip link set dev "+n.Name+" mtu "+strconv.Itoa(want), d.Node, false)
+			v.Fix = untilBoot("ip link set dev "+fabric.ShellWord(n.Name)+" mtu "+strconv.Itoa(want), d.Node, false)
 		}
 		out = append(out, v)
 	})

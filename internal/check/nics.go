@@ -79,7 +79,7 @@ func judgeLinkUp(in NodeInput) []Verdict {
 			return Verdict{
 				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{state},
 				Why: name + " has no link: operstate " + nic.OperState + " and carrier " + carrier + ", not up and true.",
-				Fix: onNode("ip link set dev "+nic.Name+" up && ethtool "+nic.Name, in.Facts.Node),
+				Fix: onNode("ip link set dev "+fabric.ShellWord(nic.Name)+" up && ethtool "+fabric.ShellWord(nic.Name), in.Facts.Node),
 			}
 		case nic.Carrier == nil:
 			return Verdict{Evidence: []fabric.Evidence{state}, Why: in.why("carrier of "+name+" was not read", fabric.FactNICs)}

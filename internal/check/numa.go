@@ -53,7 +53,7 @@ func judgeNUMAKnown(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: "0 to " + strconv.Itoa(*nodes-1), Evidence: []fabric.Evidence{seen},
 			Why:  "The firmware of " + in.Facts.Node + " does not report on which of its " + strconv.Itoa(*nodes) + " NUMA nodes " + d.Address + " is.",
 			Cost: "threads and buffers on the wrong socket: twice the latency at small sizes, and traffic over the link between sockets",
-			Fix:  onNode("update the BIOS and set NUMA nodes per socket as its vendor advises; until then echo N > /sys/bus/pci/devices/"+d.Address+"/numa_node", in.Facts.Node),
+			Fix:  onNode("update the BIOS and set NUMA nodes per socket as its vendor advises; until then echo N > /sys/bus/pci/devices/"+fabric.ShellWord(d.Address)+"/numa_node", in.Facts.Node),
 		}
 	})
 }

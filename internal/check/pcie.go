@@ -82,7 +82,7 @@ func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, se
 		Why: fmt.Sprintf("The link above %s:%s runs at %s, both ends support %s.", in.Facts.Node, low.Address, lanes(now.Speed, now.Width), want),
 		Cost: fmt.Sprintf("%.1f instead of %.1f GB/s each way (lanes x GT/s x encoding / 8), %.1f GB/s less for everything below",
 			have, full, full-have),
-		Fix: onNode("lspci -vvv -s "+low.Address+" | grep -e LnkCap -e LnkSta; reseat the card or riser, then reboot", in.Facts.Node),
+		Fix: onNode("lspci -vvv -s "+fabric.ShellWord(low.Address)+" | grep -e LnkCap -e LnkSta; reseat the card or riser, then reboot", in.Facts.Node),
 	}
 	if in.isGPU(low.Address) {
 		v.Why += " Some GPUs reduce link speed when idle: read it again under load."

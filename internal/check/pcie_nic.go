@@ -47,7 +47,7 @@ func judgePCIePortRate(in NodeInput) []Verdict {
 			Cost: fmt.Sprintf("%.1f instead of %.1f GB/s (Gb/s / 8; PCIe: lanes x GT/s x encoding / 8), %.1f GB/s less", gbs, port, port-gbs),
 			// Where the link itself could do more, pcie-link reports it.
 			On:  append(p.on[:len(p.on):len(p.on)], fabric.PCISubject(in.Facts.Node, hop)),
-			Fix: onNode("move the card to a slot of its speed and width: lspci -vvv -s "+p.hca.PCI+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
+			Fix: onNode("move the card to a slot of its speed and width: lspci -vvv -s "+fabric.ShellWord(p.hca.PCI)+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
 		}
 	})
 }
@@ -151,7 +151,7 @@ func judgeReadRequest(in NodeInput) []Verdict {
 			Why:  fmt.Sprintf("%s can have %d bytes of reads in flight (%d x %d), its port needs %d.", name, flight, tags, d.Control.MaxReadRequest, need),
 			Cost: fmt.Sprintf("about %.1f instead of %.1f GB/s when sending (bytes in flight / 1 us)", float64(flight)/roundTrip/1e9, rate/1e9),
 			// Device Control is at offset 8 of the PCI Express capability; bits 14:12 = 5 is 4096 bytes, bit 8 extended tags.
-			Fix: onNode("setpci -s "+p.hca.PCI+" CAP_EXP+8.w=5100:7100", in.Facts.Node) + ", after every boot",
+			Fix: onNode("setpci -s "+fabric.ShellWord(p.hca.PCI)+" CAP_EXP+8.w=5100:7100", in.Facts.Node) + ", after every boot",
 		}
 	})
 }
@@ -184,10 +184,10 @@ func judgeRelaxedOrdering(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: "RlxdOrd+", Evidence: []fabric.Evidence{seen},
 			Why:  name + " does not allow relaxed ordering: its writes to memory wait for each other.",
 			Cost: "below line rate even if everything else is right; the loss depends on the host's memory",
-			Fix:  onNode("setpci -s "+d.Address+" CAP_EXP+8.w=0010:0010", in.Facts.Node) + ", after every boot; permanently in the NIC's firmware",
+			Fix:  onNode("setpci -s "+fabric.ShellWord(d.Address)+" CAP_EXP+8.w=0010:0010", in.Facts.Node) + ", after every boot; permanently in the NIC's firmware",
 		}
 		if d.Driver == "bnxt_en" {
-			v.Fix = onNode("niccli -i "+d.Address+" nvm --setoption pcie_relaxed_ordering --value 1 && reboot", in.Facts.Node)
+			v.Fix = onNode("niccli -i "+fabric.ShellWord(d.Address)+" nvm --setoption pcie_relaxed_ordering --value 1 && reboot", in.Facts.Node)
 		}
 		return v
 	})

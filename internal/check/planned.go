@@ -119,7 +119,7 @@ func judgeRatePlanned(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
 			Why:  fmt.Sprintf("%s runs at %s, the NICs of the planned machine %s at %s.", name, gbits(have), m.ID, gbits(want)),
 			Cost: fmt.Sprintf("%.1f instead of %.1f GB/s (Gb/s / 8), %.1f GB/s less; a ring runs at the rate of its slowest link", have/8, want/8, (want-have)/8),
-			Fix:  onNode("ethtool "+orWord(p.nic, "NIC")+"; ibstat "+p.hca.Name+"; compare card, cable and the speed set on the switch port with the plan", in.Facts.Node),
+			Fix:  onNode("ethtool "+fabric.ShellWord(orWord(p.nic, "NIC"))+"; ibstat "+fabric.ShellWord(p.hca.Name)+"; compare card, cable and the speed set on the switch port with the plan", in.Facts.Node),
 		}
 	})
 }
@@ -188,6 +188,6 @@ func (in NodeInput) judgeSlot(d *fabric.PCIDevice, speed float64, width int) Ver
 		Why: fmt.Sprintf("The link above %s supports %s, the planned machine %s has %s.", name,
 			lanes(best.MaxSpeed, best.MaxWidth), in.Plan.Machine.ID, lanes(speed, width)),
 		Cost: fmt.Sprintf("%.1f instead of %.1f GB/s each way (lanes x GT/s x encoding / 8)", have, full),
-		Fix:  onNode("move the card to a slot of its speed and width: lspci -vvv -s "+d.Address+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
+		Fix:  onNode("move the card to a slot of its speed and width: lspci -vvv -s "+fabric.ShellWord(d.Address)+" | grep -e LnkCap -e LnkSta", in.Facts.Node),
 	}
 }

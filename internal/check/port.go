@@ -40,7 +40,7 @@ func judgeLinkLayer(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 			Why:  name + " is " + have + ", the plan's transport " + string(in.Plan.Transport) + " needs " + want + ".",
 			Cost: "no traffic on this port",
-			Fix:  onNode(fmt.Sprintf("mlxconfig -d %s set LINK_TYPE_P%d=%s && reboot", orWord(p.hca.PCI, p.hca.Name), p.port.Number, linkType), in.Facts.Node),
+			Fix:  onNode(fmt.Sprintf("mlxconfig -d %s set LINK_TYPE_P%d=%s && reboot", fabric.ShellWord(orWord(p.hca.PCI, p.hca.Name)), p.port.Number, linkType), in.Facts.Node),
 		}
 	})
 }
@@ -89,7 +89,7 @@ func judgeRDMAMTU(in NodeInput) []Verdict {
 			Fix:  onNode("set the MTU of the partition in the subnet manager's partitions.conf to 4096 (mtu=5), then restart it", "the subnet manager"),
 		}
 		if ethernet {
-			v.Fix = in.untilBoot("ip link set dev " + orWord(p.nic, "NIC") + " mtu 9000")
+			v.Fix = in.untilBoot("ip link set dev " + fabric.ShellWord(orWord(p.nic, "NIC")) + " mtu 9000")
 		}
 		return v
 	})
@@ -157,7 +157,7 @@ func judgeLinkErrors(in NodeInput) []Verdict {
 				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{saw(source, text)},
 				Why:  name + " counts " + text + " since its counters were cleared: " + says + ".",
 				Cost: "every packet from the lost one on is sent again, and a collective waits for its slowest link",
-				Fix:  onNode("read it again under load (rdma statistic show link "+p.name+"); if it still grows, clean and reseat the cable, then replace it", in.Facts.Node),
+				Fix:  onNode("read it again under load (rdma statistic show link "+fabric.ShellWord(p.name)+"); if it still grows, clean and reseat the cable, then replace it", in.Facts.Node),
 			}
 		}
 		if unread := in.unreadCounters(p, limits); len(unread) > 0 {
@@ -240,7 +240,7 @@ func judgeFEC(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: "RS", Evidence: []fabric.Evidence{seen},
 			Why:  name + " runs at " + strconv.Itoa(*nic.SpeedMbps) + " Mb/s with FEC " + nic.FEC + ", not RS.",
 			Cost: "bit errors that RS-FEC would correct become lost packets; after each, RoCE sends everything from the lost packet on again",
-			Fix:  onNode("ethtool --set-fec "+nic.Name+" encoding rs", in.Facts.Node) + ", and the same on the switch port",
+			Fix:  onNode("ethtool --set-fec "+fabric.ShellWord(nic.Name)+" encoding rs", in.Facts.Node) + ", and the same on the switch port",
 		}
 	})
 }

@@ -65,15 +65,15 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	v := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why: name + " is " + p.State + " and " + p.PhysState + ", not ACTIVE and LinkUp.",
-		Fix: onNode("ibstat "+at.hca.Name+" "+strconv.Itoa(p.Number), in.Facts.Node),
+		Fix: onNode("ibstat "+fabric.ShellWord(at.hca.Name)+" "+strconv.Itoa(p.Number), in.Facts.Node),
 	}
 	if at.nic != "" {
-		v.Fix = onNode("ip link set dev "+at.nic+" up && ethtool "+at.nic+" && rdma link show "+at.name, in.Facts.Node)
+		v.Fix = onNode("ip link set dev "+fabric.ShellWord(at.nic)+" up && ethtool "+fabric.ShellWord(at.nic)+" && rdma link show "+fabric.ShellWord(at.name), in.Facts.Node)
 	}
 	if strings.HasPrefix(p.State, "INIT") && p.LinkLayer == "InfiniBand" {
 		v.Cause = fabric.CauseSubnetManager
 		v.Why += " A port stays in INIT until a subnet manager configures it."
-		v.Fix = onNode("sminfo -C "+at.hca.Name+" -P "+strconv.Itoa(p.Number), in.Facts.Node)
+		v.Fix = onNode("sminfo -C "+fabric.ShellWord(at.hca.Name)+" -P "+strconv.Itoa(p.Number), in.Facts.Node)
 	}
 	return v
 }

@@ -224,7 +224,7 @@ func selectorText(r fabric.Rule) string {
 		s += " to " + prefixText(r.To)
 	}
 	if r.NIC != "" {
-		s += " iif " + r.NIC
+		s += " iif " + fabric.ShellWord(r.NIC)
 	}
 	return s
 }
@@ -246,7 +246,7 @@ func routeText(r fabric.Route) string {
 		s += " via " + r.Gateway.String()
 	}
 	if r.NIC != "" {
-		s += " dev " + r.NIC
+		s += " dev " + fabric.ShellWord(r.NIC)
 	}
 	return s
 }

@@ -95,7 +95,7 @@ func (in NodeInput) oneSubnetFix(nic *fabric.NIC, own netip.Prefix) string {
 		if a, ok := in.Plan.address(nic.Name); ok && !slices.Contains(nic.Addresses, a.Address) {
 			return in.untilBoot(replaceAddresses(nic, a.Address))
 		}
-		return in.untilBoot("ip address del " + own.String() + " dev " + nic.Name)
+		return in.untilBoot("ip address del " + own.String() + " dev " + fabric.ShellWord(nic.Name))
 	}
 	return in.untilBoot("sysctl -w net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1")
 }

@@ -108,7 +108,7 @@ func (a *app) printApplied(results []apply.Applied, dryRun bool) error {
 		targets[text] = append(targets[text], r.Node)
 	}
 	for _, text := range order {
-		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", draw.Names(targets[text], 8), text); err != nil {
+		if _, err := fmt.Fprintf(a.stdout, "%s\n%s", fabric.Printable(draw.Names(targets[text], 8)), text); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func changesText(r apply.Applied, dryRun bool) string {
 	case r.Error != "":
 		line("unknown", r.Error)
 	case r.Status == fabric.NotApplicable:
-		fmt.Fprintf(&b, "  %s\n", r.Reason)
+		printf(&b, "  %s\n", r.Reason)
 	}
 	if r.Interrupted {
 		line("note", interruptedText(dryRun))

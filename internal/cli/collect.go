@@ -170,7 +170,7 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 		}
 	}
 	for _, m := range lost {
-		fmt.Fprintf(a.stderr, "railwright: no facts of %s: %s\n", m.What, m.Reason)
+		printf(a.stderr, "railwright: no facts of %s: %s\n", m.What, m.Reason)
 	}
 	if incomplete {
 		return verdict(exitUnknown)

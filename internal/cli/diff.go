@@ -150,23 +150,23 @@ func loadNode(ctx context.Context, arg string) (f *fabric.Facts, broken []error,
 func (d differences) text(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(d.Differences) > 0 {
-		fmt.Fprintf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
+		printf(t, "\tWHAT\t%s\t%s\tWHY\n", d.A, d.B)
 	}
 	for _, one := range d.Differences {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, fabric.Printable(one.What), fabric.Printable(one.A), fabric.Printable(one.B), one.Why)
+		printf(t, "%s\t%s\t%s\t%s\t%s\n", one.Severity, one.What, one.A, one.B, one.Why)
 	}
 	err := t.Flush()
 	if n := len(d.NotCompared); n > 0 {
 		fmt.Fprintf(w, "Not compared: %s that neither side could read\n", fabric.Count(n, "fact"))
 	}
 	for _, m := range d.NotCompared {
-		fmt.Fprintf(w, "  %s: %s (%s)\n", fabric.Printable(m.What), fabric.Printable(m.Reason), fabric.Printable(m.Source))
+		printf(w, "  %s: %s (%s)\n", m.What, m.Reason, m.Source)
 	}
 	switch {
 	case d.status() == fabric.Pass:
-		_, err = fmt.Fprintf(w, "%s and %s: no difference\n", d.A, d.B)
+		printf(w, "%s and %s: no difference\n", d.A, d.B)
 	case d.status() == fabric.Unknown:
-		_, err = fmt.Fprintf(w, "%s and %s: no difference in what was read on both sides; the rest is unknown\n", d.A, d.B)
+		printf(w, "%s and %s: no difference in what was read on both sides; the rest is unknown\n", d.A, d.B)
 	}
 	return err
 }

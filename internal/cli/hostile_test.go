@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,8 +13,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/lab"
+	"railwright.dev/railwright/internal/pipeline"
+	"railwright.dev/railwright/internal/report"
 )
 
 // hostile is text that a machine, a file or a neighbour may give: it clears a terminal, rings, colors (in both forms of
@@ -226,5 +232,120 @@ func TestScreenKeepsJSON(t *testing.T) {
 	var back string
 	if err := json.Unmarshal(got.Bytes(), &back); err != nil || back != text || harmed(got.String()) != "" {
 		t.Errorf("%q is read back as %q, %v", text, back, err)
+	}
+}
+
+// fill makes a value in which every text is hostile, and every list and map has an entry.
+func fill(v reflect.Value, depth int) {
+	if depth > 12 || !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(hostile)
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		v.SetInt(1)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Float64:
+		v.SetFloat(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), depth+1)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		fill(v.Index(0), depth+1)
+		fill(v.Index(1), depth+1)
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth+1)
+		fill(value, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	}
+}
+
+func filled[T any]() *T {
+	v := new(T)
+	fill(reflect.ValueOf(v).Elem(), 0)
+	return v
+}
+
+// No printer of a command lets text through: neither control characters nor a line that it starts itself.
+func TestHostileValues(t *testing.T) {
+	applied := filled[apply.Applied]()
+	failing := *filled[fabric.Findings]()
+	for i := range failing.Findings {
+		failing.Findings[i].Status = fabric.Fail
+	}
+	for _, tt := range []struct {
+		name  string
+		print func(a *app) error
+	}{
+		{"plan", func(a *app) error { return a.printPlan(filled[fabric.Plan]()) }},
+		{"apply", func(a *app) error { return a.printApplied([]apply.Applied{*applied}, false) }},
+		{"apply not applicable", func(a *app) error {
+			return a.printApplied([]apply.Applied{{Node: hostile, Status: fabric.NotApplicable, Reason: hostile}}, true)
+		}},
+		{"diff", func(a *app) error { return filled[differences]().text(a.stdout) }},
+		{"diff of nothing", func(a *app) error { return differences{A: hostile, B: hostile}.text(a.stdout) }},
+		{"lab", func(a *app) error {
+			l := filled[lab.Lab]()
+			return a.printLab(l)
+		}},
+		{"up", func(a *app) error {
+			r := filled[report.Run]()
+			r.Findings = &failing
+			return a.printRun(pipeline.Outcome{Run: *r, Report: hostile})
+		}},
+		{"explain", func(a *app) error {
+			return report.Explanation(a.stdout, filled[fabric.Explanation](), a.textOptions())
+		}},
+		{"size", func(a *app) error { return report.Sizing(a.stdout, filled[fabric.Sizing](), a.textOptions()) }},
+		{"size --derive", func(a *app) error { return report.Derivation(a.stdout, filled[fabric.Sizing](), a.textOptions()) }},
+		{"predict", func(a *app) error {
+			return report.Prediction(a.stdout, filled[fabric.Prediction](), a.textOptions())
+		}},
+		{"render", func(a *app) error { return a.printLeftOut(*filled[fabric.Index]()) }},
+		{"progress", func(a *app) error { a.progress("%s: %v", hostile, errors.New(hostile)); return nil }},
+		{"an error", func(a *app) error {
+			a.exit(errors.Join(errors.New(hostile), &host.ExitError{Command: hostile, Stderr: hostile}))
+			return nil
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, color := range []bool{false, true} {
+				var out bytes.Buffer
+				s := &screen{to: &out, color: color}
+				a := &app{stdout: s, stderr: s, output: "text", verbose: true}
+				if err := tt.print(a); err != nil {
+					t.Error(err)
+				}
+				if where := harmed(out.String()); where != "" || out.Len() == 0 {
+					t.Errorf("%d bytes; %s", out.Len(), where)
+				}
+			}
+		})
+	}
+}
+
+// Output that could not be written whole has no verdict, whoever printed it.
+func TestLostOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("no device that is always full: %v", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"version"}, {"plan", "-f", example(t, "roce-mi300x")}, {"catalog"}, {"diff", writeFacts(t, sample(t)), writeFacts(t, sample(t))}} {
+		var stderr bytes.Buffer
+		if status := Main("test", args, strings.NewReader(""), full, &stderr); status != exitUsage || !strings.Contains(stderr.String(), "no space left on device") {
+			t.Errorf("%s: exit status %d: %s", args[0], status, &stderr)
+		}
 	}
 }

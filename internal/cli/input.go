@@ -33,7 +33,7 @@ func (a *app) readCluster(file string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return planned(file, text)
+	return planned(fabric.Printable(file), text)
 }
 
 func (a *app) readText(file string) ([]byte, error) {

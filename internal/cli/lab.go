@@ -85,7 +85,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 		return err
 	}
 	if l.Cleared {
-		a.progress("the lab of a run that was killed was cleared")
+		a.progress("cleared the lab that a killed run left")
 	}
 	err = pipeline.SetUpLab(ctx, l, pipeline.LabSetup{SSH: o.ssh, Bare: o.bare, Faults: faults}, a.progress)
 	if err == nil {
@@ -161,12 +161,12 @@ func (a *app) printLab(l *lab.Lab) error {
 	if a.json() {
 		return report.JSON(a.stdout, l)
 	}
-	fmt.Fprintf(a.stdout, "lab %s is up: %s, leaf %s\n", l.Plan.Name, fabric.Count(len(l.Plan.Nodes), "host"), l.Spec.Leaf)
+	printf(a.stdout, "lab %s is up: %s, leaf %s\n", l.Plan.Name, fabric.Count(len(l.Plan.Nodes), "host"), l.Spec.Leaf)
 	for _, f := range l.Faults {
-		fmt.Fprintf(a.stdout, "fault planted: %s\n", f)
+		printf(a.stdout, "fault planted: %s\n", f)
 	}
-	_, err := fmt.Fprintf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nstop it:     railwright lab down\n", l.Plan.Nodes[0].Name)
-	return err
+	printf(a.stdout, "look inside: railwright lab exec %s -- ip address\ncheck it:    railwright check --lab\nping it:     railwright bench --lab\nstop it:     railwright lab down\n", fabric.ShellWord(l.Plan.Nodes[0].Name))
+	return nil
 }
 
 // labExecOptions are the arguments of lab exec.

@@ -328,7 +328,7 @@ func TestLabOfARunThatWasKilled(t *testing.T) {
 			t.Parallel()
 			l := newTestLab(t)
 			l.killed(l.command("up", "--lab"), unix.SIGKILL, when)
-			if r := l.up(); !strings.Contains(r.stderr, "the lab of a run that was killed was cleared") { // a new lab can start
+			if r := l.up(); !strings.Contains(r.stderr, "cleared the lab that a killed run left") { // a new lab can start
 				t.Error(r)
 			}
 			l.findings(0)

@@ -52,10 +52,10 @@ func (a *app) printPlan(p *fabric.Plan) error {
 	answer := planAnswer(p) // the first line and the last
 	fmt.Fprintln(a.stdout, answer)
 	if p.Partition != 0 {
-		fmt.Fprintf(a.stdout, "partition %s, every port a full member\n", p.Partition)
+		printf(a.stdout, "partition %s, every port a full member\n", p.Partition)
 	}
 	for _, note := range p.Notes {
-		fmt.Fprintln(a.stdout, note)
+		printf(a.stdout, "%s\n", note)
 	}
 	err := errors.Join(a.printCables(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *app) printCables(p *fabric.Plan) error {
 				gateway = nic.Gateway.String()
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, l.Rail, address, gateway, table, l.B.Node, l.B.NIC)
+		printf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, l.Rail, address, gateway, table, l.B.Node, l.B.NIC)
 	}
 	return w.Flush()
 }
@@ -102,7 +102,7 @@ func (a *app) printSwitches(p *fabric.Plan) error {
 	names := make(map[string][]string)
 	var order []string
 	for _, s := range p.Switches {
-		text := fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", s.Role, s.Model, orDash(s.OS), number(float64(s.MTU)), portRange(s.Ports), gbps(portRate(s.Ports)))
+		text := sprintf("%s\t%s\t%s\t%s\t%s\t%s", s.Role, s.Model, orDash(s.OS), number(float64(s.MTU)), portRange(s.Ports), gbps(portRate(s.Ports)))
 		if names[text] == nil {
 			order = append(order, text)
 		}
@@ -111,7 +111,7 @@ func (a *app) printSwitches(p *fabric.Plan) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nSWITCH\tROLE\tMODEL\tOS\tMTU\tPORTS IN USE\tRATE")
 	for _, text := range order {
-		fmt.Fprintf(w, "%s\t%s\n", draw.Names(names[text], 2), text)
+		fmt.Fprintf(w, "%s\t%s\n", fabric.Printable(draw.Names(names[text], 2)), text)
 	}
 	return w.Flush()
 }
@@ -145,7 +145,7 @@ func (a *app) printMachines(p *fabric.Plan) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nMACHINE\tGPUS\tGPU\tNICS\tNIC\tRATE\tPCIE\tLANES\tSOURCE")
 	for _, m := range p.Machines {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, number(float64(m.GPUs)), orDash(m.GPU), number(float64(m.NICs)), orDash(m.NIC),
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.ID, number(float64(m.GPUs)), orDash(m.GPU), number(float64(m.NICs)), orDash(m.NIC),
 			gbps(m.NICGbps), number(float64(m.PCIeGeneration)), number(float64(m.PCIeLanes)), m.Source)
 	}
 	return w.Flush()
@@ -165,7 +165,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 		if c.ECN != nil {
 			ecn = fmt.Sprintf("%d to %d bytes, %d %%", c.ECN.MinBytes, c.ECN.MaxBytes, c.ECN.Percent)
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\n", c.Name, c.DSCP, c.Priority, pfc, ecn)
+		printf(w, "%s\t%d\t%d\t%s\t%s\n", c.Name, c.DSCP, c.Priority, pfc, ecn)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 	if d := p.Traffic.Watchdog; d != nil {
 		watchdog = fmt.Sprintf("detect %d ms, restore %d ms", d.DetectMs, d.RestoreMs)
 	}
-	fmt.Fprintf(a.stdout, "PFC watchdog: %s; longest cable: %d m\nSources:\n", watchdog, p.Traffic.CableM)
+	printf(a.stdout, "PFC watchdog: %s; longest cable: %d m\nSources:\n", watchdog, p.Traffic.CableM)
 	return report.Fields(a.stdout, a.textOptions(), trafficSources(p.Traffic))
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,13 +50,13 @@ func (a *app) render(ctx context.Context, o renderOptions) error {
 	if a.json() {
 		return report.JSON(a.stdout, index)
 	}
-	fmt.Fprintf(a.stdout, "%s for %s and %s in %s\n", fabric.Count(len(index.Artifacts), "file"),
+	printf(a.stdout, "%s for %s and %s in %s\n", fabric.Count(len(index.Artifacts), "file"),
 		fabric.Count(len(in.plan.Nodes), "node"), fabric.Count(len(in.plan.Switches), "switch"), o.folder)
 	if err := a.printLeftOut(index); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "index sha256 %s\n", sum)
-	return err
+	printf(a.stdout, "index sha256 %s\n", sum)
+	return nil
 }
 
 // printLeftOut lists what is not in the rendered files. Targets that lack the same share one entry.
@@ -80,7 +79,7 @@ func (a *app) printLeftOut(index fabric.Index) error {
 	}
 	for _, text := range order {
 		head, omits, some := strings.Cut(text, "\n")
-		fmt.Fprintf(a.stdout, "%s: %s\n", draw.Names(targets[text], 8), head)
+		printf(a.stdout, "%s: %s\n", draw.Names(targets[text], 8), head)
 		if !some {
 			continue
 		}

@@ -44,8 +44,8 @@ func (a *app) report(_ context.Context, o reportOptions) error {
 	if a.json() {
 		return report.JSON(a.stdout, r)
 	}
-	_, err = fmt.Fprintln(a.stdout, path)
-	return err
+	printf(a.stdout, "%s\n", path)
+	return nil
 }
 
 // readRun loads a run folder. The record of the run itself is required; whatever else is missing was not

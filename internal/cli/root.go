@@ -19,6 +19,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/report"
 )
 
@@ -79,7 +80,12 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		root.SetErr(a.stderr)
 		return root.ExecuteContext(ctx)
 	})
-	return a.exit(errors.Join(err, a.stdout.flush(), a.stderr.flush()))
+	_ = a.stderr.flush() // there is nowhere to say it
+	var v verdict
+	if lost := a.stdout.flush(); lost != nil && (err == nil || errors.As(err, &v)) {
+		err = fmt.Errorf("standard output: %w", lost) // a verdict whose output is incomplete does not count
+	}
+	return a.exit(err)
 }
 
 // exit returns the exit status for the end of a command, and prints its error.
@@ -94,14 +100,19 @@ func (a *app) exit(err error) int {
 		fmt.Fprintln(a.stderr, "railwright: interrupted: the state of unfinished work is unknown")
 		return exitUnknown
 	default:
-		fmt.Fprintf(a.stderr, "railwright: %s\n", indented(err.Error()))
+		fmt.Fprintf(a.stderr, "railwright: %s\n", message(err))
 		return exitUsage
 	}
 }
 
-// indented sets the further lines of a message off, so that what another program printed is not taken for a message of
-// this one.
-func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n  ") }
+// message returns the text of an error. Its further lines are set off, so that what another program printed is not taken
+// for a message of this one; but those of a cluster file start with its name, as editors expect it.
+func message(err error) string {
+	if problems := (*intent.Errors)(nil); errors.As(err, &problems) {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), "\n", "\n  ")
+}
 
 // extendPath adds the folders of the system's daemons and tools, which an ordinary user's path leaves out.
 func extendPath() error {
@@ -206,7 +217,7 @@ func utf8Locale() bool {
 // progress writes a progress message to standard error.
 func (a *app) progress(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintln(a.stderr, indented(fmt.Sprintf(format, args...)))
+		printf(a.stderr, format+"\n", args...)
 	}
 	a.activity.set(fmt.Sprintf(format, args...), true)
 }

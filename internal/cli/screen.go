@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // screen is standard output or standard error: whatever a command prints passes it. Text that this program did not write
@@ -19,6 +23,7 @@ type screen struct {
 
 	mu  sync.Mutex
 	cut []byte // the start of a character whose end was not written yet
+	err error  // of the first write that failed
 }
 
 // allowColor lets sequences through that choose a color.
@@ -39,21 +44,21 @@ func (s *screen) Write(text []byte) (int, error) {
 	whole := len(all) - s.unfinished(all)
 	s.cut = bytes.Clone(all[whole:])
 	if _, err := s.to.Write(s.shown(all[:whole])); err != nil {
+		s.err = cmp.Or(s.err, err)
 		return 0, err
 	}
 	return len(text), nil
 }
 
-// flush writes what was held back because its end was not written.
+// flush writes what was held back because its end was not written, and returns the first error of any write.
 func (s *screen) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.cut) == 0 {
-		return nil
+	if len(s.cut) > 0 {
+		_, err := s.to.Write(s.shown(s.cut))
+		s.cut, s.err = nil, cmp.Or(s.err, err)
 	}
-	_, err := s.to.Write(s.shown(s.cut))
-	s.cut = nil
-	return err
+	return s.err
 }
 
 // unfinished counts the bytes at the end that are the start of a character, or of a color.
@@ -91,6 +96,31 @@ func (s *screen) shown(text []byte) []byte {
 		return text
 	}
 	return append(out, text[kept:]...)
+}
+
+// printf writes as fmt.Fprintf does, with fabric.Printable for all texts among the arguments: of them none starts a line
+// or a column of its own. The screen keeps an error of writing; what stands between, a table or a text, has none.
+func printf(w io.Writer, format string, args ...any) {
+	_, _ = io.WriteString(w, sprintf(format, args...))
+}
+
+// sprintf returns what printf writes.
+func sprintf(format string, args ...any) string {
+	shown := make([]any, len(args))
+	for i, arg := range args {
+		shown[i] = arg
+		switch text := arg.(type) {
+		case error:
+			shown[i] = fabric.Printable(text.Error())
+		case fmt.Stringer:
+			shown[i] = fabric.Printable(text.String())
+		default:
+			if v := reflect.ValueOf(arg); v.Kind() == reflect.String {
+				shown[i] = fabric.Printable(v.String())
+			}
+		}
+	}
+	return fmt.Sprintf(format, shown...)
 }
 
 func harmless(r rune, size int) bool {

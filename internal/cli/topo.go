@@ -194,7 +194,7 @@ func (a *app) showNCCL(ctx context.Context, o topoShowOptions) error {
 		a.progress("RCCL uses fixed rings for fully connected GPUs and does not search as NCCL does here")
 	}
 	for _, line := range s.Log() {
-		fmt.Fprintln(a.stdout, line)
+		printf(a.stdout, "%s\n", line)
 	}
 	return nil
 }

@@ -2,13 +2,17 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
 )
@@ -114,4 +118,34 @@ func TestProgramForAnotherArchitecture(t *testing.T) {
 	if _, err := programFor("m68k"); err == nil || !strings.HasPrefix(err.Error(), "no program for m68k beside this one") {
 		t.Error(err)
 	}
+}
+
+// 64 machines that never end printing cost this one no more than a budget, and an honest one beside them is heard.
+func TestAskFloods(t *testing.T) {
+	const machines = 64
+	var members []host.Outcome[Member]
+	for i := range machines {
+		members = append(members, host.Outcome[Member]{Name: fmt.Sprintf("flood%d", i), Value: Member{Runner: host.Local{}, Program: "yes"}})
+	}
+	members = append(members, host.Outcome[Member]{Name: "honest", Value: Member{Runner: host.Local{}, Program: "echo"}})
+	said, err := json.Marshal(fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: "honest"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := Ask[fabric.Facts](t.Context(), New(members), "Facts", []string{string(said)}, nil)
+	for _, o := range answers[:machines] {
+		if o.Err == nil || !strings.Contains(o.Err.Error(), "prints ") {
+			t.Errorf("%s: %v", o.Name, o.Err)
+		}
+	}
+	if o := answers[machines]; o.Err != nil || o.Value.Node != "honest" {
+		t.Errorf("%+v", o)
+	}
+	var used runtime.MemStats
+	runtime.ReadMemStats(&used)
+	const most = 1 << 30 // bytes; the machines would print 16 GiB at the old bound of 256 MiB each
+	if used.Sys > most {
+		t.Errorf("%d MiB were taken from the system", used.Sys>>20)
+	}
+	t.Logf("%d MiB", used.Sys>>20)
 }

@@ -109,7 +109,7 @@ func hold(ctx context.Context, r Runner, folders []string) (*holder, error) {
 // find reads what the script says of the folders.
 func (h *holder) find() error {
 	var skipped []string
-	lines := bufio.NewScanner(h.process.Stdout)
+	lines := bufio.NewScanner(io.LimitReader(h.process.Stdout, maxGreeting)) // what does not end is not kept
 	for lines.Scan() {
 		if folder, ok := strings.CutPrefix(lines.Text(), "in "); ok {
 			h.folder = folder

@@ -203,3 +203,21 @@ func TestDeployHere(t *testing.T) {
 		t.Errorf("left %q, %v", entries(t, folder), err)
 	}
 }
+
+// A machine that prints lines without an end, instead of the folder, is given up.
+func TestDeployFloods(t *testing.T) {
+	for range 3 {
+		start := time.Now()
+		p, err := Local{}.Start(t.Context(), Command{Argv: []string{"yes", "not writable"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &holder{process: p, wait: p.Wait}
+		err = h.find()
+		_ = p.Kill() // what it printed is in the error
+		_ = p.Wait()
+		if err == nil || len(err.Error()) > 2*maxGreeting || time.Since(start) > 10*time.Second {
+			t.Errorf("after %s: %.200v", time.Since(start), err)
+		}
+	}
+}

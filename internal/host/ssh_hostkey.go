@@ -13,6 +13,8 @@ import (
 	"github.com/skeema/knownhosts"
 	"golang.org/x/crypto/ssh"
 	xknownhosts "golang.org/x/crypto/ssh/knownhosts"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // keyBook are the host keys of some known_hosts files.
@@ -88,7 +90,7 @@ func (k *keyCheck) verify(endpoint string, remote net.Addr, key ssh.PublicKey) e
 func (k *keyCheck) unknown(endpoint string, key ssh.PublicKey) error {
 	file := "~/.ssh/known_hosts"
 	if len(k.target.KnownHosts) > 0 {
-		file = shellWord(k.target.KnownHosts[0])
+		file = fabric.ShellWord(k.target.KnownHosts[0])
 	}
 	return fmt.Errorf("unknown host key of %s: %s %s; look: %s | ssh-keygen -lf -; compare with what the host itself says: ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub; add: %s >> %s",
 		endpoint, key.Type(), ssh.FingerprintSHA256(key), k.keyscan(), k.keyscan(), file)
@@ -100,9 +102,9 @@ func (k *keyCheck) keyscan() string {
 	if k.target.Port != defaultPort {
 		command += "-p " + strconv.Itoa(k.target.Port) + " "
 	}
-	command += shellWord(strings.ToLower(k.target.Address))
+	command += fabric.ShellWord(strings.ToLower(k.target.Address))
 	if n := len(k.target.Jump); n > 0 {
-		command = "ssh " + shellWord(k.target.Jump[n-1].Name) + " " + command
+		command = "ssh " + fabric.ShellWord(k.target.Jump[n-1].Name) + " " + command
 	}
 	return command
 }
@@ -111,7 +113,7 @@ func (k *keyCheck) changed(endpoint string, key ssh.PublicKey, want []xknownhost
 	var known, remove []string
 	for _, w := range want {
 		known = append(known, fmt.Sprintf("%s:%d: %s %s", w.Filename, w.Line, w.Key.Type(), ssh.FingerprintSHA256(w.Key)))
-		command := fmt.Sprintf("ssh-keygen -f %s -R %s", shellWord(w.Filename), shellWord(knownhosts.Normalize(endpoint)))
+		command := fmt.Sprintf("ssh-keygen -f %s -R %s", fabric.ShellWord(w.Filename), fabric.ShellWord(knownhosts.Normalize(endpoint)))
 		if !slices.Contains(remove, command) {
 			remove = append(remove, command)
 		}

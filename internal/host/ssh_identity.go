@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // identities are the keys to offer to a host.
@@ -107,7 +109,7 @@ func keyFile(name string, held []ssh.Signer) ([]ssh.Signer, string) {
 			}
 		}
 	}
-	return nil, fmt.Sprintf(" (encrypted, and no agent holds it: ssh-add %s)", shellWord(name))
+	return nil, fmt.Sprintf(" (encrypted, and no agent holds it: ssh-add %s)", fabric.ShellWord(name))
 }
 
 // readKey reads a key, which is short.
@@ -175,6 +177,6 @@ func (i *identities) explain(err error) error {
 		return fmt.Errorf("permission denied for user %q: the host does not accept keys, and railwright never prompts for passwords: set PubkeyAuthentication yes in its sshd_config", i.target.User)
 	default:
 		return fmt.Errorf("permission denied for user %q (tried %s): add a key: ssh-copy-id -p %d %s", i.target.User, tried,
-			i.target.Port, shellWord(i.target.User+"@"+i.target.Address))
+			i.target.Port, fabric.ShellWord(i.target.User+"@"+i.target.Address))
 	}
 }

@@ -4,41 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
 )
-
-// shellWord writes s as one word of a command line that sh, bash, zsh and fish read as exactly s (csh too,
-// but for a newline). Single quotes keep everything but themselves, the backslash (which fish reads in
-// them) and the exclamation mark (which csh does); those three stand outside, each behind a backslash.
-func shellWord(s string) string {
-	if s == "" {
-		return "''"
-	}
-	if strings.Trim(s, plain) == "" {
-		return s
-	}
-	var b strings.Builder
-	inside := false
-	toggle := func(want bool) {
-		if inside != want {
-			b.WriteByte('\'')
-			inside = want
-		}
-	}
-	for i := range len(s) {
-		c := s[i]
-		special := c == '\'' || c == '\\' || c == '!'
-		toggle(!special)
-		if special {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(c)
-	}
-	toggle(false)
-	return b.String()
-}
-
-// plain are the characters that no shell gives a meaning to anywhere in a word.
-const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,+@"
 
 // commandLine is what a login shell is given to run a command: a POSIX shell which first prints a line with
 // the marker and its process id, and then becomes the command.
@@ -53,12 +21,12 @@ func commandLine(c Command, marker string) (string, error) {
 			return "", err
 		}
 	}
-	line := "exec sh -c " + shellWord("echo "+marker+` $$; exec "$@"`) + " sh"
+	line := "exec sh -c " + fabric.ShellWord("echo "+marker+` $$; exec "$@"`) + " sh"
 	for _, word := range argv {
 		if strings.ContainsRune(word, 0) {
 			return "", fmt.Errorf("command %q: argument %q contains a NUL byte", c.Argv[0], word)
 		}
-		line += " " + shellWord(word)
+		line += " " + fabric.ShellWord(word)
 	}
 	return line, nil
 }

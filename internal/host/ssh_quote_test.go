@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // words are what a command line must carry unharmed.
@@ -29,7 +31,7 @@ func TestShellWord(t *testing.T) {
 		}
 		line := "printf '%s\\0'"
 		for _, w := range words {
-			line += " " + shellWord(w)
+			line += " " + fabric.ShellWord(w)
 		}
 		out, err := Output(t.Context(), Local{}, Command{Argv: append(argv, "-c", line)})
 		if err != nil {
@@ -48,6 +50,9 @@ func TestShellWord(t *testing.T) {
 		}
 	}
 }
+
+// plain are the characters that may stand outside quotes: no shell gives them a meaning anywhere in a word.
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,+@"
 
 // unread reads one word as POSIX shells do (XCU 2.2), and says whether it is one that all shells read so.
 func unread(line string) (word string, one bool) {
@@ -78,8 +83,8 @@ func FuzzShellWord(f *testing.F) {
 		f.Add(w)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, one := unread(shellWord(s)); !one || got != s {
-			t.Errorf("%q became %q, read as %q (%t)", s, shellWord(s), got, one)
+		if got, one := unread(fabric.ShellWord(s)); !one || got != s {
+			t.Errorf("%q became %q, read as %q (%t)", s, fabric.ShellWord(s), got, one)
 		}
 	})
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // dribble reads some bytes at a time.
@@ -215,7 +217,7 @@ func TestLoginShells(t *testing.T) {
 // passwd returns the server users of its own.
 func passwd(lines ...string) string {
 	return fmt.Sprintf(`printf '%%s\n' %s >"$DIR/passwd"; chmod 644 "$DIR/passwd"; mount --bind "$DIR/passwd" /etc/passwd; `,
-		shellWord(strings.Join(append(lines, "sshd:x:100:65534::/run/sshd:/usr/sbin/nologin"), "\n")))
+		fabric.ShellWord(strings.Join(append(lines, "sshd:x:100:65534::/run/sshd:/usr/sbin/nologin"), "\n")))
 }
 
 func TestMaxSessions(t *testing.T) {

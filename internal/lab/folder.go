@@ -43,9 +43,9 @@ func lock(folder string) (unlock func(), err error) {
 	}, nil
 }
 
-// makeFolder makes the folder of a lab, or takes one that is there if it is this user's alone.
+// makeFolder makes the folder of a lab; an existing one must belong to this user alone.
 func makeFolder(folder string) error {
-	if err := checkWay(folder); err != nil {
+	if err := checkParents(folder); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -54,9 +54,9 @@ func makeFolder(folder string) error {
 	return checkFolder(folder)
 }
 
-// checkFolder checks that a folder and the way to it are in the hands of this user, and closes it to others.
+// checkFolder checks that a folder belongs to this user and cannot be replaced by others, and makes it private.
 func checkFolder(folder string) error {
-	if err := checkWay(folder); err != nil {
+	if err := checkParents(folder); err != nil {
 		return err
 	}
 	info, err := os.Lstat(folder)
@@ -68,24 +68,24 @@ func checkFolder(folder string) error {
 	case !info.IsDir():
 		return fmt.Errorf("lab: folder %q: is not a folder", folder)
 	case !known || uid != os.Geteuid():
-		return fmt.Errorf("lab: folder %q: belongs to user %d: give one of your own with RAILWRIGHT_LAB", folder, uid)
+		return fmt.Errorf("lab: folder %q: belongs to user %d: set RAILWRIGHT_LAB to a folder of your own", folder, uid)
 	case writableByOthers(info):
-		return fmt.Errorf("lab: folder %q: mode %#o lets others write to it: remove it, or give another one with RAILWRIGHT_LAB", folder, info.Mode().Perm())
+		return fmt.Errorf("lab: folder %q: is writable by other users (mode %#o): remove it, or set RAILWRIGHT_LAB to another one", folder, info.Mode().Perm())
 	case info.Mode().Perm() != 0o700:
 		return os.Chmod(folder, 0o700)
 	}
 	return nil
 }
 
-// checkWay checks that nobody else can exchange a folder on the way to a lab's folder, or the link to one, as sshd does
-// for a key. Folders in which only the owner of an entry may exchange it, such as /tmp, are safe.
-func checkWay(folder string) error {
+// checkParents checks that no other user can replace a folder above a lab's folder, or a link to one, as sshd does for a
+// key file. A sticky folder such as /tmp is safe: only the owner of an entry can replace it.
+func checkParents(folder string) error {
 	full, err := filepath.Abs(folder)
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	if resolved, err := filepath.EvalSymlinks(filepath.Dir(full)); err == nil && resolved != filepath.Dir(full) {
-		if err := checkWay(filepath.Join(resolved, filepath.Base(full))); err != nil {
+		if err := checkParents(filepath.Join(resolved, filepath.Base(full))); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,8 @@ func checkWay(folder string) error {
 			return fmt.Errorf("lab: %w", err)
 		}
 		if err == nil {
-			if err := inSafeHands(at, info); err != nil {
-				return fmt.Errorf("lab: folder %q: %w: give another one with RAILWRIGHT_LAB", folder, err)
+			if err := checkOwner(at, info); err != nil {
+				return fmt.Errorf("lab: folder %q: %w: set RAILWRIGHT_LAB to another one", folder, err)
 			}
 		}
 		if at == filepath.Dir(at) {
@@ -105,13 +105,13 @@ func checkWay(folder string) error {
 	}
 }
 
-func inSafeHands(path string, info fs.FileInfo) error {
+func checkOwner(path string, info fs.FileInfo) error {
 	uid, known := ownerOf(info)
 	switch {
 	case !known || uid != os.Geteuid() && uid != administrator():
 		return fmt.Errorf("%q belongs to user %d", path, uid)
 	case info.Mode()&fs.ModeSymlink == 0 && info.Mode()&fs.ModeSticky == 0 && writableByOthers(info):
-		return fmt.Errorf("%q lets others exchange it: mode %#o", path, info.Mode().Perm())
+		return fmt.Errorf("%q can be replaced by other users: mode %#o", path, info.Mode().Perm())
 	}
 	return nil
 }

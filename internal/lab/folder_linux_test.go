@@ -43,17 +43,17 @@ func TestLabFolderOfAnother(t *testing.T) {
 		}, "belongs to user 65534"},
 		{"others may write to it", func(base string) error {
 			return errors.Join(os.Mkdir(base+"/lab", 0o700), os.Chmod(base+"/lab", 0o777))
-		}, "lets others write to it"},
+		}, "is writable by other users"},
 		{"another's group may write to it", func(base string) error {
 			return errors.Join(os.Mkdir(base+"/lab", 0o700), os.Chown(base+"/lab", 0, someone), os.Chmod(base+"/lab", 0o770))
-		}, "lets others write to it"},
+		}, "is writable by other users"},
 		{"is a link", func(base string) error {
 			return errors.Join(os.Mkdir(base+"/mine", 0o700), os.Symlink("mine", base+"/lab"))
 		}, "is not a folder"},
 		{"its parent belongs to another", func(base string) error {
 			return errors.Join(os.Chown(base, someone, someone))
 		}, "belongs to user 65534"},
-		{"others may exchange it", func(base string) error { return os.Chmod(base, 0o777) }, "lets others exchange it"},
+		{"others may exchange it", func(base string) error { return os.Chmod(base, 0o777) }, "can be replaced by other users"},
 		{"the way to it is another's link", func(base string) error {
 			return errors.Join(os.Rename(base, base+".mine"), os.Symlink(base+".mine", base), os.Lchown(base, someone, someone))
 		}, "belongs to user 65534"},

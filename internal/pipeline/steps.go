@@ -70,7 +70,7 @@ func (u *up) startLab(ctx context.Context) (note string, err error) {
 		return "", err
 	}
 	if u.lab.Cleared {
-		u.Progress("the lab of a run that was killed was cleared")
+		u.Progress("cleared the lab that a killed run left")
 	}
 	u.fleet, err = LabFleet(u.lab)
 	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(u.Plan.Nodes), "host"), u.lab.Spec.Leaf), err

@@ -119,6 +119,7 @@ func (p *printer) commands(label string, commands []string) {
 }
 
 func (p *printer) label(label string) string {
+	label = fabric.Printable(label)
 	return "  " + p.paint(faint, label) + strings.Repeat(" ", max(fieldIndent-2-len(label), 1))
 }
 
