@@ -218,7 +218,9 @@ func (c *Catalog) GPU(name string) (id string, model GPUModel, err error) {
 func (c *Catalog) Switch(id string) (SwitchModel, error) { return find("switch", c.Switches, id) }
 
 // Fabric finds a fabric by its id.
-func (c *Catalog) Fabric(id string) (FabricModel, error) { return find("fabric", c.Fabrics, fabric.NetworkID(id)) }
+func (c *Catalog) Fabric(id string) (FabricModel, error) {
+	return find("fabric", c.Fabrics, fabric.NetworkID(id))
+}
 
 // FabricOf returns the id of the fabric that an RDMA transport of a cluster file is; empty where there is none.
 func (c *Catalog) FabricOf(t fabric.Transport) string {

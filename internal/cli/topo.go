@@ -83,7 +83,7 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 			"nvidia-smi topo -m or rocm-smi --showbus --showtopotype --showhw (- for standard input).\n\n" +
 			"With --nccl print what NCCL derives from the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
 			"its system, paths, rings and trees, and the number of channels.\n\n" +
-			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw.",
+			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw, or some of the host could not be read.",
 		Args: mayTake(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.files = args
@@ -135,6 +135,9 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 	}
 	if err == nil && len(v.Matrix.Devices) == 0 {
 		err = verdict(exitUnknown)
+	}
+	if err == nil && v.Machine != nil {
+		err = exitOf(v.Machine.Status())
 	}
 	return err
 }
@@ -285,7 +288,8 @@ func (a *app) topoNCCLCommand(run func(context.Context, topoNCCLOptions) error) 
 		Long: "Write the topology file for NCCL_TOPO_FILE: of the local host, of saved facts, or of a machine of the catalog.\n\n" +
 			"For a virtual machine, in which the PCI tree is flat, give the facts of the hypervisor's host by --snapshot or\n" +
 			"--machine, and those of the guest by --guest: devices are matched by hardware label, serial, UUID or GUID, else in\n" +
-			"the order of the VMClass (GPU0, NIC0, GPU1, NIC1, ...).",
+			"the order of the VMClass (GPU0, NIC0, GPU1, NIC1, ...).\n\n" +
+			"Exit status 0: written; 2: written, but some of the host could not be read, so devices may be missing.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
@@ -308,6 +312,11 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
+	return a.writeNCCL(m, o)
+}
+
+// writeNCCL writes the topology file of a machine, and says what of the machine is assumed or was not read.
+func (a *app) writeNCCL(m *topology.Machine, o topoNCCLOptions) error {
 	if err := needsGPUs(m); err != nil {
 		return err
 	}
@@ -332,10 +341,18 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 		a.progress("%s: %s", m.Name, gap)
 	}
 	if o.out != "" {
-		return writeFile("out", o.out, text.Bytes())
+		err = writeFile("out", o.out, text.Bytes())
+	} else {
+		_, err = a.stdout.Write(text.Bytes())
 	}
-	_, err = a.stdout.Write(text.Bytes())
-	return err
+	if err != nil {
+		return err
+	}
+	if len(m.Unread) > 0 {
+		fmt.Fprintf(a.stderr, "railwright: machine %s: %s could not be read, the first: %s; devices may be missing from the file\n",
+			fabric.Quote(m.Name), fabric.Count(len(m.Unread), "fact"), fabric.Printable(m.Unread[0]))
+	}
+	return exitOf(m.Status())
 }
 
 // inGuest returns the machine with the devices and addresses of a virtual machine on it.
