@@ -49,24 +49,31 @@ func TestWatchAfterProgress(t *testing.T) {
 	}
 }
 
-// A host that takes the connection and is silent: the command says what it waits for.
-func TestSSHSaysWhatItWaitsFor(t *testing.T) {
+// silentHost takes connections to the port of SSH, says nothing, and hangs up after a second and a half.
+func silentHost(t *testing.T) (address string) {
+	t.Helper()
 	const silent = "127.77.7.77"
-	listener, err := net.Listen("tcp", silent+":22")
+	listener, err := net.Listen("tcp", silent+":22") //nolint:forbidigo // a host that nothing of this program plays
 	if err != nil {
 		t.Skipf("no port 22 to listen on: %v", err)
 	}
-	defer listener.Close()
+	t.Cleanup(func() { _ = listener.Close() }) //nolint:forbidigo // as above
 	go func() {
 		for {
-			c, err := listener.Accept()
+			c, err := listener.Accept() //nolint:forbidigo // as above
 			if err != nil {
 				return
 			}
 			time.Sleep(silence * 3 / 2)
-			c.Close()
+			_ = c.Close()
 		}
 	}()
+	return silent
+}
+
+// A host that takes the connection and is silent: the command says what it waits for.
+func TestSSHSaysWhatItWaitsFor(t *testing.T) {
+	silent := silentHost(t)
 	r := call("", "collect", "--hosts", silent)
 	if r.status != exitUnknown || !strings.Contains(r.stderr, "railwright collect: logging in to "+silent+" over SSH; a host that does not answer takes 10 s (1 s so far)\n") {
 		t.Error(r)
