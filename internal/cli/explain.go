@@ -85,6 +85,7 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 // measured reads the results of a file, or of standard input.
 func (a *app) measured(file string) ([]fabric.Result, error) {
 	if file == "-" {
+		a.doing("waiting for results on standard input")
 		return results.Read("standard input", a.stdin)
 	}
 	f, err := os.Open(file)

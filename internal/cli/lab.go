@@ -75,6 +75,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
+	a.doing("building the lab: namespaces, cables, leaf")
 	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording})
 	if err != nil {
 		return err
