@@ -88,6 +88,7 @@ func (a *app) measured(file string) ([]fabric.Result, error) {
 		a.doing("waiting for results on standard input")
 		return results.Read("standard input", a.stdin)
 	}
+	a.doing("reading %s", fabric.Quote(file))
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("result file: %w", err)

@@ -43,7 +43,8 @@ type app struct {
 	quiet   bool
 	verbose bool
 
-	activity activity
+	activity   activity
+	isTerminal bool // standard error
 }
 
 // verdict is an exit status that is the result of a command, not an error; it prints nothing.
