@@ -219,6 +219,9 @@ func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Documen
 
 // needsGPUs refuses a machine without GPUs, by its name, where the answer is about GPUs.
 func needsGPUs(m *topology.Machine) error {
+	if len(m.GPUs) == 0 && len(m.Unread) > 0 {
+		return fmt.Errorf("machine %s: no GPU was found, but %s could not be read, the first: %s", fabric.Quote(m.Name), fabric.Count(len(m.Unread), "fact"), fabric.Printable(m.Unread[0]))
+	}
 	if len(m.GPUs) == 0 {
 		return fmt.Errorf("machine %s: it has no GPUs, which NCCL and RCCL connect; railwright topo show draws it", fabric.Quote(m.Name))
 	}
