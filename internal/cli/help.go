@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // group is a heading of the help, with its commands in the order in which one uses them.
@@ -101,9 +99,6 @@ func examples(path string) string {
 // finish gives every command of the tree what all of them have: examples, a group, messages of this program, words that
 // the shell completes, and a line on standard error where it is silent for long.
 func (a *app) finish(root *cobra.Command) {
-	if f, ok := a.stderr.(*os.File); ok {
-		a.isTerminal = term.IsTerminal(int(f.Fd()))
-	}
 	a.stderr = &lockedWriter{w: a.stderr}
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

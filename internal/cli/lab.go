@@ -67,6 +67,7 @@ func faultList() string {
 }
 
 func (a *app) labUp(ctx context.Context, o labUpOptions) error {
+	a.doing("building the lab: namespaces, cables, leaf")
 	in, faults, err := a.labInput(o.file, o.faults)
 	if err != nil {
 		return err
@@ -75,7 +76,6 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err != nil {
 		return err
 	}
-	a.doing("building the lab: namespaces, cables, leaf")
 	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording})
 	if err != nil {
 		return err

@@ -43,8 +43,7 @@ type app struct {
 	quiet   bool
 	verbose bool
 
-	activity   activity
-	isTerminal bool // standard error
+	activity activity
 }
 
 // verdict is an exit status that is the result of a command, not an error; it prints nothing.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 )
+
+// streamTo is a stream of an app that writes to w.
+func streamTo(w io.Writer) *lockedWriter { return &lockedWriter{w: w} }
 
 // What takes longer than a second says what it waits for; what is quiet or quick says nothing.
 func TestWatch(t *testing.T) {
@@ -22,7 +26,7 @@ func TestWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			a := &app{quiet: c.quiet, stderr: &lockedWriter{w: &out}}
+			a := &app{quiet: c.quiet, stderr: streamTo(&out)}
 			stop := a.watch(&cobra.Command{Use: "railwright"})
 			a.doingSSH("logging in to", []string{"gpu1", "gpu2", "gpu3"})
 			time.Sleep(c.takes)
@@ -37,7 +41,7 @@ func TestWatch(t *testing.T) {
 // What has just been said is not silence.
 func TestWatchAfterProgress(t *testing.T) {
 	var out strings.Builder
-	a := &app{stderr: &lockedWriter{w: &out}}
+	a := &app{stderr: streamTo(&out)}
 	stop := a.watch(&cobra.Command{Use: "railwright"})
 	for range 4 {
 		time.Sleep(silence / 2)

@@ -188,7 +188,7 @@ func TestTopologyOfADamagedRecording(t *testing.T) {
 					t.Fatal(err)
 				}
 				var stdout, stderr bytes.Buffer
-				a := &app{stdout: &stdout, stderr: &stderr}
+				a := &app{stdout: streamTo(&stdout), stderr: streamTo(&stderr)}
 				f, err := oneNode(t.Context(), file)
 				if err == nil {
 					err = a.writeNCCL(topology.FromFacts(f, cat), topoNCCLOptions{rccl: rccl})
