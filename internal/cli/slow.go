@@ -3,13 +3,11 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/host"
@@ -67,7 +65,7 @@ func (a *app) watch(c *cobra.Command) (stop func()) {
 	began := time.Now()
 	a.activity.set(computes, true)
 	later := unnamed
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+	if isLookedOn() {
 		later = silence
 	}
 	done, gone := make(chan struct{}), make(chan struct{})
