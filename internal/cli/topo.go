@@ -315,10 +315,22 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.writeNCCL(m, o)
+	return a.ncclFile(m, o)
 }
 
-// writeNCCL writes the topology file of a machine, and says what of the machine is assumed or was not read.
+// ncclFile writes the topology file of a machine; it is unknown where a device may be missing from it.
+func (a *app) ncclFile(m *topology.Machine, o topoNCCLOptions) error {
+	if err := a.writeNCCL(m, o); err != nil {
+		return err
+	}
+	if len(m.Unread) > 0 {
+		fmt.Fprintf(a.stderr, "railwright: machine %s: %s could not be read, the first: %s; devices may be missing from the file\n",
+			fabric.Quote(m.Name), fabric.Count(len(m.Unread), "fact"), fabric.Printable(m.Unread[0]))
+	}
+	return exitOf(m.Status())
+}
+
+// writeNCCL writes the file, and says what of the machine is assumed.
 func (a *app) writeNCCL(m *topology.Machine, o topoNCCLOptions) error {
 	if err := needsGPUs(m); err != nil {
 		return err
@@ -344,18 +356,10 @@ func (a *app) writeNCCL(m *topology.Machine, o topoNCCLOptions) error {
 		a.progress("%s: %s", m.Name, gap)
 	}
 	if o.out != "" {
-		err = writeFile("out", o.out, text.Bytes())
-	} else {
-		_, err = a.stdout.Write(text.Bytes())
+		return writeFile("out", o.out, text.Bytes())
 	}
-	if err != nil {
-		return err
-	}
-	if len(m.Unread) > 0 {
-		fmt.Fprintf(a.stderr, "railwright: machine %s: %s could not be read, the first: %s; devices may be missing from the file\n",
-			fabric.Quote(m.Name), fabric.Count(len(m.Unread), "fact"), fabric.Printable(m.Unread[0]))
-	}
-	return exitOf(m.Status())
+	_, err = a.stdout.Write(text.Bytes())
+	return err
 }
 
 // inGuest returns the machine with the devices and addresses of a virtual machine on it.

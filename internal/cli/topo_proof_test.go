@@ -191,7 +191,7 @@ func TestTopologyOfADamagedRecording(t *testing.T) {
 				a := &app{stdout: streamTo(&stdout), stderr: streamTo(&stderr)}
 				f, err := oneNode(t.Context(), file)
 				if err == nil {
-					err = a.writeNCCL(topology.FromFacts(f, cat), topoNCCLOptions{rccl: rccl})
+					err = a.ncclFile(topology.FromFacts(f, cat), topoNCCLOptions{rccl: rccl})
 				}
 				var v verdict
 				if err != nil && !errors.As(err, &v) {
