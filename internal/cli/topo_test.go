@@ -111,7 +111,7 @@ func TestAMDMachines(t *testing.T) {
 		"topo nccl --machine hgx-h100 --rccl":                 `has no AMD GPU`,
 		"topo nccl --machine vsphere8-cx7-vf":                 `it has no GPUs`,
 		"topo show --nccl --machine vsphere8-cx7-vf":          `it has no GPUs`,
-		"predict --machine vsphere8-cx7-vf --nodes 2":         `it has no GPUs in the catalog`,
+		"predict --machine vsphere8-cx7-vf --nodes 2":         `no GPUs`,
 		"size llama-3.1-8b --machine vsphere8-cx7-vf":         `it has no GPUs in the catalog`,
 		"topo show --nccl --nodes 2 --snapshot /no/such/file": `/no/such/file`,
 	} {
