@@ -23,13 +23,13 @@ GOLANGCI    := bin/tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 GOVULNCHECK := bin/tools/govulncheck-$(GOVULNCHECK_VERSION)/govulncheck
 DEADCODE    := bin/tools/deadcode-$(DEADCODE_VERSION)/deadcode
 
-.PHONY: help build binary deps up test lint bench accuracy fuzz clean go-version
+.PHONY: help build binary man deps up test lint bench accuracy fuzz clean go-version
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Commands that act on a host need Linux; all others run on a laptop too.
-build: binary ## the static binary: bin/railwright, and for linux, macOS and Windows
+build: binary man ## the static binary: bin/railwright, and for linux, macOS and Windows; the manual pages
 	for system in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do
 		export GOOS=$${system%/*} GOARCH=$${system#*/}
 		$(GO_BUILD) -o bin/railwright-$$GOOS-$$GOARCH$$(go env GOEXE) ./cmd/railwright
@@ -37,6 +37,9 @@ build: binary ## the static binary: bin/railwright, and for linux, macOS and Win
 
 binary: go-version
 	$(GO_BUILD) -o bin/railwright ./cmd/railwright
+
+man: binary ## the manual pages: bin/man
+	bin/railwright man -d bin/man
 
 up: binary deps ## the example cluster in the lab, from cluster file to report
 	@bin/railwright up --lab

@@ -62,6 +62,7 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 }
 
 func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
+	a.doing("reading saved facts")
 	if o.file == "" {
 		return a.judge(ctx, o, nil, nil, facts.Load(ctx, o.snapshots...), nil)
 	}

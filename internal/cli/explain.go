@@ -89,8 +89,10 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 // measured reads the results of a file, or of standard input.
 func (a *app) measured(file string) ([]fabric.Result, error) {
 	if file == "-" {
+		a.doing("waiting for results on standard input")
 		return results.Read("standard input", a.stdin)
 	}
+	a.doing("reading %s", fabric.Quote(file))
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("result file: %w", err)

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // group is a heading of the help, with its commands in the order in which one uses them.
@@ -138,6 +140,9 @@ func (a *app) each(c *cobra.Command) {
 func isRelay(c *cobra.Command) bool {
 	return c.Parent().Name() == "node" || c.Name() == "exec"
 }
+
+// isLookedOn reports whether standard error is a terminal.
+func isLookedOn() bool { return term.IsTerminal(int(os.Stderr.Fd())) }
 
 // watched runs a command and says what it waits for where it is silent for long.
 func (a *app) watched(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {

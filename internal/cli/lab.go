@@ -69,6 +69,7 @@ func faultList() string {
 }
 
 func (a *app) labUp(ctx context.Context, o labUpOptions) error {
+	a.doing("building the lab: namespaces, cables, leaf")
 	in, faults, err := a.labInput(o.file, o.faults)
 	if err != nil {
 		return err

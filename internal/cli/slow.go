@@ -12,10 +12,13 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// When a command that has said nothing says what it waits for, and how often it repeats that.
+// When a command that has said nothing says what it waits for, and how often it repeats that. What has no name, only
+// computing, is said later where no person looks on.
 const (
-	silence = time.Second
-	repeat  = 10 * time.Second
+	silence  = time.Second
+	unnamed  = 2 * time.Second
+	repeat   = 10 * time.Second
+	computes = "working"
 )
 
 // activity is what a command does now, and when it last said something.
@@ -34,10 +37,13 @@ func (s *activity) set(task string, said bool) {
 	}
 }
 
-// due returns the task where nothing was said for that long.
-func (s *activity) due(after time.Duration) (task string, ok bool) {
+// due returns the task where nothing was said for that long, or longer where the task has no name.
+func (s *activity) due(after, unnamed time.Duration) (task string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.task == computes {
+		after = max(after, unnamed)
+	}
 	return s.task, time.Since(s.since) >= after
 }
 
@@ -56,7 +62,11 @@ func (a *app) watch(c *cobra.Command) (stop func()) {
 		return func() {}
 	}
 	began := time.Now()
-	a.activity.set("working", true)
+	a.activity.set(computes, true)
+	later := unnamed
+	if isLookedOn() {
+		later = silence
+	}
 	done, gone := make(chan struct{}), make(chan struct{})
 	host.Go(func() {
 		defer close(gone)
@@ -69,7 +79,7 @@ func (a *app) watch(c *cobra.Command) (stop func()) {
 				return
 			case <-tick.C:
 			}
-			if task, ok := a.activity.due(limit); ok {
+			if task, ok := a.activity.due(limit, later); ok {
 				fmt.Fprintf(a.stderr, "%s: %s (%.0f s so far)\n", c.CommandPath(), strings.TrimRight(task, "\n"), time.Since(began).Seconds())
 				a.activity.set(task, true)
 				limit = repeat

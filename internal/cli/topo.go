@@ -84,7 +84,7 @@ func (a *app) topoShowCommand(run func(context.Context, topoShowOptions) error) 
 			"nvidia-smi topo -m or rocm-smi --showbus --showtopotype --showhw (- for standard input).\n\n" +
 			"With --nccl print what NCCL derives from the host instead, as NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=GRAPH logs it:\n" +
 			"its system, paths, rings and trees, and the number of channels.\n\n" +
-			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw.",
+			"Exit status 0: drawn; 2: there is no GPU and no NIC to draw, or some of the host could not be read.",
 		Args: mayTake(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.nodes < 1 || o.nodes > collective.MaxNodes {
@@ -139,6 +139,9 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 	}
 	if err == nil && len(v.Matrix.Devices) == 0 {
 		err = verdict(exitUnknown)
+	}
+	if err == nil && v.Machine != nil {
+		err = exitOf(v.Machine.Status())
 	}
 	return err
 }
@@ -220,6 +223,9 @@ func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Documen
 
 // needsGPUs refuses a machine without GPUs, by its name, where the answer is about GPUs.
 func needsGPUs(m *topology.Machine) error {
+	if len(m.GPUs) == 0 && len(m.Unread) > 0 {
+		return fmt.Errorf("machine %s: no GPU was found, but %s could not be read, the first: %s", fabric.Quote(m.Name), fabric.Count(len(m.Unread), "fact"), fabric.Printable(m.Unread[0]))
+	}
 	if len(m.GPUs) == 0 {
 		return fmt.Errorf("machine %s: it has no GPUs, which NCCL and RCCL connect; railwright topo show draws it", fabric.Quote(m.Name))
 	}
@@ -289,7 +295,8 @@ func (a *app) topoNCCLCommand(run func(context.Context, topoNCCLOptions) error) 
 		Long: "Write the topology file for NCCL_TOPO_FILE: of the local host, of saved facts, or of a machine of the catalog.\n\n" +
 			"For a virtual machine, in which the PCI tree is flat, give the facts of the hypervisor's host by --snapshot or\n" +
 			"--machine, and those of the guest by --guest: devices are matched by hardware label, serial, UUID or GUID, else in\n" +
-			"the order of the VMClass (GPU0, NIC0, GPU1, NIC1, ...).",
+			"the order of the VMClass (GPU0, NIC0, GPU1, NIC1, ...).\n\n" +
+			"Exit status 0: written; 2: written, but some of the host could not be read, so devices may be missing.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
@@ -312,6 +319,23 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err != nil {
 		return err
 	}
+	return a.ncclFile(m, o)
+}
+
+// ncclFile writes the topology file of a machine; it is unknown where a device may be missing from it.
+func (a *app) ncclFile(m *topology.Machine, o topoNCCLOptions) error {
+	if err := a.writeNCCL(m, o); err != nil {
+		return err
+	}
+	if len(m.Unread) > 0 {
+		fmt.Fprintf(a.stderr, "railwright: machine %s: %s could not be read, the first: %s; devices may be missing from the file\n",
+			fabric.Quote(m.Name), fabric.Count(len(m.Unread), "fact"), fabric.Printable(m.Unread[0]))
+	}
+	return exitOf(m.Status())
+}
+
+// writeNCCL writes the file, and says what of the machine is assumed.
+func (a *app) writeNCCL(m *topology.Machine, o topoNCCLOptions) error {
 	if err := needsGPUs(m); err != nil {
 		return err
 	}

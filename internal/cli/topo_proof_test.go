@@ -2,8 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,12 +13,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/nccllint"
 	"railwright.dev/railwright/internal/ncclxml"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // topologyFiles are all topology files of the tests: written ones, dumps of NCCL, a scanned one, and those that NCCL
@@ -148,6 +152,87 @@ func TestTopologyFixStatus(t *testing.T) {
 			if got := agreement(t, cat, "fixed", string(fixed)); got != status {
 				t.Errorf("fixed with status %d, linted with %d", status, got)
 			}
+		})
+	}
+}
+
+// entryStart is the beginning of an entry of a recording.
+var entryStart = regexp.MustCompile(`(?m)^-- (?:read|list|link) \w+ (\S+) --$`)
+
+// sealed is the body of a recording with its end.
+func sealed(body string) []byte {
+	entries := regexp.MustCompile(`(?m)^-- .* --$`).FindAllString(body, -1)
+	return fmt.Appendf(nil, "%s-- end --\nentries %d\nsha256 %x\n", body, len(entries), sha256.Sum256([]byte(body)))
+}
+
+// Every device entry of the recordings is lost or denied: topo nccl never writes another file with exit status 0 and
+// the same words as before. Another link speed or NUMA node read from elsewhere would be said.
+func TestTopologyOfADamagedRecording(t *testing.T) {
+	if testing.Short() {
+		t.Skip("some hundred recordings")
+	}
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, rccl := range map[string]bool{"infiniband": false, "roce": true} {
+		t.Run(name, func(t *testing.T) {
+			text, err := os.ReadFile("../check/testdata/recordings/" + name + ".txtar")
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _, _ := strings.Cut(string(text), "-- end --\n")
+			file := filepath.Join(t.TempDir(), "host1.txtar")
+			written := func(body string) result {
+				if err := os.WriteFile(file, sealed(body), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				var stdout, stderr bytes.Buffer
+				a := &app{stdout: streamTo(&stdout), stderr: streamTo(&stderr)}
+				f, err := oneNode(t.Context(), file)
+				if err == nil {
+					err = a.ncclFile(topology.FromFacts(f, cat), topoNCCLOptions{rccl: rccl})
+				}
+				var v verdict
+				if err != nil && !errors.As(err, &v) {
+					return result{exitUsage, "", err.Error()}
+				}
+				return result{int(v), stdout.String(), stderr.String()}
+			}
+			whole := written(body)
+			if whole.status != exitPass {
+				t.Fatal(whole)
+			}
+			starts := regexp.MustCompile(`(?m)^-- `).FindAllStringIndex(body, -1)
+			tried, unknown := 0, 0
+			for i, at := range starts {
+				end := len(body)
+				if i+1 < len(starts) {
+					end = starts[i+1][0]
+				}
+				m := entryStart.FindStringSubmatch(strings.TrimSuffix(body[at[0]:end], "\n"))
+				if m == nil || !strings.HasPrefix(m[1], "/sys/bus/pci/") && !strings.HasPrefix(m[1], "/sys/class/infiniband") {
+					continue
+				}
+				operation := strings.Fields(body[at[0]:end])[1]
+				denied := fmt.Sprintf("-- %s error %s --\n{\"op\":\"open\",\"path\":%q,\"reason\":\"permission denied\",\"errno\":13}\n", operation, m[1], m[1])
+				for _, instead := range []string{"", denied} {
+					tried++
+					r := written(body[:at[0]] + instead + body[end:])
+					switch {
+					case r.status == exitPass && r.stdout != whole.stdout && r.stderr == whole.stderr:
+						t.Errorf("%s lost: another file with the same words\n%s", m[1], cmp.Diff(whole.stdout, r.stdout))
+					case r.status == exitUnknown && !strings.Contains(r.stderr, "could not be read"):
+						t.Errorf("%s lost: %s", m[1], r)
+					case r.status == exitUnknown:
+						unknown++
+					}
+				}
+			}
+			if tried < 100 || unknown < 20 {
+				t.Errorf("%d tried, %d unknown", tried, unknown)
+			}
+			t.Logf("%d entries lost or denied: %d unknown", tried, unknown)
 		})
 	}
 }

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"reflect"
+	"strings"
 	"testing"
+
+	"railwright.dev/railwright/internal/topology"
 )
 
 func TestTopoShowOptions(t *testing.T) {
@@ -78,5 +81,50 @@ func TestTopoLintOptions(t *testing.T) {
 				t.Error("taken")
 			}
 		})
+	}
+}
+
+// A machine without GPUs is not one whose GPUs could not be read.
+func TestNeedsGPUs(t *testing.T) {
+	for name, c := range map[string]struct {
+		m    topology.Machine
+		want string
+	}{
+		"with":       {topology.Machine{Name: "host1", GPUs: []topology.GPU{{}}}, ""},
+		"without":    {topology.Machine{Name: "host1"}, `machine "host1": it has no GPUs`},
+		"not read":   {topology.Machine{Name: "host1", Unread: []string{"pci: permission denied"}}, `no GPU was found, but 1 fact could not be read, the first: pci: permission denied`},
+		"in letters": {topology.Machine{Name: "a\x1b[2J"}, `machine "a\x1b[2J": it has no GPUs`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := needsGPUs(&c.m)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// AMD machines are sent to RCCL, NVIDIA's to NCCL, and facts of AMD machines are predicted.
+func TestAMDMachines(t *testing.T) {
+	const recording = "../check/testdata/recordings/roce.txtar"
+	for line, want := range map[string]string{
+		"topo nccl --snapshot " + recording:                   `its GPUs are AMD's (gfx942): NCCL is for NVIDIA GPUs; --rccl writes the file for RCCL`,
+		"topo nccl --machine xe9680-mi300x-thor2":             `--rccl`,
+		"topo nccl --machine hgx-h100 --rccl":                 `has no AMD GPU`,
+		"topo nccl --machine vsphere8-cx7-vf":                 `it has no GPUs`,
+		"topo show --nccl --machine vsphere8-cx7-vf":          `it has no GPUs`,
+		"predict --machine vsphere8-cx7-vf --nodes 2":         `no GPUs`,
+		"size llama-3.1-8b --machine vsphere8-cx7-vf":         `it has no GPUs in the catalog`,
+		"topo show --nccl --nodes 2 --snapshot /no/such/file": `/no/such/file`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			if r := call("", strings.Fields(line)...); r.status != 64 || r.stdout != "" || !strings.Contains(r.stderr, want) {
+				t.Errorf("want %q: %s", want, r)
+			}
+		})
+	}
+	r := call("", "predict", "--snapshot", recording, "--nodes", "2", "--sizes", "1G")
+	if r.status != 0 || !strings.Contains(r.stdout, "2 x mi300x per node") || !strings.Contains(r.stderr, "assumed all links of mi300x in the catalog") {
+		t.Error(r)
 	}
 }

@@ -42,12 +42,27 @@ func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
 	x.numa()
 	x.scaleUp()
 	x.coherent()
-	for _, what := range []string{"pci", "gpus", "hcas", "nics"} {
-		if missing, ok := f.MissingReason(what); ok {
-			m.AddGap(fmt.Sprintf("%s: %s", what, missing.Reason))
+	x.unread()
+	return m
+}
+
+// unread records the facts that could not be read and on which a device or its place depends.
+func (x *factsTree) unread() {
+	needed := []string{
+		fabric.FactPCI, fabric.FactPCIDevice, fabric.FactPCINUMANode, fabric.FactGPUs, fabric.FactHCAs, fabric.FactHCAPCI, fabric.FactPorts, fabric.FactNICs, fabric.FactNICPCI,
+	}
+	for _, missing := range x.facts.Missing {
+		path, of, _ := strings.Cut(missing.What, " ")
+		if missing.Absent || !slices.Contains(needed, path) {
+			continue
+		}
+		x.m.addUnread(strings.TrimSpace(fmt.Sprintf("%s %s", path, of)) + ": " + missing.Reason)
+	}
+	for _, h := range x.facts.HCAs {
+		if len(h.Ports) == 0 {
+			x.m.addUnread(fmt.Sprintf("%s: no port was found", h.Name))
 		}
 	}
-	return m
 }
 
 // factsTree builds the tree from the flat list of PCI functions.

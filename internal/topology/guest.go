@@ -89,7 +89,7 @@ func (m *guestMatch) machine() *Machine {
 	for _, d := range m.guest {
 		g.used[d.Bus] = true
 	}
-	out := &Machine{Name: m.host.Name, Source: m.host.Source + ", with the addresses of the guest", NUMANodes: m.host.NUMANodes, Gaps: slices.Clone(m.host.Gaps)}
+	out := &Machine{Name: m.host.Name, Source: m.host.Source + ", with the addresses of the guest", NUMANodes: m.host.NUMANodes, Gaps: slices.Clone(m.host.Gaps), Unread: slices.Clone(m.host.Unread)}
 	for _, c := range m.host.CPUs {
 		c.Affinity = ""
 		if c.Devices = g.devices(c.Devices); len(c.Devices) > 0 {

@@ -1,6 +1,10 @@
 package topology
 
-import "slices"
+import (
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
 
 // Machine is one host as topology models it. What is unknown is zero or nil; a Machine built from a distance matrix
 // only has no CPUs.
@@ -12,6 +16,23 @@ type Machine struct {
 	GPUs      []GPU    `json:"gpus"`                 // in order of their index
 	NICs      []NIC    `json:"nics"`                 // of the fabric, in order of their index
 	Gaps      []string `json:"gaps,omitempty"`
+	Unread    []string `json:"unread,omitempty"` // of Gaps: what could not be read, so that devices may be missing or in another place
+}
+
+// Status is unknown where a device may be missing, else a pass.
+func (m *Machine) Status() fabric.Status {
+	if len(m.Unread) > 0 {
+		return fabric.Unknown
+	}
+	return fabric.Pass
+}
+
+// addUnread records what could not be read.
+func (m *Machine) addUnread(text string) {
+	m.AddGap(text)
+	if !slices.Contains(m.Unread, text) {
+		m.Unread = append(m.Unread, text)
+	}
 }
 
 // CPU is a NUMA node with the devices below its root ports.
