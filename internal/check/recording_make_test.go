@@ -17,25 +17,56 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the recordings")
 
-// TestRecordingsAreCurrent records the synthetic hosts: the committed recordings hold what facts.Collect asks today.
+// TestRecordingsAreCurrent records the synthetic hosts: the committed recordings, and those that the README shows, hold what
+// facts.Collect asks today.
 func TestRecordingsAreCurrent(t *testing.T) {
-	for name, h := range map[string]synthetic{"roce": roceHost(t), "infiniband": infinibandHost(t)} {
-		t.Run(name, func(t *testing.T) {
+	for _, tt := range []struct {
+		node, path string
+		host       synthetic
+	}{
+		{"host1", "testdata/recordings/roce.txtar", roceHost(t)},
+		{"host1", "testdata/recordings/infiniband.txtar", infinibandHost(t)},
+		{"gpu06", "../../docs/samples/gpu06.txtar", infinibandHost(t)},
+		{"gpu07", "../../docs/samples/gpu07.txtar", narrowHost(t)},
+	} {
+		t.Run(filepath.Base(tt.path), func(t *testing.T) {
 			now := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-			recorder := host.NewRecorder(h, "v0.0.0", now)
+			recorder := host.NewRecorder(named{tt.host, tt.node}, "v0.0.0", now)
 			facts.Collect(context.Background(), recorder, now)
-			path := filepath.Join("testdata", "recordings", name+".txtar")
 			if *update {
-				if err := os.WriteFile(path, recorder.Archive(), 0o644); err != nil {
+				if err := os.WriteFile(tt.path, recorder.Archive(), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
-			have, err := os.ReadFile(path)
+			have, err := os.ReadFile(tt.path)
 			if err != nil || !bytes.Equal(have, recorder.Archive()) {
-				t.Errorf("%s is not what is recorded today (%v): run with -update", path, err)
+				t.Errorf("%s is not what is recorded today (%v): run with -update", tt.path, err)
 			}
 		})
 	}
+}
+
+// named is a synthetic host under another name.
+type named struct {
+	synthetic
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// narrowHost is infinibandHost with a port that lost half of its lanes and goes down again and again, and with NUMA
+// balancing on.
+func narrowHost(t testing.TB) synthetic {
+	h := infinibandHost(t)
+	port := "/sys/class/infiniband/mlx5_1/ports/1"
+	h.files[port+"/rate"] = "200 Gb/sec (2X NDR)\n"
+	h.files[port+"/counters/link_downed"] = "41\n"
+	h.files["/proc/sys/kernel/numa_balancing"] = "1\n"
+	healthy, second, _ := strings.Cut(h.commands["ibv_devinfo -v"], "hca_id:\tmlx5_1")
+	h.commands["ibv_devinfo -v"] = healthy + "hca_id:\tmlx5_1" + strings.Replace(second, "active_width:\t\t4X (2)", "active_width:\t\t2X (16)", 1)
+	h.files["/sys/class/net/ib2/speed"] = "200000\n"
+	h.commands["ethtool ib2"] = strings.Replace(h.commands["ethtool ib2"], "400000Mb/s", "200000Mb/s", 1)
+	return h
 }
 
 const (

@@ -113,11 +113,24 @@ func failedAnswer(failed []group, causes []fabric.Cause) answer {
 	}
 	a := statusAnswer(fabric.Fail, "")
 	for _, f := range all {
-		of := subjects(f.places, 2)
-		a.terms = append(a.terms, of+" "+f.words())
-		a.brief = append(a.brief, of+" "+f.briefly())
+		a.terms = append(a.terms, subjects(f.places, 2)+" "+f.words())
+		a.brief = append(a.brief, f.where()+" "+f.briefly())
 	}
 	return a
+}
+
+// where names the places of a fault: where that is long, by their machines or files and how many there are.
+func (f fault) where() string {
+	const longest = 40 // characters, half of a terminal
+	all := subjects(f.places, 2)
+	if utf8.RuneCountInString(all) <= longest || len(f.places) == 1 {
+		return all
+	}
+	whole := make([]place, len(f.places))
+	for i, p := range f.places {
+		whole[i] = place{node: p.node}
+	}
+	return subjects(whole, 2) + ", " + fabric.Count(len(f.places), "place") + ":"
 }
 
 // briefly names a fault without what was seen, unless that is the better name.

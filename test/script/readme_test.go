@@ -124,18 +124,19 @@ func needsLab(c command) bool {
 	return strings.Contains(c.text, "--lab") || strings.Contains(c.text, "lab up")
 }
 
-// runIn runs a command line in a folder as a user's shell would, and returns what a terminal shows.
+// runIn runs a command line in a folder as a user's shell would, and returns what a terminal shows. A verdict may be any; wrong
+// usage is an error.
 func runIn(t *testing.T, folder, lab, line string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	c := host.Command{
-		Argv: []string{"sh", "-c", "cd " + folder + " && { " + strings.TrimSuffix(line, " ") + "\n} 2>&1; true"},
+		Argv: []string{"sh", "-c", "cd " + folder + " && { " + strings.TrimSuffix(line, " ") + "\n} 2>&1; status=$?; [ $status -lt 64 ] || exit $status"},
 		Env:  []string{"RAILWRIGHT_LAB=" + lab},
 	}
 	out, err := host.Output(ctx, host.Local{}, c)
 	if err != nil {
-		t.Fatalf("%s: %v", line, err)
+		t.Fatalf("%s: %v\n%s", line, err, out)
 	}
 	return string(out)
 }
