@@ -113,6 +113,7 @@ openssh-server | [ -x /usr/sbin/sshd ]        | the real sshd of tests over SSH
 openssh-client | command -v ssh-agent         | keys and agents of those tests
 pciutils       | command -v lspci             | the lspci that facts of PCI functions are held against
 procps         | command -v sysctl            | reads the rendered sysctl files
+strace         | command -v strace            | kills apply and rollback at every system call that changes something
 endef
 export PACKAGES
 test: export PACKAGES := $(TEST_PACKAGES)

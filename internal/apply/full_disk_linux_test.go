@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	for _, of := range []string{"", "/etc", "/journal"} {
 		for _, size := range sizes {
 			root := emptyRoot(t)
-			out, err := mount(size, root+of, "$0 -test.run='^TestOnSmallDisk$' -test.v", diskVariable+"="+root, smallVariable+"="+of)
+			out, err := mount(size, root+of, "$0 -test.run='^TestOnSmallDisk$' -test.v", diskVariable+"="+root, smallVariable+"="+of, endsAtOnce)
 			if err != nil {
 				t.Errorf("disk of %s at %q: %v\n%s", size, of, err, out)
 			}

@@ -118,7 +118,7 @@ func (a *app) printApplied(results []apply.Applied, dryRun bool) error {
 // changesText describes the changes of a target, what of them is not in effect, and why.
 func changesText(r apply.Applied, dryRun bool) string {
 	var b strings.Builder
-	line := func(word, text string) { fmt.Fprintf(&b, "  %-8s %s\n", word, fabric.Printable(text)) }
+	line := func(word, text string) { printf(&b, "  %-8s %s\n", word, text) }
 	switch {
 	case r.Error != "":
 		line("unknown", r.Error)

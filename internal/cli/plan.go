@@ -71,7 +71,7 @@ func planAnswer(p *fabric.Plan) string {
 	if p.Addressing.Scheme == fabric.None {
 		scheme = "no addresses"
 	}
-	return fmt.Sprintf("%s: %s, %s, %s, %s, MTU %d", fabric.Printable(p.Name), fabric.Count(len(p.Nodes), "node"),
+	return sprintf("%s: %s, %s, %s, %s, MTU %d", p.Name, fabric.Count(len(p.Nodes), "node"),
 		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable"), scheme, p.MTU)
 }
 

@@ -85,7 +85,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 		p.line(line)
 	}
 	if r.Lab != "" {
-		p.line("This was a lab " + r.Lab + ".")
+		p.line("This was a lab " + printable(r.Lab) + ".")
 	}
 	if r.Page != "" {
 		p.line("report: " + fabric.Printable(r.Page))
