@@ -39,6 +39,9 @@ func Sizing(w io.Writer, s *fabric.Sizing, o TextOptions) error {
 		exit = "exit status 0: a layout fits"
 	}
 	p.answerLine(answer)
+	if s.ModelAssumed != "" {
+		p.field("assumed", modelName(s))
+	}
 	p.field("", whyNotFewer(s, plan))
 	p.subject(s)
 	if plan != nil {
@@ -77,13 +80,19 @@ func mainPlan(s *fabric.Sizing) *fabric.SizingPlan {
 	return nil
 }
 
-// sizingAnswer is how many machines and which layout.
+// sizingAnswer is how many machines and which layout. That the architecture of a model was taken from another is part of it;
+// from which one, the line below it says.
 func sizingAnswer(s *fabric.Sizing, plan *fabric.SizingPlan) answer {
-	model, text := modelName(s), answerText(s, plan)
+	a := answer{word: "FITS", color: green}
+	joint, text := " on ", answerText(s, plan)
 	if s.Status() != fabric.Pass {
-		return answer{word: "DOES NOT FIT", color: red, terms: []string{model + ": " + text}, brief: []string{text}}
+		a, joint = answer{word: "DOES NOT FIT", color: red}, ": "
 	}
-	return answer{word: "FITS", color: green, terms: []string{model + " on " + text}, brief: []string{text}}
+	a.terms, a.brief = []string{modelName(s) + joint + text}, []string{text}
+	if s.ModelAssumed != "" {
+		a.brief = []string{s.Model + " (architecture assumed)" + joint + text}
+	}
+	return a
 }
 
 func answerText(s *fabric.Sizing, plan *fabric.SizingPlan) string {
