@@ -165,10 +165,10 @@ func TestRecordedHostsAreHealthy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			passed := 0
 			for _, f := range s.judge(t, asRecorded) {
-				switch {
-				case f.Status == fabric.Pass:
+				switch f.Status {
+				case fabric.Pass:
 					passed++
-				case f.Status == fabric.Fail, f.Status == fabric.Unknown:
+				case fabric.Fail, fabric.Unknown:
 					t.Errorf("%s is %s on %s: %s", f.ID, f.Status, f.Subject, f.Why)
 				}
 			}
