@@ -67,7 +67,7 @@ func explanationAnswer(results []fabric.Explained) answer {
 	for _, e := range results {
 		if e.Verdict != fabric.VerdictHealthy {
 			e.File = filepath.Base(e.File)
-			a.terms = append(a.terms, nameOf(e)+" "+explainedShort(e))
+			a.terms = append(a.terms, nameOf(e)+" "+explainedShort(e, results[0].Verdict))
 			if causes := shownCauses(e); badness(e.Verdict) > 0 && likeliest(e) != "" {
 				a.brief = append(a.brief, nameOf(e)+" "+short(string(causes[0].ID), longName))
 			} else {
@@ -75,8 +75,11 @@ func explanationAnswer(results []fabric.Explained) answer {
 			}
 		}
 	}
-	if len(a.terms) == 0 {
+	switch len(a.terms) {
+	case 0:
 		a.terms = []string{fabric.Count(len(results), "result")}
+	case 1:
+		a.brief = nil // a sentence may take more than one line
 	}
 	return a
 }
@@ -102,12 +105,13 @@ func explainedAnswer(e fabric.Explained) string {
 	}
 }
 
-// explainedShort is a result among several: its likeliest cause, or why it is as it is.
-func explainedShort(e fabric.Explained) string {
+// explainedShort is a result among several: its likeliest cause, or why it is as it is. Beside a worse one, a result
+// without a verdict is only that.
+func explainedShort(e fabric.Explained, worst fabric.Verdict) string {
 	switch cause := likeliest(e); {
-	case badness(e.Verdict) == 0:
+	case badness(e.Verdict) == 0 && badness(worst) > 0:
 		return "unknown"
-	case cause != "":
+	case cause != "" && badness(e.Verdict) > 0:
 		return cause
 	default:
 		return whyText(e)

@@ -108,9 +108,9 @@ func TestExplanationVerdict(t *testing.T) {
 		order    string
 	}{
 		{[]fabric.Verdict{"healthy"}, "HEALTHY: reason", "HEALTHY"},
-		{[]fabric.Verdict{"healthy", "unknown", "healthy"}, "UNKNOWN: f1 unknown", "UNKNOWN HEALTHY HEALTHY"},
+		{[]fabric.Verdict{"healthy", "unknown", "healthy"}, "UNKNOWN: f1 reason", "UNKNOWN HEALTHY HEALTHY"},
 		{[]fabric.Verdict{"healthy", "degraded", "", "failed"}, "FAILED: f3 reason; f1 reason; f2 unknown", "FAILED DEGRADED UNKNOWN HEALTHY"},
-		{[]fabric.Verdict{"healthy", "splendid"}, "UNKNOWN: f1 unknown", "UNKNOWN HEALTHY"},
+		{[]fabric.Verdict{"healthy", "splendid"}, "UNKNOWN: f1 reason", "UNKNOWN HEALTHY"},
 	} {
 		for _, verbose := range []bool{false, true} {
 			text := explanationText(t, TextOptions{Verbose: verbose}, of(c.verdicts...)...)
