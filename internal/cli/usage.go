@@ -27,9 +27,9 @@ func argumentCount(most int, required ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(required):
-			return fmt.Errorf("%s: %s: missing; usage: %s", c.CommandPath(), strings.Join(required[len(args):], ", "), usage(c))
+			return fmt.Errorf("argument %s: missing; usage: %s", strings.Join(required[len(args):], ", "), usage(c))
 		case most >= 0 && len(args) > most:
-			return fmt.Errorf("%s: argument %s: one too many; usage: %s", c.CommandPath(), fabric.Quote(args[most]), usage(c))
+			return fmt.Errorf("argument %s: one too many; usage: %s", fabric.Quote(args[most]), usage(c))
 		}
 		return nil
 	}
@@ -47,7 +47,7 @@ func takesMore(names ...string) cobra.PositionalArgs { return argumentCount(-1, 
 // noArgs rejects arguments with a message that helps where the name of a flag was left out.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s: argument %s: takes no arguments; usage: %s", c.CommandPath(), fabric.Quote(args[0]), usage(c))
+		return fmt.Errorf("argument %s: %s takes no arguments; usage: %s", fabric.Quote(args[0]), c.Name(), usage(c))
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 	}
 	err := fabric.UnknownName("command", args[0], known)
 	if c.HasParent() {
-		return fmt.Errorf("%s: %w", c.CommandPath(), err)
+		return fmt.Errorf("%s: %w", c.Name(), err)
 	}
 	return err
 }

@@ -217,7 +217,7 @@ func TestCompletion(t *testing.T) {
 func TestMisspelledNames(t *testing.T) {
 	for line, want := range map[string]string{
 		"chek":                      `command "chek": unknown; did you mean "check"?`,
-		"lab upp":                   `railwright lab: command "upp": unknown; did you mean "up"?`,
+		"lab upp":                   `lab: command "upp": unknown; did you mean "up"?`,
 		"topo lnt":                  `did you mean "lint"?`,
 		"help siz":                  `did you mean "size"?`,
 		"chek -f x":                 `command "chek": unknown`,
