@@ -219,7 +219,7 @@ func (a *app) progress(format string, args ...any) {
 	if !a.quiet {
 		printf(a.stderr, format+"\n", args...)
 	}
-	a.activity.set(fmt.Sprintf(format, args...), true)
+	a.activity.set(computes, true) // what comes after the message has not been named
 }
 
 func (a *app) versionCommand(run func() error) *cobra.Command {
