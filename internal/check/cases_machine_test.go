@@ -91,6 +91,7 @@ func logCases() []oneCase {
 		{"kernel-log-gpu", "NVSwitch, fatal", "host1", isFail, "reported SXid 23001, Fatal", logged("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 23001, Fatal, Link 12 Always Fatal")},
 		{"kernel-log-gpu", "NVSwitch, not fatal", "host1", isUnknown, "not fatal on its own", logged("nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20009, Non-fatal, Link 28 RX Short Error Rate")},
 		{"kernel-log-gpu", "AMD reset", onGPU3, isFail, "was reset", logged("amdgpu " + rail3GPU + ": amdgpu: GPU reset begin!")},
+		{"kernel-log-gpu", "off the bus without an Xid", "host1", isFail, "has fallen off the bus", logged("NVRM: GPU 0000:99:00.0: GPU has fallen off the bus.")},
 		{"kernel-log-gpu", "driver could not start", "host1", isFail, "could not be initialized by its driver", logged("NVRM: GPU 0000:99:00.0: RmInitAdapter failed! (0x62:0x40:2477)")},
 		{"kernel-log-gpu", "log not read", "host1", isUnknown, "permission denied", logUnread},
 		{"kernel-log-gpu", "lab", "host1", isNA, "no hardware of its own", inLab},

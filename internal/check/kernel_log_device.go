@@ -29,6 +29,9 @@ func judgeKernelLogGPU(in NodeInput) []Verdict {
 			return in.readSXid(line)
 		case strings.Contains(line, "Xid (PCI:"):
 			return in.readXid(line)
+		case strings.Contains(line, "fallen off the bus"): // without an Xid where the driver lost it earlier
+			return in.gpuHit(line, fabric.Fail, fabric.CauseDeviceFault, "has fallen off the bus",
+				"power the node off and on; if it recurs, reseat or replace the GPU"), true
 		case strings.Contains(line, "RmInitAdapter failed"):
 			return in.gpuHit(line, fabric.Fail, fabric.CauseGPUDriver, "could not be initialized by its driver",
 				"dmesg | grep NVRM; reinstall the driver for this kernel, reboot; if it persists, replace the GPU"), true
@@ -44,7 +47,8 @@ func judgeKernelLogGPU(in NodeInput) []Verdict {
 // the application's.
 func isAMDFault(line string) bool {
 	return strings.Contains(line, "GPU reset begin") || strings.Contains(line, "timeout, signaled seq") ||
-		strings.Contains(line, "uncorrectable hardware error")
+		strings.Contains(line, "uncorrectable hardware error") || strings.Contains(line, "GPU is in bad status") ||
+		strings.Contains(line, "Fatal error during GPU init")
 }
 
 // readXid reads `NVRM: Xid (PCI:0000:14:00): 79, ...`.

@@ -90,9 +90,13 @@ func (d differences) status() fabric.Status {
 // unreadOnBoth lists the facts that a check of these nodes reads and that neither side could read.
 func unreadOnBoth(a, b *fabric.Facts) []fabric.Missing {
 	theirs := check.Unread(b)
-	return slices.DeleteFunc(check.Unread(a), func(m fabric.Missing) bool {
+	both := slices.DeleteFunc(check.Unread(a), func(m fabric.Missing) bool {
 		return !slices.ContainsFunc(theirs, func(t fabric.Missing) bool { return t.What == m.What })
 	})
+	if len(both) == 0 && isBare(a) && isBare(b) {
+		both = append(both, fabric.Missing{What: "hardware", Source: "both snapshots", Reason: "neither has a NIC, an RDMA device, a GPU or a PCI function"})
+	}
+	return both
 }
 
 // sideOf loads one side of a diff, and reports on standard error what could not be loaded beside it.
@@ -170,3 +174,6 @@ func (d differences) text(w io.Writer) error {
 	}
 	return err
 }
+
+// isBare reports whether facts hold nothing of the hardware.
+func isBare(f *fabric.Facts) bool { return len(f.NICs)+len(f.HCAs)+len(f.GPUs)+len(f.PCI) == 0 }

@@ -146,3 +146,21 @@ func TestInterruptWhileNobodyReads(t *testing.T) {
 		})
 	}
 }
+
+// A page never replaces what is not one, such as the table that it explains.
+func TestPageReplacesPagesOnly(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "table.txt")
+	if err := os.WriteFile(table, []byte(measuredTable), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	r := call("", "explain", table, "--machine", "hgx-h100", "--nodes", "2", "--html", table)
+	if left, err := os.ReadFile(table); r.status != 64 || !strings.Contains(r.stderr, "is not a page") || err != nil || string(left) != measuredTable {
+		t.Errorf("%s\n%v, %s", r, err, left)
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	for range 2 {
+		if r := call("", "explain", table, "--machine", "hgx-h100", "--nodes", "2", "--html", page); r.status != 1 {
+			t.Error(r)
+		}
+	}
+}

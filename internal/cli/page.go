@@ -87,11 +87,33 @@ func writePage(file string, write func(io.Writer) error) error {
 	if file == "" {
 		return nil
 	}
+	if err := replacesPage(file); err != nil {
+		return err
+	}
 	var page bytes.Buffer
 	if err := write(&page); err != nil {
 		return err
 	}
 	return writeFile("html", file, page.Bytes())
+}
+
+// replacesPage refuses to replace a file that is not a page, such as the input of the command.
+func replacesPage(file string) error {
+	const start = "<!doctype html"
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil // writing says what is wrong with it
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("flag --html: %w", err)
+	}
+	defer f.Close()
+	head := make([]byte, len(start))
+	if n, _ := io.ReadFull(f, head); !strings.EqualFold(string(head[:n]), start) {
+		return fmt.Errorf("flag --html: %q: exists and is not a page: name another file, or remove it", file)
+	}
+	return nil
 }
 
 // pageInfo returns the time, the command line and the version that a page names.

@@ -125,3 +125,51 @@ func TestNoShareIsHealthyBelowTheBand(t *testing.T) {
 		}
 	}
 }
+
+// A table that fits its band by one half of its rows, by the rows that are there, or by far too much, is not healthy.
+func TestWhatAHealthyTableLacks(t *testing.T) {
+	predict := remembered(predictor(t))
+	two := fabric.Hardware{Machine: "hgx-h100", Nodes: 2}
+	whole := func() *fabric.Table { return asPredicted(t, predict, two, largeFrom(1)) }
+	for _, tt := range []struct {
+		name  string
+		hw    fabric.Hardware
+		table func() *fabric.Table
+		want  fabric.Verdict
+		why   string
+	}{
+		{"as predicted", two, whole, fabric.VerdictHealthy, ""},
+		{"the number of nodes from the rows", fabric.Hardware{Machine: "hgx-h100"}, func() *fabric.Table {
+			table := whole()
+			table.Nodes, table.Ranks = 0, 0
+			return table
+		}, fabric.VerdictHealthy, ""},
+		{"in place at half the speed", two, func() *fabric.Table {
+			table := whole()
+			for i, r := range table.Rows {
+				table.Rows[i].InPlace = &fabric.InPlace{TimeUS: f(2 * *r.TimeUS), AlgBW: f(*r.AlgBW / 2), BusBW: f(*r.BusBW / 2)}
+			}
+			return table
+		}, fabric.VerdictUnknown, "in place is slow"},
+		{"out of place at half the speed", two, func() *fabric.Table {
+			table := whole()
+			for i, r := range table.Rows {
+				table.Rows[i].InPlace = &fabric.InPlace{TimeUS: r.TimeUS, AlgBW: r.AlgBW, BusBW: r.BusBW}
+				table.Rows[i].TimeUS, table.Rows[i].AlgBW, table.Rows[i].BusBW = f(2 * *r.TimeUS), f(*r.AlgBW / 2), f(*r.BusBW / 2)
+			}
+			return table
+		}, fabric.VerdictUnknown, "out of place is slow"},
+		{"a run that ended early", two, func() *fabric.Table {
+			table := whole()
+			table.Complete, table.Config = false, map[string]string{"maximum_bytes": "17179869184"}
+			return table
+		}, fabric.VerdictUnknown, "ends at 8 GiB of 16 GiB"},
+		{"over sockets, it is said", fabric.Hardware{Machine: "hgx-h100", Nodes: 2, Net: "tcp"}, whole, fabric.VerdictUnknown, "times the most that is expected"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if r := explainCurve(tt.table(), tt.hw, predict); r.Verdict != tt.want || !strings.Contains(r.Why, tt.why) {
+				t.Errorf("%s: %s", r.Verdict, r.Why)
+			}
+		})
+	}
+}

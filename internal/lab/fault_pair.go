@@ -121,7 +121,7 @@ func plantOneSubnet(s Spec, open networks, f Fault) error {
 	if !okA || !okB {
 		return fmt.Errorf("%s or %s has no address in the plan", a.Cable, b.Cable)
 	}
-	bits := cover(nicA.Address.Addr(), nicB.Address.Addr(), s.own(a.Cable.Node))
+	bits := cover(nicA.Address.Addr(), nicB.Address.Addr(), s.planned())
 	widened := []fabric.NICAddress{nicA}
 	if len(f.NICs) == 2 {
 		widened = append(widened, nicB)
@@ -152,28 +152,26 @@ func widen(network *host.Network, nic fabric.NICAddress, bits int) error {
 	return network.AddRoute(nic.Table, netip.PrefixFrom(netip.IPv4Unspecified(), 0), nic.Gateway, nic.NIC)
 }
 
-// own returns the planned addresses of a host.
-func (s Spec) own(node string) []netip.Addr {
+// planned returns the planned addresses of all hosts.
+func (s Spec) planned() []netip.Addr {
 	var all []netip.Addr
 	for _, n := range s.Addresses {
 		for _, nic := range n.NICs {
-			if n.Node == node {
-				all = append(all, nic.Address.Addr())
-			}
+			all = append(all, nic.Address.Addr())
 		}
 	}
 	return all
 }
 
-// cover is the length of the longest prefix that holds both addresses, neither of them its first or last. Nor is an
-// address of the host its last: the kernel would take that for a broadcast address, and not route from it.
-func cover(a, b netip.Addr, own []netip.Addr) int {
+// cover is the length of the longest prefix that holds both addresses, neither of them its first or last. Nor is any
+// planned address its last: the kernel would take that for a broadcast address, and neither route from it nor reach it.
+func cover(a, b netip.Addr, planned []netip.Addr) int {
 	for bits := 30; bits > 0; bits-- {
 		prefix, err := a.Prefix(bits)
 		if err != nil || !prefix.Contains(b) || !inner(prefix, a) || !inner(prefix, b) {
 			continue
 		}
-		if !slices.ContainsFunc(own, func(o netip.Addr) bool { return prefix.Contains(o) && !prefix.Contains(o.Next()) }) {
+		if !slices.ContainsFunc(planned, func(o netip.Addr) bool { return prefix.Contains(o) && !prefix.Contains(o.Next()) }) {
 			return bits
 		}
 	}

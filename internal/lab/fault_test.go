@@ -232,7 +232,7 @@ func TestHostOfALab(t *testing.T) {
 	}
 }
 
-// The last address of a subnet is its broadcast address, which no other NIC of the host may have.
+// The last address of a subnet is its broadcast address, which no NIC may have.
 func TestCoverLeavesOutBroadcast(t *testing.T) {
 	own := []netip.Addr{netip.MustParseAddr("10.64.0.7"), netip.MustParseAddr("10.64.0.15")}
 	if got := cover(netip.MustParseAddr("10.64.0.3"), netip.MustParseAddr("10.64.0.5"), own); got != 27 {

@@ -42,7 +42,11 @@ func shortNumbers(e fabric.Explained) string {
 	if e.Measured.Size > 0 {
 		text += " at " + draw.Bytes(e.Measured.Size)
 	}
-	return text + "; " + healthyText(unit, e.Expected)
+	healthy := healthyText(unit, e.Expected)
+	if x := e.Expected; x != nil && unit != "us" && finite(x.High) && x.High > 0 && value > x.High {
+		healthy = "above the expected " + span(x.Low, x.High, " to ")
+	}
+	return text + "; " + healthy
 }
 
 // judged is the number of a result by which it is judged, with its unit.

@@ -26,6 +26,7 @@ var faultForms = []faultForm{
 	{"PyTorch's watchdog", fabric.LineError, pattern(`(?i)\bwatchdog caught\b`)},
 	{"Python", fabric.LineError, pattern(`^(?:\w+\.)*\w+(?:Error|Exception|Interrupt|Exit)(?:$|:)|\bTraceback \(most recent call last\)`)},
 	{"CUDA, HIP, ROCr", fabric.LineError, pattern(`(?i:\b(?:cuda|hip|rocr|hsa|nvml)\b[^:]{0,24}\b(?:error|failure|failed)\b)|\b(?:cuda|hip)Error[A-Z]\w+|\b(?:CUDA_ERROR|HSA_STATUS_ERROR|NVML_ERROR)\w*`)},
+	{"ROCr", fabric.LineError, pattern(`\bMemory access fault by GPU\b`)},
 	{"UCX", fabric.LineError, pattern(`\bUC[XTPSC]\s+(?:ERROR|FATAL)\b`)},
 	{"UCX", fabric.LineWarning, pattern(`\bUC[XTPSC]\s+WARN\b`)},
 	{"libfabric", fabric.LineError, pattern(`^libfabric:.*<(?:critical|error)>`)},
@@ -62,6 +63,18 @@ var (
 var everyday = []string{
 	"error initializing an OpenFabrics device", // Open MPI's own transport, which NCCL does not use
 	"Errors with asterisks indicate",           // the legend of rccl-tests
+	"orte_base_help_aggregate",                 // Open MPI, after any help message
+	"unused environment variable",              // UCX, of variables of other versions
+	"module verification failed: signature",    // the kernel, at each load of a driver built on the host
+	"couldn't load driver 'libsiw-",            // libibverbs, of providers in software, whose libraries a container lacks
+	"couldn't load driver 'librxe-",
+	"cannot be preloaded",     // ld.so, which goes on without
+	"gds_ds12_lock_pthread.c", // PMIx under Open MPI 4, which goes on without
+	"network addresses of",    // PyTorch, where a name has no IPv6 address
+	"Setting locale failed",   // perl
+	"regulatory.db",           // the kernel, of Wi-Fi
+	"errors=remount-ro",       // an option of a mount
+	"Kernel command line:",    // its options, such as panic=10
 }
 
 // stems are pieces of which every line that a form or a word finds has at least one, in lower case.
