@@ -155,7 +155,7 @@ func TestWhatAHealthyTableLacks(t *testing.T) {
 			table := whole()
 			for i, r := range table.Rows {
 				table.Rows[i].InPlace = &fabric.InPlace{TimeUS: r.TimeUS, AlgBW: r.AlgBW, BusBW: r.BusBW}
-				table.Rows[i].TimeUS, table.Rows[i].AlgBW, table.Rows[i].BusBW = f(2 * *r.TimeUS), f(*r.AlgBW / 2), f(*r.BusBW / 2)
+				table.Rows[i].TimeUS, table.Rows[i].AlgBW, table.Rows[i].BusBW = f(2**r.TimeUS), f(*r.AlgBW/2), f(*r.BusBW/2)
 			}
 			return table
 		}, fabric.VerdictUnknown, "out of place is slow"},
