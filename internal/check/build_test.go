@@ -155,6 +155,7 @@ func railPCI(f *fabric.Facts, n int) (nic, gpu string) {
 	up := add(at(1, "00"), root, bridgeClass)
 	nic = add(at(3, "00"), add(at(2, "00"), up, bridgeClass), nicClass)
 	gpu = add(at(4, "00"), add(at(2, "01"), up, bridgeClass), gpuClass)
+	f.PCI[len(f.PCI)-1].Vendor, f.PCI[len(f.PCI)-1].Device = 0x1002, 0x74a1 // MI300X
 	return nic, gpu
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ func gpuPlanned() Rule {
 	return Rule{
 		ID:        "gpu-planned",
 		Title:     "The node has the GPUs of its planned machine",
-		Doc:       "compares the number of GPUs with that of the machine that the cluster file names: a GPU that has fallen off the bus, or that cannot be identified, is not in the list of GPUs",
+		Doc:       "compares the number of GPUs and their PCI ids with those of the machine that the cluster file names: a GPU that has fallen off the bus, or that cannot be identified, is not in the list of GPUs",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "the plan; the catalog, gpus of the machine (railwright catalog machines ID)",
@@ -37,7 +38,12 @@ func judgeGPUPlanned(in NodeInput) []Verdict {
 	for _, d := range dark {
 		seen = append(seen, saw(d.Source, d.What+": "+d.Reason))
 	}
+	others := in.otherGPUs(m)
 	switch {
+	case have == m.GPUs && len(others) > 0:
+		return in.asNode(Verdict{Evidence: append(seen, saw("/sys/bus/pci/devices", andMore(others[:min(len(others), mostNamed)], len(others)))), Expected: expected,
+			Why: fmt.Sprintf("%s of %s are of another model than %s (%s), the GPU of the planned machine %s: the cluster file names another machine, or the catalog lacks this edition",
+				fabric.Count(len(others), "GPU"), in.Facts.Node, m.GPU, strings.Join(m.GPUPCIIDs, ", "), m.ID)})
 	case have == m.GPUs:
 		return in.asNode(pass(expected, seen...))
 	case have > m.GPUs:
@@ -57,6 +63,21 @@ func judgeGPUPlanned(in NodeInput) []Verdict {
 		Cost: fmt.Sprintf("%d of %d GPUs of the node, and of its share of every collective", m.GPUs-have, m.GPUs),
 		Fix:  onNode("dmesg | grep -i -e Xid -e 'fallen off' -e pciehp; power the node off and on; if it stays away, change the GPU", in.Facts.Node),
 	})
+}
+
+// otherGPUs lists the GPUs whose PCI ids are not those of the planned machine's. Without ids in the plan there are none.
+func (in NodeInput) otherGPUs(m *fabric.NominalMachine) []string {
+	var out []string
+	for i := range in.Facts.PCI {
+		d := &in.Facts.PCI[i]
+		if len(m.GPUPCIIDs) == 0 || !in.isGPU(d.Address) {
+			continue
+		}
+		if id := fmt.Sprintf("%04x:%04x", d.Vendor, d.Device); !slices.Contains(m.GPUPCIIDs, id) {
+			out = append(out, d.Address+" is "+id)
+		}
+	}
+	return out
 }
 
 // unidentified lists the PCI functions of which the class or the vendor was not read. Each of them may be a GPU.

@@ -63,13 +63,14 @@ type Node struct {
 // NominalMachine is a kind of machine as the catalog describes it: what a node should have, never what was seen.
 // A zero is a figure that the catalog does not have.
 type NominalMachine struct {
-	ID             string  `json:"id"` // in the catalog
-	GPU            string  `json:"gpu,omitempty"`
-	GPUs           int     `json:"gpus,omitempty"`
-	NIC            string  `json:"nic,omitempty"`             // of the fabric
-	NICs           int     `json:"nics,omitempty"`            // interfaces of the fabric
-	NICGbps        float64 `json:"nic_gbps,omitempty"`        // line rate per interface
-	PCIeGeneration int     `json:"pcie_generation,omitempty"` // of the slots of GPUs and NICs
-	PCIeLanes      int     `json:"pcie_lanes,omitempty"`      // per NIC
-	Source         string  `json:"source"`
+	ID             string   `json:"id"` // in the catalog
+	GPU            string   `json:"gpu,omitempty"`
+	GPUs           int      `json:"gpus,omitempty"`
+	GPUPCIIDs      []string `json:"gpu_pci_ids,omitempty"`     // vendor:device, lower case hexadecimal
+	NIC            string   `json:"nic,omitempty"`             // of the fabric
+	NICs           int      `json:"nics,omitempty"`            // interfaces of the fabric
+	NICGbps        float64  `json:"nic_gbps,omitempty"`        // line rate per interface
+	PCIeGeneration int      `json:"pcie_generation,omitempty"` // of the slots of GPUs and NICs
+	PCIeLanes      int      `json:"pcie_lanes,omitempty"`      // per NIC
+	Source         string   `json:"source"`
 }

@@ -23,7 +23,7 @@ func machines(groups []intent.NodeGroup, cat *catalog.Catalog) ([]fabric.Nominal
 		nic := cat.NICs[model.NIC]
 		all = append(all, fabric.NominalMachine{
 			ID:  g.Machine,
-			GPU: model.GPU, GPUs: int(model.GPUs.Value),
+			GPU: model.GPU, GPUs: int(model.GPUs.Value), GPUPCIIDs: cat.GPUs[model.GPU].PCIID,
 			NIC: model.NIC, NICs: int(model.NICs.Value), NICGbps: nic.Rate(),
 			PCIeGeneration: int(model.PCIeGeneration.Value), PCIeLanes: nic.PCIeLink.Width,
 			Source: "catalog",

@@ -68,7 +68,7 @@ func TestCatalogReachesThePlan(t *testing.T) {
 		t.Errorf("%+v", third)
 	}
 	want := []fabric.NominalMachine{{
-		ID: "xe9680-mi300x-thor2", GPU: "mi300x", GPUs: 8, NIC: "thor2", NICs: 8, NICGbps: 400,
+		ID: "xe9680-mi300x-thor2", GPU: "mi300x", GPUs: 8, GPUPCIIDs: []string{"1002:74a1"}, NIC: "thor2", NICs: 8, NICGbps: 400,
 		PCIeGeneration: 5, PCIeLanes: 16, Source: "catalog",
 	}}
 	if diff := cmp.Diff(want, p.Machines); diff != "" {
