@@ -273,7 +273,7 @@ func TestNumbers(t *testing.T) {
 	}{
 		{fabric.Explained{}, ""},
 		{sickResult(), "156 GB/s at 8 GiB; healthy is 455 to 480; this is 33 % of what is expected; the bound is 735, set by 8 NICs of 400 Gb/s; each NIC carries 10.4 of 50 GB/s"},
-		{fabric.Explained{Measured: &fabric.Measured{Gbps: 395}, Expected: &fabric.Expected{Gbps: 392, Low: 380, High: 394}, Bound: bound}, "395 Gb/s; healthy is 380 to 394; the bound is 394, set by 1 NIC of 400 Gb/s"},
+		{fabric.Explained{Measured: &fabric.Measured{Gbps: 395}, Expected: &fabric.Expected{Gbps: 392, Low: 380, High: 394}, Bound: bound}, "395 Gb/s; above the expected 380 to 394; the bound is 394, set by 1 NIC of 400 Gb/s"},
 		{fabric.Explained{Measured: &fabric.Measured{US: 1250, Size: 8}, Expected: &fabric.Expected{US: 2, Low: 1.6, High: 2.5}, Bound: bound}, "1.25 ms at 8 B; healthy is 1.60 us to 2.50 us"},
 		{fabric.Explained{Measured: &fabric.Measured{Size: 8 << 30}, Expected: &fabric.Expected{BusBW: 100}}, "0 GB/s at 8 GiB; expected is 100 GB/s; this is 0 % of what is expected"},
 		{fabric.Explained{Measured: &fabric.Measured{BusBW: 50}}, "50.0 GB/s; the healthy range is unknown"},
