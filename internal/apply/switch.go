@@ -19,16 +19,16 @@ func Switches(switches []fabric.Switch, artifacts map[string][]fabric.Artifact, 
 		if inLab {
 			r.Status, r.Reason = fabric.NotApplicable, "not applicable in the lab: the leaf is a bridge of this machine"
 		} else {
-			r.Error = byHand(s, artifacts[s.Name], folder, len(switches) > 1)
+			r.Error = manualLoad(s, artifacts[s.Name], folder, len(switches) > 1)
 		}
 		all = append(all, r)
 	}
 	return all
 }
 
-// byHand describes how to load the files of a switch. For many switches the text is the same, with a placeholder for the name, so
-// that a report can group them.
-func byHand(s fabric.Switch, files []fabric.Artifact, folder string, many bool) string {
+// manualLoad describes how to load the files of a switch. For many switches the text is the same, with SWITCH instead of
+// the name, so that a report can group them.
+func manualLoad(s fabric.Switch, files []fabric.Artifact, folder string, many bool) string {
 	os, err := switchos.Find(s.OS)
 	if err != nil {
 		return err.Error()

@@ -56,7 +56,7 @@ func plannedCases() []oneCase {
 		{"gpu-device", "one is not in the list", "host1", isUnknown, "0000:84:00.0 is of the class and vendor of its GPUs", both(noPlan, fewerGPUs(1))},
 		{"gpu-planned", "all", "host1", isPass, "", asPlanned},
 		{"gpu-planned", "of the planned model", "host1", isPass, "", figure(func(m *fabric.NominalMachine) { m.GPUPCIIDs = []string{"1002:74a1"} })},
-		{"gpu-planned", "of another model", "host1", isUnknown, "8 GPUs of host1 are of another model than mi300x (10de:2330)", figure(func(m *fabric.NominalMachine) { m.GPUPCIIDs = []string{"10de:2330"} })},
+		{"gpu-planned", "of another model", "host1", isUnknown, "8 GPUs of host1 are not seen to be mi300x (10de:2330)", figure(func(m *fabric.NominalMachine) { m.GPUPCIIDs = []string{"10de:2330"} })},
 		{"gpu-planned", "two of eight", "host1", isFail, "host1 has 2 of the 8 GPUs of its planned machine tested. 6 of 8 GPUs", fewerGPUs(6)},
 		{"gpu-planned", "one cannot be identified", "host1", isUnknown, "7 of the planned 8 GPUs of host1 were seen, and 1 PCI function could not be identified: pci 0000:84:00.0: permission denied", both(fewerGPUs(1), gone("pci 0000:84:00.0"))},
 		{"gpu-planned", "not read", "host1", isUnknown, "permission denied", both(fewerGPUs(8), gone("pci"))},

@@ -42,7 +42,7 @@ func judgeGPUPlanned(in NodeInput) []Verdict {
 	switch {
 	case have == m.GPUs && len(others) > 0:
 		return in.asNode(Verdict{Evidence: append(seen, saw("/sys/bus/pci/devices", andMore(others[:min(len(others), mostNamed)], len(others)))), Expected: expected,
-			Why: fmt.Sprintf("%s of %s are of another model than %s (%s), the GPU of the planned machine %s: the cluster file names another machine, or the catalog lacks this edition",
+			Why: fmt.Sprintf("%s of %s are not seen to be %s (%s), the GPU of the planned machine %s: the cluster file names another machine, the catalog lacks this edition, or the id was not read",
 				fabric.Count(len(others), "GPU"), in.Facts.Node, m.GPU, strings.Join(m.GPUPCIIDs, ", "), m.ID)})
 	case have == m.GPUs:
 		return in.asNode(pass(expected, seen...))
@@ -65,16 +65,21 @@ func judgeGPUPlanned(in NodeInput) []Verdict {
 	})
 }
 
-// otherGPUs lists the GPUs whose PCI ids are not those of the planned machine's. Without ids in the plan there are none.
+// otherGPUs lists the GPUs that are not seen to have a PCI id of the planned machine's GPU. Without ids in the plan there
+// are none.
 func (in NodeInput) otherGPUs(m *fabric.NominalMachine) []string {
+	if len(m.GPUPCIIDs) == 0 {
+		return nil
+	}
 	var out []string
-	for i := range in.Facts.PCI {
-		d := &in.Facts.PCI[i]
-		if len(m.GPUPCIIDs) == 0 || !in.isGPU(d.Address) {
+	for _, g := range in.Facts.GPUs {
+		d, ok := in.view.pci[g.PCI]
+		if !ok {
+			out = append(out, g.PCI+" has no PCI id that was read")
 			continue
 		}
 		if id := fmt.Sprintf("%04x:%04x", d.Vendor, d.Device); !slices.Contains(m.GPUPCIIDs, id) {
-			out = append(out, d.Address+" is "+id)
+			out = append(out, g.PCI+" is "+id)
 		}
 	}
 	return out

@@ -176,7 +176,7 @@ func sealed(body string) []byte {
 // the same words as before. Another link speed or NUMA node read from elsewhere would be said.
 func TestTopologyOfADamagedRecording(t *testing.T) {
 	if testing.Short() {
-		t.Skip("some hundred recordings")
+		t.Skip("-short: some hundred recordings are damaged and read")
 	}
 	cat, err := catalog.Load()
 	if err != nil {

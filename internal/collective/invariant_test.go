@@ -146,7 +146,7 @@ func FuzzPredict(f *testing.F) {
 	cat := loaded(f)
 	f.Fuzz(func(t *testing.T, gpu, net, cpu string, nodes, gpus, nics int, gbps, over float64, what uint8, algo, proto string, size int64) {
 		if gpus > 8 || nics > 8 {
-			t.Skip("NCCL's search of large machines is another package's to bound")
+			t.Skip("more than 8 GPUs or NICs: the search of large machines is fuzzed in ncclgraph")
 		}
 		nvlink := what&0x80 == 0
 		c, err := New(cat, fabric.Hardware{GPU: gpu, Net: net, CPU: cpu, Nodes: nodes, GPUsPerNode: gpus, NICsPerNode: nics, NICGbps: gbps, Oversubscription: over, NVLink: &nvlink})

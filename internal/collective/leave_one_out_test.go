@@ -132,7 +132,7 @@ func clusters() [][]string {
 // figures fitted to a cluster, it would be far worse off than with them.
 func TestLeaveOneOut(t *testing.T) {
 	if testing.Short() {
-		t.Skip("slow")
+		t.Skip("-short: every figure is estimated again without each cluster")
 	}
 	all := readMeasured(t)
 	var held, kept []float64

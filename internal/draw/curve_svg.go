@@ -64,7 +64,7 @@ func CurveSVG(w io.Writer, c Curve) error {
 	var s svg
 	p := newPlot(c, svgSeries)
 	if len(p.series) == 0 {
-		notDrawn(&s, "Curve: no data. There is no number to draw.")
+		notDrawn(&s, "Curve: no data. There are no values to draw.")
 		return s.writeTo(w)
 	}
 	thinned := false

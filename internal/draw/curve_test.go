@@ -160,7 +160,7 @@ func TestCurveBadNumbers(t *testing.T) {
 	bad := []CurveRow{{8, nan, nan, nan, nan, "e"}, {16, inf, -inf, inf, inf, "e"}, {0, 5, 4, 6, 7, "e"}, {-8, 5, 4, 6, 7, "e"}, {32, -1, -2, -3, -4, "e"}, {64, 1e300, 1e300, 1e300, 1e300, "e"}}
 	points := []CurvePoint{{8, nan}, {16, inf}, {0, 3}, {-1, 3}, {32, -5}, {math.MaxInt64, 1e308}}
 	only := Curve{Series: []CurveSeries{{Measured: points, Expected: bad}}}
-	if text := curveText(t, only, 80, CurveOptions{}); text != "curve: no data, there is no number to draw\n" {
+	if text := curveText(t, only, 80, CurveOptions{}); text != "curve: no data, there are no values to draw\n" {
 		t.Errorf("a curve of no numbers is drawn as:\n%s", text)
 	}
 	mixed := sickCurve()

@@ -80,7 +80,7 @@ func CurveText(w io.Writer, c Curve, width int, o CurveOptions) error {
 	width = max(width, plotLeast)
 	p := newPlot(c, textSeries)
 	if len(p.series) == 0 {
-		b.WriteString("curve: no data, there is no number to draw\n")
+		b.WriteString("curve: no data, there are no values to draw\n")
 	} else {
 		p.writeText(&b, fabric.Printable(c.Title), width, o)
 	}

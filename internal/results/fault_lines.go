@@ -59,23 +59,20 @@ var (
 	denials = pattern(`(?i)\b(?:no|zero|without|any|0|not) (?:\w+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b|(?-i:^\s*(?:[A-Z]\w* ){1,2}Errors\s*$)`)
 )
 
-// everyday are lines of programs that speak of an error and do not concern a collective of NCCL.
-var everyday = []string{
-	"error initializing an OpenFabrics device", // Open MPI's own transport, which NCCL does not use
-	"Errors with asterisks indicate",           // the legend of rccl-tests
-	"orte_base_help_aggregate",                 // Open MPI, after any help message
-	"unused environment variable",              // UCX, of variables of other versions
-	"module verification failed: signature",    // the kernel, at each load of a driver built on the host
-	"couldn't load driver 'libsiw-",            // libibverbs, of providers in software, whose libraries a container lacks
-	"couldn't load driver 'librxe-",
-	"cannot be preloaded",     // ld.so, which goes on without
-	"gds_ds12_lock_pthread.c", // PMIx under Open MPI 4, which goes on without
-	"network addresses of",    // PyTorch, where a name has no IPv6 address
-	"Setting locale failed",   // perl
-	"regulatory.db",           // the kernel, of Wi-Fi
-	"errors=remount-ro",       // an option of a mount
-	"Kernel command line:",    // its options, such as panic=10
-}
+// everyday are whole messages that speak of an error and do not concern a collective, each as its program prints it. Only
+// the message is left out: what else stands on the line is looked at.
+var everyday = pattern(`There was an error initializing an OpenFabrics device\.` + // Open MPI's own transport, which NCCL does not use
+	`|Errors with asterisks indicate errors that have exceeded the maximum threshold` + // the legend of rccl-tests
+	`|Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages` + // Open MPI, after any help message
+	`|UCX +WARN +unused environment variables?: \w+(?: \(set UCX_WARN_UNUSED_ENV_VARS=n to suppress this warning\))?` + // of other versions
+	`|module verification failed: signature and/or required key missing - tainting kernel` + // each driver built on the host
+	`|libibverbs: Warning: couldn't load driver 'lib(?:siw|rxe)-rdmav\d+\.so': lib(?:siw|rxe)-rdmav\d+\.so: cannot open shared object file: No such file or directory` + // NICs in software
+	`|ERROR: ld\.so: object '[^']*' from LD_PRELOAD cannot be preloaded \([^)]*\): ignored\.` + // which goes on without
+	`|PMIX ERROR: ERROR in file \S*gds_ds12_lock_pthread\.c at line \d+` + // PMIx under Open MPI 4, which goes on without
+	`|perl: warning: Setting locale failed\.` +
+	`|Direct firmware load for regulatory\.db failed with error -2` + // the kernel, of Wi-Fi
+	`|\berrors=remount-ro\b` + // an option of a mount
+	`|\bKernel command line: .*`) // its options, such as panic=10
 
 // stems are pieces of which every line that a form or a word finds has at least one, in lower case.
 var stems = []string{
@@ -139,11 +136,7 @@ func faultLevel(text string) fabric.LineLevel {
 	if len(text) > longestFault {
 		return fabric.LineSuspect
 	}
-	for _, known := range everyday {
-		if strings.Contains(text, known) {
-			return ""
-		}
-	}
+	text = everyday().ReplaceAllString(text, " ")
 	for _, f := range faultForms {
 		if f.form().MatchString(text) && troubleLeft(text) {
 			return f.level

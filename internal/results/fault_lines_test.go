@@ -110,6 +110,8 @@ func TestEverydayLines(t *testing.T) {
 		"ERROR: ld.so: object '/x.so' from LD_PRELOAD cannot be preloaded (cannot open shared object file): ignored.",
 		"PMIX ERROR: ERROR in file gds_ds12_lock_pthread.c at line 168",
 		"perl: warning: Setting locale failed.",
+		"Kernel command line: BOOT_IMAGE=/vmlinuz ro panic=10",
+		"EXT4-fs (sda1): mounted filesystem with ordered data mode. Opts: errors=remount-ro",
 		"[    1.2] mlx5_core 0000:3b:00.0: firmware version: 28.39.1002",
 		"[    1.2] mlx5_core 0000:3b:00.0: 252.048 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x16 link)",
 		"[    1.2] mlx5_core 0000:3b:00.0 eth2: Link up",
@@ -121,6 +123,24 @@ func TestEverydayLines(t *testing.T) {
 		t.Run(line, func(t *testing.T) {
 			if level := faultLevel(line); level != "" && !strings.HasPrefix(line, "#  ") {
 				t.Errorf("%q", level)
+			}
+		})
+	}
+}
+
+// A message of everyday hides nothing that stands on the line beside it.
+func TestFaultBesideAnEverydayMessage(t *testing.T) {
+	for _, line := range []string{
+		`Setting locale failed: the job was killed by signal 9`,
+		`EXT4-fs (sda1): errors=remount-ro; NVRM: Xid (PCI:0000:1b:00): 79, GPU has fallen off the bus.`,
+		`WARNING: There was an error initializing an OpenFabrics device. Segmentation fault (core dumped)`,
+		`libibverbs: Warning: couldn't load driver 'libmlx5-rdmav34.so': libmlx5-rdmav34.so: cannot open shared object file: No such file or directory`,
+		`failed to get network addresses of node2: timed out`,
+		`unused environment variable, then fatal error`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			if faultLevel(line) == "" {
+				t.Error("it is no fault")
 			}
 		})
 	}
