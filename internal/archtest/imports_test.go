@@ -31,7 +31,9 @@ var allowed = map[string]string{
 	"internal/intent":   "fabric catalog",
 	"internal/nic":      "fabric",
 	"internal/switchos": "fabric",
-	"internal/results":  "fabric",
+	"internal/messages": "fabric",
+	"internal/causes":   "fabric",
+	"internal/results":  "fabric messages",
 
 	// a machine, and what NCCL makes of it
 	"internal/topology":   "fabric catalog",
@@ -56,8 +58,8 @@ var allowed = map[string]string{
 	// verdicts
 	"internal/check":    "fabric topology nic",
 	"internal/bench":    "fabric host kube render results",
-	"internal/evidence": "fabric results",
-	"internal/diagnose": "fabric evidence collective",
+	"internal/evidence": "fabric messages results",
+	"internal/diagnose": "fabric causes evidence messages collective",
 	"internal/mesh":     "fabric",
 
 	// for people

@@ -13,10 +13,13 @@ const (
 	CauseATSDisabled            CauseID = "ats-disabled"
 	CauseBenignVF               CauseID = "benign-vf"
 	CauseBondHashing            CauseID = "bond-hashing"
+	CauseBootstrapInterface     CauseID = "bootstrap-interface"
+	CauseCollectiveMismatch     CauseID = "collective-mismatch"
 	CauseCPUAffinity            CauseID = "cpu-affinity"
 	CauseDeviceFault            CauseID = "device-fault"
 	CauseDriverABI              CauseID = "driver-abi"
 	CauseDriverConflict         CauseID = "driver-conflict"
+	CauseDuplicateGPU           CauseID = "duplicate-gpu"
 	CauseEnvNotForwarded        CauseID = "env-not-forwarded"
 	CauseESXiDriverUnloaded     CauseID = "esxi-driver-unloaded"
 	CauseFabricManager          CauseID = "fabric-manager"
@@ -26,6 +29,7 @@ const (
 	CauseGDRDisabled            CauseID = "gdr-disabled"
 	CauseGIDIndex               CauseID = "gid-index"
 	CauseGPUDriver              CauseID = "gpu-driver"
+	CauseGPUMemory              CauseID = "gpu-memory"
 	CauseGPUNICMisaligned       CauseID = "gpu-nic-misaligned"
 	CauseGPUThrottled           CauseID = "gpu-throttled"
 	CauseHalfPortTwin           CauseID = "half-port-twin"
@@ -33,6 +37,7 @@ const (
 	CauseHealthy                CauseID = "healthy"
 	CauseHostMemoryInterleaving CauseID = "host-memory-interleaving"
 	CauseIOMMUTranslated        CauseID = "iommu-translated"
+	CauseLauncherSetup          CauseID = "launcher-setup"
 	CauseLibraryBuild           CauseID = "library-build"
 	CauseLinkDown               CauseID = "link-down"
 	CauseMemlock                CauseID = "memlock"
@@ -52,14 +57,17 @@ const (
 	CausePCIeDowngradedUpstream CauseID = "pcie-downgraded-upstream"
 	CausePKeyMismatch           CauseID = "pkey-mismatch"
 	CausePortRateLow            CauseID = "port-rate-low"
+	CauseProcessKilled          CauseID = "process-killed"
 	CauseQoSClassMismatch       CauseID = "qos-class-mismatch"
 	CauseRDMADriver             CauseID = "rdma-driver"
 	CauseRoCELossy              CauseID = "roce-lossy"
 	CauseRouteMissing           CauseID = "route-missing"
+	CauseSHMFull                CauseID = "shm-full"
 	CauseSlowLink               CauseID = "slow-link"
 	CauseSlowNode               CauseID = "slow-node"
 	CauseSocketFallback         CauseID = "socket-fallback"
 	CauseSRIOVLeftOn            CauseID = "sriov-left-on"
+	CauseStorageFull            CauseID = "storage-full"
 	CauseSubnetManager          CauseID = "subnet-manager"
 	CauseSwitchOSVersion        CauseID = "switch-os-version"
 	CauseTopoXMLWrong           CauseID = "topo-xml-wrong"
@@ -79,6 +87,7 @@ type Cause struct {
 	Against    []Evidence `json:"against,omitempty"`
 	Confirm    string     `json:"confirm,omitempty"` // the next command to run
 	Fix        string     `json:"fix,omitempty"`
+	Gain       *Gain      `json:"gain,omitempty"` // what would be measured once it alone is fixed
 }
 
 // Subjects lists all that the cause affects.

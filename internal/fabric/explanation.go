@@ -27,6 +27,17 @@ func (v Verdict) Status() Status {
 type Explanation struct {
 	Meta
 	Results []Explained `json:"results"`
+	Sources []Source    `json:"sources,omitempty"` // what was read, file by file
+}
+
+// Source is a file that was given, or a member of a folder or archive, and what was made of it.
+type Source struct {
+	File      string    `json:"file"`
+	Holds     []string  `json:"holds,omitempty"` // results and outputs of tools that were found in it: nccl-tests, lspci, dmesg
+	Lines     int       `json:"lines,omitempty"`
+	Unclaimed int       `json:"unclaimed,omitempty"` // lines that no reader and no message claims, blank ones aside
+	Samples   []LogLine `json:"samples,omitempty"`   // of those, the first
+	Error     string    `json:"error,omitempty"`     // why it could not be read, or not whole
 }
 
 // Explained is the verdict on one result.
@@ -43,6 +54,9 @@ type Explained struct {
 	Notes    []Evidence   `json:"notes,omitempty"` // remarks on the result itself: misprints, gaps, cliffs
 	Causes   []Cause      `json:"causes"`          // most likely first
 	Next     string       `json:"next,omitempty"`  // what leads to a verdict where there is none
+	Steps    []Step       `json:"steps,omitempty"` // measurements that tell the causes apart, the best first
+	Other    float64      `json:"other,omitempty"` // probability that it is none of the causes
+	Repair   *Repair      `json:"repair,omitempty"`
 	Assumed  []Assumption `json:"assumptions,omitempty"`
 }
 
@@ -87,4 +101,28 @@ func (x *Explanation) Status() Status {
 		status = worst(status, r.Verdict.Status())
 	}
 	return status
+}
+
+// Step is a measurement that would tell causes apart.
+type Step struct {
+	ID      string  `json:"id"`
+	Command string  `json:"command"`
+	Minutes float64 `json:"minutes"` // what it costs a person
+	Bits    float64 `json:"bits"`    // information that it is expected to give on the causes
+	Tells   string  `json:"tells"`   // what its outcomes mean
+}
+
+// Gain is what would be measured if one or more causes were fixed and all else stayed, bus bandwidth in GB/s.
+type Gain struct {
+	From float64 `json:"from_gbs"`
+	Low  float64 `json:"low_gbs"`
+	High float64 `json:"high_gbs"`
+	Why  string  `json:"why"` // from which prediction or formula
+}
+
+// Repair is the smallest set of causes that together explain all of a loss.
+type Repair struct {
+	Causes      []CauseID `json:"causes,omitempty"`
+	Gain        *Gain     `json:"gain,omitempty"` // of all of them together
+	Undecidable string    `json:"undecidable,omitempty"`
 }

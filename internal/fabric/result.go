@@ -147,9 +147,25 @@ type PerftestRow struct {
 
 // LogLine is a relevant line of a log.
 type LogLine struct {
-	Line  int       `json:"line,omitempty"`
-	Text  string    `json:"text"`
-	Level LineLevel `json:"level,omitempty"`
+	Line    int       `json:"line,omitempty"`
+	Text    string    `json:"text"`
+	Level   LineLevel `json:"level,omitempty"`
+	Message string    `json:"message,omitempty"` // id in the catalogue of messages: nccl/ib-completion; empty: none is known
+	Host    string    `json:"host,omitempty"`    // the first that printed it
+	Rank    *int      `json:"rank,omitempty"`    // the first that printed it
+	Count   int       `json:"count,omitempty"`   // how many lines are the same message of the same host
+}
+
+// LogHost is what one host of a log chose, so that hosts can be compared.
+type LogHost struct {
+	Host    string            `json:"host"`
+	Library string            `json:"library,omitempty"` // version
+	Net     string            `json:"net,omitempty"`
+	Plugin  string            `json:"plugin,omitempty"` // of the network, as loaded; "internal": none
+	HCAs    []string          `json:"hcas,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Direct  int               `json:"gdr_sends,omitempty"`   // connections over the network with GDRDMA that this host reports
+	Bounced int               `json:"other_sends,omitempty"` // and without
 }
 
 // LineLevel is what a line says of the run. The zero value is a line that speaks of no fault.
@@ -171,6 +187,7 @@ type NCCLLog struct {
 	Net         string            `json:"net,omitempty"`       // IB, Socket, AWS Libfabric, ...: the plugin in use
 	HCAs        []string          `json:"hcas,omitempty"`      // as NET/IB lists them: mlx5_0:1/RoCE
 	Hosts       []string          `json:"hosts,omitempty"`
+	ByHost      []LogHost         `json:"by_host,omitempty"` // sorted by host; nothing where no line names its host
 	Ranks       int               `json:"ranks,omitempty"`
 	Nodes       int               `json:"nodes,omitempty"`
 	GPUs        []LogGPU          `json:"gpus,omitempty"`
