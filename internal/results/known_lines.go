@@ -38,6 +38,12 @@ func (s said) id() string {
 	return s.message.ID
 }
 
+// messageID is the id of the message that a text is; empty: none is known.
+func messageID(text string) string {
+	m, _ := catalogue().Find(text)
+	return said{message: m}.id()
+}
+
 // optional are features that healthy runs often lack, so that the warning of a program that goes on without one speaks of
 // no fault: NCCL warns of a plugin for network or tuning that was never installed, and NVLS needs NVSwitch.
 var optional = []messages.Feature{messages.Plugin, messages.Tuner, messages.NVLS}
