@@ -20,6 +20,8 @@ type folders struct {
 	held   string // tables that no constant was read from
 	runs   string // runs on two H200
 	sizing sizingFolders
+	// formats are the messages in the sources of programs.
+	formats string
 }
 
 func main() {
@@ -29,6 +31,7 @@ func main() {
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
+	flag.StringVar(&from.formats, "formats", "../shared/data/messages", "folder with the formats of programs' messages")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
 	page := flag.String("markdown", "", "write the figures to this file too")
 	flag.Parse()
@@ -51,7 +54,7 @@ type figures struct {
 	tables, held []outcome
 	runs         []run
 
-	diagnosis, sizing string // as printed
+	diagnosis, sizing, messages string // as printed
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -82,15 +85,22 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
-	var diagnosis, models bytes.Buffer
+	var diagnosis, models, known bytes.Buffer
 	if !diagnosisReport(&diagnosis) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
 		missed++
 	}
-	f.diagnosis, f.sizing = diagnosis.String(), models.String()
-	fmt.Fprintf(w, "%s%s", f.diagnosis, f.sizing)
+	met, err := messagesReport(&known, from.formats)
+	if err != nil {
+		return 0, err
+	}
+	if !met {
+		missed++
+	}
+	f.diagnosis, f.sizing, f.messages = diagnosis.String(), models.String(), known.String()
+	fmt.Fprintf(w, "%s%s%s", f.diagnosis, f.messages, f.sizing)
 	if page == "" {
 		return missed, nil
 	}
