@@ -1,0 +1,133 @@
+package causes
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Limits of what is offered and shown.
+const (
+	leastBits    = 0.05 // a step below it moves no probability by more than a few percent
+	shownOutcome = 0.03 // an outcome less probable than "hardly" is left out of the text
+	shownCause   = 0.10 // a cause below it after an outcome is not what the outcome means
+	shownCauses  = 3    // causes per outcome: more cannot be remembered
+)
+
+// Next returns the measurements that are expected to tell most about the causes for what they cost, the best first, at
+// most as many as max. posterior and other are the probabilities so far; they need not add up to 1. have reports whether
+// what a step needs is at hand; nil: everything is. What a step tells is the mutual information between the true cause and
+// its outcome, in bits; what it costs is its minutes and the attention that any step takes.
+func (s *Set) Next(posterior map[fabric.CauseID]float64, other float64, have func(needs []string) bool, most int) []fabric.Step {
+	b := newBelief(posterior, other)
+	if b == nil {
+		return nil
+	}
+	type offer struct {
+		step  fabric.Step
+		value float64 // bits per minute
+	}
+	var offers []offer
+	for _, step := range s.steps {
+		if have != nil && !have(step.Needs) {
+			continue
+		}
+		outcomes, bits := b.measure(step)
+		if bits < leastBits {
+			continue
+		}
+		offers = append(offers, offer{
+			step:  fabric.Step{ID: step.ID, Command: step.Command, Minutes: step.Minutes, Bits: bits, Tells: b.tells(step, outcomes)},
+			value: bits / (step.Minutes + s.attention),
+		})
+	}
+	slices.SortStableFunc(offers, func(x, y offer) int { return cmp.Compare(y.value, x.value) })
+	out := make([]fabric.Step, 0, min(len(offers), max(most, 0)))
+	for _, o := range offers[:cap(out)] {
+		out = append(out, o.step)
+	}
+	return out
+}
+
+// belief is a posterior in a fixed order, so that sums do not depend on the order of a map. The last place is that of
+// what is none of the causes; its id is empty.
+type belief struct {
+	ids []fabric.CauseID
+	p   []float64
+}
+
+// newBelief scales probabilities so that they add up to 1; nil where there are none.
+func newBelief(posterior map[fabric.CauseID]float64, other float64) *belief {
+	b := &belief{}
+	total := 0.0
+	add := func(id fabric.CauseID, p float64) {
+		if p > 0 && !math.IsInf(p, 0) { // NaN is not above 0
+			b.ids, b.p = append(b.ids, id), append(b.p, p)
+			total += p
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(posterior)) {
+		add(id, posterior[id])
+	}
+	add("", other)
+	if total == 0 {
+		return nil
+	}
+	for i := range b.p {
+		b.p[i] /= total
+	}
+	return b
+}
+
+// measure returns how probable each outcome of a step is, and the bits that it is expected to give.
+func (b *belief) measure(step Step) (outcomes []float64, bits float64) {
+	outcomes = make([]float64, len(step.Outcomes))
+	within := 0.0 // bits of the outcome that stay open when the cause is known
+	for i, id := range b.ids {
+		r := step.response(id)
+		within += b.p[i] * r.entropy
+		for k, p := range r.p {
+			outcomes[k] += b.p[i] * p
+		}
+	}
+	return outcomes, max(0, entropy(outcomes)-within)
+}
+
+// tells writes what each outcome would mean: the causes that lead after it, with their probability.
+func (b *belief) tells(step Step, outcomes []float64) string {
+	var parts []string
+	for k, o := range step.Outcomes {
+		if outcomes[k] >= shownOutcome {
+			parts = append(parts, o.See+": "+b.after(step, k, outcomes[k]))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// after returns the causes that lead once an outcome was seen.
+func (b *belief) after(step Step, outcome int, probable float64) string {
+	type lead struct {
+		id fabric.CauseID
+		p  float64
+	}
+	var leads []lead
+	for i, id := range b.ids {
+		if p := b.p[i] * step.response(id).p[outcome] / probable; id != "" && p >= shownCause {
+			leads = append(leads, lead{id, p})
+		}
+	}
+	if len(leads) == 0 {
+		return "none of the causes stands out"
+	}
+	slices.SortStableFunc(leads, func(x, y lead) int { return cmp.Compare(y.p, x.p) })
+	var words []string
+	for _, l := range leads[:min(len(leads), shownCauses)] {
+		words = append(words, fmt.Sprintf("%s %.0f %%", l.id, 100*l.p))
+	}
+	return strings.Join(words, ", ")
+}
