@@ -126,6 +126,16 @@ func (s *Set) Prior(class Class, id fabric.CauseID) float64 { return s.prior[cla
 // Other returns how likely it is that none of the causes is the true one.
 func (s *Set) Other(class Class) float64 { return s.other[class].Share }
 
+// Narrow returns the set with only the measurements that make sense in a class of failure (empty: unknown, all do) and
+// whose kind of output was not given already.
+func (s *Set) Narrow(class Class, given ...string) *Set {
+	narrow := *s
+	narrow.steps = slices.DeleteFunc(slices.Clone(s.steps), func(step Step) bool {
+		return !step.In(class) || slices.Contains(given, step.Gives)
+	})
+	return &narrow
+}
+
 // StepsFor returns the measurements in which a cause is named, the cheapest first.
 func (s *Set) StepsFor(id fabric.CauseID) []Step {
 	var out []Step

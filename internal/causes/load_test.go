@@ -151,6 +151,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"steps", "others: hardly", "others: never", `word "never": unknown`},
 		{"steps", "minutes: 1\n", "minutes: 0\n", "nccl-net-log: minutes: 0 is not above 0"},
 		{"steps", "needs: [rerun]", "needs: [luck]", `nccl-net-log: needs: word "luck": unknown`},
+		{"steps", "classes: [slow]", "classes: [fast]", "classes: fast: unknown class"},
 		{"steps", "id: first-warning", "id: nccl-net-log", "nccl-net-log: twice"},
 		{"steps", "attention: {minutes: 0.5", "attention: {minutes: 0", "attention: needs minutes"},
 		{"steps", "  gives: nccl-log\n", "", "nccl-net-log: gives: missing"},

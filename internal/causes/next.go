@@ -98,18 +98,28 @@ func (b *belief) measure(step Step) (outcomes []float64, bits float64) {
 	return outcomes, max(0, entropy(outcomes)-within)
 }
 
-// tells writes what each outcome would mean: the causes that lead after it, with their probability.
+// tells writes what each outcome would mean: the causes that lead after it, with their probability. Outcomes after which
+// none leads come last, as one.
 func (b *belief) tells(step Step, outcomes []float64) string {
 	var parts []string
+	open := false
 	for k, o := range step.Outcomes {
-		if outcomes[k] >= shownOutcome {
-			parts = append(parts, o.See+": "+b.after(step, k, outcomes[k]))
+		if outcomes[k] < shownOutcome {
+			continue
 		}
+		if lead := b.after(step, k, outcomes[k]); lead != "" {
+			parts = append(parts, o.See+": "+lead)
+		} else {
+			open = true
+		}
+	}
+	if open {
+		parts = append(parts, "else: none of the causes leads")
 	}
 	return strings.Join(parts, "; ")
 }
 
-// after returns the causes that lead once an outcome was seen.
+// after returns the causes that lead once an outcome was seen; empty: none does.
 func (b *belief) after(step Step, outcome int, probable float64) string {
 	type lead struct {
 		id fabric.CauseID
@@ -120,9 +130,6 @@ func (b *belief) after(step Step, outcome int, probable float64) string {
 		if p := b.p[i] * step.response(id).p[outcome] / probable; id != "" && p >= shownCause {
 			leads = append(leads, lead{id, p})
 		}
-	}
-	if len(leads) == 0 {
-		return "none of the causes stands out"
 	}
 	slices.SortStableFunc(leads, func(x, y lead) int { return cmp.Compare(y.p, x.p) })
 	var words []string

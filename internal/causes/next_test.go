@@ -136,6 +136,36 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
+// What makes no sense in a class, and what was given already, is not offered.
+func TestNarrow(t *testing.T) {
+	s := load(t)
+	p := posterior{"tree-artefact": 0.3, "collective-mismatch": 0.3, "hca-subset": 0.3}
+	offered := func(s *Set) []string { return ids(s.Next(p, 0.1, nil, 100)) }
+	for _, c := range []struct {
+		name  string
+		from  []string
+		id    string
+		wants bool
+	}{
+		{"all", offered(s), "algo-ring", true},
+		{"all", offered(s), "stacks-of-ranks", true},
+		{"slow", offered(s.Narrow(Slow)), "algo-ring", true},
+		{"slow", offered(s.Narrow(Slow)), "stacks-of-ranks", false},
+		{"hang", offered(s.Narrow(Hang)), "algo-ring", false},
+		{"hang", offered(s.Narrow(Hang)), "stacks-of-ranks", true},
+		{"log given", offered(s.Narrow(Slow, "nccl-log")), "nccl-net-log", false},
+		{"table given", offered(s.Narrow(Slow, "table")), "nccl-net-log", true},
+		{"class unknown", offered(s.Narrow("")), "stacks-of-ranks", true},
+	} {
+		if got := slices.Contains(c.from, c.id); got != c.wants {
+			t.Errorf("%s: %s offered is %v", c.name, c.id, got)
+		}
+	}
+	if len(s.Steps()) == len(s.Narrow(Slow).Steps()) || len(s.Steps()) != len(load(t).Steps()) {
+		t.Error("Narrow changed the set itself, or nothing")
+	}
+}
+
 // The same question has the same answer: sums do not depend on the order of a map.
 func TestDeterministic(t *testing.T) {
 	s := load(t)
@@ -159,7 +189,7 @@ func TestTells(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	got = s.Next(posterior{"memlock": 0.3}, 0.7, nil, 1)[0].Tells
-	if want := "yes it is: memlock 93 %; no: none of the causes stands out"; got != want {
+	if want := "yes it is: memlock 93 %; else: none of the causes leads"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package causes
 
 import (
 	"math"
+	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -11,6 +12,7 @@ type Step struct {
 	ID       string    `yaml:"id"`
 	Command  string    `yaml:"command"`
 	Minutes  float64   `yaml:"minutes"` // for a person with access, waiting included
+	Classes  []Class   `yaml:"classes"` // in which it makes sense; none: in all
 	Needs    []string  `yaml:"needs"`   // of the list in the file
 	Gives    string    `yaml:"gives"`   // the kind of its output
 	Outcomes []Outcome `yaml:"outcomes"`
@@ -30,6 +32,11 @@ type Outcome struct {
 type response struct {
 	p       []float64
 	entropy float64 // bits
+}
+
+// In reports whether the step makes sense in a class of failure; an empty class is an unknown one, where all do.
+func (s Step) In(class Class) bool {
+	return class == "" || len(s.Classes) == 0 || slices.Contains(s.Classes, class)
 }
 
 // Names reports whether the step says what it would show under a cause.

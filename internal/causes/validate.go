@@ -126,6 +126,11 @@ func (f *stepsFile) step(p *problems, of string, s Step, known map[fabric.CauseI
 	if len(s.Needs) == 0 {
 		p.add("%s: needs: missing", of)
 	}
+	for _, class := range s.Classes {
+		if !slices.Contains(Classes(), class) {
+			p.add("%s: classes: %s: unknown class", of, class)
+		}
+	}
 	for _, need := range s.Needs {
 		if f.Needs[need] == "" {
 			p.add("%s: needs: %w", of, fabric.UnknownName("word", need, slices.Sorted(maps.Keys(f.Needs))))
