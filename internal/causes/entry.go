@@ -1,7 +1,6 @@
 package causes
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -28,6 +27,7 @@ func Classes() []Class { return []Class{Slow, Hang, Crash, Start, Config} }
 // Entry is what is known of a cause.
 type Entry struct {
 	ID        fabric.CauseID   `yaml:"id"`
+	Topic     string           `yaml:"-"`     // title of the part of the list that it stands in
 	What      string           `yaml:"what"`  // one sentence
 	Signs     string           `yaml:"signs"` // what a person sees of it
 	Prior     map[Class]string `yaml:"prior"` // a word for each class
@@ -134,16 +134,4 @@ func (s *Set) Narrow(class Class, given ...string) *Set {
 		return !step.In(class) || slices.Contains(given, step.Gives)
 	})
 	return &narrow
-}
-
-// StepsFor returns the measurements in which a cause is named, the cheapest first.
-func (s *Set) StepsFor(id fabric.CauseID) []Step {
-	var out []Step
-	for _, step := range s.steps {
-		if step.Names(id) {
-			out = append(out, step)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Step) int { return cmp.Compare(a.Minutes, b.Minutes) })
-	return out
 }

@@ -22,7 +22,13 @@ var stepsYAML []byte
 type causesFile struct {
 	Words  map[string]float64 `yaml:"words"`
 	Other  map[Class]share    `yaml:"other"`
-	Causes []Entry            `yaml:"causes"`
+	Topics []topic            `yaml:"topics"`
+}
+
+// topic is a part of the list.
+type topic struct {
+	Title  string  `yaml:"title"`
+	Causes []Entry `yaml:"causes"`
 }
 
 // share is the part of the reports of a class whose cause is none of the list.
@@ -51,10 +57,15 @@ func read(causesText, stepsText []byte) (*Set, error) {
 	if err := errors.Join(decode("causes.yaml", causesText, &c), decode("steps.yaml", stepsText, &s)); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.validate(), s.validate(c.ids())); err != nil {
+	entries := c.entries()
+	byID := make(map[fabric.CauseID]int, len(entries))
+	for i, e := range entries {
+		byID[e.ID] = i
+	}
+	if err := errors.Join(c.validate(entries), s.validate(byID)); err != nil {
 		return nil, err
 	}
-	set := &Set{entries: c.Causes, byID: c.ids(), other: c.Other, prior: c.priors(), steps: s.Steps, attention: s.Attention.Minutes}
+	set := &Set{entries: entries, byID: byID, other: c.Other, prior: c.priors(entries), steps: s.Steps, attention: s.Attention.Minutes}
 	for i := range set.steps {
 		set.steps[i].weigh(s.Words)
 	}
@@ -75,26 +86,28 @@ func decode(name string, text []byte, v any) error {
 	return nil
 }
 
-// ids returns the place of each cause in the list.
-func (f *causesFile) ids() map[fabric.CauseID]int {
-	ids := make(map[fabric.CauseID]int, len(f.Causes))
-	for i, e := range f.Causes {
-		ids[e.ID] = i
+// entries are the causes of all topics, each with the title of its topic.
+func (f *causesFile) entries() (all []Entry) {
+	for _, t := range f.Topics {
+		for _, e := range t.Causes {
+			e.Topic = t.Title
+			all = append(all, e)
+		}
 	}
-	return ids
+	return all
 }
 
 // priors scales the weights of the words so that the causes of a class and its other add up to 1.
-func (f *causesFile) priors() map[Class]map[fabric.CauseID]float64 {
+func (f *causesFile) priors(entries []Entry) map[Class]map[fabric.CauseID]float64 {
 	out := make(map[Class]map[fabric.CauseID]float64, len(Classes()))
 	for _, class := range Classes() {
 		total := 0.0
-		for _, e := range f.Causes {
+		for _, e := range entries {
 			total += f.Words[e.Prior[class]]
 		}
 		known := 1 - f.Other[class].Share
-		out[class] = make(map[fabric.CauseID]float64, len(f.Causes))
-		for _, e := range f.Causes {
+		out[class] = make(map[fabric.CauseID]float64, len(entries))
+		for _, e := range entries {
 			out[class][e.ID] = known * f.Words[e.Prior[class]] / total
 		}
 	}

@@ -19,39 +19,52 @@ const (
 	shownCauses  = 3    // causes per outcome: more cannot be remembered
 )
 
+// offer is a step with what it is expected to tell.
+type offer struct {
+	Step
+	outcomes []float64 // how probable each is
+	bits     float64
+}
+
+// offers returns the steps that tell something, by bits per minute, the best first.
+func (s *Set) offers(b *belief, have func(needs []string) bool) (all []offer) {
+	for _, step := range s.steps {
+		if have != nil && !have(step.Needs) {
+			continue
+		}
+		if outcomes, bits := b.measure(step); bits >= leastBits {
+			all = append(all, offer{step, outcomes, bits})
+		}
+	}
+	slices.SortStableFunc(all, func(x, y offer) int {
+		return cmp.Compare(y.bits/(y.Minutes+s.attention), x.bits/(x.Minutes+s.attention))
+	})
+	return all
+}
+
 // Next returns the measurements that are expected to tell most about the causes for what they cost, the best first, at
-// most as many as max. posterior and other are the probabilities so far; they need not add up to 1. have reports whether
-// what a step needs is at hand; nil: everything is. What a step tells is the mutual information between the true cause and
-// its outcome, in bits; what it costs is its minutes and the attention that any step takes.
+// most as many as most says. posterior and other are the probabilities so far; they need not add up to 1. have reports
+// whether what a step needs is at hand; nil: everything is. What a step tells is the mutual information between the true
+// cause and its outcome, in bits; what it costs is its minutes and the attention that any step takes.
 func (s *Set) Next(posterior map[fabric.CauseID]float64, other float64, have func(needs []string) bool, most int) []fabric.Step {
 	b := newBelief(posterior, other)
 	if b == nil {
 		return nil
 	}
-	type offer struct {
-		step  fabric.Step
-		value float64 // bits per minute
-	}
-	var offers []offer
-	for _, step := range s.steps {
-		if have != nil && !have(step.Needs) {
-			continue
-		}
-		outcomes, bits := b.measure(step)
-		if bits < leastBits {
-			continue
-		}
-		offers = append(offers, offer{
-			step:  fabric.Step{ID: step.ID, Command: step.Command, Minutes: step.Minutes, Bits: bits, Tells: b.tells(step, outcomes)},
-			value: bits / (step.Minutes + s.attention),
-		})
-	}
-	slices.SortStableFunc(offers, func(x, y offer) int { return cmp.Compare(y.value, x.value) })
-	out := make([]fabric.Step, 0, min(len(offers), max(most, 0)))
-	for _, o := range offers[:cap(out)] {
-		out = append(out, o.step)
+	all := s.offers(b, have)
+	out := make([]fabric.Step, 0, min(len(all), max(most, 0)))
+	for _, o := range all[:cap(out)] {
+		out = append(out, fabric.Step{ID: o.ID, Command: o.Command, Minutes: o.Minutes, Bits: o.bits, Tells: b.tells(o.Step, o.outcomes)})
 	}
 	return out
+}
+
+// StepsFor returns the measurements that tell whether a cause, as likely as not, is the true one; the best first.
+func (s *Set) StepsFor(id fabric.CauseID) (steps []Step) {
+	for _, o := range s.offers(newBelief(map[fabric.CauseID]float64{id: 1}, 1), nil) {
+		steps = append(steps, o.Step)
+	}
+	return steps
 }
 
 // belief is a posterior in a fixed order, so that sums do not depend on the order of a map. The last place is that of

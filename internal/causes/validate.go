@@ -47,7 +47,7 @@ func (p *problems) probabilities(words map[string]float64) {
 	}
 }
 
-func (f *causesFile) validate() error {
+func (f *causesFile) validate(entries []Entry) error {
 	p := problems{file: "causes.yaml"}
 	p.probabilities(f.Words)
 	for _, class := range Classes() {
@@ -59,7 +59,7 @@ func (f *causesFile) validate() error {
 		p.add("other: unknown class")
 	}
 	seen := map[fabric.CauseID]bool{}
-	for i, e := range f.Causes {
+	for i, e := range entries {
 		of := cmp.Or(string(e.ID), fmt.Sprintf("cause %d", i+1))
 		p.said(of, "id", string(e.ID))
 		if seen[e.ID] {
@@ -72,6 +72,7 @@ func (f *causesFile) validate() error {
 }
 
 func (f *causesFile) entry(p *problems, of string, e Entry) {
+	p.said(of, "title of its topic", e.Topic)
 	p.said(of, "what", e.What)
 	p.said(of, "signs", e.Signs)
 	p.said(of, "reason", e.Reason)
