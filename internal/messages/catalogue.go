@@ -150,6 +150,8 @@ func patternProblem(pattern string) string {
 	switch {
 	case strings.ContainsAny(pattern, "\n\r"):
 		return "has a line break"
+	case strings.TrimSpace(pattern) != pattern:
+		return "begins or ends with a space, which a line may not have there"
 	case len(words) < 2:
 		return "has fewer than two words"
 	case longest < leastPart:
@@ -187,11 +189,21 @@ func (c *Catalogue) ByID(id string) (*Message, bool) {
 
 // Find returns the message that a line is: of those whose fixed parts the line has in order, the one with the most fixed
 // characters; of equals the first. What stands before and after is ignored, so the prefix of a log may be there or not.
-// The line is one line; a longer text is searched as one.
 func (c *Catalogue) Find(line string) (*Message, bool) {
 	i := c.index.find(line)
 	if i < 0 {
 		return nil, false
 	}
-	return &c.all[i], true
+	return &c.all[c.index.all[i].message], true
+}
+
+// Cut is Find, and returns the line without what the message has of it: two messages may have been written to one line.
+func (c *Catalogue) Cut(line string) (m *Message, rest string, found bool) {
+	i := c.index.find(line)
+	if i < 0 {
+		return nil, line, false
+	}
+	p := c.index.all[i]
+	from, to := span(line, p.parts)
+	return &c.all[p.message], line[:from] + " " + line[to:], true
 }

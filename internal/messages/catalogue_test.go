@@ -112,6 +112,24 @@ func TestIndexAgainstSearch(t *testing.T) {
 	}
 }
 
+// What stands beside a message on its line is left, and what its parts enclose is not.
+func TestCut(t *testing.T) {
+	c, err := load(one(strings.Replace(whole, `"some words here"`, `"some words * here"`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ line, rest string }{
+		{"some words and more here", " "},
+		{"before some words 1 here, after", "before  , after"},
+		{"some words some words 1 here and here", "some words   and here"},
+		{"other", "other"},
+	} {
+		if m, rest, found := c.Cut(tt.line); rest != tt.rest || found != (m != nil) || found == (tt.line == "other") {
+			t.Errorf("%q leaves %q, want %q", tt.line, rest, tt.rest)
+		}
+	}
+}
+
 func TestNothingIsFound(t *testing.T) {
 	c := catalogue(t)
 	for _, line := range []string{"", "x", "error", strings.Repeat("perl: warning: ", 100000), strings.Repeat("' from LD_PRELOAD cannot be preloaded (", 100000), "\xff\xfe\x00", "NCCL WARN "} {

@@ -107,17 +107,14 @@ func piece(text string) uint64 {
 
 func hash(w uint64) uint64 { return w * mixer >> (64 - setBits) }
 
-// find returns the place of the message of a line, -1 for none.
+// find returns the place of the best pattern of a line, -1 for none.
 func (x *index) find(line string) int {
 	best := -1
 	for len(line) > longest {
 		best = x.search(line[:longest], best)
 		line = line[longest-repeated:]
 	}
-	if best = x.search(line, best); best < 0 {
-		return -1
-	}
-	return x.all[best].message
+	return x.search(line, best)
 }
 
 // search returns the better of a pattern and the best of a line.
@@ -160,4 +157,16 @@ func inOrder(line string, parts []string) bool {
 		line = line[at+len(part):]
 	}
 	return true
+}
+
+// span returns where the parts of a pattern begin and end in a line that has them in order, as close together as can be.
+func span(line string, parts []string) (from, to int) {
+	for _, part := range parts {
+		to += strings.Index(line[to:], part) + len(part)
+	}
+	from = to
+	for _, part := range slices.Backward(parts) {
+		from = strings.LastIndex(line[:from], part)
+	}
+	return from, to
 }

@@ -19,6 +19,7 @@ type folders struct {
 	tables string // the tables of the bars, some of which constants of the model were read from
 	held   string // tables that no constant was read from
 	runs   string // runs on two H200
+	gains  string // recorded pairs of before and after
 	sizing sizingFolders
 }
 
@@ -27,6 +28,7 @@ func main() {
 	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
@@ -51,7 +53,7 @@ type figures struct {
 	tables, held []outcome
 	runs         []run
 
-	diagnosis, sizing string // as printed
+	diagnosis, gains, sizing string // as printed
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -82,15 +84,18 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
-	var diagnosis, models bytes.Buffer
+	var diagnosis, gains, models bytes.Buffer
 	if !diagnosisReport(&diagnosis) {
+		missed++
+	}
+	if !gainsReport(&gains, cat, from.gains, from.runs) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
 		missed++
 	}
-	f.diagnosis, f.sizing = diagnosis.String(), models.String()
-	fmt.Fprintf(w, "%s%s", f.diagnosis, f.sizing)
+	f.diagnosis, f.gains, f.sizing = diagnosis.String(), gains.String(), models.String()
+	fmt.Fprintf(w, "%s%s%s", f.diagnosis, f.gains, f.sizing)
 	if page == "" {
 		return missed, nil
 	}
