@@ -127,11 +127,11 @@ func (s *Set) Prior(class Class, id fabric.CauseID) float64 { return s.prior[cla
 func (s *Set) Other(class Class) float64 { return s.other[class].Share }
 
 // Narrow returns the set with only the measurements that make sense in a class of failure (empty: unknown, all do) and
-// whose kind of output was not given already.
+// that were not made already: given names steps, or kinds of output.
 func (s *Set) Narrow(class Class, given ...string) *Set {
 	narrow := *s
 	narrow.steps = slices.DeleteFunc(slices.Clone(s.steps), func(step Step) bool {
-		return !step.In(class) || slices.Contains(given, step.Gives)
+		return !step.In(class) || slices.Contains(given, step.Gives) || slices.Contains(given, step.ID)
 	})
 	return &narrow
 }

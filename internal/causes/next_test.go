@@ -139,7 +139,7 @@ func TestNothingToTell(t *testing.T) {
 // What makes no sense in a class, and what was given already, is not offered.
 func TestNarrow(t *testing.T) {
 	s := load(t)
-	p := posterior{"tree-artefact": 0.3, "collective-mismatch": 0.3, "hca-subset": 0.3}
+	p := posterior{"tree-artefact": 0.3, "collective-mismatch": 0.3, "hca-subset": 0.3, "nccl-settings": 0.3}
 	offered := func(s *Set) []string { return ids(s.Next(p, 0.1, nil, 100)) }
 	for _, c := range []struct {
 		name  string
@@ -154,6 +154,8 @@ func TestNarrow(t *testing.T) {
 		{"hang", offered(s.Narrow(Hang)), "algo-ring", false},
 		{"hang", offered(s.Narrow(Hang)), "stacks-of-ranks", true},
 		{"log given", offered(s.Narrow(Slow, "nccl-log")), "nccl-net-log", false},
+		{"step made", offered(s.Narrow(Slow, "nccl-net-log")), "nccl-net-log", false},
+		{"contrast known", offered(s.Narrow(Slow, "contrast unset")), "clean-environment", false},
 		{"table given", offered(s.Narrow(Slow, "table")), "nccl-net-log", true},
 		{"class unknown", offered(s.Narrow("")), "stacks-of-ranks", true},
 	} {
