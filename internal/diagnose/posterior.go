@@ -118,6 +118,7 @@ func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) 
 	for _, origin := range slices.Sorted(maps.Keys(origins)) {
 		w := origins[origin]
 		b.weights = append(b.weights, w)
+		b.own = b.own || w.log > 0 && w.evidence.Where().Own
 		if _, statement := w.evidence.(evidence.Statement); statement {
 			said = max(said, w.log)
 			continue
@@ -125,7 +126,6 @@ func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) 
 		total += w.log
 		if w.log > 0 {
 			b.hard = true
-			b.own = b.own || w.evidence.Where().Own
 			if s := subjectOf(w.evidence); s != (fabric.Subject{}) && b.about == fabric.ClusterSubject() {
 				b.about = s
 			}

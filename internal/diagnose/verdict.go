@@ -160,7 +160,9 @@ func (s *observed) goodNumbers(own []point, b beliefs, fault *belief, class caus
 		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but the network between the %d nodes was not measured", s.hw.Nodes)
 	case fault != nil && (s.contradicts(fault, across, class) || s.kind == fabric.ObservationFile && fault.probability >= likely):
 		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.reason()) + " contradicts them: they may be of different runs"
-	case s.complaint() != "":
+	case s.wayContradicts(across) != "":
+		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(s.wayContradicts(across)) + " contradicts them: they may be of different runs"
+	case s.complaint() != "" && !harmless(b.top().id):
 		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
 	best := s.headline(fabric.VerdictHealthy)
@@ -225,6 +227,16 @@ func (b *belief) reason() string {
 // harmless are causes that are no fault of the machines.
 func harmless(c fabric.CauseID) bool {
 	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
+}
+
+// wayContradicts is what a log says of the way between nodes that would not carry what was measured; empty: nothing.
+func (s *observed) wayContradicts(across bool) string {
+	for _, e := range s.seen {
+		if sign := e.Sign(); across && e.Where().Own && (sign == "measure sockets between nodes" || sign == "measure no connection with GDRDMA") {
+			return e.Where().Text
+		}
+	}
+	return ""
 }
 
 // contradicts reports whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
