@@ -276,6 +276,7 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 		env["NCCL_PROTO"] = e.Protocol
 	}
 	job := Job{Collective: p.collective, Env: env, DType: dtypeIn(e.Note + " " + e.Fact)}
+	o.s.job = job
 	if p.average {
 		o.averaged(p, hw, job)
 		return

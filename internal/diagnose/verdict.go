@@ -15,23 +15,25 @@ const surely = 0.5
 
 // explain judges a result in the light of what was seen with it.
 func (s *observed) explain(in Input, t *table) fabric.Explained {
-	s.gather(in.Findings)
+	s.gather(in.Findings, in.Predict)
 	class := classOf(s.seen)
-	b := infer(s.seen, class, in.Causes, t, in.Catalogue)
-	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Notes: s.notes, Assumed: s.assumed}
+	b := infer(s.seen, class, in, t)
+	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
 	out.Verdict, out.Why = s.verdict(b, class)
 	if p := s.headline(out.Verdict); p != nil {
 		p.fillIn(&out, s.hw)
 	}
 	if out.Verdict == fabric.VerdictHealthy {
-		out.Causes = s.healthyCauses(b, in.Causes, out.Why)
+		out.Causes, out.Notes = s.healthyCauses(b, in.Causes, out.Why), s.notes
 		return out
 	}
 	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
+	s.gains(&out, b, in.Predict)
 	out.Steps = in.Causes.Narrow(class, s.given()...).Next(b.byID(), b.other, nil, 3)
 	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
 		out.Next = s.nextTest()
 	}
+	out.Notes = s.notes
 	return out
 }
 
