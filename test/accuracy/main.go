@@ -20,6 +20,7 @@ type folders struct {
 	held   string // tables that no constant was read from
 	runs   string // runs on two H200
 	gains  string // recorded pairs of before and after
+	plants string // runs with planted faults
 	sizing sizingFolders
 }
 
@@ -29,6 +30,7 @@ func main() {
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
 	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
+	flag.StringVar(&from.plants, "planted", "test/accuracy/testdata/planted", "folder with runs on two H200 with planted faults")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
@@ -88,7 +90,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if !diagnosisReport(&diagnosis) {
 		missed++
 	}
-	if !gainsReport(&gains, cat, from.gains, from.runs) {
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.plants}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {

@@ -21,7 +21,7 @@ func TestBars(t *testing.T) {
 	var out bytes.Buffer
 	missed, err := report(&out, folders{
 		tables: "../shared/data/collectives", held: "test/accuracy/testdata/held-out", runs: "test/accuracy/testdata/h200x2",
-		gains:  "test/accuracy/testdata/gains.json",
+		gains: "test/accuracy/testdata/gains.json", plants: "test/accuracy/testdata/planted",
 		sizing: sizingFolders{sizing: "../shared/data/sizing", configs: configs},
 	}, "", "")
 	if err != nil {
