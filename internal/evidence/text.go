@@ -20,7 +20,7 @@ func Read(text string, seen Seen) []Evidence {
 	}
 	text = text[:min(len(text), maxText)]
 	seen.Text = strings.TrimSpace(text)
-	clauses := clausesOf(text)
+	clauses := Clauses(text)
 	contrasts, used := w.contrasts(text, clauses, seen)
 	out := append(contrasts, w.outcomes(clauses, seen)...)
 	for i, clause := range clauses {
@@ -57,7 +57,8 @@ func Changed(change, note string, effect Effect, seen Seen) []Evidence {
 	return out
 }
 
-func clausesOf(text string) []string {
+// Clauses cuts a text where one thing that is said ends and another begins.
+func Clauses(text string) []string {
 	var out []string
 	for _, c := range clauseEnd.Split(text, 128) {
 		if strings.TrimSpace(c) != "" {
@@ -179,3 +180,18 @@ func (w *words) statements(clause string, seen Seen) []Evidence {
 
 // inOrder finds a state in which a thing is as it should be.
 var inOrder = regexp.MustCompile(`(?i)\b(?:all|is|are|was|were) (?:\w+ )?(?:active|enabled|running|loaded|installed|configured|attached|correct|up|there)\b|\bno (?:errors?|drops?|retransmissions?)\b|\bdisabled and\b`)
+
+// SwitchesIn returns the ids of the states that a text names.
+func SwitchesIn(text string) []string {
+	w, err := loadWords()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, s := range w.switches {
+		if s.says.MatchString(text) {
+			out = append(out, s.id)
+		}
+	}
+	return out
+}

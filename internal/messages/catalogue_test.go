@@ -65,7 +65,7 @@ func TestEachPatternIsItsOwnMessage(t *testing.T) {
 					t.Errorf("%s: %q is %+v", m.ID, line, got)
 				}
 			}
-			if got, _ := c.Find(strings.TrimSpace(strings.ReplaceAll(p, "*", "7"))); got == nil || got.ID != m.ID {
+			if got, _ := c.Find(strings.ReplaceAll(p, "*", "7")); got == nil || got.ID != m.ID {
 				t.Errorf("%s: %q alone is %+v", m.ID, p, got)
 			}
 		}
@@ -108,6 +108,24 @@ func TestIndexAgainstSearch(t *testing.T) {
 		got, _ := c.Find(line)
 		if got == nil && want != "" || got != nil && got.ID != want {
 			t.Fatalf("%q is %+v, want %s", line, got, want)
+		}
+	}
+}
+
+// What stands beside a message on its line is left, and what its parts enclose is not.
+func TestCut(t *testing.T) {
+	c, err := load(one(strings.Replace(whole, `"some words here"`, `"some words * here"`, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ line, rest string }{
+		{"some words and more here", " "},
+		{"before some words 1 here, after", "before  , after"},
+		{"some words some words 1 here and here", "some words   and here"},
+		{"other", "other"},
+	} {
+		if m, rest, found := c.Cut(tt.line); rest != tt.rest || found != (m != nil) || found == (tt.line == "other") {
+			t.Errorf("%q leaves %q, want %q", tt.line, rest, tt.rest)
 		}
 	}
 }

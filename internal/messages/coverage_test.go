@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -87,16 +88,21 @@ func TestNoMessageIsWide(t *testing.T) {
 	}
 }
 
-// Formats of a program with the message that each is. They also show how the values of a line are skipped.
-func TestFormatsAreFound(t *testing.T) {
+// Lines in which several messages share words are the most specific one.
+func TestLinesAreTheirMessages(t *testing.T) {
 	c := catalogue(t)
-	for _, tt := range []struct{ text, id string }{
-		{"perl: warning: Setting locale failed.", "common/perl-locale"},
-		{"ERROR: ld.so: object '/usr/lib/x.so' from LD_PRELOAD cannot be preloaded (cannot open shared object file): ignored.", "common/ld-preload-ignored"},
-	} {
-		m, known := c.Find("[1,3]<stderr>:" + tt.text)
-		if !known || m.ID != tt.id {
-			t.Errorf("%q is %+v, want %s", tt.text, m, tt.id)
+	text, err := os.ReadFile("testdata/lines.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		id, printed, ok := strings.Cut(strings.TrimSpace(line), "\t")
+		program, _, _ := strings.Cut(id, "/")
+		if !ok || !slices.ContainsFunc(c.All(), func(m Message) bool { return m.Program == program }) {
+			continue
+		}
+		if m, known := c.Find(printed); !known || m.ID != id {
+			t.Errorf("%q is %+v, want %s", printed, m, id)
 		}
 	}
 }
