@@ -95,7 +95,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {
 		missed++
 	}
-	if !gainsReport(&gains, cat, from.gains, from.runs) {
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.planted}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
