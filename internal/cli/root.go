@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/report"
@@ -37,6 +38,8 @@ type app struct {
 	stdin   io.Reader
 	stdout  *screen
 	stderr  *screen
+
+	files files.Files // where arguments and flags find files
 
 	output  string
 	noColor bool
@@ -72,14 +75,25 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
 		return exitUsage
 	}
-	a := &app{version: version, stdin: stdin, stdout: &screen{to: stdout}, stderr: &screen{to: stderr}}
-	err := a.untilSignal(func(ctx context.Context) error {
-		root := a.root()
-		root.SetArgs(args)
-		root.SetOut(a.stdout)
-		root.SetErr(a.stderr)
-		return root.ExecuteContext(ctx)
-	})
+	a := newApp(version, stdin, stdout, stderr)
+	return a.end(a.untilSignal(func(ctx context.Context) error { return a.execute(ctx, args) }))
+}
+
+func newApp(version string, stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{version: version, stdin: stdin, stdout: &screen{to: stdout}, stderr: &screen{to: stderr}, files: files.Disk{}}
+}
+
+// execute runs the command that arguments name.
+func (a *app) execute(ctx context.Context, args []string) error {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	return root.ExecuteContext(ctx)
+}
+
+// end writes what is left of the output of a command, and returns its exit status.
+func (a *app) end(err error) int {
 	_ = a.stderr.flush() // there is nowhere to say it
 	var v verdict
 	if lost := a.stdout.flush(); lost != nil && (err == nil || errors.As(err, &v)) {
