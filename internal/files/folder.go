@@ -111,16 +111,16 @@ func (b *Bounded) Open(name string) (fs.File, error) {
 	if text, ok := b.texts[name]; ok {
 		return &boundedFile{File: textFile{strings.NewReader(text), name}, name: name, of: b}, nil
 	}
-	info, err := b.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() && !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: errKind}
-	}
 	rel, err := b.inside("open", name)
 	if err != nil {
 		return nil, err
+	}
+	info, err := b.folder.root.Stat(rel)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		err = errKind
+	}
+	if err != nil {
+		return nil, named("open", name, err)
 	}
 	// Nonblocking: what has become a FIFO since does not wait for a writer.
 	f, err := b.folder.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -128,10 +128,10 @@ func (b *Bounded) Open(name string) (fs.File, error) {
 		return nil, named("open", name, err)
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errKind}
+		err = errKind
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(named("open", name, err), f.Close())
 	}
 	return &boundedFile{File: f, name: name, of: b}, nil
 }
@@ -141,9 +141,9 @@ var errKind = errors.New("is neither a file nor a folder")
 // named writes operation and name as os does into an error, so that messages are the same inside and outside of a folder.
 func named(op, name string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: op, Path: name, Err: p.Err}
+		err = p.Err
 	}
-	return err
+	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
 // Stat describes a file, or what a link inside the folder leads to.

@@ -137,6 +137,10 @@ func TestSameWordsAsDisk(t *testing.T) {
 	if _, err := b.Stat("none"); err.Error() != want.Error() {
 		t.Errorf("%v, not %v", err, want)
 	}
+	_, want = Disk{}.Open("none")
+	if _, err := b.Open("none"); err.Error() != want.Error() {
+		t.Errorf("%v, not %v", err, want)
+	}
 	_, want = Disk{}.ReadDir("none")
 	if _, err := b.ReadDir("none"); err.Error() != want.Error() {
 		t.Errorf("%v, not %v", err, want)
@@ -152,7 +156,7 @@ func TestLimits(t *testing.T) {
 	}{
 		"a file":   {Limits{File: 9, Total: 100, Names: 100}, "is larger than 9 bytes"},
 		"together": {Limits{File: 100, Total: 19, Names: 100}, "more than 19 bytes are read"},
-		"names":    {Limits{File: 100, Total: 100, Names: 3}, "more than 3 files and folders"},
+		"names":    {Limits{File: 100, Total: 100, Names: 1}, "more than 1 files and folders"},
 		"the rest": {Limits{File: 10, Total: 20, Names: 100}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
