@@ -71,7 +71,7 @@ var allowed = map[string]string{
 
 	// all of it together
 	"internal/fleet":    "fabric host intent",
-	"internal/mcp":      "files",
+	"internal/mcp":      "files host",
 	"internal/pipeline": below,
 	"internal/cli":      all,
 }

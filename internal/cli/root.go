@@ -46,8 +46,9 @@ type app struct {
 	quiet   bool
 	verbose bool
 
-	busy     atomic.Bool // see begin
-	activity activity
+	busy      atomic.Bool // see begin
+	activity  activity
+	unwatched bool // nobody waits at a terminal: see watch
 }
 
 // verdict is an exit status that is the result of a command, not an error; it prints nothing.
@@ -163,9 +164,9 @@ func (a *app) root() *cobra.Command {
 	}
 	root.AddCommand(
 		a.upCommand(a.up), a.initCommand(a.init), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
-		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
+		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.ruleCommand(a.rule), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
 		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(),
-		a.catalogCommand(a.catalog), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()), a.manCommand(a.man))
+		a.catalogCommand(a.catalog), a.mcpCommand(a.mcp), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()), a.manCommand(a.man))
 	a.finish(root)
 	return root
 }
