@@ -8,14 +8,14 @@ import (
 
 // explain explains results with the catalogue of messages and the causes of the program, which are compiled in.
 func explain(results []fabric.Result, in Input) *fabric.Explanation {
-	x, err := Explain(results, known(in))
+	x, err := Explain(results, informed(in))
 	if err != nil {
 		panic(err)
 	}
 	return x
 }
 
-func known(in Input) Input {
+func informed(in Input) Input {
 	var err error
 	if in.Catalogue, err = messages.Load(); err != nil {
 		panic(err)
