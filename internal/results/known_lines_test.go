@@ -157,3 +157,23 @@ func TestLaunchedRank(t *testing.T) {
 		}
 	}
 }
+
+// A real run of two healthy GPUs prints nothing that speaks of a fault.
+func TestHealthyRun(t *testing.T) {
+	for _, r := range readFile(t, "../../test/accuracy/testdata/h200x2/nccl-debug-info.txt") {
+		log := logOf(r)
+		if log == nil {
+			continue
+		}
+		for _, l := range log.Lines {
+			if l.Level != "" {
+				t.Errorf("%+v", l)
+			}
+		}
+		if len(log.Lines) < 5 || len(log.ByHost) != 1 {
+			t.Errorf("%d lines, hosts %+v", len(log.Lines), log.ByHost)
+		}
+		return
+	}
+	t.Error("it has no log")
+}

@@ -17,6 +17,7 @@ var (
 	logNVLS      = pattern(`, (\d+) nvls channels`)
 	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logAbort     = pattern(`(?i)\babort (?:start|complete|called)\b`)
 	logAllRanks  = pattern(`\bnRanks (\d+)\b`)
 	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
