@@ -119,7 +119,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"causes", "- title: The path between GPU, NIC and memory", "- title: ''", "acs-redirect: title of its topic: missing"},
 		{"steps", "likely: {shm-full: always}", "likely: {shm: always}", "shm: unknown cause"},
 		{"steps", "likely: {shm-full: always}", "likely: {shm-full: surely}", `shm-full: word "surely": unknown`},
-		{"steps", "others: hardly", "others: never", `word "never": unknown`},
+		{"steps", "others: hardly", "others: seldom", `word "seldom": unknown`},
 		{"steps", "minutes: 1\n", "minutes: 0\n", "nccl-net-log: minutes: 0 is not above 0"},
 		{"steps", "needs: [rerun]", "needs: [luck]", `nccl-net-log: needs: word "luck": unknown`},
 		{"steps", "classes: [slow]", "classes: [fast]", "classes: fast: unknown class"},
