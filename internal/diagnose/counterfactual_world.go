@@ -155,7 +155,7 @@ func (s *state) translate() {
 		}
 	}
 	verbs := strings.EqualFold(s.hw.Net, "ib") || strings.EqualFold(s.hw.Net, "roce") || s.hw.Net == ""
-	if s.hw.Nodes > 1 && (strings.EqualFold(s.env["NCCL_NET"], "Socket") || is1(s.env["NCCL_IB_DISABLE"]) && verbs) {
+	if s.hw.Nodes > 1 && (strings.EqualFold(s.env["NCCL_NET"], "Socket") || isValue("1", s.env["NCCL_IB_DISABLE"]) && verbs) {
 		s.sockets()
 	}
 }

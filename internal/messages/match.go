@@ -51,14 +51,14 @@ func parts(text string) []string {
 
 func newIndex(all []Message) index {
 	x := index{passes: make([]uint64, 1<<(setBits-6)), byPiece: map[uint64][]entry{}}
-	shared := map[uint64]int{} // how many patterns have a piece, each as often as it has it
+	shared := make([]uint16, 1<<setBits) // by hash: how often the patterns have a piece
 	for i, m := range all {
 		for _, text := range m.Match {
 			p := pattern{message: i, parts: parts(text)}
 			for _, part := range p.parts {
 				p.literals += len(part)
 				for at := range max(len(part)-window+1, 0) {
-					shared[piece(part[at:])]++
+					shared[hash(piece(part[at:]))]++
 				}
 			}
 			x.all = append(x.all, p)
@@ -80,13 +80,13 @@ func newIndex(all []Message) index {
 
 // rarest finds the piece of a pattern that the fewest patterns have; of equals one in which a word ends or begins:
 // everyday text has fewer of those.
-func rarest(parts []string, shared map[uint64]int) entry {
+func rarest(parts []string, shared []uint16) entry {
 	var best entry
 	fewest := 0
 	for i, part := range parts {
 		for at := range max(len(part)-window+1, 0) {
 			text := part[at : at+window]
-			n := 2 * shared[piece(text)]
+			n := 2 * int(shared[hash(piece(text))])
 			if !strings.ContainsAny(text[1:window-1], " /:-_=(") {
 				n++
 			}

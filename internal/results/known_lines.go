@@ -101,11 +101,11 @@ func faultLevel(text string) fabric.LineLevel { return saysOf(text).level }
 
 // says is what an entry of a debug log says. Of two entries that were written into one line the warning counts.
 func (e *logEntry) says() said {
-	message := e.message
-	if at := strings.LastIndex(message, "NCCL WARN "); e.level == "WARN" && at >= 0 {
-		message = message[at+len("NCCL WARN "):]
+	text := e.text
+	if at := strings.LastIndex(text, "NCCL WARN "); at >= 0 {
+		text = text[at:]
 	}
-	if m, found := catalogue().Find(message); found {
+	if m, found := catalogue().Find(text); found {
 		return said{m, levelOf(m, e.level == "WARN" || e.level == "ABORT")}
 	}
 	return said{level: entryLevel(e)}

@@ -12,6 +12,7 @@ type logEntry struct {
 	device  string // the number in brackets: of the GPU within its process
 	level   string // INFO, WARN, ...
 	message string
+	text    string // from the level on: NCCL INFO message
 }
 
 var logLevels = []string{"INFO ", "WARN ", "TRACE ", "CALL ", "ABORT "}
@@ -40,7 +41,7 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntr
 	if at < 0 {
 		return "", e, false
 	}
-	e = logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:]}
+	e = logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:], text: text[at:]}
 	if e.level != "WARN" && strings.Contains(e.message, "NCCL WARN") {
 		e.level = "WARN" // of two entries that were written into one line the warning counts
 	}
