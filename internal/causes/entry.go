@@ -19,6 +19,9 @@ const (
 	Crash  Class = "crash"  // works, then ends with an error
 	Start  Class = "start"  // does not reach its first collective
 	Config Class = "config" // there was no run: only configuration or the output of tools
+
+	// AnyClass is that of a failure of which nobody said how it shows. Its priors are the means of all classes.
+	AnyClass Class = ""
 )
 
 // Classes returns all classes, in the order in which pages show them.
@@ -99,7 +102,7 @@ type Set struct {
 	entries   []Entry
 	byID      map[fabric.CauseID]int
 	prior     map[Class]map[fabric.CauseID]float64
-	other     map[Class]share
+	other     map[Class]float64
 	steps     []Step
 	attention float64 // minutes that each step costs beside its own
 }
@@ -124,9 +127,9 @@ func (s *Set) Steps() []Step { return slices.Clone(s.steps) }
 func (s *Set) Prior(class Class, id fabric.CauseID) float64 { return s.prior[class][id] }
 
 // Other returns how likely it is that none of the causes is the true one.
-func (s *Set) Other(class Class) float64 { return s.other[class].Share }
+func (s *Set) Other(class Class) float64 { return s.other[class] }
 
-// Narrow returns the set with only the measurements that make sense in a class of failure (empty: unknown, all do) and
+// Narrow returns the set with only the measurements that make sense in a class of failure (all do in AnyClass) and
 // that were not made already: given names steps, or kinds of output.
 func (s *Set) Narrow(class Class, given ...string) *Set {
 	narrow := *s

@@ -69,6 +69,13 @@ func TestPriors(t *testing.T) {
 			t.Errorf("%s: common is %v", class, p)
 		}
 	}
+	total := s.Other(AnyClass)
+	for _, e := range s.All() {
+		total += s.Prior(AnyClass, e.ID)
+	}
+	if math.Abs(total-1) > 1e-9 || s.Prior(AnyClass, "shm-full") >= s.Prior(Start, "shm-full") || s.Prior(AnyClass, "shm-full") <= s.Prior(Slow, "shm-full") {
+		t.Errorf("of any class: all together %v, shm-full %v", total, s.Prior(AnyClass, "shm-full"))
+	}
 	if s.Prior("sick", "acs-redirect") != 0 || s.Prior(Slow, "acs") != 0 {
 		t.Error("an unknown class or cause has a prior")
 	}

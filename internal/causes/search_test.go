@@ -14,7 +14,7 @@ import (
 // their priors and what a measurement shows from its own probabilities, so this holds the choice of measurements, and
 // that the catalogue can lead to a cause at all; not the probabilities.
 func TestSearchFindsCauses(t *testing.T) {
-	const searches = 300
+	const searches = 150
 	s := load(t)
 	for _, class := range Classes() {
 		narrow := s.Narrow(class)
