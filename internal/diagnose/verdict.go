@@ -28,7 +28,7 @@ func (s *observed) explain(in Input, t *table) fabric.Explained {
 		return out
 	}
 	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
-	s.gains(&out, b, in.Predict)
+	s.fixing(&out, s.headline(out.Verdict), in.Predict)
 	out.Steps = in.Causes.Narrow(class, s.given()...).Next(b.byID(), b.other, nil, 3)
 	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
 		out.Next = s.nextTest()

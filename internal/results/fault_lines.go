@@ -78,15 +78,12 @@ var stems = []string{
 
 // signSet finds which of many signs a text has, in one pass and in either case of letters. Its index is the low five
 // bits of three bytes, which both cases of a letter share; a sign has at least three bytes.
-type signSet struct {
-	byIndex [1 << 15][]string
-	folded  bool // case does not matter
-}
+type signSet struct{ byIndex [1 << 15][]string }
 
 func signIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
 
-func newSignSet(list []string, folded bool) *signSet {
-	set := signSet{folded: folded}
+func newSignSet(list []string) *signSet {
+	var set signSet
 	for _, s := range list {
 		i := signIndex(s[0], s[1], s[2])
 		set.byIndex[i] = append(set.byIndex[i], s)
@@ -98,7 +95,7 @@ func newSignSet(list []string, folded bool) *signSet {
 func (set *signSet) in(text string) bool {
 	for i := 2; i < len(text); i++ {
 		for _, s := range set.byIndex[signIndex(text[i-2], text[i-1], text[i])] {
-			if from := i - 2; from+len(s) <= len(text) && (text[from:from+len(s)] == s || set.folded && strings.EqualFold(text[from:from+len(s)], s)) {
+			if from := i - 2; from+len(s) <= len(text) && strings.EqualFold(text[from:from+len(s)], s) {
 				return true
 			}
 		}
@@ -106,12 +103,8 @@ func (set *signSet) in(text string) bool {
 	return false
 }
 
-// signs is a set that is made when it is first used.
-func signs(list []string, folded bool) func() *signSet {
-	return sync.OnceValue(func() *signSet { return newSignSet(list, folded) })
-}
-
-var faultStems = signs(stems, true)
+// faultStems is made when it is first used.
+var faultStems = sync.OnceValue(func() *signSet { return newSignSet(stems) })
 
 // longestFault bounds the text that forms are looked for in; a longer line that has a stem is of an unknown form.
 const longestFault = 16 << 10

@@ -11,7 +11,6 @@ import (
 const (
 	maxLogFaults    = 512 // each of errors and of what is less
 	maxLogSaid      = 512 // of known messages without a fault
-	maxLogInfos     = 128 // of others that rules search for
 	maxMessageHosts = 64  // hosts of which one message is kept: what all hosts print pushes nothing else out
 )
 
@@ -23,7 +22,6 @@ type keptLines struct {
 	errors   int
 	warnings int
 	said     int
-	infos    int
 }
 
 // lineKey is by what two lines are the same: a known message of a host, or an unknown text.
@@ -104,22 +102,6 @@ func (g *logRun) mayKeep(s said) bool {
 	}
 	g.kept.warnings++
 	return g.kept.warnings <= maxLogFaults && g.budget.fault()
-}
-
-// keepInfo keeps a line that rules search for and that says nothing else.
-func (g *logRun) keepInfo(l line, message string, known *messages.Message) {
-	key := lineKey{text: textKey(message)}
-	if _, again := g.kept.at[key]; again {
-		return
-	}
-	g.kept.infos++
-	if g.kept.infos > maxLogInfos || !g.room(2*maxShown) {
-		g.log.Cut = true
-		return
-	}
-	key.text = strings.Clone(key.text)
-	g.kept.at[key] = len(g.log.Lines)
-	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: keep(entryText(l)), Message: said{message: known}.id()})
 }
 
 // rankLines gives the kept lines the ranks of the processes that printed them: a rank is named before or after.

@@ -102,16 +102,12 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the lines of a log that have no prefix: the versions.
+// bare reads the line of a log that has no prefix: the version.
 func (r *ncclLog) bare(l line, text string) {
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
-			return
 		}
-	}
-	if r.cur != nil && (strings.HasPrefix(text, "HIP version") || strings.HasPrefix(text, "ROCm version")) {
-		r.cur.keepInfo(l, text, nil)
 	}
 }
 

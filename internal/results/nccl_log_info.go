@@ -21,16 +21,6 @@ var (
 	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
 
-// infoSignList are parts of the INFO lines that rules search for, besides those that have a field of their own.
-var infoSignList = []string{
-	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
-	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
-	"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
-	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
-}
-
-var infoSigns = signs(infoSignList, false)
-
 // info reads an INFO line. Those of which a log has millions come first.
 func (g *logRun) info(l line) {
 	text := strings.TrimSpace(l.log.message)
@@ -91,12 +81,8 @@ func (g *logRun) facts(l line, text string) {
 			return
 		}
 	}
-	s := l.log.says()
-	switch {
-	case !s.nothing():
+	if s := l.log.says(); !s.nothing() {
 		g.keepLine(l, s, text, entryText(l))
-	case infoSigns().in(text):
-		g.keepInfo(l, text, s.message)
 	}
 }
 

@@ -117,7 +117,7 @@ func printDiagnosis(w io.Writer, cases []known, answers []answer) (ok bool) {
 func (n *counts) print(w io.Writer, name string) {
 	fmt.Fprintf(w, "  %-18s", name)
 	if n.sick > 0 {
-		fmt.Fprintf(w, " sick %d: first %d (%.0f %%), three %d (%.0f %%), called healthy %d; confident %d, right %d;", n.sick, n.first, percent(n.first, n.sick), n.three, percent(n.three, n.sick), n.sickHealthy, n.confident, n.confidentRight)
+		fmt.Fprintf(w, " sick %d: first %d (%.0f %%), three %d (%.0f %%), called healthy %d; confident %d, right %d;", n.sick, n.first, share(n.first, n.sick), n.three, share(n.three, n.sick), n.sickHealthy, n.confident, n.confidentRight)
 	}
 	if n.healthy > 0 {
 		fmt.Fprintf(w, " healthy %d: right %d, called sick %d;", n.healthy, n.healthyRight, n.healthySick)
@@ -128,7 +128,7 @@ func (n *counts) print(w io.Writer, name string) {
 	fmt.Fprintf(w, " refused %d\n", n.refused)
 }
 
-func percent(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
+func share(n, of int) float64 { return 100 * float64(n) / float64(max(1, of)) }
 
 // met reports whether all bars are met.
 func (n *counts) met() bool {

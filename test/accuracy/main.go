@@ -95,17 +95,13 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {
 		missed++
 	}
-	if !gainsReport(&gains, cat, from.gains, from.runs) {
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.planted}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
 		missed++
 	}
-	met, err := messagesReport(&known, from.formats)
-	if err != nil {
-		return 0, err
-	}
-	if !met {
+	if !messagesReport(&known, from.formats) {
 		missed++
 	}
 	f.diagnosis, f.gains, f.messages, f.sizing = diagnosis.String(), gains.String(), known.String(), models.String()
