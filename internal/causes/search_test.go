@@ -25,7 +25,9 @@ func TestSearchFindsCauses(t *testing.T) {
 			shuffled.add(search(narrow, class, truth, seed, anyStep))
 		}
 		t.Logf("%s: proposed: %s; in any order: %s", class, chosen, shuffled)
-		if chosen.found < 0.7*searches || chosen.wrong > 0.12*searches {
+		// A cause is named at 80 %, so at most a fifth of the named ones may be wrong. That two of three are found leaves
+		// room for chance: with four times as many searches it is 74 % and more.
+		if chosen.found < 0.65*searches || chosen.wrong > 0.2*(chosen.found+chosen.wrong) {
 			t.Errorf("%s: %s", class, chosen)
 		}
 		if chosen.minutes > 0.5*shuffled.minutes {
