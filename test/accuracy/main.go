@@ -16,10 +16,12 @@ import (
 
 // folders are where the measurements lie.
 type folders struct {
-	tables string // the tables of the bars, some of which constants of the model were read from
-	held   string // tables that no constant was read from
-	runs   string // runs on two H200
-	sizing sizingFolders
+	tables  string // the tables of the bars, some of which constants of the model were read from
+	held    string // tables that no constant was read from
+	runs    string // runs on two H200
+	gains   string // recorded pairs of before and after
+	sizing  sizingFolders
+	formats string // the messages in the sources of programs
 }
 
 func main() {
@@ -27,8 +29,10 @@ func main() {
 	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
+	flag.StringVar(&from.formats, "formats", "../shared/data/messages", "folder with the formats of programs' messages")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
 	page := flag.String("markdown", "", "write the figures to this file too")
 	flag.Parse()
@@ -51,7 +55,7 @@ type figures struct {
 	tables, held []outcome
 	runs         []run
 
-	diagnosis, sizing string // as printed
+	diagnosis, gains, messages, sizing string // as printed
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -82,15 +86,21 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
-	var diagnosis, models bytes.Buffer
+	var diagnosis, gains, known, models bytes.Buffer
 	if !diagnosisReport(&diagnosis) {
+		missed++
+	}
+	if !gainsReport(&gains, cat, from.gains, from.runs) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
 		missed++
 	}
-	f.diagnosis, f.sizing = diagnosis.String(), models.String()
-	fmt.Fprintf(w, "%s%s", f.diagnosis, f.sizing)
+	if !messagesReport(&known, from.formats) {
+		missed++
+	}
+	f.diagnosis, f.gains, f.messages, f.sizing = diagnosis.String(), gains.String(), known.String(), models.String()
+	fmt.Fprintf(w, "%s%s%s%s", f.diagnosis, f.gains, f.messages, f.sizing)
 	if page == "" {
 		return missed, nil
 	}
