@@ -25,7 +25,7 @@ func TestCollectiveLines(t *testing.T) {
 			t.Fatalf("%q has no tab", line)
 		}
 		tested++
-		for _, prefix := range prefixes(said) {
+		for _, prefix := range logPrefixes(said) {
 			m, known := c.Find(prefix + said)
 			switch {
 			case !known:
@@ -40,8 +40,8 @@ func TestCollectiveLines(t *testing.T) {
 	}
 }
 
-// prefixes are what may stand before a line.
-func prefixes(said string) []string {
+// logPrefixes are what may stand before a line.
+func logPrefixes(said string) []string {
 	if strings.HasPrefix(said, "NCCL INFO ") {
 		return []string{"", "node1:1234:1250 [3] ", "[1,3]<stdout>:node1:1234:1250 [3] "}
 	}
