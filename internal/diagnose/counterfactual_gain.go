@@ -46,14 +46,19 @@ func (w *worlds) modelled() (of set) {
 	return of
 }
 
+// supposedTogether is how many faults that nobody saw may explain a measurement together: one number does not tell
+// three of them from two others.
+const supposedTogether = 2
+
 // smallest returns the smallest sets that explain the measurement, that hold all of must and all that was seen.
 func (w *worlds) smallest(must set) []set {
 	known := w.modelled()
 	must |= w.seen & known
-	for extra := 0; extra <= len(w.faults); extra++ {
+	most := max(supposedTogether, must.without(w.seen).size())
+	for size := must.size(); size <= len(w.faults); size++ {
 		var found []set
 		for s := range set(1 << len(w.faults)) {
-			if must.within(s) && s.within(known) && s.size() == must.size()+extra && w.explains(s) {
+			if must.within(s) && s.within(known) && s.size() == size && s.without(w.seen).size() <= most && w.explains(s) {
 				found = append(found, s)
 			}
 		}

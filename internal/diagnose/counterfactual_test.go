@@ -3,6 +3,7 @@ package diagnose
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -282,6 +283,42 @@ func TestPacketShare(t *testing.T) {
 	}{{4096, 1, 1}, {9000, 1, 1}, {1024, 0.8, 0.944}, {512, 0.4, 0.879}} {
 		if low, high := packetShare(c.mtu, true), packetShare(c.mtu, false); math.Abs(low-c.low) > 0.002 || math.Abs(high-c.high) > 0.002 {
 			t.Errorf("an MTU of %d leaves %.3f to %.3f, want %.3f to %.3f", c.mtu, low, high, c.low, c.high)
+		}
+	}
+}
+
+// Whatever is measured and suspected, a gain is a number within its band or none with a reason, and a repair is a set of
+// suspects or a sentence.
+func TestCounterfactualsHold(t *testing.T) {
+	suspects := append(knownFaults(), Fault{ID: fabric.CauseMTUMismatch}, Fault{ID: fabric.CauseGDRDisabled}, Fault{ID: fabric.CauseHalfPortTwin},
+		Fault{ID: fabric.CauseLibraryBuild}, Fault{ID: fabric.CauseNCCLSettings, Settings: []string{"NCCL_PROTO"}})
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		s := Shortfall{Hardware: twoH100(), Predict: predictor(t), Job: Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_PROTO": "LL", "NCCL_NET": "Socket"}}}
+		for range 1 + random.IntN(3) {
+			f := suspects[random.IntN(len(suspects))]
+			f.Seen = random.IntN(2) == 0
+			s.Faults = append(s.Faults, f)
+		}
+		s.Rows = []SizeRate{{1 << 28, 500 * random.Float64()}, {4 << 30, 1 + 500*random.Float64()}}
+		out, err := Counterfactuals(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gains := slices.Clone(out.Gains)
+		for _, p := range out.Pairs {
+			gains = append(gains, p.Gain)
+		}
+		if out.Repair.Gain != nil {
+			gains = append(gains, *out.Repair.Gain)
+		}
+		for _, g := range gains {
+			if known := g.To > 0 && g.Low > 0 && g.Low <= g.To*1.0001 && g.To <= g.High*1.0001; g.Why == "" || g.From != s.Rows[1].BusBW || !known && (g.To != 0 || g.Low != 0 || g.High != 0) {
+				t.Errorf("%+v at %.1f GB/s: %+v", s.Faults, s.Rows[1].BusBW, g)
+			}
+		}
+		if r := out.Repair; (len(r.Causes) > 0) != (r.Gain != nil) || len(r.Causes) > 0 && r.Undecidable != "" {
+			t.Errorf("%+v: the repair is %+v", s.Faults, r)
 		}
 	}
 }
