@@ -40,7 +40,7 @@ type state struct {
 	env map[string]string
 	// Elements on the path of one NIC, each the most that it passes, GB/s; 0: it does not limit. The path carries the least.
 	port, pcie, path float64
-	links            float64 // share of NVLink that is left
+	links, lanes     float64 // share of NVLink and of a GPU's PCIe link that is left
 	ceiling          float64 // GB/s of bus bandwidth that a slow part leaves, as measured with it; 0: none
 }
 
@@ -73,12 +73,12 @@ func spanned(a, b rate) rate {
 func (s state) differs(o state) bool { return s.otherMachines(o) || !maps.Equal(s.env, o.env) }
 
 func (s state) otherMachines(o state) bool {
-	return s.port != o.port || s.pcie != o.pcie || s.path != o.path || s.links != o.links || s.hw != o.hw
+	return s.port != o.port || s.pcie != o.pcie || s.path != o.path || s.links != o.links || s.lanes != o.lanes || s.hw != o.hw
 }
 
 // state applies the faults of a set; worst takes the costly end of ranges. Settings of faults outside of the set are unset.
 func (w *worlds) state(of set, worst bool) state {
-	s := state{hw: w.Hardware, env: maps.Clone(w.Job.Env), links: 1}
+	s := state{hw: w.Hardware, env: maps.Clone(w.Job.Env), links: 1, lanes: 1}
 	kept := map[string]bool{}
 	for i, f := range w.faults {
 		for _, name := range f.Settings {
@@ -118,7 +118,11 @@ func (w *worlds) predict(s state) world {
 	}
 	out := world{hw: p.Hardware}
 	for _, r := range p.Rows {
-		out.rates = append(out.rates, rate{r.BusBW, r.Band[0], min(r.Band[1], r.Bound.BusBW), r.Bound.BusBW, pathOf(r)})
+		share := 1.0
+		if strings.Contains(r.Bound.Element, "PCIe") { // of the GPUs: that of NICs is in their rate
+			share = s.lanes
+		}
+		out.rates = append(out.rates, rate{r.BusBW * share, r.Band[0] * share, min(r.Band[1], r.Bound.BusBW) * share, r.Bound.BusBW * share, pathOf(r)})
 	}
 	if s.links < 1 {
 		w.fewerLinks(&out, hw, job, s.links)
