@@ -12,7 +12,16 @@ import (
 // rate is a predicted bandwidth with its band and the bound of physics, GB/s, and its path.
 type rate struct {
 	busbw, low, high, bound float64
-	path                    string // protocol and what carries the data
+	path                    string     // protocol and what carries the data
+	ends                    [2]float64 // of a cost that is a range: the lowest and the highest; zero: busbw alone
+}
+
+// String writes the rate for people, without its unit.
+func (r rate) String() string {
+	if r.ends[0] < r.ends[1] {
+		return number(r.ends[0]) + " to " + number(r.ends[1])
+	}
+	return number(r.busbw)
 }
 
 // pathOf is the protocol of a prediction and what sets its bound: any number of NICs is one kind of element.
@@ -66,7 +75,7 @@ func (w *worlds) world(of set) world {
 
 // spanned is the rate between two ends.
 func spanned(a, b rate) rate {
-	return rate{busbw: math.Sqrt(a.busbw * b.busbw), low: min(a.low, b.low), high: max(a.high, b.high), bound: max(a.bound, b.bound), path: b.path}
+	return rate{busbw: math.Sqrt(a.busbw * b.busbw), low: min(a.low, b.low), high: max(a.high, b.high), bound: max(a.bound, b.bound), path: b.path, ends: [2]float64{a.busbw, b.busbw}}
 }
 
 // differs reports whether two states have other machines or another environment.
@@ -122,7 +131,7 @@ func (w *worlds) predict(s state) world {
 		if strings.Contains(r.Bound.Element, "PCIe") { // of the GPUs: that of NICs is in their rate
 			share = s.lanes
 		}
-		out.rates = append(out.rates, rate{r.BusBW * share, r.Band[0] * share, min(r.Band[1], r.Bound.BusBW) * share, r.Bound.BusBW * share, pathOf(r)})
+		out.rates = append(out.rates, rate{busbw: r.BusBW * share, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: pathOf(r)})
 	}
 	if s.links < 1 {
 		w.fewerLinks(&out, hw, job, s.links)
@@ -130,7 +139,7 @@ func (w *worlds) predict(s state) world {
 	for i, r := range out.rates {
 		if s.ceiling > 0 && s.ceiling < r.busbw {
 			share := s.ceiling / r.busbw
-			out.rates[i] = rate{s.ceiling, r.low * share, r.high * share, r.bound, r.path}
+			out.rates[i] = rate{busbw: s.ceiling, low: r.low * share, high: r.high * share, bound: r.bound, path: r.path}
 		}
 	}
 	return out
@@ -149,7 +158,7 @@ func (w *worlds) fewerLinks(out *world, hw fabric.Hardware, job Job, share float
 	}
 	for i, r := range p.Rows {
 		if most := r.BusBW * share; most < out.rates[i].busbw {
-			out.rates[i] = rate{most, r.Band[0] * share, min(r.Band[1], r.Bound.BusBW) * share, r.Bound.BusBW * share, pathOf(r)}
+			out.rates[i] = rate{busbw: most, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: pathOf(r)}
 		}
 	}
 }
