@@ -17,8 +17,8 @@ func twoH100() fabric.Hardware {
 	return fabric.Hardware{GPU: "h100-sxm", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib", CPU: "intel"}
 }
 
-// remembered is the real model, asked once for the same machines, job and sizes.
-func remembered(t *testing.T) Predictor {
+// askedOnce is the real model, asked once for the same machines, job and sizes.
+func askedOnce(t *testing.T) Predictor {
 	t.Helper()
 	predict, known := predictor(t), map[string]*fabric.Prediction{}
 	return func(hw fabric.Hardware, job Job, sizes []int64) (*fabric.Prediction, error) {
@@ -87,7 +87,7 @@ func knownFaults() []Fault {
 
 // A fault that alone explains what was measured is all of the repair, and fixing it leads to the healthy prediction.
 func TestCounterfactualOfOneFault(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	healthy := shortfall(t, predict, nil).Rows[1].BusBW
 	for _, f := range knownFaults() {
 		s := shortfall(t, predict, []Fault{f})
@@ -109,7 +109,7 @@ func TestCounterfactualOfOneFault(t *testing.T) {
 // Each pair of faults: what either gains is what the other leaves, both lead to the healthy prediction, and the repair is
 // the tighter one alone only where that is enough.
 func TestCounterfactualOfTwoFaults(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	healthy := shortfall(t, predict, nil).Rows[1].BusBW
 	all := knownFaults()
 	for i, a := range all {
@@ -137,7 +137,7 @@ func TestCounterfactualOfTwoFaults(t *testing.T) {
 }
 
 func TestRelationOfFaults(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	subset, port := Fault{ID: fabric.CauseHCASubset, NICs: 4, OfNICs: 8, Seen: true}, Fault{ID: fabric.CausePortRateLow, Gbps: 200, Seen: true}
 	acs, links := Fault{ID: fabric.CauseACSRedirect, Seen: true}, Fault{ID: fabric.CausePCIeDowngraded, PCIe: Lanes{8, 16}, Seen: true}
 	for _, c := range []struct {
@@ -156,7 +156,7 @@ func TestRelationOfFaults(t *testing.T) {
 
 // Where two suspects alone explain the same number, no number decides between them.
 func TestRepairUndecidable(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	subset, port := Fault{ID: fabric.CauseHCASubset, NICs: 4, OfNICs: 8}, Fault{ID: fabric.CausePortRateLow, Gbps: 200}
 	out := counterfactuals(t, shortfall(t, predict, []Fault{port}, subset, port))
 	if len(out.Repair.Causes) != 0 || !strings.HasPrefix(out.Repair.Undecidable, "each of these alone explains") ||
@@ -172,7 +172,7 @@ func TestRepairUndecidable(t *testing.T) {
 
 // What no suspect explains is said, and no gain is promised beyond what the suspect may have cost.
 func TestUnexplainedLoss(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	s := shortfall(t, predict, []Fault{{ID: fabric.CausePortRateLow, Gbps: 50}}, Fault{ID: fabric.CauseHCASubset, NICs: 4, OfNICs: 8, Seen: true})
 	out := counterfactuals(t, s)
 	from := s.Rows[1].BusBW
@@ -186,7 +186,7 @@ func TestUnexplainedLoss(t *testing.T) {
 
 // A suspect that would leave less than was measured is not in force as described: no number.
 func TestContradictedSuspect(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	out := counterfactuals(t, shortfall(t, predict, []Fault{{ID: fabric.CausePortRateLow, Gbps: 200}}, Fault{ID: fabric.CauseHCASubset, NICs: 1, OfNICs: 8}))
 	if g := out.Gains[0]; g.To != 0 || !strings.Contains(g.Why, "not in force as described") {
 		t.Errorf("the gain is %+v", g)
@@ -195,7 +195,7 @@ func TestContradictedSuspect(t *testing.T) {
 
 // Settings and costs that the model does not have are said, and never guessed.
 func TestUnmodelled(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	s := shortfall(t, predict, []Fault{{ID: fabric.CausePortRateLow, Gbps: 100}}, Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{"NCCL_BUFFSIZE"}})
 	s.Job.Env["NCCL_BUFFSIZE"] = "65536"
 	out := counterfactuals(t, s)
@@ -220,7 +220,7 @@ func TestUnmodelled(t *testing.T) {
 
 // A setting that the model reads and that changes nothing costs nothing.
 func TestIdleSetting(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	s := shortfall(t, predict, []Fault{{ID: fabric.CausePortRateLow, Gbps: 100}}, Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{"NCCL_NVLS_ENABLE"}},
 		Fault{ID: fabric.CausePortRateLow, Gbps: 100})
 	s.Job.Env["NCCL_NVLS_ENABLE"] = "0"
@@ -235,7 +235,7 @@ func TestIdleSetting(t *testing.T) {
 
 // What is just below the healthy band is not explained by a setting that costs nothing.
 func TestIdleSettingExplainsNothing(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	s := shortfall(t, predict, nil)
 	for i := range s.Rows {
 		s.Rows[i].BusBW *= 0.88
@@ -247,9 +247,24 @@ func TestIdleSettingExplainsNothing(t *testing.T) {
 	}
 }
 
+// A suspect whose cost is unknown may explain the loss as well as one whose cost fits: nothing decides between them.
+func TestRepairBesideUnknownCost(t *testing.T) {
+	predict := askedOnce(t)
+	port, library := Fault{ID: fabric.CausePortRateLow, Gbps: 100}, Fault{ID: fabric.CauseLibraryBuild}
+	out := counterfactuals(t, shortfall(t, predict, []Fault{port}, port, library))
+	if want := "port-rate-low explains"; len(out.Repair.Causes) != 0 || !strings.HasPrefix(out.Repair.Undecidable, want) || !strings.HasSuffix(out.Repair.Undecidable, "the model has no cost of library-build") {
+		t.Errorf("the repair is %+v", out.Repair)
+	}
+	port.Seen = true // it is in force beyond doubt, and nothing is left to explain
+	out = counterfactuals(t, shortfall(t, predict, []Fault{port}, port, library))
+	if !slices.Equal(out.Repair.Causes, []fabric.CauseID{fabric.CausePortRateLow}) {
+		t.Errorf("the repair is %+v", out.Repair)
+	}
+}
+
 // A slow node is worth what was measured without it.
 func TestSlowNode(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	s := shortfall(t, predict, nil)
 	s.Rows = []SizeRate{{0, 250}}
 	s.Faults = []Fault{{ID: fabric.CauseSlowNode, Without: 372, Hosts: []string{"h7"}}}
@@ -264,7 +279,7 @@ func TestSlowNode(t *testing.T) {
 
 // GPUs without NVLink have a PCIe link between them, and those with NVLink do not need it.
 func TestPCIeOfGPUs(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	for gpu, want := range map[string]float64{"a40": 0.5, "h100-sxm": 1} {
 		no := gpu != "a40"
 		s := Shortfall{Hardware: fabric.Hardware{GPU: gpu, Nodes: 1, GPUsPerNode: 8, NVLink: &no}, Predict: predict, Job: Job{Collective: fabric.AllGather},
@@ -283,7 +298,7 @@ func TestPCIeOfGPUs(t *testing.T) {
 }
 
 func TestNothingLost(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	s := shortfall(t, predict, nil)
 	s.Faults = []Fault{{ID: fabric.CauseHCASubset, NICs: 4, OfNICs: 8}}
 	if out := counterfactuals(t, s); len(out.Repair.Causes) != 0 || out.Repair.Undecidable != "" || out.Gains[0].To != 0 {
@@ -292,7 +307,7 @@ func TestNothingLost(t *testing.T) {
 }
 
 func TestCounterfactualsRefused(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	good := shortfall(t, predict, nil)
 	for want, change := range map[string]func(*Shortfall){
 		"no model": func(s *Shortfall) { s.Predict = nil },
@@ -340,7 +355,7 @@ func TestPacketShare(t *testing.T) {
 // Whatever is measured and suspected, a gain is a number within its band or none with a reason, and a repair is a set of
 // suspects or a sentence.
 func TestCounterfactualsHold(t *testing.T) {
-	predict := remembered(t)
+	predict := askedOnce(t)
 	suspects := append(knownFaults(), Fault{ID: fabric.CauseMTUMismatch}, Fault{ID: fabric.CauseGDRDisabled}, Fault{ID: fabric.CauseHalfPortTwin},
 		Fault{ID: fabric.CauseLibraryBuild}, Fault{ID: fabric.CauseNCCLSettings, Settings: []string{"NCCL_PROTO"}})
 	random := rand.New(rand.NewPCG(1, 2))
