@@ -6,9 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -32,8 +32,8 @@ func laid(t *testing.T) (folder, outside string) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(folder, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("mkfifo", filepath.Join(folder, "fifo")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	return folder, outside
 }
