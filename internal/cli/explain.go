@@ -10,10 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/results"
@@ -72,7 +74,10 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 		}
 		found = append(found, more...)
 	}
-	x := diagnose.Explain(found, in)
+	x, err := diagnose.Explain(found, in)
+	if err != nil {
+		return err
+	}
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
@@ -111,6 +116,12 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 	}
 	env, err := parsePairs("env", o.env)
 	if err != nil {
+		return in, err
+	}
+	if in.Catalogue, err = messages.Load(); err != nil {
+		return in, err
+	}
+	if in.Causes, err = causes.Load(); err != nil {
 		return in, err
 	}
 	in.Env, in.Hardware = env, o.hw

@@ -18,7 +18,7 @@ func groups() []group {
 	return []group{
 		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
 		{"machine", "What a machine is:", []string{"collect", "diff", "topo"}},
-		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "explain", "catalog"}},
+		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "explain", "cause", "catalog"}},
 		{"lab", "Without hardware:", []string{"lab"}},
 		{"program", "This program:", []string{"mcp", "schema", "version", "completion", "man", "help"}},
 	}
@@ -72,6 +72,7 @@ func examples(path string) string {
 		},
 		"railwright predict": {"railwright predict --machine hgx-h100 --nodes 16", "railwright predict -f cluster.yaml --collective alltoall --sizes 1M:1G", "railwright predict --topo topo.xml --env NCCL_ALGO=Ring"},
 		"railwright explain": {"railwright explain all_reduce.txt", "railwright explain nccl-debug.log -f cluster.yaml", "railwright explain --machine hgx-h100 --nodes 2 - < all_reduce.txt"},
+		"railwright cause":   {"railwright cause", "railwright cause gdr-disabled", "railwright cause firewall -o json"},
 		"railwright catalog": {"railwright catalog", "railwright catalog machines", "railwright catalog gpus h100-sxm"},
 
 		"railwright lab":        {"railwright lab up --fault swap-cable=host1:eth2,eth3", "railwright check --lab", "railwright lab down"},

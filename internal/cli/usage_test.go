@@ -189,6 +189,7 @@ func TestCompletion(t *testing.T) {
 		"catalog gp":                      "gpus\t",
 		"catalog gpus h10":                "h100-sxm\t",
 		"catalog mi3":                     "mi300x\t",
+		"cause gdr":                       "gdr-disabled\t",
 		"schema Fa":                       "Facts\n",
 		"plan -o j":                       "json\n",
 		"topo ":                           "lint\t",
