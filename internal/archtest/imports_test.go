@@ -50,6 +50,7 @@ var allowed = map[string]string{
 
 	// from facts and intent to a plan, and from a plan to systems
 	"internal/facts":    "fabric host linux kube vcenter nic switchos",
+	"internal/intake":   "fabric facts results",
 	"internal/plan":     "fabric intent catalog topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",

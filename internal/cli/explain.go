@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -15,9 +13,9 @@ import (
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/intake"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
-	"railwright.dev/railwright/internal/results"
 )
 
 // explainOptions are the arguments and flags of explain.
@@ -65,15 +63,13 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	var found []fabric.Result
-	for _, file := range o.files {
-		more, err := a.measured(file)
-		if err != nil {
-			return err
-		}
-		found = append(found, more...)
+	read, err := intake.Read(ctx, o.files, a.stdin, func(file string) { a.doing("reading %s", fabric.Quote(file)) })
+	if err != nil {
+		return err
 	}
-	x := diagnose.Explain(found, in)
+	x := diagnose.Explain(read.Results, in)
+	x.Results = append(x.Results, read.Unknown()...)
+	x.Sources = read.Sources
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
@@ -84,21 +80,6 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 		return err
 	}
 	return exitOf(x.Status())
-}
-
-// measured reads the results of a file, or of standard input.
-func (a *app) measured(file string) ([]fabric.Result, error) {
-	if file == "-" {
-		a.doing("waiting for results on standard input")
-		return results.Read("standard input", a.stdin)
-	}
-	a.doing("reading %s", fabric.Quote(file))
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("result file: %w", err)
-	}
-	defer f.Close()
-	return results.Read(file, f)
 }
 
 func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Input, error) {

@@ -119,10 +119,10 @@ func (r *ncclLog) bare(l line, text string) {
 }
 
 // rest reads a line that no format claims: a fault that a program around the library printed. A launcher's prefix may
-// be the name of the program, so the line counts with it too.
-func (r *ncclLog) rest(l line) {
+// be the name of the program, so the line counts with it too. It reports whether the line says something of the run.
+func (r *ncclLog) rest(l line) bool {
 	if r.cur != nil && r.cur.full() {
-		return
+		return false
 	}
 	text := strings.TrimSpace(l.text)
 	level := faultLevel(text)
@@ -130,13 +130,14 @@ func (r *ncclLog) rest(l line) {
 		level = faultLevel(l.raw)
 	}
 	if level == "" {
-		return
+		return false
 	}
 	if l.log == nil {
 		r.run(l).keepFault(l.number, text, l.raw, level)
 	} else { // what another process had written before the entry
 		r.run(l).keepFault(l.number, text, text, level)
 	}
+	return true
 }
 
 // room requests the bytes of what is about to be kept.
