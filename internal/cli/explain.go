@@ -67,6 +67,12 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
+	failures, err := failuresIn(ctx, read.Facts)
+	if err != nil {
+		return err
+	}
+	in.Findings = append(in.Findings, failures...)
+	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
 	x := diagnose.Explain(read.Results, in)
 	x.Results = append(x.Results, read.Unknown()...)
 	x.Sources = read.Sources

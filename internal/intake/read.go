@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/results"
 )
 
@@ -17,7 +18,8 @@ import (
 type Content struct {
 	Results []fabric.Result
 	Sources []fabric.Source
-	Open    []Open // of the named paths, in their order
+	Open    []Open            // of the named paths, in their order
+	Facts   []facts.TextFacts // what outputs of tools in the texts tell of hosts
 }
 
 // Open says of a named path what keeps it from being understood.
@@ -29,7 +31,7 @@ type Open struct {
 // Read reads files, folders and archives; - is stdin. The error is that no path exists, or that of ctx: anything else
 // that cannot be read stands in the sources, and in Open where it leaves a verdict open.
 func Read(ctx context.Context, paths []string, stdin io.Reader, doing func(file string)) (*Content, error) {
-	r := &reader{ctx: ctx, doing: doing, roots: make([]root, len(paths))}
+	r := &reader{ctx: ctx, doing: doing, roots: make([]root, len(paths)), outputs: facts.NewOutputs()}
 	o := newOpener(stdin, r.file)
 	for i, name := range paths {
 		o.path(name, i)
@@ -49,7 +51,23 @@ func Read(ctx context.Context, paths []string, stdin io.Reader, doing func(file 
 	for i, name := range paths {
 		r.content.Open = append(r.content.Open, Open{Path: name, Reason: r.roots[i].reason()})
 	}
+	r.content.Facts = r.outputs.Facts()
+	r.content.carry()
 	return &r.content, nil
+}
+
+// carry adds a log without lines where no text holds a result but some hold outputs of tools, so that what these show is
+// explained.
+func (c *Content) carry() {
+	if len(c.Results) > 0 || len(c.Facts) == 0 {
+		return
+	}
+	for _, s := range c.Sources {
+		if len(s.Holds) > 0 {
+			c.Results = []fabric.Result{{File: s.File, Line: 1, Kind: fabric.NCCLDebugLog, Content: &fabric.NCCLLog{}}}
+			return
+		}
+	}
 }
 
 // reader gathers what the texts of a call hold.
@@ -58,6 +76,7 @@ type reader struct {
 	doing   func(file string)
 	content Content
 	roots   []root
+	outputs *facts.Outputs
 }
 
 // root is what was seen of a named path.
@@ -90,7 +109,11 @@ func (r *reader) file(f file) {
 		return
 	}
 	r.doing(f.name)
-	found := results.Scan(f.name, f.body, nil)
+	r.outputs.File(f.name, f.host)
+	found := results.Scan(f.name, f.body, func(l results.Line, taken bool) (claimed, searched bool) {
+		return r.outputs.Line(l.Host, l.Texts, taken)
+	})
+	found.Source.Holds = append(found.Source.Holds, r.outputs.Holds()...)
 	at.lines += found.Source.Lines
 	at.holds = at.holds || len(found.Source.Holds) > 0
 	if found.Source.Error != "" && (!f.inside || !found.NotText) {
