@@ -15,12 +15,13 @@ const module = "railwright.dev/railwright/"
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
-	"test/accuracy":  "fabric catalog collective diagnose llm messages results serving sizing",
+	"test/accuracy":  "fabric catalog causes collective diagnose llm messages results serving sizing",
 
 	"internal/archtest": "",
 
 	// the doors outward
 	"internal/linux":   "",
+	"internal/files":   "",
 	"internal/host":    "fabric linux",
 	"internal/kube":    "",
 	"internal/vcenter": "",
@@ -44,12 +45,12 @@ var allowed = map[string]string{
 	"internal/claims":     "fabric topology",
 
 	// a language model on machines
-	"internal/llm":     "fabric catalog",
+	"internal/llm":     "fabric files catalog",
 	"internal/sizing":  "fabric catalog llm",
 	"internal/serving": "fabric catalog llm sizing",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/facts":    "fabric host linux kube vcenter nic switchos",
+	"internal/facts":    "fabric files host linux kube vcenter nic switchos",
 	"internal/plan":     "fabric intent catalog topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",
@@ -70,6 +71,7 @@ var allowed = map[string]string{
 
 	// all of it together
 	"internal/fleet":    "fabric host intent",
+	"internal/mcp":      "files host",
 	"internal/pipeline": below,
 	"internal/cli":      all,
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -98,7 +97,7 @@ func (a *app) measured(file string) ([]fabric.Result, error) {
 		return results.Read("standard input", a.stdin)
 	}
 	a.doing("reading %s", fabric.Quote(file))
-	f, err := os.Open(file)
+	f, err := a.files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("result file: %w", err)
 	}
@@ -147,7 +146,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		return in, err
 	}
 	if len(o.snapshots) > 0 {
-		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.Load(ctx, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
+		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.LoadFrom(ctx, a.files, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
 	}
 	return in, err
 }

@@ -53,8 +53,8 @@ type Outcome struct {
 
 // PairGain is what fixing two causes would bring.
 type PairGain struct {
-	First, Second fabric.CauseID
-	Gain          fabric.Gain
+	Of   [2]int // indices of the faults
+	Gain fabric.Gain
 }
 
 // maxFaults bounds the sets that are predicted: 6 causes have 64.
@@ -75,7 +75,7 @@ func Counterfactuals(s Shortfall) (Outcome, error) {
 	}
 	for i := range w.faults {
 		for j := i + 1; j < len(w.faults); j++ {
-			out.Pairs = append(out.Pairs, PairGain{w.faults[i].ID, w.faults[j].ID, w.pairGain(i, j)})
+			out.Pairs = append(out.Pairs, PairGain{[2]int{i, j}, w.pairGain(i, j)})
 		}
 	}
 	out.Repair = w.repair()

@@ -15,21 +15,25 @@ func (w *worlds) explains(of set) bool {
 	if p.err != nil {
 		return false
 	}
+	slack := beside
+	if p.last().busbw >= w.world(0).last().low { // else what is below the healthy band would be explained by nothing
+		slack = 1
+	}
 	in := 0
 	for i, r := range w.Rows {
-		if p.rates[i].fits(r.BusBW) {
+		if p.rates[i].fits(r.BusBW, slack) {
 			in++
 		}
 	}
-	return p.last().fits(w.from) && 2*in >= len(w.Rows)
+	return p.last().fits(w.from, slack) && 2*in >= len(w.Rows)
 }
 
 // beside is how far outside of its band a rate may be that a fault is held to explain: bands are those of healthy
 // machines as NCCL runs them by itself, and forced protocols are 7 percent outside (LL on two H200).
 const beside = 1.1
 
-func (r rate) fits(measured float64) bool {
-	return r.low/beside <= measured && measured <= r.high*beside
+func (r rate) fits(measured, slack float64) bool {
+	return r.low/slack <= measured && measured <= r.high*slack
 }
 
 // modelled are the faults whose cost the model knows.
@@ -120,19 +124,19 @@ func (w *worlds) after(explained, fixed set) fabric.Gain {
 }
 
 // calibration is by how much a prediction without faults is to be corrected, given how far the prediction with them is
-// from the measurement. Where both are of one algorithm and protocol, part of their errors is common: that of the
-// machines' own rates. As the regression of one error on the other the correction is small where the prediction with the
-// faults is by far the less certain. Of different protocols the errors are those of each: none is common.
+// from the measurement. Where both are of one protocol over one kind of element, part of their errors is common: that of
+// the rates of these machines. As the regression of one error on the other the correction is small where the prediction
+// with the faults is by far the less certain. Other protocols and elements have errors of their own.
 func calibration(measured float64, with, without rate) float64 {
 	a, b := spread(with), spread(without)
-	if a == 0 || with.runs != without.runs {
+	if a == 0 || with.path != without.path {
 		return 1
 	}
 	return math.Pow(measured/with.busbw, shared*min(a, b)*min(a, b)/(a*a))
 }
 
-// shared is the part of the squared error that two predictions of one algorithm and protocol have in common: half,
-// between none and all. Recorded pairs do not decide it (test/accuracy, gains).
+// shared is the part of the squared error that two predictions of one path have in common: half, between none and all,
+// which recorded pairs bear out more than they do either end (test/accuracy, gains).
 const shared = 0.5
 
 // spread is the half width of a band, as a logarithm.

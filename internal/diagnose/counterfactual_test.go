@@ -206,6 +206,19 @@ func TestIdleSetting(t *testing.T) {
 	}
 }
 
+// What is just below the healthy band is not explained by a setting that costs nothing.
+func TestIdleSettingExplainsNothing(t *testing.T) {
+	s := shortfall(t, nil)
+	for i := range s.Rows {
+		s.Rows[i].BusBW *= 0.88
+	}
+	s.Job.Env["NCCL_NVLS_ENABLE"] = "0"
+	s.Faults = []Fault{{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{"NCCL_NVLS_ENABLE"}}}
+	if out := counterfactuals(t, s); len(out.Repair.Causes) != 0 || out.Repair.Undecidable == "" {
+		t.Errorf("the repair is %+v", out.Repair)
+	}
+}
+
 // A slow node is worth what was measured without it.
 func TestSlowNode(t *testing.T) {
 	s := shortfall(t, nil)

@@ -9,10 +9,19 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// rate is a predicted bandwidth with its band and the bound of physics, GB/s, and what NCCL runs.
+// rate is a predicted bandwidth with its band and the bound of physics, GB/s, and its path.
 type rate struct {
 	busbw, low, high, bound float64
-	runs                    string // algorithm and protocol
+	path                    string // protocol and what carries the data
+}
+
+// pathOf is the protocol of a prediction and what sets its bound: any number of NICs is one kind of element.
+func pathOf(r fabric.PredictionRow) string {
+	element := r.Bound.Element
+	if strings.Contains(element, "NIC") {
+		element = "NICs"
+	}
+	return r.Protocol + " over " + element
 }
 
 // world is what is predicted with a set of faults in force, one rate per size.
@@ -57,7 +66,7 @@ func (w *worlds) world(of set) world {
 
 // spanned is the rate between two ends.
 func spanned(a, b rate) rate {
-	return rate{busbw: math.Sqrt(a.busbw * b.busbw), low: min(a.low, b.low), high: max(a.high, b.high), bound: max(a.bound, b.bound), runs: b.runs}
+	return rate{busbw: math.Sqrt(a.busbw * b.busbw), low: min(a.low, b.low), high: max(a.high, b.high), bound: max(a.bound, b.bound), path: b.path}
 }
 
 // differs reports whether two states have other machines or another environment.
@@ -109,7 +118,7 @@ func (w *worlds) predict(s state) world {
 	}
 	out := world{hw: p.Hardware}
 	for _, r := range p.Rows {
-		out.rates = append(out.rates, rate{r.BusBW, r.Band[0], min(r.Band[1], r.Bound.BusBW), r.Bound.BusBW, r.Algorithm + " " + r.Protocol})
+		out.rates = append(out.rates, rate{r.BusBW, r.Band[0], min(r.Band[1], r.Bound.BusBW), r.Bound.BusBW, pathOf(r)})
 	}
 	if s.links < 1 {
 		w.fewerLinks(&out, hw, job, s.links)
@@ -117,7 +126,7 @@ func (w *worlds) predict(s state) world {
 	for i, r := range out.rates {
 		if s.ceiling > 0 && s.ceiling < r.busbw {
 			share := s.ceiling / r.busbw
-			out.rates[i] = rate{s.ceiling, r.low * share, r.high * share, r.bound, r.runs}
+			out.rates[i] = rate{s.ceiling, r.low * share, r.high * share, r.bound, r.path}
 		}
 	}
 	return out
@@ -136,7 +145,7 @@ func (w *worlds) fewerLinks(out *world, hw fabric.Hardware, job Job, share float
 	}
 	for i, r := range p.Rows {
 		if most := r.BusBW * share; most < out.rates[i].busbw {
-			out.rates[i] = rate{most, r.Band[0] * share, min(r.Band[1], r.Bound.BusBW) * share, r.Bound.BusBW * share, r.Algorithm + " " + r.Protocol}
+			out.rates[i] = rate{most, r.Band[0] * share, min(r.Band[1], r.Bound.BusBW) * share, r.Bound.BusBW * share, pathOf(r)}
 		}
 	}
 }

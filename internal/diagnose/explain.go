@@ -31,6 +31,8 @@ type Input struct {
 	Env          map[string]string   // of the job, by their names, where no result says it
 	Catalogue    *messages.Catalogue // of messages; nil: none is known
 	Causes       *causes.Set         // what is known of causes
+	// Sharpness is the share of the logarithm of each likelihood ratio that counts; 0: the fitted one.
+	Sharpness float64
 }
 
 // Explain judges each result, by itself, against what it should be, and in the light of the other results of

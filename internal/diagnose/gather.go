@@ -8,7 +8,7 @@ import (
 )
 
 // gather adds what numbers, logs, settings and findings show to what texts and messages say.
-func (s *observed) gather(findings []fabric.Finding) {
+func (s *observed) gather(findings []fabric.Finding, predict Predictor) {
 	s.measureNetwork()
 	s.measurePath()
 	s.measureNode()
@@ -20,17 +20,22 @@ func (s *observed) gather(findings []fabric.Finding) {
 	s.measureLogs()
 	s.measureTexts()
 	s.measureChanges()
-	s.addSettings()
+	s.addSettings(s.idle(predict))
 	s.addFindings(findings)
 	s.addOutcomes()
 }
 
-// addSettings turns the settings of the job into evidence. perftest does not read them.
-func (s *observed) addSettings() {
+// addSettings turns the settings of the job into evidence, without those that cost nothing here. perftest does not read
+// them.
+func (s *observed) addSettings(idle map[string]bool) {
 	if s.kind == fabric.PerftestOutput {
 		return
 	}
 	for _, v := range s.settings {
+		if idle[v.name] {
+			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " costs nothing here: the prediction is the same without it"})
+			continue
+		}
 		s.seen = append(s.seen, evidence.Setting{Name: v.name, Value: v.value, Seen: evidence.Seen{Source: v.source, Text: v.name + "=" + v.value, Own: true}})
 	}
 }

@@ -48,12 +48,14 @@ type shownRow struct {
 
 // topicRow is how much it says that a person mentions a topic.
 type topicRow struct {
-	Usual           messages.Strength
-	Supports, Hints []fabric.CauseID
+	Usual                   messages.Strength
+	Proves, Supports, Hints []fabric.CauseID
 }
 
 func (r topicRow) of(topic fabric.CauseID) signs {
 	switch {
+	case slices.Contains(r.Proves, topic):
+		return signs{topic: messages.Proves}
 	case slices.Contains(r.Supports, topic):
 		return signs{topic: messages.Supports}
 	case slices.Contains(r.Hints, topic):
@@ -156,6 +158,9 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 			return signs{e.Cause: messages.Against}
 		}
 	case evidence.Statement:
+		if e.Differs { // what is not the same on all machines is seldom mentioned without being the fault
+			return signs{fabric.CauseID(e.Topic): messages.Strong}
+		}
 		return t.topics.of(fabric.CauseID(e.Topic))
 	case evidence.Asymmetry:
 		what, _, _ := strings.Cut(e.What, " ")

@@ -28,6 +28,8 @@ func (s *observed) measureCurve() {
 	}
 	if s.shape.alone {
 		s.showText("every rank alone", "table", "bus bandwidth 0 in every row while algorithm bandwidth is not: a single rank, without a peer", fabric.Subject{})
+	} else if s.copies > 1 {
+		s.showText("every rank alone", "table", fmt.Sprintf("the banner is printed %d times: each process measured by itself", s.copies), fabric.Subject{})
 	}
 	if s.limitedBy != "" {
 		s.showText("what settings allow", "prediction", s.limitedBy, fabric.Subject{})

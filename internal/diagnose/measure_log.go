@@ -112,7 +112,7 @@ func (s *observed) measureHCASetting() {
 		}
 	}
 	if ucx.name != "" && !named && s.slowAcross() != nil {
-		s.seen = append(s.seen, evidence.Measure{Shows: "the rate of a few NICs", Seen: evidence.Seen{Source: ucx.source, Text: "UCX_NET_DEVICES=" + ucx.value + " does not steer NCCL: NCCL_IB_HCA does"}})
+		s.seen = append(s.seen, evidence.Measure{Shows: "UCX told which NICs", Seen: evidence.Seen{Source: ucx.source, Text: "UCX_NET_DEVICES=" + ucx.value + " does not steer NCCL: NCCL_IB_HCA does"}})
 	}
 }
 

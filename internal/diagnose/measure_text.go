@@ -33,6 +33,7 @@ func (s *observed) measureTexts() {
 			return o.text != q.text && device.FindString(o.text) != name && q.gbps < differ*o.gbps && q.gbps > o.gbps/100
 		})
 		if name != "" && others {
+			s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: "observation", Text: q.text, Own: true}})
 			s.showText("one NIC slower than the others", "observation", fmt.Sprintf("%s: %s Gb/s, others more", name, number(q.gbps)), fabric.Subject{})
 			return
 		}
@@ -72,7 +73,10 @@ func (s *observed) measureChanges() {
 			effect = evidence.Worse
 		}
 		text := fmt.Sprintf("%s before, %s after", number(a), number(b))
-		s.seen = append(s.seen, evidence.Changed(p.changed, text, effect, evidence.Seen{Source: "A/B", Own: true})...)
+		if effect == evidence.Better {
+			s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: ab, Text: text, Own: true}})
+		}
+		s.seen = append(s.seen, evidence.Changed(p.changed, text, effect, evidence.Seen{Source: ab, Own: true})...)
 	}
 }
 

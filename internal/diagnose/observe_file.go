@@ -241,6 +241,9 @@ func (o *observer) judged(p point, e fabric.Observation) point {
 		p.ratio, p.quality = value/ref, good
 		if p.ratio < perftestLow {
 			p.quality = bad
+			for _, what := range evidence.SwitchesIn(e.Note + " " + e.Fact) { // bare metal gives more
+				o.s.seen = append(o.s.seen, evidence.Contrast{What: what, Effect: evidence.Better, Seen: evidence.Seen{Source: o.place(e), Text: strings.TrimSpace(e.Note + " " + e.Fact), Own: true}})
+			}
 		}
 		o.assume(fmt.Sprintf("%s is normal for %s", number(ref), p.source), "the text of the observation")
 	}
@@ -273,6 +276,7 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 		env["NCCL_PROTO"] = e.Protocol
 	}
 	job := Job{Collective: p.collective, Env: env, DType: dtypeIn(e.Note + " " + e.Fact)}
+	o.s.job = job
 	if p.average {
 		o.averaged(p, hw, job)
 		return

@@ -43,7 +43,7 @@ func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 
 // message keeps a line whose message the catalogue knows, and how the run went by it.
 func (o *observer) message(line fabric.LogLine, source string) {
-	m, ok := o.known(line)
+	m, ok := o.catalogued(line)
 	if !ok {
 		return
 	}
@@ -66,8 +66,8 @@ func outcomeOf(m *messages.Message) evidence.How {
 	}
 }
 
-// known returns the message of a line.
-func (o *observer) known(line fabric.LogLine) (*messages.Message, bool) {
+// catalogued returns the message of a line.
+func (o *observer) catalogued(line fabric.LogLine) (*messages.Message, bool) {
 	if line.Message == "" || o.in.Catalogue == nil {
 		return nil, false
 	}
@@ -76,7 +76,7 @@ func (o *observer) known(line fabric.LogLine) (*messages.Message, bool) {
 
 // ofNetwork reports whether a line speaks of what a single machine does not use.
 func (o *observer) ofNetwork(line fabric.LogLine) bool {
-	if m, ok := o.known(line); ok {
+	if m, ok := o.catalogued(line); ok {
 		return slices.Contains([]messages.Feature{messages.Network, messages.GPUDirect, messages.Plugin, messages.Tuner}, m.Feature)
 	}
 	return strings.Contains(line.Text, "NET/")

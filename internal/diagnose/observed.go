@@ -24,6 +24,8 @@ type observed struct {
 	shape     shape // of a table
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
+	copies    int        // of the banner of a table, where each process printed its own
+	job       Job        // of the measured collective
 	slowPairs bool       // some pairs of a matrix are far below the others
 
 	limitedBy string // settings that keep a result far below what is possible

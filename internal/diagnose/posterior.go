@@ -9,7 +9,6 @@ import (
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/messages"
 )
 
 const (
@@ -67,24 +66,27 @@ func (b beliefs) of(id fabric.CauseID) float64 {
 }
 
 // infer puts priors and evidence together. Of what has one origin, only what says most of a cause counts for that cause.
-func infer(seen []evidence.Evidence, c causes.Class, set *causes.Set, t *table, catalogue *messages.Catalogue) beliefs {
+func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs {
+	if in.Sharpness == 0 {
+		in.Sharpness = sharpness
+	}
 	byCause := map[fabric.CauseID]map[string]weighed{}
 	for _, e := range seen {
-		for cause, strength := range t.of(e, c, catalogue) {
+		for cause, strength := range t.of(e, c, in.Catalogue) {
 			if byCause[cause] == nil {
 				byCause[cause] = map[string]weighed{}
 			}
-			w := weighed{e, sharpness * math.Log(strength.Ratio())}
+			w := weighed{e, in.Sharpness * math.Log(strength.Ratio())}
 			if old, ok := byCause[cause][e.Origin()]; !ok || math.Abs(w.log) > math.Abs(old.log) {
 				byCause[cause][e.Origin()] = w
 			}
 		}
 	}
 	var out beliefs
-	sum := set.Other(c)
+	sum := in.Causes.Other(c)
 	silent := 1.0 - sum // of causes that nothing speaks of, and that are not listed
 	for cause, origins := range byCause {
-		prior := set.Prior(c, cause)
+		prior := in.Causes.Prior(c, cause)
 		silent -= prior
 		b := newBelief(cause, prior, origins)
 		sum += b.probability
@@ -118,6 +120,7 @@ func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) 
 	for _, origin := range slices.Sorted(maps.Keys(origins)) {
 		w := origins[origin]
 		b.weights = append(b.weights, w)
+		b.own = b.own || w.log > 0 && w.evidence.Where().Own
 		if _, statement := w.evidence.(evidence.Statement); statement {
 			said = max(said, w.log)
 			continue
@@ -125,7 +128,6 @@ func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) 
 		total += w.log
 		if w.log > 0 {
 			b.hard = true
-			b.own = b.own || w.evidence.Where().Own
 			if s := subjectOf(w.evidence); s != (fabric.Subject{}) && b.about == fabric.ClusterSubject() {
 				b.about = s
 			}

@@ -15,23 +15,25 @@ const surely = 0.5
 
 // explain judges a result in the light of what was seen with it.
 func (s *observed) explain(in Input, t *table) fabric.Explained {
-	s.gather(in.Findings)
+	s.gather(in.Findings, in.Predict)
 	class := classOf(s.seen)
-	b := infer(s.seen, class, in.Causes, t, in.Catalogue)
-	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Notes: s.notes, Assumed: s.assumed}
+	b := infer(s.seen, class, in, t)
+	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
 	out.Verdict, out.Why = s.verdict(b, class)
 	if p := s.headline(out.Verdict); p != nil {
 		p.fillIn(&out, s.hw)
 	}
 	if out.Verdict == fabric.VerdictHealthy {
-		out.Causes = s.healthyCauses(b, in.Causes, out.Why)
+		out.Causes, out.Notes = s.healthyCauses(b, in.Causes, out.Why), s.notes
 		return out
 	}
 	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
+	s.fixing(&out, s.headline(out.Verdict), in.Predict)
 	out.Steps = in.Causes.Narrow(class, s.given()...).Next(b.byID(), b.other, nil, 3)
 	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
 		out.Next = s.nextTest()
 	}
+	out.Notes = s.notes
 	return out
 }
 
@@ -160,7 +162,9 @@ func (s *observed) goodNumbers(own []point, b beliefs, fault *belief, class caus
 		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but the network between the %d nodes was not measured", s.hw.Nodes)
 	case fault != nil && (s.contradicts(fault, across, class) || s.kind == fabric.ObservationFile && fault.probability >= likely):
 		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.reason()) + " contradicts them: they may be of different runs"
-	case s.complaint() != "":
+	case s.wayContradicts(across) != "":
+		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(s.wayContradicts(across)) + " contradicts them: they may be of different runs"
+	case s.complaint() != "" && !harmless(b.top().id):
 		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
 	best := s.headline(fabric.VerdictHealthy)
@@ -225,6 +229,16 @@ func (b *belief) reason() string {
 // harmless are causes that are no fault of the machines.
 func harmless(c fabric.CauseID) bool {
 	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
+}
+
+// wayContradicts is what a log says of the way between nodes that would not carry what was measured; empty: nothing.
+func (s *observed) wayContradicts(across bool) string {
+	for _, e := range s.seen {
+		if sign := e.Sign(); across && e.Where().Own && (sign == "measure sockets between nodes" || sign == "measure no connection with GDRDMA") {
+			return e.Where().Text
+		}
+	}
+	return ""
 }
 
 // contradicts reports whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a

@@ -101,7 +101,8 @@ type Asymmetry struct {
 // Statement is a thing that a person mentions beside a fault. It is weak.
 type Statement struct {
 	Seen
-	Topic string // of the words
+	Topic   string // of the words
+	Differs bool   // it is said to differ between machines
 }
 
 // Sign implements Evidence.

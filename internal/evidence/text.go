@@ -166,13 +166,13 @@ func (w *words) outcomes(clauses []string, seen Seen) []Evidence {
 // statements finds what a clause mentions. What is said to be in order is not mentioned as a fault.
 func (w *words) statements(clause string, seen Seen) []Evidence {
 	good, bad := w.count(w.good, clause), w.count(w.bad, clause)
-	if good.plain+bad.denied > 0 && bad.plain+good.denied == 0 || inOrder.MatchString(clause) {
+	if inPlace := good.plain+bad.denied > 0 && bad.plain+good.denied == 0 || inOrder.MatchString(clause); inPlace && !differs.MatchString(clause) {
 		return nil
 	}
 	var out []Evidence
 	for _, t := range w.topics {
 		if t.says.MatchString(clause) {
-			out = append(out, Statement{Seen: seen, Topic: t.id})
+			out = append(out, Statement{Seen: seen, Topic: t.id, Differs: differs.MatchString(clause)})
 		}
 	}
 	return out
@@ -195,3 +195,6 @@ func SwitchesIn(text string) []string {
 	}
 	return out
 }
+
+// differs finds that a thing is not the same everywhere.
+var differs = regexp.MustCompile(`(?i)\bdiffer\w*|\bnot the same\b|\bmismatch\w*|\binconsistent\b`)

@@ -21,7 +21,10 @@ type folders struct {
 	runs    string // runs on two H200
 	gains   string // recorded pairs of before and after
 	sizing  sizingFolders
-	formats string // the messages in the sources of programs
+	threads string // public threads with confirmed answers
+	planted string // logs of faults planted on real GPUs
+	// formats are the messages in the sources of programs.
+	formats string
 }
 
 func main() {
@@ -32,6 +35,8 @@ func main() {
 	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
+	flag.StringVar(&from.threads, "threads", "../shared/data/diagnosis-2026-11", "folder with public threads and their answers")
+	flag.StringVar(&from.planted, "planted", "test/accuracy/testdata/planted", "folder with logs of planted faults")
 	flag.StringVar(&from.formats, "formats", "../shared/data/messages", "folder with the formats of programs' messages")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
 	page := flag.String("markdown", "", "write the figures to this file too")
@@ -55,7 +60,7 @@ type figures struct {
 	tables, held []outcome
 	runs         []run
 
-	diagnosis, gains, messages, sizing string // as printed
+	diagnosis, gains, sizing, messages string // as printed
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -86,11 +91,11 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
-	var diagnosis, gains, known, models bytes.Buffer
-	if !diagnosisReport(&diagnosis) {
+	var diagnosis, gains, models, known bytes.Buffer
+	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {
 		missed++
 	}
-	if !gainsReport(&gains, cat, from.gains, from.runs) {
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.planted}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
@@ -100,7 +105,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 		missed++
 	}
 	f.diagnosis, f.gains, f.messages, f.sizing = diagnosis.String(), gains.String(), known.String(), models.String()
-	fmt.Fprintf(w, "%s%s%s%s", f.diagnosis, f.gains, f.messages, f.sizing)
+	fmt.Fprint(w, f.diagnosis, f.gains, f.messages, f.sizing)
 	if page == "" {
 		return missed, nil
 	}
