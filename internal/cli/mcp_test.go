@@ -144,6 +144,8 @@ func toolCases() []struct{ tool, arguments, command, stdin string } {
 		{"catalog", `{}`, "catalog", ""},
 		{"catalog", `{"kind":"machines"}`, "catalog machines", ""},
 		{"catalog", `{"name":"thor2"}`, "catalog thor2", ""},
+		{"cause", `{"id":"mtu-mismatch"}`, "cause mtu-mismatch", ""},
+		{"cause", `{}`, "cause", ""},
 		{"rule", `{"id":"mtu"}`, "rule mtu", ""},
 		{"rule", `{}`, "rule", ""},
 
@@ -163,6 +165,7 @@ func toolCases() []struct{ tool, arguments, command, stdin string } {
 		{"topo_lint", `{"paths":["none.xml"]}`, "topo lint none.xml", ""},
 		{"plan", `{"text":"nodes: [["}`, "plan -f -", "nodes: [["},
 		{"catalog", `{"kind":"gpu","name":"x"}`, "catalog gpu x", ""},
+		{"cause", `{"id":"mtu-mismatc"}`, "cause mtu-mismatc", ""},
 		{"rule", `{"id":"mtuu"}`, "rule mtuu", ""},
 	}
 }
@@ -185,10 +188,11 @@ func TestToolsAnswerAsCommands(t *testing.T) {
 	clients := map[string]*mcp.ClientSession{"pipes": connected(t, root, false), "binary": connected(t, root, true)}
 	t.Chdir(root)
 	before := names(t, root)
-	statuses := map[int]int{}
+	statuses, called := map[int]int{}, map[string]bool{}
 	for _, c := range toolCases() {
 		want := call(c.stdin, append(strings.Fields(c.command), "-o", "json")...)
 		statuses[want.status]++
+		called[c.tool] = true
 		for how, client := range clients {
 			t.Run(how+"/"+c.tool+" "+c.arguments[:min(len(c.arguments), 60)], func(t *testing.T) {
 				text, r := toolAnswer(t, client, c.tool, c.arguments)
@@ -218,6 +222,9 @@ func TestToolsAnswerAsCommands(t *testing.T) {
 		if statuses[status] == 0 {
 			t.Errorf("no case with exit status %d", status)
 		}
+	}
+	if list, err := clients["binary"].ListTools(t.Context(), nil); err != nil || len(list.Tools) != len(called) {
+		t.Errorf("%d tools are called of %v, %v", len(called), list, err)
 	}
 	if after := names(t, root); !slices.Equal(before, after) {
 		t.Errorf("the folder holds %v, before %v", after, before)

@@ -212,18 +212,31 @@ type boundedFile struct {
 	fs.File
 	name string
 	of   *Bounded
-	read int64
+	read atomic.Int64 // bytes
 }
 
 // Read reads on, unless the context has ended or a limit is exceeded.
 func (f *boundedFile) Read(p []byte) (int, error) {
+	return f.counted(func() (int, error) { return f.File.Read(p) })
+}
+
+// ReadAt reads a part, as Read does; what is read twice counts twice.
+func (f *boundedFile) ReadAt(p []byte, off int64) (int, error) {
+	at, ok := f.File.(io.ReaderAt)
+	if !ok {
+		return 0, &fs.PathError{Op: "read", Path: f.name, Err: errors.ErrUnsupported}
+	}
+	return f.counted(func() (int, error) { return at.ReadAt(p, off) })
+}
+
+func (f *boundedFile) counted(read func() (int, error)) (int, error) {
 	if err := f.of.ctx.Err(); err != nil {
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: err}
 	}
-	n, err := f.File.Read(p)
-	f.read += int64(n)
-	switch total := f.of.bytes.Add(int64(n)); {
-	case f.read > f.of.limits.File:
+	n, err := read()
+	one, total := f.read.Add(int64(n)), f.of.bytes.Add(int64(n))
+	switch {
+	case one > f.of.limits.File:
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: fmt.Errorf("is larger than %d bytes, the most that is read of one file", f.of.limits.File)}
 	case total > f.of.limits.Total:
 		return 0, &fs.PathError{Op: "read", Path: f.name, Err: fmt.Errorf("with it more than %d bytes are read by one call", f.of.limits.Total)}

@@ -6,9 +6,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -32,8 +32,8 @@ func laid(t *testing.T) (folder, outside string) {
 			t.Fatal(err)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(folder, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("mkfifo", filepath.Join(folder, "fifo")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	return folder, outside
 }
@@ -171,6 +171,18 @@ func TestLimits(t *testing.T) {
 	}
 	if _, err := of.For(t.Context(), Limits{File: 100, Total: 100, Names: 5}, nil).ReadDir("."); err == nil || !strings.Contains(err.Error(), "more than 5") {
 		t.Errorf("a folder with more names than allowed: %v", err)
+	}
+	f, err := of.For(t.Context(), Limits{File: 7, Total: 100, Names: 100}, nil).Open("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	part := make([]byte, 4)
+	if n, err := f.(io.ReaderAt).ReadAt(part, 6); n != 4 || err != nil || string(part) != "7890" {
+		t.Errorf("a part: %q, %v", part[:n], err)
+	}
+	if n, err := f.(io.ReaderAt).ReadAt(part, 6); n != 0 || err == nil {
+		t.Errorf("parts are not bounded: %d, %v", n, err)
 	}
 	if _, err := readAll(of.For(t.Context(), Limits{File: 3, Total: 100, Names: 100}, map[string]string{"text": "1234"}), "text"); err == nil {
 		t.Error("a text is not bounded")
