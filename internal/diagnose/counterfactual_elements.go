@@ -31,6 +31,9 @@ func (s *state) apply(f Fault, worst bool) {
 	}
 	if r := f.PCIe.payload(); r > 0 {
 		s.pcie = least(s.pcie, r)
+		if whole := f.OfPCIe.payload(); whole > r {
+			s.lanes = min(s.lanes, r/whole)
+		}
 	}
 	if f.Oversubscription > 1 {
 		s.hw.Oversubscription = max(s.hw.Oversubscription, f.Oversubscription)
@@ -47,7 +50,9 @@ func (s *state) apply(f Fault, worst bool) {
 	case fabric.CauseGDRDisabled, fabric.CauseVMTopologyMissing:
 		s.staged(f, line, worst)
 	case fabric.CauseACSRedirect, fabric.CauseATSDisabled:
-		s.path = least(s.path, line*end(worst, throughRootLow, throughRootHigh))
+		if s.hw.Nodes > 1 { // between GPUs of a node no cost was reported
+			s.path = least(s.path, line*end(worst, throughRootLow, throughRootHigh))
+		}
 	case fabric.CauseHalfPortTwin:
 		if f.NICs == 0 && s.hw.NICsPerNode > 1 { // one of two PCIe functions of each port
 			s.hw.NICsPerNode = (s.hw.NICsPerNode + 1) / 2

@@ -14,23 +14,34 @@ func (s *observed) fixing(out *fabric.Explained, p *point, predict Predictor) {
 		return
 	}
 	env := s.environment(p)
-	var faults []Fault
+	var faults, likely []Fault
 	var of []int // the cause of each fault
 	for i, c := range out.Causes {
-		if !harmless(c.ID) && len(faults) < maxFaults {
-			faults, of = append(faults, s.faultOf(c, env, p)), append(of, i)
+		everyday := c.ID == fabric.CauseNCCLSettings && c.Confidence < named // forced to measure, say
+		if harmless(c.ID) || everyday || len(faults) == maxFaults {
+			continue
+		}
+		f := s.faultOf(c, env, p)
+		if faults, of = append(faults, f), append(of, i); f.Seen || c.Confidence >= named {
+			likely = append(likely, f)
 		}
 	}
-	hw := s.hw
+	short := Shortfall{Hardware: s.hw, Job: Job{Collective: p.collective, Env: env}, Rows: s.judgedRows(p), Predict: predict, Faults: faults}
 	if p.nodes > 0 {
-		hw.Nodes = p.nodes
+		short.Hardware.Nodes = p.nodes
 	}
-	o, err := Counterfactuals(Shortfall{Hardware: hw, Job: Job{Collective: p.collective, Env: env}, Rows: s.judgedRows(p), Predict: predict, Faults: faults})
+	o, err := Counterfactuals(short)
 	if err != nil {
 		return // the figure was judged by another prediction, and what that lacks is among the assumptions
 	}
 	for i := range o.Gains {
 		out.Causes[of[i]].Gain = &o.Gains[i]
+	}
+	if 0 < len(likely) && len(likely) < len(faults) { // what is unlikely explains nothing, even where its number fits
+		short.Faults = likely
+		if o, err = Counterfactuals(short); err != nil {
+			return
+		}
 	}
 	if len(o.Repair.Causes) > 0 || o.Repair.Undecidable != "" {
 		out.Repair = &o.Repair

@@ -46,14 +46,19 @@ func (w *worlds) modelled() (of set) {
 	return of
 }
 
+// supposedTogether is how many faults that nobody saw may explain a measurement together: one number does not tell
+// three of them from two others.
+const supposedTogether = 2
+
 // smallest returns the smallest sets that explain the measurement, that hold all of must and all that was seen.
 func (w *worlds) smallest(must set) []set {
 	known := w.modelled()
 	must |= w.seen & known
-	for extra := 0; extra <= len(w.faults); extra++ {
+	most := max(supposedTogether, must.without(w.seen).size())
+	for size := must.size(); size <= len(w.faults); size++ {
 		var found []set
 		for s := range set(1 << len(w.faults)) {
-			if must.within(s) && s.within(known) && s.size() == must.size()+extra && w.explains(s) {
+			if must.within(s) && s.within(known) && s.size() == size && s.without(w.seen).size() <= most && w.explains(s) && w.allMatter(s) {
 				found = append(found, s)
 			}
 		}
@@ -62,6 +67,38 @@ func (w *worlds) smallest(must set) []set {
 		}
 	}
 	return nil
+}
+
+// matters reports whether a world is slower for a fault: a fault behind a tighter one, or off the path, does not.
+func (w *worlds) matters(of set, i int) bool {
+	with, without := w.world(of), w.world(of.without(set(0).with(i)))
+	return with.err == nil && without.err == nil && with.last().busbw < without.last().busbw*(1-same)
+}
+
+// same is the difference of two rates that is none: the model's steps from one size or option to the next.
+const same = 0.03
+
+// allMatter reports whether each fault of a set that nobody saw is needed there.
+func (w *worlds) allMatter(of set) bool {
+	for i := range w.faults {
+		if of.has(i) && !w.seen.has(i) && !w.matters(of, i) {
+			return false
+		}
+	}
+	return true
+}
+
+// bearing is the part of a set that makes a difference; all of it where no fault does by itself.
+func (w *worlds) bearing(of set) (some set) {
+	for i := range w.faults {
+		if of.has(i) && w.matters(of, i) {
+			some = some.with(i)
+		}
+	}
+	if some == 0 {
+		return of
+	}
+	return some
 }
 
 // gain is what would be measured once one fault is fixed and all else stays.
@@ -116,9 +153,10 @@ func (w *worlds) after(explained, fixed set) fabric.Gain {
 	a, b := with.last(), without.last()
 	c := calibration(w.from, a, b)
 	g := fabric.Gain{From: w.from, To: min(b.busbw*c, b.bound), Low: b.low * c, High: min(b.high*c, b.bound)}
-	g.Why = fmt.Sprintf("%s GB/s are predicted with %s and %s without %s", number(a.busbw), w.names(explained), number(b.busbw), w.names(fixed))
-	if !explained.within(fixed) {
-		g.Why += ": " + w.names(explained.without(fixed)) + " stays"
+	here := w.bearing(explained)
+	g.Why = fmt.Sprintf("%s GB/s are predicted with %s and %s without %s", a, w.names(here), b, w.names(fixed))
+	if stays := here.without(fixed); stays != 0 && fixed&here != 0 {
+		g.Why += ": " + w.names(stays) + " stays"
 	}
 	return g
 }
@@ -163,11 +201,11 @@ func (w *worlds) partly(i int) fabric.Gain {
 	case w.from > a.high:
 		return fabric.Gain{From: w.from, Why: fmt.Sprintf("with %s at most %s GB/s are predicted, and more was measured: it is not in force as described", w.names(base), number(a.high))}
 	case b.busbw <= a.busbw:
-		return fabric.Gain{From: w.from, To: w.from, Low: w.from, High: w.from, Why: fmt.Sprintf("%s GB/s are predicted with %s and without it: it costs nothing here", number(a.busbw), w.names(fixed))}
+		return fabric.Gain{From: w.from, To: w.from, Low: w.from, High: w.from, Why: fmt.Sprintf("%s GB/s are predicted with %s and without it: it costs nothing here", a, w.names(fixed))}
 	}
 	most := min(w.from*b.busbw/a.busbw, b.high)
 	return fabric.Gain{From: w.from, To: math.Sqrt(w.from * most), Low: w.from, High: most,
-		Why: fmt.Sprintf("%s GB/s are predicted with %s and %s without %s, but less was measured: something else takes the rest, and where that limits the same path nothing is gained", number(a.busbw), w.names(base), number(b.busbw), w.names(fixed))}
+		Why: fmt.Sprintf("%s GB/s are predicted with %s and %s without %s, but less was measured: something else takes the rest, and where that limits the same path nothing is gained", a, w.names(w.bearing(base)), b, w.names(fixed))}
 }
 
 // pairGain is what would be measured once two faults are fixed, and how the two act together.
@@ -201,7 +239,6 @@ func (w *worlds) relation(i, j int) string {
 		return "how they act together is unknown"
 	}
 	a, b, c := first.last().busbw, second.last().busbw, both.last().busbw
-	const same = 0.03 // of a rate: the model's steps from one size or option to the next
 	if c >= min(a, b)*(1-same) {
 		slower := i
 		if b < a {

@@ -37,6 +37,9 @@ func (w *worlds) repair() fabric.Repair {
 	if len(repairs) == 0 {
 		return fabric.Repair{Undecidable: fmt.Sprintf("%s explains %s GB/s, but the model does not say what fixing it brings", w.names(found[0]), number(w.from))}
 	}
+	if lacks := w.lacks(); len(lacks) > 0 && !found[0].within(w.seen) {
+		return fabric.Repair{Undecidable: fmt.Sprintf("%s explains %s GB/s, and others may: the model has no %s", w.names(repairs[0]), number(w.from), strings.Join(lacks, ", no "))}
+	}
 	g := w.after(found[0], repairs[0])
 	out := fabric.Repair{Gain: &g}
 	for i, f := range w.faults {
@@ -67,13 +70,7 @@ func (w *worlds) enough(of set, healthy rate) []set {
 
 // unexplained says why no set of faults explains the measurement.
 func (w *worlds) unexplained() string {
-	var lacks []string
-	for _, d := range w.deaf {
-		if d != "" && !slices.Contains(lacks, d) {
-			lacks = append(lacks, d)
-		}
-	}
-	all := w.modelled()
+	lacks, all := w.lacks(), w.modelled()
 	switch {
 	case len(w.faults) == 0:
 		return "no cause is known that would explain the loss"
@@ -85,4 +82,14 @@ func (w *worlds) unexplained() string {
 		return fmt.Sprintf("with %s still %s GB/s or more are predicted, and %s were measured: something else takes the rest", w.names(all), number(r.last().low), number(w.from))
 	}
 	return fmt.Sprintf("no set of %s is predicted to leave the %s GB/s that were measured", w.names(all), number(w.from))
+}
+
+// lacks are what the model has no number of.
+func (w *worlds) lacks() (all []string) {
+	for _, d := range w.deaf {
+		if d != "" && !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	return all
 }

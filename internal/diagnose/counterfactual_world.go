@@ -12,7 +12,16 @@ import (
 // rate is a predicted bandwidth with its band and the bound of physics, GB/s, and its path.
 type rate struct {
 	busbw, low, high, bound float64
-	path                    string // protocol and what carries the data
+	path                    string     // protocol and what carries the data
+	ends                    [2]float64 // of a cost that is a range: the lowest and the highest; zero: busbw alone
+}
+
+// String writes the rate for people, without its unit.
+func (r rate) String() string {
+	if r.ends[0] < r.ends[1] {
+		return number(r.ends[0]) + " to " + number(r.ends[1])
+	}
+	return number(r.busbw)
 }
 
 // pathOf is the protocol of a prediction and what sets its bound: any number of NICs is one kind of element.
@@ -40,7 +49,7 @@ type state struct {
 	env map[string]string
 	// Elements on the path of one NIC, each the most that it passes, GB/s; 0: it does not limit. The path carries the least.
 	port, pcie, path float64
-	links            float64 // share of NVLink that is left
+	links, lanes     float64 // share of NVLink and of a GPU's PCIe link that is left
 	ceiling          float64 // GB/s of bus bandwidth that a slow part leaves, as measured with it; 0: none
 }
 
@@ -66,19 +75,19 @@ func (w *worlds) world(of set) world {
 
 // spanned is the rate between two ends.
 func spanned(a, b rate) rate {
-	return rate{busbw: math.Sqrt(a.busbw * b.busbw), low: min(a.low, b.low), high: max(a.high, b.high), bound: max(a.bound, b.bound), path: b.path}
+	return rate{busbw: math.Sqrt(a.busbw * b.busbw), low: min(a.low, b.low), high: max(a.high, b.high), bound: max(a.bound, b.bound), path: b.path, ends: [2]float64{a.busbw, b.busbw}}
 }
 
 // differs reports whether two states have other machines or another environment.
 func (s state) differs(o state) bool { return s.otherMachines(o) || !maps.Equal(s.env, o.env) }
 
 func (s state) otherMachines(o state) bool {
-	return s.port != o.port || s.pcie != o.pcie || s.path != o.path || s.links != o.links || s.hw != o.hw
+	return s.port != o.port || s.pcie != o.pcie || s.path != o.path || s.links != o.links || s.lanes != o.lanes || s.hw != o.hw
 }
 
 // state applies the faults of a set; worst takes the costly end of ranges. Settings of faults outside of the set are unset.
 func (w *worlds) state(of set, worst bool) state {
-	s := state{hw: w.Hardware, env: maps.Clone(w.Job.Env), links: 1}
+	s := state{hw: w.Hardware, env: maps.Clone(w.Job.Env), links: 1, lanes: 1}
 	kept := map[string]bool{}
 	for i, f := range w.faults {
 		for _, name := range f.Settings {
@@ -118,7 +127,11 @@ func (w *worlds) predict(s state) world {
 	}
 	out := world{hw: p.Hardware}
 	for _, r := range p.Rows {
-		out.rates = append(out.rates, rate{r.BusBW, r.Band[0], min(r.Band[1], r.Bound.BusBW), r.Bound.BusBW, pathOf(r)})
+		share := 1.0
+		if strings.Contains(r.Bound.Element, "PCIe") { // of the GPUs: that of NICs is in their rate
+			share = s.lanes
+		}
+		out.rates = append(out.rates, rate{busbw: r.BusBW * share, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: pathOf(r)})
 	}
 	if s.links < 1 {
 		w.fewerLinks(&out, hw, job, s.links)
@@ -126,7 +139,7 @@ func (w *worlds) predict(s state) world {
 	for i, r := range out.rates {
 		if s.ceiling > 0 && s.ceiling < r.busbw {
 			share := s.ceiling / r.busbw
-			out.rates[i] = rate{s.ceiling, r.low * share, r.high * share, r.bound, r.path}
+			out.rates[i] = rate{busbw: s.ceiling, low: r.low * share, high: r.high * share, bound: r.bound, path: r.path}
 		}
 	}
 	return out
@@ -145,7 +158,7 @@ func (w *worlds) fewerLinks(out *world, hw fabric.Hardware, job Job, share float
 	}
 	for i, r := range p.Rows {
 		if most := r.BusBW * share; most < out.rates[i].busbw {
-			out.rates[i] = rate{most, r.Band[0] * share, min(r.Band[1], r.Bound.BusBW) * share, r.Bound.BusBW * share, pathOf(r)}
+			out.rates[i] = rate{busbw: most, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: pathOf(r)}
 		}
 	}
 }

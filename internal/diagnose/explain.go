@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
@@ -46,6 +48,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	observations := make([]*observed, len(results))
 	for i := range results {
 		observations[i] = observe(&results[i], in, runLog(&results[i], results))
+		observations[i].fragment = isFragment(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range observations {
@@ -55,12 +58,21 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	return out, nil
 }
 
+// isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:
+// nobody knows then whether the run went on.
+func isFragment(r *fabric.Result, results []fabric.Result) bool {
+	l, ok := r.Content.(*fabric.NCCLLog)
+	return ok && l.Ranks == 0 && len(l.Hosts) == 0 && !slices.ContainsFunc(results, func(o fabric.Result) bool {
+		return o.File == r.File && o.Kind != fabric.NCCLDebugLog
+	})
+}
+
 // followTables lets a log without fault share the verdict of the table that the same run printed into the
 // same file: a log by itself has no bandwidth to judge.
 func followTables(out []fabric.Explained, observations []*observed) {
 	for i := range out {
 		s := observations[i]
-		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 {
+		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 || s.failing() {
 			continue
 		}
 		tables, healthy := 0, 0

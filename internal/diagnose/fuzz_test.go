@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"

@@ -21,6 +21,12 @@ func (s *observed) listed(b beliefs, v fabric.Verdict, set *causes.Set) []fabric
 		}
 		out = append(out, x.cause(set))
 	}
+	if v == fabric.VerdictUnknown && len(out) > 0 && out[0].Confidence > surely { // undecided is undecided
+		share := surely / out[0].Confidence
+		for i := range out {
+			out[i].Confidence = rounded(share * out[i].Confidence)
+		}
+	}
 	return out
 }
 
@@ -59,16 +65,23 @@ func (s *observed) healthyCauses(b beliefs, set *causes.Set, why string) []fabri
 	var out []fabric.Cause
 	confidence := 0.9
 	for _, x := range b.list {
-		if x.own && harmless(x.id) {
-			c := x.cause(set)
+		switch c := x.cause(set); {
+		case !x.own:
+		case harmless(x.id):
 			c.Confidence = max(c.Confidence, surely)
-			out, confidence = append(out, c), min(confidence, 0.5)
+			out, confidence = append(out, c), min(confidence, surely)
+		case x.id == fabric.CauseMTUMismatch && s.kind == fabric.PerftestOutput: // the rate is right, and costs more headers than it need
+			c.Confidence = min(c.Confidence, faint)
+			out = append(out, c)
 		}
 	}
 	out = append(out, healthyCause(confidence, fabric.Evidence{Source: "measured", Value: why}))
 	slices.SortStableFunc(out, func(a, b fabric.Cause) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	return out
 }
+
+// faint is the probability of what is odd and costs nothing that was measured.
+const faint = 0.1
 
 func healthyCause(confidence float64, seen ...fabric.Evidence) fabric.Cause {
 	return fabric.Cause{ID: fabric.CauseHealthy, Subject: fabric.ClusterSubject(), Confidence: confidence, Evidence: seen}

@@ -159,8 +159,9 @@ func subjectOf(e evidence.Evidence) fabric.Subject {
 	return fabric.Subject{}
 }
 
-// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow.
-func classOf(seen []evidence.Evidence) causes.Class {
+// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow. Of a run of which
+// nothing is said, it is asked why it is slow.
+func classOf(seen []evidence.Evidence, run bool) causes.Class {
 	has := map[evidence.How]bool{}
 	for _, e := range seen {
 		if o, ok := e.(evidence.Outcome); ok {
@@ -174,7 +175,7 @@ func classOf(seen []evidence.Evidence) causes.Class {
 		return causes.Hang
 	case has[evidence.Crash]:
 		return causes.Crash
-	case has[evidence.Slow]:
+	case has[evidence.Slow] || run:
 		return causes.Slow
 	}
 	return causes.Config

@@ -16,7 +16,7 @@ const surely = 0.5
 // explain judges a result in the light of what was seen with it.
 func (s *observed) explain(in Input, t *table) fabric.Explained {
 	s.gather(in.Findings, in.Predict)
-	class := classOf(s.seen)
+	class := classOf(s.seen, len(s.logs)+len(s.points) > 0)
 	b := infer(s.seen, class, in, t)
 	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
 	out.Verdict, out.Why = s.verdict(b, class)
@@ -47,10 +47,8 @@ func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, strin
 	return verdict, why
 }
 
-// hearsay reports whether the result is what a person wrote, or lines of a log without a measurement.
-func (s *observed) hearsay() bool {
-	return s.kind == fabric.ObservationFile || s.kind == fabric.NCCLDebugLog
-}
+// hearsay reports whether the result is what a person wrote, or lines of a log of which nothing says what run they are.
+func (s *observed) hearsay() bool { return s.kind == fabric.ObservationFile || s.fragment }
 
 func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, string) {
 	switch {

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -166,6 +167,23 @@ func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		if _, err := Load(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A setting that a command line or a log names is no message about it.
+func TestSettingsAreNoFault(t *testing.T) {
+	c := catalogue(t)
+	names := regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
+	for _, m := range c.All() {
+		for _, p := range m.Match {
+			for _, variable := range names.FindAllString(p, -1) {
+				for _, line := range []string{variable + "=1", "mpirun -np 16 -x " + variable + "=1 ./all_reduce_perf -b 8", variable + " set by environment to 1."} {
+					if got, known := c.Find(line); known && got.Level != Everyday && got.Level != Choice && !strings.Contains(variable, "_ERR") {
+						t.Errorf("%q is %s, %s", line, got.ID, got.Level)
+					}
+				}
+			}
 		}
 	}
 }

@@ -129,6 +129,63 @@ func formLevel(text string, beside bool) fabric.LineLevel {
 	return ""
 }
 
+// judgedForms are levels of lines by their shape: programs repeat a line with other numbers, and the forms take a thousand
+// times as long as finding that it had that shape before. It may be nil.
+type judgedForms map[string]fabric.LineLevel
+
+// Limits of the shapes that are kept.
+const (
+	mostShapes   = 4096
+	longestShape = 512 // bytes
+)
+
+// level is formLevel of a line without a known message.
+func (j judgedForms) level(text string) fabric.LineLevel {
+	if !suspicious(text) {
+		return ""
+	}
+	if j == nil || len(text) > longestShape {
+		return formLevel(text, false)
+	}
+	key := shape(text)
+	level, known := j[string(key)]
+	if !known {
+		level = formLevel(text, false)
+		if len(j) < mostShapes {
+			j[string(key)] = level
+		}
+	}
+	return level
+}
+
+// shape is a text with each number that stands alone replaced by ones, or by zeros where it is zero: the forms tell no more
+// of it. Digits of a name, such as mlx5, are left.
+func shape(text string) []byte {
+	key := []byte(text)
+	for i := 0; i < len(key); {
+		if !isDigit(key[i]) {
+			i++
+			continue
+		}
+		end, zero := i, true
+		for end < len(key) && isDigit(key[end]) {
+			zero = zero && key[end] == '0'
+			end++
+		}
+		if !zero && (i == 0 || !isLetter(key[i-1])) {
+			for k := i; k < end; k++ {
+				key[k] = '1'
+			}
+		}
+		i = end
+	}
+	return key
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
+
 // troubleLeft reports whether a text is more than a counter at zero.
 func troubleLeft(text string) bool {
 	return !denials().MatchString(text) || troubleWords().MatchString(denials().ReplaceAllString(text, " "))

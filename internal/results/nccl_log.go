@@ -17,6 +17,7 @@ type ncclLog struct {
 	found  []fabric.Result
 	cur    *logRun
 	line   int // where the log begins
+	judged judgedForms
 }
 
 // logRun is what the log of one run contains so far.
@@ -51,7 +52,7 @@ const (
 	maxLogKinds   = 512 // of connections
 )
 
-func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b} }
+func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b, judged: judgedForms{}} }
 
 func (r *ncclLog) read(l line) bool {
 	if l.log == nil {
@@ -118,9 +119,9 @@ func (r *ncclLog) rest(l line) {
 	if text == "" || r.cur != nil && r.cur.full() {
 		return
 	}
-	s := saysOf(text)
+	s := saysOf(text, r.judged)
 	if s.level == "" && l.source != "" && l.log == nil {
-		if whole := saysOf(l.raw); whole.level != "" {
+		if whole := saysOf(l.raw, r.judged); whole.level != "" {
 			s = whole
 		}
 	}

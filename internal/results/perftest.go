@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // perftest reads the output of ib_write_bw and related tests (src/perftest_parameters.c of linux-rdma/perftest), of
@@ -202,6 +203,9 @@ func (r *perftest) error(l line, text string) bool {
 	const most = 16 // errors of a run
 	if len(r.cur.run.Errors) < most {
 		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text), Level: fabric.LineError, Message: said{message: m}.id()})
+	}
+	if n < 0 && m.Level != messages.Fatal {
+		return true // the run goes on
 	}
 	r.failed = true
 	r.cur.rows, r.cur.headed = false, true
