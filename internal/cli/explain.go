@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -15,10 +14,10 @@ import (
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/intake"
 	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
-	"railwright.dev/railwright/internal/results"
 )
 
 // explainOptions are the arguments and flags of explain.
@@ -66,18 +65,22 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	var found []fabric.Result
-	for _, file := range o.files {
-		more, err := a.measured(file)
-		if err != nil {
-			return err
-		}
-		found = append(found, more...)
-	}
-	x, err := diagnose.Explain(found, in)
+	read, err := intake.Read(ctx, a.files, o.files, a.stdin, func(file string) { a.doing("reading %s", fabric.Quote(file)) })
 	if err != nil {
 		return err
 	}
+	failures, err := failuresIn(ctx, read.Facts)
+	if err != nil {
+		return err
+	}
+	in.Findings = append(in.Findings, failures...)
+	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
+	x, err := diagnose.Explain(read.Results, in)
+	if err != nil {
+		return err
+	}
+	x.Results = append(x.Results, read.Unknown()...)
+	x.Sources = read.Sources
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
@@ -88,21 +91,6 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 		return err
 	}
 	return exitOf(x.Status())
-}
-
-// measured reads the results of a file, or of standard input.
-func (a *app) measured(file string) ([]fabric.Result, error) {
-	if file == "-" {
-		a.doing("waiting for results on standard input")
-		return results.Read("standard input", a.stdin)
-	}
-	a.doing("reading %s", fabric.Quote(file))
-	f, err := a.files.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("result file: %w", err)
-	}
-	defer f.Close()
-	return results.Read(file, f)
 }
 
 func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Input, error) {

@@ -84,7 +84,7 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs
 	}
 	var out beliefs
 	sum := in.Causes.Other(c)
-	silent := 1.0 - sum // of causes that nothing speaks of, and that are not listed
+	silent := 1.0 - sum                                       // of causes that nothing speaks of, and that are not listed
 	for _, cause := range slices.Sorted(maps.Keys(byCause)) { // in order, so that sums are the same each time
 		origins := byCause[cause]
 		prior := in.Causes.Prior(c, cause)

@@ -113,11 +113,12 @@ func (r *ncclLog) bare(l line, text string) {
 }
 
 // rest reads a line that no format claims, of a program around the library: a known message, or a fault in its form. A
-// launcher's prefix may be the name of the program, so the line counts with it too.
-func (r *ncclLog) rest(l line) {
+// launcher's prefix may be the name of the program, so the line counts with it too. It reports
+// whether the line says something of the run.
+func (r *ncclLog) rest(l line) bool {
 	text := strings.TrimSpace(l.text)
 	if text == "" || r.cur != nil && r.cur.full() {
-		return
+		return false
 	}
 	s := saysOf(text, r.judged)
 	if s.level == "" && l.source != "" && l.log == nil {
@@ -127,13 +128,14 @@ func (r *ncclLog) rest(l line) {
 	}
 	choice := s.level == "" && s.message != nil && s.message.Level == messages.Choice
 	if s.nothing() || choice && r.cur == nil { // a choice alone makes no log
-		return
+		return false
 	}
 	if l.log == nil {
 		r.run(l).keepLine(l, s, text, l.raw)
 	} else { // what another process had written before the entry
 		r.run(l).keepLine(l, s, text, text)
 	}
+	return true
 }
 
 // room requests the bytes of what is about to be kept.
