@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"railwright.dev/railwright/internal/files"
 )
@@ -83,7 +81,7 @@ func (o *opener) fail(f file, err error) {
 
 // regular opens a file. A pipe into which nobody writes is empty: the open does not wait.
 func (o *opener) regular(f file) {
-	in, err := o.open(f.name)
+	in, err := o.files.OpenNow(f.name)
 	if err != nil {
 		o.fail(f, err)
 		return
@@ -91,13 +89,6 @@ func (o *opener) regular(f file) {
 	defer in.Close()
 	f.body = in
 	o.content(f, 0)
-}
-
-func (o *opener) open(name string) (fs.File, error) {
-	if info, err := o.files.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 && o.files == files.Files(files.Disk{}) {
-		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	}
-	return o.files.Open(name)
 }
 
 // folder visits the files of a folder in the order of their names, then those of folders in it. Links are not followed:
