@@ -103,8 +103,18 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the line of a log that has no prefix: the version.
+// bareSetting finds a setting in a line without a prefix: as the library says it, or in a script or command.
+var bareSetting = pattern(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
+
+// bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
+	if strings.Contains(text, "CCL_") {
+		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
+			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
+				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
+			}
+		}
+	}
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
