@@ -93,6 +93,7 @@ func TestNeedsLinux(t *testing.T) {
 		"diff a b":                      "",
 		"report run":                    "",
 		"catalog gpus":                  "",
+		"cause gdr-disabled":            "",
 		"schema Plan":                   "",
 		"version":                       "",
 	} {

@@ -9,11 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/intake"
+	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
@@ -66,7 +68,7 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	read, err := intake.Read(ctx, o.files, a.stdin, func(file string) { a.doing("reading %s", fabric.Quote(file)) })
+	read, err := intake.Read(ctx, a.files, o.files, a.stdin, func(file string) { a.doing("reading %s", fabric.Quote(file)) })
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,10 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	}
 	in.Findings = append(in.Findings, failures...)
 	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
-	x := diagnose.Explain(read.Results, in)
+	x, err := diagnose.Explain(read.Results, in)
+	if err != nil {
+		return err
+	}
 	x.Results = append(x.Results, read.Unknown()...)
 	x.Sources = read.Sources
 	if a.json() {
@@ -104,6 +109,12 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 	if err != nil {
 		return in, err
 	}
+	if in.Catalogue, err = messages.Load(); err != nil {
+		return in, err
+	}
+	if in.Causes, err = causes.Load(); err != nil {
+		return in, err
+	}
 	in.Env, in.Hardware = env, o.hw
 	in.Predict, in.Machines = predictor(cat), knownMachines{cat}
 	var plan *fabric.Plan
@@ -126,7 +137,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		return in, err
 	}
 	if len(o.snapshots) > 0 {
-		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.Load(ctx, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
+		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.LoadFrom(ctx, a.files, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
 	}
 	return in, err
 }

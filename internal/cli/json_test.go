@@ -25,11 +25,12 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 	}
 	out := filepath.Join(folder, "out")
 	documents := map[string][]string{
-		"Version": {"version"},
-		"Catalog": {"catalog", "catalog gpus", "catalog nics", "catalog machines", "catalog switches", "catalog fabrics", "catalog models", "catalog thor2"},
-		"Plan":    {"plan -f " + pod, "plan -f " + example(t, "hgx-h100-ib")},
-		"Index":   {"render -f " + pod + " -d " + out},
-		"Facts":   {"collect", "collect --text ../facts/testdata/tools", "collect --root " + capturedTree(t)},
+		"Version":   {"version"},
+		"Catalog":   {"catalog", "catalog gpus", "catalog nics", "catalog machines", "catalog switches", "catalog fabrics", "catalog models", "catalog thor2"},
+		"CauseList": {"cause", "cause gdr-disabled"},
+		"Plan":      {"plan -f " + pod, "plan -f " + example(t, "hgx-h100-ib")},
+		"Index":     {"render -f " + pod + " -d " + out},
+		"Facts":     {"collect", "collect --text ../facts/testdata/tools", "collect --root " + capturedTree(t)},
 		"Findings": {
 			"check --snapshot " + testRecording, "check --snapshot " + ib, "check --snapshot " + testRecording + " -f " + pod,
 			"topo lint ../ncclxml/testdata/host.xml", "topo lint ../ncclxml/testdata/cloud-bare.xml ../ncclxml/testdata/mi300x.xml", "topo lint " + table,
@@ -53,6 +54,7 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"size deepseek-r1 --nodes 1", "size deepseek-r1 --nodes 2", "size qwen3-0-6b --nodes 1", "size qwen3-0-6b --gpu l4 --explain",
 			"size deepseek-r1 --nodes 1 --tp 8", "size gemma-3-4b-it --machine dgx-spark --engine vllm",
 		},
+		"Rules":       {"rule", "rule mtu"},
 		"Differences": {"diff " + testRecording + " " + ib, "diff " + testRecording + " " + testRecording},
 		"Applied":     {"apply --dry-run -f " + unreachable},
 	}

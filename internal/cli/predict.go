@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +208,7 @@ func (a *app) measured(file string) ([]fabric.Result, error) {
 		return results.Read("standard input", a.stdin)
 	}
 	a.doing("reading %s", fabric.Quote(file))
-	f, err := os.Open(file)
+	f, err := a.files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("result file: %w", err)
 	}

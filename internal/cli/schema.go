@@ -26,8 +26,8 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"Catalog", &fabric.CatalogList{}},
-		{"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}}, {"Version", &versionDocument{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"CauseList", &fabric.CauseList{}}, {"Catalog", &fabric.CatalogList{}},
+		{"Run", &report.Run{}}, {"Rules", &rules{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}}, {"Version", &versionDocument{}},
 	}
 }
 

@@ -119,7 +119,7 @@ func TestCommandMessagesAreOurs(t *testing.T) {
 			"predict --machine hgx-h100 --worker "+v, "predict --machine hgx-h100 --env "+v, "predict --machine "+v, "predict --gpu "+v, "predict --machine hgx-h100 --nodes 2 --net "+v, "predict --machine hgx-h100 --cpu "+v,
 			"predict --machine hgx-h100 --collective "+v, "predict --machine hgx-h100 --dtype "+v, "predict --machine hgx-h100 --oversubscription "+v,
 			"size "+v, "size llama-3.1-8b --context "+v, "size llama-3.1-8b --engine-version "+v, "size llama-3.1-8b --engine "+v, "size llama-3.1-8b --kv-dtype "+v, "size llama-3.1-8b --mem-fraction "+v, "size llama-3.1-8b --tp "+v, "size llama-3.1-8b --gpus "+v,
-			"catalog "+v, "catalog gpus "+v, "catalog "+v+" x", "schema "+v, "init --example "+v, "init --example roce-mi300x --nodes "+v, "topo show --machine "+v, "topo show --machine hgx-h100 --nccl --nodes "+v, "topo nccl --machine hgx-h100 --guest "+v, "topo nccl --machine hgx-h100 --label "+v,
+			"catalog "+v, "catalog gpus "+v, "catalog "+v+" x", "cause "+v, "schema "+v, "init --example "+v, "init --example roce-mi300x --nodes "+v, "topo show --machine "+v, "topo show --machine hgx-h100 --nccl --nodes "+v, "topo nccl --machine hgx-h100 --guest "+v, "topo nccl --machine hgx-h100 --label "+v,
 			"collect --hosts "+v+"[", "lab up --fault "+v, "lab up --fault mtu="+v, "up --fault "+v, "man "+v, "help "+v, "help size "+v, "apply -f "+v, "bench -f "+v)
 	}
 	lines = append(lines, "predict --machine hgx-h100 --sizes 1:2:x", "predict --machine hgx-h100 --sizes 1:2:3:4")
@@ -189,6 +189,7 @@ func TestCompletion(t *testing.T) {
 		"catalog gp":                      "gpus\t",
 		"catalog gpus h10":                "h100-sxm\t",
 		"catalog mi3":                     "mi300x\t",
+		"cause gdr":                       "gdr-disabled\t",
 		"schema Fa":                       "Facts\n",
 		"plan -o j":                       "json\n",
 		"topo ":                           "lint\t",

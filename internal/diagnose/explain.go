@@ -1,7 +1,11 @@
 package diagnose
 
 import (
+	"slices"
+
+	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // Job is the collective of a measured curve, as a Predictor needs to know it.
@@ -25,25 +29,42 @@ type Input struct {
 	Hardware fabric.Hardware // of flags or of a cluster file; what is set here wins over what a result says
 	// PlannedNodes is how many nodes the cluster file has: a test may run on fewer. 0: there is none.
 	PlannedNodes int
-	Findings     []fabric.Finding  // of railwright check
-	Env          map[string]string // of the job, by their names, where no result says it
+	Findings     []fabric.Finding    // of railwright check
+	Env          map[string]string   // of the job, by their names, where no result says it
+	Catalogue    *messages.Catalogue // of messages; nil: none is known
+	Causes       *causes.Set         // what is known of causes
+	// Sharpness is the share of the logarithm of each likelihood ratio that counts; 0: the fitted one.
+	Sharpness float64
 }
 
 // Explain judges each result, by itself, against what it should be, and in the light of the other results of
 // the call: a slow table beside a log without GPUDirect RDMA is explained by the log. It never calls a result
 // healthy whose numbers were not compared with what its hardware should give.
-func Explain(results []fabric.Result, in Input) *fabric.Explanation {
-	words := newReader()
+func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
+	t, err := loadTable()
+	if err != nil {
+		return nil, err
+	}
 	observations := make([]*observed, len(results))
 	for i := range results {
-		observations[i] = observe(&results[i], in, words, runLog(&results[i], results))
+		observations[i] = observe(&results[i], in, runLog(&results[i], results))
+		observations[i].fragment = isFragment(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range observations {
-		out.Results = append(out.Results, s.withOthers(observations, i, in.Findings).explain())
+		out.Results = append(out.Results, s.withOthers(observations, i).explain(in, t))
 	}
 	followTables(out.Results, observations)
-	return out
+	return out, nil
+}
+
+// isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:
+// nobody knows then whether the run went on.
+func isFragment(r *fabric.Result, results []fabric.Result) bool {
+	l, ok := r.Content.(*fabric.NCCLLog)
+	return ok && l.Ranks == 0 && len(l.Hosts) == 0 && !slices.ContainsFunc(results, func(o fabric.Result) bool {
+		return o.File == r.File && o.Kind != fabric.NCCLDebugLog
+	})
 }
 
 // followTables lets a log without fault share the verdict of the table that the same run printed into the
@@ -51,7 +72,7 @@ func Explain(results []fabric.Result, in Input) *fabric.Explanation {
 func followTables(out []fabric.Explained, observations []*observed) {
 	for i := range out {
 		s := observations[i]
-		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 {
+		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 || s.failing() {
 			continue
 		}
 		tables, healthy := 0, 0

@@ -1,60 +1,114 @@
 package diagnose
 
 import (
+	"cmp"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// healthyCauses are the causes of a healthy result: what looks odd in it and is not, then that it is healthy.
-func (s *observed) healthyCauses(ballots []ballot, why string) []fabric.Cause {
-	var odd []ballot
-	for _, b := range ballots {
-		if b.own && (harmless(b.cause.ID) || b.cause.ID == fabric.CauseMTUMismatch && s.kind == fabric.PerftestOutput) {
-			odd = append(odd, b)
+// listed are the causes of a result that is not healthy, the most probable first. What is no fault is left out of the
+// causes of one.
+func (s *observed) listed(b beliefs, v fabric.Verdict, set *causes.Set) []fabric.Cause {
+	out := []fabric.Cause{} // what is wrong is seen, why is not
+	for _, x := range b.list {
+		if harmless(x.id) && v != fabric.VerdictUnknown && x.probability < surely || len(out) == mostShown {
+			continue
+		}
+		out = append(out, x.cause(set))
+	}
+	if v == fabric.VerdictUnknown && len(out) > 0 && out[0].Confidence > surely { // undecided is undecided
+		share := surely / out[0].Confidence
+		for i := range out {
+			out[i].Confidence = rounded(share * out[i].Confidence)
 		}
 	}
-	confidence := 0.9
-	if len(odd) > 0 {
-		confidence = 0.5
-	}
-	causes := ranked(odd)
-	for i := range causes {
-		if !harmless(causes[i].ID) {
-			causes[i].Confidence = min(causes[i].Confidence, faint)
-		}
-	}
-	causes = append(causes, healthyCause(confidence, fabric.Evidence{Source: "measured", Value: why}))
-	slices.SortStableFunc(causes, func(a, b fabric.Cause) int {
-		switch {
-		case a.Confidence > b.Confidence:
-			return -1
-		case a.Confidence < b.Confidence:
-			return 1
-		}
-		return 0
-	})
-	return causes
+	return out
 }
 
-// openCauses are the candidates of a result that cannot be decided. None is a guess: where nothing points to a fault
-// there is none, and that nothing is wrong is not one either.
-func (s *observed) openCauses(ballots []ballot) []fabric.Cause {
-	causes := ranked(slices.DeleteFunc(slices.Clone(ballots), func(b ballot) bool { return b.cause.ID == fabric.CauseHealthy }))
-	if len(causes) > 0 && causes[0].Confidence > surely {
-		share := surely / causes[0].Confidence
-		for i := range causes { // undecided is undecided
-			causes[i].Confidence *= share
+// cause is a belief with what proves and fixes it.
+func (b belief) cause(set *causes.Set) fabric.Cause {
+	c := fabric.Cause{ID: b.id, Subject: b.about, Confidence: rounded(b.probability)}
+	for _, w := range b.weights {
+		at := w.evidence.Where()
+		e := fabric.Evidence{Source: at.Source, Value: at.Text}
+		switch {
+		case w.log > 0 && !slices.Contains(c.Evidence, e):
+			c.Evidence = append(c.Evidence, e)
+		case w.log < 0 && !slices.Contains(c.Against, e):
+			c.Against = append(c.Against, e)
 		}
 	}
-	return causes
+	if known, ok := set.Get(b.id); ok {
+		c.Confirm, c.Fix = known.Confirm.String(), known.Fix.String()
+	}
+	return c
+}
+
+// byID is the probability of each cause.
+func (b beliefs) byID() map[fabric.CauseID]float64 {
+	out := map[fabric.CauseID]float64{}
+	for _, x := range b.list {
+		out[x.id] = x.probability
+	}
+	return out
+}
+
+func rounded(p float64) float64 { return math.Round(1000*p) / 1000 }
+
+// healthyCauses are the causes of a healthy result: what looks odd in it and is not, then that it is healthy.
+func (s *observed) healthyCauses(b beliefs, set *causes.Set, why string) []fabric.Cause {
+	var out []fabric.Cause
+	confidence := 0.9
+	for _, x := range b.list {
+		switch c := x.cause(set); {
+		case !x.own:
+		case harmless(x.id):
+			c.Confidence = max(c.Confidence, surely)
+			out, confidence = append(out, c), min(confidence, surely)
+		case x.id == fabric.CauseMTUMismatch && s.kind == fabric.PerftestOutput: // the rate is right, and costs more headers than it need
+			c.Confidence = min(c.Confidence, faint)
+			out = append(out, c)
+		}
+	}
+	out = append(out, healthyCause(confidence, fabric.Evidence{Source: "measured", Value: why}))
+	slices.SortStableFunc(out, func(a, b fabric.Cause) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	return out
+}
+
+// faint is the probability of what is odd and costs nothing that was measured.
+const faint = 0.1
+
+func healthyCause(confidence float64, seen ...fabric.Evidence) fabric.Cause {
+	return fabric.Cause{ID: fabric.CauseHealthy, Subject: fabric.ClusterSubject(), Confidence: confidence, Evidence: seen}
+}
+
+// given are the kinds of output that are at hand: a measurement that would only give one of them again tells nothing.
+func (s *observed) given() []string {
+	var out []string
+	for _, l := range s.logs {
+		if l.Nodes > 0 || l.Net != "" {
+			out = append(out, "nccl-log")
+			break
+		}
+	}
+	if s.any(func(p point) bool { return p.test == "perftest" && !p.text }) {
+		out = append(out, "perftest")
+	}
+	if s.any(func(p point) bool { return len(p.pair) == 2 }) {
+		out = append(out, "pairs")
+	}
+	return out
 }
 
 // nextTest is the next thing to do where there is no verdict.
 func (s *observed) nextTest() string {
 	if len(s.needs) > 0 {
-		return "railwright explain FILE again with " + strings.Join(s.needs, "; ")
+		return fmt.Sprintf("railwright explain FILE again with %s", strings.Join(s.needs, "; "))
 	}
 	switch {
 	case s.kind == fabric.NCCLDebugLog:
@@ -66,15 +120,4 @@ func (s *observed) nextTest() string {
 	default:
 		return "all_reduce_perf -b 8 -e 8G -f 2 -g 8 on the node"
 	}
-}
-
-// faultsOnly drops what is no fault from the causes of one.
-func (s *observed) faultsOnly(ballots []ballot) []ballot {
-	real := slices.DeleteFunc(slices.Clone(ballots), func(b ballot) bool {
-		return harmless(b.cause.ID) && b.explicit < surely
-	})
-	if len(real) == 0 {
-		return ballots
-	}
-	return real
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -21,8 +22,8 @@ const (
 // observer turns a result into what was seen.
 type observer struct {
 	in    Input
-	words *reader
 	ran   *fabric.NCCLLog // of the run that printed this table; nil: none was given
+	texts int             // read so far
 	s     *observed
 }
 
@@ -49,8 +50,8 @@ func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	return nil
 }
 
-func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *observed {
-	o := observer{in: in, words: words, ran: ran, s: &observed{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware, words: words}}
+func observe(r *fabric.Result, in Input, ran *fabric.NCCLLog) *observed {
+	o := observer{in: in, ran: ran, s: &observed{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware}}
 	switch c := r.Content.(type) {
 	case *fabric.Table:
 		o.table(c)
@@ -66,43 +67,32 @@ func observe(r *fabric.Result, in Input, words *reader, ran *fabric.NCCLLog) *ob
 	return o.s
 }
 
-// readText reads a text; more than maxTexts is noted, not read.
+// readText reads what a person says; more than maxTexts is noted, not read.
 func (o *observer) readText(text, source string) {
-	switch {
-	case strings.TrimSpace(text) == "":
-	case len(o.s.statements) == maxTexts:
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	switch o.texts++; {
+	case o.texts == maxTexts+1:
 		o.note(source, fmt.Sprintf("only the first %d texts were read", maxTexts))
 		fallthrough
-	case len(o.s.statements) > maxTexts:
-	default:
-		before, after := splitCure(text)
-		st := o.words.read(before, source)
-		if after != "" && (st.names("trouble+") || st.names("slow+")) {
-			cure := o.words.read(after, source)
-			cure.text, cure.experiment, cure.changed = strings.TrimSpace(text), true, after
-			cure.mentions = append(cure.mentions, mention{concept: "fixed"})
-			o.s.statements = append(o.s.statements, cure)
-			st.text = strings.TrimSpace(text)
-		} else {
-			st = o.words.read(text, source)
-		}
-		o.s.statements = append(o.s.statements, st)
-		if !st.names("fine") && !st.names("onlywith") && !st.names("fixed") { // an experiment is no setting of the job
-			o.s.settings = append(o.s.settings, settingsIn(text, source)...)
-		}
+	case o.texts > maxTexts:
+		return
+	}
+	seen := evidence.Seen{Source: source, Own: true}
+	found := evidence.Read(text, seen)
+	o.s.seen = append(o.s.seen, found...)
+	o.s.guest = o.s.guest || guest.MatchString(text)
+	if slices.ContainsFunc(found, func(e evidence.Evidence) bool { _, tried := e.(evidence.Contrast); return tried }) {
+		return // an experiment is no setting of the job
+	}
+	for _, v := range evidence.SettingsIn(text, seen) {
+		o.s.settings = append(o.s.settings, setting{v.Name, v.Value, source})
 	}
 }
 
-// cureWords finds the end of a complaint in a text: it hangs until the firewall is off.
-var cureWords = regexp.MustCompile(`(?i)\s+(?:until|unless|till|before (?:i|we)|as long as (?:i|we) do not)\s+`)
-
-// splitCure cuts a text into a complaint and what ends it; the second is empty where there is no such thing.
-func splitCure(text string) (before, after string) {
-	if at := cureWords.FindStringIndex(text); at != nil {
-		return text[:at[0]], text[at[1]:]
-	}
-	return text, ""
-}
+// guest finds that a text speaks of a virtual machine.
+var guest = regexp.MustCompile(`(?i)\b(?:vms?|guests?|virtual machines?|proxmox|esxi|kvm|hypervisor)\b`)
 
 func (o *observer) note(source, value string) {
 	o.s.notes = append(o.s.notes, fabric.Evidence{Source: source, Value: value})
@@ -123,20 +113,6 @@ func (o *observer) need(what string) {
 	if !slices.Contains(o.s.needs, what) {
 		o.s.needs = append(o.s.needs, what)
 	}
-}
-
-// inText finds NAME=value of NCCL, RCCL and UCX in a text.
-var inText = regexp.MustCompile(`\b((?:NCCL|RCCL|UCX)_[A-Z0-9_]+)\s*(?:=|set by environment to|set to)\s*("[^"]*"|\S+)`)
-
-func settingsIn(text, source string) []setting {
-	if len(text) > maxText {
-		text = text[:maxText]
-	}
-	var out []setting
-	for _, m := range inText.FindAllStringSubmatch(text, 64) {
-		out = append(out, setting{m[1], strings.Trim(m[2], `".,;`), source})
-	}
-	return out
 }
 
 // sizesOf are the sizes of the points in order, each once.

@@ -11,6 +11,7 @@ import (
 // curve predicts the sizes of the table and judges its plateau.
 func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	o.nodesOf(job, ranks)
+	o.s.job = job
 	hw := o.s.hw
 	sizes := sizesOf(t.Rows[:min(len(t.Rows), maxRows)])
 	p := point{own: true, test: "nccl", collective: t.Collective, nodes: hw.Nodes, scope: scopeOf(hw.Nodes), algorithm: job.Env["NCCL_ALGO"]}

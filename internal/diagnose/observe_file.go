@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -20,7 +21,6 @@ func (o *observer) observations(f *fabric.Observations) {
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
 		if e.Setting != "" {
 			o.s.settings = append(o.s.settings, setting{e.Setting, e.Value, o.place(e)})
-			o.readText(e.Setting+" = "+e.Value, o.place(e))
 		}
 	}
 	for _, e := range f.Observed[:min(len(f.Observed), maxTexts)] {
@@ -66,64 +66,90 @@ func (o *observer) entry(e fabric.Observation) {
 		}
 	}
 	if e.BusBWGBs != nil && *e.BusBWGBs == 0 && e.Test == "nccl" {
-		o.readText("busbw is 0", where)
+		o.s.shape.alone = true
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: "a bus bandwidth of 0"})
-	}
-	if rate := 8*p.busbw + p.gbps; rate > 0 && e.Changed == "" {
-		st := o.words.read(e.Note+". "+e.Fact, where)
-		if p.memory != "" {
-			st.mentions = append(st.mentions, mention{concept: p.memory + "memory"})
-		}
-		o.s.quantities = append(o.s.quantities, quantity{own: true, gbps: rate, statement: st, whole: p.source, where: where})
 	}
 	if p.busbw > 0 || p.gbps > 0 || p.us > 0 {
 		o.s.points = append(o.s.points, o.judged(p, e))
 		return
 	}
-	o.s.points = append(o.s.points, o.pointsIn(e, p)...)
+	if p.test == "" || p.scope != scopeUnknown {
+		o.s.said = append(o.s.said, quantitiesIn(e.Fact+". "+e.Note)...)
+	}
 }
 
 // entryTexts reads what an observation says in words.
 func (o *observer) entryTexts(e fabric.Observation, where string) {
-	o.readText(e.Fact, where)
-	if e.LogLevel != "" || o.words.mayShowFault(e.Log) {
-		o.readText(e.Log, where)
+	for _, line := range e.Messages {
+		o.message(line, where)
 	}
-	if copied := cmp.Or(e.Log, e.Fact); e.LogLevel == fabric.LineError {
-		o.doubt(where, "the log names a failure: "+copied) // of what run, the person who copied it knows
-	} else {
-		o.fault(e.LogLevel, where, copied)
+	switch {
+	case e.Fact != "":
+		o.readText(e.Fact, where)
+	case e.Log != "" && len(e.Messages) == 0:
+		o.readText(e.Log, where) // no program's message: people paste what they saw under any key
 	}
+	for _, v := range evidence.SettingsIn(e.Log, evidence.Seen{}) {
+		o.s.settings = append(o.s.settings, setting{v.Name, v.Value, where})
+	}
+	o.copied(e, where)
 	o.logText(e.Log)
 	o.logText(e.Fact)
-	o.readQuantities(e.Fact, where)
-	note := e.Note
-	if e.Outcome != "" && e.Outcome != "ok" {
-		o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: strings.TrimSpace(fmt.Sprintf("%s %s: %s %s", e.Test, e.Collective, e.Outcome, note))})
-		note = strings.TrimSpace(e.Outcome + " " + note)
+	o.entryOutcome(e, where)
+	switch {
+	case e.Changed != "" && e.BusBWGBs == nil && e.AlgBWGBs == nil && e.Gbps == nil && e.US == nil:
+		o.s.seen = append(o.s.seen, evidence.Changed(e.Changed, strings.TrimSpace(e.Note+" "+e.Outcome), "", evidence.Seen{Source: where, Own: true})...)
+		o.readText(e.Changed+", "+e.Note, where)
+	case e.Setting == "":
+		o.readText(e.Note, where)
 	}
-	if e.Memory == "gpu" && note != "" {
-		note += ", gpu memory"
+}
+
+// copied keeps what a copied line says of the run. Of which run it is, the person who copied it knows.
+func (o *observer) copied(e fabric.Observation, where string) {
+	text := cmp.Or(e.Log, e.Fact)
+	switch e.LogLevel {
+	case "":
+	case fabric.LineError:
+		o.doubt(where, "the log names a failure: "+text)
+		o.s.copiedFailure = true
+	default:
+		o.fault(fabric.LogLine{Text: text, Level: e.LogLevel, Message: firstMessage(e.Messages)}, where)
 	}
-	if e.Changed == "" && e.Setting == "" {
-		o.readText(note, where)
+}
+
+func firstMessage(lines []fabric.LogLine) string {
+	for _, l := range lines {
+		if l.Message != "" {
+			return l.Message
+		}
 	}
-	if e.Changed != "" {
-		st := o.words.read(e.Changed+". "+note, where)
-		st.experiment, st.changed = true, e.Changed
-		o.s.statements = append(o.s.statements, st)
+	return ""
+}
+
+// entryOutcome reads how a test of an observation ended.
+func (o *observer) entryOutcome(e fabric.Observation, where string) {
+	if e.Outcome == "" || e.Outcome == "ok" {
+		return
 	}
+	text := strings.TrimSpace(fmt.Sprintf("%s %s: %s %s", e.Test, e.Collective, e.Outcome, e.Note))
+	how := evidence.Crash
+	if e.Outcome == "hang" {
+		how = evidence.Hang
+	}
+	o.s.failed = append(o.s.failed, fabric.Evidence{Source: where, Value: text})
+	o.s.seen = append(o.s.seen, evidence.Outcome{How: how, Seen: evidence.Seen{Source: where, Text: text, Own: true}})
 }
 
 // point reads the numbers of an entry.
 func (o *observer) point(e fabric.Observation) point {
 	p := point{own: true, test: e.Test, collective: e.Collective, nodes: e.Nodes, size: e.Size, algorithm: e.Algorithm, pair: e.Pair}
 	p.memory = e.Memory
-	words := o.words.read(e.Note+". "+e.Fact, "")
-	if p.memory == "" && words.names("gpumemory+") && !words.names("hostmemory+") {
+	said := e.Note + ". " + e.Fact
+	if p.memory == "" && ofGPUMemory.MatchString(said) && !ofHostMemory.MatchString(said) {
 		p.memory = "gpu"
 	}
-	p.average = words.names("average")
+	p.average = ofAverage.MatchString(said)
 	if e.Test == "" && e.BusBWGBs != nil {
 		p.test = "nccl" // an entry that says only what was changed is of the test above it
 		p.collective = o.lastCollective()
@@ -131,7 +157,7 @@ func (o *observer) point(e fabric.Observation) point {
 	if p.nodes == 0 && len(p.pair) == 2 {
 		p.nodes = 2
 	}
-	if p.nodes == 0 && words.names("single+") && p.test == "nccl" {
+	if p.nodes == 0 && ofOneNode.MatchString(said) && p.test == "nccl" {
 		p.nodes = 1
 	}
 	if p.nodes == 0 && p.test == "nccl" && o.s.hw.Nodes > 0 {
@@ -189,6 +215,14 @@ func (o *observer) lastCollective() fabric.Collective {
 // bothWays finds a perftest that counted both directions.
 var bothWays = regexp.MustCompile(`(?i)\bbidirectional|both (ways|directions)|\s-b\b`)
 
+// What a text beside a number says of it.
+var (
+	ofGPUMemory  = regexp.MustCompile(`(?i)\b(?:gpu|device|cuda|rocm) (?:memory|buffers?)\b|--?use_(?:cuda|rocm)`)
+	ofHostMemory = regexp.MustCompile(`(?i)\b(?:host|cpu) (?:memory|buffers?)\b|use_cuda=0`)
+	ofAverage    = regexp.MustCompile(`(?i)\b(?:average|avg|mean)\b`)
+	ofOneNode    = regexp.MustCompile(`(?i)\b(?:single|one)[- ]node\b|within (?:a|one) node`)
+)
+
 // judged compares a number with what should be: a collective with the model, perftest with the wire. A text
 // beside the number may say what is normal, which serves where nothing else does.
 func (o *observer) judged(p point, e fabric.Observation) point {
@@ -207,6 +241,9 @@ func (o *observer) judged(p point, e fabric.Observation) point {
 		p.ratio, p.quality = value/ref, good
 		if p.ratio < perftestLow {
 			p.quality = bad
+			for _, what := range evidence.SwitchesIn(e.Note + " " + e.Fact) { // bare metal gives more
+				o.s.seen = append(o.s.seen, evidence.Contrast{What: what, Effect: evidence.Better, Seen: evidence.Seen{Source: o.place(e), Text: strings.TrimSpace(e.Note + " " + e.Fact), Own: true}})
+			}
 		}
 		o.assume(fmt.Sprintf("%s is normal for %s", number(ref), p.source), "the text of the observation")
 	}
@@ -239,6 +276,7 @@ func (o *observer) collective(p *point, e fabric.Observation) {
 		env["NCCL_PROTO"] = e.Protocol
 	}
 	job := Job{Collective: p.collective, Env: env, DType: dtypeIn(e.Note + " " + e.Fact)}
+	o.s.job = job
 	if p.average {
 		o.averaged(p, hw, job)
 		return

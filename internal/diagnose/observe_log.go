@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // log observes a debug log of NCCL or RCCL.
@@ -26,51 +28,82 @@ func (o *observer) log(l *fabric.NCCLLog) {
 	}
 }
 
-// logLine reads a line of a log. One that speaks of a fault counts whatever it says and whether or not it is known;
-// what a single machine does not use is left out of the others.
+// logLine reads a line of a log. What a single machine does not use is left out where it is no error.
 func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 	source := "log"
 	if line.Line > 0 {
 		source = fmt.Sprintf("log, line %d", line.Line)
 	}
-	text := withoutHost(line.Text)
-	alone := singleNode(l, o.s.hw)
-	switch {
-	case line.Level == "" && (!o.words.mayShowFault(line.Text) || alone && ofNetwork(line.Text)):
+	if line.Level != fabric.LineError && singleNode(l, o.s.hw) && o.ofNetwork(line) {
 		return
-	case line.Level == "": // its words are those of every run: only a message that is known says something
-		if weights := o.words.messageWeights(text); len(weights) > 0 && len(o.s.statements) < maxTexts {
-			o.s.statements = append(o.s.statements, statement{own: true, text: text, source: source, lines: weights})
-		}
-	case alone && line.Level != fabric.LineError && o.words.fallback(text):
-		return // TCP costs nothing where no network is used
-	case alone && line.Level == fabric.LineWarning && ofNetwork(line.Text), line.Level == fabric.LineSuspect && len(o.words.messageWeights(text)) == 0:
-		o.fault(line.Level, source, line.Text) // its words name no cause
+	}
+	o.message(line, source)
+	o.fault(line, source)
+}
+
+// message keeps a line whose message the catalogue knows, and how the run went by it.
+func (o *observer) message(line fabric.LogLine, source string) {
+	m, ok := o.catalogued(line)
+	if !ok {
+		return
+	}
+	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}
+	o.s.seen = append(o.s.seen, evidence.Message{Seen: seen, ID: m.ID, Feature: string(m.Feature)})
+	if how := outcomeOf(m); how != "" {
+		o.s.seen = append(o.s.seen, evidence.Outcome{Seen: seen, How: how})
+	}
+}
+
+// outcomeOf is how a run went in which a message was printed; empty: the message does not say.
+func outcomeOf(m *messages.Message) evidence.How {
+	switch {
+	case m.Level != messages.Error && m.Level != messages.Fatal:
+		return ""
+	case m.Feature == messages.Bootstrap || m.Feature == messages.Launch || m.Feature == messages.Config || m.Feature == messages.Topology:
+		return evidence.Refused
 	default:
-		o.readText(text, source)
-		o.fault(line.Level, source, line.Text)
+		return evidence.Crash
 	}
 }
 
-// fault keeps a line that speaks of a fault.
-func (o *observer) fault(level fabric.LineLevel, source, text string) {
-	e := fabric.Evidence{Source: source, Value: text}
-	switch level {
-	case fabric.LineError:
+// catalogued returns the message of a line. A line that was read elsewhere than in a log is looked up here.
+func (o *observer) catalogued(line fabric.LogLine) (*messages.Message, bool) {
+	switch {
+	case o.in.Catalogue == nil:
+		return nil, false
+	case line.Message == "":
+		return o.in.Catalogue.Find(line.Text)
+	default:
+		return o.in.Catalogue.ByID(line.Message)
+	}
+}
+
+// ofNetwork reports whether a line is a message of the library about what a single machine does not use.
+func (o *observer) ofNetwork(line fabric.LogLine) bool {
+	m, ok := o.catalogued(line)
+	return ok && slices.Contains([]string{"nccl", "rccl", "aws-ofi-nccl"}, m.Program) &&
+		slices.Contains([]messages.Feature{messages.Network, messages.GPUDirect, messages.Plugin, messages.Tuner}, m.Feature)
+}
+
+// fault keeps a line that speaks of a fault. One that no message of the catalogue knows is said to be so.
+func (o *observer) fault(line fabric.LogLine, source string) {
+	e := fabric.Evidence{Source: source, Value: line.Text}
+	switch {
+	case line.Level == fabric.LineError:
 		o.s.broken = append(o.s.broken, e)
-	case fabric.LineWarning:
-		e.Value = "a warning that a healthy run does not print: " + text
+	case line.Level == "":
+	case o.isKnown(line):
+		e.Value = "a warning that a healthy run does not print: " + line.Text
 		o.s.doubts = append(o.s.doubts, e)
-	case fabric.LineSuspect:
-		e.Value = "a line of unknown meaning may be a fault: " + text
+	default:
+		e.Value = "unrecognised message, which may be a fault: " + line.Text
 		o.s.doubts = append(o.s.doubts, e)
 	}
 }
 
-// fallback reports whether a text is known to say no more than that TCP is used.
-func (r *reader) fallback(text string) bool {
-	weights := r.messageWeights(text)
-	return len(weights) > 0 && !slices.ContainsFunc(weights, func(w causeWeight) bool { return w.cause != fabric.CauseSocketFallback })
+func (o *observer) isKnown(line fabric.LogLine) bool {
+	_, ok := o.catalogued(line)
+	return ok
 }
 
 // singleNode reports whether a log is known to be of one machine, where no network is used: by its own count, or by
@@ -80,49 +113,6 @@ func singleNode(l *fabric.NCCLLog, hw fabric.Hardware) bool {
 		return l.Nodes == 1
 	}
 	return hw.Nodes == 1 && !networked(l, hw)
-}
-
-// withoutHost cuts the name of the host off a line, which may be any word: gib-test-3:12:34 [0] NCCL WARN ...
-func withoutHost(line string) string {
-	if first, rest, ok := strings.Cut(line, " "); ok && strings.Contains(first, ":") && !strings.Contains(first, "/") {
-		return strings.TrimSpace(rest)
-	}
-	return line
-}
-
-// harmlessLines are lines of a log that hold a word of trouble and mean none: a plugin that is optional, a
-// rendezvous over TCP, a file that need not be there.
-var harmlessLines = []string{"could not find: libnccl", "no plugin found", "libnccl-net.so", "libnccl-tuner", "libnccl-profiler",
-	"could not find: libnccl-tuner", "using internal net plugin", "using internal network plugin", "using internal tuner", "bootstrap", "could not find real path",
-	"could not read", "net/ib : using", "ignoring, using", "no environment plugin", "libnccl-env", "libnccl-gin"}
-
-// tellingLines are the lines of NCCL INFO that say something of a fault; what else is one is a warning.
-var tellingLines = []string{"direct rdma disabled", "direct rdma (dmabuf) disabled", "xml", "ignoring element", "net/socket", "using network", "no device found",
-	"failed", "error", "gdr", "peermem", "numa", "mtu", "nvls", "timeout", "refused", "abort"}
-
-// ofNetwork reports whether a line speaks of what a single machine does not use.
-func ofNetwork(line string) bool {
-	line = strings.ToLower(line)
-	return strings.Contains(line, "net/") || strings.Contains(line, "plugin") || strings.Contains(line, "using network") || strings.Contains(line, "gdr") || strings.Contains(line, "direct rdma")
-}
-
-// mayShowFault reports whether a line of a log may say something of a fault.
-func (r *reader) mayShowFault(line string) bool {
-	line = strings.ToLower(line)
-	for _, e := range harmlessLines {
-		if strings.Contains(line, e) {
-			return false
-		}
-	}
-	if !strings.Contains(line, "nccl info") {
-		return true
-	}
-	for _, t := range tellingLines {
-		if strings.Contains(line, t) {
-			return true
-		}
-	}
-	return len(r.messageWeights(line)) > 0
 }
 
 // networked reports whether a log is of more than one machine, as far as it tells.

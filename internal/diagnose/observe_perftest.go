@@ -64,11 +64,11 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
 	for _, e := range t.Errors {
-		o.readText(e.Text, fmt.Sprintf("line %d", e.Line))
+		o.message(e, fmt.Sprintf("line %d", e.Line))
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: t.Test, Value: e.Text})
 	}
 	if t.MTU > 0 && t.MTU < 4096 {
-		o.readText(fmt.Sprintf("mtu too small: the path MTU is %d of 4096 bytes", t.MTU), t.Test)
+		o.s.showText("a small path MTU", t.Test, fmt.Sprintf("the path MTU is %d of 4096 bytes", t.MTU), fabric.Subject{})
 		o.note("mtu", fmt.Sprintf("Mtu : %d[B]: 4096 is possible, with less header per payload", t.MTU))
 	}
 	for _, u := range t.Unread[:min(len(t.Unread), 20)] {

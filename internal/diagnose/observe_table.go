@@ -22,7 +22,7 @@ func (o *observer) table(t *fabric.Table) {
 	if ranks == 0 && t.Copies < 2 {
 		ranks = o.s.hw.Nodes * o.s.hw.GPUsPerNode
 	}
-	o.s.shape = newShape(t, ranks)
+	o.s.shape, o.s.copies = newShape(t, ranks), t.Copies
 	sh := &o.s.shape
 	if ranks == 0 && sh.ranks > 0 {
 		ranks = sh.ranks

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -15,27 +16,30 @@ type observed struct {
 	line int
 	kind fabric.ResultKind
 
-	words      *reader
-	hw         fabric.Hardware
-	points     []point     // measured numbers; those of this result are own
-	statements []statement // what texts say
-	settings   []setting
-	shape      shape // of a table
-	logs       []*fabric.NCCLLog
-	findings   []fabric.Finding
-
-	quantities []quantity // bandwidths that sentences tell
+	hw        fabric.Hardware
+	guest     bool    // a text speaks of a virtual machine
+	points    []point // measured numbers; those of this result are own
+	seen      []evidence.Evidence
+	settings  []setting
+	shape     shape // of a table
+	logs      []*fabric.NCCLLog
+	said      []quantity // bandwidths that sentences tell
+	fragment  bool       // of a log: lines without host or rank, and no table beside them
+	copies    int        // of the banner of a table, where each process printed its own
+	job       Job        // of the measured collective
+	slowPairs bool       // some pairs of a matrix are far below the others
 
 	limitedBy string // settings that keep a result far below what is possible
 
-	rows     []fabric.RowVerdict
-	notes    []fabric.Evidence
-	assumed  []fabric.Assumption
-	failed   []fabric.Evidence // what makes the verdict failed: wrong results, errors, a hang
-	broken   []fabric.Evidence // lines by which a program names its failure
-	doubts   []fabric.Evidence // what forbids to call the result healthy, without deciding what it is
-	unusable string            // why no verdict can rest on the numbers; empty: it can
-	needs    []string          // what would have to be known for a verdict
+	rows          []fabric.RowVerdict
+	notes         []fabric.Evidence
+	assumed       []fabric.Assumption
+	failed        []fabric.Evidence // what makes the verdict failed: wrong results, errors, a hang
+	broken        []fabric.Evidence // lines by which a program names its failure
+	copiedFailure bool              // a person copied such a line
+	doubts        []fabric.Evidence // what forbids to call the result healthy, without deciding what it is
+	unusable      string            // why no verdict can rest on the numbers; empty: it can
+	needs         []string          // what would have to be known for a verdict
 }
 
 // setting is an environment variable or option, and where it was seen.
@@ -179,12 +183,11 @@ func (s *observed) record() bool {
 	return s.kind == fabric.TableFile || s.kind == fabric.ObservationFile
 }
 
-// withOthers is what this result shows with what the others of the call add: their numbers, texts, settings and
+// withOthers is what this result shows with what the others of the call add: their numbers, evidence, settings and
 // logs, none of them its own.
-func (s *observed) withOthers(all []*observed, own int, findings []fabric.Finding) *observed {
+func (s *observed) withOthers(all []*observed, own int) *observed {
 	t := *s
-	t.findings = findings
-	t.points, t.statements, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.statements), slices.Clone(s.settings), slices.Clone(s.logs)
+	t.points, t.seen, t.settings, t.logs = slices.Clone(s.points), slices.Clone(s.seen), slices.Clone(s.settings), slices.Clone(s.logs)
 	for i, o := range all {
 		if i == own || s.record() && o.record() {
 			continue
@@ -193,16 +196,19 @@ func (s *observed) withOthers(all []*observed, own int, findings []fabric.Findin
 			p.own = false
 			t.points = append(t.points, p)
 		}
-		for _, st := range o.statements {
-			st.own = false
-			t.statements = append(t.statements, st)
+		for _, e := range o.seen {
+			t.seen = append(t.seen, evidence.Foreign(e))
 		}
 		t.settings = append(t.settings, o.settings...)
 		t.logs = append(t.logs, o.logs...)
 		t.hw = filled(t.hw, o.hw)
+		t.guest = t.guest || o.guest
 	}
 	return &t
 }
+
+// virtual reports whether the machines are virtual.
+func (s *observed) virtual() bool { return s.hw.VM || s.guest }
 
 // filled takes from b what a does not say.
 func filled(a, b fabric.Hardware) fabric.Hardware {

@@ -5,118 +5,86 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/causes"
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// surely is the confidence from which a text alone, without a number, is a verdict.
+// surely is the probability from which a cause that nothing measured confirms is a verdict.
 const surely = 0.5
 
 // explain judges a result in the light of what was seen with it.
-func (s *observed) explain() fabric.Explained {
-	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Notes: s.notes, Assumed: s.assumed, Causes: []fabric.Cause{}}
-	var votes []vote
-	for _, sig := range signatures() {
-		votes = append(votes, sig.votes(s)...)
-	}
-	ballots := count(preferExplicit(preferOwn(votes)))
-	out.Verdict, out.Why = s.verdict(ballots)
+func (s *observed) explain(in Input, t *table) fabric.Explained {
+	s.gather(in.Findings, in.Predict)
+	class := classOf(s.seen, len(s.logs)+len(s.points) > 0)
+	b := infer(s.seen, class, in, t)
+	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
+	out.Verdict, out.Why = s.verdict(b, class)
 	if p := s.headline(out.Verdict); p != nil {
 		p.fillIn(&out, s.hw)
 	}
-	switch out.Verdict {
-	case fabric.VerdictHealthy:
-		out.Causes = s.healthyCauses(ballots, out.Why)
-	case fabric.VerdictUnknown:
-		out.Causes = s.openCauses(ballots)
-		if len(s.needs) > 0 || !slices.ContainsFunc(out.Causes, func(c fabric.Cause) bool { return c.Confirm != "" }) {
-			out.Next = s.nextTest()
-		}
-	default:
-		out.Causes = ranked(s.faultsOnly(ballots))
-		if len(out.Causes) == 0 {
-			out.Causes = []fabric.Cause{} // what is wrong is seen, why is not
-		}
+	if out.Verdict == fabric.VerdictHealthy {
+		out.Causes, out.Notes = s.healthyCauses(b, in.Causes, out.Why), s.notes
+		return out
 	}
+	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
+	s.fixing(&out, s.headline(out.Verdict), in.Predict)
+	out.Steps = in.Causes.Narrow(class, s.given()...).Next(b.byID(), b.other, nil, 3)
+	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
+		out.Next = s.nextTest()
+	}
+	out.Notes = s.notes
 	return out
 }
 
-// preferOwn halves what other results say where this one names a fault of its own.
-func preferOwn(votes []vote) []vote {
-	if !slices.ContainsFunc(votes, func(v vote) bool { return v.own && v.explicit && v.weight >= likely }) {
-		return votes
+// verdict is the first that applies, worst first. Nothing is healthy by default. What somebody wrote down or copied has
+// no verdict of a fault where no cause is likely: it may be about another run, or be no fault at all.
+func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, string) {
+	verdict, why := s.verdictOf(b, class)
+	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.hearsay() && b.top().probability < named {
+		return fabric.VerdictUnknown, fmt.Sprintf("%s, and no cause is likelier than %.0f %%: %s", verdict, 100*named, why)
 	}
-	out := slices.Clone(votes)
-	for i := range out {
-		if !out[i].own {
-			out[i].weight /= 2
-		}
-	}
-	return out
+	return verdict, why
 }
 
-// explicitWeight is the weight from which a text counts as naming a cause, and guessed what is left of the votes of bare
-// ratios for other causes then: many causes leave half of the bandwidth, and people write down what they saw.
-const explicitWeight, implicitShare = 0.3, 0.6
+// hearsay reports whether the result is what a person wrote, or lines of a log of which nothing says what run they are.
+func (s *observed) hearsay() bool { return s.kind == fabric.ObservationFile || s.fragment }
 
-// preferExplicit lets what a text, a log or a setting names stand before what a ratio only fits.
-func preferExplicit(votes []vote) []vote {
-	explicit := map[fabric.CauseID]bool{}
-	for _, v := range votes {
-		if v.own && v.explicit && v.weight >= explicitWeight {
-			explicit[v.cause] = true
-		}
-	}
-	if len(explicit) == 0 {
-		return votes
-	}
-	out := slices.Clone(votes)
-	for i := range out {
-		if !out[i].explicit && out[i].weight > 0 && !explicit[out[i].cause] {
-			out[i].weight *= implicitShare
-		}
-	}
-	return out
-}
-
-// verdict is the first that applies, worst first. Nothing is healthy by default.
-func (s *observed) verdict(ballots []ballot) (fabric.Verdict, string) {
-	if len(s.failed) > 0 {
+func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, string) {
+	switch {
+	case len(s.failed) > 0:
 		return fabric.VerdictFailed, s.failed[0].Value
-	}
-	if len(s.broken) > 0 {
-		return fabric.VerdictFailed, s.worstLine(ballots)
-	}
-	if s.unusable != "" {
+	case len(s.broken) > 0:
+		return fabric.VerdictFailed, s.worstLine(b)
+	case s.unusable != "":
 		return fabric.VerdictUnknown, s.unusable
 	}
-	if why, slow := s.slow(ballots); slow {
+	if why, slow := s.slow(b); slow {
 		return fabric.VerdictDegraded, why
 	}
 	own := s.filter(func(p point) bool { return p.own })
 	if i := slices.IndexFunc(own, func(p point) bool { return p.quality == above }); i >= 0 {
 		return fabric.VerdictUnknown, own[i].evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was stated"
 	}
-	fault := s.explicitFault(ballots)
+	fault := s.fault(b, class)
 	if slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.fromText }) {
-		return s.goodNumbers(own, ballots, fault)
+		return s.goodNumbers(own, b, fault, class)
 	}
-	return s.withoutGoodNumbers(own, fault)
+	return s.withoutGoodNumbers(own, fault, class)
 }
 
-// worstLine is the line by which a program names its failure: the one that names its cause, else the first.
-func (s *observed) worstLine(ballots []ballot) string {
-	for _, b := range ballots {
-		for _, seen := range b.cause.Evidence {
-			if b.own && slices.ContainsFunc(s.broken, func(e fabric.Evidence) bool { return strings.Contains(e.Value, seen.Value) }) {
-				return seen.Value
-			}
+// worstLine is the line by which a program names its failure: the one that speaks most for a cause, else the first.
+func (s *observed) worstLine(b beliefs) string {
+	for _, w := range b.top().weights {
+		if text := w.evidence.Where().Text; w.log > 0 && slices.ContainsFunc(s.broken, func(e fabric.Evidence) bool { return e.Value == text }) {
+			return text
 		}
 	}
 	return s.broken[0].Value
 }
 
 // slow reports whether the numbers themselves show a fault, and which.
-func (s *observed) slow(ballots []ballot) (why string, slow bool) {
+func (s *observed) slow(b beliefs) (why string, slow bool) {
 	worst := s.worst(func(p point) bool { return p.own })
 	across := s.hw.Nodes != 1
 	switch {
@@ -128,18 +96,35 @@ func (s *observed) slow(ballots []ballot) (why string, slow bool) {
 		return s.fall(), true
 	case s.shape.latency >= latencyFault:
 		return fmt.Sprintf("sizes up to %s take %.1f times what is expected", bytesText(smallest), s.shape.latency), true
-	case s.changeEvidence(ballots) != nil:
-		return s.changeEvidence(ballots).Value, true
+	case s.changeText(b) != "":
+		return s.changeText(b), true
 	case s.limitedBy != "":
 		return s.limitedBy, true
-	case hasOwn(ballots, fabric.CauseSlowNode, fabric.CauseSlowLink) && len(s.filter(func(p point) bool { return len(p.pair) == 2 })) > 2:
+	case s.slowPairs:
 		return "some pairs are far below the others", true
 	}
 	return "", false
 }
 
+// changeText is the change of this result that shows the most probable fault; empty: there is none.
+func (s *observed) changeText(b beliefs) string {
+	top := b.top()
+	if harmless(top.id) || !top.own || top.probability < surely {
+		return ""
+	}
+	for _, w := range top.weights {
+		if c, ok := w.evidence.(evidence.Contrast); ok && w.log > 0 && c.Source == ab {
+			return c.Text
+		}
+	}
+	return ""
+}
+
+// ab is the source of what a change showed in numbers.
+const ab = "A/B"
+
 // withoutGoodNumbers is the verdict where no large size is within its band.
-func (s *observed) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdict, string) {
+func (s *observed) withoutGoodNumbers(own []point, fault *belief, class causes.Class) (fabric.Verdict, string) {
 	justUnder := slices.IndexFunc(own, func(p point) bool {
 		return p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low
 	})
@@ -147,10 +132,10 @@ func (s *observed) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdic
 	case fault == nil && justUnder >= 0:
 		p := own[justUnder]
 		return fabric.VerdictUnknown, fmt.Sprintf("%s: %s GB/s is just under %s to %s GB/s, and that band is not certain enough to call it slow", p.source, number(p.busbw), number(p.expected.Low), number(p.expected.High))
-	case fault != nil && s.isFailure(fault):
-		return fabric.VerdictFailed, fault.cause.Evidence[0].Value
+	case fault != nil && failure(class):
+		return fabric.VerdictFailed, fault.reason()
 	case fault != nil:
-		return fabric.VerdictDegraded, fault.cause.Evidence[0].Value
+		return fabric.VerdictDegraded, fault.reason()
 	case slices.ContainsFunc(own, func(p point) bool { return p.quality == bad }):
 		return fabric.VerdictDegraded, "the observation is below normal"
 	case len(s.doubts) > 0:
@@ -160,21 +145,24 @@ func (s *observed) withoutGoodNumbers(own []point, fault *ballot) (fabric.Verdic
 	}
 }
 
+// failure reports whether a class of failure ends a run.
+func failure(c causes.Class) bool { return c == causes.Hang || c == causes.Crash || c == causes.Start }
+
 // goodNumbers is the verdict where every number that could be judged is within its band: healthy, unless
 // something else that was said contradicts it or the network was never measured.
-func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fabric.Verdict, string) {
+func (s *observed) goodNumbers(own []point, b beliefs, fault *belief, class causes.Class) (fabric.Verdict, string) {
 	across := slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.scope == scopeNet && !p.text })
-	for _, b := range ballots {
-		if b.cause.ID == fabric.CauseTreeArtefact && b.explicit >= likely && b.own {
-			return fabric.VerdictUnknown, "the measured bandwidth is not the rate on the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) shows what the NICs carry"
-		}
+	if tree := b.of(fabric.CauseTreeArtefact); tree >= surely && b.top().id == fabric.CauseTreeArtefact && s.treeBesideRing() {
+		return fabric.VerdictUnknown, "the measured bandwidth is not the rate on the wire: over two nodes a tree sends each byte once. Only the ring (NCCL_ALGO=RING) shows what the NICs carry"
 	}
 	switch {
 	case s.kind == fabric.ObservationFile && s.hw.Nodes > 1 && !across:
 		return fabric.VerdictUnknown, fmt.Sprintf("the measured numbers are fine, but the network between the %d nodes was not measured", s.hw.Nodes)
-	case fault != nil && (s.contradicts(fault, across) || fault.explicit >= plain && s.kind == fabric.ObservationFile):
-		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.cause.Evidence[0].Value) + " contradicts them: they may be of different runs"
-	case s.complaint() != "":
+	case fault != nil && (s.contradicts(fault, across, class) || s.kind == fabric.ObservationFile && fault.probability >= likely):
+		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.reason()) + " contradicts them: they may be of different runs"
+	case s.wayContradicts(across) != "":
+		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(s.wayContradicts(across)) + " contradicts them: they may be of different runs"
+	case s.complaint() != "" && !harmless(b.top().id):
 		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
 	best := s.headline(fabric.VerdictHealthy)
@@ -185,6 +173,14 @@ func (s *observed) goodNumbers(own []point, ballots []ballot, fault *ballot) (fa
 		return fabric.VerdictUnknown, s.doubts[0].Value
 	}
 	return fabric.VerdictHealthy, best.healthyWhy()
+}
+
+// likely is the probability from which what a person wrote stands against good numbers.
+const likely = 0.7
+
+// treeBesideRing reports whether a tree was measured above the ring of the same machines.
+func (s *observed) treeBesideRing() bool {
+	return slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return e.Sign() == "measure a tree above the ring" })
 }
 
 // healthyWhy says where a healthy number lies: within its band, or beside it.
@@ -210,15 +206,22 @@ func (p *point) healthyWhy() string {
 	}
 }
 
-// explicitFault is the most likely fault that a text, a log, a setting or a finding of this result names, and that is
-// more likely than not; nil where there is none.
-func (s *observed) explicitFault(ballots []ballot) *ballot {
-	for i, b := range ballots {
-		if b.explicit >= surely && b.own && b.cause.Confidence >= surely && !harmless(b.cause.ID) {
-			return &ballots[i]
-		}
+// fault is the most probable cause where it is a fault, more likely than not, and this result itself shows it by more
+// than what people say; nil where there is none.
+func (s *observed) fault(b beliefs, class causes.Class) *belief {
+	top := b.top()
+	if top.probability < surely || !top.own || !top.hard || harmless(top.id) || class == causes.Config && top.probability < likely {
+		return nil
 	}
-	return nil
+	return &top
+}
+
+// reason is what speaks most for the cause, as it was read.
+func (b *belief) reason() string {
+	if len(b.weights) == 0 {
+		return string(b.id)
+	}
+	return b.weights[0].evidence.Where().Text
 }
 
 // harmless are causes that are no fault of the machines.
@@ -226,60 +229,39 @@ func harmless(c fabric.CauseID) bool {
 	return c == fabric.CauseBenignVF || c == fabric.CauseFirstUse || c == fabric.CauseTreeArtefact || c == fabric.CauseHealthy
 }
 
-// isFailure reports whether a fault is a failure and not slowness.
-func (s *observed) isFailure(b *ballot) bool {
-	for _, e := range b.cause.Evidence {
-		for _, st := range s.statements {
-			if st.text == e.Value && st.names("trouble+") {
-				return true
-			}
-		}
-	}
-	switch b.cause.ID {
-	case fabric.CauseLinkDown, fabric.CauseSubnetManager, fabric.CauseDriverABI, fabric.CauseDriverConflict, fabric.CauseESXiDriverUnloaded, fabric.CauseMPINotBuilt, fabric.CauseGPUDriver:
-		return true
-	}
-	return false
-}
-
-// contradicts reports whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
-// port that is down under a collective at full rate over the network.
-func (s *observed) contradicts(b *ballot, across bool) bool {
-	switch b.cause.ID {
-	case fabric.CauseSocketFallback, fabric.CauseGDRDisabled, fabric.CauseLinkDown:
-		return across && b.explicit >= likely
-	}
-	return s.isFailure(b) && b.explicit >= plain
-}
-
-// complaint is what somebody says is wrong and good numbers do not explain away: an error, a hang, slow work, or
-// one part that is slower than others. That a good bandwidth is called low is not one.
-func (s *observed) complaint() string {
-	if s.kind != fabric.ObservationFile {
-		return ""
-	}
-	vague := s.onlyWideBands()
-	for _, st := range s.statements {
-		if st.own && !st.experiment && !st.names("harmless+") && st.complains(vague) {
-			return st.text
+// wayContradicts is what a log says of the way between nodes that would not carry what was measured; empty: nothing.
+func (s *observed) wayContradicts(across bool) string {
+	for _, e := range s.seen {
+		if sign := e.Sign(); across && e.Where().Own && (sign == "measure sockets between nodes" || sign == "measure no connection with GDRDMA") {
+			return e.Where().Text
 		}
 	}
 	return ""
 }
 
-// complains reports whether a text speaks of a failure, or of slow work where that is not about all of the job.
-// With vague, when the numbers are good only within wide bands, every complaint counts.
-func (s statement) complains(vague bool) bool {
-	ofPart := slices.ContainsFunc([]string{"training", "some", "onepair", "onenode", "onerail", "onegpu", "small", "latency", "twoleaf", "slowpair"}, s.names)
-	explained := s.names("vf") && !s.names("hang+") || s.names("sm+")
-	switch {
-	case vague && (s.names("slow+") || s.names("wrong+") || s.names("platform")):
-		return true
-	case s.names("trouble+") && !explained:
-		return true
-	default:
-		return ofPart && (s.names("slow+") || s.names("high+") && s.names("latency"))
+// contradicts reports whether a fault could not leave the numbers as they are: a failure, TCP, host memory or a
+// port that is down under a collective at full rate over the network.
+func (s *observed) contradicts(b *belief, across bool, class causes.Class) bool {
+	switch b.id {
+	case fabric.CauseSocketFallback, fabric.CauseGDRDisabled, fabric.CauseLinkDown:
+		return across
 	}
+	return failure(class)
+}
+
+// complaint is what somebody says is wrong and good numbers do not explain away: an error, a hang, and slow work where
+// the numbers are good only within wide bands.
+func (s *observed) complaint() string {
+	if s.kind != fabric.ObservationFile {
+		return ""
+	}
+	vague := s.onlyWideBands()
+	for _, e := range s.seen {
+		if o, ok := e.(evidence.Outcome); ok && o.Own && o.How != evidence.Fine && (o.How != evidence.Slow || vague) {
+			return o.Text
+		}
+	}
+	return ""
 }
 
 // missing returns what a verdict would take.
@@ -294,21 +276,6 @@ func (s *observed) missing() string {
 	}
 }
 
-// changeEvidence is the A/B observation of this result that points at a fault; nil where there is none.
-func (s *observed) changeEvidence(ballots []ballot) *fabric.Evidence {
-	for _, b := range ballots {
-		if harmless(b.cause.ID) || !b.own || b.cause.Confidence < surely {
-			continue
-		}
-		for i, e := range b.cause.Evidence {
-			if e.Source == ab {
-				return &b.cause.Evidence[i]
-			}
-		}
-	}
-	return nil
-}
-
 // wideBand is the lower over the upper end of a band under which a number within it explains no complaint away.
 const wideBand = 0.7
 
@@ -316,12 +283,6 @@ const wideBand = 0.7
 func (s *observed) onlyWideBands() bool {
 	return !s.any(func(p point) bool {
 		return p.own && p.quality == good && p.large && !p.text && (p.expected.High == 0 || p.expected.Low >= wideBand*p.expected.High)
-	})
-}
-
-func hasOwn(ballots []ballot, causes ...fabric.CauseID) bool {
-	return slices.ContainsFunc(ballots, func(b ballot) bool {
-		return b.own && b.explicit >= surely && slices.Contains(causes, b.cause.ID)
 	})
 }
 

@@ -101,7 +101,8 @@ type Asymmetry struct {
 // Statement is a thing that a person mentions beside a fault. It is weak.
 type Statement struct {
 	Seen
-	Topic string // of the words
+	Topic   string // of the words
+	Differs bool   // it is said to differ between machines
 }
 
 // Sign implements Evidence.
@@ -160,3 +161,34 @@ func (s Statement) Sign() string { return "topic " + s.Topic }
 
 // Origin of a statement is its text: what one sentence mentions was written for one reason.
 func (s Statement) Origin() string { return "text " + strings.TrimSpace(s.Text) }
+
+// Foreign returns the evidence as one that another result of the same call gave.
+func Foreign(e Evidence) Evidence {
+	switch e := e.(type) {
+	case Message:
+		e.Own = false
+		return e
+	case Setting:
+		e.Own = false
+		return e
+	case Measure:
+		e.Own = false
+		return e
+	case Finding:
+		e.Own = false
+		return e
+	case Outcome:
+		e.Own = false
+		return e
+	case Contrast:
+		e.Own = false
+		return e
+	case Asymmetry:
+		e.Own = false
+		return e
+	case Statement:
+		e.Own = false
+		return e
+	}
+	return e
+}

@@ -20,7 +20,7 @@ func Read(text string, seen Seen) []Evidence {
 	}
 	text = text[:min(len(text), maxText)]
 	seen.Text = strings.TrimSpace(text)
-	clauses := clausesOf(text)
+	clauses := Clauses(text)
 	contrasts, used := w.contrasts(text, clauses, seen)
 	out := append(contrasts, w.outcomes(clauses, seen)...)
 	for i, clause := range clauses {
@@ -57,7 +57,8 @@ func Changed(change, note string, effect Effect, seen Seen) []Evidence {
 	return out
 }
 
-func clausesOf(text string) []string {
+// Clauses cuts a text where one thing that is said ends and another begins.
+func Clauses(text string) []string {
 	var out []string
 	for _, c := range clauseEnd.Split(text, 128) {
 		if strings.TrimSpace(c) != "" {
@@ -165,13 +166,13 @@ func (w *words) outcomes(clauses []string, seen Seen) []Evidence {
 // statements finds what a clause mentions. What is said to be in order is not mentioned as a fault.
 func (w *words) statements(clause string, seen Seen) []Evidence {
 	good, bad := w.count(w.good, clause), w.count(w.bad, clause)
-	if good.plain+bad.denied > 0 && bad.plain+good.denied == 0 || inOrder.MatchString(clause) {
+	if inPlace := good.plain+bad.denied > 0 && bad.plain+good.denied == 0 || inOrder.MatchString(clause); inPlace && !differs.MatchString(clause) {
 		return nil
 	}
 	var out []Evidence
 	for _, t := range w.topics {
 		if t.says.MatchString(clause) {
-			out = append(out, Statement{Seen: seen, Topic: t.id})
+			out = append(out, Statement{Seen: seen, Topic: t.id, Differs: differs.MatchString(clause)})
 		}
 	}
 	return out
@@ -179,3 +180,21 @@ func (w *words) statements(clause string, seen Seen) []Evidence {
 
 // inOrder finds a state in which a thing is as it should be.
 var inOrder = regexp.MustCompile(`(?i)\b(?:all|is|are|was|were) (?:\w+ )?(?:active|enabled|running|loaded|installed|configured|attached|correct|up|there)\b|\bno (?:errors?|drops?|retransmissions?)\b|\bdisabled and\b`)
+
+// SwitchesIn returns the ids of the states that a text names.
+func SwitchesIn(text string) []string {
+	w, err := loadWords()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, s := range w.switches {
+		if s.says.MatchString(text) {
+			out = append(out, s.id)
+		}
+	}
+	return out
+}
+
+// differs finds that a thing is not the same everywhere.
+var differs = regexp.MustCompile(`(?i)\bdiffer\w*|\bnot the same\b|\bmismatch\w*|\binconsistent\b`)

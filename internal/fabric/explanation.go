@@ -115,8 +115,9 @@ type Step struct {
 // Gain is what would be measured if one or more causes were fixed and all else stayed, bus bandwidth in GB/s.
 type Gain struct {
 	From float64 `json:"from_gbs"`
-	Low  float64 `json:"low_gbs"`
-	High float64 `json:"high_gbs"`
+	To   float64 `json:"to_gbs,omitempty"` // most likely; 0: no number can be given, Why says for what reason
+	Low  float64 `json:"low_gbs,omitempty"`
+	High float64 `json:"high_gbs,omitempty"`
 	Why  string  `json:"why"` // from which prediction or formula
 }
 

@@ -268,6 +268,7 @@ type Observation struct {
 	Fact       string     `json:"fact,omitempty" yaml:"fact"`
 	Log        string     `json:"log,omitempty" yaml:"log"`
 	LogLevel   LineLevel  `json:"log_level,omitempty" yaml:"-"` // of the worst line of Log
+	Messages   []LogLine  `json:"messages,omitempty" yaml:"-"`  // the lines of Log that speak of a fault, and those of Log and Fact whose message is known
 	Setting    string     `json:"setting,omitempty" yaml:"setting"`
 	Value      string     `json:"value,omitempty" yaml:"value"`
 	Changed    string     `json:"changed,omitempty" yaml:"changed"`

@@ -59,7 +59,8 @@ type InPlace struct {
 
 // Unread is a line that should have been read and could not be.
 type Unread struct {
-	Line   int    `json:"line"`
-	Text   string `json:"text"`
-	Reason string `json:"reason"`
+	Line    int    `json:"line"`
+	Text    string `json:"text"`
+	Reason  string `json:"reason"`
+	Message string `json:"message,omitempty"` // id in the catalogue of messages, where the text is one
 }

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strings"
@@ -34,7 +34,7 @@ func hidden(name string) bool {
 }
 
 // tar visits the members of an archive. What is behind a member that cannot be read is not read either, and said.
-func (o *opener) tar(f file, _ *os.File, depth int) {
+func (o *opener) tar(f file, _ fs.File, depth int) {
 	in := tar.NewReader(f.body)
 	none := true
 	for {
@@ -74,7 +74,7 @@ func (o *opener) tar(f file, _ *os.File, depth int) {
 
 // zip visits the members of an archive. Its list stands at its end, so that one that is no file of its own is held
 // in memory.
-func (o *opener) zip(f file, whole *os.File, depth int) {
+func (o *opener) zip(f file, whole fs.File, depth int) {
 	in, err := zipList(f, whole)
 	if err != nil {
 		o.fail(f, err)
@@ -108,10 +108,11 @@ func (o *opener) zip(f file, whole *os.File, depth int) {
 	}
 }
 
-func zipList(f file, whole *os.File) (*zip.Reader, error) {
-	if whole != nil {
+func zipList(f file, whole fs.File) (*zip.Reader, error) {
+	at, seekable := whole.(io.ReaderAt)
+	if whole != nil && seekable {
 		if info, err := whole.Stat(); err == nil && info.Mode().IsRegular() {
-			return zip.NewReader(whole, info.Size())
+			return zip.NewReader(at, info.Size())
 		}
 	}
 	text, err := io.ReadAll(io.LimitReader(f.body, maxInner+1))

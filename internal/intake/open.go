@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"railwright.dev/railwright/internal/files"
 )
 
 // Bounds of one call, so that no folder and no archive fills the memory or takes all day. Text that is named itself has
@@ -40,14 +40,15 @@ type file struct {
 type opener struct {
 	ctx   context.Context
 	paths []string // that were named
+	files files.Files
 	visit func(file)
 	stdin io.Reader
 	left  struct{ files, bytes int64 }
 	full  map[int]bool // paths of which something was left out because of a bound
 }
 
-func newOpener(ctx context.Context, paths []string, stdin io.Reader, visit func(file)) *opener {
-	o := &opener{ctx: ctx, paths: paths, visit: visit, stdin: stdin, full: map[int]bool{}}
+func newOpener(ctx context.Context, from files.Files, paths []string, stdin io.Reader, visit func(file)) *opener {
+	o := &opener{ctx: ctx, files: from, paths: paths, visit: visit, stdin: stdin, full: map[int]bool{}}
 	o.left.files, o.left.bytes = maxFiles, maxBytes
 	return o
 }
@@ -60,7 +61,7 @@ func (o *opener) path(name string, root int) {
 		o.content(f, 0)
 		return
 	}
-	info, err := os.Stat(name)
+	info, err := o.files.Stat(name)
 	switch {
 	case err != nil:
 		o.fail(f, err)
@@ -83,11 +84,11 @@ func (o *opener) fail(f file, err error) {
 
 // regular opens a file. A pipe that was named is waited for, until somebody writes into it.
 func (o *opener) regular(f file) {
-	flags := os.O_RDONLY
+	open := o.files.Open
 	if f.inside {
-		flags |= syscall.O_NONBLOCK // a pipe that took the place of a file is not waited for
+		open = o.files.OpenNow // a pipe that took the place of a file is not waited for
 	}
-	in, err := os.OpenFile(f.name, flags, 0)
+	in, err := open(f.name)
 	if err != nil {
 		o.fail(f, err)
 		return
@@ -118,19 +119,13 @@ var (
 
 // leadsInside reports whether a link leads to what is visited itself.
 func (o *opener) leadsInside(link file) bool {
-	root, err := filepath.EvalSymlinks(o.paths[link.root])
+	root, err := o.files.Resolve(o.paths[link.root])
 	if err != nil {
 		return false
 	}
-	target, err := filepath.EvalSymlinks(link.name)
+	target, err := o.files.Resolve(link.name)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist) // to nothing
-	}
-	if root, err = filepath.Abs(root); err != nil {
-		return false
-	}
-	if target, err = filepath.Abs(target); err != nil {
-		return false
 	}
 	below, err := filepath.Rel(root, target)
 	return err == nil && filepath.IsLocal(below)
@@ -143,7 +138,7 @@ func (o *opener) folder(f file, depth int) {
 		o.fail(f, fmt.Errorf("more than %d folders deep", maxFolders))
 		return
 	}
-	entries, err := os.ReadDir(f.name)
+	entries, err := o.files.ReadDir(f.name)
 	if err != nil {
 		o.fail(f, err)
 		return
@@ -156,7 +151,7 @@ func (o *opener) folder(f file, depth int) {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		inner := file{name: filepath.Join(f.name, e.Name()), host: hostOf(f.name), root: f.root, inside: true}
+		inner := file{name: filepath.Join(f.name, e.Name()), host: o.hostOf(f.name), root: f.root, inside: true}
 		switch {
 		case e.IsDir():
 			folders = append(folders, inner)
@@ -178,8 +173,8 @@ func (o *opener) folder(f file, depth int) {
 }
 
 // hostOf is the last name of a folder; of "." that of the folder itself.
-func hostOf(folder string) string {
-	if whole, err := filepath.Abs(folder); err == nil {
+func (o *opener) hostOf(folder string) string {
+	if whole, err := o.files.Abs(folder); err == nil {
 		folder = whole
 	}
 	return filepath.Base(folder)
@@ -206,7 +201,7 @@ const headSize = 512
 
 // content visits a text, or what is packed in it, which its first bytes tell.
 func (o *opener) content(f file, depth int) {
-	whole, _ := f.body.(*os.File)
+	whole, _ := f.body.(fs.File)
 	body := f.body
 	if f.inside && whole != nil {
 		body = &bounded{in: body, o: o}
@@ -231,7 +226,7 @@ func (o *opener) content(f file, depth int) {
 }
 
 // packing returns how to unpack a content; nil: it is not packed.
-func packing(head []byte, name string) func(o *opener, f file, whole *os.File, depth int) {
+func packing(head []byte, name string) func(o *opener, f file, whole fs.File, depth int) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		return (*opener).gzip
@@ -245,7 +240,7 @@ func packing(head []byte, name string) func(o *opener, f file, whole *os.File, d
 	return nil
 }
 
-func (o *opener) gzip(f file, _ *os.File, depth int) {
+func (o *opener) gzip(f file, _ fs.File, depth int) {
 	in, err := gzip.NewReader(f.body)
 	if err != nil {
 		o.fail(f, err)
@@ -255,7 +250,7 @@ func (o *opener) gzip(f file, _ *os.File, depth int) {
 	o.content(f, depth)
 }
 
-func (o *opener) bzip2(f file, _ *os.File, depth int) {
+func (o *opener) bzip2(f file, _ fs.File, depth int) {
 	f.body = &bounded{in: bzip2.NewReader(f.body), o: o}
 	o.content(f, depth)
 }

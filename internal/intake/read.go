@@ -11,6 +11,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/results"
 )
 
@@ -30,9 +31,9 @@ type Open struct {
 
 // Read reads files, folders and archives; - is stdin. The error is that no path exists, or that of ctx: anything else
 // that cannot be read stands in the sources, and in Open where it leaves a verdict open.
-func Read(ctx context.Context, paths []string, stdin io.Reader, doing func(file string)) (*Content, error) {
+func Read(ctx context.Context, from files.Files, paths []string, stdin io.Reader, doing func(file string)) (*Content, error) {
 	r := &reader{ctx: ctx, doing: doing, roots: make([]root, len(paths)), outputs: facts.NewOutputs()}
-	o := newOpener(ctx, paths, stdin, r.file)
+	o := newOpener(ctx, from, paths, stdin, r.file)
 	for i, name := range paths {
 		o.path(name, i)
 	}

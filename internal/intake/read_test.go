@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 )
 
 const table = "#                                                              out-of-place                       in-place\n" +
@@ -41,7 +42,7 @@ func write(t *testing.T, files map[string]string) string {
 
 func read(t *testing.T, paths ...string) *Content {
 	t.Helper()
-	c, err := Read(t.Context(), paths, strings.NewReader(""), func(string) {})
+	c, err := Read(t.Context(), files.Disk{}, paths, strings.NewReader(""), func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestPacking(t *testing.T) {
 					t.Errorf("name %q", s.File)
 				}
 			}
-			piped, err := Read(t.Context(), []string{"-"}, strings.NewReader(content), func(string) {})
+			piped, err := Read(t.Context(), files.Disk{}, []string{"-"}, strings.NewReader(content), func(string) {})
 			if err != nil || tables(piped) != 1 {
 				t.Errorf("through a pipe: %v", err)
 			}
@@ -200,7 +201,7 @@ func TestPaths(t *testing.T) {
 	if c = read(t, "/dev/zero"); !strings.Contains(c.Open[0].Reason, "device") {
 		t.Errorf("%+v", c.Open)
 	}
-	if _, err := Read(t.Context(), []string{filepath.Join(folder, "nope"), filepath.Join(folder, "neither")}, nil, func(string) {}); err == nil || strings.Count(err.Error(), "no such file") != 2 {
+	if _, err := Read(t.Context(), files.Disk{}, []string{filepath.Join(folder, "nope"), filepath.Join(folder, "neither")}, nil, func(string) {}); err == nil || strings.Count(err.Error(), "no such file") != 2 {
 		t.Errorf("%v", err)
 	}
 	if os.Geteuid() != 0 {
@@ -242,7 +243,7 @@ func TestBounds(t *testing.T) {
 		}
 	})
 	t.Run("bytes", func(t *testing.T) {
-		o := newOpener(t.Context(), nil, nil, nil)
+		o := newOpener(t.Context(), files.Disk{}, nil, nil, nil)
 		o.left.bytes = 10
 		text, err := io.ReadAll(&bounded{in: strings.NewReader(table), o: o})
 		if len(text) != 10 || !errors.Is(err, errTooLarge) {
@@ -263,7 +264,7 @@ func TestBounds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Nanosecond)
 		defer cancel()
 		<-ctx.Done()
-		if _, err := Read(ctx, []string{"."}, nil, func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := Read(ctx, files.Disk{}, []string{"."}, nil, func(string) {}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -326,7 +327,7 @@ func FuzzArchive(f *testing.F) {
 		if err := os.WriteFile(name, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Read(t.Context(), []string{name}, nil, func(string) {})
+		c, err := Read(t.Context(), files.Disk{}, []string{name}, nil, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -46,13 +47,8 @@ func load(files fs.FS) (*Catalogue, error) {
 		return nil, err
 	}
 	c := &Catalogue{byID: map[string]int{}}
-	var problems []error
-	for _, name := range names { // sorted
-		f, err := readFile(files, name)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", name, err))
-			continue
-		}
+	read, problems := readFiles(files, names)
+	for _, f := range read {
 		for _, m := range f.Messages {
 			m.Program, m.ID = f.Program, f.Program+"/"+m.ID
 			problems = append(problems, m.problems()...)
@@ -69,6 +65,24 @@ func load(files fs.FS) (*Catalogue, error) {
 	}
 	c.index = newIndex(c.all)
 	return c, nil
+}
+
+// readFiles reads the files at once: reading YAML is nearly all of the time that Load takes.
+func readFiles(files fs.FS, names []string) (read []file, problems []error) {
+	read, problems = make([]file, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names { // sorted
+		all.Go(func() {
+			f, err := readFile(files, name)
+			if err != nil {
+				problems[i] = fmt.Errorf("%s: %w", name, err)
+				return
+			}
+			read[i] = f
+		})
+	}
+	all.Wait()
+	return read, problems
 }
 
 func readFile(files fs.FS, name string) (file, error) {
@@ -138,7 +152,10 @@ func (m *Message) problems() (found []error) {
 	return found
 }
 
-// patternProblem says why a pattern is too weak: it needs two words, and a part that is long enough to be found by.
+// nameLength is from how many characters one word alone is distinctive: the name of a function or constant.
+const nameLength = 16
+
+// patternProblem says why a pattern is too weak: it needs two words or a name, and a part that is long enough to be found by.
 func patternProblem(pattern string) string {
 	words := strings.FieldsFunc(pattern, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
@@ -150,7 +167,7 @@ func patternProblem(pattern string) string {
 	switch {
 	case strings.ContainsAny(pattern, "\n\r"):
 		return "has a line break"
-	case len(words) < 2:
+	case len(words) < 2 && (len(words) == 0 || len(words[0]) < nameLength):
 		return "has fewer than two words"
 	case longest < leastPart:
 		return fmt.Sprintf("has no fixed part of %d characters", leastPart)
@@ -187,11 +204,21 @@ func (c *Catalogue) ByID(id string) (*Message, bool) {
 
 // Find returns the message that a line is: of those whose fixed parts the line has in order, the one with the most fixed
 // characters; of equals the first. What stands before and after is ignored, so the prefix of a log may be there or not.
-// The line is one line; a longer text is searched as one.
 func (c *Catalogue) Find(line string) (*Message, bool) {
 	i := c.index.find(line)
 	if i < 0 {
 		return nil, false
 	}
-	return &c.all[i], true
+	return &c.all[c.index.all[i].message], true
+}
+
+// Cut is Find, and returns the line without what the message has of it: two messages may have been written to one line.
+func (c *Catalogue) Cut(line string) (m *Message, rest string, found bool) {
+	i := c.index.find(line)
+	if i < 0 {
+		return nil, line, false
+	}
+	p := c.index.all[i]
+	from, to := span(line, p.parts)
+	return &c.all[p.message], line[:from] + " " + line[to:], true
 }

@@ -1,10 +1,12 @@
 package messages
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -21,18 +23,39 @@ type Format struct {
 	Text    string `json:"format"`
 }
 
-// ReadFormats reads a list of formats, one JSON object per line.
-func ReadFormats(in io.Reader) ([]Format, error) {
-	var all []Format
-	lines := bufio.NewScanner(in)
-	for lines.Scan() {
+// ReadFormats reads all lists of formats of a folder, *.jsonl with one JSON object per line. A folder without any is
+// fs.ErrNotExist.
+func ReadFormats(folder string) (all []Format, err error) {
+	names, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%q has no list of formats: %w", folder, fs.ErrNotExist)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		formats, err := parseFormats(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", name, err)
+		}
+		all = append(all, formats...)
+	}
+	return all, nil
+}
+
+func parseFormats(text []byte) (all []Format, err error) {
+	for line := range bytes.Lines(text) {
 		var f Format
-		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
+		if err := json.Unmarshal(line, &f); err != nil {
 			return nil, fmt.Errorf("line %d: %w", len(all)+1, err)
 		}
 		all = append(all, f)
 	}
-	return all, lines.Err()
+	return all, nil
 }
 
 // Covered is how many formats of a source and level the catalogue knows.
@@ -41,6 +64,25 @@ type Covered struct {
 	Known, Total  int
 	Unknown       []Format
 }
+
+// leastShare is which share of the formats of a source and level must be known: of NCCL and RCCL the requirement, of the
+// others what is reached, so that an entry that is lost is seen.
+var leastShare = map[string]float64{
+	"nccl WARN": 0.98,
+	"rccl WARN": 0.98,
+
+	"nccl INFO":                  0.99,
+	"rccl INFO":                  0.98,
+	"aws-ofi-nccl NCCL_OFI_WARN": 0.99,
+	"aws-ofi-nccl NCCL_OFI_INFO": 0.99,
+	"perftest fprintf":           0.96,
+}
+
+// Share is the share of the formats that is known.
+func (c Covered) Share() float64 { return float64(c.Known) / float64(c.Total) }
+
+// Least is the share that must be known; 0: there is no such bar.
+func (c Covered) Least() float64 { return leastShare[c.Source+" "+c.Level] }
 
 // Coverage counts the formats that are found once they are printed, by source and level, sorted.
 func (c *Catalogue) Coverage(formats []Format) []Covered {

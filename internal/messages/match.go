@@ -41,7 +41,7 @@ type entry struct {
 type pattern struct {
 	message  int // its place in the catalogue
 	parts    []string
-	literals int // bytes of the parts together
+	literals int // weight of the parts together
 }
 
 // parts cuts a pattern at its stars.
@@ -49,16 +49,27 @@ func parts(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, "*"), func(part string) bool { return part == "" })
 }
 
+// weight is the number of characters of a part, of which the level before a message is one: it stands before every message
+// of NCCL and RCCL, and tells two apart where all else is the same.
+func weight(part string) int {
+	for _, level := range []string{"NCCL INFO ", "NCCL WARN "} {
+		if strings.Contains(part, level) {
+			return len(part) - len(level) + 1
+		}
+	}
+	return len(part)
+}
+
 func newIndex(all []Message) index {
 	x := index{passes: make([]uint64, 1<<(setBits-6)), byPiece: map[uint64][]entry{}}
-	shared := map[uint64]int{} // how many patterns have a piece, each as often as it has it
+	shared := make([]uint16, 1<<setBits) // by hash: how often the patterns have a piece
 	for i, m := range all {
 		for _, text := range m.Match {
 			p := pattern{message: i, parts: parts(text)}
 			for _, part := range p.parts {
-				p.literals += len(part)
+				p.literals += weight(part)
 				for at := range max(len(part)-window+1, 0) {
-					shared[piece(part[at:])]++
+					shared[hash(piece(part[at:]))]++
 				}
 			}
 			x.all = append(x.all, p)
@@ -80,13 +91,13 @@ func newIndex(all []Message) index {
 
 // rarest finds the piece of a pattern that the fewest patterns have; of equals one in which a word ends or begins:
 // everyday text has fewer of those.
-func rarest(parts []string, shared map[uint64]int) entry {
+func rarest(parts []string, shared []uint16) entry {
 	var best entry
 	fewest := 0
 	for i, part := range parts {
 		for at := range max(len(part)-window+1, 0) {
 			text := part[at : at+window]
-			n := 2 * shared[piece(text)]
+			n := 2 * int(shared[hash(piece(text))])
 			if !strings.ContainsAny(text[1:window-1], " /:-_=(") {
 				n++
 			}
@@ -107,17 +118,14 @@ func piece(text string) uint64 {
 
 func hash(w uint64) uint64 { return w * mixer >> (64 - setBits) }
 
-// find returns the place of the message of a line, -1 for none.
+// find returns the place of the best pattern of a line, -1 for none.
 func (x *index) find(line string) int {
 	best := -1
 	for len(line) > longest {
 		best = x.search(line[:longest], best)
 		line = line[longest-repeated:]
 	}
-	if best = x.search(line, best); best < 0 {
-		return -1
-	}
-	return x.all[best].message
+	return x.search(line, best)
 }
 
 // search returns the better of a pattern and the best of a line.
@@ -160,4 +168,16 @@ func inOrder(line string, parts []string) bool {
 		line = line[at+len(part):]
 	}
 	return true
+}
+
+// span returns where the parts of a pattern begin and end in a line that has them in order, as close together as can be.
+func span(line string, parts []string) (from, to int) {
+	for _, part := range parts {
+		to += strings.Index(line[to:], part) + len(part)
+	}
+	from = to
+	for _, part := range slices.Backward(parts) {
+		from = strings.LastIndex(line[:from], part)
+	}
+	return from, to
 }

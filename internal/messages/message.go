@@ -75,18 +75,19 @@ const (
 	Excludes Strength = "excludes"
 )
 
-// Ratio is the likelihood ratio that a word stands for; 0 for a word that is none. The words are equal steps on a
-// logarithmic scale, about a factor of three each, with none at 1: nobody can tell more apart by reading sources.
+// Ratio is the likelihood ratio that a word stands for; 0 for a word that is none. Up to strong the words are equal steps
+// on a logarithmic scale, about a factor of three each, with none at 1: nobody can tell more apart by reading sources. What
+// a program says outright is wrong about once in a thousand times, so that it also names a cause that is rare.
 func (s Strength) Ratio() float64 {
 	switch s {
 	case Proves:
-		return 100
+		return 1000
 	case Strong:
-		return 20
+		return 30
 	case Supports:
-		return 6
+		return 10
 	case Hints:
-		return 2.5
+		return 3
 	case Against:
 		return 0.3
 	case Excludes:

@@ -262,6 +262,10 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 		p.blank()
 		p.line(fmt.Sprintf("  ... and %s; %s", fabric.Count(more, "more cause"), p.where()))
 	}
+	if text := repairText(e.Repair); text != "" {
+		p.blank()
+		p.field("repair", text)
+	}
 }
 
 // toDecide returns how to get a verdict where there is none; empty: there is one.
@@ -291,6 +295,7 @@ func (p *printer) cause(label string, c fabric.Cause, lines int) {
 	p.fields("- against", p.evidence(c.Against, lines))
 	p.advice("confirm", c.Confirm)
 	p.advice("fix", c.Fix)
+	p.field("gain", gainText(c.Gain))
 }
 
 // advice writes a command ready to be copied; a sentence about commands is wrapped.

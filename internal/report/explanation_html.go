@@ -52,6 +52,7 @@ type explainedView struct {
 	CausesTitle  string
 	CausesMore   int
 	NoCause      string
+	Repair       string // the smallest set of causes that explains all of the loss
 	Rows         *pageTable
 	RowsMore     int
 	Assumed      *pageTable
@@ -147,6 +148,7 @@ func newExplainedView(e fabric.Explained) (explainedView, error) {
 	if len(causes) == 0 && e.Verdict != fabric.VerdictHealthy {
 		v.NoCause = "No known cause fits."
 	}
+	v.Repair = printable(repairText(e.Repair))
 	v.Assumed, v.AssumedMore = assumedTable(e.Assumed)
 	return v, nil
 }
@@ -229,6 +231,9 @@ func explainedCause(label string, c fabric.Cause) block {
 	}
 	if len(oneLine(c.Fix)) > 0 {
 		b.Rows = append(b.Rows, adviceRow("Fix", c.Fix))
+	}
+	if text := gainText(c.Gain); text != "" {
+		b.Rows = append(b.Rows, row{Label: "Gain", Lines: []string{printable(text)}})
 	}
 	return b
 }

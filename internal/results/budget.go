@@ -106,7 +106,7 @@ func keepUpTo(s string, most int) string {
 func addUnread(list []fabric.Unread, number int, text, format string, args ...any) []fabric.Unread {
 	switch {
 	case len(list) < maxUnread:
-		return append(list, fabric.Unread{Line: number, Text: keep(text), Reason: keep(fmt.Sprintf(format, args...))})
+		return append(list, fabric.Unread{Line: number, Text: keep(text), Reason: keep(fmt.Sprintf(format, args...)), Message: messageID(text)})
 	case len(list) == maxUnread:
 		return append(list, fabric.Unread{Line: number, Reason: fmt.Sprintf("more than %d lines could not be read; the rest is not listed", maxUnread)})
 	}

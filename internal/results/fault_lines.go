@@ -2,47 +2,50 @@ package results
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// faultForm is how a kind of program prints that something is wrong.
+// faultForm is how a kind of program prints that something is wrong. It recognises messages that the catalogue does not
+// have.
 type faultForm struct {
 	program string
 	level   fabric.LineLevel
 	form    func() *regexp.Regexp
+	prefix  bool // the form is the level before a message: beside a known message it belongs to that
 }
 
 // faultForms are the forms of the programs around a collective, in the order in which they are tried. They are forms
-// and not messages: a prefix, a level, a name of an error. What has none of them and speaks of trouble is unknown.
+// and not messages, which are in the catalogue: a prefix, a level, a name of an error. What has none of them and speaks of
+// trouble is unknown.
 var faultForms = []faultForm{
-	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL (?:WARN|ABORT|ERROR|FATAL)\b`)},
-	{"nccl-tests (common.h)", fabric.LineError, pattern(`Test (?:\w+ )?failure\b`)},
-	{"names of NCCL's results (nccl.h)", fabric.LineError, pattern(`\b[nr]ccl(?:UnhandledCuda|System|Internal|InvalidArgument|InvalidUsage|Remote)Error\b|(?i:\b[nr]ccl (?:error|failure|fatal)\b)|(?i:unhandled (?:cuda|hip|system) error)`)},
-	{"glog and klog: E or F, month and day, time", fabric.LineError, pattern(`(?:^|[\s\[:])[EF]\d{4} \d\d:\d\d:\d\d\.\d+`)},
-	{"PyTorch's watchdog", fabric.LineError, pattern(`(?i)\bwatchdog caught\b`)},
-	{"Python", fabric.LineError, pattern(`^(?:\w+\.)*\w+(?:Error|Exception|Interrupt|Exit)(?:$|:)|\bTraceback \(most recent call last\)`)},
-	{"CUDA, HIP, ROCr", fabric.LineError, pattern(`(?i:\b(?:cuda|hip|rocr|hsa|nvml)\b[^:]{0,24}\b(?:error|failure|failed)\b)|\b(?:cuda|hip)Error[A-Z]\w+|\b(?:CUDA_ERROR|HSA_STATUS_ERROR|NVML_ERROR)\w*`)},
-	{"ROCr", fabric.LineError, pattern(`\bMemory access fault by GPU\b`)},
-	{"UCX", fabric.LineError, pattern(`\bUC[XTPSC]\s+(?:ERROR|FATAL)\b`)},
-	{"UCX", fabric.LineWarning, pattern(`\bUC[XTPSC]\s+WARN\b`)},
-	{"libfabric", fabric.LineError, pattern(`^libfabric:.*<(?:critical|error)>`)},
-	{"libfabric", fabric.LineWarning, pattern(`^libfabric:.*<warn>`)},
-	{"libibverbs", fabric.LineWarning, pattern(`\blibibverbs: (?i:warning|failed|error)`)},
-	{"MPI", fabric.LineError, pattern(`\bMPI_A(?:BORT|bort)\b|^Abort\(-?\d+\)|\bMPI_ERR(?:ORS)?_\w+|(?i:\ban error occurred in P?MPI)|(?i:\bfatal error in P?MPI_)|\b(?:mpirun|mpiexec|mpiexec\.hydra|prterun|orterun|prun)\b.*\b(?:noticed|detected|was unable|could not|exiting)\b|\bBAD TERMINATION\b|\b(?:ORTE_ERROR_LOG|PMIX ERROR|PRTE ERROR|PMIX_ERR\w+)\b|\b(?:ORTE|PRTE) (?:daemon|was unable)|terminated normally, but`)},
-	{"signals: Open MPI, shells, launchers, signal(7)", fabric.LineError, pattern(`\bProcess received signal\b|\bSignal: \S|(?i:\b(?:received|caught|by|on|with|due to) signal\b)|\bsignal:? \d+\b|\bSIG(?:SEGV|ABRT|BUS|KILL|TERM|FPE|ILL|TRAP|QUIT|SYS|PIPE|XCPU)\b|(?:^|\b\d+ +|: )(?:Segmentation fault|Aborted|Killed|Bus error|Terminated|Floating point exception|Illegal instruction|Trace/breakpoint trap|Quit)\s*(?:$|\(|[./])|\bSegmentation fault\b|\bBus error\b|\bcore dumped\b|\bsegfault at\b|\bgeneral protection\b`)},
-	{"exit statuses", fabric.LineError, pattern(`(?i)\bexit(?:ed|ing|s)?[ _-]?(?:with )?(?:code|status|value)?s?\b *[:=(]* *(?:was |of )?-?[1-9]\d*\b|\breturn(?:ed)? (?:code|status|value) *[:=]? *-?[1-9]\d*\b|\bnon-?zero (?:exit |return )?(?:status|code)\b`)},
-	{"Slurm", fabric.LineError, pattern(`\b(?:srun|slurmstepd|slurmd|slurmctld|sbatch|salloc): (?:error|fatal):|\b(?:JOB|STEP) \S+ ON \S+ (?:CANCELLED|FAILED)|\bDUE TO (?:TIME LIMIT|NODE FAILURE|PREEMPTION)\b`)},
-	{"Kubernetes", fabric.LineError, pattern(`\b(?:OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|RunContainerError|CreateContainerError|FailedScheduling|FailedMount|Evicted|NodeNotReady)\b`)},
-	{"GPU drivers in the kernel log", fabric.LineError, pattern(`\bXid\s*\(|\bSXid\b|\*ERROR\*|\bNVRM:.*(?i:error|fail|fallen off|rm_init|timeout|fatal|lost)|\bamdgpu\b.*(?i:error|fail|fatal|reset|timeout|hang|fault)`)},
-	{"NIC and PCIe drivers in the kernel log", fabric.LineError, pattern(`\b(?:mlx[45]\w*|bnxt_\w+|ionic\w*|irdma|efa|ib_\w+|rdma_\w+|nvidia[\w-]*|pcieport|infiniband|cxi\w*)\b.*(?i:\berr|error|_err|fail|timeout|timed out|fatal|dump|compromised|abort|hung|fallen off|not responding|stopped|corrupt|\bassert)`)},
-	{"NIC and PCIe drivers in the kernel log", fabric.LineWarning, pattern(`\b(?:mlx[45]\w*|bnxt_\w+|ionic\w*|irdma|efa|ib_\w+|rdma_\w+|nvidia[\w-]*|pcieport|infiniband|cxi\w*)\b.*(?i:\bdown\b|\blost\b|reset|unable|could ?n[o']t|cannot|stuck|high temperature|overheat|critical|unplugged|removed|\bbad\b|illegal|invalid|warn)`)},
-	{"the kernel log", fabric.LineError, pattern(`\bNETDEV WATCHDOG\b|\bBUG: |\bOops: |\bKernel panic\b|\b(?:soft|hard) (?i:lockup)\b|\bblocked for more than \d+ seconds\b|\brcu\w*.*\bstall|\bOut of memory:|\boom[-_]?kill|\bOOM ?[Kk]ill|\[Hardware Error\]|\bmce: .*(?i:error|exception)|\bAER: .*(?i:error)|\b(?:DMAR|AMD-Vi|iommu)\b.*(?i:fault)|\bIO_PAGE_FAULT\b|\bDPC: containment\b|\bEDAC\b.*\b[UC]E\b`)},
-	{"completions and events of verbs (ibv_wc_status_str, ibv_event_type)", fabric.LineError, pattern(`\bIBV_WC_\w*ERR\w*|\bIBV_EVENT_\w*(?:ERR|FATAL)\w*|(?i:\b(?:local|remote|transport|RNR|work|wc|cqe|completion|completed)\b.{0,40}\b(?:error|errors|exceeded|flushed|status ?[=:]? ?[1-9]))`)},
-	{"runtimes and loaders", fabric.LineError, pattern(`\bterminate called\b|\bAssertion\b.*\bfailed\b|^panic: |^fatal error: |\bstack smashing detected\b|\bdouble free\b|\bfree\(\): |\bmalloc\(\): |\bcorrupted size\b|\bsymbol lookup error\b|\bundefined symbol\b|\berror while loading shared libraries\b|\bcannot open shared object file\b|\bno kernel image is available\b|version .?GLIBC\S* not found`)},
+	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL (?:WARN|ABORT|ERROR|FATAL)\b`), true},
+	{"nccl-tests (common.h)", fabric.LineError, pattern(`Test (?:\w+ )?failure\b`), false},
+	{"names of NCCL's results (nccl.h)", fabric.LineError, pattern(`\b[nr]ccl(?:UnhandledCuda|System|Internal|InvalidArgument|InvalidUsage|Remote)Error\b|(?i:\b[nr]ccl (?:error|failure|fatal)\b)|(?i:unhandled (?:cuda|hip|system) error)`), false},
+	{"glog and klog: E or F, month and day, time", fabric.LineError, pattern(`(?:^|[\s\[:])[EF]\d{4} \d\d:\d\d:\d\d\.\d+`), true},
+	{"PyTorch's watchdog", fabric.LineError, pattern(`(?i)\bwatchdog caught\b`), false},
+	{"Python", fabric.LineError, pattern(`^(?:\w+\.)*\w+(?:Error|Exception|Interrupt|Exit)(?:$|:)|\bTraceback \(most recent call last\)`), false},
+	{"CUDA, HIP, ROCr", fabric.LineError, pattern(`(?i:\b(?:cuda|hip|rocr|hsa|nvml)\b[^:]{0,24}\b(?:error|failure|failed)\b)|\b(?:cuda|hip)Error[A-Z]\w+|\b(?:CUDA_ERROR|HSA_STATUS_ERROR|NVML_ERROR)\w*`), false},
+	{"ROCr", fabric.LineError, pattern(`\bMemory access fault by GPU\b`), false},
+	{"UCX", fabric.LineError, pattern(`\bUC[XTPSC]\s+(?:ERROR|FATAL)\b`), true},
+	{"UCX", fabric.LineWarning, pattern(`\bUC[XTPSC]\s+WARN\b`), true},
+	{"libfabric", fabric.LineError, pattern(`^libfabric:.*<(?:critical|error)>`), true},
+	{"libfabric", fabric.LineWarning, pattern(`^libfabric:.*<warn>`), true},
+	{"libibverbs", fabric.LineWarning, pattern(`\blibibverbs: (?i:warning|failed|error)`), true},
+	{"MPI", fabric.LineError, pattern(`\bMPI_A(?:BORT|bort)\b|^Abort\(-?\d+\)|\bMPI_ERR(?:ORS)?_\w+|(?i:\ban error occurred in P?MPI)|(?i:\bfatal error in P?MPI_)|\b(?:mpirun|mpiexec|mpiexec\.hydra|prterun|orterun|prun)\b.*\b(?:noticed|detected|was unable|could not|exiting)\b|\bBAD TERMINATION\b|\b(?:ORTE_ERROR_LOG|PMIX ERROR|PRTE ERROR|PMIX_ERR\w+)\b|\b(?:ORTE|PRTE) (?:daemon|was unable)|terminated normally, but`), false},
+	{"signals: Open MPI, shells, launchers, signal(7)", fabric.LineError, pattern(`\bProcess received signal\b|\bSignal: \S|(?i:\b(?:received|caught|by|on|with|due to) signal\b)|\bsignal:? \d+\b|\bSIG(?:SEGV|ABRT|BUS|KILL|TERM|FPE|ILL|TRAP|QUIT|SYS|PIPE|XCPU)\b|(?:^|\b\d+ +|: )(?:Segmentation fault|Aborted|Killed|Bus error|Terminated|Floating point exception|Illegal instruction|Trace/breakpoint trap|Quit)\s*(?:$|\(|[./])|\bSegmentation fault\b|\bBus error\b|\bcore dumped\b|\bsegfault at\b|\bgeneral protection\b`), false},
+	{"exit statuses", fabric.LineError, pattern(`(?i)\bexit(?:ed|ing|s)?[ _-]?(?:with )?(?:code|status|value)?s?\b *[:=(]* *(?:was |of )?-?[1-9]\d*\b|\breturn(?:ed)? (?:code|status|value) *[:=]? *-?[1-9]\d*\b|\bnon-?zero (?:exit |return )?(?:status|code)\b`), false},
+	{"Slurm", fabric.LineError, pattern(`\b(?:srun|slurmstepd|slurmd|slurmctld|sbatch|salloc): (?:error|fatal):|\b(?:JOB|STEP) \S+ ON \S+ (?:CANCELLED|FAILED)|\bDUE TO (?:TIME LIMIT|NODE FAILURE|PREEMPTION)\b`), true},
+	{"Kubernetes", fabric.LineError, pattern(`\b(?:OOMKilled|CrashLoopBackOff|ImagePullBackOff|ErrImagePull|RunContainerError|CreateContainerError|FailedScheduling|FailedMount|Evicted|NodeNotReady)\b`), false},
+	{"Xid of NVIDIA's drivers", fabric.LineError, pattern(`\bXid\s*\(|\bSXid\b`), false},
+	{"GPU drivers in the kernel log", fabric.LineError, pattern(`\*ERROR\*|\bNVRM:.*(?i:error|fail|fallen off|rm_init|timeout|fatal|lost)|\bamdgpu\b.*(?i:error|fail|fatal|reset|timeout|hang|fault)`), true},
+	{"NIC and PCIe drivers in the kernel log", fabric.LineError, pattern(`\b(?:mlx[45]\w*|bnxt_\w+|ionic\w*|irdma|efa|ib_\w+|rdma_\w+|nvidia[\w-]*|pcieport|infiniband|cxi\w*)\b.*(?i:\berr|error|_err|fail|timeout|timed out|fatal|dump|compromised|abort|hung|fallen off|not responding|stopped|corrupt|\bassert)`), true},
+	{"NIC and PCIe drivers in the kernel log", fabric.LineWarning, pattern(`\b(?:mlx[45]\w*|bnxt_\w+|ionic\w*|irdma|efa|ib_\w+|rdma_\w+|nvidia[\w-]*|pcieport|infiniband|cxi\w*)\b.*(?i:\bdown\b|\blost\b|reset|unable|could ?n[o']t|cannot|stuck|high temperature|overheat|critical|unplugged|removed|\bbad\b|illegal|invalid|warn)`), true},
+	{"the kernel log", fabric.LineError, pattern(`\bNETDEV WATCHDOG\b|\bBUG: |\bOops: |\bKernel panic\b|\b(?:soft|hard) (?i:lockup)\b|\bblocked for more than \d+ seconds\b|\brcu\w*.*\bstall|\bOut of memory:|\boom[-_]?kill|\bOOM ?[Kk]ill|\[Hardware Error\]|\bmce: .*(?i:error|exception)|\bAER: .*(?i:error)|\b(?:DMAR|AMD-Vi|iommu)\b.*(?i:fault)|\bIO_PAGE_FAULT\b|\bDPC: containment\b|\bEDAC\b.*\b[UC]E\b`), false},
+	{"completions and events of verbs (ibv_wc_status_str, ibv_event_type)", fabric.LineError, pattern(`\bIBV_WC_\w*ERR\w*|\bIBV_EVENT_\w*(?:ERR|FATAL)\w*|(?i:\b(?:local|remote|transport|RNR|work|wc|cqe|completion|completed)\b.{0,40}\b(?:error|errors|exceeded|flushed|status ?[=:]? ?[1-9]))`), false},
+	{"runtimes and loaders", fabric.LineError, pattern(`\bterminate called\b|\bAssertion\b.*\bfailed\b|^panic: |^fatal error: |\bstack smashing detected\b|\bdouble free\b|\bfree\(\): |\bmalloc\(\): |\bcorrupted size\b|\bsymbol lookup error\b|\bundefined symbol\b|\berror while loading shared libraries\b|\bcannot open shared object file\b|\bno kernel image is available\b|version .?GLIBC\S* not found`), false},
 }
 
 // ofNCCL are warnings of NCCL, RCCL and their plugins after which nothing goes on, by what they name: a completion with
@@ -58,21 +61,6 @@ var (
 	// denials are counters at zero and sentences that say that there is no fault.
 	denials = pattern(`(?i)\b(?:no|zero|without|any|0|not) (?:\w+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b|(?-i:^\s*(?:[A-Z]\w* ){1,2}Errors\s*$)`)
 )
-
-// everyday are whole messages that speak of an error and do not concern a collective, each as its program prints it. Only
-// the message is left out: what else stands on the line is looked at.
-var everyday = pattern(`There was an error initializing an OpenFabrics device\.` + // Open MPI's own transport, which NCCL does not use
-	`|Errors with asterisks indicate errors that have exceeded the maximum threshold` + // the legend of rccl-tests
-	`|Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages` + // Open MPI, after any help message
-	`|UCX +WARN +unused environment variables?: \w+(?: \(set UCX_WARN_UNUSED_ENV_VARS=n to suppress this warning\))?` + // of other versions
-	`|module verification failed: signature and/or required key missing - tainting kernel` + // each driver built on the host
-	`|libibverbs: Warning: couldn't load driver 'lib(?:siw|rxe)-rdmav\d+\.so': lib(?:siw|rxe)-rdmav\d+\.so: cannot open shared object file: No such file or directory` + // NICs in software
-	`|ERROR: ld\.so: object '[^']*' from LD_PRELOAD cannot be preloaded \([^)]*\): ignored\.` + // which goes on without
-	`|PMIX ERROR: ERROR in file \S*gds_ds12_lock_pthread\.c at line \d+` + // PMIx under Open MPI 4, which goes on without
-	`|perl: warning: Setting locale failed\.` +
-	`|Direct firmware load for regulatory\.db failed with error -2` + // the kernel, of Wi-Fi
-	`|\berrors=remount-ro\b` + // an option of a mount
-	`|\bKernel command line: .*`) // its options, such as panic=10
 
 // stems are pieces of which every line that a form or a word finds has at least one, in lower case.
 var stems = []string{
@@ -90,15 +78,12 @@ var stems = []string{
 
 // signSet finds which of many signs a text has, in one pass and in either case of letters. Its index is the low five
 // bits of three bytes, which both cases of a letter share; a sign has at least three bytes.
-type signSet struct {
-	byIndex [1 << 15][]string
-	folded  bool // case does not matter
-}
+type signSet struct{ byIndex [1 << 15][]string }
 
 func signIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
 
-func newSignSet(list []string, folded bool) *signSet {
-	set := signSet{folded: folded}
+func newSignSet(list []string) *signSet {
+	var set signSet
 	for _, s := range list {
 		i := signIndex(s[0], s[1], s[2])
 		set.byIndex[i] = append(set.byIndex[i], s)
@@ -110,7 +95,7 @@ func newSignSet(list []string, folded bool) *signSet {
 func (set *signSet) in(text string) bool {
 	for i := 2; i < len(text); i++ {
 		for _, s := range set.byIndex[signIndex(text[i-2], text[i-1], text[i])] {
-			if from := i - 2; from+len(s) <= len(text) && (text[from:from+len(s)] == s || set.folded && strings.EqualFold(text[from:from+len(s)], s)) {
+			if from := i - 2; from+len(s) <= len(text) && strings.EqualFold(text[from:from+len(s)], s) {
 				return true
 			}
 		}
@@ -118,35 +103,88 @@ func (set *signSet) in(text string) bool {
 	return false
 }
 
-// signs is a set that is made when it is first used.
-func signs(list []string, folded bool) func() *signSet {
-	return sync.OnceValue(func() *signSet { return newSignSet(list, folded) })
-}
-
-var faultStems = signs(stems, true)
+// faultStems is made when it is first used.
+var faultStems = sync.OnceValue(func() *signSet { return newSignSet(stems) })
 
 // longestFault bounds the text that forms are looked for in; a longer line that has a stem is of an unknown form.
 const longestFault = 16 << 10
 
-// faultLevel says what a line that belongs to no result says of the run; empty: nothing.
-func faultLevel(text string) fabric.LineLevel {
+// formLevel is the level of the first form that a text has, or of its words; empty: none. Beside a known message neither
+// the prefixes nor words count: both belong to that message.
+func formLevel(text string, beside bool) fabric.LineLevel {
 	if !suspicious(text) {
 		return ""
 	}
 	if len(text) > longestFault {
 		return fabric.LineSuspect
 	}
-	text = everyday().ReplaceAllString(text, " ")
 	for _, f := range faultForms {
-		if f.form().MatchString(text) && troubleLeft(text) {
+		if !(beside && f.prefix) && f.form().MatchString(text) && troubleLeft(text) {
 			return f.level
 		}
 	}
-	if troubleWords().MatchString(denials().ReplaceAllString(text, " ")) {
+	if !beside && troubleWords().MatchString(denials().ReplaceAllString(text, " ")) {
 		return fabric.LineSuspect
 	}
 	return ""
 }
+
+// judgedForms are levels of lines by their shape: programs repeat a line with other numbers, and the forms take a thousand
+// times as long as finding that it had that shape before. It may be nil.
+type judgedForms map[string]fabric.LineLevel
+
+// Limits of the shapes that are kept.
+const (
+	mostShapes   = 4096
+	longestShape = 512 // bytes
+)
+
+// level is formLevel of a line without a known message.
+func (j judgedForms) level(text string) fabric.LineLevel {
+	if !suspicious(text) {
+		return ""
+	}
+	if j == nil || len(text) > longestShape {
+		return formLevel(text, false)
+	}
+	key := shape(text)
+	level, known := j[string(key)]
+	if !known {
+		level = formLevel(text, false)
+		if len(j) < mostShapes {
+			j[string(key)] = level
+		}
+	}
+	return level
+}
+
+// shape is a text with each number that stands alone replaced by ones, or by zeros where it is zero: the forms tell no more
+// of it. Digits of a name, such as mlx5, are left.
+func shape(text string) []byte {
+	key := []byte(text)
+	for i := 0; i < len(key); {
+		if !isDigit(key[i]) {
+			i++
+			continue
+		}
+		end, zero := i, true
+		for end < len(key) && isDigit(key[end]) {
+			zero = zero && key[end] == '0'
+			end++
+		}
+		if !zero && (i == 0 || !isLetter(key[i-1])) {
+			for k := i; k < end; k++ {
+				key[k] = '1'
+			}
+		}
+		i = end
+	}
+	return key
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
 // troubleLeft reports whether a text is more than a counter at zero.
 func troubleLeft(text string) bool {
@@ -164,26 +202,7 @@ func warning(message string) fabric.LineLevel {
 	return fabric.LineWarning
 }
 
-// copiedLevel is the level of the worst line of a log that a person copied.
-func copiedLevel(text string) fabric.LineLevel {
-	worst := fabric.LineLevel("")
-	order := []fabric.LineLevel{"", fabric.LineSuspect, fabric.LineWarning, fabric.LineError}
-	for one := range strings.Lines(text) {
-		one = strings.TrimSpace(one)
-		level := fabric.LineLevel("")
-		if _, e, ok := parseLogEntry(one, map[string]bool{}); ok {
-			level = entryLevel(&e)
-		} else {
-			level = faultLevel(one)
-		}
-		if slices.Index(order, level) > slices.Index(order, worst) {
-			worst = level
-		}
-	}
-	return worst
-}
-
-// entryLevel is what an entry of a debug log says of the run.
+// entryLevel is the level of an entry of a debug log whose message is not known.
 func entryLevel(e *logEntry) fabric.LineLevel {
 	switch e.level {
 	case "ABORT":

@@ -93,7 +93,7 @@ func (s *lineSource) known(text string) bool {
 	if at < 0 || strings.Contains(rest[at+len(level):], "NCCL WARN") {
 		return false
 	}
-	s.entry = logEntry{host: host, thread: thread, level: "INFO", message: rest[at+len(level):]}
+	s.entry = logEntry{host: host, thread: thread, device: rest[1:at], level: "INFO", message: rest[at+len(level):], text: rest[at+len("] "):]}
 	return true
 }
 

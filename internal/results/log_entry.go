@@ -9,8 +9,10 @@ import (
 type logEntry struct {
 	host    string // empty where it was lost
 	thread  string // host:pid:tid
+	device  string // the number in brackets: of the GPU within its process
 	level   string // INFO, WARN, ...
 	message string
+	text    string // from the level on: NCCL INFO message
 }
 
 var logLevels = []string{"INFO ", "WARN ", "TRACE ", "CALL ", "ABORT "}
@@ -39,7 +41,7 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntr
 	if at < 0 {
 		return "", e, false
 	}
-	e = logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:]}
+	e = logEntry{level: strings.TrimSpace(text[at+len("NCCL ") : end]), message: text[end:], text: text[at:]}
 	if e.level != "WARN" && strings.Contains(e.message, "NCCL WARN") {
 		e.level = "WARN" // of two entries that were written into one line the warning counts
 	}
@@ -52,6 +54,7 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntr
 	if len(token) > longestHost {
 		return "", e, true
 	}
+	e.device = deviceNumber(head[end:])
 	host := token[:strings.LastIndexByte(token[:strings.LastIndexByte(token, ':')], ':')]
 	if strings.TrimSpace(head[:begin]) == "" && !brokenInto(token, begin, hosts) {
 		const mostHosts = 16384
@@ -64,6 +67,16 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntr
 	start := hostStart(host, hosts)
 	e.host, e.thread = host[start:], token[start:]
 	return head[:begin+start], e, true
+}
+
+// deviceNumber reads the number of " [3] file.cc:12 ", what stands between the thread and the level.
+func deviceNumber(text string) string {
+	_, after, _ := strings.Cut(text, "[")
+	number, _, ok := strings.Cut(after, "]")
+	if !ok || !isDigits(number) {
+		return ""
+	}
+	return number
 }
 
 // longestHost bounds host:pid:tid. A host name has at most 253 bytes (RFC 1035).

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // ncclLog reads debug logs of NCCL and RCCL (NCCL_DEBUG=VERSION, WARN or INFO), of all ranks that wrote into
@@ -16,6 +17,7 @@ type ncclLog struct {
 	found  []fabric.Result
 	cur    *logRun
 	line   int // where the log begins
+	judged judgedForms
 }
 
 // logRun is what the log of one run contains so far.
@@ -32,28 +34,25 @@ type logRun struct {
 	dumper      map[string]string // the thread of each host whose System dump is kept
 	dumping     bool
 	graphs      map[string]bool
-	said        map[string]bool // lines that were kept, without their process prefix
-	faults      map[string]bool // those that speak of a fault
-	errors      int
-	warnings    int
+	kept        keptLines
+	at          hostChoices
+	ranksOf     map[string]int // by process and device
 }
 
 // Limits of what is kept of a log. A system of 8 GPUs and 8 NICs is dumped in some 60 lines.
 const (
 	maxLogRanks   = 16384
 	maxLogHosts   = 4096
-	maxLogFaults  = 192 // each of errors and of what is less
-	maxLogInfos   = 128
 	maxLogPaths   = 1024
 	maxLogPath    = 4096 // bytes of a line: the paths of a GPU to all of 30 devices are some 1,000
 	maxLogGraphs  = 64
 	maxLogChoices = 2048
-	maxLogEnv     = 256
+	maxLogEnv     = 256 // of the log, and of each host
 	maxLogHCAs    = 64
 	maxLogKinds   = 512 // of connections
 )
 
-func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b} }
+func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b, judged: judgedForms{}} }
 
 func (r *ncclLog) read(l line) bool {
 	if l.log == nil {
@@ -67,10 +66,8 @@ func (r *ncclLog) read(l line) bool {
 	run := r.run(l)
 	run.host(l.log.host)
 	switch l.log.level {
-	case "WARN":
+	case "WARN", "ABORT":
 		run.warn(l)
-	case "ABORT":
-		run.keepFault(l.number, l.log.message, entryText(l), fabric.LineError)
 	default:
 		run.info(l)
 	}
@@ -83,7 +80,8 @@ func (r *ncclLog) run(l line) *logRun {
 		r.cur = &logRun{
 			budget: r.budget,
 			hosts:  map[string]bool{}, gpus: map[int]fabric.LogGPU{}, connections: map[fabric.LogConnection]int{}, vias: map[string]fabric.LogConnection{}, chosen: map[string]bool{},
-			dumper: map[string]string{}, graphs: map[string]bool{}, said: map[string]bool{}, faults: map[string]bool{},
+			dumper: map[string]string{}, graphs: map[string]bool{},
+			kept: newKeptLines(), at: newHostChoices(), ranksOf: map[string]int{},
 		}
 	}
 	return r.cur
@@ -105,37 +103,37 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the lines of a log that have no prefix: the versions.
+// bare reads the line of a log that has no prefix: the version.
 func (r *ncclLog) bare(l line, text string) {
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
-			r.run(l).version(m[1], m[2])
-			return
+			r.run(l).version("", m[1], m[2])
 		}
-	}
-	if r.cur != nil && (strings.HasPrefix(text, "HIP version") || strings.HasPrefix(text, "ROCm version")) {
-		r.cur.keepInfo(l, text)
 	}
 }
 
-// rest reads a line that no format claims: a fault that a program around the library printed. A launcher's prefix may
-// be the name of the program, so the line counts with it too. It reports whether the line says something of the run.
+// rest reads a line that no format claims, of a program around the library: a known message, or a fault in its form. A
+// launcher's prefix may be the name of the program, so the line counts with it too. It reports
+// whether the line says something of the run.
 func (r *ncclLog) rest(l line) bool {
-	if r.cur != nil && r.cur.full() {
+	text := strings.TrimSpace(l.text)
+	if text == "" || r.cur != nil && r.cur.full() {
 		return false
 	}
-	text := strings.TrimSpace(l.text)
-	level := faultLevel(text)
-	if level == "" && l.source != "" && l.log == nil {
-		level = faultLevel(l.raw)
+	s := saysOf(text, r.judged)
+	if s.level == "" && l.source != "" && l.log == nil {
+		if whole := saysOf(l.raw, r.judged); whole.level != "" {
+			s = whole
+		}
 	}
-	if level == "" {
+	choice := s.level == "" && s.message != nil && s.message.Level == messages.Choice
+	if s.nothing() || choice && r.cur == nil { // a choice alone makes no log
 		return false
 	}
 	if l.log == nil {
-		r.run(l).keepFault(l.number, text, l.raw, level)
+		r.run(l).keepLine(l, s, text, l.raw)
 	} else { // what another process had written before the entry
-		r.run(l).keepFault(l.number, text, text, level)
+		r.run(l).keepLine(l, s, text, text)
 	}
 	return true
 }
@@ -157,60 +155,13 @@ func (g *logRun) host(name string) {
 	}
 }
 
-func (g *logRun) version(library, version string) {
+func (g *logRun) version(host, library, version string) {
+	if at := g.choices(host); at.Library == "" && g.room(len(version)) {
+		at.Library = keep(version)
+	}
 	if g.log.Version == "" {
 		g.log.Library, g.log.Version = strings.Clone(library), keep(version)
 	}
-}
-
-// warn keeps a warning of the library.
-func (g *logRun) warn(l line) {
-	if !g.full() && !g.faults[faultKey(l.log.message)] {
-		g.keepFault(l.number, l.log.message, entryText(l), warning(l.log.message))
-	}
-}
-
-// full reports whether no further fault is kept. The log is cut then, and has as many errors as fit.
-func (g *logRun) full() bool { return g.log.Cut && g.errors >= maxLogFaults || g.budget.faults < 0 }
-
-// faultKey is by what two lines are the same fault.
-func faultKey(message string) string {
-	message = strings.TrimSpace(message)
-	return message[:min(len(message), maxShown)]
-}
-
-// keepFault keeps a line that speaks of a fault once, however many ranks print it. Faults have a budget of their own,
-// and errors within it: no number of other lines pushes them out.
-func (g *logRun) keepFault(number int, message, text string, level fabric.LineLevel) {
-	key := faultKey(message)
-	if g.faults[key] {
-		return
-	}
-	of := &g.warnings
-	if level == fabric.LineError {
-		of = &g.errors
-	}
-	if *of >= maxLogFaults || !g.budget.fault() {
-		g.log.Cut = true
-		return
-	}
-	*of++
-	g.faults[strings.Clone(key)] = true
-	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: number, Text: keep(text), Level: level})
-}
-
-// keepInfo keeps a line that rules search for.
-func (g *logRun) keepInfo(l line, message string) {
-	key := keep(message)
-	if g.said[key] {
-		return
-	}
-	if len(g.said) >= maxLogInfos || !g.room(2*maxShown) {
-		g.log.Cut = true
-		return
-	}
-	g.said[key] = true
-	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: keep(entryText(l))})
 }
 
 // entryText is a line without what preceded the entry of the log on it: a row.
@@ -236,6 +187,8 @@ func (g *logRun) finish() *fabric.NCCLLog {
 		return cmp.Or(cmp.Compare(a.Via, b.Via), cmp.Compare(a.HCA, b.HCA), cmp.Compare(boolOrder(a.GDR), boolOrder(b.GDR)), cmp.Compare(boolOrder(a.Proxy), boolOrder(b.Proxy)))
 	})
 	out.Tuning = g.tuning.cells
+	out.ByHost = g.at.sorted()
+	g.rankLines()
 	return out
 }
 

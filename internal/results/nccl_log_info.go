@@ -17,26 +17,17 @@ var (
 	logNVLS      = pattern(`, (\d+) nvls channels`)
 	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logAbort     = pattern(`(?i)\babort (?:start|complete|called)\b`)
 	logAllRanks  = pattern(`\bnRanks (\d+)\b`)
 	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
-
-// infoSignList are parts of the INFO lines that rules search for, besides those that have a field of their own.
-var infoSignList = []string{
-	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
-	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
-	"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
-	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
-}
-
-var infoSigns = signs(infoSignList, false)
 
 // info reads an INFO line. Those of which a log has millions come first.
 func (g *logRun) info(l line) {
 	text := strings.TrimSpace(l.log.message)
 	switch {
 	case strings.HasPrefix(text, "Channel "), strings.HasPrefix(text, "Ring "):
-		g.channel(text)
+		g.channel(l.log.host, text)
 		return
 	case strings.Contains(text, ": opCount "): // a call (NCCL_DEBUG_SUBSYS=COLL)
 		return
@@ -58,7 +49,7 @@ func (g *logRun) info(l line) {
 func (g *logRun) facts(l line, text string) {
 	if strings.Contains(text, "CCL_") {
 		if m := logEnv().FindStringSubmatch(text); m != nil {
-			g.env(m[1], m[2])
+			g.env(l.log.host, m[1], m[2])
 			return
 		}
 	}
@@ -72,7 +63,7 @@ func (g *logRun) facts(l line, text string) {
 	switch {
 	case strings.Contains(text, "CCL version"):
 		if m := logVersion().FindStringSubmatch(text); m != nil {
-			g.version(m[1], m[2])
+			g.version(l.log.host, m[1], m[2])
 			return
 		}
 	case strings.HasPrefix(text, "Bootstrap"):
@@ -82,60 +73,73 @@ func (g *logRun) facts(l line, text string) {
 	case strings.HasPrefix(text, "NET/IB : Using"), strings.HasPrefix(text, "NET/IB: Using"):
 		g.adapters(l, text)
 	case strings.HasPrefix(text, "Using network "):
-		g.network(l, strings.TrimPrefix(text, "Using network "))
+		g.network(l.log.host, strings.TrimPrefix(text, "Using network "))
+	case strings.HasPrefix(text, "NET/Plugin"), strings.HasPrefix(text, "Assigned NET plugin "):
+		g.plugin(l.log.host, text)
 	case strings.Contains(text, "nranks ") || strings.Contains(text, "nRanks "):
 		g.rank(l, text)
 		if !strings.Contains(text, "Abort") {
 			return
 		}
 	}
-	if level := entryLevel(l.log); level != "" {
-		g.keepFault(l.number, text, entryText(l), level)
-		return
-	}
-	if infoSigns().in(text) {
-		g.keepInfo(l, text)
+	if s := l.log.says(); !s.nothing() {
+		g.keepLine(l, s, text, entryText(l))
 	}
 }
 
 // env reads "NCCL_ALGO set by environment to Ring."; the sentence may end with a full stop.
-func (g *logRun) env(key, value string) {
-	if g.log.Env == nil {
-		g.log.Env = map[string]string{}
+func (g *logRun) env(host, key, value string) {
+	value = strings.TrimSuffix(strings.TrimSpace(value), ".")
+	if len(key) > maxName {
+		return
 	}
-	if _, again := g.log.Env[key]; !again && len(g.log.Env) < maxLogEnv && len(key) <= maxName && g.room(len(key)+min(len(value), maxShown)) {
-		g.log.Env[strings.Clone(key)] = keep(strings.TrimSuffix(strings.TrimSpace(value), "."))
-	}
+	at := g.choices(host)
+	at.Env = g.setting(at.Env, key, value)
+	g.log.Env = g.setting(g.log.Env, key, value)
 }
 
-// adapters reads "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>". Where hosts
-// list different ones than the first, their lines are kept.
+// setting adds a setting to those of a log or of a host; the first value counts.
+func (g *logRun) setting(env map[string]string, key, value string) map[string]string {
+	if _, again := env[key]; again || len(env) >= maxLogEnv || !g.room(len(key)+min(len(value), maxShown)) {
+		return env
+	}
+	if env == nil {
+		env = map[string]string{}
+	}
+	env[strings.Clone(key)] = keep(value)
+	return env
+}
+
+// adapters reads "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB eth0:10.0.0.1<0>".
 func (g *logRun) adapters(l line, text string) {
 	if m := logOOB().FindStringSubmatch(text); m != nil && g.log.Bootstrap == "" {
 		g.log.Bootstrap = keep(m[1])
+	}
+	at := g.choices(l.log.host)
+	if g.log.HCAs != nil && at.HCAs != nil {
+		return // every rank prints the list of its host
 	}
 	list, _, _ := strings.Cut(text, "OOB")
 	var hcas []string
 	for _, m := range logHCA().FindAllStringSubmatch(list, maxLogHCAs) {
 		hcas = append(hcas, keep(m[1]))
 	}
-	switch {
-	case g.log.HCAs == nil:
+	if g.log.HCAs == nil {
 		g.log.HCAs = hcas
-	case strings.Join(hcas, " ") != strings.Join(g.log.HCAs, " "):
-		g.keepInfo(l, text)
+	}
+	if at.HCAs == nil && g.room(len(list)) {
+		at.HCAs = hcas
 	}
 }
 
-// network reads the plugin in use. Where ranks use another one, their lines are kept.
-func (g *logRun) network(l line, name string) {
-	name = keep(strings.TrimSuffix(name, "."))
-	switch g.log.Net {
-	case "":
-		g.log.Net = name
-	case name:
-	default:
-		g.keepInfo(l, "Using network "+name)
+// network reads the network in use.
+func (g *logRun) network(host, name string) {
+	name = strings.TrimSpace(strings.TrimSuffix(name, "."))
+	if g.log.Net == "" {
+		g.log.Net = keep(name)
+	}
+	if at := g.choices(host); at.Net == "" && g.room(len(name)) {
+		at.Net = keep(name)
 	}
 }
 
@@ -155,6 +159,7 @@ func (g *logRun) rank(l line, text string) {
 		g.log.Nodes = max(g.log.Nodes, small(n[1]))
 	}
 	g.ready = g.ready || strings.Contains(text, "Init COMPLETE")
+	g.process(processOf(l.log), rank)
 	device, found := after(m[3], "cudaDev ")
 	if !found {
 		return
@@ -167,7 +172,17 @@ func (g *logRun) ranks(n int) {
 	if n > g.log.Ranks {
 		g.log.Ranks = n
 		clear(g.gpus)
+		clear(g.ranksOf)
 	}
+}
+
+// process records which rank a process has.
+func (g *logRun) process(name string, rank int) {
+	const each = 64 // bytes of an entry
+	if _, again := g.ranksOf[name]; again || name == "" || len(g.ranksOf) >= maxLogRanks || !g.room(each+len(name)) {
+		return
+	}
+	g.ranksOf[name] = rank
 }
 
 func (g *logRun) gpu(gpu fabric.LogGPU) {
@@ -201,8 +216,8 @@ func beginsPath(text string) bool {
 
 // channel reads a connection of a channel. Up to NCCL 2.17, and in RCCL, the brackets have the bus id of the GPU;
 // later the number of the device.
-func (g *logRun) channel(text string) {
-	ends, via, ok := parseChannel(text)
+func (g *logRun) channel(host, text string) {
+	ends, via, sends, ok := parseChannel(text)
 	if !ok {
 		return
 	}
@@ -218,11 +233,18 @@ func (g *logRun) channel(text string) {
 			g.gpu(fabric.LogGPU{Rank: small(end.rank), Device: -1, Bus: strings.Clone(end.bus)})
 		}
 	}
-	g.connected(strings.TrimSpace(via))
+	c := g.connected(strings.TrimSpace(via))
+	switch {
+	case !sends || c.HCA < 0:
+	case c.GDR:
+		g.choices(host).Direct++
+	default:
+		g.choices(host).Bounced++
+	}
 }
 
 // connected counts a connection. Its words are parsed once.
-func (g *logRun) connected(via string) {
+func (g *logRun) connected(via string) fabric.LogConnection {
 	c, known := g.vias[via]
 	if !known {
 		c = connection(via)
@@ -233,32 +255,33 @@ func (g *logRun) connected(via string) {
 	if _, known := g.connections[c]; known || len(g.connections) < maxLogKinds && g.room(2*maxShown) {
 		g.connections[c]++
 	}
+	return c
 }
 
 // channelEnd is a rank, and what stands in brackets behind it.
 type channelEnd struct{ rank, bus string }
 
 // parseChannel reads "Channel 00/0 : 0[1c000] -> 8[1c000] [send] via NET/IB/0", without the parts in brackets in some
-// versions, and "Ring" for "Channel" in the oldest.
-func parseChannel(text string) (ends [2]channelEnd, via string, ok bool) {
+// versions, and "Ring" for "Channel" in the oldest. sends: the line says that it is of the side that sends.
+func parseChannel(text string) (ends [2]channelEnd, via string, sends, ok bool) {
 	_, rest, ok := strings.Cut(text, " : ")
 	if !ok {
-		return ends, "", false
+		return ends, "", false, false
 	}
 	path, via, ok := strings.Cut(rest, " via ")
 	from, to, both := strings.Cut(path, " -> ")
 	if !ok || !both || via == "" {
-		return ends, "", false
+		return ends, "", false, false
 	}
-	to, _, _ = strings.Cut(to, " [")
+	to, side, _ := strings.Cut(to, " [")
 	for i, end := range []string{from, to} {
 		rank, bus, _ := strings.Cut(strings.TrimSuffix(end, "]"), "[")
 		if !isDigits(rank) {
-			return ends, "", false
+			return ends, "", false, false
 		}
 		ends[i] = channelEnd{rank, bus}
 	}
-	return ends, via, true
+	return ends, via, side == "send]", true
 }
 
 // connection reads NET/IB/0/GDRDMA, NET/AWS Libfabric/3(7)/GDRDMA/Shared, P2P/CUMEM/read, SHM/direct/direct.

@@ -128,10 +128,12 @@ func observations(root *yaml.Node) (*fabric.Observations, error) {
 		if err := checkObservation(n, where, &e); err != nil {
 			return nil, err
 		}
-		e.LogLevel = copiedLevel(e.Log)
+		e.Messages, e.LogLevel = copiedLines(e.Log, e.Line, true)
+		facts, level := copiedLines(e.Fact, e.Line, false)
 		if strings.Contains(e.Fact, "NCCL WARN") && e.Log == "" { // a line of a log under another key
-			e.LogLevel = copiedLevel(e.Fact)
+			e.LogLevel = level
 		}
+		e.Messages = append(e.Messages, facts...)
 		o.Observed = append(o.Observed, e)
 	}
 	return &o, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // perftest reads the output of ib_write_bw and related tests (src/perftest_parameters.c of linux-rdma/perftest), of
@@ -49,6 +50,9 @@ var perftestErrors = []string{
 
 // perftestAlone is how many of perftestErrors, from the first, are a result even without any other line.
 const perftestAlone = 7
+
+// perftestMessages is the program whose messages perftest prints, in the catalogue.
+const perftestMessages = "perftest"
 
 func (r *perftest) read(l line) bool {
 	text := strings.TrimSpace(l.text)
@@ -193,10 +197,15 @@ func (r *perftest) address(l line, text string) bool {
 	return true
 }
 
-// error keeps an error message of perftest. Without a run before it, it is a result of its own.
+// error keeps an error message of perftest: one whose beginning is known here, or any of the catalogue within a run.
+// Without a run before it, it is a result of its own.
 func (r *perftest) error(l line, text string) bool {
 	n := slices.IndexFunc(perftestErrors, func(e string) bool { return strings.HasPrefix(text, e) })
-	if n < 0 {
+	if n < 0 && r.cur == nil {
+		return false
+	}
+	m, known := catalogue().Find(text)
+	if n < 0 && (!known || m.Program != perftestMessages || levelOf(m, false) != fabric.LineError) {
 		return false
 	}
 	if r.cur == nil {
@@ -207,7 +216,10 @@ func (r *perftest) error(l line, text string) bool {
 	}
 	const most = 16 // errors of a run
 	if len(r.cur.run.Errors) < most {
-		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text)})
+		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text), Level: fabric.LineError, Message: said{message: m}.id()})
+	}
+	if n < 0 && m.Level != messages.Fatal {
+		return true // the run goes on
 	}
 	r.failed = true
 	r.cur.rows, r.cur.headed = false, true

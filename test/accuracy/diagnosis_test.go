@@ -3,13 +3,19 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"railwright.dev/railwright/internal/catalog"
 )
 
 // The bars of the diagnosis hold on every file whose answer is known.
 func TestDiagnosisReport(t *testing.T) {
 	t.Chdir("../..")
 	var out strings.Builder
-	if !diagnosisReport(&out) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !diagnosisReport(&out, cat, "../shared/data/diagnosis-2026-11", "test/accuracy/testdata/planted") {
 		t.Errorf("a bar is missed:\n%s", out.String())
 	}
 	t.Log(out.String())
@@ -19,7 +25,11 @@ func TestDiagnosisReport(t *testing.T) {
 func TestDiagnosisReportWithoutFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out strings.Builder
-	if diagnosisReport(&out) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diagnosisReport(&out, cat, "threads", "planted") {
 		t.Errorf("met without files:\n%s", out.String())
 	}
 }

@@ -16,10 +16,15 @@ import (
 
 // folders are where the measurements lie.
 type folders struct {
-	tables string // the tables of the bars, some of which constants of the model were read from
-	held   string // tables that no constant was read from
-	runs   string // runs on two H200
-	sizing sizingFolders
+	tables  string // the tables of the bars, some of which constants of the model were read from
+	held    string // tables that no constant was read from
+	runs    string // runs on two H200
+	gains   string // recorded pairs of before and after
+	sizing  sizingFolders
+	threads string // public threads with confirmed answers
+	planted string // logs of faults planted on real GPUs
+	// formats are the messages in the sources of programs.
+	formats string
 }
 
 func main() {
@@ -27,8 +32,12 @@ func main() {
 	flag.StringVar(&from.tables, "tables", "../shared/data/collectives", "folder with table files")
 	flag.StringVar(&from.held, "held-out", "test/accuracy/testdata/held-out", "folder with table files that no constant was read from")
 	flag.StringVar(&from.runs, "runs", "test/accuracy/testdata/h200x2", "folder with runs on two H200")
+	flag.StringVar(&from.gains, "gains", "test/accuracy/testdata/gains.json", "file with measurements before and after one change")
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
+	flag.StringVar(&from.threads, "threads", "../shared/data/diagnosis-2026-11", "folder with public threads and their answers")
+	flag.StringVar(&from.planted, "planted", "test/accuracy/testdata/planted", "folder with logs of planted faults")
+	flag.StringVar(&from.formats, "formats", "../shared/data/messages", "folder with the formats of programs' messages")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
 	page := flag.String("markdown", "", "write the figures to this file too")
 	flag.Parse()
@@ -51,7 +60,7 @@ type figures struct {
 	tables, held []outcome
 	runs         []run
 
-	diagnosis, sizing string // as printed
+	diagnosis, gains, sizing, messages string // as printed
 }
 
 // report prints everything, writes the page where one is asked for, and says how many bars were missed.
@@ -82,15 +91,21 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	printHeld(w, f.held)
 	printRuns(w, f.runs)
 	from.sizing.curve = filepath.Join(from.tables, "P02_vmware_h100_2n_ar.json")
-	var diagnosis, models bytes.Buffer
-	if !diagnosisReport(&diagnosis) {
+	var diagnosis, gains, models, known bytes.Buffer
+	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {
+		missed++
+	}
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.planted}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {
 		missed++
 	}
-	f.diagnosis, f.sizing = diagnosis.String(), models.String()
-	fmt.Fprintf(w, "%s%s", f.diagnosis, f.sizing)
+	if !messagesReport(&known, from.formats) {
+		missed++
+	}
+	f.diagnosis, f.gains, f.messages, f.sizing = diagnosis.String(), gains.String(), known.String(), models.String()
+	fmt.Fprint(w, f.diagnosis, f.gains, f.messages, f.sizing)
 	if page == "" {
 		return missed, nil
 	}

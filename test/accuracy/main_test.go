@@ -21,7 +21,10 @@ func TestBars(t *testing.T) {
 	var out bytes.Buffer
 	missed, err := report(&out, folders{
 		tables: "../shared/data/collectives", held: "test/accuracy/testdata/held-out", runs: "test/accuracy/testdata/h200x2",
-		sizing: sizingFolders{sizing: "../shared/data/sizing", configs: configs},
+		gains:   "test/accuracy/testdata/gains.json",
+		sizing:  sizingFolders{sizing: "../shared/data/sizing", configs: configs},
+		formats: "../shared/data/messages",
+		threads: "../shared/data/diagnosis-2026-11", planted: "test/accuracy/testdata/planted",
 	}, "", "")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,71 @@
+package diagnose
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/evidence"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// gather adds what numbers, logs, settings and findings show to what texts and messages say.
+func (s *observed) gather(findings []fabric.Finding, predict Predictor) {
+	s.measureNetwork()
+	s.measurePath()
+	s.measureNode()
+	s.measurePerftest()
+	s.measurePairs()
+	s.measureCollectives()
+	s.measureArtefacts()
+	s.measureCurve()
+	s.measureLogs()
+	s.measureTexts()
+	s.measureChanges()
+	s.addSettings(s.idle(predict))
+	s.addFindings(findings)
+	s.addOutcomes()
+}
+
+// addSettings turns the settings of the job into evidence, without those that cost nothing here. perftest does not read
+// them.
+func (s *observed) addSettings(idle map[string]bool) {
+	if s.kind == fabric.PerftestOutput {
+		return
+	}
+	for _, v := range s.settings {
+		if idle[v.name] {
+			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " costs nothing here: the prediction is the same without it"})
+			continue
+		}
+		s.seen = append(s.seen, evidence.Setting{Name: v.name, Value: v.value, Seen: evidence.Seen{Source: v.source, Text: v.name + "=" + v.value, Own: true}})
+	}
+}
+
+// addFindings turns what railwright check found into evidence.
+func (s *observed) addFindings(findings []fabric.Finding) {
+	failed := map[fabric.CauseID]bool{}
+	for _, f := range findings {
+		failed[f.Cause] = failed[f.Cause] || f.Status == fabric.Fail && !f.Waived
+	}
+	for _, f := range findings {
+		pass := f.Status == fabric.Pass && !failed[f.Cause]
+		if f.Cause == "" || f.Waived || f.Status != fabric.Fail && !pass {
+			continue
+		}
+		text := f.Title + ": passed"
+		if f.Status == fabric.Fail {
+			text = strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)
+		}
+		s.seen = append(s.seen, evidence.Finding{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
+			Seen: evidence.Seen{Source: "check " + f.ID, Text: text}})
+	}
+}
+
+// addOutcomes says of numbers below their bands that a run is slow.
+func (s *observed) addOutcomes() {
+	if p := s.worst(func(point) bool { return true }); p != nil {
+		s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: p.evidence().Source, Text: p.evidence().Value, Own: p.own}})
+	}
+	for _, b := range s.broken {
+		s.seen = append(s.seen, evidence.Outcome{How: evidence.Crash, Seen: evidence.Seen{Source: b.Source, Text: b.Value, Own: true}})
+	}
+}

@@ -1,0 +1,46 @@
+package diagnose
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// shortfall is a slow number as a counterfactual needs it.
+func (s *observed) shortfall(p *point, predict Predictor, faults []Fault) Shortfall {
+	hw := s.hw
+	hw.Nodes = p.nodes
+	job := s.job
+	job.Collective = p.collective
+	if job.Env == nil {
+		job.Env = map[string]string{}
+	}
+	if p.algorithm != "" {
+		job.Env = withEnv(job.Env, map[string]string{"NCCL_ALGO": p.algorithm})
+	}
+	return Shortfall{Hardware: hw, Job: job, Rows: []SizeRate{{Size: p.size, BusBW: p.busbw}}, Predict: predict, Faults: faults}
+}
+
+// idle are the settings that cost nothing where they are: predicted with and without them, the result is the same, so
+// that they explain no loss.
+func (s *observed) idle(predict Predictor) map[string]bool {
+	p := s.worst(func(p point) bool {
+		return p.own && p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
+	})
+	if p == nil || predict == nil {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, v := range s.settings {
+		name := strings.Replace(v.name, "RCCL_", "NCCL_", 1)
+		f := Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}
+		short := s.shortfall(p, predict, []Fault{f})
+		short.Job.Env = withEnv(short.Job.Env, map[string]string{name: v.value})
+		w, err := newWorlds(short)
+		if err == nil && w.unmodelled(0) == "" {
+			with, without := w.world(set(0).with(0)), w.world(0)
+			out[v.name] = with.err == nil && without.err == nil && with.last().busbw > (1-moved)*without.last().busbw
+		}
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+
+	"railwright.dev/railwright/internal/evidence"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// measureLogs reads from debug logs which way NCCL took, and what its hosts chose differently.
+func (s *observed) measureLogs() {
+	if s.kind == fabric.PerftestOutput {
+		return // what NCCL did says nothing of perftest
+	}
+	for i, l := range s.logs {
+		own := i == 0 && s.kind == fabric.NCCLDebugLog || s.kind == fabric.ObservationFile
+		show := func(shows, text string) {
+			s.seen = append(s.seen, evidence.Measure{Shows: shows, Seen: evidence.Seen{Source: "log", Text: text, Own: own}})
+		}
+		s.seen = append(s.seen, evidence.Asymmetries(l.ByHost, evidence.Seen{Source: "log", Own: own})...)
+		if !networked(l, s.hw) && l.Net != "Socket" && len(l.HCAs) == 0 {
+			continue
+		}
+		s.transport(l, show)
+		s.subsetOf(l, show)
+		s.distances(l, show)
+	}
+	s.measureHCASetting()
+}
+
+// transport asks what the connections between machines run on.
+func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
+	socket, direct, bounced := strings.EqualFold(l.Net, "Socket"), 0, 0
+	for _, c := range l.Connections {
+		switch via := strings.ToUpper(c.Via); {
+		case via == "NET/SOCKET":
+			socket = true
+		case strings.HasPrefix(via, "NET") && c.GDR:
+			direct += max(1, c.Count)
+		case strings.HasPrefix(via, "NET"):
+			bounced += max(1, c.Count)
+		}
+	}
+	if socket && l.Nodes != 1 && s.hw.Nodes != 1 {
+		if !strings.EqualFold(s.hw.Net, "tcp") {
+			show("sockets between nodes", "NET/Socket: NCCL runs on TCP")
+		}
+		return
+	}
+	if strings.HasPrefix(strings.ToUpper(l.Net), "IB") || direct+bounced > 0 {
+		show("RDMA between nodes", "NCCL runs on RDMA")
+	}
+	switch {
+	case spark(s.hw): // GB10 has one memory and no GPUDirect RDMA: NCCL always says that it is off
+	case bounced > 0 && direct == 0:
+		show("no connection with GDRDMA", fmt.Sprintf("none of %d connections over the network has GDRDMA", bounced))
+	case bounced > 0:
+		show("some connections without GDRDMA", fmt.Sprintf("%d of %d connections over the network have no GDRDMA", bounced, bounced+direct))
+	case direct > 0:
+		show("all connections with GDRDMA", fmt.Sprintf("all %d connections over the network have GDRDMA", direct))
+	}
+}
+
+// subsetOf compares the NICs that NCCL lists with those of a machine.
+func (s *observed) subsetOf(l *fabric.NCCLLog, show func(shows, text string)) {
+	n, all := len(l.HCAs), s.hw.NICsPerNode
+	switch {
+	case n == 0 || all == 0:
+	case n < all && spark(s.hw) && n == 1:
+		show("one twin of a port", fmt.Sprintf("NET/IB uses %s alone, one twin of a port", l.HCAs[0]))
+	case n < all:
+		show("some of the NICs", fmt.Sprintf("NET/IB uses %d of %d NICs: %s", n, all, strings.Join(l.HCAs[:min(n, 16)], " ")))
+	default:
+		show("all of the NICs", fmt.Sprintf("NET/IB uses %d NICs, all of them", n))
+	}
+}
+
+// distances reads the System dump: with every NIC behind the CPU there is no switch that NCCL knows of.
+func (s *observed) distances(l *fabric.NCCLLog, show func(shows, text string)) {
+	far, near := 0, 0
+	for _, line := range l.Paths {
+		if !strings.HasPrefix(strings.TrimSpace(line.Text), "GPU/") {
+			continue
+		}
+		for _, f := range strings.Fields(line.Text) {
+			_, to, ok := strings.Cut(f, "(")
+			switch {
+			case ok && strings.HasSuffix(to, "/PHB)"), strings.HasSuffix(to, "/SYS)"):
+				far++
+			case strings.HasSuffix(to, "/PIX)"), strings.HasSuffix(to, "/PXB)"), strings.HasSuffix(to, "/P2C)"):
+				near++
+			}
+		}
+	}
+	if far > 0 && near == 0 && len(l.HCAs) > 0 {
+		show(s.inVM("every NIC far from every GPU"), "every NIC is PHB or SYS away from every GPU")
+	}
+}
+
+// measureHCASetting counts the NICs that NCCL_IB_HCA leaves. Names are prefixes unless = stands in front, ^ leaves
+// out, and NCCL does not trim blanks.
+func (s *observed) measureHCASetting() {
+	named, ucx := false, setting{}
+	for _, v := range s.settings {
+		switch v.name {
+		case "NCCL_IB_HCA":
+			named = true
+			s.hcas(v)
+		case "UCX_NET_DEVICES":
+			ucx = v
+		}
+	}
+	if ucx.name != "" && !named && s.slowAcross() != nil {
+		s.seen = append(s.seen, evidence.Measure{Shows: "UCX told which NICs", Seen: evidence.Seen{Source: ucx.source, Text: "UCX_NET_DEVICES=" + ucx.value + " does not steer NCCL: NCCL_IB_HCA does"}})
+	}
+}
+
+func (s *observed) hcas(v setting) {
+	value := strings.TrimSpace(v.value)
+	show := func(shows, why string) {
+		s.seen = append(s.seen, evidence.Measure{Shows: shows, Seen: evidence.Seen{Source: v.source, Text: "NCCL_IB_HCA=" + v.value + ": " + why, Own: true}})
+	}
+	names, nics := namedHCAs(value), s.hw.NICsPerNode
+	switch {
+	case strings.Contains(value, ", ") || strings.Contains(value, " ,"):
+		show("some of the NICs", "NCCL does not trim blanks, so only the first name matches")
+	case names == 0: // a bare prefix such as mlx5 takes them all
+	case spark(s.hw) && names == 1:
+		show("one twin of a port", "one twin of a port")
+	case nics > 0 && names < nics:
+		show("some of the NICs", fmt.Sprintf("%d of %d NICs", names, nics))
+	case nics == 0 && names == 1:
+		show("the rate of some NICs", "one NIC")
+	}
+}
+
+// namedHCAs counts the NICs that NCCL_IB_HCA names; 0: it names none, leaves some out, or takes all by a prefix.
+func namedHCAs(value string) int {
+	value = strings.TrimSpace(value)
+	if value == "" || strings.HasPrefix(value, "^") || strings.Contains(value, " ") {
+		return 0
+	}
+	names := strings.Split(strings.TrimPrefix(value, "="), ",")
+	for _, n := range names {
+		if !strings.HasPrefix(value, "=") && strings.TrimRight(n, "0123456789:") == n {
+			return 0
+		}
+	}
+	return len(names)
+}

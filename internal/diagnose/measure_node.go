@@ -1,0 +1,90 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/evidence"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Bus bandwidth of one machine of which RCCL did not recognise the topology: it then rings over single XGMI
+// links, 64 GB/s raw and 45 to 52 GB/s measured (collectives.md, sections 2 and 3).
+const oneXGMIFrom, oneXGMITo = 44, 53
+
+// measureNode asks what a slow result of one machine shows, where no NIC is used.
+func (s *observed) measureNode() {
+	p := s.slowInside()
+	switch {
+	case p == nil:
+	case amd(s.hw) && oneXGMIFrom <= p.busbw && p.busbw <= oneXGMITo:
+		s.show("the rate of one XGMI link", *p)
+	case amd(s.hw):
+		s.show("one AMD node slow", *p)
+	case s.hw.NVLink != nil && !*s.hw.NVLink || platformBound(s.hw):
+		s.show("one PCIe node slow", *p)
+	default:
+		s.show("one NVLink node slow", *p)
+	}
+}
+
+// platformBound reports whether the GPUs are of a kind that has no NVLink.
+func platformBound(hw fabric.Hardware) bool {
+	gpu := strings.ToLower(hw.GPU)
+	return strings.Contains(gpu, "rtx") || strings.HasPrefix(gpu, "l40") || strings.HasPrefix(gpu, "a10") && !strings.HasPrefix(gpu, "a100")
+}
+
+func amd(hw fabric.Hardware) bool { return strings.HasPrefix(strings.ToLower(hw.GPU), "mi") }
+
+// pairLow is how far under the median of the others a cell or a row must lie: pairs of one fabric agree within
+// a tenth.
+const pairLow = 0.8
+
+// measurePairs reads a pair matrix: a node whose every pair is low is slow, one low cell is a link.
+func (s *observed) measurePairs() {
+	cells := s.filter(func(p point) bool { return len(p.pair) == 2 && p.busbw+p.gbps > 0 })
+	if len(cells) < 3 {
+		return
+	}
+	var hosts []string
+	all := make([]float64, 0, len(cells))
+	for _, c := range cells {
+		hosts = append(hosts, c.pair...)
+		all = append(all, c.busbw+c.gbps)
+	}
+	slices.Sort(hosts)
+	hosts = slices.Compact(hosts)
+	blamed := map[string]bool{}
+	for _, h := range hosts[:min(len(hosts), 512)] {
+		mine, others := divide(cells, h)
+		if len(mine) >= 2 && len(others) >= 1 && slices.Max(mine) < pairLow*median(others) {
+			blamed[h] = true
+			s.lowPairs()
+			s.showText("one row of pairs low", "pair matrix", fmt.Sprintf("every pair with %s is low: at most %s, the others %s", h, number(slices.Max(mine)), number(median(others))), fabric.NodeSubject(h))
+		}
+	}
+	for _, c := range cells {
+		if v := c.busbw + c.gbps; v < pairLow*median(all) && !blamed[c.pair[0]] && !blamed[c.pair[1]] {
+			s.lowPairs()
+			s.showText("one pair low", "pair matrix", fmt.Sprintf("%s with %s gives %s, the median is %s, and both are fine with others", c.pair[0], c.pair[1], number(v), number(median(all))), fabric.Subject{})
+		}
+	}
+}
+
+func (s *observed) lowPairs() {
+	s.slowPairs = true
+	s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: "pair matrix", Own: true}})
+}
+
+// divide returns the numbers of the pairs with a host and of those without it.
+func divide(cells []point, host string) (mine, others []float64) {
+	for _, c := range cells {
+		if slices.Contains(c.pair, host) {
+			mine = append(mine, c.busbw+c.gbps)
+		} else {
+			others = append(others, c.busbw+c.gbps)
+		}
+	}
+	return mine, others
+}

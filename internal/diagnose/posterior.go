@@ -1,0 +1,182 @@
+package diagnose
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"railwright.dev/railwright/internal/causes"
+	"railwright.dev/railwright/internal/evidence"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+const (
+	// sharpness is the share of the logarithm of each likelihood ratio that counts: pieces of evidence of different origin
+	// are not independent. It is fitted (test/accuracy, calibration) and the same for all.
+	sharpness = 1
+	// proseAlone is the most that statements of people may give to a cause that nothing else speaks for.
+	proseAlone = 0.3
+	// named is the probability from which a cause is named. Below it the answer is that the cause is unknown.
+	named = 0.35
+	// leastShown is the probability under which a cause is not worth a line, unless it is one of the first alwaysShown.
+	leastShown, alwaysShown = 0.02, 3
+	// mostShown is how many causes are listed.
+	mostShown = 6
+)
+
+// belief is a cause with its probability and what speaks for and against it.
+type belief struct {
+	id          fabric.CauseID
+	probability float64
+	about       fabric.Subject
+	own         bool // something of this very result speaks for it
+	hard        bool // more than statements of people speaks for it
+	weights     []weighed
+}
+
+// weighed is a piece of evidence with the logarithm of its likelihood ratio.
+type weighed struct {
+	evidence evidence.Evidence
+	log      float64
+}
+
+// beliefs are all causes that anything speaks for, the most probable first, and what is left for others.
+type beliefs struct {
+	list  []belief
+	other float64
+}
+
+// top is the most probable cause; the zero belief where there is none.
+func (b beliefs) top() belief {
+	if len(b.list) == 0 {
+		return belief{}
+	}
+	return b.list[0]
+}
+
+// of returns the probability of a cause.
+func (b beliefs) of(id fabric.CauseID) float64 {
+	for _, x := range b.list {
+		if x.id == id {
+			return x.probability
+		}
+	}
+	return 0
+}
+
+// infer puts priors and evidence together. Of what has one origin, only what says most of a cause counts for that cause.
+func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs {
+	if in.Sharpness == 0 {
+		in.Sharpness = sharpness
+	}
+	byCause := map[fabric.CauseID]map[string]weighed{}
+	for _, e := range seen {
+		for cause, strength := range t.of(e, c, in.Catalogue) {
+			if byCause[cause] == nil {
+				byCause[cause] = map[string]weighed{}
+			}
+			w := weighed{e, in.Sharpness * math.Log(strength.Ratio())}
+			if old, ok := byCause[cause][e.Origin()]; !ok || math.Abs(w.log) > math.Abs(old.log) {
+				byCause[cause][e.Origin()] = w
+			}
+		}
+	}
+	var out beliefs
+	sum := in.Causes.Other(c)
+	silent := 1.0 - sum                                       // of causes that nothing speaks of, and that are not listed
+	for _, cause := range slices.Sorted(maps.Keys(byCause)) { // in order, so that sums are the same each time
+		origins := byCause[cause]
+		prior := in.Causes.Prior(c, cause)
+		silent -= prior
+		b := newBelief(cause, prior, origins)
+		sum += b.probability
+		out.list = append(out.list, b)
+	}
+	sum += max(0, silent)
+	out.other = 1
+	for i := range out.list {
+		b := &out.list[i]
+		b.probability /= sum
+		if !b.hard {
+			b.probability = min(b.probability, proseAlone)
+		}
+		out.other -= b.probability
+	}
+	out.list = slices.DeleteFunc(out.list, func(b belief) bool { return !b.speaksFor() })
+	slices.SortFunc(out.list, func(a, b belief) int {
+		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(a.id, b.id))
+	})
+	for n := len(out.list); n > alwaysShown && out.list[n-1].probability < leastShown; n-- {
+		out.list = out.list[:n-1]
+	}
+	out.other = max(0, out.other)
+	return out
+}
+
+// newBelief multiplies a prior with the likelihood ratios of each origin. Statements count once, however many there are.
+func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) belief {
+	b := belief{id: cause, about: fabric.ClusterSubject()}
+	total, said := 0.0, 0.0
+	for _, origin := range slices.Sorted(maps.Keys(origins)) {
+		w := origins[origin]
+		b.weights = append(b.weights, w)
+		b.own = b.own || w.log > 0 && w.evidence.Where().Own
+		if _, statement := w.evidence.(evidence.Statement); statement {
+			said = max(said, w.log)
+			continue
+		}
+		total += w.log
+		if w.log > 0 {
+			b.hard = true
+			if s := subjectOf(w.evidence); s != (fabric.Subject{}) && b.about == fabric.ClusterSubject() {
+				b.about = s
+			}
+		}
+	}
+	b.probability = prior * math.Exp(total+said)
+	slices.SortStableFunc(b.weights, func(x, y weighed) int { return cmp.Compare(y.log, x.log) })
+	return b
+}
+
+// speaksFor reports whether anything raises the cause.
+func (b belief) speaksFor() bool {
+	return slices.ContainsFunc(b.weights, func(w weighed) bool { return w.log > 0 })
+}
+
+// subjectOf is what a piece of evidence is about; zero: the cluster.
+func subjectOf(e evidence.Evidence) fabric.Subject {
+	switch e := e.(type) {
+	case evidence.Measure:
+		return e.About
+	case evidence.Finding:
+		return e.About
+	case evidence.Asymmetry:
+		if len(e.Without) == 1 {
+			return fabric.NodeSubject(e.Without[0])
+		}
+	}
+	return fabric.Subject{}
+}
+
+// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow. Of a run of which
+// nothing is said, it is asked why it is slow.
+func classOf(seen []evidence.Evidence, run bool) causes.Class {
+	has := map[evidence.How]bool{}
+	for _, e := range seen {
+		if o, ok := e.(evidence.Outcome); ok {
+			has[o.How] = true
+		}
+	}
+	switch {
+	case has[evidence.Refused]:
+		return causes.Start
+	case has[evidence.Hang]:
+		return causes.Hang
+	case has[evidence.Crash]:
+		return causes.Crash
+	case has[evidence.Slow] || run:
+		return causes.Slow
+	}
+	return causes.Config
+}
