@@ -194,6 +194,7 @@ clean() {
   host=$(uname -n)
   for a in $(hostname -I 2>/dev/null); do addresses+=(-e "s/${a//./\\.}/10.0.0.1/g"); done
   for f in "$out"/*.log "$out"/*.table "$out"/index.json; do
+    [ -e "$f" ] || continue
     sed -i -E -e "s/on  *$host device/on      gpu-a device/; s/\b$host\b/gpu-a/g" "${addresses[@]}" \
       -e "s#$work/#/etc/nccl/#g; s#${OPAL_PREFIX:-/opt/openmpi}#/opt/openmpi#g; s#${OTHER_NCCL:-/opt/nccl-other}#/opt/nccl-other/lib#g" \
       -e "s#${LD_LIBRARY_PATH%%:*}#/opt/nccl/lib#g; s#$here/##g; s#^work/#/etc/nccl/#" -e 's/\x00//g' "$f"
