@@ -21,6 +21,7 @@ var allowed = map[string]string{
 
 	// the doors outward
 	"internal/linux":   "",
+	"internal/files":   "",
 	"internal/host":    "fabric linux",
 	"internal/kube":    "",
 	"internal/vcenter": "",
@@ -44,12 +45,13 @@ var allowed = map[string]string{
 	"internal/claims":     "fabric topology",
 
 	// a language model on machines
-	"internal/llm":     "fabric catalog",
+	"internal/llm":     "fabric files catalog",
 	"internal/sizing":  "fabric catalog llm",
 	"internal/serving": "fabric catalog llm sizing",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/facts":    "fabric host linux kube vcenter nic switchos",
+	"internal/facts":    "fabric files host linux kube vcenter nic switchos",
+	"internal/intake":   "fabric facts files results",
 	"internal/plan":     "fabric intent catalog topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",
@@ -70,6 +72,7 @@ var allowed = map[string]string{
 
 	// all of it together
 	"internal/fleet":    "fabric host intent",
+	"internal/mcp":      "files host",
 	"internal/pipeline": below,
 	"internal/cli":      all,
 }
@@ -134,6 +137,28 @@ var (
 	}
 )
 
+// Calls that read files by a name. What the tools of railwright mcp run reads them through files.Files instead, which
+// keeps it below one folder.
+var reads = map[string][]string{
+	"os":            {"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "Stat", "Lstat", "Readlink", "DirFS"},
+	"path/filepath": {"Walk", "WalkDir", "Glob", "EvalSymlinks"},
+}
+
+// Packages that the tools run, and the files in them that may read by name: those of commands that are no tools.
+var (
+	readByOpener = []string{
+		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
+		"internal/facts", "internal/intake", "internal/intent", "internal/llm", "internal/mcp", "internal/messages", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
+		"internal/pipeline", "internal/plan", "internal/report", "internal/results", "internal/serving", "internal/sizing", "internal/topology",
+	}
+	mayReadByName = []string{
+		"internal/cli/collect.go", "internal/cli/lab.go", "internal/cli/node.go", // collect --root, the hardware of a lab, the far end
+		"internal/cli/page.go",          // looks at a file that --html would replace
+		"internal/facts/captured.go",    // collect --text
+		"internal/messages/coverage.go", // the formats of sources, for make accuracy
+	}
+)
+
 // Who may open which door. Tests may: they run the real programs that judge what is rendered.
 var (
 	mayStart   = []string{"internal/host"}
@@ -150,6 +175,9 @@ func checkDoors(t *tree) (problems []string) {
 		}
 		if !slices.Contains(mayConnect, f.dir) {
 			problems = append(problems, t.uses(f, sockets, "opens sockets: only internal/host and the mesh do")...)
+		}
+		if slices.Contains(readByOpener, f.dir) && !slices.Contains(mayReadByName, f.path) {
+			problems = append(problems, t.uses(f, reads, "reads by name: a tool of railwright mcp must not; use files.Files")...)
 		}
 	}
 	return problems

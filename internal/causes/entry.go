@@ -19,6 +19,9 @@ const (
 	Crash  Class = "crash"  // works, then ends with an error
 	Start  Class = "start"  // does not reach its first collective
 	Config Class = "config" // there was no run: only configuration or the output of tools
+
+	// AnyClass is that of a failure of which nobody said how it shows. Its priors are the means of all classes.
+	AnyClass Class = ""
 )
 
 // Classes returns all classes, in the order in which pages show them.
@@ -99,7 +102,7 @@ type Set struct {
 	entries   []Entry
 	byID      map[fabric.CauseID]int
 	prior     map[Class]map[fabric.CauseID]float64
-	other     map[Class]share
+	other     map[Class]float64
 	steps     []Step
 	attention float64 // minutes that each step costs beside its own
 }
@@ -124,9 +127,33 @@ func (s *Set) Steps() []Step { return slices.Clone(s.steps) }
 func (s *Set) Prior(class Class, id fabric.CauseID) float64 { return s.prior[class][id] }
 
 // Other returns how likely it is that none of the causes is the true one.
-func (s *Set) Other(class Class) float64 { return s.other[class].Share }
+func (s *Set) Other(class Class) float64 { return s.other[class] }
 
-// Narrow returns the set with only the measurements that make sense in a class of failure (empty: unknown, all do) and
+// Spread shares what a posterior leaves to none of its causes: among all causes that it does not name, since nothing was
+// seen of them, and what is none of the list, in proportion to their priors. Without it a measurement could not lead to a
+// cause of which nothing was seen yet. An empty posterior becomes the priors.
+func (s *Set) Spread(class Class, posterior map[fabric.CauseID]float64, other float64) (all map[fabric.CauseID]float64, left float64) {
+	silent := s.Other(class)
+	for _, e := range s.entries {
+		if _, named := posterior[e.ID]; !named {
+			silent += s.Prior(class, e.ID)
+		}
+	}
+	all = make(map[fabric.CauseID]float64, len(s.entries))
+	for _, e := range s.entries {
+		p, named := posterior[e.ID]
+		if !named && silent > 0 {
+			p = other * s.Prior(class, e.ID) / silent
+		}
+		all[e.ID] = p
+	}
+	if silent > 0 {
+		left = other * s.Other(class) / silent
+	}
+	return all, left
+}
+
+// Narrow returns the set with only the measurements that make sense in a class of failure (all do in AnyClass) and
 // that were not made already: given names steps, or kinds of output.
 func (s *Set) Narrow(class Class, given ...string) *Set {
 	narrow := *s

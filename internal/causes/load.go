@@ -65,7 +65,8 @@ func read(causesText, stepsText []byte) (*Set, error) {
 	if err := errors.Join(c.validate(entries), s.validate(byID)); err != nil {
 		return nil, err
 	}
-	set := &Set{entries: entries, byID: byID, other: c.Other, prior: c.priors(entries), steps: s.Steps, attention: s.Attention.Minutes}
+	set := &Set{entries: entries, byID: byID, steps: s.Steps, attention: s.Attention.Minutes}
+	set.other, set.prior = c.priors(entries)
 	for i := range set.steps {
 		set.steps[i].weigh(s.Words)
 	}
@@ -97,19 +98,24 @@ func (f *causesFile) entries() (all []Entry) {
 	return all
 }
 
-// priors scales the weights of the words so that the causes of a class and its other add up to 1.
-func (f *causesFile) priors(entries []Entry) map[Class]map[fabric.CauseID]float64 {
-	out := make(map[Class]map[fabric.CauseID]float64, len(Classes()))
+// priors scales the weights of the words so that the causes of a class and its other add up to 1, and adds their means.
+func (f *causesFile) priors(entries []Entry) (other map[Class]float64, prior map[Class]map[fabric.CauseID]float64) {
+	other = map[Class]float64{}
+	prior = map[Class]map[fabric.CauseID]float64{AnyClass: {}}
+	classes := float64(len(Classes()))
 	for _, class := range Classes() {
 		total := 0.0
 		for _, e := range entries {
 			total += f.Words[e.Prior[class]]
 		}
-		known := 1 - f.Other[class].Share
-		out[class] = make(map[fabric.CauseID]float64, len(entries))
+		other[class] = f.Other[class].Share
+		other[AnyClass] += other[class] / classes
+		prior[class] = make(map[fabric.CauseID]float64, len(entries))
 		for _, e := range entries {
-			out[class][e.ID] = known * f.Words[e.Prior[class]] / total
+			p := (1 - other[class]) * f.Words[e.Prior[class]] / total
+			prior[class][e.ID] = p
+			prior[AnyClass][e.ID] += p / classes
 		}
 	}
-	return out
+	return other, prior
 }

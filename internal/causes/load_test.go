@@ -69,6 +69,13 @@ func TestPriors(t *testing.T) {
 			t.Errorf("%s: common is %v", class, p)
 		}
 	}
+	total := s.Other(AnyClass)
+	for _, e := range s.All() {
+		total += s.Prior(AnyClass, e.ID)
+	}
+	if math.Abs(total-1) > 1e-9 || s.Prior(AnyClass, "shm-full") >= s.Prior(Start, "shm-full") || s.Prior(AnyClass, "shm-full") <= s.Prior(Slow, "shm-full") {
+		t.Errorf("of any class: all together %v, shm-full %v", total, s.Prior(AnyClass, "shm-full"))
+	}
 	if s.Prior("sick", "acs-redirect") != 0 || s.Prior(Slow, "acs") != 0 {
 		t.Error("an unknown class or cause has a prior")
 	}
@@ -119,7 +126,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"causes", "- title: The path between GPU, NIC and memory", "- title: ''", "acs-redirect: title of its topic: missing"},
 		{"steps", "likely: {shm-full: always}", "likely: {shm: always}", "shm: unknown cause"},
 		{"steps", "likely: {shm-full: always}", "likely: {shm-full: surely}", `shm-full: word "surely": unknown`},
-		{"steps", "others: hardly", "others: never", `word "never": unknown`},
+		{"steps", "others: hardly", "others: seldom", `word "seldom": unknown`},
 		{"steps", "minutes: 1\n", "minutes: 0\n", "nccl-net-log: minutes: 0 is not above 0"},
 		{"steps", "needs: [rerun]", "needs: [luck]", `nccl-net-log: needs: word "luck": unknown`},
 		{"steps", "classes: [slow]", "classes: [fast]", "classes: fast: unknown class"},

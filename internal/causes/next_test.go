@@ -136,6 +136,32 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
+// What nothing was seen of shares what is left by its prior, and the sum stays.
+func TestSpread(t *testing.T) {
+	s := load(t)
+	all, left := s.Spread(Hang, nil, 1)
+	if math.Abs(all["firewall"]-s.Prior(Hang, "firewall")) > 1e-12 || math.Abs(left-s.Other(Hang)) > 1e-12 {
+		t.Errorf("of nothing: firewall %v, left %v", all["firewall"], left)
+	}
+	all, left = s.Spread(Hang, posterior{"firewall": 0.3, "memlock": 0.1}, 0.6)
+	total := left
+	for _, p := range all {
+		total += p
+	}
+	if all["firewall"] != 0.3 || all["memlock"] != 0.1 || math.Abs(total-1) > 1e-12 || left >= 0.6 {
+		t.Errorf("firewall %v, memlock %v, left %v, together %v", all["firewall"], all["memlock"], left, total)
+	}
+	if a, b := all["gid-index"]/all["acs-redirect"], s.Prior(Hang, "gid-index")/s.Prior(Hang, "acs-redirect"); math.Abs(a-b) > 1e-12 {
+		t.Errorf("gid-index is %v of acs-redirect, its prior %v", a, b)
+	}
+	if len(s.Narrow(Hang).Next(nil, 1, nil, 3)) != 0 {
+		t.Error("nothing but other has steps")
+	}
+	if p, o := s.Spread(Hang, nil, 1); len(s.Narrow(Hang).Next(p, o, nil, 3)) != 3 {
+		t.Error("the priors have no steps")
+	}
+}
+
 // What makes no sense in a class, and what was given already, is not offered.
 func TestNarrow(t *testing.T) {
 	s := load(t)

@@ -43,7 +43,7 @@ func pageOf(s *Set) []byte {
 		}
 		fmt.Fprintf(&b, "| [`%s`](#%s) | %s | %s |\n", e.ID, e.ID, cell(e.What), cell(e.Signs))
 	}
-	b.WriteString("\n## What confirms and what fixes each\n\nCapitals are placeholders. The words say how likely a cause is in a class of failure before anything was seen:\n" +
+	b.WriteString("\n## What confirms and what fixes each\n\nCapitals are placeholders. A test of perftest (ib_write_bw) runs on PEER first, without PEER at its end. The words say how likely a cause is in a class of failure before anything was seen:\n" +
 		"slow, hang, crash while running, failure at start, and configuration without a run.\n")
 	for _, e := range s.All() {
 		writeEntry(&b, e)

@@ -34,9 +34,9 @@ type response struct {
 	entropy float64 // bits
 }
 
-// In reports whether the step makes sense in a class of failure; an empty class is an unknown one, where all do.
+// In reports whether the step makes sense in a class of failure.
 func (s Step) In(class Class) bool {
-	return class == "" || len(s.Classes) == 0 || slices.Contains(s.Classes, class)
+	return class == AnyClass || len(s.Classes) == 0 || slices.Contains(s.Classes, class)
 }
 
 // Names reports whether the step says what it would show under a cause.

@@ -64,7 +64,7 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	a.doing("reading saved facts")
 	if o.file == "" {
-		return a.judge(ctx, o, nil, nil, facts.Load(ctx, o.snapshots...), nil)
+		return a.judge(ctx, o, nil, nil, facts.LoadFrom(ctx, a.files, o.snapshots...), nil)
 	}
 	in, err := a.readCluster(o.file)
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *app) checkSnapshots(ctx context.Context, o checkOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.judge(ctx, o, in.plan, waivers, facts.Load(ctx, o.snapshots...), nil)
+	return a.judge(ctx, o, in.plan, waivers, facts.LoadFrom(ctx, a.files, o.snapshots...), nil)
 }
 
 // judge checks a stream of facts, prints the findings and returns the exit status. With JSON output no finding

@@ -46,6 +46,8 @@ func argumentWords(path string, before []string) (w wordList, ok bool) {
 		return ofCatalog(before[0]), true
 	case path == "railwright cause" && len(before) == 0:
 		return causeWords, true
+	case path == "railwright rule" && len(before) == 0:
+		return ruleIDs, true
 	case path == "railwright schema" && len(before) == 0:
 		return schemaKinds, true
 	case path == "railwright lab exec" && len(before) == 0:

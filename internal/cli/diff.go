@@ -14,6 +14,7 @@ import (
 	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/report"
 )
 
@@ -101,7 +102,7 @@ func unreadOnBoth(a, b *fabric.Facts) []fabric.Missing {
 
 // sideOf loads one side of a diff, and reports on standard error what could not be loaded beside it.
 func (a *app) sideOf(ctx context.Context, arg string) (*fabric.Facts, error) {
-	f, broken, err := loadNode(ctx, arg)
+	f, broken, err := loadNode(ctx, a.files, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -112,19 +113,19 @@ func (a *app) sideOf(ctx context.Context, arg string) (*fabric.Facts, error) {
 }
 
 // oneNode loads the facts of one node from PATH or FOLDER:NODE.
-func oneNode(ctx context.Context, arg string) (*fabric.Facts, error) {
-	f, _, err := loadNode(ctx, arg)
+func oneNode(ctx context.Context, from files.Files, arg string) (*fabric.Facts, error) {
+	f, _, err := loadNode(ctx, from, arg)
 	return f, err
 }
 
 // loadNode loads the facts of one node from PATH or FOLDER:NODE. What could not be loaded beside a selected node is in
 // broken; without a selection, and where it is of the same node, it is an error.
-func loadNode(ctx context.Context, arg string) (f *fabric.Facts, broken []error, err error) {
+func loadNode(ctx context.Context, from files.Files, arg string) (f *fabric.Facts, broken []error, err error) {
 	path, node := splitNode(arg)
 	var found []*fabric.Facts
 	var names []string
 	again := false // more facts of the selected node
-	for f, err := range facts.Load(ctx, path) {
+	for f, err := range facts.LoadFrom(ctx, from, path) {
 		if err != nil {
 			broken = append(broken, err)
 			duplicate, ok := errors.AsType[*facts.DuplicateError](err)

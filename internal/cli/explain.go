@@ -3,9 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,10 +14,10 @@ import (
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/intake"
 	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
-	"railwright.dev/railwright/internal/results"
 )
 
 // explainOptions are the arguments and flags of explain.
@@ -39,9 +37,12 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 		Short: "Explain what is wrong with measured bandwidth, and why",
 		Long: "Explain what is wrong with measured bandwidth, and why: output of nccl-tests, rccl-tests, perftest or the OSU\n" +
 			"benchmarks, debug logs of NCCL or RCCL with what launchers, MPI, UCX, CUDA and kernels print beside them, table\n" +
-			"files and observation files, any number of them in any combination, or - for standard input. Files of one call\n" +
-			"are explained together, such as a slow table and the log of its run. Facts about the machines that the files do\n" +
-			"not state come from flags, a cluster file or saved facts; what contradicts the files is not believed.\n\n" +
+			"files and observation files, and what tools such as lspci, nvidia-smi, ibstat and dmesg print, in any mixture. A\n" +
+			"FILE is a text, a folder, or an archive (tar, zip, gzip, bzip2); - is standard input. Files of one call are\n" +
+			"explained together, such as a slow table and the log of its run. Facts about the machines that the files do not\n" +
+			"state come from flags, a cluster file or saved facts; what contradicts the files is not believed.\n\n" +
+			"What cannot be read is unknown with its reason, and the others are read all the same. Lines that belong to nothing\n" +
+			"known are counted; -v shows them.\n\n" +
 			"All large rows of a table count, and a fault line beside it is never dropped: a failure that a program names\n" +
 			"fails, a warning or a line that may be a fault leaves the result unknown and is quoted.\n\n" +
 			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something is unknown.",
@@ -67,18 +68,22 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	var found []fabric.Result
-	for _, file := range o.files {
-		more, err := a.measured(file)
-		if err != nil {
-			return err
-		}
-		found = append(found, more...)
-	}
-	x, err := diagnose.Explain(found, in)
+	read, err := intake.Read(ctx, a.files, o.files, a.stdin, func(file string) { a.doing("reading %s", fabric.Quote(file)) })
 	if err != nil {
 		return err
 	}
+	failures, err := failuresIn(ctx, read.Facts)
+	if err != nil {
+		return err
+	}
+	in.Findings = append(in.Findings, failures...)
+	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
+	x, err := diagnose.Explain(read.Results, in)
+	if err != nil {
+		return err
+	}
+	x.Results = append(x.Results, read.Unknown()...)
+	x.Sources = read.Sources
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
@@ -89,21 +94,6 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 		return err
 	}
 	return exitOf(x.Status())
-}
-
-// measured reads the results of a file, or of standard input.
-func (a *app) measured(file string) ([]fabric.Result, error) {
-	if file == "-" {
-		a.doing("waiting for results on standard input")
-		return results.Read("standard input", a.stdin)
-	}
-	a.doing("reading %s", fabric.Quote(file))
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("result file: %w", err)
-	}
-	defer f.Close()
-	return results.Read(file, f)
 }
 
 func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Input, error) {
@@ -147,7 +137,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		return in, err
 	}
 	if len(o.snapshots) > 0 {
-		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.Load(ctx, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
+		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.LoadFrom(ctx, a.files, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
 	}
 	return in, err
 }

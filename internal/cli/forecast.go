@@ -154,7 +154,7 @@ func (a *app) system(ctx context.Context, o predictOptions, cat *catalog.Catalog
 		d, err := a.filledDocument(o.topo, cat, o.hw)
 		return func(options ncclgraph.Options) (*ncclgraph.System, error) { return ncclgraph.NewSystem(d, options) }, err
 	}
-	m, err := machineOptions{snapshot: o.snapshot}.load(ctx)
+	m, err := machineOptions{snapshot: o.snapshot}.load(ctx, a.files)
 	if err == nil {
 		err = needsGPUs(m)
 	}

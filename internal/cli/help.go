@@ -16,11 +16,11 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "plan", "render", "apply", "rollback", "check", "bench", "report"}},
+		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
 		{"machine", "What a machine is:", []string{"collect", "diff", "topo"}},
 		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "explain", "cause", "catalog"}},
 		{"lab", "Without hardware:", []string{"lab"}},
-		{"program", "This program:", []string{"schema", "version", "completion", "man", "help"}},
+		{"program", "This program:", []string{"mcp", "schema", "version", "completion", "man", "help"}},
 	}
 }
 
@@ -53,6 +53,7 @@ func examples(path string) string {
 		"railwright apply":    {"railwright apply -f cluster.yaml --dry-run", "railwright apply -f cluster.yaml"},
 		"railwright rollback": {"railwright rollback"},
 		"railwright check":    {"railwright check", "railwright check -f cluster.yaml --html findings.html", "railwright check --snapshot facts/ -o json"},
+		"railwright rule":     {"railwright rule", "railwright rule gid-rocev2"},
 		"railwright diff":     {"railwright diff good.json bad.json", "railwright diff facts:gpu001 facts:gpu002 --identities"},
 		"railwright bench":    {"railwright bench -f cluster.yaml", "railwright bench --lab --suite ping"},
 		"railwright report":   {"railwright report railwright-runs/20261122-120000"},
@@ -80,6 +81,7 @@ func examples(path string) string {
 		"railwright lab status": {"railwright lab status", "railwright lab status -o json"},
 		"railwright lab exec":   {"railwright lab exec host1 -- ip -br addr"},
 
+		"railwright mcp":        {"railwright mcp --root /var/log/nccl", "claude mcp add railwright -- railwright mcp --root ."},
 		"railwright schema":     {"railwright schema Cluster > cluster.schema.json"},
 		"railwright version":    {"railwright version", "railwright --version"},
 		"railwright help":       {"railwright help topo lint"},
@@ -137,9 +139,9 @@ func (a *app) each(c *cobra.Command) {
 	}
 }
 
-// isRelay reports whether the output of a command is that of another: the steps at the far end, and lab exec.
+// isRelay reports whether the output of a command is that of another: the steps at the far end, lab exec, and the tools of mcp.
 func isRelay(c *cobra.Command) bool {
-	return c.Parent().Name() == "node" || c.Name() == "exec"
+	return c.Parent().Name() == "node" || c.Name() == "exec" || c.Name() == "mcp"
 }
 
 // isLookedOn reports whether standard error is a terminal.

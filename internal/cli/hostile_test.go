@@ -174,7 +174,7 @@ func TestHostileNames(t *testing.T) {
 			{"plan", "-f", name}, {"render", "-f", name, "-d", name + ".out"}, {"check", "-f", name}, {"check", "--snapshot", name}, {"diff", name, name},
 			{"explain", name}, {"explain", "-", "-f", name}, {"topo", "lint", name}, {"topo", "nccl", "--snapshot", name},
 			{"topo", "show", name}, {"predict", "--machine", hostile}, {"predict", "--machine", "hgx-h100", "--nodes", "2", "--env", hostile},
-			{"predict", "--machine", "hgx-h100", "--nodes", "2", "--env", "NCCL_ALGO=" + hostile}, {"size", hostile}, {"size", name}, {"catalog", hostile},
+			{"predict", "--machine", "hgx-h100", "--nodes", "2", "--env", "NCCL_ALGO=" + hostile}, {"size", hostile}, {"size", name}, {"catalog", hostile}, {"cause", hostile},
 			{"schema", hostile}, {"init", "--example", hostile}, {"collect", "--root", name}, {"collect", "--text", name}, {"collect", "--hosts", hostile},
 			{"lab", "up", "--fault", hostile}, {"lab", "up", "--hardware", name}, {"up", "--lab", "--fault", "mtu=" + hostile}, {"report", name}, {hostile}, {"plan", hostile},
 			{"plan", "--" + hostile}, {"-o", hostile, "plan"}, {"predict", "--nodes", hostile}, {"bench", "--suite", hostile},

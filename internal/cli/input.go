@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -41,7 +40,7 @@ func (a *app) readText(file string) ([]byte, error) {
 		a.doing("waiting for the cluster file on standard input")
 		return io.ReadAll(io.LimitReader(a.stdin, maxClusterFile))
 	}
-	f, err := os.Open(file)
+	f, err := a.files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("cluster file: %w", err)
 	}

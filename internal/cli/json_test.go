@@ -54,6 +54,7 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"size deepseek-r1 --nodes 1", "size deepseek-r1 --nodes 2", "size qwen3-0-6b --nodes 1", "size qwen3-0-6b --gpu l4 --explain",
 			"size deepseek-r1 --nodes 1 --tp 8", "size gemma-3-4b-it --machine dgx-spark --engine vllm",
 		},
+		"Rules":       {"rule", "rule mtu"},
 		"Differences": {"diff " + testRecording + " " + ib, "diff " + testRecording + " " + testRecording},
 		"Applied":     {"apply --dry-run -f " + unreachable},
 	}

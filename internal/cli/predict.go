@@ -14,6 +14,7 @@ import (
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/results"
 )
 
 // predictOptions are the flags of predict.
@@ -198,6 +199,21 @@ func (a *app) tuningOf(file string) ([]fabric.TuningCell, error) {
 		}
 	}
 	return nil, fmt.Errorf("flag --tuning: %q has no tuning table: log with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING", file)
+}
+
+// measured reads the results of a file, or of standard input.
+func (a *app) measured(file string) ([]fabric.Result, error) {
+	if file == "-" {
+		a.doing("waiting for results on standard input")
+		return results.Read("standard input", a.stdin)
+	}
+	a.doing("reading %s", fabric.Quote(file))
+	f, err := a.files.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("result file: %w", err)
+	}
+	defer f.Close()
+	return results.Read(file, f)
 }
 
 // hardware returns what a cluster file states about its machines. A collective over different machines runs at the pace

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/term"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/report"
@@ -38,13 +39,16 @@ type app struct {
 	stdout  *screen
 	stderr  *screen
 
+	files files.Files // where arguments and flags find files
+
 	output  string
 	noColor bool
 	quiet   bool
 	verbose bool
 
-	busy     atomic.Bool // see begin
-	activity activity
+	busy      atomic.Bool // see begin
+	activity  activity
+	unwatched bool // nobody waits at a terminal: see watch
 }
 
 // verdict is an exit status that is the result of a command, not an error; it prints nothing.
@@ -72,14 +76,25 @@ func Main(version string, args []string, stdin io.Reader, stdout, stderr io.Writ
 		fmt.Fprintf(stderr, "railwright: %v\n", err)
 		return exitUsage
 	}
-	a := &app{version: version, stdin: stdin, stdout: &screen{to: stdout}, stderr: &screen{to: stderr}}
-	err := a.untilSignal(func(ctx context.Context) error {
-		root := a.root()
-		root.SetArgs(args)
-		root.SetOut(a.stdout)
-		root.SetErr(a.stderr)
-		return root.ExecuteContext(ctx)
-	})
+	a := newApp(version, stdin, stdout, stderr)
+	return a.end(a.untilSignal(func(ctx context.Context) error { return a.execute(ctx, args) }))
+}
+
+func newApp(version string, stdin io.Reader, stdout, stderr io.Writer) *app {
+	return &app{version: version, stdin: stdin, stdout: &screen{to: stdout}, stderr: &screen{to: stderr}, files: files.Disk{}}
+}
+
+// execute runs the command that arguments name.
+func (a *app) execute(ctx context.Context, args []string) error {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	return root.ExecuteContext(ctx)
+}
+
+// end writes what is left of the output of a command, and returns its exit status.
+func (a *app) end(err error) int {
 	_ = a.stderr.flush() // there is nowhere to say it
 	var v verdict
 	if lost := a.stdout.flush(); lost != nil && (err == nil || errors.As(err, &v)) {
@@ -149,9 +164,9 @@ func (a *app) root() *cobra.Command {
 	}
 	root.AddCommand(
 		a.upCommand(a.up), a.initCommand(a.init), a.collectCommand(a.collect), a.planCommand(a.plan), a.renderCommand(a.render),
-		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
+		a.applyCommand(a.apply), a.rollbackCommand(a.rollback), a.checkCommand(a.check), a.ruleCommand(a.rule), a.diffCommand(a.diff), a.benchCommand(a.bench), a.reportCommand(a.report),
 		a.topoCommand(), a.sizeCommand(a.size), a.predictCommand(a.predict), a.explainCommand(a.explain), a.labCommand(),
-		a.causeCommand(a.cause), a.catalogCommand(a.catalog), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()), a.manCommand(a.man))
+		a.causeCommand(a.cause), a.catalogCommand(a.catalog), a.mcpCommand(a.mcp), a.schemaCommand(a.schema), a.versionCommand(a.printVersion), a.nodeCommand(a.nodeSteps()), a.manCommand(a.man))
 	a.finish(root)
 	return root
 }

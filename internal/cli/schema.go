@@ -27,7 +27,7 @@ func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
 		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"CauseList", &fabric.CauseList{}}, {"Catalog", &fabric.CatalogList{}},
-		{"Run", &report.Run{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}}, {"Version", &versionDocument{}},
+		{"Run", &report.Run{}}, {"Rules", &rules{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}}, {"Version", &versionDocument{}},
 	}
 }
 

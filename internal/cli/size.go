@@ -117,7 +117,7 @@ func (a *app) sizing(o sizeOptions) (*fabric.Sizing, error) {
 		return nil, err
 	}
 	r := o.request
-	if r.Model, err = llm.Open(o.model, cat); err != nil {
+	if r.Model, err = llm.OpenFrom(a.files, o.model, cat); err != nil {
 		return nil, err
 	}
 	if r.Machine, err = o.machineOf(cat); err != nil {

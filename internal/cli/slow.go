@@ -58,7 +58,7 @@ func (a *app) doingSSH(what string, names []string) {
 // watch says on standard error what a command waits for, once it has been silent for a second and then every ten, until
 // stop is called. Quiet says nothing.
 func (a *app) watch(c *cobra.Command) (stop func()) {
-	if a.quiet {
+	if a.quiet || a.unwatched {
 		return func() {}
 	}
 	began := time.Now()

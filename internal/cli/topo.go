@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +14,7 @@ import (
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/ncclgraph"
 	"railwright.dev/railwright/internal/nccllint"
@@ -45,7 +45,7 @@ func (o *machineOptions) flags(c *cobra.Command) {
 }
 
 // load returns the machine of saved facts, of the catalog, or the local host.
-func (o machineOptions) load(ctx context.Context) (*topology.Machine, error) {
+func (o machineOptions) load(ctx context.Context, from files.Files) (*topology.Machine, error) {
 	cat, err := catalog.Load()
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (o machineOptions) load(ctx context.Context) (*topology.Machine, error) {
 	case o.machine != "":
 		return topology.Nominal(cat, o.machine)
 	case o.snapshot != "":
-		f, err := oneNode(ctx, o.snapshot)
+		f, err := oneNode(ctx, from, o.snapshot)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (a *app) topoShow(ctx context.Context, o topoShowOptions) error {
 
 func (a *app) view(ctx context.Context, o topoShowOptions) (*topology.View, error) {
 	if len(o.files) == 0 {
-		m, err := o.load(ctx)
+		m, err := o.load(ctx, a.files)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +211,7 @@ func (a *app) document(ctx context.Context, o topoShowOptions) (*ncclxml.Documen
 		}
 		return a.filledDocument(o.files[0], cat, fabric.Hardware{Nodes: o.nodes})
 	}
-	m, err := o.load(ctx)
+	m, err := o.load(ctx, a.files)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +261,7 @@ func (a *app) readTopology(file string) (nccllint.File, error) {
 	if file == "-" {
 		a.doing("waiting for the topology on standard input")
 	} else {
-		opened, err := os.Open(file)
+		opened, err := a.files.Open(file)
 		if err != nil {
 			return f, fmt.Errorf("topology file: %w", err)
 		}
@@ -312,9 +312,9 @@ func (a *app) topoNCCL(ctx context.Context, o topoNCCLOptions) error {
 	if err := a.textOnly("topo nccl", "NCCL's topology file"); err != nil {
 		return err
 	}
-	m, err := o.load(ctx)
+	m, err := o.load(ctx, a.files)
 	if err == nil && o.guest != "" {
-		m, err = o.inGuest(ctx, m)
+		m, err = o.inGuest(ctx, a.files, m)
 	}
 	if err != nil {
 		return err
@@ -367,7 +367,7 @@ func (a *app) writeNCCL(m *topology.Machine, o topoNCCLOptions) error {
 }
 
 // inGuest returns the machine with the devices and addresses of a virtual machine on it.
-func (o topoNCCLOptions) inGuest(ctx context.Context, hypervisor *topology.Machine) (*topology.Machine, error) {
+func (o topoNCCLOptions) inGuest(ctx context.Context, from files.Files, hypervisor *topology.Machine) (*topology.Machine, error) {
 	if o.snapshot == "" && o.machine == "" {
 		return nil, errors.New("flag --guest: needs the hypervisor's host: --snapshot PATH or --machine ID")
 	}
@@ -375,7 +375,7 @@ func (o topoNCCLOptions) inGuest(ctx context.Context, hypervisor *topology.Machi
 	if err != nil {
 		return nil, err
 	}
-	guest, err := machineOptions{snapshot: o.guest}.load(ctx)
+	guest, err := machineOptions{snapshot: o.guest}.load(ctx, from)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/nccllint"
 	"railwright.dev/railwright/internal/ncclxml"
 	"railwright.dev/railwright/internal/topology"
@@ -195,8 +196,8 @@ func TestTopologyOfADamagedRecording(t *testing.T) {
 					t.Fatal(err)
 				}
 				var stdout, stderr bytes.Buffer
-				a := &app{stdout: streamTo(&stdout), stderr: streamTo(&stderr)}
-				f, err := oneNode(t.Context(), file)
+				a := &app{stdout: streamTo(&stdout), stderr: streamTo(&stderr), files: files.Disk{}}
+				f, err := oneNode(t.Context(), a.files, file)
 				if err == nil {
 					err = a.ncclFile(topology.FromFacts(f, cat), topoNCCLOptions{rccl: rccl})
 				}

@@ -50,7 +50,7 @@ func ranking(t *testing.T, pattern string, wantFirst, wantThree int) {
 	for _, f := range glob(t, pattern) {
 		all++
 		want := causesOf(t, f)
-		r := explain(t, read(t, f), Input{Predict: predict}).Results[0]
+		r := explain(read(t, f), Input{Predict: predict}).Results[0]
 		at := slices.IndexFunc(ids(r.Causes), func(c fabric.CauseID) bool { return slices.Contains(want, c) })
 		if at == 0 {
 			first++

@@ -15,7 +15,7 @@ func TestEveryKind(t *testing.T) {
 	for _, form := range fabric.ResultKinds() {
 		t.Run(string(form.Kind), func(t *testing.T) {
 			r := fabric.Result{File: "f", Line: 3, Kind: form.Kind, Content: form.Empty()}
-			x := explain(t, []fabric.Result{r}, Input{Predict: predictor(t)})
+			x := explain([]fabric.Result{r}, Input{Predict: predictor(t)})
 			if len(x.Results) != 1 {
 				t.Fatalf("%d results, want 1", len(x.Results))
 			}
@@ -44,7 +44,7 @@ func TestEveryKind(t *testing.T) {
 // A kind that can be read and that nothing here judges is unknown, and says so.
 func TestKindThatNothingJudges(t *testing.T) {
 	type future struct{ fabric.ResultContent }
-	e := explain(t, []fabric.Result{{File: "f", Kind: "ping", Content: future{}}}, Input{}).Results[0]
+	e := explain([]fabric.Result{{File: "f", Kind: "ping", Content: future{}}}, Input{}).Results[0]
 	if e.Verdict != fabric.VerdictUnknown || !strings.HasPrefix(e.Why, "read, not judged yet") {
 		t.Errorf("%s: %s", e.Verdict, e.Why)
 	}

@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"slices"
+
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
@@ -45,7 +47,12 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	}
 	observations := make([]*observed, len(results))
 	for i := range results {
-		observations[i] = observe(&results[i], in, runLog(&results[i], results))
+		known := in
+		if known.Hardware.Nodes == 0 && known.PlannedNodes == 0 && results[i].Kind == fabric.NCCLDebugLog {
+			known.Hardware.Nodes = nodesBeside(&results[i], results)
+		}
+		observations[i] = observe(&results[i], known, runLog(&results[i], results))
+		observations[i].fragment = isFragment(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range observations {
@@ -55,12 +62,37 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	return out, nil
 }
 
+// nodesBeside is how many nodes the tables say that stand in the file of a log; 0: they do not, or differ.
+func nodesBeside(r *fabric.Result, results []fabric.Result) int {
+	nodes := 0
+	for _, o := range results {
+		t, ok := o.Content.(*fabric.Table)
+		switch {
+		case !ok || o.File != r.File || t.Nodes == 0:
+		case nodes == 0 || nodes == t.Nodes:
+			nodes = t.Nodes
+		default:
+			return 0
+		}
+	}
+	return nodes
+}
+
+// isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:
+// nobody knows then whether the run went on.
+func isFragment(r *fabric.Result, results []fabric.Result) bool {
+	l, ok := r.Content.(*fabric.NCCLLog)
+	return ok && l.Ranks == 0 && len(l.Hosts) == 0 && !slices.ContainsFunc(results, func(o fabric.Result) bool {
+		return o.File == r.File && o.Kind != fabric.NCCLDebugLog
+	})
+}
+
 // followTables lets a log without fault share the verdict of the table that the same run printed into the
 // same file: a log by itself has no bandwidth to judge.
 func followTables(out []fabric.Explained, observations []*observed) {
 	for i := range out {
 		s := observations[i]
-		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 {
+		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 || s.failing() {
 			continue
 		}
 		tables, healthy := 0, 0

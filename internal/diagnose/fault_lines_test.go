@@ -100,5 +100,5 @@ func explainText(t *testing.T, text string, in Input) *fabric.Explanation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return explain(t, found, in)
+	return explain(found, in)
 }

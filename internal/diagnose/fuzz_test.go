@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -35,7 +34,7 @@ func FuzzExplain(f *testing.F) {
 			{Kind: fabric.NCCLDebugLog, Content: &fabric.NCCLLog{Nodes: nodes, Net: name, Env: map[string]string{name: text}, Lines: []fabric.LogLine{{Text: text}}}},
 			{Kind: fabric.NCCLTests},
 		}
-		out := explain(t, all, Input{Predict: predict, Hardware: fabric.Hardware{GPU: "h100", NICsPerNode: 8, NICGbps: 400, Net: "ib"}})
+		out := explain(all, Input{Predict: predict, Hardware: fabric.Hardware{GPU: "h100", NICsPerNode: 8, NICGbps: 400, Net: "ib"}})
 		for i, r := range out.Results {
 			broken := i == 0 && (!(us >= 0) || !(alg >= 0) || !(bus >= 0) || math.IsInf(us+alg+bus, 0)) || i == 4
 			if r.Verdict == fabric.VerdictHealthy && broken {

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/causes"
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -20,6 +22,12 @@ func (s *observed) listed(b beliefs, v fabric.Verdict, set *causes.Set) []fabric
 			continue
 		}
 		out = append(out, x.cause(set))
+	}
+	if v == fabric.VerdictUnknown && len(out) > 0 && out[0].Confidence > surely { // undecided is undecided
+		share := surely / out[0].Confidence
+		for i := range out {
+			out[i].Confidence = rounded(share * out[i].Confidence)
+		}
 	}
 	return out
 }
@@ -59,16 +67,23 @@ func (s *observed) healthyCauses(b beliefs, set *causes.Set, why string) []fabri
 	var out []fabric.Cause
 	confidence := 0.9
 	for _, x := range b.list {
-		if x.own && harmless(x.id) {
-			c := x.cause(set)
+		switch c := x.cause(set); {
+		case !x.own:
+		case harmless(x.id):
 			c.Confidence = max(c.Confidence, surely)
-			out, confidence = append(out, c), min(confidence, 0.5)
+			out, confidence = append(out, c), min(confidence, surely)
+		case x.id == fabric.CauseMTUMismatch && s.kind == fabric.PerftestOutput: // the rate is right, and costs more headers than it need
+			c.Confidence = min(c.Confidence, faint)
+			out = append(out, c)
 		}
 	}
 	out = append(out, healthyCause(confidence, fabric.Evidence{Source: "measured", Value: why}))
 	slices.SortStableFunc(out, func(a, b fabric.Cause) int { return cmp.Compare(b.Confidence, a.Confidence) })
 	return out
 }
+
+// faint is the probability of what is odd and costs nothing that was measured.
+const faint = 0.1
 
 func healthyCause(confidence float64, seen ...fabric.Evidence) fabric.Cause {
 	return fabric.Cause{ID: fabric.CauseHealthy, Subject: fabric.ClusterSubject(), Confidence: confidence, Evidence: seen}
@@ -89,7 +104,41 @@ func (s *observed) given() []string {
 	if s.any(func(p point) bool { return len(p.pair) == 2 }) {
 		out = append(out, "pairs")
 	}
+	for _, e := range s.seen {
+		if c, ok := e.(evidence.Contrast); ok {
+			out = append(out, "contrast "+c.What)
+		}
+	}
 	return out
+}
+
+// canRun reports whether a measurement that needs these things can be run as far as the result tells: platforms that
+// nothing speaks of are not there.
+func (s *observed) canRun(needs []string) bool {
+	for _, need := range needs {
+		switch need {
+		case "hypervisor":
+			if !s.virtual() {
+				return false
+			}
+		case "container", "scheduler", "switch":
+			if !s.mentions(need) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// platforms are words by which texts and messages speak of a platform.
+var platforms = map[string]*regexp.Regexp{
+	"container": regexp.MustCompile(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
+	"scheduler": regexp.MustCompile(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
+	"switch":    regexp.MustCompile(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
+}
+
+func (s *observed) mentions(platform string) bool {
+	return slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return platforms[platform].MatchString(e.Where().Text) })
 }
 
 // nextTest is the next thing to do where there is no verdict.

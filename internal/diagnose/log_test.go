@@ -34,7 +34,7 @@ func TestLogs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := explain(t, []fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
+			r := explain([]fabric.Result{logOf(tt.log)}, Input{Hardware: tt.hw}).Results[0]
 			if r.Verdict != tt.verdict || firstCause(r) != tt.cause || tt.cause == "" && r.Next == "" {
 				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
 			}
@@ -55,8 +55,8 @@ func TestLogSharpensTable(t *testing.T) {
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
 	table := fabric.Result{File: "run", Kind: fabric.NCCLTests, Content: curve(16, 200)}
 	log := logOf(fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: []fabric.LogConnection{{Via: "NET/IB", Count: 8}}})
-	alone := explain(t, []fabric.Result{table}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
-	both := explain(t, []fabric.Result{table, log}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
+	alone := explain([]fabric.Result{table}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
+	both := explain([]fabric.Result{table, log}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
 	if alone.Causes[0].Confidence > surely {
 		t.Errorf("the table alone is too sure: %v", alone.Causes[0])
 	}
@@ -69,7 +69,7 @@ func TestLogSharpensTable(t *testing.T) {
 func TestLogFollowsTable(t *testing.T) {
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
 	log := logOf(fabric.NCCLLog{Net: "IB", Nodes: 2, Connections: []fabric.LogConnection{{Via: "NET/IB", GDR: true, Count: 8}}})
-	out := explain(t, []fabric.Result{log, {File: "run", Kind: fabric.NCCLTests, Content: curve(16, 468)}}, Input{Predict: predictor(t), Hardware: hw}).Results
+	out := explain([]fabric.Result{log, {File: "run", Kind: fabric.NCCLTests, Content: curve(16, 468)}}, Input{Predict: predictor(t), Hardware: hw}).Results
 	if out[0].Verdict != fabric.VerdictHealthy || out[1].Verdict != fabric.VerdictHealthy {
 		t.Errorf("log %s: %s; table %s: %s", out[0].Verdict, out[0].Why, out[1].Verdict, out[1].Why)
 	}
@@ -79,7 +79,7 @@ func TestLogFollowsTable(t *testing.T) {
 func TestFindings(t *testing.T) {
 	hw := fabric.Hardware{GPU: "h100", Nodes: 2, GPUsPerNode: 8, NICsPerNode: 8, NICGbps: 400, Net: "ib"}
 	explain := func(findings ...fabric.Finding) fabric.Explained {
-		return explain(t, []fabric.Result{{Kind: fabric.NCCLTests, Content: curve(16, 210)}}, Input{Predict: predictor(t), Hardware: hw, Findings: findings}).Results[0]
+		return explain([]fabric.Result{{Kind: fabric.NCCLTests, Content: curve(16, 210)}}, Input{Predict: predictor(t), Hardware: hw, Findings: findings}).Results[0]
 	}
 	of := func(r fabric.Explained, id fabric.CauseID) float64 {
 		i := slices.IndexFunc(r.Causes, func(c fabric.Cause) bool { return c.ID == id })
@@ -113,7 +113,7 @@ func TestEverydayInfo(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			log := fabric.NCCLLog{Net: "IB", Nodes: 2, Lines: []fabric.LogLine{{Line: 9, Text: "node1:1:2 [0] NCCL INFO " + text}}}
-			if r := explain(t, []fabric.Result{logOf(log)}, Input{Hardware: roce400()}).Results[0]; r.Verdict != fabric.VerdictUnknown || firstCause(r) != "" {
+			if r := explain([]fabric.Result{logOf(log)}, Input{Hardware: roce400()}).Results[0]; r.Verdict != fabric.VerdictUnknown || firstCause(r) != "" {
 				t.Errorf("%s: %s %v", r.Verdict, r.Why, ids(r.Causes))
 			}
 		})
@@ -137,7 +137,7 @@ func TestNetworkLinesOfOneMachine(t *testing.T) {
 		t.Run(tt.text, func(t *testing.T) {
 			log := logOf(fabric.NCCLLog{Nodes: 1, Lines: []fabric.LogLine{{Line: 3, Level: tt.level, Text: "node1:1:2 [0] " + tt.text}}})
 			table := fabric.Result{File: "run", Kind: fabric.NCCLTests, Content: asPredicted(t, predict, hw, largeFrom(1))}
-			out := explain(t, []fabric.Result{log, table}, Input{Predict: predict, Hardware: hw}).Results
+			out := explain([]fabric.Result{log, table}, Input{Predict: predict, Hardware: hw}).Results
 			if out[0].Verdict != tt.want || out[1].Verdict != fabric.VerdictHealthy {
 				t.Errorf("log %s: %s; table %s: %s", out[0].Verdict, out[0].Why, out[1].Verdict, out[1].Why)
 			}

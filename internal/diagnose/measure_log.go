@@ -131,7 +131,7 @@ func (s *observed) hcas(v setting) {
 	case nics > 0 && names < nics:
 		show("some of the NICs", fmt.Sprintf("%d of %d NICs", names, nics))
 	case nics == 0 && names == 1:
-		show("the rate of a few NICs", "one NIC")
+		show("the rate of some NICs", "one NIC")
 	}
 }
 

@@ -125,8 +125,11 @@ func (s *observed) nicShare(p *point) {
 	if fill := used / float64(max(1, k)); k >= nics || k < 1 || fill < 0.85 {
 		return
 	}
-	if k <= 2 || 2*k == nics || nics <= 4 { // most ratios are near some k of K when K is large
-		s.show("the rate of a few NICs", *p)
+	switch { // most ratios are near some k of K when K is large
+	case k <= 2 && nics >= 4:
+		s.show("the rate of one or two of many NICs", *p)
+	case 2*k == nics || nics <= 4:
+		s.show("the rate of some NICs", *p)
 	}
 }
 

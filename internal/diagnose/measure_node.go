@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -59,16 +60,21 @@ func (s *observed) measurePairs() {
 		mine, others := divide(cells, h)
 		if len(mine) >= 2 && len(others) >= 1 && slices.Max(mine) < pairLow*median(others) {
 			blamed[h] = true
-			s.slowPairs = true
+			s.lowPairs()
 			s.showText("one row of pairs low", "pair matrix", fmt.Sprintf("every pair with %s is low: at most %s, the others %s", h, number(slices.Max(mine)), number(median(others))), fabric.NodeSubject(h))
 		}
 	}
 	for _, c := range cells {
 		if v := c.busbw + c.gbps; v < pairLow*median(all) && !blamed[c.pair[0]] && !blamed[c.pair[1]] {
-			s.slowPairs = true
+			s.lowPairs()
 			s.showText("one pair low", "pair matrix", fmt.Sprintf("%s with %s gives %s, the median is %s, and both are fine with others", c.pair[0], c.pair[1], number(v), number(median(all))), fabric.Subject{})
 		}
 	}
+}
+
+func (s *observed) lowPairs() {
+	s.slowPairs = true
+	s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: "pair matrix", Own: true}})
 }
 
 // divide returns the numbers of the pairs with a host and of those without it.

@@ -30,7 +30,7 @@ func asPredicted(t *testing.T, predict Predictor, hw fabric.Hardware, share func
 }
 
 func explainCurve(table *fabric.Table, hw fabric.Hardware, predict Predictor) fabric.Explained {
-	return explain(t, []fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, Input{Predict: predict, Hardware: hw}).Results[0]
+	return explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, Input{Predict: predict, Hardware: hw}).Results[0]
 }
 
 // largeFrom scales every size from 8 MiB on.

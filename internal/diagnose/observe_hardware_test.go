@@ -73,7 +73,7 @@ func TestStatedAgainstBanner(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.in.Machines, tt.in.Predict = machines, predict
-			r := explain(t, []fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: tt.table}}, tt.in).Results[0]
+			r := explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: tt.table}}, tt.in).Results[0]
 			for _, piece := range tt.why {
 				if !strings.Contains(r.Why, piece) {
 					t.Errorf("%q is not in: %s", piece, r.Why)
@@ -86,7 +86,7 @@ func TestStatedAgainstBanner(t *testing.T) {
 	}
 	mixed := banner("NVIDIA H100 80GB HBM3", 2, 468)
 	mixed.Devices[9].Name = "NVIDIA A100-SXM4-80GB"
-	if r := explain(t, []fabric.Result{{Kind: fabric.NCCLTests, Content: mixed}}, Input{Machines: machines, Predict: predict, Hardware: fabric.Hardware{Machine: "hgx-h100", Nodes: 2}}).Results[0]; r.Verdict != fabric.VerdictUnknown || !strings.Contains(r.Why, "different GPUs") {
+	if r := explain([]fabric.Result{{Kind: fabric.NCCLTests, Content: mixed}}, Input{Machines: machines, Predict: predict, Hardware: fabric.Hardware{Machine: "hgx-h100", Nodes: 2}}).Results[0]; r.Verdict != fabric.VerdictUnknown || !strings.Contains(r.Why, "different GPUs") {
 		t.Errorf("two kinds of GPU: %s: %s", r.Verdict, r.Why)
 	}
 }

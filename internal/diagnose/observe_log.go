@@ -43,8 +43,8 @@ func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 
 // message keeps a line whose message the catalogue knows, and how the run went by it.
 func (o *observer) message(line fabric.LogLine, source string) {
-	m, ok := o.known(line)
-	if !ok {
+	m, ok := o.catalogued(line)
+	if !ok || spark(o.s.hw) && m.Feature == messages.GPUDirect { // GPU and CPU share one memory: GPUDirect RDMA is never used
 		return
 	}
 	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}
@@ -66,20 +66,23 @@ func outcomeOf(m *messages.Message) evidence.How {
 	}
 }
 
-// known returns the message of a line.
-func (o *observer) known(line fabric.LogLine) (*messages.Message, bool) {
-	if line.Message == "" || o.in.Catalogue == nil {
+// catalogued returns the message of a line. A line that was read elsewhere than in a log is looked up here.
+func (o *observer) catalogued(line fabric.LogLine) (*messages.Message, bool) {
+	switch {
+	case o.in.Catalogue == nil:
 		return nil, false
+	case line.Message == "":
+		return o.in.Catalogue.Find(line.Text)
+	default:
+		return o.in.Catalogue.ByID(line.Message)
 	}
-	return o.in.Catalogue.ByID(line.Message)
 }
 
-// ofNetwork reports whether a line speaks of what a single machine does not use.
+// ofNetwork reports whether a line is a message of the library about what a single machine does not use.
 func (o *observer) ofNetwork(line fabric.LogLine) bool {
-	if m, ok := o.known(line); ok {
-		return slices.Contains([]messages.Feature{messages.Network, messages.GPUDirect, messages.Plugin, messages.Tuner}, m.Feature)
-	}
-	return strings.Contains(line.Text, "NET/")
+	m, ok := o.catalogued(line)
+	return ok && slices.Contains([]string{"nccl", "rccl", "aws-ofi-nccl"}, m.Program) &&
+		slices.Contains([]messages.Feature{messages.Network, messages.GPUDirect, messages.Plugin, messages.Tuner}, m.Feature)
 }
 
 // fault keeps a line that speaks of a fault. One that no message of the catalogue knows is said to be so.
@@ -89,13 +92,18 @@ func (o *observer) fault(line fabric.LogLine, source string) {
 	case line.Level == fabric.LineError:
 		o.s.broken = append(o.s.broken, e)
 	case line.Level == "":
-	case line.Message != "":
+	case o.isKnown(line):
 		e.Value = "a warning that a healthy run does not print: " + line.Text
 		o.s.doubts = append(o.s.doubts, e)
 	default:
 		e.Value = "unrecognised message, which may be a fault: " + line.Text
 		o.s.doubts = append(o.s.doubts, e)
 	}
+}
+
+func (o *observer) isKnown(line fabric.LogLine) bool {
+	_, ok := o.catalogued(line)
+	return ok
 }
 
 // singleNode reports whether a log is known to be of one machine, where no network is used: by its own count, or by

@@ -24,6 +24,7 @@ type observed struct {
 	shape     shape // of a table
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
+	fragment  bool       // of a log: lines without host or rank, and no table beside them
 	copies    int        // of the banner of a table, where each process printed its own
 	job       Job        // of the measured collective
 	slowPairs bool       // some pairs of a matrix are far below the others

@@ -10,7 +10,7 @@ import (
 func TestHealthyObservations(t *testing.T) {
 	predict := predictor(t)
 	for _, f := range glob(t, "testdata/healthy/*.yaml") {
-		r := explain(t, read(t, f), Input{Predict: predict}).Results[0]
+		r := explain(read(t, f), Input{Predict: predict}).Results[0]
 		if r.Verdict != fabric.VerdictHealthy || len(r.Causes) == 0 {
 			t.Errorf("%s: %s: %s %v", filepath.Base(f), r.Verdict, r.Why, r.Causes)
 		}
@@ -21,7 +21,7 @@ func TestHealthyObservations(t *testing.T) {
 func TestUndecidedObservations(t *testing.T) {
 	predict := predictor(t)
 	for _, f := range glob(t, "testdata/undecided/*.yaml") {
-		r := explain(t, read(t, f), Input{Predict: predict}).Results[0]
+		r := explain(read(t, f), Input{Predict: predict}).Results[0]
 		if r.Verdict != fabric.VerdictUnknown || r.Next == "" && (len(r.Causes) == 0 || r.Causes[0].Confirm == "") || len(r.Causes) > 0 && r.Causes[0].Confidence > surely || firstCause(r) == fabric.CauseHealthy {
 			t.Errorf("%s: %s: %s %+v", filepath.Base(f), r.Verdict, r.Why, r.Causes)
 		}
@@ -42,7 +42,7 @@ func TestPairs(t *testing.T) {
 				o.Observed = append(o.Observed, fabric.Observation{Test: "nccl", Collective: fabric.AllReduce, Pair: []string{a, b}, BusBWGBs: &bw})
 			}
 		}
-		return explain(t, []fabric.Result{{Kind: fabric.ObservationFile, Content: o}}, Input{Predict: predictor(t)}).Results[0]
+		return explain([]fabric.Result{{Kind: fabric.ObservationFile, Content: o}}, Input{Predict: predictor(t)}).Results[0]
 	}
 	node := matrix(func(a, b string) bool { return a == "c" || b == "c" })
 	if node.Verdict != fabric.VerdictDegraded || node.Causes[0].ID != fabric.CauseSlowNode || node.Causes[0].Subject != fabric.NodeSubject("c") {

@@ -40,7 +40,7 @@ func TestPerftestResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := explain(t, tt.results, Input{Hardware: tt.hw}).Results[0]
+			r := explain(tt.results, Input{Hardware: tt.hw}).Results[0]
 			if r.Verdict != tt.verdict || firstCause(r) != tt.cause {
 				t.Errorf("%s: %s: %s %v, want %s %s", tt.name, r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.cause)
 			}
@@ -49,7 +49,7 @@ func TestPerftestResults(t *testing.T) {
 }
 
 func TestPerftestFiles(t *testing.T) {
-	r := explain(t, read(t, "testdata/files/bidirectional.txt"), Input{Hardware: roce400()}).Results[0]
+	r := explain(read(t, "testdata/files/bidirectional.txt"), Input{Hardware: roce400()}).Results[0]
 	var dips []string
 	for _, n := range r.Notes {
 		if n.Source == "dip" {
@@ -59,7 +59,7 @@ func TestPerftestFiles(t *testing.T) {
 	if r.Verdict != fabric.VerdictHealthy || len(dips) != 2 || !strings.HasPrefix(dips[0], "4 KiB") || !strings.HasPrefix(dips[1], "64 KiB") {
 		t.Errorf("774.99 of 800 both ways: %s: %s %q", r.Verdict, r.Why, dips)
 	}
-	spark := explain(t, read(t, "testdata/files/spark.txt"), Input{Hardware: fabric.Hardware{GPU: "gb10", NICsPerNode: 2, NICGbps: 100, Net: "roce"}}).Results
+	spark := explain(read(t, "testdata/files/spark.txt"), Input{Hardware: fabric.Hardware{GPU: "gb10", NICsPerNode: 2, NICGbps: 100, Net: "roce"}}).Results
 	if len(spark) != 2 {
 		t.Fatalf("%d results", len(spark))
 	}
@@ -73,7 +73,7 @@ func TestPerftestFiles(t *testing.T) {
 
 // Status 12 is a packet that never arrives: the MTU first.
 func TestPerftestStatus12(t *testing.T) {
-	r := explain(t, []fabric.Result{{Kind: fabric.PerftestOutput, Content: &fabric.Perftest{Test: "ib_write_bw",
+	r := explain([]fabric.Result{{Kind: fabric.PerftestOutput, Content: &fabric.Perftest{Test: "ib_write_bw",
 		Errors: []fabric.LogLine{{Line: 20, Text: "Failed status 12: wr_id 0 syndrom 0xa"}}}}}, Input{Hardware: roce400()}).Results[0]
 	if r.Verdict != fabric.VerdictFailed || len(r.Causes) < 2 || r.Causes[0].ID != fabric.CauseMTUMismatch {
 		t.Errorf("%s %v", r.Verdict, ids(r.Causes))
@@ -86,7 +86,7 @@ func TestPerftestMisprinted(t *testing.T) {
 	perftestOf(crooked).Rows = append(perftestOf(crooked).Rows, fabric.PerftestRow{Bytes: 65536, AverageGbps: f(395.98), MsgRateMpps: f(0.377632)})
 	unread := perftest("host", 396)
 	perftestOf(unread).Unread = []fabric.Unread{{Line: 3, Text: "512 8.71", Reason: "no bandwidth"}}
-	for _, r := range explain(t, []fabric.Result{crooked, unread}, Input{Hardware: roce400()}).Results {
+	for _, r := range explain([]fabric.Result{crooked, unread}, Input{Hardware: roce400()}).Results {
 		if r.Verdict != fabric.VerdictUnknown {
 			t.Errorf("%s: %s", r.Verdict, r.Why)
 		}

@@ -84,8 +84,9 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs
 	}
 	var out beliefs
 	sum := in.Causes.Other(c)
-	silent := 1.0 - sum // of causes that nothing speaks of, and that are not listed
-	for cause, origins := range byCause {
+	silent := 1.0 - sum                                       // of causes that nothing speaks of, and that are not listed
+	for _, cause := range slices.Sorted(maps.Keys(byCause)) { // in order, so that sums are the same each time
+		origins := byCause[cause]
 		prior := in.Causes.Prior(c, cause)
 		silent -= prior
 		b := newBelief(cause, prior, origins)
@@ -158,8 +159,9 @@ func subjectOf(e evidence.Evidence) fabric.Subject {
 	return fabric.Subject{}
 }
 
-// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow.
-func classOf(seen []evidence.Evidence) causes.Class {
+// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow. Of a run of which
+// nothing is said, it is asked why it is slow.
+func classOf(seen []evidence.Evidence, run bool) causes.Class {
 	has := map[evidence.How]bool{}
 	for _, e := range seen {
 		if o, ok := e.(evidence.Outcome); ok {
@@ -173,8 +175,8 @@ func classOf(seen []evidence.Evidence) causes.Class {
 		return causes.Hang
 	case has[evidence.Crash]:
 		return causes.Crash
-	case has[evidence.Slow]:
+	case has[evidence.Slow] || run:
 		return causes.Slow
 	}
-	return causes.Config
+	return causes.AnyClass
 }

@@ -111,7 +111,7 @@ func TestFooter(t *testing.T) {
 
 func explainTable(t *testing.T, table *fabric.Table, hw fabric.Hardware) fabric.Explained {
 	t.Helper()
-	return explain(t, []fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
+	return explain([]fabric.Result{{File: "t", Kind: fabric.NCCLTests, Content: table}}, Input{Predict: predictor(t), Hardware: hw}).Results[0]
 }
 
 func TestTables(t *testing.T) {

@@ -20,7 +20,7 @@ func TestPublicTables(t *testing.T) {
 	for _, f := range files {
 		t.Run(filepath.Base(f), func(t *testing.T) {
 			found := read(t, f)
-			out := explain(t, found, Input{Predict: predict})
+			out := explain(found, Input{Predict: predict})
 			r := out.Results[0]
 			if r.Verdict != want[tableOf(found[0]).Health] {
 				t.Errorf("%s: %s, want %s: %s %v", tableOf(found[0]).Health, r.Verdict, want[tableOf(found[0]).Health], r.Why, ids(r.Causes))

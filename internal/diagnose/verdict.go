@@ -16,7 +16,7 @@ const surely = 0.5
 // explain judges a result in the light of what was seen with it.
 func (s *observed) explain(in Input, t *table) fabric.Explained {
 	s.gather(in.Findings, in.Predict)
-	class := classOf(s.seen)
+	class := classOf(s.seen, len(s.logs)+len(s.points) > 0)
 	b := infer(s.seen, class, in, t)
 	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
 	out.Verdict, out.Why = s.verdict(b, class)
@@ -29,7 +29,8 @@ func (s *observed) explain(in Input, t *table) fabric.Explained {
 	}
 	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
 	s.fixing(&out, s.headline(out.Verdict), in.Predict)
-	out.Steps = in.Causes.Narrow(class, s.given()...).Next(b.byID(), b.other, nil, 3)
+	spread, other := in.Causes.Spread(class, b.byID(), b.other)
+	out.Steps = in.Causes.Narrow(class, s.given()...).Next(spread, other, s.canRun, 3)
 	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
 		out.Next = s.nextTest()
 	}
@@ -47,10 +48,8 @@ func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, strin
 	return verdict, why
 }
 
-// hearsay reports whether the result is what a person wrote, or lines of a log without a measurement.
-func (s *observed) hearsay() bool {
-	return s.kind == fabric.ObservationFile || s.kind == fabric.NCCLDebugLog
-}
+// hearsay reports whether the result is what a person wrote, or lines of a log of which nothing says what run they are.
+func (s *observed) hearsay() bool { return s.kind == fabric.ObservationFile || s.fragment }
 
 func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, string) {
 	switch {
@@ -212,7 +211,7 @@ func (p *point) healthyWhy() string {
 // than what people say; nil where there is none.
 func (s *observed) fault(b beliefs, class causes.Class) *belief {
 	top := b.top()
-	if top.probability < surely || !top.own || !top.hard || harmless(top.id) || class == causes.Config && top.probability < likely {
+	if top.probability < surely || !top.own || !top.hard || harmless(top.id) || class == causes.AnyClass && top.probability < likely {
 		return nil
 	}
 	return &top

@@ -20,6 +20,9 @@ const (
 	ObservationFile ResultKind = "observations"
 )
 
+// PlainText is a file or a folder without a result. It stands in an Explanation only.
+const PlainText ResultKind = "text"
+
 // ResultContent is what a result holds. It is closed: its types are those that ResultKinds lists.
 type ResultContent interface{ resultContent() }
 

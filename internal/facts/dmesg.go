@@ -34,8 +34,9 @@ var (
 // logText removes what precedes the text; stamped reports whether that had a time.
 func logText(line string) (text string, stamped bool) {
 	line = logFacility.ReplaceAllString(strings.TrimRight(line, " \r\n"), "")
+	line, fromService := strings.CutPrefix(line, "kernel: ") // journald and syslog, whose time is before it
 	text = logTime.ReplaceAllString(line, "")
-	stamped = len(text) < len(line)
+	stamped = len(text) < len(line) || fromService
 	return logCaller.ReplaceAllString(text, ""), stamped
 }
 

@@ -25,7 +25,7 @@ func newMerger(f *fabric.Facts) *merger {
 		f: f,
 		kernel: map[string]bool{
 			fabric.FactNICs: len(f.NICs) > 0, fabric.FactHCAs: len(f.HCAs) > 0, fabric.FactGPUs: len(f.GPUs) > 0, fabric.FactPCI: len(f.PCI) > 0,
-			fabric.FactRoutes: len(f.Routes) > 0, fabric.FactRules: len(f.Rules) > 0,
+			fabric.FactRoutes: len(f.Routes) > 0, fabric.FactRules: len(f.Rules) > 0, fabric.FactModules: len(f.Modules) > 0,
 		},
 		givenBy: make(map[string]string),
 	}
@@ -62,6 +62,7 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	for _, mod := range parts.Modules {
 		m.mergeModule(mod)
 	}
+	m.mergeKernel(parts)
 	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
 	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)
 	m.f.Missing = added(false, m.f.Missing, parts.Missing)
@@ -71,6 +72,16 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	keepPointer(m, fabric.FactKernelPeerMemory, &m.f.Kernel.PeerMemory, parts.Kernel.PeerMemory)
 	keepPointer(m, fabric.FactKernelDMABuf, &m.f.Kernel.DMABuf, parts.Kernel.DMABuf)
 	m.found(t, parts)
+}
+
+// mergeKernel takes what a text says of the kernel where it is not there itself.
+func (m *merger) mergeKernel(parts fabric.Facts) {
+	if m.tool == "lsmod" && !m.kernel[fabric.FactModules] {
+		m.f.Modules = added(false, m.f.Modules, parts.Modules)
+	}
+	m.f.Kernel.Release = cmp.Or(m.f.Kernel.Release, parts.Kernel.Release)
+	m.f.Kernel.CommandLine = cmp.Or(m.f.Kernel.CommandLine, parts.Kernel.CommandLine)
+	m.f.Machine.MemlockLimit = cmp.Or(m.f.Machine.MemlockLimit, parts.Machine.MemlockLimit)
 }
 
 // found removes the entry that a list is missing, once a tool gave it.

@@ -26,17 +26,20 @@ func nvidiaSMIRuns(_ host.Host, f *fabric.Facts) []toolRun {
 const nvidiaLogHead = "==============NVSMI LOG=============="
 
 func knowsNvidiaSMI(text string) bool {
-	return hasLine(text, startsWith(nvidiaLogHead)) || hasLine(text, isNvidiaCSV)
+	return hasLine(text, startsWith(nvidiaLogHead)) || hasLine(text, isNvidiaCSV) || hasLine(text, isNvidiaTableHead)
 }
 
 func isNvidiaCSV(line string) bool {
 	return strings.HasPrefix(line, "pci.bus_id,") || strings.Contains(line, "pci.bus_id") && strings.Contains(line, ", ")
 }
 
-// parseNvidiaSMI reads nvidia-smi -q and --query-gpu=... --format=csv.
+// parseNvidiaSMI reads the table of nvidia-smi, nvidia-smi -q and --query-gpu=... --format=csv.
 func parseNvidiaSMI(text, _ string) (fabric.Facts, error) {
 	if hasLine(text, startsWith(nvidiaLogHead)) {
 		return parseNvidiaLog(text)
+	}
+	if hasLine(text, isNvidiaTableHead) {
+		return parseNvidiaTable(text)
 	}
 	if !hasLine(text, isNvidiaCSV) {
 		return fabric.Facts{}, errForeignText

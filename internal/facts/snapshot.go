@@ -9,12 +9,12 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 )
 
@@ -32,8 +32,13 @@ const maxDepth = 8
 // A recording and a tree are collected anew, so that what this program can read today is read. The time of
 // a recording is its own; of a tree it is unknown.
 func Load(ctx context.Context, paths ...string) iter.Seq2[*fabric.Facts, error] {
+	return LoadFrom(ctx, files.Disk{}, paths...)
+}
+
+// LoadFrom is Load with paths among these files.
+func LoadFrom(ctx context.Context, from files.Files, paths ...string) iter.Seq2[*fabric.Facts, error] {
 	return func(yield func(*fabric.Facts, error) bool) {
-		l := loader{ctx: ctx, yield: yield, from: map[string]string{}}
+		l := loader{ctx: ctx, files: from, yield: yield, from: map[string]string{}}
 		for _, path := range paths {
 			if !l.path(path) {
 				return
@@ -45,12 +50,13 @@ func Load(ctx context.Context, paths ...string) iter.Seq2[*fabric.Facts, error] 
 // loader walks paths. Its methods are false once no more are wanted.
 type loader struct {
 	ctx   context.Context
+	files files.Files
 	yield func(*fabric.Facts, error) bool
 	from  map[string]string // node to the path that it came from
 }
 
 func (l *loader) path(path string) bool {
-	info, err := os.Stat(path)
+	info, err := l.files.Stat(path)
 	switch {
 	case err != nil:
 		return l.fail(path, err)
@@ -103,21 +109,21 @@ func (l *loader) folder(path string, depth int) bool {
 		return false
 	case depth > maxDepth:
 		return l.fail(path, fmt.Errorf("more than %d folders deep", maxDepth))
-	case isFolder(filepath.Join(path, "sys")):
-		f, err := loadTree(l.ctx, path)
+	case l.isFolder(filepath.Join(path, "sys")):
+		f, err := l.tree(path)
 		return l.give(path, f, err)
 	}
-	if inner := filepath.Join(path, "facts"); isFolder(inner) {
+	if inner := filepath.Join(path, "facts"); l.isFolder(inner) {
 		path = inner // of a run folder
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := l.files.ReadDir(path)
 	if err != nil {
 		return l.fail(path, err)
 	}
 	found := false
 	for _, e := range entries {
 		inner := filepath.Join(path, e.Name())
-		if !isSnapshot(inner, e) {
+		if !l.isSnapshot(inner, e) {
 			continue
 		}
 		found = true
@@ -132,19 +138,19 @@ func (l *loader) folder(path string, depth int) bool {
 }
 
 // isSnapshot tells by its name whether an entry of a folder is to be loaded.
-func isSnapshot(path string, e fs.DirEntry) bool {
+func (l *loader) isSnapshot(path string, e fs.DirEntry) bool {
 	switch {
 	case strings.HasPrefix(e.Name(), "."):
 		return false
 	case filepath.Ext(path) == ".json" || filepath.Ext(path) == ".txtar":
 		return true
 	default:
-		return e.IsDir() || e.Type()&fs.ModeSymlink != 0 && isFolder(path)
+		return e.IsDir() || e.Type()&fs.ModeSymlink != 0 && l.isFolder(path)
 	}
 }
 
 func (l *loader) entry(path string, e fs.DirEntry, depth int) bool {
-	info, err := os.Stat(path)
+	info, err := l.files.Stat(path)
 	switch {
 	case err != nil:
 		return l.fail(path, err)
@@ -157,23 +163,27 @@ func (l *loader) entry(path string, e fs.DirEntry, depth int) bool {
 	}
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
+func (l *loader) isFolder(path string) bool {
+	info, err := l.files.Stat(path)
 	return err == nil && info.IsDir()
 }
 
-// loadTree collects from a folder that stands for / of a machine; the folder's name is the node's.
-func loadTree(ctx context.Context, folder string) (f *fabric.Facts, err error) {
-	whole, err := filepath.Abs(folder)
+// tree collects from a folder that stands for / of a machine; the folder's name is the node's.
+func (l *loader) tree(folder string) (f *fabric.Facts, err error) {
+	whole, err := l.files.Abs(folder)
 	if err != nil {
 		return nil, err
 	}
-	tree, err := host.OpenTree(filepath.Base(whole), folder)
+	root, err := l.files.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := host.NewTree(filepath.Base(whole), root)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, tree.Close()) }()
-	f = Collect(ctx, tree, time.Time{})
+	f = Collect(l.ctx, tree, time.Time{})
 	f.Collected = ""
 	return f, nil
 }
@@ -186,7 +196,7 @@ func (l *loader) file(path string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() {
 		return l.fail(path, errors.New("is neither a file nor a folder"))
 	}
-	f, err := loadFile(l.ctx, path)
+	f, err := l.load(path)
 	return l.give(path, f, err)
 }
 
@@ -196,8 +206,8 @@ var errEmpty = errors.New("the file is empty; a snapshot is facts (JSON), a reco
 // errNoSnapshot says what was tried.
 var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a run folder (with facts/)")
 
-func loadFile(ctx context.Context, path string) (*fabric.Facts, error) {
-	file, err := os.Open(path)
+func (l *loader) load(path string) (*fabric.Facts, error) {
+	file, err := l.files.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +223,7 @@ func loadFile(ctx context.Context, path string) (*fabric.Facts, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Collect(ctx, r, r.Time()), nil
+		return Collect(l.ctx, r, r.Time()), nil
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{")) {
 		return nil, errNoSnapshot

@@ -59,6 +59,12 @@ func tools(f *fabric.Facts) []tool {
 		{"nvidia-smi", gpuPaths(), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
 		{"rocm-smi", gpuPaths(), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
 		{"kallsyms", []string{fabric.FactKernelPeerMemory, fabric.FactKernelDMABuf}, nil, knowsSymbols, parseSymbols},
+		{"ibstatus", nil, nil, knowsIbstatus, parseIbstatus},
+		{"show_gids", nil, nil, knowsShowGIDs, parseShowGIDs},
+		{"lsmod", nil, nil, knowsLsmod, parseLsmod},
+		{"ulimit", nil, nil, knowsUlimit, parseUlimit},
+		{"/proc/cmdline", nil, nil, knowsCommandLine, parseCommandLine},
+		{"uname", nil, nil, knowsUname, parseUname},
 		{"modinfo", []string{fabric.FactModuleOnDisk}, modinfoRuns, knowsModinfo, parseModinfo},
 		{"dkms status", []string{fabric.FactModuleDKMS}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
 			return parseDKMS(text, f.Kernel.Release)

@@ -22,6 +22,11 @@ func OpenTree(name, folder string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	return NewTree(name, root)
+}
+
+// NewTree is OpenTree of a folder that is open. Close closes it, and so does an error.
+func NewTree(name string, root *os.Root) (*Tree, error) {
 	top, err := root.Open(".")
 	if err != nil {
 		return nil, errors.Join(err, root.Close())

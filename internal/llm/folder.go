@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,18 +15,18 @@ const indexFile = "model.safetensors.index.json"
 
 // buildFolder builds the model of a folder: from the headers where every file of weights is there, from the index
 // where only that is, else by formula.
-func buildFolder(folder string, text, quantText []byte) (*Model, error) {
-	index, err := readIndex(filepath.Join(folder, indexFile))
+func (r reader) buildFolder(folder string, text, quantText []byte) (*Model, error) {
+	index, err := r.readIndex(filepath.Join(folder, indexFile))
 	hasIndex := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	files, missing, err := weightFiles(folder, index)
+	files, missing, err := r.weightFiles(folder, index)
 	if err != nil {
 		return nil, err
 	}
 	if len(files) > 0 && len(missing) == 0 {
-		tensors, err := readHeaders(folder, files)
+		tensors, err := r.readHeaders(folder, files)
 		if err != nil {
 			return nil, err
 		}
@@ -47,7 +46,7 @@ func buildFolder(folder string, text, quantText []byte) (*Model, error) {
 
 // weightFiles returns the safetensors files of a folder that belong to one copy of the weights, and those of them that
 // are not there: Mistral's repositories hold a second copy under another name.
-func weightFiles(folder string, index weightIndex) (files, missing []string, err error) {
+func (r reader) weightFiles(folder string, index weightIndex) (files, missing []string, err error) {
 	if index.files != nil {
 		for _, file := range index.files {
 			if !slices.Contains(files, file) {
@@ -55,9 +54,9 @@ func weightFiles(folder string, index weightIndex) (files, missing []string, err
 			}
 		}
 		slices.Sort(files)
-		return present(folder, files)
+		return r.present(folder, files)
 	}
-	entries, err := os.ReadDir(folder)
+	entries, err := r.from.ReadDir(folder)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,18 +69,18 @@ func weightFiles(folder string, index weightIndex) (files, missing []string, err
 		return []string{"model.safetensors"}, nil, nil
 	}
 	if parts := partsOf(files); parts != nil {
-		return present(folder, parts)
+		return r.present(folder, parts)
 	}
 	return files, nil, nil
 }
 
 // present keeps the files that the folder holds and names those that it does not.
-func present(folder string, files []string) (there, missing []string, err error) {
+func (r reader) present(folder string, files []string) (there, missing []string, err error) {
 	for _, file := range files {
 		if file == "" || file != filepath.Base(file) || file == ".." {
 			return nil, nil, fmt.Errorf("%q: file %q is not a plain file name", indexFile, file)
 		}
-		switch _, err := os.Stat(filepath.Join(folder, file)); {
+		switch _, err := r.from.Stat(filepath.Join(folder, file)); {
 		case err == nil:
 			there = append(there, file)
 		case errors.Is(err, fs.ErrNotExist):
@@ -113,11 +112,11 @@ func partsOf(files []string) (parts []string) {
 	return nil
 }
 
-func readHeaders(folder string, files []string) ([]stored, error) {
+func (r reader) readHeaders(folder string, files []string) ([]stored, error) {
 	var all []stored
 	owner := map[string]string{}
 	for _, file := range files {
-		tensors, err := readHeader(filepath.Join(folder, file))
+		tensors, err := r.readHeader(filepath.Join(folder, file))
 		if err != nil {
 			return nil, err
 		}

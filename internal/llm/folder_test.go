@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"railwright.dev/railwright/internal/files"
 )
 
 // written is a tensor of a file that a test writes.
@@ -432,7 +434,7 @@ func TestLongFilesAreRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	dir := folder(t, map[string][]byte{"config.json": []byte(plainConfig)})
-	if _, err := readText(filepath.Join(dir, "config.json"), 10); err == nil || !strings.Contains(err.Error(), "is longer than 10 bytes") {
+	if _, err := (reader{files.Disk{}}).readText(filepath.Join(dir, "config.json"), 10); err == nil || !strings.Contains(err.Error(), "is longer than 10 bytes") {
 		t.Errorf("got %v", err)
 	}
 	if m, err := Open(filepath.Join(dir, "config.json"), nil); err != nil || m.Certainty != FromFormula {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 )
 
 // catalogModel builds a model of the catalog: its entry holds the fields of its config.json that matter.
@@ -39,9 +39,12 @@ func catalogModel(name string, cat *catalog.Catalog) (*Model, error) {
 // maxConfig bounds a config.json, in bytes: the largest published ones, with one quantised layer per line, have 2 MB.
 const maxConfig = 32 << 20
 
+// reader reads models from files.
+type reader struct{ from files.Files }
+
 // readText reads a file of at most that many bytes.
-func readText(path string, most int64) ([]byte, error) {
-	file, err := os.Open(path)
+func (r reader) readText(path string, most int64) ([]byte, error) {
+	file, err := r.from.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -121,12 +124,18 @@ const (
 // model.safetensors.index.json or *.safetensors files. What is on disk takes precedence over the catalog where the
 // name is a path, ends in .json, or names a file or folder. It reads files only and downloads nothing.
 func Open(name string, cat *catalog.Catalog) (*Model, error) {
-	info, err := os.Stat(name)
+	return OpenFrom(files.Disk{}, name, cat)
+}
+
+// OpenFrom is Open with paths among these files.
+func OpenFrom(from files.Files, name string, cat *catalog.Catalog) (*Model, error) {
+	r := reader{from}
+	info, err := from.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return readFolder(name)
+		return r.readFolder(name)
 	case err == nil:
-		return readFile(name)
+		return r.readFile(name)
 	case looksLikePath(name) || !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("model %q: %w", name, err)
 	}
@@ -138,8 +147,8 @@ func looksLikePath(name string) bool {
 }
 
 // readFile reads a lone config.json and ignores what is beside it.
-func readFile(name string) (*Model, error) {
-	text, err := readText(name, maxConfig)
+func (r reader) readFile(name string) (*Model, error) {
+	text, err := r.readText(name, maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", name, err)
 	}
@@ -154,16 +163,16 @@ func readFile(name string) (*Model, error) {
 }
 
 // readFolder reads config.json, then the headers of the weights or the index, whichever is surer.
-func readFolder(folder string) (*Model, error) {
-	text, err := readText(filepath.Join(folder, configFile), maxConfig)
+func (r reader) readFolder(folder string) (*Model, error) {
+	text, err := r.readText(filepath.Join(folder, configFile), maxConfig)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", folder, err)
 	}
-	quantText, err := readText(filepath.Join(folder, quantFile), maxConfig)
+	quantText, err := r.readText(filepath.Join(folder, quantFile), maxConfig)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("model %q: %w", folder, err)
 	}
-	m, err := buildFolder(folder, text, quantText)
+	m, err := r.buildFolder(folder, text, quantText)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", folder, err)
 	}

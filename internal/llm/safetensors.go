@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 )
@@ -37,8 +36,8 @@ func dtypeBits() map[string]int64 {
 
 // readHeader reads the header of a safetensors file: eight bytes of length, little-endian, and so many of JSON. What
 // the header says of the data after it must fit the file without overlap or gap.
-func readHeader(path string) ([]stored, error) {
-	file, err := os.Open(path)
+func (r reader) readHeader(path string) ([]stored, error) {
+	file, err := r.from.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +190,8 @@ type weightIndex struct {
 	files map[string]string // by name of the weight
 }
 
-func readIndex(path string) (weightIndex, error) {
-	file, err := os.Open(path)
+func (r reader) readIndex(path string) (weightIndex, error) {
+	file, err := r.from.Open(path)
 	if err != nil {
 		return weightIndex{}, err
 	}

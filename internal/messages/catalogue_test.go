@@ -2,6 +2,8 @@ package messages
 
 import (
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -59,10 +61,13 @@ func TestEachPatternIsItsOwnMessage(t *testing.T) {
 	for _, m := range c.All() {
 		for _, p := range m.Match {
 			for _, value := range []string{"", "7", "a value of words"} {
-				line := "host-1:12:34 [0] " + strings.ReplaceAll(p, "*", value)
-				got, known := c.Find(line)
-				if value != "" && (!known || got.ID != m.ID) || !known {
-					t.Errorf("%s: %q is %+v", m.ID, line, got)
+				for _, prefix := range prefixes(m) {
+					line := prefix + strings.ReplaceAll(p, "*", value)
+					got, known := c.Find(line)
+					ofLevel := known && (slices.Contains(got.Match, "NCCL INFO "+p) || slices.Contains(got.Match, "NCCL WARN "+p))
+					if !ofLevel && (value != "" && (!known || got.ID != m.ID) || !known) {
+						t.Errorf("%s: %q is %s", m.ID, line, name(got))
+					}
 				}
 			}
 			if got, _ := c.Find(strings.ReplaceAll(p, "*", "7")); got == nil || got.ID != m.ID {
@@ -75,6 +80,14 @@ func TestEachPatternIsItsOwnMessage(t *testing.T) {
 			t.Errorf("ByID(%q) is %+v", m.ID, got)
 		}
 	}
+}
+
+// prefixes are what may stand before a message of a program.
+func prefixes(m Message) []string {
+	if m.Program != "nccl" && m.Program != "rccl" {
+		return []string{"host-1:12:34 [0] "}
+	}
+	return []string{"host-1:12:34 [0] ", "host-1:12:34 [0] NCCL INFO ", "host-1:12:34 [0] NCCL WARN "}
 }
 
 // The index finds what a search for every pattern finds.
@@ -91,14 +104,17 @@ func TestIndexAgainstSearch(t *testing.T) {
 		}
 		return strings.ReplaceAll(p[from:], "*", "some value")
 	}
-	for range 5000 {
+	for range 2000 {
 		line := pieces() + " " + pieces() + pieces()
 		want, most := "", 0
 		for _, m := range all {
 			for _, p := range m.Match {
 				n := 0
 				for _, part := range parts(p) {
-					n += len(part)
+					n += weight(part)
+				}
+				if logged(line) && slices.Contains(ofNCCL, m.Program) {
+					n += 1000
 				}
 				if n > most && inOrder(line, parts(p)) {
 					want, most = m.ID, n
@@ -154,6 +170,23 @@ func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		if _, err := Load(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A setting that a command line or a log names is no message about it.
+func TestSettingsAreNoFault(t *testing.T) {
+	c := catalogue(t)
+	names := regexp.MustCompile(`\b(?:NCCL|RCCL|UCX|OMPI|PMIX|FI|OFI|CUDA|HIP|ROCR|HSA|GLOO|TORCH|VLLM|SGLANG|LD|OMP|SLURM)_[A-Z0-9_]+\b`)
+	for _, m := range c.All() {
+		for _, p := range m.Match {
+			for _, variable := range names.FindAllString(p, -1) {
+				for _, line := range []string{variable + "=1", "mpirun -np 16 -x " + variable + "=1 ./all_reduce_perf -b 8", variable + " set by environment to 1."} {
+					if got, known := c.Find(line); known && got.Level != Everyday && got.Level != Choice && !strings.Contains(variable, "_ERR") {
+						t.Errorf("%q is %s, %s", line, got.ID, got.Level)
+					}
+				}
+			}
 		}
 	}
 }

@@ -70,6 +70,12 @@ type Covered struct {
 var leastShare = map[string]float64{
 	"nccl WARN": 0.98,
 	"rccl WARN": 0.98,
+
+	"nccl INFO":                  0.99,
+	"rccl INFO":                  0.98,
+	"aws-ofi-nccl NCCL_OFI_WARN": 0.99,
+	"aws-ofi-nccl NCCL_OFI_INFO": 0.99,
+	"perftest fprintf":           0.96,
 }
 
 // Share is the share of the formats that is known.

@@ -51,6 +51,7 @@ func Explanation(w io.Writer, x *fabric.Explanation, o TextOptions) error {
 	if err := p.results(results, boundsOf(o)); err != nil {
 		return err
 	}
+	p.sources(x.Sources)
 	p.blank()
 	p.end(exitMeaning(x.Status()), answer)
 	return p.writeTo(w)

@@ -21,7 +21,8 @@ type faultForm struct {
 // and not messages, which are in the catalogue: a prefix, a level, a name of an error. What has none of them and speaks of
 // trouble is unknown.
 var faultForms = []faultForm{
-	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL (?:WARN|ABORT|ERROR|FATAL)\b`), true},
+	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL WARN\b`), true},
+	{"NCCL and RCCL, what ends the run", fabric.LineError, pattern(`\b[NR]CCL (?:ABORT|ERROR|FATAL)\b`), true},
 	{"nccl-tests (common.h)", fabric.LineError, pattern(`Test (?:\w+ )?failure\b`), false},
 	{"names of NCCL's results (nccl.h)", fabric.LineError, pattern(`\b[nr]ccl(?:UnhandledCuda|System|Internal|InvalidArgument|InvalidUsage|Remote)Error\b|(?i:\b[nr]ccl (?:error|failure|fatal)\b)|(?i:unhandled (?:cuda|hip|system) error)`), false},
 	{"glog and klog: E or F, month and day, time", fabric.LineError, pattern(`(?:^|[\s\[:])[EF]\d{4} \d\d:\d\d:\d\d\.\d+`), true},
@@ -78,15 +79,12 @@ var stems = []string{
 
 // signSet finds which of many signs a text has, in one pass and in either case of letters. Its index is the low five
 // bits of three bytes, which both cases of a letter share; a sign has at least three bytes.
-type signSet struct {
-	byIndex [1 << 15][]string
-	folded  bool // case does not matter
-}
+type signSet struct{ byIndex [1 << 15][]string }
 
 func signIndex(a, b, c byte) int { return int(a&31)<<10 | int(b&31)<<5 | int(c&31) }
 
-func newSignSet(list []string, folded bool) *signSet {
-	set := signSet{folded: folded}
+func newSignSet(list []string) *signSet {
+	var set signSet
 	for _, s := range list {
 		i := signIndex(s[0], s[1], s[2])
 		set.byIndex[i] = append(set.byIndex[i], s)
@@ -98,7 +96,7 @@ func newSignSet(list []string, folded bool) *signSet {
 func (set *signSet) in(text string) bool {
 	for i := 2; i < len(text); i++ {
 		for _, s := range set.byIndex[signIndex(text[i-2], text[i-1], text[i])] {
-			if from := i - 2; from+len(s) <= len(text) && (text[from:from+len(s)] == s || set.folded && strings.EqualFold(text[from:from+len(s)], s)) {
+			if from := i - 2; from+len(s) <= len(text) && strings.EqualFold(text[from:from+len(s)], s) {
 				return true
 			}
 		}
@@ -106,12 +104,8 @@ func (set *signSet) in(text string) bool {
 	return false
 }
 
-// signs is a set that is made when it is first used.
-func signs(list []string, folded bool) func() *signSet {
-	return sync.OnceValue(func() *signSet { return newSignSet(list, folded) })
-}
-
-var faultStems = signs(stems, true)
+// faultStems is made when it is first used.
+var faultStems = sync.OnceValue(func() *signSet { return newSignSet(stems) })
 
 // longestFault bounds the text that forms are looked for in; a longer line that has a stem is of an unknown form.
 const longestFault = 16 << 10
@@ -135,6 +129,63 @@ func formLevel(text string, beside bool) fabric.LineLevel {
 	}
 	return ""
 }
+
+// judgedForms are levels of lines by their shape: programs repeat a line with other numbers, and the forms take a thousand
+// times as long as finding that it had that shape before. It may be nil.
+type judgedForms map[string]fabric.LineLevel
+
+// Limits of the shapes that are kept.
+const (
+	mostShapes   = 4096
+	longestShape = 512 // bytes
+)
+
+// level is formLevel of a line without a known message.
+func (j judgedForms) level(text string) fabric.LineLevel {
+	if !suspicious(text) {
+		return ""
+	}
+	if j == nil || len(text) > longestShape {
+		return formLevel(text, false)
+	}
+	key := shape(text)
+	level, known := j[string(key)]
+	if !known {
+		level = formLevel(text, false)
+		if len(j) < mostShapes {
+			j[string(key)] = level
+		}
+	}
+	return level
+}
+
+// shape is a text with each number that stands alone replaced by ones, or by zeros where it is zero: the forms tell no more
+// of it. Digits of a name, such as mlx5, are left.
+func shape(text string) []byte {
+	key := []byte(text)
+	for i := 0; i < len(key); {
+		if !isDigit(key[i]) {
+			i++
+			continue
+		}
+		end, zero := i, true
+		for end < len(key) && isDigit(key[end]) {
+			zero = zero && key[end] == '0'
+			end++
+		}
+		if !zero && (i == 0 || !isLetter(key[i-1])) {
+			for k := i; k < end; k++ {
+				key[k] = '1'
+			}
+		}
+		i = end
+	}
+	return key
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 
 // troubleLeft reports whether a text is more than a counter at zero.
 func troubleLeft(text string) bool {

@@ -1,6 +1,8 @@
 package results
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -159,8 +161,8 @@ func TestColumnOfErrors(t *testing.T) {
 func TestFaultsAreNotPushedOut(t *testing.T) {
 	var b strings.Builder
 	for i := range 3000 {
-		b.WriteString("n0:1:2 [0] NCCL INFO GDR " + strings.Repeat("x", i%250) + "\n")
-		b.WriteString("n0:1:2 [0] a.cc:1 NCCL WARN quux " + strings.Repeat("y", i%250) + "\n")
+		fmt.Fprintf(&b, "n%d:1:2 [0] NCCL INFO Using network IB\n", i)
+		fmt.Fprintf(&b, "n%d:1:2 [0] a.cc:1 NCCL WARN quux %d\n", i, i)
 	}
 	b.WriteString("n0:1:2 [0] NCCL INFO enqueue.cc:123 -> 3\n")
 	found, err := Read("x", strings.NewReader(b.String()))
@@ -171,7 +173,34 @@ func TestFaultsAreNotPushedOut(t *testing.T) {
 	if last := log.Lines[len(log.Lines)-1]; last.Level != fabric.LineError || !log.Cut {
 		t.Errorf("%+v, cut %v", last, log.Cut)
 	}
-	if len(log.Lines) > maxLogInfos+2*maxLogFaults {
+	if len(log.Lines) > maxLogSaid+2*maxLogFaults {
 		t.Errorf("%d lines are kept", len(log.Lines))
+	}
+}
+
+// A line of a shape that was judged before has the level that the forms give it.
+func TestJudgedForms(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	judged := judgedForms{}
+	for _, fault := range faultLines(t) {
+		for range 20 {
+			text := []byte(fault.text)
+			for i, c := range text {
+				if isDigit(c) && c != '0' && (i == 0 || !isLetter(text[i-1])) && (i == 0 || text[i-1] != '0') {
+					text[i] = byte('1' + random.IntN(9))
+				}
+			}
+			if got, want := judged.level(string(text)), formLevel(string(text), false); got != want {
+				t.Errorf("%q is %q, want %q", text, got, want)
+			}
+		}
+	}
+	for _, tt := range []struct{ a, b string }{{"exit code 1", "exit code 0"}, {"mlx5_core error", "mlx9_core error"}, {"errors: 10", "errors: 00"}} {
+		if string(shape(tt.a)) == string(shape(tt.b)) {
+			t.Errorf("%q and %q have one shape", tt.a, tt.b)
+		}
+	}
+	if len(judged) > mostShapes {
+		t.Errorf("%d shapes are kept", len(judged))
 	}
 }

@@ -67,23 +67,28 @@ func levelOf(m *messages.Message, warned bool) fabric.LineLevel {
 // warned is how programs mark a warning.
 var warned = pattern(`(?i)\bwarn(?:ing)?\b`)
 
+// levelIn is the level of a line outside a debug log with a known message.
+func levelIn(m *messages.Message, text string) fabric.LineLevel {
+	return levelOf(m, m.Level == messages.Fallback && warned().MatchString(text))
+}
+
 // mostMessages bounds how many messages are looked for on one line: processes that write at once glue two, rarely three.
 const mostMessages = 4
 
 // saysOf is what a line says that belongs to no result and is no entry of a debug log. A message without a fault hides only
 // itself: another message on the line counts, and a form that is no prefix of the first.
-func saysOf(text string) said {
+func saysOf(text string, judged judgedForms) said {
 	m, rest, found := catalogue().Cut(text)
 	if !found {
-		return said{level: formLevel(text, false)}
+		return said{level: judged.level(text)}
 	}
-	s := said{m, levelOf(m, warned().MatchString(text))}
+	s := said{m, levelIn(m, text)}
 	for range mostMessages {
 		if s.level != "" || !found {
 			break
 		}
 		if m, rest, found = catalogue().Cut(rest); found {
-			if level := levelOf(m, warned().MatchString(rest)); level != "" {
+			if level := levelIn(m, rest); level != "" {
 				s = said{m, level}
 			}
 		}
@@ -97,7 +102,7 @@ func saysOf(text string) said {
 }
 
 // faultLevel is the level of a line that belongs to no result; empty: it speaks of no fault.
-func faultLevel(text string) fabric.LineLevel { return saysOf(text).level }
+func faultLevel(text string) fabric.LineLevel { return saysOf(text, nil).level }
 
 // says is what an entry of a debug log says. Of two entries that were written into one line the warning counts.
 func (e *logEntry) says() said {
@@ -105,10 +110,27 @@ func (e *logEntry) says() said {
 	if at := strings.LastIndex(text, "NCCL WARN "); at >= 0 {
 		text = text[at:]
 	}
-	if m, found := catalogue().Find(text); found {
-		return said{m, levelOf(m, e.level == "WARN" || e.level == "ABORT")}
+	m, found := catalogue().Find(text)
+	switch {
+	case !found:
+		return said{level: entryLevel(e)}
+	case e.level == "INFO" && m.Level != messages.Everyday:
+		return said{m, informed(e.message)}
 	}
-	return said{level: entryLevel(e)}
+	return said{m, levelOf(m, true)}
+}
+
+// informed is the level of a known message of level INFO. NCCL prints as information what it handles itself: a failure that
+// it expects (NOWARN, CUDACHECKIGNORE in its sources), a try that it repeats. It is evidence of what happened and no fault,
+// but for an error that a function returned and for an abort.
+func informed(message string) fabric.LineLevel {
+	switch {
+	case logError().MatchString(message):
+		return fabric.LineError
+	case logAbort().MatchString(message):
+		return fabric.LineWarning
+	}
+	return ""
 }
 
 // copiedLines are the lines that say something of a text that a person copied: of a log every one that speaks of a fault, of
@@ -122,13 +144,13 @@ func copiedLines(text string, number int, log bool) (lines []fabric.LogLine, wor
 		case entry:
 			s = e.says()
 		case log:
-			s = saysOf(one)
+			s = saysOf(one, nil)
 		default:
 			m, found := catalogue().Find(one)
 			if !found {
 				continue
 			}
-			s = said{m, levelOf(m, warned().MatchString(one))}
+			s = said{m, levelIn(m, one)}
 		}
 		if s.nothing() || len(lines) >= maxCopied {
 			continue

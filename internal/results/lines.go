@@ -1,11 +1,10 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 )
 
 // line is a line of a file, without what terminals, launchers and documents add around it. Indentation is kept.
@@ -13,9 +12,12 @@ type line struct {
 	number int
 	text   string
 	raw    string    // as in the file, without the bytes that are not text
-	source string    // which process printed it, where a launcher's prefix shows it: "1,0", "worker-3"
+	tag              // who printed it, where a prefix shows it
 	log    *logEntry // the line is part of a debug log; text is then what preceded it on the same line
 	cut    bool      // it was longer than maxLine
+
+	texts [mostPrefixes + 1]string // raw, then without one prefix after the other
+	depth int                      // how many prefixes there are
 }
 
 // lineSource cuts a stream into lines. It reads blocks, and lines are pieces of them: who keeps one, clones it.
@@ -55,18 +57,19 @@ func (s *lineSource) next() (line, error) {
 	raw, s.rest, s.divided = strings.Cut(raw, "\r") // a progress line that was overwritten may have been a fault
 	text := s.plainText(raw)
 	l := line{number: s.number, raw: text, cut: s.cut && !s.divided}
+	l.texts[0] = text
 	if s.known(text) {
 		l.log = &s.entry
 		return l, nil
 	}
-	l.source, l.text = launcherPrefix(text)
+	s.prefixes(&l)
 	if before, entry, ok := parseLogEntry(l.text, s.hosts); ok {
 		const mostThreads = 16384
 		if entry.thread != "" && strings.HasPrefix(text, entry.thread+" ") && len(s.threads) < mostThreads {
 			s.threads[strings.Clone(entry.thread)] = strings.Clone(entry.host)
 		}
 		if entry.host == "" {
-			entry.host = l.source
+			entry.host = cmp.Or(l.host, l.source)
 		}
 		s.entry = entry
 		l.log, l.text = &s.entry, before
@@ -194,101 +197,4 @@ func withoutEscapes(text string) string {
 // newMarkdown undoes the escapes that a document adds to a pasted line: rdma\_cm, <sup>#</sup>.
 func newMarkdown() *strings.Replacer {
 	return strings.NewReplacer(`\_`, "_", `\#`, "#", `\*`, "*", `\<`, "<", `\>`, ">", `\[`, "[", `\]`, "]", `\-`, "-", "<sup>", "", "</sup>", "")
-}
-
-// launcherPrefix removes what a launcher puts before each line of a process: mpirun --tag-output
-// "[1,0]<stdout>:", torchrun "[rank0]:", kubectl "[pod/x/y] " and time stamps, srun -l "3: ", and names with
-// a number such as "worker-0: ".
-func launcherPrefix(text string) (source, rest string) {
-	rest = text
-	for range 3 {
-		tag, after, ok := onePrefix(rest)
-		if !ok || strings.TrimSpace(after) == "" {
-			break
-		}
-		if tag != "" {
-			source = tag
-		}
-		rest = after
-	}
-	return source, rest
-}
-
-func onePrefix(text string) (tag, rest string, ok bool) {
-	const longest = 96 // bytes; a prefix is a name and a number
-	head := text[:min(len(text), longest)]
-	for _, stream := range []string{"<stdout>:", "<stderr>:"} {
-		if i := strings.Index(head, stream); i >= 0 {
-			tag = strings.Trim(head[strings.LastIndexByte(head[:i], '[')+1:i], "[]")
-			return tag, text[i+len(stream):], true
-		}
-	}
-	trimmed := strings.TrimLeft(head, " ")
-	if trimmed == "" {
-		return "", text, false
-	}
-	indent := len(head) - len(trimmed)
-	switch c := trimmed[0]; {
-	case c == '[':
-		return bracketPrefix(text, trimmed, indent)
-	case c >= '0' && c <= '9':
-		return numberPrefix(text, trimmed, indent)
-	case indent == 0:
-		return wordPrefix(text, trimmed)
-	}
-	return "", text, false
-}
-
-func bracketPrefix(text, head string, indent int) (tag, rest string, ok bool) {
-	end := strings.IndexByte(head, ']')
-	if end < 2 {
-		return "", text, false
-	}
-	inside, after := head[1:end], text[indent+end+1:]
-	switch {
-	case strings.HasPrefix(inside, "rank") && isDigits(inside[4:]), strings.HasPrefix(inside, "default") && isDigits(inside[7:]):
-		return inside, strings.TrimPrefix(strings.TrimPrefix(after, ":"), " "), true
-	case strings.HasPrefix(inside, "pod/"):
-		return inside, strings.TrimPrefix(after, " "), true
-	case len(inside) >= 19 && isDigits(inside[:4]) && inside[4] == '-' && inside[7] == '-': // [2026-07-20 04:24:08]
-		return "", strings.TrimPrefix(after, " "), true
-	}
-	return "", text, false
-}
-
-func numberPrefix(text, head string, indent int) (tag, rest string, ok bool) {
-	end := 0
-	for end < len(head) && head[end] >= '0' && head[end] <= '9' {
-		end++
-	}
-	if end <= 5 && strings.HasPrefix(head[end:], ": ") {
-		return head[:end], text[indent+end+2:], true
-	}
-	if end == 4 && len(head) > 20 && head[4] == '-' && head[10] == 'T' { // 2026-07-20T04:24:08.123456789Z
-		if space := strings.IndexByte(head, ' '); space >= 20 {
-			return "", text[indent+space+1:], true
-		}
-	}
-	return "", text, false
-}
-
-func wordPrefix(text, head string) (tag, rest string, ok bool) {
-	end := strings.Index(head, ": ")
-	if end < 2 || !strings.ContainsAny(head[:end], "0123456789") {
-		return "", text, false
-	}
-	for i := range end {
-		c := head[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '/'
-		if !letter {
-			return "", text, false
-		}
-	}
-	return head[:end], text[end+2:], true
-}
-
-// pattern is a regular expression that is compiled when it is first used: most commands read no results, and all of
-// them together take two milliseconds.
-func pattern(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

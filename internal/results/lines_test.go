@@ -27,8 +27,10 @@ func TestLauncherPrefix(t *testing.T) {
 		{"worker-0: ", "", "worker-0: "},
 	} {
 		t.Run(c.text, func(t *testing.T) {
-			if source, rest := launcherPrefix(c.text); source != c.source || rest != c.rest {
-				t.Errorf("%q is %q of %q, want %q of %q", c.text, rest, source, c.rest, c.source)
+			l := line{raw: c.text}
+			newLineSource(nil).prefixes(&l)
+			if l.source != c.source || l.text != c.rest {
+				t.Errorf("%q is %q of %q, want %q of %q", c.text, l.text, l.source, c.rest, c.source)
 			}
 		})
 	}

@@ -11,7 +11,6 @@ import (
 const (
 	maxLogFaults    = 512 // each of errors and of what is less
 	maxLogSaid      = 512 // of known messages without a fault
-	maxLogInfos     = 128 // of others that rules search for
 	maxMessageHosts = 64  // hosts of which one message is kept: what all hosts print pushes nothing else out
 )
 
@@ -23,7 +22,6 @@ type keptLines struct {
 	errors   int
 	warnings int
 	said     int
-	infos    int
 }
 
 // lineKey is by what two lines are the same: a known message of a host, or an unknown text.
@@ -80,10 +78,8 @@ func (g *logRun) keepLine(l line, s said, message, text string) {
 	if s.message != nil {
 		g.kept.hosts[s.message]++
 	}
-	kept := fabric.LogLine{Line: l.number, Text: keep(text), Level: s.level, Message: s.id(), Host: keepUpTo(from.host, longestHost), Count: 1}
-	if from.rank >= 0 {
-		kept.Rank = &from.rank
-	} else if from.process != "" {
+	kept := fabric.LogLine{Line: l.number, Text: keep(text), Level: s.level, Message: s.id(), Host: keepUpTo(from.host, longestHost), Rank: from.rank, Count: 1}
+	if from.rank == nil && from.process != "" {
 		g.kept.process[at] = from.process
 	}
 	g.log.Lines = append(g.log.Lines, kept)
@@ -106,22 +102,6 @@ func (g *logRun) mayKeep(s said) bool {
 	return g.kept.warnings <= maxLogFaults && g.budget.fault()
 }
 
-// keepInfo keeps a line that rules search for and that says nothing else.
-func (g *logRun) keepInfo(l line, message string, known *messages.Message) {
-	key := lineKey{text: textKey(message)}
-	if _, again := g.kept.at[key]; again {
-		return
-	}
-	g.kept.infos++
-	if g.kept.infos > maxLogInfos || !g.room(2*maxShown) {
-		g.log.Cut = true
-		return
-	}
-	key.text = strings.Clone(key.text)
-	g.kept.at[key] = len(g.log.Lines)
-	g.log.Lines = append(g.log.Lines, fabric.LogLine{Line: l.number, Text: keep(entryText(l)), Message: said{message: known}.id()})
-}
-
 // rankLines gives the kept lines the ranks of the processes that printed them: a rank is named before or after.
 func (g *logRun) rankLines() {
 	for at, process := range g.kept.process {
@@ -135,17 +115,14 @@ func (g *logRun) rankLines() {
 type origin struct {
 	host    string
 	process string // host:pid and device, by which ranks are known; empty: lost
-	rank    int    // -1: unknown
+	rank    *int   // nil: no prefix names it
 }
 
 func originOf(l line) origin {
-	from := origin{rank: launchedRank(l.source)}
-	if l.log != nil {
-		from.host, from.process = l.log.host, processOf(l.log)
-	} else if from.rank < 0 {
-		from.host = l.source
+	if l.log == nil {
+		return origin{host: l.host, rank: l.rank}
 	}
-	return from
+	return origin{host: l.log.host, process: processOf(l.log), rank: l.rank}
 }
 
 // processOf names the GPU of a process: host:pid and the number of the device in it. Its threads write as one.
@@ -154,14 +131,4 @@ func processOf(e *logEntry) string {
 		return ""
 	}
 	return e.thread[:strings.LastIndexByte(e.thread, ':')] + " " + e.device
-}
-
-// launchedRank reads the rank of a launcher's prefix: job and rank of mpirun --tag-output, rank3 of torchrun, 3 of srun -l;
-// -1 where it has none.
-func launchedRank(source string) int {
-	number := strings.TrimPrefix(source[strings.LastIndexByte(source, ',')+1:], "rank")
-	if !isDigits(number) {
-		return -1
-	}
-	return small(number)
 }

@@ -17,6 +17,7 @@ type ncclLog struct {
 	found  []fabric.Result
 	cur    *logRun
 	line   int // where the log begins
+	judged judgedForms
 }
 
 // logRun is what the log of one run contains so far.
@@ -51,7 +52,7 @@ const (
 	maxLogKinds   = 512 // of connections
 )
 
-func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b} }
+func newNCCLLog(b *budget) *ncclLog { return &ncclLog{budget: b, judged: judgedForms{}} }
 
 func (r *ncclLog) read(l line) bool {
 	if l.log == nil {
@@ -102,41 +103,49 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the lines of a log that have no prefix: the versions.
+// bareSetting finds a setting in a line without a prefix: as the library says it, or in a script or command.
+var bareSetting = pattern(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
+
+// bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
+	if strings.Contains(text, "CCL_") {
+		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
+			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
+				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
+			}
+		}
+	}
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
-			return
 		}
-	}
-	if r.cur != nil && (strings.HasPrefix(text, "HIP version") || strings.HasPrefix(text, "ROCm version")) {
-		r.cur.keepInfo(l, text, nil)
 	}
 }
 
 // rest reads a line that no format claims, of a program around the library: a known message, or a fault in its form. A
-// launcher's prefix may be the name of the program, so the line counts with it too.
-func (r *ncclLog) rest(l line) {
+// launcher's prefix may be the name of the program, so the line counts with it too. It reports
+// whether the line says something of the run.
+func (r *ncclLog) rest(l line) bool {
 	text := strings.TrimSpace(l.text)
 	if text == "" || r.cur != nil && r.cur.full() {
-		return
+		return false
 	}
-	s := saysOf(text)
+	s := saysOf(text, r.judged)
 	if s.level == "" && l.source != "" && l.log == nil {
-		if whole := saysOf(l.raw); whole.level != "" {
+		if whole := saysOf(l.raw, r.judged); whole.level != "" {
 			s = whole
 		}
 	}
 	choice := s.level == "" && s.message != nil && s.message.Level == messages.Choice
 	if s.nothing() || choice && r.cur == nil { // a choice alone makes no log
-		return
+		return false
 	}
 	if l.log == nil {
 		r.run(l).keepLine(l, s, text, l.raw)
 	} else { // what another process had written before the entry
 		r.run(l).keepLine(l, s, text, text)
 	}
+	return true
 }
 
 // room requests the bytes of what is about to be kept.

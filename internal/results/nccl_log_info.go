@@ -17,19 +17,10 @@ var (
 	logNVLS      = pattern(`, (\d+) nvls channels`)
 	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logAbort     = pattern(`(?i)\babort (?:start|complete|called)\b`)
 	logAllRanks  = pattern(`\bnRanks (\d+)\b`)
 	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
-
-// infoSignList are parts of the INFO lines that rules search for, besides those that have a field of their own.
-var infoSignList = []string{
-	"GDR", "GPU Direct", "peer memory", "peermem", "peer_mem", "DMA-BUF", "DMA_BUF", "Dmabuf", "P2P is disabled", "Could not enable P2P", "No device found",
-	"libibverbs", "topology file", "XML", "max_link_speed", "is not a PCI device", "Failed", "failed", "Call to ", "timeout", "Timeout", "timed out", "refused",
-	"Connection reset", "isabled", "NUMA", "iommu", "multicast", "MNNVL", "NET/OFI", "NET/Plugin", "NET/gIB", "NET/FasTrak", "Selected Provider",
-	"Connected all rings", "Abort", "abort", "Error", "error", "Could not find real path", "closed by", "adjust", "NVLink", "mismatch",
-}
-
-var infoSigns = signs(infoSignList, false)
 
 // info reads an INFO line. Those of which a log has millions come first.
 func (g *logRun) info(l line) {
@@ -83,7 +74,7 @@ func (g *logRun) facts(l line, text string) {
 		g.adapters(l, text)
 	case strings.HasPrefix(text, "Using network "):
 		g.network(l.log.host, strings.TrimPrefix(text, "Using network "))
-	case strings.HasPrefix(text, "NET/Plugin"), strings.HasPrefix(text, "Assigned NET plugin "):
+	case strings.HasPrefix(text, "NET/Plugin"), strings.HasPrefix(text, "Assigned NET plugin "), strings.HasPrefix(text, "Plugin Path : "):
 		g.plugin(l.log.host, text)
 	case strings.Contains(text, "nranks ") || strings.Contains(text, "nRanks "):
 		g.rank(l, text)
@@ -91,12 +82,8 @@ func (g *logRun) facts(l line, text string) {
 			return
 		}
 	}
-	s := l.log.says()
-	switch {
-	case !s.nothing():
+	if s := l.log.says(); !s.nothing() {
 		g.keepLine(l, s, text, entryText(l))
-	case infoSigns().in(text):
-		g.keepInfo(l, text, s.message)
 	}
 }
 

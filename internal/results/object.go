@@ -25,14 +25,17 @@ type objectReader struct {
 	found   []fabric.Result
 	held    []line // of the open object, that speak of a fault: of no account if the object is ours
 	foreign []line // of objects of other programs
-	begun   bool   // a line that is not blank was read
-	list    bool   // the file is a list of objects
-	open    bool
-	start   int
-	text    []byte
-	depth   int
-	quoted  bool
-	escape  bool
+	lines   int    // of the open object that are not blank
+	// unclaimed are the lines of objects of other programs, since they were last taken.
+	unclaimed int
+	begun     bool // a line that is not blank was read
+	list      bool // the file is a list of objects
+	open      bool
+	start     int
+	text      []byte
+	depth     int
+	quoted    bool
+	escape    bool
 }
 
 // beginsObject reports whether a line begins a JSON object. "{ a }" in source code does not.
@@ -72,7 +75,14 @@ func (r *objectReader) read(l line) (taken bool, err error) {
 		l.raw, l.text, l.log = strings.Clone(l.raw), strings.Clone(l.raw), nil
 		r.held = append(r.held, l)
 	}
-	return true, r.collect(l)
+	if text != "" {
+		r.lines++
+	}
+	if err := r.collect(l); err != nil {
+		r.abandon()
+		return true, err
+	}
+	return true, nil
 }
 
 // maxHeld bounds the lines of an object that are kept until it is known whose it is.
@@ -82,6 +92,7 @@ const maxHeld = 64
 func (r *objectReader) abandon() {
 	r.open = false
 	r.foreign, r.held = append(r.foreign, r.held...), nil
+	r.unclaimed, r.lines = r.unclaimed+r.lines, 0
 }
 
 // others returns the lines of objects of other programs that speak of a fault, each once.
@@ -177,7 +188,7 @@ func (r *objectReader) close(whole bool) error {
 			return err
 		}
 		found.Line = o.line
-		r.found, r.held = append(r.found, found), nil
+		r.found, r.held, r.lines = append(r.found, found), nil, 0
 		return nil
 	}
 	r.abandon()

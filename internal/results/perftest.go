@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // perftest reads the output of ib_write_bw and related tests (src/perftest_parameters.c of linux-rdma/perftest), of
@@ -74,7 +75,7 @@ func (r *perftest) read(l line) bool {
 	if r.gpuMemory(text) {
 		return true
 	}
-	if r.error(l, text) {
+	if r.error(l, text) || r.address(l, text) {
 		return true
 	}
 	if r.cur == nil {
@@ -182,6 +183,20 @@ func (r *perftest) gpuMemory(text string) bool {
 	return true
 }
 
+// zeroGID is how perftest prints the GID of an end that has none, byte by byte.
+var zeroGID = "GID: " + strings.TrimSuffix(strings.Repeat("00:", 16), ":")
+
+// address takes the lines about both ends. A GID of zeros, which no RoCE port sends from, is kept as a warning.
+func (r *perftest) address(l line, text string) bool {
+	if r.cur == nil || !strings.HasPrefix(text, "GID: ") && !strings.HasPrefix(text, "local address: ") && !strings.HasPrefix(text, "remote address: ") {
+		return false
+	}
+	if text == zeroGID && r.cur.run.LinkType != "IB" && len(r.cur.run.Errors) == 0 {
+		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text), Level: fabric.LineWarning})
+	}
+	return true
+}
+
 // error keeps an error message of perftest: one whose beginning is known here, or any of the catalogue within a run.
 // Without a run before it, it is a result of its own.
 func (r *perftest) error(l line, text string) bool {
@@ -202,6 +217,9 @@ func (r *perftest) error(l line, text string) bool {
 	const most = 16 // errors of a run
 	if len(r.cur.run.Errors) < most {
 		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text), Level: fabric.LineError, Message: said{message: m}.id()})
+	}
+	if n < 0 && m.Level != messages.Fatal {
+		return true // the run goes on
 	}
 	r.failed = true
 	r.cur.rows, r.cur.headed = false, true

@@ -8,6 +8,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -15,7 +19,7 @@ import (
 // format is one kind of content of a file. It reads lines, JSON objects or the whole text.
 type format struct {
 	name string // name in error messages
-	sign string // how it is recognised
+	sign string // how it is recognised, for readers of this list
 
 	lines func(*budget) lineReader
 
@@ -51,39 +55,77 @@ type lineReader interface {
 	results() []fabric.Result
 }
 
-// Read returns the results in r, in the order in which they begin. name is the file in errors and results.
-// An input that is empty, binary or of an unknown format is an error that lists the known formats; so is
-// a table or observation file with a mistake in it, with its position. Lines longer than 1 MiB are cut, with a
-// note in the result; results beyond the limits of this package are left out, with a note in the last one.
+// Line is a line of a file that no result claims.
+type Line struct {
+	Number int
+	Host   string   // whose line it is, where a prefix shows it
+	Texts  []string // as in the file, then without one prefix after the other of launchers and log services
+}
+
+// Claim is asked about each line that no result claims, in their order: does it belong to something else that was
+// recognised? searched reports whether messages of programs are looked for in it all the same, as in a log of the
+// kernel. taken is set where a result claimed the line, which ends what went before.
+type Claim func(l Line, taken bool) (claimed, searched bool)
+
+// Content is what was read of a file. Source.Error is set where it could not be read, or not whole: the results that were
+// found are returned all the same.
+type Content struct {
+	Results []fabric.Result
+	Source  fabric.Source
+	NotText bool // it is empty or binary: the error of the source says how
+}
+
+// Read returns the results in r, as Scan does, with the error of the source.
 func Read(name string, r io.Reader) ([]fabric.Result, error) {
-	in := bufio.NewReaderSize(r, headSize)
+	c := Scan(name, r, nil)
+	if c.Source.Error != "" {
+		return c.Results, fmt.Errorf("%q: %s", name, c.Source.Error)
+	}
+	return c.Results, nil
+}
+
+// Scan returns the results in r, in the order in which they begin, and what became of the lines. name is the file in
+// the results. claim is asked about lines that belong to no result; nil: nothing else is known. A text without results is
+// no error: all of its lines are unclaimed. Content that is empty or binary, and a table or an observation file with a
+// mistake in it, is the error of the source, with its position; everything else in the file is read all the same. Lines
+// longer than 1 MiB are cut, with a note in the result; results beyond the limits of this package are left out, with a
+// note in the last one.
+func Scan(name string, r io.Reader, claim Claim) Content {
+	c := Content{Source: fabric.Source{File: name}}
+	in := bufio.NewReaderSize(decoded(r), headSize)
 	head, err := in.Peek(headSize)
-	if mark := []byte("\xef\xbb\xbf"); bytes.HasPrefix(head, mark) {
-		_, _ = in.Discard(len(mark)) // its content is already peeked
-		head = head[len(mark):]
+	switch why := unreadable(head); {
+	case err != nil && !errors.Is(err, io.EOF):
+		c.Source.Error = err.Error()
+		return c
+	case why != "":
+		c.Source.Error, c.NotText = why, true
+		return c
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%q: %w", name, err)
-	}
-	if why := unreadable(head); why != "" {
-		return nil, fmt.Errorf("%q: %s", name, why)
-	}
-	var found []fabric.Result
 	if f, ok := wholeFormat(head); ok {
-		found, err = readWhole(f, in)
+		c.readWhole(f, in, claim)
 	} else {
-		found, err = readLines(in)
+		c.readLines(in, claim)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", name, err)
+	for i := range c.Results {
+		c.Results[i].File = name
+		if kind := string(c.Results[i].Kind); !slices.Contains(c.Source.Holds, kind) {
+			c.Source.Holds = append(c.Source.Holds, kind)
+		}
 	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("%q: no result found; looked for %s", name, wanted())
+	return c
+}
+
+// fail keeps the first error of a source.
+func (c *Content) fail(err error) {
+	if err != nil && c.Source.Error == "" {
+		c.Source.Error = err.Error()
 	}
-	for i := range found {
-		found[i].File = name
-	}
-	return found, nil
+}
+
+// decoded turns UTF-16 with a byte order mark into UTF-8, and drops the mark of UTF-8.
+func decoded(r io.Reader) io.Reader {
+	return transform.NewReader(r, unicode.BOMOverride(transform.Nop))
 }
 
 // unreadable returns what a file is whose first bytes are not text.
@@ -95,14 +137,38 @@ func unreadable(head []byte) string {
 		return "compressed by gzip: unpack it first"
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return "compressed by zstd: unpack it first"
-	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
-		return "text in UTF-16: convert it to UTF-8 first"
-	case bytes.IndexByte(head[:min(len(head), 8<<10)], 0) >= 0:
-		return "binary: it has a zero byte in its first 8 KiB"
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		return "compressed by xz: unpack it first"
+	case len(bytes.Trim(head, "\x00")) == 0:
+		return "nothing but zero bytes in its first 64 KiB"
+	case isBinary(head[:min(len(head), 8<<10)]):
+		return "binary: its first 8 KiB are not text"
 	case len(bytes.TrimSpace(head)) == 0 && len(head) < headSize:
 		return "only white space"
 	}
 	return ""
+}
+
+// isBinary reports whether bytes are no text. A log may have holes of zeros, which a crash or a rotation leaves, and
+// some bytes of another encoding; a program or a compressed file has control characters everywhere.
+func isBinary(head []byte) bool {
+	// A tenth: Latin-1 text has fewer letters outside ASCII; random bytes are of this kind in three of five cases. One in
+	// a hundred beside zeros: machine code.
+	const most, mostWithZeros = 10, 100
+	zeros, odd, rest := 0, 0, head
+	for len(rest) > 0 {
+		r, size := utf8.DecodeRune(rest)
+		switch {
+		case r == 0:
+			zeros++
+		case r == utf8.RuneError && size == 1 && len(rest) >= utf8.UTFMax: // not a rune that the end cuts
+			odd++
+		case r < ' ' && !strings.ContainsRune("\t\n\r\v\f\b\a\x1b", r), r == 0x7f:
+			odd++
+		}
+		rest = rest[size:]
+	}
+	return odd*most > len(head) || zeros > 0 && odd*mostWithZeros > len(head)-zeros
 }
 
 func wholeFormat(head []byte) (format, bool) {
@@ -114,27 +180,47 @@ func wholeFormat(head []byte) (format, bool) {
 	return format{}, false
 }
 
-func readWhole(f format, in io.Reader) ([]fabric.Result, error) {
+// readWhole reads a text of one format. One with a mistake in it is still searched for messages.
+func (c *Content) readWhole(f format, in io.Reader, claim Claim) {
 	text, err := io.ReadAll(io.LimitReader(in, maxWhole+1))
+	if err == nil && len(text) > maxWhole {
+		err = fmt.Errorf("the %s is larger than %d KiB", f.name, maxWhole>>10)
+	}
+	var found []fabric.Result
+	if err == nil {
+		found, err = f.whole(text)
+	}
 	if err != nil {
-		return nil, err
+		c.fail(err)
+		c.readLines(io.MultiReader(bytes.NewReader(text), in), claim)
+		return
 	}
-	if len(text) > maxWhole {
-		return nil, fmt.Errorf("the %s is larger than %d KiB", f.name, maxWhole>>10)
-	}
-	return f.whole(text)
-}
-
-func readLines(in *bufio.Reader) ([]fabric.Result, error) {
-	b := newBudget()
-	log := newNCCLLog(b)
-	readers := []lineReader{log}
-	for _, f := range formats() {
-		if f.lines != nil {
-			readers = append(readers, f.lines(b))
+	c.Results = found
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			c.Source.Lines++
 		}
 	}
-	objects := &objectReader{budget: b}
+}
+
+// pass is a file that is being read by lines.
+type pass struct {
+	*Content
+	claim   Claim
+	log     *ncclLog
+	readers []lineReader
+	objects *objectReader
+}
+
+func (c *Content) readLines(in io.Reader, claim Claim) {
+	b := newBudget()
+	s := pass{Content: c, claim: claim, log: newNCCLLog(b), objects: &objectReader{budget: b}}
+	s.readers = []lineReader{s.log}
+	for _, f := range formats() {
+		if f.lines != nil {
+			s.readers = append(s.readers, f.lines(b))
+		}
+	}
 	src := newLineSource(in)
 	for {
 		l, err := src.next()
@@ -142,39 +228,69 @@ func readLines(in *bufio.Reader) ([]fabric.Result, error) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			c.fail(err)
+			break
 		}
 		if l.cut {
 			if b.cut++; b.cut == 1 {
 				b.firstCut = l.number
 			}
 		}
-		taken, err := objects.read(l)
-		if err != nil {
-			return nil, err
-		}
-		for _, other := range objects.others() {
-			log.rest(other)
-		}
-		if taken {
-			continue
-		}
-		if !slices.ContainsFunc(readers, func(r lineReader) bool { return r.read(l) }) {
-			log.rest(l)
-		}
+		s.line(l)
 	}
-	if err := objects.end(); err != nil {
-		return nil, err
-	}
-	for _, other := range objects.others() {
-		log.rest(other)
-	}
-	found := objects.found
-	for _, r := range readers {
+	c.fail(s.objects.end())
+	s.foreign()
+	found := s.objects.found
+	for _, r := range s.readers {
 		found = append(found, r.results()...)
 	}
 	slices.SortStableFunc(found, func(a, b fabric.Result) int { return a.Line - b.Line })
-	return b.note(dropVersionOnly(found)), nil
+	c.Results = append(c.Results, b.note(dropVersionOnly(found))...)
+}
+
+// line offers a line to each reader, then to the tools, then to the messages.
+func (s *pass) line(l line) {
+	blank := strings.TrimSpace(l.raw) == ""
+	if !blank {
+		s.Source.Lines++
+	}
+	taken, err := s.objects.read(l)
+	s.fail(err)
+	s.foreign()
+	taken = taken || slices.ContainsFunc(s.readers, func(r lineReader) bool { return r.read(l) })
+	claimed, searched := s.offer(l, taken)
+	if taken || blank || claimed && !searched {
+		return
+	}
+	if known := s.log.rest(l); !known && !claimed && l.log == nil && !isFurniture(l.text) {
+		s.unclaimed(l)
+	}
+}
+
+func (s *pass) offer(l line, taken bool) (claimed, searched bool) {
+	if s.claim == nil {
+		return false, false
+	}
+	return s.claim(Line{Number: l.number, Host: l.host, Texts: l.texts[:l.depth+1]}, taken)
+}
+
+// foreign searches the objects of other programs for messages. Their lines are unclaimed.
+func (s *pass) foreign() {
+	for _, other := range s.objects.others() {
+		s.log.rest(other)
+	}
+	s.Source.Unclaimed += s.objects.unclaimed
+	s.objects.unclaimed = 0
+}
+
+// mostSamples is how many of the lines that nobody claims are kept of a file.
+const mostSamples = 20
+
+func (s *pass) unclaimed(l line) {
+	s.Source.Unclaimed++
+	if len(s.Source.Samples) < mostSamples {
+		s.Source.Samples = append(s.Source.Samples, fabric.LogLine{Line: l.number, Text: keep(l.raw), Host: strings.Clone(l.host), Rank: l.rank})
+	}
 }
 
 // dropVersionOnly leaves out a log with nothing but the version of the library, which the tables have
@@ -187,12 +303,4 @@ func dropVersionOnly(found []fabric.Result) []fabric.Result {
 		log, ok := r.Content.(*fabric.NCCLLog)
 		return ok && saysVersionOnly(log)
 	})
-}
-
-func wanted() string {
-	var signs []string
-	for _, f := range formats() {
-		signs = append(signs, fmt.Sprintf("%s (%s)", f.name, f.sign))
-	}
-	return strings.Join(signs, "; ")
 }

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/diagnose"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/pipeline"
+)
+
+// judgedInText are the rules whose failure a part of a host's facts can show: each judges a value that stands in the text. A
+// rule that fails because something is absent, such as a module or a GPU, says nothing of a text that was cut.
+func judgedInText() []string {
+	return []string{
+		"link-up", "nic-equal", "provider-abi", "port-state", "sm-lid", "port-lid", "rdma-mtu", "fec",
+		"pcie-link", "pcie-port-rate", "pcie-payload", "read-request", "relaxed-ordering", "acs", "iommu-mode", "memlock",
+		"kernel-log-pcie", "kernel-log-aer", "kernel-log-gpu", "kernel-log-nic",
+		"mtu-equal", "firmware-equal", "port-rate", "gid-index-equal", "gpu-driver-equal", "gpu-firmware-equal", "kernel-equal",
+	}
+}
+
+// failuresIn returns what fails in facts that are parts of what hosts have. Hosts that the text names are compared with
+// each other; a second reading and one without a name stand by themselves.
+func failuresIn(ctx context.Context, found []facts.TextFacts) ([]fabric.Finding, error) {
+	var named []*fabric.Facts
+	var groups [][]*fabric.Facts
+	for _, f := range found {
+		if f.Named && !f.Again {
+			named = append(named, f.Facts)
+		} else {
+			groups = append(groups, []*fabric.Facts{f.Facts})
+		}
+	}
+	if len(named) > 0 {
+		groups = append([][]*fabric.Facts{named}, groups...)
+	}
+	judged := judgedInText()
+	var failures []fabric.Finding
+	for _, group := range groups {
+		_, err := pipeline.Check(ctx, pipeline.Checked{At: now()}, pipeline.All(group), func(f fabric.Finding) {
+			if f.Status == fabric.Fail && slices.Contains(judged, f.ID) {
+				failures = append(failures, f)
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return failures, nil
+}
+
+// hardwareIn returns what the outputs of tools say of the machines, as far as they agree: the GPU and its number where
+// all of them were listed, the rate and kind of the active ports, and their number likewise.
+func hardwareIn(known diagnose.Machines, found []facts.TextFacts) fabric.Hardware {
+	var hw fabric.Hardware
+	var gpus, gpuCounts, nicCounts, rates, nets agreed
+	for _, f := range found {
+		for _, g := range f.Facts.GPUs {
+			gpus.add(gpuID(known, g.Name))
+		}
+		if n := len(f.Facts.GPUs); n > 0 && (f.Whole["nvidia-smi"] || f.Whole["nvidia-smi -q"]) {
+			gpuCounts.add(n)
+		}
+		rate, ports := fastestPorts(f.Facts)
+		if ports == nil {
+			continue
+		}
+		rates.add(rate)
+		for _, p := range ports {
+			nets.add(map[string]string{"InfiniBand": "ib", "Ethernet": "roce"}[p.LinkLayer])
+		}
+		if f.Whole["ibstat"] || f.Whole["ibv_devinfo"] || f.Whole["ibstatus"] {
+			nicCounts.add(len(ports))
+		}
+	}
+	hw.GPU, _ = gpus.one().(string)
+	hw.GPUsPerNode, _ = gpuCounts.one().(int)
+	hw.NICsPerNode, _ = nicCounts.one().(int)
+	hw.NICGbps, _ = rates.one().(float64)
+	hw.Net, _ = nets.one().(string)
+	return hw
+}
+
+// agreed is a value that all of several sources give; where two differ there is none.
+type agreed struct{ values []any }
+
+func (a *agreed) add(v any) {
+	if v != "" && !slices.Contains(a.values, v) {
+		a.values = append(a.values, v)
+	}
+}
+
+func (a *agreed) one() any {
+	if len(a.values) != 1 {
+		return nil
+	}
+	return a.values[0]
+}
+
+// fastestPorts returns the active ports at the highest rate of a host: those of the fabric. Ports of management are
+// slower.
+func fastestPorts(f *fabric.Facts) (rate float64, ports []fabric.Port) {
+	for _, h := range f.HCAs {
+		for _, p := range h.Ports {
+			if p.State != "ACTIVE" || p.RateGbps == nil || *p.RateGbps < rate {
+				continue
+			}
+			if *p.RateGbps > rate {
+				rate, ports = *p.RateGbps, nil
+			}
+			ports = append(ports, p)
+		}
+	}
+	return rate, ports
+}
+
+// gpuID is the id of a GPU in the catalog by the name that its driver gives: NVIDIA H100 80GB HBM3. Empty: unknown. A
+// card of PCIe is another part than that of the same name on a board.
+func gpuID(known diagnose.Machines, name string) string {
+	words := slices.DeleteFunc(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' || r == '_' || r == '/' }), func(w string) bool {
+		return slices.Contains([]string{"nvidia", "amd", "tesla", "instinct"}, w)
+	})
+	for _, form := range []string{"pcie", "nvl"} {
+		if slices.Contains(words, form) {
+			return known.GPU(words[0] + "-" + form)
+		}
+	}
+	for n := len(words); n > 0; n-- {
+		if id := known.GPU(strings.Join(words[:n], "-")); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// withSeen adds what tools show to what is stated, where neither that nor a result of the call says it. A machine's name
+// says all of it.
+func withSeen(stated, seen fabric.Hardware, found []fabric.Result) fabric.Hardware {
+	if stated.Machine != "" {
+		return stated
+	}
+	for _, r := range found {
+		var own *fabric.Hardware
+		switch c := r.Content.(type) {
+		case *fabric.Table:
+			own = c.Hardware
+			if len(c.Devices) > 0 {
+				seen.GPU = "" // the banner names it
+			}
+		case *fabric.Observations:
+			own = &c.Hardware
+		}
+		if own != nil && (own.Machine != "" || own.GPU != "" || own.NICsPerNode != 0 || own.NICGbps != 0) {
+			return stated
+		}
+	}
+	return withFlags(seen, stated)
+}

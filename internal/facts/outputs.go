@@ -1,0 +1,195 @@
+package facts
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Outputs finds the output of tools in texts that hold anything: what a person pasted behind the prompts of a shell, a
+// log with dmesg at its end, a folder with a file per command. It is for one call and one goroutine.
+type Outputs struct {
+	sets   []*outputSet
+	byHost map[string]*outputSet // the set in which the outputs of a host are gathered
+
+	file    string
+	folder  string // whose outputs a file has where nothing else says it
+	prompt  string // host of the last prompt
+	command string // of the last prompt
+	holds   []string
+
+	open  *outputForm
+	into  *outputSet
+	depth int    // of the prefixes that the open output has
+	head  string // line that began a part of it: a device
+}
+
+// outputSet is what tools printed on a host, once. A second reading of the same device is a set of its own: it may be of
+// another time, and where no name is given of another host.
+type outputSet struct {
+	host  string
+	named bool // a prompt or a prefix names the host
+	again bool // not the first of its host
+	texts map[string]*strings.Builder
+	heads map[string]bool
+	whole map[string]bool // tools whose command lists all devices
+}
+
+// NewOutputs starts an empty collection.
+func NewOutputs() *Outputs { return &Outputs{byHost: map[string]*outputSet{}} }
+
+// File begins a file. folder is the name of the folder that it lies in, which people call like the host; empty: none.
+func (o *Outputs) File(name, folder string) {
+	o.file, o.folder, o.prompt, o.command, o.holds = name, folder, "", "", nil
+	o.end()
+}
+
+// Holds are the tools whose outputs were found in the file so far.
+func (o *Outputs) Holds() []string { return o.holds }
+
+func (o *Outputs) end() { o.open, o.into = nil, nil }
+
+// Line takes a line of the file. host printed it, where a prefix says so; texts are the line as it stands there, then
+// without one prefix after the other. taken says that it belongs to something else, which ends an output. searched says
+// of a line that was claimed that messages of programs may stand in it.
+func (o *Outputs) Line(host string, texts []string, taken bool) (claimed, searched bool) {
+	whole := texts[len(texts)-1]
+	switch {
+	case taken:
+		o.end()
+		return false, false
+	case strings.TrimSpace(whole) == "":
+		return true, false // between devices
+	}
+	if o.open != nil && o.depth < len(texts) {
+		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line) {
+			return true, o.add(host, line)
+		}
+	}
+	for depth, line := range texts {
+		if form := beginningForm(line); form != nil {
+			o.open, o.depth, o.into = form, depth, nil
+			return true, o.add(host, line)
+		}
+	}
+	o.end()
+	return o.shell(whole), false
+}
+
+// anotherBegins reports whether the output of another tool begins inside one that takes nearly any line.
+func (o *Outputs) anotherBegins(line string) bool {
+	if strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") {
+		return false
+	}
+	form := beginningForm(line)
+	return form != nil && form.tool != o.open.tool
+}
+
+// add keeps a line of the open output.
+func (o *Outputs) add(host, line string) (searched bool) {
+	form := o.open
+	if form.begins(line) {
+		o.into = o.setFor(host, form, line)
+	}
+	if o.into == nil {
+		o.into = o.setFor(host, form, line)
+	}
+	if !slices.Contains(o.holds, form.tool) {
+		o.holds = append(o.holds, form.tool)
+	}
+	if form.reader != "" {
+		text := o.into.texts[form.reader]
+		if text == nil {
+			text = &strings.Builder{}
+			o.into.texts[form.reader] = text
+		}
+		if text.Len() <= maxToolText { // one that is longer is an error of its reader
+			text.WriteString(line)
+			text.WriteByte('\n')
+		}
+	}
+	return form.searched || speaksUp(line)
+}
+
+// setFor is the set of a host that a line belongs to. A line that begins a device which the set has is of a new one.
+func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet {
+	name, named := o.file, false
+	switch {
+	case host != "":
+		name, named = host, true
+	case o.prompt != "":
+		name, named = o.prompt, true
+	case o.folder != "":
+		name = o.folder
+	}
+	head := form.reader + " " + strings.TrimSpace(line)
+	repeats := !form.searched && form.reader != "" && form.begins(line)
+	set := o.byHost[name]
+	if set == nil || repeats && set.heads[head] {
+		const mostSets = 4096 // hosts of one call
+		if len(o.sets) >= mostSets {
+			return &outputSet{texts: map[string]*strings.Builder{}, heads: map[string]bool{}, whole: map[string]bool{}}
+		}
+		again := set != nil
+		set = &outputSet{host: strings.Clone(name), named: named, again: again, texts: map[string]*strings.Builder{}, heads: map[string]bool{}, whole: map[string]bool{}}
+		o.sets = append(o.sets, set)
+		o.byHost[set.host] = set
+	}
+	if repeats {
+		set.heads[strings.Clone(head)] = true
+	}
+	set.whole[form.tool] = set.whole[form.tool] || listsAll(o.command)
+	return set
+}
+
+// shell takes the lines around outputs: prompts, fences of documents, names of commands as headings.
+func (o *Outputs) shell(line string) bool {
+	trimmed := strings.TrimSpace(line)
+	if strings.Trim(trimmed, "`~") == "" && len(trimmed) >= 3 || strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], " ") {
+		return true
+	}
+	if host, command, ok := promptOf(trimmed); ok {
+		if host != "" {
+			o.prompt = strings.Clone(host)
+		}
+		o.command = strings.Clone(command)
+		return true
+	}
+	if isCommand(trimmed) {
+		o.command = strings.Clone(trimmed)
+		return true
+	}
+	return false
+}
+
+// TextFacts are the facts of a host that outputs of tools give. They are a part of what the host has: a device that
+// is not among them may be there.
+type TextFacts struct {
+	Facts *fabric.Facts
+	Named bool            // the text names the host
+	Again bool            // the host has facts before these
+	Whole map[string]bool // tools that were asked for all devices, as far as the command shows
+}
+
+// Facts returns what was found, a set for each host and time, in the order in which they begin.
+func (o *Outputs) Facts() []TextFacts {
+	var out []TextFacts
+	for _, set := range o.sets {
+		texts := make(map[string][]byte, len(set.texts))
+		for tool, text := range set.texts {
+			texts[tool] = []byte(text.String())
+		}
+		if len(texts) == 0 {
+			continue
+		}
+		host := set.host
+		if set.again {
+			host = fmt.Sprintf("%s, again", host)
+		}
+		out = append(out, TextFacts{Facts: FromText(host, texts), Named: set.named, Again: set.again, Whole: maps.Clone(set.whole)})
+	}
+	return out
+}

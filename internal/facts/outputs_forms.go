@@ -1,0 +1,194 @@
+package facts
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// outputForm is how the output of a tool begins and goes on in a text that holds other things too.
+type outputForm struct {
+	tool     string // as people call it
+	reader   string // name of the text for FromText; empty: nothing is read of it
+	begins   func(line string) bool
+	goesOn   func(line string) bool
+	searched bool // messages of programs stand in it
+}
+
+// outputForms are tried in this order. Each beginning is cheap to refuse: all lines that no result claims come here.
+func outputForms() []outputForm {
+	return []outputForm{
+		{tool: "dmesg", reader: "dmesg", begins: isKernelLine, goesOn: isKernelLine, searched: true},
+		{tool: "lspci", reader: "lspci", begins: isLspciHead, goesOn: orIndented(isLspciHead), searched: true},
+		{tool: "lspci -t", begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
+		{tool: "lspci link", begins: isLinkLine, goesOn: isLinkLine, searched: true},
+		{tool: "ip address", reader: "ip address", begins: isIPLink, goesOn: orIndented(isIPLink)},
+		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isIPRule},
+		{tool: "ip route", reader: "ip route", begins: isIPRoute, goesOn: orIndented(isIPRoute)},
+		{tool: "ibv_devinfo", reader: "ibv_devinfo", begins: begins("hca_id:"), goesOn: orIndented(begins("hca_id:"))},
+		{tool: "ibstat", reader: "ibstat", begins: begins("CA '"), goesOn: orIndented(begins("CA '"))},
+		{tool: "ibstatus", reader: "ibstatus", begins: begins(ibstatusHead), goesOn: orIndented(begins(ibstatusHead))},
+		{tool: "rdma link", reader: "rdma link", begins: isRDMALinkLine, goesOn: orIndented(isRDMALinkLine)},
+		{tool: "ibdev2netdev", reader: "ibdev2netdev", begins: isIbdevLine, goesOn: isIbdevLine},
+		{tool: "show_gids", reader: "show_gids", begins: isGIDsHead, goesOn: isGIDsLine},
+		{tool: "ethtool", reader: "ethtool", begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
+		{tool: "ethtool -i", reader: "ethtool -i", begins: begins(ethtoolDriverHead), goesOn: isDriverLine},
+		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},
+		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
+		{tool: "nvidia-smi", reader: "nvidia-smi", begins: isNvidiaTableHead, goesOn: begins("|", "+")},
+		{tool: "nvidia-smi topo", begins: isTopoHead, goesOn: isTopoLine},
+		{tool: "nvidia-smi -L", begins: isGPUListLine, goesOn: orIndented(isGPUListLine)},
+		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", begins: begins("pci.bus_id,"), goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
+		{tool: "rocm-smi", reader: "rocm-smi", begins: isRocmLine, goesOn: func(line string) bool { return isRocmLine(line) || strings.HasPrefix(line, "=====") }},
+		{tool: "modinfo", reader: "modinfo", begins: begins(modinfoHead), goesOn: isModinfoLine},
+		{tool: "lsmod", reader: "lsmod", begins: isLsmodLine, goesOn: isLsmodLine},
+		{tool: "ulimit", reader: "ulimit", begins: isUlimitLine, goesOn: isUlimitLine},
+		{tool: "kernel command line", reader: "cmdline", begins: begins(commandLineHead), goesOn: never},
+		{tool: "uname", reader: "uname", begins: isUnameLine, goesOn: never},
+		{tool: "p2pBandwidthLatencyTest", begins: isP2PLine, goesOn: isP2PMatrix},
+	}
+}
+
+// forms is that list, made once.
+var forms = sync.OnceValue(outputForms)
+
+// beginningForm returns whose output a line begins; nil: nobody's.
+func beginningForm(line string) *outputForm {
+	all := forms()
+	for i := range all {
+		if all[i].begins(line) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+func never(string) bool { return false }
+
+func begins(heads ...string) func(string) bool {
+	return func(line string) bool {
+		return slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(line, head) })
+	}
+}
+
+func orIndented(is func(string) bool) func(string) bool {
+	return func(line string) bool { return line[0] == ' ' || line[0] == '\t' || is(line) }
+}
+
+// isKernelLine knows a line of dmesg, and one of syslog whose program is the kernel.
+func isKernelLine(line string) bool {
+	if strings.HasPrefix(line, "kernel: ") {
+		return true
+	}
+	if line[0] != '[' && line[0] != '<' && !strings.HasPrefix(line, "kern") {
+		return false
+	}
+	_, stamped := logText(line)
+	return stamped
+}
+
+// hexStart reports whether a line begins with two hexadecimal digits, as each PCI address does.
+func hexStart(line string) bool { return len(line) > 8 && isHex(strings.ToLower(line[:2])) }
+
+func isLspciHead(line string) bool {
+	return hexStart(line) && strings.Contains(line[:min(len(line), 16)], ".") && lspciHead.MatchString(line)
+}
+
+func isTreeLine(line string) bool {
+	text := strings.TrimLeft(line, " |")
+	return strings.HasPrefix(text, "+-") || strings.HasPrefix(text, `\-`) || strings.HasPrefix(text, "-[") || text == ""
+}
+
+// isLinkLine knows what grep leaves of lspci -vv: the registers of a link without their device.
+func isLinkLine(line string) bool {
+	text := strings.TrimLeft(line, " \t")
+	return (strings.HasPrefix(text, "LnkSta:") || strings.HasPrefix(text, "LnkCap:")) && strings.Contains(text, "Speed ")
+}
+
+func digitStart(line string) bool { return line[0] >= '0' && line[0] <= '9' }
+
+func isIPLink(line string) bool {
+	return digitStart(line) && strings.Contains(line, ": <") && ipLinkHead.MatchString(line)
+}
+
+func isIPRule(line string) bool {
+	return digitStart(line) && strings.Contains(line, " lookup ") && isRuleLine(line)
+}
+
+func isIPRoute(line string) bool {
+	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) &&
+		strings.Contains(line, " dev ") && isRouteLine(line)
+}
+
+func isRDMALinkLine(line string) bool {
+	return strings.Contains(line, " physical_state ") && isRDMALink(line)
+}
+
+func isIbdevLine(line string) bool {
+	return strings.Contains(line, " ==> ") && ibdev2netdevLine.MatchString(line)
+}
+
+func isDriverLine(line string) bool {
+	return begins(ethtoolDriverHead, "version:", "firmware-version:", "expansion-rom-version:", "bus-info:", "supports-")(line)
+}
+
+func isNvidiaLogLine(line string) bool {
+	return line[0] == ' ' || line[0] == '\t' || line[0] == '=' || strings.HasPrefix(line, "GPU ") || strings.Contains(line, " : ")
+}
+
+func isNvidiaTableHead(line string) bool { return strings.HasPrefix(line, "| NVIDIA-SMI ") }
+
+// topoHead is the first line of nvidia-smi topo -m, whose columns are the devices.
+var topoHead = regexp.MustCompile(`^\s*(?:\x1b\[4m)?GPU0\s+(?:GPU[0-9]+|NIC[0-9]+|mlx[0-9]_[0-9]+|CPU Affinity)`)
+
+func isTopoHead(line string) bool {
+	return strings.Contains(line, "GPU0") && strings.Contains(line, "Affinity") && topoHead.MatchString(line)
+}
+
+func isTopoLine(line string) bool {
+	text := strings.TrimLeft(line, " \t")
+	switch {
+	case begins("GPU", "NIC", "mlx", "Legend:", "bnxt_", "ibp", "roce")(text):
+		return true
+	}
+	return begins("X ", "SYS ", "NODE ", "PHB ", "PXB ", "PIX ", "NV# ")(text) && strings.Contains(text, "=")
+}
+
+func isGPUListLine(line string) bool {
+	return strings.HasPrefix(line, "GPU ") && strings.Contains(line, "(UUID: GPU-")
+}
+
+func isRocmLine(line string) bool {
+	return strings.HasPrefix(line, "GPU[") && rocmLine.MatchString(strings.TrimSpace(line))
+}
+
+func isModinfoLine(line string) bool {
+	key, _, ok := strings.Cut(line, ":")
+	return ok && len(key) < 24 && !strings.Contains(key, " ")
+}
+
+func isP2PLine(line string) bool {
+	return strings.HasPrefix(line, "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]") || isP2PTitle(line)
+}
+
+func isP2PTitle(line string) bool {
+	return strings.Contains(line, "P2P=") && (strings.Contains(line, "Matrix (GB/s)") || strings.Contains(line, "Latency Matrix (us)")) ||
+		strings.HasPrefix(line, "P2P Connectivity Matrix")
+}
+
+// isP2PMatrix knows the titles and the rows of p2pBandwidthLatencyTest of the CUDA samples.
+func isP2PMatrix(line string) bool {
+	text := strings.TrimSpace(line)
+	return isP2PTitle(text) || begins("Device: ", "Device=", `D\D`, "GPU ", "CPU ", "***NOTE", "So you can see", "NOTE: The CUDA Samples")(text) || digitStart(text)
+}
+
+// speaksUp reports whether a line that a tool prints in its ordinary form says that something failed.
+func speaksUp(line string) bool {
+	for _, word := range []string{"ERR!", "Unknown Error", "requires reset", "GPU is lost", "<inactive>", "libibverbs: Warning", "rror: "} {
+		if strings.Contains(line, word) {
+			return true
+		}
+	}
+	return false
+}
