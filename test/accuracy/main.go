@@ -36,7 +36,7 @@ func main() {
 	flag.StringVar(&from.sizing.sizing, "sizing", "../shared/data/sizing", "folder with models, start logs and measured serving")
 	flag.StringVar(&from.sizing.configs, "configs", configs, "folder with configs of quantised copies")
 	flag.StringVar(&from.threads, "threads", "../shared/data/diagnosis-2026-11", "folder with public threads and their answers")
-	flag.StringVar(&from.planted, "planted", "test/accuracy/testdata/planted/tables", "folder with logs of planted faults")
+	flag.StringVar(&from.planted, "planted", "test/accuracy/testdata/planted", "folder with logs of planted faults")
 	flag.StringVar(&from.formats, "formats", "../shared/data/messages", "folder with the formats of programs' messages")
 	rows := flag.String("rows", "", "print every row of the tables whose id begins so")
 	page := flag.String("markdown", "", "write the figures to this file too")
@@ -95,7 +95,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {
 		missed++
 	}
-	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.planted}) {
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, filepath.Join(from.planted, "tables")}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {

@@ -24,7 +24,7 @@ func TestBars(t *testing.T) {
 		gains:   "test/accuracy/testdata/gains.json",
 		sizing:  sizingFolders{sizing: "../shared/data/sizing", configs: configs},
 		formats: "../shared/data/messages",
-		threads: "../shared/data/diagnosis-2026-11", planted: "test/accuracy/testdata/planted/tables",
+		threads: "../shared/data/diagnosis-2026-11", planted: "test/accuracy/testdata/planted",
 	}, "", "")
 	if err != nil {
 		t.Fatal(err)
