@@ -15,7 +15,7 @@ const module = "railwright.dev/railwright/"
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
-	"test/accuracy":  "fabric catalog causes collective diagnose llm messages results serving sizing",
+	"test/accuracy":  "fabric catalog collective diagnose files intake llm pipeline messages results serving sizing",
 
 	"internal/archtest": "",
 
@@ -137,6 +137,28 @@ var (
 	}
 )
 
+// Calls that read files by a name. What the tools of railwright mcp run reads them through files.Files instead, which
+// keeps it below one folder.
+var reads = map[string][]string{
+	"os":            {"Open", "OpenFile", "OpenRoot", "OpenInRoot", "ReadFile", "ReadDir", "Stat", "Lstat", "Readlink", "DirFS"},
+	"path/filepath": {"Walk", "WalkDir", "Glob", "EvalSymlinks"},
+}
+
+// Packages that the tools run, and the files in them that may read by name: those of commands that are no tools.
+var (
+	readByOpener = []string{
+		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
+		"internal/facts", "internal/intake", "internal/intent", "internal/llm", "internal/mcp", "internal/messages", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
+		"internal/pipeline", "internal/plan", "internal/report", "internal/results", "internal/serving", "internal/sizing", "internal/topology",
+	}
+	mayReadByName = []string{
+		"internal/cli/collect.go", "internal/cli/lab.go", "internal/cli/node.go", // collect --root, the hardware of a lab, the far end
+		"internal/cli/page.go",          // looks at a file that --html would replace
+		"internal/facts/captured.go",    // collect --text
+		"internal/messages/coverage.go", // the formats of sources, for make accuracy
+	}
+)
+
 // Who may open which door. Tests may: they run the real programs that judge what is rendered.
 var (
 	mayStart   = []string{"internal/host"}
@@ -153,6 +175,9 @@ func checkDoors(t *tree) (problems []string) {
 		}
 		if !slices.Contains(mayConnect, f.dir) {
 			problems = append(problems, t.uses(f, sockets, "opens sockets: only internal/host and the mesh do")...)
+		}
+		if slices.Contains(readByOpener, f.dir) && !slices.Contains(mayReadByName, f.path) {
+			problems = append(problems, t.uses(f, reads, "reads by name: a tool of railwright mcp must not; use files.Files")...)
 		}
 	}
 	return problems

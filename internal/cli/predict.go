@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +208,7 @@ func (a *app) measured(file string) ([]fabric.Result, error) {
 		return results.Read("standard input", a.stdin)
 	}
 	a.doing("reading %s", fabric.Quote(file))
-	f, err := os.Open(file)
+	f, err := a.files.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("result file: %w", err)
 	}
@@ -232,36 +231,6 @@ func (in *input) hardware() (fabric.Hardware, error) {
 		hw.Machine, hw.NICsPerNode = n.Machine, len(n.NICs)
 	}
 	return hw, nil
-}
-
-// withFlags overrides the values that are set by flags.
-func withFlags(base, flags fabric.Hardware) fabric.Hardware {
-	if flags.Machine != "" {
-		base = fabric.Hardware{Nodes: base.Nodes}
-	}
-	for _, s := range []struct{ to, from *string }{
-		{&base.Machine, &flags.Machine}, {&base.GPU, &flags.GPU}, {&base.Net, &flags.Net}, {&base.NIC, &flags.NIC}, {&base.CPU, &flags.CPU},
-	} {
-		if *s.from != "" {
-			*s.to = *s.from
-		}
-	}
-	for _, n := range []struct{ to, from *int }{
-		{&base.Nodes, &flags.Nodes}, {&base.GPUsPerNode, &flags.GPUsPerNode}, {&base.NICsPerNode, &flags.NICsPerNode},
-	} {
-		if *n.from != 0 {
-			*n.to = *n.from
-		}
-	}
-	for _, n := range []struct{ to, from *float64 }{
-		{&base.NICGbps, &flags.NICGbps}, {&base.Oversubscription, &flags.Oversubscription},
-	} {
-		if *n.from != 0 {
-			*n.to = *n.from
-		}
-	}
-	base.VM = base.VM || flags.VM
-	return base
 }
 
 // parseWorkers reads [MACHINE:]GPUS/NICS, with lists such as 0,1,6-7, and anyN for unknown NICs.

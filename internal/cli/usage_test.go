@@ -108,7 +108,7 @@ func TestCommandMessagesAreOurs(t *testing.T) {
 	var lines []string
 	for _, file := range []string{empty, junk, "/no/such/file", "/", "-"} {
 		for _, c := range []string{"plan -f", "render -d x -f", "check -f", "check --snapshot", "explain", "topo show", "topo lint", "topo lint --fix", "topo show --nccl", "topo show --snapshot", "topo nccl --snapshot", "size", "predict --like", "predict --topo", "predict --snapshot", "predict -f", "report", "diff " + file, "lab up --hardware", "collect --root", "collect --text"} {
-			if file == "-" && strings.HasPrefix(c, "collect") {
+			if file == "-" && strings.HasPrefix(c, "collect") || file == "/" && c == "explain" { // which would read the whole machine
 				continue
 			}
 			lines = append(lines, c+" "+file)

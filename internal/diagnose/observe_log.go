@@ -44,7 +44,7 @@ func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 // message keeps a line whose message the catalogue knows, and how the run went by it.
 func (o *observer) message(line fabric.LogLine, source string) {
 	m, ok := o.catalogued(line)
-	if !ok {
+	if !ok || spark(o.s.hw) && m.Feature == messages.GPUDirect { // GPU and CPU share one memory: GPUDirect RDMA is never used
 		return
 	}
 	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}

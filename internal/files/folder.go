@@ -207,6 +207,25 @@ func (b *Bounded) Abs(name string) (string, error) {
 	return filepath.Join(b.folder.path, rel), nil
 }
 
+// OpenNow is Open, which waits for nobody.
+func (b *Bounded) OpenNow(name string) (fs.File, error) { return b.Open(name) }
+
+// Resolve returns the absolute path without links; one that leads out of the folder is an error.
+func (b *Bounded) Resolve(name string) (string, error) {
+	rel, err := b.inside("resolve", name)
+	if err != nil {
+		return "", err
+	}
+	resolved, err := filepath.EvalSymlinks(filepath.Join(b.folder.resolved, rel))
+	if err != nil {
+		return "", named("resolve", name, err)
+	}
+	if below, err := filepath.Rel(b.folder.resolved, resolved); err != nil || !filepath.IsLocal(below) {
+		return "", named("resolve", name, b.outside())
+	}
+	return resolved, nil
+}
+
 // boundedFile counts what is read.
 type boundedFile struct {
 	fs.File

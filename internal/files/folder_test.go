@@ -86,6 +86,9 @@ func TestInside(t *testing.T) {
 	if path, err := b.Abs("sub"); err != nil || path != filepath.Join(alias, "sub") {
 		t.Errorf("%q, %v", path, err)
 	}
+	if at, err := b.Resolve("near"); err != nil || filepath.Base(at) != "b" {
+		t.Errorf("%q, %v", at, err)
+	}
 	root, err := b.OpenRoot("sub")
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +119,9 @@ func TestOutside(t *testing.T) {
 			}
 			if _, err := b.OpenRoot(name); err == nil {
 				t.Error("opened as a folder")
+			}
+			if at, err := b.Resolve(name); err == nil {
+				t.Errorf("resolved to %q", at)
 			}
 		})
 	}

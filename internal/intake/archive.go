@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -60,10 +61,13 @@ func (o *opener) tar(f file, _ fs.File, depth int) {
 		case tar.TypeReg, tar.TypeGNUSparse:
 			inner.body = &bounded{in: in, o: o}
 			o.content(inner, depth)
-		case tar.TypeSymlink, tar.TypeLink:
-			o.fail(inner, errors.New("is a link, which is not followed"))
+		case tar.TypeLink: // to a member
+		case tar.TypeSymlink:
+			if path.IsAbs(head.Linkname) || !filepath.IsLocal(path.Join(path.Dir(head.Name), head.Linkname)) {
+				o.fail(inner, errLink)
+			}
 		default:
-			o.fail(inner, errors.New("is a device or a pipe, not a file"))
+			o.fail(inner, errNoFile)
 		}
 	}
 }
@@ -87,7 +91,7 @@ func (o *opener) zip(f file, whole fs.File, depth int) {
 		none = false
 		inner := f.member(m.Name)
 		if !m.Mode().IsRegular() {
-			o.fail(inner, errors.New("is a link or a device, not a file"))
+			o.fail(inner, errNoFile)
 			continue
 		}
 		body, err := m.Open()

@@ -5,14 +5,13 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"railwright.dev/railwright/internal/files"
 )
@@ -21,7 +20,7 @@ import (
 // none: it is read as a stream.
 const (
 	maxFiles    = 20000   // of folders and archives: a support archive of a large node has some thousands
-	maxUnpacked = 2 << 30 // bytes that come out of archives: logs of thousands of ranks, packed, are some hundred MiB
+	maxBytes    = 2 << 30 // of all files in folders and archives, unpacked: logs of thousands of ranks are some hundred MiB
 	maxFolders  = 16      // folders inside each other
 	maxArchives = 3       // archives inside each other: node1.tar.gz with logs.tar.gz with log.gz
 	maxInner    = 64 << 20
@@ -39,6 +38,8 @@ type file struct {
 
 // opener walks through the named paths and visits each text in them.
 type opener struct {
+	ctx   context.Context
+	paths []string // that were named
 	files files.Files
 	visit func(file)
 	stdin io.Reader
@@ -46,9 +47,9 @@ type opener struct {
 	full  map[int]bool // paths of which something was left out because of a bound
 }
 
-func newOpener(from files.Files, stdin io.Reader, visit func(file)) *opener {
-	o := &opener{files: from, visit: visit, stdin: stdin, full: map[int]bool{}}
-	o.left.files, o.left.bytes = maxFiles, maxUnpacked
+func newOpener(ctx context.Context, from files.Files, paths []string, stdin io.Reader, visit func(file)) *opener {
+	o := &opener{ctx: ctx, files: from, paths: paths, visit: visit, stdin: stdin, full: map[int]bool{}}
+	o.left.files, o.left.bytes = maxFiles, maxBytes
 	return o
 }
 
@@ -81,23 +82,53 @@ func (o *opener) fail(f file, err error) {
 	o.visit(f)
 }
 
-// regular opens a file. A pipe into which nobody writes is empty: the open does not wait.
+// regular opens a file. A pipe that was named is waited for, until somebody writes into it.
 func (o *opener) regular(f file) {
-	in, err := o.open(f.name)
+	open := o.files.Open
+	if f.inside {
+		open = o.files.OpenNow // a pipe that took the place of a file is not waited for
+	}
+	in, err := open(f.name)
 	if err != nil {
 		o.fail(f, err)
 		return
 	}
 	defer in.Close()
 	f.body = in
-	o.content(f, 0)
+	if !f.inside {
+		o.content(f, 0)
+		return
+	}
+	info, err := in.Stat()
+	switch {
+	case err != nil:
+		o.fail(f, err)
+	case info.Size() == 0: // so are the files of the kernel, some of which have no end
+		o.fail(f, errEmpty)
+	default:
+		o.content(f, 0)
+	}
 }
 
-func (o *opener) open(name string) (fs.File, error) {
-	if info, err := o.files.Stat(name); err == nil && info.Mode()&fs.ModeNamedPipe != 0 && o.files == files.Files(files.Disk{}) {
-		return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// What folders and archives hold beside texts.
+var (
+	errEmpty  = errors.New("empty")
+	errNoFile = errors.New("is a device, a pipe or a socket, not a file")
+	errLink   = errors.New("is a link that leads out, which is not followed")
+)
+
+// leadsInside reports whether a link leads to what is visited itself.
+func (o *opener) leadsInside(link file) bool {
+	root, err := o.files.Resolve(o.paths[link.root])
+	if err != nil {
+		return false
 	}
-	return o.files.Open(name)
+	target, err := o.files.Resolve(link.name)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist) // to nothing
+	}
+	below, err := filepath.Rel(root, target)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // folder visits the files of a folder in the order of their names, then those of folders in it. Links are not followed:
@@ -114,6 +145,9 @@ func (o *opener) folder(f file, depth int) {
 	}
 	var folders []file
 	for _, e := range entries {
+		if o.ctx.Err() != nil {
+			return
+		}
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
@@ -124,9 +158,11 @@ func (o *opener) folder(f file, depth int) {
 		case !o.takes(f.root):
 			return
 		case e.Type()&fs.ModeSymlink != 0:
-			o.fail(inner, errors.New("is a link, which is not followed"))
+			if !o.leadsInside(inner) {
+				o.fail(inner, errLink)
+			}
 		case !e.Type().IsRegular():
-			o.fail(inner, errors.New("is a device, a pipe or a socket, not a file"))
+			o.fail(inner, errNoFile)
 		default:
 			o.regular(inner)
 		}
@@ -165,7 +201,12 @@ const headSize = 512
 
 // content visits a text, or what is packed in it, which its first bytes tell.
 func (o *opener) content(f file, depth int) {
-	in := bufio.NewReaderSize(f.body, 64<<10)
+	whole, _ := f.body.(fs.File)
+	body := f.body
+	if f.inside && whole != nil {
+		body = &bounded{in: body, o: o}
+	}
+	in := bufio.NewReaderSize(body, 64<<10)
 	head, err := in.Peek(headSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		o.fail(f, err)
@@ -179,7 +220,6 @@ func (o *opener) content(f file, depth int) {
 	case depth >= maxArchives:
 		o.fail(f, fmt.Errorf("more than %d archives inside each other", maxArchives))
 	default:
-		whole, _ := f.body.(fs.File)
 		f.body = in
 		unpack(o, f, whole, depth+1)
 	}
@@ -215,10 +255,10 @@ func (o *opener) bzip2(f file, _ fs.File, depth int) {
 	o.content(f, depth)
 }
 
-// errTooLarge is the error of an archive that unpacks to more than is read.
-var errTooLarge = fmt.Errorf("unpacks to more than %d MiB with what was read before: the rest was not read", maxUnpacked>>20)
+// errTooLarge is the error of a file that is in a folder or an archive with more bytes than are read.
+var errTooLarge = fmt.Errorf("more than %d MiB in folders and archives: the rest was not read", maxBytes>>20)
 
-// bounded reads what comes out of archives, all of them together, up to the bound.
+// bounded reads what folders and archives hold, all of them together, up to the bound.
 type bounded struct {
 	in io.Reader
 	o  *opener

@@ -33,7 +33,7 @@ type Open struct {
 // that cannot be read stands in the sources, and in Open where it leaves a verdict open.
 func Read(ctx context.Context, from files.Files, paths []string, stdin io.Reader, doing func(file string)) (*Content, error) {
 	r := &reader{ctx: ctx, doing: doing, roots: make([]root, len(paths)), outputs: facts.NewOutputs()}
-	o := newOpener(from, stdin, r.file)
+	o := newOpener(ctx, from, paths, stdin, r.file)
 	for i, name := range paths {
 		o.path(name, i)
 	}
@@ -105,7 +105,9 @@ func (r *reader) file(f file) {
 	at.files++
 	if f.err != nil {
 		at.absent = errors.Is(f.err, fs.ErrNotExist) && !f.inside
-		at.lose(f.named() + f.err.Error())
+		if !f.inside || !errors.Is(f.err, errEmpty) && !errors.Is(f.err, errNoFile) {
+			at.lose(f.named() + f.err.Error())
+		}
 		r.content.Sources = append(r.content.Sources, fabric.Source{File: f.name, Error: f.err.Error()})
 		return
 	}

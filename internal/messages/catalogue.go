@@ -203,7 +203,8 @@ func (c *Catalogue) ByID(id string) (*Message, bool) {
 }
 
 // Find returns the message that a line is: of those whose fixed parts the line has in order, the one with the most fixed
-// characters; of equals the first. What stands before and after is ignored, so the prefix of a log may be there or not.
+// characters; of equals the first. A line of NCCL's debug log is a message of NCCL, RCCL or a plugin before any other. What
+// stands before and after is ignored, so the prefix of a log may be there or not.
 func (c *Catalogue) Find(line string) (*Message, bool) {
 	i := c.index.find(line)
 	if i < 0 {

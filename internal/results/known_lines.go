@@ -110,10 +110,27 @@ func (e *logEntry) says() said {
 	if at := strings.LastIndex(text, "NCCL WARN "); at >= 0 {
 		text = text[at:]
 	}
-	if m, found := catalogue().Find(text); found {
-		return said{m, levelOf(m, e.level == "WARN" || e.level == "ABORT")}
+	m, found := catalogue().Find(text)
+	switch {
+	case !found:
+		return said{level: entryLevel(e)}
+	case e.level == "INFO" && m.Level != messages.Everyday:
+		return said{m, informed(e.message)}
 	}
-	return said{level: entryLevel(e)}
+	return said{m, levelOf(m, true)}
+}
+
+// informed is the level of a known message of level INFO. NCCL prints as information what it handles itself: a failure that
+// it expects (NOWARN, CUDACHECKIGNORE in its sources), a try that it repeats. It is evidence of what happened and no fault,
+// but for an error that a function returned and for an abort.
+func informed(message string) fabric.LineLevel {
+	switch {
+	case logError().MatchString(message):
+		return fabric.LineError
+	case logAbort().MatchString(message):
+		return fabric.LineWarning
+	}
+	return ""
 }
 
 // copiedLines are the lines that say something of a text that a person copied: of a log every one that speaks of a fault, of

@@ -103,8 +103,18 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the line of a log that has no prefix: the version.
+// bareSetting finds a setting in a line without a prefix: as the library says it, or in a script or command.
+var bareSetting = pattern(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
+
+// bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
+	if strings.Contains(text, "CCL_") {
+		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
+			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
+				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
+			}
+		}
+	}
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
@@ -114,7 +124,7 @@ func (r *ncclLog) bare(l line, text string) {
 
 // rest reads a line that no format claims, of a program around the library: a known message, or a fault in its form. A
 // launcher's prefix may be the name of the program, so the line counts with it too. It reports
-// whether the line says something of the run.
+// whether the line is understood.
 func (r *ncclLog) rest(l line) bool {
 	text := strings.TrimSpace(l.text)
 	if text == "" || r.cur != nil && r.cur.full() {
@@ -128,7 +138,7 @@ func (r *ncclLog) rest(l line) bool {
 	}
 	choice := s.level == "" && s.message != nil && s.message.Level == messages.Choice
 	if s.nothing() || choice && r.cur == nil { // a choice alone makes no log
-		return false
+		return s.message != nil
 	}
 	if l.log == nil {
 		r.run(l).keepLine(l, s, text, l.raw)

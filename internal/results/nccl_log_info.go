@@ -17,6 +17,7 @@ var (
 	logNVLS      = pattern(`, (\d+) nvls channels`)
 	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
+	logAbort     = pattern(`(?i)\babort (?:start|complete|called)\b`)
 	logAllRanks  = pattern(`\bnRanks (\d+)\b`)
 	logNodes     = pattern(`\bnNodes (\d+)\b`)
 )
@@ -73,7 +74,7 @@ func (g *logRun) facts(l line, text string) {
 		g.adapters(l, text)
 	case strings.HasPrefix(text, "Using network "):
 		g.network(l.log.host, strings.TrimPrefix(text, "Using network "))
-	case strings.HasPrefix(text, "NET/Plugin"), strings.HasPrefix(text, "Assigned NET plugin "):
+	case strings.HasPrefix(text, "NET/Plugin"), strings.HasPrefix(text, "Assigned NET plugin "), strings.HasPrefix(text, "Plugin Path : "):
 		g.plugin(l.log.host, text)
 	case strings.Contains(text, "nranks ") || strings.Contains(text, "nRanks "):
 		g.rank(l, text)

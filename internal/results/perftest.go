@@ -75,7 +75,7 @@ func (r *perftest) read(l line) bool {
 	if r.gpuMemory(text) {
 		return true
 	}
-	if r.error(l, text) {
+	if r.error(l, text) || r.address(l, text) {
 		return true
 	}
 	if r.cur == nil {
@@ -180,6 +180,20 @@ func (r *perftest) gpuMemory(text string) bool {
 		return true
 	}
 	r.memory = memory
+	return true
+}
+
+// zeroGID is how perftest prints the GID of an end that has none, byte by byte.
+var zeroGID = "GID: " + strings.TrimSuffix(strings.Repeat("00:", 16), ":")
+
+// address takes the lines about both ends. A GID of zeros, which no RoCE port sends from, is kept as a warning.
+func (r *perftest) address(l line, text string) bool {
+	if r.cur == nil || !strings.HasPrefix(text, "GID: ") && !strings.HasPrefix(text, "local address: ") && !strings.HasPrefix(text, "remote address: ") {
+		return false
+	}
+	if text == zeroGID && r.cur.run.LinkType != "IB" && len(r.cur.run.Errors) == 0 {
+		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text), Level: fabric.LineWarning})
+	}
 	return true
 }
 

@@ -262,7 +262,7 @@ func (s *pass) line(l line) {
 	if taken || blank || claimed && !searched {
 		return
 	}
-	if known := s.log.rest(l); !known && !claimed && l.log == nil {
+	if known := s.log.rest(l); !known && !claimed && l.log == nil && !isFurniture(l.text) {
 		s.unclaimed(l)
 	}
 }

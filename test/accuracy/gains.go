@@ -14,6 +14,7 @@ import (
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pipeline"
 )
 
 // Bar of what is gained by fixing a cause, in percent of the recorded pairs that the model has a number of: within
@@ -153,6 +154,11 @@ func forcedPairs(folder string) (all []pair, err error) {
 // reports whether the bar is met. Pairs of which the model has no number are listed and do not count.
 func gainsReport(w io.Writer, cat *catalog.Catalog, from gainFiles) (ok bool) {
 	fmt.Fprintln(w, "gains: what fixing a cause brings, GB/s; recorded before and after")
+	known, err := pipeline.Knowledge(cat)
+	if err != nil {
+		fmt.Fprintln(w, " ", err)
+		return false
+	}
 	var all tallyOfGains
 	for _, group := range []struct {
 		name  string
@@ -166,7 +172,7 @@ func gainsReport(w io.Writer, cat *catalog.Catalog, from gainFiles) (ok bool) {
 		}
 		var t tallyOfGains
 		for _, p := range pairs {
-			g := judgeGain(modelOf(cat), p)
+			g := judgeGain(known.Predict, p)
 			g.print(w)
 			t.add(g)
 		}

@@ -1,0 +1,31 @@
+package results
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// isFurniture reports whether a line is a part of what a benchmark prints that says nothing of its result: rules, empty
+// comments, and parameters that no reader keeps. It is understood, and nothing more.
+func isFurniture(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return true
+	}
+	if rest, comment := strings.CutPrefix(text, "# "); comment {
+		return strings.HasPrefix(rest, "Using devices") || strings.HasPrefix(rest, "Collective test ")
+	}
+	key, _, pair := strings.Cut(text, " : ")
+	return pair && slices.Contains(perftestParameters(), strings.TrimSpace(key))
+}
+
+// perftestParameters are names that perftest prints before its table (perftest_parameters.c of linux-rdma/perftest), of
+// which no rule takes the value.
+func perftestParameters() []string {
+	return []string{
+		"Dual-port", "Number of qps", "Transport type", "Connection type", "Using SRQ", "TX depth", "RX depth", "Post List", "PCIe relax order", "ibv_wr* API",
+		"CQ Moderation", "CQE Poll Batch", "Mtu", "Link type", "GID index", "Max inline data", "rdma_cm QPs", "Data ex. method", "Outstand reads",
+		"Use ROCm memory", "Use CUDA memory", "Lock-free", "Using DDP", "Using Enhanced Reorder", "Device", "Message size", "Duplex",
+	}
+}
