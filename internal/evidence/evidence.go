@@ -43,6 +43,7 @@ type Setting struct {
 type Measure struct {
 	Seen
 	Shows string // "half-of-the-bound", "one-row-of-pairs-low"
+	From  string // its origin, where messages or other measures show the same; empty: its own
 	About fabric.Subject
 }
 
@@ -59,7 +60,8 @@ type Finding struct {
 // Outcome is how a run ended.
 type Outcome struct {
 	Seen
-	How How
+	How     How
+	Printed bool // a program's message says it, which may be of a try that was repeated otherwise; else a person or a number
 }
 
 // How a run ended. The zero value is unknown.
@@ -121,7 +123,12 @@ func (s Setting) Origin() string { return s.Sign() }
 func (m Measure) Sign() string { return "measure " + m.Shows }
 
 // Origin implements Evidence.
-func (m Measure) Origin() string { return m.Sign() }
+func (m Measure) Origin() string {
+	if m.From != "" {
+		return m.From
+	}
+	return m.Sign()
+}
 
 // Sign implements Evidence.
 func (f Finding) Sign() string {
