@@ -124,7 +124,7 @@ func (r *ncclLog) bare(l line, text string) {
 
 // rest reads a line that no format claims, of a program around the library: a known message, or a fault in its form. A
 // launcher's prefix may be the name of the program, so the line counts with it too. It reports
-// whether the line says something of the run.
+// whether the line is understood.
 func (r *ncclLog) rest(l line) bool {
 	text := strings.TrimSpace(l.text)
 	if text == "" || r.cur != nil && r.cur.full() {
@@ -138,7 +138,7 @@ func (r *ncclLog) rest(l line) bool {
 	}
 	choice := s.level == "" && s.message != nil && s.message.Level == messages.Choice
 	if s.nothing() || choice && r.cur == nil { // a choice alone makes no log
-		return false
+		return s.message != nil
 	}
 	if l.log == nil {
 		r.run(l).keepLine(l, s, text, l.raw)
