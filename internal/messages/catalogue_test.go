@@ -199,3 +199,24 @@ func BenchmarkFindChoice(b *testing.B) {
 		c.Find(line)
 	}
 }
+
+// Whatever a line holds, Cut finds what Find does, takes something away, and ends.
+func FuzzCut(f *testing.F) {
+	c := catalogue(f)
+	for i, m := range c.All() {
+		if i%50 == 0 {
+			f.Add("n0:1:2 [0] NCCL WARN " + m.Match[0])
+		}
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		m, known := c.Find(line)
+		for range 4 {
+			cut, rest, found := c.Cut(line)
+			if cut != m || found != known || found && len(rest) >= len(line) {
+				t.Fatalf("%q is %v, of which %q is left", line, cut, rest)
+			}
+			line = rest
+			m, known = c.Find(line)
+		}
+	})
+}
