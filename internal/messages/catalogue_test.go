@@ -157,7 +157,7 @@ func TestNothingIsFound(t *testing.T) {
 
 func BenchmarkFindNothing(b *testing.B) {
 	c := catalogue(b)
-	line := "node1:1234:1250 [3] NCCL INFO Channel 05/0 : 11[3] -> 19[3] [send] via NET/IB/3/GDRDMA/Shared and what an ordinary line says"
+	line := "INFO 11-22 10:11:12.131 [metrics.py:455] Avg prompt throughput: 12.4 tokens/s, running: 12 reqs, waiting: 3 reqs, KV cache usage: 12.5%"
 	b.SetBytes(int64(len(line)))
 	for b.Loop() {
 		if _, known := c.Find(line); known {
@@ -189,4 +189,34 @@ func TestSettingsAreNoFault(t *testing.T) {
 			}
 		}
 	}
+}
+
+func BenchmarkFindChoice(b *testing.B) {
+	c := catalogue(b)
+	line := "NCCL INFO Connected all rings, use ring PXN 0 GDR 1"
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		c.Find(line)
+	}
+}
+
+// Whatever a line holds, Cut finds what Find does, takes something away, and ends.
+func FuzzCut(f *testing.F) {
+	c := catalogue(f)
+	for i, m := range c.All() {
+		if i%50 == 0 {
+			f.Add("n0:1:2 [0] NCCL WARN " + m.Match[0])
+		}
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		m, known := c.Find(line)
+		for range 4 {
+			cut, rest, found := c.Cut(line)
+			if cut != m || found != known || found && len(rest) >= len(line) {
+				t.Fatalf("%q is %v, of which %q is left", line, cut, rest)
+			}
+			line = rest
+			m, known = c.Find(line)
+		}
+	})
 }

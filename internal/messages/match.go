@@ -41,7 +41,8 @@ type entry struct {
 type pattern struct {
 	message  int // its place in the catalogue
 	parts    []string
-	literals int // weight of the parts together
+	literals int    // weight of the parts together
+	needs    uint64 // characters of the parts: most patterns of a piece need one that the line does not have
 	ofNCCL   bool
 }
 
@@ -88,7 +89,7 @@ func newIndex(all []Message) index {
 	shared := make([]uint16, 1<<setBits) // by hash: how often the patterns have a piece
 	for i, m := range all {
 		for _, text := range m.Match {
-			p := pattern{message: i, parts: parts(text), ofNCCL: slices.Contains(ofNCCL, m.Program)}
+			p := pattern{message: i, parts: parts(text), needs: characters(strings.ReplaceAll(text, "*", "")), ofNCCL: slices.Contains(ofNCCL, m.Program)}
 			for _, part := range p.parts {
 				p.literals += weight(part)
 				for at := range max(len(part)-window+1, 0) {
@@ -153,32 +154,47 @@ func (x *index) find(line string) int {
 
 // search returns the better of a pattern and the best of a line.
 func (x *index) search(line string, best int) int {
-	var w uint64 // the last bytes, as piece has them
+	var w uint64   // the last bytes, as piece has them
+	var has uint64 // characters of the line, once they are needed
 	for i := range len(line) {
 		w = w>>8 | uint64(line[i])<<(8*(window-1))
-		if h := hash(w); x.passes[h>>6]&(1<<(h&63)) != 0 && i+1 >= window {
-			best = x.better(best, line, x.byPiece[w], i+1-window)
+		if h := hash(w); x.passes[h>>6]&(1<<(h&63)) == 0 || i+1 < window {
+			continue
+		}
+		if entries := x.byPiece[w]; entries != nil {
+			if has == 0 {
+				has = characters(line)
+			}
+			best = x.better(best, line, has, entries, i+1-window)
 		}
 	}
 	return best
 }
 
 // better returns the best of a pattern and those entries whose pattern the line has with its piece at a place.
-func (x *index) better(best int, line string, entries []entry, place int) int {
+func (x *index) better(best int, line string, has uint64, entries []entry, place int) int {
 	for _, e := range entries {
 		p := &x.all[e.pattern]
-		if best >= 0 && x.yields(e.pattern, best, line) {
+		if p.needs&^has != 0 || best >= 0 && x.yields(e.pattern, best, line) {
 			continue
 		}
 		from := place - e.at
 		if from < 0 || !strings.HasPrefix(line[from:], p.parts[e.part]) {
 			continue
 		}
-		if inOrder(line[:from], p.parts[:e.part]) && inOrder(line[from:], p.parts[e.part:]) {
+		if inOrder(line[from:], p.parts[e.part:]) && inOrder(line[:from], p.parts[:e.part]) {
 			best = e.pattern
 		}
 	}
 	return best
+}
+
+// characters is a set of the characters of a text: the low six bits of each.
+func characters(text string) (set uint64) {
+	for i := range len(text) {
+		set |= 1 << (text[i] & 63)
+	}
+	return set
 }
 
 // inOrder reports whether a line has all parts one after the other.

@@ -125,9 +125,9 @@ func (e *logEntry) says() said {
 // but for an error that a function returned and for an abort.
 func informed(message string) fabric.LineLevel {
 	switch {
-	case returnedError(message):
+	case strings.Contains(message, " -> ") && returnedError(message):
 		return fabric.LineError
-	case logAbort().MatchString(message):
+	case strings.Contains(message, "bort ") && logAbort().MatchString(message):
 		return fabric.LineWarning
 	}
 	return ""

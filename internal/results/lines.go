@@ -16,8 +16,8 @@ type line struct {
 	log    *logEntry // the line is part of a debug log; text is then what preceded it on the same line
 	cut    bool      // it was longer than maxLine
 
-	texts [mostPrefixes + 1]string // raw, then without one prefix after the other
-	depth int                      // how many prefixes there are
+	behind [mostPrefixes]int32 // how long raw is without one prefix after the other, bytes
+	depth  int                 // how many prefixes there are
 }
 
 // lineSource cuts a stream into lines. It reads blocks, and lines are pieces of them: who keeps one, clones it.
@@ -57,7 +57,6 @@ func (s *lineSource) next() (line, error) {
 	raw, s.rest, s.divided = strings.Cut(raw, "\r") // a progress line that was overwritten may have been a fault
 	text := s.plainText(raw)
 	l := line{number: s.number, raw: text, cut: s.cut && !s.divided}
-	l.texts[0] = text
 	if s.known(text) {
 		l.log = &s.entry
 		return l, nil

@@ -47,8 +47,8 @@ func (s *lineSource) prefixes(l *line) {
 			l.rank = found.rank
 		}
 		rest = after
+		l.behind[l.depth] = int32(len(rest)) // of at most maxLine
 		l.depth++
-		l.texts[l.depth] = rest
 	}
 	l.text = rest
 }

@@ -59,7 +59,7 @@ type lineReader interface {
 type Line struct {
 	Number int
 	Host   string   // whose line it is, where a prefix shows it
-	Texts  []string // as in the file, then without one prefix after the other of launchers and log services
+	Texts  []string // as in the file, then without one prefix after the other of launchers and log services; valid during the call
 }
 
 // Claim is asked about each line that no result claims, in their order: does it belong to something else that was
@@ -210,6 +210,7 @@ type pass struct {
 	log     *ncclLog
 	readers []lineReader
 	objects *objectReader
+	texts   []string // of the line that is offered
 }
 
 func (c *Content) readLines(in io.Reader, claim Claim) {
@@ -271,7 +272,11 @@ func (s *pass) offer(l line, taken bool) (claimed, searched bool) {
 	if s.claim == nil {
 		return false, false
 	}
-	return s.claim(Line{Number: l.number, Host: l.host, Texts: l.texts[:l.depth+1]}, taken)
+	s.texts = append(s.texts[:0], l.raw)
+	for _, n := range l.behind[:l.depth] {
+		s.texts = append(s.texts, l.raw[len(l.raw)-int(n):])
+	}
+	return s.claim(Line{Number: l.number, Host: l.host, Texts: s.texts}, taken)
 }
 
 // foreign searches the objects of other programs for messages. Their lines are unclaimed.
