@@ -47,7 +47,11 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	}
 	observations := make([]*observed, len(results))
 	for i := range results {
-		observations[i] = observe(&results[i], in, runLog(&results[i], results))
+		known := in
+		if known.Hardware.Nodes == 0 && known.PlannedNodes == 0 && results[i].Kind == fabric.NCCLDebugLog {
+			known.Hardware.Nodes = nodesBeside(&results[i], results)
+		}
+		observations[i] = observe(&results[i], known, runLog(&results[i], results))
 		observations[i].fragment = isFragment(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
@@ -56,6 +60,22 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	}
 	followTables(out.Results, observations)
 	return out, nil
+}
+
+// nodesBeside is how many nodes the tables say that stand in the file of a log; 0: they do not, or differ.
+func nodesBeside(r *fabric.Result, results []fabric.Result) int {
+	nodes := 0
+	for _, o := range results {
+		t, ok := o.Content.(*fabric.Table)
+		switch {
+		case !ok || o.File != r.File || t.Nodes == 0:
+		case nodes == 0 || nodes == t.Nodes:
+			nodes = t.Nodes
+		default:
+			return 0
+		}
+	}
+	return nodes
 }
 
 // isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:

@@ -22,18 +22,23 @@ func (s *observed) shortfall(p *point, predict Predictor, faults []Fault) Shortf
 }
 
 // idle are the settings that cost nothing where they are: predicted with and without them, the result is the same, so
-// that they explain no loss.
+// that they explain no loss. Of channels beside tuned sockets the model cannot tell.
 func (s *observed) idle(predict Predictor) map[string]bool {
 	p := s.worst(func(p point) bool {
-		return p.own && p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
+		return p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
 	})
 	if p == nil || predict == nil {
 		return nil
 	}
 	out := map[string]bool{}
+	tuned := socketsPerConnection(s.job.Env)
 	for _, v := range s.settings {
 		name := strings.Replace(v.name, "RCCL_", "NCCL_", 1)
 		f := Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}
+		if tuned && (name == "NCCL_MAX_NCHANNELS" || name == "NCCL_MAX_CTAS") {
+			out[v.name] = true
+			continue
+		}
 		short := s.shortfall(p, predict, []Fault{f})
 		short.Job.Env = withEnv(short.Job.Env, map[string]string{name: v.value})
 		w, err := newWorlds(short)

@@ -23,6 +23,10 @@ func (o *observer) checkLimitingSettings(p point, job Job) {
 			names = append(names, name+"="+job.Env[name])
 		}
 	}
+	if socketsPerConnection(job.Env) {
+		o.doubt("prediction", "several sockets per connection are set: the model has one, and does not know what its channels carry then")
+		return
+	}
 	if len(names) == 0 || p.algorithm != "" && len(names) == 1 {
 		return
 	}
@@ -48,4 +52,10 @@ func (o *observer) checkLimitingSettings(p point, job Job) {
 		slices.Sort(names)
 		o.s.limitedBy = fmt.Sprintf("%s GB/s as the settings allow, %s GB/s without %s", number(p.busbw), number(want), strings.Join(names, " "))
 	}
+}
+
+// socketsPerConnection reports whether settings give each connection over TCP more sockets. The model has one of them, so
+// that it does not know how many channels are enough then.
+func socketsPerConnection(env map[string]string) bool {
+	return env["NCCL_NSOCKS_PERTHREAD"] != "" || env["NCCL_SOCKET_NTHREADS"] != ""
 }

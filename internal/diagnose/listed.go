@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/causes"
+	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -102,7 +104,41 @@ func (s *observed) given() []string {
 	if s.any(func(p point) bool { return len(p.pair) == 2 }) {
 		out = append(out, "pairs")
 	}
+	for _, e := range s.seen {
+		if c, ok := e.(evidence.Contrast); ok {
+			out = append(out, "contrast "+c.What)
+		}
+	}
 	return out
+}
+
+// canRun reports whether a measurement that needs these things can be run as far as the result tells: platforms that
+// nothing speaks of are not there.
+func (s *observed) canRun(needs []string) bool {
+	for _, need := range needs {
+		switch need {
+		case "hypervisor":
+			if !s.virtual() {
+				return false
+			}
+		case "container", "scheduler", "switch":
+			if !s.mentions(need) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// platforms are words by which texts and messages speak of a platform.
+var platforms = map[string]*regexp.Regexp{
+	"container": regexp.MustCompile(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
+	"scheduler": regexp.MustCompile(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
+	"switch":    regexp.MustCompile(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
+}
+
+func (s *observed) mentions(platform string) bool {
+	return slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return platforms[platform].MatchString(e.Where().Text) })
 }
 
 // nextTest is the next thing to do where there is no verdict.

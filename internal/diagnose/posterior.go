@@ -178,5 +178,5 @@ func classOf(seen []evidence.Evidence, run bool) causes.Class {
 	case has[evidence.Slow] || run:
 		return causes.Slow
 	}
-	return causes.Config
+	return causes.AnyClass
 }

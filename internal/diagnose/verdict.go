@@ -29,7 +29,8 @@ func (s *observed) explain(in Input, t *table) fabric.Explained {
 	}
 	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
 	s.fixing(&out, s.headline(out.Verdict), in.Predict)
-	out.Steps = in.Causes.Narrow(class, s.given()...).Next(b.byID(), b.other, nil, 3)
+	spread, other := in.Causes.Spread(class, b.byID(), b.other)
+	out.Steps = in.Causes.Narrow(class, s.given()...).Next(spread, other, s.canRun, 3)
 	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
 		out.Next = s.nextTest()
 	}
@@ -210,7 +211,7 @@ func (p *point) healthyWhy() string {
 // than what people say; nil where there is none.
 func (s *observed) fault(b beliefs, class causes.Class) *belief {
 	top := b.top()
-	if top.probability < surely || !top.own || !top.hard || harmless(top.id) || class == causes.Config && top.probability < likely {
+	if top.probability < surely || !top.own || !top.hard || harmless(top.id) || class == causes.AnyClass && top.probability < likely {
 		return nil
 	}
 	return &top

@@ -29,7 +29,7 @@ const topoTool = "nvidia-smi topo"
 func outputForms() []outputForm {
 	return []outputForm{
 		{tool: "dmesg", reader: "dmesg", begins: isKernelLine, goesOn: isKernelLine, searched: true},
-		{tool: "lspci", reader: "lspci", begins: isLspciHead, goesOn: orIndented(isLspciHead)},
+		{tool: "lspci", reader: "lspci", begins: isLspciHead, goesOn: orIndented(isLspciHead), searched: true},
 		{tool: "lspci -t", begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
 		{tool: grepTool, begins: isLinkLine, goesOn: isLinkLine, searched: true},
 		{tool: "ip address", reader: "ip address", begins: isIPLink, goesOn: orIndented(isIPLink)},

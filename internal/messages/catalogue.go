@@ -115,6 +115,9 @@ var idForm = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
 // problems lists what is wrong in an entry.
 func (m *Message) problems() (found []error) {
+	if m.Outcome != "" && m.Outcome != "hang" {
+		found = append(found, fmt.Errorf("%s: outcome %q: unknown; known: hang", m.ID, m.Outcome))
+	}
 	say := func(format string, args ...any) {
 		found = append(found, fmt.Errorf("%s: %s", m.ID, fmt.Sprintf(format, args...)))
 	}
@@ -203,7 +206,8 @@ func (c *Catalogue) ByID(id string) (*Message, bool) {
 }
 
 // Find returns the message that a line is: of those whose fixed parts the line has in order, the one with the most fixed
-// characters; of equals the first. What stands before and after is ignored, so the prefix of a log may be there or not.
+// characters; of equals the first. A line of NCCL's debug log is a message of NCCL, RCCL or a plugin before any other. What
+// stands before and after is ignored, so the prefix of a log may be there or not.
 func (c *Catalogue) Find(line string) (*Message, bool) {
 	i := c.index.find(line)
 	if i < 0 {

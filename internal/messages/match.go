@@ -42,6 +42,29 @@ type pattern struct {
 	message  int // its place in the catalogue
 	parts    []string
 	literals int // weight of the parts together
+	ofNCCL   bool
+}
+
+// ofNCCL are the programs that write NCCL's debug log. A line of that log is a message of theirs, if it is one of any,
+// however many words it quotes of a library below.
+var ofNCCL = []string{"nccl", "rccl", "aws-ofi-nccl"}
+
+// logged reports whether a line names a level of NCCL's debug log.
+func logged(line string) bool {
+	return strings.Contains(line, "NCCL INFO ") || strings.Contains(line, "NCCL WARN ")
+}
+
+// yields reports whether a pattern of a line gives way to the best so far: to more of its program or more characters, and of
+// equals to the first.
+func (x *index) yields(i, best int, line string) bool {
+	p, b := &x.all[i], &x.all[best]
+	switch {
+	case p.ofNCCL != b.ofNCCL && logged(line):
+		return b.ofNCCL
+	case p.literals != b.literals:
+		return p.literals < b.literals
+	}
+	return i >= best
 }
 
 // parts cuts a pattern at its stars.
@@ -65,7 +88,7 @@ func newIndex(all []Message) index {
 	shared := make([]uint16, 1<<setBits) // by hash: how often the patterns have a piece
 	for i, m := range all {
 		for _, text := range m.Match {
-			p := pattern{message: i, parts: parts(text)}
+			p := pattern{message: i, parts: parts(text), ofNCCL: slices.Contains(ofNCCL, m.Program)}
 			for _, part := range p.parts {
 				p.literals += weight(part)
 				for at := range max(len(part)-window+1, 0) {
@@ -144,7 +167,7 @@ func (x *index) search(line string, best int) int {
 func (x *index) better(best int, line string, entries []entry, place int) int {
 	for _, e := range entries {
 		p := &x.all[e.pattern]
-		if best >= 0 && (p.literals < x.all[best].literals || p.literals == x.all[best].literals && e.pattern >= best) {
+		if best >= 0 && x.yields(e.pattern, best, line) {
 			continue
 		}
 		from := place - e.at

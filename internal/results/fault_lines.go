@@ -21,7 +21,8 @@ type faultForm struct {
 // and not messages, which are in the catalogue: a prefix, a level, a name of an error. What has none of them and speaks of
 // trouble is unknown.
 var faultForms = []faultForm{
-	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL (?:WARN|ABORT|ERROR|FATAL)\b`), true},
+	{"NCCL and RCCL, where the rest of the form is lost", fabric.LineWarning, pattern(`\b[NR]CCL WARN\b`), true},
+	{"NCCL and RCCL, what ends the run", fabric.LineError, pattern(`\b[NR]CCL (?:ABORT|ERROR|FATAL)\b`), true},
 	{"nccl-tests (common.h)", fabric.LineError, pattern(`Test (?:\w+ )?failure\b`), false},
 	{"names of NCCL's results (nccl.h)", fabric.LineError, pattern(`\b[nr]ccl(?:UnhandledCuda|System|Internal|InvalidArgument|InvalidUsage|Remote)Error\b|(?i:\b[nr]ccl (?:error|failure|fatal)\b)|(?i:unhandled (?:cuda|hip|system) error)`), false},
 	{"glog and klog: E or F, month and day, time", fabric.LineError, pattern(`(?:^|[\s\[:])[EF]\d{4} \d\d:\d\d:\d\d\.\d+`), true},
@@ -211,7 +212,7 @@ func entryLevel(e *logEntry) fabric.LineLevel {
 		return warning(e.message)
 	case "INFO":
 		switch {
-		case strings.Contains(e.message, " -> ") && logError().MatchString(e.message):
+		case strings.Contains(e.message, " -> ") && returnedError(e.message):
 			return fabric.LineError
 		case suspicious(e.message) && ofNCCLInfo().MatchString(e.message):
 			return fabric.LineWarning

@@ -150,14 +150,6 @@ observed:
 	}
 }
 
-func TestLaunchedRank(t *testing.T) {
-	for source, want := range map[string]int{"1,5": 5, "prterun-host-12@1,3": 3, "rank7": 7, "12": 12, "": -1, "worker-0": -1, "default3": -1, "pod/x/y": -1} {
-		if got := launchedRank(source); got != want {
-			t.Errorf("%q is rank %d, want %d", source, got, want)
-		}
-	}
-}
-
 // A real run of two healthy GPUs prints nothing that speaks of a fault.
 func TestHealthyRun(t *testing.T) {
 	for _, r := range readFile(t, "../../test/accuracy/testdata/h200x2/nccl-debug-info.txt") {

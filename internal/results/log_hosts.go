@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -63,6 +64,8 @@ func (g *logRun) plugin(host, text string) {
 	switch {
 	case strings.HasPrefix(text, "NET/Plugin"):
 		name = searchedPlugin(text)
+	case strings.HasPrefix(text, "Plugin Path : "): // of the plugin that HPC-X brings (nccl-rdma-sharp-plugins, src/p2p_plugin.c)
+		name = path.Base(strings.TrimSpace(strings.TrimPrefix(text, "Plugin Path : ")))
 	case strings.HasPrefix(text, "Assigned NET plugin "): // NCCL 2.27 and later, also of its own networks
 		name, _, _ = strings.Cut(strings.TrimPrefix(text, "Assigned NET plugin "), " to comm")
 		if slices.Contains(internalNets, name) {

@@ -78,10 +78,8 @@ func (g *logRun) keepLine(l line, s said, message, text string) {
 	if s.message != nil {
 		g.kept.hosts[s.message]++
 	}
-	kept := fabric.LogLine{Line: l.number, Text: keep(text), Level: s.level, Message: s.id(), Host: keepUpTo(from.host, longestHost), Count: 1}
-	if from.rank >= 0 {
-		kept.Rank = &from.rank
-	} else if from.process != "" {
+	kept := fabric.LogLine{Line: l.number, Text: keep(text), Level: s.level, Message: s.id(), Host: keepUpTo(from.host, longestHost), Rank: from.rank, Count: 1}
+	if from.rank == nil && from.process != "" {
 		g.kept.process[at] = from.process
 	}
 	g.log.Lines = append(g.log.Lines, kept)
@@ -117,17 +115,14 @@ func (g *logRun) rankLines() {
 type origin struct {
 	host    string
 	process string // host:pid and device, by which ranks are known; empty: lost
-	rank    int    // -1: unknown
+	rank    *int   // nil: no prefix names it
 }
 
 func originOf(l line) origin {
-	from := origin{rank: launchedRank(l.source)}
-	if l.log != nil {
-		from.host, from.process = l.log.host, processOf(l.log)
-	} else if from.rank < 0 {
-		from.host = l.source
+	if l.log == nil {
+		return origin{host: l.host, rank: l.rank}
 	}
-	return from
+	return origin{host: l.log.host, process: processOf(l.log), rank: l.rank}
 }
 
 // processOf names the GPU of a process: host:pid and the number of the device in it. Its threads write as one.
@@ -136,14 +131,4 @@ func processOf(e *logEntry) string {
 		return ""
 	}
 	return e.thread[:strings.LastIndexByte(e.thread, ':')] + " " + e.device
-}
-
-// launchedRank reads the rank of a launcher's prefix: job and rank of mpirun --tag-output, rank3 of torchrun, 3 of srun -l;
-// -1 where it has none.
-func launchedRank(source string) int {
-	number := strings.TrimPrefix(source[strings.LastIndexByte(source, ',')+1:], "rank")
-	if !isDigits(number) {
-		return -1
-	}
-	return small(number)
 }

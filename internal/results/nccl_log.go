@@ -17,7 +17,10 @@ type ncclLog struct {
 	found  []fabric.Result
 	cur    *logRun
 	line   int // where the log begins
-	judged judgedForms
+
+	helping bool     // a rule of dashes began a help text
+	help    []string // its lines
+	judged  judgedForms
 }
 
 // logRun is what the log of one run contains so far.
@@ -103,8 +106,18 @@ func (r *ncclLog) results() []fabric.Result {
 	return r.found
 }
 
-// bare reads the line of a log that has no prefix: the version.
+// bareSetting finds a setting in a line without a prefix: as the library says it, or in a script or command.
+var bareSetting = pattern(`^((?:NCCL|RCCL)_[A-Z0-9_]+) (?:set by environment|set) to (\S.*?)\.?$|(?:^|\s(?:-x|--env|-e) |\bexport |--env=)((?:NCCL|RCCL)_[A-Z0-9_]+)=("[^"]*"|'[^']*'|\S+)`)
+
+// bare reads lines of a log that have no prefix: the version, and settings that were pasted by themselves.
 func (r *ncclLog) bare(l line, text string) {
+	if strings.Contains(text, "CCL_") {
+		for _, m := range bareSetting().FindAllStringSubmatch(text[:min(len(text), maxLogPath)], maxLogEnv) {
+			if name := cmp.Or(m[1], m[3]); !strings.HasPrefix(name, "NCCL_DEBUG") { // what is printed is no choice of the run
+				r.run(l).env(l.host, name, strings.Trim(cmp.Or(m[2], m[4]), `"'`))
+			}
+		}
+	}
 	if strings.Contains(text, "CCL version") {
 		if m := libraryVersion().FindStringSubmatch(text); m != nil {
 			r.run(l).version("", m[1], m[2])
@@ -120,6 +133,7 @@ func (r *ncclLog) rest(l line) bool {
 	if text == "" || r.cur != nil && r.cur.full() {
 		return false
 	}
+	r.wrapped(l, text)
 	s := saysOf(text, r.judged)
 	if s.level == "" && l.source != "" && l.log == nil {
 		if whole := saysOf(l.raw, r.judged); whole.level != "" {
@@ -136,6 +150,31 @@ func (r *ncclLog) rest(l line) bool {
 		r.run(l).keepLine(l, s, text, text)
 	}
 	return true
+}
+
+// Bounds of a help text.
+const (
+	maxHelpLines = 24
+	helpRule     = "--------------------"
+)
+
+// wrapped looks for messages that are broken into several lines: Open MPI and PRRTE print help between two rules of dashes,
+// 76 columns wide.
+func (r *ncclLog) wrapped(l line, text string) {
+	switch {
+	case !strings.HasPrefix(text, helpRule):
+		if r.helping && len(r.help) < maxHelpLines {
+			r.help = append(r.help, strings.Clone(text))
+		}
+	case !r.helping:
+		r.helping = true
+	default:
+		whole := strings.Join(r.help, " ")
+		r.helping, r.help = len(r.help) == 0, nil // two rules may stand between two texts
+		if s := saysOf(whole, r.judged); s.message != nil && !s.nothing() {
+			r.run(l).keepLine(l, s, whole, whole)
+		}
+	}
 }
 
 // room requests the bytes of what is about to be kept.
