@@ -125,7 +125,7 @@ func (e *logEntry) says() said {
 // but for an error that a function returned and for an abort.
 func informed(message string) fabric.LineLevel {
 	switch {
-	case logError().MatchString(message):
+	case returnedError(message):
 		return fabric.LineError
 	case logAbort().MatchString(message):
 		return fabric.LineWarning
