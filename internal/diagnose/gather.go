@@ -56,7 +56,7 @@ func (s *observed) addFindings(findings []fabric.Finding) {
 		if f.Status == fabric.Fail {
 			text = strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)
 		}
-		s.seen = append(s.seen, evidence.Finding{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
+		s.seen = append(s.seen, evidence.Found{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
 			Seen: evidence.Seen{Source: "check " + f.ID, Text: text}})
 	}
 }

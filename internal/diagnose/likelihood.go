@@ -149,7 +149,7 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 		}
 	case evidence.Setting:
 		return t.setting(e, c)
-	case evidence.Finding:
+	case evidence.Found:
 		switch e.Sign() {
 		case "finding error":
 			return signs{e.Cause: messages.Strong}

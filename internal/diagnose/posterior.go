@@ -151,7 +151,7 @@ func subjectOf(e evidence.Evidence) fabric.Subject {
 	switch e := e.(type) {
 	case evidence.Measure:
 		return e.About
-	case evidence.Finding:
+	case evidence.Found:
 		return e.About
 	case evidence.Asymmetry:
 		if len(e.Without) == 1 {

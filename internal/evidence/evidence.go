@@ -47,8 +47,8 @@ type Measure struct {
 	About fabric.Subject
 }
 
-// Finding is a rule of railwright check that failed or passed.
-type Finding struct {
+// Found is a rule of railwright check that failed or passed.
+type Found struct {
 	Seen
 	Rule   string
 	Cause  fabric.CauseID
@@ -131,7 +131,7 @@ func (m Measure) Origin() string {
 }
 
 // Sign implements Evidence.
-func (f Finding) Sign() string {
+func (f Found) Sign() string {
 	switch {
 	case !f.Failed:
 		return "finding passed"
@@ -143,7 +143,7 @@ func (f Finding) Sign() string {
 }
 
 // Origin implements Evidence.
-func (f Finding) Origin() string { return "finding " + string(f.Cause) }
+func (f Found) Origin() string { return "finding " + string(f.Cause) }
 
 // Sign implements Evidence.
 func (o Outcome) Sign() string { return "outcome " + string(o.How) }
@@ -181,7 +181,7 @@ func Foreign(e Evidence) Evidence {
 	case Measure:
 		e.Own = false
 		return e
-	case Finding:
+	case Found:
 		e.Own = false
 		return e
 	case Outcome:
