@@ -38,7 +38,7 @@ func causesOf(t *testing.T, path string) []fabric.CauseID {
 	return nil
 }
 
-func TestCases(t *testing.T)   { ranking(t, cases, 80, 95) }
+func TestCases(t *testing.T)   { ranking(t, cases, 85, 90) }
 func TestHeldOut(t *testing.T) { ranking(t, heldOut, 90, 96) }
 
 // ranking explains every file of a pattern and holds how often the true cause is first, and among the first three,

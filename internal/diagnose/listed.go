@@ -141,12 +141,13 @@ func (s *observed) mentions(platform string) bool {
 	return slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return platforms[platform].MatchString(e.Where().Text) })
 }
 
-// nextTest is the next thing to do where there is no verdict.
-func (s *observed) nextTest() string {
-	if len(s.needs) > 0 {
-		return fmt.Sprintf("railwright explain FILE again with %s", strings.Join(s.needs, "; "))
-	}
+// nextTest is the next thing to do where there is no verdict: say what is missing, else measure what tells most.
+func (s *observed) nextTest(steps []fabric.Step) string {
 	switch {
+	case len(s.needs) > 0:
+		return fmt.Sprintf("railwright explain FILE again with %s", strings.Join(s.needs, "; "))
+	case len(steps) > 0 && s.unusable == "":
+		return steps[0].Command
 	case s.kind == fabric.NCCLDebugLog:
 		return "run all_reduce_perf -b 8 -e 8G -f 2 with NCCL_DEBUG=INFO and explain its whole output"
 	case s.unusable != "":

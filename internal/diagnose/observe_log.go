@@ -47,6 +47,9 @@ func (o *observer) message(line fabric.LogLine, source string) {
 	if !ok || spark(o.s.hw) && m.Feature == messages.GPUDirect { // GPU and CPU share one memory: GPUDirect RDMA is never used
 		return
 	}
+	if line.Level == "" && (m.Level == messages.Error || m.Level == messages.Fatal) {
+		return // printed as information: the program handled it, and healthy runs print it too
+	}
 	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}
 	o.s.seen = append(o.s.seen, evidence.Message{Seen: seen, ID: m.ID, Feature: string(m.Feature)})
 	if how := outcomeOf(m); how != "" && line.Level != "" { // what a program prints as information it handled itself

@@ -64,6 +64,7 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
 	for _, e := range t.Errors {
+		e.Level = fabric.LineError
 		o.message(e, fmt.Sprintf("line %d", e.Line))
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: t.Test, Value: e.Text})
 	}

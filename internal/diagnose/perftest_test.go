@@ -71,11 +71,11 @@ func TestPerftestFiles(t *testing.T) {
 	}
 }
 
-// Status 12 is a packet that never arrives: the MTU first.
+// Status 12 is a packet that never arrives: the address or the MTU first.
 func TestPerftestStatus12(t *testing.T) {
 	r := explain([]fabric.Result{{Kind: fabric.PerftestOutput, Content: &fabric.Perftest{Test: "ib_write_bw",
 		Errors: []fabric.LogLine{{Line: 20, Text: "Failed status 12: wr_id 0 syndrom 0xa"}}}}}, Input{Hardware: roce400()}).Results[0]
-	if r.Verdict != fabric.VerdictFailed || len(r.Causes) < 2 || r.Causes[0].ID != fabric.CauseMTUMismatch {
+	if r.Verdict != fabric.VerdictFailed || len(r.Causes) < 3 || !slices.Contains(ids(r.Causes)[:3], fabric.CauseMTUMismatch) || !slices.Contains(ids(r.Causes)[:3], fabric.CauseGIDIndex) {
 		t.Errorf("%s %v", r.Verdict, ids(r.Causes))
 	}
 }

@@ -32,8 +32,8 @@ func (s *observed) explain(in Input, t *table) fabric.Explained {
 	s.fixing(&out, s.headline(out.Verdict), in.Predict)
 	spread, other := in.Causes.Spread(class, b.byID(), b.other)
 	out.Steps = in.Causes.Narrow(class, s.given()...).Next(spread, other, s.canRun, 3)
-	if out.Verdict == fabric.VerdictUnknown && (len(s.needs) > 0 || len(out.Steps) == 0) {
-		out.Next = s.nextTest()
+	if out.Verdict == fabric.VerdictUnknown {
+		out.Next = s.nextTest(out.Steps)
 	}
 	out.Notes = s.notes
 	return out

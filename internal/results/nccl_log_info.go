@@ -19,7 +19,7 @@ var (
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
 	// logTried is an error that a try of a network returned: another network is tried then, and what fails for good is
 	// returned by the functions above it too (src/plugin/net.cc).
-	logTried    = pattern(`^(?:src/)?(?:transport/net|plugin/net)[\w/]*\.cc:\d+ -> \d+$`)
+	logTried    = pattern(`^(?:src/)?(?:transport/net_\w+|plugin/net)[\w/]*\.cc:\d+ -> \d+$`)
 	logAbort    = pattern(`(?i)\babort (?:start|complete|called)\b`)
 	logAllRanks = pattern(`\bnRanks (\d+)\b`)
 	logNodes    = pattern(`\bnNodes (\d+)\b`)
