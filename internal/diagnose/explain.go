@@ -53,6 +53,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 		}
 		observations[i] = observe(&results[i], known, runLog(&results[i], results))
 		observations[i].fragment = isFragment(&results[i], results)
+		observations[i].onlyFacts = isEmpty(&results[i]) && len(in.Findings) > 0
 		observations[i].rowsSeen, observations[i].whole = rowsBeside(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
@@ -87,6 +88,12 @@ func rowsBeside(r *fabric.Result, results []fabric.Result) (rows int, ok bool) {
 		}
 	}
 	return rows, ok
+}
+
+// isEmpty reports whether a result is a log without content: it stands for outputs of tools.
+func isEmpty(r *fabric.Result) bool {
+	l, ok := r.Content.(*fabric.NCCLLog)
+	return ok && len(l.Lines)+len(l.Hosts)+len(l.Env)+len(l.Connections)+l.Ranks == 0 && l.Net == ""
 }
 
 // isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:

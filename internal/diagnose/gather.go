@@ -57,14 +57,14 @@ func (s *observed) addFindings(findings []fabric.Finding) {
 			text = strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)
 		}
 		s.seen = append(s.seen, evidence.Found{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
-			Seen: evidence.Seen{Source: "check " + f.ID, Text: text}})
+			Seen: evidence.Seen{Source: "check " + f.ID, Text: text, Own: s.onlyFacts}})
 	}
 }
 
 // addOutcomes says of numbers below their bands that a run is slow.
 func (s *observed) addOutcomes() {
 	if p := s.worst(func(point) bool { return true }); p != nil {
-		s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: p.evidence().Source, Text: p.evidence().Value, Own: p.own}})
+		s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Printed: s.cutShort, Seen: evidence.Seen{Source: p.evidence().Source, Text: p.evidence().Value, Own: p.own}})
 	}
 	for _, b := range s.broken {
 		s.seen = append(s.seen, evidence.Outcome{How: evidence.Crash, Printed: true, Seen: evidence.Seen{Source: b.Source, Text: b.Value, Own: true}})

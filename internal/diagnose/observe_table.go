@@ -63,6 +63,7 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	}
 	if banner := len(t.Devices) > 0 || t.Library != "" || t.Ranks > 0; o.s.kind == fabric.NCCLTests && !t.Complete && banner {
 		// rows that somebody pasted have neither banner nor footer: nothing of a run is missing
+		o.s.cutShort = true
 		o.note("truncated", "the table has no footer: it was cut off, or the run did not end")
 		if planned, err := strconv.ParseInt(t.Config["maximum_bytes"], 10, 64); err == nil && len(t.Rows) > 0 && t.Rows[len(t.Rows)-1].Size < planned {
 			o.doubt("rows", fmt.Sprintf("the table ends at %s of %s and has no footer: the run did not end, or its output was cut", bytesText(t.Rows[len(t.Rows)-1].Size), bytesText(planned)))

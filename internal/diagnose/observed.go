@@ -25,6 +25,8 @@ type observed struct {
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
 	fragment  bool       // of a log: lines without host or rank, and no table beside them
+	cutShort  bool       // the table has a banner and no footer: its run did not end by itself
+	onlyFacts bool       // nothing of a run is at hand, only what tools say of machines
 	rowsSeen  int        // of the tables of this file
 	whole     bool       // the file begins with the banner of a benchmark: it holds all that the run printed
 	copies    int        // of the banner of a table, where each process printed its own

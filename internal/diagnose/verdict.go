@@ -69,6 +69,9 @@ func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, str
 		return fabric.VerdictUnknown, own[i].evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was stated"
 	}
 	fault := s.fault(b, class)
+	if why := s.failedFinding(b); why != "" {
+		return fabric.VerdictDegraded, why
+	}
 	if slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.fromText }) {
 		return s.goodNumbers(own, b, fault, class)
 	}
@@ -206,6 +209,17 @@ func (p *point) healthyWhy() string {
 	default:
 		return fmt.Sprintf("%s: %s us is no more than two adapters and a few switches take", p.source, number(p.us))
 	}
+}
+
+// failedFinding is a rule that fails on what tools say of the machines, where nothing of a run is at hand and it speaks
+// for the most probable cause; empty: there is none.
+func (s *observed) failedFinding(b beliefs) string {
+	for _, w := range b.top().weights {
+		if f, ok := w.evidence.(evidence.Found); ok && s.onlyFacts && f.Failed && b.top().probability >= named {
+			return f.Text
+		}
+	}
+	return ""
 }
 
 // fault is the most probable cause where it is a fault, more likely than not, and this result itself shows it by more

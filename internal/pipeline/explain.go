@@ -12,6 +12,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intake"
 	"railwright.dev/railwright/internal/messages"
+	"railwright.dev/railwright/internal/results"
 )
 
 // Knowledge is what explain knows beside the files: the model, the catalog, messages and causes.
@@ -32,8 +33,9 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 		return nil, err
 	}
 	in.Findings = append(slices.Clone(in.Findings), failures...)
-	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
-	x, err := diagnose.Explain(read.Results, in)
+	found := results.JoinLogs(read.Results)
+	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), found)
+	x, err := diagnose.Explain(found, in)
 	if err != nil {
 		return nil, err
 	}
