@@ -15,7 +15,7 @@ const module = "railwright.dev/railwright/"
 var allowed = map[string]string{
 	"cmd/railwright": "cli",
 	"test/tally":     "",
-	"test/accuracy":  "fabric catalog causes collective diagnose llm messages results serving sizing",
+	"test/accuracy":  "fabric catalog collective diagnose files intake llm pipeline messages results serving sizing",
 
 	"internal/archtest": "",
 

@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/catalog"
-	"railwright.dev/railwright/internal/causes"
-	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/intake"
-	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
@@ -72,18 +68,10 @@ func (a *app) explain(ctx context.Context, o explainOptions) error {
 	if err != nil {
 		return err
 	}
-	failures, err := failuresIn(ctx, read.Facts)
+	x, err := pipeline.Explain(ctx, read, in, now())
 	if err != nil {
 		return err
 	}
-	in.Findings = append(in.Findings, failures...)
-	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
-	x, err := diagnose.Explain(read.Results, in)
-	if err != nil {
-		return err
-	}
-	x.Results = append(x.Results, read.Unknown()...)
-	x.Sources = read.Sources
 	if a.json() {
 		err = report.JSON(a.stdout, x)
 	} else {
@@ -109,14 +97,10 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 	if err != nil {
 		return in, err
 	}
-	if in.Catalogue, err = messages.Load(); err != nil {
-		return in, err
-	}
-	if in.Causes, err = causes.Load(); err != nil {
+	if in, err = pipeline.Knowledge(cat); err != nil {
 		return in, err
 	}
 	in.Env, in.Hardware = env, o.hw
-	in.Predict, in.Machines = predictor(cat), knownMachines{cat}
 	var plan *fabric.Plan
 	if o.file != "" {
 		cluster, err := a.readCluster(o.file)
@@ -128,7 +112,7 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		if err != nil {
 			return in, err
 		}
-		in.Hardware = withFlags(planned, o.hw)
+		in.Hardware = planned.With(o.hw)
 		if o.hw.Nodes == 0 {
 			in.PlannedNodes, in.Hardware.Nodes = in.Hardware.Nodes, 0
 		}
@@ -140,57 +124,4 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 		_, err = pipeline.Check(ctx, pipeline.Checked{Plan: plan, At: now()}, facts.LoadFrom(ctx, a.files, o.snapshots...), func(f fabric.Finding) { in.Findings = append(in.Findings, f) })
 	}
 	return in, err
-}
-
-// knownMachines answers diagnose from the catalog.
-type knownMachines struct{ cat *catalog.Catalog }
-
-// GPU returns the id of a GPU by its short name; empty: unknown.
-func (k knownMachines) GPU(name string) string {
-	id, _, err := k.cat.GPU(name)
-	if err != nil {
-		return ""
-	}
-	return id
-}
-
-// GPUOf returns the id of the GPU of a machine; empty: unknown.
-func (k knownMachines) GPUOf(machine string) string { return k.cat.Machines[machine].GPU }
-
-// With returns the machines with so many of a GPU; 0: with any number. Sorted.
-func (k knownMachines) With(gpu string, perNode int) []string {
-	var ids []string
-	for id, m := range k.cat.Machines {
-		if m.GPU == gpu && (perNode == 0 || int(m.GPUs.Value) == perNode) {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
-// predictor returns what healthy machines would measure. A cluster is built once for the same hardware.
-func predictor(cat *catalog.Catalog) diagnose.Predictor {
-	type built struct {
-		cluster *collective.Cluster
-		err     error
-	}
-	known := make(map[fabric.Hardware]built)
-	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
-		key := hw
-		key.NVLink = nil // two equal pointers are not equal keys
-		b, ok := known[key]
-		if !ok || hw.NVLink != nil {
-			b.cluster, b.err = collective.New(cat, hw)
-			if hw.NVLink == nil {
-				known[key] = b
-			}
-		}
-		if b.err != nil {
-			return nil, b.err
-		}
-		return b.cluster.Predict(collective.Job{
-			Collective: job.Collective, Env: job.Env, Processes: job.Processes, DType: job.DType, Tuning: job.Tuning, Version: job.Version,
-		}, sizes)
-	}
 }

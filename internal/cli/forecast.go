@@ -138,7 +138,7 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 		return nil, errors.New("machines: unspecified: use --machine ID, --gpu G, -f FILE, --like TABLE, --topo XML or --snapshot PATH")
 	}
 	return func(flags fabric.Hardware, env map[string]string) (*collective.Cluster, string, error) {
-		hw := withFlags(base, flags)
+		hw := base.With(flags)
 		if err := checkMachine(cat, hw.Machine, flags); err != nil {
 			return nil, "", err
 		}

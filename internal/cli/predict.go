@@ -233,36 +233,6 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	return hw, nil
 }
 
-// withFlags overrides the values that are set by flags.
-func withFlags(base, flags fabric.Hardware) fabric.Hardware {
-	if flags.Machine != "" {
-		base = fabric.Hardware{Nodes: base.Nodes}
-	}
-	for _, s := range []struct{ to, from *string }{
-		{&base.Machine, &flags.Machine}, {&base.GPU, &flags.GPU}, {&base.Net, &flags.Net}, {&base.NIC, &flags.NIC}, {&base.CPU, &flags.CPU},
-	} {
-		if *s.from != "" {
-			*s.to = *s.from
-		}
-	}
-	for _, n := range []struct{ to, from *int }{
-		{&base.Nodes, &flags.Nodes}, {&base.GPUsPerNode, &flags.GPUsPerNode}, {&base.NICsPerNode, &flags.NICsPerNode},
-	} {
-		if *n.from != 0 {
-			*n.to = *n.from
-		}
-	}
-	for _, n := range []struct{ to, from *float64 }{
-		{&base.NICGbps, &flags.NICGbps}, {&base.Oversubscription, &flags.Oversubscription},
-	} {
-		if *n.from != 0 {
-			*n.to = *n.from
-		}
-	}
-	base.VM = base.VM || flags.VM
-	return base
-}
-
 // parseWorkers reads [MACHINE:]GPUS/NICS, with lists such as 0,1,6-7, and anyN for unknown NICs.
 func parseWorkers(texts []string) (*collective.Placement, error) {
 	p := &collective.Placement{}

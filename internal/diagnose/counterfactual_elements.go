@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -125,6 +127,24 @@ func (l Lanes) payload() float64 {
 	return l.Speed * float64(l.Width) / 8 * code * packets
 }
 
+// Rates of one channel within a node of H100 or H200, GB/s: two H200 reach 21.0, 41.7 and 82.1 with 1, 2 and 4 channels of
+// Simple, and 5.32 and 21.0 with 1 and 4 of LL (test/accuracy/testdata/planted). Of other GPUs none was measured.
+const channelSimple, channelLL = 20.8, 5.28
+
+// channelShare is what a limit on channels leaves of a prediction within a node, beside what the model makes of it.
+func (s state) channelShare(r fabric.PredictionRow) float64 {
+	n, err := strconv.Atoi(strings.TrimSpace(s.env["NCCL_MAX_NCHANNELS"]))
+	hopper := strings.HasPrefix(s.hw.GPU, "h100") || strings.HasPrefix(s.hw.GPU, "h200")
+	if err != nil || n < 1 || s.hw.Nodes != 1 || !hopper {
+		return 1
+	}
+	most := map[string]float64{"Simple": channelSimple, "LL": channelLL}[r.Protocol] * float64(n)
+	if most <= 0 || most >= r.BusBW {
+		return 1
+	}
+	return most / r.BusBW
+}
+
 // unmodelled says what the model lacks to tell what a fault costs; empty: nothing.
 func (w *worlds) unmodelled(i int) string {
 	f := w.faults[i]
@@ -138,6 +158,9 @@ func (w *worlds) unmodelled(i int) string {
 	if alone.otherMachines(healthy) {
 		return ""
 	}
+	if w.Hardware.Net == socketNet && len(f.Settings) > 0 {
+		return w.settings(f) + " over sockets"
+	}
 	with, without := w.world(set(0).with(i)), w.world(0)
 	if with.err == nil && without.err == nil && !sameRates(with, without) {
 		return ""
@@ -148,13 +171,10 @@ func (w *worlds) unmodelled(i int) string {
 	if len(f.Settings) == 0 {
 		return missingNumber(f)
 	}
-	var lacks []string
-	for _, name := range f.Settings {
-		if !plainSetting(name) {
-			lacks = append(lacks, name+"="+w.Job.Env[name])
-		}
+	if !slices.ContainsFunc(f.Settings, func(name string) bool { return !plainSetting(name) }) {
+		return ""
 	}
-	return strings.Join(lacks, ", ")
+	return w.settings(f)
 }
 
 // plainSetting are the settings whose every value the model reads: a prediction that does not change with one says that

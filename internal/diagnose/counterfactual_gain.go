@@ -110,13 +110,27 @@ func (w *worlds) gain(i int) fabric.Gain {
 		return w.measuredWithout(f)
 	case w.deaf[i] != "" && len(f.Settings) > 0:
 		return fabric.Gain{From: w.from, Why: "the model has no " + w.deaf[i]}
-	case w.deaf[i] != "":
+	}
+	if stays := w.unknownStays(fixed); stays != "" {
+		return fabric.Gain{From: w.from, Why: stays}
+	}
+	if w.deaf[i] != "" {
 		return w.ifAlone(i)
 	}
 	if found := w.smallest(fixed); len(found) > 0 {
 		return w.after(found[0], fixed)
 	}
 	return w.partly(i)
+}
+
+// unknownStays says which fault that is in force beyond doubt stays and costs what the model does not know; empty: none.
+func (w *worlds) unknownStays(fixed set) string {
+	for i, d := range w.deaf {
+		if d != "" && w.seen.has(i) && !fixed.has(i) {
+			return fmt.Sprintf("%s stays, and the model has no %s", w.name(w.faults[i]), d)
+		}
+	}
+	return ""
 }
 
 // measuredWithout is the gain of a part that was left out once: what was measured then, with the band of the prediction
@@ -216,6 +230,9 @@ func (w *worlds) pairGain(i, j int) fabric.Gain {
 			return fabric.Gain{From: w.from, Why: "the model has no " + w.deaf[k]}
 		}
 	}
+	if stays := w.unknownStays(both); stays != "" {
+		return fabric.Gain{From: w.from, Why: stays}
+	}
 	for _, must := range []set{both, set(0).with(i), set(0).with(j)} {
 		found := w.smallest(must)
 		if len(found) == 0 {
@@ -262,13 +279,18 @@ func (w *worlds) names(of set) string {
 
 // name is a fault in words: its settings, or its cause, and the hosts where it is.
 func (w *worlds) name(f Fault) string {
-	var settings []string
+	return orWhere(f, orText(w.settings(f), string(f.ID)))
+}
+
+// settings are those of a fault, as they were set.
+func (w *worlds) settings(f Fault) string {
+	var all []string
 	for _, s := range f.Settings {
 		if v, ok := w.Job.Env[s]; ok {
-			settings = append(settings, s+"="+v)
+			all = append(all, s+"="+v)
 		}
 	}
-	return orWhere(f, orText(strings.Join(settings, " "), string(f.ID)))
+	return strings.Join(all, " ")
 }
 
 // orWhere adds the hosts of a fault: a collective goes at the pace of the slowest of them.

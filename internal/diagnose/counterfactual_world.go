@@ -131,7 +131,11 @@ func (w *worlds) predict(s state) world {
 		if strings.Contains(r.Bound.Element, "PCIe") { // of the GPUs: that of NICs is in their rate
 			share = s.lanes
 		}
-		out.rates = append(out.rates, rate{busbw: r.BusBW * share, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: pathOf(r)})
+		path := pathOf(r)
+		if c := s.channelShare(r); c < share {
+			share, path = c, r.Protocol+" over channels"
+		}
+		out.rates = append(out.rates, rate{busbw: r.BusBW * share, low: r.Band[0] * share, high: min(r.Band[1], r.Bound.BusBW) * share, bound: r.Bound.BusBW * share, path: path})
 	}
 	if s.links < 1 {
 		w.fewerLinks(&out, hw, job, s.links)
@@ -200,5 +204,8 @@ func sameSettings() []sameSetting {
 	}
 }
 
-// sockets puts TCP in the place of the network: the catalog's fabric of this id (nccl, src/transport/net_socket.cc).
-func (s *state) sockets() { s.hw.Net, s.hw.NIC = "tcp", "" }
+// socketNet is the catalog's fabric of TCP sockets.
+const socketNet = "tcp"
+
+// sockets puts TCP in the place of the network (nccl, src/transport/net_socket.cc).
+func (s *state) sockets() { s.hw.Net, s.hw.NIC = socketNet, "" }

@@ -25,7 +25,7 @@ func (s *observed) shortfall(p *point, predict Predictor, faults []Fault) Shortf
 // that they explain no loss. Of channels beside tuned sockets the model cannot tell.
 func (s *observed) idle(predict Predictor) map[string]bool {
 	p := s.worst(func(p point) bool {
-		return p.own && p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
+		return p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
 	})
 	if p == nil || predict == nil {
 		return nil

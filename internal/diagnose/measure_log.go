@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/evidence"
@@ -43,8 +45,12 @@ func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
 		}
 	}
 	if socket && l.Nodes != 1 && s.hw.Nodes != 1 {
-		if !strings.EqualFold(s.hw.Net, "tcp") {
+		switch {
+		case strings.EqualFold(s.hw.Net, "tcp"):
+		case s.hasRDMA():
 			show("sockets between nodes", "NET/Socket: NCCL runs on TCP")
+		default:
+			show("sockets where nothing tells of RDMA", "NET/Socket: NCCL runs on TCP, and nothing tells of RDMA devices")
 		}
 		return
 	}
@@ -60,6 +66,21 @@ func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
 	case direct > 0:
 		show("all connections with GDRDMA", fmt.Sprintf("all %d connections over the network have GDRDMA", direct))
 	}
+}
+
+// rdmaWords are names of RDMA devices and of what they are made for.
+var rdmaWords = regexp.MustCompile(`(?i)\b(?:mlx[45]_\w+|bnxt_re\w*|ionic\w*|irdma\w*|rocep\w+|efa|infiniband|roce\w*|connectx|ib\d+\b|hca)`)
+
+// hasRDMA reports whether anything tells that the machines have RDMA devices for the job.
+func (s *observed) hasRDMA() bool {
+	if s.hw.NIC != "" || s.hw.Machine != "" || s.hw.Net != "" && !strings.EqualFold(s.hw.Net, "none") {
+		return true
+	}
+	return slices.ContainsFunc(s.logs, func(l *fabric.NCCLLog) bool { return len(l.HCAs) > 0 || rdmaWords.MatchString(l.Bootstrap) }) ||
+		slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool {
+			_, said := e.(evidence.Setting)
+			return !said && rdmaWords.MatchString(e.Where().Text)
+		})
 }
 
 // subsetOf compares the NICs that NCCL lists with those of a machine.

@@ -49,7 +49,7 @@ func (o *observer) message(line fabric.LogLine, source string) {
 	}
 	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}
 	o.s.seen = append(o.s.seen, evidence.Message{Seen: seen, ID: m.ID, Feature: string(m.Feature)})
-	if how := outcomeOf(m); how != "" {
+	if how := outcomeOf(m); how != "" && line.Level != "" { // what a program prints as information it handled itself
 		o.s.seen = append(o.s.seen, evidence.Outcome{Seen: seen, How: how})
 	}
 }
@@ -57,6 +57,8 @@ func (o *observer) message(line fabric.LogLine, source string) {
 // outcomeOf is how a run went in which a message was printed; empty: the message does not say.
 func outcomeOf(m *messages.Message) evidence.How {
 	switch {
+	case m.Outcome != "":
+		return evidence.How(m.Outcome)
 	case m.Level != messages.Error && m.Level != messages.Fatal:
 		return ""
 	case m.Feature == messages.Bootstrap || m.Feature == messages.Launch || m.Feature == messages.Config || m.Feature == messages.Topology:

@@ -19,3 +19,33 @@ type Hardware struct {
 	VM     bool  `json:"vm,omitempty" yaml:"vm"`         // the GPUs are passed through to a virtual machine
 	NVLink *bool `json:"nvlink,omitempty" yaml:"nvlink"` // false: the GPUs have nothing but PCIe between them
 }
+
+// With returns the hardware with the values of another over its own; a machine takes the place of all that describes one.
+func (h Hardware) With(over Hardware) Hardware {
+	if over.Machine != "" {
+		h = Hardware{Nodes: h.Nodes}
+	}
+	for _, s := range []struct{ to, from *string }{
+		{&h.Machine, &over.Machine}, {&h.GPU, &over.GPU}, {&h.Net, &over.Net}, {&h.NIC, &over.NIC}, {&h.CPU, &over.CPU},
+	} {
+		if *s.from != "" {
+			*s.to = *s.from
+		}
+	}
+	for _, n := range []struct{ to, from *int }{
+		{&h.Nodes, &over.Nodes}, {&h.GPUsPerNode, &over.GPUsPerNode}, {&h.NICsPerNode, &over.NICsPerNode},
+	} {
+		if *n.from != 0 {
+			*n.to = *n.from
+		}
+	}
+	for _, n := range []struct{ to, from *float64 }{
+		{&h.NICGbps, &over.NICGbps}, {&h.Oversubscription, &over.Oversubscription},
+	} {
+		if *n.from != 0 {
+			*n.to = *n.from
+		}
+	}
+	h.VM = h.VM || over.VM
+	return h
+}

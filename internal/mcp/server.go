@@ -51,7 +51,7 @@ All tools only read: they change nothing, start nothing and reach no machine. Co
 // New returns a server for a program.
 func New(c Config) *Server {
 	s := &Server{
-		folder: c.Folder, words: c.Words, runner: c.Run, time: callTime, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		folder: c.Folder, words: remembered(c.Words), runner: c.Run, time: callTime, slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
 		log: slog.New(slog.NewTextHandler(c.Log, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	s.server = sdk.NewServer(&sdk.Implementation{Name: "railwright", Title: "railwright", Version: c.Version}, &sdk.ServerOptions{
@@ -59,6 +59,19 @@ func New(c Config) *Server {
 	})
 	s.addTools(c.Commands)
 	return s
+}
+
+// remembered asks for the words of a flag once: several tools have the same, and some read the catalog.
+func remembered(words func(flag string) []string) func(flag string) []string {
+	known := map[string][]string{}
+	return func(flag string) []string {
+		list, ok := known[flag]
+		if !ok {
+			list = words(flag)
+			known[flag] = list
+		}
+		return list
+	}
 }
 
 // Serve answers a client over two streams until the input or the context ends, which is no error. Calls that run then are

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -46,4 +47,15 @@ func logPrefixes(said string) []string {
 		return []string{"", "node1:1234:1250 [3] ", "[1,3]<stdout>:node1:1234:1250 [3] "}
 	}
 	return []string{"", "node1:1234:1250 [3] transport/file.cc:1 NCCL WARN ", "(Worker pid=1, ip=10.0.0.1) node1:1:2 [0] NCCL WARN "}
+}
+
+// What a program prints is its own message, whatever other programs say in part of the same words. RCCL is built on NCCL.
+func TestFormatsAreOfTheirProgram(t *testing.T) {
+	c := catalogue(t)
+	own := map[string][]string{"nccl": {"nccl"}, "rccl": {"rccl", "nccl"}, "aws-ofi-nccl": {"aws-ofi-nccl"}, "perftest": {"perftest"}}
+	for _, f := range allFormats(t) {
+		if m, known := c.Find(f.Printed()); known && !slices.Contains(own[f.Source], m.Program) {
+			t.Errorf("%q of %s is %s", f.Text, f.Source, m.ID)
+		}
+	}
 }

@@ -212,7 +212,7 @@ func entryLevel(e *logEntry) fabric.LineLevel {
 		return warning(e.message)
 	case "INFO":
 		switch {
-		case strings.Contains(e.message, " -> ") && logError().MatchString(e.message):
+		case strings.Contains(e.message, " -> ") && returnedError(e.message):
 			return fabric.LineError
 		case suspicious(e.message) && ofNCCLInfo().MatchString(e.message):
 			return fabric.LineWarning

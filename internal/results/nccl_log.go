@@ -17,7 +17,10 @@ type ncclLog struct {
 	found  []fabric.Result
 	cur    *logRun
 	line   int // where the log begins
-	judged judgedForms
+
+	helping bool     // a rule of dashes began a help text
+	help    []string // its lines
+	judged  judgedForms
 }
 
 // logRun is what the log of one run contains so far.
@@ -130,6 +133,7 @@ func (r *ncclLog) rest(l line) bool {
 	if text == "" || r.cur != nil && r.cur.full() {
 		return false
 	}
+	r.wrapped(l, text)
 	s := saysOf(text, r.judged)
 	if s.level == "" && l.source != "" && l.log == nil {
 		if whole := saysOf(l.raw, r.judged); whole.level != "" {
@@ -146,6 +150,31 @@ func (r *ncclLog) rest(l line) bool {
 		r.run(l).keepLine(l, s, text, text)
 	}
 	return true
+}
+
+// Bounds of a help text.
+const (
+	maxHelpLines = 24
+	helpRule     = "--------------------"
+)
+
+// wrapped looks for messages that are broken into several lines: Open MPI and PRRTE print help between two rules of dashes,
+// 76 columns wide.
+func (r *ncclLog) wrapped(l line, text string) {
+	switch {
+	case !strings.HasPrefix(text, helpRule):
+		if r.helping && len(r.help) < maxHelpLines {
+			r.help = append(r.help, strings.Clone(text))
+		}
+	case !r.helping:
+		r.helping = true
+	default:
+		whole := strings.Join(r.help, " ")
+		r.helping, r.help = len(r.help) == 0, nil // two rules may stand between two texts
+		if s := saysOf(whole, r.judged); s.message != nil && !s.nothing() {
+			r.run(l).keepLine(l, s, whole, whole)
+		}
+	}
 }
 
 // room requests the bytes of what is about to be kept.

@@ -17,9 +17,12 @@ var (
 	logNVLS      = pattern(`, (\d+) nvls channels`)
 	logPath      = pattern(`^(?:GPU|NET|NIC|NVS|CPU|PCI|GIN)/[0-9A-Fa-f]+(?:-[0-9A-Fa-f]+)* :`)
 	logError     = pattern(`\.(?:cc|cpp|cu|c|h):\d+ -> [1-9]`)
-	logAbort     = pattern(`(?i)\babort (?:start|complete|called)\b`)
-	logAllRanks  = pattern(`\bnRanks (\d+)\b`)
-	logNodes     = pattern(`\bnNodes (\d+)\b`)
+	// logTried is an error that a try of a network returned: another network is tried then, and what fails for good is
+	// returned by the functions above it too (src/plugin/net.cc).
+	logTried    = pattern(`^(?:src/)?(?:transport/net|plugin/net)[\w/]*\.cc:\d+ -> \d+$`)
+	logAbort    = pattern(`(?i)\babort (?:start|complete|called)\b`)
+	logAllRanks = pattern(`\bnRanks (\d+)\b`)
+	logNodes    = pattern(`\bnNodes (\d+)\b`)
 )
 
 // info reads an INFO line. Those of which a log has millions come first.
@@ -326,4 +329,9 @@ func (g *logRun) dump(l line, text string) bool {
 		g.dumping = false
 	}
 	return tree || path || begins || rule
+}
+
+// returnedError reports whether a message is an error that a function of the library returned for good.
+func returnedError(message string) bool {
+	return strings.Contains(message, " -> ") && logError().MatchString(message) && !logTried().MatchString(strings.TrimSpace(message))
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,14 +12,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"railwright.dev/railwright/internal/catalog"
-	"railwright.dev/railwright/internal/causes"
-	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/messages"
-	"railwright.dev/railwright/internal/results"
+	"railwright.dev/railwright/internal/files"
+	"railwright.dev/railwright/internal/intake"
+	"railwright.dev/railwright/internal/pipeline"
 )
 
 // Bars of the diagnosis, in percent, over all known cases, each with what was fitted without it.
@@ -54,7 +54,7 @@ var sharpnesses = []float64{0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2}
 // sharpness that the others fit best, prints the counts against the bars, and reports whether all are met. A folder that
 // is absent is said so; that of this repository counts as missed.
 func diagnosisReport(w io.Writer, cat *catalog.Catalog, threads, planted string) (ok bool) {
-	in, err := knowledge(cat)
+	in, err := pipeline.Knowledge(cat)
 	if err != nil {
 		fmt.Fprintln(w, "diagnosis:", err)
 		return false
@@ -79,16 +79,6 @@ func diagnosisReport(w io.Writer, cat *catalog.Catalog, threads, planted string)
 	}
 	fmt.Fprintf(w, "diagnosis: sharpness fitted on all cases: %.1f; each case is judged with that of the others\n", sharpnesses[fitted(cases, answers, -1)])
 	return printDiagnosis(w, cases, chosen)
-}
-
-// knowledge is what explain knows beside the files.
-func knowledge(cat *catalog.Catalog) (in diagnose.Input, err error) {
-	in.Predict = modelOf(cat)
-	if in.Catalogue, err = messages.Load(); err != nil {
-		return in, err
-	}
-	in.Causes, err = causes.Load()
-	return in, err
 }
 
 // fitted returns the index of the sharpness under which the true causes of all sick cases but one are most probable
@@ -141,16 +131,19 @@ func knownCases(threads, planted string) (cases []known, absent []string, err er
 			cases = append(cases, known{group: g.folder, name: filepath.Base(f), files: []string{f}, kind: g.kind, want: causesIn(string(text))})
 		}
 	}
-	for _, folder := range []string{threads, planted} {
-		more, err := indexed(folder)
+	for _, more := range []struct {
+		folder string
+		read   func(string) ([]known, error)
+	}{{threads, indexed}, {planted, plantedCases}} {
+		list, err := more.read(more.folder)
 		if errors.Is(err, fs.ErrNotExist) {
-			absent = append(absent, folder)
+			absent = append(absent, more.folder)
 			continue
 		}
 		if err != nil {
 			return nil, nil, err
 		}
-		cases = append(cases, more...)
+		cases = append(cases, list...)
 	}
 	return cases, absent, nil
 }
@@ -185,6 +178,27 @@ func indexed(folder string) ([]known, error) {
 	return out, nil
 }
 
+// plantedCases reads the logs of faults that were planted on real GPUs. One whose log cannot show its cause is
+// undecidable. A fault without an effect is healthy.
+func plantedCases(folder string) ([]known, error) {
+	text, err := os.ReadFile(filepath.Join(folder, "index.json"))
+	if err != nil {
+		return nil, err
+	}
+	var index []struct {
+		Name, Log, Kind string
+		Causes, Accept  []fabric.CauseID
+	}
+	if err := json.Unmarshal(text, &index); err != nil {
+		return nil, fmt.Errorf("%s/index.json: %w", folder, err)
+	}
+	var out []known
+	for _, c := range index {
+		out = append(out, known{group: "planted", name: c.Name, kind: c.Kind, want: slices.Concat(c.Causes, c.Accept), files: []string{filepath.Join(folder, c.Log)}})
+	}
+	return out, nil
+}
+
 // causesIn reads the comment "# cause: ID ..." of an observation file.
 func causesIn(text string) (ids []fabric.CauseID) {
 	for line := range strings.Lines(text) {
@@ -197,21 +211,13 @@ func causesIn(text string) (ids []fabric.CauseID) {
 	return ids
 }
 
-// explained asks explain of a case: all its files in one call, under names that say nothing.
+// explained asks explain of a case: all its files in one call, as the command does it.
 func explained(c known, in diagnose.Input) answer {
-	var found []fabric.Result
-	for i, path := range c.files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return answer{refused: err.Error()}
-		}
-		more, err := results.Read(fmt.Sprintf("file%d%s", i, filepath.Ext(path)), bytes.NewReader(text))
-		if err != nil {
-			return answer{refused: err.Error()}
-		}
-		found = append(found, more...)
+	read, err := intake.Read(context.Background(), files.Disk{}, c.files, strings.NewReader(""), func(string) {})
+	if err != nil {
+		return answer{refused: err.Error()}
 	}
-	x, err := diagnose.Explain(found, in)
+	x, err := pipeline.Explain(context.Background(), read, in, time.Now())
 	if err != nil {
 		return answer{refused: err.Error()}
 	}
@@ -249,15 +255,4 @@ func answerOf(x *fabric.Explanation) answer {
 		return 0
 	})
 	return a
-}
-
-// modelOf is the model on the catalog, as explain asks it.
-func modelOf(cat *catalog.Catalog) diagnose.Predictor {
-	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
-		c, err := collective.New(cat, hw)
-		if err != nil {
-			return nil, err
-		}
-		return c.Predict(collective.Job{Collective: job.Collective, Env: job.Env, Processes: job.Processes, DType: job.DType, Tuning: job.Tuning, Version: job.Version}, sizes)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pipeline"
 )
 
 // Bar of what is gained by fixing a cause, in percent of the recorded pairs that the model has a number of: within
@@ -153,6 +154,11 @@ func forcedPairs(folder string) (all []pair, err error) {
 // reports whether the bar is met. Pairs of which the model has no number are listed and do not count.
 func gainsReport(w io.Writer, cat *catalog.Catalog, from gainFiles) (ok bool) {
 	fmt.Fprintln(w, "gains: what fixing a cause brings, GB/s; recorded before and after")
+	known, err := pipeline.Knowledge(cat)
+	if err != nil {
+		fmt.Fprintln(w, " ", err)
+		return false
+	}
 	var all tallyOfGains
 	for _, group := range []struct {
 		name  string
@@ -165,10 +171,14 @@ func gainsReport(w io.Writer, cat *catalog.Catalog, from gainFiles) (ok bool) {
 			return false
 		}
 		var t tallyOfGains
-		for _, p := range pairs {
-			g := judgeGain(modelOf(cat), p)
-			g.print(w)
+		var one []gained // the sizes of one run
+		for i, p := range pairs {
+			g := judgeGain(known.Predict, p)
 			t.add(g)
+			if one = append(one, g); i+1 == len(pairs) || p.What == "" || pairs[i+1].What != p.What {
+				printGains(w, one)
+				one = nil
+			}
 		}
 		t.print(w, group.name)
 		all.join(t)
@@ -207,24 +217,41 @@ func (t *tallyOfGains) print(w io.Writer, name string) {
 	fmt.Fprintf(w, "  %s: %d of %d have a number; of these within %.0f %%: %d (bar of all: %d %%), in the band: %d; measured before as the cause leaves it: %d\n", name, t.covered, t.pairs, 100*nearGain, t.hits, barGains, t.inside, t.explained)
 }
 
-// print writes a pair in a line.
-func (g gained) print(w io.Writer) {
-	what := string(g.Fault.ID)
-	if g.What != "" {
-		what = fmt.Sprintf("%s, %d MiB", g.What, g.Size/mebibyte)
+// printGains writes the pairs of one run in a line: the largest size, and the error at each.
+func printGains(w io.Writer, sizes []gained) {
+	last := sizes[len(sizes)-1]
+	what := orElse(last.What, string(last.Fault.ID))
+	source, _, _ := strings.Cut(last.Source, ":")
+	if last.What != "" {
+		source = fmt.Sprintf("from %d MiB", sizes[0].Size/mebibyte)
 	}
-	source, _, _ := strings.Cut(g.Source, ":")
-	line := fmt.Sprintf("  %-28s %7.4g -> %-7.4g", what, g.Before, g.After)
+	fmt.Fprintf(w, "  %-44s %7.4g -> %-7.4g ", what, last.Before, last.After)
 	switch {
-	case g.err != nil:
-		fmt.Fprintf(w, "%s no number: %.60s (%s)\n", line, g.err.Error(), source)
-	case g.gain.To == 0:
-		fmt.Fprintf(w, "%s no number: %s (%s)\n", line, g.gain.Why, source)
-	default:
-		remark := ""
-		if !g.explained() {
-			remark = ", before: not explained"
-		}
-		fmt.Fprintf(w, "%s predicted %7.4g (%.4g to %.4g) %+6.1f %%%s (%s)\n", line, g.gain.To, g.gain.Low, g.gain.High, 100*(g.gain.To/g.After-1), remark, source)
+	case last.err != nil:
+		fmt.Fprintf(w, "no number: %.60s (%s)\n", last.err.Error(), source)
+		return
+	case last.gain.To == 0:
+		fmt.Fprintf(w, "no number: %s (%s)\n", last.gain.Why, source)
+		return
 	}
+	fmt.Fprintf(w, "predicted %7.4g (%.4g to %.4g)", last.gain.To, last.gain.Low, last.gain.High)
+	for _, g := range sizes {
+		if g.gain.To == 0 {
+			fmt.Fprint(w, "     -")
+			continue
+		}
+		fmt.Fprintf(w, " %+5.1f", 100*(g.gain.To/g.After-1))
+	}
+	fmt.Fprint(w, " %")
+	if !last.explained() {
+		fmt.Fprint(w, ", before: not explained")
+	}
+	fmt.Fprintf(w, " (%s)\n", source)
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
 }

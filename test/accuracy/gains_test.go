@@ -14,7 +14,7 @@ func TestRecordedPairs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if !gainsReport(&out, cat, gainFiles{"testdata/gains.json", "testdata/h200x2", "testdata/planted"}) {
+	if !gainsReport(&out, cat, gainFiles{"testdata/gains.json", "testdata/h200x2", "testdata/planted/tables"}) {
 		t.Errorf("the bar is missed:\n%s", out.String())
 	}
 	t.Log(out.String())

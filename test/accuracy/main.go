@@ -95,7 +95,7 @@ func report(w io.Writer, from folders, rows, page string) (missed int, err error
 	if !diagnosisReport(&diagnosis, cat, from.threads, from.planted) {
 		missed++
 	}
-	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, from.planted}) {
+	if !gainsReport(&gains, cat, gainFiles{from.gains, from.runs, filepath.Join(from.planted, "tables")}) {
 		missed++
 	}
 	if !sizingReport(&models, cat, from.sizing) {

@@ -1,59 +1,112 @@
 package main
 
 import (
+	"bufio"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 )
 
-// tableOf is the table of a run with one row, of 1 MiB.
-func tableOf(busbw string) string {
-	return "# nThread 1 nGpus 1 minBytes 1048576 maxBytes 1048576 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0\n" +
-		"# Collective test starting: all_reduce_perf\n" +
-		"#  Rank  0 Group  0 Pid   2288 on         vm device  0 [0000:00:06] NVIDIA H200\n#  Rank  1 Group  0 Pid   2288 on         vm device  1 [0000:00:07] NVIDIA H200\n" +
-		"#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong\n" +
-		"     1048576        262144     float     sum      -1    16.62   " + busbw + "   " + busbw + "       0    17.06   " + busbw + "   " + busbw + "       0\n" +
-		"# Out of bounds values : 0 OK\n# Avg bus bandwidth    : " + busbw + "\n"
+// plantedTruth is one entry of testdata/planted/index.json, or of tables/index.json there.
+type plantedTruth struct {
+	Name    string   `json:"name"`
+	Log     string   `json:"log"`
+	Table   string   `json:"table"`
+	Kind    string   `json:"kind"`
+	Effect  string   `json:"effect"`
+	Causes  []string `json:"causes"`
+	Control string   `json:"control"`
+	Size    int64    `json:"size"`   // bytes
+	Before  *float64 `json:"before"` // GB/s, out of place, at Size
+	After   *float64 `json:"after"`  // GB/s, of the control at Size
 }
 
-// A run with two faults is a pair with each run that has one of them and with the one that has none.
-func TestPlantedPairs(t *testing.T) {
-	folder := t.TempDir()
-	for name, text := range map[string]string{
-		"index.json": `[{"name": "proto-ll-one-core", "causes": ["cpu-affinity", "nccl-settings"], "control": "two-gpus", "settings": ["NCCL_PROTO=LL"]},
-			{"name": "one-core", "causes": ["cpu-affinity"], "settings": []}]`,
-		"default.table": tableOf("60.00"), "proto-ll.table": tableOf("40.00"), "one-core.table": tableOf("30.00"), "proto-ll-one-core.table": tableOf("20.00"),
-	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	pairs, err := plantedPairs(folder)
+// lostShare is the loss at the largest size from which a run counts as slower, as the README there says.
+const lostShare = 0.10
+
+var tagOfMPI = regexp.MustCompile(`^\[[^]]*\](<[a-z]*>)?: ?`)
+
+// busbwAt is what the row of a size says, GB/s out of place; false where the file has no such row.
+func busbwAt(t *testing.T, path string, size int64) (float64, bool) {
+	t.Helper()
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	type seen struct {
-		faults, fixed int
-		before, after float64
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		w := strings.Fields(tagOfMPI.ReplaceAllString(s.Text(), ""))
+		if len(w) == 13 && w[0] == strconv.FormatInt(size, 10) {
+			v, err := strconv.ParseFloat(w[7], 64)
+			return v, err == nil
+		}
 	}
-	want := map[string]seen{
-		"proto-ll": {1, 1, 40, 60}, "one-core": {1, 1, 30, 60}, "proto-ll-one-core": {2, 2, 20, 60},
-		"proto-ll-one-core to proto-ll": {2, 1, 20, 40}, "proto-ll-one-core to one-core": {2, 1, 20, 30},
+	return 0, false
+}
+
+func readPlanted(t *testing.T, path string) map[string]plantedTruth {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(pairs) != len(want) {
-		t.Errorf("%d pairs, want %d", len(pairs), len(want))
+	var list []plantedTruth
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
 	}
-	for _, p := range pairs {
-		if got := (seen{len(p.Faults), len(p.Fixed), p.Before, p.After}); got != want[p.What] {
-			t.Errorf("%s is %+v, want %+v", p.What, got, want[p.What])
+	byName := map[string]plantedTruth{}
+	for _, p := range list {
+		byName[p.Name] = p
+	}
+	if len(byName) != len(list) || len(list) == 0 {
+		t.Fatalf("%s: %d entries, %d names", path, len(list), len(byName))
+	}
+	return byName
+}
+
+// What the index of the planted runs says of bandwidth is what their tables say, for each run and its control.
+func TestPlantedIndexAgreesWithTables(t *testing.T) {
+	for _, folder := range []string{"testdata/planted", "testdata/planted/tables"} {
+		all := readPlanted(t, filepath.Join(folder, "index.json"))
+		for name, p := range all {
+			if p.Before == nil {
+				continue
+			}
+			if got, ok := busbwAt(t, filepath.Join(folder, p.Log+p.Table), p.Size); !ok || got != *p.Before {
+				t.Errorf("%s: %s: before is %v, its table says %v", folder, name, *p.Before, got)
+			}
+			control := p
+			if p.Control != "" {
+				control = all[p.Control]
+			}
+			if got, ok := busbwAt(t, filepath.Join(folder, control.Log+control.Table), p.Size); !ok || p.After == nil || got != *p.After {
+				t.Errorf("%s: %s: after is %v, the table of %q says %v", folder, name, p.After, p.Control, got)
+			}
 		}
 	}
 }
 
-func TestSettingOf(t *testing.T) {
-	for run, want := range map[string]string{"max-nchannels-4": "NCCL_MAX_NCHANNELS=4", "proto-ll128": "NCCL_PROTO=LL128", "p2p-level-loc": "NCCL_P2P_LEVEL=LOC", "one-core": "="} {
-		if name, value, _ := settingOf(run); name+"="+value != want {
-			t.Errorf("%s is %s=%s, want %s", run, name, value, want)
+// A run is called sick because of what it measured or because it failed, and every log is there and small.
+func TestPlantedKindsFollowFromRuns(t *testing.T) {
+	all := readPlanted(t, "testdata/planted/index.json")
+	for name, p := range all {
+		if info, err := os.Stat(filepath.Join("testdata/planted", p.Log)); err != nil || info.Size() == 0 || info.Size() > 60<<10 {
+			t.Errorf("%s: log %q: missing, empty or above 60 KiB: %v", name, p.Log, err)
 		}
+		if healthy := p.Kind == "healthy"; healthy != (p.Effect == "none") || healthy != (len(p.Causes) == 1 && p.Causes[0] == "healthy") {
+			t.Errorf("%s: kind %q, effect %q, causes %v do not agree", name, p.Kind, p.Effect, p.Causes)
+		}
+		slow := p.Before != nil && *p.Before < (1-lostShare)**p.After
+		if slow != (p.Effect == "slower") {
+			t.Errorf("%s: effect %q, before %v, after %v", name, p.Effect, p.Before, p.After)
+		}
+	}
+	logs, err := filepath.Glob("testdata/planted/*.log")
+	if err != nil || len(logs) != len(all) {
+		t.Errorf("%d logs, %d entries: %v", len(logs), len(all), err)
 	}
 }

@@ -1,14 +1,14 @@
-package cli
+package pipeline
 
 import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"railwright.dev/railwright/internal/diagnose"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
-	"railwright.dev/railwright/internal/pipeline"
 )
 
 // judgedInText are the rules whose failure a part of a host's facts can show: each judges a value that stands in the text. A
@@ -24,7 +24,7 @@ func judgedInText() []string {
 
 // failuresIn returns what fails in facts that are parts of what hosts have. Hosts that the text names are compared with
 // each other; a second reading and one without a name stand by themselves.
-func failuresIn(ctx context.Context, found []facts.TextFacts) ([]fabric.Finding, error) {
+func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]fabric.Finding, error) {
 	var named []*fabric.Facts
 	var groups [][]*fabric.Facts
 	for _, f := range found {
@@ -40,7 +40,7 @@ func failuresIn(ctx context.Context, found []facts.TextFacts) ([]fabric.Finding,
 	judged := judgedInText()
 	var failures []fabric.Finding
 	for _, group := range groups {
-		_, err := pipeline.Check(ctx, pipeline.Checked{At: now()}, pipeline.All(group), func(f fabric.Finding) {
+		_, err := Check(ctx, Checked{At: at}, All(group), func(f fabric.Finding) {
 			if f.Status == fabric.Fail && slices.Contains(judged, f.ID) {
 				failures = append(failures, f)
 			}
@@ -157,5 +157,5 @@ func withSeen(stated, seen fabric.Hardware, found []fabric.Result) fabric.Hardwa
 			return stated
 		}
 	}
-	return withFlags(seen, stated)
+	return seen.With(stated)
 }

@@ -15,27 +15,21 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// plant is a line of the index that test/gpu/plant.sh writes: what was planted in a run.
-type plant struct {
-	Name     string           `json:"name"`
-	Causes   []fabric.CauseID `json:"causes"`
-	Control  string           `json:"control"`
-	Settings []string         `json:"settings"` // NAME=VALUE, of two hosts with where before it
-}
-
-// plantedRun is a table of a plant and the faults in it.
+// plantedRun is a line of the index that test/gpu/plant.sh writes beside its tables: what was set in a run.
 type plantedRun struct {
-	name  string
+	Name     string   `json:"name"`
+	Table    string   `json:"table"`    // its file
+	Control  string   `json:"control"`  // the run without what was set; empty: it is one
+	Settings []string `json:"settings"` // NAME=VALUE
+	Affinity string   `json:"affinity"` // the cores that all processes were bound to; empty: none
+
 	env   map[string]string
 	other []fabric.CauseID // faults that no setting makes
 	table *fabric.Table
 }
 
-// defaultRun is the run without a fault.
-const defaultRun = "default"
-
-// plantedPairs are the runs of test/gpu/plant.sh on two H200: every run with faults against every run with a part of
-// them, at the sizes that both have. Tables have no log, whose output costs time.
+// plantedPairs are the runs of test/gpu/plant.sh on two H200: every run with something set against every run with a part
+// of it, at the sizes that both have.
 func plantedPairs(folder string) (all []pair, err error) {
 	runs, err := plantedRuns(folder)
 	if err != nil {
@@ -51,7 +45,8 @@ func plantedPairs(folder string) (all []pair, err error) {
 	return all, nil
 }
 
-// plantedRuns reads the tables of a folder; those of the index have its settings, and others say them by their name.
+// plantedRuns reads the tables of the index in a folder. A run without anything set that has a control is the control
+// once more, to see how much runs differ: it is left out.
 func plantedRuns(folder string) (runs []plantedRun, err error) {
 	text, err := os.ReadFile(filepath.Join(folder, "index.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,71 +55,48 @@ func plantedRuns(folder string) (runs []plantedRun, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var index []plant
+	var index []plantedRun
 	if err := json.Unmarshal(text, &index); err != nil {
 		return nil, fmt.Errorf("index of %q: %w", folder, err)
 	}
-	files, err := filepath.Glob(filepath.Join(folder, "*.table"))
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range files {
-		tables, err := readRuns(file)
+	for _, r := range index {
+		tables, err := readRuns(filepath.Join(folder, r.Table))
 		if err != nil || len(tables) != 1 {
-			return nil, fmt.Errorf("planted %q: %d tables: %w", file, len(tables), err)
+			return nil, fmt.Errorf("planted %q: %d tables: %w", r.Name, len(tables), err)
 		}
-		r := plantedRun{name: strings.TrimSuffix(filepath.Base(file), ".table"), env: map[string]string{}, table: tables[0]}
-		if r.name == defaultRun+"-again" {
-			continue // the same as the default, to see how much runs differ
+		r.table, r.env = tables[0], map[string]string{}
+		for _, s := range r.Settings {
+			name, value, _ := strings.Cut(s, "=")
+			r.env[name] = value
 		}
-		if err := r.faults(index); err != nil {
-			return nil, err
+		if r.Affinity != "" {
+			r.other = append(r.other, fabric.CauseCPUAffinity)
 		}
-		runs = append(runs, r)
+		if r.Control == "" || len(r.env)+len(r.other) > 0 {
+			runs = append(runs, r)
+		}
 	}
 	return runs, nil
 }
 
-// faults sets what was planted in a run.
-func (r *plantedRun) faults(index []plant) error {
-	i := slices.IndexFunc(index, func(p plant) bool { return p.Name == r.name })
-	switch {
-	case r.name == defaultRun:
-		return nil
-	case i < 0:
-		name, value, ok := settingOf(r.name)
-		if !ok {
-			return fmt.Errorf("planted %q: what was planted is not in the index", r.name)
-		}
-		r.env[name] = value
-		return nil
-	}
-	for _, s := range index[i].Settings {
-		name, value, _ := strings.Cut(s, "=")
-		r.env[name] = value
-	}
-	for _, c := range index[i].Causes {
-		if c != fabric.CauseNCCLSettings {
-			r.other = append(r.other, c)
-		}
-	}
-	return nil
-}
+// plantedFrom is the size from which planted runs are compared, bytes. The first size of a run, 1 MiB, differs more
+// between runs of the same than a tenth: 46 and 78 GB/s, by itself and with the algorithm that NCCL takes by itself.
+const plantedFrom = 4 * mebibyte
 
-// settingOf reads a setting from the name of a run, as plant.sh writes it: max-nchannels-4.
-func settingOf(run string) (name, value string, ok bool) {
-	for _, known := range []string{"NCCL_ALGO", "NCCL_PROTO", "NCCL_MAX_NCHANNELS", "NCCL_MAX_CTAS", "NCCL_BUFFSIZE", "NCCL_NTHREADS", "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_NVLS_ENABLE"} {
-		short := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(known, "NCCL_")), "_", "-")
-		if value, ok = strings.CutPrefix(run, short+"-"); ok {
-			return known, strings.ToUpper(value), true
-		}
+// family is the control of a run: runs of two families are on other machines.
+func (r plantedRun) family() string {
+	if r.Control == "" {
+		return r.Name
 	}
-	return "", "", false
+	return r.Control
 }
 
 // less returns what is planted in a run and not in another one, whose own faults are all in this one too; none where
 // the other is no part of it.
 func (r plantedRun) less(o plantedRun) (fixed []string) {
+	if r.family() != o.family() {
+		return nil
+	}
 	for name, value := range o.env {
 		if r.env[name] != value {
 			return nil
@@ -156,7 +128,7 @@ func (r plantedRun) against(o plantedRun, fixed []string) (all []pair) {
 			after[row.Size] = *row.BusBW
 		}
 	}
-	next := int64(forcedFrom)
+	next := int64(plantedFrom)
 	for _, row := range r.table.Rows {
 		if row.Size < next || row.BusBW == nil || *row.BusBW <= 0 || after[row.Size] <= 0 {
 			continue
@@ -164,10 +136,13 @@ func (r plantedRun) against(o plantedRun, fixed []string) (all []pair) {
 		next = row.Size * forcedStep
 		p := pair{
 			Source: planted, Hardware: twoH200(), Collective: r.table.Collective, DType: row.Type, Version: r.table.Library,
-			Processes: 2, Env: r.env, Size: row.Size, Before: *row.BusBW, After: after[row.Size], What: r.name,
+			Processes: 2, Env: r.env, Size: row.Size, Before: *row.BusBW, After: after[row.Size], What: r.Name,
 		}
-		if o.name != defaultRun {
-			p.What += " to " + o.name
+		if o.Control != "" {
+			p.What += " to " + o.Name
+		}
+		if r.table.Nodes > 1 { // hosts on one machine, whose network has no line rate
+			p.Hardware = fabric.Hardware{GPU: "h200-sxm", Nodes: r.table.Nodes, GPUsPerNode: 1, Net: "tcp", CPU: "intel", VM: true}
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.env)) {
 			p.add(diagnose.Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}, slices.Contains(fixed, name))

@@ -1,0 +1,96 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/causes"
+	"railwright.dev/railwright/internal/collective"
+	"railwright.dev/railwright/internal/diagnose"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/intake"
+	"railwright.dev/railwright/internal/messages"
+)
+
+// Knowledge is what explain knows beside the files: the model, the catalog, messages and causes.
+func Knowledge(cat *catalog.Catalog) (in diagnose.Input, err error) {
+	in.Predict, in.Machines = predictor(cat), knownMachines{cat}
+	if in.Catalogue, err = messages.Load(); err != nil {
+		return in, err
+	}
+	in.Causes, err = causes.Load()
+	return in, err
+}
+
+// Explain explains what was read, in the light of what outputs of tools in it show of the machines. at is the time at
+// which facts are judged.
+func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at time.Time) (*fabric.Explanation, error) {
+	failures, err := failuresIn(ctx, at, read.Facts)
+	if err != nil {
+		return nil, err
+	}
+	in.Findings = append(slices.Clone(in.Findings), failures...)
+	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), read.Results)
+	x, err := diagnose.Explain(read.Results, in)
+	if err != nil {
+		return nil, err
+	}
+	x.Results = append(x.Results, read.Unknown()...)
+	x.Sources = read.Sources
+	return x, nil
+}
+
+// knownMachines answers diagnose from the catalog.
+type knownMachines struct{ cat *catalog.Catalog }
+
+// GPU returns the id of a GPU by its short name; empty: unknown.
+func (k knownMachines) GPU(name string) string {
+	id, _, err := k.cat.GPU(name)
+	if err != nil {
+		return ""
+	}
+	return id
+}
+
+// GPUOf returns the id of the GPU of a machine; empty: unknown.
+func (k knownMachines) GPUOf(machine string) string { return k.cat.Machines[machine].GPU }
+
+// With returns the machines with so many of a GPU; 0: with any number. Sorted.
+func (k knownMachines) With(gpu string, perNode int) []string {
+	var ids []string
+	for id, m := range k.cat.Machines {
+		if m.GPU == gpu && (perNode == 0 || int(m.GPUs.Value) == perNode) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// predictor returns what healthy machines would measure. A cluster is built once for the same hardware.
+func predictor(cat *catalog.Catalog) diagnose.Predictor {
+	type built struct {
+		cluster *collective.Cluster
+		err     error
+	}
+	known := make(map[fabric.Hardware]built)
+	return func(hw fabric.Hardware, job diagnose.Job, sizes []int64) (*fabric.Prediction, error) {
+		key := hw
+		key.NVLink = nil // two equal pointers are not equal keys
+		b, ok := known[key]
+		if !ok || hw.NVLink != nil {
+			b.cluster, b.err = collective.New(cat, hw)
+			if hw.NVLink == nil {
+				known[key] = b
+			}
+		}
+		if b.err != nil {
+			return nil, b.err
+		}
+		return b.cluster.Predict(collective.Job{
+			Collective: job.Collective, Env: job.Env, Processes: job.Processes, DType: job.DType, Tuning: job.Tuning, Version: job.Version,
+		}, sizes)
+	}
+}
