@@ -109,7 +109,7 @@ type worlds struct {
 }
 
 func newWorlds(s Shortfall) (*worlds, error) {
-	w := &worlds{Shortfall: s, known: map[set]world{}, faults: s.Faults[:min(len(s.Faults), maxFaults)]}
+	w := &worlds{Shortfall: s, known: map[set]world{}, faults: slices.Clone(s.Faults[:min(len(s.Faults), maxFaults)])}
 	switch {
 	case s.Predict == nil:
 		return nil, fmt.Errorf("counterfactual: there is no model to predict with")
@@ -135,6 +135,7 @@ func newWorlds(s Shortfall) (*worlds, error) {
 	}
 	w.Hardware = filled(w.Hardware, whole.hw)
 	clear(w.known)
+	w.dropIdleSettings()
 	for i := range w.faults {
 		w.deaf = append(w.deaf, w.unmodelled(i))
 	}

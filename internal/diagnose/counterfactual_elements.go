@@ -177,6 +177,26 @@ func (w *worlds) unmodelled(i int) string {
 	return w.settings(f)
 }
 
+// dropIdleSettings leaves out of faults of several settings those that the model reads and that change nothing.
+func (w *worlds) dropIdleSettings() {
+	for i := range w.faults {
+		f := &w.faults[i]
+		if len(f.Settings) < 2 {
+			continue
+		}
+		with := w.predict(w.state(set(0).with(i), false))
+		costly := slices.DeleteFunc(slices.Clone(f.Settings), func(name string) bool {
+			less := w.state(set(0).with(i), false)
+			delete(less.env, name)
+			without := w.predict(less)
+			return plainSetting(name) && with.err == nil && without.err == nil && sameRates(with, without)
+		})
+		if len(costly) > 0 {
+			f.Settings = costly
+		}
+	}
+}
+
 // plainSetting are the settings whose every value the model reads: a prediction that does not change with one says that
 // it costs nothing here.
 func plainSetting(name string) bool {

@@ -146,7 +146,11 @@ func (w *worlds) measuredWithout(f Fault) fabric.Gain {
 
 // ifAlone is the gain of a fault whose cost is unknown: what the machines give with all else that was seen.
 func (w *worlds) ifAlone(i int) fabric.Gain {
-	p := w.world(w.seen & w.modelled())
+	base := w.seen & w.modelled()
+	if base != 0 && !w.seen.has(i) && w.explains(base) {
+		return fabric.Gain{From: w.from, To: w.from, Low: w.from, High: w.from, Why: w.names(w.bearing(base)) + " explains what was measured: nothing is left for it"}
+	}
+	p := w.world(base)
 	if p.err != nil {
 		return fabric.Gain{From: w.from, Why: "the model has no " + w.deaf[i]}
 	}

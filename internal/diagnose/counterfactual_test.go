@@ -233,6 +233,20 @@ func TestIdleSetting(t *testing.T) {
 	}
 }
 
+// A fault of two settings is the one of them that costs something.
+func TestIdleSettingIsDropped(t *testing.T) {
+	predict := askedOnce(t)
+	s := shortfall(t, predict, nil)
+	s.Job.Env = map[string]string{"NCCL_NVLS_ENABLE": "0", "NCCL_ALGO": "Ring", "NCCL_PROTO": "LL"}
+	for i := range s.Rows {
+		s.Rows[i].BusBW = 100
+	}
+	s.Faults = []Fault{{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{"NCCL_NVLS_ENABLE", "NCCL_PROTO"}}}
+	if g := counterfactuals(t, s).Gains[0]; strings.Contains(g.Why, "NCCL_NVLS_ENABLE") || !strings.Contains(g.Why, "NCCL_PROTO=LL") {
+		t.Errorf("the gain is %+v", g)
+	}
+}
+
 // What is just below the healthy band is not explained by a setting that costs nothing.
 func TestIdleSettingExplainsNothing(t *testing.T) {
 	predict := askedOnce(t)
@@ -277,26 +291,6 @@ func TestSlowNode(t *testing.T) {
 	}
 }
 
-// GPUs without NVLink have a PCIe link between them, and those with NVLink do not need it.
-func TestPCIeOfGPUs(t *testing.T) {
-	predict := askedOnce(t)
-	for gpu, want := range map[string]float64{"a40": 0.5, "h100-sxm": 1} {
-		no := gpu != "a40"
-		s := Shortfall{Hardware: fabric.Hardware{GPU: gpu, Nodes: 1, GPUsPerNode: 8, NVLink: &no}, Predict: predict, Job: Job{Collective: fabric.AllGather},
-			Rows: []SizeRate{{8 << 30, 10}}, Faults: []Fault{{ID: fabric.CausePCIeDowngraded, PCIe: Lanes{16, 8}, OfPCIe: Lanes{16, 16}}, {ID: fabric.CauseACSRedirect}}}
-		w, err := newWorlds(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := w.world(set(0).with(0)).last().busbw / w.world(0).last().busbw; math.Abs(got-want) > 0.01 {
-			t.Errorf("%s: half of the lanes leave %.2f, want %.2f", gpu, got, want)
-		}
-		if w.deaf[1] != "cost of acs-redirect" {
-			t.Errorf("%s: the cost of ACS within a node is known: %q", gpu, w.deaf[1])
-		}
-	}
-}
-
 func TestNothingLost(t *testing.T) {
 	predict := askedOnce(t)
 	s := shortfall(t, predict, nil)
@@ -332,26 +326,6 @@ func TestCounterfactualsRefused(t *testing.T) {
 }
 
 // Rates of PCIe links: 54 GB/s of data over 16 lanes of 32 GT/s, where the wire carries 63 (PCI Express Base
-// Specification 5.0, 2.2).
-func TestLanes(t *testing.T) {
-	for l, want := range map[Lanes]float64{{32, 16}: 54, {16, 16}: 27, {8, 8}: 6.75, {2.5, 16}: 3.4, {0, 16}: 0, {32, 0}: 0} {
-		if got := l.payload(); math.Abs(got-want) > 0.05 {
-			t.Errorf("%v carries %.2f GB/s, want %.2f", l, got, want)
-		}
-	}
-}
-
-func TestPacketShare(t *testing.T) {
-	for _, c := range []struct {
-		mtu       int
-		low, high float64
-	}{{4096, 1, 1}, {9000, 1, 1}, {1024, 0.8, 0.944}, {512, 0.4, 0.879}} {
-		if low, high := packetShare(c.mtu, true), packetShare(c.mtu, false); math.Abs(low-c.low) > 0.002 || math.Abs(high-c.high) > 0.002 {
-			t.Errorf("an MTU of %d leaves %.3f to %.3f, want %.3f to %.3f", c.mtu, low, high, c.low, c.high)
-		}
-	}
-}
-
 // Whatever is measured and suspected, a gain is a number within its band or none with a reason, and a repair is a set of
 // suspects or a sentence.
 func TestCounterfactualsHold(t *testing.T) {

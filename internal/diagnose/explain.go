@@ -53,6 +53,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 		}
 		observations[i] = observe(&results[i], known, runLog(&results[i], results))
 		observations[i].fragment = isFragment(&results[i], results)
+		observations[i].rowsSeen, observations[i].whole = rowsBeside(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range observations {
@@ -76,6 +77,16 @@ func nodesBeside(r *fabric.Result, results []fabric.Result) int {
 		}
 	}
 	return nodes
+}
+
+// rowsBeside is how many rows the tables have that stand in the file of a result; ok is false where there is no table.
+func rowsBeside(r *fabric.Result, results []fabric.Result) (rows int, ok bool) {
+	for _, o := range results {
+		if t, table := o.Content.(*fabric.Table); table && o.File == r.File {
+			rows, ok = rows+len(t.Rows), true
+		}
+	}
+	return rows, ok
 }
 
 // isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:

@@ -23,6 +23,7 @@ func (s *observed) gather(findings []fabric.Finding, predict Predictor) {
 	s.addSettings(s.idle(predict))
 	s.addFindings(findings)
 	s.addOutcomes()
+	s.measureStop()
 }
 
 // addSettings turns the settings of the job into evidence, without those that cost nothing here. perftest does not read
@@ -55,7 +56,7 @@ func (s *observed) addFindings(findings []fabric.Finding) {
 		if f.Status == fabric.Fail {
 			text = strings.TrimSpace(f.Subject.String() + ": " + f.Title + ". " + f.Why)
 		}
-		s.seen = append(s.seen, evidence.Finding{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
+		s.seen = append(s.seen, evidence.Found{Rule: f.ID, Cause: f.Cause, About: f.Subject, Failed: f.Status == fabric.Fail, Error: f.Severity == fabric.SeverityError,
 			Seen: evidence.Seen{Source: "check " + f.ID, Text: text}})
 	}
 }
@@ -66,6 +67,6 @@ func (s *observed) addOutcomes() {
 		s.seen = append(s.seen, evidence.Outcome{How: evidence.Slow, Seen: evidence.Seen{Source: p.evidence().Source, Text: p.evidence().Value, Own: p.own}})
 	}
 	for _, b := range s.broken {
-		s.seen = append(s.seen, evidence.Outcome{How: evidence.Crash, Seen: evidence.Seen{Source: b.Source, Text: b.Value, Own: true}})
+		s.seen = append(s.seen, evidence.Outcome{How: evidence.Crash, Printed: true, Seen: evidence.Seen{Source: b.Source, Text: b.Value, Own: true}})
 	}
 }

@@ -72,6 +72,7 @@ type likelihoods struct {
 	Topics      topicRow
 	Asymmetries []shownRow
 	Measures    []shownRow
+	Stops       []shownRow
 	Features    []shownRow
 }
 
@@ -115,7 +116,7 @@ var loadTable = sync.OnceValues(func() (*table, error) {
 	for _, r := range file.Asymmetries {
 		errs = append(errs, add(evidence.Asymmetry{What: r.What}, r.Signs, r.Why))
 	}
-	for _, r := range slices.Concat(file.Measures, file.Features) {
+	for _, r := range slices.Concat(file.Measures, file.Stops, file.Features) {
 		errs = append(errs, add(evidence.Measure{Shows: r.Shows}, r.Signs, r.Why))
 	}
 	for _, r := range file.Settings {
@@ -148,7 +149,7 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 		}
 	case evidence.Setting:
 		return t.setting(e, c)
-	case evidence.Finding:
+	case evidence.Found:
 		switch e.Sign() {
 		case "finding error":
 			return signs{e.Cause: messages.Strong}

@@ -18,7 +18,7 @@ func (s *observed) measureLogs() {
 	for i, l := range s.logs {
 		own := i == 0 && s.kind == fabric.NCCLDebugLog || s.kind == fabric.ObservationFile
 		show := func(shows, text string) {
-			s.seen = append(s.seen, evidence.Measure{Shows: shows, Seen: evidence.Seen{Source: "log", Text: text, Own: own}})
+			s.seen = append(s.seen, evidence.Measure{Shows: shows, From: "messages of network", Seen: evidence.Seen{Source: "log", Text: text, Own: own}})
 		}
 		s.seen = append(s.seen, evidence.Asymmetries(l.ByHost, evidence.Seen{Source: "log", Own: own})...)
 		if !networked(l, s.hw) && l.Net != "Socket" && len(l.HCAs) == 0 {

@@ -50,7 +50,7 @@ func (o *observer) message(line fabric.LogLine, source string) {
 	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}
 	o.s.seen = append(o.s.seen, evidence.Message{Seen: seen, ID: m.ID, Feature: string(m.Feature)})
 	if how := outcomeOf(m); how != "" && line.Level != "" { // what a program prints as information it handled itself
-		o.s.seen = append(o.s.seen, evidence.Outcome{Seen: seen, How: how})
+		o.s.seen = append(o.s.seen, evidence.Outcome{Seen: seen, How: how, Printed: true})
 	}
 }
 

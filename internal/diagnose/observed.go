@@ -25,6 +25,8 @@ type observed struct {
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
 	fragment  bool       // of a log: lines without host or rank, and no table beside them
+	rowsSeen  int        // of the tables of this file
+	whole     bool       // the file begins with the banner of a benchmark: it holds all that the run printed
 	copies    int        // of the banner of a table, where each process printed its own
 	job       Job        // of the measured collective
 	slowPairs bool       // some pairs of a matrix are far below the others

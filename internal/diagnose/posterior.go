@@ -9,6 +9,7 @@ import (
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 const (
@@ -38,6 +39,7 @@ type belief struct {
 // weighed is a piece of evidence with the logarithm of its likelihood ratio.
 type weighed struct {
 	evidence evidence.Evidence
+	strength messages.Strength
 	log      float64
 }
 
@@ -76,7 +78,7 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs
 			if byCause[cause] == nil {
 				byCause[cause] = map[string]weighed{}
 			}
-			w := weighed{e, in.Sharpness * math.Log(strength.Ratio())}
+			w := weighed{e, strength, in.Sharpness * math.Log(strength.Ratio())}
 			if old, ok := byCause[cause][e.Origin()]; !ok || math.Abs(w.log) > math.Abs(old.log) {
 				byCause[cause][e.Origin()] = w
 			}
@@ -149,7 +151,7 @@ func subjectOf(e evidence.Evidence) fabric.Subject {
 	switch e := e.(type) {
 	case evidence.Measure:
 		return e.About
-	case evidence.Finding:
+	case evidence.Found:
 		return e.About
 	case evidence.Asymmetry:
 		if len(e.Without) == 1 {
@@ -159,24 +161,34 @@ func subjectOf(e evidence.Evidence) fabric.Subject {
 	return fabric.Subject{}
 }
 
-// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow. Of a run of which
-// nothing is said, it is asked why it is slow.
+// classOf is the class of failure that evidence shows: what ends a run outweighs that it was slow, and what people and
+// numbers say outweighs messages. Of a run of which nothing is said, it is asked why it is slow.
 func classOf(seen []evidence.Evidence, run bool) causes.Class {
-	has := map[evidence.How]bool{}
-	for _, e := range seen {
-		if o, ok := e.(evidence.Outcome); ok {
-			has[o.How] = true
+	for _, printed := range []bool{false, true} {
+		if c, ok := classBy(seen, printed); ok {
+			return c
 		}
 	}
-	switch {
-	case has[evidence.Refused]:
-		return causes.Start
-	case has[evidence.Hang]:
-		return causes.Hang
-	case has[evidence.Crash]:
-		return causes.Crash
-	case has[evidence.Slow] || run:
+	if run {
 		return causes.Slow
 	}
 	return causes.AnyClass
+}
+
+func classBy(seen []evidence.Evidence, printed bool) (causes.Class, bool) {
+	has := map[evidence.How]bool{}
+	for _, e := range seen {
+		if o, ok := e.(evidence.Outcome); ok && o.Printed == printed {
+			has[o.How] = true
+		}
+	}
+	for _, c := range []struct {
+		how   evidence.How
+		class causes.Class
+	}{{evidence.Refused, causes.Start}, {evidence.Hang, causes.Hang}, {evidence.Crash, causes.Crash}, {evidence.Slow, causes.Slow}} {
+		if has[c.how] {
+			return c.class, true
+		}
+	}
+	return causes.AnyClass, false
 }

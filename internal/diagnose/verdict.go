@@ -8,6 +8,7 @@ import (
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/evidence"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 // surely is the probability from which a cause that nothing measured confirms is a verdict.
@@ -211,10 +212,20 @@ func (p *point) healthyWhy() string {
 // than what people say; nil where there is none.
 func (s *observed) fault(b beliefs, class causes.Class) *belief {
 	top := b.top()
-	if top.probability < surely || !top.own || !top.hard || harmless(top.id) || class == causes.AnyClass && top.probability < likely {
+	if top.probability < surely || !top.shown() || harmless(top.id) || class == causes.AnyClass && top.probability < likely {
 		return nil
 	}
 	return &top
+}
+
+// shown reports whether this result itself shows the cause: strongly, and not by a setting, which is no fault where nothing
+// is slow and nothing fails.
+func (b *belief) shown() bool {
+	return slices.ContainsFunc(b.weights, func(w weighed) bool {
+		_, setting := w.evidence.(evidence.Setting)
+		_, said := w.evidence.(evidence.Statement)
+		return !setting && !said && w.evidence.Where().Own && w.strength.Ratio() >= messages.Strong.Ratio()
+	})
 }
 
 // reason is what speaks most for the cause, as it was read.

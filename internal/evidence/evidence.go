@@ -43,11 +43,12 @@ type Setting struct {
 type Measure struct {
 	Seen
 	Shows string // "half-of-the-bound", "one-row-of-pairs-low"
+	From  string // its origin, where messages or other measures show the same; empty: its own
 	About fabric.Subject
 }
 
-// Finding is a rule of railwright check that failed or passed.
-type Finding struct {
+// Found is a rule of railwright check that failed or passed.
+type Found struct {
 	Seen
 	Rule   string
 	Cause  fabric.CauseID
@@ -59,7 +60,8 @@ type Finding struct {
 // Outcome is how a run ended.
 type Outcome struct {
 	Seen
-	How How
+	How     How
+	Printed bool // a program's message says it, which may be of a try that was repeated otherwise; else a person or a number
 }
 
 // How a run ended. The zero value is unknown.
@@ -121,10 +123,15 @@ func (s Setting) Origin() string { return s.Sign() }
 func (m Measure) Sign() string { return "measure " + m.Shows }
 
 // Origin implements Evidence.
-func (m Measure) Origin() string { return m.Sign() }
+func (m Measure) Origin() string {
+	if m.From != "" {
+		return m.From
+	}
+	return m.Sign()
+}
 
 // Sign implements Evidence.
-func (f Finding) Sign() string {
+func (f Found) Sign() string {
 	switch {
 	case !f.Failed:
 		return "finding passed"
@@ -136,7 +143,7 @@ func (f Finding) Sign() string {
 }
 
 // Origin implements Evidence.
-func (f Finding) Origin() string { return "finding " + string(f.Cause) }
+func (f Found) Origin() string { return "finding " + string(f.Cause) }
 
 // Sign implements Evidence.
 func (o Outcome) Sign() string { return "outcome " + string(o.How) }
@@ -174,7 +181,7 @@ func Foreign(e Evidence) Evidence {
 	case Measure:
 		e.Own = false
 		return e
-	case Finding:
+	case Found:
 		e.Own = false
 		return e
 	case Outcome:

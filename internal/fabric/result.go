@@ -193,6 +193,7 @@ type NCCLLog struct {
 	ByHost      []LogHost         `json:"by_host,omitempty"` // sorted by host; nothing where no line names its host
 	Ranks       int               `json:"ranks,omitempty"`
 	Nodes       int               `json:"nodes,omitempty"`
+	Ready       bool              `json:"ready,omitempty"` // a communicator was completed
 	GPUs        []LogGPU          `json:"gpus,omitempty"`
 	Channels    int               `json:"channels,omitempty"` // of collectives
 	NVLS        int               `json:"nvls_channels,omitempty"`

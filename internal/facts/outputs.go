@@ -1,10 +1,12 @@
 package facts
 
 import (
-	"fmt"
 	"maps"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -23,8 +25,8 @@ type Outputs struct {
 
 	open  *outputForm
 	into  *outputSet
-	depth int    // of the prefixes that the open output has
-	head  string // line that began a part of it: a device
+	begun bool // the next line is its first
+	depth int  // of the prefixes that the open output has
 }
 
 // outputSet is what tools printed on a host, once. A second reading of the same device is a set of its own: it may be of
@@ -36,6 +38,8 @@ type outputSet struct {
 	texts map[string]*strings.Builder
 	heads map[string]bool
 	whole map[string]bool // tools whose command lists all devices
+	links []fabric.PCIDevice
+	topo  strings.Builder // of nvidia-smi topo -m, which FromText has no fact for
 }
 
 // NewOutputs starts an empty collection.
@@ -71,7 +75,7 @@ func (o *Outputs) Line(host string, texts []string, taken bool) (claimed, search
 	}
 	for depth, line := range texts {
 		if form := beginningForm(line); form != nil {
-			o.open, o.depth, o.into = form, depth, nil
+			o.open, o.depth, o.into, o.begun = form, depth, nil, true
 			return true, o.add(host, line)
 		}
 	}
@@ -100,12 +104,22 @@ func (o *Outputs) add(host, line string) (searched bool) {
 	if !slices.Contains(o.holds, form.tool) {
 		o.holds = append(o.holds, form.tool)
 	}
+	if d, ok := grepLink(line); ok && form.tool == grepTool && len(o.into.links) < maxDevices {
+		o.into.links = append(o.into.links, d)
+	}
+	if form.tool == topoTool && o.into.topo.Len() < maxToolText {
+		o.into.topo.WriteString(line + "\n")
+	}
 	if form.reader != "" {
 		text := o.into.texts[form.reader]
 		if text == nil {
 			text = &strings.Builder{}
 			o.into.texts[form.reader] = text
 		}
+		if o.begun && o.command != "" && form.reader == routeTool {
+			text.WriteString("$ " + o.command + "\n") // which names the table
+		}
+		o.begun = false
 		if text.Len() <= maxToolText { // one that is longer is an error of its reader
 			text.WriteString(line)
 			text.WriteByte('\n')
@@ -116,18 +130,18 @@ func (o *Outputs) add(host, line string) (searched bool) {
 
 // setFor is the set of a host that a line belongs to. A line that begins a device which the set has is of a new one.
 func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet {
-	name, named := o.file, false
+	key, name, named := "file "+o.file, path.Base(filepath.ToSlash(o.file)), false
 	switch {
 	case host != "":
-		name, named = host, true
+		key, name, named = host, host, true
 	case o.prompt != "":
-		name, named = o.prompt, true
+		key, name, named = o.prompt, o.prompt, true
 	case o.folder != "":
-		name = o.folder
+		key, name = o.folder, o.folder
 	}
 	head := form.reader + " " + strings.TrimSpace(line)
 	repeats := !form.searched && form.reader != "" && form.begins(line)
-	set := o.byHost[name]
+	set := o.byHost[key]
 	if set == nil || repeats && set.heads[head] {
 		const mostSets = 4096 // hosts of one call
 		if len(o.sets) >= mostSets {
@@ -136,7 +150,7 @@ func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet 
 		again := set != nil
 		set = &outputSet{host: strings.Clone(name), named: named, again: again, texts: map[string]*strings.Builder{}, heads: map[string]bool{}, whole: map[string]bool{}}
 		o.sets = append(o.sets, set)
-		o.byHost[set.host] = set
+		o.byHost[strings.Clone(key)] = set
 	}
 	if repeats {
 		set.heads[strings.Clone(head)] = true
@@ -145,10 +159,13 @@ func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet 
 	return set
 }
 
-// shell takes the lines around outputs: prompts, fences of documents, names of commands as headings.
+// shell takes the lines around outputs: rules, prompts, fences of documents, names of commands as headings.
 func (o *Outputs) shell(line string) bool {
 	trimmed := strings.TrimSpace(line)
-	if strings.Trim(trimmed, "`~") == "" && len(trimmed) >= 3 || strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], " ") {
+	if !strings.ContainsFunc(trimmed, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return true
+	}
+	if strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], " ") {
 		return true
 	}
 	if host, command, ok := promptOf(trimmed); ok {
@@ -168,10 +185,12 @@ func (o *Outputs) shell(line string) bool {
 // TextFacts are the facts of a host that outputs of tools give. They are a part of what the host has: a device that
 // is not among them may be there.
 type TextFacts struct {
-	Facts *fabric.Facts
-	Named bool            // the text names the host
-	Again bool            // the host has facts before these
-	Whole map[string]bool // tools that were asked for all devices, as far as the command shows
+	Facts  *fabric.Facts
+	Named  bool               // the text names the host
+	Again  bool               // the host has facts before these
+	Whole  map[string]bool    // tools that were asked for all devices, as far as the command shows
+	Matrix *GPUMatrix         // of nvidia-smi topo -m, whole
+	Links  []fabric.PCIDevice // of which the text has the link alone, without class and place
 }
 
 // Facts returns what was found, a set for each host and time, in the order in which they begin.
@@ -182,14 +201,19 @@ func (o *Outputs) Facts() []TextFacts {
 		for tool, text := range set.texts {
 			texts[tool] = []byte(text.String())
 		}
-		if len(texts) == 0 {
+		found := TextFacts{Named: set.named, Again: set.again, Whole: maps.Clone(set.whole), Links: set.links}
+		if m, ok := parseGPUMatrix(set.topo.String()); ok {
+			found.Matrix = &m
+		}
+		if len(texts) == 0 && len(set.links) == 0 && found.Matrix == nil {
 			continue
 		}
 		host := set.host
 		if set.again {
-			host = fmt.Sprintf("%s, again", host)
+			host += ", again"
 		}
-		out = append(out, TextFacts{Facts: FromText(host, texts), Named: set.named, Again: set.again, Whole: maps.Clone(set.whole)})
+		found.Facts = FromText(host, texts)
+		out = append(out, found)
 	}
 	return out
 }

@@ -16,16 +16,25 @@ type outputForm struct {
 	searched bool // messages of programs stand in it
 }
 
+// grepTool is lspci behind a grep for its links.
+const grepTool = "lspci link"
+
+// routeTool is ip route, whose table stands in its command only.
+const routeTool = "ip route"
+
+// topoTool is nvidia-smi topo -m.
+const topoTool = "nvidia-smi topo"
+
 // outputForms are tried in this order. Each beginning is cheap to refuse: all lines that no result claims come here.
 func outputForms() []outputForm {
 	return []outputForm{
 		{tool: "dmesg", reader: "dmesg", begins: isKernelLine, goesOn: isKernelLine, searched: true},
 		{tool: "lspci", reader: "lspci", begins: isLspciHead, goesOn: orIndented(isLspciHead), searched: true},
 		{tool: "lspci -t", begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
-		{tool: "lspci link", begins: isLinkLine, goesOn: isLinkLine, searched: true},
+		{tool: grepTool, begins: isLinkLine, goesOn: isLinkLine, searched: true},
 		{tool: "ip address", reader: "ip address", begins: isIPLink, goesOn: orIndented(isIPLink)},
 		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isIPRule},
-		{tool: "ip route", reader: "ip route", begins: isIPRoute, goesOn: orIndented(isIPRoute)},
+		{tool: routeTool, reader: routeTool, begins: isIPRoute, goesOn: isRouteGoingOn},
 		{tool: "ibv_devinfo", reader: "ibv_devinfo", begins: begins("hca_id:"), goesOn: orIndented(begins("hca_id:"))},
 		{tool: "ibstat", reader: "ibstat", begins: begins("CA '"), goesOn: orIndented(begins("CA '"))},
 		{tool: "ibstatus", reader: "ibstatus", begins: begins(ibstatusHead), goesOn: orIndented(begins(ibstatusHead))},
@@ -37,10 +46,10 @@ func outputForms() []outputForm {
 		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},
 		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
 		{tool: "nvidia-smi", reader: "nvidia-smi", begins: isNvidiaTableHead, goesOn: begins("|", "+")},
-		{tool: "nvidia-smi topo", begins: isTopoHead, goesOn: isTopoLine},
+		{tool: topoTool, begins: isTopoHead, goesOn: isTopoLine},
 		{tool: "nvidia-smi -L", begins: isGPUListLine, goesOn: orIndented(isGPUListLine)},
 		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", begins: begins("pci.bus_id,"), goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
-		{tool: "rocm-smi", reader: "rocm-smi", begins: isRocmLine, goesOn: func(line string) bool { return isRocmLine(line) || strings.HasPrefix(line, "=====") }},
+		{tool: "rocm-smi", reader: "rocm-smi", begins: isRocmLine, goesOn: func(line string) bool { return isRocmLine(line) || begins("=====", "Driver version: ")(line) }},
 		{tool: "modinfo", reader: "modinfo", begins: begins(modinfoHead), goesOn: isModinfoLine},
 		{tool: "lsmod", reader: "lsmod", begins: isLsmodLine, goesOn: isLsmodLine},
 		{tool: "ulimit", reader: "ulimit", begins: isUlimitLine, goesOn: isUlimitLine},
@@ -81,7 +90,7 @@ func isKernelLine(line string) bool {
 	if strings.HasPrefix(line, "kernel: ") {
 		return true
 	}
-	if line[0] != '[' && line[0] != '<' && !strings.HasPrefix(line, "kern") {
+	if line[0] != '[' && line[0] != '<' && !begins("kern", "daemon", "user", "syslog")(line) {
 		return false
 	}
 	_, stamped := logText(line)
@@ -92,18 +101,12 @@ func isKernelLine(line string) bool {
 func hexStart(line string) bool { return len(line) > 8 && isHex(strings.ToLower(line[:2])) }
 
 func isLspciHead(line string) bool {
-	return hexStart(line) && strings.Contains(line[:min(len(line), 16)], ".") && lspciHead.MatchString(line)
+	return hexStart(line) && strings.Contains(line[:min(len(line), 16)], ".") && lspciHead.MatchString(line) && !strings.Contains(line, "LnkCap") && !strings.Contains(line, "LnkSta")
 }
 
 func isTreeLine(line string) bool {
 	text := strings.TrimLeft(line, " |")
 	return strings.HasPrefix(text, "+-") || strings.HasPrefix(text, `\-`) || strings.HasPrefix(text, "-[") || text == ""
-}
-
-// isLinkLine knows what grep leaves of lspci -vv: the registers of a link without their device.
-func isLinkLine(line string) bool {
-	text := strings.TrimLeft(line, " \t")
-	return (strings.HasPrefix(text, "LnkSta:") || strings.HasPrefix(text, "LnkCap:")) && strings.Contains(text, "Speed ")
 }
 
 func digitStart(line string) bool { return line[0] >= '0' && line[0] <= '9' }
@@ -113,12 +116,16 @@ func isIPLink(line string) bool {
 }
 
 func isIPRule(line string) bool {
-	return digitStart(line) && strings.Contains(line, " lookup ") && isRuleLine(line)
+	return digitStart(line) && isRuleLine(line)
 }
 
 func isIPRoute(line string) bool {
-	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) &&
-		strings.Contains(line, " dev ") && isRouteLine(line)
+	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
+}
+
+// isRouteGoingOn knows what stands among routes: those of other types, which no rule reads, and the next hops of one.
+func isRouteGoingOn(line string) bool {
+	return isIPRoute(line) || begins(" ", "\t", "local ", "broadcast ", "multicast ", "unreachable ", "blackhole ", "prohibit ", "anycast ")(line)
 }
 
 func isRDMALinkLine(line string) bool {
@@ -160,7 +167,7 @@ func isGPUListLine(line string) bool {
 }
 
 func isRocmLine(line string) bool {
-	return strings.HasPrefix(line, "GPU[") && rocmLine.MatchString(strings.TrimSpace(line))
+	return strings.HasPrefix(line, "GPU[") && rocmLine.MatchString(strings.TrimSpace(line)) || strings.HasPrefix(line, "=====") && strings.Contains(line, " ROCm System Management Interface ")
 }
 
 func isModinfoLine(line string) bool {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]f
 		groups = append([][]*fabric.Facts{named}, groups...)
 	}
 	judged := judgedInText()
-	var failures []fabric.Finding
+	failures := narrowLinks(found)
 	for _, group := range groups {
 		_, err := Check(ctx, Checked{At: at}, All(group), func(f fabric.Finding) {
 			if f.Status == fabric.Fail && slices.Contains(judged, f.ID) {
@@ -52,12 +53,45 @@ func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]f
 	return failures, nil
 }
 
+// narrowLinks finds devices that run on fewer lanes than they have, where the text does not show the other end of the link:
+// the rule pcie-link needs both. Speed is left out: a link that is idle may be slow.
+func narrowLinks(found []facts.TextFacts) []fabric.Finding {
+	var out []fabric.Finding
+	for _, f := range found {
+		devices := slices.Clone(f.Links)
+		for _, d := range f.Facts.PCI {
+			const network, display, accelerator = 0x02, 0x03, 0x12 // base classes (PCI Code and ID Assignment)
+			if class := d.Class >> 16; d.Parent == "" && (class == network || class == display || class == accelerator) {
+				devices = append(devices, d)
+			}
+		}
+		for _, d := range devices {
+			if d.Link == nil || d.Link.Width <= 0 || d.Link.Width >= d.Link.MaxWidth {
+				continue
+			}
+			subject := fabric.PCISubject(f.Facts.Node, d.Address)
+			out = append(out, fabric.Finding{
+				ID: "pcie-link", Title: "PCIe links run at the speed and width that both ends support", Severity: fabric.SeverityWarning, Status: fabric.Fail,
+				Cause: fabric.CausePCIeDowngraded, Subject: subject, Expected: fmt.Sprintf("x%d", d.Link.MaxWidth),
+				Evidence: []fabric.Evidence{{Source: "lspci", Value: fmt.Sprintf("LnkSta x%d, LnkCap x%d", d.Link.Width, d.Link.MaxWidth)}},
+				Why:      fmt.Sprintf("The link of %s runs on %d of %d lanes; what the slot supports is not in the text.", subject, d.Link.Width, d.Link.MaxWidth),
+				Fix:      "lspci -vvv of the port above " + fabric.ShellWord(d.Address) + "; reseat the card or riser, then reboot",
+			})
+		}
+	}
+	return out
+}
+
 // hardwareIn returns what the outputs of tools say of the machines, as far as they agree: the GPU and its number where
 // all of them were listed, the rate and kind of the active ports, and their number likewise.
 func hardwareIn(known diagnose.Machines, found []facts.TextFacts) fabric.Hardware {
 	var hw fabric.Hardware
-	var gpus, gpuCounts, nicCounts, rates, nets agreed
+	var gpus, gpuCounts, nicCounts, rates, nets, links agreed
 	for _, f := range found {
+		if f.Matrix != nil {
+			gpuCounts.add(f.Matrix.GPUs)
+			links.add(f.Matrix.NVLink)
+		}
 		for _, g := range f.Facts.GPUs {
 			gpus.add(gpuID(known, g.Name))
 		}
@@ -81,6 +115,9 @@ func hardwareIn(known diagnose.Machines, found []facts.TextFacts) fabric.Hardwar
 	hw.NICsPerNode, _ = nicCounts.one().(int)
 	hw.NICGbps, _ = rates.one().(float64)
 	hw.Net, _ = nets.one().(string)
+	if joined, ok := links.one().(bool); ok && !joined {
+		hw.NVLink = &joined // NVLink itself is what a GPU has by default
+	}
 	return hw
 }
 

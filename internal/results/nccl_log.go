@@ -225,7 +225,7 @@ func (g *logRun) finish() *fabric.NCCLLog {
 	slices.SortFunc(out.Connections, func(a, b fabric.LogConnection) int {
 		return cmp.Or(cmp.Compare(a.Via, b.Via), cmp.Compare(a.HCA, b.HCA), cmp.Compare(boolOrder(a.GDR), boolOrder(b.GDR)), cmp.Compare(boolOrder(a.Proxy), boolOrder(b.Proxy)))
 	})
-	out.Tuning = g.tuning.cells
+	out.Tuning, out.Ready = g.tuning.cells, g.ready
 	out.ByHost = g.at.sorted()
 	g.rankLines()
 	return out

@@ -147,7 +147,7 @@ func wrongAnswer(c known, a answer) string {
 		return "refused: " + a.refused
 	case c.kind == "sick" && a.at(c.want) != 0:
 		return fmt.Sprintf("%s; want %v", said, c.want)
-	case c.kind == "healthy" && a.verdict != "healthy" && a.at(c.want) != 0, c.kind == "undecidable" && a.verdict != "unknown":
+	case c.kind == "healthy" && a.verdict != "healthy" && (a.verdict == "sick" || a.at(c.want) != 0), c.kind == "undecidable" && a.verdict != "unknown":
 		return fmt.Sprintf("%s; is %s", said, c.kind)
 	}
 	return ""
