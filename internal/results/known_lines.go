@@ -125,7 +125,7 @@ func (e *logEntry) says() said {
 // but for an error that a function returned and for an abort.
 func informed(message string) fabric.LineLevel {
 	switch {
-	case strings.Contains(message, " -> ") && returnedError(message):
+	case returnedError(message):
 		return fabric.LineError
 	case strings.Contains(message, "bort ") && logAbort().MatchString(message):
 		return fabric.LineWarning

@@ -333,5 +333,5 @@ func (g *logRun) dump(l line, text string) bool {
 
 // returnedError reports whether a message is an error that a function of the library returned for good.
 func returnedError(message string) bool {
-	return logError().MatchString(message) && !logTried().MatchString(strings.TrimSpace(message))
+	return strings.Contains(message, " -> ") && logError().MatchString(message) && !logTried().MatchString(strings.TrimSpace(message))
 }
