@@ -1,8 +1,6 @@
 package diagnose
 
 import (
-	"slices"
-
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
@@ -33,6 +31,7 @@ type Input struct {
 	Env          map[string]string   // of the job, by their names, where no result says it
 	Catalogue    *messages.Catalogue // of messages; nil: none is known
 	Causes       *causes.Set         // what is known of causes
+	PortGbps     float64             // of the slowest active port of the fabric that tools show; 0: unknown
 	// Sharpness is the share of the logarithm of each likelihood ratio that counts; 0: the fitted one.
 	Sharpness float64
 }
@@ -52,7 +51,6 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 			known.Hardware.Nodes = nodesBeside(&results[i], results)
 		}
 		observations[i] = observe(&results[i], known, runLog(&results[i], results))
-		observations[i].fragment = isFragment(&results[i], results)
 		observations[i].onlyFacts = isEmpty(&results[i]) && len(in.Findings) > 0
 		observations[i].rowsSeen, observations[i].whole = rowsBeside(&results[i], results)
 	}
@@ -94,15 +92,6 @@ func rowsBeside(r *fabric.Result, results []fabric.Result) (rows int, ok bool) {
 func isEmpty(r *fabric.Result) bool {
 	l, ok := r.Content.(*fabric.NCCLLog)
 	return ok && len(l.Lines)+len(l.Hosts)+len(l.Env)+len(l.Connections)+l.Ranks == 0 && l.Net == ""
-}
-
-// isFragment reports whether a result is lines of a log that name no host and no rank, in a file without a measurement:
-// nobody knows then whether the run went on.
-func isFragment(r *fabric.Result, results []fabric.Result) bool {
-	l, ok := r.Content.(*fabric.NCCLLog)
-	return ok && l.Ranks == 0 && len(l.Hosts) == 0 && !slices.ContainsFunc(results, func(o fabric.Result) bool {
-		return o.File == r.File && o.Kind != fabric.NCCLDebugLog
-	})
 }
 
 // followTables lets a log without fault share the verdict of the table that the same run printed into the

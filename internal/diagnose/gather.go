@@ -8,7 +8,7 @@ import (
 )
 
 // gather adds what numbers, logs, settings and findings show to what texts and messages say.
-func (s *observed) gather(findings []fabric.Finding, predict Predictor) {
+func (s *observed) gather(in Input) {
 	s.measureNetwork()
 	s.measurePath()
 	s.measureNode()
@@ -20,8 +20,9 @@ func (s *observed) gather(findings []fabric.Finding, predict Predictor) {
 	s.measureLogs()
 	s.measureTexts()
 	s.measureChanges()
-	s.addSettings(s.idle(predict))
-	s.addFindings(findings)
+	s.measurePort(in.PortGbps)
+	s.addSettings(s.idle(in.Predict))
+	s.addFindings(in.Findings)
 	s.addOutcomes()
 	s.measureStop()
 }

@@ -150,12 +150,14 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 	case evidence.Setting:
 		return t.setting(e, c)
 	case evidence.Found:
-		switch e.Sign() {
-		case "finding error":
+		switch { // what a rule found is so; whether it is why a run goes wrong is another question
+		case e.Failed && e.Own && e.Error:
+			return signs{e.Cause: messages.Proves}
+		case e.Failed && (e.Own || e.Error):
 			return signs{e.Cause: messages.Strong}
-		case "finding warning":
+		case e.Failed:
 			return signs{e.Cause: messages.Supports}
-		case "finding passed":
+		default:
 			return signs{e.Cause: messages.Against}
 		}
 	case evidence.Statement:

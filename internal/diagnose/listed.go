@@ -112,22 +112,16 @@ func (s *observed) given() []string {
 	return out
 }
 
-// canRun reports whether a measurement that needs these things can be run as far as the result tells: platforms that
+// runnable returns whether a measurement that needs these things can be run as far as the result tells: platforms that
 // nothing speaks of are not there.
-func (s *observed) canRun(needs []string) bool {
-	for _, need := range needs {
-		switch need {
-		case "hypervisor":
-			if !s.virtual() {
-				return false
-			}
-		case "container", "scheduler", "switch":
-			if !s.mentions(need) {
-				return false
-			}
-		}
+func (s *observed) runnable() func(needs []string) bool {
+	absent := map[string]bool{"hypervisor": !s.virtual()}
+	for platform, words := range platforms {
+		absent[platform] = !slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return words.MatchString(e.Where().Text) })
 	}
-	return true
+	return func(needs []string) bool {
+		return !slices.ContainsFunc(needs, func(need string) bool { return absent[need] })
+	}
 }
 
 // platforms are words by which texts and messages speak of a platform.
@@ -135,10 +129,6 @@ var platforms = map[string]*regexp.Regexp{
 	"container": regexp.MustCompile(`(?i)\b(?:containers?|docker|pods?|kubernetes|k8s|enroot|pyxis|apptainer|singularity)\b`),
 	"scheduler": regexp.MustCompile(`(?i)\b(?:slurm\w*|srun|sbatch|lsf|pbs|kubernetes|k8s)\b`),
 	"switch":    regexp.MustCompile(`(?i)\b(?:switch(?:es)?|leaf|spine)\b`),
-}
-
-func (s *observed) mentions(platform string) bool {
-	return slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool { return platforms[platform].MatchString(e.Where().Text) })
 }
 
 // nextTest is the next thing to do where there is no verdict: say what is missing, else measure what tells most.

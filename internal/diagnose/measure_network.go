@@ -60,6 +60,26 @@ func (s *observed) measureNetwork() {
 		s.portSteps(p)
 	}
 	s.measureScaling(p)
+	if s.any(func(q point) bool {
+		return acrossNodes(q) && q.steady() && q.quality == good && q.large && q.nodes == p.nodes && (q.algorithm != p.algorithm || q.collective != p.collective && ringLike(q.collective) && ringLike(p.collective))
+	}) {
+		s.show("another way at full rate", *p)
+	}
+}
+
+// ringLike reports whether a collective loads every wire of a ring alike.
+func ringLike(c fabric.Collective) bool {
+	return oneOf(c, []fabric.Collective{fabric.AllReduce, fabric.AllGather, fabric.ReduceScatter})
+}
+
+// portShare is the share of a stated rate under which a port runs at a lower one: line rates are factors apart.
+const portShare = 0.9
+
+// measurePort holds what ports say of themselves against what is stated of the machines, Gb/s.
+func (s *observed) measurePort(gbps float64) {
+	if gbps > 0 && gbps < portShare*s.hw.NICGbps && !spark(s.hw) {
+		s.showText("a port below the stated rate", "tools", fmt.Sprintf("a port runs at %s Gb/s, where %s Gb/s is stated", number(gbps), number(s.hw.NICGbps)), fabric.Subject{})
+	}
 }
 
 // measurePath asks whether the NICs themselves are fine, and the GPUs within a node.

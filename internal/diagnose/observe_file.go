@@ -81,7 +81,7 @@ func (o *observer) entry(e fabric.Observation) {
 // entryTexts reads what an observation says in words.
 func (o *observer) entryTexts(e fabric.Observation, where string) {
 	for _, line := range e.Messages {
-		o.message(line, where)
+		o.message(line, where, e.Log == "")
 	}
 	switch {
 	case e.Fact != "":

@@ -37,12 +37,12 @@ func (o *observer) logLine(l *fabric.NCCLLog, line fabric.LogLine) {
 	if line.Level != fabric.LineError && singleNode(l, o.s.hw) && o.ofNetwork(line) {
 		return
 	}
-	o.message(line, source)
+	o.message(line, source, false)
 	o.fault(line, source)
 }
 
 // message keeps a line whose message the catalogue knows, and how the run went by it.
-func (o *observer) message(line fabric.LogLine, source string) {
+func (o *observer) message(line fabric.LogLine, source string, quoted bool) {
 	m, ok := o.catalogued(line)
 	if !ok || spark(o.s.hw) && m.Feature == messages.GPUDirect { // GPU and CPU share one memory: GPUDirect RDMA is never used
 		return
@@ -51,8 +51,8 @@ func (o *observer) message(line fabric.LogLine, source string) {
 		return // printed as information: the program handled it, and healthy runs print it too
 	}
 	seen := evidence.Seen{Source: source, Text: line.Text, Host: line.Host, Rank: line.Rank, Own: true}
-	o.s.seen = append(o.s.seen, evidence.Message{Seen: seen, ID: m.ID, Feature: string(m.Feature)})
-	if how := outcomeOf(m); how != "" && line.Level != "" { // what a program prints as information it handled itself
+	o.s.seen = append(o.s.seen, evidence.Message{Seen: seen, ID: m.ID, Feature: string(m.Feature), Quoted: quoted})
+	if how := outcomeOf(m); how != "" && line.Level != "" && !quoted { // what a program prints as information it handled itself
 		o.s.seen = append(o.s.seen, evidence.Outcome{Seen: seen, How: how, Printed: true})
 	}
 }

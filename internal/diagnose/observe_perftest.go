@@ -65,7 +65,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
 	for _, e := range t.Errors {
 		e.Level = fabric.LineError
-		o.message(e, fmt.Sprintf("line %d", e.Line))
+		o.message(e, fmt.Sprintf("line %d", e.Line), false)
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: t.Test, Value: e.Text})
 	}
 	if t.MTU > 0 && t.MTU < 4096 {

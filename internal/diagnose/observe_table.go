@@ -81,6 +81,10 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	if sh.wrong > 0 || t.OutOfBound != nil && *t.OutOfBound > 0 {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s in the footer", sh.wrong, countText(t.OutOfBound))})
 	}
+	if one := sh.alone && t.Copies < 2 && ranks == 1 && o.s.hw.Nodes < 2; one {
+		sh.alone = false
+		o.s.unusable = "one rank by itself: its bus bandwidth is 0 by definition, and nothing is measured between GPUs"
+	}
 	if sh.alone || t.Copies > 1 {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("every rank measured only itself: bus bandwidth 0, banner printed %d times", max(1, t.Copies))})
 	}

@@ -24,7 +24,6 @@ type observed struct {
 	shape     shape // of a table
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
-	fragment  bool       // of a log: lines without host or rank, and no table beside them
 	cutShort  bool       // the table has a banner and no footer: its run did not end by itself
 	onlyFacts bool       // nothing of a run is at hand, only what tools say of machines
 	rowsSeen  int        // of the tables of this file

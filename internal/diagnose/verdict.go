@@ -16,7 +16,7 @@ const surely = 0.5
 
 // explain judges a result in the light of what was seen with it.
 func (s *observed) explain(in Input, t *table) fabric.Explained {
-	s.gather(in.Findings, in.Predict)
+	s.gather(in)
 	class := classOf(s.seen, len(s.logs)+len(s.points) > 0)
 	b := infer(s.seen, class, in, t)
 	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
@@ -31,7 +31,7 @@ func (s *observed) explain(in Input, t *table) fabric.Explained {
 	out.Causes, out.Other = s.listed(b, out.Verdict, in.Causes), rounded(b.other)
 	s.fixing(&out, s.headline(out.Verdict), in.Predict)
 	spread, other := in.Causes.Spread(class, b.byID(), b.other)
-	out.Steps = in.Causes.Narrow(class, s.given()...).Next(spread, other, s.canRun, 3)
+	out.Steps = in.Causes.Narrow(class, s.given()...).Next(spread, other, s.runnable(), 3)
 	if out.Verdict == fabric.VerdictUnknown {
 		out.Next = s.nextTest(out.Steps)
 	}
@@ -49,8 +49,10 @@ func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, strin
 	return verdict, why
 }
 
-// hearsay reports whether the result is what a person wrote, or lines of a log of which nothing says what run they are.
-func (s *observed) hearsay() bool { return s.kind == fabric.ObservationFile || s.fragment }
+// hearsay reports whether the result is what a person wrote, or lines of a log without the measurement of their run.
+func (s *observed) hearsay() bool {
+	return s.kind == fabric.ObservationFile || s.kind == fabric.NCCLDebugLog && !s.whole
+}
 
 func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, string) {
 	switch {
@@ -238,7 +240,8 @@ func (b *belief) shown() bool {
 	return slices.ContainsFunc(b.weights, func(w weighed) bool {
 		_, setting := w.evidence.(evidence.Setting)
 		_, said := w.evidence.(evidence.Statement)
-		return !setting && !said && w.evidence.Where().Own && w.strength.Ratio() >= messages.Strong.Ratio()
+		m, _ := w.evidence.(evidence.Message)
+		return !setting && !said && !m.Quoted && w.evidence.Where().Own && w.strength.Ratio() >= messages.Strong.Ratio()
 	})
 }
 

@@ -31,6 +31,7 @@ type Message struct {
 	Seen
 	ID      string // nccl/ib-completion-retry
 	Feature string // of the catalogue: network, gdr, bootstrap, ...
+	Quoted  bool   // a person tells of it in a sentence
 }
 
 // Setting is an environment variable or option of the job.

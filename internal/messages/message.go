@@ -76,17 +76,18 @@ const (
 	Excludes Strength = "excludes"
 )
 
-// Ratio is the likelihood ratio that a word stands for; 0 for a word that is none. Up to strong the words are equal steps
-// on a logarithmic scale, about a factor of three each, with none at 1: nobody can tell more apart by reading sources. What
+// Ratio is the likelihood ratio that a word stands for; 0 for a word that is none. Up to strong the words are about
+// equal steps on a logarithmic scale, a factor of four each, with none at 1: nobody can tell more apart by reading sources.
+// Their size is such that the probabilities of the known cases come true (docs/accuracy.md). What
 // a program says outright is wrong about once in a thousand times, so that it also names a cause that is rare.
 func (s Strength) Ratio() float64 {
 	switch s {
 	case Proves:
 		return 1000
 	case Strong:
-		return 30
+		return 60
 	case Supports:
-		return 10
+		return 12
 	case Hints:
 		return 3
 	case Against:

@@ -34,6 +34,7 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	}
 	in.Findings = append(slices.Clone(in.Findings), failures...)
 	found := results.JoinLogs(read.Results)
+	in.PortGbps = slowestPort(read.Facts)
 	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), found)
 	x, err := diagnose.Explain(found, in)
 	if err != nil {

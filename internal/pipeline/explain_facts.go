@@ -196,3 +196,14 @@ func withSeen(stated, seen fabric.Hardware, found []fabric.Result) fabric.Hardwa
 	}
 	return seen.With(stated)
 }
+
+// slowestPort is the least of the rates at which the fastest ports of each host run, Gb/s; 0: none was seen.
+func slowestPort(found []facts.TextFacts) float64 {
+	slowest := 0.0
+	for _, f := range found {
+		if rate, _ := fastestPorts(f.Facts); rate > 0 && (slowest == 0 || rate < slowest) {
+			slowest = rate
+		}
+	}
+	return slowest
+}

@@ -118,7 +118,7 @@ func (j *joined) choices(hosts []fabric.LogHost) {
 // say adds lines: each message once per host, with how often it stands there.
 func (j *joined) say(lines []fabric.LogLine) {
 	for _, l := range lines {
-		key := cmp.Or(l.Message, faultKey(l.Text)) + " " + l.Host
+		key := cmp.Or(l.Message, l.Text) + " " + l.Host
 		at, known := j.lines[key]
 		switch {
 		case known:
