@@ -52,7 +52,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 		}
 		observations[i] = observe(&results[i], known, runLog(&results[i], results))
 		observations[i].onlyFacts = isEmpty(&results[i]) && len(in.Findings) > 0
-		observations[i].rowsSeen, observations[i].whole = rowsBeside(&results[i], results)
+		observations[i].rowsSeen, observations[i].whole, observations[i].ended = rowsBeside(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
 	for i, s := range observations {
@@ -78,14 +78,15 @@ func nodesBeside(r *fabric.Result, results []fabric.Result) int {
 	return nodes
 }
 
-// rowsBeside is how many rows the tables have that stand in the file of a result; ok is false where there is no table.
-func rowsBeside(r *fabric.Result, results []fabric.Result) (rows int, ok bool) {
+// rowsBeside is how many rows the tables have that stand in the file of a result, and whether one has its footer; ok is
+// false where there is no table.
+func rowsBeside(r *fabric.Result, results []fabric.Result) (rows int, ok, ended bool) {
 	for _, o := range results {
 		if t, table := o.Content.(*fabric.Table); table && o.File == r.File {
-			rows, ok = rows+len(t.Rows), true
+			rows, ok, ended = rows+len(t.Rows), true, ended || t.Complete
 		}
 	}
-	return rows, ok
+	return rows, ok, ended
 }
 
 // isEmpty reports whether a result is a log without content: it stands for outputs of tools.

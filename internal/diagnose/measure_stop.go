@@ -15,8 +15,8 @@ func (s *observed) measureStop() {
 		o, ok := e.(evidence.Outcome)
 		return ok && (o.How == evidence.Hang || o.How == evidence.Crash && len(s.broken) > 0)
 	})
-	if !stopped || !s.whole || len(s.logs) != 1 {
-		return // of an excerpt, and of several logs, it is unknown where a run stopped
+	if !stopped || !s.whole || s.ended || len(s.logs) != 1 {
+		return // of an excerpt, and of several logs, it is unknown where a run stopped; one with a footer did not
 	}
 	l := s.logs[0]
 	absent := ""

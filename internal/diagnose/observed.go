@@ -27,6 +27,7 @@ type observed struct {
 	cutShort  bool       // the table has a banner and no footer: its run did not end by itself
 	onlyFacts bool       // nothing of a run is at hand, only what tools say of machines
 	rowsSeen  int        // of the tables of this file
+	ended     bool       // a table of the file has its footer
 	whole     bool       // the file begins with the banner of a benchmark: it holds all that the run printed
 	copies    int        // of the banner of a table, where each process printed its own
 	job       Job        // of the measured collective

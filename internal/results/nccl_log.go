@@ -64,6 +64,7 @@ func (r *ncclLog) read(l line) bool {
 			r.close()
 		}
 		r.bare(l, text)
+		r.wrapped(l, text) // before a table ends at the rule that begins it
 		return false
 	}
 	run := r.run(l)
@@ -133,7 +134,6 @@ func (r *ncclLog) rest(l line) bool {
 	if text == "" || r.cur != nil && r.cur.full() {
 		return false
 	}
-	r.wrapped(l, text)
 	s := saysOf(text, r.judged)
 	if s.level == "" && l.source != "" && l.log == nil {
 		if whole := saysOf(l.raw, r.judged); whole.level != "" {
@@ -163,7 +163,7 @@ const (
 func (r *ncclLog) wrapped(l line, text string) {
 	switch {
 	case !strings.HasPrefix(text, helpRule):
-		if r.helping && len(r.help) < maxHelpLines {
+		if text != "" && r.helping && len(r.help) < maxHelpLines {
 			r.help = append(r.help, strings.Clone(text))
 		}
 	case !r.helping:
