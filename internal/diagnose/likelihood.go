@@ -172,12 +172,37 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 	return t.bySign[e.Sign()]
 }
 
+// reason returns why a piece of evidence says something of causes, in words; empty: nothing is known.
+func (t *table) reason(e evidence.Evidence, c causes.Class, catalogue *messages.Catalogue) string {
+	switch e := e.(type) {
+	case evidence.Message:
+		if m, ok := catalogue.ByID(e.ID); ok {
+			return m.Means
+		}
+	case evidence.Setting:
+		for _, r := range t.settings {
+			if r.fits(e, c) {
+				return r.Why
+			}
+		}
+	case evidence.Asymmetry:
+		what, _, _ := strings.Cut(e.What, " ")
+		return t.why[evidence.Asymmetry{What: what}.Sign()]
+	}
+	return t.why[e.Sign()]
+}
+
+// fits reports whether a row is about a setting with its value in a class of failure.
+func (r settingRow) fits(s evidence.Setting, c causes.Class) bool {
+	return r.Name == strings.Replace(s.Name, "RCCL_", "NCCL_", 1) && (r.Class == "" || r.Class == c) &&
+		slices.ContainsFunc(r.When, func(form string) bool { return isValue(form, s.Value) })
+}
+
 // setting returns what a setting says: the signs of each row that has its name and its value.
 func (t *table) setting(s evidence.Setting, c causes.Class) signs {
 	out := signs{}
-	name := strings.Replace(s.Name, "RCCL_", "NCCL_", 1)
 	for _, r := range t.settings {
-		if r.Name == name && (r.Class == "" || r.Class == c) && slices.ContainsFunc(r.When, func(form string) bool { return isValue(form, s.Value) }) {
+		if r.fits(s, c) {
 			for cause, strength := range r.Signs {
 				if strength.Ratio() > out[cause].Ratio() {
 					out[cause] = strength

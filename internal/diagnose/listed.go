@@ -38,6 +38,9 @@ func (b belief) cause(set *causes.Set) fabric.Cause {
 	for _, w := range b.weights {
 		at := w.evidence.Where()
 		e := fabric.Evidence{Source: at.Source, Value: at.Text}
+		if w.why != "" && !strings.Contains(at.Text, w.why) {
+			e.Value = strings.TrimSuffix(at.Text, ".") + ": " + w.why
+		}
 		switch {
 		case w.log > 0 && !slices.Contains(c.Evidence, e):
 			c.Evidence = append(c.Evidence, e)

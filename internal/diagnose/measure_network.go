@@ -9,10 +9,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// show keeps what a measured number shows.
+// show keeps what a measured number shows. Whatever it shows of a cause, it is one number and counts once.
 func (s *observed) show(shows string, p point) {
 	e := p.evidence()
-	s.seen = append(s.seen, evidence.Measure{Shows: shows, Seen: evidence.Seen{Source: e.Source, Text: e.Value, Own: p.own}})
+	s.seen = append(s.seen, evidence.Measure{Shows: shows, From: "number " + e.Value, Seen: evidence.Seen{Source: e.Source, Text: e.Value, Own: p.own}})
 }
 
 // showText keeps what several numbers show, in words.

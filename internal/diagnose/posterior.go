@@ -40,6 +40,7 @@ type belief struct {
 type weighed struct {
 	evidence evidence.Evidence
 	strength messages.Strength
+	why      string // it says that, in words
 	log      float64
 }
 
@@ -78,7 +79,7 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs
 			if byCause[cause] == nil {
 				byCause[cause] = map[string]weighed{}
 			}
-			w := weighed{e, strength, in.Sharpness * math.Log(strength.Ratio())}
+			w := weighed{e, strength, t.reason(e, c, in.Catalogue), in.Sharpness * math.Log(strength.Ratio())}
 			if old, ok := byCause[cause][e.Origin()]; !ok || math.Abs(w.log) > math.Abs(old.log) {
 				byCause[cause][e.Origin()] = w
 			}

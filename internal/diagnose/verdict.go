@@ -77,7 +77,7 @@ func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, str
 	if slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.fromText }) {
 		return s.goodNumbers(own, b, fault, class)
 	}
-	return s.withoutGoodNumbers(own, fault, class)
+	return s.withoutGoodNumbers(own, b, fault, class)
 }
 
 // worstLine is the line by which a program names its failure: the one that speaks most for a cause, else the first.
@@ -131,7 +131,7 @@ func (s *observed) changeText(b beliefs) string {
 const ab = "A/B"
 
 // withoutGoodNumbers is the verdict where no large size is within its band.
-func (s *observed) withoutGoodNumbers(own []point, fault *belief, class causes.Class) (fabric.Verdict, string) {
+func (s *observed) withoutGoodNumbers(own []point, b beliefs, fault *belief, class causes.Class) (fabric.Verdict, string) {
 	justUnder := slices.IndexFunc(own, func(p point) bool {
 		return p.quality == unjudged && p.large && p.expected.Low > 0 && p.busbw < p.expected.Low
 	})
@@ -148,7 +148,7 @@ func (s *observed) withoutGoodNumbers(own []point, fault *belief, class causes.C
 	case len(s.doubts) > 0:
 		return fabric.VerdictUnknown, s.doubts[0].Value
 	default:
-		return fabric.VerdictUnknown, s.missing()
+		return fabric.VerdictUnknown, s.missing(b)
 	}
 }
 
@@ -169,12 +169,12 @@ func (s *observed) goodNumbers(own []point, b beliefs, fault *belief, class caus
 		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(fault.reason()) + " contradicts them: they may be of different runs"
 	case s.wayContradicts(across) != "":
 		return fabric.VerdictUnknown, "the numbers are within their band, but " + fabric.Quote(s.wayContradicts(across)) + " contradicts them: they may be of different runs"
-	case s.complaint() != "" && !harmless(b.top().id):
+	case s.complaint() != "":
 		return fabric.VerdictUnknown, "the numbers are within their band and do not show the reported problem: " + s.complaint()
 	}
 	best := s.headline(fabric.VerdictHealthy)
 	if best == nil {
-		return fabric.VerdictUnknown, s.missing()
+		return fabric.VerdictUnknown, s.missing(b)
 	}
 	if len(s.doubts) > 0 {
 		return fabric.VerdictUnknown, s.doubts[0].Value
@@ -286,18 +286,28 @@ func (s *observed) complaint() string {
 	}
 	vague := s.onlyWideBands()
 	for _, e := range s.seen {
-		if o, ok := e.(evidence.Outcome); ok && o.Own && o.How != evidence.Fine && (o.How != evidence.Slow || vague) {
+		if o, ok := e.(evidence.Outcome); ok && o.Own && o.How != evidence.Fine && (o.How != evidence.Slow || vague) && !s.harmlessText(o.Text) {
 			return o.Text
 		}
 	}
 	return ""
 }
 
+// harmlessText reports whether a text speaks of what is known to be no fault.
+func (s *observed) harmlessText(text string) bool {
+	return slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool {
+		st, ok := e.(evidence.Statement)
+		return ok && st.Text == text && harmless(fabric.CauseID(st.Topic))
+	})
+}
+
 // missing returns what a verdict would take.
-func (s *observed) missing() string {
+func (s *observed) missing(b beliefs) string {
 	switch {
 	case len(s.needs) > 0:
 		return "cannot be judged without " + strings.Join(s.needs, "; ")
+	case s.kind == fabric.NCCLDebugLog && len(b.list) > 0:
+		return "a log has no bandwidth to judge, and what it shows is not enough for a verdict"
 	case s.kind == fabric.NCCLDebugLog:
 		return "a log has no bandwidth to judge, and shows no fault"
 	default:

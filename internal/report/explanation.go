@@ -266,12 +266,13 @@ func (p *printer) explained(e fabric.Explained, most explainBounds) {
 		p.blank()
 		p.field("repair", text)
 	}
+	p.steps(e)
 }
 
 // toDecide returns how to get a verdict where there is none; empty: there is one.
 func toDecide(e fabric.Explained, causes []fabric.Cause) string {
 	switch {
-	case badness(e.Verdict) != 0:
+	case badness(e.Verdict) != 0, decidedByStep(e):
 		return ""
 	case e.Next != "":
 		return e.Next

@@ -202,7 +202,10 @@ func nextTest(e fabric.Explained) []row {
 	if text := toDecide(e, causes); text != "" {
 		all = append(all, row{Label: "To decide", Lines: []string{printable(text)}})
 	}
-	if len(causes) > 0 && causes[0].Confirm != "" && e.Verdict != fabric.VerdictHealthy {
+	for _, step := range e.Steps {
+		all = append(all, adviceRow("Next", step.Command), row{Label: "Tells", Lines: []string{printable(stepCost(step) + ": " + step.Tells)}})
+	}
+	if len(e.Steps) == 0 && len(causes) > 0 && causes[0].Confirm != "" && e.Verdict != fabric.VerdictHealthy {
 		all = append(all, adviceRow("Test", causes[0].Confirm), row{Label: "Shows", Lines: []string{"whether it is " + printable(string(causes[0].ID))}})
 	}
 	return all
