@@ -29,6 +29,30 @@ func (s *observed) measureLogs() {
 		s.distances(l, show)
 	}
 	s.measureHCASetting()
+	s.measureWork()
+}
+
+// work finds what a rank of PyTorch waits for (ProcessGroupNCCL.cpp, WorkNCCL): its number, kind and elements.
+var work = regexp.MustCompile(`WorkNCCL\(SeqNum=(\d+), OpType=(\w+), NumelIn=(\d+), NumelOut=(\d+)`)
+
+// measureWork compares what ranks wait for: the work of one number is the same collective of one size on all of them.
+func (s *observed) measureWork() {
+	first := map[string]string{}
+	for _, e := range s.seen {
+		at := e.Where()
+		m := work.FindStringSubmatch(at.Text)
+		if m == nil {
+			continue
+		}
+		what := fmt.Sprintf("%s of %s to %s elements", m[2], m[3], m[4])
+		switch other, known := first[m[1]]; {
+		case !known:
+			first[m[1]] = what
+		case other != what:
+			s.seen = append(s.seen, evidence.Asymmetry{What: "work", Seen: evidence.Seen{Source: at.Source, Own: at.Own, Text: fmt.Sprintf("ranks wait for different work of number %s: %s, and %s", m[1], other, what)}})
+			return
+		}
+	}
 }
 
 // transport asks what the connections between machines run on.

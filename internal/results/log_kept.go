@@ -60,7 +60,7 @@ func (g *logRun) full() bool {
 // pushes them out.
 func (g *logRun) keepLine(l line, s said, message, text string) {
 	from := originOf(l)
-	key := lineKey{message: s.message, host: from.host}
+	key := lineKey{message: s.message, host: from.host, text: workOf(text)}
 	if s.message == nil {
 		key = lineKey{text: textKey(message)}
 	}
@@ -83,6 +83,16 @@ func (g *logRun) keepLine(l line, s said, message, text string) {
 		g.kept.process[at] = from.process
 	}
 	g.log.Lines = append(g.log.Lines, kept)
+}
+
+// workOf is the collective that a line of PyTorch's watchdog names: ranks that wait for different ones say different things.
+func workOf(text string) string {
+	at := strings.Index(text, "WorkNCCL(SeqNum=")
+	if at < 0 {
+		return ""
+	}
+	work, _, _ := strings.Cut(text[at:], ", Timeout")
+	return work[:min(len(work), maxShown)]
 }
 
 // mayKeep requests the room of a line.
