@@ -35,11 +35,11 @@ func (n *counts) add(c known, a answer) {
 	switch c.kind {
 	case "healthy":
 		n.healthy++
-		odd := a.verdict == "unknown" && a.at(c.want) == 0
+		odd := a.verdict != "healthy" && a.at(c.want) == 0 // what is named is there, and has no effect on the run
 		if a.verdict == "healthy" || odd {
 			n.healthyRight++
 		}
-		if a.verdict == "sick" {
+		if a.verdict == "sick" && !odd {
 			n.healthySick++
 		}
 		return
@@ -147,7 +147,7 @@ func wrongAnswer(c known, a answer) string {
 		return "refused: " + a.refused
 	case c.kind == "sick" && a.at(c.want) != 0:
 		return fmt.Sprintf("%s; want %v", said, c.want)
-	case c.kind == "healthy" && a.verdict != "healthy" && (a.verdict == "sick" || a.at(c.want) != 0), c.kind == "undecidable" && a.verdict != "unknown":
+	case c.kind == "healthy" && a.verdict != "healthy" && a.at(c.want) != 0, c.kind == "undecidable" && a.verdict != "unknown":
 		return fmt.Sprintf("%s; is %s", said, c.kind)
 	}
 	return ""

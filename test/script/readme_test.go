@@ -99,7 +99,7 @@ func TestReadme(t *testing.T) {
 					t.Skipf("%s: what the README shows is the lab of root", c.text)
 				}
 				ran++
-				got := runIn(t, folder, lab, c.text)
+				got := progress.ReplaceAllString(runIn(t, folder, lab, c.text), "")
 				if at, ok := shows(got, c.want); !ok {
 					t.Errorf("README.md:%d: $ %s\nthe README shows, from line %d of its output on:\n%s\n\nit printed:\n%s",
 						b.line, c.text, at+1, strings.Join(c.want[at:], "\n"), got)
@@ -119,6 +119,9 @@ func TestReadme(t *testing.T) {
 		t.Error("nothing of the README was run")
 	}
 }
+
+// progress finds the lines that a command shows on standard error while it is at work for more than a second.
+var progress = regexp.MustCompile(`(?m)^railwright .*\(\d+ s so far\)\n`)
 
 func needsLab(c command) bool {
 	return strings.Contains(c.text, "--lab") || strings.Contains(c.text, "lab up")
