@@ -23,12 +23,6 @@ func (s *observed) listed(b beliefs, v fabric.Verdict, set *causes.Set) []fabric
 		}
 		out = append(out, x.cause(set))
 	}
-	if v == fabric.VerdictUnknown && len(out) > 0 && out[0].Confidence > surely { // undecided is undecided
-		share := surely / out[0].Confidence
-		for i := range out {
-			out[i].Confidence = rounded(share * out[i].Confidence)
-		}
-	}
 	return out
 }
 
@@ -57,7 +51,7 @@ func (b belief) cause(set *causes.Set) fabric.Cause {
 // byID is the probability of each cause.
 func (b beliefs) byID() map[fabric.CauseID]float64 {
 	out := map[fabric.CauseID]float64{}
-	for _, x := range b.list {
+	for _, x := range b.all {
 		out[x.id] = x.probability
 	}
 	return out

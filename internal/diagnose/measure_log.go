@@ -62,9 +62,9 @@ func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
 		switch via := strings.ToUpper(c.Via); {
 		case via == "NET/SOCKET":
 			socket = true
-		case strings.HasPrefix(via, "NET") && c.GDR:
+		case strings.HasPrefix(via, "NET/IB") && c.GDR: // plugins name themselves, and carry what they will
 			direct += max(1, c.Count)
-		case strings.HasPrefix(via, "NET"):
+		case strings.HasPrefix(via, "NET/IB"):
 			bounced += max(1, c.Count)
 		}
 	}

@@ -65,11 +65,20 @@ func (s *observed) measurePairs() {
 		}
 	}
 	for _, c := range cells {
-		if v := c.busbw + c.gbps; v < pairLow*median(all) && !blamed[c.pair[0]] && !blamed[c.pair[1]] {
+		if v := c.busbw + c.gbps; v < pairLow*median(all) && !blamed[c.pair[0]] && !blamed[c.pair[1]] && fineElsewhere(cells, c, median(all)) {
 			s.lowPairs()
 			s.showText("one pair low", "pair matrix", fmt.Sprintf("%s with %s gives %s, the median is %s, and both are fine with others", c.pair[0], c.pair[1], number(v), number(median(all))), fabric.Subject{})
 		}
 	}
+}
+
+// fineElsewhere reports whether both hosts of a pair reach the others' rate with another host.
+func fineElsewhere(cells []point, low point, usual float64) bool {
+	return !slices.ContainsFunc(low.pair, func(host string) bool {
+		return !slices.ContainsFunc(cells, func(c point) bool {
+			return slices.Contains(c.pair, host) && !slices.Equal(c.pair, low.pair) && c.busbw+c.gbps >= pairLow*usual
+		})
+	})
 }
 
 func (s *observed) lowPairs() {

@@ -81,6 +81,12 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	if sh.wrong > 0 || t.OutOfBound != nil && *t.OutOfBound > 0 {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s in the footer", sh.wrong, countText(t.OutOfBound))})
 	}
+	o.aloneNotes(t, ranks)
+}
+
+// aloneNotes finds ranks that measured only themselves. One rank by itself is no fault: between GPUs nothing was measured.
+func (o *observer) aloneNotes(t *fabric.Table, ranks int) {
+	sh := &o.s.shape
 	if one := sh.alone && t.Copies < 2 && ranks == 1 && o.s.hw.Nodes < 2; one {
 		sh.alone = false
 		o.s.unusable = "one rank by itself: its bus bandwidth is 0 by definition, and nothing is measured between GPUs"

@@ -20,8 +20,8 @@ const (
 	proseAlone = 0.3
 	// named is the probability from which a cause is named. Below it the answer is that the cause is unknown.
 	named = 0.35
-	// leastShown is the probability under which a cause is not worth a line, unless it is one of the first alwaysShown.
-	leastShown, alwaysShown = 0.02, 3
+	// leastShown is the probability under which a cause is not worth a line, unless it is the first.
+	leastShown = 0.02
 	// mostShown is how many causes are listed.
 	mostShown = 6
 )
@@ -30,10 +30,13 @@ const (
 type belief struct {
 	id          fabric.CauseID
 	probability float64
-	about       fabric.Subject
-	own         bool // something of this very result speaks for it
-	hard        bool // more than statements of people speaks for it
-	weights     []weighed
+
+	withoutProse float64 // by what is more than the words of people, not normalised
+
+	about   fabric.Subject
+	own     bool // something of this very result speaks for it
+	hard    bool // more than statements of people speaks for it
+	weights []weighed
 }
 
 // weighed is a piece of evidence with the logarithm of its likelihood ratio.
@@ -46,7 +49,8 @@ type weighed struct {
 
 // beliefs are all causes that anything speaks for, the most probable first, and what is left for others.
 type beliefs struct {
-	list  []belief
+	list  []belief // worth a line, the most probable first
+	all   []belief // of which anything was seen, also what speaks against
 	other float64
 }
 
@@ -60,7 +64,7 @@ func (b beliefs) top() belief {
 
 // of returns the probability of a cause.
 func (b beliefs) of(id fabric.CauseID) float64 {
-	for _, x := range b.list {
+	for _, x := range b.all {
 		if x.id == id {
 			return x.probability
 		}
@@ -86,48 +90,64 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs
 		}
 	}
 	var out beliefs
-	sum := in.Causes.Other(c)
-	silent := 1.0 - sum                                       // of causes that nothing speaks of, and that are not listed
-	for _, cause := range slices.Sorted(maps.Keys(byCause)) { // in order, so that sums are the same each time
-		origins := byCause[cause]
+	other := in.Causes.Other(c)
+	silent := 1 - other // of causes that nothing speaks of, and that are not listed
+	for cause, origins := range byCause {
 		prior := in.Causes.Prior(c, cause)
 		silent -= prior
-		b := newBelief(cause, prior, origins)
-		sum += b.probability
-		out.list = append(out.list, b)
+		out.all = append(out.all, newBelief(cause, prior, origins))
 	}
-	sum += max(0, silent)
+	slices.SortFunc(out.all, func(a, b belief) int { return cmp.Compare(a.id, b.id) }) // sums are the same in every run
+	rest := other + max(0, silent)
+	all, hard := rest, rest
+	for _, b := range out.all {
+		all, hard = all+b.probability, hard+b.withoutProse
+	}
 	out.other = 1
-	for i := range out.list {
-		b := &out.list[i]
-		b.probability /= sum
-		if !b.hard {
-			b.probability = min(b.probability, proseAlone)
-		}
+	for i := range out.all {
+		b := &out.all[i]
+		b.probability = bounded(b.probability/all, b.withoutProse/hard, b.hard)
 		out.other -= b.probability
 	}
-	out.list = slices.DeleteFunc(out.list, func(b belief) bool { return !b.speaksFor() })
-	slices.SortFunc(out.list, func(a, b belief) int {
-		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(a.id, b.id))
-	})
-	for n := len(out.list); n > alwaysShown && out.list[n-1].probability < leastShown; n-- {
-		out.list = out.list[:n-1]
-	}
 	out.other = max(0, out.other)
+	slices.SortStableFunc(out.all, func(a, b belief) int { return cmp.Compare(b.probability, a.probability) })
+	for _, b := range out.all {
+		if b.speaksFor() && (len(out.list) == 0 || b.probability >= leastShown) {
+			out.list = append(out.list, b)
+		}
+	}
 	return out
+}
+
+// bounded is the probability of a cause of which people speak: what they say alone gives it no more than proseAlone, and
+// more than that only where it is likely without their words.
+func bounded(p, withoutProse float64, hard bool) float64 {
+	if hard && withoutProse >= named {
+		return p
+	}
+	if !hard {
+		withoutProse = 0
+	}
+	return min(p, max(proseAlone, withoutProse))
 }
 
 // newBelief multiplies a prior with the likelihood ratios of each origin. Statements count once, however many there are.
 func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) belief {
 	b := belief{id: cause, about: fabric.ClusterSubject()}
-	total, said := 0.0, 0.0
+	total, told, said := 0.0, 0.0, 0.0
 	for _, origin := range slices.Sorted(maps.Keys(origins)) {
 		w := origins[origin]
 		b.weights = append(b.weights, w)
 		b.own = b.own || w.log > 0 && w.evidence.Where().Own
-		if _, statement := w.evidence.(evidence.Statement); statement {
+		switch e := w.evidence.(type) {
+		case evidence.Statement:
 			said = max(said, w.log)
 			continue
+		case evidence.Contrast:
+			if e.Said {
+				told += w.log
+				continue
+			}
 		}
 		total += w.log
 		if w.log > 0 {
@@ -137,7 +157,7 @@ func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) 
 			}
 		}
 	}
-	b.probability = prior * math.Exp(total+said)
+	b.probability, b.withoutProse = prior*math.Exp(total+told+said), prior*math.Exp(total)
 	slices.SortStableFunc(b.weights, func(x, y weighed) int { return cmp.Compare(y.log, x.log) })
 	return b
 }

@@ -241,7 +241,8 @@ func (b *belief) shown() bool {
 		_, setting := w.evidence.(evidence.Setting)
 		_, said := w.evidence.(evidence.Statement)
 		m, _ := w.evidence.(evidence.Message)
-		return !setting && !said && !m.Quoted && w.evidence.Where().Own && w.strength.Ratio() >= messages.Strong.Ratio()
+		c, _ := w.evidence.(evidence.Contrast)
+		return !setting && !said && !m.Quoted && !c.Said && w.evidence.Where().Own && w.strength.Ratio() >= messages.Strong.Ratio()
 	})
 }
 

@@ -82,6 +82,7 @@ type Contrast struct {
 	Seen
 	What   string // the state that was tried: p2p-off, other-interface, one-node; of the words
 	Effect Effect
+	Said   bool // a sentence tells of it; else it is an entry of its own, or numbers show it
 }
 
 // Effect is what a change did.

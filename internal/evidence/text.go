@@ -86,7 +86,7 @@ func (w *words) contrasts(text string, clauses []string, seen Seen) (out []Evide
 			}
 			if effect != "" {
 				used[i], used[at] = true, true
-				out = append(out, Contrast{Seen: seen, What: s.id, Effect: effect})
+				out = append(out, Contrast{Seen: seen, What: s.id, Effect: effect, Said: true})
 			}
 		}
 	}
@@ -120,8 +120,10 @@ func (w *words) effect(clause string) Effect {
 	switch {
 	case bad.plain > 0 && good.plain == 0 && bad.denied == 0 && w.until.MatchString(clause):
 		return Better
+	case good.plain > 0 && w.count(w.fails, clause).plain > 0:
+		return Worse
 	case good.plain > 0:
-		return Better // it works, and is slow
+		return Better // it works, and may be slow
 	case bad.plain > 0, good.denied > 0:
 		return Worse
 	case bad.denied > 0:

@@ -21,15 +21,15 @@ type phrase struct {
 
 // words is what is read of prose.
 type words struct {
-	good, bad, same, not, until, slow, hang *regexp.Regexp
-	switches, topics                        []phrase
+	good, bad, same, not, until, slow, hang, fails *regexp.Regexp
+	switches, topics                               []phrase
 }
 
 // loadWords reads the file of words once: it is compiled into the program, and a mistake in it fails a test.
 var loadWords = sync.OnceValues(func() (*words, error) {
 	var file struct {
-		Good, Bad, Same, Not, Until, Slow, Hang string
-		Switches, Topics                        []struct{ ID, Says string }
+		Good, Bad, Same, Not, Until, Slow, Hang, Fails string
+		Switches, Topics                               []struct{ ID, Says string }
 	}
 	d := yaml.NewDecoder(bytes.NewReader(wordsText))
 	d.KnownFields(true)
@@ -40,7 +40,7 @@ var loadWords = sync.OnceValues(func() (*words, error) {
 	for _, e := range []struct {
 		to   **regexp.Regexp
 		text string
-	}{{&w.good, file.Good}, {&w.bad, file.Bad}, {&w.same, file.Same}, {&w.not, file.Not}, {&w.until, file.Until}, {&w.slow, file.Slow}, {&w.hang, file.Hang}} {
+	}{{&w.good, file.Good}, {&w.bad, file.Bad}, {&w.same, file.Same}, {&w.not, file.Not}, {&w.until, file.Until}, {&w.slow, file.Slow}, {&w.hang, file.Hang}, {&w.fails, file.Fails}} {
 		var err error
 		if *e.to, err = regexp.Compile(`(?i)(?:\b)(?:` + e.text + `)`); err != nil {
 			return nil, fmt.Errorf("words.yaml: %w", err)

@@ -269,11 +269,26 @@ type textFile struct {
 	name string
 }
 
+// Stat describes the text as a file.
 func (t textFile) Stat() (fs.FileInfo, error) { return t, nil }
-func (t textFile) Close() error               { return nil }
-func (t textFile) Name() string               { return t.name }
-func (t textFile) Size() int64                { return t.Reader.Size() }
-func (t textFile) Mode() fs.FileMode          { return 0o444 }
-func (t textFile) ModTime() time.Time         { return time.Time{} }
-func (t textFile) IsDir() bool                { return false }
-func (t textFile) Sys() any                   { return nil }
+
+// Close has nothing to close.
+func (t textFile) Close() error { return nil }
+
+// Name is the name by which the text is called.
+func (t textFile) Name() string { return t.name }
+
+// Size is its length, bytes.
+func (t textFile) Size() int64 { return t.Reader.Size() }
+
+// Mode is that of a file to read.
+func (t textFile) Mode() fs.FileMode { return 0o444 }
+
+// ModTime is unknown.
+func (t textFile) ModTime() time.Time { return time.Time{} }
+
+// IsDir is false.
+func (t textFile) IsDir() bool { return false }
+
+// Sys is nothing.
+func (t textFile) Sys() any { return nil }

@@ -6,7 +6,7 @@ package mcp
 import (
 	"context"
 	"io"
-	"log/slog"
+	"log/slog" //nolint:depguard // the SDK of the protocol takes its log as one
 	"runtime"
 	"time"
 

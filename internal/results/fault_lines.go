@@ -120,7 +120,7 @@ func formLevel(text string, beside bool) fabric.LineLevel {
 		return fabric.LineSuspect
 	}
 	for _, f := range faultForms {
-		if !(beside && f.prefix) && f.form().MatchString(text) && troubleLeft(text) {
+		if (!beside || !f.prefix) && f.form().MatchString(text) && troubleLeft(text) {
 			return f.level
 		}
 	}

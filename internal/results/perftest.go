@@ -184,7 +184,7 @@ func (r *perftest) gpuMemory(text string) bool {
 }
 
 // zeroGID is how perftest prints the GID of an end that has none, byte by byte.
-var zeroGID = "GID: " + strings.TrimSuffix(strings.Repeat("00:", 16), ":")
+const zeroGID = "GID: 00:00:00:00:00:00:00:00:00:00:00:00:00:00:00:00"
 
 // address takes the lines about both ends. A GID of zeros, which no RoCE port sends from, is kept as a warning.
 func (r *perftest) address(l line, text string) bool {
