@@ -75,27 +75,8 @@ func (l *Lines) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// String returns the lines as one: "command (remark); command".
-func (l Lines) String() string {
-	parts := make([]string, len(l))
-	for i, line := range l {
-		command, remark := cutRemark(line)
-		parts[i] = command
-		if remark != "" {
-			parts[i] += " (" + remark + ")"
-		}
-	}
-	return strings.Join(parts, "; ")
-}
-
-// cutRemark cuts a line at the "#" that begins its remark; one inside a command has no blank before it, or a quote.
-func cutRemark(line string) (command, remark string) {
-	i := strings.LastIndex(line, " # ")
-	if i < 0 {
-		return line, ""
-	}
-	return strings.TrimRight(line[:i], " "), line[i+len(" # "):]
-}
+// String returns the lines, each a command with its remark behind "#", ready for a shell.
+func (l Lines) String() string { return strings.Join(l, "\n") }
 
 // Set is all causes and measurements.
 type Set struct {

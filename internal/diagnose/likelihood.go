@@ -42,6 +42,7 @@ type contrastRow struct {
 // shownRow is what a measured number, a feature of a log or an asymmetry says of causes.
 type shownRow struct {
 	Shows, What string
+	Class       causes.Class // of failure that it can cause; empty: every one
 	Signs       signs
 	Why         string
 }
@@ -82,6 +83,7 @@ type table struct {
 	topics   topicRow
 	bySign   map[string]signs
 	why      map[string]string
+	class    map[string]causes.Class
 }
 
 // loadTable reads the likelihoods once: they are compiled into the program.
@@ -92,7 +94,7 @@ var loadTable = sync.OnceValues(func() (*table, error) {
 	if err := d.Decode(&file); err != nil {
 		return nil, fmt.Errorf("likelihoods.yaml: %w", err)
 	}
-	t := &table{settings: file.Settings, topics: file.Topics, bySign: map[string]signs{}, why: map[string]string{}}
+	t := &table{settings: file.Settings, topics: file.Topics, bySign: map[string]signs{}, why: map[string]string{}, class: map[string]causes.Class{}}
 	add := func(e evidence.Evidence, s signs, why string) error {
 		sign := e.Sign()
 		if len(s) == 0 {
@@ -118,6 +120,7 @@ var loadTable = sync.OnceValues(func() (*table, error) {
 	}
 	for _, r := range slices.Concat(file.Measures, file.Stops, file.Features) {
 		errs = append(errs, add(evidence.Measure{Shows: r.Shows}, r.Signs, r.Why))
+		t.class[evidence.Measure{Shows: r.Shows}.Sign()] = r.Class
 	}
 	for _, r := range file.Settings {
 		errs = append(errs, r.Signs.check("setting "+r.Name))
@@ -168,6 +171,9 @@ func (t *table) of(e evidence.Evidence, c causes.Class, catalogue *messages.Cata
 	case evidence.Asymmetry:
 		what, _, _ := strings.Cut(e.What, " ")
 		return t.bySign[evidence.Asymmetry{What: what}.Sign()]
+	}
+	if only := t.class[e.Sign()]; only != "" && only != c && c != causes.AnyClass {
+		return nil
 	}
 	return t.bySign[e.Sign()]
 }

@@ -72,8 +72,8 @@ func (b beliefs) of(id fabric.CauseID) float64 {
 	return 0
 }
 
-// infer puts priors and evidence together. Of what has one origin, only what says most of a cause counts for that cause.
-func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs {
+// infer puts priors and evidence together; fits is the share of a prior that is left on these machines. Of what has one origin, only what says most of a cause counts for that cause.
+func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table, fits func(fabric.CauseID) float64) beliefs {
 	if in.Sharpness == 0 {
 		in.Sharpness = sharpness
 	}
@@ -93,7 +93,7 @@ func infer(seen []evidence.Evidence, c causes.Class, in Input, t *table) beliefs
 	other := in.Causes.Other(c)
 	silent := 1 - other // of causes that nothing speaks of, and that are not listed
 	for cause, origins := range byCause {
-		prior := in.Causes.Prior(c, cause)
+		prior := in.Causes.Prior(c, cause) * fits(cause)
 		silent -= prior
 		out.all = append(out.all, newBelief(cause, prior, origins))
 	}
@@ -145,6 +145,11 @@ func newBelief(cause fabric.CauseID, prior float64, origins map[string]weighed) 
 			continue
 		case evidence.Contrast:
 			if e.Said {
+				told += w.log
+				continue
+			}
+		case evidence.Message:
+			if e.Quoted {
 				told += w.log
 				continue
 			}

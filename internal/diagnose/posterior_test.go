@@ -18,7 +18,7 @@ func inferred(t *testing.T, c causes.Class, seen ...evidence.Evidence) beliefs {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return infer(seen, c, informed(Input{}), table)
+	return infer(seen, c, informed(Input{}), table, (&observed{}).fits)
 }
 
 func tried(what string, effect evidence.Effect) evidence.Evidence {
@@ -72,7 +72,7 @@ func TestInfer(t *testing.T) {
 	if again := inferred(t, causes.Hang, firewall, firewall); again.top().probability != b.top().probability {
 		t.Errorf("the same change twice: %v, once %v", again.top().probability, b.top().probability)
 	}
-	if against := inferred(t, causes.Hang, tried("firewall-off", evidence.Same)); against.of(fabric.CauseFirewall) != 0 {
+	if against := inferred(t, causes.Hang, tried("firewall-off", evidence.Same)); len(against.list) != 0 {
 		t.Errorf("what speaks against it alone lists it: %+v", against.list)
 	}
 	if none := inferred(t, causes.Slow); len(none.list) != 0 || none.other != 1 {

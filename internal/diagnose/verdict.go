@@ -18,7 +18,7 @@ const surely = 0.5
 func (s *observed) explain(in Input, t *table) fabric.Explained {
 	s.gather(in)
 	class := classOf(s.seen, len(s.logs)+len(s.points) > 0)
-	b := infer(s.seen, class, in, t)
+	b := infer(s.seen, class, in, t, s.fits)
 	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
 	out.Verdict, out.Why = s.verdict(b, class)
 	if p := s.headline(out.Verdict); p != nil {
@@ -80,7 +80,8 @@ func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, str
 	return s.withoutGoodNumbers(own, b, fault, class)
 }
 
-// worstLine is the line by which a program names its failure: the one that speaks most for a cause, else the first.
+// worstLine is the line by which a program names its failure: the one that speaks most for the likeliest cause, else the
+// first.
 func (s *observed) worstLine(b beliefs) string {
 	for _, w := range b.top().weights {
 		if text := w.evidence.Where().Text; w.log > 0 && slices.ContainsFunc(s.broken, func(e fabric.Evidence) bool { return e.Value == text }) {

@@ -18,7 +18,7 @@ type KnownCause struct {
 	Confirm   []string        `json:"confirm"`             // commands, with a remark after # where one is needed
 	Fix       []string        `json:"fix"`                 // likewise
 	Platforms []PlatformFix   `json:"platforms,omitempty"` // where the fix differs
-	Expects   []CauseEvidence `json:"expects"`             // its absence speaks against the cause
+	Expects   []CauseEvidence `json:"expects"`             // what is seen where it is the cause
 	Steps     []CauseStep     `json:"steps"`               // measurements that test it, the best first
 }
 

@@ -123,6 +123,9 @@ func whyText(e fabric.Explained) string {
 	return orElse(strings.TrimSuffix(e.Why, "."), "no reason was recorded")
 }
 
+// namedFrom is the confidence from which a cause is named: below it the cause is unknown.
+const namedFrom = 0.35
+
 // likeliest names the first cause of what is wrong, with its subject and its confidence; empty: there is none.
 func likeliest(e fabric.Explained) string {
 	causes := shownCauses(e)
@@ -133,6 +136,9 @@ func likeliest(e fabric.Explained) string {
 	text := short(string(c.ID), longName)
 	if c.Subject.Node != "" {
 		text += " on " + c.Subject.String()
+	}
+	if c.Confidence < namedFrom {
+		text = "cause unknown; first " + text
 	}
 	if c.Confidence >= 0 && c.Confidence <= 1 {
 		text += fmt.Sprintf(" (%.0f %%)", math.Floor(100*c.Confidence)) // never rounded up to certainty
@@ -299,13 +305,18 @@ func (p *printer) cause(label string, c fabric.Cause, lines int) {
 	p.field("gain", gainText(c.Gain))
 }
 
-// advice writes a command ready to be copied; a sentence about commands is wrapped.
+// advice writes commands ready to be copied, each on its line; a sentence about commands is wrapped.
 func (p *printer) advice(label, text string) {
-	if sentence(text) {
-		p.field(label, text)
-		return
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if i > 0 {
+			label = ""
+		}
+		if sentence(line) {
+			p.field(label, line)
+		} else {
+			p.commands(label, oneLine(line))
+		}
 	}
-	p.commands(label, oneLine(text))
 }
 
 // sentence distinguishes words from a command by their punctuation: a colon or a comma at the end of a word.

@@ -246,7 +246,11 @@ func adviceRow(label, text string) row {
 	if sentence(text) {
 		return row{Label: label, Lines: []string{printable(text)}}
 	}
-	return row{Label: label, Lines: printableAll(oneLine(text)), Commands: true}
+	var lines []string
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		lines = append(lines, oneLine(line)...)
+	}
+	return row{Label: label, Lines: printableAll(lines), Commands: true}
 }
 
 // foldedColumns are results in a line each.
