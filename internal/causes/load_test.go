@@ -93,9 +93,6 @@ func TestRemediesAreTheirOwn(t *testing.T) {
 			if strings.HasPrefix(what, "railwright check") {
 				t.Errorf("%s: %q is only a check", e.ID, what)
 			}
-			if strings.Contains(what, "  ") {
-				t.Errorf("%s: %q is not on one line", e.ID, what)
-			}
 		}
 		if strings.Contains(e.What, ". ") || !strings.HasSuffix(e.What, ".") {
 			t.Errorf("%s: %q is not one sentence", e.ID, e.What)
@@ -103,9 +100,10 @@ func TestRemediesAreTheirOwn(t *testing.T) {
 	}
 }
 
-func TestLinesAreOneLineWhereOneIsNeeded(t *testing.T) {
+// Lines stay lines: each is a command with its remark, ready for a shell.
+func TestLinesStayLines(t *testing.T) {
 	l := Lines{"lspci -vvv | grep '#'      # SrcValid+", "reboot"}
-	if got, want := l.String(), "lspci -vvv | grep '#' (SrcValid+); reboot"; got != want {
+	if got, want := l.String(), "lspci -vvv | grep '#'      # SrcValid+\nreboot"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

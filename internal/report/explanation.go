@@ -123,7 +123,7 @@ func whyText(e fabric.Explained) string {
 	return orElse(strings.TrimSuffix(e.Why, "."), "no reason was recorded")
 }
 
-// namedFrom is the confidence from which a cause is named: below it the cause is unknown.
+// namedFrom is the confidence from which a cause is named: below it the cause is unknown, and may be this one.
 const namedFrom = 0.35
 
 // likeliest names the first cause of what is wrong, with its subject and its confidence; empty: there is none.
@@ -138,7 +138,7 @@ func likeliest(e fabric.Explained) string {
 		text += " on " + c.Subject.String()
 	}
 	if c.Confidence < namedFrom {
-		text = "cause unknown; first " + text
+		text = "perhaps " + text
 	}
 	if c.Confidence >= 0 && c.Confidence <= 1 {
 		text += fmt.Sprintf(" (%.0f %%)", math.Floor(100*c.Confidence)) // never rounded up to certainty
@@ -311,7 +311,7 @@ func (p *printer) advice(label, text string) {
 		if i > 0 {
 			label = ""
 		}
-		if sentence(line) {
+		if command, _, _ := strings.Cut(line, " # "); sentence(command) {
 			p.field(label, line)
 		} else {
 			p.commands(label, oneLine(line))

@@ -243,7 +243,7 @@ func explainedCause(label string, c fabric.Cause) block {
 
 // adviceRow is a command as it is to be copied, or a sentence about commands.
 func adviceRow(label, text string) row {
-	if sentence(text) {
+	if command, _, _ := strings.Cut(text, " # "); sentence(command) {
 		return row{Label: label, Lines: []string{printable(text)}}
 	}
 	var lines []string
