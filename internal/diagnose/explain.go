@@ -51,7 +51,7 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 			known.Hardware.Nodes = nodesBeside(&results[i], results)
 		}
 		observations[i] = observe(&results[i], known, runLog(&results[i], results))
-		observations[i].onlyFacts = isEmpty(&results[i]) && len(in.Findings) > 0
+		observations[i].onlyFacts = Empty(&results[i]) && len(in.Findings) > 0
 		observations[i].rowsSeen, observations[i].whole, observations[i].ended = rowsBeside(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}
@@ -89,23 +89,30 @@ func rowsBeside(r *fabric.Result, results []fabric.Result) (rows int, ok, ended 
 	return rows, ok, ended
 }
 
-// isEmpty reports whether a result is a log without content: it stands for outputs of tools.
-func isEmpty(r *fabric.Result) bool {
+// Empty reports whether a result is a log without content: it stands for outputs of tools.
+func Empty(r *fabric.Result) bool {
 	l, ok := r.Content.(*fabric.NCCLLog)
 	return ok && len(l.Lines)+len(l.Hosts)+len(l.Env)+len(l.Connections)+l.Ranks == 0 && l.Net == ""
 }
 
-// followTables lets a log without fault share the verdict of the table that the same run printed into the
-// same file: a log by itself has no bandwidth to judge.
+// followTables lets a log without fault share the verdict of the tables that the same run printed: into the same file,
+// or of the call where it is the only log. A log by itself has no bandwidth to judge.
 func followTables(out []fabric.Explained, observations []*observed) {
+	logs := 0
+	for _, s := range observations {
+		if s.kind == fabric.NCCLDebugLog && !s.onlyFacts {
+			logs++
+		}
+	}
 	for i := range out {
 		s := observations[i]
-		if out[i].Kind != fabric.NCCLDebugLog || out[i].Verdict != fabric.VerdictUnknown || s.unusable != "" || len(s.doubts) > 0 || s.failing() {
+		open := out[i].Kind == fabric.NCCLDebugLog && out[i].Verdict == fabric.VerdictUnknown
+		if !open || s.onlyFacts || s.unusable != "" || len(s.doubts) > 0 || s.failing() {
 			continue
 		}
 		tables, healthy := 0, 0
 		for _, o := range out {
-			if o.File == out[i].File && (o.Kind == fabric.NCCLTests || o.Kind == fabric.OSU) {
+			if (o.File == out[i].File || logs == 1 && !s.whole) && (o.Kind == fabric.NCCLTests || o.Kind == fabric.OSU) {
 				tables++
 				if o.Verdict == fabric.VerdictHealthy {
 					healthy++
@@ -114,8 +121,9 @@ func followTables(out []fabric.Explained, observations []*observed) {
 		}
 		if tables > 0 && tables == healthy {
 			out[i].Verdict = fabric.VerdictHealthy
-			out[i].Why = "the log shows no fault and the tables of the same file are healthy"
+			out[i].Why = "the log names no failure, and the tables of the run are healthy"
 			out[i].Causes = []fabric.Cause{healthyCause(0.8, fabric.Evidence{Source: "log", Value: out[i].Why})}
+			out[i].Steps, out[i].Next, out[i].Other = nil, "", 0
 		}
 	}
 }

@@ -20,7 +20,6 @@ func (s *observed) measureLogs() {
 		show := func(shows, text string) {
 			s.seen = append(s.seen, evidence.Measure{Shows: shows, From: "messages of network", Seen: evidence.Seen{Source: "log", Text: text, Own: own}})
 		}
-		s.seen = append(s.seen, evidence.Asymmetries(l.ByHost, evidence.Seen{Source: "log", Own: own})...)
 		if !networked(l, s.hw) && l.Net != "Socket" && len(l.HCAs) == 0 {
 			continue
 		}
@@ -28,8 +27,23 @@ func (s *observed) measureLogs() {
 		s.subsetOf(l, show)
 		s.distances(l, show)
 	}
+	s.measureHosts()
 	s.measureHCASetting()
 	s.measureWork()
+}
+
+// measureHosts compares what the hosts of all logs chose: each may have written a log of its own.
+func (s *observed) measureHosts() {
+	var hosts []fabric.LogHost
+	for _, l := range s.logs {
+		for _, h := range l.ByHost {
+			if slices.ContainsFunc(hosts, func(o fabric.LogHost) bool { return o.Host == h.Host }) {
+				continue // of another run of the same host
+			}
+			hosts = append(hosts, h)
+		}
+	}
+	s.seen = append(s.seen, evidence.Asymmetries(hosts, evidence.Seen{Source: "log", Own: s.kind == fabric.NCCLDebugLog || s.kind == fabric.ObservationFile})...)
 }
 
 // work finds what a rank of PyTorch waits for (ProcessGroupNCCL.cpp, WorkNCCL): its number, kind and elements.
@@ -57,6 +71,9 @@ func (s *observed) measureWork() {
 
 // transport asks what the connections between machines run on.
 func (s *observed) transport(l *fabric.NCCLLog, show func(shows, text string)) {
+	if differ := slices.ContainsFunc(l.ByHost, func(h fabric.LogHost) bool { return h.Net != "" && h.Net != l.Net }); differ {
+		return // which way the job took is what its hosts differ in
+	}
 	socket, direct, bounced := strings.EqualFold(l.Net, "Socket"), 0, 0
 	for _, c := range l.Connections {
 		switch via := strings.ToUpper(c.Via); {
@@ -110,6 +127,12 @@ func (s *observed) hasRDMA() bool {
 // subsetOf compares the NICs that NCCL lists with those of a machine.
 func (s *observed) subsetOf(l *fabric.NCCLLog, show func(shows, text string)) {
 	n, all := len(l.HCAs), s.hw.NICsPerNode
+	if n == 0 {
+		n = carriers(l)
+		if n < all {
+			return // connections name those that a rank uses, not all that it may
+		}
+	}
 	switch {
 	case n == 0 || all == 0:
 	case n < all && spark(s.hw) && n == 1:
@@ -119,6 +142,17 @@ func (s *observed) subsetOf(l *fabric.NCCLLog, show func(shows, text string)) {
 	default:
 		show("all of the NICs", fmt.Sprintf("NET/IB uses %d NICs, all of them", n))
 	}
+}
+
+// carriers is over how many NICs the connections of a log go.
+func carriers(l *fabric.NCCLLog) int {
+	seen := map[int]bool{}
+	for _, c := range l.Connections {
+		if c.HCA >= 0 && strings.HasPrefix(strings.ToUpper(c.Via), "NET/IB") {
+			seen[c.HCA] = true
+		}
+	}
+	return len(seen)
 }
 
 // distances reads the System dump: with every NIC behind the CPU there is no switch that NCCL knows of.
@@ -180,6 +214,9 @@ func (s *observed) hcas(v setting) {
 	}
 }
 
+// driverName is a driver, whose name ends in a digit and is a prefix of all its devices.
+var driverName = regexp.MustCompile(`^mlx[45]_?$`)
+
 // namedHCAs counts the NICs that NCCL_IB_HCA names; 0: it names none, leaves some out, or takes all by a prefix.
 func namedHCAs(value string) int {
 	value = strings.TrimSpace(value)
@@ -188,7 +225,8 @@ func namedHCAs(value string) int {
 	}
 	names := strings.Split(strings.TrimPrefix(value, "="), ",")
 	for _, n := range names {
-		if !strings.HasPrefix(value, "=") && strings.TrimRight(n, "0123456789:") == n {
+		name, _, _ := strings.Cut(n, ":") // a port may follow
+		if driverName.MatchString(name) || !strings.HasPrefix(value, "=") && strings.TrimRight(name, "0123456789") == name {
 			return 0
 		}
 	}

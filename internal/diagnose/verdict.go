@@ -44,7 +44,7 @@ func (s *observed) explain(in Input, t *table) fabric.Explained {
 func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, string) {
 	verdict, why := s.verdictOf(b, class)
 	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.hearsay() && b.top().probability < named {
-		return fabric.VerdictUnknown, fmt.Sprintf("%s, and no cause is likelier than %.0f %%: %s", verdict, 100*named, why)
+		return fabric.VerdictUnknown, fmt.Sprintf("%s for an unknown cause, none is likelier than %.0f %%: %s", verdict, 100*named, why)
 	}
 	return verdict, why
 }
@@ -71,8 +71,11 @@ func (s *observed) verdictOf(b beliefs, class causes.Class) (fabric.Verdict, str
 		return fabric.VerdictUnknown, own[i].evidence().Value + ": more than the bound allows, so the hardware, the ranks or the algorithm are not what was stated"
 	}
 	fault := s.fault(b, class)
-	if why := s.failedFinding(b); why != "" {
-		return fabric.VerdictDegraded, why
+	if why, likely := s.failedFinding(b); why != "" {
+		if likely {
+			return fabric.VerdictDegraded, why
+		}
+		return fabric.VerdictUnknown, "a rule fails: " + why
 	}
 	if slices.ContainsFunc(own, func(p point) bool { return p.quality == good && p.large && !p.text && !p.fromText }) {
 		return s.goodNumbers(own, b, fault, class)
@@ -214,15 +217,17 @@ func (p *point) healthyWhy() string {
 	}
 }
 
-// failedFinding is a rule that fails on what tools say of the machines, where nothing of a run is at hand and it speaks
-// for the most probable cause; empty: there is none.
-func (s *observed) failedFinding(b beliefs) string {
-	for _, w := range b.top().weights {
-		if f, ok := w.evidence.(evidence.Found); ok && s.onlyFacts && f.Failed && b.top().probability >= named {
-			return f.Text
+// failedFinding is a rule that fails on what tools say of the machines, where nothing of a run is at hand, and whether it
+// speaks for a cause that is likely; empty: there is none.
+func (s *observed) failedFinding(b beliefs) (why string, likely bool) {
+	for _, x := range b.all {
+		for _, w := range x.weights {
+			if f, ok := w.evidence.(evidence.Found); ok && s.onlyFacts && f.Failed && why == "" {
+				why, likely = f.Text, x.probability >= named
+			}
 		}
 	}
-	return ""
+	return why, likely
 }
 
 // fault is the most probable cause where it is a fault, more likely than not, and this result itself shows it by more

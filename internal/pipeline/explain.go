@@ -36,6 +36,9 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	found := results.JoinLogs(read.Results)
 	in.PortGbps = slowestPort(read.Facts)
 	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), found)
+	if r, ok := standIn(read, failures, found); ok {
+		found = append(found, r)
+	}
 	x, err := diagnose.Explain(found, in)
 	if err != nil {
 		return nil, err
@@ -43,6 +46,26 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	x.Results = append(x.Results, read.Unknown()...)
 	x.Sources = read.Sources
 	return x, nil
+}
+
+// standIn is an empty result for outputs of tools in which rules fail, so that what fails has a verdict of its own beside
+// any number that is fine; ok is false where nothing fails, or where one stands there already.
+func standIn(read *intake.Content, failures []fabric.Finding, found []fabric.Result) (r fabric.Result, ok bool) {
+	if len(failures) == 0 || len(found) == 1 && diagnose.Empty(&found[0]) {
+		return r, false
+	}
+	name := "outputs of tools"
+	for _, s := range read.Sources {
+		if slices.ContainsFunc(s.Holds, func(held string) bool { return !isResultKind(held) }) {
+			name = s.File
+			break
+		}
+	}
+	return fabric.Result{File: name, Kind: fabric.NCCLDebugLog, Content: &fabric.NCCLLog{}}, true
+}
+
+func isResultKind(name string) bool {
+	return slices.ContainsFunc(fabric.ResultKinds(), func(f fabric.ResultForm) bool { return string(f.Kind) == name })
 }
 
 // knownMachines answers diagnose from the catalog.

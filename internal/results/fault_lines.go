@@ -58,7 +58,7 @@ var ofNCCLInfo = pattern(`(?i)\b(?:error|failure)\b|\babort (?:start|complete|ca
 
 // troubleWords are what people and programs without a known form write of a fault, in lower case.
 var (
-	troubleWords = pattern(`(?i)\b(?:errors?|failed|failures?|fatal|panic|abort(?:ed|ing)?|crash(?:ed|es|ing)?|deadlock(?:ed)?|timed out|killed|hung|corrupt(?:ed|ion)?|out of memory|hangs?|hanging|stalled|stuck|lost|gone|unable to|killing|forcing|mismatch(?:e[sd])?|desync\w*|inactive|throttl(?:ed|ing)|flap(?:s|ped|ping)|core dump|death signal|async event|connection (?:refused|reset)|closed by|(?:is|went|gone|link|network is|state:?) down|no route to host|no such device|network is unreachable|timeout (?:waiting|expired|reached|after|:)|(?:sending|caught) signal|broken pipe|input/output error|not responding|unreachable|netdev_watchdog)\b|\b(?:ERROR|CRITICAL|EMERG|ALERT)\b|\w+_err(?:or)?s?\b`)
+	troubleWords = pattern(`(?i)\b(?:errors?|failed|failures?|fatal|panic|abort(?:ed|ing)?|crash(?:ed|es|ing)?|deadlock(?:ed)?|timed out|killed|hung|corrupt(?:ed|ion)?|out of memory|hangs?|hanging|stalled|stuck|lost|gone|unable to|killing|forcing|mismatch(?:e[sd])?|desync\w*|inactive|throttl(?:ed|ing)|flap(?:s|ped|ping)|core dump|death signal|async event|connection (?:refused|reset)|closed by|(?:is|went|gone|link|network is|state:?) down|no route to host|no such device|network is unreachable|timeout (?:waiting|expired|reached|after|:)|(?:sending|caught) signal|broken pipe|input/output error|not responding|unreachable|netdev_watchdog|died|catastrophic|node_fail|no space left|nan detected|page retirement)\b|\b(?:ERROR|CRITICAL|EMERG|ALERT)\b|\w+_err(?:or)?s?\b`)
 	// denials are counters at zero and sentences that say that there is no fault.
 	denials = pattern(`(?i)\b(?:no|zero|without|any|0|not) (?:\w+ )?(?:errors?|failures?|timeouts?|crash(?:es)?|corruption)\b|\b[\w-]*(?:errors?|err|failed|failures?|fatal|timed out|aborted|killed)[\w-]*(?: \w+)?["'\]]*(?:\s*[:=]\s*|\s+)["']?(?:0x0+|0+(?:\.0+)?%?|none|no|false|ok|n/a|\[\])(?:\b|$|[\s,"'%])|\berrors?[- ](?:correct\w*|rate|free|recovery|handling|bound\w*|report\w*|record\w*|message|collector)\b|(?-i:^\s*(?:[A-Z]\w* ){1,2}Errors\s*$)`)
 )
@@ -68,7 +68,7 @@ var stems = []string{
 	"err", "fail", "warn", "abort", "fatal", "fault", "xid", "signal", "kill", "timed out", "timeout", "panic", "exception", "assert", "trace",
 	"terminat", "exit", "dump", "corrupt", "down", "lost", "reset", "hung", "hang", "stall", "stuck", "oom", "memory", "unable", "refused", "unreachable",
 	"critical", "emerg", "alert", "cancel", "crash", "watchdog", "compromised", "not responding", "stopped", "fallen off", "deadlock", "noticed", "detected",
-	"backoff", "evicted", "notready", "interrupt", "sig", "quit", "aborted", "bug:", "oops", "lockup", "blocked for", "dpc:", "edac", "page_fault",
+	"backoff", "evicted", "notready", "interrupt", "sig", "quit", "aborted", "bug:", "oops", "lockup", "blocked for", "dpc:", "edac", "died", "catastroph", "node_fail", "no space", "nan detected", "retirement", "page_fault",
 	"cannot", "could not", "couldn", "removed", "unplugged", "overheat", "temperature", "illegal", "invalid", " bad ", "free", "no route", "broken pipe",
 	"gone", "mismatch", "desync", "inactive", "throttl", "flap", "death", "async", "no such", "forcing",
 	"closed", "undefined symbol", "not found", "kernel image", "exceeded", "flushed", "due to", "return",

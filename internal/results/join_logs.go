@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -99,7 +100,7 @@ func (j *joined) choices(hosts []fabric.LogHost) {
 			continue
 		}
 		old := &j.log.ByHost[at]
-		old.Library, old.Net, old.Plugin = cmp.Or(old.Library, h.Library), cmp.Or(old.Net, h.Net), cmp.Or(old.Plugin, h.Plugin)
+		old.Library, old.Net, old.Plugin = both(old.Library, h.Library), both(old.Net, h.Net), both(old.Plugin, h.Plugin)
 		old.Direct, old.Bounced = old.Direct+h.Direct, old.Bounced+h.Bounced
 		if len(old.HCAs) == 0 {
 			old.HCAs = h.HCAs
@@ -113,6 +114,14 @@ func (j *joined) choices(hosts []fabric.LogHost) {
 			}
 		}
 	}
+}
+
+// both is what two ranks of a host chose: one thing, or each of two.
+func both(a, b string) string {
+	if a == "" || b == "" || a == b || strings.Contains(a, " and "+b) || strings.HasPrefix(a, b+" and ") {
+		return cmp.Or(a, b)
+	}
+	return a + " and " + b
 }
 
 // say adds lines: each message once per host, with how often it stands there.
