@@ -72,7 +72,9 @@ func (s *observed) measureNetwork() {
 
 // measureFullRate keeps that the network carries what is expected of it.
 func (s *observed) measureFullRate() {
-	full := s.filter(func(p point) bool { return p.own && acrossNodes(p) && p.steady() && p.quality == good && p.large && !p.text })
+	full := s.filter(func(p point) bool {
+		return p.own && acrossNodes(p) && p.steady() && p.quality == good && p.large && !p.text
+	})
 	if len(full) > 0 {
 		s.show("full rate between nodes", full[0])
 	}
