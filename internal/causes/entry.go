@@ -100,9 +100,6 @@ func (s *Set) Get(id fabric.CauseID) (e Entry, ok bool) {
 // All returns what is known of every cause, in the order of the file.
 func (s *Set) All() []Entry { return slices.Clone(s.entries) }
 
-// Steps returns the catalogue of measurements, in the order of the file.
-func (s *Set) Steps() []Step { return slices.Clone(s.steps) }
-
 // Prior returns how likely a cause is in a class of failure before anything else was seen, 0 to 1; 0 for an unknown class
 // or id. All causes of a class and Other add up to 1.
 func (s *Set) Prior(class Class, id fabric.CauseID) float64 { return s.prior[class][id] }

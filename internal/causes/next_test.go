@@ -189,7 +189,7 @@ func TestNarrow(t *testing.T) {
 			t.Errorf("%s: %s offered is %v", c.name, c.id, got)
 		}
 	}
-	if len(s.Steps()) == len(s.Narrow(Slow).Steps()) || len(s.Steps()) != len(load(t).Steps()) {
+	if len(s.steps) == len(s.Narrow(Slow).steps) || len(s.steps) != len(load(t).steps) {
 		t.Error("Narrow changed the set itself, or nothing")
 	}
 }

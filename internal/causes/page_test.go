@@ -50,7 +50,7 @@ func pageOf(s *Set) []byte {
 	}
 	b.WriteString("\n## Measurements\n\nOf these `explain` proposes what is expected to tell most about the causes that are left, per minute.\n\n" +
 		"| id | command | minutes | needs |\n|---|---|---|---|\n")
-	for _, step := range s.Steps() {
+	for _, step := range s.steps {
 		fmt.Fprintf(&b, "| `%s` | %s | %g | %s |\n", step.ID, code(step.Command), step.Minutes, strings.Join(step.Needs, ", "))
 	}
 	return b.Bytes()

@@ -109,7 +109,7 @@ func proposed(s *Set, p posterior, other float64, _ *rand.Rand) (Step, bool) {
 }
 
 func anyStep(s *Set, _ posterior, _ float64, r *rand.Rand) (Step, bool) {
-	steps := s.Steps()
+	steps := s.steps
 	if len(steps) == 0 {
 		return Step{}, false
 	}

@@ -9,7 +9,7 @@ import (
 // Under every cause the outcomes of a step are probabilities that add up to 1, and none is impossible.
 func TestOutcomesAddUp(t *testing.T) {
 	s := load(t)
-	for _, step := range s.Steps() {
+	for _, step := range s.steps {
 		for _, e := range s.All() {
 			total := 0.0
 			for _, p := range step.Probabilities(e.ID) {
@@ -31,7 +31,7 @@ func TestWordsKeepTheirValue(t *testing.T) {
 	s := small(t, "- {id: three, command: c, minutes: 1, needs: [rerun], gives: g, outcomes: ["+
 		"{see: a, likely: {memlock: often, firewall: always}, others: hardly}, "+
 		"{see: b, likely: {firewall: always}, others: sometimes}, {see: c, likely: {}, others: mostly}]}\n")
-	step := s.Steps()[0]
+	step := s.steps[0]
 	near := func(got, want []float64) bool {
 		return slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 })
 	}
@@ -65,7 +65,7 @@ func TestPairsCanBeToldApart(t *testing.T) {
 	s := load(t)
 	all := s.All()
 	for _, class := range Classes() {
-		steps := s.Narrow(class).Steps()
+		steps := s.Narrow(class).steps
 		for i, a := range all {
 			for _, b := range all[i+1:] {
 				if a.Prior[class] == "never" || b.Prior[class] == "never" {

@@ -16,6 +16,7 @@ import (
 	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/pipeline"
@@ -78,7 +79,7 @@ func sample(t *testing.T) *fabric.Facts {
 	if err != nil || len(names) == 0 {
 		t.Fatalf("no recording: %v", err)
 	}
-	for f, err := range facts.Load(t.Context(), names[0]) {
+	for f, err := range facts.LoadFrom(t.Context(), files.Disk{}, names[0]) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,7 +140,7 @@ func TestHostileFacts(t *testing.T) {
 			unharmed(t, "", "check", "-f", cluster, "--snapshot", bad, "-v")
 			unharmed(t, "", "diff", good, bad)
 		})
-		for _, err := range facts.Load(t.Context(), bad) {
+		for _, err := range facts.LoadFrom(t.Context(), files.Disk{}, bad) {
 			if err == nil {
 				taken++
 				for _, set := range every[path] {

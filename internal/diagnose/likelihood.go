@@ -106,8 +106,15 @@ var loadTable = sync.OnceValues(func() (*table, error) {
 		t.bySign[sign], t.why[sign] = s, why
 		return s.check(sign)
 	}
+	switches, _, err := evidence.Words()
+	if err != nil {
+		return nil, err
+	}
 	var errs []error
 	for _, r := range file.Contrasts {
+		if !slices.Contains(switches, r.What) {
+			errs = append(errs, fmt.Errorf("likelihoods.yaml: contrast %q: no words find it", r.What))
+		}
 		for _, e := range []struct {
 			effect evidence.Effect
 			signs  signs

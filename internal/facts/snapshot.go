@@ -24,18 +24,13 @@ const maxFactsFile = 16 << 20
 // maxDepth bounds folders in folders: snapshots/day/rack/host/sys is four.
 const maxDepth = 8
 
-// Load returns the facts at these paths, one node at a time: a file of facts (JSON), a recording
+// LoadFrom returns the facts at these paths, one node at a time: a file of facts (JSON), a recording
 // (txtar), a captured tree (a folder with sys/), a run folder (with facts/), or a folder of any of these, in
 // order of name. What cannot be loaded gives an error, and the rest follows. A node that comes a second time
 // is an error. A link to a folder is not followed, unless it is one of the paths.
 //
 // A recording and a tree are collected anew, so that what this program can read today is read. The time of
 // a recording is its own; of a tree it is unknown.
-func Load(ctx context.Context, paths ...string) iter.Seq2[*fabric.Facts, error] {
-	return LoadFrom(ctx, files.Disk{}, paths...)
-}
-
-// LoadFrom is Load with paths among these files.
 func LoadFrom(ctx context.Context, from files.Files, paths ...string) iter.Seq2[*fabric.Facts, error] {
 	return func(yield func(*fabric.Facts, error) bool) {
 		l := loader{ctx: ctx, files: from, yield: yield, from: map[string]string{}}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 )
 
@@ -86,7 +87,7 @@ const replayProcess = "RAILWRIGHT_TEST_REPLAY"
 
 func TestReplayInAnotherProcess(t *testing.T) {
 	if path := os.Getenv(replayProcess); path != "" {
-		for f, err := range Load(context.Background(), path) {
+		for f, err := range LoadFrom(context.Background(), files.Disk{}, path) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +117,7 @@ func TestReplayInAnotherProcess(t *testing.T) {
 // outcomes are what Load gives, a line each.
 func outcomes(paths ...string) []string {
 	var out []string
-	for f, err := range Load(context.Background(), paths...) {
+	for f, err := range LoadFrom(context.Background(), files.Disk{}, paths...) {
 		if err != nil {
 			out = append(out, "error: "+err.Error())
 			continue
@@ -182,7 +183,7 @@ func TestLoadTimes(t *testing.T) {
 	root := snapshots(t)
 	for path, want := range map[string]string{"b.txtar": "2025-01-02T02:04:05Z", "d": "", "a.json": "2026-03-01T10:00:00Z"} {
 		t.Run(path, func(t *testing.T) {
-			for f, err := range Load(context.Background(), root+"/"+path) {
+			for f, err := range LoadFrom(context.Background(), files.Disk{}, root+"/"+path) {
 				if err != nil || f.Collected != want {
 					t.Errorf("%s: collected %q, want %q; %v", path, f.Collected, want, err)
 				}
@@ -260,7 +261,7 @@ func TestLoadBadFolders(t *testing.T) {
 func TestLoadStops(t *testing.T) {
 	root := snapshots(t)
 	n := 0
-	for _, err := range Load(context.Background(), root, root) {
+	for _, err := range LoadFrom(context.Background(), files.Disk{}, root, root) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +274,7 @@ func TestLoadStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var last error
-	for f, err := range Load(ctx, root, root) {
+	for f, err := range LoadFrom(ctx, files.Disk{}, root, root) {
 		if n++; f != nil {
 			t.Error("facts after the end of the context")
 		}

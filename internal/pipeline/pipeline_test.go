@@ -19,6 +19,7 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/fleet"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
@@ -248,7 +249,7 @@ func TestSnapshotsOfTheSameNode(t *testing.T) {
 		}
 	}
 	groups := report.NewGroups(report.TextOptions{})
-	summary, err := Check(t.Context(), Checked{}, facts.Load(t.Context(), folder), groups.Add)
+	summary, err := Check(t.Context(), Checked{}, facts.LoadFrom(t.Context(), files.Disk{}, folder), groups.Add)
 	if err != nil || summary.Status() != fabric.Unknown {
 		t.Fatal(err, summary)
 	}
