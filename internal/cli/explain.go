@@ -41,6 +41,8 @@ func (a *app) explainCommand(run func(context.Context, explainOptions) error) *c
 			"known are counted; -v shows them.\n\n" +
 			"All large rows of a table count, and a fault line beside it is never dropped: a failure that a program names\n" +
 			"fails, a warning or a line that may be a fault leaves the result unknown and is quoted.\n\n" +
+			"Each cause has a probability. Where none has 35 %, what a person wrote and a log without the table of its run are\n" +
+			"unknown, whatever failed in them; the next measurement is the one that tells most for its minutes.\n\n" +
 			"Exit status 0: all healthy; 1: something is degraded or failed; 2: nothing is, but something is unknown.",
 		Args: takesMore("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
