@@ -1,6 +1,8 @@
 package diagnose
 
 import (
+	"sync"
+
 	"railwright.dev/railwright/internal/causes"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
@@ -15,7 +17,8 @@ func explain(results []fabric.Result, in Input) *fabric.Explanation {
 	return x
 }
 
-func informed(in Input) Input {
+// program is what the program knows, read once for all tests: it takes some 100 ms.
+var program = sync.OnceValue(func() (in Input) {
 	var err error
 	if in.Catalogue, err = messages.Load(); err != nil {
 		panic(err)
@@ -23,5 +26,10 @@ func informed(in Input) Input {
 	if in.Causes, err = causes.Load(); err != nil {
 		panic(err)
 	}
+	return in
+})
+
+func informed(in Input) Input {
+	in.Catalogue, in.Causes = program().Catalogue, program().Causes
 	return in
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/evidence"
@@ -82,7 +83,7 @@ func (s *observed) measureFullRate() {
 
 // ringLike reports whether a collective loads every wire of a ring alike.
 func ringLike(c fabric.Collective) bool {
-	return oneOf(c, []fabric.Collective{fabric.AllReduce, fabric.AllGather, fabric.ReduceScatter})
+	return c == fabric.AllReduce || c == fabric.AllGather || c == fabric.ReduceScatter
 }
 
 // portShare is the share of a stated rate under which a port runs at a lower one: line rates are factors apart.
@@ -208,10 +209,10 @@ func (s *observed) measureScaling(slow *point) {
 // of them uses.
 func (s *observed) measureCollectives() {
 	slow := func(c ...fabric.Collective) *point {
-		return s.worst(func(p point) bool { return acrossNodes(p) && p.steady() && oneOf(p.collective, c) })
+		return s.worst(func(p point) bool { return acrossNodes(p) && p.steady() && slices.Contains(c, p.collective) })
 	}
 	fine := s.any(func(p point) bool {
-		return acrossNodes(p) && p.quality == good && oneOf(p.collective, []fabric.Collective{fabric.AllReduce, fabric.AllGather, fabric.ReduceScatter})
+		return acrossNodes(p) && p.quality == good && ringLike(p.collective)
 	})
 	pairs, rings := slow(fabric.AllToAll, fabric.SendRecv), slow(fabric.AllReduce, fabric.AllGather, fabric.ReduceScatter)
 	if pairs != nil && rings == nil && fine {
@@ -222,15 +223,6 @@ func (s *observed) measureCollectives() {
 			s.showText("each connection capped", "measured", fmt.Sprintf("different collectives move about the same per NIC, %.0f and %.0f %% of its line rate, and perftest reaches it", 100*a, 100*b), fabric.Subject{})
 		}
 	}
-}
-
-func oneOf(c fabric.Collective, list []fabric.Collective) bool {
-	for _, l := range list {
-		if c == l {
-			return true
-		}
-	}
-	return false
 }
 
 // perNIC is the share of a NIC's line rate that a point puts on it.

