@@ -20,7 +20,7 @@ const (
 	Start  Class = "start"  // does not reach its first collective
 	Config Class = "config" // there was no run: only configuration or the output of tools
 
-	// AnyClass is that of a failure of which nobody said how it shows. Its priors are the means of all classes.
+	// AnyClass is used where nobody said how the failure shows. Its priors are the means of all classes.
 	AnyClass Class = ""
 )
 

@@ -27,15 +27,14 @@ func (s *observed) gather(in Input) {
 	s.measureStop()
 }
 
-// addSettings turns the settings of the job into evidence, without those that cost nothing here. perftest does not read
-// them.
-func (s *observed) addSettings(idle map[string]bool) {
+// addSettings turns the settings of the job into evidence, without those that are idle. perftest does not read them.
+func (s *observed) addSettings(idle map[string]string) {
 	if s.kind == fabric.PerftestOutput {
 		return
 	}
 	for _, v := range s.settings {
-		if idle[v.name] {
-			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " costs nothing here: the prediction is the same without it"})
+		if why := idle[v.name]; why != "" {
+			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " " + why})
 			continue
 		}
 		s.seen = append(s.seen, evidence.Setting{Name: v.name, Value: v.value, Seen: evidence.Seen{Source: v.source, Text: v.name + "=" + v.value, Own: true}})

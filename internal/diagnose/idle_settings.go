@@ -21,22 +21,22 @@ func (s *observed) shortfall(p *point, predict Predictor, faults []Fault) Shortf
 	return Shortfall{Hardware: hw, Job: job, Rows: []SizeRate{{Size: p.size, BusBW: p.busbw}}, Predict: predict, Faults: faults}
 }
 
-// idle are the settings that cost nothing where they are: predicted with and without them, the result is the same, so
-// that they explain no loss. Of channels beside tuned sockets the model cannot tell.
-func (s *observed) idle(predict Predictor) map[string]bool {
+// idle are the settings that are no evidence of a loss, each with the reason: predicted with and without them, the
+// result is the same; or, of channels beside tuned sockets, the model cannot tell.
+func (s *observed) idle(predict Predictor) map[string]string {
 	p := s.worst(func(p point) bool {
 		return p.test == "nccl" && !p.average && !p.text && p.busbw > 0 && p.expected.Low > 0
 	})
 	if p == nil || predict == nil {
 		return nil
 	}
-	out := map[string]bool{}
+	out := map[string]string{}
 	tuned := socketsPerConnection(s.job.Env)
 	for _, v := range s.settings {
 		name := strings.Replace(v.name, "RCCL_", "NCCL_", 1)
 		f := Fault{ID: fabric.CauseNCCLSettings, Seen: true, Settings: []string{name}}
 		if tuned && (name == "NCCL_MAX_NCHANNELS" || name == "NCCL_MAX_CTAS") {
-			out[v.name] = true
+			out[v.name] = "is not weighed: beside tuned sockets the model cannot tell what it costs"
 			continue
 		}
 		short := s.shortfall(p, predict, []Fault{f})
@@ -44,7 +44,9 @@ func (s *observed) idle(predict Predictor) map[string]bool {
 		w, err := newWorlds(short)
 		if err == nil && w.unmodelled(0) == "" {
 			with, without := w.world(set(0).with(0)), w.world(0)
-			out[v.name] = with.err == nil && without.err == nil && with.last().busbw > (1-moved)*without.last().busbw
+			if with.err == nil && without.err == nil && with.last().busbw > (1-moved)*without.last().busbw {
+				out[v.name] = "costs nothing here: the prediction is the same without it"
+			}
 		}
 	}
 	return out
