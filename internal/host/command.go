@@ -19,6 +19,7 @@ type Command struct {
 	Stdin io.Reader // nil: empty
 
 	Budget *Budget // of what Output keeps; nil: maxOutput for this command alone
+	Merged bool    // standard error comes in standard output, at its place; on this machine only
 }
 
 // Process is a started command whose standard streams are open. Wait must be called.
@@ -118,6 +119,27 @@ func Output(ctx context.Context, r Runner, c Command) ([]byte, error) {
 		err = fmt.Errorf("command %q: %w", strings.Join(c.Argv, " "), ctx.Err())
 	}
 	return out, err
+}
+
+// OutputMost runs a command to its end, or until it has printed more than so many bytes: then it is killed, and cut is true.
+// The output is returned with an error too, as far as it came.
+func OutputMost(ctx context.Context, r Runner, c Command, most int) (out []byte, cut bool, err error) {
+	p, err := r.Start(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
+	_ = p.Stdin.Close() // Wait does it too
+	out, err = readMost(p.Stdout, most)
+	if isTooLong(err) {
+		_ = p.Kill() // it may never end by itself
+		_ = p.Wait() // it was killed
+		return out[:most], true, nil
+	}
+	err = errors.Join(p.Wait(), err)
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return out, false, err
 }
 
 // tail keeps the last bytes written to it.

@@ -229,16 +229,43 @@ func (n *Network) HasRule(priority int, source netip.Prefix, table int) (bool, e
 
 // AddRule adds a policy rule `from SOURCE lookup TABLE`; one that is there already is left as it is.
 func (n *Network) AddRule(priority int, source netip.Prefix, table int) error {
-	from, p, t := net.IP(source.Addr().AsSlice()), uint32(priority), uint32(table)
-	protocol := uint8(linux.RTPROT_STATIC)
-	err := n.conn.Rule.Add(&rtnetlink.RuleMessage{
-		Family: linux.AF_INET, SrcLength: uint8(source.Bits()), Action: linux.FR_ACT_TO_TBL,
-		Attributes: &rtnetlink.RuleAttributes{Src: &from, Priority: &p, Table: &t, Protocol: &protocol},
-	})
+	rule := ruleMessage(priority, table)
+	from := net.IP(source.Addr().AsSlice())
+	rule.SrcLength, rule.Attributes.Src = uint8(source.Bits()), &from
+	return n.addRule(rule, "rule from %s lookup %d", source, table)
+}
+
+// AddRuleTo adds a policy rule `to DESTINATION lookup TABLE`; one that is there already is left as it is.
+func (n *Network) AddRuleTo(priority int, destination netip.Prefix, table int) error {
+	rule := ruleMessage(priority, table)
+	to := net.IP(destination.Addr().AsSlice())
+	rule.DstLength, rule.Attributes.Dst = uint8(destination.Bits()), &to
+	return n.addRule(rule, "rule to %s lookup %d", destination, table)
+}
+
+func (n *Network) addRule(rule *rtnetlink.RuleMessage, format string, args ...any) error {
+	err := n.conn.Rule.Add(rule)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
-	return wrap(err, "rule from %s lookup %d", source, table)
+	return wrap(err, format, args...)
+}
+
+// DeleteRule removes the policy rule that AddRule adds with the same arguments.
+func (n *Network) DeleteRule(priority int, source netip.Prefix, table int) error {
+	rule := ruleMessage(priority, table)
+	from := net.IP(source.Addr().AsSlice())
+	rule.SrcLength, rule.Attributes.Src = uint8(source.Bits()), &from
+	return wrap(n.conn.Rule.Delete(rule), "rule from %s lookup %d", source, table)
+}
+
+// ruleMessage is a policy rule that selects everything.
+func ruleMessage(priority, table int) *rtnetlink.RuleMessage {
+	p, t, protocol := uint32(priority), uint32(table), uint8(linux.RTPROT_STATIC)
+	return &rtnetlink.RuleMessage{
+		Family: linux.AF_INET, Action: linux.FR_ACT_TO_TBL,
+		Attributes: &rtnetlink.RuleAttributes{Priority: &p, Table: &t, Protocol: &protocol},
+	}
 }
 
 // SetSysctl writes a variable below net. of the namespace, such as ipv4/conf/eth1/arp_ignore.

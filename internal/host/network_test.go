@@ -214,13 +214,16 @@ func routes(t *testing.T, n Namespace, table uint32) []string {
 	return out
 }
 
-// rules are those that have a source.
+// rules are those that have a source or a destination.
 func rules(t *testing.T, n Namespace) []string {
 	t.Helper()
 	var out []string
 	for _, r := range dump(t, n, unix.RTM_GETRULE, (*rtnetlink.RuleMessage).UnmarshalBinary) {
 		if r.Attributes.Src != nil {
 			out = append(out, fmt.Sprintf("%d: from %s/%d lookup %d", *r.Attributes.Priority, r.Attributes.Src, r.SrcLength, *r.Attributes.Table))
+		}
+		if r.Attributes.Dst != nil {
+			out = append(out, fmt.Sprintf("%d: to %s/%d lookup %d", *r.Attributes.Priority, r.Attributes.Dst, r.DstLength, *r.Attributes.Table))
 		}
 	}
 	return out
@@ -278,6 +281,17 @@ func TestNetworkAddressesRoutesRules(t *testing.T) {
 	equal(t, "routes", []string{fmt.Sprintf("10.64.0.0/31 via <nil> dev %d scope 253", index)}, routes(t, hostNS, 101))
 	must(t, host.DeleteAddress("eth1", address))
 	equal(t, "addresses", nil, addresses(t, hostNS))
+
+	// Of one priority the rule that was added first stays first, and the kernel keeps the destination as it was given.
+	one, two := netip.MustParsePrefix("10.64.0.1/16"), netip.MustParsePrefix("10.64.0.3/16")
+	for range 2 {
+		must(t, host.AddRuleTo(1, two, 102), host.AddRuleTo(1, one, 101))
+	}
+	must(t, host.DeleteRule(10101, netip.MustParsePrefix("10.64.0.1/32"), 101))
+	equal(t, "rules", []string{"1: to 10.64.0.3/16 lookup 102", "1: to 10.64.0.1/16 lookup 101"}, rules(t, hostNS))
+	if err := host.DeleteRule(10101, netip.MustParsePrefix("10.64.0.1/32"), 101); err == nil {
+		t.Error("a rule that is gone was deleted")
+	}
 	equal(t, "of the leaf, which nobody touched", nil, addresses(t, leafNS))
 }
 

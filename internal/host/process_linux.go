@@ -26,6 +26,9 @@ func (Local) Start(ctx context.Context, c Command) (*Process, error) {
 		return nil, err
 	}
 	p.Stdout = stdout
+	if c.Merged {
+		cmd.Stderr = cmd.Stdout
+	}
 	cmd.Cancel = func() error {
 		err := killGroup(cmd)
 		// What has left the group may hold the other end open: nobody waits for it.

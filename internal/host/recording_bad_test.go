@@ -89,7 +89,8 @@ func TestLoadRecordingCut(t *testing.T) {
 	}
 }
 
-// TestLoadRecordingSizes holds time and memory of large recordings.
+// TestLoadRecordingSizes holds time and memory of large recordings. Each takes under a second, and twenty times that
+// under -race on a busy machine; a reader that is quadratic in lines or entries would take hours.
 func TestLoadRecordingSizes(t *testing.T) {
 	var entries strings.Builder
 	for i := range 100_000 {
@@ -114,7 +115,7 @@ func TestLoadRecordingSizes(t *testing.T) {
 			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("error %v", err)
 			}
-			if used := after.TotalAlloc - before.TotalAlloc; took > 10*time.Second || used > 8*MaxRecording {
+			if used := after.TotalAlloc - before.TotalAlloc; took > 2*time.Minute || used > 8*MaxRecording {
 				t.Errorf("%v and %d bytes", took, used)
 			}
 		})

@@ -23,15 +23,75 @@ import (
 // kernel's log speaks of, is not recognized as a name and stays. So does, in free text, a host name of one or two
 // letters, or one that is also a word of the field, the name of a module or that of an interface.
 func Redact(archive, salt []byte) ([]byte, error) {
+	archive, _, err := RedactWith(archive, nil, salt)
+	return archive, err
+}
+
+// Piece is a text beside a recording that is redacted with it: what a command printed, or a file.
+type Piece struct {
+	Argv   []string // of the command; empty: it is a file
+	File   string
+	Data   []byte
+	Reason string // why there is no more of it
+}
+
+// RedactWith is Redact for a recording and texts of the same host: what either of them tells to be a name or a number of
+// the machine is replaced in both. A piece that cannot be redacted safely comes back empty, with the reason.
+func RedactWith(archive []byte, pieces []Piece, salt []byte) ([]byte, []Piece, error) {
 	if len(salt) == 0 {
-		return nil, errors.New("redact: salt is empty")
+		return nil, nil, errors.New("redact: salt is empty")
 	}
 	in, err := readRecording(bytes.NewReader(archive))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := newRedactor(salt)
+	for _, p := range pieces {
+		r.learnPiece(p)
+	}
 	r.learn(in)
+	out, err := r.recording(in)
+	if err != nil {
+		return nil, nil, err
+	}
+	redacted := make([]Piece, 0, len(pieces))
+	for _, p := range pieces {
+		redacted = append(redacted, r.piece(p))
+	}
+	return out.format(), redacted, nil
+}
+
+func (p Piece) question() question {
+	if len(p.Argv) == 0 {
+		return pathQuestion(opRead, p.File)
+	}
+	return runQuestion(Command{Argv: p.Argv})
+}
+
+func (r *redactor) learnPiece(p Piece) {
+	if q := p.question(); q.op == opRun {
+		r.learnOutput(q.key, p.Data)
+	} else {
+		r.learnFile(q.key, p.Data)
+	}
+}
+
+func (r *redactor) piece(p Piece) Piece {
+	out := Piece{File: r.text(p.File, ""), Reason: r.text(p.Reason, "")}
+	for _, word := range p.Argv {
+		out.Argv = append(out.Argv, r.text(word, ""))
+	}
+	data, err := r.data(p.question(), p.Data)
+	if err != nil {
+		out.Reason = "left out by redaction: " + err.Error()
+		return out
+	}
+	out.Data = data
+	return out
+}
+
+// recording replaces in a recording of which everything was learned.
+func (r *redactor) recording(in *recording) (*recording, error) {
 	out := &recording{heading: in.heading, answers: make(map[question]answer, len(in.answers))}
 	out.host = r.name(in.host)
 	for q, a := range in.answers {
@@ -44,7 +104,7 @@ func Redact(archive, salt []byte) ([]byte, error) {
 		}
 		out.answers[to] = r.answer(q, a)
 	}
-	return out.format(), nil
+	return out, nil
 }
 
 // redactor replaces. What it knows of a recording decides only where in free text something is to be replaced,

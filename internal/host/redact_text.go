@@ -22,8 +22,8 @@ type finder func(r *redactor, text, context string) []span
 // finders stand in the order of their right: where two want the same bytes, the first has them.
 func finders() []finder {
 	return []finder{
-		(*redactor).findSerials, (*redactor).findUUIDs, (*redactor).findBytes, (*redactor).findColons,
-		(*redactor).findDigits, (*redactor).findIPv4, (*redactor).findWords,
+		(*redactor).findSerials, (*redactor).findIDs, (*redactor).findGPUs, (*redactor).findUUIDs, (*redactor).findBytes, (*redactor).findColons,
+		(*redactor).findDigits, (*redactor).findIPv4, (*redactor).findWords, (*redactor).findHomes,
 	}
 }
 
@@ -72,13 +72,26 @@ func merge(claimed, found []span) []span {
 }
 
 var (
-	labelledSerial = regexp.MustCompile(`(?i)\b(?:(?:serial|s/n|asset[ _-]?tag|service[ _-]?tag)(?:[ _-]?(?:number|num|no)\b\.?)?)["\]]?[ \t]*[:=][ \t]*"?([0-9A-Za-z][\w./-]*)`)
-	uuids          = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`)
-	bytePairs      = regexp.MustCompile(`(?i)[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,}`)
-	colonGroups    = regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*`)
-	manyDigits     = regexp.MustCompile(`(?i)[0-9a-f]{12,16}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}`)
-	quads          = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?`)
+	labelledSerial = regexp.MustCompile(`(?i)(?:\b|_)(?:(?:serial|s/n|sn|asset[ _-]?tag|service[ _-]?tag)(?:[ _-]?(?:number|num|no)\b\.?)?)["\]]?[ \t]*[:=][ \t]*"?([0-9A-Za-z][\w./-]*)`)
+	// labelledID is the number of a GPU that its maker gives out once: rocm-smi, nvidia-smi -q (per-device identifier).
+	labelledID   = regexp.MustCompile(`(?i)\b(?:unique[ _-]?id|gpu pdi)[ \t]*:[ \t]*(?:0x)?([0-9a-f]{8,})\b`)
+	uuids        = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{32}\b`)
+	bytePairs    = regexp.MustCompile(`(?i)[0-9a-f]{2}(?:[:-][0-9a-f]{2}){5,}`)
+	colonGroups  = regexp.MustCompile(`[0-9a-fA-F]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*`)
+	manyDigits   = regexp.MustCompile(`(?i)[0-9a-f]{12,16}|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}`)
+	quads        = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?`)
+	chipIDs      = regexp.MustCompile(`(?m)^ *(?:GPU PDI|GPU Fabric GUID) +: 0x([0-9a-fA-F]{6,32})`)
+	homeFolders  = regexp.MustCompile(`(?:/home|/Users)/([^/\s"':;,()<>]+)`)
+	processNames = regexp.MustCompile(`(?m)^ *Process ID +: [0-9]+\n(?: +Type +: .*\n)? +Name +: (\S.*)$`)
 )
+
+// findHomes finds the names of people in paths.
+func (r *redactor) findHomes(text, _ string) (found []span) {
+	for _, m := range homeFolders.FindAllStringSubmatchIndex(text, -1) {
+		found = append(found, span{m[2], m[3], "user"})
+	}
+	return found
+}
 
 func (r *redactor) findSerials(text, _ string) (found []span) {
 	for _, m := range labelledSerial.FindAllStringSubmatchIndex(text, -1) {
@@ -86,6 +99,26 @@ func (r *redactor) findSerials(text, _ string) (found []span) {
 			found = append(found, span{m[2], m[3], r.serial(value)})
 		}
 	}
+	return found
+}
+
+func (r *redactor) findIDs(text, _ string) (found []span) {
+	for _, m := range labelledID.FindAllStringSubmatchIndex(text, -1) {
+		found = append(found, span{m[2], m[3], r.hexadecimal("id", text[m[2]:m[3]])})
+	}
+	return found
+}
+
+// findGPUs finds what nvidia-smi -q prints of a GPU and of who uses it besides serial numbers: identifiers of the chip and of
+// its place in a rack, and the names of processes.
+func (r *redactor) findGPUs(text, _ string) (found []span) {
+	for _, m := range chipIDs.FindAllStringSubmatchIndex(text, -1) {
+		found = append(found, span{m[2], m[3], r.hexadecimal("chip", text[m[2]:m[3]])})
+	}
+	for _, m := range processNames.FindAllStringSubmatchIndex(text, -1) {
+		found = append(found, span{m[2], m[3], "process"})
+	}
+	slices.SortFunc(found, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	return found
 }
 

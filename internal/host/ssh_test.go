@@ -186,7 +186,7 @@ func TestSilentHost(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("not a deadline")
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -174,7 +174,7 @@ func TestFromFactsTenThousand(t *testing.T) {
 	}
 	start := time.Now()
 	m := FromFacts(f, parts(t))
-	if took := time.Since(start); len(m.GPUs) != 10_000 || took > 10*time.Second {
+	if took := time.Since(start); len(m.GPUs) != 10_000 || took > 60*time.Second {
 		t.Errorf("%d GPUs in %v", len(m.GPUs), took)
 	} else {
 		t.Logf("10,000 functions in %v", took)
