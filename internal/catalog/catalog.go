@@ -71,12 +71,16 @@ type NICModel struct {
 	Of        string   `yaml:"of"`     // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
 	PCIID     []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal; empty where Of is set
 	Driver    string   `yaml:"driver"` // kernel module: mlx5_core, bnxt_en
+	Part      string   `yaml:"part"`   // order number of its maker, without the revision; firmware files are named after it
 	Source    string   `yaml:"source"` // of what is not a figure: PCI ids, driver
 	Ports     int      `yaml:"ports"`
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
 	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 means 1
 	PCIeLink  PCIeLink `yaml:"pcie"`      // absent where no source gives it
-	Payload   Figure   `yaml:"payload"`   // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
+	// Firmware are the oldest releases that are known to be good for one use, one for each release train.
+	Firmware    []fabric.FirmwareFloor `yaml:"firmware"`
+	FirmwareBad []fabric.FirmwareTrain `yaml:"firmware_bad"` // release trains that do not work
+	Payload     Figure                 `yaml:"payload"`      // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
 }
 
 // Rate returns what one interface carries while all functions of its port send, in Gb/s.
@@ -116,23 +120,43 @@ func (l PCIeLink) Rate() float64 {
 // MachineModel is a kind of server or cloud machine type.
 type MachineModel struct {
 	Title          string      `yaml:"title"`
-	GPU            string      `yaml:"gpu"`             // id; absent, with GPUs, where the source names none
-	GPUs           Figure      `yaml:"gpus"`            // how many
-	ScaleUp        string      `yaml:"scale_up"`        // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
-	ScaleUpGPUs    Figure      `yaml:"scale_up_gpus"`   // GPUs that it joins; absent where they are those of one machine
-	GPUsPerSwitch  Figure      `yaml:"gpus_per_switch"` // GPUs that share a PCIe switch with their NICs
-	SwitchUplink   PCIeLink    `yaml:"switch_uplink"`   // of such a switch, where it is not as fast as its slots; absent where no source says so
-	NIC            string      `yaml:"nic"`             // id of the fabric's NICs
-	NICs           Figure      `yaml:"nics"`            // how many interfaces: a port with two PCI functions counts twice
-	NICLinks       Figure      `yaml:"nic_links"`       // PCIe links that all NICs share, where these are fewer and no wider than a NIC
-	NICNames       string      `yaml:"nic_names"`       // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
-	Fabrics        []string    `yaml:"fabrics"`         // ids of the fabrics that these NICs speak here
-	CPU            string      `yaml:"cpu"`             // vendor: intel, amd, arm; absent where no source gives it
-	CPUID          ProcessorID `yaml:"cpuid"`           // of that CPU; absent where no source gives it
+	GPU            string      `yaml:"gpu"`              // id; absent, with GPUs, where the source names none
+	GPUs           Figure      `yaml:"gpus"`             // how many
+	ScaleUp        string      `yaml:"scale_up"`         // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
+	ScaleUpGPUs    Figure      `yaml:"scale_up_gpus"`    // GPUs that it joins; absent where they are those of one machine
+	NVSwitches     Figure      `yaml:"nvswitches"`       // on PCI, between its GPUs; absent where there are none, where they are not on PCI, and where no source counts them
+	GPUsPerSwitch  Figure      `yaml:"gpus_per_switch"`  // GPUs that share a PCIe switch with their NICs
+	VirtualSwitch  Figure      `yaml:"virtual_switches"` // into which each of these is partitioned, with an uplink each; absent where it is one
+	SwitchPorts    Range       `yaml:"switch_ports"`     // downstream ports of a switch as the host sees it; absent where no source gives them
+	SwitchUplink   PCIeLink    `yaml:"switch_uplink"`    // of such a switch, where it is not as fast as its slots; absent where no source says so
+	NIC            string      `yaml:"nic"`              // id of the fabric's NICs
+	NICs           Figure      `yaml:"nics"`             // how many interfaces: a port with two PCI functions counts twice
+	NICLinks       Figure      `yaml:"nic_links"`        // PCIe links that all NICs share, where these are fewer and no wider than a NIC
+	NICNames       string      `yaml:"nic_names"`        // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
+	Fabrics        []string    `yaml:"fabrics"`          // ids of the fabrics that these NICs speak here
+	CPU            string      `yaml:"cpu"`              // vendor: intel, amd, arm; absent where no source gives it
+	CPUID          ProcessorID `yaml:"cpuid"`            // of that CPU; absent where no source gives it
 	NUMANodes      Figure      `yaml:"numa_nodes"`
+	HostMemory     Figure      `yaml:"host_memory"`     // GB that it should have; absent where no source says so
 	PCIeGeneration Figure      `yaml:"pcie_generation"` // of the slots of GPUs and NICs
 	Reference      bool        `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
 	Source         string      `yaml:"source"`          // of what is not a figure
+}
+
+// Range is the least and the most of a figure, both of them included.
+type Range struct {
+	Least  float64 `yaml:"least"`
+	Most   float64 `yaml:"most"`
+	Unit   string  `yaml:"unit"`
+	Source string  `yaml:"source"`
+}
+
+// SwitchesSeen is how many PCIe switches the host sees above GPUs and NICs; 0 where no source says so.
+func (m MachineModel) SwitchesSeen() int {
+	if m.GPUsPerSwitch.Value <= 0 {
+		return 0
+	}
+	return int(m.GPUs.Value / m.GPUsPerSwitch.Value * max(m.VirtualSwitch.Value, 1))
 }
 
 // ProcessorID is how an x86 processor identifies itself; NCCL derives the bandwidth of the socket link from it.
@@ -191,7 +215,8 @@ type SwitchModel struct {
 	Fabric   string              `yaml:"fabric"` // ethernet or infiniband
 	Ports    Figure              `yaml:"ports"`  // towards hosts or other switches
 	PortRate Figure              `yaml:"port_rate"`
-	OS       map[string]PortName `yaml:"os"` // by switch operating system: how it names its ports
+	Buffer   Figure              `yaml:"buffer"` // for packets, shared by its ports, MB; absent where no source gives it
+	OS       map[string]PortName `yaml:"os"`     // by switch operating system: how it names its ports
 }
 
 // PortName is how a switch operating system names its ports: Format with First, First+Step, ...

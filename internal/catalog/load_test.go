@@ -103,7 +103,7 @@ func TestUnknownIDListsKnown(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = c.Switch("")
-	want = `switch "" is not in the catalog; known: 7060dx4-32, crs812-ddq, qfx5240, qm9700, z9664f`
+	want = `switch "" is not in the catalog; known: 7060dx4-32, crs812-ddq, qfx5240, qm9700, sse-t8032, z9664f`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}

@@ -27,7 +27,7 @@ func kinds() []kind {
 			[]string{"size --gpu NAME"}},
 		{nicFolder, "nics", "network adapters and their port modes", []string{"ports", "port rate", "pcie", "driver"}, nil},
 		{machineFolder, "machines", "servers and cloud machine types", []string{"gpu", "gpus", "nic", "nics", "fabrics"},
-			[]string{"explain --machine NAME", "predict --machine NAME", "size --machine NAME", "topo show --machine NAME", "topo nccl --machine NAME", "nodes[].machine of a cluster file"}},
+			[]string{"explain --machine NAME", "predict --machine NAME", "size --machine NAME", "topo show --machine NAME", "topo pcie --machine NAME", "topo nccl --machine NAME", "nodes[].machine of a cluster file"}},
 		{switchFolder, "switches", "switches and how their operating systems name ports", []string{"fabric", "ports", "port rate"},
 			[]string{"fabric.leaf.model of a cluster file"}},
 		{fabricFolder, "fabrics", "networks between machines, as collectives see them", []string{"link layer", "gpudirect rdma", "payload", "mtu"},
@@ -216,6 +216,10 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 
 func (l PCIeLink) shown() (value, source string) {
 	return fmt.Sprintf("%s GT/s x%d", number(l.Speed), l.Width), l.Source
+}
+
+func (r Range) shown() (value, source string) {
+	return number(r.Least) + " to " + number(r.Most), r.Source
 }
 
 func (p ProcessorID) shown() (value, source string) {

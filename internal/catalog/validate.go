@@ -16,6 +16,7 @@ import (
 // The units of figures.
 const (
 	unitGB         = "GB"
+	unitMB         = "MB"
 	unitGiB        = "GiB"
 	unitMiB        = "MiB"
 	unitByte       = "B"
@@ -25,8 +26,10 @@ const (
 	unitMicrosec   = "us"
 	unitRatio      = "ratio"
 	unitGPU        = "GPU"
+	unitNVSwitch   = "NVSwitch"
 	unitNIC        = "NIC"
 	unitPort       = "port"
+	unitSwitch     = "switch"
 	unitLink       = "link"
 	unitNode       = "node"
 	unitGeneration = "generation"
@@ -196,6 +199,8 @@ func (p *problems) nic(id string, m NICModel, nics map[string]NICModel) {
 		p.add("functions", "%d is below 0", m.Functions)
 	}
 	p.link("pcie", m.PCIeLink)
+	p.firmware(m.Firmware)
+	p.badFirmware(m.FirmwareBad, m.Firmware)
 	p.optional("payload", m.Payload, unitRatio)
 	if m.Payload.Value > 1 {
 		p.add("payload.value", "%v is above 1", m.Payload.Value)
@@ -225,6 +230,7 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	if m.CPUID != (ProcessorID{}) {
 		p.cpuid(m)
 	}
+	p.optional("host_memory", m.HostMemory, unitGB)
 	if m.NUMANodes != (Figure{}) {
 		p.count("numa_nodes", m.NUMANodes, unitNode)
 	}
@@ -265,12 +271,32 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 	if m.ScaleUpGPUs != (Figure{}) && m.ScaleUpGPUs.Value < m.GPUs.Value {
 		p.add("scale_up_gpus.value", "%v is below the %v of the machine", m.ScaleUpGPUs.Value, m.GPUs.Value)
 	}
+	if m.NVSwitches != (Figure{}) {
+		p.count("nvswitches", m.NVSwitches, unitNVSwitch)
+	}
 	p.link("switch_uplink", m.SwitchUplink)
 	if m.SwitchUplink != (PCIeLink{}) && m.GPUsPerSwitch == (Figure{}) {
 		p.add("switch_uplink", "has no meaning without gpus_per_switch")
 	}
+	if m.VirtualSwitch != (Figure{}) && p.count("virtual_switches", m.VirtualSwitch, unitSwitch) &&
+		(m.GPUsPerSwitch == (Figure{}) || math.Mod(m.GPUsPerSwitch.Value, m.VirtualSwitch.Value) != 0) {
+		p.add("virtual_switches.value", "%v do not share the %v of gpus_per_switch evenly", m.VirtualSwitch.Value, m.GPUsPerSwitch.Value)
+	}
+	p.ports("switch_ports", m.SwitchPorts)
 	if m.GPUsPerSwitch.Value > m.GPUs.Value {
 		p.add("gpus_per_switch.value", "%v is above the %v of the machine", m.GPUsPerSwitch.Value, m.GPUs.Value)
+	}
+}
+
+// ports checks a range of ports, where there is one.
+func (p *problems) ports(field string, r Range) {
+	if r == (Range{}) {
+		return
+	}
+	p.count(field, Figure{Value: r.Least, Unit: r.Unit, Source: r.Source}, unitPort)
+	p.count(field, Figure{Value: r.Most, Unit: r.Unit, Source: r.Source}, unitPort)
+	if r.Least > r.Most {
+		p.add(field, "least %v is above most %v", r.Least, r.Most)
 	}
 }
 
@@ -355,6 +381,7 @@ func (p *problems) switchModel(id string, m SwitchModel) {
 	p.head(id, m.Title)
 	p.oneOf("fabric", m.Fabric, "ethernet", "infiniband")
 	p.figure("port_rate", m.PortRate, unitGbs)
+	p.optional("buffer", m.Buffer, unitMB)
 	counted := p.count("ports", m.Ports, unitPort)
 	if len(m.OS) == 0 {
 		p.add("os", "is empty")

@@ -158,6 +158,9 @@ func TestBrokenNIC(t *testing.T) {
 		{"pcie: {speed: 32.0, width: 16, source: s}\n", "", ""}, // a cloud's own adapter has no published link
 		{"speed: 32.0, ", "", `pcie.speed: 0 GT/s: unknown`},
 		{"ports: 1", "ports: 1\nfunctions: -2", `functions: -2 is below 0`},
+		{"ports: 1", "ports: 1\nfirmware_bad: [{train: \"28.1\", says: bad, source: s}]", `firmware_bad[0].train: "28.1" is not a number`},
+		{"ports: 1", "ports: 1\nfirmware_bad: [{train: \"28\", says: bad}]", `firmware_bad[0].source: is empty`},
+		{"ports: 1", "ports: 1\nfirmware: [{least: 28.1.2, for: f, source: s}]\nfirmware_bad: [{train: \"28\", says: bad, source: s}]", `train 28 is good by firmware, and bad`},
 		{`pci_id: ["15b3:1021"]`, `pci_id: []`, `catalog "nic/n.yaml": pci_id: is empty`},
 		{"port_rate: {value: 400, unit: Gb/s, source: s}\n", "", `port_rate.value: 0 is not above 0`},
 	})

@@ -15,14 +15,20 @@ const (
 
 	FactKernelLog = "kernel_log"
 
+	FactFirewall = "firewall"
+
 	FactModules       = "modules"
 	FactModuleDKMS    = "modules.dkms"
 	FactModuleOnDisk  = "modules.on_disk"
 	FactModuleVersion = "modules.version"
 
+	FactPackages  = "packages"
+	FactProviders = "providers"
+
 	FactSysctls = "sysctls" // after another dot the key
 
 	FactMachine                = "machine"
+	FactMachineACSUnit         = "machine.acs_unit"
 	FactMachineBIOS            = "machine.bios"
 	FactMachineCPU             = "machine.cpu"
 	FactMachineCPUModel        = "machine.cpu_model"
@@ -39,6 +45,7 @@ const (
 	FactMachineNUMANodes       = "machine.numa_nodes"
 	FactMachineProduct         = "machine.product"
 	FactMachineRDMACharDevices = "machine.rdma_char_devices"
+	FactMachineSMT             = "machine.smt"
 	FactMachineSwap            = "machine.swap_kib"
 	FactMachineVendor          = "machine.vendor"
 
@@ -54,9 +61,14 @@ const (
 	FactNICIndex         = "nics.index"
 	FactNICMAC           = "nics.mac"
 	FactNICMTU           = "nics.mtu"
+	FactNICOptions       = "nics.options" // after another dot the option
+	FactNICOwner         = "nics.owner"
 	FactNICPCI           = "nics.pci"
+	FactNICQoS           = "nics.qos"
 	FactNICRPFilter      = "nics.rp_filter"
 	FactNICSpeed         = "nics.speed_mbps"
+
+	FactNICFile = "nic_file"
 
 	FactHCAs              = "hcas"
 	FactHCABoardID        = "hcas.board_id"
@@ -83,9 +95,15 @@ const (
 
 	FactGPUs             = "gpus"
 	FactGPUDriverVersion = "gpus.driver_version"
+	FactGPUHealth        = "gpus.health"
 	FactGPUName          = "gpus.name"
+	FactGPUNVLink        = "gpus.nvlink"
 	FactGPUUUID          = "gpus.uuid"
 	FactGPUVBIOS         = "gpus.vbios"
+
+	FactFabricManager        = "fabric_manager"
+	FactFabricManagerMode    = "fabric_manager.mode"
+	FactFabricManagerVersion = "fabric_manager.version"
 
 	FactPCI             = "pci"
 	FactPCIACS          = "pci.acs"

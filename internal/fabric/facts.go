@@ -6,26 +6,31 @@ import "net/netip"
 // an empty list, and Missing then says why; a rule that meets it is unknown with that reason.
 type Facts struct {
 	Meta
-	Node       string            `json:"node"`
-	Collected  string            `json:"collected,omitempty"` // RFC 3339, UTC
-	Platform   string            `json:"platform,omitempty"`  // "lab" inside a lab host, else empty
-	Source     string            `json:"source"`              // live, recorded, tree, captured (output of tools), catalog
-	Hardware   string            `json:"hardware,omitempty"`  // "recorded": of a lab host that has the hardware of a recording
-	Kernel     Kernel            `json:"kernel"`
-	Machine    Machine           `json:"machine"`
-	NICs       []NIC             `json:"nics,omitempty"`
-	HCAs       []HCA             `json:"hcas,omitempty"`
-	GPUs       []GPU             `json:"gpus,omitempty"`
-	PCI        []PCIDevice       `json:"pci,omitempty"` // GPUs, NICs, NVSwitches and every bridge above them
-	Routes     []Route           `json:"routes,omitempty"`
-	Rules      []Rule            `json:"rules,omitempty"`
-	Neighbours []Neighbour       `json:"neighbours,omitempty"`
-	LLDP       []LLDPNeighbour   `json:"lldp,omitempty"`
-	Sysctls    map[string]string `json:"sysctls,omitempty"`
-	Modules    []Module          `json:"modules,omitempty"`
-	KernelLog  *KernelLog        `json:"kernel_log,omitempty"`
-	Disagree   []Disagreement    `json:"disagree,omitempty"`
-	Missing    []Missing         `json:"missing,omitempty"`
+	Node          string            `json:"node"`
+	Collected     string            `json:"collected,omitempty"` // RFC 3339, UTC
+	Platform      string            `json:"platform,omitempty"`  // "lab" inside a lab host, else empty
+	Source        string            `json:"source"`              // live, recorded, tree, captured (output of tools), catalog
+	Hardware      string            `json:"hardware,omitempty"`  // "recorded": of a lab host that has the hardware of a recording
+	Kernel        Kernel            `json:"kernel"`
+	Machine       Machine           `json:"machine"`
+	NICs          []NIC             `json:"nics,omitempty"`
+	HCAs          []HCA             `json:"hcas,omitempty"`
+	GPUs          []GPU             `json:"gpus,omitempty"`
+	FabricManager *FabricManager    `json:"fabric_manager,omitempty"` // of NVSwitches
+	PCI           []PCIDevice       `json:"pci,omitempty"`            // GPUs, NICs, NVSwitches and every bridge above them
+	Routes        []Route           `json:"routes,omitempty"`
+	Rules         []Rule            `json:"rules,omitempty"`
+	Neighbours    []Neighbour       `json:"neighbours,omitempty"`
+	LLDP          []LLDPNeighbour   `json:"lldp,omitempty"`
+	Sysctls       map[string]string `json:"sysctls,omitempty"`
+	Modules       []Module          `json:"modules,omitempty"`
+	Providers     []Provider        `json:"providers,omitempty"`
+	Packages      map[string]string `json:"packages,omitempty"` // version by name, of the NIC and GPU software; nil: not asked
+	KernelLog     *KernelLog        `json:"kernel_log,omitempty"`
+	NICFile       map[string]string `json:"nic_file,omitempty"` // settings of the file from which a NIC driver sets traffic classes up (/etc/bnxt_re/bnxt_re.conf)
+	Firewall      *Firewall         `json:"firewall,omitempty"`
+	Disagree      []Disagreement    `json:"disagree,omitempty"`
+	Missing       []Missing         `json:"missing,omitempty"`
 }
 
 // Missing says that a fact could not be read. What is a path into Facts (nics, pci.acs, lldp),
@@ -49,11 +54,12 @@ func (f *Facts) MissingReason(what string) (m Missing, ok bool) {
 
 // Kernel is the running kernel.
 type Kernel struct {
-	Release     string  `json:"release,omitempty"`      // uname -r
-	CommandLine *string `json:"command_line,omitempty"` // /proc/cmdline
-	OS          *string `json:"os,omitempty"`           // PRETTY_NAME of /etc/os-release
-	PeerMemory  *bool   `json:"peer_memory,omitempty"`  // the kernel has ib_register_peer_memory_client (kallsyms)
-	DMABuf      *bool   `json:"dma_buf,omitempty"`      // the kernel has ib_umem_dmabuf_get (kallsyms): RDMA over dma-buf
+	Release      string  `json:"release,omitempty"`        // uname -r
+	CommandLine  *string `json:"command_line,omitempty"`   // /proc/cmdline
+	OS           *string `json:"os,omitempty"`             // PRETTY_NAME of /etc/os-release
+	PeerMemory   *bool   `json:"peer_memory,omitempty"`    // the kernel has ib_register_peer_memory_client (kallsyms)
+	PeerMemoryBy string  `json:"peer_memory_by,omitempty"` // the module that has it: ib_uverbs and ib_core are the kernel's, ib_peer_mem a vendor's; empty: built in, or unknown
+	DMABuf       *bool   `json:"dma_buf,omitempty"`        // the kernel has ib_umem_dmabuf_get (kallsyms): RDMA over dma-buf
 }
 
 // Machine is the computer as its firmware describes it.
@@ -72,10 +78,13 @@ type Machine struct {
 	CPU            *CPUID  `json:"cpu,omitempty"`               // of the first CPU, /proc/cpuinfo
 	CPUsOnline     *int    `json:"cpus_online,omitempty"`       // /sys/devices/system/cpu/online
 	CPUsPresent    *int    `json:"cpus_present,omitempty"`      // /sys/devices/system/cpu/present
-	Governor       *string `json:"governor,omitempty"`          // of cpu0; "mixed" where CPUs differ
+	SMT            *string `json:"smt,omitempty"`               // /sys/devices/system/cpu/smt/control: on, off, forceoff, notsupported, notimplemented
+	Governor       *string `json:"governor,omitempty"`          // "mixed" where CPUs differ; "none": the kernel sets no clock, the firmware does
 	RDMACharDevs   *int    `json:"rdma_char_devices,omitempty"` // uverbs* in /dev/infiniband
 	MemlockLimit   *string `json:"memlock_limit,omitempty"`     // of the collecting process: bytes or unlimited
-	NetworkManager *string `json:"network_owner,omitempty"`     // networkd or NetworkManager, where one runs
+	NetworkManager *string `json:"network_owner,omitempty"`     // the services that run and configure interfaces, joined by OwnerSeparator
+
+	ACSUnit *ACSUnit `json:"acs_unit,omitempty"`
 }
 
 // CPUID is how an x86 processor identifies itself (the CPUID instruction, leaves 0 and 1).
@@ -111,6 +120,12 @@ type NIC struct {
 	DriverVersion string         `json:"driver_version,omitempty"` // ethtool -i
 	FEC           string         `json:"fec,omitempty"`            // active encoding, ethtool --show-fec: RS, BaseR, Off
 	Autoneg       *bool          `json:"autoneg,omitempty"`        // ethtool
+	Owner         *string        `json:"owner,omitempty"`          // services that configure it, joined by OwnerSeparator; NoOwner
+	QoS           *QoS           `json:"qos,omitempty"`
+
+	// Options are settings in the NIC's non-volatile memory, by their name in the vendor's tool (niccli nvm, mlxconfig, nicctl),
+	// with the value in effect as the tool writes it. Those that rules and files of the plan know.
+	Options map[string]string `json:"options,omitempty"`
 }
 
 // HCA is an RDMA device.
@@ -165,6 +180,10 @@ type GPU struct {
 	UUID          string `json:"uuid,omitempty"`           // likewise
 	DriverVersion string `json:"driver_version,omitempty"` // likewise, or /sys/module
 	VBIOS         string `json:"vbios,omitempty"`
+
+	Index  *int       `json:"index,omitempty"` // nvidia-smi's number of it
+	Health *GPUHealth `json:"health,omitempty"`
+	NVLink *NVLink    `json:"nvlink,omitempty"`
 }
 
 // PCIDevice is a PCI function as its configuration space and the kernel show it.
@@ -266,6 +285,13 @@ type Module struct {
 	Version string `json:"version,omitempty"` // of the loaded module, /sys/module/NAME/version
 	OnDisk  string `json:"on_disk,omitempty"` // of the installed one, modinfo
 	DKMS    string `json:"dkms,omitempty"`    // dkms status: installed, built, added
+}
+
+// Provider is a library by which verbs open the devices of an RDMA driver.
+type Provider struct {
+	Driver string `json:"driver"` // bnxt_re, mlx5, ...
+	Path   string `json:"path"`
+	Bytes  int    `json:"bytes,omitempty"` // of the file; 0: not read
 }
 
 // KernelLog contains the lines of the kernel's log about GPUs, NICs, PCIe and RDMA, the oldest

@@ -7,7 +7,7 @@ import (
 )
 
 // The parts of a PCI function have short text forms: a large machine has a hundred functions on the paths
-// to its GPUs and NICs, and the facts of a node are to stay below 40 KiB.
+// to its GPUs and NICs, and the facts of a node are to stay below 50 KiB.
 
 // MarshalText writes speed and width now, and at most: "x16@32 of x16@32" is 16 lanes at 32 GT/s.
 func (l PCILink) MarshalText() ([]byte, error) {
@@ -34,6 +34,17 @@ func (a *ACS) UnmarshalText(text []byte) error {
 	}
 	a.Present = true
 	return scan("ACS", string(text), "%4x/%4x", &a.Capability, &a.Control)
+}
+
+// Flags writes the control register as lspci does: SrcValid- TransBlk- ReqRedir+ and so on, bit 0 first
+// (PCI Express Base Specification 5.0, 7.7.8.3).
+func (a ACS) Flags() string {
+	names := [...]string{"SrcValid", "TransBlk", "ReqRedir", "CmpltRedir", "UpstreamFwd", "EgressCtrl", "DirectTrans"}
+	words := make([]string, len(names))
+	for bit, name := range names {
+		words[bit] = name + map[bool]string{true: "+", false: "-"}[a.Control&(1<<bit) != 0]
+	}
+	return strings.Join(words, " ")
 }
 
 var atsWords = []string{"none", "off", "on"}

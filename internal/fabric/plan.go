@@ -58,7 +58,17 @@ type Node struct {
 	Name    string   `json:"name"`
 	Machine string   `json:"machine,omitempty"` // id in the catalog, and in Plan.Machines
 	NICs    []string `json:"nics"`              // of the fabric, in rail order
+	Network Network  `json:"network,omitempty"` // what configures them; empty: ByNetplan
 }
+
+// Network is what configures the network interfaces of a host.
+type Network string
+
+// The ways in which a host's interfaces can be configured.
+const (
+	ByNetplan        Network = "netplan"        // netplan with systemd-networkd: Ubuntu, Debian
+	ByNetworkManager Network = "networkmanager" // keyfiles: RHEL, Rocky, SLES
+)
 
 // NominalMachine is a kind of machine as the catalog describes it: what a node should have, never what was seen.
 // A zero is a figure that the catalog does not have.
@@ -67,10 +77,35 @@ type NominalMachine struct {
 	GPU            string   `json:"gpu,omitempty"`
 	GPUs           int      `json:"gpus,omitempty"`
 	GPUPCIIDs      []string `json:"gpu_pci_ids,omitempty"`     // vendor:device, lower case hexadecimal
+	GPUVendor      string   `json:"gpu_vendor,omitempty"`      // nvidia, amd
+	CPU            string   `json:"cpu,omitempty"`             // vendor: intel, amd, arm
+	NVSwitches     int      `json:"nvswitches,omitempty"`      // on PCI
 	NIC            string   `json:"nic,omitempty"`             // of the fabric
 	NICs           int      `json:"nics,omitempty"`            // interfaces of the fabric
+	NICPCIIDs      []string `json:"nic_pci_ids,omitempty"`     // of the chip, as GPUPCIIDs
+	NICDriver      string   `json:"nic_driver,omitempty"`      // kernel module: mlx5_core, bnxt_en
 	NICGbps        float64  `json:"nic_gbps,omitempty"`        // line rate per interface
 	PCIeGeneration int      `json:"pcie_generation,omitempty"` // of the slots of GPUs and NICs
 	PCIeLanes      int      `json:"pcie_lanes,omitempty"`      // per NIC
-	Source         string   `json:"source"`
+	PCIeSwitches   int      `json:"pcie_switches,omitempty"`   // that the host sees above GPUs and NICs: of a partitioned chip each virtual switch
+	HostMemoryGB   float64  `json:"host_memory_gb,omitempty"`  // GB (10^9 bytes) that the machine should have
+
+	NICFirmware    []FirmwareFloor `json:"nic_firmware,omitempty"`     // one for each release train of which a source says so
+	NICFirmwareBad []FirmwareTrain `json:"nic_firmware_bad,omitempty"` // release trains that do not work, whatever for
+	Source         string          `json:"source"`
+}
+
+// FirmwareFloor is the oldest firmware of a release train (its first number) that is known to be good for one use. For other
+// uses an older one may be as good.
+type FirmwareFloor struct {
+	Least  string `json:"least" yaml:"least"`
+	For    string `json:"for" yaml:"for"` // what needs it
+	Source string `json:"source" yaml:"source"`
+}
+
+// FirmwareTrain is a release train of firmware that does not work.
+type FirmwareTrain struct {
+	Train  string `json:"train" yaml:"train"` // the first number of its versions
+	Says   string `json:"says" yaml:"says"`   // what the source says of it, behind "is"
+	Source string `json:"source" yaml:"source"`
 }

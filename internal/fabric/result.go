@@ -125,6 +125,7 @@ type Perftest struct {
 	MTU           int           `json:"mtu,omitempty"`    // path MTU, bytes
 	LinkType      string        `json:"link_type,omitempty"`
 	GIDIndex      *int          `json:"gid_index,omitempty"`
+	IPv4GIDs      int           `json:"ipv4_gids,omitempty"` // ends that printed a GID with an IPv4 address in it, at most 2
 	QueuePairs    int           `json:"qps,omitempty"`
 	ConnectionCM  *bool         `json:"rdma_cm,omitempty"` // the handshake went over rdma_cm
 	Gbits         bool          `json:"gbits,omitempty"`   // the table is in Gb/s, else MB/s or MiB/s as printed

@@ -4,6 +4,8 @@ package fabric
 // switches are rendered from it. Each Source is where a value comes from.
 type Traffic struct {
 	Classes     []TrafficClass `json:"classes"` // by name
+	Share       int            `json:"share"`   // percent of the bandwidth that RoCE gets where other traffic competes with it
+	ShareSource string         `json:"share_source"`
 	Watchdog    *PFCWatchdog   `json:"watchdog,omitempty"`
 	CableM      int            `json:"cable_m"` // longest cable in metres: it sizes the headroom of lossless buffers
 	CableSource string         `json:"cable_source"`
