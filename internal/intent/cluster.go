@@ -51,6 +51,8 @@ type NodeGroup struct {
 	Machine string     `json:"machine,omitempty" yaml:"machine,omitempty" jsonschema:"minLength=1,description=id of the machine in the catalog"`
 	NICs    string     `json:"nics,omitempty" yaml:"nics,omitempty" jsonschema:"minLength=1" jsonschema_description:"network interfaces of the fabric in rail order, such as eth[1-8]; default: those of the machine in the catalog"`
 	SSH     *SSHTarget `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in"`
+
+	Network fabric.Network `json:"network,omitempty" yaml:"network,omitempty" jsonschema:"enum=netplan,enum=networkmanager" jsonschema_description:"what configures the interfaces: netplan with systemd-networkd, or NetworkManager (RHEL, Rocky, SLES); default netplan"`
 }
 
 // SSHTarget is how to log in.
@@ -97,11 +99,32 @@ type Leaf struct {
 type Traffic struct {
 	RoCE     *Class    `json:"roce,omitempty" yaml:"roce,omitempty" jsonschema_description:"RoCE packets; default dscp 26, priority 3"`
 	CNP      *Class    `json:"cnp,omitempty" yaml:"cnp,omitempty" jsonschema_description:"congestion notification packets; default dscp 48, priority 7"`
-	ECN      *struct{} `json:"ecn,omitempty" yaml:"ecn,omitempty" jsonschema:"description=mark packets on congestion (DCQCN); off when absent"`
-	Watchdog *struct{} `json:"watchdog,omitempty" yaml:"watchdog,omitempty" jsonschema:"description=break PFC deadlocks; off when absent"`
+	PFC      *bool     `json:"pfc,omitempty" yaml:"pfc,omitempty" jsonschema_description:"pause the sender of RoCE instead of dropping its packets; default true, false is lossy RoCE"`
+	ECN      *ECN      `json:"ecn,omitempty" yaml:"ecn,omitempty" jsonschema:"description=mark packets on congestion (DCQCN); off when absent"`
+	Share    int       `json:"share,omitempty" yaml:"share,omitempty" jsonschema:"minimum=1,maximum=99" jsonschema_description:"percent of the bandwidth that RoCE gets where other traffic competes with it; default 50"`
+	Watchdog *Watchdog `json:"watchdog,omitempty" yaml:"watchdog,omitempty" jsonschema:"description=break PFC deadlocks; off when absent"`
 	CableM   int       `json:"cable_m,omitempty" yaml:"cable_m,omitempty" jsonschema:"minimum=1,maximum=2000,description=longest cable in metres; default 5"`
 
+	ShareSource string `json:"-" yaml:"-"` // of Share where it is the default; empty: the cluster file
 	CableSource string `json:"-" yaml:"-"` // of CableM where it is the default; empty: the cluster file
+}
+
+// ECN is how a switch marks RoCE packets on congestion. Marking begins at the lower queue length and reaches the
+// probability at the upper one, above which every packet is marked.
+type ECN struct {
+	MinKiB      int `json:"min_kib,omitempty" yaml:"min_kib,omitempty" jsonschema:"minimum=1,maximum=1048576,description=queue length in KiB from which packets are marked; default 1024"`
+	MaxKiB      int `json:"max_kib,omitempty" yaml:"max_kib,omitempty" jsonschema:"minimum=1,maximum=1048576,description=queue length in KiB above which every packet is marked; default 2048"`
+	Probability int `json:"probability,omitempty" yaml:"probability,omitempty" jsonschema:"minimum=1,maximum=100,description=percent of the packets that are marked just below max_kib; default 5"`
+
+	Defaults []string `json:"-" yaml:"-"` // fields that the file leaves out
+}
+
+// Watchdog breaks PFC deadlocks. The ranges are those of SONiC (sonic-pfcwd.yang), which demands no order of the two.
+type Watchdog struct {
+	DetectMs  int `json:"detect_ms,omitempty" yaml:"detect_ms,omitempty" jsonschema:"minimum=100,maximum=5000,description=milliseconds of pause after which a queue counts as stuck; default 200"`
+	RestoreMs int `json:"restore_ms,omitempty" yaml:"restore_ms,omitempty" jsonschema:"minimum=100,maximum=60000,description=milliseconds without pause after which it works again; default 400"`
+
+	Defaults []string `json:"-" yaml:"-"` // fields that the file leaves out
 }
 
 // Class is a DSCP value and the priority it travels in.

@@ -21,6 +21,17 @@ const (
 	ClassSource            = "Broadcom 957608-AN209, chapter 2, step 3 d"
 	roceDSCP, rocePriority = 26, 3
 	cnpDSCP, cnpPriority   = 48, 7
+	// ShareSource is where defaultShare comes from.
+	ShareSource = "Broadcom 957608-AN209, 2.2.1.3: ROCE_BW=50, ETS 50 % and 50 %, CNP strict"
+	// defaultShare of RoCE in percent of the bandwidth.
+	defaultShare = 50
+	// ECNSource is where the thresholds of an ecn block that states none come from.
+	ECNSource = "SONiC, sonic-buildimage, files/build_templates/qos_config.j2: WRED profile AZURE_LOSSLESS; " +
+		"Broadcom 957608-AN209, 2.5.2: minimum-threshold 1048 maximum-threshold 2097 drop-probability 5"
+	ecnMinKiB, ecnMaxKiB, ecnProbability = 1024, 2048, 5 // KiB, KiB, percent
+	// WatchdogSource is where the times of a watchdog block that states none come from.
+	WatchdogSource                  = "Broadcom 957608-AN209, 2.5.2: priority-flow-control watchdog on detect-time 200, restore-time 400"
+	watchdogDetect, watchdogRestore = 200, 400 // milliseconds
 	// CableSource is where defaultCable comes from: SONiC's own figure for a cable from a leaf to a server.
 	CableSource = "SONiC, sonic-buildimage, files/build_templates/buffers_config.j2: ports2cable, torrouter_server"
 	// defaultCable in metres.
@@ -95,17 +106,48 @@ func (t *Traffic) applyDefaults() {
 	if t.CNP == nil {
 		t.CNP = standard.CNP
 	}
+	if t.Share == 0 {
+		t.Share, t.ShareSource = standard.Share, standard.ShareSource
+	}
 	if t.CableM == 0 {
 		t.CableM, t.CableSource = standard.CableM, standard.CableSource
 	}
+	if e := t.ECN; e != nil {
+		e.Defaults = fill(setting{"min_kib", &e.MinKiB, ecnMinKiB}, setting{"max_kib", &e.MaxKiB, ecnMaxKiB}, setting{"probability", &e.Probability, ecnProbability})
+	}
+	if w := t.Watchdog; w != nil {
+		w.Defaults = fill(setting{"detect_ms", &w.DetectMs, watchdogDetect}, setting{"restore_ms", &w.RestoreMs, watchdogRestore})
+	}
 }
 
-// DefaultTraffic returns the classes and the cable length of a cluster file that states none. ClassSource and
-// CableSource are the documents that they come from.
+// setting is a field of a block with its default.
+type setting struct {
+	name     string
+	value    *int
+	standard int
+}
+
+// fill sets what a block leaves out, and returns the names of these fields.
+func fill(settings ...setting) (left []string) {
+	for _, s := range settings {
+		if *s.value == 0 {
+			*s.value = s.standard
+			left = append(left, s.name)
+		}
+	}
+	return left
+}
+
+// Lossless reports whether PFC protects RoCE, which it does unless the file switches it off.
+func (t *Traffic) Lossless() bool { return t.PFC == nil || *t.PFC }
+
+// DefaultTraffic returns the classes, the share and the cable length of a cluster file that states none. ClassSource,
+// ShareSource and CableSource are the documents that they come from.
 func DefaultTraffic() Traffic {
 	return Traffic{
-		RoCE:   &Class{DSCP: roceDSCP, Priority: rocePriority, Source: ClassSource},
-		CNP:    &Class{DSCP: cnpDSCP, Priority: cnpPriority, Source: ClassSource},
+		RoCE:  &Class{DSCP: roceDSCP, Priority: rocePriority, Source: ClassSource},
+		CNP:   &Class{DSCP: cnpDSCP, Priority: cnpPriority, Source: ClassSource},
+		Share: defaultShare, ShareSource: ShareSource,
 		CableM: defaultCable, CableSource: CableSource,
 	}
 }

@@ -192,6 +192,7 @@ func writeFound(name string, f *fabric.Facts, kind fabric.Transport, nics []rdma
 	for _, l := range left {
 		fmt.Fprintf(&b, "  # left out: %s\n", plain(l))
 	}
+	writeFoundNetwork(&b, f.Machine.NetworkManager)
 	fmt.Fprintf(&b, "  # machine: ID               # see: railwright catalog machines\n\nfabric:\n  kind: %s\n", kind)
 	writeFoundMTU(&b, standardMTU(platform, kind), nics)
 	if defaultScheme(platform, kind) == fabric.P2P31 {
@@ -200,6 +201,18 @@ func writeFound(name string, f *fabric.Facts, kind fabric.Transport, nics []rdma
 	}
 	b.WriteString("  # leaf: {model: ID}         # see: railwright catalog switches\n")
 	return b.Bytes()
+}
+
+// writeFoundNetwork says what configures the interfaces where it is not what a cluster file takes for granted.
+func writeFoundNetwork(b *bytes.Buffer, owner *string) {
+	switch {
+	case owner == nil || *owner == fabric.ByNetplan.Service():
+	case *owner == fabric.ByNetworkManager.Service():
+		fmt.Fprintf(b, "  # NetworkManager runs here, and networkd does not.\n  network: %s\n", fabric.ByNetworkManager)
+	default:
+		fmt.Fprintf(b, "  # What configures interfaces here: %s. Files are written for netplan with networkd, or for networkmanager.\n  # network: %s\n",
+			plain(*owner), fabric.ByNetplan)
+	}
 }
 
 // writeFoundMTU writes the MTU that a fabric should have, and what was found where it differs.

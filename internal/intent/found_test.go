@@ -51,6 +51,34 @@ func TestFromFacts(t *testing.T) {
 }
 
 // Whatever the platform and the kind of fabric, what is written is accepted.
+// A host of NetworkManager gets keyfiles; of two services its owner decides.
+func TestFromFactsNetwork(t *testing.T) {
+	for owner, want := range map[string]struct {
+		network fabric.Network
+		text    string
+	}{
+		"": {"", ""}, "networkd": {"", ""}, "NetworkManager": {fabric.ByNetworkManager, "network: networkmanager"},
+		"networkd, NetworkManager": {"", "# What configures interfaces here: networkd, NetworkManager."}, "wicked": {"", "here: wicked."},
+		"a\nplatform: gke": {"", "here: a?platform: gke."},
+	} {
+		f := &fabric.Facts{Node: "a", HCAs: []fabric.HCA{hca("mlx5_0", "0000:01:00.0", "Ethernet", "ACTIVE", "x0")}}
+		if owner != "" {
+			f.Machine.NetworkManager = &owner
+		}
+		got, err := FromFacts("pod1", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse("f", got, load(t))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, got)
+		}
+		if c.Nodes[0].Network != want.network || !strings.Contains(string(got), want.text) || want.text == "" && strings.Contains(string(got), "network:") {
+			t.Errorf("%q: network %q\n%s", owner, c.Nodes[0].Network, got)
+		}
+	}
+}
+
 func TestFromFactsParses(t *testing.T) {
 	for _, tt := range []struct {
 		vendor, product, layer string

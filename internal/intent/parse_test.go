@@ -55,7 +55,7 @@ func TestParseFillsDefaults(t *testing.T) {
 			MTU:        9000,
 			Leaf:       &Leaf{Model: "z9664f", OS: "sonic"},
 			Traffic: &Traffic{RoCE: &Class{DSCP: 26, Priority: 3}, CNP: &Class{DSCP: 48, Priority: 7, Source: ClassSource},
-				CableM: 5, CableSource: CableSource},
+				Share: 50, ShareSource: ShareSource, CableM: 5, CableSource: CableSource},
 		},
 		Waive: []Waiver{{Rule: "mtu", Subject: "host1:eth1", Reason: "old cable", Until: "2026-12-31"}},
 	}
@@ -81,7 +81,7 @@ func TestDefaultsByPlatform(t *testing.T) {
 		{"two systems on one switch", "platform: baremetal\nlauncher: slurm\nnodes: [{names: a, nics: eth0}]\nfabric: {kind: roce, leaf: {model: z9664f}}\n",
 			Fabric{Kind: fabric.RoCE, MTU: 9000, Addressing: &Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/10")}, Leaf: &Leaf{Model: "z9664f"},
 				Traffic: &Traffic{RoCE: &Class{DSCP: 26, Priority: 3, Source: ClassSource}, CNP: &Class{DSCP: 48, Priority: 7, Source: ClassSource},
-					CableM: 5, CableSource: CableSource}},
+					Share: 50, ShareSource: ShareSource, CableM: 5, CableSource: CableSource}},
 			Slurm, "eth0"},
 	}
 	for _, tt := range tests {
@@ -118,8 +118,8 @@ func TestSchemaProblems(t *testing.T) {
 			`c:10:3: fabric.mtuu: unknown field; did you mean "mtu"? known: kind, addressing, mtu, pkey, leaf, traffic`}},
 		{"unknown field, nothing near", "{dscp: 26,", "{zzzzzzzz: 1, dscp: 26,", []string{
 			`c:11:20: fabric.traffic.roce.zzzzzzzz: unknown field; known: dscp, priority`}},
-		{"unknown field where there are none", "priority: 3}", "priority: 3}, ecn: {kmin: 1}", []string{
-			`c:11:50: fabric.traffic.ecn.kmin: unknown field; this section has no fields yet`}},
+		{"unknown field of ECN", "priority: 3}", "priority: 3}, ecn: {min_kb: 1}", []string{
+			`c:11:50: fabric.traffic.ecn.min_kb: unknown field; did you mean "min_kib"? known: min_kib, max_kib, probability`}},
 		{"unknown field with a strange name", "metadata: {", "metadata: {\"a\\nb\": 1, ", []string{
 			`c:3:12: metadata."a\nb": unknown field; known: name`}},
 		{"wrong case", "platform:", "Platform:", []string{
@@ -143,8 +143,19 @@ func TestSchemaProblems(t *testing.T) {
 		{"negative DSCP", "dscp: 26", "dscp: -1", []string{`c:11:26: fabric.traffic.roce.dscp: is too small: the minimum is 0`}},
 		{"negative priority", "priority: 3", "priority: -1", []string{`c:11:40: fabric.traffic.roce.priority: is too small: the minimum is 0`}},
 		{"priority 8", "priority: 3", "priority: 8", []string{`c:11:40: fabric.traffic.roce.priority: is too large: the maximum is 7`}},
-		{"ECN thresholds", "priority: 3}", "priority: 3}, ecn: {min: 2097152, max: 1048576}", []string{
-			`c:11:50: fabric.traffic.ecn.min: unknown field; this section has no fields yet`, `c:11:64: fabric.traffic.ecn.max: unknown field; this section has no fields yet`}},
+		{"CNP above 7", "priority: 3}", "priority: 3}, cnp: {dscp: 48, priority: 9}", []string{`c:11:70: fabric.traffic.cnp.priority: is too large: the maximum is 7`}},
+		{"half a class", "priority: 3}", "priority: 3}, cnp: {dscp: 48}", []string{`c:11:49: fabric.traffic.cnp.priority: required field is missing: 802.1p priority`}},
+		{"ECN minimum 0", "priority: 3}", "priority: 3}, ecn: {min_kib: 0}", []string{`c:11:59: fabric.traffic.ecn.min_kib: is too small: the minimum is 1`}},
+		{"ECN maximum below 0", "priority: 3}", "priority: 3}, ecn: {max_kib: -1}", []string{`c:11:59: fabric.traffic.ecn.max_kib: is too small: the minimum is 1`}},
+		{"ECN in megabytes of bytes", "priority: 3}", "priority: 3}, ecn: {min_kib: 2097152}", []string{`c:11:59: fabric.traffic.ecn.min_kib: is too large: the maximum is 1048576`}},
+		{"ECN probability 0", "priority: 3}", "priority: 3}, ecn: {probability: 0}", []string{`c:11:63: fabric.traffic.ecn.probability: is too small: the minimum is 1`}},
+		{"ECN probability 101", "priority: 3}", "priority: 3}, ecn: {probability: 101}", []string{`c:11:63: fabric.traffic.ecn.probability: is too large: the maximum is 100`}},
+		{"share 0", "priority: 3}", "priority: 3}, share: 0", []string{`c:11:51: fabric.traffic.share: is too small: the minimum is 1`}},
+		{"share 100", "priority: 3}", "priority: 3}, share: 100", []string{`c:11:51: fabric.traffic.share: is too large: the maximum is 99`}},
+		{"watchdog below SONiC's range", "priority: 3}", "priority: 3}, watchdog: {detect_ms: 99}", []string{`c:11:66: fabric.traffic.watchdog.detect_ms: is too small: the minimum is 100`}},
+		{"watchdog above SONiC's range", "priority: 3}", "priority: 3}, watchdog: {restore_ms: 60001}", []string{`c:11:67: fabric.traffic.watchdog.restore_ms: is too large: the maximum is 60000`}},
+		{"PFC as a word", "priority: 3}", "priority: 3}, pfc: lossy", []string{`c:11:49: fabric.traffic.pfc: must be true or false, got text`}},
+		{"PFC by its priority", "priority: 3}", "priority: 3}, pfc: 3", []string{`c:11:49: fabric.traffic.pfc: must be true or false, got a number`}},
 		{"too large", "dscp: 26", "dscp: 64", []string{`c:11:26: fabric.traffic.roce.dscp: is too large: the maximum is 63`}},
 		{"too small", "  leaf:", "  mtu: 1000\n  leaf:", []string{`c:10:8: fabric.mtu: is too small: the minimum is 1280`}},
 		{"missing in a list", "rule: mtu, ", "", []string{`c:13:3: waive[0].rule: required field is missing: id of the rule`}},
@@ -301,7 +312,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v in\n%s", err, again)
 		}
 		// What was a default is stated in the second file.
-		sources := cmp.Options{cmpopts.IgnoreFields(Class{}, "Source"), cmpopts.IgnoreFields(Traffic{}, "CableSource")}
+		sources := cmp.Options{cmpopts.IgnoreFields(Class{}, "Source"), cmpopts.IgnoreFields(Traffic{}, "ShareSource", "CableSource"),
+			cmpopts.IgnoreFields(ECN{}, "Defaults"), cmpopts.IgnoreFields(Watchdog{}, "Defaults")}
 		if d := cmp.Diff(c, second, sources, cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })); d != "" {
 			t.Error(d)
 		}

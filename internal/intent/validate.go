@@ -26,6 +26,7 @@ func (v *validator) validate() {
 	v.nodes()
 	v.kind()
 	v.leaf()
+	v.mtu()
 	v.traffic()
 	v.partition()
 	v.addressing()
@@ -171,41 +172,6 @@ func (v *validator) partition() {
 	}
 	if err := new(fabric.PKey).UnmarshalText([]byte(f.PKey)); err != nil {
 		v.add(at, err.Error())
-	}
-}
-
-func (v *validator) traffic() {
-	f := v.cluster.Fabric
-	if f.Traffic == nil {
-		return
-	}
-	at := []string{"fabric", "traffic"}
-	if f.Kind == fabric.InfiniBand {
-		v.add(at, "only RoCE has traffic classes: remove the field")
-		return
-	}
-	if !v.sound(at) {
-		return
-	}
-	roce, cnp := f.Traffic.RoCE, f.Traffic.CNP
-	v.priorities(at, roce.Priority, cnp.Priority)
-	if roce.DSCP == cnp.DSCP && roce.Priority != cnp.Priority {
-		v.add(at, fmt.Sprintf("dscp %d is mapped to priority %d (roce) and to priority %d (cnp): a switch maps a DSCP value to one priority", roce.DSCP, roce.Priority, cnp.Priority))
-	}
-}
-
-// priorities refuses those of which PFC would pause more than RoCE. Of two equal ones the field that is
-// written is blamed.
-func (v *validator) priorities(at []string, roce, cnp int) {
-	ofRoCE, ofCNP := step(step(at, "roce"), "priority"), step(step(at, "cnp"), "priority")
-	_, written := v.places[pathKey(ofCNP)]
-	switch {
-	case roce == 0:
-		v.add(ofRoCE, "0 is the priority of all other traffic, which PFC would pause with RoCE: use 1 to 7")
-	case roce == cnp && written:
-		v.add(ofCNP, fmt.Sprintf("%d is the priority of roce: PFC would pause congestion notifications with the data; use another", cnp))
-	case roce == cnp:
-		v.add(ofRoCE, fmt.Sprintf("%d is the default priority of cnp: PFC would pause congestion notifications with the data; use another", roce))
 	}
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
@@ -36,6 +37,21 @@ func group(nodes []fabric.Node, ports int) (grouping, error) {
 		}
 	}
 	return g, nil
+}
+
+// distinct refuses a host with the name of a switch: both have files and a line of the report by their name alone. DNS takes
+// no notice of case.
+func (g grouping) distinct(nodes []fabric.Node) error {
+	leaves := make(map[string]bool, len(g.leaves))
+	for _, name := range g.leaves {
+		leaves[name] = true
+	}
+	for _, n := range nodes {
+		if leaves[strings.ToLower(n.Name)] {
+			return fmt.Errorf("nodes: host %q has the name of a switch of the plan: use another", n.Name)
+		}
+	}
+	return nil
 }
 
 // leaf is the index of the leaf that a NIC is cabled to; both arguments count from 0.

@@ -34,6 +34,9 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := g.distinct(nodes); err != nil {
+		return nil, err
+	}
 	var partition fabric.PKey
 	if c.Fabric.PKey != "" {
 		if err := partition.UnmarshalText([]byte(c.Fabric.PKey)); err != nil {
@@ -57,8 +60,8 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		Addressing: addressing,
 		Cabling:    fabric.Cabling{Links: g.cable(nodes, leaf)},
 		Traffic:    traffic(c.Fabric.Traffic),
-		Notes:      g.notes(addressing.Scheme),
 	}
+	p.Notes = append(g.notes(addressing.Scheme), lossyNotes(p.Traffic)...)
 	p.Switches = g.switches(p, leaf)
 	return p, nil
 }
@@ -79,7 +82,7 @@ func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
 			return nil, fmt.Errorf("nodes[%d].nics: %w", i, err)
 		}
 		for _, name := range names {
-			all = append(all, fabric.Node{Name: name, Machine: g.Machine, NICs: nics})
+			all = append(all, fabric.Node{Name: name, Machine: g.Machine, NICs: nics, Network: g.Network})
 		}
 	}
 	if len(all) == 0 {

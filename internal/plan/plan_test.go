@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -314,5 +315,22 @@ func BenchmarkNew(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A host with the name of a switch would get the switch's files.
+func TestHostNamedLikeASwitch(t *testing.T) {
+	for name, c := range map[string]*intent.Cluster{
+		"Leaf1":      cluster(2, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"),
+		"g002-rail3": cluster(33, "eth[1-8]", fabric.P2P31, "10.64.0.0/16"),
+	} {
+		c.Nodes = append(c.Nodes, intent.NodeGroup{Names: name, NICs: "eth[1-8]"})
+		if _, err := New(c, parts()); err == nil || !strings.Contains(err.Error(), strconv.Quote(name)+" has the name of a switch") {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.Nodes[len(c.Nodes)-1].Names = name + "a"
+		if _, err := New(c, parts()); err != nil {
+			t.Errorf("%sa: %v", name, err)
+		}
 	}
 }

@@ -1,17 +1,10 @@
 package plan
 
 import (
+	"strings"
+
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
-)
-
-// Thresholds of a cluster file that only switches ECN or the watchdog on.
-const (
-	ecnMin, ecnMax, ecnPercent = 1 << 20, 2 << 20, 5 // bytes, bytes, percent
-	ecnSource                  = "SONiC, sonic-buildimage, files/build_templates/qos_config.j2: WRED profile AZURE_LOSSLESS; " +
-		"Broadcom 957608-AN209, 2.5.2: minimum-threshold 1048 maximum-threshold 2097 drop-probability 5"
-	watchdogDetect, watchdogRestore = 200, 400 // milliseconds
-	watchdogSource                  = "Broadcom 957608-AN209, 2.5.2: priority-flow-control watchdog on detect-time 200, restore-time 400"
 )
 
 // traffic returns the classes of a fabric; nil where the cluster file has none: on InfiniBand and in a cloud.
@@ -20,16 +13,18 @@ func traffic(t *intent.Traffic) *fabric.Traffic {
 		return nil
 	}
 	roce := class("roce", *t.RoCE)
-	roce.Lossless = true // after a loss RoCE resends everything from the lost packet on
-	if t.ECN != nil {
-		roce.ECN = &fabric.ECN{MinBytes: ecnMin, MaxBytes: ecnMax, Percent: ecnPercent, Source: ecnSource}
+	roce.Lossless = t.Lossless() // after a loss RoCE resends everything from the lost packet on
+	if e := t.ECN; e != nil {
+		roce.ECN = &fabric.ECN{MinBytes: int64(e.MinKiB) << 10, MaxBytes: int64(e.MaxKiB) << 10, Percent: e.Probability,
+			Source: mixed(3, e.Defaults, intent.ECNSource)}
 	}
 	out := &fabric.Traffic{
 		Classes: []fabric.TrafficClass{class("cnp", *t.CNP), roce},
-		CableM:  t.CableM, CableSource: source(t.CableSource),
+		Share:   t.Share, ShareSource: source(t.ShareSource),
+		CableM: t.CableM, CableSource: source(t.CableSource),
 	}
-	if t.Watchdog != nil {
-		out.Watchdog = &fabric.PFCWatchdog{DetectMs: watchdogDetect, RestoreMs: watchdogRestore, Source: watchdogSource}
+	if w := t.Watchdog; w != nil {
+		out.Watchdog = &fabric.PFCWatchdog{DetectMs: w.DetectMs, RestoreMs: w.RestoreMs, Source: mixed(2, w.Defaults, intent.WatchdogSource)}
 	}
 	return out
 }
@@ -44,4 +39,32 @@ func source(document string) string {
 		return "cluster file"
 	}
 	return "default: " + document
+}
+
+// mixed is the source of a block of fields, some of which are defaults.
+func mixed(fields int, defaults []string, document string) string {
+	switch len(defaults) {
+	case 0:
+		return source("")
+	case fields:
+		return source(document)
+	}
+	return "cluster file; default of " + strings.Join(defaults, ", ") + ": " + document
+}
+
+// lossyNotes says what a fabric without PFC rests on.
+func lossyNotes(t *fabric.Traffic) []string {
+	if t == nil {
+		return nil
+	}
+	for _, c := range t.Classes {
+		switch {
+		case c.Name != "roce" || c.Lossless:
+		case c.ECN == nil:
+			return []string{"RoCE is lossy (pfc: false), and nothing slows its senders down (no ecn): packets are dropped on every congestion."}
+		default:
+			return []string{"RoCE is lossy (pfc: false): what ECN does not prevent is dropped and sent again."}
+		}
+	}
+	return nil
 }

@@ -60,8 +60,8 @@ func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	} else {
 		tables = append(tables, sonicMaps(*t)...)
 		tables = append(tables, sonicPFC(s, *t)...)
-		tables = append(tables, sonicECN(s, *t)...)
-		omits = append(omits, "BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the switch derives them from speed and cable length; SCHEDULER weights")
+		tables = append(tables, sonicQueues(s, *t)...)
+		omits = append(omits, "BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the switch derives them from speed and cable length")
 	}
 	slices.SortFunc(tables, func(a, b table) int { return cmp.Compare(a.name, b.name) })
 	// A file of its own: config_db.json beside it is the whole configuration, of which this is a part.
@@ -130,7 +130,7 @@ func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
 			priorities = append(priorities, strconv.Itoa(c.Priority))
 		}
 	}
-	lossless := strings.Join(priorities, ",")
+	lossless := strings.Join(priorities, ",") // empty: no PFC, which SONiC takes too (sonic-port-qos-map.yang, pfc_enable)
 	fields := []field{
 		{"dscp_to_tc_map", qosName}, {"pfc_enable", lossless}, {"pfc_to_queue_map", qosName},
 		{"tc_to_pg_map", qosName}, {"tc_to_queue_map", qosName},
@@ -140,7 +140,7 @@ func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
 		lengths = append(lengths, field{p.Name, strconv.Itoa(t.CableM) + "m"})
 	}
 	tables := []table{{"CABLE_LENGTH", []row{{"AZURE", lengths}}}} // the only name that SONiC's buffer manager reads
-	if t.Watchdog != nil {
+	if t.Watchdog != nil && lossless != "" {
 		fields = append(fields, field{"pfcwd_sw_enable", lossless})
 		tables = append(tables, perPort("PFC_WD", "", s, []field{
 			{"action", "drop"}, {"detection_time", strconv.Itoa(t.Watchdog.DetectMs)}, {"restoration_time", strconv.Itoa(t.Watchdog.RestoreMs)},
@@ -149,28 +149,35 @@ func sonicPFC(s fabric.Switch, t fabric.Traffic) []table {
 	return append(tables, perPort("PORT_QOS_MAP", "", s, fields))
 }
 
-// sonicECN returns a WRED profile for each class that is marked. It acts on green packets, which all packets are
-// unless the switch colours them.
-func sonicECN(s fabric.Switch, t fabric.Traffic) []table {
-	profiles, queues := table{name: "WRED_PROFILE"}, table{name: "QUEUE"}
-	for _, c := range t.Classes {
-		if c.ECN == nil {
-			continue
+// sonicQueues returns how the queues of the classes and of all other packets share a port, and a WRED profile for each
+// class that is marked. Marking acts on green packets, which all packets are unless the switch colours them.
+func sonicQueues(s fabric.Switch, t fabric.Traffic) []table {
+	schedulers, profiles, queues := table{name: "SCHEDULER"}, table{name: "WRED_PROFILE"}, table{name: "QUEUE"}
+	for _, q := range queuesOf(t) {
+		name := qosName + "_" + q.name
+		fields := []field{{"type", "STRICT"}}
+		if q.percent > 0 {
+			fields = []field{{"type", "DWRR"}, {"weight", strconv.Itoa(q.percent)}}
 		}
-		name := qosName + "_" + c.Name
-		profiles.rows = append(profiles.rows, row{name, []field{
-			{"ecn", "ecn_green"},
-			{"green_drop_probability", strconv.Itoa(c.ECN.Percent)},
-			{"green_max_threshold", strconv.FormatInt(c.ECN.MaxBytes, 10)},
-			{"green_min_threshold", strconv.FormatInt(c.ECN.MinBytes, 10)},
-			{"wred_green_enable", "true"},
-		}})
-		queues.rows = append(queues.rows, perPort("", "|"+strconv.Itoa(c.Priority), s, []field{{"wred_profile", name}}).rows...)
+		schedulers.rows = append(schedulers.rows, row{name, fields})
+		fields = []field{{"scheduler", name}}
+		if q.ecn != nil {
+			profiles.rows = append(profiles.rows, row{name, []field{
+				{"ecn", "ecn_green"},
+				{"green_drop_probability", strconv.Itoa(q.ecn.Percent)},
+				{"green_max_threshold", strconv.FormatInt(q.ecn.MaxBytes, 10)},
+				{"green_min_threshold", strconv.FormatInt(q.ecn.MinBytes, 10)},
+				{"wred_green_enable", "true"},
+			}})
+			fields = append(fields, field{"wred_profile", name})
+		}
+		queues.rows = append(queues.rows, perPort("", "|"+strconv.Itoa(q.number), s, fields).rows...)
 	}
-	if len(profiles.rows) == 0 {
-		return nil
+	tables := []table{schedulers, queues}
+	if len(profiles.rows) > 0 {
+		tables = append(tables, profiles)
 	}
-	return []table{profiles, queues}
+	return tables
 }
 
 // perPort writes the same row for every port; suffix ends its key.
@@ -180,15 +187,6 @@ func perPort(name, suffix string, s fabric.Switch, fields []field) table {
 		t.rows = append(t.rows, row{p.Name + suffix, fields})
 	}
 	return t
-}
-
-// unusedPriority returns the lowest priority that no class has: the one for all other packets.
-func unusedPriority(t fabric.Traffic) int {
-	p := 0
-	for slices.ContainsFunc(t.Classes, func(c fabric.TrafficClass) bool { return c.Priority == p }) {
-		p++
-	}
-	return p
 }
 
 // sonicText writes the tables as JSON, indented by four spaces per level as SONiC does, with the ports in their order.

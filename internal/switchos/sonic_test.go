@@ -44,7 +44,7 @@ func leaf(routed bool) fabric.Switch {
 }
 
 func classes(ecn, watchdog bool) *fabric.Traffic {
-	t := &fabric.Traffic{CableM: 5, Classes: []fabric.TrafficClass{
+	t := &fabric.Traffic{CableM: 5, Share: 50, Classes: []fabric.TrafficClass{
 		{Name: "cnp", DSCP: 48, Priority: 7}, {Name: "roce", DSCP: 26, Priority: 3, Lossless: true},
 	}}
 	if ecn {
@@ -56,6 +56,14 @@ func classes(ecn, watchdog bool) *fabric.Traffic {
 	return t
 }
 
+// lossy has no PFC, so that the watchdog has nothing to watch, with other numbers in every field.
+func lossy() *fabric.Traffic {
+	return &fabric.Traffic{CableM: 40, Share: 80, Watchdog: &fabric.PFCWatchdog{DetectMs: 300, RestoreMs: 600}, Classes: []fabric.TrafficClass{
+		{Name: "cnp", DSCP: 46, Priority: 6},
+		{Name: "roce", DSCP: 24, Priority: 4, ECN: &fabric.ECN{MinBytes: 3 << 20, MaxBytes: 6 << 20, Percent: 20}},
+	}}
+}
+
 var sonicCases = []struct {
 	name    string
 	routed  bool
@@ -63,6 +71,7 @@ var sonicCases = []struct {
 }{
 	{"routed with all", true, classes(true, true)},
 	{"routed with classes alone", true, classes(false, false)},
+	{"routed and lossy", true, lossy()},
 	{"bridged", false, classes(false, false)},
 	{"no classes", true, nil},
 }
