@@ -81,6 +81,24 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 	return f
 }
 
+// What Missing says of facts that no text was given for, and who gives the others.
+const (
+	notCaptured  = "not among the captured texts"
+	capturedText = "captured text"
+)
+
+// unread lists the texts that were recognized and not, or not wholly, read: each reason once.
+func unread(f *fabric.Facts) []fabric.Missing {
+	var out []fabric.Missing
+	for _, m := range f.Missing {
+		same := func(o fabric.Missing) bool { return o.Source == m.Source && o.Reason == m.Reason }
+		if m.Reason != notCaptured && m.Source != capturedText && !slices.ContainsFunc(out, same) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 // notGiven names what no text gave: the lists of tools, and what is read from the kernel only.
 func notGiven(f *fabric.Facts, given map[string]bool) []fabric.Missing {
 	for _, h := range f.HCAs {
@@ -99,14 +117,14 @@ func notGiven(f *fabric.Facts, given map[string]bool) []fabric.Missing {
 	}
 	for _, t := range tools(f) {
 		for _, what := range t.gives {
-			add(what, t.name, "not among the captured texts")
+			add(what, t.name, notCaptured)
 		}
 	}
 	for _, what := range []string{
 		fabric.FactPlatform, fabric.FactKernel, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNeighbours, fabric.FactLLDP,
 		fabric.FactPortGIDs, fabric.FactPortPKeys, fabric.FactPortCounters,
 	} {
-		add(what, "captured text", "only the kernel reports it")
+		add(what, capturedText, "only the kernel reports it")
 	}
 	return out
 }

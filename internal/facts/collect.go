@@ -32,13 +32,17 @@ func sources() []source {
 		{fabric.FactPCI, readPCI},
 		{fabric.FactHCAs, readInfiniBand},
 		{fabric.FactNICs, readLinks},
+		{fabric.FactNICOwner, readNICOwners},
 		{fabric.FactNICAddresses, readAddresses},
 		{fabric.FactRoutes, readRoutes},
 		{fabric.FactRules, readRules},
 		{fabric.FactNeighbours, readNeighbours},
 		{fabric.FactGPUs, readGPUs},
+		{fabric.FactFabricManagerMode, readFabricManager},
 		{fabric.FactKernelPeerMemory, readSymbols},
+		{fabric.FactFirewall, readFirewall},
 		{"tools", readTools},
+		{fabric.FactNICQoS, readNICSettings},
 		{fabric.FactLLDP, readLLDP},
 	}
 }

@@ -31,6 +31,7 @@ func Diff(a, b *fabric.Facts, identities bool) []Difference {
 	d := &differ{a: a, b: b, identities: identities || a.Node == b.Node}
 	d.pciDevices()
 	d.nics()
+	d.nicFile()
 	d.hcas()
 	d.gpus()
 	d.routes()

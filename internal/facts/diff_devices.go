@@ -186,42 +186,6 @@ func (d *differ) pciControl(thing string, a, b *fabric.PCIControl, knownA, known
 	)
 }
 
-func (d *differ) gpus() {
-	if d.unread(fabric.FactGPUs, len(d.a.GPUs), len(d.b.GPUs)) {
-		return
-	}
-	none := func(*fabric.GPU) string { return "" }
-	key := func(g *fabric.GPU) string { return g.PCI }
-	for _, p := range match(placed(d.a.GPUs, d.pci.ofA), placed(d.b.GPUs, d.pci.ofB), none, key) {
-		if p.a == nil || p.b == nil {
-			at := cmp.Or(p.a, p.b).PCI
-			d.missing(rankDevice, isError, "GPU "+at, p.a != nil, p.b != nil, "fewer GPUs than the other", fabric.FactGPUs, fabric.FactPCI, fabric.FactPCI+" "+at)
-			continue
-		}
-		a, b := p.a, p.b
-		thing := "GPU " + a.PCI
-		d.compare(thing,
-			field{rankDevice, isError, "vendor", a.Vendor, b.Vendor, ""},
-			field{rankDevice, isError, "name", text(a.Name), text(b.Name), "another model"},
-			field{rankVersion, isWarning, "driver", orNone(d.a, a.Driver, fabric.FactPCIDriver, fabric.FactPCIDriver+" "+a.PCI), orNone(d.b, b.Driver, fabric.FactPCIDriver, fabric.FactPCIDriver+" "+b.PCI), "a GPU without its driver is unusable"},
-			field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "all nodes of a job should have the same"},
-			field{rankVersion, isWarning, "VBIOS", text(a.VBIOS), text(b.VBIOS), ""},
-		)
-		if d.identities {
-			d.compare(thing, field{rankDevice, isWarning, "UUID", text(a.UUID), text(b.UUID), "another board in this slot"})
-		}
-	}
-}
-
-// placed are the GPUs under the names that both sides have for their PCI functions.
-func placed(list []fabric.GPU, name func(string) string) []fabric.GPU {
-	out := slices.Clone(list)
-	for i := range out {
-		out[i].PCI = name(out[i].PCI)
-	}
-	return out
-}
-
 func (d *differ) hcas() {
 	if d.unread(fabric.FactHCAs, len(d.a.HCAs), len(d.b.HCAs)) {
 		return

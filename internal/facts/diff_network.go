@@ -76,12 +76,14 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		field{rankVersion, isWarning, "driver version", text(a.DriverVersion), text(b.DriverVersion), "all nodes of a job should have the same"},
 		field{rankPort, isWarning, "FEC", text(a.FEC), text(b.FEC), "both ends of a cable need the same"},
 		field{rankPort, isInfo, "autonegotiation", value(a.Autoneg), value(b.Autoneg), ""},
+		field{rankSetting, isWarning, "configured by", value(a.Owner), value(b.Owner), "two services undo each other's addresses and MTU"},
 		field{rankOther, isInfo, "kind", cmp.Or(a.Kind, "hardware"), cmp.Or(b.Kind, "hardware"), ""},
 		field{rankOther, isInfo, "PCI function", text(d.pci.ofA(a.PCI)), text(d.pci.ofB(b.PCI)), ""},
 		field{rankSysctl, isWarning, "effective arp_ignore", value(a.ARPIgnore), value(b.ARPIgnore), "decides which interface answers for an address"},
 		field{rankSysctl, isWarning, "effective arp_announce", value(a.ARPAnnounce), value(b.ARPAnnounce), "decides which address ARP requests carry"},
 		field{rankSysctl, isWarning, "effective rp_filter", value(a.RPFilter), value(b.RPFilter), "strict filtering drops packets that arrive on another interface than the return route uses"},
 	)
+	d.nicSettings(thing, a, b)
 	if d.identities {
 		d.compare(thing,
 			field{rankDevice, isWarning, "MAC address", text(a.MAC), text(b.MAC), "another board, or an address that was set"},

@@ -18,6 +18,7 @@ func (d *differ) node() {
 		field{rankVersion, isWarning, "release", text(d.a.Kernel.Release), text(d.b.Kernel.Release), "another kernel brings other drivers and defaults"},
 		field{rankVersion, isInfo, "operating system", value(d.a.Kernel.OS), value(d.b.Kernel.OS), ""},
 		field{rankVersion, isWarning, "peer memory interface", value(d.a.Kernel.PeerMemory), value(d.b.Kernel.PeerMemory), "nvidia-peermem needs it for GPUDirect RDMA"},
+		field{rankVersion, isWarning, "peer memory of", d.a.Kernel.PeerMemoryBy, d.b.Kernel.PeerMemoryBy, "the kernel's own, or the one of a vendor's driver"},
 		field{rankVersion, isWarning, "dma-buf for RDMA", value(d.a.Kernel.DMABuf), value(d.b.Kernel.DMABuf), "GPUDirect RDMA needs it, or peer memory"},
 	)
 	d.compare("machine",
@@ -33,11 +34,13 @@ func (d *differ) node() {
 		field{rankMachine, isWarning, "CPU model", value(a.CPUModel), value(b.CPUModel), ""},
 		field{rankMachine, isWarning, "CPUs online", value(a.CPUsOnline), value(b.CPUsOnline), ""},
 		field{rankMachine, isInfo, "CPUs present", value(a.CPUsPresent), value(b.CPUsPresent), ""},
+		field{rankMachine, isWarning, "multithreading", value(a.SMT), value(b.SMT), "another number of processors for the same ranks"},
 		field{rankMachine, isWarning, "frequency governor", value(a.Governor), value(b.Governor), "a CPU that saves power delays every message"},
 		field{rankMachine, isWarning, "RDMA character devices", value(a.RDMACharDevs), value(b.RDMACharDevs), "without them no program can open an RDMA device"},
 		field{rankSetting, isWarning, "locked memory limit", value(a.MemlockLimit), value(b.MemlockLimit), "RDMA can register memory only up to this limit"},
 		field{rankMachine, isInfo, "swap", kib(a.SwapKiB), kib(b.SwapKiB), ""},
 		field{rankMachine, isInfo, "network owner", value(a.NetworkManager), value(b.NetworkManager), ""},
+		field{rankSetting, isWarning, "unit that clears ACS", acsUnitText(a.ACSUnit), acsUnitText(b.ACSUnit), "ACS redirect takes traffic between GPU and NIC through the root complex"},
 	)
 	if !nearly(a.MemoryKiB, b.MemoryKiB) {
 		d.compare("machine", field{rankMachine, isWarning, "memory", kib(a.MemoryKiB), kib(b.MemoryKiB), "a module is missing or defective"})
@@ -46,11 +49,30 @@ func (d *differ) node() {
 		field{rankOther, isInfo, "platform", cmp.Or(d.a.Platform, "none"), cmp.Or(d.b.Platform, "none"), ""},
 		field{rankOther, isInfo, "hardware", cmp.Or(d.a.Hardware, "its own"), cmp.Or(d.b.Hardware, "its own"), ""},
 	)
+	d.fabricManager()
 	d.commandLine()
 	d.sysctls()
 	d.modules()
+	d.packages()
+	d.providers()
 	d.kernelLog()
+	d.firewall()
 	d.disagreements()
+}
+
+// acsUnitText describes what the unit did in this boot.
+func acsUnitText(u *fabric.ACSUnit) string {
+	if u == nil {
+		return unknown
+	}
+	text := cmp.Or(u.State, "no result in this boot")
+	if !u.Installed {
+		text += ", not installed"
+	}
+	if u.Reason != "" {
+		text += ", " + u.Reason
+	}
+	return fmt.Sprintf("%s, %s, left: %s", text, fabric.Count(u.Bridges, "bridge"), cmp.Or(strings.Join(u.Left, " "), "none"))
 }
 
 // nearly reports whether two amounts of memory are those of machines with the same modules: what the kernel and the firmware keep
@@ -205,6 +227,27 @@ func (d *differ) kernelLog() {
 		return cmp.Or(strings.Join(lines, "\n"), "none")
 	}
 	d.compare("", field{rankOther, isWarning, "lines of the kernel log that the other lacks", only(linesA, linesB), only(linesB, linesA), ""})
+}
+
+// firewall compares the filters rule by rule.
+func (d *differ) firewall() {
+	words := func(f *fabric.Firewall) (legacy, read, chains string) {
+		if f == nil {
+			return unknown, unknown, unknown
+		}
+		var lines []string
+		for _, c := range f.Chains {
+			lines = append(lines, c.String())
+		}
+		return value(f.Legacy), cmp.Or(strings.Join(f.Read, ", "), "nothing"), cmp.Or(strings.Join(lines, "\n"), "none")
+	}
+	legacyA, readA, chainsA := words(d.a.Firewall)
+	legacyB, readB, chainsB := words(d.b.Firewall)
+	d.compare("firewall",
+		field{rankOther, isInfo, "tables of the older iptables", legacyA, legacyB, ""},
+		field{rankOther, isInfo, "read from", readA, readB, ""},
+		field{rankSetting, isWarning, "rules for new connections", chainsA, chainsB, "the bootstrap of MPI, NCCL and RCCL is a TCP connection on any port"},
+	)
 }
 
 func withoutNumbers(l *fabric.KernelLog) map[string]string {

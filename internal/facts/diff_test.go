@@ -28,19 +28,26 @@ func wholeNode(node string, number int) *fabric.Facts {
 		Meta: fabric.NewMeta("Facts"), Node: node, Collected: "2026-03-01T10:00:00Z", Platform: "lab", Hardware: "recorded", Source: "recorded",
 		Kernel: fabric.Kernel{
 			Release: "6.8.0-60-generic", CommandLine: to(fmt.Sprintf("BOOT_IMAGE=/vmlinuz-%d root=UUID=%d iommu=pt quiet", number, number)),
-			OS: to("Ubuntu 22.04.5 LTS"), PeerMemory: to(true), DMABuf: to(true),
+			OS: to("Ubuntu 22.04.5 LTS"), PeerMemory: to(true), PeerMemoryBy: "ib_uverbs", DMABuf: to(true),
 		},
 		Machine: fabric.Machine{
 			Vendor: to("Dell Inc."), Product: to("PowerEdge XE9680"), Hypervisor: to(false), IOMMUGroups: to(80), IOMMUMode: to("passthrough"), NUMANodes: to(2),
 			BIOS: to("2.3.5"), MemoryKiB: to(2113536000), SwapKiB: to(8388604), CPUModel: to("Intel Xeon Platinum 8480C"), CPU: &fabric.CPUID{Vendor: "GenuineIntel", Family: 6, Model: 143}, NUMA: []fabric.NUMA{{CPUs: "ffff"}, {Number: 1, CPUs: "ffff0000"}}, CPUsOnline: to(224), CPUsPresent: to(224),
-			Governor: to("performance"), RDMACharDevs: to(2), MemlockLimit: to("unlimited"), NetworkManager: to("networkd"),
+			SMT: to("on"), Governor: to("performance"), RDMACharDevs: to(2), MemlockLimit: to("unlimited"), NetworkManager: to("networkd"),
+			ACSUnit: &fabric.ACSUnit{Installed: true, State: "failed", Reason: "not cleared: 0000:17:01.0", Bridges: 2, Left: []string{"0000:17:01.0"}},
 		},
 		Sysctls:   map[string]string{"kernel.numa_balancing": "0", "net.ipv4.conf.all.arp_ignore": "2"},
 		Modules:   []fabric.Module{{Name: "mlx5_core", Version: "24.10-1.1.4", OnDisk: "24.10-1.1.4", DKMS: "installed"}, {Name: "xfs", Version: "1", OnDisk: "1", DKMS: "built"}},
+		NICFile:   map[string]string{"ROCE_DSCP": "26"},
+		Providers: []fabric.Provider{{Driver: "mlx5", Path: "/usr/lib64/libibverbs/libmlx5-rdmav34.so", Bytes: 1}}, Packages: map[string]string{"rdma-core": "50.0-2ubuntu0.2"},
 		KernelLog: &fabric.KernelLog{Lines: []string{fmt.Sprintf("mlx5_core 0000:18:00.0: firmware version %d.39.1002", number)}, Cut: true},
-		Disagree:  []fabric.Disagreement{{What: "nics.firmware eth1", Said: []fabric.Evidence{{Source: "ethtool", Value: "1"}}}},
-		Missing:   []fabric.Missing{{What: "pci.vpd", Source: "/sys", Reason: "permission denied"}},
+		Firewall: &fabric.Firewall{Read: []string{"nft"}, Legacy: to(false), Chains: []fabric.Filter{{Tool: "nft", Name: "inet filter input", Hook: "input", Policy: "drop", Rules: []fabric.FilterRule{
+			{NICs: []string{"eth1"}, From: []netip.Prefix{netip.MustParsePrefix("10.64.0.0/10")}, To: []netip.Prefix{netip.MustParsePrefix("10.64.0.1/32")}, Part: true, Do: "accept"},
+		}}}},
+		Disagree: []fabric.Disagreement{{What: "nics.firmware eth1", Said: []fabric.Evidence{{Source: "ethtool", Value: "1"}}}},
+		Missing:  []fabric.Missing{{What: "pci.vpd", Source: "/sys", Reason: "permission denied"}},
 	}
+	f.FabricManager = &fabric.FabricManager{State: "active", Version: "550.90.07", Driver: "550.54.15", Says: "failed", Mode: to(0)}
 	for i := range 2 {
 		f = addRail(f, number, i)
 	}
@@ -68,7 +75,12 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 	gateway := netip.AddrFrom4([4]byte{10, 64, byte(number), byte(2 * i)})
 	f.NICs = append(f.NICs, fabric.NIC{
 		Name: name, Index: 2 + i, MAC: "94:6d:ae:00:" + low, MTU: 9000, OperState: "up", Carrier: to(true), SpeedMbps: to(400000), Kind: "", Driver: "mlx5_core", PCI: function,
-		Addresses: []netip.Prefix{netip.PrefixFrom(own, 31)}, ARPIgnore: to(2), ARPAnnounce: to(1), RPFilter: to(2), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: to(true),
+		Addresses: []netip.Prefix{netip.PrefixFrom(own, 31)}, ARPIgnore: to(2), ARPAnnounce: to(1), RPFilter: to(2), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: to(true), Owner: to("networkd"),
+		QoS: &fabric.QoS{
+			Trust: "dscp", DSCP: map[int]int{26: 3}, PFC: &[]int{3}, Queues: []int{0, 0, 0, 1, 0, 0, 0, 2}, Schedulers: []fabric.Scheduler{{Algorithm: "ets", Percent: to(50)}},
+			RoCE: &fabric.Marking{DSCP: to(26), Priority: to(3)}, CNP: &fabric.Marking{DSCP: to(48), Priority: to(7)}, ECN: &[]int{3}, DCBX: "host", Pause: to(false), Sources: []string{"mlnx_qos"},
+		},
+		Options: map[string]string{"ATS_ENABLED": "False(0)"},
 	})
 	f.HCAs = append(f.HCAs, fabric.HCA{
 		Name: fmt.Sprintf("mlx5_%d", i), NodeGUID: "946d:ae03:0000:" + strings.ReplaceAll(low, ":", ""), SystemGUID: "946d:ae03:0000:" + strings.ReplaceAll(low, ":", ""), Firmware: "28.39.1002",
@@ -79,7 +91,7 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 			GIDs: []fabric.GID{{Index: 3, GID: "::ffff:" + own.String(), Type: "RoCE v2", NetDev: name}},
 		}},
 	})
-	f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "nvidia", Driver: "nvidia", Name: "NVIDIA H100 80GB HBM3", UUID: fmt.Sprintf("GPU-%d-%d", number, i), DriverVersion: "550.90.07", VBIOS: "96.00.89.00.01"})
+	f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "nvidia", Driver: "nvidia", Name: "NVIDIA H100 80GB HBM3", UUID: fmt.Sprintf("GPU-%d-%d", number, i), DriverVersion: "550.90.07", VBIOS: "96.00.89.00.01", Index: to(i), Health: wholeHealth(), NVLink: wholeLinks()})
 	f.Routes = append(f.Routes,
 		fabric.Route{Table: 254, Destination: netip.PrefixFrom(gateway, 31), NIC: name, Source: own, Protocol: 2},
 		fabric.Route{Table: 101 + i, Destination: netip.MustParsePrefix("0.0.0.0/0"), Gateway: gateway, NIC: name, Source: own, Metric: 10, Protocol: 4})
@@ -87,6 +99,19 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 	f.Neighbours = append(f.Neighbours, fabric.Neighbour{NIC: name, Address: gateway, MAC: "02:00:00:00:" + low, State: "REACHABLE"})
 	f.LLDP = append(f.LLDP, fabric.LLDPNeighbour{NIC: name, System: "leaf-1", Port: fmt.Sprintf("Ethernet%d", 8*number+i), PortText: "to " + f.Node, Source: "lldpd"})
 	return f
+}
+
+func wholeHealth() *fabric.GPUHealth {
+	no := func() *bool { return to(false) }
+	return &fabric.GPUHealth{
+		Recovery: "None", ECC: "Enabled", Uncorrected: to(uint64(0)), UncorrectedEver: to(uint64(0)), Corrected: to(uint64(1)), RowsRemapped: to(uint64(0)),
+		RemapPending: no(), RemapFailed: no(), PagesRetired: to(uint64(0)), RetirePending: no(), RepairPending: no(), Unrepairable: no(), SRAMOverLimits: no(),
+		Throttle: to("gpu_idle"), Persistence: to(true), Fabric: &fabric.GPUFabric{State: "Completed", Status: "Success", Health: "Healthy"},
+	}
+}
+
+func wholeLinks() *fabric.NVLink {
+	return &fabric.NVLink{Listed: true, Up: 17, Down: []int{4}, GBps: 26.562, Slow: []int{5}, Low: 13.281, Errors: map[string]uint64{"replay errors": 1}}
 }
 
 func diffText(list []Difference) string {
@@ -230,7 +255,9 @@ func noise() map[string]string {
 	return map[string]string{
 		"Meta.APIVersion": "of the file", "Meta.Kind": "of the file", "Node": "the caller says whom he compares", "Collected": "a time", "Source": "how it was read",
 		"NICs.Index": "counted anew at each boot", "HCAs.Ports.Counters": "a counter", "Neighbours.State": "changes by itself", "Neighbours.NIC": "an entry that came", "Neighbours.Address": "an entry that came",
-		"PCI.IOMMUGroup": "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
+		"NICs.QoS.Sources": "how it was read",
+		"PCI.IOMMUGroup":   "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
+		"GPUs.Index": "the tool's number", "GPUs.Health.Corrected": "a counter", "GPUs.Health.Throttle": "of the moment", "GPUs.NVLink.Errors": "counters",
 		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as unknown", "Missing.Source": "shows as unknown", "Missing.Reason": "shows as unknown", "Missing.Absent": "shows as unknown",
 	}
 }
@@ -301,7 +328,7 @@ func changeLeaf(v reflect.Value, index []int) bool {
 		v.SetString(v.String() + "other")
 	case reflect.Int:
 		v.SetInt(v.Int() + v.Int()/50 + 1) // more than a hundredth of the memory
-	case reflect.Uint16, reflect.Uint32:
+	case reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		v.SetUint(v.Uint() + 1)
 	case reflect.Float64:
 		v.SetFloat(v.Float() / 2)

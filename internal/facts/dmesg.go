@@ -13,7 +13,7 @@ import (
 const (
 	maxLogLines = 100 // fabric.KernelLog
 	maxLogLine  = 200 // bytes
-	// maxLogText is for all lines, in bytes: a twentieth of what the facts of a node may take (40 KiB).
+	// maxLogText is for all lines, in bytes: a twentieth of what the facts of a node may take (50 KiB).
 	maxLogText = 2 << 10
 )
 
@@ -33,8 +33,8 @@ var (
 
 // logText removes what precedes the text; stamped reports whether that had a time.
 func logText(line string) (text string, stamped bool) {
-	line = logFacility.ReplaceAllString(strings.TrimRight(line, " \r\n"), "")
-	line, fromService := strings.CutPrefix(line, "kernel: ") // journald and syslog, whose time is before it
+	line = logFacility.ReplaceAllString(strings.Trim(line, " \r\n"), "") // a quotation is indented
+	line, fromService := strings.CutPrefix(line, "kernel: ")             // journald and syslog, whose time is before it
 	text = logTime.ReplaceAllString(line, "")
 	stamped = len(text) < len(line) || fromService
 	return logCaller.ReplaceAllString(text, ""), stamped

@@ -32,6 +32,7 @@ func readGPUs(_ context.Context, h host.Host, f *fabric.Facts) {
 			if id := r.textIfThere(fabric.FactGPUUUID, "unique_id"); id != "" {
 				g.UUID = "0x" + id // as rocm-smi writes it
 			}
+			amdRAS(h, f, g)
 		}
 	}
 }
@@ -79,7 +80,7 @@ func nvidiaInformation(h host.Host, f *fabric.Facts, g *fabric.GPU) {
 		case "GPU UUID":
 			g.UUID = value
 		case "Video BIOS":
-			g.VBIOS = value
+			g.VBIOS = strings.ToUpper(value) // as nvidia-smi writes it
 		}
 	}
 }

@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"io/fs"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,6 +35,10 @@ func TestReadGPUs(t *testing.T) {
 			nvidiaProc + "/0000:42:00.0/information": "Model: \t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-????????-????-????-????-????????????\nVideo BIOS: \t ??.??.??.??.??\n",
 			amd + "product_name":                     "AMD Instinct MI300X OAM\n",
 			amd + "vbios_version":                    "113-M3000100-102\n",
+			amd + "ras/features":                     "feature mask: 0x3f7b\n",
+			amd + "ras/umc_err_count":                "ue: 1\nce: 12\nde: 0\n",
+			amd + "ras/gfx_err_count":                "ue: 0\nce: 3\n",
+			amd + "ras/gpu_vram_bad_pages":           "0x00000001 : 0x00001000 : R\n0x00000002 : 0x00001000 : P\n",
 		},
 		fail: map[string]error{amd + "unique_id": fs.ErrPermission},
 	}
@@ -42,7 +47,9 @@ func TestReadGPUs(t *testing.T) {
 	want := []fabric.GPU{
 		{PCI: "0000:41:00.0", Vendor: "nvidia", Driver: "nvidia", Name: "NVIDIA H100 80GB HBM3", UUID: "GPU-00000000-0000-0000-0000-000000000001", DriverVersion: "550.90.07", VBIOS: "96.00.74.00.01"},
 		{PCI: "0000:42:00.0", Vendor: "nvidia", Driver: "nvidia", Name: "NVIDIA H100 80GB HBM3", DriverVersion: "550.90.07"},
-		{PCI: "0000:1c:00.0", Vendor: "amd", Driver: "amdgpu", Name: "AMD Instinct MI300X OAM", DriverVersion: "6.10.5", VBIOS: "113-M3000100-102"},
+		{PCI: "0000:1c:00.0", Vendor: "amd", Driver: "amdgpu", Name: "AMD Instinct MI300X OAM", DriverVersion: "6.10.5", VBIOS: "113-M3000100-102", Health: &fabric.GPUHealth{
+			ECC: "Enabled", Uncorrected: new(uint64(1)), Corrected: new(uint64(15)), PagesRetired: new(uint64(1)), RetirePending: new(true), RemapFailed: new(false),
+		}},
 		{PCI: "0000:1d:00.0", Vendor: "nvidia", Driver: "vfio-pci"},
 	}
 	if diff := cmp.Diff(want, f.GPUs); diff != "" {
@@ -53,16 +60,22 @@ func TestReadGPUs(t *testing.T) {
 	}
 }
 
-// TestGPUToolIsNotAsked where the driver told all.
-func TestGPUToolIsNotAsked(t *testing.T) {
+// TestGPUToolIsAsked once where the driver is bound, for what only it tells; a tool whose answers files gave is not.
+func TestGPUToolIsAsked(t *testing.T) {
 	f := gpuFacts()
 	f.GPUs = f.GPUs[:1]
-	if runs := nvidiaSMIRuns(nil, f); len(runs) != 1 {
-		t.Errorf("nothing is known, and nvidia-smi is not asked: %v", runs)
-	}
 	readGPUs(context.Background(), fakeHost{files: map[string]string{nvidiaProc + "/0000:41:00.0/information": h100Information}}, f)
-	if runs := nvidiaSMIRuns(nil, f); runs != nil || rocmSMIRuns(nil, f) != nil {
-		t.Errorf("all is known, and it is asked: %v", runs)
+	if runs := nvidiaSMIRuns(nil, f); len(runs) != 1 || rocmSMIRuns(nil, f) != nil {
+		t.Errorf("runs %v", runs)
+	}
+	for _, one := range tools(f) {
+		if (one.name == "nvidia-smi" || one.name == "rocm-smi") && slices.Contains(one.gives, fabric.FactGPUName) {
+			t.Errorf("where %s cannot be run the name of the GPU is unknown, which a file gave", one.name)
+		}
+	}
+	f.GPUs[0].Driver = "vfio-pci"
+	if runs := append(nvidiaSMIRuns(nil, f), nvlinkRuns(nil, f)...); len(runs) != 0 {
+		t.Errorf("the GPU is bound to vfio-pci, and is asked: %v", runs)
 	}
 }
 
@@ -124,5 +137,14 @@ func TestDKMSWithoutKernel(t *testing.T) {
 	want := []fabric.Module{{Name: "amdgpu"}, {Name: "ib_core", DKMS: "installed"}, {Name: "mlx5_core", DKMS: "installed"}, {Name: "mlx5_ib", DKMS: "installed"}}
 	if diff := cmp.Diff(want, parts.Modules); diff != "" {
 		t.Errorf("modules (-want +got):\n%s", diff)
+	}
+}
+
+// TestReasonMask: a mask that does not fit names no reason, and is not taken for one with all bits set.
+func TestReasonMask(t *testing.T) {
+	for mask, want := range map[string]int{"0x0000000000000004": 1, "0x0000000000000000": 0, "0x1ffffffffffffffff": 0, "0x": 0, "none": 0} {
+		if have := activeReasons(map[string]string{"clocks_event_reasons.active": mask}); len(have) != want {
+			t.Errorf("%s: %v, want %d", mask, have, want)
+		}
 	}
 }

@@ -30,6 +30,7 @@ func readSymbols(ctx context.Context, h host.Host, f *fabric.Facts) {
 	s, err := lookForSymbols(ctx, h, f)
 	if err == nil {
 		f.Kernel.PeerMemory, f.Kernel.DMABuf, err = s.verdicts()
+		f.Kernel.PeerMemoryBy = s.peerMemoryBy
 	}
 	missSymbols(f, symbolsFile, err)
 }
@@ -60,7 +61,10 @@ func lookForSymbols(ctx context.Context, h host.Host, f *fabric.Facts) (symbols,
 }
 
 // symbols is what was seen of the names that matter.
-type symbols struct{ peerMemory, dmabuf, whole bool }
+type symbols struct {
+	peerMemory, dmabuf, whole bool
+	peerMemoryBy              string // the module in brackets behind the name; empty: built in
+}
 
 // verdicts are unknown for a name that is not in a list of which it is unknown that it is whole.
 func (s symbols) verdicts() (peerMemory, dmabuf *bool, err error) {
@@ -87,7 +91,7 @@ func scanSymbols(in io.Reader) (symbols, error) {
 		if code, name, ok := symbolOf(line); ok && (code == 'T' || code == 't') {
 			switch string(name) { // no copy is made
 			case peerMemorySymbol:
-				s.peerMemory = true
+				s.peerMemory, s.peerMemoryBy = true, moduleOfSymbol(line)
 			case dmabufSymbol:
 				s.dmabuf = true
 			case firstSymbol:
@@ -120,6 +124,22 @@ func symbolOf(line []byte) (code byte, name []byte, ok bool) {
 	return line[i+1], name, true
 }
 
+// moduleOfSymbol is the name in brackets at the end of a line.
+func moduleOfSymbol(line []byte) string {
+	open := bytes.LastIndexByte(line, '[')
+	end := bytes.LastIndexByte(line, ']')
+	if open < 0 || end < open || !isModuleName(string(line[open+1:end])) {
+		return ""
+	}
+	return string(line[open+1 : end])
+}
+
+// isPeerSymbol knows a line of /proc/kallsyms about the interface of peer memory, as grep leaves it.
+func isPeerSymbol(line string) bool {
+	_, name, ok := symbolOf([]byte(line))
+	return ok && bytes.HasSuffix(name, []byte(peerMemorySymbol)) && knowsSymbols(line)
+}
+
 func knowsSymbols(text string) bool {
 	return hasLine(text, func(line string) bool {
 		_, name, ok := symbolOf([]byte(line))
@@ -139,6 +159,7 @@ func parseSymbols(text, _ string) (fabric.Facts, error) {
 	}
 	var f fabric.Facts
 	f.Kernel.PeerMemory, f.Kernel.DMABuf, err = s.verdicts()
+	f.Kernel.PeerMemoryBy = s.peerMemoryBy
 	if f.Kernel.PeerMemory == nil && f.Kernel.DMABuf == nil {
 		return fabric.Facts{}, err
 	}

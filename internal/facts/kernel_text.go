@@ -28,17 +28,24 @@ func parseCommandLine(text, _ string) (fabric.Facts, error) {
 // unameLine is what uname -a prints: "Linux node1 5.15.0-91-generic #101-Ubuntu SMP ...".
 var unameLine = regexp.MustCompile(`^Linux [\w.-]+ ([0-9]+\.[0-9]+\S*) #`)
 
+// esxLine is what it prints on ESX: "VMkernel esx1 8.0.3 #1 SMP Release build-24280767 ... x86_64 ESXi".
+var esxLine = regexp.MustCompile(`^VMkernel [\w.-]+ ([0-9]+\.[0-9]+\S*) #.* ESXi?\s*$`)
+
 func isUnameLine(line string) bool {
-	return strings.HasPrefix(line, "Linux ") && unameLine.MatchString(line)
+	return strings.HasPrefix(line, "Linux ") && unameLine.MatchString(line) || strings.HasPrefix(line, "VMkernel ") && esxLine.MatchString(line)
 }
 
 func knowsUname(text string) bool { return hasLine(text, isUnameLine) }
 
-// parseUname reads the release of the kernel.
+// parseUname reads the release of the kernel. ESX names itself here, and has no os-release.
 func parseUname(text, _ string) (fabric.Facts, error) {
 	for line := range strings.Lines(text) {
 		if m := unameLine.FindStringSubmatch(line); m != nil {
 			return fabric.Facts{Kernel: fabric.Kernel{Release: m[1]}}, nil
+		}
+		if m := esxLine.FindStringSubmatch(line); m != nil {
+			os := "VMware ESXi " + m[1]
+			return fabric.Facts{Kernel: fabric.Kernel{Release: m[1], OS: &os}}, nil
 		}
 	}
 	return fabric.Facts{}, errForeignText

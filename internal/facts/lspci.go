@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -52,7 +53,26 @@ type lspciText struct {
 }
 
 // parseLspciText reads lspci -vvv, with or without -nn and -D. It keeps of it what readPCI keeps.
-func parseLspciText(text, _ string) (fabric.Facts, error) {
+func parseLspciText(text, _ string) (fabric.Facts, error) { return parseLspciOf(text, keptPCI) }
+
+// PCIFromText returns every PCI function of what lspci -vvv printed, with or without -nn and -D, as the facts of a host of
+// that name. Any other text is an error.
+func PCIFromText(name, text string) (*fabric.Facts, error) {
+	if len(text) > maxToolText {
+		return nil, fmt.Errorf("is larger than %d bytes", maxToolText)
+	}
+	f, err := parseLspciOf(text, func(all []pciFunction) []pciFunction { return all })
+	if err != nil {
+		return nil, err
+	}
+	f.Meta, f.Node, f.Source = fabric.NewMeta("Facts"), name, "captured"
+	if !strings.HasSuffix(text, "\n") {
+		miss(&f, fabric.FactPCI, "lspci", errors.New("its output is cut: the last line has no end"))
+	}
+	return &f, nil
+}
+
+func parseLspciOf(text string, keep func([]pciFunction) []pciFunction) (fabric.Facts, error) {
 	functions, err := lspciFunctions(text)
 	if err != nil {
 		return fabric.Facts{}, err
@@ -75,7 +95,7 @@ func parseLspciText(text, _ string) (fabric.Facts, error) {
 		all = append(all, pciFunction{address: d.Address, parent: d.Parent, vendor: d.Vendor, class: d.Class})
 	}
 	var f fabric.Facts
-	for _, fn := range keptPCI(all) {
+	for _, fn := range keep(all) {
 		d := byAddress[fn.address]
 		f.PCI = append(f.PCI, d)
 		f.Missing = append(f.Missing, lspciMissing(d, reasons[d.Address])...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -15,15 +14,12 @@ import (
 )
 
 const (
-	dmiFolder       = "/sys/class/dmi/id"
-	cpuinfoFile     = "/proc/cpuinfo"
-	iommuFolder     = "/sys/kernel/iommu_groups"
-	numaOnlineFile  = "/sys/devices/system/node/online"
-	limitsFile      = "/proc/self/limits"
-	networkdFolder  = "/run/systemd/netif"
-	networkdState   = "state"
-	networkManagerD = "/run/NetworkManager"
-	devFolder       = "/dev"
+	dmiFolder      = "/sys/class/dmi/id"
+	cpuinfoFile    = "/proc/cpuinfo"
+	iommuFolder    = "/sys/kernel/iommu_groups"
+	numaOnlineFile = "/sys/devices/system/node/online"
+	limitsFile     = "/proc/self/limits"
+	devFolder      = "/dev"
 )
 
 func readMachine(_ context.Context, h host.Host, f *fabric.Facts) {
@@ -48,7 +44,10 @@ func readMachine(_ context.Context, h host.Host, f *fabric.Facts) {
 		miss(f, fabric.FactMachineMemlockLimit, limitsFile, err)
 	}
 	if m.NetworkManager, err = networkOwner(h); err != nil {
-		miss(f, fabric.FactMachineNetworkOwner, networkdFolder+", "+networkManagerD, err)
+		miss(f, fabric.FactMachineNetworkOwner, ownerFolders, err)
+	}
+	if m.ACSUnit, err = acsUnit(h); err != nil {
+		miss(f, fabric.FactMachineACSUnit, fabric.ACSUnitFile+", "+fabric.ACSResultFile, err)
 	}
 }
 
@@ -157,36 +156,4 @@ func memlock(h host.Host) (*string, error) {
 		}
 	}
 	return nil, errors.New("no line for locked memory")
-}
-
-// networkOwner returns the service that manages the network, from its files under /run: nil where there is none.
-func networkOwner(h host.Host) (*string, error) {
-	networkd, err := listIfThere(h, networkdFolder)
-	if err != nil {
-		return nil, err
-	}
-	manager, err := listIfThere(h, networkManagerD)
-	if err != nil {
-		return nil, err
-	}
-	var owner string
-	switch isNetworkd := slices.Contains(networkd, networkdState); {
-	case isNetworkd && len(manager) > 0:
-		return nil, errors.New("both networkd and NetworkManager left their state")
-	case isNetworkd:
-		owner = "networkd"
-	case len(manager) > 0:
-		owner = "NetworkManager"
-	default:
-		return nil, nil
-	}
-	return &owner, nil
-}
-
-func listIfThere(h host.Host, folder string) ([]string, error) {
-	names, err := h.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return names, err
 }

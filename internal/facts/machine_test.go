@@ -22,10 +22,13 @@ func machineFiles() map[string]string {
 		"/sys/devices/system/node/node0/cpumap":                    "00000000,0000ffff\n",
 		"/proc/self/limits":                                        "Limit                     Soft Limit           Hard Limit           Units     \nMax processes             62797                62797                processes \nMax locked memory         unlimited            unlimited            bytes     \n",
 		"/run/systemd/netif/state":                                 "OPER_STATE=routable\n",
+		fabric.ACSUnitFile:                                         "[Unit]\n",
+		fabric.ACSResultFile:                                       clearedACS,
 		"/sys/class/dmi/id/bios_version":                           "2.1.3\n",
 		"/proc/meminfo":                                            "MemTotal:       2113456789 kB\nMemFree:        1 kB\nSwapTotal:      0 kB\n",
 		"/sys/devices/system/cpu/online":                           "0-110\n",
 		"/sys/devices/system/cpu/present":                          "0-111\n",
+		"/sys/devices/system/cpu/smt/control":                      "on\n",
 		"/sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "performance\n",
 		"/sys/devices/system/cpu/cpufreq/policy1/scaling_governor": "performance\n",
 		"/dev/infiniband/uverbs0":                                  "", "/dev/infiniband/uverbs1": "", "/dev/infiniband/rdma_cm": "",
@@ -56,7 +59,7 @@ func TestReadMachine(t *testing.T) {
 		IOMMUGroups: new(2), IOMMUMode: new("passthrough"), NUMANodes: new(3), MemlockLimit: new("unlimited"), NetworkManager: new("networkd"),
 		MemoryKiB: new(2113456789), SwapKiB: new(0), CPUModel: new("Intel(R) Xeon(R) Platinum 8480C"), CPU: &fabric.CPUID{Vendor: "GenuineIntel", Family: 6, Model: 143},
 		NUMA: []fabric.NUMA{{Number: 0, CPUs: "00000000,0000ffff"}, {Number: 1, CPUs: "ffff0000,00000000"}}, CPUsOnline: new(111), CPUsPresent: new(112),
-		Governor: new("performance"), RDMACharDevs: new(2),
+		SMT: new("on"), Governor: new("performance"), RDMACharDevs: new(2), ACSUnit: &fabric.ACSUnit{Installed: true, State: "cleared", Bridges: 18},
 	}
 	if diff := cmp.Diff(want, f.Machine); diff != "" {
 		t.Errorf("machine (-want +got):\n%s", diff)
@@ -82,12 +85,12 @@ func TestReadMachineUnknown(t *testing.T) {
 			"machine.cpu_model: no model name: this processor does not report it",
 			"machine.cpu: no vendor_id, cpu family and model: this processor does not report it",
 		}},
-		"groups differ":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, []string{"machine.iommu_mode: groups differ: 1 passthrough, 1 translated"}},
-		"another kind":       {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, []string{`machine.iommu_mode: group 12 is of type "blocked"`}},
-		"nodes are no list":  {map[string]string{"/sys/devices/system/node/online": "0-\n"}, []string{`machine.numa_nodes: invalid list of numbers "0-"`}},
-		"no limit":           {map[string]string{"/proc/self/limits": "Limit\n"}, []string{"machine.memlock_limit: no line for locked memory"}},
-		"two network owners": {map[string]string{"/run/NetworkManager/devices/2": ""}, []string{"machine.network_owner: both networkd and NetworkManager left their state"}},
-		"memory in pages":    {map[string]string{"/proc/meminfo": "MemTotal: 5 pages\n"}, []string{`machine.memory_kib: "5 pages" is not a number of kB`, "machine.swap_kib: no line SwapTotal"}},
+		"groups differ":     {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, []string{"machine.iommu_mode: groups differ: 1 passthrough, 1 translated"}},
+		"another kind":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, []string{`machine.iommu_mode: group 12 is of type "blocked"`}},
+		"nodes are no list": {map[string]string{"/sys/devices/system/node/online": "0-\n"}, []string{`machine.numa_nodes: invalid list of numbers "0-"`}},
+		"no limit":          {map[string]string{"/proc/self/limits": "Limit\n"}, []string{"machine.memlock_limit: no line for locked memory"}},
+		"ACS result is cut": {map[string]string{fabric.ACSResultFile: clearedACS[:90]}, []string{"machine.acs_unit: line 1: unexpected end of JSON input"}},
+		"memory in pages":   {map[string]string{"/proc/meminfo": "MemTotal: 5 pages\n"}, []string{`machine.memory_kib: "5 pages" is not a number of kB`, "machine.swap_kib: no line SwapTotal"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := machineFiles()
@@ -128,8 +131,21 @@ func TestGovernor(t *testing.T) {
 	if g, err := governor(fakeHost{files: files}); err != nil || *g != "mixed" {
 		t.Errorf("%v, %v", g, err)
 	}
-	if g, err := governor(fakeHost{files: map[string]string{cpuPolicies + "/": ""}}); err == nil {
-		t.Errorf("no policy: %v", *g)
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  string // empty: unknown
+	}{
+		"no policy, and the processor was not listed": {map[string]string{cpuPolicies + "/": ""}, ""},
+		"no policy, the processor has one":            {map[string]string{cpuPolicies + "/": "", cpuFolder + "/cpu0/topology/core_id": "0", cpuFolder + "/cpu0/cpufreq": ""}, ""},
+		"no policy, half a processor":                 {map[string]string{cpuFolder + "/cpu0/cache/index0": ""}, ""},
+		"the firmware sets the clock":                 {map[string]string{cpuPolicies + "/": "", cpuFolder + "/cpu0/topology/core_id": "0"}, "none"},
+		"a kernel without cpufreq":                    {map[string]string{cpuFolder + "/cpu0/topology/core_id": "0"}, "none"},
+		"a policy without a governor":                 {map[string]string{cpuPolicies + "/policy0/related_cpus": "0", cpuFolder + "/cpu0/topology/core_id": "0"}, ""},
+	} {
+		g, err := governor(fakeHost{files: tt.files})
+		if (err == nil) != (tt.want != "") || g != nil && *g != tt.want {
+			t.Errorf("%s: %v, %v", name, g, err)
+		}
 	}
 }
 

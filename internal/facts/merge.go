@@ -62,13 +62,23 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	for _, mod := range parts.Modules {
 		m.mergeModule(mod)
 	}
+	m.mergeFabricManager(parts.FabricManager)
 	m.mergeKernel(parts)
 	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
 	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)
 	m.f.Missing = added(false, m.f.Missing, parts.Missing)
+	m.f.Providers = added(false, m.f.Providers, parts.Providers)
+	if m.f.Packages == nil {
+		m.f.Packages = parts.Packages
+	}
 	if m.f.KernelLog == nil {
 		m.f.KernelLog = parts.KernelLog
 	}
+	if m.f.NICFile == nil {
+		m.f.NICFile = parts.NICFile
+	}
+	m.f.Kernel.PeerMemoryBy = cmp.Or(m.f.Kernel.PeerMemoryBy, parts.Kernel.PeerMemoryBy)
+	m.mergeFirewall(parts.Firewall)
 	keepPointer(m, fabric.FactKernelPeerMemory, &m.f.Kernel.PeerMemory, parts.Kernel.PeerMemory)
 	keepPointer(m, fabric.FactKernelDMABuf, &m.f.Kernel.DMABuf, parts.Kernel.DMABuf)
 	m.found(t, parts)
@@ -76,11 +86,16 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 
 // mergeKernel takes what a text says of the kernel where it is not there itself.
 func (m *merger) mergeKernel(parts fabric.Facts) {
-	if m.tool == "lsmod" && !m.kernel[fabric.FactModules] {
-		m.f.Modules = added(false, m.f.Modules, parts.Modules)
+	if (m.tool == "lsmod" || m.tool == nvrmTool) && !m.kernel[fabric.FactModules] {
+		for _, mod := range parts.Modules {
+			if !slices.ContainsFunc(m.f.Modules, func(have fabric.Module) bool { return have.Name == mod.Name }) {
+				m.f.Modules = append(m.f.Modules, mod)
+			}
+		}
 	}
 	m.f.Kernel.Release = cmp.Or(m.f.Kernel.Release, parts.Kernel.Release)
 	m.f.Kernel.CommandLine = cmp.Or(m.f.Kernel.CommandLine, parts.Kernel.CommandLine)
+	m.f.Kernel.OS = cmp.Or(m.f.Kernel.OS, parts.Kernel.OS)
 	m.f.Machine.MemlockLimit = cmp.Or(m.f.Machine.MemlockLimit, parts.Machine.MemlockLimit)
 }
 
@@ -163,6 +178,8 @@ func (m *merger) mergeNIC(reported fabric.NIC) {
 	if n.Addresses == nil {
 		n.Addresses = reported.Addresses
 	}
+	m.mergeQoS(n, reported.QoS)
+	m.mergeOptions(n, reported.Options)
 	m.compareFirmware(*n, reported)
 	m.compareDriver(*n, reported)
 }
@@ -188,30 +205,12 @@ func (m *merger) compareDriver(n, reported fabric.NIC) {
 	}
 }
 
-func (m *merger) mergeGPU(reported fabric.GPU) {
-	i := slices.IndexFunc(m.f.GPUs, func(g fabric.GPU) bool { return g.PCI == reported.PCI })
-	if i < 0 {
-		if m.kernel[fabric.FactGPUs] {
-			m.disagree(fabric.FactGPUs, "no "+reported.PCI, reported.PCI)
-			return
-		}
-		m.f.GPUs = append(m.f.GPUs, reported)
-		m.givenBy[fabric.FactGPUs+" "+reported.PCI] = m.tool
-		return
-	}
-	g, at := &m.f.GPUs[i], " "+reported.PCI
-	g.Name = cmp.Or(g.Name, reported.Name) // vendors write one name in several ways
-	keep(m, fabric.FactGPUUUID+at, &g.UUID, reported.UUID)
-	keep(m, fabric.FactGPUDriverVersion+at, &g.DriverVersion, reported.DriverVersion)
-	keep(m, fabric.FactGPUVBIOS+at, &g.VBIOS, reported.VBIOS)
-	g.Driver = cmp.Or(g.Driver, reported.Driver)
-}
-
 // mergeModule adds to loaded modules only: what is on disk is not what runs.
 func (m *merger) mergeModule(reported fabric.Module) {
 	for i := range m.f.Modules {
 		if mod := &m.f.Modules[i]; mod.Name == reported.Name {
 			mod.OnDisk, mod.DKMS = cmp.Or(mod.OnDisk, reported.OnDisk), cmp.Or(mod.DKMS, reported.DKMS)
+			mod.Version = cmp.Or(mod.Version, reported.Version)
 		}
 	}
 }

@@ -1,133 +1,198 @@
 package facts
 
 import (
-	"encoding/csv"
 	"errors"
-	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 )
 
-// nvidiaQuery is what nvidia-smi is asked for. Of the link it is the width: the generation rises and falls
-// with the load, and its maximum is that of GPU and slot together, which is not what the kernel tells.
-const nvidiaQuery = "pci.bus_id,name,uuid,driver_version,vbios_version,pcie.link.width.current"
-
-// nvidiaSMIRuns asks where the driver's own files left something open: the tool is slow, and hangs first
-// where a GPU is ill.
+// nvidiaSMIRuns asks once for everything. Identity and width are in the driver's own files mostly; errors of memory, what
+// slows a GPU and the state of its fabric only the tool tells.
 func nvidiaSMIRuns(_ host.Host, f *fabric.Facts) []toolRun {
-	if !gpuOpen(f, "nvidia") {
+	if !hasDriver(f, "nvidia") && !gpuOpen(f, "nvidia") {
 		return nil
 	}
-	return []toolRun{{argv: []string{"nvidia-smi", "--query-gpu=" + nvidiaQuery, "--format=csv"}}}
+	return []toolRun{{argv: []string{"nvidia-smi", "-q"}}}
+}
+
+func hasDriver(f *fabric.Facts, driver string) bool {
+	return slices.ContainsFunc(f.GPUs, func(g fabric.GPU) bool { return g.Driver == driver })
 }
 
 const nvidiaLogHead = "==============NVSMI LOG=============="
 
 func knowsNvidiaSMI(text string) bool {
-	return hasLine(text, startsWith(nvidiaLogHead)) || hasLine(text, isNvidiaCSV) || hasLine(text, isNvidiaTableHead)
+	return hasLine(text, func(line string) bool {
+		return strings.HasPrefix(line, nvidiaLogHead) || isNvidiaCSV(line) || isNvidiaTableHead(line) || isNvidiaPart(line) || isNvidiaRefusal(line) ||
+			noHandle.MatchString(line)
+	})
 }
 
-func isNvidiaCSV(line string) bool {
-	return strings.HasPrefix(line, "pci.bus_id,") || strings.Contains(line, "pci.bus_id") && strings.Contains(line, ", ")
-}
-
-// parseNvidiaSMI reads the table of nvidia-smi, nvidia-smi -q and --query-gpu=... --format=csv.
+// parseNvidiaSMI reads the table of nvidia-smi, nvidia-smi -q or a part of it, and --query-gpu=... --format=csv. Where the
+// tool says instead that it cannot reach the driver or a GPU, that is what is read.
 func parseNvidiaSMI(text, _ string) (fabric.Facts, error) {
-	if hasLine(text, startsWith(nvidiaLogHead)) {
-		return parseNvidiaLog(text)
+	var f fabric.Facts
+	var err error
+	lost := lostGPUs(text)
+	switch {
+	case hasLine(text, startsWith(nvidiaLogHead)) || hasLine(text, isNvidiaPart) && !hasLine(text, isNvidiaTableHead):
+		f, err = parseNvidiaLog(text)
+	case hasLine(text, isNvidiaTableHead):
+		f, err = parseNvidiaTable(text)
+	case hasLine(text, isNvidiaCSV):
+		f, err = parseNvidiaCSV(text)
+	case len(lost) > 0:
+	default:
+		err = nvidiaRefused(text)
 	}
-	if hasLine(text, isNvidiaTableHead) {
-		return parseNvidiaTable(text)
+	if len(lost) > 0 {
+		return withLost(f, lost), nil
 	}
-	if !hasLine(text, isNvidiaCSV) {
-		return fabric.Facts{}, errForeignText
-	}
-	return parseNvidiaCSV(text)
+	return f, err
 }
 
-// parseNvidiaCSV reads columns by their names.
-func parseNvidiaCSV(text string) (fabric.Facts, error) {
-	r := csv.NewReader(strings.NewReader(text))
-	r.TrimLeadingSpace, r.LazyQuotes = true, true
-	rows, err := r.ReadAll()
-	if err != nil {
-		return fabric.Facts{}, fmt.Errorf("csv: %w", err)
-	}
-	var f fabric.Facts
-	for _, row := range rows[1:] {
-		fields := make(map[string]string)
-		for i, name := range rows[0] {
-			name, _, _ = strings.Cut(name, " [") // a unit
-			if value := strings.TrimSpace(row[i]); !isNvidiaNone(value) {
-				fields[name] = fabric.Printable(value)
-			}
+// nvidiaRefusals begin what nvidia-smi prints on standard output where it gets no answer from the driver.
+func nvidiaRefusals() []string {
+	return []string{"Failed to initialize NVML: ", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "No devices were found"}
+}
+
+func isNvidiaRefusal(line string) bool {
+	return slices.ContainsFunc(nvidiaRefusals(), func(head string) bool { return strings.HasPrefix(line, head) })
+}
+
+func nvidiaRefused(text string) error {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); isNvidiaRefusal(line) {
+			return errors.New(fabric.Printable(line))
 		}
-		address, ok := pciAddress(fields["pci.bus_id"])
-		if !ok {
-			return fabric.Facts{}, fmt.Errorf("pci.bus_id %q: not a PCI address", fields["pci.bus_id"])
-		}
-		f.GPUs = append(f.GPUs, fabric.GPU{
-			PCI: address, Vendor: "nvidia", Name: fields["name"], UUID: fields["uuid"],
-			DriverVersion: fields["driver_version"], VBIOS: fields["vbios_version"],
-		})
-		addWidth(&f, address, number(fields["pcie.link.width.current"]))
 	}
-	return f, nil
+	return errForeignText
+}
+
+// noHandle is what nvidia-smi prints of a GPU that it cannot open: by its PCI address, or by its number.
+var noHandle = regexp.MustCompile(`^Unable to determine the device handle for (?i:gpu) ?([0-9A-Fa-f:.]*[0-9A-Fa-f]): (.{1,80})`)
+
+// lostGPUs reads those lines. A function that a GPU does not have, and one that the user may not call, is no fault.
+func lostGPUs(text string) (lost []fabric.GPU) {
+	for line := range strings.Lines(text) {
+		m := noHandle.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil || strings.HasPrefix(m[2], "Not Supported") || strings.HasPrefix(m[2], "Insufficient") {
+			continue
+		}
+		says, _, _ := strings.Cut(strings.TrimRight(m[2], " .\r\n"), ". ")
+		g := fabric.GPU{Vendor: "nvidia", Health: &fabric.GPUHealth{Fault: fabric.Printable("no device handle: " + says)}}
+		if address, ok := pciAddress(m[1]); ok {
+			g.PCI = address
+		} else if g.Index = number(m[1]); g.Index == nil {
+			continue
+		}
+		if len(lost) < maxDevices && !slices.ContainsFunc(lost, func(o fabric.GPU) bool { return sameGPU(o, g) }) {
+			lost = append(lost, g)
+		}
+	}
+	return lost
+}
+
+// withLost puts the GPUs that did not answer beside those that did.
+func withLost(f fabric.Facts, lost []fabric.GPU) fabric.Facts {
+	for _, l := range lost {
+		i := slices.IndexFunc(f.GPUs, func(g fabric.GPU) bool { return sameGPU(g, l) })
+		if i < 0 {
+			f.GPUs = append(f.GPUs, l)
+			continue
+		}
+		healthOf(&f.GPUs[i]).Fault = l.Health.Fault
+	}
+	return f
+}
+
+// sameGPU holds where an address, else a number is that of both.
+func sameGPU(a, b fabric.GPU) bool {
+	if a.PCI != "" || b.PCI != "" {
+		return a.PCI == b.PCI
+	}
+	return a.Index != nil && b.Index != nil && *a.Index == *b.Index
+}
+
+func healthOf(g *fabric.GPU) *fabric.GPUHealth {
+	if g.Health == nil {
+		g.Health = &fabric.GPUHealth{}
+	}
+	return g.Health
 }
 
 // isNvidiaNone knows how nvidia-smi writes that it cannot tell.
 func isNvidiaNone(value string) bool {
 	return value == "" || value == "N/A" || strings.HasPrefix(value, "[") && strings.HasSuffix(value, "]") ||
-		value == "Unknown Error" || value == "Not Supported"
+		value == "Unknown Error" || value == "Not Supported" || nvidiaFault(value) != ""
+}
+
+// nvidiaFault returns what a value says that stands there because the GPU is ill: no single function is missing then.
+func nvidiaFault(value string) string {
+	value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
+	for _, fault := range []string{"GPU is lost", "GPU requires reset", "GPU Requires Reset", "ERR!"} {
+		if strings.HasPrefix(value, fault) {
+			return fault
+		}
+	}
+	return ""
 }
 
 // addWidth adds the width of a link, which is compared with what the kernel says.
 func addWidth(f *fabric.Facts, address string, width *int) {
-	if width != nil {
+	if width != nil && address != "" {
 		f.PCI = append(f.PCI, fabric.PCIDevice{Address: address, Link: &fabric.PCILink{Width: *width}})
 	}
 }
 
-// parseNvidiaLog reads nvidia-smi -q: a block for each GPU, whose titles are indented by what they belong to.
-func parseNvidiaLog(text string) (fabric.Facts, error) {
-	var f fabric.Facts
-	driver, in := "", ""
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, " \r\n")
-		if bus, ok := strings.CutPrefix(line, "GPU "); ok {
-			address, ok := pciAddress(bus)
-			if !ok {
-				return fabric.Facts{}, fmt.Errorf("invalid PCI address %q", fabric.Printable(bus))
-			}
-			f.GPUs = append(f.GPUs, fabric.GPU{PCI: address, Vendor: "nvidia", DriverVersion: driver})
-			continue
-		}
-		key, value, isPair := strings.Cut(line, " : ")
-		key, value = strings.TrimSpace(key), fabric.Printable(strings.TrimSpace(value))
-		switch {
-		case !isPair:
-			in = key
-		case isNvidiaNone(value):
-		case key == "Driver Version":
-			driver = value
-		case len(f.GPUs) > 0:
-			g := &f.GPUs[len(f.GPUs)-1]
-			switch {
-			case key == "Product Name":
-				g.Name = value
-			case key == "GPU UUID":
-				g.UUID = value
-			case key == "VBIOS Version":
-				g.VBIOS = value
-			case key == "Current" && in == "Link Width":
-				addWidth(&f, g.PCI, number(strings.TrimSuffix(value, "x")))
-			}
-		}
+// yes reads Yes, No, True and False; anything else is unknown.
+func yes(value string) *bool {
+	switch strings.ToLower(value) {
+	case "yes", "true":
+		return new(true)
+	case "no", "false":
+		return new(false)
 	}
-	if len(f.GPUs) == 0 {
-		return fabric.Facts{}, errors.New("no GPU in the log")
+	return nil
+}
+
+// enabled reads Enabled and Disabled.
+func enabled(value string) *bool {
+	switch value {
+	case "Enabled":
+		return new(true)
+	case "Disabled":
+		return new(false)
 	}
-	return f, nil
+	return nil
+}
+
+// count reads a counter; what is not a number is unknown.
+func count(value string) *uint64 {
+	if value == "" || len(value) > 19 {
+		return nil
+	}
+	var n uint64
+	for _, c := range []byte(value) {
+		if c < '0' || c > '9' {
+			return nil
+		}
+		n = n*10 + uint64(c-'0')
+	}
+	return &n
+}
+
+// addCount adds a counter to a sum; the sum of none is unknown.
+func addCount(sum **uint64, more *uint64) {
+	if more == nil {
+		return
+	}
+	if *sum == nil {
+		*sum = new(uint64)
+	}
+	**sum += *more
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/nic"
 )
 
 // Outputs finds the output of tools in texts that hold anything: what a person pasted behind the prompts of a shell, a
@@ -116,8 +117,8 @@ func (o *Outputs) add(host, line string) (searched bool) {
 			text = &strings.Builder{}
 			o.into.texts[form.reader] = text
 		}
-		if o.begun && o.command != "" && form.reader == routeTool {
-			text.WriteString("$ " + o.command + "\n") // which names the table
+		if o.begun && o.command != "" && form.asked {
+			text.WriteString("$ " + o.command + "\n") // which names the table, or the interface
 		}
 		o.begun = false
 		if text.Len() <= maxToolText { // one that is longer is an error of its reader
@@ -140,6 +141,9 @@ func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet 
 		key, name = o.folder, o.folder
 	}
 	head := form.reader + " " + strings.TrimSpace(line)
+	if form.asked && form.tool != routeTool {
+		head += " of " + o.command // the first line is the same for every device
+	}
 	repeats := !form.searched && form.reader != "" && form.begins(line)
 	set := o.byHost[key]
 	if set == nil || repeats && set.heads[head] {
@@ -163,6 +167,9 @@ func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet 
 func (o *Outputs) shell(line string) bool {
 	trimmed := strings.TrimSpace(line)
 	if !strings.ContainsFunc(trimmed, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		return true
+	}
+	if nic.IsHeading(trimmed) {
 		return true
 	}
 	if strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], " ") {
@@ -189,6 +196,7 @@ type TextFacts struct {
 	Named  bool               // the text names the host
 	Again  bool               // the host has facts before these
 	Whole  map[string]bool    // tools that were asked for all devices, as far as the command shows
+	Unread []fabric.Missing   // outputs that were recognized and could not be read
 	Matrix *GPUMatrix         // of nvidia-smi topo -m, whole
 	Links  []fabric.PCIDevice // of which the text has the link alone, without class and place
 }
@@ -213,6 +221,7 @@ func (o *Outputs) Facts() []TextFacts {
 			host += ", again"
 		}
 		found.Facts = FromText(host, texts)
+		found.Unread = unread(found.Facts)
 		out = append(out, found)
 	}
 	return out

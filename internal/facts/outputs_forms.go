@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"railwright.dev/railwright/internal/nic"
 )
 
 // outputForm is how the output of a tool begins and goes on in a text that holds other things too.
@@ -14,6 +16,7 @@ type outputForm struct {
 	begins   func(line string) bool
 	goesOn   func(line string) bool
 	searched bool // messages of programs stand in it
+	asked    bool // its text does not say what it is about: the command does
 }
 
 // grepTool is lspci behind a grep for its links.
@@ -27,14 +30,22 @@ const topoTool = "nvidia-smi topo"
 
 // outputForms are tried in this order. Each beginning is cheap to refuse: all lines that no result claims come here.
 func outputForms() []outputForm {
+	forms := systemForms()
+	for _, r := range nic.Readers() {
+		forms = append(forms, outputForm{tool: r.Name, reader: r.Name, begins: r.Begins, goesOn: r.GoesOn, asked: true})
+	}
+	return append(forms, outputForm{tool: nic.BnxtReConf, reader: nic.BnxtReConf, begins: nic.IsBnxtReConf, goesOn: nic.IsBnxtReConf})
+}
+
+func systemForms() []outputForm {
 	return []outputForm{
 		{tool: "dmesg", reader: "dmesg", begins: isKernelLine, goesOn: isKernelLine, searched: true},
 		{tool: "lspci", reader: "lspci", begins: isLspciHead, goesOn: orIndented(isLspciHead), searched: true},
 		{tool: "lspci -t", begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
 		{tool: grepTool, begins: isLinkLine, goesOn: isLinkLine, searched: true},
 		{tool: "ip address", reader: "ip address", begins: isIPLink, goesOn: orIndented(isIPLink)},
-		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isIPRule},
-		{tool: routeTool, reader: routeTool, begins: isIPRoute, goesOn: isRouteGoingOn},
+		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isRuleGoingOn},
+		{tool: routeTool, reader: routeTool, begins: isIPRoute, goesOn: isRouteGoingOn, asked: true},
 		{tool: "ibv_devinfo", reader: "ibv_devinfo", begins: begins("hca_id:"), goesOn: orIndented(begins("hca_id:"))},
 		{tool: "ibstat", reader: "ibstat", begins: begins("CA '"), goesOn: orIndented(begins("CA '"))},
 		{tool: "ibstatus", reader: "ibstatus", begins: begins(ibstatusHead), goesOn: orIndented(begins(ibstatusHead))},
@@ -45,16 +56,30 @@ func outputForms() []outputForm {
 		{tool: "ethtool -i", reader: "ethtool -i", begins: begins(ethtoolDriverHead), goesOn: isDriverLine},
 		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},
 		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
+		{tool: "nvidia-smi -q (a part)", reader: "nvidia-smi -q (a part)", begins: isNvidiaPart, goesOn: isNvidiaPartLine, searched: true},
 		{tool: "nvidia-smi", reader: "nvidia-smi", begins: isNvidiaTableHead, goesOn: begins("|", "+")},
+		{tool: "nvidia-smi (a GPU that is lost)", reader: "nvidia-smi (a GPU that is lost)", begins: noHandle.MatchString, goesOn: noHandle.MatchString, searched: true},
 		{tool: topoTool, begins: isTopoHead, goesOn: isTopoLine},
-		{tool: "nvidia-smi -L", begins: isGPUListLine, goesOn: orIndented(isGPUListLine)},
-		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", begins: begins("pci.bus_id,"), goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
+		{tool: nvlinkTool, reader: nvlinkTool, begins: isNVLinkHead, goesOn: isNVLinkGoingOn},
+		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", begins: isNvidiaCSV, goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
+		{tool: "systemctl show", reader: "systemctl show", begins: begins(loadState), goesOn: begins("ActiveState=", "SubState=", "UnitFileState=")},
+		{tool: "nvidia-fabricmanager", reader: "nvidia-fabricmanager", begins: isFabricManagerLine, goesOn: isFabricManagerGoingOn},
+		{tool: "gpud", reader: "gpud", begins: isGpudLine, goesOn: begins("|", "+")},
+		{tool: nvrmTool, reader: nvrmTool, begins: isNVRMLine, goesOn: begins("GCC version:")},
+		{tool: "amd-smi", reader: "amd-smi", begins: isAMDSMILine, goesOn: orIndented(isAMDSMILine)},
 		{tool: "rocm-smi", reader: "rocm-smi", begins: isRocmLine, goesOn: func(line string) bool { return isRocmLine(line) || begins("=====", "Driver version: ")(line) }},
 		{tool: "modinfo", reader: "modinfo", begins: begins(modinfoHead), goesOn: isModinfoLine},
 		{tool: "lsmod", reader: "lsmod", begins: isLsmodLine, goesOn: isLsmodLine},
 		{tool: "ulimit", reader: "ulimit", begins: isUlimitLine, goesOn: isUlimitLine},
 		{tool: "kernel command line", reader: "cmdline", begins: begins(commandLineHead), goesOn: never},
 		{tool: "uname", reader: "uname", begins: isUnameLine, goesOn: never},
+		{tool: "kallsyms", reader: "kallsyms", begins: isPeerSymbol, goesOn: isPeerSymbol, searched: true},
+		{tool: "RDMA provider libraries", reader: "providers", begins: isProviderLine, goesOn: isLibraryLine},
+		{tool: "dpkg, rpm", reader: "packages", begins: func(line string) bool { return isPackageRow(line) || isDpkgHead(line) }, goesOn: isPackageLine},
+		{tool: nftTablesTool, reader: nftTablesTool, begins: knowsNftTables, goesOn: never},
+		{tool: nftTool, reader: nftTool, begins: isNftTable, goesOn: isNftGoingOn},
+		{tool: iptablesTool, reader: iptablesTool, begins: isIptablesLine, goesOn: begins("-P ", "-N ", "-A ")},
+		{tool: ufwTool, reader: ufwTool, begins: isUFWHead, goesOn: isUFWLine},
 		{tool: "p2pBandwidthLatencyTest", begins: isP2PLine, goesOn: isP2PMatrix},
 	}
 }
@@ -90,7 +115,8 @@ func isKernelLine(line string) bool {
 	if strings.HasPrefix(line, "kernel: ") {
 		return true
 	}
-	if line[0] != '[' && line[0] != '<' && !begins("kern", "daemon", "user", "syslog")(line) {
+	line = strings.TrimLeft(line, " ") // of a quotation
+	if line == "" || line[0] != '[' && line[0] != '<' && !begins("kern", "daemon", "user", "syslog")(line) {
 		return false
 	}
 	_, stamped := logText(line)
@@ -119,6 +145,12 @@ func isIPRule(line string) bool {
 	return digitStart(line) && isRuleLine(line)
 }
 
+// isRuleGoingOn knows a line that was copied from a page too, where one may be indented.
+func isRuleGoingOn(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	return line != "" && isIPRule(line)
+}
+
 func isIPRoute(line string) bool {
 	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
 }
@@ -144,6 +176,27 @@ func isNvidiaLogLine(line string) bool {
 	return line[0] == ' ' || line[0] == '\t' || line[0] == '=' || strings.HasPrefix(line, "GPU ") || strings.Contains(line, " : ")
 }
 
+// isNvidiaPartLine knows what stands in blocks that were cut out of the log: pairs, the titles in them, what grep puts between.
+func isNvidiaPartLine(line string) bool {
+	text := strings.TrimSpace(line)
+	return strings.Contains(line, " : ") || isNvidiaPart(line) || text == "--" ||
+		slices.Contains([]string{"Health", "Volatile", "Aggregate", "Single Bit", "Double Bit", "Bank Remap Availability Histogram", "Aggregate Uncorrectable SRAM Sources"}, text)
+}
+
+// isNVLinkHead knows a GPU of nvidia-smi -L and of nvlink, which begin alike.
+func isNVLinkHead(line string) bool {
+	return strings.HasPrefix(line, "GPU ") && strings.Contains(line, "(UUID: GPU-")
+}
+
+func isNVLinkGoingOn(line string) bool {
+	return isNVLinkHead(line) || isNVLinkLine(line) || (line[0] == ' ' || line[0] == '\t') && (strings.Contains(line, "Link ") || strings.Contains(line, "MIG "))
+}
+
+// isFabricManagerGoingOn knows the rest of systemctl status and of the log of Fabric Manager.
+func isFabricManagerGoingOn(line string) bool {
+	return isFabricManagerLine(line) || (line[0] == ' ' || line[0] == '\t') || begins("Build Info - ")(line)
+}
+
 func isNvidiaTableHead(line string) bool { return strings.HasPrefix(line, "| NVIDIA-SMI ") }
 
 // topoHead is the first line of nvidia-smi topo -m, whose columns are the devices.
@@ -160,10 +213,6 @@ func isTopoLine(line string) bool {
 		return true
 	}
 	return begins("X ", "SYS ", "NODE ", "PHB ", "PXB ", "PIX ", "NV# ")(text) && strings.Contains(text, "=")
-}
-
-func isGPUListLine(line string) bool {
-	return strings.HasPrefix(line, "GPU ") && strings.Contains(line, "(UUID: GPU-")
 }
 
 func isRocmLine(line string) bool {
@@ -192,7 +241,7 @@ func isP2PMatrix(line string) bool {
 
 // speaksUp reports whether a line that a tool prints in its ordinary form says that something failed.
 func speaksUp(line string) bool {
-	for _, word := range []string{"ERR!", "Unknown Error", "requires reset", "GPU is lost", "<inactive>", "libibverbs: Warning", "rror: "} {
+	for _, word := range []string{"ERR!", "Unknown Error", "requires reset", "GPU is lost", "libibverbs: Warning", "rror: "} {
 		if strings.Contains(line, word) {
 			return true
 		}

@@ -37,6 +37,7 @@ func readProcessors(h host.Host, f *fabric.Facts) {
 	if m.CPUsPresent, err = countOf(h, cpuFolder+"/present"); err != nil {
 		miss(f, fabric.FactMachineCPUsPresent, cpuFolder+"/present", err)
 	}
+	m.SMT = optional(h, f, fabric.FactMachineSMT, cpuFolder+"/smt/control")
 	if m.Governor, err = governor(h); err != nil {
 		miss(f, fabric.FactMachineGovernor, cpuPolicies+"/policy*/scaling_governor", err)
 	}
@@ -100,10 +101,13 @@ func numaMasks(h host.Host) ([]fabric.NUMA, error) {
 	return out, nil
 }
 
+// noGovernor says that the kernel sets no clock: its firmware does.
+const noGovernor = "none"
+
 // governor is one word for all frequency policies, mixed where they differ.
 func governor(h host.Host) (*string, error) {
 	names, err := h.ReadDir(cpuPolicies)
-	if err != nil {
+	if err != nil && !host.IsAbsent(err) {
 		return nil, err
 	}
 	found := ""
@@ -122,10 +126,27 @@ func governor(h host.Host) (*string, error) {
 		found = text
 	}
 	if found == "" {
-		return nil, errors.New("no frequency policy: the hypervisor or the firmware decides")
+		return withoutPolicy(h)
 	}
 	found = fabric.Printable(found)
 	return &found, nil
+}
+
+// withoutPolicy asks the first processor too: a list of policies that is empty may have been lost.
+func withoutPolicy(h host.Host) (*string, error) {
+	const first = cpuFolder + "/cpu0"
+	names, err := h.ReadDir(first)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case slices.Contains(names, "cpufreq"):
+		return nil, errors.New("no frequency policy is listed, but the first processor has one")
+	case !slices.Contains(names, "topology"): // which every processor has: the list is whole
+		return nil, errors.New("no frequency policy is listed, and the files of the first processor were not all listed")
+	}
+	none := noGovernor
+	return &none, nil
 }
 
 func readMemory(h host.Host, f *fabric.Facts) {

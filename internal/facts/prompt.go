@@ -36,7 +36,8 @@ func promptOf(line string) (host, command string, ok bool) {
 func commands() []string {
 	return []string{
 		"lspci", "nvidia-smi", "rocm-smi", "amd-smi", "ibstat", "ibstatus", "ibv_devinfo", "ibdev2netdev", "show_gids", "ethtool", "ip", "rdma", "dmesg",
-		"lsmod", "modinfo", "ulimit", "uname", "journalctl", "p2pBandwidthLatencyTest", "ibv_devices", "lstopo", "numactl", "mlxlink", "mlxconfig", "cat",
+		"lsmod", "modinfo", "ulimit", "uname", "journalctl", "p2pBandwidthLatencyTest", "ibv_devices", "lstopo", "numactl", "mlxlink", "mlxconfig", "mstconfig", "cat",
+		"niccli", "nicctl", "mlnx_qos", "dcb", "lldptool", "cma_roce_tos",
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,8 +17,9 @@ import (
 )
 
 // maxFactsSize is in bytes: what the facts of a large node may take as JSON. Of that 17 KiB are the
-// functions on the paths to its GPUs and NICs.
-const maxFactsSize = 40 << 10
+// functions on the paths to its GPUs and NICs, 7 KiB what nine NICs do with traffic classes and have stored, and 3 KiB what its
+// eight GPUs say of themselves and of their links.
+const maxFactsSize = 50 << 10
 
 // bigNode is the captured form of a machine of 8 GPUs, 8 NICs of two ports and 64 bridges: two root ports and
 // six ports of switches above each pair.
@@ -67,6 +69,21 @@ func bigNode() fakeHost {
 	return h
 }
 
+// wholeQoS is what mlnx_qos says of a NIC that trusts DSCP: a priority for each of the 64 values.
+func wholeQoS() *fabric.QoS {
+	q := &fabric.QoS{
+		Trust: "dscp", DSCP: map[int]int{}, PFC: &[]int{3}, Queues: []int{0, 1, 2, 3, 4, 5, 6, 7}, RoCE: &fabric.Marking{DSCP: new(26), Priority: new(3)},
+		CNP: &fabric.Marking{DSCP: new(48), Priority: new(7)}, ECN: &[]int{0, 1, 2, 3, 4, 5, 6, 7}, DCBX: "host", Pause: new(false), Sources: []string{"mlnx_qos", "mlx5 files", "cma_roce_tos"},
+	}
+	for v := range 64 {
+		q.DSCP[v] = v / 8
+	}
+	for range 8 {
+		q.Schedulers = append(q.Schedulers, fabric.Scheduler{Algorithm: "ets", Percent: new(12)})
+	}
+	return q
+}
+
 // TestFactsSize collects a large node with a full log and what its network tells.
 func TestFactsSize(t *testing.T) {
 	log := "[    0.000000] Linux version 6.8\n"
@@ -84,12 +101,21 @@ func TestFactsSize(t *testing.T) {
 		f.NICs = append(f.NICs, fabric.NIC{
 			Name: fmt.Sprintf("eth%d", i), Index: i, MAC: "02:00:00:00:00:01", MTU: 9000, OperState: "up", SpeedMbps: new(400000), Driver: "mlx5_core", PCI: "0000:19:00.0",
 			ARPIgnore: new(1), ARPAnnounce: new(2), RPFilter: new(2), Carrier: new(true), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: new(true),
+			QoS: wholeQoS(), Options: map[string]string{"SRIOV_EN": "False(0)", "NUM_OF_VFS": "0", "ATS_ENABLED": "True(1)", "ROCE_CC_PRIO_MASK_P1": "255", "LINK_TYPE_P1": "ETH(2)", "PCI_WR_ORDERING": "per_mkey(0)"},
 		})
 		f.LLDP = append(f.LLDP, fabric.LLDPNeighbour{NIC: fmt.Sprintf("eth%d", i), System: "leaf1.example.com", Port: "Ethernet1/1", PortText: "host1 eth1", Source: "lldpd"})
 		f.Routes = append(f.Routes, fabric.Route{Table: 100 + i, Destination: anyIPv4(), NIC: fmt.Sprintf("eth%d", i), Protocol: 4})
 		f.Rules = append(f.Rules, fabric.Rule{Priority: i, Table: 100 + i})
 		f.Neighbours = append(f.Neighbours, fabric.Neighbour{NIC: fmt.Sprintf("eth%d", i), MAC: "02:00:00:00:00:02", State: "REACHABLE"})
 	}
+	for i := range f.GPUs {
+		f.GPUs[i].Index, f.GPUs[i].Health, f.GPUs[i].NVLink = new(i), wholeHealth(), wholeLinks()
+	}
+	f.FabricManager = &fabric.FabricManager{State: "active", Version: "550.90.07", Mode: new(0)}
+	f.Missing = slices.DeleteFunc(f.Missing, func(m fabric.Missing) bool { // of what was put in above
+		list, _, _ := strings.Cut(m.What, ".")
+		return slices.Contains([]string{"nics", "routes", "rules", "neighbours", "gpus", "fabric_manager", "lldp"}, list)
+	})
 	if len(f.PCI) != 80 || len(f.GPUs) != 8 || len(f.HCAs) != 8 || f.GPUs[7].UUID == "" || len(f.KernelLog.Lines) < 20 || !f.KernelLog.Cut || *f.Kernel.PeerMemory || !*f.Kernel.DMABuf {
 		t.Fatalf("%d functions, %d GPUs, %d RDMA devices, %d lines; %+v", len(f.PCI), len(f.GPUs), len(f.HCAs), len(f.KernelLog.Lines), f.Kernel)
 	}

@@ -137,7 +137,7 @@ func (l *loader) isSnapshot(path string, e fs.DirEntry) bool {
 	switch {
 	case strings.HasPrefix(e.Name(), "."):
 		return false
-	case filepath.Ext(path) == ".json" || filepath.Ext(path) == ".txtar":
+	case filepath.Ext(path) == ".json" || filepath.Ext(path) == ".txtar" || strings.HasSuffix(path, ".tar.gz"):
 		return true
 	default:
 		return e.IsDir() || e.Type()&fs.ModeSymlink != 0 && l.isFolder(path)
@@ -196,10 +196,10 @@ func (l *loader) file(path string, info fs.FileInfo) bool {
 }
 
 // errEmpty is the error of a file with nothing in it.
-var errEmpty = errors.New("the file is empty; a snapshot is facts (JSON), a recording (txtar), a captured tree (a folder with sys/) or a run folder (with facts/)")
+var errEmpty = errors.New("the file is empty; a snapshot is facts (JSON), a recording (txtar), a captured tree (a folder with sys/), a support bundle (tar.gz) or a run folder (with facts/)")
 
 // errNoSnapshot says what was tried.
-var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a run folder (with facts/)")
+var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a support bundle (tar.gz), nor a run folder (with facts/)")
 
 func (l *loader) load(path string) (*fabric.Facts, error) {
 	file, err := l.files.Open(path)
@@ -213,6 +213,9 @@ func (l *loader) load(path string) (*fabric.Facts, error) {
 		return nil, errEmpty
 	}
 	whole := io.MultiReader(bytes.NewReader(head[:n]), file)
+	if isGzip(head[:n]) {
+		return l.bundle(whole)
+	}
 	if host.IsRecording(head[:n]) {
 		r, err := host.LoadRecording(whole)
 		if err != nil {

@@ -1,9 +1,11 @@
 package facts
 
 import (
+	"errors"
 	"path"
 	"strings"
 
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 )
 
@@ -42,13 +44,19 @@ func pciOf(h host.Host, classLink string) (string, error) {
 	return "", nil
 }
 
-// driverOf returns the driver bound to a device folder, empty where none is.
+// driverOf returns the driver bound to a device folder, empty where none is. Its folder is in that of all drivers of a bus:
+// /sys/bus/pci/drivers/bnxt_en.
 func driverOf(h host.Host, device string) (string, error) {
-	driver, err := host.LinkBase(h, device+"/driver")
-	if host.IsAbsent(err) {
+	target, err := readLink(h, device+"/driver")
+	switch {
+	case host.IsAbsent(err):
 		return "", nil
+	case err != nil:
+		return "", err
+	case path.Base(path.Dir(target)) != "drivers":
+		return "", errors.New("not a link to a driver: " + fabric.Printable(target))
 	}
-	return driver, err
+	return path.Base(target), nil
 }
 
 func readLink(h host.Host, name string) (string, error) {

@@ -40,7 +40,28 @@ type pciFunction struct {
 // readPCI keeps GPUs, accelerators, network controllers, NVSwitches and every bridge above them.
 // Configuration space, the dear part, is read of those only: on hardware each word of it is a transaction
 // on the bus.
-func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
+func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) { readPCIOf(ctx, h, f, keptPCI) }
+
+// AllPCI puts every PCI function of a host into its facts, instead of those on the way to GPUs and NICs. What it could not
+// read takes the place of what was missing of PCI functions.
+func AllPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
+	f.PCI = nil
+	f.Missing = slices.DeleteFunc(f.Missing, func(m fabric.Missing) bool {
+		path, _, _ := strings.Cut(m.What, " ")
+		return path == fabric.FactPCI || strings.HasPrefix(path, fabric.FactPCI+".")
+	})
+	gpus := f.GPUs // with what tools said of them
+	f.GPUs = nil
+	readPCIOf(ctx, h, f, func(all []pciFunction) []pciFunction { return all })
+	for i := range f.GPUs {
+		if at := slices.IndexFunc(gpus, func(g fabric.GPU) bool { return g.PCI == f.GPUs[i].PCI }); at >= 0 {
+			f.GPUs[i] = gpus[at]
+		}
+	}
+}
+
+// readPCIOf reads the functions that keep leaves over.
+func readPCIOf(ctx context.Context, h host.Host, f *fabric.Facts, keep func([]pciFunction) []pciFunction) {
 	functions, err := listPCI(ctx, h, f)
 	if err != nil {
 		miss(f, fabric.FactPCI, pciDevices, err)
@@ -48,7 +69,11 @@ func readPCI(ctx context.Context, h host.Host, f *fabric.Facts) {
 		return
 	}
 	missing := pciMissing{}
-	for _, fn := range keptPCI(functions) {
+	for _, fn := range keep(functions) {
+		if err := ctx.Err(); err != nil {
+			missing.add(fabric.FactPCI, fn.address, "", err)
+			break
+		}
 		device := readPCIDevice(h, fn, &missing)
 		f.PCI = append(f.PCI, device)
 		if vendor := gpuVendor(fn); vendor != "" {

@@ -44,6 +44,10 @@ type toolRun struct {
 
 // tools are in order of trust: where two of them report one fact, the first is kept.
 func tools(f *fabric.Facts) []tool {
+	return append(systemTools(f), settingsTools(f)...)
+}
+
+func systemTools(f *fabric.Facts) []tool {
 	return []tool{
 		{"lspci", []string{fabric.FactPCI, fabric.FactGPUs}, lspciRuns, knowsLspci, parseLspciText},
 		{"ip address", []string{fabric.FactNICs, fabric.FactNICAddresses}, ipAddressRuns, knowsIPAddress, parseIPAddress},
@@ -56,8 +60,13 @@ func tools(f *fabric.Facts) []tool {
 		{"ethtool", []string{fabric.FactNICSpeed, fabric.FactNICAutoneg}, ethtoolRuns(), knowsEthtool, parseEthtool},
 		{"ethtool -i", []string{fabric.FactNICFirmware, fabric.FactNICDriverVersion}, ethtoolRuns("-i"), knowsEthtoolDriver, parseEthtoolDriver},
 		{"ethtool --show-fec", []string{fabric.FactNICFEC}, ethtoolRuns("--show-fec"), knowsEthtoolFEC, parseEthtoolFEC},
-		{"nvidia-smi", gpuPaths(), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
-		{"rocm-smi", gpuPaths(), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
+		{"nvidia-smi", append(gpuPaths(f, "nvidia"), fabric.FactGPUHealth), nvidiaSMIRuns, knowsNvidiaSMI, parseNvidiaSMI},
+		{"rocm-smi", gpuPaths(f, "amd"), rocmSMIRuns, knowsRocmSMI, parseRocmSMI},
+		{"amd-smi", nil, nil, knowsAMDSMI, parseAMDSMI},
+		{"gpud", nil, nil, knowsGpud, parseGpud},
+		{"systemctl show", []string{fabric.FactFabricManager}, fabricManagerRuns, knowsUnitShow, parseUnitShow},
+		{"nv-fabricmanager", []string{fabric.FactFabricManagerVersion}, fabricManagerVersionRuns, knowsFabricManager, parseFabricManager},
+		{nvrmTool, nil, nil, knowsNVRM, parseNVRM},
 		{"kallsyms", []string{fabric.FactKernelPeerMemory, fabric.FactKernelDMABuf}, nil, knowsSymbols, parseSymbols},
 		{"ibstatus", nil, nil, knowsIbstatus, parseIbstatus},
 		{"show_gids", nil, nil, knowsShowGIDs, parseShowGIDs},
@@ -69,12 +78,22 @@ func tools(f *fabric.Facts) []tool {
 		{"dkms status", []string{fabric.FactModuleDKMS}, dkmsRuns, knowsDKMS, func(text, _ string) (fabric.Facts, error) {
 			return parseDKMS(text, f.Kernel.Release)
 		}},
+		{"providers", []string{fabric.FactProviders}, providersRuns, knowsProviders, parseProviders},
+		{packagesTool, []string{fabric.FactPackages}, packagesRuns, knowsPackages, parsePackages},
 		{"dmesg", []string{fabric.FactKernelLog}, dmesgRuns, knowsDmesg, parseDmesg},
+		{nvlinkTool, []string{fabric.FactGPUNVLink}, nvlinkRuns, knowsNVLink, parseNVLink},
+		{nftTablesTool, nil, nftTablesRuns, knowsNftTables, parseNftTables},
+		{nftTool, []string{fabric.FactFirewall}, nftRuns, knowsNft, parseNft},
+		{iptablesTool, []string{fabric.FactFirewall}, iptablesRuns, knowsIptables, parseIptables},
+		{ufwTool, nil, nil, knowsUFW, parseUFW},
 	}
 }
 
-// gpuPaths are what the tools of GPU vendors give.
-func gpuPaths() []string {
+// gpuPaths are what the tools of GPU vendors give and the driver's own files left open.
+func gpuPaths(f *fabric.Facts, vendor string) []string {
+	if len(f.GPUs) > 0 && !gpuOpen(f, vendor) {
+		return nil
+	}
 	return []string{fabric.FactGPUName, fabric.FactGPUUUID, fabric.FactGPUDriverVersion, fabric.FactGPUVBIOS}
 }
 
@@ -98,6 +117,12 @@ func readTool(ctx context.Context, h host.Host, m *merger, t tool, runs []toolRu
 	for _, r := range runs {
 		text, err := runTool(ctx, h, r.argv)
 		exit, ended := errors.AsType[*host.ExitError](err)
+		if ended && t.name == packagesTool && noSuchPackage(exit) {
+			if len(text) == 0 {
+				continue // a whole answer: none of them is installed
+			}
+			ended, err = false, nil
+		}
 		if err != nil && !ended {
 			m.missTool(t, "", err)
 			return

@@ -41,7 +41,7 @@ func fuzzTool(f *testing.F, name string) {
 		}
 		parts, err := one.parse(text, device)
 		if err != nil {
-			if parts.PCI != nil || parts.NICs != nil || parts.HCAs != nil || parts.GPUs != nil || parts.Routes != nil || parts.Rules != nil || parts.KernelLog != nil {
+			if parts.PCI != nil || parts.NICs != nil || parts.HCAs != nil || parts.GPUs != nil || parts.Routes != nil || parts.Rules != nil || parts.KernelLog != nil || parts.Firewall != nil {
 				t.Errorf("refused (%v), and told: %+v", err, parts)
 			}
 			return
@@ -111,8 +111,31 @@ func FuzzIPAddress(f *testing.F)     { fuzzTool(f, "ip address") }
 func FuzzIPRule(f *testing.F)        { fuzzTool(f, "ip rule") }
 func FuzzIPRoute(f *testing.F)       { fuzzTool(f, "ip route") }
 func FuzzNvidiaSMI(f *testing.F)     { fuzzTool(f, "nvidia-smi") }
+func FuzzNVLink(f *testing.F)        { fuzzTool(f, "nvidia-smi nvlink") }
+func FuzzGpud(f *testing.F)          { fuzzTool(f, "gpud") }
+func FuzzUnitShow(f *testing.F)      { fuzzTool(f, "systemctl show") }
+func FuzzFabricManager(f *testing.F) { fuzzTool(f, "nv-fabricmanager") }
+func FuzzNVRM(f *testing.F)          { fuzzTool(f, nvrmTool) }
+func FuzzAMDSMI(f *testing.F)        { fuzzTool(f, "amd-smi") }
 func FuzzRocmSMI(f *testing.F)       { fuzzTool(f, "rocm-smi") }
 func FuzzSymbols(f *testing.F)       { fuzzTool(f, "kallsyms") }
 func FuzzModinfo(f *testing.F)       { fuzzTool(f, "modinfo") }
 func FuzzDKMS(f *testing.F)          { fuzzTool(f, "dkms status") }
+func FuzzProviders(f *testing.F)     { fuzzTool(f, "providers") }
+func FuzzPackages(f *testing.F)      { fuzzTool(f, "packages") }
 func FuzzDmesg(f *testing.F)         { fuzzTool(f, "dmesg") }
+
+func FuzzNiccli(f *testing.F)       { fuzzTool(f, "niccli") }
+func FuzzMlnxQoS(f *testing.F)      { fuzzTool(f, "mlnx_qos") }
+func FuzzMlxconfig(f *testing.F)    { fuzzTool(f, "mlxconfig") }
+func FuzzNicctl(f *testing.F)       { fuzzTool(f, "nicctl") }
+func FuzzMlx5Files(f *testing.F)    { fuzzTool(f, "mlx5 files") }
+func FuzzCMARoCEToS(f *testing.F)   { fuzzTool(f, "cma_roce_tos") }
+func FuzzDCB(f *testing.F)          { fuzzTool(f, "dcb") }
+func FuzzEthtoolPause(f *testing.F) { fuzzTool(f, "ethtool -a") }
+func FuzzLLDPTool(f *testing.F)     { fuzzTool(f, "lldptool") }
+func FuzzBnxtReConf(f *testing.F)   { fuzzTool(f, "/etc/bnxt_re/bnxt_re.conf") }
+func FuzzNft(f *testing.F)          { fuzzTool(f, "nft") }
+func FuzzNftTables(f *testing.F)    { fuzzTool(f, "nft list tables") }
+func FuzzIptables(f *testing.F)     { fuzzTool(f, "iptables") }
+func FuzzUFW(f *testing.F)          { fuzzTool(f, "ufw") }

@@ -190,6 +190,7 @@ func TestToolsRun(t *testing.T) {
 		`nics.firmware: exec: "ethtool": executable file not found in $PATH`,
 		`nics.driver_version: exec: "ethtool": executable file not found in $PATH`,
 		`nics.fec eth1: command "ethtool --show-fec eth1": exit status 95: Operation not supported`,
+		`firewall: exec: "nft": executable file not found in $PATH`,
 	}
 	if diff := cmp.Diff(want, missingText(f)); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)

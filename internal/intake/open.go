@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/files"
+	"railwright.dev/railwright/internal/host"
 )
 
 // Bounds of one call, so that no folder and no archive fills the memory or takes all day. Text that is named itself has
@@ -33,7 +34,8 @@ type file struct {
 	root   int    // which of the named paths it belongs to
 	inside bool   // it is no path that was named itself
 	body   io.Reader
-	err    error // why there is no body
+	err    error  // why there is no body
+	own    string // what it is, where it is a file of a support bundle that is not read
 }
 
 // opener walks through the named paths and visits each text in them.
@@ -214,6 +216,9 @@ func (o *opener) content(f file, depth int) {
 	}
 	unpack := packing(head, f.name)
 	switch {
+	case f.inside && ownFile(head) != "":
+		f.own = ownFile(head)
+		o.visit(f)
 	case unpack == nil:
 		f.body = in
 		o.visit(f)
@@ -223,6 +228,19 @@ func (o *opener) content(f file, depth int) {
 		f.body = in
 		unpack(o, f, whole, depth+1)
 	}
+}
+
+// ownFile names a file of a support bundle that speaks of outputs which lie beside it, or
+// is a list in which no program says anything, by its first bytes: to read the former would count each output twice, and in
+// the latter words of faults are names. Empty: it is neither.
+func ownFile(head []byte) string {
+	switch {
+	case host.IsRecording(head):
+		return "recording (for --snapshot)"
+	case bytes.HasPrefix(head, []byte("railwright bundle")), bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head, []byte(`"kind": "BundleIndex"`)):
+		return "index or list of a bundle"
+	}
+	return ""
 }
 
 // packing returns how to unpack a content; nil: it is not packed.

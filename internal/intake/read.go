@@ -111,6 +111,11 @@ func (r *reader) file(f file) {
 		r.content.Sources = append(r.content.Sources, fabric.Source{File: f.name, Error: f.err.Error()})
 		return
 	}
+	if f.own != "" {
+		at.holds = true
+		r.content.Sources = append(r.content.Sources, fabric.Source{File: f.name, Holds: []string{f.own}})
+		return
+	}
 	r.doing(f.name)
 	r.outputs.File(f.name, f.host)
 	found := results.Scan(f.name, f.body, func(l results.Line, taken bool) (claimed, searched bool) {

@@ -194,7 +194,17 @@ func (r *perftest) address(l line, text string) bool {
 	if text == zeroGID && r.cur.run.LinkType != "IB" && len(r.cur.run.Errors) == 0 {
 		r.cur.run.Errors = append(r.cur.run.Errors, fabric.LogLine{Line: l.number, Text: keep(text), Level: fabric.LineWarning})
 	}
+	if ipv4GID(text) && r.cur.run.IPv4GIDs < 2 {
+		r.cur.run.IPv4GIDs++
+	}
 	return true
+}
+
+// ipv4GID reports whether a line is a GID with an IPv4 address in it (RFC 4291, 2.5.5.2), which perftest prints byte by
+// byte in decimal.
+func ipv4GID(text string) bool {
+	address, ok := strings.CutPrefix(text, "GID: 00:00:00:00:00:00:00:00:00:00:255:255:")
+	return ok && strings.Count(address, ":") == 3
 }
 
 // error keeps an error message of perftest: one whose beginning is known here, or any of the catalogue within a run.

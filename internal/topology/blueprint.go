@@ -227,7 +227,7 @@ func (b *blueprint) takeLayout(m catalog.MachineModel) {
 		b.gap("NUMA nodes: unspecified, assumed %d", b.numa)
 	}
 	if m.GPUsPerSwitch.Value > 0 {
-		b.perSwitch, b.uplink = int(m.GPUsPerSwitch.Value), m.SwitchUplink
+		b.perSwitch, b.uplink = int(m.GPUsPerSwitch.Value/max(m.VirtualSwitch.Value, 1)), m.SwitchUplink
 		return
 	}
 	if IsCoherent(b.gpu, b.cpu.Arch) {
