@@ -61,10 +61,21 @@ func judgeACSHypervisor(in NodeInput) []Verdict {
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
 			Why:  fmt.Sprintf("Bridge %s has ACS control %04x, its hypervisor needs %04x: GPU and NIC of a VM cannot talk directly.", name, d.ACS.Control, d.ACS.Capability&acsOfHypervisor),
 			Cost: "same as ACS redirect on bare metal: such nodes measured 0.45 to 0.6 of their bound",
-			Fix: onNode("esxcli system settings kernel set -s enableACSDTP2P -v true && esxcli system settings kernel set -s disableACSCheck -v false "+
-				"&& esxcli system settings kernel set -s atsSupport -v true && reboot", in.Facts.Node),
+			Fix:  in.setACS(d),
 		}
 	})
+}
+
+// setACS sets the bits on a bridge: ESX sets them itself at boot, by its kernel settings; under KVM nothing does but the
+// kernel's default and setpci, until the next boot.
+func (in NodeInput) setACS(d *fabric.PCIDevice) string {
+	if os := in.Facts.Kernel.OS; os != nil && strings.HasPrefix(*os, "VMware ESX") {
+		return onNode("esxcli system settings kernel set -s enableACSDTP2P -v true && esxcli system settings kernel set -s disableACSCheck -v false "+
+			"&& esxcli system settings kernel set -s atsSupport -v true && reboot", in.Facts.Node)
+	}
+	bits := fmt.Sprintf("%04x", d.ACS.Capability&acsOfHypervisor)
+	return onNode("setpci -s "+fabric.ShellWord(d.Address)+" ECAP_ACS+6.w="+bits+":"+bits, in.Facts.Node) +
+		", after every boot; take pci=disable_acs_redir and pcie_acs_override off the kernel command line, and disable what clears ACS at boot"
 }
 
 // eachBridge judges every bridge above a GPU or fabric NIC once.
@@ -120,23 +131,5 @@ func acsText(a fabric.ACS) string {
 	if !a.Present {
 		return "no ACS capability"
 	}
-	flags := []struct {
-		bit  uint16
-		name string
-	}{
-		{fabric.ACSSourceValidation, "SrcValid"},
-		{fabric.ACSRequestRedirect, "ReqRedir"},
-		{fabric.ACSCompletionRedirect, "CmpltRedir"},
-		{fabric.ACSUpstreamForwarding, "UpstreamFwd"},
-		{fabric.ACSDirectTranslated, "DirectTrans"},
-	}
-	words := make([]string, 0, len(flags))
-	for _, f := range flags {
-		sign := "-"
-		if a.Control&f.bit != 0 {
-			sign = "+"
-		}
-		words = append(words, f.name+sign)
-	}
-	return strings.Join(words, " ")
+	return a.Flags()
 }

@@ -27,8 +27,10 @@ func testPlan(hosts int) *fabric.Plan {
 		Meta: fabric.NewMeta("Plan"), Name: "test", Platform: "baremetal", Transport: fabric.RoCE, MTU: mtuOfTest,
 		Addressing: fabric.Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/10")},
 		Machines: []fabric.NominalMachine{{
-			ID: "tested", GPU: "mi300x", GPUs: railsOfTest, NIC: "thor2", NICs: railsOfTest, NICGbps: 400, PCIeGeneration: 5, PCIeLanes: 16, Source: "catalog",
+			ID: "tested", GPU: "mi300x", GPUs: railsOfTest, NIC: "thor2", NICs: railsOfTest, NICGbps: 400, PCIeGeneration: 5, PCIeLanes: 16, HostMemoryGB: 2000,
+			NICFirmware: []fabric.FirmwareFloor{{Least: "231.2.63.0", For: "test", Source: "test"}, {Least: "237.1.137.0", For: "test", Source: "test"}}, NICFirmwareBad: []fabric.FirmwareTrain{{Train: "230", Says: "known not to work", Source: "test"}}, PCIeSwitches: railsOfTest, Source: "catalog",
 		}},
+		Traffic: testTraffic(),
 	}
 	address := p.Addressing.Pool.Addr()
 	for h := range hosts {
@@ -56,6 +58,38 @@ func testPlan(hosts int) *fabric.Plan {
 
 func ref[T any](v T) *T { return &v }
 
+// testTraffic is lossless RoCE with marked packets and half of the bandwidth.
+func testTraffic() *fabric.Traffic {
+	return &fabric.Traffic{
+		Classes: []fabric.TrafficClass{
+			{Name: "cnp", DSCP: 48, Priority: 7}, {Name: "roce", DSCP: 26, Priority: 3, Lossless: true, ECN: &fabric.ECN{MinBytes: 1 << 20, MaxBytes: 2 << 20, Percent: 5}},
+		},
+		Share: 50,
+	}
+}
+
+// testQoS is what a NIC has that is set up for that.
+func testQoS() *fabric.QoS {
+	strict := fabric.Scheduler{Algorithm: "strict"}
+	ets := fabric.Scheduler{Algorithm: "ets", Percent: ref(50)}
+	return &fabric.QoS{
+		Trust: "dscp", DSCP: map[int]int{26: 3, 48: 7}, PFC: &[]int{3}, Queues: []int{0, 0, 0, 1, 0, 0, 0, 2}, Schedulers: []fabric.Scheduler{ets, ets, strict},
+		RoCE: &fabric.Marking{DSCP: ref(26), Priority: ref(3)}, CNP: &fabric.Marking{DSCP: ref(48), Priority: ref(7)}, ECN: &[]int{0, 1, 2, 3, 4, 5, 6, 7},
+		Pause: ref(false), Sources: []string{"niccli"},
+	}
+}
+
+func testOptions() map[string]string {
+	return map[string]string{
+		"support_rdma": "True", "performance_profile": "RoCE", "pcie_relaxed_ordering": "Enabled", "dcbx_mode": "Disabled", "lldp_nearest_bridge": "Disabled", "lldp_nearest_non_tpmr_bridge": "Disabled",
+	}
+}
+
+// testNICFile is the file of the driver for that.
+func testNICFile() map[string]string {
+	return map[string]string{"ENABLE_FC": "1", "FC_MODE": "3", "ROCE_PRI": "3", "ROCE_DSCP": "26", "CNP_PRI": "7", "CNP_DSCP": "48", "ROCE_BW": "50", "UTILITY": "4"}
+}
+
 // labFacts are those of a host of the lab on which everything is as planned.
 func labFacts(p *fabric.Plan, h int) *fabric.Facts {
 	f := &fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: p.Nodes[h].Name, Platform: "lab", Source: "live"}
@@ -79,6 +113,9 @@ func labFacts(p *fabric.Plan, h int) *fabric.Facts {
 	return f
 }
 
+// providerAt is where Broadcom's package puts its library.
+const providerAt = "/usr/local/lib/x86_64-linux-gnu/libbnxt_re-rdmav34.so"
+
 // metalFacts are those of a bare-metal host: each NIC is an RDMA device, and behind each root port a PCIe switch
 // has a GPU and the NIC of its rail below it.
 //
@@ -93,20 +130,27 @@ func metalFacts(p *fabric.Plan, h int) *fabric.Facts {
 	f.Machine = fabric.Machine{
 		Vendor: ref("Dell Inc."), Product: ref("PowerEdge XE9680"), Hypervisor: ref(false), IOMMUMode: ref("passthrough"),
 		NUMANodes: ref(2), BIOS: ref("2.5.4"), MemoryKiB: ref(2113548288), SwapKiB: ref(0), CPUModel: ref("a processor"),
-		CPUsOnline: ref(192), CPUsPresent: ref(192), Governor: ref("performance"), NetworkManager: ref("networkd"), RDMACharDevs: ref(8), MemlockLimit: ref("unlimited"),
+		CPUsOnline: ref(192), CPUsPresent: ref(192), SMT: ref("on"), Governor: ref("performance"), NetworkManager: ref("networkd"), RDMACharDevs: ref(8), MemlockLimit: ref("unlimited"),
+		ACSUnit: &fabric.ACSUnit{Installed: true, State: fabric.ACSCleared, Bridges: 32},
 	}
 	f.Sysctls = map[string]string{"kernel.numa_balancing": "0", "net.ipv4.neigh.default.gc_thresh3": "1024"}
 	f.Modules = []fabric.Module{
-		{Name: "amdgpu", Version: "6.10.5", OnDisk: "6.10.5", DKMS: "installed"}, {Name: "bnxt_en", Version: "1.10.3", OnDisk: "1.10.3"},
-		{Name: "bnxt_re", Version: "235.1", OnDisk: "235.1", DKMS: "installed"}, {Name: "ib_core"},
+		{Name: "amdgpu", Version: "6.10.5", OnDisk: "6.10.5", DKMS: "installed"}, {Name: "bnxt_en", Version: "1.10.3.235.2.86.0", OnDisk: "1.10.3.235.2.86.0"},
+		{Name: "bnxt_re", Version: "235.2.86.0", OnDisk: "235.2.86.0", DKMS: "installed"}, {Name: "ib_core"},
 	}
+	f.Providers = []fabric.Provider{{Driver: "bnxt_re", Path: providerAt, Bytes: 260416}}
+	f.Packages = map[string]string{"bnxt-en-dkms": "1.10.3.235.2.86.0", "bnxt-re-dkms": "235.2.86.0", "bnxt-rocelib": "235.2.86.0", "rdma-core": "50.0-2ubuntu0.2"}
 	f.KernelLog = &fabric.KernelLog{Lines: []string{
 		"bnxt_en 0000:13:00.0: 504.112 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x16 link)", "amdgpu: virtual CRAT table created for CPU",
 	}}
+	f.NICFile = testNICFile()
+	f.Firewall = &fabric.Firewall{Read: []string{"nft"}, Legacy: ref(false), Chains: []fabric.Filter{{Tool: "nft", Name: "inet filter input", Hook: "input", Policy: "accept"}}}
 	for n := range railsOfTest {
 		nic, gpu := railPCI(f, n)
 		addRail(f, h, n, nic)
-		f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "amd", Driver: "amdgpu", Name: "MI300X", DriverVersion: "6.10.5", VBIOS: "113-M3000100"})
+		f.GPUs = append(f.GPUs, fabric.GPU{PCI: gpu, Vendor: "amd", Driver: "amdgpu", Name: "MI300X", DriverVersion: "6.10.5", VBIOS: "113-M3000100", Health: &fabric.GPUHealth{
+			ECC: "Enabled", Uncorrected: ref(uint64(0)), Corrected: ref(uint64(0)), PagesRetired: ref(uint64(0)), RetirePending: ref(false), RemapFailed: ref(false),
+		}})
 	}
 	return f
 }
@@ -115,7 +159,8 @@ func metalFacts(p *fabric.Plan, h int) *fabric.Facts {
 func addRail(f *fabric.Facts, h, n int, pci string) {
 	nic := &f.NICs[n+1]
 	nic.PCI, nic.Kind, nic.Driver, nic.Firmware = pci, "", "bnxt_en", "231.2.63.0"
-	nic.SpeedMbps, nic.FEC = ref(400_000), "RS"
+	nic.SpeedMbps, nic.FEC, nic.Owner = ref(400_000), "RS", ref("networkd")
+	nic.QoS, nic.Options = testQoS(), testOptions()
 	guid := fmt.Sprintf("0200:00ff:fe%02x:%02x%02x", h>>8&0xff, h&0xff, n+1)
 	a := nic.Addresses[0].Addr().As4()
 	f.HCAs = append(f.HCAs, fabric.HCA{

@@ -1,6 +1,10 @@
 package check
 
-import "railwright.dev/railwright/internal/fabric"
+import (
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
 
 const (
 	isPass, isFail, isUnknown, isNA = fabric.Pass, fabric.Fail, fabric.Unknown, fabric.NotApplicable
@@ -13,6 +17,30 @@ const (
 func driverCases() []oneCase {
 	noBnxt := both(func(w *world) { w.host1().HCAs = nil }, dropModule("bnxt_re"))
 	abi := "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1) for device /sys/class/infiniband/bnxt_re0"
+	const inboxAt = "/usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so"
+	inbox := func(size int) func(*world) {
+		return func(w *world) {
+			w.host1().Providers = append(w.host1().Providers, fabric.Provider{Driver: "bnxt_re", Path: inboxAt, Bytes: size})
+		}
+	}
+	version := func(v string) func(*fabric.Module) {
+		return func(m *fabric.Module) { m.Version, m.OnDisk = v, v }
+	}
+	everywhere := func(module, v string) func(*world) {
+		return func(w *world) {
+			for _, f := range w.nodes {
+				i := slices.IndexFunc(f.Modules, func(m fabric.Module) bool { return m.Name == module })
+				version(v)(&f.Modules[i])
+			}
+		}
+	}
+	ofed := func(w *world) { w.host1().Packages["mlnx-ofed-kernel-dkms"] = "24.10" }
+	givenAway := func(w *world) {
+		vmHosts(w)
+		for i := range w.host1().GPUs {
+			w.host1().GPUs[i].Driver = "vfio-pci"
+		}
+	}
 	return []oneCase{
 		{"rdma-modules", "devices are there", "host1", isPass, "", asPlanned},
 		{"rdma-modules", "built in", "host1", isPass, "", noModules},
@@ -56,7 +84,7 @@ func driverCases() []oneCase {
 		{"provider-abi", "lab", "host1", isNA, "no hardware of its own", inLab},
 
 		{"module-on-disk", "the same", "host1", isPass, "", asPlanned},
-		{"module-on-disk", "another one installed", "host1", isFail, "bnxt_re 235.1 is loaded, 236.0 is installed", onModule("bnxt_re", func(m *fabric.Module) { m.OnDisk = "236.0" })},
+		{"module-on-disk", "another one installed", "host1", isFail, "bnxt_re 235.2.86.0 is loaded, 236.0 is installed", onModule("bnxt_re", func(m *fabric.Module) { m.OnDisk = "236.0" })},
 		{"module-on-disk", "built for another kernel", "host1", isFail, `bnxt_re is "built" in DKMS`, onModule("bnxt_re", func(m *fabric.Module) { m.DKMS = "built" })},
 		{"module-on-disk", "modinfo not there", "host1", isUnknown, "permission denied", func(w *world) {
 			for i := range w.host1().Modules {
@@ -66,9 +94,34 @@ func driverCases() []oneCase {
 		}},
 		{"module-on-disk", "no RDMA", "host1", isNA, "has no RDMA device", bare},
 
+		{"driver-release", "one release", "host1", isPass, "", asPlanned},
+		{"driver-release", "RDMA half of another one", "host1", isFail, "bnxt_en 1.10.3.235.2.86.0, bnxt_re 231.0.162.0", everywhere("bnxt_re", "231.0.162.0")},
+		{"driver-release", "RDMA half of the kernel", "host1", isFail, "bnxt_re of the kernel", everywhere("bnxt_re", "")},
+		{"driver-release", "both of the kernel", "host1", isPass, "", both(onModule("bnxt_re", version("")), onModule("bnxt_en", version("")))},
+		{"driver-release", "as dashes", "host1", isPass, "", onModule("bnxt_en", version("1.10.3-235.2.86.0"))},
+		{"driver-release", "library of another one", "host1", isFail, "its library bnxt-rocelib 234.0.154.0-1", func(w *world) { w.host1().Packages["bnxt-rocelib"] = "234.0.154.0-1" }},
+		{"driver-release", "packages not read", "host1", isPass, "", func(w *world) { w.host1().Packages = nil }},
+		{"driver-release", "version not read", "host1", isUnknown, "permission denied", both(onModule("bnxt_re", version("")), gone("modules.version bnxt_re"))},
+		{"driver-release", "modules not read", "host1", isUnknown, "permission denied", noModules},
+		{"driver-release", "another driver", "host1", isPass, "", both(dropModule("bnxt_en"), dropModule("bnxt_re"))},
+		{"driver-release", "no RDMA", "host1", isNA, "has no RDMA device", bare},
+
+		{"provider-shadow", "the vendor's alone", "host1", isPass, "", asPlanned},
+		{"provider-shadow", "the distribution's before it", "host1", isFail, "verbs open bnxt_re devices by the distribution's " + inboxAt, inbox(87104)},
+		{"provider-shadow", "copied there too", "host1", isPass, "", inbox(260416)},
+		{"provider-shadow", "sizes not read", "host1", isUnknown, "whether they are the same is unknown", inbox(0)},
+		{"provider-shadow", "the distribution's alone", "host1", isPass, "", func(w *world) { w.host1().Providers[0].Path = inboxAt }},
+		{"provider-shadow", "of other drivers only", "host1", isUnknown, "no provider library of bnxt_re was found", func(w *world) { w.host1().Providers[0].Driver = "mlx5" }},
+		{"provider-shadow", "a list that was cut", "host1", isUnknown, "is not whole: permission denied", gone("providers")},
+		{"provider-shadow", "not listed", "host1", isUnknown, "permission denied", both(func(w *world) { w.host1().Providers = nil }, gone("providers"))},
+		{"provider-shadow", "no RDMA", "host1", isNA, "has no RDMA device", bare},
+
 		{"driver-conflict", "none", "host1", isPass, "", asPlanned},
 		{"driver-conflict", "two stacks", "host1", isFail, "could not load bnxt_re", logged(
 			"bnxt_re: disagrees about version of symbol ib_umem_release", "bnxt_re: Unknown symbol ib_umem_release (err -22)")},
+		{"driver-conflict", "NVIDIA's stack, and the driver does not load", "host1", isFail, "has NVIDIA's RDMA stack installed (mlnx-ofed-kernel-dkms 24.10)", both(noBnxt, noPlan, ofed, func(w *world) { w.nodes = w.nodes[:1] })},
+		{"driver-conflict", "NVIDIA's stack, and the driver built for it", "host1", isPass, "", ofed},
+		{"driver-conflict", "the driver does not load, packages not read", "host1", isUnknown, "bnxt_re is not loaded beside bnxt_en on host1", both(noBnxt, noPlan, func(w *world) { w.host1().Packages = nil }, gone("packages"))},
 		{"driver-conflict", "log not read", "host1", isUnknown, "permission denied", logUnread},
 		{"driver-conflict", "log cut", "host1", isUnknown, "an earlier line may report more", logCut},
 		{"driver-conflict", "log cut behind it", "host1", isFail, "", both(logCut, logged("bnxt_re: Unknown symbol ib_umem_release (err -22)"))},
@@ -81,6 +134,8 @@ func driverCases() []oneCase {
 		{"gpu-driver", "amdgpu", onGPU3, isPass, "", asPlanned},
 		{"gpu-driver", "none", onGPU3, isFail, "is bound to driver none, not amdgpu", func(w *world) { w.host1().GPUs[2].Driver = "" }},
 		{"gpu-driver", "given to a VM", onGPU3, isFail, "is bound to driver vfio-pci", func(w *world) { w.host1().GPUs[2].Driver = "vfio-pci" }},
+		{"gpu-driver", "all given to VMs, planned to compute", onGPU3, isFail, "is bound to driver vfio-pci", givenAway},
+		{"gpu-driver", "all given to VMs", onGPU3, isPass, "", both(noPlan, givenAway)},
 		{"gpu-driver", "of the other vendor", onGPU3, isFail, "not nvidia", func(w *world) { w.host1().GPUs[2].Vendor = "nvidia" }},
 		{"gpu-driver", "not read", onGPU3, isUnknown, "permission denied", func(w *world) { w.host1().GPUs[2].Driver = ""; w.missing("pci.driver") }},
 		{"gpu-driver", "PCI not read", "host1", isUnknown, "permission denied", func(w *world) { noGPUs(w); w.missing("pci") }},

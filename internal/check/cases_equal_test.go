@@ -1,6 +1,10 @@
 package check
 
-import "railwright.dev/railwright/internal/fabric"
+import (
+	"strconv"
+
+	"railwright.dev/railwright/internal/fabric"
+)
 
 func equalPortCases() []oneCase {
 	rate := func(gbps float64) func(*world) { return onPort(func(p *fabric.Port) { p.RateGbps = ref(gbps) }) }
@@ -11,7 +15,7 @@ func equalPortCases() []oneCase {
 	}
 	return []oneCase{
 		{"firmware-equal", "one", "cluster", isPass, "", asPlanned},
-		{"firmware-equal", "one of sixteen", onPort3, isFail, "has firmware 230.0, 15 of 16 ports of kind BCM57608 have 231.2.63.0", onHCA(func(h *fabric.HCA) { h.Firmware = "230.0" })},
+		{"firmware-equal", "one of sixteen", onPort3, isFail, "has firmware 231.9, 15 of 16 ports of kind BCM57608 have 231.2.63.0", onHCA(func(h *fabric.HCA) { h.Firmware = "231.9" })},
 		{"firmware-equal", "of another board", "cluster", isPass, "", onHCA(func(h *fabric.HCA) { h.Firmware, h.BoardID = "28.39.1002", "MT_0000000838" })},
 		{"firmware-equal", "a tie", "cluster", isFail, "8 have 231.2.63.0, 8 have 232.0; none is the most common", halves},
 		{"firmware-equal", "from ethtool", "cluster", isPass, "", onHCA(func(h *fabric.HCA) { h.Firmware = "" })},
@@ -68,7 +72,17 @@ func equalNodeCases() []oneCase {
 	other := onMachine(func(m *fabric.Machine) { m.Product = ref("another") })
 	fewer := func(w *world) { w.host1().GPUs = w.host1().GPUs[:7] }
 	hcas := func(w *world) { noPlan(w); w.host1().HCAs = w.host1().HCAs[:7] }
+	renamed := func(w *world) {
+		for i := range w.host1().HCAs {
+			w.host1().HCAs[i].Name = "rocep" + strconv.Itoa(10*i+13) + "s0"
+		}
+	}
 	return []oneCase{
+		{"hca-names-equal", "the kernel's", "cluster", isPass, "", asPlanned},
+		{"hca-names-equal", "one of three by place", "host1", isFail, "host1 has RDMA device names by PCI place, 2 of 3 nodes have by the kernel", both(third, renamed)},
+		{"hca-names-equal", "a tie", "cluster", isFail, "1 have by PCI place, 1 have by the kernel", renamed},
+		{"hca-names-equal", "not read", "host1", isUnknown, "permission denied", both(gone("hcas"), func(w *world) { w.host1().HCAs = nil })},
+		{"hca-names-equal", "one node", "cluster", isNA, "one node alone", alone},
 		{"kernel-equal", "one", "cluster", isPass, "", asPlanned},
 		{"kernel-equal", "one of three", "host1", isFail, "has kernel 6.5.0-1-generic, 2 of 3 nodes have 6.8.0-60-generic", both(third, kernel)},
 		{"kernel-equal", "a tie", "cluster", isFail, "1 have 6.5.0-1-generic, 1 have 6.8.0-60-generic", kernel},
@@ -78,7 +92,7 @@ func equalNodeCases() []oneCase {
 		{"kernel-equal", "one of two came in", "cluster", isUnknown, "nothing to compare", func(w *world) { w.nodes = w.nodes[:1] }},
 
 		{"driver-equal", "one", "cluster", isPass, "", asPlanned},
-		{"driver-equal", "one of three", "host1", isFail, "has driver version 234.0, 2 of 3 nodes of kind bnxt_re have 235.1", both(third, onModule("bnxt_re", func(m *fabric.Module) { m.Version, m.OnDisk = "234.0", "234.0" }))},
+		{"driver-equal", "one of three", "host1", isFail, "has driver version 24.04, 2 of 3 nodes of kind irdma have 24.10", both(third, loaded("irdma", "24.10"), onModule("irdma", func(m *fabric.Module) { m.Version, m.OnDisk = "24.04", "24.04" }))},
 		{"driver-equal", "from ethtool", "host1", isFail, "of kind mlx5_core have 24.10", func(w *world) {
 			third(w)
 			for i, f := range w.nodes {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // The PCI functions of host1's third rail.
@@ -166,8 +167,8 @@ func TestPCIeRate(t *testing.T) {
 		want  float64 // GB/s, from the specification's tables
 	}{{2.5, 1, 0.25}, {5, 8, 4}, {8, 16, 15.754}, {16, 16, 31.508}, {32, 16, 63.015}, {32, 4, 15.754}, {64, 16, 118}} {
 		t.Run(fmt.Sprintf("%g GT/s x%d", c.speed, c.width), func(t *testing.T) {
-			if got := pcieGBs(c.speed, c.width); got < c.want-0.001 || got > c.want+0.001 {
-				t.Errorf("pcieGBs(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.want)
+			if got := topology.RawRate(c.speed, c.width); got < c.want-0.001 || got > c.want+0.001 {
+				t.Errorf("RawRate(%g, %d) = %.3f, want %.3f", c.speed, c.width, got, c.want)
 			}
 		})
 	}

@@ -58,38 +58,30 @@ func translationCases() []oneCase {
 	const nic, bridge = "host1:" + rail3NIC, "host1:" + rail3Down
 	mode := func(m string) func(*world) { return onMachine(func(x *fabric.Machine) { x.IOMMUMode = ref(m) }) }
 	enabled := onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS.Enabled = true })
-	vSphereATS := func(w *world) { // hosts whose NICs have ATS on
-		onVSphere(w)
-		for _, f := range w.nodes {
-			for i := range f.PCI {
-				f.PCI[i].ATS.Enabled = true
-			}
-		}
-	}
-	hosts := func(w *world) {
-		vSphereATS(w)
-		for _, f := range w.nodes {
-			for i := range f.PCI {
-				if isBridge(&f.PCI[i]) {
-					f.PCI[i].ACS.Control = acsOfHypervisor
-				}
-			}
-		}
-	}
+	esx := both(kvm, func(w *world) { w.host1().Kernel.OS = ref("VMware ESXi 9.0.0") })
 	return []oneCase{
-		{"acs", "host of virtual machines", "host1", isNA, "hosts virtual machines", hosts},
+		{"acs", "host of virtual machines", "host1", isNA, "hosts virtual machines", vmHosts},
+		{"acs", "bare metal of a plan for vSphere", bridge, isPass, "", onVSphere},
+		{"acs", "kvm loaded, nothing given away", bridge, isPass, "", func(w *world) {
+			w.host1().Modules = append(w.host1().Modules, fabric.Module{Name: "kvm"}, fabric.Module{Name: "kvm_amd"})
+		}},
+		{"acs", "a NIC of a program of the host", bridge, isPass, "", onPCI("0000:83:00.0", func(d *fabric.PCIDevice) { d.Driver = "vfio-pci" })},
+		{"acs", "one GPU of eight", "host1", isUnknown, "what host1 is for is unknown: 0000:34:00.0 is bound to vfio-pci, and 7 other GPUs to no such driver", onPCI(rail3GPU, func(d *fabric.PCIDevice) { d.Driver = "vfio-pci" })},
+		{"acs", "drivers of GPUs not read", "host1", isUnknown, "gives devices to virtual machines is unknown: permission denied", gone("pci.driver " + rail3GPU)},
+		{"acs", "machine or guest unknown", "host1", isUnknown, "virtual machine is unknown", onMachine(func(m *fabric.Machine) { m.Hypervisor = nil })},
 
-		{"acs-hypervisor", "as the guide wants it", bridge, isPass, "", hosts},
-		{"acs-hypervisor", "as bare metal wants it", bridge, isFail, "has ACS control 0001, its hypervisor needs 005d", vSphereATS},
-		{"acs-hypervisor", "no direct translated", bridge, isFail, "has ACS control 001d", both(hosts, onPCI(rail3Down, func(d *fabric.PCIDevice) { d.ACS.Control = 0x1d }))},
-		{"acs-hypervisor", "a bridge that has less", bridge, isPass, "", both(hosts, onPCI(rail3Down, func(d *fabric.PCIDevice) { d.ACS.Control, d.ACS.Capability = 0x1d, 0x1d }))},
-		{"acs-hypervisor", "not read", bridge, isUnknown, "permission denied", both(hosts, onPCI(rail3Down, func(d *fabric.PCIDevice) { d.ACS = nil }), gone("pci.acs"))},
-		{"acs-hypervisor", "bare metal", "host1", isNA, "only for hosts of virtual machines", asPlanned},
-		{"acs-hypervisor", "guest", "host1", isNA, "is a virtual machine", both(hosts, inVM)},
+		{"acs-hypervisor", "as the guide wants it", bridge, isPass, "", vmHosts},
+		{"acs-hypervisor", "as bare metal wants it", bridge, isFail, "has ACS control 0001, its hypervisor needs 005d", kvm},
+		{"acs-hypervisor", "ESX", bridge, isFail, "has ACS control 0001, its hypervisor needs 005d", esx},
+		{"acs-hypervisor", "no direct translated", bridge, isFail, "has ACS control 001d", both(vmHosts, onPCI(rail3Down, func(d *fabric.PCIDevice) { d.ACS.Control = 0x1d }))},
+		{"acs-hypervisor", "a bridge that has less", bridge, isPass, "", both(vmHosts, onPCI(rail3Down, func(d *fabric.PCIDevice) { d.ACS.Control, d.ACS.Capability = 0x1d, 0x1d }))},
+		{"acs-hypervisor", "not read", bridge, isUnknown, "permission denied", both(vmHosts, onPCI(rail3Down, func(d *fabric.PCIDevice) { d.ACS = nil }), gone("pci.acs"))},
+		{"acs-hypervisor", "bare metal", "host1", isNA, "gives no device to a virtual machine", asPlanned},
+		{"acs-hypervisor", "guest", "host1", isNA, "is a virtual machine", both(vmHosts, inVM)},
 
 		{"ats", "guest, on", nic, isPass, "", both(inVM, enabled)},
 		{"ats", "guest, off", nic, isFail, "has ATS disabled", inVM},
-		{"ats", "host, off", nic, isFail, "has ATS disabled", both(hosts, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS.Enabled = false }))},
+		{"ats", "host, off", nic, isFail, "has ATS disabled", both(vmHosts, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS.Enabled = false }))},
 		{"ats", "guest that does not show it", nic, isUnknown, "shows no ATS capability", both(inVM, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS = &fabric.ATS{} }))},
 		{"ats", "not read", nic, isUnknown, "permission denied", both(inVM, onPCI(rail3NIC, func(d *fabric.PCIDevice) { d.ATS = nil }), gone("pci.ats"))},
 		{"ats", "bare metal", "host1", isNA, "is not a virtual machine", asPlanned},
@@ -100,6 +92,6 @@ func translationCases() []oneCase {
 		{"iommu-mode", "translated", "host1", isFail, "is translated, not off or passthrough", mode("translated")},
 		{"iommu-mode", "groups differ", "host1", isUnknown, "permission denied", both(onMachine(func(m *fabric.Machine) { m.IOMMUMode = nil }), gone("machine.iommu_mode"))},
 		{"iommu-mode", "guest", "host1", isNA, "the hypervisor owns", inVM},
-		{"iommu-mode", "host of virtual machines", "host1", isNA, "hosts virtual machines", both(hosts, mode("translated"))},
+		{"iommu-mode", "host of virtual machines", "host1", isNA, "hosts virtual machines", both(vmHosts, mode("translated"))},
 	}
 }

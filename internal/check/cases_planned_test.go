@@ -52,7 +52,47 @@ func plannedCases() []oneCase {
 		}
 	}
 	nic := "host1:" + rail3NIC
+	firmware := func(version string) func(*world) {
+		return func(w *world) {
+			for _, f := range w.nodes {
+				for i := range f.HCAs {
+					f.HCAs[i].Firmware = version
+				}
+				for i := range f.NICs {
+					f.NICs[i].Firmware = version
+				}
+			}
+		}
+	}
+	everyMemory := func(kib int) func(*world) {
+		return func(w *world) {
+			for _, f := range w.nodes {
+				f.Machine.MemoryKiB = ref(kib)
+			}
+		}
+	}
+	onNominal := func(change func(*fabric.NominalMachine)) func(*world) {
+		return func(w *world) { change(&w.plan.Machines[0]) }
+	}
 	return []oneCase{
+		{"nic-firmware-floor", "the floor", onPort3, isPass, "", asPlanned},
+		{"nic-firmware-floor", "above it", onPort3, isPass, "", firmware("231.10.0.0/pkg 231.1.0.0")},
+		{"nic-firmware-floor", "below it: what needs it is said", onPort3, isPass, "", firmware("231.1.162.1")},
+		{"nic-firmware-floor", "below that of its train", onPort3, isPass, "", firmware("237.1.99.5")},
+		{"nic-firmware-floor", "an older train", onPort3, isPass, "", firmware("228.9.9.9")},
+		{"nic-firmware-floor", "a train of which nothing is known", onPort3, isPass, "", firmware("233.0.0.1")},
+		{"nic-firmware-floor", "a bad train", onPort3, isFail, "Firmware 230.4.0.1/pkg 230.1 of host1:bnxt_re2/1 is of release train 230, which is known not to work", firmware("230.4.0.1/pkg 230.1")},
+		{"nic-firmware-floor", "no version", onPort3, isUnknown, "is not a version", firmware("N/A")},
+		{"nic-firmware-floor", "cut off", onPort3, isUnknown, "is not a version", firmware("232")},
+		{"nic-firmware-floor", "not read", onPort3, isUnknown, "permission denied", both(firmware(""), gone("hcas.firmware bnxt_re2"))},
+		{"nic-firmware-floor", "the catalog has none", "host1", isNA, "the catalog has no firmware of the NICs", onNominal(func(m *fabric.NominalMachine) { m.NICFirmware, m.NICFirmwareBad = nil, nil })},
+
+		{"memory-planned", "2 TB", "host1", isPass, "", asPlanned},
+		{"memory-planned", "what the firmware keeps", "host1", isPass, "", everyMemory(1_900_000_000)},
+		{"memory-planned", "a quarter missing", "host1", isFail, "has 1536 GB of memory, its planned machine tested should have 2000 GB", everyMemory(1_500_000_000)},
+		{"memory-planned", "not read", "host1", isUnknown, "permission denied", both(onMachine(func(m *fabric.Machine) { m.MemoryKiB = nil }), gone("machine.memory_kib"))},
+		{"memory-planned", "the catalog has none", "host1", isNA, "the catalog has no host memory", onNominal(func(m *fabric.NominalMachine) { m.HostMemoryGB = 0 })},
+
 		{"gpu-device", "one is not in the list", "host1", isUnknown, "0000:84:00.0 is of the class and vendor of its GPUs", both(noPlan, fewerGPUs(1))},
 		{"gpu-planned", "all", "host1", isPass, "", asPlanned},
 		{"gpu-planned", "of the planned model", "host1", isPass, "", figure(func(m *fabric.NominalMachine) { m.GPUPCIIDs = []string{"1002:74a1"} })},

@@ -44,9 +44,9 @@ func eth3(w *world) *fabric.NIC { return nicOf(w.host1(), "eth3") }
 
 func cases() []oneCase {
 	return slices.Concat(nicCases(), addressCases(), routeCases(), shadowCases(), filterCases(), hardwareCases(),
-		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), cardCases(), translationCases(),
+		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), cardCases(), translationCases(), layoutCases(),
 		machineCases(), logCases(), clusterCases(), equalPortCases(), equalNodeCases(),
-		plannedCases(), unreadCases(), interfaceCases())
+		plannedCases(), nicClassCases(), nicStoredCases(), unreadCases(), interfaceCases(), gpuHealthCases(), nvlinkCases(), fabricCases(), arpCases())
 }
 
 func nicCases() []oneCase {

@@ -41,6 +41,15 @@ func onModule(name string, change func(*fabric.Module)) func(*world) {
 	}
 }
 
+// loaded is one more module, on every host.
+func loaded(name, version string) func(*world) {
+	return func(w *world) {
+		for _, f := range w.nodes {
+			f.Modules = append(f.Modules, fabric.Module{Name: name, Version: version, OnDisk: version})
+		}
+	}
+}
+
 func gone(what string) func(*world) { return func(w *world) { w.missing(what) } }
 
 func logged(lines ...string) func(*world) {
@@ -76,6 +85,37 @@ func noGPUs(w *world) {
 	for _, f := range w.nodes {
 		f.GPUs = nil
 		f.PCI = slices.DeleteFunc(f.PCI, func(d fabric.PCIDevice) bool { return d.Class == gpuClass })
+	}
+}
+
+// giveAway binds the GPUs and NICs of a host to VFIO, as one of virtual machines under KVM has them.
+func giveAway(f *fabric.Facts) {
+	for i := range f.PCI {
+		if d := &f.PCI[i]; !isBridge(d) {
+			d.Driver = "vfio-pci"
+		}
+	}
+}
+
+// kvm gives GPUs and NICs away on all hosts, with ATS of the NICs on.
+func kvm(w *world) {
+	for _, f := range w.nodes {
+		giveAway(f)
+		for i := range f.PCI {
+			f.PCI[i].ATS.Enabled = true
+		}
+	}
+}
+
+// vmHosts have ACS as well as virtual machines need it.
+func vmHosts(w *world) {
+	kvm(w)
+	for _, f := range w.nodes {
+		for i := range f.PCI {
+			if isBridge(&f.PCI[i]) {
+				f.PCI[i].ACS.Control = acsOfHypervisor
+			}
+		}
 	}
 }
 

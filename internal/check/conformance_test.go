@@ -108,11 +108,11 @@ func owed(r Rule) []fabric.Status {
 func knownCauses() []fabric.CauseID {
 	return []fabric.CauseID{
 		fabric.CauseACSRedirect, fabric.CauseAddressConflict, fabric.CauseAddressMissing, fabric.CauseARPFlux, fabric.CauseATSDisabled,
-		fabric.CauseCPUAffinity, fabric.CauseDeviceFault, fabric.CauseDriverABI, fabric.CauseDriverConflict, fabric.CauseFirmwareDCBX,
-		fabric.CauseGDRDisabled, fabric.CauseGIDIndex, fabric.CauseGPUDriver, fabric.CauseGPUNICMisaligned, fabric.CauseIOMMUTranslated,
+		fabric.CauseCPUAffinity, fabric.CauseDeviceFault, fabric.CauseDriverABI, fabric.CauseDriverConflict, fabric.CauseFabricManager, fabric.CauseFirewall, fabric.CauseFirmwareDCBX,
+		fabric.CauseGDRDisabled, fabric.CauseGIDIndex, fabric.CauseGPUDriver, fabric.CauseGPUNICMisaligned, fabric.CauseGPUThrottled, fabric.CauseIOMMUTranslated,
 		fabric.CauseLinkDown, fabric.CauseMemlock, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNeighbourOverflow,
 		fabric.CauseNICProfile, fabric.CauseNumaBalancing, fabric.CauseNVLinkDegraded, fabric.CausePCIeDowngraded,
-		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseRDMADriver,
+		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseProcessKilled, fabric.CauseHCASubset, fabric.CauseQoSClassMismatch, fabric.CauseRDMADriver, fabric.CauseRoCELossy,
 		fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSubnetManager, fabric.CauseVersionSkew,
 	}
 }
@@ -128,10 +128,13 @@ func emptyWorlds() map[string]*world {
 	}
 	worlds := map[string]*world{
 		"RoCE on bare metal": empty(false), "InfiniBand on bare metal": empty(false), "guests": empty(true),
-		"hosts of guests": empty(false), "no plan": empty(false),
+		"hosts of guests": empty(false), "no plan": empty(false), "rails on bare metal": empty(false),
 	}
+	worlds["rails on bare metal"].plan.Addressing.Scheme = fabric.Rail24
 	worlds["InfiniBand on bare metal"].plan.Transport = fabric.InfiniBand
-	worlds["hosts of guests"].plan.Platform = "vsphere"
+	for _, f := range worlds["hosts of guests"].nodes {
+		f.Kernel.OS = ref("VMware ESXi")
+	}
 	worlds["no plan"].plan = nil
 	return worlds
 }

@@ -15,16 +15,24 @@ type Digest struct {
 	Node    string
 	NICs    []NICDigest
 	Ports   []PortDigest
-	Repeats int    // further facts of the same node, not checked
-	Nominal bool   // from the catalog: the node itself was not read
-	NoRDMA  bool   // known to have no RDMA device
-	NoGPU   bool   // known to have no GPU
-	Unread  string // why NICs or addresses may be missing here; empty: all were read
+	Repeats int  // further facts of the same node, not checked
+	Nominal bool // from the catalog: the node itself was not read
+	NoRDMA  bool // known to have no RDMA device
+	NoGPU   bool // known to have no GPU
 
-	Lab           bool   // a lab host: no hardware of its own
-	Recorded      string // whose hardware lies under a lab host
-	Virtual       *bool  // a virtual machine; nil: unknown
-	VirtualUnread string // why that is unknown
+	NoNVIDIA   bool   // known to have GPUs of another vendor alone
+	NoNVLink   string // why its GPUs have no NVLink; empty: they have, or that is unknown
+	NoNVSwitch string // why it has no NVSwitch of its own; likewise
+
+	Unread string // why NICs or addresses may be missing here; empty: all were read
+
+	NeighboursUnread string // why the neighbour table may be incomplete; empty: it was read
+
+	Lab      bool            // a lab host: no hardware of its own
+	Recorded string          // whose hardware lies under a lab host
+	Virtual  *bool           // a virtual machine; nil: unknown, and the role with it
+	Role     fabric.HostRole // empty: unknown
+	RoleBy   string          // what shows the role, or why it is unknown
 
 	Machine   string // what must be equal is equal among machines of one kind: vendor and product
 	Kernel    trait
@@ -34,8 +42,9 @@ type Digest struct {
 	GPUDriver trait
 	VBIOS     trait
 	MemoryKiB *int
-	HCAs      *int // RDMA devices; nil: not read
-	GPUs      *int // as HCAs
+	HCANames  trait // by whom RDMA devices are named: kernel, udev
+	HCAs      *int  // RDMA devices; nil: not read
+	GPUs      *int  // as HCAs
 }
 
 // NICDigest is what the cluster rules need of a NIC.
@@ -45,7 +54,14 @@ type NICDigest struct {
 	Fabric    bool // planned, or with an RDMA device
 	OverIB    bool // an interface over InfiniBand: its MTU is not that of the port
 	Addresses []netip.Addr
-	GID       trait // index of its address as RoCE v2 in the GID table
+	GID       trait  // index of its address as RoCE v2 in the GID table
+	Kind      string // driver and speed
+	QoS       trait  // what it does with traffic classes
+
+	Subnets    []netip.Prefix // of its IPv4 addresses
+	MAC        mac
+	ARPGuarded bool       // answers ARP for no address of another NIC
+	Neighbours []resolved // of its neighbour table
 }
 
 // PortDigest is what the cluster rules need of an RDMA port of the fabric.
@@ -90,16 +106,30 @@ func digest(in NodeInput, t texts) Digest {
 		NoRDMA: knownWithoutRDMA(f), NoGPU: knownWithoutGPU(f), MemoryKiB: f.Machine.MemoryKiB,
 		Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
 	}
-	if d.Virtual == nil {
-		d.VirtualUnread = in.why("whether "+f.Node+" is a virtual machine is unknown", fabric.FactMachineHypervisor)
+	d.Role, d.RoleBy = in.role()
+	if d.RoleBy = t.keep(d.RoleBy); d.Role == fabric.HostOfVMs {
+		d.Virtual = new(false)
 	}
 	if _, cut := in.missing(fabric.FactNICs, fabric.FactNICAddresses); cut {
 		d.Unread = in.why("addresses of "+f.Node+" were not all read", fabric.FactNICs, fabric.FactNICAddresses)
+	}
+	in.digestNVLink(&d, t)
+	if _, cut := in.missing(fabric.FactNeighbours); cut {
+		d.NeighboursUnread = in.why("neighbour table of "+f.Node+" was not read", fabric.FactNeighbours)
 	}
 	d.NICs = in.digestNICs(t)
 	d.Ports = in.digestPorts(t)
 	in.digestMachine(&d, t)
 	return d
+}
+
+// role is what the node is for, and what shows it; where it is unknown, why.
+func (in NodeInput) role() (fabric.HostRole, string) {
+	role, seen := in.Facts.HostRole()
+	if role == "" {
+		return "", in.why(seen.Value, seen.Source)
+	}
+	return role, seen.Source + ": " + seen.Value
 }
 
 func (in NodeInput) digestNICs(t texts) []NICDigest {
@@ -108,19 +138,25 @@ func (in NodeInput) digestNICs(t texts) []NICDigest {
 	if !known {
 		names = in.candidates()
 	}
+	table := in.neighboursByNIC()
 	out := make([]NICDigest, 0, len(names))
 	for _, name := range names {
 		nic, ok := in.nic(name)
 		if !ok {
 			continue
 		}
-		n := NICDigest{Name: t.keep(name), MTU: nic.MTU, Fabric: known, OverIB: in.overInfiniBand(nic)}
+		n := NICDigest{Name: t.keep(name), MTU: nic.MTU, Fabric: known, OverIB: in.overInfiniBand(nic),
+			MAC: parseMAC(nic.MAC), ARPGuarded: guarded(nic), Neighbours: table[name]}
 		for _, p := range nic.Addresses {
 			if p.Addr().IsGlobalUnicast() {
 				n.Addresses = append(n.Addresses, p.Addr())
+				if p.Addr().Is4() {
+					n.Subnets = append(n.Subnets, p.Masked())
+				}
 			}
 		}
 		n.GID = in.digestGID(nic, t)
+		n.Kind, n.QoS = in.digestQoS(nic, t)
 		out = append(out, n)
 	}
 	return out
@@ -190,6 +226,7 @@ func parseGUID(text string) uint64 {
 }
 
 func (in NodeInput) digestMachine(d *Digest, t texts) {
+	d.HCANames = t.trait(in.hcaNames())
 	f, m := in.Facts, in.Facts.Machine
 	d.Machine = t.keep(strings.TrimSpace(value(m.Vendor) + " " + value(m.Product)))
 	d.Kernel = t.trait(f.Kernel.Release, in.why("kernel release was not read", fabric.FactKernelRelease, fabric.FactKernel))

@@ -237,7 +237,11 @@ func judgeProviderABI(in NodeInput) []Verdict {
 	const want = "verbs open every port"
 	for _, m := range in.Facts.Missing {
 		if strings.Contains(m.Reason, abiWarning) {
-			return in.asNode(in.abiMismatch(saw(m.Source, m.Reason), want))
+			v := in.abiMismatch(saw(m.Source, m.Reason), want)
+			for _, p := range in.Facts.Providers[:min(len(in.Facts.Providers), mostNamed)] {
+				v.Evidence = append(v.Evidence, saw("find -name lib*-rdmav*.so", p.Path))
+			}
+			return in.asNode(v)
 		}
 	}
 	return in.eachPort("", func(p portAt) Verdict {
@@ -305,17 +309,25 @@ func driverConflict() Rule {
 	return Rule{
 		ID:        "driver-conflict",
 		Title:     "One RDMA stack is installed",
-		Doc:       "searches the kernel log for RDMA modules that were built against a different ib_core than the loaded one: two RDMA stacks on one host, such as MLNX_OFED and a vendor's driver",
+		Doc:       "searches the kernel log for RDMA modules that were built against a different ib_core than the loaded one, and the packages for MLNX_OFED where the RDMA half of another vendor's driver is not loaded: two RDMA stacks on one host",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDriverConflict,
 		Reference: "Broadcom RoCE guide 5.1 no. 7",
-		Facts:     []string{fabric.FactKernelLog},
+		Facts:     []string{fabric.FactKernelLog, fabric.FactModules, fabric.FactPackages},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeDriverConflict,
 	}
 }
 
 func judgeDriverConflict(in NodeInput) []Verdict {
+	out := in.judgeConflictLog()
+	if v, ok := in.judgeStacks(); ok && !slices.ContainsFunc(out, func(v Verdict) bool { return v.Status == fabric.Fail }) {
+		return in.asNode(v)
+	}
+	return out
+}
+
+func (in NodeInput) judgeConflictLog() []Verdict {
 	return in.judgeLog("no module refused over a symbol's version", func(line string) (logHit, bool) {
 		if !strings.Contains(line, "disagrees about version of symbol") && !strings.Contains(line, "Unknown symbol") {
 			return logHit{}, false

@@ -73,13 +73,16 @@ func driverOfGPU(vendor string) string {
 
 func judgeGPUDriver(in NodeInput) []Verdict {
 	return in.eachGPU(func(g *fabric.GPU) Verdict {
-		name, want := in.Facts.Node+":"+g.PCI, driverOfGPU(g.Vendor)
+		name, want := in.gpuName(g), driverOfGPU(g.Vendor)
 		have := orWord(g.Driver, "none")
 		seen := saw("/sys/bus/pci/devices/"+g.PCI+"/driver", have)
 		if have == want {
 			return pass(want, seen)
 		}
-		if _, cut := in.missing(fabric.FactPCIDriver+" "+g.PCI, fabric.FactPCIDriver); cut && g.Driver == "" {
+		if d, ok := in.view.pci[g.PCI]; ok && d.GivenAway() && in.givesAllGPUs() {
+			return pass(want+", or VFIO on a host that gives all its GPUs to virtual machines", seen)
+		}
+		if _, cut := in.missing(fabric.FactPCIDriver+" "+g.PCI, fabric.FactPCIDriver); (cut || in.Facts.Source == captured) && g.Driver == "" {
 			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.pciWhy("driver of GPU "+name+" was not read", fabric.FactPCIDriver, g.PCI)}
 		}
 		return Verdict{
@@ -91,6 +94,12 @@ func judgeGPUDriver(in NodeInput) []Verdict {
 	})
 }
 
+// givesAllGPUs reports whether every GPU is for virtual machines, on a host that is not planned to compute itself.
+func (in NodeInput) givesAllGPUs() bool {
+	role, _ := in.Facts.HostRole()
+	return in.Plan == nil && role == fabric.HostOfVMs
+}
+
 // eachGPU judges every GPU.
 func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 	if len(in.Facts.GPUs) == 0 {
@@ -100,11 +109,48 @@ func (in NodeInput) eachGPU(judge func(*fabric.GPU) Verdict) []Verdict {
 	for i := range in.Facts.GPUs {
 		g := &in.Facts.GPUs[i]
 		v := judge(g)
-		v.Subject = in.gpuSubject(g.PCI)
+		v.Subject = in.gpuSubject(in.gpuPart(g))
 		out = append(out, v)
 	}
 	return out
 }
+
+// eachNVIDIA judges every GPU of NVIDIA. name is the node and the GPU.
+func (in NodeInput) eachNVIDIA(judge func(g *fabric.GPU, name string) Verdict) []Verdict {
+	out := make([]Verdict, 0, len(in.Facts.GPUs))
+	for i := range in.Facts.GPUs {
+		if g := &in.Facts.GPUs[i]; g.Vendor == "nvidia" {
+			v := judge(g, in.gpuName(g))
+			v.Subject = in.gpuSubject(in.gpuPart(g))
+			out = append(out, v)
+		}
+	}
+	if len(out) == 0 {
+		return in.asNode(Verdict{Why: in.why("no GPU of NVIDIA was seen on "+in.Facts.Node, fabric.FactGPUs, fabric.FactPCI)})
+	}
+	return out
+}
+
+// gpuPart names a GPU on its node: by its PCI address; where only outputs of tools are there, by their number of it or its UUID,
+// else by its place in them.
+func (in NodeInput) gpuPart(g *fabric.GPU) string {
+	switch {
+	case g.PCI != "":
+		return g.PCI
+	case g.Index != nil:
+		return "gpu" + strconv.Itoa(*g.Index)
+	case g.UUID != "":
+		return g.UUID
+	}
+	for i := range in.Facts.GPUs {
+		if g == &in.Facts.GPUs[i] {
+			return "gpu-" + strconv.Itoa(i+1) + "-of-the-text"
+		}
+	}
+	return "gpu"
+}
+
+func (in NodeInput) gpuName(g *fabric.GPU) string { return in.Facts.Node + ":" + in.gpuPart(g) }
 
 func (in NodeInput) isGPU(address string) bool {
 	return slices.ContainsFunc(in.Facts.GPUs, func(g fabric.GPU) bool { return g.PCI == address })
@@ -129,6 +175,17 @@ func gpuDirect() Rule {
 	}
 }
 
+// ownerOfPeerMemory says whose it is: where the kernel has it, the vendor's ib_peer_mem is neither needed nor loaded.
+func ownerOfPeerMemory(module string) string {
+	switch module {
+	case "":
+		return "built in"
+	case "ib_peer_mem":
+		return "of the vendor's ib_peer_mem"
+	}
+	return "of the kernel's " + module
+}
+
 func judgeGPUDirect(in NodeInput) []Verdict {
 	const want = "peer memory or dma-buf"
 	if len(in.Facts.GPUs) == 0 {
@@ -146,7 +203,7 @@ func judgeGPUDirect(in NodeInput) []Verdict {
 	case nvidia && client:
 		return in.asNode(pass(want, saw("/proc/modules", "nvidia_peermem")))
 	case !nvidia && k.PeerMemory != nil && *k.PeerMemory:
-		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_register_peer_memory_client")))
+		return in.asNode(pass(want, saw("/proc/kallsyms", "ib_register_peer_memory_client, "+ownerOfPeerMemory(k.PeerMemoryBy))))
 	case k.DMABuf == nil, nvidia && (unlisted || len(in.Facts.Modules) == 0), !nvidia && k.PeerMemory == nil:
 		return in.asNode(Verdict{Why: in.why("unknown whether the kernel of "+in.Facts.Node+" has peer memory or RDMA over dma-buf",
 			fabric.FactKernelDMABuf, fabric.FactKernelPeerMemory, fabric.FactModules)})

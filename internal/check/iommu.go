@@ -2,6 +2,7 @@ package check
 
 import (
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -45,8 +46,24 @@ func judgeIOMMUMode(in NodeInput) []Verdict {
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why:  "The IOMMU of " + in.Facts.Node + " is " + *mode + ", not off or passthrough.",
 		Cost: "each packet between GPU and NIC is translated in the root complex; the loss depends on the processor",
-		Fix:  onNode("add iommu=pt (with amd_iommu=on or intel_iommu=on) to GRUB_CMDLINE_LINUX in /etc/default/grub && update-grub && reboot", in.Facts.Node),
+		Fix:  in.kernelWordsFix(),
 	})
+}
+
+// kernelWordsFix adds the words of this processor's vendor as this distribution does.
+func (in NodeInput) kernelWordsFix() string {
+	vendor := ""
+	if cpu := in.Facts.Machine.CPU; cpu != nil {
+		vendor = map[string]string{"GenuineIntel": "intel", "AuthenticAMD": "amd", "HygonGenuine": "amd"}[cpu.Vendor]
+	}
+	words := strings.Join(fabric.KernelWords(vendor, ""), " ")
+	if os := value(in.Facts.Kernel.OS); strings.HasPrefix(os, "Red Hat") || strings.HasPrefix(os, "Rocky") || strings.HasPrefix(os, "AlmaLinux") || strings.HasPrefix(os, "CentOS") || strings.HasPrefix(os, "Oracle Linux") {
+		return onNode(`grubby --update-kernel=ALL --args="`+words+`" && reboot`, in.Facts.Node)
+	}
+	if in.Plan != nil {
+		return onNode("railwright apply, then update-grub && reboot", in.Facts.Node) + ": adds " + words
+	}
+	return onNode("add "+words+" to GRUB_CMDLINE_LINUX in /etc/default/grub && update-grub && reboot", in.Facts.Node)
 }
 
 // grouped finds a PCI function that is in a group of the IOMMU.

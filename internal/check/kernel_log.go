@@ -84,7 +84,7 @@ func kernelLogPCIe() Rule {
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "kernel source, drivers/pci/pci.c, pcie_print_link_status; Broadcom RoCE guide 2.6 no. 12 and 14; imbue host health checks",
 		Facts:     []string{fabric.FactKernelLog},
-		Scope:     []Condition{withHardware(), onBareMetal()},
+		Scope:     []Condition{withHardware(), onHost()},
 		DependsOn: []string{"pcie-link", "pcie-planned", "pcie-port-rate"},
 		Node:      judgeKernelLogPCIe,
 	}
@@ -134,11 +134,11 @@ func (in NodeInput) lowerEnd(d *fabric.PCIDevice, upper string) string {
 func kernelLogAER() Rule {
 	return Rule{
 		ID:        "kernel-log-aer",
-		Title:     "The kernel reported no uncorrected PCIe error",
-		Doc:       "searches the kernel log for uncorrected PCIe errors (AER) of GPUs, NICs and bridges; corrected errors matter only in large numbers, which counters show",
+		Title:     "The kernel reported no uncorrected PCIe error and no lost PCIe link",
+		Doc:       "searches the kernel log for uncorrected PCIe errors (AER), links that a port cut off after one (DPC), and slots whose link or card went away (pciehp); corrected errors matter only in large numbers, which counters show",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
-		Reference: "kernel documentation, PCI/pcieaer-howto; PCI Express Base Specification 5.0, 6.2; OCI HPC health checks",
+		Reference: "kernel documentation, PCI/pcieaer-howto; kernel source, drivers/pci/pcie/{aer,dpc}.c and hotplug/pciehp_ctrl.c; PCI Express Base Specification 5.0, 6.2; OCI HPC health checks",
 		Facts:     []string{fabric.FactKernelLog},
 		Scope:     []Condition{withHardware()},
 		DependsOn: []string{"pcie-payload"},
@@ -147,19 +147,39 @@ func kernelLogAER() Rule {
 }
 
 func judgeKernelLogAER(in NodeInput) []Verdict {
-	return in.judgeLog("no severity=Uncorrected", func(line string) (logHit, bool) {
-		if !strings.Contains(line, "severity=Uncorrect") { // "Uncorrected (Fatal)", and before 5.1 "Uncorrectable"
-			return logHit{}, false
+	return in.judgeLog("no uncorrected error, no link lost", func(line string) (logHit, bool) {
+		switch {
+		case strings.Contains(line, "severity=Uncorrect"), strings.Contains(line, "Uncorrect") && strings.Contains(line, "Fatal) error"):
+			// "Uncorrected (Fatal)" and "Uncorrected (Non-Fatal)"; "Uncorrectable" before 5.1 and again in messages of 6.x
+			hit := in.pcieHit(line, "reported an uncorrected PCIe error on ", ".", "a transfer was lost; a fatal one resets the link and everything below it")
+			return hit, true
+		case strings.Contains(line, "DPC: containment event"):
+			return in.pcieHit(line, "cut the link below ", " off after an uncorrected error (DPC).", "everything below it was gone until it was found again"), true
+		case strings.Contains(line, "pciehp: Slot(") && (strings.HasSuffix(line, "Link Down") || strings.HasSuffix(line, "Card not present")):
+			return in.slotHit(line), true
 		}
-		subject := fabric.NodeSubject(in.Facts.Node)
-		if d, ok := in.addressIn(line); ok {
-			subject = fabric.PCISubject(in.Facts.Node, d.Address)
-		}
-		return logHit{
-			subject: subject, status: fabric.Fail,
-			why:  "The kernel reported an uncorrected PCIe error on " + subject.String() + ".",
-			cost: "a transfer was lost; a fatal one resets the link and everything below it",
-			fix:  onNode("grep -H . /sys/bus/pci/devices/*/aer_dev_{fatal,nonfatal}; reseat card and riser, update firmware, then replace the part", in.Facts.Node),
-		}, true
+		return logHit{}, false
 	})
+}
+
+func (in NodeInput) pcieHit(line, before, after, cost string) logHit {
+	subject := fabric.NodeSubject(in.Facts.Node)
+	if d, ok := in.addressIn(line); ok {
+		subject = fabric.PCISubject(in.Facts.Node, d.Address)
+	}
+	return logHit{
+		subject: subject, status: fabric.Fail, why: "The kernel " + before + subject.String() + after, cost: cost,
+		fix: onNode("grep -H . /sys/bus/pci/devices/*/aer_dev_{fatal,nonfatal}; reseat card and riser, update firmware, then replace the part", in.Facts.Node),
+	}
+}
+
+// slotHit is a slot whose link or card went away. Ports above nothing of the fabric are not in the facts: what such a slot
+// held is unknown.
+func (in NodeInput) slotHit(line string) logHit {
+	hit := in.pcieHit(line, "lost the link below ", ", or the card there.", "what was below it is not used, or was gone for a while")
+	if hit.subject.Kind != "node" {
+		hit.why = "The port " + hit.subject.String() + " lost the link below it, or its card was taken out."
+		return hit
+	}
+	return logHit{subject: hit.subject, status: fabric.Unknown, why: "a slot of " + in.Facts.Node + " lost its link or its card: it may have held a GPU or NIC that is no longer seen"}
 }

@@ -55,61 +55,101 @@ func isAMDFault(line string) bool {
 func (in NodeInput) readXid(line string) (logHit, bool) {
 	_, rest, _ := strings.Cut(line, "Xid (PCI:")
 	_, rest, _ = strings.Cut(rest, "): ")
-	number, _, _ := strings.Cut(rest, ",")
+	number, says, _ := strings.Cut(rest, ",")
 	code, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
 		return in.gpuHit(line, fabric.Unknown, "", "reported an Xid whose number could not be read", ""), true
 	}
-	if code == 154 && strings.HasSuffix(line, "to 0x0 (None)") {
+	if code == xidRecovery {
+		return in.readRecovery(line, says)
+	}
+	x := xidOf(code)
+	if x.status == fabric.Pass {
 		return logHit{}, false
 	}
-	status, cause, says := xid(code)
-	if status == fabric.Pass {
-		return logHit{}, false
-	}
-	fix := "drain the node, nvidia-smi --gpu-reset or reboot; if it recurs, replace the GPU"
-	if status == fabric.Unknown {
-		fix = "look the number up in NVIDIA's Xid Errors"
-	}
-	return in.gpuHit(line, status, cause, "reported Xid "+number+": "+says, fix), true
+	return in.gpuHit(line, x.status, x.cause, "reported Xid "+number+": "+x.says, x.fix), true
 }
 
-// xid judges an Xid. The numbers that need an operator are the union of two public lists: Azure's node
-// health checks, and the action map of awsome-distributed-training (isolate, reset, reboot); the
-// applications' own are those of the latter and of NVIDIA's Xid Errors.
-func xid(code int) (status fabric.Status, cause fabric.CauseID, says string) {
+// xidRecovery is the Xid with which the driver asks for a recovery, in words:
+// "GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)".
+const xidRecovery = 154
+
+func (in NodeInput) readRecovery(line, says string) (logHit, bool) {
+	_, to, ok := strings.Cut(says, " to 0x")
+	code, words, _ := strings.Cut(to, " (")
+	words = strings.TrimSuffix(strings.TrimSpace(words), ")")
+	if ok && code == "0" {
+		return logHit{}, false
+	}
+	fix, known := map[string]string{"1": xidReset, "2": xidReboot, "3": xidDrain, "4": xidDrain}[code]
+	if !known {
+		fix = xidReset
+	}
+	return in.gpuHit(line, fabric.Fail, "", "reported Xid 154: it asks for a recovery, \""+orWord(words, strings.TrimSpace(says))+"\"", fix), true
+}
+
+// What Xids ask for (NVIDIA, Xid Errors; awsome-distributed-training, action map).
+const (
+	xidReset   = "drain the node, nvidia-smi --gpu-reset of the GPU, or reboot; if it recurs, replace the GPU"
+	xidReboot  = "drain the node and reboot it; where the GPU stays away power it off and on, then reseat or replace the GPU"
+	xidDrain   = "drain the node: stop every job that uses NVLink to this GPU, then nvidia-smi --gpu-reset of all GPUs"
+	xidIsolate = "drain the node; check the GPU's auxiliary power cable and the power supplies"
+	xidNVLink  = "drain the node; nvidia-smi nvlink -e; dmesg | grep SXid (with one it is the NVSwitch); nvidia-smi --gpu-reset of all GPUs; if it recurs, the GPU or its baseboard goes to the vendor"
+	xidMemory  = "nvidia-smi -q -d ECC,ROW_REMAPPER; drain the node, nvidia-smi --gpu-reset of the GPU; if a remap failed or it recurs, replace the GPU"
+	xidUnknown = "look the number up in NVIDIA's Xid Errors"
+)
+
+// xidMeaning is what is known of an Xid.
+type xidMeaning struct {
+	status    fabric.Status // pass: an application's error
+	cause     fabric.CauseID
+	says, fix string
+}
+
+// xidOf judges an Xid. The numbers that need an operator are the union of two public lists: Azure's node health checks, and
+// the action map of awsome-distributed-training (isolate, reset, reboot); the applications' own are those of the latter and
+// of NVIDIA's Xid Errors.
+func xidOf(code int) xidMeaning {
 	const fail = fabric.Fail
 	switch code {
 	case 13, 31, 43, 45, 94, 126:
-		return fabric.Pass, "", "an application error"
+		return xidMeaning{fabric.Pass, "", "an application error", ""}
 	case 48, 63, 64, 92, 95, 140, 156, 158:
-		return fail, "", "memory error"
+		return xidMeaning{fail, "", "memory error", xidMemory}
 	case 54:
-		return fail, "", "auxiliary power is not connected"
+		return xidMeaning{fail, "", "auxiliary power is not connected", xidIsolate}
 	case 74, 144, 145, 146, 147, 148, 149, 150, 155:
-		return fail, fabric.CauseNVLinkDegraded, "NVLink error"
+		return xidMeaning{fail, fabric.CauseNVLinkDegraded, "NVLink error", xidNVLink}
 	case 79:
-		return fail, "", "the GPU has fallen off the bus"
+		return xidMeaning{fail, "", "the GPU has fallen off the bus", xidReboot}
 	case 119, 120:
-		return fail, fabric.CauseGPUDriver, "the GPU's system processor does not respond to the driver"
-	case 154:
-		return fail, "", "the GPU requests a recovery"
+		return xidMeaning{fail, fabric.CauseGPUDriver, "the GPU's system processor does not respond to the driver", xidReset}
 	case 56, 57, 58, 62, 65, 68, 69, 73, 80, 81, 109, 110, 136, 143:
-		return fail, "", "hardware or firmware error"
+		return xidMeaning{fail, "", "hardware or firmware error", xidReset}
 	}
-	return fabric.Unknown, "", "in neither of the public lists, so its meaning is unknown"
+	return xidMeaning{fabric.Unknown, "", "in neither of the public lists, so its meaning is unknown", xidUnknown}
 }
+
+// sxidPartition is "ingress invalid ACL": a packet that the active partition does not allow. It comes from a partition that
+// is not that of the virtual machine's GPUs only (NVIDIA Fabric Manager user guide, NVSwitch SXid errors), and is not fatal
+// to the switch.
+const sxidPartition = 11004
 
 // readSXid reads `nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 20009, Non-fatal, Link 28 ...`.
 func (in NodeInput) readSXid(line string) (logHit, bool) {
 	_, rest, _ := strings.Cut(line, "SXid (PCI:")
 	_, rest, _ = strings.Cut(rest, "): ")
-	hit := in.gpuHit(line, fabric.Unknown, "", "reported SXid "+rest+", which is not fatal on its own",
-		"nvidia-smi nvlink -e; look the number up in NVIDIA's Fabric Manager guide")
-	if strings.Contains(rest, ", Fatal") {
-		hit = in.gpuHit(line, fabric.Fail, fabric.CauseNVLinkDegraded, "reported SXid "+rest, "systemctl restart nvidia-fabricmanager after a reset of all GPUs, or reboot; if it recurs, replace the NVSwitch baseboard")
+	number, _, _ := strings.Cut(rest, ",")
+	code, err := strconv.Atoi(strings.TrimSpace(number))
+	switch {
+	case err == nil && code == sxidPartition:
+		return in.gpuHit(line, fabric.Fail, fabric.CauseFabricManager, "reported SXid "+rest+": NVLink traffic that the active partition does not allow, which is lost",
+			"fmpm -l; deactivate the partition, and activate the one with exactly the GPUs of the virtual machine (module ids, not bus order)"), true
+	case strings.Contains(rest, ", Fatal"):
+		return in.gpuHit(line, fabric.Fail, fabric.CauseNVLinkDegraded, "reported SXid "+rest, "systemctl restart nvidia-fabricmanager after a reset of all GPUs, or reboot; if it recurs, replace the NVSwitch baseboard"), true
 	}
-	return hit, true
+	return in.gpuHit(line, fabric.Unknown, "", "reported SXid "+rest+", which is not fatal on its own",
+		"nvidia-smi nvlink -e; look the number up in NVIDIA's Fabric Manager guide"), true
 }
 
 // gpuHit is about the GPU that a line names, else about the node.
@@ -183,7 +223,7 @@ func judgeKernelLogNIC(in NodeInput) []Verdict {
 			return logHit{}, false
 		}
 		subject, ours := in.nicIn(line)
-		if !ours {
+		if !ours || texts[i].cause == fabric.CauseFirmwareDCBX && in.judgesClasses(subject) {
 			return logHit{}, false
 		}
 		cost := "jobs that use this NIC fail, or wait for it"
@@ -196,6 +236,12 @@ func judgeKernelLogNIC(in NodeInput) []Verdict {
 			fix: onNode(texts[i].fix, in.Facts.Node),
 		}, true
 	})
+}
+
+// judgesClasses reports whether nic-classes judges what a NIC has now: the log may be of a time before somebody set it.
+func (in NodeInput) judgesClasses(s fabric.Subject) bool {
+	n, ok := in.nic(s.NIC)
+	return ok && in.Plan != nil && in.Plan.Traffic != nil && n.QoS != nil && n.QoS.Trust != ""
 }
 
 // nicIn finds the fabric NIC of a line by interface, RDMA device or PCI function. A line of another NIC is

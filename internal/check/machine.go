@@ -11,11 +11,11 @@ func cpusOnline() Rule {
 	return Rule{
 		ID:        "cpus-online",
 		Title:     "All processors are online",
-		Doc:       "compares online CPUs with present ones; exactly half means that simultaneous multithreading is off",
+		Doc:       "compares online CPUs with present ones; half of them may be offline where the kernel says that it switched simultaneous multithreading off",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/cputopology; Azure node health checks, check_hw_cpuinfo",
-		Facts:     []string{fabric.FactMachineCPUsOnline, fabric.FactMachineCPUsPresent},
+		Facts:     []string{fabric.FactMachineCPUsOnline, fabric.FactMachineCPUsPresent, fabric.FactMachineSMT},
 		Scope:     []Condition{withHardware()},
 		Node:      judgeCPUsOnline,
 	}
@@ -26,13 +26,23 @@ func judgeCPUsOnline(in NodeInput) []Verdict {
 	if m.CPUsOnline == nil || m.CPUsPresent == nil || *m.CPUsPresent <= 0 {
 		return in.asNode(Verdict{Why: in.why("CPUs of "+in.Facts.Node+" were not counted", fabric.FactMachineCPUsOnline, fabric.FactMachineCPUsPresent)})
 	}
-	expected := strconv.Itoa(*m.CPUsPresent) + ", or half of them without multithreading"
-	seen := saw("/sys/devices/system/cpu/{online,present}", fmt.Sprintf("%d of %d", *m.CPUsOnline, *m.CPUsPresent))
-	if *m.CPUsOnline == *m.CPUsPresent || 2**m.CPUsOnline == *m.CPUsPresent {
-		return in.asNode(pass(expected, seen))
+	expected := strconv.Itoa(*m.CPUsPresent) + ", or half of them with multithreading switched off"
+	seen := []fabric.Evidence{saw("/sys/devices/system/cpu/{online,present}", fmt.Sprintf("%d of %d", *m.CPUsOnline, *m.CPUsPresent))}
+	if *m.CPUsOnline == *m.CPUsPresent {
+		return in.asNode(pass(expected, seen...))
+	}
+	if 2**m.CPUsOnline == *m.CPUsPresent {
+		if m.SMT == nil {
+			return in.asNode(Verdict{Expected: expected, Evidence: seen,
+				Why: in.why("half of the CPUs of "+in.Facts.Node+" are offline, and whether multithreading was switched off is unknown", fabric.FactMachineSMT)})
+		}
+		seen = append(seen, saw("/sys/devices/system/cpu/smt/control", *m.SMT))
+		if *m.SMT == "off" || *m.SMT == "forceoff" {
+			return in.asNode(pass(expected, seen...))
+		}
 	}
 	return in.asNode(Verdict{
-		Status: fabric.Fail, Expected: expected, Evidence: []fabric.Evidence{seen},
+		Status: fabric.Fail, Expected: expected, Evidence: seen,
 		Why:  fmt.Sprintf("Of the %d CPUs of %s, %d are online.", *m.CPUsPresent, in.Facts.Node, *m.CPUsOnline),
 		Cost: "ranks share processors, and every collective waits for the slowest of them",
 		Fix:  onNode("grep -H . /sys/devices/system/cpu/cpu*/online; echo 1 into those that read 0; dmesg | grep -i -e mce -e microcode", in.Facts.Node),
@@ -48,19 +58,19 @@ func cpuGovernor() Rule {
 		Cause:     fabric.CauseSlowNode,
 		Reference: "kernel documentation, admin-guide/pm/cpufreq, performance; Meta gcm and OCI HPC health checks",
 		Facts:     []string{fabric.FactMachineGovernor},
-		Scope:     []Condition{withHardware(), onBareMetal()},
+		Scope:     []Condition{withHardware(), onHost()},
 		Node:      judgeCPUGovernor,
 	}
 }
 
 func judgeCPUGovernor(in NodeInput) []Verdict {
-	const want = "performance"
+	const want = "performance, or none where the firmware sets the clock"
 	g := in.Facts.Machine.Governor
 	if g == nil || *g == "" {
 		return in.asNode(Verdict{Why: in.why("CPU frequency governor of "+in.Facts.Node+" was not read", fabric.FactMachineGovernor)})
 	}
 	seen := saw("/sys/devices/system/cpu/cpu*/cpufreq/scaling_governor", *g)
-	if *g == want {
+	if *g == "performance" || *g == "none" {
 		return in.asNode(pass(want, seen))
 	}
 	return in.asNode(Verdict{

@@ -293,6 +293,14 @@ func (in NodeInput) findCards() []string {
 			out = addOnce(out, p.hca.PCI)
 		}
 	}
+	if role, _ := in.Facts.HostRole(); role != fabric.HostOfVMs {
+		return out
+	}
+	for i := range in.Facts.PCI { // what its virtual machines have is of the fabric, and has neither interface nor RDMA device here
+		if d := &in.Facts.PCI[i]; d.GivenAway() && d.IsNetwork() {
+			out = addOnce(out, d.Address)
+		}
+	}
 	return out
 }
 

@@ -16,7 +16,7 @@ func numaKnown() Rule {
 		Cause:     fabric.CauseCPUAffinity,
 		Reference: "kernel documentation, ABI/testing/sysfs-bus-pci, numa_node; ACPI 6.5, 6.2.15 _PXM",
 		Facts:     []string{fabric.FactPCI, fabric.FactPCINUMANode, fabric.FactMachineNUMANodes},
-		Scope:     []Condition{withHardware(), onBareMetal()},
+		Scope:     []Condition{withHardware(), onHost()},
 		Node:      judgeNUMAKnown,
 	}
 }

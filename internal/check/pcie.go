@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 func pcieLink() Rule {
@@ -76,7 +77,7 @@ func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, se
 	if now.Speed >= speed && now.Width >= width {
 		return pass(want, seen...)
 	}
-	have, full := pcieGBs(now.Speed, now.Width), pcieGBs(speed, width)
+	have, full := topology.RawRate(now.Speed, now.Width), topology.RawRate(speed, width)
 	v := Verdict{
 		Status: fabric.Fail, Cause: cause, Expected: want, Evidence: seen,
 		Why: fmt.Sprintf("The link above %s:%s runs at %s, both ends support %s.", in.Facts.Node, low.Address, lanes(now.Speed, now.Width), want),
@@ -95,20 +96,6 @@ func (in NodeInput) judgeTraining(low *fabric.PCIDevice, high fabric.PCILink, se
 func otherEnd(low fabric.PCILink, high *fabric.PCIDevice) bool {
 	return high != nil && high.Link != nil && high.Link.MaxSpeed > 0 && high.Link.MaxWidth > 0 &&
 		high.Link.Speed == low.Speed && high.Link.Width == low.Width
-}
-
-// pcieGBs returns the rate of a link in GB/s each way, before packet headers: lanes x GT/s x encoding / 8 bits.
-// Encoding (PCI Express Base Specification 6.0, 4.2): 8b/10b up to 5 GT/s, 128b/130b from 8 GT/s,
-// 236 of the 256 bytes of a flit from 64 GT/s.
-func pcieGBs(speed float64, width int) float64 {
-	encoding := 128.0 / 130
-	switch {
-	case speed < 8:
-		encoding = 8.0 / 10
-	case speed >= 64:
-		encoding = 236.0 / 256
-	}
-	return float64(width) * speed * encoding / 8
 }
 
 func lanes(speed float64, width int) string { return fmt.Sprintf("%g GT/s x%d", speed, width) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 func pciePortRate() Rule {
@@ -19,7 +20,7 @@ func pciePortRate() Rule {
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "PCI Express Base Specification, 4.2 and Link Status; Broadcom RoCE guide 2.6 no. 12",
 		Facts:     []string{fabric.FactPCI, fabric.FactPCILink, fabric.FactPortRate, fabric.FactHCASystemGUID},
-		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
+		Scope:     []Condition{withHardware(), withRDMA(), onHost()},
 		DependsOn: []string{"pcie-link", "pcie-planned", "port-state"},
 		Node:      judgePCIePortRate,
 	}
@@ -89,7 +90,7 @@ func (in NodeInput) narrowest(address string) (gbs float64, hop, why string) {
 		if d.Link == nil || d.Link.Speed <= 0 || d.Link.Width <= 0 {
 			return 0, "", in.pciWhy("link of "+in.Facts.Node+":"+at+" does not report its speed and width", fabric.FactPCILink, at)
 		}
-		if one := pcieGBs(d.Link.Speed, d.Link.Width); hop == "" || one < gbs {
+		if one := topology.RawRate(d.Link.Speed, d.Link.Width); hop == "" || one < gbs {
 			gbs, hop = one, at
 		}
 		at = d.Parent
@@ -112,7 +113,7 @@ func readRequest() Rule {
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.6.2 and 7.5.3.4; Neugebauer et al., Understanding PCIe performance for end host networking (SIGCOMM 2018)",
 		Facts:     []string{fabric.FactPCIControl, fabric.FactPortRate},
-		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
+		Scope:     []Condition{withHardware(), withRDMA(), onHost()},
 		Node:      judgeReadRequest,
 	}
 }
@@ -130,7 +131,7 @@ func judgeReadRequest(in NodeInput) []Verdict {
 		name := in.Facts.Node + ":" + p.hca.PCI
 		d, ok := in.view.pci[p.hca.PCI]
 		if !ok || d.Control == nil || d.Control.MaxReadRequest <= 0 {
-			return Verdict{Why: in.pciWhy("read request size of "+name+" was not read", fabric.FactPCIControl, p.hca.PCI)}
+			return Verdict{Why: in.pciWhy("read request size of "+in.Facts.Node+":"+p.name+" was not read", fabric.FactPCIControl, p.hca.PCI)}
 		}
 		if p.port.RateGbps == nil {
 			return Verdict{Why: in.portWhy("rate of "+in.Facts.Node+":"+p.name+" was not read", fabric.FactPortRate, p)}
@@ -165,7 +166,7 @@ func relaxedOrdering() Rule {
 		Cause:     fabric.CauseNICProfile,
 		Reference: "Broadcom RoCE guide 2.2.3 and 2.6 no. 7 (pcie_relaxed_ordering); PCI Express Base Specification 5.0, 2.4 and 7.5.3.4",
 		Facts:     []string{fabric.FactPCI, fabric.FactPCIControl},
-		Scope:     []Condition{withHardware(), withRDMA(), onBareMetal()},
+		Scope:     []Condition{withHardware(), withRDMA(), onHost()},
 		Node:      judgeRelaxedOrdering,
 	}
 }
@@ -209,7 +210,7 @@ func pciePayload() Rule {
 		Cause:     fabric.CauseNICProfile,
 		Reference: "PCI Express Base Specification 5.0, 2.2.2 and 7.5.3.4; kernel parameters, pci=pcie_bus_safe",
 		Facts:     []string{fabric.FactPCI, fabric.FactPCIControl},
-		Scope:     []Condition{withHardware(), onBareMetal()},
+		Scope:     []Condition{withHardware(), onHost()},
 		Node:      judgePCIePayload,
 	}
 }

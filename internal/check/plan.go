@@ -1,6 +1,7 @@
 package check
 
 import (
+	"maps"
 	"net/netip"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -15,6 +16,8 @@ type NodePlan struct {
 	Addresses []fabric.NICAddress
 	Links     []fabric.Link
 	Machine   *fabric.NominalMachine // nil where the cluster file names none
+	Network   fabric.Network
+	Traffic   *fabric.Traffic // nil where the cluster file has no traffic classes
 
 	index *planIndex
 }
@@ -25,6 +28,7 @@ type planIndex struct {
 	nodes map[string]*NodePlan
 	ports map[fabric.Endpoint]fabric.Endpoint // switch port to the NIC planned for it
 	owner map[netip.Addr]fabric.Endpoint      // address to the NIC planned for it
+	span  netip.Prefix                        // the least subnet with every planned address of version 4; invalid where there is none
 	share map[netip.Prefix]int                // NICs in each subnet; nil where every subnet is a cable
 }
 
@@ -43,7 +47,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 		machines[p.Machines[i].ID] = &p.Machines[i]
 	}
 	for _, n := range p.Nodes {
-		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, Machine: machines[n.Machine], index: x}
+		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, Network: n.Network, Machine: machines[n.Machine], Traffic: p.Traffic, index: x}
 	}
 	for _, a := range p.Addressing.Nodes {
 		if n := x.nodes[a.Node]; n != nil {
@@ -53,6 +57,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 			x.owner[nic.Address.Addr()] = fabric.Endpoint{Node: a.Node, NIC: nic.NIC}
 		}
 	}
+	x.span = spanOf(maps.Keys(x.owner))
 	x.share = sharedSubnets(p.Addressing)
 	for _, l := range p.Cabling.Links {
 		if n := x.nodes[l.A.Node]; n != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // Rules that compare a node with the machine that the cluster file names: peers that are all wrong in the same way
@@ -159,7 +160,7 @@ func pciePlanned() Rule {
 		Cause:     fabric.CausePCIeDowngraded,
 		Reference: "the plan; the catalog, pcie_generation of the machine and lanes of its NIC; PCI Express Base Specification 6.0, 1.2",
 		Facts:     []string{fabric.FactPCI, fabric.FactPCILink},
-		Scope:     []Condition{withPlan(), withMachine(), withHardware(), onBareMetal()},
+		Scope:     []Condition{withPlan(), withMachine(), withHardware(), onHost()},
 		DependsOn: []string{"pcie-link"},
 		Node:      judgePCIePlanned,
 	}
@@ -208,7 +209,7 @@ func (in NodeInput) judgeSlot(d *fabric.PCIDevice, speed float64, width int) Ver
 	if best.MaxSpeed >= speed && best.MaxWidth >= width {
 		return pass(expected, seen...)
 	}
-	have, full := pcieGBs(best.MaxSpeed, best.MaxWidth), pcieGBs(speed, width)
+	have, full := topology.RawRate(best.MaxSpeed, best.MaxWidth), topology.RawRate(speed, width)
 	return Verdict{
 		Status: fabric.Fail, Expected: expected, Evidence: seen,
 		Why: fmt.Sprintf("The link above %s supports %s, the planned machine %s has %s.", name,

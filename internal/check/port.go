@@ -213,7 +213,7 @@ func fec() Rule {
 		Cause:     fabric.CauseSlowLink,
 		Reference: "IEEE 802.3, clauses 91, 119 and 134; Broadcom RoCE guide 2.5 (fec rs on every switch port)",
 		Facts:     []string{fabric.FactNICs, fabric.FactNICFEC, fabric.FactNICSpeed},
-		Scope:     []Condition{onRoCE(), withHardware(), withRDMA(), onBareMetal()},
+		Scope:     []Condition{onRoCE(), withHardware(), withRDMA(), onHost()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeFEC,
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 func recordedCases() []recordedCase {
-	return slices.Concat(recordedNetwork(), recordedDrivers(), recordedPorts(), recordedPCI(), recordedMachine(), recordedLog(), recordedCluster(), recordedEqual())
+	return slices.Concat(recordedNetwork(), recordedDrivers(), recordedPorts(), recordedPCI(), recordedMachine(), recordedLog(), recordedGPUHealth(), recordedNICs(), recordedPlanned(), recordedCluster(), recordedEqual())
 }
 
 const (
@@ -70,6 +70,10 @@ func recordedDrivers() []recordedCase {
 		{rule: "uverbs-devices", on: free(), subject: "host1", fail: folder("/dev/infiniband", "rdma_cm", "uverbs0"), unknown: closedFolder("/dev/infiniband")},
 		{rule: "provider-abi", on: free(), subject: roceLink, failOn: "host1", unknown: noVerbs(),
 			fail: ends("ibv_devinfo", 255, "libibverbs: Warning: Driver bnxt_re does not support the kernel ABI of 6 (supports 1 to 1) for device /sys/class/infiniband/bnxt_re0")},
+		{rule: "provider-shadow", on: free(), subject: "host1", unknown: noTool("find"),
+			fail: line("find", "87104 /usr/lib/x86_64-linux-gnu/libibverbs/libbnxt_re-rdmav34.so")},
+		{rule: "driver-release", on: free(), subject: "host1", unknown: denied("/proc/modules"),
+			fail: edits(file("/sys/module/bnxt_re/version", "234.0.154.0"), words("modinfo", "version:        235.1.160.0", "version:        234.0.154.0"))},
 		{rule: "module-on-disk", on: ib(), subject: "host1", fail: words("modinfo", "24.10-1.1.4", "24.10-2.1.8"), unknown: noTool("modinfo")},
 		{rule: "driver-conflict", on: free(), subject: "host1", fail: line("dmesg", "[   11.000000] bnxt_re: disagrees about version of symbol ib_register_device"),
 			unknown: ends("dmesg", 1, "dmesg: read kernel buffer failed: Operation not permitted")},
@@ -104,19 +108,27 @@ func recordedPCI() []recordedCase {
 		return edits(config(nicAt, register(at, value)), config(bridgeAt, register(at, value)))
 	}
 	noConfig := denied(pciFolder + nicAt + "/config")
-	hypervisor := setting{recording: "roce", plan: twoHosts(), with: func(a *archive) {
+	hypervisor := setting{recording: "roce", with: func(a *archive) {
 		for _, rail := range []string{"1", "2"} {
 			for _, bridge := range []string{"0:01.0", "1:00.0", "2:00.0", "2:01.0"} {
 				config("0000:"+rail+bridge, register(extendedControl, 0x5d))(a)
 			}
 			config("0000:"+rail+"3:00.0", register(extendedControl, 1<<15))(a)
+			for _, given := range []string{"3:00.0", "4:00.0"} {
+				link(pciFolder+"0000:"+rail+given+"/driver", "../../../../bus/pci/drivers/vfio-pci")(a)
+			}
 		}
 	}}
-	hypervisor.plan.Platform = "vsphere"
 	guest := setting{recording: "roce", with: edits(words("/proc/cpuinfo", "vme", "vme hypervisor"),
 		config("0000:13:00.0", register(extendedControl, 1<<15)), config(nicAt, register(extendedControl, 1<<15)))}
 	nic, bridge := "host1:"+nicAt, "host1:"+bridgeAt
+	twoSwitches := plannedMachine()
+	belowOther := func(address string) edit {
+		return link(pciFolder+address, "../../../devices/pci0000:10/0000:10:01.0/0000:11:00.0/0000:12:00.0/"+address)
+	}
 	return []recordedCase{
+		{rule: "gpu-nic-distance", on: twoSwitches, subject: "host1:" + gpuAt, fail: belowOther(nicAt), unknown: closedLink("/sys/class/net/eth2")},
+		{rule: "pcie-layout", on: twoSwitches, subject: "host1", fail: edits(belowOther(nicAt), belowOther(gpuAt)), unknown: closedLink(pciFolder + bridgeAt)},
 		{rule: "pcie-link", on: free(), subject: nic, fail: both(linkStatus, gen5x8), unknown: noConfig},
 		{rule: "pcie-port-rate", on: free(), subject: roceLink, fail: edits(both(linkCapability, gen3x16), both(linkStatus, gen3x16)), unknown: noConfig},
 		{rule: "pcie-payload", on: free(), subject: nic, fail: config(nicAt, register(deviceControl, 0x2110)), unknown: noConfig},
@@ -125,6 +137,31 @@ func recordedPCI() []recordedCase {
 		{rule: "acs", on: free(), subject: bridge, fail: config(bridgeAt, register(extendedControl, 0x1d)), unknown: config(bridgeAt, cut(64))},
 		{rule: "acs-hypervisor", on: hypervisor, subject: bridge, fail: config(bridgeAt, register(extendedControl, 0)), unknown: config(bridgeAt, cut(256))},
 		{rule: "ats", on: guest, subject: nic, fail: config(nicAt, register(extendedControl, 0)), unknown: config(nicAt, cut(256))},
+	}
+}
+
+// plannedMachine is planned, with what the machine should have.
+func plannedMachine() setting {
+	s := planned()
+	for i := range s.plan.Nodes {
+		s.plan.Nodes[i].Machine = "two-switches"
+	}
+	s.plan.Machines = []fabric.NominalMachine{{
+		ID: "two-switches", GPU: "mi300x", GPUs: 2, NIC: "thor2", NICs: 2, NICGbps: 400, PCIeGeneration: 5, PCIeLanes: 16, PCIeSwitches: 2, HostMemoryGB: 2164,
+		NICFirmwareBad: []fabric.FirmwareTrain{{Train: "232", Says: "known not to work", Source: "test"}}, Source: "catalog",
+	}}
+	return s
+}
+
+// recordedPlanned are the rules that compare with the planned machine.
+func recordedPlanned() []recordedCase {
+	on := plannedMachine()
+	return []recordedCase{
+		{rule: "memory-planned", on: on, subject: "host1", fail: words("/proc/meminfo", "2113548288", "1056774144"), unknown: denied("/proc/meminfo")},
+		{rule: "nic-firmware-floor", on: on, subject: roceLink, also: "firmware-equal", fail: edits(file(hca+"/fw_ver", "232.0.1.0"), words("ethtool -i eth2", "231.2.63.0", "232.0.1.0")),
+			unknown: edits(denied(hca+"/fw_ver"), noVerbs(), noTool("ethtool -i eth2"))},
+		{rule: "rate-planned", on: on, subject: roceLink, fail: file(port1+"/rate", "200 Gb/sec (4X HDR)"), unknown: edits(denied(port1+"/rate"), noVerbs())},
+		{rule: "gpu-planned", on: on, subject: "host1", fail: unlisted("/sys/bus/pci/devices", gpuAt), unknown: closedFolder("/sys/bus/pci/devices")},
 	}
 }
 
@@ -142,9 +179,11 @@ func recordedMachine() []recordedCase {
 		of("cpus-online", file("/sys/devices/system/cpu/online", "0-94"), denied("/sys/devices/system/cpu/online")),
 		{rule: "network-owner", on: planned(), subject: node, unknown: closedFolder("/run/systemd/netif"),
 			fail: edits(folder("/run/systemd/netif"), folder("/run/NetworkManager", "devices"))},
+		{rule: "acs-unit", on: planned(), subject: node, fail: gone(fabric.ACSResultFile), unknown: closedFolder("/etc/systemd/system")},
 		of("cpu-governor", file("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave"), closedFolder("/sys/devices/system/cpu/cpufreq")),
 		of("swap", words("/proc/meminfo", "SwapTotal:             0 kB", "SwapTotal:       8388604 kB"), denied("/proc/meminfo")),
 		of("memlock", words("/proc/self/limits", "memory         unlimited", "memory         65536"), denied("/proc/self/limits")),
+		{rule: "firewall", on: free(), subject: "host1:eth2", fail: words("nft list ruleset", "policy accept", "policy drop"), unknown: noTool("nft list ruleset")},
 		of("disagreement", nil, words("ethtool -i eth2", "231.2.63.0", "229.1.0.0")),
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/host"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 const pciFolder = "/sys/bus/pci/devices/"
@@ -148,7 +150,10 @@ func (h synthetic) addPCI(rail int, nic, gpu card) {
 // newSynthetic has what both hosts have.
 func newSynthetic(t testing.TB, n network, product string) synthetic {
 	t.Helper()
-	h := synthetic{links: map[string]string{}, commands: map[string]string{}, dumps: n.dumps(t), files: map[string]string{
+	h := synthetic{links: map[string]string{}, commands: map[string]string{
+		"nft -j list tables": `{"nftables": [{"metainfo": {"version": "1.0.9", "release_name": "Old Doc Yak #3", "json_schema_version": 1}}, {"table": {"family": "inet", "name": "filter", "handle": 1}}]}` + "\n",
+		"nft list ruleset":   "table inet filter {\n\tchain input {\n\t\ttype filter hook input priority filter; policy accept;\n\t\ttcp dport 22 accept\n\t}\n}\n",
+	}, dumps: n.dumps(t), files: map[string]string{
 		"/sys/class/dmi/id/sys_vendor": "Dell Inc.\n", "/sys/class/dmi/id/product_name": product + "\n", "/sys/class/dmi/id/bios_version": "2.5.4\n",
 		"/proc/cpuinfo":                                            "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: INTEL(R) XEON(R) PLATINUM 8568Y+\nflags\t\t: fpu vme lahf_lm\n",
 		"/proc/meminfo":                                            "MemTotal:       2113548288 kB\nMemFree:        2000000000 kB\nSwapTotal:             0 kB\n",
@@ -161,10 +166,17 @@ func newSynthetic(t testing.TB, n network, product string) synthetic {
 		"/sys/devices/system/node/online":                          "0-1\n",
 		"/sys/devices/system/cpu/online":                           "0-95\n",
 		"/sys/devices/system/cpu/present":                          "0-95\n",
+		"/sys/devices/system/cpu/smt/control":                      "on\n",
 		"/sys/devices/system/cpu/cpufreq/policy0/scaling_governor": "performance\n",
 		"/dev/infiniband/uverbs0":                                  "", "/dev/infiniband/uverbs1": "", "/dev/infiniband/rdma_cm": "",
 		"/run/systemd/netif/state": "OPER_STATE=routable\n",
 		"/run/lldpd.socket":        "",
+		"/usr/lib/os-release":      "", "/usr/local/bin/x": "", // that the folders are there
+		"/var/lib/dpkg/status":       "",
+		"/run/systemd/netif/links/2": "ADMIN_STATE=configured\n", "/run/systemd/netif/links/3": "ADMIN_STATE=configured\n",
+		fabric.ACSUnitFile:          "[Unit]\n",
+		fabric.ACSResultFile:        `{"apiVersion":"railwright.dev/v1alpha1","kind":"ACSResult","state":"cleared","reason":"","bridges":8,"cleared":[],"left":[]}` + "\n",
+		"/proc/net/ip_tables_names": "nat\n",
 	}}
 	for _, name := range []string{"all", "lo", n.nics[1].Name, n.nics[2].Name} {
 		for key, value := range map[string]string{"arp_ignore": "0", "arp_announce": "0", "rp_filter": map[bool]string{true: "0", false: "2"}[name == "all"]} {

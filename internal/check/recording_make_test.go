@@ -70,6 +70,9 @@ func narrowHost(t testing.TB) synthetic {
 }
 
 const (
+	findProviders = `find /usr/lib /usr/local -maxdepth 3 -name lib*-rdmav*.so* -printf %s %p\n`
+	queryPackages = "dpkg-query -W -f ${db:Status-Abbrev} ${Package} ${Version}\n bnxt* libbnxt* netxtreme* ionic* libionic* rdma-core ibverbs-providers libibverbs mlnx-of* kmod-mlnx-of* doca-ofed* rocm-core rccl"
+
 	grepSymbols  = `grep -E  (_text|ib_register_peer_memory_client|ib_umem_dmabuf_get)\b /proc/kallsyms`
 	firstSymbol  = "ffffffff81000000 T _text\n"
 	dmabufSymbol = "ffffffffc0a01234 t ib_umem_dmabuf_get\t[ib_uverbs]\n"
@@ -79,7 +82,7 @@ const (
 // roceHost has two MI300X and two BCM57608.
 func roceHost(t testing.TB) synthetic {
 	h := newSynthetic(t, ethernet(1), "PowerEdge XE9680")
-	h.addModules("amdgpu 6.10.5", "bnxt_en 1.10.3-235.1", "bnxt_re 235.1.160.0", "ib_core ", "ib_uverbs ")
+	h.addModules("amdgpu 6.10.5", "bnxt_en 1.10.3-235.1.160.0", "bnxt_re 235.1.160.0", "ib_core ", "ib_uverbs ")
 	verbs, lldp := "", ""
 	for rail := 1; rail <= 2; rail++ {
 		h.addPCI(rail, card{0x14e4, 0x1760, "0x020000", "bnxt_en"}, card{0x1002, 0x74a1, "0x120000", "amdgpu"})
@@ -87,8 +90,10 @@ func roceHost(t testing.TB) synthetic {
 		h.files[gpu+"product_name"] = "AMD Instinct MI300X OAM\n"
 		h.files[gpu+"vbios_version"] = "113-M3000100-102\n"
 		h.files[gpu+"unique_id"] = fmt.Sprintf("0123456789abcde%d\n", rail)
+		h.addRAS(gpu)
 		nic, hca := fmt.Sprintf("eth%d", rail), fmt.Sprintf("bnxt_re%d", rail-1)
-		h.addNIC(rail, nic, fmt.Sprintf("02:00:00:01:00:0%d", rail), "bnxt_en", "1.10.3-235.1", "231.2.63.0/pkg 231.1.162.1")
+		h.addNIC(rail, nic, fmt.Sprintf("02:00:00:01:00:0%d", rail), "bnxt_en", "1.10.3-235.1.160.0", "231.2.63.0/pkg 231.1.162.1")
+		h.addQoS(rail, nic)
 		guid := fmt.Sprintf("0200:00ff:fe01:000%d", rail)
 		port := h.addHCA(rail, hca, guid, "231.2.63.0", "BCM57608", "bnxt_en", "Ethernet")
 		ipv4 := fmt.Sprintf("0000:0000:0000:0000:0000:ffff:0a40:010%d", 2*rail-1)
@@ -109,10 +114,30 @@ func roceHost(t testing.TB) synthetic {
 	h.commands["lldpcli -f json0 show neighbors"] = `{"lldp":[{"interface":[` + lldp + "]}]}\n"
 	h.commands[grepSymbols] = firstSymbol + peerSymbol + dmabufSymbol
 	h.files["/var/lib/dkms/amdgpu"] = ""
+	h.commands[findProviders] = "260416 /usr/local/lib/libbnxt_re-rdmav34.so\n401232 /usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so\n"
+	h.commands[queryPackages] = "ii  bnxt-en-dkms 1.10.3.235.1.160.0\nii  bnxt-re-dkms 235.1.160.0\nii  bnxt-rocelib 235.1.160.0\nii  rdma-core 50.0-2ubuntu0.2\n"
 	h.commands["dkms status"] = "amdgpu/6.10.5, 6.8.0-60-generic, x86_64: installed\n"
 	h.commands["dmesg"] = "[    0.000000] Linux version 6.8.0-60-generic (build@host) (gcc) #63-Ubuntu SMP\n" +
 		"[    9.000000] bnxt_en 0000:13:00.0 eth1: Broadcom BCM57608 NetXtreme-E 400Gb Ethernet found\n"
 	return h
+}
+
+// addQoS has the traffic classes and stored options of a NIC as niccli prints them.
+func (h synthetic) addQoS(rail int, nic string) {
+	card := fmt.Sprintf("niccli -i %d3:00.0 ", rail)
+	h.commands[card+"qos --ets --show"] = "IEEE 8021QAZ ETS Configuration TLV:\n         PRIO_MAP: 0:0 1:0 2:0 3:1 4:0 5:0 6:0 7:2\n         TC Bandwidth: 50% 50% 0%\n         TSA_MAP: 0:ets 1:ets 2:strict\n" +
+		"IEEE 8021QAZ PFC TLV:\n         PFC enabled: 3\nIEEE 8021QAZ APP TLV:\n         APP#0:\n          Priority: 7\n          Sel: 5\n          DSCP: 48\n\n" +
+		"         APP#1:\n          Priority: 3\n          Sel: 5\n          DSCP: 26\n\n         APP#2:\n          Priority: 3\n          Sel: 3\n          UDP or DCCP: 4791\n\n" +
+		"TC Rate Limit: 100% 100% 100% 0% 0% 0% 0% 0%\n"
+	for option, value := range map[string]string{
+		"support_rdma --scope 0": "True", "performance_profile": "RoCE", "pcie_relaxed_ordering": "Enabled",
+		"dcbx_mode --scope 0": "Disabled", "lldp_nearest_bridge --scope 0": "Disabled", "lldp_nearest_non_tpmr_bridge --scope 0": "Disabled",
+	} {
+		name, _, _ := strings.Cut(option, " ")
+		h.commands[card+"nvm --getoption "+option] = name + " = " + value + "\n"
+	}
+	h.commands["ethtool -a "+nic] = "Pause parameters for " + nic + ":\nAutonegotiate:\toff\nRX:\t\toff\nTX:\t\toff\n\n"
+	h.files["/etc/bnxt_re/bnxt_re.conf"] = "ENABLE_FC=1\nFC_MODE=3\nROCE_PRI=3\nROCE_DSCP=26\nCNP_PRI=7\nCNP_DSCP=48\nROCE_BW=50\nUTILITY=4\n"
 }
 
 const none = "0000:0000:0000:0000:0000:0000:0000:0000"
@@ -135,9 +160,12 @@ func infinibandHost(t testing.TB) synthetic {
 		h.files[port+"/pkeys/0"], h.files[port+"/pkeys/1"] = "0xffff\n", "0x8001\n"
 		verbs += verbsText(hca, guid, "28.39.1002", "MT_0000000838", "InfiniBand", 32+rail, 1) + "\n"
 	}
+	h.addNVLink("550.90.07")
 	h.commands["ibv_devinfo -v"] = verbs
 	h.commands[grepSymbols] = firstSymbol + peerSymbol
 	h.commands["lldpcli -f json0 show neighbors"] = `{"lldp":[{}]}` + "\n"
+	h.commands[findProviders] = "401232 /usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so\n"
+	h.commands[queryPackages] = "ii  mlnx-ofed-kernel-dkms 24.10.OFED.24.10.1.1.4.1-1\nii  rdma-core 2410mlnx54-1.2410114\n"
 	h.commands["dmesg"] = "[    0.000000] Linux version 6.8.0-60-generic (build@host) (gcc) #63-Ubuntu SMP\n" +
 		"[    9.000000] mlx5_core 0000:13:00.0: firmware version: 28.39.1002\n"
 	return h

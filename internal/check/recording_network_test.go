@@ -166,6 +166,9 @@ func twoHosts() *fabric.Plan {
 	p := &fabric.Plan{
 		Meta: fabric.NewMeta("Plan"), Name: "recorded", Platform: "baremetal", Transport: fabric.RoCE, MTU: 9000,
 		Addressing: fabric.Addressing{Scheme: fabric.P2P31, Pool: netip.MustParsePrefix("10.64.0.0/16")},
+		Traffic: &fabric.Traffic{Share: 50, Classes: []fabric.TrafficClass{
+			{Name: "cnp", DSCP: 48, Priority: 7}, {Name: "roce", DSCP: 26, Priority: 3, Lossless: true, ECN: &fabric.ECN{MinBytes: 1 << 20, MaxBytes: 2 << 20, Percent: 5}},
+		}},
 	}
 	for i, name := range []string{"host1", "host2"} {
 		node, on := fabric.Node{Name: name}, fabric.NodeAddresses{Node: name}

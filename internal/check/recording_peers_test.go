@@ -44,8 +44,20 @@ func recordedCluster() []recordedCase {
 			unknown: edits(closedFolder(port1+"/gids"), noVerbs())},
 		{rule: "hca-count", on: pair(), subject: cluster, fail: folder("/sys/class/infiniband", "bnxt_re0"), failOn: "host2", also: "gpu-nic-numa",
 			unknown: edits(closedFolder("/sys/class/infiniband"), noVerbs()), blindOn: "host2"},
+		{rule: "hca-names-equal", on: pair(), subject: cluster, fail: renamed("bnxt_re0", "rocep19s0", "bnxt_re1", "rocep35s0"),
+			unknown: edits(closedFolder("/sys/class/infiniband"), noVerbs()), blindOn: "host2"},
 		{rule: "gpu-count", on: pair(), subject: cluster, failOn: "host2", unknown: closedFolder("/sys/bus/pci/devices"), blindOn: "host2",
 			fail: unlisted("/sys/bus/pci/devices", gpuAt)},
+	}
+}
+
+// renamed has other names in all questions and answers: pairs of an old one and a new one.
+func renamed(names ...string) edit {
+	r := strings.NewReplacer(names...)
+	return func(a *archive) {
+		for i, e := range a.entries {
+			a.entries[i].key, a.entries[i].content = r.Replace(e.key), r.Replace(e.content)
+		}
 	}
 }
 
@@ -73,7 +85,8 @@ func recordedEqual() []recordedCase {
 	return []recordedCase{
 		gpuDriver,
 		of("gpu-firmware-equal", edits(file(vbios, "113-M3000100-100"), file(first, "113-M3000100-100")), edits(gone(vbios), gone(first))),
-		of("driver-equal", edits(file(modules+"bnxt_re/version", "231.0.0.0"), words("modinfo", "235.1.160.0", "231.0.0.0")), edits(denied("/proc/modules"), noTool("ethtool -i"))),
+		of("driver-equal", edits(file(modules+"bnxt_re/version", "231.0.0.0"), file(modules+"bnxt_en/version", "1.10.3-231.0.0.0"), words("modinfo", "235.1.160.0", "231.0.0.0"),
+			words("ethtool -i eth1", "235.1.160.0", "231.0.0.0"), words("ethtool -i eth2", "235.1.160.0", "231.0.0.0"), words("dpkg-query", "235.1.160.0", "231.0.0.0")), edits(denied("/proc/modules"), noTool("ethtool -i"))),
 		of("kernel-equal", edits(file("/proc/sys/kernel/osrelease", "6.8.0-71-generic"), words("dkms", "6.8.0-60", "6.8.0-71")), denied("/proc/sys/kernel/osrelease")),
 		of("bios-equal", file("/sys/class/dmi/id/bios_version", "2.3.1"), denied("/sys/class/dmi/id/bios_version")),
 		of("cpu-equal", words("/proc/cpuinfo", "8568Y+", "8480C"), denied("/proc/cpuinfo")),

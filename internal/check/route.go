@@ -174,16 +174,16 @@ func bestRoutes(routes []fabric.Route, table int, to netip.Prefix) (best []fabri
 // covering reports whether a route of a table matches everything in a prefix (without one, everything in the
 // family of an address): a packet that is looked up there is never looked up in a later table.
 func covering(routes []fabric.Route, table int, to netip.Prefix, family netip.Addr) bool {
+	return slices.ContainsFunc(routes, func(r fabric.Route) bool { return r.Table == table && covers(r, to, family) })
+}
+
+// covers reports whether a route matches everything in a prefix, or without one everything in the family of an address.
+func covers(r fabric.Route, to netip.Prefix, family netip.Addr) bool {
 	if !selects(to) {
 		to = everything(family)
 	}
-	for _, r := range routes {
-		d := r.Destination
-		if r.Table == table && d.Addr().BitLen() == to.Addr().BitLen() && d.Bits() <= to.Bits() && d.Contains(to.Addr()) {
-			return true
-		}
-	}
-	return false
+	d := r.Destination
+	return d.Addr().BitLen() == to.Addr().BitLen() && d.Bits() <= to.Bits() && d.Contains(to.Addr())
 }
 
 // inOrder sorts rules in the order in which the kernel evaluates them: by priority, and of equal ones the one listed first.

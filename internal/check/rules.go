@@ -1,7 +1,11 @@
 package check
 
+import "slices"
+
 // Rules returns all checks. A rule comes after those that it depends on; cluster rules come last.
-func Rules() []Rule {
+func Rules() []Rule { return slices.Concat(nodeRules(), clusterRules()) }
+
+func nodeRules() []Rule {
 	return []Rule{
 		nicPresent(),
 		linkUp(),
@@ -22,7 +26,9 @@ func Rules() []Rule {
 		nicRDMA(),
 		uverbsDevices(),
 		providerABI(),
+		providerShadow(),
 		moduleOnDisk(),
+		driverRelease(),
 		driverConflict(),
 		linkLayerRule(),
 		portState(),
@@ -35,6 +41,16 @@ func Rules() []Rule {
 		linkErrors(),
 		fec(),
 
+		nicDCBX(),
+		nicClasses(),
+		nicPFC(),
+		nicQueues(),
+		nicMarking(),
+		nicECN(),
+		nicPause(),
+		nicProfile(),
+		nicFile(),
+
 		pcieLink(),
 		pciePlanned(),
 		pciePortRate(),
@@ -43,37 +59,59 @@ func Rules() []Rule {
 		relaxedOrdering(),
 		acs(),
 		acsHypervisor(),
+		acsUnit(),
 		ats(),
 		iommuMode(),
 
 		gpuDevice(),
 		gpuPlanned(),
+		memoryPlanned(),
+		nicFirmwareFloor(),
 		gpuDriver(),
 		gpuDirect(),
+		gpuAnswers(),
+		gpuMemory(),
+		gpuThrottle(),
+		nvlinkUp(),
+		nvlinkRate(),
+		nvlinkErrors(),
+		nvSwitchesRule(),
+		fabricManager(),
+		fabricState(),
 		numaKnown(),
 		gpuNICNUMA(),
+		gpuNICDistance(),
+		pcieLayout(),
 
 		numaBalancing(),
 		cpusOnline(),
 		cpuGovernor(),
 		swap(),
 		memlock(),
+		firewall(),
 		kernelLogPCIe(),
 		kernelLogAER(),
 		kernelLogGPU(),
 		kernelLogNIC(),
 		disagreement(),
 		factsRead(),
+	}
+}
 
+func clusterRules() []Rule {
+	return []Rule{
 		factsCollected(),
 		mtuEqual(),
 		duplicateAddress(),
+		arpOwner(),
 		duplicateGUID(),
 		firmwareEqual(),
 		portRate(),
 		pkeyEqual(),
 		gidIndexEqual(),
+		nicQoSEqual(),
 		hcaCount(),
+		hcaNamesEqual(),
 		gpuCount(),
 		gpuDriverEqual(),
 		gpuFirmwareEqual(),

@@ -287,7 +287,7 @@ func TestWaivers(t *testing.T) {
 func TestWaiversOfHardware(t *testing.T) {
 	until := time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)
 	w := newWorld()
-	w.host1().HCAs[2].Firmware = "230.0"
+	w.host1().HCAs[2].Firmware = "231.9"
 	w.host1().Kernel.Release = "6.5.0-1-generic"
 	pciOf(w.host1(), rail3NIC).Control.RelaxedOrdering = false
 	_, summary := run(w.plan, []Waiver{

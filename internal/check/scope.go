@@ -1,6 +1,7 @@
 package check
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // Condition is something that must be true for a rule to apply. A rule lists its conditions in Scope, in the order
-// of this file: the plan, the lab, the devices, the role of the machine. The first that is not met
+// of this file: the plan, the lab, the devices, then the role of the machine (scope_role.go). The first that is not met
 // gives the reason; without any condition a rule applies everywhere.
 type Condition struct {
 	ID  string // kebab case
@@ -94,6 +95,19 @@ func withPlan() Condition {
 	}
 }
 
+// withHostFiles is for what the files of platform baremetal bring to a host and the lab cannot run.
+func withHostFiles() Condition {
+	return Condition{
+		ID: "host-files", Doc: "on the hosts of a cluster file for platform baremetal; not in the lab, which runs neither units nor a kernel of its own",
+		judge: func(s scene) (fabric.Status, string) {
+			if !s.anyPlan && s.plan != nil && s.plan.Platform != bareMetal {
+				return fabric.NotApplicable, "only the files of platform baremetal bring it, and the cluster file is for " + s.plan.Platform
+			}
+			return s.each(noHardware, func(d *Digest) (fabric.Status, string) { return unless(d.Lab, noHardware) })
+		},
+	}
+}
+
 func withMachine() Condition {
 	return Condition{
 		ID: "machine", Doc: "where the cluster file names the machine of the node",
@@ -139,6 +153,41 @@ func (d *Digest) withoutIP() bool {
 		!slices.ContainsFunc(d.NICs, func(n NICDigest) bool { return len(n.Addresses) > 0 })
 }
 
+func withSharedSubnets() Condition {
+	const cables = "every subnet is a cable of its own: no NIC meets the NIC of another node by ARP"
+	return Condition{
+		ID: "shared-subnets", Doc: "where NICs of several nodes share a subnet; not where the plan gives every cable its own (p2p31) or no addresses",
+		judge: func(s scene) (fabric.Status, string) {
+			if s.anyPlan {
+				return fabric.Pass, ""
+			}
+			if s.plan != nil {
+				return unless(s.plan.Addressing.Scheme == fabric.P2P31 || s.plan.Addressing.Scheme == fabric.None, cables)
+			}
+			return unless(!s.shareSubnet(), cables)
+		},
+	}
+}
+
+// shareSubnet reports whether NICs of two nodes are in one subnet, or may be: what was not read could be.
+func (s scene) shareSubnet() bool {
+	first := map[netip.Prefix]int{}
+	for i := range s.nodes {
+		if s.nodes[i].Unread != "" || s.nodes[i].Nominal {
+			return true
+		}
+		for _, nic := range s.nodes[i].NICs {
+			for _, subnet := range nic.Subnets {
+				if node, ok := first[subnet]; ok && node != i && nic.Fabric {
+					return true
+				}
+				first[subnet] = i
+			}
+		}
+	}
+	return false
+}
+
 func withCables() Condition {
 	return Condition{
 		ID: "cables", Doc: "not where the plan has no cables (cloud)",
@@ -159,6 +208,15 @@ func onInfiniBand() Condition {
 	return Condition{
 		ID: "infiniband", Doc: "not where the plan's transport is RoCE; without a plan, not where every RDMA port is Ethernet",
 		judge: func(s scene) (fabric.Status, string) { return s.over(fabric.InfiniBand) },
+	}
+}
+
+func withTraffic() Condition {
+	return Condition{
+		ID: "traffic", Doc: "not where the cluster file has no traffic classes: then they are not the owner's to choose",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil && s.plan.Traffic == nil, "the cluster file has no traffic classes")
+		},
 	}
 }
 
@@ -269,59 +327,36 @@ func withGPU() Condition {
 	}
 }
 
-// vSphere is the platform whose bare-metal hosts run virtual machines.
-const vSphere = "vsphere"
+// bareMetal is the platform whose hosts get the unit that clears ACS.
+const bareMetal = "baremetal"
 
-func onBareMetal() Condition {
+func withNVIDIA() Condition {
 	return Condition{
-		ID: "bare-metal", Doc: "not in a virtual machine, whose hypervisor owns the setting, and not on a host of virtual machines",
+		ID: "nvidia", Doc: "not on a node whose GPUs are all of another vendor",
 		judge: func(s scene) (fabric.Status, string) {
-			return s.role(func(d *Digest, virtual bool) (fabric.Status, string) {
-				if virtual {
-					return fabric.NotApplicable, d.Node + hypervisorOwns
-				}
-				return unless(s.hostsVMs(), d.Node+" hosts virtual machines, which need other settings")
+			return s.each("no node has a GPU of NVIDIA", func(d *Digest) (fabric.Status, string) {
+				return unless(d.NoNVIDIA, "the GPUs of "+d.Node+" are not NVIDIA's")
 			})
 		},
 	}
 }
 
-func onVirtual() Condition {
+func withNVLink() Condition {
 	return Condition{
-		ID: "virtual", Doc: "in virtual machines and on their hosts",
+		ID: "nvlink", Doc: "not on a node whose GPUs have no NVLink: by the catalog, or because they say so, or there is one GPU only",
 		judge: func(s scene) (fabric.Status, string) {
-			return s.role(func(d *Digest, virtual bool) (fabric.Status, string) {
-				return unless(!virtual && !s.hostsVMs(), d.Node+" is not a virtual machine")
-			})
+			return s.each("no node has NVLinks", func(d *Digest) (fabric.Status, string) { return unless(d.NoNVLink != "", d.NoNVLink) })
 		},
 	}
 }
 
-func onVMHost() Condition {
+func withNVSwitch() Condition {
 	return Condition{
-		ID: "vm-host", Doc: "on hosts of virtual machines: bare metal of a plan for vSphere",
+		ID: "nvswitch", Doc: "not on a node that has no NVSwitch of its own: none is on PCI, and its GPUs wait for no fabric, or a hypervisor or the rack owns it",
 		judge: func(s scene) (fabric.Status, string) {
-			if !s.hostsVMs() {
-				const why = "only for hosts of virtual machines: platform vsphere, and on its bare metal"
-				return s.each(why, func(*Digest) (fabric.Status, string) { return fabric.NotApplicable, why })
-			}
-			return s.role(func(d *Digest, virtual bool) (fabric.Status, string) { return unless(virtual, d.Node+hypervisorOwns) })
+			return s.each("no node has NVSwitches", func(d *Digest) (fabric.Status, string) { return unless(d.NoNVSwitch != "", d.NoNVSwitch) })
 		},
 	}
-}
-
-const hypervisorOwns = " is a virtual machine: the hypervisor owns this setting"
-
-func (s scene) hostsVMs() bool { return s.plan != nil && s.plan.Platform == vSphere }
-
-// role judges nodes by whether they are virtual machines; a node of which that was not read is unknown.
-func (s scene) role(judge func(d *Digest, virtual bool) (fabric.Status, string)) (fabric.Status, string) {
-	return s.each("no node has the role", func(d *Digest) (fabric.Status, string) {
-		if d.Virtual == nil {
-			return fabric.Unknown, d.VirtualUnread
-		}
-		return judge(d, *d.Virtual)
-	})
 }
 
 // knownWithoutRDMA reports whether the kernel has no list of RDMA devices, or an empty one. Facts say what could

@@ -15,7 +15,8 @@ func ruleShadow() Rule {
 		ID:    "rule-shadow",
 		Title: "No policy rule is shadowed by an earlier one",
 		Doc: "looks for policy rules that select the same packets for different tables: only the first is ever used, " +
-			"so that one NIC carries the traffic of all (eight `to 1.1.0.0/16` rules, as printed in the guide's netplan files)",
+			"so that one NIC carries the traffic of all (eight `to 1.1.0.0/16` rules, as printed in the guide's netplan files); " +
+			"of rules with one priority, that is the one that was added first at this boot",
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.2.1, of whose rules one is followed; ip-rule(8)",
@@ -108,18 +109,38 @@ func (in NodeInput) shadowVerdict(found []shadow) Verdict {
 			tables = append(tables, s.dead.Table)
 		}
 	}
+	why := fmt.Sprintf("%s never uses %d of its %d policy rules: `%s` is shadowed by `%s`, which selects the same packets first.",
+		in.Facts.Node, len(found), len(in.Facts.Rules), ruleText(dead), ruleText(first))
+	if first.Priority == dead.Priority {
+		why += " " + in.byBootOrder(first)
+	}
 	return Verdict{
 		Status: fabric.Fail,
 		Evidence: []fabric.Evidence{
 			saw("ip rule show", strings.Join(followed, "; ")),
 			saw("ip rule show, never used", strings.Join(ignored, "; ")),
 		},
-		Why: fmt.Sprintf("%s never uses %d of its %d policy rules: `%s` is shadowed by `%s`, which selects the same packets first.",
-			in.Facts.Node, len(found), len(in.Facts.Rules), ruleText(dead), ruleText(first)),
+		Why: why,
 		Cost: fmt.Sprintf("traffic %s uses 1 of %d tables: 1/%d of the rate of their NICs",
 			selectorText(first), len(tables)+1, len(tables)+1),
 		Fix: onNode(in.shadowFix(found), in.Facts.Node) + ", and remove them from the file that sets them",
 	}
+}
+
+// byBootOrder says of a rule that was added before others of its selector and priority what it does now, and until when.
+func (in NodeInput) byBootOrder(first fabric.Rule) string {
+	now := "table " + strconv.Itoa(first.Table)
+	var nics []string
+	for _, r := range in.Facts.Routes {
+		if r.Table == first.Table && r.NIC != "" && covers(r, first.To, first.From.Addr()) {
+			nics = addOnce(nics, r.NIC)
+		}
+	}
+	if len(nics) > 0 {
+		now += " (" + strings.Join(nics, ", ") + ")"
+	}
+	return "They have one priority, so the kernel uses the one that was added first: now " + now +
+		". Which one that is changes with the order in which the links come up at boot."
 }
 
 // shadowFix deletes the rules that are not to stay.

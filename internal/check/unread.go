@@ -72,8 +72,9 @@ func (in NodeInput) needs(m fabric.Missing) bool {
 func isFactPath(path string) bool {
 	root, _, _ := strings.Cut(path, ".")
 	return slices.Contains([]string{
-		fabric.FactPlatform, fabric.FactKernel, fabric.FactKernelLog, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNICs,
-		fabric.FactHCAs, fabric.FactGPUs, fabric.FactPCI, fabric.FactRoutes, fabric.FactRules, fabric.FactNeighbours, fabric.FactLLDP,
+		fabric.FactPlatform, fabric.FactKernel, fabric.FactKernelLog, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNICs, fabric.FactNICFile,
+		fabric.FactHCAs, fabric.FactGPUs, fabric.FactFabricManager, fabric.FactPCI, fabric.FactRoutes, fabric.FactRules, fabric.FactNeighbours, fabric.FactLLDP,
+		fabric.FactFirewall,
 	}, root)
 }
 

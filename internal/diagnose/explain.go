@@ -51,7 +51,8 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 			known.Hardware.Nodes = nodesBeside(&results[i], results)
 		}
 		observations[i] = observe(&results[i], known, runLog(&results[i], results))
-		observations[i].onlyFacts = Empty(&results[i]) && len(in.Findings) > 0
+		observations[i].empty = Empty(&results[i])
+		observations[i].onlyFacts = observations[i].empty && len(in.Findings) > 0
 		observations[i].rowsSeen, observations[i].whole, observations[i].ended = rowsBeside(&results[i], results)
 	}
 	out := &fabric.Explanation{Meta: fabric.NewMeta("Explanation"), Results: make([]fabric.Explained, 0, len(results))}

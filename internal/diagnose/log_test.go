@@ -146,3 +146,11 @@ func TestNetworkLinesOfOneMachine(t *testing.T) {
 		})
 	}
 }
+
+// Outputs of tools without a fault are not called a log, and what would judge settings is named.
+func TestOutputsWithoutFault(t *testing.T) {
+	r := explain([]fabric.Result{logOf(fabric.NCCLLog{})}, Input{}).Results[0]
+	if r.Verdict != fabric.VerdictUnknown || !strings.Contains(r.Why, "railwright check -f") || strings.HasPrefix(r.Why, "a log") {
+		t.Errorf("%s: %s", r.Verdict, r.Why)
+	}
+}

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -67,6 +68,9 @@ func (o *observer) perftest(t *fabric.Perftest) {
 		e.Level = fabric.LineError
 		o.message(e, fmt.Sprintf("line %d", e.Line), false)
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: t.Test, Value: e.Text})
+	}
+	if t.MTU == 4096 && t.IPv4GIDs == 2 && slices.ContainsFunc(t.Errors, func(e fabric.LogLine) bool { return e.Message == "perftest/completion-retry" }) {
+		o.s.showText("full packets unanswered between two addresses", t.Test, "both ends sent from a GID with an IPv4 address, with packets of 4096 bytes", fabric.Subject{})
 	}
 	if t.MTU > 0 && t.MTU < 4096 {
 		o.s.showText("a small path MTU", t.Test, fmt.Sprintf("the path MTU is %d of 4096 bytes", t.MTU), fabric.Subject{})

@@ -25,6 +25,7 @@ type observed struct {
 	logs      []*fabric.NCCLLog
 	said      []quantity // bandwidths that sentences tell
 	cutShort  bool       // the table has a banner and no footer: its run did not end by itself
+	empty     bool       // a log without lines, which stands for outputs of tools
 	onlyFacts bool       // nothing of a run is at hand, only what tools say of machines
 	rowsSeen  int        // of the tables of this file
 	ended     bool       // a table of the file has its footer

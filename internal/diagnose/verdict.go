@@ -313,6 +313,8 @@ func (s *observed) missing(b beliefs) string {
 	switch {
 	case len(s.needs) > 0:
 		return "cannot be judged without " + strings.Join(s.needs, "; ")
+	case s.empty:
+		return "what tools print has no bandwidth to judge, and nothing in it is surely a fault; settings are judged against a plan (railwright check -f)"
 	case s.kind == fabric.NCCLDebugLog && len(b.list) > 0:
 		return "a log has no bandwidth to judge, and what it shows is not enough for a verdict"
 	case s.kind == fabric.NCCLDebugLog:
