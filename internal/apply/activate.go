@@ -39,7 +39,7 @@ func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 		return a, err
 	}
 	var late []string
-	if a.Reason = noNetworkd(); a.Reason != "" {
+	if a.Reason = notByNetworkd(b.Artifacts); a.Reason != "" {
 		a.Network = ByNetlink
 		err = byNetlink(b)
 	} else {
@@ -50,7 +50,13 @@ func bringUp(ctx context.Context, b Bundle) (Activation, error) {
 	}
 	differs, err := notInEffect(b)
 	a.Pending = slices.Concat(a.Pending, late, differs)
-	return a, err
+	if err != nil {
+		return a, err
+	}
+	var refused []string
+	a.Proofs, refused = proveAll(ctx, b, a)
+	a.Pending = append(a.Pending, refused...)
+	return a, nil
 }
 
 // byNetworkd lets netplan write networkd's configuration from the rendered file, and starts networkd on it.
@@ -118,6 +124,14 @@ func processesOf(program string) (pids []int, err error) {
 		}
 	}
 	return pids, nil
+}
+
+// notByNetworkd returns why the interfaces cannot be configured from the rendered files here; empty: they can.
+func notByNetworkd(artifacts []fabric.Artifact) string {
+	if slices.ContainsFunc(artifacts, func(a fabric.Artifact) bool { return filepath.Dir(a.Path) == keyfileFolder }) {
+		return "a lab host runs no NetworkManager: its keyfiles were written and not tried"
+	}
+	return noNetworkd()
 }
 
 // noNetworkd returns why the real netplan and systemd-networkd cannot run here; empty when they can.

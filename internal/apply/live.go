@@ -13,7 +13,7 @@ import (
 )
 
 // notInEffect returns what this machine's kernel does not have of the bundle, although the files may be as planned: NICs,
-// their MTU, addresses, routes and rules, and sysctls.
+// their MTU, addresses, routes and rules, sysctls, and the words of its command line.
 func notInEffect(b Bundle) (differs []string, err error) {
 	n, err := host.OpenNetwork("")
 	if err != nil {
@@ -34,6 +34,13 @@ func notInEffect(b Bundle) (differs []string, err error) {
 		return nil, err
 	}
 	inLab := InLab()
+	if !inLab {
+		words, err := commandLineDiffers(b.Artifacts)
+		if err != nil {
+			return nil, err
+		}
+		differs = append(differs, words...)
+	}
 	for _, s := range sysctls {
 		if d := s.differs(); d != "" && (!inLab || s.notHere() == "") {
 			differs = append(differs, s.name+": "+d)

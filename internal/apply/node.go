@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -52,6 +54,8 @@ type Activation struct {
 	Reason  string   `json:"reason,omitempty"`  // why it was not netplan and systemd-networkd
 	Pending []string `json:"pending,omitempty"` // what is not in effect, and why
 	Skipped []string `json:"skipped,omitempty"` // what a lab host does not have, and why
+
+	Proofs []fabric.Proof `json:"proofs"` // of each file, in the order of the bundle
 }
 
 // judge returns the status of a node that answered. Fail: something that should be in effect is not, or a dry run found
@@ -74,9 +78,6 @@ func (a Applied) judge(dryRun bool) fabric.Status {
 	}
 	return status
 }
-
-// TakesEffect says when the files of a real host do.
-const TakesEffect = "take effect at the next start, or after: netplan apply && sysctl --system && systemctl daemon-reload"
 
 // Worst is the status of all targets: fail before unknown before pass. Of no target it is unknown.
 func Worst(targets []Applied) fabric.Status {
@@ -109,10 +110,29 @@ func (b Bundle) Accept(r Result) (Applied, error) {
 			return Applied{}, fmt.Errorf("the answer has %q for %q instead of a change of %q", c.Kind, c.Path, b.Artifacts[i].Path)
 		}
 	}
+	if err := b.proofsFit(a.Activation); err != nil {
+		return Applied{}, err
+	}
 	if status := a.judge(b.DryRun); status != a.Status || a.Error != "" || a.Reason != "" {
 		return Applied{}, fmt.Errorf("the answer says %s, its content says %s", a.Status, status)
 	}
 	return a, nil
+}
+
+// proofsFit is an error unless an activation says of each file of the bundle how far it was proved.
+func (b Bundle) proofsFit(a *Activation) error {
+	if a == nil {
+		return nil
+	}
+	if len(a.Proofs) != len(b.Artifacts) {
+		return fmt.Errorf("the answer has %s of %d", fabric.Count(len(a.Proofs), "proof"), len(b.Artifacts))
+	}
+	for i, p := range a.Proofs {
+		if p.Path != b.Artifacts[i].Path || !p.Valid() {
+			return fmt.Errorf("the answer has %q for %q instead of a proof of %q", p.Level, p.Path, b.Artifacts[i].Path)
+		}
+	}
+	return nil
 }
 
 // validate is an error unless the bundle is whole: of a node, with files, each with the content that its sum names.
@@ -153,6 +173,16 @@ func Node(ctx context.Context, b Bundle, folder string) (r Result, err error) {
 	return r, err
 }
 
+// sharedPath returns a file outside the folders that every lab host has for itself; empty: there is none.
+func sharedPath(artifacts []fabric.Artifact) string {
+	for _, a := range artifacts {
+		if !slices.ContainsFunc([]string{"/etc/", "/run/", "/var/lib/", "/usr/local/sbin/"}, func(own string) bool { return strings.HasPrefix(a.Path, own) }) {
+			return a.Path
+		}
+	}
+	return ""
+}
+
 // look is a dry run.
 func (a *Applied) look(b Bundle, folder string) (err error) {
 	a.Changes = Diff(b.Artifacts)
@@ -170,6 +200,9 @@ func (a *Applied) look(b Bundle, folder string) (err error) {
 
 // write holds the journal until the files are in effect, so that of two at once one is refused.
 func (a *Applied) write(ctx context.Context, b Bundle, folder string) (err error) {
+	if path := sharedPath(b.Artifacts); path != "" && InLab() {
+		return fmt.Errorf("%q: a lab host shares it with this machine: nothing was written", path)
+	}
 	j, err := openJournal(folder)
 	if err != nil {
 		return fmt.Errorf("%w: nothing was written", err)

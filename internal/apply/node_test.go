@@ -104,8 +104,12 @@ func TestAccept(t *testing.T) {
 			`the answer has "" for "/etc/a" instead of a change of "/etc/a"`},
 		{"a status that does not follow", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"unknown"},{"path":"/etc/b","kind":"same"}]}}`,
 			"the answer says pass, its content says unknown"},
-		{"pending, and a pass", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"same"},{"path":"/etc/b","kind":"same"}],"activation":{"network":"netlink","pending":["eth1: is down"]}}}`,
+		{"pending, and a pass", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"same"},{"path":"/etc/b","kind":"same"}],"activation":{"network":"netlink","pending":["eth1: is down"],"proofs":[{"path":"/etc/a","level":"rendered","reason":"x"},{"path":"/etc/b","level":"run","by":["x"]}]}}}`,
 			"the answer says pass, its content says fail"},
+		{"activated, and nothing proved", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"same"},{"path":"/etc/b","kind":"same"}],"activation":{"network":"netlink","proofs":null}}}`,
+			"the answer has 0 proofs of 2"},
+		{"a level that there is not", head + `,"applied":{"node":"host1","activation":{"network":"netlink","proofs":[{"path":"/etc/a","level":"proved"}]}}}`,
+			`level of proof "proved": unknown; known: ["rendered" "parsed" "run"]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var r Result
@@ -171,6 +175,15 @@ func TestBundleThatIsNotWhole(t *testing.T) {
 					t.Errorf("written: %v", left)
 				}
 			})
+		}
+	}
+}
+
+// What a lab host has not for itself is never written there.
+func TestSharedPath(t *testing.T) {
+	for path, shared := range map[string]bool{"/etc/a": false, "/run/a": false, "/var/lib/a": false, "/usr/local/sbin/a": false, "/usr/local/bin/a": true, "/etcetera": true, "/boot/a": true} {
+		if got := sharedPath([]fabric.Artifact{{Path: "/etc/first"}, {Path: path}}); (got != "") != shared {
+			t.Errorf("%s: %q", path, got)
 		}
 	}
 }

@@ -34,8 +34,9 @@ type FaultKind struct {
 	Name  string
 	Doc   string
 	Cause fabric.CauseID
-	Pair  bool // takes two NICs; with one named, the next NIC of the host is its partner
-	Ports bool // it moves ports of the leaf, whose lldpd then starts again
+	Pair  bool                        // takes two NICs; with one named, the next NIC of the host is its partner
+	Ports bool                        // it moves ports of the leaf, whose lldpd then starts again
+	fits  func(s Spec, f Fault) error // of a kind that not every set of NICs can have
 	plant func(s Spec, open networks, f Fault) error
 }
 
@@ -44,7 +45,12 @@ type FaultKind struct {
 func FaultKinds() []FaultKind {
 	return []FaultKind{
 		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, Ports: true, plant: plantSwapCable},
-		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true, plant: plantOneSubnet},
+		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true,
+			fits: func(_ Spec, f Fault) error { return oneHost(f) }, plant: plantOneSubnet},
+		{Name: "one-layer2", Doc: "the NICs' subnets share one layer 2, and any NIC of the host answers ARP for any other", Cause: fabric.CauseARPFlux,
+			fits: func(_ Spec, f Fault) error { return wholeHosts(f) }, plant: plantOneLayer2},
+		{Name: "printed-rules", Doc: "the NICs have the policy rules that the RoCE guide prints for /31 subnets, added in this order", Cause: fabric.CauseRouteMissing,
+			fits: func(s Spec, f Fault) error { return errors.Join(wholeHosts(f), s.pointToPoint(f)) }, plant: plantPrintedRules},
 		{Name: "address", Doc: "the NIC has another address than the planned one", Cause: fabric.CauseAddressMissing, plant: each(plantAddress)},
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
 		{Name: "route", Doc: "the route of the NIC's table is gone", Cause: fabric.CauseRouteMissing, plant: each(plantRoute)},
@@ -61,8 +67,8 @@ func (s Spec) ParseFaults(texts []string) ([]Fault, error) {
 			return nil, err
 		}
 		for _, other := range faults {
-			if nic, both := s.contradict(f, other); both {
-				return nil, fmt.Errorf("fault %q: cannot be planted together with %q: both change %s of %s", text, other, contested(f), nic)
+			if what, nic := s.contradict(f, other); what != "" {
+				return nil, fmt.Errorf("fault %q: cannot be planted together with %q: both change %s of %s", text, other, what, nic)
 			}
 		}
 		faults = append(faults, f)
@@ -70,29 +76,40 @@ func (s Spec) ParseFaults(texts []string) ([]Fault, error) {
 	return faults, nil
 }
 
-// contested is what no two faults may change of one NIC; empty for kinds that can be planted twice.
-func contested(f Fault) string {
-	switch f.Kind {
+// contested is what no two faults may change of one NIC; none for kinds that can be planted twice.
+func contested(kind string) []string {
+	switch kind {
 	case "swap-cable":
-		return "the cable"
-	case "one-subnet", "address":
-		return "the address"
+		return []string{"the cable"}
+	case "one-subnet":
+		return []string{"the address", "the layer 2"}
+	case "one-layer2":
+		return []string{"the layer 2"}
+	case "printed-rules":
+		return []string{"the rules"}
+	case "address":
+		return []string{"the address"}
 	}
-	return ""
+	return nil
 }
 
-// contradict returns a NIC of which two faults change the same. A NIC with another address is no partner of one-subnet.
-func (s Spec) contradict(f, other Fault) (fabric.Endpoint, bool) {
-	if contested(f) == "" || contested(f) != contested(other) || f.Kind == "address" && other.Kind == "address" {
-		return fabric.Endpoint{}, false
+// contradict returns what two faults both change, and of which NIC. A NIC with another address is no partner of one-subnet.
+func (s Spec) contradict(f, other Fault) (what string, of fabric.Endpoint) {
+	if f.Kind == "address" && other.Kind == "address" {
+		return "", of
 	}
 	theirs := s.affected(other)
-	for _, nic := range s.affected(f) {
-		if slices.Contains(theirs, nic) {
-			return nic, true
+	for _, what := range contested(f.Kind) {
+		if !slices.Contains(contested(other.Kind), what) {
+			continue
+		}
+		for _, nic := range s.affected(f) {
+			if slices.Contains(theirs, nic) {
+				return what, nic
+			}
 		}
 	}
-	return fabric.Endpoint{}, false
+	return "", of
 }
 
 // affected returns the NICs of a fault, and the partner of a pair with one named NIC.
@@ -160,8 +177,10 @@ func (s Spec) ParseFault(text string) (Fault, error) {
 			return Fault{}, fmt.Errorf("fault %q: %w", text, err)
 		}
 	}
-	if kind == "one-subnet" && len(f.NICs) == 2 && f.NICs[0].Node != f.NICs[1].Node {
-		return Fault{}, fmt.Errorf("fault %q: both NICs must be of one host", text)
+	if k.fits != nil {
+		if err := k.fits(s, f); err != nil {
+			return Fault{}, fmt.Errorf("fault %q: %w", text, err)
+		}
 	}
 	return f, nil
 }
@@ -256,6 +275,14 @@ func (s Spec) recabled(planted []Fault) Spec {
 		}
 	}
 	return s
+}
+
+// oneHost is an error where two NICs of a fault are of different hosts.
+func oneHost(f Fault) error {
+	if len(f.NICs) == 2 && f.NICs[0].Node != f.NICs[1].Node {
+		return errors.New("both NICs must be of one host")
+	}
+	return nil
 }
 
 func each(plant func(Spec, networks, fabric.Endpoint) error) func(Spec, networks, Fault) error {

@@ -32,6 +32,8 @@ func TestParseFault(t *testing.T) {
 		{"one-subnet=host1:eth2", "host1:eth2"},
 		{"one-subnet=host1:eth2,host1:eth1", "host1:eth2 host1:eth1"},
 		{"one-subnet=host2", "host2:eth1 host2:eth2"},
+		{"one-layer2=host1", "host1:eth1 host1:eth2 host1:eth3"},
+		{"printed-rules=host1,host2:eth2,host2:eth1", "host1:eth1 host1:eth2 host1:eth3 host2:eth2 host2:eth1"}, // in this order
 		{"swap-cable=host1", "host1:eth1 host1:eth2"},
 		{"swap-cable=host1:eth1,host2:eth1", "host1:eth1 host2:eth1"},
 	}
@@ -56,7 +58,7 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultRefuses(t *testing.T) {
 	s := spec(t, testPlan(2, 3))
-	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: swap-cable, one-subnet, address, "
+	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: swap-cable, one-subnet, "
 	tests := []struct{ text, want string }{
 		{"", form},
 		{"mtu", form},
@@ -77,6 +79,8 @@ func TestParseFaultRefuses(t *testing.T) {
 		{"swap-cable=host1:eth1,host1:eth2,host1:eth3", "swap-cable takes one NIC or two, not 3"},
 		{"swap-cable=host1,host2", "swap-cable takes one NIC or two, not 4"},
 		{"one-subnet=host1:eth1,host2:eth1", "both NICs must be of one host"},
+		{"one-layer2=host1:eth1", "one-layer2 needs two NICs or more of a host: host1:eth1 is the only one of host1"},
+		{"printed-rules=host1,host2:eth2", "host2:eth2 is the only one of host2"},
 		{"mtu=host1,host1:eth2", "the same NIC twice: host1:eth2"},
 		{"route=host1:eth1,host1:eth2,host1:eth1", "the same NIC twice: host1:eth1"},
 	}
@@ -87,6 +91,9 @@ func TestParseFaultRefuses(t *testing.T) {
 				t.Errorf("%+v, %v, want %s", f, err, tt.want)
 			}
 		})
+	}
+	if f, err := spec(t, shared(testPlan(2, 3))).ParseFault("printed-rules=host1"); err == nil || !strings.Contains(err.Error(), "rules of the scheme p2p31: host1:eth1 has 10.64.0.1/24") {
+		t.Errorf("in one subnet: %+v, %v", f, err)
 	}
 	for _, text := range []string{"one-subnet=host1:eth1", "swap-cable=host1", "swap-cable=host1:eth1"} {
 		if f, err := spec(t, testPlan(1, 1)).ParseFault(text); err == nil || !strings.Contains(err.Error(), "has one NIC") {
@@ -269,6 +276,10 @@ func TestFaultsThatContradict(t *testing.T) {
 		{"swap-cable=host1:eth1", "swap-cable=host1:eth2", "both change the cable of host1:eth2"},
 		{"one-subnet=host1:eth1", "one-subnet=host1:eth2", "both change the address of host1:eth2"},
 		{"address=host1", "one-subnet=host1:eth2", "both change the address of host1:eth2"},
+		{"one-layer2=host1", "one-subnet=host1:eth2", "both change the layer 2 of host1:eth2"},
+		{"one-layer2=host1", "one-layer2=host1:eth2,host1:eth1", "both change the layer 2 of host1:eth2"},
+		{"printed-rules=host1", "printed-rules=host1:eth2,host1:eth1", "both change the rules of host1:eth2"},
+		{"printed-rules=host1", "one-layer2=host1", ""},
 		{"one-subnet=host1:eth1", "address=host1:eth2", "both change the address of host1:eth2"},
 		{"one-subnet=host1:eth1", "swap-cable=host1:eth1", ""},
 		{"address=host1", "address=host1:eth1", ""},

@@ -36,12 +36,17 @@ func mounts() error {
 		}
 	}
 	// A copy rather than an overlay: in a user namespace nobody may write to folders of the real root,
-	// not even through an overlay.
-	const etc = "/run/railwright/etc"
-	if err := copyTree("/etc", etc); err != nil {
-		return err
+	// not even through an overlay. The two folders are those that rendered files go to.
+	for _, folder := range []string{"/etc", "/usr/local/sbin"} {
+		own := "/run/railwright" + folder
+		if err := copyTree(folder, own); err != nil {
+			return err // without its own folder a lab host would write to that of this machine
+		}
+		if err := mount(own, folder, "", unix.MS_BIND, ""); err != nil {
+			return err
+		}
 	}
-	return mount(etc, "/etc", "", unix.MS_BIND, "")
+	return nil
 }
 
 // mountProc mounts, for a new process id namespace its own /proc.

@@ -17,15 +17,24 @@ type Format struct {
 	ID         string
 	Doc        string             // what it is for, in one line
 	Transports []fabric.Transport // on which fabrics it is needed
-	Render     func(Part) fabric.Artifact
+	On         func(Part) bool    // on which nodes it is needed; nil: on all
+	Check      func(Part) error   // why it cannot be rendered for a node, which Missing then says; nil: it can
+	// Exactly one of the three is set.
+	Render  func(Part) fabric.Artifact
+	Several func(Part) []fabric.Artifact                  // none where Check has a reason
+	EachNIC func(Part, fabric.NICAddress) fabric.Artifact // a file for each NIC
 }
 
 // Part is the part of a plan that concerns one node.
 type Part struct {
-	MTU        int // bytes
+	Transport  fabric.Transport
+	Node       fabric.Node
+	Machine    fabric.NominalMachine // without an id where the plan names none
+	MTU        int                   // bytes
 	Scheme     fabric.Scheme
 	Addresses  fabric.NodeAddresses // without NICs where the fabric has no addresses
 	Neighbours int                  // addresses that the node can meet on its own subnets
+	Traffic    *fabric.Traffic      // nil where the plan has no traffic classes
 }
 
 // SwitchFormat is one kind of file that a switch of a platform's fabric needs. Check says why it cannot be
@@ -75,16 +84,51 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 
 // renderNodes returns false once the reader has stopped.
 func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield func(fabric.Artifact) bool) bool {
+	machines := machinesOf(p)
 	for i, node := range p.Nodes {
-		part := Part{MTU: p.MTU, Scheme: p.Addressing.Scheme, Addresses: fabric.NodeAddresses{Node: node.Name}}
+		part := Part{Transport: p.Transport, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
+			Addresses: fabric.NodeAddresses{Node: node.Name}, Traffic: p.Traffic}
 		if p.Transport == fabric.RoCE {
 			part.Addresses = p.Addressing.Nodes[i]
 			part.Neighbours = neighbours.of(part.Addresses)
 		}
 		for _, f := range l.formats {
-			if !yield(f.Render(part)) {
+			if !f.render(part, yield) {
 				return false
 			}
+		}
+	}
+	return true
+}
+
+// machinesOf returns the machines of a plan by their id in the catalog.
+func machinesOf(p *fabric.Plan) map[string]fabric.NominalMachine {
+	machines := make(map[string]fabric.NominalMachine, len(p.Machines))
+	for _, m := range p.Machines {
+		machines[m.ID] = m
+	}
+	return machines
+}
+
+// render returns false once the reader has stopped.
+func (f Format) render(p Part, yield func(fabric.Artifact) bool) bool {
+	if f.On != nil && !f.On(p) {
+		return true
+	}
+	if f.Render != nil {
+		return yield(f.Render(p))
+	}
+	if f.Several != nil {
+		for _, a := range f.Several(p) {
+			if !yield(a) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, nic := range p.Addresses.NICs {
+		if !yield(f.EachNIC(p, nic)) {
+			return false
 		}
 	}
 	return true
@@ -101,17 +145,41 @@ func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) boo
 	return true
 }
 
-// Missing lists the switches of a plan for which a file cannot be rendered, and why.
+// Missing lists the nodes and the switches of a plan for which a file cannot be rendered, and why. Nodes of one kind of machine
+// lack the same, so that they share an entry.
 func Missing(p *fabric.Plan) []fabric.Missing {
 	chosen, err := find(p.Platform, p.Transport)
 	if err != nil {
 		return nil // then nothing is rendered: Artifacts returns the error
 	}
-	var missing []fabric.Missing
+	missing := chosen.missingNodes(p)
 	for _, s := range p.Switches {
 		for _, f := range chosen.switches {
 			if err := f.Check(s); err != nil {
 				missing = append(missing, fabric.Missing{What: s.Name, Source: f.ID, Reason: err.Error()})
+			}
+		}
+	}
+	return missing
+}
+
+func (l platform) missingNodes(p *fabric.Plan) (missing []fabric.Missing) {
+	machines, seen := machinesOf(p), make(map[string]bool)
+	for _, n := range p.Nodes {
+		if seen[n.Machine] {
+			continue
+		}
+		seen[n.Machine] = true
+		what := "nodes without a machine"
+		if n.Machine != "" {
+			what = "nodes of machine " + n.Machine
+		}
+		for _, f := range l.formats {
+			if f.Check == nil {
+				continue
+			}
+			if err := f.Check(Part{Transport: p.Transport, Node: n, Machine: machines[n.Machine], Traffic: p.Traffic}); err != nil {
+				missing = append(missing, fabric.Missing{What: what, Source: f.ID, Reason: err.Error()})
 			}
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // Permission bits of what is rendered.
 const (
 	modePublic  = 0o644
-	modePrivate = 0o600 // netplan warns of every file that others can read
+	modePrivate = 0o600 // netplan warns of every file that others can read; NetworkManager passes over it
+	modeProgram = 0o755
 )
 
 func newArtifact(target, path string, mode uint32, content []byte) fabric.Artifact {

@@ -81,6 +81,14 @@ func TestGolden(t *testing.T) {
 		"system.conf":           ServiceLimits("host1"),
 		"limits.conf":           LoginLimits("host1"),
 		"wait-online.conf":      WaitOnline(two),
+		"acs.service":           ACSUnit(fabric.RoCE, fabric.Node{Name: "host1", NICs: []string{"eth1", "eth2.7"}}),
+		"acs-ib.service":        ACSUnit(fabric.InfiniBand, fabric.Node{Name: "host1", NICs: eight()}),
+		"acs-wanted.conf":       ACSWanted("host1"),
+		"grub-amd.cfg":          KernelCommandLine("host1", fabric.KernelWords("amd", "amd")),
+		"keyfile-p2p31":         Keyfile(9000, fabric.P2P31, "host1", two.NICs[1]),
+		"keyfile-rail24":        Keyfile(9000, fabric.Rail24, "host1", node(fabric.Rail24, "eth1").NICs[0]),
+		"keyfile-flat":          Keyfile(4200, fabric.Flat, "host1", node(fabric.Flat, "eth1").NICs[0]),
+		"unmanaged.conf":        Unmanaged(two),
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden(t, name, a.Content)
@@ -88,7 +96,7 @@ func TestGolden(t *testing.T) {
 				t.Errorf("target %q path %q sha256 %q", a.Target, a.Path, a.SHA256)
 			}
 			want := uint32(0o644)
-			if strings.HasPrefix(a.Path, "/etc/netplan/") {
+			if strings.HasPrefix(a.Path, "/etc/netplan/") || strings.HasSuffix(a.Path, ".nmconnection") {
 				want = 0o600
 			}
 			if a.Mode != want {

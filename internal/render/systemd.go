@@ -31,9 +31,14 @@ const loginLimits = `# Written by railwright; a change here is lost when it is r
 # The wildcard does not hold for root (limits.conf(5)), so root has its own line.
 *    -    memlock    unlimited
 root -    memlock    unlimited
+
+# Each connection of a rank, and each library that it loads, is an open file, and sessions begin with 1024
+# (AMD's guide to Instinct cluster networking asks for this number).
+*    -    nofile    1048576
+root -    nofile    1048576
 `
 
-// LoginLimits lets login sessions pin memory without limit (limits.conf(5)).
+// LoginLimits lets login sessions pin memory without limit and open as many files as a large job needs (limits.conf(5)).
 func LoginLimits(node string) fabric.Artifact {
 	return newArtifact(node, loginLimitsPath, modePublic, []byte(loginLimits))
 }
