@@ -48,7 +48,7 @@ up: binary deps ## the example cluster in the lab, from cluster file to report
 test: go-version deps ## every test that this machine can run, and what it skipped
 	@mkdir -p bin
 	go build -buildvcs=false -o bin/tally ./test/tally
-	go test -json -count=1 -vet=all $(RACE) ./... | bin/tally
+	go test -json -count=1 -timeout 25m -vet=all $(RACE) ./... | bin/tally
 
 lint: go-version $(GOLANGCI) $(GOVULNCHECK) $(DEADCODE) ## gofmt, linters, unreachable code, known vulnerabilities, go.mod
 	@$(GOLANGCI) run ./...

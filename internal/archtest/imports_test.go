@@ -51,7 +51,9 @@ var allowed = map[string]string{
 
 	// from facts and intent to a plan, and from a plan to systems
 	"internal/facts":    "fabric files host linux kube vcenter nic switchos",
-	"internal/intake":   "fabric facts files results",
+	"internal/intake":   "fabric facts files host results",
+	"internal/bundle":   "fabric facts host",
+	"internal/runbook":  "fabric catalog draw",
 	"internal/plan":     "fabric intent catalog topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",

@@ -20,29 +20,40 @@ import (
 // applyOptions are the flags of apply.
 type applyOptions struct {
 	fleetOptions
-	dryRun bool
+	dryRun  bool
+	runbook string
 }
 
 func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra.Command {
 	var o applyOptions
 	c := &cobra.Command{
-		Use:   "apply (-f FILE | --lab) [--dry-run]",
+		Use:   "apply (-f FILE | --lab) [--dry-run] | apply -f FILE --runbook FILE.md",
 		Short: "Write the rendered files of every machine, and keep the previous ones",
 		Long: "Write the rendered files of every machine, and keep the previous ones for `railwright rollback` on it.\n" +
 			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
 			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n\n" +
+			"With --runbook no machine is reached: what people must do by hand is written as Markdown, for them or for a ticket:\n" +
+			"software, firmware and settings of the NIC's and GPU's vendors, with the check and the way back of each step, one reboot\n" +
+			"per host, and hosts that are treated alike in one list.\n\n" +
 			"With --dry-run nothing is changed; where the files are as planned, it reports what of them is not in effect.\n\n" +
 			"Exit status with --dry-run: 0 nothing to do, 1 changes pending or not in effect, 2 cannot tell.\n" +
-			"Without: 0 written, 1 not all of it is in effect on a lab host, 2 a target was not reached or cannot be applied to.",
+			"Without: 0 written, 1 not all of it is in effect on a lab host, 2 a target was not reached or cannot be applied to.\n" +
+			"With --runbook: 0 every part of every host has its steps, 2 for some none are known, which the runbook says.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only report what would change")
+	outputFlag(c, &o.runbook, "runbook", "file to write the steps to that people do by hand, as Markdown; - writes it to standard output")
+	c.MarkFlagsMutuallyExclusive("runbook", "lab")
+	c.MarkFlagsMutuallyExclusive("runbook", "dry-run")
 	return c
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
+	if o.runbook != "" {
+		return a.runbook(o)
+	}
 	m, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {
 		return err
@@ -151,7 +162,7 @@ func changesText(r apply.Applied, dryRun bool) string {
 			line("note", "configured by "+v.Network+": "+v.Reason)
 		}
 	} else if changed && !dryRun {
-		line("note", "the files "+apply.TakesEffect)
+		line("note", "the files "+apply.TakesEffect(r.Changes))
 	}
 	return b.String()
 }

@@ -144,7 +144,7 @@ func TestChangesText(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	r = apply.Applied{Changes: []apply.Change{{Path: "/etc/a", Kind: apply.Create}}}
-	if got := changesText(r, false); got != "  create   /etc/a\n  note     the files "+apply.TakesEffect+"\n" {
+	if got := changesText(r, false); got != "  create   /etc/a\n  note     the files "+apply.TakesEffect(r.Changes)+"\n" {
 		t.Errorf("on a real host: %s", got)
 	}
 	if got := changesText(r, true); got != "  create   /etc/a\n" {

@@ -26,6 +26,7 @@ type collectOptions struct {
 	root   string
 	text   string
 	raw    string
+	bundle string
 	redact bool
 	hosts  string
 	folder string
@@ -34,7 +35,7 @@ type collectOptions struct {
 func (a *app) collectCommand(run func(context.Context, collectOptions) error) *cobra.Command {
 	var o collectOptions
 	c := &cobra.Command{
-		Use:   "collect [--root DIR | --text DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]]",
+		Use:   "collect [--root DIR | --text DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]] | --bundle FILE.tar.gz [--redact]",
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
 		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: for hosts one\n" +
 			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
@@ -42,6 +43,9 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 			"any name; the folder's name is the host's. With --raw everything that was read is saved in a recording, one text\n" +
 			"file that only its owner can read and that check and diff accept like a live host; the facts are then not printed.\n" +
 			"--redact removes names, serial numbers, GUIDs and addresses from it.\n\n" +
+			"--bundle writes what the support of a vendor asks for: the recording, the output of a list of commands of the kernel's,\n" +
+			"NIC's and GPU's tools with its exit status and time, some files, and an index that says what is missing and why. Each\n" +
+			"command has a time limit and a bound on its output. check --snapshot and explain take the bundle as it is.\n\n" +
 			"Exit status 0: what every check of such a host needs was read; 2: something of it was not; see missing.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
@@ -49,23 +53,29 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 	c.Flags().StringVar(&o.root, "root", "", "folder with a captured /sys, /proc, /etc")
 	c.Flags().StringVar(&o.text, "text", "", "folder with the output of tools, one file each")
 	outputFlag(c, &o.raw, "raw", "file to write a recording to instead of printing the facts; - writes it to standard output")
-	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw: replace names, serial numbers, GUIDs and addresses")
+	outputFlag(c, &o.bundle, "bundle", "file to write a support bundle of this host to, as tar.gz")
+	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw and --bundle: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
 	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write one file per host to")
 	c.MarkFlagsMutuallyExclusive("root", "text", "hosts")
 	c.MarkFlagsMutuallyExclusive("raw", "hosts")
 	c.MarkFlagsMutuallyExclusive("raw", "text")
+	for _, other := range []string{"raw", "root", "text", "hosts", "dir"} {
+		c.MarkFlagsMutuallyExclusive("bundle", other)
+	}
 	return c
 }
 
 func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	switch {
-	case o.redact && o.raw == "":
-		return errors.New("flag --redact: needs --raw")
+	case o.redact && o.raw == "" && o.bundle == "":
+		return errors.New("flag --redact: needs --raw or --bundle")
 	case o.folder != "" && o.hosts == "":
 		return errors.New("flag -d: needs --hosts")
 	case o.hosts != "":
 		return a.collectHosts(ctx, o.hosts, o.folder)
+	case o.bundle != "":
+		return a.collectBundle(ctx, o)
 	}
 	var h host.Host = host.Local{}
 	if o.root != "" {
@@ -94,11 +104,15 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 		return nil
 	}
 	if o.raw != "" { // the facts, which list it, are not printed
-		for _, m := range lost {
-			fmt.Fprintf(a.stderr, "railwright: not read: %s: %s (%s)\n", fabric.Printable(m.What), fabric.Printable(m.Reason), fabric.Printable(m.Source))
-		}
+		a.printUnread(lost)
 	}
 	return verdict(exitUnknown)
+}
+
+func (a *app) printUnread(lost []fabric.Missing) {
+	for _, m := range lost {
+		fmt.Fprintf(a.stderr, "railwright: not read: %s: %s (%s)\n", fabric.Printable(m.What), fabric.Printable(m.Reason), fabric.Printable(m.Source))
+	}
 }
 
 // collectHost reads one host, and with --raw records what was read.
@@ -119,10 +133,8 @@ func (a *app) collectHost(ctx context.Context, h host.Host, o collectOptions) (f
 // writeRecording writes a recording, redacted where that is asked for.
 func (a *app) writeRecording(archive []byte, o collectOptions) error {
 	if o.redact {
-		salt := make([]byte, 32)
-		rand.Read(salt) // crypto/rand.Read never fails
 		var err error
-		if archive, err = host.Redact(archive, salt); err != nil {
+		if archive, err = host.Redact(archive, newSalt()); err != nil {
 			return fmt.Errorf("redact: %w", err)
 		}
 	}
@@ -131,6 +143,13 @@ func (a *app) writeRecording(archive []byte, o collectOptions) error {
 		return err
 	}
 	return writeThrough(run.WritePrivate, "raw", o.raw, archive)
+}
+
+// newSalt is a secret of this call alone.
+func newSalt() []byte {
+	salt := make([]byte, 32)
+	rand.Read(salt) // crypto/rand.Read never fails
+	return salt
 }
 
 func openTree(root string) (*host.Tree, error) {

@@ -58,8 +58,9 @@ func examples(path string) string {
 		"railwright bench":    {"railwright bench -f cluster.yaml", "railwright bench --lab --suite ping"},
 		"railwright report":   {"railwright report railwright-runs/20261122-120000"},
 
-		"railwright topo":      {"railwright topo show", "railwright topo nccl --out topo.xml", "railwright topo lint topo.xml"},
+		"railwright topo":      {"railwright topo show", "railwright topo pcie", "railwright topo nccl --out topo.xml", "railwright topo lint topo.xml"},
 		"railwright topo show": {"railwright topo show --machine hgx-h100", "nvidia-smi topo -m | railwright topo show -", "railwright topo show topo.xml --svg topo.svg"},
+		"railwright topo pcie": {"railwright topo pcie", "sudo lspci -vvv | railwright topo pcie -", "railwright topo pcie --snapshot host1.json --machine xe9680-mi300x-thor2"},
 		"railwright topo nccl": {
 			"railwright topo nccl --out topo.xml", "railwright topo nccl --machine xe9680-mi300x-thor2 --rccl --out topo.xml",
 			"railwright topo nccl --snapshot esx1.json --guest vm1.json --out topo.xml",

@@ -40,6 +40,10 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"topo show ../ncclxml/testdata/host.xml", "topo show --snapshot " + capturedTree(t),
 			"topo show " + emptyCPU, "topo show ../topology/testdata/matrix/a4.txt", "topo show ../topology/testdata/rocm/mi300x.txt",
 		},
+		"PCIe": {
+			"topo pcie --root " + capturedTree(t), "topo pcie --root " + capturedTree(t) + " --machine hgx-h100", "topo pcie --snapshot " + testRecording,
+			"topo pcie ../facts/testdata/tools/lspci.txt", "topo pcie --snapshot " + ib,
+		},
 		"Prediction": {
 			"predict --machine hgx-h100 --nodes 2", "predict --machine hgx-h100 --nodes 1 --sizes 1G", "predict --machine dgx-spark --nodes 2 --sizes 1G", "predict --gpu rtx4090 --gpus 4 --sizes 1G",
 			"predict -f " + pod + " --sizes 1G", "predict --topo ../ncclxml/testdata/host.xml --sizes 1G",

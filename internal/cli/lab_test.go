@@ -251,7 +251,7 @@ func TestLabSchemes(t *testing.T) {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
 			l := newTestLab(t)
-			l.up("-f", example(t, "roce-mi300x", "scheme: p2p31 ", "scheme: "+scheme+" "))
+			l.up("-f", exampleIn(t, scheme, 2))
 			if s := l.findings(0).Summary; s.Fail+s.Unknown > 0 {
 				t.Errorf("check: %+v", s)
 			}
@@ -273,12 +273,7 @@ func TestLabOfEightHosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	init := call("", "init", "--example", "roce-mi300x", "--nodes", "8")
-	file := filepath.Join(t.TempDir(), "cluster.yaml")
-	if err := os.WriteFile(file, []byte(strings.Replace(init.stdout, "scheme: p2p31 ", "scheme: flat ", 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	l.up("-f", file)
+	l.up("-f", exampleIn(t, "flat", 8))
 	var mesh fabric.Mesh
 	for range 3 { // a machine that is busy with other tests may be late once
 		var status int

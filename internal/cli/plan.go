@@ -174,7 +174,7 @@ func (a *app) printTraffic(p *fabric.Plan) error {
 	if d := p.Traffic.Watchdog; d != nil {
 		watchdog = fmt.Sprintf("detect %d ms, restore %d ms", d.DetectMs, d.RestoreMs)
 	}
-	printf(a.stdout, "PFC watchdog: %s; longest cable: %d m\nSources:\n", watchdog, p.Traffic.CableM)
+	printf(a.stdout, "RoCE's share of the bandwidth: %d %%\nPFC watchdog: %s; longest cable: %d m\nSources:\n", p.Traffic.Share, watchdog, p.Traffic.CableM)
 	return report.Fields(a.stdout, a.textOptions(), trafficSources(p.Traffic))
 }
 
@@ -196,6 +196,7 @@ func trafficSources(t *fabric.Traffic) [][2]string {
 			all = append(all, [2]string{"ECN", c.ECN.Source})
 		}
 	}
+	all = append(all, [2]string{"share", t.ShareSource})
 	if t.Watchdog != nil {
 		all = append(all, [2]string{"watchdog", t.Watchdog.Source})
 	}

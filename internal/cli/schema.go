@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"encoding"
 	"fmt"
-	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,7 +26,7 @@ type document struct {
 func documents() []document {
 	return []document{
 		{"Facts", &fabric.Facts{}}, {"Plan", &fabric.Plan{}}, {"Index", &fabric.Index{}},
-		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"CauseList", &fabric.CauseList{}}, {"Catalog", &fabric.CatalogList{}},
+		{"Findings", &fabric.Findings{}}, {"Mesh", &fabric.Mesh{}}, {"Causes", &fabric.Causes{}}, {"Topology", &topology.View{}}, {"PCIe", &topology.PCIeReport{}}, {"Prediction", &fabric.Prediction{}}, {"Explanation", &fabric.Explanation{}}, {"Sizing", &fabric.Sizing{}}, {"CauseList", &fabric.CauseList{}}, {"Catalog", &fabric.CatalogList{}},
 		{"Run", &report.Run{}}, {"Rules", &rules{}}, {"Differences", &differences{}}, {"Applied", &applyResults{}}, {"Version", &versionDocument{}},
 	}
 }
@@ -77,20 +77,17 @@ func (a *app) schema(_ context.Context, o schemaOptions) error {
 // textForms describes the values that JSON shows as text.
 func textForms(t reflect.Type) *jsonschema.Schema {
 	switch t {
-	case reflect.TypeFor[netip.Prefix](), reflect.TypeFor[netip.Addr](),
-		reflect.TypeFor[fabric.PKey](), reflect.TypeFor[fabric.PCILink](), reflect.TypeFor[fabric.PCIControl](), reflect.TypeFor[fabric.ACS](), reflect.TypeFor[fabric.ATS]():
-		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[fabric.Status]():
 		return words(fabric.Unknown, fabric.Pass, fabric.Fail, fabric.NotApplicable)
 	case reflect.TypeFor[fabric.Severity]():
 		return words(fabric.SeverityError, fabric.SeverityWarning, fabric.SeverityInfo)
-	case reflect.TypeFor[topology.Hop]():
-		return &jsonschema.Schema{Type: "string"}
 	case reflect.TypeFor[topology.Kind]():
 		return &jsonschema.Schema{Type: "string", Enum: []any{"gpu", "nic", "other"}}
-	default:
-		return nil
 	}
+	if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return &jsonschema.Schema{Type: "string"}
+	}
+	return nil
 }
 
 func words[T fmt.Stringer](values ...T) *jsonschema.Schema {

@@ -28,7 +28,7 @@ func (a *app) topoCommand() *cobra.Command {
 		Use: "topo", Short: "The topology of a host: show it, write it for NCCL, check NCCL's file", Args: noArgs,
 		RunE: a.helpOnly,
 	}
-	c.AddCommand(a.topoShowCommand(a.topoShow), a.topoNCCLCommand(a.topoNCCL), a.topoLintCommand(a.topoLint))
+	c.AddCommand(a.topoShowCommand(a.topoShow), a.topoPCIeCommand(a.topoPCIe), a.topoNCCLCommand(a.topoNCCL), a.topoLintCommand(a.topoLint))
 	return c
 }
 

@@ -128,3 +128,37 @@ func TestAMDMachines(t *testing.T) {
 		t.Error(r)
 	}
 }
+
+func TestTopoPCIeOptions(t *testing.T) {
+	a := &app{}
+	for _, c := range []struct {
+		name string
+		args []string
+		want topoPCIeOptions
+	}{
+		{"this host", nil, topoPCIeOptions{}},
+		{"lspci", []string{"-"}, topoPCIeOptions{files: []string{"-"}}},
+		{"a tree against a machine", []string{"--root", "tree", "--machine", "hgx-h100"}, topoPCIeOptions{root: "tree", machine: "hgx-h100"}},
+		{"saved facts", []string{"--snapshot", "host1.json", "--load", "smi.txt"}, topoPCIeOptions{snapshot: "host1.json", load: "smi.txt"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, err := parsed(t, a.topoPCIeCommand, c.args...)
+			if len(o.files) == 0 {
+				o.files = nil
+			}
+			if err != nil || !reflect.DeepEqual(o, c.want) {
+				t.Errorf("%+v, %v; want %+v", o, err, c.want)
+			}
+		})
+	}
+	for name, args := range map[string][]string{
+		"two files":   {"a.txt", "b.txt"},
+		"two sources": {"--root", "tree", "--snapshot", "host1.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := parsed(t, a.topoPCIeCommand, args...); err == nil {
+				t.Error("taken")
+			}
+		})
+	}
+}

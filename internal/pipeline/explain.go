@@ -44,6 +44,7 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 		return nil, err
 	}
 	x.Results = append(x.Results, read.Unknown()...)
+	x.Results = append(x.Results, unreadIn(read.Facts)...)
 	x.Sources = read.Sources
 	return x, nil
 }

@@ -16,10 +16,11 @@ import (
 // rule that fails because something is absent, such as a module or a GPU, says nothing of a text that was cut.
 func judgedInText() []string {
 	return []string{
-		"link-up", "nic-equal", "provider-abi", "port-state", "sm-lid", "port-lid", "rdma-mtu", "fec",
-		"pcie-link", "pcie-port-rate", "pcie-payload", "read-request", "relaxed-ordering", "acs", "iommu-mode", "memlock",
+		"link-up", "rule-shadow", "nic-equal", "provider-abi", "port-state", "sm-lid", "port-lid", "rdma-mtu", "fec",
+		"pcie-link", "pcie-port-rate", "pcie-payload", "read-request", "relaxed-ordering", "acs", "iommu-mode", "memlock", "firewall",
+		"gpu-answers", "gpu-memory", "gpu-throttle", "nvlink-up", "nvlink-rate", "nvlink-errors", "fabric-manager", "fabric-state",
 		"kernel-log-pcie", "kernel-log-aer", "kernel-log-gpu", "kernel-log-nic",
-		"mtu-equal", "firmware-equal", "port-rate", "gid-index-equal", "gpu-driver-equal", "gpu-firmware-equal", "kernel-equal",
+		"nic-pfc", "nic-qos-equal", "mtu-equal", "firmware-equal", "port-rate", "gid-index-equal", "gpu-driver-equal", "gpu-firmware-equal", "kernel-equal",
 	}
 }
 
@@ -206,4 +207,19 @@ func slowestPort(found []facts.TextFacts) float64 {
 		}
 	}
 	return slowest
+}
+
+// unreadIn are the outputs of tools that were recognized and could not be read, each as a result that nobody judged.
+func unreadIn(found []facts.TextFacts) []fabric.Explained {
+	var out []fabric.Explained
+	for _, f := range found {
+		for _, m := range f.Unread {
+			out = append(out, fabric.Explained{
+				File: f.Facts.Node, Kind: fabric.PlainText, Verdict: fabric.VerdictUnknown, Causes: []fabric.Cause{},
+				Why:  "the output of " + m.Source + " could not be read whole: " + m.Reason,
+				Next: "give the whole output of " + m.Source + ", in the C locale",
+			})
+		}
+	}
+	return out
 }

@@ -24,6 +24,7 @@ type Step struct {
 	Needs string // what it reads
 	Gives string // what the run has afterwards, and where it is saved
 
+	hosts   bool               // it acts on hosts; the others compute
 	only    func(Options) bool // nil: part of every run
 	do      func(*up, context.Context) (note string, err error)
 	verdict func(*up) fabric.Status // of a step that did its work; nil: pass
@@ -35,14 +36,14 @@ func Steps() []Step {
 	return []Step{
 		{Name: "plan", Needs: "cluster file", Gives: "plan (plan.json)", do: (*up).plan},
 		{Name: "render", Needs: "plan", Gives: "files of every node and switch (artifacts/)", do: (*up).render},
-		{Name: "lab", Needs: "plan", Gives: "hosts in network namespaces", only: inLab, do: (*up).startLab},
-		{Name: "reach", Needs: "cluster file", Gives: "logins over SSH", only: func(o Options) bool { return !o.Lab }, do: (*up).reach},
-		{Name: "apply", Needs: "plan, hosts", Gives: "configured hosts; every target is applied or unknown", do: (*up).apply, verdict: (*up).applyStatus},
-		{Name: "settle", Needs: "lab", Gives: "addresses and LLDP neighbours", only: inLab, do: (*up).settle},
-		{Name: "faults", Needs: "lab", Gives: "planted faults", only: func(o Options) bool { return len(o.Faults) > 0 }, do: (*up).plant},
-		{Name: "collect", Needs: "hosts", Gives: "facts (facts/)", do: (*up).collect},
+		{Name: "lab", hosts: true, Needs: "plan", Gives: "hosts in network namespaces", only: inLab, do: (*up).startLab},
+		{Name: "reach", hosts: true, Needs: "cluster file", Gives: "logins over SSH", only: func(o Options) bool { return !o.Lab }, do: (*up).reach},
+		{Name: "apply", hosts: true, Needs: "plan, hosts", Gives: "configured hosts; every target is applied or unknown", do: (*up).apply, verdict: (*up).applyStatus},
+		{Name: "settle", hosts: true, Needs: "lab", Gives: "addresses and LLDP neighbours", only: inLab, do: (*up).settle},
+		{Name: "faults", hosts: true, Needs: "lab", Gives: "planted faults", only: func(o Options) bool { return len(o.Faults) > 0 }, do: (*up).plant},
+		{Name: "collect", hosts: true, Needs: "hosts", Gives: "facts (facts/)", do: (*up).collect},
 		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", do: (*up).check},
-		{Name: "mesh", Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", do: (*up).mesh},
+		{Name: "mesh", hosts: true, Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", do: (*up).mesh},
 		{Name: "explain", Needs: "findings, mesh", Gives: "causes (causes.json)", do: (*up).explain},
 	}
 }
@@ -59,8 +60,13 @@ func (u *up) render(ctx context.Context) (string, error) {
 	}
 	u.report.Artifacts = &index
 	note := fmt.Sprintf("%s, index sha256 %.12s", fabric.Count(len(index.Artifacts), "file"), sum)
-	if n := len(index.Missing); n > 0 {
-		note += fmt.Sprintf("; no file for %s: %s", fabric.Count(n, "switch"), index.Missing[0].Reason)
+	const shown = 2 // the index has all of them
+	for i, m := range index.Missing {
+		if i == shown {
+			note += fmt.Sprintf("; and %d more", len(index.Missing)-shown)
+			break
+		}
+		note += fmt.Sprintf("; no %s for %s: %s", m.Source, m.What, m.Reason)
 	}
 	return note, nil
 }
@@ -130,7 +136,7 @@ func applied(r apply.Applied) report.Applied {
 		}
 		out.How, out.Reason = a.Network, strings.Join(append(reasons, a.Skipped...), "; ")
 	case r.Status == fabric.Pass:
-		out.How, out.Reason = "files", "they "+apply.TakesEffect
+		out.How, out.Reason = "files", "they "+apply.TakesEffect(r.Changes)
 	}
 	return out
 }

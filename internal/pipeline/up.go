@@ -70,6 +70,7 @@ func Up(ctx context.Context, o Options) (Outcome, error) {
 	// A lab that is not kept ends with this process, so its state must be removed too.
 	stopped = errors.Join(stopped, u.leave(keep))
 	u.report.Seconds = time.Since(started).Seconds()
+	u.report.Proofs = u.proofs()
 	page, err := u.save()
 	return Outcome{Run: u.report, Report: page, Stopped: stopped}, err
 }
@@ -95,7 +96,7 @@ func (u *up) take(ctx context.Context) error {
 			continue
 		}
 		if failed != nil {
-			u.report.Steps = append(u.report.Steps, report.Step{Name: s.Name, Note: "not reached"})
+			u.report.Steps = append(u.report.Steps, report.Step{Name: s.Name, Note: "not reached", Where: notRun})
 			continue
 		}
 		started := time.Now()
@@ -103,7 +104,7 @@ func (u *up) take(ctx context.Context) error {
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
-		done := report.Step{Name: s.Name, Seconds: time.Since(started).Seconds(), Status: fabric.Pass, Note: note}
+		done := report.Step{Name: s.Name, Seconds: time.Since(started).Seconds(), Status: fabric.Pass, Note: note, Where: u.where(s)}
 		switch {
 		case err != nil:
 			done.Status, done.Note = fabric.Fail, err.Error()
@@ -117,6 +118,28 @@ func (u *up) take(ctx context.Context) error {
 		}
 	}
 	return failed
+}
+
+// Where a step can have run.
+const (
+	computed    = "computed from its input"
+	inTheLab    = "run in the lab"
+	onMachines  = "run on the machines"
+	notRun      = "not run"
+	notAnywhere = "on no machine: none was reached"
+)
+
+// where says where a step ran that is over.
+func (u *up) where(s Step) string {
+	switch {
+	case !s.hosts:
+		return computed
+	case u.lab != nil:
+		return inTheLab
+	case u.fleet != nil && len(u.fleet.Reached()) > 0:
+		return onMachines
+	}
+	return notAnywhere
 }
 
 // leave stops the lab, or logs out of the machines.

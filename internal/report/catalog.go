@@ -53,7 +53,7 @@ func (c *column) add(f fabric.CatalogFigure) {
 // quantity writes a figure with its unit; a count has its unit in its name.
 func quantity(f fabric.CatalogFigure) string {
 	switch f.Unit {
-	case "GPU", "NIC", "generation", "link", "node", "port", "ratio", "":
+	case "GPU", "NIC", "generation", "link", "node", "port", "ratio", "switch", "":
 		return f.Value
 	default:
 		return f.Value + " " + f.Unit

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,8 +121,37 @@ func groups(findings []fabric.Finding, status fabric.Status) []group {
 }
 
 // impersonal is why a finding is as it is, without the name of its own subject, so that the same reason on
-// many subjects is shown once.
-func impersonal(f fabric.Finding) string { return strings.ReplaceAll(f.Why, f.Subject.String(), "it") }
+// many subjects is shown once. What names its subject several times, such as an error of a connection, would not be
+// read with "it" for a name: it gets the kind of the subject in capitals.
+func impersonal(f fabric.Finding) string {
+	name, why := f.Subject.String(), f.Why
+	if f.Subject.NIC != "" {
+		why = anyNIC(why, f.Subject.NIC)
+	}
+	if f.Subject.Node != "" && strings.Count(why, name) > 1 {
+		return strings.ReplaceAll(why, name, strings.ToUpper(f.Subject.Kind))
+	}
+	return strings.ReplaceAll(why, name, "it")
+}
+
+var (
+	askedBy    = regexp.MustCompile("`[^`]+` tells it") // as rules name the command that was not answered
+	pciAddress = regexp.MustCompile(`\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
+)
+
+// anyNIC is a reason with NIC in place of a NIC's name or PCI address in the command that would tell it: eight NICs whose tool is
+// not installed lack one thing.
+func anyNIC(why, nic string) string {
+	return askedBy.ReplaceAllStringFunc(why, func(asked string) string {
+		words := strings.Split(pciAddress.ReplaceAllLiteralString(asked, "NIC"), " ")
+		for i, w := range words {
+			if strings.Trim(w, "`") == nic {
+				words[i] = strings.Replace(w, nic, "NIC", 1)
+			}
+		}
+		return strings.Join(words, " ")
+	})
+}
 
 // reason is why the findings of a group are as they are, where a group has one reason.
 func (g group) reason() string {
@@ -129,6 +159,20 @@ func (g group) reason() string {
 		return impersonal(g.first)
 	}
 	return orElse(g.first.Why, "no reason was recorded")
+}
+
+// lacks is what unknown checks have in common: why a source gave no answer, as rules write it at the end of a reason ("what is
+// unknown: why (source)"), or the failure behind which they were not evaluated. Empty: the reason is in neither form.
+func (g group) lacks() string {
+	reason := g.reason()
+	if strings.HasPrefix(reason, "not evaluated while ") {
+		return reason
+	}
+	at := strings.LastIndex(reason, ": ")
+	if at < 0 || !strings.HasSuffix(reason, ")") {
+		return ""
+	}
+	return reason[at+2:]
 }
 
 // sameStatus takes a status outside the closed set for Unknown, as Status.String does.

@@ -28,6 +28,7 @@ type Run struct {
 	Mesh      *fabric.Mesh                `json:"mesh,omitempty"`
 	Causes    *fabric.Causes              `json:"causes,omitempty"`
 	Artifacts *fabric.Index               `json:"artifacts,omitempty"`
+	Proofs    []fabric.Proof              `json:"proofs,omitempty"`  // how far each rendered file was proved; none: nothing was rendered, or that was not recorded
 	Missing   map[string][]fabric.Missing `json:"missing,omitempty"` // Facts.Missing by node; nil: no facts were read
 }
 
@@ -37,7 +38,8 @@ type Step struct {
 	Name    string        `json:"name"`
 	Seconds float64       `json:"seconds"` // wall time
 	Status  fabric.Status `json:"status"`
-	Note    string        `json:"note,omitempty"` // what it did, or why it did not
+	Note    string        `json:"note,omitempty"`  // what it did, or why it did not
+	Where   string        `json:"where,omitempty"` // where it ran, such as "run in the lab"; empty: not recorded
 }
 
 // Applied records how a node was configured. Status is Unknown where nothing was applied, and

@@ -101,13 +101,22 @@ func passingRun(hosts int) Run {
 		Causes: &fabric.Causes{Meta: fabric.NewMeta("Causes"), Status: fabric.Pass}, Artifacts: sampleIndex(p),
 		Missing: map[string][]fabric.Missing{},
 		Steps: []Step{
-			{Name: "plan", Seconds: 0.003, Status: fabric.Pass}, {Name: "render", Seconds: 0.008, Status: fabric.Pass, Note: "6 files"},
+			{Name: "plan", Seconds: 0.003, Status: fabric.Pass, Where: "computed from its input"}, {Name: "render", Seconds: 0.008, Status: fabric.Pass, Note: "6 files"},
 			{Name: "lab", Seconds: 1.92, Status: fabric.Pass, Note: "2 hosts, 1 leaf in network namespaces"}, {Name: "apply", Seconds: 7.3, Status: fabric.Pass},
-			{Name: "check", Seconds: 0.41, Status: fabric.Pass}, {Name: "mesh", Seconds: 0.214, Status: fabric.Pass},
+			{Name: "check", Seconds: 0.41, Status: fabric.Pass}, {Name: "mesh", Seconds: 0.214, Status: fabric.Pass, Where: "run in the lab"},
 		},
 	}
+	var nodes []string
 	for _, n := range p.Nodes {
 		r.Applied = append(r.Applied, Applied{Node: n.Name, How: "netplan + systemd-networkd", Status: fabric.Pass})
+		nodes = append(nodes, n.Name)
+	}
+	r.Lab = LabWithoutHardware
+	r.Proofs = []fabric.Proof{
+		{Path: "/etc/systemd/system/railwright-routes.service", Targets: nodes, Level: fabric.Parsed, By: []string{"systemd-analyze verify"}, Reason: "no service manager runs on a lab host"},
+		{Path: "/etc/default/grub.d/60-railwright.cfg", Targets: nodes, Level: fabric.Rendered, Reason: "it was written, and nothing on a lab host reads it"},
+		{Path: "/etc/netplan/60-railwright.yaml", Targets: nodes, Level: fabric.Run, By: []string{"netplan generate", "systemd-networkd"}},
+		{Path: "/etc/profile.d/railwright.sh", Targets: nodes, Level: fabric.Rendered, Reason: "it was written, and nothing on a lab host reads it"},
 	}
 	return r
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/draw"
@@ -61,6 +62,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 		return err
 	}
 	p.applied(r)
+	p.proofs(r)
 	if all := missingCaveats(r.Missing, textLines, false); p.o.Verbose && len(all) > 0 {
 		p.heading("Facts that were not read")
 		p.caveatList(all)
@@ -147,7 +149,7 @@ func (p *printer) failed(all []group, s fabric.Summary) {
 		return
 	}
 	p.heading(fmt.Sprintf("Failed: %s", fabric.Count(s.Fail, "finding")))
-	p.blocks(all, p.failedBlock)
+	blocks(p, all, p.failedBlock)
 }
 
 func (p *printer) unknown(all []group, s fabric.Summary) {
@@ -159,11 +161,11 @@ func (p *printer) unknown(all []group, s fabric.Summary) {
 		return
 	}
 	p.heading(fmt.Sprintf("Unknown: %s could not be evaluated", fabric.Count(s.Unknown, "check")))
-	p.blocks(all, p.unknownBlock)
+	blocks(p, together(all), p.unknownBlock)
 }
 
 // blocks writes the groups, with a blank line before each, up to the bound.
-func (p *printer) blocks(all []group, block func(group)) {
+func blocks[T any](p *printer, all []T, block func(T)) {
 	for i, g := range all {
 		if i == textGroups && !p.o.Verbose {
 			p.blank()
@@ -208,12 +210,49 @@ func ruleText(f fabric.Finding) string {
 	return text
 }
 
-func (p *printer) unknownBlock(g group) {
-	p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), g.first.Title)
-	p.field("why", g.reason())
-	p.fields("seen", g.lines(evidence, p.lineLimit()))
-	p.commands("fix", g.commands(p.lineLimit()))
-	p.field("rule", g.first.ID)
+// unknownBlock writes groups that lack the same answer: one whole, several by their titles.
+func (p *printer) unknownBlock(all []group) {
+	g := all[0]
+	if len(all) == 1 {
+		p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), g.first.Title)
+		p.field("why", g.reason())
+		p.fields("seen", g.lines(evidence, p.lineLimit()))
+		p.commands("fix", g.commands(p.lineLimit()))
+		p.field("rule", g.first.ID)
+		return
+	}
+	p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), fabric.Count(len(all), "check")+" for one reason")
+	p.field("why", g.lacks())
+	var titles, commands []string
+	for _, g := range all {
+		titles = append(titles, g.first.Title+" ("+g.first.ID+")")
+		for _, c := range g.commands(p.lineLimit()) {
+			if !slices.Contains(commands, c) {
+				commands = append(commands, c)
+			}
+		}
+	}
+	p.fields("checks", titles)
+	p.commands("fix", commands)
+}
+
+// together puts groups of unknown checks on the same subjects beside each other where they lack the same answer, in the order of
+// the first of them.
+func together(all []group) [][]group {
+	index := map[string][]int{}
+	var out [][]group
+	for _, g := range all {
+		lacks := g.lacks()
+		i := slices.IndexFunc(index[lacks], func(i int) bool { return slices.Equal(out[i][0].subjects, g.subjects) })
+		if lacks != "" && i >= 0 {
+			at := index[lacks][i]
+			out[at] = append(out[at], g)
+			continue
+		}
+		index[lacks] = append(index[lacks], len(out))
+		out = append(out, []group{g})
+	}
+	return out
 }
 
 // verboseGroups lists the rules that passed and those that are not applicable, a line each.

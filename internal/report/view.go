@@ -41,6 +41,8 @@ type view struct {
 	CausesNote       string
 	MeshNote         string
 	Applied          []appliedGroup
+	Proofs           []proofRow
+	ProofsMore       int
 	Artifacts        []artifactRow
 	ArtifactsNote    string
 	Passed, Scoped   []ruleRow
@@ -83,7 +85,7 @@ type ruleRow struct {
 }
 
 type stepRow struct {
-	Name, Seconds, Kind, Word, Note string
+	Name, Seconds, Kind, Word, Where, Note string
 }
 
 func newView(r Run) view {
@@ -110,12 +112,13 @@ func newView(r Run) view {
 	v.Causes, v.CausesMore, v.CausesNote = r.causeBlocks()
 	v.MeshNote = r.meshNote()
 	v.Artifacts, v.ArtifactsNote = r.artifactRows()
+	v.Proofs, v.ProofsMore = bounded(r.proofRows(), pageBlocks)
 	if r.Findings != nil {
 		v.Passed = ruleRows(groups(r.Findings.Findings, fabric.Pass))
 		v.Scoped = ruleRows(groups(r.Findings.Findings, fabric.NotApplicable))
 	}
 	for _, st := range r.Steps {
-		v.Steps = append(v.Steps, stepRow{st.Name, fmt.Sprintf("%.2f", st.Seconds), st.Status.String(), statusWord(st.Status), st.Note})
+		v.Steps = append(v.Steps, stepRow{st.Name, fmt.Sprintf("%.2f", st.Seconds), st.Status.String(), statusWord(st.Status), st.Where, st.Note})
 	}
 	return v
 }
