@@ -101,7 +101,7 @@ func TestUp(t *testing.T) {
 	if filepath.Base(folder) != "20260102-030405-pod" {
 		t.Errorf("folder %q", folder)
 	}
-	for _, name := range []string{run.ClusterFile, run.PlanFile, run.FindingsFile, run.MeshFile, run.CausesFile, run.RunFile, run.ReportFile, "artifacts/leaf1/etc__sonic__railwright.json"} {
+	for _, name := range []string{run.ClusterFile, run.PlanFile, run.FindingsFile, run.MeshFile, run.CausesFile, run.RunFile, run.ReportFile, "artifacts/leaf1.json"} {
 		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 			t.Error(err)
 		}

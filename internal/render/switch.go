@@ -20,6 +20,7 @@ func SwitchConfig(s fabric.Switch, t *fabric.Traffic) (a fabric.Artifact, ok boo
 	}
 	c := os.Render(s, t)
 	a = newArtifact(s.Name, c.Path, modePublic, c.Text)
+	a.File = s.Name + c.Extension // one file a switch: `check --switch` takes it as it is
 	a.Omits = c.Omits
 	return a, true
 }

@@ -1,5 +1,6 @@
-// Package switchos turns the plan's part for a switch into the text that its operating system reads: one file
-// per operating system. It is pure, and the same part gives the same bytes.
+// Package switchos turns the plan's part for a switch into the text that its operating system reads, and reads such texts and
+// the output of show commands back: NAME_render.go and NAME_read.go per operating system. It is pure, and the same part gives
+// the same bytes.
 package switchos
 
 import (
@@ -19,11 +20,30 @@ type OS interface {
 	Load(file string) string
 }
 
+// Reader is an operating system whose texts are read.
+type Reader interface {
+	OS
+	// Recognizes reports whether a text is a configuration of it, or output of one of its show commands.
+	Recognizes(text []byte) bool
+	// Read reads all texts of one switch as one: a show command of one file may tell of a map that a port of another names.
+	// It never fails: what it does not understand is in Unread, what is wrong in the text in Problems.
+	Read(name string, texts []Text) *fabric.SwitchConfig
+	// Shows are the commands whose output tells most: the running configuration first. They change nothing.
+	Shows() []string
+}
+
+// Text is a text of a switch.
+type Text struct {
+	File  string // its name, for people
+	Bytes []byte
+}
+
 // Config is the rendered configuration of one switch.
 type Config struct {
-	Path  string // on the switch
-	Text  []byte
-	Omits []string // what the switch also needs and the plan does not contain
+	Path      string // on the switch
+	Extension string // of a file with it, such as .json
+	Text      []byte
+	Omits     []string // what the switch also needs and the plan does not contain
 }
 
 // all lists the operating systems that can be rendered.

@@ -21,7 +21,7 @@ func (eos) Load(file string) string { return "copy flash:" + file + " running-co
 // Render returns commands that are added to the running configuration.
 func (eos) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	var b strings.Builder
-	c := Config{Path: "/mnt/flash/railwright.cfg", Omits: []string{
+	c := Config{Path: "/mnt/flash/railwright.cfg", Extension: ".cfg", Omits: []string{
 		"speed, FEC and link training of ports: the switch has its own",
 		"management interface, uplinks and routing to other switches",
 	}}

@@ -65,7 +65,7 @@ func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	}
 	slices.SortFunc(tables, func(a, b table) int { return cmp.Compare(a.name, b.name) })
 	// A file of its own: config_db.json beside it is the whole configuration, of which this is a part.
-	return Config{Path: "/etc/sonic/railwright.json", Text: sonicText(tables), Omits: omits}
+	return Config{Path: "/etc/sonic/railwright.json", Extension: ".json", Text: sonicText(tables), Omits: omits}
 }
 
 // sonicMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.

@@ -1,0 +1,58 @@
+package switchos
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// foreign is a language of switches or hosts that is known by name and not read.
+type foreign struct {
+	title string
+	sign  *regexp.Regexp // one line of it that no language of ours has
+}
+
+// foreigners lists languages that people have at hand when they are asked for the text of a switch.
+var foreigners = []foreign{
+	{"NVUE (NVIDIA Cumulus Linux)", regexp.MustCompile(`(?m)^(?:\S+[#$]\s*)?nv (?:set|show|config|unset) |cumulus@|^RoCE PCP/DSCP->SP mapping|^- set:$`)},
+	{"Cisco NX-OS", regexp.MustCompile(`(?m)^\s*(?:(?:policy|class)-map type (?:network-qos|queuing)|class type (?:network-qos|queuing)|pause pfc-cos \d|priority-flow-control mode (?:on|auto|off)|set qos-group \d|feature \S+$|Port +Mode +Oper\(VL bmap\))`)},
+	{"MLNX-OS (NVIDIA Onyx)", regexp.MustCompile(`(?m)^\s*(?:dcb priority-flow-control|interface (?:ethernet|ib) \d+/\d+(?:/\d+)? (?:traffic-class|speed|mtu|dcb|qos)|protocol (?:roce|ib|bgp)$|roce (?:lossless|lossy|semi-lossless))`)},
+	{"MikroTik RouterOS", regexp.MustCompile(`(?m)^/(?:interface|ip|system) [a-z0-9 -]+|^# .* by RouterOS`)},
+	{"Huawei VRP or H3C Comware", regexp.MustCompile(`(?m)^\s*(?:dcb pfc(?: |$)|priority-flow-control (?:no-drop dot1p|enable|auto)|qos wred (?:queue|apply)|sysname \S+)`)},
+	{"Dell OS10", regexp.MustCompile(`(?m)^\s*(?:(?:class|policy)-map type (?:network-qos|queuing|application) \S+|pause buffer-size \d+|pfc-cos \d|qos-map traffic-class)`)},
+	{"output of a tool of NICs (mlnx_qos, niccli, dcb, lldptool)", regexp.MustCompile(`(?m)^\s*(?:DCBX mode: |Priority trust state: |PFC configuration:$|dscp2prio mapping:|prio-pfc |PRIO_MAP:|dscp-prio )`)},
+}
+
+// Language returns the operating system that a text is of. The error says what it is instead, or that nothing is known of it.
+func Language(text []byte) (Reader, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("is empty")
+	}
+	if bytes.IndexByte(text, 0) >= 0 {
+		return nil, fmt.Errorf("is no text: it has NUL bytes")
+	}
+	for _, os := range all() {
+		if r, ok := os.(Reader); ok && r.Recognizes(text) {
+			return r, nil
+		}
+	}
+	for _, f := range foreigners {
+		if f.sign.Match(text) {
+			return nil, fmt.Errorf("is %s, which is not read; read are: %s", f.title, strings.Join(Readable(), ", "))
+		}
+	}
+	return nil, fmt.Errorf("is no configuration and no show output of a switch that is read; read are: %s", strings.Join(Readable(), ", "))
+}
+
+// Readable lists the ids of the operating systems whose texts are read.
+func Readable() []string {
+	var out []string
+	for _, os := range all() {
+		if r, ok := os.(Reader); ok {
+			id, _ := r.Names()
+			out = append(out, id)
+		}
+	}
+	return out
+}
