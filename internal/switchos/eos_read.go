@@ -13,7 +13,7 @@ var eosSigns = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` +
 	`(?:uc|mc)-tx-queue \d+\s*$`, `tx-queue \d\s*$`, `service-profile \S+\s*$`, `priority-flow-control (?:on|priority [\d ,-]+ (?:no-)?drop)\s*$`,
 	`(?:no )?priority-flow-control pause watchdog`, `error-correction encoding (?:reed-solomon|fire-code)`, `policy-map type quality-of-service \S+`,
 	`random-detect (?:ecn|drop) (?:drop-precedence \d )?minimum-threshold \d`, `flowcontrol (?:send|receive) (?:on|off|desired)\s*$`,
-	`! device: .*EOS-\d`, `switchport trunk allowed vlan \S+\s*$`, `dcbx mode (?:ieee|cee)\s*$`,
+	`! device: .*EOS-\d`, `dcbx mode (?:ieee|cee)\s*$`,
 	`Tx-Queue\s+Threshold\s+ECN Min`, `Port\s+Enabled\s+Priorities\s+Active\s+Note`, `E: PFC Enabled`, `Port\s+Name\s+Status\s+Vlan\s+Duplex\s+Speed\s+Type\s+Flags`,
 	`Tc - tx-queue map:`, `Dscp-tc map:`, `\s*Trust Mode: (?:DSCP|COS|UNTRUSTED)`,
 }, "|") + `)`)
@@ -22,7 +22,7 @@ var eosSigns = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` +
 var eosWeak = regexp.MustCompile(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
 
 // notEOS are lines that other languages have and EOS has not.
-var notEOS = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off)|qos wred|sysname |dcb )`)
+var notEOS = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off|on send-tlv)|qos-map |wred ecn-profile|ets mode|hsrp \d|interface (?:range )?(?:ethernet|Eth) ?\d+/\d+/\d+-\d+/\d+/\d+|qos wred|sysname |dcb )`)
 
 // Recognizes reports whether a text is a configuration of EOS or output of one of its show commands.
 func (eos) Recognizes(text []byte) bool {
@@ -99,8 +99,14 @@ func (r *eosReader) text(t Text) {
 	r.end()
 }
 
+// eosTightPrompt is a prompt as EOS prints it, without a blank behind it.
+var eosTightPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
+
 // line reads one line: a comment, a show command at a prompt, a line that such a command printed, or a line of a configuration.
 func (r *eosReader) line(l cliLine) {
+	if m := eosTightPrompt.FindStringSubmatch(l.Command); l.Prompt == "" && m != nil {
+		l.Prompt, l.Command = m[1], strings.TrimSpace(l.Command[len(m[1]):])
+	}
 	if strings.HasPrefix(l.Command, "!") {
 		if strings.HasPrefix(l.Command, "! device:") || l.Command == "! Command: show running-config" || l.Command == "! Command: show running-config all" {
 			r.whole = true

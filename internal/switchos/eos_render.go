@@ -98,7 +98,8 @@ func eosTraffic(b *strings.Builder, t fabric.Traffic) (omits []string) {
 			fmt.Fprintf(b, " %d", dscp)
 		}
 	}
-	fmt.Fprintf(b, " to traffic-class %d\n", unusedPriority(t))
+	// Packets without DSCP go by CoS, or by the port's own, 0: EOS's own map puts that into class 1, which may be RoCE's.
+	fmt.Fprintf(b, " to traffic-class %[1]d\nqos map cos 0 1 2 3 4 5 6 7 to traffic-class %[1]d\n", unusedPriority(t))
 	queues, omits := eosQueues(t)
 	for _, q := range queues {
 		if q.class < 7 { // traffic class 7 is bound to queue 7
@@ -119,7 +120,7 @@ func eosTraffic(b *strings.Builder, t fabric.Traffic) (omits []string) {
 	}
 	for _, q := range queues {
 		lossless := slices.ContainsFunc(t.Classes, func(c fabric.TrafficClass) bool { return c.Lossless && c.Priority == q.class })
-		eosQueue(b, q.queue, watched && lossless)
+		eosQueue(b, q, watched && lossless)
 	}
 	b.WriteString("!\n")
 	if watched {
@@ -132,6 +133,7 @@ func eosTraffic(b *strings.Builder, t fabric.Traffic) (omits []string) {
 type eosClassQueue struct {
 	queue
 	class int
+	robin bool // it cannot be strict where it is
 }
 
 // eosQueues moves strict queues above the weighted ones: a queue below a weighted one is served round robin, whatever is
@@ -144,9 +146,10 @@ func eosQueues(t fabric.Traffic) (out []eosClassQueue, omits []string) {
 		}
 	}
 	for _, q := range queuesOf(t) {
-		moved := eosClassQueue{q, q.number}
+		moved := eosClassQueue{queue: q, class: q.number}
 		if q.percent == 0 && q.number < weighted {
 			if weighted == 7 {
+				moved.robin = true
 				omits = append(omits, fmt.Sprintf("strict priority of %s: its queue %d is below weighted queue 7, which cannot move", q.name, q.number))
 			} else {
 				moved.number = weighted + 1
@@ -161,11 +164,14 @@ func eosQueues(t fabric.Traffic) (out []eosClassQueue, omits []string) {
 // eosQueue writes a queue of a profile: every queue is strict unless it says otherwise. The watchdog looks only at queues
 // that have guaranteed bandwidth, lest one that others starve be taken for a stuck one (EOS User Manual, "DCBX and Flow
 // Control", PFC watchdog); one percent is the smallest.
-func eosQueue(b *strings.Builder, q queue, watched bool) {
+func eosQueue(b *strings.Builder, q eosClassQueue, watched bool) {
 	fmt.Fprintf(b, "   !\n   uc-tx-queue %d\n", q.number)
-	if q.percent == 0 {
+	switch {
+	case q.robin:
+		b.WriteString("      no priority\n")
+	case q.percent == 0:
 		b.WriteString("      priority strict\n")
-	} else {
+	default:
 		fmt.Fprintf(b, "      no priority\n      bandwidth percent %d\n", q.percent)
 	}
 	if watched {
