@@ -36,6 +36,14 @@ func eosBrief(c *fabric.SwitchConfig) []string {
 			say("%s address %s", p.Name, a.Is)
 		}
 		if p.DSCP != nil {
+			classes := ""
+			for _, d := range p.DSCP {
+				classes += eosClassBy(d)
+			}
+			for _, c := range p.PCP {
+				classes += " " + eosClassBy(c)
+			}
+			say("%s classes %s", p.Name, classes)
 			say("%s dscp 26: %s", p.Name, eosTreatment(p.DSCP[26]))
 			say("%s dscp 48: %s", p.Name, eosTreatment(p.DSCP[48]))
 			say("%s dscp 0: %s", p.Name, eosTreatment(p.DSCP[0]))
@@ -56,6 +64,18 @@ func eosBrief(c *fabric.SwitchConfig) []string {
 			say("%s watchdog %s %s %s %s", p.Name, is(w.On), is(w.Action), is(w.DetectMs), is(w.RestoreMs))
 		}
 	}
+	for _, v := range c.VLANs {
+		say("vlan %d mtu %s", v.ID, is(v.MTU))
+		for _, a := range v.Addresses {
+			say("vlan %d address %s", v.ID, a.Is)
+		}
+	}
+	if c.BGP != nil {
+		say("bgp %d", c.BGP.ASN.Is)
+		for _, n := range c.BGP.Neighbours {
+			say("bgp neighbour %s %d", n.Address, n.ASN)
+		}
+	}
 	for _, p := range c.Profiles {
 		say("profile %s %s", p.Name, eosMarks(&p))
 	}
@@ -73,6 +93,14 @@ func is[T any](s *fabric.Said[T]) string {
 		return "?"
 	}
 	return fmt.Sprint(s.Is)
+}
+
+// eosClassBy is a class, and a mark where EOS's default decides it.
+func eosClassBy(t fabric.Treatment) string {
+	if t.Class != nil && t.Class.At.Number == 0 {
+		return t.Class.Is + "'"
+	}
+	return is(t.Class)
 }
 
 func eosTreatment(t fabric.Treatment) string {

@@ -67,11 +67,9 @@ func (r *eosReader) openQueue(depth int, m eosMode, l cliLine, word, args string
 	n, ok := eosNumber(args, 7)
 	if !ok {
 		if eosIsNumber(args) {
-			if word == "mc-tx-queue" || args == "8" || args == "9" { // on switches with more queues
-				r.push(depth, l, eosMode{kind: "queue", queue: -1})
-				return true
+			if word != "mc-tx-queue" {
+				r.said.problem(fabric.TextRange, "", l.Line, "transmit queues are 0 to 7", "EOS refuses it.")
 			}
-			r.said.problem(fabric.TextRange, "", l.Line, "queues of packets are 0 to 7", "EOS refuses it.")
 			r.push(depth, l, eosMode{kind: "queue", queue: -1})
 			return true
 		}

@@ -210,3 +210,39 @@ func FuzzReadEOS(f *testing.F) {
 		}
 	})
 }
+
+// eosMatterNot are the first words of rendered lines that the model has no place for.
+var eosMatterNot = []string{"description", "name", "router-id", "maximum-paths", "network", "ip routing", "flowcontrol", "switchport mode", "qos map traffic-class", "vlan 1", "no shutdown", "hostname",
+	"priority-flow-control pause watchdog", "no priority", "priority strict"} // the last three say what is so anyway
+
+// Every rendered line counts: without it, or with another number, something else is read.
+func TestEOSEveryLineCounts(t *testing.T) {
+	lines := strings.Split(eosGoldenText(t, "rail24-with-uplinks"), "\n")
+	tell := func(changed []string) string {
+		return strings.Join(eosBrief(eosRead(strings.Join(changed, "\n"))), "\n")
+	}
+	want := tell(lines)
+	changes := 0
+	for i, l := range lines {
+		c := strings.TrimSpace(l)
+		if c == "" || c == "!" || slices.ContainsFunc(eosMatterNot, func(w string) bool { return strings.HasPrefix(c, w) }) {
+			continue
+		}
+		if got := tell(slices.Concat(lines[:i], lines[i+1:])); got == want {
+			t.Errorf("without line %d %q the same is read", i+1, c)
+		}
+		changes++
+		for j := range len(l) {
+			if l[j] < '0' || l[j] > '9' || strings.HasPrefix(c, "speed") && strings.Contains(l[:j], "-") || strings.Contains(l[:j], "weight") || strings.Contains(l[:j], "guaranteed") {
+				continue
+			}
+			changed := slices.Clone(lines)
+			changed[i] = l[:j] + string('0'+(l[j]-'0'+1)%10) + l[j+1:]
+			if got := tell(changed); got == want {
+				t.Errorf("line %d as %q: the same is read", i+1, changed[i])
+			}
+			changes++
+		}
+	}
+	t.Log(changes, "changes")
+}
