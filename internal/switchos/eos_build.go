@@ -76,6 +76,7 @@ func (s *eosSaid) config(name string) *fabric.SwitchConfig {
 		}
 	}
 	b.unused(c)
+	s.grouped()
 	b.routed()
 	c.BGP, c.Problems, c.Unread = s.bgp, s.problems, s.unread
 	return c
@@ -186,6 +187,9 @@ func (b *eosBuild) port(p *eosPortSaid) fabric.PortConfig {
 	b.queueConfigs(p, of, sc, known, &c)
 	c.Watchdog = b.watchdog(p, sc, known)
 	b.inertWatchdog(p, sc, &c, noDrop)
+	if p.linkPause != nil && pfc != nil && len(pfc.Is) > 0 {
+		b.tell(fabric.TextConflict, p.name, p.linkPause.At, "flow control of the whole link is on beside PFC", "A port has one of the two.")
+	}
 	return c
 }
 

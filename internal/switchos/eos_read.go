@@ -56,15 +56,16 @@ func (eos) Read(name string, texts []Text) *fabric.SwitchConfig {
 
 // eosReader goes through one text.
 type eosReader struct {
-	said   *eosSaid
-	stack  []eosMode
-	show   eosShow
-	shown  []func()
-	forms  []string
-	config bool
-	whole  bool
-	lines  int
-	pushes int // modes that were begun
+	said    *eosSaid
+	stack   []eosMode
+	show    eosShow
+	shown   []func()
+	forms   []string
+	config  bool
+	whole   bool
+	lines   int
+	pushes  int  // modes that were begun
+	heredoc bool // in a text that ends with EOF, such as a banner
 }
 
 // eosMode is where a line of a configuration is read: on EOS a block is a mode.
@@ -116,7 +117,15 @@ func (r *eosReader) line(l cliLine) {
 		}
 		return
 	}
+	if r.heredoc {
+		r.heredoc = l.Command != "EOF"
+		return
+	}
 	l.Command = eosWords(l.Command)
+	if before, _, ok := strings.Cut(l.Command, " ! "); ok && !eosFirst(l.Command, "description", "name") {
+		l.Command = before // people write notes behind commands
+	}
+	r.heredoc = eosFirst(l.Command, "banner", "comment") && len(strings.Fields(l.Command)) < 3 || l.Command == "action bash"
 	if l.Prompt != "" {
 		r.prompt(l.Prompt)
 		if c, ok := eosShowCommand(l.Command); ok {

@@ -12,7 +12,7 @@ import (
 // eosIgnored are the first words of lines and blocks that have no bearing on lossless RoCE.
 var eosIgnored = []string{
 	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "enable", "end",
-	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware counter", "hostname", "interface defaults", "ip access-list", "ip arp",
+	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware", "hostname", "interface defaults", "ip access-list", "ip arp",
 	"ip as-path", "ip community-list", "ip dhcp", "ip domain", "ip domain-list", "ip domain-lookup", "ip domain-name", "ip extcommunity-list", "ip ftp", "ip host", "ip http", "ip icmp",
 	"ip igmp", "ip load-sharing", "ip multicast", "ip multicast-routing", "ip name-server", "ip nat", "ip prefix-list", "ip radius", "ip route", "ip routing vrf", "ip security",
 	"ip ssh", "ip tacacs", "ip tftp", "ip virtual-router", "ip routing ipv6", "ipv6", "lacp", "l2-protocol", "lldp", "load-interval", "load-balance", "logging", "mac", "management", "match-list", "mlag",
@@ -94,6 +94,10 @@ func (r *eosReader) openInterface(l cliLine, name string, not bool) bool {
 			r.said.problem(fabric.TextRange, "", l.Line, "VLAN ids are 1 to 4094", "EOS refuses it.")
 		}
 	case "Ethernet", "Port-Channel":
+		if strings.Contains(name, ".") { // a part of a port, by tag: RoCE has whole ports
+			m.kind = "ignored"
+			break
+		}
 		for _, n := range numbers {
 			p := r.said.port(kind+n, l.Line)
 			if not {

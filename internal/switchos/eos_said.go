@@ -31,6 +31,8 @@ type eosSaid struct {
 	vlanDefined map[int]bool // by vlan, not by its interface alone
 	bgp         *fabric.BGPConfig
 	neighbour   map[netip.Addr]int // index in bgp.Neighbours
+	groupAS     map[string]uint32  // of peer groups
+	members     []eosMember
 	routing     *fabric.Said[bool]
 	whole       bool
 
@@ -83,7 +85,8 @@ type eosPortSaid struct {
 	native     *fabric.Said[int]
 	addresses  []fabric.Said[netip.Prefix]
 	profile    *fabric.Said[string]
-	channel    string // Port-Channel that it is a member of
+	linkPause  *fabric.Said[bool] // flow control of the whole link is on
+	channel    string             // Port-Channel that it is a member of
 	shown      eosShown
 }
 
@@ -122,7 +125,7 @@ type eosClassMap struct {
 func newEOSSaid() *eosSaid {
 	return &eosSaid{
 		ports: map[string]*eosPortSaid{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
-		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{},
+		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{},
 	}
 }
 
