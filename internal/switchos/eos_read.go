@@ -65,6 +65,8 @@ type eosReader struct {
 	whole   bool
 	lines   int
 	pushes  int  // modes that were begun
+	ended   bool // by the line with which EOS ends a configuration
+	last    fabric.Line
 	heredoc bool // in a text that ends with EOF, such as a banner
 }
 
@@ -95,6 +97,7 @@ func (r *eosReader) form() string {
 func (r *eosReader) text(t Text) {
 	for _, l := range cliLines(t) {
 		r.lines++
+		r.last = l.Line
 		r.line(l)
 	}
 	r.end()
@@ -143,6 +146,7 @@ func (r *eosReader) line(l cliLine) {
 	if l.Prompt == "" && r.showLine(l) {
 		return
 	}
+	r.ended = r.ended || l.Command == "end"
 	r.leave(l)
 	r.configLine(l)
 }
@@ -289,18 +293,9 @@ func (r *eosReader) isIn(name string) bool {
 	return m.ports[0].name == kind+numbers[0]
 }
 
-// end says what is missing at the end of a text.
+// end says what is missing at the end of a text: EOS ends a running configuration with a line of its own.
 func (r *eosReader) end() {
-	for _, m := range r.stack {
-		if m.kind == "class-map" && m.inside < 0 || m.kind == "policy-class" && m.inside < 0 {
-			r.said.problem(fabric.TextCut, "", r.lastAt(m), "ends where a block begins", "")
-		}
+	if r.whole && r.config && !r.ended || r.heredoc {
+		r.said.problem(fabric.TextCut, "", r.last, "is the last line, and `end` is missing: the configuration goes on", "What follows is not known.")
 	}
-}
-
-func (r *eosReader) lastAt(m eosMode) fabric.Line {
-	if m.classMap != nil {
-		return m.classMap.at
-	}
-	return m.class.at
 }

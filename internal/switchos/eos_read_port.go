@@ -35,25 +35,8 @@ func (r *eosReader) inInterface(depth int, m eosMode, l cliLine) bool {
 		return true
 	}
 	switch word {
-	case "shutdown":
-		return each(func(p *eosPortSaid) { eosSay(s, &p.up, not, l.Line) })
-	case "mtu":
-		n, ok := r.mtu(args, not, l)
-		each(func(p *eosPortSaid) {
-			if ok {
-				eosSay(s, &p.mtu, n, l.Line)
-			} else {
-				p.mtu = nil
-			}
-		})
-		return ok || not || eosIsNumber(args)
-	case "speed":
-		rate, ok := eosRate(args)
-		return (ok || not || eosFirst(args, "auto")) && each(func(p *eosPortSaid) {
-			if p.rate = nil; ok && !not {
-				p.rate = &fabric.Said[float64]{Is: rate, At: l.Line}
-			}
-		})
+	case "shutdown", "mtu", "speed":
+		return r.link(m.ports, word, args, not, l)
 	case "error-correction":
 		return s.fec(m.ports, rest, not, l.Line)
 	case "flowcontrol":
@@ -84,6 +67,40 @@ func (r *eosReader) inInterface(depth int, m eosMode, l cliLine) bool {
 		return true
 	}
 	return eosFirst(rest, eosInInterface...)
+}
+
+// link reads what a port is as a link.
+func (r *eosReader) link(ports []*eosPortSaid, word, args string, not bool, l cliLine) bool {
+	n, good := r.mtuOf(word, args, not, l)
+	rate, speed := eosRate(args)
+	for _, p := range ports {
+		switch {
+		case word == "shutdown":
+			eosSay(r.said, &p.up, not, l.Line)
+		case word == "mtu" && good:
+			eosSay(r.said, &p.mtu, n, l.Line)
+		case word == "mtu":
+			p.mtu = nil
+		case speed && !not:
+			p.rate = &fabric.Said[float64]{Is: rate, At: l.Line}
+		default:
+			p.rate = nil
+		}
+	}
+	switch word {
+	case "mtu":
+		return not || eosIsNumber(args)
+	case "speed":
+		return not || speed || eosFirst(args, "auto")
+	}
+	return args == ""
+}
+
+func (r *eosReader) mtuOf(word, args string, not bool, l cliLine) (int, bool) {
+	if word != "mtu" {
+		return 0, false
+	}
+	return r.mtu(args, not, l)
 }
 
 // address reads the address of ports.

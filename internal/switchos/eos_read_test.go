@@ -85,7 +85,9 @@ func TestEOSGrammar(t *testing.T) {
 		{"blocks and texts in interfaces", eosRouted + "   evpn ethernet-segment\n      identifier 0000:0000:0000:0102:0304\n      redundancy single-active\n   mtu 9000\n   comment\n   mtu 1400\n   EOF\n!\ninterface Ethernet8.101\n   encapsulation dot1q vlan 101\n   ip address 172.31.128.1/31\n!\nbanner login\nqos profile X\nEOF\n", []string{"Ethernet1/1 mtu 9000", "not: unread", "not: Ethernet8.101", "not: problem"}},
 		{"notes behind commands", "qos map dscp 26 to traffic-class 5   ! RoCE\n" + eosRouted, []string{"dscp 26: class 5", "not: unread"}},
 		{"pauses of the link", eosRouted + "   flowcontrol receive on\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\ninterface Ethernet2/1\n   flowcontrol receive on\ninterface Ethernet3/1\n   flowcontrol receive on\n   flowcontrol receive off\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n", []string{"problem conflict Ethernet1/1", "not: conflict Ethernet2/1", "not: conflict Ethernet3/1"}},
-		{"BGP and no routing", "! device: leaf1 (DCS-7060DX4-32, EOS-4.30.1F)\n!\nrouter bgp 65001\n   neighbor 10.0.0.1 remote-as 65000\n", []string{"problem inert"}},
+		{"BGP and no routing", "! device: leaf1 (DCS-7060DX4-32, EOS-4.30.1F)\n!\nrouter bgp 65001\n   neighbor 10.0.0.1 remote-as 65000\nend\n", []string{"problem inert", "not: problem cut"}},
+		{"half a configuration", "sw#show run\n! device: leaf1 (DCS-7060DX4-32, EOS-4.30.1F)\nhostname leaf1\n" + eosRouted, []string{"problem cut"}},
+		{"a range says twice", "interface Ethernet1-64\n   mtu 9000\n   mtu 9001\n", []string{"problem duplicate"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { eosHas(t, c.text, c.want...) })
 	}

@@ -145,7 +145,7 @@ func (s *eosSaid) problem(kind, port string, at fabric.Line, what, then string) 
 
 // eosSay puts a value in its place, and names it where the text said another one before: the last one counts.
 func eosSay[T comparable](s *eosSaid, place **fabric.Said[T], is T, at fabric.Line) {
-	if old := *place; old != nil && old.Is != is && old.At.Number > 0 {
+	if old := *place; old != nil && old.Is != is && old.At.Number > 0 && !s.toldOf(at) {
 		s.problem(fabric.TextDuplicate, "", at, "says again what line \""+old.At.Text+"\" said, with another value", "The last one counts.")
 	}
 	*place = &fabric.Said[T]{Is: is, At: at}
@@ -156,4 +156,10 @@ func (s *eosScope) queue(n int) *eosQueueSaid {
 		s.queues[n] = &eosQueueSaid{}
 	}
 	return s.queues[n]
+}
+
+// toldOf reports whether the last problem is of the same line: a range of ports has it once.
+func (s *eosSaid) toldOf(at fabric.Line) bool {
+	n := len(s.problems)
+	return n > 0 && s.problems[n-1].At == at
 }
