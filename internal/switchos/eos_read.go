@@ -72,7 +72,7 @@ type eosReader struct {
 
 // eosMode is where a line of a configuration is read: on EOS a block is a mode.
 type eosMode struct {
-	kind     string // interface, profile, queue, vlan, svi, bgp, policy, policy-class, class-map, ignored, foreign
+	kind     string // interface, defaults, profile, queue, vlan, svi, bgp, policy, policy-class, class-map, ignored, foreign
 	indent   int    // of the line that began it
 	inside   int    // indent of its lines; -1: none yet; equal to indent: the text is flat there
 	ports    []*eosPortSaid
@@ -212,6 +212,8 @@ func (r *eosReader) inMode(depth int, l cliLine) bool {
 		known = r.inScope(depth, m, l)
 	case "queue":
 		known = r.inQueue(m, l)
+	case "defaults":
+		known = r.inDefaults(l)
 	case "svi":
 		known = r.inSVI(m, l)
 	case "vlan":

@@ -86,6 +86,8 @@ func TestEOSGrammar(t *testing.T) {
 		{"notes behind commands", "qos map dscp 26 to traffic-class 5   ! RoCE\n" + eosRouted, []string{"dscp 26: class 5", "not: unread"}},
 		{"pauses of the link", eosRouted + "   flowcontrol receive on\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\ninterface Ethernet2/1\n   flowcontrol receive on\ninterface Ethernet3/1\n   flowcontrol receive on\n   flowcontrol receive off\n   priority-flow-control on\n   priority-flow-control priority 3 no-drop\n", []string{"problem conflict Ethernet1/1", "not: conflict Ethernet2/1", "not: conflict Ethernet3/1"}},
 		{"BGP and no routing", "! device: leaf1 (DCS-7060DX4-32, EOS-4.30.1F)\n!\nrouter bgp 65001\n   neighbor 10.0.0.1 remote-as 65000\nend\n", []string{"problem inert", "not: problem cut"}},
+		{"defaults that the text sets", "interface defaults\n   ethernet\n      shutdown\n   !\n   mtu 9214\n!\nswitchport default mode routed\n!\ninterface Ethernet1/1\n   no shutdown\ninterface Ethernet2/1\n   switchport\ninterface Vlan7\n   ip address 10.0.0.1/24\n", []string{"Ethernet1/1 mtu 9214 vlan 0 trust dscp", "up true", "Ethernet2/1 mtu 9214 vlan 1 trust pcp", "up false", "vlan 7 mtu 9214", "not: unread"}},
+		{"a gateway without MTU", "vlan 7\ninterface Vlan7\n   ip address 10.0.0.1/24\n", []string{"vlan 7 mtu 1500"}},
 		{"half a configuration", "sw#show run\n! device: leaf1 (DCS-7060DX4-32, EOS-4.30.1F)\nhostname leaf1\n" + eosRouted, []string{"problem cut"}},
 		{"a range says twice", "interface Ethernet1-64\n   mtu 9000\n   mtu 9001\n", []string{"problem duplicate"}},
 	} {

@@ -29,6 +29,8 @@ type eosSaid struct {
 	vlans       map[int]*fabric.VLANConfig
 	vlanOrder   []int
 	vlanDefined map[int]bool // by vlan, not by its interface alone
+	svi         map[int]bool // VLANs with an interface of the switch
+	defaults    eosDefaults
 	bgp         *fabric.BGPConfig
 	neighbour   map[netip.Addr]int // index in bgp.Neighbours
 	groupAS     map[string]uint32  // of peer groups
@@ -38,6 +40,12 @@ type eosSaid struct {
 
 	problems []fabric.TextProblem
 	unread   []fabric.Line
+}
+
+// eosDefaults is what the text says of interfaces that do not say it themselves.
+type eosDefaults struct {
+	routed, up *fabric.Said[bool]
+	mtu        *fabric.Said[int]
 }
 
 // eosWatchdogSaid is what a text says of the PFC watchdog, for all ports or for one.
@@ -125,7 +133,7 @@ type eosClassMap struct {
 func newEOSSaid() *eosSaid {
 	return &eosSaid{
 		ports: map[string]*eosPortSaid{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
-		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{},
+		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
 	}
 }
 
