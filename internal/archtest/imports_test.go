@@ -60,7 +60,8 @@ var allowed = map[string]string{
 	"internal/apply":    "fabric host kube vcenter nic switchos",
 
 	// verdicts
-	"internal/check":    "fabric topology nic",
+	"internal/check":    "fabric topology nic lossless",
+	"internal/lossless": "fabric",
 	"internal/bench":    "fabric host kube render results",
 	"internal/evidence": "fabric messages results",
 	"internal/diagnose": "fabric causes evidence messages collective",
