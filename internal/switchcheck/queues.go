@@ -210,3 +210,8 @@ func judgeQueues(s scene) []fabric.Finding {
 		return nil
 	})
 }
+
+// sameShare reports whether a threshold in percent is what is rendered for a planned length.
+func (s scene) sameShare(have *fabric.Threshold, want int64) bool {
+	return false
+}

@@ -48,6 +48,7 @@ type Input struct {
 // NIC is the end of a cable at a host, as its facts have it.
 type NIC struct {
 	QoS      *fabric.QoS // nil: not read
+	FullMap  bool        // a DSCP that QoS does not list was not read; else it is in priority 0
 	MTU      int         // bytes; 0: not read
 	RateGbps float64     // 0: not read
 }
