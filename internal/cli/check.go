@@ -14,8 +14,10 @@ import (
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/lossless"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
+	"railwright.dev/railwright/internal/switchcheck"
 )
 
 type checkOptions struct {
@@ -109,8 +111,9 @@ func (a *app) judge(ctx context.Context, o checkOptions, in pipeline.Checked, no
 		out := bufio.NewWriter(a.stdout)
 		w := report.NewFindingsWriter(out)
 		emit = append(emit, w.Write)
-		finish = append(finish, func(s fabric.Summary) error { return errors.Join(w.Close(s), out.Flush()) })
+		finish = append(finish, func(s fabric.Summary) error { return errors.Join(w.Close(s, switchSummaries(in)), out.Flush()) })
 	} else {
+		groups.Switches, groups.Note = switchSummaries(in), lossless.NotProved
 		finish = append(finish, func(s fabric.Summary) error { return groups.Text(a.stdout, s) })
 	}
 	if !a.json() || o.html != "" {
@@ -137,6 +140,14 @@ func (a *app) judge(ctx context.Context, o checkOptions, in pipeline.Checked, no
 		return err // a verdict whose output is incomplete does not count
 	}
 	return exitOf(summary.Status())
+}
+
+func switchSummaries(in pipeline.Checked) []fabric.SwitchSummary {
+	var out []fabric.SwitchSummary
+	for _, c := range in.Switches {
+		out = append(out, switchcheck.Summary(in.Plan, c))
+	}
+	return out
 }
 
 // noteNodes yields the facts unchanged and records the names of their nodes, and whether they are hosts of a lab.
