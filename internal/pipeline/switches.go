@@ -101,6 +101,9 @@ func readSwitch(name string, texts []switchos.Text) (*fabric.SwitchConfig, error
 
 func (s SwitchSource) read(ctx context.Context, from files.Files, dialer *host.Dialer, plan *fabric.Plan) ([]switchos.Text, error) {
 	if strings.HasPrefix(s.From, "ssh://") {
+		if _, whole := from.(files.Disk); !whole {
+			return nil, errors.New("machines are not reached from here: give a file")
+		}
 		return s.ask(ctx, dialer, plan)
 	}
 	b, err := readBounded(from, s.From)
