@@ -31,7 +31,7 @@ type Checker struct {
 	out     []bool                    // rules that do not apply to the node at hand
 
 	switches []*fabric.SwitchConfig
-	ends     map[fabric.Endpoint]switchcheck.NIC // of the cables to switches; nil where no switch is part of the check
+	ends     map[fabric.Endpoint]switchcheck.NICEnd // of the cables to switches; nil where no switch is part of the check
 	qos      map[string]*fabric.QoS              // by its text
 }
 

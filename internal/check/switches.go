@@ -21,7 +21,7 @@ func switchRules() []Rule {
 // kept then.
 func (c *Checker) Switches(configs []*fabric.SwitchConfig) {
 	if c.switches = configs; len(configs) > 0 {
-		c.ends = map[fabric.Endpoint]switchcheck.NIC{}
+		c.ends = map[fabric.Endpoint]switchcheck.NICEnd{}
 		c.qos = map[string]*fabric.QoS{}
 	}
 }
@@ -36,7 +36,7 @@ func (c *Checker) keepEnds(in NodeInput) {
 		if !ok {
 			continue
 		}
-		end := switchcheck.NIC{MTU: n.MTU}
+		end := switchcheck.NICEnd{MTU: n.MTU}
 		if n.SpeedMbps != nil && *n.SpeedMbps > 0 {
 			end.RateGbps = float64(*n.SpeedMbps) / 1000
 		}

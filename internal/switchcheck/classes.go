@@ -148,26 +148,35 @@ func judgeOthers(s scene) []fabric.Finding {
 	cnp, _ := s.class("cnp")
 	want := fmt.Sprintf("DSCP %d alone in its queue", roce.DSCP)
 	return s.eachPort(want, func(p port) []fabric.Finding {
-		if p.Trust == nil || p.Trust.Is != "dscp" || p.DSCP == nil {
-			return nil // switch-classes says so
-		}
 		mine, ok := p.treatment(roce.DSCP)
-		var guests []int
+		if !ok {
+			return []fabric.Finding{s.unknown(p.name(), "what it does with other packets is in no text that was read", p.At)}
+		}
+		if p.Trust.Is != "dscp" {
+			return nil // switch-classes says so: no DSCP decides anything there
+		}
+		var guests, dark []int
 		var at []fabric.Line
 		for dscp := range p.DSCP {
 			if dscp == roce.DSCP || dscp == cnp.DSCP && roce.ECN != nil {
 				continue
 			}
 			t := p.DSCP[dscp]
-			is, _ := p.lossless(t)
-			if is || ok && mine.Queue != nil && t.Queue != nil && mine.Queue.Is == t.Queue.Is {
+			is, known := p.lossless(t)
+			if !known || t.Queue == nil {
+				dark = append(dark, dscp)
+			}
+			if is || mine.Queue != nil && t.Queue != nil && mine.Queue.Is == t.Queue.Is {
 				guests = append(guests, dscp)
-				if len(at) < 6 && !slices.Contains(at, lines(t)[0]) {
-					at = append(at, lines(t)[0])
+				if l := lines(t); len(at) < 6 && !slices.Contains(at, l[0]) {
+					at = append(at, l[0])
 				}
 			}
 		}
-		if len(guests) == 0 {
+		switch {
+		case len(guests) == 0 && len(dark) > 0:
+			return []fabric.Finding{s.unknown(p.name(), "what it does with DSCP "+numbers(dark)+" is in no text that was read", p.At)}
+		case len(guests) == 0:
 			return nil
 		}
 		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s has DSCP %s in lossless or RoCE's queues, too.", p.name(), numbers(guests)), want, shareCost, at...)}
@@ -196,7 +205,7 @@ func judgeRewrite(s scene) []fabric.Finding {
 			}
 			t, ok := p.treatment(c.DSCP)
 			if !ok || t.Class == nil {
-				continue
+				return []fabric.Finding{s.unknown(p.name(), fmt.Sprintf("the class of DSCP %d is in no text that was read, and with it whether it is rewritten", c.DSCP), p.At)}
 			}
 			if to, ok := p.Rewrite[t.Class.Is]; ok && to.Is != c.DSCP {
 				out = append(out, s.fail(p.name(), fmt.Sprintf("%s sends packets of class %s, in which DSCP %d is, out with DSCP %d.", p.name(), t.Class.Is, c.DSCP, to.Is),

@@ -23,7 +23,7 @@ func endsRule() Rule {
 // cable is a NIC and the port at the other end of its cable.
 type cable struct {
 	scene
-	nic  NIC
+	nic  NICEnd
 	host fabric.Endpoint
 	port
 	roce, cnp fabric.TrafficClass

@@ -209,16 +209,18 @@ func judgeHeadroom(s scene) []fabric.Finding {
 	if !ok || !roce.Lossless {
 		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no lossless class")}
 	}
+	if s.of.OS == "eos" {
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "EOS has no setting for the length of cables: the headroom is its own")}
+	}
 	want := s.Plan.Traffic.CableM
-	out := s.eachPort(fmt.Sprintf("for at least %d m", want), func(p port) []fabric.Finding {
-		if p.CableM != nil && p.CableM.Is < want {
+	return s.eachPort(fmt.Sprintf("for at least %d m", want), func(p port) []fabric.Finding {
+		switch {
+		case p.CableM == nil:
+			return []fabric.Finding{s.unknown(p.name(), "the length of cable that its headroom is reckoned for is in no text that was read", p.At)}
+		case p.CableM.Is < want:
 			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s reckons with a cable of %d m, the plan with %d m.", p.name(), p.CableM.Is, want), fmt.Sprintf("at least %d m", want),
 				"packets that are in the cable when the pause is sent are dropped", p.CableM.At)}
 		}
 		return nil
 	})
-	if len(out) == 1 && out[0].Status == fabric.Pass && !slices.ContainsFunc(s.ports, func(p port) bool { return p.PortConfig != nil && p.CableM != nil }) {
-		return []fabric.Finding{s.finding("", fabric.NotApplicable, "no text states a cable length: the switch's own headroom holds")}
-	}
-	return out
 }

@@ -42,11 +42,11 @@ func Rules() []Rule {
 type Input struct {
 	Plan    *fabric.Plan // nil without a cluster file
 	Configs []*fabric.SwitchConfig
-	NICs    map[fabric.Endpoint]NIC // of the hosts whose facts were read; nil where no hosts are part of the check
+	NICs    map[fabric.Endpoint]NICEnd // of the hosts whose facts were read; nil where no hosts are part of the check
 }
 
-// NIC is the end of a cable at a host, as its facts have it.
-type NIC struct {
+// NICEnd is the end of a cable at a host, as its facts have it.
+type NICEnd struct {
 	QoS      *fabric.QoS // nil: not read
 	FullMap  bool        // a DSCP that QoS does not list was not read; else it is in priority 0
 	MTU      int         // bytes; 0: not read

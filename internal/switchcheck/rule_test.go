@@ -3,6 +3,7 @@ package switchcheck
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,10 +78,10 @@ func treat(class, pause int) fabric.Treatment {
 }
 
 // nicsOf are NICs that do what the plan says.
-func nicsOf(p *fabric.Plan) map[fabric.Endpoint]NIC {
-	out := map[fabric.Endpoint]NIC{}
+func nicsOf(p *fabric.Plan) map[fabric.Endpoint]NICEnd {
+	out := map[fabric.Endpoint]NICEnd{}
 	for _, l := range p.Cabling.Links {
-		out[l.A] = NIC{MTU: 9000, RateGbps: 400, QoS: &fabric.QoS{Trust: "dscp", DSCP: fabric.DSCPPriorities{26: 3, 48: 7}, PFC: &[]int{3}, Queues: []int{0, 0, 0, 1, 0, 0, 0, 2},
+		out[l.A] = NICEnd{MTU: 9000, RateGbps: 400, QoS: &fabric.QoS{Trust: "dscp", DSCP: fabric.DSCPPriorities{26: 3, 48: 7}, PFC: &[]int{3}, Queues: []int{0, 0, 0, 1, 0, 0, 0, 2},
 			Schedulers: []fabric.Scheduler{{Algorithm: "ets"}, {Algorithm: "ets"}, {Algorithm: "strict"}}, Pause: new(false),
 			RoCE: &fabric.Marking{DSCP: new(26), Priority: new(3)}, CNP: &fabric.Marking{DSCP: new(48), Priority: new(7)}, ECN: &[]int{0, 1, 2, 3, 4, 5, 6, 7}}}
 	}
@@ -90,7 +91,7 @@ func nicsOf(p *fabric.Plan) map[fabric.Endpoint]NIC {
 type world struct {
 	plan   *fabric.Plan
 	config *fabric.SwitchConfig
-	nics   map[fabric.Endpoint]NIC
+	nics   map[fabric.Endpoint]NICEnd
 }
 
 func right() world {
@@ -140,8 +141,16 @@ func TestRightIsRight(t *testing.T) {
 	}
 }
 
-// Each change is named by its rule, at its place, and by no other rule than those that see the same fault.
-func TestOneChange(t *testing.T) {
+// change is one change of a right world, and what is to be said of it.
+type change struct {
+	name   string
+	change func(world)
+	rule   string // that fails
+	says   string
+	also   string // further rules that see it; "*": any
+}
+
+func changes() []change {
 	classes := func(w world, change func(*[64]fabric.Treatment)) {
 		table := *w.second().DSCP
 		change(&table)
@@ -154,13 +163,7 @@ func TestOneChange(t *testing.T) {
 		w.second().Queues[3] = &q
 		return &m
 	}
-	for _, c := range []struct {
-		name   string
-		change func(world)
-		rule   string // that fails
-		says   string
-		also   string // further rules that see it
-	}{
+	return []change{
 		{"a cut text", func(w world) {
 			w.config.Problems = []fabric.TextProblem{{Kind: fabric.TextCut, At: at(99, "interf"), What: "the text ends within a line"}}
 		}, "switch-text", "ends within a line", ""},
@@ -209,12 +212,17 @@ func TestOneChange(t *testing.T) {
 		{"watchdog forwards", func(w world) { d := *w.second().Watchdog; d.Action = is("forward"); w.second().Watchdog = &d }, "switch-watchdog", `does "forward", not drop`, "switch-ports-equal"},
 		{"watchdog slow", func(w world) { d := *w.second().Watchdog; d.DetectMs = is(900); w.second().Watchdog = &d }, "switch-watchdog", "waits 900 ms, the plan 200", "switch-ports-equal"},
 		{"cable", func(w world) { w.second().CableM = is(1) }, "switch-headroom", "cable of 1 m, the plan with 5 m", ""},
-		{"NIC without PFC", func(w world) { w.nic(func(n *NIC, q *fabric.QoS) { q.PFC = &[]int{} }) }, "ends-agree", "leaf1:Eth1/2 has PFC on priority 3, host1:eth2 does not", "lossless-path"},
-		{"NIC with PFC on 4", func(w world) { w.nic(func(n *NIC, q *fabric.QoS) { q.PFC = &[]int{4} }) }, "ends-agree", "host1:eth2 has PFC on priority 4, leaf1:Eth1/2 does not", "lossless-path"},
-		{"NIC sends another DSCP", func(w world) { w.nic(func(n *NIC, q *fabric.QoS) { q.RoCE = &fabric.Marking{DSCP: new(24)} }) }, "ends-agree", "sends RoCE with DSCP 24", "lossless-path"},
-		{"NIC in another priority", func(w world) { w.nic(func(n *NIC, q *fabric.QoS) { q.DSCP = fabric.DSCPPriorities{26: 5, 48: 7} }) }, "ends-agree", "sends DSCP 26 in priority 5, leaf1:Eth1/2 pauses it with 3", "lossless-path"},
-		{"larger NIC", func(w world) { w.nic(func(n *NIC, q *fabric.QoS) { n.MTU = 9600 }) }, "ends-agree", "sends IP packets of 9600 bytes, leaf1:Eth1/2 forwards 9100", "lossless-path"},
-	} {
+		{"NIC without PFC", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{} }) }, "ends-agree", "leaf1:Eth1/2 has PFC on priority 3, host1:eth2 does not", "lossless-path"},
+		{"NIC with PFC on 4", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{4} }) }, "ends-agree", "host1:eth2 has PFC on priority 4, leaf1:Eth1/2 does not", "lossless-path"},
+		{"NIC sends another DSCP", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.RoCE = &fabric.Marking{DSCP: new(24)} }) }, "ends-agree", "sends RoCE with DSCP 24", "lossless-path"},
+		{"NIC in another priority", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.DSCP = fabric.DSCPPriorities{26: 5, 48: 7} }) }, "ends-agree", "sends DSCP 26 in priority 5, leaf1:Eth1/2 pauses it with 3", "lossless-path"},
+		{"larger NIC", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { n.MTU = 9600 }) }, "ends-agree", "sends IP packets of 9600 bytes, leaf1:Eth1/2 forwards 9100", "lossless-path"},
+	}
+}
+
+// Each change is named by its rule, at its place, and by no other rule than those that see the same fault.
+func TestOneChange(t *testing.T) {
+	for _, c := range changes() {
 		t.Run(c.name, func(t *testing.T) {
 			w := right()
 			c.change(w)
@@ -232,7 +240,7 @@ func TestOneChange(t *testing.T) {
 }
 
 // nic changes the NIC at the other end of the second port.
-func (w world) nic(change func(*NIC, *fabric.QoS)) {
+func (w world) nic(change func(*NICEnd, *fabric.QoS)) {
 	e := w.plan.Cabling.Links[1].A
 	n := w.nics[e]
 	q := *n.QoS
@@ -243,10 +251,25 @@ func (w world) nic(change func(*NIC, *fabric.QoS)) {
 
 // What is not in any text is unknown at its rule, and never passes there.
 func TestWhatIsNotRead(t *testing.T) {
-	for name, c := range map[string]struct {
-		lose func(world)
-		rule string
-	}{
+	for name, c := range losses() {
+		t.Run(name, func(t *testing.T) {
+			w := right()
+			c.lose(w)
+			if _, unknown := w.judge(); unknown[c.rule] == "" {
+				t.Errorf("%s is not unknown: %v", c.rule, unknown)
+			}
+		})
+	}
+}
+
+// loss is a value that no text has, and the rule that cannot judge without it.
+type loss struct {
+	lose func(world)
+	rule string
+}
+
+func losses() map[string]loss {
+	return map[string]loss{
 		"MTU":         {func(w world) { w.second().MTU = nil }, "switch-mtu"},
 		"PFC":         {func(w world) { w.second().PFC = nil }, "switch-pfc"},
 		"trust":       {func(w world) { w.second().Trust = nil }, "switch-classes"},
@@ -258,17 +281,34 @@ func TestWhatIsNotRead(t *testing.T) {
 		"weights":     {func(w world) { w.second().Queues[0] = nil }, "switch-queues"},
 		"watchdog":    {func(w world) { w.second().Watchdog = nil }, "switch-watchdog"},
 		"a line":      {func(w world) { w.config.Unread = []fabric.Line{at(7, "qos whatever")} }, "switch-read"},
-		"QoS of NIC":  {func(w world) { e := w.plan.Cabling.Links[1].A; w.nics[e] = NIC{MTU: 9000} }, "ends-agree"},
+		"QoS of NIC":  {func(w world) { e := w.plan.Cabling.Links[1].A; w.nics[e] = NICEnd{MTU: 9000} }, "ends-agree"},
 		"NIC":         {func(w world) { delete(w.nics, w.plan.Cabling.Links[1].A) }, "ends-agree"},
+		"VLANs":       {func(w world) { w.config.VLANs, w.config.Texts[0].Whole = nil, false }, "switch-routing"},
+		"a DSCP":      {func(w world) { d := *w.second().DSCP; d[9] = fabric.Treatment{}; w.second().DSCP = &d }, "switch-others"},
+		"the class":   {func(w world) { d := *w.second().DSCP; d[26].Class = nil; w.second().DSCP = &d }, "switch-rewrite"},
+		"cable":       {func(w world) { w.second().CableM = nil }, "switch-headroom"},
+		"every port":  {func(w world) { w.config.Ports = nil }, "switch-ports-equal"},
+		"a whole NIC": {func(w world) { delete(w.nics, w.plan.Cabling.Links[0].A) }, "lossless-path"},
 		"all ports":   {func(w world) { w.config.Ports, w.config.Texts[0].Whole = nil, false }, "switch-ports"},
 		"port of two": {func(w world) { w.config.Ports, w.config.Texts[0].Whole = w.config.Ports[:1], false }, "switch-ports"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := right()
-			c.lose(w)
-			if _, unknown := w.judge(); unknown[c.rule] == "" {
-				t.Errorf("%s is not unknown: %v", c.rule, unknown)
-			}
-		})
+	}
+}
+
+// Every rule has a change on which it fails, and, but for those that only repeat what the text says, a loss on which it is
+// unknown.
+func TestEveryRule(t *testing.T) {
+	certain := []string{"switch-text", "switch-attached"}
+	for _, r := range Rules() {
+		fails := slices.ContainsFunc(changes(), func(c change) bool { return c.rule == r.ID }) || r.Cause == ""
+		lost := slices.Contains(certain, r.ID)
+		for _, l := range losses() {
+			lost = lost || l.rule == r.ID
+		}
+		if !fails || !lost {
+			t.Errorf("%s: fails in a case: %v; is unknown in one: %v", r.ID, fails, lost)
+		}
+		if r.Title == "" || r.Doc == "" || r.Reference == "" {
+			t.Errorf("%s: wants a title, a line of doc and a reference", r.ID)
+		}
 	}
 }
