@@ -41,20 +41,20 @@ func NeededPrefix(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (prefixL
 	return filled(hosts, leafDownlinks).NeededPrefix(scheme, hosts, nics, 0)
 }
 
-// filled is the layout of groups of which all but the last are full.
-func filled(hosts, perGroup int) Layout {
+// filled is the division into groups of which all but the last are full.
+func filled(hosts, perGroup int) Division {
 	if perGroup == 0 {
 		perGroup = hosts
 	}
 	if hosts < 1 || perGroup < 1 {
-		return Layout{PerGroup: perGroup}
+		return Division{PerGroup: perGroup}
 	}
-	return Layout{Groups: ceilDiv(hosts, perGroup), PerGroup: min(hosts, perGroup)}
+	return Division{Groups: ceilDiv(hosts, perGroup), PerGroup: min(hosts, perGroup)}
 }
 
-// NeededPrefix is the length of the smallest IPv4 prefix that holds the addresses of a scheme on this layout, with a /31
+// NeededPrefix is the length of the smallest IPv4 prefix that holds the addresses of a scheme on this division, with a /31
 // for each of so many cables between switches. See the function of this name.
-func (l Layout) NeededPrefix(scheme fabric.Scheme, hosts, nics, uplinks int) (prefixLength int, err error) {
+func (l Division) NeededPrefix(scheme fabric.Scheme, hosts, nics, uplinks int) (prefixLength int, err error) {
 	addresses, err := l.neededAddresses(scheme, hosts, nics, uplinks)
 	if err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func (l Layout) NeededPrefix(scheme fabric.Scheme, hosts, nics, uplinks int) (pr
 }
 
 // neededAddresses counts what the scheme takes of the pool.
-func (l Layout) neededAddresses(scheme fabric.Scheme, hosts, nics, uplinks int) (uint64, error) {
+func (l Division) neededAddresses(scheme fabric.Scheme, hosts, nics, uplinks int) (uint64, error) {
 	const most = 1 << 24 // keeps the products below within 64 bits; IPv4 itself ends far earlier
 	if hosts < 1 || nics < 1 || l.PerGroup < 0 || uplinks < 0 || hosts > most || nics > most || uplinks > most {
 		return 0, fmt.Errorf("%d hosts of %d NICs on leaves of %d hosts: must be at least one host and one NIC", hosts, nics, l.PerGroup)

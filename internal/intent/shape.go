@@ -11,7 +11,7 @@ import (
 
 // Shape is the arrangement of a cluster's switches: which follows from its numbers, and is known before a plan is.
 type Shape struct {
-	Layout
+	Division
 	Leaf    LeafPorts
 	Hosts   int
 	NICs    int // of the largest machine: the rails
@@ -47,7 +47,7 @@ func ShapeOf(c *Cluster, cat *catalog.Catalog, hosts, nics int) (Shape, error) {
 	if s.Leaf, err = leafPorts(f.Leaf.Model, *f.Leaf, model); err != nil {
 		return s, wrong("fabric.leaf.breakout", "%v", err)
 	}
-	if s.Layout, err = layoutOf(hosts, nics, s.Leaf.Ports, f.Leaf.Count); err != nil {
+	if s.Division, err = divide(hosts, nics, s.Leaf.Ports, f.Leaf.Count); err != nil {
 		if f.Leaf.Count > 0 {
 			return s, wrong("fabric.leaf.count", "%v", err)
 		}

@@ -90,7 +90,7 @@ func (v *validator) capacity() {
 	if !v.sound([]string{"nodes"}, []string{"fabric"}, []string{"platform"}) || v.hosts == 0 || v.nics == 0 {
 		return
 	}
-	shape := Shape{Layout: filled(v.hosts, 0)}
+	shape := Shape{Division: filled(v.hosts, 0)}
 	if f.Leaf != nil {
 		var err error
 		if shape, err = ShapeOf(v.cluster, v.catalog, v.hosts, v.nics); err != nil {

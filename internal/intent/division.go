@@ -6,8 +6,8 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 )
 
-// Layout is how hosts are divided among leaf switches: into groups in the order of the file, each with leaves of its own.
-type Layout struct {
+// Division is how hosts are divided among leaf switches: into groups in the order of the file, each with leaves of its own.
+type Division struct {
 	Leaves   int
 	Groups   int
 	PerGroup int  // hosts of the largest group
@@ -16,7 +16,7 @@ type Layout struct {
 }
 
 // Place is the group that a host is in and its place there, all counted from 0.
-func (l Layout) Place(host, hosts int) (group, place int) {
+func (l Division) Place(host, hosts int) (group, place int) {
 	if !l.Even {
 		return host / l.PerGroup, host % l.PerGroup
 	}
@@ -29,23 +29,23 @@ func (l Layout) Place(host, hosts int) (group, place int) {
 }
 
 // Down is how many ports towards hosts the leaf with the most of them has, at most.
-func (l Layout) Down(nics int) int {
+func (l Division) Down(nics int) int {
 	if l.ByRail {
 		return l.PerGroup
 	}
 	return l.PerGroup * nics
 }
 
-// layoutOf divides the hosts among as many leaves of so many ports as the cluster file asks for; count 0 leaves the number
+// divide divides the hosts among as many leaves of so many ports as the cluster file asks for; count 0 leaves the number
 // open, see LeafCount.
-func layoutOf(hosts, nics, ports, count int) (Layout, error) {
+func divide(hosts, nics, ports, count int) (Division, error) {
 	if hosts < 1 || nics < 1 || ports < 1 {
-		return Layout{}, fmt.Errorf("%d hosts of %d NICs on leaves of %d ports: must be at least one of each", hosts, nics, ports)
+		return Division{}, fmt.Errorf("%d hosts of %d NICs on leaves of %d ports: must be at least one of each", hosts, nics, ports)
 	}
 	if count == 0 {
 		leaves, perLeaf := LeafCount(hosts, nics, ports)
 		if leaves == 0 {
-			return Layout{}, fmt.Errorf("leaves of %d ports cannot carry %d hosts of %d NICs", ports, hosts, nics)
+			return Division{}, fmt.Errorf("leaves of %d ports cannot carry %d hosts of %d NICs", ports, hosts, nics)
 		}
 		l := filled(hosts, perLeaf)
 		l.Leaves, l.ByRail = leaves, leaves > 1
@@ -54,22 +54,22 @@ func layoutOf(hosts, nics, ports, count int) (Layout, error) {
 		}
 		return l, nil
 	}
-	l := Layout{Leaves: count, Groups: count, Even: true}
+	l := Division{Leaves: count, Groups: count, Even: true}
 	if count > 1 && count%nics == 0 {
 		l.ByRail, l.Groups = true, count/nics
 	}
 	l.PerGroup = ceilDiv(hosts, l.Groups)
 	if l.Groups > hosts {
-		return Layout{}, fmt.Errorf("%d leaves are %s, and there are %d hosts: some would have none", count, l.groupsInWords(nics), hosts)
+		return Division{}, fmt.Errorf("%d leaves are %s, and there are %d hosts: some would have none", count, l.groupsInWords(nics), hosts)
 	}
 	if down := l.Down(nics); down > ports {
-		return Layout{}, fmt.Errorf("%d leaves are %s, so that one has %d of the %d hosts of %d NICs and needs %d ports towards them: it has %d",
+		return Division{}, fmt.Errorf("%d leaves are %s, so that one has %d of the %d hosts of %d NICs and needs %d ports towards them: it has %d",
 			count, l.groupsInWords(nics), l.PerGroup, hosts, nics, down, ports)
 	}
 	return l, nil
 }
 
-func (l Layout) groupsInWords(nics int) string {
+func (l Division) groupsInWords(nics int) string {
 	switch {
 	case l.ByRail && l.Groups == 1:
 		return fmt.Sprintf("one for each of the %d rails", nics)
