@@ -57,7 +57,7 @@ type Counterexample struct {
 	Hops   []Hop  `json:"hops"` // the last one is where the fault is; of CyclicPauses the cables of the circle, in its order
 	Why    string `json:"why"`  // one sentence
 
-	Packets  int      `json:"packets"`  // DSCP values with this fault
+	DSCPs    []int    `json:"dscps"`    // with which NICs send the packets that meet this fault, ascending
 	Places   int      `json:"places"`   // ports with this fault: those of other switches with the same line are among them
 	Switches []string `json:"switches"` // and hosts that these ports are of, by name
 }
