@@ -1,9 +1,11 @@
 package switchos
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,6 +111,9 @@ func (r *sonicReader) number(f *sonicField, port string, least, most int64) *fab
 	}
 	v, err := strconv.ParseInt(strings.TrimSpace(f.value), 10, 64)
 	if err != nil || v < least || v > most {
+		if r.told(f) {
+			return nil
+		}
 		r.problem(fabric.TextRange, port, f.at, fmt.Sprintf("%s is %q, not a number from %d to %d", f.name, short(f.value), least, most),
 			"SONiC refuses the value")
 		return nil
@@ -201,53 +206,94 @@ func (r *sonicReader) prefix(text, port string, at fabric.Line) *fabric.Said[net
 	return said(a, at)
 }
 
-// breakoutMode is the mode of a cage, such as 2x400G or 1x100G(2)+2x50G(2): sonic-utilities, config interface breakout.
-var breakoutMode = regexp.MustCompile(`^\s*(\d+)x(\d+)G(?:\[[^\]]*\])?(?:\(\d+\))?\s*$`)
+// breakoutMode is a part of the mode of a cage, such as 2x400G, 1x100G(2)+2x50G(2) or 4x25G[10G], where the bracket has
+// further rates: SONiC, doc/dynamic-port-breakout.
+var breakoutMode = regexp.MustCompile(`^\s*(\d{1,3})x(\d{1,5})G(\[[^\]]*\])?(?:\(\d+\))?\s*$`)
+
+// cage is how a cage is split.
+type cage struct {
+	lane  int // the first
+	ports *fabric.Said[int]
+	rates []float64
+	index *sonicField // on the front panel
+}
 
 // breakouts tells each port into how many its cage is split: by BREAKOUT_CFG, whose ports are the first of each cage and
 // which are numbered by lanes, or by the ports of a whole database that have the same front panel number.
 func (r *sonicReader) breakouts() {
-	parents := make(map[int]*fabric.Said[int])
-	last := -1
+	var cages []cage
 	for _, row := range r.db.rowsOf("BREAKOUT_CFG") {
-		first, ok := laneOf(row.key)
-		f := row.get("brkout_mode")
-		if !ok || f == nil {
-			continue
-		}
-		ports := 0
-		for _, part := range strings.Split(f.value, "+") {
-			m := breakoutMode.FindStringSubmatch(part)
-			if m == nil {
-				r.problem(fabric.TextForeign, row.key, f.at, fmt.Sprintf("breakout mode %q is none", short(f.value)), "")
-				ports = 0
-				break
+		lane, ok := laneOf(row.key)
+		if f := row.get("brkout_mode"); ok && f != nil {
+			if c := r.cage(row.key, f); c.ports != nil {
+				c.lane, c.index = lane, r.db.row("PORT", row.key).get("index")
+				cages = append(cages, c)
 			}
-			n, _ := strconv.Atoi(m[1])
-			ports += n
-		}
-		if ports > 0 && ports <= 64 {
-			parents[first], last = said(ports, f.at), max(last, first)
 		}
 	}
-	if len(parents) > 0 {
-		r.breakoutByLane(parents)
+	if len(cages) > 0 {
+		r.breakoutByLane(cages)
 	} else if r.db.whole {
 		r.breakoutByIndex()
 	}
 }
 
-// breakoutByLane gives each port the mode of the nearest cage below its number that has as many lanes as it needs.
-func (r *sonicReader) breakoutByLane(parents map[int]*fabric.Said[int]) {
-	const lanes = 16 // no cage has more
-	for _, p := range r.ports {
-		lane, ok := laneOf(p.Name)
-		for i := lane; ok && i >= 0 && i > lane-lanes; i-- {
-			if parents[i] != nil {
-				p.Breakout = parents[i]
-				break
-			}
+// cage reads the mode of a cage.
+func (r *sonicReader) cage(port string, f *sonicField) cage {
+	var c cage
+	ports := 0
+	for _, part := range strings.Split(f.value, "+") {
+		m := breakoutMode.FindStringSubmatch(part)
+		n := 0
+		if m != nil {
+			n, _ = strconv.Atoi(m[1])
 		}
+		if n < 1 || n > 64 {
+			r.problem(fabric.TextForeign, port, f.at, fmt.Sprintf("the breakout mode %q is none", short(f.value)), "")
+			return cage{}
+		}
+		ports += n
+		for _, rate := range strings.FieldsFunc(m[2]+","+m[3], func(r rune) bool { return r < '0' || r > '9' }) {
+			v, _ := strconv.ParseFloat(rate, 64)
+			c.rates = append(c.rates, v)
+		}
+	}
+	c.ports = said(ports, f.at)
+	return c
+}
+
+// breakoutByLane gives the ports of each cage its mode: as many as it has, from its first lane on.
+func (r *sonicReader) breakoutByLane(cages []cage) {
+	const lanes = 16 // no cage has more
+	slices.SortFunc(cages, func(a, b cage) int { return cmp.Compare(a.lane, b.lane) })
+	left := make([]int, len(cages))
+	for i, c := range cages {
+		left[i] = c.ports.Is
+	}
+	ports := slices.Clone(r.ports)
+	slices.SortStableFunc(ports, func(a, b *fabric.PortConfig) int {
+		i, _ := laneOf(a.Name)
+		j, _ := laneOf(b.Name)
+		return cmp.Compare(i, j)
+	})
+	at := -1
+	for _, p := range ports {
+		lane, ok := laneOf(p.Name)
+		if !ok {
+			continue
+		}
+		for at+1 < len(cages) && cages[at+1].lane <= lane {
+			at++
+		}
+		if at < 0 || left[at] == 0 || lane-cages[at].lane >= lanes {
+			continue
+		}
+		c, index := cages[at], r.db.row("PORT", p.Name).get("index")
+		if p.RateGbps != nil && !slices.Contains(c.rates, p.RateGbps.Is) || index != nil && c.index != nil && index.value != c.index.value {
+			continue
+		}
+		left[at]--
+		p.Breakout = c.ports
 	}
 }
 

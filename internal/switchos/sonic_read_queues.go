@@ -142,9 +142,7 @@ func (r *sonicReader) schedule(c *fabric.QueueConfig, s *sonicRow) {
 		return
 	}
 	if w := s.get("weight"); w != nil {
-		if !r.told(w) {
-			c.Weight = r.small(w, "", 1, 100)
-		}
+		c.Weight = r.small(w, "", 1, 100)
 	} else if s.closed {
 		c.Weight = byDefault(1, "weight 1 (SAI, inc/saischeduler.h; sonic-scheduler.yang)")
 	}
