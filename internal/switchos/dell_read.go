@@ -94,18 +94,21 @@ type dellReader struct {
 
 	whole, qos bool // some text is whole; some text configures QoS
 	anyConfig  bool // some text has configuration
+	lossless   bool // buffers were made lossless
 	place      dellPlace
 	form       []string
 	full       bool // the text is what the switch prints of its configuration, so that a port's block is all of it
 	shown      bool // something was read that is output of a show command
 	textWhole  bool
-	configured bool // something was read that is configuration
+	signs      [4]bool // of a whole configuration: its hostname, interface-naming, interface Management, line vty
+	configured bool    // something was read that is configuration
 }
 
 // text reads one text from its beginning.
 func (r *dellReader) text(t Text) {
 	lines := cliLines(t)
 	r.place, r.form, r.full, r.shown, r.textWhole, r.configured = dellPlace{}, nil, false, false, false, false
+	r.signs = [4]bool{}
 	unread := len(r.out.Unread)
 	for i, l := range lines {
 		r.line(l)
@@ -115,6 +118,13 @@ func (r *dellReader) text(t Text) {
 			r.problem(fabric.TextCut, "", l.Line, "the text ends in the middle of a line", "what followed is unknown")
 		}
 	}
+	signs := 0
+	for _, seen := range r.signs {
+		if seen {
+			signs++
+		}
+	}
+	r.textWhole = r.textWhole || signs >= 2 // an excerpt may have one of them
 	form := "configuration"
 	if len(r.form) > 0 && (!r.configured || r.full) {
 		form = strings.Join(r.form, ", ")
@@ -160,6 +170,7 @@ type dellPlace struct {
 	queue   int    // of a scheduler policy or of a shown port; -1: none, 8: one that is no queue of a port
 	peer    string // neighbour or peer group of BGP
 	isGroup bool
+	family  bool // in an address family of BGP
 	foreign bool // BGP of a VRF
 }
 
@@ -305,7 +316,7 @@ func (r *dellReader) top(c dellCommand) bool {
 	case "hostname":
 		if !c.no && len(c.words) == 2 {
 			r.out.Hostname = &fabric.Said[string]{Is: strings.Trim(c.words[1], `"`), At: c.Line}
-			r.place, r.configured = dellPlace{}, true
+			r.place, r.configured, r.signs[0] = dellPlace{}, true, true
 			return true
 		}
 	case "exit", "end":
@@ -334,7 +345,7 @@ func (r *dellReader) top(c dellCommand) bool {
 	case "buffer":
 		return r.buffer(c)
 	case "roce":
-		r.configured = true
+		r.configured, r.lossless = true, r.lossless || !c.no
 		return !c.no && c.is(1, "enable")
 	case "priority-flow-control":
 		r.configured = true
@@ -342,11 +353,12 @@ func (r *dellReader) top(c dellCommand) bool {
 	}
 	switch {
 	case slices.Contains(dellBlocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
-		r.textWhole = r.textWhole || word == "line" // every running configuration ends with its terminals
+		r.signs[3] = r.signs[3] || word == "line" && c.is(1, "vty")
 		r.place = dellPlace{kind: dellInOther, head: c.Indent}
 		r.configured = true
 		return true
 	case slices.Contains(dellIgnored, word):
+		r.signs[1] = r.signs[1] || word == "interface-naming"
 		return true // the block stays open: in a text without indentation, a line of it may begin with one of these words
 	}
 	return false

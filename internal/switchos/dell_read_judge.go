@@ -107,11 +107,30 @@ func (r *dellReader) unattached(maps map[dellName]*dellUse, wreds, scheds map[st
 	}
 }
 
-// inert names ECN for colours that no packet has.
+// inert names what is taken and does nothing: ECN for colours that no packet has, a watchdog that is not on, and PFC where a
+// whole configuration has no lossless buffers.
 func (r *dellReader) inert() {
 	for _, w := range r.wredOrder {
 		if w.ecn != nil && w.ecn.Is != "none" && !dellProfile(w).ECN.Is {
 			r.problem(fabric.TextInert, "", w.ecn.At, fmt.Sprintf("ecn %s in wred-policy %s", w.ecn.Is, w.name), "packets are green unless a policer colours them: none is marked, and green ones are dropped early where there are thresholds")
+		}
+	}
+	for i, p := range r.portOrder {
+		at, w := cmp.Or(p.watchdog.RestoreMs, &fabric.Said[int]{}).At, r.out.Ports[i].Watchdog
+		if at == (fabric.Line{}) && p.watchdog.Action != nil {
+			at = p.watchdog.Action.At
+		}
+		if at != (fabric.Line{}) && w.On != nil && !w.On.Is && w.On.At.Number == 0 {
+			r.problem(fabric.TextInert, p.name, at, "the watchdog is described and not on", "it watches nothing")
+		}
+	}
+	if !r.whole || r.lossless {
+		return
+	}
+	for _, p := range r.out.Ports {
+		if p.PFC != nil && len(p.PFC.Is) > 0 {
+			r.problem(fabric.TextInert, p.Name, p.PFC.At, "priority-flow-control in a configuration with neither buffer init nor roce enable", "no buffer is lossless and PFC pauses nobody")
+			return
 		}
 	}
 }

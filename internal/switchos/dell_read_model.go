@@ -17,7 +17,7 @@ const (
 	dellNoPFC    = "default: priority-flow-control is off for a priority that is not named on the port"
 	dellNoDog    = "default: the PFC watchdog is off without priority-flow-control watchdog on"
 	dellNoWRED   = "default: a queue without wred-policy marks nothing and drops nothing early"
-	dellMTU      = "default: 9100 (Dell Enterprise SONiC prints it for ports that nobody set)"
+	dellMTU      = "default: 9100 (Dell Enterprise SONiC, examples of dellemc.enterprise_sonic)"
 )
 
 // dellModel makes the model of what was read. Equal tables are made once.
@@ -107,7 +107,7 @@ func (m *dellModel) port(p *dellPort) fabric.PortConfig {
 		Name: p.name, At: p.at, Up: p.up, MTU: p.mtu, RateGbps: p.rate, FEC: p.fec, Addresses: p.addresses, VLAN: p.vlan, CableM: p.cable,
 		Breakout: m.breakout(p.name),
 	}
-	if out.MTU == nil && !p.bundle && (m.r.whole || p.full) {
+	if out.MTU == nil && !p.bundle && m.r.whole {
 		out.MTU = dellDefault(9100, dellMTU)
 	}
 	switch {

@@ -85,6 +85,7 @@ func (r *dellReader) buffer(c dellCommand) bool {
 	case c.no:
 		return false // takes lossless buffers away
 	}
+	r.lossless = r.lossless || c.is(1, "init")
 	return c.is(1, "init") || c.is(1, "profile") || c.is(1, "pool")
 }
 
@@ -127,7 +128,7 @@ func (r *dellReader) enterBGP(c dellCommand) bool {
 
 // dellBGPIgnored are lines of BGP that change neither neighbours nor their numbers.
 var dellBGPIgnored = []string{
-	"activate", "address-family", "advertise", "advertise-all-vni", "advertisement-interval", "aggregate-address", "allowas-in", "always-compare-med", "as-notation", "attribute-unchanged", "bestpath", "bfd",
+	"activate", "advertise", "advertise-all-vni", "advertisement-interval", "aggregate-address", "allowas-in", "always-compare-med", "as-notation", "attribute-unchanged", "bestpath", "bfd",
 	"bgp", "capability", "client-to-client", "cluster-id", "coalesce-time", "confederation", "dampening", "default", "default-originate", "description", "deterministic-med", "disable-connected-check", "disable-ebgp-connected-route-check", "distance", "dont-negotiate-capability", "ebgp-multihop",
 	"enforce-first-as", "enforce-multihop", "fast-external-failover", "filter-list", "graceful-restart", "graceful-shutdown", "import", "listen", "local-as", "log-neighbor-changes", "log-neighbor-state-changes", "max-delay", "max-med", "maximum-paths", "maximum-prefix",
 	"network", "next-hop-self", "override-capability", "passive", "password", "port", "prefix-list", "rd", "read-quanta", "redistribute", "remove-private-as", "route-flap-dampen", "route-map", "route-reflector", "route-reflector-allow-outbound-policy", "route-reflector-client", "route-server-client", "route-target", "router-id", "send-community",
@@ -138,13 +139,19 @@ var dellBGPIgnored = []string{
 func (r *dellReader) bgpLine(c dellCommand) bool {
 	p := &r.place
 	switch strings.ToLower(c.words[0]) {
-	case "exit":
-		if p.peer != "" {
-			p.peer = ""
+	case "exit": // the family, the neighbour, then all
+		if p.family {
+			p.family = false
 			return true
 		}
-		return false
+		left := p.peer != ""
+		p.peer = ""
+		return left
+	case "address-family":
+		p.family = true
+		return true
 	case "neighbor":
+		p.family = false
 		return p.foreign || r.neighbour(c)
 	case "peer-group":
 		if p.peer != "" && !p.isGroup { // of a neighbour
@@ -153,7 +160,7 @@ func (r *dellReader) bgpLine(c dellCommand) bool {
 			}
 			return true
 		}
-		p.peer, p.isGroup = c.word(1), true
+		p.peer, p.isGroup, p.family = c.word(1), true, false
 		return len(c.words) == 2
 	case "remote-as":
 		return p.foreign || r.remoteAS(c, 1)

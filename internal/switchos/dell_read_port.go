@@ -91,7 +91,7 @@ func (r *dellReader) enterInterface(c dellCommand) bool {
 	case kind == "vlan":
 		return r.enterVLANs(c, ids, text)
 	case slices.Contains([]string{"loopback", "management", "cpu", "vxlan", "vtep", "nve", "media-fec", "transceiver"}, kind) || kind == "eth" && ids == "0":
-		r.textWhole = r.textWhole || kind == "management"
+		r.signs[2] = r.signs[2] || kind == "management"
 		return true
 	case strings.Contains(ids, "."): // a subinterface: what its VLAN has, and not what the port has
 		return true
