@@ -14,6 +14,7 @@ const (
 	dellNoTrust  = "default: no dscp-tc and no dot1p-tc map on the port: all packets are in traffic class 0 (SAI, saiswitch.h, QOS_DEFAULT_TC)"
 	dellNoQueues = "default: no tc-queue map on the port: all packets go to queue 0 (SAI, saiport.h, QOS_TC_TO_QUEUE_MAP)"
 	dellNoGroups = "default: no tc-pg map on the port: all packets are in priority group 7 (Broadcom SONiC 4.1 RoCEv2 HLD, 2.2.2.1)"
+	dellNoGroup  = "default: a class that the tc-pg map leaves out is in priority group 0 or 7, and neither has PFC on the port"
 	dellNoPFC    = "default: priority-flow-control is off for a priority that is not named on the port"
 	dellNoDog    = "default: the PFC watchdog is off without priority-flow-control watchdog on"
 	dellNoWRED   = "default: a queue without wred-policy marks nothing and drops nothing early"
@@ -286,10 +287,13 @@ func (m *dellModel) pause(class int, key dellTableKey) *fabric.Said[int] {
 	} else if key.known {
 		group = dellDefault(7, dellNoGroups)
 	}
-	if group == nil {
+	name := key.maps[dellPFCGroup]
+	if group == nil { // left out of the map, or of what was read
+		if g := m.r.maps[dellName{dellGroup, key.maps[dellGroup]}]; g != nil && name == "" && key.pfc&(1<<0|1<<7) == 0 {
+			return dellDefault(-1, dellNoGroup)
+		}
 		return nil
 	}
-	name := key.maps[dellPFCGroup]
 	if name == "" {
 		if key.pfc&(1<<group.Is) != 0 {
 			return group

@@ -54,6 +54,9 @@ func dellPortName(text string) (string, bool) {
 	return "PortChannel" + m[2], !slash
 }
 
+// dellInterfacesIgnored are kinds of interfaces without bearing on lossless RoCE.
+var dellInterfacesIgnored = []string{"loopback", "management", "cpu", "vxlan", "nve", "media-fec", "transceiver", "subinterface"}
+
 // enterInterface opens the block of a port, a VLAN, or an interface without bearing.
 func (r *dellReader) enterInterface(c dellCommand) bool {
 	r.configured = true
@@ -81,6 +84,10 @@ func (r *dellReader) enterInterface(c dellCommand) bool {
 		text = strings.Join(words, "")
 	}
 	r.place = dellPlace{kind: dellInOther, head: c.Indent}
+	if slices.Contains(dellInterfacesIgnored, strings.ToLower(words[0])) {
+		r.signs[2] = r.signs[2] || strings.EqualFold(words[0], "management")
+		return true
+	}
 	if strings.ContainsAny(text, "<>{}[]") {
 		r.place.kind = dellInLost
 		r.problem(fabric.TextForeign, "", c.Line, "a placeholder stands where the name of an interface belongs", "what follows is given to a port only where a prompt names it")
@@ -90,7 +97,7 @@ func (r *dellReader) enterInterface(c dellCommand) bool {
 	switch {
 	case kind == "vlan":
 		return r.enterVLANs(c, ids, text)
-	case slices.Contains([]string{"loopback", "management", "cpu", "vxlan", "vtep", "nve", "media-fec", "transceiver"}, kind) || kind == "eth" && ids == "0":
+	case slices.Contains(dellInterfacesIgnored, kind) || kind == "eth" && ids == "0": // eth0 is Management 0
 		r.signs[2] = r.signs[2] || kind == "management"
 		return true
 	case strings.Contains(ids, "."): // a subinterface: what its VLAN has, and not what the port has
@@ -161,6 +168,9 @@ func (r *dellReader) portNames(text string, isRange bool) ([]string, bool) {
 			return nil, false
 		}
 		names = append(names, more...)
+		if len(names) > 4096 {
+			return nil, false
+		}
 	}
 	return names, true
 }
@@ -220,8 +230,8 @@ func (r *dellReader) portLine(c dellCommand) bool {
 // dellPortIgnored are lines of ports without bearing on lossless RoCE.
 var dellPortIgnored = []string{
 	"access-group", "auth-type", "authentication", "autoneg", "bfd", "description", "dot1x", "downstream-group", "eee", "evpn", "hold-time", "ipv6", "isis",
-	"lacp", "link", "link-error-disable", "lldp", "load-interval", "lst", "mab", "mac", "mac-address", "mclag", "mclag-separate-ip", "mka", "monitor", "mpls", "mvrp", "nat-zone", "network-policy",
-	"ospf", "penalty", "phy", "poe", "port-security", "ptp", "rate-interval", "sflow", "snmp", "spanning-tree", "standalone-link-training", "storm-control",
+	"lacp", "link-error-disable", "lldp", "load-interval", "lst", "mab", "mac", "mac-address", "mclag-separate-ip", "mka", "monitor", "mpls", "mvrp", "nat-zone", "network-policy",
+	"ospf", "penalty", "phy", "poe", "port-security", "ptp", "rate-interval", "sflow", "snmp", "spanning-tree", "standalone-link-training", "storm-control", "system-mac",
 	"threshold", "track", "udld", "unreliable-los", "vrrp", "fallback", "min-links", "graceful-shutdown", "link-training", "dampening", "keepalive", "advertise", "advertised-speed", "ndp",
 }
 
@@ -263,11 +273,15 @@ func (r *dellReader) portSetting(p *dellPort, c dellCommand) bool {
 			dellSet(r, &p.cable, m, c.Line, p.name, "cable-length")
 		}
 		return ok
-	case "qos-map", "scheduler-policy", "queue", "priority-flow-control":
+	case "qos-map", "scheduler-policy", "queue", "priority-flow-control", "pfc": // pfc: SONiC QoS management HLD 1.1
 		r.qos = true
 		return r.portQoS(p, c)
-	case "ars": // ars profile opens a block of its own
+	case "ars": // ars profile, mclag domain and link state track of two words more open blocks of their own
 		return c.is(1, "bind")
+	case "mclag":
+		return !c.is(1, "domain")
+	case "link":
+		return len(c.words) > 4
 	case "buffer":
 		r.qos = true
 		return !(c.no && c.is(1, "default-lossless-buffer-profile")) // without it a group has no room for what comes after its pause

@@ -40,7 +40,7 @@ func (r *dellReader) portQoS(p *dellPort, c dellCommand) bool {
 // portQueue reads queue 3 wred-policy NAME.
 func (r *dellReader) portQueue(p *dellPort, c dellCommand) bool {
 	list, bad, ok := dellNumbers(c.word(1), 7)
-	if !ok || !c.is(2, "wred-policy") || !c.no && len(c.words) != 4 {
+	if !ok || !c.is(2, "wred-policy") && !c.is(2, "wred-profile") || !c.no && len(c.words) != 4 {
 		return false
 	}
 	if bad != "" {
