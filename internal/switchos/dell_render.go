@@ -25,7 +25,8 @@ var dellLength = []int{5, 40, 300}
 // dellMaxKB is the largest threshold of a WRED policy (dellemc.enterprise_sonic.sonic_qos_wred: 1000 to 12480000 bytes).
 const dellMaxKB = 12480
 
-// Render returns commands that are added to the running configuration.
+// Render returns commands that are added to the running configuration. Every block is left by exit: whether a line of an outer
+// block is taken inside an inner one is for the version to know.
 func (dellSONiC) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	var b strings.Builder
 	c := Config{Path: "/home/admin/railwright.cli", Extension: ".cli", Omits: dellOmits(s, t)}
@@ -40,13 +41,13 @@ func (dellSONiC) Render(s fabric.Switch, t *fabric.Traffic) Config {
 		if v.Name != "" {
 			fmt.Fprintf(&b, " description %s\n", dellWord(v.Name))
 		}
-		if s.MTU > 0 {
+		if s.MTU > 0 && s.MTU <= sonicMTU {
 			fmt.Fprintf(&b, " mtu %d\n", s.MTU) // one without is 1500 and ends transfers with status 12: AN209, 5.1 no. 2
 		}
 		if v.Gateway.IsValid() {
 			fmt.Fprintf(&b, " ip address %s\n", v.Gateway)
 		}
-		b.WriteString("!\n")
+		b.WriteString("exit\n!\n")
 	}
 	var qos string // the same for every port
 	if t != nil {
@@ -54,7 +55,7 @@ func (dellSONiC) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	}
 	for _, p := range s.Ports {
 		dellPortLines(&b, s, p)
-		b.WriteString(qos + "!\n")
+		b.WriteString(qos + "exit\n!\n")
 	}
 	if s.BGP != nil {
 		dellBGP(&b, *s.BGP)
@@ -81,6 +82,9 @@ func dellOmits(s fabric.Switch, t *fabric.Traffic) []string {
 	}
 	if bridged {
 		omits = append(omits, "VLANs of the subnets: the plan has no VLAN ids")
+	}
+	if s.MTU > sonicMTU {
+		omits = append(omits, fmt.Sprintf("mtu: SONiC accepts at most %d bytes, not %d", sonicMTU, s.MTU))
 	}
 	if s.BGP == nil {
 		omits = append(omits, "uplinks and routing to other switches")
@@ -177,7 +181,7 @@ func dellBreakouts(b *strings.Builder, s fabric.Switch) {
 
 func dellPortLines(b *strings.Builder, s fabric.Switch, p fabric.SwitchPort) {
 	fmt.Fprintf(b, "interface %s\n description %s\n", p.Name, dellWord(p.Peer.String()))
-	if s.MTU > 0 {
+	if s.MTU > 0 && s.MTU <= sonicMTU {
 		fmt.Fprintf(b, " mtu %d\n", s.MTU)
 	}
 	if p.RateGbps > 0 {
@@ -201,15 +205,16 @@ func dellBGP(b *strings.Builder, g fabric.BGP) {
 	if g.RouterID.IsValid() {
 		fmt.Fprintf(b, " router-id %s\n", g.RouterID)
 	}
-	b.WriteString(" bestpath as-path multipath-relax\n !\n address-family ipv4 unicast\n")
+	b.WriteString(" bestpath as-path multipath-relax\n address-family ipv4 unicast\n")
 	if n := len(g.Neighbours); n > 0 {
 		fmt.Fprintf(b, "  maximum-paths %d\n", min(n, 64))
 	}
 	for _, n := range g.Networks {
 		fmt.Fprintf(b, "  network %s\n", n)
 	}
+	b.WriteString("  exit\n")
 	for _, n := range g.Neighbours {
-		fmt.Fprintf(b, " !\n neighbor %s\n  remote-as %d\n  !\n  address-family ipv4 unicast\n   activate\n", n.Address, n.ASN)
+		fmt.Fprintf(b, " neighbor %s\n  remote-as %d\n  address-family ipv4 unicast\n   activate\n   exit\n  exit\n", n.Address, n.ASN)
 	}
-	b.WriteString("!\n")
+	b.WriteString("exit\n!\n")
 }

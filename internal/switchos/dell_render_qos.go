@@ -14,20 +14,20 @@ func dellPolicies(b *strings.Builder, t fabric.Traffic) {
 	queues := queuesOf(t)
 	for _, q := range queues {
 		if q.ecn != nil {
-			fmt.Fprintf(b, "qos wred-policy %s\n green minimum-threshold %d maximum-threshold %d drop-probability %d\n ecn green\n!\n",
+			fmt.Fprintf(b, "qos wred-policy %s\n green minimum-threshold %d maximum-threshold %d drop-probability %d\n ecn green\nexit\n!\n",
 				dellWREDName(q), dellKB(q.ecn.MinBytes), dellKB(q.ecn.MaxBytes), q.ecn.Percent)
 		}
 	}
 	fmt.Fprintf(b, "qos scheduler-policy %s\n", qosName)
 	for _, q := range queues {
-		fmt.Fprintf(b, " !\n queue %d\n", q.number)
+		fmt.Fprintf(b, " queue %d\n", q.number)
 		if q.percent == 0 {
-			b.WriteString("  type strict\n")
+			b.WriteString("  type strict\n  exit\n")
 		} else {
-			fmt.Fprintf(b, "  type dwrr\n  weight %d\n", q.percent)
+			fmt.Fprintf(b, "  type dwrr\n  weight %d\n  exit\n", q.percent)
 		}
 	}
-	b.WriteString("!\n")
+	b.WriteString("exit\n!\n")
 }
 
 // dellWREDName is a policy for each class that is marked: classes may have thresholds of their own.
@@ -79,7 +79,7 @@ func dellMapLines(b *strings.Builder, kind, from, to string, values []int) {
 			fmt.Fprintf(b, " %s %s %s %d\n", from, dellRanges(list), to, v)
 		}
 	}
-	b.WriteString("!\n")
+	b.WriteString("exit\n!\n")
 }
 
 // dellRanges writes ascending numbers as 0-3,5.
