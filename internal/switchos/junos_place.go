@@ -236,15 +236,14 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 	path := []*junosNode{base}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		for len(path) > 1 && path[len(path)-1].schema.below(w.text) == nil && !path[len(path)-1].schema.open {
-			path = path[:len(path)-1]
-		}
-		in := path[len(path)-1]
-		schema := in.schema.below(w.text)
-		if schema == nil {
-			t.unknown(in, w, s)
+		depth := knower(path, w.text)
+		if depth < 0 {
+			t.unknown(path, w, s)
 			return
 		}
+		path = path[:depth+1]
+		in := path[depth]
+		schema := in.schema.below(w.text)
 		switch schema.kind {
 		case '!':
 			return
@@ -259,6 +258,21 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 		path = append(path, in.grow(w.text, w.at, schema))
 	}
 	t.block(path[len(path)-1], s)
+}
+
+// knower returns which node of a path a word belongs to: the innermost if it knows it, even as a name, else the next one
+// outside that knows it as a word; -1: none.
+func knower(path []*junosNode, word string) int {
+	last := len(path) - 1
+	if path[last].schema.below(word) != nil {
+		return last
+	}
+	for i := last - 1; i >= 0; i-- {
+		if path[i].schema.kids[word] != nil {
+			return i
+		}
+	}
+	return -1
 }
 
 // block puts the statements of a block below a node.
@@ -315,13 +329,16 @@ func (t *junosTree) tag(in *junosNode) {
 }
 
 // unknown notes a statement that is not understood, with all that is in its block.
-func (t *junosTree) unknown(in *junosNode, w junosWord, s *junosStatement) {
-	if junosNoise[w.text] || in.schema.open {
+func (t *junosTree) unknown(path []*junosNode, w junosWord, s *junosStatement) {
+	if junosNoise[w.text] || path[len(path)-1].schema.open {
 		return
 	}
-	if in.schema.shut {
-		t.problem(fabric.TextForeign, w.at, fmt.Sprintf("%s is no statement of %s", w.text, in.word), "Junos refuses it: it belongs elsewhere, or nowhere")
-		return
+	for _, in := range path {
+		if in.schema.shut {
+			t.misses++
+			t.problem(fabric.TextForeign, w.at, fmt.Sprintf("%s is no statement of %s", w.text, in.word), "Junos refuses it: it belongs elsewhere, or nowhere")
+			return
+		}
 	}
 	t.miss(s)
 }

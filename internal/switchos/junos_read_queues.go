@@ -12,6 +12,13 @@ const junosScheduling = "Junos, Understanding Default CoS Scheduling: by default
 
 // readMarking finds the drop profiles with which a scheduler marks packets, and lists all of them.
 func (r *junosReader) readMarking() {
+	for _, m := range r.cos.all("scheduler-maps") {
+		for _, c := range m.all("forwarding-class") {
+			if name := c.value("scheduler"); name != nil {
+				r.definition(name, "schedulers")
+			}
+		}
+	}
 	for _, s := range r.cos.all("schedulers") {
 		ecn := s.kid("explicit-congestion-notification")
 		maps := s.kid("drop-profile-map")

@@ -55,7 +55,7 @@ func (f *junosFile) omit(format string, values ...any) {
 // Render returns what load merge adds to the configuration of the switch.
 func (junos) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	f := &junosFile{}
-	f.omit("FEC and link training of ports: a port of 400 or 800 Gb/s has the FEC of its optics; fec of Junos takes clauses 74, 91 and 108 only, which are of slower ports")
+	f.omit("FEC and link training of ports: Junos takes those of the optics, and its fec has words for clauses 74, 91 and 108, none for clause 119 of 400 and 800 Gb/s")
 	f.omit("management interface and users")
 	f.in(func() { f.put("host-name %s", s.Name) }, "system")
 	f.interfaces(s)

@@ -14,8 +14,7 @@ func junosClassName(class string) string { return qosName + "-" + class }
 
 // classOfService writes how packets are classified, queued, marked and paused. A class has the queue of its priority: a
 // QFX5240 has queues 0 to 7 for packets to one receiver (Juniper, QFX5220 to QFX5241 Configuration Essentials, Class of
-// Service). Queues 3, 4 and 7 are also those of Junos' own classes fcoe, no-loss and network-control; the first two get no
-// packets here, as every DSCP is classified, and control packets share the strict queue.
+// Service). Queues 0, 3, 4 and 7 are also those of Junos' own classes: see ownClasses.
 func (f *junosFile) classOfService(s fabric.Switch, t fabric.Traffic) {
 	lossless := slices.ContainsFunc(t.Classes, func(c fabric.TrafficClass) bool { return c.Lossless })
 	f.in(func() {
@@ -26,6 +25,7 @@ func (f *junosFile) classOfService(s fabric.Switch, t fabric.Traffic) {
 			for _, q := range queuesOf(t) {
 				f.put("class %s queue-num %d%s", junosClassName(q.name), q.number, noLoss(t, q))
 			}
+			f.ownClasses(t)
 		}, "forwarding-classes")
 		if lossless {
 			f.congestion(s, t)
@@ -52,6 +52,30 @@ func noLoss(t fabric.Traffic, q queue) string {
 		}
 	}
 	return ""
+}
+
+// ownClasses makes Junos' own classes fit to the queues in which they are: all classes of a queue must drop alike (Juniper,
+// Defining CoS Forwarding Classes). fcoe and no-loss are lossy once they are written without no-loss; best-effort and
+// network-control leave a lossless queue for that of all other packets.
+func (f *junosFile) ownClasses(t fabric.Traffic) {
+	lossless := map[int]bool{}
+	for _, q := range queuesOf(t) {
+		lossless[q.number] = noLoss(t, q) != ""
+	}
+	for _, own := range []struct {
+		name  string
+		queue int
+		lossy bool
+	}{{"best-effort", 0, true}, {"fcoe", 3, false}, {"no-loss", 4, false}, {"network-control", 7, true}} {
+		paused, shared := lossless[own.queue]
+		switch {
+		case !shared || paused != own.lossy:
+		case own.lossy:
+			f.put("class %s queue-num %d", own.name, unusedPriority(t))
+		default:
+			f.put("class %s queue-num %d", own.name, own.queue)
+		}
+	}
 }
 
 // portPatterns returns one pattern where all ports are of one kind, else their names.
