@@ -94,8 +94,8 @@ func counterexample(c lossless.Counterexample) fabric.Finding {
 			f.Subject = subjectOf(h.At)
 		}
 	}
-	if c.Places > 1 || c.Packets > 1 {
-		f.Evidence = append(f.Evidence, fabric.Evidence{Source: "the same fault", Value: fmt.Sprintf("%d DSCP values, %d ports", c.Packets, c.Places)})
+	if c.Places > 1 || len(c.DSCPs) > 1 {
+		f.Evidence = append(f.Evidence, fabric.Evidence{Source: "the same fault", Value: fmt.Sprintf("DSCP %s, %d ports", numbers(c.DSCPs), c.Places)})
 	}
 	f.Cost = costOf(c.Kind)
 	return f
