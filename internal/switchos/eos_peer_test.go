@@ -26,9 +26,9 @@ if not bad:
     print(pyavd.get_device_config(said))
 `
 
-type object = map[string]any
+type avdObject = map[string]any
 
-func runAVD(t *testing.T, said object) (string, error) {
+func runAVD(t *testing.T, said avdObject) (string, error) {
 	t.Helper()
 	data, err := json.Marshal(said)
 	if err != nil {
@@ -53,24 +53,24 @@ func needAVD(t *testing.T) {
 }
 
 // avdOf says an intent in the words of Arista's data model.
-func avdOf(s fabric.Switch, t fabric.Traffic) object {
-	var ports, vlans, gateways, neighbours, queues, priorities []object
+func avdOf(s fabric.Switch, t fabric.Traffic) avdObject {
+	var ports, vlans, gateways, neighbours, queues, priorities []avdObject
 	for _, p := range s.Ports {
-		o := object{"name": p.Name, "description": p.Peer.String(), "mtu": s.MTU, "speed": eosSpeed(p), "error_correction_encoding": object{"enabled": true, "reed_solomon": true},
-			"flowcontrol": object{"received": "off"}, "service_profile": qosName, "shutdown": false}
+		o := avdObject{"name": p.Name, "description": p.Peer.String(), "mtu": s.MTU, "speed": eosSpeed(p), "error_correction_encoding": avdObject{"enabled": true, "reed_solomon": true},
+			"flowcontrol": avdObject{"received": "off"}, "service_profile": qosName, "shutdown": false}
 		if p.Address.IsValid() {
-			o["switchport"], o["ip_address"] = object{"enabled": false}, p.Address.String()
+			o["switchport"], o["ip_address"] = avdObject{"enabled": false}, p.Address.String()
 		} else {
-			o["switchport"] = object{"enabled": true, "mode": "access", "access_vlan": p.VLAN}
+			o["switchport"] = avdObject{"enabled": true, "mode": "access", "access_vlan": p.VLAN}
 		}
 		ports = append(ports, o)
 	}
 	for _, v := range s.VLANs {
-		vlans = append(vlans, object{"id": v.ID, "name": v.Name})
-		gateways = append(gateways, object{"name": fmt.Sprintf("Vlan%d", v.ID), "description": v.Name, "mtu": s.MTU, "ip_address": v.Gateway.String()})
+		vlans = append(vlans, avdObject{"id": v.ID, "name": v.Name})
+		gateways = append(gateways, avdObject{"name": fmt.Sprintf("Vlan%d", v.ID), "description": v.Name, "mtu": s.MTU, "ip_address": v.Gateway.String()})
 	}
 	for _, n := range s.BGP.Neighbours {
-		neighbours = append(neighbours, object{"ip_address": n.Address.String(), "remote_as": fmt.Sprint(n.ASN)})
+		neighbours = append(neighbours, avdObject{"ip_address": n.Address.String(), "remote_as": fmt.Sprint(n.ASN)})
 	}
 	dscp, rest := []string{}, []string{}
 	for _, c := range t.Classes {
@@ -82,20 +82,20 @@ func avdOf(s fabric.Switch, t fabric.Traffic) object {
 		}
 	}
 	roce := t.Classes[1]
-	priorities = append(priorities, object{"priority": roce.Priority, "no_drop": true})
+	priorities = append(priorities, avdObject{"priority": roce.Priority, "no_drop": true})
 	queues = append(queues,
-		object{"id": unusedPriority(t), "priority": "no priority", "bandwidth_percent": 100 - t.Share},
-		object{"id": roce.Priority, "priority": "no priority", "bandwidth_percent": t.Share, "bandwidth_guaranteed_percent": 1, "random_detect": object{"ecn": object{"threshold": object{
+		avdObject{"id": unusedPriority(t), "priority": "no priority", "bandwidth_percent": 100 - t.Share},
+		avdObject{"id": roce.Priority, "priority": "no priority", "bandwidth_percent": t.Share, "bandwidth_guaranteed_percent": 1, "random_detect": avdObject{"ecn": avdObject{"threshold": avdObject{
 			"units": "bytes", "min": roce.ECN.MinBytes, "max": roce.ECN.MaxBytes, "max_probability": roce.ECN.Percent, "weight": 0}}}},
-		object{"id": t.Classes[0].Priority, "priority": "priority strict"})
+		avdObject{"id": t.Classes[0].Priority, "priority": "priority strict"})
 	seconds := func(ms int) string { return fmt.Sprintf("%d.%02d", ms/1000, ms%1000/10) }
-	return object{
+	return avdObject{
 		"hostname": s.Name, "ip_routing": true, "vlans": vlans, "ethernet_interfaces": ports, "vlan_interfaces": gateways,
-		"qos": object{"map": object{"cos": []string{"0 1 2 3 4 5 6 7 to traffic-class 0"}, "dscp": append(dscp, strings.Join(rest, " ")+" to traffic-class 0"),
+		"qos": avdObject{"map": avdObject{"cos": []string{"0 1 2 3 4 5 6 7 to traffic-class 0"}, "dscp": append(dscp, strings.Join(rest, " ")+" to traffic-class 0"),
 			"traffic_class": []string{"0 to tx-queue 0", fmt.Sprintf("%[1]d to tx-queue %[1]d", roce.Priority)}}},
-		"qos_profiles":          []object{{"name": qosName, "trust": "dscp", "priority_flow_control": object{"enabled": true, "priorities": priorities, "watchdog": object{"enabled": true}}, "uc_tx_queues": queues}},
-		"priority_flow_control": object{"watchdog": object{"action": "drop", "timeout": seconds(t.Watchdog.DetectMs), "recovery_time": seconds(t.Watchdog.RestoreMs)}},
-		"router_bgp":            object{"as": fmt.Sprint(s.BGP.ASN), "router_id": s.BGP.RouterID.String(), "maximum_paths": object{"paths": len(neighbours)}, "neighbors": neighbours},
+		"qos_profiles":          []avdObject{{"name": qosName, "trust": "dscp", "priority_flow_control": avdObject{"enabled": true, "priorities": priorities, "watchdog": avdObject{"enabled": true}}, "uc_tx_queues": queues}},
+		"priority_flow_control": avdObject{"watchdog": avdObject{"action": "drop", "timeout": seconds(t.Watchdog.DetectMs), "recovery_time": seconds(t.Watchdog.RestoreMs)}},
+		"router_bgp":            avdObject{"as": fmt.Sprint(s.BGP.ASN), "router_id": s.BGP.RouterID.String(), "maximum_paths": avdObject{"paths": len(neighbours)}, "neighbors": neighbours},
 	}
 }
 
@@ -131,16 +131,16 @@ func TestPeerEOS(t *testing.T) {
 // Its refusals show that what it writes means something.
 func TestPeerEOSRefuses(t *testing.T) {
 	needAVD(t)
-	queue := func(ecn object) object {
-		return object{"qos_profiles": []object{{"name": "R", "uc_tx_queues": []object{{"id": 3, "random_detect": object{"ecn": object{"threshold": ecn}}}}}}}
+	queue := func(ecn avdObject) avdObject {
+		return avdObject{"qos_profiles": []avdObject{{"name": "R", "uc_tx_queues": []avdObject{{"id": 3, "random_detect": avdObject{"ecn": avdObject{"threshold": ecn}}}}}}}
 	}
-	for name, bad := range map[string]object{
-		"mtu":      {"ethernet_interfaces": []object{{"name": "Ethernet1/1", "mtu": 99999}}},
-		"trust":    {"qos_profiles": []object{{"name": "R", "trust": "dcsp"}}},
-		"priority": {"qos_profiles": []object{{"name": "R", "priority_flow_control": object{"enabled": true, "priorities": []object{{"priority": 9, "no_drop": true}}}}}},
-		"unit":     queue(object{"units": "kilobytes", "min": 1, "max": 2}),
-		"percent":  queue(object{"units": "bytes", "min": 1, "max": 2, "max_probability": 101}),
-		"timeout":  {"priority_flow_control": object{"watchdog": object{"timeout": "0.001"}}},
+	for name, bad := range map[string]avdObject{
+		"mtu":      {"ethernet_interfaces": []avdObject{{"name": "Ethernet1/1", "mtu": 99999}}},
+		"trust":    {"qos_profiles": []avdObject{{"name": "R", "trust": "dcsp"}}},
+		"priority": {"qos_profiles": []avdObject{{"name": "R", "priority_flow_control": avdObject{"enabled": true, "priorities": []avdObject{{"priority": 9, "no_drop": true}}}}}},
+		"unit":     queue(avdObject{"units": "kilobytes", "min": 1, "max": 2}),
+		"percent":  queue(avdObject{"units": "bytes", "min": 1, "max": 2, "max_probability": 101}),
+		"timeout":  {"priority_flow_control": avdObject{"watchdog": avdObject{"timeout": "0.001"}}},
 	} {
 		if out, err := runAVD(t, bad); err != nil || !strings.HasPrefix(out, "refused:") {
 			t.Errorf("%s: %v\n%s", name, err, out)

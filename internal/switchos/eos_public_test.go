@@ -31,7 +31,7 @@ func eosBrief(c *fabric.SwitchConfig) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, p := range c.Ports {
-		say("%s mtu %s vlan %s trust %s pfc %s rate %s fec %s up %s", p.Name, is(p.MTU), is(p.VLAN), is(p.Trust), is(p.PFC), is(p.RateGbps), is(p.FEC), is(p.Up))
+		say("%s mtu %s vlan %s trust %s pfc %s rate %s fec %s up %s", p.Name, eosIs(p.MTU), eosIs(p.VLAN), eosIs(p.Trust), eosIs(p.PFC), eosIs(p.RateGbps), eosIs(p.FEC), eosIs(p.Up))
 		for _, a := range p.Addresses {
 			say("%s address %s", p.Name, a.Is)
 		}
@@ -57,15 +57,15 @@ func eosBrief(c *fabric.SwitchConfig) []string {
 		}
 		for i, q := range p.Queues {
 			if q != nil {
-				say("%s queue %d %s weight %s %s", p.Name, i, is(q.Algorithm), is(q.Weight), eosMarks(q.Marks))
+				say("%s queue %d %s weight %s %s", p.Name, i, eosIs(q.Algorithm), eosIs(q.Weight), eosMarks(q.Marks))
 			}
 		}
 		if w := p.Watchdog; w != nil {
-			say("%s watchdog %s %s %s %s", p.Name, is(w.On), is(w.Action), is(w.DetectMs), is(w.RestoreMs))
+			say("%s watchdog %s %s %s %s", p.Name, eosIs(w.On), eosIs(w.Action), eosIs(w.DetectMs), eosIs(w.RestoreMs))
 		}
 	}
 	for _, v := range c.VLANs {
-		say("vlan %d mtu %s", v.ID, is(v.MTU))
+		say("vlan %d mtu %s", v.ID, eosIs(v.MTU))
 		for _, a := range v.Addresses {
 			say("vlan %d address %s", v.ID, a.Is)
 		}
@@ -88,7 +88,7 @@ func eosBrief(c *fabric.SwitchConfig) []string {
 	return out
 }
 
-func is[T any](s *fabric.Said[T]) string {
+func eosIs[T any](s *fabric.Said[T]) string {
 	if s == nil {
 		return "?"
 	}
@@ -100,18 +100,18 @@ func eosClassBy(t fabric.Treatment) string {
 	if t.Class != nil && t.Class.At.Number == 0 {
 		return t.Class.Is + "'"
 	}
-	return is(t.Class)
+	return eosIs(t.Class)
 }
 
 func eosTreatment(t fabric.Treatment) string {
-	return "class " + is(t.Class) + " queue " + is(t.Queue) + " pause " + is(t.Pause)
+	return "class " + eosIs(t.Class) + " queue " + eosIs(t.Queue) + " pause " + eosIs(t.Pause)
 }
 
 func eosMarks(p *fabric.QueueProfile) string {
 	if p == nil || p.Min == nil {
 		return "no marks"
 	}
-	return fmt.Sprintf("ecn %v drops %v %g %s to %g %s %s%%", p.ECN.Is, p.Drops, p.Min.Value, p.Min.Unit, p.Max.Value, p.Max.Unit, is(p.Percent))
+	return fmt.Sprintf("ecn %v drops %v %g %s to %g %s %s%%", p.ECN.Is, p.Drops, p.Min.Value, p.Min.Unit, p.Max.Value, p.Max.Unit, eosIs(p.Percent))
 }
 
 // What published texts say is read, in the words of their collector; Problems say what is wrong in them.
@@ -176,14 +176,14 @@ func TestEOSMutants(t *testing.T) {
 		t.Run(m.file, func(t *testing.T) {
 			base := eosBrief(eos{}.Read("leaf1", []Text{eosPublicText(t, m.base)}))
 			got := eosBrief(eos{}.Read("leaf1", []Text{eosPublicText(t, m.file)}))
-			sameAs(t, "gone", missing(base, got), m.gone)
-			sameAs(t, "added", missing(got, base), m.added)
+			eosSameAs(t, "gone", eosMissing(base, got), m.gone)
+			eosSameAs(t, "added", eosMissing(got, base), m.added)
 		})
 	}
 }
 
-// missing returns the lines of a that b has not.
-func missing(a, b []string) (out []string) {
+// eosMissing returns the lines of a that b has not.
+func eosMissing(a, b []string) (out []string) {
 	have := map[string]bool{}
 	for _, l := range b {
 		have[l] = true
@@ -196,8 +196,8 @@ func missing(a, b []string) (out []string) {
 	return out
 }
 
-// sameAs fails where a line has none of the parts, or a part is in no line.
-func sameAs(t *testing.T, what string, lines, parts []string) {
+// eosSameAs fails where a line has none of the parts, or a part is in no line.
+func eosSameAs(t *testing.T, what string, lines, parts []string) {
 	t.Helper()
 	for _, l := range lines {
 		if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(l, p) }) {

@@ -147,7 +147,7 @@ func TestEOSRoundTrip(t *testing.T) {
 func eosSamePorts(t *testing.T, s fabric.Switch, c *fabric.SwitchConfig) {
 	t.Helper()
 	if c.Hostname == nil || c.Hostname.Is != s.Name || len(c.Ports) != len(s.Ports) || len(c.VLANs) != len(s.VLANs) {
-		t.Fatalf("hostname %s, %d ports, %d VLANs", is(c.Hostname), len(c.Ports), len(c.VLANs))
+		t.Fatalf("hostname %s, %d ports, %d VLANs", eosIs(c.Hostname), len(c.Ports), len(c.VLANs))
 	}
 	for i, p := range s.Ports {
 		got := c.Ports[i]
@@ -155,7 +155,7 @@ func eosSamePorts(t *testing.T, s fabric.Switch, c *fabric.SwitchConfig) {
 		if p.RateGbps < 200 {
 			want = strings.Replace(want, "fec rs", "fec ?", 1)
 		}
-		if have := fmt.Sprintf("%s mtu %s vlan %s rate %s fec %s up %s addresses %v", got.Name, is(got.MTU), is(got.VLAN), is(got.RateGbps), is(got.FEC), is(got.Up), len(got.Addresses) == 1); have != want {
+		if have := fmt.Sprintf("%s mtu %s vlan %s rate %s fec %s up %s addresses %v", got.Name, eosIs(got.MTU), eosIs(got.VLAN), eosIs(got.RateGbps), eosIs(got.FEC), eosIs(got.Up), len(got.Addresses) == 1); have != want {
 			t.Errorf("%s, not %s", have, want)
 		}
 		if p.Address.IsValid() && got.Addresses[0].Is != p.Address {
@@ -163,7 +163,7 @@ func eosSamePorts(t *testing.T, s fabric.Switch, c *fabric.SwitchConfig) {
 		}
 	}
 	for i, v := range s.VLANs {
-		if got := c.VLANs[i]; got.ID != v.ID || len(got.Addresses) != 1 || got.Addresses[0].Is != v.Gateway || is(got.MTU) != fmt.Sprint(s.MTU) {
+		if got := c.VLANs[i]; got.ID != v.ID || len(got.Addresses) != 1 || got.Addresses[0].Is != v.Gateway || eosIs(got.MTU) != fmt.Sprint(s.MTU) {
 			t.Errorf("%+v is not %+v", got, v)
 		}
 	}
@@ -183,15 +183,15 @@ func eosSameTraffic(t *testing.T, traffic fabric.Traffic, c *fabric.SwitchConfig
 	t.Helper()
 	cnp, roce := traffic.Classes[0], traffic.Classes[1]
 	for _, p := range c.Ports {
-		if is(p.Trust) != "dscp" {
-			t.Fatalf("trust %s", is(p.Trust))
+		if eosIs(p.Trust) != "dscp" {
+			t.Fatalf("trust %s", eosIs(p.Trust))
 		}
 		want := "[]"
 		if roce.Lossless {
 			want = fmt.Sprintf("[%d]", roce.Priority)
 		}
-		if is(p.PFC) != want {
-			t.Errorf("pfc %s, not %s", is(p.PFC), want)
+		if eosIs(p.PFC) != want {
+			t.Errorf("pfc %s, not %s", eosIs(p.PFC), want)
 		}
 		for d, got := range p.DSCP {
 			class, pause := unusedPriority(traffic), -1
@@ -203,13 +203,13 @@ func eosSameTraffic(t *testing.T, traffic fabric.Traffic, c *fabric.SwitchConfig
 					pause = class
 				}
 			}
-			if is(got.Class) != fmt.Sprint(class) || got.Pause.Is != pause || class != cnp.Priority && got.Queue.Is != class {
+			if eosIs(got.Class) != fmt.Sprint(class) || got.Pause.Is != pause || class != cnp.Priority && got.Queue.Is != class {
 				t.Errorf("DSCP %d: %s, not class %d pause %d", d, eosTreatment(got), class, pause)
 			}
 		}
 		q := p.Queues[p.DSCP[roce.DSCP].Queue.Is]
-		if is(q.Algorithm) != "weighted" || q.Weight.Is != traffic.Share {
-			t.Errorf("RoCE has queue %s %s", is(q.Algorithm), is(q.Weight))
+		if eosIs(q.Algorithm) != "weighted" || q.Weight.Is != traffic.Share {
+			t.Errorf("RoCE has queue %s %s", eosIs(q.Algorithm), eosIs(q.Weight))
 		}
 		wantMarks := "no marks"
 		if e := roce.ECN; e != nil {
@@ -219,20 +219,20 @@ func eosSameTraffic(t *testing.T, traffic fabric.Traffic, c *fabric.SwitchConfig
 			t.Errorf("%s, not %s", got, wantMarks)
 		}
 		strict = 0
-		if is(p.Queues[p.DSCP[cnp.DSCP].Queue.Is].Algorithm) == "strict" {
+		if eosIs(p.Queues[p.DSCP[cnp.DSCP].Queue.Is].Algorithm) == "strict" {
 			strict = 1
 		} else if roce.Priority != 7 {
 			t.Error("CNPs have no strict queue")
 		}
-		if roce.Lossless && is(p.Stops[roce.Priority]) != fmt.Sprint(roce.Priority) {
-			t.Errorf("a pause stops queue %s", is(p.Stops[roce.Priority]))
+		if roce.Lossless && eosIs(p.Stops[roce.Priority]) != fmt.Sprint(roce.Priority) {
+			t.Errorf("a pause stops queue %s", eosIs(p.Stops[roce.Priority]))
 		}
 		wantWD := "false ? ?"
 		if traffic.Watchdog != nil && roce.Lossless {
 			wantWD = fmt.Sprintf("true %d %d", traffic.Watchdog.DetectMs, traffic.Watchdog.RestoreMs)
 		}
-		if w := p.Watchdog; is(w.On)+" "+is(w.DetectMs)+" "+is(w.RestoreMs) != wantWD {
-			t.Errorf("watchdog %s %s %s, not %s", is(w.On), is(w.DetectMs), is(w.RestoreMs), wantWD)
+		if w := p.Watchdog; eosIs(w.On)+" "+eosIs(w.DetectMs)+" "+eosIs(w.RestoreMs) != wantWD {
+			t.Errorf("watchdog %s %s %s, not %s", eosIs(w.On), eosIs(w.DetectMs), eosIs(w.RestoreMs), wantWD)
 		}
 	}
 	return strict
