@@ -84,7 +84,7 @@ func TestDellLines(t *testing.T) {
 		{"pg map without the class", "qos map tc-pg N\n traffic-class 4 priority-group 4\ninterface Eth1/1\n qos-map tc-pg N\n", nil, nil},
 		{"pg map that may be of PFC", "qos map tc-pg N\n traffic-class 1-7 priority-group 3\ninterface Eth1/1\n qos-map tc-pg N\n priority-flow-control priority 7\n no priority-flow-control priority 7\n",
 			[]string{"Eth1/1 dscp 26: 3/0/-1 -> 3/0/3"}, nil},
-		{"words of the first version", " pfc priority 4\n queue 3 wred-profile W\n", []string{"Eth1/1 marks 3:  ecn false drops false ? -> gone", "Eth1/1 pfc: [3] -> [3 4]", "Eth1/1 stops 4: -1 -> ?"}, nil},
+		{"words of the first version", " pfc priority 4\n queue 3 wred-profile W\n", []string{"Eth1/1 marks 3:  ecn false drops false ? -> gone", "Eth1/1 pfc: [3] -> [3 4]", "Eth1/1 queue 3: ? ? -> gone", "Eth1/1 stops 4: -1 -> ?"}, nil},
 		{"queue map", " qos-map tc-queue M\n", nil, nil},
 		{"no such map", " qos-map pfc-priority-queue X\nqos map pfc-priority-queue Y\n", nil, []string{"undefined: qos-map pfc-priority-queue X, on 1 ports, names a map that is defined nowhere"}},
 		{"pfc list", " priority-flow-control priority 4,5\n", []string{"Eth1/1 pfc: [3] -> [3 4 5]", "Eth1/1 stops 4: -1 -> ?", "Eth1/1 stops 5: -1 -> ?"}, []string{"range: PFC on 3 priorities"}},
@@ -544,5 +544,43 @@ func TestDellWhole(t *testing.T) {
 				t.Errorf("%d ports", len(got.Ports))
 			}
 		})
+	}
+}
+
+// dellWithout matches lines of a rendered configuration whose loss or change means nothing to a port: what nobody reads, values
+// of classes that no packet has, and pauses of priorities without PFC.
+var dellWithout = regexp.MustCompile(`^\s*(?:exit|end|!|configure terminal|description .*|router-id .*|bestpath .*|maximum-paths .*|network .*|activate|address-family .*` +
+	`|traffic-class [12456] queue [12456]|pfc-priority [0124567] (?:queue|pg) \d)$`)
+
+// dellLeftOut matches lines that lead to the default, from which a value more or less makes no difference, and the mode of a breakout.
+var dellLeftOut = regexp.MustCompile(` traffic-class 0$| priority-group 7$|^interface breakout`)
+
+// Every other line counts: without it, or with a number in it changed, the model is another or something is said.
+func TestDellEveryLineCounts(t *testing.T) {
+	text := regexp.MustCompile(`(?m)^ *exit\n`).ReplaceAllString(dellAll(), "")
+	base := readDell(text)
+	lines := strings.Split(text, "\n")
+	number := regexp.MustCompile(`\d+`)
+	differs := func(i int, line, what string) {
+		other := slices.Clone(lines)
+		other[i] = line
+		got := readDell(strings.Join(other, "\n"))
+		if len(dellDiff(base, got)) == 0 && slices.Equal(dellSaid(base), dellSaid(got)) {
+			t.Errorf("line %d %s, %q: nothing is different", i+1, what, lines[i])
+		}
+	}
+	for i, line := range lines {
+		if line == "" || dellWithout.MatchString(line) {
+			continue
+		}
+		differs(i, "gone", "gone")
+		if dellLeftOut.MatchString(line) {
+			continue
+		}
+		for _, at := range number.FindAllStringIndex(line, -1) {
+			n, last := line[at[0]:at[1]], line[at[1]-1]
+			changed := n[:len(n)-1] + string('0'+(last-'0'+1)%10)
+			differs(i, line[:at[0]]+changed+line[at[1]:], "with "+changed)
+		}
 	}
 }
