@@ -243,6 +243,41 @@ Product           : Enterprise SONiC Distribution by Dell Technologies
 	}
 }
 
+// Where no command names the block, the prompt does.
+func TestDellPrompts(t *testing.T) {
+	facts := dellFacts(readDell(`Leaf-1(conf-dscp-tc-map-R)# dscp 26 traffic-class 3
+Leaf-1(conf-tc-pg-map-R)# traffic-class 3 priority-group 3
+Leaf-1(conf-if-Eth1/1)# qos-map dscp-tc R
+Leaf-1(conf-if-Eth1/1)# qos-map tc-pg R
+Leaf-1(conf-if-Eth1/1)# priority-flow-control priority 3
+Leaf-1(conf-if-Eth1/2)# mtu 9100
+Leaf-1(config)# interface range Eth 1/3-1/4
+Leaf-1(conf-if-range-eth**)# mtu 9216
+Leaf-1(conf-wred-W)#ecn none
+`))
+	for name, want := range map[string]string{"Eth1/1 dscp 26": "3/0/3", "Eth1/1 mtu": "?", "Eth1/2 mtu": "9100", "Eth1/3 mtu": "9216", "Eth1/4 mtu": "9216", "Eth1/2 pfc": "[]"} {
+		if facts[name] != want {
+			t.Errorf("%s: %q, want %q", name, facts[name], want)
+		}
+	}
+}
+
+// A part of a configuration is no whole one, and rows of which nobody says the port are not understood.
+func TestDellParts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"sonic# show running-configuration\ninterface Eth1/1\n": true, "sonic# show running-configuration | no-more\n": true, "sonic# show running-configuration | grep qos\n": false,
+		"sonic# show running-configuration interface Eth 1/1\n": false, "interface Eth1/1\n": false, "hostname a\n": false,
+	} {
+		if got := readDell(text).Texts[0].Whole; got != want {
+			t.Errorf("%q: whole %t", text, got)
+		}
+	}
+	got := readDell("        scheduler policy: S\n        dscp-tc-map: R\n        pfc-priority  : 3,4\n")
+	if len(got.Unread) != 3 || len(got.Ports) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Two texts of one switch are read as one; where they differ, the first counts.
 func TestDellTexts(t *testing.T) {
 	got := dellSONiC{}.Read("leaf1", []Text{
