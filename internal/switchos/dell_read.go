@@ -383,6 +383,8 @@ func (r *dellReader) top(c dellCommand) bool {
 		return c.is(1, "watchdog") && (c.is(2, "polling-interval") || c.is(2, "counter-poll"))
 	}
 	switch {
+	case (word == "ip" || word == "ipv6") && c.is(1, "address"):
+		return false // of an interface, and not in a form that is known
 	case slices.Contains(dellBlocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
 		r.signs[3] = r.signs[3] || word == "line" && c.is(1, "vty")
 		r.place = dellPlace{kind: dellInOther, head: c.Indent}

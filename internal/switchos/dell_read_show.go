@@ -40,8 +40,10 @@ func (r *dellReader) show(c dellCommand) bool {
 	case c.is(1, "priority-flow-control", "watchdog"):
 		return true // what it prints is the time between two looks
 	}
-	// An output that is not read and may matter is named once.
-	return slices.ContainsFunc(dellShowsIgnored, func(w string) bool { return c.is(1, w) })
+	if !slices.ContainsFunc(dellShowsIgnored, func(w string) bool { return c.is(1, w) }) {
+		r.out.Unread = append(r.out.Unread, c.Line) // once, for all that it prints
+	}
+	return true
 }
 
 // showPort remembers whose settings follow: show qos interface Eth 1/1 queue 3.
