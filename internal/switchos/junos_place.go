@@ -17,6 +17,7 @@ type junosNode struct {
 	kids   []*junosNode
 	by     map[string]*junosNode
 	values []fabric.Said[string]
+	up     *junosNode   // what it stands in; nil: the top
 	off    bool         // deactivated
 	again  *fabric.Line // where a block of it opens a second time
 }
@@ -201,7 +202,7 @@ func (n *junosNode) grow(word string, at fabric.Line, schema *junosSchema) *juno
 	if kid := n.by[word]; kid != nil {
 		return kid
 	}
-	kid := &junosNode{word: word, at: at, schema: schema}
+	kid := &junosNode{word: word, at: at, schema: schema, up: n}
 	if n.by == nil {
 		n.by = map[string]*junosNode{}
 	}
@@ -316,15 +317,21 @@ func (t *junosTree) leaf(in *junosNode, w junosWord, schema *junosSchema, rest [
 				t.tag(in)
 			}
 		}
+		if schema.kind == '+' && in.word != "interpolate" && slices.ContainsFunc(leaf.values, func(old fabric.Said[string]) bool { return old.Is == said.Is }) {
+			continue // a set, but the points of a curve are not
+		}
 		leaf.values = append(leaf.values, said)
 	}
 	return n
 }
 
-// tag names the port of the last problem, where it is one.
+// tag names the port of the last problem, where it is of one.
 func (t *junosTree) tag(in *junosNode) {
-	if physicalPort(in.word) && len(t.problems) > 0 {
-		t.problems[len(t.problems)-1].Port = in.word
+	for ; in != nil; in = in.up {
+		if physicalPort(in.word) {
+			t.problems[len(t.problems)-1].Port = in.word
+			return
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func (junos) Shows() []string {
 // stanza, or of what stands in class-of-service, must come with them.
 var (
 	junosSet   = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:set|deactivate|delete|edit)\s+(?:class-of-service|interfaces\s+(?:interface-range|lo0|irb|me0|ae\d|(?:et|xe|ge|mge)-[\d*<"\[])|forwarding-options|policy-options|routing-options|vlans|chassis|system\s+host-name|protocols\s+(?:bgp|lldp|rstp)|groups|apply-groups|classifiers\s+(?:dscp|ieee-802\.1)|forwarding-classes\s+class|congestion-notification-profile|scheduler-maps|schedulers|drop-profiles|shared-buffer|rewrite-rules)\b`)
-	junosEnd   = regexp.MustCompile(`(?m);[ \t]*(?:#.*|/\*.*)?\r?$`)
+	junosEnd   = regexp.MustCompile(`(?m);[ \t}]*(?:#.*|/\*.*)?\r?$`)
 	junosBlock = regexp.MustCompile(`(?m)^\s*(?:(?:inactive|replace): )?(?:class-of-service|classifiers|code-point-aliases|drop-profiles|shared-buffer|forwarding-classes|congestion-notification-profile|scheduler-maps|schedulers|rewrite-rules|interfaces|vlans|groups|chassis|protocols|routing-options|policy-options|forwarding-options|(?:et|xe|ge|mge)-[\d*][\w/:*-]*|dscp [\w-]+|interface-range [\w.-]+)\s*\{`)
 	junosFlat  = regexp.MustCompile(`(?m)^\s*(?:class [\w-]+ queue-num \d+|forwarding-class [\w-]+ scheduler [\w-]+|version \d\d\.\d\S*|explicit-congestion-notification|loss-priority (?:low|high|medium-low|medium-high) code-points? .*)\s*;`)
 )

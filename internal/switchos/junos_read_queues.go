@@ -2,6 +2,7 @@ package switchos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -94,6 +95,9 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 	if in := n.kid("interpolate"); in != nil {
 		levels = r.percents(in.kid("fill-level"), n.word)
 		odds = r.percents(in.kid("drop-probability"), n.word)
+		if half := len(levels) / 2; half > 0 && len(odds) == len(levels) && sameValues(levels[:half], levels[half:]) && sameValues(odds[:half], odds[half:]) {
+			levels, odds = levels[half:], odds[half:] // said twice
+		}
 		if len(levels) != len(odds) {
 			r.once(fabric.TextConflict, in.at, fmt.Sprintf("drop profile %s has %d fill levels and %d probabilities", n.word, len(levels), len(odds)), "Junos refuses it: they are pairs")
 			return nil, nil
@@ -108,6 +112,10 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 		}
 	}
 	return levels, odds
+}
+
+func sameValues(a, b []fabric.Said[int]) bool {
+	return slices.EqualFunc(a, b, func(x, y fabric.Said[int]) bool { return x.Is == y.Is })
 }
 
 func (r *junosReader) percents(n *junosNode, profile string) []fabric.Said[int] {

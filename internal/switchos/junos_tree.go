@@ -1,6 +1,7 @@
 package switchos
 
 import (
+	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -60,6 +61,9 @@ func parseJunos(t Text) junosText {
 	return p.out
 }
 
+// junosBanner is the line above a prompt: which of several routing engines answers.
+var junosBanner = regexp.MustCompile(`^\{[a-z]+(?::[\w-]+)?\}$`)
+
 // outside reports whether a line is a command, a banner or a page break rather than a part of a configuration.
 func (p *junosParser) outside(l cliLine) bool {
 	first, rest, _ := strings.Cut(l.Command, " ")
@@ -69,7 +73,7 @@ func (p *junosParser) outside(l cliLine) bool {
 	case "top", "up", "exit", "quit", "configure", "commit", "load", "run", "rollback", "show":
 		return !strings.HasSuffix(l.Command, "{") && !strings.HasSuffix(l.Command, ";")
 	}
-	return strings.HasPrefix(l.Command, "[edit") || strings.HasPrefix(l.Command, "---(more")
+	return strings.HasPrefix(l.Command, "[edit") || strings.HasPrefix(l.Command, "---(more") || junosBanner.MatchString(l.Command)
 }
 
 // command reads a line that is no part of a block.
@@ -191,6 +195,9 @@ func (p *junosParser) word(text string, at fabric.Line) {
 	if len(p.now.words) == 0 && junosMarks[text] {
 		p.now.marks = append(p.now.marks, strings.TrimSuffix(text, ":"))
 		return
+	}
+	if n := len(p.now.words); n > 0 && !p.list && p.now.words[n-1].at.Number != at.Number && !p.now.words[n-1].listed {
+		p.problem(fabric.TextForeign, p.now.words[n-1].at, "a line has no semicolon at its end", "Junos reads the next line as its continuation, or refuses the text")
 	}
 	p.now.words = append(p.now.words, junosWord{text, at, p.list})
 }
