@@ -23,12 +23,18 @@ var (
 	junosFlat  = regexp.MustCompile(`(?m)^\s*(?:class [\w-]+ queue-num \d+|forwarding-class [\w-]+ scheduler [\w-]+|version \d\d\.\d\S*|explicit-congestion-notification|loss-priority (?:low|high|medium-low|medium-high) code-points? .*)\s*;`)
 )
 
+// junosNot is a mark of VyOS, whose set commands look alike.
+var junosNot = regexp.MustCompile(`(?m)^\s*set (?:interfaces (?:ethernet|bonding|bridge|loopback|dummy|wireguard|tunnel) |firewall (?:name|ipv4|group) |nat (?:source|destination) )`)
+
 // Recognizes reports whether a text is a configuration of Junos, with braces or as set commands.
 func (junos) Recognizes(text []byte) bool {
 	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] == '{' && !bytes.HasPrefix(trimmed, []byte("{master")) || trimmed[0] == '<' {
 		return false
 	}
 	plain := ansi.ReplaceAll(text, nil)
+	if junosNot.Match(plain) {
+		return false
+	}
 	return junosSet.Match(plain) || junosFlat.Match(plain) || junosEnd.Match(plain) && junosBlock.Match(plain)
 }
 
@@ -49,9 +55,9 @@ type junosReader struct {
 	profiles map[string]*junosPFC
 	rewrites map[string]map[string]fabric.Said[int]
 	used     map[*junosNode]bool
-	said     map[string]bool         // problems that are known
-	marking  map[string]*fabric.Line // drop profiles with which a scheduler marks
-	named    map[string][]classified // classifiers by kind and name
+	said     map[string]bool              // problems that are known
+	marking  map[string]*fabric.Line      // drop profiles with which a scheduler marks
+	named    map[string][]junosClassified // classifiers by kind and name
 }
 
 // Read reads the configuration of a switch from one or more texts.
@@ -61,7 +67,7 @@ func (o junos) Read(name string, texts []Text) *fabric.SwitchConfig {
 		junosTree: newJunosTree(), out: &fabric.SwitchConfig{Name: name, OS: id, Ports: []fabric.PortConfig{}},
 		queues: map[string]*[8]*fabric.QueueConfig{}, tables: map[string]*[64]fabric.Treatment{}, priority: map[string]*[8]fabric.Treatment{},
 		profiles: map[string]*junosPFC{}, rewrites: map[string]map[string]fabric.Said[int]{}, used: map[*junosNode]bool{},
-		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]classified{},
+		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]junosClassified{},
 	}
 	for _, text := range texts {
 		parsed := parseJunos(text)

@@ -15,23 +15,23 @@ import (
 )
 
 // digest writes what a configuration says in words, without the lines.
-func digest(c *fabric.SwitchConfig) string {
+func junosDigest(c *fabric.SwitchConfig) string {
 	var b strings.Builder
 	for _, p := range c.Ports {
-		fmt.Fprintf(&b, "%s up=%s mtu=%s rate=%s fec=%s split=%s vlan=%s cable=%s trust=%s pfc=%s", p.Name, value(p.Up), value(p.MTU), value(p.RateGbps), value(p.FEC), value(p.Breakout), value(p.VLAN), value(p.CableM), value(p.Trust), value(p.PFC))
+		fmt.Fprintf(&b, "%s up=%s mtu=%s rate=%s fec=%s split=%s vlan=%s cable=%s trust=%s pfc=%s", p.Name, junosValue(p.Up), junosValue(p.MTU), junosValue(p.RateGbps), junosValue(p.FEC), junosValue(p.Breakout), junosValue(p.VLAN), junosValue(p.CableM), junosValue(p.Trust), junosValue(p.PFC))
 		for _, a := range p.Addresses {
 			fmt.Fprintf(&b, " %s", a.Is)
 		}
 		if p.Pauses != nil {
-			fmt.Fprintf(&b, " sends=%s obeys=%s", value(p.Pauses.Sends), value(p.Pauses.Obeys))
+			fmt.Fprintf(&b, " sends=%s obeys=%s", junosValue(p.Pauses.Sends), junosValue(p.Pauses.Obeys))
 		}
 		if w := p.Watchdog; w != nil {
-			fmt.Fprintf(&b, " watchdog=%s/%s/%s/%s", value(w.On), value(w.Action), value(w.DetectMs), value(w.RestoreMs))
+			fmt.Fprintf(&b, " watchdog=%s/%s/%s/%s", junosValue(w.On), junosValue(w.Action), junosValue(w.DetectMs), junosValue(w.RestoreMs))
 		}
-		b.WriteString(tables(p) + queueDigest(p) + "\n")
+		b.WriteString(junosTables(p) + junosQueueDigest(p) + "\n")
 	}
 	for _, v := range c.VLANs {
-		fmt.Fprintf(&b, "VLAN %d mtu=%s", v.ID, value(v.MTU))
+		fmt.Fprintf(&b, "VLAN %d mtu=%s", v.ID, junosValue(v.MTU))
 		for _, a := range v.Addresses {
 			fmt.Fprintf(&b, " %s", a.Is)
 		}
@@ -50,12 +50,12 @@ func digest(c *fabric.SwitchConfig) string {
 	return b.String()
 }
 
-func tables(p fabric.PortConfig) string {
+func junosTables(p fabric.PortConfig) string {
 	var b strings.Builder
 	write := func(name string, list []fabric.Treatment) {
 		last := ""
 		for i, t := range list {
-			if is := value(t.Class) + "/" + value(t.Queue) + "/" + value(t.Pause); is != last {
+			if is := junosValue(t.Class) + "/" + junosValue(t.Queue) + "/" + junosValue(t.Pause); is != last {
 				fmt.Fprintf(&b, " %s%d=%s", name, i, is)
 				last = is
 			}
@@ -75,15 +75,15 @@ func tables(p fabric.PortConfig) string {
 	return b.String()
 }
 
-func queueDigest(p fabric.PortConfig) string {
+func junosQueueDigest(p fabric.PortConfig) string {
 	var b strings.Builder
 	for i, q := range p.Queues {
-		if q == nil || value(q.Algorithm) == "weighted" && q.Weight == nil && q.Marks != nil && q.Marks.Min == nil {
+		if q == nil || junosValue(q.Algorithm) == "weighted" && q.Weight == nil && q.Marks != nil && q.Marks.Min == nil {
 			continue
 		}
-		fmt.Fprintf(&b, " q%d=%s/%s", i, value(q.Algorithm), value(q.Weight))
+		fmt.Fprintf(&b, " q%d=%s/%s", i, junosValue(q.Algorithm), junosValue(q.Weight))
 		if m := q.Marks; m != nil && m.Min != nil {
-			fmt.Fprintf(&b, "/ecn=%t/drops=%t/%v-%v/%s", m.ECN.Is, m.Drops, m.Min.Value, m.Max.Value, value(m.Percent))
+			fmt.Fprintf(&b, "/ecn=%t/drops=%t/%v-%v/%s", m.ECN.Is, m.Drops, m.Min.Value, m.Max.Value, junosValue(m.Percent))
 		}
 	}
 	for class, d := range p.Rewrite {
@@ -92,7 +92,7 @@ func queueDigest(p fabric.PortConfig) string {
 	return b.String()
 }
 
-func value[T any](s *fabric.Said[T]) string {
+func junosValue[T any](s *fabric.Said[T]) string {
 	if s == nil {
 		return "?"
 	}
@@ -100,7 +100,7 @@ func value[T any](s *fabric.Said[T]) string {
 }
 
 // kinds lists problems as kind:line, and unread lines as unread:line.
-func kinds(c *fabric.SwitchConfig) []string {
+func junosKinds(c *fabric.SwitchConfig) []string {
 	var out []string
 	for _, p := range c.Problems {
 		out = append(out, fmt.Sprintf("%s:%d", p.Kind, p.At.Number))
@@ -182,7 +182,7 @@ func TestJunosRead(t *testing.T) {
 			}
 			c := readJunos(input)
 			var b strings.Builder
-			b.WriteString(digest(c))
+			b.WriteString(junosDigest(c))
 			for _, p := range c.Problems {
 				fmt.Fprintf(&b, "problem %s on line %d: %s\n", p.Kind, p.At.Number, strings.TrimSpace(p.Port+" "+p.What))
 			}
@@ -204,11 +204,11 @@ func TestJunosRead(t *testing.T) {
 
 // The same configuration with braces, as set commands, from Windows, with prompts, and in pieces says the same.
 func TestJunosForms(t *testing.T) {
-	want := digest(readJunos(junosQoS))
+	want := junosDigest(readJunos(junosQoS))
 	if !strings.Contains(want, "d26=LL/3/3") {
 		t.Fatal(want)
 	}
-	set := setForm(t, junosQoS)
+	set := junosSetForm(t, junosQoS)
 	_, inner, _ := strings.Cut(junosQoS, "{\n")
 	inner = inner[:strings.LastIndex(inner, "}")]
 	forms := map[string]string{
@@ -229,24 +229,24 @@ func TestJunosForms(t *testing.T) {
 				t.Error(err)
 			}
 			got := readJunos(text)
-			if diff := cmp.Diff(want, digest(got)); diff != "" {
+			if diff := cmp.Diff(want, junosDigest(got)); diff != "" {
 				t.Error(diff)
 			}
-			if k := kinds(got); len(k) > 0 {
+			if k := junosKinds(got); len(k) > 0 {
 				t.Error(k, got.Unread)
 			}
 		})
 	}
 	t.Run("two files", func(t *testing.T) {
 		i := strings.Index(junosQoS, "    interfaces {")
-		if diff := cmp.Diff(want, digest(readJunos(junosQoS[:i]+"}\n", "class-of-service {\n"+junosQoS[i:]))); diff != "" {
+		if diff := cmp.Diff(want, junosDigest(readJunos(junosQoS[:i]+"}\n", "class-of-service {\n"+junosQoS[i:]))); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// setForm turns braces into set commands, as display set does.
-func setForm(t *testing.T, text string) string {
+// junosSetForm turns braces into set commands, as display set does.
+func junosSetForm(t *testing.T, text string) string {
 	t.Helper()
 	var b strings.Builder
 	var walk func(path string, s []*junosStatement)
@@ -338,7 +338,7 @@ func TestJunosManyPorts(t *testing.T) {
 	if took := time.Since(start); len(c.Ports) != 10_000 || c.Ports[9999].DSCP != c.Ports[0].DSCP || c.Ports[5000].MTU.Is != 9000 || took > 5*time.Second {
 		t.Errorf("%d ports in %v", len(c.Ports), took)
 	}
-	if k := kinds(c); len(k) > 0 {
+	if k := junosKinds(c); len(k) > 0 {
 		t.Error(k[:min(5, len(k))])
 	}
 }

@@ -61,19 +61,19 @@ func TestJunosRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
 		s, traffic := randomJunos(seed)
 		text := string(junos{}.Render(s, traffic).Text)
-		for form, text := range map[string]string{"braces": text, "set": setForm(t, text)} {
+		for form, text := range map[string]string{"braces": text, "set": junosSetForm(t, text)} {
 			c := readJunos(text)
-			if k := kinds(c); len(k) > 0 {
+			if k := junosKinds(c); len(k) > 0 {
 				t.Fatalf("seed %d, %s: %v\n%v", seed, form, k, c.Problems)
 			}
 			if c.Hostname.Is != s.Name || len(c.Ports) != len(s.Ports) || len(c.VLANs) != len(s.VLANs) {
 				t.Fatalf("seed %d, %s: %d ports, %d VLANs", seed, form, len(c.Ports), len(c.VLANs))
 			}
 			for i, p := range c.Ports {
-				samePort(t, seed, s, s.Ports[i], p)
-				sameTraffic(t, seed, s, *traffic, p)
+				sameJunosPort(t, seed, s, s.Ports[i], p)
+				sameJunosTraffic(t, seed, s, *traffic, p)
 			}
-			sameSwitch(t, seed, s, c)
+			sameJunosSwitch(t, seed, s, c)
 			if t.Failed() {
 				t.Fatal(form + "\n" + text)
 			}
@@ -81,7 +81,7 @@ func TestJunosRoundTrip(t *testing.T) {
 	}
 }
 
-func samePort(t *testing.T, seed uint64, s fabric.Switch, want fabric.SwitchPort, p fabric.PortConfig) {
+func sameJunosPort(t *testing.T, seed uint64, s fabric.Switch, want fabric.SwitchPort, p fabric.PortConfig) {
 	t.Helper()
 	say := func(what, want, got any) {
 		if fmt.Sprint(want) != fmt.Sprint(got) {
@@ -89,11 +89,11 @@ func samePort(t *testing.T, seed uint64, s fabric.Switch, want fabric.SwitchPort
 		}
 	}
 	say("name", want.Name, p.Name)
-	say("MTU", s.MTU, value(p.MTU))
-	say("rate", want.RateGbps, value(p.RateGbps))
-	say("VLAN", want.VLAN, value(p.VLAN))
+	say("MTU", s.MTU, junosValue(p.MTU))
+	say("rate", want.RateGbps, junosValue(p.RateGbps))
+	say("VLAN", want.VLAN, junosValue(p.VLAN))
 	if want.Breakout > 1 {
-		say("breakout", want.Breakout, value(p.Breakout))
+		say("breakout", want.Breakout, junosValue(p.Breakout))
 	}
 	if want.Address.IsValid() {
 		if len(p.Addresses) != 1 {
@@ -103,7 +103,7 @@ func samePort(t *testing.T, seed uint64, s fabric.Switch, want fabric.SwitchPort
 	}
 }
 
-func sameTraffic(t *testing.T, seed uint64, s fabric.Switch, want fabric.Traffic, p fabric.PortConfig) {
+func sameJunosTraffic(t *testing.T, seed uint64, s fabric.Switch, want fabric.Traffic, p fabric.PortConfig) {
 	t.Helper()
 	roce, cnp := want.Classes[1], want.Classes[0]
 	rest := 0
@@ -144,12 +144,12 @@ func sameTraffic(t *testing.T, seed uint64, s fabric.Switch, want fabric.Traffic
 	if q.Algorithm.Is != "weighted" || q.Weight.Is != want.Share {
 		t.Errorf("seed %d: RoCE %v", seed, q)
 	}
-	sameMarks(t, seed, s, roce, q.Marks)
+	sameJunosMarks(t, seed, s, roce, q.Marks)
 }
 
-// sameMarks holds the thresholds against the size of the queue: the larger of 0.4 and 0.45 of the buffer, by what the class may
+// sameJunosMarks holds the thresholds against the size of the queue: the larger of 0.4 and 0.45 of the buffer, by what the class may
 // drop. The steps are one percent, the least are 1 and 2.
-func sameMarks(t *testing.T, seed uint64, s fabric.Switch, roce fabric.TrafficClass, m *fabric.QueueProfile) {
+func sameJunosMarks(t *testing.T, seed uint64, s fabric.Switch, roce fabric.TrafficClass, m *fabric.QueueProfile) {
 	t.Helper()
 	if roce.ECN == nil {
 		if m.ECN.Is || m.Drops {
@@ -177,7 +177,7 @@ func sameMarks(t *testing.T, seed uint64, s fabric.Switch, roce fabric.TrafficCl
 	}
 }
 
-func sameSwitch(t *testing.T, seed uint64, s fabric.Switch, c *fabric.SwitchConfig) {
+func sameJunosSwitch(t *testing.T, seed uint64, s fabric.Switch, c *fabric.SwitchConfig) {
 	t.Helper()
 	for i, v := range s.VLANs {
 		if got := c.VLANs[i]; got.ID != v.ID || got.MTU.Is != s.MTU || len(got.Addresses) != 1 || got.Addresses[0].Is != v.Gateway {
