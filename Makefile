@@ -109,6 +109,7 @@ lldpd      | command -v lldpd                    | tells each lab host what is a
 endef
 define TEST_PACKAGES
 $(PACKAGES)
+libyang2-tools | command -v yanglint          | judges rendered SONiC tables by SONiC's own models
 openssh-server | [ -x /usr/sbin/sshd ]        | the real sshd of tests over SSH
 openssh-client | command -v ssh-agent         | keys and agents of those tests
 pciutils       | command -v lspci             | the lspci that facts of PCI functions are held against

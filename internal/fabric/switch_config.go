@@ -122,6 +122,8 @@ type WatchdogConfig struct {
 	Action    *Said[string] `json:"action,omitempty"` // drop, forward, alert, as the OS writes it
 	DetectMs  *Said[int]    `json:"detect_ms,omitempty"`
 	RestoreMs *Said[int]    `json:"restore_ms,omitempty"`
+
+	Priorities *Said[[]int] `json:"priorities,omitempty"` // that it watches, ascending; nil: unknown, or those with PFC
 }
 
 // VLANConfig is a VLAN, and the interface by which the switch itself is in it.
