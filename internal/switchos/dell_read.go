@@ -158,20 +158,21 @@ const (
 
 // dellPlace is where in the text a line stands: in which block.
 type dellPlace struct {
-	kind    dellKind
-	head    int  // blanks before its first line
-	member  int  // blanks before the second line, 0 where it is not there yet
-	shown   bool // it is output of a show command
-	ports   []*dellPort
-	vlans   []int
-	dmap    *dellMap
-	wred    *dellWRED
-	sched   *dellSched
-	queue   int    // of a scheduler policy or of a shown port; -1: none, 8: one that is no queue of a port
-	peer    string // neighbour or peer group of BGP
-	isGroup bool
-	family  bool // in an address family of BGP
-	foreign bool // BGP of a VRF
+	kind     dellKind
+	head     int  // blanks before its first line
+	member   int  // blanks before the second line, 0 where it is not there yet
+	shown    bool // it is output of a show command
+	ports    []*dellPort
+	vlans    []int
+	dmap     *dellMap
+	wred     *dellWRED
+	sched    *dellSched
+	queue    int    // of a scheduler policy or of a shown port; -1: none, 8: one that is no queue of a port
+	peer     string // neighbour or peer group of BGP
+	isGroup  bool
+	family   bool // in an address family of BGP
+	byPrompt bool // no command entered it
+	foreign  bool // BGP of a VRF
 }
 
 // dellCommand is a line, split.
@@ -262,17 +263,47 @@ func (r *dellReader) prompt(l cliLine) dellCommand {
 	} else if _, rest, ok := strings.Cut(l.Prompt, "("); ok {
 		mode, _, _ = strings.Cut(rest, ")")
 	}
-	switch {
-	case mode == "" || mode == "config" || mode == "config-s":
+	if mode == "" || mode == "config" || mode == "config-s" {
 		r.place = dellPlace{}
-	case r.place.kind == dellTop || r.place.kind == dellInLost || r.place.kind == dellInShow:
-		if m := dellPromptPort.FindStringSubmatch(mode); m != nil {
-			if name, ok := dellPortName(m[1]); ok {
-				r.enterPorts(c, []string{name})
-			}
-		}
+	} else {
+		r.believe(mode, c)
 	}
 	return c
+}
+
+// dellPromptBlock is the map or policy that a prompt names.
+var dellPromptBlock = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
+
+// believe enters the block that a prompt names, where no command entered the one that the text is in, or that was a port.
+func (r *dellReader) believe(mode string, c dellCommand) {
+	k := r.place.kind
+	if m := dellPromptPort.FindStringSubmatch(mode); m != nil {
+		name, ok := dellPortName(m[1])
+		if ok && !(k == dellInPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)) {
+			r.enterPorts(c, []string{name})
+		}
+		return
+	}
+	m := dellPromptBlock.FindStringSubmatch(mode)
+	if m == nil || !(k == dellTop || k == dellInLost || k == dellInShow || k == dellInPort || r.place.byPrompt) {
+		return
+	}
+	queue := r.place.queue // of a scheduler policy stays
+	defer func() {
+		r.place.byPrompt = true
+		if m[3] != "" && k == dellInSched {
+			r.place.queue = queue
+		}
+	}()
+	if m[1] != "" {
+		if kind, ok := dellMapKindOf(m[1]); ok {
+			r.openMap(dellName{kind, m[4]}, c, false)
+		}
+	} else if m[2] != "" {
+		r.openWRED(m[4], c, false)
+	} else {
+		r.openSched(m[4], c, false)
+	}
 }
 
 // inBlock reads a line as one of the block it stands in.
@@ -352,6 +383,8 @@ func (r *dellReader) top(c dellCommand) bool {
 		return c.is(1, "watchdog") && (c.is(2, "polling-interval") || c.is(2, "counter-poll"))
 	}
 	switch {
+	case (word == "ip" || word == "ipv6") && c.is(1, "address"):
+		return false // of an interface, and not in a form that is known
 	case slices.Contains(dellBlocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
 		r.signs[3] = r.signs[3] || word == "line" && c.is(1, "vty")
 		r.place = dellPlace{kind: dellInOther, head: c.Indent}

@@ -115,6 +115,11 @@ func (r *dellReader) inert() {
 			r.problem(fabric.TextInert, "", w.ecn.At, fmt.Sprintf("ecn %s in wred-policy %s", w.ecn.Is, w.name), "packets are green unless a policer colours them: none is marked, and green ones are dropped early where there are thresholds")
 		}
 	}
+	for _, w := range r.wredOrder {
+		if w.ecn != nil && w.ecn.Is != "none" && w.min == nil && w.max == nil {
+			r.problem(fabric.TextInert, "", w.at, fmt.Sprintf("wred-policy %s has ecn %s and no thresholds of green packets", w.name, w.ecn.Is), "from which queue length it marks is unknown")
+		}
+	}
 	for i, p := range r.portOrder {
 		at, w := cmp.Or(p.watchdog.RestoreMs, &fabric.Said[int]{}).At, r.out.Ports[i].Watchdog
 		if at == (fabric.Line{}) && p.watchdog.Action != nil {

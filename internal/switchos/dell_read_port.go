@@ -57,31 +57,35 @@ func dellPortName(text string) (string, bool) {
 // dellInterfacesIgnored are kinds of interfaces without bearing on lossless RoCE.
 var dellInterfacesIgnored = []string{"loopback", "management", "cpu", "vxlan", "nve", "media-fec", "transceiver", "subinterface"}
 
-// enterInterface opens the block of a port, a VLAN, or an interface without bearing.
-func (r *dellReader) enterInterface(c dellCommand) bool {
-	r.configured = true
-	if c.is(1, "breakout", "port") {
-		return r.breakout(c)
-	}
-	words := c.words[1:]
-	isRange := len(words) > 0 && strings.EqualFold(words[0], "range")
+// dellInterface returns the words behind interface without range and create, and the name in them without its blanks.
+func dellInterface(words []string) (rest []string, name string, isRange bool) {
+	isRange = len(words) > 0 && strings.EqualFold(words[0], "range")
 	if isRange {
 		words = words[1:]
 		if len(words) > 0 && strings.EqualFold(words[0], "create") {
 			words = words[1:]
 		}
 	}
-	if len(words) == 0 {
-		return false
+	switch {
+	case len(words) == 0:
+		return nil, "", isRange
+	case isRange:
+		return words, strings.Join(words, ""), true
+	case len(words) > 1 && !strings.ContainsAny(words[0], "0123456789<"): // Eth 1/1; what follows a port channel is its mode
+		return words, words[0] + words[1], false
 	}
-	text := words[0]
-	if len(words) > 1 && !strings.ContainsAny(text, "0123456789<") { // Eth 1/1; what follows a port channel is its mode
-		text += strings.Join(words[1:min(len(words), 2)], "")
-		if isRange {
-			text = words[0] + strings.Join(words[1:], "")
-		}
-	} else if isRange {
-		text = strings.Join(words, "")
+	return words, words[0], false
+}
+
+// enterInterface opens the block of a port, a VLAN, or an interface without bearing.
+func (r *dellReader) enterInterface(c dellCommand) bool {
+	r.configured = true
+	if c.is(1, "breakout", "port") {
+		return r.breakout(c)
+	}
+	words, text, isRange := dellInterface(c.words[1:])
+	if text == "" {
+		return false
 	}
 	r.place = dellPlace{kind: dellInOther, head: c.Indent}
 	if slices.Contains(dellInterfacesIgnored, strings.ToLower(words[0])) {

@@ -26,8 +26,10 @@ func (r *dellReader) show(c dellCommand) bool {
 	words := strings.Fields(name)
 	switch {
 	case c.is(1, "running-configuration"):
-		r.place, r.full = dellPlace{}, true
-		r.textWhole = r.textWhole || len(words) == 2
+		_, filter, filtered := strings.Cut(strings.Join(c.words, " "), "|")
+		all := !filtered || strings.TrimSpace(filter) == "no-more"
+		r.place, r.full = dellPlace{}, all
+		r.textWhole = r.textWhole || all && len(words) == 2
 		return true
 	case c.is(1, "qos", "interface"):
 		r.shown = true
@@ -38,8 +40,10 @@ func (r *dellReader) show(c dellCommand) bool {
 	case c.is(1, "priority-flow-control", "watchdog"):
 		return true // what it prints is the time between two looks
 	}
-	// An output that is not read and may matter is named once.
-	return slices.ContainsFunc(dellShowsIgnored, func(w string) bool { return c.is(1, w) })
+	if !slices.ContainsFunc(dellShowsIgnored, func(w string) bool { return c.is(1, w) }) {
+		r.out.Unread = append(r.out.Unread, c.Line) // once, for all that it prints
+	}
+	return true
 }
 
 // showPort remembers whose settings follow: show qos interface Eth 1/1 queue 3.
@@ -67,8 +71,8 @@ func (r *dellReader) showPort(c dellCommand, words []string) bool {
 	return true
 }
 
-// dellTitle are lines above a shown map, policy or port.
-var dellTitle = regexp.MustCompile(`(?i)^(?:([a-z0-9-]+)-map|(policy|profile)|(scheduler[ -]policy))\s*:\s*(\S+)$`)
+// dellTitle are lines above a shown map or policy. They begin with capitals; rows of show qos interface do not.
+var dellTitle = regexp.MustCompile(`^(?:([A-Z][A-Za-z0-9-]+)-MAP|(Policy|Profile)|(Scheduler[ -]Policy))\s*:\s*(\S+)$`)
 
 // output reads the title of a table that a show command prints, whether its command stands above it or not.
 func (r *dellReader) output(c dellCommand) bool {

@@ -29,7 +29,7 @@ const dellMaxKB = 12480
 // block is taken inside an inner one is for the version to know.
 func (dellSONiC) Render(s fabric.Switch, t *fabric.Traffic) Config {
 	var b strings.Builder
-	c := Config{Path: "/home/admin/railwright.cli", Extension: ".cli", Omits: dellOmits(s, t)}
+	c := Config{Path: "/etc/sonic/railwright.cli", Extension: ".cli", Omits: dellOmits(s, t)}
 	fmt.Fprintf(&b, "configure terminal\nhostname %s\n!\n", s.Name)
 	dellBreakouts(&b, s)
 	if t != nil {

@@ -1,17 +1,12 @@
 package switchos
 
 import (
-	"bytes"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"railwright.dev/railwright/internal/fabric"
 )
 
 // dellAll is a configuration with a bit of all that is rendered.
@@ -84,7 +79,7 @@ func TestDellLines(t *testing.T) {
 		{"pg map without the class", "qos map tc-pg N\n traffic-class 4 priority-group 4\ninterface Eth1/1\n qos-map tc-pg N\n", nil, nil},
 		{"pg map that may be of PFC", "qos map tc-pg N\n traffic-class 1-7 priority-group 3\ninterface Eth1/1\n qos-map tc-pg N\n priority-flow-control priority 7\n no priority-flow-control priority 7\n",
 			[]string{"Eth1/1 dscp 26: 3/0/-1 -> 3/0/3"}, nil},
-		{"words of the first version", " pfc priority 4\n queue 3 wred-profile W\n", []string{"Eth1/1 marks 3:  ecn false drops false ? -> gone", "Eth1/1 pfc: [3] -> [3 4]", "Eth1/1 stops 4: -1 -> ?"}, nil},
+		{"words of the first version", " pfc priority 4\n queue 3 wred-profile W\n", []string{"Eth1/1 marks 3:  ecn false drops false ? -> gone", "Eth1/1 pfc: [3] -> [3 4]", "Eth1/1 queue 3: ? ? -> gone", "Eth1/1 stops 4: -1 -> ?"}, nil},
 		{"queue map", " qos-map tc-queue M\n", nil, nil},
 		{"no such map", " qos-map pfc-priority-queue X\nqos map pfc-priority-queue Y\n", nil, []string{"undefined: qos-map pfc-priority-queue X, on 1 ports, names a map that is defined nowhere"}},
 		{"pfc list", " priority-flow-control priority 4,5\n", []string{"Eth1/1 pfc: [3] -> [3 4 5]", "Eth1/1 stops 4: -1 -> ?", "Eth1/1 stops 5: -1 -> ?"}, []string{"range: PFC on 3 priorities"}},
@@ -103,6 +98,8 @@ func TestDellLines(t *testing.T) {
 		{"vlan", " switchport access Vlan 20\n", []string{"Eth1/1 vlan: ? -> 20"}, nil},
 		{"vlan of others", " switchport access Vlan 20\ninterface Vlan 21\n", []string{"Eth1/1 vlan: ? -> 20", "vlan 21:  -> ?"}, []string{"undefined: switchport access Vlan 20, on 1 ports, names a VLAN that is defined nowhere"}},
 		{"address", " ip address 10.0.0.0/31\n", []string{"Eth1/1 address 0:  -> 10.0.0.0/31", "Eth1/1 vlan: ? -> 0"}, nil},
+		{"an address of others", " ip address 10.0.0.0 255.255.255.254\n", nil, []string{"unread: ip address 10.0.0.0 255.255.255.254"}},
+		{"output that nobody reads", "sonic# show buffer pool\nPool egress_lossless_pool:\n   mode : static\nsonic# show version\nx\n", nil, []string{"unread: sonic# show buffer pool"}},
 		{"address undone", " ip address 10.0.0.0/31\n no ip address\n", nil, nil},
 		{"an ACL may classify", " service-policy type qos in P\n", nil, []string{"unread: service-policy type qos in P"}},
 		{"room for headroom", "buffer pool ingress_lossless_pool shared-headroom-size 3500000\n", []string{"buffer ingress lossless-headroom:  -> 3500000"}, nil},
@@ -243,6 +240,41 @@ Product           : Enterprise SONiC Distribution by Dell Technologies
 	}
 }
 
+// Where no command names the block, the prompt does.
+func TestDellPrompts(t *testing.T) {
+	facts := dellFacts(readDell(`Leaf-1(conf-dscp-tc-map-R)# dscp 26 traffic-class 3
+Leaf-1(conf-tc-pg-map-R)# traffic-class 3 priority-group 3
+Leaf-1(conf-if-Eth1/1)# qos-map dscp-tc R
+Leaf-1(conf-if-Eth1/1)# qos-map tc-pg R
+Leaf-1(conf-if-Eth1/1)# priority-flow-control priority 3
+Leaf-1(conf-if-Eth1/2)# mtu 9100
+Leaf-1(config)# interface range Eth 1/3-1/4
+Leaf-1(conf-if-range-eth**)# mtu 9216
+Leaf-1(conf-wred-W)#ecn none
+`))
+	for name, want := range map[string]string{"Eth1/1 dscp 26": "3/0/3", "Eth1/1 mtu": "?", "Eth1/2 mtu": "9100", "Eth1/3 mtu": "9216", "Eth1/4 mtu": "9216", "Eth1/2 pfc": "[]"} {
+		if facts[name] != want {
+			t.Errorf("%s: %q, want %q", name, facts[name], want)
+		}
+	}
+}
+
+// A part of a configuration is no whole one, and rows of which nobody says the port are not understood.
+func TestDellParts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"sonic# show running-configuration\ninterface Eth1/1\n": true, "sonic# show running-configuration | no-more\n": true, "sonic# show running-configuration | grep qos\n": false,
+		"sonic# show running-configuration interface Eth 1/1\n": false, "interface Eth1/1\n": false, "hostname a\n": false,
+	} {
+		if got := readDell(text).Texts[0].Whole; got != want {
+			t.Errorf("%q: whole %t", text, got)
+		}
+	}
+	got := readDell("        scheduler policy: S\n        dscp-tc-map: R\n        pfc-priority  : 3,4\n")
+	if len(got.Unread) != 3 || len(got.Ports) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // Two texts of one switch are read as one; where they differ, the first counts.
 func TestDellTexts(t *testing.T) {
 	got := dellSONiC{}.Read("leaf1", []Text{
@@ -267,282 +299,5 @@ func TestDellSilence(t *testing.T) {
 	whole := readDell("hostname sonic\ninterface Management 0\n" + port)
 	if p := whole.Ports[0]; !whole.Texts[0].Whole || dellIs(p.PFC) != "[]" || dellIs(p.Trust) != "none" || dellIs(p.MTU) != "9100" || dellTreats(p.PCP[0]) != "0/0/-1" {
 		t.Errorf("all of it: %+v", p)
-	}
-}
-
-// Half a text, a line twice, lines in another order: never a panic, and half of it never means more than all.
-func TestDellAttack(t *testing.T) {
-	text := dellAll()
-	lines := strings.SplitAfter(text, "\n")
-	for i := range lines {
-		readDell(strings.Join(lines[:i], ""))
-		got := readDell(strings.Join(slices.Insert(slices.Clone(lines), i, lines[i]), "")) // twice
-		for _, said := range dellSaid(got) {
-			if !strings.HasPrefix(said, "duplicate: ") && !strings.HasPrefix(said, "unread: ") {
-				t.Errorf("line %d twice, %q: %s", i+1, lines[i], said)
-			}
-		}
-	}
-	for i := 1; i < len(text); i += 7 {
-		readDell(text[:i])
-	}
-	slices.Reverse(lines)
-	readDell(strings.Join(lines, ""))
-	for _, other := range []string{"", "\x00", "{}", "interface", "no", "no no", "qos", "qos map", "do", "neighbor 1.1.1.1\n", "router bgp 1\nno router bgp 1\nneighbor 1.1.1.1\n", "router bgp 1\nneighbor 1.1.1.1\nno neighbor 1.1.1.1\nremote-as 2\n", "show", "interface range", strings.Repeat("a", 1<<16)} {
-		readDell(other)
-	}
-}
-
-func TestDellManyPorts(t *testing.T) {
-	s := dellLeaf(true)
-	for i := range 10_000 {
-		p := s.Ports[0]
-		p.Name = fmt.Sprintf("Eth%d/%d", 1+i/100, 1+i%100)
-		s.Ports = append(s.Ports, p)
-	}
-	text := bytes.ReplaceAll(dellSONiC{}.Render(s, classes(true, true)).Text, []byte("exit\n"), nil)
-	start := time.Now()
-	got := dellSONiC{}.Read("leaf1", []Text{{File: "x", Bytes: text}})
-	t.Logf("%d lines in %s", bytes.Count(text, []byte("\n")), time.Since(start))
-	tables, profiles := make(map[*[64]fabric.Treatment]bool), make(map[*fabric.QueueProfile]bool)
-	for _, p := range got.Ports {
-		tables[p.DSCP] = true
-		profiles[p.Queues[3].Marks] = true
-	}
-	if len(got.Ports) < 9_000 || len(tables) != 1 || len(profiles) != 1 {
-		t.Errorf("%d ports with %d tables and %d profiles", len(got.Ports), len(tables), len(profiles))
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("it took %s", took)
-	}
-}
-
-func FuzzReadDell(f *testing.F) {
-	f.Add(dellAll())
-	f.Add(dellSmall)
-	f.Add("sonic(config)#buffer init\nsonic(config)# interface Ethernet <id>\nsonic(conf-if-Ethernet0)# mtu 9100\n")
-	f.Add("DSCP-TC-MAP: M\n 26 3\nPolicy : W\necn : ecn_green\ngreen-min-threshold : 1 KBytes\nScheduler Policy: S\nQueue: 3\nweight: 5\n")
-	f.Add("router bgp 65000.1\n peer-group P\n  remote-as 5\n neighbor 10.0.0.1\n  peer-group P\ninterface range Eth 1/1-1/4\nno interface Vlan 5\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		dellSONiC{}.Recognizes([]byte(text))
-		c := readDell(text)
-		for _, p := range c.Ports {
-			if p.Name == "" || strings.ContainsAny(p.Name, "<> ") {
-				t.Errorf("port %q", p.Name)
-			}
-			if p.PFC != nil && !slices.IsSorted(p.PFC.Is) {
-				t.Errorf("PFC %v", p.PFC.Is)
-			}
-			for i, q := range p.Stops {
-				if q != nil && (q.Is < -1 || q.Is > 7) {
-					t.Errorf("priority %d stops queue %d", i, q.Is)
-				}
-			}
-			if p.DSCP == nil {
-				continue
-			}
-			for d, treat := range p.DSCP {
-				if treat.Class == nil || treat.Queue != nil && (treat.Queue.Is < 0 || treat.Queue.Is > 7) || treat.Pause != nil && (treat.Pause.Is < -1 || treat.Pause.Is > 7) {
-					t.Errorf("DSCP %d: %s", d, dellTreats(treat))
-				}
-			}
-		}
-	})
-}
-
-// dellWhole is what a switch has besides: none of it bears on lossless RoCE.
-const dellWhole = `!
-hostname leaf7
-interface-naming standard
-ip load-share hash ipv4 ipv4-src-ip
-ip vrf mgmt
-!
-username admin password x role admin
-aaa authentication login default local
-ntp server 10.0.0.1 minpoll 6 maxpoll 10
-ntp source-interface Management 0
-logging server 10.0.0.2 severity info
-snmp-server community c group g
-spanning-tree mode rapid-pvst
-ip prefix-list P seq 10 permit 10.0.0.0/8 le 32
-ipv6 access-list A6
- seq 10 permit tcp any any
-!
-route-map R permit 10
- match ip address prefix-list P
-!
-class-map oob-ip-multicast match-type fields match-all
- match destination-address ipv4 224.0.0.0/4
-!
-policy-map oob-qos-policy type qos
- class oob-ip-multicast priority 1000
-  set traffic-class 0
-  !
-!
-qos scheduler-policy copp-scheduler-policy
- !
- queue 0
-  type wrr
-  weight 1
-  pir 100
- !
- queue 40
-  type strict
-!
-roce enable
-buffer pool ingress_lossless_pool shared-headroom-size 3500000
-buffer profile big ingress_lossless_pool 0 dynamic-threshold -2 pause pause-threshold 55000
-qos wred-policy ROCE
- green minimum-threshold 1048 maximum-threshold 2097 drop-probability 5
- ecn green
-!
-qos map dscp-tc ROCE
- dscp 0-25,27-63 traffic-class 0
- dscp 26 traffic-class 3
-!
-qos map tc-queue ROCE
- traffic-class 0 queue 0
- traffic-class 3 queue 3
-!
-qos map tc-pg ROCE
- traffic-class 3 priority-group 3
- traffic-class 0-2,4-7 priority-group 7
-!
-qos map pfc-priority-queue ROCE
- pfc-priority 3 queue 3
-!
-mclag domain 100
- source-ip 172.30.95.0
- peer-ip 172.30.95.1
-!
-link state track up
- timeout 5
-!
-evpn esi-multihoming
- mac-holdtime 60
-!
-ars profile p1
- sampling-interval 140
-!
-line vty
- service-policy type qos in oob-qos-policy
-!
-interface Management 0
- description oob
- mtu 1500
- autoneg on
- speed 1000
- ip address 10.1.1.1/24 gwaddr 10.1.1.254
-!
-interface Loopback 0
- ip address 10.255.0.7/32
-!
-interface vxlan vtep1
- source-ip Loopback2
- qos-mode pipe dscp 0
-!
-interface CPU
- scheduler-policy copp-scheduler-policy
-!
-interface Vlan20
- mtu 9100
- ip anycast-address 10.2.0.1/24
- neigh-suppress
-!
-interface PortChannel10
- mtu 9100
- no shutdown
- system-mac 00:00:00:01:01:01
- mclag 100
- qos-map dscp-tc ROCE
- switchport trunk allowed Vlan 20
-!
-interface Eth1/1
- description "to spine"
- channel-group 10
- mtu 9100
- speed 400000
- fec RS
- standalone-link-training
- unreliable-los auto
- no shutdown
- lldp transmit
- storm-control broadcast kbps 1000
- queue 3 wred-policy ROCE
- qos-map tc-queue ROCE
- qos-map tc-pg ROCE
- qos-map pfc-priority-queue ROCE
- buffer priority-group 3 profile big
- priority-flow-control priority 3
- link state track up upstream
- ars bind p1
-!
-interface Eth1/1.100
- ip address 10.3.0.1/24
-!
-interface Eth1/2
- mtu 9100
- speed 400000
- shutdown
- ip vrf forwarding Vrf1
- ipv6 address 2001:db8::1/64
- ip ospf area 0
-!
-router bgp 65101 vrf Vrf1
- neighbor 10.9.9.9
-  remote-as 1
-!
-router bgp 65101
- router-id 10.255.0.7
- log-neighbor-changes
- timers 60 180
- !
- address-family ipv4 unicast
-  redistribute connected
-  maximum-paths 64
- !
- peer-group SPINES
-  remote-as 65100
-  bfd
-  address-family ipv4 unicast
-   activate
- !
- neighbor 10.8.0.1
-  peer-group SPINES
- !
- neighbor 10.8.0.3 remote-as 65200
- neighbor interface Eth1/3
-  remote-as external
- !
- neighbor 10.8.0.5
-  remote-as internal
-!
-ip route 0.0.0.0/0 10.1.1.254
-end
-`
-
-// A whole configuration is read without a word of complaint, indented and flat; a member of a port channel classifies as the channel.
-func TestDellWhole(t *testing.T) {
-	for name, text := range map[string]string{"indented": dellWhole, "flat": regexp.MustCompile(`(?m)^ +`).ReplaceAllString(dellWhole, "")} {
-		t.Run(name, func(t *testing.T) {
-			got := readDell(text)
-			if said := dellSaid(got); len(said) > 0 || !got.Texts[0].Whole {
-				t.Errorf("whole %t: %q", got.Texts[0].Whole, said)
-			}
-			facts := dellFacts(got)
-			for name, want := range map[string]string{
-				"hostname": "leaf7", "Eth1/1 dscp 26": "3/3/3", "Eth1/1 dscp 0": "0/0/-1", "Eth1/1 trust": "dscp", "Eth1/1 pfc": "[3]", "Eth1/1 mtu": "9100",
-				"Eth1/1 marks 3": "ROCE ecn true drops false 1048-2097kB 5", "Eth1/1 watchdog": "false ? ? ?", "Eth1/1 stops 3": "3", "Eth1/2 trust": "none", "Eth1/2 vlan": "0",
-				"Eth1/2 up": "false", "Eth1/2 pfc": "[]", "PortChannel10 mtu": "9100", "PortChannel10 pfc": "?", "vlan 20": "9100", "vlan 20 address 0": "10.2.0.1/24",
-				"bgp": "65101", "bgp 10.8.0.1": "65100", "bgp 10.8.0.3": "65200", "bgp 10.8.0.5": "65101", "bgp 10.9.9.9": "", "buffer ingress lossless-headroom": "3500000",
-			} {
-				if facts[name] != want {
-					t.Errorf("%s: %q, want %q", name, facts[name], want)
-				}
-			}
-			if len(got.Ports) != 3 {
-				t.Errorf("%d ports", len(got.Ports))
-			}
-		})
 	}
 }
