@@ -31,8 +31,9 @@ type Checker struct {
 	out     []bool                    // rules that do not apply to the node at hand
 
 	switches []*fabric.SwitchConfig
+	rendered map[string]*fabric.SwitchConfig        // of the plan, by name
 	ends     map[fabric.Endpoint]switchcheck.NICEnd // of the cables to switches; nil where no switch is part of the check
-	qos      map[string]*fabric.QoS              // by its text
+	qos      map[string]*fabric.QoS                 // by its text
 }
 
 // blame is why a rule does not pass on a subject: its own failure, or the failure that it depends on.

@@ -17,9 +17,10 @@ func switchRules() []Rule {
 	return out
 }
 
-// Switches makes switches a part of the check: what was read of them. It comes before the first node, as of each NIC more is
-// kept then.
-func (c *Checker) Switches(configs []*fabric.SwitchConfig) {
+// Switches makes switches a part of the check: what was read of them, and by name what is rendered for them. It comes before
+// the first node, as of each NIC more is kept then.
+func (c *Checker) Switches(configs []*fabric.SwitchConfig, rendered map[string]*fabric.SwitchConfig) {
+	c.rendered = rendered
 	if c.switches = configs; len(configs) > 0 {
 		c.ends = map[fabric.Endpoint]switchcheck.NICEnd{}
 		c.qos = map[string]*fabric.QoS{}
@@ -56,7 +57,7 @@ func (c *Checker) judgeSwitches() {
 	if len(c.switches) == 0 {
 		return
 	}
-	in := &switchcheck.Input{Plan: c.plan.intent(), Configs: c.switches}
+	in := &switchcheck.Input{Plan: c.plan.intent(), Configs: c.switches, Rendered: c.rendered}
 	if c.hosts() {
 		in.NICs = c.ends
 	}

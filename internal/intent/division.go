@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Division is how hosts are divided among leaf switches: into groups in the order of the file, each with leaves of its own.
@@ -60,23 +61,25 @@ func divide(hosts, nics, ports, count int) (Division, error) {
 	}
 	l.PerGroup = ceilDiv(hosts, l.Groups)
 	if l.Groups > hosts {
-		return Division{}, fmt.Errorf("%d leaves are %s, and there are %d hosts: some would have none", count, l.groupsInWords(nics), hosts)
+		return Division{}, fmt.Errorf("%s: with %s some have none", l.inWords(nics), fabric.Count(hosts, "host"))
 	}
 	if down := l.Down(nics); down > ports {
-		return Division{}, fmt.Errorf("%d leaves are %s, so that one has %d of the %d hosts of %d NICs and needs %d ports towards them: it has %d",
-			count, l.groupsInWords(nics), l.PerGroup, hosts, nics, down, ports)
+		return Division{}, fmt.Errorf("%s: for %d of the %d hosts of %d NICs a leaf needs %d ports, and it has %d",
+			l.inWords(nics), l.PerGroup, hosts, nics, down, ports)
 	}
 	return l, nil
 }
 
-func (l Division) groupsInWords(nics int) string {
+func (l Division) inWords(nics int) string {
 	switch {
+	case l.Leaves == 1:
+		return "one leaf for everything"
 	case l.ByRail && l.Groups == 1:
-		return fmt.Sprintf("one for each of the %d rails", nics)
+		return fmt.Sprintf("%d leaves, one for each rail", l.Leaves)
 	case l.ByRail:
-		return fmt.Sprintf("%d groups with one for each of the %d rails", l.Groups, nics)
+		return fmt.Sprintf("%d leaves, %d groups with one for each of the %d rails", l.Leaves, l.Groups, nics)
 	default:
-		return fmt.Sprintf("%d for all rails of some hosts each", l.Leaves)
+		return fmt.Sprintf("%d leaves, each for all rails of some hosts", l.Leaves)
 	}
 }
 

@@ -40,7 +40,7 @@ type Checked struct {
 // loaded there is no verdict.
 func Check(ctx context.Context, in Checked, nodes iter.Seq2[*fabric.Facts, error], emit func(fabric.Finding)) (fabric.Summary, error) {
 	c := check.New(in.Plan, in.Waivers, in.At, emit)
-	c.Switches(in.Switches)
+	c.Switches(in.Switches, renderedSwitches(in.Plan, in.Switches))
 	var broken []error
 	seen := false
 	for node, err := range nodes {

@@ -67,6 +67,29 @@ func ReadSwitches(ctx context.Context, from files.Files, plan *fabric.Plan, sour
 	return out, nil
 }
 
+// renderedSwitches are the planned configurations of these switches, read back.
+func renderedSwitches(plan *fabric.Plan, of []*fabric.SwitchConfig) map[string]*fabric.SwitchConfig {
+	if plan == nil {
+		return nil
+	}
+	out := map[string]*fabric.SwitchConfig{}
+	for _, c := range of {
+		i := slices.IndexFunc(plan.Switches, func(s fabric.Switch) bool { return s.Name == c.Name })
+		if i < 0 {
+			continue
+		}
+		s := plan.Switches[i]
+		os, err := switchos.Find(s.OS)
+		if err != nil {
+			continue
+		}
+		if r, ok := os.(switchos.Reader); ok {
+			out[c.Name] = r.Read(s.Name, []switchos.Text{{File: "as rendered", Bytes: os.Render(s, plan.Traffic).Text}})
+		}
+	}
+	return out
+}
+
 func planHas(plan *fabric.Plan, name string) error {
 	if plan == nil {
 		return nil

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -169,7 +170,11 @@ func TestSpines(t *testing.T) {
 	} {
 		for _, scheme := range []fabric.Scheme{fabric.P2P31, fabric.Rail24} {
 			t.Run(c.name+" "+string(scheme), func(t *testing.T) {
-				p := mustPlan(t, withSpines(c.hosts, c.nics, scheme, c.leaf, c.leaves, c.spine, c.spines))
+				file := withSpines(c.hosts, c.nics, scheme, c.leaf, c.leaves, c.spine, c.spines)
+				p := mustPlan(t, file)
+				if !reflect.DeepEqual(p, mustPlan(t, file)) {
+					t.Error("two plans of one file differ")
+				}
 				wellFormed(t, p)
 				routes(t, p)
 				if len(p.Switches) != c.planned+c.each || len(p.Cabling.Uplinks) != c.planned*c.each*c.pair {
@@ -375,7 +380,7 @@ func TestSpineErrors(t *testing.T) {
 		{`fabric.spine.model: switch "z" is not in the catalog`, func(c *intent.Cluster) { c.Fabric.Spine.Model = "z" }},
 		{`fabric.spine.os: "e64" has no port names for "eos"; known: sonic`, func(c *intent.Cluster) { c.Fabric.Spine.OS = "eos" }},
 		{"fabric.leaf.breakout: ", func(c *intent.Cluster) { c.Fabric.Leaf.Breakout = 2 }},
-		{"fabric.leaf.count: 1 leaves", func(c *intent.Cluster) { c.Fabric.Leaf.Count = 1 }},
+		{"fabric.leaf.count: one leaf for everything: for 33 of the 33 hosts of 8 NICs a leaf needs 264 ports, and it has 64", func(c *intent.Cluster) { c.Fabric.Leaf.Count = 1 }},
 		{"fabric.spine: scheme flat is one subnet", func(c *intent.Cluster) { c.Fabric.Addressing.Scheme = fabric.Flat }},
 		{"fabric.spine.model: a spine of 1 ports takes 1 leaves, and the hosts need 16", func(c *intent.Cluster) { c.Fabric.Spine.Model = "one" }},
 		{"fabric.addressing.pool: 10.64.0.0/22 is too small", func(c *intent.Cluster) { c.Fabric.Addressing.Pool = netip.MustParsePrefix("10.64.0.0/22") }},

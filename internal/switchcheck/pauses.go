@@ -180,13 +180,18 @@ func judgeWatchdog(s scene) []fabric.Finding {
 		if w.Action != nil && w.Action.Is != "drop" {
 			out = append(out, s.fail(p.name(), fmt.Sprintf("The PFC watchdog of %s does %q, not drop.", p.name(), w.Action.Is), "drop", cost, w.Action.At))
 		}
-		out = append(out, s.time(p, "waits", w.DetectMs, want.DetectMs)...)
-		return append(out, s.time(p, "restores after", w.RestoreMs, want.RestoreMs)...)
+		var r fabric.WatchdogConfig
+		if p := s.rendered(p); p != nil && p.Watchdog != nil {
+			r = *p.Watchdog
+		}
+		out = append(out, s.time(p, "waits", w.DetectMs, r.DetectMs, want.DetectMs)...)
+		return append(out, s.time(p, "restores after", w.RestoreMs, r.RestoreMs, want.RestoreMs)...)
 	})
 }
 
-func (s scene) time(p port, what string, have *fabric.Said[int], want int) []fabric.Finding {
-	if have == nil || have.Is == want {
+// time compares a time with the plan, or with what the OS can say of it.
+func (s scene) time(p port, what string, have, rendered *fabric.Said[int], want int) []fabric.Finding {
+	if have == nil || have.Is == want || rendered != nil && have.Is == rendered.Is {
 		return nil
 	}
 	return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("The PFC watchdog of %s %s %d ms, the plan %d.", p.name(), what, have.Is, want), fmt.Sprintf("%d ms", want), "deadlocks last longer, or pauses without one are taken for them", have.At)}

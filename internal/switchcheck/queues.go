@@ -72,18 +72,22 @@ func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
 		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s does not mark packets of queue %d, RoCE's.", p.name(), number), expected, noMarkCost, m.ECN.At)}
 	}
 	out := s.order(p, number, m)
-	out = append(out, s.threshold(p, "from", m.Min, want.MinBytes, want)...)
-	out = append(out, s.threshold(p, "to", m.Max, want.MaxBytes, want)...)
-	if m.Percent != nil && m.Percent.Is != want.Percent && !proportional(m) {
+	r := s.renderedMarks(p, number)
+	out = append(out, s.threshold(p, "from", m.Min, r.Min, want.MinBytes, want)...)
+	out = append(out, s.threshold(p, "to", m.Max, r.Max, want.MaxBytes, want)...)
+	if m.Percent != nil && m.Percent.Is != want.Percent {
 		out = append(out, s.fail(p.name(), fmt.Sprintf("%s marks %d %% of the packets at the upper threshold, the plan %d %%.", p.name(), m.Percent.Is, want.Percent), expected,
 			"senders slow down more, or less, than planned", m.Percent.At))
 	}
 	return out
 }
 
-// proportional reports a profile whose thresholds are shares of a buffer: probability and thresholds belong together there.
-func proportional(m *fabric.QueueProfile) bool {
-	return m.Min != nil && m.Min.Unit == "percent"
+// renderedMarks is the marking of a queue as it is rendered; empty where nothing is.
+func (s scene) renderedMarks(p port, number int) fabric.QueueProfile {
+	if r := s.rendered(p); r != nil && r.Queues[number&7] != nil && r.Queues[number&7].Marks != nil {
+		return *r.Queues[number&7].Marks
+	}
+	return fabric.QueueProfile{}
 }
 
 // order judges whether marking begins below where it ends.
@@ -108,21 +112,27 @@ func amount(t *fabric.Threshold) string {
 	return fmt.Sprintf("%g %s", t.Value, t.Unit)
 }
 
-func (s scene) threshold(p port, word string, have *fabric.Threshold, want int64, ecn *fabric.ECN) []fabric.Finding {
+// kiloOrKibi is how far two readings of one kB are apart: a threshold that is nearer is the same.
+const kiloOrKibi = 1.024
+
+// threshold compares a threshold with the plan. One in a unit without a fixed size is compared with what is rendered.
+func (s scene) threshold(p port, word string, have, rendered *fabric.Threshold, want int64, ecn *fabric.ECN) []fabric.Finding {
 	if have == nil {
 		return []fabric.Finding{s.unknown(p.name(), "a threshold of the marking is in no text that was read", p.At)}
 	}
+	const cost = "queues grow longer than planned before senders slow down, or throughput is given away"
 	least, most, ok := have.Bytes()
 	switch {
-	case ok && least <= want && want <= most:
+	case ok && float64(least) <= float64(want)*kiloOrKibi && float64(want) <= float64(most)*kiloOrKibi:
 		return nil
 	case ok:
-		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s marks %s %s, the plan %s %d KiB.", p.name(), word, amount(have), word, want>>10), ecnWords(ecn),
-			"queues grow longer than planned before senders slow down, or throughput is given away", have.At)}
-	case s.sameShare(have, want):
-		return nil
+		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s marks %s %s, the plan %s %d KiB.", p.name(), word, amount(have), word, want>>10), ecnWords(ecn), cost, have.At)}
+	case rendered == nil || rendered.Unit != have.Unit:
+		return []fabric.Finding{s.unknown(p.name(), fmt.Sprintf("marking %s %s cannot be held against %d KiB: the unit has no fixed size", word, amount(have), want>>10), have.At)}
+	case rendered.Value != have.Value:
+		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s marks %s %s; the plan's %d KiB are %s here.", p.name(), word, amount(have), want>>10, amount(rendered)), ecnWords(ecn), cost, have.At)}
 	}
-	return []fabric.Finding{s.unknown(p.name(), fmt.Sprintf("marking %s %s cannot be held against %d KiB: the unit has no fixed size", word, amount(have), want>>10), have.At)}
+	return nil
 }
 
 // marksLossless judges a port by itself: each queue with packets that are never dropped marks them.
@@ -209,9 +219,4 @@ func judgeQueues(s scene) []fabric.Finding {
 		}
 		return nil
 	})
-}
-
-// sameShare reports whether a threshold in percent is what is rendered for a planned length.
-func (s scene) sameShare(have *fabric.Threshold, want int64) bool {
-	return false
 }

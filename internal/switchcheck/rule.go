@@ -33,7 +33,7 @@ func Rules() []Rule {
 		portsRule(), mtuRule(), routingRule(),
 		classesRule(), cnpRule(), othersRule(), rewriteRule(),
 		pfcRule(), ecnRule(), queuesRule(), watchdogRule(), headroomRule(),
-		equalRule(),
+		equalRule(), plannedRule(),
 		endsRule(), losslessRule(),
 	}
 }
@@ -42,7 +42,12 @@ func Rules() []Rule {
 type Input struct {
 	Plan    *fabric.Plan // nil without a cluster file
 	Configs []*fabric.SwitchConfig
-	NICs    map[fabric.Endpoint]NICEnd // of the hosts whose facts were read; nil where no hosts are part of the check
+
+	// Rendered are the planned configurations, in the language of each switch and read back: an OS may not be able to say
+	// exactly what the plan has. A switch without one is compared with the plan alone.
+	Rendered map[string]*fabric.SwitchConfig
+
+	NICs map[fabric.Endpoint]NICEnd // of the hosts whose facts were read; nil where no hosts are part of the check
 }
 
 // NICEnd is the end of a cable at a host, as its facts have it.
@@ -141,6 +146,20 @@ func (in *Input) scene(c *fabric.SwitchConfig) scene {
 		}
 	}
 	return s
+}
+
+// rendered is the port as it is rendered; a port that the plan does not have is as the first one. nil: nothing is rendered.
+func (s scene) rendered(p port) *fabric.PortConfig {
+	c := s.Rendered[s.of.Name]
+	if c == nil || len(c.Ports) == 0 {
+		return nil
+	}
+	for i := range c.Ports {
+		if c.Ports[i].Name == p.name() {
+			return &c.Ports[i]
+		}
+	}
+	return &c.Ports[0]
 }
 
 // takesPart reports whether a text gives a port classes of traffic: PFC, a queue of its own, trust or a watchdog.

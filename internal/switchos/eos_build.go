@@ -3,7 +3,6 @@ package switchos
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -72,10 +71,15 @@ func (s *eosSaid) config(name string) *fabric.SwitchConfig {
 	slices.Sort(s.vlanOrder)
 	for _, id := range slices.Compact(s.vlanOrder) {
 		if v := s.vlans[id]; v != nil {
+			if s.svi[id] {
+				first(&v.MTU, s.defaults.mtu)
+				first(&v.MTU, &fabric.Said[int]{Is: 1500, At: eosMTURouted})
+			}
 			c.VLANs = append(c.VLANs, *v)
 		}
 	}
 	b.unused(c)
+	s.grouped()
 	b.routed()
 	c.BGP, c.Problems, c.Unread = s.bgp, s.problems, s.unread
 	return c
@@ -186,6 +190,9 @@ func (b *eosBuild) port(p *eosPortSaid) fabric.PortConfig {
 	b.queueConfigs(p, of, sc, known, &c)
 	c.Watchdog = b.watchdog(p, sc, known)
 	b.inertWatchdog(p, sc, &c, noDrop)
+	if p.linkPause != nil && pfc != nil && len(pfc.Is) > 0 {
+		b.tell(fabric.TextConflict, p.name, p.linkPause.At, "flow control of the whole link is on beside PFC", "A port has one of the two.")
+	}
 	return c
 }
 
@@ -257,15 +264,19 @@ func (b *eosBuild) switching(p *eosPortSaid, c *fabric.PortConfig) (routed bool)
 	if ch := b.ports[p.channel]; p.channel != "" && ch != nil {
 		of = ch
 	}
-	routed = of.routed != nil && of.routed.Is
+	by := of.routed
+	first(&by, b.defaults.routed)
+	routed = by != nil && by.Is
 	if !p.configured {
 		c.VLAN = p.shown.vlan
 		return c.VLAN != nil && c.VLAN.Is == 0
 	}
 	first(&c.MTU, of.mtu)
+	first(&c.MTU, b.defaults.mtu)
+	first(&c.Up, b.defaults.up)
 	if routed {
 		first(&c.MTU, &fabric.Said[int]{Is: 1500, At: eosMTURouted})
-		c.VLAN = &fabric.Said[int]{Is: 0, At: of.routed.At}
+		c.VLAN = &fabric.Said[int]{Is: 0, At: by.At}
 	} else {
 		first(&c.MTU, &fabric.Said[int]{Is: eosMTU, At: eosMTUSwitched})
 		c.VLAN = of.access
@@ -348,41 +359,6 @@ func (b *eosBuild) stops(c *fabric.PortConfig, noDrop [8]*fabric.Said[bool]) {
 			c.Stops[i] = &fabric.Said[int]{Is: -1, At: noDrop[i].At}
 		default:
 			c.Stops[i] = &fabric.Said[int]{Is: -1, At: c.PFC.At}
-		}
-	}
-}
-
-func (b *eosBuild) watchdog(p *eosPortSaid, sc *eosScope, known bool) *fabric.WatchdogConfig {
-	if !p.configured {
-		return p.shown.wd
-	}
-	w := &fabric.WatchdogConfig{On: sc.wd.on, Action: sc.wd.action, DetectMs: sc.wd.detect, RestoreMs: sc.wd.restore}
-	first(&w.On, b.wd.on)
-	first(&w.Action, b.wd.action)
-	first(&w.DetectMs, b.wd.detect)
-	first(&w.RestoreMs, b.wd.restore)
-	if known {
-		first(&w.On, &fabric.Said[bool]{At: eosNoWatchdog})
-	}
-	if w.On != nil && w.On.Is {
-		first(&w.Action, &fabric.Said[string]{Is: "errdisable", At: eosErrdisable})
-	}
-	return w
-}
-
-// inertWatchdog says where the watchdog is on and looks at nothing: it watches queues with guaranteed bandwidth.
-func (b *eosBuild) inertWatchdog(p *eosPortSaid, sc *eosScope, c *fabric.PortConfig, noDrop [8]*fabric.Said[bool]) {
-	if !p.configured || c.PFC == nil || c.Watchdog == nil || c.Watchdog.On == nil || !c.Watchdog.On.Is {
-		return
-	}
-	for _, i := range c.PFC.Is {
-		if noDrop[i] == nil || b.queueOf[i] == nil {
-			continue
-		}
-		q := b.queueOf[i].Is
-		if sc.queues[q] == nil || sc.queues[q].guaranteed == nil {
-			b.tell(fabric.TextInert, p.name, c.Watchdog.On.At, "the PFC watchdog is on, and queue "+strconv.Itoa(q)+" of priority "+strconv.Itoa(i)+" has no guaranteed bandwidth ("+strings.TrimSpace(noDrop[i].At.Text)+")",
-				"The watchdog looks only at queues with `bandwidth guaranteed`: it never acts on this one (User Manual, DCBX and Flow Control).")
 		}
 	}
 }

@@ -56,20 +56,23 @@ func (eos) Read(name string, texts []Text) *fabric.SwitchConfig {
 
 // eosReader goes through one text.
 type eosReader struct {
-	said   *eosSaid
-	stack  []eosMode
-	show   eosShow
-	shown  []func()
-	forms  []string
-	config bool
-	whole  bool
-	lines  int
-	pushes int // modes that were begun
+	said    *eosSaid
+	stack   []eosMode
+	show    eosShow
+	shown   []func()
+	forms   []string
+	config  bool
+	whole   bool
+	lines   int
+	pushes  int  // modes that were begun
+	ended   bool // by the line with which EOS ends a configuration
+	last    fabric.Line
+	heredoc bool // in a text that ends with EOF, such as a banner
 }
 
 // eosMode is where a line of a configuration is read: on EOS a block is a mode.
 type eosMode struct {
-	kind     string // interface, profile, queue, vlan, svi, bgp, policy, policy-class, class-map, ignored, foreign
+	kind     string // interface, defaults, profile, queue, vlan, svi, bgp, policy, policy-class, class-map, ignored, foreign
 	indent   int    // of the line that began it
 	inside   int    // indent of its lines; -1: none yet; equal to indent: the text is flat there
 	ports    []*eosPortSaid
@@ -94,6 +97,7 @@ func (r *eosReader) form() string {
 func (r *eosReader) text(t Text) {
 	for _, l := range cliLines(t) {
 		r.lines++
+		r.last = l.Line
 		r.line(l)
 	}
 	r.end()
@@ -116,7 +120,15 @@ func (r *eosReader) line(l cliLine) {
 		}
 		return
 	}
+	if r.heredoc {
+		r.heredoc = l.Command != "EOF"
+		return
+	}
 	l.Command = eosWords(l.Command)
+	if before, _, ok := strings.Cut(l.Command, " ! "); ok && !eosFirst(l.Command, "description", "name") {
+		l.Command = before // people write notes behind commands
+	}
+	r.heredoc = eosFirst(l.Command, "banner", "comment") && len(strings.Fields(l.Command)) < 3 || l.Command == "action bash"
 	if l.Prompt != "" {
 		r.prompt(l.Prompt)
 		if c, ok := eosShowCommand(l.Command); ok {
@@ -134,6 +146,7 @@ func (r *eosReader) line(l cliLine) {
 	if l.Prompt == "" && r.showLine(l) {
 		return
 	}
+	r.ended = r.ended || l.Command == "end"
 	r.leave(l)
 	r.configLine(l)
 }
@@ -199,6 +212,8 @@ func (r *eosReader) inMode(depth int, l cliLine) bool {
 		known = r.inScope(depth, m, l)
 	case "queue":
 		known = r.inQueue(m, l)
+	case "defaults":
+		known = r.inDefaults(l)
 	case "svi":
 		known = r.inSVI(m, l)
 	case "vlan":
@@ -280,18 +295,9 @@ func (r *eosReader) isIn(name string) bool {
 	return m.ports[0].name == kind+numbers[0]
 }
 
-// end says what is missing at the end of a text.
+// end says what is missing at the end of a text: EOS ends a running configuration with a line of its own.
 func (r *eosReader) end() {
-	for _, m := range r.stack {
-		if m.kind == "class-map" && m.inside < 0 || m.kind == "policy-class" && m.inside < 0 {
-			r.said.problem(fabric.TextCut, "", r.lastAt(m), "ends where a block begins", "")
-		}
+	if r.whole && r.config && !r.ended || r.heredoc {
+		r.said.problem(fabric.TextCut, "", r.last, "is the last line, and `end` is missing: the configuration goes on", "What follows is not known.")
 	}
-}
-
-func (r *eosReader) lastAt(m eosMode) fabric.Line {
-	if m.classMap != nil {
-		return m.classMap.at
-	}
-	return m.class.at
 }

@@ -12,7 +12,7 @@ import (
 // eosIgnored are the first words of lines and blocks that have no bearing on lossless RoCE.
 var eosIgnored = []string{
 	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "enable", "end",
-	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware counter", "hostname", "interface defaults", "ip access-list", "ip arp",
+	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware", "hostname", "ip access-list", "ip arp",
 	"ip as-path", "ip community-list", "ip dhcp", "ip domain", "ip domain-list", "ip domain-lookup", "ip domain-name", "ip extcommunity-list", "ip ftp", "ip host", "ip http", "ip icmp",
 	"ip igmp", "ip load-sharing", "ip multicast", "ip multicast-routing", "ip name-server", "ip nat", "ip prefix-list", "ip radius", "ip route", "ip routing vrf", "ip security",
 	"ip ssh", "ip tacacs", "ip tftp", "ip virtual-router", "ip routing ipv6", "ipv6", "lacp", "l2-protocol", "lldp", "load-interval", "load-balance", "logging", "mac", "management", "match-list", "mlag",
@@ -39,7 +39,20 @@ func (r *eosReader) global(l cliLine) bool {
 		}
 		r.stack = nil
 		return true
-	case word == "interface" && args != "" && !eosFirst(rest, "interface defaults"):
+	case rest == "interface defaults":
+		r.stack = nil
+		if r.push(0, l, eosMode{kind: "defaults"}); not {
+			s.defaults = eosDefaults{}
+		}
+		return true
+	case word == "switchport" && eosFirst(args, "default"):
+		r.stack = nil
+		s.defaults.routed = nil
+		if args == "default mode routed" && !not {
+			s.defaults.routed = &fabric.Said[bool]{Is: true, At: l.Line}
+		}
+		return true
+	case word == "interface" && args != "":
 		return r.openInterface(l, args, not)
 	case eosFirst(rest, "qos map", "qos rewrite dscp"):
 		r.stack = nil
@@ -88,12 +101,17 @@ func (r *eosReader) openInterface(l cliLine, name string, not bool) bool {
 			if id, err := strconv.Atoi(n); err == nil && id >= 1 && id <= 4094 {
 				m.vlans = append(m.vlans, id)
 				r.said.vlan(id, l.Line)
+				r.said.svi[id] = true
 			}
 		}
 		if len(m.vlans) != len(numbers) {
 			r.said.problem(fabric.TextRange, "", l.Line, "VLAN ids are 1 to 4094", "EOS refuses it.")
 		}
 	case "Ethernet", "Port-Channel":
+		if strings.Contains(name, ".") { // a part of a port, by tag: RoCE has whole ports
+			m.kind = "ignored"
+			break
+		}
 		for _, n := range numbers {
 			p := r.said.port(kind+n, l.Line)
 			if not {
@@ -179,6 +197,24 @@ func (r *eosReader) inSVI(m eosMode, l cliLine) bool {
 		return ok || not
 	}
 	return eosFirst(rest, eosInInterface...) || eosFirst(rest, "autostate", "no", "shutdown", "vrf", "qos trust", "service-policy", "pvlan")
+}
+
+// inDefaults reads what interfaces have that do not say it themselves.
+func (r *eosReader) inDefaults(l cliLine) bool {
+	rest, not := eosNot(l.Command)
+	word, args, _ := strings.Cut(rest, " ")
+	switch word {
+	case "mtu":
+		n, ok := r.mtu(args, not, l)
+		if r.said.defaults.mtu = nil; ok {
+			r.said.defaults.mtu = &fabric.Said[int]{Is: n, At: l.Line}
+		}
+		return not || eosIsNumber(args)
+	case "shutdown":
+		r.said.defaults.up = &fabric.Said[bool]{Is: not, At: l.Line}
+		return true
+	}
+	return word == "ethernet" || word == "exit"
 }
 
 // mtu reads an MTU; a number that EOS refuses is a problem, and no MTU.

@@ -16,7 +16,7 @@ var eosInInterface = []string{
 	"ip icmp", "ip igmp", "ip local-proxy-arp", "ip multicast", "ip nat", "ip ospf", "ip pim", "ip proxy-arp", "ip rip", "ip verify", "ip virtual-router", "ipv6", "isis", "l2-protocol",
 	"lacp", "link-debounce", "link", "link-fault-signaling", "lldp", "load-interval", "logging", "loop-protection", "mac", "mac-address", "mlag", "mpls", "msrp", "multicast", "mvrp", "ntp", "phy", "pim", "poe", "ptp", "port-channel",
 	"queue-monitor", "routing", "sflow", "snmp", "spanning-tree", "storm-control", "switchport backup", "switchport port-security", "switchport private-vlan", "switchport tap", "switchport tool", "switchport trunk allowed",
-	"switchport trunk group", "switchport vlan", "switchport dot1q", "switchport source-interface", "switchport phone", "traffic-loopback", "traffic-policy", "transceiver", "tcp", "unidirectional", "vrf", "vrrp", "vmtracer", "bandwidth-limit", "comment", "dhcp", "flow", "monitor", "mru",
+	"switchport trunk group", "switchport vlan", "switchport dot1q", "switchport source-interface", "switchport pvlan", "switchport phone", "traffic-loopback", "traffic-policy", "transceiver", "tcp", "unidirectional", "vrf", "vrrp", "vmtracer", "bandwidth-limit", "comment", "dhcp", "flow", "monitor", "mru",
 	"shape rate", "show", "channel", "l2 mtu", "load-balance", "qos map",
 }
 
@@ -35,32 +35,12 @@ func (r *eosReader) inInterface(depth int, m eosMode, l cliLine) bool {
 		return true
 	}
 	switch word {
-	case "shutdown":
-		return each(func(p *eosPortSaid) { eosSay(s, &p.up, not, l.Line) })
-	case "mtu":
-		n, ok := r.mtu(args, not, l)
-		each(func(p *eosPortSaid) {
-			if ok {
-				eosSay(s, &p.mtu, n, l.Line)
-			} else {
-				p.mtu = nil
-			}
-		})
-		return ok || not || eosIsNumber(args)
-	case "speed":
-		rate, ok := eosRate(args)
-		return (ok || not || eosFirst(args, "auto")) && each(func(p *eosPortSaid) {
-			if p.rate = nil; ok && !not {
-				p.rate = &fabric.Said[float64]{Is: rate, At: l.Line}
-			}
-		})
+	case "shutdown", "mtu", "speed":
+		return r.link(m.ports, word, args, not, l)
 	case "error-correction":
 		return s.fec(m.ports, rest, not, l.Line)
 	case "flowcontrol":
-		if !not && strings.HasSuffix(args, " on") {
-			s.problem(fabric.TextConflict, m.ports[0].name, l.Line, "pauses of the whole link are on", "Flow control of the link and of priorities exclude each other on a port.")
-		}
-		return true
+		return s.linkPauses(m.ports, args, not, l.Line)
 	case "switchport":
 		return s.switchport(m.ports, args, not, l.Line)
 	case "channel-group":
@@ -80,19 +60,76 @@ func (r *eosReader) inInterface(depth int, m eosMode, l cliLine) bool {
 		})
 	}
 	if eosFirst(rest, "ip address") {
-		p, ok := eosAddress(strings.TrimPrefix(rest, "ip address"))
-		if !ok && !not && !eosFirst(rest, "ip address dhcp", "ip address unnumbered") {
-			return false
-		}
-		return each(func(q *eosPortSaid) {
-			if not {
-				q.addresses = nil
-			} else if ok {
-				q.addresses = eosAddAddress(q.addresses, p, rest, l.Line)
-			}
-		})
+		return s.address(m.ports, rest, not, l.Line)
+	}
+	if eosFirst(rest, "evpn", "encapsulation vlan", "comment") && !not {
+		r.push(depth, l, eosMode{kind: "ignored"}) // what is indented below it
+		return true
 	}
 	return eosFirst(rest, eosInInterface...)
+}
+
+// link reads what a port is as a link.
+func (r *eosReader) link(ports []*eosPortSaid, word, args string, not bool, l cliLine) bool {
+	n, good := r.mtuOf(word, args, not, l)
+	rate, speed := eosRate(args)
+	for _, p := range ports {
+		switch {
+		case word == "shutdown":
+			eosSay(r.said, &p.up, not, l.Line)
+		case word == "mtu" && good:
+			eosSay(r.said, &p.mtu, n, l.Line)
+		case word == "mtu":
+			p.mtu = nil
+		case speed && !not:
+			p.rate = &fabric.Said[float64]{Is: rate, At: l.Line}
+		default:
+			p.rate = nil
+		}
+	}
+	switch word {
+	case "mtu":
+		return not || eosIsNumber(args)
+	case "speed":
+		return not || speed || eosFirst(args, "auto")
+	}
+	return args == ""
+}
+
+func (r *eosReader) mtuOf(word, args string, not bool, l cliLine) (int, bool) {
+	if word != "mtu" {
+		return 0, false
+	}
+	return r.mtu(args, not, l)
+}
+
+// address reads the address of ports.
+func (s *eosSaid) address(ports []*eosPortSaid, c string, not bool, at fabric.Line) bool {
+	p, ok := eosAddress(strings.TrimPrefix(c, "ip address"))
+	if !ok && !not && !eosFirst(c, "ip address dhcp", "ip address unnumbered") {
+		return false
+	}
+	for _, q := range ports {
+		if not {
+			q.addresses = nil
+		} else if ok {
+			q.addresses = eosAddAddress(q.addresses, p, c, at)
+		}
+	}
+	return true
+}
+
+// linkPauses reads flow control of the whole link.
+func (s *eosSaid) linkPauses(ports []*eosPortSaid, args string, not bool, at fabric.Line) bool {
+	for _, p := range ports {
+		switch {
+		case !not && strings.HasSuffix(args, " on"):
+			p.linkPause = &fabric.Said[bool]{Is: true, At: at}
+		case p.linkPause != nil && strings.HasPrefix(eosWords(p.linkPause.At.Text[max(0, strings.Index(p.linkPause.At.Text, "flowcontrol")):]), "flowcontrol "+strings.Fields(args + " x")[0]):
+			p.linkPause = nil
+		}
+	}
+	return not || eosFirst(args, "send", "receive")
 }
 
 func eosIsNumber(s string) bool {
@@ -145,7 +182,7 @@ func (s *eosSaid) switchport(ports []*eosPortSaid, args string, not bool, at fab
 			eosSay(s, &p.routed, not, at)
 		}
 		return true
-	case word == "mode" && (not || eosFirst(value, "access", "trunk")):
+	case word == "mode" && (not || eosFirst(value, "access", "trunk", "dot1q-tunnel", "tap", "tool", "tap-tool")):
 		for _, p := range ports {
 			if p.mode = nil; !not {
 				p.mode = &fabric.Said[string]{Is: value, At: at}
@@ -207,6 +244,32 @@ func eosAS(s string) (uint32, bool) {
 	return uint32(n), err == nil && n > 0 && n <= math.MaxUint32
 }
 
+// eosMember is a neighbour of BGP whose number its peer group may say.
+type eosMember struct {
+	address netip.Addr
+	group   string
+	at      fabric.Line
+}
+
+// grouped adds the neighbours that have their number from a peer group.
+func (s *eosSaid) grouped() {
+	if s.bgp == nil {
+		return
+	}
+	for _, m := range s.members {
+		as, ok := s.groupAS[m.group]
+		if _, have := s.neighbour[m.address]; have {
+			continue
+		}
+		if !ok {
+			s.problem(fabric.TextUndefined, "", m.at, "peer group "+m.group+" has no number of an autonomous system in the text", "The session is not set up.")
+			continue
+		}
+		s.neighbour[m.address] = len(s.bgp.Neighbours)
+		s.bgp.Neighbours = append(s.bgp.Neighbours, fabric.BGPNeighbour{Address: m.address, ASN: as, At: m.at})
+	}
+}
+
 // inBGP reads the sessions of BGP; what it announces is no part of the model.
 func (r *eosReader) inBGP(l cliLine) bool {
 	s := r.said
@@ -215,7 +278,13 @@ func (r *eosReader) inBGP(l cliLine) bool {
 	if f[0] == "neighbor" && len(f) >= 3 {
 		a, err := netip.ParseAddr(f[1])
 		if err != nil || s.bgp == nil {
-			return true // of a peer group
+			if as, ok := eosAS(f[len(f)-1]); ok && f[2] == "remote-as" {
+				s.groupAS[f[1]] = as
+			}
+			return true
+		}
+		if g := f[len(f)-1]; !not && (f[2] == "peer" && len(f) == 5 || f[2] == "peer-group" && len(f) == 4) {
+			s.members = append(s.members, eosMember{a, g, l.Line})
 		}
 		if f[2] == "remote-as" && len(f) == 4 {
 			as, ok := eosAS(f[3])

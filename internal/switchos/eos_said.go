@@ -29,13 +29,23 @@ type eosSaid struct {
 	vlans       map[int]*fabric.VLANConfig
 	vlanOrder   []int
 	vlanDefined map[int]bool // by vlan, not by its interface alone
+	svi         map[int]bool // VLANs with an interface of the switch
+	defaults    eosDefaults
 	bgp         *fabric.BGPConfig
 	neighbour   map[netip.Addr]int // index in bgp.Neighbours
+	groupAS     map[string]uint32  // of peer groups
+	members     []eosMember
 	routing     *fabric.Said[bool]
 	whole       bool
 
 	problems []fabric.TextProblem
 	unread   []fabric.Line
+}
+
+// eosDefaults is what the text says of interfaces that do not say it themselves.
+type eosDefaults struct {
+	routed, up *fabric.Said[bool]
+	mtu        *fabric.Said[int]
 }
 
 // eosWatchdogSaid is what a text says of the PFC watchdog, for all ports or for one.
@@ -83,7 +93,8 @@ type eosPortSaid struct {
 	native     *fabric.Said[int]
 	addresses  []fabric.Said[netip.Prefix]
 	profile    *fabric.Said[string]
-	channel    string // Port-Channel that it is a member of
+	linkPause  *fabric.Said[bool] // flow control of the whole link is on
+	channel    string             // Port-Channel that it is a member of
 	shown      eosShown
 }
 
@@ -122,7 +133,7 @@ type eosClassMap struct {
 func newEOSSaid() *eosSaid {
 	return &eosSaid{
 		ports: map[string]*eosPortSaid{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
-		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{},
+		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
 	}
 }
 
@@ -142,7 +153,7 @@ func (s *eosSaid) problem(kind, port string, at fabric.Line, what, then string) 
 
 // eosSay puts a value in its place, and names it where the text said another one before: the last one counts.
 func eosSay[T comparable](s *eosSaid, place **fabric.Said[T], is T, at fabric.Line) {
-	if old := *place; old != nil && old.Is != is && old.At.Number > 0 {
+	if old := *place; old != nil && old.Is != is && old.At.Number > 0 && !s.toldOf(at) {
 		s.problem(fabric.TextDuplicate, "", at, "says again what line \""+old.At.Text+"\" said, with another value", "The last one counts.")
 	}
 	*place = &fabric.Said[T]{Is: is, At: at}
@@ -153,4 +164,10 @@ func (s *eosScope) queue(n int) *eosQueueSaid {
 		s.queues[n] = &eosQueueSaid{}
 	}
 	return s.queues[n]
+}
+
+// toldOf reports whether the last problem is of the same line: a range of ports has it once.
+func (s *eosSaid) toldOf(at fabric.Line) bool {
+	n := len(s.problems)
+	return n > 0 && s.problems[n-1].At == at
 }

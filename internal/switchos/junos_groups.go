@@ -2,6 +2,7 @@ package switchos
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,7 +33,7 @@ func (t *junosTree) inherit() {
 				t.problem(fabric.TextUndefined, g.At, "group "+g.Is+" is applied, and this text does not define it", "what it sets is unknown")
 			}
 			for _, from := range group.matching(above) {
-				n.take(from)
+				n.take(from, g.Is)
 			}
 		}
 	}
@@ -49,7 +50,7 @@ func (n *junosNode) matching(above []string) []*junosNode {
 		var next []*junosNode
 		for _, f := range found {
 			for _, k := range f.kids {
-				if k.word == word || groupPattern(k.word, word) {
+				if k.word == word || junosGroupPattern(k.word, word) {
 					next = append(next, k)
 				}
 			}
@@ -59,18 +60,21 @@ func (n *junosNode) matching(above []string) []*junosNode {
 	return found
 }
 
-func groupPattern(pattern, name string) bool {
+func junosGroupPattern(pattern, name string) bool {
 	inner, ok := strings.CutPrefix(pattern, "<")
 	return ok && junosMatch(strings.TrimSuffix(inner, ">"), name)
 }
 
-// take adds what another node says and this one does not.
-func (n *junosNode) take(from *junosNode) {
+// take adds what another node says and this one does not; group is where it comes from, unless the node excepts that.
+func (n *junosNode) take(from *junosNode, group string) {
+	if except := n.kid("apply-groups-except"); except != nil && slices.ContainsFunc(except.values, func(v fabric.Said[string]) bool { return v.Is == group }) {
+		return
+	}
 	for _, k := range from.kids {
 		if strings.HasPrefix(k.word, "<") {
 			for _, mine := range n.kids {
-				if groupPattern(k.word, mine.word) {
-					mine.take(k)
+				if junosGroupPattern(k.word, mine.word) {
+					mine.take(k, group)
 				}
 			}
 			continue
@@ -80,20 +84,26 @@ func (n *junosNode) take(from *junosNode) {
 			mine = n.grow(k.word, k.at, k.schema)
 			mine.values = k.values
 		}
-		mine.take(k)
+		mine.take(k, group)
 	}
 }
 
 // junosMatch reports whether a pattern of Junos is one of a name: * and ? and sets of characters, as a shell has them.
 func junosMatch(pattern, name string) bool {
+	return junosMatchFlat(junosFlatten(pattern), junosFlatten(name))
+}
+
+// junosFlatten replaces the slashes of a name, which a star takes too.
+func junosFlatten(name string) string { return strings.ReplaceAll(name, "/", "\x01") }
+
+func junosMatchFlat(pattern, name string) bool {
 	if pattern == name || pattern == "all" {
 		return true
 	}
 	if i := strings.IndexAny(pattern, `*?[\\`); i < 0 || !strings.HasPrefix(name, pattern[:i]) {
 		return false
 	}
-	// A star takes slashes too.
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x01"), strings.ReplaceAll(name, "/", "\x01"))
+	ok, err := path.Match(pattern, name)
 	return err == nil && ok
 }
 
@@ -101,15 +111,15 @@ func junosMatch(pattern, name string) bool {
 func (t *junosTree) ranges() map[string][]*junosNode {
 	out := map[string][]*junosNode{}
 	for _, r := range t.root.all("interfaces", "interface-range") {
-		for _, m := range t.members(r) {
+		for _, m := range t.rangeMembers(r) {
 			out[m] = append(out[m], r)
 		}
 	}
 	return out
 }
 
-// members returns the names and patterns of an interface range.
-func (t *junosTree) members(r *junosNode) []string {
+// rangeMembers returns the names and patterns of an interface range.
+func (t *junosTree) rangeMembers(r *junosNode) []string {
 	var out []string
 	if m := r.kid("member"); m != nil {
 		for _, v := range m.values {
@@ -121,17 +131,21 @@ func (t *junosTree) members(r *junosNode) []string {
 		if to == nil {
 			continue
 		}
-		names, ok := namesBetween(from.word, to.Is)
-		if !ok {
-			t.problem(fabric.TextRange, from.at, "member-range "+from.word+" to "+to.Is+" has no ports between its ends", "")
+		names, ok := junosNamesBetween(from.word, to.Is)
+		if t.ranged += len(names); !ok || t.ranged > junosMostRanged {
+			t.problem(fabric.TextRange, from.at, "member-range "+from.word+" to "+to.Is+" has no ports between its ends, or too many", "its ports are not read")
+			continue
 		}
 		out = append(out, names...)
 	}
 	return out
 }
 
-// namesBetween counts the last number of a name up: et-0/0/1 to et-0/0/4.
-func namesBetween(from, to string) ([]string, bool) {
+// junosMostRanged bounds the ports that the ranges of a text name.
+const junosMostRanged = 1 << 17
+
+// junosNamesBetween counts the last number of a name up: et-0/0/1 to et-0/0/4.
+func junosNamesBetween(from, to string) ([]string, bool) {
 	i := strings.LastIndexAny(from, "/:") + 1
 	a, errA := strconv.Atoi(from[i:])
 	if i == 0 || i > len(to) || to[:i] != from[:i] || errA != nil {
@@ -153,15 +167,15 @@ func namesBetween(from, to string) ([]string, bool) {
 func (t *junosTree) expand() {
 	interfaces := t.root.kid("interfaces")
 	for _, r := range t.root.all("interfaces", "interface-range") {
-		for _, m := range t.members(r) {
+		for _, m := range t.rangeMembers(r) {
 			var ports []*junosNode
 			if strings.ContainsAny(m, "*?[") {
 				for _, k := range interfaces.kids {
-					if physicalPort(k.word) && junosMatch(m, k.word) {
+					if junosPort(k.word) && junosMatch(m, k.word) {
 						ports = append(ports, k)
 					}
 				}
-			} else {
+			} else if junosPort(m) {
 				ports = []*junosNode{interfaces.grow(m, r.at, t.root.schema.kids["interfaces"].any)}
 			}
 			for _, port := range ports {
@@ -178,5 +192,5 @@ func (n *junosNode) takeRange(r *junosNode) {
 			plain.kids = append(plain.kids, k)
 		}
 	}
-	n.take(plain)
+	n.take(plain, "")
 }

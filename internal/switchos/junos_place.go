@@ -17,6 +17,7 @@ type junosNode struct {
 	kids   []*junosNode
 	by     map[string]*junosNode
 	values []fabric.Said[string]
+	up     *junosNode   // what it stands in; nil: the top
 	off    bool         // deactivated
 	again  *fabric.Line // where a block of it opens a second time
 }
@@ -55,6 +56,7 @@ type junosTree struct {
 	unread   []fabric.Line
 	quiet    bool // only counts what is not read, to try a place
 	misses   int
+	ranged   int // ports that ranges named
 }
 
 func newJunosTree() *junosTree {
@@ -64,8 +66,9 @@ func newJunosTree() *junosTree {
 // add puts the statements of a text where they belong. A text may be an excerpt: then the place is found by its words.
 func (t *junosTree) add(text junosText) {
 	t.problems = append(t.problems, text.problems...)
+	t.unread = append(t.unread, text.unread...)
 	t.hoist(text.statements)
-	var off []*junosNode
+	off := false
 	for _, s := range text.statements {
 		switch s.verb {
 		case "":
@@ -77,7 +80,7 @@ func (t *junosTree) add(text junosText) {
 		case "deactivate", "activate":
 			if n := t.find(s); n != nil {
 				n.off = s.verb == "deactivate"
-				off = append(off, n)
+				off = true
 			} else if s.verb == "deactivate" {
 				t.miss(s)
 			}
@@ -85,7 +88,7 @@ func (t *junosTree) add(text junosText) {
 			t.miss(s)
 		}
 	}
-	if len(off) > 0 {
+	if off {
 		t.root.prune()
 	}
 }
@@ -102,7 +105,7 @@ func (t *junosTree) hoist(statements []*junosStatement) {
 		if first != "interfaces" && top.kids[first] != nil {
 			return
 		}
-		inside = inside || cos.kids[first] != nil && (first != "interfaces" || attaches(s))
+		inside = inside || cos.kids[first] != nil && (first != "interfaces" || junosAttaches(s))
 	}
 	if !inside {
 		return
@@ -114,15 +117,15 @@ func (t *junosTree) hoist(statements []*junosStatement) {
 	}
 }
 
-// attaches reports whether a statement of interfaces is one of class-of-service.
-func attaches(s *junosStatement) bool {
+// junosAttaches reports whether a statement of interfaces is one of class-of-service.
+func junosAttaches(s *junosStatement) bool {
 	for _, w := range s.words {
 		switch w.text {
 		case "scheduler-map", "congestion-notification-profile", "classifiers", "rewrite-rules", "forwarding-class-set":
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.block, attaches)
+	return slices.ContainsFunc(s.block, junosAttaches)
 }
 
 // start returns the node below which a statement stands. Its own words decide where they begin at the top; else the place
@@ -161,8 +164,8 @@ func (t *junosTree) schemaAt(path []string) *junosSchema {
 // guess finds the stanza from which an excerpt was taken: the one in which all of it is understood, the outermost first.
 func (t *junosTree) guess(s *junosStatement) []string {
 	first := s.words[0].text
-	if physicalPort(first) || first == "interface-range" || first == "all" {
-		if attaches(s) {
+	if junosPort(first) || first == "interface-range" || first == "all" {
+		if junosAttaches(s) {
 			return []string{"class-of-service", "interfaces"}
 		}
 		return []string{"interfaces"}
@@ -201,7 +204,7 @@ func (n *junosNode) grow(word string, at fabric.Line, schema *junosSchema) *juno
 	if kid := n.by[word]; kid != nil {
 		return kid
 	}
-	kid := &junosNode{word: word, at: at, schema: schema}
+	kid := &junosNode{word: word, at: at, schema: schema, up: n}
 	if n.by == nil {
 		n.by = map[string]*junosNode{}
 	}
@@ -218,13 +221,14 @@ func (n *junosNode) drop(word string) {
 
 // prune takes out what is deactivated.
 func (n *junosNode) prune() {
-	for _, k := range slices.Clone(n.kids) {
+	n.kids = slices.DeleteFunc(n.kids, func(k *junosNode) bool {
 		if k.off {
-			n.drop(k.word)
+			delete(n.by, k.word)
 		} else {
 			k.prune()
 		}
-	}
+		return k.off
+	})
 }
 
 // place puts words below a node, and the block that follows them below the last one. A word that the innermost thing of the
@@ -236,7 +240,7 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 	path := []*junosNode{base}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		depth := knower(path, w.text)
+		depth := junosKnower(path, w.text)
 		if depth < 0 {
 			t.unknown(path, w, s)
 			return
@@ -260,9 +264,9 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 	t.block(path[len(path)-1], s)
 }
 
-// knower returns which node of a path a word belongs to: the innermost if it knows it, even as a name, else the next one
+// junosKnower returns which node of a path a word belongs to: the innermost if it knows it, even as a name, else the next one
 // outside that knows it as a word; -1: none.
-func knower(path []*junosNode, word string) int {
+func junosKnower(path []*junosNode, word string) int {
 	last := len(path) - 1
 	if path[last].schema.below(word) != nil {
 		return last
@@ -316,15 +320,21 @@ func (t *junosTree) leaf(in *junosNode, w junosWord, schema *junosSchema, rest [
 				t.tag(in)
 			}
 		}
+		if schema.kind == '+' && in.word != "interpolate" && slices.ContainsFunc(leaf.values, func(old fabric.Said[string]) bool { return old.Is == said.Is }) {
+			continue // a set, but the points of a curve are not
+		}
 		leaf.values = append(leaf.values, said)
 	}
 	return n
 }
 
-// tag names the port of the last problem, where it is one.
+// tag names the port of the last problem, where it is of one.
 func (t *junosTree) tag(in *junosNode) {
-	if physicalPort(in.word) && len(t.problems) > 0 {
-		t.problems[len(t.problems)-1].Port = in.word
+	for ; in != nil; in = in.up {
+		if junosPort(in.word) {
+			t.problems[len(t.problems)-1].Port = in.word
+			return
+		}
 	}
 }
 
@@ -416,8 +426,8 @@ func (t *junosTree) remove(s *junosStatement) {
 	}
 }
 
-// physicalPort reports whether a name is one of a port by which packets come and go, or a pattern of such names.
-func physicalPort(name string) bool {
+// junosPort reports whether a name is one of a port by which packets come and go, or a pattern of such names.
+func junosPort(name string) bool {
 	for _, kind := range []string{"et-", "xe-", "ge-", "mge-", "ae"} {
 		if rest, ok := strings.CutPrefix(name, kind); ok && rest != "" && strings.IndexByte("0123456789*[<", rest[0]) >= 0 {
 			return true

@@ -18,10 +18,13 @@ func (junos) Shows() []string {
 // stanza, or of what stands in class-of-service, must come with them.
 var (
 	junosSet   = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:set|deactivate|delete|edit)\s+(?:class-of-service|interfaces\s+(?:interface-range|lo0|irb|me0|ae\d|(?:et|xe|ge|mge)-[\d*<"\[])|forwarding-options|policy-options|routing-options|vlans|chassis|system\s+host-name|protocols\s+(?:bgp|lldp|rstp)|groups|apply-groups|classifiers\s+(?:dscp|ieee-802\.1)|forwarding-classes\s+class|congestion-notification-profile|scheduler-maps|schedulers|drop-profiles|shared-buffer|rewrite-rules)\b`)
-	junosEnd   = regexp.MustCompile(`(?m);[ \t]*(?:#.*|/\*.*)?\r?$`)
+	junosEnd   = regexp.MustCompile(`(?m);[ \t}]*(?:#.*|/\*.*)?\r?$`)
 	junosBlock = regexp.MustCompile(`(?m)^\s*(?:(?:inactive|replace): )?(?:class-of-service|classifiers|code-point-aliases|drop-profiles|shared-buffer|forwarding-classes|congestion-notification-profile|scheduler-maps|schedulers|rewrite-rules|interfaces|vlans|groups|chassis|protocols|routing-options|policy-options|forwarding-options|(?:et|xe|ge|mge)-[\d*][\w/:*-]*|dscp [\w-]+|interface-range [\w.-]+)\s*\{`)
 	junosFlat  = regexp.MustCompile(`(?m)^\s*(?:class [\w-]+ queue-num \d+|forwarding-class [\w-]+ scheduler [\w-]+|version \d\d\.\d\S*|explicit-congestion-notification|loss-priority (?:low|high|medium-low|medium-high) code-points? .*)\s*;`)
 )
+
+// junosNot is a mark of VyOS, whose set commands look alike.
+var junosNot = regexp.MustCompile(`(?m)^\s*set (?:interfaces (?:ethernet|bonding|bridge|loopback|dummy|wireguard|tunnel) |firewall (?:name|ipv4|group) |nat (?:source|destination) )`)
 
 // Recognizes reports whether a text is a configuration of Junos, with braces or as set commands.
 func (junos) Recognizes(text []byte) bool {
@@ -29,6 +32,9 @@ func (junos) Recognizes(text []byte) bool {
 		return false
 	}
 	plain := ansi.ReplaceAll(text, nil)
+	if junosNot.Match(plain) {
+		return false
+	}
 	return junosSet.Match(plain) || junosFlat.Match(plain) || junosEnd.Match(plain) && junosBlock.Match(plain)
 }
 
@@ -49,9 +55,9 @@ type junosReader struct {
 	profiles map[string]*junosPFC
 	rewrites map[string]map[string]fabric.Said[int]
 	used     map[*junosNode]bool
-	said     map[string]bool         // problems that are known
-	marking  map[string]*fabric.Line // drop profiles with which a scheduler marks
-	named    map[string][]classified // classifiers by kind and name
+	said     map[string]bool              // problems that are known
+	marking  map[string]*fabric.Line      // drop profiles with which a scheduler marks
+	named    map[string][]junosClassified // classifiers by kind and name
 }
 
 // Read reads the configuration of a switch from one or more texts.
@@ -61,7 +67,7 @@ func (o junos) Read(name string, texts []Text) *fabric.SwitchConfig {
 		junosTree: newJunosTree(), out: &fabric.SwitchConfig{Name: name, OS: id, Ports: []fabric.PortConfig{}},
 		queues: map[string]*[8]*fabric.QueueConfig{}, tables: map[string]*[64]fabric.Treatment{}, priority: map[string]*[8]fabric.Treatment{},
 		profiles: map[string]*junosPFC{}, rewrites: map[string]map[string]fabric.Said[int]{}, used: map[*junosNode]bool{},
-		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]classified{},
+		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]junosClassified{},
 	}
 	for _, text := range texts {
 		parsed := parseJunos(text)

@@ -51,7 +51,7 @@ func (r *junosReader) pfc(name *fabric.Said[string]) *junosPFC {
 		r.pausedPoints(in, "dscp", p.dscp)
 		r.pausedPoints(in, "ieee-802.1", p.ieee)
 		p.input = len(p.dscp)+len(p.ieee) > 0
-		p.cable = r.number(trimUnit(in.value("cable-length"), "m"), "cable-length of "+p.node.word, 1, 100000)
+		p.cable = r.number(junosTrim(in.value("cable-length"), "m"), "cable-length of "+p.node.word, 1, 100000)
 		if len(p.dscp) > 0 && len(p.ieee) > 0 {
 			r.problem(fabric.TextConflict, in.at, "profile "+p.node.word+" has PFC by DSCP and by 802.1p priority", "Junos takes one of them for a profile")
 		}
@@ -61,7 +61,7 @@ func (r *junosReader) pfc(name *fabric.Said[string]) *junosPFC {
 	return p
 }
 
-func trimUnit(v *fabric.Said[string], unit string) *fabric.Said[string] {
+func junosTrim(v *fabric.Said[string], unit string) *fabric.Said[string] {
 	if v == nil {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (r *junosReader) pausedPoints(in *junosNode, kind string, into map[int]fabr
 	}
 }
 
-// defaultStops are the queues that pauses stop on a port without an output block.
-func defaultStops() (stops [8]*fabric.Said[int]) {
+// junosDefaultStops are the queues that pauses stop on a port without an output block.
+func junosDefaultStops() (stops [8]*fabric.Said[int]) {
 	for i := range stops {
 		queue := -1
 		if i == 3 || i == 4 {
@@ -96,7 +96,7 @@ func defaultStops() (stops [8]*fabric.Said[int]) {
 
 // readStops reads which queue a received pause stops. An output block replaces the default as a whole.
 func (r *junosReader) readStops(p *junosPFC) {
-	p.stops = defaultStops()
+	p.stops = junosDefaultStops()
 	points := p.node.kid("output", "ieee-802.1", "code-point")
 	if points == nil {
 		return
@@ -154,16 +154,17 @@ func (r *junosReader) readWatchdog(profile *junosNode) *fabric.WatchdogConfig {
 	return w
 }
 
-// attachments finds what class-of-service attaches to a port: by its name, by a range or an aggregate that it is in, by a
+// junosAttachments finds what class-of-service attaches to a port: by its name, by a range or an aggregate that it is in, by a
 // pattern; what is said most precisely counts.
-type attachments struct {
+type junosAttachments struct {
 	cos      *junosNode
 	ranges   map[string][]*junosNode
 	patterns []*junosNode
+	flat     []string // the patterns without slashes, which a star of path.Match does not take
 }
 
-func newAttachments(r *junosReader) attachments {
-	a := attachments{cos: r.cos.kid("interfaces"), ranges: r.ranges()}
+func newJunosAttachments(r *junosReader) junosAttachments {
+	a := junosAttachments{cos: r.cos.kid("interfaces"), ranges: r.ranges()}
 	if a.cos == nil {
 		return a
 	}
@@ -172,11 +173,14 @@ func newAttachments(r *junosReader) attachments {
 			a.patterns = append(a.patterns, n)
 		}
 	}
-	slices.SortStableFunc(a.patterns, func(x, y *junosNode) int { return precision(y.word) - precision(x.word) })
+	slices.SortStableFunc(a.patterns, func(x, y *junosNode) int { return junosPrecision(y.word) - junosPrecision(x.word) })
+	for _, p := range a.patterns {
+		a.flat = append(a.flat, junosFlatten(p.word))
+	}
 	return a
 }
 
-func precision(pattern string) int {
+func junosPrecision(pattern string) int {
 	if pattern == "all" {
 		return 0
 	}
@@ -184,7 +188,7 @@ func precision(pattern string) int {
 }
 
 // of returns what is attached to a port, the most precise first.
-func (a attachments) of(n *junosNode) []*junosNode {
+func (a junosAttachments) of(n *junosNode) []*junosNode {
 	var out []*junosNode
 	if own := a.cos.kid(n.word); own != nil {
 		out = append(out, own)
@@ -201,8 +205,9 @@ func (a attachments) of(n *junosNode) []*junosNode {
 			}
 		}
 	}
-	for _, p := range a.patterns {
-		if p.word != n.word && junosMatch(p.word, n.word) {
+	flat := junosFlatten(n.word)
+	for i, p := range a.patterns {
+		if p.word != n.word && junosMatchFlat(a.flat[i], flat) {
 			out = append(out, p)
 		}
 	}
@@ -210,7 +215,7 @@ func (a attachments) of(n *junosNode) []*junosNode {
 }
 
 // attached returns the first value of a path, at a port or at one of its units.
-func attached(at []*junosNode, port *junosNode, path ...string) *fabric.Said[string] {
+func junosAttached(at []*junosNode, port *junosNode, path ...string) *fabric.Said[string] {
 	for _, n := range at {
 		var units []*junosNode
 		for _, u := range port.all("unit") {
@@ -234,10 +239,10 @@ func attached(at []*junosNode, port *junosNode, path ...string) *fabric.Said[str
 }
 
 // readAttached reads what the port does with packets.
-func (r *junosReader) readAttached(p *fabric.PortConfig, n *junosNode, a attachments) {
+func (r *junosReader) readAttached(p *fabric.PortConfig, n *junosNode, a junosAttachments) {
 	at := a.of(n)
 	var pfc *junosPFC
-	name := attached(at, n, "congestion-notification-profile")
+	name := junosAttached(at, n, "congestion-notification-profile")
 	if name != nil {
 		pfc = r.pfc(name)
 		p.CableM = pfc.cable
@@ -245,7 +250,7 @@ func (r *junosReader) readAttached(p *fabric.PortConfig, n *junosNode, a attachm
 	r.readClassifiers(p, n, at, name, pfc)
 	r.readPFC(p, pfc)
 	r.readScheduling(p, n, at)
-	if rw := attached(at, n, "rewrite-rules", "dscp"); rw != nil && rw.Is != "default" {
+	if rw := junosAttached(at, n, "rewrite-rules", "dscp"); rw != nil && rw.Is != "default" {
 		p.Rewrite = r.rewrite(rw)
 	}
 }
@@ -257,7 +262,7 @@ func (r *junosReader) readPFC(p *fabric.PortConfig, pfc *junosPFC) {
 	case pfc == nil:
 		p.PFC = junosDefault([]int{}, junosNoProfile)
 		p.Watchdog = &fabric.WatchdogConfig{On: junosDefault(false, junosNoProfile)}
-		p.Stops = defaultStops()
+		p.Stops = junosDefaultStops()
 		return
 	}
 	p.Stops, p.Watchdog = pfc.stops, pfc.watchdog
@@ -292,12 +297,12 @@ func (r *junosReader) readClassifiers(p *fabric.PortConfig, n *junosNode, at []*
 	if profile != nil {
 		key = profile.Is
 	}
-	if fixed := attached(at, n, "forwarding-class"); fixed != nil {
+	if fixed := junosAttached(at, n, "forwarding-class"); fixed != nil {
 		p.Trust = &fabric.Said[string]{Is: "none", At: fixed.At}
-		p.PCP = r.pcpTable("class "+fixed.Is+"|"+key, fixedClass(fixed, 8), pfc)
+		p.PCP = r.pcpTable("class "+fixed.Is+"|"+key, junosFixed(fixed, 8), pfc)
 		return
 	}
-	dscp, pcp := attached(at, n, "classifiers", "dscp"), attached(at, n, "classifiers", "ieee-802.1")
+	dscp, pcp := junosAttached(at, n, "classifiers", "dscp"), junosAttached(at, n, "classifiers", "ieee-802.1")
 	if dscp == nil && pcp == nil {
 		if r.wired {
 			r.defaultTrust(p, n, key, pfc)
@@ -318,18 +323,18 @@ func (r *junosReader) readClassifiers(p *fabric.PortConfig, n *junosNode, at []*
 	}
 }
 
-func fixedClass(class *fabric.Said[string], n int) []classified {
-	out := make([]classified, n)
+func junosFixed(class *fabric.Said[string], n int) []junosClassified {
+	out := make([]junosClassified, n)
 	for i := range out {
-		out[i] = classified{class}
+		out[i] = junosClassified{class}
 	}
 	return out
 }
 
 // points returns what a named classifier says; nil: the text does not show it.
-func (r *junosReader) points(name *fabric.Said[string], kind string) []classified {
+func (r *junosReader) points(name *fabric.Said[string], kind string) []junosClassified {
 	if name.Is == "default" {
-		return defaultClassifier(kind)
+		return junosDefaultClassifier(kind)
 	}
 	if known := r.named[kind+" "+name.Is]; known != nil {
 		return known
@@ -356,17 +361,17 @@ func (r *junosReader) defaultTrust(p *fabric.PortConfig, n *junosNode, key strin
 	switch {
 	case trunk:
 		p.Trust = junosDefault("pcp", junosClassDefault+"a trunk has ieee8021p-default")
-		p.PCP = r.pcpTable("default|"+key, defaultClassifier("ieee-802.1"), pfc)
+		p.PCP = r.pcpTable("default|"+key, junosDefaultClassifier("ieee-802.1"), pfc)
 	case switched:
 		p.Trust = junosDefault("none", junosClassDefault+"an access port trusts no code point")
-		p.PCP = r.pcpTable("untrusted|"+key, fixedClass(junosDefault("best-effort", junosClassDefault+"an access port is best-effort"), 8), pfc)
+		p.PCP = r.pcpTable("untrusted|"+key, junosFixed(junosDefault("best-effort", junosClassDefault+"an access port is best-effort"), 8), pfc)
 	default:
 		p.Trust = junosDefault("dscp", junosClassDefault+"a routed port has dscp-default")
-		p.DSCP = r.dscpTable("default", key, defaultClassifier("dscp"), pfc)
+		p.DSCP = r.dscpTable("default", key, junosDefaultClassifier("dscp"), pfc)
 	}
 }
 
-func (r *junosReader) dscpTable(classifier, profile string, points []classified, pfc *junosPFC) *[64]fabric.Treatment {
+func (r *junosReader) dscpTable(classifier, profile string, points []junosClassified, pfc *junosPFC) *[64]fabric.Treatment {
 	key := classifier + "|" + profile
 	if t := r.tables[key]; t != nil {
 		return t
@@ -378,7 +383,7 @@ func (r *junosReader) dscpTable(classifier, profile string, points []classified,
 	return t
 }
 
-func (r *junosReader) pcpTable(key string, points []classified, pfc *junosPFC) *[8]fabric.Treatment {
+func (r *junosReader) pcpTable(key string, points []junosClassified, pfc *junosPFC) *[8]fabric.Treatment {
 	if t := r.priority[key]; t != nil {
 		return t
 	}

@@ -89,18 +89,18 @@ func (r *junosReader) class(name *fabric.Said[string]) *junosClass {
 
 // aliases of code points (Junos CLI, show class-of-service code-point-aliases; RFC 2474, 2597, 3246). A text may define more.
 var (
-	dscpAliases = map[string]int{
+	junosDSCPAliases = map[string]int{
 		"be": 0, "ef": 46, "cs1": 8, "cs2": 16, "cs3": 24, "cs4": 32, "cs5": 40, "cs6": 48, "cs7": 56, "nc1": 48, "nc2": 56,
 		"af11": 10, "af12": 12, "af13": 14, "af21": 18, "af22": 20, "af23": 22, "af31": 26, "af32": 28, "af33": 30, "af41": 34, "af42": 36, "af43": 38,
 	}
-	pcpAliases = map[string]int{"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc1": 6, "nc2": 7}
+	junosPCPAliases = map[string]int{"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc1": 6, "nc2": 7}
 )
 
 // codePoint reads the bits of a DSCP (6) or of an 802.1p priority (3), or an alias of them.
 func (r *junosReader) codePoint(v fabric.Said[string], kind string) (int, bool) {
-	bits, aliases := 6, dscpAliases
+	bits, aliases := 6, junosDSCPAliases
 	if kind == "ieee-802.1" {
-		bits, aliases = 3, pcpAliases
+		bits, aliases = 3, junosPCPAliases
 	}
 	word := v.Is
 	if own := r.cos.value("code-point-aliases", kind, word); own != nil {
@@ -120,17 +120,17 @@ func (r *junosReader) codePoint(v fabric.Said[string], kind string) (int, bool) 
 }
 
 // classified is the class of a code point, and the line that says it.
-type classified struct {
+type junosClassified struct {
 	class *fabric.Said[string]
 }
 
 // classifier reads what a classifier says of each code point. What it does not name is nil.
-func (r *junosReader) classifier(n *junosNode, kind string, depth int) []classified {
+func (r *junosReader) classifier(n *junosNode, kind string, depth int) []junosClassified {
 	size := map[string]int{"dscp": 64, "ieee-802.1": 8}[kind]
-	out := make([]classified, size)
+	out := make([]junosClassified, size)
 	if from := n.value("import"); from != nil && depth < 8 {
 		if from.Is == "default" {
-			out = defaultClassifier(kind)
+			out = junosDefaultClassifier(kind)
 		} else if other := r.definition(from, "classifiers", kind); other != nil {
 			out = r.classifier(other, kind, depth+1)
 		}
@@ -151,34 +151,34 @@ func (r *junosReader) classifier(n *junosNode, kind string, depth int) []classif
 					r.once(fabric.TextDuplicate, v.At, fmt.Sprintf("classifier %s: code point %s is in class %s and, on line %d, in class %s", n.word, v.Is, class.word, seen[p].Number, out[p].class.Is), "Junos refuses it, or the last one counts")
 				}
 				seen[p] = &v.At
-				out[p] = classified{&fabric.Said[string]{Is: class.word, At: v.At}}
+				out[p] = junosClassified{&fabric.Said[string]{Is: class.word, At: v.At}}
 			}
 		}
 	}
 	return out
 }
 
-// defaultClassifier returns dscp-default or ieee8021p-default of a QFX.
-func defaultClassifier(kind string) []classified {
+// junosDefaultClassifier returns dscp-default or ieee8021p-default of a QFX.
+func junosDefaultClassifier(kind string) []junosClassified {
 	special := map[int]string{48: "network-control", 56: "network-control"}
 	size := 64
 	if kind == "ieee-802.1" {
 		special, size = map[int]string{3: "fcoe", 4: "no-loss", 6: "network-control", 7: "network-control"}, 8
 	}
 	line := junosClassDefault + "default classifier " + map[string]string{"dscp": "dscp-default", "ieee-802.1": "ieee8021p-default"}[kind]
-	out := make([]classified, size)
+	out := make([]junosClassified, size)
 	for p := range out {
 		name := special[p]
 		if name == "" {
 			name = "best-effort"
 		}
-		out[p] = classified{junosDefault(name, line)}
+		out[p] = junosClassified{junosDefault(name, line)}
 	}
 	return out
 }
 
 // treatments is what a port with a classifier and a profile does with each code point.
-func (r *junosReader) treatments(points []classified, kind string, pfc *junosPFC) []fabric.Treatment {
+func (r *junosReader) treatments(points []junosClassified, kind string, pfc *junosPFC) []fabric.Treatment {
 	out := make([]fabric.Treatment, len(points))
 	unnamed := junosDefault("best-effort", junosUnnamed)
 	known := map[string]fabric.Treatment{} // of a class: the same pointers for all of its code points
@@ -237,7 +237,7 @@ func (r *junosReader) pause(class *junosClass, kind string, point int, pfc *juno
 }
 
 // disagreements notes where classifier and PFC of a port do not fit together.
-func (r *junosReader) disagreements(classifier string, points []classified, table []fabric.Treatment, pfc *junosPFC) {
+func (r *junosReader) disagreements(classifier string, points []junosClassified, table []fabric.Treatment, pfc *junosPFC) {
 	if pfc == nil || pfc.node == nil {
 		return
 	}

@@ -16,15 +16,15 @@ const (
 	junosMTU = "Junos CLI reference, mtu: 1514 bytes of an Ethernet frame, 1500 of IP"
 )
 
-// etherHeader is what the MTU of an interface counts beside the packet: addresses and type. The checksum is not counted
+// junosHeader is what the MTU of an interface counts beside the packet: addresses and type. The checksum is not counted
 // (Junos interfaces guide, Media MTU and Protocol MTU).
-const etherHeader = 14
+const junosHeader = 14
 
 // readPorts reads the ports: those of interfaces, and where a text has none of them those that class-of-service names.
 func (r *junosReader) readPorts() {
 	var names []*junosNode
 	for _, n := range r.root.all("interfaces") {
-		if physicalPort(n.word) && !strings.ContainsAny(n.word, "*?[<") && !r.isSplit(n) {
+		if junosPort(n.word) && !strings.ContainsAny(n.word, "*?[<") && !r.isSplit(n) {
 			names = append(names, n)
 		}
 	}
@@ -32,7 +32,7 @@ func (r *junosReader) readPorts() {
 	if !listed {
 		names = r.attachedPorts()
 	}
-	at := newAttachments(r)
+	at := newJunosAttachments(r)
 	r.out.Ports = make([]fabric.PortConfig, 0, len(names))
 	for _, n := range names {
 		p := fabric.PortConfig{Name: n.word, At: n.at}
@@ -53,9 +53,9 @@ func (r *junosReader) attachedPorts() []*junosNode {
 	var names, patterns []*junosNode
 	for _, n := range r.cos.all("interfaces") {
 		switch {
-		case n.word == "all" || physicalPort(n.word) && strings.ContainsAny(n.word, "*?["):
+		case n.word == "all" || junosPort(n.word) && strings.ContainsAny(n.word, "*?["):
 			patterns = append(patterns, n)
-		case physicalPort(n.word):
+		case junosPort(n.word):
 			names = append(names, n)
 		}
 	}
@@ -71,7 +71,7 @@ func (r *junosReader) attachedPorts() []*junosNode {
 func (r *junosReader) strangers() {
 	interfaces := r.root.kid("interfaces")
 	for _, n := range r.cos.all("interfaces") {
-		if !physicalPort(n.word) || interfaces.kid(n.word) != nil {
+		if !junosPort(n.word) || interfaces.kid(n.word) != nil {
 			continue
 		}
 		if !strings.ContainsAny(n.word, "*?[") {
@@ -79,7 +79,7 @@ func (r *junosReader) strangers() {
 			r.problems[len(r.problems)-1].Port = n.word
 			continue
 		}
-		if !slices.ContainsFunc(interfaces.kids, func(k *junosNode) bool { return physicalPort(k.word) && junosMatch(n.word, k.word) }) {
+		if !slices.ContainsFunc(interfaces.kids, func(k *junosNode) bool { return junosPort(k.word) && junosMatch(n.word, k.word) }) {
 			r.problem(fabric.TextInert, n.at, "class-of-service names "+n.word+", which no port of interfaces is", "its settings are of no port")
 		}
 	}
@@ -171,10 +171,10 @@ func (r *junosReader) readFEC(p *fabric.PortConfig, n *junosNode) {
 // readUnits reads MTU, addresses and VLAN of a port: those of its units, of which a port to a host has one.
 func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
 	frame := r.number(n.value("mtu"), "mtu of "+n.word, 256, 16000)
-	header := etherHeader
+	header := junosHeader
 	for _, tag := range []string{"vlan-tagging", "flexible-vlan-tagging", "stacked-vlan-tagging"} {
 		if n.kid(tag) != nil {
-			header = etherHeader + 4
+			header = junosHeader + 4
 		}
 	}
 	if frame != nil {
@@ -236,10 +236,10 @@ func (r *junosReader) readSwitched(p *fabric.PortConfig, n, l2 *junosNode) {
 				p.VLAN = r.number(native, "native-vlan-id of "+n.word, 1, 4094)
 			}
 		}
-		r.members(l2)
+		r.vlanMembers(l2)
 		return
 	}
-	ids := r.members(l2)
+	ids := r.vlanMembers(l2)
 	if len(ids) > 1 {
 		r.problem(fabric.TextConflict, ids[1].At, n.word+" is an access port with several VLANs", "Junos refuses it")
 		r.tag(n)
@@ -249,8 +249,8 @@ func (r *junosReader) readSwitched(p *fabric.PortConfig, n, l2 *junosNode) {
 	}
 }
 
-// members returns the VLANs of a port, by name or number.
-func (r *junosReader) members(l2 *junosNode) []fabric.Said[int] {
+// vlanMembers returns the VLANs of a port, by name or number.
+func (r *junosReader) vlanMembers(l2 *junosNode) []fabric.Said[int] {
 	var out []fabric.Said[int]
 	m := l2.kid("vlan", "members")
 	if m == nil {

@@ -2,6 +2,7 @@ package switchos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -25,7 +26,7 @@ func (r *junosReader) readMarking() {
 		if ecn != nil && maps == nil {
 			r.problem(fabric.TextInert, ecn.at, "scheduler "+s.word+" has explicit-congestion-notification and no drop profile", "nothing says when to mark")
 		}
-		for _, name := range dropProfiles(s) {
+		for _, name := range junosDropProfiles(s) {
 			if r.definition(name, "drop-profiles") != nil && ecn != nil {
 				r.marking[name.Is] = &ecn.at
 			}
@@ -40,7 +41,7 @@ func (r *junosReader) readMarking() {
 
 // dropProfiles returns the drop profiles of a scheduler, that of packets with loss priority low first: all packets have it
 // unless a classifier or policer gives them another.
-func dropProfiles(scheduler *junosNode) []*fabric.Said[string] {
+func junosDropProfiles(scheduler *junosNode) []*fabric.Said[string] {
 	var first, rest []*fabric.Said[string]
 	for _, loss := range scheduler.all("drop-profile-map", "loss-priority") {
 		names := []*fabric.Said[string]{loss.value("drop-profile")}
@@ -94,6 +95,9 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 	if in := n.kid("interpolate"); in != nil {
 		levels = r.percents(in.kid("fill-level"), n.word)
 		odds = r.percents(in.kid("drop-probability"), n.word)
+		if half := len(levels) / 2; half > 0 && len(odds) == len(levels) && sameJunosValues(levels[:half], levels[half:]) && sameJunosValues(odds[:half], odds[half:]) {
+			levels, odds = levels[half:], odds[half:] // said twice
+		}
 		if len(levels) != len(odds) {
 			r.once(fabric.TextConflict, in.at, fmt.Sprintf("drop profile %s has %d fill levels and %d probabilities", n.word, len(levels), len(odds)), "Junos refuses it: they are pairs")
 			return nil, nil
@@ -108,6 +112,10 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 		}
 	}
 	return levels, odds
+}
+
+func sameJunosValues(a, b []fabric.Said[int]) bool {
+	return slices.EqualFunc(a, b, func(x, y fabric.Said[int]) bool { return x.Is == y.Is })
 }
 
 func (r *junosReader) percents(n *junosNode, profile string) []fabric.Said[int] {
@@ -126,7 +134,7 @@ func (r *junosReader) percents(n *junosNode, profile string) []fabric.Said[int] 
 // readScheduling reads the queues of a port: from its scheduler map, or from those of its traffic control profiles.
 func (r *junosReader) readScheduling(p *fabric.PortConfig, n *junosNode, at []*junosNode) {
 	var maps []*fabric.Said[string]
-	if m := attached(at, n, "scheduler-map"); m != nil {
+	if m := junosAttached(at, n, "scheduler-map"); m != nil {
 		maps = append(maps, m)
 	}
 	for _, in := range at {
@@ -209,7 +217,7 @@ func (r *junosReader) scheduler(s *junosNode) *fabric.QueueConfig {
 	}
 	q.Weight = r.number(s.value("transmit-rate", "percent"), "transmit-rate percent of "+s.word, 0, 100)
 	q.Marks = &fabric.QueueProfile{ECN: fabric.Said[bool]{Is: false, At: s.at}}
-	if names := dropProfiles(s); len(names) > 0 {
+	if names := junosDropProfiles(s); len(names) > 0 {
 		q.Marks = nil
 		if n := r.definition(names[0], "drop-profiles"); n != nil {
 			var marks *fabric.Line

@@ -83,19 +83,19 @@ func (junos) Render(s fabric.Switch, t *fabric.Traffic) Config {
 // CLI reference has for QFX; whether a QFX5240 takes more is in no source at hand.
 const junosMaxMTU = 9216
 
-// tagRoom is what a routed port may take beyond the packet and its Ethernet header: two VLAN tags. Its family inet mtu says
+// junosTagRoom is what a routed port may take beyond the packet and its Ethernet header: two VLAN tags. Its family inet mtu says
 // what IP may send. A switched port has exactly the packet and the header: a larger one would let packets in that the next
 // port drops.
-const tagRoom = 8
+const junosTagRoom = 8
 
-// frameMTU returns the MTU of a port; 0: it cannot have the plan's.
-func frameMTU(s fabric.Switch, routed bool) int {
-	frame := s.MTU + etherHeader
+// junosFrame returns the MTU of a port; 0: it cannot have the plan's.
+func junosFrame(s fabric.Switch, routed bool) int {
+	frame := s.MTU + junosHeader
 	if s.MTU == 0 || frame > junosMaxMTU {
 		return 0
 	}
 	if routed {
-		return min(frame+tagRoom, junosMaxMTU)
+		return min(frame+junosTagRoom, junosMaxMTU)
 	}
 	return frame
 }
@@ -141,10 +141,10 @@ func (f *junosFile) leftOut(s fabric.Switch) {
 	if bare > 0 {
 		f.omit("addresses and VLANs of %d ports: the plan has none for them", bare)
 	}
-	if s.MTU > 0 && frameMTU(s, false) == 0 {
-		f.omit("mtu: a frame of Junos has at most %d bytes, and packets of %d with their header have %d", junosMaxMTU, s.MTU, s.MTU+etherHeader)
+	if s.MTU > 0 && junosFrame(s, false) == 0 {
+		f.omit("mtu: a frame of Junos has at most %d bytes, and packets of %d with their header have %d", junosMaxMTU, s.MTU, s.MTU+junosHeader)
 	}
-	if s.MTU > 0 && frameMTU(s, true) != 0 {
+	if s.MTU > 0 && junosFrame(s, true) != 0 {
 		f.omit("mtu of a routed port counts the Ethernet header (14) and room for two tags (8) beside the packet; that of a switched port the header alone")
 	}
 }
@@ -156,13 +156,13 @@ func (f *junosFile) port(s fabric.Switch, p fabric.SwitchPort) {
 			f.put("speed %sg", strconv.FormatFloat(p.RateGbps, 'f', -1, 64))
 		}
 		routed := p.Address.IsValid()
-		if mtu := frameMTU(s, routed); mtu > 0 {
+		if mtu := junosFrame(s, routed); mtu > 0 {
 			f.put("mtu %d", mtu)
 		}
 		switch {
 		case routed:
 			f.in(func() {
-				if frameMTU(s, true) > 0 {
+				if junosFrame(s, true) > 0 {
 					f.put("mtu %d", s.MTU)
 				}
 				f.put("address %s", p.Address)
@@ -170,7 +170,7 @@ func (f *junosFile) port(s fabric.Switch, p fabric.SwitchPort) {
 		case p.VLAN > 0:
 			f.in(func() {
 				f.put("interface-mode access")
-				f.in(func() { f.put("members %s", vlanName(s, p.VLAN)) }, "vlan")
+				f.in(func() { f.put("members %s", junosVLANName(s, p.VLAN)) }, "vlan")
 			}, "unit 0", "family ethernet-switching")
 		}
 	}, p.Name)
@@ -188,7 +188,7 @@ func (f *junosFile) irb(s fabric.Switch) {
 		return
 	}
 	f.in(func() {
-		mtu := frameMTU(s, false)
+		mtu := junosFrame(s, false)
 		if mtu > 0 {
 			f.put("mtu %d", mtu)
 		}
@@ -206,8 +206,8 @@ func (f *junosFile) irb(s fabric.Switch) {
 	}, "irb")
 }
 
-// vlanName returns the name of a VLAN; its number is one too.
-func vlanName(s fabric.Switch, id int) string {
+// junosVLANName returns the name of a VLAN; its number is one too.
+func junosVLANName(s fabric.Switch, id int) string {
 	for _, v := range s.VLANs {
 		if v.ID == id && v.Name != "" {
 			return junosString(v.Name)
@@ -257,7 +257,9 @@ func junosString(text string) string {
 // no leaf is a way between two spines; one without hands on what it hears, as BGP does by itself.
 func (f *junosFile) bgp(s fabric.Switch) {
 	f.in(func() {
-		f.put("router-id %s", s.BGP.RouterID)
+		if s.BGP.RouterID.IsValid() {
+			f.put("router-id %s", s.BGP.RouterID)
+		}
 		f.put("autonomous-system %d", s.BGP.ASN)
 		f.in(func() { f.put("export %s-ECMP", qosName) }, "forwarding-table")
 	}, "routing-options")
@@ -288,7 +290,7 @@ func (f *junosFile) bgp(s fabric.Switch) {
 		if len(s.BGP.Networks) > 0 {
 			f.put("export %s", qosName)
 		}
-		f.put("multipath multiple-as")
+		f.in(func() { f.put("multiple-as") }, "multipath")
 		for _, n := range s.BGP.Neighbours {
 			f.in(func() { f.put("peer-as %d", n.ASN) }, fmt.Sprintf("neighbor %s", n.Address))
 		}

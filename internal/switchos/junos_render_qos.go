@@ -23,7 +23,7 @@ func (f *junosFile) classOfService(s fabric.Switch, t fabric.Traffic) {
 		f.buffers(s, t, lossless)
 		f.in(func() {
 			for _, q := range queuesOf(t) {
-				f.put("class %s queue-num %d%s", junosClassName(q.name), q.number, noLoss(t, q))
+				f.put("class %s queue-num %d%s", junosClassName(q.name), q.number, junosNoLoss(t, q))
 			}
 			f.ownClasses(t)
 		}, "forwarding-classes")
@@ -31,7 +31,7 @@ func (f *junosFile) classOfService(s fabric.Switch, t fabric.Traffic) {
 			f.congestion(s, t)
 		}
 		f.in(func() {
-			for _, port := range portPatterns(s) {
+			for _, port := range junosPatterns(s) {
 				f.in(func() {
 					if lossless {
 						f.put("congestion-notification-profile %s", qosName)
@@ -45,7 +45,7 @@ func (f *junosFile) classOfService(s fabric.Switch, t fabric.Traffic) {
 	}, "class-of-service")
 }
 
-func noLoss(t fabric.Traffic, q queue) string {
+func junosNoLoss(t fabric.Traffic, q queue) string {
 	for _, c := range t.Classes {
 		if c.Name == q.name && c.Lossless {
 			return fmt.Sprintf(" no-loss pfc-priority %d", c.Priority)
@@ -60,7 +60,7 @@ func noLoss(t fabric.Traffic, q queue) string {
 func (f *junosFile) ownClasses(t fabric.Traffic) {
 	lossless := map[int]bool{}
 	for _, q := range queuesOf(t) {
-		lossless[q.number] = noLoss(t, q) != ""
+		lossless[q.number] = junosNoLoss(t, q) != ""
 	}
 	for _, own := range []struct {
 		name  string
@@ -78,8 +78,8 @@ func (f *junosFile) ownClasses(t fabric.Traffic) {
 	}
 }
 
-// portPatterns returns one pattern where all ports are of one kind, else their names.
-func portPatterns(s fabric.Switch) []string {
+// junosPatterns returns one pattern where all ports are of one kind, else their names.
+func junosPatterns(s fabric.Switch) []string {
 	var names []string
 	same := true
 	for _, p := range s.Ports {
@@ -98,18 +98,16 @@ func (f *junosFile) classifier(t fabric.Traffic) {
 		for _, q := range queuesOf(t) {
 			var points []string
 			for d := range 64 {
-				if classOf(t, d) == q.name {
+				if junosClassOf(t, d) == q.name {
 					points = append(points, fmt.Sprintf("%06b", d))
 				}
 			}
-			f.in(func() {
-				f.in(func() { f.put("code-points %s", junosList(points)) }, "loss-priority low")
-			}, "forwarding-class "+junosClassName(q.name))
+			f.in(func() { f.put("loss-priority low code-points %s", junosList(points)) }, "forwarding-class "+junosClassName(q.name))
 		}
 	}, "classifiers", "dscp "+qosName)
 }
 
-func classOf(t fabric.Traffic, dscp int) string {
+func junosClassOf(t fabric.Traffic, dscp int) string {
 	for _, c := range t.Classes {
 		if c.DSCP == dscp {
 			return c.Name
@@ -128,11 +126,11 @@ func junosList(words []string) string {
 // Shares of the shared buffer in percent. Egress: the 80 and 10 of 2.5.3, and the 10 that are missing there for packets to
 // many receivers, as the partitions must total 100 (Juniper CLI reference, buffer-partition (Egress)).
 const (
-	lossyShare     = 10
-	multicastShare = 10
-	mainShare      = 100 - lossyShare - multicastShare
-	leastHeadroom  = 10 // of 2.5.3
-	mostHeadroom   = 60
+	junosLossy         = 10
+	junosMulticast     = 10
+	junosMain          = 100 - junosLossy - junosMulticast
+	junosLeastHeadroom = 10 // of 2.5.3
+	junosMostHeadroom  = 60
 )
 
 // buffers writes the partitions of the shared buffer. dynamic-threshold 7 lets a queue take as much as is left free, one half
@@ -146,9 +144,9 @@ func (f *junosFile) buffers(s fabric.Switch, t fabric.Traffic, lossless bool) {
 			}
 		}, "buffer-partition "+name)
 	}
-	headroom, main, lossy := headroomShare(s, t), mainShare, lossyShare
+	headroom, main, lossy := junosHeadroom(s, t), junosMain, junosLossy
 	if !lossless {
-		headroom, main, lossy = 0, 0, mainShare+lossyShare
+		headroom, main, lossy = 0, 0, junosMain+junosLossy
 	}
 	f.in(func() {
 		f.in(func() {
@@ -165,51 +163,51 @@ func (f *junosFile) buffers(s fabric.Switch, t fabric.Traffic, lossless bool) {
 		f.in(func() {
 			part("lossless", main, lossless)
 			part("lossy", lossy, !lossless)
-			part("multicast", multicastShare, false)
+			part("multicast", junosMulticast, false)
 		}, "egress")
 	}, "shared-buffer")
 	if lossless && s.BufferBytes == 0 {
-		f.omit("headroom by its need: the catalog has no buffer size of this switch, so that the %d %% of the document are written", leastHeadroom)
+		f.omit("headroom by its need: the catalog has no buffer size of this switch, so that the %d %% of the document are written", junosLeastHeadroom)
 	}
 }
 
-// headroomShare returns the percent of the buffer that all ports need when they pause at once: what is on its way on the cable
+// junosHeadroom returns the percent of the buffer that all ports need when they pause at once: what is on its way on the cable
 // in both directions, a packet that has begun at each end, and the time in which the peer stops (IEEE 802.1Q, Annex O: a
 // second of light is 5 ns a metre of cable, a reaction is 61,440 bits with the delay of the interface).
-func headroomShare(s fabric.Switch, t fabric.Traffic) int {
+func junosHeadroom(s fabric.Switch, t fabric.Traffic) int {
 	if s.BufferBytes <= 0 {
-		return leastHeadroom
+		return junosLeastHeadroom
 	}
 	need := 0.0
 	for _, p := range s.Ports {
 		cable := 2 * float64(t.CableM) * 5e-9 * p.RateGbps * 1e9 / 8
-		need += cable + 2*float64(max(s.MTU, 1500)+etherHeader) + 61440/8
+		need += cable + 2*float64(max(s.MTU, 1500)+junosHeader) + 61440/8
 	}
-	return min(mostHeadroom, max(leastHeadroom, int(math.Ceil(100*need/float64(s.BufferBytes)))))
+	return min(junosMostHeadroom, max(junosLeastHeadroom, int(math.Ceil(100*need/float64(s.BufferBytes)))))
 }
 
 // junosThreshold is 7 of 0 to 10: as much as is left free (alpha 1). It is the default of Junos, written as what follows
 // depends on it.
 const junosThreshold = 7
 
-// queueBytes returns the most that a queue which fills alone can hold: alpha 1 gives it one half of its partition.
-func queueBytes(s fabric.Switch, lossless bool) float64 {
-	share := mainShare
+// junosQueueBytes returns the most that a queue which fills alone can hold: alpha 1 gives it one half of its partition.
+func junosQueueBytes(s fabric.Switch, lossless bool) float64 {
+	share := junosMain
 	if !lossless {
-		share += lossyShare
+		share += junosLossy
 	}
 	return float64(s.BufferBytes) * float64(share) / 100 / 2
 }
 
 // Fill levels of 2.5.3, where no size of the buffer is known.
-const documentMin, documentMax = 55, 90
+const junosDocumentMin, junosDocumentMax = 55, 90
 
-// fillLevels returns the thresholds of a class in percent of the most that its queue can hold.
-func fillLevels(s fabric.Switch, c fabric.TrafficClass) (least, most int, known bool) {
+// junosFillLevels returns the thresholds of a class in percent of the most that its queue can hold.
+func junosFillLevels(s fabric.Switch, c fabric.TrafficClass) (least, most int, known bool) {
 	if s.BufferBytes <= 0 {
-		return documentMin, documentMax, false
+		return junosDocumentMin, junosDocumentMax, false
 	}
-	full := queueBytes(s, c.Lossless)
+	full := junosQueueBytes(s, c.Lossless)
 	least = min(98, max(1, int(math.Round(100*float64(c.ECN.MinBytes)/full))))
 	most = min(99, max(least+1, int(math.Round(100*float64(c.ECN.MaxBytes)/full))))
 	return least, most, true
@@ -228,7 +226,7 @@ func (f *junosFile) dropProfiles(s fabric.Switch, t fabric.Traffic) {
 	}
 	f.in(func() {
 		for _, c := range marked {
-			least, most, known := fillLevels(s, c)
+			least, most, known := junosFillLevels(s, c)
 			f.in(func() {
 				f.put("fill-level [ %d %d ]", least, most)
 				f.put("drop-probability [ 0 %d ]", c.ECN.Percent)
@@ -238,7 +236,7 @@ func (f *junosFile) dropProfiles(s fabric.Switch, t fabric.Traffic) {
 				continue
 			}
 			f.omit("ECN thresholds of %s in KiB: Junos takes percent of fill; %d and %d KiB are %d and %d %% of %d KiB, which a queue that fills alone can hold (%d KiB of buffer, dynamic-threshold %d)",
-				c.Name, c.ECN.MinBytes>>10, c.ECN.MaxBytes>>10, least, most, int64(queueBytes(s, c.Lossless))>>10, s.BufferBytes>>10, junosThreshold)
+				c.Name, c.ECN.MinBytes>>10, c.ECN.MaxBytes>>10, least, most, int64(junosQueueBytes(s, c.Lossless))>>10, s.BufferBytes>>10, junosThreshold)
 		}
 	}, "drop-profiles")
 }
@@ -259,7 +257,7 @@ func (f *junosFile) congestion(s fabric.Switch, t fabric.Traffic) {
 					if c.Lossless {
 						f.in(func() {
 							f.put("pfc")
-							if mtu := frameMTU(s, true); mtu > 0 {
+							if mtu := junosFrame(s, true); mtu > 0 {
 								f.put("mru %d", mtu)
 							}
 						}, fmt.Sprintf("code-point %06b", c.DSCP))
@@ -279,24 +277,24 @@ func (f *junosFile) congestion(s fabric.Switch, t fabric.Traffic) {
 
 // Bounds of the PFC watchdog in milliseconds and polls (Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service).
 const (
-	leastPoll, mostPoll       = 100, 1000
-	leastPolls, mostPolls     = 2, 10
-	leastRecover, mostRecover = 200, 1000
+	junosLeastPoll, junosMostPoll         = 100, 1000
+	junosLeastPolls, junosMostPolls       = 2, 10
+	junosLeastRecovery, junosMostRecovery = 200, 1000
 )
 
 // junosPolls returns the polls that come nearest to a time of detection, the longer ones first where several do.
 func junosPolls(ms int) (interval, polls int) {
-	interval, polls = leastPoll, leastPolls
-	for n := leastPolls; n <= mostPolls; n++ {
-		i := min(mostPoll, max(leastPoll, (ms+n/2)/n))
-		if abs(i*n-ms) < abs(interval*polls-ms) {
+	interval, polls = junosLeastPoll, junosLeastPolls
+	for n := junosLeastPolls; n <= junosMostPolls; n++ {
+		i := min(junosMostPoll, max(junosLeastPoll, (ms+n/2)/n))
+		if junosAbs(i*n-ms) < junosAbs(interval*polls-ms) {
 			interval, polls = i, n
 		}
 	}
 	return interval, polls
 }
 
-func abs(n int) int {
+func junosAbs(n int) int {
 	if n < 0 {
 		return -n
 	}
@@ -305,7 +303,7 @@ func abs(n int) int {
 
 func (f *junosFile) watchdog(w fabric.PFCWatchdog) {
 	interval, polls := junosPolls(w.DetectMs)
-	recovery := min(mostRecover, max(leastRecover, w.RestoreMs))
+	recovery := min(junosMostRecovery, max(junosLeastRecovery, w.RestoreMs))
 	f.in(func() {
 		f.put("poll-interval %d", interval)
 		f.put("detection %d", polls)
@@ -313,10 +311,10 @@ func (f *junosFile) watchdog(w fabric.PFCWatchdog) {
 		f.put("watchdog-action drop")
 	}, "pfc-watchdog")
 	if interval*polls != w.DetectMs {
-		f.omit("detection of the PFC watchdog after %d ms: Junos counts %d to %d polls of %d to %d ms, so that it is %d", w.DetectMs, leastPolls, mostPolls, leastPoll, mostPoll, interval*polls)
+		f.omit("detection of the PFC watchdog after %d ms: Junos counts %d to %d polls of %d to %d ms, so that it is %d", w.DetectMs, junosLeastPolls, junosMostPolls, junosLeastPoll, junosMostPoll, interval*polls)
 	}
 	if recovery != w.RestoreMs {
-		f.omit("recovery of the PFC watchdog after %d ms: Junos takes %d to %d, so that it is %d", w.RestoreMs, leastRecover, mostRecover, recovery)
+		f.omit("recovery of the PFC watchdog after %d ms: Junos takes %d to %d, so that it is %d", w.RestoreMs, junosLeastRecovery, junosMostRecovery, recovery)
 	}
 }
 

@@ -53,7 +53,7 @@ func junosUplinks(s fabric.Switch) fabric.Switch {
 	return s
 }
 
-func withoutBuffer(s fabric.Switch) fabric.Switch {
+func junosWithoutBuffer(s fabric.Switch) fabric.Switch {
 	s.BufferBytes = 0
 	return s
 }
@@ -68,7 +68,7 @@ var junosCases = []struct {
 	{"uplinks", junosUplinks(junosLeaf()), classes(true, true)},
 	{"lossy", junosLeaf(), lossy()},
 	{"no classes", junosRails(), nil},
-	{"unknown buffer", withoutBuffer(junosLeaf()), classes(true, false)},
+	{"unknown buffer", junosWithoutBuffer(junosLeaf()), classes(true, false)},
 }
 
 func TestJunosGolden(t *testing.T) {
@@ -123,7 +123,7 @@ func TestJunosHeadroom(t *testing.T) {
 	near, far := *classes(false, false), *classes(false, false)
 	far.CableM = 300
 	// 4 ports x (2 x 300 m x 5 ns x 50 GB/s + 2 x 9114 + 7680) = 703,632 bytes of 4 MiB: 16.8 %
-	if a, b := headroomShare(s, near), headroomShare(s, far); a != 10 || b != 17 {
+	if a, b := junosHeadroom(s, near), junosHeadroom(s, far); a != 10 || b != 17 {
 		t.Errorf("%d, %d", a, b)
 	}
 }

@@ -235,6 +235,12 @@ interface
  mac !
  esi !
  accounting-profile !
+ damping !
+ gratuitous-arp-reply !
+ no-gratuitous-arp-reply !
+ no-gratuitous-arp-request !
+ media-type !
+ statistics !
  traceoptions !
  optics-options !
  otn-options !
@@ -358,17 +364,17 @@ attached
 
 // junosTop builds the grammar. Groups have the same one below their names.
 func junosTop() *junosSchema {
-	blocks := parseGrammar(junosBlocks, nil)
+	blocks := parseJunosGrammar(junosBlocks, nil)
 	for range 4 { // blocks name blocks, at most this deep
-		blocks = parseGrammar(junosBlocks, blocks)
+		blocks = parseJunosGrammar(junosBlocks, blocks)
 	}
-	top := parseGrammar(junosGrammar, blocks)
+	top := parseJunosGrammar(junosGrammar, blocks)
 	top.kids["groups"] = &junosSchema{kids: map[string]*junosSchema{}, any: top}
 	return top
 }
 
-// parseGrammar reads a grammar; blocks are those that a line with @ names.
-func parseGrammar(text string, blocks *junosSchema) *junosSchema {
+// parseJunosGrammar reads a grammar; blocks are those that a line with @ names.
+func parseJunosGrammar(text string, blocks *junosSchema) *junosSchema {
 	root := &junosSchema{kids: map[string]*junosSchema{}}
 	path := []*junosSchema{root}
 	for _, line := range strings.Split(strings.Trim(text, "\n"), "\n") {

@@ -1,6 +1,7 @@
 package switchos
 
 import (
+	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -26,6 +27,7 @@ type junosStatement struct {
 type junosText struct {
 	statements []*junosStatement
 	problems   []fabric.TextProblem
+	unread     []fabric.Line // output of commands that show no configuration
 	lines      int
 }
 
@@ -40,6 +42,7 @@ type junosParser struct {
 	list    bool              // within brackets
 	comment bool              // within /* */
 	base    []string          // place that [edit ...], an edit command or show configuration ... named
+	other   bool              // what follows is the output of another command
 	last    fabric.Line
 }
 
@@ -49,9 +52,16 @@ func parseJunos(t Text) junosText {
 	for _, l := range cliLines(t) {
 		p.out.lines++
 		p.last = l.Line
+		if strings.HasPrefix(l.Command, "---(more") {
+			continue
+		}
 		idle := len(p.open) == 0 && p.now == nil && !p.comment
 		if l.Prompt != "" && !p.comment || idle && p.outside(l) {
 			p.command(l)
+			continue
+		}
+		if p.other {
+			p.out.unread = append(p.out.unread, l.Line)
 			continue
 		}
 		p.line(l)
@@ -59,6 +69,9 @@ func parseJunos(t Text) junosText {
 	p.end()
 	return p.out
 }
+
+// junosBanner is the line above a prompt: which of several routing engines answers.
+var junosBanner = regexp.MustCompile(`^\{[a-z]+(?::[\w-]+)?\}$`)
 
 // outside reports whether a line is a command, a banner or a page break rather than a part of a configuration.
 func (p *junosParser) outside(l cliLine) bool {
@@ -69,7 +82,7 @@ func (p *junosParser) outside(l cliLine) bool {
 	case "top", "up", "exit", "quit", "configure", "commit", "load", "run", "rollback", "show":
 		return !strings.HasSuffix(l.Command, "{") && !strings.HasSuffix(l.Command, ";")
 	}
-	return strings.HasPrefix(l.Command, "[edit") || strings.HasPrefix(l.Command, "---(more")
+	return strings.HasPrefix(l.Command, "[edit") || junosBanner.MatchString(l.Command)
 }
 
 // command reads a line that is no part of a block.
@@ -79,6 +92,9 @@ func (p *junosParser) command(l cliLine) {
 		return
 	}
 	words := junosWords(l)
+	if l.Prompt != "" {
+		p.other = false
+	}
 	if len(words) == 0 {
 		return
 	}
@@ -88,7 +104,7 @@ func (p *junosParser) command(l cliLine) {
 			p.out.statements = append(p.out.statements, &junosStatement{verb: first, words: words[1:], base: p.base})
 		}
 	case "edit":
-		p.base = append(p.base[:len(p.base):len(p.base)], texts(words[1:])...)
+		p.base = append(p.base[:len(p.base):len(p.base)], junosTexts(words[1:])...)
 	case "top":
 		p.base = nil
 		if len(words) > 2 && words[1].text == "set" {
@@ -99,27 +115,34 @@ func (p *junosParser) command(l cliLine) {
 	case "exit", "quit":
 		p.base = nil
 	case "show":
-		p.shown(words[1:])
+		p.shown(words[1:], l.Prompt)
+	case "run":
+		p.other = true
 	case "wildcard", "rename", "copy", "load", "replace":
 		p.out.statements = append(p.out.statements, &junosStatement{verb: first, words: words})
 	}
 }
 
-// shown takes the place from a show command: what follows it stands below that place.
-func (p *junosParser) shown(words []junosWord) {
-	if len(words) > 0 && words[0].text == "configuration" {
+// shown takes the place from a show command: what follows it stands below that place. Operational mode shows much else.
+func (p *junosParser) shown(words []junosWord, prompt string) {
+	switch {
+	case len(words) > 0 && words[0].text == "configuration":
 		words, p.base = words[1:], nil
+	case strings.HasSuffix(prompt, ">"):
+		p.other = true
+		return
 	}
 	for i, w := range words {
 		if w.text == "|" {
+			p.other = i+1 < len(words) && words[i+1].text == "compare"
 			words = words[:i]
 			break
 		}
 	}
-	p.base = append(p.base[:len(p.base):len(p.base)], texts(words)...)
+	p.base = append(p.base[:len(p.base):len(p.base)], junosTexts(words)...)
 }
 
-func texts(words []junosWord) []string {
+func junosTexts(words []junosWord) []string {
 	out := make([]string, 0, len(words))
 	for _, w := range words {
 		out = append(out, w.text)
@@ -192,6 +215,9 @@ func (p *junosParser) word(text string, at fabric.Line) {
 		p.now.marks = append(p.now.marks, strings.TrimSuffix(text, ":"))
 		return
 	}
+	if n := len(p.now.words); n > 0 && !p.list && p.now.words[n-1].at.Number != at.Number && !p.now.words[n-1].listed {
+		p.problem(fabric.TextForeign, p.now.words[n-1].at, "a line has no semicolon at its end", "Junos reads the next line as its continuation, or refuses the text")
+	}
 	p.now.words = append(p.now.words, junosWord{text, at, p.list})
 }
 
@@ -237,7 +263,7 @@ func (p *junosParser) end() {
 	if unfinished || len(p.open) > 0 || p.comment {
 		what := "the text ends in the middle of a statement"
 		if !unfinished && len(p.open) > 0 {
-			what = "the text ends, and the block " + strings.Join(texts(p.open[len(p.open)-1].words), " ") + " is still open"
+			what = "the text ends, and the block " + strings.Join(junosTexts(p.open[len(p.open)-1].words), " ") + " is still open"
 		}
 		p.problem(fabric.TextCut, p.last, what, "the rest is missing; Junos refuses it so")
 	}
@@ -260,14 +286,14 @@ func lexJunos(text string, token func(text string, quoted bool)) (rest string) {
 		case strings.HasPrefix(text[i:], "/*"):
 			return text[i:]
 		case c == '"':
-			end := closingQuote(text, i+1)
+			end := junosQuoteEnd(text, i+1)
 			token(strings.ReplaceAll(text[i+1:end], `\"`, `"`), true)
 			i = end + 1
 		case strings.IndexByte("{};[]", c) >= 0:
 			token(text[i:i+1], false)
 			i++
 		default:
-			end := wordEnd(text, i)
+			end := junosWordEnd(text, i)
 			token(text[i:end], false)
 			i = end
 		}
@@ -275,7 +301,7 @@ func lexJunos(text string, token func(text string, quoted bool)) (rest string) {
 	return ""
 }
 
-func closingQuote(text string, from int) int {
+func junosQuoteEnd(text string, from int) int {
 	for i := from; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
@@ -287,7 +313,7 @@ func closingQuote(text string, from int) int {
 	return len(text)
 }
 
-func wordEnd(text string, from int) int {
+func junosWordEnd(text string, from int) int {
 	depth := 0
 	for i := from; i < len(text); i++ {
 		switch c := text[i]; {
