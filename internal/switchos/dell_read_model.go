@@ -28,7 +28,6 @@ type dellModel struct {
 	pcp      map[dellTableKey]*[8]fabric.Treatment
 	profiles map[string]*fabric.QueueProfile
 	queues   map[dellQueueKey][8]*fabric.QueueConfig
-	stops    map[dellTableKey][8]*fabric.Said[int]
 	rewrites map[string]map[string]fabric.Said[int]
 	none     *fabric.QueueProfile
 }
@@ -52,8 +51,8 @@ func (r *dellReader) finish() {
 	m := &dellModel{
 		r: r, dscp: make(map[dellTableKey]*[64]fabric.Treatment), pcp: make(map[dellTableKey]*[8]fabric.Treatment),
 		profiles: make(map[string]*fabric.QueueProfile), queues: make(map[dellQueueKey][8]*fabric.QueueConfig),
-		stops: make(map[dellTableKey][8]*fabric.Said[int]), rewrites: make(map[string]map[string]fabric.Said[int]),
-		none: &fabric.QueueProfile{ECN: fabric.Said[bool]{At: fabric.Line{Text: dellNoWRED}}},
+		rewrites: make(map[string]map[string]fabric.Said[int]),
+		none:     &fabric.QueueProfile{ECN: fabric.Said[bool]{At: fabric.Line{Text: dellNoWRED}}},
 	}
 	for _, w := range r.wredOrder {
 		p := dellProfile(w)
@@ -120,7 +119,7 @@ func (m *dellModel) port(p *dellPort) fabric.PortConfig {
 	}
 	key := m.pfc(p, &out, known)
 	m.trust(p, &out, key)
-	out.Stops = m.stop(key, p.asym != nil && p.asym.Is)
+	out.Stops = m.stop(key, p.asym != nil && p.asym.Is, out.PFC)
 	m.egress(p, &out, known)
 	if w := p.watchdog; w != (fabric.WatchdogConfig{}) || known {
 		switch {
@@ -312,24 +311,22 @@ func (m *dellModel) pause(class int, key dellTableKey) *fabric.Said[int] {
 	return &fabric.Said[int]{Is: -1, At: group.At}
 }
 
-// stop is the queue that a received pause of each priority stops.
-func (m *dellModel) stop(key dellTableKey, all bool) [8]*fabric.Said[int] {
-	by := dellTableKey{pfc: key.pfc, known: all, pfcKnown: key.pfcKnown}
-	by.maps[dellPFCQueue] = key.maps[dellPFCQueue]
-	out, done := m.stops[by]
-	if done {
-		return out
+// stop is the queue that a received pause of each priority stops: none where PFC is off, unless the port obeys all. What a
+// chip does without a map is in no public document.
+func (m *dellModel) stop(key dellTableKey, all bool, pfc *fabric.Said[[]int]) (out [8]*fabric.Said[int]) {
+	var none *fabric.Said[int]
+	if pfc != nil {
+		none = &fabric.Said[int]{Is: -1, At: pfc.At}
 	}
 	source := m.r.maps[dellName{dellPFCQueue, key.maps[dellPFCQueue]}]
 	for p := range out {
 		switch {
-		case key.pfcKnown && key.pfc&(1<<p) == 0 && !all:
-			out[p] = dellDefault(-1, dellNoPFC)
+		case none != nil && key.pfc&(1<<p) == 0 && !all:
+			out[p] = none
 		case source != nil:
 			out[p] = source.entries[p]
 		}
 	}
-	m.stops[by] = out
 	return out
 }
 

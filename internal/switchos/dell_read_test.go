@@ -265,3 +265,20 @@ func TestDellRecognizes(t *testing.T) {
 		t.Errorf("it is taken for %v", r)
 	}
 }
+
+// What is rendered for other systems is not taken for this one.
+func TestDellIsNoOther(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := (dellSONiC{}).Recognizes(text), strings.HasPrefix(filepath.Base(file), "dell-"); got != want {
+			t.Errorf("%s: recognized %t", file, got)
+		}
+	}
+}
