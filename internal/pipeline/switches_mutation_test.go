@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -174,7 +175,8 @@ func sameModel(t testing.TB, a, b []byte) bool {
 		}
 		return r.Read("leaf1", []switchos.Text{{File: "text", Bytes: text}})
 	}
-	return cmp.Equal(read(a), read(b), cmp.Comparer(func(fabric.Line, fabric.Line) bool { return true }))
+	return cmp.Equal(read(a), read(b), cmp.Comparer(func(fabric.Line, fabric.Line) bool { return true }),
+		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }), cmp.Comparer(func(a, b netip.Addr) bool { return a == b }))
 }
 
 // TestSingleChangesAreNamed changes single values of rendered texts: at least 95 % of those that change what the switch does are

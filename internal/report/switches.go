@@ -62,7 +62,7 @@ func switchWords(s fabric.SwitchSummary) string {
 		out = append(out, fmt.Sprintf("DSCP %s paused by %d", listOr(s.Lossless[priority], "none"), priority))
 	}
 	for _, m := range s.Marks {
-		out = append(out, fmt.Sprintf("queue %d marks %s", m.Queue, m.Said))
+		out = append(out, strings.TrimSpace(fmt.Sprintf("queue %d marks %s", m.Queue, m.Said)))
 	}
 	if len(s.Strict) > 0 {
 		out = append(out, "strict "+listOr(s.Strict, ""))

@@ -33,7 +33,9 @@ func judgeClasses(s scene) []fabric.Finding {
 	}
 	return s.eachPort(want, func(p port) []fabric.Finding {
 		t, ok := p.treatment(roce.DSCP)
-		if !ok || t.Pause == nil || t.Queue == nil {
+		if dark := !ok || t.Pause == nil || t.Queue == nil; dark && numbered(t) && t.Class.Is != strconv.Itoa(roce.Priority) {
+			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s has RoCE, DSCP %d, in class %s, the plan in %d.", p.name(), roce.DSCP, t.Class.Is, roce.Priority), want, dropCost, lines(t)...)}
+		} else if dark {
 			return []fabric.Finding{s.unknown(p.name(), "what it does with the DSCP of RoCE is in no text that was read", p.At)}
 		}
 		if f, wrong := s.trustsTags(p, roce); wrong {

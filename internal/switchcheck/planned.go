@@ -40,7 +40,7 @@ func judgePlanned(s scene) []fabric.Finding {
 	if s.of.OS != s.Rendered[s.of.Name].OS {
 		return []fabric.Finding{s.unknown("", "its text is of another OS than what is rendered")}
 	}
-	out := s.announced()
+	out := append(s.announced(), s.interfacesDiffer()...)
 	compared := 0
 	for _, t := range others() {
 		found, n := s.differs(t)
@@ -91,6 +91,20 @@ func (s scene) differs(t trait) (out []fabric.Finding, compared int) {
 			"nothing of RoCE today; the next change begins elsewhere than the plan", lines[d]))
 	}
 	return out, compared
+}
+
+// interfacesDiffer compares the MTUs of the interfaces of VLANs with what is rendered.
+func (s scene) interfacesDiffer() []fabric.Finding {
+	var out []fabric.Finding
+	for _, want := range s.Rendered[s.of.Name].VLANs {
+		for _, have := range s.of.VLANs {
+			if have.ID == want.ID && have.MTU != nil && want.MTU != nil && have.MTU.Is != want.MTU.Is {
+				out = append(out, s.fail(fmt.Sprintf("VLAN %d", have.ID), fmt.Sprintf("The interface of VLAN %d has an MTU of %d, in the plan %d.", have.ID, have.MTU.Is, want.MTU.Is), fmt.Sprint(want.MTU.Is),
+					"nothing while the NICs send less", have.MTU.At))
+			}
+		}
+	}
+	return out
 }
 
 // announced compares the networks of BGP with what is rendered.

@@ -66,6 +66,9 @@ func (s scene) portDiffers(p port) []fabric.Finding {
 	if want := p.plan.Breakout; p.Breakout != nil && want > 0 && p.Breakout.Is != want {
 		differ("its cage split into", fmt.Sprint(p.Breakout.Is), fmt.Sprint(want), "no link", p.Breakout.At)
 	}
+	if p.plan.Breakout > 1 && p.Breakout == nil {
+		out = append(out, s.unknown(p.name(), "how its cage is split is in no text that was read", p.At))
+	}
 	// Signals of 50 Gb/s and more a lane have no link without RS-FEC (IEEE 802.3bs and 802.3cd, clauses 91, 119, 134).
 	if p.FEC != nil && p.FEC.Is != "rs" && p.plan.RateGbps >= 200 {
 		differ("FEC", p.FEC.Is, "rs", "no link", p.FEC.At)

@@ -89,7 +89,7 @@ func (p port) marking() []fabric.QueueMarking {
 		}
 		m := fabric.QueueMarking{Queue: number, MinKiB: kib(q.Marks.Min), MaxKiB: kib(q.Marks.Max)}
 		if q.Marks.Min != nil && q.Marks.Max != nil {
-			m.Said = fmt.Sprintf("%g to %g %s", q.Marks.Min.Value, q.Marks.Max.Value, q.Marks.Max.Unit)
+			m.Said = fmt.Sprintf("from %s to %s", amount(q.Marks.Min), amount(q.Marks.Max))
 		}
 		if q.Marks.Percent != nil {
 			m.Percent = &q.Marks.Percent.Is
