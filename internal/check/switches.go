@@ -12,7 +12,7 @@ import (
 func switchRules() []Rule {
 	var out []Rule
 	for _, r := range switchcheck.Rules() {
-		out = append(out, Rule{ID: r.ID, Title: r.Title, Doc: r.Doc, Severity: r.Severity, Cause: r.Cause, Reference: r.Reference, switches: r.Judge})
+		out = append(out, Rule{ID: r.ID, Title: r.Title, Doc: r.Doc, Severity: r.Severity, Cause: r.Cause, Reference: r.Reference, DependsOn: r.DependsOn, switches: r.Judge})
 	}
 	return out
 }

@@ -18,6 +18,7 @@ func classesRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "the plan; Broadcom RoCE guide 2.5; IEEE 802.1Q, 36",
+		DependsOn: []string{"switch-pfc"},
 		Judge:     eachSwitch(true, judgeClasses),
 	}
 }

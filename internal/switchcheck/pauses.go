@@ -38,7 +38,7 @@ func judgePFC(s scene) []fabric.Finding {
 		out := s.pfcDiffers(p, want)
 		if roce.Lossless {
 			out = append(out, s.direction(p)...)
-			if t, ok := p.treatment(roce.DSCP); ok && t.Queue != nil {
+			if t, ok := p.treatment(roce.DSCP); ok && t.Queue != nil && t.Pause != nil && t.Pause.Is == roce.Priority { // else switch-classes
 				out = append(out, s.stops(p, roce.Priority, t.Queue.Is)...)
 			}
 		}
@@ -149,6 +149,7 @@ func watchdogRule() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "the plan; SONiC, PFC watchdog; Broadcom RoCE guide 2.5.2",
+		DependsOn: []string{"switch-pfc"},
 		Judge:     eachSwitch(true, judgeWatchdog),
 	}
 }

@@ -17,6 +17,7 @@ func plannedRule() Rule {
 		Severity:  fabric.SeverityInfo,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "the plan, as railwright render writes it",
+		DependsOn: []string{"switch-ports", "switch-mtu", "switch-pfc", "switch-classes", "switch-cnp", "switch-others", "switch-rewrite", "switch-ecn", "switch-queues", "switch-watchdog", "switch-headroom", "switch-text", "switch-ports-equal"},
 		Judge:     eachSwitch(true, judgePlanned),
 	}
 }

@@ -18,6 +18,7 @@ func ecnRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "the plan; Broadcom RoCE guide 2.5; RFC 3168; DCQCN",
+		DependsOn: []string{"switch-classes"},
 		Judge:     eachSwitch(false, judgeECN),
 	}
 }
@@ -182,6 +183,7 @@ func queuesRule() Rule {
 		Severity:  fabric.SeverityWarning,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "the plan; IEEE 802.1Q, 37; docs/roce.md",
+		DependsOn: []string{"switch-classes"},
 		Judge:     eachSwitch(true, judgeQueues),
 	}
 }

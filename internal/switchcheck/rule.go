@@ -21,6 +21,10 @@ type Rule struct {
 	Cause     fabric.CauseID
 	Reference string
 
+	// DependsOn are ids of rules that stand earlier: while one of them fails on the same port, this rule is silent there, so that
+	// one fault is blamed once.
+	DependsOn []string
+
 	// Judge returns a verdict for each subject that fails or is unknown, and one for each switch that passes. Of a finding it
 	// fills in what the rule does not say: status, subject, evidence, expected, why, cost, fix.
 	Judge func(*Input) []fabric.Finding
@@ -31,8 +35,8 @@ func Rules() []Rule {
 	return []Rule{
 		textRule(), unreadRule(), attachedRule(),
 		portsRule(), mtuRule(), routingRule(),
-		classesRule(), cnpRule(), othersRule(), rewriteRule(),
-		pfcRule(), ecnRule(), queuesRule(), watchdogRule(), headroomRule(),
+		pfcRule(), classesRule(), cnpRule(), othersRule(), rewriteRule(),
+		ecnRule(), queuesRule(), watchdogRule(), headroomRule(),
 		equalRule(), plannedRule(),
 		endsRule(), losslessRule(),
 	}
