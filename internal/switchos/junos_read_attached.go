@@ -437,7 +437,7 @@ func (r *junosReader) readBuffers() {
 		}
 		if len(parts) > 0 && whole && sum != 100 {
 			r.problem(fabric.TextConflict, parts[0].at, fmt.Sprintf("the partitions of the %s buffer total %d %%", direction, sum),
-				"Junos refuses it: they must total 100 (CLI reference, buffer-partition)")
+				"by Juniper's CLI reference, buffer-partition, they must total 100, else the commit fails; Juniper prints such files of a QFX5240 itself")
 		}
 	}
 }

@@ -199,12 +199,7 @@ func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
 
 func (r *junosReader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *fabric.Said[int], header int) {
 	if m := r.number(inet.value("mtu"), "family "+inet.word+" mtu of "+n.word, 256, 16000); m != nil {
-		p.MTU = m
-		if frame != nil && m.Is > frame.Is-header {
-			r.problem(fabric.TextConflict, m.At, fmt.Sprintf("%s: packets of %d bytes do not fit into frames of %d with %d of header", n.word, m.Is, frame.Is, header), "Junos refuses it")
-			r.tag(n)
-			p.MTU = &fabric.Said[int]{Is: max(0, frame.Is-header), At: frame.At}
-		}
+		p.MTU = r.packetMTU(n, m, frame, header)
 	}
 	p.VLAN = &fabric.Said[int]{Is: 0, At: inet.at}
 	for _, a := range inet.all("address") {
@@ -221,6 +216,22 @@ func (r *junosReader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *
 		p.Addresses = append(p.Addresses, fabric.Said[netip.Prefix]{Is: prefix, At: a.at})
 	}
 	r.filters(n, inet)
+}
+
+// packetMTU returns the MTU of IP, which must fit into the frame. Where a port has no mtu of its own, the frame is Junos' own
+// short one, or another part of the configuration sets it: of a whole one the first is known.
+func (r *junosReader) packetMTU(n *junosNode, packet, frame *fabric.Said[int], header int) *fabric.Said[int] {
+	switch {
+	case !junosPort(n.word) && frame == nil, frame != nil && packet.Is <= frame.Is-header, frame == nil && packet.Is <= 1500:
+		return packet
+	case frame == nil && !r.whole:
+		return nil
+	case frame == nil:
+		frame = junosDefault(1500+header, junosMTU)
+	}
+	r.problem(fabric.TextConflict, packet.At, fmt.Sprintf("%s: packets of %d bytes do not fit into frames of %d with %d of header", n.word, packet.Is, frame.Is, header), "Junos refuses it")
+	r.tag(n)
+	return &fabric.Said[int]{Is: max(0, frame.Is-header), At: frame.At}
 }
 
 // readSwitched reads the VLAN of packets without a tag: that of an access port, the native one of a trunk.

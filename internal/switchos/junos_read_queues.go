@@ -98,6 +98,9 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 		if half := len(levels) / 2; half > 0 && len(odds) == len(levels) && sameJunosValues(levels[:half], levels[half:]) && sameJunosValues(odds[:half], odds[half:]) {
 			levels, odds = levels[half:], odds[half:] // said twice
 		}
+		if len(levels) != len(odds) { // a command that was given again adds nothing
+			levels, odds = junosDistinct(levels, len(odds)), junosDistinct(odds, len(levels))
+		}
 		if len(levels) != len(odds) {
 			r.once(fabric.TextConflict, in.at, fmt.Sprintf("drop profile %s has %d fill levels and %d probabilities", n.word, len(levels), len(odds)), "Junos refuses it: they are pairs")
 			return nil, nil
@@ -112,6 +115,20 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 		}
 	}
 	return levels, odds
+}
+
+// junosDistinct returns values without those that stand there already, where there are more than wanted.
+func junosDistinct(list []fabric.Said[int], wanted int) []fabric.Said[int] {
+	if len(list) <= wanted {
+		return list
+	}
+	var out []fabric.Said[int]
+	for _, v := range list {
+		if !slices.ContainsFunc(out, func(o fabric.Said[int]) bool { return o.Is == v.Is }) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func sameJunosValues(a, b []fabric.Said[int]) bool {
