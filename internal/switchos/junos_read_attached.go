@@ -74,7 +74,9 @@ func (r *junosReader) pausedPoints(in *junosNode, kind string, into map[int]fabr
 		if !ok {
 			continue
 		}
+		r.number(n.value("mru"), "mru of "+n.word, 64, 16000)
 		if on := n.kid("pfc"); on != nil {
+			r.number(on.value("mru"), "mru of "+n.word, 64, 16000)
 			into[p] = on.at
 		} else {
 			r.problem(fabric.TextInert, n.at, "input code-point "+n.word+" has no pfc", "it does nothing")
@@ -416,12 +418,19 @@ func (r *junosReader) rewrite(name *fabric.Said[string]) map[string]fabric.Said[
 	return m
 }
 
+// junosPartitions are the partitions of the shared buffer (CLI reference, buffer-partition).
+var junosPartitions = map[string][]string{"ingress": {"lossless", "lossless-headroom", "lossy"}, "egress": {"lossless", "lossy", "multicast"}}
+
 // readBuffers reads the partitions of the shared buffer.
 func (r *junosReader) readBuffers() {
 	for _, direction := range []string{"ingress", "egress"} {
 		sum, whole := 0, true
 		parts := r.cos.all("shared-buffer", direction, "buffer-partition")
 		for _, n := range parts {
+			if !slices.Contains(junosPartitions[direction], n.word) {
+				r.problem(fabric.TextRange, n.at, "the "+direction+" buffer has no partition "+n.word, "Junos takes "+strings.Join(junosPartitions[direction], ", "))
+			}
+			r.number(n.value("dynamic-threshold"), direction+" dynamic-threshold of "+n.word, 0, 10)
 			v := n.value("percent")
 			if v == nil {
 				whole = false

@@ -183,6 +183,10 @@ func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
 		p.MTU = junosDefault(1500, junosMTU)
 	}
 	for _, unit := range n.all("unit") {
+		if junosPort(n.word) && header == junosHeader && unit.word != "0" && unit.kid("family") != nil {
+			r.problem(fabric.TextConflict, unit.at, n.word+" has unit "+unit.word+" and no vlan-tagging", "Junos takes unit 0 alone on a port without tags")
+			r.tag(n)
+		}
 		for _, family := range []string{"inet", "inet6"} {
 			if inet := unit.kid("family", family); inet != nil {
 				r.readInet(p, n, inet, frame, header)
