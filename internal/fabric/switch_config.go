@@ -122,6 +122,8 @@ type WatchdogConfig struct {
 	Action    *Said[string] `json:"action,omitempty"` // drop, forward, alert, as the OS writes it
 	DetectMs  *Said[int]    `json:"detect_ms,omitempty"`
 	RestoreMs *Said[int]    `json:"restore_ms,omitempty"`
+
+	Priorities *Said[[]int] `json:"priorities,omitempty"` // that it watches, ascending; nil: unknown, or those with PFC
 }
 
 // VLANConfig is a VLAN, and the interface by which the switch itself is in it.
@@ -136,6 +138,8 @@ type VLANConfig struct {
 type BGPConfig struct {
 	ASN        Said[uint32]   `json:"asn"`
 	Neighbours []BGPNeighbour `json:"neighbours,omitempty"`
+	Networks   []Said[string] `json:"networks,omitempty"` // that it announces by name, as prefixes; connected: all of its own
+	Paths      *Said[int]     `json:"paths,omitempty"`    // equal ones that are used at once
 }
 
 // BGPNeighbour is a BGP session to another switch.

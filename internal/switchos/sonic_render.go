@@ -39,33 +39,47 @@ func (sonic) Load(file string) string { return "sudo config load " + file }
 
 // Render returns what `config load` adds to the existing configuration of the switch.
 func (sonic) Render(s fabric.Switch, t *fabric.Traffic) Config {
-	tables := []table{
-		{"DEVICE_METADATA", []row{{"localhost", []field{{"hostname", s.Name}}}}},
-		sonicPorts(s),
+	tables := append([]table{sonicDevice(s), sonicPorts(s)}, sonicBreakouts(s)...)
+	tables = append(tables, sonicNetworks(s)...)
+	omits := sonicOmits(s, t)
+	if t != nil {
+		tables = append(tables, sonicMaps(*t)...)
+		tables = append(tables, sonicPFC(s, *t)...)
+		tables = append(tables, sonicQueues(s, *t)...)
 	}
-	omits := []string{
-		"PORT lanes, alias, index and fec: the switch has its own",
-		"management interface, uplinks and routing to other switches",
+	slices.SortStableFunc(tables, func(a, b table) int { return cmp.Compare(a.name, b.name) })
+	// A file of its own: config_db.json beside it is the whole configuration, of which this is a part.
+	return Config{Path: "/etc/sonic/railwright.json", Extension: ".json", Text: sonicText(tables), Omits: omits}
+}
+
+// sonicOmits lists what the switch needs and the file has not.
+func sonicOmits(s fabric.Switch, t *fabric.Traffic) []string {
+	omits := []string{"PORT lanes, alias and index: the switch has its own", "management interface"}
+	if s.BGP == nil {
+		omits = append(omits, "uplinks and routing to other switches: the plan has none")
 	}
-	if interfaces := sonicInterfaces(s); len(interfaces.rows) > 0 {
-		tables = append(tables, interfaces)
-	} else {
+	omits = append(omits, sonicBGPOmits(s)...)
+	if slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return !p.Address.IsValid() && p.VLAN == 0 }) {
 		omits = append(omits, "VLAN, VLAN_MEMBER and VLAN_INTERFACE of the subnets: the plan has no VLAN ids")
+	}
+	if slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return sonicFEC(p) == "" }) {
+		omits = append(omits, "PORT fec below 200 Gb/s: cables with and without it exist")
+	}
+	if slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return p.Breakout > 1 }) {
+		omits = append(omits, "splitting cages: BREAKOUT_CFG only records it; before loading the file: sudo config interface breakout PORT MODE")
 	}
 	if s.MTU > sonicMTU {
 		omits = append(omits, fmt.Sprintf("PORT mtu: SONiC accepts at most %d bytes, not %d", sonicMTU, s.MTU))
 	}
 	if t == nil {
-		omits = append(omits, "QoS maps and PFC: the plan has no traffic classes")
-	} else {
-		tables = append(tables, sonicMaps(*t)...)
-		tables = append(tables, sonicPFC(s, *t)...)
-		tables = append(tables, sonicQueues(s, *t)...)
-		omits = append(omits, "BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the switch derives them from speed and cable length")
+		return append(omits, "QoS maps and PFC: the plan has no traffic classes")
 	}
-	slices.SortFunc(tables, func(a, b table) int { return cmp.Compare(a.name, b.name) })
-	// A file of its own: config_db.json beside it is the whole configuration, of which this is a part.
-	return Config{Path: "/etc/sonic/railwright.json", Extension: ".json", Text: sonicText(tables), Omits: omits}
+	omits = append(omits, "BUFFER_POOL, BUFFER_PROFILE and BUFFER_PG: the buffer daemon derives headroom from speed, cable length and MTU")
+	if !slices.Contains([]int{5, 40, 300}, t.CableM) {
+		omits = append(omits, fmt.Sprintf("headroom for %d m where DEVICE_METADATA has buffer_model traditional: its pg_profile_lookup.ini "+
+			"commonly has 5, 40 and 300 m, and a length that it has not gets no lossless buffer", t.CableM))
+	}
+	return omits
 }
 
 // sonicMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.
@@ -78,21 +92,13 @@ func sonicPorts(s fabric.Switch) table {
 		if s.MTU > 0 && s.MTU <= sonicMTU {
 			fields = append(fields, field{"mtu", strconv.Itoa(s.MTU)})
 		}
+		if fec := sonicFEC(p); fec != "" {
+			fields = slices.Insert(fields, 2, field{"fec", fec})
+		}
 		if p.RateGbps > 0 {
 			fields = append(fields, field{"speed", strconv.Itoa(int(p.RateGbps * 1000))}) // Mb/s
 		}
 		t.rows = append(t.rows, row{p.Name, fields})
-	}
-	return t
-}
-
-// sonicInterfaces returns each routed port and its address, in the two rows that SONiC needs for it.
-func sonicInterfaces(s fabric.Switch) table {
-	t := table{name: "INTERFACE"}
-	for _, p := range s.Ports {
-		if p.Address.IsValid() {
-			t.rows = append(t.rows, row{key: p.Name}, row{key: p.Name + "|" + p.Address.String()})
-		}
 	}
 	return t
 }

@@ -1,0 +1,111 @@
+package switchos
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// bufferNames are the pools that SONiC's own buffer templates have (sonic-buildimage, files/build_templates/buffers_config.j2).
+var bufferNames = map[string]string{
+	"ingress_lossless_pool": "lossless", "egress_lossless_pool": "lossless", "ingress_lossy_pool": "lossy", "egress_lossy_pool": "lossy",
+}
+
+// buffers reads the pools, and which priority groups have a profile without headroom. A priority group without a row is made
+// by the buffer daemon, with headroom, for every priority of pfc_enable (sonic-swss, cfgmgr/buffermgr.cpp, buffermgrdyn.cpp).
+func (r *sonicReader) buffers() {
+	for _, row := range r.db.rowsOf("BUFFER_POOL") {
+		r.pool(row)
+	}
+	for _, row := range r.db.rowsOf("BUFFER_PROFILE") {
+		r.number(row.get("dynamic_th"), "", -8, 7)
+		r.number(row.get("xoff"), "", 0, math.MaxInt64)
+		r.number(row.get("size"), "", 0, math.MaxInt64)
+		if f := row.get("pool"); f != nil {
+			r.defined("BUFFER_POOL", f.value, f, "", "the profile is not made")
+		}
+	}
+	for _, row := range r.db.rowsOf("BUFFER_QUEUE") {
+		if f := row.get("profile"); f != nil && f.value != "NULL" {
+			r.defined("BUFFER_PROFILE", f.value, f, "", "the queue keeps the buffers that it has")
+		}
+	}
+	for _, row := range r.db.rowsOf("BUFFER_PG") {
+		r.priorityGroups(row)
+	}
+}
+
+func (r *sonicReader) pool(row *sonicRow) {
+	b := fabric.BufferShare{Name: row.key, At: row.at}
+	if f := row.get("type"); f != nil {
+		b.Direction = f.value
+	}
+	if name := bufferNames[row.key]; name != "" {
+		b.Name = name
+	}
+	if v := r.number(row.get("size"), "", 0, math.MaxInt64); v != nil {
+		b.Bytes = v.Is
+	}
+	if f := row.get("percentage"); f != nil {
+		if v, err := strconv.ParseFloat(f.value, 64); err == nil && v >= 0 && v <= 100 {
+			b.Percent = v
+		}
+	}
+	r.c.Buffers = append(r.c.Buffers, b)
+	if v := r.number(row.get("xoff"), "", 0, math.MaxInt64); v != nil && v.Is > 0 {
+		r.c.Buffers = append(r.c.Buffers, fabric.BufferShare{Direction: b.Direction, Name: b.Name + "-headroom", Bytes: v.Is, At: v.At})
+	}
+}
+
+// priorityGroups notes the groups of a row whose profile keeps no room for what arrives after a pause.
+func (r *sonicReader) priorityGroups(row *sonicRow) {
+	f := row.get("profile")
+	_, groups, ok := strings.Cut(row.key, "|")
+	if f == nil || !ok {
+		return
+	}
+	least, most, ok := r.span(groups, row, 7)
+	if !ok {
+		return
+	}
+	lossy := f.value == "NULL"
+	if !lossy {
+		profile := r.defined("BUFFER_PROFILE", f.value, f, "", "the priority group keeps the buffers that it has")
+		lossy = profile != nil && profile.closed && profile.get("xoff") == nil && !sonicIs(profile.get("headroom_type"), "dynamic")
+		if x := profile.get("xoff"); x != nil && strings.TrimLeft(x.value, "0") == "" {
+			lossy = true
+		}
+	}
+	ports, _ := r.keyPorts("BUFFER_PG", row.key)
+	for _, port := range ports {
+		if !lossy {
+			continue
+		}
+		if r.lossy[port] == nil {
+			r.lossy[port] = make(map[int]fabric.Line)
+		}
+		for pg := least; pg <= most; pg++ {
+			r.lossy[port][pg] = f.at
+		}
+	}
+}
+
+func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
+
+// span reads 3 or 3-4. Numbers above the highest that matters are cut off.
+func (r *sonicReader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {
+	a, b, ranged := strings.Cut(strings.TrimSpace(text), "-")
+	if !ranged {
+		b = a
+	}
+	least, errA := strconv.Atoi(a)
+	most, errB := strconv.Atoi(b)
+	if errA != nil || errB != nil || least < 0 || least > most {
+		r.problem(fabric.TextRange, "", row.at, fmt.Sprintf("%q in %q is no number and no range", short(text), short(row.key)), "orchagent skips the row")
+		return 0, 0, false
+	}
+	return least, min(most, highest), true
+}
