@@ -139,7 +139,7 @@ func (r *junosReader) classifier(n *junosNode, kind string, depth int) []junosCl
 	for _, class := range n.all("forwarding-class") {
 		for _, loss := range class.all("loss-priority") {
 			points := loss.kid("code-points")
-			if points == nil {
+			if points == nil || !r.lossPriority(loss) {
 				continue
 			}
 			for _, v := range points.values {
@@ -156,6 +156,16 @@ func (r *junosReader) classifier(n *junosNode, kind string, depth int) []junosCl
 		}
 	}
 	return out
+}
+
+// lossPriority reports whether the name of an entry is one of a loss priority.
+func (r *junosReader) lossPriority(n *junosNode) bool {
+	switch n.word {
+	case "low", "medium-low", "medium-high", "high", "any":
+		return true
+	}
+	r.once(fabric.TextRange, n.at, "loss-priority is "+n.word, "Junos takes low, medium-low, medium-high, high")
+	return false
 }
 
 // junosDefaultClassifier returns dscp-default or ieee8021p-default of a QFX.

@@ -183,6 +183,10 @@ func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
 		p.MTU = junosDefault(1500, junosMTU)
 	}
 	for _, unit := range n.all("unit") {
+		if junosPort(n.word) && header == junosHeader && unit.word != "0" && unit.kid("family") != nil {
+			r.problem(fabric.TextConflict, unit.at, n.word+" has unit "+unit.word+" and no vlan-tagging", "Junos takes unit 0 alone on a port without tags")
+			r.tag(n)
+		}
 		for _, family := range []string{"inet", "inet6"} {
 			if inet := unit.kid("family", family); inet != nil {
 				r.readInet(p, n, inet, frame, header)
@@ -199,12 +203,7 @@ func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
 
 func (r *junosReader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *fabric.Said[int], header int) {
 	if m := r.number(inet.value("mtu"), "family "+inet.word+" mtu of "+n.word, 256, 16000); m != nil {
-		p.MTU = m
-		if frame != nil && m.Is > frame.Is-header {
-			r.problem(fabric.TextConflict, m.At, fmt.Sprintf("%s: packets of %d bytes do not fit into frames of %d with %d of header", n.word, m.Is, frame.Is, header), "Junos refuses it")
-			r.tag(n)
-			p.MTU = &fabric.Said[int]{Is: max(0, frame.Is-header), At: frame.At}
-		}
+		p.MTU = r.packetMTU(n, m, frame, header)
 	}
 	p.VLAN = &fabric.Said[int]{Is: 0, At: inet.at}
 	for _, a := range inet.all("address") {
@@ -223,57 +222,20 @@ func (r *junosReader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *
 	r.filters(n, inet)
 }
 
-// readSwitched reads the VLAN of packets without a tag: that of an access port, the native one of a trunk.
-func (r *junosReader) readSwitched(p *fabric.PortConfig, n, l2 *junosNode) {
-	r.filters(n, l2)
-	mode := l2.value("interface-mode")
-	if mode == nil {
-		mode = l2.value("port-mode")
-	}
-	if mode != nil && mode.Is == "trunk" {
-		for _, native := range []*fabric.Said[string]{n.value("native-vlan-id"), l2.value("native-vlan-id")} {
-			if native != nil {
-				p.VLAN = r.number(native, "native-vlan-id of "+n.word, 1, 4094)
-			}
-		}
-		r.vlanMembers(l2)
-		return
-	}
-	ids := r.vlanMembers(l2)
-	if len(ids) > 1 {
-		r.problem(fabric.TextConflict, ids[1].At, n.word+" is an access port with several VLANs", "Junos refuses it")
-		r.tag(n)
-	}
-	if len(ids) > 0 {
-		p.VLAN = &ids[0]
-	}
-}
-
-// vlanMembers returns the VLANs of a port, by name or number.
-func (r *junosReader) vlanMembers(l2 *junosNode) []fabric.Said[int] {
-	var out []fabric.Said[int]
-	m := l2.kid("vlan", "members")
-	if m == nil {
+// packetMTU returns the MTU of IP, which must fit into the frame. Where a port has no mtu of its own, the frame is Junos' own
+// short one, or another part of the configuration sets it: of a whole one the first is known.
+func (r *junosReader) packetMTU(n *junosNode, packet, frame *fabric.Said[int], header int) *fabric.Said[int] {
+	switch {
+	case !junosPort(n.word) && frame == nil, frame != nil && packet.Is <= frame.Is-header, frame == nil && packet.Is <= 1500:
+		return packet
+	case frame == nil && !r.whole:
 		return nil
+	case frame == nil:
+		frame = junosDefault(1500+header, junosMTU)
 	}
-	vlans := r.vlans()
-	for _, v := range m.values {
-		if id, err := strconv.Atoi(v.Is); err == nil && id > 0 && id < 4095 {
-			out = append(out, fabric.Said[int]{Is: id, At: v.At})
-			continue
-		}
-		vlan := vlans[v.Is]
-		if vlan == nil {
-			if len(vlans) > 0 && v.Is != "all" && !strings.Contains(v.Is, "-") {
-				r.once(fabric.TextUndefined, v.At, "VLAN "+v.Is+" is defined nowhere", "Junos refuses it")
-			}
-			continue
-		}
-		if id := r.number(vlan.value("vlan-id"), "vlan-id of "+v.Is, 1, 4094); id != nil {
-			out = append(out, fabric.Said[int]{Is: id.Is, At: v.At})
-		}
-	}
-	return out
+	r.problem(fabric.TextConflict, packet.At, fmt.Sprintf("%s: packets of %d bytes do not fit into frames of %d with %d of header", n.word, packet.Is, frame.Is, header), "Junos refuses it")
+	r.tag(n)
+	return &fabric.Said[int]{Is: max(0, frame.Is-header), At: frame.At}
 }
 
 // filters notes filters of a port that this text does not show: they may put packets into classes.
@@ -285,107 +247,4 @@ func (r *junosReader) filters(n, family *junosNode) {
 	for _, k := range f.kids {
 		r.unread = append(r.unread, k.at)
 	}
-}
-
-// vlans returns the VLANs by name, those of routing instances too.
-func (r *junosReader) vlans() map[string]*junosNode {
-	if r.byName != nil {
-		return r.byName
-	}
-	r.byName = map[string]*junosNode{}
-	for _, in := range append(slices.Clone(r.root.all("routing-instances")), r.root) {
-		for _, v := range in.all("vlans") {
-			r.byName[v.word] = v
-			r.vlanList = append(r.vlanList, v)
-		}
-	}
-	return r.byName
-}
-
-// readVLANs reads the VLANs, and what irb has for each.
-func (r *junosReader) readVLANs() {
-	r.vlans()
-	seen := map[int]*junosNode{}
-	for _, v := range r.vlanList {
-		id := r.number(v.value("vlan-id"), "vlan-id of "+v.word, 1, 4094)
-		if id == nil {
-			continue
-		}
-		if old := seen[id.Is]; old != nil {
-			r.problem(fabric.TextDuplicate, id.At, fmt.Sprintf("VLANs %s and %s are both %d", old.word, v.word, id.Is), "Junos refuses it")
-			continue
-		}
-		seen[id.Is] = v
-		vlan := fabric.VLANConfig{ID: id.Is, At: v.at}
-		if l3 := v.value("l3-interface"); l3 != nil {
-			r.readIRB(&vlan, l3)
-		}
-		r.out.VLANs = append(r.out.VLANs, vlan)
-	}
-}
-
-func (r *junosReader) readIRB(vlan *fabric.VLANConfig, l3 *fabric.Said[string]) {
-	name, number, _ := strings.Cut(l3.Is, ".")
-	irb := r.root.kid("interfaces", name)
-	unit := irb.kid("unit", number)
-	if unit == nil {
-		if r.root.kid("interfaces") != nil {
-			r.problem(fabric.TextUndefined, l3.At, l3.Is+" is defined nowhere", "the VLAN has no gateway")
-		}
-		return
-	}
-	var p fabric.PortConfig
-	r.readUnits(&p, &junosNode{word: l3.Is, by: map[string]*junosNode{"mtu": irb.kid("mtu"), "unit": {kids: []*junosNode{unit}}}})
-	vlan.Addresses, vlan.MTU = p.Addresses, p.MTU
-}
-
-// readBGP reads autonomous system and neighbours.
-func (r *junosReader) readBGP() {
-	bgp := r.root.kid("protocols", "bgp")
-	own := r.root.value("routing-options", "autonomous-system")
-	for _, g := range bgp.all("group") {
-		if local := g.value("local-as"); local != nil && own == nil {
-			own = local
-		}
-	}
-	asn := r.asn(own)
-	if asn == nil {
-		return
-	}
-	r.out.BGP = &fabric.BGPConfig{ASN: *asn}
-	for _, g := range bgp.all("group") {
-		for _, n := range g.all("neighbor") {
-			peer := n.value("peer-as")
-			if peer == nil {
-				peer = g.value("peer-as")
-			}
-			neighbour := fabric.BGPNeighbour{ASN: asn.Is, At: n.at} // internal BGP, where no other is named
-			if as := r.asn(peer); as != nil {
-				neighbour.ASN = as.Is
-			}
-			var err error
-			if neighbour.Address, err = netip.ParseAddr(n.word); err != nil {
-				r.problem(fabric.TextRange, n.at, "neighbor "+n.word+" is no address", "Junos refuses it")
-				continue
-			}
-			r.out.BGP.Neighbours = append(r.out.BGP.Neighbours, neighbour)
-		}
-	}
-}
-
-// asn reads the number of an autonomous system, in one piece or as 16 bits, a dot and 16 bits.
-func (r *junosReader) asn(v *fabric.Said[string]) *fabric.Said[uint32] {
-	if v == nil {
-		return nil
-	}
-	high, low, dotted := strings.Cut(v.Is, ".")
-	a, errA := strconv.ParseUint(high, 10, 32)
-	if !dotted && errA == nil && a > 0 {
-		return &fabric.Said[uint32]{Is: uint32(a), At: v.At}
-	}
-	if b, err := strconv.ParseUint(low, 10, 16); dotted && errA == nil && err == nil && a < 1<<16 {
-		return &fabric.Said[uint32]{Is: uint32(a<<16 | b), At: v.At}
-	}
-	r.problem(fabric.TextRange, v.At, "AS number is "+v.Is, "Junos refuses it")
-	return nil
 }

@@ -26,7 +26,7 @@ func (r *junosReader) readMarking() {
 		if ecn != nil && maps == nil {
 			r.problem(fabric.TextInert, ecn.at, "scheduler "+s.word+" has explicit-congestion-notification and no drop profile", "nothing says when to mark")
 		}
-		for _, name := range junosDropProfiles(s) {
+		for _, name := range r.dropProfiles(s) {
 			if r.definition(name, "drop-profiles") != nil && ecn != nil {
 				r.marking[name.Is] = &ecn.at
 			}
@@ -41,9 +41,12 @@ func (r *junosReader) readMarking() {
 
 // dropProfiles returns the drop profiles of a scheduler, that of packets with loss priority low first: all packets have it
 // unless a classifier or policer gives them another.
-func junosDropProfiles(scheduler *junosNode) []*fabric.Said[string] {
+func (r *junosReader) dropProfiles(scheduler *junosNode) []*fabric.Said[string] {
 	var first, rest []*fabric.Said[string]
 	for _, loss := range scheduler.all("drop-profile-map", "loss-priority") {
+		if !r.lossPriority(loss) {
+			continue
+		}
 		names := []*fabric.Said[string]{loss.value("drop-profile")}
 		for _, protocol := range loss.all("protocol") {
 			names = append(names, protocol.value("drop-profile"))
@@ -98,6 +101,9 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 		if half := len(levels) / 2; half > 0 && len(odds) == len(levels) && sameJunosValues(levels[:half], levels[half:]) && sameJunosValues(odds[:half], odds[half:]) {
 			levels, odds = levels[half:], odds[half:] // said twice
 		}
+		if len(levels) != len(odds) { // a command that was given again adds nothing
+			levels, odds = junosDistinct(levels, len(odds)), junosDistinct(odds, len(levels))
+		}
 		if len(levels) != len(odds) {
 			r.once(fabric.TextConflict, in.at, fmt.Sprintf("drop profile %s has %d fill levels and %d probabilities", n.word, len(levels), len(odds)), "Junos refuses it: they are pairs")
 			return nil, nil
@@ -112,6 +118,20 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 		}
 	}
 	return levels, odds
+}
+
+// junosDistinct returns values without those that stand there already, where there are more than wanted.
+func junosDistinct(list []fabric.Said[int], wanted int) []fabric.Said[int] {
+	if len(list) <= wanted {
+		return list
+	}
+	var out []fabric.Said[int]
+	for _, v := range list {
+		if !slices.ContainsFunc(out, func(o fabric.Said[int]) bool { return o.Is == v.Is }) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func sameJunosValues(a, b []fabric.Said[int]) bool {
@@ -217,7 +237,7 @@ func (r *junosReader) scheduler(s *junosNode) *fabric.QueueConfig {
 	}
 	q.Weight = r.number(s.value("transmit-rate", "percent"), "transmit-rate percent of "+s.word, 0, 100)
 	q.Marks = &fabric.QueueProfile{ECN: fabric.Said[bool]{Is: false, At: s.at}}
-	if names := junosDropProfiles(s); len(names) > 0 {
+	if names := r.dropProfiles(s); len(names) > 0 {
 		q.Marks = nil
 		if n := r.definition(names[0], "drop-profiles"); n != nil {
 			var marks *fabric.Line
