@@ -71,8 +71,8 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 	if !ok {
 		return
 	}
-	lossy := f.value == "NULL"
-	if !lossy {
+	lossy := false
+	if f.value != "NULL" { // which stands for headroom that the daemon reckons (cfgmgr/buffermgrdyn.cpp, handleSingleBufferPgEntry)
 		profile := r.defined("BUFFER_PROFILE", f.value, f, "", "the priority group keeps the buffers that it has")
 		lossy = profile != nil && profile.closed && profile.get("xoff") == nil && !is(profile.get("headroom_type"), "dynamic")
 		if x := profile.get("xoff"); x != nil && strings.TrimLeft(x.value, "0") == "" {
@@ -89,6 +89,17 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 		}
 		for pg := least; pg <= most; pg++ {
 			r.lossy[port][pg] = f.at
+		}
+	}
+}
+
+// cutCables tells ports with PFC whose cable has no length: the buffer daemon makes no lossless priority group for them
+// (sonic-swss, cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
+func (r *sonicReader) cutCables() {
+	for _, p := range r.ports {
+		if p.CableM != nil && p.CableM.Is == 0 && p.PFC != nil && len(p.PFC.Is) > 0 {
+			r.problem(fabric.TextConflict, p.Name, p.CableM.At, fmt.Sprintf("%s has PFC and a cable length of 0 m", p.Name),
+				"SONiC keeps no room for what arrives after a pause, and packets are dropped")
 		}
 	}
 }
