@@ -105,6 +105,10 @@ func (r *sonicReader) text(t Text) {
 		}
 		begins := at + len(text[at:end]) - len(strings.TrimLeft(text[at:end], " \t"))
 		bare := sonicFragment.MatchString(text[at:end])
+		if !bare && strings.IndexAny(text[begins:end], "\"}]") == 0 { // of an object whose beginning is missing
+			r.refuse(j, t, fabric.TextProblem{Kind: fabric.TextCut, At: j.line(begins), What: errBeginning.Error(), Then: "nothing of it is read"})
+			return
+		}
 		if !bare && !strings.HasPrefix(text[begins:end], "{") {
 			shows = append(shows, show{j.line(at), text[at:end]})
 			at = end
@@ -112,8 +116,7 @@ func (r *sonicReader) text(t Text) {
 		}
 		root, next, err := j.decode(begins, bare)
 		if err != nil {
-			r.c.Problems = append(r.c.Problems, j.problem(err))
-			r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: "configuration", Lines: linesOf(text)})
+			r.refuse(j, t, j.problem(err))
 			return
 		}
 		roots = append(roots, root)
@@ -141,6 +144,12 @@ func (r *sonicReader) text(t Text) {
 		r.nothing(j)
 	}
 	r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: strings.Join(r.forms, ", "), Lines: linesOf(text), Whole: whole})
+}
+
+// refuse notes a text of which nothing is read.
+func (r *sonicReader) refuse(j *jsonText, t Text, p fabric.TextProblem) {
+	r.c.Problems = append(r.c.Problems, p)
+	r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: "configuration", Lines: linesOf(j.text)})
 }
 
 // ofConfigDB reports whether an object has a table of CONFIG_DB.

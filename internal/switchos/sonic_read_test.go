@@ -109,7 +109,7 @@ func TestSONiCForms(t *testing.T) {
 		"Windows":   "\ufeff" + strings.ReplaceAll(smallSONiC, "\n", "\r\n"),
 		"prompts":   "admin@leaf1:~$ show runningconfiguration all\n" + smallSONiC + "admin@leaf1:~$ \n",
 		"asics":     `{"localhost": ` + smallSONiC + `, "asic0": {"DEVICE_METADATA": {"localhost": {"hostname": "other"}}, "FEATURE": {}}}`,
-		"fragments": strings.TrimSuffix(strings.TrimPrefix(smallSONiC, "{\n"), "\n}\n"),
+		"fragments": strings.TrimSuffix(strings.TrimPrefix(smallSONiC, "{\n"), "\n}\n") + ",\nadmin@leaf1:~$ exit\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !(sonic{}).Recognizes([]byte(text)) {
@@ -263,6 +263,11 @@ func TestSONiCCut(t *testing.T) {
 		c := readSONiC(strings.Join(lines[:i], ""))
 		if len(c.Ports) > 0 || !slices.Equal(kinds(c), []string{fmt.Sprintf("cut :%d", i)}) {
 			t.Errorf("after line %d: %d ports, %v", i, len(c.Ports), kinds(c))
+		}
+	}
+	for i := 1; i < len(lines); i++ {
+		if c := readSONiC(strings.Join(lines[i:], "")); len(c.Ports) > 0 || len(c.Problems) != 1 || c.Problems[0].Kind != fabric.TextCut {
+			t.Errorf("from line %d: %d ports, %v", i+1, len(c.Ports), c.Problems)
 		}
 	}
 	for name, text := range map[string]string{
