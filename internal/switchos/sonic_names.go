@@ -52,7 +52,7 @@ var sonicRead = func() map[string]bool {
 }()
 
 // sonicIgnored are tables without a bearing on which packets are lossless: management, monitoring, access lists, other
-// protocols. POLICER, which can colour packets, is in neither list, and so is SWITCH_TRIMMING.
+// protocols. POLICER, which can colour packets, is in neither list, nor is SWITCH_TRIMMING.
 var sonicIgnored = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, name := range strings.Fields(`AAA ACL_RULE ACL_TABLE ACL_TABLE_TYPE ALARM ALARM_STATS ASIC_SENSORS AS_PATH_SET AUTO_TECHSUPPORT
