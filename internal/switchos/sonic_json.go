@@ -58,9 +58,10 @@ func newJSONText(file, text string) *jsonText {
 func (t *jsonText) decode(from int, bare bool) (*jsonNode, int, error) {
 	t.from, t.shift = from, 0
 	var r io.Reader = strings.NewReader(t.text[from:])
+	rest := ""
 	if bare {
 		t.shift = 1
-		rest := strings.TrimSuffix(strings.TrimRight(t.text[from:], " \t\r\n"), ",")
+		rest = strings.TrimSuffix(strings.TrimRight(t.text[from:bareEnd(t.text)], " \t\r\n"), ",")
 		r = io.MultiReader(strings.NewReader("{"), strings.NewReader(rest), strings.NewReader("}"))
 	}
 	t.dec = json.NewDecoder(r)
@@ -73,7 +74,24 @@ func (t *jsonText) decode(from int, bare bool) (*jsonNode, int, error) {
 	if err == nil {
 		err = t.members(n, 1)
 	}
+	if err == nil && bare && int(t.dec.InputOffset()) < len(rest)+2 {
+		err = errBeginning
+	}
 	return n, min(t.offset(), len(t.text)), err
+}
+
+// errBeginning is a text that closes more than it opens.
+var errBeginning = errors.New("its beginning is missing: more is closed than was opened")
+
+// bareEnd is where prompts begin that stand behind what was printed.
+func bareEnd(text string) int {
+	for end := len(text); ; {
+		begin := strings.LastIndexByte(strings.TrimRight(text[:end], " \t\r\n"), '\n') + 1
+		if begin == 0 || !prompted(text[begin:end]) {
+			return end
+		}
+		end = begin
+	}
 }
 
 func (t *jsonText) offset() int { return t.from + max(0, int(t.dec.InputOffset())-t.shift) }
@@ -169,6 +187,9 @@ func (t *jsonText) problem(err error) fabric.TextProblem {
 		What: fmt.Sprintf("this is no JSON: %v", err), Then: "config load refuses the file, and nothing of it is read here"}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		p.Kind, p.At, p.What = fabric.TextCut, t.line(len(strings.TrimRight(t.text, " \t\r\n"))-1), "the text ends inside of an object"
+	}
+	if errors.Is(err, errBeginning) {
+		p.Kind, p.What = fabric.TextCut, err.Error()
 	}
 	return p
 }

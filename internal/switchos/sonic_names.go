@@ -39,6 +39,7 @@ var sonicFields = map[string]string{
 	"PFC_WD":         "action detection_time restoration_time pfc_stat_history POLL_INTERVAL BIG_RED_SWITCH",
 	"BGP_NEIGHBOR":   "-",
 	"BREAKOUT_CFG":   "brkout_mode port",
+	"TUNNEL":         "-",
 }
 
 // sonicRead are the tables of sonicFields.
@@ -51,7 +52,7 @@ var sonicRead = func() map[string]bool {
 }()
 
 // sonicIgnored are tables without a bearing on which packets are lossless: management, monitoring, access lists, other
-// protocols. Those whose name begins with DASH_, HIGH_FREQUENCY_ and the like are in it by their first word.
+// protocols. POLICER, which can colour packets, is in neither list, nor is SWITCH_TRIMMING.
 var sonicIgnored = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, name := range strings.Fields(`AAA ACL_RULE ACL_TABLE ACL_TABLE_TYPE ALARM ALARM_STATS ASIC_SENSORS AS_PATH_SET AUTO_TECHSUPPORT
@@ -74,7 +75,8 @@ var sonicIgnored = func() map[string]bool {
 		SYSLOG_CONFIG_FEATURE SYSLOG_SERVER SYSTEM_DEFAULTS SYSTEM_PORT TACPLUS TACPLUS_SERVER TELEMETRY TELEMETRY_CLIENT VERSIONS VNET
 		VNET_ROUTE VNET_ROUTE_TUNNEL VOQ_INBAND_INTERFACE VRF VXLAN_EVPN_NVO VXLAN_TUNNEL VXLAN_TUNNEL_MAP WARM_RESTART XCVRD_LOG ZTP
 		LOSSLESS_TRAFFIC_PATTERN DEFAULT_LOSSLESS_BUFFER_PARAMETER BUFFER_PORT_INGRESS_PROFILE_LIST BUFFER_PORT_EGRESS_PROFILE_LIST
-		MPLS_TC_TO_TC_MAP DSCP_TO_FC_MAP EXP_TO_FC_MAP VLAN_SUB_INTERFACE`) {
+		MPLS_TC_TO_TC_MAP DSCP_TO_FC_MAP EXP_TO_FC_MAP VLAN_SUB_INTERFACE PBH_HASH PBH_HASH_FIELD PBH_RULE PBH_TABLE SRV6 DPU DPUS VDPU
+		ASIC_SENSORS_POLLER_INTERVAL ASIC_SENSORS_POLLER_STATUS SUPPRESS_VLAN_NEIGH LEAK_PROFILE LEAK_CONTROL_POLICY`) {
 		m[name] = true
 	}
 	return m

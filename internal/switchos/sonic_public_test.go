@@ -305,3 +305,12 @@ func changed(a, b []string) (out []string) {
 	}
 	return out
 }
+
+// SONiC's texts are recognized, and those of other systems are not.
+func TestSONiCRecognizesPublic(t *testing.T) {
+	for id, b := range publicBases(t) {
+		if got := (sonic{}).Recognizes(publicText(t, b.File)); got != (b.OS == "sonic") {
+			t.Errorf("%s (%s): %t", id, b.OS, got)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -33,6 +34,8 @@ type sonicReader struct {
 	lossy    map[string]map[int]fabric.Line // priority groups without headroom, by port
 }
 
+var _ Reader = sonic{}
+
 // Shows lists the commands whose output tells most.
 func (sonic) Shows() []string {
 	return []string{"show runningconfiguration all", "show interfaces status", "show pfc priority", "show pfcwd config", "show ecn"}
@@ -43,7 +46,7 @@ func (sonic) Recognizes(text []byte) bool {
 	if sonicKey.Match(text) {
 		return true
 	}
-	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || sonicProfile.Match(text)
+	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || sonicBlock.Match(text)
 }
 
 // Read reads the texts of a switch.
@@ -70,6 +73,7 @@ func (sonic) Read(name string, texts []Text) *fabric.SwitchConfig {
 	r.vlans()
 	r.buffers()
 	r.qos()
+	r.cutCables()
 	r.watchdogs()
 	r.unattached()
 	for _, p := range r.ports {
@@ -91,6 +95,7 @@ func (r *sonicReader) text(t Text) {
 	text := strings.TrimPrefix(string(t.Bytes), "\ufeff")
 	j := newJSONText(t.File, text)
 	r.forms = nil
+	problems, unread := len(r.c.Problems), len(r.c.Unread)
 	var roots []*jsonNode
 	var shows []show
 	for at := 0; at < len(text); {
@@ -100,6 +105,10 @@ func (r *sonicReader) text(t Text) {
 		}
 		begins := at + len(text[at:end]) - len(strings.TrimLeft(text[at:end], " \t"))
 		bare := sonicFragment.MatchString(text[at:end])
+		if !bare && strings.IndexAny(text[begins:end], "\"}]") == 0 { // of an object whose beginning is missing
+			r.refuse(j, t, fabric.TextProblem{Kind: fabric.TextCut, At: j.line(begins), What: errBeginning.Error(), Then: "nothing of it is read"})
+			return
+		}
 		if !bare && !strings.HasPrefix(text[begins:end], "{") {
 			shows = append(shows, show{j.line(at), text[at:end]})
 			at = end
@@ -107,8 +116,7 @@ func (r *sonicReader) text(t Text) {
 		}
 		root, next, err := j.decode(begins, bare)
 		if err != nil {
-			r.c.Problems = append(r.c.Problems, j.problem(err))
-			r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: "configuration", Lines: linesOf(text)})
+			r.refuse(j, t, j.problem(err))
 			return
 		}
 		roots = append(roots, root)
@@ -119,13 +127,46 @@ func (r *sonicReader) text(t Text) {
 	}
 	whole := false
 	for _, root := range roots {
+		if !ofConfigDB(root) {
+			if len(root.nodes) > 0 {
+				r.problem(fabric.TextForeign, "", root.nodes[0].at, "this is JSON, and no CONFIG_DB: it has none of its tables", "")
+			}
+			continue
+		}
 		r.form("configuration")
 		whole = whole || wholeDB(root)
 		r.load(root)
 	}
 	r.db.whole = r.db.whole || whole
 	r.shows(shows)
+	if len(r.forms) == 0 && len(r.c.Problems) == problems {
+		r.c.Unread = r.c.Unread[:unread]
+		r.nothing(j)
+	}
 	r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: strings.Join(r.forms, ", "), Lines: linesOf(text), Whole: whole})
+}
+
+// refuse notes a text of which nothing is read.
+func (r *sonicReader) refuse(j *jsonText, t Text, p fabric.TextProblem) {
+	r.c.Problems = append(r.c.Problems, p)
+	r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: "configuration", Lines: linesOf(j.text)})
+}
+
+// ofConfigDB reports whether an object has a table of CONFIG_DB.
+func ofConfigDB(root *jsonNode) bool {
+	return slices.ContainsFunc(root.nodes, func(n *jsonNode) bool {
+		table, _, _ := strings.Cut(n.key, "|")
+		return sonicRead[table] || sonicIgnored[table] || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
+	})
+}
+
+// nothing tells that a text has nothing that is read.
+func (r *sonicReader) nothing(j *jsonText) {
+	if at := strings.IndexFunc(j.text, func(c rune) bool { return !unicode.IsSpace(c) }); at >= 0 {
+		r.problem(fabric.TextForeign, "", j.line(at), "this is no CONFIG_DB, and no output of a show command that is read", "")
+		return
+	}
+	r.problem(fabric.TextCut, "", fabric.Line{File: j.file, Number: 1}, "the text is empty", "")
 }
 
 func (r *sonicReader) form(name string) {

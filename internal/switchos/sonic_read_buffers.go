@@ -71,8 +71,8 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 	if !ok {
 		return
 	}
-	lossy := f.value == "NULL"
-	if !lossy {
+	lossy := false
+	if f.value != "NULL" { // which stands for headroom that the daemon reckons (cfgmgr/buffermgrdyn.cpp, handleSingleBufferPgEntry)
 		profile := r.defined("BUFFER_PROFILE", f.value, f, "", "the priority group keeps the buffers that it has")
 		lossy = profile != nil && profile.closed && profile.get("xoff") == nil && !sonicIs(profile.get("headroom_type"), "dynamic")
 		if x := profile.get("xoff"); x != nil && strings.TrimLeft(x.value, "0") == "" {
@@ -94,6 +94,17 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 }
 
 func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
+// cutCables tells ports with PFC whose cable has no length: the buffer daemon makes no lossless priority group for them
+// (sonic-swss, cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
+func (r *sonicReader) cutCables() {
+	for _, p := range r.ports {
+		if p.CableM != nil && p.CableM.Is == 0 && p.PFC != nil && len(p.PFC.Is) > 0 {
+			r.problem(fabric.TextConflict, p.Name, p.CableM.At, fmt.Sprintf("%s has PFC and a cable length of 0 m", p.Name),
+				"SONiC keeps no room for what arrives after a pause, and packets are dropped")
+		}
+	}
+}
+
 
 // span reads 3 or 3-4. Numbers above the highest that matters are cut off.
 func (r *sonicReader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {

@@ -115,7 +115,7 @@ func (r *sonicReader) number(f *sonicField, port string, least, most int64) *fab
 			return nil
 		}
 		r.problem(fabric.TextRange, port, f.at, fmt.Sprintf("%s is %q, not a number from %d to %d", f.name, short(f.value), least, most),
-			"SONiC refuses the value")
+			"SONiC refuses it, or it has no effect")
 		return nil
 	}
 	return said(v, f.at)

@@ -27,6 +27,9 @@ func (r *sonicReader) queueRows() map[string]*[8]queueRefs {
 	for _, row := range r.db.rowsOf("QUEUE") {
 		ports, own := r.keyPorts("QUEUE", row.key)
 		cut := strings.LastIndexByte(row.key, '|')
+		if cut < 0 {
+			r.problem(fabric.TextRange, "", row.at, fmt.Sprintf("%q names no queue", short(row.key)), "orchagent skips the row")
+		}
 		if !own || cut < 0 {
 			continue
 		}

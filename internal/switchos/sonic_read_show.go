@@ -2,6 +2,7 @@ package switchos
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,14 +36,20 @@ var sonicShows = []sonicShow{
 	{"show queue watermark", regexp.MustCompile(`(?m)^\s*Port\s+UC0\s+UC1\s`), nil},
 }
 
-// sonicProfile begins a profile of show ecn (scripts/ecnconfig); its documentation prints the name in bold.
-var sonicProfile = regexp.MustCompile(`(?m)^\s*Profile: +\**([\w.@-]+?)\**\s*$`)
+// sonicProfile begins a profile of show ecn (scripts/ecnconfig), whose documentation prints the name in bold, and a profile
+// or a pool of show mmu and show buffer configuration (scripts/mmuconfig).
+var (
+	sonicProfile = regexp.MustCompile(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
+	sonicBlock   = regexp.MustCompile(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
+	trafficBlock = regexp.MustCompile(`^\s*Lossless traffic pattern:\s*$`)
+)
 
 var (
-	dashes     = regexp.MustCompile(`^\s*-{2,}(?:\s+-{2,})*\s*$`)
+	dashes     = regexp.MustCompile(`^\s*-{2,}(?:\s+-+)*\s*$`)
 	gap        = regexp.MustCompile(`\s{2,}`)
 	pollEvery  = regexp.MustCompile(`^Changed polling interval to (\d+)ms`)
 	bigRed     = regexp.MustCompile(`^BIG_RED_SWITCH status is (\w+)`)
+	showName   = regexp.MustCompile(`^[\w./:-]*$`) // of a port; empty where a row goes on
 	plainShell = regexp.MustCompile(`^[$#]\s+(?:sudo\s+)?[a-z]`)
 	showNoise  = regexp.MustCompile(`^(?:Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
 )
@@ -50,11 +57,13 @@ var (
 // showState is where in the output of show commands the reader is.
 type showState struct {
 	header  string
-	spans   [][2]int // of the columns
+	at      fabric.Line // of a header that has no rows yet
+	spans   [][2]int    // of the columns
 	names   []string
 	of      *sonicShow
-	profile *sonicRow // of show ecn, until its closing dashes
-	inside  bool      // of a profile's dashes
+	profile *sonicRow // or pool, until its closing dashes
+	pool    bool
+	inside  bool // of a profile's dashes
 }
 
 // shows reads what commands printed.
@@ -65,18 +74,40 @@ func (r *sonicReader) shows(lines []show) {
 		text := strings.TrimSpace(raw)
 		switch {
 		case text == "":
-			s = showState{}
+			r.headless(&s)
+			s = showState{profile: s.profile, pool: s.pool, inside: s.inside}
 		case dashes.MatchString(raw):
 			r.rule(&s, raw)
 		case s.inside:
 			r.profileField(s.profile, l.at, text)
-		case s.spans != nil:
+		case s.spans != nil && !begins(raw):
 			r.showRow(&s, l.at, raw)
 		case sonicProfile.MatchString(raw):
-			s = showState{profile: &sonicRow{key: sonicProfile.FindStringSubmatch(raw)[1], at: l.at}}
+			m := sonicProfile.FindStringSubmatch(raw)
+			s = showState{profile: &sonicRow{key: m[2], at: l.at}, pool: m[1] == "Pool"}
+		case trafficBlock.MatchString(raw):
+			s = showState{profile: &sonicRow{at: l.at}}
 		default:
+			s.spans = nil
 			r.showLine(&s, l.at, text)
 		}
+	}
+	r.headless(&s)
+	if s.profile != nil {
+		r.problem(fabric.TextCut, "", s.profile.at, "the output ends inside of a profile", "nothing of the profile is read")
+	}
+}
+
+// begins reports whether a line begins the output of a command.
+func begins(raw string) bool {
+	return sonicProfile.MatchString(raw) || trafficBlock.MatchString(raw) ||
+		slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.MatchString(raw + "\n") })
+}
+
+// headless tells a header without rows.
+func (r *sonicReader) headless(s *showState) {
+	if s.at.Number > 0 && s.spans == nil {
+		r.problem(fabric.TextCut, "", s.at, "the output ends before its rows", "")
 	}
 }
 
@@ -84,8 +115,7 @@ func (r *sonicReader) shows(lines []show) {
 func (r *sonicReader) rule(s *showState, raw string) {
 	if s.profile != nil {
 		if s.inside {
-			r.form("show ecn")
-			r.merge("WRED_PROFILE", s.profile)
+			r.block(s)
 			*s = showState{}
 			return
 		}
@@ -101,6 +131,23 @@ func (r *sonicReader) rule(s *showState, raw string) {
 	s.spans, s.names = nil, gap.Split(strings.TrimSpace(s.header), -1)
 	for _, m := range regexp.MustCompile(`-+`).FindAllStringIndex(raw, -1) {
 		s.spans = append(s.spans, [2]int{m[0], m[1]})
+	}
+}
+
+// block takes a profile or a pool: those of buffers say how large they are.
+func (r *sonicReader) block(s *showState) {
+	switch {
+	case s.profile.key == "":
+		return
+	case s.pool:
+		r.form("show buffer configuration")
+		r.merge("BUFFER_POOL", s.profile)
+	case s.profile.get("pool") != nil || s.profile.get("size") != nil:
+		r.form("show buffer configuration")
+		r.merge("BUFFER_PROFILE", s.profile)
+	default:
+		r.form("show ecn")
+		r.merge("WRED_PROFILE", s.profile)
 	}
 }
 
@@ -125,7 +172,7 @@ func (r *sonicReader) showRow(s *showState, at fabric.Line, raw string) {
 			cells = append(cells, strings.TrimSpace(raw[min(span[0], len(raw)):min(span[1], len(raw))]))
 		}
 	}
-	if s.of == nil || len(s.names) != len(s.spans) {
+	if s.of == nil || len(s.names) != len(s.spans) || !showName.MatchString(cells[0]) {
 		r.c.Unread = append(r.c.Unread, at)
 		return
 	}
@@ -157,10 +204,9 @@ func (r *sonicReader) showLine(s *showState, at fabric.Line, text string) {
 	case prompted(text) || text == "$" || text == "#" || showNoise.MatchString(text):
 		return
 	}
-	for i := range sonicShows {
-		if sonicShows[i].sign.MatchString(text + "\n") {
-			return
-		}
+	if begins(text) {
+		s.at = at
+		return
 	}
 	r.c.Unread = append(r.c.Unread, at)
 }

@@ -2,6 +2,7 @@ package switchos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -200,6 +201,9 @@ func (r *sonicReader) table(name string, at fabric.Line) {
 	}
 }
 
+// sonicNames are fields for people: that two texts have different ones does not matter.
+var sonicNames = []string{"description", "alias", "name", "mac"}
+
 // merge adds a row to what the texts before have said: the first text decides.
 func (r *sonicReader) merge(table string, row *sonicRow) {
 	t := r.db.table(table, row.at)
@@ -220,7 +224,7 @@ func (r *sonicReader) merge(table string, row *sonicRow) {
 				f.name, table, short(row.key), f.value, have.at.File, have.at.Number), "")
 		case old == nil:
 			have.fields = append(have.fields, f)
-		case old.value != f.value:
+		case old.value != f.value && !slices.Contains(sonicNames, f.name):
 			r.problem(fabric.TextConflict, "", f.at, fmt.Sprintf("%s of %s|%s is %q here and %q in %s line %d",
 				f.name, table, short(row.key), f.value, old.value, old.at.File, old.at.Number), "the first file is taken")
 		}
