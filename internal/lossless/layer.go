@@ -7,7 +7,8 @@ type layers struct {
 	level   []int32 // of switches: how far they are from the group; none: not reached
 	useful  []bool  // switches by which packets come to a NIC
 	order   []int32 // switches that are reached, nearest first
-	turns   bool    // packets that come down, or across, go up or across again: pauses may wait in a circle
+	buffer  []int32
+	turns   bool // packets that come down, or across, go up or across again: pauses may wait in a circle
 }
 
 func newLayers(w *wiring) *layers {
@@ -47,8 +48,8 @@ func (l *layers) spread(members []int32) {
 }
 
 // outs are the ends by which packets leave a switch. Back to the group there is a way from the switches beside it only.
-func (l *layers) outs(v int32) []int32 {
-	out := append([]int32(nil), l.w.downlinks(v)...)
+func (l *layers) outs(v int32, out []int32) []int32 {
+	out = append(out[:0], l.w.downlinks(v)...)
 	for _, p := range l.w.uplinks(v) {
 		u := l.w.far(p).node
 		if l.level[u] == l.level[v]+1 && l.useful[u] || l.level[v] == 1 && l.level[u] == 0 {
@@ -58,12 +59,32 @@ func (l *layers) outs(v int32) []int32 {
 	return out
 }
 
+// pairs counts the pairs of NICs between which packets go.
+func (l *layers) pairs() int {
+	from, to := 0, 0
+	for _, v := range l.members {
+		from += l.w.nics[v]
+	}
+	for _, v := range l.order {
+		to += l.w.nics[v]
+	}
+	if len(l.order) == len(l.members) { // each switch of the group is by itself
+		pairs := 0
+		for _, v := range l.members {
+			pairs += l.w.nics[v] * (l.w.nics[v] - 1)
+		}
+		return pairs
+	}
+	return from * (to - 1)
+}
+
 // walk follows packets from the group.
 func (l *layers) walk(k *walker) {
 	k.forget()
 	k.flow, k.depth = l, 1
 	for _, v := range l.members {
-		k.visit(l.w.downlinks(v), l.outs(v), false)
+		l.buffer = l.outs(v, l.buffer)
+		k.visit(l.w.downlinks(v), l.buffer, false)
 	}
 	back := len(l.members) == 1
 	for _, v := range l.order[len(l.members):] {
@@ -75,9 +96,9 @@ func (l *layers) walk(k *walker) {
 			continue
 		}
 		k.depth = int(l.level[v]) + 1
-		outs := l.outs(v)
-		l.turns = l.turns || l.turnsUp(k, v, outs)
-		k.visit(l.w.uplinks(v), outs, false)
+		l.buffer = l.outs(v, l.buffer)
+		l.turns = l.turns || l.turnsUp(k, v, l.buffer)
+		k.visit(l.w.uplinks(v), l.buffer, false)
 	}
 	if !back {
 		l.walkBack(k)
@@ -122,7 +143,7 @@ func (l *layers) after(in int32) []int32 {
 	v := l.w.ends[in].node
 	outs := l.w.downlinks(v)
 	if l.level[v] > 0 || l.w.far(in).node == none {
-		outs = l.outs(v)
+		outs = l.outs(v, nil)
 	}
 	return l.others(outs, in)
 }

@@ -72,5 +72,30 @@ func (t *turns) walk(k *walker) {
 	}
 }
 
+// pairs counts the pairs of NICs between which packets go.
+func (t *turns) pairs() int {
+	pairs := 0
+	for i, e := range t.w.ends {
+		if e.node != none {
+			continue
+		}
+		seen := map[int32]bool{e.peer: true}
+		for queue := []int32{e.peer}; len(queue) > 0; queue = queue[1:] {
+			for _, out := range t.outs[queue[0]] {
+				to := t.w.ends[out].peer
+				switch {
+				case seen[to]:
+				case t.w.ends[to].node != none:
+					queue = append(queue, to)
+				case to != int32(i):
+					pairs++
+				}
+				seen[to] = true
+			}
+		}
+	}
+	return pairs
+}
+
 func (t *turns) before(out int32) []int32 { return t.ins[out] }
 func (t *turns) after(in int32) []int32   { return t.outs[in] }

@@ -14,9 +14,18 @@ type walker struct {
 	sets   []int32 // that come in by each end, in the flow at hand; 0: nothing
 	used   []int32 // ends whose set is not 0
 	depth  int     // switches up to the one at hand
-	walked int
 	found  *findings
 	waits  *waits // nil: dependencies of pauses are not collected
+	buffer []crowd
+	told   []told // by end: of what findings know already
+}
+
+// told is what was last noted at an end, and with how many switches on the way there.
+type told struct {
+	in    *arrival
+	out   *departure
+	set   int32 // that comes to a NIC
+	depth [2]int32
 }
 
 // crowd are the ends of a switch by which the same packets come in from alike senders.
@@ -28,7 +37,7 @@ type crowd struct {
 }
 
 func newWalker(j *judge, w *wiring, f *findings) *walker {
-	return &walker{judge: j, w: w, sets: make([]int32, len(w.ends)), found: f}
+	return &walker{judge: j, w: w, sets: make([]int32, len(w.ends)), found: f, told: make([]told, len(w.ends))}
 }
 
 func (k *walker) forget() {
@@ -72,24 +81,44 @@ func (k *walker) visit(ins, outs []int32, given bool) {
 			}
 			c.goes = true
 			d := k.depart(c.arrival, to.class)
-			if len(d.notes) > 0 {
+			if len(d.notes) > 0 && !k.toldOut(d, out) {
 				k.found.add(k, d.notes, k.from(c, out, given), out, out)
 			}
 			if k.waits != nil {
 				k.waits.add(k, c, d, out, given)
 			}
 			set = k.judge.sets.union(set, d.out)
-			k.walked += len(c.ends) * len(c.arrival.packets)
 		}
 		k.send(out, set)
 	}
 	for i := range crowds {
 		if c := &crowds[i]; c.goes && len(c.arrival.notes) > 0 {
 			for _, in := range c.ends {
-				k.found.add(k, c.arrival.notes, in, none, in)
+				if !k.toldIn(c.arrival, in) {
+					k.found.add(k, c.arrival.notes, in, none, in)
+				}
 			}
 		}
 	}
+}
+
+// toldIn and toldOut report whether findings know already, and as near to the NICs, what is found at an end.
+func (k *walker) toldIn(a *arrival, in int32) bool {
+	x := &k.told[in]
+	if x.in == a && int(x.depth[0]) <= k.depth {
+		return true
+	}
+	x.in, x.depth[0] = a, int32(k.depth)
+	return false
+}
+
+func (k *walker) toldOut(d *departure, out int32) bool {
+	x := &k.told[out]
+	if x.out == d && int(x.depth[1]) <= k.depth {
+		return true
+	}
+	x.out, x.depth[1] = d, int32(k.depth)
+	return false
 }
 
 // from is an end of a crowd from which packets go out by an end.
@@ -114,7 +143,9 @@ func (k *walker) send(out, set int32) {
 	}
 	k.sets[to] = set
 	if e := &k.w.ends[to]; e.node == none {
-		if n := k.deliver(arrivalKey{from: k.w.classOf(out), to: e.class, set: set}); len(n) > 0 {
+		n := k.deliver(arrivalKey{from: k.w.classOf(out), to: e.class, set: set})
+		if x := &k.told[to]; len(n) > 0 && (x.set != set || int(x.depth[0]) > k.depth) {
+			x.set, x.depth[0] = set, int32(k.depth)
 			k.found.add(k, n, to, none, to)
 		}
 	}
@@ -122,7 +153,7 @@ func (k *walker) send(out, set int32) {
 
 // crowds groups the ends by which packets come into a switch.
 func (k *walker) crowds(ins []int32, given bool) []crowd {
-	var out []crowd
+	out := k.buffer[:0]
 	for _, in := range ins {
 		if k.setAt(in) == 0 {
 			continue
@@ -138,8 +169,15 @@ func (k *walker) crowds(ins []int32, given bool) []crowd {
 			}
 		}
 		if !found {
-			out = append(out, crowd{ends: []int32{in}, arrival: a, beside: k.w.neighbour(in)})
+			var ends []int32
+			if len(out) < len(k.buffer) {
+				ends = k.buffer[len(out)].ends[:0]
+			}
+			out = append(out, crowd{ends: append(ends, in), arrival: a, beside: k.w.neighbour(in)})
 		}
+	}
+	if len(out) > len(k.buffer) {
+		k.buffer = out
 	}
 	return out
 }
