@@ -212,7 +212,7 @@ func (k *walker) entry(s step) fabric.Treatment {
 	case c.PCP == nil:
 	case m.trust == trustNone || m.trust == trustPCP && m.vlan == 0:
 		return c.PCP[0]
-	case m.trust == trustPCP && k.w.far(s.in).node == none && s.p.held >= 0:
+	case m.trust == trustPCP && k.w.beyond[s.in] == none && s.p.held >= 0:
 		return c.PCP[s.p.held]
 	}
 	return fabric.Treatment{}

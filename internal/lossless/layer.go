@@ -31,7 +31,7 @@ func (l *layers) spread(members []int32) {
 	for i := 0; i < len(l.order); i++ {
 		v := l.order[i]
 		for _, p := range l.w.uplinks(v) {
-			if u := l.w.far(p).node; l.level[u] == none {
+			if u := l.w.beyond[p]; l.level[u] == none {
 				l.level[u] = l.level[v] + 1
 				l.order = append(l.order, u)
 			}
@@ -41,7 +41,7 @@ func (l *layers) spread(members []int32) {
 		v := l.order[i]
 		l.useful[v] = l.w.nics[v] > 0 || l.level[v] == 1 && len(members) > 1
 		for _, p := range l.w.uplinks(v) {
-			u := l.w.far(p).node
+			u := l.w.beyond[p]
 			l.useful[v] = l.useful[v] || l.level[u] == l.level[v]+1 && l.useful[u]
 		}
 	}
@@ -51,7 +51,7 @@ func (l *layers) spread(members []int32) {
 func (l *layers) outs(v int32, out []int32) []int32 {
 	out = append(out[:0], l.w.downlinks(v)...)
 	for _, p := range l.w.uplinks(v) {
-		u := l.w.far(p).node
+		u := l.w.beyond[p]
 		if l.level[u] == l.level[v]+1 && l.useful[u] || l.level[v] == 1 && l.level[u] == 0 {
 			out = append(out, p)
 		}
@@ -117,10 +117,10 @@ func (l *layers) walkBack(k *walker) {
 func (l *layers) turnsUp(k *walker, v int32, outs []int32) bool {
 	down, up := false, false
 	for _, p := range l.w.uplinks(v) {
-		down = down || k.sets[p] != 0 && l.w.height[l.w.far(p).node] >= l.w.height[v]
+		down = down || k.sets[p] != 0 && l.w.height[l.w.beyond[p]] >= l.w.height[v]
 	}
 	for _, p := range outs {
-		u := l.w.far(p).node
+		u := l.w.beyond[p]
 		up = up || u != none && l.w.height[u] >= l.w.height[v]
 	}
 	return down && up
@@ -130,7 +130,7 @@ func (l *layers) before(out int32) []int32 {
 	v := l.w.ends[out].node
 	ins := l.w.uplinks(v)
 	if l.level[v] == 0 {
-		if l.w.far(out).node == none {
+		if l.w.beyond[out] == none {
 			ins = l.w.ports[v] // from a NIC beside it, or from another switch of the group
 		} else {
 			ins = l.w.downlinks(v)
@@ -142,7 +142,7 @@ func (l *layers) before(out int32) []int32 {
 func (l *layers) after(in int32) []int32 {
 	v := l.w.ends[in].node
 	outs := l.w.downlinks(v)
-	if l.level[v] > 0 || l.w.far(in).node == none {
+	if l.level[v] > 0 || l.w.beyond[in] == none {
 		outs = l.outs(v, nil)
 	}
 	return l.others(outs, in)

@@ -25,7 +25,7 @@ func newTurns(w *wiring, list []Turn) *turns {
 		out, ok2 := number[endpointOf(x.Switch, x.Out)]
 		if ok && ok2 {
 			ins[out] = append(ins[out], in)
-			if w.far(out).node == none && len(ins[out]) == 1 {
+			if w.beyond[out] == none && len(ins[out]) == 1 {
 				queue = append(queue, out)
 			}
 		}

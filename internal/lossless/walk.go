@@ -17,7 +17,8 @@ type walker struct {
 	found  *findings
 	waits  *waits // nil: dependencies of pauses are not collected
 	buffer []crowd
-	told   []told // by end: of what findings know already
+	told   []told     // by end: of what findings know already
+	last   []*arrival // by end: what came in by it in the flow before; mostly the same comes again
 }
 
 // told is what was last noted at an end, and with how many switches on the way there.
@@ -37,7 +38,7 @@ type crowd struct {
 }
 
 func newWalker(j *judge, w *wiring, f *findings) *walker {
-	return &walker{judge: j, w: w, sets: make([]int32, len(w.ends)), found: f, told: make([]told, len(w.ends))}
+	return &walker{judge: j, w: w, sets: make([]int32, len(w.ends)), found: f, told: make([]told, len(w.ends)), last: make([]*arrival, len(w.ends))}
 }
 
 func (k *walker) forget() {
@@ -49,20 +50,25 @@ func (k *walker) forget() {
 
 // setAt is the set of packets that come in by an end: from a NIC all that it sends.
 func (k *walker) setAt(in int32) int32 {
-	if far := k.w.far(in); far.node == none && k.w.ends[in].node != none {
-		return k.emission(far.class, k.w.ends[in].class)
+	if k.w.beyond[in] == none {
+		return k.emission(k.w.far(in).class, k.w.ends[in].class)
 	}
 	return k.sets[in]
 }
 
 func (k *walker) arrivalAt(in int32) *arrival {
+	set := k.setAt(in)
+	if a := k.last[in]; a != nil && a.key.set == set {
+		return a
+	}
 	e := &k.w.ends[in]
-	return k.arrive(arrivalKey{from: k.w.classOf(e.peer), to: e.class, set: k.setAt(in)})
+	k.last[in] = k.arrive(arrivalKey{from: k.w.classOf(e.peer), to: e.class, set: set})
+	return k.last[in]
 }
 
 // neighbour numbers what is at the far end of a cable: a switch, or a NIC.
 func (w *wiring) neighbour(e int32) int32 {
-	if n := w.far(e).node; n != none {
+	if n := w.beyond[e]; n != none {
 		return n
 	}
 	return -e - 2
