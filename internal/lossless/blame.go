@@ -120,13 +120,13 @@ func (k *walker) blameEgress(kind Kind, s step) Hop {
 	q := c.Queues[s.t.queue]
 	switch kind {
 	case NotStrict:
-		return Hop{At: e.at, Line: q.Algorithm.At, Does: fmt.Sprintf("queue %d is %s", s.t.queue, q.Algorithm.Is)}
+		return Hop{At: e.at, Line: q.Algorithm.At, Does: fmt.Sprintf("queue %d, %s", s.t.queue, q.Algorithm.Is)}
 	case Thresholds:
 		return Hop{At: e.at, Line: q.Marks.Min.At, Does: fmt.Sprintf("marks from %g %s, always from %g %s", q.Marks.Min.Value, q.Marks.Min.Unit, q.Marks.Max.Value, q.Marks.Max.Unit)}
 	case DropsEarly:
 		return Hop{At: e.at, Line: q.Marks.ECN.At, Does: fmt.Sprintf("queue %d drops early", s.t.queue)}
 	}
-	return Hop{At: e.at, Line: q.Marks.ECN.At, Does: fmt.Sprintf("queue %d does not mark", s.t.queue)}
+	return Hop{At: e.at, Line: q.Marks.ECN.At, Does: fmt.Sprintf("queue %d, which does not mark", s.t.queue)}
 }
 
 // blameMTU is the MTU that is too small: of the port, or of the switch's interface in a VLAN at either side.

@@ -108,15 +108,19 @@ func visits(path []string, node string) bool {
 	return false
 }
 
-// everything sends all packets, and says what is wrong and what is not known, of any.
-func (b *brute) everything() (total ride, sent int) {
+// everything sends all packets, and says what is wrong and what is not known, of any; between how many pairs of NICs they go.
+func (b *brute) everything() (total ride, sent, pairs int) {
 	total = ride{map[string]bool{}, map[string]bool{}}
 	for _, from := range b.all {
 		for _, to := range b.all {
 			if from == to {
 				continue
 			}
-			for _, path := range b.paths(from, to) {
+			paths := b.paths(from, to)
+			if len(paths) > 0 {
+				pairs++
+			}
+			for _, path := range paths {
 				for dscp := range 64 {
 					r := b.send(path, dscp)
 					sent++
@@ -130,7 +134,7 @@ func (b *brute) everything() (total ride, sent int) {
 			}
 		}
 	}
-	return total, sent
+	return total, sent, pairs
 }
 
 // send sends one packet.

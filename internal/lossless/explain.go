@@ -95,10 +95,11 @@ func (k *walker) counterexample(f *found, steps []step) Counterexample {
 	}
 	c.Hops = k.hops(f.trail[0], steps)
 	blamed := k.blame(f.note, steps)
-	if last := len(c.Hops) - 1; c.Hops[last].At == blamed.At && c.Hops[last].Line == blamed.Line {
-		c.Hops = c.Hops[:last]
+	if last := &c.Hops[len(c.Hops)-1]; last.At == blamed.At && strings.HasSuffix(last.Does, blamed.Does) {
+		last.Line = blamed.Line // of all that this hop has to say, the part that is wrong
+	} else {
+		c.Hops = append(c.Hops, blamed)
 	}
-	c.Hops = append(c.Hops, blamed)
 	c.Why = fmt.Sprintf("%s: %s %s.", blamed.At, packetWords(k.in, steps[0].p), whyWords[f.note.kind])
 	return c
 }
@@ -161,10 +162,8 @@ func (k *walker) outHop(s step, entry fabric.Treatment) Hop {
 	h := Hop{At: e.at}
 	if c := e.config; c != nil {
 		h.Line = c.At
-		if entry.Class != nil {
-			if to, ok := c.Rewrite[entry.Class.Is]; ok {
-				h.Line, h.Does = to.At, fmt.Sprintf("leaves with DSCP %d, ", to.Is)
-			}
+		if to, ok := rewriteOf(c, entry); ok {
+			h.Line, h.Does = to.At, fmt.Sprintf("gets DSCP %d, ", to.Is)
 		}
 	}
 	if s.t.queue == unknown {
@@ -172,7 +171,35 @@ func (k *walker) outHop(s step, entry fabric.Treatment) Hop {
 		return h
 	}
 	h.Does += fmt.Sprintf("leaves by queue %d", s.t.queue)
+	if e.config == nil || e.config.Queues[s.t.queue] == nil {
+		return h
+	}
+	line, does := queueWords(e.config.Queues[s.t.queue], k.in.roleOf(s.p.sent))
+	h.Does += does
+	if _, rewritten := rewriteOf(e.config, entry); !rewritten && does != "" {
+		h.Line = line
+	}
 	return h
+}
+
+// queueWords is what counts of a queue for a packet: for RoCE whether it marks, else how it is scheduled.
+func queueWords(q *fabric.QueueConfig, r role) (fabric.Line, string) {
+	switch {
+	case r == roce && q.Marks != nil && q.Marks.ECN.Is:
+		return q.Marks.ECN.At, ", which marks"
+	case r == roce && q.Marks != nil:
+		return q.Marks.ECN.At, ", which does not mark"
+	case r != roce && q.Algorithm != nil:
+		return q.Algorithm.At, ", " + q.Algorithm.Is
+	}
+	return fabric.Line{}, ""
+}
+
+func rewriteOf(c *fabric.PortConfig, t fabric.Treatment) (to fabric.Said[int], ok bool) {
+	if t.Class != nil {
+		to, ok = c.Rewrite[t.Class.Is]
+	}
+	return to, ok
 }
 
 // entry is the entry of a port's table that a packet meets.
@@ -185,7 +212,7 @@ func (k *walker) entry(s step) fabric.Treatment {
 	case c.PCP == nil:
 	case m.trust == trustNone || m.trust == trustPCP && m.vlan == 0:
 		return c.PCP[0]
-	case m.trust == trustPCP && k.w.far(s.in).node == none && s.p.held >= 0:
+	case m.trust == trustPCP && k.w.beyond[s.in] == none && s.p.held >= 0:
 		return c.PCP[s.p.held]
 	}
 	return fabric.Treatment{}

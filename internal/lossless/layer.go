@@ -7,7 +7,8 @@ type layers struct {
 	level   []int32 // of switches: how far they are from the group; none: not reached
 	useful  []bool  // switches by which packets come to a NIC
 	order   []int32 // switches that are reached, nearest first
-	turns   bool    // packets that come down, or across, go up or across again: pauses may wait in a circle
+	buffer  []int32
+	turns   bool // packets that come down, or across, go up or across again: pauses may wait in a circle
 }
 
 func newLayers(w *wiring) *layers {
@@ -30,7 +31,7 @@ func (l *layers) spread(members []int32) {
 	for i := 0; i < len(l.order); i++ {
 		v := l.order[i]
 		for _, p := range l.w.uplinks(v) {
-			if u := l.w.far(p).node; l.level[u] == none {
+			if u := l.w.beyond[p]; l.level[u] == none {
 				l.level[u] = l.level[v] + 1
 				l.order = append(l.order, u)
 			}
@@ -40,17 +41,17 @@ func (l *layers) spread(members []int32) {
 		v := l.order[i]
 		l.useful[v] = l.w.nics[v] > 0 || l.level[v] == 1 && len(members) > 1
 		for _, p := range l.w.uplinks(v) {
-			u := l.w.far(p).node
+			u := l.w.beyond[p]
 			l.useful[v] = l.useful[v] || l.level[u] == l.level[v]+1 && l.useful[u]
 		}
 	}
 }
 
 // outs are the ends by which packets leave a switch. Back to the group there is a way from the switches beside it only.
-func (l *layers) outs(v int32) []int32 {
-	out := append([]int32(nil), l.w.downlinks(v)...)
+func (l *layers) outs(v int32, out []int32) []int32 {
+	out = append(out[:0], l.w.downlinks(v)...)
 	for _, p := range l.w.uplinks(v) {
-		u := l.w.far(p).node
+		u := l.w.beyond[p]
 		if l.level[u] == l.level[v]+1 && l.useful[u] || l.level[v] == 1 && l.level[u] == 0 {
 			out = append(out, p)
 		}
@@ -58,12 +59,32 @@ func (l *layers) outs(v int32) []int32 {
 	return out
 }
 
+// pairs counts the pairs of NICs between which packets go.
+func (l *layers) pairs() int {
+	from, to := 0, 0
+	for _, v := range l.members {
+		from += l.w.nics[v]
+	}
+	for _, v := range l.order {
+		to += l.w.nics[v]
+	}
+	if len(l.order) == len(l.members) { // each switch of the group is by itself
+		pairs := 0
+		for _, v := range l.members {
+			pairs += l.w.nics[v] * (l.w.nics[v] - 1)
+		}
+		return pairs
+	}
+	return from * (to - 1)
+}
+
 // walk follows packets from the group.
 func (l *layers) walk(k *walker) {
 	k.forget()
 	k.flow, k.depth = l, 1
 	for _, v := range l.members {
-		k.visit(l.w.downlinks(v), l.outs(v), false)
+		l.buffer = l.outs(v, l.buffer)
+		k.visit(l.w.downlinks(v), l.buffer, false)
 	}
 	back := len(l.members) == 1
 	for _, v := range l.order[len(l.members):] {
@@ -75,9 +96,9 @@ func (l *layers) walk(k *walker) {
 			continue
 		}
 		k.depth = int(l.level[v]) + 1
-		outs := l.outs(v)
-		l.turns = l.turns || l.turnsUp(k, v, outs)
-		k.visit(l.w.uplinks(v), outs, false)
+		l.buffer = l.outs(v, l.buffer)
+		l.turns = l.turns || l.turnsUp(k, v, l.buffer)
+		k.visit(l.w.uplinks(v), l.buffer, false)
 	}
 	if !back {
 		l.walkBack(k)
@@ -96,10 +117,10 @@ func (l *layers) walkBack(k *walker) {
 func (l *layers) turnsUp(k *walker, v int32, outs []int32) bool {
 	down, up := false, false
 	for _, p := range l.w.uplinks(v) {
-		down = down || k.sets[p] != 0 && l.w.height[l.w.far(p).node] >= l.w.height[v]
+		down = down || k.sets[p] != 0 && l.w.height[l.w.beyond[p]] >= l.w.height[v]
 	}
 	for _, p := range outs {
-		u := l.w.far(p).node
+		u := l.w.beyond[p]
 		up = up || u != none && l.w.height[u] >= l.w.height[v]
 	}
 	return down && up
@@ -109,7 +130,7 @@ func (l *layers) before(out int32) []int32 {
 	v := l.w.ends[out].node
 	ins := l.w.uplinks(v)
 	if l.level[v] == 0 {
-		if l.w.far(out).node == none {
+		if l.w.beyond[out] == none {
 			ins = l.w.ports[v] // from a NIC beside it, or from another switch of the group
 		} else {
 			ins = l.w.downlinks(v)
@@ -121,8 +142,8 @@ func (l *layers) before(out int32) []int32 {
 func (l *layers) after(in int32) []int32 {
 	v := l.w.ends[in].node
 	outs := l.w.downlinks(v)
-	if l.level[v] > 0 || l.w.far(in).node == none {
-		outs = l.outs(v)
+	if l.level[v] > 0 || l.w.beyond[in] == none {
+		outs = l.outs(v, nil)
 	}
 	return l.others(outs, in)
 }

@@ -23,7 +23,7 @@ func TestAgreesWithBruteForce(t *testing.T) {
 		}
 		e.do(w, r)
 		got := lossless.Prove(w.net, w.want)
-		all, sent := newBrute(w.net, w.want).everything()
+		all, sent, pairs := newBrute(w.net, w.want).everything()
 		packets += sent
 		want := fabric.Pass
 		switch {
@@ -36,6 +36,9 @@ func TestAgreesWithBruteForce(t *testing.T) {
 		if got.Verdict != want {
 			t.Errorf("seed %d, %s: %v, brute force %v: %v %v; proof %+v %+v", i, e.name, got.Verdict, want, all.bad, all.blank, got.Counterexamples, got.Unknown)
 			continue
+		}
+		if got.Walked != 64*pairs {
+			t.Errorf("seed %d, %s: walked %d, brute force %d pairs", i, e.name, got.Walked, pairs)
 		}
 		if a, b := kindsOf(got), kindsIn(all); !slices.Equal(a, b) {
 			t.Errorf("seed %d, %s: kinds %v, brute force %v", i, e.name, a, b)

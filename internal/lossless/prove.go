@@ -1,6 +1,7 @@
 package lossless
 
 import (
+	"maps"
 	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -14,8 +15,8 @@ func Prove(n Network, in Intent) Result {
 	m := newManners()
 	w := wire(n, m)
 	k := newWalker(newJudge(in, m), w, newFindings())
-	circles := k.walkAll(n.Turns)
-	r := Result{Walked: k.walked, Classes: len(m.ports) + len(m.nics), Islands: w.islands()}
+	pairs, circles := k.walkAll(n.Turns)
+	r := Result{Walked: 64 * pairs, Classes: len(m.ports) + len(m.nics), Islands: w.islands()}
 	r.Counterexamples = k.counterexamples()
 	r.Counterexamples = append(r.Counterexamples, circles...)
 	r.Faults = len(r.Counterexamples)
@@ -35,21 +36,23 @@ func Prove(n Network, in Intent) Result {
 	return r
 }
 
-// walkAll follows all packets, and returns the circles in which pauses may wait.
-func (k *walker) walkAll(given []Turn) []Counterexample {
+// walkAll follows all packets. It counts the pairs of NICs between which they go, and returns the circles in which pauses may
+// wait.
+func (k *walker) walkAll(given []Turn) (pairs int, circles []Counterexample) {
 	if given != nil {
 		t := newTurns(k.w, given)
 		k.waits = newWaits()
 		t.walk(k)
-		return k.explainCircles(func(int) {}) // the only flow is at hand
+		return t.pairs(), k.explainCircles(func(int) {}) // the only flow is at hand
 	}
 	l, groups := newLayers(k.w), k.w.sources()
 	for _, members := range groups {
 		l.spread(members)
 		l.walk(k)
+		pairs += l.pairs()
 	}
 	if !l.turns {
-		return nil // up, aside at most once, and down: no circle
+		return pairs, nil // up, aside at most once, and down: no circle
 	}
 	again := newWalker(k.judge, k.w, newFindings())
 	again.waits = newWaits()
@@ -61,7 +64,7 @@ func (k *walker) walkAll(given []Turn) []Counterexample {
 		again.waits.flow = n
 		walk(n)
 	}
-	return again.explainCircles(walk)
+	return pairs, again.explainCircles(walk)
 }
 
 // explainCircles writes each circle of waiting pauses as a counterexample. walk puts a flow at hand.
@@ -83,40 +86,39 @@ func (k *walker) explainCircles(walk func(flow int)) []Counterexample {
 	return out
 }
 
+// sameFault is what counterexamples of one fault have in common.
+type sameFault struct {
+	kind       Kind
+	text, does string // of the line that is to blame
+}
+
 // counterexamples writes the faults with their packets; those that the same line of a text is to blame for are one.
 func (k *walker) counterexamples() []Counterexample {
-	type key struct {
-		kind       Kind
-		text, does string
-	}
-	at := map[key]int{}
+	at := map[sameFault]int{}
 	var out []Counterexample
+	var places []map[int32]bool
 	for _, f := range k.found.sorted(k.w) {
-		where := make(map[string]bool)
-		for e := range f.places {
-			where[k.w.ends[e].at.Node] = true
-		}
 		for _, c := range k.explain(f) {
 			last := c.Hops[len(c.Hops)-1]
-			id := key{c.Kind, last.Line.Text, last.Does}
+			id := sameFault{c.Kind, last.Line.Text, last.Does}
 			i, ok := at[id]
 			if !ok {
 				i = len(out)
-				at[id], out = i, append(out, c)
+				at[id], out, places = i, append(out, c), append(places, map[int32]bool{})
 			}
-			x := &out[i]
-			x.Places += len(f.places)
-			x.DSCPs = append(x.DSCPs, c.DSCPs...)
-			for name := range where {
-				x.Switches = append(x.Switches, name)
-			}
+			out[i].DSCPs = append(out[i].DSCPs, c.DSCPs...)
+			maps.Copy(places[i], f.places)
 		}
 	}
 	for i := range out {
-		x := &out[i]
-		slices.Sort(x.DSCPs)
-		slices.Sort(x.Switches)
-		x.DSCPs, x.Switches = slices.Compact(x.DSCPs), slices.Compact(x.Switches)
+		c := &out[i]
+		for e := range places[i] {
+			c.Switches = append(c.Switches, k.w.ends[e].at.Node)
+		}
+		c.Places = len(places[i])
+		slices.Sort(c.DSCPs)
+		slices.Sort(c.Switches)
+		c.DSCPs, c.Switches = slices.Compact(c.DSCPs), slices.Compact(c.Switches)
 	}
 	return out
 }

@@ -6,7 +6,7 @@ import "railwright.dev/railwright/internal/fabric"
 type Result struct {
 	Verdict         fabric.Status    `json:"verdict"`
 	Why             string           `json:"why,omitempty"`             // of Unknown without gaps, and of NotApplicable
-	Walked          int              `json:"walked"`                    // kinds of packets times ways through a switch that were judged
+	Walked          int              `json:"walked"`                    // DSCP values times pairs of NICs between which their packets were followed
 	Classes         int              `json:"classes"`                   // of ports and of NICs that treat packets alike
 	Islands         int              `json:"islands"`                   // parts of the network with no cable between them: nothing goes from one to another
 	Counterexamples []Counterexample `json:"counterexamples,omitempty"` // shortest first, at most MaxCounterexamples

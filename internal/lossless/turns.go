@@ -25,7 +25,7 @@ func newTurns(w *wiring, list []Turn) *turns {
 		out, ok2 := number[endpointOf(x.Switch, x.Out)]
 		if ok && ok2 {
 			ins[out] = append(ins[out], in)
-			if w.far(out).node == none && len(ins[out]) == 1 {
+			if w.beyond[out] == none && len(ins[out]) == 1 {
 				queue = append(queue, out)
 			}
 		}
@@ -70,6 +70,31 @@ func (t *turns) walk(k *walker) {
 		}
 		queue = next
 	}
+}
+
+// pairs counts the pairs of NICs between which packets go.
+func (t *turns) pairs() int {
+	pairs := 0
+	for i, e := range t.w.ends {
+		if e.node != none {
+			continue
+		}
+		seen := map[int32]bool{e.peer: true}
+		for queue := []int32{e.peer}; len(queue) > 0; queue = queue[1:] {
+			for _, out := range t.outs[queue[0]] {
+				to := t.w.ends[out].peer
+				switch {
+				case seen[to]:
+				case t.w.ends[to].node != none:
+					queue = append(queue, to)
+				case to != int32(i):
+					pairs++
+				}
+				seen[to] = true
+			}
+		}
+	}
+	return pairs
 }
 
 func (t *turns) before(out int32) []int32 { return t.ins[out] }

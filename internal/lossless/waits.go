@@ -29,7 +29,7 @@ func newWaits() *waits { return &waits{edges: map[channel]map[channel]wait{}} }
 // add adds what follows from packets that come in by a crowd's ends and leave by another.
 func (x *waits) add(k *walker, c *crowd, d *departure, out int32, given bool) {
 	to := k.w.ends[out].peer
-	if k.w.ends[to].node == none || k.w.far(c.ends[0]).node == none {
+	if k.w.ends[to].node == none || k.w.beyond[c.ends[0]] == none {
 		return
 	}
 	done := map[[2]int8]bool{}

@@ -14,9 +14,19 @@ type walker struct {
 	sets   []int32 // that come in by each end, in the flow at hand; 0: nothing
 	used   []int32 // ends whose set is not 0
 	depth  int     // switches up to the one at hand
-	walked int
 	found  *findings
 	waits  *waits // nil: dependencies of pauses are not collected
+	buffer []crowd
+	told   []told     // by end: of what findings know already
+	last   []*arrival // by end: what came in by it in the flow before; mostly the same comes again
+}
+
+// told is what was last noted at an end, and with how many switches on the way there.
+type told struct {
+	in    *arrival
+	out   *departure
+	set   int32 // that comes to a NIC
+	depth [2]int32
 }
 
 // crowd are the ends of a switch by which the same packets come in from alike senders.
@@ -28,7 +38,7 @@ type crowd struct {
 }
 
 func newWalker(j *judge, w *wiring, f *findings) *walker {
-	return &walker{judge: j, w: w, sets: make([]int32, len(w.ends)), found: f}
+	return &walker{judge: j, w: w, sets: make([]int32, len(w.ends)), found: f, told: make([]told, len(w.ends)), last: make([]*arrival, len(w.ends))}
 }
 
 func (k *walker) forget() {
@@ -40,20 +50,25 @@ func (k *walker) forget() {
 
 // setAt is the set of packets that come in by an end: from a NIC all that it sends.
 func (k *walker) setAt(in int32) int32 {
-	if far := k.w.far(in); far.node == none && k.w.ends[in].node != none {
-		return k.emission(far.class, k.w.ends[in].class)
+	if k.w.beyond[in] == none {
+		return k.emission(k.w.far(in).class, k.w.ends[in].class)
 	}
 	return k.sets[in]
 }
 
 func (k *walker) arrivalAt(in int32) *arrival {
+	set := k.setAt(in)
+	if a := k.last[in]; a != nil && a.key.set == set {
+		return a
+	}
 	e := &k.w.ends[in]
-	return k.arrive(arrivalKey{from: k.w.classOf(e.peer), to: e.class, set: k.setAt(in)})
+	k.last[in] = k.arrive(arrivalKey{from: k.w.classOf(e.peer), to: e.class, set: set})
+	return k.last[in]
 }
 
 // neighbour numbers what is at the far end of a cable: a switch, or a NIC.
 func (w *wiring) neighbour(e int32) int32 {
-	if n := w.far(e).node; n != none {
+	if n := w.beyond[e]; n != none {
 		return n
 	}
 	return -e - 2
@@ -72,24 +87,44 @@ func (k *walker) visit(ins, outs []int32, given bool) {
 			}
 			c.goes = true
 			d := k.depart(c.arrival, to.class)
-			if len(d.notes) > 0 {
+			if len(d.notes) > 0 && !k.toldOut(d, out) {
 				k.found.add(k, d.notes, k.from(c, out, given), out, out)
 			}
 			if k.waits != nil {
 				k.waits.add(k, c, d, out, given)
 			}
 			set = k.judge.sets.union(set, d.out)
-			k.walked += len(c.ends) * len(c.arrival.packets)
 		}
 		k.send(out, set)
 	}
 	for i := range crowds {
 		if c := &crowds[i]; c.goes && len(c.arrival.notes) > 0 {
 			for _, in := range c.ends {
-				k.found.add(k, c.arrival.notes, in, none, in)
+				if !k.toldIn(c.arrival, in) {
+					k.found.add(k, c.arrival.notes, in, none, in)
+				}
 			}
 		}
 	}
+}
+
+// toldIn and toldOut report whether findings know already, and as near to the NICs, what is found at an end.
+func (k *walker) toldIn(a *arrival, in int32) bool {
+	x := &k.told[in]
+	if x.in == a && int(x.depth[0]) <= k.depth {
+		return true
+	}
+	x.in, x.depth[0] = a, int32(k.depth)
+	return false
+}
+
+func (k *walker) toldOut(d *departure, out int32) bool {
+	x := &k.told[out]
+	if x.out == d && int(x.depth[1]) <= k.depth {
+		return true
+	}
+	x.out, x.depth[1] = d, int32(k.depth)
+	return false
 }
 
 // from is an end of a crowd from which packets go out by an end.
@@ -114,7 +149,9 @@ func (k *walker) send(out, set int32) {
 	}
 	k.sets[to] = set
 	if e := &k.w.ends[to]; e.node == none {
-		if n := k.deliver(arrivalKey{from: k.w.classOf(out), to: e.class, set: set}); len(n) > 0 {
+		n := k.deliver(arrivalKey{from: k.w.classOf(out), to: e.class, set: set})
+		if x := &k.told[to]; len(n) > 0 && (x.set != set || int(x.depth[0]) > k.depth) {
+			x.set, x.depth[0] = set, int32(k.depth)
 			k.found.add(k, n, to, none, to)
 		}
 	}
@@ -122,7 +159,7 @@ func (k *walker) send(out, set int32) {
 
 // crowds groups the ends by which packets come into a switch.
 func (k *walker) crowds(ins []int32, given bool) []crowd {
-	var out []crowd
+	out := k.buffer[:0]
 	for _, in := range ins {
 		if k.setAt(in) == 0 {
 			continue
@@ -138,8 +175,15 @@ func (k *walker) crowds(ins []int32, given bool) []crowd {
 			}
 		}
 		if !found {
-			out = append(out, crowd{ends: []int32{in}, arrival: a, beside: k.w.neighbour(in)})
+			var ends []int32
+			if len(out) < len(k.buffer) {
+				ends = k.buffer[len(out)].ends[:0]
+			}
+			out = append(out, crowd{ends: append(ends, in), arrival: a, beside: k.w.neighbour(in)})
 		}
+	}
+	if len(out) > len(k.buffer) {
+		k.buffer = out
 	}
 	return out
 }

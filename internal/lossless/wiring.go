@@ -22,6 +22,7 @@ type wiring struct {
 	network  Network
 	switches []string  // by number, in order
 	ends     []end     // of live cables
+	beyond   []int32   // by end: the switch at the far end; none: a NIC
 	ports    [][]int32 // ends by switch: those to NICs first
 	nics     []int     // of ports: how many go to NICs
 	height   []int32   // of each switch above the nearest that has NICs; none: no NIC below
@@ -60,6 +61,10 @@ func wire(n Network, m *manners) *wiring {
 				w.ports[e.node] = append(w.ports[e.node], at+int32(i))
 			}
 		}
+	}
+	w.beyond = make([]int32, len(w.ends))
+	for i, e := range w.ends {
+		w.beyond[e.peer] = w.ends[i].node
 	}
 	w.classify(m, vlans)
 	w.order()
@@ -127,7 +132,7 @@ func (w *wiring) order() {
 	for ; len(queue) > 0; queue = queue[1:] {
 		v := queue[0]
 		for _, p := range w.uplinks(v) {
-			if u := w.far(p).node; w.height[u] == none {
+			if u := w.beyond[p]; w.height[u] == none {
 				w.height[u] = w.height[v] + 1
 				queue = append(queue, u)
 			}
@@ -136,7 +141,7 @@ func (w *wiring) order() {
 }
 
 func (w *wiring) rank(e int32) int {
-	if w.far(e).node == none {
+	if w.beyond[e] == none {
 		return 0
 	}
 	return 1
@@ -161,7 +166,7 @@ func (w *wiring) sources() [][]int32 {
 		}
 		var beside []int32
 		for _, p := range w.uplinks(int32(v)) {
-			if u := w.far(p).node; u != int32(v) {
+			if u := w.beyond[p]; u != int32(v) {
 				beside = append(beside, u)
 			}
 		}
@@ -191,7 +196,7 @@ func (w *wiring) islands() int {
 		seen[v] = true
 		for queue := []int32{int32(v)}; len(queue) > 0; queue = queue[1:] {
 			for _, p := range w.uplinks(queue[0]) {
-				if u := w.far(p).node; !seen[u] {
+				if u := w.beyond[p]; !seen[u] {
 					seen[u] = true
 					queue = append(queue, u)
 				}
