@@ -94,6 +94,7 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 }
 
 func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
+
 // cutCables tells ports with PFC whose cable has no length: the buffer daemon makes no lossless priority group for them
 // (sonic-swss, cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
 func (r *sonicReader) cutCables() {
@@ -104,7 +105,6 @@ func (r *sonicReader) cutCables() {
 		}
 	}
 }
-
 
 // span reads 3 or 3-4. Numbers above the highest that matters are cut off.
 func (r *sonicReader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {
