@@ -114,6 +114,7 @@ openssh-server | [ -x /usr/sbin/sshd ]        | the real sshd of tests over SSH
 openssh-client | command -v ssh-agent         | keys and agents of those tests
 pciutils       | command -v lspci             | the lspci that facts of PCI functions are held against
 procps         | command -v sysctl            | reads the rendered sysctl files
+frr            | [ -x /usr/lib/frr/bgpd ]     | runs the L3 part of planned leaves and spines
 strace         | command -v strace            | kills apply and rollback at every system call that changes something
 endef
 export PACKAGES
@@ -150,4 +151,5 @@ deps: ## the distribution's packages that the lab uses: installs what is missing
 		# The lab and the tests start their own.
 		[[ " $${missing[*]} " != *" lldpd "* ]] || "$${as[@]}" systemctl disable --now lldpd >>"$$log" 2>&1 || true
 		[[ " $${missing[*]} " != *" openssh-server "* ]] || "$${as[@]}" systemctl disable --now ssh >>"$$log" 2>&1 || true
+		[[ " $${missing[*]} " != *" frr "* ]] || "$${as[@]}" systemctl disable --now frr >>"$$log" 2>&1 || true
 	fi

@@ -37,10 +37,10 @@ func manualLoad(s fabric.Switch, files []fabric.Artifact, folder string, many bo
 		return "no file was rendered for it"
 	}
 	file := files[0].File
-	name := filepath.Base(file)
 	if many {
-		file = filepath.Join("SWITCH", name)
+		file = "SWITCH" + filepath.Ext(file)
 	}
+	name := filepath.Base(file)
 	where := "rendered to " + filepath.Join(folder, file)
 	if folder == "" {
 		where = "railwright render writes it as " + file

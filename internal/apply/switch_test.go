@@ -9,8 +9,8 @@ import (
 
 func TestSwitches(t *testing.T) {
 	one := []fabric.Switch{{Name: "leaf1", OS: "sonic"}}
-	files := map[string][]fabric.Artifact{"leaf1": {{File: "leaf1.json"}}, "leaf2": {{File: "leaf2/etc__sonic__railwright.json"}}}
-	const byOperator = `; applying to a switch with SONiC is not supported in this version: copy it to the switch and run: sudo config load etc__sonic__railwright.json`
+	files := map[string][]fabric.Artifact{"leaf1": {{File: "leaf1.json"}}, "leaf2": {{File: "leaf2.json"}}}
+	const byOperator = `; applying to a switch with SONiC is not supported in this version: copy it to the switch and run: sudo config load leaf1.json`
 	for _, c := range []struct {
 		name     string
 		switches []fabric.Switch
@@ -22,7 +22,7 @@ func TestSwitches(t *testing.T) {
 	}{
 		{"in a run folder", one, files, "run/artifacts", false, fabric.Unknown, "rendered to run/artifacts/leaf1.json" + byOperator},
 		{"not written", one, files, "", false, fabric.Unknown, "railwright render writes it as leaf1.json" + byOperator},
-		{"many say the same", append([]fabric.Switch{{Name: "leaf2", OS: "sonic"}}, one...), files, "a", false, fabric.Unknown, "rendered to a/SWITCH.json" + byOperator},
+		{"many say the same", append([]fabric.Switch{{Name: "leaf2", OS: "sonic"}}, one...), files, "a", false, fabric.Unknown, "rendered to a/SWITCH.json" + strings.ReplaceAll(byOperator, "leaf1", "SWITCH")},
 		{"without a renderer", []fabric.Switch{{Name: "leaf1", OS: "no-os"}}, files, "a", false, fabric.Unknown, `switch OS "no-os": no configuration is rendered for it in this version; known: `},
 		{"without a file", one, nil, "a", false, fabric.Unknown, "no file was rendered for it"},
 		{"in the lab", one, files, "a", true, fabric.NotApplicable, "not applicable in the lab: the leaf is a bridge of this machine"},

@@ -60,11 +60,13 @@ var allowed = map[string]string{
 	"internal/apply":    "fabric host kube vcenter nic switchos",
 
 	// verdicts
-	"internal/check":    "fabric topology nic",
-	"internal/bench":    "fabric host kube render results",
-	"internal/evidence": "fabric messages results",
-	"internal/diagnose": "fabric causes evidence messages collective",
-	"internal/mesh":     "fabric",
+	"internal/switchcheck": "fabric lossless",
+	"internal/check":       "fabric topology nic switchcheck",
+	"internal/lossless":    "fabric",
+	"internal/bench":       "fabric host kube render results",
+	"internal/evidence":    "fabric messages results",
+	"internal/diagnose":    "fabric causes evidence messages collective",
+	"internal/mesh":        "fabric",
 
 	// for people
 	"internal/draw":   "fabric topology",

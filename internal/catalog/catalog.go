@@ -219,31 +219,6 @@ type SwitchModel struct {
 	OS       map[string]PortName `yaml:"os"`     // by switch operating system: how it names its ports
 }
 
-// PortName is how a switch operating system names its ports: Format with First, First+Step, ...
-// Where Group is set, a cage holds that many ports and Format takes the cage and then the port in it,
-// counted from GroupFirst. Where no rule holds, Names lists them all and the rest is empty.
-type PortName struct {
-	Format     string   `yaml:"format,omitempty"`
-	First      int      `yaml:"first,omitempty"`
-	Step       int      `yaml:"step,omitempty"`
-	Group      int      `yaml:"group,omitempty"`
-	GroupFirst int      `yaml:"group_first,omitempty"`
-	Names      []string `yaml:"names,omitempty"`
-	Source     string   `yaml:"source"`
-}
-
-// Port returns the name of the i-th port, counted from 0 and below the switch's Ports.
-func (p PortName) Port(i int) string {
-	switch {
-	case len(p.Names) > 0:
-		return p.Names[i]
-	case p.Group > 0:
-		return fmt.Sprintf(p.Format, p.First+i/p.Group*p.Step, p.GroupFirst+i%p.Group)
-	default:
-		return fmt.Sprintf(p.Format, p.First+i*p.Step)
-	}
-}
-
 // Machine finds a machine by its id.
 func (c *Catalog) Machine(id string) (MachineModel, error) {
 	return find("machine", c.Machines, id)

@@ -122,8 +122,8 @@ func TestPortNames(t *testing.T) {
 		{"z9664f", "sonic", 0, "Ethernet0"}, // port_config.ini
 		{"z9664f", "sonic", 1, "Ethernet4"},
 		{"z9664f", "sonic", 63, "Ethernet252"},
-		{"z9664f", "enterprise-sonic", 0, "Eth1/1"}, // 957608-AN209 2.4.1.3
-		{"z9664f", "enterprise-sonic", 15, "Eth1/16"},
+		{"z9664f", "dell-sonic", 0, "Eth1/1"}, // 957608-AN209 2.4.1.3
+		{"z9664f", "dell-sonic", 15, "Eth1/16"},
 		{"7060dx4-32", "eos", 0, "Ethernet1/1"}, // 957608-AN209 2.5.1
 		{"7060dx4-32", "eos", 1, "Ethernet2/1"},
 		{"7060dx4-32", "eos", 31, "Ethernet32/1"},

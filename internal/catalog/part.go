@@ -195,6 +195,9 @@ func shownFigures(name string, v reflect.Value) []fabric.CatalogFigure {
 		var all []fabric.CatalogFigure
 		for os, ports := range sorted(f) {
 			all = append(all, shownFigures("ports with "+os, reflect.ValueOf(ports))...)
+			if breakouts := ports.Breakouts(); len(breakouts) > 0 {
+				all = append(all, fabric.CatalogFigure{Name: "split cage with " + os, Value: ports.shownSplit(breakouts), Source: ports.Split.Source})
+			}
 		}
 		return all
 	case map[string]any:
@@ -243,6 +246,25 @@ func (p PortName) shown() (value, source string) {
 		return strings.Join(p.Names, ", "), p.Source
 	}
 	return p.Port(0) + ", " + p.Port(1) + ", ...", p.Source
+}
+
+// shownSplit writes the ports of the first cage, as 2: Ethernet1/1, Ethernet1/5.
+func (p PortName) shownSplit(breakouts []int) string {
+	var all []string
+	for _, n := range breakouts {
+		if n == p.PerCage() {
+			continue // as the model has them
+		}
+		text := fmt.Sprintf("%d: %s", n, p.SplitPort(0, n, 0))
+		if n > 1 {
+			text += ", " + p.SplitPort(0, n, 1)
+		}
+		if n > 2 {
+			text += ", ..."
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

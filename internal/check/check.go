@@ -3,9 +3,12 @@
 // and emits findings. What was not seen is unknown with its reason, never a pass.
 package check
 
-import "railwright.dev/railwright/internal/fabric"
+import (
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/switchcheck"
+)
 
-// Rule is one check as a value. Exactly one of Node and Cluster is set.
+// Rule is one check as a value. Exactly one of Node, Cluster and switches is set.
 type Rule struct {
 	ID    string // kebab case, never renamed: waivers and scripts use it
 	Title string // what is true when it passes
@@ -24,6 +27,8 @@ type Rule struct {
 
 	Node    func(NodeInput) []Verdict
 	Cluster func(ClusterInput) []Verdict
+
+	switches func(*switchcheck.Input) []fabric.Finding // of a rule about switches
 }
 
 // Verdict is the result of a rule for one subject. The checker adds what follows from the rule.

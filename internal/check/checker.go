@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/switchcheck"
 )
 
 // Checker takes the facts of one node after another and emits findings as they are reached. Of each node it keeps
@@ -28,6 +29,11 @@ type Checker struct {
 	needed  map[string]bool           // ids of the rules that cluster rules depend on
 	readers readers                   // node rules by the facts that they read
 	out     []bool                    // rules that do not apply to the node at hand
+
+	switches []*fabric.SwitchConfig
+	rendered map[string]*fabric.SwitchConfig        // of the plan, by name
+	ends     map[fabric.Endpoint]switchcheck.NICEnd // of the cables to switches; nil where no switch is part of the check
+	qos      map[string]*fabric.QoS                 // by its text
 }
 
 // blame is why a rule does not pass on a subject: its own failure, or the failure that it depends on.
@@ -84,7 +90,8 @@ func (c *Checker) Node(f *fabric.Facts) {
 	in := newNodeInput(f, c.plan.node(f.Node))
 	d := digest(in, c.texts)
 	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{d}}
-	in.view.used = nil                       // a digest looks up more than the rules of this node need
+	in.view.used = nil // a digest looks up more than the rules of this node need
+	c.keepEnds(in)
 	in.missing(fabric.FactMachineHypervisor) // of which the rules that depend on it are unknown
 	in.view.reads = func(path string) bool { return c.readers.inScope(path, c.out) }
 	for i := range c.rules {
@@ -120,8 +127,8 @@ func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
 		r := &c.rules[i]
-		if r.Cluster == nil {
-			continue
+		if r.Cluster == nil || len(c.switches) > 0 && !c.hosts() {
+			continue // a check of switches alone says nothing of hosts
 		}
 		for n, v := range judgeCluster(r, in) {
 			if n%betweenChecks == 0 && ctx.Err() != nil {
@@ -130,6 +137,7 @@ func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 			c.settle(r, v, c.carried)
 		}
 	}
+	c.judgeSwitches()
 	for i := range c.waivers {
 		if f, unused := c.waivers[i].unused(c.rules, c.now); unused {
 			c.count(f)

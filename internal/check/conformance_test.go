@@ -65,8 +65,14 @@ func TestRules(t *testing.T) {
 		if r.Title == "" || r.Doc == "" || r.Reference == "" || strings.Contains(r.Doc, "\n") {
 			t.Errorf("%s: wants a title, a line of doc and a reference", r.ID)
 		}
-		if (r.Node == nil) == (r.Cluster == nil) {
-			t.Errorf("%s: wants exactly one of Node and Cluster", r.ID)
+		kinds := 0
+		for _, is := range []bool{r.Node != nil, r.Cluster != nil, r.switches != nil} {
+			if is {
+				kinds++
+			}
+		}
+		if kinds != 1 {
+			t.Errorf("%s: wants exactly one of Node, Cluster and switches", r.ID)
 		}
 		if cluster && r.Node != nil {
 			t.Errorf("%s: a node rule after cluster rules", r.ID)
@@ -95,6 +101,9 @@ func TestRules(t *testing.T) {
 // owed returns the verdicts that a rule's declaration allows: without a cause it never fails, without a scope it
 // always applies.
 func owed(r Rule) []fabric.Status {
+	if r.switches != nil {
+		return nil // package switchcheck has its cases
+	}
 	out := []fabric.Status{fabric.Pass, fabric.Unknown}
 	if r.Cause != "" {
 		out = append(out, fabric.Fail)

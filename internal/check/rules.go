@@ -2,8 +2,9 @@ package check
 
 import "slices"
 
-// Rules returns all checks. A rule comes after those that it depends on; cluster rules come last.
-func Rules() []Rule { return slices.Concat(nodeRules(), clusterRules()) }
+// Rules returns all checks. A rule comes after those that it depends on; cluster rules come after those of nodes, rules of
+// switches last.
+func Rules() []Rule { return slices.Concat(nodeRules(), clusterRules(), switchRules()) }
 
 func nodeRules() []Rule {
 	return []Rule{

@@ -52,7 +52,7 @@ func examples(path string) string {
 		"railwright render":   {"railwright render -f cluster.yaml -d files"},
 		"railwright apply":    {"railwright apply -f cluster.yaml --dry-run", "railwright apply -f cluster.yaml"},
 		"railwright rollback": {"railwright rollback"},
-		"railwright check":    {"railwright check", "railwright check -f cluster.yaml --html findings.html", "railwright check --snapshot facts/ -o json"},
+		"railwright check":    {"railwright check", "railwright check -f cluster.yaml --html findings.html", "railwright check --snapshot facts/ -o json", "railwright check -f cluster.yaml --switch leaf1=leaf1.json"},
 		"railwright rule":     {"railwright rule", "railwright rule gid-rocev2"},
 		"railwright diff":     {"railwright diff good.json bad.json", "railwright diff facts:gpu001 facts:gpu002 --identities"},
 		"railwright bench":    {"railwright bench -f cluster.yaml", "railwright bench --lab --suite ping"},

@@ -57,7 +57,7 @@ func (a *app) printPlan(p *fabric.Plan) error {
 	for _, note := range p.Notes {
 		printf(a.stdout, "%s\n", note)
 	}
-	err := errors.Join(a.printCables(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
+	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func planAnswer(p *fabric.Plan) string {
 		scheme = "no addresses"
 	}
 	return sprintf("%s: %s, %s, %s, %s, MTU %d", p.Name, fabric.Count(len(p.Nodes), "node"),
-		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable"), scheme, p.MTU)
+		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links)+len(p.Cabling.Uplinks), "cable"), scheme, p.MTU)
 }
 
 func (a *app) printCables(p *fabric.Plan) error {
@@ -93,6 +93,27 @@ func (a *app) printCables(p *fabric.Plan) error {
 			}
 		}
 		printf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, l.Rail, address, gateway, table, l.B.Node, l.B.NIC)
+	}
+	return w.Flush()
+}
+
+// printUplinks writes a line per cable between switches.
+func (a *app) printUplinks(p *fabric.Plan) error {
+	if len(p.Cabling.Uplinks) == 0 {
+		return nil
+	}
+	addresses := make(map[fabric.Endpoint]string)
+	for _, s := range p.Switches {
+		for _, port := range s.Ports {
+			if port.Uplink && port.Address.IsValid() {
+				addresses[fabric.Endpoint{Node: s.Name, NIC: port.Name}] = port.Address.String()
+			}
+		}
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nLEAF\tPORT\tADDRESS\tSPINE\tPORT\tADDRESS")
+	for _, l := range p.Cabling.Uplinks {
+		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, orDash(addresses[l.A]), l.B.Node, l.B.NIC, orDash(addresses[l.B]))
 	}
 	return w.Flush()
 }
@@ -126,8 +147,22 @@ func portRange(ports []fabric.SwitchPort) string {
 	default:
 		first, last := ports[0].Name, ports[n-1].Name
 		word := strings.TrimRight(first, "0123456789/")
-		return fmt.Sprintf("%d: %s to %s", n, first, cmp.Or(strings.TrimPrefix(last, word), last))
+		return fmt.Sprintf("%s: %s to %s", portCount(ports), first, cmp.Or(strings.TrimPrefix(last, word), last))
 	}
+}
+
+// portCount tells ports towards hosts from uplinks where a switch has both: 24 + 24 up.
+func portCount(ports []fabric.SwitchPort) string {
+	up := 0
+	for _, p := range ports {
+		if p.Uplink {
+			up++
+		}
+	}
+	if up == 0 || up == len(ports) {
+		return fmt.Sprint(len(ports))
+	}
+	return fmt.Sprintf("%d + %d up", len(ports)-up, up)
 }
 
 // portRate returns the rate of all ports in Gb/s; 0 where it is unknown or they differ.

@@ -106,7 +106,9 @@ func (c *cabling) notes(p *fabric.Plan) []string {
 	if missing := c.unplaced(p); missing > 0 {
 		notes = append(notes, fmt.Sprintf("%s not drawn: an end is not a NIC of the plan.", fabric.Count(missing, "cable")))
 	}
-	if slices.ContainsFunc(p.Switches, func(s fabric.Switch) bool { return s.Role == fabric.Spine }) {
+	if n := len(p.Cabling.Uplinks); n > 0 {
+		notes = append(notes, fmt.Sprintf("%s between leaf and spine not drawn.", fabric.Count(n, "cable")))
+	} else if slices.ContainsFunc(p.Switches, func(s fabric.Switch) bool { return s.Role == fabric.Spine }) {
 		notes = append(notes, "Cables between leaf and spine are not in the plan.")
 	}
 	return notes

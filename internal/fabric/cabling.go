@@ -9,16 +9,18 @@ type Endpoint struct {
 // String writes node:nic.
 func (e Endpoint) String() string { return e.Node + ":" + e.NIC }
 
-// Link is a cable: A is the node's end, B the switch's.
+// Link is a cable: A is the node's end, B the switch's. Rail is 0 where a cable carries all rails.
 type Link struct {
 	A    Endpoint `json:"a"`
 	B    Endpoint `json:"b"`
 	Rail int      `json:"rail"` // 1-based
 }
 
-// Cabling is the part of a plan that lists which port is connected to which, in node and rail order.
+// Cabling is the part of a plan that lists which port is connected to which. Links are those of the NICs, in node and rail
+// order.
 type Cabling struct {
-	Links []Link `json:"links,omitempty"`
+	Links   []Link `json:"links,omitempty"`
+	Uplinks []Link `json:"uplinks,omitempty"` // between switches: A is the leaf's end, B the spine's; by leaf, then by spine
 }
 
 // ByNode returns the cables of each node by its name.

@@ -98,6 +98,7 @@ func (s Summary) Status() Status {
 // Findings is the saved form of a check.
 type Findings struct {
 	Meta
-	Findings []Finding `json:"findings"`
-	Summary  Summary   `json:"summary"`
+	Findings []Finding       `json:"findings"`
+	Switches []SwitchSummary `json:"switches,omitempty"` // what was read of those that are part of the check
+	Summary  Summary         `json:"summary"`
 }

@@ -138,6 +138,8 @@ type VLANConfig struct {
 type BGPConfig struct {
 	ASN        Said[uint32]   `json:"asn"`
 	Neighbours []BGPNeighbour `json:"neighbours,omitempty"`
+	Networks   []Said[string] `json:"networks,omitempty"` // that it announces by name, as prefixes; connected: all of its own
+	Paths      *Said[int]     `json:"paths,omitempty"`    // equal ones that are used at once
 }
 
 // BGPNeighbour is a BGP session to another switch.

@@ -69,6 +69,9 @@ func (l *loader) fail(path string, err error) bool {
 	return l.yield(nil, &SnapshotError{Path: path, Err: err})
 }
 
+// ErrNoFacts means that a folder has no file that may be facts.
+var ErrNoFacts = errors.New("no facts in this folder: no *.json, no *.txtar, no folder with sys/ or facts/")
+
 // SnapshotError says why a snapshot could not be loaded.
 type SnapshotError struct {
 	Path string
@@ -127,7 +130,7 @@ func (l *loader) folder(path string, depth int) bool {
 		}
 	}
 	if !found {
-		return l.fail(path, errors.New("no facts in this folder: no *.json, no *.txtar, no folder with sys/ or facts/"))
+		return l.fail(path, ErrNoFacts)
 	}
 	return true
 }

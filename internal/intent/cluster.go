@@ -67,6 +67,7 @@ type Fabric struct {
 	MTU        int              `json:"mtu,omitempty" yaml:"mtu,omitempty" jsonschema:"minimum=1280,maximum=9978" jsonschema_description:"of every NIC of the fabric, in bytes; default 9000 on RoCE (8896 on gke), 4092 on InfiniBand"`
 	PKey       string           `json:"pkey,omitempty" yaml:"pkey,omitempty" jsonschema:"pattern=^0x[0-9a-fA-F]+$,maxLength=6,description=InfiniBand partition that all ports are full members of; default 0x7fff"`
 	Leaf       *Leaf            `json:"leaf,omitempty" yaml:"leaf,omitempty" jsonschema:"description=the switch that the machines are cabled to"`
+	Spine      *Spine           `json:"spine,omitempty" yaml:"spine,omitempty" jsonschema:"description=the switches between the leaves, where there is more than one"`
 	Traffic    *Traffic         `json:"traffic,omitempty" yaml:"traffic,omitempty" jsonschema:"description=the traffic classes of RoCE"`
 }
 
@@ -93,6 +94,16 @@ func (a Addressing) MarshalYAML() (any, error) {
 type Leaf struct {
 	Model string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the switch in the catalog"`
 	OS    string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1" jsonschema_description:"operating system of the switch; default: the only one that the catalog lists for the model"`
+
+	Count    int `json:"count,omitempty" yaml:"count,omitempty" jsonschema:"minimum=1,maximum=16384" jsonschema_description:"how many of them: 1 connects everything; a multiple of the rails connects one rail of a group of hosts each; of any other number each connects all rails of some hosts; default: 1 while its ports suffice, then by rails with half of the ports for spines"`
+	Breakout int `json:"breakout,omitempty" yaml:"breakout,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"ports into which each cage towards hosts is split; default: as the catalog has the model"`
+}
+
+// Spine is the switch that leaves are cabled to.
+type Spine struct {
+	Model string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the switch in the catalog"`
+	OS    string `json:"os,omitempty" yaml:"os,omitempty" jsonschema:"minLength=1" jsonschema_description:"operating system of the switch; default: the only one that the catalog lists for the model"`
+	Count int    `json:"count,omitempty" yaml:"count,omitempty" jsonschema:"minimum=1,maximum=512" jsonschema_description:"how many of them; default: the fewest that carry what the hosts send"`
 }
 
 // Traffic says in which classes RoCE travels. Written once; host, NIC and switch are rendered from it.

@@ -84,11 +84,10 @@ func (f *Fabric) applyDefaults(p Platform, cat *catalog.Catalog) {
 		f.PKey = fabric.DefaultPartition.String()
 	}
 	if f.Leaf != nil && f.Leaf.OS == "" {
-		if known := cat.Switches[f.Leaf.Model].OS; len(known) == 1 {
-			for os := range known {
-				f.Leaf.OS = os
-			}
-		}
+		f.Leaf.OS = onlyOS(f.Leaf.Model, cat)
+	}
+	if f.Spine != nil && f.Spine.OS == "" {
+		f.Spine.OS = onlyOS(f.Spine.Model, cat)
 	}
 	if f.Traffic == nil && f.Kind == fabric.RoCE && p != GKE {
 		f.Traffic = &Traffic{}
@@ -96,6 +95,18 @@ func (f *Fabric) applyDefaults(p Platform, cat *catalog.Catalog) {
 	if f.Traffic != nil {
 		f.Traffic.applyDefaults()
 	}
+}
+
+// onlyOS is the operating system of a switch that the catalog lists one for; else empty.
+func onlyOS(model string, cat *catalog.Catalog) string {
+	known := cat.Switches[model].OS
+	if len(known) != 1 {
+		return ""
+	}
+	for os := range known {
+		return os
+	}
+	return ""
 }
 
 func (t *Traffic) applyDefaults() {

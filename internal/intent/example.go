@@ -182,7 +182,7 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 	if e.scheme == fabric.None {
 		return s, nil
 	}
-	if s.Addresses, err = neededAddresses(e.scheme, s.Hosts, s.NICs, s.PerLeaf); err != nil {
+	if s.Addresses, err = filled(s.Hosts, s.PerLeaf).neededAddresses(e.scheme, s.Hosts, s.NICs, 0); err != nil {
 		return s, err
 	}
 	if s.Pool, err = fittingPool(e.scheme, s.Hosts, s.NICs, s.PerLeaf); err != nil {

@@ -115,7 +115,7 @@ func TestSchemaProblems(t *testing.T) {
 		want                   []string
 	}{
 		{"unknown field", "  leaf:", "  mtuu: 9000\n  leaf:", []string{
-			`c:10:3: fabric.mtuu: unknown field; did you mean "mtu"? known: kind, addressing, mtu, pkey, leaf, traffic`}},
+			`c:10:3: fabric.mtuu: unknown field; did you mean "mtu"? known: kind, addressing, mtu, pkey, leaf, spine, traffic`}},
 		{"unknown field, nothing near", "{dscp: 26,", "{zzzzzzzz: 1, dscp: 26,", []string{
 			`c:11:20: fabric.traffic.roce.zzzzzzzz: unknown field; known: dscp, priority`}},
 		{"unknown field of ECN", "priority: 3}", "priority: 3}, ecn: {min_kb: 1}", []string{

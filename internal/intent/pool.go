@@ -38,7 +38,24 @@ func LeafCount(hosts, nics, ports int) (leaves, hostsPerLeaf int) {
 // It is an error where a /24 cannot hold the hosts of a leaf, where IPv4 cannot hold the addresses, and
 // for a scheme without addresses.
 func NeededPrefix(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (prefixLength int, err error) {
-	addresses, err := neededAddresses(scheme, hosts, nics, leafDownlinks)
+	return filled(hosts, leafDownlinks).NeededPrefix(scheme, hosts, nics, 0)
+}
+
+// filled is the division into groups of which all but the last are full.
+func filled(hosts, perGroup int) Division {
+	if perGroup == 0 {
+		perGroup = hosts
+	}
+	if hosts < 1 || perGroup < 1 {
+		return Division{PerGroup: perGroup}
+	}
+	return Division{Groups: ceilDiv(hosts, perGroup), PerGroup: min(hosts, perGroup)}
+}
+
+// NeededPrefix is the length of the smallest IPv4 prefix that holds the addresses of a scheme on this division, with a /31
+// for each of so many cables between switches. See the function of this name.
+func (l Division) NeededPrefix(scheme fabric.Scheme, hosts, nics, uplinks int) (prefixLength int, err error) {
+	addresses, err := l.neededAddresses(scheme, hosts, nics, uplinks)
 	if err != nil {
 		return 0, err
 	}
@@ -46,28 +63,26 @@ func NeededPrefix(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (prefixL
 }
 
 // neededAddresses counts what the scheme takes of the pool.
-func neededAddresses(scheme fabric.Scheme, hosts, nics, leafDownlinks int) (uint64, error) {
+func (l Division) neededAddresses(scheme fabric.Scheme, hosts, nics, uplinks int) (uint64, error) {
 	const most = 1 << 24 // keeps the products below within 64 bits; IPv4 itself ends far earlier
-	if hosts < 1 || nics < 1 || leafDownlinks < 0 || hosts > most || nics > most {
-		return 0, fmt.Errorf("%d hosts of %d NICs on leaves of %d hosts: must be at least one host and one NIC", hosts, nics, leafDownlinks)
+	if hosts < 1 || nics < 1 || l.PerGroup < 0 || uplinks < 0 || hosts > most || nics > most || uplinks > most {
+		return 0, fmt.Errorf("%d hosts of %d NICs on leaves of %d hosts: must be at least one host and one NIC", hosts, nics, l.PerGroup)
 	}
 	n := uint64(0)
 	switch scheme {
 	case fabric.P2P31:
 		n = uint64(hosts) * stride(nics)
 	case fabric.Rail24:
-		if leafDownlinks == 0 {
-			leafDownlinks = hosts
-		}
-		if at := min(hosts, leafDownlinks); at > rail24Hosts {
+		if at := min(hosts, l.PerGroup); at > rail24Hosts {
 			return 0, fmt.Errorf("scheme rail24 holds at most %d hosts per leaf, not %d: name a fabric.leaf with fewer ports, or use scheme p2p31", rail24Hosts, at)
 		}
-		n = uint64(nics) * uint64(ceilDiv(hosts, leafDownlinks)) << 8
+		n = uint64(nics) * uint64(l.Groups) << 8
 	case fabric.Flat:
 		n = uint64(hosts)*uint64(nics) + 1 + 2 // the gateway; the network's own and the broadcast address
 	default:
 		return 0, fmt.Errorf("scheme %q uses no addresses: use p2p31, rail24 or flat", scheme)
 	}
+	n += 2 * uint64(uplinks)
 	if n > 1<<32 {
 		return 0, fmt.Errorf("scheme %s needs %d addresses for %d hosts of %d NICs: IPv4 has 4294967296", scheme, n, hosts, nics)
 	}

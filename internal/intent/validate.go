@@ -2,8 +2,6 @@ package intent
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -26,10 +24,12 @@ func (v *validator) validate() {
 	v.nodes()
 	v.kind()
 	v.leaf()
+	v.spine()
 	v.mtu()
 	v.traffic()
 	v.partition()
 	v.addressing()
+	v.capacity()
 }
 
 func (v *validator) launcher() {
@@ -127,40 +127,6 @@ func (v *validator) kind() {
 	}
 }
 
-func (v *validator) leaf() {
-	f := v.cluster.Fabric
-	if f.Leaf == nil || f.Leaf.Model == "" {
-		return
-	}
-	at := []string{"fabric", "leaf", "model"}
-	model, err := v.catalog.Switch(f.Leaf.Model)
-	if err != nil {
-		v.add(at, err.Error())
-		return
-	}
-	want := map[fabric.Transport]string{fabric.RoCE: "ethernet", fabric.InfiniBand: "infiniband"}[f.Kind]
-	if want != "" && model.Fabric != want {
-		v.add(at, fmt.Sprintf("switch %s is an %s switch, but fabric.kind is %s: use one of %s",
-			f.Leaf.Model, model.Fabric, f.Kind, strings.Join(v.switches(want), ", ")))
-	}
-	if _, ok := model.OS[f.Leaf.OS]; !ok && f.Leaf.OS != "" {
-		v.add([]string{"fabric", "leaf", "os"}, fmt.Sprintf("%s: unknown on switch %s; %sknown: %s", fabric.Quote(f.Leaf.OS), f.Leaf.Model,
-			fabric.DidYouMean(f.Leaf.OS, slices.Sorted(maps.Keys(model.OS))), strings.Join(slices.Sorted(maps.Keys(model.OS)), ", ")))
-	}
-}
-
-// switches lists the catalog's switches for a kind of fabric.
-func (v *validator) switches(kind string) []string {
-	var ids []string
-	for id, model := range v.catalog.Switches {
-		if model.Fabric == kind {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return ids
-}
-
 func (v *validator) partition() {
 	f, at := v.cluster.Fabric, []string{"fabric", "pkey"}
 	if f.PKey == "" || !v.sound(at, []string{"fabric", "kind"}) {
@@ -199,9 +165,6 @@ func (v *validator) addressing() {
 		v.add(step(at, "pool"), err.Error())
 		return
 	}
-	if v.sound([]string{"nodes"}, []string{"fabric"}) && v.hosts > 0 && v.nics > 0 {
-		v.capacity()
-	}
 }
 
 func (v *validator) whyNone() string {
@@ -209,28 +172,4 @@ func (v *validator) whyNone() string {
 		return "infiniband needs no addresses, the subnet manager assigns LIDs: remove the field"
 	}
 	return "on gke the VPC assigns the addresses: remove the field"
-}
-
-// capacity checks that the pool holds every host.
-func (v *validator) capacity() {
-	f := v.cluster.Fabric
-	a, at := f.Addressing, []string{"fabric", "addressing"}
-	perLeaf := 0
-	if f.Leaf != nil {
-		ports := int(v.catalog.Switches[f.Leaf.Model].Ports.Value)
-		if _, perLeaf = LeafCount(v.hosts, v.nics, ports); perLeaf == 0 {
-			v.add([]string{"fabric", "leaf", "model"}, fmt.Sprintf("a switch of %d ports cannot connect %d hosts of %d NICs", ports, v.hosts, v.nics))
-			return
-		}
-	}
-	need, err := neededAddresses(a.Scheme, v.hosts, v.nics, perLeaf)
-	if err != nil {
-		v.add(step(at, "scheme"), err.Error())
-		return
-	}
-	length, err := NeededPrefix(a.Scheme, v.hosts, v.nics, perLeaf)
-	if err == nil && a.Pool.Bits() > length {
-		v.add(step(at, "pool"), fmt.Sprintf("%s is too small: %d hosts of %d NICs with scheme %s need %d addresses: use a /%d or larger",
-			a.Pool, v.hosts, v.nics, a.Scheme, need, length))
-	}
 }

@@ -53,7 +53,7 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 		return Spec{}, fmt.Errorf("lab: fabric %q cannot be built from network namespaces: only %q can", p.Transport, fabric.RoCE)
 	}
 	if len(p.Switches) != 1 {
-		return Spec{}, fmt.Errorf("lab: the plan has %d leaves: the lab builds one, so at most as many hosts as one leaf has ports for", len(p.Switches))
+		return Spec{}, fmt.Errorf("lab: the plan has %d leaves: the lab builds one, so at most as many hosts as one leaf has ports for", leaves(p))
 	}
 	s := Spec{Leaf: p.Switches[0].Name, Addresses: p.Addressing.Nodes}
 	for _, n := range p.Nodes {
@@ -79,6 +79,15 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 		s.Ports = append(s.Ports, port)
 	}
 	return s, nil
+}
+
+func leaves(p *fabric.Plan) (n int) {
+	for _, s := range p.Switches {
+		if s.Role != fabric.Spine {
+			n++
+		}
+	}
+	return n
 }
 
 // leafSide returns the leaf's port for a NIC: the gateway's own address on a /31, or the bridge of its subnet.

@@ -29,6 +29,7 @@ type explainInput struct {
 type checkInput struct {
 	Snapshot []string `json:"snapshot,omitempty" jsonschema:"saved facts: files, recordings, or folders of them"`
 	Text     string   `json:"text,omitempty" call:"(text)" jsonschema:"saved facts of one machine themselves: JSON of railwright collect, or a recording"`
+	Switch   []string `json:"switch,omitempty" jsonschema:"switches, each NAME=PATH: its configuration, or output of its show commands (SONiC, Dell Enterprise SONiC, Arista EOS, Junos)"`
 	Cluster  string   `json:"cluster,omitempty" call:"file" jsonschema:"path of the cluster file; without it the rules that need a plan are not applicable"`
 }
 

@@ -28,8 +28,8 @@ func (s *Server) addTools(commands []string) {
 		about: "Explain what is wrong with measured bandwidth or a failed run, and why: output of nccl-tests, rccl-tests, perftest or OSU, debug logs of NCCL and RCCL " +
 			"with what launchers, MPI, CUDA and kernels print beside them. Give everything of one run in one call, a slow table with its log, and state the hardware where the texts do not. " +
 			"Answers with a status for each result, its healthy band, and ranked causes, each with evidence, confidence, confirmation and fix."})
-	add[checkInput](s, commands, tool{name: "check", command: "check", title: "Check saved facts", textAs: asSnapshot, anyOf: []string{"snapshot", "text"},
-		about: "Check saved facts of machines (made with railwright collect) by the rules for GPUDirect RDMA, with a cluster file also against its plan. It reaches no machine. " +
+	add[checkInput](s, commands, tool{name: "check", command: "check", title: "Check saved facts", textAs: asSnapshot, anyOf: []string{"snapshot", "text", "switch"},
+		about: "Check saved facts of machines (made with railwright collect), and texts of switches, by the rules for GPUDirect RDMA, with a cluster file also against its plan. It reaches no machine. " +
 			"Answers with findings: pass, fail, unknown or not applicable, each with what was seen, what was expected, why, its cost and its fix."})
 	add[diffInput](s, commands, tool{name: "diff", command: "diff", title: "Compare two machines",
 		about: "Compare saved facts of two machines, or of one at two times: a good node with a bad one. The worst difference comes first; what could not be read is unknown, never a difference."})

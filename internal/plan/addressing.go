@@ -50,13 +50,13 @@ func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressin
 	if err != nil {
 		return fabric.Addressing{}, err
 	}
-	length, err := intent.NeededPrefix(s.name, len(nodes), g.rails, g.size)
+	length, err := g.NeededPrefix(s.name, len(nodes), g.NICs, g.Uplinks())
 	if err != nil {
 		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.scheme: %w", err)
 	}
 	if p.prefix.Bits() > length {
 		return fabric.Addressing{}, fmt.Errorf("fabric.addressing.pool: %s is too small for %d hosts of %d NICs with %s: it needs a /%d or larger",
-			p.prefix, len(nodes), g.rails, s.name, length)
+			p.prefix, len(nodes), g.NICs, s.name, length)
 	}
 	a := fabric.Addressing{Scheme: s.name, Pool: p.prefix, Nodes: s.number(p, g, nodes)}
 	if s.subnets != nil {
@@ -79,7 +79,7 @@ func findScheme(name fabric.Scheme) (scheme, error) {
 // number addresses all NICs in one pass. They are in one array: 16,384 hosts of 8 are 131,072 NICs.
 func (s scheme) number(p pool, g grouping, nodes []fabric.Node) []fabric.NodeAddresses {
 	all := make([]fabric.NodeAddresses, len(nodes))
-	nics := make([]fabric.NICAddress, 0, len(nodes)*g.rails)
+	nics := make([]fabric.NICAddress, 0, len(nodes)*g.NICs)
 	for host, n := range nodes {
 		first := len(nics)
 		for rail, name := range n.NICs {
@@ -110,6 +110,13 @@ func newPool(p netip.Prefix) (pool, error) {
 	return pool{prefix: p, first: binary.BigEndian.Uint32(first[:])}, nil
 }
 
+// fromEnd is the i-th pair of addresses of the pool counted from its end: cables between switches take theirs from there,
+// so that they never meet those of hosts, which are taken from the beginning, and move none of them.
+func (p pool) fromEnd(i int) (even, odd netip.Addr) {
+	size := 1 << (32 - p.prefix.Bits())
+	return p.at(size - 2*(i+1)), p.at(size - 2*(i+1) + 1)
+}
+
 func (p pool) at(i int) netip.Addr {
 	var a [4]byte
 	binary.BigEndian.PutUint32(a[:], p.first+uint32(i))
@@ -123,28 +130,33 @@ func stride(rails int) int { return 1 << bits.Len(uint(2*rails-1)) }
 // p2p31NIC assigns a cable its /31: the even address is the switch's, the odd one the host's
 // (Broadcom's RoCE guide, figure 4).
 func p2p31NIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
-	even := host*stride(g.rails) + 2*rail
+	even := host*stride(g.NICs) + 2*rail
 	return netip.PrefixFrom(p.at(even+1), 31), p.at(even)
 }
 
 // rail24Offset is where the /24 of a group and rail begins in the pool: by group, within it by rail.
 // Hosts are numbered from .1 in the order of the file.
-func rail24Offset(g grouping, group, rail int) int { return (group*g.rails + rail) << (32 - railBits) }
+func rail24Offset(g grouping, group, rail int) int { return (group*g.NICs + rail) << (32 - railBits) }
 
 func rail24NIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
-	subnet := rail24Offset(g, host/g.size, rail)
-	return netip.PrefixFrom(p.at(subnet+host%g.size+1), railBits), p.at(subnet + railGateway)
+	group, place := g.Place(host, g.Hosts)
+	subnet := rail24Offset(g, group, rail)
+	return netip.PrefixFrom(p.at(subnet+place+1), railBits), p.at(subnet + railGateway)
 }
 
 func rail24Subnets(p pool, g grouping) []fabric.Subnet {
-	all := make([]fabric.Subnet, 0, g.groups*g.rails)
-	for group := range g.groups {
-		for rail := range g.rails {
+	all := make([]fabric.Subnet, 0, g.Groups*g.NICs)
+	for group := range g.Groups {
+		leaf := group
+		for rail := range g.NICs {
+			if g.ByRail {
+				leaf = group*g.NICs + rail
+			}
 			at := rail24Offset(g, group, rail)
 			all = append(all, fabric.Subnet{
 				Prefix:  netip.PrefixFrom(p.at(at), railBits),
 				Gateway: p.at(at + railGateway),
-				Switch:  g.leaves[g.leaf(group*g.size, rail)],
+				Switch:  g.leaves[leaf],
 				Rail:    rail + 1,
 			})
 		}
@@ -154,7 +166,7 @@ func rail24Subnets(p pool, g grouping) []fabric.Subnet {
 
 // flatNIC numbers the NICs from the pool's first usable address, host by host. There is no gateway.
 func flatNIC(p pool, g grouping, host, rail int) (netip.Prefix, netip.Addr) {
-	return netip.PrefixFrom(p.at(host*g.rails+rail+1), p.prefix.Bits()), netip.Addr{}
+	return netip.PrefixFrom(p.at(host*g.NICs+rail+1), p.prefix.Bits()), netip.Addr{}
 }
 
 // flatSubnets is the pool itself; with several leaves it belongs to none of them alone.

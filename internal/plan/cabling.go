@@ -2,39 +2,40 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/intent"
 )
 
-// grouping determines which leaf connects which NIC. Either one leaf connects every NIC, or the fabric is
-// rail-optimised: every size hosts have one leaf per rail, and what is left of its ports faces the spines.
+// grouping determines which leaf connects which NIC, in the shape that the cluster file asks for.
 type grouping struct {
-	size   int // hosts per group
-	rails  int
-	groups int // 1 where one leaf carries all
-	ports  int // of a leaf
+	intent.Shape
 	leaves []string
+	spines []string
 }
 
-// group divides the machines, in the order of the file, among leaves of so many ports.
-func group(nodes []fabric.Node, ports int) (grouping, error) {
-	g := grouping{size: len(nodes), rails: rails(nodes), groups: 1, ports: ports}
-	leaves, perLeaf := intent.LeafCount(len(nodes), g.rails, ports)
-	switch leaves {
-	case 0:
-		return g, fmt.Errorf("fabric.leaf.model: leaves of %d ports cannot carry %d hosts of %d NICs", ports, len(nodes), g.rails)
-	case 1:
-		g.leaves = []string{"leaf1"}
-		return g, nil
+// group divides the machines, in the order of the file, among the leaves.
+func group(c *intent.Cluster, cat *catalog.Catalog, nodes []fabric.Node) (grouping, error) {
+	shape, err := intent.ShapeOf(c, cat, len(nodes), rails(nodes))
+	g := grouping{Shape: shape}
+	if err != nil {
+		return g, err
 	}
-	g.size, g.groups = perLeaf, leaves/g.rails
-	g.leaves = make([]string, 0, leaves)
-	for i := range g.groups {
-		for rail := range g.rails {
+	g.leaves = make([]string, 0, g.Leaves)
+	for i := range g.Groups {
+		if !g.ByRail {
+			g.leaves = append(g.leaves, fmt.Sprintf("leaf%d", i+1))
+			continue
+		}
+		for rail := range g.NICs {
 			g.leaves = append(g.leaves, fmt.Sprintf("g%03d-rail%d", i+1, rail+1))
 		}
+	}
+	for i := range g.Spines {
+		g.spines = append(g.spines, fmt.Sprintf("spine%d", i+1))
 	}
 	return g, nil
 }
@@ -42,12 +43,12 @@ func group(nodes []fabric.Node, ports int) (grouping, error) {
 // distinct refuses a host with the name of a switch: both have files and a line of the report by their name alone. DNS takes
 // no notice of case.
 func (g grouping) distinct(nodes []fabric.Node) error {
-	leaves := make(map[string]bool, len(g.leaves))
-	for _, name := range g.leaves {
-		leaves[name] = true
+	switches := make(map[string]bool, len(g.leaves)+len(g.spines))
+	for _, name := range slices.Concat(g.leaves, g.spines) {
+		switches[name] = true
 	}
 	for _, n := range nodes {
-		if leaves[strings.ToLower(n.Name)] {
+		if switches[strings.ToLower(n.Name)] {
 			return fmt.Errorf("nodes: host %q has the name of a switch of the plan: use another", n.Name)
 		}
 	}
@@ -56,34 +57,52 @@ func (g grouping) distinct(nodes []fabric.Node) error {
 
 // leaf is the index of the leaf that a NIC is cabled to; both arguments count from 0.
 func (g grouping) leaf(host, rail int) int {
-	if len(g.leaves) == 1 {
-		return 0
+	group, _ := g.Place(host, g.Hosts)
+	if g.ByRail {
+		return group*g.NICs + rail
 	}
-	return host/g.size*g.rails + rail
+	return group
 }
 
-// port is the index of the leaf's port that a cable ends in: cable counts all cables laid before it.
-func (g grouping) port(host, cable int) int {
-	if len(g.leaves) == 1 {
-		return cable
+// rail is the rail of a leaf, from 1; 0 where it has all of them.
+func (g grouping) rail(leaf int) int {
+	if g.ByRail {
+		return leaf%g.NICs + 1
 	}
-	return host % g.size
+	return 0
 }
 
-// cable adds one cable from every NIC, in node and rail order. On a single leaf the ports follow in
-// that order; on a rail's leaf a host has the port of its place in the group.
-func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
-	portNames := make([]string, g.ports)
-	for i := range portNames {
-		portNames[i] = leaf.name.Port(i)
-	}
-	links := make([]fabric.Link, 0, len(nodes)*g.rails)
+// cable is where a NIC is cabled to, by index: its leaf, and the port of that.
+type cable struct{ leaf, port int }
+
+// cables lays one cable from every NIC, in node and rail order. On a leaf for all rails the ports follow in that order;
+// on a rail's leaf a host has the port of its place in the group.
+func (g grouping) cables(nodes []fabric.Node) []cable {
+	all := make([]cable, 0, len(nodes)*g.NICs)
+	used := make([]int, len(g.leaves))
 	for host, n := range nodes {
+		_, place := g.Place(host, g.Hosts)
+		for rail := range n.NICs {
+			c := cable{leaf: g.leaf(host, rail), port: place}
+			if !g.ByRail {
+				c.port = used[c.leaf]
+				used[c.leaf]++
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// links names both ends of the cables.
+func (g grouping) links(nodes []fabric.Node, cables []cable, ports []fabric.SwitchPort) []fabric.Link {
+	links := make([]fabric.Link, 0, len(cables))
+	for _, n := range nodes {
 		for rail, nic := range n.NICs {
-			port := g.port(host, len(links))
+			c := cables[len(links)]
 			links = append(links, fabric.Link{
 				A:    fabric.Endpoint{Node: n.Name, NIC: nic},
-				B:    fabric.Endpoint{Node: g.leaves[g.leaf(host, rail)], NIC: portNames[port]},
+				B:    fabric.Endpoint{Node: g.leaves[c.leaf], NIC: ports[c.port].Name},
 				Rail: rail + 1,
 			})
 		}
@@ -92,13 +111,20 @@ func (g grouping) cable(nodes []fabric.Node, leaf leafModel) []fabric.Link {
 }
 
 // notes describes what the plan leaves out.
-func (g grouping) notes(scheme fabric.Scheme) []string {
-	if len(g.leaves) == 1 {
+func (g grouping) notes(f intent.Fabric, scheme fabric.Scheme) []string {
+	switch {
+	case len(g.leaves) == 1 && f.Spine != nil:
+		return []string{"One leaf connects every host: the spines of the cluster file are not needed and not planned."}
+	case len(g.leaves) == 1 || g.Spines > 0:
 		return nil
+	}
+	down := g.PerGroup
+	if !g.ByRail {
+		down *= g.NICs
 	}
 	notes := []string{fmt.Sprintf(
 		"Each of the %d leaves keeps %d of its %d ports free for uplinks to the spines. The spines and the cables to them are not part of this plan.",
-		len(g.leaves), g.ports-g.size, g.ports)}
+		len(g.leaves), g.Leaf.Ports-down, g.Leaf.Ports)}
 	if scheme == fabric.Flat {
 		notes = append(notes, "With flat addressing all leaves and spines must be one layer 2; the plan does not cover how.")
 	}

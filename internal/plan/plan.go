@@ -12,7 +12,8 @@ import (
 
 // New plans the cluster that intent.Parse gave: its defaults are filled in and its names are unique.
 // Hosts are planned in the order of the file, so with p2p31, and with rail24 on one leaf, appending hosts
-// leaves the earlier addresses as they are, as long as no later group has more NICs than the earlier ones.
+// leaves the earlier addresses as they are, as long as no later group has more NICs than the earlier ones. Spines never
+// change the address of a host.
 // An error names the field of the cluster file that the plan fails on; there is never half a plan.
 func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	nodes, err := nodes(c.Nodes)
@@ -27,10 +28,14 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	spine, err := spineSwitch(c.Fabric.Spine, cat)
+	if err != nil {
+		return nil, err
+	}
 	if c.Fabric.MTU <= 0 {
 		return nil, fmt.Errorf("fabric.mtu: %d bytes is not above 0", c.Fabric.MTU)
 	}
-	g, err := group(nodes, leaf.ports)
+	g, err := group(c, cat, nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +63,18 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		Nodes:      nodes,
 		Machines:   machines,
 		Addressing: addressing,
-		Cabling:    fabric.Cabling{Links: g.cable(nodes, leaf)},
 		Traffic:    traffic(c.Fabric.Traffic),
 	}
-	p.Notes = append(g.notes(addressing.Scheme), lossyNotes(p.Traffic)...)
-	p.Switches = g.switches(p, leaf)
+	p.Notes = append(g.notes(c.Fabric, addressing.Scheme), lossyNotes(p.Traffic)...)
+	cables := g.cables(nodes)
+	p.Cabling.Links = g.links(nodes, cables, leaf.down)
+	if err := checkVLANs(addressing.Scheme, g.NICs); err != nil {
+		return nil, err
+	}
+	p.Switches = g.switches(p, leaf, cables)
+	if g.Spines > 0 {
+		g.addSpines(p, leaf, spine)
+	}
 	return p, nil
 }
 

@@ -28,7 +28,8 @@ func parts() *catalog.Catalog {
 		Switches: map[string]catalog.SwitchModel{
 			"e64":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 64}, PortRate: catalog.Figure{Value: 400}, OS: port},
 			"e512": {Fabric: "ethernet", Ports: catalog.Figure{Value: 512}, OS: port},
-			"i64":  {Fabric: "infiniband", Ports: catalog.Figure{Value: 64}, OS: map[string]catalog.PortName{"a": {Format: "%d"}, "b": {Format: "%d"}}},
+			"e8":   {Fabric: "ethernet", Ports: catalog.Figure{Value: 8}, PortRate: catalog.Figure{Value: 400}, OS: port},
+			"i64":  {Fabric: "infiniband", Ports: catalog.Figure{Value: 64}, OS: map[string]catalog.PortName{"a": {Format: "%d", Step: 1}, "b": {Format: "%d", Step: 1}}},
 			"one":  {Fabric: "ethernet", Ports: catalog.Figure{Value: 1}, OS: port},
 		},
 	}

@@ -13,30 +13,80 @@ import (
 	"railwright.dev/railwright/internal/intent"
 )
 
-// leafModel is the kind of switch that the machines are cabled to.
-type leafModel struct {
-	model, os string
-	ports     int     // of one switch, towards hosts or spines
-	gbps      float64 // of a port; 0: unknown
-	name      catalog.PortName
+// switchModel is a kind of switch, with its ports while nothing is in them.
+type switchModel struct {
+	model, os    string
+	down         []fabric.SwitchPort // of a leaf, towards hosts: each cage split as the cluster file asks
+	own          []fabric.SwitchPort // as the catalog has the model: towards other switches
+	buffer       int64               // bytes; 0: not in the catalog
+	bufferSource string
 }
 
 // leafSwitch looks up the leaf of the cluster file. It is required: cables between machines, and a
 // cloud's own network, are not planned.
-func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
+func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (switchModel, error) {
 	if l == nil {
-		return leafModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling and the network of a cloud are not planned")
+		return switchModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling and the network of a cloud are not planned")
 	}
-	m, err := cat.Switch(l.Model)
+	return findSwitch("fabric.leaf", l.Model, l.OS, l.Breakout, cat)
+}
+
+// spineSwitch looks up the spine; there need not be one.
+func spineSwitch(s *intent.Spine, cat *catalog.Catalog) (switchModel, error) {
+	if s == nil {
+		return switchModel{}, nil
+	}
+	return findSwitch("fabric.spine", s.Model, s.OS, 0, cat)
+}
+
+func findSwitch(field, id, os string, breakout int, cat *catalog.Catalog) (switchModel, error) {
+	m, err := cat.Switch(id)
 	if err != nil {
-		return leafModel{}, fmt.Errorf("fabric.leaf.model: %w", err)
+		return switchModel{}, fmt.Errorf("%s.model: %w", field, err)
 	}
-	name, ok := m.OS[l.OS]
+	name, ok := m.OS[os]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(m.OS)), ", ")
-		return leafModel{}, fmt.Errorf("fabric.leaf.os: %q has no port names for %q; known: %s", l.Model, l.OS, known)
+		return switchModel{}, fmt.Errorf("%s.os: %q has no port names for %q; known: %s", field, id, os, known)
 	}
-	return leafModel{model: l.Model, os: l.OS, ports: int(m.Ports.Value), gbps: m.PortRate.Value, name: name}, nil
+	if breakout != 0 && !slices.Contains(name.Breakouts(), breakout) {
+		return switchModel{}, fmt.Errorf("%s.breakout: %q with %q is not split into %d; known: %v", field, id, os, breakout, name.Breakouts())
+	}
+	out := switchModel{model: id, os: os, own: ownPorts(m, name), buffer: int64(m.Buffer.Value * bytesPerMB), bufferSource: m.Buffer.Source}
+	out.down = out.own
+	if breakout > 0 {
+		out.down = splitPorts(m, name, breakout)
+	}
+	return out, nil
+}
+
+// bytesPerMB is what a megabyte of a buffer has at least: whether makers mean 10^6 or 2^20 bytes is rarely said.
+const bytesPerMB = 1e6
+
+// ownPorts are the ports as the catalog has the model.
+func ownPorts(m catalog.SwitchModel, name catalog.PortName) []fabric.SwitchPort {
+	ports := make([]fabric.SwitchPort, int(m.Ports.Value))
+	for i := range ports {
+		ports[i] = fabric.SwitchPort{Name: name.Port(i), RateGbps: m.PortRate.Value}
+		if name.Group > 0 {
+			ports[i].Cage, ports[i].Breakout = strconv.Itoa(name.Cage(i/name.Group)), name.Group
+		}
+	}
+	return ports
+}
+
+// splitPorts are the ports where every cage is split into so many, which share its rate.
+func splitPorts(m catalog.SwitchModel, name catalog.PortName, into int) []fabric.SwitchPort {
+	var ports []fabric.SwitchPort
+	rate := m.PortRate.Value * float64(name.PerCage()) / float64(into)
+	for cage := range int(m.Ports.Value) / name.PerCage() {
+		for k := range into {
+			ports = append(ports, fabric.SwitchPort{
+				Name: name.SplitPort(cage, into, k), Cage: strconv.Itoa(name.Cage(cage)), Breakout: into, RateGbps: rate,
+			})
+		}
+	}
+	return ports
 }
 
 // leafMTU is the smallest MTU of a leaf's ports, in bytes of IP: a switch has to forward what the NICs send,
@@ -45,48 +95,47 @@ func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (leafModel, error) {
 // VLAN tag and checksum (orchagent/portsorch.cpp, setPortMtu).
 const leafMTU = 9100
 
-// switches lists the leaves with the ports that they use towards hosts, from the plan's cables and addresses.
-func (g grouping) switches(p *fabric.Plan, leaf leafModel) []fabric.Switch {
-	all := make([]fabric.Switch, len(g.leaves))
-	for i, name := range g.leaves {
-		all[i] = fabric.Switch{Name: name, Role: fabric.Leaf, Model: leaf.model, OS: leaf.os}
-		if p.Transport == fabric.RoCE {
-			all[i].MTU = max(p.MTU, leafMTU)
-		}
+// new returns a switch of the plan without ports.
+func (m switchModel) new(p *fabric.Plan, name string, role fabric.Role) fabric.Switch {
+	s := fabric.Switch{Name: name, Role: role, Model: m.model, OS: m.os, BufferBytes: m.buffer, BufferSource: m.bufferSource}
+	if p.Transport == fabric.RoCE {
+		s.MTU = max(p.MTU, leafMTU)
 	}
-	ports := leaf.unused()
+	return s
+}
+
+// switches lists the leaves with the ports that they use towards hosts, from the plan's cables and addresses.
+func (g grouping) switches(p *fabric.Plan, leaf switchModel, cables []cable) []fabric.Switch {
+	all := make([]fabric.Switch, len(g.leaves))
+	vlans := vlansOf(p.Addressing)
+	for i, name := range g.leaves {
+		all[i] = leaf.new(p, name, fabric.Leaf)
+		all[i].VLANs = vlans(name)
+	}
 	rates := make(map[string]float64, len(p.Machines))
 	for _, m := range p.Machines {
 		rates[m.ID] = m.NICGbps
 	}
-	cable := 0
+	i := 0
 	for host, n := range p.Nodes {
-		rate := slower(leaf.gbps, rates[n.Machine])
 		for rail := range n.NICs {
-			port := ports[g.port(host, cable)]
-			port.Peer, port.RateGbps = p.Cabling.Links[cable].A, rate
-			if p.Addressing.Scheme == fabric.P2P31 {
+			port := leaf.down[cables[i].port]
+			port.Peer, port.RateGbps = p.Cabling.Links[i].A, slower(port.RateGbps, rates[n.Machine])
+			switch p.Addressing.Scheme {
+			case fabric.P2P31:
 				nic := p.Addressing.Nodes[host].NICs[rail]
 				port.Address = netip.PrefixFrom(nic.Gateway, nic.Address.Bits())
+			case fabric.Rail24:
+				port.VLAN = vlanBase + rail + 1
+			case fabric.Flat:
+				port.VLAN = vlanBase
 			}
-			s := &all[g.leaf(host, rail)]
+			s := &all[cables[i].leaf]
 			s.Ports = append(s.Ports, port)
-			cable++
+			i++
 		}
 	}
 	return all
-}
-
-// unused are the ports of the model with nothing in them.
-func (l leafModel) unused() []fabric.SwitchPort {
-	ports := make([]fabric.SwitchPort, l.ports)
-	for i := range ports {
-		ports[i].Name = l.name.Port(i)
-		if l.name.Group > 0 {
-			ports[i].Cage, ports[i].Breakout = strconv.Itoa(l.name.First+i/l.name.Group*l.name.Step), l.name.Group
-		}
-	}
-	return ports
 }
 
 // slower is the rate of a cable between two ports, in Gb/s; 0 stands for an unknown one.

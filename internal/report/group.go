@@ -15,7 +15,9 @@ import (
 // are unknown it keeps all subjects and the first members whole, of those that passed or are not applicable the
 // counts, so that the findings of 16,384 nodes are never in memory together.
 type Groups struct {
-	Lab                             string // what kind of lab the facts come from, as LabOf returns it; empty: machines
+	Lab                             string                 // what kind of lab the facts come from, as LabOf returns it; empty: machines
+	Switches                        []fabric.SwitchSummary // what was read of those that are part of the check
+	Note                            string                 // what findings about switches leave open
 	o                               TextOptions
 	failed, unknown, passed, scoped grouping
 	waived                          []fabric.Finding

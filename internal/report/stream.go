@@ -25,10 +25,7 @@ func NewFindingsWriter(w io.Writer) *FindingsWriter {
 
 // Write adds a finding, on a line of its own. Close returns the errors.
 func (f *FindingsWriter) Write(one fabric.Finding) {
-	text, err := json.Marshal(one)
-	if err != nil && f.err == nil {
-		f.err = err
-	}
+	text := f.encode(one)
 	separator := ",\n    "
 	if f.first {
 		separator, f.first = "\n    ", false
@@ -36,14 +33,22 @@ func (f *FindingsWriter) Write(one fabric.Finding) {
 	f.print("%s%s", separator, text)
 }
 
-// Close ends the document and returns the first error.
-func (f *FindingsWriter) Close(s fabric.Summary) error {
-	text, err := json.Marshal(s)
+// Close ends the document, with what was read of switches where there were any, and returns the first error.
+func (f *FindingsWriter) Close(s fabric.Summary, switches []fabric.SwitchSummary) error {
+	f.print("\n  ],\n")
+	if len(switches) > 0 {
+		f.print("  \"switches\": %s,\n", f.encode(switches))
+	}
+	f.print("  \"summary\": %s\n}\n", f.encode(s))
+	return f.err
+}
+
+func (f *FindingsWriter) encode(v any) []byte {
+	text, err := json.Marshal(v)
 	if err != nil && f.err == nil {
 		f.err = err
 	}
-	f.print("\n  ],\n  \"summary\": %s\n}\n", text)
-	return f.err
+	return text
 }
 
 func (f *FindingsWriter) print(format string, args ...any) {

@@ -25,7 +25,7 @@ func TestFindingsWriter(t *testing.T) {
 				want.Summary.Count(one.Status)
 				w.Write(one)
 			}
-			if err := w.Close(want.Summary); err != nil {
+			if err := w.Close(want.Summary, nil); err != nil {
 				t.Fatal(err)
 			}
 			var got fabric.Findings
@@ -46,7 +46,7 @@ func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }
 func TestFindingsWriterTellsOfAFullDisk(t *testing.T) {
 	w := NewFindingsWriter(full{})
 	w.Write(fabric.Finding{})
-	if err := w.Close(fabric.Summary{}); err == nil {
+	if err := w.Close(fabric.Summary{}, nil); err == nil {
 		t.Error("no error")
 	}
 }

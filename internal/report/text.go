@@ -38,6 +38,7 @@ func (g *Groups) Text(w io.Writer, s fabric.Summary) error {
 		p.heading("Waived")
 		p.caveatList(waived)
 	}
+	p.switches(g.Switches, g.Note)
 	p.verboseGroups(g.passed.worstFirst(), g.scoped.worstFirst())
 	p.blank()
 	p.notApplicable(g.scoped.worstFirst())

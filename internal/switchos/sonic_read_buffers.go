@@ -74,7 +74,7 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 	lossy := false
 	if f.value != "NULL" { // which stands for headroom that the daemon reckons (cfgmgr/buffermgrdyn.cpp, handleSingleBufferPgEntry)
 		profile := r.defined("BUFFER_PROFILE", f.value, f, "", "the priority group keeps the buffers that it has")
-		lossy = profile != nil && profile.closed && profile.get("xoff") == nil && !is(profile.get("headroom_type"), "dynamic")
+		lossy = profile != nil && profile.closed && profile.get("xoff") == nil && !sonicIs(profile.get("headroom_type"), "dynamic")
 		if x := profile.get("xoff"); x != nil && strings.TrimLeft(x.value, "0") == "" {
 			lossy = true
 		}
@@ -104,7 +104,7 @@ func (r *sonicReader) cutCables() {
 	}
 }
 
-func is(f *sonicField, value string) bool { return f != nil && f.value == value }
+func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
 
 // span reads 3 or 3-4. Numbers above the highest that matters are cut off.
 func (r *sonicReader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {

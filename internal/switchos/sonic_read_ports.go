@@ -12,10 +12,10 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// physicalPort is the name of a port, not of a group of ports, a VLAN or a part of a port with a tag.
-var physicalPort = regexp.MustCompile(`^Eth(?:ernet)?[-A-Za-z]*\d[\w/:-]*$`)
+// sonicPort is the name of a port, not of a group of ports, a VLAN or a part of a port with a tag.
+var sonicPort = regexp.MustCompile(`^Eth(?:ernet)?[-A-Za-z]*\d[\w/:-]*$`)
 
-func physical(name string) bool { return physicalPort.MatchString(name) }
+func physical(name string) bool { return sonicPort.MatchString(name) }
 
 // portsIn returns the ports of a key, which was a list in SONiC until 2021.
 func portsIn(key string) []string {

@@ -172,7 +172,7 @@ func (r *sonicReader) wredProfile(row *sonicRow) *fabric.QueueProfile {
 			r.problem(fabric.TextForeign, "", f.at, fmt.Sprintf("ecn of %s is %q, which SONiC has not", row.key, short(f.value)), "orchagent fails at it, and nothing is marked")
 		}
 	}
-	green := is(row.get("wred_green_enable"), "true")
+	green := sonicIs(row.get("wred_green_enable"), "true")
 	p.Drops = green && !p.ECN.Is
 	if p.ECN.Is && !green {
 		r.problem(fabric.TextConflict, "", p.ECN.At, fmt.Sprintf("%s marks green packets, and wred_green_enable is not true", row.key),

@@ -11,7 +11,7 @@ import (
 // have brackets, had no pfcwd_sw_enable and took pfc_enable.
 func (r *sonicReader) watchdogs() {
 	poll := r.small(r.db.row("PFC_WD", "GLOBAL").get("POLL_INTERVAL"), "", 100, 1000)
-	if f := r.db.row("PFC_WD", "GLOBAL").get("BIG_RED_SWITCH"); is(f, "enable") {
+	if f := r.db.row("PFC_WD", "GLOBAL").get("BIG_RED_SWITCH"); sonicIs(f, "enable") {
 		r.problem(fabric.TextConflict, "", f.at, "BIG_RED_SWITCH is on", "every queue with PFC drops its packets, and the watchdog is off")
 	}
 	byPort := make(map[string]*sonicRow)
@@ -55,7 +55,7 @@ func (r *sonicReader) watches(w *fabric.WatchdogConfig, row *sonicRow) *fabric.S
 	}
 	f := r.db.row("DEVICE_METADATA", "localhost").get("default_pfcwd_status")
 	switch t := r.db.tables["PFC_WD"]; {
-	case t != nil && t.closed, r.db.whole && !is(f, "enable"), is(f, "disable"):
+	case t != nil && t.closed, r.db.whole && !sonicIs(f, "enable"), sonicIs(f, "disable"):
 		return byDefault(false, "a port without a row in PFC_WD has no watchdog (sonic-swss, orchagent/pfcwdorch.cpp)")
 	}
 	return nil

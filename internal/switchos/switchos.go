@@ -48,7 +48,7 @@ type Config struct {
 
 // all lists the operating systems that can be rendered.
 func all() []OS {
-	return []OS{sonic{}, eos{}}
+	return []OS{sonic{}, dellSONiC{}, eos{}, junos{}}
 }
 
 // Find returns the operating system of a name; the error lists the known ones.

@@ -1,0 +1,95 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"railwright.dev/railwright/internal/draw"
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// switches writes what was read of each switch, those that are alike in one line, and what a proof from texts leaves open.
+func (p *printer) switches(all []fabric.SwitchSummary, note string) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Switches as they were read")
+	var order []string
+	names := map[string][]string{}
+	for _, s := range all {
+		text := switchWords(s)
+		if names[text] == nil {
+			order = append(order, text)
+		}
+		names[text] = append(names[text], printable(s.Name))
+	}
+	for i, text := range order {
+		if i == textGroups && !p.o.Verbose {
+			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(order)-i))
+			break
+		}
+		p.status("READ", faint, draw.Names(names[text], 0), text)
+	}
+	if note != "" {
+		p.field("Note", note)
+	}
+}
+
+func switchWords(s fabric.SwitchSummary) string {
+	out := []string{s.OS, fabric.Count(s.Ports, "port")}
+	if s.MTU != nil {
+		out = append(out, "MTU "+strconv.Itoa(*s.MTU))
+	}
+	if s.Trust != "" {
+		out = append(out, "trust "+s.Trust)
+	}
+	switch {
+	case s.PFC != nil:
+		out = append(out, "PFC on "+listOr(*s.PFC, "no priority"))
+	case len(s.PFCByPort) > 0:
+		out = append(out, "PFC differs from port to port")
+	case s.Ports > 0:
+		out = append(out, "PFC not read")
+	}
+	var priorities []int
+	for priority := range s.Lossless {
+		priorities = append(priorities, priority)
+	}
+	slices.Sort(priorities)
+	for _, priority := range priorities {
+		out = append(out, fmt.Sprintf("DSCP %s paused by %d", listOr(s.Lossless[priority], "none"), priority))
+	}
+	for _, m := range s.Marks {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("queue %d marks %s", m.Queue, m.Said)))
+	}
+	if len(s.Strict) > 0 {
+		out = append(out, "strict "+listOr(s.Strict, ""))
+	}
+	if s.Lines > 0 {
+		out = append(out, fabric.Count(s.Lines, "line")+" not understood")
+	}
+	return printable(strings.Join(out, "; "))
+}
+
+// listOr writes numbers, ranges as such.
+func listOr(list []int, none string) string {
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		word := strconv.Itoa(list[i])
+		if j > i {
+			word += "-" + strconv.Itoa(list[j])
+		}
+		out = append(out, word)
+		i = j + 1
+	}
+	if len(out) == 0 {
+		return none
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,231 @@
+package switchcheck
+
+import (
+	"fmt"
+	"slices"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// Rules about PFC: which priorities, what a pause that comes in stops, the watchdog, and the headroom.
+
+func pfcRule() Rule {
+	return Rule{
+		ID:    "switch-pfc",
+		Title: "Switches send and obey pauses for RoCE's priority, and for no other",
+		Doc: "compares the priorities with PFC of each port with the plan, and the queue that a received pause stops with the queue by which RoCE leaves. Without a plan: " +
+			"each priority with PFC has packets, each lossless class has PFC, and its pauses stop its own queue",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseQoSClassMismatch,
+		Reference: "the plan; IEEE 802.1Q, 36; Broadcom RoCE guide 2.5",
+		Judge:     eachSwitch(false, judgePFC),
+	}
+}
+
+func judgePFC(s scene) []fabric.Finding {
+	roce, planned := s.class("roce")
+	if !planned || s.plan == nil {
+		return s.eachPort("priorities, packets and queues agree", s.pfcAgrees)
+	}
+	want := []int{}
+	if roce.Lossless {
+		want = []int{roce.Priority}
+	}
+	return s.eachPort("PFC on priority "+numbers(want), func(p port) []fabric.Finding {
+		if p.PFC == nil {
+			return []fabric.Finding{s.unknown(p.name(), "the priorities with PFC are in no text that was read", p.At)}
+		}
+		out := s.pfcDiffers(p, want)
+		if roce.Lossless {
+			out = append(out, s.direction(p)...)
+			if t, ok := p.treatment(roce.DSCP); ok && t.Queue != nil {
+				out = append(out, s.stops(p, roce.Priority, t.Queue.Is)...)
+			}
+		}
+		return out
+	})
+}
+
+func (s scene) pfcDiffers(p port, want []int) []fabric.Finding {
+	var out []fabric.Finding
+	for _, w := range want {
+		if !slices.Contains(p.PFC.Is, w) {
+			out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %s, not on %d, which is RoCE's.", p.name(), numbers(p.PFC.Is), w), "PFC on "+numbers(want), dropCost, p.PFC.At))
+		}
+	}
+	var extra []int
+	for _, have := range p.PFC.Is {
+		if !slices.Contains(want, have) {
+			extra = append(extra, have)
+		}
+	}
+	if len(extra) > 0 {
+		out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %s, which the plan does not have.", p.name(), numbers(extra)), "PFC on "+numbers(want),
+			"headroom of each port is kept for nothing, and pauses of a class that nobody watches can spread or deadlock", p.PFC.At))
+	}
+	return out
+}
+
+func (s scene) direction(p port) []fabric.Finding {
+	var out []fabric.Finding
+	if d := p.Pauses; d != nil && d.Sends != nil && !d.Sends.Is {
+		out = append(out, s.fail(p.name(), p.name()+" sends no pauses.", "pauses in both directions", dropCost, d.Sends.At))
+	}
+	if d := p.Pauses; d != nil && d.Obeys != nil && !d.Obeys.Is {
+		out = append(out, s.fail(p.name(), p.name()+" does not obey pauses.", "pauses in both directions", "the receiver drops RoCE that it asked to hold", d.Obeys.At))
+	}
+	return out
+}
+
+// stops judges the queue that a received pause of a priority stops.
+func (s scene) stops(p port, priority, queue int) []fabric.Finding {
+	if priority < 0 || priority > 7 {
+		return nil
+	}
+	want := fmt.Sprintf("a pause of priority %d stops queue %d", priority, queue)
+	switch stop := p.Stops[priority]; {
+	case stop == nil:
+		return []fabric.Finding{s.unknown(p.name(), "the queue that a received pause stops is in no text that was read", p.At)}
+	case stop.Is == -1:
+		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("At %s a received pause of priority %d stops no queue: queue %d, with RoCE, goes on.", p.name(), priority, queue), want,
+			"the receiver drops RoCE that it asked to hold", stop.At)}
+	case stop.Is != queue:
+		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("At %s a received pause of priority %d stops queue %d; RoCE is in queue %d and goes on.", p.name(), priority, stop.Is, queue), want, pauseCost, stop.At)}
+	}
+	return nil
+}
+
+// pfcAgrees judges a port by itself.
+func (s scene) pfcAgrees(p port) []fabric.Finding {
+	if p.PFC == nil {
+		return []fabric.Finding{s.unknown(p.name(), "the priorities with PFC are in no text that was read", p.At)}
+	}
+	table := p.packets()
+	if table == nil {
+		if len(p.PFC.Is) == 0 {
+			return nil
+		}
+		return []fabric.Finding{s.unknown(p.name(), "which packets are in its priorities with PFC is in no text that was read", p.PFC.At)}
+	}
+	var out []fabric.Finding
+	for _, priority := range p.PFC.Is {
+		i := slices.IndexFunc(table, func(t fabric.Treatment) bool { return t.Pause != nil && t.Pause.Is == priority })
+		if i < 0 {
+			out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %d, and no packet causes pauses of it.", p.name(), priority), "PFC where packets are", dropCost, p.PFC.At))
+			continue
+		}
+		if table[i].Queue != nil {
+			out = append(out, s.stops(p, priority, table[i].Queue.Is)...)
+		}
+	}
+	seen := map[int]bool{}
+	for _, t := range table {
+		if t.Pause != nil && t.Pause.Is >= 0 && !slices.Contains(p.PFC.Is, t.Pause.Is) && !seen[t.Pause.Is] && t.Pause.At.Number > 0 && t.Pause.Is != 0 && t.Pause.Is != 7 {
+			seen[t.Pause.Is] = true
+			out = append(out, s.fail(p.name(), fmt.Sprintf("%s keeps packets of class %s in buffers of priority %d, on which PFC is off.", p.name(), className(t), t.Pause.Is), "PFC where lossless buffers are", dropCost, append(lines(t), p.PFC.At)...))
+		}
+	}
+	return out
+}
+
+// packets is the table by which the port classifies; nil where it is not known.
+func (p port) packets() []fabric.Treatment {
+	switch {
+	case p.Trust == nil:
+		return nil
+	case p.Trust.Is == "dscp" && p.DSCP != nil:
+		return p.DSCP[:]
+	case p.Trust.Is != "dscp" && p.PCP != nil:
+		return p.PCP[:]
+	}
+	return nil
+}
+
+func watchdogRule() Rule {
+	return Rule{
+		ID:        "switch-watchdog",
+		Title:     "The PFC watchdog of each port is as planned",
+		Doc:       "compares the PFC watchdog of each port with the plan: on, its action, its times; a port that forwards what it should drop does not break a deadlock",
+		Severity:  fabric.SeverityWarning,
+		Cause:     fabric.CauseQoSClassMismatch,
+		Reference: "the plan; SONiC, PFC watchdog; Broadcom RoCE guide 2.5.2",
+		Judge:     eachSwitch(true, judgeWatchdog),
+	}
+}
+
+func judgeWatchdog(s scene) []fabric.Finding {
+	if s.Plan.Traffic == nil {
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no classes of traffic")}
+	}
+	want := s.Plan.Traffic.Watchdog
+	if roce, _ := s.class("roce"); want == nil || !roce.Lossless {
+		return s.eachPort("no watchdog", func(p port) []fabric.Finding {
+			if w := p.Watchdog; w != nil && w.On != nil && w.On.Is {
+				return []fabric.Finding{s.fail(p.name(), p.name()+" has a PFC watchdog; the plan has none.", "no watchdog", "it drops packets where PFC stops longer than it waits", w.On.At)}
+			}
+			return nil
+		})
+	}
+	expected := fmt.Sprintf("on, after %d ms, until %d ms without pauses", want.DetectMs, want.RestoreMs)
+	return s.eachPort(expected, func(p port) []fabric.Finding {
+		w := p.Watchdog
+		if w == nil || w.On == nil {
+			return []fabric.Finding{s.unknown(p.name(), "its PFC watchdog is in no text that was read", p.At)}
+		}
+		const cost = "one NIC that pauses for ever stops the whole fabric"
+		if !w.On.Is {
+			return []fabric.Finding{s.fail(p.name(), p.name()+" has no PFC watchdog.", expected, cost, w.On.At)}
+		}
+		var out []fabric.Finding
+		if w.Action != nil && w.Action.Is != "drop" {
+			out = append(out, s.fail(p.name(), fmt.Sprintf("The PFC watchdog of %s does %q, not drop.", p.name(), w.Action.Is), "drop", cost, w.Action.At))
+		}
+		var r fabric.WatchdogConfig
+		if p := s.rendered(p); p != nil && p.Watchdog != nil {
+			r = *p.Watchdog
+		}
+		out = append(out, s.time(p, "waits", w.DetectMs, r.DetectMs, want.DetectMs)...)
+		return append(out, s.time(p, "restores after", w.RestoreMs, r.RestoreMs, want.RestoreMs)...)
+	})
+}
+
+// time compares a time with the plan, or with what the OS can say of it.
+func (s scene) time(p port, what string, have, rendered *fabric.Said[int], want int) []fabric.Finding {
+	if have == nil || have.Is == want || rendered != nil && have.Is == rendered.Is {
+		return nil
+	}
+	return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("The PFC watchdog of %s %s %d ms, the plan %d.", p.name(), what, have.Is, want), fmt.Sprintf("%d ms", want), "deadlocks last longer, or pauses without one are taken for them", have.At)}
+}
+
+func headroomRule() Rule {
+	return Rule{
+		ID:        "switch-headroom",
+		Title:     "Headroom is reckoned for the planned cables",
+		Doc:       "compares the cable length that the headroom of each port is reckoned for with the plan's: what arrives after a pause was sent needs room",
+		Severity:  fabric.SeverityError,
+		Cause:     fabric.CauseRoCELossy,
+		Reference: "the plan; IEEE 802.1Q, Annex N",
+		Judge:     eachSwitch(true, judgeHeadroom),
+	}
+}
+
+func judgeHeadroom(s scene) []fabric.Finding {
+	roce, ok := s.class("roce")
+	if !ok || !roce.Lossless {
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no lossless class")}
+	}
+	if s.of.OS == "eos" {
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "EOS has no setting for the length of cables: the headroom is its own")}
+	}
+	want := s.Plan.Traffic.CableM
+	return s.eachPort(fmt.Sprintf("for at least %d m", want), func(p port) []fabric.Finding {
+		switch {
+		case p.CableM == nil:
+			return []fabric.Finding{s.unknown(p.name(), "the length of cable that its headroom is reckoned for is in no text that was read", p.At)}
+		case p.CableM.Is < want:
+			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s reckons with a cable of %d m, the plan with %d m.", p.name(), p.CableM.Is, want), fmt.Sprintf("at least %d m", want),
+				"packets that are in the cable when the pause is sent are dropped", p.CableM.At)}
+		}
+		return nil
+	})
+}
