@@ -309,6 +309,9 @@ func changed(a, b []string) (out []string) {
 // SONiC's texts are recognized, and those of other systems are not.
 func TestSONiCRecognizesPublic(t *testing.T) {
 	for id, b := range publicBases(t) {
+		if _, err := os.Stat(filepath.Join(publicConfigs, b.File)); err != nil {
+			continue // not every one is kept
+		}
 		if got := (sonic{}).Recognizes(publicText(t, b.File)); got != (b.OS == "sonic") {
 			t.Errorf("%s (%s): %t", id, b.OS, got)
 		}

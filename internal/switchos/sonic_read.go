@@ -2,6 +2,7 @@ package switchos
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,8 +19,10 @@ type sonicReader struct {
 	routed map[string]fabric.Line
 	ports  []*fabric.PortConfig
 	byName map[string]*fabric.PortConfig
-	forms  []string // of the text that is being read
-	card   string   // of a chassis: see ownCard
+
+	addresses map[netip.Addr]fabric.Line // that were set already
+	forms     []string                   // of the text that is being read
+	card      string                     // of a chassis: see ownCard
 
 	// What ports share.
 	classes map[classKey]*classTables
@@ -32,6 +35,7 @@ type sonicReader struct {
 
 	bindings map[string]*qosRow             // by port
 	lossy    map[string]map[int]fabric.Line // priority groups without headroom, by port
+	drops    map[string]map[int]fabric.Line // queues of the lossy pool, by port
 }
 
 var _ Reader = sonic{}
@@ -60,6 +64,7 @@ func (sonic) Read(name string, texts []Text) *fabric.SwitchConfig {
 		classes: make(map[classKey]*classTables), stops: make(map[stopKey]*[8]*fabric.Said[int]),
 		queues: make(map[queueKey]*fabric.QueueConfig), wred: make(map[*sonicRow]*fabric.QueueProfile),
 		maps: make(map[mapKey]*sonicMap), used: make(map[mapKey]bool), warned: make(map[*sonicField]bool),
+		addresses: make(map[netip.Addr]fabric.Line), drops: make(map[string]map[int]fabric.Line),
 		lossy: make(map[string]map[int]fabric.Line),
 	}
 	for _, t := range texts {
@@ -74,6 +79,7 @@ func (sonic) Read(name string, texts []Text) *fabric.SwitchConfig {
 	r.buffers()
 	r.qos()
 	r.cutCables()
+	r.lossyQueues()
 	r.watchdogs()
 	r.unattached()
 	for _, p := range r.ports {

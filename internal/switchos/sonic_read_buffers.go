@@ -29,9 +29,7 @@ func (r *sonicReader) buffers() {
 		}
 	}
 	for _, row := range r.db.rowsOf("BUFFER_QUEUE") {
-		if f := row.get("profile"); f != nil && f.value != "NULL" {
-			r.defined("BUFFER_PROFILE", f.value, f, "", "the queue keeps the buffers that it has")
-		}
+		r.queueBuffers(row)
 	}
 	for _, row := range r.db.rowsOf("BUFFER_PG") {
 		r.priorityGroups(row)
@@ -80,20 +78,59 @@ func (r *sonicReader) priorityGroups(row *sonicRow) {
 		}
 	}
 	ports, _ := r.keyPorts("BUFFER_PG", row.key)
+	if lossy {
+		note(r.lossy, ports, least, most, f.at)
+	}
+}
+
+// note keeps the line that decided something of numbers of ports.
+func note(of map[string]map[int]fabric.Line, ports []string, least, most int, at fabric.Line) {
 	for _, port := range ports {
-		if !lossy {
-			continue
+		if of[port] == nil {
+			of[port] = make(map[int]fabric.Line)
 		}
-		if r.lossy[port] == nil {
-			r.lossy[port] = make(map[int]fabric.Line)
-		}
-		for pg := least; pg <= most; pg++ {
-			r.lossy[port][pg] = f.at
+		for i := least; i <= most; i++ {
+			of[port][i] = at
 		}
 	}
 }
 
-func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
+// queueBuffers notes the queues of a row whose packets are in the lossy pool.
+func (r *sonicReader) queueBuffers(row *sonicRow) {
+	f := row.get("profile")
+	if f == nil || f.value == "NULL" {
+		return
+	}
+	profile := r.defined("BUFFER_PROFILE", f.value, f, "", "the queue keeps the buffers that it has")
+	pool := profile.get("pool")
+	ports, own := r.keyPorts("BUFFER_QUEUE", row.key)
+	if !own || pool == nil || bufferNames[pool.value] != "lossy" {
+		return
+	}
+	if least, most, ok := r.span(row.key[strings.LastIndexByte(row.key, '|')+1:], row, 7); ok {
+		note(r.drops, ports, least, most, f.at)
+	}
+}
+
+// lossyQueues tells queues of packets that are paused for and are dropped all the same when they leave.
+func (r *sonicReader) lossyQueues() {
+	for _, p := range r.ports {
+		if p.DSCP == nil || r.drops[p.Name] == nil {
+			continue
+		}
+		told := make(map[int]bool)
+		for _, t := range p.DSCP {
+			if t.Pause == nil || t.Pause.Is < 0 || t.Queue == nil || told[t.Queue.Is] {
+				continue
+			}
+			told[t.Queue.Is] = true
+			if at, ok := r.drops[p.Name][t.Queue.Is]; ok {
+				r.problem(fabric.TextConflict, p.Name, at, fmt.Sprintf("queue %d of %s has packets with PFC and a profile of the lossy pool", t.Queue.Is, p.Name),
+					"packets are dropped where the queue is longer than its share, whatever is paused")
+			}
+		}
+	}
+}
 
 // cutCables tells ports with PFC whose cable has no length: the buffer daemon makes no lossless priority group for them
 // (sonic-swss, cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
@@ -105,6 +142,8 @@ func (r *sonicReader) cutCables() {
 		}
 	}
 }
+
+func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
 
 // span reads 3 or 3-4. Numbers above the highest that matters are cut off.
 func (r *sonicReader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {

@@ -131,7 +131,7 @@ func (r *sonicReader) members(idOf func(string) (int, bool)) {
 		for _, port := range ports {
 			switch p := r.byName[port]; {
 			case p == nil || !known || mode == nil:
-			case mode.value != "untagged":
+			case mode.value != "untagged" && mode.value != "priority_tagged": // both without (cfgmgr/vlanmgr.cpp, addHostVlanMember)
 				tagged[port] = true
 			case p.VLAN != nil && p.VLAN.Is != id:
 				r.problem(fabric.TextConflict, port, row.at, fmt.Sprintf("%s is without a tag in VLAN %d and in VLAN %d", port, p.VLAN.Is, id), "SONiC refuses the second")

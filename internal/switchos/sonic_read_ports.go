@@ -172,7 +172,7 @@ func (r *sonicReader) cables() {
 		for i := range row.fields {
 			f := row.fields[i]
 			p := r.byName[f.name]
-			if p == nil {
+			if p == nil || f.value == "None" { // which the buffer daemon passes over (cfgmgr/buffermgr.cpp, doCableTask)
 				continue
 			}
 			f.name, f.value = "CABLE_LENGTH of "+f.name, strings.TrimSuffix(f.value, "m")
@@ -203,6 +203,10 @@ func (r *sonicReader) prefix(text, port string, at fabric.Line) *fabric.Said[net
 		r.problem(fabric.TextRange, port, at, fmt.Sprintf("%q is no address with a prefix length", short(text)), "SONiC refuses the value")
 		return nil
 	}
+	if other, taken := r.addresses[a.Addr()]; taken && !a.Addr().IsLinkLocalUnicast() {
+		r.problem(fabric.TextConflict, port, at, fmt.Sprintf("the address %s is set in line %d too", a.Addr(), other.Number), "the switch answers for it at one of the two places")
+	}
+	r.addresses[a.Addr()] = at
 	return said(a, at)
 }
 
