@@ -42,6 +42,7 @@ func (r *junosReader) readPorts() {
 		r.readAttached(&p, n, at)
 		r.out.Ports = append(r.out.Ports, p)
 	}
+	r.unprotected()
 	if listed {
 		r.strangers()
 	}
