@@ -14,7 +14,7 @@ import (
 // is unknown.
 func (t *junosTree) inherit() {
 	groups := t.root.kid("groups")
-	var missing = map[string]bool{}
+	missing, used := map[string]bool{}, map[string]bool{}
 	var walk func(n *junosNode, above []string)
 	walk = func(n *junosNode, above []string) {
 		for _, k := range n.kids {
@@ -28,6 +28,7 @@ func (t *junosTree) inherit() {
 		}
 		for _, g := range applied.values {
 			group := groups.kid(g.Is)
+			used[g.Is] = true
 			if group == nil && !missing[g.Is] && g.Is != "junos-defaults" {
 				missing[g.Is] = true
 				t.problem(fabric.TextUndefined, g.At, "group "+g.Is+" is applied, and this text does not define it", "what it sets is unknown")
@@ -38,6 +39,14 @@ func (t *junosTree) inherit() {
 		}
 	}
 	walk(t.root, nil)
+	if groups == nil {
+		return
+	}
+	for _, g := range groups.kids {
+		if !used[g.word] && (g.kid("class-of-service") != nil || g.kid("interfaces") != nil) {
+			t.problem(fabric.TextUnattached, g.at, "group "+g.word+" is applied nowhere", "what it says has no effect")
+		}
+	}
 }
 
 // matching returns the nodes of a group that stand for a path: by name, or by a pattern in angle brackets.

@@ -76,7 +76,7 @@ func (t *junosTree) add(text junosText) {
 		case "set":
 			t.place(t.start(s), s.words, s)
 		case "delete":
-			t.remove(s)
+			t.start(s).remove(s.words)
 		case "deactivate", "activate":
 			if n := t.find(s); n != nil {
 				n.off = s.verb == "deactivate"
@@ -131,6 +131,10 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 	if slices.Contains(s.marks, "inactive") {
 		return // as if it were not there
 	}
+	if slices.Contains(s.marks, "delete") {
+		base.remove(words)
+		return
+	}
 	path := []*junosNode{base}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -178,11 +182,8 @@ func (t *junosTree) block(n *junosNode, s *junosStatement) {
 	if len(s.block) == 0 {
 		return
 	}
-	if slices.Contains(s.marks, "replace") || slices.Contains(s.marks, "delete") {
+	if slices.Contains(s.marks, "replace") {
 		n.kids, n.by = nil, nil
-		if slices.Contains(s.marks, "delete") {
-			return
-		}
 	}
 	if len(n.kids) > 0 && n.again == nil {
 		n.again = &s.words[0].at
@@ -297,20 +298,19 @@ func (t *junosTree) find(s *junosStatement) *junosNode {
 	return n
 }
 
-// remove carries out a delete command.
-func (t *junosTree) remove(s *junosStatement) {
-	n := t.start(s)
-	for i, w := range s.words {
+// remove takes out what is at a path below a node.
+func (n *junosNode) remove(words []junosWord) {
+	for i, w := range words {
 		kid := n.kid(w.text)
 		if kid == nil {
 			return // Junos warns that the statement is not there
 		}
-		if i == len(s.words)-1 {
+		if i == len(words)-1 {
 			n.drop(w.text)
 			return
 		}
 		if k := kid.schema.kind; k == '=' || k == '+' {
-			kid.values = slices.DeleteFunc(kid.values, func(v fabric.Said[string]) bool { return v.Is == s.words[i+1].text })
+			kid.values = slices.DeleteFunc(kid.values, func(v fabric.Said[string]) bool { return v.Is == words[i+1].text })
 			if len(kid.values) == 0 {
 				n.drop(w.text)
 			}

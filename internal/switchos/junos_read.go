@@ -45,6 +45,7 @@ type junosReader struct {
 	cos      *junosNode
 	whole    bool                  // it is the whole configuration: what it does not set has the default
 	wired    bool                  // it says what is attached to ports
+	split    *bool                 // the text says of cages how they are split; nil: nobody looked
 	byName   map[string]*junosNode // VLANs
 	vlanList []*junosNode
 
@@ -58,6 +59,7 @@ type junosReader struct {
 	said     map[string]bool              // problems that are known
 	marking  map[string]*fabric.Line      // drop profiles with which a scheduler marks
 	named    map[string][]junosClassified // classifiers by kind and name
+	unpaused map[string][]string          // ports with a classifier that names lossless classes, and without PFC; by classifier
 }
 
 // Read reads the configuration of a switch from one or more texts.
@@ -67,7 +69,7 @@ func (o junos) Read(name string, texts []Text) *fabric.SwitchConfig {
 		junosTree: newJunosTree(), out: &fabric.SwitchConfig{Name: name, OS: id, Ports: []fabric.PortConfig{}},
 		queues: map[string]*[8]*fabric.QueueConfig{}, tables: map[string]*[64]fabric.Treatment{}, priority: map[string]*[8]fabric.Treatment{},
 		profiles: map[string]*junosPFC{}, rewrites: map[string]map[string]fabric.Said[int]{}, used: map[*junosNode]bool{},
-		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]junosClassified{},
+		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]junosClassified{}, unpaused: map[string][]string{},
 	}
 	for _, text := range texts {
 		parsed := parseJunos(text)

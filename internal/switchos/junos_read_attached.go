@@ -1,6 +1,7 @@
 package switchos
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -136,7 +137,37 @@ func (r *junosReader) readClassifiers(p *fabric.PortConfig, n *junosNode, at []*
 		p.Trust = &fabric.Said[string]{Is: "dscp", At: dscp.At}
 		if points := r.points(dscp, "dscp"); points != nil {
 			p.DSCP = r.dscpTable(dscp.Is, key, points, pfc)
+			if pfc == nil && r.namesLossless(points) {
+				r.unpaused[dscp.Is] = append(r.unpaused[dscp.Is], p.Name)
+			}
 		}
+	}
+}
+
+// namesLossless reports whether a classifier names a class that the text makes no-loss.
+func (r *junosReader) namesLossless(points []junosClassified) bool {
+	return slices.ContainsFunc(points, func(c junosClassified) bool {
+		if c.class == nil {
+			return false
+		}
+		class := r.classes[c.class.Is]
+		return class != nil && class.own && class.noLoss != nil
+	})
+}
+
+// unprotected notes ports that put packets into a no-loss class and have no PFC.
+func (r *junosReader) unprotected() {
+	for _, n := range r.cos.all("classifiers", "dscp") {
+		ports := r.unpaused[n.word]
+		if len(ports) == 0 {
+			continue
+		}
+		names := strings.Join(ports[:min(8, len(ports))], ", ")
+		if len(ports) > 8 {
+			names += fmt.Sprintf(" and %d more", len(ports)-8)
+		}
+		r.problem(fabric.TextConflict, n.at, fmt.Sprintf("classifier %s puts packets into a no-loss class, and no congestion-notification-profile is attached to %s", n.word, names),
+			"the class is dropped there when buffers are full")
 	}
 }
 

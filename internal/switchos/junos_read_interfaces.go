@@ -42,6 +42,7 @@ func (r *junosReader) readPorts() {
 		r.readAttached(&p, n, at)
 		r.out.Ports = append(r.out.Ports, p)
 	}
+	r.unprotected()
 	if listed {
 		r.strangers()
 	}
@@ -124,14 +125,41 @@ func (r *junosReader) readInterface(p *fabric.PortConfig, n *junosNode) {
 	if speed != nil {
 		p.RateGbps = r.speed(speed)
 	}
-	if _, sub, ok := strings.Cut(n.word, ":"); ok && split != nil {
-		if i, err := strconv.Atoi(sub); err == nil && i >= split.Is {
-			r.problem(fabric.TextConflict, n.at, fmt.Sprintf("%s is no port: its cage is split into %d", n.word, split.Is), "it never comes up")
-			r.tag(n)
-		}
-	}
+	r.subPort(n, split)
 	r.readFEC(p, n)
 	r.readUnits(p, n)
+}
+
+// subPort notes a part of a cage that is not split so, where the text says how cages are split.
+func (r *junosReader) subPort(n *junosNode, split *fabric.Said[int]) {
+	cage, sub, ok := strings.Cut(n.word, ":")
+	i, err := strconv.Atoi(sub)
+	what := ""
+	switch {
+	case !ok || err != nil:
+	case split != nil && i >= split.Is:
+		what = fmt.Sprintf("%s is no port: its cage is split into %d", n.word, split.Is)
+	case split == nil && r.splits():
+		what = fmt.Sprintf("%s is no port: number-of-sub-ports splits other cages and not %s", n.word, cage)
+	}
+	if what != "" {
+		r.problem(fabric.TextConflict, n.at, what, "it never comes up")
+		r.tag(n)
+	}
+}
+
+// splits reports whether the text says of any cage into how many ports it is split.
+func (r *junosReader) splits() bool {
+	if r.split == nil {
+		found := slices.ContainsFunc(r.root.all("interfaces"), func(n *junosNode) bool { return n.kid("number-of-sub-ports") != nil })
+		for _, fpc := range r.root.all("chassis", "fpc") {
+			for _, pic := range fpc.all("pic") {
+				found = found || slices.ContainsFunc(pic.all("port"), func(n *junosNode) bool { return n.kid("number-of-sub-ports") != nil })
+			}
+		}
+		r.split = &found
+	}
+	return *r.split
 }
 
 func (r *junosReader) speed(v *fabric.Said[string]) *fabric.Said[float64] {

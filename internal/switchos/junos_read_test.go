@@ -342,3 +342,23 @@ func TestJunosManyPorts(t *testing.T) {
 		t.Error(k[:min(5, len(k))])
 	}
 }
+
+// Nothing that a text repeats without end ends the program.
+func TestJunosDepth(t *testing.T) {
+	for name, text := range map[string]string{
+		"braces": "interfaces {\n" + strings.Repeat("a {\n", 300_000) + "mtu 1;\n", "groups": "set " + strings.Repeat("groups a ", 100_000) + "interfaces et-0/0/0 mtu 9216\n",
+		"words": "set class-of-service classifiers dscp " + strings.Repeat("a forwarding-class b ", 50_000) + "\n", "closing": strings.Repeat("}\n", 100_000), "lists": "interfaces { et-0/0/0 { mtu [ " + strings.Repeat("1 ", 100_000) + "]; } }\n",
+		"ranges": strings.Repeat("set interfaces interface-range r member-range et-0/0/0 to et-0/0/4000\n", 200) + strings.Repeat("set interfaces interface-range s member-range et-1/0/0 to et-1/0/4000\n", 200),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			c := readJunos(text)
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if name != "ranges" && len(junosKinds(c)) == 0 {
+				t.Error("nothing is said of it")
+			}
+		})
+	}
+}

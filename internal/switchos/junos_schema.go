@@ -1,6 +1,9 @@
 package switchos
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // junosSchema says which words may stand below a statement, and how many values each takes. The braces of the curly form
 // and the words of a set command become the same tree by it.
@@ -19,7 +22,8 @@ func junosTop() *junosSchema {
 		blocks = parseJunosGrammar(junosBlocks, blocks)
 	}
 	top := parseJunosGrammar(junosGrammar, blocks)
-	top.kids["groups"] = &junosSchema{kids: map[string]*junosSchema{}, any: top}
+	group := &junosSchema{kids: maps.Clone(top.kids)} // without groups of its own
+	top.kids["groups"] = &junosSchema{kids: map[string]*junosSchema{}, any: group}
 	return top
 }
 

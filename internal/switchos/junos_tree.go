@@ -234,8 +234,16 @@ func (p *junosParser) finish() {
 	p.now, p.list = nil, false
 }
 
+// junosDepth bounds blocks within blocks.
+const junosDepth = 64
+
 func (p *junosParser) enter(at fabric.Line) {
 	s := p.now
+	if len(p.open) >= junosDepth {
+		p.problem(fabric.TextForeign, at, "blocks stand within blocks, deeper than any of Junos do", "what is in them is not read")
+		p.now, p.open = nil, append(p.open, &junosStatement{words: []junosWord{{text: "{", at: at}}})
+		return
+	}
 	if s == nil || len(s.words) == 0 {
 		p.problem(fabric.TextForeign, at, "a brace opens, and nothing says what", "Junos refuses the text")
 		s = &junosStatement{words: []junosWord{{text: "{", at: at}}}
