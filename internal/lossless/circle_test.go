@@ -228,6 +228,9 @@ func TestRandomMeshes(t *testing.T) {
 		if !slices.Equal(kindsOf(got), kinds) {
 			t.Errorf("seed %d, %s: kinds %v, brute force %v", i, e.name, kindsOf(got), kinds)
 		}
+		if a, b := wheresOf(got), wheresIn(all); !slices.Equal(a, b) {
+			t.Errorf("seed %d, %s: places %v, brute force %v", i, e.name, a, b)
+		}
 		for _, c := range got.Counterexamples {
 			if c.Kind != lossless.CyclicPauses {
 				if why := confirm(w, c); why != "" {

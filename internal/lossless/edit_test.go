@@ -66,6 +66,11 @@ var edits = []edit{
 	onEntry("pause of an entry", func(w *world, r *rand.Rand, f string, t *fabric.Treatment) {
 		t.Pause = say(w, f, "pause", []int{-1, w.want.RoCE.Priority, w.pfc[len(w.pfc)-1], r.IntN(8)}[r.IntN(4)])
 	}),
+	onPort("class of priority 0", func(w *world, r *rand.Rand, f string, p *fabric.PortConfig) {
+		own := *p.DSCP
+		own[w.likely(r)].Pause = say(w, f, "pause", 0)
+		p.DSCP, p.PFC, p.Stops[0] = &own, say(w, f, "pfc", append([]int{0}, w.pfc...)), say(w, f, "stops", -1)
+	}),
 	onEntry("class of an entry", func(w *world, r *rand.Rand, f string, t *fabric.Treatment) {
 		t.Class = say(w, f, "class", dialects[r.IntN(3)].class[r.IntN(3)])
 	}),

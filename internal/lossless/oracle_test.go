@@ -43,6 +43,9 @@ func TestAgreesWithBruteForce(t *testing.T) {
 		if a, b := kindsOf(got), kindsIn(all); !slices.Equal(a, b) {
 			t.Errorf("seed %d, %s: kinds %v, brute force %v", i, e.name, a, b)
 		}
+		if a, b := wheresOf(got), wheresIn(all); !slices.Equal(a, b) {
+			t.Errorf("seed %d, %s: places %v, brute force %v", i, e.name, a, b)
+		}
 		for _, c := range got.Counterexamples {
 			kinds[string(c.Kind)]++
 			if why := confirm(w, c); why != "" {
@@ -59,6 +62,45 @@ func TestAgreesWithBruteForce(t *testing.T) {
 			t.Errorf("%d of %d edits are %v: too few to tell anything", verdicts[v], each, v)
 		}
 	}
+}
+
+// wheresOf lists the kinds of faults with the switches and hosts that have them, and the switches of which something is not
+// known; of NICs only that it is not.
+func wheresOf(r lossless.Result) (out []string) {
+	for _, c := range r.Counterexamples {
+		if c.Kind == lossless.CyclicPauses {
+			continue
+		}
+		for _, node := range c.Switches {
+			out = append(out, string(c.Kind)+" "+node)
+		}
+	}
+	for _, g := range r.Unknown {
+		out = append(out, "unknown "+switchOrHost(g.At.Node))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func wheresIn(r ride) (out []string) {
+	for k := range r.bad {
+		kind, at, _ := strings.Cut(k, "@")
+		node, _, _ := strings.Cut(at, ":")
+		out = append(out, kind+" "+node)
+	}
+	for k := range r.blank {
+		_, at, _ := strings.Cut(k, "@")
+		out = append(out, "unknown "+switchOrHost(nodeOf(at)))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func switchOrHost(node string) string {
+	if strings.HasPrefix(node, "host") {
+		return "host"
+	}
+	return node
 }
 
 func kindsOf(r lossless.Result) (out []string) {
