@@ -38,9 +38,7 @@ func judgePFC(s scene) []fabric.Finding {
 		out := s.pfcDiffers(p, want)
 		if roce.Lossless {
 			out = append(out, s.direction(p)...)
-			if t, ok := p.treatment(roce.DSCP); ok && t.Queue != nil && t.Pause != nil && t.Pause.Is == roce.Priority { // else switch-classes
-				out = append(out, s.stops(p, roce.Priority, t.Queue.Is)...)
-			}
+			out = append(out, s.stopsOwn(p, roce.Priority)...)
 		}
 		return out
 	})
@@ -75,6 +73,16 @@ func (s scene) direction(p port) []fabric.Finding {
 		out = append(out, s.fail(p.name(), p.name()+" does not obey pauses.", "pauses in both directions", "the receiver drops RoCE that it asked to hold", d.Obeys.At))
 	}
 	return out
+}
+
+// stopsOwn judges a priority by the queue of the packets that it pauses, RoCE or not: switch-classes says which they are.
+func (s scene) stopsOwn(p port, priority int) []fabric.Finding {
+	for _, t := range p.packets() {
+		if t.Queue != nil && t.Pause != nil && t.Pause.Is == priority {
+			return s.stops(p, priority, t.Queue.Is)
+		}
+	}
+	return nil
 }
 
 // stops judges the queue that a received pause of a priority stops.
