@@ -46,6 +46,7 @@ var (
 
 var (
 	dashes     = regexp.MustCompile(`^\s*-{2,}(?:\s+-+)*\s*$`)
+	dashRun    = regexp.MustCompile(`-+`)
 	gap        = regexp.MustCompile(`\s{2,}`)
 	pollEvery  = regexp.MustCompile(`^Changed polling interval to (\d+)ms`)
 	bigRed     = regexp.MustCompile(`^BIG_RED_SWITCH status is (\w+)`)
@@ -129,7 +130,7 @@ func (r *sonicReader) rule(s *showState, raw string) {
 		}
 	}
 	s.spans, s.names = nil, gap.Split(strings.TrimSpace(s.header), -1)
-	for _, m := range regexp.MustCompile(`-+`).FindAllStringIndex(raw, -1) {
+	for _, m := range dashRun.FindAllStringIndex(raw, -1) {
 		s.spans = append(s.spans, [2]int{m[0], m[1]})
 	}
 }

@@ -107,10 +107,25 @@ func withUplinks(s fabric.Switch) fabric.Switch {
 	return s
 }
 
+// spine has a cable to each of two leaves.
+func spine() fabric.Switch {
+	s := fabric.Switch{Name: "spine1", Role: fabric.Spine, OS: "sonic", MTU: 9100, BGP: &fabric.BGP{ASN: 4200000000, RouterID: netip.MustParseAddr("10.127.255.254")}}
+	for i := range 2 {
+		address := netip.MustParsePrefix(fmt.Sprintf("10.127.255.%d/31", 254-4*i))
+		s.Ports = append(s.Ports, fabric.SwitchPort{
+			Name: fmt.Sprintf("Ethernet%d", 4*i), RateGbps: 400, Uplink: true, Address: address,
+			Peer: fabric.Endpoint{Node: fmt.Sprintf("leaf%d", i+1), NIC: "Ethernet248"},
+		})
+		s.BGP.Neighbours = append(s.BGP.Neighbours, fabric.BGPNeighbour{Address: address.Addr().Next(), ASN: 4200000001 + uint32(i)})
+	}
+	return s
+}
+
 // sonicSwitches are those of sonicCases and what only SONiC's tests have.
 func sonicSwitches() map[string]sonicSwitch {
 	all := map[string]sonicSwitch{
 		"rails with spines":  {rails(), classes(true, true)},
+		"spine":              {spine(), classes(true, true)},
 		"routed with spines": {withUplinks(leaf(true)), classes(true, false)},
 	}
 	for _, c := range sonicCases {

@@ -158,9 +158,11 @@ func (t *sonicLoad) row(namespace, table, key string, n *jsonNode) {
 		return
 	}
 	row := &sonicRow{key: key, at: n.at, closed: true}
+	index := make(map[string]int, len(n.nodes))
 	for _, f := range n.nodes {
 		name := strings.TrimSuffix(f.key, "@") // as redis has lists
-		if before := row.get(name); before != nil {
+		if i, ok := index[name]; ok {
+			before := &row.fields[i]
 			t.duplicate(f, fmt.Sprintf("%s|%s has %s twice, %q and %q", table, key, name, before.value, f.value), before.at)
 			*before = sonicField{name, f.value, f.at}
 			continue
@@ -170,6 +172,7 @@ func (t *sonicLoad) row(namespace, table, key string, n *jsonNode) {
 			continue
 		}
 		if name != "NULL" { // stands for a row without fields
+			index[name] = len(row.fields)
 			row.fields = append(row.fields, sonicField{name, f.value, f.at})
 		}
 	}
