@@ -17,6 +17,7 @@ import (
 	"railwright.dev/railwright/internal/files"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/switchos"
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // SwitchSource is where a text of a switch comes from.
@@ -40,7 +41,7 @@ const maxSwitchText = 64 << 20
 // ReadSwitches reads the texts of switches, in the order in which the switches are first named. Errors are those of input: a
 // file that cannot be read, a text of no language that is read, a switch that the plan does not have.
 func ReadSwitches(ctx context.Context, from files.Files, plan *fabric.Plan, sources []SwitchSource) ([]*fabric.SwitchConfig, error) {
-	texts := map[string][]switchos.Text{}
+	texts := map[string][]switchtext.Text{}
 	var order []string
 	var dialer host.Dialer
 	for _, s := range sources {
@@ -83,9 +84,7 @@ func renderedSwitches(plan *fabric.Plan, of []*fabric.SwitchConfig) map[string]*
 		if err != nil {
 			continue
 		}
-		if r, ok := os.(switchos.Reader); ok {
-			out[c.Name] = r.Read(s.Name, []switchos.Text{{File: "as rendered", Bytes: os.Render(s, plan.Traffic).Text}})
-		}
+		out[c.Name] = os.Read(s.Name, []switchtext.Text{{File: "as rendered", Bytes: os.Render(s, plan.Traffic).Text}})
 	}
 	return out
 }
@@ -105,8 +104,8 @@ func planHas(plan *fabric.Plan, name string) error {
 }
 
 // readSwitch reads the texts of one switch, which are of one language.
-func readSwitch(name string, texts []switchos.Text) (*fabric.SwitchConfig, error) {
-	var os switchos.Reader
+func readSwitch(name string, texts []switchtext.Text) (*fabric.SwitchConfig, error) {
+	var os switchos.OS
 	for _, t := range texts {
 		r, err := switchos.Language(t.Bytes)
 		if err != nil {
@@ -122,7 +121,7 @@ func readSwitch(name string, texts []switchos.Text) (*fabric.SwitchConfig, error
 	return os.Read(name, texts), nil
 }
 
-func (s SwitchSource) read(ctx context.Context, from files.Files, dialer *host.Dialer, plan *fabric.Plan) ([]switchos.Text, error) {
+func (s SwitchSource) read(ctx context.Context, from files.Files, dialer *host.Dialer, plan *fabric.Plan) ([]switchtext.Text, error) {
 	if strings.HasPrefix(s.From, "ssh://") {
 		if _, whole := from.(files.Disk); !whole {
 			return nil, errors.New("machines are not reached from here: give a file")
@@ -133,7 +132,7 @@ func (s SwitchSource) read(ctx context.Context, from files.Files, dialer *host.D
 	if err != nil {
 		return nil, err
 	}
-	return []switchos.Text{{File: filepath.Base(s.From), Bytes: b}}, nil
+	return []switchtext.Text{{File: filepath.Base(s.From), Bytes: b}}, nil
 }
 
 func readBounded(from files.Files, path string) ([]byte, error) {
@@ -153,8 +152,8 @@ func readBounded(from files.Files, path string) ([]byte, error) {
 }
 
 // ask runs the show commands of the planned OS on the switch. They change nothing.
-func (s SwitchSource) ask(ctx context.Context, dialer *host.Dialer, plan *fabric.Plan) ([]switchos.Text, error) {
-	os, err := plannedReader(plan, s.Name)
+func (s SwitchSource) ask(ctx context.Context, dialer *host.Dialer, plan *fabric.Plan) ([]switchtext.Text, error) {
+	os, err := plannedOS(plan, s.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +166,7 @@ func (s SwitchSource) ask(ctx context.Context, dialer *host.Dialer, plan *fabric
 		return nil, err
 	}
 	defer login.Close()
-	var out []switchos.Text
+	var out []switchtext.Text
 	var failed []error
 	for _, command := range os.Shows() {
 		b, err := login.Say(ctx, command)
@@ -176,7 +175,7 @@ func (s SwitchSource) ask(ctx context.Context, dialer *host.Dialer, plan *fabric
 			continue
 		}
 		if _, err := switchos.Language(b); err == nil { // an OS may not have a command: then its words are no text of it
-			out = append(out, switchos.Text{File: command, Bytes: b})
+			out = append(out, switchtext.Text{File: command, Bytes: b})
 		}
 	}
 	if len(out) == 0 {
@@ -185,20 +184,12 @@ func (s SwitchSource) ask(ctx context.Context, dialer *host.Dialer, plan *fabric
 	return out, nil
 }
 
-func plannedReader(plan *fabric.Plan, name string) (switchos.Reader, error) {
+func plannedOS(plan *fabric.Plan, name string) (switchos.OS, error) {
 	if plan == nil {
 		return nil, errors.New("over SSH it needs a cluster file (-f): the plan says which OS it has")
 	}
 	i := slices.IndexFunc(plan.Switches, func(s fabric.Switch) bool { return s.Name == name })
-	os, err := switchos.Find(plan.Switches[i].OS)
-	if err != nil {
-		return nil, err
-	}
-	r, ok := os.(switchos.Reader)
-	if !ok {
-		return nil, fmt.Errorf("texts of %s are not read", plan.Switches[i].OS)
-	}
-	return r, nil
+	return switchos.Find(plan.Switches[i].OS)
 }
 
 func sshTarget(text string) (host.Target, error) {

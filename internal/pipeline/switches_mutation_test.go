@@ -19,6 +19,7 @@ import (
 	"railwright.dev/railwright/internal/plan"
 	"railwright.dev/railwright/internal/switchcheck"
 	"railwright.dev/railwright/internal/switchos"
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // models are the switches of the documents, one for each language.
@@ -80,7 +81,7 @@ func verdictsOn(t testing.TB, p *fabric.Plan, text []byte, nics map[fabric.Endpo
 	if err != nil {
 		return []string{"refused: " + err.Error()}
 	}
-	c := r.Read(p.Switches[0].Name, []switchos.Text{{File: "text", Bytes: text}})
+	c := r.Read(p.Switches[0].Name, []switchtext.Text{{File: "text", Bytes: text}})
 	configs := []*fabric.SwitchConfig{c}
 	if nics != nil {
 		configs = append(configs, others(t, p)...)
@@ -107,7 +108,7 @@ func others(t testing.TB, p *fabric.Plan) []*fabric.SwitchConfig {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, r.Read(s.Name, []switchos.Text{{File: s.Name, Bytes: text}}))
+		out = append(out, r.Read(s.Name, []switchtext.Text{{File: s.Name, Bytes: text}}))
 	}
 	return out
 }
@@ -173,7 +174,7 @@ func sameModel(t testing.TB, a, b []byte) bool {
 		if err != nil {
 			return nil
 		}
-		return r.Read("leaf1", []switchos.Text{{File: "text", Bytes: text}})
+		return r.Read("leaf1", []switchtext.Text{{File: "text", Bytes: text}})
 	}
 	return cmp.Equal(read(a), read(b), cmp.Comparer(func(fabric.Line, fabric.Line) bool { return true }),
 		cmp.Comparer(func(a, b netip.Prefix) bool { return a == b }), cmp.Comparer(func(a, b netip.Addr) bool { return a == b }))

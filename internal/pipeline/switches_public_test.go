@@ -11,6 +11,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/switchcheck"
 	"railwright.dev/railwright/internal/switchos"
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // roceConfigs are public configurations of switches, and mutants of them, beside the repository.
@@ -92,7 +93,7 @@ func findings(t *testing.T, file string, plan *fabric.Plan) map[string]bool {
 	if err != nil {
 		return map[string]bool{"refused: " + err.Error(): true}
 	}
-	c := r.Read("leaf1", []switchos.Text{{File: "text", Bytes: text}})
+	c := r.Read("leaf1", []switchtext.Text{{File: "text", Bytes: text}})
 	out := map[string]bool{}
 	for _, rule := range switchcheck.Rules() {
 		for _, f := range rule.Judge(&switchcheck.Input{Plan: plan, Configs: []*fabric.SwitchConfig{c}}) {
@@ -115,7 +116,7 @@ func TestPublicMutants(t *testing.T) {
 	for _, id := range ids {
 		m := mutants[id]
 		base := bases[m.Base[:2]]
-		if !slices.Contains(switchos.Readable(), base.OS) {
+		if !slices.Contains(switchos.IDs(), base.OS) {
 			continue
 		}
 		t.Run(id, func(t *testing.T) {

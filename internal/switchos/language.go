@@ -25,7 +25,7 @@ var foreigners = []foreign{
 }
 
 // Language returns the operating system that a text is of. The error says what it is instead, or that nothing is known of it.
-func Language(text []byte) (Reader, error) {
+func Language(text []byte) (OS, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("is empty")
 	}
@@ -33,26 +33,24 @@ func Language(text []byte) (Reader, error) {
 		return nil, fmt.Errorf("is no text: it has NUL bytes")
 	}
 	for _, os := range all() {
-		if r, ok := os.(Reader); ok && r.Recognizes(text) {
-			return r, nil
+		if os.Recognizes(text) {
+			return os, nil
 		}
 	}
 	for _, f := range foreigners {
 		if f.sign.Match(text) {
-			return nil, fmt.Errorf("is %s, which is not read; read are: %s", f.title, strings.Join(Readable(), ", "))
+			return nil, fmt.Errorf("is %s, which is not read; read are: %s", f.title, strings.Join(IDs(), ", "))
 		}
 	}
-	return nil, fmt.Errorf("is no configuration and no show output of a switch that is read; read are: %s", strings.Join(Readable(), ", "))
+	return nil, fmt.Errorf("is no configuration and no show output of a switch that is read; read are: %s", strings.Join(IDs(), ", "))
 }
 
-// Readable lists the ids of the operating systems whose texts are read.
-func Readable() []string {
+// IDs lists the ids of the operating systems.
+func IDs() []string {
 	var out []string
 	for _, os := range all() {
-		if r, ok := os.(Reader); ok {
-			id, _ := r.Names()
-			out = append(out, id)
-		}
+		id, _ := os.Names()
+		out = append(out, id)
 	}
 	return out
 }

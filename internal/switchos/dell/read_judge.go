@@ -1,0 +1,141 @@
+package dell
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// dellUse counts the ports that name something.
+type dellUse struct {
+	ports int
+	port  string // the first
+	at    fabric.Line
+}
+
+// judge names what is wrong with the text as a whole: names without a definition, definitions that no port has, and what is
+// taken and does nothing. A name is undefined only where the text is whole or defines others of its kind: else its definition
+// may stand in a part that was not read.
+func (r *dellReader) judge() {
+	maps, wreds, scheds, vlans := make(map[dellName]*dellUse), make(map[string]*dellUse), make(map[string]*dellUse), make(map[int]*dellUse)
+	for _, p := range r.portOrder {
+		for kind, name := range p.maps {
+			if name != nil {
+				dellCount(maps, dellName{kind, name.Is}, p.name, name.At)
+			}
+		}
+		for _, name := range p.wred {
+			if name != nil {
+				dellCount(wreds, name.Is, p.name, name.At)
+			}
+		}
+		if p.sched != nil {
+			dellCount(scheds, p.sched.Is, p.name, p.sched.At)
+		}
+		if p.vlan != nil {
+			dellCount(vlans, p.vlan.Is, p.name, p.vlan.At)
+		}
+	}
+	var kinds [dellMapCount]bool
+	for name := range r.maps {
+		kinds[name.kind] = true
+	}
+	for name, use := range maps {
+		if r.maps[name] == nil && (r.whole || kinds[name.kind]) {
+			r.undefined(fmt.Sprintf("qos-map %s %s", dellMapKinds[name.kind].name, name.name), "map", use)
+		}
+	}
+	for name, use := range wreds {
+		if r.wreds[name] == nil && (r.whole || len(r.wreds) > 0) {
+			r.undefined("wred-policy "+name, "policy", use)
+		}
+	}
+	for name, use := range scheds {
+		if r.scheds[name] == nil && (r.whole || len(r.scheds) > 0) {
+			r.undefined("scheduler-policy "+name, "policy", use)
+		}
+	}
+	for id, use := range vlans {
+		if _, ok := r.vlans[id]; !ok && (r.whole || len(r.vlans) > 0) {
+			r.undefined(fmt.Sprintf("switchport access Vlan %d", id), "VLAN", use)
+		}
+	}
+	r.unattached(maps, wreds, scheds)
+	r.inert()
+	slices.SortStableFunc(r.out.Problems, func(a, b fabric.TextProblem) int {
+		return cmp.Or(cmp.Compare(a.At.Number, b.At.Number), cmp.Compare(a.What, b.What))
+	})
+}
+
+func dellCount[K comparable](uses map[K]*dellUse, key K, port string, at fabric.Line) {
+	if u := uses[key]; u != nil {
+		u.ports++
+		return
+	}
+	uses[key] = &dellUse{ports: 1, port: port, at: at}
+}
+
+func (r *dellReader) undefined(what, kind string, use *dellUse) {
+	r.problem(fabric.TextUndefined, use.port, use.at, fmt.Sprintf("%s, on %d ports, names a %s that is defined nowhere", what, use.ports, kind), "the switch refuses the line")
+}
+
+// unattached names what is defined and on no port. Output of show commands need not have the ports.
+func (r *dellReader) unattached(maps map[dellName]*dellUse, wreds, scheds map[string]*dellUse) {
+	if !r.anyConfig {
+		return
+	}
+	say := func(what string, at fabric.Line) {
+		r.problem(fabric.TextUnattached, "", at, what+" is on no port", "it does nothing")
+	}
+	for _, m := range r.mapOrder {
+		if maps[m.dellName] == nil {
+			say(fmt.Sprintf("map %s %s", dellMapKinds[m.kind].name, m.name), m.at)
+		}
+	}
+	for _, w := range r.wredOrder {
+		if wreds[w.name] == nil {
+			say("wred-policy "+w.name, w.at)
+		}
+	}
+	for _, s := range r.schOrder {
+		if scheds[s.name] == nil && !strings.HasPrefix(s.name, "copp") { // that of the processor
+			say("scheduler-policy "+s.name, s.at)
+		}
+	}
+}
+
+// inert names what is taken and does nothing: ECN for colours that no packet has, a watchdog that is not on, and PFC where a
+// whole configuration has no lossless buffers.
+func (r *dellReader) inert() {
+	for _, w := range r.wredOrder {
+		if w.ecn != nil && w.ecn.Is != "none" && !dellProfile(w).ECN.Is {
+			r.problem(fabric.TextInert, "", w.ecn.At, fmt.Sprintf("ecn %s in wred-policy %s", w.ecn.Is, w.name), "packets are green unless a policer colours them: none is marked, and green ones are dropped early where there are thresholds")
+		}
+	}
+	for _, w := range r.wredOrder {
+		if w.ecn != nil && w.ecn.Is != "none" && w.min == nil && w.max == nil {
+			r.problem(fabric.TextInert, "", w.at, fmt.Sprintf("wred-policy %s has ecn %s and no thresholds of green packets", w.name, w.ecn.Is), "from which queue length it marks is unknown")
+		}
+	}
+	for i, p := range r.portOrder {
+		at, w := cmp.Or(p.watchdog.RestoreMs, &fabric.Said[int]{}).At, r.out.Ports[i].Watchdog
+		if at == (fabric.Line{}) && p.watchdog.Action != nil {
+			at = p.watchdog.Action.At
+		}
+		if at != (fabric.Line{}) && w.On != nil && !w.On.Is && w.On.At.Number == 0 {
+			r.problem(fabric.TextInert, p.name, at, "the watchdog is described and not on", "it watches nothing")
+		}
+	}
+	if !r.whole || r.lossless {
+		return
+	}
+	for _, p := range r.out.Ports {
+		if p.PFC != nil && len(p.PFC.Is) > 0 {
+			r.problem(fabric.TextInert, p.Name, p.PFC.At, "priority-flow-control in a configuration with neither buffer init nor roce enable", "no buffer is lossless and PFC pauses nobody")
+			return
+		}
+	}
+}
