@@ -62,7 +62,7 @@ func TestDellManyPorts(t *testing.T) {
 
 func FuzzReadDell(f *testing.F) {
 	f.Add(dellAll())
-	f.Add(dellSmall)
+	f.Add(small)
 	f.Add("sonic(config)#buffer init\nsonic(config)# interface Ethernet <id>\nsonic(conf-if-Ethernet0)# mtu 9100\n")
 	f.Add("DSCP-TC-MAP: M\n 26 3\nPolicy : W\necn : ecn_green\ngreen-min-threshold : 1 KBytes\nScheduler Policy: S\nQueue: 3\nweight: 5\n")
 	f.Add("router bgp 65000.1\n peer-group P\n  remote-as 5\n neighbor 10.0.0.1\n  peer-group P\ninterface range Eth 1/1-1/4\nno interface Vlan 5\n")
@@ -86,20 +86,20 @@ func FuzzReadDell(f *testing.F) {
 			}
 			for d, treat := range p.DSCP {
 				if treat.Class == nil || treat.Queue != nil && (treat.Queue.Is < 0 || treat.Queue.Is > 7) || treat.Pause != nil && (treat.Pause.Is < -1 || treat.Pause.Is > 7) {
-					t.Errorf("DSCP %d: %s", d, dellTreats(treat))
+					t.Errorf("DSCP %d: %s", d, treats(treat))
 				}
 			}
 		}
 	})
 }
 
-// dellWithout matches lines of a rendered configuration whose loss or change means nothing to a port: what nobody reads, values
+// without matches lines of a rendered configuration whose loss or change means nothing to a port: what nobody reads, values
 // of classes that no packet has, and pauses of priorities without PFC.
-var dellWithout = regexp.MustCompile(`^\s*(?:exit|end|!|configure terminal|description .*|router-id .*|bestpath .*|maximum-paths .*|network .*|activate|address-family .*` +
+var without = regexp.MustCompile(`^\s*(?:exit|end|!|configure terminal|description .*|router-id .*|bestpath .*|maximum-paths .*|network .*|activate|address-family .*` +
 	`|traffic-class [12456] queue [12456]|pfc-priority [0124567] (?:queue|pg) \d)$`)
 
-// dellLeftOut matches lines that lead to the default, from which a value more or less makes no difference, and the mode of a breakout.
-var dellLeftOut = regexp.MustCompile(` traffic-class 0$| priority-group 7$|^interface breakout`)
+// leftOut matches lines that lead to the default, from which a value more or less makes no difference, and the mode of a breakout.
+var leftOut = regexp.MustCompile(` traffic-class 0$| priority-group 7$|^interface breakout`)
 
 // Every other line counts: without it, or with a number in it changed, the model is another or something is said.
 func TestDellEveryLineCounts(t *testing.T) {
@@ -116,11 +116,11 @@ func TestDellEveryLineCounts(t *testing.T) {
 		}
 	}
 	for i, line := range lines {
-		if line == "" || dellWithout.MatchString(line) {
+		if line == "" || without.MatchString(line) {
 			continue
 		}
 		differs(i, "gone", "gone")
-		if dellLeftOut.MatchString(line) {
+		if leftOut.MatchString(line) {
 			continue
 		}
 		for _, at := range number.FindAllStringIndex(line, -1) {

@@ -9,8 +9,8 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// dellStrong are lines that only this CLI and its show commands have.
-var dellStrong = regexp.MustCompile(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]*)?(?:no )?(?:` +
+// strong are lines that only this CLI and its show commands have.
+var strong = regexp.MustCompile(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]*)?(?:no )?(?:` +
 	`qos (?:map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-[a-z]+)|wred-policy|scheduler-policy) \S` +
 	`|qos-map (?:tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-[a-z]+) \S` +
 	`|queue \d+ wred-policy \S|standalone-link-training\s*$|unreliable-los |interface breakout port |interface-naming standard` +
@@ -19,8 +19,8 @@ var dellStrong = regexp.MustCompile(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][
 	`|(?:DSCP-TC|DOT1P-TC|TC-[A-Za-z0-9-]+|PFC-[Pp][A-Za-z-]+)-MAP: *\S|green-(?:min|max)-threshold +:|ecn +: +ecn_|[Ss]cheduler [Pp]olicy: *\S)` +
 	`|^\S+\(conf(?:ig)?-(?:(?:s-)?if-(?:Eth|Vlan|PortChannel)|dscp-tc|dot1p-tc|tc-|pfc-priority|sched|wred-|router-bgp)`)
 
-// dellWeak are lines that others may have too: two of them make a text of this CLI.
-var dellWeak = []*regexp.Regexp{
+// weak are lines that others may have too: two of them make a text of this CLI.
+var weak = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?interface (?:range )?Eth ?\d+/\d+`),
 	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?fec (?:RS|FC)\s*$`),
 	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?speed \d{4,6}\s*$`),
@@ -31,20 +31,20 @@ var dellWeak = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^[ \t]*(?:\S+[#$>][ \t]*)?ip anycast-address `),
 }
 
-// dellOthers are lines of the Dell CLI before this one, which shares words with it.
-var dellOthers = regexp.MustCompile(`(?m)^\s*(?:priority-flow-control mode (?:on|off)|ets mode |trust-map |class-map type |interface ethernet ?\d+/\d+/\d+)`)
+// others are lines of the Dell CLI before this one, which shares words with it.
+var others = regexp.MustCompile(`(?m)^\s*(?:priority-flow-control mode (?:on|off)|ets mode |trust-map |class-map type |interface ethernet ?\d+/\d+/\d+)`)
 
 // Recognizes reports whether a text is of sonic-cli.
 func (OS) Recognizes(text []byte) bool {
 	text = switchtext.ANSI.ReplaceAll(text, nil)
-	if dellStrong.Match(text) {
+	if strong.Match(text) {
 		return true
 	}
-	if dellOthers.Match(text) {
+	if others.Match(text) {
 		return false
 	}
 	n := 0
-	for _, sign := range dellWeak {
+	for _, sign := range weak {
 		if sign.Match(text) {
 			n++
 		}
@@ -62,7 +62,7 @@ func (OS) Shows() []string {
 
 // Read reads all texts of one switch.
 func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
-	r := &dellReader{
+	r := &reader{
 		out:   &fabric.SwitchConfig{Name: name, OS: "dell-sonic"},
 		maps:  make(map[dellName]*dellMap),
 		wreds: make(map[string]*dellWRED), scheds: make(map[string]*dellSched),
@@ -76,8 +76,8 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	return r.out
 }
 
-// dellReader gathers what the texts say; finish makes the model of it.
-type dellReader struct {
+// reader gathers what the texts say; finish makes the model of it.
+type reader struct {
 	out       *fabric.SwitchConfig
 	maps      map[dellName]*dellMap
 	mapOrder  []*dellMap
@@ -91,7 +91,7 @@ type dellReader struct {
 	breakouts map[string]fabric.Said[int] // ports of a cage such as 1/1
 	groups    map[string]uint32           // AS number of a BGP peer group
 	peers     map[string]int              // index in out.BGP.Neighbours
-	inherits  []dellInherit
+	inherits  []inherit
 
 	whole, qos bool // some text is whole; some text configures QoS
 	anyConfig  bool // some text has configuration
@@ -106,7 +106,7 @@ type dellReader struct {
 }
 
 // text reads one text from its beginning.
-func (r *dellReader) text(t switchtext.Text) {
+func (r *reader) text(t switchtext.Text) {
 	lines := switchtext.CLILines(t)
 	r.place, r.form, r.full, r.shown, r.textWhole, r.configured = dellPlace{}, nil, false, false, false, false
 	r.signs = [4]bool{}
@@ -136,7 +136,7 @@ func (r *dellReader) text(t switchtext.Text) {
 	r.out.Texts = append(r.out.Texts, fabric.SwitchText{File: t.File, Form: form, Lines: len(lines), Whole: r.textWhole})
 }
 
-func (r *dellReader) problem(kind, port string, at fabric.Line, what, then string) {
+func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 	r.out.Problems = append(r.out.Problems, fabric.TextProblem{Kind: kind, Port: port, At: at, What: what, Then: then})
 }
 
@@ -145,16 +145,16 @@ type dellKind int
 
 const (
 	dellTop dellKind = iota
-	dellInPort
-	dellInVLAN
-	dellInMap
-	dellInWRED
-	dellInSched
-	dellInBGP
-	dellInOther // a block without bearing
-	dellInLost  // a block of an interface whose name is a placeholder
-	dellInShow  // output of a show command that is not read
-	dellInShowPort
+	inPort
+	inVLAN
+	inMap
+	inWRED
+	inSched
+	inBGP
+	inOther // a block without bearing
+	inLost  // a block of an interface whose name is a placeholder
+	inShow  // output of a show command that is not read
+	inShowPort
 )
 
 // dellPlace is where in the text a line stands: in which block.
@@ -176,20 +176,20 @@ type dellPlace struct {
 	foreign  bool // BGP of a VRF
 }
 
-// dellCommand is a line, split.
-type dellCommand struct {
+// command is a line, split.
+type command struct {
 	switchtext.CLILine
 	no    bool
 	words []string
 }
 
 // is reports whether the words from i on are these, each written out or cut after two letters at least.
-func (c dellCommand) is(i int, words ...string) bool {
+func (c command) is(i int, words ...string) bool {
 	if len(c.words) < i+len(words) {
 		return false
 	}
 	for j, w := range words {
-		if !dellAbbreviates(c.words[i+j], w) {
+		if !abbreviates(c.words[i+j], w) {
 			return false
 		}
 	}
@@ -197,19 +197,19 @@ func (c dellCommand) is(i int, words ...string) bool {
 }
 
 // word returns a word, or nothing.
-func (c dellCommand) word(i int) string {
+func (c command) word(i int) string {
 	if i < len(c.words) {
 		return c.words[i]
 	}
 	return ""
 }
 
-func dellAbbreviates(short, word string) bool {
+func abbreviates(short, word string) bool {
 	return len(short) >= min(3, len(word)) && len(short) <= len(word) && strings.EqualFold(short, word[:len(short)])
 }
 
 // line reads one line.
-func (r *dellReader) line(l switchtext.CLILine) {
+func (r *reader) line(l switchtext.CLILine) {
 	c := r.prompt(l)
 	if c.Command == "" || strings.HasPrefix(c.Command, "!") || strings.HasPrefix(c.Command, "#") || strings.Trim(c.Command, "-=") == "" {
 		return
@@ -229,16 +229,16 @@ func (r *dellReader) line(l switchtext.CLILine) {
 	if r.place.kind != dellTop && r.place.member == 0 {
 		r.place.member = c.Indent
 	}
-	handlers := []func(dellCommand) bool{r.inBlock, r.top, r.output}
+	handlers := []func(command) bool{r.inBlock, r.top, r.output}
 	if dedented {
-		handlers = []func(dellCommand) bool{r.top, r.output, r.inBlock}
+		handlers = []func(command) bool{r.top, r.output, r.inBlock}
 	}
 	for _, handle := range handlers {
 		if handle(c) {
 			return
 		}
 	}
-	if k := r.place.kind; (k == dellInOther || k == dellInShow) && !dedented {
+	if k := r.place.kind; (k == inOther || k == inShow) && !dedented {
 		return
 	}
 	r.out.Unread = append(r.out.Unread, c.Line)
@@ -247,13 +247,13 @@ func (r *dellReader) line(l switchtext.CLILine) {
 // dellMode is a prompt without a blank after it, or without a name before it.
 var dellMode = regexp.MustCompile(`^([A-Za-z][\w.-]*)?(\(conf[^)]*\))[#$>]\s*(.*)$`)
 
-// dellPromptPort is the interface that a prompt names.
-var dellPromptPort = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?if-((?:Eth|Ethernet|PortChannel|po)\d+(?:/\d+)*)$`)
+// promptPort is the interface that a prompt names.
+var promptPort = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?if-((?:Eth|Ethernet|PortChannel|po)\d+(?:/\d+)*)$`)
 
 // prompt takes the prompt off a line and believes what it says of the block: configuration mode and none of its blocks end
 // the block. The name of a block in a prompt counts where no command named it: manuals print prompts loosely.
-func (r *dellReader) prompt(l switchtext.CLILine) dellCommand {
-	c := dellCommand{CLILine: l}
+func (r *reader) prompt(l switchtext.CLILine) command {
+	c := command{CLILine: l}
 	mode := ""
 	if l.Prompt == "" {
 		m := dellMode.FindStringSubmatch(l.Command)
@@ -272,32 +272,32 @@ func (r *dellReader) prompt(l switchtext.CLILine) dellCommand {
 	return c
 }
 
-// dellPromptBlock is the map or policy that a prompt names.
-var dellPromptBlock = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
+// promptBlock is the map or policy that a prompt names.
+var promptBlock = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
 
 // believe enters the block that a prompt names, where no command entered the one that the text is in, or that was a port.
-func (r *dellReader) believe(mode string, c dellCommand) {
+func (r *reader) believe(mode string, c command) {
 	k := r.place.kind
-	if m := dellPromptPort.FindStringSubmatch(mode); m != nil {
-		name, ok := dellPortName(m[1])
-		if ok && !(k == dellInPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)) {
+	if m := promptPort.FindStringSubmatch(mode); m != nil {
+		name, ok := portName(m[1])
+		if ok && !(k == inPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)) {
 			r.enterPorts(c, []string{name})
 		}
 		return
 	}
-	m := dellPromptBlock.FindStringSubmatch(mode)
-	if m == nil || !(k == dellTop || k == dellInLost || k == dellInShow || k == dellInPort || r.place.byPrompt) {
+	m := promptBlock.FindStringSubmatch(mode)
+	if m == nil || !(k == dellTop || k == inLost || k == inShow || k == inPort || r.place.byPrompt) {
 		return
 	}
 	queue := r.place.queue // of a scheduler policy stays
 	defer func() {
 		r.place.byPrompt = true
-		if m[3] != "" && k == dellInSched {
+		if m[3] != "" && k == inSched {
 			r.place.queue = queue
 		}
 	}()
 	if m[1] != "" {
-		if kind, ok := dellMapKindOf(m[1]); ok {
+		if kind, ok := mapKindOf(m[1]); ok {
 			r.openMap(dellName{kind, m[4]}, c, false)
 		}
 	} else if m[2] != "" {
@@ -308,31 +308,31 @@ func (r *dellReader) believe(mode string, c dellCommand) {
 }
 
 // inBlock reads a line as one of the block it stands in.
-func (r *dellReader) inBlock(c dellCommand) bool {
+func (r *reader) inBlock(c command) bool {
 	switch r.place.kind {
-	case dellInPort:
+	case inPort:
 		return r.portLine(c)
-	case dellInVLAN:
+	case inVLAN:
 		return r.vlanLine(c)
-	case dellInMap:
+	case inMap:
 		return r.mapLine(c)
-	case dellInWRED:
+	case inWRED:
 		return r.wredLine(c)
-	case dellInSched:
+	case inSched:
 		return r.schedLine(c)
-	case dellInBGP:
+	case inBGP:
 		return r.bgpLine(c)
-	case dellInShowPort:
+	case inShowPort:
 		return r.showPortLine(c)
 	}
 	return false
 }
 
-// dellBlocks are words that open a block without bearing on lossless RoCE.
-var dellBlocks = []string{"class-map", "policy-map", "line", "hardware", "route-map", "mst", "bfd", "ars", "mclag", "tam", "flow", "copp-action", "evpn", "telemetry", "switch-resource", "link", "mirror-session", "vrf", "crypto", "threshold", "as-notation", "router"}
+// blocks are words that open a block without bearing on lossless RoCE.
+var blocks = []string{"class-map", "policy-map", "line", "hardware", "route-map", "mst", "bfd", "ars", "mclag", "tam", "flow", "copp-action", "evpn", "telemetry", "switch-resource", "link", "mirror-session", "vrf", "crypto", "threshold", "as-notation", "router"}
 
-// dellIgnored are commands of one line without bearing on lossless RoCE.
-var dellIgnored = []string{
+// ignored are commands of one line without bearing on lossless RoCE.
+var ignored = []string{
 	"aaa", "alarm", "alias", "arp", "authentication", "auto-tech-support", "banner", "bgp", "clock", "configure", "core", "crm", "debug", "default",
 	"dhcp", "dns", "errdisable", "event", "fips", "hostname", "igmp", "image", "interface-naming", "ip", "ipv6", "ipv4", "kdump", "key", "ldap-server", "led",
 	"lldp", "location", "locator-led", "logger", "logging", "login", "lst", "mac", "management", "mvrp", "nat", "ntp", "password", "pim", "pki", "port-group",
@@ -342,7 +342,7 @@ var dellIgnored = []string{
 }
 
 // top reads a line that stands in no block.
-func (r *dellReader) top(c dellCommand) bool {
+func (r *reader) top(c command) bool {
 	word := strings.ToLower(c.words[0])
 	switch word {
 	case "hostname":
@@ -352,7 +352,7 @@ func (r *dellReader) top(c dellCommand) bool {
 			return true
 		}
 	case "exit", "end":
-		if word == "exit" && r.place.kind == dellInSched && r.place.queue >= 0 {
+		if word == "exit" && r.place.kind == inSched && r.place.queue >= 0 {
 			r.place.queue = -1
 		} else {
 			r.place = dellPlace{}
@@ -371,7 +371,7 @@ func (r *dellReader) top(c dellCommand) bool {
 	case "vlan":
 		if id, ok := dellNumber(c.word(1), 1, 4094); ok {
 			r.vlan(id, c)
-			r.place = dellPlace{kind: dellInVLAN, head: c.Indent, vlans: []int{id}}
+			r.place = dellPlace{kind: inVLAN, head: c.Indent, vlans: []int{id}}
 			return true
 		}
 	case "buffer":
@@ -386,12 +386,12 @@ func (r *dellReader) top(c dellCommand) bool {
 	switch {
 	case (word == "ip" || word == "ipv6") && c.is(1, "address"):
 		return false // of an interface, and not in a form that is known
-	case slices.Contains(dellBlocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
+	case slices.Contains(blocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
 		r.signs[3] = r.signs[3] || word == "line" && c.is(1, "vty")
-		r.place = dellPlace{kind: dellInOther, head: c.Indent}
+		r.place = dellPlace{kind: inOther, head: c.Indent}
 		r.configured = true
 		return true
-	case slices.Contains(dellIgnored, word):
+	case slices.Contains(ignored, word):
 		r.signs[1] = r.signs[1] || word == "interface-naming"
 		return true // the block stays open: in a text without indentation, a line of it may begin with one of these words
 	}

@@ -19,7 +19,7 @@ type dellUse struct {
 // judge names what is wrong with the text as a whole: names without a definition, definitions that no port has, and what is
 // taken and does nothing. A name is undefined only where the text is whole or defines others of its kind: else its definition
 // may stand in a part that was not read.
-func (r *dellReader) judge() {
+func (r *reader) judge() {
 	maps, wreds, scheds, vlans := make(map[dellName]*dellUse), make(map[string]*dellUse), make(map[string]*dellUse), make(map[int]*dellUse)
 	for _, p := range r.portOrder {
 		for kind, name := range p.maps {
@@ -39,13 +39,13 @@ func (r *dellReader) judge() {
 			dellCount(vlans, p.vlan.Is, p.name, p.vlan.At)
 		}
 	}
-	var kinds [dellMapCount]bool
+	var kinds [mapCount]bool
 	for name := range r.maps {
 		kinds[name.kind] = true
 	}
 	for name, use := range maps {
 		if r.maps[name] == nil && (r.whole || kinds[name.kind]) {
-			r.undefined(fmt.Sprintf("qos-map %s %s", dellMapKinds[name.kind].name, name.name), "map", use)
+			r.undefined(fmt.Sprintf("qos-map %s %s", mapKinds[name.kind].name, name.name), "map", use)
 		}
 	}
 	for name, use := range wreds {
@@ -78,12 +78,12 @@ func dellCount[K comparable](uses map[K]*dellUse, key K, port string, at fabric.
 	uses[key] = &dellUse{ports: 1, port: port, at: at}
 }
 
-func (r *dellReader) undefined(what, kind string, use *dellUse) {
+func (r *reader) undefined(what, kind string, use *dellUse) {
 	r.problem(fabric.TextUndefined, use.port, use.at, fmt.Sprintf("%s, on %d ports, names a %s that is defined nowhere", what, use.ports, kind), "the switch refuses the line")
 }
 
 // unattached names what is defined and on no port. Output of show commands need not have the ports.
-func (r *dellReader) unattached(maps map[dellName]*dellUse, wreds, scheds map[string]*dellUse) {
+func (r *reader) unattached(maps map[dellName]*dellUse, wreds, scheds map[string]*dellUse) {
 	if !r.anyConfig {
 		return
 	}
@@ -92,7 +92,7 @@ func (r *dellReader) unattached(maps map[dellName]*dellUse, wreds, scheds map[st
 	}
 	for _, m := range r.mapOrder {
 		if maps[m.dellName] == nil {
-			say(fmt.Sprintf("map %s %s", dellMapKinds[m.kind].name, m.name), m.at)
+			say(fmt.Sprintf("map %s %s", mapKinds[m.kind].name, m.name), m.at)
 		}
 	}
 	for _, w := range r.wredOrder {
@@ -109,9 +109,9 @@ func (r *dellReader) unattached(maps map[dellName]*dellUse, wreds, scheds map[st
 
 // inert names what is taken and does nothing: ECN for colours that no packet has, a watchdog that is not on, and PFC where a
 // whole configuration has no lossless buffers.
-func (r *dellReader) inert() {
+func (r *reader) inert() {
 	for _, w := range r.wredOrder {
-		if w.ecn != nil && w.ecn.Is != "none" && !dellProfile(w).ECN.Is {
+		if w.ecn != nil && w.ecn.Is != "none" && !profile(w).ECN.Is {
 			r.problem(fabric.TextInert, "", w.ecn.At, fmt.Sprintf("ecn %s in wred-policy %s", w.ecn.Is, w.name), "packets are green unless a policer colours them: none is marked, and green ones are dropped early where there are thresholds")
 		}
 	}

@@ -10,58 +10,58 @@ import (
 
 // Defaults of the OS, with the source of each.
 const (
-	dellNoDSCP   = "default: a value that the map leaves out is in traffic class 0 (Broadcom SONiC 4.1 RoCEv2 HLD, 2.2.7)"
-	dellNoTrust  = "default: no dscp-tc and no dot1p-tc map on the port: all packets are in traffic class 0 (SAI, saiswitch.h, QOS_DEFAULT_TC)"
-	dellNoQueues = "default: no tc-queue map on the port: all packets go to queue 0 (SAI, saiport.h, QOS_TC_TO_QUEUE_MAP)"
-	dellNoGroups = "default: no tc-pg map on the port: all packets are in priority group 7 (Broadcom SONiC 4.1 RoCEv2 HLD, 2.2.2.1)"
-	dellNoGroup  = "default: a class that the tc-pg map leaves out is in priority group 0 or 7, and neither has PFC on the port"
-	dellNoPFC    = "default: priority-flow-control is off for a priority that is not named on the port"
-	dellNoDog    = "default: the PFC watchdog is off without priority-flow-control watchdog on"
-	dellNoWRED   = "default: a queue without wred-policy marks nothing and drops nothing early"
-	dellMTU      = "default: 9100 (Dell Enterprise SONiC, examples of dellemc.enterprise_sonic)"
+	noDSCP   = "default: a value that the map leaves out is in traffic class 0 (Broadcom SONiC 4.1 RoCEv2 HLD, 2.2.7)"
+	noTrust  = "default: no dscp-tc and no dot1p-tc map on the port: all packets are in traffic class 0 (SAI, saiswitch.h, QOS_DEFAULT_TC)"
+	noQueues = "default: no tc-queue map on the port: all packets go to queue 0 (SAI, saiport.h, QOS_TC_TO_QUEUE_MAP)"
+	noGroups = "default: no tc-pg map on the port: all packets are in priority group 7 (Broadcom SONiC 4.1 RoCEv2 HLD, 2.2.2.1)"
+	noGroup  = "default: a class that the tc-pg map leaves out is in priority group 0 or 7, and neither has PFC on the port"
+	noPFC    = "default: priority-flow-control is off for a priority that is not named on the port"
+	noDog    = "default: the PFC watchdog is off without priority-flow-control watchdog on"
+	noWRED   = "default: a queue without wred-policy marks nothing and drops nothing early"
+	dellMTU  = "default: 9100 (Dell Enterprise SONiC, examples of dellemc.enterprise_sonic)"
 )
 
-// dellModel makes the model of what was read. Equal tables are made once.
-type dellModel struct {
-	r        *dellReader
-	dscp     map[dellTableKey]*[64]fabric.Treatment
-	pcp      map[dellTableKey]*[8]fabric.Treatment
+// model makes the model of what was read. Equal tables are made once.
+type model struct {
+	r        *reader
+	dscp     map[tableKey]*[64]fabric.Treatment
+	pcp      map[tableKey]*[8]fabric.Treatment
 	profiles map[string]*fabric.QueueProfile
-	queues   map[dellQueueKey][8]*fabric.QueueConfig
+	queues   map[queueKey][8]*fabric.QueueConfig
 	rewrites map[string]map[string]fabric.Said[int]
 	none     *fabric.QueueProfile
 }
 
-// dellTableKey is all that decides what a port does with packets.
-type dellTableKey struct {
-	maps     [dellMapCount]string
+// tableKey is all that decides what a port does with packets.
+type tableKey struct {
+	maps     [mapCount]string
 	pfc      uint8
 	known    bool // what is not said has the default
 	pfcKnown bool
 }
 
-type dellQueueKey struct {
+type queueKey struct {
 	sched string
 	wred  [8]string
 	known bool
 }
 
 // finish turns what was read into the model, and names what is wrong with it as a whole.
-func (r *dellReader) finish() {
-	m := &dellModel{
-		r: r, dscp: make(map[dellTableKey]*[64]fabric.Treatment), pcp: make(map[dellTableKey]*[8]fabric.Treatment),
-		profiles: make(map[string]*fabric.QueueProfile), queues: make(map[dellQueueKey][8]*fabric.QueueConfig),
+func (r *reader) finish() {
+	m := &model{
+		r: r, dscp: make(map[tableKey]*[64]fabric.Treatment), pcp: make(map[tableKey]*[8]fabric.Treatment),
+		profiles: make(map[string]*fabric.QueueProfile), queues: make(map[queueKey][8]*fabric.QueueConfig),
 		rewrites: make(map[string]map[string]fabric.Said[int]),
-		none:     &fabric.QueueProfile{ECN: fabric.Said[bool]{At: fabric.Line{Text: dellNoWRED}}},
+		none:     &fabric.QueueProfile{ECN: fabric.Said[bool]{At: fabric.Line{Text: noWRED}}},
 	}
 	for _, w := range r.wredOrder {
-		p := dellProfile(w)
+		p := profile(w)
 		m.profiles[w.name] = p
 		r.out.Profiles = append(r.out.Profiles, *p)
 	}
 	for _, p := range r.portOrder {
 		if b := r.ports[p.group]; b != nil { // a member of a port channel has what the channel has
-			for _, kind := range []int{dellDSCP, dellDot1p, dellToDSCP, dellToDot1p} {
+			for _, kind := range []int{dellDSCP, dellDot1p, toDSCP, toDot1p} {
 				if p.maps[kind] == nil {
 					p.maps[kind] = b.maps[kind]
 				}
@@ -83,8 +83,8 @@ func (r *dellReader) finish() {
 	r.judge()
 }
 
-// dellProfile is what a WRED policy does with green packets, which all are that no policer coloured.
-func dellProfile(w *dellWRED) *fabric.QueueProfile {
+// profile is what a WRED policy does with green packets, which all are that no policer coloured.
+func profile(w *dellWRED) *fabric.QueueProfile {
 	p := &fabric.QueueProfile{Name: w.name, Percent: w.percent, ECN: fabric.Said[bool]{At: w.at}}
 	if w.ecn != nil {
 		p.ECN = fabric.Said[bool]{Is: w.ecn.Is == "all" || slices.Contains(strings.Split(w.ecn.Is, "_"), "green"), At: w.ecn.At}
@@ -101,7 +101,7 @@ func dellProfile(w *dellWRED) *fabric.QueueProfile {
 
 // port makes the model of a port. Defaults are taken where the text is one that says all, or configures QoS: then a port that
 // has no line of PFC has no PFC.
-func (m *dellModel) port(p *dellPort) fabric.PortConfig {
+func (m *model) port(p *dellPort) fabric.PortConfig {
 	known := !p.bundle && (m.r.qos || m.r.whole || p.full)
 	out := fabric.PortConfig{
 		Name: p.name, At: p.at, Up: p.up, MTU: p.mtu, RateGbps: p.rate, FEC: p.fec, Addresses: p.addresses, VLAN: p.vlan, CableM: p.cable,
@@ -127,7 +127,7 @@ func (m *dellModel) port(p *dellPort) fabric.PortConfig {
 		case w.DetectMs != nil: // as older versions print it: a port with a time is watched (sonic-swss, pfcwdorch.cpp)
 			w.On = &fabric.Said[bool]{Is: true, At: w.DetectMs.At}
 		case known:
-			w.On = dellDefault(false, dellNoDog)
+			w.On = dellDefault(false, noDog)
 		}
 		out.Watchdog = &w
 	}
@@ -135,7 +135,7 @@ func (m *dellModel) port(p *dellPort) fabric.PortConfig {
 }
 
 // breakout finds the cage that a port is in: 1/1 of Eth1/1 and Eth1/1/2.
-func (m *dellModel) breakout(name string) *fabric.Said[int] {
+func (m *model) breakout(name string) *fabric.Said[int] {
 	cage, ok := strings.CutPrefix(name, "Eth")
 	if !ok || len(m.r.breakouts) == 0 {
 		return nil
@@ -150,14 +150,14 @@ func (m *dellModel) breakout(name string) *fabric.Said[int] {
 }
 
 // pfc fills in PFC and returns what decides the tables of the port.
-func (m *dellModel) pfc(p *dellPort, out *fabric.PortConfig, known bool) dellTableKey {
-	key := dellTableKey{known: known, pfcKnown: known}
+func (m *model) pfc(p *dellPort, out *fabric.PortConfig, known bool) tableKey {
+	key := tableKey{known: known, pfcKnown: known}
 	for kind, name := range p.maps {
 		if name != nil {
 			key.maps[kind] = name.Is
 		}
 	}
-	list, at := []int{}, fabric.Line{Text: dellNoPFC}
+	list, at := []int{}, fabric.Line{Text: noPFC}
 	for q, on := range p.pfc {
 		if on == nil {
 			continue
@@ -185,7 +185,7 @@ func (m *dellModel) pfc(p *dellPort, out *fabric.PortConfig, known bool) dellTab
 
 // trust says which table decides, and fills the tables in: DSCP goes before 802.1p where both maps are there (Broadcom SONiC
 // 4.1 RoCEv2 HLD, 2.2.1.1).
-func (m *dellModel) trust(p *dellPort, out *fabric.PortConfig, key dellTableKey) {
+func (m *model) trust(p *dellPort, out *fabric.PortConfig, key tableKey) {
 	dscp, dot1p := p.maps[dellDSCP], p.maps[dellDot1p]
 	switch {
 	case dscp != nil:
@@ -193,7 +193,7 @@ func (m *dellModel) trust(p *dellPort, out *fabric.PortConfig, key dellTableKey)
 	case dot1p != nil:
 		out.Trust = &fabric.Said[string]{Is: "pcp", At: dot1p.At}
 	case key.known:
-		out.Trust = dellDefault("none", dellNoTrust)
+		out.Trust = dellDefault("none", noTrust)
 	default:
 		return
 	}
@@ -203,12 +203,12 @@ func (m *dellModel) trust(p *dellPort, out *fabric.PortConfig, key dellTableKey)
 	if dot1p != nil || dscp == nil {
 		out.PCP = m.pcpTable(key)
 	}
-	if to := p.maps[dellToDSCP]; to != nil {
+	if to := p.maps[toDSCP]; to != nil {
 		out.Rewrite = m.rewrite(to.Is)
 	}
 }
 
-func (m *dellModel) dscpTable(key dellTableKey) *[64]fabric.Treatment {
+func (m *model) dscpTable(key tableKey) *[64]fabric.Treatment {
 	source := m.r.maps[dellName{dellDSCP, key.maps[dellDSCP]}]
 	if source == nil {
 		return nil
@@ -226,7 +226,7 @@ func (m *dellModel) dscpTable(key dellTableKey) *[64]fabric.Treatment {
 }
 
 // pcpTable has the class of each 802.1p priority; without a map it is class 0 for all.
-func (m *dellModel) pcpTable(key dellTableKey) *[8]fabric.Treatment {
+func (m *model) pcpTable(key tableKey) *[8]fabric.Treatment {
 	source := m.r.maps[dellName{dellDot1p, key.maps[dellDot1p]}]
 	if source == nil && key.maps[dellDot1p] != "" {
 		return nil
@@ -239,7 +239,7 @@ func (m *dellModel) pcpTable(key dellTableKey) *[8]fabric.Treatment {
 			if source != nil {
 				table[p] = m.treat(source.entries[p], key, &treated)
 			} else {
-				table[p] = m.treat(dellDefault(0, dellNoTrust), key, &treated)
+				table[p] = m.treat(dellDefault(0, noTrust), key, &treated)
 			}
 		}
 		m.pcp[key] = table
@@ -248,9 +248,9 @@ func (m *dellModel) pcpTable(key dellTableKey) *[8]fabric.Treatment {
 }
 
 // treat follows a class to its queue and to the pauses that its packets cause.
-func (m *dellModel) treat(class *fabric.Said[int], key dellTableKey, treated *[9]*fabric.Treatment) fabric.Treatment {
+func (m *model) treat(class *fabric.Said[int], key tableKey, treated *[9]*fabric.Treatment) fabric.Treatment {
 	if class == nil {
-		class = dellDefault(0, dellNoDSCP)
+		class = dellDefault(0, noDSCP)
 	}
 	out := fabric.Treatment{Class: &fabric.Said[string]{Is: fmt.Sprint(class.Is), At: class.At}}
 	if t := treated[class.Is]; t != nil {
@@ -262,7 +262,7 @@ func (m *dellModel) treat(class *fabric.Said[int], key dellTableKey, treated *[9
 			out.Queue = q.entries[class.Is]
 		}
 	} else if key.known {
-		out.Queue = dellDefault(0, dellNoQueues)
+		out.Queue = dellDefault(0, noQueues)
 	}
 	out.Pause = m.pause(class.Is, key)
 	treated[class.Is] = &out
@@ -271,9 +271,9 @@ func (m *dellModel) treat(class *fabric.Said[int], key dellTableKey, treated *[9
 
 // pause is the priority of the pauses that packets of a class cause: by their priority group, which a pfc-priority-pg map
 // gives to priorities, and which else is the priority's own (AN209, 2.5.2, works without such a map).
-func (m *dellModel) pause(class int, key dellTableKey) *fabric.Said[int] {
+func (m *model) pause(class int, key tableKey) *fabric.Said[int] {
 	if key.pfcKnown && key.pfc == 0 {
-		return dellDefault(-1, dellNoPFC)
+		return dellDefault(-1, noPFC)
 	}
 	if !key.pfcKnown {
 		return nil
@@ -284,12 +284,12 @@ func (m *dellModel) pause(class int, key dellTableKey) *fabric.Said[int] {
 			group = g.entries[class]
 		}
 	} else if key.known {
-		group = dellDefault(7, dellNoGroups)
+		group = dellDefault(7, noGroups)
 	}
-	name := key.maps[dellPFCGroup]
+	name := key.maps[pfcGroup]
 	if group == nil { // left out of the map, or of what was read
 		if g := m.r.maps[dellName{dellGroup, key.maps[dellGroup]}]; g != nil && name == "" && key.pfc&(1<<0|1<<7) == 0 {
-			return dellDefault(-1, dellNoGroup)
+			return dellDefault(-1, noGroup)
 		}
 		return nil
 	}
@@ -299,7 +299,7 @@ func (m *dellModel) pause(class int, key dellTableKey) *fabric.Said[int] {
 		}
 		return &fabric.Said[int]{Is: -1, At: group.At}
 	}
-	back := m.r.maps[dellName{dellPFCGroup, name}]
+	back := m.r.maps[dellName{pfcGroup, name}]
 	if back == nil {
 		return nil
 	}
@@ -313,12 +313,12 @@ func (m *dellModel) pause(class int, key dellTableKey) *fabric.Said[int] {
 
 // stop is the queue that a received pause of each priority stops: none where PFC is off, unless the port obeys all. What a
 // chip does without a map is in no public document.
-func (m *dellModel) stop(key dellTableKey, all bool, pfc *fabric.Said[[]int]) (out [8]*fabric.Said[int]) {
+func (m *model) stop(key tableKey, all bool, pfc *fabric.Said[[]int]) (out [8]*fabric.Said[int]) {
 	var none *fabric.Said[int]
 	if pfc != nil {
 		none = &fabric.Said[int]{Is: -1, At: pfc.At}
 	}
-	source := m.r.maps[dellName{dellPFCQueue, key.maps[dellPFCQueue]}]
+	source := m.r.maps[dellName{pfcQueue, key.maps[pfcQueue]}]
 	for p := range out {
 		switch {
 		case none != nil && key.pfc&(1<<p) == 0 && !all:
@@ -331,8 +331,8 @@ func (m *dellModel) stop(key dellTableKey, all bool, pfc *fabric.Said[[]int]) (o
 }
 
 // egress fills in the queues.
-func (m *dellModel) egress(p *dellPort, out *fabric.PortConfig, known bool) {
-	key := dellQueueKey{known: known}
+func (m *model) egress(p *dellPort, out *fabric.PortConfig, known bool) {
+	key := queueKey{known: known}
 	if p.sched != nil {
 		key.sched = p.sched.Is
 	}
@@ -364,11 +364,11 @@ func (m *dellModel) egress(p *dellPort, out *fabric.PortConfig, known bool) {
 }
 
 // rewrite is the DSCP that packets of each class leave with.
-func (m *dellModel) rewrite(name string) map[string]fabric.Said[int] {
+func (m *model) rewrite(name string) map[string]fabric.Said[int] {
 	if out, done := m.rewrites[name]; done {
 		return out
 	}
-	source := m.r.maps[dellName{dellToDSCP, name}]
+	source := m.r.maps[dellName{toDSCP, name}]
 	if source == nil {
 		return nil
 	}

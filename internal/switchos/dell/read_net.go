@@ -11,8 +11,8 @@ import (
 )
 
 // enterVLANs opens the block of the switch's own interface in VLANs: interface Vlan 2, interface range Vlan 2-9.
-func (r *dellReader) enterVLANs(c dellCommand, ids, text string) bool {
-	list, bad, ok := dellNumbers(ids, 4094)
+func (r *reader) enterVLANs(c command, ids, text string) bool {
+	list, bad, ok := numbers(ids, 4094)
 	if !ok {
 		r.place = dellPlace{}
 		return false
@@ -31,14 +31,14 @@ func (r *dellReader) enterVLANs(c dellCommand, ids, text string) bool {
 		}
 		return true
 	}
-	r.place = dellPlace{kind: dellInVLAN, head: c.Indent, vlans: list}
+	r.place = dellPlace{kind: inVLAN, head: c.Indent, vlans: list}
 	for _, id := range list {
 		r.vlan(id, c)
 	}
 	return true
 }
 
-func (r *dellReader) vlan(id int, c dellCommand) *fabric.VLANConfig {
+func (r *reader) vlan(id int, c command) *fabric.VLANConfig {
 	i, ok := r.vlans[id]
 	if !ok {
 		i = len(r.out.VLANs)
@@ -50,7 +50,7 @@ func (r *dellReader) vlan(id int, c dellCommand) *fabric.VLANConfig {
 }
 
 // vlanLine reads a line of the interface of VLANs.
-func (r *dellReader) vlanLine(c dellCommand) bool {
+func (r *reader) vlanLine(c command) bool {
 	for _, id := range r.place.vlans {
 		v, where := r.vlan(id, c), fmt.Sprintf("Vlan%d", id)
 		switch word := strings.ToLower(c.words[0]); {
@@ -62,7 +62,7 @@ func (r *dellReader) vlanLine(c dellCommand) bool {
 			if !r.address(&v.Addresses, c, where) {
 				return false
 			}
-		case slices.Contains([]string{"ip", "ipv6", "shutdown", "autostate", "neigh-suppress", "name", "igmp", "qos-map", "private-vlan"}, word) || slices.Contains(dellPortIgnored, word):
+		case slices.Contains([]string{"ip", "ipv6", "shutdown", "autostate", "neigh-suppress", "name", "igmp", "qos-map", "private-vlan"}, word) || slices.Contains(portIgnored, word):
 		default:
 			return false
 		}
@@ -71,7 +71,7 @@ func (r *dellReader) vlanLine(c dellCommand) bool {
 }
 
 // buffer reads what reserves memory: a share of the pool for what comes after a pause, and its initialisation.
-func (r *dellReader) buffer(c dellCommand) bool {
+func (r *reader) buffer(c command) bool {
 	r.qos, r.configured = true, true
 	r.place = dellPlace{}
 	switch {
@@ -101,7 +101,7 @@ func dellASN(text string) (uint32, bool) {
 }
 
 // enterBGP opens the block of BGP.
-func (r *dellReader) enterBGP(c dellCommand) bool {
+func (r *reader) enterBGP(c command) bool {
 	asn, ok := dellASN(c.word(2))
 	if c.no {
 		r.place, r.out.BGP, r.inherits = dellPlace{}, nil, nil
@@ -112,7 +112,7 @@ func (r *dellReader) enterBGP(c dellCommand) bool {
 		return false
 	}
 	r.configured = true
-	r.place = dellPlace{kind: dellInBGP, head: c.Indent}
+	r.place = dellPlace{kind: inBGP, head: c.Indent}
 	if c.is(3, "vrf") && !strings.EqualFold(c.word(4), "default") {
 		r.place.foreign = true
 		return true
@@ -126,8 +126,8 @@ func (r *dellReader) enterBGP(c dellCommand) bool {
 	return true
 }
 
-// dellBGPIgnored are lines of BGP that change neither neighbours nor their numbers.
-var dellBGPIgnored = []string{
+// bgpIgnored are lines of BGP that change neither neighbours nor their numbers.
+var bgpIgnored = []string{
 	"activate", "advertise", "advertise-all-vni", "advertisement-interval", "aggregate-address", "allowas-in", "always-compare-med", "as-notation", "attribute-unchanged", "bestpath", "bfd",
 	"bgp", "capability", "client-to-client", "cluster-id", "coalesce-time", "confederation", "dampening", "default", "default-originate", "description", "deterministic-med", "disable-connected-check", "disable-ebgp-connected-route-check", "distance", "dont-negotiate-capability", "ebgp-multihop",
 	"enforce-first-as", "enforce-multihop", "fast-external-failover", "filter-list", "graceful-restart", "graceful-shutdown", "import", "listen", "local-as", "log-neighbor-changes", "log-neighbor-state-changes", "max-delay", "max-med", "maximum-paths", "maximum-prefix",
@@ -136,7 +136,7 @@ var dellBGPIgnored = []string{
 }
 
 // bgpLine reads a line of BGP: neighbours, and their numbers by themselves or by a group.
-func (r *dellReader) bgpLine(c dellCommand) bool {
+func (r *reader) bgpLine(c command) bool {
 	p := &r.place
 	switch strings.ToLower(c.words[0]) {
 	case "exit": // the family, the neighbour, then all
@@ -156,7 +156,7 @@ func (r *dellReader) bgpLine(c dellCommand) bool {
 	case "peer-group":
 		if p.peer != "" && !p.isGroup { // of a neighbour
 			if i, ok := r.peers[p.peer]; ok && len(c.words) == 2 {
-				r.inherits = append(r.inherits, dellInherit{neighbour: i, group: c.words[1]})
+				r.inherits = append(r.inherits, inherit{neighbour: i, group: c.words[1]})
 			}
 			return true
 		}
@@ -165,17 +165,17 @@ func (r *dellReader) bgpLine(c dellCommand) bool {
 	case "remote-as":
 		return p.foreign || r.remoteAS(c, 1)
 	}
-	return slices.Contains(dellBGPIgnored, strings.ToLower(c.words[0]))
+	return slices.Contains(bgpIgnored, strings.ToLower(c.words[0]))
 }
 
-// dellInherit is a neighbour that has the number of its group.
-type dellInherit struct {
+// inherit is a neighbour that has the number of its group.
+type inherit struct {
 	neighbour int
 	group     string
 }
 
 // neighbour opens the lines of a neighbour. One that is named by an interface has no address, and no place in the model.
-func (r *dellReader) neighbour(c dellCommand) bool {
+func (r *reader) neighbour(c command) bool {
 	p := &r.place
 	if c.is(1, "interface") {
 		p.peer, p.isGroup = "interface "+strings.Join(c.words[2:], ""), false
@@ -202,7 +202,7 @@ func (r *dellReader) neighbour(c dellCommand) bool {
 }
 
 // remoteAS reads a number, or external and internal, which say none.
-func (r *dellReader) remoteAS(c dellCommand, at int) bool {
+func (r *reader) remoteAS(c command, at int) bool {
 	p := &r.place
 	asn, ok := dellASN(c.word(at))
 	if !ok {

@@ -14,8 +14,8 @@ func dellNumber(text string, low, high int) (int, bool) {
 	return n, err == nil && n >= low && n <= high && text[0] != '+'
 }
 
-// dellNumbers reads 0-3,5 as numbers up to most. bad says what is wrong with it; ok is false where it is no such list.
-func dellNumbers(text string, most int) (list []int, bad string, ok bool) {
+// numbers reads 0-3,5 as numbers up to most. bad says what is wrong with it; ok is false where it is no such list.
+func numbers(text string, most int) (list []int, bad string, ok bool) {
 	for _, part := range strings.Split(text, ",") {
 		from, to, isRange := strings.Cut(part, "-")
 		if !isRange {
@@ -41,7 +41,7 @@ func dellNumbers(text string, most int) (list []int, bad string, ok bool) {
 
 // dellSet stores a value and names one that was said before and differs. Within a text the last one counts, as on the switch;
 // of two texts the first, which is the more trusted.
-func dellSet[T comparable](r *dellReader, at **fabric.Said[T], value T, line fabric.Line, port, what string) {
+func dellSet[T comparable](r *reader, at **fabric.Said[T], value T, line fabric.Line, port, what string) {
 	if old := *at; old != nil && old.Is != value {
 		if old.At.File != line.File {
 			r.problem(fabric.TextConflict, port, line, fmt.Sprintf("%s is %v here and %v in %s", what, value, old.Is, old.At.File), "the first text counts")

@@ -27,7 +27,7 @@ type dellPort struct {
 	routed    *fabric.Said[int] // 0, where a line makes it a routed port without an address
 	cable     *fabric.Said[int]
 	group     string // port channel that it is in
-	maps      [dellMapCount]*fabric.Said[string]
+	maps      [mapCount]*fabric.Said[string]
 	wred      [8]*fabric.Said[string]
 	sched     *fabric.Said[string]
 	pfc       [8]*fabric.Said[bool]
@@ -35,12 +35,12 @@ type dellPort struct {
 	watchdog  fabric.WatchdogConfig
 }
 
-// dellPortSyntax is the name of a port or port channel, in words with or without a blank; a part after a dot is a subinterface.
-var dellPortSyntax = regexp.MustCompile(`(?i)^(eth|ethernet|portchannel|port-channel|po)(\d+(?:/\d+){0,2})$`)
+// portSyntax is the name of a port or port channel, in words with or without a blank; a part after a dot is a subinterface.
+var portSyntax = regexp.MustCompile(`(?i)^(eth|ethernet|portchannel|port-channel|po)(\d+(?:/\d+){0,2})$`)
 
-// dellPortName returns the name of a port as the switch prints it: Eth1/1, Ethernet0, PortChannel10.
-func dellPortName(text string) (string, bool) {
-	m := dellPortSyntax.FindStringSubmatch(text)
+// portName returns the name of a port as the switch prints it: Eth1/1, Ethernet0, PortChannel10.
+func portName(text string) (string, bool) {
+	m := portSyntax.FindStringSubmatch(text)
 	if m == nil {
 		return "", false
 	}
@@ -55,8 +55,8 @@ func dellPortName(text string) (string, bool) {
 	return "PortChannel" + m[2], !slash
 }
 
-// dellInterfacesIgnored are kinds of interfaces without bearing on lossless RoCE.
-var dellInterfacesIgnored = []string{"loopback", "management", "cpu", "vxlan", "nve", "media-fec", "transceiver", "subinterface"}
+// interfacesIgnored are kinds of interfaces without bearing on lossless RoCE.
+var interfacesIgnored = []string{"loopback", "management", "cpu", "vxlan", "nve", "media-fec", "transceiver", "subinterface"}
 
 // dellInterface returns the words behind interface without range and create, and the name in them without its blanks.
 func dellInterface(words []string) (rest []string, name string, isRange bool) {
@@ -79,7 +79,7 @@ func dellInterface(words []string) (rest []string, name string, isRange bool) {
 }
 
 // enterInterface opens the block of a port, a VLAN, or an interface without bearing.
-func (r *dellReader) enterInterface(c dellCommand) bool {
+func (r *reader) enterInterface(c command) bool {
 	r.configured = true
 	if c.is(1, "breakout", "port") {
 		return r.breakout(c)
@@ -88,13 +88,13 @@ func (r *dellReader) enterInterface(c dellCommand) bool {
 	if text == "" {
 		return false
 	}
-	r.place = dellPlace{kind: dellInOther, head: c.Indent}
-	if slices.Contains(dellInterfacesIgnored, strings.ToLower(words[0])) {
+	r.place = dellPlace{kind: inOther, head: c.Indent}
+	if slices.Contains(interfacesIgnored, strings.ToLower(words[0])) {
 		r.signs[2] = r.signs[2] || strings.EqualFold(words[0], "management")
 		return true
 	}
 	if strings.ContainsAny(text, "<>{}[]") {
-		r.place.kind = dellInLost
+		r.place.kind = inLost
 		r.problem(fabric.TextForeign, "", c.Line, "a placeholder stands where the name of an interface belongs", "what follows is given to a port only where a prompt names it")
 		return true
 	}
@@ -102,7 +102,7 @@ func (r *dellReader) enterInterface(c dellCommand) bool {
 	switch {
 	case kind == "vlan":
 		return r.enterVLANs(c, ids, text)
-	case slices.Contains(dellInterfacesIgnored, kind) || kind == "eth" && ids == "0": // eth0 is Management 0
+	case slices.Contains(interfacesIgnored, kind) || kind == "eth" && ids == "0": // eth0 is Management 0
 		r.signs[2] = r.signs[2] || kind == "management"
 		return true
 	case strings.Contains(ids, "."): // a subinterface: what its VLAN has, and not what the port has
@@ -128,8 +128,8 @@ func (r *dellReader) enterInterface(c dellCommand) bool {
 }
 
 // enterPorts opens the blocks of ports.
-func (r *dellReader) enterPorts(c dellCommand, names []string) {
-	r.place = dellPlace{kind: dellInPort, head: c.Indent, queue: -1}
+func (r *reader) enterPorts(c command, names []string) {
+	r.place = dellPlace{kind: inPort, head: c.Indent, queue: -1}
 	for _, name := range names {
 		p := r.ports[name]
 		if p == nil {
@@ -143,9 +143,9 @@ func (r *dellReader) enterPorts(c dellCommand, names []string) {
 
 // portNames expands a name or a range such as Eth1/1-1/4,1/7. Numbers of native names (Ethernet0, Ethernet8) skip by the
 // lanes of the platform, so that between their ends only ports count that the text names.
-func (r *dellReader) portNames(text string, isRange bool) ([]string, bool) {
+func (r *reader) portNames(text string, isRange bool) ([]string, bool) {
 	if !isRange {
-		name, ok := dellPortName(text)
+		name, ok := portName(text)
 		return []string{name}, ok
 	}
 	at := strings.IndexAny(text, "0123456789")
@@ -156,7 +156,7 @@ func (r *dellReader) portNames(text string, isRange bool) ([]string, bool) {
 	var names []string
 	for _, part := range strings.Split(list, ",") {
 		from, to, span := strings.Cut(strings.TrimPrefix(part, kind), "-")
-		first, ok := dellPortName(kind + from)
+		first, ok := portName(kind + from)
 		if !ok {
 			return nil, false
 		}
@@ -164,7 +164,7 @@ func (r *dellReader) portNames(text string, isRange bool) ([]string, bool) {
 			names = append(names, first)
 			continue
 		}
-		last, ok := dellPortName(kind + strings.TrimPrefix(to, kind))
+		last, ok := portName(kind + strings.TrimPrefix(to, kind))
 		if !ok {
 			return nil, false
 		}
@@ -180,7 +180,7 @@ func (r *dellReader) portNames(text string, isRange bool) ([]string, bool) {
 	return names, true
 }
 
-func (r *dellReader) portSpan(first, last string) ([]string, bool) {
+func (r *reader) portSpan(first, last string) ([]string, bool) {
 	cut := strings.LastIndexFunc(first, func(c rune) bool { return c < '0' || c > '9' }) + 1
 	prefix := first[:cut]
 	low, ok1 := dellNumber(first[cut:], 0, 4096)
@@ -203,7 +203,7 @@ func (r *dellReader) portSpan(first, last string) ([]string, bool) {
 }
 
 // breakout reads interface breakout port 1/1 mode 2x400G.
-func (r *dellReader) breakout(c dellCommand) bool {
+func (r *reader) breakout(c command) bool {
 	r.place = dellPlace{}
 	cage := strings.TrimPrefix(c.word(3), "Eth")
 	if c.no {
@@ -223,7 +223,7 @@ func (r *dellReader) breakout(c dellCommand) bool {
 }
 
 // portLine reads a line of a port for each port of the block.
-func (r *dellReader) portLine(c dellCommand) bool {
+func (r *reader) portLine(c command) bool {
 	for _, p := range r.place.ports {
 		if !r.portSetting(p, c) {
 			return false
@@ -232,8 +232,8 @@ func (r *dellReader) portLine(c dellCommand) bool {
 	return len(r.place.ports) > 0
 }
 
-// dellPortIgnored are lines of ports without bearing on lossless RoCE.
-var dellPortIgnored = []string{
+// portIgnored are lines of ports without bearing on lossless RoCE.
+var portIgnored = []string{
 	"access-group", "auth-type", "authentication", "autoneg", "bfd", "description", "dot1x", "downstream-group", "eee", "evpn", "hold-time", "ipv6", "isis",
 	"lacp", "link-error-disable", "lldp", "load-interval", "lst", "mab", "mac", "mac-address", "mclag-separate-ip", "mka", "monitor", "mpls", "mvrp", "nat-zone", "network-policy",
 	"ospf", "penalty", "phy", "poe", "port-security", "ptp", "rate-interval", "sflow", "snmp", "spanning-tree", "standalone-link-training", "storm-control", "system-mac",
@@ -241,7 +241,7 @@ var dellPortIgnored = []string{
 }
 
 // portSetting reads a line of a port. It keeps what is not a matter of QoS.
-func (r *dellReader) portSetting(p *dellPort, c dellCommand) bool {
+func (r *reader) portSetting(p *dellPort, c command) bool {
 	word := strings.ToLower(c.words[0])
 	switch word {
 	case "shutdown":
@@ -291,11 +291,11 @@ func (r *dellReader) portSetting(p *dellPort, c dellCommand) bool {
 		r.qos = true
 		return !(c.no && c.is(1, "default-lossless-buffer-profile")) // without it a group has no room for what comes after its pause
 	}
-	return slices.Contains(dellPortIgnored, word)
+	return slices.Contains(portIgnored, word)
 }
 
 // mtu reads an MTU. It is that of IP: sonic-port.yang, 68 to 9216.
-func (r *dellReader) mtu(at **fabric.Said[int], c dellCommand, port string) bool {
+func (r *reader) mtu(at **fabric.Said[int], c command, port string) bool {
 	if c.no {
 		*at = nil
 		return true
@@ -312,7 +312,7 @@ func (r *dellReader) mtu(at **fabric.Said[int], c dellCommand, port string) bool
 	return true
 }
 
-func (r *dellReader) portSpeed(p *dellPort, c dellCommand) bool {
+func (r *reader) portSpeed(p *dellPort, c command) bool {
 	if c.no || c.is(1, "auto") {
 		p.rate = nil
 		return true
@@ -328,7 +328,7 @@ func (r *dellReader) portSpeed(p *dellPort, c dellCommand) bool {
 	return ok
 }
 
-func (r *dellReader) portFEC(p *dellPort, c dellCommand) bool {
+func (r *reader) portFEC(p *dellPort, c command) bool {
 	if c.no || c.is(1, "auto") || c.is(1, "default") {
 		p.fec = nil
 		return true
@@ -341,7 +341,7 @@ func (r *dellReader) portFEC(p *dellPort, c dellCommand) bool {
 }
 
 // portIP reads addresses; other lines of ip have no bearing, except that they make a routed port.
-func (r *dellReader) portIP(p *dellPort, c dellCommand) bool {
+func (r *reader) portIP(p *dellPort, c command) bool {
 	if c.is(1, "unnumbered") && !c.no {
 		p.routed = &fabric.Said[int]{Is: 0, At: c.Line}
 	}
@@ -352,7 +352,7 @@ func (r *dellReader) portIP(p *dellPort, c dellCommand) bool {
 }
 
 // address reads ip address 10.0.0.0/31.
-func (r *dellReader) address(list *[]fabric.Said[netip.Prefix], c dellCommand, where string) bool {
+func (r *reader) address(list *[]fabric.Said[netip.Prefix], c command, where string) bool {
 	if c.no && len(c.words) == 2 {
 		*list = nil
 		return true
@@ -375,7 +375,7 @@ func (r *dellReader) address(list *[]fabric.Said[netip.Prefix], c dellCommand, w
 }
 
 // portVLAN reads switchport access Vlan 2. Tagged VLANs have no bearing on packets without a tag.
-func (r *dellReader) portVLAN(p *dellPort, c dellCommand) bool {
+func (r *reader) portVLAN(p *dellPort, c command) bool {
 	if !c.is(1, "access") {
 		return c.is(1, "trunk") || c.is(1, "mode") || c.is(1, "vlan-mapping") || c.is(1, "l2proto-tunnel") || c.no && len(c.words) == 1
 	}

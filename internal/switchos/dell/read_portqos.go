@@ -8,10 +8,10 @@ import (
 )
 
 // portQoS reads what attaches maps, policies and PFC to a port.
-func (r *dellReader) portQoS(p *dellPort, c dellCommand) bool {
+func (r *reader) portQoS(p *dellPort, c command) bool {
 	switch strings.ToLower(c.words[0]) {
 	case "qos-map":
-		kind, ok := dellMapKindOf(c.word(1))
+		kind, ok := mapKindOf(c.word(1))
 		if !ok || !c.no && len(c.words) != 3 {
 			return false
 		}
@@ -19,7 +19,7 @@ func (r *dellReader) portQoS(p *dellPort, c dellCommand) bool {
 			p.maps[kind] = nil
 			return true
 		}
-		dellSet(r, &p.maps[kind], c.words[2], c.Line, p.name, "qos-map "+dellMapKinds[kind].name)
+		dellSet(r, &p.maps[kind], c.words[2], c.Line, p.name, "qos-map "+mapKinds[kind].name)
 		return true
 	case "scheduler-policy":
 		if c.no {
@@ -38,8 +38,8 @@ func (r *dellReader) portQoS(p *dellPort, c dellCommand) bool {
 }
 
 // portQueue reads queue 3 wred-policy NAME.
-func (r *dellReader) portQueue(p *dellPort, c dellCommand) bool {
-	list, bad, ok := dellNumbers(c.word(1), 7)
+func (r *reader) portQueue(p *dellPort, c command) bool {
+	list, bad, ok := numbers(c.word(1), 7)
 	if !ok || !c.is(2, "wred-policy") && !c.is(2, "wred-profile") || !c.no && len(c.words) != 4 {
 		return false
 	}
@@ -57,7 +57,7 @@ func (r *dellReader) portQueue(p *dellPort, c dellCommand) bool {
 }
 
 // portPFC reads priority-flow-control of a port. It may have two priorities (dellemc.enterprise_sonic.sonic_qos_interfaces).
-func (r *dellReader) portPFC(p *dellPort, c dellCommand) bool {
+func (r *reader) portPFC(p *dellPort, c command) bool {
 	switch {
 	case c.is(1, "asymmetric") && len(c.words) == 2:
 		p.asym = &fabric.Said[bool]{Is: !c.no, At: c.Line}
@@ -72,7 +72,7 @@ func (r *dellReader) portPFC(p *dellPort, c dellCommand) bool {
 		}
 		return true
 	}
-	list, bad, ok := dellNumbers(c.word(2), 7)
+	list, bad, ok := numbers(c.word(2), 7)
 	if !ok {
 		return false
 	}
@@ -90,7 +90,7 @@ func (r *dellReader) portPFC(p *dellPort, c dellCommand) bool {
 }
 
 // portWatchdog reads the watchdog of a port. Older versions print detect-time without on.
-func (r *dellReader) portWatchdog(p *dellPort, c dellCommand) bool {
+func (r *reader) portWatchdog(p *dellPort, c command) bool {
 	w := &p.watchdog
 	switch {
 	case c.is(2, "on") && len(c.words) == 3:
@@ -123,7 +123,7 @@ func (r *dellReader) portWatchdog(p *dellPort, c dellCommand) bool {
 	return true
 }
 
-func (r *dellReader) watchdogTime(at **fabric.Said[int], c dellCommand, i, low, high int, port, what string) bool {
+func (r *reader) watchdogTime(at **fabric.Said[int], c command, i, low, high int, port, what string) bool {
 	if c.no {
 		*at = nil
 		return true

@@ -9,9 +9,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// dellMapKind is a kind of map: its name in the CLI, and what its lines map to what. Rewrite maps (tc-dscp, tc-dot1p)
+// mapKind is a kind of map: its name in the CLI, and what its lines map to what. Rewrite maps (tc-dscp, tc-dot1p)
 // classify nothing.
-type dellMapKind struct {
+type mapKind struct {
 	name     string
 	from     string
 	fromMost int
@@ -26,16 +26,16 @@ const (
 	dellDot1p
 	dellQueue
 	dellGroup
-	dellToDSCP
-	dellToDot1p
-	dellPFCQueue
-	dellPFCGroup
-	dellMapCount
+	toDSCP
+	toDot1p
+	pfcQueue
+	pfcGroup
+	mapCount
 )
 
 // dellMapKinds: sonic-mgmt-framework, CLI/renderer/scripts (running configuration) and the Broadcom CLI reference; names of
 // tables: SONiC QoS management HLD 1.1, 3.2.2.2, and dellemc.enterprise_sonic.sonic_qos_maps.
-var dellMapKinds = [dellMapCount]dellMapKind{
+var mapKinds = [mapCount]mapKind{
 	{"dscp-tc", "dscp", 63, []string{"traffic-class"}, 7, []string{"dscp-tc"}},
 	{"dot1p-tc", "dot1p", 7, []string{"traffic-class"}, 7, []string{"dot1p-tc"}},
 	{"tc-queue", "traffic-class", 7, []string{"queue"}, 7, []string{"tc-q", "tc-queue"}},
@@ -46,10 +46,10 @@ var dellMapKinds = [dellMapCount]dellMapKind{
 	{"pfc-priority-pg", "pfc-priority", 7, []string{"pg", "priority-group"}, 7, []string{"pfc-priority-pg", "pfc-priority-priority-group"}},
 }
 
-// dellMapKindOf finds a kind by its name or by an abbreviation that only it has, such as pfc-priority-q.
-func dellMapKindOf(text string) (int, bool) {
+// mapKindOf finds a kind by its name or by an abbreviation that only it has, such as pfc-priority-q.
+func mapKindOf(text string) (int, bool) {
 	found := -1
-	for i, k := range dellMapKinds {
+	for i, k := range mapKinds {
 		if strings.EqualFold(k.name, text) {
 			return i, true
 		}
@@ -93,11 +93,11 @@ type dellSched struct {
 }
 
 // define opens a map or a policy, or takes it back.
-func (r *dellReader) define(c dellCommand) bool {
+func (r *reader) define(c command) bool {
 	r.qos, r.configured = true, true
 	switch {
 	case c.is(1, "map") && len(c.words) == 4:
-		kind, ok := dellMapKindOf(c.words[2])
+		kind, ok := mapKindOf(c.words[2])
 		if !ok {
 			return false
 		}
@@ -112,7 +112,7 @@ func (r *dellReader) define(c dellCommand) bool {
 	return true
 }
 
-func (r *dellReader) openMap(name dellName, c dellCommand, shown bool) {
+func (r *reader) openMap(name dellName, c command, shown bool) {
 	m := r.maps[name]
 	if c.no {
 		delete(r.maps, name)
@@ -124,10 +124,10 @@ func (r *dellReader) openMap(name dellName, c dellCommand, shown bool) {
 		m = &dellMap{dellName: name, at: c.Line}
 		r.maps[name], r.mapOrder = m, append(r.mapOrder, m)
 	}
-	r.place = dellPlace{kind: dellInMap, head: c.Indent, dmap: m, shown: shown}
+	r.place = dellPlace{kind: inMap, head: c.Indent, dmap: m, shown: shown}
 }
 
-func (r *dellReader) openWRED(name string, c dellCommand, shown bool) {
+func (r *reader) openWRED(name string, c command, shown bool) {
 	w := r.wreds[name]
 	if c.no {
 		delete(r.wreds, name)
@@ -139,10 +139,10 @@ func (r *dellReader) openWRED(name string, c dellCommand, shown bool) {
 		w = &dellWRED{name: name, at: c.Line}
 		r.wreds[name], r.wredOrder = w, append(r.wredOrder, w)
 	}
-	r.place = dellPlace{kind: dellInWRED, head: c.Indent, wred: w, shown: shown}
+	r.place = dellPlace{kind: inWRED, head: c.Indent, wred: w, shown: shown}
 }
 
-func (r *dellReader) openSched(name string, c dellCommand, shown bool) {
+func (r *reader) openSched(name string, c command, shown bool) {
 	s := r.scheds[name]
 	if c.no {
 		delete(r.scheds, name)
@@ -154,13 +154,13 @@ func (r *dellReader) openSched(name string, c dellCommand, shown bool) {
 		s = &dellSched{name: name, at: c.Line}
 		r.scheds[name], r.schOrder = s, append(r.schOrder, s)
 	}
-	r.place = dellPlace{kind: dellInSched, head: c.Indent, sched: s, queue: -1, shown: shown}
+	r.place = dellPlace{kind: inSched, head: c.Indent, sched: s, queue: -1, shown: shown}
 }
 
 // mapLine reads a line of a map: dscp 0-3,5 traffic-class 0, or a row of its table.
-func (r *dellReader) mapLine(c dellCommand) bool {
+func (r *reader) mapLine(c command) bool {
 	m := r.place.dmap
-	k := dellMapKinds[m.kind]
+	k := mapKinds[m.kind]
 	if r.place.shown {
 		return r.mapRow(c)
 	}
@@ -169,7 +169,7 @@ func (r *dellReader) mapLine(c dellCommand) bool {
 	}
 	words := c.words[1:]
 	to := slices.IndexFunc(words, func(w string) bool {
-		return slices.ContainsFunc(k.to, func(name string) bool { return dellAbbreviates(w, name) })
+		return slices.ContainsFunc(k.to, func(name string) bool { return abbreviates(w, name) })
 	})
 	if c.no && to < 0 {
 		to = len(words)
@@ -177,7 +177,7 @@ func (r *dellReader) mapLine(c dellCommand) bool {
 	if to < 1 || !c.no && len(words) != to+2 {
 		return false
 	}
-	list, bad, ok := dellNumbers(strings.Join(words[:to], ""), k.fromMost)
+	list, bad, ok := numbers(strings.Join(words[:to], ""), k.fromMost)
 	if !ok {
 		return false
 	}
@@ -205,9 +205,9 @@ func (r *dellReader) mapLine(c dellCommand) bool {
 }
 
 // mapRow reads a row of a shown map: two numbers. The row above them has words.
-func (r *dellReader) mapRow(c dellCommand) bool {
+func (r *reader) mapRow(c command) bool {
 	m := r.place.dmap
-	k := dellMapKinds[m.kind]
+	k := mapKinds[m.kind]
 	from, ok1 := dellNumber(c.word(0), 0, k.fromMost)
 	to, ok2 := dellNumber(c.word(1), 0, k.toMost)
 	if ok1 && ok2 && len(c.words) == 2 {
@@ -218,7 +218,7 @@ func (r *dellReader) mapRow(c dellCommand) bool {
 }
 
 // wredLine reads a line of a WRED policy. Thresholds of yellow and red packets concern nobody here.
-func (r *dellReader) wredLine(c dellCommand) bool {
+func (r *reader) wredLine(c command) bool {
 	w := r.place.wred
 	if r.place.shown {
 		return r.wredRow(c)
@@ -254,12 +254,12 @@ func (r *dellReader) wredLine(c dellCommand) bool {
 	return true
 }
 
-// dellECNs are the settings of ecn. The database knows pairs of colours too (sonic-wred-profile.yang).
-var dellECNs = []string{"all", "none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red"}
+// ecNs are the settings of ecn. The database knows pairs of colours too (sonic-wred-profile.yang).
+var ecNs = []string{"all", "none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red"}
 
-func (r *dellReader) setECN(w *dellWRED, value string, c dellCommand) bool {
+func (r *reader) setECN(w *dellWRED, value string, c command) bool {
 	value = strings.TrimPrefix(strings.ToLower(value), "ecn_")
-	if !slices.Contains(dellECNs, value) {
+	if !slices.Contains(ecNs, value) {
 		return false
 	}
 	dellSet(r, &w.ecn, value, c.Line, "", "ecn of wred-policy "+w.name)
@@ -267,18 +267,18 @@ func (r *dellReader) setECN(w *dellWRED, value string, c dellCommand) bool {
 }
 
 // setThreshold stores one of minimum-threshold, maximum-threshold and drop-probability of green packets.
-func (r *dellReader) setThreshold(w *dellWRED, name, value string, c dellCommand) bool {
+func (r *reader) setThreshold(w *dellWRED, name, value string, c command) bool {
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || n < 0 || n > 1e12 {
 		return false
 	}
 	what := fmt.Sprintf("%s of wred-policy %s", name, w.name)
 	switch {
-	case dellAbbreviates(name, "minimum-threshold"):
+	case abbreviates(name, "minimum-threshold"):
 		dellSet(r, &w.min, n, c.Line, "", what)
-	case dellAbbreviates(name, "maximum-threshold"):
+	case abbreviates(name, "maximum-threshold"):
 		dellSet(r, &w.max, n, c.Line, "", what)
-	case dellAbbreviates(name, "drop-probability"):
+	case abbreviates(name, "drop-probability"):
 		if n > 100 {
 			r.problem(fabric.TextRange, "", c.Line, what+" is above 100", "the switch refuses the line")
 			return true
@@ -290,14 +290,14 @@ func (r *dellReader) setThreshold(w *dellWRED, name, value string, c dellCommand
 	return true
 }
 
-func (r *dellReader) checkWRED(w *dellWRED, c dellCommand) {
+func (r *reader) checkWRED(w *dellWRED, c command) {
 	if w.min != nil && w.max != nil && w.min.Is > w.max.Is {
 		r.problem(fabric.TextRange, "", c.Line, fmt.Sprintf("minimum-threshold %v of wred-policy %s is above its maximum-threshold %v", w.min.Is, w.name, w.max.Is), "the switch refuses the line")
 	}
 }
 
 // schedLine reads a line of a scheduler policy, or of one of its queues.
-func (r *dellReader) schedLine(c dellCommand) bool {
+func (r *reader) schedLine(c command) bool {
 	s, p := r.place.sched, &r.place
 	words := c.words
 	if p.shown { // Queue: 0, type: strict
@@ -342,7 +342,7 @@ func (r *dellReader) schedLine(c dellCommand) bool {
 	return false
 }
 
-func (r *dellReader) schedQueue(s *dellSched, q int, word string, words []string, c dellCommand) bool {
+func (r *reader) schedQueue(s *dellSched, q int, word string, words []string, c command) bool {
 	switch {
 	case c.no && word == "type":
 		s.kind[q] = nil

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// dellShowsIgnored are first words after show whose output has no bearing on lossless RoCE.
-var dellShowsIgnored = []string{
+// showsIgnored are first words after show whose output has no bearing on lossless RoCE.
+var showsIgnored = []string{
 	"version", "clock", "platform", "lldp", "interface", "ip", "ipv6", "bgp", "vlan", "mac", "system", "uptime", "users", "logging", "arp", "ntp", "running-config", "history", "reboot", "event", "alarm", "errdisable", "image", "portchannel", "tech-support", "priority-group", "queue", "hardware", "evpn", "vxlan", "class-map", "policy", "qos-map", "Vlan",
 }
 
 // show reads a command that prints: what follows, up to the next prompt, is its output.
-func (r *dellReader) show(c dellCommand) bool {
+func (r *reader) show(c command) bool {
 	if len(c.words) < 2 {
 		return false
 	}
@@ -22,7 +22,7 @@ func (r *dellReader) show(c dellCommand) bool {
 	if !slices.Contains(r.form, name) && len(r.form) < 8 {
 		r.form = append(r.form, name)
 	}
-	r.place = dellPlace{kind: dellInShow, head: -1}
+	r.place = dellPlace{kind: inShow, head: -1}
 	words := strings.Fields(name)
 	switch {
 	case c.is(1, "running-configuration"):
@@ -40,14 +40,14 @@ func (r *dellReader) show(c dellCommand) bool {
 	case c.is(1, "priority-flow-control", "watchdog"):
 		return true // what it prints is the time between two looks
 	}
-	if !slices.ContainsFunc(dellShowsIgnored, func(w string) bool { return c.is(1, w) }) {
+	if !slices.ContainsFunc(showsIgnored, func(w string) bool { return c.is(1, w) }) {
 		r.out.Unread = append(r.out.Unread, c.Line) // once, for all that it prints
 	}
 	return true
 }
 
 // showPort remembers whose settings follow: show qos interface Eth 1/1 queue 3.
-func (r *dellReader) showPort(c dellCommand, words []string) bool {
+func (r *reader) showPort(c command, words []string) bool {
 	if len(words) == 0 {
 		return true
 	}
@@ -56,12 +56,12 @@ func (r *dellReader) showPort(c dellCommand, words []string) bool {
 	if len(rest) > 0 && !strings.ContainsAny(text, "0123456789") {
 		text, rest = text+rest[0], rest[1:]
 	}
-	name, ok := dellPortName(text)
+	name, ok := portName(text)
 	if !ok {
 		return true // all of them: each block says its own
 	}
 	r.enterPorts(c, []string{name})
-	r.place.kind, r.place.shown, r.place.head = dellInShowPort, true, -1
+	r.place.kind, r.place.shown, r.place.head = inShowPort, true, -1
 	if len(rest) == 2 {
 		if q, ok := dellNumber(rest[1], 0, 7); ok {
 			r.place.queue = q
@@ -75,14 +75,14 @@ func (r *dellReader) showPort(c dellCommand, words []string) bool {
 var dellTitle = regexp.MustCompile(`^(?:([A-Z][A-Za-z0-9-]+)-MAP|(Policy|Profile)|(Scheduler[ -]Policy))\s*:\s*(\S+)$`)
 
 // output reads the title of a table that a show command prints, whether its command stands above it or not.
-func (r *dellReader) output(c dellCommand) bool {
+func (r *reader) output(c command) bool {
 	m := dellTitle.FindStringSubmatch(c.Command)
 	if m == nil {
 		return false
 	}
 	switch {
 	case m[1] != "":
-		kind := slices.IndexFunc(dellMapKinds[:], func(k dellMapKind) bool { return slices.Contains(k.shown, strings.ToLower(m[1])) })
+		kind := slices.IndexFunc(mapKinds[:], func(k mapKind) bool { return slices.Contains(k.shown, strings.ToLower(m[1])) })
 		if kind < 0 {
 			return false
 		}
@@ -97,7 +97,7 @@ func (r *dellReader) output(c dellCommand) bool {
 }
 
 // wredRow reads a row of a shown WRED policy: green-min-threshold : 1048 KBytes. Its unit is the CLI's kB.
-func (r *dellReader) wredRow(c dellCommand) bool {
+func (r *reader) wredRow(c command) bool {
 	name, value, ok := strings.Cut(c.Command, ":")
 	fields := strings.Fields(value)
 	if !ok || len(fields) == 0 {
@@ -123,7 +123,7 @@ func (r *dellReader) wredRow(c dellCommand) bool {
 }
 
 // showPortLine reads a row of show qos interface: SONiC QoS management HLD 1.1, 3.2.2.2.
-func (r *dellReader) showPortLine(c dellCommand) bool {
+func (r *reader) showPortLine(c command) bool {
 	name, value, ok := strings.Cut(c.Command, ":")
 	value = strings.TrimSpace(value)
 	if !ok || len(r.place.ports) == 0 {
@@ -134,7 +134,7 @@ func (r *dellReader) showPortLine(c dellCommand) bool {
 	if value == "" || value == "-" || strings.EqualFold(value, "none") || value == "N/A" {
 		return strings.Contains(name, "map") || strings.Contains(name, "config") || strings.Contains(name, "pfc") || strings.Contains(name, "policy")
 	}
-	if kind := slices.IndexFunc(dellMapKinds[:], func(k dellMapKind) bool { return name == k.name+"-map" }); kind >= 0 {
+	if kind := slices.IndexFunc(mapKinds[:], func(k mapKind) bool { return name == k.name+"-map" }); kind >= 0 {
 		dellSet(r, &p.maps[kind], value, c.Line, p.name, name)
 		return true
 	}

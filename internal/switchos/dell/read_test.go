@@ -20,14 +20,14 @@ func readDell(text string) *fabric.SwitchConfig {
 	return OS{}.Read("leaf1", []switchtext.Text{{File: "leaf1.txt", Bytes: []byte(text)}})
 }
 
-// dellPublic are configurations that people published, and mutants of them. They are not ours to keep here.
-const dellPublic = "../../../shared/data/roce-configs"
+// public are configurations that people published, and mutants of them. They are not ours to keep here.
+const public = "../../../shared/data/roce-configs"
 
-func dellPublicText(t testing.TB, name string) string {
+func publicText(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dellPublic, name+".txt"))
+	text, err := os.ReadFile(filepath.Join(public, name+".txt"))
 	if os.IsNotExist(err) {
-		t.Skipf("%s: no published configurations on this machine", dellPublic)
+		t.Skipf("%s: no published configurations on this machine", public)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func dellIs[T any](s *fabric.Said[T]) string {
 	return fmt.Sprint(s.Is)
 }
 
-func dellTreats(t fabric.Treatment) string {
+func treats(t fabric.Treatment) string {
 	return dellIs(t.Class) + "/" + dellIs(t.Queue) + "/" + dellIs(t.Pause)
 }
 
@@ -65,12 +65,12 @@ func dellFacts(c *fabric.SwitchConfig) map[string]string {
 		}
 		if p.DSCP != nil {
 			for d, t := range p.DSCP {
-				set(fmt.Sprint("dscp ", d), dellTreats(t))
+				set(fmt.Sprint("dscp ", d), treats(t))
 			}
 		}
 		if p.PCP != nil {
 			for d, t := range p.PCP {
-				set(fmt.Sprint("pcp ", d), dellTreats(t))
+				set(fmt.Sprint("pcp ", d), treats(t))
 			}
 		}
 		for i, s := range p.Stops {
@@ -174,7 +174,7 @@ func TestDellPublic(t *testing.T) {
 		}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text := dellPublicText(t, c.name)
+			text := publicText(t, c.name)
 			got := readDell(text)
 			facts := dellFacts(got)
 			for name, want := range c.want {
@@ -222,8 +222,8 @@ func TestDellMutants(t *testing.T) {
 		{"52", "m62", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := readDell(dellPublicText(t, c.name))
-			if diff := cmp.Diff(c.want, dellDiff(readDell(dellPublicText(t, c.base)), got)); diff != "" {
+			got := readDell(publicText(t, c.name))
+			if diff := cmp.Diff(c.want, dellDiff(readDell(publicText(t, c.base)), got)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.said, dellSaid(got)); diff != "" {
@@ -232,8 +232,8 @@ func TestDellMutants(t *testing.T) {
 		})
 	}
 	t.Run("m25", func(t *testing.T) { // no DSCP decides any more
-		base, got := dellFacts(readDell(dellPublicText(t, "52"))), readDell(dellPublicText(t, "m25"))
-		if p := got.Ports[0]; p.DSCP != nil || dellIs(p.Trust) != "pcp" || dellTreats(p.PCP[3]) != "3/3/3" {
+		base, got := dellFacts(readDell(publicText(t, "52"))), readDell(publicText(t, "m25"))
+		if p := got.Ports[0]; p.DSCP != nil || dellIs(p.Trust) != "pcp" || treats(p.PCP[3]) != "3/3/3" {
 			t.Errorf("%+v", p)
 		}
 		for name, value := range dellFacts(got) {
@@ -246,8 +246,8 @@ func TestDellMutants(t *testing.T) {
 
 // No published text of another language is taken for this one.
 func TestDellRecognizes(t *testing.T) {
-	dellPublicText(t, "52")
-	files, err := filepath.Glob(filepath.Join(dellPublic, "*.*"))
+	publicText(t, "52")
+	files, err := filepath.Glob(filepath.Join(public, "*.*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,8 +26,8 @@ func (OS) Load(file string) string { return "sonic-cli < " + file }
 // stand in the examples of dellemc.enterprise_sonic.sonic_qos_interfaces).
 var dellLength = []int{5, 40, 300}
 
-// dellMaxKB is the largest threshold of a WRED policy (dellemc.enterprise_sonic.sonic_qos_wred: 1000 to 12480000 bytes).
-const dellMaxKB = 12480
+// maxKB is the largest threshold of a WRED policy (dellemc.enterprise_sonic.sonic_qos_wred: 1000 to 12480000 bytes).
+const maxKB = 12480
 
 // Render returns commands that are added to the running configuration. Every block is left by exit: whether a line of an outer
 // block is taken inside an inner one is for the version to know.
@@ -37,7 +37,7 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 	fmt.Fprintf(&b, "configure terminal\nhostname %s\n!\n", s.Name)
 	dellBreakouts(&b, s)
 	if t != nil {
-		dellPolicies(&b, *t)
+		policies(&b, *t)
 		dellMaps(&b, *t)
 	}
 	for _, v := range s.VLANs {
@@ -58,11 +58,11 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 		qos = dellPortQoS(*t)
 	}
 	for _, p := range s.Ports {
-		dellPortLines(&b, s, p)
+		portLines(&b, s, p)
 		b.WriteString(qos + "exit\n!\n")
 	}
 	if s.BGP != nil {
-		dellBGP(&b, *s.BGP)
+		bgp(&b, *s.BGP)
 	}
 	b.WriteString("end\n")
 	c.Text = []byte(b.String())
@@ -97,18 +97,18 @@ func dellOmits(s fabric.Switch, t *fabric.Traffic) []string {
 		return append(omits, "QoS maps and PFC: the plan has no traffic classes")
 	}
 	if dellLossless(*t) >= 0 {
-		omits = append(omits, dellLosslessOmits(*t, broken)...)
+		omits = append(omits, losslessOmits(*t, broken)...)
 	}
 	for _, c := range t.Classes {
 		if c.ECN != nil {
-			omits = append(omits, dellECNOmit(*c.ECN)...)
+			omits = append(omits, ecnOmit(*c.ECN)...)
 		}
 	}
 	return omits
 }
 
-// dellLosslessOmits says what lossless classes need that no pasted command gives.
-func dellLosslessOmits(t fabric.Traffic, broken bool) []string {
+// losslessOmits says what lossless classes need that no pasted command gives.
+func losslessOmits(t fabric.Traffic, broken bool) []string {
 	out := []string{"buffer init lossless: without it (or roce enable, which also makes maps of its own) no buffer is lossless and PFC pauses nobody. It asks, saves and reboots, so that a person runs it once, before this file"}
 	for _, c := range t.Classes {
 		if c.Lossless && c.Priority != 3 && c.Priority != 4 {
@@ -127,14 +127,14 @@ func dellLosslessOmits(t fabric.Traffic, broken bool) []string {
 	return out
 }
 
-// dellECNOmit says what the unit of the thresholds does to them.
-func dellECNOmit(e fabric.ECN) []string {
-	low, high := dellKB(e.MinBytes), dellKB(e.MaxBytes)
-	return []string{fmt.Sprintf("ECN thresholds of %d and %d bytes exactly: the command takes kB, written are %d and %d. Dell's Ansible collection and the default that prints as 1048 have 1000 bytes a kB; a version that takes 1024 marks 2.4 %% later; at most %d is accepted", e.MinBytes, e.MaxBytes, low, high, dellMaxKB)}
+// ecnOmit says what the unit of the thresholds does to them.
+func ecnOmit(e fabric.ECN) []string {
+	low, high := kb(e.MinBytes), kb(e.MaxBytes)
+	return []string{fmt.Sprintf("ECN thresholds of %d and %d bytes exactly: the command takes kB, written are %d and %d. Dell's Ansible collection and the default that prints as 1048 have 1000 bytes a kB; a version that takes 1024 marks 2.4 %% later; at most %d is accepted", e.MinBytes, e.MaxBytes, low, high, maxKB)}
 }
 
-// dellKB is a threshold as the command takes it: kB of 1000 bytes, rounded down, so that one of 1024 bytes comes out closer.
-func dellKB(bytes int64) int64 { return max(1, min(dellMaxKB, bytes/1000)) }
+// kb is a threshold as the command takes it: kB of 1000 bytes, rounded down, so that one of 1024 bytes comes out closer.
+func kb(bytes int64) int64 { return max(1, min(maxKB, bytes/1000)) }
 
 // dellCable is the shortest length that the switch knows and that is not below the cable's; 0: none.
 func dellCable(m int) int {
@@ -183,7 +183,7 @@ func dellBreakouts(b *strings.Builder, s fabric.Switch) {
 	}
 }
 
-func dellPortLines(b *strings.Builder, s fabric.Switch, p fabric.SwitchPort) {
+func portLines(b *strings.Builder, s fabric.Switch, p fabric.SwitchPort) {
 	fmt.Fprintf(b, "interface %s\n description %s\n", p.Name, dellWord(p.Peer.String()))
 	if s.MTU > 0 && s.MTU <= sonic.MaxMTU {
 		fmt.Fprintf(b, " mtu %d\n", s.MTU)
@@ -203,8 +203,8 @@ func dellPortLines(b *strings.Builder, s fabric.Switch, p fabric.SwitchPort) {
 	}
 }
 
-// dellBGP writes external BGP: paths by all neighbours are used together, also where their systems differ.
-func dellBGP(b *strings.Builder, g fabric.BGP) {
+// bgp writes external BGP: paths by all neighbours are used together, also where their systems differ.
+func bgp(b *strings.Builder, g fabric.BGP) {
 	fmt.Fprintf(b, "router bgp %d\n", g.ASN)
 	if g.RouterID.IsValid() {
 		fmt.Fprintf(b, " router-id %s\n", g.RouterID)

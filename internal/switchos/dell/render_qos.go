@@ -10,13 +10,13 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// dellPolicies writes how queues mark packets and share a port.
-func dellPolicies(b *strings.Builder, t fabric.Traffic) {
+// policies writes how queues mark packets and share a port.
+func policies(b *strings.Builder, t fabric.Traffic) {
 	queues := switchtext.Queues(t)
 	for _, q := range queues {
 		if q.ECN != nil {
 			fmt.Fprintf(b, "qos wred-policy %s\n green minimum-threshold %d maximum-threshold %d drop-probability %d\n ecn green\nexit\n!\n",
-				dellWREDName(q), dellKB(q.ECN.MinBytes), dellKB(q.ECN.MaxBytes), q.ECN.Percent)
+				wredName(q), kb(q.ECN.MinBytes), kb(q.ECN.MaxBytes), q.ECN.Percent)
 		}
 	}
 	fmt.Fprintf(b, "qos scheduler-policy %s\n", switchtext.QoSName)
@@ -31,8 +31,8 @@ func dellPolicies(b *strings.Builder, t fabric.Traffic) {
 	b.WriteString("exit\n!\n")
 }
 
-// dellWREDName is a policy for each class that is marked: classes may have thresholds of their own.
-func dellWREDName(q switchtext.Queue) string { return switchtext.QoSName + "_" + q.Name }
+// wredName is a policy for each class that is marked: classes may have thresholds of their own.
+func wredName(q switchtext.Queue) string { return switchtext.QoSName + "_" + q.Name }
 
 // dellMaps writes the maps. A traffic class has the number of its priority, its queue and, where it is lossless, its
 // priority group; what is lossy is in group 7, the only one that keeps a lossy buffer once buffers are lossless
@@ -56,18 +56,18 @@ func dellMaps(b *strings.Builder, t fabric.Traffic) {
 			groups[c.Priority] = c.Priority
 		}
 	}
-	dellMapLines(b, "dscp-tc", "dscp", "traffic-class", dscp)
-	dellMapLines(b, "dot1p-tc", "dot1p", "traffic-class", dot1p)
-	dellMapLines(b, "tc-queue", "traffic-class", "queue", same)
+	mapLines(b, "dscp-tc", "dscp", "traffic-class", dscp)
+	mapLines(b, "dot1p-tc", "dot1p", "traffic-class", dot1p)
+	mapLines(b, "tc-queue", "traffic-class", "queue", same)
 	if dellLossless(t) >= 0 {
-		dellMapLines(b, "tc-pg", "traffic-class", "priority-group", groups)
-		dellMapLines(b, "pfc-priority-queue", "pfc-priority", "queue", same)
-		dellMapLines(b, "pfc-priority-pg", "pfc-priority", "pg", same)
+		mapLines(b, "tc-pg", "traffic-class", "priority-group", groups)
+		mapLines(b, "pfc-priority-queue", "pfc-priority", "queue", same)
+		mapLines(b, "pfc-priority-pg", "pfc-priority", "pg", same)
 	}
 }
 
-// dellMapLines writes a line for each value that a map leads to, as the switch prints it.
-func dellMapLines(b *strings.Builder, kind, from, to string, values []int) {
+// mapLines writes a line for each value that a map leads to, as the switch prints it.
+func mapLines(b *strings.Builder, kind, from, to string, values []int) {
 	fmt.Fprintf(b, "qos map %s %s\n", kind, switchtext.QoSName)
 	for v := range 8 {
 		var list []int
@@ -77,14 +77,14 @@ func dellMapLines(b *strings.Builder, kind, from, to string, values []int) {
 			}
 		}
 		if len(list) > 0 {
-			fmt.Fprintf(b, " %s %s %s %d\n", from, dellRanges(list), to, v)
+			fmt.Fprintf(b, " %s %s %s %d\n", from, ranges(list), to, v)
 		}
 	}
 	b.WriteString("exit\n!\n")
 }
 
-// dellRanges writes ascending numbers as 0-3,5.
-func dellRanges(list []int) string {
+// ranges writes ascending numbers as 0-3,5.
+func ranges(list []int) string {
 	var parts []string
 	for i := 0; i < len(list); {
 		j := i
@@ -106,7 +106,7 @@ func dellPortQoS(t fabric.Traffic) string {
 	var b strings.Builder
 	for _, q := range switchtext.Queues(t) {
 		if q.ECN != nil {
-			fmt.Fprintf(&b, " queue %d wred-policy %s\n", q.Number, dellWREDName(q))
+			fmt.Fprintf(&b, " queue %d wred-policy %s\n", q.Number, wredName(q))
 		}
 	}
 	fmt.Fprintf(&b, " scheduler-policy %s\n", switchtext.QoSName)

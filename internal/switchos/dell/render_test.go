@@ -28,8 +28,8 @@ func dellLeaf(routed bool) fabric.Switch {
 	return s
 }
 
-// dellRails has a VLAN for each rail, with the switch's own address in it.
-func dellRails() fabric.Switch {
+// rails has a VLAN for each rail, with the switch's own address in it.
+func rails() fabric.Switch {
 	s := dellLeaf(false)
 	for i := range s.Ports {
 		s.Ports[i].VLAN = 101 + i%2
@@ -41,8 +41,8 @@ func dellRails() fabric.Switch {
 	return s
 }
 
-// dellUplinks has two broken out ports to hosts, and two ports to spines.
-func dellUplinks() fabric.Switch {
+// uplinks has two broken out ports to hosts, and two ports to spines.
+func uplinks() fabric.Switch {
 	s := dellLeaf(true)
 	for i := range 2 {
 		s.Ports[i].Name, s.Ports[i].Cage, s.Ports[i].Breakout = fmt.Sprintf("Eth1/1/%d", i+1), "1", 2
@@ -56,21 +56,21 @@ func dellUplinks() fabric.Switch {
 	return s
 }
 
-var dellCases = []struct {
+var cases = []struct {
 	name    string
 	plan    fabric.Switch
 	traffic *fabric.Traffic
 }{
 	{"routed with all", dellLeaf(true), classes(true, true)},
-	{"rails", dellRails(), classes(true, false)},
-	{"uplinks", dellUplinks(), classes(true, true)},
+	{"rails", rails(), classes(true, false)},
+	{"uplinks", uplinks(), classes(true, true)},
 	{"lossy", dellLeaf(true), lossy()},
 	{"no classes", dellLeaf(true), nil},
 	{"bridged", dellLeaf(false), classes(false, false)},
 }
 
 func TestDellGolden(t *testing.T) {
-	for _, c := range dellCases {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := OS{}.Render(c.plan, c.traffic)
 			if again := (OS{}).Render(c.plan, c.traffic); !bytes.Equal(got.Text, again.Text) {
@@ -97,9 +97,9 @@ func TestDellGolden(t *testing.T) {
 	}
 }
 
-// dellIntent is a random switch and traffic that a plan may have.
-func dellIntent(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
-	s := []fabric.Switch{dellLeaf(true), dellRails(), dellUplinks()}[r.IntN(3)]
+// intent is a random switch and traffic that a plan may have.
+func intent(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
+	s := []fabric.Switch{dellLeaf(true), rails(), uplinks()}[r.IntN(3)]
 	s.MTU = 1500 + r.IntN(sonic.MaxMTU-1499)
 	rate := []float64{100, 200, 400, 800}[r.IntN(4)]
 	for i := range s.Ports {
@@ -125,15 +125,15 @@ func dellIntent(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
 // What is rendered is read back as what was meant, and nothing of it is wrong or not understood.
 func TestDellRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
-		s, traffic := dellIntent(rand.New(rand.NewPCG(seed, 1)))
+		s, traffic := intent(rand.New(rand.NewPCG(seed, 1)))
 		text := string(OS{}.Render(s, traffic).Text)
 		got := readDell(text)
 		bad := dellSaid(got)
-		bad = append(bad, dellNetDiff(s, got)...)
+		bad = append(bad, netDiff(s, got)...)
 		for i := range got.Ports {
-			bad = append(bad, dellPortDiff(s.Ports[i], got.Ports[i], s.MTU)...)
+			bad = append(bad, portDiff(s.Ports[i], got.Ports[i], s.MTU)...)
 			if traffic != nil {
-				bad = append(bad, dellTrafficDiff(*traffic, got.Ports[i])...)
+				bad = append(bad, trafficDiff(*traffic, got.Ports[i])...)
 			}
 		}
 		if len(bad) > 0 {
@@ -150,7 +150,7 @@ func dellWant[T any](what string, got *fabric.Said[T], want T) []string {
 	return []string{fmt.Sprintf("%s: %s, want %v", what, dellIs(got), want)}
 }
 
-func dellNetDiff(s fabric.Switch, got *fabric.SwitchConfig) (bad []string) {
+func netDiff(s fabric.Switch, got *fabric.SwitchConfig) (bad []string) {
 	bad = append(bad, dellWant("hostname", got.Hostname, s.Name)...)
 	if len(got.Ports) != len(s.Ports) || len(got.VLANs) != len(s.VLANs) || (got.BGP == nil) != (s.BGP == nil) {
 		return append(bad, fmt.Sprintf("%d ports, %d VLANs, BGP %v", len(got.Ports), len(got.VLANs), got.BGP))
@@ -175,7 +175,7 @@ func dellNetDiff(s fabric.Switch, got *fabric.SwitchConfig) (bad []string) {
 	return bad
 }
 
-func dellPortDiff(p fabric.SwitchPort, got fabric.PortConfig, mtu int) (bad []string) {
+func portDiff(p fabric.SwitchPort, got fabric.PortConfig, mtu int) (bad []string) {
 	if got.Name != p.Name {
 		return []string{"port " + got.Name + ", want " + p.Name}
 	}
@@ -195,7 +195,7 @@ func dellPortDiff(p fabric.SwitchPort, got fabric.PortConfig, mtu int) (bad []st
 	return bad
 }
 
-func dellTrafficDiff(t fabric.Traffic, got fabric.PortConfig) (bad []string) {
+func trafficDiff(t fabric.Traffic, got fabric.PortConfig) (bad []string) {
 	bad = append(bad, dellWant("trust", got.Trust, "dscp")...)
 	lossless := []int{}
 	for d := range 64 {
@@ -208,13 +208,13 @@ func dellTrafficDiff(t fabric.Traffic, got fabric.PortConfig) (bad []string) {
 				}
 			}
 		}
-		if has, want := dellTreats(got.DSCP[d]), fmt.Sprintf("%d/%d/%d", class, class, pause); has != want {
+		if has, want := treats(got.DSCP[d]), fmt.Sprintf("%d/%d/%d", class, class, pause); has != want {
 			bad = append(bad, fmt.Sprintf("dscp %d: %s, want %s", d, has, want))
 		}
 	}
 	bad = append(bad, dellWant("pfc", got.PFC, lossless)...)
 	for _, q := range switchtext.Queues(t) {
-		bad = append(bad, dellQueueDiff(q, got.Queues[q.Number])...)
+		bad = append(bad, queueDiff(q, got.Queues[q.Number])...)
 		want := -1
 		if slices.Contains(lossless, q.Number) {
 			want = q.Number
@@ -234,7 +234,7 @@ func dellTrafficDiff(t fabric.Traffic, got fabric.PortConfig) (bad []string) {
 	return append(bad, dellWant("restore", got.Watchdog.RestoreMs, t.Watchdog.RestoreMs)...)
 }
 
-func dellQueueDiff(q switchtext.Queue, got *fabric.QueueConfig) (bad []string) {
+func queueDiff(q switchtext.Queue, got *fabric.QueueConfig) (bad []string) {
 	if q.Percent == 0 {
 		bad = dellWant("algorithm", got.Algorithm, "strict")
 	} else {

@@ -13,7 +13,7 @@ import (
 
 // dellAll is a configuration with a bit of all that is rendered.
 func dellAll() string {
-	return string(OS{}.Render(dellUplinks(), classes(true, true)).Text)
+	return string(OS{}.Render(uplinks(), classes(true, true)).Text)
 }
 
 // The same configuration in other clothes is the same.
@@ -54,7 +54,7 @@ func TestDellForms(t *testing.T) {
 	}
 }
 
-const dellSmall = `qos map dscp-tc M
+const small = `qos map dscp-tc M
  dscp 0-63 traffic-class 0
  dscp 26 traffic-class 3
 qos map tc-queue M
@@ -69,7 +69,7 @@ interface Eth1/1
 
 // Single lines, each with what it changes and what is said of it.
 func TestDellLines(t *testing.T) {
-	base := readDell(dellSmall)
+	base := readDell(small)
 	for _, c := range []struct {
 		name, text string // added to the end
 		want       []string
@@ -122,7 +122,7 @@ func TestDellLines(t *testing.T) {
 		{"no bearing", "snmp-server community x\nline vty\n service-policy type qos in oob-qos-policy\n", nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := readDell(dellSmall + c.text)
+			got := readDell(small + c.text)
 			diff := slices.DeleteFunc(dellDiff(base, got), func(d string) bool { return !strings.HasPrefix(d, "Eth1/1 ") && strings.HasPrefix(d, "Eth1/") })
 			if c.name == "no priority" { // every pause is gone, by the line and not by a map
 				diff, c.want = nil, nil
@@ -299,7 +299,7 @@ func TestDellSilence(t *testing.T) {
 		t.Errorf("an excerpt: %+v", p)
 	}
 	whole := readDell("hostname sonic\ninterface Management 0\n" + port)
-	if p := whole.Ports[0]; !whole.Texts[0].Whole || dellIs(p.PFC) != "[]" || dellIs(p.Trust) != "none" || dellIs(p.MTU) != "9100" || dellTreats(p.PCP[0]) != "0/0/-1" {
+	if p := whole.Ports[0]; !whole.Texts[0].Whole || dellIs(p.PFC) != "[]" || dellIs(p.Trust) != "none" || dellIs(p.MTU) != "9100" || treats(p.PCP[0]) != "0/0/-1" {
 		t.Errorf("all of it: %+v", p)
 	}
 }

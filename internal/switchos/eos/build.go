@@ -9,35 +9,35 @@ import (
 
 // Defaults of EOS, each with the place in Arista's EOS User Manual that says so.
 var (
-	eosDefaultDSCP  = fabric.Line{Text: "default of EOS: DSCP 0-7 to traffic class 1, 8-15 to 0, each next eight to 2 to 7 (User Manual, Quality of Service, qos map dscp)"}
-	eosDefaultCos   = fabric.Line{Text: "default of EOS: CoS 0 to traffic class 1, 1 to 0, others to their own number (User Manual, Quality of Service, qos map cos)"}
-	eosDefaultQueue = fabric.Line{Text: "default of EOS: a traffic class has the transmit queue of its number (User Manual, Quality of Service, qos map traffic-class to tx-queue)"}
-	eosDefaultPort  = fabric.Line{Text: "default of EOS: a port is a switchport in VLAN 1 (User Manual, VLANs, switchport)"}
-	eosTrustRouted  = fabric.Line{Text: "default of EOS: a routed port trusts DSCP (User Manual, Quality of Service, qos trust)"}
-	eosTrustSwitch  = fabric.Line{Text: "default of EOS: a switched port trusts CoS (User Manual, Quality of Service, qos trust)"}
-	eosNoPFC        = fabric.Line{Text: "default of EOS: PFC is off (User Manual, DCBX and Flow Control, priority-flow-control)"}
-	eosStrict       = fabric.Line{Text: "default of EOS: transmit queues have strict priority (User Manual, Quality of Service, priority)"}
-	eosNoECN        = fabric.Line{Text: "default of EOS: queues do not mark (User Manual, Quality of Service, random-detect ecn)"}
-	eosMTURouted    = fabric.Line{Text: "default of EOS: the IP MTU is 1500 (User Manual, Ethernet Ports, mtu)"}
-	eosMTUSwitched  = fabric.Line{Text: "default of EOS: a switched port takes 9214 bytes (show interfaces prints: Ethernet MTU 9214)"}
-	eosUp           = fabric.Line{Text: "default of EOS: a port is up (User Manual, Ethernet Ports, shutdown)"}
-	eosNoWatchdog   = fabric.Line{Text: "default of EOS: the PFC watchdog is off (User Manual, DCBX and Flow Control)"}
-	eosErrdisable   = fabric.Line{Text: "default of EOS: the PFC watchdog disables the port (aristanetworks/avd, priority_flow_control.watchdog.action)"}
+	defaultDSCP  = fabric.Line{Text: "default of EOS: DSCP 0-7 to traffic class 1, 8-15 to 0, each next eight to 2 to 7 (User Manual, Quality of Service, qos map dscp)"}
+	defaultCos   = fabric.Line{Text: "default of EOS: CoS 0 to traffic class 1, 1 to 0, others to their own number (User Manual, Quality of Service, qos map cos)"}
+	defaultQueue = fabric.Line{Text: "default of EOS: a traffic class has the transmit queue of its number (User Manual, Quality of Service, qos map traffic-class to tx-queue)"}
+	defaultPort  = fabric.Line{Text: "default of EOS: a port is a switchport in VLAN 1 (User Manual, VLANs, switchport)"}
+	trustRouted  = fabric.Line{Text: "default of EOS: a routed port trusts DSCP (User Manual, Quality of Service, qos trust)"}
+	trustSwitch  = fabric.Line{Text: "default of EOS: a switched port trusts CoS (User Manual, Quality of Service, qos trust)"}
+	noPFC        = fabric.Line{Text: "default of EOS: PFC is off (User Manual, DCBX and Flow Control, priority-flow-control)"}
+	eosStrict    = fabric.Line{Text: "default of EOS: transmit queues have strict priority (User Manual, Quality of Service, priority)"}
+	noECN        = fabric.Line{Text: "default of EOS: queues do not mark (User Manual, Quality of Service, random-detect ecn)"}
+	mtuRouted    = fabric.Line{Text: "default of EOS: the IP MTU is 1500 (User Manual, Ethernet Ports, mtu)"}
+	mtuSwitched  = fabric.Line{Text: "default of EOS: a switched port takes 9214 bytes (show interfaces prints: Ethernet MTU 9214)"}
+	eosUp        = fabric.Line{Text: "default of EOS: a port is up (User Manual, Ethernet Ports, shutdown)"}
+	noWatchdog   = fabric.Line{Text: "default of EOS: the PFC watchdog is off (User Manual, DCBX and Flow Control)"}
+	errdisable   = fabric.Line{Text: "default of EOS: the PFC watchdog disables the port (aristanetworks/avd, priority_flow_control.watchdog.action)"}
 )
 
-// eosBuild puts ports together. Ports that say the same share tables.
-type eosBuild struct {
+// build puts ports together. Ports that say the same share tables.
+type build struct {
 	*eosSaid
 	mapped  bool // the maps are known: from a configuration or a show command
 	class   [8]*fabric.Said[string]
 	queueOf [8]*fabric.Said[int]
-	tables  map[eosTableKey]*eosTables
+	tables  map[tableKey]*eosTables
 	queues  map[*eosScope]*[8]*fabric.QueueConfig
 	told    map[string]bool // problems that many ports share
 	none    eosScope        // of ports that say nothing of queues
 }
 
-type eosTableKey struct {
+type tableKey struct {
 	trust  string
 	cos    int
 	policy string
@@ -55,7 +55,7 @@ type eosTables struct {
 
 // config turns what was said into the model.
 func (s *eosSaid) config(name string) *fabric.SwitchConfig {
-	b := &eosBuild{eosSaid: s, tables: map[eosTableKey]*eosTables{}, queues: map[*eosScope]*[8]*fabric.QueueConfig{}, told: map[string]bool{}}
+	b := &build{eosSaid: s, tables: map[tableKey]*eosTables{}, queues: map[*eosScope]*[8]*fabric.QueueConfig{}, told: map[string]bool{}}
 	c := &fabric.SwitchConfig{Name: name, OS: "eos", Texts: s.texts, Hostname: s.hostname, Ports: make([]fabric.PortConfig, 0, len(s.inOrder))}
 	b.maps()
 	seen := map[string]string{}
@@ -73,7 +73,7 @@ func (s *eosSaid) config(name string) *fabric.SwitchConfig {
 		if v := s.vlans[id]; v != nil {
 			if s.svi[id] {
 				first(&v.MTU, s.defaults.mtu)
-				first(&v.MTU, &fabric.Said[int]{Is: 1500, At: eosMTURouted})
+				first(&v.MTU, &fabric.Said[int]{Is: 1500, At: mtuRouted})
 			}
 			c.VLANs = append(c.VLANs, *v)
 		}
@@ -86,20 +86,20 @@ func (s *eosSaid) config(name string) *fabric.SwitchConfig {
 }
 
 // maps fills what no text says of the maps of the switch.
-func (b *eosBuild) maps() {
-	configured := slices.ContainsFunc(b.inOrder, func(p *eosPortSaid) bool { return p.configured })
+func (b *build) maps() {
+	configured := slices.ContainsFunc(b.inOrder, func(p *portSaid) bool { return p.configured })
 	for d := range b.dscpTC {
 		if b.dscpTC[d] == nil && configured {
-			b.dscpTC[d] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[d/8], At: eosDefaultDSCP}
+			b.dscpTC[d] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[d/8], At: defaultDSCP}
 		}
 		b.mapped = b.mapped || b.dscpTC[d] != nil
 	}
 	for i := range 8 {
 		if b.cosTC[i] == nil && configured {
-			b.cosTC[i] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[i], At: eosDefaultCos}
+			b.cosTC[i] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[i], At: defaultCos}
 		}
 		if b.queueOf[i] = b.tcQueue[i]; b.queueOf[i] == nil && configured {
-			b.queueOf[i] = &fabric.Said[int]{Is: i, At: eosDefaultQueue}
+			b.queueOf[i] = &fabric.Said[int]{Is: i, At: defaultQueue}
 		}
 		if m := b.tcDSCP[i]; m != nil && (b.rewrite == nil || !b.rewrite.Is) {
 			b.problem(fabric.TextInert, "", m.At, "maps traffic class "+strconv.Itoa(i)+" to a DSCP that packets leave with: it classifies nothing, and `qos rewrite dscp` is not on",
@@ -109,7 +109,7 @@ func (b *eosBuild) maps() {
 }
 
 // tell says a problem of many ports once.
-func (b *eosBuild) tell(kind, port string, at fabric.Line, what, then string) {
+func (b *build) tell(kind, port string, at fabric.Line, what, then string) {
 	key := kind + "\x00" + at.File + strconv.Itoa(at.Number) + at.Text + what
 	if !b.told[key] {
 		b.told[key] = true
@@ -118,7 +118,7 @@ func (b *eosBuild) tell(kind, port string, at fabric.Line, what, then string) {
 }
 
 // unused says what is defined and does nothing, and lists the profiles.
-func (b *eosBuild) unused(c *fabric.SwitchConfig) {
+func (b *build) unused(c *fabric.SwitchConfig) {
 	marks := func(sc *eosScope) {
 		for _, q := range sc.queues {
 			if q != nil && q.ecn != nil && q.ecn.Min != nil {
@@ -151,14 +151,14 @@ func (b *eosBuild) unused(c *fabric.SwitchConfig) {
 	}
 }
 
-func (b *eosBuild) policyUsed(name string) {
+func (b *build) policyUsed(name string) {
 	if p := b.policies[name]; p != nil {
 		p.used = true
 	}
 }
 
 // routed says where routing is off although the text routes.
-func (b *eosBuild) routed() {
+func (b *build) routed() {
 	off := b.routing == nil && b.whole || b.routing != nil && !b.routing.Is
 	if !off || b.bgp == nil {
 		return
@@ -171,7 +171,7 @@ func (b *eosBuild) routed() {
 }
 
 // port puts a port together from itself, its profile, the maps and the defaults.
-func (b *eosBuild) port(p *eosPortSaid) fabric.PortConfig {
+func (b *build) port(p *portSaid) fabric.PortConfig {
 	c := fabric.PortConfig{Name: p.name, At: p.at, Up: p.up, MTU: p.mtu, RateGbps: p.rate, FEC: p.fec, Addresses: p.addresses}
 	of, sc, known := b.scope(p)
 	routed := b.switching(p, &c)
@@ -198,7 +198,7 @@ func (b *eosBuild) port(p *eosPortSaid) fabric.PortConfig {
 
 // scope merges what a port says itself over what its profile says. of is nil where the port alone, or nobody, says anything of
 // queues; known is false where the profile is defined nowhere.
-func (b *eosBuild) scope(p *eosPortSaid) (of *eosScope, merged *eosScope, known bool) {
+func (b *build) scope(p *portSaid) (of *eosScope, merged *eosScope, known bool) {
 	sc := p.eosScope
 	if p.policy != nil {
 		b.policyUsed(p.policy.Is)
@@ -223,13 +223,13 @@ func (b *eosBuild) scope(p *eosPortSaid) (of *eosScope, merged *eosScope, known 
 	for i := range 8 {
 		first(&sc.noDrop[i], pr.noDrop[i])
 	}
-	own := slices.ContainsFunc(sc.queues[:], func(q *eosQueueSaid) bool { return q != nil && *q != eosQueueSaid{} })
+	own := slices.ContainsFunc(sc.queues[:], func(q *queueSaid) bool { return q != nil && *q != queueSaid{} })
 	if !own {
 		sc.queues = pr.queues
 		return pr, &sc, true
 	}
 	for i := range 8 {
-		sc.queues[i] = eosMergeQueue(sc.queues[i], pr.queues[i])
+		sc.queues[i] = mergeQueue(sc.queues[i], pr.queues[i])
 	}
 	return nil, &sc, true
 }
@@ -241,7 +241,7 @@ func first[T any](place **T, other *T) {
 	}
 }
 
-func eosMergeQueue(own, profile *eosQueueSaid) *eosQueueSaid {
+func mergeQueue(own, profile *queueSaid) *queueSaid {
 	if own == nil || profile == nil {
 		if own == nil {
 			return profile
@@ -259,7 +259,7 @@ func eosMergeQueue(own, profile *eosQueueSaid) *eosQueueSaid {
 
 // switching decides whether a port is routed, its VLAN and its MTU. The mtu of a switched port is what the text says: on many
 // platforms it limits only what is routed, and frames of 9214 bytes pass all the same.
-func (b *eosBuild) switching(p *eosPortSaid, c *fabric.PortConfig) (routed bool) {
+func (b *build) switching(p *portSaid, c *fabric.PortConfig) (routed bool) {
 	of := p
 	if ch := b.ports[p.channel]; p.channel != "" && ch != nil {
 		of = ch
@@ -275,15 +275,15 @@ func (b *eosBuild) switching(p *eosPortSaid, c *fabric.PortConfig) (routed bool)
 	first(&c.MTU, b.defaults.mtu)
 	first(&c.Up, b.defaults.up)
 	if routed {
-		first(&c.MTU, &fabric.Said[int]{Is: 1500, At: eosMTURouted})
+		first(&c.MTU, &fabric.Said[int]{Is: 1500, At: mtuRouted})
 		c.VLAN = &fabric.Said[int]{Is: 0, At: by.At}
 	} else {
-		first(&c.MTU, &fabric.Said[int]{Is: eosMTU, At: eosMTUSwitched})
+		first(&c.MTU, &fabric.Said[int]{Is: eosMTU, At: mtuSwitched})
 		c.VLAN = of.access
 		if of.mode != nil && of.mode.Is != "access" {
 			c.VLAN = of.native
 		}
-		first(&c.VLAN, &fabric.Said[int]{Is: 1, At: eosDefaultPort})
+		first(&c.VLAN, &fabric.Said[int]{Is: 1, At: defaultPort})
 		b.vlanKnown(p, c.VLAN)
 	}
 	first(&c.Up, &fabric.Said[bool]{Is: true, At: eosUp})
@@ -291,19 +291,19 @@ func (b *eosBuild) switching(p *eosPortSaid, c *fabric.PortConfig) (routed bool)
 }
 
 // vlanKnown says where a port is in a VLAN that the text defines nowhere, though it defines others.
-func (b *eosBuild) vlanKnown(p *eosPortSaid, v *fabric.Said[int]) {
+func (b *build) vlanKnown(p *portSaid, v *fabric.Said[int]) {
 	if v.At.Number > 0 && v.Is != 1 && (len(b.vlanDefined) > 0 || b.whole) && !b.vlanDefined[v.Is] {
 		b.tell(fabric.TextUndefined, p.name, v.At, "VLAN "+strconv.Itoa(v.Is)+" is defined nowhere in the text", "The port forwards nothing until it exists.")
 	}
 }
 
-func (b *eosBuild) inertAddress(p *eosPortSaid, routed bool) {
+func (b *build) inertAddress(p *portSaid, routed bool) {
 	if len(p.addresses) > 0 && !routed {
 		b.problem(fabric.TextInert, p.name, p.addresses[0].At, "an address on a port that is no routed one: `no switchport` is missing", "EOS takes the address and does not use it.")
 	}
 }
 
-func (b *eosBuild) trust(p *eosPortSaid, sc *eosScope, routed, known bool) *fabric.Said[string] {
+func (b *build) trust(p *portSaid, sc *eosScope, routed, known bool) *fabric.Said[string] {
 	switch {
 	case sc.trust != nil:
 		return sc.trust
@@ -312,17 +312,17 @@ func (b *eosBuild) trust(p *eosPortSaid, sc *eosScope, routed, known bool) *fabr
 	case !known || !p.configured:
 		return nil
 	case routed:
-		return &fabric.Said[string]{Is: "dscp", At: eosTrustRouted}
+		return &fabric.Said[string]{Is: "dscp", At: trustRouted}
 	}
-	return &fabric.Said[string]{Is: "pcp", At: eosTrustSwitch}
+	return &fabric.Said[string]{Is: "pcp", At: trustSwitch}
 }
 
 // pfc returns the priorities with PFC, and for each what decides it.
-func (b *eosBuild) pfc(p *eosPortSaid, sc *eosScope, known bool) (*fabric.Said[[]int], [8]*fabric.Said[bool]) {
+func (b *build) pfc(p *portSaid, sc *eosScope, known bool) (*fabric.Said[[]int], [8]*fabric.Said[bool]) {
 	if !p.configured || !known && sc.pfc == nil {
 		return p.shown.pfc, [8]*fabric.Said[bool]{}
 	}
-	out := &fabric.Said[[]int]{Is: []int{}, At: eosNoPFC}
+	out := &fabric.Said[[]int]{Is: []int{}, At: noPFC}
 	on := sc.pfc != nil && sc.pfc.Is
 	if sc.pfc != nil {
 		out.At = sc.pfc.At
@@ -347,7 +347,7 @@ func (b *eosBuild) pfc(p *eosPortSaid, sc *eosScope, known bool) (*fabric.Said[[
 }
 
 // stops says which queue a pause stops: that of the traffic class of its number.
-func (b *eosBuild) stops(c *fabric.PortConfig, noDrop [8]*fabric.Said[bool]) {
+func (b *build) stops(c *fabric.PortConfig, noDrop [8]*fabric.Said[bool]) {
 	if c.PFC == nil {
 		return
 	}

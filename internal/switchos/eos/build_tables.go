@@ -7,8 +7,8 @@ import (
 )
 
 // table returns what a port does with packets that come in.
-func (b *eosBuild) table(p *eosPortSaid, sc *eosScope, trust *fabric.Said[string], pfc *fabric.Said[[]int], noDrop [8]*fabric.Said[bool]) *eosTables {
-	k := eosTableKey{noDrop: noDrop, known: pfc != nil}
+func (b *build) table(p *portSaid, sc *eosScope, trust *fabric.Said[string], pfc *fabric.Said[[]int], noDrop [8]*fabric.Said[bool]) *eosTables {
+	k := tableKey{noDrop: noDrop, known: pfc != nil}
 	if trust != nil {
 		k.trust = trust.Is
 	}
@@ -30,12 +30,12 @@ func (b *eosBuild) table(p *eosPortSaid, sc *eosScope, trust *fabric.Said[string
 		of[i] = b.treatment(i, pfc, noDrop)
 	}
 	for d := range t.dscp {
-		t.dscp[d] = eosTreat(of, b.dscpTC[d])
+		t.dscp[d] = treat(of, b.dscpTC[d])
 	}
 	for i := range t.pcp {
-		t.pcp[i] = eosTreat(of, b.cosTC[i])
+		t.pcp[i] = treat(of, b.cosTC[i])
 		if k.trust == "none" { // as packets without a tag: those of the port's own CoS
-			t.pcp[i] = eosTreat(of, b.cosTC[k.cos])
+			t.pcp[i] = treat(of, b.cosTC[k.cos])
 		}
 	}
 	if b.rewrite != nil && b.rewrite.Is && k.trust != "dscp" { // packets of a port that trusts DSCP keep theirs
@@ -60,7 +60,7 @@ func (t *eosTables) rewriteOf(class string, to fabric.Said[int]) {
 }
 
 // treatment is what happens to packets of a traffic class; the pause for them has its number.
-func (b *eosBuild) treatment(class int, pfc *fabric.Said[[]int], noDrop [8]*fabric.Said[bool]) fabric.Treatment {
+func (b *build) treatment(class int, pfc *fabric.Said[[]int], noDrop [8]*fabric.Said[bool]) fabric.Treatment {
 	t := fabric.Treatment{Queue: b.queueOf[class]}
 	if pfc == nil {
 		return t
@@ -77,7 +77,7 @@ func (b *eosBuild) treatment(class int, pfc *fabric.Said[[]int], noDrop [8]*fabr
 	return t
 }
 
-func eosTreat(of [8]fabric.Treatment, class *fabric.Said[int]) fabric.Treatment {
+func treat(of [8]fabric.Treatment, class *fabric.Said[int]) fabric.Treatment {
 	if class == nil {
 		return fabric.Treatment{}
 	}
@@ -88,7 +88,7 @@ func eosTreat(of [8]fabric.Treatment, class *fabric.Said[int]) fabric.Treatment 
 
 // policyOn lays a policy over the tables: its classes count in their order, before what the port trusts. What an access list
 // takes is not known, and with it all packets that no class before it took.
-func (b *eosBuild) policyOn(p *eosPortSaid, sc *eosScope, k eosTableKey, of [8]fabric.Treatment, t *eosTables) {
+func (b *build) policyOn(p *portSaid, sc *eosScope, k tableKey, of [8]fabric.Treatment, t *eosTables) {
 	pol := b.policies[sc.policy.Is]
 	if pol == nil {
 		b.tell(fabric.TextUndefined, p.name, sc.policy.At, "policy "+sc.policy.Is+" is defined nowhere in the text", "")
@@ -96,7 +96,7 @@ func (b *eosBuild) policyOn(p *eosPortSaid, sc *eosScope, k eosTableKey, of [8]f
 		return
 	}
 	if k.trust != "dscp" { // the policy may look at DSCP all the same; what it leaves is as a packet without a tag
-		base := eosTreat(of, b.cosTC[k.cos])
+		base := treat(of, b.cosTC[k.cos])
 		for d := range t.dscp {
 			if k.trust == "" {
 				base = fabric.Treatment{}
@@ -111,7 +111,7 @@ func (b *eosBuild) policyOn(p *eosPortSaid, sc *eosScope, k eosTableKey, of [8]f
 	}
 }
 
-func (b *eosBuild) policyClass(c *eosPolicyClass, of [8]fabric.Treatment, t *eosTables, doneD *[64]bool, doneP *[8]bool) {
+func (b *build) policyClass(c *eosPolicyClass, of [8]fabric.Treatment, t *eosTables, doneD *[64]bool, doneP *[8]bool) {
 	cm := b.classes[c.name]
 	all := c.name == "class-default"
 	if cm == nil && !all {
@@ -121,7 +121,7 @@ func (b *eosBuild) policyClass(c *eosPolicyClass, of [8]fabric.Treatment, t *eos
 	t.byDSCP = t.byDSCP || unknown || cm != nil && len(cm.dscp) > 0
 	act := func(old *fabric.Treatment) {
 		if c.tc != nil {
-			*old = eosTreat(of, c.tc)
+			*old = treat(of, c.tc)
 		}
 		if c.dscp != nil && old.Class != nil {
 			t.rewriteOf(old.Class.Is, *c.dscp)
@@ -152,18 +152,18 @@ func (b *eosBuild) policyClass(c *eosPolicyClass, of [8]fabric.Treatment, t *eos
 }
 
 // queueConfigs fills the egress queues of a port.
-func (b *eosBuild) queueConfigs(p *eosPortSaid, of, sc *eosScope, known bool, c *fabric.PortConfig) {
+func (b *build) queueConfigs(p *portSaid, of, sc *eosScope, known bool, c *fabric.PortConfig) {
 	if !p.configured {
 		c.Queues = p.shown.queues
 		return
 	}
 	if !known {
 		for i := range c.Queues {
-			c.Queues[i] = eosOwnQueue(sc.queues[i])
+			c.Queues[i] = ownQueue(sc.queues[i])
 		}
 		return
 	}
-	if of == nil && sc.queues == [8]*eosQueueSaid{} {
+	if of == nil && sc.queues == [8]*queueSaid{} {
 		of = &b.none
 	}
 	if have := b.queues[of]; of != nil && have != nil {
@@ -176,20 +176,20 @@ func (b *eosBuild) queueConfigs(p *eosPortSaid, of, sc *eosScope, known bool, c 
 	}
 }
 
-// eosOwnQueue is a queue of which the port itself says something, and the rest is not known.
-func eosOwnQueue(q *eosQueueSaid) *fabric.QueueConfig {
+// ownQueue is a queue of which the port itself says something, and the rest is not known.
+func ownQueue(q *queueSaid) *fabric.QueueConfig {
 	if q == nil {
 		return nil
 	}
 	c := &fabric.QueueConfig{Weight: q.percent, Marks: q.ecn}
 	first(&c.Marks, q.drop)
 	if q.strict != nil {
-		c.Algorithm = eosAlgorithm(q.strict)
+		c.Algorithm = algorithm(q.strict)
 	}
 	return c
 }
 
-func eosAlgorithm(strict *fabric.Said[bool]) *fabric.Said[string] {
+func algorithm(strict *fabric.Said[bool]) *fabric.Said[string] {
 	if strict.Is {
 		return &fabric.Said[string]{Is: "strict", At: strict.At}
 	}
@@ -198,26 +198,26 @@ func eosAlgorithm(strict *fabric.Said[bool]) *fabric.Said[string] {
 
 // queuesOf: a queue is strict unless it, or one above it, has `no priority` (User Manual, Quality of Service, priority: queues
 // below a round robin queue are round robin too, whatever they are configured to be).
-func (b *eosBuild) queuesOf(p *eosPortSaid, sc *eosScope) (out [8]*fabric.QueueConfig) {
+func (b *build) queuesOf(p *portSaid, sc *eosScope) (out [8]*fabric.QueueConfig) {
 	var robin *fabric.Said[bool] // lowest one so far, from above
 	sum := 0
 	for i := 7; i >= 0; i-- {
 		q := sc.queues[i]
 		if q == nil {
-			q = &eosQueueSaid{}
+			q = &queueSaid{}
 		}
-		c := eosOwnQueue(q)
+		c := ownQueue(q)
 		if q.strict != nil && !q.strict.Is {
 			robin = q.strict
 		}
 		if robin != nil {
-			c.Algorithm = eosAlgorithm(robin)
+			c.Algorithm = algorithm(robin)
 			if q.strict != nil && q.strict.Is {
 				b.tell(fabric.TextInert, p.name, q.strict.At, "queue "+strconv.Itoa(i)+" is strict below a queue that is not", "EOS serves it round robin with the queues above it.")
 			}
 		}
 		first(&c.Algorithm, &fabric.Said[string]{Is: "strict", At: eosStrict})
-		first(&c.Marks, &fabric.QueueProfile{ECN: fabric.Said[bool]{At: eosNoECN}})
+		first(&c.Marks, &fabric.QueueProfile{ECN: fabric.Said[bool]{At: noECN}})
 		if q.percent != nil {
 			if sum += q.percent.Is; sum > 100 {
 				b.tell(fabric.TextRange, p.name, q.percent.At, "shares of queues of "+sc.name+" add to more than 100 percent", "EOS refuses the last one.")

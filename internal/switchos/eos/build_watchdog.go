@@ -8,7 +8,7 @@ import (
 )
 
 // watchdog merges what a port, its profile and the switch say of the PFC watchdog.
-func (b *eosBuild) watchdog(p *eosPortSaid, sc *eosScope, known bool) *fabric.WatchdogConfig {
+func (b *build) watchdog(p *portSaid, sc *eosScope, known bool) *fabric.WatchdogConfig {
 	if !p.configured {
 		return p.shown.wd
 	}
@@ -18,16 +18,16 @@ func (b *eosBuild) watchdog(p *eosPortSaid, sc *eosScope, known bool) *fabric.Wa
 	first(&w.DetectMs, b.wd.detect)
 	first(&w.RestoreMs, b.wd.restore)
 	if known {
-		first(&w.On, &fabric.Said[bool]{At: eosNoWatchdog})
+		first(&w.On, &fabric.Said[bool]{At: noWatchdog})
 	}
 	if w.On != nil && w.On.Is {
-		first(&w.Action, &fabric.Said[string]{Is: "errdisable", At: eosErrdisable})
+		first(&w.Action, &fabric.Said[string]{Is: "errdisable", At: errdisable})
 	}
 	return w
 }
 
 // inertWatchdog says where the watchdog is on and looks at nothing: it watches queues with guaranteed bandwidth.
-func (b *eosBuild) inertWatchdog(p *eosPortSaid, sc *eosScope, c *fabric.PortConfig, noDrop [8]*fabric.Said[bool]) {
+func (b *build) inertWatchdog(p *portSaid, sc *eosScope, c *fabric.PortConfig, noDrop [8]*fabric.Said[bool]) {
 	if !p.configured || c.PFC == nil || c.Watchdog == nil || c.Watchdog.On == nil || !c.Watchdog.On.Is {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 
 // pyavd is Arista's own generator of EOS configurations (pip install pyavd): it refuses values that EOS has not, and writes
 // the commands for the others. There is no parser of EOS that can be installed.
-const eosAVD = `import json, sys, pyavd
+const avd = `import json, sys, pyavd
 said = json.load(open(sys.argv[1]))
 bad = pyavd.validate_structured_config(said).validation_result.violations
 for v in bad:
@@ -39,7 +39,7 @@ func runAVD(t *testing.T, said avdObject) (string, error) {
 	if err := os.WriteFile(file, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out, err := host.Output(context.Background(), host.Local{}, host.Command{Argv: []string{"python3", "-c", eosAVD, file}})
+	out, err := host.Output(context.Background(), host.Local{}, host.Command{Argv: []string{"python3", "-c", avd, file}})
 	return string(out), err
 }
 
@@ -103,7 +103,7 @@ func avdOf(s fabric.Switch, t fabric.Traffic) avdObject {
 // What we render, Arista's generator writes too, from the same intent in its own words; and what it writes, we read as the same.
 func TestPeerEOS(t *testing.T) {
 	needAVD(t)
-	s, traffic := eosUplinks(eosLeaf()), *classes(true, true)
+	s, traffic := uplinks(eosLeaf()), *classes(true, true)
 	theirs, err := runAVD(t, avdOf(s, traffic))
 	if err != nil || strings.Contains(theirs, "refused:") {
 		t.Fatalf("%v\n%s", err, theirs)
@@ -120,7 +120,7 @@ func TestPeerEOS(t *testing.T) {
 		}
 	}
 	sorted := func(text string) string {
-		lines := eosBrief(eosRead(text))
+		lines := brief(eosRead(text))
 		slices.Sort(lines)
 		return strings.Join(lines, "\n")
 	}

@@ -12,14 +12,14 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// eosPublic holds texts that people published, and mutants of them. They are not ours to keep here.
-const eosPublic = "../../../shared/data/roce-configs"
+// public holds texts that people published, and mutants of them. They are not ours to keep here.
+const public = "../../../shared/data/roce-configs"
 
-func eosPublicText(t *testing.T, file string) switchtext.Text {
+func publicText(t *testing.T, file string) switchtext.Text {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(eosPublic, file))
+	text, err := os.ReadFile(filepath.Join(public, file))
 	if os.IsNotExist(err) {
-		t.Skipf("%s: no published configurations on this machine", eosPublic)
+		t.Skipf("%s: no published configurations on this machine", public)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -27,8 +27,8 @@ func eosPublicText(t *testing.T, file string) switchtext.Text {
 	return switchtext.Text{File: file, Bytes: text}
 }
 
-// eosBrief is what a switch does, a line for each thing, without the lines of the text.
-func eosBrief(c *fabric.SwitchConfig) []string {
+// brief is what a switch does, a line for each thing, without the lines of the text.
+func brief(c *fabric.SwitchConfig) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, p := range c.Ports {
@@ -39,10 +39,10 @@ func eosBrief(c *fabric.SwitchConfig) []string {
 		if p.DSCP != nil {
 			classes := ""
 			for _, d := range p.DSCP {
-				classes += eosClassBy(d)
+				classes += classBy(d)
 			}
 			for _, c := range p.PCP {
-				classes += " " + eosClassBy(c)
+				classes += " " + classBy(c)
 			}
 			say("%s classes %s", p.Name, classes)
 			say("%s dscp 26: %s", p.Name, eosTreatment(p.DSCP[26]))
@@ -96,8 +96,8 @@ func eosIs[T any](s *fabric.Said[T]) string {
 	return fmt.Sprint(s.Is)
 }
 
-// eosClassBy is a class, and a mark where EOS's default decides it.
-func eosClassBy(t fabric.Treatment) string {
+// classBy is a class, and a mark where EOS's default decides it.
+func classBy(t fabric.Treatment) string {
 	if t.Class != nil && t.Class.At.Number == 0 {
 		return t.Class.Is + "'"
 	}
@@ -141,11 +141,11 @@ func TestEOSPublic(t *testing.T) {
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
-			text := eosPublicText(t, file)
+			text := publicText(t, file)
 			if !(OS{}).Recognizes(text.Bytes) {
 				t.Error("is not recognized as EOS")
 			}
-			got := eosBrief(OS{}.Read("leaf1", []switchtext.Text{text}))
+			got := brief(OS{}.Read("leaf1", []switchtext.Text{text}))
 			all := strings.Join(got, "\n")
 			for _, w := range want {
 				if !strings.Contains(all, w) {
@@ -175,16 +175,16 @@ func TestEOSMutants(t *testing.T) {
 		{"18.txt", "m64.txt", []string{"256 kB to 512 kB"}, []string{"256000 bytes to 512000 bytes"}},
 	} {
 		t.Run(m.file, func(t *testing.T) {
-			base := eosBrief(OS{}.Read("leaf1", []switchtext.Text{eosPublicText(t, m.base)}))
-			got := eosBrief(OS{}.Read("leaf1", []switchtext.Text{eosPublicText(t, m.file)}))
-			eosSameAs(t, "gone", eosMissing(base, got), m.gone)
-			eosSameAs(t, "added", eosMissing(got, base), m.added)
+			base := brief(OS{}.Read("leaf1", []switchtext.Text{publicText(t, m.base)}))
+			got := brief(OS{}.Read("leaf1", []switchtext.Text{publicText(t, m.file)}))
+			sameAs(t, "gone", missing(base, got), m.gone)
+			sameAs(t, "added", missing(got, base), m.added)
 		})
 	}
 }
 
-// eosMissing returns the lines of a that b has not.
-func eosMissing(a, b []string) (out []string) {
+// missing returns the lines of a that b has not.
+func missing(a, b []string) (out []string) {
 	have := map[string]bool{}
 	for _, l := range b {
 		have[l] = true
@@ -197,8 +197,8 @@ func eosMissing(a, b []string) (out []string) {
 	return out
 }
 
-// eosSameAs fails where a line has none of the parts, or a part is in no line.
-func eosSameAs(t *testing.T, what string, lines, parts []string) {
+// sameAs fails where a line has none of the parts, or a part is in no line.
+func sameAs(t *testing.T, what string, lines, parts []string) {
 	t.Helper()
 	for _, l := range lines {
 		if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(l, p) }) {
@@ -214,9 +214,9 @@ func eosSameAs(t *testing.T, what string, lines, parts []string) {
 
 // No text of another language is taken for EOS.
 func TestEOSRecognizesNoOther(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(eosPublic, "*.*"))
+	files, err := filepath.Glob(filepath.Join(public, "*.*"))
 	if err != nil || len(files) == 0 {
-		t.Skipf("%s: no published configurations on this machine", eosPublic)
+		t.Skipf("%s: no published configurations on this machine", public)
 	}
 	mine := map[string]bool{}
 	for _, f := range []string{"18", "19", "20", "21", "22", "23", "24", "53", "m30", "m31", "m32", "m33", "m34", "m35", "m36", "m64"} {
@@ -224,7 +224,7 @@ func TestEOSRecognizesNoOther(t *testing.T) {
 	}
 	for _, f := range files {
 		name := filepath.Base(f)
-		if got := (OS{}).Recognizes(eosPublicText(t, name).Bytes); got != mine[name] && name != "README.md" && name != "index.json" {
+		if got := (OS{}).Recognizes(publicText(t, name).Bytes); got != mine[name] && name != "README.md" && name != "index.json" {
 			t.Errorf("%s: is EOS: %v", name, got)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// eosSigns are lines that EOS alone has: in a configuration, at a prompt, or printed by a show command.
-var eosSigns = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + strings.Join([]string{
+// signs are lines that EOS alone has: in a configuration, at a prompt, or printed by a show command.
+var signs = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + strings.Join([]string{
 	`qos profile \S+\s*$`, `qos map (?:dscp|cos) [\w, -]+ to traffic-class \d`, `qos map traffic-class [\d ,-]+ to (?:tx-queue|uc-tx-queue|dscp|cos) \d`,
 	`(?:uc|mc)-tx-queue \d+\s*$`, `tx-queue \d\s*$`, `service-profile \S+\s*$`, `priority-flow-control (?:on|priority [\d ,-]+ (?:no-)?drop)\s*$`,
 	`(?:no )?priority-flow-control pause watchdog`, `error-correction encoding (?:reed-solomon|fire-code)`, `policy-map type quality-of-service \S+`,
@@ -19,8 +19,8 @@ var eosSigns = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` +
 	`Tc - tx-queue map:`, `Dscp-tc map:`, `\s*Trust Mode: (?:DSCP|COS|UNTRUSTED)`,
 }, "|") + `)`)
 
-// eosWeak are an interface of EOS and a line below it, indented as EOS does.
-var eosWeak = regexp.MustCompile(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
+// weak are an interface of EOS and a line below it, indented as EOS does.
+var weak = regexp.MustCompile(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
 
 // notEOS are lines that other languages have and EOS has not.
 var notEOS = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off|on send-tlv)|qos-map |wred ecn-profile|ets mode|hsrp \d|interface (?:range )?(?:ethernet|Eth) ?\d+/\d+/\d+-\d+/\d+/\d+|qos wred|sysname |dcb )`)
@@ -30,7 +30,7 @@ func (OS) Recognizes(text []byte) bool {
 	if notEOS.Match(text) {
 		return false
 	}
-	return eosSigns.Match(text) || eosWeak.Match(text)
+	return signs.Match(text) || weak.Match(text)
 }
 
 // Shows are the commands whose output tells most.
@@ -43,7 +43,7 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	s := newEOSSaid()
 	var shown []func()
 	for _, t := range texts {
-		r := eosReader{said: s}
+		r := reader{said: s}
 		r.text(t)
 		shown = append(shown, r.shown...)
 		s.texts = append(s.texts, fabric.SwitchText{File: t.File, Form: r.form(), Lines: r.lines, Whole: r.whole})
@@ -55,8 +55,8 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	return s.config(name)
 }
 
-// eosReader goes through one text.
-type eosReader struct {
+// reader goes through one text.
+type reader struct {
 	said    *eosSaid
 	stack   []eosMode
 	show    eosShow
@@ -76,7 +76,7 @@ type eosMode struct {
 	kind     string // interface, defaults, profile, queue, vlan, svi, bgp, policy, policy-class, class-map, ignored, foreign
 	indent   int    // of the line that began it
 	inside   int    // indent of its lines; -1: none yet; equal to indent: the text is flat there
-	ports    []*eosPortSaid
+	ports    []*portSaid
 	scopes   []*eosScope
 	queue    int // -1: none that matters, such as a queue of multicast packets
 	vlans    []int
@@ -85,7 +85,7 @@ type eosMode struct {
 	classMap *eosClassMap
 }
 
-func (r *eosReader) form() string {
+func (r *reader) form() string {
 	switch {
 	case r.config:
 		return "configuration"
@@ -95,7 +95,7 @@ func (r *eosReader) form() string {
 	return "configuration"
 }
 
-func (r *eosReader) text(t switchtext.Text) {
+func (r *reader) text(t switchtext.Text) {
 	for _, l := range switchtext.CLILines(t) {
 		r.lines++
 		r.last = l.Line
@@ -104,12 +104,12 @@ func (r *eosReader) text(t switchtext.Text) {
 	r.end()
 }
 
-// eosTightPrompt is a prompt as EOS prints it, without a blank behind it.
-var eosTightPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
+// tightPrompt is a prompt as EOS prints it, without a blank behind it.
+var tightPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
 
 // line reads one line: a comment, a show command at a prompt, a line that such a command printed, or a line of a configuration.
-func (r *eosReader) line(l switchtext.CLILine) {
-	if m := eosTightPrompt.FindStringSubmatch(l.Command); l.Prompt == "" && m != nil {
+func (r *reader) line(l switchtext.CLILine) {
+	if m := tightPrompt.FindStringSubmatch(l.Command); l.Prompt == "" && m != nil {
 		l.Prompt, l.Command = m[1], strings.TrimSpace(l.Command[len(m[1]):])
 	}
 	if strings.HasPrefix(l.Command, "!") {
@@ -132,7 +132,7 @@ func (r *eosReader) line(l switchtext.CLILine) {
 	r.heredoc = eosFirst(l.Command, "banner", "comment") && len(strings.Fields(l.Command)) < 3 || l.Command == "action bash"
 	if l.Prompt != "" {
 		r.prompt(l.Prompt)
-		if c, ok := eosShowCommand(l.Command); ok {
+		if c, ok := showCommand(l.Command); ok {
 			r.stack = nil
 			r.show = eosShow{command: c}
 			if strings.HasPrefix(c, "show running-config") || strings.HasPrefix(c, "show startup-config") {
@@ -153,7 +153,7 @@ func (r *eosReader) line(l switchtext.CLILine) {
 }
 
 // leave ends the modes that the indent of a line ends.
-func (r *eosReader) leave(l switchtext.CLILine) {
+func (r *reader) leave(l switchtext.CLILine) {
 	if l.Prompt != "" {
 		return
 	}
@@ -175,7 +175,7 @@ func (r *eosReader) leave(l switchtext.CLILine) {
 
 // configLine reads a line in the innermost mode that knows it. Where the text is flat, or comes from prompts, a line that a
 // mode does not know ends the mode. One that nobody knows is unread.
-func (r *eosReader) configLine(l switchtext.CLILine) {
+func (r *reader) configLine(l switchtext.CLILine) {
 	r.config = true
 	inside := false // a block that its indent says has not ended
 	for depth := len(r.stack); depth > 0 && !inside; depth-- {
@@ -190,10 +190,10 @@ func (r *eosReader) configLine(l switchtext.CLILine) {
 	}
 }
 
-func (r *eosReader) unread(l switchtext.CLILine) { r.said.unread = append(r.said.unread, l.Line) }
+func (r *reader) unread(l switchtext.CLILine) { r.said.unread = append(r.said.unread, l.Line) }
 
 // push begins a mode below the modes of depth.
-func (r *eosReader) push(depth int, l switchtext.CLILine, m eosMode) {
+func (r *reader) push(depth int, l switchtext.CLILine, m eosMode) {
 	m.indent, m.inside = l.Indent, -1
 	if l.Prompt != "" {
 		m.indent, m.inside = 0, 0
@@ -203,7 +203,7 @@ func (r *eosReader) push(depth int, l switchtext.CLILine, m eosMode) {
 }
 
 // inMode reads a line in the mode at a depth.
-func (r *eosReader) inMode(depth int, l switchtext.CLILine) bool {
+func (r *reader) inMode(depth int, l switchtext.CLILine) bool {
 	m := r.stack[depth-1]
 	known, before := false, r.pushes
 	switch m.kind {
@@ -245,11 +245,11 @@ func eosGlobal(c string) bool {
 	return eosFirst(c, "interface", "hostname", "vlan", "router", "qos", "policy-map", "class-map", "ip routing", "end") || strings.HasPrefix(c, "priority-flow-control pause watchdog default")
 }
 
-var eosPromptMode = regexp.MustCompile(`\(config(?:-s-[^-)]*)?(?:-([^)]*))?\)#$`)
+var promptMode = regexp.MustCompile(`\(config(?:-s-[^-)]*)?(?:-([^)]*))?\)#$`)
 
 // prompt makes the modes fit a prompt: a mode is left by what the next prompt says, and a paste may begin inside one.
-func (r *eosReader) prompt(p string) {
-	m := eosPromptMode.FindStringSubmatch(p)
+func (r *reader) prompt(p string) {
+	m := promptMode.FindStringSubmatch(p)
 	if m == nil || m[1] == "" {
 		r.stack = nil
 		return
@@ -281,7 +281,7 @@ func (r *eosReader) prompt(p string) {
 }
 
 // isIn reports whether the outermost mode is of an interface or a profile of this name.
-func (r *eosReader) isIn(name string) bool {
+func (r *reader) isIn(name string) bool {
 	if len(r.stack) == 0 {
 		return false
 	}
@@ -289,7 +289,7 @@ func (r *eosReader) isIn(name string) bool {
 	if len(m.ports) == 0 && len(m.scopes) == 1 {
 		return m.scopes[0].name == name
 	}
-	kind, numbers, ok := eosInterfaces(name)
+	kind, numbers, ok := interfaces(name)
 	if !ok || len(m.ports) == 0 {
 		return m.kind == "svi" || m.kind == "ignored"
 	}
@@ -297,7 +297,7 @@ func (r *eosReader) isIn(name string) bool {
 }
 
 // end says what is missing at the end of a text: EOS ends a running configuration with a line of its own.
-func (r *eosReader) end() {
+func (r *reader) end() {
 	if r.whole && r.config && !r.ended || r.heredoc {
 		r.said.problem(fabric.TextCut, "", r.last, "is the last line, and `end` is missing: the configuration goes on", "What follows is not known.")
 	}

@@ -10,8 +10,8 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// eosIgnored are the first words of lines and blocks that have no bearing on lossless RoCE.
-var eosIgnored = []string{
+// ignored are the first words of lines and blocks that have no bearing on lossless RoCE.
+var ignored = []string{
 	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "enable", "end",
 	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware", "hostname", "ip access-list", "ip arp",
 	"ip as-path", "ip community-list", "ip dhcp", "ip domain", "ip domain-list", "ip domain-lookup", "ip domain-name", "ip extcommunity-list", "ip ftp", "ip host", "ip http", "ip icmp",
@@ -25,11 +25,11 @@ var eosIgnored = []string{
 	"qos random-detect", "qos map exp", "qos rewrite cos", "qos tx-queue", "qos traffic-class", "ip ttl", "ip hardware", "banner", "no shutdown",
 }
 
-// eosNoBlocks are ignored words that begin no block.
-var eosNoBlocks = []string{"end", "exit", "configure", "enable", "no shutdown", "write", "wr"}
+// noBlocks are ignored words that begin no block.
+var noBlocks = []string{"end", "exit", "configure", "enable", "no shutdown", "write", "wr"}
 
 // global reads a line outside of all blocks.
-func (r *eosReader) global(l switchtext.CLILine) bool {
+func (r *reader) global(l switchtext.CLILine) bool {
 	s, c := r.said, l.Command
 	rest, not := eosNot(c)
 	word, args, _ := strings.Cut(rest, " ")
@@ -77,18 +77,18 @@ func (r *eosReader) global(l switchtext.CLILine) bool {
 			return opened
 		}
 	}
-	if !eosFirst(rest, eosIgnored...) && !eosFirst(c, eosIgnored...) {
+	if !eosFirst(rest, ignored...) && !eosFirst(c, ignored...) {
 		return false
 	}
 	r.stack = nil
-	if !not && !eosFirst(rest, eosNoBlocks...) {
+	if !not && !eosFirst(rest, noBlocks...) {
 		r.push(0, l, eosMode{kind: "ignored"})
 	}
 	return true
 }
 
-func (r *eosReader) openInterface(l switchtext.CLILine, name string, not bool) bool {
-	kind, numbers, ok := eosInterfaces(name)
+func (r *reader) openInterface(l switchtext.CLILine, name string, not bool) bool {
+	kind, numbers, ok := interfaces(name)
 	if !ok {
 		r.stack = nil
 		r.push(0, l, eosMode{kind: "ignored"})
@@ -116,7 +116,7 @@ func (r *eosReader) openInterface(l switchtext.CLILine, name string, not bool) b
 		for _, n := range numbers {
 			p := r.said.port(kind+n, l.Line)
 			if not {
-				*p = eosPortSaid{eosScope: eosScope{name: p.name, at: p.at}}
+				*p = portSaid{eosScope: eosScope{name: p.name, at: p.at}}
 			}
 			p.configured = true
 			m.ports, m.scopes = append(m.ports, p), append(m.scopes, &p.eosScope)
@@ -141,7 +141,7 @@ func (s *eosSaid) vlan(id int, at fabric.Line) *fabric.VLANConfig {
 	return s.vlans[id]
 }
 
-func (r *eosReader) openVLANs(l switchtext.CLILine, list string, not bool) bool {
+func (r *reader) openVLANs(l switchtext.CLILine, list string, not bool) bool {
 	ids, ok := eosNumbers(list, 4094)
 	r.stack = nil
 	if !ok {
@@ -170,7 +170,7 @@ func (r *eosReader) openVLANs(l switchtext.CLILine, list string, not bool) bool 
 }
 
 // inSVI reads the interface of a VLAN.
-func (r *eosReader) inSVI(m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inSVI(m eosMode, l switchtext.CLILine) bool {
 	rest, not := eosNot(l.Command)
 	word, args, _ := strings.Cut(rest, " ")
 	switch {
@@ -192,7 +192,7 @@ func (r *eosReader) inSVI(m eosMode, l switchtext.CLILine) bool {
 			case not:
 				v.Addresses = nil
 			case ok:
-				v.Addresses = eosAddAddress(v.Addresses, p, rest, l.Line)
+				v.Addresses = addAddress(v.Addresses, p, rest, l.Line)
 			}
 		}
 		return ok || not
@@ -201,7 +201,7 @@ func (r *eosReader) inSVI(m eosMode, l switchtext.CLILine) bool {
 }
 
 // inDefaults reads what interfaces have that do not say it themselves.
-func (r *eosReader) inDefaults(l switchtext.CLILine) bool {
+func (r *reader) inDefaults(l switchtext.CLILine) bool {
 	rest, not := eosNot(l.Command)
 	word, args, _ := strings.Cut(rest, " ")
 	switch word {
@@ -210,7 +210,7 @@ func (r *eosReader) inDefaults(l switchtext.CLILine) bool {
 		if r.said.defaults.mtu = nil; ok {
 			r.said.defaults.mtu = &fabric.Said[int]{Is: n, At: l.Line}
 		}
-		return not || eosIsNumber(args)
+		return not || isNumber(args)
 	case "shutdown":
 		r.said.defaults.up = &fabric.Said[bool]{Is: not, At: l.Line}
 		return true
@@ -219,7 +219,7 @@ func (r *eosReader) inDefaults(l switchtext.CLILine) bool {
 }
 
 // mtu reads an MTU; a number that EOS refuses is a problem, and no MTU.
-func (r *eosReader) mtu(args string, not bool, l switchtext.CLILine) (int, bool) {
+func (r *reader) mtu(args string, not bool, l switchtext.CLILine) (int, bool) {
 	n, err := strconv.Atoi(args)
 	if not || err != nil {
 		return 0, false
@@ -263,8 +263,8 @@ func eosAddress(args string) (netip.Prefix, bool) {
 	return p, err == nil && p.Addr().Is4()
 }
 
-// eosAddAddress adds an address: the first one is replaced by another first one, secondary ones are added.
-func eosAddAddress(have []fabric.Said[netip.Prefix], p netip.Prefix, c string, at fabric.Line) []fabric.Said[netip.Prefix] {
+// addAddress adds an address: the first one is replaced by another first one, secondary ones are added.
+func addAddress(have []fabric.Said[netip.Prefix], p netip.Prefix, c string, at fabric.Line) []fabric.Said[netip.Prefix] {
 	said := fabric.Said[netip.Prefix]{Is: p, At: at}
 	if strings.HasSuffix(c, " secondary") || len(have) == 0 {
 		return append(have, said)

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	eosMap      = regexp.MustCompile(`^qos map (dscp|cos|traffic-class) (.+?) to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp) (\S+)(?: drop-precedence \d)?$`)
-	eosUnmapped = regexp.MustCompile(`^qos map (dscp|cos|traffic-class) ([\w ,-]+?)(?: to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp)(?: \S+)?)?$`)
+	eosMap   = regexp.MustCompile(`^qos map (dscp|cos|traffic-class) (.+?) to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp) (\S+)(?: drop-precedence \d)?$`)
+	unmapped = regexp.MustCompile(`^qos map (dscp|cos|traffic-class) ([\w ,-]+?)(?: to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp)(?: \S+)?)?$`)
 )
 
 // qosMap reads the maps of the switch: every port uses them. A map from traffic class to DSCP classifies nothing.
@@ -21,7 +21,7 @@ func (s *eosSaid) qosMap(c string, not bool, at fabric.Line) bool {
 	}
 	m := eosMap.FindStringSubmatch(c)
 	if m == nil && not {
-		m = eosUnmapped.FindStringSubmatch(c)
+		m = unmapped.FindStringSubmatch(c)
 	}
 	if m == nil {
 		return false
@@ -38,7 +38,7 @@ func (s *eosSaid) qosMap(c string, not bool, at fabric.Line) bool {
 		ok = ok && good
 	}
 	if !ok {
-		if regexp.MustCompile(`^[\d ,-]+$`).MatchString(m[2]) && (not || eosIsNumber(m[4])) {
+		if regexp.MustCompile(`^[\d ,-]+$`).MatchString(m[2]) && (not || isNumber(m[4])) {
 			s.problem(fabric.TextRange, "", at, "DSCP values are 0 to 63, all other numbers of maps 0 to 7", "EOS refuses it.")
 			return true
 		}
@@ -94,17 +94,17 @@ func (s *eosSaid) mapOf(from, to string) (places []**fabric.Said[int], most int)
 }
 
 var (
-	eosPolicyMap = regexp.MustCompile(`^policy-map (?:type (quality-of-service|qos) )?(\S+)$`)
-	eosClassLine = regexp.MustCompile(`^class-map (?:type qos )?(?:match-any |match-all )?(\S+)$`)
+	policyMap = regexp.MustCompile(`^policy-map (?:type (quality-of-service|qos) )?(\S+)$`)
+	classLine = regexp.MustCompile(`^class-map (?:type qos )?(?:match-any |match-all )?(\S+)$`)
 )
 
 // openPolicy begins a policy or a class map of QoS; known is false for those of other types, which have no bearing.
-func (r *eosReader) openPolicy(l switchtext.CLILine, c string, not bool) (opened, known bool) {
-	if eosFirst(c, eosIgnored...) {
+func (r *reader) openPolicy(l switchtext.CLILine, c string, not bool) (opened, known bool) {
+	if eosFirst(c, ignored...) {
 		return false, false
 	}
 	r.stack = nil
-	if m := eosPolicyMap.FindStringSubmatch(c); m != nil {
+	if m := policyMap.FindStringSubmatch(c); m != nil {
 		if not {
 			delete(r.said.policies, m[2])
 			return true, true
@@ -118,7 +118,7 @@ func (r *eosReader) openPolicy(l switchtext.CLILine, c string, not bool) (opened
 		r.push(0, l, eosMode{kind: "policy", policy: p})
 		return true, true
 	}
-	if m := eosClassLine.FindStringSubmatch(c); m != nil {
+	if m := classLine.FindStringSubmatch(c); m != nil {
 		if not {
 			delete(r.said.classes, m[1])
 			return true, true
@@ -138,7 +138,7 @@ func (r *eosReader) openPolicy(l switchtext.CLILine, c string, not bool) (opened
 }
 
 // inPolicy reads the classes of a policy, which count in their order.
-func (r *eosReader) inPolicy(depth int, m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inPolicy(depth int, m eosMode, l switchtext.CLILine) bool {
 	rest, not := eosNot(strings.TrimLeft(l.Command, "0123456789 "))
 	f := strings.Fields(rest)
 	if len(f) < 2 || f[0] != "class" {
@@ -168,7 +168,7 @@ func (r *eosReader) inPolicy(depth int, m eosMode, l switchtext.CLILine) bool {
 }
 
 // inPolicyClass reads what is done with packets of a class.
-func (r *eosReader) inPolicyClass(m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inPolicyClass(m eosMode, l switchtext.CLILine) bool {
 	rest, not := eosNot(l.Command)
 	f := strings.Fields(rest)
 	switch {
@@ -187,7 +187,7 @@ func (r *eosReader) inPolicyClass(m eosMode, l switchtext.CLILine) bool {
 		n, ok := eosNumber(f[2], most)
 		if ok {
 			eosSay(r.said, place, n, l.Line)
-		} else if eosIsNumber(f[2]) {
+		} else if isNumber(f[2]) {
 			r.said.problem(fabric.TextRange, "", l.Line, "DSCP values are 0 to 63, traffic classes 0 to 7", "EOS refuses it.")
 			ok = true
 		}
@@ -199,7 +199,7 @@ func (r *eosReader) inPolicyClass(m eosMode, l switchtext.CLILine) bool {
 }
 
 // inClassMap reads what a class map matches.
-func (r *eosReader) inClassMap(m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inClassMap(m eosMode, l switchtext.CLILine) bool {
 	rest, not := eosNot(strings.TrimLeft(l.Command, "0123456789 "))
 	args, ok := strings.CutPrefix(rest, "match ")
 	if !ok {

@@ -22,14 +22,14 @@ var eosInInterface = []string{
 }
 
 // inInterface reads a line of an Ethernet or Port-Channel interface.
-func (r *eosReader) inInterface(depth int, m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inInterface(depth int, m eosMode, l switchtext.CLILine) bool {
 	if r.inScope(depth, m, l) {
 		return true
 	}
 	s := r.said
 	rest, not := eosNot(l.Command)
 	word, args, _ := strings.Cut(rest, " ")
-	each := func(f func(p *eosPortSaid)) bool {
+	each := func(f func(p *portSaid)) bool {
 		for _, p := range m.ports {
 			f(p)
 		}
@@ -46,13 +46,13 @@ func (r *eosReader) inInterface(depth int, m eosMode, l switchtext.CLILine) bool
 		return s.switchport(m.ports, args, not, l.Line)
 	case "channel-group":
 		n, _, _ := strings.Cut(args, " ")
-		return each(func(p *eosPortSaid) {
+		return each(func(p *portSaid) {
 			if p.channel = "Port-Channel" + n; not {
 				p.channel = ""
 			}
 		})
 	case "service-profile":
-		return (args != "" || not) && each(func(p *eosPortSaid) {
+		return (args != "" || not) && each(func(p *portSaid) {
 			if not {
 				p.profile = nil
 			} else {
@@ -71,7 +71,7 @@ func (r *eosReader) inInterface(depth int, m eosMode, l switchtext.CLILine) bool
 }
 
 // link reads what a port is as a link.
-func (r *eosReader) link(ports []*eosPortSaid, word, args string, not bool, l switchtext.CLILine) bool {
+func (r *reader) link(ports []*portSaid, word, args string, not bool, l switchtext.CLILine) bool {
 	n, good := r.mtuOf(word, args, not, l)
 	rate, speed := eosRate(args)
 	for _, p := range ports {
@@ -90,14 +90,14 @@ func (r *eosReader) link(ports []*eosPortSaid, word, args string, not bool, l sw
 	}
 	switch word {
 	case "mtu":
-		return not || eosIsNumber(args)
+		return not || isNumber(args)
 	case "speed":
 		return not || speed || eosFirst(args, "auto")
 	}
 	return args == ""
 }
 
-func (r *eosReader) mtuOf(word, args string, not bool, l switchtext.CLILine) (int, bool) {
+func (r *reader) mtuOf(word, args string, not bool, l switchtext.CLILine) (int, bool) {
 	if word != "mtu" {
 		return 0, false
 	}
@@ -105,7 +105,7 @@ func (r *eosReader) mtuOf(word, args string, not bool, l switchtext.CLILine) (in
 }
 
 // address reads the address of ports.
-func (s *eosSaid) address(ports []*eosPortSaid, c string, not bool, at fabric.Line) bool {
+func (s *eosSaid) address(ports []*portSaid, c string, not bool, at fabric.Line) bool {
 	p, ok := eosAddress(strings.TrimPrefix(c, "ip address"))
 	if !ok && !not && !eosFirst(c, "ip address dhcp", "ip address unnumbered") {
 		return false
@@ -114,14 +114,14 @@ func (s *eosSaid) address(ports []*eosPortSaid, c string, not bool, at fabric.Li
 		if not {
 			q.addresses = nil
 		} else if ok {
-			q.addresses = eosAddAddress(q.addresses, p, c, at)
+			q.addresses = addAddress(q.addresses, p, c, at)
 		}
 	}
 	return true
 }
 
 // linkPauses reads flow control of the whole link.
-func (s *eosSaid) linkPauses(ports []*eosPortSaid, args string, not bool, at fabric.Line) bool {
+func (s *eosSaid) linkPauses(ports []*portSaid, args string, not bool, at fabric.Line) bool {
 	for _, p := range ports {
 		switch {
 		case !not && strings.HasSuffix(args, " on"):
@@ -133,16 +133,16 @@ func (s *eosSaid) linkPauses(ports []*eosPortSaid, args string, not bool, at fab
 	return not || eosFirst(args, "send", "receive")
 }
 
-func eosIsNumber(s string) bool {
+func isNumber(s string) bool {
 	_, err := strconv.Atoi(s)
 	return err == nil
 }
 
-var eosSpeeds = regexp.MustCompile(`^(?:forced )?(?:auto )?(\d+(?:\.\d+)?)(g|full|gfull|half)?(?:-\d)?(?:full)?$`)
+var speeds = regexp.MustCompile(`^(?:forced )?(?:auto )?(\d+(?:\.\d+)?)(g|full|gfull|half)?(?:-\d)?(?:full)?$`)
 
 // eosRate reads 400g-8, 200g, forced 100gfull, auto 100gfull, and 10000full, which is in Mb/s.
 func eosRate(s string) (float64, bool) {
-	m := eosSpeeds.FindStringSubmatch(strings.ToLower(s))
+	m := speeds.FindStringSubmatch(strings.ToLower(s))
 	if m == nil {
 		return 0, false
 	}
@@ -154,7 +154,7 @@ func eosRate(s string) (float64, bool) {
 }
 
 // fec reads error-correction: reed-solomon, fire-code, or none of them.
-func (s *eosSaid) fec(ports []*eosPortSaid, c string, not bool, at fabric.Line) bool {
+func (s *eosSaid) fec(ports []*portSaid, c string, not bool, at fabric.Line) bool {
 	args, ok := strings.CutPrefix(c, "error-correction encoding")
 	if !ok {
 		return eosFirst(c, "error-correction")
@@ -174,9 +174,9 @@ func (s *eosSaid) fec(ports []*eosPortSaid, c string, not bool, at fabric.Line) 
 }
 
 // switchport reads whether a port is routed, and its VLANs.
-func (s *eosSaid) switchport(ports []*eosPortSaid, args string, not bool, at fabric.Line) bool {
+func (s *eosSaid) switchport(ports []*portSaid, args string, not bool, at fabric.Line) bool {
 	word, value, _ := strings.Cut(args, " ")
-	place := func(p *eosPortSaid) **fabric.Said[int] { return &p.access }
+	place := func(p *portSaid) **fabric.Said[int] { return &p.access }
 	switch {
 	case args == "":
 		for _, p := range ports {
@@ -192,13 +192,13 @@ func (s *eosSaid) switchport(ports []*eosPortSaid, args string, not bool, at fab
 		return true
 	case eosFirst(args, "access vlan"):
 	case eosFirst(args, "trunk native vlan"):
-		place = func(p *eosPortSaid) **fabric.Said[int] { return &p.native }
+		place = func(p *portSaid) **fabric.Said[int] { return &p.native }
 	default:
 		return eosFirst("switchport "+args, eosInInterface...)
 	}
 	id, ok := eosNumber(args[strings.LastIndexByte(args, ' ')+1:], 4094)
 	ok = ok && id > 0
-	if !ok && !not && eosIsNumber(args[strings.LastIndexByte(args, ' ')+1:]) {
+	if !ok && !not && isNumber(args[strings.LastIndexByte(args, ' ')+1:]) {
 		s.problem(fabric.TextRange, "", at, "VLAN ids are 1 to 4094", "EOS refuses it.")
 		return true
 	}
@@ -213,7 +213,7 @@ func (s *eosSaid) switchport(ports []*eosPortSaid, args string, not bool, at fab
 }
 
 // openBGP begins router bgp.
-func (r *eosReader) openBGP(l switchtext.CLILine, args string, not bool) bool {
+func (r *reader) openBGP(l switchtext.CLILine, args string, not bool) bool {
 	as, ok := eosAS(strings.TrimPrefix(args, "bgp "))
 	r.stack = nil
 	if not {
@@ -245,8 +245,8 @@ func eosAS(s string) (uint32, bool) {
 	return uint32(n), err == nil && n > 0 && n <= math.MaxUint32
 }
 
-// eosMember is a neighbour of BGP whose number its peer group may say.
-type eosMember struct {
+// member is a neighbour of BGP whose number its peer group may say.
+type member struct {
 	address netip.Addr
 	group   string
 	at      fabric.Line
@@ -272,7 +272,7 @@ func (s *eosSaid) grouped() {
 }
 
 // inBGP reads the sessions of BGP; what it announces is no part of the model.
-func (r *eosReader) inBGP(l switchtext.CLILine) bool {
+func (r *reader) inBGP(l switchtext.CLILine) bool {
 	s := r.said
 	rest, not := eosNot(l.Command)
 	f := strings.Fields(rest)
@@ -285,7 +285,7 @@ func (r *eosReader) inBGP(l switchtext.CLILine) bool {
 			return true
 		}
 		if g := f[len(f)-1]; !not && (f[2] == "peer" && len(f) == 5 || f[2] == "peer-group" && len(f) == 4) {
-			s.members = append(s.members, eosMember{a, g, l.Line})
+			s.members = append(s.members, member{a, g, l.Line})
 		}
 		if f[2] == "remote-as" && len(f) == 4 {
 			as, ok := eosAS(f[3])

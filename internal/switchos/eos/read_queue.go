@@ -11,17 +11,17 @@ import (
 )
 
 // inQueue reads a line of a transmit queue.
-func (r *eosReader) inQueue(m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inQueue(m eosMode, l switchtext.CLILine) bool {
 	s := r.said
 	rest, not := eosNot(l.Command)
 	word, args, _ := strings.Cut(rest, " ")
 	if m.queue < 0 {
 		return eosFirst(rest, "priority", "bandwidth", "shape", "random-detect", "name", "exit", "latency", "drop-precedence", "length")
 	}
-	var read func(sc *eosScope, q *eosQueueSaid) bool
+	var read func(sc *eosScope, q *queueSaid) bool
 	switch word {
 	case "priority":
-		read = func(_ *eosScope, q *eosQueueSaid) bool {
+		read = func(_ *eosScope, q *queueSaid) bool {
 			if args == "strict" || args == "" && not {
 				eosSay(s, &q.strict, !not, l.Line)
 				return true
@@ -29,9 +29,9 @@ func (r *eosReader) inQueue(m eosMode, l switchtext.CLILine) bool {
 			return false
 		}
 	case "bandwidth":
-		read = func(_ *eosScope, q *eosQueueSaid) bool { return s.bandwidth(q, args, not, l.Line) }
+		read = func(_ *eosScope, q *queueSaid) bool { return s.bandwidth(q, args, not, l.Line) }
 	case "random-detect":
-		read = func(sc *eosScope, q *eosQueueSaid) bool { return s.randomDetect(sc, m.queue, q, args, not, l.Line) }
+		read = func(sc *eosScope, q *queueSaid) bool { return s.randomDetect(sc, m.queue, q, args, not, l.Line) }
 	case "shape", "exit", "latency", "name", "scheduler":
 		return true
 	default:
@@ -50,7 +50,7 @@ func (r *eosReader) inQueue(m eosMode, l switchtext.CLILine) bool {
 }
 
 // bandwidth reads the share of a weighted queue, and the guarantee that the PFC watchdog wants.
-func (s *eosSaid) bandwidth(q *eosQueueSaid, args string, not bool, at fabric.Line) bool {
+func (s *eosSaid) bandwidth(q *queueSaid, args string, not bool, at fabric.Line) bool {
 	f := strings.Fields(args)
 	switch {
 	case len(f) > 0 && f[0] == "guaranteed":
@@ -89,16 +89,16 @@ func (s *eosSaid) bandwidth(q *eosQueueSaid, args string, not bool, at fabric.Li
 
 var (
 	eosECN = regexp.MustCompile(`^ecn minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: max-mark-probability (\d+))?(?: weight (\d+))?$`)
-	eosRED = regexp.MustCompile(`^drop(?: drop-precedence \d)? minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: drop-probability (\d+))?(?: weight (\d+))?$`)
+	red    = regexp.MustCompile(`^drop(?: drop-precedence \d)? minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: drop-probability (\d+))?(?: weight (\d+))?$`)
 )
 
-// eosUnits are the units of thresholds. Whether a kbyte is 1000 or 1024 bytes is in no source at hand.
-var eosUnits = map[string]string{
+// units are the units of thresholds. Whether a kbyte is 1000 or 1024 bytes is in no source at hand.
+var units = map[string]string{
 	"bytes": "bytes", "kbytes": "kB", "mbytes": "MB", "segments": "segments", "milliseconds": "ms", "microseconds": "us", "percent": "percent",
 }
 
 // randomDetect reads ECN and WRED of a queue. `ecn count` only counts.
-func (s *eosSaid) randomDetect(sc *eosScope, n int, q *eosQueueSaid, args string, not bool, at fabric.Line) bool {
+func (s *eosSaid) randomDetect(sc *eosScope, n int, q *queueSaid, args string, not bool, at fabric.Line) bool {
 	if args == "ecn count" || eosFirst(args, "ecn delay", "non-ect") {
 		return true
 	}
@@ -113,7 +113,7 @@ func (s *eosSaid) randomDetect(sc *eosScope, n int, q *eosQueueSaid, args string
 	}
 	if m := eosECN.FindStringSubmatch(args); m != nil {
 		p, ok := s.thresholds(name, m, at)
-		if ok && q.ecn != nil && q.ecn.Min != nil && !eosSameProfile(q.ecn, p) {
+		if ok && q.ecn != nil && q.ecn.Min != nil && !sameProfile(q.ecn, p) {
 			s.problem(fabric.TextDuplicate, "", at, "says again what line \""+q.ecn.Min.At.Text+"\" said, with another value", "The last one counts.")
 		}
 		if ok {
@@ -122,7 +122,7 @@ func (s *eosSaid) randomDetect(sc *eosScope, n int, q *eosQueueSaid, args string
 		}
 		return ok
 	}
-	if m := eosRED.FindStringSubmatch(args); m != nil {
+	if m := red.FindStringSubmatch(args); m != nil {
 		p, ok := s.thresholds(name, m, at)
 		if ok {
 			p.Drops, p.ECN = true, fabric.Said[bool]{At: at}
@@ -133,14 +133,14 @@ func (s *eosSaid) randomDetect(sc *eosScope, n int, q *eosQueueSaid, args string
 	return false
 }
 
-func eosSameProfile(a, b *fabric.QueueProfile) bool {
+func sameProfile(a, b *fabric.QueueProfile) bool {
 	same := func(x, y *fabric.Threshold) bool { return x.Value == y.Value && x.Unit == y.Unit }
 	return same(a.Min, b.Min) && same(a.Max, b.Max) && (a.Percent == nil) == (b.Percent == nil) && (a.Percent == nil || a.Percent.Is == b.Percent.Is)
 }
 
 func (s *eosSaid) thresholds(name string, m []string, at fabric.Line) (*fabric.QueueProfile, bool) {
-	low, ok := eosThreshold(m[1], m[2], at)
-	high, ok2 := eosThreshold(m[3], m[4], at)
+	low, ok := threshold(m[1], m[2], at)
+	high, ok2 := threshold(m[3], m[4], at)
 	if !ok || !ok2 {
 		return nil, false
 	}
@@ -162,9 +162,9 @@ func (s *eosSaid) thresholds(name string, m []string, at fabric.Line) (*fabric.Q
 	return p, true
 }
 
-// eosThreshold reads a threshold; megabytes and microseconds become what the model has.
-func eosThreshold(number, unit string, at fabric.Line) (*fabric.Threshold, bool) {
-	u, ok := eosUnits[unit]
+// threshold reads a threshold; megabytes and microseconds become what the model has.
+func threshold(number, unit string, at fabric.Line) (*fabric.Threshold, bool) {
+	u, ok := units[unit]
 	v, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil {
 		return nil, false

@@ -10,7 +10,7 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-func (r *eosReader) openProfile(l switchtext.CLILine, name string, not bool) bool {
+func (r *reader) openProfile(l switchtext.CLILine, name string, not bool) bool {
 	s := r.said
 	name, _, extra := strings.Cut(name, " ")
 	if extra || name == "" {
@@ -32,7 +32,7 @@ func (r *eosReader) openProfile(l switchtext.CLILine, name string, not bool) boo
 }
 
 // inScope reads what interfaces and profiles share.
-func (r *eosReader) inScope(depth int, m eosMode, l switchtext.CLILine) bool {
+func (r *reader) inScope(depth int, m eosMode, l switchtext.CLILine) bool {
 	s := r.said
 	rest, not := eosNot(l.Command)
 	word, args, _ := strings.Cut(rest, " ")
@@ -64,10 +64,10 @@ func (r *eosReader) inScope(depth int, m eosMode, l switchtext.CLILine) bool {
 }
 
 // openQueue begins a transmit queue. A queue of multicast packets has nothing to do with RoCE.
-func (r *eosReader) openQueue(depth int, m eosMode, l switchtext.CLILine, word, args string, not bool) bool {
+func (r *reader) openQueue(depth int, m eosMode, l switchtext.CLILine, word, args string, not bool) bool {
 	n, ok := eosNumber(args, 7)
 	if !ok {
-		if eosIsNumber(args) {
+		if isNumber(args) {
 			if word != "mc-tx-queue" {
 				r.said.problem(fabric.TextRange, "", l.Line, "transmit queues are 0 to 7", "EOS refuses it.")
 			}
@@ -168,7 +168,7 @@ func eosMs(s string) (int, bool) {
 }
 
 // portWatchdog reads what follows `priority-flow-control pause watchdog` on a port or in a profile.
-func (s *eosSaid) portWatchdog(w *eosWatchdogSaid, args string, not bool, at fabric.Line) bool {
+func (s *eosSaid) portWatchdog(w *watchdogSaid, args string, not bool, at fabric.Line) bool {
 	args = strings.TrimPrefix(args, "port ")
 	f := strings.Fields(args)
 	switch {

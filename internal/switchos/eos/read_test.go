@@ -20,10 +20,10 @@ func eosRead(text string) *fabric.SwitchConfig {
 	return OS{}.Read("leaf1", []switchtext.Text{{File: "leaf1.txt", Bytes: []byte(text)}})
 }
 
-// eosHas fails where what is read has not a line with each part, or has a line with an unwanted one.
-func eosHas(t *testing.T, text string, want ...string) {
+// has fails where what is read has not a line with each part, or has a line with an unwanted one.
+func has(t *testing.T, text string, want ...string) {
 	t.Helper()
-	all := strings.Join(eosBrief(eosRead(text)), "\n")
+	all := strings.Join(brief(eosRead(text)), "\n")
 	for _, w := range want {
 		if no, ok := strings.CutPrefix(w, "not: "); ok {
 			if strings.Contains(all, no) {
@@ -92,7 +92,7 @@ func TestEOSGrammar(t *testing.T) {
 		{"half a configuration", "sw#show run\n! device: leaf1 (DCS-7060DX4-32, EOS-4.30.1F)\nhostname leaf1\n" + eosRouted, []string{"problem cut"}},
 		{"a range says twice", "interface Ethernet1-64\n   mtu 9000\n   mtu 9001\n", []string{"problem duplicate"}},
 	} {
-		t.Run(c.name, func(t *testing.T) { eosHas(t, c.text, c.want...) })
+		t.Run(c.name, func(t *testing.T) { has(t, c.text, c.want...) })
 	}
 }
 
@@ -111,7 +111,7 @@ func TestEOSShow(t *testing.T) {
 		"sw#show qos maps\n" + maps +
 		"sw#show qos interfaces ethernet 1/1\nEthernet1/1:\n   Trust Mode: DSCP\n   Default COS: 0\n   Default DSCP: 0\n   Port shaping rate: disabled\n  Tx    Bandwidth     Bandwidth                   Shape Rate         Priority   ECN/WRED\n Queue  (percent)     Guaranteed (units)           (units)\n ----------------------------------------------------------------------------------------\n   7        -             - ( - )              -            ( - )      SP         D\n   3        25          - ( - )           24.9      (Gbps)   RR        L\n\nLegend:\nRR -> Round Robin\n" +
 		"sw#show qos interfaces ethernet 1/1 ecn\nTx-Queue  Threshold  ECN Min     ECN Max\n          Unit       Threshold   Threshold\n--------  ---------  ---------   ---------\n3         kbytes     256         512\n"
-	eosHas(t, text, "Ethernet1/1 mtu ? vlan 0 trust dscp pfc [3 4] rate 400", "Ethernet1/1 dscp 26: class 3 queue 4 pause 3", "Ethernet1/1 dscp 48: class 0 queue 0 pause -1",
+	has(t, text, "Ethernet1/1 mtu ? vlan 0 trust dscp pfc [3 4] rate 400", "Ethernet1/1 dscp 26: class 3 queue 4 pause 3", "Ethernet1/1 dscp 48: class 0 queue 0 pause -1",
 		"Ethernet2/1 mtu ? vlan 101 trust ? pfc [] rate ? fec ? up false", "Ethernet1/1 queue 3 weighted weight 25 ecn true drops false 256 kB to 512 kB", "Ethernet1/1 queue 7 strict", "not: unread", "not: problem")
 	for _, form := range eosRead(text).Texts {
 		if !strings.Contains(form.Form, "show qos maps") || form.Whole {
@@ -120,7 +120,7 @@ func TestEOSShow(t *testing.T) {
 	}
 }
 
-func eosGoldenText(t testing.TB, name string) string {
+func goldenText(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", ""+name+".txt"))
 	if err != nil {
@@ -132,8 +132,8 @@ func eosGoldenText(t testing.TB, name string) string {
 
 // A text from Windows, with comments, with blanks at its ends, flat, or pasted at prompts says the same.
 func TestEOSForms(t *testing.T) {
-	text := eosGoldenText(t, "rail24-with-uplinks")
-	want := eosBrief(eosRead(text))
+	text := goldenText(t, "rail24-with-uplinks")
+	want := brief(eosRead(text))
 	flat, prompts, mode := "", "", ""
 	for _, l := range strings.Split(text, "\n") {
 		flat += strings.TrimSpace(l) + "\n"
@@ -157,7 +157,7 @@ func TestEOSForms(t *testing.T) {
 		"windows": strings.ReplaceAll(text, "\n", "\r\n"), "tabs": strings.ReplaceAll(text, "   ", "\t"), "comments": strings.ReplaceAll(text, "\ninterface", "\n! a comment\ninterface"),
 		"flat": flat, "prompts": prompts, "twice": text + text, "no !": strings.ReplaceAll(text, "!\n", ""),
 	} {
-		if diff := cmp.Diff(want, eosBrief(eosRead(other))); diff != "" {
+		if diff := cmp.Diff(want, brief(eosRead(other))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -165,7 +165,7 @@ func TestEOSForms(t *testing.T) {
 
 // Half a file never says that more is right than the whole one: where RoCE is still lossless by it, the lines are there.
 func TestEOSCut(t *testing.T) {
-	lines := strings.SplitAfter(eosGoldenText(t, "rail24"), "\n")
+	lines := strings.SplitAfter(goldenText(t, "rail24"), "\n")
 	for i := range lines {
 		text := strings.Join(lines[:i], "")
 		for _, p := range eosRead(text).Ports {
@@ -174,7 +174,7 @@ func TestEOSCut(t *testing.T) {
 			}
 		}
 		one := strings.Join(slices.Concat(lines[:i], lines[min(i+1, len(lines)):]), "")
-		eosBrief(eosRead(one))
+		brief(eosRead(one))
 	}
 }
 
@@ -199,14 +199,14 @@ func TestEOSManyPorts(t *testing.T) {
 
 func FuzzReadEOS(f *testing.F) {
 	for _, name := range []string{"rail24-with-uplinks", "routed-with-all", "bridged"} {
-		f.Add([]byte(eosGoldenText(f, name)))
+		f.Add([]byte(goldenText(f, name)))
 	}
 	f.Add([]byte("sw(config)# interface Et1-3\nsw(config-if-Et1-3-uc-txq-3)# no priority\nsw# show qos interfaces ethernet 1 ecn\nTx-Queue  Threshold  ECN Min     ECN Max\n3 kbytes 256 512\nPort Enabled Priorities Active Note\nEt1 Yes 3 Yes x\n"))
 	f.Add([]byte("policy-map type quality-of-service P\n class X\n  set dscp 3\nclass-map type qos match-any X\n match dscp 0-63\ninterface Ethernet1\nservice-policy type qos input P\nDscp-tc map:\n6 : 1 1 1 1 1\nno qos map dscp 3\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		OS{}.Recognizes(text)
 		c := OS{}.Read("leaf1", []switchtext.Text{{File: "a", Bytes: text}, {File: "b", Bytes: bytes.ToUpper(text)}})
-		eosBrief(c)
+		brief(c)
 		for _, p := range c.Ports {
 			for _, s := range p.Stops {
 				if s != nil && (s.Is < -1 || s.Is > 7) {
@@ -220,21 +220,21 @@ func FuzzReadEOS(f *testing.F) {
 	})
 }
 
-// eosMatterNot are the first words of rendered lines that the model has no place for.
-var eosMatterNot = []string{"description", "name", "router-id", "maximum-paths", "network", "ip routing", "flowcontrol", "switchport mode", "qos map traffic-class", "vlan 1", "no shutdown", "hostname",
+// matterNot are the first words of rendered lines that the model has no place for.
+var matterNot = []string{"description", "name", "router-id", "maximum-paths", "network", "ip routing", "flowcontrol", "switchport mode", "qos map traffic-class", "vlan 1", "no shutdown", "hostname",
 	"priority-flow-control pause watchdog", "no priority", "priority strict"} // the last three say what is so anyway
 
 // Every rendered line counts: without it, or with another number, something else is read.
 func TestEOSEveryLineCounts(t *testing.T) {
-	lines := strings.Split(eosGoldenText(t, "rail24-with-uplinks"), "\n")
+	lines := strings.Split(goldenText(t, "rail24-with-uplinks"), "\n")
 	tell := func(changed []string) string {
-		return strings.Join(eosBrief(eosRead(strings.Join(changed, "\n"))), "\n")
+		return strings.Join(brief(eosRead(strings.Join(changed, "\n"))), "\n")
 	}
 	want := tell(lines)
 	changes := 0
 	for i, l := range lines {
 		c := strings.TrimSpace(l)
-		if c == "" || c == "!" || slices.ContainsFunc(eosMatterNot, func(w string) bool { return strings.HasPrefix(c, w) }) {
+		if c == "" || c == "!" || slices.ContainsFunc(matterNot, func(w string) bool { return strings.HasPrefix(c, w) }) {
 			continue
 		}
 		if got := tell(slices.Concat(lines[:i], lines[i+1:])); got == want {

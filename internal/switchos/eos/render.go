@@ -32,7 +32,7 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 		"link training: automatic with cables that need it, and its command differs by platform",
 	}}
 	fmt.Fprintf(&b, "hostname %s\n!\n", s.Name)
-	if eosRoutes(s) {
+	if routes(s) {
 		b.WriteString("ip routing\n!\n")
 	}
 	for _, v := range s.VLANs {
@@ -51,20 +51,20 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 		eosPort(&b, mtu, p, t != nil)
 	}
 	for _, v := range s.VLANs {
-		eosGateway(&b, mtu, v)
+		gateway(&b, mtu, v)
 	}
 	eosBGP(&b, s.BGP)
-	c.Omits = append(c.Omits, eosOmitsOfPorts(s)...)
+	c.Omits = append(c.Omits, omitsOfPorts(s)...)
 	c.Text = []byte(b.String())
 	return c
 }
 
-func eosRoutes(s fabric.Switch) bool {
+func routes(s fabric.Switch) bool {
 	return s.BGP != nil || slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return p.Address.IsValid() }) ||
 		slices.ContainsFunc(s.VLANs, func(v fabric.VLAN) bool { return v.Gateway.IsValid() })
 }
 
-func eosOmitsOfPorts(s fabric.Switch) (out []string) {
+func omitsOfPorts(s fabric.Switch) (out []string) {
 	if slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return eosSpeed(p) == "" }) {
 		out = append(out, "speed of ports: the number of lanes of their cages is not in the catalog")
 	}
@@ -131,8 +131,8 @@ func eosTraffic(b *strings.Builder, t fabric.Traffic) (omits []string) {
 	return append(omits, "buffers and headroom of lossless classes: set per platform (platform trident mmu ...), the switch's default is by speed and cable")
 }
 
-// eosClassQueue is a queue with the traffic class that it is for.
-type eosClassQueue struct {
+// classQueue is a queue with the traffic class that it is for.
+type classQueue struct {
 	switchtext.Queue
 	class int
 	robin bool // it cannot be strict where it is
@@ -140,7 +140,7 @@ type eosClassQueue struct {
 
 // eosQueues moves strict queues above the weighted ones: a queue below a weighted one is served round robin, whatever is
 // configured for it (EOS User Manual, "Quality of Service", priority of transmit queues). Traffic class 7 stays in queue 7.
-func eosQueues(t fabric.Traffic) (out []eosClassQueue, omits []string) {
+func eosQueues(t fabric.Traffic) (out []classQueue, omits []string) {
 	weighted := -1
 	for _, q := range switchtext.Queues(t) {
 		if q.Percent > 0 {
@@ -148,7 +148,7 @@ func eosQueues(t fabric.Traffic) (out []eosClassQueue, omits []string) {
 		}
 	}
 	for _, q := range switchtext.Queues(t) {
-		moved := eosClassQueue{Queue: q, class: q.Number}
+		moved := classQueue{Queue: q, class: q.Number}
 		if q.Percent == 0 && q.Number < weighted {
 			if weighted == 7 {
 				moved.robin = true
@@ -159,14 +159,14 @@ func eosQueues(t fabric.Traffic) (out []eosClassQueue, omits []string) {
 		}
 		out = append(out, moved)
 	}
-	slices.SortFunc(out, func(a, b eosClassQueue) int { return a.Number - b.Number })
+	slices.SortFunc(out, func(a, b classQueue) int { return a.Number - b.Number })
 	return out, omits
 }
 
 // eosQueue writes a queue of a profile: every queue is strict unless it says otherwise. The watchdog looks only at queues
 // that have guaranteed bandwidth, lest one that others starve be taken for a stuck one (EOS User Manual, "DCBX and Flow
 // Control", PFC watchdog); one percent is the smallest.
-func eosQueue(b *strings.Builder, q eosClassQueue, watched bool) {
+func eosQueue(b *strings.Builder, q classQueue, watched bool) {
 	fmt.Fprintf(b, "   !\n   uc-tx-queue %d\n", q.Number)
 	switch {
 	case q.robin:
@@ -243,8 +243,8 @@ func eosPort(b *strings.Builder, mtu int, p fabric.SwitchPort, classes bool) {
 	b.WriteString("   no shutdown\n!\n")
 }
 
-// eosGateway writes the switch's own interface in a VLAN, with its MTU: without, it is 1500.
-func eosGateway(b *strings.Builder, mtu int, v fabric.VLAN) {
+// gateway writes the switch's own interface in a VLAN, with its MTU: without, it is 1500.
+func gateway(b *strings.Builder, mtu int, v fabric.VLAN) {
 	if !v.Gateway.IsValid() {
 		return
 	}

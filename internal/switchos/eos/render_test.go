@@ -33,8 +33,8 @@ func eosLeaf() fabric.Switch {
 	return s
 }
 
-// eosUplinks adds two uplinks and BGP to a leaf.
-func eosUplinks(s fabric.Switch) fabric.Switch {
+// uplinks adds two uplinks and BGP to a leaf.
+func uplinks(s fabric.Switch) fabric.Switch {
 	s.BGP = &fabric.BGP{ASN: 4200000001, RouterID: netip.MustParseAddr("10.96.0.1")}
 	for i := range 2 {
 		at := netip.MustParseAddr(fmt.Sprintf("10.95.0.%d", 2*i))
@@ -58,7 +58,7 @@ func TestEOSGolden(t *testing.T) {
 	}
 	cases := []golden{
 		{"rail24", eosLeaf(), classes(true, true)},
-		{"rail24 with uplinks", eosUplinks(eosLeaf()), classes(true, true)},
+		{"rail24 with uplinks", uplinks(eosLeaf()), classes(true, true)},
 	}
 	for _, c := range leafCases {
 		cases = append(cases, golden{c.name, leaf(c.routed), c.traffic})
@@ -87,8 +87,8 @@ func TestEOSGolden(t *testing.T) {
 	}
 }
 
-// eosRandom is an intent that a plan may have.
-func eosRandom(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
+// random is an intent that a plan may have.
+func random(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
 	s := eosLeaf()
 	s.MTU = 4200 + r.IntN(9214-4200+1)
 	if r.IntN(3) == 0 { // all ports are routed
@@ -102,7 +102,7 @@ func eosRandom(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
 		s.Ports[i].Breakout, s.Ports[i].RateGbps = b, float64(800/b)
 	}
 	if r.IntN(2) == 0 {
-		s = eosUplinks(s)
+		s = uplinks(s)
 	}
 	dscp, priority := r.Perm(64), r.Perm(8)
 	t := &fabric.Traffic{CableM: 1 + r.IntN(100), Share: 1 + r.IntN(99), Classes: []fabric.TrafficClass{
@@ -122,7 +122,7 @@ func eosRandom(r *rand.Rand) (fabric.Switch, *fabric.Traffic) {
 func TestEOSRoundTrip(t *testing.T) {
 	strict := 0
 	for seed := range uint64(300) {
-		s, traffic := eosRandom(rand.New(rand.NewPCG(seed, 14)))
+		s, traffic := random(rand.New(rand.NewPCG(seed, 14)))
 		text := OS{}.Render(s, traffic).Text
 		if !(OS{}).Recognizes(text) {
 			t.Fatalf("seed %d: is not recognized as EOS:\n%s", seed, text)
@@ -134,8 +134,8 @@ func TestEOSRoundTrip(t *testing.T) {
 		for _, l := range c.Unread {
 			t.Errorf("seed %d: unread %+v", seed, l)
 		}
-		eosSamePorts(t, s, c)
-		strict += eosSameTraffic(t, *traffic, c)
+		samePorts(t, s, c)
+		strict += sameTraffic(t, *traffic, c)
 		if t.Failed() {
 			t.Fatalf("seed %d:\n%s", seed, text)
 		}
@@ -145,7 +145,7 @@ func TestEOSRoundTrip(t *testing.T) {
 	}
 }
 
-func eosSamePorts(t *testing.T, s fabric.Switch, c *fabric.SwitchConfig) {
+func samePorts(t *testing.T, s fabric.Switch, c *fabric.SwitchConfig) {
 	t.Helper()
 	if c.Hostname == nil || c.Hostname.Is != s.Name || len(c.Ports) != len(s.Ports) || len(c.VLANs) != len(s.VLANs) {
 		t.Fatalf("hostname %s, %d ports, %d VLANs", eosIs(c.Hostname), len(c.Ports), len(c.VLANs))
@@ -179,8 +179,8 @@ func eosSamePorts(t *testing.T, s fabric.Switch, c *fabric.SwitchConfig) {
 	}
 }
 
-// eosSameTraffic returns 1 where CNPs have a strict queue.
-func eosSameTraffic(t *testing.T, traffic fabric.Traffic, c *fabric.SwitchConfig) (strict int) {
+// sameTraffic returns 1 where CNPs have a strict queue.
+func sameTraffic(t *testing.T, traffic fabric.Traffic, c *fabric.SwitchConfig) (strict int) {
 	t.Helper()
 	cnp, roce := traffic.Classes[0], traffic.Classes[1]
 	for _, p := range c.Ports {

@@ -11,8 +11,8 @@ type eosSaid struct {
 	texts    []fabric.SwitchText
 	hostname *fabric.Said[string]
 
-	ports    map[string]*eosPortSaid
-	inOrder  []*eosPortSaid
+	ports    map[string]*portSaid
+	inOrder  []*portSaid
 	profiles map[string]*eosScope
 	named    []*eosScope // profiles, in order
 	policies map[string]*eosPolicy
@@ -25,7 +25,7 @@ type eosSaid struct {
 	tcDSCP      [8]*fabric.Said[int]
 	rewrite     *fabric.Said[bool]
 	pfcOff      *fabric.Said[bool] // priority-flow-control all off
-	wd          eosWatchdogSaid
+	wd          watchdogSaid
 	vlans       map[int]*fabric.VLANConfig
 	vlanOrder   []int
 	vlanDefined map[int]bool // by vlan, not by its interface alone
@@ -34,7 +34,7 @@ type eosSaid struct {
 	bgp         *fabric.BGPConfig
 	neighbour   map[netip.Addr]int // index in bgp.Neighbours
 	groupAS     map[string]uint32  // of peer groups
-	members     []eosMember
+	members     []member
 	routing     *fabric.Said[bool]
 	whole       bool
 
@@ -48,8 +48,8 @@ type eosDefaults struct {
 	mtu        *fabric.Said[int]
 }
 
-// eosWatchdogSaid is what a text says of the PFC watchdog, for all ports or for one.
-type eosWatchdogSaid struct {
+// watchdogSaid is what a text says of the PFC watchdog, for all ports or for one.
+type watchdogSaid struct {
 	on      *fabric.Said[bool]
 	action  *fabric.Said[string]
 	detect  *fabric.Said[int]
@@ -66,21 +66,21 @@ type eosScope struct {
 	cos    *fabric.Said[int] // of packets without a tag, or that are not trusted
 	pfc    *fabric.Said[bool]
 	noDrop [8]*fabric.Said[bool]
-	wd     eosWatchdogSaid
+	wd     watchdogSaid
 	policy *fabric.Said[string]
-	queues [8]*eosQueueSaid
+	queues [8]*queueSaid
 }
 
-// eosQueueSaid is what is said of a transmit queue.
-type eosQueueSaid struct {
+// queueSaid is what is said of a transmit queue.
+type queueSaid struct {
 	strict     *fabric.Said[bool]
 	percent    *fabric.Said[int]
 	guaranteed *fabric.Said[string]
 	ecn, drop  *fabric.QueueProfile
 }
 
-// eosPortSaid is an interface.
-type eosPortSaid struct {
+// portSaid is an interface.
+type portSaid struct {
 	eosScope
 	configured bool // a configuration speaks of it: what it does not say has EOS's default
 	up         *fabric.Said[bool]
@@ -132,15 +132,15 @@ type eosClassMap struct {
 
 func newEOSSaid() *eosSaid {
 	return &eosSaid{
-		ports: map[string]*eosPortSaid{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
+		ports: map[string]*portSaid{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
 		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
 	}
 }
 
-func (s *eosSaid) port(name string, at fabric.Line) *eosPortSaid {
+func (s *eosSaid) port(name string, at fabric.Line) *portSaid {
 	p := s.ports[name]
 	if p == nil {
-		p = &eosPortSaid{eosScope: eosScope{name: name, at: at}}
+		p = &portSaid{eosScope: eosScope{name: name, at: at}}
 		s.ports[name] = p
 		s.inOrder = append(s.inOrder, p)
 	}
@@ -159,9 +159,9 @@ func eosSay[T comparable](s *eosSaid, place **fabric.Said[T], is T, at fabric.Li
 	*place = &fabric.Said[T]{Is: is, At: at}
 }
 
-func (s *eosScope) queue(n int) *eosQueueSaid {
+func (s *eosScope) queue(n int) *queueSaid {
 	if s.queues[n] == nil {
-		s.queues[n] = &eosQueueSaid{}
+		s.queues[n] = &queueSaid{}
 	}
 	return s.queues[n]
 }

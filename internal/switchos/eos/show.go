@@ -16,27 +16,27 @@ type eosShow struct {
 	port    string
 }
 
-// eosShowWords completes the abbreviations that people type.
-var eosShowWords = map[string]string{
+// showWords completes the abbreviations that people type.
+var showWords = map[string]string{
 	"sh": "show", "sho": "show", "run": "running-config", "int": "interfaces", "interface": "interfaces", "inter": "interfaces", "eth": "ethernet", "et": "ethernet", "stat": "status",
 }
 
-// eosShowCommand returns a show command in full words.
-func eosShowCommand(c string) (string, bool) {
+// showCommand returns a show command in full words.
+func showCommand(c string) (string, bool) {
 	f := strings.Fields(c)
 	if len(f) < 2 || f[0] != "show" && f[0] != "sh" && f[0] != "sho" {
 		return "", false
 	}
 	for i, w := range f {
-		if full := eosShowWords[strings.ToLower(w)]; full != "" {
+		if full := showWords[strings.ToLower(w)]; full != "" {
 			f[i] = full
 		}
 	}
 	return strings.Join(f, " "), true
 }
 
-// eosHeadings begin tables.
-var eosHeadings = []struct {
+// headings begin tables.
+var headings = []struct {
 	table, form string
 	line        *regexp.Regexp
 }{
@@ -57,23 +57,23 @@ var eosHeadings = []struct {
 }
 
 var (
-	eosRule    = regexp.MustCompile(`^[-= ]+$`)
-	eosECNRow  = regexp.MustCompile(`^(\d+) (\w+|-) (\d+|-) (\d+|-)(?: (\d+|-))?(?: .*)?$`)
-	eosPFCRow  = regexp.MustCompile(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) (Yes|No)(?: ([\d ,-]+?))? (Yes|No)(?: .*)?$`)
-	eosFlagRow = regexp.MustCompile(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) ([EDAW](?: [EDAW-])*)(?: ([\d ,-]+?))?(?: (?:drop|errdisable|no-drop|-).*)?(?: DCBX.*)?$`)
-	eosStatus  = regexp.MustCompile(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive|sub-intf-parent) (routed|trunk|in Po\d+|inactive|tap|tool|monitoring|dot1q|unassigned|\d+) \S+ (?:a-)?(\d+(?:\.\d+)?)([GM])\b`)
-	eosStatus2 = regexp.MustCompile(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive)\b`)
-	eosQRow    = regexp.MustCompile(`^(\d) (\d+|-) (.*?)(?: ?)(SP|RR)\S* (?:/ \S+ )?([LWDT-]+)$`)
-	eosMTULine = regexp.MustCompile(`^(?:IP|Ethernet) MTU (\d+) bytes`)
+	rule    = regexp.MustCompile(`^[-= ]+$`)
+	ecnRow  = regexp.MustCompile(`^(\d+) (\w+|-) (\d+|-) (\d+|-)(?: (\d+|-))?(?: .*)?$`)
+	pfcRow  = regexp.MustCompile(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) (Yes|No)(?: ([\d ,-]+?))? (Yes|No)(?: .*)?$`)
+	flagRow = regexp.MustCompile(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) ([EDAW](?: [EDAW-])*)(?: ([\d ,-]+?))?(?: (?:drop|errdisable|no-drop|-).*)?(?: DCBX.*)?$`)
+	status  = regexp.MustCompile(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive|sub-intf-parent) (routed|trunk|in Po\d+|inactive|tap|tool|monitoring|dot1q|unassigned|\d+) \S+ (?:a-)?(\d+(?:\.\d+)?)([GM])\b`)
+	status2 = regexp.MustCompile(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive)\b`)
+	qRow    = regexp.MustCompile(`^(\d) (\d+|-) (.*?)(?: ?)(SP|RR)\S* (?:/ \S+ )?([LWDT-]+)$`)
+	mtuLine = regexp.MustCompile(`^(?:IP|Ethernet) MTU (\d+) bytes`)
 )
 
 // showLine reads a line that a show command printed; false: it may be of a configuration.
-func (r *eosReader) showLine(l switchtext.CLILine) bool {
+func (r *reader) showLine(l switchtext.CLILine) bool {
 	w := &r.show
 	if strings.HasPrefix(w.command, "show running-config") || strings.HasPrefix(w.command, "show startup-config") || strings.HasPrefix(w.command, "show qos profile") && !strings.HasSuffix(w.command, "summary") {
 		return false
 	}
-	for _, h := range eosHeadings {
+	for _, h := range headings {
 		if h.line.MatchString(l.Command) {
 			if w.command == "" && h.form != "" && (len(r.forms) == 0 || r.forms[len(r.forms)-1] != h.form) {
 				r.forms = append(r.forms, h.form)
@@ -93,7 +93,7 @@ func (r *eosReader) showLine(l switchtext.CLILine) bool {
 		*w = eosShow{} // a configuration that follows without a prompt
 		return false
 	}
-	if eosRule.MatchString(l.Command) || r.showRow(l) || w.table == "legend" || w.table == "other" {
+	if rule.MatchString(l.Command) || r.showRow(l) || w.table == "legend" || w.table == "other" {
 		return true
 	}
 	if w.table == "" && eosFirst(w.command, "show version", "show lldp", "show clock", "show inventory", "show hostname", "show ip", "show vlan", "show mac", "show logging", "show boot", "show dcbx", "show bgp", "show users") ||
@@ -111,28 +111,28 @@ func (r *eosReader) showLine(l switchtext.CLILine) bool {
 var eosRow = regexp.MustCompile(`^(?:\d|(?:Ethernet|Et|Port-Channel|Po|Ma)\d|[a-z0-9 -]+:|[- =]+$|Unit |Queue |RR |SP |% |- |ECN)`)
 
 // showPort reads the line that names a port, or how it trusts.
-func (r *eosReader) showPort(l switchtext.CLILine) {
+func (r *reader) showPort(l switchtext.CLILine) {
 	word, rest, _ := strings.Cut(l.Command, " ")
 	if word != "Trust" {
-		kind, n, ok := eosInterfaces(strings.TrimSuffix(word, ":"))
+		kind, n, ok := interfaces(strings.TrimSuffix(word, ":"))
 		if ok && len(n) == 1 {
 			r.show.port = kind + n[0]
 		}
 		if strings.HasPrefix(rest, "is administratively down") {
 			name, at := r.show.port, l.Line
-			r.later(name, at, func(p *eosPortSaid) { first(&p.up, &fabric.Said[bool]{Is: false, At: at}) })
+			r.later(name, at, func(p *portSaid) { first(&p.up, &fabric.Said[bool]{Is: false, At: at}) })
 		}
 		return
 	}
 	mode, _, _ := strings.Cut(strings.TrimPrefix(rest, "Mode: "), " ")
 	is, ok := map[string]string{"DSCP": "dscp", "COS": "pcp", "UNTRUSTED": "none"}[strings.ToUpper(mode)]
 	if ok {
-		r.later(r.showedPort(), l.Line, func(p *eosPortSaid) { p.shown.trust = &fabric.Said[string]{Is: is, At: l.Line} })
+		r.later(r.showedPort(), l.Line, func(p *portSaid) { p.shown.trust = &fabric.Said[string]{Is: is, At: l.Line} })
 	}
 }
 
 // later does something to a port once all configurations are read.
-func (r *eosReader) later(port string, at fabric.Line, f func(p *eosPortSaid)) {
+func (r *reader) later(port string, at fabric.Line, f func(p *portSaid)) {
 	if port == "" {
 		r.said.unread = append(r.said.unread, at)
 		return
@@ -141,22 +141,22 @@ func (r *eosReader) later(port string, at fabric.Line, f func(p *eosPortSaid)) {
 }
 
 // showedPort is the port that the output, or the command before it, names.
-func (r *eosReader) showedPort() string {
+func (r *reader) showedPort() string {
 	if r.show.port != "" {
 		return r.show.port
 	}
-	if m := eosCommandPort.FindString(r.show.command); m != "" {
-		if kind, n, ok := eosInterfaces(m); ok && len(n) == 1 {
+	if m := commandPort.FindString(r.show.command); m != "" {
+		if kind, n, ok := interfaces(m); ok && len(n) == 1 {
 			return kind + n[0]
 		}
 	}
 	return ""
 }
 
-var eosCommandPort = regexp.MustCompile(`(?i)\b(?:ethernet|et|port-channel|po) ?\d[\d/]*`)
+var commandPort = regexp.MustCompile(`(?i)\b(?:ethernet|et|port-channel|po) ?\d[\d/]*`)
 
 // showRow reads a row of the table that the output is in.
-func (r *eosReader) showRow(l switchtext.CLILine) bool {
+func (r *reader) showRow(l switchtext.CLILine) bool {
 	switch r.show.table {
 	case "ecn":
 		return eosFirst(l.Command, "Unit") || r.showECN(l)
@@ -169,9 +169,9 @@ func (r *eosReader) showRow(l switchtext.CLILine) bool {
 	case "queues":
 		return eosFirst(l.Command, "Queue", "ECN/WRED:", "RR", "SP", "-", "%", "Legend") || r.showQueue(l)
 	case "port":
-		if m := eosMTULine.FindStringSubmatch(l.Command); m != nil {
+		if m := mtuLine.FindStringSubmatch(l.Command); m != nil {
 			if n, err := strconv.Atoi(m[1]); err == nil {
-				r.later(r.showedPort(), l.Line, func(p *eosPortSaid) { first(&p.mtu, &fabric.Said[int]{Is: n, At: l.Line}) })
+				r.later(r.showedPort(), l.Line, func(p *portSaid) { first(&p.mtu, &fabric.Said[int]{Is: n, At: l.Line}) })
 			}
 			return true
 		}
@@ -180,8 +180,8 @@ func (r *eosReader) showRow(l switchtext.CLILine) bool {
 	return false
 }
 
-func (r *eosReader) showECN(l switchtext.CLILine) bool {
-	m := eosECNRow.FindStringSubmatch(l.Command)
+func (r *reader) showECN(l switchtext.CLILine) bool {
+	m := ecnRow.FindStringSubmatch(l.Command)
 	if m == nil {
 		return false
 	}
@@ -191,8 +191,8 @@ func (r *eosReader) showECN(l switchtext.CLILine) bool {
 	}
 	marks := &fabric.QueueProfile{ECN: fabric.Said[bool]{At: l.Line}}
 	if m[2] != "-" {
-		low, ok := eosThreshold(m[3], m[2], l.Line)
-		high, ok2 := eosThreshold(m[4], m[2], l.Line)
+		low, ok := threshold(m[3], m[2], l.Line)
+		high, ok2 := threshold(m[4], m[2], l.Line)
 		if !ok || !ok2 {
 			return false
 		}
@@ -201,7 +201,7 @@ func (r *eosReader) showECN(l switchtext.CLILine) bool {
 			marks.Percent = &fabric.Said[int]{Is: n, At: l.Line}
 		}
 	}
-	r.later(r.showedPort(), l.Line, func(p *eosPortSaid) { p.shown.queue(q).Marks = marks })
+	r.later(r.showedPort(), l.Line, func(p *portSaid) { p.shown.queue(q).Marks = marks })
 	return true
 }
 
@@ -212,18 +212,18 @@ func (w *eosShown) queue(n int) *fabric.QueueConfig {
 	return w.queues[n]
 }
 
-func (r *eosReader) showPFC(l switchtext.CLILine) bool {
-	m := eosPFCRow.FindStringSubmatch(l.Command)
+func (r *reader) showPFC(l switchtext.CLILine) bool {
+	m := pfcRow.FindStringSubmatch(l.Command)
 	var on, watched bool
 	if m != nil {
 		on = m[2] == "Yes"
-	} else if m = eosFlagRow.FindStringSubmatch(l.Command); m != nil {
+	} else if m = flagRow.FindStringSubmatch(l.Command); m != nil {
 		on, watched = strings.Contains(m[2], "E"), strings.Contains(m[2], "W")
 	}
 	if m == nil {
 		return false
 	}
-	kind, n, ok := eosInterfaces(m[1])
+	kind, n, ok := interfaces(m[1])
 	list, listed := eosNumbers(m[3], 7)
 	if !ok || len(n) != 1 || on && !listed && strings.Trim(m[3], "- ") != "" {
 		return false
@@ -232,7 +232,7 @@ func (r *eosReader) showPFC(l switchtext.CLILine) bool {
 		list = []int{}
 	}
 	said := watched || r.show.table == "pfc-status"
-	r.later(kind+n[0], l.Line, func(p *eosPortSaid) {
+	r.later(kind+n[0], l.Line, func(p *portSaid) {
 		p.shown.pfc = &fabric.Said[[]int]{Is: list, At: l.Line}
 		if said {
 			p.shown.wd = &fabric.WatchdogConfig{On: &fabric.Said[bool]{Is: watched, At: l.Line}}
@@ -241,12 +241,12 @@ func (r *eosReader) showPFC(l switchtext.CLILine) bool {
 	return true
 }
 
-func (r *eosReader) showStatus(l switchtext.CLILine) bool {
-	m := eosStatus.FindStringSubmatch(l.Command)
+func (r *reader) showStatus(l switchtext.CLILine) bool {
+	m := status.FindStringSubmatch(l.Command)
 	if m == nil {
-		return eosStatus2.MatchString(l.Command)
+		return status2.MatchString(l.Command)
 	}
-	kind, n, ok := eosInterfaces(m[1])
+	kind, n, ok := interfaces(m[1])
 	if !ok || kind == "Management" {
 		return ok
 	}
@@ -254,7 +254,7 @@ func (r *eosReader) showStatus(l switchtext.CLILine) bool {
 	if m[5] == "M" {
 		rate /= 1000
 	}
-	r.later(kind+n[0], l.Line, func(p *eosPortSaid) {
+	r.later(kind+n[0], l.Line, func(p *portSaid) {
 		first(&p.up, &fabric.Said[bool]{Is: m[2] != "disabled", At: l.Line})
 		if err == nil && m[2] == "connected" {
 			first(&p.rate, &fabric.Said[float64]{Is: rate, At: l.Line})
@@ -267,7 +267,7 @@ func (r *eosReader) showStatus(l switchtext.CLILine) bool {
 }
 
 // showMap reads a row of a map: `cos: 0 1 2`, `tc: 1 0 2` and, for DSCP, `1 : 1 1 1` with the tens before the colon.
-func (r *eosReader) showMap(l switchtext.CLILine) bool {
+func (r *reader) showMap(l switchtext.CLILine) bool {
 	head, row, ok := strings.Cut(l.Command, ":")
 	head = strings.TrimSpace(head)
 	if !ok {
@@ -288,7 +288,7 @@ func (r *eosReader) showMap(l switchtext.CLILine) bool {
 		places = s.cosTC[:]
 	case r.show.table == "tc-queue" && strings.Contains(head, "queue"):
 		places = s.tcQueue[:]
-	case r.show.table == "dscp-tc" && eosIsNumber(head):
+	case r.show.table == "dscp-tc" && isNumber(head):
 		tens, _ := eosNumber(head, 6)
 		from, places = 10*tens, s.dscpTC[:]
 	default:
@@ -306,8 +306,8 @@ func (r *eosReader) showMap(l switchtext.CLILine) bool {
 }
 
 // showQueue reads a queue of a port: share, strict or round robin, ECN.
-func (r *eosReader) showQueue(l switchtext.CLILine) bool {
-	m := eosQRow.FindStringSubmatch(l.Command)
+func (r *reader) showQueue(l switchtext.CLILine) bool {
+	m := qRow.FindStringSubmatch(l.Command)
 	if m == nil {
 		return false
 	}
@@ -315,9 +315,9 @@ func (r *eosReader) showQueue(l switchtext.CLILine) bool {
 	if !ok {
 		return false
 	}
-	r.later(r.showedPort(), l.Line, func(p *eosPortSaid) {
+	r.later(r.showedPort(), l.Line, func(p *portSaid) {
 		c := p.shown.queue(q)
-		c.Algorithm = eosAlgorithm(&fabric.Said[bool]{Is: m[4] == "SP", At: l.Line})
+		c.Algorithm = algorithm(&fabric.Said[bool]{Is: m[4] == "SP", At: l.Line})
 		if n, err := strconv.Atoi(m[2]); err == nil {
 			c.Weight = &fabric.Said[int]{Is: n, At: l.Line}
 		}

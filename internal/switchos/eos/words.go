@@ -28,15 +28,15 @@ func eosNot(c string) (rest string, not bool) {
 
 var eosInterface = regexp.MustCompile(`(?i)^(ethernet|eth|et|port-channel|po|vlan|vl|loopback|lo|management|ma|vxlan|vx|tunnel|tu|recirc-channel) ?(\d[\d/,.$ -]*)$`)
 
-var eosKinds = map[string]string{
+var kinds = map[string]string{
 	"ethernet": "Ethernet", "eth": "Ethernet", "et": "Ethernet", "port-channel": "Port-Channel", "po": "Port-Channel", "vlan": "Vlan", "vl": "Vlan",
 	"loopback": "Loopback", "lo": "Loopback", "management": "Management", "ma": "Management", "vxlan": "Vxlan", "vx": "Vxlan", "tunnel": "Tunnel", "tu": "Tunnel",
 	"recirc-channel": "Recirc-Channel",
 }
 
-// eosInterfaces returns the kind and the numbers of an interface or a range such as Ethernet1/1-4,5/1 as EOS prints it.
+// interfaces returns the kind and the numbers of an interface or a range such as Ethernet1/1-4,5/1 as EOS prints it.
 // A range counts in the last number; one across the first number keeps the rest, as 1/1-4/1 does.
-func eosInterfaces(name string) (kind string, numbers []string, ok bool) {
+func interfaces(name string) (kind string, numbers []string, ok bool) {
 	m := eosInterface.FindStringSubmatch(name)
 	if m == nil {
 		return "", nil, false
@@ -56,10 +56,10 @@ func eosInterfaces(name string) (kind string, numbers []string, ok bool) {
 		}
 		numbers = append(numbers, more...)
 	}
-	return eosKinds[strings.ToLower(m[1])], numbers, len(numbers) > 0
+	return kinds[strings.ToLower(m[1])], numbers, len(numbers) > 0
 }
 
-const eosMostPorts = 4096 // in one range: more than any switch has, less than a typing error can cost
+const mostPorts = 4096 // in one range: more than any switch has, less than a typing error can cost
 
 func eosRange(from, to string) ([]string, bool) {
 	a, b := strings.Split(from, "/"), strings.Split(to, "/")
@@ -81,7 +81,7 @@ func eosRange(from, to string) ([]string, bool) {
 	}
 	lo, err := strconv.Atoi(a[i])
 	hi, err2 := strconv.Atoi(b[i])
-	if err != nil || err2 != nil || lo > hi || hi-lo >= eosMostPorts {
+	if err != nil || err2 != nil || lo > hi || hi-lo >= mostPorts {
 		return nil, false
 	}
 	var out []string
@@ -93,8 +93,8 @@ func eosRange(from, to string) ([]string, bool) {
 	return out, true
 }
 
-// eosDSCPNames are the names of DSCP values (RFC 2474, 2597, 3246).
-var eosDSCPNames = map[string]int{
+// dscpNames are the names of DSCP values (RFC 2474, 2597, 3246).
+var dscpNames = map[string]int{
 	"be": 0, "default": 0, "cs0": 0, "cs1": 8, "cs2": 16, "cs3": 24, "cs4": 32, "cs5": 40, "cs6": 48, "cs7": 56, "ef": 46, "va": 44,
 	"af11": 10, "af12": 12, "af13": 14, "af21": 18, "af22": 20, "af23": 22, "af31": 26, "af32": 28, "af33": 30, "af41": 34, "af42": 36, "af43": 38,
 }
@@ -119,7 +119,7 @@ func eosNumbers(list string, most int) (out []int, ok bool) {
 }
 
 func eosNumber(s string, most int) (int, bool) {
-	if n, ok := eosDSCPNames[s]; ok && most == 63 {
+	if n, ok := dscpNames[s]; ok && most == 63 {
 		return n, true
 	}
 	n, err := strconv.Atoi(s)

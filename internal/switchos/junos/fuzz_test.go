@@ -25,7 +25,7 @@ func FuzzReadJunos(f *testing.F) {
 		}
 		f.Add(text)
 	}
-	f.Add([]byte(junosQoS))
+	f.Add([]byte(qoS))
 	f.Add([]byte("set apply-groups [ a a ]\nset groups a apply-groups a\ndeactivate groups\ndelete groups a apply-groups a\nup 3\ntop set x"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		OS{}.Recognizes(text)

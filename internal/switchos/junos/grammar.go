@@ -1,11 +1,11 @@
 package junos
 
-// junosGrammar is the part of Junos' configuration that is read, from the statements of the CLI reference and from Juniper's
+// grammar is the part of Junos' configuration that is read, from the statements of the CLI reference and from Juniper's
 // model of class-of-service (Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service). The sign after a word:
 // * entries with a name, = one value, + a list of values, ! of no bearing on lossless RoCE with all below it, ~ a block in
 // which what is not listed has no bearing, . a block in which what is not listed is an error; nothing: a block or a bare word.
 // @name takes over the block of that name.
-const junosGrammar = `
+const grammar = `
 version =
 system ~
  host-name =

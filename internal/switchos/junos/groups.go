@@ -12,7 +12,7 @@ import (
 // inherit carries out apply-groups: what a group says below the same path holds where the configuration itself says nothing
 // (Junos CLI User Guide, Use Configuration Groups). A group that is applied and defined nowhere is a problem: what it says
 // is unknown.
-func (t *junosTree) inherit() {
+func (t *tree) inherit() {
 	groups := t.root.kid("groups")
 	missing, used := map[string]bool{}, map[string]bool{}
 	var walk func(n *junosNode, above []string)
@@ -59,7 +59,7 @@ func (n *junosNode) matching(above []string) []*junosNode {
 		var next []*junosNode
 		for _, f := range found {
 			for _, k := range f.kids {
-				if k.word == word || junosGroupPattern(k.word, word) {
+				if k.word == word || groupPattern(k.word, word) {
 					next = append(next, k)
 				}
 			}
@@ -69,9 +69,9 @@ func (n *junosNode) matching(above []string) []*junosNode {
 	return found
 }
 
-func junosGroupPattern(pattern, name string) bool {
+func groupPattern(pattern, name string) bool {
 	inner, ok := strings.CutPrefix(pattern, "<")
-	return ok && junosMatch(strings.TrimSuffix(inner, ">"), name)
+	return ok && match(strings.TrimSuffix(inner, ">"), name)
 }
 
 // take adds what another node says and this one does not; group is where it comes from, unless the node excepts that.
@@ -82,7 +82,7 @@ func (n *junosNode) take(from *junosNode, group string) {
 	for _, k := range from.kids {
 		if strings.HasPrefix(k.word, "<") {
 			for _, mine := range n.kids {
-				if junosGroupPattern(k.word, mine.word) {
+				if groupPattern(k.word, mine.word) {
 					mine.take(k, group)
 				}
 			}
@@ -97,15 +97,15 @@ func (n *junosNode) take(from *junosNode, group string) {
 	}
 }
 
-// junosMatch reports whether a pattern of Junos is one of a name: * and ? and sets of characters, as a shell has them.
-func junosMatch(pattern, name string) bool {
-	return junosMatchFlat(junosFlatten(pattern), junosFlatten(name))
+// match reports whether a pattern of Junos is one of a name: * and ? and sets of characters, as a shell has them.
+func match(pattern, name string) bool {
+	return matchFlat(flatten(pattern), flatten(name))
 }
 
-// junosFlatten replaces the slashes of a name, which a star takes too.
-func junosFlatten(name string) string { return strings.ReplaceAll(name, "/", "\x01") }
+// flatten replaces the slashes of a name, which a star takes too.
+func flatten(name string) string { return strings.ReplaceAll(name, "/", "\x01") }
 
-func junosMatchFlat(pattern, name string) bool {
+func matchFlat(pattern, name string) bool {
 	if pattern == name || pattern == "all" {
 		return true
 	}
@@ -117,7 +117,7 @@ func junosMatchFlat(pattern, name string) bool {
 }
 
 // ranges returns the interface ranges by the ports that they are of.
-func (t *junosTree) ranges() map[string][]*junosNode {
+func (t *tree) ranges() map[string][]*junosNode {
 	out := map[string][]*junosNode{}
 	for _, r := range t.root.all("interfaces", "interface-range") {
 		for _, m := range t.rangeMembers(r) {
@@ -128,7 +128,7 @@ func (t *junosTree) ranges() map[string][]*junosNode {
 }
 
 // rangeMembers returns the names and patterns of an interface range.
-func (t *junosTree) rangeMembers(r *junosNode) []string {
+func (t *tree) rangeMembers(r *junosNode) []string {
 	var out []string
 	if m := r.kid("member"); m != nil {
 		for _, v := range m.values {
@@ -140,8 +140,8 @@ func (t *junosTree) rangeMembers(r *junosNode) []string {
 		if to == nil {
 			continue
 		}
-		names, ok := junosNamesBetween(from.word, to.Is)
-		if t.ranged += len(names); !ok || t.ranged > junosMostRanged {
+		names, ok := namesBetween(from.word, to.Is)
+		if t.ranged += len(names); !ok || t.ranged > mostRanged {
 			t.problem(fabric.TextRange, from.at, "member-range "+from.word+" to "+to.Is+" has no ports between its ends, or too many", "its ports are not read")
 			continue
 		}
@@ -150,11 +150,11 @@ func (t *junosTree) rangeMembers(r *junosNode) []string {
 	return out
 }
 
-// junosMostRanged bounds the ports that the ranges of a text name.
-const junosMostRanged = 1 << 17
+// mostRanged bounds the ports that the ranges of a text name.
+const mostRanged = 1 << 17
 
-// junosNamesBetween counts the last number of a name up: et-0/0/1 to et-0/0/4.
-func junosNamesBetween(from, to string) ([]string, bool) {
+// namesBetween counts the last number of a name up: et-0/0/1 to et-0/0/4.
+func namesBetween(from, to string) ([]string, bool) {
 	i := strings.LastIndexAny(from, "/:") + 1
 	a, errA := strconv.Atoi(from[i:])
 	if i == 0 || i > len(to) || to[:i] != from[:i] || errA != nil {
@@ -173,14 +173,14 @@ func junosNamesBetween(from, to string) ([]string, bool) {
 
 // expand gives each port what its ranges say: for what it says itself, a range does not count (Junos OS interfaces guide,
 // Interface Ranges).
-func (t *junosTree) expand() {
+func (t *tree) expand() {
 	interfaces := t.root.kid("interfaces")
 	for _, r := range t.root.all("interfaces", "interface-range") {
 		for _, m := range t.rangeMembers(r) {
 			var ports []*junosNode
 			if strings.ContainsAny(m, "*?[") {
 				for _, k := range interfaces.kids {
-					if junosPort(k.word) && junosMatch(m, k.word) {
+					if junosPort(k.word) && match(m, k.word) {
 						ports = append(ports, k)
 					}
 				}

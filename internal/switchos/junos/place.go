@@ -49,8 +49,8 @@ func (n *junosNode) value(path ...string) *fabric.Said[string] {
 	return &n.values[len(n.values)-1]
 }
 
-// junosTree gathers statements of all texts of a switch into one tree.
-type junosTree struct {
+// tree gathers statements of all texts of a switch into one tree.
+type tree struct {
 	root     *junosNode
 	problems []fabric.TextProblem
 	unread   []fabric.Line
@@ -59,12 +59,12 @@ type junosTree struct {
 	ranged   int // ports that ranges named
 }
 
-func newJunosTree() *junosTree {
-	return &junosTree{root: &junosNode{schema: junosTop(), by: map[string]*junosNode{}}}
+func newJunosTree() *tree {
+	return &tree{root: &junosNode{schema: junosTop(), by: map[string]*junosNode{}}}
 }
 
 // add puts the statements of a text where they belong. A text may be an excerpt: then the place is found by its words.
-func (t *junosTree) add(text junosText) {
+func (t *tree) add(text junosText) {
 	t.problems = append(t.problems, text.problems...)
 	t.unread = append(t.unread, text.unread...)
 	t.hoist(text.statements)
@@ -127,7 +127,7 @@ func (n *junosNode) prune() {
 
 // place puts words below a node, and the block that follows them below the last one. A word that the innermost thing of the
 // statement does not know belongs to what encloses it: class X queue-num 4 no-loss says two things of X.
-func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement) {
+func (t *tree) place(base *junosNode, words []junosWord, s *statement) {
 	if slices.Contains(s.marks, "inactive") {
 		return // as if it were not there
 	}
@@ -138,7 +138,7 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 	path := []*junosNode{base}
 	for i := 0; i < len(words); i++ {
 		w := words[i]
-		depth := junosKnower(path, w.text)
+		depth := knower(path, w.text)
 		if depth < 0 {
 			t.unknown(path, w, s)
 			return
@@ -162,9 +162,9 @@ func (t *junosTree) place(base *junosNode, words []junosWord, s *junosStatement)
 	t.block(path[len(path)-1], s)
 }
 
-// junosKnower returns which node of a path a word belongs to: the innermost if it knows it, even as a name, else the next one
+// knower returns which node of a path a word belongs to: the innermost if it knows it, even as a name, else the next one
 // outside that knows it as a word; -1: none.
-func junosKnower(path []*junosNode, word string) int {
+func knower(path []*junosNode, word string) int {
 	last := len(path) - 1
 	if path[last].schema.below(word) != nil {
 		return last
@@ -178,7 +178,7 @@ func junosKnower(path []*junosNode, word string) int {
 }
 
 // block puts the statements of a block below a node.
-func (t *junosTree) block(n *junosNode, s *junosStatement) {
+func (t *tree) block(n *junosNode, s *statement) {
 	if len(s.block) == 0 {
 		return
 	}
@@ -194,7 +194,7 @@ func (t *junosTree) block(n *junosNode, s *junosStatement) {
 }
 
 // leaf sets the values of a leaf, and returns how many words they are.
-func (t *junosTree) leaf(in *junosNode, w junosWord, schema *junosSchema, rest []junosWord) int {
+func (t *tree) leaf(in *junosNode, w junosWord, schema *junosSchema, rest []junosWord) int {
 	n := 0
 	for n < len(rest) && rest[n].listed {
 		n++
@@ -224,7 +224,7 @@ func (t *junosTree) leaf(in *junosNode, w junosWord, schema *junosSchema, rest [
 }
 
 // tag names the port of the last problem, where it is of one.
-func (t *junosTree) tag(in *junosNode) {
+func (t *tree) tag(in *junosNode) {
 	for ; in != nil; in = in.up {
 		if junosPort(in.word) {
 			t.problems[len(t.problems)-1].Port = in.word
@@ -234,8 +234,8 @@ func (t *junosTree) tag(in *junosNode) {
 }
 
 // unknown notes a statement that is not understood, with all that is in its block.
-func (t *junosTree) unknown(path []*junosNode, w junosWord, s *junosStatement) {
-	if junosNoise[w.text] || path[len(path)-1].schema.open {
+func (t *tree) unknown(path []*junosNode, w junosWord, s *statement) {
+	if noise[w.text] || path[len(path)-1].schema.open {
 		return
 	}
 	for _, in := range path {
@@ -249,7 +249,7 @@ func (t *junosTree) unknown(path []*junosNode, w junosWord, s *junosStatement) {
 }
 
 // miss notes every line of a statement as unread.
-func (t *junosTree) miss(s *junosStatement) {
+func (t *tree) miss(s *statement) {
 	t.misses++
 	if t.quiet {
 		return
@@ -265,12 +265,12 @@ func (t *junosTree) miss(s *junosStatement) {
 }
 
 // firewall notes the lines of filters that put packets into classes. The rest of a filter is nobody's business here.
-func (t *junosTree) firewall(w junosWord, rest []junosWord, s *junosStatement) {
+func (t *tree) firewall(w junosWord, rest []junosWord, s *statement) {
 	t.root.grow(w.text, w.at, t.root.schema.kids["firewall"])
 	for _, w := range rest {
 		switch w.text {
 		case "forwarding-class", "loss-priority", "dscp":
-			t.miss(&junosStatement{words: []junosWord{w}})
+			t.miss(&statement{words: []junosWord{w}})
 		}
 	}
 	for _, in := range s.block {
@@ -278,12 +278,12 @@ func (t *junosTree) firewall(w junosWord, rest []junosWord, s *junosStatement) {
 	}
 }
 
-func (t *junosTree) problem(kind string, at fabric.Line, what, then string) {
+func (t *tree) problem(kind string, at fabric.Line, what, then string) {
 	t.problems = append(t.problems, fabric.TextProblem{Kind: kind, At: at, What: what, Then: then})
 }
 
 // find returns the node that a command names; nil: there is none. A value at the end of the path is ignored.
-func (t *junosTree) find(s *junosStatement) *junosNode {
+func (t *tree) find(s *statement) *junosNode {
 	n := t.start(s)
 	for _, w := range s.words {
 		kid := n.kid(w.text)

@@ -30,9 +30,9 @@ func readPublicJunos(t *testing.T, name string) *fabric.SwitchConfig {
 	return readJunos(string(text))
 }
 
-// junosLineOf returns what a configuration says of a port, and of nothing else.
-func junosLineOf(c *fabric.SwitchConfig, port string) string {
-	for _, line := range strings.Split(junosDigest(c), "\n") {
+// lineOf returns what a configuration says of a port, and of nothing else.
+func lineOf(c *fabric.SwitchConfig, port string) string {
+	for _, line := range strings.Split(digest(c), "\n") {
 		if strings.HasPrefix(line, port+" ") {
 			return line
 		}
@@ -57,7 +57,7 @@ func TestJunosPublic(t *testing.T) {
 	} {
 		t.Run(c.name+" "+c.port, func(t *testing.T) {
 			got := readPublicJunos(t, c.name)
-			line := junosLineOf(got, c.port)
+			line := lineOf(got, c.port)
 			for _, want := range c.says {
 				if !strings.Contains(line, want) {
 					t.Errorf("no %q in %s", want, line)
@@ -66,7 +66,7 @@ func TestJunosPublic(t *testing.T) {
 			if c.not != "" && strings.Contains(line, c.not) {
 				t.Errorf("%q in %s", c.not, line)
 			}
-			if k := junosKinds(got); !slices.Equal(k, c.problems) {
+			if k := kinds(got); !slices.Equal(k, c.problems) {
 				t.Errorf("%v, not %v", k, c.problems)
 			}
 		})
@@ -90,9 +90,9 @@ func TestJunosMutants(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			base, got := readPublicJunos(t, c.base), readPublicJunos(t, c.name)
-			want := junosDigest(base)
+			want := digest(base)
 			for _, port := range c.ports {
-				old := junosLineOf(base, port)
+				old := lineOf(base, port)
 				line := old
 				for _, change := range c.changes {
 					if !strings.Contains(line, change[0]) {
@@ -102,10 +102,10 @@ func TestJunosMutants(t *testing.T) {
 				}
 				want = strings.Replace(want, old, line, 1)
 			}
-			if diff := cmp.Diff(want, junosDigest(got)); diff != "" {
+			if diff := cmp.Diff(want, digest(got)); diff != "" {
 				t.Error(diff)
 			}
-			fresh := slices.DeleteFunc(junosKinds(got), func(k string) bool { return slices.Contains(junosKinds(base), k) })
+			fresh := slices.DeleteFunc(kinds(got), func(k string) bool { return slices.Contains(kinds(base), k) })
 			if !slices.Equal(fresh, c.problems) {
 				t.Errorf("new problems are %v, not %v", fresh, c.problems)
 			}

@@ -39,9 +39,9 @@ func (OS) Recognizes(text []byte) bool {
 	return junosSet.Match(plain) || junosFlat.Match(plain) || junosEnd.Match(plain) && junosBlock.Match(plain)
 }
 
-// junosReader reads the configuration of one switch.
-type junosReader struct {
-	*junosTree
+// reader reads the configuration of one switch.
+type reader struct {
+	*tree
 	out      *fabric.SwitchConfig
 	cos      *junosNode
 	whole    bool                  // it is the whole configuration: what it does not set has the default
@@ -57,20 +57,20 @@ type junosReader struct {
 	profiles map[string]*junosPFC
 	rewrites map[string]map[string]fabric.Said[int]
 	used     map[*junosNode]bool
-	said     map[string]bool              // problems that are known
-	marking  map[string]*fabric.Line      // drop profiles with which a scheduler marks
-	named    map[string][]junosClassified // classifiers by kind and name
-	unpaused map[string][]string          // ports with a classifier that names lossless classes, and without PFC; by classifier
+	said     map[string]bool         // problems that are known
+	marking  map[string]*fabric.Line // drop profiles with which a scheduler marks
+	named    map[string][]classified // classifiers by kind and name
+	unpaused map[string][]string     // ports with a classifier that names lossless classes, and without PFC; by classifier
 }
 
 // Read reads the configuration of a switch from one or more texts.
 func (o OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	id, _ := o.Names()
-	r := &junosReader{
-		junosTree: newJunosTree(), out: &fabric.SwitchConfig{Name: name, OS: id, Ports: []fabric.PortConfig{}},
+	r := &reader{
+		tree: newJunosTree(), out: &fabric.SwitchConfig{Name: name, OS: id, Ports: []fabric.PortConfig{}},
 		queues: map[string]*[8]*fabric.QueueConfig{}, tables: map[string]*[64]fabric.Treatment{}, priority: map[string]*[8]fabric.Treatment{},
 		profiles: map[string]*junosPFC{}, rewrites: map[string]map[string]fabric.Said[int]{}, used: map[*junosNode]bool{},
-		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]junosClassified{}, unpaused: map[string][]string{},
+		said: map[string]bool{}, marking: map[string]*fabric.Line{}, named: map[string][]classified{}, unpaused: map[string][]string{},
 	}
 	for _, text := range texts {
 		parsed := parseJunos(text)
@@ -101,7 +101,7 @@ func (o OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 }
 
 // once notes a problem that several ports have in common.
-func (r *junosReader) once(kind string, at fabric.Line, what, then string) {
+func (r *reader) once(kind string, at fabric.Line, what, then string) {
 	key := fmt.Sprint(kind, at.File, at.Number, what)
 	if !r.said[key] {
 		r.said[key] = true
@@ -115,7 +115,7 @@ func junosDefault[T any](is T, text string) *fabric.Said[T] {
 }
 
 // number reads a number within bounds. Another value is a problem and nothing.
-func (r *junosReader) number(v *fabric.Said[string], what string, least, most int) *fabric.Said[int] {
+func (r *reader) number(v *fabric.Said[string], what string, least, most int) *fabric.Said[int] {
 	if v == nil {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (r *junosReader) number(v *fabric.Said[string], what string, least, most in
 }
 
 // unattached notes what is defined and used by nothing, where the text says what is used.
-func (r *junosReader) unattached() {
+func (r *reader) unattached() {
 	if len(r.cos.all("interfaces")) == 0 {
 		return
 	}
@@ -150,7 +150,7 @@ func (r *junosReader) unattached() {
 
 // definition finds what a name stands for, and notes that it is used. A name without a definition is a problem where the
 // text has the definitions of its kind.
-func (r *junosReader) definition(name *fabric.Said[string], path ...string) *junosNode {
+func (r *reader) definition(name *fabric.Said[string], path ...string) *junosNode {
 	n := r.cos.kid(path...).kid(name.Is)
 	if n != nil {
 		r.used[n] = true

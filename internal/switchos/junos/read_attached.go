@@ -8,17 +8,17 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// junosAttachments finds what class-of-service attaches to a port: by its name, by a range or an aggregate that it is in, by a
+// attachments finds what class-of-service attaches to a port: by its name, by a range or an aggregate that it is in, by a
 // pattern; what is said most precisely counts.
-type junosAttachments struct {
+type attachments struct {
 	cos      *junosNode
 	ranges   map[string][]*junosNode
 	patterns []*junosNode
 	flat     []string // the patterns without slashes, which a star of path.Match does not take
 }
 
-func newJunosAttachments(r *junosReader) junosAttachments {
-	a := junosAttachments{cos: r.cos.kid("interfaces"), ranges: r.ranges()}
+func newJunosAttachments(r *reader) attachments {
+	a := attachments{cos: r.cos.kid("interfaces"), ranges: r.ranges()}
 	if a.cos == nil {
 		return a
 	}
@@ -27,14 +27,14 @@ func newJunosAttachments(r *junosReader) junosAttachments {
 			a.patterns = append(a.patterns, n)
 		}
 	}
-	slices.SortStableFunc(a.patterns, func(x, y *junosNode) int { return junosPrecision(y.word) - junosPrecision(x.word) })
+	slices.SortStableFunc(a.patterns, func(x, y *junosNode) int { return precision(y.word) - precision(x.word) })
 	for _, p := range a.patterns {
-		a.flat = append(a.flat, junosFlatten(p.word))
+		a.flat = append(a.flat, flatten(p.word))
 	}
 	return a
 }
 
-func junosPrecision(pattern string) int {
+func precision(pattern string) int {
 	if pattern == "all" {
 		return 0
 	}
@@ -42,7 +42,7 @@ func junosPrecision(pattern string) int {
 }
 
 // of returns what is attached to a port, the most precise first.
-func (a junosAttachments) of(n *junosNode) []*junosNode {
+func (a attachments) of(n *junosNode) []*junosNode {
 	var out []*junosNode
 	if own := a.cos.kid(n.word); own != nil {
 		out = append(out, own)
@@ -59,9 +59,9 @@ func (a junosAttachments) of(n *junosNode) []*junosNode {
 			}
 		}
 	}
-	flat := junosFlatten(n.word)
+	flat := flatten(n.word)
 	for i, p := range a.patterns {
-		if p.word != n.word && junosMatchFlat(a.flat[i], flat) {
+		if p.word != n.word && matchFlat(a.flat[i], flat) {
 			out = append(out, p)
 		}
 	}
@@ -69,7 +69,7 @@ func (a junosAttachments) of(n *junosNode) []*junosNode {
 }
 
 // attached returns the first value of a path, at a port or at one of its units.
-func junosAttached(at []*junosNode, port *junosNode, path ...string) *fabric.Said[string] {
+func attached(at []*junosNode, port *junosNode, path ...string) *fabric.Said[string] {
 	for _, n := range at {
 		var units []*junosNode
 		for _, u := range port.all("unit") {
@@ -93,10 +93,10 @@ func junosAttached(at []*junosNode, port *junosNode, path ...string) *fabric.Sai
 }
 
 // readAttached reads what the port does with packets.
-func (r *junosReader) readAttached(p *fabric.PortConfig, n *junosNode, a junosAttachments) {
+func (r *reader) readAttached(p *fabric.PortConfig, n *junosNode, a attachments) {
 	at := a.of(n)
 	var pfc *junosPFC
-	name := junosAttached(at, n, "congestion-notification-profile")
+	name := attached(at, n, "congestion-notification-profile")
 	if name != nil {
 		pfc = r.pfc(name)
 		p.CableM = pfc.cable
@@ -104,23 +104,23 @@ func (r *junosReader) readAttached(p *fabric.PortConfig, n *junosNode, a junosAt
 	r.readClassifiers(p, n, at, name, pfc)
 	r.readPFC(p, pfc)
 	r.readScheduling(p, n, at)
-	if rw := junosAttached(at, n, "rewrite-rules", "dscp"); rw != nil && rw.Is != "default" {
+	if rw := attached(at, n, "rewrite-rules", "dscp"); rw != nil && rw.Is != "default" {
 		p.Rewrite = r.rewrite(rw)
 	}
 }
 
 // readClassifiers reads by what the port classifies, and how. A fixed class leaves nothing to a packet.
-func (r *junosReader) readClassifiers(p *fabric.PortConfig, n *junosNode, at []*junosNode, profile *fabric.Said[string], pfc *junosPFC) {
+func (r *reader) readClassifiers(p *fabric.PortConfig, n *junosNode, at []*junosNode, profile *fabric.Said[string], pfc *junosPFC) {
 	key := ""
 	if profile != nil {
 		key = profile.Is
 	}
-	if fixed := junosAttached(at, n, "forwarding-class"); fixed != nil {
+	if fixed := attached(at, n, "forwarding-class"); fixed != nil {
 		p.Trust = &fabric.Said[string]{Is: "none", At: fixed.At}
 		p.PCP = r.pcpTable("class "+fixed.Is+"|"+key, junosFixed(fixed, 8), pfc)
 		return
 	}
-	dscp, pcp := junosAttached(at, n, "classifiers", "dscp"), junosAttached(at, n, "classifiers", "ieee-802.1")
+	dscp, pcp := attached(at, n, "classifiers", "dscp"), attached(at, n, "classifiers", "ieee-802.1")
 	if dscp == nil && pcp == nil {
 		if r.wired {
 			r.defaultTrust(p, n, key, pfc)
@@ -145,8 +145,8 @@ func (r *junosReader) readClassifiers(p *fabric.PortConfig, n *junosNode, at []*
 }
 
 // namesLossless reports whether a classifier names a class that the text makes no-loss.
-func (r *junosReader) namesLossless(points []junosClassified) bool {
-	return slices.ContainsFunc(points, func(c junosClassified) bool {
+func (r *reader) namesLossless(points []classified) bool {
+	return slices.ContainsFunc(points, func(c classified) bool {
 		if c.class == nil {
 			return false
 		}
@@ -156,7 +156,7 @@ func (r *junosReader) namesLossless(points []junosClassified) bool {
 }
 
 // unprotected notes ports that put packets into a no-loss class and have no PFC.
-func (r *junosReader) unprotected() {
+func (r *reader) unprotected() {
 	for _, n := range r.cos.all("classifiers", "dscp") {
 		ports := r.unpaused[n.word]
 		if len(ports) == 0 {
@@ -171,18 +171,18 @@ func (r *junosReader) unprotected() {
 	}
 }
 
-func junosFixed(class *fabric.Said[string], n int) []junosClassified {
-	out := make([]junosClassified, n)
+func junosFixed(class *fabric.Said[string], n int) []classified {
+	out := make([]classified, n)
 	for i := range out {
-		out[i] = junosClassified{class}
+		out[i] = classified{class}
 	}
 	return out
 }
 
 // points returns what a named classifier says; nil: the text does not show it.
-func (r *junosReader) points(name *fabric.Said[string], kind string) []junosClassified {
+func (r *reader) points(name *fabric.Said[string], kind string) []classified {
 	if name.Is == "default" {
-		return junosDefaultClassifier(kind)
+		return defaultClassifier(kind)
 	}
 	if known := r.named[kind+" "+name.Is]; known != nil {
 		return known
@@ -198,7 +198,7 @@ func (r *junosReader) points(name *fabric.Said[string], kind string) []junosClas
 
 // defaultTrust is what a port without a classifier does: a routed one has dscp-default, a trunk ieee8021p-default, an access
 // port trusts nothing.
-func (r *junosReader) defaultTrust(p *fabric.PortConfig, n *junosNode, key string, pfc *junosPFC) {
+func (r *reader) defaultTrust(p *fabric.PortConfig, n *junosNode, key string, pfc *junosPFC) {
 	trunk, switched := false, false
 	for _, u := range n.all("unit") {
 		if l2 := u.kid("family", "ethernet-switching"); l2 != nil {
@@ -208,18 +208,18 @@ func (r *junosReader) defaultTrust(p *fabric.PortConfig, n *junosNode, key strin
 	}
 	switch {
 	case trunk:
-		p.Trust = junosDefault("pcp", junosClassDefault+"a trunk has ieee8021p-default")
-		p.PCP = r.pcpTable("default|"+key, junosDefaultClassifier("ieee-802.1"), pfc)
+		p.Trust = junosDefault("pcp", classDefault+"a trunk has ieee8021p-default")
+		p.PCP = r.pcpTable("default|"+key, defaultClassifier("ieee-802.1"), pfc)
 	case switched:
-		p.Trust = junosDefault("none", junosClassDefault+"an access port trusts no code point")
-		p.PCP = r.pcpTable("untrusted|"+key, junosFixed(junosDefault("best-effort", junosClassDefault+"an access port is best-effort"), 8), pfc)
+		p.Trust = junosDefault("none", classDefault+"an access port trusts no code point")
+		p.PCP = r.pcpTable("untrusted|"+key, junosFixed(junosDefault("best-effort", classDefault+"an access port is best-effort"), 8), pfc)
 	default:
-		p.Trust = junosDefault("dscp", junosClassDefault+"a routed port has dscp-default")
-		p.DSCP = r.dscpTable("default", key, junosDefaultClassifier("dscp"), pfc)
+		p.Trust = junosDefault("dscp", classDefault+"a routed port has dscp-default")
+		p.DSCP = r.dscpTable("default", key, defaultClassifier("dscp"), pfc)
 	}
 }
 
-func (r *junosReader) dscpTable(classifier, profile string, points []junosClassified, pfc *junosPFC) *[64]fabric.Treatment {
+func (r *reader) dscpTable(classifier, profile string, points []classified, pfc *junosPFC) *[64]fabric.Treatment {
 	key := classifier + "|" + profile
 	if t := r.tables[key]; t != nil {
 		return t
@@ -231,7 +231,7 @@ func (r *junosReader) dscpTable(classifier, profile string, points []junosClassi
 	return t
 }
 
-func (r *junosReader) pcpTable(key string, points []junosClassified, pfc *junosPFC) *[8]fabric.Treatment {
+func (r *reader) pcpTable(key string, points []classified, pfc *junosPFC) *[8]fabric.Treatment {
 	if t := r.priority[key]; t != nil {
 		return t
 	}
@@ -241,7 +241,7 @@ func (r *junosReader) pcpTable(key string, points []junosClassified, pfc *junosP
 }
 
 // rewrite reads the DSCP that packets of each class leave with. Packets have loss priority low unless somebody colours them.
-func (r *junosReader) rewrite(name *fabric.Said[string]) map[string]fabric.Said[int] {
+func (r *reader) rewrite(name *fabric.Said[string]) map[string]fabric.Said[int] {
 	if m := r.rewrites[name.Is]; m != nil {
 		return m
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // readBGP reads autonomous system and neighbours.
-func (r *junosReader) readBGP() {
+func (r *reader) readBGP() {
 	bgp := r.root.kid("protocols", "bgp")
 	own := r.root.value("routing-options", "autonomous-system")
 	for _, g := range bgp.all("group") {
@@ -43,7 +43,7 @@ func (r *junosReader) readBGP() {
 }
 
 // asn reads the number of an autonomous system, in one piece or as 16 bits, a dot and 16 bits.
-func (r *junosReader) asn(v *fabric.Said[string]) *fabric.Said[uint32] {
+func (r *reader) asn(v *fabric.Said[string]) *fabric.Said[uint32] {
 	if v == nil {
 		return nil
 	}

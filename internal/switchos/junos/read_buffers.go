@@ -8,17 +8,17 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// junosPartitions are the partitions of the shared buffer (CLI reference, buffer-partition).
-var junosPartitions = map[string][]string{"ingress": {"lossless", "lossless-headroom", "lossy"}, "egress": {"lossless", "lossy", "multicast"}}
+// partitions are the partitions of the shared buffer (CLI reference, buffer-partition).
+var partitions = map[string][]string{"ingress": {"lossless", "lossless-headroom", "lossy"}, "egress": {"lossless", "lossy", "multicast"}}
 
 // readBuffers reads the partitions of the shared buffer.
-func (r *junosReader) readBuffers() {
+func (r *reader) readBuffers() {
 	for _, direction := range []string{"ingress", "egress"} {
 		sum, whole := 0, true
 		parts := r.cos.all("shared-buffer", direction, "buffer-partition")
 		for _, n := range parts {
-			if !slices.Contains(junosPartitions[direction], n.word) {
-				r.problem(fabric.TextRange, n.at, "the "+direction+" buffer has no partition "+n.word, "Junos takes "+strings.Join(junosPartitions[direction], ", "))
+			if !slices.Contains(partitions[direction], n.word) {
+				r.problem(fabric.TextRange, n.at, "the "+direction+" buffer has no partition "+n.word, "Junos takes "+strings.Join(partitions[direction], ", "))
 			}
 			r.number(n.value("dynamic-threshold"), direction+" dynamic-threshold of "+n.word, 0, 10)
 			v := n.value("percent")

@@ -12,10 +12,10 @@ import (
 // What a port of a QFX does where nobody says anything (Juniper, Traffic Management User Guide for QFX: Understanding Default
 // CoS Settings; CLI reference, code-point (Output Congestion Notification), pfc-priority).
 const (
-	junosClassDefault = "Junos, Understanding Default CoS Settings: "
-	junosUnnamed      = "Junos: a code point that the classifier does not name is best-effort"
-	junosNoProfile    = "Junos: no PFC on a port without a congestion-notification-profile"
-	junosStopDefault  = "Junos CLI reference, code-point (Output Congestion Notification): without an output block, pauses of 3 and 4 are obeyed, and no others"
+	classDefault = "Junos, Understanding Default CoS Settings: "
+	junosUnnamed = "Junos: a code point that the classifier does not name is best-effort"
+	noProfile    = "Junos: no PFC on a port without a congestion-notification-profile"
+	stopDefault  = "Junos CLI reference, code-point (Output Congestion Notification): without an output block, pauses of 3 and 4 are obeyed, and no others"
 )
 
 // junosClass is a forwarding class. Its name is the class of the traffic.
@@ -29,14 +29,14 @@ type junosClass struct {
 }
 
 // readClasses reads the forwarding classes. Those of Junos itself are there too: a class of the same name replaces them.
-func (r *junosReader) readClasses() {
+func (r *reader) readClasses() {
 	r.classes = map[string]*junosClass{}
 	for _, d := range []struct {
 		name   string
 		queue  int
 		noLoss bool
 	}{{"best-effort", 0, false}, {"fcoe", 3, true}, {"no-loss", 4, true}, {"network-control", 7, false}, {"mcast", 8, false}} {
-		line := fabric.Line{Text: fmt.Sprintf("%sclass %s, queue %d", junosClassDefault, d.name, d.queue)}
+		line := fabric.Line{Text: fmt.Sprintf("%sclass %s, queue %d", classDefault, d.name, d.queue)}
 		c := &junosClass{name: d.name, at: line, queue: &fabric.Said[int]{Is: d.queue, At: line}}
 		if d.noLoss {
 			c.noLoss = &line
@@ -62,7 +62,7 @@ func (r *junosReader) readClasses() {
 }
 
 // mixedQueues notes queues with lossless and lossy classes: a pause stops both, and drops are of both.
-func (r *junosReader) mixedQueues() {
+func (r *reader) mixedQueues() {
 	byQueue := map[int]*junosClass{}
 	for _, n := range r.cos.all("forwarding-classes", "class") {
 		c := r.classes[n.word]
@@ -79,7 +79,7 @@ func (r *junosReader) mixedQueues() {
 }
 
 // class returns the class of a name; nil: nothing defines it.
-func (r *junosReader) class(name *fabric.Said[string]) *junosClass {
+func (r *reader) class(name *fabric.Said[string]) *junosClass {
 	c := r.classes[name.Is]
 	if c == nil && (r.whole || len(r.cos.all("forwarding-classes")) > 0) {
 		r.once(fabric.TextUndefined, name.At, "forwarding class "+name.Is+" is defined nowhere", "Junos refuses the text")
@@ -89,18 +89,18 @@ func (r *junosReader) class(name *fabric.Said[string]) *junosClass {
 
 // aliases of code points (Junos CLI, show class-of-service code-point-aliases; RFC 2474, 2597, 3246). A text may define more.
 var (
-	junosDSCPAliases = map[string]int{
+	dscpAliases = map[string]int{
 		"be": 0, "ef": 46, "cs1": 8, "cs2": 16, "cs3": 24, "cs4": 32, "cs5": 40, "cs6": 48, "cs7": 56, "nc1": 48, "nc2": 56,
 		"af11": 10, "af12": 12, "af13": 14, "af21": 18, "af22": 20, "af23": 22, "af31": 26, "af32": 28, "af33": 30, "af41": 34, "af42": 36, "af43": 38,
 	}
-	junosPCPAliases = map[string]int{"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc1": 6, "nc2": 7}
+	pcpAliases = map[string]int{"be": 0, "be1": 1, "ef": 2, "ef1": 3, "af11": 4, "af12": 5, "nc1": 6, "nc2": 7}
 )
 
 // codePoint reads the bits of a DSCP (6) or of an 802.1p priority (3), or an alias of them.
-func (r *junosReader) codePoint(v fabric.Said[string], kind string) (int, bool) {
-	bits, aliases := 6, junosDSCPAliases
+func (r *reader) codePoint(v fabric.Said[string], kind string) (int, bool) {
+	bits, aliases := 6, dscpAliases
 	if kind == "ieee-802.1" {
-		bits, aliases = 3, junosPCPAliases
+		bits, aliases = 3, pcpAliases
 	}
 	word := v.Is
 	if own := r.cos.value("code-point-aliases", kind, word); own != nil {
@@ -120,17 +120,17 @@ func (r *junosReader) codePoint(v fabric.Said[string], kind string) (int, bool) 
 }
 
 // classified is the class of a code point, and the line that says it.
-type junosClassified struct {
+type classified struct {
 	class *fabric.Said[string]
 }
 
 // classifier reads what a classifier says of each code point. What it does not name is nil.
-func (r *junosReader) classifier(n *junosNode, kind string, depth int) []junosClassified {
+func (r *reader) classifier(n *junosNode, kind string, depth int) []classified {
 	size := map[string]int{"dscp": 64, "ieee-802.1": 8}[kind]
-	out := make([]junosClassified, size)
+	out := make([]classified, size)
 	if from := n.value("import"); from != nil && depth < 8 {
 		if from.Is == "default" {
-			out = junosDefaultClassifier(kind)
+			out = defaultClassifier(kind)
 		} else if other := r.definition(from, "classifiers", kind); other != nil {
 			out = r.classifier(other, kind, depth+1)
 		}
@@ -151,7 +151,7 @@ func (r *junosReader) classifier(n *junosNode, kind string, depth int) []junosCl
 					r.once(fabric.TextDuplicate, v.At, fmt.Sprintf("classifier %s: code point %s is in class %s and, on line %d, in class %s", n.word, v.Is, class.word, seen[p].Number, out[p].class.Is), "Junos refuses it, or the last one counts")
 				}
 				seen[p] = &v.At
-				out[p] = junosClassified{&fabric.Said[string]{Is: class.word, At: v.At}}
+				out[p] = classified{&fabric.Said[string]{Is: class.word, At: v.At}}
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func (r *junosReader) classifier(n *junosNode, kind string, depth int) []junosCl
 }
 
 // lossPriority reports whether the name of an entry is one of a loss priority.
-func (r *junosReader) lossPriority(n *junosNode) bool {
+func (r *reader) lossPriority(n *junosNode) bool {
 	switch n.word {
 	case "low", "medium-low", "medium-high", "high", "any":
 		return true
@@ -168,27 +168,27 @@ func (r *junosReader) lossPriority(n *junosNode) bool {
 	return false
 }
 
-// junosDefaultClassifier returns dscp-default or ieee8021p-default of a QFX.
-func junosDefaultClassifier(kind string) []junosClassified {
+// defaultClassifier returns dscp-default or ieee8021p-default of a QFX.
+func defaultClassifier(kind string) []classified {
 	special := map[int]string{48: "network-control", 56: "network-control"}
 	size := 64
 	if kind == "ieee-802.1" {
 		special, size = map[int]string{3: "fcoe", 4: "no-loss", 6: "network-control", 7: "network-control"}, 8
 	}
-	line := junosClassDefault + "default classifier " + map[string]string{"dscp": "dscp-default", "ieee-802.1": "ieee8021p-default"}[kind]
-	out := make([]junosClassified, size)
+	line := classDefault + "default classifier " + map[string]string{"dscp": "dscp-default", "ieee-802.1": "ieee8021p-default"}[kind]
+	out := make([]classified, size)
 	for p := range out {
 		name := special[p]
 		if name == "" {
 			name = "best-effort"
 		}
-		out[p] = junosClassified{junosDefault(name, line)}
+		out[p] = classified{junosDefault(name, line)}
 	}
 	return out
 }
 
 // treatments is what a port with a classifier and a profile does with each code point.
-func (r *junosReader) treatments(points []junosClassified, kind string, pfc *junosPFC) []fabric.Treatment {
+func (r *reader) treatments(points []classified, kind string, pfc *junosPFC) []fabric.Treatment {
 	out := make([]fabric.Treatment, len(points))
 	unnamed := junosDefault("best-effort", junosUnnamed)
 	known := map[string]fabric.Treatment{} // of a class: the same pointers for all of its code points
@@ -224,13 +224,13 @@ func btoi(b bool) int {
 
 // pause returns the priority of the pauses that are sent for a class. PFC by DSCP pauses the priority of the class (CLI
 // reference, pfc-priority); PFC by 802.1p that of the packet.
-func (r *junosReader) pause(class *junosClass, kind string, point int, pfc *junosPFC) *fabric.Said[int] {
+func (r *reader) pause(class *junosClass, kind string, point int, pfc *junosPFC) *fabric.Said[int] {
 	none := func(at fabric.Line) *fabric.Said[int] { return &fabric.Said[int]{Is: -1, At: at} }
 	switch {
 	case pfc == nil && !r.wired:
 		return nil
 	case pfc == nil:
-		return none(fabric.Line{Text: junosNoProfile})
+		return none(fabric.Line{Text: noProfile})
 	case pfc.node == nil:
 		return nil // a profile that the text does not show
 	case !pfc.pauses(kind, point):
@@ -247,7 +247,7 @@ func (r *junosReader) pause(class *junosClass, kind string, point int, pfc *juno
 }
 
 // disagreements notes where classifier and PFC of a port do not fit together.
-func (r *junosReader) disagreements(classifier string, points []junosClassified, table []fabric.Treatment, pfc *junosPFC) {
+func (r *reader) disagreements(classifier string, points []classified, table []fabric.Treatment, pfc *junosPFC) {
 	if pfc == nil || pfc.node == nil {
 		return
 	}
@@ -281,7 +281,7 @@ func (r *junosReader) disagreements(classifier string, points []junosClassified,
 }
 
 // stopsElsewhere notes pauses that are sent for one class and, when received, stop the queue of another.
-func (r *junosReader) stopsElsewhere(table []fabric.Treatment, pfc *junosPFC) {
+func (r *reader) stopsElsewhere(table []fabric.Treatment, pfc *junosPFC) {
 	var done []string
 	for _, t := range table {
 		class := r.classes[t.Class.Is]

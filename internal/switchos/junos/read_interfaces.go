@@ -21,7 +21,7 @@ const (
 const junosHeader = 14
 
 // readPorts reads the ports: those of interfaces, and where a text has none of them those that class-of-service names.
-func (r *junosReader) readPorts() {
+func (r *reader) readPorts() {
 	var names []*junosNode
 	for _, n := range r.root.all("interfaces") {
 		if junosPort(n.word) && !strings.ContainsAny(n.word, "*?[<") && !r.isSplit(n) {
@@ -50,7 +50,7 @@ func (r *junosReader) readPorts() {
 
 // attachedPorts returns the ports that class-of-service names. A pattern stands for the ports that nobody names: where a
 // name fits it, it is no port of its own.
-func (r *junosReader) attachedPorts() []*junosNode {
+func (r *reader) attachedPorts() []*junosNode {
 	var names, patterns []*junosNode
 	for _, n := range r.cos.all("interfaces") {
 		switch {
@@ -61,7 +61,7 @@ func (r *junosReader) attachedPorts() []*junosNode {
 		}
 	}
 	for _, p := range patterns {
-		if !slices.ContainsFunc(names, func(n *junosNode) bool { return junosMatch(p.word, n.word) }) {
+		if !slices.ContainsFunc(names, func(n *junosNode) bool { return match(p.word, n.word) }) {
 			names = append(names, p)
 		}
 	}
@@ -69,7 +69,7 @@ func (r *junosReader) attachedPorts() []*junosNode {
 }
 
 // strangers notes what class-of-service says of ports that interfaces does not have.
-func (r *junosReader) strangers() {
+func (r *reader) strangers() {
 	interfaces := r.root.kid("interfaces")
 	for _, n := range r.cos.all("interfaces") {
 		if !junosPort(n.word) || interfaces.kid(n.word) != nil {
@@ -80,21 +80,21 @@ func (r *junosReader) strangers() {
 			r.problems[len(r.problems)-1].Port = n.word
 			continue
 		}
-		if !slices.ContainsFunc(interfaces.kids, func(k *junosNode) bool { return junosPort(k.word) && junosMatch(n.word, k.word) }) {
+		if !slices.ContainsFunc(interfaces.kids, func(k *junosNode) bool { return junosPort(k.word) && match(n.word, k.word) }) {
 			r.problem(fabric.TextInert, n.at, "class-of-service names "+n.word+", which no port of interfaces is", "its settings are of no port")
 		}
 	}
 }
 
 // isSplit reports whether an interface is a cage that is split into ports: then it is none itself.
-func (r *junosReader) isSplit(n *junosNode) bool {
+func (r *reader) isSplit(n *junosNode) bool {
 	split, _ := r.cage(n.word)
 	return split != nil && split.Is > 1 && !strings.Contains(n.word, ":")
 }
 
 // cage returns into how many ports the cage of a port is split, and their speed: set at the interface of the cage (Junos OS
 // Evolved) or at its place in the chassis (other Junos).
-func (r *junosReader) cage(port string) (split *fabric.Said[int], speed *fabric.Said[string]) {
+func (r *reader) cage(port string) (split *fabric.Said[int], speed *fabric.Said[string]) {
 	name, _, _ := strings.Cut(port, ":")
 	n := r.root.kid("interfaces", name)
 	if place := strings.Split(name[strings.IndexByte(name, '-')+1:], "/"); len(place) == 3 {
@@ -112,7 +112,7 @@ func (r *junosReader) cage(port string) (split *fabric.Said[int], speed *fabric.
 	return r.number(n.value("number-of-sub-ports"), "number-of-sub-ports of "+name, 1, 16), speed
 }
 
-func (r *junosReader) readInterface(p *fabric.PortConfig, n *junosNode) {
+func (r *reader) readInterface(p *fabric.PortConfig, n *junosNode) {
 	p.Up = junosDefault(true, junosUp)
 	if off := n.kid("disable"); off != nil {
 		p.Up = &fabric.Said[bool]{Is: false, At: off.at}
@@ -131,7 +131,7 @@ func (r *junosReader) readInterface(p *fabric.PortConfig, n *junosNode) {
 }
 
 // subPort notes a part of a cage that is not split so, where the text says how cages are split.
-func (r *junosReader) subPort(n *junosNode, split *fabric.Said[int]) {
+func (r *reader) subPort(n *junosNode, split *fabric.Said[int]) {
 	cage, sub, ok := strings.Cut(n.word, ":")
 	i, err := strconv.Atoi(sub)
 	what := ""
@@ -149,7 +149,7 @@ func (r *junosReader) subPort(n *junosNode, split *fabric.Said[int]) {
 }
 
 // splits reports whether the text says of any cage into how many ports it is split.
-func (r *junosReader) splits() bool {
+func (r *reader) splits() bool {
 	if r.split == nil {
 		found := slices.ContainsFunc(r.root.all("interfaces"), func(n *junosNode) bool { return n.kid("number-of-sub-ports") != nil })
 		for _, fpc := range r.root.all("chassis", "fpc") {
@@ -162,7 +162,7 @@ func (r *junosReader) splits() bool {
 	return *r.split
 }
 
-func (r *junosReader) speed(v *fabric.Said[string]) *fabric.Said[float64] {
+func (r *reader) speed(v *fabric.Said[string]) *fabric.Said[float64] {
 	text := strings.ToLower(v.Is)
 	if text == "auto" {
 		return nil
@@ -179,7 +179,7 @@ func (r *junosReader) speed(v *fabric.Said[string]) *fabric.Said[float64] {
 }
 
 // readFEC reads forward error correction, in the words of the CLI reference, fec (ether) and fec (gigether).
-func (r *junosReader) readFEC(p *fabric.PortConfig, n *junosNode) {
+func (r *reader) readFEC(p *fabric.PortConfig, n *junosNode) {
 	for _, options := range []string{"gigether-options", "ether-options"} {
 		if on := n.kid(options, "flow-control"); on != nil {
 			r.problem(fabric.TextConflict, on.at, n.word+" has flow-control: pauses of the whole link", "PFC and flow-control exclude each other on a port")
@@ -197,7 +197,7 @@ func (r *junosReader) readFEC(p *fabric.PortConfig, n *junosNode) {
 }
 
 // readUnits reads MTU, addresses and VLAN of a port: those of its units, of which a port to a host has one.
-func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
+func (r *reader) readUnits(p *fabric.PortConfig, n *junosNode) {
 	frame := r.number(n.value("mtu"), "mtu of "+n.word, 256, 16000)
 	header := junosHeader
 	for _, tag := range []string{"vlan-tagging", "flexible-vlan-tagging", "stacked-vlan-tagging"} {
@@ -229,7 +229,7 @@ func (r *junosReader) readUnits(p *fabric.PortConfig, n *junosNode) {
 	}
 }
 
-func (r *junosReader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *fabric.Said[int], header int) {
+func (r *reader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *fabric.Said[int], header int) {
 	if m := r.number(inet.value("mtu"), "family "+inet.word+" mtu of "+n.word, 256, 16000); m != nil {
 		p.MTU = r.packetMTU(n, m, frame, header)
 	}
@@ -252,7 +252,7 @@ func (r *junosReader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *
 
 // packetMTU returns the MTU of IP, which must fit into the frame. Where a port has no mtu of its own, the frame is Junos' own
 // short one, or another part of the configuration sets it: of a whole one the first is known.
-func (r *junosReader) packetMTU(n *junosNode, packet, frame *fabric.Said[int], header int) *fabric.Said[int] {
+func (r *reader) packetMTU(n *junosNode, packet, frame *fabric.Said[int], header int) *fabric.Said[int] {
 	switch {
 	case !junosPort(n.word) && frame == nil, frame != nil && packet.Is <= frame.Is-header, frame == nil && packet.Is <= 1500:
 		return packet
@@ -267,7 +267,7 @@ func (r *junosReader) packetMTU(n *junosNode, packet, frame *fabric.Said[int], h
 }
 
 // filters notes filters of a port that this text does not show: they may put packets into classes.
-func (r *junosReader) filters(n, family *junosNode) {
+func (r *reader) filters(n, family *junosNode) {
 	f := family.kid("filter")
 	if f == nil || r.root.kid("firewall") != nil {
 		return

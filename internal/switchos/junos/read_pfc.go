@@ -35,7 +35,7 @@ func (p *junosPFC) pauses(kind string, point int) bool {
 }
 
 // pfc reads a profile, once for all ports that have it.
-func (r *junosReader) pfc(name *fabric.Said[string]) *junosPFC {
+func (r *reader) pfc(name *fabric.Said[string]) *junosPFC {
 	if p := r.profiles[name.Is]; p != nil {
 		return p
 	}
@@ -50,7 +50,7 @@ func (r *junosReader) pfc(name *fabric.Said[string]) *junosPFC {
 		r.pausedPoints(in, "dscp", p.dscp)
 		r.pausedPoints(in, "ieee-802.1", p.ieee)
 		p.input = len(p.dscp)+len(p.ieee) > 0
-		p.cable = r.number(junosTrim(in.value("cable-length"), "m"), "cable-length of "+p.node.word, 1, 100000)
+		p.cable = r.number(trim(in.value("cable-length"), "m"), "cable-length of "+p.node.word, 1, 100000)
 		if len(p.dscp) > 0 && len(p.ieee) > 0 {
 			r.problem(fabric.TextConflict, in.at, "profile "+p.node.word+" has PFC by DSCP and by 802.1p priority", "Junos takes one of them for a profile")
 		}
@@ -60,14 +60,14 @@ func (r *junosReader) pfc(name *fabric.Said[string]) *junosPFC {
 	return p
 }
 
-func junosTrim(v *fabric.Said[string], unit string) *fabric.Said[string] {
+func trim(v *fabric.Said[string], unit string) *fabric.Said[string] {
 	if v == nil {
 		return nil
 	}
 	return &fabric.Said[string]{Is: strings.TrimSuffix(v.Is, unit), At: v.At}
 }
 
-func (r *junosReader) pausedPoints(in *junosNode, kind string, into map[int]fabric.Line) {
+func (r *reader) pausedPoints(in *junosNode, kind string, into map[int]fabric.Line) {
 	for _, n := range in.all(kind, "code-point") {
 		p, ok := r.codePoint(fabric.Said[string]{Is: n.word, At: n.at}, kind)
 		if !ok {
@@ -83,21 +83,21 @@ func (r *junosReader) pausedPoints(in *junosNode, kind string, into map[int]fabr
 	}
 }
 
-// junosDefaultStops are the queues that pauses stop on a port without an output block.
-func junosDefaultStops() (stops [8]*fabric.Said[int]) {
+// defaultStops are the queues that pauses stop on a port without an output block.
+func defaultStops() (stops [8]*fabric.Said[int]) {
 	for i := range stops {
 		queue := -1
 		if i == 3 || i == 4 {
 			queue = i
 		}
-		stops[i] = junosDefault(queue, junosStopDefault)
+		stops[i] = junosDefault(queue, stopDefault)
 	}
 	return stops
 }
 
 // readStops reads which queue a received pause stops. An output block replaces the default as a whole.
-func (r *junosReader) readStops(p *junosPFC) {
-	p.stops = junosDefaultStops()
+func (r *reader) readStops(p *junosPFC) {
+	p.stops = defaultStops()
 	points := p.node.kid("output", "ieee-802.1", "code-point")
 	if points == nil {
 		return
@@ -125,7 +125,7 @@ func (r *junosReader) readStops(p *junosPFC) {
 
 // readWatchdog reads the PFC watchdog. Its defaults are those of Juniper's PFC Watchdog: polls every 100 ms, two of them to
 // detect, 200 ms to recover, drop.
-func (r *junosReader) readWatchdog(profile *junosNode) *fabric.WatchdogConfig {
+func (r *reader) readWatchdog(profile *junosNode) *fabric.WatchdogConfig {
 	n := profile.kid("pfc-watchdog")
 	if n == nil {
 		return &fabric.WatchdogConfig{On: &fabric.Said[bool]{Is: false, At: profile.at}}
@@ -155,14 +155,14 @@ func (r *junosReader) readWatchdog(profile *junosNode) *fabric.WatchdogConfig {
 	return w
 }
 
-func (r *junosReader) readPFC(p *fabric.PortConfig, pfc *junosPFC) {
+func (r *reader) readPFC(p *fabric.PortConfig, pfc *junosPFC) {
 	switch {
 	case pfc == nil && !r.wired, pfc != nil && pfc.node == nil:
 		return
 	case pfc == nil:
-		p.PFC = junosDefault([]int{}, junosNoProfile)
-		p.Watchdog = &fabric.WatchdogConfig{On: junosDefault(false, junosNoProfile)}
-		p.Stops = junosDefaultStops()
+		p.PFC = junosDefault([]int{}, noProfile)
+		p.Watchdog = &fabric.WatchdogConfig{On: junosDefault(false, noProfile)}
+		p.Stops = defaultStops()
 		return
 	}
 	p.Stops, p.Watchdog = pfc.stops, pfc.watchdog

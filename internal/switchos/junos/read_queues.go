@@ -8,11 +8,11 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// junosScheduling is what a port without a scheduler map has (Understanding Default CoS Scheduling and Classification).
-const junosScheduling = "Junos, Understanding Default CoS Scheduling: by default no queue is strict, and none marks packets"
+// scheduling is what a port without a scheduler map has (Understanding Default CoS Scheduling and Classification).
+const scheduling = "Junos, Understanding Default CoS Scheduling: by default no queue is strict, and none marks packets"
 
 // readMarking finds the drop profiles with which a scheduler marks packets, and lists all of them.
-func (r *junosReader) readMarking() {
+func (r *reader) readMarking() {
 	for _, m := range r.cos.all("scheduler-maps") {
 		for _, c := range m.all("forwarding-class") {
 			if name := c.value("scheduler"); name != nil {
@@ -41,7 +41,7 @@ func (r *junosReader) readMarking() {
 
 // dropProfiles returns the drop profiles of a scheduler, that of packets with loss priority low first: all packets have it
 // unless a classifier or policer gives them another.
-func (r *junosReader) dropProfiles(scheduler *junosNode) []*fabric.Said[string] {
+func (r *reader) dropProfiles(scheduler *junosNode) []*fabric.Said[string] {
 	var first, rest []*fabric.Said[string]
 	for _, loss := range scheduler.all("drop-profile-map", "loss-priority") {
 		if !r.lossPriority(loss) {
@@ -65,7 +65,7 @@ func (r *junosReader) dropProfiles(scheduler *junosNode) []*fabric.Said[string] 
 }
 
 // dropProfile reads a drop profile: with marks it marks what it else would drop.
-func (r *junosReader) dropProfile(n *junosNode, marks *fabric.Line) fabric.QueueProfile {
+func (r *reader) dropProfile(n *junosNode, marks *fabric.Line) fabric.QueueProfile {
 	p := fabric.QueueProfile{Name: n.word, ECN: fabric.Said[bool]{Is: false, At: n.at}, Drops: true}
 	if marks != nil {
 		p.ECN, p.Drops = fabric.Said[bool]{Is: true, At: *marks}, false
@@ -94,7 +94,7 @@ func (r *junosReader) dropProfile(n *junosNode, marks *fabric.Line) fabric.Queue
 }
 
 // curve returns the points of a drop profile: pairs of an interpolated one in their order, or the steps of another.
-func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
+func (r *reader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 	if in := n.kid("interpolate"); in != nil {
 		levels = r.percents(in.kid("fill-level"), n.word)
 		odds = r.percents(in.kid("drop-probability"), n.word)
@@ -102,7 +102,7 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 			levels, odds = levels[half:], odds[half:] // said twice
 		}
 		if len(levels) != len(odds) { // a command that was given again adds nothing
-			levels, odds = junosDistinct(levels, len(odds)), junosDistinct(odds, len(levels))
+			levels, odds = distinct(levels, len(odds)), distinct(odds, len(levels))
 		}
 		if len(levels) != len(odds) {
 			r.once(fabric.TextConflict, in.at, fmt.Sprintf("drop profile %s has %d fill levels and %d probabilities", n.word, len(levels), len(odds)), "Junos refuses it: they are pairs")
@@ -120,8 +120,8 @@ func (r *junosReader) curve(n *junosNode) (levels, odds []fabric.Said[int]) {
 	return levels, odds
 }
 
-// junosDistinct returns values without those that stand there already, where there are more than wanted.
-func junosDistinct(list []fabric.Said[int], wanted int) []fabric.Said[int] {
+// distinct returns values without those that stand there already, where there are more than wanted.
+func distinct(list []fabric.Said[int], wanted int) []fabric.Said[int] {
 	if len(list) <= wanted {
 		return list
 	}
@@ -138,7 +138,7 @@ func sameJunosValues(a, b []fabric.Said[int]) bool {
 	return slices.EqualFunc(a, b, func(x, y fabric.Said[int]) bool { return x.Is == y.Is })
 }
 
-func (r *junosReader) percents(n *junosNode, profile string) []fabric.Said[int] {
+func (r *reader) percents(n *junosNode, profile string) []fabric.Said[int] {
 	var out []fabric.Said[int]
 	if n == nil {
 		return nil
@@ -152,9 +152,9 @@ func (r *junosReader) percents(n *junosNode, profile string) []fabric.Said[int] 
 }
 
 // readScheduling reads the queues of a port: from its scheduler map, or from those of its traffic control profiles.
-func (r *junosReader) readScheduling(p *fabric.PortConfig, n *junosNode, at []*junosNode) {
+func (r *reader) readScheduling(p *fabric.PortConfig, n *junosNode, at []*junosNode) {
 	var maps []*fabric.Said[string]
-	if m := junosAttached(at, n, "scheduler-map"); m != nil {
+	if m := attached(at, n, "scheduler-map"); m != nil {
 		maps = append(maps, m)
 	}
 	for _, in := range at {
@@ -187,7 +187,7 @@ func (r *junosReader) readScheduling(p *fabric.PortConfig, n *junosNode, at []*j
 }
 
 // schedule reads the queues of scheduler maps. A queue without a scheduler neither marks nor is strict.
-func (r *junosReader) schedule(maps []*fabric.Said[string]) *[8]*fabric.QueueConfig {
+func (r *reader) schedule(maps []*fabric.Said[string]) *[8]*fabric.QueueConfig {
 	out := &[8]*fabric.QueueConfig{}
 	for _, name := range maps {
 		m := r.definition(name, "scheduler-maps")
@@ -210,15 +210,15 @@ func (r *junosReader) schedule(maps []*fabric.Said[string]) *[8]*fabric.QueueCon
 	}
 	for q := range out {
 		if out[q] == nil {
-			off := fabric.Said[bool]{Is: false, At: fabric.Line{Text: junosScheduling}}
-			out[q] = &fabric.QueueConfig{Algorithm: junosDefault("weighted", junosScheduling), Marks: &fabric.QueueProfile{ECN: off}}
+			off := fabric.Said[bool]{Is: false, At: fabric.Line{Text: scheduling}}
+			out[q] = &fabric.QueueConfig{Algorithm: junosDefault("weighted", scheduling), Marks: &fabric.QueueProfile{ECN: off}}
 		}
 	}
 	return out
 }
 
 // sharedQueue notes two classes of one queue with different schedulers.
-func (r *junosReader) sharedQueue(out *[8]*fabric.QueueConfig, class *junosClass, c, s *junosNode) {
+func (r *reader) sharedQueue(out *[8]*fabric.QueueConfig, class *junosClass, c, s *junosNode) {
 	if old := out[class.queue.Is]; old != nil && old.Algorithm != nil && old.Marks != nil && (old.Algorithm.At != s.at || old.Marks.Name != r.scheduler(s).Marks.Name) {
 		if old.Algorithm.At.Number != r.scheduler(s).Algorithm.At.Number {
 			r.once(fabric.TextConflict, c.at, fmt.Sprintf("queue %d has a second scheduler, %s for class %s", class.queue.Is, s.word, c.word), "a queue has one scheduler")
@@ -227,7 +227,7 @@ func (r *junosReader) sharedQueue(out *[8]*fabric.QueueConfig, class *junosClass
 }
 
 // scheduler reads one scheduler.
-func (r *junosReader) scheduler(s *junosNode) *fabric.QueueConfig {
+func (r *reader) scheduler(s *junosNode) *fabric.QueueConfig {
 	q := &fabric.QueueConfig{Algorithm: &fabric.Said[string]{Is: "weighted", At: s.at}}
 	if v := s.value("priority"); v != nil {
 		q.Algorithm.At = v.At

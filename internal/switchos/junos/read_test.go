@@ -16,7 +16,7 @@ import (
 )
 
 // digest writes what a configuration says in words, without the lines.
-func junosDigest(c *fabric.SwitchConfig) string {
+func digest(c *fabric.SwitchConfig) string {
 	var b strings.Builder
 	for _, p := range c.Ports {
 		fmt.Fprintf(&b, "%s up=%s mtu=%s rate=%s fec=%s split=%s vlan=%s cable=%s trust=%s pfc=%s", p.Name, junosValue(p.Up), junosValue(p.MTU), junosValue(p.RateGbps), junosValue(p.FEC), junosValue(p.Breakout), junosValue(p.VLAN), junosValue(p.CableM), junosValue(p.Trust), junosValue(p.PFC))
@@ -29,7 +29,7 @@ func junosDigest(c *fabric.SwitchConfig) string {
 		if w := p.Watchdog; w != nil {
 			fmt.Fprintf(&b, " watchdog=%s/%s/%s/%s", junosValue(w.On), junosValue(w.Action), junosValue(w.DetectMs), junosValue(w.RestoreMs))
 		}
-		b.WriteString(junosTables(p) + junosQueueDigest(p) + "\n")
+		b.WriteString(junosTables(p) + queueDigest(p) + "\n")
 	}
 	for _, v := range c.VLANs {
 		fmt.Fprintf(&b, "VLAN %d mtu=%s", v.ID, junosValue(v.MTU))
@@ -76,7 +76,7 @@ func junosTables(p fabric.PortConfig) string {
 	return b.String()
 }
 
-func junosQueueDigest(p fabric.PortConfig) string {
+func queueDigest(p fabric.PortConfig) string {
 	var b strings.Builder
 	for i, q := range p.Queues {
 		if q == nil || junosValue(q.Algorithm) == "weighted" && q.Weight == nil && q.Marks != nil && q.Marks.Min == nil {
@@ -101,7 +101,7 @@ func junosValue[T any](s *fabric.Said[T]) string {
 }
 
 // kinds lists problems as kind:line, and unread lines as unread:line.
-func junosKinds(c *fabric.SwitchConfig) []string {
+func kinds(c *fabric.SwitchConfig) []string {
 	var out []string
 	for _, p := range c.Problems {
 		out = append(out, fmt.Sprintf("%s:%d", p.Kind, p.At.Number))
@@ -121,7 +121,7 @@ func readJunos(texts ...string) *fabric.SwitchConfig {
 	return OS{}.Read("leaf1", list)
 }
 
-const junosQoS = `class-of-service {
+const qoS = `class-of-service {
     classifiers {
         dscp c1 {
             forwarding-class LL {
@@ -183,7 +183,7 @@ func TestJunosRead(t *testing.T) {
 			}
 			c := readJunos(input)
 			var b strings.Builder
-			b.WriteString(junosDigest(c))
+			b.WriteString(digest(c))
 			for _, p := range c.Problems {
 				fmt.Fprintf(&b, "problem %s on line %d: %s\n", p.Kind, p.At.Number, strings.TrimSpace(p.Port+" "+p.What))
 			}
@@ -205,24 +205,24 @@ func TestJunosRead(t *testing.T) {
 
 // The same configuration with braces, as set commands, from Windows, with prompts, and in pieces says the same.
 func TestJunosForms(t *testing.T) {
-	want := junosDigest(readJunos(junosQoS))
+	want := digest(readJunos(qoS))
 	if !strings.Contains(want, "d26=LL/3/3") {
 		t.Fatal(want)
 	}
-	set := junosSetForm(t, junosQoS)
-	_, inner, _ := strings.Cut(junosQoS, "{\n")
+	set := setForm(t, qoS)
+	_, inner, _ := strings.Cut(qoS, "{\n")
 	inner = inner[:strings.LastIndex(inner, "}")]
 	forms := map[string]string{
-		"set": set, "Windows": strings.ReplaceAll(junosQoS, "\n", "\r\n"), "without the stanza": inner,
+		"set": set, "Windows": strings.ReplaceAll(qoS, "\n", "\r\n"), "without the stanza": inner,
 		"session": "{master:0}\nuser@leaf1> show configuration class-of-service | no-more \n" + inner + "\n{master:0}\nuser@leaf1> ",
 		"edit":    "[edit class-of-service]\nuser@leaf1# show\n" + inner + "\n[edit class-of-service]\nuser@leaf1# ",
 		"typed":   "[edit]\n" + "user@leaf1# " + strings.ReplaceAll(strings.TrimSuffix(set, "\n"), "\n", "\n\n[edit]\nuser@leaf1# "),
 		"typed below": "user@leaf1# edit class-of-service\n\n[edit class-of-service]\nuser@leaf1# " +
 			strings.ReplaceAll(strings.TrimSuffix(strings.ReplaceAll(set, "set class-of-service ", "set "), "\n"), "\n", "\n[edit class-of-service]\nuser@leaf1# "),
-		"comments": "## Last commit: 2026-01-01 by root\n/* one\n two } */\n" + strings.ReplaceAll(junosQoS, "{\n", "{ # why\n /* et-0/0/* */\n"),
-		"one line": strings.Join(strings.Fields(junosQoS), " ") + "\n",
+		"comments": "## Last commit: 2026-01-01 by root\n/* one\n two } */\n" + strings.ReplaceAll(qoS, "{\n", "{ # why\n /* et-0/0/* */\n"),
+		"one line": strings.Join(strings.Fields(qoS), " ") + "\n",
 		"indented": "      " + strings.ReplaceAll(set, "\n", "\n      "),
-		"twice":    junosQoS + junosQoS,
+		"twice":    qoS + qoS,
 	}
 	for name, text := range forms {
 		t.Run(name, func(t *testing.T) {
@@ -230,28 +230,28 @@ func TestJunosForms(t *testing.T) {
 				t.Error("it is not recognized")
 			}
 			got := readJunos(text)
-			if diff := cmp.Diff(want, junosDigest(got)); diff != "" {
+			if diff := cmp.Diff(want, digest(got)); diff != "" {
 				t.Error(diff)
 			}
-			if k := junosKinds(got); len(k) > 0 {
+			if k := kinds(got); len(k) > 0 {
 				t.Error(k, got.Unread)
 			}
 		})
 	}
 	t.Run("two files", func(t *testing.T) {
-		i := strings.Index(junosQoS, "    interfaces {")
-		if diff := cmp.Diff(want, junosDigest(readJunos(junosQoS[:i]+"}\n", "class-of-service {\n"+junosQoS[i:]))); diff != "" {
+		i := strings.Index(qoS, "    interfaces {")
+		if diff := cmp.Diff(want, digest(readJunos(qoS[:i]+"}\n", "class-of-service {\n"+qoS[i:]))); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// junosSetForm turns braces into set commands, as display set does.
-func junosSetForm(t *testing.T, text string) string {
+// setForm turns braces into set commands, as display set does.
+func setForm(t *testing.T, text string) string {
 	t.Helper()
 	var b strings.Builder
-	var walk func(path string, s []*junosStatement)
-	walk = func(path string, list []*junosStatement) {
+	var walk func(path string, s []*statement)
+	walk = func(path string, list []*statement) {
 		for _, s := range list {
 			var plain, listed []string
 			for _, w := range s.words {
@@ -304,7 +304,7 @@ func TestJunosRecognizesItsOwn(t *testing.T) {
 			t.Errorf("%s is taken for Junos", file)
 		}
 	}
-	for _, c := range junosCases {
+	for _, c := range cases {
 		if !(OS{}).Recognizes(OS{}.Render(c.s, c.traffic).Text) {
 			t.Errorf("%s is not recognized", c.name)
 		}
@@ -313,7 +313,7 @@ func TestJunosRecognizesItsOwn(t *testing.T) {
 
 // A file that ends early is never read as a whole one.
 func TestJunosHalfFile(t *testing.T) {
-	lines := strings.SplitAfter(junosQoS, "\n")
+	lines := strings.SplitAfter(qoS, "\n")
 	for n := 1; n < len(lines)-1; n++ {
 		cut := strings.Join(lines[:n], "")
 		if c := readJunos(cut); !slices.ContainsFunc(c.Problems, func(p fabric.TextProblem) bool { return p.Kind == fabric.TextCut }) {
@@ -333,13 +333,13 @@ func TestJunosManyPorts(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&b, "et-%d/0/%d {\n description \"host %d\";\n mtu 9216;\n unit 0 {\n family inet {\n mtu 9000;\n address 10.%d.%d.%d/31;\n}\n}\n}\n", i/100, i%100, i, i>>14, i>>7&127, i&127*2)
 	}
-	b.WriteString("}\n" + strings.Replace(junosQoS, "et-0/0/0 {", "et-* {", 1))
+	b.WriteString("}\n" + strings.Replace(qoS, "et-0/0/0 {", "et-* {", 1))
 	start := time.Now()
 	c := readJunos(b.String())
 	if took := time.Since(start); len(c.Ports) != 10_000 || c.Ports[9999].DSCP != c.Ports[0].DSCP || c.Ports[5000].MTU.Is != 9000 || took > 5*time.Second {
 		t.Errorf("%d ports in %v", len(c.Ports), took)
 	}
-	if k := junosKinds(c); len(k) > 0 {
+	if k := kinds(c); len(k) > 0 {
 		t.Error(k[:min(5, len(k))])
 	}
 }
@@ -357,7 +357,7 @@ func TestJunosDepth(t *testing.T) {
 			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("it took %v", took)
 			}
-			if name != "ranges" && len(junosKinds(c)) == 0 {
+			if name != "ranges" && len(kinds(c)) == 0 {
 				t.Error("nothing is said of it")
 			}
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // readSwitched reads the VLAN of packets without a tag: that of an access port, the native one of a trunk.
-func (r *junosReader) readSwitched(p *fabric.PortConfig, n, l2 *junosNode) {
+func (r *reader) readSwitched(p *fabric.PortConfig, n, l2 *junosNode) {
 	r.filters(n, l2)
 	mode := l2.value("interface-mode")
 	if mode == nil {
@@ -36,7 +36,7 @@ func (r *junosReader) readSwitched(p *fabric.PortConfig, n, l2 *junosNode) {
 }
 
 // vlanMembers returns the VLANs of a port, by name or number.
-func (r *junosReader) vlanMembers(l2 *junosNode) []fabric.Said[int] {
+func (r *reader) vlanMembers(l2 *junosNode) []fabric.Said[int] {
 	var out []fabric.Said[int]
 	m := l2.kid("vlan", "members")
 	if m == nil {
@@ -63,7 +63,7 @@ func (r *junosReader) vlanMembers(l2 *junosNode) []fabric.Said[int] {
 }
 
 // vlans returns the VLANs by name, those of routing instances too.
-func (r *junosReader) vlans() map[string]*junosNode {
+func (r *reader) vlans() map[string]*junosNode {
 	if r.byName != nil {
 		return r.byName
 	}
@@ -78,7 +78,7 @@ func (r *junosReader) vlans() map[string]*junosNode {
 }
 
 // readVLANs reads the VLANs, and what irb has for each.
-func (r *junosReader) readVLANs() {
+func (r *reader) readVLANs() {
 	r.vlans()
 	seen := map[int]*junosNode{}
 	for _, v := range r.vlanList {
@@ -99,7 +99,7 @@ func (r *junosReader) readVLANs() {
 	}
 }
 
-func (r *junosReader) readIRB(vlan *fabric.VLANConfig, l3 *fabric.Said[string]) {
+func (r *reader) readIRB(vlan *fabric.VLANConfig, l3 *fabric.Said[string]) {
 	name, number, _ := strings.Cut(l3.Is, ".")
 	irb := r.root.kid("interfaces", name)
 	unit := irb.kid("unit", number)

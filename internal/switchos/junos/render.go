@@ -81,23 +81,23 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 	return switchtext.Config{Path: "/var/tmp/railwright.conf", Extension: ".conf", Text: []byte(f.String()), Omits: f.omits}
 }
 
-// junosMaxMTU is the largest MTU of a port, in bytes of a frame without its checksum. It is what 2.4.2.4 prints and what the
+// maxMTU is the largest MTU of a port, in bytes of a frame without its checksum. It is what 2.4.2.4 prints and what the
 // CLI reference has for QFX; whether a QFX5240 takes more is in no source at hand.
-const junosMaxMTU = 9216
+const maxMTU = 9216
 
-// junosTagRoom is what a routed port may take beyond the packet and its Ethernet header: two VLAN tags. Its family inet mtu says
+// tagRoom is what a routed port may take beyond the packet and its Ethernet header: two VLAN tags. Its family inet mtu says
 // what IP may send. A switched port has exactly the packet and the header: a larger one would let packets in that the next
 // port drops.
-const junosTagRoom = 8
+const tagRoom = 8
 
 // junosFrame returns the MTU of a port; 0: it cannot have the plan's.
 func junosFrame(s fabric.Switch, routed bool) int {
 	frame := s.MTU + junosHeader
-	if s.MTU == 0 || frame > junosMaxMTU {
+	if s.MTU == 0 || frame > maxMTU {
 		return 0
 	}
 	if routed {
-		return min(frame+junosTagRoom, junosMaxMTU)
+		return min(frame+tagRoom, maxMTU)
 	}
 	return frame
 }
@@ -144,7 +144,7 @@ func (f *junosFile) leftOut(s fabric.Switch) {
 		f.omit("addresses and VLANs of %d ports: the plan has none for them", bare)
 	}
 	if s.MTU > 0 && junosFrame(s, false) == 0 {
-		f.omit("mtu: a frame of Junos has at most %d bytes, and packets of %d with their header have %d", junosMaxMTU, s.MTU, s.MTU+junosHeader)
+		f.omit("mtu: a frame of Junos has at most %d bytes, and packets of %d with their header have %d", maxMTU, s.MTU, s.MTU+junosHeader)
 	}
 	if s.MTU > 0 && junosFrame(s, true) != 0 {
 		f.omit("mtu of a routed port counts the Ethernet header (14) and room for two tags (8) beside the packet; that of a switched port the header alone")
@@ -172,7 +172,7 @@ func (f *junosFile) port(s fabric.Switch, p fabric.SwitchPort) {
 		case p.VLAN > 0:
 			f.in(func() {
 				f.put("interface-mode access")
-				f.in(func() { f.put("members %s", junosVLANName(s, p.VLAN)) }, "vlan")
+				f.in(func() { f.put("members %s", vlanName(s, p.VLAN)) }, "vlan")
 			}, "unit 0", "family ethernet-switching")
 		}
 	}, p.Name)
@@ -208,8 +208,8 @@ func (f *junosFile) irb(s fabric.Switch) {
 	}, "irb")
 }
 
-// junosVLANName returns the name of a VLAN; its number is one too.
-func junosVLANName(s fabric.Switch, id int) string {
+// vlanName returns the name of a VLAN; its number is one too.
+func vlanName(s fabric.Switch, id int) string {
 	for _, v := range s.VLANs {
 		if v.ID == id && v.Name != "" {
 			return junosString(v.Name)

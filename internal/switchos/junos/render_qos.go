@@ -10,8 +10,8 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// junosClassName returns the name of a forwarding class: none of Junos' own, whose queues others may have changed.
-func junosClassName(class string) string { return switchtext.QoSName + "-" + class }
+// className returns the name of a forwarding class: none of Junos' own, whose queues others may have changed.
+func className(class string) string { return switchtext.QoSName + "-" + class }
 
 // classOfService writes how packets are classified, queued, marked and paused. A class has the queue of its priority: a
 // QFX5240 has queues 0 to 7 for packets to one receiver (Juniper, QFX5220 to QFX5241 Configuration Essentials, Class of
@@ -24,7 +24,7 @@ func (f *junosFile) classOfService(s fabric.Switch, t fabric.Traffic) {
 		f.buffers(s, t, lossless)
 		f.in(func() {
 			for _, q := range switchtext.Queues(t) {
-				f.put("class %s queue-num %d%s", junosClassName(q.Name), q.Number, junosNoLoss(t, q))
+				f.put("class %s queue-num %d%s", className(q.Name), q.Number, junosNoLoss(t, q))
 			}
 			f.ownClasses(t)
 		}, "forwarding-classes")
@@ -99,16 +99,16 @@ func (f *junosFile) classifier(t fabric.Traffic) {
 		for _, q := range switchtext.Queues(t) {
 			var points []string
 			for d := range 64 {
-				if junosClassOf(t, d) == q.Name {
+				if classOf(t, d) == q.Name {
 					points = append(points, fmt.Sprintf("%06b", d))
 				}
 			}
-			f.in(func() { f.put("loss-priority low code-points %s", junosList(points)) }, "forwarding-class "+junosClassName(q.Name))
+			f.in(func() { f.put("loss-priority low code-points %s", junosList(points)) }, "forwarding-class "+className(q.Name))
 		}
 	}, "classifiers", "dscp "+switchtext.QoSName)
 }
 
-func junosClassOf(t fabric.Traffic, dscp int) string {
+func classOf(t fabric.Traffic, dscp int) string {
 	for _, c := range t.Classes {
 		if c.DSCP == dscp {
 			return c.Name
@@ -127,11 +127,11 @@ func junosList(words []string) string {
 // Shares of the shared buffer in percent. Egress: the 80 and 10 of 2.5.3, and the 10 that are missing there for packets to
 // many receivers, as the partitions must total 100 (Juniper CLI reference, buffer-partition (Egress)).
 const (
-	junosLossy         = 10
-	junosMulticast     = 10
-	junosMain          = 100 - junosLossy - junosMulticast
-	junosLeastHeadroom = 10 // of 2.5.3
-	junosMostHeadroom  = 60
+	junosLossy    = 10
+	multicast     = 10
+	junosMain     = 100 - junosLossy - multicast
+	leastHeadroom = 10 // of 2.5.3
+	mostHeadroom  = 60
 )
 
 // buffers writes the partitions of the shared buffer. dynamic-threshold 7 lets a queue take as much as is left free, one half
@@ -164,11 +164,11 @@ func (f *junosFile) buffers(s fabric.Switch, t fabric.Traffic, lossless bool) {
 		f.in(func() {
 			part("lossless", main, lossless)
 			part("lossy", lossy, !lossless)
-			part("multicast", junosMulticast, false)
+			part("multicast", multicast, false)
 		}, "egress")
 	}, "shared-buffer")
 	if lossless && s.BufferBytes == 0 {
-		f.omit("headroom by its need: the catalog has no buffer size of this switch, so that the %d %% of the document are written", junosLeastHeadroom)
+		f.omit("headroom by its need: the catalog has no buffer size of this switch, so that the %d %% of the document are written", leastHeadroom)
 	}
 }
 
@@ -177,22 +177,22 @@ func (f *junosFile) buffers(s fabric.Switch, t fabric.Traffic, lossless bool) {
 // second of light is 5 ns a metre of cable, a reaction is 61,440 bits with the delay of the interface).
 func junosHeadroom(s fabric.Switch, t fabric.Traffic) int {
 	if s.BufferBytes <= 0 {
-		return junosLeastHeadroom
+		return leastHeadroom
 	}
 	need := 0.0
 	for _, p := range s.Ports {
 		cable := 2 * float64(t.CableM) * 5e-9 * p.RateGbps * 1e9 / 8
 		need += cable + 2*float64(max(s.MTU, 1500)+junosHeader) + 61440/8
 	}
-	return min(junosMostHeadroom, max(junosLeastHeadroom, int(math.Ceil(100*need/float64(s.BufferBytes)))))
+	return min(mostHeadroom, max(leastHeadroom, int(math.Ceil(100*need/float64(s.BufferBytes)))))
 }
 
 // junosThreshold is 7 of 0 to 10: as much as is left free (alpha 1). It is the default of Junos, written as what follows
 // depends on it.
 const junosThreshold = 7
 
-// junosQueueBytes returns the most that a queue which fills alone can hold: alpha 1 gives it one half of its partition.
-func junosQueueBytes(s fabric.Switch, lossless bool) float64 {
+// queueBytes returns the most that a queue which fills alone can hold: alpha 1 gives it one half of its partition.
+func queueBytes(s fabric.Switch, lossless bool) float64 {
 	share := junosMain
 	if !lossless {
 		share += junosLossy
@@ -201,14 +201,14 @@ func junosQueueBytes(s fabric.Switch, lossless bool) float64 {
 }
 
 // Fill levels of 2.5.3, where no size of the buffer is known.
-const junosDocumentMin, junosDocumentMax = 55, 90
+const documentMin, documentMax = 55, 90
 
-// junosFillLevels returns the thresholds of a class in percent of the most that its queue can hold.
-func junosFillLevels(s fabric.Switch, c fabric.TrafficClass) (least, most int, known bool) {
+// fillLevels returns the thresholds of a class in percent of the most that its queue can hold.
+func fillLevels(s fabric.Switch, c fabric.TrafficClass) (least, most int, known bool) {
 	if s.BufferBytes <= 0 {
-		return junosDocumentMin, junosDocumentMax, false
+		return documentMin, documentMax, false
 	}
-	full := junosQueueBytes(s, c.Lossless)
+	full := queueBytes(s, c.Lossless)
 	least = min(98, max(1, int(math.Round(100*float64(c.ECN.MinBytes)/full))))
 	most = min(99, max(least+1, int(math.Round(100*float64(c.ECN.MaxBytes)/full))))
 	return least, most, true
@@ -227,17 +227,17 @@ func (f *junosFile) dropProfiles(s fabric.Switch, t fabric.Traffic) {
 	}
 	f.in(func() {
 		for _, c := range marked {
-			least, most, known := junosFillLevels(s, c)
+			least, most, known := fillLevels(s, c)
 			f.in(func() {
 				f.put("fill-level [ %d %d ]", least, most)
 				f.put("drop-probability [ 0 %d ]", c.ECN.Percent)
-			}, junosClassName(c.Name), "interpolate")
+			}, className(c.Name), "interpolate")
 			if !known {
 				f.omit("ECN thresholds of %s in KiB: Junos takes percent of fill, and the catalog has no buffer size of this switch; %d and %d %% are those of the document", c.Name, least, most)
 				continue
 			}
 			f.omit("ECN thresholds of %s in KiB: Junos takes percent of fill; %d and %d KiB are %d and %d %% of %d KiB, which a queue that fills alone can hold (%d KiB of buffer, dynamic-threshold %d)",
-				c.Name, c.ECN.MinBytes>>10, c.ECN.MaxBytes>>10, least, most, int64(junosQueueBytes(s, c.Lossless))>>10, s.BufferBytes>>10, junosThreshold)
+				c.Name, c.ECN.MinBytes>>10, c.ECN.MaxBytes>>10, least, most, int64(queueBytes(s, c.Lossless))>>10, s.BufferBytes>>10, junosThreshold)
 		}
 	}, "drop-profiles")
 }
@@ -278,24 +278,24 @@ func (f *junosFile) congestion(s fabric.Switch, t fabric.Traffic) {
 
 // Bounds of the PFC watchdog in milliseconds and polls (Juniper/yang, 23.4R1-EVO, junos-conf-class-of-service).
 const (
-	junosLeastPoll, junosMostPoll         = 100, 1000
-	junosLeastPolls, junosMostPolls       = 2, 10
-	junosLeastRecovery, junosMostRecovery = 200, 1000
+	leastPoll, mostPoll         = 100, 1000
+	leastPolls, mostPolls       = 2, 10
+	leastRecovery, mostRecovery = 200, 1000
 )
 
 // junosPolls returns the polls that come nearest to a time of detection, the longer ones first where several do.
 func junosPolls(ms int) (interval, polls int) {
-	interval, polls = junosLeastPoll, junosLeastPolls
-	for n := junosLeastPolls; n <= junosMostPolls; n++ {
-		i := min(junosMostPoll, max(junosLeastPoll, (ms+n/2)/n))
-		if junosAbs(i*n-ms) < junosAbs(interval*polls-ms) {
+	interval, polls = leastPoll, leastPolls
+	for n := leastPolls; n <= mostPolls; n++ {
+		i := min(mostPoll, max(leastPoll, (ms+n/2)/n))
+		if abs(i*n-ms) < abs(interval*polls-ms) {
 			interval, polls = i, n
 		}
 	}
 	return interval, polls
 }
 
-func junosAbs(n int) int {
+func abs(n int) int {
 	if n < 0 {
 		return -n
 	}
@@ -304,7 +304,7 @@ func junosAbs(n int) int {
 
 func (f *junosFile) watchdog(w fabric.PFCWatchdog) {
 	interval, polls := junosPolls(w.DetectMs)
-	recovery := min(junosMostRecovery, max(junosLeastRecovery, w.RestoreMs))
+	recovery := min(mostRecovery, max(leastRecovery, w.RestoreMs))
 	f.in(func() {
 		f.put("poll-interval %d", interval)
 		f.put("detection %d", polls)
@@ -312,10 +312,10 @@ func (f *junosFile) watchdog(w fabric.PFCWatchdog) {
 		f.put("watchdog-action drop")
 	}, "pfc-watchdog")
 	if interval*polls != w.DetectMs {
-		f.omit("detection of the PFC watchdog after %d ms: Junos counts %d to %d polls of %d to %d ms, so that it is %d", w.DetectMs, junosLeastPolls, junosMostPolls, junosLeastPoll, junosMostPoll, interval*polls)
+		f.omit("detection of the PFC watchdog after %d ms: Junos counts %d to %d polls of %d to %d ms, so that it is %d", w.DetectMs, leastPolls, mostPolls, leastPoll, mostPoll, interval*polls)
 	}
 	if recovery != w.RestoreMs {
-		f.omit("recovery of the PFC watchdog after %d ms: Junos takes %d to %d, so that it is %d", w.RestoreMs, junosLeastRecovery, junosMostRecovery, recovery)
+		f.omit("recovery of the PFC watchdog after %d ms: Junos takes %d to %d, so that it is %d", w.RestoreMs, leastRecovery, mostRecovery, recovery)
 	}
 }
 
@@ -324,7 +324,7 @@ func (f *junosFile) schedulers(t fabric.Traffic) {
 	queues := switchtext.Queues(t)
 	f.in(func() {
 		for _, q := range queues {
-			f.put("forwarding-class %[1]s scheduler %[1]s", junosClassName(q.Name))
+			f.put("forwarding-class %[1]s scheduler %[1]s", className(q.Name))
 		}
 	}, "scheduler-maps", switchtext.QoSName)
 	f.in(func() {
@@ -336,10 +336,10 @@ func (f *junosFile) schedulers(t fabric.Traffic) {
 					f.put("priority strict-high")
 				}
 				if q.ECN != nil {
-					f.put("drop-profile-map loss-priority any protocol any drop-profile %s", junosClassName(q.Name))
+					f.put("drop-profile-map loss-priority any protocol any drop-profile %s", className(q.Name))
 					f.put("explicit-congestion-notification")
 				}
-			}, junosClassName(q.Name))
+			}, className(q.Name))
 		}
 	}, "schedulers")
 }

@@ -41,8 +41,8 @@ func junosRails() fabric.Switch {
 	return s
 }
 
-// junosUplinks has two uplinks, each with a neighbour.
-func junosUplinks(s fabric.Switch) fabric.Switch {
+// uplinks has two uplinks, each with a neighbour.
+func uplinks(s fabric.Switch) fabric.Switch {
 	s.BGP = &fabric.BGP{ASN: 4200000001, RouterID: netip.MustParseAddr("10.255.0.1"), Networks: []netip.Prefix{netip.MustParsePrefix("10.64.0.0/24")}}
 	for i := range 2 {
 		s.Ports = append(s.Ports, fabric.SwitchPort{
@@ -54,26 +54,26 @@ func junosUplinks(s fabric.Switch) fabric.Switch {
 	return s
 }
 
-func junosWithoutBuffer(s fabric.Switch) fabric.Switch {
+func withoutBuffer(s fabric.Switch) fabric.Switch {
 	s.BufferBytes = 0
 	return s
 }
 
-var junosCases = []struct {
+var cases = []struct {
 	name    string
 	s       fabric.Switch
 	traffic *fabric.Traffic
 }{
 	{"routed with all", junosLeaf(), classes(true, true)},
 	{"rails", junosRails(), classes(true, false)},
-	{"uplinks", junosUplinks(junosLeaf()), classes(true, true)},
+	{"uplinks", uplinks(junosLeaf()), classes(true, true)},
 	{"lossy", junosLeaf(), lossy()},
 	{"no classes", junosRails(), nil},
-	{"unknown buffer", junosWithoutBuffer(junosLeaf()), classes(true, false)},
+	{"unknown buffer", withoutBuffer(junosLeaf()), classes(true, false)},
 }
 
 func TestJunosGolden(t *testing.T) {
-	for _, c := range junosCases {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			got := OS{}.Render(c.s, c.traffic)
 			if again := (OS{}).Render(c.s, c.traffic); !bytes.Equal(got.Text, again.Text) {
@@ -208,7 +208,7 @@ func TestJunosOtherParser(t *testing.T) {
 		}
 		return complaint.Match(out)
 	}
-	for _, c := range junosCases {
+	for _, c := range cases {
 		if refuses(t, string(OS{}.Render(c.s, c.traffic).Text)) {
 			t.Errorf("%s was refused", c.name)
 		}

@@ -39,7 +39,7 @@ func randomJunos(seed uint64) (fabric.Switch, *fabric.Traffic) {
 		s.Ports = append(s.Ports, p)
 	}
 	if r.IntN(2) == 0 {
-		s = junosUplinks(s)
+		s = uplinks(s)
 	}
 	priorities, points := r.Perm(7), r.Perm(63)
 	t := &fabric.Traffic{CableM: 1 + r.IntN(300), Share: 1 + r.IntN(99), Classes: []fabric.TrafficClass{
@@ -61,9 +61,9 @@ func TestJunosRoundTrip(t *testing.T) {
 	for seed := range uint64(200) {
 		s, traffic := randomJunos(seed)
 		text := string(OS{}.Render(s, traffic).Text)
-		for form, text := range map[string]string{"braces": text, "set": junosSetForm(t, text)} {
+		for form, text := range map[string]string{"braces": text, "set": setForm(t, text)} {
 			c := readJunos(text)
-			if k := junosKinds(c); len(k) > 0 {
+			if k := kinds(c); len(k) > 0 {
 				t.Fatalf("seed %d, %s: %v\n%v", seed, form, k, c.Problems)
 			}
 			if c.Hostname.Is != s.Name || len(c.Ports) != len(s.Ports) || len(c.VLANs) != len(s.VLANs) {

@@ -21,7 +21,7 @@ func junosTop() *junosSchema {
 	for range 4 { // blocks name blocks, at most this deep
 		blocks = parseJunosGrammar(junosBlocks, blocks)
 	}
-	top := parseJunosGrammar(junosGrammar, blocks)
+	top := parseJunosGrammar(grammar, blocks)
 	group := &junosSchema{kids: maps.Clone(top.kids)} // without groups of its own
 	top.kids["groups"] = &junosSchema{kids: map[string]*junosSchema{}, any: group}
 	return top
@@ -84,14 +84,14 @@ func (s *junosSchema) below(word string) *junosSchema {
 	if kid := s.kids[word]; kid != nil {
 		return kid
 	}
-	if junosAnywhere[word] {
+	if anywhere[word] {
 		return &junosSchema{kind: '+'}
 	}
 	return s.any
 }
 
-// junosAnywhere are words that may stand in any block.
-var junosAnywhere = map[string]bool{"apply-groups": true, "apply-groups-except": true}
+// anywhere are words that may stand in any block.
+var anywhere = map[string]bool{"apply-groups": true, "apply-groups-except": true}
 
-// junosNoise are words that may stand in any block and mean nothing for a packet.
-var junosNoise = map[string]bool{"apply-flags": true, "apply-macro": true, "apply-path": true}
+// noise are words that may stand in any block and mean nothing for a packet.
+var noise = map[string]bool{"apply-flags": true, "apply-macro": true, "apply-path": true}

@@ -15,10 +15,10 @@ type junosWord struct {
 	listed bool // between brackets: one of several values
 }
 
-// junosStatement is a statement: its words, and the block that follows them. A set command is one without a block.
-type junosStatement struct {
+// statement is a statement: its words, and the block that follows them. A set command is one without a block.
+type statement struct {
 	words []junosWord
-	block []*junosStatement
+	block []*statement
 	marks []string // inactive, replace, delete, protect: what stands before it with a colon
 	verb  string   // set, delete, deactivate, activate; empty: it was written with braces
 	base  []string // place to which it is relative; nil: none is known
@@ -26,7 +26,7 @@ type junosStatement struct {
 
 // junosText is what is in a text before anybody knows what its words mean.
 type junosText struct {
-	statements []*junosStatement
+	statements []*statement
 	problems   []fabric.TextProblem
 	unread     []fabric.Line // output of commands that show no configuration
 	lines      int
@@ -35,21 +35,21 @@ type junosText struct {
 // junosMarks stand before a statement (Junos CLI User Guide, load and show configuration).
 var junosMarks = map[string]bool{"inactive:": true, "replace:": true, "delete:": true, "protect:": true, "active:": true}
 
-// junosParser reads a text line by line: braces and semicolons across lines, commands on lines of their own.
-type junosParser struct {
+// parser reads a text line by line: braces and semicolons across lines, commands on lines of their own.
+type parser struct {
 	out     junosText
-	open    []*junosStatement // blocks that are open, the innermost last
-	now     *junosStatement   // the statement that no semicolon has ended
-	list    bool              // within brackets
-	comment bool              // within /* */
-	base    []string          // place that [edit ...], an edit command or show configuration ... named
-	other   bool              // what follows is the output of another command
+	open    []*statement // blocks that are open, the innermost last
+	now     *statement   // the statement that no semicolon has ended
+	list    bool         // within brackets
+	comment bool         // within /* */
+	base    []string     // place that [edit ...], an edit command or show configuration ... named
+	other   bool         // what follows is the output of another command
 	last    fabric.Line
 }
 
 // parseJunos reads the curly form, as show configuration prints it, and the set form, in any mix, with or without prompts.
 func parseJunos(t switchtext.Text) junosText {
-	p := &junosParser{}
+	p := &parser{}
 	for _, l := range switchtext.CLILines(t) {
 		p.out.lines++
 		p.last = l.Line
@@ -71,11 +71,11 @@ func parseJunos(t switchtext.Text) junosText {
 	return p.out
 }
 
-// junosBanner is the line above a prompt: which of several routing engines answers.
-var junosBanner = regexp.MustCompile(`^\{[a-z]+(?::[\w-]+)?\}$`)
+// banner is the line above a prompt: which of several routing engines answers.
+var banner = regexp.MustCompile(`^\{[a-z]+(?::[\w-]+)?\}$`)
 
 // outside reports whether a line is a command, a banner or a page break rather than a part of a configuration.
-func (p *junosParser) outside(l switchtext.CLILine) bool {
+func (p *parser) outside(l switchtext.CLILine) bool {
 	first, rest, _ := strings.Cut(l.Command, " ")
 	switch first {
 	case "set", "delete", "deactivate", "activate", "edit", "protect", "unprotect", "annotate", "insert", "rename", "copy", "wildcard", "replace":
@@ -83,11 +83,11 @@ func (p *junosParser) outside(l switchtext.CLILine) bool {
 	case "top", "up", "exit", "quit", "configure", "commit", "load", "run", "rollback", "show":
 		return !strings.HasSuffix(l.Command, "{") && !strings.HasSuffix(l.Command, ";")
 	}
-	return strings.HasPrefix(l.Command, "[edit") || junosBanner.MatchString(l.Command)
+	return strings.HasPrefix(l.Command, "[edit") || banner.MatchString(l.Command)
 }
 
 // command reads a line that is no part of a block.
-func (p *junosParser) command(l switchtext.CLILine) {
+func (p *parser) command(l switchtext.CLILine) {
 	if strings.HasPrefix(l.Command, "[edit") {
 		p.base = strings.Fields(strings.TrimSuffix(strings.TrimPrefix(l.Command, "[edit"), "]"))
 		return
@@ -102,14 +102,14 @@ func (p *junosParser) command(l switchtext.CLILine) {
 	switch first := words[0].text; first {
 	case "set", "delete", "deactivate", "activate":
 		if len(words) > 1 {
-			p.out.statements = append(p.out.statements, &junosStatement{verb: first, words: words[1:], base: p.base})
+			p.out.statements = append(p.out.statements, &statement{verb: first, words: words[1:], base: p.base})
 		}
 	case "edit":
 		p.base = append(p.base[:len(p.base):len(p.base)], junosTexts(words[1:])...)
 	case "top":
 		p.base = nil
 		if len(words) > 2 && words[1].text == "set" {
-			p.out.statements = append(p.out.statements, &junosStatement{verb: "set", words: words[2:], base: p.base})
+			p.out.statements = append(p.out.statements, &statement{verb: "set", words: words[2:], base: p.base})
 		}
 	case "up":
 		p.base = p.base[:max(0, len(p.base)-1)]
@@ -120,12 +120,12 @@ func (p *junosParser) command(l switchtext.CLILine) {
 	case "run":
 		p.other = true
 	case "wildcard", "rename", "copy", "load", "replace":
-		p.out.statements = append(p.out.statements, &junosStatement{verb: first, words: words})
+		p.out.statements = append(p.out.statements, &statement{verb: first, words: words})
 	}
 }
 
 // shown takes the place from a show command: what follows it stands below that place. Operational mode shows much else.
-func (p *junosParser) shown(words []junosWord, prompt string) {
+func (p *parser) shown(words []junosWord, prompt string) {
 	switch {
 	case len(words) > 0 && words[0].text == "configuration":
 		words, p.base = words[1:], nil
@@ -170,7 +170,7 @@ func junosWords(l switchtext.CLILine) []junosWord {
 }
 
 // line reads a line of the curly form.
-func (p *junosParser) line(l switchtext.CLILine) {
+func (p *parser) line(l switchtext.CLILine) {
 	text := l.Command
 	for text != "" {
 		if p.comment {
@@ -185,7 +185,7 @@ func (p *junosParser) line(l switchtext.CLILine) {
 }
 
 // tokens reads until the end of the line or the start of a comment, and returns what follows that.
-func (p *junosParser) tokens(l switchtext.CLILine, text string) string {
+func (p *parser) tokens(l switchtext.CLILine, text string) string {
 	rest := lexJunos(text, func(token string, quoted bool) {
 		switch {
 		case quoted:
@@ -208,9 +208,9 @@ func (p *junosParser) tokens(l switchtext.CLILine, text string) string {
 	return strings.TrimPrefix(rest, "/*")
 }
 
-func (p *junosParser) word(text string, at fabric.Line) {
+func (p *parser) word(text string, at fabric.Line) {
 	if p.now == nil {
-		p.now = &junosStatement{base: p.base}
+		p.now = &statement{base: p.base}
 	}
 	if len(p.now.words) == 0 && junosMarks[text] {
 		p.now.marks = append(p.now.marks, strings.TrimSuffix(text, ":"))
@@ -223,7 +223,7 @@ func (p *junosParser) word(text string, at fabric.Line) {
 }
 
 // finish ends a statement.
-func (p *junosParser) finish() {
+func (p *parser) finish() {
 	if p.now != nil && len(p.now.words) > 0 {
 		if len(p.open) == 0 {
 			p.out.statements = append(p.out.statements, p.now)
@@ -238,23 +238,23 @@ func (p *junosParser) finish() {
 // junosDepth bounds blocks within blocks.
 const junosDepth = 64
 
-func (p *junosParser) enter(at fabric.Line) {
+func (p *parser) enter(at fabric.Line) {
 	s := p.now
 	if len(p.open) >= junosDepth {
 		p.problem(fabric.TextForeign, at, "blocks stand within blocks, deeper than any of Junos do", "what is in them is not read")
-		p.now, p.open = nil, append(p.open, &junosStatement{words: []junosWord{{text: "{", at: at}}})
+		p.now, p.open = nil, append(p.open, &statement{words: []junosWord{{text: "{", at: at}}})
 		return
 	}
 	if s == nil || len(s.words) == 0 {
 		p.problem(fabric.TextForeign, at, "a brace opens, and nothing says what", "Junos refuses the text")
-		s = &junosStatement{words: []junosWord{{text: "{", at: at}}}
+		s = &statement{words: []junosWord{{text: "{", at: at}}}
 		p.now = s
 	}
 	p.finish()
 	p.open = append(p.open, s)
 }
 
-func (p *junosParser) leave(at fabric.Line) {
+func (p *parser) leave(at fabric.Line) {
 	if p.now != nil && len(p.now.words) > 0 {
 		p.problem(fabric.TextForeign, p.now.words[0].at, "a statement has no semicolon at its end", "Junos refuses the text")
 		p.finish()
@@ -267,7 +267,7 @@ func (p *junosParser) leave(at fabric.Line) {
 }
 
 // end looks at what is still open.
-func (p *junosParser) end() {
+func (p *parser) end() {
 	unfinished := p.now != nil && len(p.now.words) > 0
 	if unfinished || len(p.open) > 0 || p.comment {
 		what := "the text ends in the middle of a statement"
@@ -279,7 +279,7 @@ func (p *junosParser) end() {
 	p.finish()
 }
 
-func (p *junosParser) problem(kind string, at fabric.Line, what, then string) {
+func (p *parser) problem(kind string, at fabric.Line, what, then string) {
 	p.out.problems = append(p.out.problems, fabric.TextProblem{Kind: kind, At: at, What: what, Then: then})
 }
 
@@ -295,14 +295,14 @@ func lexJunos(text string, token func(text string, quoted bool)) (rest string) {
 		case strings.HasPrefix(text[i:], "/*"):
 			return text[i:]
 		case c == '"':
-			end := junosQuoteEnd(text, i+1)
+			end := quoteEnd(text, i+1)
 			token(strings.ReplaceAll(text[i+1:end], `\"`, `"`), true)
 			i = end + 1
 		case strings.IndexByte("{};[]", c) >= 0:
 			token(text[i:i+1], false)
 			i++
 		default:
-			end := junosWordEnd(text, i)
+			end := wordEnd(text, i)
 			token(text[i:end], false)
 			i = end
 		}
@@ -310,7 +310,7 @@ func lexJunos(text string, token func(text string, quoted bool)) (rest string) {
 	return ""
 }
 
-func junosQuoteEnd(text string, from int) int {
+func quoteEnd(text string, from int) int {
 	for i := from; i < len(text); i++ {
 		switch text[i] {
 		case '\\':
@@ -322,7 +322,7 @@ func junosQuoteEnd(text string, from int) int {
 	return len(text)
 }
 
-func junosWordEnd(text string, from int) int {
+func wordEnd(text string, from int) int {
 	depth := 0
 	for i := from; i < len(text); i++ {
 		switch c := text[i]; {

@@ -51,9 +51,9 @@ var sonicRead = func() map[string]bool {
 	return m
 }()
 
-// sonicIgnored are tables without a bearing on which packets are lossless: management, monitoring, access lists, other
+// ignored are tables without a bearing on which packets are lossless: management, monitoring, access lists, other
 // protocols. POLICER, which can colour packets, is in neither list, nor is SWITCH_TRIMMING.
-var sonicIgnored = func() map[string]bool {
+var ignored = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, name := range strings.Fields(`AAA ACL_RULE ACL_TABLE ACL_TABLE_TYPE ALARM ALARM_STATS ASIC_SENSORS AS_PATH_SET AUTO_TECHSUPPORT
 		AUTO_TECHSUPPORT_FEATURE BANNER_MESSAGE BGP_AGGREGATE_ADDRESS BGP_ALLOWED_PREFIXES BGP_BBR BGP_DEVICE_GLOBAL BGP_GLOBALS

@@ -12,8 +12,8 @@ import (
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
-// sonicReader builds what a switch has from its texts.
-type sonicReader struct {
+// reader builds what a switch has from its texts.
+type reader struct {
 	c      *fabric.SwitchConfig
 	db     *sonicDB
 	unread map[string]bool // tables and fields that were told already
@@ -54,7 +54,7 @@ func (OS) Recognizes(text []byte) bool {
 
 // Read reads the texts of a switch.
 func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
-	r := &sonicReader{
+	r := &reader{
 		c:       &fabric.SwitchConfig{Name: name, OS: "sonic", Ports: []fabric.PortConfig{}},
 		db:      &sonicDB{tables: make(map[string]*sonicTable)},
 		unread:  make(map[string]bool),
@@ -87,16 +87,16 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	return r.c
 }
 
-func (r *sonicReader) problem(kind, port string, at fabric.Line, what, then string) {
+func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 	r.c.Problems = append(r.c.Problems, fabric.TextProblem{Kind: kind, Port: port, At: at, What: what, Then: then})
 }
 
-// sonicFragment begins a part of a database that was copied without its outer braces.
-var sonicFragment = regexp.MustCompile(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
+// fragment begins a part of a database that was copied without its outer braces.
+var fragment = regexp.MustCompile(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
 
 // text reads one file, which may have several outputs below each other. Of a text with an object that is no JSON nothing
 // is read: a half of it would look like a switch with half of its settings.
-func (r *sonicReader) text(t switchtext.Text) {
+func (r *reader) text(t switchtext.Text) {
 	text := strings.TrimPrefix(string(t.Bytes), "\ufeff")
 	j := newJSONText(t.File, text)
 	r.forms = nil
@@ -109,7 +109,7 @@ func (r *sonicReader) text(t switchtext.Text) {
 			end = at + i + 1
 		}
 		begins := at + len(text[at:end]) - len(strings.TrimLeft(text[at:end], " \t"))
-		bare := sonicFragment.MatchString(text[at:end])
+		bare := fragment.MatchString(text[at:end])
 		if !bare && strings.IndexAny(text[begins:end], "\"}]") == 0 { // of an object whose beginning is missing
 			r.refuse(j, t, fabric.TextProblem{Kind: fabric.TextCut, At: j.line(begins), What: errBeginning.Error(), Then: "nothing of it is read"})
 			return
@@ -152,7 +152,7 @@ func (r *sonicReader) text(t switchtext.Text) {
 }
 
 // refuse notes a text of which nothing is read.
-func (r *sonicReader) refuse(j *jsonText, t switchtext.Text, p fabric.TextProblem) {
+func (r *reader) refuse(j *jsonText, t switchtext.Text, p fabric.TextProblem) {
 	r.c.Problems = append(r.c.Problems, p)
 	r.c.Texts = append(r.c.Texts, fabric.SwitchText{File: t.File, Form: "configuration", Lines: linesOf(j.text)})
 }
@@ -161,12 +161,12 @@ func (r *sonicReader) refuse(j *jsonText, t switchtext.Text, p fabric.TextProble
 func ofConfigDB(root *jsonNode) bool {
 	return slices.ContainsFunc(root.nodes, func(n *jsonNode) bool {
 		table, _, _ := strings.Cut(n.key, "|")
-		return sonicRead[table] || sonicIgnored[table] || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
+		return sonicRead[table] || ignored[table] || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
 	})
 }
 
 // nothing tells that a text has nothing that is read.
-func (r *sonicReader) nothing(j *jsonText) {
+func (r *reader) nothing(j *jsonText) {
 	if at := strings.IndexFunc(j.text, func(c rune) bool { return !unicode.IsSpace(c) }); at >= 0 {
 		r.problem(fabric.TextForeign, "", j.line(at), "this is no CONFIG_DB, and no output of a show command that is read", "")
 		return
@@ -174,7 +174,7 @@ func (r *sonicReader) nothing(j *jsonText) {
 	r.problem(fabric.TextCut, "", fabric.Line{File: j.file, Number: 1}, "the text is empty", "")
 }
 
-func (r *sonicReader) form(name string) {
+func (r *reader) form(name string) {
 	if !slices.Contains(r.forms, name) {
 		r.forms = append(r.forms, name)
 	}
@@ -215,7 +215,7 @@ func wholeDB(root *jsonNode) bool {
 var oldReference = regexp.MustCompile(`^\[[A-Z0-9_]+\|([^\]]*)\]$`)
 
 // oldReferences turns references of the old form into names.
-func (r *sonicReader) oldReferences() {
+func (r *reader) oldReferences() {
 	for _, name := range r.db.order {
 		for _, row := range r.db.tables[name].rows {
 			for i := range row.fields {
@@ -231,7 +231,7 @@ func (r *sonicReader) oldReferences() {
 }
 
 // fields tells fields that nobody knows, once for each name.
-func (r *sonicReader) fields() {
+func (r *reader) fields() {
 	for _, name := range r.db.order {
 		known := sonicFields[name]
 		if known == "" || known == "-" {
@@ -250,7 +250,7 @@ func (r *sonicReader) fields() {
 }
 
 // told reports whether a field was judged before, and notes that it is now.
-func (r *sonicReader) told(f *sonicField) bool {
+func (r *reader) told(f *sonicField) bool {
 	before := r.warned[f]
 	r.warned[f] = true
 	return before
@@ -264,7 +264,7 @@ func byDefault[T any](is T, why string) *fabric.Said[T] {
 }
 
 // defined reports whether a row exists. A table that is not complete may have it elsewhere: then it is unknown, not undefined.
-func (r *sonicReader) defined(table, name string, f *sonicField, port, then string) *sonicRow {
+func (r *reader) defined(table, name string, f *sonicField, port, then string) *sonicRow {
 	if row := r.db.row(table, name); row != nil {
 		return row
 	}

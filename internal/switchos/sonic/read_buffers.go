@@ -16,7 +16,7 @@ var bufferNames = map[string]string{
 
 // buffers reads the pools, and which priority groups have a profile without headroom. A priority group without a row is made
 // by the buffer daemon, with headroom, for every priority of pfc_enable (sonic-swss, cfgmgr/buffermgr.cpp, buffermgrdyn.cpp).
-func (r *sonicReader) buffers() {
+func (r *reader) buffers() {
 	for _, row := range r.db.rowsOf("BUFFER_POOL") {
 		r.pool(row)
 	}
@@ -36,7 +36,7 @@ func (r *sonicReader) buffers() {
 	}
 }
 
-func (r *sonicReader) pool(row *sonicRow) {
+func (r *reader) pool(row *sonicRow) {
 	b := fabric.BufferShare{Name: row.key, At: row.at}
 	if f := row.get("type"); f != nil {
 		b.Direction = f.value
@@ -59,7 +59,7 @@ func (r *sonicReader) pool(row *sonicRow) {
 }
 
 // priorityGroups notes the groups of a row whose profile keeps no room for what arrives after a pause.
-func (r *sonicReader) priorityGroups(row *sonicRow) {
+func (r *reader) priorityGroups(row *sonicRow) {
 	f := row.get("profile")
 	_, groups, ok := strings.Cut(row.key, "|")
 	if f == nil || !ok {
@@ -96,7 +96,7 @@ func note(of map[string]map[int]fabric.Line, ports []string, least, most int, at
 }
 
 // queueBuffers notes the queues of a row whose packets are in the lossy pool.
-func (r *sonicReader) queueBuffers(row *sonicRow) {
+func (r *reader) queueBuffers(row *sonicRow) {
 	f := row.get("profile")
 	if f == nil || f.value == "NULL" {
 		return
@@ -113,7 +113,7 @@ func (r *sonicReader) queueBuffers(row *sonicRow) {
 }
 
 // lossyQueues tells queues of packets that are paused for and are dropped all the same when they leave.
-func (r *sonicReader) lossyQueues() {
+func (r *reader) lossyQueues() {
 	for _, p := range r.ports {
 		if p.DSCP == nil || r.drops[p.Name] == nil {
 			continue
@@ -134,7 +134,7 @@ func (r *sonicReader) lossyQueues() {
 
 // cutCables tells ports with PFC whose cable has no length: the buffer daemon makes no lossless priority group for them
 // (sonic-swss, cfgmgr/buffermgr.cpp, doSpeedUpdateTask).
-func (r *sonicReader) cutCables() {
+func (r *reader) cutCables() {
 	for _, p := range r.ports {
 		if p.CableM != nil && p.CableM.Is == 0 && p.PFC != nil && len(p.PFC.Is) > 0 {
 			r.problem(fabric.TextConflict, p.Name, p.CableM.At, fmt.Sprintf("%s has PFC and a cable length of 0 m", p.Name),
@@ -146,7 +146,7 @@ func (r *sonicReader) cutCables() {
 func sonicIs(f *sonicField, value string) bool { return f != nil && f.value == value }
 
 // span reads 3 or 3-4. Numbers above the highest that matters are cut off.
-func (r *sonicReader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {
+func (r *reader) span(text string, row *sonicRow, highest int) (least, most int, ok bool) {
 	a, b, ranged := strings.Cut(strings.TrimSpace(text), "-")
 	if !ranged {
 		b = a

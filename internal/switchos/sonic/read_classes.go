@@ -22,7 +22,7 @@ type classTables struct {
 }
 
 // classKey returns the key of a port with a row and a DSCP map.
-func (r *sonicReader) classKey(q *qosRow, dscp *sonicMap, lossy map[int]fabric.Line) classKey {
+func (r *reader) classKey(q *qosRow, dscp *sonicMap, lossy map[int]fabric.Line) classKey {
 	key := classKey{
 		dscp: dscp, dot1p: q.maps["dot1p_to_tc_map"], queues: q.maps["tc_to_queue_map"], groups: q.maps["tc_to_pg_map"],
 		pfcGroups: q.maps["pfc_to_pg_map"], pfc: -1,

@@ -10,7 +10,7 @@ import (
 )
 
 // device reads what the switch is, and its BGP.
-func (r *sonicReader) device() {
+func (r *reader) device() {
 	local := r.db.row("DEVICE_METADATA", "localhost")
 	if f := local.get("hostname"); f != nil {
 		r.c.Hostname = said(f.value, f.at)
@@ -41,7 +41,7 @@ func (r *sonicReader) device() {
 }
 
 // vlans reads the VLANs, who is in them, and the addresses that the switch has in them.
-func (r *sonicReader) vlans() {
+func (r *reader) vlans() {
 	ids := make(map[int]string)
 	at := make(map[string]int) // index in Config.VLANs, by name
 	for _, row := range r.db.rowsOf("VLAN") {
@@ -81,13 +81,13 @@ func (r *sonicReader) vlans() {
 }
 
 // noVLAN tells that a row names a VLAN that is not defined.
-func (r *sonicReader) noVLAN(name, port string, row *sonicRow) {
+func (r *reader) noVLAN(name, port string, row *sonicRow) {
 	if r.db.row("VLAN", name) == nil && r.db.complete("VLAN") {
 		r.problem(fabric.TextUndefined, port, row.at, fmt.Sprintf("%q names the VLAN %s, which VLAN has not", short(row.key), name), "the row has no effect")
 	}
 }
 
-func (r *sonicReader) vlanID(row *sonicRow) (int, bool) {
+func (r *reader) vlanID(row *sonicRow) (int, bool) {
 	digits, named := strings.CutPrefix(row.key, "Vlan")
 	f := row.get("vlanid")
 	if f == nil {
@@ -106,7 +106,7 @@ func (r *sonicReader) vlanID(row *sonicRow) (int, bool) {
 }
 
 // members reads in which VLAN each port is without a tag. What is set for a group of ports holds for each of its ports.
-func (r *sonicReader) members(idOf func(string) (int, bool)) {
+func (r *reader) members(idOf func(string) (int, bool)) {
 	groups := make(map[string][]string)
 	for _, row := range r.db.rowsOf("PORTCHANNEL_MEMBER") {
 		if group, port, ok := strings.Cut(row.key, "|"); ok {
@@ -150,7 +150,7 @@ func (r *sonicReader) members(idOf func(string) (int, bool)) {
 }
 
 // routedPorts gives the ports that are in no VLAN the number 0.
-func (r *sonicReader) routedPorts(tagged map[string]bool, groups map[string][]string) {
+func (r *reader) routedPorts(tagged map[string]bool, groups map[string][]string) {
 	bundled := make(map[string]bool)
 	for _, ports := range groups {
 		for _, port := range ports {

@@ -32,7 +32,7 @@ func portsIn(key string) []string {
 }
 
 // findPorts lists the ports in the order of the text: those of PORT, and where it was not read, those that other tables name.
-func (r *sonicReader) findPorts() {
+func (r *reader) findPorts() {
 	for _, row := range r.db.rowsOf("PORT") {
 		r.port(row.key, row.at)
 	}
@@ -65,14 +65,14 @@ func (r *sonicReader) findPorts() {
 	}
 }
 
-func (r *sonicReader) port(name string, at fabric.Line) {
+func (r *reader) port(name string, at fabric.Line) {
 	p := &fabric.PortConfig{Name: name, At: at}
 	r.ports, r.byName[name] = append(r.ports, p), p
 }
 
 // keyPorts returns the ports of a row. A key of four parts is of a chassis, where the switch has rows for the ports of the
 // other line cards too: ok is false for those.
-func (r *sonicReader) keyPorts(table, key string) (names []string, ok bool) {
+func (r *reader) keyPorts(table, key string) (names []string, ok bool) {
 	parts := strings.Split(key, "|")
 	if len(parts) >= 4 && (table == "QUEUE" || table == "BUFFER_QUEUE") {
 		return portsIn(parts[2]), strings.EqualFold(parts[0]+"|"+parts[1], r.ownCard())
@@ -81,7 +81,7 @@ func (r *sonicReader) keyPorts(table, key string) (names []string, ok bool) {
 }
 
 // ownCard is the line card that the texts are of, as host|asic. Where they do not say it, it is the one with the most rows.
-func (r *sonicReader) ownCard() string {
+func (r *reader) ownCard() string {
 	if r.card != "" {
 		return r.card
 	}
@@ -105,7 +105,7 @@ func (r *sonicReader) ownCard() string {
 }
 
 // number reads a field as a number between two bounds; a wrong one is a problem.
-func (r *sonicReader) number(f *sonicField, port string, least, most int64) *fabric.Said[int64] {
+func (r *reader) number(f *sonicField, port string, least, most int64) *fabric.Said[int64] {
 	if f == nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (r *sonicReader) number(f *sonicField, port string, least, most int64) *fab
 	return said(v, f.at)
 }
 
-func (r *sonicReader) small(f *sonicField, port string, least, most int64) *fabric.Said[int] {
+func (r *reader) small(f *sonicField, port string, least, most int64) *fabric.Said[int] {
 	if v := r.number(f, port, least, most); v != nil {
 		return said(int(v.Is), v.At)
 	}
@@ -129,7 +129,7 @@ func (r *sonicReader) small(f *sonicField, port string, least, most int64) *fabr
 }
 
 // portRows reads what PORT, CABLE_LENGTH, BREAKOUT_CFG and INTERFACE say of each port.
-func (r *sonicReader) portRows() {
+func (r *reader) portRows() {
 	for _, p := range r.ports {
 		row := r.db.row("PORT", p.Name)
 		if row == nil {
@@ -153,7 +153,7 @@ func (r *sonicReader) portRows() {
 	}
 }
 
-func (r *sonicReader) up(row *sonicRow, port string) *fabric.Said[bool] {
+func (r *reader) up(row *sonicRow, port string) *fabric.Said[bool] {
 	f := row.get("admin_status")
 	switch {
 	case f == nil && row.closed:
@@ -167,7 +167,7 @@ func (r *sonicReader) up(row *sonicRow, port string) *fabric.Said[bool] {
 	return said(f.value == "up", f.at)
 }
 
-func (r *sonicReader) cables() {
+func (r *reader) cables() {
 	for _, row := range r.db.rowsOf("CABLE_LENGTH") {
 		for i := range row.fields {
 			f := row.fields[i]
@@ -182,7 +182,7 @@ func (r *sonicReader) cables() {
 }
 
 // address reads a row of INTERFACE: a port that is routed, or one of its addresses.
-func (r *sonicReader) address(row *sonicRow) {
+func (r *reader) address(row *sonicRow) {
 	name, text, ok := strings.Cut(row.key, "|")
 	p := r.byName[name]
 	if p == nil {
@@ -197,7 +197,7 @@ func (r *sonicReader) address(row *sonicRow) {
 	}
 }
 
-func (r *sonicReader) prefix(text, port string, at fabric.Line) *fabric.Said[netip.Prefix] {
+func (r *reader) prefix(text, port string, at fabric.Line) *fabric.Said[netip.Prefix] {
 	a, err := netip.ParsePrefix(text)
 	if err != nil {
 		r.problem(fabric.TextRange, port, at, fmt.Sprintf("%q is no address with a prefix length", short(text)), "SONiC refuses the value")
@@ -224,7 +224,7 @@ type cage struct {
 
 // breakouts tells each port into how many its cage is split: by BREAKOUT_CFG, whose ports are the first of each cage and
 // which are numbered by lanes, or by the ports of a whole database that have the same front panel number.
-func (r *sonicReader) breakouts() {
+func (r *reader) breakouts() {
 	var cages []cage
 	for _, row := range r.db.rowsOf("BREAKOUT_CFG") {
 		lane, ok := laneOf(row.key)
@@ -243,7 +243,7 @@ func (r *sonicReader) breakouts() {
 }
 
 // cage reads the mode of a cage.
-func (r *sonicReader) cage(port string, f *sonicField) cage {
+func (r *reader) cage(port string, f *sonicField) cage {
 	var c cage
 	ports := 0
 	for _, part := range strings.Split(f.value, "+") {
@@ -267,7 +267,7 @@ func (r *sonicReader) cage(port string, f *sonicField) cage {
 }
 
 // breakoutByLane gives the ports of each cage its mode: as many as it has, from its first lane on.
-func (r *sonicReader) breakoutByLane(cages []cage) {
+func (r *reader) breakoutByLane(cages []cage) {
 	const lanes = 16 // no cage has more
 	slices.SortFunc(cages, func(a, b cage) int { return cmp.Compare(a.lane, b.lane) })
 	left := make([]int, len(cages))
@@ -301,7 +301,7 @@ func (r *sonicReader) breakoutByLane(cages []cage) {
 	}
 }
 
-func (r *sonicReader) breakoutByIndex() {
+func (r *reader) breakoutByIndex() {
 	cages := make(map[string]int)
 	for _, row := range r.db.rowsOf("PORT") {
 		if f := row.get("index"); f != nil {

@@ -39,7 +39,7 @@ type qosRow struct {
 }
 
 // readMap reads a map once.
-func (r *sonicReader) readMap(table string, row *sonicRow) *sonicMap {
+func (r *reader) readMap(table string, row *sonicRow) *sonicMap {
 	key := mapKey{table, row.key}
 	if m := r.maps[key]; m != nil {
 		return m
@@ -60,7 +60,7 @@ func (r *sonicReader) readMap(table string, row *sonicRow) *sonicMap {
 }
 
 // qos reads the maps, binds them to the ports and gives each port its queues.
-func (r *sonicReader) qos() {
+func (r *reader) qos() {
 	if old := r.db.tables["PFC_PRIORITY_TO_QUEUE_MAP"]; old != nil && r.db.tables["MAP_PFC_PRIORITY_TO_QUEUE"] == nil {
 		r.db.tables["MAP_PFC_PRIORITY_TO_QUEUE"] = old
 	}
@@ -91,7 +91,7 @@ func (r *sonicReader) qos() {
 }
 
 // qosRow reads a row of PORT_QOS_MAP.
-func (r *sonicReader) qosRow(row *sonicRow) *qosRow {
+func (r *reader) qosRow(row *sonicRow) *qosRow {
 	q := &qosRow{row: row, maps: make(map[string]*sonicMap), where: make(map[string]fabric.Line), unknown: make(map[string]bool)}
 	port := row.key
 	if strings.Contains(port, ",") {
@@ -122,7 +122,7 @@ func (r *sonicReader) qosRow(row *sonicRow) *qosRow {
 }
 
 // priorities reads a list such as 3,4. A row that has none has PFC, or the watchdog, for no priority.
-func (r *sonicReader) priorities(row *sonicRow, field, port string) *fabric.Said[[]int] {
+func (r *reader) priorities(row *sonicRow, field, port string) *fabric.Said[[]int] {
 	f := row.get(field)
 	if f == nil {
 		if row.closed {
@@ -151,7 +151,7 @@ func (r *sonicReader) priorities(row *sonicRow, field, port string) *fabric.Said
 
 // bind gives a port its classification, its PFC and what pauses stop. A port without dscp_to_tc_map has the map of the row
 // global, which orchagent gives the whole switch (SAI_SWITCH_ATTR_QOS_DSCP_TO_TC_MAP).
-func (r *sonicReader) bind(p *fabric.PortConfig, q, global *qosRow) {
+func (r *reader) bind(p *fabric.PortConfig, q, global *qosRow) {
 	if q == nil {
 		if !r.db.complete("PORT_QOS_MAP") {
 			return
@@ -177,7 +177,7 @@ func (r *sonicReader) bind(p *fabric.PortConfig, q, global *qosRow) {
 }
 
 // bindRest gives a port what does not depend on what comes in.
-func (r *sonicReader) bindRest(p *fabric.PortConfig, q *qosRow) {
+func (r *reader) bindRest(p *fabric.PortConfig, q *qosRow) {
 	asymmetric := r.db.row("PORT", p.Name).get("pfc_asym")
 	key := stopKey{q, asymmetric != nil && asymmetric.value == "on"}
 	s := r.stops[key]
@@ -220,7 +220,7 @@ func stopsOf(key stopKey) *[8]*fabric.Said[int] {
 }
 
 // unattached tells maps and profiles that no port uses.
-func (r *sonicReader) unattached() {
+func (r *reader) unattached() {
 	if r.db.complete("PORT_QOS_MAP") {
 		for _, ref := range sonicRefs {
 			for _, row := range r.db.rowsOf(ref.table) {
@@ -240,7 +240,7 @@ func (r *sonicReader) unattached() {
 }
 
 // tunnelled reports whether a tunnel uses a map.
-func (r *sonicReader) tunnelled(name string) bool {
+func (r *reader) tunnelled(name string) bool {
 	for _, row := range r.db.rowsOf("TUNNEL") {
 		for _, f := range row.fields {
 			if strings.HasSuffix(f.name, "_map") && f.value == name {

@@ -22,7 +22,7 @@ type queueKey struct {
 
 // queueRows returns what is attached to each queue of each port. A range and a single queue may both name a queue: what
 // they set differently depends on which SONiC reads last.
-func (r *sonicReader) queueRows() map[string]*[8]queueRefs {
+func (r *reader) queueRows() map[string]*[8]queueRefs {
 	all := make(map[string]*[8]queueRefs)
 	for _, row := range r.db.rowsOf("QUEUE") {
 		ports, own := r.keyPorts("QUEUE", row.key)
@@ -51,7 +51,7 @@ func (r *sonicReader) queueRows() map[string]*[8]queueRefs {
 	return all
 }
 
-func (r *sonicReader) attach(q *queueRefs, row *sonicRow, port string, number int) {
+func (r *reader) attach(q *queueRefs, row *sonicRow, port string, number int) {
 	for _, f := range []struct {
 		name string
 		to   **sonicField
@@ -70,7 +70,7 @@ func (r *sonicReader) attach(q *queueRefs, row *sonicRow, port string, number in
 }
 
 // bindQueues gives a port its queues.
-func (r *sonicReader) bindQueues(p *fabric.PortConfig, refs *[8]queueRefs) {
+func (r *reader) bindQueues(p *fabric.PortConfig, refs *[8]queueRefs) {
 	if refs == nil {
 		if !r.db.complete("QUEUE") {
 			return
@@ -95,7 +95,7 @@ func (r *sonicReader) bindQueues(p *fabric.PortConfig, refs *[8]queueRefs) {
 }
 
 // named returns the row that a field names.
-func (r *sonicReader) named(table string, f *sonicField, port string) *sonicRow {
+func (r *reader) named(table string, f *sonicField, port string) *sonicRow {
 	if f == nil {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (r *sonicReader) named(table string, f *sonicField, port string) *sonicRow 
 }
 
 // queue reads what a queue does. Without a scheduler a chip's own way counts, which is in no public document.
-func (r *sonicReader) queue(key queueKey, wred *sonicField) *fabric.QueueConfig {
+func (r *reader) queue(key queueKey, wred *sonicField) *fabric.QueueConfig {
 	c := &fabric.QueueConfig{}
 	if s := key.scheduler; s != nil {
 		r.schedule(c, s)
@@ -125,7 +125,7 @@ func (r *sonicReader) queue(key queueKey, wred *sonicField) *fabric.QueueConfig 
 
 func byDefaultValue[T any](is T, why string) fabric.Said[T] { return *byDefault(is, why) }
 
-func (r *sonicReader) schedule(c *fabric.QueueConfig, s *sonicRow) {
+func (r *reader) schedule(c *fabric.QueueConfig, s *sonicRow) {
 	f := s.get("type")
 	switch {
 	case f == nil:
@@ -159,7 +159,7 @@ var ecnModes = map[string]bool{
 }
 
 // wredProfile reads a profile once. Thresholds are bytes (sonic-wred-profile.yang).
-func (r *sonicReader) wredProfile(row *sonicRow) *fabric.QueueProfile {
+func (r *reader) wredProfile(row *sonicRow) *fabric.QueueProfile {
 	if p := r.wred[row]; p != nil {
 		return p
 	}

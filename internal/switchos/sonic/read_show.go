@@ -21,7 +21,7 @@ type show struct {
 type sonicShow struct {
 	command string
 	sign    *regexp.Regexp // its header
-	row     func(r *sonicReader, at fabric.Line, cell map[string]string)
+	row     func(r *reader, at fabric.Line, cell map[string]string)
 }
 
 var sonicShows = []sonicShow{
@@ -69,7 +69,7 @@ type showState struct {
 }
 
 // shows reads what commands printed.
-func (r *sonicReader) shows(lines []show) {
+func (r *reader) shows(lines []show) {
 	var s showState
 	for _, l := range lines {
 		raw := strings.TrimRight(switchtext.ANSI.ReplaceAllString(l.raw, ""), "\r\n \t")
@@ -107,14 +107,14 @@ func begins(raw string) bool {
 }
 
 // headless tells a header without rows.
-func (r *sonicReader) headless(s *showState) {
+func (r *reader) headless(s *showState) {
 	if s.at.Number > 0 && s.spans == nil {
 		r.problem(fabric.TextCut, "", s.at, "the output ends before its rows", "")
 	}
 }
 
 // rule is a line of dashes: it begins and ends a profile, and stands below the header of a table.
-func (r *sonicReader) rule(s *showState, raw string) {
+func (r *reader) rule(s *showState, raw string) {
 	if s.profile != nil {
 		if s.inside {
 			r.block(s)
@@ -137,7 +137,7 @@ func (r *sonicReader) rule(s *showState, raw string) {
 }
 
 // block takes a profile or a pool: those of buffers say how large they are.
-func (r *sonicReader) block(s *showState) {
+func (r *reader) block(s *showState) {
 	switch {
 	case s.profile.key == "":
 		return
@@ -153,7 +153,7 @@ func (r *sonicReader) block(s *showState) {
 	}
 }
 
-func (r *sonicReader) profileField(row *sonicRow, at fabric.Line, text string) {
+func (r *reader) profileField(row *sonicRow, at fabric.Line, text string) {
 	if f := strings.Fields(text); len(f) == 2 {
 		row.fields = append(row.fields, sonicField{f[0], f[1], at})
 		return
@@ -162,7 +162,7 @@ func (r *sonicReader) profileField(row *sonicRow, at fabric.Line, text string) {
 }
 
 // showRow reads a row of a table by its columns, which are as wide as their dashes.
-func (r *sonicReader) showRow(s *showState, at fabric.Line, raw string) {
+func (r *reader) showRow(s *showState, at fabric.Line, raw string) {
 	if prompted(raw) {
 		*s = showState{}
 		return
@@ -194,7 +194,7 @@ func prompted(text string) bool {
 }
 
 // showLine reads a line outside of tables.
-func (r *sonicReader) showLine(s *showState, at fabric.Line, text string) {
+func (r *reader) showLine(s *showState, at fabric.Line, text string) {
 	s.header = strings.ReplaceAll(text, "\t", "  ")
 	switch m := pollEvery.FindStringSubmatch(text); {
 	case m != nil:
@@ -224,7 +224,7 @@ func openRow(key string, at fabric.Line, fields ...string) *sonicRow {
 	return row
 }
 
-func showInterface(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showInterface(r *reader, at fabric.Line, cell map[string]string) {
 	name := cell["Interface"]
 	if !physical(name) {
 		return
@@ -253,7 +253,7 @@ func megabits(speed string) string {
 	return strconv.FormatFloat(v*factor, 'f', -1, 64)
 }
 
-func showPriority(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showPriority(r *reader, at fabric.Line, cell map[string]string) {
 	if physical(cell["Interface"]) {
 		row := openRow(cell["Interface"], at, "pfc_enable", cell["Lossless priorities"])
 		if len(row.fields) == 0 { // N/A: pfc_enable is not set, so that no priority has PFC
@@ -263,19 +263,19 @@ func showPriority(r *sonicReader, at fabric.Line, cell map[string]string) {
 	}
 }
 
-func showAsymmetric(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showAsymmetric(r *reader, at fabric.Line, cell map[string]string) {
 	if physical(cell["Interface"]) {
 		r.merge("PORT", openRow(cell["Interface"], at, "pfc_asym", cell["Asymmetric"]))
 	}
 }
 
-func showFEC(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showFEC(r *reader, at fabric.Line, cell map[string]string) {
 	if physical(cell["Interface"]) {
 		r.merge("PORT", openRow(cell["Interface"], at, "fec", cell["FEC Admin"]))
 	}
 }
 
-func showWatchdog(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showWatchdog(r *reader, at fabric.Line, cell map[string]string) {
 	row := openRow(cell["PORT"], at, "action", cell["ACTION"], "detection_time", cell["DETECTION TIME"])
 	if v := cell["RESTORATION TIME"]; v != "infinite" {
 		row.fields = append(row.fields, openRow("", at, "restoration_time", v).fields...)
@@ -283,7 +283,7 @@ func showWatchdog(r *sonicReader, at fabric.Line, cell map[string]string) {
 	r.merge("PFC_WD", row)
 }
 
-func showVLAN(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showVLAN(r *reader, at fabric.Line, cell map[string]string) {
 	r.merge("VLAN", openRow(cell["Name"], at, "vlanid", cell["VID"]))
 	if cell["Member"] != "" {
 		r.merge("VLAN_MEMBER", openRow(cell["Name"]+"|"+cell["Member"], at, "tagging_mode", cell["Mode"]))
@@ -291,7 +291,7 @@ func showVLAN(r *sonicReader, at fabric.Line, cell map[string]string) {
 }
 
 // showAddress reads an interface's first address: those below it have no name beside them.
-func showAddress(r *sonicReader, at fabric.Line, cell map[string]string) {
+func showAddress(r *reader, at fabric.Line, cell map[string]string) {
 	address := cell["IPv4 address/mask"]
 	if name := cell["Interface"]; address != "" && address != "N/A" {
 		switch {

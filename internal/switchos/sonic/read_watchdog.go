@@ -9,7 +9,7 @@ import (
 // watchdogs gives each port its PFC watchdog: a row in PFC_WD starts it, and pfcwd_sw_enable says for which priorities. Without
 // one of the two it does not run (sonic-swss, orchagent/pfcwdorch.cpp, registerInWdDb). SONiC until 2021, whose references
 // have brackets, had no pfcwd_sw_enable and took pfc_enable.
-func (r *sonicReader) watchdogs() {
+func (r *reader) watchdogs() {
 	poll := r.small(r.db.row("PFC_WD", "GLOBAL").get("POLL_INTERVAL"), "", 100, 1000)
 	if f := r.db.row("PFC_WD", "GLOBAL").get("BIG_RED_SWITCH"); sonicIs(f, "enable") {
 		r.problem(fabric.TextConflict, "", f.at, "BIG_RED_SWITCH is on", "every queue with PFC drops its packets, and the watchdog is off")
@@ -44,7 +44,7 @@ func (r *sonicReader) watchdogs() {
 }
 
 // watches reports whether a watchdog runs; nil: the texts do not say it.
-func (r *sonicReader) watches(w *fabric.WatchdogConfig, row *sonicRow) *fabric.Said[bool] {
+func (r *reader) watches(w *fabric.WatchdogConfig, row *sonicRow) *fabric.Said[bool] {
 	switch {
 	case w.Priorities != nil && len(w.Priorities.Is) == 0:
 		return said(false, w.Priorities.At)
@@ -62,7 +62,7 @@ func (r *sonicReader) watches(w *fabric.WatchdogConfig, row *sonicRow) *fabric.S
 }
 
 // watchdog reads a row of PFC_WD. Bounds and the default of the action are those of orchagent/pfcwdorch.cpp.
-func (r *sonicReader) watchdog(w *fabric.WatchdogConfig, row *sonicRow, port string, poll *fabric.Said[int]) {
+func (r *reader) watchdog(w *fabric.WatchdogConfig, row *sonicRow, port string, poll *fabric.Said[int]) {
 	w.DetectMs = r.small(row.get("detection_time"), port, 100, 5000)
 	w.RestoreMs = r.small(row.get("restoration_time"), port, 100, 60000)
 	switch f := row.get("action"); {

@@ -39,7 +39,7 @@ func (OS) Load(file string) string { return "sudo config load " + file }
 // Render returns what `config load` adds to the existing configuration of the switch.
 func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 	tables := append([]table{sonicDevice(s), sonicPorts(s)}, sonicBreakouts(s)...)
-	tables = append(tables, sonicNetworks(s)...)
+	tables = append(tables, networks(s)...)
 	omits := sonicOmits(s, t)
 	if t != nil {
 		tables = append(tables, sonicMaps(*t)...)
@@ -57,7 +57,7 @@ func sonicOmits(s fabric.Switch, t *fabric.Traffic) []string {
 	if s.BGP == nil {
 		omits = append(omits, "uplinks and routing to other switches: the plan has none")
 	}
-	omits = append(omits, sonicBGPOmits(s)...)
+	omits = append(omits, bgpOmits(s)...)
 	if slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return !p.Address.IsValid() && p.VLAN == 0 }) {
 		omits = append(omits, "VLAN, VLAN_MEMBER and VLAN_INTERFACE of the subnets: the plan has no VLAN ids")
 	}

@@ -55,9 +55,9 @@ func sonicBreakouts(s fabric.Switch) []table {
 	return []table{t}
 }
 
-// sonicNetworks returns the addresses of the switch: of routed ports and of VLANs, each in the two rows that SONiC needs for
+// networks returns the addresses of the switch: of routed ports and of VLANs, each in the two rows that SONiC needs for
 // it, the ports of each VLAN, and the neighbours of BGP.
-func sonicNetworks(s fabric.Switch) []table {
+func networks(s fabric.Switch) []table {
 	ports, vlans, members, gateways := table{name: "INTERFACE"}, table{name: "VLAN"}, table{name: "VLAN_MEMBER"}, table{name: "VLAN_INTERFACE"}
 	known := make(map[int]string)
 	for _, v := range s.VLANs {
@@ -84,13 +84,13 @@ func sonicNetworks(s fabric.Switch) []table {
 			members.rows = append(members.rows, row{name + "|" + p.Name, []field{{"tagging_mode", "untagged"}}})
 		}
 	}
-	tables := append([]table{ports, vlans, members, gateways}, sonicBGP(s)...)
+	tables := append([]table{ports, vlans, members, gateways}, bgp(s)...)
 	return slices.DeleteFunc(tables, func(t table) bool { return len(t.rows) == 0 })
 }
 
-// sonicBGP returns the neighbours of BGP. bgpcfgd waits for the local address of a session, and for metadata of a neighbour
+// bgp returns the neighbours of BGP. bgpcfgd waits for the local address of a session, and for metadata of a neighbour
 // that has a name (sonic-buildimage, src/sonic-bgpcfgd/bgpcfgd/managers_bgp.py).
-func sonicBGP(s fabric.Switch) []table {
+func bgp(s fabric.Switch) []table {
 	if s.BGP == nil {
 		return nil
 	}
@@ -126,9 +126,9 @@ func sonicBGP(s fabric.Switch) []table {
 	return []table{neighbours, metadata}
 }
 
-// sonicBGPOmits lists what BGP needs and CONFIG_DB does not take: bgpcfgd announces the subnets of VLANs, and no others
+// bgpOmits lists what BGP needs and CONFIG_DB does not take: bgpcfgd announces the subnets of VLANs, and no others
 // (sonic-buildimage, dockers/docker-fpm-frr/frr/bgpd/bgpd.main.conf.j2).
-func sonicBGPOmits(s fabric.Switch) []string {
+func bgpOmits(s fabric.Switch) []string {
 	if s.BGP == nil {
 		return nil
 	}

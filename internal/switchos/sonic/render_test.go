@@ -122,8 +122,8 @@ func spine() fabric.Switch {
 	return s
 }
 
-// sonicSwitches are those of cases and what only SONiC's tests have.
-func sonicSwitches() map[string]sonicSwitch {
+// switches are those of cases and what only SONiC's tests have.
+func switches() map[string]sonicSwitch {
 	all := map[string]sonicSwitch{
 		"rails with spines":  {rails(), classes(true, true)},
 		"spine":              {spine(), classes(true, true)},
@@ -141,7 +141,7 @@ type sonicSwitch struct {
 }
 
 func TestSONiCGolden(t *testing.T) {
-	for name, c := range sonicSwitches() {
+	for name, c := range switches() {
 		t.Run(name, func(t *testing.T) {
 			got := OS{}.Render(c.of, c.traffic)
 			if again := (OS{}).Render(c.of, c.traffic); !bytes.Equal(got.Text, again.Text) {

@@ -83,7 +83,7 @@ func (db *sonicDB) table(name string, at fabric.Line) *sonicTable {
 
 // sonicLoad is one text on its way into the database.
 type sonicLoad struct {
-	r       *sonicReader
+	r       *reader
 	inOrder []*sonicRow
 	tableOf []string
 	seen    map[[2]string]int // of a namespace's table and key to its index in inOrder
@@ -91,7 +91,7 @@ type sonicLoad struct {
 
 // load puts a decoded object into the database: tables of rows of fields; the same for each ASIC of a switch with several
 // (show runningconfiguration all); or rows named TABLE|key, as sonic-db-dump prints them.
-func (r *sonicReader) load(root *jsonNode) {
+func (r *reader) load(root *jsonNode) {
 	t := &sonicLoad{r: r, seen: make(map[[2]string]int)}
 	t.namespace(root, "")
 	for i, row := range t.inOrder {
@@ -196,9 +196,9 @@ func short(key string) string {
 }
 
 // table notes a table of a configuration, which is closed by that.
-func (r *sonicReader) table(name string, at fabric.Line) {
+func (r *reader) table(name string, at fabric.Line) {
 	r.db.table(name, at).closed = true
-	if !sonicRead[name] && !sonicIgnored[name] && !r.unread[name] {
+	if !sonicRead[name] && !ignored[name] && !r.unread[name] {
 		r.unread[name] = true
 		r.c.Unread = append(r.c.Unread, at)
 	}
@@ -208,7 +208,7 @@ func (r *sonicReader) table(name string, at fabric.Line) {
 var sonicNames = []string{"description", "alias", "name", "mac"}
 
 // merge adds a row to what the texts before have said: the first text decides.
-func (r *sonicReader) merge(table string, row *sonicRow) {
+func (r *reader) merge(table string, row *sonicRow) {
 	t := r.db.table(table, row.at)
 	if row.closed && !t.closed {
 		r.table(table, row.at)

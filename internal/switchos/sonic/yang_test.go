@@ -159,14 +159,14 @@ func TestSONiCYANG(t *testing.T) {
 		}
 		return all
 	}
-	for name, c := range sonicSwitches() {
+	for name, c := range switches() {
 		t.Run(name, func(t *testing.T) {
 			if out, err := yanglint(t, tables(t, c)); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
-	for _, c := range sonicMistakes {
+	for _, c := range mistakes {
 		t.Run("bad/"+c.name, func(t *testing.T) {
 			all := tables(t, sonicSwitch{rails(), classes(true, true)})
 			c.spoil(all)
@@ -177,8 +177,8 @@ func TestSONiCYANG(t *testing.T) {
 	}
 }
 
-// sonicMistakes are single changes of a right configuration.
-var sonicMistakes = []struct {
+// mistakes are single changes of a right configuration.
+var mistakes = []struct {
 	name  string
 	spoil func(map[string]configTable)
 }{

@@ -18,7 +18,7 @@ const (
 	cableNsPerM     = 5                   // fibre of index 1.5; SONiC reckons 198,000 km/s, which is as much
 )
 
-// headroomBytes returns the buffer that a port needs for one lossless priority after it has decided to pause its peer, whose
+// Headroom returns the buffer that a port needs for one lossless priority after it has decided to pause its peer, whose
 // packets are of mtu bytes: what arrives while the frame that the port itself is sending ends and the pause is sent, while
 // the pause travels, while the peer reacts (31B.3.7) and ends the frame that it has begun, and what is on the way back by
 // then (802.1Qbb, the annex on buffer requirements; Annex N of 802.1Q-2018). The switch's own delay between filling up and deciding is in no

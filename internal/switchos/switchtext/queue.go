@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// queue is an egress queue of a port. It has the number of its class's priority.
+// Queue is an egress queue of a port. It has the number of its class's priority.
 type Queue struct {
 	Name    string // of its class, or rest
 	Number  int
@@ -15,7 +15,7 @@ type Queue struct {
 	ECN     *fabric.ECN
 }
 
-// queuesOf returns the queues that have packets, by number: RoCE and all other packets share the bandwidth, and CNPs,
+// Queues returns the queues that have packets, by number: RoCE and all other packets share the bandwidth, and CNPs,
 // which are few and lose their use with every microsecond, go before both.
 func Queues(t fabric.Traffic) []Queue {
 	all := []Queue{{Name: "rest", Number: UnusedPriority(t), Percent: 100 - t.Share}}
@@ -30,7 +30,7 @@ func Queues(t fabric.Traffic) []Queue {
 	return all
 }
 
-// unusedPriority returns the lowest priority that no class has: the one for all other packets.
+// UnusedPriority returns the lowest priority that no class has: the one for all other packets.
 func UnusedPriority(t fabric.Traffic) int {
 	p := 0
 	for slices.ContainsFunc(t.Classes, func(c fabric.TrafficClass) bool { return c.Priority == p }) {
