@@ -132,14 +132,15 @@ func (k *walker) blameEgress(kind Kind, s step) Hop {
 // blameMTU is the MTU that is too small: of the port, or of the switch's interface in a VLAN at either side.
 func (k *walker) blameMTU(s step) Hop {
 	e := &k.w.ends[s.out]
-	in, out := &k.ports[k.w.ends[s.in].class], &k.ports[e.class]
+	from := &k.w.ends[s.in]
+	in, out := &k.ports[from.class], &k.ports[e.class]
 	small := func(mtu int32) bool { return mtu != unknown && (mtu < minMTU || mtu < s.p.mtu) }
 	if small(out.mtu) {
 		return Hop{At: e.at, Line: e.config.MTU.At, Does: fmt.Sprintf("MTU %d", e.config.MTU.Is)}
 	}
-	vlan := out.vlan
+	vlan := vlanOf(e.config)
 	if in.vlan > 0 && small(in.vlanMTU) {
-		vlan = in.vlan
+		vlan = vlanOf(from.config)
 	}
 	_, vlans := portsByName(k.w.network.Switches[e.at.Node])
 	v := vlans[int(vlan)]

@@ -22,16 +22,6 @@ const (
 	yes
 )
 
-func said[T comparable](s *fabric.Said[T], is T) known {
-	switch {
-	case s == nil:
-		return maybe
-	case s.Is == is:
-		return yes
-	}
-	return no
-}
-
 func number(s *fabric.Said[int], least, most int) int8 {
 	if s == nil || s.Is < least || s.Is > most {
 		return unknown
@@ -86,7 +76,7 @@ type manner struct {
 	queues    [8]queueManner
 	rewrite   int32 // number of the table; 0: packets keep their DSCP
 	mtu       int32
-	vlan      int32 // 0: the port is routed
+	vlan      int32 // 0: the port is routed; VLANs are counted switch by switch, so that ports of many are alike
 	vlanMTU   int32 // of the switch's own interface in it
 }
 
@@ -126,17 +116,24 @@ func newManners() *manners {
 		names: map[string]int32{}, rewrites: []map[int32]int8{nil}, byText: map[string]int32{}}
 }
 
-// port numbers the class of a port. c is nil where its switch's text says nothing of it.
-func (m *manners) port(c *fabric.PortConfig, vlans map[int]*fabric.VLANConfig) int32 {
+// port numbers the class of a port. c is nil where its switch's text says nothing of it; counted are the VLANs of its switch
+// that were seen, with 0.
+func (m *manners) port(c *fabric.PortConfig, vlans map[int]*fabric.VLANConfig, counted map[int32]int32) int32 {
 	p := manner{dscp: none, pcp: none, pfc: notRead, mtu: unknown, vlan: unknown, vlanMTU: unknown, sends: true, obeys: true}
 	for i := range p.stops {
 		p.stops[i] = unknown
 	}
 	if c != nil {
 		m.fill(&p, c)
-		p.vlan = vlanOf(c)
-		if v := vlans[int(p.vlan)]; p.vlan > 0 && v != nil && v.MTU != nil {
-			p.vlanMTU = int32(v.MTU.Is)
+		id := vlanOf(c)
+		if v := vlans[int(id)]; id > 0 && v != nil && v.MTU != nil {
+			p.vlanMTU = bytes(v.MTU.Is)
+		}
+		if p.vlan = id; id != unknown {
+			if _, ok := counted[id]; !ok {
+				counted[id] = int32(len(counted))
+			}
+			p.vlan = counted[id]
 		}
 	}
 	return numbered(m.byPort, &m.ports, p)
@@ -176,15 +173,19 @@ func (m *manners) fill(p *manner, c *fabric.PortConfig) {
 	}
 	p.rewrite = m.rewriteTable(c.Rewrite)
 	if c.MTU != nil {
-		p.mtu = int32(c.MTU.Is)
+		p.mtu = bytes(c.MTU.Is)
 	}
 }
+
+// bytes is an MTU as any text may have it.
+func bytes(n int) int32 { return int32(max(0, min(n, 1<<30))) }
 
 // vlanOf is the VLAN of a port's packets without a tag; 0 where it is routed. A port with an address is.
 func vlanOf(c *fabric.PortConfig) int32 {
 	switch {
-	case c.VLAN != nil:
+	case c.VLAN != nil && c.VLAN.Is >= 0 && c.VLAN.Is < 4095: // IEEE 802.1Q, 9.6
 		return int32(c.VLAN.Is)
+	case c.VLAN != nil:
 	case len(c.Addresses) > 0:
 		return 0
 	}

@@ -14,7 +14,7 @@ type nicManner struct {
 func (m *manners) nic(c NICConfig) int32 {
 	n := nicManner{pfc: notRead, mtu: unknown}
 	if c.MTU != nil {
-		n.mtu = int32(*c.MTU)
+		n.mtu = bytes(*c.MTU)
 	}
 	if q := c.QoS; q != nil {
 		switch q.Trust {

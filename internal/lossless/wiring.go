@@ -105,11 +105,14 @@ func portsByName(s *fabric.SwitchConfig) (map[string]*fabric.PortConfig, map[int
 
 func (w *wiring) classify(m *manners, vlans []map[int]*fabric.VLANConfig) {
 	for i := range w.ends {
-		e := &w.ends[i]
-		if e.node == none {
+		if e := &w.ends[i]; e.node == none {
 			e.class = m.nic(w.network.NICs[e.at])
-		} else {
-			e.class = m.port(e.config, vlans[e.node])
+		}
+	}
+	for v, ports := range w.ports {
+		counted := map[int32]int32{0: 0}
+		for _, p := range ports {
+			w.ends[p].class = m.port(w.ends[p].config, vlans[v], counted)
 		}
 	}
 }
