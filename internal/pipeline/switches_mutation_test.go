@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,10 +26,13 @@ import (
 // models are the switches of the documents, one for each language.
 var models = map[string]string{"sonic": "z9664f", "dell-sonic": "sse-t8032", "eos": "7060dx4-32", "junos": "qfx5240"}
 
+// parts is the catalog, read once.
+var parts = sync.OnceValues(catalog.Load)
+
 // randomPlan is the plan of a random small cluster whose leaves have an OS.
 func randomPlan(t testing.TB, rng *rand.Rand, os string) *fabric.Plan {
 	t.Helper()
-	cat, err := catalog.Load()
+	cat, err := parts()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -172,17 +172,14 @@ func (f *junosFile) buffers(s fabric.Switch, t fabric.Traffic, lossless bool) {
 	}
 }
 
-// junosHeadroom returns the percent of the buffer that all ports need when they pause at once: what is on its way on the cable
-// in both directions, a packet that has begun at each end, and the time in which the peer stops (IEEE 802.1Q, Annex O: a
-// second of light is 5 ns a metre of cable, a reaction is 61,440 bits with the delay of the interface).
+// junosHeadroom returns the percent of the buffer that all ports need when they pause at once.
 func junosHeadroom(s fabric.Switch, t fabric.Traffic) int {
 	if s.BufferBytes <= 0 {
 		return leastHeadroom
 	}
 	need := 0.0
 	for _, p := range s.Ports {
-		cable := 2 * float64(t.CableM) * 5e-9 * p.RateGbps * 1e9 / 8
-		need += cable + 2*float64(max(s.MTU, 1500)+junosHeader) + 61440/8
+		need += float64(switchtext.Headroom(p.RateGbps, t.CableM, max(s.MTU, 1500)))
 	}
 	return min(mostHeadroom, max(leastHeadroom, int(math.Ceil(100*need/float64(s.BufferBytes)))))
 }

