@@ -67,7 +67,7 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 		maps:  make(map[dellName]*dellMap),
 		wreds: make(map[string]*dellWRED), scheds: make(map[string]*dellSched),
 		ports: make(map[string]*dellPort), vlans: make(map[int]int),
-		groups: make(map[string]uint32), peers: make(map[string]int), breakouts: make(map[string]fabric.Said[int]),
+		sharedTold: make(map[dellName]bool), groups: make(map[string]uint32), peers: make(map[string]int), breakouts: make(map[string]fabric.Said[int]),
 	}
 	for _, t := range texts {
 		r.text(t)
@@ -92,6 +92,8 @@ type reader struct {
 	groups    map[string]uint32           // AS number of a BGP peer group
 	peers     map[string]int              // index in out.BGP.Neighbours
 	inherits  []inherit
+
+	sharedTold map[dellName]bool
 
 	whole, qos bool // some text is whole; some text configures QoS
 	anyConfig  bool // some text has configuration
@@ -140,42 +142,6 @@ func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 	r.out.Problems = append(r.out.Problems, fabric.TextProblem{Kind: kind, Port: port, At: at, What: what, Then: then})
 }
 
-// dellKind is what a place in the text is in.
-type dellKind int
-
-const (
-	dellTop dellKind = iota
-	inPort
-	inVLAN
-	inMap
-	inWRED
-	inSched
-	inBGP
-	inOther // a block without bearing
-	inLost  // a block of an interface whose name is a placeholder
-	inShow  // output of a show command that is not read
-	inShowPort
-)
-
-// dellPlace is where in the text a line stands: in which block.
-type dellPlace struct {
-	kind     dellKind
-	head     int  // blanks before its first line
-	member   int  // blanks before the second line, 0 where it is not there yet
-	shown    bool // it is output of a show command
-	ports    []*dellPort
-	vlans    []int
-	dmap     *dellMap
-	wred     *dellWRED
-	sched    *dellSched
-	queue    int    // of a scheduler policy or of a shown port; -1: none, 8: one that is no queue of a port
-	peer     string // neighbour or peer group of BGP
-	isGroup  bool
-	family   bool // in an address family of BGP
-	byPrompt bool // no command entered it
-	foreign  bool // BGP of a VRF
-}
-
 // command is a line, split.
 type command struct {
 	switchtext.CLILine
@@ -211,7 +177,7 @@ func abbreviates(short, word string) bool {
 // line reads one line.
 func (r *reader) line(l switchtext.CLILine) {
 	c := r.prompt(l)
-	if c.Command == "" || strings.HasPrefix(c.Command, "!") || strings.HasPrefix(c.Command, "#") || strings.Trim(c.Command, "-=") == "" {
+	if c.Command == "" || strings.HasPrefix(c.Command, "!") || strings.HasPrefix(c.Command, "#") || strings.Trim(c.Command, "-= ") == "" {
 		return
 	}
 	if strings.HasPrefix(c.Command, "%Error") || strings.HasPrefix(c.Command, "% Error") {
@@ -324,6 +290,8 @@ func (r *reader) inBlock(c command) bool {
 		return r.bgpLine(c)
 	case inShowPort:
 		return r.showPortLine(c)
+	case inClick:
+		return r.clickLine(c)
 	}
 	return false
 }

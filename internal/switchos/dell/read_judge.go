@@ -65,6 +65,9 @@ func (r *reader) judge() {
 	}
 	r.unattached(maps, wreds, scheds)
 	r.inert()
+	for _, p := range r.portOrder {
+		r.shared(p)
+	}
 	slices.SortStableFunc(r.out.Problems, func(a, b fabric.TextProblem) int {
 		return cmp.Or(cmp.Compare(a.At.Number, b.At.Number), cmp.Compare(a.What, b.What))
 	})
@@ -80,6 +83,46 @@ func dellCount[K comparable](uses map[K]*dellUse, key K, port string, at fabric.
 
 func (r *reader) undefined(what, kind string, use *dellUse) {
 	r.problem(fabric.TextUndefined, use.port, use.at, fmt.Sprintf("%s, on %d ports, names a %s that is defined nowhere", what, use.ports, kind), "the switch refuses the line")
+}
+
+// shared names priorities that a map of pauses puts together: into one group, whose packets then pause both, or onto one
+// queue, which a pause of either stops. One without PFC does nothing there yet, and is told all the same: nobody means it.
+func (r *reader) shared(p *dellPort) {
+	for _, kind := range []int{pfcGroup, pfcQueue} {
+		name := p.maps[kind]
+		if name == nil || r.maps[dellName{kind, name.Is}] == nil || r.sharedTold[dellName{kind, name.Is}] {
+			continue
+		}
+		to := &r.maps[dellName{kind, name.Is}].entries
+		for a, on := range p.pfc {
+			if on == nil || !on.Is || to[a] == nil {
+				continue
+			}
+			for b := range p.pfc {
+				bOn := p.pfc[b] != nil && p.pfc[b].Is
+				if b == a || to[b] == nil || to[b].Is != to[a].Is || bOn && b < a {
+					continue
+				}
+				r.sharedTold[dellName{kind, name.Is}] = true
+				r.tellShared(p, dellName{kind, name.Is}, a, b, bOn)
+			}
+		}
+	}
+}
+
+func (r *reader) tellShared(p *dellPort, m dellName, a, b int, on bool) {
+	to := r.maps[m].entries
+	what := fmt.Sprintf("map %s %s gives priority %d %s %d, which is that of priority %d with PFC", mapKinds[m.kind].name, m.name, b, mapKinds[m.kind].to[0], to[b].Is, a)
+	at := to[b].At
+	if !on {
+		r.problem(fabric.TextInert, p.name, at, what, "nothing while PFC is off for it")
+		return
+	}
+	then := "a pause of either stops the packets of both"
+	if m.kind == pfcGroup {
+		then = "packets of either cause pauses of both"
+	}
+	r.problem(fabric.TextConflict, p.name, at, what, then)
 }
 
 // unattached names what is defined and on no port. Output of show commands need not have the ports.

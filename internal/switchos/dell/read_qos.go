@@ -96,6 +96,9 @@ type dellSched struct {
 func (r *reader) define(c command) bool {
 	r.qos, r.configured = true, true
 	switch {
+	case c.is(1, "buffer") && len(c.words) > 2: // as the first draft of the CLI had it (Broadcom, QoS buffer HLD, 3.6.2)
+		c.words = c.words[1:]
+		return r.buffer(c)
 	case c.is(1, "map") && len(c.words) == 4:
 		kind, ok := mapKindOf(c.words[2])
 		if !ok {
@@ -259,6 +262,9 @@ var ecNs = []string{"all", "none", "green", "yellow", "red", "green_yellow", "gr
 
 func (r *reader) setECN(w *dellWRED, value string, c command) bool {
 	value = strings.TrimPrefix(strings.ToLower(value), "ecn_")
+	if value == "one" { // ecn_none without each of the letters of ecn_ at its beginning, as older versions print it
+		value = "none"
+	}
 	if !slices.Contains(ecNs, value) {
 		return false
 	}

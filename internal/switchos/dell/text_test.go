@@ -101,7 +101,7 @@ func TestDellLines(t *testing.T) {
 		{"vlan of others", " switchport access Vlan 20\ninterface Vlan 21\n", []string{"Eth1/1 vlan: ? -> 20", "vlan 21:  -> ?"}, []string{"undefined: switchport access Vlan 20, on 1 ports, names a VLAN that is defined nowhere"}},
 		{"address", " ip address 10.0.0.0/31\n", []string{"Eth1/1 address 0:  -> 10.0.0.0/31", "Eth1/1 vlan: ? -> 0"}, nil},
 		{"an address of others", " ip address 10.0.0.0 255.255.255.254\n", nil, []string{"unread: ip address 10.0.0.0 255.255.255.254"}},
-		{"output that nobody reads", "sonic# show buffer pool\nPool egress_lossless_pool:\n   mode : static\nsonic# show version\nx\n", nil, []string{"unread: sonic# show buffer pool"}},
+		{"output that nobody reads", "sonic# show qospool\nPool egress_lossless_pool:\n   mode : static\nsonic# show version\nx\n", nil, []string{"unread: sonic# show qospool"}},
 		{"address undone", " ip address 10.0.0.0/31\n no ip address\n", nil, nil},
 		{"an ACL may classify", " service-policy type qos in P\n", nil, []string{"unread: service-policy type qos in P"}},
 		{"room for headroom", "buffer pool ingress_lossless_pool shared-headroom-size 3500000\n", []string{"buffer ingress lossless-headroom:  -> 3500000"}, nil},

@@ -49,8 +49,16 @@ func (OS) Recognizes(text []byte) bool {
 	if sonicKey.Match(text) {
 		return true
 	}
+	if otherCLI.Match(text) {
+		return false
+	}
 	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || sonicBlock.Match(text)
 }
+
+// otherCLI are lines of sonic-cli, the command line of commercial SONiC. Below it is the same shell with the same commands, so
+// that output of those stands in its texts too.
+var otherCLI = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:no )?(?:qos (?:map|wred-policy|scheduler-policy|buffer) |qos-map |show qos |` +
+	`show running-configuration|priority-flow-control |queue \d+ wred-policy |interface (?:range )?Eth ?\d+/)`)
 
 // Read reads the texts of a switch.
 func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
@@ -94,6 +102,9 @@ func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 // fragment begins a part of a database that was copied without its outer braces.
 var fragment = regexp.MustCompile(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
 
+// middle is a line that only the inside of an object has: a key with its value, a value of a list, or what closes them.
+var middle = regexp.MustCompile(`^(?:[}\]]|"[^"\n]*"\s*(?::|,?\s*$))`)
+
 // text reads one file, which may have several outputs below each other. Of a text with an object that is no JSON nothing
 // is read: a half of it would look like a switch with half of its settings.
 func (r *reader) text(t switchtext.Text) {
@@ -110,7 +121,7 @@ func (r *reader) text(t switchtext.Text) {
 		}
 		begins := at + len(text[at:end]) - len(strings.TrimLeft(text[at:end], " \t"))
 		bare := fragment.MatchString(text[at:end])
-		if !bare && strings.IndexAny(text[begins:end], "\"}]") == 0 { // of an object whose beginning is missing
+		if !bare && middle.MatchString(text[begins:end]) { // of an object whose beginning is missing
 			r.refuse(j, t, fabric.TextProblem{Kind: fabric.TextCut, At: j.line(begins), What: errBeginning.Error(), Then: "nothing of it is read"})
 			return
 		}

@@ -164,6 +164,9 @@ func (r *reader) bind(p *fabric.PortConfig, q, global *qosRow) {
 	if q.maps["dscp_to_tc_map"] == nil && !q.unknown["dscp_to_tc_map"] && global != nil {
 		from = global
 	}
+	if f := from.row.get("dscp_to_tc_map"); f != nil && from.unknown["dscp_to_tc_map"] { // by a map that no text has
+		p.Trust = said("dscp", f.at)
+	}
 	if !from.unknown["dscp_to_tc_map"] {
 		key := r.classKey(q, from.maps["dscp_to_tc_map"], r.lossy[p.Name])
 		t := r.classes[key]

@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -207,4 +208,38 @@ func FuzzReadSONiC(f *testing.F) {
 		}
 		OS{}.Recognizes(text)
 	})
+}
+
+// What was typed to change a switch is not what it has: it is told. The outputs beside it are read.
+func TestSONiCTyped(t *testing.T) {
+	c := readSONiC("admin@leaf1:~$ redis-cli -n 4 HSET \"PORT_QOS_MAP|Ethernet8\" \"pfc_enable\" \"3\"\nadmin@leaf1:~$ sudo config interface pfc priority Ethernet8 4 on\n" +
+		"admin@leaf1:~$ sudo ecnconfig -p W -gmin 1000\nadmin@leaf1:~$ show pfc priority\nInterface    Lossless priorities\n-----------  ---------------------\nEthernet8    3\n")
+	var lines []int
+	for _, l := range c.Unread {
+		lines = append(lines, l.Number)
+	}
+	if fmt.Sprint(lines) != "[1 2 3]" || len(c.Ports) != 1 || fmt.Sprint(c.Ports[0].PFC.Is) != "[3]" || len(c.Problems) > 0 {
+		t.Errorf("unread %v, problems %v, ports %+v", lines, c.Problems, c.Ports)
+	}
+}
+
+// Commercial SONiC has the same shell below its own command line: a text with both is its.
+func TestSONiCBelowOther(t *testing.T) {
+	const table = "show pfc priority\nInterface    Lossless priorities\n-----------  ---------------------\nEthernet8    3\n"
+	if !(OS{}).Recognizes([]byte(table)) || (OS{}).Recognizes([]byte("sonic# show qos map dscp-tc\n"+table)) || (OS{}).Recognizes([]byte("interface Eth1/1\n mtu 9100\n"+table)) {
+		t.Error("it is not told apart by the lines of sonic-cli")
+	}
+}
+
+// A part of a database names maps that it does not have: how the port classifies is known, and with what not. SONiC until
+// 2021 watched the priorities with PFC.
+func TestSONiCParts(t *testing.T) {
+	p := readSONiC(`{"PORT_QOS_MAP": {"Ethernet8": {"dscp_to_tc_map": "A", "pfc_enable": "3"}}}`).Ports[0]
+	if p.Trust == nil || p.Trust.Is != "dscp" || p.DSCP != nil {
+		t.Errorf("%+v", p)
+	}
+	p = readSONiC(`{"PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "[MAP_PFC_PRIORITY_TO_QUEUE|A]", "pfc_enable": "3"}}}`).Ports[0]
+	if p.Watchdog == nil || p.Watchdog.On != nil || fmt.Sprint(p.Watchdog.Priorities.Is) != "[3]" {
+		t.Errorf("%+v", p.Watchdog)
+	}
 }
