@@ -55,9 +55,9 @@ func TestDellSharedPriorities(t *testing.T) {
 	const port = "interface Eth1/1\n qos-map dscp-tc M\n qos-map tc-queue M\n qos-map tc-pg M\n qos-map pfc-priority-queue M\n qos-map pfc-priority-pg M\n priority-flow-control priority 3\n"
 	for _, c := range []struct{ name, queue, group, more, want string }{
 		{"apart", " pfc-priority 3 queue 3\n pfc-priority 0-2,4-7 queue 0\n", " pfc-priority 0-2,4-7 pg 0\n pfc-priority 3 pg 3\n", "", "[]"},
-		{"one queue, PFC off", " pfc-priority 3-4 queue 3\n", " pfc-priority 3 pg 3\n", "", "[inert: map pfc-priority-queue M gives priority 4 queue 3, which is that of priority 3 with PFC]"},
-		{"one queue", " pfc-priority 3-4 queue 3\n", " pfc-priority 3 pg 3\n pfc-priority 4 pg 4\n", " priority-flow-control priority 4\n", "[conflict: map pfc-priority-queue M gives priority 4 queue 3, which is that of priority 3 with PFC]"},
-		{"one group", " pfc-priority 3 queue 3\n", " pfc-priority 3,6 pg 3\n", "", "[inert: map pfc-priority-pg M gives priority 6 pg 3, which is that of priority 3 with PFC]"},
+		{"one queue, PFC off", " pfc-priority 3-4 queue 3\n", " pfc-priority 3 pg 3\n", "", "[inert: map pfc-priority-queue M gives queue 3 to priorities 4, as to priority 3, which has PFC]"},
+		{"one queue", " pfc-priority 3-4 queue 3\n", " pfc-priority 3 pg 3\n pfc-priority 4 pg 4\n", " priority-flow-control priority 4\n", "[conflict: map pfc-priority-queue M gives queue 3 to priorities 4, as to priority 3, which has PFC]"},
+		{"one group", " pfc-priority 3 queue 3\n", " pfc-priority 3,6 pg 3\n", "", "[inert: map pfc-priority-pg M gives pg 3 to priorities 6, as to priority 3, which has PFC]"},
 	} {
 		got := readDell(head + "qos map pfc-priority-queue M\n" + c.queue + "qos map pfc-priority-pg M\n" + c.group + port + c.more)
 		if said := fmt.Sprint(dellSaid(got)); said != c.want {

@@ -93,36 +93,45 @@ func (r *reader) shared(p *dellPort) {
 		if name == nil || r.maps[dellName{kind, name.Is}] == nil || r.sharedTold[dellName{kind, name.Is}] {
 			continue
 		}
-		to := &r.maps[dellName{kind, name.Is}].entries
-		for a, on := range p.pfc {
-			if on == nil || !on.Is || to[a] == nil {
-				continue
-			}
-			for b := range p.pfc {
-				bOn := p.pfc[b] != nil && p.pfc[b].Is
-				if b == a || to[b] == nil || to[b].Is != to[a].Is || bOn && b < a {
-					continue
-				}
-				r.sharedTold[dellName{kind, name.Is}] = true
-				r.tellShared(p, dellName{kind, name.Is}, a, b, bOn)
+		m := dellName{kind, name.Is}
+		for _, on := range []bool{true, false} {
+			if with, others := together(r.maps[m].entries[:8], p.pfc, on); len(others) > 0 {
+				r.sharedTold[m] = true
+				r.tellShared(p, m, with, others, on)
+				break
 			}
 		}
 	}
 }
 
-func (r *reader) tellShared(p *dellPort, m dellName, a, b int, on bool) {
-	to := r.maps[m].entries
-	what := fmt.Sprintf("map %s %s gives priority %d %s %d, which is that of priority %d with PFC", mapKinds[m.kind].name, m.name, b, mapKinds[m.kind].to[0], to[b].Is, a)
-	at := to[b].At
-	if !on {
-		r.problem(fabric.TextInert, p.name, at, what, "nothing while PFC is off for it")
-		return
+// together finds a priority with PFC, and those others, with PFC or without, that a map gives the same number.
+func together(to []*fabric.Said[int], pfc [8]*fabric.Said[bool], on bool) (with int, others []int) {
+	has := func(p int) bool { return pfc[p] != nil && pfc[p].Is }
+	for with := range to {
+		for p := range to {
+			if has(with) && to[with] != nil && p != with && to[p] != nil && to[p].Is == to[with].Is && has(p) == on {
+				others = append(others, p)
+			}
+		}
+		if len(others) > 0 {
+			return with, others
+		}
 	}
-	then := "a pause of either stops the packets of both"
-	if m.kind == pfcGroup {
-		then = "packets of either cause pauses of both"
+	return 0, nil
+}
+
+func (r *reader) tellShared(p *dellPort, m dellName, with int, others []int, on bool) {
+	to := r.maps[m].entries[others[0]]
+	what := fmt.Sprintf("map %s %s gives %s %d to priorities %s, as to priority %d, which has PFC", mapKinds[m.kind].name, m.name, mapKinds[m.kind].to[0], to.Is,
+		strings.Trim(fmt.Sprint(others), "[]"), with)
+	switch {
+	case !on:
+		r.problem(fabric.TextInert, p.name, to.At, what, "nothing while PFC is off for them")
+	case m.kind == pfcGroup:
+		r.problem(fabric.TextConflict, p.name, to.At, what, "packets of either cause pauses of both")
+	default:
+		r.problem(fabric.TextConflict, p.name, to.At, what, "a pause of either stops the packets of both")
 	}
-	r.problem(fabric.TextConflict, p.name, at, what, then)
 }
 
 // unattached names what is defined and on no port. Output of show commands need not have the ports.

@@ -31,7 +31,8 @@ type reader struct {
 	queues  map[queueKey]*fabric.QueueConfig
 	wred    map[*sonicRow]*fabric.QueueProfile
 	maps    map[mapKey]*sonicMap
-	used    map[mapKey]bool // maps and profiles that a port names
+	used    map[mapKey]bool    // maps and profiles that a port names
+	sharing map[*sonicMap]bool // that were told for priorities of one queue
 	warned  map[*sonicField]bool
 
 	bindings map[string]*qosRow             // by port
@@ -70,7 +71,7 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 		byName:  make(map[string]*fabric.PortConfig),
 		classes: make(map[classKey]*classTables), stops: make(map[stopKey]*[8]*fabric.Said[int]),
 		queues: make(map[queueKey]*fabric.QueueConfig), wred: make(map[*sonicRow]*fabric.QueueProfile),
-		maps: make(map[mapKey]*sonicMap), used: make(map[mapKey]bool), warned: make(map[*sonicField]bool),
+		maps: make(map[mapKey]*sonicMap), used: make(map[mapKey]bool), sharing: make(map[*sonicMap]bool), warned: make(map[*sonicField]bool),
 		addresses: make(map[netip.Addr]fabric.Line), drops: make(map[string]map[int]fabric.Line),
 		lossy: make(map[string]map[int]fabric.Line),
 	}

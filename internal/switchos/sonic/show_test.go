@@ -243,3 +243,17 @@ func TestSONiCParts(t *testing.T) {
 		t.Errorf("%+v", p.Watchdog)
 	}
 }
+
+// What is taken and cannot be meant: two priorities that stop one queue, and room for less than a packet.
+func TestSONiCNotMeant(t *testing.T) {
+	for _, c := range []struct{ want, text string }{
+		{"[]", `{"MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"3": "3", "4": "4"}}, "PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "A", "pfc_enable": "3"}}}`},
+		{"[inert Ethernet8:1]", `{"MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"3": "3", "4": "3"}}, "PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "A", "pfc_enable": "3"}, "Ethernet16": {"pfc_to_queue_map": "A", "pfc_enable": "3"}}}`},
+		{"[conflict Ethernet8:1]", `{"MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"3": "3", "4": "3"}}, "PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "A", "pfc_enable": "3,4"}}}`},
+		{"[conflict :2]", `{"BUFFER_POOL": {"p": {}}, "BUFFER_PROFILE": {"A": {"pool": "p",` + "\n" + `"xoff": "180"}}}`},
+	} {
+		if got := fmt.Sprint(kinds(readSONiC(c.text))); got != c.want {
+			t.Errorf("%s: %s, not %s", c.text, got, c.want)
+		}
+	}
+}
