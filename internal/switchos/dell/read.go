@@ -52,12 +52,21 @@ func (OS) Recognizes(text []byte) bool {
 	return n >= 2
 }
 
-// Shows are the commands that tell most. The others are what the running configuration says in other words.
+// shows are the commands of sonic-cli that tell most. The others are what the running configuration says in other words.
+var shows = []string{
+	"show running-configuration | no-more", "show qos map dscp-tc", "show qos map dot1p-tc", "show qos map tc-queue", "show qos map tc-pg",
+	"show qos map pfc-priority-queue", "show qos map pfc-priority-pg", "show qos wred-policy", "show qos scheduler-policy",
+}
+
+// Shows are shows twice: who logs in as admin is in a shell of Linux, which starts sonic-cli for one command by -c; others are
+// in sonic-cli itself. Each refuses the form of the other.
 func (OS) Shows() []string {
-	return []string{
-		"show running-configuration | no-more", "show qos map dscp-tc", "show qos map dot1p-tc", "show qos map tc-queue", "show qos map tc-pg",
-		"show qos map pfc-priority-queue", "show qos map pfc-priority-pg", "show qos wred-policy", "show qos scheduler-policy",
+	var all []string
+	for _, command := range shows {
+		command, _, _ = strings.Cut(command, " |")
+		all = append(all, `sonic-cli -c "`+command+` | no-more"`)
 	}
+	return append(all, shows...)
 }
 
 // Read reads all texts of one switch.

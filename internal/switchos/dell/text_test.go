@@ -303,3 +303,40 @@ func TestDellSilence(t *testing.T) {
 		t.Errorf("all of it: %+v", p)
 	}
 }
+
+// What each command of Shows prints, without its echo as over SSH, is known for what it is, and any of them make a switch.
+func TestDellShowsSubsets(t *testing.T) {
+	printed := map[string]string{
+		"show running-configuration | no-more": small,
+		"show qos map dscp-tc":                 "DSCP-TC-MAP: R\n----------------------------\n    DSCP TC\n----------------------------\n    26   3\n",
+		"show qos map dot1p-tc":                "DOT1P-TC-MAP: R\n    DOT1P TC\n    3   3\n",
+		"show qos map tc-queue":                "TC-Q-MAP: R\n    TC  Q\n    3   3\n",
+		"show qos map tc-pg":                   "TC-PG-MAP: R\n    TC  PG\n    3   3\n",
+		"show qos map pfc-priority-queue":      "PFC-PRIORITY-Q-MAP: R\n    PRIORITY  Q\n    3   3\n",
+		"show qos map pfc-priority-pg":         "PFC-Priority-Priority-Group-MAP: R\n    PFC Priority   PG\n    3   3\n",
+		"show qos wred-policy":                 "---------\nPolicy                 : R\n---------\necn                    : ecn_green\ngreen-min-threshold    : 1048        KBytes\n",
+		"show qos scheduler-policy":            " Scheduler Policy: R\n   Queue: 3\n              type: strict\n",
+	}
+	for _, command := range shows {
+		if !(OS{}).Recognizes([]byte(printed[command])) {
+			t.Errorf("%s is not known by what it prints", command)
+		}
+	}
+	for set := range 1 << len(shows) {
+		var texts []switchtext.Text
+		for i, command := range shows {
+			if set>>i&1 == 1 {
+				texts = append(texts, switchtext.Text{File: command, Bytes: []byte(printed[command])})
+			}
+		}
+		got := OS{}.Read("leaf1", texts)
+		for _, said := range dellSaid(got) {
+			if !strings.HasPrefix(said, "unattached: ") && !strings.HasPrefix(said, "undefined: ") && !slices.Contains(dellSaid(readDell(small)), said) {
+				t.Fatalf("%b: %q", set, said)
+			}
+		}
+		if len(got.Texts) != len(texts) || set&1 == 1 && len(got.Ports) == 0 {
+			t.Fatalf("%b: %d texts, %d ports", set, len(got.Texts), len(got.Ports))
+		}
+	}
+}

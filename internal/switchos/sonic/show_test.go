@@ -257,3 +257,35 @@ func TestSONiCNotMeant(t *testing.T) {
 		}
 	}
 }
+
+// What each command of Shows prints is known for what it is, and any of them make a switch.
+func TestSONiCShowsSubsets(t *testing.T) {
+	printed := map[string]string{
+		"show runningconfiguration all": smallSONiC,
+		"show interfaces status":        "  Interface    Lanes    Speed    MTU    FEC    Alias    Vlan    Oper    Admin    Type    Asym PFC\n-----------  -------  -------  -----  -----  -------  ------  ------  -------  ------  ----------\n  Ethernet0      1,2     400G   9100     rs   Eth1/1  routed      up       up     N/A         N/A\n",
+		"show pfc priority":             "Interface    Lossless priorities\n-----------  ---------------------\nEthernet0    3\n",
+		"show pfcwd config":             "Changed polling interval to 200ms\n     PORT    ACTION    DETECTION TIME    RESTORATION TIME\n---------  --------  ----------------  ------------------\nEthernet0      drop               200                 400\n",
+		"show ecn":                      "Profile: X\n-------------------  -------\necn                  ecn_all\ngreen_min_threshold  1048576\n-------------------  -------\n",
+	}
+	commands := OS{}.Shows()
+	for set := range 1 << len(commands) {
+		var texts []switchtext.Text
+		for i, command := range commands {
+			if set>>i&1 == 1 {
+				texts = append(texts, switchtext.Text{File: command, Bytes: []byte(printed[command])})
+			}
+			if !(OS{}).Recognizes([]byte(printed[command])) {
+				t.Fatalf("%s is not known by what it prints", command)
+			}
+		}
+		c := OS{}.Read("leaf1", texts)
+		for _, p := range c.Problems {
+			if p.Kind == fabric.TextCut || p.Kind == fabric.TextForeign {
+				t.Fatalf("%b: %+v", set, p)
+			}
+		}
+		if len(c.Unread) > 0 || len(c.Texts) != len(texts) || set&15 > 0 && len(c.Ports) == 0 {
+			t.Fatalf("%b: unread %v, %d ports", set, c.Unread, len(c.Ports))
+		}
+	}
+}
