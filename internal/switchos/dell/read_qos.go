@@ -2,6 +2,7 @@ package dell
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,6 +208,9 @@ func (r *reader) mapLine(c command) bool {
 	return true
 }
 
+// mapTitles are the titles of the columns of a shown map.
+var mapTitles = regexp.MustCompile(`(?i)^(?:DSCP|DOT1P|TC|PFC[ -]Priority|PRIORITY)\s+(?:TC|Q|Queue|PG|DSCP|DOT1P|Priority[ -]Group)$`)
+
 // mapRow reads a row of a shown map: two numbers. The row above them has words.
 func (r *reader) mapRow(c command) bool {
 	m := r.place.dmap
@@ -217,7 +221,7 @@ func (r *reader) mapRow(c command) bool {
 		dellSet(r, &m.entries[from], to, c.Line, "", fmt.Sprintf("%s of %s %d in map %s", k.to[0], k.from, from, m.name))
 		return true
 	}
-	return !strings.ContainsAny(c.Command, "0123456789:/") && slices.Contains([]string{"DSCP", "DOT1P", "TC", "PFC", "PRIORITY"}, strings.ToUpper(c.words[0]))
+	return mapTitles.MatchString(c.Command)
 }
 
 // wredLine reads a line of a WRED policy. Thresholds of yellow and red packets concern nobody here.
