@@ -74,7 +74,7 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	r := &reader{
 		out:   &fabric.SwitchConfig{Name: name, OS: "dell-sonic"},
 		maps:  make(map[dellName]*dellMap),
-		wreds: make(map[string]*dellWRED), scheds: make(map[string]*dellSched),
+		wreds: make(map[string]*wred), scheds: make(map[string]*dellSched),
 		ports: make(map[string]*dellPort), vlans: make(map[int]int),
 		sharedTold: make(map[dellName]bool), groups: make(map[string]uint32), peers: make(map[string]int), breakouts: make(map[string]fabric.Said[int]),
 	}
@@ -90,8 +90,8 @@ type reader struct {
 	out       *fabric.SwitchConfig
 	maps      map[dellName]*dellMap
 	mapOrder  []*dellMap
-	wreds     map[string]*dellWRED
-	wredOrder []*dellWRED
+	wreds     map[string]*wred
+	wredOrder []*wred
 	scheds    map[string]*dellSched
 	schOrder  []*dellSched
 	ports     map[string]*dellPort
@@ -107,7 +107,7 @@ type reader struct {
 	whole, qos bool // some text is whole; some text configures QoS
 	anyConfig  bool // some text has configuration
 	lossless   bool // buffers were made lossless
-	place      dellPlace
+	place      place
 	form       []string
 	full       bool // the text is what the switch prints of its configuration, so that a port's block is all of it
 	shown      bool // something was read that is output of a show command
@@ -119,7 +119,7 @@ type reader struct {
 // text reads one text from its beginning.
 func (r *reader) text(t switchtext.Text) {
 	lines := switchtext.CLILines(t)
-	r.place, r.form, r.full, r.shown, r.textWhole, r.configured = dellPlace{}, nil, false, false, false, false
+	r.place, r.form, r.full, r.shown, r.textWhole, r.configured = place{}, nil, false, false, false, false
 	r.signs = [4]bool{}
 	unread := len(r.out.Unread)
 	for i, l := range lines {
@@ -200,8 +200,8 @@ func (r *reader) line(l switchtext.CLILine) {
 	if strings.EqualFold(c.words[0], "no") && len(c.words) > 1 {
 		c.no, c.words = true, c.words[1:]
 	}
-	dedented := r.place.kind != dellTop && r.place.member > r.place.head && c.Indent <= r.place.head && c.Prompt == ""
-	if r.place.kind != dellTop && r.place.member == 0 {
+	dedented := r.place.kind != top && r.place.member > r.place.head && c.Indent <= r.place.head && c.Prompt == ""
+	if r.place.kind != top && r.place.member == 0 {
 		r.place.member = c.Indent
 	}
 	handlers := []func(command) bool{r.inBlock, r.top, r.output}
@@ -240,7 +240,7 @@ func (r *reader) prompt(l switchtext.CLILine) command {
 		mode, _, _ = strings.Cut(rest, ")")
 	}
 	if mode == "" || mode == "config" || mode == "config-s" {
-		r.place = dellPlace{}
+		r.place = place{}
 	} else {
 		r.believe(mode, c)
 	}
@@ -261,7 +261,7 @@ func (r *reader) believe(mode string, c command) {
 		return
 	}
 	m := promptBlock.FindStringSubmatch(mode)
-	if m == nil || !(k == dellTop || k == inLost || k == inShow || k == inPort || r.place.byPrompt) {
+	if m == nil || !(k == top || k == inLost || k == inShow || k == inPort || r.place.byPrompt) {
 		return
 	}
 	queue := r.place.queue // of a scheduler policy stays
@@ -325,14 +325,14 @@ func (r *reader) top(c command) bool {
 	case "hostname":
 		if !c.no && len(c.words) == 2 {
 			r.out.Hostname = &fabric.Said[string]{Is: strings.Trim(c.words[1], `"`), At: c.Line}
-			r.place, r.configured, r.signs[0] = dellPlace{}, true, true
+			r.place, r.configured, r.signs[0] = place{}, true, true
 			return true
 		}
 	case "exit", "end":
 		if word == "exit" && r.place.kind == inSched && r.place.queue >= 0 {
 			r.place.queue = -1
 		} else {
-			r.place = dellPlace{}
+			r.place = place{}
 		}
 		return true
 	case "show":
@@ -348,7 +348,7 @@ func (r *reader) top(c command) bool {
 	case "vlan":
 		if id, ok := dellNumber(c.word(1), 1, 4094); ok {
 			r.vlan(id, c)
-			r.place = dellPlace{kind: inVLAN, head: c.Indent, vlans: []int{id}}
+			r.place = place{kind: inVLAN, head: c.Indent, vlans: []int{id}}
 			return true
 		}
 	case "buffer":
@@ -365,7 +365,7 @@ func (r *reader) top(c command) bool {
 		return false // of an interface, and not in a form that is known
 	case slices.Contains(blocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
 		r.signs[3] = r.signs[3] || word == "line" && c.is(1, "vty")
-		r.place = dellPlace{kind: inOther, head: c.Indent}
+		r.place = place{kind: inOther, head: c.Indent}
 		r.configured = true
 		return true
 	case slices.Contains(ignored, word):

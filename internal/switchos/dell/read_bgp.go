@@ -25,7 +25,7 @@ func dellASN(text string) (uint32, bool) {
 func (r *reader) enterBGP(c command) bool {
 	asn, ok := dellASN(c.word(2))
 	if c.no {
-		r.place, r.out.BGP, r.inherits = dellPlace{}, nil, nil
+		r.place, r.out.BGP, r.inherits = place{}, nil, nil
 		clear(r.peers)
 		return true
 	}
@@ -33,7 +33,7 @@ func (r *reader) enterBGP(c command) bool {
 		return false
 	}
 	r.configured = true
-	r.place = dellPlace{kind: inBGP, head: c.Indent}
+	r.place = place{kind: inBGP, head: c.Indent}
 	if c.is(3, "vrf") && !strings.EqualFold(c.word(4), "default") {
 		r.place.foreign = true
 		return true

@@ -84,7 +84,7 @@ func (r *reader) finish() {
 }
 
 // profile is what a WRED policy does with green packets, which all are that no policer coloured.
-func profile(w *dellWRED) *fabric.QueueProfile {
+func profile(w *wred) *fabric.QueueProfile {
 	p := &fabric.QueueProfile{Name: w.name, Percent: w.percent, ECN: fabric.Said[bool]{At: w.at}}
 	if w.ecn != nil {
 		p.ECN = fabric.Said[bool]{Is: w.ecn.Is == "all" || slices.Contains(strings.Split(w.ecn.Is, "_"), "green"), At: w.ecn.At}

@@ -14,7 +14,7 @@ import (
 func (r *reader) enterVLANs(c command, ids, text string) bool {
 	list, bad, ok := numbers(ids, 4094)
 	if !ok {
-		r.place = dellPlace{}
+		r.place = place{}
 		return false
 	}
 	if bad != "" || slices.Contains(list, 0) {
@@ -22,7 +22,7 @@ func (r *reader) enterVLANs(c command, ids, text string) bool {
 		return true
 	}
 	if c.no {
-		r.place = dellPlace{}
+		r.place = place{}
 		for _, id := range list {
 			if i, said := r.vlans[id]; said {
 				r.out.VLANs[i] = fabric.VLANConfig{} // dropped at the end
@@ -31,7 +31,7 @@ func (r *reader) enterVLANs(c command, ids, text string) bool {
 		}
 		return true
 	}
-	r.place = dellPlace{kind: inVLAN, head: c.Indent, vlans: list}
+	r.place = place{kind: inVLAN, head: c.Indent, vlans: list}
 	for _, id := range list {
 		r.vlan(id, c)
 	}
@@ -73,7 +73,7 @@ func (r *reader) vlanLine(c command) bool {
 // buffer reads what reserves memory: a share of the pool for what comes after a pause, and its initialisation.
 func (r *reader) buffer(c command) bool {
 	r.qos, r.configured = true, true
-	r.place = dellPlace{}
+	r.place = place{}
 	switch {
 	case c.is(1, "pool") && c.is(3, "shared-headroom-size") && !c.no:
 		n, err := strconv.ParseInt(c.word(4), 10, 64)

@@ -4,7 +4,7 @@ package dell
 type dellKind int
 
 const (
-	dellTop dellKind = iota
+	top dellKind = iota
 	inPort
 	inVLAN
 	inMap
@@ -18,8 +18,8 @@ const (
 	inClick // output of a command of the shell below
 )
 
-// dellPlace is where in the text a line stands: in which block.
-type dellPlace struct {
+// place is where in the text a line stands: in which block.
+type place struct {
 	kind                 dellKind
 	head                 int  // blanks before its first line
 	member               int  // blanks before the second line, 0 where it is not there yet
@@ -27,7 +27,7 @@ type dellPlace struct {
 	ports                []*dellPort
 	vlans                []int
 	dmap                 *dellMap
-	wred                 *dellWRED
+	wred                 *wred
 	sched                *dellSched
 	table                int    // of a shell: 1 for PFC, 2 for the watchdog
 	queue                int    // of a scheduler policy or of a shown port; -1: none, 8: one that is no queue of a port

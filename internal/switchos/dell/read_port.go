@@ -91,7 +91,7 @@ func (r *reader) enterInterface(c command) bool {
 	if text == "" {
 		return false
 	}
-	r.place = dellPlace{kind: inOther, head: c.Indent}
+	r.place = place{kind: inOther, head: c.Indent}
 	if slices.Contains(interfacesIgnored, strings.ToLower(words[0])) {
 		r.signs[2] = r.signs[2] || strings.EqualFold(words[0], "management")
 		return true
@@ -117,11 +117,11 @@ func (r *reader) enterInterface(c command) bool {
 		return true
 	}
 	if !ok {
-		r.place = dellPlace{}
+		r.place = place{}
 		return false
 	}
 	if c.no {
-		r.place = dellPlace{}
+		r.place = place{}
 		for _, name := range names {
 			if p := r.ports[name]; p != nil {
 				delete(r.ports, name)
@@ -136,7 +136,7 @@ func (r *reader) enterInterface(c command) bool {
 
 // enterPorts opens the blocks of ports.
 func (r *reader) enterPorts(c command, names []string) {
-	r.place = dellPlace{kind: inPort, head: c.Indent, queue: -1}
+	r.place = place{kind: inPort, head: c.Indent, queue: -1}
 	for _, name := range names {
 		p := r.ports[name]
 		if p == nil {
@@ -211,7 +211,7 @@ func (r *reader) portSpan(first, last string) ([]string, bool) {
 
 // breakout reads interface breakout port 1/1 mode 2x400G.
 func (r *reader) breakout(c command) bool {
-	r.place = dellPlace{}
+	r.place = place{}
 	cage := strings.TrimPrefix(c.word(3), "Eth")
 	if c.no {
 		delete(r.breakouts, cage)

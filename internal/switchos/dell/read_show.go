@@ -22,13 +22,13 @@ func (r *reader) show(c command) bool {
 	if !slices.Contains(r.form, name) && len(r.form) < 8 {
 		r.form = append(r.form, name)
 	}
-	r.place = dellPlace{kind: inShow, head: -1}
+	r.place = place{kind: inShow, head: -1}
 	words := strings.Fields(name)
 	switch {
 	case c.is(1, "running-configuration"):
 		_, filter, filtered := strings.Cut(strings.Join(c.words, " "), "|")
 		all := !filtered || strings.TrimSpace(filter) == "no-more"
-		r.place, r.full = dellPlace{}, all
+		r.place, r.full = place{}, all
 		r.textWhole = r.textWhole || all && len(words) == 2
 		return true
 	case c.is(1, "qos", "interface"):
@@ -68,7 +68,7 @@ func (r *reader) showPort(c command, words []string) bool {
 	}
 	p := r.shownPort(c, name)
 	p.listed = true
-	r.place = dellPlace{kind: inShowPort, shown: true, head: -1, queue: -1, ports: []*dellPort{p}}
+	r.place = place{kind: inShowPort, shown: true, head: -1, queue: -1, ports: []*dellPort{p}}
 	if len(rest) == 2 {
 		if q, ok := dellNumber(rest[1], 0, 7); ok {
 			r.place.queue = q

@@ -53,7 +53,7 @@ func (OS) Recognizes(text []byte) bool {
 	if otherCLI.Match(text) {
 		return false
 	}
-	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || sonicBlock.Match(text)
+	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || block.Match(text)
 }
 
 // otherCLI are lines of sonic-cli, the command line of commercial SONiC. Below it is the same shell with the same commands, so

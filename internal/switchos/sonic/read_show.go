@@ -41,7 +41,7 @@ var sonicShows = []sonicShow{
 // or a pool of show mmu and show buffer configuration (scripts/mmuconfig).
 var (
 	sonicProfile = regexp.MustCompile(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
-	sonicBlock   = regexp.MustCompile(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
+	block        = regexp.MustCompile(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
 	trafficBlock = regexp.MustCompile(`^\s*Lossless traffic pattern:\s*$`)
 )
 
