@@ -76,6 +76,10 @@ func brief(c *fabric.SwitchConfig) []string {
 		for _, n := range c.BGP.Neighbours {
 			say("bgp neighbour %s %d", n.Address, n.ASN)
 		}
+		for _, n := range c.BGP.Networks {
+			say("bgp network %s", n.Is)
+		}
+		say("bgp paths %s", eosIs(c.BGP.Paths))
 	}
 	for _, p := range c.Profiles {
 		say("profile %s %s", p.Name, eosMarks(&p))
