@@ -13,7 +13,7 @@ import (
 )
 
 // public holds texts that people published, and mutants of them. They are not ours to keep here.
-const public = "../../../shared/data/roce-configs"
+const public = "../../../../shared/data/roce-configs"
 
 func publicText(t *testing.T, file string) switchtext.Text {
 	t.Helper()
