@@ -10,6 +10,7 @@ version =
 system ~
  host-name =
 chassis ~
+ maximum-ecmp =
  fpc *
   ~
   pic *
@@ -39,17 +40,15 @@ routing-instances ~
 routing-options ~
  autonomous-system =
  router-id =
+ forwarding-table ~
+  export +
 protocols ~
- bgp ~
-  local-as =
+ bgp
+  @bgp
   group *
-   ~
-   peer-as =
-   local-as =
+   @bgp
    neighbor *
-    ~
-    peer-as =
-    local-as =
+    @bgp
 class-of-service
  classifiers
   dscp *
@@ -103,6 +102,10 @@ class-of-service
  traffic-control-profiles *
   scheduler-map =
   guaranteed-rate !
+  shaping-rate !
+  peak-rate !
+  delay-buffer-rate !
+  overhead-accounting !
  congestion-notification-profile *
   pfc-watchdog
    poll-interval =
@@ -153,6 +156,9 @@ class-of-service
     rate-limit
     *
    buffer-size !
+   buffer-rate !
+   shaping-rate
+    ~
    buffer-dynamic-threshold =
    excess-rate !
    excess-priority !
@@ -173,7 +179,14 @@ class-of-service
  virtual-channels !
  traceoptions !
 firewall
-policy-options !
+policy-options ~
+ prefix-list *
+  *
+   ~
+ policy-statement *
+  @policy
+  term *
+   @policy
 forwarding-options !
 snmp !
 security !
@@ -348,4 +361,121 @@ attached
   ieee-802.1 !
   inet-precedence !
   exp !
+bgp
+ peer-as =
+ local-as =
+ export +
+ multipath
+  ~
+  multiple-as
+  disable
+ shutdown
+ disable
+ accept-remote-nexthop !
+ add-path !
+ advertise-bgp-static !
+ advertise-external !
+ advertise-from-main-vpn-tables !
+ advertise-inactive !
+ advertise-peer-as !
+ advertise-prefix-subset !
+ aggregate-label !
+ allow !
+ as-override !
+ authentication-algorithm !
+ authentication-key !
+ authentication-key-chain !
+ auto-discovered-mac !
+ bfd-liveness-detection !
+ bgp-error-tolerance !
+ cluster !
+ cluster-id !
+ damping !
+ defer-initial-multipath-build !
+ delay-route-advertisements !
+ description !
+ disable-4byte-as !
+ dynamic-neighbor !
+ egress-te !
+ enforce-first-as !
+ family !
+ forwarding-context !
+ graceful-restart !
+ graceful-shutdown !
+ hold-time !
+ idle-after-switch-over !
+ import !
+ include-mp-next-hop !
+ ipsec-sa !
+ keep !
+ l3vpn-interwork !
+ local-address !
+ local-interface !
+ local-preference !
+ log-updown !
+ long-lived-graceful-restart !
+ loops !
+ metric-out !
+ minimum-hold-time !
+ mtu-discovery !
+ multihop !
+ no-advertise-peer-as !
+ no-aggregator-id !
+ no-client-reflect !
+ no-nexthop-change !
+ no-prepend-global-as !
+ out-delay !
+ outbound-route-filter !
+ output-queue-priority !
+ passive !
+ path-selection !
+ peer-as-list !
+ precision-timers !
+ preference !
+ remove-private !
+ rib-sharding !
+ route-server-client !
+ segment-routing !
+ send-buffer !
+ receive-buffer !
+ session-mode !
+ snmp-options !
+ stale-labels-holddown-period !
+ tcp-aggressive-transmission !
+ tcp-connect-port !
+ tcp-mss !
+ traceoptions !
+ traffic-statistics !
+ ttl !
+ type !
+ update-threading !
+ unconfigured-peer-graceful-restart !
+ user-defined !
+ vpn-apply-export !
+ vrf-import !
+ withdraw-priority !
+ auto-discovery !
+ bmp !
+ ebgp-community-check !
+ resolve-vpn !
+ no-install !
+policy
+ from
+  ~
+  protocol +
+  policy +
+  interface +
+  prefix-list +
+  prefix-list-filter *
+   ~
+  route-filter *
+   ~
+ to !
+ then
+  ~
+  accept
+  reject
+  load-balance =
+ apply-path !
+ dynamic-db !
 `

@@ -90,6 +90,13 @@ func (r *reader) dropProfile(n *junosNode, marks *fabric.Line) fabric.QueueProfi
 	p.Min = &fabric.Threshold{Value: float64(least.Is), Unit: "percent", At: least.At}
 	p.Max = &fabric.Threshold{Value: float64(most.Is), Unit: "percent", At: most.At}
 	p.Percent = &top
+	if odds[0].Is > 0 {
+		p.Start = &odds[0]
+		if in := n.kid("interpolate"); in != nil && len(odds) > 1 {
+			r.once(fabric.TextConflict, odds[0].At, fmt.Sprintf("drop profile %s begins with %d %% at a fill level of %d %%", n.word, odds[0].Is, levels[0].Is),
+				"a QFX takes 0 % there (Configuring WRED Drop Profiles), or marks from an empty queue on")
+		}
+	}
 	return p
 }
 
@@ -202,6 +209,9 @@ func (r *reader) schedule(maps []*fabric.Said[string]) *[8]*fabric.QueueConfig {
 			}
 			if s := r.definition(scheduler, "schedulers"); s != nil {
 				r.sharedQueue(out, class, c, s)
+				if shaped := s.kid("shaping-rate"); shaped != nil && class.noLoss != nil {
+					r.unread = append(r.unread, shaped.at) // it makes a lossless class slow, and the model has no rates of queues
+				}
 				out[class.queue.Is] = r.scheduler(s)
 			} else {
 				out[class.queue.Is] = &fabric.QueueConfig{}
