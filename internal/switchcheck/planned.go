@@ -2,6 +2,7 @@ package switchcheck
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -122,7 +123,9 @@ func (s scene) announced() []fabric.Finding {
 		}
 	}
 	for _, h := range have.Networks {
-		if h.Is != "connected" && !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
+		planned := s.plan != nil && s.plan.BGP != nil && // CONFIG_DB of bgpcfgd has no place for them
+			slices.ContainsFunc(s.plan.BGP.Networks, func(n netip.Prefix) bool { return n.Masked().String() == h.Is })
+		if h.Is != "connected" && !planned && !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
 			out = append(out, s.fail("", fmt.Sprintf("%s announces %s, which the plan does not have.", s.of.Name, h.Is), "", "packets for this network go to the wrong switch", h.At))
 		}
 	}
