@@ -10,6 +10,5 @@
 // What is not known is never proved: it is listed as unknown with its place.
 package lossless
 
-// NotProved is what a proof of this package leaves open, for reports.
-const NotProved = "This is proved of the configurations as they were read: what the hardware does with them, and whether its buffers and headroom " +
-	"suffice, is not proved by it."
+// NotProved is what a proof of this package leaves open, and every judgement of a text, for reports.
+const NotProved = "What is judged is what texts say: what the hardware does with them, and whether its buffers and headroom suffice, is not proved by it."

@@ -17,7 +17,6 @@ func equalRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "mori, QoS identical everywhere; Broadcom RoCE guide 2.5",
-		DependsOn: []string{"switch-ports", "switch-mtu", "switch-pfc", "switch-classes", "switch-cnp", "switch-others", "switch-rewrite", "switch-ecn", "switch-queues", "switch-watchdog", "switch-headroom"},
 		Judge:     eachSwitch(false, judgeEqual),
 	}
 }

@@ -72,6 +72,9 @@ func findingsOf(r lossless.Result) []fabric.Finding {
 			{Source: "texts of switches and facts of NICs", Value: fmt.Sprintf("%d kinds of packets and ways judged, %d classes of ports and NICs", r.Walked, r.Classes)},
 			{Source: "what this leaves open", Value: lossless.NotProved},
 		}
+		if r.Islands > 1 {
+			f.Evidence = append(f.Evidence, fabric.Evidence{Source: "the plan", Value: fmt.Sprintf("%d parts without a cable between them: nothing was followed from one to another", r.Islands)})
+		}
 	}
 	return []fabric.Finding{f}
 }

@@ -101,8 +101,8 @@ func ranges(list []int) string {
 	return strings.Join(parts, ",")
 }
 
-// dellPortQoS returns the lines that attach everything to a port, in the order in which the switch prints them.
-func dellPortQoS(t fabric.Traffic) string {
+// portQoS returns the lines that attach everything to a port, in the order in which the switch prints them.
+func portQoS(t fabric.Traffic) string {
 	var b strings.Builder
 	for _, q := range switchtext.Queues(t) {
 		if q.ECN != nil {
@@ -111,7 +111,7 @@ func dellPortQoS(t fabric.Traffic) string {
 	}
 	fmt.Fprintf(&b, " scheduler-policy %s\n", switchtext.QoSName)
 	lossless := dellLossless(t) >= 0
-	if m := dellCable(t.CableM); lossless && m > 0 {
+	if m := cable(t.CableM); lossless && m > 0 {
 		fmt.Fprintf(&b, " cable-length %dm\n", m)
 	}
 	for _, kind := range []string{"dscp-tc", "dot1p-tc", "tc-queue"} {
