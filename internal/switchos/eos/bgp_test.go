@@ -36,6 +36,9 @@ func TestPasted(t *testing.T) {
 		want       []string
 	}{
 		{"a tunnel", "interface Ethernet1\n   switchport access vlan 30\n   switchport mode dot1q-tunnel\n", []string{"vlan 30"}},
+		{"no VLAN without a tag", "interface Ethernet1\n   switchport mode trunk\n   switchport trunk native vlan tag\n", []string{"vlan ?"}},
+		{"a comment ends no block", "qos profile P\n   priority-flow-control on\n!\n   priority-flow-control priority 3 no-drop\n! x\n   tx-queue 3\n!\n      no priority\ninterface Ethernet1\n   service-profile P\n   no switchport\n", []string{"pfc [3]", "queue 3 weighted", "not: unread"}},
+		{"a map that cannot be, taken out", "no qos map dscp 64\nqos map dscp 3 to traffic-class 9\ninterface Ethernet1\n", []string{"problem range"}},
 		{"flat, with a loopback", "interface Loopback0\ndescription x\nip address 10.0.0.1/32\n!\ninterface Management1\nip address 10.9.0.1/24\n!\ninterface Ethernet1\nno switchport\nmtu 9000\n", []string{"Ethernet1 mtu 9000", "not: unread"}},
 		{"maps behind a show command", "sw#sh qos map\nqos map dscp 26 to traffic-class 5\n!\nsw#sh run | sec Ethernet1\ninterface Ethernet1\n   no switchport\n", []string{"dscp 26: class 5", "not: unread"}},
 		{"shown queues", "interface Ethernet1\n   no switchport\n   tx-queue 3\n      bandwidth percent 25\nsw#show qos interfaces ethernet 1\nEthernet1:\n   Trust Mode: DSCP\n  Tx    Bandwidth     Bandwidth  Shape Rate  Priority   ECN/WRED\n Queue  (percent)     Guaranteed (units)   (units)\n ------\n   3   25   - ( - )   24.9 (Gbps)  RR   D\n   2   15   - ( - )   24.9 (Gbps)  SP   D\n",

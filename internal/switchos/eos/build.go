@@ -285,8 +285,10 @@ func (b *build) switching(p *portSaid, c *fabric.PortConfig) (routed bool) {
 		if of.mode != nil && strings.HasPrefix(of.mode.Is, "trunk") { // a tunnel takes all packets into its access VLAN
 			c.VLAN = of.native
 		}
-		first(&c.VLAN, &fabric.Said[int]{Is: 1, At: defaultPort})
-		b.vlanKnown(p, c.VLAN)
+		if !of.tagged {
+			first(&c.VLAN, &fabric.Said[int]{Is: 1, At: defaultPort})
+			b.vlanKnown(p, c.VLAN)
+		}
 	}
 	first(&c.Up, &fabric.Said[bool]{Is: true, At: eosUp})
 	return routed

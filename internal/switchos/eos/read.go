@@ -119,10 +119,7 @@ func (r *reader) line(l switchtext.CLILine) {
 		if strings.HasPrefix(l.Command, "! device:") || l.Command == "! Command: show running-config" || l.Command == "! Command: show running-config all" {
 			r.whole = true
 		}
-		if l.Command == "!" && len(r.stack) > 0 {
-			r.leave(l)
-		}
-		return
+		return // a comment, which ends no block: the indent of the next line tells
 	}
 	if r.heredoc {
 		r.heredoc = l.Command != "EOF"
@@ -163,9 +160,6 @@ func (r *reader) leave(l switchtext.CLILine) {
 	for len(r.stack) > 0 {
 		m := &r.stack[len(r.stack)-1]
 		if m.inside < 0 {
-			if strings.HasPrefix(l.Command, "!") {
-				return
-			}
 			m.inside = max(l.Indent, m.indent)
 		}
 		flat := m.inside == m.indent

@@ -238,8 +238,12 @@ func (s *eosSaid) switchport(ports []*portSaid, args string, not bool, at fabric
 		s.problem(fabric.TextRange, "", at, "VLAN ids are 1 to 4094", "EOS refuses it.")
 		return true
 	}
+	tagged := !not && args == "trunk native vlan tag"
 	for _, p := range ports {
-		if not {
+		if eosFirst(args, "trunk native") {
+			p.tagged = tagged
+		}
+		if not || tagged {
 			*place(p) = nil
 		} else if ok {
 			eosSay(s, place(p), id, at)

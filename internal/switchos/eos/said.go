@@ -94,6 +94,7 @@ type portSaid struct {
 	mode       *fabric.Said[string] // access, trunk
 	access     *fabric.Said[int]
 	native     *fabric.Said[int]
+	tagged     bool // packets without a tag are dropped
 	addresses  []fabric.Said[netip.Prefix]
 	profile    *fabric.Said[string]
 	linkPause  *fabric.Said[bool] // flow control of the whole link is on

@@ -52,6 +52,7 @@ func TestLessons(t *testing.T) {
 	}{
 		{"a mark of another language between commands", "!\nset class-of-service forwarding-classes class R queue-num 3\nset class-of-service interfaces et-0/0/1 unit 0 forwarding-class R\n!\n", []string{"et-0/0/1 ", "trust=none", "not: unread", "not: problem"}},
 		{"a command behind half a statement", "version 23.4\nset interfaces et-0/0/1 mtu 9216\nset system host-name x\n", []string{"et-0/0/1 up=true mtu=9202", "semicolon"}},
+		{"a command behind a mark", "inactive:\nset system host-name x\n", nil},
 		{"a port of an excerpt", "set interfaces et-0/0/1 unit 0 family inet address 10.0.0.1/31\nset class-of-service interfaces ae0 scheduler-map m\nset class-of-service interfaces xe-* scheduler-map m\n", []string{"ae0 ", "not: xe-* up"}},
 		{"a slow lossless class", roce + "class-of-service { schedulers { s { shaping-rate 8g; } } scheduler-maps { m { forwarding-class R scheduler s; } } interfaces { et-0/0/1 { scheduler-map m; } } }\n", []string{"unread", "shaping-rate 8g"}},
 		{"a slow class of others", roce + "class-of-service { schedulers { s { shaping-rate 8g; } } scheduler-maps { m { forwarding-class network-control scheduler s; } } interfaces { et-0/0/1 { scheduler-map m; } } }\n", []string{"not: unread"}},
@@ -75,6 +76,10 @@ func TestLessons(t *testing.T) {
 		{"a threshold of a partition", "class-of-service { shared-buffer { egress { buffer-partition lossless { percent 100; dynamic-threshold 9; } } } }", []string{"egress lossless threshold 9"}},
 		{"an address behind a tag", "interfaces { et-0/0/1 { flexible-vlan-tagging; unit 100 { vlan-id 100; family inet { address 10.0.0.1/31; } } } }", []string{"not: 10.0.0.1/31", "not: problem"}},
 		{"a unit without its tag", "interfaces { et-0/0/1 { vlan-tagging; unit 1 { family inet { address 10.0.0.1/31; } } } }", []string{"problem conflict: et-0/0/1 has vlan-tagging, and unit 1 has no vlan-id"}},
+		{"marks of packets that nobody colours", roce + "class-of-service { drop-profiles { d { interpolate { fill-level [ 30 60 ]; drop-probability [ 0 100 ]; } } } schedulers { s { explicit-congestion-notification; drop-profile-map { loss-priority high { protocol any { drop-profile d; } } } } } scheduler-maps { m { forwarding-class R scheduler s; } } interfaces { et-0/0/1 { scheduler-map m; } } }\n",
+			[]string{"problem inert: scheduler s has drop profiles for packets of other loss priorities", "not: ecn=true"}},
+		{"marks of packets that a classifier colours", strings.Replace(roce, "loss-priority low", "loss-priority high", 1) + "class-of-service { drop-profiles { d { interpolate { fill-level [ 30 60 ]; drop-probability [ 0 100 ]; } } } schedulers { s { explicit-congestion-notification; drop-profile-map { loss-priority high { protocol any { drop-profile d; } } } } } scheduler-maps { m { forwarding-class R scheduler s; } } interfaces { et-0/0/1 { scheduler-map m; } } }\n",
+			[]string{"q4=weighted/?/ecn=true/drops=false/30-60/100", "not: problem"}},
 		{"a renamed cage", "interfaces { et-0/0/2 { number-of-sub-ports 2; speed 400g; } et-0/0/1:0 { mtu 9216; } et-0/0/1:1 { mtu 9216; } }", []string{"problem conflict: et-0/0/1:0 is no port", "problem conflict: et-0/0/1:1 is no port"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

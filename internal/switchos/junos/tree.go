@@ -59,7 +59,7 @@ func parseJunos(t switchtext.Text) junosText {
 		if l.Command == "!" && !p.comment && len(p.open) == 0 {
 			continue // a comment of other languages, which people put between commands
 		}
-		if len(p.open) == 0 && p.now != nil && !p.comment && !p.list && l.Prompt == "" && setCommand.MatchString(l.Command) {
+		if len(p.open) == 0 && p.now != nil && len(p.now.words) > 0 && !p.comment && !p.list && l.Prompt == "" && setCommand.MatchString(l.Command) {
 			p.problem(fabric.TextForeign, p.now.words[0].at, "a statement has no semicolon at its end", "Junos refuses the text")
 			p.finish()
 		}
