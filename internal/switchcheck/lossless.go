@@ -87,10 +87,12 @@ func counterexample(c lossless.Counterexample) fabric.Finding {
 	f := fabric.Finding{Status: fabric.Fail, Subject: fabric.ClusterSubject(), Why: c.Why, Expected: "lossless from NIC to NIC"}
 	f.Evidence = []fabric.Evidence{{Source: "packet", Value: packet}}
 	for i, h := range c.Hops {
-		e := fabric.Evidence{Source: "at " + h.At.String(), Value: h.Does}
+		e := fabric.Evidence{Source: h.At.String(), Value: h.Does}
 		for _, l := range quote(h.Line) {
-			e.Source += " (" + l.Source + ")"
-			e.Value += ": " + l.Value
+			e.Source += ", " + l.Source
+			if l.Value != h.Does {
+				e.Value += ": " + l.Value
+			}
 		}
 		f.Evidence = append(f.Evidence, e)
 		if i == len(c.Hops)-1 {
