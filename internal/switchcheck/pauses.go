@@ -31,7 +31,7 @@ func judgePFC(s scene) []fabric.Finding {
 	if roce.Lossless {
 		want = []int{roce.Priority}
 	}
-	return s.eachPort("PFC on priority "+numbers(want), func(p port) []fabric.Finding {
+	return s.eachPort("PFC on "+priorities(want), func(p port) []fabric.Finding {
 		if p.PFC == nil {
 			return []fabric.Finding{s.unknown(p.name(), "the priorities with PFC are in no text that was read", p.At)}
 		}
@@ -45,12 +45,12 @@ func judgePFC(s scene) []fabric.Finding {
 }
 
 func (s scene) pfcDiffers(p port, want []int) []fabric.Finding {
-	var out []fabric.Finding
 	for _, w := range want {
 		if !slices.Contains(p.PFC.Is, w) {
-			out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %s, not on %d, which is RoCE's.", p.name(), numbers(p.PFC.Is), w), "PFC on "+numbers(want), dropCost, p.PFC.At))
+			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s has PFC on %s, not on %d, which is RoCE's.", p.name(), priorities(p.PFC.Is), w), "PFC on "+priorities(want), dropCost, p.PFC.At)}
 		}
 	}
+	var out []fabric.Finding
 	var extra []int
 	for _, have := range p.PFC.Is {
 		if !slices.Contains(want, have) {
@@ -58,10 +58,21 @@ func (s scene) pfcDiffers(p port, want []int) []fabric.Finding {
 		}
 	}
 	if len(extra) > 0 {
-		out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %s, which the plan does not have.", p.name(), numbers(extra)), "PFC on "+numbers(want),
+		out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on %s, which the plan does not have.", p.name(), priorities(extra)), "PFC on "+priorities(want),
 			"headroom of each port is kept for nothing, and pauses of a class that nobody watches can spread or deadlock", p.PFC.At))
 	}
 	return out
+}
+
+// priorities writes priorities: no priority, priority 3, priorities 3, 4.
+func priorities(list []int) string {
+	switch len(list) {
+	case 0:
+		return "no priority"
+	case 1:
+		return "priority " + numbers(list)
+	}
+	return "priorities " + numbers(list)
 }
 
 func (s scene) direction(p port) []fabric.Finding {
