@@ -183,6 +183,9 @@ func judgeWatchdog(s scene) []fabric.Finding {
 			if w := p.Watchdog; w != nil && w.On != nil && w.On.Is {
 				return []fabric.Finding{s.fail(p.name(), p.name()+" has a PFC watchdog; the plan has none.", "no watchdog", "it drops packets where PFC stops longer than it waits", w.On.At)}
 			}
+			if (p.Watchdog == nil || p.Watchdog.On == nil) && !s.configured() {
+				return []fabric.Finding{s.unknown(p.name(), "its PFC watchdog is in no text that was read", p.At)}
+			}
 			return nil
 		})
 	}
@@ -204,6 +207,9 @@ func judgeWatchdog(s scene) []fabric.Finding {
 		if p := s.rendered(p); p != nil && p.Watchdog != nil {
 			r = *p.Watchdog
 		}
+		if w.Action == nil && r.Action != nil {
+			out = append(out, s.unknown(p.name(), "what its PFC watchdog does is in no text that was read", p.At))
+		}
 		out = append(out, s.time(p, "waits", w.DetectMs, r.DetectMs, want.DetectMs)...)
 		return append(out, s.time(p, "restores after", w.RestoreMs, r.RestoreMs, want.RestoreMs)...)
 	})
@@ -211,7 +217,10 @@ func judgeWatchdog(s scene) []fabric.Finding {
 
 // time compares a time with the plan, or with what the OS can say of it.
 func (s scene) time(p port, what string, have, rendered *fabric.Said[int], want int) []fabric.Finding {
-	if have == nil || have.Is == want || rendered != nil && have.Is == rendered.Is {
+	switch {
+	case have == nil && rendered != nil:
+		return []fabric.Finding{s.unknown(p.name(), fmt.Sprintf("how long its PFC watchdog %s is in no text that was read", what), p.At)}
+	case have == nil || have.Is == want || rendered != nil && have.Is == rendered.Is:
 		return nil
 	}
 	return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("The PFC watchdog of %s %s %d ms, the plan %d.", p.name(), what, have.Is, want), fmt.Sprintf("%d ms", want), "deadlocks last longer, or pauses without one are taken for them", have.At)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -193,10 +194,23 @@ func (s scene) eachPort(expected string, judge func(port) []fabric.Finding) []fa
 	}
 	if judged > 0 && len(out) == 0 {
 		ok := s.finding("", fabric.Pass, "")
-		ok.Expected, ok.Evidence = expected, []fabric.Evidence{{Source: s.files(), Value: fmt.Sprintf("%d ports", judged)}}
+		ok.Expected, ok.Evidence = expected, []fabric.Evidence{{Source: s.files(), Value: s.judged(judged)}}
 		return []fabric.Finding{ok}
 	}
 	return out
+}
+
+// judged says how many ports a verdict is on.
+func (s scene) judged(n int) string {
+	if s.plan != nil && n < len(s.plan.Ports) {
+		return fmt.Sprintf("%d ports; the plan has %d", n, len(s.plan.Ports))
+	}
+	return fabric.Count(n, "port")
+}
+
+// configured reports whether a configuration was read, which would say what is on; a show command may not.
+func (s scene) configured() bool {
+	return slices.ContainsFunc(s.of.Texts, func(t fabric.SwitchText) bool { return t.Whole || strings.Contains(t.Form, "configuration") })
 }
 
 func (s scene) files() string {

@@ -34,6 +34,7 @@ func judgeText(s scene) []fabric.Finding {
 		f.Fix = "check --switch " + s.of.Name + "=FILE with the text of this switch, or correct fabric.leaf.os"
 		out = append(out, f)
 	}
+	out = append(out, s.ofAnother()...)
 	for _, p := range s.of.Problems {
 		if !slices.Contains(onlyInert, p.Kind) {
 			out = append(out, s.problem(p))
@@ -43,6 +44,20 @@ func judgeText(s scene) []fabric.Finding {
 		return []fabric.Finding{s.textPass()}
 	}
 	return out
+}
+
+// ofAnother reports a text that says itself that it is of another switch of the plan.
+func (s scene) ofAnother() []fabric.Finding {
+	if s.of.Hostname == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(s.of.Hostname.Is, ".")
+	if name == s.of.Name || s.planned(name) == nil {
+		return nil
+	}
+	f := s.fail("", fmt.Sprintf("The text of %s is that of %s.", s.of.Name, name), s.of.Name, "every other verdict is on the wrong switch", s.of.Hostname.At)
+	f.Fix = "check --switch " + name + "=FILE"
+	return []fabric.Finding{f}
 }
 
 func (s scene) problem(p fabric.TextProblem) fabric.Finding {
