@@ -37,7 +37,9 @@ func judgeLossless(in *Input) []fabric.Finding {
 	}
 	configs := make(map[string]*fabric.SwitchConfig, len(in.Configs))
 	for _, c := range in.Configs {
-		configs[c.Name] = c
+		if c.Missing == "" || len(c.Texts) > 0 {
+			configs[c.Name] = c
+		}
 	}
 	nics := make(map[fabric.Endpoint]lossless.NICConfig, len(in.NICs))
 	for e, n := range in.NICs {

@@ -116,6 +116,10 @@ func eachSwitch(needsPlan bool, judge func(scene) []fabric.Finding) func(*Input)
 		var out []fabric.Finding
 		for _, c := range in.Configs {
 			s := in.scene(c)
+			if c.Missing != "" && len(c.Texts) == 0 {
+				out = append(out, s.finding("", fabric.Unknown, "not evaluated while nothing is read of "+c.Name))
+				continue
+			}
 			if needsPlan && s.plan == nil {
 				out = append(out, s.finding("", fabric.NotApplicable, "needs a cluster file whose plan has this switch"))
 				continue

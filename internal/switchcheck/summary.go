@@ -17,7 +17,7 @@ func Summary(plan *fabric.Plan, c *fabric.SwitchConfig) fabric.SwitchSummary {
 			read = append(read, p)
 		}
 	}
-	out := fabric.SwitchSummary{Name: c.Name, OS: c.OS, Texts: c.Texts, Ports: len(read), Lines: len(c.Unread)}
+	out := fabric.SwitchSummary{Name: c.Name, OS: c.OS, Texts: c.Texts, Ports: len(read), Lines: len(c.Unread), Lost: c.Missing}
 	if len(read) == 0 {
 		return out
 	}
