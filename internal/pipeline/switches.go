@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -69,18 +70,32 @@ func ReadSwitches(ctx context.Context, from files.Files, plan *fabric.Plan, sour
 	if err := errors.Join(dialer.Close(), ctx.Err()); err != nil {
 		return nil, err
 	}
-	var out []*fabric.SwitchConfig
+	return readAll(sources, answers, plan)
+}
+
+// readAll reads the texts of all switches, several at a time: to tell the language of a text takes longer than to read it.
+func readAll(sources []SwitchSource, answers []answer, plan *fabric.Plan) ([]*fabric.SwitchConfig, error) {
+	var order []SwitchSource
+	of := map[string][]answer{}
 	for i, s := range sources {
-		if slices.ContainsFunc(sources[:i], func(before SwitchSource) bool { return before.Name == s.Name }) {
-			continue
+		if of[s.Name] == nil {
+			order = append(order, s)
 		}
-		c, err := s.together(sources, answers, plan)
-		if err != nil {
-			return nil, fmt.Errorf("switch %q: %w", s.Name, err)
-		}
-		out = append(out, c)
+		of[s.Name] = append(of[s.Name], answers[i])
 	}
-	return out, nil
+	out, errs := make([]*fabric.SwitchConfig, len(order)), make([]error, len(order))
+	numbers := make([]int, len(order))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	host.Each(numbers, runtime.GOMAXPROCS(0), func(i int) {
+		c, err := together(order[i].Name, of[order[i].Name], plan)
+		if err != nil {
+			err = fmt.Errorf("switch %q: %w", order[i].Name, err)
+		}
+		out[i], errs[i] = c, err
+	})
+	return out, errors.Join(errs...)
 }
 
 // inputOnce refuses to read standard input twice.
@@ -98,12 +113,11 @@ func inputOnce(sources []SwitchSource) error {
 }
 
 // together reads all texts of one switch.
-func (s SwitchSource) together(sources []SwitchSource, answers []answer, plan *fabric.Plan) (*fabric.SwitchConfig, error) {
+func together(name string, answers []answer, plan *fabric.Plan) (*fabric.SwitchConfig, error) {
 	var texts []switchtext.Text
 	var lost []string
-	for i, a := range answers {
+	for _, a := range answers {
 		switch {
-		case sources[i].Name != s.Name:
 		case a.err != nil:
 			return nil, a.err
 		case a.lost != nil:
@@ -112,13 +126,13 @@ func (s SwitchSource) together(sources []SwitchSource, answers []answer, plan *f
 			texts = append(texts, a.texts...)
 		}
 	}
-	c := &fabric.SwitchConfig{Name: s.Name}
+	c := &fabric.SwitchConfig{Name: name}
 	if len(texts) > 0 {
 		var err error
-		if c, err = readSwitch(s.Name, texts); err != nil {
+		if c, err = readSwitch(name, texts); err != nil {
 			return nil, err
 		}
-	} else if os, err := plannedOS(plan, s.Name); err == nil {
+	} else if os, err := plannedOS(plan, name); err == nil {
 		c.OS, _ = os.Names()
 	}
 	c.Missing = strings.Join(lost, "; ")

@@ -32,7 +32,7 @@ func traits() []trait {
 		{"MTU", func(p port) (string, fabric.Line) { return said(p.MTU) }},
 		{"FEC", func(p port) (string, fabric.Line) { return said(p.FEC) }},
 		{"trust", func(p port) (string, fabric.Line) { return said(p.Trust) }},
-		{"classes", func(p port) (string, fabric.Line) { return p.classesText() }},
+		{"classes", classesOnce()},
 		{"PFC", func(p port) (string, fabric.Line) {
 			if p.PFC == nil {
 				return "", fabric.Line{}
@@ -144,6 +144,32 @@ func difference(a, b string) (have, want string) {
 		return only(x, nil), "nothing stated"
 	}
 	return only(x, y), only(y, x)
+}
+
+// classesOnce is classesText, which writes tables that ports share once.
+func classesOnce() func(port) (string, fabric.Line) {
+	type tables struct {
+		trust string
+		dscp  *[64]fabric.Treatment
+		pcp   *[8]fabric.Treatment
+	}
+	type written struct {
+		text string
+		at   fabric.Line
+	}
+	seen := map[tables]written{}
+	return func(p port) (string, fabric.Line) {
+		if p.Trust == nil {
+			return p.classesText()
+		}
+		key := tables{p.Trust.Is, p.DSCP, p.PCP}
+		w, ok := seen[key]
+		if !ok {
+			w.text, w.at = p.classesText()
+			seen[key] = w
+		}
+		return w.text, w.at
+	}
 }
 
 func (p port) classesText() (string, fabric.Line) {

@@ -28,7 +28,7 @@ func others() []trait {
 		{"MTU", func(p port) (string, fabric.Line) { return said(p.MTU) }},
 		{"addresses", func(p port) (string, fabric.Line) { return p.addressesText() }},
 		{"length of its cable", func(p port) (string, fabric.Line) { return said(p.CableM) }},
-		{"classes", func(p port) (string, fabric.Line) { return p.classesText() }},
+		{"classes", classesOnce()},
 		{"classes of VLAN priorities", func(p port) (string, fabric.Line) { return p.tagsText() }},
 		{"queues that pauses stop", func(p port) (string, fabric.Line) { return p.allStopsText() }},
 		{"scheduling", func(p port) (string, fabric.Line) { return p.schedulingText() }},
@@ -57,7 +57,8 @@ func judgePlanned(s scene) []fabric.Finding {
 	return out
 }
 
-// differs compares one trait of all planned ports with what is rendered; ports that differ alike are one finding.
+// differs compares one trait of all planned ports with what is rendered; ports that differ alike are one finding, at the
+// first of them: where another rule fails there for the same fault, it is not blamed twice.
 func (s scene) differs(t trait) (out []fabric.Finding, compared int) {
 	type pair struct{ have, want string }
 	ports := map[pair][]string{}
@@ -88,19 +89,11 @@ func (s scene) differs(t trait) (out []fabric.Finding, compared int) {
 		ports[d] = append(ports[d], p.name())
 	}
 	if len(dark) > 0 {
-		name := ""
-		if len(dark) == 1 {
-			name = dark[0]
-		}
-		out = append(out, s.unknown(name, fmt.Sprintf("%s of %s: in no text that was read", t.name, fewNames(dark))))
+		out = append(out, s.unknown(dark[0], fmt.Sprintf("%s of %s: in no text that was read", t.name, fewNames(dark))))
 	}
 	for _, d := range order {
 		have, want := difference(d.have, d.want)
-		name := ""
-		if len(ports[d]) == 1 {
-			name = ports[d][0]
-		}
-		out = append(out, s.fail(name, fmt.Sprintf("%s of %s: %s, in the plan %s.", strings.ToUpper(t.name[:1])+t.name[1:], fewNames(ports[d]), have, want), want,
+		out = append(out, s.fail(ports[d][0], fmt.Sprintf("%s of %s: %s, in the plan %s.", strings.ToUpper(t.name[:1])+t.name[1:], fewNames(ports[d]), have, want), want,
 			"nothing of RoCE today; the next change begins elsewhere than the plan", lines[d]))
 	}
 	return out, compared

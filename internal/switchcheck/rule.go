@@ -95,6 +95,8 @@ type scene struct {
 	of    *fabric.SwitchConfig
 	plan  *fabric.Switch // nil where the plan does not have it
 	ports []port
+
+	asRendered map[string]*fabric.PortConfig // as rendered, by name; nil: nothing is
 }
 
 // port is a port that takes part in the fabric: one of the plan, or one that the text gives classes of traffic.
@@ -140,6 +142,12 @@ func (in *Input) scene(c *fabric.SwitchConfig) scene {
 	for i := range c.Ports {
 		read[c.Ports[i].Name] = &c.Ports[i]
 	}
+	if r := in.Rendered[c.Name]; r != nil {
+		s.asRendered = make(map[string]*fabric.PortConfig, len(r.Ports))
+		for i := range r.Ports {
+			s.asRendered[r.Ports[i].Name] = &r.Ports[i]
+		}
+	}
 	taken := map[string]bool{}
 	if s.plan != nil {
 		for i := range s.plan.Ports {
@@ -163,10 +171,8 @@ func (s scene) rendered(p port) *fabric.PortConfig {
 	if c == nil || len(c.Ports) == 0 {
 		return nil
 	}
-	for i := range c.Ports {
-		if c.Ports[i].Name == p.name() {
-			return &c.Ports[i]
-		}
+	if r := s.asRendered[p.name()]; r != nil {
+		return r
 	}
 	return &c.Ports[0]
 }

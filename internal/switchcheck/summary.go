@@ -36,7 +36,7 @@ func Summary(plan *fabric.Plan, c *fabric.SwitchConfig) fabric.SwitchSummary {
 		out.Trust = first.Trust.Is
 	}
 	out.PFC, out.PFCByPort = pfcOf(read)
-	if alike(text(port.classesText)) {
+	if alike(text(classesOnce())) {
 		out.Lossless = first.losslessDSCP()
 	}
 	if alike(text(port.markingText)) {
