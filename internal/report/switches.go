@@ -38,6 +38,9 @@ func (p *printer) switches(all []fabric.SwitchSummary, note string) {
 }
 
 func switchWords(s fabric.SwitchSummary) string {
+	if len(s.Texts) == 0 && s.Lost != "" {
+		return "nothing was read"
+	}
 	out := []string{s.OS, fabric.Count(s.Ports, "port")}
 	if s.MTU != nil {
 		out = append(out, "MTU "+strconv.Itoa(*s.MTU))
