@@ -84,8 +84,9 @@ type eosMode struct {
 	policy   *eosPolicy
 	class    *eosPolicyClass
 	classMap *eosClassMap
-	tenant   bool // of BGP: in a VRF or a layer 2 service
-	profile  string
+	tenant   bool       // of BGP: in a VRF or a layer 2 service
+	profile  string     // interface profile, or prefix list
+	term     *routeTerm // of a route map
 }
 
 func (r *reader) form() string {
@@ -229,6 +230,10 @@ func (r *reader) inMode(depth int, l switchtext.CLILine) bool {
 	case "other interface":
 		rest, _ := eosNot(l.Command)
 		known = m.inside > m.indent || !eosGlobal(l.Command) && (eosFirst(rest, eosInInterface...) || eosFirst(rest, "ip address", "ip add", "ip addr", "mtu", "shutdown", "speed", "vxlan", "switchport", "tunnel"))
+	case "route-map":
+		known = inRouteMap(m.term, l.Command)
+	case "prefix-list":
+		known = r.said.prefixRule(m.profile, strings.Fields(l.Command), l.Line)
 	case "interface profile":
 		known = r.inInterfaceProfile(m, l)
 	case "foreign":

@@ -73,6 +73,7 @@ func (s *eosSaid) sessions() {
 		}
 		return off
 	})
+	s.redistributed()
 	first(&s.bgp.Paths, &fabric.Said[int]{Is: 1, At: onePath})
 }
 
@@ -125,8 +126,12 @@ func (r *reader) inBGP(depth int, m eosMode, l switchtext.CLILine) bool {
 	case "network":
 		return s.network(f, not, l.Line)
 	case "redistribute":
-		if len(f) > 1 && f[1] == "connected" && (not || len(f) == 2) { // through a route-map not all of them are announced
-			s.announce("connected", not, l.Line)
+		if len(f) > 1 && f[1] == "connected" {
+			if s.connected = nil; len(f) == 4 && f[2] == "route-map" && !not {
+				s.connected = &fabric.Said[string]{Is: f[3], At: l.Line}
+			} else {
+				s.announce("connected", not, l.Line)
+			}
 		}
 		return len(f) > 1
 	}

@@ -69,6 +69,8 @@ func (r *reader) global(l switchtext.CLILine) bool {
 		return true
 	case eosFirst(rest, "router bgp"):
 		return r.openBGP(l, args, not)
+	case word == "route-map" && args != "" || eosFirst(rest, "ip prefix-list") && len(strings.Fields(rest)) > 2:
+		return r.routePolicy(l, rest, not)
 	case rest == "ip routing":
 		s.routing = &fabric.Said[bool]{Is: !not, At: l.Line}
 		return true

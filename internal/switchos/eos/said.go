@@ -39,6 +39,9 @@ type eosSaid struct {
 	groupAS     map[string]uint32          // of peer groups
 	members     []member
 	routing     *fabric.Said[bool]
+	connected   *fabric.Said[string] // route map through which connected networks are announced
+	prefixLists map[string][]prefixRule
+	routeMaps   map[string][]*routeTerm
 	whole       bool
 
 	problems []fabric.TextProblem
@@ -137,7 +140,7 @@ type eosClassMap struct {
 func newEOSSaid() *eosSaid {
 	return &eosSaid{
 		ports: map[string]*portSaid{}, ifProfiles: map[string][]switchtext.CLILine{}, profiled: map[fabric.Line]bool{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
-		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, shut: map[netip.Addr]fabric.Line{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
+		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, shut: map[netip.Addr]fabric.Line{}, prefixLists: map[string][]prefixRule{}, routeMaps: map[string][]*routeTerm{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
 	}
 }
 
