@@ -9,29 +9,31 @@ import (
 )
 
 // Defaults of EOS, each with the place in Arista's EOS User Manual that says so.
-var (
-	defaultDSCP  = fabric.Line{Text: "default of EOS: DSCP 0-7 to traffic class 1, 8-15 to 0, each next eight to 2 to 7 (User Manual, Quality of Service, qos map dscp)"}
-	defaultCos   = fabric.Line{Text: "default of EOS: CoS 0 to traffic class 1, 1 to 0, others to their own number (User Manual, Quality of Service, qos map cos)"}
-	defaultQueue = fabric.Line{Text: "default of EOS: a traffic class has the transmit queue of its number (User Manual, Quality of Service, qos map traffic-class to tx-queue)"}
-	defaultPort  = fabric.Line{Text: "default of EOS: a port is a switchport in VLAN 1 (User Manual, VLANs, switchport)"}
-	trustRouted  = fabric.Line{Text: "default of EOS: a routed port trusts DSCP (User Manual, Quality of Service, qos trust)"}
-	trustSwitch  = fabric.Line{Text: "default of EOS: a switched port trusts CoS (User Manual, Quality of Service, qos trust)"}
-	noPFC        = fabric.Line{Text: "default of EOS: PFC is off (User Manual, DCBX and Flow Control, priority-flow-control)"}
-	eosStrict    = fabric.Line{Text: "default of EOS: transmit queues have strict priority (User Manual, Quality of Service, priority)"}
-	noECN        = fabric.Line{Text: "default of EOS: queues do not mark (User Manual, Quality of Service, random-detect ecn)"}
-	mtuRouted    = fabric.Line{Text: "default of EOS: the IP MTU is 1500 (User Manual, Ethernet Ports, mtu)"}
-	mtuSwitched  = fabric.Line{Text: "default of EOS: a switched port takes 9214 bytes (show interfaces prints: Ethernet MTU 9214)"}
-	eosUp        = fabric.Line{Text: "default of EOS: a port is up (User Manual, Ethernet Ports, shutdown)"}
-	noWatchdog   = fabric.Line{Text: "default of EOS: the PFC watchdog is off (User Manual, DCBX and Flow Control)"}
-	onePath      = fabric.Line{Text: "default of EOS: BGP uses one path (User Manual, BGP, maximum-paths)"}
-	errdisable   = fabric.Line{Text: "default of EOS: the PFC watchdog disables the port (aristanetworks/avd, priority_flow_control.watchdog.action)"}
+const (
+	defaultDSCP  = "default of EOS: DSCP 0-7 to traffic class 1, 8-15 to 0, each next eight to 2 to 7 (User Manual, Quality of Service, qos map dscp)"
+	defaultCos   = "default of EOS: CoS 0 to traffic class 1, 1 to 0, others to their own number (User Manual, Quality of Service, qos map cos)"
+	defaultQueue = "default of EOS: a traffic class has the transmit queue of its number (User Manual, Quality of Service, qos map traffic-class to tx-queue)"
+	defaultPort  = "default of EOS: a port is a switchport in VLAN 1 (User Manual, VLANs, switchport)"
+	trustRouted  = "default of EOS: a routed port trusts DSCP (User Manual, Quality of Service, qos trust)"
+	trustSwitch  = "default of EOS: a switched port trusts CoS (User Manual, Quality of Service, qos trust)"
+	noPFC        = "default of EOS: PFC is off (User Manual, DCBX and Flow Control, priority-flow-control)"
+	eosStrict    = "default of EOS: transmit queues have strict priority (User Manual, Quality of Service, priority)"
+	noECN        = "default of EOS: queues do not mark (User Manual, Quality of Service, random-detect ecn)"
+	mtuRouted    = "default of EOS: the IP MTU is 1500 (User Manual, Ethernet Ports, mtu)"
+	mtuSwitched  = "default of EOS: a switched port takes 9214 bytes (show interfaces prints: Ethernet MTU 9214)"
+	eosUp        = "default of EOS: a port is up (User Manual, Ethernet Ports, shutdown)"
+	noWatchdog   = "default of EOS: the PFC watchdog is off (User Manual, DCBX and Flow Control)"
+	onePath      = "default of EOS: BGP uses one path (User Manual, BGP, maximum-paths)"
+	errdisable   = "default of EOS: the PFC watchdog disables the port (aristanetworks/avd, priority_flow_control.watchdog.action)"
 )
+
+// says is the place of a value that is a default.
+func says(text string) fabric.Line { return fabric.Line{Text: text} }
 
 // build puts ports together. Ports that say the same share tables.
 type build struct {
 	*eosSaid
 	mapped  bool // the maps are known: from a configuration or a show command
-	class   [8]*fabric.Said[string]
 	queueOf [8]*fabric.Said[int]
 	tables  map[tableKey]*eosTables
 	queues  map[*eosScope]*[8]*fabric.QueueConfig
@@ -75,7 +77,7 @@ func (s *eosSaid) config(name string) *fabric.SwitchConfig {
 		if v := s.vlans[id]; v != nil {
 			if s.svi[id] {
 				first(&v.MTU, s.defaults.mtu)
-				first(&v.MTU, &fabric.Said[int]{Is: 1500, At: mtuRouted})
+				first(&v.MTU, &fabric.Said[int]{Is: 1500, At: says(mtuRouted)})
 			}
 			c.VLANs = append(c.VLANs, *v)
 		}
@@ -92,16 +94,16 @@ func (b *build) maps() {
 	configured := slices.ContainsFunc(b.inOrder, func(p *portSaid) bool { return p.configured })
 	for d := range b.dscpTC {
 		if b.dscpTC[d] == nil && configured {
-			b.dscpTC[d] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[d/8], At: defaultDSCP}
+			b.dscpTC[d] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[d/8], At: says(defaultDSCP)}
 		}
 		b.mapped = b.mapped || b.dscpTC[d] != nil
 	}
 	for i := range 8 {
 		if b.cosTC[i] == nil && configured {
-			b.cosTC[i] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[i], At: defaultCos}
+			b.cosTC[i] = &fabric.Said[int]{Is: []int{1, 0, 2, 3, 4, 5, 6, 7}[i], At: says(defaultCos)}
 		}
 		if b.queueOf[i] = b.tcQueue[i]; b.queueOf[i] == nil && configured {
-			b.queueOf[i] = &fabric.Said[int]{Is: i, At: defaultQueue}
+			b.queueOf[i] = &fabric.Said[int]{Is: i, At: says(defaultQueue)}
 		}
 		if m := b.tcDSCP[i]; m != nil && (b.rewrite == nil || !b.rewrite.Is) {
 			b.problem(fabric.TextInert, "", m.At, "maps traffic class "+strconv.Itoa(i)+" to a DSCP that packets leave with: it classifies nothing, and `qos rewrite dscp` is not on",
@@ -277,20 +279,20 @@ func (b *build) switching(p *portSaid, c *fabric.PortConfig) (routed bool) {
 	first(&c.MTU, b.defaults.mtu)
 	first(&c.Up, b.defaults.up)
 	if routed {
-		first(&c.MTU, &fabric.Said[int]{Is: 1500, At: mtuRouted})
+		first(&c.MTU, &fabric.Said[int]{Is: 1500, At: says(mtuRouted)})
 		c.VLAN = &fabric.Said[int]{Is: 0, At: by.At}
 	} else {
-		first(&c.MTU, &fabric.Said[int]{Is: eosMTU, At: mtuSwitched})
+		first(&c.MTU, &fabric.Said[int]{Is: eosMTU, At: says(mtuSwitched)})
 		c.VLAN = of.access
 		if of.mode != nil && strings.HasPrefix(of.mode.Is, "trunk") { // a tunnel takes all packets into its access VLAN
 			c.VLAN = of.native
 		}
 		if !of.tagged {
-			first(&c.VLAN, &fabric.Said[int]{Is: 1, At: defaultPort})
+			first(&c.VLAN, &fabric.Said[int]{Is: 1, At: says(defaultPort)})
 			b.vlanKnown(p, c.VLAN)
 		}
 	}
-	first(&c.Up, &fabric.Said[bool]{Is: true, At: eosUp})
+	first(&c.Up, &fabric.Said[bool]{Is: true, At: says(eosUp)})
 	return routed
 }
 
@@ -316,9 +318,9 @@ func (b *build) trust(p *portSaid, sc *eosScope, routed, known bool) *fabric.Sai
 	case !known || !p.configured:
 		return nil
 	case routed:
-		return &fabric.Said[string]{Is: "dscp", At: trustRouted}
+		return &fabric.Said[string]{Is: "dscp", At: says(trustRouted)}
 	}
-	return &fabric.Said[string]{Is: "pcp", At: trustSwitch}
+	return &fabric.Said[string]{Is: "pcp", At: says(trustSwitch)}
 }
 
 // pfc returns the priorities with PFC, and for each what decides it.
@@ -329,7 +331,7 @@ func (b *build) pfc(p *portSaid, sc *eosScope, known bool) (*fabric.Said[[]int],
 	if sc.pfc == nil && b.pfcOff == nil && p.shown.pfc != nil && !b.whole {
 		return p.shown.pfc, sc.noDrop
 	}
-	out := &fabric.Said[[]int]{Is: []int{}, At: noPFC}
+	out := &fabric.Said[[]int]{Is: []int{}, At: says(noPFC)}
 	on := sc.pfc != nil && sc.pfc.Is
 	if sc.pfc != nil {
 		out.At = sc.pfc.At

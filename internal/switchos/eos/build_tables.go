@@ -127,28 +127,22 @@ func (b *build) policyClass(c *eosPolicyClass, of [8]fabric.Treatment, t *eosTab
 			t.rewriteOf(old.Class.Is, *c.dscp)
 		}
 	}
-	for d := range t.dscp {
-		switch {
-		case doneD[d]:
-		case all || cm != nil && cm.dscp[d]:
-			doneD[d] = true
-			act(&t.dscp[d])
-		case unknown && (c.tc != nil || c.dscp != nil):
-			doneD[d] = true
-			t.dscp[d] = fabric.Treatment{}
+	dark := unknown && (c.tc != nil || c.dscp != nil)
+	each := func(table []fabric.Treatment, done []bool, matches func(int) bool) {
+		for i := range table {
+			switch {
+			case done[i]:
+			case all || matches(i):
+				done[i] = true
+				act(&table[i])
+			case dark:
+				done[i] = true
+				table[i] = fabric.Treatment{}
+			}
 		}
 	}
-	for i := range t.pcp {
-		switch {
-		case doneP[i]:
-		case all || cm != nil && cm.cos[i]:
-			doneP[i] = true
-			act(&t.pcp[i])
-		case unknown && (c.tc != nil || c.dscp != nil):
-			doneP[i] = true
-			t.pcp[i] = fabric.Treatment{}
-		}
-	}
+	each(t.dscp[:], doneD[:], func(d int) bool { return cm != nil && cm.dscp[d] })
+	each(t.pcp[:], doneP[:], func(i int) bool { return cm != nil && cm.cos[i] })
 }
 
 // queueConfigs fills the egress queues of a port.
@@ -239,8 +233,8 @@ func (b *build) queuesOf(p *portSaid, sc *eosScope) (out [8]*fabric.QueueConfig)
 				b.tell(fabric.TextInert, p.name, q.strict.At, "queue "+strconv.Itoa(i)+" is strict below a queue that is not", "EOS serves it round robin with the queues above it.")
 			}
 		}
-		first(&c.Algorithm, &fabric.Said[string]{Is: "strict", At: eosStrict})
-		first(&c.Marks, &fabric.QueueProfile{ECN: fabric.Said[bool]{At: noECN}})
+		first(&c.Algorithm, &fabric.Said[string]{Is: "strict", At: says(eosStrict)})
+		first(&c.Marks, &fabric.QueueProfile{ECN: fabric.Said[bool]{At: says(noECN)}})
 		if q.percent != nil {
 			if sum += q.percent.Is; sum > 100 {
 				b.tell(fabric.TextRange, p.name, q.percent.At, "shares of queues of "+sc.name+" add to more than 100 percent", "EOS refuses the last one.")

@@ -21,10 +21,10 @@ func (b *build) watchdog(p *portSaid, sc *eosScope, known bool) *fabric.Watchdog
 	first(&w.DetectMs, b.wd.detect)
 	first(&w.RestoreMs, b.wd.restore)
 	if known {
-		first(&w.On, &fabric.Said[bool]{At: noWatchdog})
+		first(&w.On, &fabric.Said[bool]{At: says(noWatchdog)})
 	}
 	if w.On != nil && w.On.Is {
-		first(&w.Action, &fabric.Said[string]{Is: "errdisable", At: errdisable})
+		first(&w.Action, &fabric.Said[string]{Is: "errdisable", At: says(errdisable)})
 	}
 	return w
 }

@@ -225,6 +225,18 @@ func (r *reader) inMode(depth int, l switchtext.CLILine) bool {
 		known = r.inPolicyClass(m, l)
 	case "class-map":
 		known = r.inClassMap(m, l)
+	default:
+		known = r.inOther(m, l)
+	}
+	if known && r.pushes == before {
+		r.stack = r.stack[:depth]
+	}
+	return known
+}
+
+// inOther reads a line in a mode that is no more than followed.
+func (r *reader) inOther(m eosMode, l switchtext.CLILine) (known bool) {
+	switch m.kind {
 	case "ignored":
 		known = m.inside > m.indent || l.Prompt != "" && !eosGlobal(l.Command)
 	case "other interface":
@@ -240,9 +252,6 @@ func (r *reader) inMode(depth int, l switchtext.CLILine) bool {
 		if known = !eosGlobal(l.Command); known {
 			r.unread(l)
 		}
-	}
-	if known && r.pushes == before {
-		r.stack = r.stack[:depth]
 	}
 	return known
 }

@@ -74,7 +74,7 @@ func (s *eosSaid) sessions() {
 		return off
 	})
 	s.redistributed()
-	first(&s.bgp.Paths, &fabric.Said[int]{Is: 1, At: onePath})
+	first(&s.bgp.Paths, &fabric.Said[int]{Is: 1, At: says(onePath)})
 }
 
 // bgpWords are first words below router bgp that have no bearing on which networks are announced, and to whom (User Manual,
@@ -223,14 +223,19 @@ func (s *eosSaid) neighbor(f []string, not bool, at fabric.Line) bool {
 		}
 		return true
 	case group && err == nil:
-		if not {
-			s.members = slices.DeleteFunc(s.members, func(m member) bool { return m.address == a })
-		} else {
-			s.members = append(s.members, member{a, last, at})
-		}
+		s.join(member{a, last, at}, not)
 		return true
 	}
 	return group || word == "shutdown" || slices.Contains(neighbourWords, word)
+}
+
+// join puts a neighbour into a group, or takes it out.
+func (s *eosSaid) join(m member, not bool) {
+	if not {
+		s.members = slices.DeleteFunc(s.members, func(o member) bool { return o.address == m.address })
+		return
+	}
+	s.members = append(s.members, m)
 }
 
 // forget takes a neighbour out.

@@ -30,8 +30,8 @@ var noBlocks = []string{"end", "exit", "configure", "enable", "no shutdown", "wr
 
 // global reads a line outside of all blocks.
 func (r *reader) global(l switchtext.CLILine) bool {
-	s, c := r.said, l.Command
-	rest, not := eosNot(c)
+	s := r.said
+	rest, not := eosNot(l.Command)
 	word, args, _ := strings.Cut(rest, " ")
 	switch {
 	case word == "hostname" && args != "":
@@ -63,6 +63,15 @@ func (r *reader) global(l switchtext.CLILine) bool {
 	case word == "priority-flow-control":
 		r.stack = nil
 		return s.globalPFC(rest, not, l.Line)
+	}
+	return r.globalNetwork(l, rest, not)
+}
+
+// globalNetwork reads what a line outside of all blocks says of VLANs and routing, or that has no bearing on RoCE.
+func (r *reader) globalNetwork(l switchtext.CLILine, rest string, not bool) bool {
+	s, c := r.said, l.Command
+	word, args, _ := strings.Cut(rest, " ")
+	switch {
 	case word == "vlan" && !eosFirst(args, "internal"):
 		return r.openVLANs(l, args, not)
 	case word == "vlan":

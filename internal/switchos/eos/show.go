@@ -70,9 +70,40 @@ var (
 // showLine reads a line that a show command printed; false: it may be of a configuration.
 func (r *reader) showLine(l switchtext.CLILine) bool {
 	w := &r.show
-	if strings.HasPrefix(w.command, "show running-config") || strings.HasPrefix(w.command, "show startup-config") || strings.HasPrefix(w.command, "show qos profile") && !strings.HasSuffix(w.command, "summary") {
+	if isConfiguration(w.command) {
 		return false
 	}
+	if r.heading(l) {
+		return true
+	}
+	if w.table == "" && (w.command == "" || eosFirst(l.Command, "qos map")) { // a command is one, wherever it is printed
+		return false
+	}
+	if w.command == "" && l.Indent == 0 && (eosGlobal(l.Command) || w.table != "legend" && w.table != "port" && !eosRow.MatchString(l.Command)) {
+		*w = eosShow{} // a configuration that follows without a prompt
+		return false
+	}
+	known := rule.MatchString(l.Command) || r.showRow(l) || w.table == "legend" || w.table == "other" ||
+		w.table == "" && eosFirst(w.command, otherShows...) || strings.Contains(w.command, "counters") || strings.Contains(w.command, "summary") ||
+		w.table == "port" && strings.HasPrefix(w.command, "show interfaces")
+	if !known {
+		r.unread(l)
+	}
+	return true
+}
+
+// otherShows are commands of which nothing has a bearing on RoCE.
+var otherShows = []string{"show version", "show lldp", "show clock", "show inventory", "show hostname", "show ip", "show vlan", "show mac", "show logging", "show boot", "show dcbx", "show bgp", "show users"}
+
+// isConfiguration reports whether a show command prints lines of a configuration.
+func isConfiguration(command string) bool {
+	return strings.HasPrefix(command, "show running-config") || strings.HasPrefix(command, "show startup-config") ||
+		strings.HasPrefix(command, "show qos profile") && !strings.HasSuffix(command, "summary")
+}
+
+// heading reads the heading of a table.
+func (r *reader) heading(l switchtext.CLILine) bool {
+	w := &r.show
 	for _, h := range headings {
 		if h.line.MatchString(l.Command) {
 			if w.command == "" && h.form != "" && (len(r.forms) == 0 || r.forms[len(r.forms)-1] != h.form) {
@@ -86,25 +117,7 @@ func (r *reader) showLine(l switchtext.CLILine) bool {
 			return true
 		}
 	}
-	if w.table == "" && (w.command == "" || eosFirst(l.Command, "qos map")) { // a command is one, wherever it is printed
-		return false
-	}
-	if w.command == "" && l.Indent == 0 && (eosGlobal(l.Command) || w.table != "legend" && w.table != "port" && !eosRow.MatchString(l.Command)) {
-		*w = eosShow{} // a configuration that follows without a prompt
-		return false
-	}
-	if rule.MatchString(l.Command) || r.showRow(l) || w.table == "legend" || w.table == "other" {
-		return true
-	}
-	if w.table == "" && eosFirst(w.command, "show version", "show lldp", "show clock", "show inventory", "show hostname", "show ip", "show vlan", "show mac", "show logging", "show boot", "show dcbx", "show bgp", "show users") ||
-		strings.Contains(w.command, "counters") || strings.Contains(w.command, "summary") {
-		return true
-	}
-	if w.table == "port" && strings.HasPrefix(w.command, "show interfaces") {
-		return true
-	}
-	r.unread(l)
-	return true
+	return false
 }
 
 // eosRow is how rows of tables begin: with a number, a port, a word with a colon, or a continued heading.

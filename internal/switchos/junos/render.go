@@ -241,7 +241,8 @@ func (f *junosFile) vlans(s fabric.Switch) {
 // junosString writes a word, in quotes where it is not one.
 func junosString(text string) string {
 	plain := text != "" && strings.IndexFunc(text, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/", r))
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && !strings.ContainsRune("-_.:/", r)
 	}) < 0
 	if plain {
 		return text

@@ -335,12 +335,12 @@ func quoteEnd(text string, from int) int {
 func wordEnd(text string, from int) int {
 	depth := 0
 	for i := from; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == ' ' || c == '\t' || c == '"' || c == ';' || c == '{' || c == '}':
+		switch text[i] {
+		case ' ', '\t', '"', ';', '{', '}':
 			return i
-		case c == '[':
+		case '[':
 			depth++
-		case c == ']':
+		case ']':
 			if depth == 0 {
 				return i
 			}
