@@ -35,10 +35,10 @@ func (a *app) checkCommand(run func(context.Context, checkOptions) error) *cobra
 		Long: "Check this host; with -f the machines of a cluster file, over SSH; the lab; or saved facts (files, folders,\n" +
 			"run folders). Without a cluster file the rules that need a plan are not applicable. --html also writes the\n" +
 			"findings as one page.\n\n" +
-			"--switch takes the configuration of a switch, or the output of its show commands, in a file or over SSH\n" +
-			"(NAME=ssh://user@host, with -f); several for one switch are read as one. Alone it checks the switches;\n" +
-			"with --snapshot also that both ends of each cable agree, and that RoCE is lossless from NIC to NIC. A\n" +
-			"folder of --snapshot may have texts of switches too, named after them: leaf1.cfg.\n\n" +
+			"--switch takes the configuration of a switch, or the output of its show commands: a file, standard input\n" +
+			"(NAME=-), or over SSH with -f (NAME=ssh://user@host); several for one switch are read as one. Alone it\n" +
+			"checks the switches; with --snapshot also that both ends of each cable agree, and that RoCE is lossless\n" +
+			"from NIC to NIC. A folder of --snapshot may have texts of switches too, named after them: leaf1.cfg.\n\n" +
 			"Exit status 0: everything passed; 1: something failed; 2: nothing failed, but something is unknown.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
@@ -92,6 +92,9 @@ func (a *app) checkSaved(ctx context.Context, o checkOptions) error {
 		one, err := pipeline.ParseSwitchSource(text)
 		if err != nil {
 			return err
+		}
+		if one.From == "-" {
+			one.Stdin = a.stdin
 		}
 		sources = append(sources, one)
 	}

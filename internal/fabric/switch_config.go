@@ -17,6 +17,8 @@ type SwitchConfig struct {
 	Profiles []QueueProfile `json:"profiles,omitempty"` // ways to mark or drop that the text defines, attached or not
 	Problems []TextProblem  `json:"problems,omitempty"`
 	Unread   []Line         `json:"unread,omitempty"` // that nobody understood, and that may matter
+
+	Missing string `json:"missing,omitempty"` // why a text of it could not be had, such as a switch that was not reached
 }
 
 // SwitchText is a text that a switch's settings were read from.

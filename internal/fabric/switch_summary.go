@@ -5,10 +5,11 @@ type SwitchSummary struct {
 	Name  string       `json:"name"`
 	OS    string       `json:"os"`
 	Texts []SwitchText `json:"texts,omitempty"`
-	Ports int          `json:"ports"`           // that take part in the fabric
-	Lines int          `json:"lines_not_read"`  // that nobody understood
-	MTU   *int         `json:"mtu,omitempty"`   // of all of them, bytes of IP; absent: not read, or they differ
-	Trust string       `json:"trust,omitempty"` // as MTU
+	Lost  string       `json:"missing,omitempty"` // why a text of it could not be had
+	Ports int          `json:"ports"`             // that take part in the fabric
+	Lines int          `json:"lines_not_read"`    // that nobody understood
+	MTU   *int         `json:"mtu,omitempty"`     // of all of them, bytes of IP; absent: not read, or they differ
+	Trust string       `json:"trust,omitempty"`   // as MTU
 
 	PFC       *[]int           `json:"pfc_priorities,omitempty"` // as MTU
 	PFCByPort map[string][]int `json:"pfc_by_port,omitempty"`    // where they differ

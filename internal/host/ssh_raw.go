@@ -7,16 +7,30 @@ import (
 )
 
 // Say sends one command as it is to a system that may have no shell, such as a switch, and returns what it printed on its
-// standard output. Nothing is quoted or set around it. A command that ends with another status than 0 is an error.
+// standard output, at most 16 MiB. Nothing is quoted or set around it. A command that ends with another status than 0 is an
+// error. It takes until the context ends, and no longer.
 func (s *SSH) Say(ctx context.Context, command string) ([]byte, error) {
-	out, err := s.say(ctx, command)
+	type answer struct {
+		out []byte
+		err error
+	}
+	answers := make(chan answer, 1) // a system that hangs is not waited for: Close ends what is left
+	Go(func() {
+		out, err := s.say(ctx, command)
+		answers <- answer{out, err}
+	})
+	var a answer
+	select {
+	case a = <-answers:
+	case <-ctx.Done():
+	}
 	if ctx.Err() != nil {
-		err = context.Cause(ctx)
+		a.err = context.Cause(ctx)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("host %q: %q: %w", s.name, command, err)
+	if a.err != nil {
+		return nil, fmt.Errorf("host %q: %q: %w", s.name, command, a.err)
 	}
-	return out, nil
+	return a.out, nil
 }
 
 func (s *SSH) say(ctx context.Context, command string) ([]byte, error) {

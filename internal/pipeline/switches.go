@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
-	"net/url"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -22,8 +19,9 @@ import (
 
 // SwitchSource is where a text of a switch comes from.
 type SwitchSource struct {
-	Name string // of the switch
-	From string // a file, or ssh://[user@]host[:port]
+	Name  string    // of the switch
+	From  string    // a file, - for Stdin, or ssh://[user@]host[:port]
+	Stdin io.Reader // nil: a file may be called -
 }
 
 // ParseSwitchSource reads NAME=FILE or NAME=ssh://[user@]host[:port].
@@ -38,34 +36,107 @@ func ParseSwitchSource(text string) (SwitchSource, error) {
 // maxSwitchText bounds a text of a switch, in bytes: that of a chassis with 10,000 interfaces is some MiB.
 const maxSwitchText = 64 << 20
 
+// atOnce is how many switches are asked over SSH at a time.
+const atOnce = 16
+
+// answer is what a source gave.
+type answer struct {
+	texts []switchtext.Text
+	lost  error // a switch that was not reached, or said nothing that can be read
+	err   error // of input
+}
+
 // ReadSwitches reads the texts of switches, in the order in which the switches are first named. Errors are those of input: a
-// file that cannot be read, a text of no language that is read, a switch that the plan does not have.
+// file that cannot be read, a text of no language that is read, a switch that the plan does not have. A switch that is not
+// reached is one of which nothing was read.
 func ReadSwitches(ctx context.Context, from files.Files, plan *fabric.Plan, sources []SwitchSource) ([]*fabric.SwitchConfig, error) {
-	texts := map[string][]switchtext.Text{}
-	var order []string
+	if err := inputOnce(sources); err != nil {
+		return nil, err
+	}
 	var dialer host.Dialer
-	for _, s := range sources {
+	answers := make([]answer, len(sources))
+	var asked []int
+	for i, s := range sources {
 		if err := planHas(plan, s.Name); err != nil {
 			return nil, err
 		}
-		got, err := s.read(ctx, from, &dialer, plan)
-		if err != nil {
-			return nil, fmt.Errorf("switch %q: %w", s.Name, err)
+		if s.overSSH() {
+			asked = append(asked, i)
+		} else if answers[i] = s.read(from); answers[i].err != nil {
+			return nil, fmt.Errorf("switch %q: %w", s.Name, answers[i].err)
 		}
-		if texts[s.Name] == nil {
-			order = append(order, s.Name)
-		}
-		texts[s.Name] = append(texts[s.Name], got...)
 	}
-	var out []*fabric.SwitchConfig
-	for _, name := range order {
-		c, err := readSwitch(name, texts[name])
-		if err != nil {
-			return nil, fmt.Errorf("switch %q: %w", name, err)
-		}
-		out = append(out, c)
+	host.Each(asked, atOnce, func(i int) { answers[i] = sources[i].ask(ctx, from, &dialer, plan) })
+	if err := errors.Join(dialer.Close(), ctx.Err()); err != nil {
+		return nil, err
 	}
-	return out, nil
+	return readAll(sources, answers, plan)
+}
+
+// readAll reads the texts of all switches, several at a time: to tell the language of a text takes longer than to read it.
+func readAll(sources []SwitchSource, answers []answer, plan *fabric.Plan) ([]*fabric.SwitchConfig, error) {
+	var order []SwitchSource
+	of := map[string][]answer{}
+	for i, s := range sources {
+		if of[s.Name] == nil {
+			order = append(order, s)
+		}
+		of[s.Name] = append(of[s.Name], answers[i])
+	}
+	out, errs := make([]*fabric.SwitchConfig, len(order)), make([]error, len(order))
+	numbers := make([]int, len(order))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	host.Each(numbers, runtime.GOMAXPROCS(0), func(i int) {
+		c, err := together(order[i].Name, of[order[i].Name], plan)
+		if err != nil {
+			err = fmt.Errorf("switch %q: %w", order[i].Name, err)
+		}
+		out[i], errs[i] = c, err
+	})
+	return out, errors.Join(errs...)
+}
+
+// inputOnce refuses to read standard input twice.
+func inputOnce(sources []SwitchSource) error {
+	n := 0
+	for _, s := range sources {
+		if s.From == "-" && s.Stdin != nil {
+			n++
+		}
+	}
+	if n > 1 {
+		return fmt.Errorf("--switch: standard input is one text; %d switches want it", n)
+	}
+	return nil
+}
+
+// together reads all texts of one switch.
+func together(name string, answers []answer, plan *fabric.Plan) (*fabric.SwitchConfig, error) {
+	var texts []switchtext.Text
+	var lost []string
+	for _, a := range answers {
+		switch {
+		case a.err != nil:
+			return nil, a.err
+		case a.lost != nil:
+			lost = append(lost, a.lost.Error())
+		default:
+			texts = append(texts, a.texts...)
+		}
+	}
+	c := &fabric.SwitchConfig{Name: name}
+	if len(texts) > 0 {
+		var err error
+		if c, err = readSwitch(name, texts); err != nil {
+			return nil, err
+		}
+	} else if os, err := plannedOS(plan, name); err == nil {
+		c.OS, _ = os.Names()
+	}
+	c.Missing = strings.Join(lost, "; ")
+	return c, nil
 }
 
 // renderedSwitches are the planned configurations of these switches, read back.
@@ -121,18 +192,17 @@ func readSwitch(name string, texts []switchtext.Text) (*fabric.SwitchConfig, err
 	return os.Read(name, texts), nil
 }
 
-func (s SwitchSource) read(ctx context.Context, from files.Files, dialer *host.Dialer, plan *fabric.Plan) ([]switchtext.Text, error) {
-	if strings.HasPrefix(s.From, "ssh://") {
-		if _, whole := from.(files.Disk); !whole {
-			return nil, errors.New("machines are not reached from here: give a file")
-		}
-		return s.ask(ctx, dialer, plan)
+func (s SwitchSource) read(from files.Files) answer {
+	var b []byte
+	var err error
+	name := filepath.Base(s.From)
+	if s.From == "-" && s.Stdin != nil {
+		name = "standard input"
+		b, err = most(s.Stdin, name)
+	} else {
+		b, err = readBounded(from, s.From)
 	}
-	b, err := readBounded(from, s.From)
-	if err != nil {
-		return nil, err
-	}
-	return []switchtext.Text{{File: filepath.Base(s.From), Bytes: b}}, nil
+	return answer{texts: []switchtext.Text{{File: name, Bytes: b}}, err: err}
 }
 
 func readBounded(from files.Files, path string) ([]byte, error) {
@@ -144,172 +214,13 @@ func readBounded(from files.Files, path string) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder: --snapshot takes folders", path)
 	}
-	b, err := io.ReadAll(io.LimitReader(file, maxSwitchText+1))
+	return most(file, path)
+}
+
+func most(r io.Reader, name string) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxSwitchText+1))
 	if err == nil && len(b) > maxSwitchText {
-		err = fmt.Errorf("%s is larger than %d bytes", path, maxSwitchText)
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxSwitchText)
 	}
 	return b, err
-}
-
-// ask runs the show commands of the planned OS on the switch. They change nothing.
-func (s SwitchSource) ask(ctx context.Context, dialer *host.Dialer, plan *fabric.Plan) ([]switchtext.Text, error) {
-	os, err := plannedOS(plan, s.Name)
-	if err != nil {
-		return nil, err
-	}
-	target, err := sshTarget(s.From)
-	if err != nil {
-		return nil, err
-	}
-	login, err := dialer.Dial(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	defer login.Close()
-	var out []switchtext.Text
-	var failed []error
-	for _, command := range os.Shows() {
-		b, err := login.Say(ctx, command)
-		if err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		if _, err := switchos.Language(b); err == nil { // an OS may not have a command: then its words are no text of it
-			out = append(out, switchtext.Text{File: command, Bytes: b})
-		}
-	}
-	if len(out) == 0 {
-		return nil, errors.Join(append([]error{errors.New("it answered no show command that can be read")}, failed...)...)
-	}
-	return out, nil
-}
-
-func plannedOS(plan *fabric.Plan, name string) (switchos.OS, error) {
-	if plan == nil {
-		return nil, errors.New("over SSH it needs a cluster file (-f): the plan says which OS it has")
-	}
-	i := slices.IndexFunc(plan.Switches, func(s fabric.Switch) bool { return s.Name == name })
-	return switchos.Find(plan.Switches[i].OS)
-}
-
-func sshTarget(text string) (host.Target, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" {
-		return host.Target{}, fmt.Errorf("%q: must be ssh://[user@]host[:port]", text)
-	}
-	if _, has := u.User.Password(); has {
-		return host.Target{}, errors.New("a password on the command line is not taken: use a key or an agent")
-	}
-	config, err := host.LoadSSHConfig("")
-	if err != nil {
-		return host.Target{}, err
-	}
-	target, err := config.Target(u.Hostname(), u.User.Username())
-	if err == nil && u.Port() != "" {
-		target.Port, err = strconv.Atoi(u.Port())
-	}
-	return target, err
-}
-
-// FindSwitches finds texts of switches in the folders of --snapshot: files named after a switch of the plan, alone
-// (leaf1.cfg), with more behind its name (leaf1.show-ecn.txt), or in a folder of its name; without a plan every file that is
-// of a language that is read. claimed are their paths: they are no facts.
-func FindSwitches(from files.Files, plan *fabric.Plan, folders []string) (sources []SwitchSource, claimed map[string]bool, err error) {
-	f := finder{files: from, claimed: map[string]bool{}}
-	if plan != nil {
-		f.names = map[string]bool{}
-		for _, s := range plan.Switches {
-			f.names[s.Name] = true
-		}
-	}
-	for _, folder := range folders {
-		if info, err := from.Stat(folder); err != nil || !info.IsDir() {
-			continue // loading facts says so
-		}
-		if inner := filepath.Join(folder, "facts"); f.isFolder(inner) {
-			folder = inner // of a run folder, whose artifacts are what was rendered, not what is there
-		}
-		if err := f.folder(folder, "", 0); err != nil {
-			return nil, nil, err
-		}
-	}
-	return f.sources, f.claimed, nil
-}
-
-type finder struct {
-	files   files.Files
-	names   map[string]bool // of the plan; nil without one
-	sources []SwitchSource
-	claimed map[string]bool
-}
-
-func (f *finder) isFolder(path string) bool {
-	info, err := f.files.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-func (f *finder) folder(path, inside string, depth int) error {
-	const deepest = 2
-	if depth > deepest || f.isFolder(filepath.Join(path, "sys")) {
-		return nil
-	}
-	entries, err := f.files.ReadDir(path)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		inner := filepath.Join(path, e.Name())
-		switch {
-		case strings.HasPrefix(e.Name(), "."):
-		case e.IsDir():
-			if err := f.folder(inner, e.Name(), depth+1); err != nil {
-				return err
-			}
-		case e.Type().IsRegular() && isText(e):
-			f.file(inner, e.Name(), inside)
-		}
-	}
-	return nil
-}
-
-// textExtensions are those of files that may be texts of switches.
-var textExtensions = []string{"", ".json", ".cfg", ".conf", ".config", ".txt", ".cli", ".log", ".set"}
-
-func isText(e fs.DirEntry) bool {
-	return slices.Contains(textExtensions, strings.ToLower(filepath.Ext(e.Name())))
-}
-
-func (f *finder) file(path, base, inside string) {
-	name, ok := f.switchOf(base, inside)
-	if !ok {
-		return
-	}
-	if f.names == nil {
-		b, err := readBounded(f.files, path)
-		if err != nil {
-			return
-		}
-		if _, err := switchos.Language(b); err != nil {
-			return
-		}
-	}
-	f.sources = append(f.sources, SwitchSource{Name: name, From: path})
-	f.claimed[path] = true
-}
-
-// switchOf is the switch that a file is named after.
-func (f *finder) switchOf(base, inside string) (string, bool) {
-	stem := strings.TrimSuffix(base, filepath.Ext(base))
-	if f.names == nil {
-		return stem, true
-	}
-	if f.names[inside] {
-		return inside, true
-	}
-	for _, name := range slices.Sorted(maps.Keys(f.names)) {
-		if rest, ok := strings.CutPrefix(stem, name); ok && (rest == "" || strings.ContainsRune("._- ", rune(rest[0]))) {
-			return name, true
-		}
-	}
-	return "", false
 }

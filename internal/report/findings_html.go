@@ -61,7 +61,7 @@ func unknownBlocks(all []group) (blocks []block, more int) {
 	for _, g := range all {
 		b := block{Kind: "unknown", Word: "unknown", Subject: subjects(g.subjects, pageTerms), Title: g.first.Title, Rule: g.first.ID}
 		b.add("Why", nonEmpty(g.reason()), false)
-		b.add("Seen", g.lines(evidence, pageLines), false)
+		b.add("Seen", g.seen(pageLines), false)
 		b.add("Expected", g.lines(expected, pageLines), false)
 		b.add("Fix", g.commands(pageTerms), true)
 		blocks = append(blocks, b)

@@ -285,7 +285,7 @@ func (g group) lines(field func(fabric.Finding) string, limit int) []string {
 			lines = append(lines, "and "+g.more(len(all)-limit))
 			break
 		}
-		if len(s.of) < len(g.members) {
+		if len(s.of) < len(g.members) && !g.onePlace() {
 			s.text = subjects(placesOf(s.of), 2) + ": " + s.text
 		}
 		lines = append(lines, s.text)
@@ -311,11 +311,39 @@ func (g group) commands(limit int) []string {
 }
 
 func evidence(f fabric.Finding) string {
+	return strings.Join(sightings(f), "; ")
+}
+
+func sightings(f fabric.Finding) []string {
 	var parts []string
 	for _, e := range f.Evidence {
 		parts = append(parts, e.Value+" ("+e.Source+")")
 	}
-	return strings.Join(parts, "; ")
+	return parts
+}
+
+// onePlace reports whether all findings of the group are of one subject.
+func (g group) onePlace() bool {
+	return !slices.ContainsFunc(g.subjects, func(p place) bool { return p != g.subjects[0] })
+}
+
+// fewSightings is how many things that were seen are read well in one line: more of them, such as the way of a packet, are a
+// list.
+const fewSightings = 3
+
+// seen is what was seen, as lines does it; where one finding of a place has much to show, each thing is a line.
+func (g group) seen(limit int) []string {
+	if !g.onePlace() || !slices.ContainsFunc(g.members, func(f fabric.Finding) bool { return len(f.Evidence) > fewSightings }) {
+		return g.lines(evidence, limit)
+	}
+	var lines []string
+	for i, f := range g.members {
+		if i == limit {
+			return append(lines, "and "+g.more(len(g.members)-limit))
+		}
+		lines = append(lines, sightings(f)...)
+	}
+	return lines
 }
 
 func expected(f fabric.Finding) string { return f.Expected }

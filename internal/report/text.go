@@ -192,7 +192,7 @@ func (p *printer) failedBlock(g group) {
 		word += " " + f.Severity.String()
 	}
 	p.status(word, red, subjects(g.subjects, p.lineLimit()), f.Title)
-	p.fields("seen", g.lines(evidence, p.lineLimit()))
+	p.fields("seen", g.seen(p.lineLimit()))
 	p.fields("expected", g.lines(expected, p.lineLimit()))
 	p.fields("why", g.lines(why, p.lineLimit()))
 	p.fields("cost", g.lines(cost, p.lineLimit()))
@@ -217,7 +217,7 @@ func (p *printer) unknownBlock(all []group) {
 	if len(all) == 1 {
 		p.status("UNKNOWN", yellow, subjects(g.subjects, p.lineLimit()), g.first.Title)
 		p.field("why", g.reason())
-		p.fields("seen", g.lines(evidence, p.lineLimit()))
+		p.fields("seen", g.seen(p.lineLimit()))
 		p.commands("fix", g.commands(p.lineLimit()))
 		p.field("rule", g.first.ID)
 		return

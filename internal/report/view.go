@@ -233,7 +233,7 @@ func failedBlocks(all []group) (blocks []block, more int) {
 	for _, g := range all {
 		f := g.first
 		b := block{Kind: "fail", Word: f.Severity.String(), Subject: subjects(g.subjects, pageTerms), Title: f.Title, Rule: ruleText(f)}
-		b.add("Seen", g.lines(evidence, pageLines), false)
+		b.add("Seen", g.seen(pageLines), false)
 		b.add("Expected", g.lines(expected, pageLines), false)
 		b.add("Why", g.lines(why, pageLines), false)
 		b.add("Cost", g.lines(cost, pageLines), false)

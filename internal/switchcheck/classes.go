@@ -200,6 +200,9 @@ func rewriteRule() Rule {
 
 func judgeRewrite(s scene) []fabric.Finding {
 	return s.eachPort("no rewrite", func(p port) []fabric.Finding {
+		if p.Rewrite == nil && !s.configured() {
+			return []fabric.Finding{s.unknown(p.name(), "whether it rewrites DSCP is in no text that was read", p.At)}
+		}
 		var out []fabric.Finding
 		for _, name := range []string{"roce", "cnp"} {
 			c, ok := s.class(name)

@@ -98,6 +98,9 @@ func (c cable) judge() []fabric.Finding {
 	if c.nic.QoS == nil {
 		return append(out, onNIC(c.host, fabric.Unknown, "what this NIC does with classes of traffic was not read, so that the ends cannot be compared"))
 	}
+	if c.nic.MTU == 0 || c.MTU == nil {
+		out = append(out, onNIC(c.host, fabric.Unknown, "the MTU of one of the two ends was not read"))
+	}
 	out = append(out, c.pauses()...)
 	out = append(out, c.markings()...)
 	return append(out, c.classes()...)
@@ -165,25 +168,39 @@ func (c cable) markings() []fabric.Finding {
 
 // classes compares the priority of the NIC's queue with the one that the port pauses.
 func (c cable) classes() []fabric.Finding {
-	if !c.roce.Lossless || c.nic.QoS.Trust == "" || len(c.nic.QoS.DSCP) == 0 && c.nic.QoS.Trust == "dscp" {
-		if c.nic.QoS.Trust == "" {
-			return []fabric.Finding{onNIC(c.host, fabric.Unknown, "what this NIC classifies by was not read")}
-		}
-		return nil
+	switch {
+	case !c.roce.Lossless:
+		return nil // no pause stops the wrong packets
+	case c.nic.QoS.Trust == "":
+		return []fabric.Finding{onNIC(c.host, fabric.Unknown, "what this NIC classifies by was not read")}
 	}
 	var out []fabric.Finding
 	for _, class := range []fabric.TrafficClass{c.roce, c.cnp} {
-		priority, known := c.nic.QoS.DSCP[class.DSCP]
 		t, ok := c.treatment(class.DSCP)
 		if !ok || t.Pause == nil {
 			out = append(out, onNIC(c.host, fabric.Unknown, "what "+c.far()+" does with packets of this NIC is in no text that was read", c.At))
 			continue
 		}
-		is, knownPFC := c.lossless(t)
-		if !known || !knownPFC || !is || t.Pause.Is == priority {
-			continue
+		is, known := c.lossless(t)
+		if !known || !is {
+			continue // no pauses are sent for them, or pauses says that this was not read
 		}
-		out = append(out, c.bad(fmt.Sprintf("%s sends DSCP %d in priority %d, %s pauses it with %d: the pause stops other packets of the NIC.", c.host, class.DSCP, priority, c.far(), t.Pause.Is), pauseCost, lines(t)...))
+		priority, known := c.nic.priority(class.DSCP)
+		switch {
+		case !known:
+			out = append(out, onNIC(c.host, fabric.Unknown, fmt.Sprintf("the priority in which this NIC sends DSCP %d was not read", class.DSCP)))
+		case t.Pause.Is != priority:
+			out = append(out, c.bad(fmt.Sprintf("%s sends DSCP %d in priority %d, %s pauses it with %d: the pause stops other packets of the NIC.", c.host, class.DSCP, priority, c.far(), t.Pause.Is), pauseCost, lines(t)...))
+		}
 	}
 	return out
+}
+
+// priority is that of packets without a VLAN tag of a DSCP.
+func (n NICEnd) priority(dscp int) (priority int, known bool) {
+	if n.QoS.Trust != "dscp" {
+		return 0, true // by the tag, which these packets do not have
+	}
+	priority, listed := n.QoS.DSCP[dscp]
+	return priority, listed || !n.FullMap && n.QoS.DSCP != nil
 }

@@ -32,7 +32,7 @@ func traits() []trait {
 		{"MTU", func(p port) (string, fabric.Line) { return said(p.MTU) }},
 		{"FEC", func(p port) (string, fabric.Line) { return said(p.FEC) }},
 		{"trust", func(p port) (string, fabric.Line) { return said(p.Trust) }},
-		{"classes", func(p port) (string, fabric.Line) { return p.classesText() }},
+		{"classes", classesOnce()},
 		{"PFC", func(p port) (string, fabric.Line) {
 			if p.PFC == nil {
 				return "", fabric.Line{}
@@ -66,13 +66,19 @@ func judgeEqual(s scene) []fabric.Finding {
 	case 0:
 		return nil
 	case 1:
-		f := s.textPass()
-		f.Expected = "one port"
-		return []fabric.Finding{f}
+		if s.plan == nil || len(s.plan.Ports) > 1 {
+			return []fabric.Finding{s.unknown("", "only one port was read: there is none to compare it with")}
+		}
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has one port of this switch")}
 	}
 	var out []fabric.Finding
+	stated := false
 	for _, t := range traits() {
-		out = append(out, s.compare(t, read)...)
+		found, any := s.compare(t, read)
+		out, stated = append(out, found...), stated || any
+	}
+	if !stated {
+		return []fabric.Finding{s.unknown("", "nothing to compare: no text that was read says what its ports do with traffic")}
 	}
 	if len(out) == 0 {
 		f := s.textPass()
@@ -82,21 +88,23 @@ func judgeEqual(s scene) []fabric.Finding {
 	return out
 }
 
-// compare finds the ports that differ from what most have. Ports that all lack a trait are alike in it.
-func (s scene) compare(t trait, ports []port) []fabric.Finding {
+// compare finds the ports that differ from what most have. Ports that all lack a trait are alike in it; stated is whether a
+// text has it for one of them.
+func (s scene) compare(t trait, ports []port) (out []fabric.Finding, stated bool) {
 	count := map[string]int{}
 	values := make([]string, len(ports))
 	at := make([]fabric.Line, len(ports))
 	usual, usualPort := "", ""
 	for i, p := range ports {
 		values[i], at[i] = t.of(p)
+		stated = stated || at[i] != (fabric.Line{})
 		count[values[i]]++
 		if n := count[values[i]]; n > count[usual] || usualPort == "" {
 			usual, usualPort = values[i], p.name()
 		}
 	}
 	if len(count) == 1 {
-		return nil
+		return nil, stated
 	}
 	for i, p := range ports {
 		if values[i] == usual {
@@ -104,7 +112,6 @@ func (s scene) compare(t trait, ports []port) []fabric.Finding {
 			break
 		}
 	}
-	var out []fabric.Finding
 	for i, p := range ports {
 		if values[i] != usual {
 			have, want := difference(values[i], usual)
@@ -112,7 +119,7 @@ func (s scene) compare(t trait, ports []port) []fabric.Finding {
 				"packets of one flow are treated differently by the port they meet: drops and pauses that come and go", at[i], p.At))
 		}
 	}
-	return out
+	return out, stated
 }
 
 // difference leaves the parts of two lists in which they differ.
@@ -137,6 +144,32 @@ func difference(a, b string) (have, want string) {
 		return only(x, nil), "nothing stated"
 	}
 	return only(x, y), only(y, x)
+}
+
+// classesOnce is classesText, which writes tables that ports share once.
+func classesOnce() func(port) (string, fabric.Line) {
+	type tables struct {
+		trust string
+		dscp  *[64]fabric.Treatment
+		pcp   *[8]fabric.Treatment
+	}
+	type written struct {
+		text string
+		at   fabric.Line
+	}
+	seen := map[tables]written{}
+	return func(p port) (string, fabric.Line) {
+		if p.Trust == nil {
+			return p.classesText()
+		}
+		key := tables{p.Trust.Is, p.DSCP, p.PCP}
+		w, ok := seen[key]
+		if !ok {
+			w.text, w.at = p.classesText()
+			seen[key] = w
+		}
+		return w.text, w.at
+	}
 }
 
 func (p port) classesText() (string, fabric.Line) {

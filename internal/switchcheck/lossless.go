@@ -37,7 +37,9 @@ func judgeLossless(in *Input) []fabric.Finding {
 	}
 	configs := make(map[string]*fabric.SwitchConfig, len(in.Configs))
 	for _, c := range in.Configs {
-		configs[c.Name] = c
+		if c.Missing == "" || len(c.Texts) > 0 {
+			configs[c.Name] = c
+		}
 	}
 	nics := make(map[fabric.Endpoint]lossless.NICConfig, len(in.NICs))
 	for e, n := range in.NICs {
@@ -87,10 +89,12 @@ func counterexample(c lossless.Counterexample) fabric.Finding {
 	f := fabric.Finding{Status: fabric.Fail, Subject: fabric.ClusterSubject(), Why: c.Why, Expected: "lossless from NIC to NIC"}
 	f.Evidence = []fabric.Evidence{{Source: "packet", Value: packet}}
 	for i, h := range c.Hops {
-		e := fabric.Evidence{Source: "at " + h.At.String(), Value: h.Does}
+		e := fabric.Evidence{Source: h.At.String(), Value: h.Does}
 		for _, l := range quote(h.Line) {
-			e.Source += " (" + l.Source + ")"
-			e.Value += ": " + l.Value
+			e.Source += ", " + l.Source
+			if l.Value != h.Does {
+				e.Value += ": " + l.Value
+			}
 		}
 		f.Evidence = append(f.Evidence, e)
 		if i == len(c.Hops)-1 {

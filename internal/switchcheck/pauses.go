@@ -31,7 +31,7 @@ func judgePFC(s scene) []fabric.Finding {
 	if roce.Lossless {
 		want = []int{roce.Priority}
 	}
-	return s.eachPort("PFC on priority "+numbers(want), func(p port) []fabric.Finding {
+	return s.eachPort("PFC on "+priorities(want), func(p port) []fabric.Finding {
 		if p.PFC == nil {
 			return []fabric.Finding{s.unknown(p.name(), "the priorities with PFC are in no text that was read", p.At)}
 		}
@@ -45,12 +45,12 @@ func judgePFC(s scene) []fabric.Finding {
 }
 
 func (s scene) pfcDiffers(p port, want []int) []fabric.Finding {
-	var out []fabric.Finding
 	for _, w := range want {
 		if !slices.Contains(p.PFC.Is, w) {
-			out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %s, not on %d, which is RoCE's.", p.name(), numbers(p.PFC.Is), w), "PFC on "+numbers(want), dropCost, p.PFC.At))
+			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s has PFC on %s, not on %d, which is RoCE's.", p.name(), priorities(p.PFC.Is), w), "PFC on "+priorities(want), dropCost, p.PFC.At)}
 		}
 	}
+	var out []fabric.Finding
 	var extra []int
 	for _, have := range p.PFC.Is {
 		if !slices.Contains(want, have) {
@@ -58,10 +58,21 @@ func (s scene) pfcDiffers(p port, want []int) []fabric.Finding {
 		}
 	}
 	if len(extra) > 0 {
-		out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %s, which the plan does not have.", p.name(), numbers(extra)), "PFC on "+numbers(want),
+		out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on %s, which the plan does not have.", p.name(), priorities(extra)), "PFC on "+priorities(want),
 			"headroom of each port is kept for nothing, and pauses of a class that nobody watches can spread or deadlock", p.PFC.At))
 	}
 	return out
+}
+
+// priorities writes priorities: no priority, priority 3, priorities 3, 4.
+func priorities(list []int) string {
+	switch len(list) {
+	case 0:
+		return "no priority"
+	case 1:
+		return "priority " + numbers(list)
+	}
+	return "priorities " + numbers(list)
 }
 
 func (s scene) direction(p port) []fabric.Finding {
@@ -176,6 +187,9 @@ func judgeWatchdog(s scene) []fabric.Finding {
 			if w := p.Watchdog; w != nil && w.On != nil && w.On.Is {
 				return []fabric.Finding{s.fail(p.name(), p.name()+" has a PFC watchdog; the plan has none.", "no watchdog", "it drops packets where PFC stops longer than it waits", w.On.At)}
 			}
+			if (p.Watchdog == nil || p.Watchdog.On == nil) && !s.configured() {
+				return []fabric.Finding{s.unknown(p.name(), "its PFC watchdog is in no text that was read", p.At)}
+			}
 			return nil
 		})
 	}
@@ -197,6 +211,9 @@ func judgeWatchdog(s scene) []fabric.Finding {
 		if p := s.rendered(p); p != nil && p.Watchdog != nil {
 			r = *p.Watchdog
 		}
+		if w.Action == nil && r.Action != nil {
+			out = append(out, s.unknown(p.name(), "what its PFC watchdog does is in no text that was read", p.At))
+		}
 		out = append(out, s.time(p, "waits", w.DetectMs, r.DetectMs, want.DetectMs)...)
 		return append(out, s.time(p, "restores after", w.RestoreMs, r.RestoreMs, want.RestoreMs)...)
 	})
@@ -204,7 +221,10 @@ func judgeWatchdog(s scene) []fabric.Finding {
 
 // time compares a time with the plan, or with what the OS can say of it.
 func (s scene) time(p port, what string, have, rendered *fabric.Said[int], want int) []fabric.Finding {
-	if have == nil || have.Is == want || rendered != nil && have.Is == rendered.Is {
+	switch {
+	case have == nil && rendered != nil:
+		return []fabric.Finding{s.unknown(p.name(), fmt.Sprintf("how long its PFC watchdog %s is in no text that was read", what), p.At)}
+	case have == nil || have.Is == want || rendered != nil && have.Is == rendered.Is:
 		return nil
 	}
 	return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("The PFC watchdog of %s %s %d ms, the plan %d.", p.name(), what, have.Is, want), fmt.Sprintf("%d ms", want), "deadlocks last longer, or pauses without one are taken for them", have.At)}

@@ -1,6 +1,7 @@
 package switchcheck
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -35,7 +36,12 @@ func TestAnnouncedAsConnected(t *testing.T) {
 	if got := s.announced(); len(got) > 0 {
 		t.Errorf("%+v", got)
 	}
-	have.BGP.Networks = nil
+	have.BGP.Networks, planned.BGP.Networks = []fabric.Said[string]{*is("10.1.0.0/24")}, nil
+	s.plan = &fabric.Switch{BGP: &fabric.BGP{Networks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/24")}}}
+	if got := s.announced(); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+	have.BGP.Networks, planned.BGP.Networks = nil, []fabric.Said[string]{*is("10.1.0.0/24")}
 	if got := s.announced(); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}

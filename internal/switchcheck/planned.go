@@ -2,6 +2,7 @@ package switchcheck
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -26,8 +27,9 @@ func plannedRule() Rule {
 func others() []trait {
 	return []trait{
 		{"MTU", func(p port) (string, fabric.Line) { return said(p.MTU) }},
+		{"addresses", func(p port) (string, fabric.Line) { return p.addressesText() }},
 		{"length of its cable", func(p port) (string, fabric.Line) { return said(p.CableM) }},
-		{"classes", func(p port) (string, fabric.Line) { return p.classesText() }},
+		{"classes", classesOnce()},
 		{"classes of VLAN priorities", func(p port) (string, fabric.Line) { return p.tagsText() }},
 		{"queues that pauses stop", func(p port) (string, fabric.Line) { return p.allStopsText() }},
 		{"scheduling", func(p port) (string, fabric.Line) { return p.schedulingText() }},
@@ -41,7 +43,7 @@ func judgePlanned(s scene) []fabric.Finding {
 	if s.of.OS != s.Rendered[s.of.Name].OS {
 		return []fabric.Finding{s.unknown("", "its text is of another OS than what is rendered")}
 	}
-	out := append(s.announced(), s.interfacesDiffer()...)
+	out := slices.Concat(s.named(), s.announced(), s.interfacesDiffer(), s.buffersDiffer())
 	compared := 0
 	for _, t := range others() {
 		found, n := s.differs(t)
@@ -56,12 +58,14 @@ func judgePlanned(s scene) []fabric.Finding {
 	return out
 }
 
-// differs compares one trait of all planned ports with what is rendered; ports that differ alike are one finding.
+// differs compares one trait of all planned ports with what is rendered; ports that differ alike are one finding, at the
+// first of them: where another rule fails there for the same fault, it is not blamed twice.
 func (s scene) differs(t trait) (out []fabric.Finding, compared int) {
 	type pair struct{ have, want string }
 	ports := map[pair][]string{}
 	lines := map[pair]fabric.Line{}
 	var order []pair
+	var dark []string
 	for _, p := range s.ports {
 		if p.PortConfig == nil || p.plan == nil {
 			continue
@@ -69,6 +73,9 @@ func (s scene) differs(t trait) (out []fabric.Finding, compared int) {
 		r := s.rendered(p)
 		have, at := t.of(p)
 		want, _ := t.of(port{PortConfig: r})
+		if have == "" && want != "" {
+			dark = append(dark, p.name())
+		}
 		if have == "" || want == "" {
 			continue
 		}
@@ -82,16 +89,27 @@ func (s scene) differs(t trait) (out []fabric.Finding, compared int) {
 		}
 		ports[d] = append(ports[d], p.name())
 	}
+	if len(dark) > 0 {
+		out = append(out, s.unknown(dark[0], fmt.Sprintf("%s of %s: in no text that was read", t.name, fewNames(dark))))
+	}
 	for _, d := range order {
 		have, want := difference(d.have, d.want)
-		name := ""
-		if len(ports[d]) == 1 {
-			name = ports[d][0]
-		}
-		out = append(out, s.fail(name, fmt.Sprintf("%s of %s: %s, in the plan %s.", strings.ToUpper(t.name[:1])+t.name[1:], fewNames(ports[d]), have, want), want,
+		out = append(out, s.fail(ports[d][0], fmt.Sprintf("%s of %s: %s, in the plan %s.", strings.ToUpper(t.name[:1])+t.name[1:], fewNames(ports[d]), have, want), want,
 			"nothing of RoCE today; the next change begins elsewhere than the plan", lines[d]))
 	}
 	return out, compared
+}
+
+// named compares the name that a switch gives itself; that of another planned switch is an error (switch-text).
+func (s scene) named() []fabric.Finding {
+	have, want := s.of.Hostname, s.Rendered[s.of.Name].Hostname
+	if have == nil || want == nil || have.Is == want.Is || s.planned(have.Is) != nil {
+		return nil
+	}
+	if short, _, _ := strings.Cut(have.Is, "."); short == want.Is {
+		return nil
+	}
+	return []fabric.Finding{s.fail("", fmt.Sprintf("The switch is called %s, in the plan %s.", have.Is, want.Is), want.Is, "what neighbours say of it by LLDP does not match the plan", have.At)}
 }
 
 // interfacesDiffer compares the MTUs of the interfaces of VLANs with what is rendered.
@@ -108,6 +126,35 @@ func (s scene) interfacesDiffer() []fabric.Finding {
 	return out
 }
 
+// buffersDiffer compares the parts of the shared buffer with what is rendered.
+func (s scene) buffersDiffer() []fabric.Finding {
+	type part struct{ direction, name string }
+	have := map[part]fabric.BufferShare{}
+	for _, b := range s.of.Buffers {
+		have[part{b.Direction, b.Name}] = b
+	}
+	const cost = "RoCE's part of the buffer is another than planned: packets are paused or dropped earlier"
+	var out []fabric.Finding
+	for _, want := range s.Rendered[s.of.Name].Buffers {
+		what := fmt.Sprintf("the %s buffer %q", want.Direction, want.Name)
+		b, ok := have[part{want.Direction, want.Name}]
+		switch {
+		case !ok:
+			out = append(out, s.unknown("", what+" is in no text that was read"))
+		case b.Percent != want.Percent || b.Bytes != want.Bytes:
+			out = append(out, s.fail("", fmt.Sprintf("%s has %s of %s, in the plan %s.", s.of.Name, share(b), what, share(want)), share(want), cost, b.At))
+		}
+	}
+	return out
+}
+
+func share(b fabric.BufferShare) string {
+	if b.Bytes > 0 {
+		return fmt.Sprintf("%d bytes", b.Bytes)
+	}
+	return fmt.Sprintf("%g %%", b.Percent)
+}
+
 // announced compares the networks of BGP with what is rendered.
 func (s scene) announced() []fabric.Finding {
 	have, want := s.of.BGP, s.Rendered[s.of.Name].BGP
@@ -122,7 +169,9 @@ func (s scene) announced() []fabric.Finding {
 		}
 	}
 	for _, h := range have.Networks {
-		if h.Is != "connected" && !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
+		planned := s.plan != nil && s.plan.BGP != nil && // CONFIG_DB of bgpcfgd has no place for them
+			slices.ContainsFunc(s.plan.BGP.Networks, func(n netip.Prefix) bool { return n.Masked().String() == h.Is })
+		if h.Is != "connected" && !planned && !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
 			out = append(out, s.fail("", fmt.Sprintf("%s announces %s, which the plan does not have.", s.of.Name, h.Is), "", "packets for this network go to the wrong switch", h.At))
 		}
 	}
@@ -143,6 +192,16 @@ func (p port) tagsText() (string, fabric.Line) {
 			out, at = append(out, fmt.Sprintf("priority %d in class %s", i, t.Class.Is)), t.Class.At
 		}
 	}
+	return strings.Join(out, "; "), at
+}
+
+func (p port) addressesText() (string, fabric.Line) {
+	var out []string
+	var at fabric.Line
+	for _, a := range p.Addresses {
+		out, at = append(out, a.Is.String()), a.At
+	}
+	slices.Sort(out)
 	return strings.Join(out, "; "), at
 }
 

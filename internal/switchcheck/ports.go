@@ -66,9 +66,6 @@ func (s scene) portDiffers(p port) []fabric.Finding {
 	if want := p.plan.Breakout; p.Breakout != nil && want > 0 && p.Breakout.Is != want {
 		differ("its cage split into", fmt.Sprint(p.Breakout.Is), fmt.Sprint(want), "no link", p.Breakout.At)
 	}
-	if p.plan.Breakout > 1 && p.Breakout == nil {
-		out = append(out, s.unknown(p.name(), "how its cage is split is in no text that was read", p.At))
-	}
 	// Signals of 50 Gb/s and more a lane have no link without RS-FEC (IEEE 802.3bs and 802.3cd, clauses 91, 119, 134).
 	if p.FEC != nil && p.FEC.Is != "rs" && p.plan.RateGbps >= 200 {
 		differ("FEC", p.FEC.Is, "rs", "no link", p.FEC.At)
@@ -79,7 +76,31 @@ func (s scene) portDiffers(p port) []fabric.Finding {
 	if want := p.plan.VLAN; p.VLAN != nil && want > 0 && p.VLAN.Is != want {
 		differ("VLAN", fmt.Sprint(p.VLAN.Is), fmt.Sprint(want), "its NIC reaches no NIC of its rail", p.VLAN.At)
 	}
-	return out
+	return append(out, s.unsaid(p)...)
+}
+
+// unsaid names what the rendered configuration says of a port and the texts do not: with a default that is not known, or in
+// another place, it may be as planned or not.
+func (s scene) unsaid(p port) []fabric.Finding {
+	want := s.rendered(p)
+	if want == nil {
+		want = &fabric.PortConfig{}
+	}
+	var parts []string
+	add := func(what string, planned, read bool) {
+		if planned && !read {
+			parts = append(parts, what)
+		}
+	}
+	add("whether it is on", want.Up != nil, p.Up != nil)
+	add("its rate", want.RateGbps != nil, p.RateGbps != nil)
+	add("its FEC", want.FEC != nil, p.FEC != nil)
+	add("how its cage is split", want.Breakout != nil && want.Breakout.Is > 1, p.Breakout != nil)
+	add("its VLAN", want.VLAN != nil && p.plan.VLAN > 0, p.VLAN != nil)
+	if len(parts) == 0 {
+		return nil
+	}
+	return []fabric.Finding{s.unknown(p.name(), "in no text that was read: "+strings.Join(parts, ", "), p.At)}
 }
 
 func (s scene) addressDiffers(p port, want netip.Prefix) []fabric.Finding {
@@ -130,11 +151,29 @@ func judgeMTU(s scene) []fabric.Finding {
 		}
 		return nil
 	})
+	out = append(out, s.interfacesUnread()...)
 	for _, v := range s.of.VLANs {
 		if v.MTU != nil && len(v.Addresses) > 0 && v.MTU.Is < least && (s.plan == nil || slices.ContainsFunc(s.plan.VLANs, func(w fabric.VLAN) bool { return w.ID == v.ID })) {
 			name := fmt.Sprintf("VLAN %d", v.ID)
 			out = append(out, s.fail(name, fmt.Sprintf("The interface of %s routes IP packets of at most %d bytes; %s %d.", name, v.MTU.Is, whose, least),
 				fmt.Sprintf("at least %d bytes", least), cost, v.MTU.At))
+		}
+	}
+	return out
+}
+
+// interfacesUnread names the interfaces of VLANs whose rendered MTU no text has.
+func (s scene) interfacesUnread() []fabric.Finding {
+	want := s.Rendered[s.of.Name]
+	if want == nil {
+		return nil
+	}
+	var out []fabric.Finding
+	for _, w := range want.VLANs {
+		i := slices.IndexFunc(s.of.VLANs, func(v fabric.VLANConfig) bool { return v.ID == w.ID })
+		if w.MTU != nil && i >= 0 && s.of.VLANs[i].MTU == nil {
+			name := fmt.Sprintf("VLAN %d", w.ID)
+			out = append(out, s.unknown(name, "the MTU of its interface is in no text that was read", s.of.VLANs[i].At))
 		}
 	}
 	return out

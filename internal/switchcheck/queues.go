@@ -140,7 +140,11 @@ func (s scene) threshold(p port, word string, have, rendered *fabric.Threshold, 
 func (s scene) marksLossless(p port) []fabric.Finding {
 	var out []fabric.Finding
 	seen := map[int]bool{}
-	for _, t := range p.packets() {
+	table := p.packets()
+	if table == nil || p.PFC == nil {
+		out = append(out, s.unknown(p.name(), "which of its queues are lossless is in no text that was read", p.At))
+	}
+	for _, t := range table {
 		is, _ := p.lossless(t)
 		if !is || t.Queue == nil || t.Queue.Is < 0 || t.Queue.Is > 7 || seen[t.Queue.Is] {
 			continue
@@ -213,8 +217,11 @@ func judgeQueues(s scene) []fabric.Finding {
 			return []fabric.Finding{s.unknown(p.name(), "the weights of its queues are in no text that was read", q.Algorithm.At)}
 		}
 		sum := q.Weight.Is + other.Weight.Is
-		if mine.Queue.Is == rest.Queue.Is || sum <= 0 {
+		switch {
+		case mine.Queue.Is == rest.Queue.Is:
 			return nil // switch-others says so
+		case sum <= 0:
+			return []fabric.Finding{s.unknown(p.name(), "its queues have no weights above 0", q.Weight.At, other.Weight.At)}
 		}
 		if have := 100 * float64(q.Weight.Is) / float64(sum); math.Abs(have-float64(share)) > 1 {
 			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("RoCE gets %.0f %% of %s beside other traffic, in the plan %d %%.", have, p.name(), share), want, "RoCE waits longer, or other traffic does, while both are there", q.Weight.At, other.Weight.At)}

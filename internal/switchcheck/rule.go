@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -94,6 +95,8 @@ type scene struct {
 	of    *fabric.SwitchConfig
 	plan  *fabric.Switch // nil where the plan does not have it
 	ports []port
+
+	asRendered map[string]*fabric.PortConfig // as rendered, by name; nil: nothing is
 }
 
 // port is a port that takes part in the fabric: one of the plan, or one that the text gives classes of traffic.
@@ -115,6 +118,10 @@ func eachSwitch(needsPlan bool, judge func(scene) []fabric.Finding) func(*Input)
 		var out []fabric.Finding
 		for _, c := range in.Configs {
 			s := in.scene(c)
+			if c.Missing != "" && len(c.Texts) == 0 {
+				out = append(out, s.finding("", fabric.Unknown, "not evaluated while nothing is read of "+c.Name))
+				continue
+			}
 			if needsPlan && s.plan == nil {
 				out = append(out, s.finding("", fabric.NotApplicable, "needs a cluster file whose plan has this switch"))
 				continue
@@ -134,6 +141,12 @@ func (in *Input) scene(c *fabric.SwitchConfig) scene {
 	read := make(map[string]*fabric.PortConfig, len(c.Ports))
 	for i := range c.Ports {
 		read[c.Ports[i].Name] = &c.Ports[i]
+	}
+	if r := in.Rendered[c.Name]; r != nil {
+		s.asRendered = make(map[string]*fabric.PortConfig, len(r.Ports))
+		for i := range r.Ports {
+			s.asRendered[r.Ports[i].Name] = &r.Ports[i]
+		}
 	}
 	taken := map[string]bool{}
 	if s.plan != nil {
@@ -158,10 +171,8 @@ func (s scene) rendered(p port) *fabric.PortConfig {
 	if c == nil || len(c.Ports) == 0 {
 		return nil
 	}
-	for i := range c.Ports {
-		if c.Ports[i].Name == p.name() {
-			return &c.Ports[i]
-		}
+	if r := s.asRendered[p.name()]; r != nil {
+		return r
 	}
 	return &c.Ports[0]
 }
@@ -193,10 +204,23 @@ func (s scene) eachPort(expected string, judge func(port) []fabric.Finding) []fa
 	}
 	if judged > 0 && len(out) == 0 {
 		ok := s.finding("", fabric.Pass, "")
-		ok.Expected, ok.Evidence = expected, []fabric.Evidence{{Source: s.files(), Value: fmt.Sprintf("%d ports", judged)}}
+		ok.Expected, ok.Evidence = expected, []fabric.Evidence{{Source: s.files(), Value: s.judged(judged)}}
 		return []fabric.Finding{ok}
 	}
 	return out
+}
+
+// judged says how many ports a verdict is on.
+func (s scene) judged(n int) string {
+	if s.plan != nil && n < len(s.plan.Ports) {
+		return fmt.Sprintf("%d ports; the plan has %d", n, len(s.plan.Ports))
+	}
+	return fabric.Count(n, "port")
+}
+
+// configured reports whether a configuration was read, which would say what is on; a show command may not.
+func (s scene) configured() bool {
+	return slices.ContainsFunc(s.of.Texts, func(t fabric.SwitchText) bool { return t.Whole || strings.Contains(t.Form, "configuration") })
 }
 
 func (s scene) files() string {

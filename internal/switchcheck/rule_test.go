@@ -198,7 +198,7 @@ func changes() []change {
 		{"a longer cable", func(w world) { w.second().CableM = is(9) }, "switch-as-planned", "Length of its cable of Eth1/2: 9, in the plan 5", ""},
 		{"a spare DSCP", func(w world) { classes(w, func(d *[64]fabric.Treatment) { d[9] = treat(2, -1) }) }, "switch-as-planned", "Classes of Eth1/2: ", "switch-ports-equal"},
 		{"rewrite", func(w world) { w.second().Rewrite = map[string]fabric.Said[int]{"3": *is(8)} }, "switch-rewrite", "class 3, in which DSCP 26 is, out with DSCP 8", "switch-ports-equal lossless-path"},
-		{"no PFC", func(w world) { w.second().PFC = is([]int{}) }, "switch-pfc", "PFC on priority none, not on 3", "switch-ports-equal ends-agree lossless-path"},
+		{"no PFC", func(w world) { w.second().PFC = is([]int{}) }, "switch-pfc", "PFC on no priority, not on 3", "switch-ports-equal ends-agree lossless-path"},
 		{"PFC too much", func(w world) { w.second().PFC = is([]int{3, 4}) }, "switch-pfc", "PFC on priority 4, which the plan does not have", "switch-ports-equal ends-agree"},
 		{"sends no pauses", func(w world) { w.second().Pauses = &fabric.PFCDirections{Sends: is(false), Obeys: is(true)} }, "switch-pfc", "sends no pauses", "*"},
 		{"obeys no pauses", func(w world) { w.second().Pauses = &fabric.PFCDirections{Sends: is(true), Obeys: is(false)} }, "switch-pfc", "does not obey pauses", "*"},

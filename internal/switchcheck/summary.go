@@ -17,7 +17,7 @@ func Summary(plan *fabric.Plan, c *fabric.SwitchConfig) fabric.SwitchSummary {
 			read = append(read, p)
 		}
 	}
-	out := fabric.SwitchSummary{Name: c.Name, OS: c.OS, Texts: c.Texts, Ports: len(read), Lines: len(c.Unread)}
+	out := fabric.SwitchSummary{Name: c.Name, OS: c.OS, Texts: c.Texts, Ports: len(read), Lines: len(c.Unread), Lost: c.Missing}
 	if len(read) == 0 {
 		return out
 	}
@@ -36,7 +36,7 @@ func Summary(plan *fabric.Plan, c *fabric.SwitchConfig) fabric.SwitchSummary {
 		out.Trust = first.Trust.Is
 	}
 	out.PFC, out.PFCByPort = pfcOf(read)
-	if alike(text(port.classesText)) {
+	if alike(text(classesOnce())) {
 		out.Lossless = first.losslessDSCP()
 	}
 	if alike(text(port.markingText)) {

@@ -19,12 +19,25 @@ func textRule() Rule {
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseQoSClassMismatch,
 		Reference: "the grammar of each OS; docs/roce.md",
-		Judge:     eachSwitch(false, judgeText),
+		Judge:     judgeTexts,
 	}
 }
 
 // onlyInert are the kinds of problems that change nothing: switch-attached reports them.
 var onlyInert = []string{fabric.TextUnattached, fabric.TextInert}
+
+// judgeTexts says of a switch that was not read why, which the other rules do not.
+func judgeTexts(in *Input) []fabric.Finding {
+	out := eachSwitch(false, judgeText)(in)
+	for i := range out {
+		for _, c := range in.Configs {
+			if c.Name == out[i].Subject.Node && c.Missing != "" && len(c.Texts) == 0 {
+				out[i].Why = "nothing was read of it: " + c.Missing
+			}
+		}
+	}
+	return out
+}
 
 func judgeText(s scene) []fabric.Finding {
 	var out []fabric.Finding
@@ -34,6 +47,10 @@ func judgeText(s scene) []fabric.Finding {
 		f.Fix = "check --switch " + s.of.Name + "=FILE with the text of this switch, or correct fabric.leaf.os"
 		out = append(out, f)
 	}
+	if s.of.Missing != "" {
+		out = append(out, s.unknown("", "not all of it was read: "+s.of.Missing))
+	}
+	out = append(out, s.ofAnother()...)
 	for _, p := range s.of.Problems {
 		if !slices.Contains(onlyInert, p.Kind) {
 			out = append(out, s.problem(p))
@@ -43,6 +60,20 @@ func judgeText(s scene) []fabric.Finding {
 		return []fabric.Finding{s.textPass()}
 	}
 	return out
+}
+
+// ofAnother reports a text that says itself that it is of another switch of the plan.
+func (s scene) ofAnother() []fabric.Finding {
+	if s.of.Hostname == nil {
+		return nil
+	}
+	name, _, _ := strings.Cut(s.of.Hostname.Is, ".")
+	if name == s.of.Name || s.planned(name) == nil {
+		return nil
+	}
+	f := s.fail("", fmt.Sprintf("The text of %s is that of %s.", s.of.Name, name), s.of.Name, "every other verdict is on the wrong switch", s.of.Hostname.At)
+	f.Fix = "check --switch " + name + "=FILE"
+	return []fabric.Finding{f}
 }
 
 func (s scene) problem(p fabric.TextProblem) fabric.Finding {

@@ -255,13 +255,15 @@ func (r *reader) believe(mode string, c command) {
 	k := r.place.kind
 	if m := promptPort.FindStringSubmatch(mode); m != nil {
 		name, ok := portName(m[1])
-		if ok && !(k == inPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)) {
+		there := k == inPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)
+		if ok && !there {
 			r.enterPorts(c, []string{name})
 		}
 		return
 	}
 	m := promptBlock.FindStringSubmatch(mode)
-	if m == nil || !(k == top || k == inLost || k == inShow || k == inPort || r.place.byPrompt) {
+	open := k == top || k == inLost || k == inShow || k == inPort || r.place.byPrompt
+	if m == nil || !open {
 		return
 	}
 	queue := r.place.queue // of a scheduler policy stays
@@ -360,6 +362,11 @@ func (r *reader) top(c command) bool {
 		r.configured = true
 		return c.is(1, "watchdog") && (c.is(2, "polling-interval") || c.is(2, "counter-poll"))
 	}
+	return r.topOther(word, c)
+}
+
+// topOther reads a line that has no bearing on which packets are lossless.
+func (r *reader) topOther(word string, c command) bool {
 	switch {
 	case (word == "ip" || word == "ipv6") && c.is(1, "address"):
 		return false // of an interface, and not in a form that is known

@@ -106,6 +106,15 @@ func (r *reader) bgpLine(c command) bool {
 // bgpIndent ends a family and a neighbour where a line stands left of what they have. A flat text ends them by exit alone.
 func (r *reader) bgpIndent(c command) {
 	p := &r.place
+	if _, mode, ok := strings.Cut(c.Prompt, "router-bgp"); ok { // what the prompt says counts, with what was left before it
+		if !strings.Contains(mode, "-af") {
+			p.family = ""
+		}
+		if strings.HasPrefix(mode, ")") || strings.HasPrefix(mode, "-af") {
+			p.peer, p.isGroup = "", false
+		}
+		return
+	}
 	if p.member <= p.head || c.Prompt != "" {
 		return
 	}

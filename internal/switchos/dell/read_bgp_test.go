@@ -25,6 +25,8 @@ func TestDellBGPFamilies(t *testing.T) {
 		{"above the families", "router bgp 65001\n network 10.1.0.0/24\n maximum-paths 8\n", nil, "?", []string{"unread: network 10.1.0.0/24", "unread: maximum-paths 8"}},
 		{"of a neighbour", "router bgp 65001\n neighbor 10.0.0.2\n  address-family ipv4 unicast\n   network 10.1.0.0/24\n", nil, "?", []string{"unread: network 10.1.0.0/24"}},
 		{"behind a neighbour", "router bgp 65001\n neighbor 10.0.0.2\n  address-family ipv4 unicast\n   activate\n !\n address-family ipv4 unicast\n  network 10.1.0.0/24\n", []string{"10.1.0.0/24"}, "?", nil},
+		{"by prompts", "leaf7(config)# router bgp 65001\nleaf7(config-router-bgp)# peer-group S\nleaf7(config-router-bgp-pg)# address-family ipv4 unicast\nleaf7(config-router-bgp-pg-af)# activate\nleaf7(config-router-bgp)# address-family ipv4 unicast\nleaf7(config-router-bgp-af)# maximum-paths 64\nleaf7(config-router-bgp-af)# network 10.1.0.0/24\nleaf7(config-router-bgp)# network 10.2.0.0/24\n",
+			[]string{"10.1.0.0/24"}, "64", []string{"unread: leaf7(config-router-bgp)# network 10.2.0.0/24"}},
 		{"of another VRF", "router bgp 65001\nrouter bgp 65001 vrf Vrf1\n address-family ipv4 unicast\n  network 10.1.0.0/24\n  maximum-paths 8\n", nil, "?", nil},
 		{"no such family", "router bgp 65001\n address-family ipv5 unicast\n  network 10.1.0.0/24\n", nil, "?", []string{"unread: address-family ipv5 unicast", "unread: network 10.1.0.0/24"}},
 		{"no such family of a neighbour", "router bgp 65001\n neighbor 10.0.0.2\n  address-family ipv4 multicast\n", nil, "?", []string{"unread: address-family ipv4 multicast"}},

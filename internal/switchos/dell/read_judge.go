@@ -20,25 +20,7 @@ type dellUse struct {
 // taken and does nothing. A name is undefined only where the text is whole or defines others of its kind: else its definition
 // may stand in a part that was not read.
 func (r *reader) judge() {
-	maps, wreds, scheds, vlans := make(map[dellName]*dellUse), make(map[string]*dellUse), make(map[string]*dellUse), make(map[int]*dellUse)
-	for _, p := range r.portOrder {
-		for kind, name := range p.maps {
-			if name != nil {
-				dellCount(maps, dellName{kind, name.Is}, p.name, name.At)
-			}
-		}
-		for _, name := range p.wred {
-			if name != nil {
-				dellCount(wreds, name.Is, p.name, name.At)
-			}
-		}
-		if p.sched != nil {
-			dellCount(scheds, p.sched.Is, p.name, p.sched.At)
-		}
-		if p.vlan != nil {
-			dellCount(vlans, p.vlan.Is, p.name, p.vlan.At)
-		}
-	}
+	maps, wreds, scheds, vlans := r.uses()
 	var kinds [mapCount]bool
 	for name := range r.maps {
 		kinds[name.kind] = true
@@ -71,6 +53,30 @@ func (r *reader) judge() {
 	slices.SortStableFunc(r.out.Problems, func(a, b fabric.TextProblem) int {
 		return cmp.Or(cmp.Compare(a.At.Number, b.At.Number), cmp.Compare(a.What, b.What))
 	})
+}
+
+// uses counts the ports that name each map, policy and VLAN.
+func (r *reader) uses() (maps map[dellName]*dellUse, wreds, scheds map[string]*dellUse, vlans map[int]*dellUse) {
+	maps, wreds, scheds, vlans = make(map[dellName]*dellUse), make(map[string]*dellUse), make(map[string]*dellUse), make(map[int]*dellUse)
+	for _, p := range r.portOrder {
+		for kind, name := range p.maps {
+			if name != nil {
+				dellCount(maps, dellName{kind, name.Is}, p.name, name.At)
+			}
+		}
+		for _, name := range p.wred {
+			if name != nil {
+				dellCount(wreds, name.Is, p.name, name.At)
+			}
+		}
+		if p.sched != nil {
+			dellCount(scheds, p.sched.Is, p.name, p.sched.At)
+		}
+		if p.vlan != nil {
+			dellCount(vlans, p.vlan.Is, p.name, p.vlan.At)
+		}
+	}
+	return maps, wreds, scheds, vlans
 }
 
 func dellCount[K comparable](uses map[K]*dellUse, key K, port string, at fabric.Line) {

@@ -288,6 +288,13 @@ func (r *reader) portSetting(p *dellPort, c command) bool {
 	case "qos-map", "scheduler-policy", "queue", "priority-flow-control", "pfc": // pfc: SONiC QoS management HLD 1.1
 		r.qos = true
 		return r.portQoS(p, c)
+	}
+	return r.portOther(word, c)
+}
+
+// portOther reads what buffers say, and a line that has no bearing on which packets are lossless.
+func (r *reader) portOther(word string, c command) bool {
+	switch word {
 	case "ars": // ars profile, mclag domain and link state track of two words more open blocks of their own
 		return c.is(1, "bind")
 	case "mclag":
@@ -302,7 +309,7 @@ func (r *reader) portSetting(p *dellPort, c command) bool {
 		return !c.no
 	case "buffer":
 		r.qos = true
-		return !(c.no && c.is(1, "default-lossless-buffer-profile")) // without it a group has no room for what comes after its pause
+		return !c.no || !c.is(1, "default-lossless-buffer-profile") // without it a group has no room for what comes after its pause
 	}
 	return slices.Contains(portIgnored, word)
 }

@@ -9,7 +9,7 @@ import (
 
 // showsIgnored are first words after show whose output has no bearing on lossless RoCE.
 var showsIgnored = []string{
-	"version", "clock", "platform", "lldp", "interface", "ip", "ipv6", "bgp", "vlan", "mac", "system", "uptime", "users", "logging", "arp", "ntp", "running-config", "history", "reboot", "event", "alarm", "errdisable", "image", "portchannel", "tech-support", "priority-group", "queue", "hardware", "evpn", "vxlan", "class-map", "policy", "qos-map", "Vlan",
+	"version", "bfd", "ospf", "pim", "mclag", "spanning-tree", "sflow", "snmp-server", "class-map", "clock", "platform", "lldp", "interface", "ip", "ipv6", "bgp", "vlan", "mac", "system", "uptime", "users", "logging", "arp", "ntp", "running-config", "history", "reboot", "event", "alarm", "errdisable", "image", "portchannel", "tech-support", "priority-group", "queue", "hardware", "evpn", "vxlan", "policy", "qos-map", "Vlan",
 }
 
 // show reads a command that prints: what follows, up to the next prompt, is its output.

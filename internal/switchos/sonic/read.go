@@ -173,7 +173,7 @@ func (r *reader) refuse(j *jsonText, t switchtext.Text, p fabric.TextProblem) {
 func ofConfigDB(root *jsonNode) bool {
 	return slices.ContainsFunc(root.nodes, func(n *jsonNode) bool {
 		table, _, _ := strings.Cut(n.key, "|")
-		return sonicRead[table] || ignored[table] || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
+		return isRead(table) || isIgnored(table) || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
 	})
 }
 

@@ -99,8 +99,8 @@ func (r *reader) qosRow(row *sonicRow) *qosRow {
 	}
 	for _, ref := range sonicRefs {
 		f := row.get(ref.field)
-		switch {
-		case f == nil:
+		switch f {
+		case nil:
 			q.unknown[ref.field] = !row.closed
 		default:
 			to := r.defined(ref.table, f.value, f, port, "orchagent waits for it and applies nothing of the row, neither maps nor PFC")

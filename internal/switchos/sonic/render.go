@@ -81,7 +81,7 @@ func sonicOmits(s fabric.Switch, t *fabric.Traffic) []string {
 	return omits
 }
 
-// sonicMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.
+// MaxMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.
 const MaxMTU = 9216
 
 func sonicPorts(s fabric.Switch) table {

@@ -198,7 +198,7 @@ func short(key string) string {
 // table notes a table of a configuration, which is closed by that.
 func (r *reader) table(name string, at fabric.Line) {
 	r.db.table(name, at).closed = true
-	if !sonicRead[name] && !ignored[name] && !r.unread[name] {
+	if !isRead(name) && !isIgnored(name) && !r.unread[name] {
 		r.unread[name] = true
 		r.c.Unread = append(r.c.Unread, at)
 	}
