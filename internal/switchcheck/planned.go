@@ -29,6 +29,7 @@ func others() []trait {
 		{"MTU", func(p port) (string, fabric.Line) { return said(p.MTU) }},
 		{"addresses", func(p port) (string, fabric.Line) { return p.addressesText() }},
 		{"length of its cable", func(p port) (string, fabric.Line) { return said(p.CableM) }},
+		{"largest frame of its headroom", func(p port) (string, fabric.Line) { return said(p.FrameB) }},
 		{"classes", classesOnce()},
 		{"classes of VLAN priorities", func(p port) (string, fabric.Line) { return p.tagsText() }},
 		{"queues that pauses stop", func(p port) (string, fabric.Line) { return p.allStopsText() }},
@@ -141,7 +142,7 @@ func (s scene) buffersDiffer() []fabric.Finding {
 		switch {
 		case !ok:
 			out = append(out, s.unknown("", what+" is in no text that was read"))
-		case b.Percent != want.Percent || b.Bytes != want.Bytes:
+		case share(b) != share(want):
 			out = append(out, s.fail("", fmt.Sprintf("%s has %s of %s, in the plan %s.", s.of.Name, share(b), what, share(want)), share(want), cost, b.At))
 		}
 	}
@@ -149,10 +150,14 @@ func (s scene) buffersDiffer() []fabric.Finding {
 }
 
 func share(b fabric.BufferShare) string {
+	text := fmt.Sprintf("%g %%", b.Percent)
 	if b.Bytes > 0 {
-		return fmt.Sprintf("%d bytes", b.Bytes)
+		text = fmt.Sprintf("%d bytes", b.Bytes)
 	}
-	return fmt.Sprintf("%g %%", b.Percent)
+	if b.Threshold != nil {
+		text += fmt.Sprintf(" with threshold %d", b.Threshold.Is)
+	}
+	return text
 }
 
 // announced compares the networks of BGP with what is rendered.
@@ -174,6 +179,9 @@ func (s scene) announced() []fabric.Finding {
 		if h.Is != "connected" && !planned && !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
 			out = append(out, s.fail("", fmt.Sprintf("%s announces %s, which the plan does not have.", s.of.Name, h.Is), "", "packets for this network go to the wrong switch", h.At))
 		}
+	}
+	if have.Paths == nil && want.Paths != nil {
+		out = append(out, s.unknown("", "how many equal paths BGP uses is in no text that was read", have.ASN.At))
 	}
 	if have.Paths != nil && want.Paths != nil && have.Paths.Is != want.Paths.Is {
 		out = append(out, s.fail("", fmt.Sprintf("%s uses %d equal paths, in the plan %d.", s.of.Name, have.Paths.Is, want.Paths.Is), fmt.Sprint(want.Paths.Is), "flows share fewer uplinks", have.Paths.At))
