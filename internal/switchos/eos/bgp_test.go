@@ -40,6 +40,7 @@ func TestPasted(t *testing.T) {
 	}{
 		{"a tunnel", "interface Ethernet1\n   switchport access vlan 30\n   switchport mode dot1q-tunnel\n", []string{"vlan 30"}},
 		{"no VLAN without a tag", "interface Ethernet1\n   switchport mode trunk\n   switchport trunk native vlan tag\n", []string{"vlan ?"}},
+		{"as people type it", "en\nconf t\nshow run\nint eth 14/1,15/1\npriority-flow-control mode on\npriority-flow-control priority 3 no-drop\nswitchport mode trunk\nswitchport trunk native vlan 225\nqos trust cos\nwr\n", []string{"Ethernet14/1 mtu 9214 vlan 225 trust pcp pfc [3]", "Ethernet15/1 mtu 9214 vlan 225", "not: unread"}},
 		{"a comment ends no block", "qos profile P\n   priority-flow-control on\n!\n   priority-flow-control priority 3 no-drop\n! x\n   tx-queue 3\n!\n      no priority\ninterface Ethernet1\n   service-profile P\n   no switchport\n", []string{"pfc [3]", "queue 3 weighted", "not: unread"}},
 		{"a map that cannot be, taken out", "no qos map dscp 64\nqos map dscp 3 to traffic-class 9\ninterface Ethernet1\n", []string{"problem range"}},
 		{"flat, with a loopback", "interface Loopback0\ndescription x\nip address 10.0.0.1/32\n!\ninterface Management1\nip address 10.9.0.1/24\n!\ninterface Ethernet1\nno switchport\nmtu 9000\n", []string{"Ethernet1 mtu 9000", "not: unread"}},

@@ -12,7 +12,7 @@ import (
 
 // ignored are the first words of lines and blocks that have no bearing on lossless RoCE.
 var ignored = []string{
-	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "enable", "end", "abort", "commit",
+	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "en", "enable", "conf", "show", "end", "abort", "commit",
 	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware", "hostname", "ip access-list", "ip arp",
 	"ip as-path", "ip community-list", "ip dhcp", "ip domain", "ip domain-list", "ip domain-lookup", "ip domain-name", "ip extcommunity-list", "ip ftp", "ip host", "ip http", "ip icmp",
 	"ip igmp", "ip load-sharing", "ip multicast", "ip multicast-routing", "ip name-server", "ip nat", "ip prefix-list", "ip radius", "ip route", "ip routing vrf", "ip security",
@@ -26,7 +26,7 @@ var ignored = []string{
 }
 
 // noBlocks are ignored words that begin no block.
-var noBlocks = []string{"end", "exit", "configure", "enable", "no shutdown", "write", "wr", "commit", "abort"}
+var noBlocks = []string{"end", "en", "conf", "config", "show", "exit", "configure", "enable", "no shutdown", "write", "wr", "commit", "abort"}
 
 // global reads a line outside of all blocks.
 func (r *reader) global(l switchtext.CLILine) bool {

@@ -7,8 +7,14 @@ import (
 	"strings"
 )
 
-// eosWords is a line with single blanks.
-func eosWords(c string) string { return strings.Join(strings.Fields(c), " ") }
+// eosWords is a line with single blanks, and the word that people shorten when they type it in full.
+func eosWords(c string) string {
+	f := strings.Fields(c)
+	if len(f) > 1 && len(f[0]) >= 3 && strings.HasPrefix("interface", f[0]) {
+		f[0] = "interface"
+	}
+	return strings.Join(f, " ")
+}
 
 // eosFirst reports whether a line begins with one of some words.
 func eosFirst(c string, words ...string) bool {
