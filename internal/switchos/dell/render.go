@@ -92,6 +92,8 @@ func dellOmits(s fabric.Switch, t *fabric.Traffic) []string {
 	}
 	if s.BGP == nil {
 		omits = append(omits, "uplinks and routing to other switches")
+	} else {
+		omits = append(omits, switchtext.NoBalancing)
 	}
 	if t == nil {
 		return append(omits, "QoS maps and PFC: the plan has no traffic classes")

@@ -55,6 +55,9 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 	}
 	eosBGP(&b, s.BGP)
 	c.Omits = append(c.Omits, omitsOfPorts(s)...)
+	if s.BGP != nil {
+		c.Omits = append(c.Omits, switchtext.NoBalancing)
+	}
 	c.Text = []byte(b.String())
 	return c
 }

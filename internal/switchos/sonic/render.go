@@ -56,6 +56,8 @@ func sonicOmits(s fabric.Switch, t *fabric.Traffic) []string {
 	omits := []string{"PORT lanes, alias and index: the switch has its own", "management interface"}
 	if s.BGP == nil {
 		omits = append(omits, "uplinks and routing to other switches: the plan has none")
+	} else {
+		omits = append(omits, switchtext.NoBalancing)
 	}
 	omits = append(omits, bgpOmits(s)...)
 	if slices.ContainsFunc(s.Ports, func(p fabric.SwitchPort) bool { return !p.Address.IsValid() && p.VLAN == 0 }) {

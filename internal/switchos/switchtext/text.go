@@ -18,3 +18,6 @@ type Config struct {
 
 // QoSName is the name of every rendered map and profile.
 const QoSName = "RAILWRIGHT"
+
+// NoBalancing is what a language without flowlets in what is rendered leaves out on a switch with uplinks.
+const NoBalancing = "load balancing over uplinks: the switch's own hash; RoCE has few flows, and flowlets or adaptive routing, where the switch has them, spread them better"
