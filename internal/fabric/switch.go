@@ -31,6 +31,7 @@ type SwitchPort struct {
 	Name     string       `json:"name"`               // as the switch's OS writes it
 	Cage     string       `json:"cage,omitempty"`     // number of its cage as the OS counts it; empty: not in the catalog
 	Breakout int          `json:"breakout,omitempty"` // ports into which the cage is split; 0: not in the catalog
+	Lanes    int          `json:"lanes,omitempty"`    // of its signal; 0: not in the catalog
 	RateGbps float64      `json:"rate_gbps,omitempty"`
 	Peer     Endpoint     `json:"peer"`             // at the far end of the cable
 	Address  netip.Prefix `json:"address,omitzero"` // of the switch, where the port is routed

@@ -54,6 +54,7 @@ type PortConfig struct {
 	Addresses []Said[netip.Prefix] `json:"addresses,omitempty"`
 	VLAN      *Said[int]           `json:"vlan,omitempty"`    // of packets without a tag; 0: the port is routed
 	CableM    *Said[int]           `json:"cable_m,omitempty"` // that headroom is reckoned for
+	FrameB    *Said[int]           `json:"frame_b,omitempty"` // bytes of the largest frame that headroom is reckoned for
 
 	// What comes in. Trust says which of the two tables decides: dscp, pcp, or none: then all packets are as PCP[0].
 	// The tables are shared between ports that classify alike.
@@ -98,6 +99,7 @@ type QueueProfile struct {
 	Min     *Threshold `json:"min,omitempty"`
 	Max     *Threshold `json:"max,omitempty"`
 	Percent *Said[int] `json:"percent,omitempty"` // marked or dropped at Max
+	Start   *Said[int] `json:"start,omitempty"`   // percent that are marked or dropped at Min already; nil: none, or unknown
 }
 
 // Threshold is a queue length in the unit of the text.
@@ -157,7 +159,11 @@ type BufferShare struct {
 	Name      string  `json:"name"`              // lossless, lossless-headroom, lossy, or the pool's own
 	Percent   float64 `json:"percent,omitempty"` // of the direction
 	Bytes     int64   `json:"bytes,omitempty"`
-	At        Line    `json:"at"`
+
+	// Threshold is how much of what is free in it a queue may take, in the steps of the OS (Junos: dynamic-threshold, 0 to 10).
+	Threshold *Said[int] `json:"threshold,omitempty"`
+
+	At Line `json:"at"`
 }
 
 // TextProblem is something that is wrong in a text by itself, whatever the plan is.

@@ -73,3 +73,24 @@ func Quote(word string) string {
 	}
 	return strconv.Quote(word)
 }
+
+// Ranges writes ascending numbers, those that follow each other as a range: 0-25, 27-47. No number at all is none.
+func Ranges(list []int, none string) string {
+	var out []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		word := strconv.Itoa(list[i])
+		if j > i {
+			word += "-" + strconv.Itoa(list[j])
+		}
+		out = append(out, word)
+		i = j + 1
+	}
+	if len(out) == 0 {
+		return none
+	}
+	return strings.Join(out, ", ")
+}

@@ -60,12 +60,12 @@ func (k *walker) blameNIC(kind Kind, at int32, p packet) Hop {
 	if nic.QoS != nil {
 		h.Line.File = strings.Join(nic.QoS.Sources, ", ")
 	}
-	switch {
-	case kind == SmallMTU:
+	switch kind {
+	case SmallMTU:
 		h.Line.Text = fmt.Sprintf("MTU %d", *nic.MTU)
-	case kind == LinkPause:
+	case LinkPause:
 		h.Line.Text = "global pause on"
-	case kind == OtherPriority || kind == PauseOther:
+	case OtherPriority, PauseOther:
 		h.Line.Text = k.nicHop(at, p, "%d").Line.Text
 	default:
 		h.Line.Text = pfcWords(*nic.QoS.PFC)

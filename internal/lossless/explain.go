@@ -25,7 +25,7 @@ func (k *walker) follow(t trail, sent uint8) (steps []step, ok bool) {
 		}
 	}
 	for i := 1; i < len(t); i += 2 {
-		s := step{in: t[i], out: none, p: p, t: untreated, paused: unknown}
+		s := step{in: t[i], out: none, p: p, t: untreated(), paused: unknown}
 		if k.w.ends[s.in].node != none {
 			m := &k.ports[k.w.ends[s.in].class]
 			s.t = k.treatment(m, i == 1, p)

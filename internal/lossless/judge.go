@@ -112,17 +112,17 @@ func (j *judge) treatment(m *manner, fromNIC bool, p packet) treat {
 	table, entry := m.pcp, int8(0)
 	switch {
 	case m.trust == trustUnknown:
-		return untreated
+		return untreated()
 	case m.trust == trustDSCP:
 		table, entry = m.dscp, int8(p.dscp)
 	case m.trust == trustNone || m.vlan == 0:
 	case fromNIC:
 		entry = p.held
 	default:
-		return untreated
+		return untreated()
 	}
 	if table == none || entry < 0 {
-		return untreated
+		return untreated()
 	}
 	return j.tables[table][entry]
 }

@@ -95,7 +95,8 @@ type treat struct {
 	queue, pause int8
 }
 
-var untreated = treat{class: unknown, queue: unknown, pause: unknown}
+// untreated is a packet of which nothing is known.
+func untreated() treat { return treat{class: unknown, queue: unknown, pause: unknown} }
 
 // manners numbers the classes of ports and NICs, and what they are made of.
 type manners struct {
@@ -243,7 +244,7 @@ func (m *manners) table(pointer any, entries []fabric.Treatment) int32 {
 	}
 	var t [64]treat
 	for i := range t {
-		t[i] = untreated
+		t[i] = untreated()
 	}
 	for i, e := range entries {
 		t[i].queue, t[i].pause = number(e.Queue, 0, 7), number(e.Pause, none, 7)

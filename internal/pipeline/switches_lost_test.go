@@ -45,7 +45,8 @@ fabric:
 // onlyRead are lines that people and other programs read, and that no packet of RoCE depends on.
 func onlyRead(line []byte) bool {
 	text := strings.TrimSpace(string(line))
-	return text == "" || neutral.Match(line) || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "!")
+	// Without its filter the policy of Junos announces all networks of the switch, those of the plan among them.
+	return text == "" || strings.HasPrefix(text, "prefix-list-filter") || neutral.Match(line) || strings.HasPrefix(text, "/*") || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "!")
 }
 
 // TestLostLines: every line of what is rendered is lost in turn, and every text is cut behind each line. What a lost line

@@ -67,7 +67,7 @@ const bytesPerMB = 1e6
 func ownPorts(m catalog.SwitchModel, name catalog.PortName) []fabric.SwitchPort {
 	ports := make([]fabric.SwitchPort, int(m.Ports.Value))
 	for i := range ports {
-		ports[i] = fabric.SwitchPort{Name: name.Port(i), RateGbps: m.PortRate.Value}
+		ports[i] = fabric.SwitchPort{Name: name.Port(i), Lanes: name.Split.Lanes / name.PerCage(), RateGbps: m.PortRate.Value}
 		if name.Group > 0 {
 			ports[i].Cage, ports[i].Breakout = strconv.Itoa(name.Cage(i/name.Group)), name.Group
 		}
@@ -82,7 +82,7 @@ func splitPorts(m catalog.SwitchModel, name catalog.PortName, into int) []fabric
 	for cage := range int(m.Ports.Value) / name.PerCage() {
 		for k := range into {
 			ports = append(ports, fabric.SwitchPort{
-				Name: name.SplitPort(cage, into, k), Cage: strconv.Itoa(name.Cage(cage)), Breakout: into, RateGbps: rate,
+				Name: name.SplitPort(cage, into, k), Cage: strconv.Itoa(name.Cage(cage)), Breakout: into, Lanes: name.Split.Lanes / into, RateGbps: rate,
 			})
 		}
 	}

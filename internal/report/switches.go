@@ -62,7 +62,7 @@ func switchWords(s fabric.SwitchSummary) string {
 	}
 	switch {
 	case s.PFC != nil:
-		out = append(out, "PFC on "+listOr(*s.PFC, "no priority"))
+		out = append(out, "PFC on "+fabric.Ranges(*s.PFC, "no priority"))
 	case len(s.PFCByPort) > 0:
 		out = append(out, "PFC differs from port to port")
 	case s.Ports > 0:
@@ -74,37 +74,16 @@ func switchWords(s fabric.SwitchSummary) string {
 	}
 	slices.Sort(priorities)
 	for _, priority := range priorities {
-		out = append(out, fmt.Sprintf("DSCP %s paused by %d", listOr(s.Lossless[priority], "none"), priority))
+		out = append(out, fmt.Sprintf("DSCP %s paused by %d", fabric.Ranges(s.Lossless[priority], "none"), priority))
 	}
 	for _, m := range s.Marks {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("queue %d marks %s", m.Queue, m.Said)))
 	}
 	if len(s.Strict) > 0 {
-		out = append(out, "strict "+listOr(s.Strict, ""))
+		out = append(out, "strict "+fabric.Ranges(s.Strict, ""))
 	}
 	if s.Lines > 0 {
 		out = append(out, fabric.Count(s.Lines, "line")+" not understood")
 	}
 	return printable(strings.Join(out, "; "))
-}
-
-// listOr writes numbers, ranges as such.
-func listOr(list []int, none string) string {
-	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		word := strconv.Itoa(list[i])
-		if j > i {
-			word += "-" + strconv.Itoa(list[j])
-		}
-		out = append(out, word)
-		i = j + 1
-	}
-	if len(out) == 0 {
-		return none
-	}
-	return strings.Join(out, ", ")
 }

@@ -255,6 +255,9 @@ func (p port) markingText() (string, fabric.Line) {
 		if m.Min != nil && m.Max != nil {
 			text += fmt.Sprintf(" from %s to %s", amount(m.Min), amount(m.Max))
 		}
+		if m.Start != nil {
+			text += fmt.Sprintf(" from %d %%", m.Start.Is)
+		}
 		if m.Percent != nil {
 			text += fmt.Sprintf(" %d %%", m.Percent.Is)
 		}

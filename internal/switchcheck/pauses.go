@@ -129,6 +129,10 @@ func (s scene) pfcAgrees(p port) []fabric.Finding {
 	var out []fabric.Finding
 	for _, priority := range p.PFC.Is {
 		i := slices.IndexFunc(table, func(t fabric.Treatment) bool { return t.Pause != nil && t.Pause.Is == priority })
+		if i < 0 && slices.ContainsFunc(table, func(t fabric.Treatment) bool { return t.Pause == nil }) {
+			out = append(out, s.unknown(p.name(), fmt.Sprintf("which packets cause pauses of priority %d is in no text that was read", priority), p.PFC.At))
+			continue
+		}
 		if i < 0 {
 			out = append(out, s.fail(p.name(), fmt.Sprintf("%s has PFC on priority %d, and no packet causes pauses of it.", p.name(), priority), "PFC where packets are", dropCost, p.PFC.At))
 			continue

@@ -2,6 +2,7 @@ package switchcheck
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ func others() []trait {
 		{"MTU", func(p port) (string, fabric.Line) { return said(p.MTU) }},
 		{"addresses", func(p port) (string, fabric.Line) { return p.addressesText() }},
 		{"length of its cable", func(p port) (string, fabric.Line) { return said(p.CableM) }},
+		{"largest frame of its headroom", func(p port) (string, fabric.Line) { return said(p.FrameB) }},
 		{"classes", classesOnce()},
 		{"classes of VLAN priorities", func(p port) (string, fabric.Line) { return p.tagsText() }},
 		{"queues that pauses stop", func(p port) (string, fabric.Line) { return p.allStopsText() }},
@@ -140,7 +142,7 @@ func (s scene) buffersDiffer() []fabric.Finding {
 		switch {
 		case !ok:
 			out = append(out, s.unknown("", what+" is in no text that was read"))
-		case b.Percent != want.Percent || b.Bytes != want.Bytes:
+		case share(b) != share(want):
 			out = append(out, s.fail("", fmt.Sprintf("%s has %s of %s, in the plan %s.", s.of.Name, share(b), what, share(want)), share(want), cost, b.At))
 		}
 	}
@@ -148,10 +150,14 @@ func (s scene) buffersDiffer() []fabric.Finding {
 }
 
 func share(b fabric.BufferShare) string {
+	text := fmt.Sprintf("%g %%", b.Percent)
 	if b.Bytes > 0 {
-		return fmt.Sprintf("%d bytes", b.Bytes)
+		text = fmt.Sprintf("%d bytes", b.Bytes)
 	}
-	return fmt.Sprintf("%g %%", b.Percent)
+	if b.Threshold != nil {
+		text += fmt.Sprintf(" with threshold %d", b.Threshold.Is)
+	}
+	return text
 }
 
 // announced compares the networks of BGP with what is rendered.
@@ -161,15 +167,21 @@ func (s scene) announced() []fabric.Finding {
 		return nil // switch-routing judges sessions
 	}
 	var out []fabric.Finding
+	connected := slices.ContainsFunc(have.Networks, func(h fabric.Said[string]) bool { return h.Is == "connected" }) // and with it all of its own
 	for _, n := range want.Networks {
-		if !slices.ContainsFunc(have.Networks, func(h fabric.Said[string]) bool { return h.Is == n.Is }) {
+		if !connected && !slices.ContainsFunc(have.Networks, func(h fabric.Said[string]) bool { return h.Is == n.Is }) {
 			out = append(out, s.fail("", fmt.Sprintf("%s does not announce %s.", s.of.Name, n.Is), n.Is, "no other switch finds the NICs of this network", have.ASN.At))
 		}
 	}
 	for _, h := range have.Networks {
-		if !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
+		planned := s.plan != nil && s.plan.BGP != nil && // CONFIG_DB of bgpcfgd has no place for them
+			slices.ContainsFunc(s.plan.BGP.Networks, func(n netip.Prefix) bool { return n.Masked().String() == h.Is })
+		if h.Is != "connected" && !planned && !slices.ContainsFunc(want.Networks, func(n fabric.Said[string]) bool { return h.Is == n.Is }) {
 			out = append(out, s.fail("", fmt.Sprintf("%s announces %s, which the plan does not have.", s.of.Name, h.Is), "", "packets for this network go to the wrong switch", h.At))
 		}
+	}
+	if have.Paths == nil && want.Paths != nil {
+		out = append(out, s.unknown("", "how many equal paths BGP uses is in no text that was read", have.ASN.At))
 	}
 	if have.Paths != nil && want.Paths != nil && have.Paths.Is != want.Paths.Is {
 		out = append(out, s.fail("", fmt.Sprintf("%s uses %d equal paths, in the plan %d.", s.of.Name, have.Paths.Is, want.Paths.Is), fmt.Sprint(want.Paths.Is), "flows share fewer uplinks", have.Paths.At))

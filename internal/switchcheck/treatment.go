@@ -2,8 +2,6 @@ package switchcheck
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -59,22 +57,4 @@ func lines(t fabric.Treatment) []fabric.Line {
 }
 
 // numbers writes numbers with ranges: 0-25, 27-47.
-func numbers(list []int) string {
-	var out []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		word := strconv.Itoa(list[i])
-		if j > i {
-			word += "-" + strconv.Itoa(list[j])
-		}
-		out = append(out, word)
-		i = j + 1
-	}
-	if len(out) == 0 {
-		return "none"
-	}
-	return strings.Join(out, ", ")
-}
+func numbers(list []int) string { return fabric.Ranges(list, "none") }

@@ -52,12 +52,21 @@ func (OS) Recognizes(text []byte) bool {
 	return n >= 2
 }
 
-// Shows are the commands that tell most. The others are what the running configuration says in other words.
+// shows are the commands of sonic-cli that tell most. The others are what the running configuration says in other words.
+var shows = []string{
+	"show running-configuration | no-more", "show qos map dscp-tc", "show qos map dot1p-tc", "show qos map tc-queue", "show qos map tc-pg",
+	"show qos map pfc-priority-queue", "show qos map pfc-priority-pg", "show qos wred-policy", "show qos scheduler-policy",
+}
+
+// Shows are shows twice: who logs in as admin is in a shell of Linux, which starts sonic-cli for one command by -c; others are
+// in sonic-cli itself. Each refuses the form of the other.
 func (OS) Shows() []string {
-	return []string{
-		"show running-configuration | no-more", "show qos map dscp-tc", "show qos map dot1p-tc", "show qos map tc-queue", "show qos map tc-pg",
-		"show qos map pfc-priority-queue", "show qos map pfc-priority-pg", "show qos wred-policy", "show qos scheduler-policy",
+	var all []string
+	for _, command := range shows {
+		command, _, _ = strings.Cut(command, " |")
+		all = append(all, `sonic-cli -c "`+command+` | no-more"`)
 	}
+	return append(all, shows...)
 }
 
 // Read reads all texts of one switch.
@@ -65,9 +74,9 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 	r := &reader{
 		out:   &fabric.SwitchConfig{Name: name, OS: "dell-sonic"},
 		maps:  make(map[dellName]*dellMap),
-		wreds: make(map[string]*dellWRED), scheds: make(map[string]*dellSched),
+		wreds: make(map[string]*wred), scheds: make(map[string]*dellSched),
 		ports: make(map[string]*dellPort), vlans: make(map[int]int),
-		groups: make(map[string]uint32), peers: make(map[string]int), breakouts: make(map[string]fabric.Said[int]),
+		sharedTold: make(map[dellName]bool), groups: make(map[string]uint32), peers: make(map[string]int), breakouts: make(map[string]fabric.Said[int]),
 	}
 	for _, t := range texts {
 		r.text(t)
@@ -81,8 +90,8 @@ type reader struct {
 	out       *fabric.SwitchConfig
 	maps      map[dellName]*dellMap
 	mapOrder  []*dellMap
-	wreds     map[string]*dellWRED
-	wredOrder []*dellWRED
+	wreds     map[string]*wred
+	wredOrder []*wred
 	scheds    map[string]*dellSched
 	schOrder  []*dellSched
 	ports     map[string]*dellPort
@@ -93,10 +102,12 @@ type reader struct {
 	peers     map[string]int              // index in out.BGP.Neighbours
 	inherits  []inherit
 
+	sharedTold map[dellName]bool
+
 	whole, qos bool // some text is whole; some text configures QoS
 	anyConfig  bool // some text has configuration
 	lossless   bool // buffers were made lossless
-	place      dellPlace
+	place      place
 	form       []string
 	full       bool // the text is what the switch prints of its configuration, so that a port's block is all of it
 	shown      bool // something was read that is output of a show command
@@ -108,7 +119,7 @@ type reader struct {
 // text reads one text from its beginning.
 func (r *reader) text(t switchtext.Text) {
 	lines := switchtext.CLILines(t)
-	r.place, r.form, r.full, r.shown, r.textWhole, r.configured = dellPlace{}, nil, false, false, false, false
+	r.place, r.form, r.full, r.shown, r.textWhole, r.configured = place{}, nil, false, false, false, false
 	r.signs = [4]bool{}
 	unread := len(r.out.Unread)
 	for i, l := range lines {
@@ -138,42 +149,6 @@ func (r *reader) text(t switchtext.Text) {
 
 func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 	r.out.Problems = append(r.out.Problems, fabric.TextProblem{Kind: kind, Port: port, At: at, What: what, Then: then})
-}
-
-// dellKind is what a place in the text is in.
-type dellKind int
-
-const (
-	dellTop dellKind = iota
-	inPort
-	inVLAN
-	inMap
-	inWRED
-	inSched
-	inBGP
-	inOther // a block without bearing
-	inLost  // a block of an interface whose name is a placeholder
-	inShow  // output of a show command that is not read
-	inShowPort
-)
-
-// dellPlace is where in the text a line stands: in which block.
-type dellPlace struct {
-	kind     dellKind
-	head     int  // blanks before its first line
-	member   int  // blanks before the second line, 0 where it is not there yet
-	shown    bool // it is output of a show command
-	ports    []*dellPort
-	vlans    []int
-	dmap     *dellMap
-	wred     *dellWRED
-	sched    *dellSched
-	queue    int    // of a scheduler policy or of a shown port; -1: none, 8: one that is no queue of a port
-	peer     string // neighbour or peer group of BGP
-	isGroup  bool
-	family   bool // in an address family of BGP
-	byPrompt bool // no command entered it
-	foreign  bool // BGP of a VRF
 }
 
 // command is a line, split.
@@ -211,7 +186,7 @@ func abbreviates(short, word string) bool {
 // line reads one line.
 func (r *reader) line(l switchtext.CLILine) {
 	c := r.prompt(l)
-	if c.Command == "" || strings.HasPrefix(c.Command, "!") || strings.HasPrefix(c.Command, "#") || strings.Trim(c.Command, "-=") == "" {
+	if c.Command == "" || strings.HasPrefix(c.Command, "!") || strings.HasPrefix(c.Command, "#") || strings.Trim(c.Command, "-= ") == "" {
 		return
 	}
 	if strings.HasPrefix(c.Command, "%Error") || strings.HasPrefix(c.Command, "% Error") {
@@ -225,8 +200,8 @@ func (r *reader) line(l switchtext.CLILine) {
 	if strings.EqualFold(c.words[0], "no") && len(c.words) > 1 {
 		c.no, c.words = true, c.words[1:]
 	}
-	dedented := r.place.kind != dellTop && r.place.member > r.place.head && c.Indent <= r.place.head && c.Prompt == ""
-	if r.place.kind != dellTop && r.place.member == 0 {
+	dedented := r.place.kind != top && r.place.member > r.place.head && c.Indent <= r.place.head && c.Prompt == ""
+	if r.place.kind != top && r.place.member == 0 {
 		r.place.member = c.Indent
 	}
 	handlers := []func(command) bool{r.inBlock, r.top, r.output}
@@ -265,7 +240,7 @@ func (r *reader) prompt(l switchtext.CLILine) command {
 		mode, _, _ = strings.Cut(rest, ")")
 	}
 	if mode == "" || mode == "config" || mode == "config-s" {
-		r.place = dellPlace{}
+		r.place = place{}
 	} else {
 		r.believe(mode, c)
 	}
@@ -280,13 +255,15 @@ func (r *reader) believe(mode string, c command) {
 	k := r.place.kind
 	if m := promptPort.FindStringSubmatch(mode); m != nil {
 		name, ok := portName(m[1])
-		if ok && !(k == inPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)) {
+		there := k == inPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)
+		if ok && !there {
 			r.enterPorts(c, []string{name})
 		}
 		return
 	}
 	m := promptBlock.FindStringSubmatch(mode)
-	if m == nil || !(k == dellTop || k == inLost || k == inShow || k == inPort || r.place.byPrompt) {
+	open := k == top || k == inLost || k == inShow || k == inPort || r.place.byPrompt
+	if m == nil || !open {
 		return
 	}
 	queue := r.place.queue // of a scheduler policy stays
@@ -324,6 +301,8 @@ func (r *reader) inBlock(c command) bool {
 		return r.bgpLine(c)
 	case inShowPort:
 		return r.showPortLine(c)
+	case inClick:
+		return r.clickLine(c)
 	}
 	return false
 }
@@ -348,14 +327,14 @@ func (r *reader) top(c command) bool {
 	case "hostname":
 		if !c.no && len(c.words) == 2 {
 			r.out.Hostname = &fabric.Said[string]{Is: strings.Trim(c.words[1], `"`), At: c.Line}
-			r.place, r.configured, r.signs[0] = dellPlace{}, true, true
+			r.place, r.configured, r.signs[0] = place{}, true, true
 			return true
 		}
 	case "exit", "end":
 		if word == "exit" && r.place.kind == inSched && r.place.queue >= 0 {
 			r.place.queue = -1
 		} else {
-			r.place = dellPlace{}
+			r.place = place{}
 		}
 		return true
 	case "show":
@@ -371,7 +350,7 @@ func (r *reader) top(c command) bool {
 	case "vlan":
 		if id, ok := dellNumber(c.word(1), 1, 4094); ok {
 			r.vlan(id, c)
-			r.place = dellPlace{kind: inVLAN, head: c.Indent, vlans: []int{id}}
+			r.place = place{kind: inVLAN, head: c.Indent, vlans: []int{id}}
 			return true
 		}
 	case "buffer":
@@ -383,12 +362,17 @@ func (r *reader) top(c command) bool {
 		r.configured = true
 		return c.is(1, "watchdog") && (c.is(2, "polling-interval") || c.is(2, "counter-poll"))
 	}
+	return r.topOther(word, c)
+}
+
+// topOther reads a line that has no bearing on which packets are lossless.
+func (r *reader) topOther(word string, c command) bool {
 	switch {
 	case (word == "ip" || word == "ipv6") && c.is(1, "address"):
 		return false // of an interface, and not in a form that is known
 	case slices.Contains(blocks, word) || (word == "ip" || word == "ipv6" || word == "mac") && c.is(1, "access-list"):
 		r.signs[3] = r.signs[3] || word == "line" && c.is(1, "vty")
-		r.place = dellPlace{kind: inOther, head: c.Indent}
+		r.place = place{kind: inOther, head: c.Indent}
 		r.configured = true
 		return true
 	case slices.Contains(ignored, word):

@@ -20,25 +20,7 @@ type dellUse struct {
 // taken and does nothing. A name is undefined only where the text is whole or defines others of its kind: else its definition
 // may stand in a part that was not read.
 func (r *reader) judge() {
-	maps, wreds, scheds, vlans := make(map[dellName]*dellUse), make(map[string]*dellUse), make(map[string]*dellUse), make(map[int]*dellUse)
-	for _, p := range r.portOrder {
-		for kind, name := range p.maps {
-			if name != nil {
-				dellCount(maps, dellName{kind, name.Is}, p.name, name.At)
-			}
-		}
-		for _, name := range p.wred {
-			if name != nil {
-				dellCount(wreds, name.Is, p.name, name.At)
-			}
-		}
-		if p.sched != nil {
-			dellCount(scheds, p.sched.Is, p.name, p.sched.At)
-		}
-		if p.vlan != nil {
-			dellCount(vlans, p.vlan.Is, p.name, p.vlan.At)
-		}
-	}
+	maps, wreds, scheds, vlans := r.uses()
 	var kinds [mapCount]bool
 	for name := range r.maps {
 		kinds[name.kind] = true
@@ -65,9 +47,36 @@ func (r *reader) judge() {
 	}
 	r.unattached(maps, wreds, scheds)
 	r.inert()
+	for _, p := range r.portOrder {
+		r.shared(p)
+	}
 	slices.SortStableFunc(r.out.Problems, func(a, b fabric.TextProblem) int {
 		return cmp.Or(cmp.Compare(a.At.Number, b.At.Number), cmp.Compare(a.What, b.What))
 	})
+}
+
+// uses counts the ports that name each map, policy and VLAN.
+func (r *reader) uses() (maps map[dellName]*dellUse, wreds, scheds map[string]*dellUse, vlans map[int]*dellUse) {
+	maps, wreds, scheds, vlans = make(map[dellName]*dellUse), make(map[string]*dellUse), make(map[string]*dellUse), make(map[int]*dellUse)
+	for _, p := range r.portOrder {
+		for kind, name := range p.maps {
+			if name != nil {
+				dellCount(maps, dellName{kind, name.Is}, p.name, name.At)
+			}
+		}
+		for _, name := range p.wred {
+			if name != nil {
+				dellCount(wreds, name.Is, p.name, name.At)
+			}
+		}
+		if p.sched != nil {
+			dellCount(scheds, p.sched.Is, p.name, p.sched.At)
+		}
+		if p.vlan != nil {
+			dellCount(vlans, p.vlan.Is, p.name, p.vlan.At)
+		}
+	}
+	return maps, wreds, scheds, vlans
 }
 
 func dellCount[K comparable](uses map[K]*dellUse, key K, port string, at fabric.Line) {
@@ -80,6 +89,55 @@ func dellCount[K comparable](uses map[K]*dellUse, key K, port string, at fabric.
 
 func (r *reader) undefined(what, kind string, use *dellUse) {
 	r.problem(fabric.TextUndefined, use.port, use.at, fmt.Sprintf("%s, on %d ports, names a %s that is defined nowhere", what, use.ports, kind), "the switch refuses the line")
+}
+
+// shared names priorities that a map of pauses puts together: into one group, whose packets then pause both, or onto one
+// queue, which a pause of either stops. One without PFC does nothing there yet, and is told all the same: nobody means it.
+func (r *reader) shared(p *dellPort) {
+	for _, kind := range []int{pfcGroup, pfcQueue} {
+		name := p.maps[kind]
+		if name == nil || r.maps[dellName{kind, name.Is}] == nil || r.sharedTold[dellName{kind, name.Is}] {
+			continue
+		}
+		m := dellName{kind, name.Is}
+		for _, on := range []bool{true, false} {
+			if with, others := together(r.maps[m].entries[:8], p.pfc, on); len(others) > 0 {
+				r.sharedTold[m] = true
+				r.tellShared(p, m, with, others, on)
+				break
+			}
+		}
+	}
+}
+
+// together finds a priority with PFC, and those others, with PFC or without, that a map gives the same number.
+func together(to []*fabric.Said[int], pfc [8]*fabric.Said[bool], on bool) (with int, others []int) {
+	has := func(p int) bool { return pfc[p] != nil && pfc[p].Is }
+	for with := range to {
+		for p := range to {
+			if has(with) && to[with] != nil && p != with && to[p] != nil && to[p].Is == to[with].Is && has(p) == on {
+				others = append(others, p)
+			}
+		}
+		if len(others) > 0 {
+			return with, others
+		}
+	}
+	return 0, nil
+}
+
+func (r *reader) tellShared(p *dellPort, m dellName, with int, others []int, on bool) {
+	to := r.maps[m].entries[others[0]]
+	what := fmt.Sprintf("map %s %s gives %s %d to priorities %s, as to priority %d, which has PFC", mapKinds[m.kind].name, m.name, mapKinds[m.kind].to[0], to.Is,
+		strings.Trim(fmt.Sprint(others), "[]"), with)
+	switch {
+	case !on:
+		r.problem(fabric.TextInert, p.name, to.At, what, "nothing while PFC is off for them")
+	case m.kind == pfcGroup:
+		r.problem(fabric.TextConflict, p.name, to.At, what, "packets of either cause pauses of both")
+	default:
+		r.problem(fabric.TextConflict, p.name, to.At, what, "a pause of either stops the packets of both")
+	}
 }
 
 // unattached names what is defined and on no port. Output of show commands need not have the ports.

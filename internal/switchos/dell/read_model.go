@@ -84,7 +84,7 @@ func (r *reader) finish() {
 }
 
 // profile is what a WRED policy does with green packets, which all are that no policer coloured.
-func profile(w *dellWRED) *fabric.QueueProfile {
+func profile(w *wred) *fabric.QueueProfile {
 	p := &fabric.QueueProfile{Name: w.name, Percent: w.percent, ECN: fabric.Said[bool]{At: w.at}}
 	if w.ecn != nil {
 		p.ECN = fabric.Said[bool]{Is: w.ecn.Is == "all" || slices.Contains(strings.Split(w.ecn.Is, "_"), "green"), At: w.ecn.At}
@@ -102,7 +102,7 @@ func profile(w *dellWRED) *fabric.QueueProfile {
 // port makes the model of a port. Defaults are taken where the text is one that says all, or configures QoS: then a port that
 // has no line of PFC has no PFC.
 func (m *model) port(p *dellPort) fabric.PortConfig {
-	known := !p.bundle && (m.r.qos || m.r.whole || p.full)
+	known := !p.bundle && (p.set || p.listed) && (m.r.qos || m.r.whole || p.full)
 	out := fabric.PortConfig{
 		Name: p.name, At: p.at, Up: p.up, MTU: p.mtu, RateGbps: p.rate, FEC: p.fec, Addresses: p.addresses, VLAN: p.vlan, CableM: p.cable,
 		Breakout: m.breakout(p.name),
@@ -120,6 +120,7 @@ func (m *model) port(p *dellPort) fabric.PortConfig {
 	key := m.pfc(p, &out, known)
 	m.trust(p, &out, key)
 	out.Stops = m.stop(key, p.asym != nil && p.asym.Is, out.PFC)
+	known = known && p.set
 	m.egress(p, &out, known)
 	if w := p.watchdog; w != (fabric.WatchdogConfig{}) || known {
 		switch {

@@ -17,6 +17,8 @@ type dellPort struct {
 	name      string
 	at        fabric.Line
 	full      bool // the switch printed all that it has of this port
+	set       bool // some text configures it: show qos interface has neither watchdog nor all queues
+	listed    bool // show qos interface has all of its maps
 	bundle    bool // a port channel
 	up        *fabric.Said[bool]
 	mtu       *fabric.Said[int]
@@ -80,6 +82,7 @@ func dellInterface(words []string) (rest []string, name string, isRange bool) {
 
 // enterInterface opens the block of a port, a VLAN, or an interface without bearing.
 func (r *reader) enterInterface(c command) bool {
+	before, configured := r.place, r.configured
 	r.configured = true
 	if c.is(1, "breakout", "port") {
 		return r.breakout(c)
@@ -88,7 +91,7 @@ func (r *reader) enterInterface(c command) bool {
 	if text == "" {
 		return false
 	}
-	r.place = dellPlace{kind: inOther, head: c.Indent}
+	r.place = place{kind: inOther, head: c.Indent}
 	if slices.Contains(interfacesIgnored, strings.ToLower(words[0])) {
 		r.signs[2] = r.signs[2] || strings.EqualFold(words[0], "management")
 		return true
@@ -109,12 +112,16 @@ func (r *reader) enterInterface(c command) bool {
 		return true
 	}
 	names, ok := r.portNames(text, isRange)
+	if !ok && (before.kind == inShow || before.kind == inClick) { // a column's title
+		r.place, r.configured = before, configured
+		return true
+	}
 	if !ok {
-		r.place = dellPlace{}
+		r.place = place{}
 		return false
 	}
 	if c.no {
-		r.place = dellPlace{}
+		r.place = place{}
 		for _, name := range names {
 			if p := r.ports[name]; p != nil {
 				delete(r.ports, name)
@@ -129,14 +136,14 @@ func (r *reader) enterInterface(c command) bool {
 
 // enterPorts opens the blocks of ports.
 func (r *reader) enterPorts(c command, names []string) {
-	r.place = dellPlace{kind: inPort, head: c.Indent, queue: -1}
+	r.place = place{kind: inPort, head: c.Indent, queue: -1}
 	for _, name := range names {
 		p := r.ports[name]
 		if p == nil {
 			p = &dellPort{name: name, at: c.Line, bundle: strings.HasPrefix(name, "PortChannel")}
 			r.ports[name], r.portOrder = p, append(r.portOrder, p)
 		}
-		p.full = p.full || r.full
+		p.full, p.set = p.full || r.full, true
 		r.place.ports = append(r.place.ports, p)
 	}
 }
@@ -204,7 +211,7 @@ func (r *reader) portSpan(first, last string) ([]string, bool) {
 
 // breakout reads interface breakout port 1/1 mode 2x400G.
 func (r *reader) breakout(c command) bool {
-	r.place = dellPlace{}
+	r.place = place{}
 	cage := strings.TrimPrefix(c.word(3), "Eth")
 	if c.no {
 		delete(r.breakouts, cage)
@@ -281,15 +288,28 @@ func (r *reader) portSetting(p *dellPort, c command) bool {
 	case "qos-map", "scheduler-policy", "queue", "priority-flow-control", "pfc": // pfc: SONiC QoS management HLD 1.1
 		r.qos = true
 		return r.portQoS(p, c)
+	}
+	return r.portOther(word, c)
+}
+
+// portOther reads what buffers say, and a line that has no bearing on which packets are lossless.
+func (r *reader) portOther(word string, c command) bool {
+	switch word {
 	case "ars": // ars profile, mclag domain and link state track of two words more open blocks of their own
 		return c.is(1, "bind")
 	case "mclag":
 		return !c.is(1, "domain")
 	case "link":
 		return len(c.words) > 4
+	case "qos": // qos buffer, as the first draft of the CLI had it
+		if !c.is(1, "buffer") && !c.is(1, "default-lossless-buffer-profile") {
+			return false
+		}
+		r.qos = true
+		return !c.no
 	case "buffer":
 		r.qos = true
-		return !(c.no && c.is(1, "default-lossless-buffer-profile")) // without it a group has no room for what comes after its pause
+		return !c.no || !c.is(1, "default-lossless-buffer-profile") // without it a group has no room for what comes after its pause
 	}
 	return slices.Contains(portIgnored, word)
 }
@@ -338,60 +358,4 @@ func (r *reader) portFEC(p *dellPort, c command) bool {
 		dellSet(r, &p.fec, fec, c.Line, p.name, "fec")
 	}
 	return ok
-}
-
-// portIP reads addresses; other lines of ip have no bearing, except that they make a routed port.
-func (r *reader) portIP(p *dellPort, c command) bool {
-	if c.is(1, "unnumbered") && !c.no {
-		p.routed = &fabric.Said[int]{Is: 0, At: c.Line}
-	}
-	if c.is(1, "address") {
-		return r.address(&p.addresses, c, p.name)
-	}
-	return len(c.words) > 1 && slices.Contains([]string{"access-group", "unnumbered", "ospf", "pim", "igmp", "arp", "vrf", "dhcp-relay", "helper-address", "nat", "rip", "sla", "policy", "neighbor", "proxy-arp", "verify", "forwarding"}, strings.ToLower(c.words[1]))
-}
-
-// address reads ip address 10.0.0.0/31.
-func (r *reader) address(list *[]fabric.Said[netip.Prefix], c command, where string) bool {
-	if c.no && len(c.words) == 2 {
-		*list = nil
-		return true
-	}
-	a, err := netip.ParsePrefix(c.word(2))
-	if err != nil {
-		return c.is(2, "dhcp") // whatever it gets
-	}
-	same := slices.IndexFunc(*list, func(s fabric.Said[netip.Prefix]) bool { return s.Is == a })
-	switch {
-	case c.no && same >= 0:
-		*list = slices.Delete(*list, same, same+1)
-	case !c.no && same < 0:
-		if len(*list) > 0 && !c.is(3, "secondary") {
-			r.problem(fabric.TextDuplicate, where, c.Line, fmt.Sprintf("a second address %s beside %s", a, (*list)[0].Is), "the switch takes a second one only as secondary")
-		}
-		*list = append(*list, fabric.Said[netip.Prefix]{Is: a, At: c.Line})
-	}
-	return true
-}
-
-// portVLAN reads switchport access Vlan 2. Tagged VLANs have no bearing on packets without a tag.
-func (r *reader) portVLAN(p *dellPort, c command) bool {
-	if !c.is(1, "access") {
-		return c.is(1, "trunk") || c.is(1, "mode") || c.is(1, "vlan-mapping") || c.is(1, "l2proto-tunnel") || c.no && len(c.words) == 1
-	}
-	if c.no {
-		p.vlan = nil
-		return true
-	}
-	text := strings.TrimPrefix(strings.ToLower(strings.Join(c.words[2:], "")), "vlan")
-	id, ok := dellNumber(text, 0, 1<<20)
-	if !ok {
-		return false
-	}
-	if id < 1 || id > 4094 {
-		r.problem(fabric.TextRange, p.name, c.Line, fmt.Sprintf("VLAN %d is not in 1 to 4094", id), "the switch refuses the line")
-		return true
-	}
-	dellSet(r, &p.vlan, id, c.Line, p.name, "the VLAN of packets without a tag")
-	return true
 }

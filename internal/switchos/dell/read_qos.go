@@ -2,6 +2,7 @@ package dell
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,8 +76,8 @@ type dellMap struct {
 	entries [64]*fabric.Said[int]
 }
 
-// dellWRED is a WRED policy. RoCE is green: only a policer colours packets.
-type dellWRED struct {
+// wred is a WRED policy. RoCE is green: only a policer colours packets.
+type wred struct {
 	name     string
 	at       fabric.Line
 	min, max *fabric.Said[float64] // of green, kB
@@ -96,6 +97,9 @@ type dellSched struct {
 func (r *reader) define(c command) bool {
 	r.qos, r.configured = true, true
 	switch {
+	case c.is(1, "buffer") && len(c.words) > 2: // as the first draft of the CLI had it (Broadcom, QoS buffer HLD, 3.6.2)
+		c.words = c.words[1:]
+		return r.buffer(c)
 	case c.is(1, "map") && len(c.words) == 4:
 		kind, ok := mapKindOf(c.words[2])
 		if !ok {
@@ -117,29 +121,29 @@ func (r *reader) openMap(name dellName, c command, shown bool) {
 	if c.no {
 		delete(r.maps, name)
 		r.mapOrder = slices.DeleteFunc(r.mapOrder, func(old *dellMap) bool { return old == m })
-		r.place = dellPlace{}
+		r.place = place{}
 		return
 	}
 	if m == nil {
 		m = &dellMap{dellName: name, at: c.Line}
 		r.maps[name], r.mapOrder = m, append(r.mapOrder, m)
 	}
-	r.place = dellPlace{kind: inMap, head: c.Indent, dmap: m, shown: shown}
+	r.place = place{kind: inMap, head: c.Indent, dmap: m, shown: shown}
 }
 
 func (r *reader) openWRED(name string, c command, shown bool) {
 	w := r.wreds[name]
 	if c.no {
 		delete(r.wreds, name)
-		r.wredOrder = slices.DeleteFunc(r.wredOrder, func(old *dellWRED) bool { return old == w })
-		r.place = dellPlace{}
+		r.wredOrder = slices.DeleteFunc(r.wredOrder, func(old *wred) bool { return old == w })
+		r.place = place{}
 		return
 	}
 	if w == nil {
-		w = &dellWRED{name: name, at: c.Line}
+		w = &wred{name: name, at: c.Line}
 		r.wreds[name], r.wredOrder = w, append(r.wredOrder, w)
 	}
-	r.place = dellPlace{kind: inWRED, head: c.Indent, wred: w, shown: shown}
+	r.place = place{kind: inWRED, head: c.Indent, wred: w, shown: shown}
 }
 
 func (r *reader) openSched(name string, c command, shown bool) {
@@ -147,14 +151,14 @@ func (r *reader) openSched(name string, c command, shown bool) {
 	if c.no {
 		delete(r.scheds, name)
 		r.schOrder = slices.DeleteFunc(r.schOrder, func(old *dellSched) bool { return old == s })
-		r.place = dellPlace{}
+		r.place = place{}
 		return
 	}
 	if s == nil {
 		s = &dellSched{name: name, at: c.Line}
 		r.scheds[name], r.schOrder = s, append(r.schOrder, s)
 	}
-	r.place = dellPlace{kind: inSched, head: c.Indent, sched: s, queue: -1, shown: shown}
+	r.place = place{kind: inSched, head: c.Indent, sched: s, queue: -1, shown: shown}
 }
 
 // mapLine reads a line of a map: dscp 0-3,5 traffic-class 0, or a row of its table.
@@ -204,6 +208,9 @@ func (r *reader) mapLine(c command) bool {
 	return true
 }
 
+// mapTitles are the titles of the columns of a shown map.
+var mapTitles = regexp.MustCompile(`(?i)^(?:DSCP|DOT1P|TC|PFC[ -]Priority|PRIORITY)\s+(?:TC|Q|Queue|PG|DSCP|DOT1P|Priority[ -]Group)$`)
+
 // mapRow reads a row of a shown map: two numbers. The row above them has words.
 func (r *reader) mapRow(c command) bool {
 	m := r.place.dmap
@@ -214,7 +221,7 @@ func (r *reader) mapRow(c command) bool {
 		dellSet(r, &m.entries[from], to, c.Line, "", fmt.Sprintf("%s of %s %d in map %s", k.to[0], k.from, from, m.name))
 		return true
 	}
-	return !strings.ContainsAny(c.Command, "0123456789:/") && slices.Contains([]string{"DSCP", "DOT1P", "TC", "PFC", "PRIORITY"}, strings.ToUpper(c.words[0]))
+	return mapTitles.MatchString(c.Command)
 }
 
 // wredLine reads a line of a WRED policy. Thresholds of yellow and red packets concern nobody here.
@@ -257,8 +264,11 @@ func (r *reader) wredLine(c command) bool {
 // ecNs are the settings of ecn. The database knows pairs of colours too (sonic-wred-profile.yang).
 var ecNs = []string{"all", "none", "green", "yellow", "red", "green_yellow", "green_red", "yellow_red"}
 
-func (r *reader) setECN(w *dellWRED, value string, c command) bool {
+func (r *reader) setECN(w *wred, value string, c command) bool {
 	value = strings.TrimPrefix(strings.ToLower(value), "ecn_")
+	if value == "one" { // ecn_none without each of the letters of ecn_ at its beginning, as older versions print it
+		value = "none"
+	}
 	if !slices.Contains(ecNs, value) {
 		return false
 	}
@@ -267,7 +277,7 @@ func (r *reader) setECN(w *dellWRED, value string, c command) bool {
 }
 
 // setThreshold stores one of minimum-threshold, maximum-threshold and drop-probability of green packets.
-func (r *reader) setThreshold(w *dellWRED, name, value string, c command) bool {
+func (r *reader) setThreshold(w *wred, name, value string, c command) bool {
 	n, err := strconv.ParseFloat(value, 64)
 	if err != nil || n < 0 || n > 1e12 {
 		return false
@@ -290,7 +300,7 @@ func (r *reader) setThreshold(w *dellWRED, name, value string, c command) bool {
 	return true
 }
 
-func (r *reader) checkWRED(w *dellWRED, c command) {
+func (r *reader) checkWRED(w *wred, c command) {
 	if w.min != nil && w.max != nil && w.min.Is > w.max.Is {
 		r.problem(fabric.TextRange, "", c.Line, fmt.Sprintf("minimum-threshold %v of wred-policy %s is above its maximum-threshold %v", w.min.Is, w.name, w.max.Is), "the switch refuses the line")
 	}

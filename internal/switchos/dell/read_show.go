@@ -9,7 +9,7 @@ import (
 
 // showsIgnored are first words after show whose output has no bearing on lossless RoCE.
 var showsIgnored = []string{
-	"version", "clock", "platform", "lldp", "interface", "ip", "ipv6", "bgp", "vlan", "mac", "system", "uptime", "users", "logging", "arp", "ntp", "running-config", "history", "reboot", "event", "alarm", "errdisable", "image", "portchannel", "tech-support", "priority-group", "queue", "hardware", "evpn", "vxlan", "class-map", "policy", "qos-map", "Vlan",
+	"version", "bfd", "ospf", "pim", "mclag", "spanning-tree", "sflow", "snmp-server", "class-map", "clock", "platform", "lldp", "interface", "ip", "ipv6", "bgp", "vlan", "mac", "system", "uptime", "users", "logging", "arp", "ntp", "running-config", "history", "reboot", "event", "alarm", "errdisable", "image", "portchannel", "tech-support", "priority-group", "queue", "hardware", "evpn", "vxlan", "policy", "qos-map", "Vlan",
 }
 
 // show reads a command that prints: what follows, up to the next prompt, is its output.
@@ -22,13 +22,13 @@ func (r *reader) show(c command) bool {
 	if !slices.Contains(r.form, name) && len(r.form) < 8 {
 		r.form = append(r.form, name)
 	}
-	r.place = dellPlace{kind: inShow, head: -1}
+	r.place = place{kind: inShow, head: -1}
 	words := strings.Fields(name)
 	switch {
 	case c.is(1, "running-configuration"):
 		_, filter, filtered := strings.Cut(strings.Join(c.words, " "), "|")
 		all := !filtered || strings.TrimSpace(filter) == "no-more"
-		r.place, r.full = dellPlace{}, all
+		r.place, r.full = place{}, all
 		r.textWhole = r.textWhole || all && len(words) == 2
 		return true
 	case c.is(1, "qos", "interface"):
@@ -36,6 +36,12 @@ func (r *reader) show(c command) bool {
 		return r.showPort(c, words[3:])
 	case c.is(1, "qos"):
 		r.shown = true
+		return true
+	case c.is(1, "buffer"): // profiles, and which of them ports have, say nothing that PFC and the maps do not
+		r.shown = true
+		return true
+	case c.is(1, "pfc") || c.is(1, "pfcwd"): // of the shell of Linux below, which community SONiC has too
+		r.shown, r.place.kind = true, inClick
 		return true
 	case c.is(1, "priority-flow-control", "watchdog"):
 		return true // what it prints is the time between two looks
@@ -60,8 +66,9 @@ func (r *reader) showPort(c command, words []string) bool {
 	if !ok {
 		return true // all of them: each block says its own
 	}
-	r.enterPorts(c, []string{name})
-	r.place.kind, r.place.shown, r.place.head = inShowPort, true, -1
+	p := r.shownPort(c, name)
+	p.listed = true
+	r.place = place{kind: inShowPort, shown: true, head: -1, queue: -1, ports: []*dellPort{p}}
 	if len(rest) == 2 {
 		if q, ok := dellNumber(rest[1], 0, 7); ok {
 			r.place.queue = q
@@ -157,4 +164,63 @@ func (r *reader) showPortLine(c command) bool {
 		return false
 	}
 	return true
+}
+
+// clickHead are the titles of the two tables of the shell that say what ports have (sonic-utilities, pfc/main.py, pfcwd/main.py).
+var clickHead = regexp.MustCompile(`^(?:(Interface\s+Lossless priorities)|(PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME).*)$`)
+
+// clickNoise are lines of the shell's output without a port.
+var clickNoise = regexp.MustCompile(`^(?:Changed polling interval to \d+ms|Port [RT]x\s+PFC0\s.*|QUEUE\s+STATUS\s.*)$`)
+
+// clickLine reads a row of show pfc priority and of show pfcwd config. Counters and statistics say nothing of settings.
+func (r *reader) clickLine(c command) bool {
+	if m := clickHead.FindStringSubmatch(c.Command); m != nil {
+		r.place.table = 1
+		if m[2] != "" {
+			r.place.table = 2
+		}
+		return true
+	}
+	if clickNoise.MatchString(c.Command) {
+		return true
+	}
+	name, _, _ := strings.Cut(c.words[0], ":") // a queue of it
+	name, ok := portName(name)
+	if !ok || c.Prompt != "" {
+		return false
+	}
+	if r.place.table == 0 {
+		return true
+	}
+	port := r.shownPort(c, name)
+	if r.place.table == 1 {
+		if strings.EqualFold(c.word(1), "N/A") {
+			c.no, c.words = true, []string{"priority-flow-control", "priority"}
+		} else {
+			c.words = []string{"priority-flow-control", "priority", c.word(1)}
+		}
+		return r.portPFC(port, c)
+	}
+	if len(c.words) < 4 {
+		return false
+	}
+	row := c.words
+	ok = true
+	for _, words := range [][]string{{"action", row[1]}, {"on", "detect-time", row[2]}, {"restore-time", row[3]}} {
+		if words[len(words)-1] != "infinite" && words[len(words)-1] != "N/A" {
+			c.words = append([]string{"priority-flow-control", "watchdog"}, words...)
+			ok = r.portWatchdog(port, c) && ok
+		}
+	}
+	return ok
+}
+
+// shownPort returns a port that a show command names, without making it one that is configured.
+func (r *reader) shownPort(c command, name string) *dellPort {
+	p := r.ports[name]
+	if p == nil {
+		p = &dellPort{name: name, at: c.Line, bundle: strings.HasPrefix(name, "PortChannel")}
+		r.ports[name], r.portOrder = p, append(r.portOrder, p)
+	}
+	return p
 }

@@ -35,7 +35,7 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 	var b strings.Builder
 	c := switchtext.Config{Path: "/etc/sonic/railwright.cli", Extension: ".cli", Omits: dellOmits(s, t)}
 	fmt.Fprintf(&b, "configure terminal\nhostname %s\n!\n", s.Name)
-	dellBreakouts(&b, s)
+	breakouts(&b, s)
 	if t != nil {
 		policies(&b, *t)
 		dellMaps(&b, *t)
@@ -55,7 +55,7 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 	}
 	var qos string // the same for every port
 	if t != nil {
-		qos = dellPortQoS(*t)
+		qos = portQoS(*t)
 	}
 	for _, p := range s.Ports {
 		portLines(&b, s, p)
@@ -118,7 +118,7 @@ func losslessOmits(t fabric.Traffic, broken bool) []string {
 	if broken {
 		out = append(out, "a reboot: ports that a breakout makes after buffer init can be used only then (the same HLD, 2.2.9)")
 	}
-	switch m := dellCable(t.CableM); {
+	switch m := cable(t.CableM); {
 	case m == 0:
 		out = append(out, fmt.Sprintf("cable-length: the plan has %d m, the switch has headroom for 5, 40 and 300 m", t.CableM))
 	case m != t.CableM:
@@ -136,8 +136,8 @@ func ecnOmit(e fabric.ECN) []string {
 // kb is a threshold as the command takes it: kB of 1000 bytes, rounded down, so that one of 1024 bytes comes out closer.
 func kb(bytes int64) int64 { return max(1, min(maxKB, bytes/1000)) }
 
-// dellCable is the shortest length that the switch knows and that is not below the cable's; 0: none.
-func dellCable(m int) int {
+// cable is the shortest length that the switch knows and that is not below the cable's; 0: none.
+func cable(m int) int {
 	for _, length := range dellLength {
 		if m <= length {
 			return length
@@ -164,8 +164,8 @@ func dellWord(text string) string {
 	return text
 }
 
-// dellBreakouts splits cages, each once. Whether a mode exists is the platform's to know.
-func dellBreakouts(b *strings.Builder, s fabric.Switch) {
+// breakouts splits cages, each once. Whether a mode exists is the platform's to know.
+func breakouts(b *strings.Builder, s fabric.Switch) {
 	done := make(map[string]bool)
 	for _, p := range s.Ports {
 		if p.Cage == "" || p.Breakout < 2 || p.RateGbps <= 0 || done[p.Cage] {

@@ -3,7 +3,6 @@ package dell
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -84,25 +83,10 @@ func mapLines(b *strings.Builder, kind, from, to string, values []int) {
 }
 
 // ranges writes ascending numbers as 0-3,5.
-func ranges(list []int) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		part := strconv.Itoa(list[i])
-		if j > i {
-			part += "-" + strconv.Itoa(list[j])
-		}
-		parts = append(parts, part)
-		i = j + 1
-	}
-	return strings.Join(parts, ",")
-}
+func ranges(list []int) string { return strings.ReplaceAll(fabric.Ranges(list, ""), ", ", ",") }
 
-// dellPortQoS returns the lines that attach everything to a port, in the order in which the switch prints them.
-func dellPortQoS(t fabric.Traffic) string {
+// portQoS returns the lines that attach everything to a port, in the order in which the switch prints them.
+func portQoS(t fabric.Traffic) string {
 	var b strings.Builder
 	for _, q := range switchtext.Queues(t) {
 		if q.ECN != nil {
@@ -111,7 +95,7 @@ func dellPortQoS(t fabric.Traffic) string {
 	}
 	fmt.Fprintf(&b, " scheduler-policy %s\n", switchtext.QoSName)
 	lossless := dellLossless(t) >= 0
-	if m := dellCable(t.CableM); lossless && m > 0 {
+	if m := cable(t.CableM); lossless && m > 0 {
 		fmt.Fprintf(&b, " cable-length %dm\n", m)
 	}
 	for _, kind := range []string{"dscp-tc", "dot1p-tc", "tc-queue"} {

@@ -224,7 +224,7 @@ func trafficDiff(t fabric.Traffic, got fabric.PortConfig) (bad []string) {
 	if len(lossless) == 0 {
 		return append(bad, dellWant("watchdog", got.Watchdog.On, false)...)
 	}
-	bad = append(bad, dellWant("cable", got.CableM, dellCable(t.CableM))...)
+	bad = append(bad, dellWant("cable", got.CableM, cable(t.CableM))...)
 	if t.Watchdog == nil {
 		return append(bad, dellWant("watchdog", got.Watchdog.On, false)...)
 	}

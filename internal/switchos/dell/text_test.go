@@ -101,7 +101,7 @@ func TestDellLines(t *testing.T) {
 		{"vlan of others", " switchport access Vlan 20\ninterface Vlan 21\n", []string{"Eth1/1 vlan: ? -> 20", "vlan 21:  -> ?"}, []string{"undefined: switchport access Vlan 20, on 1 ports, names a VLAN that is defined nowhere"}},
 		{"address", " ip address 10.0.0.0/31\n", []string{"Eth1/1 address 0:  -> 10.0.0.0/31", "Eth1/1 vlan: ? -> 0"}, nil},
 		{"an address of others", " ip address 10.0.0.0 255.255.255.254\n", nil, []string{"unread: ip address 10.0.0.0 255.255.255.254"}},
-		{"output that nobody reads", "sonic# show buffer pool\nPool egress_lossless_pool:\n   mode : static\nsonic# show version\nx\n", nil, []string{"unread: sonic# show buffer pool"}},
+		{"output that nobody reads", "sonic# show qospool\nPool egress_lossless_pool:\n   mode : static\nsonic# show version\nx\n", nil, []string{"unread: sonic# show qospool"}},
 		{"address undone", " ip address 10.0.0.0/31\n no ip address\n", nil, nil},
 		{"an ACL may classify", " service-policy type qos in P\n", nil, []string{"unread: service-policy type qos in P"}},
 		{"room for headroom", "buffer pool ingress_lossless_pool shared-headroom-size 3500000\n", []string{"buffer ingress lossless-headroom:  -> 3500000"}, nil},
@@ -301,5 +301,42 @@ func TestDellSilence(t *testing.T) {
 	whole := readDell("hostname sonic\ninterface Management 0\n" + port)
 	if p := whole.Ports[0]; !whole.Texts[0].Whole || dellIs(p.PFC) != "[]" || dellIs(p.Trust) != "none" || dellIs(p.MTU) != "9100" || treats(p.PCP[0]) != "0/0/-1" {
 		t.Errorf("all of it: %+v", p)
+	}
+}
+
+// What each command of Shows prints, without its echo as over SSH, is known for what it is, and any of them make a switch.
+func TestDellShowsSubsets(t *testing.T) {
+	printed := map[string]string{
+		"show running-configuration | no-more": small,
+		"show qos map dscp-tc":                 "DSCP-TC-MAP: R\n----------------------------\n    DSCP TC\n----------------------------\n    26   3\n",
+		"show qos map dot1p-tc":                "DOT1P-TC-MAP: R\n    DOT1P TC\n    3   3\n",
+		"show qos map tc-queue":                "TC-Q-MAP: R\n    TC  Q\n    3   3\n",
+		"show qos map tc-pg":                   "TC-PG-MAP: R\n    TC  PG\n    3   3\n",
+		"show qos map pfc-priority-queue":      "PFC-PRIORITY-Q-MAP: R\n    PRIORITY  Q\n    3   3\n",
+		"show qos map pfc-priority-pg":         "PFC-Priority-Priority-Group-MAP: R\n    PFC Priority   PG\n    3   3\n",
+		"show qos wred-policy":                 "---------\nPolicy                 : R\n---------\necn                    : ecn_green\ngreen-min-threshold    : 1048        KBytes\n",
+		"show qos scheduler-policy":            " Scheduler Policy: R\n   Queue: 3\n              type: strict\n",
+	}
+	for _, command := range shows {
+		if !(OS{}).Recognizes([]byte(printed[command])) {
+			t.Errorf("%s is not known by what it prints", command)
+		}
+	}
+	for set := range 1 << len(shows) {
+		var texts []switchtext.Text
+		for i, command := range shows {
+			if set>>i&1 == 1 {
+				texts = append(texts, switchtext.Text{File: command, Bytes: []byte(printed[command])})
+			}
+		}
+		got := OS{}.Read("leaf1", texts)
+		for _, said := range dellSaid(got) {
+			if !strings.HasPrefix(said, "unattached: ") && !strings.HasPrefix(said, "undefined: ") && !slices.Contains(dellSaid(readDell(small)), said) {
+				t.Fatalf("%b: %q", set, said)
+			}
+		}
+		if len(got.Texts) != len(texts) || set&1 == 1 && len(got.Ports) == 0 {
+			t.Fatalf("%b: %d texts, %d ports", set, len(got.Texts), len(got.Ports))
+		}
 	}
 }

@@ -3,6 +3,7 @@ package eos
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -22,6 +23,7 @@ var (
 	mtuSwitched  = fabric.Line{Text: "default of EOS: a switched port takes 9214 bytes (show interfaces prints: Ethernet MTU 9214)"}
 	eosUp        = fabric.Line{Text: "default of EOS: a port is up (User Manual, Ethernet Ports, shutdown)"}
 	noWatchdog   = fabric.Line{Text: "default of EOS: the PFC watchdog is off (User Manual, DCBX and Flow Control)"}
+	onePath      = fabric.Line{Text: "default of EOS: BGP uses one path (User Manual, BGP, maximum-paths)"}
 	errdisable   = fabric.Line{Text: "default of EOS: the PFC watchdog disables the port (aristanetworks/avd, priority_flow_control.watchdog.action)"}
 )
 
@@ -79,7 +81,7 @@ func (s *eosSaid) config(name string) *fabric.SwitchConfig {
 		}
 	}
 	b.unused(c)
-	s.grouped()
+	s.sessions()
 	b.routed()
 	c.BGP, c.Problems, c.Unread = s.bgp, s.problems, s.unread
 	return c
@@ -280,11 +282,13 @@ func (b *build) switching(p *portSaid, c *fabric.PortConfig) (routed bool) {
 	} else {
 		first(&c.MTU, &fabric.Said[int]{Is: eosMTU, At: mtuSwitched})
 		c.VLAN = of.access
-		if of.mode != nil && of.mode.Is != "access" {
+		if of.mode != nil && strings.HasPrefix(of.mode.Is, "trunk") { // a tunnel takes all packets into its access VLAN
 			c.VLAN = of.native
 		}
-		first(&c.VLAN, &fabric.Said[int]{Is: 1, At: defaultPort})
-		b.vlanKnown(p, c.VLAN)
+		if !of.tagged {
+			first(&c.VLAN, &fabric.Said[int]{Is: 1, At: defaultPort})
+			b.vlanKnown(p, c.VLAN)
+		}
 	}
 	first(&c.Up, &fabric.Said[bool]{Is: true, At: eosUp})
 	return routed
@@ -321,6 +325,9 @@ func (b *build) trust(p *portSaid, sc *eosScope, routed, known bool) *fabric.Sai
 func (b *build) pfc(p *portSaid, sc *eosScope, known bool) (*fabric.Said[[]int], [8]*fabric.Said[bool]) {
 	if !p.configured || !known && sc.pfc == nil {
 		return p.shown.pfc, [8]*fabric.Said[bool]{}
+	}
+	if sc.pfc == nil && b.pfcOff == nil && p.shown.pfc != nil && !b.whole {
+		return p.shown.pfc, sc.noDrop
 	}
 	out := &fabric.Said[[]int]{Is: []int{}, At: noPFC}
 	on := sc.pfc != nil && sc.pfc.Is

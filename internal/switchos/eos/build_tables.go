@@ -163,6 +163,11 @@ func (b *build) queueConfigs(p *portSaid, of, sc *eosScope, known bool, c *fabri
 		}
 		return
 	}
+	if p.shown.queues != [8]*fabric.QueueConfig{} {
+		c.Queues = b.queuesOf(p, sc)
+		shownQueues(c.Queues[:], p.shown.queues[:])
+		return
+	}
 	if of == nil && sc.queues == [8]*queueSaid{} {
 		of = &b.none
 	}
@@ -173,6 +178,24 @@ func (b *build) queueConfigs(p *portSaid, of, sc *eosScope, known bool, c *fabri
 	c.Queues = b.queuesOf(p, sc)
 	if of != nil {
 		b.queues[of] = &c.Queues
+	}
+}
+
+// shownQueues fills in what a show command printed where the configuration leaves a queue to EOS: its default may be another on
+// this platform, or a line of the configuration may be missing.
+func shownQueues(queues, shown []*fabric.QueueConfig) {
+	for i, s := range shown {
+		q := queues[i]
+		if s == nil {
+			continue
+		}
+		if s.Algorithm != nil && q.Algorithm.At.Number == 0 {
+			q.Algorithm = s.Algorithm
+		}
+		if s.Marks != nil && q.Marks.ECN.At.Number == 0 {
+			q.Marks = s.Marks
+		}
+		first(&q.Weight, s.Weight)
 	}
 }
 

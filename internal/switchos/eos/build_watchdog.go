@@ -12,6 +12,9 @@ func (b *build) watchdog(p *portSaid, sc *eosScope, known bool) *fabric.Watchdog
 	if !p.configured {
 		return p.shown.wd
 	}
+	if p.shown.wd != nil && sc.wd.on == nil && b.wd.on == nil && !b.whole {
+		return p.shown.wd
+	}
 	w := &fabric.WatchdogConfig{On: sc.wd.on, Action: sc.wd.action, DetectMs: sc.wd.detect, RestoreMs: sc.wd.restore}
 	first(&w.On, b.wd.on)
 	first(&w.Action, b.wd.action)

@@ -13,7 +13,7 @@ import (
 )
 
 // public holds texts that people published, and mutants of them. They are not ours to keep here.
-const public = "../../../shared/data/roce-configs"
+const public = "../../../../shared/data/roce-configs"
 
 func publicText(t *testing.T, file string) switchtext.Text {
 	t.Helper()
@@ -76,6 +76,10 @@ func brief(c *fabric.SwitchConfig) []string {
 		for _, n := range c.BGP.Neighbours {
 			say("bgp neighbour %s %d", n.Address, n.ASN)
 		}
+		for _, n := range c.BGP.Networks {
+			say("bgp network %s", n.Is)
+		}
+		say("bgp paths %s", eosIs(c.BGP.Paths))
 	}
 	for _, p := range c.Profiles {
 		say("profile %s %s", p.Name, eosMarks(&p))

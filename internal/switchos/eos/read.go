@@ -16,7 +16,8 @@ var signs = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + st
 	`random-detect (?:ecn|drop) (?:drop-precedence \d )?minimum-threshold \d`, `flowcontrol (?:send|receive) (?:on|off|desired)\s*$`,
 	`! device: .*EOS-\d`, `dcbx mode (?:ieee|cee)\s*$`,
 	`Tx-Queue\s+Threshold\s+ECN Min`, `Port\s+Enabled\s+Priorities\s+Active\s+Note`, `E: PFC Enabled`, `Port\s+Name\s+Status\s+Vlan\s+Duplex\s+Speed\s+Type\s+Flags`,
-	`Tc - tx-queue map:`, `Dscp-tc map:`, `\s*Trust Mode: (?:DSCP|COS|UNTRUSTED)`,
+	`(?:\S+\((?:config[^)]*)\)#\s*)?maximum-paths \d+ ecmp \d+\s*$`, `neighbor \S+ peer group(?: \S+)?\s*$`, `\S+\(config-if-(?:Et|Po|Ma|Vl)[\d/,-]+\)#`,
+	`interface Management\d+(?:/\d+)?\s*$`, `Tc - tx-queue map:`, `Dscp-tc map:`, `\s*Trust Mode: (?:DSCP|COS|UNTRUSTED)`,
 }, "|") + `)`)
 
 // weak are an interface of EOS and a line below it, indented as EOS does.
@@ -83,6 +84,9 @@ type eosMode struct {
 	policy   *eosPolicy
 	class    *eosPolicyClass
 	classMap *eosClassMap
+	tenant   bool       // of BGP: in a VRF or a layer 2 service
+	profile  string     // interface profile, or prefix list
+	term     *routeTerm // of a route map
 }
 
 func (r *reader) form() string {
@@ -116,10 +120,7 @@ func (r *reader) line(l switchtext.CLILine) {
 		if strings.HasPrefix(l.Command, "! device:") || l.Command == "! Command: show running-config" || l.Command == "! Command: show running-config all" {
 			r.whole = true
 		}
-		if l.Command == "!" && len(r.stack) > 0 {
-			r.leave(l)
-		}
-		return
+		return // a comment, which ends no block: the indent of the next line tells
 	}
 	if r.heredoc {
 		r.heredoc = l.Command != "EOF"
@@ -160,9 +161,6 @@ func (r *reader) leave(l switchtext.CLILine) {
 	for len(r.stack) > 0 {
 		m := &r.stack[len(r.stack)-1]
 		if m.inside < 0 {
-			if strings.HasPrefix(l.Command, "!") {
-				return
-			}
 			m.inside = max(l.Indent, m.indent)
 		}
 		flat := m.inside == m.indent
@@ -220,7 +218,7 @@ func (r *reader) inMode(depth int, l switchtext.CLILine) bool {
 	case "vlan":
 		known = eosFirst(l.Command, "name", "state", "trunk", "private-vlan", "mac", "address") || l.Command == "no state"
 	case "bgp":
-		known = r.inBGP(l)
+		known = r.inBGP(depth, m, l)
 	case "policy":
 		known = r.inPolicy(depth, m, l)
 	case "policy-class":
@@ -229,6 +227,15 @@ func (r *reader) inMode(depth int, l switchtext.CLILine) bool {
 		known = r.inClassMap(m, l)
 	case "ignored":
 		known = m.inside > m.indent || l.Prompt != "" && !eosGlobal(l.Command)
+	case "other interface":
+		rest, _ := eosNot(l.Command)
+		known = m.inside > m.indent || !eosGlobal(l.Command) && (eosFirst(rest, eosInInterface...) || eosFirst(rest, "ip address", "ip add", "ip addr", "mtu", "shutdown", "speed", "vxlan", "switchport", "tunnel"))
+	case "route-map":
+		known = inRouteMap(m.term, l.Command)
+	case "prefix-list":
+		known = r.said.prefixRule(m.profile, strings.Fields(l.Command), l.Line)
+	case "interface profile":
+		known = r.inInterfaceProfile(m, l)
 	case "foreign":
 		if known = !eosGlobal(l.Command); known {
 			r.unread(l)

@@ -12,7 +12,7 @@ import (
 
 // ignored are the first words of lines and blocks that have no bearing on lossless RoCE.
 var ignored = []string{
-	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "enable", "end",
+	"aaa", "agent", "alias", "arp", "bfd", "boot", "clock", "config", "configure", "copy", "daemon", "dcbx", "dhcp", "dns", "dot1x", "dynamic", "email", "enable", "end", "abort", "commit",
 	"errdisable", "event-handler", "event-monitor", "exit", "flow", "group", "hardware", "hostname", "ip access-list", "ip arp",
 	"ip as-path", "ip community-list", "ip dhcp", "ip domain", "ip domain-list", "ip domain-lookup", "ip domain-name", "ip extcommunity-list", "ip ftp", "ip host", "ip http", "ip icmp",
 	"ip igmp", "ip load-sharing", "ip multicast", "ip multicast-routing", "ip name-server", "ip nat", "ip prefix-list", "ip radius", "ip route", "ip routing vrf", "ip security",
@@ -20,13 +20,13 @@ var ignored = []string{
 	"monitor", "mpls", "ntp", "patch", "peer-filter", "permit", "deny", "platform", "policy-map type copp", "policy-map type control-plane", "policy-map type pbr", "policy-map type pdp",
 	"class-map type copp", "class-map type control-plane", "class-map type pbr", "port-channel", "power", "prompt", "ptp", "queue-monitor", "radius-server", "route-map",
 	"router bfd", "router general", "router isis", "router l2-vpn", "router msdp", "router multicast", "router ospf", "router ospf3", "router pim", "router rip", "router traffic-engineering", "router igmp",
-	"schedule", "seq", "service configuration", "service routing", "service unsupported-transceiver", "sflow", "snmp-server", "spanning-tree", "switch", "system", "tacacs-server",
+	"schedule", "seq", "service configuration", "service routing", "service unsupported-transceiver", "sflow", "snmp-server", "spanning-tree", "switch forwarding-mode", "system", "tacacs-server",
 	"tcam", "terminal", "traffic-loopback", "traffic-policies", "transceiver", "trap", "tunnel", "username", "vmtracer", "vrf", "vxlan", "wr", "write", "xcvr", "zerotouch", "mount", "maintenance", "role", "sampled-flow",
 	"qos random-detect", "qos map exp", "qos rewrite cos", "qos tx-queue", "qos traffic-class", "ip ttl", "ip hardware", "banner", "no shutdown",
 }
 
 // noBlocks are ignored words that begin no block.
-var noBlocks = []string{"end", "exit", "configure", "enable", "no shutdown", "write", "wr"}
+var noBlocks = []string{"end", "exit", "configure", "enable", "no shutdown", "write", "wr", "commit", "abort"}
 
 // global reads a line outside of all blocks.
 func (r *reader) global(l switchtext.CLILine) bool {
@@ -69,6 +69,8 @@ func (r *reader) global(l switchtext.CLILine) bool {
 		return true
 	case eosFirst(rest, "router bgp"):
 		return r.openBGP(l, args, not)
+	case word == "route-map" && args != "" || eosFirst(rest, "ip prefix-list") && len(strings.Fields(rest)) > 2:
+		return r.routePolicy(l, rest, not)
 	case rest == "ip routing":
 		s.routing = &fabric.Said[bool]{Is: !not, At: l.Line}
 		return true
@@ -88,6 +90,14 @@ func (r *reader) global(l switchtext.CLILine) bool {
 }
 
 func (r *reader) openInterface(l switchtext.CLILine, name string, not bool) bool {
+	if profile, ok := strings.CutPrefix(name, "profile "); ok {
+		r.stack = nil
+		if delete(r.said.ifProfiles, profile); !not {
+			r.said.ifProfiles[profile] = nil
+			r.push(0, l, eosMode{kind: "interface profile", profile: profile})
+		}
+		return true
+	}
 	kind, numbers, ok := interfaces(name)
 	if !ok {
 		r.stack = nil
@@ -110,7 +120,7 @@ func (r *reader) openInterface(l switchtext.CLILine, name string, not bool) bool
 		}
 	case "Ethernet", "Port-Channel":
 		if strings.Contains(name, ".") { // a part of a port, by tag: RoCE has whole ports
-			m.kind = "ignored"
+			m.kind = "other interface"
 			break
 		}
 		for _, n := range numbers {
@@ -122,7 +132,7 @@ func (r *reader) openInterface(l switchtext.CLILine, name string, not bool) bool
 			m.ports, m.scopes = append(m.ports, p), append(m.scopes, &p.eosScope)
 		}
 	default:
-		m.kind = "ignored"
+		m.kind = "other interface"
 	}
 	r.stack = nil
 	if !not {

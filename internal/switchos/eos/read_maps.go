@@ -39,7 +39,7 @@ func (s *eosSaid) qosMap(c string, not bool, at fabric.Line) bool {
 	}
 	if !ok {
 		if regexp.MustCompile(`^[\d ,-]+$`).MatchString(m[2]) && (not || isNumber(m[4])) {
-			s.problem(fabric.TextRange, "", at, "DSCP values are 0 to 63, all other numbers of maps 0 to 7", "EOS refuses it.")
+			s.problem(fabric.TextRange, "", at, "`"+c+"`: DSCP values are 0 to 63, all other numbers of maps 0 to 7", "EOS refuses it.")
 			return true
 		}
 		return false

@@ -1,8 +1,6 @@
 package eos
 
 import (
-	"math"
-	"net/netip"
 	"regexp"
 	"strconv"
 	"strings"
@@ -60,6 +58,9 @@ func (r *reader) inInterface(depth int, m eosMode, l switchtext.CLILine) bool {
 			}
 		})
 	}
+	if word == "profile" {
+		return r.useProfiles(depth, m, args, not, l)
+	}
 	if eosFirst(rest, "ip address") {
 		return s.address(m.ports, rest, not, l.Line)
 	}
@@ -68,6 +69,41 @@ func (r *reader) inInterface(depth int, m eosMode, l switchtext.CLILine) bool {
 		return true
 	}
 	return eosFirst(rest, eosInInterface...)
+}
+
+// inInterfaceProfile gathers the commands of an interface profile.
+func (r *reader) inInterfaceProfile(m eosMode, l switchtext.CLILine) bool {
+	command, ok := strings.CutPrefix(l.Command, "command ")
+	if !ok {
+		return eosFirst(l.Command, "exit")
+	}
+	l.Command, l.Prompt = command, ""
+	r.said.ifProfiles[m.profile] = append(r.said.ifProfiles[m.profile], l)
+	r.said.profiled[l.Line] = true
+	return true
+}
+
+// useProfiles gives interfaces the commands of profiles, as if they were typed there. EOS prints profiles before interfaces.
+func (r *reader) useProfiles(depth int, m eosMode, names string, not bool, l switchtext.CLILine) bool {
+	if not {
+		return false
+	}
+	for _, name := range strings.Fields(names) {
+		lines, ok := r.said.ifProfiles[name]
+		if !ok {
+			r.said.problem(fabric.TextUndefined, m.ports[0].name, l.Line, "interface profile "+name+" is defined nowhere in the text", "The interface has nothing of it.")
+		}
+		at := len(r.stack) // a command may begin a queue, in which the next one stands
+		for _, c := range lines {
+			r.leave(c)
+			in := len(r.stack)
+			if in <= at && !r.inInterface(depth, m, c) || in > at && !r.inMode(in, c) && !r.inInterface(depth, m, c) {
+				r.unread(c)
+			}
+		}
+		r.stack = r.stack[:min(len(r.stack), at)]
+	}
+	return true
 }
 
 // link reads what a port is as a link.
@@ -202,108 +238,16 @@ func (s *eosSaid) switchport(ports []*portSaid, args string, not bool, at fabric
 		s.problem(fabric.TextRange, "", at, "VLAN ids are 1 to 4094", "EOS refuses it.")
 		return true
 	}
+	tagged := !not && args == "trunk native vlan tag"
 	for _, p := range ports {
-		if not {
+		if eosFirst(args, "trunk native") {
+			p.tagged = tagged
+		}
+		if not || tagged {
 			*place(p) = nil
 		} else if ok {
 			eosSay(s, place(p), id, at)
 		}
 	}
 	return ok || not || args == "trunk native vlan tag"
-}
-
-// openBGP begins router bgp.
-func (r *reader) openBGP(l switchtext.CLILine, args string, not bool) bool {
-	as, ok := eosAS(strings.TrimPrefix(args, "bgp "))
-	r.stack = nil
-	if not {
-		r.said.bgp = nil
-		return true
-	}
-	if !ok {
-		return false
-	}
-	s := r.said
-	if s.bgp != nil && s.bgp.ASN.Is != as {
-		s.problem(fabric.TextDuplicate, "", l.Line, "a second BGP with another number", "EOS refuses it.")
-	}
-	if s.bgp == nil {
-		s.bgp = &fabric.BGPConfig{ASN: fabric.Said[uint32]{Is: as, At: l.Line}}
-	}
-	r.push(0, l, eosMode{kind: "bgp"})
-	return true
-}
-
-// eosAS reads a number of an autonomous system, as 65000 or 1.5.
-func eosAS(s string) (uint32, bool) {
-	if high, low, ok := strings.Cut(s, "."); ok {
-		h, err := strconv.ParseUint(high, 10, 16)
-		l, err2 := strconv.ParseUint(low, 10, 16)
-		return uint32(h<<16 | l), err == nil && err2 == nil
-	}
-	n, err := strconv.ParseUint(s, 10, 32)
-	return uint32(n), err == nil && n > 0 && n <= math.MaxUint32
-}
-
-// member is a neighbour of BGP whose number its peer group may say.
-type member struct {
-	address netip.Addr
-	group   string
-	at      fabric.Line
-}
-
-// grouped adds the neighbours that have their number from a peer group.
-func (s *eosSaid) grouped() {
-	if s.bgp == nil {
-		return
-	}
-	for _, m := range s.members {
-		as, ok := s.groupAS[m.group]
-		if _, have := s.neighbour[m.address]; have {
-			continue
-		}
-		if !ok {
-			s.problem(fabric.TextUndefined, "", m.at, "peer group "+m.group+" has no number of an autonomous system in the text", "The session is not set up.")
-			continue
-		}
-		s.neighbour[m.address] = len(s.bgp.Neighbours)
-		s.bgp.Neighbours = append(s.bgp.Neighbours, fabric.BGPNeighbour{Address: m.address, ASN: as, At: m.at})
-	}
-}
-
-// inBGP reads the sessions of BGP; what it announces is no part of the model.
-func (r *reader) inBGP(l switchtext.CLILine) bool {
-	s := r.said
-	rest, not := eosNot(l.Command)
-	f := strings.Fields(rest)
-	if f[0] == "neighbor" && len(f) >= 3 {
-		a, err := netip.ParseAddr(f[1])
-		if err != nil || s.bgp == nil {
-			if as, ok := eosAS(f[len(f)-1]); ok && f[2] == "remote-as" {
-				s.groupAS[f[1]] = as
-			}
-			return true
-		}
-		if g := f[len(f)-1]; !not && (f[2] == "peer" && len(f) == 5 || f[2] == "peer-group" && len(f) == 4) {
-			s.members = append(s.members, member{a, g, l.Line})
-		}
-		if f[2] == "remote-as" && len(f) == 4 {
-			as, ok := eosAS(f[3])
-			if !ok {
-				return false
-			}
-			if i, have := s.neighbour[a]; have && i < len(s.bgp.Neighbours) {
-				if n := &s.bgp.Neighbours[i]; n.ASN != as && !not {
-					s.problem(fabric.TextDuplicate, "", l.Line, "says again what line \""+n.At.Text+"\" said, with another value", "The last one counts.")
-				}
-				s.bgp.Neighbours[i].ASN, s.bgp.Neighbours[i].At = as, l.Line
-			} else if !not {
-				s.neighbour[a] = len(s.bgp.Neighbours)
-				s.bgp.Neighbours = append(s.bgp.Neighbours, fabric.BGPNeighbour{Address: a, ASN: as, At: l.Line})
-			}
-		}
-		return true
-	}
-	return eosFirst(rest, "neighbor", "router-id", "maximum-paths", "network", "redistribute", "bgp", "timers", "distance", "address-family", "graceful-restart", "graceful-restart-helper",
-		"aggregate-address", "dynamic", "update", "vlan", "vrf", "rd", "route-target", "shutdown", "activate", "exit", "ip", "no", "local-as", "dynamic-prefixes", "exit-address-family", "ucmp", "rpki", "vlan-aware-bundle", "logging", "monitoring")
 }

@@ -201,11 +201,17 @@ func eosWatchdog(b *strings.Builder, w fabric.PFCWatchdog) (omits []string) {
 	return omits
 }
 
-// eosSpeed is the speed of a port with its lanes, where the cage tells them: cages of 400 and 800 Gb/s have eight lanes, of
-// 100 and 200 four (ROCE 2.5.1 has 400g-8, AMD's guide 200g-4).
+// eosSpeed is the speed of a port with its lanes, where the catalog or the cage tells them: cages of 400 and 800 Gb/s have eight
+// lanes, of 100 and 200 four (ROCE 2.5.1 has 400g-8, AMD's guide 200g-4).
 func eosSpeed(p fabric.SwitchPort) string {
 	rate := int(p.RateGbps)
-	if p.Breakout < 1 || float64(rate) != p.RateGbps {
+	if rate < 1 || float64(rate) != p.RateGbps {
+		return ""
+	}
+	if p.Lanes > 0 {
+		return fmt.Sprintf("%dg-%d", rate, p.Lanes)
+	}
+	if p.Breakout < 1 {
 		return ""
 	}
 	lanes := map[int]int{100: 4, 200: 4, 400: 8, 800: 8}[rate*p.Breakout]

@@ -4,6 +4,7 @@ import (
 	"net/netip"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // eosSaid is what the texts of a switch say, before profiles, maps and defaults are put together.
@@ -11,13 +12,15 @@ type eosSaid struct {
 	texts    []fabric.SwitchText
 	hostname *fabric.Said[string]
 
-	ports    map[string]*portSaid
-	inOrder  []*portSaid
-	profiles map[string]*eosScope
-	named    []*eosScope // profiles, in order
-	policies map[string]*eosPolicy
-	polOrder []*eosPolicy
-	classes  map[string]*eosClassMap
+	ports      map[string]*portSaid
+	inOrder    []*portSaid
+	profiles   map[string]*eosScope
+	ifProfiles map[string][]switchtext.CLILine // commands of interface profiles, by name
+	profiled   map[fabric.Line]bool            // lines of them: what an interface says itself counts before
+	named      []*eosScope                     // profiles, in order
+	policies   map[string]*eosPolicy
+	polOrder   []*eosPolicy
+	classes    map[string]*eosClassMap
 
 	dscpTC      [64]*fabric.Said[int]
 	cosTC       [8]*fabric.Said[int]
@@ -32,10 +35,13 @@ type eosSaid struct {
 	svi         map[int]bool // VLANs with an interface of the switch
 	defaults    eosDefaults
 	bgp         *fabric.BGPConfig
-	neighbour   map[netip.Addr]int // index in bgp.Neighbours
-	groupAS     map[string]uint32  // of peer groups
+	shut        map[netip.Addr]fabric.Line // neighbours that are switched off
+	groupAS     map[string]uint32          // of peer groups
 	members     []member
 	routing     *fabric.Said[bool]
+	connected   *fabric.Said[string] // route map through which connected networks are announced
+	prefixLists map[string][]prefixRule
+	routeMaps   map[string][]*routeTerm
 	whole       bool
 
 	problems []fabric.TextProblem
@@ -91,6 +97,7 @@ type portSaid struct {
 	mode       *fabric.Said[string] // access, trunk
 	access     *fabric.Said[int]
 	native     *fabric.Said[int]
+	tagged     bool // packets without a tag are dropped
 	addresses  []fabric.Said[netip.Prefix]
 	profile    *fabric.Said[string]
 	linkPause  *fabric.Said[bool] // flow control of the whole link is on
@@ -132,8 +139,8 @@ type eosClassMap struct {
 
 func newEOSSaid() *eosSaid {
 	return &eosSaid{
-		ports: map[string]*portSaid{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
-		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, neighbour: map[netip.Addr]int{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
+		ports: map[string]*portSaid{}, ifProfiles: map[string][]switchtext.CLILine{}, profiled: map[fabric.Line]bool{}, profiles: map[string]*eosScope{}, policies: map[string]*eosPolicy{},
+		classes: map[string]*eosClassMap{}, vlans: map[int]*fabric.VLANConfig{}, groupAS: map[string]uint32{}, shut: map[netip.Addr]fabric.Line{}, prefixLists: map[string][]prefixRule{}, routeMaps: map[string][]*routeTerm{}, vlanDefined: map[int]bool{}, svi: map[int]bool{},
 	}
 }
 
@@ -153,7 +160,7 @@ func (s *eosSaid) problem(kind, port string, at fabric.Line, what, then string) 
 
 // eosSay puts a value in its place, and names it where the text said another one before: the last one counts.
 func eosSay[T comparable](s *eosSaid, place **fabric.Said[T], is T, at fabric.Line) {
-	if old := *place; old != nil && old.Is != is && old.At.Number > 0 && !s.toldOf(at) {
+	if old := *place; old != nil && old.Is != is && old.At.Number > 0 && !s.profiled[old.At] && !s.toldOf(at) {
 		s.problem(fabric.TextDuplicate, "", at, "says again what line \""+old.At.Text+"\" said, with another value", "The last one counts.")
 	}
 	*place = &fabric.Said[T]{Is: is, At: at}

@@ -86,7 +86,7 @@ func (r *reader) showLine(l switchtext.CLILine) bool {
 			return true
 		}
 	}
-	if w.table == "" && w.command == "" {
+	if w.table == "" && (w.command == "" || eosFirst(l.Command, "qos map")) { // a command is one, wherever it is printed
 		return false
 	}
 	if w.command == "" && l.Indent == 0 && (eosGlobal(l.Command) || w.table != "legend" && w.table != "port" && !eosRow.MatchString(l.Command)) {

@@ -10,6 +10,7 @@ version =
 system ~
  host-name =
 chassis ~
+ maximum-ecmp =
  fpc *
   ~
   pic *
@@ -39,17 +40,15 @@ routing-instances ~
 routing-options ~
  autonomous-system =
  router-id =
+ forwarding-table ~
+  export +
 protocols ~
- bgp ~
-  local-as =
+ bgp
+  @bgp
   group *
-   ~
-   peer-as =
-   local-as =
+   @bgp
    neighbor *
-    ~
-    peer-as =
-    local-as =
+    @bgp
 class-of-service
  classifiers
   dscp *
@@ -103,6 +102,10 @@ class-of-service
  traffic-control-profiles *
   scheduler-map =
   guaranteed-rate !
+  shaping-rate !
+  peak-rate !
+  delay-buffer-rate !
+  overhead-accounting !
  congestion-notification-profile *
   pfc-watchdog
    poll-interval =
@@ -153,6 +156,9 @@ class-of-service
     rate-limit
     *
    buffer-size !
+   buffer-rate !
+   shaping-rate
+    ~
    buffer-dynamic-threshold =
    excess-rate !
    excess-priority !
@@ -173,7 +179,14 @@ class-of-service
  virtual-channels !
  traceoptions !
 firewall
-policy-options !
+policy-options ~
+ prefix-list *
+  *
+   ~
+ policy-statement *
+  @policy
+  term *
+   @policy
 forwarding-options !
 snmp !
 security !
@@ -198,154 +211,4 @@ tenants !
 unified-edge !
 virtual-chassis !
 vmhost !
-`
-
-// junosBlocks are the blocks that stand at several places.
-const junosBlocks = `
-interface
- description =
- disable
- enable
- mtu =
- speed =
- number-of-sub-ports =
- channel-speed =
- unused
- native-vlan-id =
- vlan-tagging
- flexible-vlan-tagging
- stacked-vlan-tagging
- encapsulation !
- link-mode !
- hold-time !
- traps !
- no-traps !
- mac !
- esi !
- accounting-profile !
- damping !
- gratuitous-arp-reply !
- no-gratuitous-arp-reply !
- no-gratuitous-arp-request !
- media-type !
- statistics !
- traceoptions !
- optics-options !
- otn-options !
- aggregated-ether-options !
- auto-negotiation !
- no-auto-negotiation !
- gigether-options
-  @ether
- ether-options
-  @ether
- unit *
-  description =
-  disable
-  enable
-  vlan-id =
-  encapsulation !
-  traps !
-  no-traps !
-  proxy-arp !
-  no-proxy-arp !
-  mac !
-  virtual-gateway-accept-data !
-  virtual-gateway-v4-mac !
-  virtual-gateway-v6-mac !
-  family
-   inet
-    @inet
-   inet6
-    @inet
-   ethernet-switching
-    interface-mode =
-    port-mode =
-    native-vlan-id =
-    vlan
-     members +
-    storm-control !
-    recovery-timeout !
-    filter
-     @filter
-   iso !
-   mpls !
-   ccc !
-   vpls !
-   evpn !
-ether
- 802.3ad
-  *
- fec =
- flow-control
- no-flow-control
- auto-negotiation !
- no-auto-negotiation !
- loopback !
- no-loopback !
- link-mode !
- speed =
- configured-flow-control
-inet
- mtu =
- address *
-  ~
- filter
-  @filter
- no-redirects !
- no-neighbor-learn !
- rpf-check !
- sampling !
- targeted-broadcast !
- dhcp !
- dhcp-client !
- dad-disable !
- nd6-stale-time !
- unnumbered-address !
- primary !
-filter
- input +
- output +
- input-list +
- output-list +
-vlan
- ~
- vlan-id =
- vlan-id-list +
- l3-interface =
-classifier
- import =
- forwarding-class *
-  loss-priority *
-   code-points +
-rewrite
- import =
- forwarding-class *
-  loss-priority *
-   code-point =
-pool
- percent =
- buffer-partition *
-  percent =
-  dynamic-threshold =
-paused
- pfc
-  mru =
- mru =
- pfc-account-name !
-attached
- scheduler-map =
- forwarding-class =
- classifiers
-  dscp =
-  dscp-ipv6 =
-  ieee-802.1 =
-  inet-precedence !
-  exp !
- rewrite-rules
-  dscp =
-  dscp-ipv6 !
-  ieee-802.1 !
-  inet-precedence !
-  exp !
 `

@@ -202,6 +202,9 @@ func (t *tree) leaf(in *junosNode, w junosWord, schema *junosSchema, rest []juno
 	if n == 0 && len(rest) > 0 {
 		n = 1
 	}
+	if n == 1 && rest[0].text == "(" { // an expression of policies
+		n = len(rest)
+	}
 	leaf := in.grow(w.text, w.at, schema)
 	if n == 0 {
 		t.problem(fabric.TextCut, w.at, w.text+" has no value", "Junos refuses the statement")

@@ -57,10 +57,11 @@ type reader struct {
 	profiles map[string]*junosPFC
 	rewrites map[string]map[string]fabric.Said[int]
 	used     map[*junosNode]bool
-	said     map[string]bool         // problems that are known
-	marking  map[string]*fabric.Line // drop profiles with which a scheduler marks
-	named    map[string][]classified // classifiers by kind and name
-	unpaused map[string][]string     // ports with a classifier that names lossless classes, and without PFC; by classifier
+	said     map[string]bool            // problems that are known
+	marking  map[string]*fabric.Line    // drop profiles with which a scheduler marks
+	named    map[string][]classified    // classifiers by kind and name
+	lossOf   map[string]map[string]bool // loss priorities that classifiers give, by class
+	unpaused map[string][]string        // ports with a classifier that names lossless classes, and without PFC; by classifier
 }
 
 // Read reads the configuration of a switch from one or more texts.

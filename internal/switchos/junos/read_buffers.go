@@ -20,7 +20,7 @@ func (r *reader) readBuffers() {
 			if !slices.Contains(partitions[direction], n.word) {
 				r.problem(fabric.TextRange, n.at, "the "+direction+" buffer has no partition "+n.word, "Junos takes "+strings.Join(partitions[direction], ", "))
 			}
-			r.number(n.value("dynamic-threshold"), direction+" dynamic-threshold of "+n.word, 0, 10)
+			threshold := r.number(n.value("dynamic-threshold"), direction+" dynamic-threshold of "+n.word, 0, 10)
 			v := n.value("percent")
 			if v == nil {
 				whole = false
@@ -32,7 +32,7 @@ func (r *reader) readBuffers() {
 				continue
 			}
 			sum += percent.Is
-			r.out.Buffers = append(r.out.Buffers, fabric.BufferShare{Direction: direction, Name: n.word, Percent: float64(percent.Is), At: percent.At})
+			r.out.Buffers = append(r.out.Buffers, fabric.BufferShare{Direction: direction, Name: n.word, Percent: float64(percent.Is), At: percent.At, Threshold: threshold})
 		}
 		if len(parts) > 0 && whole && sum != 100 {
 			r.problem(fabric.TextConflict, parts[0].at, fmt.Sprintf("the partitions of the %s buffer total %d %%", direction, sum),

@@ -28,15 +28,22 @@ func (r *reader) readPorts() {
 			names = append(names, n)
 		}
 	}
-	listed := len(names) > 0
+	own := len(names)
+	listed := own > 0
 	if !listed {
 		names = r.attachedPorts()
+	} else if !r.whole { // an excerpt may show a part of the interfaces
+		for _, n := range r.attachedPorts() {
+			if r.root.kid("interfaces").kid(n.word) == nil && !strings.ContainsAny(n.word, "*?[") && n.word != "all" {
+				names = append(names, n)
+			}
+		}
 	}
 	at := newJunosAttachments(r)
 	r.out.Ports = make([]fabric.PortConfig, 0, len(names))
-	for _, n := range names {
+	for i, n := range names {
 		p := fabric.PortConfig{Name: n.word, At: n.at}
-		if listed {
+		if i < own {
 			r.readInterface(&p, n)
 		}
 		r.readAttached(&p, n, at)
@@ -215,6 +222,9 @@ func (r *reader) readUnits(p *fabric.PortConfig, n *junosNode) {
 			r.problem(fabric.TextConflict, unit.at, n.word+" has unit "+unit.word+" and no vlan-tagging", "Junos takes unit 0 alone on a port without tags")
 			r.tag(n)
 		}
+		if r.tagged(n, unit, header) {
+			continue // a part of the port, by tag: RoCE has whole ports
+		}
 		for _, family := range []string{"inet", "inet6"} {
 			if inet := unit.kid("family", family); inet != nil {
 				r.readInet(p, n, inet, frame, header)
@@ -227,6 +237,20 @@ func (r *reader) readUnits(p *fabric.PortConfig, n *junosNode) {
 			p.Up = &fabric.Said[bool]{Is: false, At: off.at}
 		}
 	}
+}
+
+// tagged reports whether a unit has the packets of one tag alone, and notes one that has none of them.
+func (r *reader) tagged(n, unit *junosNode, header int) bool {
+	id := unit.value("vlan-id")
+	if !junosPort(n.word) || header == junosHeader || unit.kid("family") == nil {
+		return false
+	}
+	if id == nil && n.kid("vlan-tagging") != nil {
+		r.problem(fabric.TextConflict, unit.at, n.word+" has vlan-tagging, and unit "+unit.word+" has no vlan-id", "Junos refuses it: packets without a tag reach no unit")
+		r.tag(n)
+	}
+	native := n.value("native-vlan-id")
+	return id != nil && (native == nil || native.Is != id.Is)
 }
 
 func (r *reader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *fabric.Said[int], header int) {

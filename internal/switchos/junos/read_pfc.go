@@ -1,6 +1,7 @@
 package junos
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type junosPFC struct {
 	sent     []int // priorities of the output block
 	watchdog *fabric.WatchdogConfig
 	cable    *fabric.Said[int]
+	mru      *fabric.Said[int] // the least of its code points
 }
 
 // pauses reports whether a profile has PFC for a code point.
@@ -47,8 +49,8 @@ func (r *reader) pfc(name *fabric.Said[string]) *junosPFC {
 	}
 	if in := p.node.kid("input"); in != nil {
 		p.inputAt = in.at
-		r.pausedPoints(in, "dscp", p.dscp)
-		r.pausedPoints(in, "ieee-802.1", p.ieee)
+		r.pausedPoints(p, in, "dscp", p.dscp)
+		r.pausedPoints(p, in, "ieee-802.1", p.ieee)
 		p.input = len(p.dscp)+len(p.ieee) > 0
 		p.cable = r.number(trim(in.value("cable-length"), "m"), "cable-length of "+p.node.word, 1, 100000)
 		if len(p.dscp) > 0 && len(p.ieee) > 0 {
@@ -67,20 +69,36 @@ func trim(v *fabric.Said[string], unit string) *fabric.Said[string] {
 	return &fabric.Said[string]{Is: strings.TrimSuffix(v.Is, unit), At: v.At}
 }
 
-func (r *reader) pausedPoints(in *junosNode, kind string, into map[int]fabric.Line) {
+func (r *reader) pausedPoints(p *junosPFC, in *junosNode, kind string, into map[int]fabric.Line) {
 	for _, n := range in.all(kind, "code-point") {
-		p, ok := r.codePoint(fabric.Said[string]{Is: n.word, At: n.at}, kind)
+		point, ok := r.codePoint(fabric.Said[string]{Is: n.word, At: n.at}, kind)
 		if !ok {
 			continue
 		}
-		r.number(n.value("mru"), "mru of "+n.word, 64, 16000)
+		p.takeMRU(r.number(n.value("mru"), "mru of "+n.word, 64, 16000))
 		if on := n.kid("pfc"); on != nil {
-			r.number(on.value("mru"), "mru of "+n.word, 64, 16000)
-			into[p] = on.at
+			p.takeMRU(r.number(on.value("mru"), "mru of "+n.word, 64, 16000))
+			into[point] = on.at
 		} else {
 			r.problem(fabric.TextInert, n.at, "input code-point "+n.word+" has no pfc", "it does nothing")
 		}
 	}
+}
+
+func (p *junosPFC) takeMRU(mru *fabric.Said[int]) {
+	if mru != nil && (p.mru == nil || mru.Is < p.mru.Is) {
+		p.mru = mru
+	}
+}
+
+// reckoned notes a port whose frames are larger than those for which its profile reckons headroom (CLI reference, mru).
+func (r *reader) reckoned(p *fabric.PortConfig, pfc *junosPFC) {
+	p.CableM, p.FrameB = pfc.cable, pfc.mru
+	if pfc.mru == nil || p.MTU == nil || p.MTU.At.Number == 0 || pfc.mru.Is >= p.MTU.Is+junosHeader {
+		return
+	}
+	r.once(fabric.TextConflict, pfc.mru.At, fmt.Sprintf("profile %s reckons headroom for frames of %d bytes, and frames of %s may have %d", pfc.node.word, pfc.mru.Is, p.Name, p.MTU.Is+junosHeader),
+		"larger frames overflow the headroom and are dropped in a lossless class")
 }
 
 // defaultStops are the queues that pauses stop on a port without an output block.

@@ -26,7 +26,7 @@ func (r *reader) readMarking() {
 		if ecn != nil && maps == nil {
 			r.problem(fabric.TextInert, ecn.at, "scheduler "+s.word+" has explicit-congestion-notification and no drop profile", "nothing says when to mark")
 		}
-		for _, name := range r.dropProfiles(s) {
+		for _, name := range r.dropProfiles(s, nil) {
 			if r.definition(name, "drop-profiles") != nil && ecn != nil {
 				r.marking[name.Is] = &ecn.at
 			}
@@ -39,12 +39,11 @@ func (r *reader) readMarking() {
 	}
 }
 
-// dropProfiles returns the drop profiles of a scheduler, that of packets with loss priority low first: all packets have it
-// unless a classifier or policer gives them another.
-func (r *reader) dropProfiles(scheduler *junosNode) []*fabric.Said[string] {
-	var first, rest []*fabric.Said[string]
+// dropProfiles returns the drop profiles of a scheduler: those of packets with one of some loss priorities, low first; nil: of all.
+func (r *reader) dropProfiles(scheduler *junosNode, colours map[string]bool) []*fabric.Said[string] {
+	var out, rest []*fabric.Said[string]
 	for _, loss := range scheduler.all("drop-profile-map", "loss-priority") {
-		if !r.lossPriority(loss) {
+		if !r.lossPriority(loss) || colours != nil && loss.word != "any" && !colours[loss.word] {
 			continue
 		}
 		names := []*fabric.Said[string]{loss.value("drop-profile")}
@@ -55,13 +54,36 @@ func (r *reader) dropProfiles(scheduler *junosNode) []*fabric.Said[string] {
 			switch {
 			case name == nil:
 			case loss.word == "low" || loss.word == "any":
-				first = append(first, name)
+				out = append(out, name)
 			default:
 				rest = append(rest, name)
 			}
 		}
 	}
-	return append(first, rest...)
+	return append(out, rest...)
+}
+
+// colours are the loss priorities that classifiers give to packets of a class: low where none gives any.
+func (r *reader) colours(class string) map[string]bool {
+	if r.lossOf == nil {
+		r.lossOf = map[string]map[string]bool{}
+		for _, kind := range []string{"dscp", "dscp-ipv6", "ieee-802.1"} {
+			for _, c := range r.cos.all("classifiers", kind) {
+				for _, f := range c.all("forwarding-class") {
+					for _, loss := range f.all("loss-priority") {
+						if r.lossOf[f.word] == nil {
+							r.lossOf[f.word] = map[string]bool{}
+						}
+						r.lossOf[f.word][loss.word] = true
+					}
+				}
+			}
+		}
+	}
+	if of := r.lossOf[class]; len(of) > 0 {
+		return of
+	}
+	return map[string]bool{"low": true}
 }
 
 // dropProfile reads a drop profile: with marks it marks what it else would drop.
@@ -90,6 +112,13 @@ func (r *reader) dropProfile(n *junosNode, marks *fabric.Line) fabric.QueueProfi
 	p.Min = &fabric.Threshold{Value: float64(least.Is), Unit: "percent", At: least.At}
 	p.Max = &fabric.Threshold{Value: float64(most.Is), Unit: "percent", At: most.At}
 	p.Percent = &top
+	if odds[0].Is > 0 {
+		p.Start = &odds[0]
+		if in := n.kid("interpolate"); in != nil && len(odds) > 1 {
+			r.once(fabric.TextConflict, odds[0].At, fmt.Sprintf("drop profile %s begins with %d %% at a fill level of %d %%", n.word, odds[0].Is, levels[0].Is),
+				"a QFX takes 0 % there (Configuring WRED Drop Profiles), or marks from an empty queue on")
+		}
+	}
 	return p
 }
 
@@ -202,7 +231,10 @@ func (r *reader) schedule(maps []*fabric.Said[string]) *[8]*fabric.QueueConfig {
 			}
 			if s := r.definition(scheduler, "schedulers"); s != nil {
 				r.sharedQueue(out, class, c, s)
-				out[class.queue.Is] = r.scheduler(s)
+				if shaped := s.kid("shaping-rate"); shaped != nil && class.noLoss != nil {
+					r.unread = append(r.unread, shaped.at) // it makes a lossless class slow, and the model has no rates of queues
+				}
+				out[class.queue.Is] = r.scheduler(s, class.name)
 			} else {
 				out[class.queue.Is] = &fabric.QueueConfig{}
 			}
@@ -219,15 +251,15 @@ func (r *reader) schedule(maps []*fabric.Said[string]) *[8]*fabric.QueueConfig {
 
 // sharedQueue notes two classes of one queue with different schedulers.
 func (r *reader) sharedQueue(out *[8]*fabric.QueueConfig, class *junosClass, c, s *junosNode) {
-	if old := out[class.queue.Is]; old != nil && old.Algorithm != nil && old.Marks != nil && (old.Algorithm.At != s.at || old.Marks.Name != r.scheduler(s).Marks.Name) {
-		if old.Algorithm.At.Number != r.scheduler(s).Algorithm.At.Number {
+	if old := out[class.queue.Is]; old != nil && old.Algorithm != nil && old.Marks != nil && (old.Algorithm.At != s.at || old.Marks.Name != r.scheduler(s, class.name).Marks.Name) {
+		if old.Algorithm.At.Number != r.scheduler(s, class.name).Algorithm.At.Number {
 			r.once(fabric.TextConflict, c.at, fmt.Sprintf("queue %d has a second scheduler, %s for class %s", class.queue.Is, s.word, c.word), "a queue has one scheduler")
 		}
 	}
 }
 
-// scheduler reads one scheduler.
-func (r *reader) scheduler(s *junosNode) *fabric.QueueConfig {
+// scheduler reads one scheduler, for a class.
+func (r *reader) scheduler(s *junosNode, class string) *fabric.QueueConfig {
 	q := &fabric.QueueConfig{Algorithm: &fabric.Said[string]{Is: "weighted", At: s.at}}
 	if v := s.value("priority"); v != nil {
 		q.Algorithm.At = v.At
@@ -237,7 +269,11 @@ func (r *reader) scheduler(s *junosNode) *fabric.QueueConfig {
 	}
 	q.Weight = r.number(s.value("transmit-rate", "percent"), "transmit-rate percent of "+s.word, 0, 100)
 	q.Marks = &fabric.QueueProfile{ECN: fabric.Said[bool]{Is: false, At: s.at}}
-	if names := r.dropProfiles(s); len(names) > 0 {
+	names := r.dropProfiles(s, r.colours(class))
+	if others := s.all("drop-profile-map", "loss-priority"); len(names) == 0 && len(others) > 0 {
+		r.once(fabric.TextInert, others[0].at, "scheduler "+s.word+" has drop profiles for packets of other loss priorities than those of class "+class+" have", "the queue neither marks nor drops them early")
+	}
+	if len(names) > 0 {
 		q.Marks = nil
 		if n := r.definition(names[0], "drop-profiles"); n != nil {
 			var marks *fabric.Line

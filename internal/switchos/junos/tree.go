@@ -56,6 +56,13 @@ func parseJunos(t switchtext.Text) junosText {
 		if strings.HasPrefix(l.Command, "---(more") {
 			continue
 		}
+		if l.Command == "!" && !p.comment && len(p.open) == 0 {
+			continue // a comment of other languages, which people put between commands
+		}
+		if len(p.open) == 0 && p.now != nil && len(p.now.words) > 0 && !p.comment && !p.list && l.Prompt == "" && setCommand.MatchString(l.Command) {
+			p.problem(fabric.TextForeign, p.now.words[0].at, "a statement has no semicolon at its end", "Junos refuses the text")
+			p.finish()
+		}
 		idle := len(p.open) == 0 && p.now == nil && !p.comment
 		if l.Prompt != "" && !p.comment || idle && p.outside(l) {
 			p.command(l)
@@ -70,6 +77,9 @@ func parseJunos(t switchtext.Text) junosText {
 	p.end()
 	return p.out
 }
+
+// setCommand is a line that is a command and not the middle of a statement.
+var setCommand = regexp.MustCompile(`^(?:set|delete|deactivate|activate) [a-z]`)
 
 // banner is the line above a prompt: which of several routing engines answers.
 var banner = regexp.MustCompile(`^\{[a-z]+(?::[\w-]+)?\}$`)

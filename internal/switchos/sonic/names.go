@@ -2,6 +2,7 @@ package sonic
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -42,20 +43,12 @@ var sonicFields = map[string]string{
 	"TUNNEL":         "-",
 }
 
-// sonicRead are the tables of sonicFields.
-var sonicRead = func() map[string]bool {
-	m := make(map[string]bool, len(sonicFields))
-	for name := range sonicFields {
-		m[name] = true
-	}
-	return m
-}()
+// isRead reports whether a table is one of sonicFields.
+func isRead(table string) bool { _, ok := sonicFields[table]; return ok }
 
 // ignored are tables without a bearing on which packets are lossless: management, monitoring, access lists, other
 // protocols. POLICER, which can colour packets, is in neither list, nor is SWITCH_TRIMMING.
-var ignored = func() map[string]bool {
-	m := make(map[string]bool)
-	for _, name := range strings.Fields(`AAA ACL_RULE ACL_TABLE ACL_TABLE_TYPE ALARM ALARM_STATS ASIC_SENSORS AS_PATH_SET AUTO_TECHSUPPORT
+const ignored = `AAA ACL_RULE ACL_TABLE ACL_TABLE_TYPE ALARM ALARM_STATS ASIC_SENSORS AS_PATH_SET AUTO_TECHSUPPORT
 		AUTO_TECHSUPPORT_FEATURE BANNER_MESSAGE BGP_AGGREGATE_ADDRESS BGP_ALLOWED_PREFIXES BGP_BBR BGP_DEVICE_GLOBAL BGP_GLOBALS
 		BGP_GLOBALS_AF BGP_GLOBALS_AF_AGGREGATE_ADDR BGP_GLOBALS_AF_NETWORK BGP_GLOBALS_LISTEN_PREFIX BGP_INTERNAL_NEIGHBOR
 		BGP_MONITORS BGP_NEIGHBOR_AF BGP_PEER_GROUP BGP_PEER_GROUP_AF BGP_PEER_RANGE BGP_SENTINELS BGP_VOQ_CHASSIS_NEIGHBOR BMP
@@ -76,11 +69,9 @@ var ignored = func() map[string]bool {
 		VNET_ROUTE VNET_ROUTE_TUNNEL VOQ_INBAND_INTERFACE VRF VXLAN_EVPN_NVO VXLAN_TUNNEL VXLAN_TUNNEL_MAP WARM_RESTART XCVRD_LOG ZTP
 		LOSSLESS_TRAFFIC_PATTERN DEFAULT_LOSSLESS_BUFFER_PARAMETER BUFFER_PORT_INGRESS_PROFILE_LIST BUFFER_PORT_EGRESS_PROFILE_LIST
 		MPLS_TC_TO_TC_MAP DSCP_TO_FC_MAP EXP_TO_FC_MAP VLAN_SUB_INTERFACE PBH_HASH PBH_HASH_FIELD PBH_RULE PBH_TABLE SRV6 DPU DPUS VDPU
-		ASIC_SENSORS_POLLER_INTERVAL ASIC_SENSORS_POLLER_STATUS SUPPRESS_VLAN_NEIGH LEAK_PROFILE LEAK_CONTROL_POLICY`) {
-		m[name] = true
-	}
-	return m
-}()
+		ASIC_SENSORS_POLLER_INTERVAL ASIC_SENSORS_POLLER_STATUS SUPPRESS_VLAN_NEIGH LEAK_PROFILE LEAK_CONTROL_POLICY`
+
+func isIgnored(table string) bool { return slices.Contains(strings.Fields(ignored), table) }
 
 // sonicKey is a table of CONFIG_DB as a key of JSON, in capitals: an OpenConfig text has none.
 var sonicKey = regexp.MustCompile(`"(?:PORT|INTERFACE|VLAN|VLAN_MEMBER|VLAN_INTERFACE|DEVICE_METADATA|DSCP_TO_TC_MAP|DOT1P_TO_TC_MAP|TC_TO_QUEUE_MAP|` +

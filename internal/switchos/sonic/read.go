@@ -31,7 +31,8 @@ type reader struct {
 	queues  map[queueKey]*fabric.QueueConfig
 	wred    map[*sonicRow]*fabric.QueueProfile
 	maps    map[mapKey]*sonicMap
-	used    map[mapKey]bool // maps and profiles that a port names
+	used    map[mapKey]bool    // maps and profiles that a port names
+	sharing map[*sonicMap]bool // that were told for priorities of one queue
 	warned  map[*sonicField]bool
 
 	bindings map[string]*qosRow             // by port
@@ -49,8 +50,16 @@ func (OS) Recognizes(text []byte) bool {
 	if sonicKey.Match(text) {
 		return true
 	}
-	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || sonicBlock.Match(text)
+	if otherCLI.Match(text) {
+		return false
+	}
+	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || block.Match(text)
 }
+
+// otherCLI are lines of sonic-cli, the command line of commercial SONiC. Below it is the same shell with the same commands, so
+// that output of those stands in its texts too.
+var otherCLI = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:no )?(?:qos (?:map|wred-policy|scheduler-policy|buffer) |qos-map |show qos |` +
+	`show running-configuration|priority-flow-control |queue \d+ wred-policy |interface (?:range )?Eth ?\d+/)`)
 
 // Read reads the texts of a switch.
 func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
@@ -62,7 +71,7 @@ func (OS) Read(name string, texts []switchtext.Text) *fabric.SwitchConfig {
 		byName:  make(map[string]*fabric.PortConfig),
 		classes: make(map[classKey]*classTables), stops: make(map[stopKey]*[8]*fabric.Said[int]),
 		queues: make(map[queueKey]*fabric.QueueConfig), wred: make(map[*sonicRow]*fabric.QueueProfile),
-		maps: make(map[mapKey]*sonicMap), used: make(map[mapKey]bool), warned: make(map[*sonicField]bool),
+		maps: make(map[mapKey]*sonicMap), used: make(map[mapKey]bool), sharing: make(map[*sonicMap]bool), warned: make(map[*sonicField]bool),
 		addresses: make(map[netip.Addr]fabric.Line), drops: make(map[string]map[int]fabric.Line),
 		lossy: make(map[string]map[int]fabric.Line),
 	}
@@ -94,6 +103,9 @@ func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 // fragment begins a part of a database that was copied without its outer braces.
 var fragment = regexp.MustCompile(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
 
+// middle is a line that only the inside of an object has: a key with its value, a value of a list, or what closes them.
+var middle = regexp.MustCompile(`^(?:[}\]]|"[^"\n]*"\s*(?::|,?\s*$))`)
+
 // text reads one file, which may have several outputs below each other. Of a text with an object that is no JSON nothing
 // is read: a half of it would look like a switch with half of its settings.
 func (r *reader) text(t switchtext.Text) {
@@ -110,7 +122,7 @@ func (r *reader) text(t switchtext.Text) {
 		}
 		begins := at + len(text[at:end]) - len(strings.TrimLeft(text[at:end], " \t"))
 		bare := fragment.MatchString(text[at:end])
-		if !bare && strings.IndexAny(text[begins:end], "\"}]") == 0 { // of an object whose beginning is missing
+		if !bare && middle.MatchString(text[begins:end]) { // of an object whose beginning is missing
 			r.refuse(j, t, fabric.TextProblem{Kind: fabric.TextCut, At: j.line(begins), What: errBeginning.Error(), Then: "nothing of it is read"})
 			return
 		}
@@ -161,7 +173,7 @@ func (r *reader) refuse(j *jsonText, t switchtext.Text, p fabric.TextProblem) {
 func ofConfigDB(root *jsonNode) bool {
 	return slices.ContainsFunc(root.nodes, func(n *jsonNode) bool {
 		table, _, _ := strings.Cut(n.key, "|")
-		return sonicRead[table] || ignored[table] || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
+		return isRead(table) || isIgnored(table) || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
 	})
 }
 

@@ -14,6 +14,9 @@ var bufferNames = map[string]string{
 	"ingress_lossless_pool": "lossless", "egress_lossless_pool": "lossless", "ingress_lossy_pool": "lossy", "egress_lossy_pool": "lossy",
 }
 
+// leastRoom is what a packet of the smallest MTU that networks have needs: less is a number in another unit.
+const leastRoom = 1500
+
 // buffers reads the pools, and which priority groups have a profile without headroom. A priority group without a row is made
 // by the buffer daemon, with headroom, for every priority of pfc_enable (sonic-swss, cfgmgr/buffermgr.cpp, buffermgrdyn.cpp).
 func (r *reader) buffers() {
@@ -22,7 +25,10 @@ func (r *reader) buffers() {
 	}
 	for _, row := range r.db.rowsOf("BUFFER_PROFILE") {
 		r.number(row.get("dynamic_th"), "", -8, 7)
-		r.number(row.get("xoff"), "", 0, math.MaxInt64)
+		if v := r.number(row.get("xoff"), "", 0, math.MaxInt64); v != nil && v.Is > 0 && v.Is < leastRoom {
+			r.problem(fabric.TextConflict, "", v.At, fmt.Sprintf("BUFFER_PROFILE|%s keeps %d bytes for what arrives after a pause", short(row.key), v.Is),
+				"not even the packet has room that its sender had begun, and it is dropped")
+		}
 		r.number(row.get("size"), "", 0, math.MaxInt64)
 		if f := row.get("pool"); f != nil {
 			r.defined("BUFFER_POOL", f.value, f, "", "the profile is not made")

@@ -2,42 +2,19 @@ package sonic
 
 import (
 	"fmt"
-	"net/netip"
 	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// device reads what the switch is, and its BGP.
+// device reads what the switch is called, and its BGP.
 func (r *reader) device() {
 	local := r.db.row("DEVICE_METADATA", "localhost")
 	if f := local.get("hostname"); f != nil {
 		r.c.Hostname = said(f.value, f.at)
 	}
-	f := local.get("bgp_asn")
-	if f == nil || strings.EqualFold(f.value, "none") || strings.EqualFold(f.value, "null") || f.value == "" {
-		return
-	}
-	asn := r.number(f, "", 1, 1<<32-1)
-	if asn == nil {
-		return
-	}
-	r.c.BGP = &fabric.BGPConfig{ASN: fabric.Said[uint32]{Is: uint32(asn.Is), At: asn.At}}
-	for _, row := range r.db.rowsOf("BGP_NEIGHBOR") {
-		key := row.key[strings.LastIndexByte(row.key, '|')+1:]
-		address, err := netip.ParseAddr(key)
-		if err != nil {
-			continue // a neighbour by interface
-		}
-		n := fabric.BGPNeighbour{Address: address, At: row.at}
-		if f := row.get("asn"); f != nil && f.value != "0" { // 0: a neighbour that is not there yet
-			if v := r.number(f, "", 1, 1<<32-1); v != nil {
-				n.ASN = uint32(v.Is)
-			}
-		}
-		r.c.BGP.Neighbours = append(r.c.BGP.Neighbours, n)
-	}
+	r.bgp(local)
 }
 
 // vlans reads the VLANs, who is in them, and the addresses that the switch has in them.

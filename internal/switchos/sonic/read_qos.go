@@ -99,8 +99,8 @@ func (r *reader) qosRow(row *sonicRow) *qosRow {
 	}
 	for _, ref := range sonicRefs {
 		f := row.get(ref.field)
-		switch {
-		case f == nil:
+		switch f {
+		case nil:
 			q.unknown[ref.field] = !row.closed
 		default:
 			to := r.defined(ref.table, f.value, f, port, "orchagent waits for it and applies nothing of the row, neither maps nor PFC")
@@ -114,11 +114,36 @@ func (r *reader) qosRow(row *sonicRow) *qosRow {
 	}
 	q.pfc = r.priorities(row, "pfc_enable", port)
 	q.watched = r.priorities(row, "pfcwd_sw_enable", port)
+	r.shared(q, port)
 	if f := row.get("pfcwd_sw_enable"); f != nil && q.pfc != nil && q.watched != nil && !slices.Equal(q.pfc.Is, q.watched.Is) {
 		r.problem(fabric.TextConflict, port, f.at, fmt.Sprintf("the watchdog watches priorities %v, PFC is on for %v", q.watched.Is, q.pfc.Is),
 			"a priority with PFC and without watchdog can stay paused for ever")
 	}
 	return q
+}
+
+// shared tells priorities whose pauses stop one queue, once for a map. One without PFC does nothing there yet, and is told all
+// the same: nobody means it.
+func (r *reader) shared(q *qosRow, port string) {
+	m := q.maps["pfc_to_queue_map"]
+	if m == nil || q.pfc == nil || r.sharing[m] {
+		return
+	}
+	for _, with := range q.pfc.Is {
+		for p, to := range m.to[:8] {
+			if p == with || to == nil || m.to[with] == nil || to.Is != m.to[with].Is {
+				continue
+			}
+			r.sharing[m] = true
+			what := fmt.Sprintf("a pause of priority %d stops queue %d, as one of priority %d does, which has PFC", p, to.Is, with)
+			if slices.Contains(q.pfc.Is, p) {
+				r.problem(fabric.TextConflict, port, to.At, what, "a pause of either stops the packets of both")
+			} else {
+				r.problem(fabric.TextInert, port, to.At, what, "nothing while PFC is off for it")
+			}
+			return
+		}
+	}
 }
 
 // priorities reads a list such as 3,4. A row that has none has PFC, or the watchdog, for no priority.
@@ -163,6 +188,9 @@ func (r *reader) bind(p *fabric.PortConfig, q, global *qosRow) {
 	from := q
 	if q.maps["dscp_to_tc_map"] == nil && !q.unknown["dscp_to_tc_map"] && global != nil {
 		from = global
+	}
+	if f := from.row.get("dscp_to_tc_map"); f != nil && from.unknown["dscp_to_tc_map"] { // by a map that no text has
+		p.Trust = said("dscp", f.at)
 	}
 	if !from.unknown["dscp_to_tc_map"] {
 		key := r.classKey(q, from.maps["dscp_to_tc_map"], r.lossy[p.Name])

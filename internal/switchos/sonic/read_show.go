@@ -41,7 +41,7 @@ var sonicShows = []sonicShow{
 // or a pool of show mmu and show buffer configuration (scripts/mmuconfig).
 var (
 	sonicProfile = regexp.MustCompile(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
-	sonicBlock   = regexp.MustCompile(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
+	block        = regexp.MustCompile(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
 	trafficBlock = regexp.MustCompile(`^\s*Lossless traffic pattern:\s*$`)
 )
 
@@ -53,7 +53,9 @@ var (
 	bigRed     = regexp.MustCompile(`^BIG_RED_SWITCH status is (\w+)`)
 	showName   = regexp.MustCompile(`^[\w./:-]*$`) // of a port; empty where a row goes on
 	plainShell = regexp.MustCompile(`^[$#]\s+(?:sudo\s+)?[a-z]`)
-	showNoise  = regexp.MustCompile(`^(?:Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
+	typed      = regexp.MustCompile(`^\S*[$#>]\s*(?:sudo\s+)?(?:config\s+(?:interface|qos|ecn|pfcwd|mmu|buffer|vlan|portchannel|load|reload|apply-patch|replace)\b|` +
+		`(?:redis-cli|sonic-db-cli)\s.*\b(?i:hset|hmset|hdel|del)\b|ecnconfig\s+-[pq]|pfcwd\s+(?:start|stop)|pfc\s+config|mmuconfig\s+-p)`) // a setting, which is not read from what was typed
+	showNoise = regexp.MustCompile(`^(?:(?:sudo )?(?:show [a-z -]+|ecnconfig -l)|Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
 )
 
 // showState is where in the output of show commands the reader is.
@@ -202,6 +204,9 @@ func (r *reader) showLine(s *showState, at fabric.Line, text string) {
 		return
 	case bigRed.MatchString(text):
 		r.merge("PFC_WD", openRow("GLOBAL", at, "BIG_RED_SWITCH", bigRed.FindStringSubmatch(text)[1]))
+		return
+	case typed.MatchString(text):
+		r.c.Unread = append(r.c.Unread, at)
 		return
 	case prompted(text) || text == "$" || text == "#" || showNoise.MatchString(text):
 		return

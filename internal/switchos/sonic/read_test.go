@@ -316,3 +316,23 @@ func TestSONiCRecognizes(t *testing.T) {
 		}
 	}
 }
+
+// BGP as the management framework writes it: numbers, networks and paths of the default VRF, and no others.
+func TestSONiCBGPGlobals(t *testing.T) {
+	c := readSONiC(`{"BGP_GLOBALS": {"default": {"local_asn": "65100", "router_id": "10.1.0.1"}, "Vrf1": {"local_asn": "65999"}},
+"BGP_GLOBALS_AF": {"default|ipv4_unicast": {"max_ebgp_paths": "16"}, "Vrf1|ipv4_unicast": {"max_ebgp_paths": "2"}},
+"BGP_GLOBALS_AF_NETWORK": {"default|ipv4_unicast|10.1.0.1/24": {}, "Vrf1|ipv4_unicast|10.9.0.0/24": {}},
+"ROUTE_REDISTRIBUTE": {"default|connected|bgp|ipv4": {}},
+"BGP_PEER_GROUP": {"default|SPINE": {"asn": "65300"}},
+"BGP_NEIGHBOR": {"default|10.0.0.1": {"asn": "65200"}, "default|10.0.0.3": {"peer_group_name": "SPINE"}, "Vrf1|10.0.0.5": {"asn": "1"}, "default|Ethernet8": {"asn": "2"}}, "PORT": {}}`)
+	got := fmt.Sprint(c.BGP.ASN.Is, " ", c.BGP.Paths.Is)
+	for _, n := range c.BGP.Networks {
+		got += " " + n.Is
+	}
+	for _, n := range c.BGP.Neighbours {
+		got += fmt.Sprintf(" %s=%d", n.Address, n.ASN)
+	}
+	if want := "65100 16 10.1.0.0/24 connected 10.0.0.1=65200 10.0.0.3=65300"; got != want || len(c.Problems)+len(c.Unread) > 0 {
+		t.Errorf("%s, problems %v, unread %v", got, c.Problems, c.Unread)
+	}
+}

@@ -28,7 +28,7 @@ func (r *reader) watchdogs() {
 		w := &fabric.WatchdogConfig{}
 		if q != nil {
 			w.Priorities = q.watched
-			if r.db.oldRefs && byPort[p.Name] != nil && q.row != nil && q.row.get("pfcwd_sw_enable") == nil {
+			if r.db.oldRefs && q.row != nil && q.row.get("pfcwd_sw_enable") == nil {
 				w.Priorities = q.pfc
 			}
 		}

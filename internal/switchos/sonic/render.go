@@ -38,7 +38,7 @@ func (OS) Load(file string) string { return "sudo config load " + file }
 
 // Render returns what `config load` adds to the existing configuration of the switch.
 func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
-	tables := append([]table{sonicDevice(s), sonicPorts(s)}, sonicBreakouts(s)...)
+	tables := append([]table{sonicDevice(s), sonicPorts(s)}, breakouts(s)...)
 	tables = append(tables, networks(s)...)
 	omits := sonicOmits(s, t)
 	if t != nil {
@@ -81,7 +81,7 @@ func sonicOmits(s fabric.Switch, t *fabric.Traffic) []string {
 	return omits
 }
 
-// sonicMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.
+// MaxMTU is the largest MTU of a port, in bytes of IP: sonic-port.yang, leaf mtu, range 68..9216.
 const MaxMTU = 9216
 
 func sonicPorts(s fabric.Switch) table {

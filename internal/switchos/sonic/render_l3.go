@@ -30,8 +30,8 @@ func sonicFEC(p fabric.SwitchPort) string {
 	return ""
 }
 
-// sonicBreakouts records how each cage is split, under the name of its first port.
-func sonicBreakouts(s fabric.Switch) []table {
+// breakouts records how each cage is split, under the name of its first port.
+func breakouts(s fabric.Switch) []table {
 	t := table{name: "BREAKOUT_CFG"}
 	first := make(map[string]int) // index of each cage's row
 	lanes := make(map[string]int)

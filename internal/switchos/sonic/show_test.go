@@ -1,6 +1,7 @@
 package sonic
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -207,4 +208,84 @@ func FuzzReadSONiC(f *testing.F) {
 		}
 		OS{}.Recognizes(text)
 	})
+}
+
+// What was typed to change a switch is not what it has: it is told. The outputs beside it are read.
+func TestSONiCTyped(t *testing.T) {
+	c := readSONiC("admin@leaf1:~$ redis-cli -n 4 HSET \"PORT_QOS_MAP|Ethernet8\" \"pfc_enable\" \"3\"\nadmin@leaf1:~$ sudo config interface pfc priority Ethernet8 4 on\n" +
+		"admin@leaf1:~$ sudo ecnconfig -p W -gmin 1000\nadmin@leaf1:~$ show pfc priority\nInterface    Lossless priorities\n-----------  ---------------------\nEthernet8    3\n")
+	var lines []int
+	for _, l := range c.Unread {
+		lines = append(lines, l.Number)
+	}
+	if fmt.Sprint(lines) != "[1 2 3]" || len(c.Ports) != 1 || fmt.Sprint(c.Ports[0].PFC.Is) != "[3]" || len(c.Problems) > 0 {
+		t.Errorf("unread %v, problems %v, ports %+v", lines, c.Problems, c.Ports)
+	}
+}
+
+// Commercial SONiC has the same shell below its own command line: a text with both is its.
+func TestSONiCBelowOther(t *testing.T) {
+	const table = "show pfc priority\nInterface    Lossless priorities\n-----------  ---------------------\nEthernet8    3\n"
+	if !(OS{}).Recognizes([]byte(table)) || (OS{}).Recognizes([]byte("sonic# show qos map dscp-tc\n"+table)) || (OS{}).Recognizes([]byte("interface Eth1/1\n mtu 9100\n"+table)) {
+		t.Error("it is not told apart by the lines of sonic-cli")
+	}
+}
+
+// A part of a database names maps that it does not have: how the port classifies is known, and with what not. SONiC until
+// 2021 watched the priorities with PFC.
+func TestSONiCParts(t *testing.T) {
+	p := readSONiC(`{"PORT_QOS_MAP": {"Ethernet8": {"dscp_to_tc_map": "A", "pfc_enable": "3"}}}`).Ports[0]
+	if p.Trust == nil || p.Trust.Is != "dscp" || p.DSCP != nil {
+		t.Errorf("%+v", p)
+	}
+	p = readSONiC(`{"PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "[MAP_PFC_PRIORITY_TO_QUEUE|A]", "pfc_enable": "3"}}}`).Ports[0]
+	if p.Watchdog == nil || p.Watchdog.On != nil || fmt.Sprint(p.Watchdog.Priorities.Is) != "[3]" {
+		t.Errorf("%+v", p.Watchdog)
+	}
+}
+
+// What is taken and cannot be meant: two priorities that stop one queue, and room for less than a packet.
+func TestSONiCNotMeant(t *testing.T) {
+	for _, c := range []struct{ want, text string }{
+		{"[]", `{"MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"3": "3", "4": "4"}}, "PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "A", "pfc_enable": "3"}}}`},
+		{"[inert Ethernet8:1]", `{"MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"3": "3", "4": "3"}}, "PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "A", "pfc_enable": "3"}, "Ethernet16": {"pfc_to_queue_map": "A", "pfc_enable": "3"}}}`},
+		{"[conflict Ethernet8:1]", `{"MAP_PFC_PRIORITY_TO_QUEUE": {"A": {"3": "3", "4": "3"}}, "PORT_QOS_MAP": {"Ethernet8": {"pfc_to_queue_map": "A", "pfc_enable": "3,4"}}}`},
+		{"[conflict :2]", `{"BUFFER_POOL": {"p": {}}, "BUFFER_PROFILE": {"A": {"pool": "p",` + "\n" + `"xoff": "180"}}}`},
+	} {
+		if got := fmt.Sprint(kinds(readSONiC(c.text))); got != c.want {
+			t.Errorf("%s: %s, not %s", c.text, got, c.want)
+		}
+	}
+}
+
+// What each command of Shows prints is known for what it is, and any of them make a switch.
+func TestSONiCShowsSubsets(t *testing.T) {
+	printed := map[string]string{
+		"show runningconfiguration all": smallSONiC,
+		"show interfaces status":        "  Interface    Lanes    Speed    MTU    FEC    Alias    Vlan    Oper    Admin    Type    Asym PFC\n-----------  -------  -------  -----  -----  -------  ------  ------  -------  ------  ----------\n  Ethernet0      1,2     400G   9100     rs   Eth1/1  routed      up       up     N/A         N/A\n",
+		"show pfc priority":             "Interface    Lossless priorities\n-----------  ---------------------\nEthernet0    3\n",
+		"show pfcwd config":             "Changed polling interval to 200ms\n     PORT    ACTION    DETECTION TIME    RESTORATION TIME\n---------  --------  ----------------  ------------------\nEthernet0      drop               200                 400\n",
+		"show ecn":                      "Profile: X\n-------------------  -------\necn                  ecn_all\ngreen_min_threshold  1048576\n-------------------  -------\n",
+	}
+	commands := OS{}.Shows()
+	for set := range 1 << len(commands) {
+		var texts []switchtext.Text
+		for i, command := range commands {
+			if set>>i&1 == 1 {
+				texts = append(texts, switchtext.Text{File: command, Bytes: []byte(printed[command])})
+			}
+			if !(OS{}).Recognizes([]byte(printed[command])) {
+				t.Fatalf("%s is not known by what it prints", command)
+			}
+		}
+		c := OS{}.Read("leaf1", texts)
+		for _, p := range c.Problems {
+			if p.Kind == fabric.TextCut || p.Kind == fabric.TextForeign {
+				t.Fatalf("%b: %+v", set, p)
+			}
+		}
+		if len(c.Unread) > 0 || len(c.Texts) != len(texts) || set&15 > 0 && len(c.Ports) == 0 {
+			t.Fatalf("%b: unread %v, %d ports", set, c.Unread, len(c.Ports))
+		}
+	}
 }

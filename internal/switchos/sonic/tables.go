@@ -81,8 +81,8 @@ func (db *sonicDB) table(name string, at fabric.Line) *sonicTable {
 	return t
 }
 
-// sonicLoad is one text on its way into the database.
-type sonicLoad struct {
+// load is one text on its way into the database.
+type load struct {
 	r       *reader
 	inOrder []*sonicRow
 	tableOf []string
@@ -92,7 +92,7 @@ type sonicLoad struct {
 // load puts a decoded object into the database: tables of rows of fields; the same for each ASIC of a switch with several
 // (show runningconfiguration all); or rows named TABLE|key, as sonic-db-dump prints them.
 func (r *reader) load(root *jsonNode) {
-	t := &sonicLoad{r: r, seen: make(map[[2]string]int)}
+	t := &load{r: r, seen: make(map[[2]string]int)}
 	t.namespace(root, "")
 	for i, row := range t.inOrder {
 		if row != nil {
@@ -101,7 +101,7 @@ func (r *reader) load(root *jsonNode) {
 	}
 }
 
-func (t *sonicLoad) namespace(root *jsonNode, name string) {
+func (t *load) namespace(root *jsonNode, name string) {
 	tables := make(map[string]*jsonNode)
 	for _, n := range root.nodes {
 		if name != "" && name != "localhost/" && n.key == "DEVICE_METADATA" {
@@ -130,7 +130,7 @@ func (t *sonicLoad) namespace(root *jsonNode, name string) {
 }
 
 // forget drops the rows of a table that stands again below.
-func (t *sonicLoad) forget(table string) {
+func (t *load) forget(table string) {
 	for at, i := range t.seen {
 		if at[0] == table {
 			t.inOrder[i] = nil
@@ -147,12 +147,12 @@ func dumped(n *jsonNode) *jsonNode {
 	return n
 }
 
-func (t *sonicLoad) duplicate(n *jsonNode, what string, first fabric.Line) {
+func (t *load) duplicate(n *jsonNode, what string, first fabric.Line) {
 	t.r.problem(fabric.TextDuplicate, "", n.at, fmt.Sprintf("%s, first in line %d", what, first.Number),
 		"a decoder keeps the last and drops the others without a word")
 }
 
-func (t *sonicLoad) row(namespace, table, key string, n *jsonNode) {
+func (t *load) row(namespace, table, key string, n *jsonNode) {
 	if !n.object {
 		t.r.problem(fabric.TextForeign, "", n.at, fmt.Sprintf("%s|%s has no fields", table, key), "config load fails at it")
 		return
@@ -198,7 +198,7 @@ func short(key string) string {
 // table notes a table of a configuration, which is closed by that.
 func (r *reader) table(name string, at fabric.Line) {
 	r.db.table(name, at).closed = true
-	if !sonicRead[name] && !ignored[name] && !r.unread[name] {
+	if !isRead(name) && !isIgnored(name) && !r.unread[name] {
 		r.unread[name] = true
 		r.c.Unread = append(r.c.Unread, at)
 	}
