@@ -27,6 +27,9 @@ func Names(names []string, limit int) string {
 		if limit > 0 && len(texts) == limit {
 			return strings.Join(texts, ", ") + fmt.Sprintf(" and %d more", left)
 		}
+		if rest, kept, long := t.firstRuns(); limit > 0 && long {
+			return strings.Join(append(texts, t.prefix+rest), ", ") + fmt.Sprintf(" and %d more", left-kept)
+		}
 		texts = append(texts, t.prefix+t.rest)
 		left -= t.names
 	}
@@ -37,6 +40,29 @@ func Names(names []string, limit int) string {
 type term struct {
 	prefix, rest string
 	names        int
+}
+
+// mostRuns is how many runs of numbers are written where the number of terms has a limit: SONiC counts ports by lanes, so that
+// none follow each other.
+const mostRuns = 16
+
+// firstRuns are the first runs of a term with too many of them, and how many names they are. A term with several lists of
+// numbers is written whole.
+func (t term) firstRuns() (rest string, kept int, long bool) {
+	runs := strings.Split(strings.TrimSuffix(strings.TrimPrefix(t.rest, "["), "]"), ",")
+	if len(runs) <= mostRuns || strings.Count(t.rest, "[") != 1 || !strings.HasPrefix(t.rest, "[") || !strings.HasSuffix(t.rest, "]") {
+		return "", 0, false
+	}
+	for _, run := range runs[:mostRuns] {
+		first, last, isRun := strings.Cut(run, "-")
+		kept++
+		if a, errA := strconv.Atoi(first); isRun && errA == nil {
+			if b, err := strconv.Atoi(last); err == nil && b > a {
+				kept += b - a
+			}
+		}
+	}
+	return "[" + strings.Join(runs[:mostRuns], ",") + "]", kept, true
 }
 
 // foldTerms puts terms together that differ in the last number of their prefix only: g1-rail[1-8] and

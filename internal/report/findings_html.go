@@ -27,6 +27,10 @@ type findingsView struct {
 	WaivedMore     int
 	Nothing        string // shown instead of failures
 	Passed, Scoped []ruleRow
+
+	Switches     []switchRow // as they were read
+	SwitchesMore int
+	Note         string // what a proof from texts leaves open
 }
 
 // HTML writes the findings of a check as one page, under the summary of all that came. Findings that say the same of
@@ -46,6 +50,10 @@ func (g *Groups) HTML(w io.Writer, s fabric.Summary, of Checked) error {
 	v.Failed, v.FailedMore = failedBlocks(g.failed.worstFirst())
 	v.Unknown, v.UnknownMore = unknownBlocks(g.unknown.worstFirst())
 	v.Waived, v.WaivedMore = caveatBlocks(waivedCaveats(g.waived))
+	if len(g.Switches) > 0 {
+		v.Switches, v.SwitchesMore = bounded(switchesAlike(g.Switches), pageBlocks)
+		v.Note = printable(g.Note)
+	}
 	switch {
 	case s.Pass+s.Fail+s.Unknown+s.Waived == 0:
 		v.Nothing = "No rule gave a verdict, so nothing is known to have failed."

@@ -16,6 +16,23 @@ func (p *printer) switches(all []fabric.SwitchSummary, note string) {
 		return
 	}
 	p.heading("Switches as they were read")
+	alike := switchesAlike(all)
+	for i, s := range alike {
+		if i == textGroups && !p.o.Verbose {
+			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(alike)-i))
+			break
+		}
+		p.status("READ", faint, s.Names, s.Words)
+	}
+	if note != "" {
+		p.field("Note", note)
+	}
+}
+
+// switchRow is switches of which the same was read.
+type switchRow struct{ Names, Words string }
+
+func switchesAlike(all []fabric.SwitchSummary) []switchRow {
 	var order []string
 	names := map[string][]string{}
 	for _, s := range all {
@@ -25,16 +42,11 @@ func (p *printer) switches(all []fabric.SwitchSummary, note string) {
 		}
 		names[text] = append(names[text], printable(s.Name))
 	}
+	rows := make([]switchRow, len(order))
 	for i, text := range order {
-		if i == textGroups && !p.o.Verbose {
-			p.line(fmt.Sprintf("... and %d more; -v writes them all", len(order)-i))
-			break
-		}
-		p.status("READ", faint, draw.Names(names[text], 0), text)
+		rows[i] = switchRow{draw.Names(names[text], 0), text}
 	}
-	if note != "" {
-		p.field("Note", note)
-	}
+	return rows
 }
 
 func switchWords(s fabric.SwitchSummary) string {

@@ -101,7 +101,11 @@ func (c cable) judge() []fabric.Finding {
 	if c.nic.MTU == 0 || c.MTU == nil {
 		out = append(out, onNIC(c.host, fabric.Unknown, "the MTU of one of the two ends was not read"))
 	}
-	out = append(out, c.pauses()...)
+	pauses := c.pauses()
+	out = append(out, pauses...)
+	if slices.ContainsFunc(pauses, func(f fabric.Finding) bool { return f.Status == fabric.Fail }) {
+		return out // which packets are dropped follows from it
+	}
 	out = append(out, c.markings()...)
 	return append(out, c.classes()...)
 }
@@ -137,17 +141,27 @@ func (c cable) pauses() []fabric.Finding {
 	if q.PFC == nil || c.PFC == nil {
 		return []fabric.Finding{onNIC(c.host, fabric.Unknown, "the priorities with PFC of one of the two ends were not read")}
 	}
-	var out []fabric.Finding
+	var nic, port []int // that only one end has
 	for priority := range 8 {
-		nic, port := slices.Contains(*q.PFC, priority), slices.Contains(c.PFC.Is, priority)
-		switch {
-		case nic && !port:
-			out = append(out, c.bad(fmt.Sprintf("%s has PFC on priority %d, %s does not: pauses of the NIC are ignored, and none is sent to it.", c.host, priority, c.far()), dropCost, c.PFC.At))
-		case port && !nic:
-			out = append(out, c.bad(fmt.Sprintf("%s has PFC on priority %d, %s does not: the NIC goes on while it is paused.", c.far(), priority, c.host), dropCost, c.PFC.At))
+		switch has, far := slices.Contains(*q.PFC, priority), slices.Contains(c.PFC.Is, priority); {
+		case has && !far:
+			nic = append(nic, priority)
+		case far && !has:
+			port = append(port, priority)
 		}
 	}
-	return out
+	var why string
+	switch {
+	case len(nic) > 0 && len(port) > 0:
+		why = fmt.Sprintf("%s has PFC on %s, %s on %s: neither obeys the pauses of the other.", c.host, priorities(nic), c.far(), priorities(port))
+	case len(nic) > 0:
+		why = fmt.Sprintf("%s has PFC on %s, %s does not: pauses of the NIC are ignored, and none is sent to it.", c.host, priorities(nic), c.far())
+	case len(port) > 0:
+		why = fmt.Sprintf("%s has PFC on %s, %s does not: the NIC goes on while it is paused.", c.far(), priorities(port), c.host)
+	default:
+		return nil
+	}
+	return []fabric.Finding{c.bad(why, dropCost, c.PFC.At)}
 }
 
 // markings judges the DSCP that the NIC sends with: only the one that the port protects is lossless.

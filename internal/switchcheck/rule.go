@@ -157,8 +157,9 @@ func (in *Input) scene(c *fabric.SwitchConfig) scene {
 			s.ports = append(s.ports, p)
 		}
 	}
+	anyPart := slices.ContainsFunc(c.Ports, func(p fabric.PortConfig) bool { return takesPart(&p) })
 	for i := range c.Ports {
-		if p := &c.Ports[i]; !taken[p.Name] && takesPart(p) {
+		if p := &c.Ports[i]; !taken[p.Name] && (takesPart(p) || anyPart && forgotten(p)) {
 			s.ports = append(s.ports, port{PortConfig: p})
 		}
 	}
@@ -177,13 +178,17 @@ func (s scene) rendered(p port) *fabric.PortConfig {
 	return &c.Ports[0]
 }
 
+// forgotten reports whether a port may be one of the fabric that lost its settings: where others have classes of traffic, one
+// that the OS watches by default.
+func forgotten(p *fabric.PortConfig) bool { return (p.Up == nil || p.Up.Is) && p.Watchdog != nil }
+
 // takesPart reports whether a text gives a port classes of traffic: PFC, a queue of its own, trust or a watchdog.
 func takesPart(p *fabric.PortConfig) bool {
 	if p.Up != nil && !p.Up.Is {
 		return false
 	}
 	written := func(l fabric.Line) bool { return l.Number > 0 }
-	if p.PFC != nil && written(p.PFC.At) || p.Trust != nil && written(p.Trust.At) || p.Watchdog != nil {
+	if p.PFC != nil && written(p.PFC.At) || p.Trust != nil && written(p.Trust.At) || p.Watchdog != nil && p.Watchdog.On != nil && written(p.Watchdog.On.At) {
 		return true
 	}
 	return slices.ContainsFunc(p.Queues[:], func(q *fabric.QueueConfig) bool {

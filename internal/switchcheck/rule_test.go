@@ -218,7 +218,7 @@ func changes() []change {
 		{"watchdog slow", func(w world) { d := *w.second().Watchdog; d.DetectMs = is(900); w.second().Watchdog = &d }, "switch-watchdog", "waits 900 ms, the plan 200", "switch-ports-equal"},
 		{"cable", func(w world) { w.second().CableM = is(1) }, "switch-headroom", "cable of 1 m, the plan with 5 m", ""},
 		{"NIC without PFC", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{} }) }, "ends-agree", "leaf1:Eth1/2 has PFC on priority 3, host1:eth2 does not", "lossless-path"},
-		{"NIC with PFC on 4", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{4} }) }, "ends-agree", "host1:eth2 has PFC on priority 4, leaf1:Eth1/2 does not", "lossless-path"},
+		{"NIC with PFC on 4", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{4} }) }, "ends-agree", "host1:eth2 has PFC on priority 4, leaf1:Eth1/2 on priority 3: neither obeys", "lossless-path"},
 		{"NIC sends another DSCP", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.RoCE = &fabric.Marking{DSCP: new(24)} }) }, "ends-agree", "sends RoCE with DSCP 24", "lossless-path"},
 		{"NIC in another priority", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.DSCP = fabric.DSCPPriorities{26: 5, 48: 7} }) }, "ends-agree", "sends DSCP 26 in priority 5, leaf1:Eth1/2 pauses it with 3", "lossless-path"},
 		{"a NIC that pauses its link", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.Pause = new(true) }) }, "lossless-path", "host1:eth2", ""},
