@@ -70,6 +70,7 @@ func TestLessons(t *testing.T) {
 		{"words that nobody knows", leafBGP + "set protocols bgp group f frobnicate\nset protocols bgp group f neighbor 10.1.0.0 peer-sa 3\n", []string{"unread set protocols bgp group f frobnicate", "peer-sa 3"}},
 		{"a session that is off", leafBGP + "set protocols bgp group f neighbor 10.1.0.0 shutdown\n", []string{"problem inert: the session with 10.1.0.0", "not: 10.1.0.0=65000"}},
 		{"frames larger than their headroom", strings.Replace(roce, "{ pfc; }", "{ pfc { mru 2500; } }", 1) + "interfaces { et-0/0/1 { mtu 9216; } }\n", []string{"et-0/0/1 frames of 2500", "problem conflict: profile p reckons headroom for frames of 2500 bytes, and frames of et-0/0/1 may have 9216"}},
+		{"frames larger than the headroom that nobody set", roce + "interfaces { et-0/0/1 { mtu 9216; } et-0/0/2 { mtu 9216; } }\n", []string{"problem conflict: profile p reckons headroom for frames of 2500 bytes"}},
 		{"frames as large as their headroom", strings.Replace(roce, "{ pfc; }", "{ pfc { mru 9216; } }", 1) + "interfaces { et-0/0/1 { mtu 9216; } }\n", []string{"et-0/0/1 frames of 9216", "not: problem"}},
 		{"a curve that does not begin at nothing", "class-of-service { drop-profiles { d { interpolate { fill-level [ 30 60 ]; drop-probability [ 50 100 ]; } } } }", []string{"d starts with 50", "problem conflict: drop profile d begins with 50 %"}},
 		{"steps", "class-of-service { drop-profiles { d { fill-level 30 drop-probability 1; fill-level 60 drop-probability 100; } } }", []string{"d starts with 1", "not: problem"}},

@@ -21,6 +21,7 @@ type junosPFC struct {
 	watchdog *fabric.WatchdogConfig
 	cable    *fabric.Said[int]
 	mru      *fabric.Said[int] // the least of its code points
+	small    bool              // it is less than the frames of a port
 }
 
 // pauses reports whether a profile has PFC for a code point.
@@ -56,6 +57,9 @@ func (r *reader) pfc(name *fabric.Said[string]) *junosPFC {
 		if len(p.dscp) > 0 && len(p.ieee) > 0 {
 			r.problem(fabric.TextConflict, in.at, "profile "+p.node.word+" has PFC by DSCP and by 802.1p priority", "Junos takes one of them for a profile")
 		}
+	}
+	if _, four := p.ieee[4]; p.mru == nil && p.input && !(four && len(p.ieee) == 1) {
+		p.mru = junosDefault(2500, "Junos CLI reference, mru: 2500 bytes by default, 9216 of priority 4")
 	}
 	r.readStops(p)
 	p.watchdog = r.readWatchdog(p.node)
@@ -97,7 +101,15 @@ func (r *reader) reckoned(p *fabric.PortConfig, pfc *junosPFC) {
 	if pfc.mru == nil || p.MTU == nil || p.MTU.At.Number == 0 || pfc.mru.Is >= p.MTU.Is+junosHeader {
 		return
 	}
-	r.once(fabric.TextConflict, pfc.mru.At, fmt.Sprintf("profile %s reckons headroom for frames of %d bytes, and frames of %s may have %d", pfc.node.word, pfc.mru.Is, p.Name, p.MTU.Is+junosHeader),
+	if pfc.small {
+		return // said of another port
+	}
+	pfc.small = true
+	at := pfc.mru.At
+	if at.Number == 0 {
+		at = pfc.inputAt
+	}
+	r.once(fabric.TextConflict, at, fmt.Sprintf("profile %s reckons headroom for frames of %d bytes, and frames of %s may have %d", pfc.node.word, pfc.mru.Is, p.Name, p.MTU.Is+junosHeader),
 		"larger frames overflow the headroom and are dropped in a lossless class")
 }
 
