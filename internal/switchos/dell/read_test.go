@@ -21,7 +21,7 @@ func readDell(text string) *fabric.SwitchConfig {
 }
 
 // public are configurations that people published, and mutants of them. They are not ours to keep here.
-const public = "../../../shared/data/roce-configs"
+const public = "../../../../shared/data/roce-configs"
 
 func publicText(t testing.TB, name string) string {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 )
 
 // publicConfigs holds configurations that people published, and mutants of them. They are not ours to keep here.
-const publicConfigs = "../../../shared/data/roce-configs"
+const publicConfigs = "../../../../shared/data/roce-configs"
 
 func publicText(t *testing.T, name string) []byte {
 	t.Helper()
@@ -243,7 +243,7 @@ func TestSONiCReadsPublicMutants(t *testing.T) {
 		{"m04", "01", []string{"Ethernet0 queue 3 ", "Ethernet4 queue 3 ", "Ethernet8 queue 3 ", "Ethernet12 queue 3 "}},
 		{"m05", "01", []string{"problem range ", "Ethernet0 queue 3 ", "Ethernet4 queue 3 ", "Ethernet8 queue 3 ", "Ethernet12 queue 3 "}},
 		{"m06", "01", []string{"Ethernet0 DSCP 3 ", "Ethernet4 DSCP 3 ", "Ethernet8 DSCP 3 ", "Ethernet12 DSCP 3 "}},
-		{"m07", "01", []string{"Ethernet0 a pause of 3 ", "Ethernet4 a pause of 3 ", "Ethernet8 a pause of 3 ", "Ethernet12 a pause of 3 "}},
+		{"m07", "01", []string{"Ethernet0 a pause of 3 ", "Ethernet4 a pause of 3 ", "Ethernet8 a pause of 3 ", "Ethernet12 a pause of 3 ", "problem conflict Ethernet0 a pause of priority 4 stops queue 4"}},
 		{"m08", "02", []string{"Ethernet136 DSCP "}},
 		{"m09", "02", []string{"Ethernet0 watchdog "}},
 		{"m10", "02", []string{"Ethernet0 DSCP 48 ", "Ethernet4 DSCP 48 "}},

@@ -116,7 +116,7 @@ func (r *reader) qosRow(row *sonicRow) *qosRow {
 	q.watched = r.priorities(row, "pfcwd_sw_enable", port)
 	r.shared(q, port)
 	if f := row.get("pfcwd_sw_enable"); f != nil && q.pfc != nil && q.watched != nil && !slices.Equal(q.pfc.Is, q.watched.Is) {
-		r.problem(fabric.TextConflict, port, f.at, fmt.Sprintf("the watchdog watches priorities %v, PFC is on for %v", q.watched.Is, q.pfc.Is),
+		r.problem(fabric.TextConflict, port, f.at, fmt.Sprintf("the watchdog watches priorities %s, PFC is on for %s", fabric.Ranges(q.watched.Is, "none"), fabric.Ranges(q.pfc.Is, "none")),
 			"a priority with PFC and without watchdog can stay paused for ever")
 	}
 	return q

@@ -21,7 +21,7 @@ import (
 )
 
 // yangFolder contains SONiC's own YANG models.
-const yangFolder = "../../../shared/data/sonic-yang"
+const yangFolder = "../../../../shared/data/sonic-yang"
 
 // yangTable is the place of a table of CONFIG_DB in SONiC's YANG models.
 type yangTable struct {
