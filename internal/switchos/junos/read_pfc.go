@@ -58,7 +58,7 @@ func (r *reader) pfc(name *fabric.Said[string]) *junosPFC {
 			r.problem(fabric.TextConflict, in.at, "profile "+p.node.word+" has PFC by DSCP and by 802.1p priority", "Junos takes one of them for a profile")
 		}
 	}
-	if _, four := p.ieee[4]; p.mru == nil && p.input && !(four && len(p.ieee) == 1) {
+	if _, four := p.ieee[4]; p.mru == nil && p.input && (!four || len(p.ieee) != 1) {
 		p.mru = junosDefault(2500, "Junos CLI reference, mru: 2500 bytes by default, 9216 of priority 4")
 	}
 	r.readStops(p)
