@@ -57,7 +57,7 @@ func (a *app) printPlan(p *fabric.Plan) error {
 	for _, note := range p.Notes {
 		printf(a.stdout, "%s\n", note)
 	}
-	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
+	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
 		return err
 	}
@@ -114,6 +114,20 @@ func (a *app) printUplinks(p *fabric.Plan) error {
 	fmt.Fprintln(w, "\nLEAF\tPORT\tADDRESS\tSPINE\tPORT\tADDRESS")
 	for _, l := range p.Cabling.Uplinks {
 		printf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.A.Node, l.A.NIC, orDash(addresses[l.A]), l.B.Node, l.B.NIC, orDash(addresses[l.B]))
+	}
+	return w.Flush()
+}
+
+// printBill writes the bill of cables and optics.
+func (a *app) printBill(p *fabric.Plan) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nCABLES\tFROM\tTO\tRATE\tSPLIT\tENDS AT FROM\tENDS AT TO\tUP TO")
+	for _, l := range p.Cabling.Bill {
+		length := "-"
+		if l.LengthM > 0 {
+			length = strconv.Itoa(l.LengthM) + " m"
+		}
+		printf(w, "%d\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", l.Cables, l.From, l.To, gbps(l.RateGbps), l.Split, l.FromEnds, l.ToEnds, length)
 	}
 	return w.Flush()
 }

@@ -21,6 +21,8 @@ type Link struct {
 type Cabling struct {
 	Links   []Link `json:"links,omitempty"`
 	Uplinks []Link `json:"uplinks,omitempty"` // between switches: A is the leaf's end, B the spine's; by leaf, then by spine
+
+	Bill []CableLot `json:"bill,omitempty"` // of cables and optics
 }
 
 // ByNode returns the cables of each node by its name.

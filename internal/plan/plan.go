@@ -75,6 +75,7 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if g.Spines > 0 {
 		g.addSpines(p, leaf, spine)
 	}
+	p.Cabling.Bill = bill(p)
 	return p, nil
 }
 
