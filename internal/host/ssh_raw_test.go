@@ -52,7 +52,7 @@ func TestSay(t *testing.T) {
 		if out != nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer within 300ms") {
 			t.Errorf("%q: %q, %v", command, out, err)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > 20*time.Second {
 			t.Errorf("%q: it took %v", command, took)
 		}
 	}

@@ -299,7 +299,7 @@ func TestLargest(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	const limit = 2 * time.Second
+	const limit = 20 * time.Second // a fifth of a second, and much more under -race on a busy machine
 	if d := took(16384); d > limit {
 		t.Errorf("16,384 hosts took %v, want at most %v", d, limit)
 	}

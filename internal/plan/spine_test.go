@@ -431,7 +431,7 @@ func TestLargestWithSpines(t *testing.T) {
 	c := withSpines(16384, "eth[1-8]", fabric.P2P31, "e512", 0, "e512", 0)
 	start := time.Now()
 	p := mustPlan(t, c)
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 	if len(p.Cabling.Uplinks) != 512*256 || len(p.Switches) != 512+256 {

@@ -83,7 +83,7 @@ func dryRun(t *testing.T, text string) error {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out, err := host.Output(ctx, host.Local{}, host.Command{Argv: []string{"vtysh", "-C", "-f", file}, Merged: true})
 	if err != nil {
@@ -154,7 +154,7 @@ func TestEveryNICReachesEveryOther(t *testing.T) {
 	}
 	for i, lab := range labs {
 		t.Run(lab.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 			defer cancel()
 			out, err := host.Output(ctx, host.Local{}, host.Command{
 				Argv: append(slices.Clone(apart), self), Env: []string{fmt.Sprintf("%s=%d", insideVariable, i)}, Merged: true,
@@ -179,7 +179,7 @@ func runInside(lab string) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := build(ctx, p); err != nil {
 		return err
@@ -195,10 +195,10 @@ func runInside(lab string) error {
 		do   func() error
 	}{
 		{"zebra", func() error { return startAll(ctx, p, "zebra") }},
-		{"within a leaf, nothing beyond", func() error { return until(ctx, 20*time.Second, func() error { return reaches(ctx, p, sameLeaf) }) }},
+		{"within a leaf, nothing beyond", func() error { return until(ctx, time.Minute, func() error { return reaches(ctx, p, sameLeaf) }) }},
 		{"bgpd", func() error { return startAll(ctx, p, "bgpd") }},
-		{"sessions", func() error { return until(ctx, 20*time.Second, func() error { return sessions(ctx, p) }) }},
-		{"everywhere", func() error { return until(ctx, 20*time.Second, func() error { return reaches(ctx, p, everyone) }) }},
+		{"sessions", func() error { return until(ctx, time.Minute, func() error { return sessions(ctx, p) }) }},
+		{"everywhere", func() error { return until(ctx, time.Minute, func() error { return reaches(ctx, p, everyone) }) }},
 	}
 	for _, step := range steps {
 		if err := step.do(); err != nil {
@@ -209,7 +209,7 @@ func runInside(lab string) error {
 		if err := noValley(ctx, p); err != nil {
 			return fmt.Errorf("without a cable: %w", err)
 		}
-		if err := until(ctx, 20*time.Second, func() error { return reaches(ctx, p, everyone) }); err != nil {
+		if err := until(ctx, time.Minute, func() error { return reaches(ctx, p, everyone) }); err != nil {
 			return fmt.Errorf("everywhere without a cable: %w", err)
 		}
 	}
@@ -243,7 +243,7 @@ func reaches(ctx context.Context, p *fabric.Plan, want func(a, b fabric.Endpoint
 		nodes[n.Name] = inside(n.Name)
 	}
 	m, err := bench.Mesh(ctx, p, nodes, bench.MeshOptions{
-		Command: func(string) []string { return []string{"env", nodeVariable + "=yes", self} }, Wait: 500 * time.Millisecond, Timeout: 20 * time.Second,
+		Command: func(string) []string { return []string{"env", nodeVariable + "=yes", self} }, Wait: 500 * time.Millisecond, Timeout: time.Minute,
 	})
 	if err != nil || len(m.Absent) > 0 {
 		return fmt.Errorf("mesh: %w, absent %v", err, m.Absent)
@@ -283,7 +283,7 @@ func noValley(ctx context.Context, p *fabric.Plan) error {
 		}
 		return err
 	}
-	if err := until(ctx, 10*time.Second, forgets); err != nil {
+	if err := until(ctx, time.Minute, forgets); err != nil {
 		return err
 	}
 	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {

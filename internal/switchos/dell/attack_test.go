@@ -55,7 +55,7 @@ func TestDellManyPorts(t *testing.T) {
 	if len(got.Ports) < 9_000 || len(tables) != 1 || len(profiles) != 1 {
 		t.Errorf("%d ports with %d tables and %d profiles", len(got.Ports), len(tables), len(profiles))
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > 2*time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

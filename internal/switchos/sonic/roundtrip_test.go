@@ -223,7 +223,7 @@ func TestSONiCReadsManyPorts(t *testing.T) {
 		t.Errorf("%d ports, %d problems, %v shared", len(c.Ports), len(c.Problems), c.Ports[0].DSCP == c.Ports[9_999].DSCP)
 	}
 	t.Logf("%d bytes in %s", len(text), took)
-	if took > 10*time.Second {
+	if took > 2*time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -182,7 +182,7 @@ func FuzzReadSONiC(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		begin := time.Now()
 		c := OS{}.Read("x", []switchtext.Text{{File: "f", Bytes: text}})
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > time.Minute {
 			t.Fatalf("it took %s", took)
 		}
 		if diff := gocmp.Diff(facts(c), facts(OS{}.Read("x", []switchtext.Text{{File: "f", Bytes: text}}))); diff != "" {
