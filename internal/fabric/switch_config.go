@@ -53,8 +53,8 @@ type PortConfig struct {
 	Breakout  *Said[int]           `json:"breakout,omitempty"` // ports into which its cage is split
 	Addresses []Said[netip.Prefix] `json:"addresses,omitempty"`
 	VLAN      *Said[int]           `json:"vlan,omitempty"`    // of packets without a tag; 0: the port is routed
-	CableM    *Said[int]           `json:"cable_m,omitempty"` // that headroom is reckoned for
-	FrameB    *Said[int]           `json:"frame_b,omitempty"` // bytes of the largest frame that headroom is reckoned for
+	CableM    *Said[int]           `json:"cable_m,omitempty"` // that headroom assumes
+	FrameB    *Said[int]           `json:"frame_b,omitempty"` // bytes of the largest frame that headroom assumes
 
 	// What comes in. Trust says which of the two tables decides: dscp, pcp, or none: then all packets are as PCP[0].
 	// The tables are shared between ports that classify alike.

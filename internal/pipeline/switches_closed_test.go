@@ -66,7 +66,7 @@ func passes(t *testing.T, os, text string) map[string]bool {
 	out := map[string]bool{}
 	configs, err := readAll([]SwitchSource{{Name: "leaf1"}}, []answer{{texts: []switchtext.Text{{File: "text", Bytes: []byte(text)}}}}, nil)
 	if err != nil {
-		if !strings.Contains(err.Error(), "is no configuration") {
+		if !strings.Contains(err.Error(), "is neither a configuration") {
 			t.Fatal(fmt.Errorf("%s: %w", os, err))
 		}
 		return out // refused by name

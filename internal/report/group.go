@@ -141,7 +141,7 @@ var (
 	pciAddress = regexp.MustCompile(`\b(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\b`)
 )
 
-// anyNIC is a reason with NIC in place of a NIC's name or PCI address in the command that would tell it: eight NICs whose tool is
+// anyNIC is a reason with NIC instead of a NIC's name or PCI address in the command that would tell it: eight NICs whose tool is
 // not installed lack one thing.
 func anyNIC(why, nic string) string {
 	return askedBy.ReplaceAllStringFunc(why, func(asked string) string {

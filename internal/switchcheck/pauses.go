@@ -233,8 +233,8 @@ func (s scene) time(p port, what string, have, rendered *fabric.Said[int], want 
 func headroomRule() Rule {
 	return Rule{
 		ID:        "switch-headroom",
-		Title:     "Headroom is reckoned for the planned cables",
-		Doc:       "compares the cable length that the headroom of each port is reckoned for with the plan's: what arrives after a pause was sent needs room",
+		Title:     "Headroom covers the planned cables",
+		Doc:       "compares the cable length that the headroom of each port assumes with the plan's: what arrives after a pause was sent needs room",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseRoCELossy,
 		Reference: "the plan; IEEE 802.1Q, Annex N",
@@ -254,9 +254,9 @@ func judgeHeadroom(s scene) []fabric.Finding {
 	return s.eachPort(fmt.Sprintf("for at least %d m", want), func(p port) []fabric.Finding {
 		switch {
 		case p.CableM == nil:
-			return []fabric.Finding{s.unknown(p.name(), "the length of cable that its headroom is reckoned for is in no text that was read", p.At)}
+			return []fabric.Finding{s.unknown(p.name(), "the cable length that its headroom assumes is in no text that was read", p.At)}
 		case p.CableM.Is < want:
-			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s reckons with a cable of %d m, the plan with %d m.", p.name(), p.CableM.Is, want), fmt.Sprintf("at least %d m", want),
+			return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("The headroom of %s assumes a cable of %d m, the plan has %d m.", p.name(), p.CableM.Is, want), fmt.Sprintf("at least %d m", want),
 				"packets that are in the cable when the pause is sent are dropped", p.CableM.At)}
 		}
 		return nil

@@ -23,7 +23,7 @@ func ecnRule() Rule {
 	}
 }
 
-const noMarkCost = "senders are not told of congestion: PFC stops whole ports instead, and congestion spreads"
+const noMarkCost = "senders do not learn of congestion: PFC stops whole ports instead, and congestion spreads"
 
 func judgeECN(s scene) []fabric.Finding {
 	roce, planned := s.class("roce")

@@ -216,7 +216,7 @@ func changes() []change {
 		{"watchdog off", func(w world) { w.second().Watchdog = &fabric.WatchdogConfig{On: is(false)} }, "switch-watchdog", "has no PFC watchdog", "switch-ports-equal"},
 		{"watchdog forwards", func(w world) { d := *w.second().Watchdog; d.Action = is("forward"); w.second().Watchdog = &d }, "switch-watchdog", `does "forward", not drop`, "switch-ports-equal"},
 		{"watchdog slow", func(w world) { d := *w.second().Watchdog; d.DetectMs = is(900); w.second().Watchdog = &d }, "switch-watchdog", "waits 900 ms, the plan 200", "switch-ports-equal"},
-		{"cable", func(w world) { w.second().CableM = is(1) }, "switch-headroom", "cable of 1 m, the plan with 5 m", ""},
+		{"cable", func(w world) { w.second().CableM = is(1) }, "switch-headroom", "assumes a cable of 1 m, the plan has 5 m", ""},
 		{"NIC without PFC", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{} }) }, "ends-agree", "leaf1:Eth1/2 has PFC on priority 3, host1:eth2 does not", "lossless-path"},
 		{"NIC with PFC on 4", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.PFC = &[]int{4} }) }, "ends-agree", "host1:eth2 has PFC on priority 4, leaf1:Eth1/2 on priority 3: neither obeys", "lossless-path"},
 		{"NIC sends another DSCP", func(w world) { w.nic(func(n *NICEnd, q *fabric.QoS) { q.RoCE = &fabric.Marking{DSCP: new(24)} }) }, "ends-agree", "sends RoCE with DSCP 24", "lossless-path"},

@@ -30,7 +30,7 @@ func Language(text []byte) (OS, error) {
 		return nil, fmt.Errorf("is empty")
 	}
 	if bytes.IndexByte(text, 0) >= 0 {
-		return nil, fmt.Errorf("is no text: it has NUL bytes")
+		return nil, fmt.Errorf("is not text: it has NUL bytes")
 	}
 	for _, part := range [][]byte{beginning(text), text} {
 		for _, os := range all() {
@@ -41,10 +41,10 @@ func Language(text []byte) (OS, error) {
 	}
 	for _, f := range foreigners {
 		if f.sign.Match(text) {
-			return nil, fmt.Errorf("is %s, which is not read; read are: %s", f.title, strings.Join(IDs(), ", "))
+			return nil, fmt.Errorf("is %s, which is not supported; supported: %s", f.title, strings.Join(IDs(), ", "))
 		}
 	}
-	return nil, fmt.Errorf("is no configuration and no show output of a switch that is read; read are: %s", strings.Join(IDs(), ", "))
+	return nil, fmt.Errorf("is neither a configuration nor show output of a supported switch OS; supported: %s", strings.Join(IDs(), ", "))
 }
 
 // enough is how much of a text, in bytes, usually tells its language: to search all of a text of 10 MB takes seconds.

@@ -53,7 +53,7 @@ func TestForeign(t *testing.T) {
 		"":                  "is empty",
 		" \n\t\n":           "is empty",
 		"a\x00b":            "NUL",
-		"hello":             "no configuration and no show output",
+		"hello":             "neither a configuration nor show output",
 		"nv set qos roce\n": "NVUE",
 		"policy-map type network-qos x\n  class type network-qos c-8q-nq3\n    pause pfc-cos 3\n":                  "NX-OS",
 		"interface ethernet 1/1 dcb priority-flow-control mode on force\ndcb priority-flow-control enable force\n": "MLNX-OS",

@@ -305,7 +305,7 @@ func (b *build) vlanKnown(p *portSaid, v *fabric.Said[int]) {
 
 func (b *build) inertAddress(p *portSaid, routed bool) {
 	if len(p.addresses) > 0 && !routed {
-		b.problem(fabric.TextInert, p.name, p.addresses[0].At, "an address on a port that is no routed one: `no switchport` is missing", "EOS takes the address and does not use it.")
+		b.problem(fabric.TextInert, p.name, p.addresses[0].At, "an address on a port that is not routed: `no switchport` is missing", "EOS takes the address and does not use it.")
 	}
 }
 

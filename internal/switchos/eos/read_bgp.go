@@ -173,7 +173,7 @@ func (s *eosSaid) network(f []string, not bool, at fabric.Line) bool {
 	}
 	if !ok {
 		if strings.Trim(args[0], "0123456789./:abcdef") == "" {
-			s.problem(fabric.TextRange, "", at, "network "+strings.Join(args, " ")+" is no prefix", "EOS refuses it.")
+			s.problem(fabric.TextRange, "", at, "network "+strings.Join(args, " ")+" is not a prefix", "EOS refuses it.")
 			return true
 		}
 		return false
@@ -207,7 +207,7 @@ func (s *eosSaid) neighbor(f []string, not bool, at fabric.Line) bool {
 	case f[1] == "interface":
 		return false // by its link, without an address: the model has none
 	case err != nil && strings.Trim(f[1], "0123456789.") == "":
-		s.problem(fabric.TextRange, "", at, "neighbor "+f[1]+" is no address", "EOS refuses it.")
+		s.problem(fabric.TextRange, "", at, "neighbor "+f[1]+" is not an address", "EOS refuses it.")
 		return true
 	case word == "remote-as" && err != nil:
 		as, ok := eosAS(last)
@@ -251,7 +251,7 @@ func (s *eosSaid) remoteAS(a netip.Addr, number string, not bool, at fabric.Line
 	}
 	as, ok := eosAS(number)
 	if !ok {
-		s.problem(fabric.TextRange, "", at, number+" is no number of an autonomous system", "EOS refuses it.")
+		s.problem(fabric.TextRange, "", at, number+" is not a valid AS number", "EOS refuses it.")
 		return true
 	}
 	for i := range s.bgp.Neighbours {

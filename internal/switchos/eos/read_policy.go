@@ -64,7 +64,7 @@ func (s *eosSaid) prefixRule(name string, f []string, at fabric.Line) bool {
 	}
 	p, err := netip.ParsePrefix(f[1])
 	if err != nil {
-		s.problem(fabric.TextRange, "", at, f[1]+" is no prefix", "EOS refuses it.")
+		s.problem(fabric.TextRange, "", at, f[1]+" is not a prefix", "EOS refuses it.")
 		return true
 	}
 	rule := prefixRule{permit: f[0] == "permit", below: p.Masked(), least: p.Bits(), most: p.Bits()}

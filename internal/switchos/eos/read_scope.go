@@ -246,7 +246,7 @@ func (s *eosSaid) globalPFC(c string, not bool, at fabric.Line) bool {
 	case f[0] == "default" && len(f) == 3:
 		return s.globalTimer(f[1], f[2], at)
 	}
-	s.problem(fabric.TextForeign, "", at, "is no command of the PFC watchdog of EOS: times are seconds, each in a line of its own", "EOS refuses it.")
+	s.problem(fabric.TextForeign, "", at, "is not a PFC watchdog command of EOS: times are in seconds, each on its own line", "EOS refuses it.")
 	s.unread = append(s.unread, at)
 	return true
 }

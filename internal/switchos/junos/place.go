@@ -244,7 +244,7 @@ func (t *tree) unknown(path []*junosNode, w junosWord, s *statement) {
 	for _, in := range path {
 		if in.schema.shut {
 			t.misses++
-			t.problem(fabric.TextForeign, w.at, fmt.Sprintf("%s is no statement of %s", w.text, in.word), "Junos refuses it: it belongs elsewhere, or nowhere")
+			t.problem(fabric.TextForeign, w.at, fmt.Sprintf("%s is not a statement of %s", w.text, in.word), "Junos refuses it: it belongs elsewhere, or nowhere")
 			return
 		}
 	}

@@ -99,7 +99,7 @@ func (r *reader) readAttached(p *fabric.PortConfig, n *junosNode, a attachments)
 	name := attached(at, n, "congestion-notification-profile")
 	if name != nil {
 		pfc = r.pfc(name)
-		r.reckoned(p, pfc)
+		r.headroomCovers(p, pfc)
 	}
 	r.readClassifiers(p, n, at, name, pfc)
 	r.readPFC(p, pfc)

@@ -48,7 +48,7 @@ func (r *reader) readGroup(bgp, g *junosNode, own uint32) {
 		}
 		var err error
 		if neighbour.Address, err = netip.ParseAddr(n.word); err != nil {
-			r.problem(fabric.TextRange, n.at, "neighbor "+n.word+" is no address", "Junos refuses it")
+			r.problem(fabric.TextRange, n.at, "neighbor "+n.word+" is not an address", "Junos refuses it")
 			continue
 		}
 		if off := firstOf(n.kid("shutdown"), n.kid("disable"), g.kid("shutdown"), g.kid("disable")); off != nil {
@@ -185,7 +185,7 @@ func (r *reader) announceTerm(term *junosNode, depth int) {
 		if p, err := netip.ParsePrefix(prefix); err == nil {
 			r.network(p.Masked().String(), at)
 		} else {
-			r.problem(fabric.TextRange, at, prefix+" is no prefix", "Junos refuses it")
+			r.problem(fabric.TextRange, at, prefix+" is not a prefix", "Junos refuses it")
 		}
 	}
 	for _, f := range from.all("route-filter") {

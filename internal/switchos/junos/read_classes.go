@@ -111,7 +111,7 @@ func (r *reader) codePoint(v fabric.Said[string], kind string) (int, bool) {
 	if n, err := strconv.ParseUint(word, 2, 8); err == nil && len(word) == bits {
 		return int(n), true
 	}
-	what, problem := fmt.Sprintf("code point %s is no alias, and not %d bits", v.Is, bits), fabric.TextUndefined
+	what, problem := fmt.Sprintf("code point %s is neither a known alias nor %d bits", v.Is, bits), fabric.TextUndefined
 	if strings.Trim(word, "0123456789") == "" {
 		problem = fabric.TextRange
 	}

@@ -145,9 +145,9 @@ func (r *reader) subPort(n *junosNode, split *fabric.Said[int]) {
 	switch {
 	case !ok || err != nil:
 	case split != nil && i >= split.Is:
-		what = fmt.Sprintf("%s is no port: its cage is split into %d", n.word, split.Is)
+		what = fmt.Sprintf("%s is not a port: its cage is split into %d", n.word, split.Is)
 	case split == nil && r.splits():
-		what = fmt.Sprintf("%s is no port: number-of-sub-ports splits other cages and not %s", n.word, cage)
+		what = fmt.Sprintf("%s is not a port: number-of-sub-ports splits other cages and not %s", n.word, cage)
 	}
 	if what != "" {
 		r.problem(fabric.TextConflict, n.at, what, "it never comes up")
@@ -261,7 +261,7 @@ func (r *reader) readInet(p *fabric.PortConfig, n, inet *junosNode, frame *fabri
 	for _, a := range inet.all("address") {
 		prefix, err := netip.ParsePrefix(a.word)
 		if err != nil {
-			r.problem(fabric.TextRange, a.at, n.word+": "+a.word+" is no address with a prefix length", "Junos refuses it")
+			r.problem(fabric.TextRange, a.at, n.word+": "+a.word+" is not an address with a prefix length", "Junos refuses it")
 			r.tag(n)
 			continue
 		}

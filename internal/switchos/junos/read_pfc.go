@@ -95,8 +95,8 @@ func (p *junosPFC) takeMRU(mru *fabric.Said[int]) {
 	}
 }
 
-// reckoned notes a port whose frames are larger than those for which its profile reckons headroom (CLI reference, mru).
-func (r *reader) reckoned(p *fabric.PortConfig, pfc *junosPFC) {
+// headroomCovers notes a port whose frames are larger than those for which its profile sizes headroom (CLI reference, mru).
+func (r *reader) headroomCovers(p *fabric.PortConfig, pfc *junosPFC) {
 	p.CableM, p.FrameB = pfc.cable, pfc.mru
 	if pfc.mru == nil || p.MTU == nil || p.MTU.At.Number == 0 || pfc.mru.Is >= p.MTU.Is+junosHeader {
 		return
@@ -109,7 +109,7 @@ func (r *reader) reckoned(p *fabric.PortConfig, pfc *junosPFC) {
 	if at.Number == 0 {
 		at = pfc.inputAt
 	}
-	r.once(fabric.TextConflict, at, fmt.Sprintf("profile %s reckons headroom for frames of %d bytes, and frames of %s may have %d", pfc.node.word, pfc.mru.Is, p.Name, p.MTU.Is+junosHeader),
+	r.once(fabric.TextConflict, at, fmt.Sprintf("profile %s sizes headroom for frames of %d bytes, and frames of %s may have %d", pfc.node.word, pfc.mru.Is, p.Name, p.MTU.Is+junosHeader),
 		"larger frames overflow the headroom and are dropped in a lossless class")
 }
 

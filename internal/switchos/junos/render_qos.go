@@ -135,7 +135,7 @@ const (
 )
 
 // buffers writes the partitions of the shared buffer. dynamic-threshold 7 lets a queue take as much as is left free, one half
-// of a partition that it fills alone: the fill levels below are reckoned with it.
+// of a partition that it fills alone: the fill levels below are computed with it.
 func (f *junosFile) buffers(s fabric.Switch, t fabric.Traffic, lossless bool) {
 	part := func(name string, percent int, threshold bool) {
 		f.in(func() {
@@ -240,7 +240,7 @@ func (f *junosFile) dropProfiles(s fabric.Switch, t fabric.Traffic) {
 }
 
 // congestion writes PFC: which packets cause pauses, and which queue a received pause stops. The headroom of a port is
-// reckoned from the length of its cable and the largest frame.
+// computed from the length of its cable and the largest frame.
 func (f *junosFile) congestion(s fabric.Switch, t fabric.Traffic) {
 	f.in(func() {
 		if t.Watchdog != nil {

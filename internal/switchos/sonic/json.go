@@ -69,7 +69,7 @@ func (t *jsonText) decode(from int, bare bool) (*jsonNode, int, error) {
 	n := &jsonNode{object: true}
 	token, err := t.dec.Token()
 	if err == nil && token != json.Delim('{') {
-		err = errors.New("it is no object")
+		err = errors.New("it is not an object")
 	}
 	if err == nil {
 		err = t.members(n, 1)

@@ -76,7 +76,7 @@ func (r *reader) priorityGroups(row *sonicRow) {
 		return
 	}
 	lossy := false
-	if f.value != "NULL" { // which stands for headroom that the daemon reckons (cfgmgr/buffermgrdyn.cpp, handleSingleBufferPgEntry)
+	if f.value != "NULL" { // which stands for headroom that the daemon computes (cfgmgr/buffermgrdyn.cpp, handleSingleBufferPgEntry)
 		profile := r.defined("BUFFER_PROFILE", f.value, f, "", "the priority group keeps the buffers that it has")
 		lossy = profile != nil && profile.closed && profile.get("xoff") == nil && !sonicIs(profile.get("headroom_type"), "dynamic")
 		if x := profile.get("xoff"); x != nil && strings.TrimLeft(x.value, "0") == "" {
@@ -160,7 +160,7 @@ func (r *reader) span(text string, row *sonicRow, highest int) (least, most int,
 	least, errA := strconv.Atoi(a)
 	most, errB := strconv.Atoi(b)
 	if errA != nil || errB != nil || least < 0 || least > most {
-		r.problem(fabric.TextRange, "", row.at, fmt.Sprintf("%q in %q is no number and no range", short(text), short(row.key)), "orchagent skips the row")
+		r.problem(fabric.TextRange, "", row.at, fmt.Sprintf("%q in %q is neither a number nor a range", short(text), short(row.key)), "orchagent skips the row")
 		return 0, 0, false
 	}
 	return least, min(most, highest), true

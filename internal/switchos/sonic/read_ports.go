@@ -200,7 +200,7 @@ func (r *reader) address(row *sonicRow) {
 func (r *reader) prefix(text, port string, at fabric.Line) *fabric.Said[netip.Prefix] {
 	a, err := netip.ParsePrefix(text)
 	if err != nil {
-		r.problem(fabric.TextRange, port, at, fmt.Sprintf("%q is no address with a prefix length", short(text)), "SONiC refuses the value")
+		r.problem(fabric.TextRange, port, at, fmt.Sprintf("%q is not an address with a prefix length", short(text)), "SONiC refuses the value")
 		return nil
 	}
 	if other, taken := r.addresses[a.Addr()]; taken && !a.Addr().IsLinkLocalUnicast() {

@@ -119,7 +119,7 @@ func (t *load) namespace(root *jsonNode, name string) {
 		case name == "" && sonicNamespace.MatchString(n.key) && n.object:
 			t.namespace(n, n.key+"/")
 		case !n.object:
-			t.r.problem(fabric.TextForeign, "", n.at, fmt.Sprintf("%s is no table", n.key), "config load fails at it")
+			t.r.problem(fabric.TextForeign, "", n.at, fmt.Sprintf("%s is not a table", n.key), "config load fails at it")
 		default:
 			t.r.table(n.key, n.at)
 			for _, row := range n.nodes {

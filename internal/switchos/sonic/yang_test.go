@@ -220,5 +220,5 @@ var mistakes = []struct {
 	{"address of no VLAN", func(m map[string]configTable) { m["VLAN_INTERFACE"]["Vlan103"] = nil }},
 	{"router id that is none", func(m map[string]configTable) { m["DEVICE_METADATA"]["localhost"]["bgp_router_id"] = "leaf1" }},
 	{"neighbour without a number", func(m map[string]configTable) { m["BGP_NEIGHBOR"]["10.127.255.254"]["asn"] = "0" }},
-	{"neighbour that is no address", func(m map[string]configTable) { m["BGP_NEIGHBOR"]["spine1"] = map[string]string{"asn": "1"} }},
+	{"neighbour that is not an address", func(m map[string]configTable) { m["BGP_NEIGHBOR"]["spine1"] = map[string]string{"asn": "1"} }},
 }

@@ -4,7 +4,7 @@ import "math"
 
 // pauseQuanta is the longest time, in quanta of 512 bits, that a station may take from the reception of a pause until it
 // begins no further frame, by rate in Gb/s: IEEE 802.3 31B.3.7, which 802.1Q 36.1.3.3 takes over for PFC. The numbers are those
-// that SONiC reckons with (sonic-swss, cfgmgr/buffer_headroom_mellanox.lua, which names the clause). That file has 905 for
+// that SONiC uses (sonic-swss, cfgmgr/buffer_headroom_mellanox.lua, which names the clause). That file has 905 for
 // 800 Gb/s too, half the time of 400 Gb/s; here it is the same time, which is the safe side.
 var pauseQuanta = []struct {
 	rateGbps float64
@@ -15,7 +15,7 @@ const (
 	quantumBytes    = 512 / 8
 	frameOverhead   = 8 + 14 + 4 + 4 + 12 // preamble, header with one tag, check sequence, gap: IEEE 802.3 3.1.1, 4.4.2
 	pauseFrameBytes = 64 + 8 + 12         // on the wire
-	cableNsPerM     = 5                   // fibre of index 1.5; SONiC reckons 198,000 km/s, which is as much
+	cableNsPerM     = 5                   // fibre of index 1.5; SONiC assumes 198,000 km/s, which is as much
 )
 
 // Headroom returns the buffer that a port needs for one lossless priority after it has decided to pause its peer, whose

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Reckoned by hand: 2 frames of mtu + 42, the pause of 84, quanta of 64 bytes, and 1.25 bytes a metre and Gb/s both ways.
+// Computed by hand: 2 frames of mtu + 42, the pause of 84, quanta of 64 bytes, and 1.25 bytes a metre and Gb/s both ways.
 func TestHeadroom(t *testing.T) {
 	for _, c := range []struct {
 		rate       float64
