@@ -133,6 +133,8 @@ type MachineModel struct {
 	NICs           Figure      `yaml:"nics"`             // how many interfaces: a port with two PCI functions counts twice
 	NICLinks       Figure      `yaml:"nic_links"`        // PCIe links that all NICs share, where these are fewer and no wider than a NIC
 	NICNames       string      `yaml:"nic_names"`        // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
+	NICFunctions   []Function  `yaml:"nic_functions"`    // by port and PCI address, where several share a port; absent elsewhere
+	Management     string      `yaml:"management"`       // interface of the ordinary network; absent where no source gives its name
 	Fabrics        []string    `yaml:"fabrics"`          // ids of the fabrics that these NICs speak here
 	CPU            string      `yaml:"cpu"`              // vendor: intel, amd, arm; absent where no source gives it
 	CPUID          ProcessorID `yaml:"cpuid"`            // of that CPU; absent where no source gives it
@@ -141,6 +143,14 @@ type MachineModel struct {
 	PCIeGeneration Figure      `yaml:"pcie_generation"` // of the slots of GPUs and NICs
 	Reference      bool        `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
 	Source         string      `yaml:"source"`          // of what is not a figure
+}
+
+// Function is a PCI function of a NIC, with the names that the system gives it.
+type Function struct {
+	PCI  string `yaml:"pci"`  // address with its domain
+	NIC  string `yaml:"nic"`  // network interface
+	HCA  string `yaml:"hca"`  // RDMA device
+	Port int    `yaml:"port"` // that it serves, from 0
 }
 
 // Range is the least and the most of a figure, both of them included.

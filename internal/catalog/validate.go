@@ -218,6 +218,7 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 	if m.NICLinks != (Figure{}) && p.count("nic_links", m.NICLinks, unitLink) && m.NICLinks.Value >= m.NICs.Value {
 		p.add("nic_links.value", "%v is not below the %v NICs", m.NICLinks.Value, m.NICs.Value)
 	}
+	p.functions(m)
 	if len(m.Fabrics) == 0 {
 		p.add("fabrics", "is empty")
 	}

@@ -157,6 +157,13 @@ func (v *validator) addressing() {
 		return
 	case fixed:
 		return
+	case (v.cluster.Platform == Spark) != (a.Scheme == fabric.Twin24):
+		if v.cluster.Platform == Spark {
+			v.add(step(at, "scheme"), fmt.Sprintf("%s does not work on platform spark: the two twins of a port need subnets of their own, use twin24", a.Scheme))
+		} else {
+			v.add(step(at, "scheme"), "twin24 is for platform spark only: use p2p31, rail24 or flat")
+		}
+		return
 	case a.Scheme == fabric.None:
 		v.add(step(at, "scheme"), "none is for infiniband and gke only: use p2p31, rail24 or flat")
 		return
