@@ -222,13 +222,23 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	hw := fabric.Hardware{Nodes: len(in.plan.Nodes), Net: "roce"}
 	if in.plan.Transport == fabric.InfiniBand {
 		hw.Net = "ib"
+	} else {
+		hw.MTU = in.plan.MTU
 	}
+	hw.Wiring = in.plan.Wiring()
 	for _, n := range in.plan.Nodes {
-		if hw.Machine != "" && (n.Machine != hw.Machine || len(n.NICs) != hw.NICsPerNode) {
-			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
-				hw.Machine, fabric.Count(hw.NICsPerNode, "NIC"), n.Machine, fabric.Count(len(n.NICs), "NIC"))
+		nics := len(n.NICs)
+		if ports := in.plan.PortsOf(n.Name); len(ports) > 0 {
+			nics = 0
+			for _, port := range ports {
+				nics += len(port.Twins) // one without an address carries RDMA too
+			}
 		}
-		hw.Machine, hw.NICsPerNode = n.Machine, len(n.NICs)
+		if hw.Machine != "" && (n.Machine != hw.Machine || nics != hw.NICsPerNode) {
+			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
+				hw.Machine, fabric.Count(hw.NICsPerNode, "NIC"), n.Machine, fabric.Count(nics, "NIC"))
+		}
+		hw.Machine, hw.NICsPerNode = n.Machine, nics
 	}
 	return hw, nil
 }
