@@ -44,7 +44,9 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
 			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
-			"its NICs are unknown; repeat it for each.",
+			"its NICs are unknown; repeat it for each.\n\n" +
+			"DGX Sparks are cabled in a pair, to a switch, in a ring or in a chain (--wiring): by default as that many usually are.\n" +
+			"--nics counts the functions that carry data, two of each port; --env NCCL_IB_HCA=NAMES leaves those that it names.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := givenAboveZero(c, "nodes", "gpus", "nics"); err != nil {
