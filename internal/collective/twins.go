@@ -11,10 +11,12 @@ import (
 // twins is what sets the rate of NICs of which several share a port, and others a PCIe link, as in a DGX Spark: what two
 // machines exchange goes through the port of their cable, and the PCIe links carry what all ports do.
 type twins struct {
-	element string // what limits all ports together
-	hop     hop    // from a machine to its neighbour in a ring
-	nearest bool   // machines that are no neighbours have no path between them
-	both    *hop   // the same with an NCCL that uses both functions of a port for a neighbour; nil: it does already
+	load    topology.RDMALoad // of the functions in use
+	perPort int               // functions of a port
+	element string            // what limits all ports together
+	hop     hop               // from a machine to its neighbour in a ring
+	nearest bool              // machines that are no neighbours have no path between them
+	both    *hop              // the same with an NCCL that uses both functions of a port for a neighbour; nil: it does already
 }
 
 // hop is what a machine sends to one other: shares of what limit and wire say of all its NICs, and how many of these it uses.
@@ -128,7 +130,7 @@ func (c *Cluster) resolveTwins(nic catalog.NICModel, f catalog.FabricModel) erro
 	if !ok {
 		return fmt.Errorf("hardware: %s: the rate of its port or PCIe link is not in the catalog", nic.Title)
 	}
-	t := twins{element: all.Total.Element, nearest: ring(c.hw.Wiring) && (c.hw.Nodes > 3 || c.hw.Wiring == fabric.WiredChain)}
+	t := twins{load: load, perPort: nic.Functions, element: all.Total.Element, nearest: ring(c.hw.Wiring) && (c.hw.Nodes > 3 || c.hw.Wiring == fabric.WiredChain)}
 	one := all
 	if ring(c.hw.Wiring) {
 		near := load
