@@ -24,7 +24,7 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		changed.overHost()
 		note("NCCL_P2P_DISABLE", "GPUs of a machine exchange data through host memory")
 	}
-	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct {
+	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct && !c.gpu.unified {
 		changed.net.direct = false
 		changed.net.payload *= c.staged()
 		note("NCCL_NET_GDR_LEVEL", "NICs reach GPUs through host memory only")

@@ -137,6 +137,27 @@ func TestSparksInRing(t *testing.T) {
 	}
 }
 
+// A DGX Spark has one memory: NCCL never uses GPUDirect RDMA there, and is not slower where it is told not to.
+func TestSparksHaveOneMemory(t *testing.T) {
+	pair := newCluster(t, fabric.Hardware{Machine: "dgx-spark", Nodes: 2})
+	usual := predict(t, pair, Job{Collective: fabric.AllReduce}, 1<<30)[0]
+	off := predict(t, pair, Job{Collective: fabric.AllReduce, Env: map[string]string{"NCCL_NET_GDR_LEVEL": "LOC"}}, 1<<30)[0]
+	if usual.BusBW != off.BusBW {
+		t.Errorf("%.2f GB/s, without GPUDirect RDMA %.2f", usual.BusBW, off.BusBW)
+	}
+	system, err := nominalSystem(loaded(t), pair.hw, 121)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := FromSystem(loaded(t), system, fabric.Hardware{Nodes: 2, Net: "roce"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if row := predict(t, c, Job{Collective: fabric.AllReduce}, 1<<30)[0]; row.BusBW != usual.BusBW || row.Bound != usual.Bound {
+		t.Errorf("by its topology %.2f GB/s of %+v, by the catalog %.2f of %+v", row.BusBW, row.Bound, usual.BusBW, usual.Bound)
+	}
+}
+
 // What perftest shows on the functions of DGX Sparks.
 func TestSparksWrite(t *testing.T) {
 	pair := newCluster(t, fabric.Hardware{Machine: "dgx-spark", Nodes: 2})
