@@ -7,7 +7,7 @@ import "net/netip"
 // default that is known.
 type SwitchConfig struct {
 	Name     string         `json:"name"`            // of the switch, as the caller knows it
-	OS       string         `json:"os"`              // as in the catalog: sonic, dell-sonic, eos, junos
+	OS       string         `json:"os"`              // as in the catalog: sonic, dell-sonic, eos, junos, routeros
 	Texts    []SwitchText   `json:"texts,omitempty"` // that it was read from, in order of trust
 	Hostname *Said[string]  `json:"hostname,omitempty"`
 	Ports    []PortConfig   `json:"ports"` // in the order of the text; a switch of which only maps were read has none

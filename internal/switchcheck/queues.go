@@ -30,7 +30,7 @@ func judgeECN(s scene) []fabric.Finding {
 	if !planned || s.plan == nil {
 		return s.eachPort("lossless queues mark", s.marksLossless)
 	}
-	return s.eachPort(ecnWords(roce.ECN), func(p port) []fabric.Finding {
+	return s.eachPort(s.markingWords(roce.ECN), func(p port) []fabric.Finding {
 		t, ok := p.treatment(roce.DSCP)
 		if !ok || t.Queue == nil {
 			return []fabric.Finding{s.unknown(p.name(), "the queue of RoCE is in no text that was read", p.At)}
@@ -53,6 +53,17 @@ func ecnWords(e *fabric.ECN) string {
 	return fmt.Sprintf("marks from %d to %d KiB, %d %%", e.MinBytes>>10, e.MaxBytes>>10, e.Percent)
 }
 
+// markingWords is what is expected of a switch: an OS may have no thresholds to set.
+func (s scene) markingWords(e *fabric.ECN) string {
+	if e != nil && s.of.OS == noThresholds {
+		return "marks; RouterOS has no thresholds to compare"
+	}
+	return ecnWords(e)
+}
+
+// noThresholds is the OS that marks by itself: MikroTik manual, Quality of Service, Explicit Congestion Notification.
+const noThresholds = "routeros"
+
 // marks judges the marking of RoCE's queue.
 func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
 	var m *fabric.QueueProfile
@@ -71,6 +82,9 @@ func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
 		return nil
 	case !m.ECN.Is:
 		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s does not mark packets of queue %d, RoCE's.", p.name(), number), expected, noMarkCost, m.ECN.At)}
+	}
+	if s.of.OS == noThresholds {
+		return nil
 	}
 	out := s.order(p, number, m)
 	r := s.renderedMarks(p, number)
