@@ -100,6 +100,9 @@ type QueueProfile struct {
 	Max     *Threshold `json:"max,omitempty"`
 	Percent *Said[int] `json:"percent,omitempty"` // marked or dropped at Max
 	Start   *Said[int] `json:"start,omitempty"`   // percent that are marked or dropped at Min already; nil: none, or unknown
+
+	// Fixed says that the OS has no thresholds to set: the switch marks or drops from a length of its own on.
+	Fixed bool `json:"fixed,omitempty"`
 }
 
 // Threshold is a queue length in the unit of the text.

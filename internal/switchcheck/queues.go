@@ -3,6 +3,7 @@ package switchcheck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -53,16 +54,16 @@ func ecnWords(e *fabric.ECN) string {
 	return fmt.Sprintf("marks from %d to %d KiB, %d %%", e.MinBytes>>10, e.MaxBytes>>10, e.Percent)
 }
 
-// markingWords is what is expected of a switch: an OS may have no thresholds to set.
+// markingWords is what is expected of a switch: one whose OS has no thresholds marks, and that is all that can be compared.
 func (s scene) markingWords(e *fabric.ECN) string {
-	if e != nil && s.of.OS == noThresholds {
-		return "marks; RouterOS has no thresholds to compare"
+	fixed := slices.ContainsFunc(s.of.Ports, func(p fabric.PortConfig) bool {
+		return slices.ContainsFunc(p.Queues[:], func(q *fabric.QueueConfig) bool { return q != nil && q.Marks != nil && q.Marks.Fixed })
+	})
+	if e != nil && fixed {
+		return "marks, from a length of the switch's own on: its OS has no thresholds to compare"
 	}
 	return ecnWords(e)
 }
-
-// noThresholds is the OS that marks by itself: MikroTik manual, Quality of Service, Explicit Congestion Notification.
-const noThresholds = "routeros"
 
 // marks judges the marking of RoCE's queue.
 func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
@@ -83,7 +84,7 @@ func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
 	case !m.ECN.Is:
 		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s does not mark packets of queue %d, RoCE's.", p.name(), number), expected, noMarkCost, m.ECN.At)}
 	}
-	if s.of.OS == noThresholds {
+	if m.Fixed {
 		return nil
 	}
 	out := s.order(p, number, m)

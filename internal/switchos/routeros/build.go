@@ -98,6 +98,7 @@ func (b *build) gather() {
 		b.ports, b.byPort[name] = append(b.ports, p), p
 		return p
 	}
+	renamed, left := map[string]*portSaid{}, map[string]*portSaid{}
 	for _, r := range b.of[ethernetMenu] {
 		own := r.is("name")
 		p := add(cmp.Or(r.is("default-name"), own))
@@ -105,13 +106,24 @@ func (b *build) gather() {
 			p.link = r
 		}
 		if own != "" && own != p.name {
-			b.byPort[own] = p // two ports may have swapped their names: what others say is by these
+			renamed[own] = p
 		}
+	}
+	for own, p := range renamed { // what others say is by these names; two ports may have swapped theirs
+		if b.byPort[p.name] == p {
+			delete(b.byPort, p.name)
+			left[p.name] = p
+		}
+		b.byPort[own] = p
 	}
 	place := func(path string, into func(p *portSaid) **record) {
 		for _, r := range b.of[path] {
 			name := r.is(menus[path].id)
 			p := b.byPort[name]
+			if q := left[name]; p == nil && q != nil {
+				b.problem(fabric.TextUndefined, q.name, r.at, "names "+name+", a port that is called "+q.link.is("name"), "RouterOS finds no such port.")
+				continue
+			}
 			if p == nil && (physical(name) || path == qosPortMenu && !strings.HasSuffix(name, "-cpu") && name != "") {
 				p = add(name)
 			}
@@ -193,6 +205,8 @@ func (b *build) rate(p *portSaid) {
 	negotiates, ok := yes(auto.Is)
 	told = told && ok
 	switch {
+	case said && good && told && !negotiates && l.over(p.name):
+		b.problem(fabric.TextRange, p.name, speed.At, fmt.Sprintf("%s takes %d lanes, more than its cage has from there on", speed.Is, l.lanes), "RouterOS refuses it, or the link stays down.")
 	case said && good && told && !negotiates:
 		p.config.RateGbps = &fabric.Said[float64]{Is: l.gbps, At: speed.At}
 		if c, isCage := cageOf(p.name); isCage && l.lanes > 0 && c.lanes%l.lanes == 0 {
@@ -268,9 +282,9 @@ func (b *build) bytes(p *portSaid, key string) (fabric.Said[int], bool) {
 	return fabric.Said[int]{Is: n, At: v.At}, good
 }
 
-// routed reports whether a port is in no bridge and has an address.
+// routed reports whether a port has an address, and is known to be in no bridge: from the factory it is in one.
 func (b *build) routed(p *portSaid) bool {
-	return !p.switched() && slices.ContainsFunc(b.of[addressMenu], func(a *record) bool { return b.byPort[a.is("interface")] == p && !a.off() })
+	return (p.member != nil || b.whole) && !p.switched() && slices.ContainsFunc(b.of[addressMenu], func(a *record) bool { return b.byPort[a.is("interface")] == p && !a.off() })
 }
 
 // switched reports whether a port is in a bridge.

@@ -16,7 +16,7 @@ func (b *build) bridges() {
 		switch {
 		case p.switched():
 			b.inBridge(p)
-		case b.routed(p):
+		case b.routed(p) && len(p.config.Addresses) > 0:
 			p.config.VLAN = &fabric.Said[int]{Is: 0, At: p.config.Addresses[0].At}
 		}
 		if p.member != nil && !p.switched() && len(p.config.Addresses) == 0 && p.member.at.Number > 0 && fast(p.name) && p.config.Up != nil && p.config.Up.Is && p.member.is("bridge") != "" {

@@ -307,7 +307,7 @@ func (c *classes) marks(r *record, n int, known bool) *fabric.QueueProfile {
 	if !okECN {
 		ecn.At = says(defaultNoECN)
 	}
-	out := &fabric.QueueProfile{ECN: fabric.Said[bool]{Is: ecn.Is == "yes", At: ecn.At}}
+	out := &fabric.QueueProfile{ECN: fabric.Said[bool]{Is: ecn.Is == "yes", At: ecn.At}, Fixed: true}
 	out.Drops = wred.Is == "yes" && !out.ECN.Is
 	if out.Drops {
 		out.ECN.At = wred.At

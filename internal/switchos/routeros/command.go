@@ -282,7 +282,7 @@ var staged = []string{"disabled", "vlan-filtering", "hw", "name", "bridge"}
 // say writes the properties of a command into entries.
 func (s *store) say(c command, m menu, to []*record) {
 	lost, told := false, false
-	prefix := ""
+	prefix, twice := "", map[string]bool{}
 	for _, w := range c.args {
 		if !w.keyed || w.key == "numbers" {
 			continue
@@ -301,6 +301,10 @@ func (s *store) say(c command, m menu, to []*record) {
 			lost = lost || !known && !w.unset
 			continue
 		}
+		if twice[key] {
+			s.problem(fabric.TextDuplicate, "", c.at, "says "+key+" twice", "RouterOS refuses the command.")
+		}
+		twice[key] = true
 		if w.script {
 			lost = true
 			continue

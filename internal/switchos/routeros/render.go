@@ -85,7 +85,7 @@ func layer3(s fabric.Switch) bool {
 		slices.ContainsFunc(s.VLANs, func(v fabric.VLAN) bool { return v.Gateway.IsValid() })
 }
 
-// frame is the l2mtu of a switch's ports, and mtu what is left of it behind a tag.
+// frame is the l2mtu of a switch's ports, which is their mtu, too, and mtu what is left behind a tag: that of interfaces of VLANs.
 func frame(s fabric.Switch) (l2mtu, mtu int) {
 	l2mtu = min(s.MTU+tagBytes, greatestL2MTU)
 	return l2mtu, l2mtu - tagBytes
@@ -110,7 +110,7 @@ func speed(p fabric.SwitchPort) string {
 // links writes the ports as links. A cage is split by the speed of the first interface of each part; l2mtu stands before mtu,
 // which may not be larger. Where the switch routes, the bridge has the smallest l2mtu of all its ports: all get it.
 func links(b *strings.Builder, s fabric.Switch) {
-	l2mtu, mtu := frame(s)
+	l2mtu, _ := frame(s)
 	b.WriteString("/interface ethernet\n")
 	if layer3(s) && s.MTU > 0 {
 		fmt.Fprintf(b, "set [ find ] l2mtu=%d\n", l2mtu)
@@ -124,7 +124,7 @@ func links(b *strings.Builder, s fabric.Switch) {
 			b.WriteString(" fec-mode=fec91")
 		}
 		if s.MTU > 0 {
-			fmt.Fprintf(b, " l2mtu=%d mtu=%d", l2mtu, mtu)
+			fmt.Fprintf(b, " l2mtu=%d mtu=%[1]d", l2mtu)
 		}
 		b.WriteString(" rx-flow-control=off tx-flow-control=off disabled=no\n")
 	}

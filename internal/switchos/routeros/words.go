@@ -113,6 +113,12 @@ func cageOf(port string) (cage, bool) {
 	return c, true
 }
 
+// over reports whether a link takes more lanes than the cage of a port has from its first on.
+func (l link) over(port string) bool {
+	c, ok := cageOf(port)
+	return ok && c.lane-1+l.lanes > c.lanes
+}
+
 // physical reports whether a name is one that RouterOS gives to a port of a switch.
 func physical(name string) bool {
 	for _, kind := range []string{"ether", "sfp", "qsfp", "combo"} {
