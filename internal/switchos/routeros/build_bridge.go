@@ -202,7 +202,7 @@ func (b *build) dhcp() {
 		if n := len(reached) - 1; n > 0 {
 			which += fmt.Sprintf(" and %d more", n)
 		}
-		b.problem(fabric.TextConflict, reached[0], r.at, fmt.Sprintf("DHCP server %s answers on %s, which %s is in", cmp.Or(r.is("name"), "without a name"), on.Is, which),
+		b.problem(fabric.TextConflict, reached[0], r.at, fmt.Sprintf("DHCP server %s answers on %s, and so on %s", cmp.Or(r.is("name"), "without a name"), on.Is, which),
 			"All interfaces of a host that ask, both twins of a DGX Spark, get addresses of one subnet and a default route through the switch.")
 	}
 }

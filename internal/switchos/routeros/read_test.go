@@ -35,7 +35,7 @@ func TestTexts(t *testing.T) {
 		"export-factory.rsc": {
 			"form configuration whole true", "hostname MikroTik", "qsfp56-dd-1-1 up true mtu 1584 rate ? fec ? split ? vlan 1 trust none pfc []", "qsfp56-dd-1-1 rewrites class 1 to 0",
 			"qsfp56-dd-1-1 dscp 26: class 1 queue 1 pause -1",
-			`problem conflict qsfp56-dd-1-1 "add address-pool=default-dhcp interface=bridge name=defconf": DHCP server defconf answers on bridge, which qsfp56-dd-1-1 and 5 more is in`,
+			`problem conflict qsfp56-dd-1-1 "add address-pool=default-dhcp interface=bridge name=defconf": DHCP server defconf answers on bridge, and so on qsfp56-dd-1-1 and 5 more`,
 		},
 		"prints.txt": {
 			"form /interface bridge port print, /interface bridge print, /interface ethernet print, /interface ethernet monitor, /interface ethernet switch qos port print, /interface ethernet switch qos tx-manager queue print whole false",
