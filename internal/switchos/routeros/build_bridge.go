@@ -50,9 +50,8 @@ func (b *build) inBridge(p *portSaid) {
 	case told && known:
 		p.config.VLAN = &pvid
 	}
-	if v, ok := p.member.get("frame-types"); ok && v.Is == "admit-only-vlan-tagged" && told && filtering.Is {
-		p.config.VLAN = nil
-		b.problem(fabric.TextConflict, p.name, v.At, "drops packets without a VLAN tag", "A host that sends none is cut off.")
+	if p.member.is("frame-types") == "admit-only-vlan-tagged" && told && filtering.Is {
+		p.config.VLAN = nil // a trunk: packets without a tag are dropped
 	}
 	b.offloaded(p)
 }
@@ -72,7 +71,7 @@ func (b *build) offloaded(p *portSaid) {
 	if !fast(p.name) {
 		return
 	}
-	const then = "Its packets go through the CPU of the switch: a few Gb/s, and no lossless queue."
+	const then = "Its packets go through the CPU of the switch, at a few Gb/s and without lossless queues."
 	if v, ok := p.member.get("hw"); ok {
 		if is, good := yes(v.Is); good && !is {
 			b.problem(fabric.TextConflict, p.name, v.At, "is not hardware offloaded (hw=no)", then)
@@ -84,7 +83,7 @@ func (b *build) offloaded(p *portSaid) {
 		return
 	}
 	if v, ok := p.member.get("hw-offload"); ok && v.Is == "no" && !p.off() {
-		b.problem(fabric.TextConflict, p.name, v.At, "is not hardware offloaded: its line has no H", then)
+		b.problem(fabric.TextConflict, p.name, v.At, "is not hardware offloaded (its line has no H)", then)
 	}
 }
 
@@ -107,8 +106,8 @@ func (b *build) oneBridge() {
 			continue
 		}
 		told[bridge.Is] = true
-		b.problem(fabric.TextConflict, p.name, bridge.At, fmt.Sprintf("is in bridge %s, and other ports are in bridge %s: the switch chip forwards for one bridge", bridge.Is, first),
-			"Ports of the other one go through the CPU: a few Gb/s.")
+		b.problem(fabric.TextConflict, p.name, bridge.At, fmt.Sprintf("is in bridge %s, and other ports are in bridge %s", bridge.Is, first),
+			"The switch chip forwards for one bridge. Ports of the other go through the CPU, at a few Gb/s.")
 	}
 }
 
@@ -124,7 +123,7 @@ func (b *build) vlans() []fabric.VLANConfig {
 	for _, r := range b.of[vlanMenu] {
 		v, _ := r.get("vlan-ids")
 		ids, ok := numbers(v.Is, 4094)
-		if !ok || r.off() {
+		if bridge := b.byID[bridgeMenu][r.is("bridge")]; !ok || r.off() || bridge != nil && bridge.off() {
 			if !ok {
 				b.problem(fabric.TextRange, "", v.At, v.Is+" are no VLAN ids", "RouterOS refuses it: they are 1 to 4094.")
 			}
@@ -253,6 +252,11 @@ func (b *build) bgp() *fabric.BGPConfig {
 		remote, numbered := number(r.is("remote.as"), 1, 1<<32-1)
 		if err == nil && numbered {
 			c.Neighbours = append(c.Neighbours, fabric.BGPNeighbour{Address: addr, ASN: uint32(remote), At: r.at})
+		}
+		if v, ok := sayOf(base, "multipath"); ok {
+			if n, good := number(v.Is, 1, 1024); good {
+				c.Paths = &fabric.Said[int]{Is: n, At: v.At}
+			}
 		}
 		if v, ok := sayOf(base, "output.network"); ok {
 			lists[v.Is] = true

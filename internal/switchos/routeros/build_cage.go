@@ -34,8 +34,8 @@ func (b *build) cages() {
 			})
 			if i >= 0 {
 				q := ports[i]
-				b.problem(fabric.TextConflict, q.name, q.config.RateGbps.At, fmt.Sprintf("has a speed of its own on a lane that %s takes (lanes %d to %d of its cage): \"%s\"", p.name, from, to, at.Text),
-					"The cage is not split so: force both speeds, or restrict what is advertised.")
+				b.problem(fabric.TextConflict, q.name, q.config.RateGbps.At, fmt.Sprintf("has a speed of its own on a lane that %s takes (lanes %d to %d of its cage) by \"%s\"", p.name, from, to, at.Text),
+					"The cage is not split so. Force both speeds, or restrict what is advertised.")
 			}
 		}
 	}
@@ -90,8 +90,8 @@ func (b *build) rates() {
 	for _, p := range b.ports {
 		r, ok := of(p)
 		if ok && r.Is != usual && count[usual] > count[r.Is] {
-			b.problem(fabric.TextConflict, p.name, r.At, fmt.Sprintf("runs at %g Gb/s, most QSFP ports of this switch at %g: the fabric has mixed speeds", r.Is, usual),
-				"The slowest host sets the pace, and queues towards it fill.")
+			b.problem(fabric.TextConflict, p.name, r.At, fmt.Sprintf("runs at %g Gb/s, and most QSFP ports of this switch at %g", r.Is, usual),
+				"Speeds are mixed: the slowest host sets the pace, and queues towards it fill.")
 		}
 		if p.config.RateGbps != nil {
 			b.limits(p)
@@ -105,7 +105,7 @@ func (b *build) limits(p *portSaid) {
 	told := func(r *record, key, of string) {
 		v, ok := r.get(key)
 		if gbps, good := gigabits(v.Is); ok && good && gbps > 0 && gbps < rate {
-			b.problem(fabric.TextConflict, p.name, v.At, fmt.Sprintf("limits %s to %g Gb/s, the port runs at %g", of, gbps, rate), "It gets no more, however idle the port is.")
+			b.problem(fabric.TextConflict, p.name, v.At, fmt.Sprintf("limits %s to %g Gb/s, and the port runs at %g", of, gbps, rate), "It gets no more, however idle the port is.")
 		}
 	}
 	told(p.limit, "egress-rate", "all that leaves")

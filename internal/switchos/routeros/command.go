@@ -175,10 +175,10 @@ func (s *store) set(c command, m menu) {
 }
 
 // needless reports whether a command says nothing that matters, whatever it is said of: to switch off what no text adds is
-// such a command.
+// such a command, and to switch offloading on, which is so from the factory.
 func (s *store) needless(c command, m menu) bool {
 	return !slices.ContainsFunc(c.args, func(w word) bool {
-		if !w.keyed || w.unset || w.key == "numbers" || w.key == "disabled" && w.text == "yes" && !m.built {
+		if !w.keyed || w.unset || w.key == "numbers" || w.key == "disabled" && w.text == "yes" && !m.built || w.key == "hw" && w.text == "yes" {
 			return false
 		}
 		reads, known := m.reads(w.key)

@@ -108,8 +108,15 @@ type word struct {
 // words splits a command. ok is false where a quote or a bracket is not closed.
 func words(command string) (out []word, ok bool) {
 	for i := 0; i < len(command); {
-		if c := command[i]; c == ' ' || c == '\t' || c == '\n' {
+		c := command[i]
+		if c == ' ' || c == '\t' || c == '\n' {
 			i++
+			continue
+		}
+		if c == '#' && i > 0 { // people write notes behind commands
+			for i < len(command) && command[i] != '\n' {
+				i++
+			}
 			continue
 		}
 		w, next, good := oneWord(command, i)

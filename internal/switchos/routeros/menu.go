@@ -79,7 +79,7 @@ var menus = map[string]menu{
 	addressMenu:  {id: "address", keys: []string{"address", "interface", "disabled"}, quiet: []string{"comment", "network", "actual-interface", "vrf", "dynamic", "slave", "broadcast"}},
 	listMenu:     {id: "list", keys: []string{"list", "address", "disabled"}, quiet: []string{"comment", "timeout", "dynamic"}},
 	identityMenu: {one: true, keys: []string{"name"}},
-	instanceMenu: {id: "name", keys: []string{"name", "as", "disabled"}, quiet: []string{"comment", "router-id", "cluster-id", "vrf", "routing-table", "ignore-as-path-len", "confederation*"}},
+	instanceMenu: {id: "name", keys: []string{"name", "as", "disabled", "multipath"}, quiet: []string{"comment", "router-id", "cluster-id", "vrf", "routing-table", "ignore-as-path-len", "confederation*"}},
 	templateMenu: {built: true, id: "name", keys: []string{"name", "as", "disabled", "output.network"}, quiet: []string{"comment", "*"}},
 	sessionMenu:  {id: "name", keys: []string{"name", "as", "instance", "templates", "template", "remote.address", "remote.as", "output.network", "disabled", "output.redistribute"}, quiet: []string{"comment", "*"}},
 	monitorMenu:  {built: true, id: "name", keys: []string{"name", "rate", "fec", "status"}, quiet: []string{"*"}},

@@ -41,7 +41,7 @@ func TestTexts(t *testing.T) {
 			"form /interface bridge port print, /interface bridge print, /interface ethernet print, /interface ethernet monitor, /interface ethernet switch qos port print, /interface ethernet switch qos tx-manager queue print whole false",
 			"qsfp56-1-1 up true mtu 9216 rate 200 fec rs split 1 vlan 100 trust dscp pfc ?", "qsfp56-2-1 up false mtu 1584 rate ? fec ? split ? vlan 100 trust ? pfc ?",
 			"qsfp56-dd-1-1 up ? mtu ? rate 100 fec none split ? vlan 100 trust none pfc []", "qsfp56-1-1 queue 3 weighted weight 1 marks true drops false", "qsfp56-1-1 queue 7 strict weight ? marks false drops false",
-			`problem conflict qsfp56-dd-1-1 "3    qsfp56-dd-1-1  bridge  yes   100  0x80      none": is not hardware offloaded: its line has no H`,
+			`problem conflict qsfp56-dd-1-1 "3    qsfp56-dd-1-1  bridge  yes   100  0x80      none": is not hardware offloaded (its line has no H)`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestChanges(t *testing.T) {
 		{"auto-negotiation=no speed", "auto-negotiation=yes speed", "inert qsfp56-dd-1-1: forces a speed while auto-negotiation is on|conflict qsfp56-dd-1-5: has a speed of its own on a lane that qsfp56-dd-1-1 takes"},
 		{"speed=200G-baseCR4", "speed=200G-baseXX4x", ""},
 		{"speed=200G-baseCR4", "speed=fast", "range qsfp56-dd-1-1: fast is no speed"},
-		{"speed=200G-baseCR4 l2mtu=9216", "speed=400G-baseCR8 l2mtu=9216", "conflict qsfp56-dd-1-5: has a speed of its own on a lane that qsfp56-dd-1-1 takes (lanes 1 to 8 of its cage)|conflict qsfp56-dd-1-1: limits queue 3 to 200 Gb/s, the port runs at 400"},
+		{"speed=200G-baseCR4 l2mtu=9216", "speed=400G-baseCR8 l2mtu=9216", "conflict qsfp56-dd-1-5: has a speed of its own on a lane that qsfp56-dd-1-1 takes (lanes 1 to 8 of its cage)|conflict qsfp56-dd-1-1: limits queue 3 to 200 Gb/s, and the port runs at 400"},
 		{"set [ find default-name=qsfp56-dd-1-5 ] auto-negotiation=no speed=200G-baseCR4", "set [ find default-name=qsfp56-dd-1-5 ] auto-negotiation=no speed=400G-baseCR8", "range qsfp56-dd-1-5: 400G-baseCR8 takes 8 lanes, more than its cage has from there on"},
 		{"trust-l3=keep pfc", "trust-l3=keep trust-l3=ignore pfc", "duplicate : says trust-l3 twice"},
 		{"l2mtu=9216 mtu=9000\n", "name=a l2mtu=9216 mtu=9000\n", "undefined qsfp56-dd-1-1: names qsfp56-dd-1-1, a port that is called a|undefined qsfp56-dd-1-1: names qsfp56-dd-1-1, a port that is called a"},
@@ -103,7 +103,7 @@ func TestChanges(t *testing.T) {
 		{"trust-l3=keep pfc=pfc", "trust-l3=yes pfc=pfc", "range qsfp56-dd-1-1: yes is no trust"},
 		{"pfc=pfc egress", "pfc=pfc2 egress", "undefined qsfp56-dd-1-1: PFC profile pfc2 is defined nowhere in the text"},
 		{" egress-rate-queue3=200G", "", "inert qsfp56-dd-1-1: obeys pauses of class 3, and egress-rate-queue3 is not set"},
-		{"egress-rate-queue3=200G", "egress-rate-queue3=10.0Gbps", "conflict qsfp56-dd-1-1: limits queue 3 to 10 Gb/s, the port runs at 200"},
+		{"egress-rate-queue3=200G", "egress-rate-queue3=10.0Gbps", "conflict qsfp56-dd-1-1: limits queue 3 to 10 Gb/s, and the port runs at 200"},
 		{"l2mtu=9216 mtu=9000", "l2mtu=9216 mtu=9000 rx-flow-control=on", "conflict qsfp56-dd-1-1: flow control of the whole link is on beside PFC"},
 		{"/interface ethernet switch qos port\n", "/interface ethernet switch qos settings\nset lossless-traffic-class=4\n/interface ethernet switch qos port\n", "conflict : does not list class 3 as lossless"},
 		{"/interface ethernet switch qos port\n", "/interface ethernet switch qos tx-manager queue\nset 3 use-shared-buffers=no\n/interface ethernet switch qos port\n", "conflict : queue 3 uses no shared buffers, and has PFC"},
@@ -149,20 +149,22 @@ func TestChanges(t *testing.T) {
 func TestSameOtherwise(t *testing.T) {
 	want := strings.Join(told(read(fine)), "\n")
 	for name, text := range map[string]string{
-		"whole paths":          pathed(fine, "/interface ethernet switch qos port", " "),
-		"slashes":              slashed(fine),
-		"Windows":              strings.ReplaceAll(fine, "\n", "\r\n"),
-		"broken lines":         strings.ReplaceAll(fine, " l2mtu=", " \\\n    l2mtu=\\\n    "),
-		"where":                strings.ReplaceAll(fine, "[ find default-name=", "[find where default-name="),
-		"by name":              strings.ReplaceAll(strings.ReplaceAll(fine, "[ find default-name=", ""), " ] auto", " auto"),
-		"several on one line":  strings.ReplaceAll(fine, "egress-rate-queue3=200G\nset", "egress-rate-queue3=200G; set"),
-		"shortened":            strings.ReplaceAll(fine, "/interface ethernet switch qos", "/in/eth/sw/qos"),
-		"a query of two":       strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", `set [find where name="qsfp56-dd-1-1" or name="qsfp56-dd-1-5"]`, 1),
-		"a list":               strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", "set qsfp56-dd-1-1,qsfp56-dd-1-5", 1),
-		"a pattern":            strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", "set qsfp56-dd-1-1\nset qsfp56-dd-1-5\nset [find name~\"dd-1-[15]\"]", 1),
-		"all":                  strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", "set [find]", 1),
-		"at prompts":           prompted(fine),
-		"what a script prints": strings.Replace(fine, "/interface bridge port", ":put \"ports\"\n/interface bridge port", 1),
+		"whole paths":           pathed(fine, "/interface ethernet switch qos port", " "),
+		"slashes":               slashed(fine),
+		"Windows":               strings.ReplaceAll(fine, "\n", "\r\n"),
+		"broken lines":          strings.ReplaceAll(fine, " l2mtu=", " \\\n    l2mtu=\\\n    "),
+		"where":                 strings.ReplaceAll(fine, "[ find default-name=", "[find where default-name="),
+		"by name":               strings.ReplaceAll(strings.ReplaceAll(fine, "[ find default-name=", ""), " ] auto", " auto"),
+		"several on one line":   strings.ReplaceAll(fine, "egress-rate-queue3=200G\nset", "egress-rate-queue3=200G; set"),
+		"shortened":             strings.ReplaceAll(fine, "/interface ethernet switch qos", "/in/eth/sw/qos"),
+		"a query of two":        strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", `set [find where name="qsfp56-dd-1-1" or name="qsfp56-dd-1-5"]`, 1),
+		"a list":                strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", "set qsfp56-dd-1-1,qsfp56-dd-1-5", 1),
+		"a pattern":             strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", "set qsfp56-dd-1-1\nset qsfp56-dd-1-5\nset [find name~\"dd-1-[15]\"]", 1),
+		"all":                   strings.Replace(fine, "set qsfp56-dd-1-1 trust-l3=keep pfc=pfc egress-rate-queue3=200G\nset qsfp56-dd-1-5", "set [find]", 1),
+		"at prompts":            prompted(fine),
+		"notes behind commands": strings.ReplaceAll(fine, "speed=200G-baseCR4 l2mtu=9216 mtu=9000", "speed=200G-baseCR4 l2mtu=9216 mtu=9000   # (a spark"),
+		"offloading, as it is":  strings.Replace(fine, "/interface ethernet switch qos profile", "/interface/bridge/port\nset [find interface~\"qsfp28\"] hw=yes\n/interface ethernet switch qos profile", 1),
+		"what a script prints":  strings.Replace(fine, "/interface bridge port", ":put \"ports\"\n/interface bridge port", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			have := strings.Join(told(read(text)), "\n")

@@ -229,6 +229,9 @@ func routes(b *strings.Builder, s fabric.Switch) {
 	if g.RouterID.IsValid() {
 		fmt.Fprintf(b, " router-id=%s", g.RouterID)
 	}
+	if n := len(g.Neighbours); n > 1 { // equal paths at once; RouterOS uses one unless told
+		fmt.Fprintf(b, " multipath=%d", n)
+	}
 	b.WriteString("\n/routing bgp connection\n")
 	for i, n := range g.Neighbours {
 		fmt.Fprintf(b, "add name=%s-%d instance=%[1]s remote.address=%[3]s remote.as=%d local.role=ebgp output.network=%[1]s\n", switchtext.QoSName, i+1, n.Address, n.ASN)

@@ -89,7 +89,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		c := read(string(text))
 		for _, p := range c.Problems {
-			if p.Kind != fabric.TextConflict || !strings.Contains(p.What, "mixed speeds") {
+			if p.Kind != fabric.TextConflict || !strings.Contains(p.Then, "Speeds are mixed") {
 				t.Errorf("seed %d: problem %+v", seed, p)
 			}
 		}
@@ -112,7 +112,7 @@ func TestRoundTrip(t *testing.T) {
 				t.Errorf("seed %d: VLAN %+v", seed, c.VLANs[i])
 			}
 		}
-		if s.BGP != nil && (c.BGP == nil || c.BGP.ASN.Is != s.BGP.ASN || len(c.BGP.Neighbours) != 2 || c.BGP.Neighbours[1].Address != s.BGP.Neighbours[1].Address || len(c.BGP.Networks) != 1) {
+		if s.BGP != nil && (c.BGP == nil || c.BGP.ASN.Is != s.BGP.ASN || len(c.BGP.Neighbours) != 2 || c.BGP.Neighbours[1].Address != s.BGP.Neighbours[1].Address || len(c.BGP.Networks) != 1 || c.BGP.Paths.Is != 2) {
 			t.Errorf("seed %d: BGP %+v", seed, c.BGP)
 		}
 		if t.Failed() {
