@@ -136,6 +136,11 @@ func (b *build) gather() {
 	place(qosPortMenu, func(p *portSaid) **record { return &p.qos })
 	place(limitMenu, func(p *portSaid) **record { return &p.limit })
 	place(monitorMenu, func(p *portSaid) **record { return &p.monitor })
+	b.shared()
+}
+
+// shared gives ports what a text says of all of them, or of a bond that they are in.
+func (b *build) shared() {
 	for _, p := range b.ports { // what was said of all
 		for path, into := range map[string]**record{memberMenu: &p.member, qosPortMenu: &p.qos, limitMenu: &p.limit, ethernetMenu: &p.link} {
 			if *into == nil {
@@ -186,7 +191,7 @@ func (b *build) address(to *[]fabric.Said[netip.Prefix], r *record) {
 	if err != nil {
 		addr, err := netip.ParseAddr(v.Is) // without a length it is one address
 		if err != nil {
-			b.problem(fabric.TextRange, "", v.At, v.Is+" is no address", "RouterOS refuses it.")
+			b.problem(fabric.TextRange, "", v.At, v.Is+" is not an address", "RouterOS refuses it.")
 			return
 		}
 		prefix = netip.PrefixFrom(addr, addr.BitLen())
@@ -199,7 +204,7 @@ func (b *build) rate(p *portSaid) {
 	speed, said := p.link.get("speed")
 	l, good := linkOf(speed.Is)
 	if said && !good {
-		b.problem(fabric.TextRange, p.name, speed.At, speed.Is+" is no speed", "RouterOS refuses it.")
+		b.problem(fabric.TextRange, p.name, speed.At, speed.Is+" is not a speed", "RouterOS refuses it.")
 	}
 	auto, told := p.link.get("auto-negotiation")
 	negotiates, ok := yes(auto.Is)
@@ -231,7 +236,7 @@ func (b *build) fec(p *portSaid) {
 		case is != "":
 			p.config.FEC = &fabric.Said[string]{Is: is, At: v.At}
 		case v.Is != "auto":
-			b.problem(fabric.TextRange, p.name, v.At, v.Is+" is no FEC", "RouterOS refuses it; it has fec74, fec91, off and auto.")
+			b.problem(fabric.TextRange, p.name, v.At, v.Is+" is not a FEC mode", "RouterOS refuses it; it has fec74, fec91, off and auto.")
 		}
 	}
 	if v, ok := p.monitor.get("fec"); ok && p.config.FEC == nil && words[v.Is] != "" {
@@ -277,7 +282,7 @@ func (b *build) bytes(p *portSaid, key string) (fabric.Said[int], bool) {
 	}
 	n, good := number(v.Is, 68, 65535)
 	if !good {
-		b.problem(fabric.TextRange, p.name, v.At, v.Is+" is no "+key, "RouterOS refuses it.")
+		b.problem(fabric.TextRange, p.name, v.At, fmt.Sprintf("%s %s: must be 68 to 65535 bytes", key, v.Is), "RouterOS refuses it.")
 	}
 	return fabric.Said[int]{Is: n, At: v.At}, good
 }

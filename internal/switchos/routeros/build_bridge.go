@@ -38,7 +38,7 @@ func (b *build) inBridge(p *portSaid) {
 	if v, ok := p.member.get("pvid"); ok {
 		n, good := number(v.Is, 1, 4094)
 		if !good {
-			b.problem(fabric.TextRange, p.name, v.At, v.Is+" is no VLAN id", "RouterOS refuses it: they are 1 to 4094.")
+			b.problem(fabric.TextRange, p.name, v.At, v.Is+" is not a VLAN id", "RouterOS refuses it: they are 1 to 4094.")
 			return
 		}
 		pvid, known = fabric.Said[int]{Is: n, At: v.At}, true
@@ -125,7 +125,7 @@ func (b *build) vlans() []fabric.VLANConfig {
 		ids, ok := numbers(v.Is, 4094)
 		if bridge := b.byID[bridgeMenu][r.is("bridge")]; !ok || r.off() || bridge != nil && bridge.off() {
 			if !ok {
-				b.problem(fabric.TextRange, "", v.At, v.Is+" are no VLAN ids", "RouterOS refuses it: they are 1 to 4094.")
+				b.problem(fabric.TextRange, "", v.At, v.Is+" is not a list of VLAN ids", "RouterOS refuses it: they are 1 to 4094.")
 			}
 			continue
 		}
@@ -138,7 +138,7 @@ func (b *build) vlans() []fabric.VLANConfig {
 		id, ok := number(v.Is, 1, 4094)
 		if !ok || r.off() || b.byID[bridgeMenu][r.is("interface")] == nil {
 			if said && !ok {
-				b.problem(fabric.TextRange, "", v.At, v.Is+" is no VLAN id", "RouterOS refuses it: they are 1 to 4094.")
+				b.problem(fabric.TextRange, "", v.At, v.Is+" is not a VLAN id", "RouterOS refuses it: they are 1 to 4094.")
 			}
 			continue
 		}

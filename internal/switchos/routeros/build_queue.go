@@ -34,7 +34,7 @@ func (c *classes) trust(p *portSaid, known bool) {
 	case ok3 && (layer3.Is == "trust" || layer3.Is == "keep"):
 		p.config.Trust = &fabric.Said[string]{Is: "dscp", At: layer3.At}
 	case ok3 && layer3.Is != "ignore":
-		c.problem(fabric.TextRange, p.name, layer3.At, layer3.Is+" is no trust", "RouterOS refuses it: it has ignore, trust and keep.")
+		c.problem(fabric.TextRange, p.name, layer3.At, layer3.Is+" is not a way to trust", "RouterOS refuses it: it has ignore, trust and keep.")
 	case !ok3 && !known:
 	case ok2 && (layer2.Is == "trust" || layer2.Is == "keep"):
 		p.config.Trust = &fabric.Said[string]{Is: "pcp", At: layer2.At}
@@ -231,7 +231,7 @@ func (c *classes) scheduled(r *record, n int, known bool) scheduled {
 	if v, ok := r.get("schedule"); ok {
 		s.group, s.known = v, true
 		if !slices.Contains([]string{"strict-priority", "high-priority-group", "low-priority-group"}, v.Is) {
-			c.tell(fabric.TextRange, "", v.At, v.Is+" is no schedule", "RouterOS refuses it.")
+			c.tell(fabric.TextRange, "", v.At, v.Is+" is not a schedule", "RouterOS refuses it.")
 			s.known = false
 		}
 	}
