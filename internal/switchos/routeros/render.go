@@ -36,7 +36,11 @@ func (OS) Render(s fabric.Switch, t *fabric.Traffic) switchtext.Config {
 		"the bridge and its ports: those of the default configuration (" + bridgeName + ", with every port in it); after a reset without it, add them first",
 		"management address, users, time: not RoCE",
 	}}
-	fmt.Fprintf(&b, "# %s: commands for RouterOS 7.23 or later. Load: /import file-name=%[1]s.rsc\n/system identity\nset name=%s\n", s.Name, word1(s.Name))
+	since := "7.23 or later" // for PFC, ECN and profiles that map their DSCP
+	if t == nil {
+		since = "7"
+	}
+	fmt.Fprintf(&b, "# %s: commands for RouterOS %s. Load: /import file-name=%[1]s.rsc\n/system identity\nset name=%[3]s\n", s.Name, since, word1(s.Name))
 	links(&b, s)
 	c.Omits = append(c.Omits, omitsOfLinks(s)...)
 	members(&b, s)
