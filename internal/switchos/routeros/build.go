@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -40,15 +39,18 @@ type build struct {
 
 	since723 bool // an export names RouterOS 7.23 or later
 
-	ports   []*portSaid
-	byPort  map[string]*portSaid // by every name that entries use
-	classes *classes
+	ports  []*portSaid
+	byPort map[string]*portSaid // by every name that entries use
+
+	addresses map[string][]*record // of interfaces that are not ports, such as a bridge
+	classes   *classes
 }
 
 // portSaid is a port, with the entries that are about it.
 type portSaid struct {
 	name                                     string // of the factory, by which the plan has it
 	link, member, qos, limit, monitor, queue *record
+	addresses                                []*record
 	config                                   fabric.PortConfig
 }
 
@@ -101,6 +103,9 @@ func (b *build) gather() {
 	renamed, left := map[string]*portSaid{}, map[string]*portSaid{}
 	for _, r := range b.of[ethernetMenu] {
 		own := r.is("name")
+		if own == "" && r.is("default-name") == "" {
+			continue
+		}
 		p := add(cmp.Or(r.is("default-name"), own))
 		if p.link == nil {
 			p.link = r
@@ -136,6 +141,15 @@ func (b *build) gather() {
 	place(qosPortMenu, func(p *portSaid) **record { return &p.qos })
 	place(limitMenu, func(p *portSaid) **record { return &p.limit })
 	place(monitorMenu, func(p *portSaid) **record { return &p.monitor })
+	b.addresses = map[string][]*record{}
+	for _, a := range b.of[addressMenu] {
+		name := a.is("interface")
+		if p := b.byPort[name]; p != nil && !a.off() {
+			p.addresses = append(p.addresses, a)
+		} else if !a.off() {
+			b.addresses[name] = append(b.addresses[name], a)
+		}
+	}
 	b.shared()
 }
 
@@ -176,10 +190,8 @@ func (b *build) port(p *portSaid) {
 	b.rate(p)
 	b.fec(p)
 	b.mtu(p)
-	for _, a := range b.of[addressMenu] {
-		if b.byPort[a.is("interface")] == p && !a.off() {
-			b.address(&c.Addresses, a)
-		}
+	for _, a := range p.addresses {
+		b.address(&c.Addresses, a)
 	}
 	b.classes.port(p)
 }
@@ -289,7 +301,7 @@ func (b *build) bytes(p *portSaid, key string) (fabric.Said[int], bool) {
 
 // routed reports whether a port has an address, and is known to be in no bridge: from the factory it is in one.
 func (b *build) routed(p *portSaid) bool {
-	return (p.member != nil || b.whole) && !p.switched() && slices.ContainsFunc(b.of[addressMenu], func(a *record) bool { return b.byPort[a.is("interface")] == p && !a.off() })
+	return (p.member != nil || b.whole) && !p.switched() && len(p.addresses) > 0
 }
 
 // switched reports whether a port is in a bridge.

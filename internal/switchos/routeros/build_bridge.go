@@ -150,10 +150,8 @@ func (b *build) vlans() []fabric.VLANConfig {
 		if n, ok := number(bridge.is("pvid"), 1, 4094); ok {
 			id = n
 		}
-		for _, a := range b.of[addressMenu] {
-			if a.is("interface") == bridge.is("name") && !a.off() {
-				b.address(&vlan(id, bridge.at).Addresses, a)
-			}
+		for _, a := range b.addresses[bridge.is("name")] {
+			b.address(&vlan(id, bridge.at).Addresses, a)
 		}
 	}
 	var out []fabric.VLANConfig
@@ -173,10 +171,8 @@ func (b *build) layer3(c *fabric.VLANConfig, r *record) {
 	} else if !r.shown {
 		c.MTU = &fabric.Said[int]{Is: 1500, At: says(defaultMTU)}
 	}
-	for _, a := range b.of[addressMenu] {
-		if a.is("interface") == r.is("name") && !a.off() {
-			b.address(&c.Addresses, a)
-		}
+	for _, a := range b.addresses[r.is("name")] {
+		b.address(&c.Addresses, a)
 	}
 }
 

@@ -123,10 +123,11 @@ func (c *classes) readMaps() {
 			return &c.byTag[name][i]
 		})
 	}
+	since723 := c.maps723()
 	for _, r := range c.of[profileMenu] {
 		automap, said := r.get("automap")
 		is, ok := yes(automap.Is)
-		if said && !(ok && is) || !said && !c.maps723(r) || r.is("name") == "default" {
+		if said && !(ok && is) || !said && !since723 || r.is("name") == "default" {
 			continue
 		}
 		if v := c.small(r, "dscp", 63); v != nil {
@@ -142,11 +143,11 @@ func (c *classes) readMaps() {
 
 // maps723 reports whether a profile that does not say automap maps its DSCP: it does where a text shows that the switch has
 // 7.23 or later, whose settings know lossless classes, or that says so of another profile.
-func (c *classes) maps723(r *record) bool {
+func (c *classes) maps723() bool {
 	if _, ok := c.byID[settingsMenu]["settings"].get("lossless-traffic-class"); ok {
 		return true
 	}
-	return c.since723 || slices.ContainsFunc(c.of[profileMenu], func(o *record) bool { _, ok := o.get("automap"); return ok && o != r })
+	return c.since723 || slices.ContainsFunc(c.of[profileMenu], func(o *record) bool { _, ok := o.get("automap"); return ok })
 }
 
 // mapEntry reads one line of a map.
@@ -264,10 +265,14 @@ func (c *classes) unused() {
 			c.problem(fabric.TextUnattached, "", p.at, "PFC profile "+p.name+" is of no port (pfc)", "Nothing: no port has its PFC.")
 		}
 	}
+	mapped := map[string]bool{}
+	for _, path := range []string{ipMapMenu, tagMapMenu} {
+		for _, r := range c.of[path] {
+			mapped[r.is("profile")] = true
+		}
+	}
 	for _, p := range c.order {
-		mapped := slices.ContainsFunc(c.of[ipMapMenu], func(r *record) bool { return r.is("profile") == p.name }) ||
-			slices.ContainsFunc(c.of[tagMapMenu], func(r *record) bool { return r.is("profile") == p.name })
-		if p.given && !p.used && !mapped && p.at.Number > 0 && !c.byRules() {
+		if p.given && !p.used && !mapped[p.name] && p.at.Number > 0 && !c.byRules() {
 			c.problem(fabric.TextUnattached, "", p.at, "profile "+p.name+" is of no port, and in no map that a port uses", "Nothing: no packet has it.")
 		}
 	}

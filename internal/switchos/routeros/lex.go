@@ -29,24 +29,29 @@ func lines(t switchtext.Text) []line {
 			out = append(out, l)
 			continue
 		}
-		for goesOn(joined) || braces(joined) > 0 {
-			broken := goesOn(joined)
-			if i+1 >= len(raw) {
-				l.open = true
+		var b strings.Builder
+		var open nesting
+		for part := joined; ; {
+			broken := goesOn(part)
+			if broken {
+				part = part[:len(part)-1]
+			}
+			b.WriteString(part)
+			open.read(part)
+			if !broken && open.depth <= 0 {
+				break
+			}
+			if i+1 >= len(raw) || i+2 == len(raw) && strings.TrimSpace(raw[i+1]) == "" {
+				l.open, i = true, len(raw)
 				break
 			}
 			i++
-			next := strings.TrimSpace(plain(raw[i], false))
-			if next == "" && i == len(raw)-1 {
-				l.open = true
-				break
-			}
-			if broken {
-				joined = joined[:len(joined)-1] + next
-			} else {
-				joined += "\n" + next
+			part = strings.TrimSpace(plain(raw[i], false))
+			if !broken {
+				b.WriteByte('\n')
 			}
 		}
+		joined = b.String()
 		if joined == "" {
 			continue
 		}
@@ -71,27 +76,28 @@ func goesOn(text string) bool {
 	return n%2 == 1
 }
 
-// braces counts the braces that are open at the end of a text, outside of quotes. A line that is no command of the console,
-// such as one of a table, has none that matter.
-func braces(text string) int {
-	if !strings.ContainsRune(text, '{') {
-		return 0
-	}
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
+// nesting is how many braces are open, outside of quotes, behind what was read.
+type nesting struct {
+	depth           int
+	quoted, escaped bool
+}
+
+func (n *nesting) read(text string) {
+	for i := range len(text) {
 		switch c := text[i]; {
+		case n.escaped:
+			n.escaped = false
 		case c == '\\':
-			i++
+			n.escaped = true
 		case c == '"':
-			quoted = !quoted
-		case quoted:
+			n.quoted = !n.quoted
+		case n.quoted:
 		case c == '{':
-			depth++
+			n.depth++
 		case c == '}':
-			depth--
+			n.depth--
 		}
 	}
-	return depth
 }
 
 // word is a part of a command.
