@@ -10,7 +10,7 @@ import (
 
 // signs are lines that RouterOS alone has: of an export or a script, at a prompt, or printed by a command.
 var signs = regexp.MustCompile(`(?m)^(?:# .* by RouterOS \d|\[\S+@[^\]\r\n]+\] ?(?:/[\w/ -]*)?> ?|/(?:interface|ip|ipv6|system|routing|queue)(?:[ /][a-z]|[ \r]*$)|` +
-	`[ \t]*(?:Flags: [A-Z] - [A-Za-z-]+|Columns: [A-Z]{2}|status: (?:link-ok|no-link)[ \r]*$)|[ \t]*\d+ .*\bdefault-name="|[ \t]*[A-Z]* *(?:;;; .*)?name="[^"]*" default-name=")`)
+	`[ \t]*(?:Flags: [A-Z] - [A-Za-z-]+|Columns: [A-Z]{2}|status: (?:link-ok|no-link)(?: +(?:link-ok|no-link))*[ \r]*$)|[ \t]*\d+ .*\bdefault-name="|[ \t]*[A-Z]* *(?:;;; .*)?name="[^"]*" default-name=")`)
 
 // Recognizes reports whether a text is an export or a script of RouterOS, or output of one of its commands.
 func (OS) Recognizes(text []byte) bool { return signs.Match(text) }

@@ -1,6 +1,7 @@
 package routeros
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -313,4 +314,49 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Each output is known for RouterOS by itself: over SSH it comes without the command that printed it.
+func TestOutputsAlone(t *testing.T) {
+	text := file(t, "prints.txt")
+	parts := strings.Split(text, "[admin@leaf1] > ")[1:]
+	var texts []switchtext.Text
+	for _, p := range parts {
+		command, output, _ := strings.Cut(p, "\n")
+		if !(OS{}).Recognizes([]byte(output)) {
+			t.Errorf("%s: its output is not recognized:\n%s", command, output)
+		}
+		texts = append(texts, switchtext.Text{File: command, Bytes: []byte(output)})
+	}
+	alone, together := told(OS{}.Read("leaf1", texts)), told(read(text))
+	drop := func(of []string) (out []string) {
+		for _, l := range of {
+			if !strings.HasPrefix(l, "form ") {
+				out = append(out, l)
+			}
+		}
+		return out
+	}
+	if a, b := strings.Join(drop(alone), "\n"), strings.Join(drop(together), "\n"); a != b {
+		t.Errorf("read otherwise:\n%s\nwant:\n%s", a, b)
+	}
+	for _, other := range []string{"{\"PORT\": {}}", "interface Ethernet1\n   mtu 9214\n", "set interfaces et-0/0/0 mtu 9216\n", "Flags: Up SNMP-Traps\n", "name: x\n", "/etc/hosts\n", "# just a note\n"} {
+		if (OS{}).Recognizes([]byte(other)) {
+			t.Errorf("%q is taken for RouterOS", other)
+		}
+	}
+}
+
+// A port that does not keep DSCP rewrites it to that of the profile: 0 where nobody gave it one.
+func TestRewrite(t *testing.T) {
+	for trust, want := range map[string]string{"keep": "map[]", "trust": "map[1:0]", "ignore": "map[1:0]"} {
+		c := read(strings.ReplaceAll(fine, "trust-l3=keep", "trust-l3="+trust))
+		got := map[string]int{}
+		for class, to := range c.Ports[0].Rewrite {
+			got[class] = to.Is
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, not %s", trust, got, want)
+		}
+	}
 }
