@@ -15,19 +15,8 @@ import (
 // notInEffect returns what this machine's kernel does not have of the bundle, although the files may be as planned: NICs,
 // their MTU, addresses, routes and rules, sysctls, and the words of its command line.
 func notInEffect(b Bundle) (differs []string, err error) {
-	n, err := host.OpenNetwork("")
-	if err != nil {
+	if differs, err = nicsDiffer(b); err != nil {
 		return nil, err
-	}
-	defer func() { err = errors.Join(err, n.Close()) }()
-	for _, a := range b.Addresses {
-		of, err := nicDiffers(n, a, b.MTU)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", a.NIC, err)
-		}
-		for _, d := range of {
-			differs = append(differs, a.NIC+": "+d)
-		}
 	}
 	sysctls, err := sysctlsOf(b.Artifacts)
 	if err != nil {
@@ -44,6 +33,25 @@ func notInEffect(b Bundle) (differs []string, err error) {
 	for _, s := range sysctls {
 		if d := s.differs(); d != "" && (!inLab || s.notHere() == "") {
 			differs = append(differs, s.name+": "+d)
+		}
+	}
+	return differs, nil
+}
+
+// nicsDiffer is notInEffect for the NICs alone.
+func nicsDiffer(b Bundle) (differs []string, err error) {
+	n, err := host.OpenNetwork("")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, n.Close()) }()
+	for _, a := range b.Addresses {
+		of, err := nicDiffers(n, a, b.MTU)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.NIC, err)
+		}
+		for _, d := range of {
+			differs = append(differs, a.NIC+": "+d)
 		}
 	}
 	return differs, nil
