@@ -19,10 +19,11 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// The two ways in which the interfaces of a lab host are configured.
+// What configures interfaces: the two ways of a lab host, and nothing where an activation was not begun or was taken back.
 const (
 	ByNetworkd = "netplan + systemd-networkd"
 	ByNetlink  = "netlink"
+	ByNothing  = "nothing"
 )
 
 const networkd = "/lib/systemd/systemd-networkd"

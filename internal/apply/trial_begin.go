@@ -60,7 +60,7 @@ func (p places) try(ctx context.Context, b Bundle, n network, start arm) (a Appl
 
 // notActivated is the answer where nothing was changed.
 func notActivated(b Bundle, why []string) *Activation {
-	a := &Activation{Network: "nothing", Pending: why}
+	a := &Activation{Network: ByNothing, Pending: why}
 	for _, f := range b.Artifacts {
 		p := notProved("it was not written")
 		p.Path = f.Path

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -67,10 +68,12 @@ func (p places) noted() string {
 
 // end takes a trial back: the old files are in effect and it is noted why. The caller holds the journal.
 func (t *trial) end(ctx context.Context, n network, j *journal, why string) error {
-	var errs []error
-	for _, f := range t.places.shadowed(t.Bundle.Artifacts) {
-		errs = append(errs, ignoreAbsent(os.Remove(stagingName(f.Path))), ignoreAbsent(os.Remove(f.Path)))
+	if err := t.uncover(); err != nil {
+		return err // the state stays, so that the guard, or the next apply or rollback, tries again
 	}
+	var errs []error
+	// Of files that were being written to last some may be new already: first all are as before, then they take effect.
+	errs = append(errs, j.recover())
 	if t.Same {
 		errs = append(errs, t.undoApply(j))
 	}
@@ -123,6 +126,9 @@ func Confirm(ctx context.Context, id, journal string) (Result, error) {
 }
 
 func (p places) confirm(ctx context.Context, id string, n network) (a Applied, err error) {
+	if _, err := os.Lstat(p.state); absent(err) {
+		return a, errors.New(cmp.Or(p.noted(), "no activation waits for a confirmation"))
+	}
 	j, err := openJournal(p.journal)
 	if err != nil {
 		return a, err
@@ -133,10 +139,7 @@ func (p places) confirm(ctx context.Context, id string, n network) (a Applied, e
 	case err != nil:
 		return a, err
 	case t == nil || t.ID != id:
-		if why := p.noted(); why != "" {
-			return a, errors.New(why)
-		}
-		return a, errors.New("no activation waits for a confirmation")
+		return a, errors.New(cmp.Or(p.noted(), "no activation waits for a confirmation"))
 	}
 	a = Applied{Node: t.Bundle.Node, Changes: Diff(t.Bundle.Artifacts)}
 	if left, err := t.left(); err != nil || left <= 0 {
@@ -181,11 +184,18 @@ func (t *trial) lasts(ctx context.Context, a Applied) (Applied, error) {
 
 // settled removes what a trial needed, and the reason of an earlier one.
 func (t *trial) settled() error {
+	if err := t.uncover(); err != nil {
+		return err
+	}
+	return errors.Join(ignoreAbsent(os.Remove(t.places.note())), t.forget())
+}
+
+// uncover removes the passing files, so that the lasting ones count.
+func (t *trial) uncover() error {
 	var errs []error
 	for _, f := range t.places.shadowed(t.Bundle.Artifacts) {
-		errs = append(errs, ignoreAbsent(os.Remove(f.Path)))
+		errs = append(errs, ignoreAbsent(os.Remove(stagingName(f.Path))), ignoreAbsent(os.Remove(f.Path)))
 	}
-	errs = append(errs, ignoreAbsent(os.Remove(t.places.note())), t.forget())
 	return errors.Join(errs...)
 }
 
@@ -247,6 +257,9 @@ func (p places) watch(ctx context.Context, id string, n network) error {
 		if err != nil || t != nil && t.ID != id {
 			return err
 		}
+		if _, gone := os.Lstat(p.program()); t == nil && gone != nil {
+			return nil
+		}
 		if t == nil {
 			break // it is over; what a process left that was killed at the end of it goes too
 		}
@@ -263,7 +276,14 @@ func (p places) watch(ctx context.Context, id string, n network) error {
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
-	return p.takeBack(ctx, id, n, "")
+	const tries, pause = 10, 3 * time.Second
+	for i := 1; ; i++ {
+		err := p.takeBack(ctx, id, n, "")
+		if err == nil || i == tries {
+			return err
+		}
+		time.Sleep(pause)
+	}
 }
 
 // takeBack ends the trial with this id. Without a reason it was not confirmed in time.

@@ -324,6 +324,52 @@ func TestKilledTrial(t *testing.T) {
 	}
 }
 
+// A system call that fails, as on a full disk, each of them once, costs no network: it is the old one with the old files, or
+// after a confirmation the new one with the new files.
+func TestFailedTrial(t *testing.T) {
+	needsStrace(t)
+	outcomes := map[string]int{}
+	for _, order := range []string{"try", "confirm"} {
+		for _, call := range []string{"mkdirat", "write", "fchmod", "fsync", "renameat", "unlinkat"} {
+			for n, unharmed := 1, 0; unharmed < 2; n++ { // some calls may fail; two in a row were not made
+				root := emptyRoot(t)
+				before := trialHost(t, root)
+				p, net, b := trialPlaces(root), fileNetwork{root: root}, trialBundle(root, newNet, 60)
+				if order == "confirm" {
+					if a, err := p.try(t.Context(), b, net, notArmed); err != nil || a.Waits == "" {
+						t.Fatalf("%+v, %v", a, err)
+					}
+				}
+				by := []string{"strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=?" + call, "-e", fmt.Sprintf("inject=?%s:error=ENOSPC:when=%d", call, n)}
+				status, err := ended(t, actor(by, order, root))
+				if unharmed++; status != 0 {
+					unharmed = 0
+				}
+				outcomes[fmt.Sprintf("%s ends with %d", order, status)]++
+				if err := p.takeBack(t.Context(), "T1", net, "a test"); err != nil {
+					t.Error(err)
+				}
+				isNew := inEffect(t, root) == newNet && !pendingFiles(b)
+				isOld := inEffect(t, root) == oldNet && cmp.Equal(before, tree(t, root+"/etc"))
+				if !isOld && !isNew || isNew && order == "try" {
+					t.Fatalf("%s, %s number %d, exit status %d, %v: in effect %q with %v", order, call, n, status, err, inEffect(t, root), tree(t, root+"/etc"))
+				}
+				nothingLeft(t, root)
+				if t.Failed() {
+					t.Fatalf("%s, %s number %d, exit status %d, %v", order, call, n, status, err)
+				}
+				if err := os.RemoveAll(root); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	t.Logf("%v", outcomes)
+	if outcomes["try ends with 1"] < 5 || outcomes["confirm ends with 1"] < 5 {
+		t.Errorf("too few failures: %v", outcomes)
+	}
+}
+
 // Of the files of others those that concern a NIC are named, with their lines.
 func TestOthers(t *testing.T) {
 	for _, c := range []struct{ text, want string }{

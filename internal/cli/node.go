@@ -39,7 +39,7 @@ func (a *app) nodeCommand(run nodeSteps) *cobra.Command {
 	step("mesh", "this host's part of a mesh", run.mesh)
 	step("apply", "write a bundle", run.apply)
 	ofTrial := func(name, short string, run func(context.Context, string) error) {
-		c.AddCommand(&cobra.Command{Use: name + " ID", Short: short, Args: cobra.ExactArgs(1), RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), args[0]) }})
+		c.AddCommand(&cobra.Command{Use: name + " ID", Short: short, Args: takes("ID"), RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), args[0]) }})
 	}
 	ofTrial("guard", "takes an activation back that is not confirmed", run.guard)
 	ofTrial("confirm", "confirms an activation", run.confirm)

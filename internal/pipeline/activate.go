@@ -186,7 +186,7 @@ func (c confirmation) lost(ctx context.Context, why error) (apply.Applied, error
 			continue
 		}
 		a := apply.Applied{Node: c.bundle.Node, Status: fabric.Fail, Changes: []apply.Change{}, Note: n.String()}
-		a.Activation = &apply.Activation{Network: "nothing", Undone: true, Pending: []string{"the old network is back: " + firstLine(why)}}
+		a.Activation = &apply.Activation{Network: apply.ByNothing, Undone: true, Pending: []string{"the old network is back: " + firstLine(why)}}
 		return a, nil
 	}
 	return apply.Applied{}, fmt.Errorf("not confirmed: %w; the machine brings its old network back by itself, and was not reached since", why)

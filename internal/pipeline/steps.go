@@ -147,7 +147,10 @@ func applied(r apply.Applied) report.Applied {
 		if r.Note != "" {
 			reasons = append(reasons, r.Note)
 		}
-		out.How, out.Reason = a.Network, strings.Join(append(reasons, a.Skipped...), "; ")
+		if out.How = a.Network; a.Network == apply.ByNothing {
+			out.How = ""
+		}
+		out.Reason = strings.Join(append(reasons, a.Skipped...), "; ")
 	case r.Status == fabric.Pass:
 		out.How, out.Reason = "files", "they "+apply.TakesEffect(r.Changes)
 	}

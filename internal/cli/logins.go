@@ -17,16 +17,16 @@ import (
 	"railwright.dev/railwright/internal/report"
 )
 
-// sshSetupOptions are the flags of ssh-setup.
-type sshSetupOptions struct {
+// loginsOptions are the flags of logins.
+type loginsOptions struct {
 	file   string
 	accept bool
 }
 
-func (a *app) sshSetupCommand(run func(context.Context, sshSetupOptions) error) *cobra.Command {
-	var o sshSetupOptions
+func (a *app) loginsCommand(run func(context.Context, loginsOptions) error) *cobra.Command {
+	var o loginsOptions
 	c := &cobra.Command{
-		Use:   "ssh-setup -f FILE [--accept-new]",
+		Use:   "logins -f FILE [--accept-new]",
 		Short: "Logins without a password from here to every machine, and between them, with host keys recorded",
 		Long: "Set up logins without a password from here to every machine of a cluster file, and from each machine to every other one,\n" +
 			"as mpirun needs them. Host keys are shown, recorded here and on the machines, and checked ever after; one that is known and\n" +
@@ -43,7 +43,7 @@ func (a *app) sshSetupCommand(run func(context.Context, sshSetupOptions) error) 
 	return c
 }
 
-func (a *app) sshSetup(ctx context.Context, o sshSetupOptions) error {
+func (a *app) logins(ctx context.Context, o loginsOptions) error {
 	if o.file == "" {
 		return errors.New("a cluster file is needed: -f FILE (make one with: railwright init)")
 	}
@@ -59,7 +59,7 @@ func (a *app) sshSetup(ctx context.Context, o sshSetupOptions) error {
 		Accept: func(unknown []fleet.Trusted) (bool, error) { return a.acceptKeys(asker, unknown, o.accept) },
 		Asks: func(node string) error {
 			if !isTerminal(a.stdin) && os.Getenv("SSH_ASKPASS") == "" {
-				return errors.New("nobody is at a terminal whom ssh could ask for the password: run railwright ssh-setup at one")
+				return errors.New("nobody is at a terminal whom ssh could ask for the password: run railwright logins at one")
 			}
 			fmt.Fprintf(a.stderr, "%s accepts none of your keys yet; ssh asks for its password:\n", node)
 			return nil
