@@ -25,7 +25,8 @@ type Bundle struct {
 	Node      string              `json:"node"`
 	MTU       int                 `json:"mtu"` // bytes
 	Addresses []fabric.NICAddress `json:"addresses"`
-	Artifacts []fabric.Artifact   `json:"artifacts"` // with content
+	Bare      []string            `json:"bare,omitempty"` // NICs with the MTU and a link-local address alone
+	Artifacts []fabric.Artifact   `json:"artifacts"`      // with content
 	DryRun    bool                `json:"dry_run,omitempty"`
 	Trial     *Trial              `json:"trial,omitempty"` // nil: the files are written, and take effect later
 }

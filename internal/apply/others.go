@@ -23,8 +23,8 @@ func nicsOf(b Bundle) (nics []string) {
 			nics = append(nics, nic)
 		}
 	}
-	for _, a := range b.Addresses {
-		add(a.NIC)
+	for _, nic := range b.nics() {
+		add(nic)
 	}
 	for _, a := range b.Artifacts {
 		if filepath.Ext(a.Path) != ".yaml" || filepath.Base(filepath.Dir(a.Path)) != "netplan" {

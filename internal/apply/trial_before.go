@@ -193,6 +193,9 @@ func (b nicBefore) takeAway(n *host.Network, bundle Bundle) error {
 			err = n.DeleteAddress(b.Name, a.Address)
 		}
 		errs = append(errs, err)
+		if a.Table == 0 {
+			continue
+		}
 		source := netip.PrefixFrom(a.Address.Addr(), a.Address.Addr().BitLen())
 		if ruled, err := n.HasRule(a.RulePriority(), source, a.Table); err == nil && ruled {
 			errs = append(errs, n.DeleteRule(a.RulePriority(), source, a.Table))

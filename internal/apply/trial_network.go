@@ -63,7 +63,7 @@ func dropOthers(b Bundle) (err error) {
 			return err
 		}
 		for _, address := range has {
-			if address == planned.Address {
+			if address == planned.Address || linkLocal().Contains(address.Addr()) {
 				continue
 			}
 			if err := n.DeleteAddress(planned.NIC, address); err != nil {

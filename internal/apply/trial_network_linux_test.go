@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,5 +132,26 @@ func TestTrialBounds(t *testing.T) {
 		if err := (&Trial{ID: c.id, Within: c.within}).validate(); (err == nil) != c.ok {
 			t.Errorf("%q, %d: %v", c.id, c.within, err)
 		}
+	}
+}
+
+// A NIC without a table has the route of its subnet from the kernel alone, and no rule.
+func TestNoTable(t *testing.T) {
+	twin := fabric.NICAddress{NIC: "lo", Address: netip.MustParsePrefix("10.7.7.1/24")}
+	if routes := routesOf(twin); len(routes) > 0 {
+		t.Errorf("%v", routes)
+	}
+	differs, err := nicsDiffer(Bundle{MTU: 9000, Addresses: []fabric.NICAddress{twin}, Bare: []string{"lo", "no-such-nic"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(differs, "\n")
+	for _, want := range []string{"lo: address 10.7.7.1/24 is missing", "lo: has no link-local IPv4 address", "no-such-nic: no such interface"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("without %q:\n%s", want, all)
+		}
+	}
+	if strings.Contains(all, "rule") || strings.Contains(all, "route") {
+		t.Errorf("asks for routes of no table:\n%s", all)
 	}
 }

@@ -67,10 +67,18 @@ func bundles(p *fabric.Plan) (targets map[string][]fabric.Artifact, bundle func(
 		return nil, nil, err
 	}
 	addresses := p.Addressing.ByNode()
+	bare := make(map[string][]string)
+	for _, port := range p.Ports {
+		for _, t := range port.Twins {
+			if t.Bare {
+				bare[port.Node] = append(bare[port.Node], t.NIC)
+			}
+		}
+	}
 	return targets, func(node string) apply.Bundle {
 		return apply.Bundle{
 			Meta: fabric.NewMeta(apply.BundleKind),
-			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Artifacts: targets[node],
+			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Bare: bare[node], Artifacts: targets[node],
 		}
 	}, nil
 }
