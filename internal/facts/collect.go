@@ -43,6 +43,9 @@ func sources() []source {
 		{fabric.FactFirewall, readFirewall},
 		{"tools", readTools},
 		{fabric.FactNICQoS, readNICSettings},
+		{fabric.FactNetworkFiles, readNetplan},
+		{fabric.FactNCCL, readNCCLConf},
+		{fabric.FactMachineHotPlug, readHotPlug},
 		{fabric.FactLLDP, readLLDP},
 	}
 }

@@ -159,6 +159,9 @@ func readMemory(h host.Host, f *fabric.Facts) {
 	if f.Machine.MemoryKiB, err = memoryLine(string(b), "MemTotal"); err != nil {
 		miss(f, fabric.FactMachineMemory, meminfoFile, err)
 	}
+	if f.Machine.CMAKiB, err = memoryLine(string(b), "CmaTotal"); err != nil { // a kernel without CONFIG_CMA has no such line
+		f.Machine.CMAKiB = nil
+	}
 	if f.Machine.SwapKiB, err = memoryLine(string(b), "SwapTotal"); err != nil {
 		miss(f, fabric.FactMachineSwap, meminfoFile, err)
 	}
