@@ -37,6 +37,9 @@ func (t *addressTable) line(line string) []tableRow {
 		return t.row(text)
 	}
 	t.columns = nil
+	if isAddressRow(text) {
+		return nil
+	}
 	joined := strings.Contains(text, "->") || strings.Contains(text, "<-") || strings.ContainsAny(text, "↔–")
 	if strings.HasPrefix(text, "#") || !joined && !strings.Contains(text, " en") { // cheap: all lines that nobody claims come here
 		return nil
@@ -115,8 +118,14 @@ func tableAddress(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(a, 32), true
 }
 
+var addressRow = regexp.MustCompile(`^(?:address \S+ [0-9.]+(?:/[0-9]{1,2})?|cable p[01] \S+ p[01])$`)
+
+func isAddressRow(line string) bool {
+	return (strings.HasPrefix(line, "address ") || strings.HasPrefix(line, "cable ")) && addressRow.MatchString(strings.TrimSpace(line))
+}
+
 func knowsAddressList(text string) bool {
-	return strings.HasPrefix(text, "address ") || strings.HasPrefix(text, "cable ")
+	return hasLine(text, isAddressRow)
 }
 
 // parseAddressList reads the lines of one host. An address without its mask stands as one of 32 bits.

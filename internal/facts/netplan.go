@@ -93,7 +93,7 @@ func isNetplanGoingOn(line string) bool {
 	}
 	if m := netplanLine.FindStringSubmatch(text); m != nil {
 		value, _, _ := strings.Cut(m[3], "#")
-		return slices.Contains(netplanKeys(), m[2]) || strings.TrimSpace(value) == "" && isInterfaceName(m[2]) && isPredictable(m[2])
+		return slices.Contains(netplanKeys(), m[2]) || strings.Trim(value, " {}") == "" && isInterfaceName(m[2]) && isPredictable(m[2])
 	}
 	item, ok := strings.CutPrefix(text, "- ")
 	return ok && (strings.HasPrefix(line, " ") || strings.Contains(item, "/") || isAddress(item))

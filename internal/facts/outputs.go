@@ -109,7 +109,7 @@ func (o *Outputs) anotherBegins(line string) bool {
 // add keeps a line of the open output.
 func (o *Outputs) add(host, line string) (searched bool) {
 	form := o.open
-	if form.begins(line) {
+	if form.begins(line) && (o.begun || form.tool != netplanTool || strings.TrimSpace(line) == "network:") {
 		o.into = o.setFor(host, form, line)
 	}
 	if o.into == nil {
@@ -223,6 +223,9 @@ func (o *Outputs) shell(line string) bool {
 	if host := headingHost(trimmed); host != "" {
 		o.prompt, o.command = strings.Clone(host), ""
 		return o.path != "" || strings.HasPrefix(trimmed, "#")
+	}
+	if strings.HasPrefix(trimmed, "#") && netplanPath.MatchString(trimmed) {
+		return true
 	}
 	if isCommand(trimmed) {
 		o.command = strings.Clone(trimmed)

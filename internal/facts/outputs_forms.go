@@ -48,6 +48,8 @@ func systemForms() []outputForm {
 		{tool: nmcliTool, reader: nmcliTool, begins: isNmcliHead, goesOn: isNmcliLine},
 		{tool: netplanTool, reader: netplanTool, begins: isNetplanHead, goesOn: isNetplanGoingOn},
 		{tool: portsTool, reader: portsTool, begins: isPortsLine, goesOn: isPortsLine},
+		{tool: addressTool, reader: addressTool, begins: isAddressRow, goesOn: isAddressRow},
+		{tool: hotPlugTool, reader: hotPlugTool, begins: knowsHotPlug, goesOn: never},
 		{tool: autoTool, reader: autoTool, begins: isAutoHead, goesOn: isAutoLine},
 		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isRuleGoingOn},
 		{tool: routeTool, reader: routeTool, begins: isIPRoute, goesOn: isRouteGoingOn, asked: true},

@@ -161,6 +161,9 @@ func readMemory(h host.Host, f *fabric.Facts) {
 	}
 	if f.Machine.CMAKiB, err = memoryLine(string(b), "CmaTotal"); err != nil { // a kernel without CONFIG_CMA has no such line
 		f.Machine.CMAKiB = nil
+		if f.Machine.CPU == nil { // the x86 kernels of servers have none, and need none
+			miss(f, fabric.FactMachineCMA, meminfoFile, err)
+		}
 	}
 	if f.Machine.SwapKiB, err = memoryLine(string(b), "SwapTotal"); err != nil {
 		miss(f, fabric.FactMachineSwap, meminfoFile, err)

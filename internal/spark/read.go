@@ -252,7 +252,7 @@ func (r *reading) files() {
 			if t == nil {
 				continue
 			}
-			t.Present, t.InFile = true, true
+			t.InFile = true
 			if t.NIC == "" {
 				t.NIC = in.Name
 			}

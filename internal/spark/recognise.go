@@ -45,7 +45,7 @@ func recognise(f *fabric.Facts, n *Node) (Certainty, string) {
 		return Proven, "a ConnectX-7 (15b3:1021) is at 0000:01:00 and at 0002:01:00"
 	}
 	for p := range n.Ports {
-		if n.Ports[p].Twins[0].Present && n.Ports[p].Twins[1].Present {
+		if n.Ports[p].Twins[0].known() && n.Ports[p].Twins[1].known() {
 			return Named, "both PCI domains of a DGX Spark are in the names: " + n.Ports[p].Twins[0].Label() + " and " + n.Ports[p].Twins[1].Label()
 		}
 	}
@@ -54,7 +54,7 @@ func recognise(f *fabric.Facts, n *Node) (Certainty, string) {
 			return Named, "the text calls its ports p0 and p1"
 		}
 	}
-	if seen := present(n); seen != "" && isSparkName(f.Node) {
+	if seen := anyKnown(n); seen != "" && isSparkName(f.Node) {
 		return Named, "the machine is called " + f.Node + " and has " + seen
 	}
 	return Unknown, "neither its GPU nor its firmware nor PCI functions on domains 0000 and 0002 were seen"
@@ -128,6 +128,20 @@ func present(n *Node) string {
 	for p := range n.Ports {
 		for t := range n.Ports[p].Twins {
 			if n.Ports[p].Twins[t].Present {
+				return n.Ports[p].Twins[t].Label()
+			}
+		}
+	}
+	return ""
+}
+
+// known reports whether anything names a twin, a file of netplan too.
+func (t *Twin) known() bool { return t.Present || t.InFile }
+
+func anyKnown(n *Node) string {
+	for p := range n.Ports {
+		for t := range n.Ports[p].Twins {
+			if n.Ports[p].Twins[t].known() {
 				return n.Ports[p].Twins[t].Label()
 			}
 		}
