@@ -57,7 +57,7 @@ var allowed = map[string]string{
 	"internal/serving": "fabric catalog llm sizing",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/facts":    "fabric files host linux kube vcenter nic switchos",
+	"internal/facts":    "fabric files host linux kube vcenter nic spark switchos",
 	"internal/intake":   "fabric facts files host results",
 	"internal/bundle":   "fabric facts host",
 	"internal/runbook":  "fabric catalog draw",

@@ -101,7 +101,12 @@ func sparkCases() []oneCase {
 		first, other = "enp1s0f0np0", "enP2p1s0f0np0"
 	)
 	move := func(name, to string) func(*world) {
-		return twin(name, func(n *fabric.NIC) { n.Addresses = []netip.Prefix{netip.MustParsePrefix(to)} })
+		return func(w *world) {
+			nicOf(w.nodes[0], name).Addresses = []netip.Prefix{netip.MustParsePrefix(to)}
+			for i := range w.nodes[0].HCAs {
+				w.nodes[0].HCAs[i].Ports[0].GIDs = nil
+			}
+		}
 	}
 	nccl := func(name, value string) func(*world) {
 		return func(w *world) { w.nodes[0].NCCL[name] = value }
@@ -121,12 +126,14 @@ func sparkCases() []oneCase {
 
 		{"spark-twins", "both up", p0, isPass, "", sparks(2)},
 		{"spark-twins", "one down", p0, isFail, "its twin enP2p1s0f0np0 (0002:01:00.0) is down", sparks(2, twin(other, func(n *fabric.NIC) { n.Carrier = ref(false) }))},
-		{"spark-twins", "names of a container", p0, isFail, "its twin eth5 (0002:01:00.0) is down", sparks(2, twin(other, func(n *fabric.NIC) { n.Carrier, n.Name = ref(false), "eth5" }))},
+		{"spark-twins", "names of a container", p0, isFail, "its twin eth5 (0002:01:00.0) is down", sparks(2, twin(other, func(n *fabric.NIC) { n.Carrier, n.Name = ref(false), "eth5" }), unread(func(f *fabric.Facts) {
+			f.NetworkFiles[0].Interfaces[1].Name, f.HCAs[2].Ports[0].GIDs = "eth5", nil
+		}))},
 		{"spark-twins", "carrier not read", p0, isUnknown, "was not read", sparks(2, twin(other, func(n *fabric.NIC) { n.Carrier, n.OperState = nil, "" }), unread(func(f *fabric.Facts) { f.HCAs = nil }))},
 
-		{"spark-mtu", "9000 on both", p0, isPass, "", sparks(2)},
-		{"spark-mtu", "1500 on the second twin", p0, isFail, "enP2p1s0f0np0 of port spark1 p0 has an MTU of 1500", sparks(2, twin(other, func(n *fabric.NIC) { n.MTU = 1500 }))},
-		{"spark-mtu", "not read", p0, isUnknown, "was not read", sparks(2, twin(other, func(n *fabric.NIC) { n.MTU = 0 }), unread(func(f *fabric.Facts) { f.NetworkFiles = nil }))},
+		{"spark-mtu", "9000 on both", s + ":" + first, isPass, "", sparks(2)},
+		{"spark-mtu", "1500 on the second twin", s + ":" + other, isFail, "enP2p1s0f0np0 of port spark1 p0 has an MTU of 1500", sparks(2, twin(other, func(n *fabric.NIC) { n.MTU = 1500 }))},
+		{"spark-mtu", "not read", s + ":" + other, isUnknown, "was not read", sparks(2, twin(other, func(n *fabric.NIC) { n.MTU = 0 }), unread(func(f *fabric.Facts) { f.NetworkFiles = nil }))},
 
 		{"spark-subnets", "one each", s + ":" + other, isPass, "", sparks(2)},
 		{"spark-subnets", "both in one", s + ":" + other, isFail, "twins of port p0, are in one subnet", sparks(2, move(other, "10.40.0.9/24"))},
@@ -162,7 +169,11 @@ func sparkCases() []oneCase {
 		{"spark-pcie", "not read", s, isUnknown, "were not read", sparks(2, unread(func(f *fabric.Facts) { f.PCI = nil }))},
 
 		{"spark-firmware", "28.45.4028", s, isPass, "", sparks(2)},
-		{"spark-firmware", "older", s, isFail, "28.43.1000, older", sparks(2, unread(func(f *fabric.Facts) { f.HCAs[1].Firmware = "28.43.1000" }))},
+		{"spark-firmware", "older", s, isFail, "28.43.1000, older", sparks(2, unread(func(f *fabric.Facts) {
+			for i := range f.HCAs {
+				f.HCAs[i].Firmware, f.NICs[i+1].Firmware = "28.43.1000", "28.43.1000"
+			}
+		}), func(w *world) { w.nodes = w.nodes[:1] })},
 		{"spark-firmware", "not read", s, isUnknown, "was not read", sparks(2, unread(func(f *fabric.Facts) {
 			f.HCAs = nil
 			for i := range f.NICs {

@@ -47,7 +47,7 @@ type Digest struct {
 	HCAs      *int  // RDMA devices; nil: not read
 	GPUs      *int  // as HCAs
 
-	Spark *spark.Node // of a DGX Spark
+	Spark *spark.Spark // of a DGX Spark
 }
 
 // NICDigest is what the cluster rules need of a NIC.

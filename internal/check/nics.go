@@ -77,6 +77,9 @@ func judgeLinkUp(in NodeInput) []Verdict {
 		if why := in.uncabled(nic.Name, ""); why != "" {
 			return Verdict{Status: fabric.NotApplicable, Why: why}
 		}
+		if why := in.halfPort(nic.Name, ""); why != "" && isDown(nic) {
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: why}
+		}
 		switch {
 		case isDown(nic):
 			return Verdict{

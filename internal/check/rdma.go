@@ -65,6 +65,9 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	if why := in.uncabled(at.nic, at.hca.Name); why != "" {
 		return Verdict{Status: fabric.NotApplicable, Why: why}
 	}
+	if why := in.halfPort(at.nic, at.hca.Name); why != "" {
+		return Verdict{Evidence: seen, Why: why}
+	}
 	v := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why: name + " is " + p.State + " and " + p.PhysState + ", not ACTIVE and LinkUp.",

@@ -31,6 +31,12 @@ func onSpark() Condition {
 // sparkPlatform is the platform of a cluster file for these machines.
 const sparkPlatform = "spark"
 
+// onSpark reports whether the cluster file says that its machines are DGX Sparks.
+func (p *NodePlan) onSpark() bool {
+	plan := p.index.intent()
+	return plan != nil && plan.Platform == sparkPlatform
+}
+
 // sparkMTU is the MTU on both twins of a port, bytes: 9000 of the plan's files and of the document.
 const sparkMTU = 9000
 
@@ -40,7 +46,7 @@ func qsfp(node string, port int) fabric.Subject {
 }
 
 // eachQSFP judges the ports that are in use. Where none is, or that is unknown, the node says so.
-func (in NodeInput) eachQSFP(judge func(*spark.Port) Verdict) []Verdict {
+func (in NodeInput) eachQSFP(judge func(*spark.QSFP) Verdict) []Verdict {
 	n := in.view.spark
 	var out []Verdict
 	for i := range n.Ports {
@@ -78,6 +84,23 @@ func (in NodeInput) uncabled(nic, hca string) string {
 		for t := range p.Twins {
 			if nic != "" && p.Twins[t].NIC == nic || hca != "" && p.Twins[t].HCA == hca {
 				return "no cable is in QSFP port " + p.Title() + " of " + n.Name + ", and " + n.Ports[1-i].Title() + " has one: a DGX Spark needs one cable to each peer"
+			}
+		}
+	}
+	return ""
+}
+
+// halfPort returns why a twin that is down is the business of spark-twins: the other twin of its port is up.
+func (in NodeInput) halfPort(nic, hca string) string {
+	if in.view.spark == nil {
+		return ""
+	}
+	for i := range in.view.spark.Ports {
+		p := &in.view.spark.Ports[i]
+		for t := range p.Twins {
+			own, other := &p.Twins[t], p.Twins[1-t].Up
+			if (nic != "" && own.NIC == nic || hca != "" && own.HCA == hca) && other != nil && *other {
+				return "not evaluated while spark-twins fails on " + qsfp(in.Facts.Node, i).String()
 			}
 		}
 	}
@@ -161,7 +184,7 @@ func (in NodeInput) hiddenNIC(want string) Verdict {
 }
 
 // twinNames lists the twins of a port.
-func twinNames(p *spark.Port) string {
+func twinNames(p *spark.QSFP) string {
 	var names []string
 	for t := range p.Twins {
 		names = append(names, p.Twins[t].Label())
@@ -185,7 +208,7 @@ func sparkTwins() Rule {
 }
 
 func judgeSparkTwins(in NodeInput) []Verdict {
-	return in.eachQSFP(func(p *spark.Port) Verdict {
+	return in.eachQSFP(func(p *spark.QSFP) Verdict {
 		const want = "both twins up"
 		name := in.Facts.Node + " " + p.Title()
 		var seen []fabric.Evidence
@@ -236,33 +259,40 @@ func judgeSparkMTU(in NodeInput) []Verdict {
 	if in.Plan != nil && in.Plan.MTU > 0 {
 		want = in.Plan.MTU
 	}
-	return in.eachQSFP(func(p *spark.Port) Verdict {
-		expected := strconv.Itoa(want) + " bytes on both twins"
-		var seen []fabric.Evidence
-		var small, unread *spark.Twin
+	var out []Verdict
+	for i := range in.view.spark.Ports {
+		p := &in.view.spark.Ports[i]
+		if !p.Used() {
+			continue
+		}
 		for t := range p.Twins {
-			tw := &p.Twins[t]
-			switch {
-			case tw.MTU == 0:
-				unread = tw
-				continue
-			case tw.MTU < want && small == nil:
-				small = tw
-			}
-			seen = append(seen, saw(tw.MTUFrom, tw.Label()+" mtu "+strconv.Itoa(tw.MTU)))
+			v := in.judgeTwinMTU(p, t, want)
+			v.Subject = fabric.NICSubject(in.Facts.Node, p.Twins[t].Label())
+			out = append(out, v)
 		}
-		name := in.Facts.Node + " " + p.Title()
-		switch {
-		case small != nil:
-			return Verdict{
-				Status: fabric.Fail, Expected: expected, Evidence: seen,
-				Why:  fmt.Sprintf("%s of port %s has an MTU of %d, not %d bytes.", small.Label(), name, small.MTU, want),
-				Cost: "RDMA: " + payloadCost(rocePayload(small.MTU), rocePayload(want), true) + "; public captures have 92.6 instead of 109 Gb/s on one twin",
-				Fix:  onNode("mtu: "+strconv.Itoa(want)+" for both twins in the netplan file, then sudo netplan apply; now: sudo ip link set dev "+fabric.ShellWord(small.Label())+" mtu "+strconv.Itoa(want), in.Facts.Node),
-			}
-		case unread != nil:
-			return Verdict{Expected: expected, Evidence: seen, Why: in.why("MTU of "+unread.Label()+", a twin of port "+name+", was not read", fabric.FactNICMTU+" "+unread.NIC, fabric.FactNICs)}
-		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	return in.eachQSFP(func(*spark.QSFP) Verdict { return Verdict{} }) // none is in use
+}
+
+func (in NodeInput) judgeTwinMTU(p *spark.QSFP, t, want int) Verdict {
+	tw := &p.Twins[t]
+	name := tw.Label() + " of port " + in.Facts.Node + " " + p.Title()
+	expected := strconv.Itoa(want) + " bytes on both twins"
+	if tw.MTU == 0 {
+		return Verdict{Expected: expected, Why: in.why("MTU of "+name+" was not read", fabric.FactNICMTU+" "+tw.NIC, fabric.FactNICs)}
+	}
+	seen := []fabric.Evidence{saw(tw.MTUFrom, tw.Label()+" mtu "+strconv.Itoa(tw.MTU))}
+	if tw.MTU >= want {
 		return pass(expected, seen...)
-	})
+	}
+	return Verdict{
+		Status: fabric.Fail, Expected: expected, Evidence: seen,
+		Why:  fmt.Sprintf("%s has an MTU of %d, not %d bytes.", name, tw.MTU, want),
+		Cost: "RDMA: " + payloadCost(rocePayload(tw.MTU), rocePayload(want), true) + "; public captures have 92.6 instead of 109 Gb/s on one twin",
+		Fix: onNode("mtu: "+strconv.Itoa(want)+" for both twins in the netplan file, then sudo netplan apply; now: sudo ip link set dev "+fabric.ShellWord(tw.Label())+
+			" mtu "+strconv.Itoa(want), in.Facts.Node),
+	}
 }

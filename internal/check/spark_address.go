@@ -32,7 +32,7 @@ type twinAddress struct {
 	address spark.Address
 }
 
-func sparkAddresses(n *spark.Node) []twinAddress {
+func sparkAddresses(n *spark.Spark) []twinAddress {
 	var out []twinAddress
 	for p := range n.Ports {
 		for t := range n.Ports[p].Twins {
@@ -165,7 +165,7 @@ func filesOf(files []fabric.NetworkFile, nic string) []string {
 	return out
 }
 
-func (in NodeInput) judgePortFiles(p *spark.Port, of map[int][]string) Verdict {
+func (in NodeInput) judgePortFiles(p *spark.QSFP, of map[int][]string) Verdict {
 	const want = "one file with both twins"
 	name := in.Facts.Node + " " + p.Title()
 	seen := []fabric.Evidence{}
@@ -198,7 +198,7 @@ func (in NodeInput) judgePortFiles(p *spark.Port, of map[int][]string) Verdict {
 }
 
 // twinName is the interface of a twin, by the name that the kernel would give it where it was not seen.
-func twinName(p *spark.Port, t int) string {
+func twinName(p *spark.QSFP, t int) string {
 	if p.Twins[t].NIC != "" {
 		return p.Twins[t].NIC
 	}

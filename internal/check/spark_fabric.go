@@ -41,7 +41,7 @@ func sparkLinks() Rule {
 
 // sparkFabric is how the Sparks among the nodes are cabled. A plan's own cables are compared by the rule cabling.
 func sparkFabric(in ClusterInput) (f spark.Fabric, why string) {
-	var nodes []spark.Node
+	var nodes []spark.Spark
 	for i := range in.Nodes {
 		if s := in.Nodes[i].Spark; s != nil {
 			nodes = append(nodes, *s)

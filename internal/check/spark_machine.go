@@ -209,7 +209,7 @@ func judgeSparkHCAs(in NodeInput) []Verdict {
 	return in.asNode(Verdict{Why: in.why("no QSFP port of "+in.Facts.Node+" is known to be in use", fabric.FactNICs, fabric.FactHCAs)})
 }
 
-func (in NodeInput) judgeListed(p *spark.Port, setting string, listed map[string]bool) Verdict {
+func (in NodeInput) judgeListed(p *spark.QSFP, setting string, listed map[string]bool) Verdict {
 	want := "both twins of each port on the path, and no other device"
 	seen := []fabric.Evidence{saw("NCCL_IB_HCA", setting)}
 	var used, left []string
@@ -246,7 +246,7 @@ func (in NodeInput) judgeListed(p *spark.Port, setting string, listed map[string
 }
 
 // leadsElsewhere says why a port is not on the path of a job; empty: it is, or nothing speaks against it. A mesh uses both.
-func (in NodeInput) leadsElsewhere(p *spark.Port) string {
+func (in NodeInput) leadsElsewhere(p *spark.QSFP) string {
 	other := &in.view.spark.Ports[1-p.Number]
 	peers := strings.FieldsFunc(in.Facts.NCCL[fabric.WorkerNodes], func(r rune) bool { return r == ',' || r == ' ' })
 	switch {
@@ -263,7 +263,7 @@ func (in NodeInput) leadsElsewhere(p *spark.Port) string {
 	return ""
 }
 
-func hcasOf(p *spark.Port) []string {
+func hcasOf(p *spark.QSFP) []string {
 	var out []string
 	for t := range p.Twins {
 		if p.Twins[t].HCA != "" {

@@ -43,9 +43,7 @@ func sources() []source {
 		{fabric.FactFirewall, readFirewall},
 		{"tools", readTools},
 		{fabric.FactNICQoS, readNICSettings},
-		{fabric.FactNetworkFiles, readNetplan},
-		{fabric.FactNCCL, readNCCLConf},
-		{fabric.FactMachineHotPlug, readHotPlug},
+		{fabric.FactMachineHotPlug, readSpark},
 		{fabric.FactLLDP, readLLDP},
 	}
 }

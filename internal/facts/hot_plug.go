@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
+	"railwright.dev/railwright/internal/spark"
 )
 
 // Where a DGX Spark says whether it takes its NIC from PCI while no cable is plugged: the switch of the owner, and the driver.
@@ -14,6 +15,17 @@ const (
 	hotPlugDriver = "/sys/bus/platform/drivers/cx7-pcie-hotplug"
 	hotPlugTool   = "cx7-pcie-hotplug"
 )
+
+// readSpark reads what matters on a DGX Spark only, whose network people set up by themselves: elsewhere it would be asked of
+// every host, and missed in every recording that is older than this.
+func readSpark(ctx context.Context, h host.Host, f *fabric.Facts) {
+	if n := spark.Read(f); n.Known != spark.Proven {
+		return
+	}
+	readNetplan(ctx, h, f)
+	readNCCLConf(ctx, h, f)
+	readHotPlug(ctx, h, f)
+}
 
 // readHotPlug asks the driver and then the file. On all other machines there is neither, and nothing is missing.
 func readHotPlug(_ context.Context, h host.Host, f *fabric.Facts) {

@@ -9,7 +9,7 @@ import (
 
 // Fabric is how machines are cabled, as far as their facts show it.
 type Fabric struct {
-	Nodes    []Node
+	Nodes    []Spark
 	Cables   []Cable   // between ports of these machines, each once
 	Groups   []Group   // networks, by their addresses
 	Foreign  []Foreign // what is on a port and is none of these machines
@@ -79,7 +79,7 @@ const maxNodes = 64
 
 // Of finds how machines are cabled: by what they hear on their ports, by MAC addresses, and by the networks of their
 // addresses. Of machines that are no DGX Sparks nothing is said.
-func Of(nodes []Node) Fabric {
+func Of(nodes []Spark) Fabric {
 	f := Fabric{}
 	for _, n := range nodes {
 		if n.Is() && len(f.Nodes) < maxNodes {
@@ -94,7 +94,7 @@ func Of(nodes []Node) Fabric {
 }
 
 // node finds a machine by its name, with or without a domain; nil: it is none of them.
-func (f *Fabric) node(name string) *Node {
+func (f *Fabric) node(name string) *Spark {
 	short, _, _ := strings.Cut(name, ".")
 	for i := range f.Nodes {
 		own, _, _ := strings.Cut(f.Nodes[i].Name, ".")

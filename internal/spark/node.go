@@ -6,12 +6,12 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Node is what the facts of a machine say of it as a DGX Spark.
-type Node struct {
+// Spark is what the facts of a machine say of it as a DGX Spark.
+type Spark struct {
 	Name  string
 	Known Certainty
 	By    string // what shows it
-	Ports [Ports]Port
+	Ports [Ports]QSFP
 
 	NoNIC   bool // all PCI functions were listed, or the RDMA devices were, and the NIC is not among them
 	HotPlug *fabric.HotPlug
@@ -19,8 +19,8 @@ type Node struct {
 	NCCL    map[string]string
 }
 
-// Port is a QSFP port.
-type Port struct {
+// QSFP is a QSFP port.
+type QSFP struct {
 	Number int
 	Twins  [Twins]Twin // of PCI domain 0000, then 0002
 }
@@ -79,10 +79,10 @@ type Neighbour struct {
 }
 
 // Is reports whether the machine is a DGX Spark, as far as anything shows it.
-func (n *Node) Is() bool { return n.Known == Named || n.Known == Proven }
+func (n *Spark) Is() bool { return n.Known == Named || n.Known == Proven }
 
 // Cabled reports whether a cable is in a port: a twin of it has a carrier. Nil: no carrier was read.
-func (p *Port) Cabled() *bool {
+func (p *QSFP) Cabled() *bool {
 	down := false
 	for i := range p.Twins {
 		switch up := p.Twins[i].Up; {
@@ -101,7 +101,7 @@ func (p *Port) Cabled() *bool {
 
 // Used reports whether a port is meant to carry traffic: it has a cable, or, where no carrier was read, an address or a
 // file that configures it.
-func (p *Port) Used() bool {
+func (p *QSFP) Used() bool {
 	if c := p.Cabled(); c != nil {
 		return *c
 	}
@@ -114,12 +114,12 @@ func (p *Port) Used() bool {
 }
 
 // Addressed reports whether a twin of the port has an address.
-func (p *Port) Addressed() bool {
+func (p *QSFP) Addressed() bool {
 	return len(p.Twins[0].Addresses)+len(p.Twins[1].Addresses) > 0
 }
 
 // Title is how people call a port here: p0, p1.
-func (p *Port) Title() string { return PortName(p.Number) }
+func (p *QSFP) Title() string { return PortName(p.Number) }
 
 // PortName is p0 or p1.
 func PortName(number int) string { return "p" + string(rune('0'+number)) }

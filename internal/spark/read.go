@@ -9,8 +9,8 @@ import (
 )
 
 // Read says of a machine's facts whether it is a DGX Spark, and sorts what they have by port and twin.
-func Read(f *fabric.Facts) Node {
-	n := Node{Name: f.Node, HotPlug: f.Machine.HotPlug, NCCL: f.NCCL}
+func Read(f *fabric.Facts) Spark {
+	n := Spark{Name: f.Node, HotPlug: f.Machine.HotPlug, NCCL: f.NCCL}
 	for p := range n.Ports {
 		n.Ports[p].Number = p
 		for t := range n.Ports[p].Twins {
@@ -42,7 +42,7 @@ func listed(f *fabric.Facts) bool {
 // reading sorts the facts of a node.
 type reading struct {
 	facts  *fabric.Facts
-	node   *Node
+	node   *Spark
 	placer placer
 	byNIC  map[string]*Twin
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // recognise says whether a machine is a DGX Spark, and what shows it.
-func recognise(f *fabric.Facts, n *Node) (Certainty, string) {
+func recognise(f *fabric.Facts, n *Spark) (Certainty, string) {
 	if by := against(f, n); by != "" {
 		return Not, by
 	}
@@ -61,7 +61,7 @@ func recognise(f *fabric.Facts, n *Node) (Certainty, string) {
 }
 
 // against is what another machine would have; empty: nothing of that was seen.
-func against(f *fabric.Facts, n *Node) string {
+func against(f *fabric.Facts, n *Spark) string {
 	switch {
 	case f.Machine.CPU != nil:
 		return "its processor is " + f.Machine.CPU.Vendor
@@ -87,7 +87,7 @@ func against(f *fabric.Facts, n *Node) string {
 	return ""
 }
 
-func placedHCA(n *Node, name string) bool {
+func placedHCA(n *Spark, name string) bool {
 	for p := range n.Ports {
 		for t := range n.Ports[p].Twins {
 			if n.Ports[p].Twins[t].HCA == name {
@@ -124,7 +124,7 @@ func isSparkName(host string) bool {
 }
 
 // present names a function of the NIC that was seen; empty: none was.
-func present(n *Node) string {
+func present(n *Spark) string {
 	for p := range n.Ports {
 		for t := range n.Ports[p].Twins {
 			if n.Ports[p].Twins[t].Present {
@@ -138,7 +138,7 @@ func present(n *Node) string {
 // known reports whether anything names a twin, a file of netplan too.
 func (t *Twin) known() bool { return t.Present || t.InFile }
 
-func anyKnown(n *Node) string {
+func anyKnown(n *Spark) string {
 	for p := range n.Ports {
 		for t := range n.Ports[p].Twins {
 			if n.Ports[p].Twins[t].known() {
