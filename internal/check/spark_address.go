@@ -27,7 +27,7 @@ func sparkSubnets() Rule {
 
 // twinAddress is an address and its twin.
 type twinAddress struct {
-	twin    *spark.Twin
+	twin    *spark.Half
 	port    int
 	address spark.Address
 }
@@ -94,7 +94,7 @@ func (in NodeInput) judgeSubnet(all []twinAddress, i int) Verdict {
 }
 
 // guardedTwins reports whether somebody set arp_ignore on both, so that each answers for itself alone.
-func (in NodeInput) guardedTwins(a, b *spark.Twin) bool {
+func (in NodeInput) guardedTwins(a, b *spark.Half) bool {
 	x, ok := in.nic(a.NIC)
 	y, too := in.nic(b.NIC)
 	return ok && too && guarded(x) && guarded(y) && in.Plan != nil

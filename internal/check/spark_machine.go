@@ -51,7 +51,7 @@ func judgeSparkPCIe(in NodeInput) []Verdict {
 	return in.asNode(Verdict{Why: in.why("PCIe links of the NIC of "+in.Facts.Node+" were not read", fabric.FactPCI)})
 }
 
-func (in NodeInput) judgeTwinLink(tw *spark.Twin, want string) Verdict {
+func (in NodeInput) judgeTwinLink(tw *spark.Half, want string) Verdict {
 	if tw.Speed <= 0 || tw.Width <= 0 {
 		return Verdict{Why: in.pciWhy("PCIe link of "+in.Facts.Node+":"+tw.PCI+" was not read", fabric.FactPCILink, tw.PCI)}
 	}

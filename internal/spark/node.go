@@ -22,11 +22,11 @@ type Spark struct {
 // QSFP is a QSFP port.
 type QSFP struct {
 	Number int
-	Twins  [Twins]Twin // of PCI domain 0000, then 0002
+	Twins  [Twins]Half // of PCI domain 0000, then 0002
 }
 
-// Twin is one of the two PCI functions of a port. What was not read is nil, zero or empty.
-type Twin struct {
+// Half is one of the two PCI functions of a port. What was not read is nil, zero or empty.
+type Half struct {
 	PCI         string // where it is
 	Present     bool   // the facts name it: as a PCI function, an interface or an RDMA device
 	NIC, HCA    string // its names
@@ -125,7 +125,7 @@ func (p *QSFP) Title() string { return PortName(p.Number) }
 func PortName(number int) string { return "p" + string(rune('0'+number)) }
 
 // Label is the interface of a twin, else its RDMA device, else its PCI address.
-func (t *Twin) Label() string {
+func (t *Half) Label() string {
 	switch {
 	case t.NIC != "":
 		return t.NIC

@@ -14,10 +14,10 @@ func Read(f *fabric.Facts) Spark {
 	for p := range n.Ports {
 		n.Ports[p].Number = p
 		for t := range n.Ports[p].Twins {
-			n.Ports[p].Twins[t] = Twin{PCI: Function(p, t), GIDIndex: -1}
+			n.Ports[p].Twins[t] = Half{PCI: Function(p, t), GIDIndex: -1}
 		}
 	}
-	r := reading{facts: f, node: &n, placer: names(), byNIC: map[string]*Twin{}}
+	r := reading{facts: f, node: &n, placer: names(), byNIC: map[string]*Half{}}
 	r.pci()
 	r.nics()
 	r.hcas()
@@ -44,10 +44,10 @@ type reading struct {
 	facts  *fabric.Facts
 	node   *Spark
 	placer placer
-	byNIC  map[string]*Twin
+	byNIC  map[string]*Half
 }
 
-func (r *reading) twin(address string) *Twin {
+func (r *reading) twin(address string) *Half {
 	port, twin, ok := placeOf(address)
 	if !ok {
 		return nil
@@ -109,7 +109,7 @@ func carrier(nic *fabric.NIC) *bool {
 	return nil
 }
 
-func (t *Twin) addresses(list []netip.Prefix) {
+func (t *Half) addresses(list []netip.Prefix) {
 	for _, p := range list {
 		switch {
 		case !p.Addr().Is4():
@@ -122,7 +122,7 @@ func (t *Twin) addresses(list []netip.Prefix) {
 }
 
 // add keeps an address, once, and prefers the one whose length is known.
-func (t *Twin) add(a Address) {
+func (t *Half) add(a Address) {
 	for i := range t.Addresses {
 		if t.Addresses[i].Prefix.Addr() == a.Prefix.Addr() {
 			if !t.Addresses[i].Masked {
@@ -153,7 +153,7 @@ func (r *reading) hcas() {
 
 // hcaTwin finds the place of an RDMA device: by its PCI address, its interface, or its name, in this order. Names like
 // mlx5_0 have no place in them.
-func (r *reading) hcaTwin(h *fabric.HCA) *Twin {
+func (r *reading) hcaTwin(h *fabric.HCA) *Half {
 	if h.PCI != "" {
 		return r.twin(h.PCI)
 	}
@@ -184,7 +184,7 @@ func netdevs(p *fabric.Port) []string {
 	return names
 }
 
-func (r *reading) hcaPort(t *Twin, p *fabric.Port) {
+func (r *reading) hcaPort(t *Half, p *fabric.Port) {
 	switch {
 	case t.Up != nil:
 	case p.State != "":
@@ -214,7 +214,7 @@ func (r *reading) log() {
 	if r.facts.KernelLog == nil {
 		return
 	}
-	state := map[*Twin]bool{}
+	state := map[*Half]bool{}
 	for _, line := range r.facts.KernelLog.Lines {
 		_, said, ok := strings.Cut(line, "mlx5_core ")
 		if !ok {
@@ -264,7 +264,7 @@ func (r *reading) files() {
 // defaultMTU is what the kernel gives an Ethernet interface, bytes.
 const defaultMTU = 1500
 
-func (r *reading) file(t *Twin, in *fabric.NetworkInterface, path string) {
+func (r *reading) file(t *Half, in *fabric.NetworkInterface, path string) {
 	if path == "" {
 		path = "netplan"
 	}

@@ -136,7 +136,7 @@ func present(n *Spark) string {
 }
 
 // known reports whether anything names a twin, a file of netplan too.
-func (t *Twin) known() bool { return t.Present || t.InFile }
+func (t *Half) known() bool { return t.Present || t.InFile }
 
 func anyKnown(n *Spark) string {
 	for p := range n.Ports {
