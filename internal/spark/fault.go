@@ -52,17 +52,17 @@ func (f *Fabric) samePorts() []Fault {
 			wrong = append(wrong, c)
 		}
 	}
-	fix := "rewire so that each cable joins a p0 with a p1, around the ring"
+	fix := "rewire it around the ring"
 	if len(wrong) > 1 {
 		if node := commonNode(wrong); node != "" {
-			fix = "swap the two plugs of " + node + ": then each cable joins a p0 with a p1"
+			fix = "swap the two plugs of " + node
 		}
 	}
 	var out []Fault
 	for _, c := range wrong {
 		out = append(out, Fault{
 			Kind: SamePort, At: []End{c.A, c.B}, By: c.By, Fix: fix + "; move the addresses with the cables",
-			Say:  fmt.Sprintf("The cable of %s joins equal ports; in a %s each cable joins a p0 with a p1.", c, f.Topology),
+			Say:  fmt.Sprintf("The cable of %s joins equal ports; in a %s each cable joins a p0 with a p1: %s.", c, f.Topology, fix),
 			Cost: "NCCL pairs devices of different cables, and connections end with a timeout (ibv_modify_qp 110)",
 		})
 	}
