@@ -192,7 +192,7 @@ func (in NodeInput) digestPorts(t texts) []PortDigest {
 			Firmware: t.trait(in.firmwareOf(p), "firmware was not read"),
 			GUID:     parseGUID(h.NodeGUID),
 		}
-		if p.port.RateGbps != nil && (p.port.State == "" || p.port.State == "ACTIVE") { // a port that is down shows a default
+		if p.port.RateGbps != nil && p.port.State != "DOWN" { // a port that is down shows a default
 			d.Rate = *p.port.RateGbps
 		}
 		keys := strings.Join(sortedOnce(p.port.PKeys), " ")
