@@ -64,6 +64,7 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 // perftest observes a run of ib_write_bw and related tests.
 func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
+	o.onePort()
 	for _, e := range t.Errors {
 		e.Level = fabric.LineError
 		o.message(e, fmt.Sprintf("line %d", e.Line), false)
@@ -114,6 +115,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 			p.gbps = 0
 		}
 		o.rate(&p, t.MTU, t.LinkType)
+		o.twinRun(&p, t)
 		o.s.points = append(o.s.points, p)
 	} else if o.s.unusable == "" && len(t.Errors) == 0 {
 		o.need(fmt.Sprintf("messages of %s and more (-a, or -s 65536)", bytesText(perftestLarge)))
@@ -189,14 +191,18 @@ func (o *observer) rate(p *point, mtu int, linkType string) {
 		o.need("the line rate of the NIC: --rate GBPS" + guess(p.gbps))
 		return
 	}
-	p.expected = fabric.Expected{Gbps: limit, Low: perftestLow * limit, High: limit}
+	least := perftestLow
+	if spark(o.s.hw) {
+		least = twinLow
+	}
+	p.expected = fabric.Expected{Gbps: limit, Low: least * limit, High: limit}
 	p.bound = &fabric.Bound{BusBW: limit / 8, Element: element}
 	p.ratio = p.gbps / limit
 	p.share = p.gbps / o.s.hw.NICGbps
 	switch {
 	case p.ratio > artefact && p.share > artefact:
 		p.quality = above
-	case p.ratio < perftestLow:
+	case p.ratio < least:
 		p.quality = bad
 	default:
 		p.quality = good

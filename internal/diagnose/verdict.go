@@ -46,6 +46,10 @@ func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, strin
 	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.hearsay() && b.top().probability < named {
 		return fabric.VerdictUnknown, fmt.Sprintf("%s for an unknown cause, none is likelier than %.0f %%: %s", verdict, 100*named, why)
 	}
+	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.guessed != "" && s.kind == fabric.PerftestOutput && len(s.failed) == 0 {
+		s.needs = append(s.needs, "the machine: --machine dgx-spark")
+		return fabric.VerdictUnknown, fmt.Sprintf("only the name %s speaks for a DGX Spark, of which this would be too slow: %s", s.guessed, why)
+	}
 	return verdict, why
 }
 
@@ -111,6 +115,8 @@ func (s *observed) slow(b beliefs) (why string, slow bool) {
 		return s.changeText(b), true
 	case s.limitedBy != "":
 		return s.limitedBy, true
+	case s.missetBy != "":
+		return s.missetBy, true
 	case s.slowPairs:
 		return "some pairs are far below the others", true
 	}

@@ -1,0 +1,143 @@
+package diagnose
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// What a DGX Spark carries, in one place. A port of 200 Gb/s is two PCIe functions, twins, each on four lanes of PCIe 5; both
+// ports share the same two links.
+const (
+	// sparkPort is the line rate of a port, Gb/s.
+	sparkPort = 200
+	// twinLow is the least healthy share of what the link of one twin carries: 105 to 111.7 of 114.4 Gb/s were published of
+	// twins alone, and the next slower thing, a port of 100 Gb/s, carries 98 at most.
+	twinLow = 0.9
+	// portLow is the least healthy share of what a port carries with the headers of its path MTU, while both twins send.
+	portLow = 0.92
+	// sparkTCP is the most that TCP of a degraded adapter was seen to carry, Gb/s; so much do RDMA and NCCL carry then too.
+	sparkTCP = degradedTo
+)
+
+// twinRate is what one twin carries alone, Gb/s: its PCIe link. Its port is wider.
+func twinRate() float64 { return pcie5x4 * tlp }
+
+// portRate is what a port carries one way while both twins send, Gb/s, with the headers of RoCE v2 at a path MTU; 0: of 4096.
+func portRate(mtu int) float64 {
+	if mtu < 256 {
+		mtu = 4096
+	}
+	return sparkPort * float64(mtu) / (float64(mtu) + header("ethernet"))
+}
+
+// sparkTwin is one of the functions of a port, by the name that udev gives its RDMA device or interface.
+var sparkTwin = regexp.MustCompile(`^(?:roce|en)(p|P2p)1s0f([01])(?:np[01])?$`)
+
+// twinOf returns the port of a device, 0 or 1, and which of its twins it is, 0 or 1. ok is false for another name.
+func twinOf(name string) (port, twin int, ok bool) {
+	name, _, _ = strings.Cut(name, ":")
+	if m := sparkTwin.FindStringSubmatch(name); m != nil {
+		port = int(m[2][0] - '0')
+		if m[1] == "P2p" {
+			twin = 1
+		}
+		return port, twin, true
+	}
+	// Without names of udev, as in containers: in the order of PCI addresses, 0000:01:00.0, .1, 0002:01:00.0, .1.
+	if i := strings.TrimPrefix(name, "mlx5_"); len(i) == 1 && i != name && i[0] >= '0' && i[0] <= '3' {
+		return int(i[0]-'0') % 2, int(i[0]-'0') / 2, true
+	}
+	return 0, 0, false
+}
+
+// withNotes gives each result the notes of its file. Notes beside other results are dropped from the list: they say of which
+// machine these are, and their numbers belong to the first of them.
+func withNotes(results []fabric.Result) (kept []fabric.Result, noted []*fabric.Notes) {
+	byFile := map[string]*fabric.Notes{}
+	beside := map[string]bool{}
+	for _, r := range results {
+		if n, ok := r.Content.(*fabric.Notes); ok {
+			byFile[r.File] = n
+		} else {
+			beside[r.File] = true
+		}
+	}
+	for _, r := range results {
+		_, own := r.Content.(*fabric.Notes)
+		if own && beside[r.File] {
+			continue
+		}
+		kept, noted = append(kept, r), append(noted, byFile[r.File])
+	}
+	return kept, noted
+}
+
+// recognise takes a DGX Spark from the notes of a file where nothing else says which machines it is of.
+func recognise(hw fabric.Hardware, n *fabric.Notes) fabric.Hardware {
+	if n != nil && n.Basis != "" && hw.Machine == "" && hw.GPU == "" {
+		hw.GPU = "gb10"
+	}
+	return hw
+}
+
+// recognised says by what the machine was recognised.
+func (o *observer) recognised(n *fabric.Notes) {
+	if n == nil || !spark(o.s.hw) || o.in.Hardware.Machine != "" {
+		return
+	}
+	switch n.Basis {
+	case fabric.NotedDevices:
+		o.assume("the machines are DGX Spark (GB10): "+n.Machine+" is on them", "the text")
+	case fabric.NotedNames:
+		o.s.guessed = n.Machine
+		o.assume("the machines are DGX Spark (GB10): the name "+n.Machine+" is on them, which other machines have as well", "the text")
+	}
+}
+
+// onePort takes the two twins of one port as the network of a DGX Spark of which nothing else is said: a second cable to the
+// same machine shares their PCIe links.
+func (o *observer) onePort() {
+	hw := &o.s.hw
+	if !spark(*hw) || hw.Machine != "" || hw.NICsPerNode > 0 || hw.NICGbps > 0 || hw.Nodes == 1 {
+		return
+	}
+	hw.NICsPerNode, hw.NICGbps = 2, sparkPort/2
+	if hw.Net == "" || hw.Net == "none" {
+		hw.Net = "roce"
+	}
+	o.assume("one cable between two of the machines: both twins of its port carry it, 200 Gb/s together", "DGX Spark")
+}
+
+// notes observes what people wrote down of DGX Sparks.
+func (o *observer) notes(n *fabric.Notes) {
+	o.onePort()
+	o.noteFacts(n)
+	o.noteNumbers(n)
+}
+
+// factsOf are the facts of one kind.
+func factsOf(n *fabric.Notes, what ...string) []fabric.NotedFact {
+	if n == nil {
+		return nil
+	}
+	var out []fabric.NotedFact
+	for _, f := range n.Facts {
+		if slices.Contains(what, f.What) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// misset keeps the first thing that is set or cabled so that the cluster cannot be as fast as it is.
+func (o *observer) misset(why string) {
+	if o.s.missetBy == "" {
+		o.s.missetBy = why
+	}
+}
+
+func noteSource(line int) string { return fmt.Sprintf("text, line %d", line) }
