@@ -141,3 +141,22 @@ func (o *observer) misset(why string) {
 }
 
 func noteSource(line int) string { return fmt.Sprintf("text, line %d", line) }
+
+// openOnSpark is why a slow result of a DGX Spark is no verdict: only a name speaks for the machine, or machines in a ring carry
+// that much. Empty: it is one.
+func (s *observed) openOnSpark(why string) string {
+	worst := s.worst(func(p point) bool { return p.own })
+	switch {
+	case s.guessed != "" && s.kind == fabric.PerftestOutput:
+		s.needs = append(s.needs, "the machine: --machine dgx-spark")
+		return fmt.Sprintf("only the name %s speaks for a DGX Spark, of which this would be too slow: %s", s.guessed, why)
+	case spark(s.hw) && worst != nil && worst.test == "nccl" && worst.nodes >= 4 && worst.ratio >= ringShareLow && s.missetBy == "":
+		s.needs = append(s.needs, "how the machines are cabled: through a switch, or in a ring")
+		return fmt.Sprintf("%s: %d machines in a ring without a switch carry about this much, through a switch it is too slow", why, worst.nodes)
+	}
+	return ""
+}
+
+// ringShareLow is the least share of what machines carry through a switch that they carry in a ring of four, each hop over a
+// cable of its own: 13.7 of 21.3 GB/s were measured.
+const ringShareLow = 0.55

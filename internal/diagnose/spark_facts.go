@@ -134,9 +134,11 @@ func (o *observer) noteMesh(n *fabric.Notes) {
 	}
 	if failed := factsOf(n, "qp-timeout"); len(failed) > 0 {
 		o.s.broken = append(o.s.broken, fabric.Evidence{Source: noteSource(failed[0].Line), Value: failed[0].Text})
+		shows := "a queue pair times out between two"
 		if o.mesh(n) {
-			o.s.showText("a queue pair times out in a mesh", noteSource(failed[0].Line), failed[0].Text, fabric.Subject{})
+			shows = "a queue pair times out in a mesh"
 		}
+		o.s.showText(shows, noteSource(failed[0].Line), failed[0].Text, fabric.Subject{})
 		for _, v := range n.Numbers {
 			if v.Test == fabric.NotedCollective && v.Gbps > 0.5*portRate(0) && len(factsOf(n, "development")) == 0 {
 				o.s.showText("another NCCL is fast on the same cables", noteSource(v.Line), v.Text, fabric.Subject{})
@@ -197,7 +199,7 @@ var rendezvous = []string{"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET
 func (o *observer) noteBootstrap(n *fabric.Notes) {
 	if o.mesh(n) {
 		for _, s := range o.s.settings {
-			if slices.Contains(rendezvous, s.name) && !strings.HasPrefix(s.value, "^") && qsfp.MatchString(s.value) {
+			if slices.Contains(rendezvous, s.name) && !strings.HasPrefix(s.value, "^") && qsfp.MatchString(s.value) && !o.twice(s) {
 				o.cableBootstrap(s.source, s.name+"="+s.value)
 			}
 		}
@@ -218,6 +220,11 @@ func (o *observer) noteBootstrap(n *fabric.Notes) {
 			return
 		}
 	}
+}
+
+// twice reports whether a text sets a variable to different values: a guide for several kinds of cluster.
+func (o *observer) twice(v setting) bool {
+	return slices.ContainsFunc(o.s.settings, func(s setting) bool { return s.name == v.name && s.value != v.value })
 }
 
 func (o *observer) cableBootstrap(source, what string) {

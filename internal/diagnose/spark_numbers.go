@@ -22,14 +22,14 @@ func (o *observer) noteNumbers(n *fabric.Notes) {
 	o.noteChanges(now, before)
 }
 
-// current divides numbers into those that hold and those of a state before a change: marked so, or followed by one of the
-// same test after a change.
+// current divides numbers into those that hold and those of a state before a change: marked so beside one of the same test
+// that is not, or followed by one after a change.
 func current(all []fabric.NotedNumber) (now, before []fabric.NotedNumber) {
 	for i, n := range all {
-		later := slices.ContainsFunc(all[i+1:], func(m fabric.NotedNumber) bool {
-			return m.State == fabric.NotedAfter && m.Test == n.Test && m.Together == n.Together && m.Line >= n.Line
-		})
-		if n.State == fabric.NotedBefore && later || n.State == "" && later && n.Column == 0 {
+		same := func(m fabric.NotedNumber) bool { return m.Test == n.Test && m.Together == n.Together }
+		history := n.State == fabric.NotedBefore && slices.ContainsFunc(all, func(m fabric.NotedNumber) bool { return same(m) && m.State != fabric.NotedBefore }) ||
+			n.State == "" && n.Column == 0 && slices.ContainsFunc(all[i+1:], func(m fabric.NotedNumber) bool { return same(m) && m.State == fabric.NotedAfter })
+		if history {
 			before = append(before, n)
 		} else {
 			now = append(now, n)

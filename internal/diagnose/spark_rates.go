@@ -103,7 +103,7 @@ func (s *observed) measureSpark(p *point) {
 	case p.ratio < 0.4:
 		s.show("a collective far below its cable", *p)
 		s.tellApart()
-	case p.ratio <= 0.62:
+	case gbps <= twinRate():
 		s.show("the rate of one twin", *p)
 	default:
 		s.show("a collective a little below its cable", *p)
@@ -128,10 +128,9 @@ func (s *observed) measureTwins() {
 	if s.slowAcross() != nil && s.goodHost() && s.badHost() == nil {
 		s.showText("twins at full rate", "measured", "RDMA carries its full rate, the collective does not", fabric.Subject{})
 	}
-	for _, v := range s.settings {
-		if v.name == "NCCL_IB_HCA" {
+	for i, v := range s.settings {
+		if v.name == "NCCL_IB_HCA" && !slices.ContainsFunc(s.settings[:i], func(o setting) bool { return o.name == v.name }) {
 			s.listedTwins(v)
-			return
 		}
 	}
 }

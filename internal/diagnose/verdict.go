@@ -46,9 +46,10 @@ func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, strin
 	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.hearsay() && b.top().probability < named {
 		return fabric.VerdictUnknown, fmt.Sprintf("%s for an unknown cause, none is likelier than %.0f %%: %s", verdict, 100*named, why)
 	}
-	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.guessed != "" && s.kind == fabric.PerftestOutput && len(s.failed) == 0 {
-		s.needs = append(s.needs, "the machine: --machine dgx-spark")
-		return fabric.VerdictUnknown, fmt.Sprintf("only the name %s speaks for a DGX Spark, of which this would be too slow: %s", s.guessed, why)
+	if verdict == fabric.VerdictDegraded {
+		if open := s.openOnSpark(why); open != "" {
+			return fabric.VerdictUnknown, open
+		}
 	}
 	return verdict, why
 }

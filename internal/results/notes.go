@@ -37,7 +37,7 @@ const (
 var noteStems = sync.OnceValue(func() *signSet {
 	return newSignSet([]string{
 		"gb10", "gx10", "spark", "p2p1s0f", "p1s0f", "0002:01:00", "enp7s7", "connectx", "x86", "amd64", "vendor_part", "routeros", "mikrotik", "dgx",
-		"b/s", "bps", "bit/s", "its/s", "b/sec", "bits/sec", "iperf", "ib_write", "rank", "overriding", "oob", "gid", "modify_qp", "_perf", "freez", "froz", "unresponsive", "power cycle", "power-cycle",
+		"b/s", "bps", "bit/s", "its/s", "b/sec", "bits/sec", "iperf", "ib_write", "rdma_", "rank", "overriding", "oob", "gid", "modify_qp", "_perf", "freez", "froz", "unresponsive", "power cycle", "power-cycle",
 		"branch", "127.0.0.1", "hosts", "nodes", "localhost", "dhcp", "port", "p0<", "p0-", "p0 ", "p1<", "p1-", "p1 ", "mesh", "triangle", "ring", "/dev/infiniband", "no device found", "network socket", "net/socket", "net/ib", "mtu", "speed:", "ifname", "_hca", "nccl_", "gloo_", "ucx_", "ompi_",
 	})
 })
@@ -45,7 +45,7 @@ var noteStems = sync.OnceValue(func() *signSet {
 // Signs of the machine. PCI domain 2 at bus 1 is where its second twins are.
 var (
 	sparkNamed   = pattern(`(?i)\bGB10\b|\bDGX[ _-]?Sparks?\b|\bGX10\b`)
-	sparkDevices = pattern(`\b(?:roce|en)P2p1s0f[01](?:np[01])?\b|\b0002:01:00\.[01]\b|\benP7s7\b`)
+	sparkDevices = pattern(`\b(?:roce|en)P2p1s0f[01](?:np[01])?\b|\bmlx5_core 0002:01:00\.[01]\b|\benP7s7\b`)
 	sparkNames   = pattern(`\b(?:rocep1s0f[01]|enp1s0f[01]np[01])\b`)
 	sparkHost    = pattern(`(?i)\bsparks?(?:[-_]?\w{1,3})?\b`)
 	someDGX      = pattern(`(?i)\bDGX(?:es)?\b`)
@@ -124,11 +124,14 @@ func (r *notes) known() bool {
 	case slices.ContainsFunc(r.n.Numbers, twoHalves):
 		r.n.Basis, r.n.Machine = fabric.NotedDevices, "two devices that share a port of 200 Gb/s"
 		return true
+	case r.n.Basis == fabric.NotedNames && r.host:
+		r.n.Basis, r.n.Machine = fabric.NotedDevices, r.n.Machine+" and a host called Spark"
+		return true
 	case r.dgx && r.routes:
 		r.n.Basis, r.n.Machine = fabric.NotedDevices, "a DGX at a switch with RouterOS"
 		return true
 	}
-	return r.n.Basis == fabric.NotedNames && (r.host || r.test)
+	return r.n.Basis == fabric.NotedNames && r.test
 }
 
 // twoHalves reports whether a sum is what one port of 200 Gb/s carries, in equal parts.

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -11,12 +12,13 @@ import (
 
 // Numbers of notes. Gb are bits and GB are bytes, in whatever way the second is written.
 var (
-	noteValue = pattern(`(\d+(?:[.,]\d+)?)\s*((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
-	notePlain = pattern(`^[\s*` + "`" + `~≈]*(\d+(?:\.\d+)?)[\s*` + "`" + `]*$`)
-	noteUnit  = pattern(`((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
-	noteSum   = pattern(`(\d+(?:\.\d+)?)(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?)(?:(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?))?`)
-	noteArrow = pattern(`(\d+(?:\.\d+)?)\s*(?:[GM]i?[Bb]\w*/?\w*)?\s*(?:-+>|→|=>)\s*(\d+(?:\.\d+)?)\s*([GM]i?[Bb](?:/s(?:ec)?|ps)\b)`)
-	noteSize  = pattern(`\b(\d+(?:\.\d+)?) ?([KMG])(?:i?B)?\b(?:[^/\w]|$)`)
+	noteValue  = pattern(`(\d+(?:[.,]\d+)?)\s*((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
+	notePlain  = pattern(`^[\s*` + "`" + `~≈]*(\d+(?:\.\d+)?)[\s*` + "`" + `]*$`)
+	noteUnit   = pattern(`((?:[GM]i?[Bb]|[gm]b)(?:/s(?:ec)?|ps)\b|[GM]bits?(?:/s(?:ec)?|ps)\b)`)
+	noteSum    = pattern(`(\d+(?:\.\d+)?)(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?)(?:(?: ?[A-Za-z/]{3,7})?\s*\+\s*(\d+(?:\.\d+)?))?`)
+	noteArrow  = pattern(`(\d+(?:\.\d+)?)\s*(?:[GM]i?[Bb]\w*/?\w*)?\s*(?:-+>|→|=>)\s*(\d+(?:\.\d+)?)\s*([GM]i?[Bb](?:/s(?:ec)?|ps)\b)`)
+	noteClause = pattern(`[,;]\s|\s(?:but|and|while|vs\.?|versus|then)\s`)
+	noteSize   = pattern(`\b(\d+(?:\.\d+)?) ?([KMG])(?:i?B)?\b(?:[^/\w]|$)`)
 )
 
 // Words by which people tell what a number is of.
@@ -89,14 +91,26 @@ func withoutNumbers(cells []string) []string {
 
 // sentence keeps the bandwidths of a line of prose. A heading with a colon before it belongs to it.
 func (r *notes) sentence(l line, text string) bool {
-	if noteIperf().MatchString(text) && !strings.Contains(text, "receiver") {
-		return false // intervals and streams; the end says what was received
+	if at := noteIperf().FindStringIndex(text); at != nil {
+		return strings.Contains(text, "receiver") && r.measured(l, text, "iperf "+text[at[1]:], text, 0) // else an interval or what was sent
 	}
 	label := text
 	if r.heading != "" && r.heading != text {
 		label = r.heading + " " + text
 	}
-	return r.measured(l, text, label, text, 0)
+	kept := false
+	for _, piece := range notePieces(text) {
+		kept = r.measured(l, piece, label, text, 0) || kept
+	}
+	return kept
+}
+
+// notePieces are the parts of a sentence with a bandwidth each; the sentence itself where it adds or compares them, or has one.
+func notePieces(text string) []string {
+	if len(noteValue().FindAllString(text, 3)) < 2 || noteSum().MatchString(text) || noteArrow().MatchString(text) {
+		return []string{text}
+	}
+	return noteClause().Split(text, 16)
 }
 
 // measured keeps the last bandwidth of a piece of text, with what its label says of it.
@@ -131,13 +145,14 @@ func (r *notes) number(n fabric.NotedNumber, value, unit, label, piece string) b
 		return false
 	}
 	n.Gbps, n.Bytes = v*scale, bytes
-	if n.Test = testOf(label); n.Test == "" {
-		n.Test = r.context
-	}
+	n.Test = cmp.Or(testOf(piece), testOf(label), r.context)
 	n.Together = noteTogether().MatchString(label)
 	n.Socket = strings.Contains(strings.ToLower(label), "socket") || strings.Contains(label, "/dev/infiniband")
-	if devices := noteDevice().FindAllString(label, 8); len(devices) == 1 {
-		n.Device = strings.Clone(devices[0])
+	for _, where := range []string{piece, label} {
+		if devices := noteDevice().FindAllString(where, 8); len(devices) == 1 {
+			n.Device = strings.Clone(devices[0])
+			break
+		}
 	}
 	if parts := partsOf(piece, scale); parts != nil {
 		n.Parts, n.Together = parts, true
@@ -145,9 +160,7 @@ func (r *notes) number(n fabric.NotedNumber, value, unit, label, piece string) b
 			n.Gbps = total(parts)
 		}
 	}
-	if n.State == "" {
-		n.State = stateOf(label)
-	}
+	n.State = cmp.Or(n.State, stateOf(piece), stateOf(label))
 	n.Size, n.Label = sizeIn(label), keep(label)
 	r.n.Numbers = append(r.n.Numbers, n)
 	return true
