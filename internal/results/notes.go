@@ -72,8 +72,10 @@ func (r *notes) read(l line, taken bool) bool {
 	}
 	r.machine(text)
 	kept := r.facts(l, text)
-	if program := noteProgram().FindString(text); program != "" {
-		r.context = testOf(program)
+	if l.log == nil && (strings.Contains(text, "perf") || strings.Contains(text, "_bw")) {
+		if program := noteProgram().FindString(text); program != "" {
+			r.context = testOf(program)
+		}
 	}
 	if !taken && l.log == nil && r.numbers(l, text) {
 		kept = true
@@ -87,29 +89,38 @@ func (r *notes) read(l line, taken bool) bool {
 	return kept
 }
 
-// machine keeps the surest sign of the machine.
+// signs of the machine, from the surest, with pieces of which its line has one.
+var machineSigns = []struct {
+	basis fabric.NotedBasis
+	stems []string
+	form  func() *regexp.Regexp
+}{
+	{fabric.NotedNamed, []string{"GB10", "gb10", "park", "PARK", "GX10", "gx10"}, sparkNamed},
+	{fabric.NotedDevices, []string{"P2p1s0f", "0002:01:00", "enP7s7"}, sparkDevices},
+	{fabric.NotedNames, []string{"p1s0f"}, sparkNames},
+}
+
+// machine keeps the surest sign of the machine, and what speaks against it.
 func (r *notes) machine(text string) {
-	keepSign := func(basis fabric.NotedBasis, of func() *regexp.Regexp) bool {
-		if m := of().FindString(text); m != "" {
-			r.n.Basis, r.n.Machine = basis, strings.Clone(m)
-			return true
+	has := func(stems ...string) bool {
+		return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(text, stem) })
+	}
+	for _, sign := range machineSigns {
+		if sign.basis == r.n.Basis {
+			break
 		}
-		return false
+		if has(sign.stems...) {
+			if m := sign.form().FindString(text); m != "" {
+				r.n.Basis, r.n.Machine = sign.basis, strings.Clone(m)
+				break
+			}
+		}
 	}
-	r.other = r.other || otherMachine().MatchString(text)
-	r.host = r.host || sparkHost().MatchString(text)
-	r.dgx = r.dgx || someDGX().MatchString(text)
-	r.routes = r.routes || smallSwitch().MatchString(text)
-	r.test = r.test || strings.Contains(text, "RDMA_") || strings.Contains(text, "ib_write_bw") || strings.Contains(text, "ib_write_lat")
-	switch r.n.Basis {
-	case fabric.NotedNamed:
-	case fabric.NotedDevices:
-		keepSign(fabric.NotedNamed, sparkNamed)
-	case fabric.NotedNames:
-		_ = keepSign(fabric.NotedNamed, sparkNamed) || keepSign(fabric.NotedDevices, sparkDevices)
-	default:
-		_ = keepSign(fabric.NotedNamed, sparkNamed) || keepSign(fabric.NotedDevices, sparkDevices) || keepSign(fabric.NotedNames, sparkNames)
-	}
+	r.other = r.other || has("x86", "amd64", "onnectX", "vendor_part", "Xeon", "EPYC", "Ryzen", "GX") && otherMachine().MatchString(text)
+	r.host = r.host || has("park") && sparkHost().MatchString(text)
+	r.dgx = r.dgx || has("DGX", "dgx") && someDGX().MatchString(text)
+	r.routes = r.routes || has("outer", "krotik", "kroTik") && smallSwitch().MatchString(text)
+	r.test = r.test || has("RDMA_", "ib_write_bw", "ib_write_lat")
 }
 
 // known reports whether the text is of the machine, as far as its signs go.

@@ -2,6 +2,7 @@ package results
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -9,34 +10,36 @@ import (
 
 // noteForm is a fact that a line may tell: its value is the groups of the expression.
 type noteForm struct {
-	what string
-	says func() *regexp.Regexp
+	what  string
+	stems []string // of which its line has one, as they are written
+	log   bool     // NCCL prints it; else people write it
+	says  func() *regexp.Regexp
 }
 
 // noteForms are all facts that are looked for. Names of NCCL's messages: src/transport/net_ib of NCCL, src/misc/ibvwrap.cc.
 var noteForms = []noteForm{
-	{"override", pattern(`(?i)overriding dev(?:ice)? (\d+) with dev(?:ice)? (\d+)`)},
-	{"oob", pattern(`\bOOB ([a-z]+\w*\d\w*):[^ ]|\bBootstrap\s*:\s*Using ([a-z]+\w*\d\w*):`)},
-	{"hcas", pattern(`NET/IB\s*: Using ((?:\[\d+\][\w.]+:\d+/\w+\s*)+)`)},
-	{"gids", pattern(`(?i)local GID:? (?:index \d+,? *(?:local GID )?)?(?:::ffff:)?(\d+\.\d+\.\d+\.\d+).*?remote GID:? (?:::ffff:)?(\d+\.\d+\.\d+\.\d+)`)},
-	{"qp-timeout", pattern(`(?i)(ibv_modify_qp)\b.*(?:\b110\b|timed out)`)},
-	{"size", pattern(`_perf\b.*\s-[be][ =]?(\d+)([GgMm])`)},
-	{"frozen", pattern(`(?i)\b(?:node|machine|spark|host|system|box)s?\b.*\b(freez\w*|froze\w*|unresponsive|power[- ]cycled?|locks? up|locked up|hard hang|out of memory)\b`)},
-	{"development", pattern(`(?i)\bNCCL\b.*\b(development|dev|master|main|nightly|HEAD)[ -](?:branch|build|version|tree|snapshot)`)},
-	{"loopback", pattern(`(?i)\b(head|master|leader|MASTER_ADDR|dist-init-addr|VLLM_HOST_IP|NCCL_COMM_ID)\b[^|]{0,40}\b(127\.0\.0\.1|localhost)\b`)},
-	{"loopback", pattern(`(?i)\b(hosts)[:=]\s*(127\.0\.0\.1|localhost),\s*\d`)},
-	{"machines", pattern(`(?i)--?nnodes[ =]+([2-9])|\bhosts[:=]\s*(\S+,\s*\S+)|\s-H (\S+,\S+)|\b(worker) nodes?:`)},
-	{"dhcp", pattern(`(?i)\bDHCP\b.*?\b(\d+\.\d+\.\d+\.\d+/\d+)`)},
-	{"dhcp", pattern(`(?i)\b(\d+\.\d+\.\d+\.\d+/\d+)\b.*\bDHCP\b`)},
-	{"cable", pattern(`(?i)([\w-]*\w)[ .:-]?(?:p|port ?)([01])\s*(?:<-+>|-+>|<-+|→|↔|–|—| to )\s*([\w-]*\w)[ .:-]?(?:p|port ?)([01])\b`)},
-	{"mesh", pattern(`(?i)\b(mesh|triangle|switchless|ring of (?:three|four|3|4|5|6)|(?:three|four|3|4|5|6)-?(?: |-)?node (?:ring|mesh)|topology:\s+ring|RING-ONLY)\b`)},
-	{"no-rdma", pattern(`(?i)(?:without|no|missing|lacks?)\b[^|]{0,24}(/dev/infiniband)|(/dev/infiniband)\b.*(?:no such|missing|not found|absent)`)},
-	{"socket", pattern(`\b(Using network Socket|NET/Socket|NET/IB : No device found)`)},
-	{"mtu", pattern(`(?i)\bmtu\b[ :=]*(\d{4})\b`)},
-	{"link", pattern(`\bSpeed: *(\d+) ?Mb/s`)},
-	{"nccl", pattern(`\bNCCL v(?:ersion )?(\d+\.\d+(?:\.\d+)?)|\bNCCL version (\d+\.\d+(?:\.\d+)?)`)},
-	{"no-mesh-build", pattern(`(?i)\bNCCL\b.*\b(not (?:compatible|support\w*)|no support|lacks?)\b.*\bmesh|mesh\b.*\b(not supported)\b`)},
-	{"rank", pattern(`^#\s+Rank\s+(\d+)\b`)},
+	{"override", []string{"verriding"}, true, pattern(`(?i)overriding dev(?:ice)? (\d+) with dev(?:ice)? (\d+)`)},
+	{"oob", []string{"OOB ", "Bootstrap"}, true, pattern(`\bOOB ([a-z]+\w*\d\w*):[^ ]|\bBootstrap\s*:\s*Using ([a-z]+\w*\d\w*):`)},
+	{"hcas", []string{"Using ["}, true, pattern(`NET/IB\s*: Using ((?:\[\d+\][\w.]+:\d+/\w+\s*)+)`)},
+	{"gids", []string{"GID"}, true, pattern(`(?i)local GID:? (?:index \d+,? *(?:local GID )?)?(?:::ffff:)?(\d+\.\d+\.\d+\.\d+).*?remote GID:? (?:::ffff:)?(\d+\.\d+\.\d+\.\d+)`)},
+	{"qp-timeout", []string{"modify_qp"}, true, pattern(`(?i)(ibv_modify_qp)\b.*(?:\b110\b|timed out)`)},
+	{"size", []string{"_perf"}, false, pattern(`_perf\b.*\s-[be][ =]?(\d+)([GgMm])`)},
+	{"frozen", []string{"reez", "roze", "esponsive", "ower", "ock", "emory", "ang"}, false, pattern(`(?i)\b(?:node|machine|spark|host|system|box)s?\b.*\b(freez\w*|froze\w*|unresponsive|power[- ]cycled?|locks? up|locked up|hard hang|out of memory)\b`)},
+	{"development", []string{"NCCL"}, false, pattern(`(?i)\bNCCL\b.*\b(development|dev|master|main|nightly|HEAD)[ -](?:branch|build|version|tree|snapshot)`)},
+	{"loopback", []string{"127.0.0.1", "localhost"}, false, pattern(`(?i)\b(head|master|leader|MASTER_ADDR|dist-init-addr|VLLM_HOST_IP|NCCL_COMM_ID)\b[^|]{0,40}\b(127\.0\.0\.1|localhost)\b`)},
+	{"loopback", []string{"127.0.0.1", "localhost"}, false, pattern(`(?i)\b(hosts)[:=]\s*(127\.0\.0\.1|localhost),\s*\d`)},
+	{"machines", []string{"nodes", "hosts", " -H ", "odes:"}, false, pattern(`(?i)--?nnodes[ =]+([2-9])|\bhosts[:=]\s*(\S+,\s*\S+)|\s-H (\S+,\S+)|\b(worker) nodes?:`)},
+	{"dhcp", []string{"DHCP"}, false, pattern(`(?i)\bDHCP\b.*?\b(\d+\.\d+\.\d+\.\d+/\d+)`)},
+	{"dhcp", []string{"DHCP"}, false, pattern(`(?i)\b(\d+\.\d+\.\d+\.\d+/\d+)\b.*\bDHCP\b`)},
+	{"cable", []string{"p0", "p1", "port", "Port", "P0", "P1"}, false, pattern(`(?i)([\w-]*\w)[ .:-]?(?:p|port ?)([01])\s*(?:<-+>|-+>|<-+|→|↔|–|—| to )\s*([\w-]*\w)[ .:-]?(?:p|port ?)([01])\b`)},
+	{"mesh", []string{"esh", "iangle", "itchless", "ring", "RING", "Ring"}, false, pattern(`(?i)\b(mesh|triangle|switchless|ring of (?:three|four|3|4|5|6)|(?:three|four|3|4|5|6)-?(?: |-)?node (?:ring|mesh)|topology:\s+ring|RING-ONLY)\b`)},
+	{"no-rdma", []string{"/dev/infiniband"}, false, pattern(`(?i)(?:without|no|missing|lacks?)\b[^|]{0,24}(/dev/infiniband)|(/dev/infiniband)\b.*(?:no such|missing|not found|absent)`)},
+	{"socket", []string{"ocket", "No device"}, true, pattern(`\b(Using network Socket|NET/Socket|NET/IB : No device found)`)},
+	{"mtu", []string{"mtu", "MTU", "Mtu"}, false, pattern(`(?i)\bmtu\b[ :=]*(\d{4})\b`)},
+	{"link", []string{"Speed:"}, false, pattern(`\bSpeed: *(\d+) ?Mb/s`)},
+	{"nccl", []string{"NCCL v"}, true, pattern(`\bNCCL v(?:ersion )?(\d+\.\d+(?:\.\d+)?)|\bNCCL version (\d+\.\d+(?:\.\d+)?)`)},
+	{"no-mesh-build", []string{"mesh"}, false, pattern(`(?i)\bNCCL\b.*\b(not (?:compatible|support\w*)|no support|lacks?)\b.*\bmesh|mesh\b.*\b(not supported)\b`)},
+	{"rank", []string{"Rank"}, false, pattern(`^#\s+Rank\s+(\d+)\b`)},
 }
 
 // noCable finds names of interfaces and of sockets for cables, which are no machines.
@@ -52,13 +55,16 @@ var noteSaid = pattern(`\b(NCCL_[A-Z_]+) set by environment to ([^\s.]+)`)
 func (r *notes) facts(l line, text string) bool {
 	kept := false
 	add := func(what, value string) {
-		if len(r.n.Facts) < maxNoted {
+		kept = kept || len(r.n.Facts) < maxNoted
+		if !slices.ContainsFunc(r.n.Facts, func(f fabric.NotedFact) bool { return f.What == what && f.Value == value }) && len(r.n.Facts) < maxNoted {
 			r.n.Facts = append(r.n.Facts, fabric.NotedFact{What: what, Value: strings.Clone(value), Line: l.number, Text: keep(text)})
-			kept = true
 		}
 	}
 	text = strings.ReplaceAll(text, "`", "")
 	for _, f := range noteForms {
+		if l.log != nil && !f.log || !slices.ContainsFunc(f.stems, func(stem string) bool { return strings.Contains(text, stem) }) {
+			continue
+		}
 		for _, m := range f.says().FindAllStringSubmatch(text, 8) {
 			if f.what == "cable" && noCable().MatchString(m[1]+" "+m[3]) {
 				continue
@@ -66,9 +72,14 @@ func (r *notes) facts(l line, text string) bool {
 			add(f.what, strings.Join(strings.Fields(strings.Join(m[1:], " ")), " "))
 		}
 	}
-	for _, of := range []func() *regexp.Regexp{noteSetting, noteSaid} {
-		for _, m := range of().FindAllStringSubmatch(text, 16) {
+	if strings.Contains(text, "=") && l.log == nil {
+		for _, m := range noteSetting().FindAllStringSubmatch(text, 16) {
 			add("setting", m[1]+" "+strings.TrimRight(strings.Trim(m[2], `"'`), ",."))
+		}
+	}
+	if strings.Contains(text, "set by environment") {
+		for _, m := range noteSaid().FindAllStringSubmatch(text, 16) {
+			add("setting", m[1]+" "+strings.TrimRight(m[2], ",."))
 		}
 	}
 	return kept

@@ -44,6 +44,9 @@ func (r *notes) numbers(l line, text string) bool {
 	cells := tableCells(text)
 	if cells == nil {
 		r.header = nil
+		if !strings.Contains(text, "/s") && !strings.Contains(text, "ps") {
+			return false
+		}
 		return r.sentence(l, text)
 	}
 	if r.header == nil || strings.Trim(text, "|-: ") == "" {
