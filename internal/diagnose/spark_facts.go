@@ -27,6 +27,8 @@ func (o *observer) noteFacts(n *fabric.Notes) {
 	o.noteMemory(n)
 	o.noteSockets(n)
 	o.oneRank(n)
+	o.noteLibraries(n)
+	o.noteRemarks(n)
 }
 
 // mesh reports whether the machines are cabled to each other without a switch, more than two of them.
@@ -155,13 +157,19 @@ func (o *observer) noteMesh(n *fabric.Notes) {
 	o.mergedInMesh(n)
 }
 
-// mergedInMesh finds devices that are merged although each leads to another machine.
+// mergedInMesh finds devices that are merged although their ports lead to different machines. Rings of four ran with it, so
+// that it is a fault where something failed.
 func (o *observer) mergedInMesh(n *fabric.Notes) {
+	if !o.mesh(n) {
+		return
+	}
 	for _, s := range o.s.settings {
-		if s.name == "NCCL_IB_MERGE_NICS" && s.value == "1" && o.mesh(n) {
+		if s.name == "NCCL_IB_MERGE_NICS" && s.value == "1" {
 			why := "NCCL_IB_MERGE_NICS=1 joins ports that lead to different machines: in a mesh it is 0"
 			o.s.showText("devices merged in a mesh", s.source, why, fabric.Subject{})
-			o.misset(why)
+			if len(factsOf(n, "mixed", "socket")) > 0 {
+				o.misset(why)
+			}
 			return
 		}
 	}
@@ -288,5 +296,43 @@ func (o *observer) oneRank(n *fabric.Notes) {
 	}
 	if len(ranks) == 1 && ranks["0"] && o.s.kind != fabric.NCCLTests && o.s.unusable == "" {
 		o.s.unusable = "one rank by itself: its bandwidth is that of copies in the machine's own memory, and no cable carries it"
+	}
+}
+
+// noteLibraries finds that a text names several releases of NCCL: that of the machine and that of a container.
+func (o *observer) noteLibraries(n *fabric.Notes) {
+	var releases []string
+	for _, f := range factsOf(n, "nccl") {
+		if !slices.Contains(releases, f.Value) {
+			releases = append(releases, f.Value)
+		}
+	}
+	if len(releases) > 1 {
+		o.s.showText("several releases of NCCL", "text", "NCCL "+strings.Join(releases, " and ")+": which of them a process has loaded stands in /proc/PID/maps", fabric.Subject{})
+	}
+	if tree := factsOf(n, "tree"); len(tree) > 0 && o.mesh(n) {
+		o.s.showText("trees in a ring without a switch", noteSource(tree[0].Line), tree[0].Text, fabric.Subject{})
+	}
+}
+
+// noteRemarks says what looks odd on this machine and is none, and what its limits are.
+func (o *observer) noteRemarks(n *fabric.Notes) {
+	rates := map[string]bool{}
+	for _, f := range factsOf(n, "rate") {
+		if name, rate, _ := strings.Cut(f.Value, " "); rate == "200000" {
+			rates[name] = true
+		}
+	}
+	if len(rates) > 1 {
+		o.note("nccl", "NCCL takes 200000 Mb/s for each twin, the rate of the port that they share: its own model of this network is twice too high")
+	}
+	if len(factsOf(n, "power")) > 0 {
+		o.note("power", "healthy machines print the line about 27 W at each start as well: only a measured bandwidth tells")
+	}
+	if f := factsOf(n, "registration"); len(f) > 0 {
+		o.note("memory", "RDMA gets no memory: CmaTotal in /proc/meminfo is 0 kB with kernels that reserve none, whatever the limit of locked memory says")
+	}
+	if f := factsOf(n, "no-area"); len(f) > 0 {
+		o.s.showText("no memory reserved for DMA", noteSource(f[0].Line), f[0].Text, fabric.Subject{})
 	}
 }

@@ -39,6 +39,13 @@ var noteForms = []noteForm{
 	{"link", []string{"Speed:"}, false, pattern(`\bSpeed: *(\d+) ?Mb/s`)},
 	{"nccl", []string{"NCCL v"}, true, pattern(`\bNCCL v(?:ersion )?(\d+\.\d+(?:\.\d+)?)|\bNCCL version (\d+\.\d+(?:\.\d+)?)`)},
 	{"no-mesh-build", []string{"mesh"}, false, pattern(`(?i)\bNCCL\b.*\b(not (?:compatible|support\w*)|no support|lacks?)\b.*\bmesh|mesh\b.*\b(not supported)\b`)},
+	{"nccl", []string{"libnccl"}, false, pattern(`\blibnccl2?(?:\.so)?[ .=]+(\d+\.\d+\.\d+)`)},
+	{"rate", []string{"speed="}, true, pattern(`NET/IB\b.*\b(roce\w+|mlx5_\d+):.*\bspeed=(\d+)\b`)},
+	{"power", []string{"insufficient power"}, false, pattern(`(insufficient power) on the PCIe slot`)},
+	{"registration", []string{"ibv_reg_mr"}, true, pattern(`(ibv_reg_mr\w*)\b.*Cannot allocate memory`)},
+	{"no-area", []string{"CmaTotal"}, false, pattern(`\b(CmaTotal): +0 kB`)},
+	{"tree", []string{"TreeConnect"}, true, pattern(`\b(ncclTransportTreeConnect)\b`)},
+	{"mixed", []string{"could not retreive"}, true, pattern(`(could not retreive a request)`)},
 	{"rank", []string{"Rank"}, false, pattern(`^#\s+Rank\s+(\d+)\b`)},
 }
 
@@ -86,4 +93,4 @@ func (r *notes) facts(l line, text string) bool {
 }
 
 // judged are facts that somebody wants to have judged where the text holds nothing else; the others only stand beside.
-var judgedFacts = []string{"override", "oob", "gids", "qp-timeout", "frozen", "loopback", "dhcp", "no-rdma", "socket", "setting", "no-mesh-build"}
+var judgedFacts = []string{"override", "oob", "gids", "qp-timeout", "frozen", "loopback", "dhcp", "no-rdma", "socket", "setting", "no-mesh-build", "registration", "tree", "mixed"}
