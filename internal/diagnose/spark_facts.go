@@ -29,6 +29,8 @@ func (o *observer) noteFacts(n *fabric.Notes) {
 	o.oneRank(n)
 	o.noteLibraries(n)
 	o.noteRemarks(n)
+	o.noteLinks(n)
+	o.noteCrossed(n)
 }
 
 // mesh reports whether the machines are cabled to each other without a switch, more than two of them.

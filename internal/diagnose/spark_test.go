@@ -96,6 +96,10 @@ func TestSparkNotes(t *testing.T) {
 		{"both twins by other names", "GB10 NCCL_IB_HCA=mlx5_1,mlx5_3", fabric.VerdictUnknown, nil, []fabric.CauseID{fabric.CauseHalfPortTwin}},
 		{"two first twins by other names", "GB10 NCCL_IB_HCA=mlx5_0,mlx5_1", fabric.VerdictDegraded, []fabric.CauseID{fabric.CauseHalfPortTwin}, nil},
 		{"a test that froze a machine", "GB10 all_gather_perf -b 16G -e 16G: the node freezes", fabric.VerdictFailed, nil, nil},
+		{"a narrow link", "mlx5_core 0002:01:00.0: 63.008 Gb/s available PCIe bandwidth, limited by 32.0 GT/s PCIe x2 link at 0002:00:00.0 (capable of 126.028 Gb/s with 32.0 GT/s PCIe x4 link)\nall_gather busbw 13.9 GB/s",
+			fabric.VerdictDegraded, []fabric.CauseID{fabric.CausePCIeDowngraded}, nil},
+		{"a full link", "mlx5_core 0002:01:00.0: 126.028 Gb/s available PCIe bandwidth (32.0 GT/s PCIe x4 link)\nall_gather busbw 22.9 GB/s", fabric.VerdictHealthy, nil, nil},
+		{"a GPU without a link", "pci 000f:01:00.0: 0.000 Gb/s available PCIe bandwidth, limited by Unknown x0 link at 000f:00:00.0\nGB10 all_gather busbw 22.9 GB/s", fabric.VerdictHealthy, nil, nil},
 		{"a warning of power is none", "mlx5_core 0002:01:00.0: Detected insufficient power on the PCIe slot (27W).\nib_write_bw 109.2 Gb/s", fabric.VerdictHealthy, nil, nil},
 	}
 	for _, tt := range tests {
@@ -151,5 +155,18 @@ func TestSparkMesh(t *testing.T) {
 				t.Errorf("%s: %s %v, want %s %s", r.Verdict, r.Why, ids(r.Causes), tt.verdict, tt.first)
 			}
 		})
+	}
+}
+
+// A first twin that talks to a second one is said, whatever it carries; twins of one link are not.
+func TestSparkTwinsCrossed(t *testing.T) {
+	const gid = " GID: 00:00:00:00:00:00:00:00:00:00:255:255:192:168:01:%d\n"
+	for device, crossed := range map[string]bool{"roceP2p1s0f0": true, "rocep1s0f0": false} {
+		out := strings.Replace(run("rocep1s0f0", 109.2, 4096, false), "----\n #bytes", "----\n"+fmt.Sprintf(gid, 10)+fmt.Sprintf(gid, 20)+" #bytes", 1)
+		r := explainPaste(t, "GB10\n"+device+" 192.168.1.20\n"+out)[0]
+		said := slices.ContainsFunc(r.Notes, func(e fabric.Evidence) bool { return e.Source == "twins" })
+		if said != crossed || r.Verdict != fabric.VerdictHealthy {
+			t.Errorf("%s: %s %v %v", device, r.Verdict, r.Why, r.Notes)
+		}
 	}
 }

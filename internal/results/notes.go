@@ -38,7 +38,7 @@ var noteStems = sync.OnceValue(func() *signSet {
 	return newSignSet([]string{
 		"gb10", "gx10", "spark", "p2p1s0f", "p1s0f", "0002:01:00", "enp7s7", "connectx", "x86", "amd64", "vendor_part", "routeros", "mikrotik", "dgx",
 		"b/s", "bps", "bit/s", "its/s", "b/sec", "bits/sec", "iperf", "ib_write", "rdma_", "rank", "overriding", "oob", "gid", "modify_qp", "_perf", "freez", "froz", "unresponsive", "power cycle", "power-cycle",
-		"branch", "127.0.0.1", "hosts", "nodes", "localhost", "dhcp", "port", "p0<", "p0-", "p0 ", "p1<", "p1-", "p1 ", "mesh", "triangle", "ring", "/dev/infiniband", "no device found", "network socket", "net/socket", "libnccl", "speed=", "insufficient power", "ibv_reg_mr", "cmatotal", "treeconnect", "retreive", "net/ib", "mtu", "speed:", "ifname", "_hca", "nccl_", "gloo_", "ucx_", "ompi_",
+		"branch", "127.0.0.1", "hosts", "nodes", "localhost", "dhcp", "port", "p0<", "p0-", "p0 ", "p1<", "p1-", "p1 ", "mesh", "triangle", "ring", "/dev/infiniband", "no device found", "network socket", "net/socket", "libnccl", "speed=", "insufficient power", "available pcie", "device", "ibv_reg_mr", "cmatotal", "treeconnect", "retreive", "net/ib", "mtu", "speed:", "ifname", "_hca", "nccl_", "gloo_", "ucx_", "ompi_",
 	})
 })
 

@@ -41,6 +41,10 @@ var noteForms = []noteForm{
 	{"no-mesh-build", []string{"mesh"}, false, pattern(`(?i)\bNCCL\b.*\b(not (?:compatible|support\w*)|no support|lacks?)\b.*\bmesh|mesh\b.*\b(not supported)\b`)},
 	{"nccl", []string{"libnccl"}, false, pattern(`\blibnccl2?(?:\.so)?[ .=]+(\d+\.\d+\.\d+)`)},
 	{"rate", []string{"speed="}, true, pattern(`NET/IB\b.*\b(roce\w+|mlx5_\d+):.*\bspeed=(\d+)\b`)},
+	{"narrow", []string{"available PCIe"}, false, pattern(`mlx5_core (\S+): ([\d.]+) Gb/s available PCIe bandwidth, limited by .* (x[1-3]) link`)},
+	{"device", []string{"Device"}, false, pattern(`\bDevice\s*: (\w+)`)},
+	{"end", []string{"GID:"}, false, pattern(`\bGID:\s+(?:\d+:){10}255:255:(\d+):(\d+):(\d+):(\d+)`)},
+	{"address", []string{"1s0f"}, false, pattern(`\b((?:roce|en)(?:p|P2p)1s0f[01](?:np[01])?)\b[^|]*?\b(\d+\.\d+\.\d+\.\d+)\b`)},
 	{"power", []string{"insufficient power"}, false, pattern(`(insufficient power) on the PCIe slot`)},
 	{"registration", []string{"ibv_reg_mr"}, true, pattern(`(ibv_reg_mr\w*)\b.*Cannot allocate memory`)},
 	{"no-area", []string{"CmaTotal"}, false, pattern(`\b(CmaTotal): +0 kB`)},
@@ -63,7 +67,7 @@ func (r *notes) facts(l line, text string) bool {
 	kept := false
 	add := func(what, value string) {
 		kept = kept || len(r.n.Facts) < maxNoted
-		if !slices.ContainsFunc(r.n.Facts, func(f fabric.NotedFact) bool { return f.What == what && f.Value == value }) && len(r.n.Facts) < maxNoted {
+		if again := what == "device" || what == "end"; (again || !slices.ContainsFunc(r.n.Facts, func(f fabric.NotedFact) bool { return f.What == what && f.Value == value })) && len(r.n.Facts) < maxNoted {
 			r.n.Facts = append(r.n.Facts, fabric.NotedFact{What: what, Value: strings.Clone(value), Line: l.number, Text: keep(text)})
 		}
 	}
@@ -93,4 +97,4 @@ func (r *notes) facts(l line, text string) bool {
 }
 
 // judged are facts that somebody wants to have judged where the text holds nothing else; the others only stand beside.
-var judgedFacts = []string{"override", "oob", "gids", "qp-timeout", "frozen", "loopback", "dhcp", "no-rdma", "socket", "setting", "no-mesh-build", "registration", "tree", "mixed"}
+var judgedFacts = []string{"override", "oob", "gids", "qp-timeout", "frozen", "loopback", "dhcp", "no-rdma", "socket", "setting", "no-mesh-build", "registration", "tree", "mixed", "narrow"}
