@@ -10,6 +10,7 @@ const (
 	P2P31  Scheme = "p2p31"  // a /31 per cable: the even address on the switch, the odd one on the host
 	Rail24 Scheme = "rail24" // a /24 per rail and leaf, the gateway at .254
 	Flat   Scheme = "flat"   // one subnet for all, kept sane by arp_ignore and arp_announce
+	Twin24 Scheme = "twin24" // DGX Spark: a /24 per twin of a cable, or of all cables to a switch; nothing is routed
 	None   Scheme = "none"   // InfiniBand: the subnet manager assigns LIDs
 )
 
@@ -18,7 +19,7 @@ type Addressing struct {
 	Scheme  Scheme          `json:"scheme"`
 	Pool    netip.Prefix    `json:"pool,omitzero"`
 	Nodes   []NodeAddresses `json:"nodes,omitempty"`
-	Subnets []Subnet        `json:"subnets,omitempty"` // with rail24 and flat; a /31 is listed with its NIC
+	Subnets []Subnet        `json:"subnets,omitempty"` // with rail24, flat and twin24; a /31 is listed with its NIC
 }
 
 // Subnet is an IP subnet that several NICs share on one switch.
@@ -42,7 +43,7 @@ type NICAddress struct {
 	Rail    int          `json:"rail"` // 1-based
 	Address netip.Prefix `json:"address"`
 	Gateway netip.Addr   `json:"gateway,omitzero"`
-	Table   int          `json:"table"`
+	Table   int          `json:"table,omitempty"` // 0: it has none, and its own subnet is all that it reaches
 }
 
 // RulePriority is the priority of the NIC's source rule: before the main table (32766, ip-rule(8)) and

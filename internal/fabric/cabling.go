@@ -9,7 +9,8 @@ type Endpoint struct {
 // String writes node:nic.
 func (e Endpoint) String() string { return e.Node + ":" + e.NIC }
 
-// Link is a cable: A is the node's end, B the switch's. Rail is 0 where a cable carries all rails.
+// Link is a cable: A is the node's end, B the switch's, or that of another node where there is no switch. A cable between ports
+// with twins is a link for each twin. Rail is 0 where a cable carries all rails.
 type Link struct {
 	A    Endpoint `json:"a"`
 	B    Endpoint `json:"b"`

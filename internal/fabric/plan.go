@@ -13,10 +13,12 @@ type Plan struct {
 	Partition  PKey             `json:"partition,omitzero"` // InfiniBand: every port must be a full member of it
 	Nodes      []Node           `json:"nodes"`
 	Machines   []NominalMachine `json:"machines,omitempty"` // one per catalog id that a node names
+	Ports      []NodePort       `json:"ports,omitempty"`    // cabled ones, where those of the machines have twins; in node order
 	Switches   []Switch         `json:"switches,omitempty"`
 	Addressing Addressing       `json:"addressing"`
 	Cabling    Cabling          `json:"cabling"`
 	Traffic    *Traffic         `json:"traffic,omitempty"` // nil where the fabric's classes are not the owner's to choose (InfiniBand)
+	Serving    *Serving         `json:"serving,omitempty"` // nil where the cluster file names no model, or the platform has no launch of it
 	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, as text
 }
 
@@ -59,6 +61,8 @@ type Node struct {
 	Machine string   `json:"machine,omitempty"` // id in the catalog, and in Plan.Machines
 	NICs    []string `json:"nics"`              // of the fabric, in rail order
 	Network Network  `json:"network,omitempty"` // what configures them; empty: ByNetplan
+
+	Management string `json:"management,omitempty"` // interface of the ordinary network; empty: the plan does not know it
 }
 
 // Network is what configures the network interfaces of a host.

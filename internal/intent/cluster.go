@@ -49,10 +49,12 @@ type Metadata struct {
 type NodeGroup struct {
 	Names   string     `json:"names" yaml:"names" jsonschema:"minLength=1" jsonschema_description:"a name, a range such as gpu[001-512] or rack[1-2]n[01-16], or several with commas between them"`
 	Machine string     `json:"machine,omitempty" yaml:"machine,omitempty" jsonschema:"minLength=1,description=id of the machine in the catalog"`
-	NICs    string     `json:"nics,omitempty" yaml:"nics,omitempty" jsonschema:"minLength=1" jsonschema_description:"network interfaces of the fabric in rail order, such as eth[1-8]; default: those of the machine in the catalog"`
+	NICs    string     `json:"nics,omitempty" yaml:"nics,omitempty" jsonschema:"minLength=1" jsonschema_description:"network interfaces of the fabric in rail order, such as eth[1-8]; default: those of the machine in the catalog; on spark those of the cabled ports, by default of port 1, and of both ports in a ring. A twin that is not named beside its named one gets no address"`
 	SSH     *SSHTarget `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in"`
 
 	Network fabric.Network `json:"network,omitempty" yaml:"network,omitempty" jsonschema:"enum=netplan,enum=networkmanager" jsonschema_description:"what configures the interfaces: netplan with systemd-networkd, or NetworkManager (RHEL, Rocky, SLES); default netplan"`
+
+	Management string `json:"management,omitempty" yaml:"management,omitempty" jsonschema:"minLength=1,maxLength=15" jsonschema_description:"interface of the ordinary network, over which processes find each other; default: that of the machine in the catalog"`
 }
 
 // SSHTarget is how to log in.
@@ -73,7 +75,7 @@ type Fabric struct {
 
 // Addressing is how the NICs get their addresses.
 type Addressing struct {
-	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,enum=none" jsonschema_description:"p2p31: a /31 per cable; rail24: a /24 per rail and leaf; flat: one subnet for all; none: the only one on InfiniBand and gke; default p2p31 elsewhere"`
+	Scheme fabric.Scheme `json:"scheme,omitempty" yaml:"scheme,omitempty" jsonschema:"enum=p2p31,enum=rail24,enum=flat,enum=twin24,enum=none" jsonschema_description:"p2p31: a /31 per cable; rail24: a /24 per rail and leaf; flat: one subnet for all; twin24: the only one on spark, a /24 per twin of a cable, or of all cables to a switch; none: the only one on InfiniBand and gke; default p2p31 elsewhere"`
 	Pool   netip.Prefix  `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which all addresses are taken; default 10.64.0.0/10"`
 }
 
@@ -151,6 +153,8 @@ type Serving struct {
 	Model   string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the model in the catalog"`
 	Engine  string `json:"engine,omitempty" yaml:"engine,omitempty" jsonschema:"enum=sglang,enum=vllm,default=sglang,description=inference engine"`
 	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,maximum=1000000000,description=longest context in tokens"`
+	Image   string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,maxLength=255,pattern=^[A-Za-z0-9][A-Za-z0-9._/:@-]*$" jsonschema_description:"container image of the engine; default: that of the machine in the catalog"`
+	Version string `json:"engine_version,omitempty" yaml:"engine_version,omitempty" jsonschema:"minLength=1,maxLength=40" jsonschema_description:"version of the engine in that image, whose memory rules and options are followed; default: that of the machine in the catalog"`
 }
 
 // Waiver excludes a failing finding from the verdict until a date.

@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"strings"
+
 	"net/netip"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -43,20 +45,51 @@ func defaultPool() netip.Prefix { return netip.MustParsePrefix("10.64.0.0/10") }
 
 // applyDefaults fills in what the file leaves out. What the catalog does not know stays empty, and the
 // validation says so. Afterwards Addressing is never nil, and Traffic is nil only where the fabric's
-// classes are not the owner's to choose: on InfiniBand and on gke.
+// classes are not the owner's to choose, on InfiniBand and on gke, and on spark where the file has none.
 func (c *Cluster) applyDefaults(cat *catalog.Catalog) {
 	if c.Launcher == "" {
 		c.Launcher = defaultLauncher(c.Platform)
 	}
 	for i := range c.Nodes {
-		if g := &c.Nodes[i]; g.NICs == "" {
-			g.NICs = cat.Machines[g.Machine].NICNames
+		g := &c.Nodes[i]
+		m := cat.Machines[g.Machine]
+		switch {
+		case g.NICs != "":
+		case c.Platform == Spark:
+			g.NICs = c.twins(m)
+		default:
+			g.NICs = m.NICNames
+		}
+		if g.Management == "" {
+			g.Management = m.Management
 		}
 	}
 	c.Fabric.applyDefaults(c.Platform, cat)
 	if c.Serving != nil && c.Serving.Engine == "" {
 		c.Serving.Engine = "sglang"
 	}
+}
+
+// outermost is the port that "DGX Spark Networking" cables where a machine needs one: the right one seen from behind.
+const outermost = 1
+
+// twins are the interfaces of the ports that a machine of platform spark has cabled: of one, or in a ring of both.
+func (c *Cluster) twins(m catalog.MachineModel) string {
+	hosts := 0
+	for _, g := range c.Nodes {
+		names, err := fabric.ExpandNames(g.Names)
+		if err != nil {
+			return "" // the validation says why
+		}
+		hosts += len(names)
+	}
+	var nics []string
+	for _, f := range m.NICFunctions {
+		if f.Port == outermost || c.Fabric.Leaf == nil && hosts > 2 {
+			nics = append(nics, f.NIC)
+		}
+	}
+	return strings.Join(nics, ",")
 }
 
 func defaultLauncher(p Platform) Launcher {
@@ -89,7 +122,7 @@ func (f *Fabric) applyDefaults(p Platform, cat *catalog.Catalog) {
 	if f.Spine != nil && f.Spine.OS == "" {
 		f.Spine.OS = onlyOS(f.Spine.Model, cat)
 	}
-	if f.Traffic == nil && f.Kind == fabric.RoCE && p != GKE {
+	if f.Traffic == nil && f.Kind == fabric.RoCE && p != GKE && p != Spark {
 		f.Traffic = &Traffic{}
 	}
 	if f.Traffic != nil {
@@ -166,8 +199,11 @@ func DefaultTraffic() Traffic {
 // defaultScheme is none where something else gives the addresses: the subnet manager on InfiniBand
 // (LIDs), the cloud's own network on gke.
 func defaultScheme(p Platform, kind fabric.Transport) fabric.Scheme {
-	if p == GKE || kind == fabric.InfiniBand {
+	switch {
+	case p == GKE || kind == fabric.InfiniBand:
 		return fabric.None
+	case p == Spark:
+		return fabric.Twin24
 	}
 	return fabric.P2P31
 }

@@ -61,17 +61,16 @@ func examples() []example {
 			notYet: "the network of a cloud is not planned"},
 		{name: "spark-pair", doc: "two DGX Spark with one cable, no switch",
 			machine: "dgx-spark", host: "spark", nics: 2, model: "gpt-oss-120b",
-			scheme: fabric.Rail24, size: 2, least: 2, most: 2,
-			notYet: "cables without a switch are not planned"},
+			scheme: fabric.Twin24, size: 2, least: 2, most: 2,
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 		{name: "spark-switch", doc: "two to eight DGX Spark on a switch",
-			machine: "dgx-spark", leaf: "crs812-ddq", host: "spark", nics: 1, model: "gpt-oss-120b",
-			scheme: fabric.Rail24, size: 4, least: 2, most: 8,
-			works:  []string{"plan", "check", "explain", "predict"},
-			notYet: "render, apply and up: no files are rendered for DGX Spark"},
-		{name: "spark-mesh", doc: "three DGX Spark in a ring of cables, no switch",
+			machine: "dgx-spark", leaf: "crs812-ddq", host: "spark", nics: 2, model: "gpt-oss-120b",
+			scheme: fabric.Twin24, size: 4, least: 2, most: 6,
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
+		{name: "spark-mesh", doc: "three DGX Spark in a ring of cables, no switch; up to six in the same way",
 			machine: "dgx-spark", host: "spark", nics: 4, model: "gpt-oss-120b",
-			scheme: fabric.P2P31, size: 3, least: 3, most: 3,
-			notYet: "cables without a switch are not planned"},
+			scheme: fabric.Twin24, size: 3, least: 3, most: 6,
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 	}
 }
 
@@ -168,6 +167,9 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 		s.NICs = int(m.NICs.Value)
 	}
 	s.Cables = s.Hosts * s.NICs
+	if e.scheme == fabric.Twin24 {
+		return s, s.wire(cat)
+	}
 	if e.leaf != "" {
 		model, err := cat.Switch(e.leaf)
 		if err != nil {
@@ -190,6 +192,24 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 	}
 	s.PoolSize = 1 << (32 - s.Pool.Bits())
 	return s, nil
+}
+
+// wire fills in what follows from the cables between machines whose ports have twins.
+func (s *sheet) wire(cat *catalog.Catalog) error {
+	c := &Cluster{Platform: Spark, Nodes: []NodeGroup{{Names: s.Names, Machine: s.Machine}}}
+	if s.Leaf != "" {
+		c.Fabric.Leaf = &Leaf{Model: s.Leaf}
+		s.Ports = int(cat.Switches[s.Leaf].Ports.Value)
+	}
+	c.applyDefaults(cat)
+	w, err := WiringOf(c, cat)
+	if err != nil {
+		return err
+	}
+	s.Cables = len(w.Cables)
+	s.Pool = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 64, 0, 0}), min(twinPrefix(w), 16))
+	s.PoolSize, s.Addresses = 1<<(32-s.Pool.Bits()), uint64(w.Subnets())<<8
+	return nil
 }
 
 // numberedNames writes a range whose numbers all have the digits of the last: host[01-16].

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -90,6 +91,10 @@ func (v *validator) capacity() {
 	if !v.sound([]string{"nodes"}, []string{"fabric"}, []string{"platform"}) || v.hosts == 0 || v.nics == 0 {
 		return
 	}
+	if v.cluster.Platform == Spark && f.Kind == fabric.RoCE {
+		v.wiring()
+		return
+	}
 	shape := Shape{Division: filled(v.hosts, 0)}
 	if f.Leaf != nil {
 		var err error
@@ -113,6 +118,22 @@ func (v *validator) capacity() {
 			a.Pool, v.hosts, v.nics, a.Scheme, shape.uplinksInWords(), need, length))
 	}
 }
+
+// wiring checks that machines whose ports have twins can be cabled, and that the pool holds a /24 for each subnet.
+func (v *validator) wiring() {
+	w, err := WiringOf(v.cluster, v.catalog)
+	if err != nil {
+		v.refuse(err)
+		return
+	}
+	if length := twinPrefix(w); v.cluster.Fabric.Addressing.Pool.Bits() > length {
+		v.add([]string{"fabric", "addressing", "pool"}, fmt.Sprintf("%s is too small for the %d subnets of the twins, each a /24: use a /%d or larger",
+			v.cluster.Fabric.Addressing.Pool, w.Subnets(), length))
+	}
+}
+
+// twinPrefix is the length of the smallest IPv4 prefix that holds a /24 for each subnet of the twins.
+func twinPrefix(w Wired) int { return 24 - bits.Len(uint(max(w.Subnets(), 1)-1)) }
 
 // refuse reports an error of ShapeOf at its field.
 func (v *validator) refuse(err error) {

@@ -24,59 +24,67 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := leafSwitch(c.Fabric.Leaf, cat)
-	if err != nil {
-		return nil, err
-	}
-	spine, err := spineSwitch(c.Fabric.Spine, cat)
-	if err != nil {
-		return nil, err
-	}
 	if c.Fabric.MTU <= 0 {
 		return nil, fmt.Errorf("fabric.mtu: %d bytes is not above 0", c.Fabric.MTU)
 	}
-	g, err := group(c, cat, nodes)
+	p := &fabric.Plan{
+		Meta:      fabric.NewMeta("Plan"),
+		Name:      c.Metadata.Name,
+		Platform:  string(c.Platform),
+		Launcher:  string(c.Launcher),
+		Transport: c.Fabric.Kind,
+		MTU:       c.Fabric.MTU,
+		Nodes:     nodes,
+		Machines:  machines,
+		Traffic:   traffic(c.Fabric.Traffic),
+	}
+	join := connect
+	if c.Platform == intent.Spark {
+		join = wire
+	}
+	if err := join(p, c, cat); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// connect plans the switches of a cluster, and the addresses and cables that follow from them.
+func connect(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
+	leaf, err := leafSwitch(c.Fabric.Leaf, cat)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := g.distinct(nodes); err != nil {
-		return nil, err
+	spine, err := spineSwitch(c.Fabric.Spine, cat)
+	if err != nil {
+		return err
 	}
-	var partition fabric.PKey
+	g, err := group(c, cat, p.Nodes)
+	if err != nil {
+		return err
+	}
+	if err := g.distinct(p.Nodes); err != nil {
+		return err
+	}
 	if c.Fabric.PKey != "" {
-		if err := partition.UnmarshalText([]byte(c.Fabric.PKey)); err != nil {
-			return nil, fmt.Errorf("fabric.pkey: %w", err)
+		if err := p.Partition.UnmarshalText([]byte(c.Fabric.PKey)); err != nil {
+			return fmt.Errorf("fabric.pkey: %w", err)
 		}
 	}
-	addressing, err := address(c.Fabric, nodes, g)
-	if err != nil {
-		return nil, err
+	if p.Addressing, err = address(c.Fabric, p.Nodes, g); err != nil {
+		return err
 	}
-	p := &fabric.Plan{
-		Meta:       fabric.NewMeta("Plan"),
-		Name:       c.Metadata.Name,
-		Platform:   string(c.Platform),
-		Launcher:   string(c.Launcher),
-		Transport:  c.Fabric.Kind,
-		MTU:        c.Fabric.MTU,
-		Partition:  partition,
-		Nodes:      nodes,
-		Machines:   machines,
-		Addressing: addressing,
-		Traffic:    traffic(c.Fabric.Traffic),
-	}
-	p.Notes = append(g.notes(c.Fabric, addressing.Scheme), lossyNotes(p.Traffic)...)
-	cables := g.cables(nodes)
-	p.Cabling.Links = g.links(nodes, cables, leaf.down)
-	if err := checkVLANs(addressing.Scheme, g.NICs); err != nil {
-		return nil, err
+	p.Notes = append(g.notes(c.Fabric, p.Addressing.Scheme), lossyNotes(p.Traffic)...)
+	cables := g.cables(p.Nodes)
+	p.Cabling.Links = g.links(p.Nodes, cables, leaf.down)
+	if err := checkVLANs(p.Addressing.Scheme, g.NICs); err != nil {
+		return err
 	}
 	p.Switches = g.switches(p, leaf, cables)
 	if g.Spines > 0 {
 		g.addSpines(p, leaf, spine)
 	}
 	p.Cabling.Bill = bill(p)
-	return p, nil
+	return nil
 }
 
 // nodes lists every machine in the order of the file. Machines of a group share one list of NICs.
@@ -95,7 +103,7 @@ func nodes(groups []intent.NodeGroup) ([]fabric.Node, error) {
 			return nil, fmt.Errorf("nodes[%d].nics: %w", i, err)
 		}
 		for _, name := range names {
-			all = append(all, fabric.Node{Name: name, Machine: g.Machine, NICs: nics, Network: g.Network})
+			all = append(all, fabric.Node{Name: name, Machine: g.Machine, NICs: nics, Network: g.Network, Management: g.Management})
 		}
 	}
 	if len(all) == 0 {
