@@ -7,31 +7,53 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
-// What a DGX Spark carries, in one place. A port of 200 Gb/s is two PCIe functions, twins, each on four lanes of PCIe 5; both
-// ports share the same two links.
+// What a DGX Spark carries. A port of 200 Gb/s is two PCIe functions, twins, each on four lanes of PCIe 5; both ports share the
+// same two links.
 const (
 	// sparkPort is the line rate of a port, Gb/s.
 	sparkPort = 200
-	// twinLow is the least healthy share of what the link of one twin carries: 105 to 111.7 of 114.4 Gb/s were published of
-	// twins alone, and the next slower thing, a port of 100 Gb/s, carries 98 at most.
-	twinLow = 0.9
-	// portLow is the least healthy share of what a port carries with the headers of its path MTU, while both twins send.
-	portLow = 0.92
+	// largestPath and smallPath are the path MTUs of interfaces with an MTU of 9000 and of 1500, bytes.
+	largestPath, smallPath = 4096, 1024
 	// sparkTCP is the most that TCP of a degraded adapter was seen to carry, Gb/s; so much do RDMA and NCCL carry then too.
 	sparkTCP = degradedTo
 )
 
-// twinRate is what one twin carries alone, Gb/s: its PCIe link. Its port is wider.
-func twinRate() float64 { return pcie5x4 * tlp }
+// sparkRates is what twins carry at once, one way: the first, both of its port, or all four.
+func sparkRates(twins, mtu int) topology.RDMARates {
+	const gen5, lanes = 32, 4
+	load := topology.RDMALoad{PortGbps: sparkPort, PathMTU: mtu}
+	for _, bus := range []string{"0000:01:00.0", "0002:01:00.0", "0000:01:00.1", "0002:01:00.1"}[:twins] {
+		if f, ok := topology.SparkFunction(bus, gen5, lanes); ok {
+			load.Functions = append(load.Functions, f)
+		}
+	}
+	rates, _ := topology.RDMAWrite(load) // all of it is known
+	return rates
+}
+
+// twinRate is what no twin exceeds, Gb/s: its PCIe link. Its port is wider.
+func twinRate() float64 { return sparkRates(1, largestPath).Total.Bound }
+
+// twinLow is the least of a healthy twin alone, Gb/s, with the path MTU that it should have.
+func twinLow() float64 { return sparkRates(1, largestPath).Each[0].Low }
 
 // portRate is what a port carries one way while both twins send, Gb/s, with the headers of RoCE v2 at a path MTU; 0: of 4096.
 func portRate(mtu int) float64 {
 	if mtu < 256 {
-		mtu = 4096
+		mtu = largestPath
 	}
-	return sparkPort * float64(mtu) / (float64(mtu) + header("ethernet"))
+	return sparkRates(2, mtu).Total.Expected
+}
+
+// portLow is the least that both twins of a healthy port carry together, Gb/s.
+func portLow(mtu int) float64 {
+	if mtu < 256 {
+		mtu = smallPath
+	}
+	return sparkRates(2, mtu).Total.Low
 }
 
 // sparkTwin is one of the functions of a port, by the name that udev gives its RDMA device or interface.
@@ -102,8 +124,8 @@ func (o *observer) recognised(n *fabric.Notes) {
 // same machine shares their PCIe links.
 func (o *observer) onePort() {
 	hw := &o.s.hw
-	if !spark(*hw) || hw.Machine != "" || hw.NICsPerNode > 0 || hw.NICGbps > 0 || hw.Nodes == 1 {
-		return
+	if !spark(*hw) || hw.Machine != "" || hw.NICsPerNode > 0 || hw.NICGbps > 0 || hw.Nodes == 1 || hw.Wiring == fabric.WiredRing || hw.Wiring == fabric.WiredChain {
+		return // in a ring both ports are used, which the model knows
 	}
 	hw.NICsPerNode, hw.NICGbps = 2, sparkPort/2
 	if hw.Net == "" || hw.Net == "none" {
@@ -150,8 +172,8 @@ func (s *observed) openOnSpark(why string) string {
 	case s.guessed != "" && s.kind == fabric.PerftestOutput:
 		s.needs = append(s.needs, "the machine: --machine dgx-spark")
 		return fmt.Sprintf("only the name %s speaks for a DGX Spark, of which this would be too slow: %s", s.guessed, why)
-	case spark(s.hw) && worst != nil && worst.test == "nccl" && worst.nodes >= 4 && worst.ratio >= ringShareLow && s.missetBy == "":
-		s.needs = append(s.needs, "how the machines are cabled: through a switch, or in a ring")
+	case spark(s.hw) && worst != nil && worst.test == "nccl" && worst.nodes >= 4 && worst.ratio >= ringShareLow && s.missetBy == "" && s.hw.Wiring == "":
+		s.needs = append(s.needs, "how the machines are cabled: --wiring switch or --wiring ring")
 		return fmt.Sprintf("%s: %d machines in a ring without a switch carry about this much, through a switch it is too slow", why, worst.nodes)
 	}
 	return ""

@@ -96,10 +96,10 @@ func (o *observer) noteMTU(n *fabric.Notes) int {
 func (o *observer) twinAlone(v fabric.NotedNumber, mtu int) {
 	limit := twinRate()
 	p := point{own: true, test: "perftest", scope: scopeNet, source: strings.TrimSpace("RDMA " + v.Device), gbps: v.Gbps, large: true, mtu: mtu}
-	p.expected = fabric.Expected{Gbps: limit, Low: twinLow * limit, High: limit}
+	p.expected = fabric.Expected{Gbps: limit, Low: twinLow(), High: limit}
 	p.bound = &fabric.Bound{BusBW: limit / 8, Element: "PCIe 5 x4 of one twin"}
 	p.ratio, p.quality = v.Gbps/limit, good
-	if p.ratio < twinLow {
+	if p.gbps < twinLow() {
 		p.quality = bad
 	}
 	o.s.points = append(o.s.points, p)
@@ -109,10 +109,10 @@ func (o *observer) twinAlone(v fabric.NotedNumber, mtu int) {
 // other.
 func (o *observer) twinsTogether(v fabric.NotedNumber, mtu int) {
 	limit, element := portRate(0), "a port of 200 Gb/s, which both twins share"
-	low := portLow * portRate(1024)
+	low := portLow(mtu)
 	if v.Gbps > sparkPort || len(v.Parts) > 2 {
-		limit, element = 2*twinRate(), "two links of PCIe 5 x4, which both ports share"
-		low = twinLow * limit
+		all := sparkRates(4, largestPath).Total
+		limit, low, element = all.Bound, all.Low, "two links of PCIe 5 x4, which both ports share"
 	}
 	p := point{own: true, test: "perftest", scope: scopeNet, source: "RDMA of all twins at once", gbps: v.Gbps, large: true, mtu: mtu, together: true, parts: v.Parts}
 	p.expected = fabric.Expected{Gbps: limit, Low: low, High: limit}
@@ -135,7 +135,7 @@ func (o *observer) twoCables(paths []fabric.NotedNumber, sum fabric.NotedNumber)
 			ports[port] = true
 		}
 	}
-	if len(ports) < 2 || sum.Gbps < portLow*sparkPort {
+	if len(ports) < 2 || sum.Gbps < portLow(0) {
 		return
 	}
 	more := 100 * (sum.Gbps/portRate(0) - 1)

@@ -32,10 +32,10 @@ func (o *observer) twinRun(p *point, t *fabric.Perftest) {
 	o.assume(fmt.Sprintf("%s and %s ran at once on one port, and share its 200 Gb/s", t.Device, other.Device), "the text")
 	p.together, p.parts = true, []float64{p.gbps, sum - p.gbps}
 	share := fmt.Sprintf("its share of a port of 200 Gb/s, %s Gb/s together", number(sum))
-	p.expected = fabric.Expected{Gbps: limit / 2, Low: portLow * portRate(t.MTU) / 2, High: limit / 2}
+	p.expected = fabric.Expected{Gbps: limit / 2, Low: portLow(t.MTU) / 2, High: limit / 2}
 	p.bound = &fabric.Bound{BusBW: twinRate() / 8, Element: share}
 	p.ratio, p.quality = sum/limit, good
-	if sum < portLow*portRate(t.MTU) {
+	if sum < portLow(t.MTU) {
 		p.quality = bad
 	}
 }
@@ -117,7 +117,7 @@ func (s *observed) tellApart() {
 	}
 	s.notes = append(s.notes, fabric.Evidence{Source: "to tell apart", Value: fmt.Sprintf(
 		"ib_write_bw -d DEV -q 4 --report_gbits PEER on each twin: %.0f to %.0f Gb/s clears the adapter and leaves the build of NCCL or its fall back to TCP (NCCL_DEBUG=INFO); 8 to 25 Gb/s is the adapter (reboot, or power off both machines)",
-		twinLow*twinRate(), twinRate())})
+		twinLow(), twinRate())})
 }
 
 // measureTwins asks what good twins and settings say of a DGX Spark.

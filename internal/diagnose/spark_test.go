@@ -41,6 +41,7 @@ func TestSparkRates(t *testing.T) {
 		first      fabric.CauseID
 	}{
 		{"a twin alone", gpu + run("rocep1s0f1", 109.2, 4096, false), fabric.VerdictHealthy, fabric.CauseHealthy},
+		{"a twin alone with one queue pair, at its share of the port", gpu + run("roceP2p1s0f0", 97.97, 4096, false), fabric.VerdictHealthy, fabric.CauseHealthy},
 		{"a twin alone at a small path MTU, at full rate", gpu + run("rocep1s0f1", 111.7, 1024, false), fabric.VerdictHealthy, fabric.CauseHealthy},
 		{"the same name in a container", gpu + run("mlx5_2", 109.2, 4096, false), fabric.VerdictHealthy, fabric.CauseHealthy},
 		{"a degraded adapter", gpu + run("rocep1s0f1", 13.4, 4096, false), fabric.VerdictDegraded, fabric.CauseNICDegradedInit},
