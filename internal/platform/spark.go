@@ -19,6 +19,17 @@ func Spark() []Format {
 			Render: func(p Part) fabric.Artifact { return render.LoginLimits(p.Addresses.Node) },
 		},
 		{
+			ID: "collective-environment", Doc: "environment of NCCL, UCX, Open MPI and Gloo for this wiring", Transports: roce,
+			Render: func(p Part) fabric.Artifact {
+				return render.CollectiveEnvironment(render.Wired{Node: p.Node.Name, Nodes: p.Nodes, Wiring: p.Wiring, Ports: p.Ports,
+					Addresses: p.Addresses, Management: p.Node.Management, Traffic: p.Traffic})
+			},
+		},
+		{
+			ID: "build-nccl", Doc: "builds NCCL and its tests for this GPU at one release", Transports: roce,
+			Render: func(p Part) fabric.Artifact { return render.BuildNCCL(p.Node.Name) },
+		},
+		{
 			ID: "networkmanager-unmanaged", Doc: "keeps NetworkManager off the QSFP ports, where it makes connections of its own", Transports: roce,
 			Render: func(p Part) fabric.Artifact { return render.Unmanaged(twinAddresses(p)) },
 		},
