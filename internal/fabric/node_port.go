@@ -28,10 +28,10 @@ const (
 	WiredSwitch Wiring = "switch" // each to a switch
 )
 
-// Wiring returns how the machines are cabled; empty for those whose ports have no twins.
+// Wiring returns how the machines are cabled; empty for one alone, and for those whose ports have no twins.
 func (p *Plan) Wiring() Wiring {
 	switch {
-	case len(p.Ports) == 0:
+	case len(p.Cabling.Links) == 0 || len(p.Ports) == 0:
 		return ""
 	case len(p.Switches) > 0:
 		return WiredSwitch

@@ -62,15 +62,15 @@ func examples() []example {
 		{name: "spark-pair", doc: "two DGX Spark with one cable, no switch",
 			machine: "dgx-spark", host: "spark", nics: 2, model: "gpt-oss-120b",
 			scheme: fabric.Twin24, size: 2, least: 2, most: 2,
-			works: []string{"plan", "check", "explain", "predict", "render"}},
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 		{name: "spark-switch", doc: "two to eight DGX Spark on a switch",
 			machine: "dgx-spark", leaf: "crs812-ddq", host: "spark", nics: 2, model: "gpt-oss-120b",
 			scheme: fabric.Twin24, size: 4, least: 2, most: 6,
-			works: []string{"plan", "check", "explain", "predict", "render"}},
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 		{name: "spark-mesh", doc: "three DGX Spark in a ring of cables, no switch; up to six in the same way",
 			machine: "dgx-spark", host: "spark", nics: 4, model: "gpt-oss-120b",
 			scheme: fabric.Twin24, size: 3, least: 3, most: 6,
-			works: []string{"plan", "check", "explain", "predict", "render"}},
+			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 	}
 }
 

@@ -89,7 +89,6 @@ func TestFromFactsParses(t *testing.T) {
 		{"VMware, Inc.", "VMware20,1", "InfiniBand", VSphere, fabric.InfiniBand, 4092},
 		{"VMware, Inc.", "VMware20,1", "Ethernet", VSphere, fabric.RoCE, 9000},
 		{"Google", "Google Compute Engine", "Ethernet", GKE, fabric.RoCE, 8896},
-		{"NVIDIA", "NVIDIA_DGX_Spark", "Ethernet", Spark, fabric.RoCE, 9000},
 		{"Supermicro", "X13", "InfiniBand", Baremetal, fabric.InfiniBand, 4092},
 	} {
 		f := &fabric.Facts{Node: "a", Machine: fabric.Machine{Vendor: &tt.vendor, Product: &tt.product},

@@ -116,6 +116,11 @@ func (v *validator) machine(path []string, g NodeGroup) {
 		v.add(at, fmt.Sprintf("%d NICs: machine %s has %d", len(nics), g.Machine, most))
 	}
 	v.nics = max(v.nics, len(nics))
+	if g.Management != "" {
+		if err := checkNICName(g.Management); err != nil {
+			v.add(step(path, "management"), err.Error())
+		}
+	}
 }
 
 // kind checks that the platform has such a fabric. A4 and A3 Ultra on gke and the DGX Spark speak RoCE
@@ -157,7 +162,7 @@ func (v *validator) addressing() {
 		return
 	case fixed:
 		return
-	case (v.cluster.Platform == Spark) != (a.Scheme == fabric.Twin24):
+	case f.Kind == fabric.RoCE && (v.cluster.Platform == Spark) != (a.Scheme == fabric.Twin24):
 		if v.cluster.Platform == Spark {
 			v.add(step(at, "scheme"), fmt.Sprintf("%s does not work on platform spark: the two twins of a port need subnets of their own, use twin24", a.Scheme))
 		} else {

@@ -91,7 +91,7 @@ func (v *validator) capacity() {
 	if !v.sound([]string{"nodes"}, []string{"fabric"}, []string{"platform"}) || v.hosts == 0 || v.nics == 0 {
 		return
 	}
-	if v.cluster.Platform == Spark {
+	if v.cluster.Platform == Spark && f.Kind == fabric.RoCE {
 		v.wiring()
 		return
 	}
@@ -133,7 +133,7 @@ func (v *validator) wiring() {
 }
 
 // twinPrefix is the length of the smallest IPv4 prefix that holds a /24 for each subnet of the twins.
-func twinPrefix(w Wired) int { return 24 - bits.Len(uint(w.Subnets()-1)) }
+func twinPrefix(w Wired) int { return 24 - bits.Len(uint(max(w.Subnets(), 1)-1)) }
 
 // refuse reports an error of ShapeOf at its field.
 func (v *validator) refuse(err error) {

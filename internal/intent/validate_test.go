@@ -78,7 +78,7 @@ func TestMeaning(t *testing.T) {
 		{"infiniband", "kind: roce", "kind: infiniband", "c:9:15: fabric.addressing: infiniband needs no addresses, the subnet manager assigns LIDs: remove the field\n" +
 			"c:10:17: fabric.leaf.model: switch z9664f is an ethernet switch, but fabric.kind is infiniband: use one of qm9700\n" +
 			`c:11:12: fabric.traffic: only RoCE has traffic classes: remove the field`},
-		{"infiniband on a Spark", "platform: baremetal", "platform: spark", ``},
+		{"the scheme of a server on a Spark", "platform: baremetal", "platform: spark", `c:9:24: fabric.addressing.scheme: p2p31 does not work on platform spark: the two twins of a port need subnets of their own, use twin24`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func (w Wired) Subnet(c Cable, twin int) int {
 }
 
 // WiringOf cables the machines of platform spark: where there is a leaf, each cabled port to it; two machines to each other;
-// more in a ring, port 0 of each to port 1 of the next in the order of the file. An error is a *FieldError.
+// more in a ring, port 0 of each to port 1 of the next in the order of the file. One alone is not cabled. An error is a *FieldError.
 func WiringOf(c *Cluster, cat *catalog.Catalog) (Wired, error) {
 	nodes, err := wiredNodes(c.Nodes, cat)
 	if err != nil {
@@ -60,12 +60,12 @@ func WiringOf(c *Cluster, cat *catalog.Catalog) (Wired, error) {
 	}
 	w := Wired{Nodes: nodes}
 	switch {
-	case len(nodes) < 2:
-		return w, wrong("nodes", "%d machine: a cluster of platform spark has 2 to %d", len(nodes), MaxSparks)
 	case len(nodes) > MaxSparks:
 		return w, wrong("nodes", "%d machines: a cluster of platform spark has 2 to %d", len(nodes), MaxSparks)
 	case c.Fabric.Leaf != nil:
 		return w.toSwitch(c.Fabric, cat)
+	case len(nodes) == 1:
+		return w.alone(), nil
 	case len(nodes) == 2 && len(nodes[0].Ports) == 1 && len(nodes[1].Ports) == 1:
 		w.Wiring, w.Cables = fabric.WiredPair, []Cable{{Node: 0, PeerNode: 1}}
 		return w, nil
@@ -140,6 +140,16 @@ func portsOf(functions []catalog.Function, nics []string) ([]fabric.NodePort, er
 	return slices.DeleteFunc(ports, func(p fabric.NodePort) bool {
 		return !slices.ContainsFunc(p.Twins, func(t fabric.Twin) bool { return !t.Bare })
 	}), nil
+}
+
+// alone leaves the twins of a lone machine without addresses: nothing is at the far end of its ports.
+func (w Wired) alone() Wired {
+	for _, p := range w.Nodes[0].Ports {
+		for i := range p.Twins {
+			p.Twins[i].Bare = true
+		}
+	}
+	return w
 }
 
 // toSwitch gives each cabled port a port of the switch, in order.

@@ -168,12 +168,18 @@ func (t *twins) cable() {
 		return
 	}
 	n := len(t.Cables)
+	if n == 0 {
+		return
+	}
 	t.plan.Cabling.Bill = []fabric.CableLot{{From: t.nic, To: t.nic, RateGbps: t.rate, Split: 1, Cables: n, FromEnds: n, ToEnds: n}}
 }
 
 // notes says what such a cluster can and cannot do.
 func (t *twins) notes() (notes []string) {
 	n := len(t.Nodes)
+	if len(t.Cables) == 0 {
+		return []string{"One machine alone is not cabled: its QSFP ports get no addresses. Add the others to nodes."}
+	}
 	if n&(n-1) != 0 {
 		notes = append(notes, fmt.Sprintf("Tensor parallelism needs 2, 4 or 8 machines: of these %d a model uses fewer that way, or all by pipeline parallelism.", n))
 	}

@@ -176,9 +176,9 @@ func TestErrors(t *testing.T) {
 		want string
 		make func(p *fabric.Plan)
 	}{
-		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
+		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal, spark`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
 		{`platform "gke": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
-		{`platform "spark": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "spark" }},
+		{`platform "spark": no files are rendered for transport "infiniband"`, func(p *fabric.Plan) { p.Platform, p.Transport = "spark", fabric.InfiniBand }},
 		{`platform "cray": unknown; known: baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
 		{`platform "baremetal": no files are rendered for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
 		{`1 of 2 nodes have addresses`, func(p *fabric.Plan) { p.Addressing.Nodes = p.Addressing.Nodes[:1] }},
