@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // benchJudge says what the tests of a plan mean, in the order in which they ran: a later one is read in the light of those before.
@@ -71,8 +72,7 @@ func (j *benchJudge) bandwidth(r fabric.BenchResult) fabric.BenchVerdict {
 		mtu = min(mtu, run.MTU)
 		parts = append(parts, fmt.Sprintf("%.2f", *average))
 	}
-	full := slices.Repeat([]function{{fullGTs, fullLane}}, len(runs))
-	want, ok := writeRate(full, mtu)
+	want, ok := writeRate(j.twins(r.Links), mtu)
 	if !ok {
 		return unknownBench(r, "the output does not say the path MTU")
 	}
@@ -91,8 +91,8 @@ const degradedGbps = 26
 
 func (j *benchJudge) explainBandwidth(v *fabric.BenchVerdict, r fabric.BenchResult, sum float64, mtu int, want rate) {
 	narrow, isNarrow := narrowest(r)
-	one, _ := writeRate([]function{{fullGTs, fullLane}}, mtu)
-	planned := rdmaMTU(j.plan.MTU)
+	one, _ := writeRate(j.twins(r.Links[:1]), mtu)
+	planned := topology.RDMAPayload(j.plan.MTU)
 	switch {
 	case sum > want.bound*1.005: // rounding, and clocks that may run 100 ppm fast
 		v.Why = "more than these links can carry: something else was measured"
@@ -120,16 +120,17 @@ func (j *benchJudge) explainBandwidth(v *fabric.BenchVerdict, r fabric.BenchResu
 	}
 }
 
-// rdmaMTU is the largest payload of an RDMA packet that fits into an MTU of an interface: a power of two from 256 to 4096, beside 58
-// bytes of headers (Linux, include/rdma/ib_addr.h, iboe_get_mtu: GRH, BTH and the largest of the others).
-func rdmaMTU(mtu int) int {
-	const headers = 58
-	for size := 4096; size >= 256; size /= 2 {
-		if mtu >= size+headers {
-			return size
+// twins are the senders of links.
+func (j *benchJudge) twins(links []fabric.Link) (all []fabric.Twin) {
+	for _, l := range links {
+		port, _ := j.plan.PortOf(l.A)
+		for _, t := range port.Twins {
+			if t.NIC == l.A.NIC {
+				all = append(all, t)
+			}
 		}
 	}
-	return 0
+	return all
 }
 
 // narrowest is the first PCIe link of a test that is slower than the machine's.

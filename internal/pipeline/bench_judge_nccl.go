@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // subnetsSince is the first release with NCCL_IB_SUBNET_AWARE_ROUTING (NVIDIA/nccl, src/transport/net_ib/connect.cc: in v2.30.7-1,
@@ -93,7 +94,10 @@ func (j *benchJudge) gather(r fabric.BenchResult) fabric.BenchVerdict {
 	}
 	slices.Sort(rates)
 	value := rates[len(rates)/2]
-	want := gatherRate(rdmaMTU(j.plan.MTU))
+	want, ok := j.gatherRate(r)
+	if !ok {
+		return unknownBench(r, "the plan has no port with an RDMA MTU to compare with")
+	}
 	v := fabric.BenchVerdict{Value: &value, Low: &want.low, High: &want.bound, Bound: &want.bound, Element: want.element,
 		Measured: fmt.Sprintf("%.2f GB/s bus bandwidth", value), Expected: fmt.Sprintf("%.1f to %.1f GB/s (%s)", want.low, want.bound, want.formula)}
 	if log != nil {
@@ -103,11 +107,27 @@ func (j *benchJudge) gather(r fabric.BenchResult) fabric.BenchVerdict {
 	return v
 }
 
+// gatherRate is what the ports of the first machine allow.
+func (j *benchJudge) gatherRate(r fabric.BenchResult) (rate, bool) {
+	ports := j.plan.PortsOf(r.Nodes[0])
+	if len(ports) == 0 {
+		return rate{}, false
+	}
+	var all []fabric.Twin
+	for _, p := range ports {
+		all = append(all, p.Twins...)
+	}
+	mtu := topology.RDMAPayload(j.plan.MTU)
+	one, ok := writeRate(ports[0].Twins, mtu)
+	both, too := writeRate(all, mtu)
+	return gatherRate(one, both, len(ports)), ok && too
+}
+
 func (j *benchJudge) explainGather(v *fabric.BenchVerdict, r fabric.BenchResult, value float64, want rate, log *fabric.NCCLLog) {
 	lacking := j.lacking(log)
-	one, _ := writeRate([]function{{fullGTs, fullLane}}, rdmaMTU(j.plan.MTU))
+	one, _ := writeRate(j.plan.PortsOf(r.Nodes[0])[0].Twins[:1], topology.RDMAPayload(j.plan.MTU))
 	switch {
-	case value > want.bound*1.005 && j.plan.Wiring() != fabric.WiredPair: // two cables of a pair carry more
+	case value > want.bound*1.005: // rounding
 		v.Why = "more than a port can carry: something else was measured"
 	case log != nil && strings.EqualFold(log.Net, "Socket"):
 		v.Status, v.Cause, v.Why = fabric.Fail, fabric.CauseSocketFallback, "NCCL went over TCP"
