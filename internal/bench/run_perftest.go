@@ -15,6 +15,9 @@ import (
 // runPerftest runs servers and clients of a test over one path or several at once.
 func runPerftest(ctx context.Context, r *fabric.BenchResult, m Machines) {
 	devices := readTwins(ctx, r, m)
+	if len(r.Missing) > 0 {
+		return
+	}
 	commands := withDevices(r.Commands, r.Links, devices)
 	commands, err := freePorts(ctx, commands, m)
 	if err != nil {
@@ -104,14 +107,14 @@ func readTwins(ctx context.Context, r *fabric.BenchResult, m Machines) map[fabri
 	for _, node := range r.Nodes {
 		text, err := m.ask(ctx, node, append([]string{"sh", "-c", twinsScript, "sh"}, nics[node]...)...)
 		if err != nil {
-			lack(r, node, "/sys/class/net", err.Error())
+			lack(r, node, "/sys/class/net", "its interfaces could not be read: "+err.Error())
 			continue
 		}
 		for line := range strings.Lines(text) {
 			f := strings.Fields(line)
 			switch {
 			case len(f) == 2 && f[1] == "absent":
-				lack(r, node+":"+f[0], "/sys/class/net", "the interface is not there: without a cable DGX OS takes the NIC off PCI")
+				lack(r, node+":"+f[0], "/sys/class/net", f[0]+" of "+node+" is not there: without a cable DGX OS takes the NIC off PCI")
 			case len(f) == 5:
 				at := fabric.Endpoint{Node: node, NIC: f[0]}
 				if f[4] != "-" {

@@ -56,15 +56,22 @@ func shellArgument(word string) string {
 	return word
 }
 
-// BenchText writes what tests found: the answer, a block for each, failed ones first, and where their outputs are.
+// BenchText writes what tests found: the answer, a block for each, failed ones first, and where their outputs are. Tests that
+// measured nothing for the same reason share a block.
 func BenchText(w io.Writer, b *fabric.Bench, folder string, o TextOptions) error {
 	p := newPrinter(o)
 	answer := benchAnswer(b)
 	p.line(answer)
 	for _, s := range []fabric.Status{fabric.Fail, fabric.Unknown, fabric.Pass} {
-		for _, t := range b.Tests {
-			if t.Verdict.Status == s {
-				p.benchTest(t)
+		said := make(map[string]bool)
+		for i, t := range b.Tests {
+			switch {
+			case t.Verdict.Status != s || said[t.Verdict.Why] && t.Verdict.Measured == "":
+			case t.Verdict.Measured != "" || t.Verdict.Why == "":
+				p.benchTest(t, nil)
+			default:
+				said[t.Verdict.Why] = true
+				p.benchTest(t, sameReason(t, b.Tests[i+1:]))
 			}
 		}
 	}
@@ -76,12 +83,22 @@ func BenchText(w io.Writer, b *fabric.Bench, folder string, o TextOptions) error
 	return p.writeTo(w)
 }
 
+// sameReason are the titles of later tests that measured nothing for the same reason.
+func sameReason(t fabric.BenchResult, later []fabric.BenchResult) (titles []string) {
+	for _, other := range later {
+		if v := other.Verdict; v.Measured == "" && v.Status == t.Verdict.Status && v.Why == t.Verdict.Why {
+			titles = append(titles, other.Title)
+		}
+	}
+	return titles
+}
+
 func benchAnswer(b *fabric.Bench) string {
 	s := b.Summary
 	return fmt.Sprintf("%s: of %s %d passed, %d failed, %d unknown", strings.ToUpper(s.Status().String()), fabric.Count(len(b.Tests), "test"), s.Pass, s.Fail, s.Unknown)
 }
 
-func (p *printer) benchTest(t fabric.BenchResult) {
+func (p *printer) benchTest(t fabric.BenchResult, also []string) {
 	v := t.Verdict
 	p.blank()
 	word, color := "pass", green
@@ -96,6 +113,7 @@ func (p *printer) benchTest(t fabric.BenchResult) {
 		who = string(v.Cause)
 	}
 	p.status(word, color, who, t.Title)
+	p.fields("also", also)
 	p.field("measured", v.Measured)
 	p.field("expected", v.Expected)
 	p.field("why", v.Why)

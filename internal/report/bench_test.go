@@ -15,10 +15,11 @@ func benchSample() *fabric.Bench {
 	test := func(kind fabric.BenchKind, title string, v fabric.BenchVerdict) fabric.BenchResult {
 		return fabric.BenchResult{BenchTest: fabric.BenchTest{ID: string(kind), Kind: kind, Title: title, Links: []fabric.Link{link}}, Verdict: v}
 	}
-	return &fabric.Bench{Cluster: "spark-pair", Summary: fabric.Summary{Pass: 1, Fail: 1, Unknown: 1}, Tests: []fabric.BenchResult{
+	return &fabric.Bench{Cluster: "spark-pair", Summary: fabric.Summary{Pass: 1, Fail: 1, Unknown: 2}, Tests: []fabric.BenchResult{
 		test(fabric.TwinBandwidth, "write bandwidth of one twin alone, spark1:enp1s0f1np1 to spark2:enp1s0f1np1",
 			fabric.BenchVerdict{Status: fabric.Pass, Measured: "111.71 Gb/s at path MTU 4096", Expected: "98.4 to 115.2 Gb/s", Evidence: []fabric.Evidence{{Source: "link", Value: "x4"}}}),
 		test(fabric.GatherAll, "all-gather over 2 machines", fabric.BenchVerdict{Why: "mpirun is not installed on spark1\x1b[31m"}),
+		test(fabric.LibraryFits, "the NCCL that is loaded", fabric.BenchVerdict{Why: "mpirun is not installed on spark1\x1b[31m"}),
 		test(fabric.PortBandwidth, "write bandwidth of both twins at once, spark1:port1 to spark2:port1",
 			fabric.BenchVerdict{Status: fabric.Fail, Cause: fabric.CauseNICDegradedInit, Measured: "13.34 Gb/s (6.67 + 6.67) at path MTU 4096", Expected: "184.0 to 196.1 Gb/s", Why: "it came up degraded", Fix: "restart",
 				Evidence: []fabric.Evidence{{Source: "link", Value: "x4"}}}),
