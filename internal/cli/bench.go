@@ -193,12 +193,6 @@ func (a *app) printBenchResults(out benchOutput) error {
 	return report.BenchText(a.stdout, out.Bench, out.folder, a.textOptions())
 }
 
-// printedTests is what --print prints as JSON.
-type printedTests struct {
-	fabric.Meta
-	Tests []fabric.BenchTest `json:"tests"`
-}
-
 // printBench shows the commands and runs nothing. The mesh of pings has none: this program sends them.
 func (a *app) printBench(o benchOptions) error {
 	in, err := a.readCluster(o.file)
@@ -217,7 +211,7 @@ func (a *app) printBench(o benchOptions) error {
 		return errors.New("flag --print: the pings of suite ping are sent by this program, not by a command; known: " + strings.Join(pipeline.BenchSuites(), ", "))
 	}
 	if a.json() {
-		return report.JSON(a.stdout, printedTests{Meta: fabric.NewMeta("BenchTests"), Tests: tests})
+		return report.JSON(a.stdout, pipeline.NotRun(in.plan, tests))
 	}
 	return report.BenchCommands(a.stdout, tests, a.textOptions())
 }

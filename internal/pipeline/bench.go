@@ -32,6 +32,15 @@ func Bench(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, tests []fabric.B
 	return judged(p, bench.Run(ctx, tests, m, (&benchJudge{plan: p}).judge))
 }
 
+// NotRun are tests of which only the commands are wanted: all are unknown.
+func NotRun(p *fabric.Plan, tests []fabric.BenchTest) *fabric.Bench {
+	var results []fabric.BenchResult
+	for _, t := range tests {
+		results = append(results, fabric.BenchResult{BenchTest: t, Verdict: fabric.BenchVerdict{Why: "not run"}})
+	}
+	return judged(p, results)
+}
+
 func judged(p *fabric.Plan, results []fabric.BenchResult) *fabric.Bench {
 	b := &fabric.Bench{Meta: fabric.NewMeta("Bench"), Cluster: p.Name, Tests: results}
 	for _, r := range results {
