@@ -37,6 +37,7 @@ type Part struct {
 	Ports      []fabric.NodePort    // where the machine's ports have twins
 	Wiring     fabric.Wiring        // as Ports
 	Nodes      int                  // of the cluster
+	Serving    *fabric.Serving      // nil where the plan serves no model
 	Traffic    *fabric.Traffic      // nil where the plan has no traffic classes
 }
 
@@ -90,7 +91,8 @@ func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield f
 	machines := machinesOf(p)
 	for i, node := range p.Nodes {
 		part := Part{Transport: p.Transport, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
-			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name), Wiring: p.Wiring(), Nodes: len(p.Nodes), Traffic: p.Traffic}
+			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name), Wiring: p.Wiring(), Nodes: len(p.Nodes),
+			Serving: p.Serving, Traffic: p.Traffic}
 		if p.Transport == fabric.RoCE {
 			part.Addresses = p.Addressing.Nodes[i]
 			part.Neighbours = neighbours.of(part.Addresses)
@@ -181,7 +183,7 @@ func (l platform) missingNodes(p *fabric.Plan) (missing []fabric.Missing) {
 			if f.Check == nil {
 				continue
 			}
-			if err := f.Check(Part{Transport: p.Transport, Node: n, Machine: machines[n.Machine], Traffic: p.Traffic}); err != nil {
+			if err := f.Check(Part{Transport: p.Transport, Node: n, Machine: machines[n.Machine], Serving: p.Serving, Traffic: p.Traffic}); err != nil {
 				missing = append(missing, fabric.Missing{What: what, Source: f.ID, Reason: err.Error()})
 			}
 		}
