@@ -203,7 +203,7 @@ func TestRunMissing(t *testing.T) {
 			a.programs["ib_write_bw"] = "echo 'Failed to modify QP to RTR' >&2; exit 1"
 		}, "ib_write_bw on spark1: exit status 1: Failed to modify QP to RTR"},
 		{"a list of ports that is not one", fabric.TwinBandwidth, func(_, b *fakeNode, _ *Machines) { delete(b.programs, "/proc/net/tcp") }, "spark2"},
-		{"no nccl-tests", fabric.GatherAll, func(_, b *fakeNode, _ *Machines) { b.programs["library"] = "echo no test" }, "is not on spark2: sudo railwright-build-nccl"},
+		{"no nccl-tests", fabric.GatherAll, func(_, b *fakeNode, _ *Machines) { b.programs["library"] = "echo no test" }, "is not on spark2: sudo /etc/railwright/build-nccl.sh"},
 		{"a test without a library", fabric.LibraryFits, func(_, b *fakeNode, _ *Machines) { b.programs["library"] = "echo test /x; echo no library" }, "loads no libnccl.so.2"},
 		{"a cut answer", fabric.LibraryFits, func(_, b *fakeNode, _ *Machines) { b.programs["library"] = "echo test /x" }, "cut off"},
 		{"another library on one machine", fabric.GatherAll, func(_, b *fakeNode, _ *Machines) {

@@ -54,9 +54,9 @@ func (m Machines) library(ctx context.Context, node string) (lib fabric.NCCLLibr
 		word, rest, _ := strings.Cut(line, " ")
 		switch {
 		case line == "no test":
-			return lib, gatherProgram + " is not on " + node + ": sudo railwright-build-nccl there, once its files are applied"
+			return lib, gatherProgram + " is not on " + node + ": sudo /etc/railwright/build-nccl.sh there, once its files are applied"
 		case line == "no library":
-			return lib, gatherProgram + " on " + node + " loads no libnccl.so.2: sudo railwright-build-nccl there"
+			return lib, gatherProgram + " on " + node + " loads no libnccl.so.2: sudo /etc/railwright/build-nccl.sh there"
 		case word == "test":
 			lib.Program = rest
 		case word == "library":

@@ -28,7 +28,7 @@ func (j *benchJudge) library(r fabric.BenchResult) fabric.BenchVerdict {
 	for _, l := range r.Libs {
 		v.Evidence = append(v.Evidence, fabric.Evidence{Source: l.Node + " " + l.Path, Value: "NCCL " + cmp.Or(l.Version, "?")})
 	}
-	const build = "sudo railwright-build-nccl on every machine"
+	const build = "sudo /etc/railwright/build-nccl.sh on every machine"
 	switch {
 	case slices.ContainsFunc(r.Libs, func(l fabric.NCCLLibrary) bool { return l.Version == "" }):
 		v.Why = "a library does not say its version"
@@ -144,7 +144,7 @@ func (j *benchJudge) explainGather(v *fabric.BenchVerdict, r fabric.BenchResult,
 	case value*8 < degradedGbps && j.rawPassed():
 		v.Status, v.Cause = fabric.Fail, fabric.CauseLibraryBuild
 		v.Why = "ib_write_bw is healthy on the same cables: it is not the NIC; a development build of NCCL does this, or many changes of the network since the last restart"
-		v.Fix = "sudo railwright-build-nccl on every machine; if it stays, restart them"
+		v.Fix = "sudo /etc/railwright/build-nccl.sh on every machine; if it stays, restart them"
 	case value*8 < degradedGbps:
 		v.Status = fabric.Fail
 		v.Why = "a degraded NIC, or a development build of NCCL: railwright bench -f FILE --suite perftest tells them apart"
@@ -202,7 +202,7 @@ func (j *benchJudge) gatherFailed(r fabric.BenchResult, why string) fabric.Bench
 	}
 	switch {
 	case j.crossed() && slices.ContainsFunc(r.Libs, func(l fabric.NCCLLibrary) bool { return !l.Subnets }):
-		v.Cause, v.Fix = fabric.CauseLibraryBuild, "sudo railwright-build-nccl on every machine: this NCCL does not know NCCL_IB_SUBNET_AWARE_ROUTING"
+		v.Cause, v.Fix = fabric.CauseLibraryBuild, "sudo /etc/railwright/build-nccl.sh on every machine: this NCCL does not know NCCL_IB_SUBNET_AWARE_ROUTING"
 	case j.longRing():
 		v.Cause, v.Fix = fabric.CauseLibraryBuild, "in a ring of more than three only an NCCL that connects no trees runs, or a switch"
 	default:

@@ -199,7 +199,7 @@ func TestJudgeGather(t *testing.T) {
 		{"one twin", usingOne + gatherTable(2, 13.5, 13.6, 13.6), nil, fabric.Fail, fabric.CauseHalfPortTwin, "roceP2p1s0f1"},
 		{"one twin's rate with both", usingBoth + gatherTable(2, 13.5, 13.6, 13.6), nil, fabric.Fail, fabric.CauseSlowLink, ""},
 		{"3 GB/s and a degraded NIC", usingBoth + gatherTable(2, 2.82, 2.83, 2.82), degraded, fabric.Fail, fabric.CauseNICDegradedInit, "ib_write_bw is as slow"},
-		{"3 GB/s and a healthy NIC", usingBoth + gatherTable(2, 3.04, 3.04, 3.04), healthy, fabric.Fail, fabric.CauseLibraryBuild, "railwright-build-nccl"},
+		{"3 GB/s and a healthy NIC", usingBoth + gatherTable(2, 3.04, 3.04, 3.04), healthy, fabric.Fail, fabric.CauseLibraryBuild, "build-nccl.sh"},
 		{"3 GB/s alone", usingBoth + gatherTable(2, 3.04, 3.04, 3.04), nil, fabric.Fail, "", "tells them apart"},
 		{"one good row", usingBoth + gatherTable(2, 3.0, 23.7, 3.1), healthy, fabric.Fail, fabric.CauseLibraryBuild, ""},
 		{"sockets", strings.ReplaceAll(usingBoth, "Using network IB", "Using network Socket") + gatherTable(2, 2.1, 2.1, 2.1), nil, fabric.Fail, fabric.CauseSocketFallback, "TCP"},

@@ -6,7 +6,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-const buildNCCLPath = "/usr/local/sbin/railwright-build-nccl"
+const buildNCCLPath = "/etc/railwright/build-nccl.sh"
 
 //go:embed build_nccl.sh
 var buildNCCLScript []byte

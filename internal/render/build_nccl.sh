@@ -1,7 +1,7 @@
 #!/bin/sh
 # Written by railwright. Builds NCCL and nccl-tests for the GPU of a DGX Spark (sm_121), each at one commit.
 #
-#   railwright-build-nccl [FOLDER]     FOLDER: /opt/railwright, or one that you may write to
+#   /etc/railwright/build-nccl.sh [FOLDER]     FOLDER: /opt/railwright, or one that you may write to
 #
 # Run it on every machine: all must have the same NCCL. What is built already is kept. It needs git, make, a C++ compiler,
 # nvcc of CUDA 13 and libopenmpi-dev. Nothing outside FOLDER is changed; to undo it, remove FOLDER/nccl and FOLDER/nccl-tests.
@@ -21,7 +21,7 @@ tests_url=https://github.com/NVIDIA/nccl-tests.git
 tests_commit=a0b82b2260cf5152b9f8c061bbf7eaf0ba096432
 
 fail() {
-	echo "railwright-build-nccl: $*" >&2
+	echo "build-nccl.sh: $*" >&2
 	exit 1
 }
 
