@@ -167,7 +167,8 @@ func TestRunGather(t *testing.T) {
 	if len(r.Missing) > 0 || len(r.Read) == 0 || len(r.Libs) != 2 || r.Libs[1].Version != "2.30.7+cuda13.0" || !r.Libs[1].Subnets || r.Libs[1].NoTrees {
 		t.Fatalf("%+v", r)
 	}
-	if lines := a.commands("mpirun"); len(lines) != 1 || !strings.Contains(lines[0], "-b 536870912 -e 2147483648 -f 2") {
+	// One twin of both is called otherwise than in the plan.
+	if lines := a.commands("mpirun"); len(lines) != 1 || !strings.Contains(lines[0], "-b 536870912 -e 2147483648 -f 2") || !strings.Contains(lines[0], "-x NCCL_IB_HCA==mlx5_1,roceP2p1s0f1 ") {
 		t.Errorf("%q", lines)
 	}
 	if len(b.commands("mpirun")) > 0 {
@@ -194,6 +195,9 @@ func TestRunMissing(t *testing.T) {
 			delete(b.programs, "ib_write_bw")
 		}, "ib_write_bw is not installed on spark2"},
 		{"an interface that is not there", fabric.TwinBandwidth, func(a, _ *fakeNode, _ *Machines) { a.programs["twins"] = "echo enp1s0f1np1 absent" }, "without a cable DGX OS takes the NIC off PCI"},
+		{"an interface without an RDMA device", fabric.GatherAll, func(a, _ *fakeNode, _ *Machines) {
+			a.programs["twins"] = "echo enp1s0f1np1 0000:01:00.1 4 32.0_GT/s_PCIe -"
+		}, "has no RDMA device"},
 		{"a client that hangs", fabric.TwinBandwidth, func(a, _ *fakeNode, m *Machines) {
 			a.programs["ib_write_bw"] = "sleep 60"
 			m.Perftest = time.Second

@@ -76,10 +76,13 @@ func (m Machines) library(ctx context.Context, node string) (lib fabric.NCCLLibr
 // runGather runs the all-gather, with its largest size cut to the memory that is free on every machine.
 func runGather(ctx context.Context, r *fabric.BenchResult, m Machines) {
 	c := r.Commands[0]
-	c.Argv = slices.Clone(c.Argv)
+	c.Argv = withNames(c.Argv, r.Links, readTwins(ctx, r, m))
 	size := slices.Index(c.Argv, "-e")
 	program := size - 3
 	var free int64
+	if len(r.Missing) > 0 {
+		return
+	}
 	for _, node := range r.Nodes {
 		lib, why := m.library(ctx, node)
 		available, memoryWhy := m.available(ctx, node)
@@ -120,6 +123,28 @@ func runGather(ctx context.Context, r *fabric.BenchResult, m Machines) {
 		lack(r, c.Node, "mpirun", "its output could not be read: "+readErr.Error())
 	}
 }
+
+// withNames lists in NCCL_IB_HCA the RDMA devices as the machines call them, where that is otherwise than in the plan.
+func withNames(argv []string, links []fabric.Link, devices map[fabric.Endpoint]string) []string {
+	argv = slices.Clone(argv)
+	list := ""
+	for _, l := range links {
+		for _, end := range []fabric.Endpoint{l.A, l.B} {
+			if name := devices[end]; name != "" {
+				list = joined(list, name)
+			}
+		}
+	}
+	for i, word := range argv {
+		if strings.HasPrefix(word, hcaList) && list != "" {
+			argv[i] = hcaList + "=" + strings.TrimPrefix(list, ",")
+		}
+	}
+	return argv
+}
+
+// hcaList begins the word of mpirun with the list of RDMA devices.
+const hcaList = "NCCL_IB_HCA="
 
 // available is the memory of a machine that can be had without swapping, in bytes: on these machines also the GPU's.
 func (m Machines) available(ctx context.Context, node string) (bytes int64, why string) {

@@ -117,8 +117,8 @@ func readTwins(ctx context.Context, r *fabric.BenchResult, m Machines) map[fabri
 				lack(r, node+":"+f[0], "/sys/class/net", f[0]+" of "+node+" is not there: without a cable DGX OS takes the NIC off PCI")
 			case len(f) == 5:
 				at := fabric.Endpoint{Node: node, NIC: f[0]}
-				if f[4] != "-" {
-					devices[at] = f[4]
+				if devices[at] = f[4]; f[4] == "-" {
+					lack(r, at.String(), "/sys/class/net", f[0]+" of "+node+" has no RDMA device: sudo modprobe mlx5_ib")
 				}
 				r.PCIe = append(r.PCIe, trained(at, f))
 			}

@@ -124,7 +124,7 @@ func (j *benchJudge) gatherRate(r fabric.BenchResult) (rate, bool) {
 }
 
 func (j *benchJudge) explainGather(v *fabric.BenchVerdict, r fabric.BenchResult, value float64, want rate, log *fabric.NCCLLog) {
-	lacking := j.lacking(log)
+	absent := lacking(r, log)
 	one, _ := writeRate(j.plan.PortsOf(r.Nodes[0])[0].Twins[:1], topology.RDMAPayload(j.plan.MTU))
 	switch {
 	case value > want.bound*1.005: // rounding
@@ -133,9 +133,9 @@ func (j *benchJudge) explainGather(v *fabric.BenchVerdict, r fabric.BenchResult,
 		v.Status, v.Cause, v.Why = fabric.Fail, fabric.CauseSocketFallback, "NCCL went over TCP"
 	case value >= want.low:
 		v.Status = fabric.Pass
-	case len(lacking) > 0 && value*8 <= one.bound:
+	case len(absent) > 0 && value*8 <= one.bound:
 		v.Status, v.Cause = fabric.Fail, fabric.CauseHalfPortTwin
-		v.Why = "NCCL did not take " + strings.Join(lacking, ", ") + ": each twin is half of its port"
+		v.Why = "NCCL did not take " + strings.Join(absent, ", ") + ": each twin is half of its port"
 		v.Fix = "railwright check -f FILE says what is wrong with it; NCCL leaves out a device whose port is down"
 	case value*8 < degradedGbps && j.rawFailed(fabric.CauseNICDegradedInit):
 		v.Status, v.Cause = fabric.Fail, fabric.CauseNICDegradedInit
@@ -165,16 +165,19 @@ func (j *benchJudge) rawPassed() bool {
 	return len(j.raw) > 0 && !slices.ContainsFunc(j.raw, func(v fabric.BenchVerdict) bool { return v.Status != fabric.Pass })
 }
 
-// lacking are the planned RDMA devices that NCCL's list does not have. Nothing where there is no list.
-func (j *benchJudge) lacking(log *fabric.NCCLLog) (names []string) {
+// lacking are the RDMA devices that NCCL was given and does not have in its list. Nothing where there is no list.
+func lacking(r fabric.BenchResult, log *fabric.NCCLLog) (names []string) {
 	if log == nil || len(log.HCAs) == 0 {
 		return nil
 	}
-	for _, p := range j.plan.Ports {
-		for _, t := range p.Twins {
-			taken := slices.ContainsFunc(log.HCAs, func(h string) bool { return h == t.HCA || strings.HasPrefix(h, t.HCA+":") })
-			if !taken && !slices.Contains(names, t.HCA) {
-				names = append(names, t.HCA)
+	for _, word := range r.Commands[0].Argv {
+		list, ok := strings.CutPrefix(word, "NCCL_IB_HCA=")
+		if !ok {
+			continue
+		}
+		for name := range strings.SplitSeq(strings.TrimPrefix(list, "="), ",") {
+			if !slices.ContainsFunc(log.HCAs, func(h string) bool { return h == name || strings.HasPrefix(h, name+":") }) {
+				names = append(names, name)
 			}
 		}
 	}
