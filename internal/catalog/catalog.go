@@ -81,6 +81,7 @@ type NICModel struct {
 	Firmware    []fabric.FirmwareFloor `yaml:"firmware"`
 	FirmwareBad []fabric.FirmwareTrain `yaml:"firmware_bad"` // release trains that do not work
 	Payload     Figure                 `yaml:"payload"`      // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
+	Band        Band                   `yaml:"band"`         // how much more than elsewhere healthy machines differ from what is expected
 }
 
 // Rate returns what one interface carries while all functions of its port send, in Gb/s.

@@ -51,7 +51,8 @@ type RDMARate struct {
 	Formula   string // of Bound, with its figures
 }
 
-// RDMARates are the rates of each function, in the order of the load, and of all together.
+// RDMARates are the rates of each function, in the order of the load, and of all together. Runs that print their rows at
+// different moments may add up to more than Total.Bound: judge them one by one, and their sum only from below.
 type RDMARates struct {
 	Each  []RDMARate
 	Total RDMARate

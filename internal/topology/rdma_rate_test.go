@@ -65,6 +65,20 @@ func TestRDMAWriteOfSparks(t *testing.T) {
 	}
 }
 
+// NVIDIA's guide adds 92.57 and 97.28 Gb/s of two runs at a path MTU of 1024 to 189.85: each is healthy, but a port of 200 Gb/s
+// does not carry both at the same moment, so that the sum is above the bound.
+func TestRDMAWriteOfRunsSideBySide(t *testing.T) {
+	rates, _ := RDMAWrite(sparkLoad(t, 1024, port0, port0Twin))
+	for i, m := range []float64{92.57, 97.28} {
+		if e := rates.Each[i]; m < e.Low || m > e.High {
+			t.Errorf("%.2f Gb/s: healthy is %.2f to %.2f", m, e.Low, e.High)
+		}
+	}
+	if rates.Total.Bound > 185.3 || rates.Total.Bound < 185.1 {
+		t.Errorf("together %+v", rates.Total)
+	}
+}
+
 // What is wrong with a machine is below what is healthy.
 func TestRDMAWriteOfFaults(t *testing.T) {
 	narrow := sparkLoad(t, 4096, port0, port0Twin)
