@@ -29,7 +29,7 @@ func Bench(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, tests []fabric.B
 	for name, err := range f.Lost() {
 		m.Absent[name] = err.Error()
 	}
-	return judged(p, bench.Run(ctx, tests, m, (&benchJudge{plan: p}).judge))
+	return judged(p, bench.Run(ctx, tests, m, newBenchJudge(p).judge))
 }
 
 // NotRun are tests of which only the commands are wanted: all are unknown.

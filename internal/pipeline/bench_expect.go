@@ -1,6 +1,10 @@
 package pipeline
 
 import (
+	"fmt"
+
+	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/topology"
 )
@@ -37,18 +41,35 @@ func writeRate(twins []fabric.Twin, mtu int) (r rate, ok bool) {
 	return rate{bound: of.Bound, low: of.Low, element: of.Element, formula: of.Formula}, true
 }
 
-// gatherLow is the least bus bandwidth of an all-gather that is healthy, of what one port carries: NVIDIA's guide calls 20 to 24 GB/s
-// of 24.5 healthy, and 21.3 to 23.74 were measured.
-const gatherLow = 0.82
-
-// gatherRate is the bus bandwidth of an all-gather, GB/s: each machine sends to the next through the ports that lead to it. ports is
-// how many these can be: NCCL may use both directions of a ring.
-func gatherRate(port, all rate, ports int) rate {
-	r := rate{bound: port.bound / 8, low: gatherLow * port.bound / 8, element: port.element, formula: port.formula + " / 8"}
-	if ports > 1 {
-		r.bound, r.element, r.formula = all.bound/8, all.element, all.formula+" / 8; one port is enough to be healthy"
+// gatherRates are what an all-gather over the machines of a plan should show, by the same model as railwright predict.
+func gatherRates(p *fabric.Plan) (*fabric.Prediction, error) {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
 	}
-	return r
+	hw, err := Hardware(p)
+	if err != nil {
+		return nil, err
+	}
+	c, err := collective.New(cat, hw)
+	if err != nil {
+		return nil, err
+	}
+	return c.Predict(collective.Job{Collective: fabric.AllGather}, []int64{512 << 20, 1 << 30, 2 << 30, 4 << 30})
+}
+
+// gatherRate is the bus bandwidth at a size, GB/s. ok is false for a size that was not predicted.
+func gatherRate(p *fabric.Prediction, size int64) (r rate, ok bool) {
+	if p == nil {
+		return r, false
+	}
+	for _, row := range p.Rows {
+		if row.Size == size {
+			return rate{bound: row.Bound.BusBW, low: row.Band[0], element: row.Bound.Element,
+				formula: fmt.Sprintf("%.1f predicted, bound by %s", row.BusBW, row.Bound.Element)}, true
+		}
+	}
+	return r, false
 }
 
 // latencyRate is what ib_write_lat shows as typical, microseconds.

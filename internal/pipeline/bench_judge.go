@@ -14,6 +14,15 @@ import (
 type benchJudge struct {
 	plan *fabric.Plan
 	raw  []fabric.BenchVerdict // of the tests of bandwidth so far
+
+	gathers *fabric.Prediction // of an all-gather; nil: there is none
+	none    error              // why
+}
+
+func newBenchJudge(p *fabric.Plan) *benchJudge {
+	j := &benchJudge{plan: p}
+	j.gathers, j.none = gatherRates(p)
+	return j
 }
 
 // judge is a bench.Judge.

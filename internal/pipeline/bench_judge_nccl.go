@@ -94,9 +94,9 @@ func (j *benchJudge) gather(r fabric.BenchResult) fabric.BenchVerdict {
 	}
 	slices.Sort(rates)
 	value := rates[len(rates)/2]
-	want, ok := j.gatherRate(r)
+	want, ok := gatherRate(j.gathers, table.Rows[len(table.Rows)-1].Size)
 	if !ok {
-		return unknownBench(r, "the plan has no port with an RDMA MTU to compare with")
+		return unknownBench(r, fmt.Sprintf("nothing to compare with: %v", j.none))
 	}
 	v := fabric.BenchVerdict{Value: &value, Low: &want.low, High: &want.bound, Bound: &want.bound, Element: want.element,
 		Measured: fmt.Sprintf("%.2f GB/s bus bandwidth", value), Expected: fmt.Sprintf("%.1f to %.1f GB/s (%s)", want.low, want.bound, want.formula)}
@@ -105,22 +105,6 @@ func (j *benchJudge) gather(r fabric.BenchResult) fabric.BenchVerdict {
 	}
 	j.explainGather(&v, r, value, want, log)
 	return v
-}
-
-// gatherRate is what the ports of the first machine allow.
-func (j *benchJudge) gatherRate(r fabric.BenchResult) (rate, bool) {
-	ports := j.plan.PortsOf(r.Nodes[0])
-	if len(ports) == 0 {
-		return rate{}, false
-	}
-	var all []fabric.Twin
-	for _, p := range ports {
-		all = append(all, p.Twins...)
-	}
-	mtu := topology.RDMAPayload(j.plan.MTU)
-	one, ok := writeRate(ports[0].Twins, mtu)
-	both, too := writeRate(all, mtu)
-	return gatherRate(one, both, len(ports)), ok && too
 }
 
 func (j *benchJudge) explainGather(v *fabric.BenchVerdict, r fabric.BenchResult, value float64, want rate, log *fabric.NCCLLog) {
@@ -148,8 +132,6 @@ func (j *benchJudge) explainGather(v *fabric.BenchVerdict, r fabric.BenchResult,
 	case value*8 < degradedGbps:
 		v.Status = fabric.Fail
 		v.Why = "a degraded NIC, or a development build of NCCL: railwright bench -f FILE --suite perftest tells them apart"
-	case j.longRing():
-		v.Why = fmt.Sprintf("it runs; what a ring of %d should reach is not known well enough to judge less than %.1f GB/s", len(r.Nodes), want.low)
 	default:
 		v.Status, v.Cause = fabric.Fail, fabric.CauseSlowLink
 		v.Why = "less than the port allows"

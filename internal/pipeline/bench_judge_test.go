@@ -117,7 +117,7 @@ func TestJudgeBandwidth(t *testing.T) {
 			for _, g := range c.gbps {
 				read(t, &r, writeText(c.mtu, g))
 			}
-			v := (&benchJudge{plan: p}).judge(r)
+			v := newBenchJudge(p).judge(r)
 			words := v.Why + v.Fix
 			said := c.says == "" || strings.Contains(words, strings.Split(c.says, "|")[0])
 			if v.Status != c.want || v.Cause != c.cause || !said || v.Status != fabric.Pass && v.Why == "" {
@@ -137,7 +137,7 @@ func TestJudgeMissing(t *testing.T) {
 		r := benchTest(t, p, kind)
 		read(t, &r, writeText(4096, 111), writeText(4096, 98), gatherTable(3, 20))
 		r.Missing = []fabric.Missing{{What: "spark2", Source: "ssh", Reason: "connection refused"}}
-		if v := (&benchJudge{plan: p}).judge(r); v.Status != fabric.Unknown || !strings.Contains(v.Why, "connection refused") {
+		if v := newBenchJudge(p).judge(r); v.Status != fabric.Unknown || !strings.Contains(v.Why, "connection refused") {
 			t.Errorf("%s: %+v", kind, v)
 		}
 	}
@@ -153,7 +153,7 @@ func TestJudgeLatency(t *testing.T) {
 		read(t, &r, "                    RDMA_Write Latency Test\n Mtu             : 4096[B]\n"+
 			" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]\n"+
 			" 2       10000          1.42           1.93         "+c.us+"                1.47            0.00            1.57                    1.93\n")
-		if v := (&benchJudge{plan: p}).judge(r); v.Status != c.want {
+		if v := newBenchJudge(p).judge(r); v.Status != c.want {
 			t.Errorf("%s: %+v", c.us, v)
 		}
 	}
@@ -178,6 +178,12 @@ func gatherTable(ranks int, busbw ...float64) string {
 	}
 	fmt.Fprintf(&b, "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : %.4f\n#\n", sum/float64(max(len(busbw), 1)))
 	return b.String()
+}
+
+func judgeAfter(p *fabric.Plan, raw []fabric.BenchVerdict) *benchJudge {
+	j := newBenchJudge(p)
+	j.raw = raw
+	return j
 }
 
 const usingBoth = "spark1:101:101 [0] NCCL INFO NET/IB : Using [0]rocep1s0f1:1/RoCE [1]roceP2p1s0f1:1/RoCE [RO]; OOB enp1s0f1np1:10.64.0.1<0>\nspark1:101:101 [0] NCCL INFO Using network IB\n"
@@ -214,7 +220,7 @@ func TestJudgeGather(t *testing.T) {
 			p := sparkPlan(t, "spark-pair", 2)
 			r := benchTest(t, p, fabric.GatherAll)
 			read(t, &r, c.text)
-			v := (&benchJudge{plan: p, raw: c.raw}).judge(r)
+			v := judgeAfter(p, c.raw).judge(r)
 			if v.Status != c.want || v.Cause != c.cause || !strings.Contains(v.Why+v.Fix, c.says) {
 				t.Errorf("%+v", v)
 			}
@@ -248,13 +254,34 @@ func TestJudgeLibrary(t *testing.T) {
 			for i, n := range r.Nodes {
 				r.Libs = append(r.Libs, fabric.NCCLLibrary{Node: n, Path: "/x", Version: c.version[min(i, len(c.version)-1)], Subnets: c.subnets, NoTrees: c.noTrees})
 			}
-			if v := (&benchJudge{plan: p}).judge(r); v.Status != c.want || v.Status != fabric.Pass && v.Why == "" {
+			if v := newBenchJudge(p).judge(r); v.Status != c.want || v.Status != fabric.Pass && v.Why == "" {
 				t.Errorf("%+v", v)
 			}
 			r.Libs = r.Libs[1:]
-			if v := (&benchJudge{plan: p}).judge(r); v.Status != fabric.Unknown {
+			if v := newBenchJudge(p).judge(r); v.Status != fabric.Unknown {
 				t.Errorf("one machine did not answer: %+v", v)
 			}
 		})
+	}
+}
+
+// What is healthy depends on the wiring.
+func TestJudgeGatherByWiring(t *testing.T) {
+	for _, c := range []struct {
+		example string
+		nodes   int
+		busbw   float64
+		want    fabric.Status
+	}{
+		{"spark-switch", 4, 21.3, fabric.Pass}, {"spark-switch", 4, 13.7, fabric.Fail},
+		{"spark-mesh", 3, 21, fabric.Pass}, {"spark-mesh", 3, 2.1, fabric.Fail}, {"spark-mesh", 3, 60, fabric.Unknown},
+		{"spark-mesh", 4, 13.7, fabric.Pass}, {"spark-mesh", 4, 6, fabric.Fail},
+	} {
+		p := sparkPlan(t, c.example, c.nodes)
+		r := benchTest(t, p, fabric.GatherAll)
+		read(t, &r, gatherTable(c.nodes, c.busbw, c.busbw, c.busbw))
+		if v := newBenchJudge(p).judge(r); v.Status != c.want {
+			t.Errorf("%s of %d, %g GB/s: %+v", c.example, c.nodes, c.busbw, v)
+		}
 	}
 }
