@@ -101,7 +101,7 @@ func (j *benchJudge) gather(r fabric.BenchResult) fabric.BenchVerdict {
 	v := fabric.BenchVerdict{Value: &value, Low: &want.low, High: &want.bound, Bound: &want.bound, Element: want.element,
 		Measured: fmt.Sprintf("%.2f GB/s bus bandwidth", value), Expected: fmt.Sprintf("%.1f to %.1f GB/s (%s)", want.low, want.bound, want.formula)}
 	if log != nil {
-		v.Evidence = append(v.Evidence, fabric.Evidence{Source: "NCCL", Value: fmt.Sprintf("version %s, %s over %s", log.Version, log.Net, strings.Join(log.HCAs, " "))})
+		v.Evidence = append(v.Evidence, fabric.Evidence{Source: "NCCL", Value: fmt.Sprintf("version %s, %s over %s", cmp.Or(log.Version, table.Library, "unknown"), log.Net, strings.Join(log.HCAs, " "))})
 	}
 	j.explainGather(&v, r, value, want, log)
 	return v
