@@ -45,9 +45,14 @@ func Steps() []Step {
 		{Name: "collect", hosts: true, Needs: "hosts", Gives: "facts (facts/)", do: (*up).collect},
 		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", do: (*up).check},
 		{Name: "mesh", hosts: true, Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", do: (*up).mesh},
+		{Name: "bench", hosts: true, Needs: "plan, hosts", Gives: "each twin, port and collective measured (measurements/bench.json)", only: measures, do: (*up).bench, verdict: (*up).benchStatus},
 		{Name: "explain", Needs: "findings, mesh", Gives: "causes (causes.json)", do: (*up).explain},
 	}
 }
+
+// measures reports whether tests of bandwidth are part of a run: on DGX Sparks, whose owner waits for the cluster. Elsewhere jobs
+// may run on the machines, and railwright bench is a command of its own.
+func measures(o Options) bool { return !o.Lab && o.Cluster.Platform == intent.Spark }
 
 func (u *up) plan(context.Context) (string, error) {
 	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(u.Plan.Nodes), "node"), fabric.Count(len(u.Plan.Cabling.Links), "NIC"), u.Plan.Addressing.Scheme)
@@ -219,6 +224,19 @@ func (u *up) mesh(ctx context.Context) (note string, err error) {
 	note = fmt.Sprintf("%d of %d pairs pass, in %.0f ms", s.Pass, len(u.report.Mesh.Pairs), 1000*u.report.Mesh.Seconds)
 	return note, u.folder.Write(run.MeshFile, u.report.Mesh)
 }
+
+func (u *up) bench(ctx context.Context) (string, error) {
+	tests, err := BenchTests(u.Plan, BenchSuites())
+	if err != nil {
+		return "", err
+	}
+	u.report.Bench = Bench(ctx, u.fleet, u.Plan, tests, u.Progress)
+	s := u.report.Bench.Summary
+	note := fmt.Sprintf("of %s %d passed, %d failed, %d unknown", fabric.Count(len(tests), "test"), s.Pass, s.Fail, s.Unknown)
+	return note, SaveBench(u.folder, u.report.Bench)
+}
+
+func (u *up) benchStatus() fabric.Status { return u.report.Bench.Summary.Status() }
 
 func (u *up) explain(context.Context) (string, error) {
 	u.report.Causes = mesh.Explain(u.report.Mesh, u.report.Findings.Findings)

@@ -246,6 +246,10 @@ func (r Run) failedAnswer() answer {
 		text := fmt.Sprintf("%d of %s failed", r.Mesh.Summary().Fail, fabric.Count(len(r.Mesh.Pairs), "pair"))
 		a.terms, a.brief = append(a.terms, text), append(a.brief, text)
 	}
+	if r.Bench != nil && r.Bench.Summary.Fail > 0 {
+		text := fmt.Sprintf("%d of %s of bandwidth failed", r.Bench.Summary.Fail, fabric.Count(len(r.Bench.Tests), "test"))
+		a.terms, a.brief = append(a.terms, text), append(a.brief, text)
+	}
 	return a
 }
 

@@ -62,6 +62,17 @@ func BenchText(w io.Writer, b *fabric.Bench, folder string, o TextOptions) error
 	p := newPrinter(o)
 	answer := benchAnswer(b)
 	p.line(answer)
+	p.benchTests(b)
+	p.blank()
+	if folder != "" {
+		p.line("Outputs: " + fabric.Printable(folder))
+	}
+	p.line(answer)
+	return p.writeTo(w)
+}
+
+// benchTests writes a block for each test, failed ones first.
+func (p *printer) benchTests(b *fabric.Bench) {
 	for _, s := range []fabric.Status{fabric.Fail, fabric.Unknown, fabric.Pass} {
 		said := make(map[string]bool)
 		for i, t := range b.Tests {
@@ -75,12 +86,6 @@ func BenchText(w io.Writer, b *fabric.Bench, folder string, o TextOptions) error
 			}
 		}
 	}
-	p.blank()
-	if folder != "" {
-		p.line("Outputs: " + fabric.Printable(folder))
-	}
-	p.line(answer)
-	return p.writeTo(w)
 }
 
 // sameReason are the titles of later tests that measured nothing for the same reason.

@@ -27,6 +27,7 @@ type Run struct {
 	Applied   []Applied                   `json:"applied,omitempty"` // one a node of the plan
 	Findings  *fabric.Findings            `json:"findings,omitempty"`
 	Mesh      *fabric.Mesh                `json:"mesh,omitempty"`
+	Bench     *fabric.Bench               `json:"bench,omitempty"` // tests of bandwidth; nil: not part of the run
 	Causes    *fabric.Causes              `json:"causes,omitempty"`
 	Artifacts *fabric.Index               `json:"artifacts,omitempty"`
 	Proofs    []fabric.Proof              `json:"proofs,omitempty"`  // how far each rendered file was proved; none: nothing was rendered, or that was not recorded
@@ -52,7 +53,7 @@ type Applied struct {
 	Status fabric.Status `json:"status"`
 }
 
-// Status is the verdict of the run: the worst of the findings, the mesh, and the steps. A run without
+// Status is the verdict of the run: the worst of the findings, the mesh, the tests of bandwidth, and the steps. A run without
 // findings or without a mesh never passes, nor does one from whose mesh a node was absent, or of which a step did not
 // finish.
 func (r Run) Status() fabric.Status {
@@ -63,7 +64,7 @@ func (r Run) Status() fabric.Status {
 	if r.Mesh != nil {
 		mesh = r.Mesh.Summary().Status()
 	}
-	if findings == fabric.Fail || mesh == fabric.Fail {
+	if findings == fabric.Fail || mesh == fabric.Fail || r.Bench != nil && r.Bench.Summary.Fail > 0 {
 		return fabric.Fail
 	}
 	if findings != fabric.Pass || mesh != fabric.Pass || len(r.Mesh.Absent) > 0 {

@@ -62,6 +62,10 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	if err := p.mesh(r); err != nil {
 		return err
 	}
+	if r.Bench != nil {
+		p.heading("Bandwidth")
+		p.benchTests(r.Bench)
+	}
 	p.applied(r)
 	p.proofs(r)
 	if all := missingCaveats(r.Missing, textLines, false); p.o.Verbose && len(all) > 0 {

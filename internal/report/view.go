@@ -47,6 +47,7 @@ type view struct {
 	ArtifactsNote    string
 	Passed, Scoped   []ruleRow
 	Steps            []stepRow
+	Bench            []benchRow
 }
 
 type pair struct{ Name, Value string }
@@ -88,6 +89,10 @@ type stepRow struct {
 	Name, Seconds, Kind, Word, Where, Note string
 }
 
+type benchRow struct {
+	Title, Kind, Word, Measured, Expected, Why string
+}
+
 func newView(r Run) view {
 	s := r.Status()
 	id, cluster := orElse(r.ID, "railwright run"), "not planned"
@@ -116,6 +121,12 @@ func newView(r Run) view {
 	if r.Findings != nil {
 		v.Passed = ruleRows(groups(r.Findings.Findings, fabric.Pass))
 		v.Scoped = ruleRows(groups(r.Findings.Findings, fabric.NotApplicable))
+	}
+	if r.Bench != nil {
+		for _, t := range r.Bench.Tests {
+			b := t.Verdict
+			v.Bench = append(v.Bench, benchRow{t.Title, b.Status.String(), statusWord(b.Status), b.Measured, b.Expected, b.Why})
+		}
 	}
 	for _, st := range r.Steps {
 		v.Steps = append(v.Steps, stepRow{st.Name, fmt.Sprintf("%.2f", st.Seconds), st.Status.String(), statusWord(st.Status), st.Where, st.Note})
