@@ -265,6 +265,9 @@ func configure(n *host.Network, a fabric.NICAddress, mtu int) error {
 			return err
 		}
 	}
+	if a.Table == 0 {
+		return nil
+	}
 	return n.AddRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
 }
 
@@ -275,8 +278,11 @@ type route struct {
 }
 
 // routesOf returns the routes of a NIC's table, as the rendered netplan file has them: a subnet of more than the two ends of a
-// cable directly, and everything by the gateway.
+// cable directly, and everything by the gateway. Without a table there are none: the kernel's own route to the subnet is enough.
 func routesOf(a fabric.NICAddress) (routes []route) {
+	if a.Table == 0 {
+		return nil
+	}
 	if a.Address.Bits() < 31 || !a.Gateway.IsValid() {
 		routes = append(routes, route{to: a.Address.Masked()})
 	}

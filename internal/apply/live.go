@@ -80,6 +80,9 @@ func nicDiffers(n *host.Network, a fabric.NICAddress, mtu int) (differs []string
 			differs = append(differs, fmt.Sprintf("table %d has no route %s", a.Table, r.to))
 		}
 	}
+	if a.Table == 0 {
+		return differs, nil
+	}
 	ruled, err := n.HasRule(a.RulePriority(), netip.PrefixFrom(a.Address.Addr(), 32), a.Table)
 	if err == nil && !ruled {
 		differs = append(differs, fmt.Sprintf("no rule from %s to table %d", a.Address.Addr(), a.Table))

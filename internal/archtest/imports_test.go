@@ -68,12 +68,13 @@ var allowed = map[string]string{
 
 	// verdicts
 	"internal/switchcheck": "fabric lossless",
-	"internal/check":       "fabric topology nic switchcheck",
+	"internal/cables":      "fabric",
+	"internal/check":       "fabric cables topology nic switchcheck",
 	"internal/lossless":    "fabric",
 	"internal/bench":       "fabric host kube render results",
 	"internal/evidence":    "fabric messages results",
 	"internal/diagnose":    "fabric causes evidence messages collective",
-	"internal/mesh":        "fabric",
+	"internal/mesh":        "fabric cables",
 
 	// for people
 	"internal/draw":   "fabric topology",

@@ -129,7 +129,7 @@ func (n *meshNode) keys(s size) []echoKey {
 			continue
 		}
 		for to, b := range n.orders.NICs {
-			if b.Node != a.Node {
+			if a.reaches(b) {
 				keys = append(keys, echoKey{uint32(from), uint32(to), s})
 			}
 		}

@@ -75,6 +75,8 @@ func judgeLinkUp(in NodeInput) []Verdict {
 		state := saw("ip link show dev "+nic.Name, "operstate "+nic.OperState+", carrier "+carrier)
 		const want = "operstate up, carrier true"
 		switch {
+		case isDown(nic) && in.twinned(nic.Name):
+			return in.judgeTwinDown(nic, state)
 		case isDown(nic):
 			return Verdict{
 				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{state},

@@ -105,6 +105,7 @@ func clusterRules() []Rule {
 		mtuEqual(),
 		duplicateAddress(),
 		arpOwner(),
+		portCabling(),
 		duplicateGUID(),
 		firmwareEqual(),
 		portRate(),

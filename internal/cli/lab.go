@@ -162,7 +162,7 @@ func (a *app) printLab(l *lab.Lab) error {
 	if a.json() {
 		return report.JSON(a.stdout, l)
 	}
-	printf(a.stdout, "lab %s is up: %s, leaf %s\n", l.Plan.Name, fabric.Count(len(l.Plan.Nodes), "host"), l.Spec.Leaf)
+	printf(a.stdout, "lab %s is up: %s\n", l.Plan.Name, l.Spec.Shape())
 	for _, f := range l.Faults {
 		printf(a.stdout, "fault planted: %s\n", f)
 	}

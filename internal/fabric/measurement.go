@@ -50,17 +50,18 @@ func worst(a, b Status) Status {
 	}
 }
 
-// Mesh is every NIC of every node against every NIC of the others.
+// Mesh is every NIC of every node against every NIC of the others that the plan lets it reach.
 type Mesh struct {
 	Meta
 	Seconds float64       `json:"seconds"`          // wall time of the echoes
 	Pairs   []Measurement `json:"pairs"`            // in plan order
+	Apart   int           `json:"apart,omitempty"`  // pairs that the plan keeps apart: in different subnets, of which nothing is routed
 	Absent  []Missing     `json:"absent,omitempty"` // nodes that could not take part, and why
 }
 
-// Summary counts the pairs by status.
+// Summary counts the pairs by status; those that the plan keeps apart are not applicable.
 func (m *Mesh) Summary() Summary {
-	var s Summary
+	s := Summary{NotApplicable: m.Apart}
 	for _, p := range m.Pairs {
 		s.Count(p.Status())
 	}

@@ -41,11 +41,11 @@ func said(err error) string {
 // switch to its own user has exited by then.
 var startLLDP = []string{"timeout", "5", "sh", "-c", "lldpd && lldpcli show configuration"}
 
-// Machines returns the hosts of the lab, then its leaf.
+// Machines returns the hosts of the lab, then its leaf, where it has one.
 func (l *Lab) Machines() ([]host.Namespace, error) {
 	hosts, err := l.Hosts()
-	if err != nil {
-		return nil, err
+	if err != nil || l.Spec.Leaf == "" {
+		return hosts, err
 	}
 	leaf, err := l.Host(l.Spec.Leaf)
 	return append(hosts, leaf), err

@@ -227,6 +227,14 @@ func (s Spec) hostNames() []string {
 	return names
 }
 
+// machineNames are those of the hosts, then of the leaf, where there is one.
+func (s Spec) machineNames() []string {
+	if s.Leaf == "" {
+		return s.hostNames()
+	}
+	return append(s.hostNames(), s.Leaf)
+}
+
 // orders is what the process inside the lab reads that plants faults.
 type orders struct {
 	Spec    Spec           `json:"spec"`

@@ -300,7 +300,7 @@ func Clear() (found string, err error) {
 func (l *Lab) Host(name string) (host.Namespace, error) {
 	inner, ok := l.PIDs[name]
 	if !ok {
-		return host.Namespace{}, fmt.Errorf("host %q: not in the lab; known: %s, %s", name, strings.Join(l.Spec.hostNames(), ", "), l.Spec.Leaf)
+		return host.Namespace{}, fmt.Errorf("host %q: not in the lab; known: %s", name, strings.Join(l.Spec.machineNames(), ", "))
 	}
 	children, err := host.Children(l.Keeper)
 	if err != nil {

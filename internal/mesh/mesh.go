@@ -56,7 +56,9 @@ func touches(p fabric.Measurement, s fabric.Subject) bool {
 }
 
 func touchesAny(p fabric.Measurement, findings []fabric.Finding) bool {
-	return slices.ContainsFunc(findings, func(f fabric.Finding) bool { return touches(p, f.Subject) })
+	return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
+		return slices.ContainsFunc(interfaces(f), func(s fabric.Subject) bool { return touches(p, s) })
+	})
 }
 
 func touching(pairs []fabric.Measurement, findings ...fabric.Finding) []fabric.Measurement {
@@ -95,7 +97,7 @@ func alone(pairs []fabric.Measurement, tied, findings []fabric.Finding) []fabric
 	return slices.DeleteFunc(slices.Clone(pairs), func(p fabric.Measurement) bool {
 		return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
 			own := slices.ContainsFunc(tied, func(t fabric.Finding) bool { return t.Subject == f.Subject })
-			return f.Status == fabric.Fail && f.Subject.NIC != "" && !own && touches(p, f.Subject)
+			return f.Status == fabric.Fail && !own && touchesAny(p, []fabric.Finding{f})
 		})
 	})
 }

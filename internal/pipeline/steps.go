@@ -49,8 +49,16 @@ func Steps() []Step {
 }
 
 func (u *up) plan(context.Context) (string, error) {
-	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(u.Plan.Nodes), "node"), fabric.Count(len(u.Plan.Cabling.Links), "NIC"), u.Plan.Addressing.Scheme)
+	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(u.Plan.Nodes), "node"), fabric.Count(nics(u.Plan), "NIC"), u.Plan.Addressing.Scheme)
 	return note, errors.Join(u.folder.WriteFile(run.ClusterFile, u.Text), u.folder.Write(run.PlanFile, u.Plan))
+}
+
+// nics counts the planned ones: of some a cable serves two, and not each has an address.
+func nics(p *fabric.Plan) (n int) {
+	for _, node := range p.Nodes {
+		n += len(node.NICs)
+	}
+	return n
 }
 
 func (u *up) render(ctx context.Context) (string, error) {
@@ -79,7 +87,7 @@ func (u *up) startLab(ctx context.Context) (note string, err error) {
 		u.Progress("cleared the lab that a killed run left")
 	}
 	u.fleet, err = LabFleet(u.lab)
-	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(u.Plan.Nodes), "host"), u.lab.Spec.Leaf), err
+	return u.lab.Spec.Shape() + " in network namespaces", err
 }
 
 func (u *up) reach(ctx context.Context) (note string, err error) {
@@ -200,6 +208,9 @@ func (u *up) mesh(ctx context.Context) (note string, err error) {
 	}
 	s := u.report.Mesh.Summary()
 	note = fmt.Sprintf("%d of %d pairs pass, in %.0f ms", s.Pass, len(u.report.Mesh.Pairs), 1000*u.report.Mesh.Seconds)
+	if n := s.NotApplicable; n > 0 {
+		note += fmt.Sprintf("; %s not applicable: in different subnets, of which nothing is routed", fabric.Count(n, "pair"))
+	}
 	return note, u.folder.Write(run.MeshFile, u.report.Mesh)
 }
 

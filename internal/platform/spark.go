@@ -19,6 +19,10 @@ func Spark() []Format {
 			Render: func(p Part) fabric.Artifact { return render.LoginLimits(p.Addresses.Node) },
 		},
 		{
+			ID: "sysctl-twins", Doc: "keeps the twins of a QSFP port from answering ARP for each other", Transports: roce,
+			Render: func(p Part) fabric.Artifact { return render.TwinSysctl(twinAddresses(p)) },
+		},
+		{
 			ID: "networkmanager-unmanaged", Doc: "keeps NetworkManager off the QSFP ports, where it makes connections of its own", Transports: roce,
 			Render: func(p Part) fabric.Artifact { return render.Unmanaged(twinAddresses(p)) },
 		},
