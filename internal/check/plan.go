@@ -32,7 +32,7 @@ type planIndex struct {
 	owner  map[netip.Addr]fabric.Endpoint      // address to the NIC planned for it
 	span   netip.Prefix                        // the least subnet with every planned address of version 4; invalid where there is none
 	share  map[netip.Prefix]int                // NICs in each subnet; nil where every subnet is a cable
-	cables cables.Harness                       // of ports with twins
+	cables cables.Harness                      // of ports with twins
 }
 
 func newPlanIndex(p *fabric.Plan) *planIndex {

@@ -79,7 +79,7 @@ func (in NodeInput) judgeTwinDown(nic *fabric.NIC, state fabric.Evidence) Verdic
 		}
 	}
 	if len(lit) > 0 {
-		v.Why = fmt.Sprintf("Of %s the twin %s has no link (%s), and %s has one: the cable is good, and the interface is not up.", name, nic.Name, state.Value, strings.Join(lit, ", "))
+		v.Why = fmt.Sprintf("Of %s the twin %s has no link (%s), and %s has one: the cable is good, and this interface is not up, or the one at its far end.", name, nic.Name, state.Value, strings.Join(lit, ", "))
 		v.Cost = "half of the port: each twin is a PCIe Gen5 x4 link of its own"
 		v.Fix = onNode("ip link set dev "+fabric.ShellWord(nic.Name)+" up && ethtool "+fabric.ShellWord(nic.Name), in.Facts.Node)
 		return v

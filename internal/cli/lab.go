@@ -81,7 +81,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
-	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording})
+	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording, Faults: faults})
 	if err != nil {
 		return err
 	}

@@ -80,6 +80,9 @@ func (s Spec) hold() (map[string]int, error) {
 	for _, h := range s.Hosts {
 		machines = append(machines, holderSpec{Name: h.Name, Files: s.Files[h.Name]})
 	}
+	if s.Stranger {
+		machines = append(machines, holderSpec{Name: strangerName})
+	}
 	if s.Admin {
 		machines = append(machines, holderSpec{Name: adminName, Files: s.Files[adminName]})
 	}

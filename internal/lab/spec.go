@@ -16,6 +16,9 @@ type Spec struct {
 	Ports   []portSpec   `json:"ports"`
 	Bridges []bridgeSpec `json:"bridges,omitempty"`
 
+	MTU      int  `json:"mtu"`                // bytes, as planned
+	Stranger bool `json:"stranger,omitempty"` // a machine that is not in the plan
+
 	Cables []cableSpec       `json:"cables,omitempty"` // between hosts, where there is no leaf
 	Twins  []fabric.NodePort `json:"twins,omitempty"`  // ports of hosts, where each has several interfaces
 
@@ -62,7 +65,7 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 	if len(p.Switches) != 1 {
 		return Spec{}, fmt.Errorf("lab: the plan has %d leaves: the lab builds one, so at most as many hosts as one leaf has ports for", leaves(p))
 	}
-	s := Spec{Leaf: p.Switches[0].Name, Addresses: p.Addressing.Nodes}
+	s := Spec{Leaf: p.Switches[0].Name, Addresses: p.Addressing.Nodes, MTU: p.MTU}
 	for _, n := range p.Nodes {
 		s.Hosts = append(s.Hosts, hostSpec{Name: n.Name, NICs: n.NICs})
 	}

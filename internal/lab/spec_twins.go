@@ -19,7 +19,7 @@ const oneBridge = "bridge1"
 // twinSpec derives the lab of machines whose ports have twins. A machine's interfaces are those of its cabled ports, with or
 // without an address. On a leaf each twin has an interface of its own, of which all those of a port announce that port.
 func twinSpec(p *fabric.Plan) (Spec, error) {
-	s := Spec{Addresses: p.Addressing.Nodes, Twins: p.Ports}
+	s := Spec{Addresses: p.Addressing.Nodes, Twins: p.Ports, MTU: p.MTU}
 	for _, n := range p.Nodes {
 		h := hostSpec{Name: n.Name}
 		for _, port := range p.PortsOf(n.Name) {

@@ -80,7 +80,7 @@ func (u *up) render(ctx context.Context) (string, error) {
 }
 
 func (u *up) startLab(ctx context.Context) (note string, err error) {
-	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{}); err != nil {
+	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{Faults: u.Faults}); err != nil {
 		return "", err
 	}
 	if u.lab.Cleared {
