@@ -55,7 +55,9 @@ func (a *app) printPlan(p *fabric.Plan) error {
 		printf(a.stdout, "partition %s, every port a full member\n", p.Partition)
 	}
 	for _, note := range p.Notes {
-		printf(a.stdout, "%s\n", note)
+		if err := report.Paragraph(a.stdout, a.textOptions(), note); err != nil {
+			return err
+		}
 	}
 	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
@@ -72,10 +74,19 @@ func planAnswer(p *fabric.Plan) string {
 		scheme = "no addresses"
 	}
 	return sprintf("%s: %s, %s, %s, %s, MTU %d", p.Name, fabric.Count(len(p.Nodes), "node"),
-		fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links)+len(p.Cabling.Uplinks), "cable"), scheme, p.MTU)
+		fabric.Count(len(p.Switches), "switch"), fabric.Count(p.Cables(), "cable"), scheme, p.MTU)
 }
 
+// usualColumns is the width of what is no terminal, so that it can be read in one.
+const usualColumns = 80
+
+// printCables writes a line per cable; machines whose ports have twins are drawn.
 func (a *app) printCables(p *fabric.Plan) error {
+	if len(p.Ports) > 0 {
+		o := a.textOptions()
+		fmt.Fprintln(a.stdout)
+		return draw.PortsText(a.stdout, p, cmp.Or(o.Width, usualColumns), draw.CurveOptions{Color: o.Color, ASCII: o.ASCII})
+	}
 	addresses := make(map[fabric.Endpoint]fabric.NICAddress)
 	for _, n := range p.Addressing.Nodes {
 		for _, nic := range n.NICs {
@@ -120,6 +131,12 @@ func (a *app) printUplinks(p *fabric.Plan) error {
 
 // printBill writes the bill of cables and optics.
 func (a *app) printBill(p *fabric.Plan) error {
+	if len(p.Cabling.Bill) == 0 {
+		return nil
+	}
+	if len(p.Ports) > 0 {
+		return a.printWhole(p.Cabling.Bill)
+	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nCABLES\tFROM\tTO\tRATE\tSPLIT\tENDS AT FROM\tENDS AT TO\tUP TO")
 	for _, l := range p.Cabling.Bill {
@@ -132,8 +149,21 @@ func (a *app) printBill(p *fabric.Plan) error {
 	return w.Flush()
 }
 
+// printWhole writes the bill of cables of machines whose ports have twins. They come with their ends; a split one has several.
+func (a *app) printWhole(bill []fabric.CableLot) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nCABLES\tFROM\tTO\tRATE\tSPLIT")
+	for _, l := range bill {
+		printf(w, "%d\t%s\t%s\t%s\t%d\n", l.Cables, l.From, l.To, gbps(l.RateGbps), l.Split)
+	}
+	return w.Flush()
+}
+
 // printSwitches writes a line per switch; switches that are alike share one.
 func (a *app) printSwitches(p *fabric.Plan) error {
+	if len(p.Switches) == 0 {
+		return nil
+	}
 	names := make(map[string][]string)
 	var order []string
 	for _, s := range p.Switches {

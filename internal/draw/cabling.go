@@ -17,11 +17,16 @@ const cableLimit = 32
 // cable is cut, an unknown one a question mark; one that is not in marks is drawn hollow. Above 32 hosts
 // the hosts that are attached to the same switches become one box with counts, and the picture says so. A nil plan
 // is drawn as not available.
-func Cabling(w io.Writer, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) error {
+//
+// Machines whose ports have twins are drawn from behind with a line a cable. seen are the links that were found there, each
+// from either end; one that differs from the plan is drawn beside the planned one. nil: what is plugged is not known.
+func Cabling(w io.Writer, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status, seen []fabric.Link) error {
 	var s svg
 	switch {
 	case p == nil || len(p.Nodes) == 0:
 		notDrawn(&s, "Cabling: not available. There is no plan.")
+	case len(p.Ports) > 0 && len(p.Nodes) <= cableLimit:
+		drawPorts(&s, p, marks, seen)
 	case len(p.Nodes) > cableLimit:
 		drawPods(&s, p, marks)
 	default:

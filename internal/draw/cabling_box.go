@@ -152,12 +152,7 @@ func (c *cabling) legend(s *svg, y float64, notes []string) {
 		x += 64
 	}
 	y += legendRow
-	cross(s, 7, y-4)
-	s.add(`<text class="lab" x="21" y="%s">failing</text>`, y)
-	question(s, 80, y-4)
-	s.add(`<text class="lab" x="91" y="%s">unknown</text>`, y)
-	s.add(`<rect class="d0" x="162" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="177" y="%s">passed</text>`, y-9, y)
-	s.add(`<rect class="open s0" x="230" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="245" y="%s">not checked</text>`, y-9, y)
+	verdictLegend(s, y)
 	for i, note := range notes {
 		class := ""
 		if strings.HasPrefix(note, "Failing") {
@@ -165,4 +160,14 @@ func (c *cabling) legend(s *svg, y float64, notes []string) {
 		}
 		s.add(`<text class="%s" x="0" y="%s">%s</text>`, class, y+26+18*float64(i), note)
 	}
+}
+
+// verdictLegend is the row that explains the marks of verdicts.
+func verdictLegend(s *svg, y float64) {
+	cross(s, 7, y-4)
+	s.add(`<text class="lab" x="21" y="%s">failing</text>`, y)
+	question(s, 80, y-4)
+	s.add(`<text class="lab" x="91" y="%s">unknown</text>`, y)
+	s.add(`<rect class="d0" x="162" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="177" y="%s">passed</text>`, y-9, y)
+	s.add(`<rect class="open s0" x="230" y="%s" width="10" height="10" rx="1.5"/><text class="lab" x="245" y="%s">not checked</text>`, y-9, y)
 }

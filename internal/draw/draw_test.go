@@ -39,7 +39,7 @@ func golden(t *testing.T, name, got string) {
 func cablingOf(t *testing.T, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Cabling(&b, p, marks); err != nil {
+	if err := Cabling(&b, p, marks, nil); err != nil {
 		t.Fatal(err)
 	}
 	wellFormed(t, b.String())

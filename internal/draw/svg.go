@@ -22,7 +22,7 @@ func (s *svg) add(format string, args ...any) {
 		case string:
 			safe[i] = escape(v)
 		case float64:
-			safe[i] = strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64)
+			safe[i] = tenth(v)
 		default:
 			safe[i] = escape(fmt.Sprint(v))
 		}
@@ -30,6 +30,9 @@ func (s *svg) add(format string, args ...any) {
 	fmt.Fprintf(&s.b, format, safe...)
 	s.b.WriteByte('\n')
 }
+
+// tenth writes a number cut to a tenth of a pixel.
+func tenth(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
 func (s *svg) writeTo(w io.Writer) error {
 	_, err := w.Write(s.b.Bytes())

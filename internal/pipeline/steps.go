@@ -185,6 +185,7 @@ func (u *up) collect(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
+	u.report.Plugged = u.Plan.Plugged(u.facts)
 	return fmt.Sprintf("facts of %d of %s", len(u.facts), fabric.Count(len(u.Plan.Nodes), "host")), nil
 }
 

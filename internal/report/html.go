@@ -89,7 +89,7 @@ func passWord(s fabric.Status) string {
 func HTML(w io.Writer, r Run) error {
 	v := newView(r)
 	var err error
-	if v.Cabling, err = figure(func(w io.Writer) error { return draw.Cabling(w, r.Plan, r.marks()) }); err != nil {
+	if v.Cabling, err = figure(func(w io.Writer) error { return draw.Cabling(w, r.Plan, r.marks(), r.Plugged) }); err != nil {
 		return fmt.Errorf("cabling: %w", err)
 	}
 	if v.MeshMap, err = figure(func(w io.Writer) error { return draw.Mesh(w, r.Mesh) }); err != nil {

@@ -101,6 +101,15 @@ func Fields(w io.Writer, o TextOptions, all [][2]string) error {
 	return p.writeTo(w)
 }
 
+// Paragraph writes a text wrapped to the width of the terminal.
+func Paragraph(w io.Writer, o TextOptions, text string) error {
+	p := newPrinter(o)
+	for _, l := range wrap(fabric.Printable(text), p.width()) {
+		p.line(l)
+	}
+	return p.writeTo(w)
+}
+
 func (p *printer) fields(label string, texts []string) {
 	for _, t := range texts {
 		p.field(label, t)

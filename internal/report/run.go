@@ -22,6 +22,7 @@ type Run struct {
 	Page      string                      `json:"-"`                 // path of its HTML page; not saved
 	Lab       string                      `json:"lab,omitempty"`     // what kind of lab the hosts were, as LabOf returns it; empty: machines
 	Plan      *fabric.Plan                `json:"plan,omitempty"`
+	Plugged   []fabric.Link               `json:"plugged,omitempty"` // cables of machines whose ports have twins, as found; nil: not known
 	Steps     []Step                      `json:"steps,omitempty"`   // in the order in which they ran
 	Applied   []Applied                   `json:"applied,omitempty"` // one a node of the plan
 	Findings  *fabric.Findings            `json:"findings,omitempty"`
