@@ -97,10 +97,13 @@ func (p Harness) At(nic fabric.Endpoint) (Place, bool) {
 	return port, ok
 }
 
-// FarEnd says what a neighbour is that names itself by system and port.
-func (p Harness) FarEnd(system, port string) Far {
-	if at, ok := p.nics[fabric.Endpoint{Node: system, NIC: port}]; ok {
-		return Far{Port: at}
+// FarEnd says what a neighbour is that names itself by system, and its port by id and by description: lldpd gives the MAC address
+// as the id unless told otherwise.
+func (p Harness) FarEnd(system, port, text string) Far {
+	for _, name := range []string{port, text} {
+		if at, ok := p.nics[fabric.Endpoint{Node: system, NIC: name}]; ok {
+			return Far{Port: at}
+		}
 	}
 	for _, f := range p.far {
 		if f.Switch != "" && f.Switch == system {

@@ -25,8 +25,8 @@ func portCabling() Rule {
 	}
 }
 
-// farEnd is an LLDP neighbour: a system, and its port.
-type farEnd struct{ System, Port string }
+// farEnd is an LLDP neighbour: a system, and its port by id and by description.
+type farEnd struct{ System, Port, Text string }
 
 // heard lists the LLDP neighbours of an interface of a port with twins.
 func (in NodeInput) heard(nic string) []farEnd {
@@ -36,7 +36,7 @@ func (in NodeInput) heard(nic string) []farEnd {
 	var all []farEnd
 	for _, n := range in.Facts.LLDP {
 		if n.NIC == nic {
-			all = append(all, farEnd{strings.Clone(firstLabel(n.System)), strings.Clone(n.Port)})
+			all = append(all, farEnd{strings.Clone(firstLabel(n.System)), strings.Clone(n.Port), strings.Clone(n.PortText)})
 		}
 	}
 	return all
@@ -58,7 +58,10 @@ func (in ClusterInput) portsSeen(plan cables.Harness) portsSeen {
 				continue
 			}
 			for _, h := range nic.Heard {
-				far := plan.FarEnd(h.System, h.Port)
+				far := plan.FarEnd(h.System, h.Port, h.Text)
+				if far.Port == port {
+					continue // a twin hears the other one
+				}
 				if had, again := s.Seen[port]; again {
 					s.torn[port] = s.torn[port] || !had.Same(far)
 					continue
