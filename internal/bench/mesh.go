@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/netip"
+	"slices"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -55,10 +58,12 @@ type meshSent struct {
 	Full  []fabric.Echo `json:"full"`
 }
 
-// meshSeen is the third line: on which interface each request for this node came in.
+// meshSeen is the third line: on which interface each request for this node came in, and, where nothing is routed, which
+// addresses asked by ARP on which interface.
 type meshSeen struct {
-	Small map[int64]string `json:"small"` // key: from*NICs + to
-	Full  map[int64]string `json:"full"`
+	Small map[int64]string    `json:"small"` // key: from*NICs + to
+	Full  map[int64]string    `json:"full"`
+	ARP   map[string][]string `json:"arp,omitempty"`
 }
 
 // Mesh lets every NIC of the plan ping every NIC of all other nodes that the plan lets it reach, from all nodes at once: raw
@@ -89,6 +94,7 @@ func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o M
 		}
 	}
 	all.merge(m, nics)
+	m.Heard = all.heard()
 	return m, ctx.Err()
 }
 
@@ -316,4 +322,21 @@ func (c *processes) merge(m *fabric.Mesh, nics []meshNIC) {
 			p.Small.ArrivedOn, p.Full.ArrivedOn = t.seen.Small[key], t.seen.Full[key]
 		}
 	}
+}
+
+// heard lists which addresses asked by ARP on which interface, by node and interface.
+func (c *processes) heard() (all []fabric.Heard) {
+	for _, one := range c.members {
+		if one.seen == nil {
+			continue
+		}
+		for _, nic := range slices.Sorted(maps.Keys(one.seen.ARP)) {
+			for _, address := range one.seen.ARP[nic] {
+				if from, err := netip.ParseAddr(address); err == nil {
+					all = append(all, fabric.Heard{On: fabric.Endpoint{Node: one.node, NIC: nic}, From: from})
+				}
+			}
+		}
+	}
+	return all
 }

@@ -19,6 +19,11 @@ type Place struct {
 // String names a port as a person does.
 func (p Place) String() string { return fmt.Sprintf("port %d of %s", p.Number, p.Node) }
 
+// Subject is a port as a subject of findings.
+func (p Place) Subject() fabric.Subject {
+	return fabric.Subject{Kind: "port", Node: p.Node, Port: fmt.Sprintf("port %d", p.Number)}
+}
+
 // None is no port.
 func None() Place { return Place{} }
 

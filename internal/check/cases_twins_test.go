@@ -99,6 +99,23 @@ func (w *world) lead(node string, port int, farNode string, farPort int) {
 	ends(farNode, farPort, node, port)
 }
 
+// meet puts the far NIC into the neighbour table of a NIC, by its MAC address.
+func meet(w *world, node, nic, farNode, farNIC string) {
+	for i, f := range w.nodes {
+		for k := range f.NICs {
+			f.NICs[k].MAC = fmt.Sprintf("02:00:00:00:%02x:%02x", i, k)
+		}
+	}
+	for _, f := range w.nodes {
+		for _, far := range w.nodes {
+			if f.Node == node && far.Node == farNode {
+				n := nicOf(far, farNIC)
+				f.Neighbours = append(f.Neighbours, fabric.Neighbour{NIC: nic, Address: n.Addresses[0].Addr(), MAC: n.MAC, State: "REACHABLE"})
+			}
+		}
+	}
+}
+
 // unplug takes the link of a port away.
 func (w *world) unplug(node string, port int) {
 	w.lead(node, port, "", 0)
@@ -131,6 +148,12 @@ func twinCases() []oneCase {
 		{"port-cabling", "as planned", "spark1:port 0", pass, "", twins(asPlanned)},
 		{"port-cabling", "one end heard", "spark1:port 0", pass, "", twins(func(w *world) { w.nodes[0].LLDP = nil })},
 		{"port-cabling", "nothing heard", "spark1:port 0", unknown, "no LLDP neighbour", twins(silent)},
+		{"port-cabling", "by neighbour tables", "spark1:port 0", pass, "", twins(func(w *world) { silent(w); meet(w, "spark1", "enp1s0f0np0", "spark2", "enp1s0f1np1") })},
+		{"port-cabling", "swapped, by neighbour tables", "spark3:port 0", fail, "The two plugs of spark3", twins(func(w *world) {
+			silent(w)
+			meet(w, "spark3", "enp1s0f0np0", "spark2", "enp1s0f0np0")
+			meet(w, "spark3", "enp1s0f1np1", "spark1", "enp1s0f1np1")
+		})},
 		{"port-cabling", "no twins", "cluster", na, "no machine whose ports", asPlanned},
 		{"port-cabling", "plugs swapped", "spark3:port 0", fail, "port 0 leads to port 0 of spark2, planned is port 1 of spark1; port 1 leads to port 1 of spark1, planned is port 0 of spark2", twins(swapSpark3)},
 		{"port-cabling", "the third cable is right", "spark1:port 0", pass, "", twins(swapSpark3)},
@@ -153,7 +176,7 @@ func twinCases() []oneCase {
 			w.unplug("spark3", 1)
 			w.lead("spark2", 0, "spark2", 1)
 		})},
-		{"port-cabling", "torn", "spark1:port 0", unknown, "several LLDP neighbours", twins(func(w *world) {
+		{"port-cabling", "torn", "spark1:port 0", unknown, "have several neighbours", twins(func(w *world) {
 			hear(w.nodes[0], fabric.Endpoint{Node: "spark1", NIC: "enp1s0f0np0"}, fabric.Endpoint{Node: "spark3", NIC: "enp1s0f1np1"})
 		})},
 		{"port-cabling", "open ring", "spark1:port 1", unknown, "", twins(func(w *world) { w.unplug("spark1", 1); w.unplug("spark3", 0) })},

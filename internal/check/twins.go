@@ -32,11 +32,6 @@ func nicsOfPort(p fabric.NodePort) []string {
 // namePort names a port as a person does.
 func namePort(p fabric.NodePort) string { return cables.Place{Node: p.Node, Number: p.Number}.String() }
 
-// portPlace is a port of a machine as a subject.
-func portPlace(p cables.Place) fabric.Subject {
-	return portSubject(p.Node, fmt.Sprintf("port %d", p.Number))
-}
-
 func (in NodeInput) twinned(nic string) bool {
 	_, ok := in.Plan.portOf(nic)
 	return ok

@@ -216,6 +216,6 @@ func (u *up) mesh(ctx context.Context) (note string, err error) {
 }
 
 func (u *up) explain(context.Context) (string, error) {
-	u.report.Causes = mesh.Explain(u.report.Mesh, u.report.Findings.Findings)
+	u.report.Causes = mesh.Explain(u.Plan, u.report.Mesh, u.report.Findings.Findings)
 	return fabric.Count(len(u.report.Causes.Causes), "cause"), u.folder.Write(run.CausesFile, u.report.Causes)
 }
