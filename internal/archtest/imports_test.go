@@ -61,7 +61,7 @@ var allowed = map[string]string{
 	"internal/intake":   "fabric facts files host results",
 	"internal/bundle":   "fabric facts host",
 	"internal/runbook":  "fabric catalog draw",
-	"internal/plan":     "fabric intent catalog topology sizing",
+	"internal/plan":     "fabric intent catalog llm topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render",
 	"internal/apply":    "fabric host kube vcenter nic switchos",

@@ -81,6 +81,7 @@ type NICModel struct {
 	Firmware    []fabric.FirmwareFloor `yaml:"firmware"`
 	FirmwareBad []fabric.FirmwareTrain `yaml:"firmware_bad"` // release trains that do not work
 	Payload     Figure                 `yaml:"payload"`      // largest measured share of its line rate that a ring collective's data takes; absent where the fabric's holds
+	Band        Band                   `yaml:"band"`         // how much more than elsewhere healthy machines differ from what is expected
 }
 
 // Rate returns what one interface carries while all functions of its port send, in Gb/s.
@@ -119,30 +120,38 @@ func (l PCIeLink) Rate() float64 {
 
 // MachineModel is a kind of server or cloud machine type.
 type MachineModel struct {
-	Title          string      `yaml:"title"`
-	GPU            string      `yaml:"gpu"`              // id; absent, with GPUs, where the source names none
-	GPUs           Figure      `yaml:"gpus"`             // how many
-	ScaleUp        string      `yaml:"scale_up"`         // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
-	ScaleUpGPUs    Figure      `yaml:"scale_up_gpus"`    // GPUs that it joins; absent where they are those of one machine
-	NVSwitches     Figure      `yaml:"nvswitches"`       // on PCI, between its GPUs; absent where there are none, where they are not on PCI, and where no source counts them
-	GPUsPerSwitch  Figure      `yaml:"gpus_per_switch"`  // GPUs that share a PCIe switch with their NICs
-	VirtualSwitch  Figure      `yaml:"virtual_switches"` // into which each of these is partitioned, with an uplink each; absent where it is one
-	SwitchPorts    Range       `yaml:"switch_ports"`     // downstream ports of a switch as the host sees it; absent where no source gives them
-	SwitchUplink   PCIeLink    `yaml:"switch_uplink"`    // of such a switch, where it is not as fast as its slots; absent where no source says so
-	NIC            string      `yaml:"nic"`              // id of the fabric's NICs
-	NICs           Figure      `yaml:"nics"`             // how many interfaces: a port with two PCI functions counts twice
-	NICLinks       Figure      `yaml:"nic_links"`        // PCIe links that all NICs share, where these are fewer and no wider than a NIC
-	NICNames       string      `yaml:"nic_names"`        // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
-	NICFunctions   []Function  `yaml:"nic_functions"`    // by port and PCI address, where several share a port; absent elsewhere
-	Management     string      `yaml:"management"`       // interface of the ordinary network; absent where no source gives its name
-	Fabrics        []string    `yaml:"fabrics"`          // ids of the fabrics that these NICs speak here
-	CPU            string      `yaml:"cpu"`              // vendor: intel, amd, arm; absent where no source gives it
-	CPUID          ProcessorID `yaml:"cpuid"`            // of that CPU; absent where no source gives it
-	NUMANodes      Figure      `yaml:"numa_nodes"`
-	HostMemory     Figure      `yaml:"host_memory"`     // GB that it should have; absent where no source says so
-	PCIeGeneration Figure      `yaml:"pcie_generation"` // of the slots of GPUs and NICs
-	Reference      bool        `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
-	Source         string      `yaml:"source"`          // of what is not a figure
+	Title          string                 `yaml:"title"`
+	GPU            string                 `yaml:"gpu"`              // id; absent, with GPUs, where the source names none
+	GPUs           Figure                 `yaml:"gpus"`             // how many
+	ScaleUp        string                 `yaml:"scale_up"`         // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
+	ScaleUpGPUs    Figure                 `yaml:"scale_up_gpus"`    // GPUs that it joins; absent where they are those of one machine
+	NVSwitches     Figure                 `yaml:"nvswitches"`       // on PCI, between its GPUs; absent where there are none, where they are not on PCI, and where no source counts them
+	GPUsPerSwitch  Figure                 `yaml:"gpus_per_switch"`  // GPUs that share a PCIe switch with their NICs
+	VirtualSwitch  Figure                 `yaml:"virtual_switches"` // into which each of these is partitioned, with an uplink each; absent where it is one
+	SwitchPorts    Range                  `yaml:"switch_ports"`     // downstream ports of a switch as the host sees it; absent where no source gives them
+	SwitchUplink   PCIeLink               `yaml:"switch_uplink"`    // of such a switch, where it is not as fast as its slots; absent where no source says so
+	NIC            string                 `yaml:"nic"`              // id of the fabric's NICs
+	NICs           Figure                 `yaml:"nics"`             // how many interfaces: a port with two PCI functions counts twice
+	NICLinks       Figure                 `yaml:"nic_links"`        // PCIe links that all NICs share, where these are fewer and no wider than a NIC
+	NICNames       string                 `yaml:"nic_names"`        // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
+	NICFunctions   []Function             `yaml:"nic_functions"`    // by port and PCI address, where several share a port; absent elsewhere
+	Management     string                 `yaml:"management"`       // interface of the ordinary network; absent where no source gives its name
+	Fabrics        []string               `yaml:"fabrics"`          // ids of the fabrics that these NICs speak here
+	CPU            string                 `yaml:"cpu"`              // vendor: intel, amd, arm; absent where no source gives it
+	CPUID          ProcessorID            `yaml:"cpuid"`            // of that CPU; absent where no source gives it
+	NUMANodes      Figure                 `yaml:"numa_nodes"`
+	HostMemory     Figure                 `yaml:"host_memory"`     // GB that it should have; absent where no source says so
+	PCIeGeneration Figure                 `yaml:"pcie_generation"` // of the slots of GPUs and NICs
+	Images         map[string]EngineImage `yaml:"images"`          // by engine; absent where no source names one for this machine
+	Reference      bool                   `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
+	Source         string                 `yaml:"source"`          // of what is not a figure
+}
+
+// EngineImage is a container image of an inference engine.
+type EngineImage struct {
+	Image   string `yaml:"image"`
+	Version string `yaml:"version"` // of the engine in it
+	Source  string `yaml:"source"`
 }
 
 // Function is a PCI function of a NIC, with the names that the system gives it.

@@ -205,6 +205,7 @@ func (p *problems) nic(id string, m NICModel, nics map[string]NICModel) {
 	if m.Payload.Value > 1 {
 		p.add("payload.value", "%v is above 1", m.Payload.Value)
 	}
+	p.band(m.Band)
 }
 
 func (p *problems) machine(id string, m MachineModel, c *Catalog) {
@@ -219,6 +220,11 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 		p.add("nic_links.value", "%v is not below the %v NICs", m.NICLinks.Value, m.NICs.Value)
 	}
 	p.functions(m)
+	for engine, image := range m.Images {
+		if image.Image == "" || image.Version == "" || image.Source == "" {
+			p.add("images", "%s: an image, a version and a source are needed", engine)
+		}
+	}
 	if len(m.Fabrics) == 0 {
 		p.add("fabrics", "is empty")
 	}
@@ -335,17 +341,23 @@ func (p *problems) fabric(id string, m FabricModel, c *Catalog) {
 	}
 }
 
+// band checks an optional band.
+func (p *problems) band(b Band) {
+	if b == (Band{}) {
+		return
+	}
+	if !(b.Fast > 0 && b.Fast <= 1 && b.Slow >= 1) || math.IsInf(b.Slow, 0) {
+		p.add("band", "fast %v, slow %v: fast must be above 0 and at most 1, slow at least 1", b.Fast, b.Slow)
+	}
+	p.text("band.source", b.Source)
+}
+
 // fabricRules checks what is not a figure alone.
 func (p *problems) fabricRules(m FabricModel, c *Catalog) {
 	if m.Transport != "" {
 		p.oneOf("transport", m.Transport, string(fabric.InfiniBand), string(fabric.RoCE))
 	}
-	if b := m.Band; b != (Band{}) {
-		if !(b.Fast > 0 && b.Fast <= 1 && b.Slow >= 1) || math.IsInf(b.Slow, 0) {
-			p.add("band", "fast %v, slow %v: fast must be above 0 and at most 1, slow at least 1", b.Fast, b.Slow)
-		}
-		p.text("band.source", b.Source)
-	}
+	p.band(m.Band)
 	if o := m.Only; o != (Only{}) {
 		if o.Algorithm != "" {
 			p.oneOf("only.algorithm", o.Algorithm, "Ring", "Tree")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/ncclgraph"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // builder returns the machines to predict for with the hardware of the flags and an environment of NCCL, and what the
@@ -55,7 +57,7 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 	if len(idle) > 0 {
 		remarks = append(remarks, prefix+strings.Join(idle, ", "))
 	}
-	if slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
+	if p.Hardware.Wiring == "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
 		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are not known here: use --nics for fewer NICs")
 	}
 	for _, flag := range given(flags) {
@@ -93,6 +95,10 @@ func given(flags fabric.Hardware) (all []flagGiven) {
 		func(h fabric.Hardware) bool { return strings.EqualFold(h.CPU, strings.TrimSpace(flags.CPU)) })
 	add(flags.Oversubscription > 0, fmt.Sprintf("--oversubscription %g", flags.Oversubscription), func(h *fabric.Hardware) { h.Oversubscription = 0 },
 		func(h fabric.Hardware) bool { return h.Oversubscription == flags.Oversubscription })
+	add(flags.Wiring != "", "--wiring "+string(flags.Wiring), func(h *fabric.Hardware) { h.Wiring = "" },
+		func(h fabric.Hardware) bool { return h.Wiring == flags.Wiring })
+	add(flags.MTU > 0, fmt.Sprintf("--mtu %d", flags.MTU), func(h *fabric.Hardware) { h.MTU = 0 },
+		func(h fabric.Hardware) bool { return largePackets(h.MTU) })
 	add(flags.VM, "--vm", func(h *fabric.Hardware) { h.VM = false }, func(h fabric.Hardware) bool { return h.VM })
 	return all
 }
@@ -106,7 +112,18 @@ func sameBandwidth(p, q *fabric.Prediction) bool {
 
 func sameHardware(a, b fabric.Hardware) bool {
 	a.NVLink, a.Spine, b.NVLink, b.Spine = nil, nil, nil, nil // of the machine, not of these flags
+	for _, h := range []*fabric.Hardware{&a, &b} {
+		if largePackets(h.MTU) {
+			h.MTU = 0
+		}
+	}
 	return a == b
+}
+
+// largePackets reports whether an MTU lets RDMA use its largest packets, as one that is unspecified does.
+func largePackets(mtu int) bool {
+	const largest = 4096 // InfiniBand Architecture: path MTU
+	return topology.RDMAPayload(mtu) == largest
 }
 
 // cluster reads what describes the machines to predict for. Base is the hardware of a table, which flags override.
@@ -143,8 +160,12 @@ func (a *app) cluster(ctx context.Context, o predictOptions, cat *catalog.Catalo
 			return nil, "", err
 		}
 		hw, why := collective.OverSockets(cat, hw, env)
+		hw, fewer, err := collective.ListedNICs(cat, hw, env)
+		if err != nil {
+			return nil, "", err
+		}
 		c, err := collective.New(cat, hw)
-		return c, why, err
+		return c, cmp.Or(why, fewer), err
 	}, nil
 }
 

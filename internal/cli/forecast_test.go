@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,6 +41,74 @@ func TestPredictSaysWhatHasNoEffect(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if got := strings.Join(remarksOf(t, "--machine hgx-h100 "+c.flags), "; "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// Of a DGX Spark the names of the adapters are known, and how many functions of which port they are.
+func TestPredictOfSparks(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--nodes 2 --env NCCL_IB_HCA=rocep1s0f1":                          "NCCL_IB_HCA=rocep1s0f1: data goes through 1 of the 2 cabled functions of a machine",
+		"--nodes 2 --env NCCL_IB_HCA=rocep1s0f1,roceP2p1s0f1":             "no effect on this prediction: NCCL_IB_HCA=rocep1s0f1,roceP2p1s0f1",
+		"--nodes 4 --wiring ring --env NCCL_IB_HCA=rocep1s0f0,rocep1s0f1": "NCCL_IB_HCA=rocep1s0f0,rocep1s0f1: data goes through 2 of the 4 cabled functions of a machine; no effect on this prediction: NCCL_IB_HCA=rocep1s0f0,rocep1s0f1",
+		"--nodes 4 --wiring ring --env NCCL_SWITCHLESS_RING_ONLY=1":       "",
+		"--nodes 3 --wiring ring":                                         "",
+		"--nodes 2 --mtu 9000":                                            "",
+		"--nodes 2 --mtu 1500":                                            "",
+		"--nodes 2 --nics 1 --env NCCL_IB_HCA=roceP2p1s0f1":               "no effect on this prediction: NCCL_IB_HCA=roceP2p1s0f1",
+		"--nodes 2 --nics 4 --env NCCL_IB_HCA=rocep1s0f1":                 "NCCL_IB_HCA=rocep1s0f1: data goes through 1 of the 4 cabled functions of a machine; no effect on this prediction: --nics 4",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			if got := strings.Join(remarksOf(t, "--machine dgx-spark "+flags), "; "); got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+	for flags, want := range map[string]string{
+		"--machine dgx-spark --nodes 3 --env NCCL_IB_HCA=rocep1s0f1,roceP2p1s0f1": "names functions of one port only: in a ring both ports lead to neighbours",
+		"--machine dgx-spark --nodes 4 --wiring ring --collective alltoall":       "alltoall needs a path between all machines",
+		"--machine dgx-spark --nodes 4 --wiring star":                             `flag --wiring: wiring "star": unknown`,
+		"--machine dgx-spark --nodes 2 --mtu 351":                                 "flag --mtu: 351: RDMA needs at least 352 bytes",
+		"--machine hgx-h100 --nodes 4 --wiring switch":                            "only of machines whose ports are two PCI functions each",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			if r := call("", append([]string{"predict"}, strings.Fields(flags)...)...); r.status != 64 || !strings.Contains(r.stderr, want) {
+				t.Errorf("status %d, %s\nwant %s", r.status, r.stderr, want)
+			}
+		})
+	}
+}
+
+// A cluster file says how its machines are cabled, and which functions have a cable.
+func TestPredictOfSparkFiles(t *testing.T) {
+	for example, want := range map[string]fabric.Hardware{
+		"spark-pair":   {Nodes: 2, NICsPerNode: 2, Wiring: fabric.WiredPair},
+		"spark-switch": {Nodes: 4, NICsPerNode: 2, Wiring: fabric.WiredSwitch},
+		"spark-mesh":   {Nodes: 3, NICsPerNode: 4, Wiring: fabric.WiredRing},
+	} {
+		t.Run(example, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "c.yaml")
+			text := call("", "init", "--example", example).stdout
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			predicted := func(flags ...string) (p fabric.Prediction) {
+				r := call("", append([]string{"predict", "-f", file, "--sizes", "1G", "-o", "json"}, flags...)...)
+				if err := json.Unmarshal([]byte(r.stdout), &p); err != nil {
+					t.Fatal(err, r)
+				}
+				return p
+			}
+			p := predicted()
+			if h := p.Hardware; h.Nodes != want.Nodes || h.NICsPerNode != want.NICsPerNode || h.Wiring != want.Wiring || h.MTU != 9000 {
+				t.Errorf("%+v, want %+v", h, want)
+			}
+			if row := p.Rows[0]; row.BusBW < 22 || row.BusBW > 24 || row.Bound.BusBW < 24.5 {
+				t.Errorf("%+v", row)
+			}
+			if small := predicted("--mtu", "1500"); small.Rows[0].BusBW > 0.96*p.Rows[0].BusBW {
+				t.Errorf("MTU 1500: %.2f GB/s, 9000: %.2f", small.Rows[0].BusBW, p.Rows[0].BusBW)
 			}
 		})
 	}

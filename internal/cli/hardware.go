@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // hardwareFlags describe the machines of a prediction or an explanation.
@@ -26,6 +28,8 @@ func hardwareFlags(c *cobra.Command, hw *fabric.Hardware) {
 	f.Var((*networkName)(&hw.Net), "net", "network: ib, roce, efa, tcpxo, tcpx, ss11, tcp, none")
 	f.StringVar(&hw.CPU, "cpu", "", "intel, amd or arm")
 	f.Float64Var(&hw.Oversubscription, "oversubscription", 0, "downlinks over uplinks of the leaf switches; 0: none")
+	f.StringVar((*string)(&hw.Wiring), "wiring", "", "how DGX Sparks are cabled: "+strings.Join(collective.Wirings(), ", ")+"; by default as that many usually are")
+	f.IntVar(&hw.MTU, "mtu", 0, "MTU of the interfaces of a RoCE fabric, bytes; 0: 9000")
 	f.BoolVar(&hw.VM, "vm", false, "the GPUs are passed through to a virtual machine")
 }
 
@@ -47,6 +51,12 @@ func checkHardware(cat *catalog.Catalog, hw fabric.Hardware) error {
 	}
 	if cpus := []string{"intel", "amd", "arm"}; hw.CPU != "" && !slices.Contains(cpus, strings.ToLower(strings.TrimSpace(hw.CPU))) {
 		return fmt.Errorf("flag --cpu: %w", fabric.UnknownName("CPU", hw.CPU, cpus))
+	}
+	if hw.Wiring != "" && !slices.Contains(collective.Wirings(), string(hw.Wiring)) {
+		return fmt.Errorf("flag --wiring: %w", fabric.UnknownName("wiring", string(hw.Wiring), collective.Wirings()))
+	}
+	if hw.MTU < 0 || hw.MTU > 0 && topology.RDMAPayload(hw.MTU) == 0 {
+		return fmt.Errorf("flag --mtu: %d: RDMA needs at least 352 bytes", hw.MTU)
 	}
 	if hw.NICGbps < 0 || math.IsNaN(hw.NICGbps) || math.IsInf(hw.NICGbps, 0) {
 		return fmt.Errorf("flag --rate: invalid rate %g Gb/s", hw.NICGbps)

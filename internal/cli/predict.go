@@ -44,7 +44,9 @@ func (a *app) predictCommand(run func(context.Context, predictOptions) error) *c
 			"The machines are those of a cluster file, of the catalog, of saved facts, of an NCCL topology file, or what the flags\n" +
 			"state; flags take precedence. --like predicts the sizes of a table file on its hardware without using its rows.\n" +
 			"A worker (a pod) that has part of a machine is --worker [MACHINE:]GPUS/NICS, such as 0,1,6,7/0-3, or 0-3/any4 where\n" +
-			"its NICs are unknown; repeat it for each.",
+			"its NICs are unknown; repeat it for each.\n\n" +
+			"DGX Sparks are cabled in a pair, to a switch, in a ring or in a chain (--wiring): by default as that many usually are.\n" +
+			"--nics counts the functions that carry data, two of each port; --env NCCL_IB_HCA=NAMES leaves those that it names.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := givenAboveZero(c, "nodes", "gpus", "nics"); err != nil {
@@ -222,13 +224,23 @@ func (in *input) hardware() (fabric.Hardware, error) {
 	hw := fabric.Hardware{Nodes: len(in.plan.Nodes), Net: "roce"}
 	if in.plan.Transport == fabric.InfiniBand {
 		hw.Net = "ib"
+	} else {
+		hw.MTU = in.plan.MTU
 	}
+	hw.Wiring = in.plan.Wiring()
 	for _, n := range in.plan.Nodes {
-		if hw.Machine != "" && (n.Machine != hw.Machine || len(n.NICs) != hw.NICsPerNode) {
-			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
-				hw.Machine, fabric.Count(hw.NICsPerNode, "NIC"), n.Machine, fabric.Count(len(n.NICs), "NIC"))
+		nics := len(n.NICs)
+		if ports := in.plan.PortsOf(n.Name); len(ports) > 0 {
+			nics = 0
+			for _, port := range ports {
+				nics += len(port.Twins) // one without an address carries RDMA too
+			}
 		}
-		hw.Machine, hw.NICsPerNode = n.Machine, len(n.NICs)
+		if hw.Machine != "" && (n.Machine != hw.Machine || nics != hw.NICsPerNode) {
+			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
+				hw.Machine, fabric.Count(hw.NICsPerNode, "NIC"), n.Machine, fabric.Count(nics, "NIC"))
+		}
+		hw.Machine, hw.NICsPerNode = n.Machine, nics
 	}
 	return hw, nil
 }

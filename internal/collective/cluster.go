@@ -25,6 +25,7 @@ type Cluster struct {
 	apart *Cluster // the same cluster without that; nil: no machines to join
 
 	nicNames, linkNames string // names of the bounds
+	hopNames            string // and of that between neighbours in a ring
 	mixed               bool   // two kinds of machine match this description
 	unmeasured          bool   // the prediction uses rates that were not measured on this part
 }

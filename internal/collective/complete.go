@@ -49,7 +49,11 @@ func complete(cat *catalog.Catalog, hw fabric.Hardware) (fabric.Hardware, []fabr
 		hw.Net = cat.FabricOf(fabric.InfiniBand)
 		assume("InfiniBand between the nodes", "the fabric is unspecified")
 	}
-	return hw, assumed, sane(hw)
+	if err := sane(hw); err != nil {
+		return hw, assumed, err
+	}
+	more, err := wire(cat, &hw)
+	return hw, append(assumed, more...), err
 }
 
 func plain(word string) string { return strings.ToLower(strings.TrimSpace(word)) }
@@ -64,6 +68,8 @@ func sane(hw fabric.Hardware) error {
 		return fmt.Errorf("hardware: nics_per_node %d is not between 0 and %d", hw.NICsPerNode, maxGPUs)
 	case !(hw.NICGbps >= 0) || math.IsInf(hw.NICGbps, 0) || hw.NICGbps > 100000:
 		return fmt.Errorf("hardware: nic_gbps %v is not between 0 and 100000 Gb/s", hw.NICGbps)
+	case hw.MTU < 0 || hw.MTU > 65535:
+		return fmt.Errorf("hardware: mtu %d is not between 0 and 65535", hw.MTU)
 	case !(hw.Oversubscription >= 0) || hw.Oversubscription > 1000:
 		return fmt.Errorf("hardware: oversubscription %v is not between 0 and 1000", hw.Oversubscription)
 	}
@@ -101,11 +107,14 @@ func fillSibling(cat *catalog.Catalog, hw *fabric.Hardware, m catalog.MachineMod
 	}
 	nic := cat.NICs[m.NIC]
 	own := slices.Contains(m.Fabrics, hw.Net)
-	if (own || cat.Fabrics[hw.Net].Sockets) && (hw.NICGbps == 0 || hw.NICGbps == nic.Rate() || hw.Machine != "" && hw.NICGbps < nic.Rate()) {
+	port := hasTwins(nic) && hw.NICsPerNode > 1 && hw.NICGbps == nic.PortRate.Value // the rate that each function of a port shows
+	if (own || cat.Fabrics[hw.Net].Sockets) && (hw.NICGbps == 0 || hw.NICGbps == nic.Rate() || port || hw.Machine != "" && hw.NICGbps < nic.Rate()) {
 		if hw.NIC == "" && own { // its payload is that of its own fabrics
 			hw.NIC = m.NIC
 		}
-		if hw.NICsPerNode == 0 {
+		if hw.NICsPerNode == 0 && own {
+			hw.NICsPerNode = cabled(nic, *hw, int(m.NICs.Value))
+		} else if hw.NICsPerNode == 0 {
 			hw.NICsPerNode = int(m.NICs.Value)
 		}
 		if hw.NICGbps == 0 {

@@ -24,10 +24,16 @@ func (c *Cluster) configured(job Job) (*Cluster, []fabric.Assumption) {
 		changed.overHost()
 		note("NCCL_P2P_DISABLE", "GPUs of a machine exchange data through host memory")
 	}
-	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct {
+	if level := job.Env["NCCL_NET_GDR_LEVEL"]; (level == "LOC" || level == "0") && c.nodes() > 1 && c.net.direct && !c.gpu.unified {
 		changed.net.direct = false
 		changed.net.payload *= c.staged()
 		note("NCCL_NET_GDR_LEVEL", "NICs reach GPUs through host memory only")
+	}
+	if t := changed.net.twins; t != nil && t.both != nil && number(job, "NCCL_SWITCHLESS_RING_ONLY") > 0 {
+		used := *t
+		used.hop, used.both = *t.both, nil
+		changed.net.twins = &used
+		note("NCCL_SWITCHLESS_RING_ONLY", "a patched NCCL uses both functions of a port for a neighbour")
 	}
 	if n := number(job, "NCCL_IB_QPS_PER_CONNECTION"); n >= queuePairs && c.net.uneven > 0 {
 		changed.net.payload = min(changed.net.payload/c.net.uneven, changed.net.room)

@@ -31,6 +31,7 @@ type gpu struct {
 	nvls   float64 // GB/s that a GPU reaches where the switch reduces; 0: it cannot
 	pcie   float64 // GB/s of a x16 link of its generation, as NCCL counts them
 
+	unified  bool // it shares the memory of its CPU: there is no other that data could be staged in
 	hostOnly bool // its driver does not support peer-to-peer over PCIe
 }
 
@@ -96,7 +97,7 @@ func (c *Cluster) resolveGPU(cat *catalog.Catalog) error {
 		return nil
 	}
 	c.hw.GPU = id
-	g := gpu{known: true, amd: m.Vendor == "amd", pcie: pcieGen(m.PCIeLink.Speed), hostOnly: m.PeerToPeer != nil && !*m.PeerToPeer}
+	g := gpu{known: true, unified: m.Unified, amd: m.Vendor == "amd", pcie: pcieGen(m.PCIeLink.Speed), hostOnly: m.PeerToPeer != nil && !*m.PeerToPeer}
 	if g.amd {
 		g.gfx = m.Arch
 	} else {

@@ -3,7 +3,13 @@ package collective
 import "fmt"
 
 // named sets the names of the bounds.
-func (c *Cluster) named() { c.nicNames, c.linkNames = c.nicsName(), c.linksName() }
+func (c *Cluster) named() {
+	c.nicNames, c.linkNames = c.nicsName(), c.linksName()
+	c.hopNames = c.nicNames
+	if t := c.net.twins; t != nil {
+		c.nicNames, c.hopNames = t.element, t.hop.element
+	}
+}
 
 func (c *Cluster) nicsName() string {
 	n := c.net

@@ -8,6 +8,7 @@ import (
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // network is the fabric between nodes in the numbers that the model needs.
@@ -24,6 +25,7 @@ type network struct {
 	uneven  float64 // the part of payload lost by flows that share switch ports; 0: none known
 	most    float64 // GB/s of a node, regardless of its NICs; 0: no such limit
 	band    span    // how much further than elsewhere healthy machines deviate from the expectation; zero: no further
+	twins   *twins  // nil: no two of its NICs share a port or a PCIe link
 
 	ringOnly   bool // algorithms and protocols that the fabric's plugin or set-up supports
 	simpleOnly bool
@@ -85,14 +87,33 @@ func (c *Cluster) resolveNetwork(cat *catalog.Catalog) error {
 	if c.net.over > 1 {
 		c.assume("the worst order of ranks", "all traffic between nodes leaves its leaf switch, which is %g times oversubscribed", c.net.over)
 	}
+	c.net.ringOnly = f.Only.Algorithm == Ring.String()
+	c.net.simpleOnly = f.Only.Protocol == Simple.String()
+	if nic := cat.NICs[c.hw.NIC]; hasTwins(nic) && f.Transport == string(fabric.RoCE) {
+		return c.resolveTwins(nic, f)
+	}
 	if m := cat.Machines[c.hw.Machine]; m.NICLinks.Value > 0 && float64(c.net.nics) > m.NICLinks.Value {
 		c.net.line *= m.NICLinks.Value / float64(c.net.nics)
 		c.assume(m.NICLinks.Source, "%d NICs share %g PCIe links: they carry as much as one NIC per link", c.net.nics, m.NICLinks.Value)
 	}
 	c.behindPCIe()
-	c.net.ringOnly = f.Only.Algorithm == Ring.String()
-	c.net.simpleOnly = f.Only.Protocol == Simple.String()
 	c.payloadOf(cat, f)
+	return c.smallPackets(f)
+}
+
+// smallPackets lowers the shares of the line rate where the interfaces' MTU leaves RDMA smaller packets than the fabric's usual.
+func (c *Cluster) smallPackets(f catalog.FabricModel) error {
+	if c.hw.MTU == 0 || f.Transport != string(fabric.RoCE) {
+		return nil
+	}
+	path := float64(topology.RDMAPayload(c.hw.MTU))
+	if path == 0 {
+		return fmt.Errorf("hardware: mtu %d: too small for RDMA, which needs at least 352 bytes", c.hw.MTU)
+	}
+	if share := path / (path + f.Header.Value) / c.net.room; share < 1 {
+		c.net.room, c.net.payload = c.net.room*share, c.net.payload*share
+		c.assume("Linux, include/rdma/ib_addr.h, iboe_get_mtu", "interfaces of MTU %d: packets of RDMA have %.0f bytes, with %.0f of headers each", c.hw.MTU, path, f.Header.Value)
+	}
 	return nil
 }
 
@@ -126,6 +147,12 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 		n.uneven = f.ManyNodes.Value
 	}
 	n.payload = min(n.payload, n.room)
+	c.steps(f)
+}
+
+// steps completes the latencies of the fabric.
+func (c *Cluster) steps(f catalog.FabricModel) {
+	n := &c.net
 	if n.step == 0 {
 		n.step = 1
 	}
@@ -134,5 +161,5 @@ func (c *Cluster) payloadOf(cat *catalog.Catalog, f catalog.FabricModel) {
 	}
 }
 
-// defaultPayload is the median of the shares in the catalog: 0.886, 0.89, 0.923, 0.925, 0.929, 0.941, 0.943, 0.981.
+// defaultPayload is the median of the shares that tables of collectives show: 0.886, 0.89, 0.923, 0.925, 0.929, 0.941, 0.943, 0.981.
 const defaultPayload = 0.927

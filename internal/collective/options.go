@@ -101,6 +101,8 @@ func (c *Cluster) refuses(f function, a Algorithm, p Protocol, e settings) strin
 		return why
 	}
 	switch {
+	case a != Ring && c.net.neighbours():
+		return fmt.Sprintf("in a %s of %d machines without a switch each reaches only its neighbours", c.hw.Wiring, c.hw.Nodes)
 	case a != Ring && c.net.ringOnly:
 		return c.net.kind + ": its setup requires NCCL_ALGO=Ring"
 	case p != Simple && c.net.simpleOnly:

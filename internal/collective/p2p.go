@@ -87,13 +87,17 @@ func (c *Cluster) peerNetwork(o *option, p pattern) {
 	nics, g := float64(c.net.nics), float64(c.local())
 	line := c.net.limit() / nics * max(1, nics/g) // of the NICs of a GPU
 	o.wire = p.cross / max(1, nics/g)
+	name, reached := c.nicNames, c.net.wire()/c.net.limit()
+	if hop := c.net.hop(); c.net.twins != nil && !p.everywhere { // a peer is behind one port
+		line, reached, name = line*hop.bound, reached*hop.reached/hop.bound, c.hopNames
+		o.wire = p.cross / float64(hop.nics)
+	}
 	if p.everywhere {
 		line = c.net.limit() / g
 		o.wire = p.cross * g / nics
 	}
 	line = min(line, c.gpu.pcie*pciePayload)
-	o.bound = o.bound.tighter(line/p.cross, c.nicNames)
-	reached := c.net.wire() / c.net.limit()
+	o.bound = o.bound.tighter(line/p.cross, name)
 	if p.everywhere {
 		reached *= c.congestion()
 	}

@@ -117,6 +117,9 @@ func check(job Job, sizes []int64) (fabric.Collective, error) {
 func (c *Cluster) enabled(job Job) ([]option, error) {
 	f, tuned := functionOf(job.Collective)
 	if !tuned {
+		if job.Collective != fabric.SendRecv && c.net.neighbours() {
+			return nil, fmt.Errorf("%s needs a path between all machines: in a %s of %d without a switch each reaches only its neighbours", job.Collective, c.hw.Wiring, c.hw.Nodes)
+		}
 		return []option{c.peerToPeer(job)}, nil
 	}
 	e, err := readSettings(job, f)

@@ -26,9 +26,10 @@ func (c *Cluster) ringTiming(o *option, f function) {
 		bus /= 1 + c.est.localCopy/float64(c.Ranks()-1)
 	}
 	if c.nodes() > 1 {
-		o.bound = o.bound.tighter(c.net.limit()/factor, c.nicNames)
-		bus = min(bus, c.net.wire())
-		o.wire = factor / float64(max(1, c.net.nics))
+		hop := c.net.hop()
+		o.bound = o.bound.tighter(c.net.limit()*hop.bound/factor, c.hopNames)
+		bus = min(bus, c.net.wire()*hop.reached)
+		o.wire = factor / float64(max(1, hop.nics))
 	}
 	o.alpha = o.measured.latency
 	o.bulk = min(bus, c.protocolBus(o, f)) / factor

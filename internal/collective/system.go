@@ -99,9 +99,10 @@ func (c *Cluster) staged() float64 {
 }
 
 // distantNICs lowers the rates where NCCL's channels reach their NICs over a host bridge: it does not use
-// GPUDirect RDMA there (nccl, src/graph/paths.cc, ncclTopoCheckGdr).
+// GPUDirect RDMA there (nccl, src/graph/paths.cc, ncclTopoCheckGdr). A GPU that shares the memory of its CPU never uses it, and
+// what was measured of its NICs is without ("Do I need a second cable for my DGX Spark cluster?").
 func (c *Cluster) distantNICs() {
-	if c.graphs.ring.TypeInter <= ncclgraph.PathPXN {
+	if c.graphs.ring.TypeInter <= ncclgraph.PathPXN || c.gpu.unified {
 		return
 	}
 	c.net.direct = false

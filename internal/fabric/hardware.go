@@ -15,9 +15,12 @@ type Hardware struct {
 	// Oversubscription is downlinks over uplinks of the leaf switches, of traffic that leaves them; 0 and 1: none.
 	Oversubscription float64 `json:"oversubscription,omitempty" yaml:"oversubscription"`
 	// Spine reports whether there is a switch between rails; false: a rail ends at its leaf. nil: there is.
-	Spine  *bool `json:"spine,omitempty" yaml:"spine"`
-	VM     bool  `json:"vm,omitempty" yaml:"vm"`         // the GPUs are passed through to a virtual machine
-	NVLink *bool `json:"nvlink,omitempty" yaml:"nvlink"` // false: the GPUs have nothing but PCIe between them
+	Spine *bool `json:"spine,omitempty" yaml:"spine"`
+	// Wiring is how machines are cabled whose ports have twins; empty: as that many usually are.
+	Wiring Wiring `json:"wiring,omitempty" yaml:"wiring"`
+	MTU    int    `json:"mtu,omitempty" yaml:"mtu"`       // of the interfaces, bytes of IP; 0: what lets RDMA use its largest packets
+	VM     bool   `json:"vm,omitempty" yaml:"vm"`         // the GPUs are passed through to a virtual machine
+	NVLink *bool  `json:"nvlink,omitempty" yaml:"nvlink"` // false: the GPUs have nothing but PCIe between them
 }
 
 // With returns the hardware with the values of another over its own; a machine takes the place of all that describes one.
@@ -26,14 +29,14 @@ func (h Hardware) With(over Hardware) Hardware {
 		h = Hardware{Nodes: h.Nodes}
 	}
 	for _, s := range []struct{ to, from *string }{
-		{&h.Machine, &over.Machine}, {&h.GPU, &over.GPU}, {&h.Net, &over.Net}, {&h.NIC, &over.NIC}, {&h.CPU, &over.CPU},
+		{&h.Machine, &over.Machine}, {&h.GPU, &over.GPU}, {&h.Net, &over.Net}, {&h.NIC, &over.NIC}, {&h.CPU, &over.CPU}, {(*string)(&h.Wiring), (*string)(&over.Wiring)},
 	} {
 		if *s.from != "" {
 			*s.to = *s.from
 		}
 	}
 	for _, n := range []struct{ to, from *int }{
-		{&h.Nodes, &over.Nodes}, {&h.GPUsPerNode, &over.GPUsPerNode}, {&h.NICsPerNode, &over.NICsPerNode},
+		{&h.Nodes, &over.Nodes}, {&h.GPUsPerNode, &over.GPUsPerNode}, {&h.NICsPerNode, &over.NICsPerNode}, {&h.MTU, &over.MTU},
 	} {
 		if *n.from != 0 {
 			*n.to = *n.from

@@ -26,6 +26,7 @@ const (
 	WiredPair   Wiring = "pair"   // two machines, joined by one cable or two
 	WiredRing   Wiring = "ring"   // three or more: port 0 of each to port 1 of the next; of three it is a mesh
 	WiredSwitch Wiring = "switch" // each to a switch
+	WiredChain  Wiring = "chain"  // a ring with one cable missing: predicted, never planned
 )
 
 // Wiring returns how the machines are cabled; empty for one alone, and for those whose ports have no twins.

@@ -18,6 +18,7 @@ type Plan struct {
 	Addressing Addressing       `json:"addressing"`
 	Cabling    Cabling          `json:"cabling"`
 	Traffic    *Traffic         `json:"traffic,omitempty"` // nil where the fabric's classes are not the owner's to choose (InfiniBand)
+	Serving    *Serving         `json:"serving,omitempty"` // nil where the cluster file names no model, or the platform has no launch of it
 	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, as text
 }
 

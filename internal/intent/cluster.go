@@ -153,6 +153,8 @@ type Serving struct {
 	Model   string `json:"model" yaml:"model" jsonschema:"minLength=1,description=id of the model in the catalog"`
 	Engine  string `json:"engine,omitempty" yaml:"engine,omitempty" jsonschema:"enum=sglang,enum=vllm,default=sglang,description=inference engine"`
 	Context int    `json:"context,omitempty" yaml:"context,omitempty" jsonschema:"minimum=1,maximum=1000000000,description=longest context in tokens"`
+	Image   string `json:"image,omitempty" yaml:"image,omitempty" jsonschema:"minLength=1,maxLength=255,pattern=^[A-Za-z0-9][A-Za-z0-9._/:@-]*$" jsonschema_description:"container image of the engine; default: that of the machine in the catalog"`
+	Version string `json:"engine_version,omitempty" yaml:"engine_version,omitempty" jsonschema:"minLength=1,maxLength=40" jsonschema_description:"version of the engine in that image, whose memory rules and options are followed; default: that of the machine in the catalog"`
 }
 
 // Waiver excludes a failing finding from the verdict until a date.

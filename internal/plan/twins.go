@@ -39,7 +39,7 @@ func wire(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 	t.address()
 	t.cable()
 	p.Notes = append(p.Notes, t.notes()...)
-	return nil
+	return serve(p, c, cat)
 }
 
 // field writes the field of the cluster file as all errors of a plan do.

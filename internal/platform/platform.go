@@ -35,6 +35,8 @@ type Part struct {
 	Addresses  fabric.NodeAddresses // without NICs where the fabric has no addresses
 	Neighbours int                  // addresses that the node can meet on its own subnets
 	Ports      []fabric.NodePort    // where the machine's ports have twins
+	Serving    *fabric.Serving      // nil where the plan serves no model
+	Ring       bool                 // the machines are cabled in a ring
 	Traffic    *fabric.Traffic      // nil where the plan has no traffic classes
 }
 
@@ -88,7 +90,8 @@ func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield f
 	machines := machinesOf(p)
 	for i, node := range p.Nodes {
 		part := Part{Transport: p.Transport, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
-			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name), Traffic: p.Traffic}
+			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name),
+			Serving: p.Serving, Ring: p.Wiring() == fabric.WiredRing, Traffic: p.Traffic}
 		if p.Transport == fabric.RoCE {
 			part.Addresses = p.Addressing.Nodes[i]
 			part.Neighbours = neighbours.of(part.Addresses)
@@ -179,7 +182,7 @@ func (l platform) missingNodes(p *fabric.Plan) (missing []fabric.Missing) {
 			if f.Check == nil {
 				continue
 			}
-			if err := f.Check(Part{Transport: p.Transport, Node: n, Machine: machines[n.Machine], Traffic: p.Traffic}); err != nil {
+			if err := f.Check(Part{Transport: p.Transport, Node: n, Machine: machines[n.Machine], Serving: p.Serving, Traffic: p.Traffic}); err != nil {
 				missing = append(missing, fabric.Missing{What: what, Source: f.ID, Reason: err.Error()})
 			}
 		}

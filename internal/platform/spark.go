@@ -23,6 +23,12 @@ func Spark() []Format {
 			Render: func(p Part) fabric.Artifact { return render.TwinSysctl(twinAddresses(p)) },
 		},
 		{
+			ID: "serve", Doc: "starts the machine's rank of the inference engine, by docker compose or docker run", Transports: roce,
+			On:      func(p Part) bool { return p.Serving != nil },
+			Check:   func(p Part) error { return render.CheckServe(p.Serving) },
+			Several: func(p Part) []fabric.Artifact { return render.Serve(p.Node.Name, p.Serving, p.Ring) },
+		},
+		{
 			ID: "networkmanager-unmanaged", Doc: "keeps NetworkManager off the QSFP ports, where it makes connections of its own", Transports: roce,
 			Render: func(p Part) fabric.Artifact { return render.Unmanaged(twinAddresses(p)) },
 		},

@@ -105,6 +105,8 @@ func hardwareText(h fabric.Hardware) string {
 	add(h.NICsPerNode > 0, "%d %s per node", h.NICsPerNode, nics)
 	add(h.NICsPerNode == 0 && h.NICGbps > 0, "%s", strings.TrimPrefix(nics, "x "))
 	add(h.Net != "", "net %s", h.Net)
+	add(h.Wiring != "", "wiring %s", h.Wiring)
+	add(h.MTU > 0, "MTU %d", h.MTU)
 	add(h.CPU != "", "CPU %s", h.CPU)
 	add(h.VM, "in a virtual machine")
 	add(h.NVLink != nil && !*h.NVLink, "no NVLink")
