@@ -19,10 +19,11 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// The two ways in which the interfaces of a lab host are configured.
+// What configures interfaces: the two ways of a lab host, and nothing where an activation was not begun or was taken back.
 const (
 	ByNetworkd = "netplan + systemd-networkd"
 	ByNetlink  = "netlink"
+	ByNothing  = "nothing"
 )
 
 const networkd = "/lib/systemd/systemd-networkd"
@@ -201,9 +202,9 @@ func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, er
 			return nil, errors.New("systemd-networkd exited")
 		}
 		pending = pending[:0]
-		for _, a := range b.Addresses {
-			if state := networkdState(a.NIC); state != "configured" {
-				pending = append(pending, fmt.Sprintf("%s: networkd reports %s", a.NIC, state))
+		for _, nic := range b.nics() {
+			if state := networkdState(nic); state != "configured" {
+				pending = append(pending, fmt.Sprintf("%s: networkd reports %s", nic, state))
 			}
 		}
 		if len(pending) == 0 || time.Now().After(deadline) {
@@ -215,6 +216,14 @@ func awaitNetworkd(ctx context.Context, pid int, b Bundle) (pending []string, er
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// nics are those with an address, then those without.
+func (b Bundle) nics() (nics []string) {
+	for _, a := range b.Addresses {
+		nics = append(nics, a.NIC)
+	}
+	return append(nics, b.Bare...)
 }
 
 // networkdState reads networkd's state file of an interface (/run/systemd/netif/links, as networkctl does).
@@ -253,7 +262,27 @@ func byNetlink(b Bundle) (err error) {
 			return err
 		}
 	}
+	for _, nic := range b.Bare {
+		if err := configureBare(n, nic, b.MTU); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// configureBare gives a NIC a link-local address that follows from its MAC, as RFC 3927 section 2.1 begins to look for one.
+func configureBare(n *host.Network, nic string, mtu int) error {
+	i, err := net.InterfaceByName(nic)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(n.SetMTU(nic, mtu), n.SetUp(nic, true)); err != nil || len(i.HardwareAddr) < 2 {
+		return err
+	}
+	mac := i.HardwareAddr[len(i.HardwareAddr)-2:]
+	a := linkLocal().Addr().As4()
+	a[2], a[3] = 1+mac[0]%254, mac[1] // the first and the last 256 are reserved
+	return n.AddAddress(nic, netip.PrefixFrom(netip.AddrFrom4(a), linkLocal().Bits()))
 }
 
 func configure(n *host.Network, a fabric.NICAddress, mtu int) error {
@@ -278,7 +307,8 @@ type route struct {
 }
 
 // routesOf returns the routes of a NIC's table, as the rendered netplan file has them: a subnet of more than the two ends of a
-// cable directly, and everything by the gateway. Without a table there are none: the kernel's own route to the subnet is enough.
+// cable directly, and everything by the gateway.
+// Without a table there is none but the one that the kernel makes of the address.
 func routesOf(a fabric.NICAddress) (routes []route) {
 	if a.Table == 0 {
 		return nil

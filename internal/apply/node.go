@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,8 +25,10 @@ type Bundle struct {
 	Node      string              `json:"node"`
 	MTU       int                 `json:"mtu"` // bytes
 	Addresses []fabric.NICAddress `json:"addresses"`
-	Artifacts []fabric.Artifact   `json:"artifacts"` // with content
+	Bare      []string            `json:"bare,omitempty"` // NICs with the MTU and a link-local address alone
+	Artifacts []fabric.Artifact   `json:"artifacts"`      // with content
 	DryRun    bool                `json:"dry_run,omitempty"`
+	Trial     *Trial              `json:"trial,omitempty"` // nil: the files are written, and take effect later
 }
 
 // Result is the answer of a node to its bundle.
@@ -43,9 +46,16 @@ type Applied struct {
 	// Drift is what the machine does not have in effect although its files are as planned.
 	Drift []string `json:"drift,omitempty"`
 	// Interrupted says that an apply or a rollback was killed before: a dry run found it, an apply undid it first.
-	Interrupted bool   `json:"interrupted,omitempty"`
-	Error       string `json:"error,omitempty"`  // why its status is unknown
-	Reason      string `json:"reason,omitempty"` // why it is not applicable
+	Interrupted bool `json:"interrupted,omitempty"`
+	// Waits is the id of the trial that waits for its confirmation; empty: none does.
+	Waits string `json:"waits,omitempty"`
+	// Others are files that are not of railwright and configure the same interfaces.
+	Others []string `json:"others,omitempty"`
+	// Note is why the last activation was taken back.
+	Note string `json:"note,omitempty"`
+
+	Error  string `json:"error,omitempty"`  // why its status is unknown
+	Reason string `json:"reason,omitempty"` // why it is not applicable
 }
 
 // Activation describes how the written configuration took effect, and what did not.
@@ -54,6 +64,9 @@ type Activation struct {
 	Reason  string   `json:"reason,omitempty"`  // why it was not netplan and systemd-networkd
 	Pending []string `json:"pending,omitempty"` // what is not in effect, and why
 	Skipped []string `json:"skipped,omitempty"` // what a lab host does not have, and why
+	Undone  bool     `json:"undone,omitempty"`  // what it found before is in effect again
+
+	Confirmed bool `json:"confirmed,omitempty"` // the machine was reached over a new connection afterwards
 
 	Proofs []fabric.Proof `json:"proofs"` // of each file, in the order of the bundle
 }
@@ -158,15 +171,21 @@ func (b Bundle) validate() error {
 
 // Node writes the bundle's files on this machine, or with DryRun says what it would write. On a lab host
 // they also take effect; on a real one they do at its next start, so that the connection over which they
-// were applied is not cut.
+// were applied is not cut. With a Trial they take effect now, and are taken back unless they are confirmed.
 func Node(ctx context.Context, b Bundle, folder string) (r Result, err error) {
 	r = Result{fabric.NewMeta(ResultKind), Applied{Node: b.Node}}
-	if err := b.validate(); err != nil {
+	if err := errors.Join(b.validate(), b.Trial.validate()); err != nil {
 		return r, fmt.Errorf("bundle: %w", err)
 	}
-	if b.DryRun {
+	switch {
+	case b.DryRun:
 		err = r.Applied.look(b, folder)
-	} else {
+	case b.Trial != nil:
+		if path := sharedPath(b.Artifacts); path != "" && InLab() {
+			return r, sharedError(path)
+		}
+		r.Applied, err = placesOf(folder).try(ctx, b, networkHere(), armHere)
+	default:
 		err = r.Applied.write(ctx, b, folder)
 	}
 	r.Applied.Status = r.Applied.judge(b.DryRun)
@@ -183,9 +202,15 @@ func sharedPath(artifacts []fabric.Artifact) string {
 	return ""
 }
 
+func sharedError(path string) error {
+	return fmt.Errorf("%q: a lab host shares it with this machine: nothing was written", path)
+}
+
 // look is a dry run.
 func (a *Applied) look(b Bundle, folder string) (err error) {
 	a.Changes = Diff(b.Artifacts)
+	p := placesOf(folder)
+	a.Note, a.Others = p.noted(), p.others(b)
 	if a.Interrupted, err = Interrupted(folder); err != nil {
 		return err
 	}
@@ -201,7 +226,7 @@ func (a *Applied) look(b Bundle, folder string) (err error) {
 // write holds the journal until the files are in effect, so that of two at once one is refused.
 func (a *Applied) write(ctx context.Context, b Bundle, folder string) (err error) {
 	if path := sharedPath(b.Artifacts); path != "" && InLab() {
-		return fmt.Errorf("%q: a lab host shares it with this machine: nothing was written", path)
+		return sharedError(path)
 	}
 	j, err := openJournal(folder)
 	if err != nil {
@@ -209,7 +234,15 @@ func (a *Applied) write(ctx context.Context, b Bundle, folder string) (err error
 	}
 	defer func() { err = errors.Join(err, j.close()) }()
 	a.Interrupted = j.undone != nil
-	if a.Changes, err = j.write(b.Artifacts); err != nil || !InLab() {
+	p := placesOf(folder)
+	if err := p.clear(ctx, networkHere(), j); err != nil {
+		return fmt.Errorf("%w: nothing was written", err)
+	}
+	a.Others = p.others(b)
+	if a.Changes, err = j.write(b.Artifacts); err == nil {
+		err = ignoreAbsent(os.Remove(p.note()))
+	}
+	if err != nil || !InLab() {
 		return err
 	}
 	activation, err := bringUp(ctx, b)

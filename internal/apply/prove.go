@@ -82,9 +82,9 @@ func proveNetplan(_ context.Context, b Bundle, _ fabric.Artifact, a Activation) 
 	}
 	p := fabric.Proof{Level: fabric.Parsed, By: []string{"netplan generate"}}
 	var pending []string
-	for _, nic := range b.Addresses {
+	for _, nic := range b.nics() {
 		for _, not := range a.Pending {
-			if strings.HasPrefix(not, nic.NIC+": ") {
+			if strings.HasPrefix(not, nic+": ") {
 				pending = append(pending, not)
 			}
 		}
@@ -92,11 +92,11 @@ func proveNetplan(_ context.Context, b Bundle, _ fabric.Artifact, a Activation) 
 	switch {
 	case len(pending) > 0:
 		p.Reason = "not in effect: " + strings.Join(pending, "; ")
-	case len(b.Addresses) == 0:
+	case len(b.nics()) == 0:
 		p.Reason = "it has no NIC"
 	default:
 		p.Level = fabric.Run
-		p.By = append(p.By, "systemd-networkd, by which the kernel has MTU, address, routes and rule of "+fabric.Count(len(b.Addresses), "NIC"))
+		p.By = append(p.By, "systemd-networkd, by which the kernel has MTU, address, routes and rule of "+fabric.Count(len(b.nics()), "NIC"))
 	}
 	return p, ""
 }

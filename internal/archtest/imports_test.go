@@ -31,13 +31,14 @@ var allowed = map[string]string{
 	"internal/catalog":  "fabric",
 	"internal/intent":   "fabric catalog",
 	"internal/nic":      "fabric",
-	"internal/switchos": "fabric switchos/switchtext switchos/sonic switchos/dell switchos/eos switchos/junos",
+	"internal/switchos": "fabric switchos/switchtext switchos/sonic switchos/dell switchos/eos switchos/junos switchos/routeros",
 
 	"internal/switchos/switchtext": "fabric",
 	"internal/switchos/sonic":      "fabric switchos/switchtext",
 	"internal/switchos/dell":       "fabric switchos/switchtext switchos/sonic",
 	"internal/switchos/eos":        "fabric switchos/switchtext",
 	"internal/switchos/junos":      "fabric switchos/switchtext",
+	"internal/switchos/routeros":   "fabric switchos/switchtext",
 
 	"internal/messages": "fabric",
 	"internal/causes":   "fabric",

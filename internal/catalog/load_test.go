@@ -82,7 +82,7 @@ func TestEmbeddedIDs(t *testing.T) {
 			"gb200-nvl72-tray", "gb300-nvl72-tray", "hgx-a100", "hgx-b200", "hgx-b300", "hgx-h100", "hgx-h200", "mi250x-ss11", "oam8-mi325x",
 			"oam8-mi355x", "p4de-24xlarge", "p5-48xlarge", "vsphere8-cx7-vf", "xe9680-mi300x-thor2",
 		}, slices.Sorted(maps.Keys(c.Machines))},
-		"switch": {[]string{"7060dx4-32", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}, slices.Sorted(maps.Keys(c.Switches))},
+		"switch": {[]string{"7060dx4-32", "crs520-4xs-16xq", "crs804-4ddq", "crs812-ddq", "qfx5240", "qm9700", "z9664f"}, slices.Sorted(maps.Keys(c.Switches))},
 		"fabric": {[]string{"efa", "efa1", "ib", "roce", "ss11", "tcp", "tcpx", "tcpxo"}, slices.Sorted(maps.Keys(c.Fabrics))},
 	} {
 		t.Run(folder, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestUnknownIDListsKnown(t *testing.T) {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 	_, err = c.Switch("")
-	want = `switch "" is not in the catalog; known: 7060dx4-32, crs812-ddq, qfx5240, qm9700, sse-t8032, z9664f`
+	want = `switch "" is not in the catalog; known: 7060dx4-32, crs520-4xs-16xq, crs804-4ddq, crs812-ddq, qfx5240, qm9700, sse-t8032, z9664f`
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
@@ -137,6 +137,8 @@ func TestPortNames(t *testing.T) {
 		{"qm9700", "mlnx-os", 63, "1/32/2"},
 		{"crs812-ddq", "routeros", 0, "qsfp56-1-1"},
 		{"crs812-ddq", "routeros", 5, "qsfp56-dd-2-5"},
+		{"crs804-4ddq", "routeros", 7, "qsfp56-dd-4-5"},
+		{"crs520-4xs-16xq", "routeros", 15, "qsfp28-16-1"},
 	} {
 		t.Run(fmt.Sprintf("port %d of %s with %s", test.port, test.model, test.os), func(t *testing.T) {
 			if got := c.Switches[test.model].OS[test.os].Port(test.port); got != test.want {

@@ -163,17 +163,17 @@ func twinCases() []oneCase {
 			w.lead("spark2", 1, "spark3", 1)
 		})},
 		{"port-cabling", "both to one peer", "spark1:port 1", fail, "are joined by another cable already: a second one between the same two brings nothing, and spark3 is not reached", twins(func(w *world) {
-			w.unplug("spark3", 0)
-			w.unplug("spark3", 1)
+			w.lead("spark3", 0, "", 0)
+			w.lead("spark3", 1, "", 0)
 			w.lead("spark1", 1, "spark2", 0)
 		})},
 		{"port-cabling", "a foreign machine", "spark2:port 0", fail, "Port 0 of spark2 leads to pc:enp1s0f0np0, planned is port 1 of spark3: what it leads to is no machine of the cluster file", twins(func(w *world) {
-			w.unplug("spark3", 1)
+			w.lead("spark3", 1, "", 0)
 			w.lead("spark2", 0, "pc", 0)
 		})},
 		{"port-cabling", "a cable of a machine with itself", "spark2:port 0", fail, "One cable joins port 0 and port 1 of spark2 itself", twins(func(w *world) {
-			w.unplug("spark1", 0)
-			w.unplug("spark3", 1)
+			w.lead("spark1", 0, "", 0)
+			w.lead("spark3", 1, "", 0)
 			w.lead("spark2", 0, "spark2", 1)
 		})},
 		{"port-cabling", "torn", "spark1:port 0", unknown, "have several neighbours", twins(func(w *world) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,46 +21,72 @@ import (
 // applyOptions are the flags of apply.
 type applyOptions struct {
 	fleetOptions
-	dryRun  bool
-	runbook string
+	dryRun   bool
+	activate bool
+	within   time.Duration
+	runbook  string
 }
 
 func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra.Command {
 	var o applyOptions
 	c := &cobra.Command{
-		Use:   "apply (-f FILE | --lab) [--dry-run] | apply -f FILE --runbook FILE.md",
+		Use:   "apply (-f FILE | --lab) [--dry-run] | apply -f FILE --activate | apply -f FILE --runbook FILE.md",
 		Short: "Write the rendered files of every machine, and keep the previous ones",
 		Long: "Write the rendered files of every machine, and keep the previous ones for `railwright rollback` on it.\n" +
 			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
 			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n\n" +
+			"With --activate the network takes effect now, and cannot cost a machine: each brings its old network back by itself unless\n" +
+			"it is reached over a new connection in time. Until then nothing below /etc changes, so a restart brings the old one back\n" +
+			"too. Files of others that configure the same interfaces are named, never changed, and nothing is activated there.\n\n" +
 			"With --runbook no machine is reached: what people must do by hand is written as Markdown, for them or for a ticket:\n" +
 			"software, firmware and settings of the NIC's and GPU's vendors, with the check and the way back of each step, one reboot\n" +
 			"per host, and hosts that are treated alike in one list.\n\n" +
 			"With --dry-run nothing is changed; where the files are as planned, it reports what of them is not in effect.\n\n" +
 			"Exit status with --dry-run: 0 nothing to do, 1 changes pending or not in effect, 2 cannot tell.\n" +
-			"Without: 0 written, 1 not all of it is in effect on a lab host, 2 a target was not reached or cannot be applied to.\n" +
+			"Without: 0 written, 1 not all of it is in effect on a lab host or with --activate, 2 a target was not reached or cannot be applied to.\n" +
 			"With --runbook: 0 every part of every host has its steps, 2 for some none are known, which the runbook says.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only report what would change")
+	c.Flags().BoolVar(&o.activate, "activate", false, "put the network into effect now; a machine that is not reached afterwards brings the old one back")
+	c.Flags().DurationVar(&o.within, "within", pipeline.ActivateWithin, "with --activate: how long a machine waits to be reached before it brings its old network back")
 	outputFlag(c, &o.runbook, "runbook", "file to write the steps to that people do by hand, as Markdown; - writes it to standard output")
 	c.MarkFlagsMutuallyExclusive("runbook", "lab")
-	c.MarkFlagsMutuallyExclusive("runbook", "dry-run")
+	c.MarkFlagsMutuallyExclusive("runbook", "dry-run", "activate")
+	c.MarkFlagsMutuallyExclusive("lab", "activate")
 	return c
+}
+
+func (o applyOptions) validate() error {
+	if least, most := apply.MinTrial*time.Second, apply.MaxTrial*time.Second; o.within < least || o.within > most {
+		return fmt.Errorf("flag --within: %s is not %s to %s", o.within, least, most)
+	}
+	if o.within != pipeline.ActivateWithin && !o.activate {
+		return errors.New("flag --within: only with --activate is something waited for")
+	}
+	return nil
 }
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.runbook != "" {
 		return a.runbook(o)
 	}
+	if err := o.validate(); err != nil {
+		return err
+	}
 	m, err := a.reach(ctx, o.fleetOptions)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.fleet.Close()) }()
-	results, err := pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, o.dryRun)
+	var results []apply.Applied
+	if o.activate {
+		results, err = pipeline.Activate(ctx, m.fleet, m.plan, "", o.lab, o.within)
+	} else {
+		results, err = pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, o.dryRun)
+	}
 	if err != nil {
 		return err
 	}
@@ -139,6 +166,12 @@ func changesText(r apply.Applied, dryRun bool) string {
 	if r.Interrupted {
 		line("note", interruptedText(dryRun))
 	}
+	if r.Note != "" {
+		line("note", r.Note)
+	}
+	for _, o := range r.Others {
+		line("other", o)
+	}
 	changed := false
 	for _, c := range r.Changes {
 		changed = changed || c.Kind != apply.Same
@@ -158,8 +191,11 @@ func changesText(r apply.Applied, dryRun bool) string {
 		for _, s := range v.Skipped {
 			line("skipped", s)
 		}
-		if v.Reason != "" {
+		switch {
+		case v.Reason != "":
 			line("note", "configured by "+v.Network+": "+v.Reason)
+		case v.Confirmed:
+			line("note", "activated by "+v.Network+", and confirmed over a new connection")
 		}
 	} else if changed && !dryRun {
 		line("note", "the files "+apply.TakesEffect(r.Changes))
@@ -184,6 +220,14 @@ func (a *app) rollbackCommand(run func(context.Context) error) *cobra.Command {
 func (a *app) rollback(ctx context.Context) error {
 	if err := a.begin(ctx); err != nil {
 		return err
+	}
+	note, err := apply.TakeBack(ctx, apply.JournalFolder)
+	if err != nil {
+		return fmt.Errorf("rollback: %w", err)
+	}
+	if note != "" { // what a person wants undone is undone; the apply before it was not asked for
+		note += "; repeat railwright rollback to undo the apply before it"
+		return a.printApplied([]apply.Applied{{Node: host.Local{}.Name(), Status: fabric.Pass, Changes: []apply.Change{}, Note: note}}, false)
 	}
 	changes, err := apply.Rollback(apply.JournalFolder)
 	if errors.Is(err, apply.ErrNoJournal) {

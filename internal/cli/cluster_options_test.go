@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,11 +38,31 @@ func TestUpOptions(t *testing.T) {
 
 func TestApplyOptions(t *testing.T) {
 	a := &app{}
-	wantOptions(t, a.applyCommand, applyOptions{})
-	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, dryRun: true}, "-f", "c.yaml", "--dry-run")
-	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{lab: true}}, "--lab")
+	const within = 90 * time.Second
+	wantOptions(t, a.applyCommand, applyOptions{within: within})
+	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, dryRun: true, within: within}, "-f", "c.yaml", "--dry-run")
+	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{lab: true}, within: within}, "--lab")
+	wantOptions(t, a.applyCommand, applyOptions{fleetOptions: fleetOptions{file: "c.yaml"}, activate: true, within: time.Minute}, "-f", "c.yaml", "--activate", "--within", "1m")
+	refused(t, a.applyCommand, "--lab", "--activate")
+	refused(t, a.applyCommand, "-f", "c.yaml", "--activate", "--dry-run")
+	refused(t, a.applyCommand, "-f", "c.yaml", "--activate", "--within", "soon")
+	for o, ok := range map[applyOptions]bool{
+		{within: within}: true, {within: time.Minute}: false, {within: time.Minute, activate: true}: true,
+		{within: time.Second, activate: true}: false, {within: time.Hour, activate: true}: false,
+	} {
+		if err := o.validate(); (err == nil) != ok {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
 	refused(t, a.applyCommand, "--lab", "-f", "c.yaml")
 	refused(t, a.applyCommand, "c.yaml")
+}
+
+func TestLoginsOptions(t *testing.T) {
+	a := &app{}
+	wantOptions(t, a.loginsCommand, loginsOptions{file: "c.yaml"}, "-f", "c.yaml")
+	wantOptions(t, a.loginsCommand, loginsOptions{file: "c.yaml", accept: true}, "-f", "c.yaml", "--accept-new")
+	refused(t, a.loginsCommand, "c.yaml")
 }
 
 func TestRenderOptions(t *testing.T) {

@@ -16,7 +16,7 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
+		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "logins", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
 		{"machine", "What a machine is:", []string{"collect", "diff", "topo"}},
 		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "explain", "cause", "catalog"}},
 		{"lab", "Without hardware:", []string{"lab"}},
@@ -50,7 +50,8 @@ func examples(path string) string {
 		"railwright collect":  {"railwright collect > host1.json", "railwright collect --raw host1.txtar", "railwright collect --hosts 'gpu[001-512]' -d facts"},
 		"railwright plan":     {"railwright plan -f cluster.yaml", "railwright init --example roce-mi300x | railwright plan -f - -o json"},
 		"railwright render":   {"railwright render -f cluster.yaml -d files"},
-		"railwright apply":    {"railwright apply -f cluster.yaml --dry-run", "railwright apply -f cluster.yaml"},
+		"railwright apply":    {"railwright apply -f cluster.yaml --dry-run", "railwright apply -f cluster.yaml", "railwright apply -f cluster.yaml --activate"},
+		"railwright logins":   {"railwright logins -f cluster.yaml"},
 		"railwright rollback": {"railwright rollback"},
 		"railwright check":    {"railwright check", "railwright check -f cluster.yaml --html findings.html", "railwright check --snapshot facts/ -o json", "railwright check -f cluster.yaml --switch leaf1=leaf1.json"},
 		"railwright rule":     {"railwright rule", "railwright rule gid-rocev2"},

@@ -22,6 +22,8 @@ import (
 // nodeSteps are the steps that this program runs at the far end: on a host, or in a namespace of the lab.
 type nodeSteps struct {
 	collect, mesh, apply, labKeep, labHold, labFault func(context.Context) error
+
+	guard, confirm func(ctx context.Context, id string) error
 }
 
 func (a *app) nodeCommand(run nodeSteps) *cobra.Command {
@@ -36,6 +38,11 @@ func (a *app) nodeCommand(run nodeSteps) *cobra.Command {
 	step("collect", "facts of this host, compact", run.collect)
 	step("mesh", "this host's part of a mesh", run.mesh)
 	step("apply", "write a bundle", run.apply)
+	ofTrial := func(name, short string, run func(context.Context, string) error) {
+		c.AddCommand(&cobra.Command{Use: name + " ID", Short: short, Args: takes("ID"), RunE: func(c *cobra.Command, args []string) error { return run(c.Context(), args[0]) }})
+	}
+	ofTrial("guard", "takes an activation back that is not confirmed", run.guard)
+	ofTrial("confirm", "confirms an activation", run.confirm)
 	step("lab-keep", "first process of a lab", run.labKeep)
 	step("lab-hold", "keeps the namespaces of a lab host", run.labHold)
 	step("lab-fault", "plants faults in a lab", run.labFault)
@@ -50,6 +57,8 @@ func (a *app) nodeSteps() nodeSteps {
 		labKeep:  func(context.Context) error { return lab.Keep(a.stdin, a.stdout) },
 		labHold:  func(context.Context) error { return lab.Hold(a.stdin, a.stdout) },
 		labFault: func(context.Context) error { return lab.PlantFaults(a.stdin) },
+		guard:    func(ctx context.Context, id string) error { return apply.Guard(ctx, id, apply.JournalFolder) },
+		confirm:  a.nodeConfirm,
 	}
 }
 
@@ -87,6 +96,14 @@ func (a *app) nodeApply(ctx context.Context) error {
 		return err
 	}
 	r, err := apply.Node(ctx, b, apply.JournalFolder)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(a.stdout).Encode(r)
+}
+
+func (a *app) nodeConfirm(ctx context.Context, id string) error {
+	r, err := apply.Confirm(ctx, id, apply.JournalFolder)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import "net/netip"
 // default that is known.
 type SwitchConfig struct {
 	Name     string         `json:"name"`            // of the switch, as the caller knows it
-	OS       string         `json:"os"`              // as in the catalog: sonic, dell-sonic, eos, junos
+	OS       string         `json:"os"`              // as in the catalog: sonic, dell-sonic, eos, junos, routeros
 	Texts    []SwitchText   `json:"texts,omitempty"` // that it was read from, in order of trust
 	Hostname *Said[string]  `json:"hostname,omitempty"`
 	Ports    []PortConfig   `json:"ports"` // in the order of the text; a switch of which only maps were read has none
@@ -100,6 +100,9 @@ type QueueProfile struct {
 	Max     *Threshold `json:"max,omitempty"`
 	Percent *Said[int] `json:"percent,omitempty"` // marked or dropped at Max
 	Start   *Said[int] `json:"start,omitempty"`   // percent that are marked or dropped at Min already; nil: none, or unknown
+
+	// Fixed says that the OS has no thresholds to set: the switch marks or drops from a length of its own on.
+	Fixed bool `json:"fixed,omitempty"`
 }
 
 // Threshold is a queue length in the unit of the text.

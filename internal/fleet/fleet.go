@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -29,6 +30,9 @@ type Member struct {
 	Runner  host.Runner
 	Program string                      // path of this program on the machine
 	Leave   func(context.Context) error // removes what was copied; nil: nothing was copied
+	// Again logs in once more, over a connection that is made then, and logs out by its second result. nil: the machine
+	// is this one, or is not reached over a network.
+	Again func(context.Context) (host.Runner, func() error, error)
 }
 
 // Fleet is the machines that a command concerns, in their order. One that could not be reached has an error
@@ -52,6 +56,9 @@ func closing(members []host.Outcome[Member], closeAll func() error) *Fleet {
 	}
 	return f
 }
+
+// Names returns the machines in their order.
+func (f *Fleet) Names() []string { return slices.Clone(f.names) }
 
 // Reached returns the machines that were reached, by name.
 func (f *Fleet) Reached() map[string]Member {

@@ -19,12 +19,20 @@ func Cluster(ctx context.Context, c *intent.Cluster) (*Fleet, error) {
 	if c.Launcher != intent.SSH {
 		return nil, fmt.Errorf("launcher %q: not supported in this version; machines are reached by launcher ssh, or by --lab", c.Launcher)
 	}
-	var names []string
-	login := make(map[string]string)
+	names, login, err := loginsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	return SSH(ctx, names, login)
+}
+
+// loginsOf returns the machines of a cluster file, and the user of those for which it names one.
+func loginsOf(c *intent.Cluster) (names []string, login map[string]string, err error) {
+	login = make(map[string]string)
 	for _, g := range c.Nodes {
 		group, err := fabric.ExpandNames(g.Names)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		names = append(names, group...)
 		for _, name := range group {
@@ -33,7 +41,7 @@ func Cluster(ctx context.Context, c *intent.Cluster) (*Fleet, error) {
 			}
 		}
 	}
-	return SSH(ctx, names, login)
+	return names, login, nil
 }
 
 // SSH logs in to machines by name, as root or by sudo, and copies this program to each. login is the user where
@@ -72,7 +80,24 @@ func logIn(ctx context.Context, dialer *host.Dialer, target host.Target) (Member
 	if err != nil {
 		return Member{}, errors.Join(err, leave(ctx))
 	}
-	return Member{Runner: root, Program: program, Leave: leave}, nil
+	return Member{Runner: root, Program: program, Leave: leave, Again: again(target)}, nil
+}
+
+// again logs in by a dialer of its own, so that no jump host's connection is shared with the first login either.
+func again(target host.Target) func(context.Context) (host.Runner, func() error, error) {
+	return func(ctx context.Context) (host.Runner, func() error, error) {
+		dialer := &host.Dialer{}
+		login, err := dialer.Dial(ctx, target)
+		if err != nil {
+			return nil, nil, errors.Join(err, dialer.Close())
+		}
+		leave := func() error { return errors.Join(login.Close(), dialer.Close()) }
+		root, err := host.AsRoot(ctx, login)
+		if err != nil {
+			return nil, nil, errors.Join(err, leave())
+		}
+		return root, leave, nil
+	}
 }
 
 // programFor opens this program for an architecture: itself, or the one built beside it.

@@ -165,18 +165,25 @@ func (i *identities) offer() ([]ssh.Signer, error) {
 	return i.signers, nil
 }
 
+// DeniedError is a login that the host refused, with every key that there is.
+type DeniedError struct{ text string }
+
+func (e *DeniedError) Error() string { return e.text }
+
+func denied(format string, args ...any) error { return &DeniedError{fmt.Sprintf(format, args...)} }
+
 // explain makes a failed login readable.
 func (i *identities) explain(err error) error {
 	tried := strings.Join(i.tried, ", ")
 	switch {
 	case strings.Contains(err.Error(), "Too many authentication failures"): // sshd's words, past MaxAuthTries
-		return fmt.Errorf("permission denied for user %q: %d keys are more than the host allows (tried %s): set IdentityFile and IdentitiesOnly", i.target.User, len(i.signers), tried)
+		return denied("permission denied for user %q: %d keys are more than the host allows (tried %s): set IdentityFile and IdentitiesOnly", i.target.User, len(i.signers), tried)
 	case !strings.Contains(err.Error(), "unable to authenticate"): // x/crypto's words; it has no type for them
 		return fmt.Errorf("log in as %q: %w", i.target.User, err)
 	case !i.offered:
 		return fmt.Errorf("permission denied for user %q: the host does not accept keys, and railwright never prompts for passwords: set PubkeyAuthentication yes in its sshd_config", i.target.User)
 	default:
-		return fmt.Errorf("permission denied for user %q (tried %s): add a key: ssh-copy-id -p %d %s", i.target.User, tried,
+		return denied("permission denied for user %q (tried %s): add a key: ssh-copy-id -p %d %s", i.target.User, tried,
 			i.target.Port, fabric.ShellWord(i.target.User+"@"+i.target.Address))
 	}
 }

@@ -36,7 +36,7 @@ func TestSwitchesThatDoNotFit(t *testing.T) {
 		{"a split without system", leaf, "leaf: {model: z9664f, breakout: 2}", `c:10:35: fabric.leaf.breakout: needs os, which says how the ports are named; known: dell-sonic, sonic`},
 		{"a spine alone", leaf, "spine: {model: z9664f, os: sonic}", `c:10:10: fabric.spine: a spine joins leaves, and there is no fabric.leaf: name one, or remove the field`},
 		{"spine model", leaf, leaf + "\n  spine: {model: z9664g, os: sonic}", `c:11:18: fabric.spine.model: switch "z9664g" is not in the catalog; did you mean "z9664f"? known: ` + switches(t) + ``},
-		{"spine of the other kind", leaf, leaf + "\n  spine: {model: qm9700}", `c:11:18: fabric.spine.model: switch qm9700 is an infiniband switch, but fabric.kind is roce: use one of 7060dx4-32, crs812-ddq, qfx5240, sse-t8032, z9664f`},
+		{"spine of the other kind", leaf, leaf + "\n  spine: {model: qm9700}", `c:11:18: fabric.spine.model: switch qm9700 is an infiniband switch, but fabric.kind is roce: use one of 7060dx4-32, crs520-4xs-16xq, crs804-4ddq, crs812-ddq, qfx5240, sse-t8032, z9664f`},
 		{"spine system", leaf, leaf + "\n  spine: {model: z9664f, os: eos}", `c:11:30: fabric.spine.os: "eos": unknown on switch z9664f; known: dell-sonic, sonic`},
 		{"spine without system", leaf, leaf + "\n  spine: {model: z9664f}", `c:11:10: fabric.spine.os: required field is missing: switch z9664f has several; known: dell-sonic, sonic`},
 		{"spine without model", leaf, leaf + "\n  spine: {count: 2}", `c:11:10: fabric.spine.model: required field is missing: id of the switch in the catalog`},

@@ -51,7 +51,7 @@ func TestMeaning(t *testing.T) {
 		{"pool of flat", "p2p31, pool: 10.64.0.0/16", "flat, pool: 10.64.0.0/28", `c:9:36: fabric.addressing.pool: 10.64.0.0/28 is too small: 2 hosts of 8 NICs with scheme flat need 19 addresses: use a /27 or larger`},
 		{"rail24 without a leaf", "p2p31, pool: 10.64.0.0/16}\n  leaf: {model: z9664f, os: sonic}", "rail24}\n", ``},
 		{"none on roce", "scheme: p2p31, pool: 10.64.0.0/16", "scheme: none", `c:9:24: fabric.addressing.scheme: none is for infiniband and gke only: use p2p31, rail24 or flat`},
-		{"leaf of the other kind", "{model: z9664f, os: sonic}", "{model: qm9700}", `c:10:17: fabric.leaf.model: switch qm9700 is an infiniband switch, but fabric.kind is roce: use one of 7060dx4-32, crs812-ddq, qfx5240, sse-t8032, z9664f`},
+		{"leaf of the other kind", "{model: z9664f, os: sonic}", "{model: qm9700}", `c:10:17: fabric.leaf.model: switch qm9700 is an infiniband switch, but fabric.kind is roce: use one of 7060dx4-32, crs520-4xs-16xq, crs804-4ddq, crs812-ddq, qfx5240, sse-t8032, z9664f`},
 		{"leaf system", "os: sonic", "os: junos", `c:10:29: fabric.leaf.os: "junos": unknown on switch z9664f; known: dell-sonic, sonic`},
 		{"one dscp, two priorities", "dscp: 26", "dscp: 48", `c:11:12: fabric.traffic: dscp 48 is mapped to priority 3 (roce) and to priority 7 (cnp): a switch maps a DSCP value to one priority`},
 		{"roce and cnp in one priority", "roce: {dscp: 26, priority: 3}", "roce: {dscp: 26, priority: 7}, cnp: {dscp: 48, priority: 7}", `c:11:70: fabric.traffic.cnp.priority: 7 is the priority of roce: PFC would pause congestion notifications with the data; use another`},

@@ -66,7 +66,8 @@ func (s Spec) withAdmin() (Spec, error) {
 }
 
 // sshdText returns a complete configuration of sshd: of the machine's own configuration, keys and accounts it uses nothing
-// but root's shell. MaxStartups is raised, because all logins of a test come at once.
+// but root's shell. MaxStartups is raised, because all logins of a test come at once. The program that is copied to a host
+// lies in the host's own /run: /tmp is the machine's, where labs would see each other's.
 const sshdText = `Port 22
 HostKey /run/railwright/ssh_host_key
 AuthorizedKeysFile /run/railwright/authorized_keys
@@ -77,6 +78,7 @@ UsePAM no
 StrictModes no
 PidFile /run/railwright/sshd.pid
 MaxStartups 1000
+SetEnv XDG_RUNTIME_DIR=/run/railwright
 `
 
 // newKey makes a key pair: the private one as OpenSSH keeps it, the public one as a line.

@@ -208,7 +208,9 @@ func mannerOfQueue(q *fabric.QueueConfig) queueManner {
 	}
 	if p := q.Marks; p != nil {
 		out.read, out.ecn, out.drops = true, p.ECN.Is, p.Drops
-		out.below = below(p.Min, p.Max)
+		if out.below = below(p.Min, p.Max); p.Fixed { // there are no two lengths that could be the wrong way round
+			out.below = yes
+		}
 	}
 	return out
 }

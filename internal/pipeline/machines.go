@@ -33,35 +33,65 @@ func Collect(ctx context.Context, f *fleet.Fleet) (nodes []*fabric.Facts, lost [
 // the plan has a result: the machines, then the switches. folder is where the artifacts were rendered to, empty
 // where they were not.
 func Apply(ctx context.Context, f *fleet.Fleet, p *fabric.Plan, folder string, inLab, dryRun bool) ([]apply.Applied, error) {
-	targets, err := byTarget(p)
+	targets, bundle, err := bundles(p)
 	if err != nil {
 		return nil, err
 	}
-	addresses := p.Addressing.ByNode()
-	bundle := func(node string) apply.Bundle {
-		return apply.Bundle{
-			Meta: fabric.NewMeta(apply.BundleKind),
-			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Artifacts: targets[node], DryRun: dryRun,
-		}
+	dry := func(node string) apply.Bundle {
+		b := bundle(node)
+		b.DryRun = dryRun
+		return b
 	}
-	answers := fleet.Ask[apply.Result](ctx, f, apply.ResultKind, []string{"node", "apply"}, func(node string) ([]byte, error) {
-		if len(targets[node]) == 0 {
-			return nil, errors.New("no file was rendered for it")
-		}
-		return json.Marshal(bundle(node))
-	})
-	results := make([]apply.Applied, 0, len(answers)+len(p.Switches))
-	for _, o := range answers {
+	results := make([]apply.Applied, 0, len(p.Nodes)+len(p.Switches))
+	for _, o := range askApply(ctx, f, dry) {
 		r, err := apply.Applied{}, o.Err
 		if err == nil {
-			r, err = bundle(o.Name).Accept(o.Value)
+			r, err = dry(o.Name).Accept(o.Value)
 		}
-		if err != nil { // JSON has a list of changes, also of a node that did not answer
-			r = apply.Applied{Node: o.Name, Changes: []apply.Change{}, Error: err.Error()}
+		if err != nil {
+			r = notApplied(o.Name, err)
 		}
 		results = append(results, r)
 	}
 	return append(results, apply.Switches(p.Switches, targets, folder, inLab || apply.InLab())...), nil
+}
+
+// notApplied is the result of a node that did not answer. JSON has a list of changes of it too.
+func notApplied(node string, err error) apply.Applied {
+	return apply.Applied{Node: node, Changes: []apply.Change{}, Error: err.Error()}
+}
+
+// bundles returns the rendered files by target, and what each node needs of them.
+func bundles(p *fabric.Plan) (targets map[string][]fabric.Artifact, bundle func(node string) apply.Bundle, err error) {
+	if targets, err = byTarget(p); err != nil {
+		return nil, nil, err
+	}
+	addresses := p.Addressing.ByNode()
+	bare := make(map[string][]string)
+	for _, port := range p.Ports {
+		for _, t := range port.Twins {
+			if t.Bare {
+				bare[port.Node] = append(bare[port.Node], t.NIC)
+			}
+		}
+	}
+	return targets, func(node string) apply.Bundle {
+		return apply.Bundle{
+			Meta: fabric.NewMeta(apply.BundleKind),
+			Node: node, MTU: p.MTU, Addresses: addresses[node].NICs, Bare: bare[node], Artifacts: targets[node],
+		}
+	}, nil
+}
+
+// askApply lets every machine work on its bundle.
+func askApply(ctx context.Context, f *fleet.Fleet, bundle func(node string) apply.Bundle) []host.Outcome[apply.Result] {
+	return fleet.Ask[apply.Result](ctx, f, apply.ResultKind, []string{"node", "apply"}, func(node string) ([]byte, error) {
+		b := bundle(node)
+		if len(b.Artifacts) == 0 {
+			return nil, errors.New("no file was rendered for it")
+		}
+		return json.Marshal(b)
+	})
 }
 
 // How long an echo may take, on each of two tries (a round trip through a fabric is some tens of

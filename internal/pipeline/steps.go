@@ -12,6 +12,7 @@ import (
 	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/fleet"
+	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/mesh"
 	"railwright.dev/railwright/internal/report"
@@ -98,7 +99,7 @@ func (u *up) reach(ctx context.Context) (note string, err error) {
 }
 
 func (u *up) apply(ctx context.Context) (string, error) {
-	results, err := Apply(ctx, u.fleet, u.Plan, u.folder.Path(run.Artifacts), u.Lab, false)
+	results, err := u.write(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -130,6 +131,15 @@ func (u *up) apply(ctx context.Context) (string, error) {
 	return strings.Join(notes, ", "), nil
 }
 
+// write brings the files onto the hosts. Those of a DGX Spark are activated: there is no job on it that a network which
+// changes under it would end, and its owner waits for the cluster, not for the next start.
+func (u *up) write(ctx context.Context) ([]apply.Applied, error) {
+	if !u.Lab && u.Cluster.Platform == intent.Spark {
+		return Activate(ctx, u.fleet, u.Plan, u.folder.Path(run.Artifacts), false, ActivateWithin)
+	}
+	return Apply(ctx, u.fleet, u.Plan, u.folder.Path(run.Artifacts), u.Lab, false)
+}
+
 // applied describes how the configuration of a target took effect.
 func applied(r apply.Applied) report.Applied {
 	out := report.Applied{Node: r.Node, Status: r.Status, Reason: cmp.Or(r.Error, r.Reason)}
@@ -142,7 +152,13 @@ func applied(r apply.Applied) report.Applied {
 		for _, p := range a.Pending {
 			reasons = append(reasons, "not in effect: "+p)
 		}
-		out.How, out.Reason = a.Network, strings.Join(append(reasons, a.Skipped...), "; ")
+		if r.Note != "" {
+			reasons = append(reasons, r.Note)
+		}
+		if out.How = a.Network; a.Network == apply.ByNothing {
+			out.How = ""
+		}
+		out.Reason = strings.Join(append(reasons, a.Skipped...), "; ")
 	case r.Status == fabric.Pass:
 		out.How, out.Reason = "files", "they "+apply.TakesEffect(r.Changes)
 	}

@@ -24,7 +24,7 @@ import (
 )
 
 // models are the switches of the documents, one for each language.
-var models = map[string]string{"sonic": "z9664f", "dell-sonic": "sse-t8032", "eos": "7060dx4-32", "junos": "qfx5240"}
+var models = map[string]string{"sonic": "z9664f", "dell-sonic": "sse-t8032", "eos": "7060dx4-32", "junos": "qfx5240", "routeros": "crs520-4xs-16xq"}
 
 // parts is the catalog, read once.
 var parts = sync.OnceValues(catalog.Load)
@@ -168,7 +168,7 @@ func TestRenderedIsRight(t *testing.T) {
 var value = regexp.MustCompile(`\d+`)
 
 // neutral are lines whose values are names, or what only people read.
-var neutral = regexp.MustCompile(`(?i)hostname|host-name|description|^!|^\s*/\*|^\s*#|"name"|^\s*name |"spine|as-path|load-interval`)
+var neutral = regexp.MustCompile(`(?i)hostname|host-name|description|^!|^\s*/\*|^\s*#|"name"|^\s*name |"spine|as-path|load-interval|^remove \[ find (?:address|name|vlan-ids|list)=`)
 
 // sameModel reports whether two texts of a switch were read as the same, whatever their lines.
 func sameModel(t testing.TB, a, b []byte) bool {

@@ -129,7 +129,7 @@ func TestBnxtConf(t *testing.T) {
 // switch systems. No end is left on the default.
 func TestIntentReachesEveryEnd(t *testing.T) {
 	const conf, script, env = "/etc/bnxt_re/bnxt_re.conf", "/usr/local/sbin/railwright-nic-qos", "/etc/railwright/nccl.env"
-	const sonic, eos, dell, junos = "sonic", "eos", "dell-sonic", "junos"
+	const sonic, eos, dell, junos, mikrotik = "sonic", "eos", "dell-sonic", "junos", "routeros"
 	class := func(name string, change func(*fabric.TrafficClass)) func(*fabric.Traffic) {
 		return func(t *fabric.Traffic) {
 			for i := range t.Classes {
@@ -145,17 +145,17 @@ func TestIntentReachesEveryEnd(t *testing.T) {
 		ends   map[string]string // what each end then has, and does not have before
 	}{
 		{"roce.dscp", class("roce", func(c *fabric.TrafficClass) { c.DSCP = 24 }), map[string]string{
-			conf: "ROCE_DSCP=24\n", script: "roce_dscp=24 ", env: "NCCL_IB_TC=96\n", sonic: `"24": "3"`, eos: "qos map dscp 24 to traffic-class 3\n", dell: "dscp 24 traffic-class 3\n", junos: "code-points 011000;"}},
+			conf: "ROCE_DSCP=24\n", script: "roce_dscp=24 ", env: "NCCL_IB_TC=96\n", sonic: `"24": "3"`, eos: "qos map dscp 24 to traffic-class 3\n", dell: "dscp 24 traffic-class 3\n", junos: "code-points 011000;", mikrotik: "name=RAILWRIGHT-roce dscp=24 "}},
 		{"roce.priority", class("roce", func(c *fabric.TrafficClass) { c.Priority = 4 }), map[string]string{
-			conf: "ROCE_PRI=4\n", script: "roce_priority=4 ", sonic: `"pfc_enable": "4"`, eos: "priority-flow-control priority 4 no-drop\n", dell: "priority-flow-control priority 4\n", junos: "no-loss pfc-priority 4;"}},
+			conf: "ROCE_PRI=4\n", script: "roce_priority=4 ", sonic: `"pfc_enable": "4"`, eos: "priority-flow-control priority 4 no-drop\n", dell: "priority-flow-control priority 4\n", junos: "no-loss pfc-priority 4;", mikrotik: "name=RAILWRIGHT traffic-class=4 rx=yes"}},
 		{"cnp.dscp", class("cnp", func(c *fabric.TrafficClass) { c.DSCP = 46 }), map[string]string{
-			conf: "CNP_DSCP=46\n", script: "cnp_dscp=46 ", sonic: `"46": "7"`, eos: "qos map dscp 46 to traffic-class 7\n", dell: "dscp 46 traffic-class 7\n", junos: "code-points 101110;"}},
+			conf: "CNP_DSCP=46\n", script: "cnp_dscp=46 ", sonic: `"46": "7"`, eos: "qos map dscp 46 to traffic-class 7\n", dell: "dscp 46 traffic-class 7\n", junos: "code-points 101110;", mikrotik: "name=RAILWRIGHT-cnp dscp=46 "}},
 		{"cnp.priority", class("cnp", func(c *fabric.TrafficClass) { c.Priority = 6 }), map[string]string{
-			conf: "CNP_PRI=6\n", script: "cnp_priority=6\n", sonic: `"48": "6"`, eos: "uc-tx-queue 6\n      priority strict\n", dell: "dscp 48 traffic-class 6\n", junos: "class RAILWRIGHT-cnp queue-num 6;"}},
+			conf: "CNP_PRI=6\n", script: "cnp_priority=6\n", sonic: `"48": "6"`, eos: "uc-tx-queue 6\n      priority strict\n", dell: "dscp 48 traffic-class 6\n", junos: "class RAILWRIGHT-cnp queue-num 6;", mikrotik: "traffic-class=6 ] schedule=strict-priority"}},
 		{"pfc", class("roce", func(c *fabric.TrafficClass) { c.Lossless = false }), map[string]string{
-			conf: "FC_MODE=2\n", script: "lossless=0 ", sonic: `"pfc_enable": ""`, eos: "qos trust dscp\n   !\n", dell: "", junos: ""}},
+			conf: "FC_MODE=2\n", script: "lossless=0 ", sonic: `"pfc_enable": ""`, eos: "qos trust dscp\n   !\n", dell: "", junos: "", mikrotik: "pfc=disabled\n"}},
 		{"ecn", class("roce", func(c *fabric.TrafficClass) { c.ECN = nil }), map[string]string{
-			conf: "FC_MODE=1\n", script: "ecn=0 ", sonic: "", eos: "", dell: "", junos: ""}},
+			conf: "FC_MODE=1\n", script: "ecn=0 ", sonic: "", eos: "", dell: "", junos: "", mikrotik: "traffic-class=3 ] schedule=high-priority-group weight=1 use-shared-buffers=yes wred=no ecn=no"}},
 		{"ecn.min_kib", class("roce", func(c *fabric.TrafficClass) { c.ECN.MinBytes = 512 << 10 }), map[string]string{
 			sonic: `"green_min_threshold": "524288"`, eos: "minimum-threshold 524288 bytes ", dell: "green minimum-threshold 524 ", junos: "fill-level [ 1 "}},
 		{"ecn.max_kib", class("roce", func(c *fabric.TrafficClass) { c.ECN.MaxBytes = 4 << 20 }), map[string]string{
@@ -163,7 +163,7 @@ func TestIntentReachesEveryEnd(t *testing.T) {
 		{"ecn.probability", class("roce", func(c *fabric.TrafficClass) { c.ECN.Percent = 20 }), map[string]string{
 			sonic: `"green_drop_probability": "20"`, eos: "max-mark-probability 20 ", dell: "drop-probability 20\n", junos: "drop-probability [ 0 20 ];"}},
 		{"share", func(t *fabric.Traffic) { t.Share = 90 }, map[string]string{
-			conf: "ROCE_BW=90\n", script: "share=90 ", sonic: `"weight": "90"`, eos: "bandwidth percent 90\n", dell: "weight 90\n", junos: "transmit-rate percent 90;"}},
+			conf: "ROCE_BW=90\n", script: "share=90 ", sonic: `"weight": "90"`, eos: "bandwidth percent 90\n", dell: "weight 90\n", junos: "transmit-rate percent 90;", mikrotik: "weight=9 "}},
 		{"watchdog.detect_ms", func(t *fabric.Traffic) { t.Watchdog.DetectMs = 300 }, map[string]string{
 			sonic: `"detection_time": "300"`, eos: "default timeout 0.30\n", dell: "detect-time 300\n", junos: "poll-interval 150;"}},
 		{"watchdog.restore_ms", func(t *fabric.Traffic) { t.Watchdog.RestoreMs = 900 }, map[string]string{
@@ -192,7 +192,7 @@ func TestIntentReachesEveryEnd(t *testing.T) {
 func endsOf(t *testing.T, traffic *fabric.Traffic) map[string]string {
 	t.Helper()
 	ends := make(map[string]string)
-	for _, os := range []string{"sonic", "dell-sonic", "eos", "junos"} {
+	for _, os := range []string{"sonic", "dell-sonic", "eos", "junos", "routeros"} {
 		p := printed(fabric.P2P31, os)
 		p.Traffic = traffic
 		p.Switches[0].BufferBytes = 165_000_000 // of a QFX5240: Junos has thresholds in percent of it

@@ -181,6 +181,9 @@ func judgeWatchdog(s scene) []fabric.Finding {
 	if s.Plan.Traffic == nil {
 		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no classes of traffic")}
 	}
+	if s.of.OS == "routeros" {
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "RouterOS has no PFC watchdog: a NIC that pauses for ever stops the ports that send to it")}
+	}
 	want := s.Plan.Traffic.Watchdog
 	if roce, _ := s.class("roce"); want == nil || !roce.Lossless {
 		return s.eachPort("no watchdog", func(p port) []fabric.Finding {
@@ -247,8 +250,13 @@ func judgeHeadroom(s scene) []fabric.Finding {
 	if !ok || !roce.Lossless {
 		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no lossless class")}
 	}
-	if s.of.OS == "eos" {
-		return []fabric.Finding{s.finding("", fabric.NotApplicable, "EOS has no setting for the length of cables: the headroom is its own")}
+	for os, why := range map[string]string{
+		"eos":      "EOS has no setting for the length of cables: the headroom is its own",
+		"routeros": "RouterOS has no setting for the length of cables: its own pause threshold decides",
+	} {
+		if s.of.OS == os {
+			return []fabric.Finding{s.finding("", fabric.NotApplicable, why)}
+		}
 	}
 	want := s.Plan.Traffic.CableM
 	return s.eachPort(fmt.Sprintf("for at least %d m", want), func(p port) []fabric.Finding {

@@ -97,6 +97,7 @@ func (s scene) unsaid(p port) []fabric.Finding {
 	add("its FEC", want.FEC != nil, p.FEC != nil)
 	add("how its cage is split", want.Breakout != nil && want.Breakout.Is > 1, p.Breakout != nil)
 	add("its VLAN", want.VLAN != nil && p.plan.VLAN > 0, p.VLAN != nil)
+	add("whether it is routed", want.VLAN != nil && want.VLAN.Is == 0 && p.plan.Address.IsValid(), p.VLAN != nil)
 	if len(parts) == 0 {
 		return nil
 	}

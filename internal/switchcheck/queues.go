@@ -3,6 +3,7 @@ package switchcheck
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -30,7 +31,7 @@ func judgeECN(s scene) []fabric.Finding {
 	if !planned || s.plan == nil {
 		return s.eachPort("lossless queues mark", s.marksLossless)
 	}
-	return s.eachPort(ecnWords(roce.ECN), func(p port) []fabric.Finding {
+	return s.eachPort(s.markingWords(roce.ECN), func(p port) []fabric.Finding {
 		t, ok := p.treatment(roce.DSCP)
 		if !ok || t.Queue == nil {
 			return []fabric.Finding{s.unknown(p.name(), "the queue of RoCE is in no text that was read", p.At)}
@@ -53,6 +54,17 @@ func ecnWords(e *fabric.ECN) string {
 	return fmt.Sprintf("marks from %d to %d KiB, %d %%", e.MinBytes>>10, e.MaxBytes>>10, e.Percent)
 }
 
+// markingWords is what is expected of a switch: one whose OS has no thresholds marks, and that is all that can be compared.
+func (s scene) markingWords(e *fabric.ECN) string {
+	fixed := slices.ContainsFunc(s.of.Ports, func(p fabric.PortConfig) bool {
+		return slices.ContainsFunc(p.Queues[:], func(q *fabric.QueueConfig) bool { return q != nil && q.Marks != nil && q.Marks.Fixed })
+	})
+	if e != nil && fixed {
+		return "marks, from a length of the switch's own on: its OS has no thresholds to compare"
+	}
+	return ecnWords(e)
+}
+
 // marks judges the marking of RoCE's queue.
 func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
 	var m *fabric.QueueProfile
@@ -71,6 +83,9 @@ func (s scene) marks(p port, number int, want *fabric.ECN) []fabric.Finding {
 		return nil
 	case !m.ECN.Is:
 		return []fabric.Finding{s.fail(p.name(), fmt.Sprintf("%s does not mark packets of queue %d, RoCE's.", p.name(), number), expected, noMarkCost, m.ECN.At)}
+	}
+	if m.Fixed {
+		return nil
 	}
 	out := s.order(p, number, m)
 	r := s.renderedMarks(p, number)

@@ -158,8 +158,9 @@ func (in *Input) scene(c *fabric.SwitchConfig) scene {
 		}
 	}
 	anyPart := slices.ContainsFunc(c.Ports, func(p fabric.PortConfig) bool { return takesPart(&p) })
+	bare := s.plan == nil && !anyPart && c.OS == "routeros" // its owners have fast ports and, as a rule, no classes
 	for i := range c.Ports {
-		if p := &c.Ports[i]; !taken[p.Name] && (takesPart(p) || anyPart && forgotten(p)) {
+		if p := &c.Ports[i]; !taken[p.Name] && (takesPart(p) || anyPart && forgotten(p) || bare && fast(p)) {
 			s.ports = append(s.ports, port{PortConfig: p})
 		}
 	}
@@ -181,6 +182,11 @@ func (s scene) rendered(p port) *fabric.PortConfig {
 // forgotten reports whether a port may be one of the fabric that lost its settings: where others have classes of traffic, one
 // that the OS watches by default.
 func forgotten(p *fabric.PortConfig) bool { return (p.Up == nil || p.Up.Is) && p.Watchdog != nil }
+
+// fast reports whether a text gives a port a rate that hosts of a fabric have, in Gb/s.
+func fast(p *fabric.PortConfig) bool {
+	return (p.Up == nil || p.Up.Is) && p.RateGbps != nil && p.RateGbps.At.Number > 0 && p.RateGbps.Is >= 100
+}
 
 // takesPart reports whether a text gives a port classes of traffic: PFC, a queue of its own, trust or a watchdog.
 func takesPart(p *fabric.PortConfig) bool {

@@ -18,7 +18,6 @@ var foreigners = []foreign{
 	{"NVUE (NVIDIA Cumulus Linux)", regexp.MustCompile(`(?m)^(?:\S+[#$]\s*)?nv (?:set|show|config|unset) |cumulus@|^RoCE PCP/DSCP->SP mapping|^- set:$`)},
 	{"Cisco NX-OS", regexp.MustCompile(`(?m)^\s*(?:(?:policy|class)-map type (?:network-qos|queuing)|class type (?:network-qos|queuing)|pause pfc-cos \d|priority-flow-control mode (?:on|auto|off)|set qos-group \d|feature \S+$|Port +Mode +Oper\(VL bmap\))`)},
 	{"MLNX-OS (NVIDIA Onyx)", regexp.MustCompile(`(?m)^\s*(?:dcb priority-flow-control|interface (?:ethernet|ib) \d+/\d+(?:/\d+)? (?:traffic-class|speed|mtu|dcb|qos)|protocol (?:roce|ib|bgp)$|roce (?:lossless|lossy|semi-lossless))`)},
-	{"MikroTik RouterOS", regexp.MustCompile(`(?m)^/(?:interface|ip|system) [a-z0-9 -]+|^# .* by RouterOS`)},
 	{"Huawei VRP or H3C Comware", regexp.MustCompile(`(?m)^\s*(?:dcb pfc(?: |$)|priority-flow-control (?:no-drop dot1p|enable|auto)|qos wred (?:queue|apply)|sysname \S+)`)},
 	{"Dell OS10", regexp.MustCompile(`(?m)^\s*(?:(?:class|policy)-map type (?:network-qos|queuing|application) \S+|pause buffer-size \d+|pfc-cos \d|qos-map traffic-class)`)},
 	{"output of a tool of NICs (mlnx_qos, niccli, dcb, lldptool)", regexp.MustCompile(`(?m)^\s*(?:DCBX mode: |Priority trust state: |PFC configuration:$|dscp2prio mapping:|prio-pfc |PRIO_MAP:|dscp-prio )`)},

@@ -11,6 +11,7 @@ import (
 	"railwright.dev/railwright/internal/switchos/dell"
 	"railwright.dev/railwright/internal/switchos/eos"
 	"railwright.dev/railwright/internal/switchos/junos"
+	"railwright.dev/railwright/internal/switchos/routeros"
 	"railwright.dev/railwright/internal/switchos/sonic"
 	"railwright.dev/railwright/internal/switchos/switchtext"
 )
@@ -34,7 +35,7 @@ type OS interface {
 
 // all lists the operating systems.
 func all() []OS {
-	return []OS{sonic.OS{}, dell.OS{}, eos.OS{}, junos.OS{}}
+	return []OS{sonic.OS{}, dell.OS{}, eos.OS{}, junos.OS{}, routeros.OS{}}
 }
 
 // Find returns the operating system of a name; the error lists the known ones.

@@ -19,7 +19,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: no command loads its file, or shows what it has", id)
 		}
 	}
-	if _, err := Find("no-os"); err == nil || !strings.HasPrefix(err.Error(), `switch OS "no-os": no configuration is rendered for it in this version; known: sonic, dell-sonic, eos, junos`) {
+	if _, err := Find("no-os"); err == nil || !strings.HasPrefix(err.Error(), `switch OS "no-os": no configuration is rendered for it in this version; known: sonic, dell-sonic, eos, junos, routeros`) {
 		t.Error(err)
 	}
 }
@@ -57,7 +57,6 @@ func TestForeign(t *testing.T) {
 		"nv set qos roce\n": "NVUE",
 		"policy-map type network-qos x\n  class type network-qos c-8q-nq3\n    pause pfc-cos 3\n":                  "NX-OS",
 		"interface ethernet 1/1 dcb priority-flow-control mode on force\ndcb priority-flow-control enable force\n": "MLNX-OS",
-		"# by RouterOS 7\n/interface ethernet\nset [ find default-name=qsfp56-1-1 ] mtu=9000\n":                    "RouterOS",
 		"DCBX mode: OS controlled\nPriority trust state: dscp\n":                                                   "a tool of NICs",
 	} {
 		if os, err := Language([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
