@@ -29,7 +29,7 @@ var allowed = map[string]string{
 	// the nouns and what is known of them
 	"internal/fabric":   "",
 	"internal/catalog":  "fabric",
-	"internal/intent":   "fabric catalog",
+	"internal/intent":   "fabric catalog spark",
 	"internal/nic":      "fabric",
 	"internal/switchos": "fabric switchos/switchtext switchos/sonic switchos/dell switchos/eos switchos/junos switchos/routeros",
 
@@ -58,7 +58,7 @@ var allowed = map[string]string{
 	"internal/serving": "fabric catalog llm sizing",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/facts":    "fabric files host linux kube vcenter nic switchos",
+	"internal/facts":    "fabric files host linux kube vcenter nic spark switchos",
 	"internal/intake":   "fabric facts files host results",
 	"internal/bundle":   "fabric facts host",
 	"internal/runbook":  "fabric catalog draw",
@@ -69,8 +69,9 @@ var allowed = map[string]string{
 
 	// verdicts
 	"internal/switchcheck": "fabric lossless",
+	"internal/spark":       "fabric",
 	"internal/cables":      "fabric",
-	"internal/check":       "fabric cables topology nic switchcheck",
+	"internal/check":       "fabric cables topology nic spark switchcheck",
 	"internal/lossless":    "fabric",
 	"internal/bench":       "fabric host kube render results",
 	"internal/evidence":    "fabric messages results",

@@ -119,7 +119,7 @@ func knownCauses() []fabric.CauseID {
 		fabric.CauseACSRedirect, fabric.CauseAddressConflict, fabric.CauseAddressMissing, fabric.CauseARPFlux, fabric.CauseATSDisabled,
 		fabric.CauseCPUAffinity, fabric.CauseDeviceFault, fabric.CauseDriverABI, fabric.CauseDriverConflict, fabric.CauseFabricManager, fabric.CauseFirewall, fabric.CauseFirmwareDCBX,
 		fabric.CauseGDRDisabled, fabric.CauseGIDIndex, fabric.CauseGPUDriver, fabric.CauseGPUNICMisaligned, fabric.CauseGPUThrottled, fabric.CauseIOMMUTranslated,
-		fabric.CauseLinkDown, fabric.CauseMemlock, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNeighbourOverflow,
+		fabric.CauseLinkDown, fabric.CauseMemlock, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNeighbourOverflow, fabric.CauseHalfPortTwin, fabric.CauseNICDegradedInit, fabric.CauseNCCLSettings,
 		fabric.CauseNICProfile, fabric.CauseNumaBalancing, fabric.CauseNVLinkDegraded, fabric.CausePCIeDowngraded,
 		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseProcessKilled, fabric.CauseHCASubset, fabric.CauseQoSClassMismatch, fabric.CauseRDMADriver, fabric.CauseRoCELossy,
 		fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSubnetManager, fabric.CauseVersionSkew,
@@ -146,6 +146,11 @@ func emptyWorlds() map[string]*world {
 	}
 	worlds["no plan"].plan = nil
 	worlds["ports with twins"] = &world{plan: twinPlan(3), nodes: []*fabric.Facts{{Node: "spark1", Source: "live"}}}
+	worlds["Sparks"] = empty(false)
+	worlds["Sparks"].plan = nil
+	for _, f := range worlds["Sparks"].nodes {
+		f.Machine.Product = ref("NVIDIA_DGX_Spark")
+	}
 	return worlds
 }
 

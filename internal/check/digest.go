@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/spark"
 )
 
 // Digest is what the cluster rules need of a node: about 3 KiB where it has eight NICs with a port each. Texts
@@ -45,6 +46,8 @@ type Digest struct {
 	HCANames  trait // by whom RDMA devices are named: kernel, udev
 	HCAs      *int  // RDMA devices; nil: not read
 	GPUs      *int  // as HCAs
+
+	Spark *spark.Spark // of a DGX Spark
 }
 
 // NICDigest is what the cluster rules need of a NIC.
@@ -105,7 +108,7 @@ func digest(in NodeInput, t texts) Digest {
 	d := Digest{
 		Node: f.Node, Nominal: f.Source == nominal, Lab: f.Platform == labPlatform,
 		NoRDMA: knownWithoutRDMA(f), NoGPU: knownWithoutGPU(f), MemoryKiB: f.Machine.MemoryKiB,
-		Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
+		Spark: in.view.spark, Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
 	}
 	d.Role, d.RoleBy = in.role()
 	if d.RoleBy = t.keep(d.RoleBy); d.Role == fabric.HostOfVMs {
@@ -191,7 +194,7 @@ func (in NodeInput) digestPorts(t texts) []PortDigest {
 			Firmware: t.trait(in.firmwareOf(p), "firmware was not read"),
 			GUID:     parseGUID(h.NodeGUID),
 		}
-		if p.port.RateGbps != nil {
+		if p.port.RateGbps != nil && p.port.State != "DOWN" { // a port that is down shows a default
 			d.Rate = *p.port.RateGbps
 		}
 		keys := strings.Join(sortedOnce(p.port.PKeys), " ")

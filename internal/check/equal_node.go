@@ -207,6 +207,7 @@ func hcaCount() Rule {
 		Reference: "NVIDIA NVSentinel, fewer ports than the peers; Meta gcm, HCA count",
 		Facts:     []string{fabric.FactHCAs},
 		Scope:     []Condition{withoutPlan("nic-present and nic-rdma look for each planned NIC"), withOwnHardware(), withPeers(), withRDMA()},
+		DependsOn: []string{"spark-cable"},
 		Cluster: func(in ClusterInput) []Verdict {
 			return fewest{
 				what: "RDMA devices", source: "/sys/class/infiniband",

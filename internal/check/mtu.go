@@ -90,6 +90,7 @@ func mtuEqual() Rule {
 		Reference: "Broadcom RoCE guide 2.6 no. 10 and 5.1 no. 2",
 		Facts:     []string{fabric.FactNICs},
 		Scope:     []Condition{withoutPlan("mtu compares each planned NIC"), onRoCE()},
+		DependsOn: []string{"spark-mtu"},
 		Cluster:   judgeMTUEqual,
 	}
 }

@@ -74,6 +74,12 @@ func judgeLinkUp(in NodeInput) []Verdict {
 		name := in.Facts.Node + ":" + nic.Name
 		state := saw("ip link show dev "+nic.Name, "operstate "+nic.OperState+", carrier "+carrier)
 		const want = "operstate up, carrier true"
+		if why := in.uncabled(nic.Name, ""); why != "" {
+			return Verdict{Status: fabric.NotApplicable, Why: why}
+		}
+		if why := in.halfPort(nic.Name, ""); why != "" && isDown(nic) {
+			return Verdict{Evidence: []fabric.Evidence{state}, Why: why}
+		}
 		switch {
 		case isDown(nic) && in.twinned(nic.Name):
 			return in.judgeTwinDown(nic, state)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/spark"
 )
 
 // NodeInput is the input of a node rule.
@@ -22,6 +23,7 @@ type nodeView struct {
 	ports []portAt                     // of the fabric
 	cards []string                     // PCI functions of the fabric's NICs and RDMA devices
 	ends  []string                     // PCI functions between which GPU traffic runs: GPUs and cards
+	spark *spark.Spark                 // of a DGX Spark; nil: the machine is none, or nothing shows it
 	used  []bool                       // entries of Missing that a rule looked up; nil: none
 
 	reads func(path string) bool // whether a rule that applies to the node reads a fact
@@ -55,6 +57,9 @@ func newNodeInput(f *fabric.Facts, p *NodePlan) NodeInput {
 		for i := range f.PCI {
 			in.view.pci[f.PCI[i].Address] = &f.PCI[i]
 		}
+	}
+	if n := spark.Read(f); n.Is() || p != nil && p.onSpark() {
+		in.view.spark = &n
 	}
 	in.view.nics = in.findNICs()
 	in.view.ports = in.findPorts()

@@ -21,7 +21,7 @@ func pciePortRate() Rule {
 		Reference: "PCI Express Base Specification, 4.2 and Link Status; Broadcom RoCE guide 2.6 no. 12",
 		Facts:     []string{fabric.FactPCI, fabric.FactPCILink, fabric.FactPortRate, fabric.FactHCASystemGUID},
 		Scope:     []Condition{withHardware(), withRDMA(), onHost()},
-		DependsOn: []string{"pcie-link", "pcie-planned", "port-state"},
+		DependsOn: []string{"spark-pcie", "pcie-link", "pcie-planned", "port-state"},
 		Node:      judgePCIePortRate,
 	}
 }

@@ -55,7 +55,7 @@ func rdmaMTU() Rule {
 		Reference: "InfiniBand Architecture 1.4, 14.2.5.6 NeighborMTU; Broadcom RoCE guide 2.6 no. 10",
 		Facts:     []string{fabric.FactPorts, fabric.FactPortActiveMTU},
 		Scope:     []Condition{withHardware(), withRDMA()},
-		DependsOn: []string{"mtu", "port-state"},
+		DependsOn: []string{"spark-mtu", "mtu", "port-state"},
 		Node:      judgeRDMAMTU,
 	}
 }

@@ -62,6 +62,12 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	case p.State == "ACTIVE" && p.PhysState == "LinkUp":
 		return pass(want, seen...)
 	}
+	if why := in.uncabled(at.nic, at.hca.Name); why != "" {
+		return Verdict{Status: fabric.NotApplicable, Why: why}
+	}
+	if why := in.halfPort(at.nic, at.hca.Name); why != "" {
+		return Verdict{Evidence: seen, Why: why}
+	}
 	v := Verdict{
 		Status: fabric.Fail, Expected: want, Evidence: seen,
 		Why: name + " is " + p.State + " and " + p.PhysState + ", not ACTIVE and LinkUp.",

@@ -11,6 +11,8 @@ func nodeRules() []Rule {
 		nicPresent(),
 		linkUp(),
 		mtu(),
+		sparkCable(), sparkTwins(), sparkMTURule(),
+		sparkSubnets(), sparkFiles(), sparkDHCP(),
 		nicEqual(),
 		oneSubnet(),
 		address(),
@@ -53,6 +55,7 @@ func nodeRules() []Rule {
 		nicFile(),
 
 		pcieLink(),
+		sparkPCIe(),
 		pciePlanned(),
 		pciePortRate(),
 		pciePayload(),
@@ -83,6 +86,8 @@ func nodeRules() []Rule {
 		gpuNICNUMA(),
 		gpuNICDistance(),
 		pcieLayout(),
+
+		sparkFirmwareRule(), sparkMemory(), sparkHCAs(), sparkConf(),
 
 		numaBalancing(),
 		cpusOnline(),
@@ -119,6 +124,8 @@ func clusterRules() []Rule {
 		gpuFirmwareEqual(),
 		driverEqual(),
 		kernelEqual(),
+		sparkCabling(),
+		sparkLinks(),
 		biosEqual(),
 		cpuEqual(),
 		memoryEqual(),

@@ -20,7 +20,7 @@ func oneSubnet() Rule {
 		Reference: "Broadcom RoCE guide 2.4; kernel documentation, networking/ip-sysctl, arp_ignore",
 		Facts:     []string{fabric.FactNICs, fabric.FactNICAddresses, fabric.FactNICARPIgnore},
 		Scope:     []Condition{onRoCE()},
-		DependsOn: []string{"nic-present"},
+		DependsOn: []string{"spark-subnets", "nic-present"},
 		Node:      judgeOneSubnet,
 	}
 }

@@ -30,12 +30,14 @@ const (
 	FactMachine                = "machine"
 	FactMachineACSUnit         = "machine.acs_unit"
 	FactMachineBIOS            = "machine.bios"
+	FactMachineCMA             = "machine.cma_kib"
 	FactMachineCPU             = "machine.cpu"
 	FactMachineCPUModel        = "machine.cpu_model"
 	FactMachineCPUsOnline      = "machine.cpus_online"
 	FactMachineCPUsPresent     = "machine.cpus_present"
 	FactMachineGovernor        = "machine.governor"
 	FactMachineHypervisor      = "machine.hypervisor"
+	FactMachineHotPlug         = "machine.hot_plug"
 	FactMachineIOMMUGroups     = "machine.iommu_groups"
 	FactMachineIOMMUMode       = "machine.iommu_mode"
 	FactMachineMemlockLimit    = "machine.memlock_limit"
@@ -69,6 +71,10 @@ const (
 	FactNICSpeed         = "nics.speed_mbps"
 
 	FactNICFile = "nic_file"
+
+	FactNetworkFiles = "network_files"
+
+	FactNCCL = "nccl"
 
 	FactHCAs              = "hcas"
 	FactHCABoardID        = "hcas.board_id"

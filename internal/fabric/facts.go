@@ -29,6 +29,8 @@ type Facts struct {
 	KernelLog     *KernelLog        `json:"kernel_log,omitempty"`
 	NICFile       map[string]string `json:"nic_file,omitempty"` // settings of the file from which a NIC driver sets traffic classes up (/etc/bnxt_re/bnxt_re.conf)
 	Firewall      *Firewall         `json:"firewall,omitempty"`
+	NetworkFiles  []NetworkFile     `json:"network_files,omitempty"` // of /etc/netplan, those that could be read
+	NCCL          map[string]string `json:"nccl,omitempty"`          // settings that every job on the node gets: /etc/nccl.conf; in texts also the environment
 	Disagree      []Disagreement    `json:"disagree,omitempty"`
 	Missing       []Missing         `json:"missing,omitempty"`
 }
@@ -81,10 +83,12 @@ type Machine struct {
 	SMT            *string `json:"smt,omitempty"`               // /sys/devices/system/cpu/smt/control: on, off, forceoff, notsupported, notimplemented
 	Governor       *string `json:"governor,omitempty"`          // "mixed" where CPUs differ; "none": the kernel sets no clock, the firmware does
 	RDMACharDevs   *int    `json:"rdma_char_devices,omitempty"` // uverbs* in /dev/infiniband
+	CMAKiB         *int    `json:"cma_kib,omitempty"`           // CmaTotal of /proc/meminfo: memory that the kernel keeps in one piece for devices
 	MemlockLimit   *string `json:"memlock_limit,omitempty"`     // of the collecting process: bytes or unlimited
 	NetworkManager *string `json:"network_owner,omitempty"`     // the services that run and configure interfaces, joined by OwnerSeparator
 
 	ACSUnit *ACSUnit `json:"acs_unit,omitempty"`
+	HotPlug *HotPlug `json:"hot_plug,omitempty"` // of a DGX Spark's NIC
 }
 
 // CPUID is how an x86 processor identifies itself (the CPUID instruction, leaves 0 and 1).
@@ -122,6 +126,7 @@ type NIC struct {
 	Autoneg       *bool          `json:"autoneg,omitempty"`        // ethtool
 	Owner         *string        `json:"owner,omitempty"`          // services that configure it, joined by OwnerSeparator; NoOwner
 	QoS           *QoS           `json:"qos,omitempty"`
+	Profile       string         `json:"profile,omitempty"` // NetworkManager's connection on it; "--": it has none
 
 	// Options are settings in the NIC's non-volatile memory, by their name in the vendor's tool (niccli nvm, mlxconfig, nicctl),
 	// with the value in effect as the tool writes it. Those that rules and files of the plan know.
@@ -148,6 +153,8 @@ type Port struct {
 	PhysState string            `json:"phys_state,omitempty"` // LinkUp, Polling, Disabled
 	RateGbps  *float64          `json:"rate_gbps,omitempty"`  // Gb/s
 	LinkLayer string            `json:"link_layer,omitempty"` // InfiniBand or Ethernet
+	NetDev    string            `json:"netdev,omitempty"`     // its network device, as rdma link and ibdev2netdev name it; in the kernel's facts the GID table does
+	NetDevUp  *bool             `json:"netdev_up,omitempty"`  // of ibdev2netdev
 	LID       *int              `json:"lid,omitempty"`
 	SMLID     *int              `json:"sm_lid,omitempty"`
 	ActiveMTU *int              `json:"active_mtu,omitempty"` // bytes; only verbs report it (ibv_devinfo)

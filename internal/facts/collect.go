@@ -43,6 +43,7 @@ func sources() []source {
 		{fabric.FactFirewall, readFirewall},
 		{"tools", readTools},
 		{fabric.FactNICQoS, readNICSettings},
+		{fabric.FactMachineHotPlug, readSpark},
 		{fabric.FactLLDP, readLLDP},
 	}
 }

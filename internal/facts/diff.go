@@ -32,6 +32,7 @@ func Diff(a, b *fabric.Facts, identities bool) []Difference {
 	d.pciDevices()
 	d.nics()
 	d.nicFile()
+	d.networkFiles()
 	d.hcas()
 	d.gpus()
 	d.routes()

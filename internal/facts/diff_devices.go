@@ -241,6 +241,8 @@ func (d *differ) port(thing string, a, b *fabric.Port) {
 		field{rankPort, isError, "physical state", text(a.PhysState), text(b.PhysState), "cable, transceiver or far end"},
 		field{rankPort, isError, "rate", unit(value(a.RateGbps), "Gb/s"), unit(value(b.RateGbps), "Gb/s"), "the slower port limits every ring through it"},
 		field{rankPort, isError, "link layer", text(a.LinkLayer), text(b.LinkLayer), "InfiniBand and Ethernet ports do not talk to each other"},
+		field{rankOther, isInfo, "network device", text(a.NetDev), text(b.NetDev), ""},
+		field{rankPort, isError, "network device is up", value(a.NetDevUp), value(b.NetDevUp), "only an interface that is up carries traffic"},
 		field{rankMTU, isError, "active MTU", unit(value(a.ActiveMTU), "bytes"), unit(value(b.ActiveMTU), "bytes"), "both ends of a connection must agree; the smaller has more overhead"},
 		field{rankMTU, isInfo, "highest MTU", unit(value(a.MaxMTU), "bytes"), unit(value(b.MaxMTU), "bytes"), ""},
 		field{rankPort, isWarning, "P_Keys", text(strings.Join(a.PKeys, " ")), text(strings.Join(b.PKeys, " ")), "ports in different partitions cannot reach each other"},

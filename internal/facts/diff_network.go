@@ -77,6 +77,7 @@ func (d *differ) oneNIC(a, b *fabric.NIC) {
 		field{rankPort, isWarning, "FEC", text(a.FEC), text(b.FEC), "both ends of a cable need the same"},
 		field{rankPort, isInfo, "autonegotiation", value(a.Autoneg), value(b.Autoneg), ""},
 		field{rankSetting, isWarning, "configured by", value(a.Owner), value(b.Owner), "two services undo each other's addresses and MTU"},
+		field{rankSetting, isInfo, "connection of NetworkManager", text(a.Profile), text(b.Profile), ""},
 		field{rankOther, isInfo, "kind", cmp.Or(a.Kind, "hardware"), cmp.Or(b.Kind, "hardware"), ""},
 		field{rankOther, isInfo, "PCI function", text(d.pci.ofA(a.PCI)), text(d.pci.ofB(b.PCI)), ""},
 		field{rankSysctl, isWarning, "effective arp_ignore", value(a.ARPIgnore), value(b.ARPIgnore), "decides which interface answers for an address"},

@@ -38,6 +38,8 @@ func (d *differ) node() {
 		field{rankMachine, isWarning, "frequency governor", value(a.Governor), value(b.Governor), "a CPU that saves power delays every message"},
 		field{rankMachine, isWarning, "RDMA character devices", value(a.RDMACharDevs), value(b.RDMACharDevs), "without them no program can open an RDMA device"},
 		field{rankSetting, isWarning, "locked memory limit", value(a.MemlockLimit), value(b.MemlockLimit), "RDMA can register memory only up to this limit"},
+		field{rankMachine, isWarning, "memory in one piece for devices (CMA)", kib(a.CMAKiB), kib(b.CMAKiB), "with none of it registering memory for RDMA fails on a DGX Spark"},
+		field{rankSetting, isInfo, "hot-plug of the NIC", hotPlugText(a.HotPlug), hotPlugText(b.HotPlug), ""},
 		field{rankMachine, isInfo, "swap", kib(a.SwapKiB), kib(b.SwapKiB), ""},
 		field{rankMachine, isInfo, "network owner", value(a.NetworkManager), value(b.NetworkManager), ""},
 		field{rankSetting, isWarning, "unit that clears ACS", acsUnitText(a.ACSUnit), acsUnitText(b.ACSUnit), "ACS redirect takes traffic between GPU and NIC through the root complex"},

@@ -33,12 +33,15 @@ func wholeNode(node string, number int) *fabric.Facts {
 		Machine: fabric.Machine{
 			Vendor: to("Dell Inc."), Product: to("PowerEdge XE9680"), Hypervisor: to(false), IOMMUGroups: to(80), IOMMUMode: to("passthrough"), NUMANodes: to(2),
 			BIOS: to("2.3.5"), MemoryKiB: to(2113536000), SwapKiB: to(8388604), CPUModel: to("Intel Xeon Platinum 8480C"), CPU: &fabric.CPUID{Vendor: "GenuineIntel", Family: 6, Model: 143}, NUMA: []fabric.NUMA{{CPUs: "ffff"}, {Number: 1, CPUs: "ffff0000"}}, CPUsOnline: to(224), CPUsPresent: to(224),
-			SMT: to("on"), Governor: to("performance"), RDMACharDevs: to(2), MemlockLimit: to("unlimited"), NetworkManager: to("networkd"),
-			ACSUnit: &fabric.ACSUnit{Installed: true, State: "failed", Reason: "not cleared: 0000:17:01.0", Bridges: 2, Left: []string{"0000:17:01.0"}},
+			SMT: to("on"), Governor: to("performance"), RDMACharDevs: to(2), MemlockLimit: to("unlimited"), NetworkManager: to("networkd"), CMAKiB: to(65536),
+			HotPlug: &fabric.HotPlug{Enabled: to(true), Last: "plugin"}, ACSUnit: &fabric.ACSUnit{Installed: true, State: "failed", Reason: "not cleared: 0000:17:01.0", Bridges: 2, Left: []string{"0000:17:01.0"}},
 		},
-		Sysctls:   map[string]string{"kernel.numa_balancing": "0", "net.ipv4.conf.all.arp_ignore": "2"},
-		Modules:   []fabric.Module{{Name: "mlx5_core", Version: "24.10-1.1.4", OnDisk: "24.10-1.1.4", DKMS: "installed"}, {Name: "xfs", Version: "1", OnDisk: "1", DKMS: "built"}},
-		NICFile:   map[string]string{"ROCE_DSCP": "26"},
+		Sysctls: map[string]string{"kernel.numa_balancing": "0", "net.ipv4.conf.all.arp_ignore": "2"},
+		Modules: []fabric.Module{{Name: "mlx5_core", Version: "24.10-1.1.4", OnDisk: "24.10-1.1.4", DKMS: "installed"}, {Name: "xfs", Version: "1", OnDisk: "1", DKMS: "built"}},
+		NICFile: map[string]string{"ROCE_DSCP": "26"}, NCCL: map[string]string{"NCCL_DEBUG": "WARN"},
+		NetworkFiles: []fabric.NetworkFile{{Path: "/etc/netplan/40-cx7.yaml", Renderer: "networkd", Interfaces: []fabric.NetworkInterface{
+			{Name: "eth1", Addresses: []netip.Prefix{netip.MustParsePrefix("10.64.0.1/31")}, MTU: to(9000), DHCP4: to(false), LinkLocal: []string{"ipv4"}},
+		}}},
 		Providers: []fabric.Provider{{Driver: "mlx5", Path: "/usr/lib64/libibverbs/libmlx5-rdmav34.so", Bytes: 1}}, Packages: map[string]string{"rdma-core": "50.0-2ubuntu0.2"},
 		KernelLog: &fabric.KernelLog{Lines: []string{fmt.Sprintf("mlx5_core 0000:18:00.0: firmware version %d.39.1002", number)}, Cut: true},
 		Firewall: &fabric.Firewall{Read: []string{"nft"}, Legacy: to(false), Chains: []fabric.Filter{{Tool: "nft", Name: "inet filter input", Hook: "input", Policy: "drop", Rules: []fabric.FilterRule{
@@ -75,7 +78,7 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 	gateway := netip.AddrFrom4([4]byte{10, 64, byte(number), byte(2 * i)})
 	f.NICs = append(f.NICs, fabric.NIC{
 		Name: name, Index: 2 + i, MAC: "94:6d:ae:00:" + low, MTU: 9000, OperState: "up", Carrier: to(true), SpeedMbps: to(400000), Kind: "", Driver: "mlx5_core", PCI: function,
-		Addresses: []netip.Prefix{netip.PrefixFrom(own, 31)}, ARPIgnore: to(2), ARPAnnounce: to(1), RPFilter: to(2), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: to(true), Owner: to("networkd"),
+		Addresses: []netip.Prefix{netip.PrefixFrom(own, 31)}, ARPIgnore: to(2), ARPAnnounce: to(1), RPFilter: to(2), Firmware: "28.39.1002", DriverVersion: "24.10-1.1.4", FEC: "RS", Autoneg: to(true), Owner: to("networkd"), Profile: "fabric",
 		QoS: &fabric.QoS{
 			Trust: "dscp", DSCP: map[int]int{26: 3}, PFC: &[]int{3}, Queues: []int{0, 0, 0, 1, 0, 0, 0, 2}, Schedulers: []fabric.Scheduler{{Algorithm: "ets", Percent: to(50)}},
 			RoCE: &fabric.Marking{DSCP: to(26), Priority: to(3)}, CNP: &fabric.Marking{DSCP: to(48), Priority: to(7)}, ECN: &[]int{3}, DCBX: "host", Pause: to(false), Sources: []string{"mlnx_qos"},
@@ -86,7 +89,7 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 		Name: fmt.Sprintf("mlx5_%d", i), NodeGUID: "946d:ae03:0000:" + strings.ReplaceAll(low, ":", ""), SystemGUID: "946d:ae03:0000:" + strings.ReplaceAll(low, ":", ""), Firmware: "28.39.1002",
 		BoardID: "MT_0000000838", Type: "MT4129", Driver: "mlx5_core", PCI: function,
 		Ports: []fabric.Port{{
-			Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: to(400.0), LinkLayer: "Ethernet", LID: to(100*number + i), SMLID: to(number), ActiveMTU: to(4096), MaxMTU: to(4096),
+			Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: to(400.0), LinkLayer: "Ethernet", NetDev: name, NetDevUp: to(true), LID: to(100*number + i), SMLID: to(number), ActiveMTU: to(4096), MaxMTU: to(4096),
 			Counters: map[string]uint64{"symbol_error": uint64(number)}, PKeys: []string{"0xffff"},
 			GIDs: []fabric.GID{{Index: 3, GID: "::ffff:" + own.String(), Type: "RoCE v2", NetDev: name}},
 		}},

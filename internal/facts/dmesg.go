@@ -27,7 +27,7 @@ func dmesgRuns(host.Host, *fabric.Facts) []toolRun {
 // "[T1234] " or "[   C3] ", the caller.
 var (
 	logFacility = regexp.MustCompile(`^(?:<[0-9]{1,3}>|[a-z0-9]+ *:[a-z]+ *: )`)
-	logTime     = regexp.MustCompile(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8} [0-9]{4}\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+) ?`)
+	logTime     = regexp.MustCompile(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}(?: [0-9]{4})?\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?) ?`)
 	logCaller   = regexp.MustCompile(`^\[ *[TC][0-9]+\] ?`)
 )
 
@@ -53,7 +53,7 @@ func logTopics() []string {
 		"nvrm", "nvidia", "nvlink", "nvswitch", "xid", "amdgpu", "xgmi", "kfd",
 		"mlx5", "mlx4", "bnxt_", "infiniband", "ib_core", "ib_uverbs", "ib_peer_mem", "ib_umem", "ib_modify_qp", "peermem", "peer_memory",
 		"rdma", "roce", "irdma", "ionic", "gdrdrv", " ice ", " idpf ", " efa ",
-		"aer:", "pcieport", "pcie bus error", "available pcie bandwidth", "pciehp",
+		"cx7-pcie-hotplug", "aer:", "pcieport", "pcie bus error", "available pcie bandwidth", "pciehp",
 		"dmar", "amd-vi", "iommu:", "io_page_fault",
 	}
 }
@@ -87,7 +87,7 @@ func parseDmesg(text, _ string) (fabric.Facts, error) {
 		log.Lines = append(log.Lines, line)
 	}
 	slices.Reverse(log.Lines)
-	return fabric.Facts{KernelLog: log}, nil
+	return fabric.Facts{KernelLog: log, Machine: fabric.Machine{HotPlug: hotPlugEvents(log.Lines)}}, nil
 }
 
 // shorten cuts a text to so many bytes, at a character.

@@ -91,8 +91,31 @@ func isGIDsLine(line string) bool {
 	case len(words) < 4:
 		return false
 	}
-	_, err := expandedGID(words[3])
-	return err == nil && number(words[1]) != nil && number(words[2]) != nil
+	_, err := anyGID(words[3])
+	return (err == nil || isMaskedGID(words[3])) && number(words[1]) != nil && number(words[2]) != nil
+}
+
+// anyGID reads a GID in hexadecimal groups, or in sixteen decimal bytes as perftest writes one: 00:..:255:255:192:168:100:15.
+func anyGID(text string) (string, error) {
+	parts := strings.Split(text, ":")
+	if len(parts) != 16 {
+		return expandedGID(text)
+	}
+	var b [16]byte
+	for i, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 8)
+		if err != nil {
+			return "", fmt.Errorf("not a GID: %q", fabric.Printable(text))
+		}
+		b[i] = byte(n)
+	}
+	return fmt.Sprintf("%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x", b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7],
+		b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]), nil
+}
+
+// isMaskedGID knows a GID of which somebody hid digits behind x before publishing it.
+func isMaskedGID(text string) bool {
+	return strings.Count(text, ":") == 7 && strings.Contains(text, "x") && strings.Trim(strings.ToLower(text), "0123456789abcdefx:*") == ""
 }
 
 func knowsShowGIDs(text string) bool { return hasLine(text, isGIDsHead) }
@@ -105,7 +128,11 @@ func parseShowGIDs(text, _ string) (fabric.Facts, error) {
 		if len(words) < 4 || !isGIDsLine(line) || isGIDsHead(line) || words[0] == "---" {
 			continue
 		}
-		gid, err := expandedGID(words[3])
+		gid, err := anyGID(words[3])
+		if isMaskedGID(words[3]) {
+			addPort(&f, fabric.Printable(words[0]), fabric.Port{Number: *number(words[1]), NetDev: netDevice(words[len(words)-1])})
+			continue
+		}
 		if err != nil {
 			return fabric.Facts{}, err
 		}

@@ -21,7 +21,7 @@ func ipAddressRuns(_ host.Host, f *fabric.Facts) []toolRun {
 var ipLinkHead = regexp.MustCompile(`^([0-9]{1,9}): ([^:@\s]+)(?:@\S+)?: <([A-Z0-9_,-]*)> mtu ([0-9]{1,9})\b(.*)$`)
 
 func knowsIPAddress(text string) bool {
-	return hasLine(text, ipLinkHead.MatchString) || isIPJSON(text, `"ifindex"`, `"ifname"`, `"mtu"`)
+	return hasLine(text, func(line string) bool { return ipLinkHead.MatchString(strings.TrimLeft(line, " \t")) }) || isIPJSON(text, `"ifindex"`, `"ifname"`, `"mtu"`)
 }
 
 // ipLink is an interface as ip -j prints it.
@@ -61,7 +61,7 @@ func parseIPAddress(text, _ string) (fabric.Facts, error) {
 		return f, nil
 	}
 	for line := range strings.Lines(text) {
-		if m := ipLinkHead.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+		if m := ipLinkHead.FindStringSubmatch(strings.Trim(line, " \t\r\n")); m != nil {
 			n, err := ipHead(m)
 			if err != nil {
 				return fabric.Facts{}, err
@@ -134,7 +134,7 @@ func ipLine(n *fabric.NIC, words []string) error {
 
 // ipOwn reads "inet 10.0.0.1/31" and "inet 10.0.0.1 peer 10.0.0.2/32": the length stands with the peer.
 func ipOwn(words []string) (netip.Prefix, error) {
-	own := words[1]
+	own := starless(words[1])
 	if peer := wordAfter(words, "peer"); peer != "" {
 		_, bits, _ := strings.Cut(peer, "/")
 		own += "/" + bits

@@ -83,7 +83,7 @@ func TestReadMachineUnknown(t *testing.T) {
 		"Arm": {map[string]string{"/proc/cpuinfo": "processor\t: 0\nFeatures\t: fp asimd\n"}, []string{
 			"machine.hypervisor: no flags line: this processor does not report it",
 			"machine.cpu_model: no model name: this processor does not report it",
-			"machine.cpu: no vendor_id, cpu family and model: this processor does not report it",
+			"machine.cpu: no vendor_id, cpu family and model: this processor does not report it", "machine.cma_kib: no line CmaTotal",
 		}},
 		"groups differ":     {map[string]string{"/sys/kernel/iommu_groups/12/type": "DMA-FQ\n"}, []string{"machine.iommu_mode: groups differ: 1 passthrough, 1 translated"}},
 		"another kind":      {map[string]string{"/sys/kernel/iommu_groups/12/type": "blocked\n"}, []string{`machine.iommu_mode: group 12 is of type "blocked"`}},

@@ -74,6 +74,15 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	if m.f.KernelLog == nil {
 		m.f.KernelLog = parts.KernelLog
 	}
+	m.f.NetworkFiles = append(m.f.NetworkFiles, parts.NetworkFiles...)
+	m.f.LLDP = append(m.f.LLDP, parts.LLDP...)
+	for name, value := range parts.NCCL {
+		if m.f.NCCL == nil {
+			m.f.NCCL = map[string]string{}
+		}
+		m.f.NCCL[name] = value
+	}
+	m.f.Machine.HotPlug = cmp.Or(m.f.Machine.HotPlug, parts.Machine.HotPlug)
 	if m.f.NICFile == nil {
 		m.f.NICFile = parts.NICFile
 	}
@@ -174,7 +183,8 @@ func (m *merger) mergeNIC(reported fabric.NIC) {
 	keep(m, fabric.FactNICFirmware+at, &n.Firmware, reported.Firmware)
 	keep(m, fabric.FactNICDriverVersion+at, &n.DriverVersion, reported.DriverVersion)
 	n.OperState, n.Kind = cmp.Or(n.OperState, reported.OperState), cmp.Or(n.Kind, reported.Kind)
-	n.Carrier = cmp.Or(n.Carrier, reported.Carrier)
+	n.Carrier, n.Profile = cmp.Or(n.Carrier, reported.Carrier), cmp.Or(n.Profile, reported.Profile)
+	n.Owner = cmp.Or(n.Owner, reported.Owner)
 	if n.Addresses == nil {
 		n.Addresses = reported.Addresses
 	}
@@ -297,6 +307,7 @@ func (m *merger) mergePort(h *fabric.HCA, reported fabric.Port) {
 	p.State, p.PhysState = cmp.Or(p.State, reported.State), cmp.Or(p.PhysState, reported.PhysState)
 	p.LID, p.SMLID = cmp.Or(p.LID, reported.LID), cmp.Or(p.SMLID, reported.SMLID)
 	p.ActiveMTU = cmp.Or(p.ActiveMTU, reported.ActiveMTU)
+	p.NetDev, p.NetDevUp = cmp.Or(p.NetDev, reported.NetDev), cmp.Or(p.NetDevUp, reported.NetDevUp)
 	keepPointer(m, fabric.FactPortMaxMTU+at, &p.MaxMTU, reported.MaxMTU)
 	keep(m, fabric.FactPortLinkLayer+at, &p.LinkLayer, reported.LinkLayer)
 	if p.State == "ACTIVE" && reported.State == "ACTIVE" { // a port that is down has no rate worth the name

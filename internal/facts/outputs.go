@@ -22,6 +22,9 @@ type Outputs struct {
 	folder  string // whose outputs a file has where nothing else says it
 	prompt  string // host of the last prompt
 	command string // of the last prompt
+	path    string // of a file of netplan that a heading names
+	table   addressTable
+	env     map[string]map[string]string // settings of NCCL by host, for the sets that exist at the end
 	holds   []string
 
 	open  *outputForm
@@ -41,14 +44,18 @@ type outputSet struct {
 	whole map[string]bool // tools whose command lists all devices
 	links []fabric.PCIDevice
 	topo  strings.Builder // of nvidia-smi topo -m, which FromText has no fact for
+	key   string
 }
 
 // NewOutputs starts an empty collection.
-func NewOutputs() *Outputs { return &Outputs{byHost: map[string]*outputSet{}} }
+func NewOutputs() *Outputs {
+	return &Outputs{byHost: map[string]*outputSet{}, env: map[string]map[string]string{}}
+}
 
 // File begins a file. folder is the name of the folder that it lies in, which people call like the host; empty: none.
 func (o *Outputs) File(name, folder string) {
-	o.file, o.folder, o.prompt, o.command, o.holds = name, folder, "", "", nil
+	o.file, o.folder, o.prompt, o.command, o.path, o.holds = name, folder, "", "", "", nil
+	o.table = addressTable{}
 	o.end()
 }
 
@@ -62,6 +69,7 @@ func (o *Outputs) end() { o.open, o.into = nil, nil }
 // of a line that was claimed that messages of programs may stand in it.
 func (o *Outputs) Line(host string, texts []string, taken bool) (claimed, searched bool) {
 	whole := texts[len(texts)-1]
+	o.setting(host, whole)
 	switch {
 	case taken:
 		o.end()
@@ -73,6 +81,11 @@ func (o *Outputs) Line(host string, texts []string, taken bool) (claimed, search
 		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line) {
 			return true, o.add(host, line)
 		}
+	}
+	if rows := o.table.line(whole); rows != nil {
+		o.end()
+		o.addTable(rows)
+		return true, true
 	}
 	for depth, line := range texts {
 		if form := beginningForm(line); form != nil {
@@ -96,7 +109,7 @@ func (o *Outputs) anotherBegins(line string) bool {
 // add keeps a line of the open output.
 func (o *Outputs) add(host, line string) (searched bool) {
 	form := o.open
-	if form.begins(line) {
+	if form.begins(line) && (o.begun || form.tool != netplanTool || strings.TrimSpace(line) == "network:") {
 		o.into = o.setFor(host, form, line)
 	}
 	if o.into == nil {
@@ -117,6 +130,10 @@ func (o *Outputs) add(host, line string) (searched bool) {
 			text = &strings.Builder{}
 			o.into.texts[form.reader] = text
 		}
+		if form.tool == netplanTool && form.begins(line) && o.path != "" {
+			text.WriteString("# " + o.path + "\n")
+			o.path = ""
+		}
 		if o.begun && o.command != "" && form.asked {
 			text.WriteString("$ " + o.command + "\n") // which names the table, or the interface
 		}
@@ -131,20 +148,33 @@ func (o *Outputs) add(host, line string) (searched bool) {
 
 // setFor is the set of a host that a line belongs to. A line that begins a device which the set has is of a new one.
 func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet {
-	key, name, named := "file "+o.file, path.Base(filepath.ToSlash(o.file)), false
-	switch {
-	case host != "":
-		key, name, named = host, host, true
-	case o.prompt != "":
-		key, name, named = o.prompt, o.prompt, true
-	case o.folder != "":
-		key, name = o.folder, o.folder
-	}
+	key, name, named := o.keyOf(host)
 	head := form.reader + " " + strings.TrimSpace(line)
+	if form.tool == netplanTool {
+		head += " of " + o.path // a host has several files
+	}
 	if form.asked && form.tool != routeTool {
 		head += " of " + o.command // the first line is the same for every device
 	}
 	repeats := !form.searched && form.reader != "" && form.begins(line)
+	return o.set(key, name, named, head, repeats, form)
+}
+
+// keyOf is by whom the outputs of a host are gathered, and its name. named: the text itself names it.
+func (o *Outputs) keyOf(host string) (key, name string, named bool) {
+	switch {
+	case host != "":
+		return host, host, true
+	case o.prompt != "":
+		return o.prompt, o.prompt, true
+	case o.folder != "":
+		return o.folder, o.folder, false
+	}
+	return "file " + o.file, path.Base(filepath.ToSlash(o.file)), false
+}
+
+// set finds the set of a key, or makes a new one where the set has that head already.
+func (o *Outputs) set(key, name string, named bool, head string, repeats bool, form *outputForm) *outputSet {
 	set := o.byHost[key]
 	if set == nil || repeats && set.heads[head] {
 		const mostSets = 4096 // hosts of one call
@@ -152,7 +182,7 @@ func (o *Outputs) setFor(host string, form *outputForm, line string) *outputSet 
 			return &outputSet{texts: map[string]*strings.Builder{}, heads: map[string]bool{}, whole: map[string]bool{}}
 		}
 		again := set != nil
-		set = &outputSet{host: strings.Clone(name), named: named, again: again, texts: map[string]*strings.Builder{}, heads: map[string]bool{}, whole: map[string]bool{}}
+		set = &outputSet{key: strings.Clone(key), host: strings.Clone(name), named: named, again: again, texts: map[string]*strings.Builder{}, heads: map[string]bool{}, whole: map[string]bool{}}
 		o.sets = append(o.sets, set)
 		o.byHost[strings.Clone(key)] = set
 	}
@@ -175,11 +205,26 @@ func (o *Outputs) shell(line string) bool {
 	if strings.HasPrefix(trimmed, "```") && !strings.Contains(trimmed[3:], " ") {
 		return true
 	}
+	if isHotPlugCommand(o.command) && hotPlugOf(trimmed) != nil {
+		o.write(o.setFor("", &outputForm{tool: hotPlugTool, searched: true}, trimmed), hotPlugTool, hotPlugTool+": "+trimmed)
+		o.command = ""
+		return true
+	}
 	if host, command, ok := promptOf(trimmed); ok {
 		if host != "" {
 			o.prompt = strings.Clone(host)
 		}
-		o.command = strings.Clone(command)
+		o.command, o.path = strings.Clone(command), strings.Clone(netplanPath.FindString(command))
+		return true
+	}
+	if path := netplanPath.FindString(trimmed); path != "" {
+		o.path = strings.Clone(path)
+	}
+	if host := headingHost(trimmed); host != "" {
+		o.prompt, o.command = strings.Clone(host), ""
+		return o.path != "" || strings.HasPrefix(trimmed, "#")
+	}
+	if strings.HasPrefix(trimmed, "#") && netplanPath.MatchString(trimmed) {
 		return true
 	}
 	if isCommand(trimmed) {
@@ -213,7 +258,7 @@ func (o *Outputs) Facts() []TextFacts {
 		if m, ok := parseGPUMatrix(set.topo.String()); ok {
 			found.Matrix = &m
 		}
-		if len(texts) == 0 && len(set.links) == 0 && found.Matrix == nil {
+		if len(texts) == 0 && len(set.links) == 0 && found.Matrix == nil { // settings alone are no facts of a host
 			continue
 		}
 		host := set.host
@@ -221,6 +266,9 @@ func (o *Outputs) Facts() []TextFacts {
 			host += ", again"
 		}
 		found.Facts = FromText(host, texts)
+		if env := o.env[set.key]; len(env) > 0 {
+			found.Facts.NCCL = maps.Clone(env)
+		}
 		found.Unread = unread(found.Facts)
 		out = append(out, found)
 	}

@@ -44,6 +44,13 @@ func systemForms() []outputForm {
 		{tool: "lspci -t", begins: begins("-[0000", "-+-[", " \\-[", "-[00"), goesOn: isTreeLine},
 		{tool: grepTool, begins: isLinkLine, goesOn: isLinkLine, searched: true},
 		{tool: "ip address", reader: "ip address", begins: isIPLink, goesOn: orIndented(isIPLink)},
+		{tool: ipBriefTool, reader: ipBriefTool, begins: isIPBrief, goesOn: isIPBrief},
+		{tool: nmcliTool, reader: nmcliTool, begins: isNmcliHead, goesOn: isNmcliLine},
+		{tool: netplanTool, reader: netplanTool, begins: isNetplanHead, goesOn: isNetplanGoingOn},
+		{tool: portsTool, reader: portsTool, begins: isPortsLine, goesOn: isPortsLine},
+		{tool: addressTool, reader: addressTool, begins: isAddressRow, goesOn: isAddressRow},
+		{tool: hotPlugTool, reader: hotPlugTool, begins: knowsHotPlug, goesOn: never},
+		{tool: autoTool, reader: autoTool, begins: isAutoHead, goesOn: isAutoLine},
 		{tool: "ip rule", reader: "ip rule", begins: isIPRule, goesOn: isRuleGoingOn},
 		{tool: routeTool, reader: routeTool, begins: isIPRoute, goesOn: isRouteGoingOn, asked: true},
 		{tool: "ibv_devinfo", reader: "ibv_devinfo", begins: begins("hca_id:"), goesOn: orIndented(begins("hca_id:"))},
@@ -116,12 +123,18 @@ func isKernelLine(line string) bool {
 		return true
 	}
 	line = strings.TrimLeft(line, " ") // of a quotation
+	if len(line) > 10 && digitStart(line) && line[2] == ':' {
+		return clockLine.MatchString(line)
+	}
 	if line == "" || line[0] != '[' && line[0] != '<' && !begins("kern", "daemon", "user", "syslog")(line) {
 		return false
 	}
 	_, stamped := logText(line)
 	return stamped
 }
+
+// clockLine is a line of journalctl -k of which somebody kept the clock alone: "11:33:11 mlx5_core 0000:01:00.0: firmware version".
+var clockLine = regexp.MustCompile(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)
 
 // hexStart reports whether a line begins with two hexadecimal digits, as each PCI address does.
 func hexStart(line string) bool { return len(line) > 8 && isHex(strings.ToLower(line[:2])) }
@@ -137,8 +150,10 @@ func isTreeLine(line string) bool {
 
 func digitStart(line string) bool { return line[0] >= '0' && line[0] <= '9' }
 
+// isIPLink knows a line that was copied with the indentation of a document too.
 func isIPLink(line string) bool {
-	return digitStart(line) && strings.Contains(line, ": <") && ipLinkHead.MatchString(line)
+	line = strings.TrimLeft(line, " \t")
+	return line != "" && digitStart(line) && strings.Contains(line, ": <") && ipLinkHead.MatchString(line)
 }
 
 func isIPRule(line string) bool {

@@ -159,6 +159,12 @@ func readMemory(h host.Host, f *fabric.Facts) {
 	if f.Machine.MemoryKiB, err = memoryLine(string(b), "MemTotal"); err != nil {
 		miss(f, fabric.FactMachineMemory, meminfoFile, err)
 	}
+	if f.Machine.CMAKiB, err = memoryLine(string(b), "CmaTotal"); err != nil { // a kernel without CONFIG_CMA has no such line
+		f.Machine.CMAKiB = nil
+		if f.Machine.CPU == nil { // the x86 kernels of servers have none, and need none
+			miss(f, fabric.FactMachineCMA, meminfoFile, err)
+		}
+	}
 	if f.Machine.SwapKiB, err = memoryLine(string(b), "SwapTotal"); err != nil {
 		miss(f, fabric.FactMachineSwap, meminfoFile, err)
 	}

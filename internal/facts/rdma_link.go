@@ -16,7 +16,7 @@ import (
 //	rocep1s0f0 port 1 ==> enp1s0f0np0 (Down)
 var (
 	rdmaLinkLine     = regexp.MustCompile(`^(?:[0-9]+: )?(?:link )?([\w.-]+)/([0-9]{1,3}):? (.*\bstate .*)$`)
-	ibdev2netdevLine = regexp.MustCompile(`^([\w.-]+) port ([0-9]{1,3}) ==> (\S+) \((Up|Down)\)`)
+	ibdev2netdevLine = regexp.MustCompile(`^([\w.-]+)\s+port ([0-9]{1,3})\s+==>\s+(\S+)\s+\((Up|Down)\)`)
 )
 
 // rdmaLinkRuns asks for the network device of a RoCE port where the GID table did not name it.
@@ -77,7 +77,7 @@ func parseRDMALink(text, _ string) (fabric.Facts, error) {
 			case "sm_lid":
 				p.SMLID = number(value)
 			case "netdev":
-				p.GIDs = defaultGID(value)
+				p.GIDs, p.NetDev = defaultGID(value), netDevice(value)
 			}
 			if err != nil {
 				return fabric.Facts{}, fmt.Errorf("%s/%d: %w", m[1], p.Number, err)
@@ -97,7 +97,7 @@ func parseIbdev2netdev(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
 		if m := ibdev2netdevLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			addPort(&f, m[1], fabric.Port{Number: *number(m[2]), GIDs: defaultGID(m[3])})
+			addPort(&f, m[1], fabric.Port{Number: *number(m[2]), GIDs: defaultGID(m[3]), NetDev: netDevice(m[3]), NetDevUp: new(m[4] == "Up")})
 		}
 	}
 	if len(f.HCAs) == 0 {
@@ -113,6 +113,13 @@ func defaultGID(netdev string) []fabric.GID {
 		return nil
 	}
 	return []fabric.GID{{Index: 0, NetDev: netdev}}
+}
+
+func netDevice(name string) string {
+	if isInterfaceName(name) {
+		return name
+	}
+	return ""
 }
 
 func addPort(f *fabric.Facts, hca string, p fabric.Port) {

@@ -195,14 +195,57 @@ func (l *loader) file(path string, info fs.FileInfo) bool {
 		return l.fail(path, errors.New("is neither a file nor a folder"))
 	}
 	f, err := l.load(path)
+	if errors.Is(err, errNoSnapshot) {
+		return l.text(path)
+	}
 	return l.give(path, f, err)
+}
+
+// text gives the hosts of whom a text has outputs of tools.
+func (l *loader) text(path string) bool {
+	hosts, err := l.outputs(path)
+	if err != nil {
+		return l.fail(path, err)
+	}
+	for _, h := range hosts {
+		if !l.give(path, h.Facts, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// outputs reads a text whole: what people paste is small.
+func (l *loader) outputs(path string) ([]TextFacts, error) {
+	file, err := l.files.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxToolText+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxToolText || bytes.IndexByte(text, 0) >= 0 {
+		return nil, errNoSnapshot
+	}
+	o := NewOutputs()
+	o.File(path, "")
+	for line := range strings.Lines(string(text)) {
+		o.Line("", []string{strings.TrimRight(line, "\r\n")}, false)
+	}
+	hosts := o.Facts()
+	if len(hosts) == 0 {
+		return nil, errNoSnapshot
+	}
+	return hosts, nil
 }
 
 // errEmpty is the error of a file with nothing in it.
 var errEmpty = errors.New("the file is empty; a snapshot is facts (JSON), a recording (txtar), a captured tree (a folder with sys/), a support bundle (tar.gz) or a run folder (with facts/)")
 
 // errNoSnapshot says what was tried.
-var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a support bundle (tar.gz), nor a run folder (with facts/)")
+var errNoSnapshot = errors.New("is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a support bundle (tar.gz), nor a run folder (with facts/), nor a text with the output of tools")
 
 func (l *loader) load(path string) (*fabric.Facts, error) {
 	file, err := l.files.Open(path)

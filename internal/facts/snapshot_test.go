@@ -197,7 +197,7 @@ func TestLoadOne(t *testing.T) {
 	t.Chdir(filepath.Join(root, "d"))
 	for path, want := range map[string]string{
 		"a.json": "host1 recorded", "b.txtar": "fake recorded", "d": "d tree", "d/.": "d tree", "run1": "host2 recorded|host1 recorded", "run1/facts": "host2 recorded|host1 recorded",
-		"notes.md": `error: snapshot "ROOT/notes.md": is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a support bundle (tar.gz), nor a run folder (with facts/)`,
+		"notes.md": `error: snapshot "ROOT/notes.md": is neither facts (JSON), nor a recording (txtar), nor a captured tree (a folder with sys/), nor a support bundle (tar.gz), nor a run folder (with facts/), nor a text with the output of tools`,
 		"none":     `error: snapshot "ROOT/none": no such file or directory`,
 		"d/sys":    `error: snapshot "ROOT/d/sys/class/net": no facts in this folder: no *.json, no *.txtar, no folder with sys/ or facts/`,
 	} {

@@ -138,7 +138,7 @@ func TestFromTextCapturedMachine(t *testing.T) {
 	}
 	p := f.HCAs[0].Ports[0]
 	want := fabric.Port{
-		Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: new(2.5), LinkLayer: "Ethernet", LID: new(0), SMLID: new(0), ActiveMTU: new(1024), MaxMTU: new(4096),
+		Number: 1, State: "ACTIVE", PhysState: "LinkUp", RateGbps: new(2.5), LinkLayer: "Ethernet", NetDev: "eth0", LID: new(0), SMLID: new(0), ActiveMTU: new(1024), MaxMTU: new(4096),
 		GIDs: []fabric.GID{
 			{Index: 0, GID: "fe80:0000:0000:0000:5054:00ff:fe12:3457", Type: "RoCE v2", NetDev: "eth0"},
 			{Index: 1, GID: "0000:0000:0000:0000:0000:ffff:0a09:0101", Type: "RoCE v2"},

@@ -86,6 +86,13 @@ func systemTools(f *fabric.Facts) []tool {
 		{nftTool, []string{fabric.FactFirewall}, nftRuns, knowsNft, parseNft},
 		{iptablesTool, []string{fabric.FactFirewall}, iptablesRuns, knowsIptables, parseIptables},
 		{ufwTool, nil, nil, knowsUFW, parseUFW},
+		{ipBriefTool, nil, nil, knowsIPBrief, parseIPBrief},
+		{addressTool, nil, nil, knowsAddressList, parseAddressList},
+		{nmcliTool, nil, nil, knowsNmcli, parseNmcli},
+		{netplanTool, []string{fabric.FactNetworkFiles}, nil, knowsNetplan, parseNetplan},
+		{portsTool, nil, nil, knowsPorts, parsePorts},
+		{autoTool, nil, nil, knowsAuto, parseAuto},
+		{hotPlugTool, nil, nil, knowsHotPlug, parseHotPlug},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/spark"
 )
 
 // rdmaNIC is a network interface of an RDMA port.
@@ -23,14 +24,17 @@ type rdmaNIC struct {
 
 // FromFacts writes a commented cluster file for this one host from its facts: its RDMA interfaces in PCI
 // order and the kind of fabric by their link layer. Where both kinds are there, the one with more
-// interfaces is taken and the others stand in a comment. It is an error, which says what was looked for
+// interfaces is taken and the others stand in a comment. Of DGX Sparks the others are machines of the same cluster. It is an error, which says what was looked for
 // and what could not be read, where no RDMA interface is found or nothing tells the kinds apart.
-func FromFacts(name string, f *fabric.Facts) ([]byte, error) {
+func FromFacts(name string, f *fabric.Facts, others ...*fabric.Facts) ([]byte, error) {
 	if !regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`).MatchString(name) {
 		return nil, fmt.Errorf("cluster name %s: must be 1 to 63 lower-case letters, digits and '-'", fabric.Quote(name))
 	}
 	if err := checkHostName(f.Node); err != nil {
 		return nil, err
+	}
+	if n := spark.Read(f); n.Known == spark.Proven {
+		return sparkFromFacts(name, append([]*fabric.Facts{f}, others...))
 	}
 	nics, portless := rdmaNICs(f)
 	if len(nics) == 0 {

@@ -32,6 +32,7 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	if err != nil {
 		return nil, err
 	}
+	failures, uncabled := uncabledIn(failures)
 	in.Findings = append(slices.Clone(in.Findings), failures...)
 	found := results.JoinLogs(read.Results)
 	in.PortGbps = slowestPort(read.Facts)
@@ -44,7 +45,7 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 		return nil, err
 	}
 	x.Results = append(x.Results, read.Unknown()...)
-	x.Results = append(x.Results, unreadIn(read.Facts)...)
+	x.Results = append(append(x.Results, unreadIn(read.Facts)...), uncabled...)
 	x.Sources = read.Sources
 	return x, nil
 }

@@ -21,6 +21,7 @@ func judgedInText() []string {
 		"gpu-answers", "gpu-memory", "gpu-throttle", "nvlink-up", "nvlink-rate", "nvlink-errors", "fabric-manager", "fabric-state",
 		"kernel-log-pcie", "kernel-log-aer", "kernel-log-gpu", "kernel-log-nic",
 		"nic-pfc", "nic-qos-equal", "mtu-equal", "firmware-equal", "port-rate", "gid-index-equal", "gpu-driver-equal", "gpu-firmware-equal", "kernel-equal",
+		"spark-twins", "spark-mtu", "spark-subnets", "spark-netplan", "spark-dhcp", "spark-pcie", "spark-cma", "spark-hca", "spark-nccl-conf", "spark-cabling", "spark-links",
 	}
 }
 
@@ -43,7 +44,10 @@ func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]f
 	failures := narrowLinks(found)
 	for _, group := range groups {
 		_, err := Check(ctx, Checked{At: at}, All(group), func(f fabric.Finding) {
-			if f.Status == fabric.Fail && slices.Contains(judged, f.ID) {
+			switch {
+			case f.Status == fabric.Fail && slices.Contains(judged, f.ID) && !allOff(group, f):
+				failures = append(failures, f)
+			case f.ID == "spark-cable" && f.Status == fabric.Unknown && len(f.Evidence) > 0: // which is no fault of the machine
 				failures = append(failures, f)
 			}
 		})
@@ -52,6 +56,41 @@ func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]f
 		}
 	}
 	return failures, nil
+}
+
+// allOff reports whether a port is off on a host of which all ports are: nothing says then that one is meant to be in use.
+func allOff(group []*fabric.Facts, f fabric.Finding) bool {
+	if f.ID != "port-state" {
+		return false
+	}
+	for _, node := range group {
+		if node.Node != f.Subject.Node {
+			continue
+		}
+		for _, h := range node.HCAs {
+			for _, p := range h.Ports {
+				if p.PhysState != "Disabled" {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// uncabledIn are machines of which the text shows that no cable is plugged, each as a result without a fault.
+func uncabledIn(found []fabric.Finding) (faults []fabric.Finding, notes []fabric.Explained) {
+	for _, f := range found {
+		if f.Status == fabric.Fail {
+			faults = append(faults, f)
+			continue
+		}
+		notes = append(notes, fabric.Explained{
+			File: f.Subject.Node, Kind: fabric.PlainText, Verdict: fabric.VerdictUnknown, Causes: []fabric.Cause{}, Why: f.Why,
+			Next: "plug the QSFP cable, wait 10 seconds, and give ibdev2netdev again",
+		})
+	}
+	return faults, notes
 }
 
 // narrowLinks finds devices that run on fewer lanes than they have, where the text does not show the other end of the link:
