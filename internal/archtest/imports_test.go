@@ -75,7 +75,7 @@ var allowed = map[string]string{
 	"internal/lossless":    "fabric",
 	"internal/bench":       "fabric host kube render results",
 	"internal/evidence":    "fabric messages results",
-	"internal/diagnose":    "fabric causes evidence messages collective",
+	"internal/diagnose":    "fabric causes evidence messages collective topology",
 	"internal/mesh":        "fabric cables",
 
 	// for people

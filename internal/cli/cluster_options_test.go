@@ -73,9 +73,10 @@ func TestRenderOptions(t *testing.T) {
 
 func TestBenchOptions(t *testing.T) {
 	a := &app{}
-	wantOptions(t, a.benchCommand, benchOptions{suite: "ping"})
-	wantOptions(t, a.benchCommand, benchOptions{fleetOptions: fleetOptions{lab: true}, suite: "nccl"}, "--lab", "--suite", "nccl")
+	wantOptions(t, a.benchCommand, benchOptions{folder: "railwright-runs"})
+	wantOptions(t, a.benchCommand, benchOptions{fleetOptions: fleetOptions{lab: true}, suite: "nccl", folder: "railwright-runs"}, "--lab", "--suite", "nccl")
 	refused(t, a.benchCommand, "--lab", "-f", "c.yaml")
+	refused(t, a.benchCommand, "--lab", "--print")
 }
 
 func TestLabUpOptions(t *testing.T) {

@@ -19,14 +19,17 @@ type initOptions struct {
 	example string
 	nodes   int // 0: the example's own number
 	list    bool
+	hosts   string // range of the machines to find; empty: this one
 }
 
 func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.Command {
 	var o initOptions
 	c := &cobra.Command{
-		Use:   "init [--example NAME [--nodes N] | --list]",
+		Use:   "init [--hosts RANGE | --example NAME [--nodes N] | --list]",
 		Short: "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size",
-		Long:  "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size.\n\nExamples:\n" + exampleList(),
+		Long: "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size.\n" +
+			"With --hosts the file is of all these DGX Sparks, reached over SSH: which are cabled to which, or to a switch, is found.\n\n" +
+			"Examples:\n" + exampleList(),
 		Args:  noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("nodes") && o.nodes < 1 {
@@ -34,6 +37,9 @@ func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.C
 			}
 			if o.nodes > 0 && o.example == "" {
 				return errors.New("flag --nodes: needs --example")
+			}
+			if o.hosts != "" && (o.list || o.example != "") {
+				return errors.New("flag --hosts: takes no --example and no --list")
 			}
 			if o.list && o.example != "" {
 				return errors.New("flag --list: takes no --example")
@@ -43,6 +49,7 @@ func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.C
 	}
 	c.Flags().StringVar(&o.example, "example", "", "name of an example")
 	c.Flags().BoolVar(&o.list, "list", false, "list the examples, and which commands work with each")
+	c.Flags().StringVar(&o.hosts, "hosts", "", "DGX Sparks to find over SSH, such as spark[1-3]")
 	c.Flags().IntVar(&o.nodes, "nodes", 0, "number of machines (default: the example's own)")
 	return c
 }
@@ -76,7 +83,7 @@ func (a *app) init(ctx context.Context, o initOptions) error {
 		_, err := fmt.Fprint(a.stdout, exampleList())
 		return err
 	}
-	text, err := initText(ctx, o)
+	text, err := a.initText(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -84,7 +91,10 @@ func (a *app) init(ctx context.Context, o initOptions) error {
 	return err
 }
 
-func initText(ctx context.Context, o initOptions) ([]byte, error) {
+func (a *app) initText(ctx context.Context, o initOptions) ([]byte, error) {
+	if o.hosts != "" {
+		return a.initHosts(ctx, o.hosts)
+	}
 	if o.example == "" {
 		return intent.FromFacts("cluster1", facts.Collect(ctx, host.Local{}, now()))
 	}

@@ -61,6 +61,7 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 		"Rules":       {"rule", "rule mtu"},
 		"Differences": {"diff " + testRecording + " " + ib, "diff " + testRecording + " " + testRecording},
 		"Applied":     {"apply --dry-run -f " + unreachable},
+		"Bench":       {"bench --print -f " + example(t, "spark-pair"), "bench --print --suite nccl -f " + example(t, "spark-mesh")},
 	}
 	for kind, commands := range documents {
 		s := compiled(t, kind)

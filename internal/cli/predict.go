@@ -13,6 +13,7 @@ import (
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/results"
 )
@@ -220,30 +221,7 @@ func (a *app) measured(file string) ([]fabric.Result, error) {
 
 // hardware returns what a cluster file states about its machines. A collective over different machines runs at the pace
 // of the slowest, which a prediction for equal machines does not show, so it is an error.
-func (in *input) hardware() (fabric.Hardware, error) {
-	hw := fabric.Hardware{Nodes: len(in.plan.Nodes), Net: "roce"}
-	if in.plan.Transport == fabric.InfiniBand {
-		hw.Net = "ib"
-	} else {
-		hw.MTU = in.plan.MTU
-	}
-	hw.Wiring = in.plan.Wiring()
-	for _, n := range in.plan.Nodes {
-		nics := len(n.NICs)
-		if ports := in.plan.PortsOf(n.Name); len(ports) > 0 {
-			nics = 0
-			for _, port := range ports {
-				nics += len(port.Twins) // one without an address carries RDMA too
-			}
-		}
-		if hw.Machine != "" && (n.Machine != hw.Machine || nics != hw.NICsPerNode) {
-			return hw, fmt.Errorf("cluster file: its machines differ (%s with %s, %s with %s): predict for one kind with --machine and --nodes",
-				hw.Machine, fabric.Count(hw.NICsPerNode, "NIC"), n.Machine, fabric.Count(nics, "NIC"))
-		}
-		hw.Machine, hw.NICsPerNode = n.Machine, nics
-	}
-	return hw, nil
-}
+func (in *input) hardware() (fabric.Hardware, error) { return pipeline.Hardware(in.plan) }
 
 // parseWorkers reads [MACHINE:]GPUS/NICS, with lists such as 0,1,6-7, and anyN for unknown NICs.
 func parseWorkers(texts []string) (*collective.Placement, error) {

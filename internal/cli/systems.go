@@ -23,7 +23,7 @@ func linuxCommands() []linuxOnly {
 	return []linuxOnly{
 		{command: "up", does: "applies files and starts processes as root", instead: move},
 		{command: "lab", does: "makes network namespaces", instead: move},
-		{command: "bench", does: "starts the tests from this host", instead: move},
+		{command: "bench", does: "starts the tests from this host", elsewhere: []string{"print"}, instead: "use --print, or run it on a Linux machine"},
 		{command: "apply", does: "changes the network settings of hosts", elsewhere: []string{"runbook"}, instead: move},
 		{command: "rollback", does: "changes the network settings of hosts", instead: move},
 		{command: "node", does: "is what railwright runs on the machines of a cluster", instead: move},

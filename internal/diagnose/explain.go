@@ -44,13 +44,15 @@ func Explain(results []fabric.Result, in Input) (*fabric.Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
+	results, noted := withNotes(results)
 	observations := make([]*observed, len(results))
 	for i := range results {
 		known := in
+		known.Hardware = recognise(in.Hardware, noted[i])
 		if known.Hardware.Nodes == 0 && known.PlannedNodes == 0 && results[i].Kind == fabric.NCCLDebugLog {
 			known.Hardware.Nodes = nodesBeside(&results[i], results)
 		}
-		observations[i] = observe(&results[i], known, runLog(&results[i], results))
+		observations[i] = observe(&results[i], known, aroundOf(results, noted, i))
 		observations[i].empty = Empty(&results[i])
 		observations[i].onlyFacts = observations[i].empty && len(in.Findings) > 0
 		observations[i].rowsSeen, observations[i].whole, observations[i].ended = rowsBeside(&results[i], results)

@@ -19,6 +19,7 @@ func (s *observed) gather(in Input) {
 	s.measureCurve()
 	s.measureLogs()
 	s.measureTexts()
+	s.measureTwins()
 	s.measureChanges()
 	s.measurePort(in.PortGbps)
 	s.addSettings(s.idle(in.Predict))
@@ -33,6 +34,9 @@ func (s *observed) addSettings(idle map[string]string) {
 		return
 	}
 	for _, v := range s.settings {
+		if spark(s.hw) && usualOnSpark(v) {
+			continue
+		}
 		if why := idle[v.name]; why != "" {
 			s.notes = append(s.notes, fabric.Evidence{Source: v.source, Value: v.name + "=" + v.value + " " + why})
 			continue

@@ -21,9 +21,23 @@ func (s *observed) listed(b beliefs, v fabric.Verdict, set *causes.Set) []fabric
 		if harmless(x.id) && v != fabric.VerdictUnknown && x.probability < surely || len(out) == mostShown {
 			continue
 		}
-		out = append(out, x.cause(set))
+		out = append(out, s.fixedHere(x.cause(set), set))
 	}
 	return out
+}
+
+// fixedHere puts what fixes a cause on a DGX Spark before what fixes it anywhere.
+func (s *observed) fixedHere(c fabric.Cause, set *causes.Set) fabric.Cause {
+	known, ok := set.Get(c.ID)
+	if !ok || !spark(s.hw) {
+		return c
+	}
+	for _, p := range known.Platforms {
+		if p.On == "spark" {
+			c.Fix = p.Fix + "\n" + c.Fix
+		}
+	}
+	return c
 }
 
 // cause is a belief with what proves and fixes it.

@@ -205,8 +205,7 @@ func (s *observed) hcas(v setting) {
 	case strings.Contains(value, ", ") || strings.Contains(value, " ,"):
 		show("some of the NICs", "NCCL does not trim blanks, so only the first name matches")
 	case names == 0: // a bare prefix such as mlx5 takes them all
-	case spark(s.hw) && names == 1:
-		show("one twin of a port", "one twin of a port")
+	case spark(s.hw): // measureTwins
 	case nics > 0 && names < nics:
 		show("some of the NICs", fmt.Sprintf("%d of %d NICs", names, nics))
 	case nics == 0 && names == 1:

@@ -46,7 +46,7 @@ func (s *observed) measureNetwork() {
 	s.nicShare(p)
 	r := s.rest(p)
 	switch {
-	case r == 0:
+	case r == 0, spark(s.hw):
 	case r < 0.15:
 		s.show("below 15 percent", *p)
 	case r < 0.3:
@@ -164,16 +164,6 @@ func (s *observed) nicShare(p *point) {
 		s.show("the rate of one or two of many NICs", *p)
 	case 2*k == nics || nics <= 4:
 		s.show("the rate of some NICs", *p)
-	}
-}
-
-// measureSpark reads a DGX Spark: a port is two PCIe functions, and an adapter may come up slow.
-func (s *observed) measureSpark(p *point) {
-	if 0.4 <= p.ratio && p.ratio <= 0.62 {
-		s.show("the rate of one twin", *p)
-	}
-	if gbps := 8 * p.busbw; p.ratio < 0.2 && degradedFrom <= gbps && gbps <= degradedTo {
-		s.show("the rate of a degraded adapter", *p)
 	}
 }
 

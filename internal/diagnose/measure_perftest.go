@@ -28,6 +28,10 @@ func (s *observed) faster(host point) bool {
 
 // slowNIC reads a NIC that is slow by itself: its port, its PCIe link, its settings.
 func (s *observed) slowNIC(p *point) {
+	if spark(s.hw) {
+		s.slowTwin(p)
+		return
+	}
 	rate := s.hw.NICGbps
 	for _, lower := range []float64{25, 40, 50, 56, 100, 200, 400} {
 		if lower < 0.9*rate && p.gbps <= lower && p.gbps >= perftestLow*lower {
@@ -38,9 +42,6 @@ func (s *observed) slowNIC(p *point) {
 		if raw < rate && p.gbps >= pcieLow*raw && p.gbps <= pcieHigh*raw {
 			s.show("a NIC at the rate of a slower PCIe link", *p)
 		}
-	}
-	if spark(s.hw) && p.gbps >= degradedFrom-1 && p.gbps <= degradedTo {
-		s.show("the rate of a degraded adapter", *p)
 	}
 	if p.ratio >= 0.7 {
 		s.show("a NIC a little slow", *p)

@@ -22,9 +22,32 @@ const (
 // observer turns a result into what was seen.
 type observer struct {
 	in    Input
-	ran   *fabric.NCCLLog // of the run that printed this table; nil: none was given
-	texts int             // read so far
+	by    around
+	texts int // read so far
 	s     *observed
+}
+
+// around is what stands beside a result in the files of a call.
+type around struct {
+	ran    *fabric.NCCLLog    // of the run that printed this table; nil: none was given
+	noted  *fabric.Notes      // of its file; nil: none
+	first  bool               // it is the first result of its file, to which the numbers of notes belong
+	others []*fabric.Perftest // of its file
+}
+
+// aroundOf finds what stands around a result.
+func aroundOf(results []fabric.Result, noted []*fabric.Notes, i int) around {
+	a := around{ran: runLog(&results[i], results), noted: noted[i], first: true}
+	for j := range results {
+		if j == i || results[j].File != results[i].File {
+			continue
+		}
+		a.first = a.first && j > i
+		if t, ok := results[j].Content.(*fabric.Perftest); ok {
+			a.others = append(a.others, t)
+		}
+	}
+	return a
 }
 
 // runLog is the log that belongs to a table: of the same file, or the only one of the call. Two logs are two runs,
@@ -50,9 +73,11 @@ func runLog(r *fabric.Result, results []fabric.Result) *fabric.NCCLLog {
 	return nil
 }
 
-func observe(r *fabric.Result, in Input, ran *fabric.NCCLLog) *observed {
-	o := observer{in: in, ran: ran, s: &observed{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware}}
+func observe(r *fabric.Result, in Input, by around) *observed {
+	o := observer{in: in, by: by, s: &observed{file: r.File, line: r.Line, kind: r.Kind, hw: in.Hardware}}
+	o.recognised(by.noted)
 	switch c := r.Content.(type) {
+	case *fabric.Notes:
 	case *fabric.Table:
 		o.table(c)
 	case *fabric.Perftest:
@@ -63,6 +88,9 @@ func observe(r *fabric.Result, in Input, ran *fabric.NCCLLog) *observed {
 		o.observations(c)
 	default:
 		o.s.unusable = "read, not judged yet: results of this kind are not evaluated"
+	}
+	if by.noted != nil && by.first && spark(o.s.hw) {
+		o.notes(by.noted)
 	}
 	return o.s
 }

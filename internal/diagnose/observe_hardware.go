@@ -43,6 +43,7 @@ func (o *observer) hardware(t *fabric.Table) {
 	o.s.hw = filled(o.s.hw, banner)
 	o.planned()
 	o.spread(t.Ranks)
+	o.onePort()
 	if o.s.hw.Nodes == 1 && o.s.hw.Net == "" {
 		o.s.hw.Net = "none"
 	}

@@ -27,8 +27,6 @@ const (
 	// pcie5x4 is the rate of a PCIe 5 link of 4 lanes, Gb/s: 32 GT/s by 4 by 128/130. A twin of a DGX Spark
 	// port has such a link and no more.
 	pcie5x4 = 126.03
-	// tlp is the share of a PCIe link that is payload: 256 bytes of 256 and 26 of headers.
-	tlp = 256.0 / 282
 )
 
 // header is what a packet carries beside its payload on the wire, bytes: InfiniBand LRH, BTH, ICRC and VCRC;
@@ -53,7 +51,7 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 	}
 	if spark(hw) && rate < 2*pcie5x4 {
 		// The table files call a twin 100 Gb/s, half of its 200 Gb/s port; alone it is as fast as its PCIe link.
-		return pcie5x4 * tlp, "PCIe 5 x4 of one twin"
+		return twinRate(), "PCIe 5 x4 of one twin"
 	}
 	if mtu >= 256 {
 		rate *= float64(mtu) / (float64(mtu) + header(linkType))
@@ -64,6 +62,7 @@ func wire(hw fabric.Hardware, mtu int, linkType string) (float64, string) {
 // perftest observes a run of ib_write_bw and related tests.
 func (o *observer) perftest(t *fabric.Perftest) {
 	o.resolve()
+	o.onePort()
 	for _, e := range t.Errors {
 		e.Level = fabric.LineError
 		o.message(e, fmt.Sprintf("line %d", e.Line), false)
@@ -114,6 +113,7 @@ func (o *observer) perftest(t *fabric.Perftest) {
 			p.gbps = 0
 		}
 		o.rate(&p, t.MTU, t.LinkType)
+		o.twinRun(&p, t)
 		o.s.points = append(o.s.points, p)
 	} else if o.s.unusable == "" && len(t.Errors) == 0 {
 		o.need(fmt.Sprintf("messages of %s and more (-a, or -s 65536)", bytesText(perftestLarge)))
@@ -189,14 +189,18 @@ func (o *observer) rate(p *point, mtu int, linkType string) {
 		o.need("the line rate of the NIC: --rate GBPS" + guess(p.gbps))
 		return
 	}
-	p.expected = fabric.Expected{Gbps: limit, Low: perftestLow * limit, High: limit}
+	least := perftestLow
+	if spark(o.s.hw) {
+		least = twinLow() / twinRate()
+	}
+	p.expected = fabric.Expected{Gbps: limit, Low: least * limit, High: limit}
 	p.bound = &fabric.Bound{BusBW: limit / 8, Element: element}
 	p.ratio = p.gbps / limit
 	p.share = p.gbps / o.s.hw.NICGbps
 	switch {
 	case p.ratio > artefact && p.share > artefact:
 		p.quality = above
-	case p.ratio < perftestLow:
+	case p.ratio < least:
 		p.quality = bad
 	default:
 		p.quality = good

@@ -11,8 +11,8 @@ import (
 // table observes a curve: against itself, and against what its hardware should give.
 func (o *observer) table(t *fabric.Table) {
 	job := Job{Collective: t.Collective, Env: withEnv(o.in.Env, envOf(t.Config)), Processes: processes(t), Version: t.Library}
-	if o.ran != nil {
-		job.Tuning = o.ran.Tuning
+	if o.by.ran != nil {
+		job.Tuning = o.by.ran.Tuning
 	}
 	for name, value := range job.Env {
 		o.s.settings = append(o.s.settings, setting{name, value, "configuration of the table"})

@@ -34,6 +34,9 @@ type observed struct {
 	job       Job        // of the measured collective
 	slowPairs bool       // some pairs of a matrix are far below the others
 
+	missetBy string // what is set or cabled so that the cluster cannot be as fast as it is
+	guessed  string // the name by which alone the machine was recognised, which others have as well
+
 	limitedBy string // settings that keep a result far below what is possible
 
 	rows          []fabric.RowVerdict
@@ -82,9 +85,12 @@ type point struct {
 	algorithm  string // as said; empty: NCCL's own choice
 	memory     string // host, gpu
 	busbw      float64
-	gbps, us   float64 // of perftest and tcp; gbps one way
-	average    bool    // over all sizes of a table
-	changed    string  // what was different from the other points of this test
+	gbps, us   float64   // of perftest and tcp; gbps one way
+	average    bool      // over all sizes of a table
+	mtu        int       // path MTU, bytes; 0: unknown
+	together   bool      // all twins of a port, or of both, sent at once
+	parts      []float64 // of each twin then, Gb/s
+	changed    string    // what was different from the other points of this test
 	pair       []string
 	text       bool // known from a sentence, without a number
 	fromText   bool // known from a sentence

@@ -19,6 +19,10 @@ var (
 // what is said of machines may be wrong.
 const elsewhere = 0.03
 
+// atHome is by how much a cause that only one family of machines has is likelier on it than on any machine: it is one of
+// about ten families in the threads from which the priors are.
+const atHome = 10
+
 // fits returns the share of a cause's prior that is left on the machines of this result.
 func (s *observed) fits(cause fabric.CauseID) float64 {
 	gpu := strings.ToLower(s.hw.GPU)
@@ -28,8 +32,11 @@ func (s *observed) fits(cause fabric.CauseID) float64 {
 	case slices.Contains(ofRoCE, cause) && s.infiniBand(),
 		slices.Contains(ofNVIDIA, cause) && (amd(s.hw) || rccl && !nccl),
 		slices.Contains(ofAMD, cause) && (gpu != "" && !amd(s.hw) || nccl && !rccl),
+		cause == fabric.CauseGDRDisabled && spark(s.hw), // GPU and CPU share one memory
 		slices.Contains(ofSpark, cause) && gpu != "" && !spark(s.hw):
 		return elsewhere
+	case slices.Contains(ofSpark, cause) && spark(s.hw):
+		return atHome
 	}
 	return 1
 }

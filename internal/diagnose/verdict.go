@@ -46,6 +46,11 @@ func (s *observed) verdict(b beliefs, class causes.Class) (fabric.Verdict, strin
 	if sick := verdict == fabric.VerdictFailed || verdict == fabric.VerdictDegraded; sick && s.hearsay() && b.top().probability < named {
 		return fabric.VerdictUnknown, fmt.Sprintf("%s for an unknown cause, none is likelier than %.0f %%: %s", verdict, 100*named, why)
 	}
+	if verdict == fabric.VerdictDegraded {
+		if open := s.openOnSpark(why); open != "" {
+			return fabric.VerdictUnknown, open
+		}
+	}
 	return verdict, why
 }
 
@@ -111,6 +116,8 @@ func (s *observed) slow(b beliefs) (why string, slow bool) {
 		return s.changeText(b), true
 	case s.limitedBy != "":
 		return s.limitedBy, true
+	case s.missetBy != "":
+		return s.missetBy, true
 	case s.slowPairs:
 		return "some pairs are far below the others", true
 	}

@@ -18,6 +18,7 @@ const (
 	PerftestOutput  ResultKind = "perftest"
 	NCCLDebugLog    ResultKind = "nccl-log" // and RCCL's
 	ObservationFile ResultKind = "observations"
+	NotesText       ResultKind = "notes" // numbers in sentences and tables of people
 )
 
 // PlainText is a file or a folder without a result. It stands in an Explanation only.
@@ -48,6 +49,7 @@ func ResultKinds() []ResultForm {
 		{PerftestOutput, "perftest", func() ResultContent { return &Perftest{} }},
 		{NCCLDebugLog, "log", func() ResultContent { return &NCCLLog{} }},
 		{ObservationFile, "observations", func() ResultContent { return &Observations{} }},
+		{NotesText, "notes", func() ResultContent { return &Notes{} }},
 	}
 }
 

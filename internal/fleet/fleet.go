@@ -71,6 +71,17 @@ func (f *Fleet) Reached() map[string]Member {
 	return reached
 }
 
+// Lost returns the errors of reaching the other machines, by name.
+func (f *Fleet) Lost() map[string]error {
+	lost := make(map[string]error)
+	for name, m := range f.members {
+		if m.Err != nil {
+			lost[name] = m.Err
+		}
+	}
+	return lost
+}
+
 // Close removes the program from every machine and logs out.
 func (f *Fleet) Close() error {
 	left := host.RunAll(context.Background(), f.names, atOnce, leaveWithin, func(ctx context.Context, name string) (struct{}, error) {

@@ -21,6 +21,7 @@ type example struct {
 	doc     string
 	machine string // id in the catalog
 	leaf    string // id in the catalog; empty where there is no switch of the owner's
+	larger  string // id of the switch for more machines than leaf has ports for; empty: more of the same
 	host    string // what stands before the number
 	nics    int    // of the fabric, a host; 0: all that the machine has
 	model   string // proposed for serving
@@ -64,8 +65,8 @@ func examples() []example {
 			scheme: fabric.Twin24, size: 2, least: 2, most: 2,
 			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 		{name: "spark-switch", doc: "two to eight DGX Spark on a switch",
-			machine: "dgx-spark", leaf: "crs812-ddq", host: "spark", nics: 2, model: "gpt-oss-120b",
-			scheme: fabric.Twin24, size: 4, least: 2, most: 6,
+			machine: "dgx-spark", leaf: "crs812-ddq", larger: "crs804-4ddq", host: "spark", nics: 2, model: "gpt-oss-120b",
+			scheme: fabric.Twin24, size: 4, least: 2, most: MaxSparks,
 			works: []string{"plan", "check", "explain", "predict", "render", "apply", "up"}},
 		{name: "spark-mesh", doc: "three DGX Spark in a ring of cables, no switch; up to six in the same way",
 			machine: "dgx-spark", host: "spark", nics: 4, model: "gpt-oss-120b",
@@ -168,6 +169,9 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 	}
 	s.Cables = s.Hosts * s.NICs
 	if e.scheme == fabric.Twin24 {
+		if e.larger != "" && nodes > int(cat.Switches[e.leaf].Ports.Value) {
+			s.Leaf = e.larger
+		}
 		return s, s.wire(cat)
 	}
 	if e.leaf != "" {

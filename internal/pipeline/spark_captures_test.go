@@ -35,8 +35,8 @@ func sparkFailures(t *testing.T, name, text string) map[string]string {
 	return out
 }
 
-// TestSparkCaptures holds the rules against public captures: what is wrong in them is named, and nothing else.
-func TestSparkCaptures(t *testing.T) {
+// TestSparkCaptureRules holds the rules against public captures: what is wrong in them is named, and nothing else.
+func TestSparkCaptureRules(t *testing.T) {
 	const folder = "../../../shared/data/captures"
 	text, err := os.ReadFile(filepath.Join(folder, "index.json"))
 	if err != nil {

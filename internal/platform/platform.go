@@ -35,8 +35,9 @@ type Part struct {
 	Addresses  fabric.NodeAddresses // without NICs where the fabric has no addresses
 	Neighbours int                  // addresses that the node can meet on its own subnets
 	Ports      []fabric.NodePort    // where the machine's ports have twins
+	Wiring     fabric.Wiring        // as Ports
+	Nodes      int                  // of the cluster
 	Serving    *fabric.Serving      // nil where the plan serves no model
-	Ring       bool                 // the machines are cabled in a ring
 	Traffic    *fabric.Traffic      // nil where the plan has no traffic classes
 }
 
@@ -90,8 +91,8 @@ func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield f
 	machines := machinesOf(p)
 	for i, node := range p.Nodes {
 		part := Part{Transport: p.Transport, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
-			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name),
-			Serving: p.Serving, Ring: p.Wiring() == fabric.WiredRing, Traffic: p.Traffic}
+			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name), Wiring: p.Wiring(), Nodes: len(p.Nodes),
+			Serving: p.Serving, Traffic: p.Traffic}
 		if p.Transport == fabric.RoCE {
 			part.Addresses = p.Addressing.Nodes[i]
 			part.Neighbours = neighbours.of(part.Addresses)

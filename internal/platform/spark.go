@@ -23,10 +23,23 @@ func Spark() []Format {
 			Render: func(p Part) fabric.Artifact { return render.TwinSysctl(twinAddresses(p)) },
 		},
 		{
+			ID: "collective-environment", Doc: "environment of NCCL, UCX, Open MPI and Gloo for this wiring", Transports: roce,
+			Render: func(p Part) fabric.Artifact {
+				return render.CollectiveEnvironment(render.Wired{Node: p.Node.Name, Nodes: p.Nodes, Wiring: p.Wiring, Ports: p.Ports,
+					Addresses: p.Addresses, Management: p.Node.Management, Traffic: p.Traffic})
+			},
+		},
+		{
+			ID: "build-nccl", Doc: "builds NCCL and its tests for this GPU at one release", Transports: roce,
+			Render: func(p Part) fabric.Artifact { return render.BuildNCCL(p.Node.Name) },
+		},
+		{
 			ID: "serve", Doc: "starts the machine's rank of the inference engine, by docker compose or docker run", Transports: roce,
-			On:      func(p Part) bool { return p.Serving != nil },
-			Check:   func(p Part) error { return render.CheckServe(p.Serving) },
-			Several: func(p Part) []fabric.Artifact { return render.Serve(p.Node.Name, p.Serving, p.Ring) },
+			On:    func(p Part) bool { return p.Serving != nil },
+			Check: func(p Part) error { return render.CheckServe(p.Serving) },
+			Several: func(p Part) []fabric.Artifact {
+				return render.Serve(p.Node.Name, p.Serving, p.Wiring == fabric.WiredRing)
+			},
 		},
 		{
 			ID: "networkmanager-unmanaged", Doc: "keeps NetworkManager off the QSFP ports, where it makes connections of its own", Transports: roce,

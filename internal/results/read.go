@@ -40,6 +40,7 @@ func formats() []format {
 		{name: "rccl-tests CSV", sign: `a line "numCycle,collective,..."`, lines: newRCCLTestsCSV},
 		{name: "perftest output", sign: `a line "#bytes #iterations", or a title such as "RDMA_Write BW Test"`, lines: newPerftest},
 		{name: "OSU benchmark", sign: `a line "# OSU MPI ... Test"`, lines: newOSU},
+		{name: "notes", sign: `numbers with units in a text that names a DGX Spark`},
 		{name: "table file", sign: `JSON with the keys "collective" and "rows"`, keys: []string{"collective", "rows"}, object: readTableFile},
 		{name: "nccl-tests JSON", sign: `JSON with the keys "nccl_version" and "config"`, keys: []string{"nccl_version", "config"}, object: readNCCLTestsJSON},
 		{name: "perftest JSON", sign: `JSON with the key "test_info"`, keys: []string{"test_info"}, object: readPerftestJSON},
@@ -210,12 +211,14 @@ type pass struct {
 	log     *ncclLog
 	readers []lineReader
 	objects *objectReader
+	notes   *notes
 	texts   []string // of the line that is offered
+	open    []int    // lines that nobody claims, of the first
 }
 
 func (c *Content) readLines(in io.Reader, claim Claim) {
 	b := newBudget()
-	s := pass{Content: c, claim: claim, log: newNCCLLog(b), objects: &objectReader{budget: b}}
+	s := pass{Content: c, claim: claim, log: newNCCLLog(b), objects: &objectReader{budget: b}, notes: newNotes()}
 	s.readers = []lineReader{s.log}
 	for _, f := range formats() {
 		if f.lines != nil {
@@ -245,6 +248,10 @@ func (c *Content) readLines(in io.Reader, claim Claim) {
 	for _, r := range s.readers {
 		found = append(found, r.results()...)
 	}
+	if noted, ok := s.notes.result(b, len(found) > 0); ok {
+		found = append(found, noted)
+		s.understood()
+	}
 	slices.SortStableFunc(found, func(a, b fabric.Result) int { return a.Line - b.Line })
 	c.Results = append(c.Results, b.note(dropVersionOnly(found))...)
 }
@@ -258,8 +265,12 @@ func (s *pass) line(l line) {
 	taken, err := s.objects.read(l)
 	s.fail(err)
 	s.foreign()
+	object := taken
 	taken = taken || slices.ContainsFunc(s.readers, func(r lineReader) bool { return r.read(l) })
 	claimed, searched := s.offer(l, taken)
+	if !object {
+		s.notes.read(l, taken || claimed && !searched)
+	}
 	if taken || blank || claimed && !searched {
 		return
 	}
@@ -293,8 +304,21 @@ const mostSamples = 20
 
 func (s *pass) unclaimed(l line) {
 	s.Source.Unclaimed++
+	if len(s.open) < maxNotedLines {
+		s.open = append(s.open, l.number)
+	}
 	if len(s.Source.Samples) < mostSamples {
 		s.Source.Samples = append(s.Source.Samples, fabric.LogLine{Line: l.number, Text: keep(l.raw), Host: strings.Clone(l.host), Rank: l.rank})
+	}
+}
+
+// understood takes the lines that notes hold from those that nobody claims.
+func (s *pass) understood() {
+	s.Source.Samples = slices.DeleteFunc(s.Source.Samples, func(l fabric.LogLine) bool { return s.notes.used[l.Line] })
+	for _, line := range s.open {
+		if s.notes.used[line] {
+			s.Source.Unclaimed--
+		}
 	}
 }
 

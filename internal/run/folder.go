@@ -20,6 +20,8 @@ const (
 	PlanFile     = "plan.json"
 	FindingsFile = "findings.json"
 	MeshFile     = "measurements/mesh.json"
+	BenchFile    = "measurements/bench.json"
+	BenchFolder  = "measurements/bench" // outputs of the tests, as printed
 	CausesFile   = "causes.json"
 	AppliedFile  = "applied.json"
 	RunFile      = "run.json"
