@@ -9,9 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/catalog"
+	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
+	"railwright.dev/railwright/internal/fleet"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/intent"
+	"railwright.dev/railwright/internal/pipeline"
+	"railwright.dev/railwright/internal/spark"
 )
 
 // initOptions are the flags of init.
@@ -30,7 +34,7 @@ func (a *app) initCommand(run func(context.Context, initOptions) error) *cobra.C
 		Long: "Print a commented cluster file: from this host's RDMA interfaces, or an example of any size.\n" +
 			"With --hosts the file is of all these DGX Sparks, reached over SSH: which are cabled to which, or to a switch, is found.\n\n" +
 			"Examples:\n" + exampleList(),
-		Args:  noArgs,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("nodes") && o.nodes < 1 {
 				return fmt.Errorf("flag --nodes: %d: must be 1 or more", o.nodes)
@@ -103,4 +107,37 @@ func (a *app) initText(ctx context.Context, o initOptions) ([]byte, error) {
 		return nil, err
 	}
 	return intent.Example(o.example, o.nodes, cat)
+}
+
+// initHosts is the file of machines that are reached over SSH. One that does not answer is an error: a file without it would be
+// of another cluster.
+func (a *app) initHosts(ctx context.Context, hosts string) (text []byte, err error) {
+	names, err := fabric.ExpandNames(hosts)
+	if err == nil && len(names) == 0 {
+		err = errors.New("names no host")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("flag --hosts: %w", err)
+	}
+	if err := a.begin(ctx); err != nil {
+		return nil, err
+	}
+	a.doingSSH("logging in to", names)
+	f, err := fleet.SSH(ctx, names, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	a.doingSSH("reading", names)
+	nodes, lost := pipeline.Collect(ctx, f)
+	for _, m := range lost {
+		err = errors.Join(err, errors.New(m.Reason))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(nodes) > 1 && spark.Read(nodes[0]).Known != spark.Proven {
+		return nil, fmt.Errorf("host %q is not a DGX Spark: of other machines run railwright init on one, and name the rest in the file", nodes[0].Node)
+	}
+	return intent.FromFacts("cluster1", nodes[0], nodes[1:]...)
 }

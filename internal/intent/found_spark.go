@@ -35,8 +35,34 @@ func sparkFromFacts(name string, all []*fabric.Facts) ([]byte, error) {
 		if err := checkHostName(machines[i].Name); err != nil {
 			return nil, err
 		}
+		if !machines[i].Is() {
+			return nil, fmt.Errorf("host %q is not a DGX Spark, and %q is", machines[i].Name, own.Name)
+		}
 	}
-	return writeSpark(name, all[0], machines, &found, ports), nil
+	return writeSpark(name, all[0], inOrder(machines, found.Cables), &found), nil
+}
+
+// inOrder sorts the machines of a ring as a plan cables them: port 0 of each to port 1 of the next. Any others, and those of a
+// ring that is cabled otherwise, stay as they are.
+func inOrder(machines []spark.Spark, cables []spark.Cable) []spark.Spark {
+	next := make(map[string]string, len(cables))
+	for _, c := range cables {
+		switch {
+		case c.A.Port == 0 && c.B.Port == 1:
+			next[c.A.Node] = c.B.Node
+		case c.A.Port == 1 && c.B.Port == 0:
+			next[c.B.Node] = c.A.Node
+		}
+	}
+	var sorted []spark.Spark
+	for at := machines[0].Name; len(sorted) < len(machines); at = next[at] {
+		i := slices.IndexFunc(machines, func(n spark.Spark) bool { return n.Name == at })
+		if i < 0 || slices.ContainsFunc(sorted, func(n spark.Spark) bool { return n.Name == at }) {
+			return machines
+		}
+		sorted = append(sorted, machines[i])
+	}
+	return sorted
 }
 
 // cabledPorts are the ports with a cable.
@@ -50,20 +76,10 @@ func cabledPorts(n *spark.Spark) []*spark.QSFP {
 	return out
 }
 
-func writeSpark(name string, f *fabric.Facts, machines []spark.Spark, found *spark.Fabric, ports []*spark.QSFP) []byte {
+// writeSpark writes one group for machines whose cabled interfaces are alike, as most are.
+func writeSpark(name string, f *fabric.Facts, machines []spark.Spark, found *spark.Fabric) []byte {
 	var b bytes.Buffer
-	own := &machines[0]
-	var hosts, nics []string
-	for i := range machines {
-		hosts = append(hosts, machines[i].Name)
-	}
-	for _, p := range ports {
-		for t := range p.Twins {
-			if p.Twins[t].NIC != "" {
-				nics = append(nics, p.Twins[t].NIC)
-			}
-		}
-	}
+	own := &machines[slices.IndexFunc(machines, func(n spark.Spark) bool { return n.Name == f.Node })]
 	fmt.Fprintf(&b, "# DGX Spark, as found on %s (%s).\n", plain(own.Name), plain(own.By))
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: Cluster\nmetadata:\n  name: %q\n\nplatform: spark\nlauncher: ssh\n\nnodes:\n", fabric.APIVersion, name)
 	for _, l := range topologyLines(found, len(machines)) {
@@ -72,12 +88,15 @@ func writeSpark(name string, f *fabric.Facts, machines []spark.Spark, found *spa
 	for _, l := range peerLines(f, own) {
 		fmt.Fprintf(&b, "# %s\n", plain(l))
 	}
-	fmt.Fprintf(&b, "- names: %q\n  machine: dgx-spark\n", strings.Join(hosts, ","))
-	for i := range own.Ports {
-		writePort(&b, &own.Ports[i])
+	for first := 0; first < len(machines); {
+		end := first + 1
+		for end < len(machines) && cabledNICs(&machines[end]) == cabledNICs(&machines[first]) {
+			end++
+		}
+		writeSparks(&b, machines[first:end])
+		first = end
 	}
-	fmt.Fprintf(&b, "  nics: %q\n", strings.Join(nics, ","))
-	b.WriteString("  # ssh: {user: NAME}         # the user created at first boot\n\nfabric:\n  kind: roce\n")
+	b.WriteString("\nfabric:\n  kind: roce\n")
 	fmt.Fprintf(&b, "  mtu: %d                   # bytes, on both twins of a port\n", sparkMTU)
 	b.WriteString("  # A /24 for each twin of each cable, taken from the pool. Change the pool if it overlaps a network of yours.\n")
 	fmt.Fprintf(&b, "  addressing: {scheme: %s, pool: %s}\n", fabric.Twin24, defaultPool())
@@ -85,6 +104,38 @@ func writeSpark(name string, f *fabric.Facts, machines []spark.Spark, found *spa
 		b.WriteString("  leaf: {model: crs812-ddq}   # the switch of the document; see: railwright catalog switches\n")
 	}
 	return b.Bytes()
+}
+
+// writeSparks writes a group of machines whose cabled interfaces are alike, with what was found on the first of them.
+func writeSparks(b *bytes.Buffer, machines []spark.Spark) {
+	var hosts []string
+	for i := range machines {
+		hosts = append(hosts, machines[i].Name)
+	}
+	fmt.Fprintf(b, "- names: %q\n  machine: dgx-spark\n", strings.Join(hosts, ","))
+	for i := range machines[0].Ports {
+		writePort(b, &machines[0].Ports[i])
+	}
+	fmt.Fprintf(b, "  nics: %q\n  # ssh: {user: NAME}         # the user created at first boot\n", cabledNICs(&machines[0]))
+}
+
+// cabledNICs are the interfaces of the ports with a cable, with commas; where that was not read of a machine, of both ports.
+func cabledNICs(n *spark.Spark) string {
+	ports := cabledPorts(n)
+	if len(ports) == 0 {
+		for i := range n.Ports {
+			ports = append(ports, &n.Ports[i])
+		}
+	}
+	var nics []string
+	for _, p := range ports {
+		for t := range p.Twins {
+			if p.Twins[t].NIC != "" {
+				nics = append(nics, p.Twins[t].NIC)
+			}
+		}
+	}
+	return strings.Join(nics, ",")
 }
 
 // writePort says of a port what was found.

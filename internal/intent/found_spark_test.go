@@ -74,3 +74,58 @@ func TestFromFactsOfSparkWithoutCable(t *testing.T) {
 		}
 	}
 }
+
+// Machines of a mesh that are given in any order are written in the order of their cables, so that the plan's cables are those
+// that are plugged. Machines of a pair whose cable is in different ports are two groups.
+func TestFromFactsFollowsCables(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// cable i: from port 0 of one to port 1 of another, a /24 for each twin
+	mesh := map[string]*fabric.Facts{}
+	plug := func(node string, port, cable int, host byte) {
+		f := mesh[node]
+		if f == nil {
+			f = foundSpark(node, -1, 0)
+			mesh[node] = f
+		}
+		for i := range f.NICs {
+			for twin := range spark.Twins {
+				if f.NICs[i].PCI == spark.Function(port, twin) {
+					up := true
+					f.NICs[i].Carrier = &up
+					f.NICs[i].Addresses = []netip.Prefix{netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 50, byte(2*cable + twin), host}), 24)}
+				}
+			}
+		}
+	}
+	for i, c := range [][2]string{{"spark1", "spark3"}, {"spark3", "spark2"}, {"spark2", "spark1"}} {
+		plug(c[0], 0, i, 1)
+		plug(c[1], 1, i, 2)
+	}
+	text, err := FromFacts("c", mesh["spark1"], mesh["spark2"], mesh["spark3"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Parse("found", text, cat)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if c.Nodes[0].Names != "spark1,spark3,spark2" || !strings.Contains(string(text), "Cabled as a mesh") || strings.Contains(string(text), "WRONG") {
+		t.Errorf("%s", text)
+	}
+	text, err = FromFacts("c", foundSpark("spark1", 0, 1), foundSpark("spark2", 1, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err = Parse("found", text, cat); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if len(c.Nodes) != 2 || c.Nodes[0].NICs != "enp1s0f0np0,enP2p1s0f0np0" || c.Nodes[1].NICs != "enp1s0f1np1,enP2p1s0f1np1" {
+		t.Errorf("%s", text)
+	}
+	if _, err := FromFacts("c", foundSpark("spark1", 0, 1), &fabric.Facts{Node: "pc"}); err == nil || !strings.Contains(err.Error(), `host "pc" is not a DGX Spark`) {
+		t.Errorf("%v", err)
+	}
+}
