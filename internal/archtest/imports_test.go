@@ -70,12 +70,13 @@ var allowed = map[string]string{
 	// verdicts
 	"internal/switchcheck": "fabric lossless",
 	"internal/spark":       "fabric",
-	"internal/check":       "fabric topology nic spark switchcheck",
+	"internal/cables":      "fabric",
+	"internal/check":       "fabric cables topology nic spark switchcheck",
 	"internal/lossless":    "fabric",
 	"internal/bench":       "fabric host kube render results",
 	"internal/evidence":    "fabric messages results",
 	"internal/diagnose":    "fabric causes evidence messages collective topology",
-	"internal/mesh":        "fabric",
+	"internal/mesh":        "fabric cables",
 
 	// for people
 	"internal/draw":   "fabric topology",

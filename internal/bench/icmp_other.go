@@ -4,11 +4,16 @@ package bench
 
 import "railwright.dev/railwright/internal/host"
 
-// sender and watcher need raw sockets of Linux.
+// sender and watchers need raw sockets of Linux.
 type (
-	sender  struct{}
-	watcher struct{}
+	sender     struct{}
+	watcher    struct{}
+	arpWatcher struct{}
 )
+
+func newARPWatcher() *arpWatcher { return &arpWatcher{} }
+
+func (*arpWatcher) finish() map[string][]string { return nil }
 
 func newSender(meshNIC) *sender { return &sender{} }
 

@@ -10,6 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net/netip"
+	"slices"
 	"time"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -40,6 +43,12 @@ type meshNIC struct {
 	Node    string `json:"node"`
 	NIC     string `json:"nic"`
 	Address string `json:"address"`
+	Subnet  string `json:"subnet,omitempty"` // all that it reaches; empty: its traffic is routed
+}
+
+// reaches reports whether the plan lets one NIC reach another. Both ends of the protocol ask it, so that they list the same pairs.
+func (n meshNIC) reaches(to meshNIC) bool {
+	return n.Node != to.Node && (n.Subnet == "" || n.Subnet == to.Subnet)
 }
 
 // meshSent is the second line that a node prints, after "ready": the results of its echoes, in the order of
@@ -49,22 +58,27 @@ type meshSent struct {
 	Full  []fabric.Echo `json:"full"`
 }
 
-// meshSeen is the third line: on which interface each request for this node came in.
+// meshSeen is the third line: on which interface each request for this node came in, and, where nothing is routed, which
+// addresses asked by ARP on which interface.
 type meshSeen struct {
-	Small map[int64]string `json:"small"` // key: from*NICs + to
-	Full  map[int64]string `json:"full"`
+	Small map[int64]string    `json:"small"` // key: from*NICs + to
+	Full  map[int64]string    `json:"full"`
+	ARP   map[string][]string `json:"arp,omitempty"`
 }
 
-// Mesh lets every NIC of the plan ping every NIC of all other nodes, from all nodes at once: raw ICMP,
-// bound to device and address, small and as large as the planned MTU without fragmenting. Each node also
-// watches on which of its interfaces the requests of the others arrive.
+// Mesh lets every NIC of the plan ping every NIC of all other nodes that the plan lets it reach, from all nodes at once: raw
+// ICMP, bound to device and address, small and as large as the planned MTU without fragmenting. Each node also watches on
+// which of its interfaces the requests of the others arrive. Pairs in different subnets of which nothing is routed are counted.
 // A node that cannot take part is named in Absent, and what only it could have seen stays unknown.
 func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o MeshOptions) (*fabric.Mesh, error) {
 	nics := meshNICs(p)
 	if len(p.Nodes) < 2 || len(nics) == 0 {
 		return nil, fmt.Errorf("mesh: %d nodes with %d addresses: a mesh needs at least two nodes", len(p.Nodes), len(nics))
 	}
-	m := &fabric.Mesh{Meta: fabric.NewMeta("Mesh"), Pairs: pairsOf(nics)}
+	m := &fabric.Mesh{Meta: fabric.NewMeta("Mesh")}
+	if m.Pairs, m.Apart = pairsOf(nics); len(m.Pairs) == 0 {
+		return nil, fmt.Errorf("mesh: the plan lets none of %d addresses reach one of another node", len(nics))
+	}
 	all := startProcesses(ctx, p, nodes, nics, o, m)
 	started := time.Now()
 	all.each(func(c *member) error { return c.send(o.Timeout) })
@@ -80,6 +94,7 @@ func Mesh(ctx context.Context, p *fabric.Plan, nodes map[string]host.Runner, o M
 		}
 	}
 	all.merge(m, nics)
+	m.Heard = all.heard()
 	return m, ctx.Err()
 }
 
@@ -87,22 +102,29 @@ func meshNICs(p *fabric.Plan) []meshNIC {
 	var nics []meshNIC
 	for _, n := range p.Addressing.Nodes {
 		for _, a := range n.NICs {
-			nics = append(nics, meshNIC{Node: n.Node, NIC: a.NIC, Address: a.Address.Addr().String()})
+			one := meshNIC{Node: n.Node, NIC: a.NIC, Address: a.Address.Addr().String()}
+			if p.Addressing.Scheme == fabric.Twin24 {
+				one.Subnet = a.Address.Masked().String()
+			}
+			nics = append(nics, one)
 		}
 	}
 	return nics
 }
 
-func pairsOf(nics []meshNIC) []fabric.Measurement {
-	var pairs []fabric.Measurement
+// pairsOf lists the pairs of NICs of different nodes, and counts those that the plan keeps apart.
+func pairsOf(nics []meshNIC) (pairs []fabric.Measurement, apart int) {
 	for _, from := range nics {
 		for _, to := range nics {
-			if from.Node != to.Node {
+			switch {
+			case from.reaches(to):
 				pairs = append(pairs, fabric.Measurement{From: from.endpoint(), To: to.endpoint()})
+			case from.Node != to.Node:
+				apart++
 			}
 		}
 	}
-	return pairs
+	return pairs, apart
 }
 
 func (n meshNIC) endpoint() fabric.Endpoint { return fabric.Endpoint{Node: n.Node, NIC: n.NIC} }
@@ -143,14 +165,18 @@ func startProcesses(ctx context.Context, p *fabric.Plan, nodes map[string]host.R
 	return c
 }
 
-func pairsFrom(node string, nics []meshNIC) int {
-	own := 0
-	for _, n := range nics {
-		if n.Node == node {
-			own++
+func pairsFrom(node string, nics []meshNIC) (pairs int) {
+	for _, from := range nics {
+		if from.Node != node {
+			continue
+		}
+		for _, to := range nics {
+			if from.reaches(to) {
+				pairs++
+			}
 		}
 	}
-	return own * (len(nics) - own)
+	return pairs
 }
 
 // each runs a step with every remaining member in parallel; one that fails drops out.
@@ -296,4 +322,21 @@ func (c *processes) merge(m *fabric.Mesh, nics []meshNIC) {
 			p.Small.ArrivedOn, p.Full.ArrivedOn = t.seen.Small[key], t.seen.Full[key]
 		}
 	}
+}
+
+// heard lists which addresses asked by ARP on which interface, by node and interface.
+func (c *processes) heard() (all []fabric.Heard) {
+	for _, one := range c.members {
+		if one.seen == nil {
+			continue
+		}
+		for _, nic := range slices.Sorted(maps.Keys(one.seen.ARP)) {
+			for _, address := range one.seen.ARP[nic] {
+				if from, err := netip.ParseAddr(address); err == nil {
+					all = append(all, fabric.Heard{On: fabric.Endpoint{Node: one.node, NIC: nic}, From: from})
+				}
+			}
+		}
+	}
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,10 @@ func MeshNode(in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
+	var arp *arpWatcher
+	if slices.ContainsFunc(o.NICs, func(nic meshNIC) bool { return nic.Subnet != "" }) {
+		arp = newARPWatcher()
+	}
 	if _, err := fmt.Fprintln(out, "ready"); err != nil {
 		return err
 	}
@@ -44,6 +49,9 @@ func MeshNode(in io.Reader, out io.Writer) (err error) {
 	// The kernel answers echoes by itself, so the last requests may still wait in the socket.
 	if err := n.watch.finish(); err != nil {
 		return err
+	}
+	if arp != nil {
+		n.seen.ARP = arp.finish()
 	}
 	return json.NewEncoder(out).Encode(n.seen)
 }
@@ -129,7 +137,7 @@ func (n *meshNode) keys(s size) []echoKey {
 			continue
 		}
 		for to, b := range n.orders.NICs {
-			if b.Node != a.Node {
+			if a.reaches(b) {
 				keys = append(keys, echoKey{uint32(from), uint32(to), s})
 			}
 		}

@@ -34,9 +34,13 @@ func judgeAddress(in NodeInput) []Verdict {
 		if _, cut := in.missing(fabric.FactNICAddresses); cut {
 			return Verdict{Evidence: []fabric.Evidence{seen}, Why: in.why("addresses of "+name+" were not read", fabric.FactNICAddresses)}
 		}
+		if v, crossed := in.judgeCrossed(a, nic); crossed {
+			v.Expected, v.Evidence = want, append([]fabric.Evidence{seen}, v.Evidence...)
+			return v
+		}
 		return Verdict{
 			Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{seen},
-			Why: name + " has " + in.describe(fabric.Endpoint{Node: in.Facts.Node, NIC: nic.Name}, nic.Addresses) + ", planned is " + want + ".",
+			Why: in.ofPort(nic.Name) + name + " has " + in.describe(fabric.Endpoint{Node: in.Facts.Node, NIC: nic.Name}, nic.Addresses) + ", planned is " + want + ".",
 			Fix: in.untilBoot(replaceAddresses(nic, a.Address)),
 		}
 	})

@@ -15,7 +15,7 @@ func cabling() Rule {
 		Cause:     fabric.CauseMiscabled,
 		Reference: "the plan; IEEE 802.1AB, system name and port id",
 		Facts:     []string{fabric.FactLLDP},
-		Scope:     []Condition{withPlan(), withCables(), onRoCE(), withRDMA()},
+		Scope:     []Condition{withPlan(), withCables(), withoutTwins(), onRoCE(), withRDMA()},
 		DependsOn: []string{"link-up"},
 		Node:      judgeCabling,
 	}

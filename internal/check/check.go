@@ -41,6 +41,7 @@ type Verdict struct {
 	Cost     string
 	Fix      string
 
+	With  []fabric.Subject // what else the same fault concerns
 	Cause fabric.CauseID   // instead of the rule's, where the subject decides it
 	On    []fabric.Subject // the subject below this one (the NIC of a port): a dependency that fails there counts too
 }

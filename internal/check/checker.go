@@ -246,7 +246,7 @@ func maskedBy(r *Rule, v Verdict, marks blames) (blame, bool) {
 func (r *Rule) finding(v Verdict) fabric.Finding {
 	return fabric.Finding{
 		ID: r.ID, Title: r.Title, Severity: r.Severity, Reference: r.Reference,
-		Status: v.Status, Subject: v.Subject, Evidence: v.Evidence,
+		Status: v.Status, Subject: v.Subject, With: v.With, Evidence: v.Evidence,
 		Expected: v.Expected, Why: v.Why, Cost: v.Cost, Fix: v.Fix,
 	}
 }

@@ -145,6 +145,7 @@ func emptyWorlds() map[string]*world {
 		f.Kernel.OS = ref("VMware ESXi")
 	}
 	worlds["no plan"].plan = nil
+	worlds["ports with twins"] = &world{plan: twinPlan(3), nodes: []*fabric.Facts{{Node: "spark1", Source: "live"}}}
 	worlds["Sparks"] = empty(false)
 	worlds["Sparks"].plan = nil
 	for _, f := range worlds["Sparks"].nodes {

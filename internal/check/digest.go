@@ -65,6 +65,7 @@ type NICDigest struct {
 	MAC        mac
 	ARPGuarded bool       // answers ARP for no address of another NIC
 	Neighbours []resolved // of its neighbour table
+	Heard      []farEnd   // its LLDP neighbours; kept where ports have twins
 }
 
 // PortDigest is what the cluster rules need of an RDMA port of the fabric.
@@ -158,6 +159,7 @@ func (in NodeInput) digestNICs(t texts) []NICDigest {
 				}
 			}
 		}
+		n.Heard = in.heard(name)
 		n.GID = in.digestGID(nic, t)
 		n.Kind, n.QoS = in.digestQoS(nic, t)
 		out = append(out, n)

@@ -39,6 +39,9 @@ func judgeRPFilter(in NodeInput) []Verdict {
 		if !ok {
 			return Verdict{Evidence: seen, Why: in.why("no address of "+name+" was seen, so the return route is unknown", fabric.FactNICAddresses)}
 		}
+		if in.Plan != nil && in.Plan.Ports != nil {
+			return pass(want, append(seen, saw("the plan", "nothing comes to it from outside its subnet"))...)
+		}
 		back, via := in.wayBack(a)
 		if _, cut := in.missing(fabric.FactRules, fabric.FactRoutes); cut || len(in.Facts.Rules) == 0 {
 			return Verdict{Evidence: seen, Why: in.why("rules and routes of "+in.Facts.Node+" were not read, so the return route of "+name+" is unknown", fabric.FactRules, fabric.FactRoutes)}

@@ -81,6 +81,8 @@ func judgeLinkUp(in NodeInput) []Verdict {
 			return Verdict{Evidence: []fabric.Evidence{state}, Why: why}
 		}
 		switch {
+		case isDown(nic) && in.twinned(nic.Name):
+			return in.judgeTwinDown(nic, state)
 		case isDown(nic):
 			return Verdict{
 				Status: fabric.Fail, Expected: want, Evidence: []fabric.Evidence{state},

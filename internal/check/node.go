@@ -119,6 +119,9 @@ func (in NodeInput) each(names []string, judge func(*fabric.NIC) Verdict) []Verd
 		}
 		v := judge(nic)
 		v.Subject = subject
+		if first, ok := in.darkPort(nic); ok {
+			v.On = append(v.On, first)
+		}
 		out = append(out, v)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/netip"
 
+	"railwright.dev/railwright/internal/cables"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -17,19 +18,21 @@ type NodePlan struct {
 	Links     []fabric.Link
 	Machine   *fabric.NominalMachine // nil where the cluster file names none
 	Network   fabric.Network
-	Traffic   *fabric.Traffic // nil where the cluster file has no traffic classes
+	Ports     []fabric.NodePort // cabled ones, where those of the machine have twins
+	Traffic   *fabric.Traffic   // nil where the cluster file has no traffic classes
 
 	index *planIndex
 }
 
 // planIndex is a plan indexed by node, by switch port and by address.
 type planIndex struct {
-	plan  *fabric.Plan
-	nodes map[string]*NodePlan
-	ports map[fabric.Endpoint]fabric.Endpoint // switch port to the NIC planned for it
-	owner map[netip.Addr]fabric.Endpoint      // address to the NIC planned for it
-	span  netip.Prefix                        // the least subnet with every planned address of version 4; invalid where there is none
-	share map[netip.Prefix]int                // NICs in each subnet; nil where every subnet is a cable
+	plan   *fabric.Plan
+	nodes  map[string]*NodePlan
+	ports  map[fabric.Endpoint]fabric.Endpoint // switch port to the NIC planned for it
+	owner  map[netip.Addr]fabric.Endpoint      // address to the NIC planned for it
+	span   netip.Prefix                        // the least subnet with every planned address of version 4; invalid where there is none
+	share  map[netip.Prefix]int                // NICs in each subnet; nil where every subnet is a cable
+	cables cables.Harness                      // of ports with twins
 }
 
 func newPlanIndex(p *fabric.Plan) *planIndex {
@@ -47,7 +50,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 		machines[p.Machines[i].ID] = &p.Machines[i]
 	}
 	for _, n := range p.Nodes {
-		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, Network: n.Network, Machine: machines[n.Machine], Traffic: p.Traffic, index: x}
+		x.nodes[n.Name] = &NodePlan{MTU: p.MTU, Transport: p.Transport, Partition: p.Partition, NICs: n.NICs, Network: n.Network, Machine: machines[n.Machine], Traffic: p.Traffic, Ports: p.PortsOf(n.Name), index: x}
 	}
 	for _, a := range p.Addressing.Nodes {
 		if n := x.nodes[a.Node]; n != nil {
@@ -57,6 +60,7 @@ func newPlanIndex(p *fabric.Plan) *planIndex {
 			x.owner[nic.Address.Addr()] = fabric.Endpoint{Node: a.Node, NIC: nic.NIC}
 		}
 	}
+	x.cables = cables.New(p)
 	x.span = spanOf(maps.Keys(x.owner))
 	x.share = sharedSubnets(p.Addressing)
 	for _, l := range p.Cabling.Links {

@@ -21,7 +21,7 @@ func sourceRule() Rule {
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-rule(8)",
 		Facts:     []string{fabric.FactNICAddresses, fabric.FactRules, fabric.FactRoutes},
-		Scope:     []Condition{withPlan(), withAddresses()},
+		Scope:     []Condition{withPlan(), withAddresses(), withTables()},
 		DependsOn: []string{"address"},
 		Node:      judgeSourceRule,
 	}
@@ -108,7 +108,7 @@ func railRoute() Rule {
 		Cause:     fabric.CauseRouteMissing,
 		Reference: "Broadcom RoCE guide 2.4.1 no. 7 and 2.4.2 no. 3; ip-route(8)",
 		Facts:     []string{fabric.FactRoutes},
-		Scope:     []Condition{withPlan(), withAddresses()},
+		Scope:     []Condition{withPlan(), withAddresses(), withTables()},
 		DependsOn: []string{"address"},
 		Node:      judgeRailRoute,
 	}

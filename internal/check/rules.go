@@ -110,6 +110,7 @@ func clusterRules() []Rule {
 		mtuEqual(),
 		duplicateAddress(),
 		arpOwner(),
+		portCabling(),
 		duplicateGUID(),
 		firmwareEqual(),
 		portRate(),

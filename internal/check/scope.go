@@ -136,6 +136,16 @@ func withAddresses() Condition {
 	}
 }
 
+// withTables is for rules about the table that routes the traffic of a NIC.
+func withTables() Condition {
+	return Condition{
+		ID: "tables", Doc: "not where the plan gives the NICs no tables of their own, since nothing is routed (twin24)",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil && s.plan.Addressing.Scheme == fabric.Twin24, "nothing is routed: each NIC reaches its own subnet alone")
+		},
+	}
+}
+
 func withIP() Condition {
 	const why = "every RDMA port is InfiniBand, and no interface of the fabric has an IP address"
 	return Condition{
@@ -193,6 +203,25 @@ func withCables() Condition {
 		ID: "cables", Doc: "not where the plan has no cables (cloud)",
 		judge: func(s scene) (fabric.Status, string) {
 			return unless(s.plan != nil && len(s.plan.Cabling.Links) == 0, "the plan has no cables")
+		},
+	}
+}
+
+// withTwins and withoutTwins tell machines whose ports have several interfaces from all others.
+func withTwins() Condition {
+	return Condition{
+		ID: "twins", Doc: "where the plan has machines whose ports have two interfaces each (DGX Spark)",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(!s.anyPlan && (s.plan == nil || len(s.plan.Ports) == 0), "the plan has no machine whose ports have several interfaces")
+		},
+	}
+}
+
+func withoutTwins() Condition {
+	return Condition{
+		ID: "no-twins", Doc: "not where ports have two interfaces each (DGX Spark): port-cabling compares the ports",
+		judge: func(s scene) (fabric.Status, string) {
+			return unless(s.plan != nil && len(s.plan.Ports) > 0, "port-cabling compares the ports")
 		},
 	}
 }

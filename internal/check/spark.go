@@ -117,7 +117,7 @@ func sparkCable() Rule {
 		Cause:     fabric.CauseLinkDown,
 		Reference: "DGX Spark Networking, ConnectX quirks; driver cx7-pcie-hotplug of DGX OS 7.5",
 		Facts:     []string{fabric.FactNICs, fabric.FactHCAs, fabric.FactPCI, fabric.FactMachineHotPlug},
-		Scope:     []Condition{onSpark()},
+		Scope:     []Condition{withoutTwins(), onSpark()},
 		Node:      judgeSparkCable,
 	}
 }

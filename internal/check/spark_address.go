@@ -120,7 +120,7 @@ func sparkFiles() Rule {
 		Cause:     fabric.CauseHalfPortTwin,
 		Reference: "DGX Spark Networking, network setup; netplan(5), renderer; NetworkManager.conf(5), no-auto-default",
 		Facts:     []string{fabric.FactNetworkFiles, fabric.FactNICOwner},
-		Scope:     []Condition{onSpark()},
+		Scope:     []Condition{withHardware(), onSpark()},
 		Node:      judgeSparkFiles,
 	}
 }

@@ -19,7 +19,7 @@ func sparkCabling() Rule {
 		Cause:     fabric.CauseMiscabled,
 		Reference: "DGX Spark Networking, 3-node mesh; luxingcom/aicad-nccl-optimization issue 1; public measurements with two cables",
 		Facts:     []string{fabric.FactLLDP, fabric.FactNeighbours, fabric.FactNICAddresses},
-		Scope:     []Condition{onSpark()},
+		Scope:     []Condition{withoutTwins(), onSpark()},
 		Cluster:   judgeSparkCabling,
 	}
 }
@@ -34,7 +34,7 @@ func sparkLinks() Rule {
 		Cause:     fabric.CauseAddressConflict,
 		Reference: "DGX Spark Networking, 3-node mesh; NCCL 2.30.7, NCCL_IB_SUBNET_AWARE_ROUTING and NCCL_IB_SUBNET_PREFIX_LEN",
 		Facts:     []string{fabric.FactNICAddresses, fabric.FactNetworkFiles},
-		Scope:     []Condition{onSpark()},
+		Scope:     []Condition{withoutTwins(), onSpark()},
 		Cluster:   judgeSparkLinks,
 	}
 }

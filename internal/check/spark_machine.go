@@ -173,7 +173,7 @@ func sparkHCAs() Rule {
 		Cause:     fabric.CauseHalfPortTwin,
 		Reference: "DGX Spark Networking, NCCL_IB_HCA; NCCL user guide, NCCL_IB_HCA; eugr/spark-vllm-docker issue 40",
 		Facts:     []string{fabric.FactNCCL, fabric.FactHCAs},
-		Scope:     []Condition{onSpark()},
+		Scope:     []Condition{withHardware(), onSpark()},
 		Node:      judgeSparkHCAs,
 	}
 }
@@ -283,7 +283,7 @@ func sparkConf() Rule {
 		Cause:     fabric.CauseNCCLSettings,
 		Reference: "luxingcom/aicad-nccl-optimization issue 1; NCCL user guide, NCCL_IB_GID_INDEX and nccl.conf",
 		Facts:     []string{fabric.FactNCCL, fabric.FactPortGIDs},
-		Scope:     []Condition{onSpark()},
+		Scope:     []Condition{withHardware(), onSpark()},
 		Node:      judgeSparkConf,
 	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -71,7 +72,18 @@ func (in NodeInput) judgeOverlaps(nic *fabric.NIC, found []overlap) Verdict {
 func (in NodeInput) judgeOverlap(nic *fabric.NIC, o overlap) Verdict {
 	name, other := in.Facts.Node+":"+nic.Name, in.Facts.Node+":"+o.other.Name
 	seen := []fabric.Evidence{saw("ip address show dev "+o.other.Name, o.its.String()), arpIgnore(nic), arpIgnore(o.other)}
+	port, twins := in.twinsOf(nic.Name, o.other.Name)
 	switch {
+	case twins && in.planned(nic, o.own) && !in.planned(o.other, o.its):
+		return Verdict{Evidence: seen, Why: "not evaluated while one-subnet fails on " + other + ", its twin on " + port}
+	case twins: // arp_ignore does not help: routes pick either
+		return Verdict{
+			Status: fabric.Fail, Evidence: seen,
+			Why: fmt.Sprintf("Both twins of %s are in one subnet: %s has %s and %s has %s. The kernel sends to that subnet by one of them alone, and ARP finds either.",
+				port, nic.Name, o.own, o.other.Name, o.its),
+			Cost: "half of the port, and RDMA connections that come in on the wrong twin fail",
+			Fix:  in.oneSubnetFix(nic, o.own),
+		}
 	case guarded(nic) && guarded(o.other):
 		return Verdict{Status: fabric.Pass, Evidence: seen}
 	case !exposed(nic) && !exposed(o.other):

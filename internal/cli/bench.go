@@ -155,7 +155,7 @@ func (a *app) pingSuite(ctx context.Context, m *reached, out *benchOutput) error
 	if err != nil {
 		return err
 	}
-	r := report.Run{ID: m.plan.Name, Plan: m.plan, Findings: found, Mesh: pairs, Causes: mesh.Explain(pairs, found.Findings)}
+	r := report.Run{ID: m.plan.Name, Plan: m.plan, Findings: found, Mesh: pairs, Causes: mesh.Explain(m.plan, pairs, found.Findings)}
 	for _, f := range nodes {
 		r.Lab = cmp.Or(report.LabOf(f), r.Lab)
 	}

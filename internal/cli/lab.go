@@ -81,7 +81,7 @@ func (a *app) labUp(ctx context.Context, o labUpOptions) error {
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
-	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording})
+	l, err := lab.Up(ctx, in.plan, lab.Options{SSH: o.ssh, Hardware: recording, Faults: faults})
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (a *app) printLab(l *lab.Lab) error {
 	if a.json() {
 		return report.JSON(a.stdout, l)
 	}
-	printf(a.stdout, "lab %s is up: %s, leaf %s\n", l.Plan.Name, fabric.Count(len(l.Plan.Nodes), "host"), l.Spec.Leaf)
+	printf(a.stdout, "lab %s is up: %s\n", l.Plan.Name, l.Spec.Shape())
 	for _, f := range l.Faults {
 		printf(a.stdout, "fault planted: %s\n", f)
 	}

@@ -100,6 +100,25 @@ func plantings() []struct {
 			each(fabric.CauseLinkDown, "host1:eth2"), each(fabric.CauseARPFlux, "host1:eth2", "host1:eth4"), each(fabric.CauseRouteMissing, "host2:eth4"))},
 		{"p2p31", "down=host1:eth1 route=host1:eth1 mtu=host1:eth1", slices.Concat( // the route goes with the link
 			each(fabric.CauseLinkDown, "host1:eth1"), each(fabric.CauseMTUMismatch, "host1:eth1"))},
+
+		// Plugs: one fault of a port is one finding, or one at either end of a cable that is missing.
+		{"spark-mesh", "swap-port=spark3", each(fabric.CauseMiscabled, "spark3:port 0")},
+		{"spark-mesh", "swap-port=spark1", each(fabric.CauseMiscabled, "spark1:port 0")},
+		{"spark-mesh", "same-peer=spark1,spark2", slices.Concat(
+			each(fabric.CauseMiscabled, "spark1:port 1"), each(fabric.CauseLinkDown, "spark3:enp1s0f0np0", "spark3:enp1s0f1np1"))},
+		{"spark-mesh", "same-peer=spark2,spark3", slices.Concat(
+			each(fabric.CauseMiscabled, "spark2:port 1"), each(fabric.CauseLinkDown, "spark1:enp1s0f0np0", "spark1:enp1s0f1np1"))},
+		{"spark-mesh", "unplugged=spark1:enp1s0f1np1", each(fabric.CauseLinkDown, "spark1:enp1s0f1np1", "spark3:enp1s0f0np0")},
+		{"spark-switch", "unplugged=spark2", each(fabric.CauseLinkDown, "spark2:enp1s0f1np1")},
+		{"spark-mesh", "foreign=spark2:enp1s0f0np0", slices.Concat(
+			each(fabric.CauseMiscabled, "spark2:port 0"), each(fabric.CauseLinkDown, "spark3:enp1s0f1np1"))},
+		{"spark-pair", "foreign=spark1", slices.Concat(
+			each(fabric.CauseMiscabled, "spark1:port 1"), each(fabric.CauseLinkDown, "spark2:enp1s0f1np1"))},
+		{"spark-mesh", "cross-twins=spark2:enp1s0f0np0", each(fabric.CauseAddressMissing, "spark2:enp1s0f0np0")},
+		{"spark-switch", "cross-twins=spark3", each(fabric.CauseAddressMissing, "spark3:enp1s0f1np1")},
+		{"spark-pair", "one-subnet=spark2:enP2p1s0f1np1", each(fabric.CauseARPFlux, "spark2:enP2p1s0f1np1")},
+		{"spark-mesh", "swap-port=spark3 mtu=spark1:enP2p1s0f0np0", slices.Concat(
+			each(fabric.CauseMiscabled, "spark3:port 0"), each(fabric.CauseMTUMismatch, "spark1:enP2p1s0f0np0"))},
 	}
 }
 

@@ -14,10 +14,15 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// exampleIn writes the example with this many hosts in an addressing scheme, and returns its path.
+// exampleIn writes the example with this many hosts in an addressing scheme, or an example of DGX Spark of that name with as many
+// as it has, and returns its path.
 func exampleIn(t *testing.T, scheme string, hosts int) string {
 	t.Helper()
 	r := call("", "init", "--example", "roce-mi300x", "--nodes", strconv.Itoa(hosts))
+	if strings.HasPrefix(scheme, "spark-") {
+		r = call("", "init", "--example", scheme)
+		scheme = "twin24"
+	}
 	text := strings.Replace(r.stdout, "scheme: p2p31 ", "scheme: "+scheme+" ", 1)
 	if r.status != 0 || !strings.Contains(text, "scheme: "+scheme+" ") {
 		t.Fatal(r)

@@ -67,6 +67,7 @@ type grid struct {
 	lines []line
 	cells []cell // row by row
 	edges []float64
+	apart bool // pairs that the plan keeps apart are blank, too
 	hosts int
 	nics  int
 	size  int // hosts a line, per group
@@ -162,6 +163,11 @@ func (g *grid) fill(m *fabric.Mesh, lineOf map[fabric.Endpoint]int) {
 	for i, p := range m.Pairs {
 		g.cells[lineOf[p.From]*n+lineOf[p.To]].add(i, p)
 	}
+	if g.apart = m.Apart > 0; g.apart {
+		for i := range g.cells {
+			g.cells[i].expected = g.cells[i].pairs // the plan keeps the others apart
+		}
+	}
 }
 
 func (c *cell) add(index int, p fabric.Measurement) {
@@ -245,11 +251,22 @@ func (g grid) steps() int {
 	return max(len(g.edges)-1, 1)
 }
 
+// untested says which pairs are no part of the mesh.
+func (g grid) untested() string {
+	if g.apart {
+		return "same host, or another subnet"
+	}
+	return "same host"
+}
+
 // caption returns what a line stands for, and that it was aggregated where it was.
 func (g grid) caption() string {
 	total := fabric.Count(g.hosts, "host") + " with " + fabric.Count(g.nics, "NIC")
 	switch g.level {
 	case perNIC:
+		if g.apart {
+			return total + ", every pair that shares a subnet."
+		}
 		return total + ", every pair."
 	case perHost:
 		return total + ": too many to draw each pair. One cell is a pair of hosts: its colour is its slowest pair, its mark its worst."

@@ -208,5 +208,5 @@ func (l meshLayout) legend(s *svg, g grid) {
 	item("f", &cell{failed: 1, worst: fullLost}, "full size lost")
 	item("f", &cell{failed: 1, worst: wrongInterface}, "wrong interface")
 	item("u", nil, "unknown")
-	item("n", nil, "same host, not tested")
+	item("n", nil, g.untested()+", not tested")
 }

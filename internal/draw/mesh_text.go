@@ -153,7 +153,7 @@ func (g grid) textLegend(b *strings.Builder, width int) {
 	if g.level != perNIC {
 		items = append(items, "~ partly known")
 	}
-	items = append(items, "blank: same host")
+	items = append(items, "blank: "+g.untested())
 	at := 0
 	for i, item := range items {
 		n := len([]rune(item))

@@ -52,6 +52,7 @@ type Finding struct {
 	Severity  Severity   `json:"severity"`
 	Cause     CauseID    `json:"cause,omitempty"`
 	Subject   Subject    `json:"subject"`
+	With      []Subject  `json:"with,omitempty"` // what else the same fault concerns: the interfaces of a port
 	Evidence  []Evidence `json:"evidence,omitempty"`
 	Expected  string     `json:"expected,omitempty"`
 	Why       string     `json:"why,omitempty"`  // why it matters, or why it is unknown or not applicable

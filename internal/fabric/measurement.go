@@ -1,5 +1,7 @@
 package fabric
 
+import "net/netip"
+
 // Measurement is one pair of a mesh: an echo from A to B at two sizes, each sent from A's device and address.
 type Measurement struct {
 	From  Endpoint `json:"from"`
@@ -50,17 +52,25 @@ func worst(a, b Status) Status {
 	}
 }
 
-// Mesh is every NIC of every node against every NIC of the others.
+// Mesh is every NIC of every node against every NIC of the others that the plan lets it reach.
 type Mesh struct {
 	Meta
 	Seconds float64       `json:"seconds"`          // wall time of the echoes
 	Pairs   []Measurement `json:"pairs"`            // in plan order
+	Apart   int           `json:"apart,omitempty"`  // pairs that the plan keeps apart: in different subnets, of which nothing is routed
+	Heard   []Heard       `json:"heard,omitempty"`  // of interfaces whose traffic is not routed
 	Absent  []Missing     `json:"absent,omitempty"` // nodes that could not take part, and why
 }
 
-// Summary counts the pairs by status.
+// Heard is an ARP request that came in on an interface: who asks is on the same cable, or on the same layer 2.
+type Heard struct {
+	On   Endpoint   `json:"on"`
+	From netip.Addr `json:"from"` // that the asker gives as its own
+}
+
+// Summary counts the pairs by status; those that the plan keeps apart are not applicable.
 func (m *Mesh) Summary() Summary {
-	var s Summary
+	s := Summary{NotApplicable: m.Apart}
 	for _, p := range m.Pairs {
 		s.Count(p.Status())
 	}

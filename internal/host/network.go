@@ -80,6 +80,15 @@ func (n *Network) AddCable(name string, peer *Network, peerName string) error {
 	return wrap(err, "cable %s to %s", name, peerName)
 }
 
+// DeleteLink removes an interface, and the other end of its cable.
+func (n *Network) DeleteLink(name string) error {
+	index, err := n.Index(name)
+	if err != nil {
+		return err
+	}
+	return wrap(n.conn.Link.Delete(index), "interface %s: remove", name)
+}
+
 // AddBridge makes an Ethernet bridge, down.
 func (n *Network) AddBridge(name string) error {
 	err := n.conn.Link.New(&rtnetlink.LinkMessage{Attributes: &rtnetlink.LinkAttributes{

@@ -41,14 +41,20 @@ func said(err error) string {
 // switch to its own user has exited by then.
 var startLLDP = []string{"timeout", "5", "sh", "-c", "lldpd && lldpcli show configuration"}
 
-// Machines returns the hosts of the lab, then its leaf.
+// Machines returns the hosts of the lab, then its leaf and the machine that is not in the plan, where it has them.
 func (l *Lab) Machines() ([]host.Namespace, error) {
 	hosts, err := l.Hosts()
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := l.Host(l.Spec.Leaf)
-	return append(hosts, leaf), err
+	for _, name := range l.Spec.others() {
+		m, err := l.Host(name)
+		if err != nil {
+			return nil, err
+		}
+		hosts = append(hosts, m)
+	}
+	return hosts, nil
 }
 
 // Hosts returns the hosts of the lab, in plan order.
@@ -64,33 +70,43 @@ func (l *Lab) Hosts() ([]host.Namespace, error) {
 	return hosts, nil
 }
 
-// renames reports whether a fault gives ports of the leaf other names. A switch whose cables are exchanged
-// keeps its port names; here it is the ports that move, and lldpd would for some seconds still say the old
-// ones. So it takes its leave before, and starts again afterwards.
-func (l *Lab) renames(faults []Fault) bool {
-	return l.LLDP == "" && slices.ContainsFunc(faults, func(f Fault) bool {
+// restarting lists the machines whose lldpd takes its leave before faults move cables, and starts again afterwards: it would for
+// some seconds still say what was true before. On a leaf it is the ports that move, while a switch whose cables are exchanged
+// keeps its port names; between hosts the interfaces at both ends of a cable go and come again.
+func (l *Lab) restarting(faults []Fault) ([]host.Namespace, error) {
+	moves := slices.ContainsFunc(faults, func(f Fault) bool {
 		k, err := faultKind(f.Kind)
 		return err == nil && k.Ports
 	})
-}
-
-func (l *Lab) stopLeafLLDP(ctx context.Context, faults []Fault) error {
-	const stop = "read pid < /run/lldpd.pid && kill $pid && while kill -0 $pid 2>/dev/null; do sleep 0.05; done"
-	return l.onLeaf(ctx, faults, host.Command{Argv: []string{"timeout", "10", "sh", "-c", stop}})
-}
-
-func (l *Lab) startLeafLLDP(ctx context.Context, faults []Fault) error {
-	return l.onLeaf(ctx, faults, host.Command{Argv: startLLDP})
-}
-
-func (l *Lab) onLeaf(ctx context.Context, faults []Fault, c host.Command) error {
-	if !l.renames(faults) {
-		return nil
+	switch {
+	case l.LLDP != "" || !moves:
+		return nil, nil
+	case l.Spec.Leaf == "":
+		return l.Machines()
 	}
 	leaf, err := l.Host(l.Spec.Leaf)
+	return []host.Namespace{leaf}, err
+}
+
+func (l *Lab) stopLLDP(ctx context.Context, faults []Fault) error {
+	const stop = "read pid < /run/lldpd.pid && kill $pid && while kill -0 $pid 2>/dev/null; do sleep 0.05; done"
+	return l.onRestarting(ctx, faults, host.Command{Argv: []string{"timeout", "10", "sh", "-c", stop}})
+}
+
+func (l *Lab) startLLDP(ctx context.Context, faults []Fault) error {
+	return l.onRestarting(ctx, faults, host.Command{Argv: startLLDP})
+}
+
+func (l *Lab) onRestarting(ctx context.Context, faults []Fault, c host.Command) error {
+	machines, err := l.restarting(faults)
 	if err != nil {
 		return err
 	}
-	_, err = host.Output(ctx, leaf, c)
-	return err
+	failed := make([]error, len(machines))
+	order := make([]int, len(machines))
+	for i := range order {
+		order[i] = i
+	}
+	host.Each(order, max(1, len(machines)), func(i int) { _, failed[i] = host.Output(ctx, machines[i], c) })
+	return errors.Join(failed...)
 }

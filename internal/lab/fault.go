@@ -35,25 +35,33 @@ type FaultKind struct {
 	Doc   string
 	Cause fabric.CauseID
 	Pair  bool                        // takes two NICs; with one named, the next NIC of the host is its partner
-	Ports bool                        // it moves ports of the leaf, whose lldpd then starts again
+	Ports bool                        // it moves cables, after which the lab has to settle
 	fits  func(s Spec, f Fault) error // of a kind that not every set of NICs can have
 	plant func(s Spec, open networks, f Fault) error
+	moves func(s Spec, f Fault) Spec // the cables after it, of a kind that moves plugs: all interfaces of a port together
 }
 
 // FaultKinds lists the faults that can be planted, in the order in which they are: first where the cables go, then
 // what is configured on the NICs, then what is missing there. So a fault finds what it changes as the plan has it.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
-		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, Ports: true, plant: plantSwapCable},
-		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2", Cause: fabric.CauseARPFlux, Pair: true,
-			fits: func(_ Spec, f Fault) error { return oneHost(f) }, plant: plantOneSubnet},
+		{Name: "swap-cable", Doc: "two cables are exchanged at the leaf", Cause: fabric.CauseMiscabled, Pair: true, Ports: true,
+			fits: func(s Spec, _ Fault) error { return s.withoutTwins() }, plant: plantSwapCable, moves: Spec.swapCables},
+		{Name: "swap-port", Doc: "the host's two plugs are in each other's ports", Cause: fabric.CauseMiscabled, Ports: true, fits: Spec.fitsSwapPort, plant: plantMoves, moves: Spec.swapPorts},
+		{Name: "same-peer", Doc: "both ports of the two hosts lead to each other", Cause: fabric.CauseMiscabled, Ports: true, fits: Spec.fitsSamePeer, plant: plantMoves, moves: Spec.samePeer},
+		{Name: "foreign", Doc: "the port leads to a machine that is not in the plan", Cause: fabric.CauseMiscabled, Ports: true, fits: Spec.fitsCables, plant: plantMoves, moves: Spec.toStranger},
+		{Name: "unplugged", Doc: "the cable of the port is pulled", Cause: fabric.CauseLinkDown, Ports: true, fits: Spec.fitsTwins, plant: plantMoves, moves: Spec.unplug},
+		{Name: "one-subnet", Doc: "the NIC's subnet includes that of another NIC on the same layer 2, or its address is in the subnet of its twin", Cause: fabric.CauseARPFlux, Pair: true,
+			fits: Spec.fitsOneSubnet, plant: plantOneSubnet},
+		{Name: "cross-twins", Doc: "the two interfaces of the port have each other's address", Cause: fabric.CauseAddressMissing, fits: Spec.fitsCrossTwins, plant: plantCrossTwins},
 		{Name: "one-layer2", Doc: "the NICs' subnets share one layer 2, and any NIC of the host answers ARP for any other", Cause: fabric.CauseARPFlux,
-			fits: func(_ Spec, f Fault) error { return wholeHosts(f) }, plant: plantOneLayer2},
+			fits: func(s Spec, f Fault) error { return errors.Join(s.withoutTwins(), wholeHosts(f)) }, plant: plantOneLayer2},
 		{Name: "printed-rules", Doc: "the NICs have the policy rules that the RoCE guide prints for /31 subnets, added in this order", Cause: fabric.CauseRouteMissing,
 			fits: func(s Spec, f Fault) error { return errors.Join(wholeHosts(f), s.pointToPoint(f)) }, plant: plantPrintedRules},
 		{Name: "address", Doc: "the NIC has another address than the planned one", Cause: fabric.CauseAddressMissing, plant: each(plantAddress)},
 		{Name: "mtu", Doc: "the NIC's MTU is 1500", Cause: fabric.CauseMTUMismatch, plant: each(plantMTU)},
-		{Name: "route", Doc: "the route of the NIC's table is gone", Cause: fabric.CauseRouteMissing, plant: each(plantRoute)},
+		{Name: "route", Doc: "the route of the NIC's table is gone", Cause: fabric.CauseRouteMissing,
+			fits: func(s Spec, _ Fault) error { return s.withTables() }, plant: each(plantRoute)},
 		{Name: "down", Doc: "the NIC is set down", Cause: fabric.CauseLinkDown, plant: each(plantDown)},
 	}
 }
@@ -79,8 +87,10 @@ func (s Spec) ParseFaults(texts []string) ([]Fault, error) {
 // contested is what no two faults may change of one NIC; none for kinds that can be planted twice.
 func contested(kind string) []string {
 	switch kind {
-	case "swap-cable":
+	case "swap-cable", "swap-port", "same-peer", "foreign", "unplugged":
 		return []string{"the cable"}
+	case "cross-twins":
+		return []string{"the address"}
 	case "one-subnet":
 		return []string{"the address", "the layer 2"}
 	case "one-layer2":
@@ -167,6 +177,9 @@ func (s Spec) ParseFault(text string) (Fault, error) {
 	if k.Pair && len(f.NICs) > 2 {
 		return Fault{}, fmt.Errorf("fault %q: %s takes one NIC or two, not %d", text, kind, len(f.NICs))
 	}
+	if k.byPort() {
+		f.NICs = s.wholePorts(f.NICs)
+	}
 	for i, nic := range f.NICs {
 		if slices.Contains(f.NICs[:i], nic) {
 			return Fault{}, fmt.Errorf("fault %q: the same NIC twice: %s", text, nic)
@@ -227,6 +240,20 @@ func (s Spec) hostNames() []string {
 	return names
 }
 
+// machineNames are those of the hosts, then of the others.
+func (s Spec) machineNames() []string { return append(s.hostNames(), s.others()...) }
+
+// others are the machines that announce themselves beside the hosts: the leaf, and one that is not in the plan.
+func (s Spec) others() (names []string) {
+	if s.Leaf != "" {
+		names = append(names, s.Leaf)
+	}
+	if s.Stranger {
+		names = append(names, strangerName)
+	}
+	return names
+}
+
 // orders is what the process inside the lab reads that plants faults.
 type orders struct {
 	Spec    Spec           `json:"spec"`
@@ -255,23 +282,16 @@ func PlantFaults(in io.Reader) (err error) {
 		if err := k.plant(cabled, open, f); err != nil {
 			return fmt.Errorf("fault %s: %w", f, err)
 		}
+		cabled = cabled.recabled([]Fault{f})
 	}
 	return nil
 }
 
 // recabled returns the specification with the cables where the planted faults have moved them.
 func (s Spec) recabled(planted []Fault) Spec {
-	s.Ports = slices.Clone(s.Ports)
 	for _, f := range planted {
-		if f.Kind != "swap-cable" {
-			continue
-		}
-		nics := s.affected(f)
-		at := func(nic fabric.Endpoint) int {
-			return slices.IndexFunc(s.Ports, func(p portSpec) bool { return p.Cable == nic })
-		}
-		if a, b := at(nics[0]), at(nics[1]); a >= 0 && b >= 0 {
-			s.Ports[a].Cable, s.Ports[b].Cable = s.Ports[b].Cable, s.Ports[a].Cable
+		if k, err := faultKind(f.Kind); err == nil && k.moves != nil {
+			s = k.moves(s, f)
 		}
 	}
 	return s

@@ -14,8 +14,11 @@ import (
 	"railwright.dev/railwright/internal/host"
 )
 
-// partner returns the second NIC of a pair fault with one named NIC: the next of the host, or the previous one.
+// partner returns the second NIC of a pair fault with one named NIC: its twin, else the next of the host, or the previous one.
 func (s Spec) partner(nic fabric.Endpoint) (fabric.Endpoint, error) {
+	if len(s.Twins) > 0 {
+		return s.twin(nic)
+	}
 	i := slices.IndexFunc(s.Hosts, func(h hostSpec) bool { return h.Name == nic.Node })
 	all := s.Hosts[i].NICs
 	at := slices.Index(all, nic.NIC)
@@ -40,6 +43,19 @@ func (s Spec) pair(f Fault) (a, b portSpec, err error) {
 		return a, b, fmt.Errorf("%s or %s is not cabled", nics[0], nics[1])
 	}
 	return a, b, nil
+}
+
+// swapCables is the specification after two cables are exchanged at the leaf.
+func (s Spec) swapCables(f Fault) Spec {
+	s.Ports = slices.Clone(s.Ports)
+	nics := s.affected(f)
+	at := func(nic fabric.Endpoint) int {
+		return slices.IndexFunc(s.Ports, func(p portSpec) bool { return p.Cable == nic })
+	}
+	if a, b := at(nics[0]), at(nics[1]); a >= 0 && b >= 0 {
+		s.Ports[a].Cable, s.Ports[b].Cable = s.Ports[b].Cable, s.Ports[a].Cable
+	}
+	return s
 }
 
 // plantSwapCable exchanges two cables at the leaf. A port keeps its name and its configuration; what
@@ -112,6 +128,9 @@ func (p portSpec) replace(leaf *host.Network, other portSpec) error {
 // layer 2. With both named, both are widened. Addresses stay as planned, so that what breaks is ARP alone:
 // either NIC now answers for the other.
 func plantOneSubnet(s Spec, open networks, f Fault) error {
+	if len(s.Twins) > 0 {
+		return plantTwinSubnet(s, open, f)
+	}
 	a, b, err := s.pair(f)
 	if err != nil {
 		return err

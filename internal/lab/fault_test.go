@@ -58,7 +58,7 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultRefuses(t *testing.T) {
 	s := spec(t, testPlan(2, 3))
-	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: swap-cable, one-subnet, "
+	const form, kinds = "not of the form KIND=HOST[:NIC][,HOST:NIC]", "known: swap-cable, swap-port, "
 	tests := []struct{ text, want string }{
 		{"", form},
 		{"mtu", form},

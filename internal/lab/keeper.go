@@ -73,9 +73,15 @@ func awaitOwner(in io.Reader) (stays bool) {
 
 // hold starts one holder per machine and waits for each.
 func (s Spec) hold() (map[string]int, error) {
-	machines := []holderSpec{{Name: s.Leaf, Switch: true}}
+	var machines []holderSpec
+	if s.Leaf != "" {
+		machines = append(machines, holderSpec{Name: s.Leaf, Switch: true, Files: s.announced()})
+	}
 	for _, h := range s.Hosts {
 		machines = append(machines, holderSpec{Name: h.Name, Files: s.Files[h.Name]})
+	}
+	if s.Stranger {
+		machines = append(machines, holderSpec{Name: strangerName})
 	}
 	if s.Admin {
 		machines = append(machines, holderSpec{Name: adminName, Files: s.Files[adminName]})

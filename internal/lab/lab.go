@@ -127,6 +127,8 @@ func Free() error {
 type Options struct {
 	SSH      bool   // a management network with a machine "admin", and sshd on every host
 	Hardware []byte // recording whose hardware every host shows
+
+	Faults []Fault // that will be planted: some need a machine of their own
 }
 
 // Up builds the lab of a plan: unconfigured hosts, and a configured leaf.
@@ -158,6 +160,7 @@ func Up(ctx context.Context, plan *fabric.Plan, o Options) (l *Lab, err error) {
 			return nil, err
 		}
 	}
+	spec.Stranger = slices.ContainsFunc(o.Faults, func(f Fault) bool { return f.Kind == "foreign" })
 	spec.layHardware(o.Hardware)
 	owner, err := host.Describe(os.Getpid())
 	if err != nil {
@@ -300,7 +303,7 @@ func Clear() (found string, err error) {
 func (l *Lab) Host(name string) (host.Namespace, error) {
 	inner, ok := l.PIDs[name]
 	if !ok {
-		return host.Namespace{}, fmt.Errorf("host %q: not in the lab; known: %s, %s", name, strings.Join(l.Spec.hostNames(), ", "), l.Spec.Leaf)
+		return host.Namespace{}, fmt.Errorf("host %q: not in the lab; known: %s", name, strings.Join(l.Spec.machineNames(), ", "))
 	}
 	children, err := host.Children(l.Keeper)
 	if err != nil {
@@ -326,7 +329,7 @@ func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if err != nil {
 		return err
 	}
-	if err := l.stopLeafLLDP(ctx, faults); err != nil {
+	if err := l.stopLLDP(ctx, faults); err != nil {
 		return err
 	}
 	keeper := host.Namespace{Host: "lab", PID: l.Keeper, User: l.User}
@@ -334,7 +337,7 @@ func (l *Lab) Plant(ctx context.Context, faults []Fault) error {
 	if err != nil {
 		return err
 	}
-	if err := l.startLeafLLDP(ctx, faults); err != nil {
+	if err := l.startLLDP(ctx, faults); err != nil {
 		return err
 	}
 	l.Faults = append(l.Faults, faults...)

@@ -12,9 +12,15 @@ import (
 // Spec is what the keeper builds.
 type Spec struct {
 	Hosts   []hostSpec   `json:"hosts"`
-	Leaf    string       `json:"leaf"`
+	Leaf    string       `json:"leaf"` // empty: the hosts are cabled to each other
 	Ports   []portSpec   `json:"ports"`
 	Bridges []bridgeSpec `json:"bridges,omitempty"`
+
+	MTU      int  `json:"mtu"`                // bytes, as planned
+	Stranger bool `json:"stranger,omitempty"` // a machine that is not in the plan
+
+	Cables []cableSpec       `json:"cables,omitempty"` // between hosts, where there is no leaf
+	Twins  []fabric.NodePort `json:"twins,omitempty"`  // ports of hosts, where each has several interfaces
 
 	Admin bool                  `json:"admin,omitempty"` // a management network with a machine on it
 	Files map[string][]fileSpec `json:"files,omitempty"` // by machine
@@ -33,6 +39,7 @@ type portSpec struct {
 	Cable   fabric.Endpoint `json:"cable"`
 	Address netip.Prefix    `json:"address,omitzero"`
 	Bridge  string          `json:"bridge,omitempty"`
+	Says    string          `json:"says,omitempty"` // the port id that it announces by LLDP; empty: its name
 }
 
 type bridgeSpec struct {
@@ -52,10 +59,13 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 	if p.Transport != fabric.RoCE {
 		return Spec{}, fmt.Errorf("lab: fabric %q cannot be built from network namespaces: only %q can", p.Transport, fabric.RoCE)
 	}
+	if len(p.Ports) > 0 {
+		return twinSpec(p)
+	}
 	if len(p.Switches) != 1 {
 		return Spec{}, fmt.Errorf("lab: the plan has %d leaves: the lab builds one, so at most as many hosts as one leaf has ports for", leaves(p))
 	}
-	s := Spec{Leaf: p.Switches[0].Name, Addresses: p.Addressing.Nodes}
+	s := Spec{Leaf: p.Switches[0].Name, Addresses: p.Addressing.Nodes, MTU: p.MTU}
 	for _, n := range p.Nodes {
 		s.Hosts = append(s.Hosts, hostSpec{Name: n.Name, NICs: n.NICs})
 	}
@@ -67,8 +77,8 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 		s.Bridges = append(s.Bridges, b)
 	}
 	for _, link := range p.Cabling.Links {
-		if len(link.B.NIC) > maxName || len(link.A.NIC) > maxName {
-			return Spec{}, fmt.Errorf("lab: cable %s to %s: an interface name has at most %d bytes", link.A, link.B, maxName)
+		if err := fitting(link); err != nil {
+			return Spec{}, err
 		}
 		port := portSpec{Name: link.B.NIC, Cable: link.A}
 		nic, ok := s.address(link.A)
@@ -79,6 +89,14 @@ func NewSpec(p *fabric.Plan) (Spec, error) {
 		s.Ports = append(s.Ports, port)
 	}
 	return s, nil
+}
+
+// fitting is an error where an end of a cable has a name that no interface can have.
+func fitting(l fabric.Link) error {
+	if len(l.B.NIC) > maxName || len(l.A.NIC) > maxName {
+		return fmt.Errorf("lab: cable %s to %s: an interface name has at most %d bytes", l.A, l.B, maxName)
+	}
+	return nil
 }
 
 func leaves(p *fabric.Plan) (n int) {
@@ -138,7 +156,7 @@ func (s Spec) port(cable fabric.Endpoint) (portSpec, bool) {
 // has talked to every other: on a subnet each member knows all others; on a /31 each side knows one.
 func (s Spec) neighbours() int {
 	members := make(map[string]int)
-	total := 0
+	total := 2 * len(s.Cables)
 	for _, p := range s.Ports {
 		if p.Bridge == "" {
 			total += 2

@@ -65,7 +65,7 @@ func TestNewSpec(t *testing.T) {
 	p := testPlan(1, 2)
 	want := Spec{
 		Hosts: []hostSpec{{Name: "host1", NICs: []string{"eth1", "eth2"}}},
-		Leaf:  "leaf1",
+		Leaf:  "leaf1", MTU: 9000,
 		Ports: []portSpec{
 			{Name: "porta", Cable: fabric.Endpoint{Node: "host1", NIC: "eth1"}, Address: netip.MustParsePrefix("10.64.0.0/31")},
 			{Name: "portb", Cable: fabric.Endpoint{Node: "host1", NIC: "eth2"}, Address: netip.MustParsePrefix("10.64.0.2/31")},

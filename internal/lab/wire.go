@@ -36,7 +36,7 @@ func (n networks) close() error {
 	return errors.Join(errs...)
 }
 
-// wire adds every cable and configures the leaf; the hosts stay unconfigured,
+// wire adds every cable and configures the leaf, where there is one; the hosts stay unconfigured,
 // as before the first apply.
 func (s Spec) wire(pids map[string]int) (err error) {
 	open, err := openNetworks(pids)
@@ -44,6 +44,24 @@ func (s Spec) wire(pids map[string]int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, open.close()) }()
+	for _, c := range s.Cables {
+		if err := open[c.A.Node].AddCable(c.A.NIC, open[c.B.Node].Network, c.B.NIC); err != nil {
+			return err
+		}
+	}
+	if s.Leaf != "" {
+		if err := s.wireLeaf(open); err != nil {
+			return err
+		}
+	}
+	if s.Admin {
+		return s.wireAdmin(open)
+	}
+	return nil
+}
+
+// wireLeaf configures the leaf and adds its cables.
+func (s Spec) wireLeaf(open networks) error {
 	leaf := open[s.Leaf].Network
 	for _, b := range s.Bridges {
 		if err := errors.Join(leaf.AddBridge(b.Name), leaf.SetMTU(b.Name, leafMTU), leaf.SetUp(b.Name, true)); err != nil {
@@ -62,9 +80,6 @@ func (s Spec) wire(pids map[string]int) (err error) {
 		if err := p.configure(leaf); err != nil {
 			return err
 		}
-	}
-	if s.Admin {
-		return s.wireAdmin(open)
 	}
 	return nil
 }

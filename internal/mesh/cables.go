@@ -8,16 +8,16 @@ import (
 )
 
 // tiedFindings groups the failing findings on NICs by cause. Each is its own cause, except cables that are in each
-// other's ports: whoever plugs them back does one thing.
+// other's ports, and the two ends of a cable that is missing: whoever plugs them in does one thing.
 func tiedFindings(findings []fabric.Finding) [][]fabric.Finding {
 	var groups [][]fabric.Finding
 	for _, f := range findings {
-		if f.Status != fabric.Fail || f.Cause == "" || f.Subject.NIC == "" {
+		if f.Status != fabric.Fail || f.Cause == "" || len(interfaces(f)) == 0 {
 			continue
 		}
 		group := []fabric.Finding{f}
 		groups = slices.DeleteFunc(groups, func(g []fabric.Finding) bool {
-			tied := slices.ContainsFunc(g, func(other fabric.Finding) bool { return exchanged(f, other) })
+			tied := slices.ContainsFunc(g, func(other fabric.Finding) bool { return exchanged(f, other) || oneCable(f, other) })
 			if tied {
 				group = slices.Concat(g, group)
 			}
@@ -31,6 +31,21 @@ func tiedFindings(findings []fabric.Finding) [][]fabric.Finding {
 // exchanged reports whether one of two cables is in the port that is planned for the other.
 func exchanged(a, b fabric.Finding) bool {
 	return a.Cause == fabric.CauseMiscabled && b.Cause == fabric.CauseMiscabled && (inPortOf(a, b) || inPortOf(b, a))
+}
+
+// oneCable reports whether two ports, each with several interfaces, lack the same cable: to plug it in is one thing.
+func oneCable(a, b fabric.Finding) bool {
+	return a.Cause == fabric.CauseLinkDown && b.Cause == fabric.CauseLinkDown && len(a.With) > 0 && len(b.With) > 0 && a.Fix == b.Fix
+}
+
+// interfaces are all those that a finding concerns.
+func interfaces(f fabric.Finding) (all []fabric.Subject) {
+	for _, s := range append([]fabric.Subject{f.Subject}, f.With...) {
+		if s.NIC != "" {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 func inPortOf(a, b fabric.Finding) bool {

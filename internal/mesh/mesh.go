@@ -12,14 +12,14 @@ import (
 )
 
 // Explain explains the failed pairs of a mesh: first by the findings on a NIC that such a pair touches, then
-// by what the echoes themselves show. Each cause's confidence is the share of the failed pairs that it
+// by who asked by ARP on which port, then by what the echoes themselves show. Each cause's confidence is the share of the failed pairs that it
 // accounts for; two causes that the echoes cannot distinguish share it. The status is that of the mesh.
-func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
+func Explain(p *fabric.Plan, m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 	c := &fabric.Causes{Meta: fabric.NewMeta("Causes"), Status: m.Summary().Status(), Causes: []fabric.Cause{}}
 	var failed []fabric.Measurement
-	for _, p := range m.Pairs {
-		if p.Status() == fabric.Fail {
-			failed = append(failed, p)
+	for _, pair := range m.Pairs {
+		if pair.Status() == fabric.Fail {
+			failed = append(failed, pair)
 		}
 	}
 	left := failed
@@ -31,10 +31,12 @@ func Explain(m *fabric.Mesh, findings []fabric.Finding) *fabric.Causes {
 		c.Causes = append(c.Causes, byFindings(tied, touched, alone(touched, tied, findings), len(failed)))
 		left = slices.DeleteFunc(slices.Clone(left), func(p fabric.Measurement) bool { return touchesAny(p, tied) })
 	}
+	miscabled, left := byHeard(p, m, left, len(failed))
+	c.Causes = append(c.Causes, miscabled...)
 	for len(left) > 0 {
 		nic := mostOften(left)
 		subject := fabric.NICSubject(nic.Node, nic.NIC)
-		c.Causes = append(c.Causes, byEchoes(subject, touching(left, fabric.Finding{Subject: subject}), len(failed))...)
+		c.Causes = append(c.Causes, byEchoes(subject, touching(left, fabric.Finding{Subject: subject}), len(failed), len(p.Ports) > 0)...)
 		left = slices.DeleteFunc(left, func(p fabric.Measurement) bool { return touches(p, subject) })
 	}
 	slices.SortStableFunc(c.Causes, func(a, b fabric.Cause) int { return cmp.Compare(b.Confidence, a.Confidence) })
@@ -56,7 +58,9 @@ func touches(p fabric.Measurement, s fabric.Subject) bool {
 }
 
 func touchesAny(p fabric.Measurement, findings []fabric.Finding) bool {
-	return slices.ContainsFunc(findings, func(f fabric.Finding) bool { return touches(p, f.Subject) })
+	return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
+		return slices.ContainsFunc(interfaces(f), func(s fabric.Subject) bool { return touches(p, s) })
+	})
 }
 
 func touching(pairs []fabric.Measurement, findings ...fabric.Finding) []fabric.Measurement {
@@ -95,7 +99,7 @@ func alone(pairs []fabric.Measurement, tied, findings []fabric.Finding) []fabric
 	return slices.DeleteFunc(slices.Clone(pairs), func(p fabric.Measurement) bool {
 		return slices.ContainsFunc(findings, func(f fabric.Finding) bool {
 			own := slices.ContainsFunc(tied, func(t fabric.Finding) bool { return t.Subject == f.Subject })
-			return f.Status == fabric.Fail && f.Subject.NIC != "" && !own && touches(p, f.Subject)
+			return f.Status == fabric.Fail && !own && touchesAny(p, []fabric.Finding{f})
 		})
 	})
 }
@@ -170,8 +174,8 @@ func (t tally) commonest() string {
 }
 
 // byEchoes names what the echoes alone indicate. A NIC from and to which nothing passes may be down or
-// without a route: the echoes cannot tell, and both are named.
-func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric.Cause {
+// without a route, or its cable in another port where nothing is routed: the echoes cannot tell, and both are named.
+func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int, unrouted bool) []fabric.Cause {
 	t := signs(pairs)
 	cause := fabric.Cause{
 		Subject: s, Confidence: share(len(pairs), failed), Evidence: []fabric.Evidence{t.evidence()},
@@ -186,6 +190,11 @@ func byEchoes(s fabric.Subject, pairs []fabric.Measurement, failed int) []fabric
 		other := cause
 		other.ID = fabric.CauseMiscabled
 		return halved(cause, other, "an answer over another NIC can be caused by ARP or by a cable in the wrong port: LLDP shows which")
+	case unrouted:
+		cause.ID = fabric.CauseMiscabled
+		other := cause
+		other.ID = fabric.CauseLinkDown
+		return halved(cause, other, "no answer can be caused by a cable in another port or by a link: LLDP and the facts of both ends show which")
 	default:
 		cause.ID = fabric.CauseLinkDown
 		other := cause

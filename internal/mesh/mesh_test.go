@@ -118,7 +118,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Explain(tt.mesh, tt.findings)
+			got := Explain(&fabric.Plan{}, tt.mesh, tt.findings)
 			if got.Status != tt.status {
 				t.Errorf("status %s, want %s", got.Status, tt.status)
 			}
@@ -168,7 +168,7 @@ func TestExchangedCablesAreOneCause(t *testing.T) {
 				nics = append(nics, f.Subject.NIC)
 			}
 			var got []string
-			causes := Explain(broken(nics...), tt.findings).Causes
+			causes := Explain(&fabric.Plan{}, broken(nics...), tt.findings).Causes
 			for _, c := range causes {
 				got = append(got, fmt.Sprintf("%s %.2f", c.Subjects(), c.Confidence))
 			}

@@ -126,10 +126,18 @@ func settle(ctx context.Context, f *fleet.Fleet, lldp bool) error {
 	return nil
 }
 
+// networkdBusy is a shell's test whether systemd-networkd is at work on an interface. One that is up and has never had a carrier
+// stays in the state "configuring".
+const networkdBusy = `for f in /run/systemd/netif/links/*; do
+	grep -qsE '^ADMIN_STATE=(pending|initialized)$' "$f" && exit 0
+	grep -qsx ADMIN_STATE=configuring "$f" && ! grep -qsx CARRIER_STATE=no-carrier "$f" && exit 0
+done
+exit 1`
+
 // configuring reports whether systemd-networkd is at work on an interface of any machine. (After a carrier that was
 // gone it is too, but says "configured".) Where networkd does not run, its folder does not exist.
 func configuring(ctx context.Context, f *fleet.Fleet) bool {
-	busy := host.Command{Argv: []string{"grep", "-qsrE", "^ADMIN_STATE=(pending|initialized|configuring)$", "/run/systemd/netif/links"}}
+	busy := host.Command{Argv: []string{"sh", "-c", networkdBusy}}
 	for _, m := range f.Reached() {
 		if _, err := host.Output(ctx, m.Runner, busy); err == nil {
 			return true

@@ -55,8 +55,16 @@ func Steps() []Step {
 func measures(o Options) bool { return !o.Lab && o.Cluster.Platform == intent.Spark }
 
 func (u *up) plan(context.Context) (string, error) {
-	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(u.Plan.Nodes), "node"), fabric.Count(len(u.Plan.Cabling.Links), "NIC"), u.Plan.Addressing.Scheme)
+	note := fmt.Sprintf("%s, %s, %s", fabric.Count(len(u.Plan.Nodes), "node"), fabric.Count(nics(u.Plan), "NIC"), u.Plan.Addressing.Scheme)
 	return note, errors.Join(u.folder.WriteFile(run.ClusterFile, u.Text), u.folder.Write(run.PlanFile, u.Plan))
+}
+
+// nics counts the planned ones: of some a cable serves two, and not each has an address.
+func nics(p *fabric.Plan) (n int) {
+	for _, node := range p.Nodes {
+		n += len(node.NICs)
+	}
+	return n
 }
 
 func (u *up) render(ctx context.Context) (string, error) {
@@ -78,14 +86,14 @@ func (u *up) render(ctx context.Context) (string, error) {
 }
 
 func (u *up) startLab(ctx context.Context) (note string, err error) {
-	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{}); err != nil {
+	if u.lab, err = lab.Up(ctx, u.Plan, lab.Options{Faults: u.Faults}); err != nil {
 		return "", err
 	}
 	if u.lab.Cleared {
 		u.Progress("cleared the lab that a killed run left")
 	}
 	u.fleet, err = LabFleet(u.lab)
-	return fmt.Sprintf("%s and %s in network namespaces", fabric.Count(len(u.Plan.Nodes), "host"), u.lab.Spec.Leaf), err
+	return u.lab.Spec.Shape() + " in network namespaces", err
 }
 
 func (u *up) reach(ctx context.Context) (note string, err error) {
@@ -222,6 +230,9 @@ func (u *up) mesh(ctx context.Context) (note string, err error) {
 	}
 	s := u.report.Mesh.Summary()
 	note = fmt.Sprintf("%d of %d pairs pass, in %.0f ms", s.Pass, len(u.report.Mesh.Pairs), 1000*u.report.Mesh.Seconds)
+	if n := s.NotApplicable; n > 0 {
+		note += fmt.Sprintf("; %s not applicable: in different subnets, of which nothing is routed", fabric.Count(n, "pair"))
+	}
 	return note, u.folder.Write(run.MeshFile, u.report.Mesh)
 }
 
@@ -239,6 +250,6 @@ func (u *up) bench(ctx context.Context) (string, error) {
 func (u *up) benchStatus() fabric.Status { return u.report.Bench.Summary.Status() }
 
 func (u *up) explain(context.Context) (string, error) {
-	u.report.Causes = mesh.Explain(u.report.Mesh, u.report.Findings.Findings)
+	u.report.Causes = mesh.Explain(u.Plan, u.report.Mesh, u.report.Findings.Findings)
 	return fabric.Count(len(u.report.Causes.Causes), "cause"), u.folder.Write(run.CausesFile, u.report.Causes)
 }

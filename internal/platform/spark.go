@@ -19,6 +19,10 @@ func Spark() []Format {
 			Render: func(p Part) fabric.Artifact { return render.LoginLimits(p.Addresses.Node) },
 		},
 		{
+			ID: "sysctl-twins", Doc: "keeps the twins of a QSFP port from answering ARP for each other", Transports: roce,
+			Render: func(p Part) fabric.Artifact { return render.TwinSysctl(twinAddresses(p)) },
+		},
+		{
 			ID: "collective-environment", Doc: "environment of NCCL, UCX, Open MPI and Gloo for this wiring", Transports: roce,
 			Render: func(p Part) fabric.Artifact {
 				return render.CollectiveEnvironment(render.Wired{Node: p.Node.Name, Nodes: p.Nodes, Wiring: p.Wiring, Ports: p.Ports,

@@ -56,6 +56,21 @@ func Sysctl(scheme fabric.Scheme, neighbours int, n fabric.NodeAddresses) fabric
 	return newArtifact(n.Node, sysctlPath, modePublic, b)
 }
 
+const sysctlTwins = `# Written by railwright from the plan; a change here is lost when it is rendered again.
+
+# The twins of a QSFP port hear the same cable, and on a switch all twins of all machines share one layer 2. With the
+# kernel's defaults either twin answers ARP for the other's address, and RDMA then sends to the wrong one. Answer only for an
+# address of the interface that was asked, to a sender in its subnet, and announce only addresses of the target's subnet.
+# The kernel takes the higher of conf/all and conf/NIC: other interfaces keep theirs.
+`
+
+// TwinSysctl keeps the twins of a port from answering for each other. n has the interfaces of all cabled ports.
+// It panics on a name that CheckNICName refuses: this format has no quoting.
+func TwinSysctl(n fabric.NodeAddresses) fabric.Artifact {
+	b := appendEach([]byte(sysctlTwins), n.NICs, ".arp_ignore = 2\n")
+	return newArtifact(n.Node, sysctlPath, modePublic, appendEach(b, n.NICs, ".arp_announce = 1\n"))
+}
+
 func appendEach(b []byte, nics []fabric.NICAddress, setting string) []byte {
 	for _, nic := range nics {
 		if err := CheckNICName(nic.NIC); err != nil {

@@ -86,6 +86,9 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 	if r.Mesh != nil {
 		s := r.Mesh.Summary()
 		line := fmt.Sprintf("Mesh: %s passed, %d failed, %d unknown", fabric.Count(s.Pass, "pair"), s.Fail, s.Unknown)
+		if s.NotApplicable > 0 {
+			line += fmt.Sprintf(", %d not applicable (in different subnets, of which nothing is routed)", s.NotApplicable)
+		}
 		if measured(s) {
 			line += ", in " + seconds(r.Mesh.Seconds)
 		}

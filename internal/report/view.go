@@ -332,7 +332,11 @@ func (r Run) meshNote() string {
 	if !measured(r.Mesh.Summary()) {
 		return fabric.Count(len(r.Mesh.Pairs), "pair") + ", none measured."
 	}
-	return fmt.Sprintf("%s in %s, with an echo of two sizes for each, sent from the device and the address of the NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), seconds(r.Mesh.Seconds))
+	note := fmt.Sprintf("%s in %s, with an echo of two sizes for each, sent from the device and the address of the NIC.", fabric.Count(len(r.Mesh.Pairs), "pair"), seconds(r.Mesh.Seconds))
+	if n := r.Mesh.Apart; n > 0 {
+		note += fmt.Sprintf(" %s more are not applicable: their NICs are in different subnets, of which nothing is routed.", fabric.Count(n, "pair"))
+	}
+	return note
 }
 
 // artifactRows lists every file of a small cluster; of a large one it counts the targets of each path.
