@@ -168,8 +168,9 @@ func isRuleGoingOn(line string) bool {
 	return line != "" && isIPRule(line)
 }
 
+// isIPRoute leaves out ip route get, which prints the one route that a packet of a user takes: it ends with that user.
 func isIPRoute(line string) bool {
-	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
+	return !strings.Contains(line, " uid ") && (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
 }
 
 // isRouteGoingOn knows what stands among routes: those of other types, which no rule reads, and the next hops of one.
