@@ -131,6 +131,18 @@ func sparkCases() []oneCase {
 		}))},
 		{"spark-twins", "carrier not read", p0, isUnknown, "was not read", sparks(2, twin(other, func(n *fabric.NIC) { n.Carrier, n.OperState = nil, "" }), unread(func(f *fabric.Facts) { f.HCAs = nil }))},
 
+		{"spark-rate", "200 Gb/s", s + ":" + first, isPass, "", sparks(2)},
+		{"spark-rate", "half of it", s + ":" + first, isFail, "runs at 100000 of 200000 Mb/s", sparks(2, twin(first, func(n *fabric.NIC) { n.SpeedMbps = ref(100_000) }), twin(other, func(n *fabric.NIC) { n.SpeedMbps = ref(100_000) }))},
+		{"spark-rate", "half of it, of the RDMA port", s + ":" + first, isFail, "runs at 100000 of 200000 Mb/s", sparks(2, twin(first, func(n *fabric.NIC) { n.SpeedMbps = nil }), unread(func(f *fabric.Facts) { f.HCAs[0].Ports[0].RateGbps = ref(100.0) }))},
+		{"spark-rate", "a server at the other end", s + ":" + first, isUnknown, "as it does at a peer of another kind", sparks(2, twin(first, func(n *fabric.NIC) { n.SpeedMbps = ref(25_000) }), twin(other, func(n *fabric.NIC) { n.SpeedMbps = ref(25_000) }))},
+		{"spark-rate", "a port without cable counts not", s + ":" + first, isPass, "", sparks(2, twin("enp1s0f1np1", func(n *fabric.NIC) { n.SpeedMbps = ref(100_000) }))},
+		{"spark-rate", "not read", s + ":" + first, isUnknown, "was not read", sparks(2, unread(func(f *fabric.Facts) {
+			f.HCAs = nil
+			for i := range f.NICs {
+				f.NICs[i].SpeedMbps = nil
+			}
+		}))},
+
 		{"spark-mtu", "9000 on both", s + ":" + first, isPass, "", sparks(2)},
 		{"spark-mtu", "1500 on the second twin", s + ":" + other, isFail, "enP2p1s0f0np0 of port spark1 p0 has an MTU of 1500", sparks(2, twin(other, func(n *fabric.NIC) { n.MTU = 1500 }))},
 		{"spark-mtu", "not read", s + ":" + other, isUnknown, "was not read", sparks(2, twin(other, func(n *fabric.NIC) { n.MTU = 0 }), unread(func(f *fabric.Facts) { f.NetworkFiles = nil }))},
@@ -197,7 +209,7 @@ func sparkCases() []oneCase {
 		{"spark-nccl-conf", "a GID index of another port", s, isFail, "is not the index of enp1s0f0np0", sparks(2, nccl("NCCL_IB_GID_INDEX", "5"))},
 		{"spark-nccl-conf", "the right index", s, isPass, "", sparks(2, nccl("NCCL_IB_GID_INDEX", "3"))},
 		{"spark-nccl-conf", "not read", s, isUnknown, "was not read", sparks(2, unread(func(f *fabric.Facts) { f.NCCL = nil }))},
-	}, sparkFabricCases(), other2("spark-cable", "spark-twins", "spark-mtu", "spark-subnets", "spark-netplan", "spark-dhcp", "spark-pcie", "spark-firmware", "spark-cma", "spark-hca", "spark-nccl-conf"))
+	}, sparkFabricCases(), other2("spark-cable", "spark-twins", "spark-rate", "spark-mtu", "spark-subnets", "spark-netplan", "spark-dhcp", "spark-pcie", "spark-firmware", "spark-cma", "spark-hca", "spark-nccl-conf"))
 }
 
 func sparkFabricCases() []oneCase {

@@ -95,7 +95,7 @@ func portRate() Rule {
 		Reference: "Broadcom RoCE guide 2.6 no. 8; InfiniBand Architecture 1.4, 14.2.5.6 LinkSpeedActive and LinkWidthActive",
 		Facts:     []string{fabric.FactPortRate},
 		Scope:     []Condition{withOwnHardware(), withRDMA()},
-		DependsOn: []string{"link-up", "port-state", "rate-planned"},
+		DependsOn: []string{"link-up", "port-state", "rate-planned", "spark-rate"},
 		Cluster:   judgePortRate,
 	}
 }

@@ -41,6 +41,7 @@ func nodeRules() []Rule {
 		gidRoCEv2(),
 		rdmaMTU(),
 		ratePlanned(),
+		sparkRateRule(),
 		linkErrors(),
 		fec(),
 

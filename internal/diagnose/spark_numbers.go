@@ -166,14 +166,14 @@ func (o *observer) noteCollectives(n *fabric.Notes, now []fabric.NotedNumber) {
 	}
 }
 
-// judgedOf are the collectives that are judged: large messages, bus bandwidth where both are written, and of a text that repeats
-// a test its best and its worst, which may be of two states.
+// judgedOf are the collectives that are judged: large messages, bus bandwidth where both are written, of sizes that still rise
+// the largest, and of a text that repeats a test its best and its worst, which may be of two states.
 func judgedOf(now []fabric.NotedNumber) []fabric.NotedNumber {
 	var high, low *fabric.NotedNumber
 	for i, v := range now {
 		text := strings.ToLower(v.Text)
 		alg := strings.Contains(text, "algbw") && !strings.Contains(text, "busbw")
-		if v.Test != fabric.NotedCollective || alg || v.Size > 0 && v.Size < largeNote {
+		if v.Test != fabric.NotedCollective || alg || v.Size > 0 && v.Size < largeNote || rises(v, now) {
 			continue
 		}
 		if high == nil || v.Gbps > high.Gbps {
@@ -190,6 +190,15 @@ func judgedOf(now []fabric.NotedNumber) []fabric.NotedNumber {
 		return []fabric.NotedNumber{*high}
 	}
 	return []fabric.NotedNumber{*low, *high}
+}
+
+// rises reports whether the same line or table has a size several times as large that is faster: the smaller one is on the way
+// to the plateau, where the time of a message still counts.
+func rises(v fabric.NotedNumber, all []fabric.NotedNumber) bool {
+	const near, several = 16, 4 // lines of one table; sizes double from row to row
+	return v.Size > 0 && slices.ContainsFunc(all, func(w fabric.NotedNumber) bool {
+		return w.Test == v.Test && w.Size >= several*v.Size && w.Gbps > v.Gbps && w.Column == v.Column && max(w.Line-v.Line, v.Line-w.Line) < near
+	})
 }
 
 // collectivePoint holds a collective against the model; in a ring without a switch each hop is a cable of its own.

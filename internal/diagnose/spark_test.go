@@ -85,6 +85,8 @@ func TestSparkNotes(t *testing.T) {
 		{"bytes", "GB10 all_reduce busbw: 23.5 GB/s", fabric.VerdictHealthy, nil, nil},
 		{"half", "GB10 all_reduce busbw: 12.6 GB/s", fabric.VerdictDegraded, []fabric.CauseID{fabric.CauseHalfPortTwin}, nil},
 		{"a small message is no plateau", "GB10 all_reduce 1 MiB: 8.6 GB/s", fabric.VerdictUnknown, nil, []fabric.CauseID{fabric.CauseHalfPortTwin}},
+		{"sizes that still rise", "GB10 all_gather 256 MiB: 13.1 GB/s, 1 GiB: 19.8 GB/s, 4 GiB: 21.7 GB/s", fabric.VerdictHealthy, nil, []fabric.CauseID{fabric.CauseHalfPortTwin}},
+		{"sizes at their plateau", "GB10 all_gather 256 MiB: 12.3 GB/s, 1 GiB: 12.6 GB/s, 4 GiB: 12.6 GB/s", fabric.VerdictDegraded, []fabric.CauseID{fabric.CauseHalfPortTwin}, nil},
 		{"cured", "GB10 all_reduce: 2.9 GB/s\nafter reboot:\nall_reduce: 22.8 GB/s", fabric.VerdictHealthy, nil, nil},
 		{"not cured", "GB10 all_reduce: 2.9 GB/s\nafter reboot:\nall_reduce: 2.8 GB/s", fabric.VerdictDegraded, nil, nil},
 		{"another release", "GB10, NCCL dev branch all_reduce: 3.0 GB/s", fabric.VerdictDegraded, []fabric.CauseID{fabric.CauseLibraryBuild}, nil},

@@ -27,7 +27,9 @@ var (
 	cableText = regexp.MustCompile("`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])`?\\s*(?:<-+>|-+>|↔|–)\\s*`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])\\b")
 	// "spark1 enp1s0f1np1 192.168.100.10/24, enP2p1s0f1np1 192.168.101.10"
 	hostAddresses = regexp.MustCompile(`^[-*\s]*([A-Za-z][\w-]{0,30}):?\s+(en[\w]{2,13}:?\s+[0-9]+\.[0-9.]+(?:/[0-9]{1,2})?.*)$`)
-	nicAddress    = regexp.MustCompile(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
+	// "sudo ip addr add 192.168.100.10/24 dev enp1s0f0np0", of guides and of people who tell what they typed (ip-address(8))
+	addressAdd = regexp.MustCompile(`\bip (?:-4 )?a(?:ddr|ddress)? (?:add|replace) ([0-9.]+(?:/[0-9]{1,2})?) (?:brd \S+ )?dev (en[A-Za-z0-9]{2,13})\b`)
+	nicAddress = regexp.MustCompile(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
 )
 
 // line returns what a line says; nil: it is none of these.
@@ -46,6 +48,9 @@ func (t *addressTable) line(line string) []tableRow {
 	}
 	if joined {
 		return cableRows(text)
+	}
+	if m := addressAdd.FindStringSubmatch(text); m != nil {
+		return []tableRow{{"", "address " + m[2] + " " + m[1]}} // of the host that a prompt or a heading names
 	}
 	m := hostAddresses.FindStringSubmatch(text)
 	if m == nil || isPredictable(m[1]) {

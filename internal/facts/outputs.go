@@ -88,7 +88,7 @@ func (o *Outputs) Line(host string, texts []string, taken bool) (claimed, search
 		return true, true
 	}
 	for depth, line := range texts {
-		if form := beginningForm(line); form != nil {
+		if form := beginningForm(line); form != nil && (form.of == nil || form.of(o.command) != "") {
 			o.open, o.depth, o.into, o.begun = form, depth, nil, true
 			return true, o.add(host, line)
 		}

@@ -15,8 +15,9 @@ type outputForm struct {
 	reader   string // name of the text for FromText; empty: nothing is read of it
 	begins   func(line string) bool
 	goesOn   func(line string) bool
-	searched bool // messages of programs stand in it
-	asked    bool // its text does not say what it is about: the command does
+	searched bool                        // messages of programs stand in it
+	asked    bool                        // its text does not say what it is about: the command does
+	of       func(command string) string // the device that such a command asks about; without one nothing begins. Nil: any command
 }
 
 // grepTool is lspci behind a grep for its links.
@@ -60,6 +61,7 @@ func systemForms() []outputForm {
 		{tool: "ibdev2netdev", reader: "ibdev2netdev", begins: isIbdevLine, goesOn: isIbdevLine},
 		{tool: "show_gids", reader: "show_gids", begins: isGIDsHead, goesOn: isGIDsLine},
 		{tool: "ethtool", reader: "ethtool", begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
+		{tool: ethtoolPart, reader: ethtoolPart, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},
 		{tool: "ethtool -i", reader: "ethtool -i", begins: begins(ethtoolDriverHead), goesOn: isDriverLine},
 		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},
 		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
@@ -166,8 +168,9 @@ func isRuleGoingOn(line string) bool {
 	return line != "" && isIPRule(line)
 }
 
+// isIPRoute leaves out ip route get, which prints the one route that a packet of a user takes: it ends with that user.
 func isIPRoute(line string) bool {
-	return (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
+	return !strings.Contains(line, " uid ") && (digitStart(line) || strings.HasPrefix(line, "default ") || strings.HasPrefix(line, "unicast ") || strings.HasPrefix(line, "fe80:")) && isRouteLine(line)
 }
 
 // isRouteGoingOn knows what stands among routes: those of other types, which no rule reads, and the next hops of one.

@@ -87,6 +87,7 @@ func systemTools(f *fabric.Facts) []tool {
 		{iptablesTool, []string{fabric.FactFirewall}, iptablesRuns, knowsIptables, parseIptables},
 		{ufwTool, nil, nil, knowsUFW, parseUFW},
 		{ipBriefTool, nil, nil, knowsIPBrief, parseIPBrief},
+		{ethtoolPart, nil, nil, knowsEthtoolPart, parseEthtoolPart},
 		{addressTool, nil, nil, knowsAddressList, parseAddressList},
 		{nmcliTool, nil, nil, knowsNmcli, parseNmcli},
 		{netplanTool, []string{fabric.FactNetworkFiles}, nil, knowsNetplan, parseNetplan},

@@ -88,6 +88,7 @@ func TestSparkTexts(t *testing.T) {
 		{"pair.txt", "10.40.2.12/24", "10.40.1.13/24", "spark-subnets"},
 		{"pair.txt", "NCCL_IB_HCA=rocep1s0f1,roceP2p1s0f1", "NCCL_IB_HCA=rocep1s0f1", "spark-hca"},
 		{"pair.txt", "roceP2p1s0f1 port 1 ==> enP2p1s0f1np1 (Up)", "roceP2p1s0f1 port 1 ==> enP2p1s0f1np1 (Down)", "spark-twins"},
+		{"pair.txt", "$ ibdev2netdev", "$ ethtool enp1s0f1np1 | grep Speed\n\tSpeed: 100000Mb/s\n$ ibdev2netdev", "spark-rate"},
 		{"mesh.txt", "", "", ""},
 		{"mesh.txt", "| spark3 | 10.40.5.2 | 10.40.3.2 | 10.40.6.2 | 10.40.4.2 |", "| spark3 | 10.40.3.2 | 10.40.5.2 | 10.40.4.2 | 10.40.6.2 |", "spark-cabling"},
 		{"mesh.txt", "| 10.40.5.2 | 10.40.3.2 | 10.40.6.2 | 10.40.4.2 |", "| 10.40.6.2 | 10.40.3.2 | 10.40.5.2 | 10.40.4.2 |", "spark-links"},

@@ -101,6 +101,8 @@ func TestEverydayLines(t *testing.T) {
 		"finished without errors",
 		"no errors found",
 		"0 errors, 0 warnings",
+		"zero RX/TX errors on either interface",
+		"rate limits: 512 requests, 0 failed",
 		"# Errors with asterisks indicate errors that have exceeded the maximum threshold.",
 		"+ timeout 600 mpirun -np 16 -x NCCL_IB_TIMEOUT=22 --mca orte_abort_on_non_zero_status 1 ./all_reduce_perf -b 8 -e 8G",
 		"Warning: Permanently added 'node1' (ED25519) to the list of known hosts.",

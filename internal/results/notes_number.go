@@ -164,7 +164,7 @@ func (r *notes) number(n fabric.NotedNumber, value, unit, label, piece string) b
 		}
 	}
 	n.State = cmp.Or(n.State, stateOf(piece), stateOf(label))
-	n.Size, n.Label = sizeIn(label), keep(label)
+	n.Size, n.Label = cmp.Or(sizeIn(piece), sizeIn(label)), keep(label)
 	r.n.Numbers = append(r.n.Numbers, n)
 	return true
 }

@@ -192,6 +192,9 @@ func (r *reading) hcaPort(t *Half, p *fabric.Port) {
 	case p.NetDevUp != nil:
 		t.Up = p.NetDevUp
 	}
+	if t.SpeedMbps == 0 && p.State == "ACTIVE" && p.RateGbps != nil {
+		t.SpeedMbps = int(*p.RateGbps * 1000)
+	}
 	for _, g := range p.GIDs {
 		a, err := netip.ParseAddr(g.GID)
 		if err != nil || !a.Is4In6() {
