@@ -34,8 +34,13 @@ const (
 // kernel's command line has no other way than a start.
 func TakesEffect(changes []Change) string {
 	var commands []string
+	stays := false
 	for _, e := range effects() {
 		for _, c := range changes {
+			if c.Kind == Remove && e.folder == "/etc/sysctl.d" && strings.HasPrefix(c.Path, e.folder+"/") {
+				stays = true // sysctl(8) sets what files say, and no file says it any more
+				continue
+			}
 			if e.command == "" || c.Kind == Same || !strings.HasPrefix(c.Path, e.folder+"/") {
 				continue
 			}
@@ -48,6 +53,9 @@ func TakesEffect(changes []Change) string {
 	text := "take effect at the next start"
 	if len(commands) > 0 {
 		text += ", or after: " + strings.Join(commands, " && ")
+	}
+	if stays {
+		text += "; what the removed file of /etc/sysctl.d had set stays until the next start"
 	}
 	for _, c := range changes {
 		if path.Dir(c.Path) == grubFolder && c.Kind != Same {

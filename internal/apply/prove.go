@@ -53,25 +53,30 @@ func proveAll(ctx context.Context, b Bundle, a Activation) (proofs []fabric.Proo
 	return proofs, refused
 }
 
-// proveSysctls asks the kernel for each value of a file.
+// proveSysctls asks the kernel for each value of a file that a lab host has.
 func proveSysctls(_ context.Context, _ Bundle, file fabric.Artifact, _ Activation) (fabric.Proof, string) {
+	return readBack(file, sysctl.notHere), ""
+}
+
+// readBack asks the kernel for each value of a file, but of those for which there is a reason that it is not here.
+func readBack(file fabric.Artifact, notHere func(sysctl) string) fabric.Proof {
 	all, err := sysctlsOf([]fabric.Artifact{file})
 	if err != nil {
-		return notProved(err.Error()), ""
+		return notProved(err.Error())
 	}
 	var not []string
 	for _, s := range all {
-		if reason := s.notHere(); reason != "" {
+		if reason := notHere(s); reason != "" {
 			not = append(not, s.name+": "+reason)
 		} else if d := s.differs(); d != "" {
 			not = append(not, s.name+": "+d)
 		}
 	}
 	if len(not) == len(all) {
-		return notProved(strings.Join(append(not, "no value of it is in effect"), "; ")), ""
+		return notProved(strings.Join(append(not, "no value of it is in effect"), "; "))
 	}
 	by := fmt.Sprintf("the kernel, which has %d of %s", len(all)-len(not), fabric.Count(len(all), "value"))
-	return fabric.Proof{Level: fabric.Run, By: []string{by}, Reason: strings.Join(not, "; ")}, ""
+	return fabric.Proof{Level: fabric.Run, By: []string{by}, Reason: strings.Join(not, "; ")}
 }
 
 // proveNetplan reads from the activation that netplan took the file, that networkd configured the NICs, and that the kernel

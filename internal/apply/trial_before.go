@@ -18,6 +18,7 @@ type before struct {
 	Gateways []host.Gateway `json:"gateways,omitempty"`
 	Networkd bool           `json:"networkd,omitempty"` // systemd-networkd was running
 	Managed  []string       `json:"managed,omitempty"`  // planned NICs that NetworkManager managed
+	Sysctls  []sysctlBefore `json:"sysctls,omitempty"`  // that the trial sets
 }
 
 type nicBefore struct {

@@ -111,6 +111,9 @@ func (p places) begin(b Bundle) (*trial, error) {
 	if t.Before, err = look(nicsOf(b)); err != nil {
 		return nil, err
 	}
+	if t.Before.Sysctls, err = lookAtSysctls(b); err != nil {
+		return nil, err
+	}
 	if err := p.copyProgram(); err != nil {
 		return nil, errors.Join(err, ignoreAbsent(os.Remove(p.program())))
 	}
@@ -160,15 +163,20 @@ func (t *trial) bringUp(ctx context.Context, n network, passing []fabric.Artifac
 	defer cancel()
 	err := layPassing(passing)
 	var a Activation
+	var refused []string
+	if err == nil {
+		refused, err = trySysctls(t.Bundle) // before the interfaces, as at a start
+	}
 	if err == nil {
 		a, err = n.up(ctx, t.Bundle)
+		a.Pending = append(refused, a.Pending...)
 	}
 	var cut []string
 	if err == nil {
 		cut, err = t.Before.lost()
 	}
 	if err == nil && len(cut) == 0 {
-		a.Proofs = t.proofs(ctx, a)
+		a.Proofs = t.proofs(ctx, a, "it is written when the activation is confirmed")
 		return a
 	}
 	why := "the new one cuts what is not of the fabric: " + strings.Join(cut, "; ")
@@ -195,10 +203,10 @@ func layPassing(passing []fabric.Artifact) error {
 	return nil
 }
 
-// proofs says of each file how far it was proved by the trial.
-func (t *trial) proofs(ctx context.Context, a Activation) (proofs []fabric.Proof) {
+// proofs says of each file how far it was proved by the trial, and of one that was not, why.
+func (t *trial) proofs(ctx context.Context, a Activation, whyNot string) (proofs []fabric.Proof) {
 	for _, f := range t.Bundle.Artifacts {
-		p := notProved("it is written when the activation is confirmed")
+		p := notProved(whyNot)
 		if strings.HasPrefix(f.Path, "/etc/netplan/") {
 			p, _ = proveNetplan(ctx, t.Bundle, f, a)
 		}

@@ -77,7 +77,7 @@ func (t *trial) end(ctx context.Context, n network, j *journal, why string) erro
 	if t.Same {
 		errs = append(errs, t.undoApply(j))
 	}
-	errs = append(errs, n.back(ctx, t.Bundle, t.Before))
+	errs = append(errs, n.back(ctx, t.Bundle, t.Before), t.Before.restoreSysctls())
 	if err := errors.Join(errs...); err != nil {
 		why += "; and not all of the old network is back: " + err.Error()
 	}
@@ -177,7 +177,7 @@ func (t *trial) lasts(ctx context.Context, a Applied) (Applied, error) {
 	if rest := t.Bundle.later(); rest != "" && !InLab() {
 		activation.Skipped = append(activation.Skipped, rest)
 	}
-	activation.Proofs = t.proofs(ctx, activation)
+	activation.Proofs = t.proved(ctx, activation)
 	a.Activation = &activation
 	return a, errors.Join(err, e)
 }

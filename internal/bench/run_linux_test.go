@@ -195,6 +195,10 @@ func TestRunMissing(t *testing.T) {
 			delete(b.programs, "ib_write_bw")
 		}, "ib_write_bw is not installed on spark2"},
 		{"an interface that is not there", fabric.TwinBandwidth, func(a, _ *fakeNode, _ *Machines) { a.programs["twins"] = "echo enp1s0f1np1 absent" }, "without a cable DGX OS takes the NIC off PCI"},
+		{"both twins are not there", fabric.TwinBandwidth, func(a, _ *fakeNode, _ *Machines) {
+			a.programs["twins"] = "echo enp1s0f1np1 absent; echo enP2p1s0f1np1 absent"
+		}, "enp1s0f1np1, enP2p1s0f1np1 of spark1 are not there: without a cable"},
+		{"an interface of no device, as in a lab", fabric.TwinBandwidth, func(_, b *fakeNode, _ *Machines) { b.programs["twins"] = "echo enp1s0f1np1 virtual" }, "the interfaces of spark2 are virtual, of no PCI device: they have no RDMA"},
 		{"an interface without an RDMA device", fabric.GatherAll, func(a, _ *fakeNode, _ *Machines) {
 			a.programs["twins"] = "echo enp1s0f1np1 0000:01:00.1 4 32.0_GT/s_PCIe -"
 		}, "has no RDMA device"},

@@ -88,8 +88,9 @@ func keep(r *fabric.BenchResult, c fabric.BenchCommand, out []byte) {
 // twinsScript prints a line for each interface: name, PCI address, width, speed, RDMA device. A value that cannot be read is "-".
 const twinsScript = `read_or() { cat "$1" 2>/dev/null || echo -; }
 for n; do
+	[ -e "/sys/class/net/$n" ] || { echo "$n absent"; continue; }
 	d=/sys/class/net/$n/device
-	[ -e "$d" ] || { echo "$n absent"; continue; }
+	[ -e "$d" ] || { echo "$n virtual"; continue; }
 	p=$(readlink -f "$d"); r=
 	for i in "$d"/infiniband/*; do [ -e "$i" ] && r=${i##*/}; done
 	echo "$n ${p##*/} $(read_or "$d/current_link_width") $(read_or "$d/current_link_speed" | tr ' ' _) ${r:--}"
@@ -110,21 +111,45 @@ func readTwins(ctx context.Context, r *fabric.BenchResult, m Machines) map[fabri
 			lack(r, node, "/sys/class/net", "its interfaces could not be read: "+err.Error())
 			continue
 		}
+		var absent, virtual, bare []string
 		for line := range strings.Lines(text) {
 			f := strings.Fields(line)
 			switch {
 			case len(f) == 2 && f[1] == "absent":
-				lack(r, node+":"+f[0], "/sys/class/net", f[0]+" of "+node+" is not there: without a cable DGX OS takes the NIC off PCI")
+				absent = append(absent, f[0])
+			case len(f) == 2 && f[1] == "virtual":
+				virtual = append(virtual, f[0])
 			case len(f) == 5:
 				at := fabric.Endpoint{Node: node, NIC: f[0]}
 				if devices[at] = f[4]; f[4] == "-" {
-					lack(r, at.String(), "/sys/class/net", f[0]+" of "+node+" has no RDMA device: sudo modprobe mlx5_ib")
+					bare = append(bare, f[0])
 				}
 				r.PCIe = append(r.PCIe, trained(at, f))
 			}
 		}
+		lackTwins(r, node, absent, virtual, bare)
 	}
 	return devices
+}
+
+// lackTwins says once for each machine why no test runs over some of its interfaces: they are not there, they are of no PCI device,
+// or their PCI device has no RDMA device.
+func lackTwins(r *fabric.BenchResult, node string, absent, virtual, bare []string) {
+	say := func(nics []string, one, many string) {
+		switch len(nics) {
+		case 0:
+		case 1:
+			lack(r, node+":"+nics[0], "/sys/class/net", nics[0]+" of "+node+" "+one)
+		default:
+			lack(r, node, "/sys/class/net", strings.Join(nics, ", ")+" of "+node+" "+many)
+		}
+	}
+	const off, load = ": without a cable DGX OS takes the NIC off PCI", ": sudo modprobe mlx5_ib"
+	say(absent, "is not there"+off, "are not there"+off)
+	say(bare, "has no RDMA device"+load, "have no RDMA device"+load)
+	if len(virtual) > 0 { // without their names: it is so of all that are made by software, and the tests then share one reason
+		lack(r, node, "/sys/class/net", "the interfaces of "+node+" are virtual, of no PCI device: they have no RDMA")
+	}
 }
 
 // trained reads a line of twinsScript. The kernel writes the speed as "32.0 GT/s PCIe". What cannot be read stays 0.

@@ -45,13 +45,34 @@ func (j *benchJudge) judge(r fabric.BenchResult) fabric.BenchVerdict {
 
 // unknown is the verdict where something is missing.
 func unknownBench(r fabric.BenchResult, otherwise string) fabric.BenchVerdict {
-	var why []string
-	for _, m := range r.Missing {
-		if text := m.Reason; !slices.Contains(why, text) {
-			why = append(why, text)
+	return fabric.BenchVerdict{Why: cmp.Or(strings.Join(reasons(r.Missing), "; "), otherwise)}
+}
+
+// reasons are those of what is missing, each once: of the same on several machines, with the names of all of them.
+func reasons(missing []fabric.Missing) []string {
+	type sentence struct{ before, after string }
+	nodes := make(map[sentence][]string)
+	var order []sentence
+	for _, m := range missing {
+		node, _, _ := strings.Cut(m.What, ":")
+		s := sentence{before: m.Reason}
+		if before, after, ok := strings.Cut(m.Reason, " "+node); ok && (after == "" || strings.ContainsAny(after[:1], " :;,")) && !strings.Contains(after, node) {
+			s = sentence{before + " ", after}
+		} else {
+			node = ""
+		}
+		if _, ok := nodes[s]; !ok {
+			order = append(order, s)
+		}
+		if !slices.Contains(nodes[s], node) {
+			nodes[s] = append(nodes[s], node)
 		}
 	}
-	return fabric.BenchVerdict{Why: cmp.Or(strings.Join(why, "; "), otherwise)}
+	texts := make([]string, 0, len(order))
+	for _, s := range order {
+		texts = append(texts, s.before+strings.Join(nodes[s], ", ")+s.after)
+	}
+	return texts
 }
 
 // perftests are the runs of a program that have a row.

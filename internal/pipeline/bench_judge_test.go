@@ -143,6 +143,30 @@ func TestJudgeMissing(t *testing.T) {
 	}
 }
 
+func TestReasons(t *testing.T) {
+	of := func(pairs ...string) (all []fabric.Missing) {
+		for i := 0; i < len(pairs); i += 2 {
+			all = append(all, fabric.Missing{What: pairs[i], Reason: pairs[i+1]})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		in   []fabric.Missing
+		want string
+	}{
+		{nil, ""},
+		{of("a1", "x is not on a1: get it", "a2", "x is not on a2: get it", "a2", "x is not on a2: get it"), "x is not on a1, a2: get it"},
+		{of("a1:eth1", "eth1 of a1 is down", "a2:eth2", "eth2 of a2 is down"), "eth1 of a1 is down; eth2 of a2 is down"},
+		{of("a1", "refused", "a2", "refused"), "refused"},
+		{of("a1", "not on a10", "a10", "not on a10"), "not on a10; not on a10"},
+		{of("a1", "on a1 as on a1", "a2", "on a2 as on a2"), "on a1 as on a1; on a2 as on a2"},
+	} {
+		if got := strings.Join(reasons(c.in), "; "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
 func TestJudgeLatency(t *testing.T) {
 	for _, c := range []struct {
 		us   string

@@ -73,7 +73,11 @@ func (r Run) absentParts() []caveat {
 	part(r.Artifacts == nil, "Artifacts", "this run did not render any")
 	for _, s := range r.Steps {
 		if s.Status == fabric.Fail || s.Status == fabric.Unknown {
-			all = append(all, caveat{What: "Step " + s.Name, Reason: orElse(s.Note, "it did not finish, and no reason was recorded")})
+			reason := orElse(s.Note, "it did not finish, and no reason was recorded")
+			if s.Name == "bench" && r.Bench != nil {
+				reason += "; why is said of each below, under Bandwidth"
+			}
+			all = append(all, caveat{What: "Step " + s.Name, Reason: reason})
 		}
 	}
 	for _, a := range r.appliedGroups() {

@@ -92,7 +92,7 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 		if measured(s) {
 			line += ", in " + seconds(r.Mesh.Seconds)
 		}
-		p.line(line)
+		p.hanging("", line)
 	}
 	if r.Lab != "" {
 		p.line("This was a lab " + printable(r.Lab) + ".")
