@@ -282,7 +282,7 @@ func TestLarge(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"one port again and again": many.String(), "ports": ports.String(), "scripts": strings.Repeat(":if (true) do={ :put 1 }\n", 10000), "rows": "Flags: X - DISABLED\n # NAME MTU\n" + strings.Repeat(" 0 X sfp1 9000\n", 10000),
-		"one word": strings.Repeat("x", 1<<20), "brackets": "/interface ethernet set " + strings.Repeat("[", 100000), "braces": strings.Repeat(":do {\n", 100000), "broken lines": strings.Repeat("a\\\n", 100000),
+		"one word": strings.Repeat("x", 1<<20), "brackets": "/interface ethernet set " + strings.Repeat("[", 100000), "braces": strings.Repeat(":do {\n", 100000), "broken lines": strings.Repeat("a\\\n", 100000), "menus": strings.Repeat("/interface ethernet \\\n", 100000),
 		"addresses": "/ip address\n" + strings.Repeat("add address=10.0.0.1/24 interface=sfp1\n", 10000) + ports.String(), "ranges": "/interface bridge vlan add vlan-ids=" + strings.Repeat("0-4094,", 50000),
 	} {
 		begun := time.Now()
