@@ -219,7 +219,7 @@ func withTwins() Condition {
 
 func withoutTwins() Condition {
 	return Condition{
-		ID: "no-twins", Doc: "not where ports have two interfaces each (DGX Spark): port-cabling compares the ports",
+		ID: "no-twins", Doc: "not with a plan of machines whose ports have two interfaces each (DGX Spark): then port-cabling compares the ports",
 		judge: func(s scene) (fabric.Status, string) {
 			return unless(s.plan != nil && len(s.plan.Ports) > 0, "port-cabling compares the ports")
 		},

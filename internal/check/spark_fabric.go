@@ -52,7 +52,7 @@ func sparkFabric(in ClusterInput) (f spark.Fabric, why string) {
 	case len(nodes) < 2:
 		return f, fmt.Sprintf("facts of %s were given: cables join two", fabric.Count(len(nodes), "DGX Spark"))
 	case f.Topology == spark.NoTopology:
-		why = "which ports of " + fabric.Count(len(nodes), "DGX Spark") + " are cabled to which is not known: no neighbour and no shared subnet"
+		why = "which ports of " + fabric.Count(len(nodes), "DGX Spark") + " are cabled to which is unknown: no neighbour and no shared subnet"
 		if len(f.Cables) > 0 {
 			why = "the cables that were seen make neither a pair nor a ring nor a chain: " + spark.List(f.Cables)
 		}

@@ -73,7 +73,7 @@ func TestExitStatus(t *testing.T) {
 		{"lab status", 64, "", "no lab is up"},
 		{"lab exec host1 -- true", 64, "", "no lab is up"},
 		{"lab exec host1", 64, "", "COMMAND: missing; usage: railwright lab exec HOST"},
-		{"lab up --fault bogus=host1", 64, "", "known: swap-cable, swap-port, "},
+		{"lab up --fault bogus=host1", 64, "", "known: swap-cable, swap-port, same-peer, "},
 		{"up --lab --fault mtu=host9 -d /no/such/folder", 64, "", "known: host1, host2"},
 		{"collect --root /no/such/tree", 64, "", "/no/such/tree"},
 		{"report /no/such/run", 64, "", "/no/such/run"},

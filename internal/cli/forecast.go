@@ -58,7 +58,7 @@ func (f forecast) noEffect(p *fabric.Prediction, flags fabric.Hardware) (remarks
 		remarks = append(remarks, prefix+strings.Join(idle, ", "))
 	}
 	if p.Hardware.Wiring == "" && slices.ContainsFunc(idle, func(s string) bool { return strings.HasPrefix(s, "NCCL_IB_HCA=") }) {
-		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are not known here: use --nics for fewer NICs")
+		remarks = append(remarks, "NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs")
 	}
 	for _, flag := range given(flags) {
 		q, err := f.predict(flag.without, f.job.Env)

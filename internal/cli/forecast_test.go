@@ -26,7 +26,7 @@ func remarksOf(t *testing.T, flags string) []string {
 // A setting or flag that changes nothing in a prediction is said, and one that does is not.
 func TestPredictSaysWhatHasNoEffect(t *testing.T) {
 	for _, c := range []struct{ name, flags, want string }{
-		{"an adapter's name", "--nodes 2 --env NCCL_IB_HCA=mlx5_0", "no effect on this prediction: NCCL_IB_HCA=mlx5_0; NCCL_IB_HCA names adapters of a host, which are not known here: use --nics for fewer NICs"},
+		{"an adapter's name", "--nodes 2 --env NCCL_IB_HCA=mlx5_0", "no effect on this prediction: NCCL_IB_HCA=mlx5_0; NCCL_IB_HCA names adapters of a host, which are unknown here: use --nics for fewer NICs"},
 		{"an unknown setting", "--nodes 2 --env NCCL_FOO=1 --env NCCL_ALGO=Ring", "no effect on this prediction: NCCL_FOO=1"},
 		{"a setting without effect here", "--nodes 2 --env NCCL_MAX_NCHANNELS=1024", "no effect on this prediction: NCCL_MAX_NCHANNELS=1024"},
 		{"sockets", "--nodes 2 --env NCCL_IB_DISABLE=1", "NCCL_IB_DISABLE=1: TCP sockets over the NICs of ib"},

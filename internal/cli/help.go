@@ -54,7 +54,7 @@ func examples(path string) string {
 		"railwright logins":   {"railwright logins -f cluster.yaml"},
 		"railwright rollback": {"railwright rollback"},
 		"railwright check":    {"railwright check", "railwright check -f cluster.yaml --html findings.html", "railwright check --snapshot facts/ -o json", "railwright check -f cluster.yaml --switch leaf1=leaf1.json"},
-		"railwright rule":     {"railwright rule", "railwright rule gid-rocev2"},
+		"railwright rule":     {"railwright rule", "railwright rule gid-roce-v2"},
 		"railwright diff":     {"railwright diff good.json bad.json", "railwright diff facts:gpu001 facts:gpu002 --identities"},
 		"railwright bench":    {"railwright bench -f cluster.yaml", "railwright bench --lab --suite ping"},
 		"railwright report":   {"railwright report railwright-runs/20261122-120000"},

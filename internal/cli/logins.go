@@ -39,7 +39,7 @@ func (a *app) loginsCommand(run func(context.Context, loginsOptions) error) *cob
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}
 	fileFlag(c, &o.file)
-	c.Flags().BoolVar(&o.accept, "accept-new", false, "record host keys that are not known yet without asking; one that has changed is refused all the same")
+	c.Flags().BoolVar(&o.accept, "accept-new", false, "record host keys that are new without asking; one that has changed is refused all the same")
 	return c
 }
 
@@ -93,7 +93,7 @@ func fabricAddresses(p *fabric.Plan) map[string][]string {
 
 // acceptKeys shows keys that are not known, and asks the person at the terminal.
 func (a *app) acceptKeys(asker *bufio.Reader, unknown []fleet.Trusted, accept bool) (bool, error) {
-	fmt.Fprintln(a.stderr, "These host keys are not known here yet:")
+	fmt.Fprintln(a.stderr, "These host keys are new here:")
 	for _, n := range unknown {
 		for _, k := range n.Keys {
 			if !k.Known {

@@ -119,7 +119,7 @@ func newWorlds(s Shortfall) (*worlds, error) {
 	w.Rows = slices.SortedStableFunc(slices.Values(s.Rows), func(a, b SizeRate) int { return int(max(-1, min(1, sizeOf(a)-sizeOf(b)))) })
 	for _, r := range w.Rows {
 		if !valid(r.BusBW) {
-			return nil, fmt.Errorf("counterfactual: a bandwidth of %v GB/s is no measurement", r.BusBW)
+			return nil, fmt.Errorf("counterfactual: a bandwidth of %v GB/s is not a measurement", r.BusBW)
 		}
 		w.sizes = append(w.sizes, sizeOf(r))
 	}

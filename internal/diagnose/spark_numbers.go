@@ -47,7 +47,9 @@ func (o *observer) noteTwins(n *fabric.Notes, now []fabric.NotedNumber) {
 		switch {
 		case v.Test != fabric.NotedRDMA || v.Size > 0 && v.Size < perftestLarge:
 		case v.Together && v.Device != "" && v.Parts == nil:
-			paths[v.Column] = append(paths[v.Column], v)
+			if !slices.ContainsFunc(paths[v.Column], func(p fabric.NotedNumber) bool { return p.Device == v.Device && p.Gbps == v.Gbps }) { // else its row was pasted twice
+				paths[v.Column] = append(paths[v.Column], v)
+			}
 		case v.Together, v.Gbps > artefact*twinRate():
 			if v.Gbps > best.Gbps {
 				best, all = v, true

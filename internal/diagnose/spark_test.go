@@ -173,3 +173,15 @@ func TestSparkTwinsCrossed(t *testing.T) {
 		}
 	}
 }
+
+// Four paths over both ports are two cables to one machine, also where their rows were pasted twice.
+func TestPathsPastedTwice(t *testing.T) {
+	table := "| path | alone | all four at once |\n|---|---|---|\n| `rocep1s0f1` | 109.2 Gb/s | 54.6 Gb/s |\n| `roceP2p1s0f1` | 109.1 Gb/s | 54.5 Gb/s |\n" +
+		"| `rocep1s0f0` | 109.3 Gb/s | 54.6 Gb/s |\n| `roceP2p1s0f0` | 109.2 Gb/s | 54.6 Gb/s |\n"
+	for name, text := range map[string]string{"once": table, "twice": table + "\n" + table} {
+		got := explainPaste(t, text)
+		if len(got) != 1 || got[0].Verdict != fabric.VerdictDegraded || len(got[0].Causes) == 0 || got[0].Causes[0].ID != fabric.CauseMiscabled {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

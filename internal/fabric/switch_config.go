@@ -53,6 +53,7 @@ type PortConfig struct {
 	Breakout  *Said[int]           `json:"breakout,omitempty"` // ports into which its cage is split
 	Addresses []Said[netip.Prefix] `json:"addresses,omitempty"`
 	VLAN      *Said[int]           `json:"vlan,omitempty"`    // of packets without a tag; 0: the port is routed
+	Bridged   *Said[bool]          `json:"bridged,omitempty"` // in a bridge, where the OS has ports that are in none and then forward nothing
 	CableM    *Said[int]           `json:"cable_m,omitempty"` // that headroom assumes
 	FrameB    *Said[int]           `json:"frame_b,omitempty"` // bytes of the largest frame that headroom assumes
 

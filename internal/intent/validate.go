@@ -94,6 +94,9 @@ func (v *validator) machine(path []string, g NodeGroup) {
 	}
 	at := step(path, "nics")
 	if g.NICs == "" {
+		if v.cluster.Platform == Spark && !v.sound(step(path, "names")) { // which ports are cabled follows from the number of names
+			return
+		}
 		v.add(at, "required field is missing: no machine of the catalog gives the interface names; for example eth[1-8]")
 		return
 	}

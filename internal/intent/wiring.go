@@ -70,7 +70,21 @@ func WiringOf(c *Cluster, cat *catalog.Catalog) (Wired, error) {
 		w.Wiring, w.Cables = fabric.WiredPair, []Cable{{Node: 0, PeerNode: 1}}
 		return w, nil
 	}
+	if err := reachesAll(c.Nodes, cat); err != nil {
+		return w, err
+	}
 	return w.ring()
+}
+
+// reachesAll refuses a QSFP port as the ordinary network of a ring: it leads to one neighbour, and processes must find all.
+func reachesAll(groups []NodeGroup, cat *catalog.Catalog) error {
+	for i, g := range groups {
+		if slices.ContainsFunc(cat.Machines[g.Machine].NICFunctions, func(f catalog.Function) bool { return f.NIC == g.Management }) {
+			return wrong(fmt.Sprintf("nodes.%d.management", i), "%s is of a QSFP port, which reaches one neighbour of a ring: use the RJ-45 port, %s",
+				fabric.Quote(g.Management), cat.Machines[g.Machine].Management)
+		}
+	}
+	return nil
 }
 
 // wiredNodes lists the machines with the ports of their interfaces.

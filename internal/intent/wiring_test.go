@@ -68,12 +68,16 @@ func TestWiringRefused(t *testing.T) {
 		{"pool", sparks("s[1-3]", "") + "  addressing: {pool: 10.64.0.0/22}\n", "10.64.0.0/22 is too small for the 6 subnets of the twins, each a /24: use a /21 or larger"},
 		{"rail24", sparks("s[1-3]", "") + "  addressing: {scheme: rail24}\n", "rail24 does not work on platform spark"},
 		{"management", sparks("s[1-2]", ", management: \"a b\""), "management"},
+		{"QSFP port for management of a ring", sparks("s[1-3]", ", management: enp1s0f1np1"), `nodes[0].management: "enp1s0f1np1" is of a QSFP port, which reaches one neighbour of a ring: use the RJ-45 port, enP7s7`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := Parse("c", []byte(tt.text), load(t)); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+	if _, err := Parse("c", []byte(sparks("s[1-", "")), load(t)); err == nil || strings.Contains(err.Error(), "nics") {
+		t.Errorf("names that are wrong, and interfaces that follow from them: %v", err)
 	}
 	if _, err := Parse("c", []byte(strings.Replace(strings.Replace(sparks("s[1-2]", ", nics: eth0"), "spark,", "spark-x,", 1), "platform: spark", "platform: baremetal", 1)), load(t)); err == nil {
 		t.Error("an unknown machine was taken")

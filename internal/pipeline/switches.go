@@ -171,6 +171,9 @@ func planHas(plan *fabric.Plan, name string) error {
 	if slices.Contains(names, name) {
 		return nil
 	}
+	if len(names) == 0 {
+		return fmt.Errorf("switch %s: the plan has no switch", fabric.Quote(name))
+	}
 	return fabric.UnknownName("switch", name, names)
 }
 

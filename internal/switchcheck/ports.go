@@ -15,7 +15,7 @@ func portsRule() Rule {
 	return Rule{
 		ID:        "switch-ports",
 		Title:     "Each planned port of a switch is configured as planned",
-		Doc:       "compares each port of the plan with the switch's text: present, up, split, rate, FEC, address, VLAN",
+		Doc:       "compares each port of the plan with the switch's text: present, up, split, rate, FEC, address, VLAN, bridge",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseLinkDown,
 		Reference: "the plan; Broadcom RoCE guide 2.4.1.3 to 2.4.2.4",
@@ -76,6 +76,9 @@ func (s scene) portDiffers(p port) []fabric.Finding {
 	if want := p.plan.VLAN; p.VLAN != nil && want > 0 && p.VLAN.Is != want {
 		differ("VLAN", fmt.Sprint(p.VLAN.Is), fmt.Sprint(want), "its NIC reaches no NIC of its rail", p.VLAN.At)
 	}
+	if p.Bridged != nil && !p.Bridged.Is && !p.plan.Address.IsValid() {
+		out = append(out, s.fail(p.name(), p.name()+" is in no bridge; "+p.plan.Peer.String()+" is planned there.", "a port of the bridge", "its NIC reaches no other", p.Bridged.At))
+	}
 	return append(out, s.unsaid(p)...)
 }
 
@@ -97,6 +100,7 @@ func (s scene) unsaid(p port) []fabric.Finding {
 	add("its FEC", want.FEC != nil, p.FEC != nil)
 	add("how its cage is split", want.Breakout != nil && want.Breakout.Is > 1, p.Breakout != nil)
 	add("its VLAN", want.VLAN != nil && p.plan.VLAN > 0, p.VLAN != nil)
+	add("whether it is in a bridge", want.Bridged != nil && !p.plan.Address.IsValid(), p.Bridged != nil)
 	add("whether it is routed", want.VLAN != nil && want.VLAN.Is == 0 && p.plan.Address.IsValid(), p.VLAN != nil)
 	if len(parts) == 0 {
 		return nil

@@ -13,6 +13,7 @@ import (
 // bridges says of each port its VLAN, and whether the switch chip forwards for it.
 func (b *build) bridges() {
 	for _, p := range b.ports {
+		b.bridged(p)
 		switch {
 		case p.switched():
 			b.inBridge(p)
@@ -30,6 +31,19 @@ func (b *build) bridges() {
 // fast reports whether a port is one of those that cables of a fabric are in. Ethernet ports of these switches are for
 // management, and hang on the CPU.
 func fast(port string) bool { return strings.HasPrefix(port, "qsfp") || strings.HasPrefix(port, "sfp") }
+
+// bridged says whether a port is in a bridge. A whole text that has ports of bridges has all of them; one without any may have
+// lost them.
+func (b *build) bridged(p *portSaid) {
+	switch {
+	case p.switched():
+		p.config.Bridged = &fabric.Said[bool]{Is: true, At: p.member.at}
+	case p.member != nil:
+		p.config.Bridged = &fabric.Said[bool]{Is: false, At: p.member.at}
+	case b.whole && len(b.of[memberMenu]) > 0:
+		p.config.Bridged = &fabric.Said[bool]{Is: false, At: p.config.At}
+	}
+}
 
 // inBridge reads the place of a port in a bridge. Without vlan-filtering the pvid of a port has no effect.
 func (b *build) inBridge(p *portSaid) {

@@ -44,6 +44,9 @@ func split(l line, context string) (out []command, next string, ok bool) {
 	return out, context, ok
 }
 
+// deepest is more levels than menus of RouterOS have: those of queues, of the deepest that are read, are six.
+const deepest = 12
+
 // menuPath reads the words of a menu before the verb.
 func menuPath(part []word, context string) (path string, rest []word) {
 	path = context
@@ -56,6 +59,9 @@ func menuPath(part []word, context string) (path string, rest []word) {
 			return path, part[i:]
 		}
 		pieces := strings.Split(strings.Trim(w.text, "/"), "/")
+		if strings.Count(path, " ")+len(pieces) > deepest { // these words are no menu, and a path of them all takes forever
+			return path, part[i:]
+		}
 		for j, p := range pieces {
 			switch {
 			case p == "":

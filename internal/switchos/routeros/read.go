@@ -82,7 +82,7 @@ func (r *reader) text(t switchtext.Text) {
 	for _, l := range lines(t) {
 		r.lines++
 		if l.open {
-			r.problem(fabric.TextCut, "", l.Line, "is the last command, and goes on", "What follows is not known.")
+			r.problem(fabric.TextCut, "", l.Line, "is the last command, and goes on", "What follows is unknown.")
 		}
 		r.line(l)
 	}

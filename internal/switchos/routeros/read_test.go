@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -282,7 +283,7 @@ func TestLarge(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"one port again and again": many.String(), "ports": ports.String(), "scripts": strings.Repeat(":if (true) do={ :put 1 }\n", 10000), "rows": "Flags: X - DISABLED\n # NAME MTU\n" + strings.Repeat(" 0 X sfp1 9000\n", 10000),
-		"one word": strings.Repeat("x", 1<<20), "brackets": "/interface ethernet set " + strings.Repeat("[", 100000), "braces": strings.Repeat(":do {\n", 100000), "broken lines": strings.Repeat("a\\\n", 100000),
+		"one word": strings.Repeat("x", 1<<20), "brackets": "/interface ethernet set " + strings.Repeat("[", 100000), "braces": strings.Repeat(":do {\n", 100000), "broken lines": strings.Repeat("a\\\n", 100000), "menus": strings.Repeat("/interface ethernet \\\n", 100000),
 		"addresses": "/ip address\n" + strings.Repeat("add address=10.0.0.1/24 interface=sfp1\n", 10000) + ports.String(), "ranges": "/interface bridge vlan add vlan-ids=" + strings.Repeat("0-4094,", 50000),
 	} {
 		begun := time.Now()
@@ -357,6 +358,30 @@ func TestRewrite(t *testing.T) {
 		}
 		if fmt.Sprint(got) != want {
 			t.Errorf("%s: %v, not %s", trust, got, want)
+		}
+	}
+}
+
+// A whole export that names ports of bridges names all of them; one that names none may have lost them.
+func TestPortOfNoBridge(t *testing.T) {
+	export := "# 2026-10-01 10:00:00 by RouterOS 7.23\n# model = CRS812-8DS-2DQ-2DDQ\n/system identity\nset name=leaf1\n/interface bridge\nadd name=bridge\n/interface ethernet\nset [ find default-name=qsfp56-1-1 ] mtu=9104\nset [ find default-name=qsfp56-2-1 ] mtu=9104\n"
+	for name, tt := range map[string]struct{ text, want string }{
+		"both":    {export + "/interface bridge port\nadd bridge=bridge interface=qsfp56-1-1\nadd bridge=bridge interface=qsfp56-2-1\n", "true true"},
+		"one":     {export + "/interface bridge port\nadd bridge=bridge interface=qsfp56-1-1\n", "true false"},
+		"off":     {export + "/interface bridge port\nadd bridge=bridge interface=qsfp56-1-1\nadd bridge=bridge interface=qsfp56-2-1 disabled=yes\n", "true false"},
+		"cut":     {export, "unknown unknown"},
+		"excerpt": {strings.TrimPrefix(export, "# 2026-10-01 10:00:00 by RouterOS 7.23\n") + "/interface bridge port\nadd bridge=bridge interface=qsfp56-1-1\n", "true unknown"},
+	} {
+		var got []string
+		for _, p := range read(tt.text).Ports {
+			word := "unknown"
+			if p.Bridged != nil {
+				word = strconv.FormatBool(p.Bridged.Is)
+			}
+			got = append(got, word)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
 }
