@@ -24,7 +24,10 @@ func pfcRule() Rule {
 
 func judgePFC(s scene) []fabric.Finding {
 	roce, planned := s.class("roce")
-	if !planned || s.plan == nil {
+	switch {
+	case s.withoutPFC():
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no classes of traffic, and no text has a priority with PFC")}
+	case !planned || s.plan == nil:
 		return s.eachPort("priorities, packets and queues agree", s.pfcAgrees)
 	}
 	want := []int{}
@@ -42,6 +45,13 @@ func judgePFC(s scene) []fabric.Finding {
 		}
 		return out
 	})
+}
+
+// withoutPFC reports whether the plan of a switch asks for no class, and its texts speak of no PFC: then there is nothing that
+// could be right or wrong.
+func (s scene) withoutPFC() bool {
+	_, planned := s.class("roce")
+	return s.plan != nil && !planned && !slices.ContainsFunc(s.ports, func(p port) bool { return p.PortConfig != nil && p.PFC != nil && len(p.PFC.Is) > 0 })
 }
 
 func (s scene) pfcDiffers(p port, want []int) []fabric.Finding {

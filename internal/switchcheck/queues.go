@@ -28,7 +28,10 @@ const noMarkCost = "senders do not learn of congestion: PFC stops whole ports in
 
 func judgeECN(s scene) []fabric.Finding {
 	roce, planned := s.class("roce")
-	if !planned || s.plan == nil {
+	switch {
+	case s.withoutPFC():
+		return []fabric.Finding{s.finding("", fabric.NotApplicable, "the plan has no classes of traffic, and no text has a priority with PFC: no queue is lossless")}
+	case !planned || s.plan == nil:
 		return s.eachPort("lossless queues mark", s.marksLossless)
 	}
 	return s.eachPort(s.markingWords(roce.ECN), func(p port) []fabric.Finding {
