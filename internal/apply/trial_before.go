@@ -111,7 +111,7 @@ func (b before) lost() (cut []string, err error) {
 	gone, err := b.lostGateways()
 	for _, g := range gone {
 		if !planned[g.NIC] {
-			cut = append(cut, fmt.Sprintf("%s is no way to gateway %s any more", g.NIC, g.Via))
+			cut = append(cut, fmt.Sprintf("%s no longer leads to gateway %s", g.NIC, g.Via))
 		}
 	}
 	return cut, err

@@ -15,7 +15,7 @@ func (p Harness) misled(port Place, far Far, seen Seen) Fault {
 	leads := fmt.Sprintf("P%s leads to %s, planned is %s", port.String()[1:], far, want)
 	switch {
 	case far.Port == None() && far.Switch == "":
-		f.Why = leads + ": what it leads to is no machine of the cluster file."
+		f.Why = leads + ": what it leads to is not a machine of the cluster file."
 		f.Fix = fmt.Sprintf("unplug %s at %s, and join %s and %s with the cable", far, port, port, want)
 		return f
 	case far.Port == None() || want.Port == None():

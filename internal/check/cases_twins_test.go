@@ -167,7 +167,7 @@ func twinCases() []oneCase {
 			w.lead("spark3", 1, "", 0)
 			w.lead("spark1", 1, "spark2", 0)
 		})},
-		{"port-cabling", "a foreign machine", "spark2:port 0", fail, "Port 0 of spark2 leads to pc:enp1s0f0np0, planned is port 1 of spark3: what it leads to is no machine of the cluster file", twins(func(w *world) {
+		{"port-cabling", "a foreign machine", "spark2:port 0", fail, "Port 0 of spark2 leads to pc:enp1s0f0np0, planned is port 1 of spark3: what it leads to is not a machine of the cluster file", twins(func(w *world) {
 			w.lead("spark3", 1, "", 0)
 			w.lead("spark2", 0, "pc", 0)
 		})},
