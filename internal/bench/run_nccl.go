@@ -103,7 +103,11 @@ func runGather(ctx context.Context, r *fabric.BenchResult, m Machines) {
 	if len(r.Missing) > 0 {
 		return
 	}
-	wanted, _ := strconv.ParseInt(c.Argv[size+1], 10, 64)
+	wanted, err := strconv.ParseInt(c.Argv[size+1], 10, 64)
+	if err != nil {
+		lack(r, c.Node, gatherProgram, "its size is not a number: "+err.Error())
+		return
+	}
 	fits := GatherWithin(free, wanted)
 	if fits == 0 {
 		lack(r, r.ID, "/proc/meminfo", "the machine that has the least has "+gib(free>>20<<20)+" free: the smallest useful all-gather needs four times "+gib(leastGather*buffers)+

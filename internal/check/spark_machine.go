@@ -115,7 +115,7 @@ func judgeSparkFirmware(in NodeInput) []Verdict {
 	return in.asNode(pass(want, seen))
 }
 
-// olderVersion compares numbers between dots; what is no number is not older.
+// olderVersion compares numbers between dots; what is not a number is not older.
 func olderVersion(have, want string) bool {
 	h, w := strings.Split(have, "."), strings.Split(want, ".")
 	for i := range min(len(h), len(w)) {

@@ -135,7 +135,9 @@ func (c *Cluster) resolveTwins(nic catalog.NICModel, f catalog.FabricModel) erro
 	if ring(c.hw.Wiring) {
 		near := load
 		near.Functions = load.Functions[:len(load.Functions)/2]
-		one, _ = topology.RDMAWrite(near)
+		if one, ok = topology.RDMAWrite(near); !ok {
+			return fmt.Errorf("hardware: %s: what one of its ports reaches is unknown", nic.Title)
+		}
 	}
 	c.net.nics = len(load.Functions)
 	c.net.line = all.Total.Bound / 8 / float64(c.net.nics)
@@ -174,7 +176,7 @@ func (c *Cluster) hopsOf(t *twins, load topology.RDMALoad, all topology.RDMARate
 	case t.nearest && t.hop.nics > 1:
 		single := load
 		single.Functions = load.Functions[:1]
-		rate, _ := topology.RDMAWrite(single)
+		rate, _ := topology.RDMAWrite(single) // known, as that of all functions is
 		both := t.hop
 		t.both = &both
 		t.hop.reached, t.hop.nics = min(both.reached, reached(rate, kept)/reached(all, kept)), 1

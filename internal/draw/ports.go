@@ -100,7 +100,7 @@ func (v *portView) fails(c fabric.PortCable) bool {
 	return slices.ContainsFunc(c.Links, func(l fabric.Link) bool { return v.marks[l.A] == fabric.Fail || v.marks[l.B] == fabric.Fail })
 }
 
-// compare finds the cables that are not in the plan, and those of the plan that something else was seen in place of. What was
+// compare finds the cables that are not in the plan, and those of the plan instead of which something else was seen. What was
 // not seen is not known, and no fault.
 func (v *portView) compare(seen []fabric.Link) {
 	for _, c := range v.plan.PortCables(seen) {

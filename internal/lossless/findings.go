@@ -99,7 +99,7 @@ func (f *findings) gapList(w *wiring) []Gap {
 			at := w.ends[place].at
 			node := at.Node
 			if w.ends[place].node == none {
-				node = "" // NICs are not told apart by host: there are too many
+				node = "" // NICs are not listed by host: there are too many
 			}
 			if bySwitch[node] == nil {
 				bySwitch[node] = map[gap]*Gap{}

@@ -36,7 +36,7 @@ func (v Variable) String() string { return v.Name + "=" + v.Value }
 // blanks. NCCL_IB_GID_INDEX is in no wiring: it differs from port to port and moves when an address changes, and NCCL 2.21 and
 // later find the RoCE v2 one of each port. NCCL_IB_DISABLE neither: NCCL_NET says more.
 func CollectiveVariables(w Wired) (all []Variable, missing []string) {
-	all = append(all, Variable{"NCCL_NET", "IB", "RDMA, or an error: without it NCCL falls back to TCP without a word, at a tenth of the speed."})
+	all = append(all, Variable{"NCCL_NET", "IB", "RDMA, or an error: without it NCCL silently falls back to TCP, at a tenth of the speed."})
 	if hcas := w.hcas(); len(hcas) > 0 {
 		all = append(all, Variable{"NCCL_IB_HCA", "=" + strings.Join(hcas, ","),
 			"Both twins of each cabled port: each is one PCIe x4 link of about 110 Gb/s, and the port needs both. The list begins\n" +

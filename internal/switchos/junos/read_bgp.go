@@ -86,7 +86,7 @@ const (
 	ecmpMost = "Junos CLI reference, maximum-ecmp: 16 paths at most by default"
 )
 
-// readPaths reads over how many paths packets go: multipath lets BGP have them, and a policy that is exported to the forwarding
+// readPaths reads how many equal-cost paths packets use: multipath lets BGP have them, and a policy that is exported to the forwarding
 // table lets it use more than one of them (Junos BGP User Guide, load balancing).
 func (r *reader) readPaths(bgp, g *junosNode, systems int) {
 	multi := firstOf(g.kid("multipath"), bgp.kid("multipath"))

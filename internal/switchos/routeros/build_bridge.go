@@ -80,7 +80,7 @@ func (b *build) filtering(bridge string) (fabric.Said[bool], bool) {
 	return fabric.Said[bool]{At: says(noFiltering)}, b.whole && r != nil && !r.shown
 }
 
-// offloaded names what makes the CPU forward for a port: a few Gb/s in place of its rate.
+// offloaded names what makes the CPU forward for a port: a few Gb/s instead of its rate.
 func (b *build) offloaded(p *portSaid) {
 	if !fast(p.name) {
 		return

@@ -135,7 +135,7 @@ func links(b *strings.Builder, s fabric.Switch) {
 }
 
 func omitsOfLinks(s fabric.Switch) []string {
-	out := []string{"modules for fibre: speed=200G-baseSR4-LR4 and the like in place of -baseCR4, which is copper"}
+	out := []string{"modules for fibre: speed=200G-baseSR4-LR4 and the like instead of -baseCR4, which is copper"}
 	if s.MTU+tagBytes > greatestL2MTU {
 		out = append(out, fmt.Sprintf("MTU %d: with a VLAN tag these ports take at most %d", s.MTU, greatestL2MTU))
 	}

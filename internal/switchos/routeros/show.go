@@ -241,7 +241,7 @@ func monitor(rows []line) (out []entry, lost []fabric.Line) {
 			continue
 		}
 		for i, v := range values {
-			if len(values) == len(out)-first { // else some have no value, and which is not told
+			if len(values) == len(out)-first { // else some have no value, and which ones is unknown
 				out[first+i].is[key] = v
 			}
 		}

@@ -149,7 +149,7 @@ func dumped(n *jsonNode) *jsonNode {
 
 func (t *load) duplicate(n *jsonNode, what string, first fabric.Line) {
 	t.r.problem(fabric.TextDuplicate, "", n.at, fmt.Sprintf("%s, first in line %d", what, first.Number),
-		"a decoder keeps the last and drops the others without a word")
+		"a decoder keeps the last and silently drops the others")
 }
 
 func (t *load) row(namespace, table, key string, n *jsonNode) {
