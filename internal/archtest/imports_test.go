@@ -50,7 +50,7 @@ var allowed = map[string]string{
 	"internal/ncclgraph":  "fabric topology ncclxml",
 	"internal/nccllint":   "fabric catalog topology ncclxml",
 	"internal/collective": "fabric catalog topology ncclgraph",
-	"internal/claims":     "fabric topology",
+	"internal/claims":     "fabric catalog topology",
 
 	// a language model on machines
 	"internal/llm":     "fabric files catalog",

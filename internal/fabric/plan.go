@@ -19,6 +19,8 @@ type Plan struct {
 	Cabling    Cabling          `json:"cabling"`
 	Traffic    *Traffic         `json:"traffic,omitempty"` // nil where the fabric's classes are not the owner's to choose (InfiniBand)
 	Serving    *Serving         `json:"serving,omitempty"` // nil where the cluster file names no model, or the platform has no launch of it
+	Claims     *Claims          `json:"claims,omitempty"`  // nil where the launcher is not Kubernetes
+	Cloud      *Cloud           `json:"cloud,omitempty"`   // nil where the machines exist already
 	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, as text
 }
 

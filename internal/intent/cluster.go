@@ -16,6 +16,8 @@ type Cluster struct {
 	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=groups of identical machines"`
 	Fabric     Fabric      `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
 	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster serves"`
+	Kubernetes *Kube       `json:"kubernetes,omitempty" yaml:"kubernetes,omitempty" jsonschema:"description=what runs the pods where the launcher is kubernetes"`
+	GKE        *GKECluster `json:"gke,omitempty" yaml:"gke,omitempty" jsonschema:"description=what platform gke makes in Google Cloud"`
 	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that are accepted until a date"`
 }
 

@@ -1,0 +1,118 @@
+package fabric
+
+// Claims is the part of a plan with the pods of the cluster: which GPUs and NICs each asks Kubernetes for, and what
+// keeps them together.
+type Claims struct {
+	Kubernetes  string        `json:"kubernetes"`           // minor version of the cluster: 1.34
+	API         string        `json:"api"`                  // version of resource.k8s.io in which the objects are written: v1, v1beta2, v1beta1
+	Namespace   string        `json:"namespace"`            // of the pods and their claims
+	Pods        int           `json:"pods"`                 // in the cluster
+	PodsPerNode int           `json:"pods_per_node"`        // that its GPUs and NICs suffice for
+	GPUs        int           `json:"gpus"`                 // per pod
+	NICs        int           `json:"nics"`                 // per pod
+	Align       Alignment     `json:"align"`                // of the GPUs and NICs of a pod
+	GPUDriver   string        `json:"gpu_driver,omitempty"` // DRA driver: gpu.nvidia.com, gpu.amd.com; empty: a device plugin gives the GPUs
+	GPUResource string        `json:"gpu_resource"`         // what the device plugin calls a GPU: nvidia.com/gpu, amd.com/gpu
+	NICDriver   string        `json:"nic_driver"`           // DRA driver: dra.net
+	Blocks      []DeviceBlock `json:"blocks,omitempty"`     // with ByName: what each pod of a machine gets
+	Notes       []string      `json:"notes,omitempty"`      // what this choice cannot give, and why
+}
+
+// Alignment is what the GPUs and NICs of a pod have in common.
+type Alignment string
+
+// The alignments, closest first. ByPCIeRoot pairs each GPU with a NIC below the same PCIe root complex
+// (resource.kubernetes.io/pcieRoot); ByNUMA needs a common NUMA node only; ByName picks devices by their names, from the
+// facts of the machine, where drivers publish neither.
+const (
+	ByPCIeRoot Alignment = "pcie-root"
+	ByNUMA     Alignment = "numa"
+	ByName     Alignment = "name"
+	Unaligned  Alignment = "none"
+)
+
+// DeviceBlock is the devices of one pod, where they are chosen by name.
+type DeviceBlock struct {
+	GPUs []int    `json:"gpus"` // indexes, as the driver numbers them
+	NICs []string `json:"nics"` // interfaces
+}
+
+// Allocation is what DRA claims would get on resource slices. Its kind is Allocation.
+type Allocation struct {
+	Meta
+	Status       Status           `json:"status"` // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
+	Slices       SliceCount       `json:"slices"`
+	Claims       []AllocatedClaim `json:"claims"`        // in the order in which they were allocated
+	AlignedPairs CountRange       `json:"aligned_pairs"` // GPU-NIC pairs that share a PCIe root
+	TotalPairs   int              `json:"total_pairs"`   // that the pods could have: the smaller number of their GPUs and NICs
+	NICGBs       []RateRange      `json:"nic_gbs_per_pod"`
+	Unsatisfied  []Unsatisfied    `json:"unsatisfied"`
+	Collective   *PodCollective   `json:"collective,omitempty"` // nil where it cannot be predicted; Notes say why
+	Problems     []ObjectProblem  `json:"problems,omitempty"`   // objects, or parts of them, that were not understood
+	Notes        []string         `json:"notes,omitempty"`
+}
+
+// SliceCount is what an allocation was computed on.
+type SliceCount struct {
+	Nodes   int `json:"nodes"`
+	Slices  int `json:"slices"`
+	Devices int `json:"devices"`
+}
+
+// CountRange is a number that is known within bounds only.
+type CountRange struct {
+	Min int `json:"min"`
+	Max int `json:"max"`
+}
+
+// RateRange is a rate in GB/s (10^9 bytes per second) that is known within bounds only.
+type RateRange struct {
+	Min float64 `json:"min"`
+	Max float64 `json:"max"`
+}
+
+// AllocatedClaim is what one claim of a pod got.
+type AllocatedClaim struct {
+	Name    string            `json:"name"` // of the claim
+	Pod     string            `json:"pod"`
+	Node    string            `json:"node"`
+	Devices []AllocatedDevice `json:"devices"`
+}
+
+// AllocatedDevice is a device that a request of a claim got.
+type AllocatedDevice struct {
+	Request   string   `json:"request"`
+	Driver    string   `json:"driver"`
+	Pool      string   `json:"pool"`
+	Device    string   `json:"device"`
+	Kind      string   `json:"kind,omitempty"`       // gpu, nic; empty: neither, or not known to be
+	PCI       string   `json:"pci,omitempty"`        // domain:bus:device.function
+	PCIeRoot  string   `json:"pcie_root,omitempty"`  // empty: the driver publishes none
+	PCIeRoots []string `json:"pcie_roots,omitempty"` // where the driver publishes a list
+	NUMA      *int     `json:"numa,omitempty"`
+}
+
+// Unsatisfied is a claim that no node can satisfy.
+type Unsatisfied struct {
+	Name   string   `json:"name"`
+	Pod    string   `json:"pod"`
+	Reason string   `json:"reason"`          // the nearest miss, in one sentence
+	Steps  []string `json:"steps,omitempty"` // by request and constraint: how many devices were left, and why the others did not match
+	Works  string   `json:"works,omitempty"` // what would be satisfied instead
+}
+
+// PodCollective is what a collective over all pods of an allocation reaches.
+type PodCollective struct {
+	Collective string    `json:"collective"`
+	BusBW      RateRange `json:"busbw_gbs"`
+	Aligned    float64   `json:"aligned_busbw_gbs"` // GB/s, with every pair aligned
+	Slowest    string    `json:"slowest"`           // pod that bounds it
+}
+
+// ObjectProblem is an object, or a part of one, that was not understood.
+type ObjectProblem struct {
+	File   string `json:"file,omitempty"`
+	Object string `json:"object,omitempty"` // kind and name
+	Field  string `json:"field,omitempty"`
+	Reason string `json:"reason"`
+}
