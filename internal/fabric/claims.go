@@ -40,15 +40,19 @@ type DeviceBlock struct {
 // Allocation is what DRA claims would get on resource slices. Its kind is Allocation.
 type Allocation struct {
 	Meta
-	Status       Status           `json:"status"` // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
+	Status       Status           `json:"status"`           // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
+	Source       string           `json:"source,omitempty"` // where the slices come from: files, a cluster, or nominal ones of a machine
+	Nominal      bool             `json:"nominal"`          // the slices are made from facts or the catalog; no driver published them
 	Slices       SliceCount       `json:"slices"`
-	Claims       []AllocatedClaim `json:"claims"`        // in the order in which they were allocated
+	Pods         []AllocatedPod   `json:"pods"`          // in the order in which they were allocated
+	Claims       []AllocatedClaim `json:"claims"`        // likewise
 	AlignedPairs CountRange       `json:"aligned_pairs"` // GPU-NIC pairs that share a PCIe root
 	TotalPairs   int              `json:"total_pairs"`   // that the pods could have: the smaller number of their GPUs and NICs
 	NICGBs       []RateRange      `json:"nic_gbs_per_pod"`
 	Unsatisfied  []Unsatisfied    `json:"unsatisfied"`
-	Collective   *PodCollective   `json:"collective,omitempty"` // nil where it cannot be predicted; Notes say why
-	Problems     []ObjectProblem  `json:"problems,omitempty"`   // objects, or parts of them, that were not understood
+	Orders       *DeviceOrders    `json:"other_orders,omitempty"` // nil where they were not tried; Notes say why
+	Collective   *PodCollective   `json:"collective,omitempty"`   // nil where it cannot be predicted; Notes say why
+	Problems     []ObjectProblem  `json:"problems,omitempty"`     // objects, or parts of them, that were not understood
 	Notes        []string         `json:"notes,omitempty"`
 }
 
@@ -104,6 +108,8 @@ type Unsatisfied struct {
 // PodCollective is what a collective over all pods of an allocation reaches.
 type PodCollective struct {
 	Collective string    `json:"collective"`
+	Size       int64     `json:"size"`    // bytes, as nccl-tests counts them
+	Machine    string    `json:"machine"` // on which it was predicted
 	BusBW      RateRange `json:"busbw_gbs"`
 	Aligned    float64   `json:"aligned_busbw_gbs"` // GB/s, with every pair aligned
 	Slowest    string    `json:"slowest"`           // pod that bounds it
