@@ -44,8 +44,8 @@ type Allocation struct {
 	Source       string           `json:"source,omitempty"` // where the slices come from: files, a cluster, or nominal ones of a machine
 	Nominal      bool             `json:"nominal"`          // the slices are made from facts or the catalog; no driver published them
 	Slices       SliceCount       `json:"slices"`
-	Pods         []AllocatedPod   `json:"pods"`          // in the order in which they were allocated
-	Claims       []AllocatedClaim `json:"claims"`        // likewise
+	Claims       []AllocatedClaim `json:"claims"`        // in the order in which they were allocated
+	Pods         []PodAlignment   `json:"pods"`          // that have their devices, in the order in which they were placed
 	AlignedPairs CountRange       `json:"aligned_pairs"` // GPU-NIC pairs that share a PCIe root
 	TotalPairs   int              `json:"total_pairs"`   // that the pods could have: the smaller number of their GPUs and NICs
 	NICGBs       []RateRange      `json:"nic_gbs_per_pod"`
@@ -54,6 +54,17 @@ type Allocation struct {
 	Collective   *PodCollective   `json:"collective,omitempty"`   // nil where it cannot be predicted; Notes say why
 	Problems     []ObjectProblem  `json:"problems,omitempty"`     // objects, or parts of them, that were not understood
 	Notes        []string         `json:"notes,omitempty"`
+}
+
+// PodAlignment is how the GPUs and NICs of one pod lie to each other.
+type PodAlignment struct {
+	Pod        string     `json:"pod"`
+	Node       string     `json:"node"`
+	GPUs       int        `json:"gpus"`                  // in its claims, and from a device plugin
+	PluginGPUs int        `json:"plugin_gpus,omitempty"` // of them, from a device plugin, which chooses on its own
+	NICs       int        `json:"nics"`                  // that do RDMA
+	Aligned    CountRange `json:"aligned"`               // pairs of a GPU and a NIC below one PCIe root, each in one pair
+	PodPairs
 }
 
 // SliceCount is what an allocation was computed on.
@@ -100,9 +111,10 @@ type AllocatedDevice struct {
 type Unsatisfied struct {
 	Name   string   `json:"name"`
 	Pod    string   `json:"pod"`
-	Reason string   `json:"reason"`          // the nearest miss, in one sentence
-	Steps  []string `json:"steps,omitempty"` // by request and constraint: how many devices were left, and why the others did not match
-	Works  string   `json:"works,omitempty"` // what would be satisfied instead
+	Unsure bool     `json:"unsure,omitempty"` // not decided: the search took too long, or objects were not understood
+	Reason string   `json:"reason"`           // the nearest miss, in one sentence
+	Steps  []string `json:"steps,omitempty"`  // by request and constraint: how many devices were left, and why the others did not match
+	Works  string   `json:"works,omitempty"`  // what would be satisfied instead
 }
 
 // PodCollective is what a collective over all pods of an allocation reaches.
@@ -110,6 +122,7 @@ type PodCollective struct {
 	Collective string    `json:"collective"`
 	Size       int64     `json:"size"`    // bytes, as nccl-tests counts them
 	Machine    string    `json:"machine"` // on which it was predicted
+	Pods       int       `json:"pods"`    // two such pods where there is one: a pod alone does not use the network
 	BusBW      RateRange `json:"busbw_gbs"`
 	Aligned    float64   `json:"aligned_busbw_gbs"` // GB/s, with every pair aligned
 	Slowest    string    `json:"slowest"`           // pod that bounds it

@@ -1,17 +1,12 @@
 package fabric
 
-// AllocatedPod is what a pod of an allocation has: its GPUs and NICs, in pairs.
-type AllocatedPod struct {
-	Name     string          `json:"name"`
-	Node     string          `json:"node,omitempty"` // empty: no node satisfies its claims
-	Status   Status          `json:"status"`         // pass: all pairs that it could have are aligned
-	GPUs     int             `json:"gpus"`           // from claims and from a device plugin
-	NICs     int             `json:"nics"`
-	Pairs    []AllocatedPair `json:"pairs"`         // where a device plugin gives the GPUs: a NIC each
-	Aligned  CountRange      `json:"aligned_pairs"` // by PCIe root
-	Total    int             `json:"total_pairs"`   // the smaller number of its GPUs and NICs
-	NICGBs   RateRange       `json:"nic_gbs"`       // of all its NICs; zero: their rate is unknown
-	NICNUMAs []int           `json:"nic_numa"`      // NUMA nodes of its NICs, in order, as far as they are known
+// PodPairs is the GPUs and NICs of a pod in pairs.
+type PodPairs struct {
+	Status Status          `json:"status"`      // pass: all pairs that the pod could have are aligned
+	Total  int             `json:"total_pairs"` // the smaller number of its GPUs and NICs
+	Pairs  []AllocatedPair `json:"pairs"`       // a device that is left alone has no partner
+	NICGBs RateRange       `json:"nic_gbs"`     // of all its NICs; zero: their rate is unknown
+	NUMAs  []int           `json:"nic_numa"`    // nodes of its NICs, in order, as far as they are known
 }
 
 // AllocatedPair is a GPU of a pod and the NIC that it sends through; nil where there is none left, or where a device

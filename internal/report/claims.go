@@ -86,52 +86,62 @@ func (p *printer) devicePairs(g podGroup) {
 		return
 	}
 	if len(g.pods) > 1 {
-		p.field("pairs", "of "+printable(pod.Name)+", the first of them:")
+		p.field("pairs", "of "+printable(pod.Pod)+", the first of them:")
 	}
 	p.table(pairColumns(pod.Pairs))
 }
 
 // podGroup is pods that got the same: as many pairs at the same distances, or nothing for the same reason.
 type podGroup struct {
-	key   string
-	pods  []fabric.AllocatedPod
+	pods  []fabric.PodAlignment
 	lacks *fabric.Unsatisfied // nil where their claims are satisfied
 }
 
 // podGroupsOf groups the pods of an allocation, worst first.
 func podGroupsOf(a *fabric.Allocation) []podGroup {
-	lacks := map[string]*fabric.Unsatisfied{}
-	for i := range a.Unsatisfied {
-		if u := &a.Unsatisfied[i]; lacks[u.Pod] == nil {
-			lacks[u.Pod] = u
-		}
-	}
 	at := map[string]int{}
 	var all []podGroup
-	for _, pod := range a.Pods {
-		u := lacks[pod.Name]
+	add := func(pod fabric.PodAlignment, u *fabric.Unsatisfied) {
 		key := podKey(pod, u)
 		i, known := at[key]
 		if !known {
 			i = len(all)
 			at[key] = i
-			all = append(all, podGroup{key: key, lacks: u})
+			all = append(all, podGroup{lacks: u})
 		}
 		all[i].pods = append(all[i].pods, pod)
+	}
+	for _, u := range lacking(a) {
+		add(fabric.PodAlignment{Pod: u.Pod}, u)
+	}
+	for _, pod := range a.Pods {
+		add(pod, nil)
 	}
 	slices.SortStableFunc(all, func(x, y podGroup) int { return x.rank() - y.rank() })
 	return all
 }
 
-func podKey(pod fabric.AllocatedPod, u *fabric.Unsatisfied) string {
+// lacking are the pods without devices, each with the first of its claims that is not satisfied.
+func lacking(a *fabric.Allocation) (all []*fabric.Unsatisfied) {
+	seen := map[string]bool{}
+	for i := range a.Unsatisfied {
+		if u := &a.Unsatisfied[i]; !seen[u.Pod] {
+			seen[u.Pod] = true
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+func podKey(pod fabric.PodAlignment, u *fabric.Unsatisfied) string {
 	if u != nil {
-		return "lacks " + strings.ReplaceAll(u.Reason, pod.Name, "") + strings.ReplaceAll(strings.Join(u.Steps, "\n"), pod.Name, "")
+		return fmt.Sprint("lacks ", u.Unsure) + strings.ReplaceAll(u.Reason, pod.Pod, "") + strings.ReplaceAll(strings.Join(u.Steps, "\n"), pod.Pod, "")
 	}
 	distances := map[fabric.DeviceDistance]int{}
 	for _, pair := range pod.Pairs {
 		distances[pair.Distance]++
 	}
-	return fmt.Sprint(pod.Status, pod.GPUs, pod.NICs, pod.Aligned, pod.Total, pod.NICGBs, distances, len(pod.NICNUMAs)) // maps are printed by key
+	return fmt.Sprint(pod.Status, pod.GPUs, pod.NICs, pod.Aligned, pod.Total, pod.NICGBs, distances, len(pod.NUMAs)) // maps are printed by key
 }
 
 // rank orders groups: without devices, misaligned (most of their pairs first), unknown, aligned.
@@ -139,8 +149,10 @@ func (g podGroup) rank() int {
 	const far = 1 << 20 // above any number of pairs of a pod
 	pod := g.pods[0]
 	switch {
-	case g.lacks != nil:
+	case g.lacks != nil && !g.lacks.Unsure:
 		return 0
+	case g.lacks != nil:
+		return 2*far - 1
 	case pod.Status == fabric.Fail:
 		return far + pod.Aligned.Max
 	case pod.Status == fabric.Pass:
@@ -151,7 +163,10 @@ func (g podGroup) rank() int {
 }
 
 func (g podGroup) status() fabric.Status {
-	if g.lacks != nil {
+	switch {
+	case g.lacks != nil && g.lacks.Unsure:
+		return fabric.Unknown
+	case g.lacks != nil:
 		return fabric.Fail
 	}
 	return g.pods[0].Status
@@ -160,7 +175,7 @@ func (g podGroup) status() fabric.Status {
 func (g podGroup) names(limit int) string {
 	var names []string
 	for _, pod := range g.pods {
-		names = append(names, pod.Name)
+		names = append(names, pod.Pod)
 	}
 	return fabric.Printable(draw.Names(names, limit))
 }
@@ -192,6 +207,8 @@ func (g podGroup) title() string {
 		each = fabric.Count(n, "pod") + ": "
 	}
 	switch {
+	case g.lacks != nil && g.lacks.Unsure:
+		return each + "it is not decided whether a node satisfies claim " + printable(g.lacks.Name)
 	case g.lacks != nil && each != "":
 		return each + "no node satisfies their claims, such as " + printable(g.lacks.Name)
 	case g.lacks != nil:
@@ -211,7 +228,7 @@ func countSpan(r fabric.CountRange) string {
 }
 
 // nicText is the NICs of a pod and what they carry.
-func nicText(pod fabric.AllocatedPod) string {
+func nicText(pod fabric.PodAlignment) string {
 	text := fabric.Count(pod.NICs, "NIC")
 	switch rate := span(pod.NICGBs.Min, pod.NICGBs.Max, " to "); {
 	case pod.NICs == 0:
@@ -221,8 +238,8 @@ func nicText(pod fabric.AllocatedPod) string {
 	default:
 		text += ", " + rate + " GB/s one way"
 	}
-	if len(pod.NICNUMAs) > 1 {
-		text += fmt.Sprintf(", of %d NUMA nodes", len(pod.NICNUMAs))
+	if len(pod.NUMAs) > 1 {
+		text += fmt.Sprintf(", of %d NUMA nodes", len(pod.NUMAs))
 	}
 	return text
 }

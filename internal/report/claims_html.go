@@ -69,7 +69,7 @@ func newPodView(g podGroup, withPairs bool) podView {
 	if first := g.pods[0]; withPairs && len(first.Pairs) > 0 {
 		v.Pairs = newPageTable(pairColumns(first.Pairs))
 		if len(g.pods) > 1 {
-			v.Of = printable(first.Name)
+			v.Of = printable(first.Pod)
 		}
 	}
 	return v
@@ -79,7 +79,7 @@ func allocationTiles(a *fabric.Allocation) []tile {
 	c := countPods(a)
 	all := []tile{
 		{"fail", "pods without devices", fmt.Sprint(c.lacking)}, {"fail", "pods misaligned", fmt.Sprint(c.misaligned)},
-		{"unknown", "pods unknown", fmt.Sprint(c.unknown)}, {"pass", "pods aligned", fmt.Sprint(c.aligned)},
+		{"unknown", "pods unknown", fmt.Sprint(c.unknown + c.undecided)}, {"pass", "pods aligned", fmt.Sprint(c.aligned)},
 		{"", fmt.Sprintf("of %s aligned", fabric.Count(a.TotalPairs, "pair")), countSpan(a.AlignedPairs)},
 	}
 	if x := a.Collective; x != nil {

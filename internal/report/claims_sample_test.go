@@ -16,10 +16,10 @@ func sampleDevice(kind string, i, root int) *fabric.AllocatedDevice {
 }
 
 // samplePod is a pod of four pairs, the first of which are aligned and the rest crossed.
-func samplePod(i, aligned int) fabric.AllocatedPod {
-	pod := fabric.AllocatedPod{
-		Name: fmt.Sprintf("w-%d", i), Node: fmt.Sprintf("node%d", i/2+1), Status: fabric.Pass, GPUs: 4, NICs: 4, Total: 4,
-		Aligned: fabric.CountRange{Min: aligned, Max: aligned}, NICGBs: fabric.RateRange{Min: 200, Max: 200}, NICNUMAs: []int{0},
+func samplePod(i, aligned int) fabric.PodAlignment {
+	pod := fabric.PodAlignment{
+		Pod: fmt.Sprintf("w-%d", i), Node: fmt.Sprintf("node%d", i/2+1), GPUs: 4, NICs: 4, Aligned: fabric.CountRange{Min: aligned, Max: aligned},
+		PodPairs: fabric.PodPairs{Status: fabric.Pass, Total: 4, NICGBs: fabric.RateRange{Min: 200, Max: 200}, NUMAs: []int{0}},
 	}
 	for k := range 4 {
 		root, distance := k, fabric.SameRoot
@@ -29,7 +29,7 @@ func samplePod(i, aligned int) fabric.AllocatedPod {
 		pod.Pairs = append(pod.Pairs, fabric.AllocatedPair{GPU: sampleDevice("gpu", k, k), NIC: sampleDevice("nic", k, root), Distance: distance})
 	}
 	if aligned < 4 {
-		pod.Status, pod.NICNUMAs = fabric.Fail, []int{0, 1}
+		pod.Status, pod.NUMAs = fabric.Fail, []int{0, 1}
 	}
 	return pod
 }
@@ -51,7 +51,7 @@ func sampleAllocation(aligned, misaligned, lacking int) *fabric.Allocation {
 		a.AlignedPairs.Max += n
 		a.TotalPairs += 4
 	}
-	a.Collective = &fabric.PodCollective{Collective: "all_gather", Size: 8 << 30, Machine: "a4-highgpu-8g", BusBW: fabric.RateRange{Min: 188, Max: 188}, Aligned: 188}
+	a.Collective = &fabric.PodCollective{Collective: "all_gather", Size: 8 << 30, Machine: "a4-highgpu-8g", Pods: max(aligned+misaligned, 2), BusBW: fabric.RateRange{Min: 188, Max: 188}, Aligned: 188}
 	if misaligned > 0 {
 		a.Status = fabric.Fail
 		a.Collective.BusBW, a.Collective.Slowest = fabric.RateRange{Min: 47, Max: 47}, fmt.Sprintf("w-%d", aligned)
@@ -60,7 +60,6 @@ func sampleAllocation(aligned, misaligned, lacking int) *fabric.Allocation {
 	for i := range lacking {
 		a.Status = fabric.Fail
 		name := fmt.Sprintf("w-%d", aligned+misaligned+i)
-		a.Pods = append(a.Pods, fabric.AllocatedPod{Name: name, Status: fabric.Fail})
 		a.Unsatisfied = append(a.Unsatisfied, fabric.Unsatisfied{
 			Name: name + "-pairs", Pod: name, Reason: "request nic-0 has no device left",
 			Steps: []string{"request gpu-0: 8 devices of class gpu.nvidia.com, 0 left", "request nic-0: 8 devices of class dra.net, 0 left"}, Works: "one node more",

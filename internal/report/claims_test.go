@@ -75,7 +75,7 @@ func TestAllocationIsShort(t *testing.T) {
 func TestAllocationHostile(t *testing.T) {
 	a := sampleAllocation(0, 2, 1)
 	const evil = "x\x1b[2J<script>\u202e"
-	a.Pods[0].Name, a.Pods[0].Node, a.Pods[0].Pairs[0].GPU.Device, a.Source = evil, evil, evil, evil
+	a.Pods[0].Pod, a.Pods[0].Node, a.Pods[0].Pairs[0].GPU.Device, a.Source = evil, evil, evil, evil
 	a.Unsatisfied[0].Reason, a.Unsatisfied[0].Steps, a.Unsatisfied[0].Works, a.Orders.Example, a.Collective.Slowest = evil, []string{evil}, evil, evil, evil
 	a.Problems, a.Notes = []fabric.ObjectProblem{{File: evil, Reason: evil}}, []string{evil}
 	for name, text := range map[string]string{"text": allocationText(t, a, TextOptions{}), "page": allocationPage(t, a)} {
@@ -95,7 +95,7 @@ func TestAllocationSays(t *testing.T) {
 		{"by chance", func(a *fabric.Allocation) { a.Status, a.Orders.Worse = fabric.Unknown, 3 }, "by chance"},
 		{"kept", func(*fabric.Allocation) {}, "the claims keep what they give"},
 		{"unknown rate", func(a *fabric.Allocation) { a.Pods[0].NICGBs = fabric.RateRange{} }, "4 NICs, of an unknown rate"},
-		{"mixture", func(a *fabric.Allocation) { a.Pods[0].NICNUMAs = []int{0, 1} }, "of 2 NUMA nodes"},
+		{"mixture", func(a *fabric.Allocation) { a.Pods[0].NUMAs = []int{0, 1} }, "of 2 NUMA nodes"},
 		{"no root", func(a *fabric.Allocation) {
 			a.Pods[0].Pairs[0].Distance = fabric.SomeDistance
 			a.Pods[0].Pairs[0].NIC.PCIeRoot = ""
@@ -112,6 +112,9 @@ func TestAllocationSays(t *testing.T) {
 		{"same NUMA node", func(a *fabric.Allocation) { a.Pods[0].Pairs[0].Distance = fabric.SameNUMA }, "other root, same NUMA node"},
 		{"other root", func(a *fabric.Allocation) { a.Pods[0].Pairs[0].Distance = fabric.OtherRoot }, "other root"},
 		{"no pair", func(a *fabric.Allocation) { a.Pods[0].Total, a.Pods[0].GPUs = 0, 0 }, "no pair to align: 0 GPUs, 4 NICs"},
+		{"undecided", func(a *fabric.Allocation) {
+			a.Status, a.Unsatisfied = fabric.Unknown, []fabric.Unsatisfied{{Name: "c", Pod: "x", Unsure: true, Reason: "the search took longer than 5 s"}}
+		}, "UNKNOWN  x  it is not decided whether a node satisfies claim c"},
 		{"no collective", func(a *fabric.Allocation) { a.Collective = nil }, "4 of 4 pairs aligned; 1 pod"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

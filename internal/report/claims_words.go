@@ -12,20 +12,26 @@ import (
 
 // podCounts counts the pods of an allocation by what they got.
 type podCounts struct {
-	all, lacking, misaligned, unknown, aligned int
+	all, lacking, undecided, misaligned, unknown, aligned int
 }
 
 func countPods(a *fabric.Allocation) (c podCounts) {
-	c.all = len(a.Pods)
-	for _, pod := range a.Pods {
-		switch {
-		case pod.Node == "":
+	for _, u := range lacking(a) {
+		c.all++
+		if u.Unsure {
+			c.undecided++
+		} else {
 			c.lacking++
-		case pod.Status == fabric.Fail:
+		}
+	}
+	for _, pod := range a.Pods {
+		c.all++
+		switch pod.Status {
+		case fabric.Fail:
 			c.misaligned++
-		case pod.Status == fabric.Pass:
+		case fabric.Pass:
 			c.aligned++
-		case pod.Status == fabric.Unknown:
+		case fabric.Unknown:
 			c.unknown++
 		}
 	}
@@ -49,6 +55,7 @@ func allocationAnswer(a *fabric.Allocation) answer {
 	}
 	add(c.lacking, "without devices")
 	add(c.misaligned, "misaligned")
+	add(c.undecided, "undecided")
 	if a.TotalPairs > 0 {
 		terms = append(terms, fmt.Sprintf("%s of %s aligned", countSpan(a.AlignedPairs), fabric.Count(a.TotalPairs, "pair")))
 	}
@@ -59,7 +66,7 @@ func allocationAnswer(a *fabric.Allocation) answer {
 	if x := a.Collective; x != nil {
 		terms = append(terms, fmt.Sprintf("%s %s of %s GB/s", cut(x.Collective), span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned)))
 	}
-	if c.lacking+c.misaligned+c.unknown == 0 {
+	if c.lacking+c.undecided+c.misaligned+c.unknown == 0 {
 		terms = append(terms, fabric.Count(c.all, "pod"))
 	}
 	return statusAnswer(a.Status, "", terms...)
@@ -118,8 +125,12 @@ func collectiveText(a *fabric.Allocation) []string {
 	if x == nil {
 		return nil
 	}
+	pods := "pod"
+	if x.Pods > len(a.Pods) {
+		pods = "such pod"
+	}
 	text := fmt.Sprintf("%s of %s over %s: %s GB/s bus bandwidth, %s with all pairs aligned",
-		x.Collective, draw.Bytes(x.Size), fabric.Count(len(a.Pods), "pod"), span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned))
+		x.Collective, draw.Bytes(x.Size), fabric.Count(x.Pods, pods), span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned))
 	if x.Slowest != "" && x.BusBW.Min < x.Aligned {
 		text += "; the pace is that of " + x.Slowest
 	}
