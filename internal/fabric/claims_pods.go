@@ -34,7 +34,7 @@ const (
 // DeviceOrders is what the same claims get where nodes list their devices in other orders: drivers publish no fixed one, and
 // pods that come and go leave others. An allocation that only one order aligns is aligned by chance.
 type DeviceOrders struct {
-	Tried   int        `json:"tried"`
+	Tried   int        `json:"tried"`         // with that in which the devices are listed
 	Nodes   int        `json:"nodes"`         // on which they were tried
 	Pods    int        `json:"pods"`          // likewise
 	Worse   int        `json:"worse"`         // orders in which fewer pairs are certainly aligned, or fewer pods satisfied, than in the best

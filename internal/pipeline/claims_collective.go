@@ -11,10 +11,10 @@ import (
 // public tables of nccl-tests end.
 const podCollectiveSize = 8 << 30
 
-// PodCollective is what a collective over all pods of an allocation reaches on machines, and what it would reach with all
+// podCollective is what a collective over all pods of an allocation reaches on machines, and what it would reach with all
 // their pairs aligned. Each pod is a node to NCCL, which sends through the NICs that share a PCIe root with a GPU of their own.
 // Of a single pod two are taken, since one does not use the network.
-func PodCollective(c *collective.Cluster, what fabric.Collective, all []fabric.PodAlignment) (*fabric.PodCollective, error) {
+func podCollective(c *collective.Cluster, what fabric.Collective, all []fabric.PodAlignment) (*fabric.PodCollective, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no pod")
 	}

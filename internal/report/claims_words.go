@@ -99,10 +99,10 @@ func allocationFields(a *fabric.Allocation) (all []row) {
 
 // orderText says whether the order of the devices decides the alignment.
 func orderText(o *fabric.DeviceOrders) string {
-	if o == nil || o.Tried == 0 {
+	if o == nil || o.Tried < 2 {
 		return ""
 	}
-	tried := fmt.Sprintf("%s of the devices of %s with %s", fabric.Count(o.Tried, "other order"), fabric.Count(o.Nodes, "node"), fabric.Count(o.Pods, "pod"))
+	tried := fmt.Sprintf("%s of the devices of %s with %s", fabric.Count(o.Tried, "order"), fabric.Count(o.Nodes, "node"), fabric.Count(o.Pods, "pod"))
 	if !o.ByChance() {
 		return "of " + tried + ", none gives less: the claims keep what they give"
 	}
