@@ -42,14 +42,6 @@ func (p Publishers) of(m *topology.Machine) claims.Publishers {
 // SliceVersions are the versions of resource.k8s.io in which slices are written, newest first.
 func SliceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
-// SliceText writes made slices as YAML, or as one List in JSON.
-func SliceText(s claims.NominalSlices, api string, asJSON bool) ([]byte, error) {
-	if asJSON {
-		return claims.SliceJSON(s, api)
-	}
-	return claims.SliceText(s, api)
-}
-
 // ReadSlices reads made slices as any other.
 func ReadSlices(s claims.NominalSlices) (*claims.Objects, error) {
 	text, err := claims.SliceJSON(s, SliceVersions()[0])
@@ -57,6 +49,14 @@ func ReadSlices(s claims.NominalSlices) (*claims.Objects, error) {
 		return nil, err
 	}
 	return claims.Read([]claims.File{{Name: "nominal slices", Text: text}}), nil
+}
+
+// SliceText writes made slices as YAML, or as one List in JSON.
+func SliceText(s claims.NominalSlices, api string, asJSON bool) ([]byte, error) {
+	if asJSON {
+		return claims.SliceJSON(s, api)
+	}
+	return claims.SliceText(s, api)
 }
 
 // SlicesOfCatalog makes the slices of nodes that are machines of the catalog.
@@ -71,7 +71,7 @@ func SlicesOfCatalog(cat *catalog.Catalog, order []string, nodes map[string][]st
 		if err != nil {
 			return all, known, err
 		}
-		all.Merge(made)
+		all.Join(made)
 		for _, node := range nodes[id] {
 			of[node] = m
 		}
@@ -89,7 +89,7 @@ func SlicesOfFacts(from []*fabric.Facts, n int, cat *catalog.Catalog, p Publishe
 				one.Node = fmt.Sprintf("%s-%d", f.Node, i+1)
 			}
 			m := topology.FromFacts(&one, cat)
-			all.Merge(claims.FromFacts(&one, cat, p.of(m)))
+			all.Join(claims.FromFacts(&one, cat, p.of(m)))
 			of[one.Node] = m
 		}
 	}
@@ -121,7 +121,7 @@ func knownOf(of map[string]*topology.Machine) ClaimMachine {
 			}
 			for _, n := range m.NICs {
 				if n.Bus == nic.PCI {
-					return n.Gbps
+					return float64(n.Mbps) / 1000
 				}
 			}
 			return 0
