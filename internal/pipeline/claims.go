@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -149,7 +150,7 @@ func mostNUMAs(a *fabric.Allocation) (n int) {
 	return n
 }
 
-// example is the NICs of the pod that has those of most NUMA nodes, else of the one with fewest aligned pairs.
+// example is the pod with NICs of most NUMA nodes, else the one with fewest aligned pairs.
 func example(a *fabric.Allocation) string {
 	if len(a.Pods) == 0 {
 		return ""
@@ -157,11 +158,18 @@ func example(a *fabric.Allocation) string {
 	pod := slices.MinFunc(a.Pods, func(x, y fabric.PodAlignment) int {
 		return cmp.Or(len(y.NUMAs)-len(x.NUMAs), x.Aligned.Min-y.Aligned.Min)
 	})
-	var nics []string
+	of := map[int]int{}
 	for _, pair := range pod.Pairs {
-		if pair.NIC != nil {
-			nics = append(nics, pair.NIC.Device)
+		if pair.NIC != nil && pair.NIC.NUMA != nil {
+			of[*pair.NIC.NUMA]++
 		}
 	}
-	return fmt.Sprintf("%s with %s", pod.Pod, strings.Join(nics, ", "))
+	if len(of) < 2 {
+		return fmt.Sprintf("pod %s with %d of %d pairs certainly aligned", pod.Pod, pod.Aligned.Min, pod.Total)
+	}
+	var parts []string
+	for _, node := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%s of NUMA node %d", fabric.Count(of[node], "NIC"), node))
+	}
+	return fmt.Sprintf("pod %s with %s", pod.Pod, strings.Join(parts, " and "))
 }

@@ -50,22 +50,23 @@ func allocationAnswer(a *fabric.Allocation) answer {
 		case n > 0 && len(terms) == 0:
 			terms = append(terms, fmt.Sprintf("%d of %s %s", n, fabric.Count(c.all, "pod"), text))
 		case n > 0:
-			terms = append(terms, fmt.Sprintf("%d %s", n, text))
+			terms = append(terms, fmt.Sprintf("%s %s", fabric.Count(n, "pod"), text))
 		}
 	}
 	add(c.lacking, "without devices")
 	add(c.misaligned, "misaligned")
 	add(c.undecided, "undecided")
 	if a.TotalPairs > 0 {
-		terms = append(terms, fmt.Sprintf("%s of %s aligned", countSpan(a.AlignedPairs), fabric.Count(a.TotalPairs, "pair")))
+		text := fmt.Sprintf("%s of %s aligned", countSpan(a.AlignedPairs), fabric.Count(a.TotalPairs, "pair"))
+		if a.Orders.ByChance() && a.Status != fabric.Fail {
+			text += ", by chance"
+		}
+		terms = append(terms, text)
 	}
-	if a.Orders.ByChance() && a.Status != fabric.Fail {
-		terms = append(terms, "by chance")
-	}
-	add(c.unknown, "unknown")
 	if x := a.Collective; x != nil {
 		terms = append(terms, fmt.Sprintf("%s %s of %s GB/s", cut(x.Collective), span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned)))
 	}
+	add(c.unknown, "unknown")
 	if c.lacking+c.undecided+c.misaligned+c.unknown == 0 {
 		terms = append(terms, fabric.Count(c.all, "pod"))
 	}
