@@ -21,7 +21,7 @@ type ClaimTest struct {
 	Source     string // where the slices come from, for people
 	Nominal    bool   // no driver published them
 	Notes      []string
-	Unread     []fabric.ObjectProblem // kinds that a cluster would not list: what is in use may be more
+	Unread     []fabric.ObjectProblem              // kinds that a cluster would not list: what is in use may be more
 	Cluster    func() (*collective.Cluster, error) // machines of the pods; nil where they are unknown
 	Collective fabric.Collective
 	Orders     int // other orders of devices to try; 0: none

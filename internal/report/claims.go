@@ -65,7 +65,7 @@ func (p *printer) claimLineLimit() int {
 // podGroup writes equal pods; the pairs of the first of them where they are asked for or not all aligned.
 func (p *printer) podGroup(a *fabric.Allocation, g podGroup, first bool) {
 	status := g.status()
-	p.status(strings.ToUpper(status.String()), statusColor(status), g.names(podTerms), g.title())
+	p.status(strings.ToUpper(status.String()), statusColor(status), g.names(podTerms), g.titleIn(a))
 	if u := g.lacks; u != nil {
 		p.field("reason", u.Reason)
 		p.fields("left", limited(u.Steps, p.claimLineLimit(), p.where()))
@@ -217,6 +217,14 @@ func (g podGroup) title() string {
 		return each + "no pair to align: " + fabric.Count(pod.GPUs, "GPU") + ", " + fabric.Count(pod.NICs, "NIC")
 	}
 	return each + fmt.Sprintf("%s of %s aligned", countSpan(pod.Aligned), fabric.Count(pod.Total, "GPU-NIC pair"))
+}
+
+// titleIn is the title, with the word that another order of the devices gives less.
+func (g podGroup) titleIn(a *fabric.Allocation) string {
+	if g.lacks == nil && g.pods[0].Status == fabric.Pass && a.Orders.ByChance() {
+		return g.title() + ", in this order of the devices"
+	}
+	return g.title()
 }
 
 // countSpan writes a number that is known within bounds.

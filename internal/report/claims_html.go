@@ -29,7 +29,7 @@ func AllocationHTML(w io.Writer, a *fabric.Allocation, info PageInfo) error {
 	shown, more := bounded(groups, pageBlocks)
 	v := allocationView{Frame: f, GroupsMore: more}
 	for i, g := range shown {
-		v.Groups = append(v.Groups, newPodView(g, i < pagePairs))
+		v.Groups = append(v.Groups, newPodView(a, g, i < pagePairs))
 	}
 	for _, r := range allocationFields(a) {
 		r.Lines, _ = bounded(r.Lines, pageBlocks)
@@ -54,9 +54,9 @@ type podView struct {
 	Pairs *pageTable
 }
 
-func newPodView(g podGroup, withPairs bool) podView {
+func newPodView(a *fabric.Allocation, g podGroup, withPairs bool) podView {
 	status := g.status()
-	v := podView{Block: block{Kind: status.String(), Word: statusWord(status), Subject: g.names(pageTerms), Title: g.title()}}
+	v := podView{Block: block{Kind: status.String(), Word: statusWord(status), Subject: g.names(pageTerms), Title: g.titleIn(a)}}
 	if u := g.lacks; u != nil {
 		v.Block.add("Reason", nonEmpty(printable(u.Reason)), false)
 		steps, _ := bounded(printableAll(u.Steps), pageBlocks)

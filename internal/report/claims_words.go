@@ -63,14 +63,18 @@ func allocationAnswer(a *fabric.Allocation) answer {
 		}
 		terms = append(terms, text)
 	}
+	brief := slices.Clone(terms)
 	if x := a.Collective; x != nil {
-		terms = append(terms, fmt.Sprintf("%s %s of %s GB/s", cut(x.Collective), span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned)))
+		rate := fmt.Sprintf("%s of %s GB/s", span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned))
+		terms, brief = append(terms, cut(x.Collective)+" "+rate), append(brief, rate)
 	}
 	add(c.unknown, "unknown")
 	if c.lacking+c.undecided+c.misaligned+c.unknown == 0 {
 		terms = append(terms, fabric.Count(c.all, "pod"))
 	}
-	return statusAnswer(a.Status, "", terms...)
+	answer := statusAnswer(a.Status, "", terms...)
+	answer.brief = brief
+	return answer
 }
 
 func allocationExit(a *fabric.Allocation) string {
@@ -90,7 +94,7 @@ func allocationFields(a *fabric.Allocation) (all []row) {
 			all = append(all, row{Label: label, Lines: printableAll(lines)})
 		}
 	}
-	add("order", orderText(a.Orders))
+	add("order", orderLines(a.Orders)...)
 	add("predict", collectiveText(a)...)
 	add("slices", slicesText(a))
 	add("problem", problemLines(a.Problems)...)
@@ -98,27 +102,26 @@ func allocationFields(a *fabric.Allocation) (all []row) {
 	return all
 }
 
-// orderText says whether the order of the devices decides the alignment.
-func orderText(o *fabric.DeviceOrders) string {
+// orderLines say whether the order of the devices decides the alignment.
+func orderLines(o *fabric.DeviceOrders) []string {
 	if o == nil || o.Tried < 2 {
-		return ""
+		return nil
 	}
 	tried := fmt.Sprintf("%s of the devices of %s with %s", fabric.Count(o.Tried, "order"), fabric.Count(o.Nodes, "node"), fabric.Count(o.Pods, "pod"))
 	if !o.ByChance() {
-		return "of " + tried + ", none gives less: the claims keep what they give"
+		return []string{"of " + tried + ", none gives less: the claims keep what they give"}
 	}
-	var less []string
+	lines := []string{"by chance: nothing in the claims keeps the devices of a pod together. Of " + tried + ":"}
 	if o.Worse > 0 {
-		less = append(less, fmt.Sprintf("in %d fewer pairs are certainly aligned (%s of %d over all)", o.Worse, countSpan(o.Aligned), o.Total))
+		lines = append(lines, fmt.Sprintf("in %d, fewer pairs are certainly aligned than in the best (%s of %d over all)", o.Worse, countSpan(o.Aligned), o.Total))
 	}
 	if o.Mixed > 0 {
-		less = append(less, fmt.Sprintf("in %d a pod has a mixture of NICs of several NUMA nodes", o.Mixed))
+		lines = append(lines, fmt.Sprintf("in %d, a pod has a mixture of NICs of several NUMA nodes", o.Mixed))
 	}
-	text := "by chance: nothing in the claims keeps the devices of a pod together. Of " + tried + ", " + strings.Join(less, ", and ")
 	if o.Example != "" {
-		text += "; such as " + o.Example
+		lines = append(lines, "such as "+o.Example)
 	}
-	return text
+	return lines
 }
 
 func collectiveText(a *fabric.Allocation) []string {
