@@ -86,6 +86,7 @@ type run struct {
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
 	unknown   map[string]int               // notes that are counted
+	lost      bool                         // an allocated device is in no slice
 }
 
 // miss is why pods of one key have no node.
@@ -122,6 +123,10 @@ func (r *run) place(p *pod) {
 		r.miss(p, m)
 		return
 	}
+	if class := r.missingClass(claims); class != "" {
+		r.fail(p, only, miss{reason: "its DeviceClass " + class + " was not given, or not understood: which devices it selects is not known", unsure: true})
+		return
+	}
 	begin := r.next[p.key]
 	if only != "" {
 		begin = 0
@@ -138,7 +143,7 @@ func (r *run) place(p *pod) {
 		out := r.attempt(node, claims)
 		switch {
 		case out.err != nil:
-			r.fail(p, miss{reason: plainAllocatorError(out.err)})
+			r.fail(p, only, miss{reason: plainAllocatorError(out.err)})
 			return
 		case out.late:
 			r.late[p.key] = true
@@ -148,7 +153,22 @@ func (r *run) place(p *pod) {
 		}
 		r.pass(p, only, i)
 	}
-	r.fail(p, r.explain(p, claims, only))
+	r.fail(p, only, r.explain(p, claims, only))
+}
+
+// missingClass is a class that claims name and that is not known, empty where all are. A request that has alternatives
+// needs all of their classes.
+func (r *run) missingClass(claims []*resourceapi.ResourceClaim) string {
+	for _, c := range claims {
+		for i := range c.Spec.Devices.Requests {
+			for _, a := range alternatives(&c.Spec.Devices.Requests[i]) {
+				if _, err := r.scheduler.classes.Get(a.class); err != nil {
+					return a.class
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // pass remembers that a node has no room for pods like this one. It never will: placed pods only take devices.
@@ -158,8 +178,10 @@ func (r *run) pass(p *pod, only string, node int) {
 	}
 }
 
-func (r *run) fail(p *pod, m miss) {
-	r.failed[p.key] = m
+func (r *run) fail(p *pod, only string, m miss) {
+	if only == "" {
+		r.failed[p.key] = m
+	}
 	r.miss(p, m)
 }
 

@@ -96,6 +96,7 @@ func (r *run) devices(a *resourceapi.AllocationResult) (ds []fabric.AllocatedDev
 		published := r.published(res)
 		if published == nil {
 			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
+			r.lost = true
 			ds = append(ds, d)
 			continue
 		}
@@ -250,7 +251,7 @@ func (r *run) judge() {
 	switch {
 	case certain, a.AlignedPairs.Max < a.TotalPairs:
 		a.Status = fabric.Fail
-	case len(a.Unsatisfied) > 0, lone, a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+	case len(a.Unsatisfied) > 0, lone, r.lost, a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
 		a.Status = fabric.Unknown
 	default:
 		a.Status = fabric.Pass
