@@ -143,7 +143,7 @@ func (r *run) place(p *pod) {
 		out := r.attempt(node, claims)
 		switch {
 		case out.err != nil:
-			r.fail(p, only, miss{reason: plainAllocatorError(out.err)})
+			r.fail(p, only, r.gaveUp(node, claims, out.err))
 			return
 		case out.late:
 			r.late[p.key] = true
@@ -262,11 +262,39 @@ func (r *run) attempt(node *corev1.Node, claims []*resourceapi.ResourceClaim) ou
 	return r.scheduler.try(r.ctx, node, claims, budget)
 }
 
-// plainAllocatorError says what the allocator says, and which attribute it is that devices do not have.
-func plainAllocatorError(err error) string {
-	text := strings.TrimPrefix(err.Error(), "claim default/")
-	if _, key, found := strings.Cut(text, "CEL runtime error: no such key: "); found {
-		text += ": a device that is looked at does not have the attribute " + key + ", and the scheduler gives the pod up on every node; write has() or the operator ? before it, or select by another attribute"
+// gaveUp says why the allocator gave a pod up, and which attribute it is that a device does not have.
+func (r *run) gaveUp(node *corev1.Node, claims []*resourceapi.ResourceClaim, err error) miss {
+	m := miss{reason: err.Error()}
+	_, m.steps = r.conditions(node, claims)
+	_, key, found := strings.Cut(m.reason, "CEL runtime error: no such key: ")
+	if !found {
+		return m
 	}
-	return text
+	name := key
+	for _, c := range claims {
+		for i := range c.Spec.Devices.Requests {
+			for _, a := range alternatives(&c.Spec.Devices.Requests[i]) {
+				class, _ := r.scheduler.classes.Get(a.class)
+				if class != nil {
+					name = attributeWithID(class.Spec.Selectors, key, name)
+				}
+				name = attributeWithID(a.selectors, key, name)
+			}
+		}
+	}
+	m.reason += fmt.Sprintf(": the attribute %s does not exist on a device of node %s that the expression is evaluated on, and the scheduler then gives the pod up, whatever other nodes have", name, node.Name)
+	m.works = "an attribute that the driver publishes, or has(...) before this one"
+	return m
+}
+
+// attributeWithID is the attribute of this id that expressions name, or what was found before.
+func attributeWithID(selectors []resourceapi.DeviceSelector, id, before string) string {
+	for _, s := range selectors {
+		for _, name := range referenced(s.CEL.Expression) {
+			if strings.HasSuffix(name, "/"+id) {
+				return name
+			}
+		}
+	}
+	return before
 }

@@ -83,7 +83,7 @@ func (s *scheduler) poolDevices(node *corev1.Node, p poolName) (found []candidat
 // look follows one way to meet a request through a node's devices.
 func (r *run) look(a alternative, devices []candidate) view {
 	v := view{alternative: a}
-	steps := []string{fmt.Sprintf("%d devices", len(devices))}
+	steps := []string{number(int64(len(devices)), "device")}
 	class, err := r.scheduler.classes.Get(a.class)
 	if err != nil {
 		v.steps = fmt.Sprintf("DeviceClass %s was not given", a.class)
@@ -116,6 +116,14 @@ func (r *run) look(a alternative, devices []candidate) view {
 	}
 	v.steps = strings.Join(steps, "; ")
 	return v
+}
+
+// number is a count with its noun.
+func number(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func onlyIf(condition bool, text string) string {
@@ -172,7 +180,8 @@ func whyDropped(expression string, dropped []candidate) string {
 			close = append(close, c)
 		}
 	}
-	if len(close) == 0 {
+	strangers := len(close) == 0
+	if strangers {
 		close = dropped
 	}
 	for _, name := range names {
@@ -186,7 +195,7 @@ func whyDropped(expression string, dropped []candidate) string {
 		}
 		parts = append(parts, name+" is "+counted(values))
 	}
-	if len(names) == 0 || len(close) == len(dropped) && strings.Contains(expression, "device.driver") {
+	if len(names) == 0 || strangers {
 		drivers := map[string]int{}
 		for _, c := range dropped {
 			drivers[c.driver]++

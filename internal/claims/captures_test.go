@@ -189,7 +189,7 @@ func TestCapturedAllocations(t *testing.T) {
 func TestCapturedRuntimeError(t *testing.T) {
 	a := allocate(t, with(t, capture(t, "66", "74"), testClasses), Request{})
 	t.Logf("%+v", a.Unsatisfied)
-	if a.Status != fabric.Fail || len(a.Unsatisfied) != 1 || !strings.Contains(a.Unsatisfied[0].Reason, "does not have the attribute index") {
+	if a.Status != fabric.Fail || len(a.Unsatisfied) != 1 || !strings.Contains(a.Unsatisfied[0].Reason, "the attribute gpu.nvidia.com/index does not exist") {
 		t.Errorf("have %s, %+v", a.Status, a.Unsatisfied)
 	}
 }

@@ -74,7 +74,7 @@ func wants(v view) string {
 	if v.all {
 		return "all devices"
 	}
-	return fmt.Sprintf("%d device%s", v.count, onlyIf(v.count != 1, "s"))
+	return number(v.count, "device")
 }
 
 // sharedDevices tells devices that several requests may have at once.

@@ -132,9 +132,36 @@ func (r *run) works(node *corev1.Node, claims []*resourceapi.ResourceClaim, b *b
 	}
 	if out := r.scheduler.try(r.ctx, node, without, shortBudget); out.results != nil {
 		return "without the constraint the claim is met, and the devices come as they come; to choose which lie together, select them by name: " +
-			"one template for each block of devices" + namesOf(b.requests)
+			"one template for each block of devices" + namesOf(b.requests) + numaText(b.requests)
 	}
 	return ""
+}
+
+// numaText says why the NUMA node cannot take the place of the constraint, where some devices publish it.
+func numaText(views []view) string {
+	var have, lack []string
+	for _, v := range views {
+		name := ""
+		for _, c := range v.found {
+			for n := range c.device.Attributes {
+				if plainID(string(n)) == "numanode" {
+					name = max(name, qualified(string(n), c.driver))
+				}
+			}
+		}
+		if name == "" {
+			lack = append(lack, v.request)
+		} else {
+			have = append(have, v.request+" has "+name)
+		}
+	}
+	switch {
+	case len(have) == 0:
+		return ""
+	case len(lack) > 0:
+		return "; the NUMA node does not help a constraint: " + listed(have) + ", and " + listed(lack) + " has none"
+	}
+	return "; the NUMA nodes do not help a constraint: " + listed(have)
 }
 
 // otherAttributes are attributes of place, other than the constraint's, that devices of every request have.
