@@ -201,9 +201,13 @@ func (r *run) nodeGPUs(node string) [][]string {
 		}
 	}
 	if len(roots) == 0 {
-		for _, s := range r.scheduler.index.own[node] {
-			for i := range s.Spec.Devices {
-				if p := place(s.Spec.Driver, &s.Spec.Devices[i]); p.kind == kindGPU {
+		for _, n := range r.nodes {
+			if n.Name != node {
+				continue
+			}
+			devices, _ := r.scheduler.reachable(n)
+			for _, c := range devices {
+				if p := place(c.driver, c.device); p.kind == kindGPU {
 					roots = append(roots, p.roots)
 				}
 			}
