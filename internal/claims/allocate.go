@@ -26,6 +26,8 @@ type Request struct {
 	// NICGbps is the rate of a NIC in Gb/s, 0 where it is not known; nil: it is not known of any.
 	NICGbps func(node string, nic fabric.AllocatedDevice) float64
 
+	Orders int // other orders of the devices to allocate in, to tell alignment by chance; 0: none
+
 	Budget time.Duration // of one attempt to allocate a pod's claims on a node; 0: 5 s
 	Total  time.Duration // of all attempts; 0: 60 s
 }
@@ -48,8 +50,8 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	if err != nil {
 		return nil, err
 	}
-	if req.Pods < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
-		return nil, errors.New("the number of pods, of their GPUs and the budget are not below 0")
+	if req.Pods < 0 || req.Orders < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
+		return nil, errors.New("the number of pods, of their GPUs, of orders, and the budgets are not below 0")
 	}
 	pods, notes, err := o.podsOf(req)
 	if err != nil {
@@ -67,7 +69,10 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 		r.place(&pods[i])
 	}
 	r.judge()
-	return r.result, nil
+	if req.Orders > 0 && len(r.result.Pods) > 0 {
+		r.result.OtherOrders, err = otherOrders(ctx, o, req, r.result.AlignedPairs)
+	}
+	return r.result, err
 }
 
 // run is an allocation under way.
@@ -86,6 +91,8 @@ type run struct {
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
 	unknown   map[string]int               // notes that are counted
+	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
+	abort     string                       // an error on one node for which the scheduler gives pods up
 	lost      bool                         // an allocated device is in no slice
 }
 
@@ -107,7 +114,7 @@ func newRun(ctx context.Context, o *Objects, req Request, s *scheduler) *run {
 			Problems: o.Problems(),
 		},
 		next: map[string]int{}, late: map[string]bool{}, failed: map[string]miss{}, settled: map[string]string{},
-		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{},
+		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{}, looked: map[string]bool{},
 	}
 }
 
@@ -141,6 +148,7 @@ func (r *run) place(p *pod) {
 			continue
 		}
 		out := r.attempt(node, claims)
+		r.mayAbort(node, out)
 		switch {
 		case out.err != nil:
 			r.fail(p, only, r.gaveUp(node, claims, out.err))
@@ -148,12 +156,41 @@ func (r *run) place(p *pod) {
 		case out.late:
 			r.late[p.key] = true
 		case out.results != nil || len(claims) == 0:
+			r.lookOn(p, claims, i+1)
 			r.commit(p, node.Name, claims, out.results)
 			return
 		}
 		r.pass(p, only, i)
 	}
 	r.fail(p, only, r.explain(p, claims, only))
+}
+
+// lookOn tries the nodes behind the one that the first pod of its key gets. kube-scheduler looks at them as well, and
+// an error on any of them, such as an attribute that a device there does not have, makes it give the pod up.
+func (r *run) lookOn(p *pod, claims []*resourceapi.ResourceClaim, from int) {
+	if r.looked[p.key] || len(claims) == 0 {
+		return
+	}
+	r.looked[p.key] = true
+	ctx, cancel := context.WithTimeout(r.ctx, explainBudget)
+	defer cancel()
+	for _, node := range r.nodes[from:] {
+		if ctx.Err() != nil || r.abort != "" {
+			return
+		}
+		r.mayAbort(node, r.scheduler.try(ctx, node, claims, shortBudget))
+	}
+}
+
+// mayAbort keeps the first error for which kube-scheduler gives a pod up although another node may have devices.
+func (r *run) mayAbort(node *corev1.Node, out outcome) {
+	text := out.aborted
+	if out.err != nil {
+		text = out.err.Error()
+	}
+	if text != "" && r.abort == "" {
+		r.abort = fmt.Sprintf("on node %s: %s: kube-scheduler gives a pod up for such an error if it looks at the node, whatever other nodes have", node.Name, text)
+	}
 }
 
 // missingClass is a class that claims name and that is not known, empty where all are. A request that has alternatives

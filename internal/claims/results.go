@@ -236,6 +236,11 @@ func (r *run) judge() {
 	if lone {
 		a.Notes = append(a.Notes, "pods have NICs and no GPU: where their GPUs come from, and how many, is not said, so that alignment is not known")
 	}
+	if r.abort != "" && len(a.Pods) > 0 {
+		a.Notes = append(a.Notes, r.abort)
+	} else {
+		r.abort = "" // said of the pod that has no node
+	}
 	if len(a.NICGBs) != len(a.Pods) {
 		a.NICGBs = nil
 	}
@@ -255,7 +260,7 @@ func (r *run) judge() {
 	switch {
 	case certain, a.AlignedPairs.Max < a.TotalPairs:
 		a.Status = fabric.Fail
-	case len(a.Unsatisfied) > 0, lone, r.lost, a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+	case len(a.Unsatisfied) > 0, lone, r.lost, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
 		a.Status = fabric.Unknown
 	default:
 		a.Status = fabric.Pass

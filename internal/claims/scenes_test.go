@@ -158,6 +158,28 @@ func TestRequestRefused(t *testing.T) {
 	}
 }
 
+// Pairs that a constraint keeps together are aligned in every order of the devices; others only in some.
+func TestOtherOrders(t *testing.T) {
+	text := sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "g0 pci0000:10", "g1 pci0000:20") + sliceOf("node-a", "dra.net", "p", 1, 1, "n0 pci0000:10", "n1 pci0000:20")
+	for constraint, want := range map[string]fabric.CountRange{byRoot: {Min: 2, Max: 2}, "": {Min: 0, Max: 2}} {
+		a := allocate(t, with(t, &Objects{}, testClasses, text, claimOf("t", askGPU+","+askNIC, constraint)), Request{Pods: 2, Orders: 6})
+		if a.AlignedPairs.Min != 2 || a.OtherOrders == nil || *a.OtherOrders != want {
+			t.Errorf("%q: have %+v, in other orders %+v, want %+v", constraint, a.AlignedPairs, a.OtherOrders, want)
+		}
+	}
+}
+
+// An attribute that devices of a node behind the first lack ends the pod on the real scheduler: it is not a pass.
+func TestErrorOnLaterNode(t *testing.T) {
+	text := strings.Replace(sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "g0 pci0000:10"), "attributes: {", "attributes: {index: {int: 0}, ", 1) +
+		sliceOf("node-b", "gpu.nvidia.com", "q", 1, 1, "g0 pci0000:10") +
+		claimOf("t", `{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, selectors: [{cel: {expression: "device.attributes['gpu.nvidia.com'].index == 0"}}]}}`, "")
+	a := allocate(t, with(t, &Objects{}, testClasses, text), Request{Pods: 1})
+	if a.Status != fabric.Unknown || len(a.Pods) != 1 || !strings.Contains(strings.Join(a.Notes, "\n"), "on node node-b") {
+		t.Errorf("have %s, %+v, %v", a.Status, a.Pods, a.Notes)
+	}
+}
+
 func TestNICRate(t *testing.T) {
 	o := with(t, &Objects{}, testClasses, sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "g0 pci0000:10"), sliceOf("node-a", "dra.net", "p", 1, 1, "n0 pci0000:10"), claimOf("t", askGPU+","+askNIC, byRoot))
 	a := allocate(t, o, Request{Pods: 1, NICGbps: func(string, fabric.AllocatedDevice) float64 { return 400 }})
