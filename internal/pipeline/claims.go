@@ -104,7 +104,7 @@ func otherOrders(ctx context.Context, in ClaimTest, a *fabric.Allocation) (*fabr
 	}
 	all := []*fabric.Allocation{first}
 	for i := 0; i < in.Orders && ctx.Err() == nil; i++ {
-		b, err := try(one.Reordered(uint64(i))) //nolint:gosec // a small number above 0
+		b, err := try(one.Reordered(i))
 		if err != nil {
 			return nil, err
 		}
