@@ -135,7 +135,7 @@ func compared(all []*fabric.Allocation) *fabric.DeviceOrders {
 		if mixed {
 			x.Mixed++
 		}
-		if x.Example == "" && (mixed || less && numas == 0) {
+		if mixed && x.Mixed == 1 || less && x.Example == "" { // a mixture takes the place of less
 			x.Example = example(a)
 		}
 	}
