@@ -65,7 +65,7 @@ func (p *printer) claimLineLimit() int {
 // podGroup writes equal pods; the pairs of the first of them where they are asked for or not all aligned.
 func (p *printer) podGroup(a *fabric.Allocation, g podGroup, first bool) {
 	status := g.status()
-	p.status(strings.ToUpper(status.String()), statusColor(status), g.names(podTerms), g.titleIn(a))
+	p.status(strings.ToUpper(strings.ReplaceAll(status.String(), "_", " ")), statusColor(status), g.names(podTerms), g.titleIn(a))
 	if u := g.lacks; u != nil {
 		p.field("reason", u.Reason)
 		p.fields("left", limited(u.Steps, p.claimLineLimit(), p.where()))

@@ -63,6 +63,9 @@ func allocationAnswer(a *fabric.Allocation) answer {
 		}
 		terms = append(terms, text)
 	}
+	if a.TotalPairs == 0 && c.lacking+c.undecided == 0 {
+		terms = append(terms, "no pair to align")
+	}
 	brief := slices.Clone(terms)
 	if x := a.Collective; x != nil {
 		rate := fmt.Sprintf("%s of %s GB/s", span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned))
