@@ -135,7 +135,7 @@ func lacking(a *fabric.Allocation) (all []*fabric.Unsatisfied) {
 
 func podKey(pod fabric.PodAlignment, u *fabric.Unsatisfied) string {
 	if u != nil {
-		return fmt.Sprint("lacks ", u.Unsure) + strings.ReplaceAll(u.Reason, pod.Pod, "") + strings.ReplaceAll(strings.Join(u.Steps, "\n"), pod.Pod, "")
+		return fmt.Sprint("lacks ", u.Unsure) + strings.ReplaceAll(u.Reason, pod.Pod, "") // the steps are of the first pod only
 	}
 	distances := map[fabric.DeviceDistance]int{}
 	for _, pair := range pod.Pairs {
