@@ -219,7 +219,7 @@ func TestScenes(t *testing.T) {
 }
 
 func TestRequestRefused(t *testing.T) {
-	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Orders: -1}, {Pods: 1 << 40}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
+	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
 		if _, err := Allocate(t.Context(), &Objects{}, req); err == nil {
 			t.Errorf("%+v is taken", req)
 		}
