@@ -140,6 +140,7 @@ type MachineModel struct {
 	HiddenNICRoots Hidden                 `yaml:"hidden_nic_roots"` // the guest's system does not show below which PCIe root a NIC is; absent where it does
 	Management     string                 `yaml:"management"`       // interface of the ordinary network; absent where no source gives its name
 	Fabrics        []string               `yaml:"fabrics"`          // ids of the fabrics that these NICs speak here
+	NCCLPlugin     string                 `yaml:"nccl_plugin"`      // network plugin of NCCL that the cloud installs for its NICs, as folders and logs name it: gIB; absent where there is none, or several
 	CPU            string                 `yaml:"cpu"`              // vendor: intel, amd, arm; absent where no source gives it
 	CPUID          ProcessorID            `yaml:"cpuid"`            // of that CPU; absent where no source gives it
 	NUMANodes      Figure                 `yaml:"numa_nodes"`
