@@ -43,7 +43,12 @@ func draShapes() map[string]fabric.Claims {
 			{GPUs: []int{0, 1}, NICs: []string{"mlx5_0", "mlx5_1"}, GPUBuses: []string{"0008:06:00.0", "0009:06:00.0"}},
 			{GPUs: []int{2, 3}, NICs: []string{"mlx5_2", "mlx5_3"}, GPUBuses: []string{"0018:06:00.0", "0019:06:00.0"}},
 		}}
-	return map[string]fabric.Claims{"count": plugin, "all": all, "blocks": blocks, "pairs": pairs, "two-gpus-a-nic": two, "numa": numa, "name": name}
+	address := name
+	address.Blocks = []fabric.DeviceBlock{
+		{GPUs: []int{0}, NICs: []string{"ib0"}, GPUBuses: []string{"0008:06:00.0"}, NICBuses: []string{"0101:00:00.0"}},
+		{GPUs: []int{1}, NICs: []string{"ib1"}, GPUBuses: []string{"0009:06:00.0"}, NICBuses: []string{"0102:00:00.0"}},
+	}
+	return map[string]fabric.Claims{"address": address, "count": plugin, "all": all, "blocks": blocks, "pairs": pairs, "two-gpus-a-nic": two, "numa": numa, "name": name}
 }
 
 // Each shape in each version: as the golden file has it, and nothing in it that the version does not know.
@@ -181,6 +186,8 @@ func TestDRASelectorsChoose(t *testing.T) {
 		{"Ethernet beside InfiniBand", nic(shapes["numa"], 0), "dra.net", attributes{"dra.net/numaNode": number(0), "dra.net/encapsulation": text("ether")}, false},
 		{"a NIC of the block", nic(shapes["blocks"], 0), "dra.net", attributes{"dra.net/ifName": text("gpu3rdma0")}, true},
 		{"of the other block", nic(shapes["blocks"], 0), "dra.net", attributes{"dra.net/ifName": text("gpu4rdma0")}, false},
+		{"by its address", nic(shapes["address"], 1), "dra.net", attributes{"dra.net/pciAddress": text("0102:00:00.0")}, true},
+		{"at another address", nic(shapes["address"], 1), "dra.net", attributes{"dra.net/pciAddress": text("0101:00:00.0"), "dra.net/ifName": text("ib1")}, false},
 		{"by its RDMA device", nic(shapes["name"], 1), "dra.net", attributes{"dra.net/rdmaDevice": text("mlx5_2")}, true},
 		{"a GPU by its address", gpu(shapes["name"], 1), "gpu.nvidia.com", attributes{"type": text("gpu"), "resource.kubernetes.io/pciBusID": text("0018:06:00.0")}, true},
 		{"of the other block", gpu(shapes["name"], 1), "gpu.nvidia.com", attributes{"type": text("gpu"), "resource.kubernetes.io/pciBusID": text("0008:06:00.0")}, false},
