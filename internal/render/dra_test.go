@@ -146,6 +146,27 @@ func TestDRASelectors(t *testing.T) {
 	}
 }
 
+// The API server refuses an expression that is too long or could cost too much, so neither may grow with a large machine.
+func TestDRASelectorsCost(t *testing.T) {
+	c := draShapes()["pairs"]
+	c.FabricNICs = nil
+	for i := range 64 {
+		c.FabricNICs = append(c.FabricNICs, fmt.Sprintf("enp%ds0f0np%d", i+100, i)) // 64 NICs, the most that a cluster file takes for a pod
+	}
+	block := draShapes()["name"]
+	block.Blocks[0].NICs = c.FabricNICs
+	for _, shape := range []fabric.Claims{c, block} {
+		for _, r := range templatesOf(t, shape)[0].Spec.Spec.Devices.Requests {
+			for _, s := range r.Exactly.Selectors {
+				cost := dracel.GetCompiler(dracel.Features{}).CompileCELExpression(s.CEL.Expression, dracel.Options{}).MaxCost
+				if cost > resource.CELSelectorExpressionMaxCost || len(s.CEL.Expression) > resource.CELSelectorExpressionMaxLength {
+					t.Errorf("cost %d of %d, %d characters of %d: %s", cost, resource.CELSelectorExpressionMaxCost, len(s.CEL.Expression), resource.CELSelectorExpressionMaxLength, s.CEL.Expression)
+				}
+			}
+		}
+	}
+}
+
 func matches(expression, driver string, attributes map[resource.QualifiedName]resource.DeviceAttribute) (bool, error) {
 	compiled := dracel.GetCompiler(dracel.Features{}).CompileCELExpression(expression, dracel.Options{})
 	if compiled.Error != nil {
