@@ -327,9 +327,9 @@ func TestClusterPodsPending(t *testing.T) {
 }
 
 func TestWorkstation(t *testing.T) {
-	scripts := []fabric.Artifact{{File: "workstation/gke-up.sh", Content: []byte("#!/bin/bash\n")}, {File: "workstation/run.sh"}}
+	scripts := []fabric.Artifact{{Path: "/gke-down.sh", File: "workstation/gke-down.sh"}, {File: "workstation/gke-up.sh", Content: []byte("#!/bin/bash\n")}, {File: "workstation/run.sh"}}
 	a := Workstation(scripts, true)
-	if a.Status != fabric.NotApplicable || len(a.Scripts) != 2 || a.Scripts[0] != (Script{File: "workstation/gke-up.sh", Text: "#!/bin/bash\n"}) {
+	if a.Status != fabric.NotApplicable || len(a.Scripts) != 3 || a.Scripts[2].File != "workstation/gke-down.sh" || a.Scripts[0] != (Script{File: "workstation/gke-up.sh", Text: "#!/bin/bash\n"}) {
 		t.Errorf("%+v", a)
 	}
 	if a := Workstation(scripts, false); a.Scripts[0].Text != "" {

@@ -12,7 +12,7 @@ import (
 
 // Look says what applying the artifacts to a cluster would change, as its API server sees it. It changes nothing.
 func (c Cluster) Look(ctx context.Context, artifacts []fabric.Artifact) Applied {
-	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}}
+	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: "API server " + c.Client.Server()}
 	objects, err := c.objects(artifacts)
 	if err == nil {
 		err = c.look(ctx, &a, objects)
@@ -32,7 +32,7 @@ func (c Cluster) look(ctx context.Context, a *Applied, objects []kube.Object) er
 	}
 	left, err := c.left(ctx, steps)
 	if err != nil {
-		a.Note = "what the plan no longer has is unknown: " + err.Error()
+		a.Note += "; what the plan no longer has is unknown: " + err.Error()
 	}
 	if c.Prune {
 		steps = append(steps, left...)
@@ -56,7 +56,7 @@ func leftTexts(left []kubeStep) (texts []string) {
 // Write applies the artifacts to a cluster. What was there before is in the journal first; when an object cannot be applied,
 // those before it are put back. Then pods are waited for.
 func (c Cluster) Write(ctx context.Context, artifacts []fabric.Artifact) Applied {
-	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}}
+	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: "API server " + c.Client.Server()}
 	objects, err := c.objects(artifacts)
 	if err == nil {
 		err = c.write(ctx, &a, objects)
@@ -85,7 +85,7 @@ func (c Cluster) write(ctx context.Context, a *Applied, objects []kube.Object) (
 	case err != nil && c.Prune:
 		return fmt.Errorf("what the plan no longer has: %w: nothing was applied", err)
 	case err != nil:
-		a.Note = "what the plan no longer has is unknown: " + err.Error()
+		a.Note += "; what the plan no longer has is unknown: " + err.Error()
 	case c.Prune:
 		steps = append(steps, left...)
 	default:

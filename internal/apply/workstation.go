@@ -2,6 +2,8 @@ package apply
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -17,6 +19,8 @@ type Script struct {
 func Workstation(artifacts []fabric.Artifact, dryRun bool) Applied {
 	a := Applied{Node: fabric.OnWorkstation, Status: fabric.NotApplicable, Changes: []Change{},
 		Reason: fmt.Sprintf("%s for a person to run, in this order; railwright never runs them", fabric.Count(len(artifacts), "script"))}
+	artifacts = slices.Clone(artifacts)
+	slices.SortStableFunc(artifacts, func(a, b fabric.Artifact) int { return undoes(a) - undoes(b) })
 	for _, f := range artifacts {
 		s := Script{File: f.File}
 		if dryRun {
@@ -25,4 +29,12 @@ func Workstation(artifacts []fabric.Artifact, dryRun bool) Applied {
 		a.Scripts = append(a.Scripts, s)
 	}
 	return a
+}
+
+// undoes is 1 for a script that removes what the others make, which is run last.
+func undoes(a fabric.Artifact) int {
+	if strings.HasSuffix(a.Path, "-down.sh") {
+		return 1
+	}
+	return 0
 }

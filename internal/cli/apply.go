@@ -216,9 +216,7 @@ func changesText(r apply.Applied, dryRun bool) string {
 	}
 	for i, f := range r.Scripts {
 		printf(&b, "  %-8d %s\n", i+1, f.File)
-		if f.Text != "" {
-			printf(&b, "%s\n", strings.TrimSuffix(f.Text, "\n"))
-		}
+		b.WriteString(f.Text)
 	}
 	changed := false
 	for _, c := range r.Changes {
