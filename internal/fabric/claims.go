@@ -3,19 +3,22 @@ package fabric
 // Claims is the part of a plan with the pods of the cluster: which GPUs and NICs each asks Kubernetes for, and what
 // keeps them together.
 type Claims struct {
-	Kubernetes  string        `json:"kubernetes"`           // minor version of the cluster: 1.34
-	API         string        `json:"api"`                  // version of resource.k8s.io in which the objects are written: v1, v1beta2, v1beta1
-	Namespace   string        `json:"namespace"`            // of the pods and their claims
-	Pods        int           `json:"pods"`                 // in the cluster
-	PodsPerNode int           `json:"pods_per_node"`        // that its GPUs and NICs suffice for
-	GPUs        int           `json:"gpus"`                 // per pod
-	NICs        int           `json:"nics"`                 // per pod
-	Align       Alignment     `json:"align"`                // of the GPUs and NICs of a pod
-	GPUDriver   string        `json:"gpu_driver,omitempty"` // DRA driver: gpu.nvidia.com, gpu.amd.com; empty: a device plugin gives the GPUs
-	GPUResource string        `json:"gpu_resource"`         // what the device plugin calls a GPU: nvidia.com/gpu, amd.com/gpu
-	NICDriver   string        `json:"nic_driver"`           // DRA driver: dra.net
-	Blocks      []DeviceBlock `json:"blocks,omitempty"`     // with ByName: what each pod of a machine gets
-	Notes       []string      `json:"notes,omitempty"`      // what this choice cannot give, and why
+	Kubernetes  string        `json:"kubernetes"`            // minor version of the cluster: 1.34
+	API         string        `json:"api"`                   // version of resource.k8s.io in which the objects are written: v1, v1beta2, v1beta1
+	Namespace   string        `json:"namespace"`             // of the pods and their claims
+	Pods        int           `json:"pods"`                  // in the cluster
+	PodsPerNode int           `json:"pods_per_node"`         // that its GPUs and NICs suffice for
+	GPUs        int           `json:"gpus"`                  // per pod
+	NICs        int           `json:"nics"`                  // per pod
+	Align       Alignment     `json:"align"`                 // of the GPUs and NICs of a pod
+	GPUDriver   string        `json:"gpu_driver,omitempty"`  // DRA driver: gpu.nvidia.com, gpu.amd.com; empty: a device plugin gives the GPUs
+	GPUResource string        `json:"gpu_resource"`          // what the device plugin calls a GPU: nvidia.com/gpu, amd.com/gpu
+	NICDriver   string        `json:"nic_driver"`            // DRA driver: dra.net
+	All         bool          `json:"all,omitempty"`         // a pod has every RDMA NIC that its machine has, however many these are
+	FabricNICs  []string      `json:"fabric_nics,omitempty"` // interfaces of the fabric, where machines have other RDMA NICs beside them
+	LinkLayer   string        `json:"link_layer,omitempty"`  // link layer of the fabric as the NIC driver publishes it: ether, infiniband; empty: any
+	Blocks      []DeviceBlock `json:"blocks,omitempty"`      // with ByName and ByNUMA: what the pods of a machine get, one kind of pod each
+	Notes       []string      `json:"notes,omitempty"`       // what this choice cannot give, and why
 }
 
 // Alignment is what the GPUs and NICs of a pod have in common.
@@ -31,10 +34,13 @@ const (
 	Unaligned  Alignment = "none"
 )
 
-// DeviceBlock is the devices of one pod, where they are chosen by name.
+// DeviceBlock is where the devices of a pod come from, where a constraint cannot keep them together: by name, or from one
+// NUMA node. As many pods have each block of a machine.
 type DeviceBlock struct {
-	GPUs []int    `json:"gpus"` // indexes, as the driver numbers them
-	NICs []string `json:"nics"` // interfaces
+	GPUs     []int    `json:"gpus"`                // indexes, as the driver numbers them
+	NICs     []string `json:"nics"`                // interfaces or, where there is none, RDMA devices
+	GPUBuses []string `json:"gpu_buses,omitempty"` // PCI addresses of GPUs that a DRA driver gives; by name only
+	NUMA     *int     `json:"numa,omitempty"`      // node to which all of them belong; nil: chosen by name
 }
 
 // Allocation is what DRA claims would get on resource slices. Its kind is Allocation.
@@ -115,4 +121,24 @@ type ObjectProblem struct {
 	Object string `json:"object,omitempty"` // kind and name
 	Field  string `json:"field,omitempty"`
 	Reason string `json:"reason"`
+}
+
+// The DRA drivers that publish GPUs and NICs, by the names in their ResourceSlices.
+const (
+	DriverNVIDIA = "gpu.nvidia.com"
+	DriverAMD    = "gpu.amd.com"
+	DriverDraNet = "dra.net"
+)
+
+// MaxClaimDevices is how many devices a claim can hold (Kubernetes, resource.k8s.io: AllocationResultsMaxSize).
+const MaxClaimDevices = 32
+
+// Pairs is into how many equal parts the GPUs and NICs of a pod divide, each with at least one of both: 8 and 8 are eight
+// pairs, 8 and 4 are four parts of two GPUs and a NIC.
+func (c Claims) Pairs() int {
+	a, b := c.GPUs, c.NICs
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }
