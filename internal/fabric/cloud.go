@@ -27,6 +27,9 @@ type Cloud struct {
 	TestImage   string           `json:"test_image"` // with the tests of NCCL
 }
 
+// PlaceholderProject stands in the example until its owner writes the id of a project. With it no script does anything.
+const PlaceholderProject = "your-project-id"
+
 // Owner is what everything that is made for this plan carries, so that nothing else is ever taken for it.
 func (c Cloud) Owner() string { return "railwright: " + c.Zone + "/" + c.Cluster }
 

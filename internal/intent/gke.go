@@ -12,7 +12,7 @@ import (
 
 // GKECluster is what is made in Google Cloud. A cluster file of platform gke without it is for a cluster that exists.
 type GKECluster struct {
-	Project string       `json:"project" yaml:"project" jsonschema:"pattern=^[a-z][-a-z0-9]{4,28}[a-z0-9]$,description=id of the project"`
+	Project string       `json:"project" yaml:"project" jsonschema:"pattern=^[a-z][-a-z0-9]*[a-z0-9]$,minLength=6,maxLength=30,description=id of the project"`
 	Zone    string       `json:"zone" yaml:"zone" jsonschema:"pattern=^[a-z]+-[a-z]+[0-9]+-[a-z]$,description=zone of the machines: us-west8-c"`
 	Pool    netip.Prefix `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which the subnets of the additional networks are taken, of equal size, a /24 or as many addresses as there are machines; default 192.168.0.0/16, for more than 4,092 machines 172.20.0.0/14"`
 	Prefix  string       `json:"prefix,omitempty" yaml:"prefix,omitempty" jsonschema:"pattern=^[a-z]([-a-z0-9]*[a-z0-9])?$,maxLength=30,description=what the names of networks begin with; default the name of the cluster"`
@@ -30,10 +30,11 @@ const (
 	// (Kubernetes 1.34, CHANGELOG: DRA is generally available; Google Cloud documentation, Prepare GKE infrastructure for DRA:
 	// 1.34 or later).
 	DefaultKubernetes = "1.34"
-	// PlaceholderProject stands in the example until its owner writes the id of a project.
-	PlaceholderProject = "your-project-id"
 	// gkeName is the longest name of a cluster or node pool (Google Cloud documentation, clusters create: at most 40 characters).
 	gkeName = 40
+	// maxGKEHosts is the largest cluster, with the approval of Google (Google Cloud documentation, Kubernetes Engine, Quotas and
+	// limits: 65,000 nodes).
+	maxGKEHosts = 65_000
 	// usualRange is the prefix length of a subnet where it suffices, as in "GKE and GPUDirect RDMA with DRA".
 	usualRange = 24
 	// reservedAddresses of each subnet are Google Cloud's own: the first two and the last two (Google Cloud documentation,

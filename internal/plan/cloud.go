@@ -137,7 +137,7 @@ func cloudNames(c *fabric.Cloud) error {
 // cloudNotes says what of this plan needs a word with the cloud's owner.
 func cloudNotes(c *fabric.Cloud) (notes []string) {
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if c.Project == intent.PlaceholderProject {
+	if c.Project == fabric.PlaceholderProject {
 		add("gke.project is still %s: the script that makes the cluster does nothing until it is the id of a project", c.Project)
 	}
 	nodes := c.Nodes()
