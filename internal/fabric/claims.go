@@ -49,6 +49,7 @@ type Allocation struct {
 	Status       Status           `json:"status"` // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
 	Slices       SliceCount       `json:"slices"`
 	Claims       []AllocatedClaim `json:"claims"`        // in the order in which they were allocated
+	Pods         []PodAlignment   `json:"pods"`          // that have their devices, in the order in which they were placed
 	AlignedPairs CountRange       `json:"aligned_pairs"` // GPU-NIC pairs that share a PCIe root
 	TotalPairs   int              `json:"total_pairs"`   // that the pods could have: the smaller number of their GPUs and NICs
 	NICGBs       []RateRange      `json:"nic_gbs_per_pod"`
@@ -56,6 +57,16 @@ type Allocation struct {
 	Collective   *PodCollective   `json:"collective,omitempty"` // nil where it cannot be predicted; Notes say why
 	Problems     []ObjectProblem  `json:"problems,omitempty"`   // objects, or parts of them, that were not understood
 	Notes        []string         `json:"notes,omitempty"`
+}
+
+// PodAlignment is how the GPUs and NICs of one pod lie to each other.
+type PodAlignment struct {
+	Pod        string     `json:"pod"`
+	Node       string     `json:"node"`
+	GPUs       int        `json:"gpus"`                  // in its claims, and from a device plugin
+	PluginGPUs int        `json:"plugin_gpus,omitempty"` // of them, from a device plugin, which chooses on its own
+	NICs       int        `json:"nics"`                  // that do RDMA
+	Aligned    CountRange `json:"aligned"`               // pairs of a GPU and a NIC below one PCIe root, each in one pair
 }
 
 // SliceCount is what an allocation was computed on.
@@ -79,10 +90,11 @@ type RateRange struct {
 
 // AllocatedClaim is what one claim of a pod got.
 type AllocatedClaim struct {
-	Name    string            `json:"name"` // of the claim
-	Pod     string            `json:"pod"`
-	Node    string            `json:"node"`
-	Devices []AllocatedDevice `json:"devices"`
+	Name     string            `json:"name"` // of the claim
+	Pod      string            `json:"pod"`
+	Node     string            `json:"node"`
+	Existing bool              `json:"existing,omitempty"` // allocated before: its status was read, nothing was chosen
+	Devices  []AllocatedDevice `json:"devices"`
 }
 
 // AllocatedDevice is a device that a request of a claim got.
@@ -91,20 +103,21 @@ type AllocatedDevice struct {
 	Driver    string   `json:"driver"`
 	Pool      string   `json:"pool"`
 	Device    string   `json:"device"`
-	Kind      string   `json:"kind,omitempty"`       // gpu, nic; empty: neither, or not known to be
+	Kind      string   `json:"kind,omitempty"`       // gpu, nic (that does RDMA), partition (of a GPU); empty: another, or not known
 	PCI       string   `json:"pci,omitempty"`        // domain:bus:device.function
 	PCIeRoot  string   `json:"pcie_root,omitempty"`  // empty: the driver publishes none
 	PCIeRoots []string `json:"pcie_roots,omitempty"` // where the driver publishes a list
 	NUMA      *int     `json:"numa,omitempty"`
 }
 
-// Unsatisfied is a claim that no node can satisfy.
+// Unsatisfied is a claim that no node can satisfy, or that could not be decided.
 type Unsatisfied struct {
 	Name   string   `json:"name"`
 	Pod    string   `json:"pod"`
-	Reason string   `json:"reason"`          // the nearest miss, in one sentence
-	Steps  []string `json:"steps,omitempty"` // by request and constraint: how many devices were left, and why the others did not match
-	Works  string   `json:"works,omitempty"` // what would be satisfied instead
+	Unsure bool     `json:"unsure,omitempty"` // not decided: the search took too long, or objects were not understood
+	Reason string   `json:"reason"`           // the nearest miss, in one sentence
+	Steps  []string `json:"steps,omitempty"`  // by request and constraint: how many devices were left, and why the others did not match
+	Works  string   `json:"works,omitempty"`  // what would be satisfied instead
 }
 
 // PodCollective is what a collective over all pods of an allocation reaches.
@@ -117,10 +130,13 @@ type PodCollective struct {
 
 // ObjectProblem is an object, or a part of one, that was not understood.
 type ObjectProblem struct {
-	File   string `json:"file,omitempty"`
-	Object string `json:"object,omitempty"` // kind and name
-	Field  string `json:"field,omitempty"`
-	Reason string `json:"reason"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`   // in the file, from 1: of the expression, or where the object's document begins
+	Column  int    `json:"column,omitempty"` // of an expression, from 1
+	Object  string `json:"object,omitempty"` // kind and name
+	Field   string `json:"field,omitempty"`
+	Reason  string `json:"reason"`
+	Refused bool   `json:"refused,omitempty"` // the whole object is left out: what depends on it is not known
 }
 
 // The DRA drivers that publish GPUs and NICs, by the names in their ResourceSlices.

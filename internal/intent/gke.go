@@ -26,10 +26,6 @@ type GKECluster struct {
 }
 
 const (
-	// DefaultKubernetes is the first minor version whose API server serves resource.k8s.io/v1 without being asked
-	// (Kubernetes 1.34, CHANGELOG: DRA is generally available; Google Cloud documentation, Prepare GKE infrastructure for DRA:
-	// 1.34 or later).
-	DefaultKubernetes = "1.34"
 	// gkeName is the longest name of a cluster or node pool (Google Cloud documentation, clusters create: at most 40 characters).
 	gkeName = 40
 	// maxGKEHosts is the largest cluster, with the approval of Google (Google Cloud documentation, Kubernetes Engine, Quotas and
@@ -87,14 +83,6 @@ func (c *Cluster) GKESubnets(cat *catalog.Catalog) (gvnics, rdma int) {
 		gvnics, rdma = max(gvnics, int(m.GKE.GVNICs.Value)-1), max(rdma, int(m.NICs.Value))
 	}
 	return gvnics, rdma
-}
-
-// KubernetesVersion is the minor version of the cluster.
-func (c *Cluster) KubernetesVersion() string {
-	if c.Kubernetes != nil && c.Kubernetes.Version != "" {
-		return c.Kubernetes.Version
-	}
-	return DefaultKubernetes
 }
 
 func (g *GKECluster) applyDefaults(c *Cluster, cat *catalog.Catalog) {

@@ -29,12 +29,16 @@ func cloud(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 		return nil
 	}
 	g := c.GKE
+	if c.Kubernetes == nil {
+		return fmt.Errorf("kubernetes: is not set")
+	}
 	region := g.Zone[:strings.LastIndexByte(g.Zone, '-')]
 	out := &fabric.Cloud{Provider: "gke", Project: g.Project, Region: region, Zone: g.Zone, Location: g.Zone, Cluster: c.Metadata.Name,
 		Network: g.Network, Subnet: g.Subnet, Pods: g.Pods, Services: g.Services, Reservation: g.Reservation, Spot: g.Spot,
-		Version: c.KubernetesVersion(), TestImage: testImage}
-	out.DRA, out.AskDRA = draAPI(out.Version)
-	out.GPUsByDRA = c.Kubernetes != nil && c.Kubernetes.GPUDriver != "" && c.Kubernetes.GPUDriver != intent.DevicePlugin
+		Version: c.Kubernetes.Version, TestImage: testImage}
+	out.DRA = apiOf(c.Kubernetes.Minor())
+	out.AskDRA = out.DRA != "v1" // an API server serves beta versions only where it is asked to (Kubernetes 1.24, CHANGELOG)
+	out.GPUsByDRA = c.Kubernetes.GPUDriver != intent.DevicePlugin
 	out.Installers = installers(out.DRA)
 	var err error
 	if out.Networks, err = cloudNetworks(c, cat, len(p.Nodes)); err != nil {
@@ -52,18 +56,6 @@ func cloud(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 	p.Cloud = out
 	p.Notes = append(p.Notes, cloudNotes(out)...)
 	return nil
-}
-
-// draAPI is the newest version of resource.k8s.io of a minor version of Kubernetes, and whether its API server has to be asked to
-// serve it: beta versions are off unless enabled (Kubernetes CHANGELOG 1.32, 1.33, 1.34).
-func draAPI(version string) (api string, ask bool) {
-	switch { // the cluster file takes 1. and two digits, which compare as text
-	case version < "1.33":
-		return "v1beta1", true
-	case version < "1.34":
-		return "v1beta2", true
-	}
-	return "v1", false
 }
 
 // cloudNetworks are one network for the second ordinary interface of each machine, and one with a subnet for each RDMA interface,
@@ -154,8 +146,8 @@ func cloudNotes(c *fabric.Cloud) (notes []string) {
 		add("a Standard cluster has at most %d machines unless Google agrees to more: split this one", mostNodes)
 	}
 	if c.AskDRA {
-		add("Kubernetes %s serves resource.k8s.io/%s as a beta only, and the release of DraNet that is pinned speaks v1 only: install one that speaks %s yourself, or set kubernetes.version to %s or later",
-			c.Version, c.DRA, c.DRA, intent.DefaultKubernetes)
+		add("Kubernetes %s serves resource.k8s.io/%s as a beta only, and the release of DraNet that is pinned speaks v1 only: install one that speaks %s yourself, or set kubernetes.version to 1.34 or later",
+			c.Version, c.DRA, c.DRA)
 	}
 	if c.GPUsByDRA {
 		add("the node pools are made without Google's GPU driver and device plugin, which a DRA driver of GPUs replaces: install NVIDIA's driver and its DRA driver as Google describes (Prepare GKE infrastructure for DRA workloads)")

@@ -76,6 +76,9 @@ func TestRunNCCLTests(t *testing.T) {
 	const hosts = "nccl-test-0-0.nccl-test nccl-test-0-1.nccl-test nccl-test-1-0.nccl-test nccl-test-1-1.nccl-test"
 	for _, test := range []string{"all_gather", "all_reduce"} {
 		text, err := os.ReadFile(filepath.Join(w.state, "nccl-results", test+".txt"))
+		if !strings.HasPrefix(string(text), "$ kubectl --context=") {
+			t.Errorf("%s: the file does not begin with its command: %.80q", test, text)
+		}
 		if want := "exec nccl-test-0-0 -c test -- /usr/local/gib/scripts/run_nccl_tests.sh -t " + test + " -b 1K -e 8G -g 4 " + hosts; err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v, have %q, want %q", test, err, text, want)
 		}

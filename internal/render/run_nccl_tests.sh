@@ -44,7 +44,11 @@ for test in all_gather all_reduce; do
 	file=$results/$test.txt
 	printf 'run: %s over%s\n' "$test" "$hosts"
 	# shellcheck disable=SC2086 # a word per host
-	if kube exec "$first" -c test -- /usr/local/gib/scripts/run_nccl_tests.sh -t "$test" -b 1K -e 8G -g "$gpus" $hosts 2>&1 | tee "$file.part"; then
+	set -- kubectl --context="$context" --namespace="$namespace" exec "$first" -c test -- \
+		/usr/local/gib/scripts/run_nccl_tests.sh -t "$test" -b 1K -e 8G -g "$gpus" $hosts
+	# The table does not name its test: the command above it does.
+	printf '$ %s\n' "$*" >"$file.part"
+	if "$@" 2>&1 | tee -a "$file.part"; then
 		mv "$file.part" "$file"
 	else
 		mv "$file.part" "$results/$test.failed.txt"
