@@ -135,6 +135,9 @@ type MachineModel struct {
 	NICLinks       Figure                 `yaml:"nic_links"`        // PCIe links that all NICs share, where these are fewer and no wider than a NIC
 	NICNames       string                 `yaml:"nic_names"`        // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
 	NICFunctions   []Function             `yaml:"nic_functions"`    // by port and PCI address, where several share a port; absent elsewhere
+	GPUAddresses   Addresses              `yaml:"gpu_addresses"`    // of the GPUs, where every machine of this kind has the same; absent where no source gives them
+	NICAddresses   Addresses              `yaml:"nic_addresses"`    // of the NICs, likewise
+	HiddenNICRoots Hidden                 `yaml:"hidden_nic_roots"` // the guest's system does not show below which PCIe root a NIC is; absent where it does
 	Management     string                 `yaml:"management"`       // interface of the ordinary network; absent where no source gives its name
 	Fabrics        []string               `yaml:"fabrics"`          // ids of the fabrics that these NICs speak here
 	NCCLPlugin     string                 `yaml:"nccl_plugin"`      // network plugin of NCCL that the cloud installs for its NICs, as folders and logs name it: gIB; absent where there is none, or several
@@ -161,6 +164,18 @@ type Function struct {
 	NIC  string `yaml:"nic"`  // network interface
 	HCA  string `yaml:"hca"`  // RDMA device
 	Port int    `yaml:"port"` // that it serves, from 0
+}
+
+// Addresses are PCI addresses with their domain, in the order of the devices' numbers.
+type Addresses struct {
+	Are    []string `yaml:"are"`
+	Source string   `yaml:"source"`
+}
+
+// Hidden says that something which others show is not to be seen.
+type Hidden struct {
+	Hidden bool   `yaml:"hidden"`
+	Source string `yaml:"source"`
 }
 
 // Range is the least and the most of a figure, both of them included.

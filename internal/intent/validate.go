@@ -30,6 +30,7 @@ func (v *validator) validate() {
 	v.partition()
 	v.addressing()
 	v.capacity()
+	v.kubernetes()
 }
 
 func (v *validator) launcher() {

@@ -45,6 +45,9 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 	if err := join(p, c, cat); err != nil {
 		return nil, err
 	}
+	if err := claims(p, c, cat); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
