@@ -26,8 +26,6 @@ type Request struct {
 	// NICGbps is the rate of a NIC in Gb/s, 0 where it is not known; nil: it is not known of any.
 	NICGbps func(node string, nic fabric.AllocatedDevice) float64
 
-	Orders int // other orders of the devices to allocate in, to tell alignment by chance; 0: none
-
 	Budget time.Duration // of one attempt to allocate a pod's claims on a node; 0: 5 s
 	Total  time.Duration // of all attempts; 0: 60 s
 }
@@ -51,8 +49,8 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	if err != nil {
 		return nil, err
 	}
-	if req.Pods < 0 || req.Orders < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
-		return nil, errors.New("the number of pods, of their GPUs, of orders, and the budgets are not below 0")
+	if req.Pods < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
+		return nil, errors.New("the number of pods, of their GPUs, and the budgets are not below 0")
 	}
 	if n := o.replicas() + req.Pods; n > mostPods {
 		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
@@ -73,10 +71,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 		r.place(&pods[i])
 	}
 	r.judge()
-	if req.Orders > 0 && len(r.result.Pods) > 0 {
-		r.result.OtherOrders, err = otherOrders(ctx, o, req, r.result.AlignedPairs)
-	}
-	return r.result, err
+	return r.result, nil
 }
 
 // run is an allocation under way.

@@ -1,60 +1,40 @@
 package claims
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
-
-	"railwright.dev/railwright/internal/fabric"
 )
 
-// otherOrders allocates with the devices of each slice in other orders, as another node or the next start of a driver
-// may publish them. Where the number of aligned pairs then differs, no constraint keeps GPUs and NICs together, and
-// those that are aligned are so by chance. Constraints that hold in every order give one number. The published order counts.
-func otherOrders(ctx context.Context, o *Objects, req Request, published fabric.CountRange) (*fabric.CountRange, error) {
-	tries := req.Orders
-	req.Orders = 0
-	r := &published
-	for i := range tries {
-		if ctx.Err() != nil {
-			break
+// On returns the objects with the slices of one node, and those that no single node has.
+func (o *Objects) On(node string) *Objects {
+	one := *o
+	one.slices = nil
+	for _, s := range o.slices {
+		if s.Spec.NodeName == nil || *s.Spec.NodeName == node {
+			one.slices = append(one.slices, s)
 		}
-		a, err := Allocate(ctx, o.reordered(i), req)
-		if err != nil {
-			return nil, err
-		}
-		if len(a.Pods) == 0 {
-			continue
-		}
-		r.Min, r.Max = min(r.Min, a.AlignedPairs.Min), max(r.Max, a.AlignedPairs.Max)
 	}
-	return r, nil
+	one.nodes = slices.DeleteFunc(slices.Clone(o.nodes), func(n *corev1.Node) bool { return n.Name != node })
+	return &one
 }
 
-// reordered are the objects with the devices of slices in the order of a number: NICs backwards, GPUs backwards, then
-// shuffled. The same number gives the same order.
-func (o *Objects) reordered(order int) *Objects {
+// Reordered returns the objects with the devices of each slice, and the slices, in another order. The same seed gives the
+// same order. The allocator takes the first devices that fit, in this order, and drivers promise none.
+func (o *Objects) Reordered(seed uint64) *Objects {
+	random := rand.New(rand.NewPCG(seed, uint64(len(o.slices)))) //nolint:gosec // an order, not a secret
 	other := *o
 	other.slices = make([]*resourceapi.ResourceSlice, len(o.slices))
-	random := rand.New(rand.NewPCG(uint64(order), 0))
 	for i, s := range o.slices {
-		copied := *s
-		copied.Spec.Devices = slices.Clone(s.Spec.Devices)
-		other.slices[i] = &copied
-		devices := copied.Spec.Devices
-		kind := ""
-		if len(devices) > 0 {
-			kind = place(s.Spec.Driver, &devices[0]).kind
-		}
-		switch {
-		case order == 0 && kind == kindGPU, order == 1 && kind != kindGPU:
-		case order < 2:
-			slices.Reverse(devices)
-		default:
-			random.Shuffle(len(devices), func(a, b int) { devices[a], devices[b] = devices[b], devices[a] })
-		}
+		shuffled := *s
+		shuffled.Spec.Devices = slices.Clone(s.Spec.Devices)
+		random.Shuffle(len(shuffled.Spec.Devices), func(i, j int) {
+			shuffled.Spec.Devices[i], shuffled.Spec.Devices[j] = shuffled.Spec.Devices[j], shuffled.Spec.Devices[i]
+		})
+		other.slices[i] = &shuffled
 	}
+	random.Shuffle(len(other.slices), func(i, j int) { other.slices[i], other.slices[j] = other.slices[j], other.slices[i] })
 	return &other
 }
