@@ -154,7 +154,7 @@ func (n nominal) slicesOf(driver string, devices []resource.Device) []resource.R
 		all = append(all, onNode(resource.ResourceSlice{
 			ObjectMeta: meta.ObjectMeta{
 				Name:        fmt.Sprintf("-%s-nominal%d", driver, i),
-				Annotations: map[string]string{annotation: "no driver has published this: made from " + n.Source + " of " + n.Name},
+				Annotations: map[string]string{annotation: "no driver has published this; made from " + n.Source + ", machine " + n.Name},
 			},
 			Spec: resource.ResourceSliceSpec{
 				Driver: driver, Devices: part, Pool: resource.ResourcePool{Generation: 1, ResourceSliceCount: int64(len(parts))},
