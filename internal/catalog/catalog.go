@@ -147,8 +147,16 @@ type MachineModel struct {
 	HostMemory     Figure                 `yaml:"host_memory"`     // GB that it should have; absent where no source says so
 	PCIeGeneration Figure                 `yaml:"pcie_generation"` // of the slots of GPUs and NICs
 	Images         map[string]EngineImage `yaml:"images"`          // by engine; absent where no source names one for this machine
+	GKE            GKEType                `yaml:"gke"`             // how Google Kubernetes Engine gives it; absent where it does not, or without RDMA networks
 	Reference      bool                   `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
 	Source         string                 `yaml:"source"`          // of what is not a figure
+}
+
+// GKEType is how Google Kubernetes Engine gives a machine with RDMA networks. Its machine type is the id of the machine.
+type GKEType struct {
+	Accelerator string `yaml:"accelerator"` // as node pools name its GPU: nvidia-b200
+	GVNICs      Figure `yaml:"gvnics"`      // interfaces of the ordinary kind, with that of the cluster's own network
+	Source      string `yaml:"source"`      // of the name of the GPU
 }
 
 // EngineImage is a container image of an inference engine.

@@ -49,10 +49,11 @@ type Allocation struct {
 	Meta
 	Status       Status           `json:"status"` // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
 	Slices       SliceCount       `json:"slices"`
-	Claims       []AllocatedClaim `json:"claims"`        // in the order in which they were allocated
-	Pods         []PodAlignment   `json:"pods"`          // that have their devices, in the order in which they were placed
-	AlignedPairs CountRange       `json:"aligned_pairs"` // GPU-NIC pairs that share a PCIe root
-	TotalPairs   int              `json:"total_pairs"`   // that the pods could have: the smaller number of their GPUs and NICs
+	Claims       []AllocatedClaim `json:"claims"`                 // in the order in which they were allocated
+	Pods         []PodAlignment   `json:"pods"`                   // that have their devices, in the order in which they were placed
+	AlignedPairs CountRange       `json:"aligned_pairs"`          // GPU-NIC pairs that share a PCIe root
+	OtherOrders  *CountRange      `json:"other_orders,omitempty"` // aligned pairs over other orders of the devices as well: where they differ, alignment is by chance; nil: not tried
+	TotalPairs   int              `json:"total_pairs"`            // that the pods could have: the smaller number of their GPUs and NICs
 	NICGBs       []RateRange      `json:"nic_gbs_per_pod"`
 	Unsatisfied  []Unsatisfied    `json:"unsatisfied"`
 	Collective   *PodCollective   `json:"collective,omitempty"` // nil where it cannot be predicted; Notes say why
