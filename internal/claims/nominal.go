@@ -58,7 +58,7 @@ func Nominal(cat *catalog.Catalog, machine string, nodes []string, p Publishers)
 	all := NominalSlices{Gaps: first.Gaps}
 	for _, node := range nodes { // equal machines: they share their devices, which nothing changes
 		for _, s := range first.slices {
-			all.slices = append(all.slices, onNode(s, node))
+			all.slices = append(all.slices, atNode(s, node))
 		}
 	}
 	return all, nil
@@ -151,10 +151,10 @@ func (n nominal) slicesOf(driver string, devices []resource.Device) []resource.R
 	parts := slices.Collect(slices.Chunk(devices, resource.ResourceSliceMaxDevices))
 	var all []resource.ResourceSlice
 	for i, part := range parts {
-		all = append(all, onNode(resource.ResourceSlice{
+		all = append(all, atNode(resource.ResourceSlice{
 			ObjectMeta: meta.ObjectMeta{
 				Name:        fmt.Sprintf("-%s-nominal%d", driver, i),
-				Annotations: map[string]string{annotation: "no driver has published this: made from " + n.Source + " of " + n.Name},
+				Annotations: map[string]string{annotation: "no driver has published this; made from " + n.Source + ", machine " + n.Name},
 			},
 			Spec: resource.ResourceSliceSpec{
 				Driver: driver, Devices: part, Pool: resource.ResourcePool{Generation: 1, ResourceSliceCount: int64(len(parts))},
@@ -164,8 +164,8 @@ func (n nominal) slicesOf(driver string, devices []resource.Device) []resource.R
 	return all
 }
 
-// onNode gives a slice its node, of which it has nothing yet.
-func onNode(s resource.ResourceSlice, node string) resource.ResourceSlice {
+// atNode gives a slice its node, of which it has nothing yet.
+func atNode(s resource.ResourceSlice, node string) resource.ResourceSlice {
 	s.Name = strings.ToLower(node) + s.Name
 	s.Spec.NodeName, s.Spec.Pool.Name = &node, node
 	return s

@@ -127,6 +127,22 @@ func TestClaimTemplateNames(t *testing.T) {
 	}
 }
 
+// A template cannot be changed, so one that asks for something else has another name; the version of the API, the notes and
+// the number of pods change nothing that it asks for.
+func TestClaimTemplateNamesChange(t *testing.T) {
+	c := draShapes()["pairs"]
+	same := c
+	same.API, same.Notes, same.Pods = "v1beta1", []string{"a note"}, 100
+	if diff := cmp.Diff(ClaimTemplateNames(c), ClaimTemplateNames(same)); diff != "" {
+		t.Error(diff)
+	}
+	other := c
+	other.FabricNICs = []string{"eth1", "eth3"}
+	if have := ClaimTemplateNames(other)[0]; have == ClaimTemplateNames(c)[0] {
+		t.Errorf("%s asks for other NICs and has the same name", have)
+	}
+}
+
 // Every expression compiles as the API server compiles it, and none ends in an error on a device that publishes nothing.
 func TestDRASelectors(t *testing.T) {
 	for shape, c := range draShapes() {
