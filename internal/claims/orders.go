@@ -21,20 +21,28 @@ func (o *Objects) On(node string) *Objects {
 	return &one
 }
 
-// Reordered returns the objects with the devices of each slice, and the slices, in another order. The same seed gives the
-// same order. The allocator takes the first devices that fit, in this order, and drivers promise none.
-func (o *Objects) Reordered(seed uint64) *Objects {
-	random := rand.New(rand.NewPCG(seed, uint64(len(o.slices)))) //nolint:gosec // an order, not a secret
+// Reordered returns the objects with the devices of slices in the order of a number: NICs backwards, GPUs backwards, then
+// shuffled, as another node or the next start of a driver may publish them. The same number gives the same order.
+func (o *Objects) Reordered(order int) *Objects {
 	other := *o
 	other.slices = make([]*resourceapi.ResourceSlice, len(o.slices))
+	random := rand.New(rand.NewPCG(uint64(order), 0)) //nolint:gosec // an order, not a secret
 	for i, s := range o.slices {
-		shuffled := *s
-		shuffled.Spec.Devices = slices.Clone(s.Spec.Devices)
-		random.Shuffle(len(shuffled.Spec.Devices), func(i, j int) {
-			shuffled.Spec.Devices[i], shuffled.Spec.Devices[j] = shuffled.Spec.Devices[j], shuffled.Spec.Devices[i]
-		})
-		other.slices[i] = &shuffled
+		copied := *s
+		copied.Spec.Devices = slices.Clone(s.Spec.Devices)
+		other.slices[i] = &copied
+		devices := copied.Spec.Devices
+		kind := ""
+		if len(devices) > 0 {
+			kind = place(s.Spec.Driver, &devices[0]).kind
+		}
+		switch {
+		case order == 0 && kind == kindGPU, order == 1 && kind != kindGPU:
+		case order < 2:
+			slices.Reverse(devices)
+		default:
+			random.Shuffle(len(devices), func(a, b int) { devices[a], devices[b] = devices[b], devices[a] })
+		}
 	}
-	random.Shuffle(len(other.slices), func(i, j int) { other.slices[i], other.slices[j] = other.slices[j], other.slices[i] })
 	return &other
 }

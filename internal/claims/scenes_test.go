@@ -229,14 +229,19 @@ func TestRequestRefused(t *testing.T) {
 // Pairs that a constraint keeps together are aligned in every order of the devices; others only in some.
 func TestReordered(t *testing.T) {
 	text := sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "g0 pci0000:10", "g1 pci0000:20") + sliceOf("node-a", "dra.net", "p", 1, 1, "n0 pci0000:10", "n1 pci0000:20")
-	for constraint, want := range map[string]int{byRoot: 2, "": 0} {
-		o, least := with(t, &Objects{}, testClasses, text, claimOf("t", askGPU+","+askNIC, constraint)), 2
-		for seed := range uint64(8) {
-			least = min(least, allocate(t, o.Reordered(seed), Request{Pods: 2}).AlignedPairs.Min)
+	for constraint, want := range map[string]fabric.CountRange{byRoot: {Min: 2, Max: 2}, "": {Min: 0, Max: 2}} {
+		o := with(t, &Objects{}, testClasses, text, claimOf("t", askGPU+","+askNIC, constraint))
+		have := allocate(t, o, Request{Pods: 2}).AlignedPairs
+		for i := range 6 {
+			a := allocate(t, o.On("node-a").Reordered(i), Request{Pods: 2})
+			have.Min, have.Max = min(have.Min, a.AlignedPairs.Min), max(have.Max, a.AlignedPairs.Max)
 		}
-		if least != want {
-			t.Errorf("%q: at least %d pairs are aligned in 8 orders, want %d", constraint, least, want)
+		if have != want {
+			t.Errorf("%q: have %+v over all orders, want %+v", constraint, have, want)
 		}
+	}
+	if a := allocate(t, with(t, &Objects{}, testClasses, text, claimOf("t", askGPU+","+askNIC, byRoot)).On("node-b"), Request{Pods: 1}); len(a.Pods) != 0 {
+		t.Errorf("a node without slices has pods: %+v", a.Pods)
 	}
 }
 

@@ -36,6 +36,9 @@ func (a *app) claimSource(ctx context.Context, o claimsOptions) (s claimSource, 
 	if err := checkHardware(cat, fabric.Hardware{Machine: o.machine}); err != nil {
 		return s, err
 	}
+	if made := o.machine != "" || len(o.snapshots) > 0; made && !o.print && o.file == "" && len(o.claims)+len(o.slices) == 0 && o.kubeconfig+o.context == "" {
+		return s, errors.New("claims: unspecified: use -f FILE or --claims FILE, or --print-slices")
+	}
 	if o.file != "" {
 		in, err := a.readCluster(o.file)
 		if err != nil {
@@ -292,7 +295,7 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 	if n := objects.Counts(); n.Slices == 0 {
 		return in, errors.New("slices: none were read: use --slices FILE, --kubeconfig PATH, --snapshot PATH or --machine ID")
 	} else if n.Claims+n.Templates+n.Workloads == 0 {
-		return in, errors.New("claims: none were read: use -f FILE or --claims FILE")
+		return in, errors.New("claims: none beside the slices: use -f FILE or --claims FILE")
 	}
 	in.Notes = append(in.Notes, pipeline.AssumeClasses(objects)...)
 	return in, nil

@@ -104,7 +104,7 @@ func otherOrders(ctx context.Context, in ClaimTest, a *fabric.Allocation) (*fabr
 	}
 	all := []*fabric.Allocation{first}
 	for i := 0; i < in.Orders && ctx.Err() == nil; i++ {
-		b, err := try(one.Reordered(uint64(i))) //nolint:gosec // a small number above 0
+		b, err := try(one.Reordered(i))
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func compared(all []*fabric.Allocation) *fabric.DeviceOrders {
 		if mixed {
 			x.Mixed++
 		}
-		if x.Example == "" && (mixed || less && numas == 0) {
+		if mixed && x.Mixed == 1 || less && x.Example == "" { // a mixture takes the place of less
 			x.Example = example(a)
 		}
 	}
