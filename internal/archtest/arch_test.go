@@ -28,6 +28,7 @@ var checks = []struct {
 	{"pages", checkPages},
 	{"places", checkPlaces},
 	{"floors", checkFloors},
+	{"racing", checkRacing},
 }
 
 func TestArchitecture(t *testing.T) {

@@ -221,6 +221,12 @@ func (l PCIeLink) shown() (value, source string) {
 	return fmt.Sprintf("%s GT/s x%d", number(l.Speed), l.Width), l.Source
 }
 
+func (a Addresses) shown() (value, source string) { return strings.Join(a.Are, ", "), a.Source }
+
+func (h Hidden) shown() (value, source string) {
+	return map[bool]string{true: "yes", false: "no"}[h.Hidden], h.Source
+}
+
 func (r Range) shown() (value, source string) {
 	return number(r.Least) + " to " + number(r.Most), r.Source
 }

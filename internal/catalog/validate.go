@@ -220,10 +220,16 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 		p.add("nic_links.value", "%v is not below the %v NICs", m.NICLinks.Value, m.NICs.Value)
 	}
 	p.functions(m)
+	p.places(m)
 	for engine, image := range m.Images {
 		if image.Image == "" || image.Version == "" || image.Source == "" {
 			p.add("images", "%s: an image, a version and a source are needed", engine)
 		}
+	}
+	if m.GKE != (GKEType{}) {
+		p.text("gke.accelerator", m.GKE.Accelerator)
+		p.text("gke.source", m.GKE.Source)
+		p.count("gke.gvnics", m.GKE.GVNICs, unitNIC)
 	}
 	if len(m.Fabrics) == 0 {
 		p.add("fabrics", "is empty")

@@ -110,6 +110,9 @@ func (a *app) explainInput(ctx context.Context, o explainOptions) (diagnose.Inpu
 			return in, err
 		}
 		plan = cluster.plan
+		if plan.Claims != nil {
+			in.PodNICs = plan.Claims.NICs
+		}
 		planned, err := cluster.hardware()
 		if err != nil {
 			return in, err

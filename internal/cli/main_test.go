@@ -31,7 +31,9 @@ func newProgram() *built {
 	b := &built{}
 	b.path = sync.OnceValues(func() (string, error) {
 		path := filepath.Join(b.folder, "railwright")
-		out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "railwright.dev/railwright/cmd/railwright").CombinedOutput()
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", path, "railwright.dev/railwright/cmd/railwright")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as its users have it
+		out, err := build.CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("go build: %w: %s", err, out)
 		}

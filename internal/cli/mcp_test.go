@@ -200,7 +200,7 @@ func TestToolsAnswerAsCommands(t *testing.T) {
 					t.Fatalf("error %v: %.500s, and the command: %s", r.IsError, text, want)
 				}
 				if r.IsError {
-					if text != strings.TrimSpace(want.stderr) {
+					if text != strings.TrimSpace(slow.ReplaceAllString(want.stderr, "")) { // on a busy machine it says that it waits
 						t.Errorf("%s\nand the command: %s", text, want.stderr)
 					}
 					return

@@ -115,6 +115,9 @@ func (a *app) prediction(ctx context.Context, o predictOptions) (*fabric.Predict
 	if err := a.jobFlags(o, &f.job); err != nil {
 		return nil, err
 	}
+	if f.job.Placement != nil && o.hw.Nodes == 0 && base.Nodes == 0 && o.file == "" {
+		o.hw.Nodes = max(2, f.job.Placement.Machines()) // pods of one machine use its NICs as two machines do
+	}
 	if f.build, err = a.cluster(ctx, o, cat, base); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // Placement is which GPUs and NICs of its machine each worker has. NCCL treats a worker as a node: NVLink does
@@ -29,7 +31,7 @@ type Worker struct {
 // more than one assignment of NICs is possible.
 type Share struct {
 	Low, High float64
-	LowExits  int // GPUs of the worst worker with a NIC near them
+	LowExits  int // GPUs of the worst worker with a NIC of their own near them
 	HighExits int
 }
 
@@ -39,7 +41,7 @@ const maxAssignments = 1 << 14
 // The most NICs of a machine for which assignments are enumerated: the bits of a word.
 const maxPlacedNICs = 64
 
-// Share computes what the workers get: traffic leaves a worker by its GPUs that have a NIC near them, at the
+// Share computes what the workers get: traffic leaves a worker by its GPUs that have a NIC of their own near them, at the
 // lower of the rates of the NIC and of the GPU's PCIe link; other GPUs reach these over NVLink; the slowest
 // worker limits all (NCCL uses GPUDirect RDMA up to PXB, and PXN). Indexes outside the machine, a
 // worker without GPUs and NICs given to two workers are errors.
@@ -51,15 +53,82 @@ func (c *Cluster) Share(p *Placement) (Share, error) {
 	if c.net.nics > maxPlacedNICs {
 		return Share{}, fmt.Errorf("placement: more than %d NICs per machine", maxPlacedNICs)
 	}
-	s := seating{gpus: c.gpus, nics: c.net.nics, near: p.Near}
-	if s.near == nil {
-		s.near = func(gpu, nic int) bool { return gpu/2 == nic/2 }
-	}
-	low, high, err := s.exits(p.Workers)
+	low, high, err := p.seating(c.gpus, c.net.nics).exits(p.Workers)
 	if err != nil {
 		return Share{}, fmt.Errorf("placement: %w", err)
 	}
 	return Share{Low: float64(low) * rate, High: float64(high) * rate, LowExits: low, HighExits: high}, nil
+}
+
+// Machines is how many machines the workers are on. A worker without a machine has one of its own.
+func (p *Placement) Machines() int {
+	named, own := map[string]bool{}, 0
+	for _, w := range p.Workers {
+		if w.Machine == "" {
+			own++
+		} else {
+			named[w.Machine] = true
+		}
+	}
+	return own + len(named)
+}
+
+// Aligned returns, for machines with so many GPUs and NICs, how many GPUs of each worker have a NIC of their own near
+// them, and how many the worst worker has, over all assignments of NICs. It fails as Share does.
+func (p *Placement) Aligned(gpus, nics int) (each []fabric.CountRange, worst fabric.CountRange, err error) {
+	if len(p.Workers) == 0 || nics > maxPlacedNICs {
+		return nil, worst, fmt.Errorf("placement: %d workers, %d NICs per machine", len(p.Workers), nics)
+	}
+	s := p.seating(gpus, nics)
+	if worst.Min, worst.Max, err = s.exits(p.Workers); err != nil {
+		return nil, worst, fmt.Errorf("placement: %w", err)
+	}
+	for _, w := range p.Workers {
+		near, choices, err := s.seats(w)
+		if err != nil {
+			return nil, worst, fmt.Errorf("placement: %w", err)
+		}
+		r := fabric.CountRange{Min: len(w.GPUs)}
+		for _, set := range choices {
+			n := pairs(near, set)
+			r.Min, r.Max = min(r.Min, n), max(r.Max, n)
+		}
+		each = append(each, r)
+	}
+	return each, worst, nil
+}
+
+func (p *Placement) seating(gpus, nics int) seating {
+	s := seating{gpus: gpus, nics: nics, near: p.Near}
+	if s.near == nil {
+		s.near = func(gpu, nic int) bool { return gpu/2 == nic/2 }
+	}
+	return s
+}
+
+// pairs is how many GPUs can have a NIC of a set each that is near them: the largest matching (Kuhn's augmenting paths).
+func pairs(near []uint64, set uint64) int {
+	var owner [maxPlacedNICs]int // of each NIC: GPU + 1; 0: free
+	var seat func(gpu int, tried *uint64) bool
+	seat = func(gpu int, tried *uint64) bool {
+		for free := near[gpu] & set &^ *tried; free != 0; free = near[gpu] & set &^ *tried {
+			n := bits.TrailingZeros64(free)
+			*tried |= 1 << n
+			if owner[n] == 0 || seat(owner[n]-1, tried) {
+				owner[n] = gpu + 1
+				return true
+			}
+		}
+		return false
+	}
+	count := 0
+	for g := range near {
+		var tried uint64
+		if seat(g, &tried) {
+			count++
+		}
+	}
+	return count
 }
 
 // seating enumerates the assignments of NICs to workers.
@@ -188,13 +257,7 @@ func (a *assignment) try(worker int, taken uint64, least int) {
 		if set&taken != 0 {
 			continue
 		}
-		n := 0
-		for _, near := range a.near[worker] {
-			if near&set != 0 {
-				n++
-			}
-		}
-		a.try(worker+1, taken|set, min(least, n))
+		a.try(worker+1, taken|set, min(least, pairs(a.near[worker], set)))
 		if a.left <= 0 {
 			return
 		}

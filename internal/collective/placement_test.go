@@ -2,6 +2,7 @@ package collective
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +12,8 @@ import (
 // blocks are the NICs of which the document gives a worker either half.
 func blocks() [][]int { return [][]int{{0, 1, 2, 3}, {4, 5, 6, 7}} }
 
-// runA and runB are the workers of the DRA document, by the PCI addresses of its banners; workers 0 and 2 are on one
-// machine, 1 and 3 on the other.
+// runA and runB are the workers of the DRA document, by the PCI addresses of its banners. Which two share a machine follows
+// from the addresses: no GPU is in two workers of one.
 func runA() *Placement {
 	return &Placement{Workers: []Worker{
 		{Machine: "lp53", GPUs: []int{0, 1, 6, 7}, NICs: blocks()[0]}, // as its ip command shows
@@ -24,11 +25,18 @@ func runA() *Placement {
 
 func runB() *Placement {
 	return &Placement{Workers: []Worker{
-		{Machine: "lp53", GPUs: []int{3, 4, 5, 6}, Choices: blocks()},
-		{Machine: "zwtv", GPUs: []int{0, 1, 2, 7}, Choices: blocks()},
-		{Machine: "lp53", GPUs: []int{0, 5, 6, 7}, Choices: blocks()},
-		{Machine: "zwtv", GPUs: []int{1, 2, 3, 4}, Choices: blocks()},
+		{Machine: "a", GPUs: []int{3, 4, 5, 6}, Choices: blocks()},
+		{Machine: "a", GPUs: []int{0, 1, 2, 7}, Choices: blocks()},
+		{Machine: "b", GPUs: []int{0, 5, 6, 7}, Choices: blocks()},
+		{Machine: "b", GPUs: []int{1, 2, 3, 4}, Choices: blocks()},
 	}}
+}
+
+// runBCrossed is run B where one machine gave its workers the halves that fit them least.
+func runBCrossed() *Placement {
+	b := runB()
+	b.Workers[0].Choices, b.Workers[0].NICs = nil, blocks()[0]
+	return b
 }
 
 func a4(t testing.TB) *Cluster {
@@ -43,7 +51,9 @@ func TestSharesOfTheDocument(t *testing.T) {
 		low, high int
 	}{
 		{"run A", runA(), 1, 2},
-		{"run B", runB(), 1, 1}, // workers of a machine have different halves: one of them always has one GPU left
+		{"run B", runB(), 1, 3}, // three GPUs each, or one each, by the halves that its workers got
+		{"run B, crossed", runBCrossed(), 1, 1},
+		{"two GPUs and one near NIC for both", &Placement{Workers: []Worker{{GPUs: []int{0, 1, 6, 7}, NICs: []int{0, 2, 4, 6}}}}, 2, 2},
 		{"aligned halves", &Placement{Workers: []Worker{{Machine: "a", GPUs: []int{0, 1, 2, 3}, NICs: blocks()[0]}, {Machine: "a", GPUs: []int{4, 5, 6, 7}, NICs: blocks()[1]}}}, 4, 4},
 		{"crossed halves", &Placement{Workers: []Worker{{GPUs: []int{0, 1, 2, 3}, NICs: blocks()[1]}}}, 0, 0},
 		{"any four, alone", &Placement{Workers: []Worker{{GPUs: []int{3, 4, 5, 6}, Count: 4}}}, 1, 4},
@@ -74,7 +84,7 @@ func TestAveragesOfTheDocument(t *testing.T) {
 	for name, test := range map[string]struct {
 		placement *Placement
 		published float64
-	}{"run A": {a, 22.22}, "run B": {runB(), 11.23}} {
+	}{"run A": {a, 22.22}, "run B": {runBCrossed(), 11.23}} {
 		t.Run(name, func(t *testing.T) {
 			s, err := c.Share(test.placement)
 			if err != nil {
@@ -98,7 +108,7 @@ func TestPredictPlaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	job.Placement = runB()
+	job.Placement = runBCrossed()
 	bad, err := c.Predict(job, sizes)
 	if err != nil {
 		t.Fatal(err)
@@ -119,6 +129,20 @@ func TestPredictPlaced(t *testing.T) {
 	}
 	if r := open.Rows[0]; r.Band[0] > 50 || r.Band[1] < 150 {
 		t.Errorf("unknown assignment: band %.1f to %.1f, want one exit to four", r.Band[0], r.Band[1])
+	}
+}
+
+func TestAlignedOfEachWorker(t *testing.T) {
+	each, worst, err := runA().Aligned(8, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []fabric.CountRange{{Min: 2, Max: 2}, {Min: 1, Max: 3}, {Min: 2, Max: 2}, {Min: 1, Max: 3}}
+	if !slices.Equal(each, want) || worst != (fabric.CountRange{Min: 1, Max: 2}) {
+		t.Errorf("run A: %v, the worst %v", each, worst)
+	}
+	if _, _, err := (&Placement{Workers: []Worker{{GPUs: []int{9}, Count: 1}}}).Aligned(8, 8); err == nil {
+		t.Error("GPU 9 of 8 is no error")
 	}
 }
 

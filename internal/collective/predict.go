@@ -44,7 +44,7 @@ func (c *Cluster) predictPlaced(p *fabric.Prediction, job Job, sizes []int64) (*
 	p.Ranks, p.Nodes, p.Hardware = low.Ranks(), low.nodes(), low.hw
 	low, notes := low.configured(job)
 	notes = append(notes, fabric.Assumption{
-		What:   fmt.Sprintf("the worst worker sends through %d GPUs with a near NIC", share.LowExits),
+		What:   fmt.Sprintf("the worst worker sends through %s with a near NIC", fabric.Count(share.LowExits, "GPU")),
 		Source: "nccl, src/graph/paths.cc: GPUDirect RDMA up to PXB, and PXN",
 	})
 	p.Assumptions = slices.Concat(c.assumed, notes)

@@ -2,18 +2,21 @@ package diagnose
 
 import (
 	"railwright.dev/railwright/internal/causes"
+	"railwright.dev/railwright/internal/collective"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/messages"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // Job is the collective of a measured curve, as a Predictor needs to know it.
 type Job struct {
 	Collective fabric.Collective
-	Env        map[string]string   // of NCCL or RCCL, by their names
-	Processes  int                 // per node; 0: unknown
-	DType      string              // as nccl-tests prints it; empty is float
-	Tuning     []fabric.TuningCell // of a debug log
-	Version    string              // of the library; empty: unknown
+	Env        map[string]string     // of NCCL or RCCL, by their names
+	Processes  int                   // per node; 0: unknown
+	DType      string                // as nccl-tests prints it; empty is float
+	Tuning     []fabric.TuningCell   // of a debug log
+	Version    string                // of the library; empty: unknown
+	Placement  *collective.Placement // of workers that have part of a machine; nil: whole machines
 }
 
 // Predictor gives what healthy machines would measure, one row per size in bytes. The prediction's Hardware is
@@ -25,6 +28,13 @@ type Input struct {
 	Predict  Predictor       // nil: nothing can be said of what should be
 	Machines Machines        // nil: nothing is known of names of GPUs
 	Hardware fabric.Hardware // of flags or of a cluster file; what is set here wins over what a result says
+	// Topology returns a machine of the catalog by its id; nil, or a nil machine: its tree is unknown.
+	Topology func(machine string) *topology.Machine
+	// WithPlugin returns the machines with a GPU, by its id, for which their cloud installs a network plugin of NCCL; nil:
+	// none is known.
+	WithPlugin func(gpu, plugin string) []string
+	// PodNICs is how many NICs each pod of the cluster file claims. 0: unknown.
+	PodNICs int
 	// PlannedNodes is how many nodes the cluster file has: a test may run on fewer. 0: there is none.
 	PlannedNodes int
 	Findings     []fabric.Finding    // of railwright check

@@ -17,6 +17,7 @@ func (s *observed) gather(in Input) {
 	s.measureCollectives()
 	s.measureArtefacts()
 	s.measureCurve()
+	s.measureWorkers()
 	s.measureLogs()
 	s.measureTexts()
 	s.measureTwins()

@@ -26,14 +26,21 @@ func (s *observed) listed(b beliefs, v fabric.Verdict, set *causes.Set) []fabric
 	return out
 }
 
-// fixedHere puts what fixes a cause on a DGX Spark before what fixes it anywhere.
+// fixedHere puts what fixes a cause on a DGX Spark, or for pods, before what fixes it anywhere.
 func (s *observed) fixedHere(c fabric.Cause, set *causes.Set) fabric.Cause {
 	known, ok := set.Get(c.ID)
-	if !ok || !spark(s.hw) {
+	on := ""
+	switch {
+	case spark(s.hw):
+		on = "spark"
+	case s.workers != nil:
+		on = "kubernetes"
+	}
+	if !ok || on == "" {
 		return c
 	}
 	for _, p := range known.Platforms {
-		if p.On == "spark" {
+		if p.On == on {
 			c.Fix = p.Fix + "\n" + c.Fix
 		}
 	}

@@ -16,6 +16,15 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 	sizes := sizesOf(t.Rows[:min(len(t.Rows), maxRows)])
 	p := point{own: true, test: "nccl", collective: t.Collective, nodes: hw.Nodes, scope: scopeOf(hw.Nodes), algorithm: job.Env["NCCL_ALGO"]}
 	p.source = sourceOf(p)
+	if w := o.s.workers; w != nil {
+		job = o.placed(job)
+		p.nodes, p.scope = len(w.hosts), scopeNet // NVLink does not cross from one pod to another
+		p.source = strings.TrimSpace(string(p.collective)+" "+p.algorithm) + ", " + w.text()
+	}
+	if leftOut(t) && o.s.unusable == "" {
+		o.footerOnly(t, p, job)
+		return
+	}
 	if len(sizes) == 0 || o.s.shape.alone || t.Copies > 1 {
 		return
 	}
@@ -43,6 +52,9 @@ func (o *observer) curve(t *fabric.Table, job Job, ranks int) {
 		return
 	}
 	stands := o.judgePlateau(large)
+	if stands.quality == bad {
+		o.averageNote(t, sizes, job)
+	}
 	if high := stands.expected.High; high > 0 && stands.busbw > contradicts*high {
 		o.doubt("rows", fmt.Sprintf("%s GB/s is %.1f times the most that is expected of the stated machines and network: the run was on others", number(stands.busbw), stands.busbw/high))
 	}

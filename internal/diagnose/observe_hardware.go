@@ -33,8 +33,14 @@ func (o *observer) hardware(t *fabric.Table) {
 		o.compare("the file states "+statedText(*t.Hardware), *t.Hardware)
 		o.s.hw = filled(o.s.hw, *t.Hardware)
 	}
+	if o.s.hw.Machine == "" {
+		o.s.hw.Machine = o.machineOf(t, names)
+	}
+	if o.workers(t); o.s.workers != nil {
+		banner.Nodes = o.s.workers.machines
+	}
 	o.compare("the banner names "+o.bannerText(t, names), banner)
-	if t.Nodes > 0 && t.Ranks > 0 && t.Ranks%t.Nodes == 0 {
+	if t.Nodes > 0 && o.s.workers == nil && t.Ranks > 0 && t.Ranks%t.Nodes == 0 {
 		banner.GPUsPerNode = t.Ranks / t.Nodes
 	}
 	if o.s.hw.Machine != "" {
@@ -44,9 +50,27 @@ func (o *observer) hardware(t *fabric.Table) {
 	o.planned()
 	o.spread(t.Ranks)
 	o.onePort()
-	if o.s.hw.Nodes == 1 && o.s.hw.Net == "" {
+	if o.s.hw.Nodes == 1 && o.s.hw.Net == "" && o.s.workers == nil {
 		o.s.hw.Net = "none"
 	}
+}
+
+// machineOf is the machine of a banner's GPUs for which its cloud installs the network plugin that the run used; empty:
+// none, or several.
+func (o *observer) machineOf(t *fabric.Table, names []string) string {
+	plugin := t.Config["net_plugin"]
+	if plugin == "" && o.by.ran != nil {
+		plugin = o.by.ran.Net
+	}
+	if plugin == "" || o.in.WithPlugin == nil || o.in.Machines == nil || len(names) != 1 || o.s.hw.GPU != "" {
+		return ""
+	}
+	fitting := o.in.WithPlugin(o.in.Machines.GPU(o.gpuOf(names[0])), plugin)
+	if len(fitting) != 1 {
+		return ""
+	}
+	o.assume(fmt.Sprintf("the machines are %s: of those with %s it is the one whose cloud installs %s", fitting[0], fabric.Printable(names[0]), fabric.Printable(plugin)), "the text before the banner")
+	return fitting[0]
 }
 
 // planned takes the nodes of a cluster file where nothing says on how many of them a test ran.

@@ -61,7 +61,7 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 	if sh.cliff != "" {
 		o.note("cliff", sh.cliff)
 	}
-	if banner := len(t.Devices) > 0 || t.Library != "" || t.Ranks > 0; o.s.kind == fabric.NCCLTests && !t.Complete && banner {
+	if banner := len(t.Devices) > 0 || t.Library != "" || t.Ranks > 0; o.s.kind == fabric.NCCLTests && !t.Complete && banner && !leftOut(t) {
 		// rows that somebody pasted have neither banner nor footer: nothing of a run is missing
 		o.s.cutShort = true
 		o.note("truncated", "the table has no footer: it was cut off, or the run did not end")
@@ -73,6 +73,9 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 		o.note("check", "the results were not validated")
 	}
 	for _, u := range t.Unread[:min(len(t.Unread), 20)] {
+		if leftOut(t) {
+			break // which the verdict says
+		}
 		o.note(fmt.Sprintf("line %d", u.Line), u.Reason)
 	}
 	if ranks > 0 && sh.ranks > 0 && ranks != sh.ranks {
@@ -82,6 +85,11 @@ func (o *observer) tableNotes(t *fabric.Table, ranks int) {
 		o.s.failed = append(o.s.failed, fabric.Evidence{Source: "table", Value: fmt.Sprintf("%d wrong results in the rows, %s in the footer", sh.wrong, countText(t.OutOfBound))})
 	}
 	o.aloneNotes(t, ranks)
+}
+
+// leftOut reports whether a table has its banner and its footer, and its rows were left out by who copied it.
+func leftOut(t *fabric.Table) bool {
+	return len(t.Rows) == 0 && t.Average != nil && t.OutOfBound != nil && len(t.Unread) <= 1 && t.Copies < 2
 }
 
 // aloneNotes finds ranks that measured only themselves. One rank by itself is no fault: between GPUs nothing was measured.
@@ -111,13 +119,14 @@ func (o *observer) mayJudge(t *fabric.Table, ranks int) {
 	case o.s.unusable != "":
 	case sh.absurd != "":
 		o.s.unusable = "the table has an impossible number: " + sh.absurd
+	case leftOut(t): // its average is judged
 	case len(t.Rows) == 0 && len(t.Unread) > 0:
 		o.s.unusable = "no row of the table can be read: " + t.Unread[0].Reason
 	case len(t.Rows) == 0:
 		o.s.unusable = "the table has no rows"
 	case ranks > 0 && sh.ranks > 0 && !sameRanks(t.Collective, ranks, sh.factor):
 		o.s.unusable = fmt.Sprintf("the header has %d ranks and the rows %d", ranks, sh.ranks)
-	case ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode > 0 && hw.Nodes*hw.GPUsPerNode != ranks:
+	case ranks > 0 && hw.Nodes > 0 && hw.GPUsPerNode > 0 && o.s.workers == nil && hw.Nodes*hw.GPUsPerNode != ranks:
 		o.s.unusable = fmt.Sprintf("%d nodes of %d GPUs are not %d ranks", hw.Nodes, hw.GPUsPerNode, ranks)
 	case len(sh.misprints)*4 > len(t.Rows) && len(t.Rows) > 0:
 		o.s.unusable = fmt.Sprintf("%d cells of %d rows contradict the others of their row", len(sh.misprints), len(t.Rows))

@@ -32,6 +32,7 @@ type observed struct {
 	whole     bool       // the file begins with the banner of a benchmark: it holds all that the run printed
 	copies    int        // of the banner of a table, where each process printed its own
 	job       Job        // of the measured collective
+	workers   *workers   // that have part of a machine each; nil: whole machines, or unknown
 	slowPairs bool       // some pairs of a matrix are far below the others
 
 	missetBy string // what is set or cabled so that the cluster cannot be as fast as it is

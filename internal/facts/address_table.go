@@ -2,7 +2,6 @@ package facts
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -22,14 +21,14 @@ type addressTable struct{ columns []string }
 
 var (
 	// "A f0 10.99.3.1 <-> C f1 10.99.3.2"
-	ringLine = regexp.MustCompile(`^[-*\s]*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)\s*(?:<-+>|-+>|↔|=)\s*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)`)
+	ringLine = pattern(`^[-*\s]*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)\s*(?:<-+>|-+>|↔|=)\s*([A-Za-z][\w-]{0,30})[ .:](f[01]|p[01]|port[ ]?[01])\s+([0-9.]+(?:/[0-9]{1,2})?)`)
 	// "01-p0<->03-p0" and "`node-a.port0` -> `node-b.port1`", several in a line
-	cableText = regexp.MustCompile("`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])`?\\s*(?:<-+>|-+>|↔|–)\\s*`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])\\b")
+	cableText = pattern("`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])`?\\s*(?:<-+>|-+>|↔|–)\\s*`?([A-Za-z0-9][\\w-]{0,30}?)[-.: ](?:p|port|port )([01])\\b")
 	// "spark1 enp1s0f1np1 192.168.100.10/24, enP2p1s0f1np1 192.168.101.10"
-	hostAddresses = regexp.MustCompile(`^[-*\s]*([A-Za-z][\w-]{0,30}):?\s+(en[\w]{2,13}:?\s+[0-9]+\.[0-9.]+(?:/[0-9]{1,2})?.*)$`)
+	hostAddresses = pattern(`^[-*\s]*([A-Za-z][\w-]{0,30}):?\s+(en[\w]{2,13}:?\s+[0-9]+\.[0-9.]+(?:/[0-9]{1,2})?.*)$`)
 	// "sudo ip addr add 192.168.100.10/24 dev enp1s0f0np0", of guides and of people who tell what they typed (ip-address(8))
-	addressAdd = regexp.MustCompile(`\bip (?:-4 )?a(?:ddr|ddress)? (?:add|replace) ([0-9.]+(?:/[0-9]{1,2})?) (?:brd \S+ )?dev (en[A-Za-z0-9]{2,13})\b`)
-	nicAddress = regexp.MustCompile(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
+	addressAdd = pattern(`\bip (?:-4 )?a(?:ddr|ddress)? (?:add|replace) ([0-9.]+(?:/[0-9]{1,2})?) (?:brd \S+ )?dev (en[A-Za-z0-9]{2,13})\b`)
+	nicAddress = pattern(`\b(en[A-Za-z0-9]{2,13}):?\s+([0-9]+\.[0-9]+\.[0-9]+\.[0-9]+(?:/[0-9]{1,2})?)`)
 )
 
 // line returns what a line says; nil: it is none of these.
@@ -49,15 +48,15 @@ func (t *addressTable) line(line string) []tableRow {
 	if joined {
 		return cableRows(text)
 	}
-	if m := addressAdd.FindStringSubmatch(text); m != nil {
+	if m := addressAdd().FindStringSubmatch(text); m != nil {
 		return []tableRow{{"", "address " + m[2] + " " + m[1]}} // of the host that a prompt or a heading names
 	}
-	m := hostAddresses.FindStringSubmatch(text)
+	m := hostAddresses().FindStringSubmatch(text)
 	if m == nil || isPredictable(m[1]) {
 		return nil
 	}
 	var rows []tableRow
-	for _, pair := range nicAddress.FindAllStringSubmatch(m[2], -1) {
+	for _, pair := range nicAddress().FindAllStringSubmatch(m[2], -1) {
 		rows = append(rows, tableRow{m[1], "address " + pair[1] + " " + pair[2]})
 	}
 	return rows
@@ -65,7 +64,7 @@ func (t *addressTable) line(line string) []tableRow {
 
 // cableRows reads a line that joins ports of hosts.
 func cableRows(text string) []tableRow {
-	if m := ringLine.FindStringSubmatch(text); m != nil {
+	if m := ringLine().FindStringSubmatch(text); m != nil {
 		a, b := "p"+last(m[2]), "p"+last(m[5])
 		return []tableRow{
 			{m[1], "address " + a + " " + m[3]}, {m[1], "cable " + a + " " + m[4] + " " + b},
@@ -73,7 +72,7 @@ func cableRows(text string) []tableRow {
 		}
 	}
 	var rows []tableRow
-	for _, m := range cableText.FindAllStringSubmatch(text, -1) {
+	for _, m := range cableText().FindAllStringSubmatch(text, -1) {
 		a, b := "p"+m[2], "p"+m[4]
 		rows = append(rows, tableRow{m[1], "cable " + a + " " + m[3] + " " + b}, tableRow{m[3], "cable " + b + " " + m[1] + " " + a})
 	}
@@ -123,10 +122,10 @@ func tableAddress(text string) (netip.Prefix, bool) {
 	return netip.PrefixFrom(a, 32), true
 }
 
-var addressRow = regexp.MustCompile(`^(?:address \S+ [0-9.]+(?:/[0-9]{1,2})?|cable p[01] \S+ p[01])$`)
+var addressRow = pattern(`^(?:address \S+ [0-9.]+(?:/[0-9]{1,2})?|cable p[01] \S+ p[01])$`)
 
 func isAddressRow(line string) bool {
-	return (strings.HasPrefix(line, "address ") || strings.HasPrefix(line, "cable ")) && addressRow.MatchString(strings.TrimSpace(line))
+	return (strings.HasPrefix(line, "address ") || strings.HasPrefix(line, "cable ")) && addressRow().MatchString(strings.TrimSpace(line))
 }
 
 func knowsAddressList(text string) bool {

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,10 +26,10 @@ func dkmsRuns(h host.Host, f *fabric.Facts) []toolRun {
 //	amdgpu/6.8.5-2009582.22.04, 5.15.0-119-generic, x86_64: installed
 //	nvidia, 535.183.01, 6.8.0-60-generic, x86_64: installed (original_module exists)
 //	bnxt_en/1.10.3: added
-var dkmsLine = regexp.MustCompile(`^([\w.+-]+)(?:/|, )([\w.+:~-]+?)(?:, ([\w.+~-]+), ([\w-]+))?: (added|built|installed)\b`)
+var dkmsLine = pattern(`^([\w.+-]+)(?:/|, )([\w.+:~-]+?)(?:, ([\w.+~-]+), ([\w-]+))?: (added|built|installed)\b`)
 
 func knowsDKMS(text string) bool {
-	return hasLine(text, func(line string) bool { return dkmsLine.MatchString(strings.TrimSpace(line)) })
+	return hasLine(text, func(line string) bool { return dkmsLine().MatchString(strings.TrimSpace(line)) })
 }
 
 // parseDKMS reads dkms status for a kernel. A module that is built for other kernels only is no more than
@@ -40,7 +39,7 @@ func parseDKMS(text, release string) (fabric.Facts, error) {
 	var order []string
 	found := false
 	for line := range strings.Lines(text) {
-		m := dkmsLine.FindStringSubmatch(strings.TrimSpace(line))
+		m := dkmsLine().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}

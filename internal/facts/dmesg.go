@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,18 +25,18 @@ func dmesgRuns(host.Host, *fabric.Facts) []toolRun {
 // "[Tue May 27 11:30:40 2025] " (-T), "2025-05-27T11:30:40,123456+02:00 " (--time-format iso), and behind it
 // "[T1234] " or "[   C3] ", the caller.
 var (
-	logFacility = regexp.MustCompile(`^(?:<[0-9]{1,3}>|[a-z0-9]+ *:[a-z]+ *: )`)
-	logTime     = regexp.MustCompile(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}(?: [0-9]{4})?\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?) ?`)
-	logCaller   = regexp.MustCompile(`^\[ *[TC][0-9]+\] ?`)
+	logFacility = pattern(`^(?:<[0-9]{1,3}>|[a-z0-9]+ *:[a-z]+ *: )`)
+	logTime     = pattern(`^(?:\[ *[0-9]+\.[0-9]+\]|\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9:]{8}(?: [0-9]{4})?\]|\[ *\+?[0-9]+\.[0-9]+\]|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8},[0-9]+[+-][0-9:]+|[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?) ?`)
+	logCaller   = pattern(`^\[ *[TC][0-9]+\] ?`)
 )
 
 // logText removes what precedes the text; stamped reports whether that had a time.
 func logText(line string) (text string, stamped bool) {
-	line = logFacility.ReplaceAllString(strings.Trim(line, " \r\n"), "") // a quotation is indented
-	line, fromService := strings.CutPrefix(line, "kernel: ")             // journald and syslog, whose time is before it
-	text = logTime.ReplaceAllString(line, "")
+	line = logFacility().ReplaceAllString(strings.Trim(line, " \r\n"), "") // a quotation is indented
+	line, fromService := strings.CutPrefix(line, "kernel: ")               // journald and syslog, whose time is before it
+	text = logTime().ReplaceAllString(line, "")
 	stamped = len(text) < len(line) || fromService
-	return logCaller.ReplaceAllString(text, ""), stamped
+	return logCaller().ReplaceAllString(text, ""), stamped
 }
 
 func knowsDmesg(text string) bool {

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -90,7 +89,7 @@ func ethtoolBlocks(text, head, device string, line func(n *fabric.NIC, key, valu
 }
 
 // firmwareBoard is what mlx5 adds to its version: the board, which the RDMA device reports too.
-var firmwareBoard = regexp.MustCompile(` \([A-Z]{2,4}_[0-9A-Z]+\)$`)
+var firmwareBoard = pattern(` \([A-Z]{2,4}_[0-9A-Z]+\)$`)
 
 // parseEthtoolDriver reads ethtool -i. It does not name the interface: the bus address does, where no device
 // was asked about.
@@ -114,7 +113,7 @@ func parseEthtoolDriver(text, device string) (fabric.Facts, error) {
 		case key == "version":
 			n.DriverVersion = fabric.Printable(value)
 		case key == "firmware-version":
-			n.Firmware = firmwareBoard.ReplaceAllString(fabric.Printable(value), "")
+			n.Firmware = firmwareBoard().ReplaceAllString(fabric.Printable(value), "")
 		case key == "bus-info" && device == "":
 			if address, ok := pciAddress(value); ok {
 				n.PCI = address

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,10 +12,10 @@ import (
 const ethtoolPart = "ethtool (a part)"
 
 // ethtoolPartLine is what people grep for. Other programs print such lines too, so that it counts below the command only.
-var ethtoolPartLine = regexp.MustCompile(`^\s*(?:Speed: (?:[0-9]+Mb/s|Unknown!.*)|Duplex: \w+!?.*|Lanes: [0-9]+|Auto-negotiation: (?:on|off)|Port: [\w ]+|Link detected: (?:yes|no)\b.*)$`)
+var ethtoolPartLine = pattern(`^\s*(?:Speed: (?:[0-9]+Mb/s|Unknown!.*)|Duplex: \w+!?.*|Lanes: [0-9]+|Auto-negotiation: (?:on|off)|Port: [\w ]+|Link detected: (?:yes|no)\b.*)$`)
 
 func isEthtoolPart(line string) bool {
-	return strings.Contains(line, ": ") && ethtoolPartLine.MatchString(strings.TrimRight(line, " \r"))
+	return strings.Contains(line, ": ") && ethtoolPartLine().MatchString(strings.TrimRight(line, " \r"))
 }
 
 // ethtoolOf is the interface that a command asks ethtool about for its settings; empty: it is another command.

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -13,15 +12,15 @@ import (
 //	| GPU UUID                | GPU-00000000-0000-0000-0000-000000000000 |
 //	| State                   | Completed                                |
 var (
-	gpudTitle = regexp.MustCompile(`^\S* ?(\S+) checked fabric state$`)
-	gpudRow   = regexp.MustCompile(`^\| (GPU UUID|Clique ID|Cluster UUID|State|Status|Health Summary|Bandwidth|Route Recovery|Route Unhealthy|Access Timeout Recovery) +\| (.*?) *\|$`)
+	gpudTitle = pattern(`^\S* ?(\S+) checked fabric state$`)
+	gpudRow   = pattern(`^\| (GPU UUID|Clique ID|Cluster UUID|State|Status|Health Summary|Bandwidth|Route Recovery|Route Unhealthy|Access Timeout Recovery) +\| (.*?) *\|$`)
 )
 
 func isGpudLine(line string) bool {
-	return strings.HasPrefix(line, "| GPU UUID ") && gpudRow.MatchString(line) || strings.HasSuffix(line, " checked fabric state") && gpudTitle.MatchString(line)
+	return strings.HasPrefix(line, "| GPU UUID ") && gpudRow().MatchString(line) || strings.HasSuffix(line, " checked fabric state") && gpudTitle().MatchString(line)
 }
 
-func knowsGpud(text string) bool { return hasLine(text, gpudRow.MatchString) }
+func knowsGpud(text string) bool { return hasLine(text, gpudRow().MatchString) }
 
 // parseGpud reads the fabric state of each GPU. The title names their model.
 func parseGpud(text, _ string) (fabric.Facts, error) {
@@ -29,10 +28,10 @@ func parseGpud(text, _ string) (fabric.Facts, error) {
 	name := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if m := gpudTitle.FindStringSubmatch(line); m != nil {
+		if m := gpudTitle().FindStringSubmatch(line); m != nil {
 			name = fabric.Printable(m[1])
 		}
-		m := gpudRow.FindStringSubmatch(line)
+		m := gpudRow().FindStringSubmatch(line)
 		if m == nil || len(f.GPUs) > maxDevices {
 			continue
 		}

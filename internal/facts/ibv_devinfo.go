@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -24,7 +23,7 @@ func knowsIbvDevinfo(text string) bool {
 	return hasLine(text, func(line string) bool { return strings.HasPrefix(line, "hca_id:") })
 }
 
-var ibvGID = regexp.MustCompile(`^GID\[ *([0-9]{1,6})\]:\s*([0-9a-fA-F:.]+)(?:, (.+))?$`)
+var ibvGID = pattern(`^GID\[ *([0-9]{1,6})\]:\s*([0-9a-fA-F:.]+)(?:, (.+))?$`)
 
 // parseIbvDevinfo reads ibv_devinfo, with -v its GID table too.
 func parseIbvDevinfo(text, _ string) (fabric.Facts, error) {
@@ -119,7 +118,7 @@ func ibvPort(p *fabric.Port, line, key, value string, lanes *float64) (*float64,
 			}
 		}
 	default:
-		if m := ibvGID.FindStringSubmatch(line); m != nil {
+		if m := ibvGID().FindStringSubmatch(line); m != nil {
 			err = ibvAddGID(p, m)
 		}
 	}

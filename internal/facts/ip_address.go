@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -18,10 +17,10 @@ func ipAddressRuns(_ host.Host, f *fabric.Facts) []toolRun {
 }
 
 // ipLinkHead is "4: eth1@if3: <BROADCAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP group default qlen 1000".
-var ipLinkHead = regexp.MustCompile(`^([0-9]{1,9}): ([^:@\s]+)(?:@\S+)?: <([A-Z0-9_,-]*)> mtu ([0-9]{1,9})\b(.*)$`)
+var ipLinkHead = pattern(`^([0-9]{1,9}): ([^:@\s]+)(?:@\S+)?: <([A-Z0-9_,-]*)> mtu ([0-9]{1,9})\b(.*)$`)
 
 func knowsIPAddress(text string) bool {
-	return hasLine(text, func(line string) bool { return ipLinkHead.MatchString(strings.TrimLeft(line, " \t")) }) || isIPJSON(text, `"ifindex"`, `"ifname"`, `"mtu"`)
+	return hasLine(text, func(line string) bool { return ipLinkHead().MatchString(strings.TrimLeft(line, " \t")) }) || isIPJSON(text, `"ifindex"`, `"ifname"`, `"mtu"`)
 }
 
 // ipLink is an interface as ip -j prints it.
@@ -61,7 +60,7 @@ func parseIPAddress(text, _ string) (fabric.Facts, error) {
 		return f, nil
 	}
 	for line := range strings.Lines(text) {
-		if m := ipLinkHead.FindStringSubmatch(strings.Trim(line, " \t\r\n")); m != nil {
+		if m := ipLinkHead().FindStringSubmatch(strings.Trim(line, " \t\r\n")); m != nil {
 			n, err := ipHead(m)
 			if err != nil {
 				return fabric.Facts{}, err

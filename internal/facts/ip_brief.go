@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -11,13 +10,13 @@ import (
 const ipBriefTool = "ip -br"
 
 // ipBriefLine is "enp1s0f0np0      UP             172.31.5.1/29 metric 100"; of ip -br link a MAC address and flags follow.
-var ipBriefLine = regexp.MustCompile(`^([A-Za-z][\w.-]{0,14})(?:@\S+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|NOTPRESENT)\b\s*(.*)$`)
+var ipBriefLine = pattern(`^([A-Za-z][\w.-]{0,14})(?:@\S+)?\s+(UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT|NOTPRESENT)\b\s*(.*)$`)
 
 func isIPBrief(line string) bool {
 	if !strings.Contains(line, " UP") && !strings.Contains(line, " DOWN") && !strings.Contains(line, "UNKNOWN") && !strings.Contains(line, "LOWERLAYERDOWN") {
 		return false
 	}
-	m := ipBriefLine.FindStringSubmatch(strings.TrimRight(line, " \r"))
+	m := ipBriefLine().FindStringSubmatch(strings.TrimRight(line, " \r"))
 	if m == nil {
 		return false
 	}
@@ -32,7 +31,7 @@ func knowsIPBrief(text string) bool { return hasLine(text, isIPBrief) }
 func parseIPBrief(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
-		m := ipBriefLine.FindStringSubmatch(strings.TrimRight(line, " \r\n"))
+		m := ipBriefLine().FindStringSubmatch(strings.TrimRight(line, " \r\n"))
 		if m == nil || !isInterfaceName(m[1]) {
 			continue
 		}

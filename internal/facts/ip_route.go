@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ func isRouteLine(line string) bool {
 }
 
 // routePrompt is a command line that was copied along with what it printed.
-var routePrompt = regexp.MustCompile(`^\s*[$#>].*\bip\b.*\bro?u?t?e?\b.*\btable ([0-9]+)\s*$`)
+var routePrompt = pattern(`^\s*[$#>].*\bip\b.*\bro?u?t?e?\b.*\btable ([0-9]+)\s*$`)
 
 // ipRoute is a route as ip prints it, in text or JSON.
 type ipRoute struct {
@@ -119,8 +118,8 @@ func ipRoutes(text string) (routes []ipRoute, table string, err error) {
 		wentOn := goesOn
 		goesOn = false
 		switch {
-		case routePrompt.MatchString(line):
-			table = routePrompt.FindStringSubmatch(line)[1]
+		case routePrompt().MatchString(line):
+			table = routePrompt().FindStringSubmatch(line)[1]
 		case isRouteLine(line):
 			found = true
 			r := routeOfWords(words)

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -26,13 +25,13 @@ func parseCommandLine(text, _ string) (fabric.Facts, error) {
 }
 
 // unameLine is what uname -a prints: "Linux node1 5.15.0-91-generic #101-Ubuntu SMP ...".
-var unameLine = regexp.MustCompile(`^Linux [\w.-]+ ([0-9]+\.[0-9]+\S*) #`)
+var unameLine = pattern(`^Linux [\w.-]+ ([0-9]+\.[0-9]+\S*) #`)
 
 // esxLine is what it prints on ESX: "VMkernel esx1 8.0.3 #1 SMP Release build-24280767 ... x86_64 ESXi".
-var esxLine = regexp.MustCompile(`^VMkernel [\w.-]+ ([0-9]+\.[0-9]+\S*) #.* ESXi?\s*$`)
+var esxLine = pattern(`^VMkernel [\w.-]+ ([0-9]+\.[0-9]+\S*) #.* ESXi?\s*$`)
 
 func isUnameLine(line string) bool {
-	return strings.HasPrefix(line, "Linux ") && unameLine.MatchString(line) || strings.HasPrefix(line, "VMkernel ") && esxLine.MatchString(line)
+	return strings.HasPrefix(line, "Linux ") && unameLine().MatchString(line) || strings.HasPrefix(line, "VMkernel ") && esxLine().MatchString(line)
 }
 
 func knowsUname(text string) bool { return hasLine(text, isUnameLine) }
@@ -40,10 +39,10 @@ func knowsUname(text string) bool { return hasLine(text, isUnameLine) }
 // parseUname reads the release of the kernel. ESX names itself here, and has no os-release.
 func parseUname(text, _ string) (fabric.Facts, error) {
 	for line := range strings.Lines(text) {
-		if m := unameLine.FindStringSubmatch(line); m != nil {
+		if m := unameLine().FindStringSubmatch(line); m != nil {
 			return fabric.Facts{Kernel: fabric.Kernel{Release: m[1]}}, nil
 		}
-		if m := esxLine.FindStringSubmatch(line); m != nil {
+		if m := esxLine().FindStringSubmatch(line); m != nil {
 			os := "VMware ESXi " + m[1]
 			return fabric.Facts{Kernel: fabric.Kernel{Release: m[1], OS: &os}}, nil
 		}
@@ -52,10 +51,10 @@ func parseUname(text, _ string) (fabric.Facts, error) {
 }
 
 // ulimitLine is a line of ulimit -a of bash: "max locked memory           (kbytes, -l) 64".
-var ulimitLine = regexp.MustCompile(`^[a-z][a-z /-]+\((?:[a-z0-9-]+(?: bytes)?, )?-[a-zA-Z]\) +(unlimited|[0-9]{1,19})$`)
+var ulimitLine = pattern(`^[a-z][a-z /-]+\((?:[a-z0-9-]+(?: bytes)?, )?-[a-zA-Z]\) +(unlimited|[0-9]{1,19})$`)
 
 func isUlimitLine(line string) bool {
-	return strings.Contains(line, "-") && strings.Contains(line, "(") && ulimitLine.MatchString(strings.TrimRight(line, " \r\n"))
+	return strings.Contains(line, "-") && strings.Contains(line, "(") && ulimitLine().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
 func knowsUlimit(text string) bool { return hasLine(text, isUlimitLine) }
@@ -63,7 +62,7 @@ func knowsUlimit(text string) bool { return hasLine(text, isUlimitLine) }
 // parseUlimit reads the limit of locked memory, in bytes or unlimited; bash prints KiB.
 func parseUlimit(text, _ string) (fabric.Facts, error) {
 	for line := range strings.Lines(text) {
-		m := ulimitLine.FindStringSubmatch(strings.TrimRight(line, " \r\n"))
+		m := ulimitLine().FindStringSubmatch(strings.TrimRight(line, " \r\n"))
 		if m == nil || !strings.Contains(line, "-l)") {
 			continue
 		}

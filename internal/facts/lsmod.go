@@ -1,20 +1,19 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
 
 // lsmodLine is "nvidia_peermem         16384  0" and with those that use it behind; a size is of whole pages.
-var lsmodLine = regexp.MustCompile(`^([a-zA-Z0-9_]+) {2,}([0-9]{4,9}) {1,6}-?[0-9]{1,5}(?: +[a-zA-Z0-9_,\[\]-]+)?$`)
+var lsmodLine = pattern(`^([a-zA-Z0-9_]+) {2,}([0-9]{4,9}) {1,6}-?[0-9]{1,5}(?: +[a-zA-Z0-9_,\[\]-]+)?$`)
 
 func isLsmodLine(line string) bool {
 	if strings.HasPrefix(line, "Module ") && strings.HasSuffix(strings.TrimSpace(line), "Used by") {
 		return true
 	}
-	m := lsmodLine.FindStringSubmatch(strings.TrimRight(line, " \r\n"))
+	m := lsmodLine().FindStringSubmatch(strings.TrimRight(line, " \r\n"))
 	if m == nil {
 		return false
 	}
@@ -29,7 +28,7 @@ func parseLsmod(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
-		if m := lsmodLine.FindStringSubmatch(line); m != nil && isLsmodLine(line) {
+		if m := lsmodLine().FindStringSubmatch(line); m != nil && isLsmodLine(line) {
 			f.Modules = append(f.Modules, fabric.Module{Name: m[1]})
 		}
 	}

@@ -3,7 +3,6 @@ package facts
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,15 +16,15 @@ import (
 //	0000:20:00.0 PCI bridge [0604]: Red Hat, Inc. QEMU PCIe Root port [1b36:000c] (prog-if 00 [Normal decode])
 //	20:00.0 0604: 1b36:000c (rev 02)
 //	20:00.0 PCI bridge: Red Hat, Inc. QEMU PCIe Root port
-var lspciHead = regexp.MustCompile(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\[]+?)?(?: ?\[?([0-9a-f]{4})\]?)?: (.+)$`)
+var lspciHead = pattern(`^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^:\[]+?)?(?: ?\[?([0-9a-f]{4})\]?)?: (.+)$`)
 
 var (
-	lspciID        = regexp.MustCompile(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
-	lspciInterface = regexp.MustCompile(`\(prog-if ([0-9a-f]{2})`)
-	lspciLink      = regexp.MustCompile(`Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
-	lspciPayload   = regexp.MustCompile(`MaxPayload ([0-9]+) bytes, MaxReadReq ([0-9]+) bytes`)
-	lspciExtended  = regexp.MustCompile(`^Capabilities: \[[1-9a-f][0-9a-f]{2} v[0-9]+\] `)
-	lspciBus       = regexp.MustCompile(`^Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}),`)
+	lspciID        = pattern(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
+	lspciInterface = pattern(`\(prog-if ([0-9a-f]{2})`)
+	lspciLink      = pattern(`Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
+	lspciPayload   = pattern(`MaxPayload ([0-9]+) bytes, MaxReadReq ([0-9]+) bytes`)
+	lspciExtended  = pattern(`^Capabilities: \[[1-9a-f][0-9a-f]{2} v[0-9]+\] `)
+	lspciBus       = pattern(`^Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2}),`)
 )
 
 // lspciRuns asks lspci only where sysfs listed no function at all: it reads the same files.
@@ -36,7 +35,7 @@ func lspciRuns(_ host.Host, f *fabric.Facts) []toolRun {
 	return []toolRun{{argv: []string{"lspci", "-vvvnn", "-D"}}}
 }
 
-func knowsLspci(text string) bool { return hasLine(text, lspciHead.MatchString) }
+func knowsLspci(text string) bool { return hasLine(text, lspciHead().MatchString) }
 
 // lspciText is what the lines of one function say.
 type lspciText struct {
@@ -110,7 +109,7 @@ func lspciFunctions(text string) ([]lspciText, error) {
 	var functions []lspciText
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
-		if head := lspciHead.FindStringSubmatch(line); head != nil {
+		if head := lspciHead().FindStringSubmatch(line); head != nil {
 			functions = append(functions, lspciText{device: lspciDevice(head)})
 		} else if len(functions) > 0 && line != "" {
 			functions[len(functions)-1].line(line)
@@ -137,11 +136,11 @@ func lspciDevice(head []string) fabric.PCIDevice {
 	} else {
 		d.Class = lspciClass(name) << 8
 	}
-	if m := lspciInterface.FindStringSubmatch(head[4]); m != nil {
+	if m := lspciInterface().FindStringSubmatch(head[4]); m != nil {
 		n, _ := strconv.ParseUint(m[1], 16, 8) // two hexadecimal digits
 		d.Class |= uint32(n)
 	}
-	if all := lspciID.FindAllStringSubmatch(head[4], -1); len(all) > 0 {
+	if all := lspciID().FindAllStringSubmatch(head[4], -1); len(all) > 0 {
 		id := all[len(all)-1]
 		vendor, _ := strconv.ParseUint(id[1], 16, 16) // four hexadecimal digits
 		device, _ := strconv.ParseUint(id[2], 16, 16)

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -11,18 +10,18 @@ import (
 //
 //	0002:01:00.0  LnkCap: Speed 32GT/s, Width x4    LnkSta: Speed 32GT/s, Width x2 (downgraded)
 var (
-	lspciRegister = regexp.MustCompile(`(LnkCap|LnkSta):.*?Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
-	lspciAddress  = regexp.MustCompile(`^\s*((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])[ :]`)
+	lspciRegister = pattern(`(LnkCap|LnkSta):.*?Speed (unknown|[0-9.]+GT/s)(?: \(\w+\))?, Width x([0-9]+)`)
+	lspciAddress  = pattern(`^\s*((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])[ :]`)
 )
 
 // isLinkLine knows what grep leaves of lspci -vv: the registers of a link, with or without their device.
 func isLinkLine(line string) bool {
-	return (strings.Contains(line, "LnkSta:") || strings.Contains(line, "LnkCap:")) && strings.Contains(line, "Width x") && lspciRegister.MatchString(line)
+	return (strings.Contains(line, "LnkSta:") || strings.Contains(line, "LnkCap:")) && strings.Contains(line, "Width x") && lspciRegister().MatchString(line)
 }
 
 // grepLink reads such a line; ok is false where it has not the device and both registers.
 func grepLink(line string) (d fabric.PCIDevice, ok bool) {
-	m := lspciAddress.FindStringSubmatch(line)
+	m := lspciAddress().FindStringSubmatch(line)
 	if m == nil {
 		return d, false
 	}
@@ -31,7 +30,7 @@ func grepLink(line string) (d fabric.PCIDevice, ok bool) {
 	}
 	seen := map[string]bool{}
 	d.Link = &fabric.PCILink{}
-	for _, register := range lspciRegister.FindAllStringSubmatch(line, 2) {
+	for _, register := range lspciRegister().FindAllStringSubmatch(line, 2) {
 		width := number(register[3])
 		if width == nil {
 			return d, false

@@ -20,7 +20,7 @@ func (fn *lspciText) line(line string) {
 		fn.capability(text)
 		return
 	}
-	if m := lspciBus.FindStringSubmatch(text); m != nil {
+	if m := lspciBus().FindStringSubmatch(text); m != nil {
 		domain, _, _ := strings.Cut(fn.device.Address, ":")
 		fn.secondary = domain + ":" + m[1]
 		return
@@ -42,7 +42,7 @@ func (fn *lspciText) capability(text string) {
 	case strings.Contains(text, "access denied"):
 		fn.denied = true
 		return
-	case lspciExtended.MatchString(text):
+	case lspciExtended().MatchString(text):
 		fn.extended = true
 	}
 	fn.listed = true
@@ -81,7 +81,7 @@ func (fn *lspciText) value(key, value string) {
 }
 
 func (fn *lspciText) link(key, value string) {
-	m := lspciLink.FindStringSubmatch(value)
+	m := lspciLink().FindStringSubmatch(value)
 	if m == nil {
 		return
 	}
@@ -111,7 +111,7 @@ func (fn *lspciText) control(value string) {
 	if strings.Contains(value, "ExtTag+") {
 		c.ExtendedTag = true
 	}
-	if m := lspciPayload.FindStringSubmatch(value); m != nil {
+	if m := lspciPayload().FindStringSubmatch(value); m != nil {
 		payload, request := number(m[1]), number(m[2])
 		if payload != nil && request != nil {
 			c.MaxPayload, c.MaxReadRequest = *payload, *request

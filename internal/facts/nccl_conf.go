@@ -2,7 +2,6 @@ package facts
 
 import (
 	"context"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -15,7 +14,7 @@ const ncclConf = "/etc/nccl.conf"
 // ncclTool are lines of it, or of an environment: NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0.
 const ncclTool = "NCCL settings"
 
-var ncclSetting = regexp.MustCompile(`^(?:[#$] )?\s*(?:export |- |-x |--env |-e )?\s*"?((?:NCCL|UCX|GLOO|OMPI_MCA)_[A-Za-z0-9_]+)\s?=\s?(.*)$`)
+var ncclSetting = pattern(`^(?:[#$] )?\s*(?:export |- |-x |--env |-e )?\s*"?((?:NCCL|UCX|GLOO|OMPI_MCA)_[A-Za-z0-9_]+)\s?=\s?(.*)$`)
 
 func readNCCLConf(_ context.Context, h host.Host, f *fabric.Facts) {
 	text, err := h.ReadFile(ncclConf)
@@ -36,7 +35,7 @@ func ncclSettings(text string) map[string]string {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
-		if m := ncclSetting.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		if m := ncclSetting().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			value, _, _ := strings.Cut(m[2], " #")
 			found[m[1]] = fabric.Printable(strings.Trim(value, `"' `))
 		}

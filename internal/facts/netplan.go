@@ -3,7 +3,6 @@ package facts
 import (
 	"context"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -21,8 +20,8 @@ const netplanFolder = "/etc/netplan"
 const maxNetplan = 1 << 20
 
 var (
-	netplanPath = regexp.MustCompile(`/(?:etc|run|lib)/netplan/[\w.@+-]+\.ya?ml\b`)
-	netplanLine = regexp.MustCompile(`^(- )?([\w.-]+):(?:\s+(.*))?$`)
+	netplanPath = pattern(`/(?:etc|run|lib)/netplan/[\w.@+-]+\.ya?ml\b`)
+	netplanLine = pattern(`^(- )?([\w.-]+):(?:\s+(.*))?$`)
 )
 
 // readNetplan reads the files of the node. They are of root, so that another user is told that they are unknown.
@@ -89,9 +88,9 @@ func netplanKeys() []string {
 func isNetplanGoingOn(line string) bool {
 	text := strings.TrimSpace(line)
 	if strings.HasPrefix(text, "#") {
-		return !netplanPath.MatchString(text) && headingHost(text) == ""
+		return !netplanPath().MatchString(text) && headingHost(text) == ""
 	}
-	if m := netplanLine.FindStringSubmatch(text); m != nil {
+	if m := netplanLine().FindStringSubmatch(text); m != nil {
 		value, _, _ := strings.Cut(m[3], "#")
 		return slices.Contains(netplanKeys(), m[2]) || strings.Trim(value, " {}") == "" && isInterfaceName(m[2]) && isPredictable(m[2])
 	}
@@ -133,7 +132,7 @@ func (r *netplanReader) line(line string) {
 	text := strings.TrimLeft(line, " \t")
 	indent := len(line) - len(text)
 	if strings.HasPrefix(text, "#") {
-		if path := netplanPath.FindString(text); path != "" {
+		if path := netplanPath().FindString(text); path != "" {
 			r.path, r.in = path, nil
 			r.files = append(r.files, fabric.NetworkFile{Path: path})
 		}
@@ -148,7 +147,7 @@ func (r *netplanReader) line(line string) {
 		}
 		return
 	}
-	m := netplanLine.FindStringSubmatch(text)
+	m := netplanLine().FindStringSubmatch(text)
 	if m == nil {
 		return
 	}

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -11,22 +10,22 @@ import (
 const nmcliTool = "nmcli device"
 
 var (
-	nmcliHead = regexp.MustCompile(`^DEVICE\s+TYPE\s+STATE\s+CONNECTION\s*$`)
-	nmcliLine = regexp.MustCompile(`^(\S+)\s+(ethernet|wifi|wifi-p2p|bridge|loopback|infiniband|bond|vlan|tun|dummy|veth|gsm|bt|team|macvlan|wireguard)\s+` +
+	nmcliHead = pattern(`^DEVICE\s+TYPE\s+STATE\s+CONNECTION\s*$`)
+	nmcliLine = pattern(`^(\S+)\s+(ethernet|wifi|wifi-p2p|bridge|loopback|infiniband|bond|vlan|tun|dummy|veth|gsm|bt|team|macvlan|wireguard)\s+` +
 		`(connected \(externally\)|connected|disconnected|unavailable|unmanaged|connecting(?: \([^)]*\))?|deactivating)\s+(.+)$`)
 )
 
 func isNmcliHead(line string) bool {
-	return strings.HasPrefix(line, "DEVICE") && nmcliHead.MatchString(line)
+	return strings.HasPrefix(line, "DEVICE") && nmcliHead().MatchString(line)
 }
-func isNmcliLine(line string) bool { return isNmcliHead(line) || nmcliLine.MatchString(line) }
+func isNmcliLine(line string) bool { return isNmcliHead(line) || nmcliLine().MatchString(line) }
 func knowsNmcli(text string) bool  { return hasLine(text, isNmcliHead) }
 
 // parseNmcli reads it. Unavailable is how NetworkManager calls an Ethernet interface without carrier.
 func parseNmcli(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
-		m := nmcliLine.FindStringSubmatch(strings.TrimSpace(line))
+		m := nmcliLine().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil || !isInterfaceName(m[1]) || m[2] == "loopback" {
 			continue
 		}

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ const nvidiaLogHead = "==============NVSMI LOG=============="
 func knowsNvidiaSMI(text string) bool {
 	return hasLine(text, func(line string) bool {
 		return strings.HasPrefix(line, nvidiaLogHead) || isNvidiaCSV(line) || isNvidiaTableHead(line) || isNvidiaPart(line) || isNvidiaRefusal(line) ||
-			noHandle.MatchString(line)
+			noHandle().MatchString(line)
 	})
 }
 
@@ -74,12 +73,12 @@ func nvidiaRefused(text string) error {
 }
 
 // noHandle is what nvidia-smi prints of a GPU that it cannot open: by its PCI address, or by its number.
-var noHandle = regexp.MustCompile(`^Unable to determine the device handle for (?i:gpu) ?([0-9A-Fa-f:.]*[0-9A-Fa-f]): (.{1,80})`)
+var noHandle = pattern(`^Unable to determine the device handle for (?i:gpu) ?([0-9A-Fa-f:.]*[0-9A-Fa-f]): (.{1,80})`)
 
 // lostGPUs reads those lines. A function that a GPU does not have, and one that the user may not call, is no fault.
 func lostGPUs(text string) (lost []fabric.GPU) {
 	for line := range strings.Lines(text) {
-		m := noHandle.FindStringSubmatch(strings.TrimSpace(line))
+		m := noHandle().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil || strings.HasPrefix(m[2], "Not Supported") || strings.HasPrefix(m[2], "Insufficient") {
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 )
 
 // nvidiaColumn is the name of a column of --query-gpu and --query-remapped-rows.
-var nvidiaColumn = regexp.MustCompile(`^[a-z][A-Za-z0-9_.]*(?: \[[A-Za-z0-9/%]+\])?$`)
+var nvidiaColumn = pattern(`^[a-z][A-Za-z0-9_.]*(?: \[[A-Za-z0-9/%]+\])?$`)
 
 // nvidiaColumns begin the names of those that facts are made of.
 func nvidiaColumns() []string {
@@ -28,7 +27,7 @@ func isNvidiaCSV(line string) bool {
 	names := strings.Split(strings.TrimSpace(line), ", ")
 	known := false
 	for _, name := range names {
-		if !nvidiaColumn.MatchString(name) {
+		if !nvidiaColumn().MatchString(name) {
 			return false
 		}
 		known = known || slices.ContainsFunc(nvidiaColumns(), func(head string) bool { return strings.HasPrefix(name, head) })

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,22 +32,22 @@ func nvlinkRuns(_ host.Host, f *fabric.Facts) []toolRun {
 //
 // and in the place of links a sentence: NVML: Unable to retrieve Nvlink information as all links are inActive.
 var (
-	nvlinkHead  = regexp.MustCompile(`^GPU ([0-9]{1,4}): (\S.*?) \(UUID: (GPU-[0-9A-Za-z-]{1,64})\)(.*)$`)
-	nvlinkState = regexp.MustCompile(`^Link ([0-9]{1,3}): (<inactive>|[0-9]{1,5}(?:\.[0-9]{1,6})? GB/s)$`)
-	nvlinkError = regexp.MustCompile(`^Link ([0-9]{1,3}): ([A-Za-z][A-Za-z -]{2,40}): ([0-9]{1,19})$`)
-	nvlinkNone  = regexp.MustCompile(`(?i)^(?:NVML: )?(unable to retrieve nvlink information.*|device does not have or support nvlink.*)$`)
+	nvlinkHead  = pattern(`^GPU ([0-9]{1,4}): (\S.*?) \(UUID: (GPU-[0-9A-Za-z-]{1,64})\)(.*)$`)
+	nvlinkState = pattern(`^Link ([0-9]{1,3}): (<inactive>|[0-9]{1,5}(?:\.[0-9]{1,6})? GB/s)$`)
+	nvlinkError = pattern(`^Link ([0-9]{1,3}): ([A-Za-z][A-Za-z -]{2,40}): ([0-9]{1,19})$`)
+	nvlinkNone  = pattern(`(?i)^(?:NVML: )?(unable to retrieve nvlink information.*|device does not have or support nvlink.*)$`)
 )
 
 func isNVLinkLine(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "Link ") && (nvlinkState.MatchString(line) || nvlinkError.MatchString(line)) || nvlinkNone.MatchString(line)
+	return strings.HasPrefix(line, "Link ") && (nvlinkState().MatchString(line) || nvlinkError().MatchString(line)) || nvlinkNone().MatchString(line)
 }
 
 // knowsNVLink wants a line of a link, or the sentence in its place: nvidia-smi -L has the same heads.
 func knowsNVLink(text string) bool {
 	return hasLine(text, func(line string) bool {
-		if m := nvlinkHead.FindStringSubmatch(line); m != nil {
-			return nvlinkNone.MatchString(strings.TrimSpace(m[4]))
+		if m := nvlinkHead().FindStringSubmatch(line); m != nil {
+			return nvlinkNone().MatchString(strings.TrimSpace(m[4]))
 		}
 		return isNVLinkLine(line)
 	})
@@ -67,7 +66,7 @@ func parseNVLink(text, _ string) (fabric.Facts, error) {
 	var all []*nvlinkReader
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if m := nvlinkHead.FindStringSubmatch(line); m != nil {
+		if m := nvlinkHead().FindStringSubmatch(line); m != nil {
 			if len(all) > maxDevices {
 				break // read refuses it
 			}
@@ -98,7 +97,7 @@ func parseNVLink(text, _ string) (fabric.Facts, error) {
 
 // line reads one line of the GPU.
 func (r *nvlinkReader) line(line string) {
-	if m := nvlinkState.FindStringSubmatch(line); m != nil {
+	if m := nvlinkState().FindStringSubmatch(line); m != nil {
 		link, _ := strconv.Atoi(m[1])
 		r.link.Listed = true
 		rate, err := strconv.ParseFloat(strings.TrimSuffix(m[2], " GB/s"), 64)
@@ -110,7 +109,7 @@ func (r *nvlinkReader) line(line string) {
 		}
 		return
 	}
-	if m := nvlinkError.FindStringSubmatch(line); m != nil {
+	if m := nvlinkError().FindStringSubmatch(line); m != nil {
 		if r.link.Errors == nil {
 			r.link.Errors = map[string]uint64{}
 		}
@@ -120,7 +119,7 @@ func (r *nvlinkReader) line(line string) {
 		}
 		return
 	}
-	if m := nvlinkNone.FindStringSubmatch(line); m != nil {
+	if m := nvlinkNone().FindStringSubmatch(line); m != nil {
 		r.link.Listed, r.link.Says = true, fabric.Printable(strings.TrimRight(m[1], " ."))
 	}
 }

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -16,8 +15,8 @@ import (
 //
 // The last column of a GPU's first line counts uncorrected errors since the driver was loaded.
 var (
-	nvidiaTableDriver = regexp.MustCompile(`Driver Version: ([0-9.]+)`)
-	nvidiaTableGPU    = regexp.MustCompile(`^\| +([0-9]{1,3}) +(\S.*?) +(?:On|Off|N/A|ERR!) +\| +([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]) +\S+ +\| +([^|]*?) *\|?$`)
+	nvidiaTableDriver = pattern(`Driver Version: ([0-9.]+)`)
+	nvidiaTableGPU    = pattern(`^\| +([0-9]{1,3}) +(\S.*?) +(?:On|Off|N/A|ERR!) +\| +([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]) +\S+ +\| +([^|]*?) *\|?$`)
 )
 
 // parseNvidiaTable reads the table. A name that its column cuts ends in dots and is left out. The line below that of a GPU
@@ -27,10 +26,10 @@ func parseNvidiaTable(text string) (fabric.Facts, error) {
 	driver, ofGPU := "", false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
-		if m := nvidiaTableDriver.FindStringSubmatch(line); m != nil && driver == "" {
+		if m := nvidiaTableDriver().FindStringSubmatch(line); m != nil && driver == "" {
 			driver = m[1]
 		}
-		m := nvidiaTableGPU.FindStringSubmatch(line)
+		m := nvidiaTableGPU().FindStringSubmatch(line)
 		if m == nil {
 			ofGPU = ofGPU && strings.HasPrefix(line, "|")
 			if ofGPU && strings.Contains(line, "ERR!") {

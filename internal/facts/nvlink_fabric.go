@@ -2,7 +2,6 @@ package facts
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,17 +88,17 @@ func isUnitWord(word string) bool {
 // Lines about Fabric Manager: of nv-fabricmanager --version, of systemctl status, and of its log, where a message about the
 // driver may be broken in two.
 var (
-	fabricManagerOwn     = regexp.MustCompile(`Fabric Manager version is ?: ?([0-9][0-9.]{2,20})`)
-	fabricManagerRefuses = regexp.MustCompile(`fabric manager NVIDIA GPU driver interface version ([0-9][0-9.]{2,20})\s+do(?:es)?n't match with (?:the )?(?:driver version |matching )?([0-9][0-9.]{2,20})`)
-	fabricManagerHead    = regexp.MustCompile(`^\s*(?:[●○×*] )?nvidia-fabricmanager\.service(?: - |$)`)
-	fabricManagerActive  = regexp.MustCompile(`^\s*Active: ([a-z]+)`)
-	fabricManagerLine    = regexp.MustCompile(`(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh)?)(?:\[[0-9]+\])?: |systemd\[[0-9]+\]: (?:nvidia-fabricmanager\.service: |(?:Starting|Started|Failed to start) .*(?i:fabric ?manager))`)
-	fabricManagerAbsent  = regexp.MustCompile(`Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)`)
+	fabricManagerOwn     = pattern(`Fabric Manager version is ?: ?([0-9][0-9.]{2,20})`)
+	fabricManagerRefuses = pattern(`fabric manager NVIDIA GPU driver interface version ([0-9][0-9.]{2,20})\s+do(?:es)?n't match with (?:the )?(?:driver version |matching )?([0-9][0-9.]{2,20})`)
+	fabricManagerHead    = pattern(`^\s*(?:[●○×*] )?nvidia-fabricmanager\.service(?: - |$)`)
+	fabricManagerActive  = pattern(`^\s*Active: ([a-z]+)`)
+	fabricManagerLine    = pattern(`(?:nv-fabricmanager|nvidia-fabricmanager(?:-start\.sh)?)(?:\[[0-9]+\])?: |systemd\[[0-9]+\]: (?:nvidia-fabricmanager\.service: |(?:Starting|Started|Failed to start) .*(?i:fabric ?manager))`)
+	fabricManagerAbsent  = pattern(`Unit nvidia-fabricmanager(?:\.service)? (?:could not be found|not found)`)
 )
 
 func isFabricManagerLine(line string) bool {
-	return strings.Contains(line, "abric") && (fabricManagerOwn.MatchString(line) || fabricManagerHead.MatchString(line) || fabricManagerLine.MatchString(line) ||
-		fabricManagerAbsent.MatchString(line) || strings.HasPrefix(line, "fabric manager NVIDIA GPU driver interface version "))
+	return strings.Contains(line, "abric") && (fabricManagerOwn().MatchString(line) || fabricManagerHead().MatchString(line) || fabricManagerLine().MatchString(line) ||
+		fabricManagerAbsent().MatchString(line) || strings.HasPrefix(line, "fabric manager NVIDIA GPU driver interface version "))
 }
 
 func knowsFabricManager(text string) bool { return hasLine(text, isFabricManagerLine) }
@@ -109,23 +108,23 @@ func parseFabricManager(text, _ string) (fabric.Facts, error) {
 	m := &fabric.FabricManager{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
-		if v := fabricManagerOwn.FindStringSubmatch(line); v != nil {
+		if v := fabricManagerOwn().FindStringSubmatch(line); v != nil {
 			m.Version = fabric.Printable(strings.TrimRight(v[1], "."))
 		}
-		if v := fabricManagerActive.FindStringSubmatch(line); v != nil && isUnitWord(v[1]) {
+		if v := fabricManagerActive().FindStringSubmatch(line); v != nil && isUnitWord(v[1]) {
 			m.State = v[1]
 		}
 		switch {
-		case fabricManagerAbsent.MatchString(line):
+		case fabricManagerAbsent().MatchString(line):
 			m.State = "absent"
 		case strings.Contains(line, "nvidia-fabricmanager.service; masked"), strings.Contains(line, "Unit nvidia-fabricmanager.service is masked"), strings.Contains(line, "Loaded: masked"):
 			m.Masked = true
-		case !fabricManagerLine.MatchString(line):
+		case !fabricManagerLine().MatchString(line):
 		default:
 			fabricManagerSays(m, line)
 		}
 	}
-	if v := fabricManagerRefuses.FindStringSubmatch(text); v != nil {
+	if v := fabricManagerRefuses().FindStringSubmatch(text); v != nil {
 		m.Version, m.Driver = strings.TrimRight(v[1], "."), strings.TrimRight(v[2], ".")
 		m.State = orText(m.State, "failed")
 	}
@@ -157,17 +156,17 @@ func fabricManagerSays(m *fabric.FabricManager, line string) {
 const nvrmTool = "/proc/driver/nvidia/version"
 
 // nvrmVersion is the first line of /proc/driver/nvidia/version: the version of the module that is loaded.
-var nvrmVersion = regexp.MustCompile(`^NVRM version: .*?(?:x86_64|aarch64|Kernel Module).*?  ([0-9]{3}\.[0-9.]{2,12})  `)
+var nvrmVersion = pattern(`^NVRM version: .*?(?:x86_64|aarch64|Kernel Module).*?  ([0-9]{3}\.[0-9.]{2,12})  `)
 
 func isNVRMLine(line string) bool {
-	return strings.HasPrefix(line, "NVRM version: ") && nvrmVersion.MatchString(line)
+	return strings.HasPrefix(line, "NVRM version: ") && nvrmVersion().MatchString(line)
 }
 
 func knowsNVRM(text string) bool { return hasLine(text, isNVRMLine) }
 
 func parseNVRM(text, _ string) (fabric.Facts, error) {
 	for line := range strings.Lines(text) {
-		if m := nvrmVersion.FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
+		if m := nvrmVersion().FindStringSubmatch(strings.TrimRight(line, "\r\n")); m != nil {
 			return fabric.Facts{Modules: []fabric.Module{{Name: "nvidia", Version: m[1]}}}, nil
 		}
 	}

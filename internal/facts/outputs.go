@@ -214,17 +214,17 @@ func (o *Outputs) shell(line string) bool {
 		if host != "" {
 			o.prompt = strings.Clone(host)
 		}
-		o.command, o.path = strings.Clone(command), strings.Clone(netplanPath.FindString(command))
+		o.command, o.path = strings.Clone(command), strings.Clone(netplanPath().FindString(command))
 		return true
 	}
-	if path := netplanPath.FindString(trimmed); path != "" {
+	if path := netplanPath().FindString(trimmed); path != "" {
 		o.path = strings.Clone(path)
 	}
 	if host := headingHost(trimmed); host != "" {
 		o.prompt, o.command = strings.Clone(host), ""
 		return o.path != "" || strings.HasPrefix(trimmed, "#")
 	}
-	if strings.HasPrefix(trimmed, "#") && netplanPath.MatchString(trimmed) {
+	if strings.HasPrefix(trimmed, "#") && netplanPath().MatchString(trimmed) {
 		return true
 	}
 	if isCommand(trimmed) {

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -67,7 +66,7 @@ func systemForms() []outputForm {
 		{tool: "nvidia-smi -q", reader: "nvidia-smi -q", begins: begins(nvidiaLogHead), goesOn: isNvidiaLogLine},
 		{tool: "nvidia-smi -q (a part)", reader: "nvidia-smi -q (a part)", begins: isNvidiaPart, goesOn: isNvidiaPartLine, searched: true},
 		{tool: "nvidia-smi", reader: "nvidia-smi", begins: isNvidiaTableHead, goesOn: begins("|", "+")},
-		{tool: "nvidia-smi (a GPU that is lost)", reader: "nvidia-smi (a GPU that is lost)", begins: noHandle.MatchString, goesOn: noHandle.MatchString, searched: true},
+		{tool: "nvidia-smi (a GPU that is lost)", reader: "nvidia-smi (a GPU that is lost)", begins: noHandle().MatchString, goesOn: noHandle().MatchString, searched: true},
 		{tool: topoTool, begins: isTopoHead, goesOn: isTopoLine},
 		{tool: nvlinkTool, reader: nvlinkTool, begins: isNVLinkHead, goesOn: isNVLinkGoingOn},
 		{tool: "nvidia-smi --query-gpu", reader: "nvidia-smi --query-gpu", begins: isNvidiaCSV, goesOn: func(line string) bool { return strings.Contains(line, ", ") }},
@@ -126,7 +125,7 @@ func isKernelLine(line string) bool {
 	}
 	line = strings.TrimLeft(line, " ") // of a quotation
 	if len(line) > 10 && digitStart(line) && line[2] == ':' {
-		return clockLine.MatchString(line)
+		return clockLine().MatchString(line)
 	}
 	if line == "" || line[0] != '[' && line[0] != '<' && !begins("kern", "daemon", "user", "syslog")(line) {
 		return false
@@ -136,13 +135,13 @@ func isKernelLine(line string) bool {
 }
 
 // clockLine is a line of journalctl -k of which somebody kept the clock alone: "11:33:11 mlx5_core 0000:01:00.0: firmware version".
-var clockLine = regexp.MustCompile(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)
+var clockLine = pattern(`^[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)? (?:pci|pcieport|mlx5_core|mlx5_ib|nvidia|NVRM|cx7-pcie-hotplug|infiniband)[ :]`)
 
 // hexStart reports whether a line begins with two hexadecimal digits, as each PCI address does.
 func hexStart(line string) bool { return len(line) > 8 && isHex(strings.ToLower(line[:2])) }
 
 func isLspciHead(line string) bool {
-	return hexStart(line) && strings.Contains(line[:min(len(line), 16)], ".") && lspciHead.MatchString(line) && !strings.Contains(line, "LnkCap") && !strings.Contains(line, "LnkSta")
+	return hexStart(line) && strings.Contains(line[:min(len(line), 16)], ".") && lspciHead().MatchString(line) && !strings.Contains(line, "LnkCap") && !strings.Contains(line, "LnkSta")
 }
 
 func isTreeLine(line string) bool {
@@ -155,7 +154,7 @@ func digitStart(line string) bool { return line[0] >= '0' && line[0] <= '9' }
 // isIPLink knows a line that was copied with the indentation of a document too.
 func isIPLink(line string) bool {
 	line = strings.TrimLeft(line, " \t")
-	return line != "" && digitStart(line) && strings.Contains(line, ": <") && ipLinkHead.MatchString(line)
+	return line != "" && digitStart(line) && strings.Contains(line, ": <") && ipLinkHead().MatchString(line)
 }
 
 func isIPRule(line string) bool {
@@ -183,7 +182,7 @@ func isRDMALinkLine(line string) bool {
 }
 
 func isIbdevLine(line string) bool {
-	return strings.Contains(line, " ==> ") && ibdev2netdevLine.MatchString(line)
+	return strings.Contains(line, " ==> ") && ibdev2netdevLine().MatchString(line)
 }
 
 func isDriverLine(line string) bool {
@@ -218,10 +217,10 @@ func isFabricManagerGoingOn(line string) bool {
 func isNvidiaTableHead(line string) bool { return strings.HasPrefix(line, "| NVIDIA-SMI ") }
 
 // topoHead is the first line of nvidia-smi topo -m, whose columns are the devices.
-var topoHead = regexp.MustCompile(`^\s*(?:\x1b\[4m)?GPU0\s+(?:GPU[0-9]+|NIC[0-9]+|mlx[0-9]_[0-9]+|CPU Affinity)`)
+var topoHead = pattern(`^\s*(?:\x1b\[4m)?GPU0\s+(?:GPU[0-9]+|NIC[0-9]+|mlx[0-9]_[0-9]+|CPU Affinity)`)
 
 func isTopoHead(line string) bool {
-	return strings.Contains(line, "GPU0") && strings.Contains(line, "Affinity") && topoHead.MatchString(line)
+	return strings.Contains(line, "GPU0") && strings.Contains(line, "Affinity") && topoHead().MatchString(line)
 }
 
 func isTopoLine(line string) bool {
@@ -234,7 +233,7 @@ func isTopoLine(line string) bool {
 }
 
 func isRocmLine(line string) bool {
-	return strings.HasPrefix(line, "GPU[") && rocmLine.MatchString(strings.TrimSpace(line)) || strings.HasPrefix(line, "=====") && strings.Contains(line, " ROCm System Management Interface ")
+	return strings.HasPrefix(line, "GPU[") && rocmLine().MatchString(strings.TrimSpace(line)) || strings.HasPrefix(line, "=====") && strings.Contains(line, " ROCm System Management Interface ")
 }
 
 func isModinfoLine(line string) bool {

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,23 +36,23 @@ func packagePatterns() []string {
 	return []string{"bnxt*", "libbnxt*", "netxtreme*", "ionic*", "libionic*", "rdma-core", "ibverbs-providers", "libibverbs", "mlnx-of*", "kmod-mlnx-of*", "doca-ofed*", "rocm-core", "rccl"}
 }
 
-var packageName = regexp.MustCompile(`^(?:bnxt|libbnxt|netxtreme|ionic|libionic|mlnx-of|kmod-mlnx-of|doca-ofed)[\w.+-]*$|^(?:rdma-core|ibverbs-providers|libibverbs|rocm-core|rccl)$`)
+var packageName = pattern(`^(?:bnxt|libbnxt|netxtreme|ionic|libionic|mlnx-of|kmod-mlnx-of|doca-ofed)[\w.+-]*$|^(?:rdma-core|ibverbs-providers|libibverbs|rocm-core|rccl)$`)
 
 var (
-	dpkgRow = regexp.MustCompile(`^([uihrp][a-zA-Z]) ?R? +([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? +([0-9][\w.+:~-]*)(?:\s|$)`)
-	rpmRow  = regexp.MustCompile(`^([A-Za-z0-9][\w.+-]*)-([0-9][\w.+~^]*-[\w.+~^]+)\.(?:x86_64|aarch64|noarch)$`)
+	dpkgRow = pattern(`^([uihrp][a-zA-Z]) ?R? +([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9]+)? +([0-9][\w.+:~-]*)(?:\s|$)`)
+	rpmRow  = pattern(`^([A-Za-z0-9][\w.+-]*)-([0-9][\w.+~^]*-[\w.+~^]+)\.(?:x86_64|aarch64|noarch)$`)
 )
 
 // packageRow reads a row of dpkg -l, or of rpm -qa. A package of which only the settings are left has no version.
 func packageRow(line string) (name, version string, ok bool) {
 	line = strings.TrimRight(line, " \r\n")
-	if m := dpkgRow.FindStringSubmatch(line); m != nil && packageName.MatchString(m[2]) {
+	if m := dpkgRow().FindStringSubmatch(line); m != nil && packageName().MatchString(m[2]) {
 		if m[1][1] != 'i' {
 			return m[2], "", true
 		}
 		return m[2], m[3], true
 	}
-	if m := rpmRow.FindStringSubmatch(line); m != nil && packageName.MatchString(m[1]) {
+	if m := rpmRow().FindStringSubmatch(line); m != nil && packageName().MatchString(m[1]) {
 		return m[1], m[2], true
 	}
 	return "", "", false
@@ -66,7 +65,7 @@ func isPackageRow(line string) bool {
 
 // isPackageLine knows what stands among such rows: other packages, and the head of dpkg -l.
 func isPackageLine(line string) bool {
-	return isPackageRow(line) || isDpkgHead(line) || rpmRow.MatchString(line) || dpkgRow.MatchString(line) || strings.HasPrefix(line, "un  ")
+	return isPackageRow(line) || isDpkgHead(line) || rpmRow().MatchString(line) || dpkgRow().MatchString(line) || strings.HasPrefix(line, "un  ")
 }
 
 func isDpkgHead(line string) bool {

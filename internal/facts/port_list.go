@@ -2,7 +2,6 @@ package facts
 
 import (
 	"net/netip"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -14,18 +13,18 @@ import (
 const portsTool = "list of ports"
 
 var (
-	portsLine = regexp.MustCompile(`^\s*([A-Za-z][\w.-]{1,14})\s+(?:\S+=\S+\s+)*?pci=([0-9A-Fa-f:.]+)(.*)$`)
-	portsHCA  = regexp.MustCompile(`#\s*((?:mlx5_|roce)\w+)`)
+	portsLine = pattern(`^\s*([A-Za-z][\w.-]{1,14})\s+(?:\S+=\S+\s+)*?pci=([0-9A-Fa-f:.]+)(.*)$`)
+	portsHCA  = pattern(`#\s*((?:mlx5_|roce)\w+)`)
 )
 
 func isPortsLine(line string) bool {
-	return strings.Contains(line, "pci=") && portsLine.MatchString(line)
+	return strings.Contains(line, "pci=") && portsLine().MatchString(line)
 }
 func knowsPorts(text string) bool { return hasLine(text, isPortsLine) }
 func parsePorts(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
-		m := portsLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := portsLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil || !isInterfaceName(m[1]) {
 			continue
 		}
@@ -34,7 +33,7 @@ func parsePorts(text, _ string) (fabric.Facts, error) {
 			continue
 		}
 		f.NICs = append(f.NICs, fabric.NIC{Name: m[1], PCI: address})
-		if h := portsHCA.FindStringSubmatch(m[3]); h != nil {
+		if h := portsHCA().FindStringSubmatch(m[3]); h != nil {
 			addPort(&f, h[1], fabric.Port{Number: 1, NetDev: m[1]})
 			f.HCAs[len(f.HCAs)-1].PCI = address
 		}
@@ -52,12 +51,12 @@ func parsePorts(text, _ string) (fabric.Facts, error) {
 //	Detected Local IP: 192.168.100.10 (192.168.100.10/24)
 const autoTool = "interface discovery"
 
-var autoLine = regexp.MustCompile(`^\s*(Detected (?:IB_IF|ETH_IF|Local IP)|Head Node|Worker Nodes):\s*(.+)$`)
+var autoLine = pattern(`^\s*(Detected (?:IB_IF|ETH_IF|Local IP)|Head Node|Worker Nodes):\s*(.+)$`)
 
 func isAutoHead(line string) bool {
-	return strings.Contains(line, "Detected ") && autoLine.MatchString(line)
+	return strings.Contains(line, "Detected ") && autoLine().MatchString(line)
 }
-func isAutoLine(line string) bool { return autoLine.MatchString(line) }
+func isAutoLine(line string) bool { return autoLine().MatchString(line) }
 func knowsAuto(text string) bool  { return hasLine(text, isAutoHead) }
 
 // parseAuto reads it: the devices become NCCL_IB_HCA of every rank, and the workers are the other nodes.
@@ -65,7 +64,7 @@ func parseAuto(text, _ string) (fabric.Facts, error) {
 	f := fabric.Facts{NCCL: map[string]string{}}
 	nic := fabric.NIC{}
 	for line := range strings.Lines(text) {
-		m := autoLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := autoLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
 			continue
 		}

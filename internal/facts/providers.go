@@ -2,7 +2,6 @@ package facts
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,12 +35,12 @@ func providersRuns(h host.Host, f *fabric.Facts) []toolRun {
 // providerPath finds a provider of a driver that matters here, in what find prints ("82104 /usr/...so"), ldconfig -p
 // ("libbnxt_re-rdmav34.so (libc6,x86-64) => /usr/local/...so"), ls and strace of openat. The number is that of the private
 // ABI between libibverbs and its providers (rdma-core, IBVERBS_PABI_VERSION).
-var providerPath = regexp.MustCompile(`(?:^|[\s"])((?:/[\w.+-]+)+/lib(bnxt_re|mlx5|ionic|irdma|efa|mana)-rdmav[0-9]+\.so)(?:["\s]|$)`)
+var providerPath = pattern(`(?:^|[\s"])((?:/[\w.+-]+)+/lib(bnxt_re|mlx5|ionic|irdma|efa|mana)-rdmav[0-9]+\.so)(?:["\s]|$)`)
 
-var providerSize = regexp.MustCompile(`^([0-9]{1,12}) /`)
+var providerSize = pattern(`^([0-9]{1,12}) /`)
 
 func isProviderLine(line string) bool {
-	return strings.Contains(line, "-rdmav") && providerPath.MatchString(line) && !strings.Contains(line, "ENOENT")
+	return strings.Contains(line, "-rdmav") && providerPath().MatchString(line) && !strings.Contains(line, "ENOENT")
 }
 
 // isLibraryLine knows what stands among them: other libraries, and places where one was looked for in vain.
@@ -56,12 +55,12 @@ func parseProviders(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		m := providerPath.FindStringSubmatch(line)
+		m := providerPath().FindStringSubmatch(line)
 		if m == nil || !isProviderLine(line) || slices.ContainsFunc(f.Providers, func(p fabric.Provider) bool { return p.Path == m[1] }) {
 			continue
 		}
 		p := fabric.Provider{Driver: m[2], Path: m[1]}
-		if s := providerSize.FindStringSubmatch(line); s != nil {
+		if s := providerSize().FindStringSubmatch(line); s != nil {
 			size, err := strconv.Atoi(s[1])
 			if err != nil {
 				return fabric.Facts{}, errForeignText

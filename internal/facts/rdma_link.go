@@ -2,7 +2,6 @@ package facts
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -15,8 +14,8 @@ import (
 //	link mlx5_0/1 subnet_prefix fe80:0000:0000:0000 lid 1 sm_lid 1 lmc 0 state ACTIVE physical_state LINK_UP
 //	rocep1s0f0 port 1 ==> enp1s0f0np0 (Down)
 var (
-	rdmaLinkLine     = regexp.MustCompile(`^(?:[0-9]+: )?(?:link )?([\w.-]+)/([0-9]{1,3}):? (.*\bstate .*)$`)
-	ibdev2netdevLine = regexp.MustCompile(`^([\w.-]+)\s+port ([0-9]{1,3})\s+==>\s+(\S+)\s+\((Up|Down)\)`)
+	rdmaLinkLine     = pattern(`^(?:[0-9]+: )?(?:link )?([\w.-]+)/([0-9]{1,3}):? (.*\bstate .*)$`)
+	ibdev2netdevLine = pattern(`^([\w.-]+)\s+port ([0-9]{1,3})\s+==>\s+(\S+)\s+\((Up|Down)\)`)
 )
 
 // rdmaLinkRuns asks for the network device of a RoCE port where the GID table did not name it.
@@ -48,10 +47,10 @@ func netdevUnknown(f *fabric.Facts) bool {
 }
 
 func knowsRDMALink(text string) bool     { return hasLine(text, isRDMALink) }
-func knowsIbdev2netdev(text string) bool { return hasLine(text, ibdev2netdevLine.MatchString) }
+func knowsIbdev2netdev(text string) bool { return hasLine(text, ibdev2netdevLine().MatchString) }
 
 func isRDMALink(line string) bool {
-	m := rdmaLinkLine.FindStringSubmatch(line)
+	m := rdmaLinkLine().FindStringSubmatch(line)
 	return m != nil && strings.Contains(m[3], "physical_state ")
 }
 
@@ -59,7 +58,7 @@ func isRDMALink(line string) bool {
 func parseRDMALink(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
-		m := rdmaLinkLine.FindStringSubmatch(strings.TrimSpace(line))
+		m := rdmaLinkLine().FindStringSubmatch(strings.TrimSpace(line))
 		if m == nil {
 			continue
 		}
@@ -96,7 +95,7 @@ func parseRDMALink(text, _ string) (fabric.Facts, error) {
 func parseIbdev2netdev(text, _ string) (fabric.Facts, error) {
 	var f fabric.Facts
 	for line := range strings.Lines(text) {
-		if m := ibdev2netdevLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		if m := ibdev2netdevLine().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			addPort(&f, m[1], fabric.Port{Number: *number(m[2]), GIDs: defaultGID(m[3]), NetDev: netDevice(m[3]), NetDevUp: new(m[4] == "Up")})
 		}
 	}

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -18,9 +17,9 @@ func rocmSMIRuns(_ host.Host, f *fabric.Facts) []toolRun {
 }
 
 // rocmLine is "GPU[0]          : PCI Bus: 0000:1C:00.0".
-var rocmLine = regexp.MustCompile(`^GPU\[([0-9]{1,4})\]\s*: ([^:]+):\s*(.*)$`)
+var rocmLine = pattern(`^GPU\[([0-9]{1,4})\]\s*: ([^:]+):\s*(.*)$`)
 
-func knowsRocmSMI(text string) bool { return hasLine(text, rocmLine.MatchString) }
+func knowsRocmSMI(text string) bool { return hasLine(text, rocmLine().MatchString) }
 
 // parseRocmSMI reads rocm-smi --showbus and what else is asked in the same run. A GPU whose bus is not in the
 // text has no place, and is left out.
@@ -33,7 +32,7 @@ func parseRocmSMI(text, _ string) (fabric.Facts, error) {
 		if value, ok := strings.CutPrefix(line, "Driver version: "); ok {
 			driver = fabric.Printable(value)
 		}
-		m := rocmLine.FindStringSubmatch(line)
+		m := rocmLine().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

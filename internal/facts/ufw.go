@@ -3,7 +3,6 @@ package facts
 import (
 	"errors"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,12 +16,12 @@ func knowsUFW(text string) bool { return hasLine(text, isUFWHead) }
 func isUFWHead(line string) bool { return line == "Status: active" || line == "Status: inactive" }
 
 func isUFWLine(line string) bool {
-	return begins("Logging: ", "Default: ", "New profiles: ", "To  ", "--  ")(line) || ufwRule.MatchString(strings.TrimRight(line, " \r\n"))
+	return begins("Logging: ", "Default: ", "New profiles: ", "To  ", "--  ")(line) || ufwRule().MatchString(strings.TrimRight(line, " \r\n"))
 }
 
 var (
-	ufwDefault = regexp.MustCompile(`^Default: (allow|deny|reject) \(incoming\)`)
-	ufwRule    = regexp.MustCompile(`^(\S.*?)\s{2,}(ALLOW|DENY|REJECT|LIMIT)(?: IN)?\s{2,}(\S.*?)\s*(?:#.*)?$`)
+	ufwDefault = pattern(`^Default: (allow|deny|reject) \(incoming\)`)
+	ufwRule    = pattern(`^(\S.*?)\s{2,}(ALLOW|DENY|REJECT|LIMIT)(?: IN)?\s{2,}(\S.*?)\s*(?:#.*)?$`)
 )
 
 // parseUFW reads ufw status verbose (ufw(8)) as one chain. Where ufw is inactive there is none; whether something else
@@ -34,10 +33,10 @@ func parseUFW(text, _ string) (fabric.Facts, error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \r\n")
 		active, inactive = active || line == "Status: active", inactive || line == "Status: inactive"
-		if m := ufwDefault.FindStringSubmatch(line); m != nil {
+		if m := ufwDefault().FindStringSubmatch(line); m != nil {
 			chain.Policy = map[bool]string{true: "accept", false: "drop"}[m[1] == "allow"]
 		}
-		if m := ufwRule.FindStringSubmatch(line); m != nil && m[1] != "To" && !strings.Contains(line, "(v6)") {
+		if m := ufwRule().FindStringSubmatch(line); m != nil && m[1] != "To" && !strings.Contains(line, "(v6)") {
 			if rule := ufwLine(m[1], m[2], m[3]); !rule.never {
 				chain.Rules = append(chain.Rules, rule.FilterRule)
 			}

@@ -65,6 +65,15 @@ func (c *Cluster) applyDefaults(cat *catalog.Catalog) {
 		}
 	}
 	c.Fabric.applyDefaults(c.Platform, cat)
+	if c.GKE != nil {
+		c.GKE.applyDefaults(c, cat)
+	}
+	if c.Kubernetes == nil && c.Launcher == Kubernetes {
+		c.Kubernetes = &Kube{}
+	}
+	if c.Kubernetes != nil {
+		c.Kubernetes.applyDefaults(c.Platform, c.Nodes, cat)
+	}
 	if c.Serving != nil && c.Serving.Engine == "" {
 		c.Serving.Engine = "sglang"
 	}

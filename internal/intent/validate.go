@@ -30,6 +30,8 @@ func (v *validator) validate() {
 	v.partition()
 	v.addressing()
 	v.capacity()
+	v.gke()
+	v.kubernetes()
 }
 
 func (v *validator) launcher() {

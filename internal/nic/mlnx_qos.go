@@ -3,7 +3,6 @@ package nic
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,9 +58,9 @@ func readMlnxQoS(text, device string) ([]Reading, error) {
 }
 
 var (
-	mlnxDSCP  = regexp.MustCompile(`^\s+prio:([0-9]+) dscp:([0-9,]*)\s*$`)
-	mlnxClass = regexp.MustCompile(`^tc: ([0-9]+) ratelimit: .*, tsa: ([a-z_-]+)(?:, bw: ([0-9]+)%)?\s*$`)
-	mlnxOf    = regexp.MustCompile(`^\s+priority:\s+([0-9]+)\s*$`)
+	mlnxDSCP  = pattern(`^\s+prio:([0-9]+) dscp:([0-9,]*)\s*$`)
+	mlnxClass = pattern(`^tc: ([0-9]+) ratelimit: .*, tsa: ([a-z_-]+)(?:, bw: ([0-9]+)%)?\s*$`)
+	mlnxOf    = pattern(`^\s+priority:\s+([0-9]+)\s*$`)
 )
 
 // mlnxQoSBlock reads what the tool prints of one interface. Traffic classes and priorities are two numbers: the classes are
@@ -84,12 +83,12 @@ func mlnxQoSBlock(lines []string) (q fabric.QoS, err error) {
 			q.DCBX = mlnxDCBX(value)
 		case key == "PFC configuration":
 			q.PFC, err = mlnxPFC(lines[i+1:])
-		case mlnxDSCP.MatchString(line):
-			err = mlnxDSCPLine(&q, mlnxDSCP.FindStringSubmatch(line))
-		case mlnxClass.MatchString(line):
-			class, err = mlnxClassLine(&s, mlnxClass.FindStringSubmatch(line))
-		case mlnxOf.MatchString(line) && class >= 0:
-			queues = append(queues, fmt.Sprintf("%s:%d", mlnxOf.FindStringSubmatch(line)[1], class))
+		case mlnxDSCP().MatchString(line):
+			err = mlnxDSCPLine(&q, mlnxDSCP().FindStringSubmatch(line))
+		case mlnxClass().MatchString(line):
+			class, err = mlnxClassLine(&s, mlnxClass().FindStringSubmatch(line))
+		case mlnxOf().MatchString(line) && class >= 0:
+			queues = append(queues, fmt.Sprintf("%s:%d", mlnxOf().FindStringSubmatch(line)[1], class))
 		}
 		if err != nil {
 			return q, err

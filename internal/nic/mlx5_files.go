@@ -2,7 +2,6 @@ package nic
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -83,7 +82,7 @@ func ReadMlx5(files map[string]string) (fabric.QoS, error) {
 // mostToS is in a byte of the IP header: six bits of DSCP and two of ECN (RFC 2474, RFC 3168).
 const mostToS = 255
 
-var tclassLine = regexp.MustCompile(`^(?:Global )?(?:tclass=)?([0-9]+)\s*$`)
+var tclassLine = pattern(`^(?:Global )?(?:tclass=)?([0-9]+)\s*$`)
 
 // trafficClass reads "Global tclass=106"; nothing is in the file while none is set, which is a marking
 // without values.
@@ -93,7 +92,7 @@ func trafficClass(text string) (*fabric.Marking, error) {
 		return &fabric.Marking{}, nil // none is set: the application decides
 	}
 	first, _, _ := strings.Cut(text, "\n")
-	m := tclassLine.FindStringSubmatch(first)
+	m := tclassLine().FindStringSubmatch(first)
 	if m == nil {
 		return nil, fmt.Errorf("traffic_class: %q is no traffic class", fabric.Printable(first))
 	}
@@ -120,13 +119,13 @@ func mlx5Files() Reader {
 }
 
 var (
-	ecnPath    = regexp.MustCompile(`/sys/class/net/([^/\s:]+)/ecn/(roce_(?:np/cnp_dscp|np/cnp_802p_prio|(?:np|rp)/enable/[0-7]))\s*[:=]\s*(\S+)\s*$`)
-	tclassPath = regexp.MustCompile(`/sys/class/infiniband/([^/\s:]+)/tc/1/(traffic_class)\s*[:=]\s*(\S.*?)\s*$`)
-	tclassSet  = regexp.MustCompile(`^\+ .*\becho (?:-n )?["']?([0-9]+)["']? *> *["']?/sys/class/infiniband/([^/\s'"]+)/tc/1/traffic_class`)
+	ecnPath    = pattern(`/sys/class/net/([^/\s:]+)/ecn/(roce_(?:np/cnp_dscp|np/cnp_802p_prio|(?:np|rp)/enable/[0-7]))\s*[:=]\s*(\S+)\s*$`)
+	tclassPath = pattern(`/sys/class/infiniband/([^/\s:]+)/tc/1/(traffic_class)\s*[:=]\s*(\S.*?)\s*$`)
+	tclassSet  = pattern(`^\+ .*\becho (?:-n )?["']?([0-9]+)["']? *> *["']?/sys/class/infiniband/([^/\s'"]+)/tc/1/traffic_class`)
 )
 
 func isMlx5File(line string) bool {
-	return strings.Contains(line, "/sys/class/") && (ecnPath.MatchString(line) || tclassPath.MatchString(line) || tclassSet.MatchString(line))
+	return strings.Contains(line, "/sys/class/") && (ecnPath().MatchString(line) || tclassPath().MatchString(line) || tclassSet().MatchString(line))
 }
 
 func readMlx5Files(text, _ string) ([]Reading, error) {
@@ -146,11 +145,11 @@ func readMlx5Files(text, _ string) ([]Reading, error) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		var err error
-		if m := ecnPath.FindStringSubmatch(line); m != nil && isInterface(m[1]) {
+		if m := ecnPath().FindStringSubmatch(line); m != nil && isInterface(m[1]) {
 			err = add(key{nic: m[1]}, m[2], m[3])
-		} else if m := tclassPath.FindStringSubmatch(line); m != nil && rdmaDevice.MatchString(m[1]) {
+		} else if m := tclassPath().FindStringSubmatch(line); m != nil && rdmaDevice().MatchString(m[1]) {
 			err = add(key{rdma: m[1]}, m[2], m[3])
-		} else if m := tclassSet.FindStringSubmatch(line); m != nil && rdmaDevice.MatchString(m[2]) {
+		} else if m := tclassSet().FindStringSubmatch(line); m != nil && rdmaDevice().MatchString(m[2]) {
 			err = add(key{rdma: m[2]}, "traffic_class", m[1])
 		}
 		if err != nil {
@@ -179,12 +178,12 @@ func cmaRoCEToS() Reader {
 	return Reader{
 		Name:   cmaProgram,
 		Begins: func(line string) bool { return strings.HasPrefix(line, "+ ") && strings.Contains(line, cmaProgram) },
-		GoesOn: func(line string) bool { return cmaValue.MatchString(line) },
+		GoesOn: func(line string) bool { return cmaValue().MatchString(line) },
 		Read:   readCMA,
 	}
 }
 
-var cmaValue = regexp.MustCompile(`^([0-9]{1,3})\s*$`)
+var cmaValue = pattern(`^([0-9]{1,3})\s*$`)
 
 func readCMA(text, _ string) ([]Reading, error) {
 	var out []Reading
@@ -192,8 +191,8 @@ func readCMA(text, _ string) ([]Reading, error) {
 		if c.program() != cmaProgram || len(c.lines) == 0 {
 			continue
 		}
-		m, device := cmaValue.FindStringSubmatch(c.lines[0]), c.option("-d")
-		if m == nil || !rdmaDevice.MatchString(device) {
+		m, device := cmaValue().FindStringSubmatch(c.lines[0]), c.option("-d")
+		if m == nil || !rdmaDevice().MatchString(device) {
 			continue
 		}
 		roce, err := tosMarking(m[1])

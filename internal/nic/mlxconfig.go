@@ -3,7 +3,6 @@ package nic
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,16 +45,16 @@ func mlxconfig() Reader {
 		},
 		Begins: begins("Device #"),
 		GoesOn: func(line string) bool {
-			return strings.Trim(line, "-") == "" || begins("Device", "PCI device:", "Name:", "Description:", "Configurations:", "The '*'", "*", "  ", "\t")(line) || mlxOption.MatchString(line)
+			return strings.Trim(line, "-") == "" || begins("Device", "PCI device:", "Name:", "Description:", "Configurations:", "The '*'", "*", "  ", "\t")(line) || mlxOption().MatchString(line)
 		},
 		Read: readMlxconfig,
 	}
 }
 
 var (
-	mlxHead   = regexp.MustCompile(`^Configurations:\s*(.*?)\s*$`)
-	mlxDevice = regexp.MustCompile(`^(?:Device|PCI [Dd]evice):\s*(\S+)\s*$`)
-	mlxOption = regexp.MustCompile(`^[\s*]*([A-Z][A-Z0-9_]{2,60})\s+(\S.*?)\s*$`)
+	mlxHead   = pattern(`^Configurations:\s*(.*?)\s*$`)
+	mlxDevice = pattern(`^(?:Device|PCI [Dd]evice):\s*(\S+)\s*$`)
+	mlxOption = pattern(`^[\s*]*([A-Z][A-Z0-9_]{2,60})\s+(\S.*?)\s*$`)
 )
 
 func readMlxconfig(text, device string) ([]Reading, error) {
@@ -71,7 +70,7 @@ func readMlxconfig(text, device string) ([]Reading, error) {
 	at, column, columns := -1, 0, 0
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		switch m := mlxHead.FindStringSubmatch(line); {
+		switch m := mlxHead().FindStringSubmatch(line); {
 		case strings.HasPrefix(line, "Device #"):
 			at, columns = at+1, 0
 		case at < 0:
@@ -80,8 +79,8 @@ func readMlxconfig(text, device string) ([]Reading, error) {
 			if column, columns, err = mlxColumns(m[1]); err != nil {
 				return nil, err
 			}
-		case mlxDevice.MatchString(line):
-			out[at].name(mlxDevice.FindStringSubmatch(line)[1])
+		case mlxDevice().MatchString(line):
+			out[at].name(mlxDevice().FindStringSubmatch(line)[1])
 		case columns > 0:
 			if err := out[at].mlxLine(line, column, columns); err != nil {
 				return nil, err
@@ -109,7 +108,7 @@ func mlxColumns(heads string) (column, columns int, err error) {
 }
 
 func (r *Reading) mlxLine(line string, column, columns int) error {
-	m := mlxOption.FindStringSubmatch(line)
+	m := mlxOption().FindStringSubmatch(line)
 	if m == nil || !slices.Contains(mlxconfigOptions(), m[1]) {
 		return nil
 	}

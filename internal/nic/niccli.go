@@ -3,7 +3,6 @@ package nic
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -42,15 +41,15 @@ func niccli() Reader {
 func niccliDevice(pci string) string { return strings.TrimPrefix(pci, "0000:") }
 
 var (
-	niccliMapHead = regexp.MustCompile(`^\s*dscp2prio mapping:\s*$`)
-	niccliMapLine = regexp.MustCompile(`^\s*priority:\s*([0-9]+)\s+dscp:\s*([0-9, ]*)$`)
-	niccliQueue   = regexp.MustCompile(`^\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*$`)
-	niccliNewItem = regexp.MustCompile(`^\s*([0-9]{1,4})\) (Broadcom|BCM)[^:]*$`)
-	niccliOldItem = regexp.MustCompile(`^\s*([0-9]{1,4})\) BCM\S+\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})\s+\S+\s+([0-9a-fA-F]{2,4}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})[:.]([0-9a-fA-F]{1,2})\b`)
+	niccliMapHead = pattern(`^\s*dscp2prio mapping:\s*$`)
+	niccliMapLine = pattern(`^\s*priority:\s*([0-9]+)\s+dscp:\s*([0-9, ]*)$`)
+	niccliQueue   = pattern(`^\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*$`)
+	niccliNewItem = pattern(`^\s*([0-9]{1,4})\) (Broadcom|BCM)[^:]*$`)
+	niccliOldItem = pattern(`^\s*([0-9]{1,4})\) BCM\S+\s+((?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2})\s+\S+\s+([0-9a-fA-F]{2,4}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})[:.]([0-9a-fA-F]{1,2})\b`)
 )
 
 // IsHeading reports whether a line stands above what two programs print, and says nothing by itself.
-func IsHeading(line string) bool { return niccliMapHead.MatchString(line) }
+func IsHeading(line string) bool { return niccliMapHead().MatchString(line) }
 
 func niccliBanner(line string) bool {
 	return strings.Contains(line, "NIC CLI v") && strings.Contains(line, "Broadcom")
@@ -61,9 +60,9 @@ func niccliBanner(line string) bool {
 func isNiccliItem(line string) bool {
 	switch {
 	case strings.Contains(line, "dscp:"):
-		return niccliMapLine.MatchString(line)
+		return niccliMapLine().MatchString(line)
 	case strings.Contains(line, "Broadcom"), strings.Contains(line, " BCM"):
-		return niccliBanner(line) || niccliNewItem.MatchString(line) || niccliOldItem.MatchString(line)
+		return niccliBanner(line) || niccliNewItem().MatchString(line) || niccliOldItem().MatchString(line)
 	}
 	return strings.Contains(line, "_") && niccliOption(line) != ""
 }
@@ -71,7 +70,7 @@ func isNiccliItem(line string) bool {
 func isNiccliLine(line string) bool {
 	text := strings.TrimSpace(line)
 	return isTLVLine(line) || strings.HasPrefix(text, "Base Queue is ") || strings.Trim(text, "-") == "" || strings.HasPrefix(text, "Priority ") ||
-		niccliMapHead.MatchString(line) || niccliQueue.MatchString(line) || isNiccliItem(line)
+		niccliMapHead().MatchString(line) || niccliQueue().MatchString(line) || isNiccliItem(line)
 }
 
 // readNiccli reads any of its listings: devices, traffic classes, priorities of DSCP, queues of priorities, options. A list
@@ -149,7 +148,7 @@ func niccliQoS(lines []string) (q fabric.QoS, ok bool, err error) {
 // niccliDSCP reads "priority:7  dscp:48,".
 func niccliDSCP(q *fabric.QoS, lines []string) error {
 	for _, line := range lines {
-		m := niccliMapLine.FindStringSubmatch(line)
+		m := niccliMapLine().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}
@@ -177,7 +176,7 @@ func niccliQueues(lines []string) ([]int, error) {
 		if strings.HasPrefix(strings.TrimSpace(line), "Base Queue is ") {
 			inside = true
 		}
-		if m := niccliQueue.FindStringSubmatch(line); inside && m != nil {
+		if m := niccliQueue().FindStringSubmatch(line); inside && m != nil {
 			words = append(words, m[1]+":"+m[2])
 		}
 	}
@@ -199,7 +198,7 @@ func niccliList(text string) (niccliDevices, error) {
 	out, index := niccliDevices{}, ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		if m := niccliOldItem.FindStringSubmatch(line); m != nil {
+		if m := niccliOldItem().FindStringSubmatch(line); m != nil {
 			function, err := readNumber("0x"+m[6], 7)
 			if err != nil {
 				return nil, fmt.Errorf("device %s: %w", m[1], err)
@@ -208,7 +207,7 @@ func niccliList(text string) (niccliDevices, error) {
 			index = ""
 			continue
 		}
-		if m := niccliNewItem.FindStringSubmatch(line); m != nil {
+		if m := niccliNewItem().FindStringSubmatch(line); m != nil {
 			index = m[1]
 			out[index] = Reading{}
 			continue
@@ -246,7 +245,7 @@ func (d niccliDevices) reading(c command, device string) (Reading, error) {
 		return r, nil
 	case isPCI:
 		return Reading{PCI: address}, nil
-	case macAddress.MatchString(name):
+	case macAddress().MatchString(name):
 		return Reading{MAC: strings.ToLower(name)}, nil
 	case strings.Trim(name, "0123456789") == "":
 		return Reading{}, fmt.Errorf("device %s is a number of niccli's list, which is not in the text: add the output of niccli --list_devices", name)

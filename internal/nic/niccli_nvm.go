@@ -1,7 +1,6 @@
 package nic
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +27,7 @@ func niccliByFunction(option string) bool {
 	return slices.Contains([]string{OptionRDMA, OptionDCBX, OptionLLDPNearest, OptionLLDPNonTPMR}, option)
 }
 
-var niccliOptionLine = regexp.MustCompile(`^\s*([a-z][a-z0-9_]{2,40})\s*[=:]\s*(\S[^=]{0,60}?)\s*$`)
+var niccliOptionLine = pattern(`^\s*([a-z][a-z0-9_]{2,40})\s*[=:]\s*(\S[^=]{0,60}?)\s*$`)
 
 // niccliOptionRuns asks for each option of a function.
 func niccliOptionRuns(n fabric.NIC) []Run {
@@ -45,7 +44,7 @@ func niccliOptionRuns(n fabric.NIC) []Run {
 
 // niccliOption returns the known option that a line states.
 func niccliOption(line string) string {
-	m := niccliOptionLine.FindStringSubmatch(line)
+	m := niccliOptionLine().FindStringSubmatch(line)
 	if m == nil || !slices.Contains(niccliOptionNames(), m[1]) {
 		return ""
 	}
@@ -60,7 +59,7 @@ func niccliOptions(lines []string) map[string]string {
 			if options == nil {
 				options = map[string]string{}
 			}
-			options[option] = fabric.Printable(strings.TrimSpace(niccliOptionLine.FindStringSubmatch(line)[2]))
+			options[option] = fabric.Printable(strings.TrimSpace(niccliOptionLine().FindStringSubmatch(line)[2]))
 		}
 	}
 	return options

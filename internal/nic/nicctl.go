@@ -3,7 +3,6 @@ package nic
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -35,14 +34,14 @@ func nicctl() Reader {
 }
 
 var (
-	nicctlHead   = regexp.MustCompile(`^\s*NIC\s+: +\S+\s+\(([0-9a-fA-F:.]+)\)\s*$`)
-	nicctlBitmap = regexp.MustCompile(`^\s*DSCP bitmap\s+: (0x[0-9a-fA-F]{1,16}) ==> priority : ([0-9]+)\s*$`)
-	nicctlDSCP   = regexp.MustCompile(`^\s*DSCP\s+: ([0-9, -]+) ==> priority : ([0-9]+)\s*$`)
-	nicctlClass  = regexp.MustCompile(`^\s*([0-9]+)\s+(DWRR|dwrr|strict|STRICT)\s+(\S+)\s+(\S+)\s*$`)
+	nicctlHead   = pattern(`^\s*NIC\s+: +\S+\s+\(([0-9a-fA-F:.]+)\)\s*$`)
+	nicctlBitmap = pattern(`^\s*DSCP bitmap\s+: (0x[0-9a-fA-F]{1,16}) ==> priority : ([0-9]+)\s*$`)
+	nicctlDSCP   = pattern(`^\s*DSCP\s+: ([0-9, -]+) ==> priority : ([0-9]+)\s*$`)
+	nicctlClass  = pattern(`^\s*([0-9]+)\s+(DWRR|dwrr|strict|STRICT)\s+(\S+)\s+(\S+)\s*$`)
 )
 
 func isNicctlHead(line string) bool {
-	return strings.Contains(line, "NIC ") && nicctlHead.MatchString(line)
+	return strings.Contains(line, "NIC ") && nicctlHead().MatchString(line)
 }
 
 func readNicctl(text, _ string) ([]Reading, error) {
@@ -56,7 +55,7 @@ func readNicctl(text, _ string) ([]Reading, error) {
 	}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
-		m := nicctlHead.FindStringSubmatch(line)
+		m := nicctlHead().FindStringSubmatch(line)
 		if m == nil {
 			block = append(block, line)
 			continue
@@ -92,10 +91,10 @@ func (r *Reading) nicctlBlock(lines []string) error {
 			if q.Trust, err = trustWord(strings.ToLower(value)); err != nil {
 				return err
 			}
-		case nicctlBitmap.MatchString(line):
-			err = nicctlBits(bits, nicctlBitmap.FindStringSubmatch(line))
-		case nicctlDSCP.MatchString(line):
-			err = nicctlRanges(q, nicctlDSCP.FindStringSubmatch(line))
+		case nicctlBitmap().MatchString(line):
+			err = nicctlBits(bits, nicctlBitmap().FindStringSubmatch(line))
+		case nicctlDSCP().MatchString(line):
+			err = nicctlRanges(q, nicctlDSCP().FindStringSubmatch(line))
 		case key == "PFC priority bitmap":
 			bitmap, err = readNumber(value, 1<<priorities-1)
 		case key == "PFC no-drop priorities":
@@ -104,9 +103,9 @@ func (r *Reading) nicctlBlock(lines []string) error {
 			q.ECN = allOrNone(value == "Enabled")
 		case key == "DSCP value used for CNP":
 			cnp = value
-		case key == "ROCE device" && rdmaDevice.MatchString(value):
+		case key == "ROCE device" && rdmaDevice().MatchString(value):
 			r.RDMA, r.Card = value, "" // closer to the NIC than the card
-		case nicctlClass.MatchString(line):
+		case nicctlClass().MatchString(line):
 			classes = append(classes, line)
 		}
 		if err != nil {
@@ -207,7 +206,7 @@ func nicctlSchedulers(q *fabric.QoS, lines []string) error {
 	var s schedulers
 	listed := []int{}
 	for _, line := range lines {
-		m := nicctlClass.FindStringSubmatch(line)
+		m := nicctlClass().FindStringSubmatch(line)
 		class, err := readNumber(m[1], priorities-1)
 		if err != nil {
 			return err

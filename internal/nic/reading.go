@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -63,7 +64,7 @@ type command struct {
 }
 
 // prompted is a command behind a prompt: of a shell with or without names, or of its trace (set -x).
-var prompted = regexp.MustCompile(`^\s*(?:[\w.-]+@[^#$]{1,80}[#$]|\[[^\]]{1,80}\]\s*[#$]|[$#+]+)\s+(\S.*)$`)
+var prompted = pattern(`^\s*(?:[\w.-]+@[^#$]{1,80}[#$]|\[[^\]]{1,80}\]\s*[#$]|[$#+]+)\s+(\S.*)$`)
 
 // commands splits a text at its command lines. A line that is a call of the program without a prompt counts too.
 func commands(text, program string) []command {
@@ -71,7 +72,7 @@ func commands(text, program string) []command {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		call, ok := "", false
-		if m := prompted.FindStringSubmatch(line); m != nil {
+		if m := prompted().FindStringSubmatch(line); m != nil {
 			call, ok = m[1], true
 		} else if words := unsudo(strings.Fields(line)); len(words) > 1 && base(words[0]) == program {
 			call, ok = line, true
@@ -251,17 +252,23 @@ func pciFunction(text string) (string, bool) {
 	if strings.Count(text, ":") == 1 {
 		text = "0000:" + text
 	}
-	return text, pciAddress.MatchString(text)
+	return text, pciAddress().MatchString(text)
 }
 
 var (
-	pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
-	macAddress = regexp.MustCompile(`^(?i)[0-9a-f]{2}(?::[0-9a-f]{2}){5}$`)
-	rdmaDevice = regexp.MustCompile(`^[A-Za-z][\w.-]{0,62}$`)
+	pciAddress = pattern(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	macAddress = pattern(`^(?i)[0-9a-f]{2}(?::[0-9a-f]{2}){5}$`)
+	rdmaDevice = pattern(`^[A-Za-z][\w.-]{0,62}$`)
 )
 
 func begins(heads ...string) func(string) bool {
 	return func(line string) bool {
 		return slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(line, head) })
 	}
+}
+
+// pattern is a regular expression that is compiled when it is first used: most commands read no such text, and all of
+// them together take milliseconds.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

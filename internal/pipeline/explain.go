@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -13,11 +14,13 @@ import (
 	"railwright.dev/railwright/internal/intake"
 	"railwright.dev/railwright/internal/messages"
 	"railwright.dev/railwright/internal/results"
+	"railwright.dev/railwright/internal/topology"
 )
 
 // Knowledge is what explain knows beside the files: the model, the catalog, messages and causes.
 func Knowledge(cat *catalog.Catalog) (in diagnose.Input, err error) {
 	in.Predict, in.Machines = predictor(cat), knownMachines{cat}
+	in.Topology, in.WithPlugin = topologies(cat), knownMachines{cat}.WithPlugin
 	if in.Catalogue, err = messages.Load(); err != nil {
 		return in, err
 	}
@@ -97,6 +100,24 @@ func (k knownMachines) With(gpu string, perNode int) []string {
 	return ids
 }
 
+// WithPlugin returns the machines with a GPU for which their cloud installs a network plugin of NCCL, sorted.
+func (k knownMachines) WithPlugin(gpu, plugin string) []string {
+	return slices.DeleteFunc(k.With(gpu, 0), func(id string) bool { return !strings.EqualFold(k.cat.Machines[id].NCCLPlugin, plugin) })
+}
+
+// topologies returns the machines of the catalog by their ids, each built once.
+func topologies(cat *catalog.Catalog) func(id string) *topology.Machine {
+	known := map[string]*topology.Machine{}
+	return func(id string) *topology.Machine {
+		m, ok := known[id]
+		if !ok {
+			m, _ = topology.Nominal(cat, id) // nil where the catalog does not have it
+			known[id] = m
+		}
+		return m
+	}
+}
+
 // predictor returns what healthy machines would measure. A cluster is built once for the same hardware.
 func predictor(cat *catalog.Catalog) diagnose.Predictor {
 	type built struct {
@@ -118,7 +139,7 @@ func predictor(cat *catalog.Catalog) diagnose.Predictor {
 			return nil, b.err
 		}
 		return b.cluster.Predict(collective.Job{
-			Collective: job.Collective, Env: job.Env, Processes: job.Processes, DType: job.DType, Tuning: job.Tuning, Version: job.Version,
+			Collective: job.Collective, Env: job.Env, Processes: job.Processes, DType: job.DType, Tuning: job.Tuning, Version: job.Version, Placement: job.Placement,
 		}, sizes)
 	}
 }

@@ -150,10 +150,14 @@ func plannedNICs(p *fabric.Plan) map[fabric.Endpoint]switchcheck.NICEnd {
 // TestRenderedIsRight: what is rendered for random intents, in every language, reads back as planned: each rule passes, and
 // the network is proved lossless.
 func TestRenderedIsRight(t *testing.T) {
+	plans := 50
+	if testing.Short() {
+		plans = 5
+	}
 	for os := range models {
 		t.Run(os, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
-			for range 50 {
+			for range plans {
 				p := randomPlan(t, rng, os)
 				text := renderSwitch(t, p.Switches[0], p.Traffic)
 				if found := verdictsOn(t, p, text, plannedNICs(p)); len(found) > 0 {
@@ -189,7 +193,10 @@ func sameModel(t testing.TB, a, b []byte) bool {
 // TestSingleChangesAreNamed changes single values of rendered texts: at least 95 % of those that change what the switch does are
 // named. The others are printed: a value of a class that no packet is in, a part of the text that has no bearing on RoCE.
 func TestSingleChangesAreNamed(t *testing.T) {
-	const wanted = 200
+	wanted := 200
+	if testing.Short() {
+		wanted = 20
+	}
 	for os := range models {
 		t.Run(os, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(3, 4))

@@ -15,7 +15,13 @@ type command struct {
 	budget   *budget
 }
 
+// NetPlugin is the key in a table's configuration of the network plugin of NCCL that the command line of its run names.
+const NetPlugin = "net_plugin"
+
 var (
+	// gibFolder is where Google's plugin for RDMA is mounted in a pod, and on a node (gpudirect-rdma of
+	// GoogleCloudPlatform/container-engine-accelerators).
+	gibFolder      = pattern(`(?:/usr/local|/kubernetes/bin)/gib/`)
 	programName    = pattern(`\b([a-z0-9_]+)_perf(?:_mpi)?\b`)
 	collectiveWord = pattern(`-t (all_reduce|all_gather|reduce_scatter|alltoall|broadcast|reduce|sendrecv|gather|scatter)\b`)
 	exportSetting  = pattern(`(?:-x|-genv|--env|-e|export|env)[ =]+((?:NCCL|RCCL|HSA|UCX)_[A-Z0-9_]+=\S*)`)
@@ -43,6 +49,9 @@ func (c *command) read(text string) {
 			c.set(m[1], mostSettings)
 		}
 	}
+	if strings.Contains(text, "/gib/") && gibFolder().MatchString(text) {
+		c.keep(NetPlugin, "gIB")
+	}
 	if strings.Contains(text, "version") || strings.Contains(text, "Version") {
 		c.versions(text)
 	}
@@ -53,10 +62,14 @@ func (c *command) set(text string, most int) {
 	if !ok || len(c.settings) >= most || !c.budget.room(min(len(text), maxShown)+maxName) {
 		return
 	}
+	c.keep(keepUpTo(key, maxName), keep(value))
+}
+
+func (c *command) keep(key, value string) {
 	if c.settings == nil {
 		c.settings = map[string]string{}
 	}
-	c.settings[keepUpTo(key, maxName)] = keep(value)
+	c.settings[key] = value
 }
 
 func (c *command) versions(text string) {

@@ -238,6 +238,9 @@ func (t *ncclTable) finish(footer bool) *fabric.Table {
 		slices.Sort(letters)
 		out.Unread = addUnread(out.Unread, t.line, "", "#wrong is printed as %s, which is read as 0", strings.Join(letters, ", "))
 	}
+	if out.OutOfBound != nil && len(out.Rows) == 0 && out.Config["validation"] == "1" {
+		out.Checked = true // its rows were left out
+	}
 	if footer && len(out.Rows) == 0 {
 		out.Unread = addUnread(out.Unread, t.line, "", "there are no rows between the banner and the footer")
 	}

@@ -48,6 +48,9 @@ type blueprint struct {
 	nics      int
 	nicNames  []string // of the interfaces; nil: unknown
 	nicPCI    []string // vendor:device
+	gpuAt     []string // addresses; nil: unknown
+	nicAt     []string // likewise
+	hidden    bool     // the system does not show the PCIe roots of the NICs
 	mbps      int
 	cpu       CPU // without devices
 	numa      int
@@ -107,7 +110,7 @@ func (b *blueprint) takeGPUs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 		}
 		b.gpuID = id
 	}
-	b.gpu = cat.GPUs[b.gpuID]
+	b.gpu, b.gpuAt = cat.GPUs[b.gpuID], m.GPUAddresses.Are
 	if hw.Machine == "" {
 		b.gpus = hw.GPUsPerNode
 		b.scaleUp = ScaleUpKind(b.gpu)
@@ -164,7 +167,9 @@ func (b *blueprint) takeNICs(cat *catalog.Catalog, hw fabric.Hardware, m catalog
 		return fmt.Errorf("nic_gbps %v: want the line rate of one NIC, above 0 and at most 100000 Gb/s", rate)
 	}
 	b.mbps = int(rate * 1000)
+	b.hidden = m.HiddenNICRoots.Hidden
 	if b.nics == int(m.NICs.Value) {
+		b.nicAt = m.NICAddresses.Are
 		if names, err := fabric.ExpandNames(m.NICNames); err == nil && len(names) == b.nics {
 			b.nicNames = names
 		}

@@ -42,8 +42,23 @@ func FromFacts(f *fabric.Facts, cat *catalog.Catalog) *Machine {
 	x.numa()
 	x.scaleUp()
 	x.coherent()
+	x.hiddenRoots()
 	x.unread()
 	return m
+}
+
+// hiddenRoots marks the NICs that Hyper-V gives to a guest: each has a domain of its own below a device of VMBus, and not
+// below the firmware's PCI tree, so that its path in sysfs does not begin with a root (Linux,
+// drivers/pci/controller/pci-hyperv.c).
+func (x *factsTree) hiddenRoots() {
+	v, guest := x.facts.Machine.Vendor, x.facts.Machine.Hypervisor
+	if v == nil || *v != "Microsoft Corporation" || guest == nil || !*guest {
+		return
+	}
+	for i, n := range x.m.NICs {
+		domain, bus, ok := domainAndBus(n.Bus)
+		x.m.NICs[i].HiddenRoot = ok && domain != "0000" && bus == 0 && len(x.above(n.Bus)) == 0
+	}
 }
 
 // unread records the facts that could not be read and on which a device or its place depends.

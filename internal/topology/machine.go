@@ -116,6 +116,8 @@ type NIC struct {
 	GDR   *bool  `json:"gdr,omitempty"` // GPUDirect RDMA works; nil: unknown
 	Model string `json:"model,omitempty"`
 
+	HiddenRoot bool `json:"hidden_root,omitempty"` // the system does not show its PCIe root: it is no device of the firmware's PCI tree, as a virtual function in Azure
+
 	Unbound bool     `json:"unbound,omitempty"`         // it has neither interface nor RDMA device here, as when passed to a virtual machine
 	MaxConn int      `json:"max_connections,omitempty"` // connections that its plugin supports, as in NCCL's file; 0 unknown
 	Latency *float64 `json:"latency_us,omitempty"`      // us, as in NCCL's file; nil: unknown

@@ -29,7 +29,7 @@ type nominalTree struct {
 }
 
 func (b *blueprint) build() *Machine {
-	if b.nics > 0 {
+	if b.nics > 0 && b.nicAt == nil {
 		b.gap("PCI addresses and names of RDMA devices are those that firmware and drivers usually assign: not read from a machine")
 	}
 	x := nominalTree{blueprint: b, bus: 0x10, m: &Machine{Name: b.name, Source: sourceCatalog, NUMANodes: b.numa, Gaps: b.gaps}}
@@ -85,6 +85,10 @@ func (b *blueprint) addressesOfNames() []string {
 func (x *nominalTree) place(s slot, numa int, fromNames []string) {
 	if x.perSwitch == 0 || x.gpus == 0 {
 		for _, i := range s.gpus {
+			if x.gpuAt != nil {
+				x.rootAt(numa, x.gpuDevice(i, numa, x.gpuAt[i]))
+				continue
+			}
 			bridge, port := x.hostBridge()
 			x.root(numa, bridge, port, x.gpuDevice(i, numa, x.next()))
 		}
@@ -94,6 +98,10 @@ func (x *nominalTree) place(s slot, numa int, fromNames []string) {
 		return
 	}
 	bridge, port := x.hostBridge()
+	if x.gpuAt != nil && len(s.gpus) > 0 { // a guest, whose GPUs are on a root bus; the switch is the host's
+		domain, bus, _ := domainAndBus(x.gpuAt[s.gpus[0]])
+		bridge = fmt.Sprintf("pci%s:%02x", domain, bus)
+	}
 	speed, width := x.speed, 16
 	if x.uplink.Speed > 0 {
 		speed, width = x.uplink.Speed, x.uplink.Width
@@ -101,10 +109,10 @@ func (x *nominalTree) place(s slot, numa int, fromNames []string) {
 	sw := Device{Bus: x.next(), Class: classBridge, Speed: speed, Width: width, MaxSpeed: speed, MaxWidth: width}
 	ports := x.nextBus()
 	for _, i := range s.gpus {
-		sw.Children = append(sw.Children, x.gpuDevice(i, numa, x.next()))
+		sw.Children = append(sw.Children, x.gpuDevice(i, numa, x.known(x.gpuAt, i)))
 	}
 	for _, i := range s.nics {
-		sw.Children = append(sw.Children, x.nicDevice(i, numa, x.next()))
+		sw.Children = append(sw.Children, x.nicDevice(i, numa, x.known(x.nicAt, i)))
 	}
 	for i := range sw.Children {
 		sw.Children[i].Port = fmt.Sprintf("%s:%02x.%x", ports, i%32, i/32%8)
@@ -120,6 +128,10 @@ func (x *nominalTree) root(numa int, bridge, port string, d Device) {
 // rootNIC puts a NIC on a root port: one of its own, or where its name contains its address the first of its
 // domain, which it shares with the other functions of its slot.
 func (x *nominalTree) rootNIC(i, numa int, fromNames []string) {
+	if x.nicAt != nil {
+		x.rootAt(numa, x.nicDevice(i, numa, x.nicAt[i]))
+		return
+	}
 	if fromNames == nil {
 		bridge, port := x.hostBridge()
 		x.root(numa, bridge, port, x.nicDevice(i, numa, x.next()))
@@ -127,6 +139,21 @@ func (x *nominalTree) rootNIC(i, numa int, fromNames []string) {
 	}
 	domain, _, _ := strings.Cut(fromNames[i], ":")
 	x.root(numa, "pci"+domain+":00", domain+":00:00.0", x.nicDevice(i, numa, fromNames[i]))
+}
+
+// rootAt puts a device with a known address below the root bus of its domain, as Linux names that of an arm64 server,
+// where each PCIe root is a domain (resource slices of OCI BM.GPU.GB200-v3.4: 0002:03:00.1 is below pci0002:00).
+func (x *nominalTree) rootAt(numa int, d Device) {
+	domain, _, _ := strings.Cut(d.Bus, ":")
+	x.root(numa, "pci"+domain+":00", domain+":00:00.0", d)
+}
+
+// known is the address of a device, a new one where no source gives it.
+func (x *nominalTree) known(addresses []string, i int) string {
+	if addresses == nil {
+		return x.next()
+	}
+	return addresses[i]
 }
 
 // hostBridge returns a new root bus and its port. A switch with everything below it must fit before the next: root bus,
@@ -164,7 +191,7 @@ func (x *nominalTree) gpuDevice(i, numa int, at string) Device {
 }
 
 func (x *nominalTree) nicDevice(i, numa int, at string) Device {
-	x.m.NICs[i] = NIC{Index: i, Name: x.nicName(i, at), Bus: at, Mbps: x.mbps, Port: 1, NUMA: x.m.CPUs[numa].NUMA, Model: x.nicID}
+	x.m.NICs[i] = NIC{Index: i, Name: x.nicName(i, at), Bus: at, Mbps: x.mbps, Port: 1, NUMA: x.m.CPUs[numa].NUMA, Model: x.nicID, HiddenRoot: x.hidden}
 	return x.device(at, classEthernet, x.nicPCI, x.nic.PCIeLink.Speed, x.nic.PCIeLink.Width)
 }
 

@@ -20,12 +20,28 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := sessionsAtOnce(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	status, err := withBinary(m.Run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		status = 1
 	}
 	os.Exit(status)
+}
+
+// sessionsAtOnce sets how many scripts run at once, unless the command line sets it: those with a lab mostly wait, for networkd
+// and for connections that are to be cut, and the default is one per processor.
+func sessionsAtOnce() error {
+	asked := false
+	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
+	if asked {
+		return nil
+	}
+	return flag.Set("test.parallel", "4")
 }
 
 // withBinary builds the program as its users do, and puts it first on the path.

@@ -10,7 +10,7 @@ import (
 )
 
 // strong are lines that only this CLI and its show commands have.
-var strong = regexp.MustCompile(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]*)?(?:no )?(?:` +
+var strong = switchtext.Pattern(`(?m)^[ \t]*(?:[\w.-]*(?:\([^)\n]*\))?[#$>][ \t]*)?(?:no )?(?:` +
 	`qos (?:map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-[a-z]+)|wred-policy|scheduler-policy) \S` +
 	`|qos-map (?:tc-queue|tc-pg|tc-dscp|tc-dot1p|pfc-priority-[a-z]+) \S` +
 	`|queue \d+ wred-policy \S|standalone-link-training\s*$|unreliable-los |interface breakout port |interface-naming standard` +
@@ -32,15 +32,15 @@ var weak = []*regexp.Regexp{
 }
 
 // others are lines of the Dell CLI before this one, which shares words with it.
-var others = regexp.MustCompile(`(?m)^\s*(?:priority-flow-control mode (?:on|off)|ets mode |trust-map |class-map type |interface ethernet ?\d+/\d+/\d+)`)
+var others = switchtext.Pattern(`(?m)^\s*(?:priority-flow-control mode (?:on|off)|ets mode |trust-map |class-map type |interface ethernet ?\d+/\d+/\d+)`)
 
 // Recognizes reports whether a text is of sonic-cli.
 func (OS) Recognizes(text []byte) bool {
 	text = switchtext.ANSI.ReplaceAll(text, nil)
-	if strong.Match(text) {
+	if strong().Match(text) {
 		return true
 	}
-	if others.Match(text) {
+	if others().Match(text) {
 		return false
 	}
 	n := 0
@@ -220,10 +220,10 @@ func (r *reader) line(l switchtext.CLILine) {
 }
 
 // dellMode is a prompt without a blank after it, or without a name before it.
-var dellMode = regexp.MustCompile(`^([A-Za-z][\w.-]*)?(\(conf[^)]*\))[#$>]\s*(.*)$`)
+var dellMode = switchtext.Pattern(`^([A-Za-z][\w.-]*)?(\(conf[^)]*\))[#$>]\s*(.*)$`)
 
 // promptPort is the interface that a prompt names.
-var promptPort = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?if-((?:Eth|Ethernet|PortChannel|po)\d+(?:/\d+)*)$`)
+var promptPort = switchtext.Pattern(`^conf(?:ig)?-(?:s-)?if-((?:Eth|Ethernet|PortChannel|po)\d+(?:/\d+)*)$`)
 
 // prompt takes the prompt off a line and believes what it says of the block: configuration mode and none of its blocks end
 // the block. The name of a block in a prompt counts where no command named it: manuals print prompts loosely.
@@ -231,7 +231,7 @@ func (r *reader) prompt(l switchtext.CLILine) command {
 	c := command{CLILine: l}
 	mode := ""
 	if l.Prompt == "" {
-		m := dellMode.FindStringSubmatch(l.Command)
+		m := dellMode().FindStringSubmatch(l.Command)
 		if m == nil {
 			return c
 		}
@@ -248,12 +248,12 @@ func (r *reader) prompt(l switchtext.CLILine) command {
 }
 
 // promptBlock is the map or policy that a prompt names.
-var promptBlock = regexp.MustCompile(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
+var promptBlock = switchtext.Pattern(`^conf(?:ig)?-(?:s-)?(?:([a-z0-9-]+)-map|(wred)|(sched-policy))-(\S+)$`)
 
 // believe enters the block that a prompt names, where no command entered the one that the text is in, or that was a port.
 func (r *reader) believe(mode string, c command) {
 	k := r.place.kind
-	if m := promptPort.FindStringSubmatch(mode); m != nil {
+	if m := promptPort().FindStringSubmatch(mode); m != nil {
 		name, ok := portName(m[1])
 		there := k == inPort && (len(r.place.ports) > 1 || r.place.ports[0].name == name)
 		if ok && !there {
@@ -261,7 +261,7 @@ func (r *reader) believe(mode string, c command) {
 		}
 		return
 	}
-	m := promptBlock.FindStringSubmatch(mode)
+	m := promptBlock().FindStringSubmatch(mode)
 	open := k == top || k == inLost || k == inShow || k == inPort || r.place.byPrompt
 	if m == nil || !open {
 		return

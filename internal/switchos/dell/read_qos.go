@@ -2,12 +2,12 @@ package dell
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // mapKind is a kind of map: its name in the CLI, and what its lines map to what. Rewrite maps (tc-dscp, tc-dot1p)
@@ -209,7 +209,7 @@ func (r *reader) mapLine(c command) bool {
 }
 
 // mapTitles are the titles of the columns of a shown map.
-var mapTitles = regexp.MustCompile(`(?i)^(?:DSCP|DOT1P|TC|PFC[ -]Priority|PRIORITY)\s+(?:TC|Q|Queue|PG|DSCP|DOT1P|Priority[ -]Group)$`)
+var mapTitles = switchtext.Pattern(`(?i)^(?:DSCP|DOT1P|TC|PFC[ -]Priority|PRIORITY)\s+(?:TC|Q|Queue|PG|DSCP|DOT1P|Priority[ -]Group)$`)
 
 // mapRow reads a row of a shown map: two numbers. The row above them has words.
 func (r *reader) mapRow(c command) bool {
@@ -221,7 +221,7 @@ func (r *reader) mapRow(c command) bool {
 		dellSet(r, &m.entries[from], to, c.Line, "", fmt.Sprintf("%s of %s %d in map %s", k.to[0], k.from, from, m.name))
 		return true
 	}
-	return mapTitles.MatchString(c.Command)
+	return mapTitles().MatchString(c.Command)
 }
 
 // wredLine reads a line of a WRED policy. Thresholds of yellow and red packets concern nobody here.

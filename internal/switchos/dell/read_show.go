@@ -1,10 +1,11 @@
 package dell
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // showsIgnored are first words after show whose output has no bearing on lossless RoCE.
@@ -79,11 +80,11 @@ func (r *reader) showPort(c command, words []string) bool {
 }
 
 // dellTitle are lines above a shown map or policy. They begin with capitals; rows of show qos interface do not.
-var dellTitle = regexp.MustCompile(`^(?:([A-Z][A-Za-z0-9-]+)-MAP|(Policy|Profile)|(Scheduler[ -]Policy))\s*:\s*(\S+)$`)
+var dellTitle = switchtext.Pattern(`^(?:([A-Z][A-Za-z0-9-]+)-MAP|(Policy|Profile)|(Scheduler[ -]Policy))\s*:\s*(\S+)$`)
 
 // output reads the title of a table that a show command prints, whether its command stands above it or not.
 func (r *reader) output(c command) bool {
-	m := dellTitle.FindStringSubmatch(c.Command)
+	m := dellTitle().FindStringSubmatch(c.Command)
 	if m == nil {
 		return false
 	}
@@ -167,21 +168,21 @@ func (r *reader) showPortLine(c command) bool {
 }
 
 // clickHead are the titles of the two tables of the shell that say what ports have (sonic-utilities, pfc/main.py, pfcwd/main.py).
-var clickHead = regexp.MustCompile(`^(?:(Interface\s+Lossless priorities)|(PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME).*)$`)
+var clickHead = switchtext.Pattern(`^(?:(Interface\s+Lossless priorities)|(PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME).*)$`)
 
 // clickNoise are lines of the shell's output without a port.
-var clickNoise = regexp.MustCompile(`^(?:Changed polling interval to \d+ms|Port [RT]x\s+PFC0\s.*|QUEUE\s+STATUS\s.*)$`)
+var clickNoise = switchtext.Pattern(`^(?:Changed polling interval to \d+ms|Port [RT]x\s+PFC0\s.*|QUEUE\s+STATUS\s.*)$`)
 
 // clickLine reads a row of show pfc priority and of show pfcwd config. Counters and statistics say nothing of settings.
 func (r *reader) clickLine(c command) bool {
-	if m := clickHead.FindStringSubmatch(c.Command); m != nil {
+	if m := clickHead().FindStringSubmatch(c.Command); m != nil {
 		r.place.table = 1
 		if m[2] != "" {
 			r.place.table = 2
 		}
 		return true
 	}
-	if clickNoise.MatchString(c.Command) {
+	if clickNoise().MatchString(c.Command) {
 		return true
 	}
 	name, _, _ := strings.Cut(c.words[0], ":") // a queue of it

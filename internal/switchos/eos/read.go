@@ -1,7 +1,6 @@
 package eos
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -9,7 +8,7 @@ import (
 )
 
 // signs are lines that EOS alone has: in a configuration, at a prompt, or printed by a show command.
-var signs = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + strings.Join([]string{
+var signs = switchtext.Pattern(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + strings.Join([]string{
 	`qos profile \S+\s*$`, `qos map (?:dscp|cos) [\w, -]+ to traffic-class \d`, `qos map traffic-class [\d ,-]+ to (?:tx-queue|uc-tx-queue|dscp|cos) \d`,
 	`(?:uc|mc)-tx-queue \d+\s*$`, `tx-queue \d\s*$`, `service-profile \S+\s*$`, `priority-flow-control (?:on|priority [\d ,-]+ (?:no-)?drop)\s*$`,
 	`(?:no )?priority-flow-control pause watchdog`, `error-correction encoding (?:reed-solomon|fire-code)`, `policy-map type quality-of-service \S+`,
@@ -21,17 +20,17 @@ var signs = regexp.MustCompile(`(?m)^\s*(?:\S+\((?:config[^)]*)\)#\s*)?(?:` + st
 }, "|") + `)`)
 
 // weak are an interface of EOS and a line below it, indented as EOS does.
-var weak = regexp.MustCompile(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
+var weak = switchtext.Pattern(`(?m)^interface (?:Ethernet|Port-Channel|Management)\d[\d/]*[ \r]*\n {3}\S`)
 
 // notEOS are lines that other languages have and EOS has not.
-var notEOS = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off|on send-tlv)|qos-map |wred ecn-profile|ets mode|hsrp \d|interface (?:range )?(?:ethernet|Eth) ?\d+/\d+/\d+-\d+/\d+/\d+|qos wred|sysname |dcb )`)
+var notEOS = switchtext.Pattern(`(?m)^\s*(?:\S+[#>]\s*)?(?:qos map (?:dscp-tc|dot1p-tc|tc-queue|tc-pg|pfc-priority-queue)|qos (?:wred|scheduler)-policy|(?:policy|class)-map type (?:network-qos|queuing|application)|feature \S+\s*$|hardware qos|pause pfc-cos|set class-of-service|set interfaces|nv set|priority-flow-control mode (?:auto|off|on send-tlv)|qos-map |wred ecn-profile|ets mode|hsrp \d|interface (?:range )?(?:ethernet|Eth) ?\d+/\d+/\d+-\d+/\d+/\d+|qos wred|sysname |dcb )`)
 
 // Recognizes reports whether a text is a configuration of EOS or output of one of its show commands.
 func (OS) Recognizes(text []byte) bool {
-	if notEOS.Match(text) {
+	if notEOS().Match(text) {
 		return false
 	}
-	return signs.Match(text) || weak.Match(text)
+	return signs().Match(text) || weak().Match(text)
 }
 
 // Shows are the commands whose output tells most.
@@ -109,11 +108,11 @@ func (r *reader) text(t switchtext.Text) {
 }
 
 // tightPrompt is a prompt as EOS prints it, without a blank behind it.
-var tightPrompt = regexp.MustCompile(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
+var tightPrompt = switchtext.Pattern(`^([A-Za-z][\w.-]*\(config[\w./,:+ -]*\)#|[A-Za-z][\w.-]*[#>])(?:[a-z!]|$)`)
 
 // line reads one line: a comment, a show command at a prompt, a line that such a command printed, or a line of a configuration.
 func (r *reader) line(l switchtext.CLILine) {
-	if m := tightPrompt.FindStringSubmatch(l.Command); l.Prompt == "" && m != nil {
+	if m := tightPrompt().FindStringSubmatch(l.Command); l.Prompt == "" && m != nil {
 		l.Prompt, l.Command = m[1], strings.TrimSpace(l.Command[len(m[1]):])
 	}
 	if strings.HasPrefix(l.Command, "!") {
@@ -261,11 +260,11 @@ func eosGlobal(c string) bool {
 	return eosFirst(c, "interface", "hostname", "vlan", "router", "qos", "policy-map", "class-map", "ip routing", "end") || strings.HasPrefix(c, "priority-flow-control pause watchdog default")
 }
 
-var promptMode = regexp.MustCompile(`\(config(?:-s-[^-)]*)?(?:-([^)]*))?\)#$`)
+var promptMode = switchtext.Pattern(`\(config(?:-s-[^-)]*)?(?:-([^)]*))?\)#$`)
 
 // prompt makes the modes fit a prompt: a mode is left by what the next prompt says, and a paste may begin inside one.
 func (r *reader) prompt(p string) {
-	m := promptMode.FindStringSubmatch(p)
+	m := promptMode().FindStringSubmatch(p)
 	if m == nil || m[1] == "" {
 		r.stack = nil
 		return

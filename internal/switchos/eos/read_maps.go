@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	eosMap   = regexp.MustCompile(`^qos map (dscp|cos|traffic-class) (.+?) to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp) (\S+)(?: drop-precedence \d)?$`)
-	unmapped = regexp.MustCompile(`^qos map (dscp|cos|traffic-class) ([\w ,-]+?)(?: to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp)(?: \S+)?)?$`)
+	eosMap   = switchtext.Pattern(`^qos map (dscp|cos|traffic-class) (.+?) to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp) (\S+)(?: drop-precedence \d)?$`)
+	unmapped = switchtext.Pattern(`^qos map (dscp|cos|traffic-class) ([\w ,-]+?)(?: to (traffic-class|tx-queue|uc-tx-queue|mc-tx-queue|dscp|cos|exp)(?: \S+)?)?$`)
 )
 
 // qosMap reads the maps of the switch: every port uses them. A map from traffic class to DSCP classifies nothing.
@@ -19,9 +19,9 @@ func (s *eosSaid) qosMap(c string, not bool, at fabric.Line) bool {
 		s.rewrite = &fabric.Said[bool]{Is: !not, At: at}
 		return true
 	}
-	m := eosMap.FindStringSubmatch(c)
+	m := eosMap().FindStringSubmatch(c)
 	if m == nil && not {
-		m = unmapped.FindStringSubmatch(c)
+		m = unmapped().FindStringSubmatch(c)
 	}
 	if m == nil {
 		return false
@@ -64,7 +64,7 @@ func (s *eosSaid) qosMap(c string, not bool, at fabric.Line) bool {
 
 // eosMapped is how many values a line maps.
 func eosMapped(line string, most int) int {
-	if m := eosMap.FindStringSubmatch(eosWords(line[max(0, strings.Index(line, "qos map")):])); m != nil {
+	if m := eosMap().FindStringSubmatch(eosWords(line[max(0, strings.Index(line, "qos map")):])); m != nil {
 		from, _ := eosNumbers(m[2], most)
 		return len(from)
 	}
@@ -94,8 +94,8 @@ func (s *eosSaid) mapOf(from, to string) (places []**fabric.Said[int], most int)
 }
 
 var (
-	policyMap = regexp.MustCompile(`^policy-map (?:type (quality-of-service|qos) )?(\S+)$`)
-	classLine = regexp.MustCompile(`^class-map (?:type qos )?(?:match-any |match-all )?(\S+)$`)
+	policyMap = switchtext.Pattern(`^policy-map (?:type (quality-of-service|qos) )?(\S+)$`)
+	classLine = switchtext.Pattern(`^class-map (?:type qos )?(?:match-any |match-all )?(\S+)$`)
 )
 
 // openPolicy begins a policy or a class map of QoS; known is false for those of other types, which have no bearing.
@@ -104,7 +104,7 @@ func (r *reader) openPolicy(l switchtext.CLILine, c string, not bool) (opened, k
 		return false, false
 	}
 	r.stack = nil
-	if m := policyMap.FindStringSubmatch(c); m != nil {
+	if m := policyMap().FindStringSubmatch(c); m != nil {
 		if not {
 			delete(r.said.policies, m[2])
 			return true, true
@@ -118,7 +118,7 @@ func (r *reader) openPolicy(l switchtext.CLILine, c string, not bool) (opened, k
 		r.push(0, l, eosMode{kind: "policy", policy: p})
 		return true, true
 	}
-	if m := classLine.FindStringSubmatch(c); m != nil {
+	if m := classLine().FindStringSubmatch(c); m != nil {
 		if not {
 			delete(r.said.classes, m[1])
 			return true, true

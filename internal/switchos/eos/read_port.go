@@ -1,7 +1,6 @@
 package eos
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -174,11 +173,11 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-var speeds = regexp.MustCompile(`^(?:forced )?(?:auto )?(\d+(?:\.\d+)?)(g|full|gfull|half)?(?:-\d)?(?:full)?$`)
+var speeds = switchtext.Pattern(`^(?:forced )?(?:auto )?(\d+(?:\.\d+)?)(g|full|gfull|half)?(?:-\d)?(?:full)?$`)
 
 // eosRate reads 400g-8, 200g, forced 100gfull, auto 100gfull, and 10000full, which is in Mb/s.
 func eosRate(s string) (float64, bool) {
-	m := speeds.FindStringSubmatch(strings.ToLower(s))
+	m := speeds().FindStringSubmatch(strings.ToLower(s))
 	if m == nil {
 		return 0, false
 	}

@@ -2,7 +2,6 @@ package eos
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -88,8 +87,8 @@ func (s *eosSaid) bandwidth(q *queueSaid, args string, not bool, at fabric.Line)
 }
 
 var (
-	eosECN = regexp.MustCompile(`^ecn minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: max-mark-probability (\d+))?(?: weight (\d+))?$`)
-	red    = regexp.MustCompile(`^drop(?: drop-precedence \d)? minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: drop-probability (\d+))?(?: weight (\d+))?$`)
+	eosECN = switchtext.Pattern(`^ecn minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: max-mark-probability (\d+))?(?: weight (\d+))?$`)
+	red    = switchtext.Pattern(`^drop(?: drop-precedence \d)? minimum-threshold (\d+) (\w+) maximum-threshold (\d+) (\w+)(?: drop-probability (\d+))?(?: weight (\d+))?$`)
 )
 
 // units are the units of thresholds. Whether a kbyte is 1000 or 1024 bytes is in no source at hand.
@@ -111,7 +110,7 @@ func (s *eosSaid) randomDetect(sc *eosScope, n int, q *queueSaid, args string, n
 		q.drop = nil
 		return true
 	}
-	if m := eosECN.FindStringSubmatch(args); m != nil {
+	if m := eosECN().FindStringSubmatch(args); m != nil {
 		p, ok := s.thresholds(name, m, at)
 		if ok && q.ecn != nil && q.ecn.Min != nil && !sameProfile(q.ecn, p) {
 			s.problem(fabric.TextDuplicate, "", at, "says again what line \""+q.ecn.Min.At.Text+"\" said, with another value", "The last one counts.")
@@ -122,7 +121,7 @@ func (s *eosSaid) randomDetect(sc *eosScope, n int, q *queueSaid, args string, n
 		}
 		return ok
 	}
-	if m := red.FindStringSubmatch(args); m != nil {
+	if m := red().FindStringSubmatch(args); m != nil {
 		p, ok := s.thresholds(name, m, at)
 		if ok {
 			p.Drops, p.ECN = true, fabric.Said[bool]{At: at}

@@ -2,7 +2,6 @@ package eos
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -134,10 +133,10 @@ func (s *eosSaid) pfcOf(scopes []*eosScope, args string, not bool, at fabric.Lin
 	return false
 }
 
-var eosPriorities = regexp.MustCompile(`^([\d ,-]+?)(?: (no-drop|drop))?(?: .*)?$`)
+var eosPriorities = switchtext.Pattern(`^([\d ,-]+?)(?: (no-drop|drop))?(?: .*)?$`)
 
 func (s *eosSaid) noDrop(scopes []*eosScope, args string, not bool, at fabric.Line) bool {
-	m := eosPriorities.FindStringSubmatch(args)
+	m := eosPriorities().FindStringSubmatch(args)
 	if m == nil || m[2] == "" && !not {
 		return false
 	}

@@ -38,33 +38,33 @@ func showCommand(c string) (string, bool) {
 // headings begin tables.
 var headings = []struct {
 	table, form string
-	line        *regexp.Regexp
+	line        func() *regexp.Regexp
 }{
-	{"ecn", "show qos interfaces ecn", regexp.MustCompile(`^Tx-Queue Threshold ECN Min`)},
-	{"pfc", "show priority-flow-control", regexp.MustCompile(`^Port Enabled Priorities Active`)},
-	{"pfc-status", "show priority-flow-control status", regexp.MustCompile(`^Port Status Priorities`)},
-	{"status", "show interfaces status", regexp.MustCompile(`^Port Name Status Vlan Duplex Speed`)},
-	{"cos-tc", "show qos maps", regexp.MustCompile(`^(?i:cos ?- ?tc map:)`)},
-	{"dscp-tc", "show qos maps", regexp.MustCompile(`^(?i:dscp ?- ?tc map:)`)},
-	{"tc-queue", "show qos maps", regexp.MustCompile(`^(?i:tc ?- ?(?:uc-)?tx-queue map:)`)},
-	{"other", "show qos maps", regexp.MustCompile(`^(?i:[a-z]+ ?- ?[a-z-]+ ?(?:map|drop precedence map):)`)},
-	{"queues", "show qos interfaces", regexp.MustCompile(`^Queue \(percent\)`)},
-	{"queues", "show qos interfaces", regexp.MustCompile(`^Tx Bandwidth (?:Bandwidth |Shape )`)},
-	{"port", "show qos interfaces", regexp.MustCompile(`^(?:Ethernet|Et|Port-Channel|Po)\d[\d/]*:$`)},
-	{"port", "show interfaces", regexp.MustCompile(`^(?:Ethernet|Port-Channel)\d[\d/]* is (?:up|down|administratively down)`)},
-	{"port", "show qos interfaces", regexp.MustCompile(`^Trust Mode: `)},
-	{"legend", "", regexp.MustCompile(`^(?:Legend:|E: PFC Enabled|The hardware supports PFC|PFC receive processing|The PFC watchdog|Number of (?:Traffic|Transmit))`)},
+	{"ecn", "show qos interfaces ecn", switchtext.Pattern(`^Tx-Queue Threshold ECN Min`)},
+	{"pfc", "show priority-flow-control", switchtext.Pattern(`^Port Enabled Priorities Active`)},
+	{"pfc-status", "show priority-flow-control status", switchtext.Pattern(`^Port Status Priorities`)},
+	{"status", "show interfaces status", switchtext.Pattern(`^Port Name Status Vlan Duplex Speed`)},
+	{"cos-tc", "show qos maps", switchtext.Pattern(`^(?i:cos ?- ?tc map:)`)},
+	{"dscp-tc", "show qos maps", switchtext.Pattern(`^(?i:dscp ?- ?tc map:)`)},
+	{"tc-queue", "show qos maps", switchtext.Pattern(`^(?i:tc ?- ?(?:uc-)?tx-queue map:)`)},
+	{"other", "show qos maps", switchtext.Pattern(`^(?i:[a-z]+ ?- ?[a-z-]+ ?(?:map|drop precedence map):)`)},
+	{"queues", "show qos interfaces", switchtext.Pattern(`^Queue \(percent\)`)},
+	{"queues", "show qos interfaces", switchtext.Pattern(`^Tx Bandwidth (?:Bandwidth |Shape )`)},
+	{"port", "show qos interfaces", switchtext.Pattern(`^(?:Ethernet|Et|Port-Channel|Po)\d[\d/]*:$`)},
+	{"port", "show interfaces", switchtext.Pattern(`^(?:Ethernet|Port-Channel)\d[\d/]* is (?:up|down|administratively down)`)},
+	{"port", "show qos interfaces", switchtext.Pattern(`^Trust Mode: `)},
+	{"legend", "", switchtext.Pattern(`^(?:Legend:|E: PFC Enabled|The hardware supports PFC|PFC receive processing|The PFC watchdog|Number of (?:Traffic|Transmit))`)},
 }
 
 var (
-	rule    = regexp.MustCompile(`^[-= ]+$`)
-	ecnRow  = regexp.MustCompile(`^(\d+) (\w+|-) (\d+|-) (\d+|-)(?: (\d+|-))?(?: .*)?$`)
-	pfcRow  = regexp.MustCompile(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) (Yes|No)(?: ([\d ,-]+?))? (Yes|No)(?: .*)?$`)
-	flagRow = regexp.MustCompile(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) ([EDAW](?: [EDAW-])*)(?: ([\d ,-]+?))?(?: (?:drop|errdisable|no-drop|-).*)?(?: DCBX.*)?$`)
-	status  = regexp.MustCompile(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive|sub-intf-parent) (routed|trunk|in Po\d+|inactive|tap|tool|monitoring|dot1q|unassigned|\d+) \S+ (?:a-)?(\d+(?:\.\d+)?)([GM])\b`)
-	status2 = regexp.MustCompile(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive)\b`)
-	qRow    = regexp.MustCompile(`^(\d) (\d+|-) (.*?)(?: ?)(SP|RR)\S* (?:/ \S+ )?([LWDT-]+)$`)
-	mtuLine = regexp.MustCompile(`^(?:IP|Ethernet) MTU (\d+) bytes`)
+	rule    = switchtext.Pattern(`^[-= ]+$`)
+	ecnRow  = switchtext.Pattern(`^(\d+) (\w+|-) (\d+|-) (\d+|-)(?: (\d+|-))?(?: .*)?$`)
+	pfcRow  = switchtext.Pattern(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) (Yes|No)(?: ([\d ,-]+?))? (Yes|No)(?: .*)?$`)
+	flagRow = switchtext.Pattern(`^((?:Ethernet|Et|Port-Channel|Po)[\d/]+) ([EDAW](?: [EDAW-])*)(?: ([\d ,-]+?))?(?: (?:drop|errdisable|no-drop|-).*)?(?: DCBX.*)?$`)
+	status  = switchtext.Pattern(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive|sub-intf-parent) (routed|trunk|in Po\d+|inactive|tap|tool|monitoring|dot1q|unassigned|\d+) \S+ (?:a-)?(\d+(?:\.\d+)?)([GM])\b`)
+	status2 = switchtext.Pattern(`^((?:Et|Po|Ma)[\d/]+)(?: .*?)? (connected|notconnect|disabled|errdisabled|inactive)\b`)
+	qRow    = switchtext.Pattern(`^(\d) (\d+|-) (.*?)(?: ?)(SP|RR)\S* (?:/ \S+ )?([LWDT-]+)$`)
+	mtuLine = switchtext.Pattern(`^(?:IP|Ethernet) MTU (\d+) bytes`)
 )
 
 // showLine reads a line that a show command printed; false: it may be of a configuration.
@@ -79,11 +79,11 @@ func (r *reader) showLine(l switchtext.CLILine) bool {
 	if w.table == "" && (w.command == "" || eosFirst(l.Command, "qos map")) { // a command is one, wherever it is printed
 		return false
 	}
-	if w.command == "" && l.Indent == 0 && (eosGlobal(l.Command) || w.table != "legend" && w.table != "port" && !eosRow.MatchString(l.Command)) {
+	if w.command == "" && l.Indent == 0 && (eosGlobal(l.Command) || w.table != "legend" && w.table != "port" && !eosRow().MatchString(l.Command)) {
 		*w = eosShow{} // a configuration that follows without a prompt
 		return false
 	}
-	known := rule.MatchString(l.Command) || r.showRow(l) || w.table == "legend" || w.table == "other" ||
+	known := rule().MatchString(l.Command) || r.showRow(l) || w.table == "legend" || w.table == "other" ||
 		w.table == "" && eosFirst(w.command, otherShows...) || strings.Contains(w.command, "counters") || strings.Contains(w.command, "summary") ||
 		w.table == "port" && strings.HasPrefix(w.command, "show interfaces")
 	if !known {
@@ -105,7 +105,7 @@ func isConfiguration(command string) bool {
 func (r *reader) heading(l switchtext.CLILine) bool {
 	w := &r.show
 	for _, h := range headings {
-		if h.line.MatchString(l.Command) {
+		if h.line().MatchString(l.Command) {
 			if w.command == "" && h.form != "" && (len(r.forms) == 0 || r.forms[len(r.forms)-1] != h.form) {
 				r.forms = append(r.forms, h.form)
 			}
@@ -121,7 +121,7 @@ func (r *reader) heading(l switchtext.CLILine) bool {
 }
 
 // eosRow is how rows of tables begin: with a number, a port, a word with a colon, or a continued heading.
-var eosRow = regexp.MustCompile(`^(?:\d|(?:Ethernet|Et|Port-Channel|Po|Ma)\d|[a-z0-9 -]+:|[- =]+$|Unit |Queue |RR |SP |% |- |ECN)`)
+var eosRow = switchtext.Pattern(`^(?:\d|(?:Ethernet|Et|Port-Channel|Po|Ma)\d|[a-z0-9 -]+:|[- =]+$|Unit |Queue |RR |SP |% |- |ECN)`)
 
 // showPort reads the line that names a port, or how it trusts.
 func (r *reader) showPort(l switchtext.CLILine) {
@@ -158,7 +158,7 @@ func (r *reader) showedPort() string {
 	if r.show.port != "" {
 		return r.show.port
 	}
-	if m := commandPort.FindString(r.show.command); m != "" {
+	if m := commandPort().FindString(r.show.command); m != "" {
 		if kind, n, ok := interfaces(m); ok && len(n) == 1 {
 			return kind + n[0]
 		}
@@ -166,7 +166,7 @@ func (r *reader) showedPort() string {
 	return ""
 }
 
-var commandPort = regexp.MustCompile(`(?i)\b(?:ethernet|et|port-channel|po) ?\d[\d/]*`)
+var commandPort = switchtext.Pattern(`(?i)\b(?:ethernet|et|port-channel|po) ?\d[\d/]*`)
 
 // showRow reads a row of the table that the output is in.
 func (r *reader) showRow(l switchtext.CLILine) bool {
@@ -182,7 +182,7 @@ func (r *reader) showRow(l switchtext.CLILine) bool {
 	case "queues":
 		return eosFirst(l.Command, "Queue", "ECN/WRED:", "RR", "SP", "-", "%", "Legend") || r.showQueue(l)
 	case "port":
-		if m := mtuLine.FindStringSubmatch(l.Command); m != nil {
+		if m := mtuLine().FindStringSubmatch(l.Command); m != nil {
 			if n, err := strconv.Atoi(m[1]); err == nil {
 				r.later(r.showedPort(), l.Line, func(p *portSaid) { first(&p.mtu, &fabric.Said[int]{Is: n, At: l.Line}) })
 			}
@@ -194,7 +194,7 @@ func (r *reader) showRow(l switchtext.CLILine) bool {
 }
 
 func (r *reader) showECN(l switchtext.CLILine) bool {
-	m := ecnRow.FindStringSubmatch(l.Command)
+	m := ecnRow().FindStringSubmatch(l.Command)
 	if m == nil {
 		return false
 	}
@@ -226,11 +226,11 @@ func (w *eosShown) queue(n int) *fabric.QueueConfig {
 }
 
 func (r *reader) showPFC(l switchtext.CLILine) bool {
-	m := pfcRow.FindStringSubmatch(l.Command)
+	m := pfcRow().FindStringSubmatch(l.Command)
 	var on, watched bool
 	if m != nil {
 		on = m[2] == "Yes"
-	} else if m = flagRow.FindStringSubmatch(l.Command); m != nil {
+	} else if m = flagRow().FindStringSubmatch(l.Command); m != nil {
 		on, watched = strings.Contains(m[2], "E"), strings.Contains(m[2], "W")
 	}
 	if m == nil {
@@ -255,9 +255,9 @@ func (r *reader) showPFC(l switchtext.CLILine) bool {
 }
 
 func (r *reader) showStatus(l switchtext.CLILine) bool {
-	m := status.FindStringSubmatch(l.Command)
+	m := status().FindStringSubmatch(l.Command)
 	if m == nil {
-		return status2.MatchString(l.Command)
+		return status2().MatchString(l.Command)
 	}
 	kind, n, ok := interfaces(m[1])
 	if !ok || kind == "Management" {
@@ -320,7 +320,7 @@ func (r *reader) showMap(l switchtext.CLILine) bool {
 
 // showQueue reads a queue of a port: share, strict or round robin, ECN.
 func (r *reader) showQueue(l switchtext.CLILine) bool {
-	m := qRow.FindStringSubmatch(l.Command)
+	m := qRow().FindStringSubmatch(l.Command)
 	if m == nil {
 		return false
 	}

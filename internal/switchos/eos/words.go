@@ -1,10 +1,11 @@
 package eos
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // eosWords is a line with single blanks, and the word that people shorten when they type it in full.
@@ -32,7 +33,7 @@ func eosNot(c string) (rest string, not bool) {
 	return c, false
 }
 
-var eosInterface = regexp.MustCompile(`(?i)^(ethernet|eth|et|port-channel|po|vlan|vl|loopback|lo|management|ma|vxlan|vx|tunnel|tu|recirc-channel) ?(\d[\d/,.$ -]*)$`)
+var eosInterface = switchtext.Pattern(`(?i)^(ethernet|eth|et|port-channel|po|vlan|vl|loopback|lo|management|ma|vxlan|vx|tunnel|tu|recirc-channel) ?(\d[\d/,.$ -]*)$`)
 
 var kinds = map[string]string{
 	"ethernet": "Ethernet", "eth": "Ethernet", "et": "Ethernet", "port-channel": "Port-Channel", "po": "Port-Channel", "vlan": "Vlan", "vl": "Vlan",
@@ -43,7 +44,7 @@ var kinds = map[string]string{
 // interfaces returns the kind and the numbers of an interface or a range such as Ethernet1/1-4,5/1 as EOS prints it.
 // A range counts in the last number; one across the first number keeps the rest, as 1/1-4/1 does.
 func interfaces(name string) (kind string, numbers []string, ok bool) {
-	m := eosInterface.FindStringSubmatch(name)
+	m := eosInterface().FindStringSubmatch(name)
 	if m == nil {
 		return "", nil, false
 	}

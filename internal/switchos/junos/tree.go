@@ -1,7 +1,6 @@
 package junos
 
 import (
-	"regexp"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -59,7 +58,7 @@ func parseJunos(t switchtext.Text) junosText {
 		if l.Command == "!" && !p.comment && len(p.open) == 0 {
 			continue // a comment of other languages, which people put between commands
 		}
-		if len(p.open) == 0 && p.now != nil && len(p.now.words) > 0 && !p.comment && !p.list && l.Prompt == "" && setCommand.MatchString(l.Command) {
+		if len(p.open) == 0 && p.now != nil && len(p.now.words) > 0 && !p.comment && !p.list && l.Prompt == "" && setCommand().MatchString(l.Command) {
 			p.problem(fabric.TextForeign, p.now.words[0].at, "a statement has no semicolon at its end", "Junos refuses the text")
 			p.finish()
 		}
@@ -79,10 +78,10 @@ func parseJunos(t switchtext.Text) junosText {
 }
 
 // setCommand is a line that is a command and not the middle of a statement.
-var setCommand = regexp.MustCompile(`^(?:set|delete|deactivate|activate) [a-z]`)
+var setCommand = switchtext.Pattern(`^(?:set|delete|deactivate|activate) [a-z]`)
 
 // banner is the line above a prompt: which of several routing engines answers.
-var banner = regexp.MustCompile(`^\{[a-z]+(?::[\w-]+)?\}$`)
+var banner = switchtext.Pattern(`^\{[a-z]+(?::[\w-]+)?\}$`)
 
 // outside reports whether a line is a command, a banner or a page break rather than a part of a configuration.
 func (p *parser) outside(l switchtext.CLILine) bool {
@@ -93,7 +92,7 @@ func (p *parser) outside(l switchtext.CLILine) bool {
 	case "top", "up", "exit", "quit", "configure", "commit", "load", "run", "rollback", "show":
 		return !strings.HasSuffix(l.Command, "{") && !strings.HasSuffix(l.Command, ";")
 	}
-	return strings.HasPrefix(l.Command, "[edit") || banner.MatchString(l.Command)
+	return strings.HasPrefix(l.Command, "[edit") || banner().MatchString(l.Command)
 }
 
 // command reads a line that is no part of a block.

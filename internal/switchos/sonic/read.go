@@ -3,7 +3,6 @@ package sonic
 import (
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -47,18 +46,18 @@ func (OS) Shows() []string {
 
 // Recognizes reports whether a text has tables of CONFIG_DB, or the output of one of SONiC's show commands.
 func (OS) Recognizes(text []byte) bool {
-	if sonicKey.Match(text) {
+	if sonicKey().Match(text) {
 		return true
 	}
-	if otherCLI.Match(text) {
+	if otherCLI().Match(text) {
 		return false
 	}
-	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.Match(text) }) || block.Match(text)
+	return slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign().Match(text) }) || block().Match(text)
 }
 
 // otherCLI are lines of sonic-cli, the command line of commercial SONiC. Below it is the same shell with the same commands, so
 // that output of those stands in its texts too.
-var otherCLI = regexp.MustCompile(`(?m)^\s*(?:\S+[#>]\s*)?(?:no )?(?:qos (?:map|wred-policy|scheduler-policy|buffer) |qos-map |show qos |` +
+var otherCLI = switchtext.Pattern(`(?m)^\s*(?:\S+[#>]\s*)?(?:no )?(?:qos (?:map|wred-policy|scheduler-policy|buffer) |qos-map |show qos |` +
 	`show running-configuration|priority-flow-control |queue \d+ wred-policy |interface (?:range )?Eth ?\d+/)`)
 
 // Read reads the texts of a switch.
@@ -101,10 +100,10 @@ func (r *reader) problem(kind, port string, at fabric.Line, what, then string) {
 }
 
 // fragment begins a part of a database that was copied without its outer braces.
-var fragment = regexp.MustCompile(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
+var fragment = switchtext.Pattern(`^\s*"[A-Z][A-Z0-9_]*(?:\|[^"]*)?"\s*:`)
 
 // middle is a line that only the inside of an object has: a key with its value, a value of a list, or what closes them.
-var middle = regexp.MustCompile(`^(?:[}\]]|"[^"\n]*"\s*(?::|,?\s*$))`)
+var middle = switchtext.Pattern(`^(?:[}\]]|"[^"\n]*"\s*(?::|,?\s*$))`)
 
 // text reads one file, which may have several outputs below each other. Of a text with an object that is no JSON nothing
 // is read: a half of it would look like a switch with half of its settings.
@@ -121,8 +120,8 @@ func (r *reader) text(t switchtext.Text) {
 			end = at + i + 1
 		}
 		begins := at + len(text[at:end]) - len(strings.TrimLeft(text[at:end], " \t"))
-		bare := fragment.MatchString(text[at:end])
-		if !bare && middle.MatchString(text[begins:end]) { // of an object whose beginning is missing
+		bare := fragment().MatchString(text[at:end])
+		if !bare && middle().MatchString(text[begins:end]) { // of an object whose beginning is missing
 			r.refuse(j, t, fabric.TextProblem{Kind: fabric.TextCut, At: j.line(begins), What: errBeginning.Error(), Then: "nothing of it is read"})
 			return
 		}
@@ -173,7 +172,7 @@ func (r *reader) refuse(j *jsonText, t switchtext.Text, p fabric.TextProblem) {
 func ofConfigDB(root *jsonNode) bool {
 	return slices.ContainsFunc(root.nodes, func(n *jsonNode) bool {
 		table, _, _ := strings.Cut(n.key, "|")
-		return isRead(table) || isIgnored(table) || n.object && sonicNamespace.MatchString(table) && ofConfigDB(n)
+		return isRead(table) || isIgnored(table) || n.object && sonicNamespace().MatchString(table) && ofConfigDB(n)
 	})
 }
 
@@ -224,7 +223,7 @@ func wholeDB(root *jsonNode) bool {
 }
 
 // oldReference is how SONiC until 2021 named a row of another table.
-var oldReference = regexp.MustCompile(`^\[[A-Z0-9_]+\|([^\]]*)\]$`)
+var oldReference = switchtext.Pattern(`^\[[A-Z0-9_]+\|([^\]]*)\]$`)
 
 // oldReferences turns references of the old form into names.
 func (r *reader) oldReferences() {
@@ -232,7 +231,7 @@ func (r *reader) oldReferences() {
 		for _, row := range r.db.tables[name].rows {
 			for i := range row.fields {
 				if v := row.fields[i].value; strings.HasPrefix(v, "[") {
-					if m := oldReference.FindStringSubmatch(v); m != nil {
+					if m := oldReference().FindStringSubmatch(v); m != nil {
 						row.fields[i].value = m[1]
 						r.db.oldRefs = true
 					}

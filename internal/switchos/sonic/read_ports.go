@@ -4,18 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/switchos/switchtext"
 )
 
 // sonicPort is the name of a port, not of a group of ports, a VLAN or a part of a port with a tag.
-var sonicPort = regexp.MustCompile(`^Eth(?:ernet)?[-A-Za-z]*\d[\w/:-]*$`)
+var sonicPort = switchtext.Pattern(`^Eth(?:ernet)?[-A-Za-z]*\d[\w/:-]*$`)
 
-func physical(name string) bool { return sonicPort.MatchString(name) }
+func physical(name string) bool { return sonicPort().MatchString(name) }
 
 // portsIn returns the ports of a key, which was a list in SONiC until 2021.
 func portsIn(key string) []string {
@@ -212,7 +212,7 @@ func (r *reader) prefix(text, port string, at fabric.Line) *fabric.Said[netip.Pr
 
 // breakoutMode is a part of the mode of a cage, such as 2x400G, 1x100G(2)+2x50G(2) or 4x25G[10G], where the bracket has
 // further rates: SONiC, doc/dynamic-port-breakout.
-var breakoutMode = regexp.MustCompile(`^\s*(\d{1,3})x(\d{1,5})G(\[[^\]]*\])?(?:\(\d+\))?\s*$`)
+var breakoutMode = switchtext.Pattern(`^\s*(\d{1,3})x(\d{1,5})G(\[[^\]]*\])?(?:\(\d+\))?\s*$`)
 
 // cage is how a cage is split.
 type cage struct {
@@ -247,7 +247,7 @@ func (r *reader) cage(port string, f *sonicField) cage {
 	var c cage
 	ports := 0
 	for _, part := range strings.Split(f.value, "+") {
-		m := breakoutMode.FindStringSubmatch(part)
+		m := breakoutMode().FindStringSubmatch(part)
 		n := 0
 		if m != nil {
 			n, _ = strconv.Atoi(m[1])

@@ -20,42 +20,42 @@ type show struct {
 // pfcwd/main.py, scripts/pfcstat; Python's tabulate aligns the columns).
 type sonicShow struct {
 	command string
-	sign    *regexp.Regexp // its header
+	sign    func() *regexp.Regexp // its header
 	row     func(r *reader, at fabric.Line, cell map[string]string)
 }
 
 var sonicShows = []sonicShow{
-	{"show interfaces status", regexp.MustCompile(`(?m)^\s*Interface\s+Lanes\s+Speed\s+MTU\s`), showInterface},
-	{"show pfc priority", regexp.MustCompile(`(?m)^\s*Interface\s+Lossless priorities\s*$`), showPriority},
-	{"show pfc asymmetric", regexp.MustCompile(`(?m)^\s*Interface\s+Asymmetric\s*$`), showAsymmetric},
-	{"show pfcwd config", regexp.MustCompile(`(?m)^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME`), showWatchdog},
-	{"show pfc counters", regexp.MustCompile(`(?m)^\s*Port [RT]x\s+PFC0\s+PFC1\s`), nil},
-	{"show interfaces fec status", regexp.MustCompile(`(?m)^\s*Interface\s+FEC Oper\s+FEC Admin\s*$`), showFEC},
-	{"show vlan config", regexp.MustCompile(`(?m)^\s*Name\s+VID\s+Member\s+Mode\s*$`), showVLAN},
-	{"show ip interfaces", regexp.MustCompile(`(?m)^\s*Interface\s+(?:Master\s+)?IPv4 [Aa]ddress/[Mm]ask\s+(?:Master\s+)?Admin/Oper\s`), showAddress},
-	{"show interfaces description", regexp.MustCompile(`(?m)^\s*Interface\s+Oper\s+Admin\s+Alias\s+Description\s*$`), nil},
-	{"show queue watermark", regexp.MustCompile(`(?m)^\s*Port\s+UC0\s+UC1\s`), nil},
+	{"show interfaces status", switchtext.Pattern(`(?m)^\s*Interface\s+Lanes\s+Speed\s+MTU\s`), showInterface},
+	{"show pfc priority", switchtext.Pattern(`(?m)^\s*Interface\s+Lossless priorities\s*$`), showPriority},
+	{"show pfc asymmetric", switchtext.Pattern(`(?m)^\s*Interface\s+Asymmetric\s*$`), showAsymmetric},
+	{"show pfcwd config", switchtext.Pattern(`(?m)^\s*PORT\s+ACTION\s+DETECTION TIME\s+RESTORATION TIME`), showWatchdog},
+	{"show pfc counters", switchtext.Pattern(`(?m)^\s*Port [RT]x\s+PFC0\s+PFC1\s`), nil},
+	{"show interfaces fec status", switchtext.Pattern(`(?m)^\s*Interface\s+FEC Oper\s+FEC Admin\s*$`), showFEC},
+	{"show vlan config", switchtext.Pattern(`(?m)^\s*Name\s+VID\s+Member\s+Mode\s*$`), showVLAN},
+	{"show ip interfaces", switchtext.Pattern(`(?m)^\s*Interface\s+(?:Master\s+)?IPv4 [Aa]ddress/[Mm]ask\s+(?:Master\s+)?Admin/Oper\s`), showAddress},
+	{"show interfaces description", switchtext.Pattern(`(?m)^\s*Interface\s+Oper\s+Admin\s+Alias\s+Description\s*$`), nil},
+	{"show queue watermark", switchtext.Pattern(`(?m)^\s*Port\s+UC0\s+UC1\s`), nil},
 }
 
 // sonicProfile begins a profile of show ecn (scripts/ecnconfig), whose documentation prints the name in bold, and a profile
 // or a pool of show mmu and show buffer configuration (scripts/mmuconfig).
 var (
-	sonicProfile = regexp.MustCompile(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
-	block        = regexp.MustCompile(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
-	trafficBlock = regexp.MustCompile(`^\s*Lossless traffic pattern:\s*$`)
+	sonicProfile = switchtext.Pattern(`^\s*(Profile|Pool): +\**([\w.@-]+?)\**\s*$`)
+	block        = switchtext.Pattern(`(?m)^\s*(?:Profile|Pool): +\S+[ \t\r]*\n\s*-{2,}\s+-+\s*$`)
+	trafficBlock = switchtext.Pattern(`^\s*Lossless traffic pattern:\s*$`)
 )
 
 var (
-	dashes     = regexp.MustCompile(`^\s*-{2,}(?:\s+-+)*\s*$`)
-	dashRun    = regexp.MustCompile(`-+`)
-	gap        = regexp.MustCompile(`\s{2,}`)
-	pollEvery  = regexp.MustCompile(`^Changed polling interval to (\d+)ms`)
-	bigRed     = regexp.MustCompile(`^BIG_RED_SWITCH status is (\w+)`)
-	showName   = regexp.MustCompile(`^[\w./:-]*$`) // of a port; empty where a row goes on
-	plainShell = regexp.MustCompile(`^[$#]\s+(?:sudo\s+)?[a-z]`)
-	typed      = regexp.MustCompile(`^\S*[$#>]\s*(?:sudo\s+)?(?:config\s+(?:interface|qos|ecn|pfcwd|mmu|buffer|vlan|portchannel|load|reload|apply-patch|replace)\b|` +
+	dashes     = switchtext.Pattern(`^\s*-{2,}(?:\s+-+)*\s*$`)
+	dashRun    = switchtext.Pattern(`-+`)
+	gap        = switchtext.Pattern(`\s{2,}`)
+	pollEvery  = switchtext.Pattern(`^Changed polling interval to (\d+)ms`)
+	bigRed     = switchtext.Pattern(`^BIG_RED_SWITCH status is (\w+)`)
+	showName   = switchtext.Pattern(`^[\w./:-]*$`) // of a port; empty where a row goes on
+	plainShell = switchtext.Pattern(`^[$#]\s+(?:sudo\s+)?[a-z]`)
+	typed      = switchtext.Pattern(`^\S*[$#>]\s*(?:sudo\s+)?(?:config\s+(?:interface|qos|ecn|pfcwd|mmu|buffer|vlan|portchannel|load|reload|apply-patch|replace)\b|` +
 		`(?:redis-cli|sonic-db-cli)\s.*\b(?i:hset|hmset|hdel|del)\b|ecnconfig\s+-[pq]|pfcwd\s+(?:start|stop)|pfc\s+config|mmuconfig\s+-p)`) // a setting, which is not read from what was typed
-	showNoise = regexp.MustCompile(`^(?:(?:sudo )?(?:show [a-z -]+|ecnconfig -l)|Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
+	showNoise = switchtext.Pattern(`^(?:(?:sudo )?(?:show [a-z -]+|ecnconfig -l)|Namespace \w*|Running command: .*|Command: .*|Last cached time was .*|\*{3,}.*)$`)
 )
 
 // showState is where in the output of show commands the reader is.
@@ -80,16 +80,16 @@ func (r *reader) shows(lines []show) {
 		case text == "":
 			r.headless(&s)
 			s = showState{profile: s.profile, pool: s.pool, inside: s.inside}
-		case dashes.MatchString(raw):
+		case dashes().MatchString(raw):
 			r.rule(&s, raw)
 		case s.inside:
 			r.profileField(s.profile, l.at, text)
 		case s.spans != nil && !begins(raw):
 			r.showRow(&s, l.at, raw)
-		case sonicProfile.MatchString(raw):
-			m := sonicProfile.FindStringSubmatch(raw)
+		case sonicProfile().MatchString(raw):
+			m := sonicProfile().FindStringSubmatch(raw)
 			s = showState{profile: &sonicRow{key: m[2], at: l.at}, pool: m[1] == "Pool"}
-		case trafficBlock.MatchString(raw):
+		case trafficBlock().MatchString(raw):
 			s = showState{profile: &sonicRow{at: l.at}}
 		default:
 			s.spans = nil
@@ -104,8 +104,8 @@ func (r *reader) shows(lines []show) {
 
 // begins reports whether a line begins the output of a command.
 func begins(raw string) bool {
-	return sonicProfile.MatchString(raw) || trafficBlock.MatchString(raw) ||
-		slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign.MatchString(raw + "\n") })
+	return sonicProfile().MatchString(raw) || trafficBlock().MatchString(raw) ||
+		slices.ContainsFunc(sonicShows, func(s sonicShow) bool { return s.sign().MatchString(raw + "\n") })
 }
 
 // headless tells a header without rows.
@@ -127,13 +127,13 @@ func (r *reader) rule(s *showState, raw string) {
 		return
 	}
 	for i := range sonicShows {
-		if sonicShows[i].sign.MatchString(s.header) {
+		if sonicShows[i].sign().MatchString(s.header) {
 			s.of = &sonicShows[i]
 			r.form(s.of.command)
 		}
 	}
-	s.spans, s.names = nil, gap.Split(strings.TrimSpace(s.header), -1)
-	for _, m := range dashRun.FindAllStringIndex(raw, -1) {
+	s.spans, s.names = nil, gap().Split(strings.TrimSpace(s.header), -1)
+	for _, m := range dashRun().FindAllStringIndex(raw, -1) {
 		s.spans = append(s.spans, [2]int{m[0], m[1]})
 	}
 }
@@ -169,14 +169,14 @@ func (r *reader) showRow(s *showState, at fabric.Line, raw string) {
 		*s = showState{}
 		return
 	}
-	cells := gap.Split(strings.TrimSpace(raw), -1)
+	cells := gap().Split(strings.TrimSpace(raw), -1)
 	if len(cells) != len(s.spans) {
 		cells = cells[:0]
 		for _, span := range s.spans {
 			cells = append(cells, strings.TrimSpace(raw[min(span[0], len(raw)):min(span[1], len(raw))]))
 		}
 	}
-	if s.of == nil || len(s.names) != len(s.spans) || !showName.MatchString(cells[0]) {
+	if s.of == nil || len(s.names) != len(s.spans) || !showName().MatchString(cells[0]) {
 		r.c.Unread = append(r.c.Unread, at)
 		return
 	}
@@ -192,23 +192,23 @@ func (r *reader) showRow(s *showState, at fabric.Line, raw string) {
 
 func prompted(text string) bool {
 	text = strings.TrimSpace(text)
-	return switchtext.Prompt.MatchString(text) || plainShell.MatchString(text)
+	return switchtext.Prompt.MatchString(text) || plainShell().MatchString(text)
 }
 
 // showLine reads a line outside of tables.
 func (r *reader) showLine(s *showState, at fabric.Line, text string) {
 	s.header = strings.ReplaceAll(text, "\t", "  ")
-	switch m := pollEvery.FindStringSubmatch(text); {
+	switch m := pollEvery().FindStringSubmatch(text); {
 	case m != nil:
 		r.merge("PFC_WD", openRow("GLOBAL", at, "POLL_INTERVAL", m[1]))
 		return
-	case bigRed.MatchString(text):
-		r.merge("PFC_WD", openRow("GLOBAL", at, "BIG_RED_SWITCH", bigRed.FindStringSubmatch(text)[1]))
+	case bigRed().MatchString(text):
+		r.merge("PFC_WD", openRow("GLOBAL", at, "BIG_RED_SWITCH", bigRed().FindStringSubmatch(text)[1]))
 		return
-	case typed.MatchString(text):
+	case typed().MatchString(text):
 		r.c.Unread = append(r.c.Unread, at)
 		return
-	case prompted(text) || text == "$" || text == "#" || showNoise.MatchString(text):
+	case prompted(text) || text == "$" || text == "#" || showNoise().MatchString(text):
 		return
 	}
 	if begins(text) {

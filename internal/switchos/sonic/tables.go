@@ -116,7 +116,7 @@ func (t *load) namespace(root *jsonNode, name string) {
 		switch {
 		case flat:
 			t.row(name, table, key, dumped(n))
-		case name == "" && sonicNamespace.MatchString(n.key) && n.object:
+		case name == "" && sonicNamespace().MatchString(n.key) && n.object:
 			t.namespace(n, n.key+"/")
 		case !n.object:
 			t.r.problem(fabric.TextForeign, "", n.at, fmt.Sprintf("%s is not a table", n.key), "config load fails at it")

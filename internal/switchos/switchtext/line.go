@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -60,4 +61,10 @@ func indentOf(text string) int {
 		}
 	}
 	return n
+}
+
+// Pattern is a regular expression that is compiled when it is first used: most commands read no text of a switch, and all of
+// them together take milliseconds.
+func Pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -1,0 +1,268 @@
+package claims
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	resourceapi "k8s.io/api/resource/v1"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// existing gives the claims that are allocated already, where nothing is to be placed.
+func (r *run) existing() {
+	byPod := map[string]*pod{}
+	var order []*pod
+	for _, c := range r.objects.claims {
+		if c.Status.Allocation == nil {
+			continue
+		}
+		name := c.Annotations[ownerPod]
+		if name == "" {
+			name = c.Name
+		}
+		p := byPod[name]
+		if p == nil {
+			p = &pod{name: name, plugin: r.req.PluginGPUs}
+			byPod[name] = p
+			order = append(order, p)
+		}
+		p.claims = append(p.claims, podClaim{claim: c})
+	}
+	for _, p := range order {
+		node := ""
+		for _, c := range p.claims {
+			if node == "" {
+				node = r.nodeOf(c.claim.Status.Allocation)
+			}
+		}
+		r.commit(p, node, nil, nil)
+	}
+}
+
+// commit keeps what a pod got, and says how its devices lie to each other.
+func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, results []resourceapi.AllocationResult) {
+	r.scheduler.commit(results)
+	r.plugin[node] += p.plugin
+	var gpus, nics []fabric.AllocatedDevice
+	for _, c := range p.claims {
+		result, existing := c.claim.Status.Allocation, true
+		for i, fresh := range claims {
+			if fresh == c.claim {
+				result, existing = &results[i], false
+			}
+		}
+		if !c.fresh && !existing { // several pods may share it
+			r.settled[inNamespace(c.claim.Namespace, c.claim.Name)] = node
+			c.claim = c.claim.DeepCopy()
+			c.claim.Status.Allocation = result
+			r.remember(c.claim)
+		}
+		got := fabric.AllocatedClaim{Name: c.claim.Name, Pod: p.name, Node: node, Existing: existing}
+		if result != nil {
+			got.Devices = r.devices(result)
+		}
+		for _, d := range got.Devices {
+			switch d.Kind {
+			case kindGPU:
+				gpus = append(gpus, d)
+			case kindNIC:
+				nics = append(nics, d)
+			}
+		}
+		r.result.Claims = append(r.result.Claims, got)
+	}
+	r.align(p, node, gpus, nics)
+}
+
+// remember keeps the allocation of a claim that other pods may share.
+func (r *run) remember(c *resourceapi.ResourceClaim) {
+	for i, old := range r.objects.claims {
+		if old.Name == c.Name && old.Namespace == c.Namespace {
+			kept := *r.objects
+			kept.claims = slices.Clone(kept.claims)
+			kept.claims[i] = c
+			r.objects = &kept
+			return
+		}
+	}
+}
+
+func (r *run) devices(a *resourceapi.AllocationResult) (ds []fabric.AllocatedDevice) {
+	for _, res := range a.Devices.Results {
+		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
+		published := r.published(res)
+		if published == nil {
+			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
+			r.lost = true
+			ds = append(ds, d)
+			continue
+		}
+		p := place(res.Driver, published)
+		d.Kind, d.PCI, d.NUMA = p.kind, p.pci, p.numa
+		switch {
+		case p.list:
+			d.PCIeRoots = p.roots
+		case len(p.roots) == 1:
+			d.PCIeRoot = p.roots[0]
+		}
+		if p.kind == kindPartition {
+			r.unknown["devices are partitions of GPUs (MIG or the like): they are not counted as GPUs of pairs"]++
+		}
+		ds = append(ds, d)
+	}
+	return ds
+}
+
+// published is the device of a result in the newest slices of its pool, nil where there is none.
+func (r *run) published(res resourceapi.DeviceRequestAllocationResult) (d *resourceapi.Device) {
+	newest := int64(-1)
+	for _, s := range r.scheduler.index.pools[poolName{res.Driver, res.Pool}] {
+		for i := range s.Spec.Devices {
+			if s.Spec.Devices[i].Name == res.Device && s.Spec.Pool.Generation > newest {
+				d, newest = &s.Spec.Devices[i], s.Spec.Pool.Generation
+			}
+		}
+	}
+	return d
+}
+
+func rootsOf(ds []fabric.AllocatedDevice) (roots [][]string) {
+	for _, d := range ds {
+		switch {
+		case len(d.PCIeRoots) > 0:
+			roots = append(roots, d.PCIeRoots)
+		case d.PCIeRoot != "":
+			roots = append(roots, []string{d.PCIeRoot})
+		default:
+			roots = append(roots, nil)
+		}
+	}
+	return roots
+}
+
+// align counts the aligned pairs of a pod, and the rate of its NICs.
+func (r *run) align(p *pod, node string, gpus, nics []fabric.AllocatedDevice) {
+	a := fabric.PodAlignment{Pod: p.name, Node: node, GPUs: len(gpus) + p.plugin, PluginGPUs: p.plugin, NICs: len(nics)}
+	own, ofNICs := rootsOf(gpus), rootsOf(nics)
+	a.Aligned = r.aligned(node, own, ofNICs, p.plugin)
+	r.result.Pods = append(r.result.Pods, a)
+	r.result.AlignedPairs.Min += a.Aligned.Min
+	r.result.AlignedPairs.Max += a.Aligned.Max
+	r.result.TotalPairs += min(a.GPUs, a.NICs)
+	rate := 0.0
+	for _, nic := range nics {
+		gbps := 0.0
+		if r.req.NICGbps != nil {
+			gbps = r.req.NICGbps(node, nic)
+		}
+		if gbps <= 0 {
+			r.unknown["NICs have no known rate: the bandwidth of their pods is not known"]++
+			rate = -1
+			break
+		}
+		rate += gbps / 8 // bits to bytes
+	}
+	if rate >= 0 {
+		r.result.NICGBs = append(r.result.NICGBs, fabric.RateRange{Min: rate, Max: rate})
+	}
+}
+
+func (r *run) aligned(node string, own, nics [][]string, plugin int) fabric.CountRange {
+	if plugin == 0 {
+		return pairs(own, nics)
+	}
+	there := r.nodeGPUs(node)
+	if len(there) < plugin { // not known where they are
+		for range plugin {
+			own = append(slices.Clone(own), nil)
+		}
+		return pairs(own, nics)
+	}
+	key := fmt.Sprint(own, there, nics, plugin)
+	if known, ok := r.ranges[key]; ok {
+		return known
+	}
+	r.ranges[key] = pluginPairs(own, there, plugin, nics)
+	return r.ranges[key]
+}
+
+// nodeGPUs are the roots of the GPUs of a node among which a device plugin chooses.
+func (r *run) nodeGPUs(node string) [][]string {
+	if known, ok := r.gpus[node]; ok {
+		return known
+	}
+	var roots [][]string
+	if r.req.NodeGPUs != nil {
+		for _, p := range r.req.NodeGPUs(node) {
+			roots = append(roots, p.Roots)
+		}
+	}
+	if len(roots) == 0 {
+		for _, n := range r.nodes {
+			if n.Name != node {
+				continue
+			}
+			devices, _ := r.scheduler.reachable(n)
+			for _, c := range devices {
+				if p := place(c.driver, c.device); p.kind == kindGPU {
+					roots = append(roots, p.roots)
+				}
+			}
+		}
+	}
+	r.gpus[node] = roots
+	return roots
+}
+
+// room tells whether the device plugin of a node still has GPUs for a pod. Where their number is not known, it has.
+func (r *run) room(node string, plugin int) bool {
+	if plugin == 0 {
+		return true
+	}
+	there := len(r.nodeGPUs(node))
+	return there == 0 || r.plugin[node]+plugin <= there
+}
+
+// judge sets the verdict: fail only for what is certain, pass only if all is known and aligned.
+func (r *run) judge() {
+	a := r.result
+	lone := false
+	for _, p := range a.Pods {
+		lone = lone || p.NICs > 0 && p.GPUs == 0
+	}
+	if lone {
+		a.Notes = append(a.Notes, "pods have NICs and no GPU: where their GPUs come from, and how many, is not said, so that alignment is not known")
+	}
+	if r.abort != "" && len(a.Pods) > 0 {
+		a.Notes = append(a.Notes, r.abort)
+	} else {
+		r.abort = "" // said of the pod that has no node
+	}
+	if len(a.NICGBs) != len(a.Pods) {
+		a.NICGBs = nil
+	}
+	for _, text := range slices.Sorted(maps.Keys(r.unknown)) {
+		a.Notes = append(a.Notes, fmt.Sprintf("%d %s", r.unknown[text], text))
+	}
+	if note := r.objects.asideNote(); note != "" {
+		a.Notes = append(a.Notes, note)
+	}
+	if len(r.objects.twice) > 0 {
+		a.Notes = append(a.Notes, "given twice with the same contents, read once: "+strings.Join(slices.Compact(slices.Sorted(slices.Values(r.objects.twice))), ", "))
+	}
+	certain := false
+	for _, u := range a.Unsatisfied {
+		certain = certain || !u.Unsure
+	}
+	switch {
+	case certain, a.AlignedPairs.Max < a.TotalPairs:
+		a.Status = fabric.Fail
+	case len(a.Unsatisfied) > 0, lone, r.lost, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+		a.Status = fabric.Unknown
+	default:
+		a.Status = fabric.Pass
+	}
+}
