@@ -96,6 +96,7 @@ func (r *run) devices(a *resourceapi.AllocationResult) (ds []fabric.AllocatedDev
 		published := r.published(res)
 		if published == nil {
 			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
+			r.lost = true
 			ds = append(ds, d)
 			continue
 		}
@@ -200,9 +201,13 @@ func (r *run) nodeGPUs(node string) [][]string {
 		}
 	}
 	if len(roots) == 0 {
-		for _, s := range r.scheduler.index.own[node] {
-			for i := range s.Spec.Devices {
-				if p := place(s.Spec.Driver, &s.Spec.Devices[i]); p.kind == kindGPU {
+		for _, n := range r.nodes {
+			if n.Name != node {
+				continue
+			}
+			devices, _ := r.scheduler.reachable(n)
+			for _, c := range devices {
+				if p := place(c.driver, c.device); p.kind == kindGPU {
 					roots = append(roots, p.roots)
 				}
 			}
@@ -231,6 +236,11 @@ func (r *run) judge() {
 	if lone {
 		a.Notes = append(a.Notes, "pods have NICs and no GPU: where their GPUs come from, and how many, is not said, so that alignment is not known")
 	}
+	if r.abort != "" && len(a.Pods) > 0 {
+		a.Notes = append(a.Notes, r.abort)
+	} else {
+		r.abort = "" // said of the pod that has no node
+	}
 	if len(a.NICGBs) != len(a.Pods) {
 		a.NICGBs = nil
 	}
@@ -250,7 +260,7 @@ func (r *run) judge() {
 	switch {
 	case certain, a.AlignedPairs.Max < a.TotalPairs:
 		a.Status = fabric.Fail
-	case len(a.Unsatisfied) > 0, lone, a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+	case len(a.Unsatisfied) > 0, lone, r.lost, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
 		a.Status = fabric.Unknown
 	default:
 		a.Status = fabric.Pass

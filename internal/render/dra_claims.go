@@ -126,6 +126,8 @@ func (d draClaim) nicSelectors() []resource.DeviceSelector {
 	switch {
 	case d.block != nil && d.block.NUMA != nil:
 		all = append(all, cel(onNUMA(d.NICDriver, *d.block.NUMA)))
+	case d.block != nil && len(d.block.NICBuses) > 0:
+		return append(all, cel(anyOf(d.NICDriver, "pciAddress", d.block.NICBuses)))
 	case d.block != nil && len(d.block.NICs) > 0:
 		// an interface, or the RDMA device of a NIC that has no interface
 		return append(all, cel(anyOf(d.NICDriver, "ifName", d.block.NICs)+" || "+anyOf(d.NICDriver, "rdmaDevice", d.block.NICs)))

@@ -43,7 +43,12 @@ func draShapes() map[string]fabric.Claims {
 			{GPUs: []int{0, 1}, NICs: []string{"mlx5_0", "mlx5_1"}, GPUBuses: []string{"0008:06:00.0", "0009:06:00.0"}},
 			{GPUs: []int{2, 3}, NICs: []string{"mlx5_2", "mlx5_3"}, GPUBuses: []string{"0018:06:00.0", "0019:06:00.0"}},
 		}}
-	return map[string]fabric.Claims{"count": plugin, "all": all, "blocks": blocks, "pairs": pairs, "two-gpus-a-nic": two, "numa": numa, "name": name}
+	address := name
+	address.Blocks = []fabric.DeviceBlock{
+		{GPUs: []int{0}, NICs: []string{"ib0"}, GPUBuses: []string{"0008:06:00.0"}, NICBuses: []string{"0101:00:00.0"}},
+		{GPUs: []int{1}, NICs: []string{"ib1"}, GPUBuses: []string{"0009:06:00.0"}, NICBuses: []string{"0102:00:00.0"}},
+	}
+	return map[string]fabric.Claims{"address": address, "count": plugin, "all": all, "blocks": blocks, "pairs": pairs, "two-gpus-a-nic": two, "numa": numa, "name": name}
 }
 
 // Each shape in each version: as the golden file has it, and nothing in it that the version does not know.
@@ -141,6 +146,27 @@ func TestDRASelectors(t *testing.T) {
 	}
 }
 
+// The API server refuses an expression that is too long or could cost too much, so neither may grow with a large machine.
+func TestDRASelectorsCost(t *testing.T) {
+	c := draShapes()["pairs"]
+	c.FabricNICs = nil
+	for i := range 64 {
+		c.FabricNICs = append(c.FabricNICs, fmt.Sprintf("enp%ds0f0np%d", i+100, i)) // 64 NICs, the most that a cluster file takes for a pod
+	}
+	block := draShapes()["name"]
+	block.Blocks[0].NICs = c.FabricNICs
+	for _, shape := range []fabric.Claims{c, block} {
+		for _, r := range templatesOf(t, shape)[0].Spec.Spec.Devices.Requests {
+			for _, s := range r.Exactly.Selectors {
+				cost := dracel.GetCompiler(dracel.Features{}).CompileCELExpression(s.CEL.Expression, dracel.Options{}).MaxCost
+				if cost > resource.CELSelectorExpressionMaxCost || len(s.CEL.Expression) > resource.CELSelectorExpressionMaxLength {
+					t.Errorf("cost %d of %d, %d characters of %d: %s", cost, resource.CELSelectorExpressionMaxCost, len(s.CEL.Expression), resource.CELSelectorExpressionMaxLength, s.CEL.Expression)
+				}
+			}
+		}
+	}
+}
+
 func matches(expression, driver string, attributes map[resource.QualifiedName]resource.DeviceAttribute) (bool, error) {
 	compiled := dracel.GetCompiler(dracel.Features{}).CompileCELExpression(expression, dracel.Options{})
 	if compiled.Error != nil {
@@ -181,6 +207,8 @@ func TestDRASelectorsChoose(t *testing.T) {
 		{"Ethernet beside InfiniBand", nic(shapes["numa"], 0), "dra.net", attributes{"dra.net/numaNode": number(0), "dra.net/encapsulation": text("ether")}, false},
 		{"a NIC of the block", nic(shapes["blocks"], 0), "dra.net", attributes{"dra.net/ifName": text("gpu3rdma0")}, true},
 		{"of the other block", nic(shapes["blocks"], 0), "dra.net", attributes{"dra.net/ifName": text("gpu4rdma0")}, false},
+		{"by its address", nic(shapes["address"], 1), "dra.net", attributes{"dra.net/pciAddress": text("0102:00:00.0")}, true},
+		{"at another address", nic(shapes["address"], 1), "dra.net", attributes{"dra.net/pciAddress": text("0101:00:00.0"), "dra.net/ifName": text("ib1")}, false},
 		{"by its RDMA device", nic(shapes["name"], 1), "dra.net", attributes{"dra.net/rdmaDevice": text("mlx5_2")}, true},
 		{"a GPU by its address", gpu(shapes["name"], 1), "gpu.nvidia.com", attributes{"type": text("gpu"), "resource.kubernetes.io/pciBusID": text("0018:06:00.0")}, true},
 		{"of the other block", gpu(shapes["name"], 1), "gpu.nvidia.com", attributes{"type": text("gpu"), "resource.kubernetes.io/pciBusID": text("0008:06:00.0")}, false},
