@@ -15,8 +15,8 @@ import (
 // PlanLabel is on every object that is applied; its value is the name of the plan.
 const PlanLabel = "railwright.dev/plan"
 
-// Cluster is a Kubernetes cluster to which the objects of a plan are applied.
-type Cluster struct {
+// Kubernetes is a cluster to which the objects of a plan are applied.
+type Kubernetes struct {
 	Client *kube.Client
 	Plan   string // its name
 	Folder string // where the journals of clusters are, on this machine
@@ -49,7 +49,7 @@ func (s kubeStep) change() Change {
 }
 
 // objects reads the objects of artifacts: namespaces and kinds first, on which the others depend, the rest as it is written.
-func (c Cluster) objects(artifacts []fabric.Artifact) ([]kube.Object, error) {
+func (c Kubernetes) objects(artifacts []fabric.Artifact) ([]kube.Object, error) {
 	var all []kube.Object
 	for _, a := range artifacts {
 		of, err := kube.Parse(a.Content)
@@ -73,7 +73,7 @@ func (c Cluster) objects(artifacts []fabric.Artifact) ([]kube.Object, error) {
 }
 
 // steps asks the server what applying each object would do. Nothing is changed.
-func (c Cluster) steps(ctx context.Context, objects []kube.Object) ([]kubeStep, error) {
+func (c Kubernetes) steps(ctx context.Context, objects []kube.Object) ([]kubeStep, error) {
 	var steps []kubeStep
 	for _, o := range objects {
 		s, err := c.step(ctx, o, objects)
@@ -91,7 +91,7 @@ func (c Cluster) steps(ctx context.Context, objects []kube.Object) ([]kubeStep, 
 }
 
 // step is one of them; an error only if asking the others is of no use.
-func (c Cluster) step(ctx context.Context, o kube.Object, all []kube.Object) (kubeStep, error) {
+func (c Kubernetes) step(ctx context.Context, o kube.Object, all []kube.Object) (kubeStep, error) {
 	c.Doing("asking %s what applying %s would change", c.Client.Server(), o)
 	served, err := c.Client.Serves(ctx, o.APIVersion, o.Kind)
 	switch {
@@ -177,7 +177,7 @@ func defines(all []kube.Object, o kube.Object) bool {
 }
 
 // notServed says which versions of the group a cluster has instead.
-func (c Cluster) notServed(ctx context.Context, o kube.Object) error {
+func (c Kubernetes) notServed(ctx context.Context, o kube.Object) error {
 	group, _, isGroup := strings.Cut(o.APIVersion, "/")
 	if !isGroup {
 		return fmt.Errorf("%s: the cluster does not serve this kind", o)
@@ -194,7 +194,7 @@ func (c Cluster) notServed(ctx context.Context, o kube.Object) error {
 
 // left returns the objects of this plan that are there and that it no longer has: those with its label, of the kinds that a
 // plan can have, in whose fields this program has a part.
-func (c Cluster) left(ctx context.Context, objects []kubeStep) (left []kubeStep, err error) {
+func (c Kubernetes) left(ctx context.Context, objects []kubeStep) (left []kubeStep, err error) {
 	kinds := prunable()
 	for _, s := range objects {
 		if k := (kindOf{s.object.APIVersion, s.object.Kind}); !slices.Contains(kinds, k) && s.object.Kind != "Namespace" && s.object.Kind != "CustomResourceDefinition" {

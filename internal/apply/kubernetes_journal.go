@@ -52,10 +52,10 @@ func KubernetesFolder() (string, error) {
 }
 
 // folder is that of this cluster.
-func (c Cluster) folder() string { return filepath.Join(c.Folder, c.Client.Identity()) }
+func (c Kubernetes) folder() string { return filepath.Join(c.Folder, c.Client.Identity()) }
 
 // openJournal locks the journal of the cluster, and puts back what an apply or rollback that was interrupted had begun.
-func (c Cluster) openJournal(ctx context.Context) (*journal, error) {
+func (c Kubernetes) openJournal(ctx context.Context) (*journal, error) {
 	if err := os.MkdirAll(c.folder(), 0o700); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (c Cluster) openJournal(ctx context.Context) (*journal, error) {
 	return j, nil
 }
 
-func (c Cluster) recover(ctx context.Context, j *journal) error {
+func (c Kubernetes) recover(ctx context.Context, j *journal) error {
 	entries, err := listEntries(j.folder)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (c Cluster) recover(ctx context.Context, j *journal) error {
 }
 
 // newEntry saves what is there before the steps.
-func (c Cluster) newEntry(j *journal, todo []kubeStep) (*kubeEntry, error) {
+func (c Kubernetes) newEntry(j *journal, todo []kubeStep) (*kubeEntry, error) {
 	slot, err := j.newEntry()
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (e *kubeEntry) copyOf(i int) string { return filepath.Join(e.folder, strcon
 
 // Rollback puts the objects of the last apply to a cluster back: those that did not exist are deleted, the others get their
 // previous fields and owners. An object whose applied fields somebody changed since is an error before anything is touched.
-func (c Cluster) Rollback(ctx context.Context) (changes []Change, err error) {
+func (c Kubernetes) Rollback(ctx context.Context) (changes []Change, err error) {
 	if _, err := os.Lstat(c.folder()); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cluster %s: %w from this machine", c.Client.Server(), ErrNoJournal)
 	}

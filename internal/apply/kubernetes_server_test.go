@@ -47,7 +47,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	return s
 }
 
-func (s *apiServer) cluster(t *testing.T, folder string) Cluster {
+func (s *apiServer) cluster(t *testing.T, folder string) Kubernetes {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf("apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a}}]\nclusters: [{name: a, cluster: {server: %q}}]\n", s.URL)
@@ -58,7 +58,7 @@ func (s *apiServer) cluster(t *testing.T, folder string) Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Cluster{Client: client, Plan: "pod1", Folder: folder, Ready: 100 * time.Millisecond, Doing: func(string, ...any) {}}
+	return Kubernetes{Client: client, Plan: "pod1", Folder: folder, Ready: 100 * time.Millisecond, Doing: func(string, ...any) {}}
 }
 
 // kinds are what it serves, by path of the API version.
@@ -259,7 +259,7 @@ func (asIs) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (s
 func (asIs) Default(runtime.Object) {}
 
 // applyAs applies an object under the name of another manager.
-func applyAs(c Cluster, manager string, o kube.Object) error {
+func applyAs(c Kubernetes, manager string, o kube.Object) error {
 	plural := map[string]string{"ConfigMap": "/api/v1/namespaces/" + o.Namespace + "/configmaps/"}[o.Kind]
 	request, err := http.NewRequest(http.MethodPatch, c.Client.Server()+plural+o.Name+"?force=true&fieldManager="+manager, strings.NewReader(string(o.JSON)))
 	if err != nil {

@@ -16,7 +16,7 @@ type undoing func(context.Context) error
 
 // undo puts every object of an entry back, the last one first, and deletes the entry, which is open. Nothing is touched if
 // somebody changed one of them since.
-func (c Cluster) undo(ctx context.Context, e *kubeEntry) error {
+func (c Kubernetes) undo(ctx context.Context, e *kubeEntry) error {
 	todo, err := c.undoings(ctx, e)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (c Cluster) undo(ctx context.Context, e *kubeEntry) error {
 }
 
 // undoings looks at every object of an entry, and returns what is left to be done.
-func (c Cluster) undoings(ctx context.Context, e *kubeEntry) (todo []undoing, err error) {
+func (c Kubernetes) undoings(ctx context.Context, e *kubeEntry) (todo []undoing, err error) {
 	for i, h := range slices.Backward(e.Objects) {
 		u, err := c.undoing(ctx, e, i, h)
 		if err != nil {
@@ -47,7 +47,7 @@ func (c Cluster) undoings(ctx context.Context, e *kubeEntry) (todo []undoing, er
 }
 
 // undoing is nil for an object that is as it was.
-func (c Cluster) undoing(ctx context.Context, e *kubeEntry, i int, h heldObject) (undoing, error) {
+func (c Kubernetes) undoing(ctx context.Context, e *kubeEntry, i int, h heldObject) (undoing, error) {
 	after, done, err := e.after(i)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ type standing struct {
 }
 
 // back decides what puts an object back.
-func (c Cluster) back(ctx context.Context, s standing) (undoing, error) {
+func (c Kubernetes) back(ctx context.Context, s standing) (undoing, error) {
 	original := s.there && s.before.UID != "" && s.now.UID == s.before.UID
 	switch {
 	case s.held.Kind == Create && !s.there:
@@ -150,7 +150,7 @@ func (s standing) madeAgain() bool {
 }
 
 // again makes an object that was deleted. Its UID is another one; all else is as it was.
-func (c Cluster) again(ctx context.Context, before kube.Object, there bool) error {
+func (c Kubernetes) again(ctx context.Context, before kube.Object, there bool) error {
 	if there { // its deletion has begun, and cannot be taken back
 		if err := c.remove(ctx, before); err != nil {
 			return err
@@ -200,7 +200,7 @@ func (s standing) tree() (kube.Fields, error) {
 }
 
 // asWritten is an error if somebody changed an object since it was applied.
-func (c Cluster) asWritten(ctx context.Context, s standing) error {
+func (c Kubernetes) asWritten(ctx context.Context, s standing) error {
 	if s.done {
 		differ, err := touchedFields(s, s.after)
 		switch {
@@ -250,7 +250,7 @@ func (s standing) restoredBefore() bool {
 
 // restore gives an object the fields that it had, and then the owners. If somebody else's apply came in between, the other
 // owners stay as they are now and this program's part alone is as before.
-func (c Cluster) restore(ctx context.Context, s standing) error {
+func (c Kubernetes) restore(ctx context.Context, s standing) error {
 	tree, err := s.tree()
 	if err != nil {
 		return err

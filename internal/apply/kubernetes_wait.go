@@ -39,7 +39,7 @@ type workload struct {
 }
 
 // awaitKind waits until the server serves a kind that was added.
-func (c Cluster) awaitKind(ctx context.Context, definition kube.Object) error {
+func (c Kubernetes) awaitKind(ctx context.Context, definition kube.Object) error {
 	const within = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -61,7 +61,7 @@ func (c Cluster) awaitKind(ctx context.Context, definition kube.Object) error {
 }
 
 // awaitPods waits until the pods of the applied objects are ready, and returns those that are not in the end, and why.
-func (c Cluster) awaitPods(ctx context.Context, steps []kubeStep) (pending []string) {
+func (c Kubernetes) awaitPods(ctx context.Context, steps []kubeStep) (pending []string) {
 	ctx, cancel := context.WithTimeout(ctx, c.Ready)
 	defer cancel()
 	for _, s := range steps {
@@ -89,7 +89,7 @@ func (c Cluster) awaitPods(ctx context.Context, steps []kubeStep) (pending []str
 }
 
 // notReady says how many pods of an object are not ready, and what the scheduler says of one; empty: all are.
-func (c Cluster) notReady(ctx context.Context, o kube.Object) string {
+func (c Kubernetes) notReady(ctx context.Context, o kube.Object) string {
 	now, err := c.Client.Get(ctx, o)
 	if err != nil {
 		return "unknown: " + strings.TrimPrefix(err.Error(), o.String()+": ")
@@ -119,7 +119,7 @@ func (c Cluster) notReady(ctx context.Context, o kube.Object) string {
 }
 
 // unschedulable is what the scheduler says of the first pod that it cannot place.
-func (c Cluster) unschedulable(ctx context.Context, namespace string, labels map[string]string) string {
+func (c Kubernetes) unschedulable(ctx context.Context, namespace string, labels map[string]string) string {
 	var selector []string
 	for k, v := range labels {
 		selector = append(selector, k+"="+v)

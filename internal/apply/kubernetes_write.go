@@ -11,7 +11,7 @@ import (
 )
 
 // Look says what applying the artifacts to a cluster would change, as its API server sees it. It changes nothing.
-func (c Cluster) Look(ctx context.Context, artifacts []fabric.Artifact) Applied {
+func (c Kubernetes) Look(ctx context.Context, artifacts []fabric.Artifact) Applied {
 	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: "API server " + c.Client.Server()}
 	objects, err := c.objects(artifacts)
 	if err == nil {
@@ -25,7 +25,7 @@ func (c Cluster) Look(ctx context.Context, artifacts []fabric.Artifact) Applied 
 	return a
 }
 
-func (c Cluster) look(ctx context.Context, a *Applied, objects []kube.Object) error {
+func (c Kubernetes) look(ctx context.Context, a *Applied, objects []kube.Object) error {
 	steps, err := c.steps(ctx, objects)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func leftTexts(left []kubeStep) (texts []string) {
 
 // Write applies the artifacts to a cluster. What was there before is in the journal first; when an object cannot be applied,
 // those before it are put back. Then pods are waited for.
-func (c Cluster) Write(ctx context.Context, artifacts []fabric.Artifact) Applied {
+func (c Kubernetes) Write(ctx context.Context, artifacts []fabric.Artifact) Applied {
 	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: "API server " + c.Client.Server()}
 	objects, err := c.objects(artifacts)
 	if err == nil {
@@ -69,7 +69,7 @@ func (c Cluster) Write(ctx context.Context, artifacts []fabric.Artifact) Applied
 	return a
 }
 
-func (c Cluster) write(ctx context.Context, a *Applied, objects []kube.Object) (err error) {
+func (c Kubernetes) write(ctx context.Context, a *Applied, objects []kube.Object) (err error) {
 	j, err := c.openJournal(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: nothing was applied", err)
@@ -116,7 +116,7 @@ func (c Cluster) write(ctx context.Context, a *Applied, objects []kube.Object) (
 }
 
 // carryOut does the steps under an entry of the journal.
-func (c Cluster) carryOut(ctx context.Context, j *journal, todo []kubeStep) error {
+func (c Kubernetes) carryOut(ctx context.Context, j *journal, todo []kubeStep) error {
 	if len(todo) == 0 {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (c Cluster) carryOut(ctx context.Context, j *journal, todo []kubeStep) erro
 }
 
 // takeBack undoes a part that was applied. That has its own time: the user may have interrupted the rest.
-func (c Cluster) takeBack(ctx context.Context, e *kubeEntry, err error) error {
+func (c Kubernetes) takeBack(ctx context.Context, e *kubeEntry, err error) error {
 	const within = time.Minute
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer cancel()
@@ -153,7 +153,7 @@ func (c Cluster) takeBack(ctx context.Context, e *kubeEntry, err error) error {
 }
 
 // do carries out one step and returns the object as it is afterwards.
-func (c Cluster) do(ctx context.Context, s kubeStep) (after kube.Object, err error) {
+func (c Kubernetes) do(ctx context.Context, s kubeStep) (after kube.Object, err error) {
 	if s.kind == Replace || s.kind == Remove {
 		if err := c.remove(ctx, s.before); err != nil || s.kind == Remove {
 			return kube.Object{}, err
@@ -172,7 +172,7 @@ func (c Cluster) do(ctx context.Context, s kubeStep) (after kube.Object, err err
 }
 
 // remove deletes an object and waits until it is gone.
-func (c Cluster) remove(ctx context.Context, o kube.Object) error {
+func (c Kubernetes) remove(ctx context.Context, o kube.Object) error {
 	if err := c.Client.Delete(ctx, o); err != nil && !kube.NotFound(err) {
 		return err
 	}

@@ -74,13 +74,13 @@ func (k Kubernetes) objects(ctx context.Context) apply.Applied {
 	return c.Write(ctx, k.kubernetes)
 }
 
-func (k Kubernetes) open() (apply.Cluster, error) {
+func (k Kubernetes) open() (apply.Kubernetes, error) {
 	client, err := kube.Open(k.Kubeconfig, k.Context)
 	if err != nil {
-		return apply.Cluster{}, err
+		return apply.Kubernetes{}, err
 	}
 	folder, err := apply.KubernetesFolder()
-	return apply.Cluster{Client: client, Plan: k.plan, Folder: folder, Force: k.Force, Replace: k.Replace, Prune: k.Prune, Ready: podsReady, Doing: k.Doing}, err
+	return apply.Kubernetes{Client: client, Plan: k.plan, Folder: folder, Force: k.Force, Replace: k.Replace, Prune: k.Prune, Ready: podsReady, Doing: k.Doing}, err
 }
 
 // NotNow is the results of a run of all steps, which asks no API server: that has its own credentials, and apply its own journal.
