@@ -34,6 +34,7 @@ type Request struct {
 const (
 	defaultBudget = 5 * time.Second
 	defaultTotal  = time.Minute
+	mostPods      = 200_000                // more than Kubernetes supports in one cluster (150,000)
 	shortBudget   = 100 * time.Millisecond // before the conditions that every allocation meets are looked at
 )
 
@@ -50,6 +51,9 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	}
 	if req.Pods < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
 		return nil, errors.New("the number of pods, of their GPUs, and the budgets are not below 0")
+	}
+	if n := o.replicas() + req.Pods; n > mostPods {
+		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
 	}
 	pods, notes, err := o.podsOf(req)
 	if err != nil {
@@ -107,6 +111,7 @@ func newRun(ctx context.Context, o *Objects, req Request, s *scheduler) *run {
 			Meta:     fabric.NewMeta("Allocation"),
 			Slices:   fabric.SliceCount{Nodes: len(nodes), Slices: counts.Slices, Devices: counts.Devices},
 			Problems: o.Problems(),
+			Claims:   []fabric.AllocatedClaim{}, Pods: []fabric.PodAlignment{}, NICGBs: []fabric.RateRange{}, Unsatisfied: []fabric.Unsatisfied{},
 		},
 		next: map[string]int{}, late: map[string]bool{}, failed: map[string]miss{}, settled: map[string]string{},
 		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{}, looked: map[string]bool{},

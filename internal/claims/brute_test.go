@@ -239,7 +239,7 @@ func TestBruteForce(t *testing.T) {
 	}
 }
 
-func onNode(devices []bruteDevice, node string) (ds []bruteDevice) {
+func bruteOn(devices []bruteDevice, node string) (ds []bruteDevice) {
 	for _, d := range devices {
 		if d.node == node {
 			ds = append(ds, d)
@@ -250,7 +250,7 @@ func onNode(devices []bruteDevice, node string) (ds []bruteDevice) {
 
 func firstNode(c bruteClaim, free []bruteDevice) string {
 	for _, node := range []string{"node-0", "node-1"} {
-		if c.fits(onNode(free, node)) {
+		if c.fits(bruteOn(free, node)) {
 			return node
 		}
 	}
@@ -268,7 +268,7 @@ func soundConditions(t *testing.T, seed uint64, o *Objects, devices []bruteDevic
 		claims, _, _ := r.needed(&pods[0])
 		if !r.impossible(node, claims) {
 			all = 0
-		} else if claim.fits(onNode(devices, node.Name)) {
+		} else if claim.fits(bruteOn(devices, node.Name)) {
 			t.Errorf("seed %d: %s is refused without a search, and fits", seed, node.Name)
 		}
 	}

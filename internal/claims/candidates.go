@@ -45,37 +45,68 @@ func (s *scheduler) reachable(node *corev1.Node) (found []candidate, out []strin
 	return found, out
 }
 
-// poolDevices are the devices of a pool that a node reaches: those of its newest generation, if that is complete.
+// poolDevices are the devices of a pool that a node reaches: those of the newest generation among the slices for the
+// node, if that is complete, by the same rules as the allocator's GatherPools.
 func (s *scheduler) poolDevices(node *corev1.Node, p poolName) (found []candidate, why string) {
-	newest := int64(0)
+	var mine []*resourceapi.ResourceSlice
 	for _, slice := range s.index.pools[p] {
-		newest = max(newest, slice.Spec.Pool.Generation)
+		if !s.concernsNode(node, slice) || len(mine) > 0 && slice.Spec.Pool.Generation < mine[0].Spec.Pool.Generation {
+			continue
+		}
+		if len(mine) > 0 && slice.Spec.Pool.Generation > mine[0].Spec.Pool.Generation {
+			mine = nil
+		}
+		mine = append(mine, slice)
 	}
-	n, want, names := int64(0), int64(0), map[string]bool{}
-	for _, slice := range s.index.pools[p] {
-		if slice.Spec.Pool.Generation != newest {
-			continue
+	if len(mine) == 0 {
+		return nil, ""
+	}
+	generation, want := mine[0].Spec.Pool.Generation, mine[0].Spec.Pool.ResourceSliceCount
+	if int64(len(mine)) != want {
+		n := int64(0)
+		for _, slice := range s.index.pools[p] {
+			if slice.Spec.Pool.Generation > generation {
+				return nil, "is being replaced: its newest generation has no slice for the node"
+			}
+			if slice.Spec.Pool.Generation == generation {
+				n++
+			}
 		}
-		n++
-		want = slice.Spec.Pool.ResourceSliceCount
+		if n != want {
+			return nil, fmt.Sprintf("has %d of %d slices of its newest generation: none of its devices is allocated until it is complete", n, want)
+		}
+	}
+	return s.devicesOf(node, p, mine)
+}
+
+// concernsNode tells a slice that the allocator looks at for a node.
+func (s *scheduler) concernsNode(node *corev1.Node, slice *resourceapi.ResourceSlice) bool {
+	if len(slice.Spec.SharedCounters) > 0 {
+		return true
+	}
+	if slice.Spec.PerDeviceNodeSelection == nil || !*slice.Spec.PerDeviceNodeSelection {
+		return s.reaches(node, slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector)
+	}
+	return slices.ContainsFunc(slice.Spec.Devices, func(d resourceapi.Device) bool {
+		return s.reaches(node, d.NodeName, d.AllNodes, d.NodeSelector)
+	})
+}
+
+// devicesOf are the devices of slices that a node reaches; none where a name is given twice.
+func (s *scheduler) devicesOf(node *corev1.Node, p poolName, mine []*resourceapi.ResourceSlice) (found []candidate, why string) {
+	names := map[string]bool{}
+	for _, slice := range mine {
 		perDevice := slice.Spec.PerDeviceNodeSelection != nil && *slice.Spec.PerDeviceNodeSelection
-		if !perDevice && !s.reaches(node, slice.Spec.NodeName, slice.Spec.AllNodes, slice.Spec.NodeSelector) {
-			continue
-		}
 		for i := range slice.Spec.Devices {
 			d := &slice.Spec.Devices[i]
-			if perDevice && !s.reaches(node, d.NodeName, d.AllNodes, d.NodeSelector) {
-				continue
-			}
 			if names[d.Name] {
 				return nil, fmt.Sprintf("has device %s twice: none of its devices is allocated", d.Name)
 			}
 			names[d.Name] = true
-			found = append(found, candidate{driver: p.driver, pool: p.pool, device: d})
+			if !perDevice || s.reaches(node, d.NodeName, d.AllNodes, d.NodeSelector) {
+				found = append(found, candidate{driver: p.driver, pool: p.pool, device: d})
+			}
 		}
-	}
-	if n != want {
-		return nil, fmt.Sprintf("has %d of %d slices of its newest generation: none of its devices is allocated until it is complete", n, want)
 	}
 	return found, ""
 }

@@ -43,6 +43,53 @@ const (
 	byRoot = "{matchAttribute: resource.kubernetes.io/pcieRoot}"
 )
 
+// counted2 is a GPU as a whole and as two halves: two pods get halves, a third nothing.
+const counted2 = `---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: counters}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: node-a
+  pool: {name: p, generation: 1, resourceSliceCount: 2}
+  sharedCounters: [{name: gpu-0, counters: {memory: {value: 80Gi}}}]
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: devices}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: node-a
+  pool: {name: p, generation: 1, resourceSliceCount: 2}
+  devices:
+  - {name: half-0, attributes: {type: {string: gpu}}, consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]}
+  - {name: half-1, attributes: {type: {string: gpu}}, consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 40Gi}}}]}
+  - {name: whole, attributes: {type: {string: gpu}}, consumesCounters: [{counterSet: gpu-0, counters: {memory: {value: 80Gi}}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: t}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}]}}}
+`
+
+// shared2 is a GPU that two claims of half its memory may have at once.
+const shared2 = `---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: devices}
+spec:
+  driver: gpu.nvidia.com
+  nodeName: node-a
+  pool: {name: p, generation: 1, resourceSliceCount: 1}
+  devices:
+  - {name: gpu-0, allowMultipleAllocations: true, attributes: {type: {string: gpu}}, capacity: {memory: {value: 80Gi, requestPolicy: {default: 40Gi, validRange: {min: 1Gi}}}}}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: t}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, capacity: {requests: {memory: 40Gi}}}}]}}}
+`
+
 func TestScenes(t *testing.T) {
 	gpus := sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "gpu-0 pci0000:10", "gpu-1 pci0000:20")
 	nics := sliceOf("node-a", "dra.net", "p", 1, 1, "nic-0 pci0000:20", "nic-1 pci0000:10")
@@ -133,6 +180,27 @@ func TestScenes(t *testing.T) {
 			says: "left aside, since claims do not depend on them: 1 Service",
 		},
 		{
+			name: "partitions share counters", status: fabric.Fail, req: Request{Pods: 3}, pods: 2, text: counted2, says: "but not all together",
+		},
+		{
+			name: "a device shared by capacity", status: fabric.Fail, req: Request{Pods: 3}, pods: 2, text: shared2,
+		},
+		{
+			name: "pools of one name on two nodes", status: fabric.Pass, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},
+			text: gpus + sliceOf("node-b", "gpu.nvidia.com", "p", 1, 1, "gpu-7 pci0000:70") + nics + pair,
+		},
+		{
+			name: "device twice in a pool", status: fabric.Fail, req: Request{Pods: 1}, says: "has device nic-0 twice",
+			text: gpus + sliceOf("node-a", "dra.net", "p", 1, 2, "nic-0 pci0000:20") + strings.Replace(sliceOf("node-a", "dra.net", "p", 1, 2, "nic-0 pci0000:20"), "name: node-a-", "name: second-", 1) + pair,
+		},
+		{
+			name: "binding conditions", status: fabric.Pass, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},
+			text: gpus + sliceOf("node-a", "dra.net", "p", 1, 1, "nic-0 pci0000:20;bindsToNode: true\n    bindingConditions: [ready]\n    bindingFailureConditions: [failed]") + pair,
+		},
+		{
+			name: "no time", status: fabric.Unknown, req: Request{Pods: 2, Total: 1}, text: gpus + nics + pair, says: "undecided after",
+		},
+		{
 			name: "list of roots", status: fabric.Pass, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1}, says: "DRAListTypeAttributes",
 			text: gpus + strings.Replace(sliceOf("node-a", "dra.net", "p", 1, 1, "nic-0 pci0000:20"), `{string: "pci0000:20"}`, `{strings: ["pci0000:30", "pci0000:20"]}`, 1) + pair,
 		},
@@ -151,7 +219,7 @@ func TestScenes(t *testing.T) {
 }
 
 func TestRequestRefused(t *testing.T) {
-	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
+	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
 		if _, err := Allocate(t.Context(), &Objects{}, req); err == nil {
 			t.Errorf("%+v is taken", req)
 		}
@@ -159,7 +227,7 @@ func TestRequestRefused(t *testing.T) {
 }
 
 // Pairs that a constraint keeps together are aligned in every order of the devices; others only in some.
-func TestOtherOrders(t *testing.T) {
+func TestReordered(t *testing.T) {
 	text := sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "g0 pci0000:10", "g1 pci0000:20") + sliceOf("node-a", "dra.net", "p", 1, 1, "n0 pci0000:10", "n1 pci0000:20")
 	for constraint, want := range map[string]fabric.CountRange{byRoot: {Min: 2, Max: 2}, "": {Min: 0, Max: 2}} {
 		o := with(t, &Objects{}, testClasses, text, claimOf("t", askGPU+","+askNIC, constraint))

@@ -119,3 +119,15 @@ func TestExplodingSearch(t *testing.T) {
 	}
 	t.Logf("%+v", a.Unsatisfied)
 }
+
+// 5,000 claims with one expression: it is compiled once.
+func TestManyClaims(t *testing.T) {
+	text := strings.Repeat(strings.TrimSpace(strings.Replace(pairsClaim(1, true), "ResourceClaimTemplate\nmetadata: {name: pairs}", "ResourceClaimTemplate\nmetadata: {generateName: pairs-}", 1))+"\n---\n", 5000)
+	begin := time.Now()
+	o := Read([]File{{Name: "claims.yaml", Text: []byte(text)}})
+	took := time.Since(begin)
+	t.Logf("read in %s", took)
+	if c := o.Counts(); c.Templates != 5000 || len(o.problems) > 0 || took > 30*time.Second {
+		t.Errorf("have %+v, %d problems in %s", c, len(o.problems), took)
+	}
+}

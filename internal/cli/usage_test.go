@@ -123,7 +123,8 @@ func TestCommandMessagesAreOurs(t *testing.T) {
 			"collect --hosts "+v+"[", "lab up --fault "+v, "lab up --fault mtu="+v, "up --fault "+v, "man "+v, "help "+v, "help size "+v, "apply -f "+v, "bench -f "+v)
 	}
 	lines = append(lines, "predict --machine hgx-h100 --sizes 1:2:x", "predict --machine hgx-h100 --sizes 1:2:3:4")
-	for _, line := range lines {
+	for i := 0; i < len(lines); i += everyNth() {
+		line := lines[i]
 		t.Run(line, func(t *testing.T) {
 			t.Setenv("RAILWRIGHT_LAB", filepath.Join(t.TempDir(), "lab"))
 			if r := call("", strings.Fields(line)...); r.status != 0 && libraryText.MatchString(r.stderr) {

@@ -40,6 +40,7 @@ type DeviceBlock struct {
 	GPUs     []int    `json:"gpus"`                // indexes, as the driver numbers them
 	NICs     []string `json:"nics"`                // interfaces or, where there is none, RDMA devices
 	GPUBuses []string `json:"gpu_buses,omitempty"` // PCI addresses of GPUs that a DRA driver gives; by name only
+	NICBuses []string `json:"nic_buses,omitempty"` // PCI addresses of NICs, where they are known; else NICs are chosen by NICs
 	NUMA     *int     `json:"numa,omitempty"`      // node to which all of them belong; nil: chosen by name
 }
 
