@@ -112,7 +112,11 @@ func orderLines(o *fabric.DeviceOrders) []string {
 	}
 	tried := fmt.Sprintf("%s of the devices of %s with %s", fabric.Count(o.Tried, "order"), fabric.Count(o.Nodes, "node"), fabric.Count(o.Pods, "pod"))
 	if !o.ByChance() {
-		return []string{"of " + tried + ", none gives less: the claims keep what they give"}
+		lines := []string{"of " + tried + ", none gives less: the claims keep what they give"}
+		if o.Mixed > 0 {
+			lines = append(lines, fmt.Sprintf("in %d, a pod has NICs of several NUMA nodes, each with its GPU", o.Mixed))
+		}
+		return lines
 	}
 	lines := []string{"by chance: nothing in the claims keeps the devices of a pod together. Of " + tried + ":"}
 	if o.Worse > 0 {
