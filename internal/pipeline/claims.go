@@ -72,10 +72,10 @@ func allocationStatus(a *fabric.Allocation) fabric.Status {
 const orderBudget = 5 * time.Second
 
 // otherOrders allocates the same claims again on one node with its devices in other orders: that of the first pod, which
-// stands for all nodes with such slices. Nil where there is no such pod, nothing to align, or nothing was chosen.
+// stands for all nodes with such slices. Nil where there is no such pod, or nothing was chosen.
 func otherOrders(ctx context.Context, in ClaimTest, a *fabric.Allocation) (*fabric.DeviceOrders, error) {
 	chosen := slices.ContainsFunc(a.Claims, func(c fabric.AllocatedClaim) bool { return !c.Existing })
-	if len(a.Pods) == 0 || a.TotalPairs == 0 || !chosen {
+	if len(a.Pods) == 0 || !chosen {
 		return nil, nil
 	}
 	node := a.Pods[0].Node

@@ -213,6 +213,8 @@ func (g podGroup) title() string {
 		return each + "no node satisfies their claims, such as " + printable(g.lacks.Name)
 	case g.lacks != nil:
 		return "no node satisfies claim " + printable(g.lacks.Name)
+	case pod.Total == 0 && pod.GPUs == 0 && pod.NICs > 0:
+		return each + fabric.Count(pod.NICs, "NIC") + ", no GPU: what gives the GPUs is not said (--gpus)"
 	case pod.Total == 0:
 		return each + "no pair to align: " + fabric.Count(pod.GPUs, "GPU") + ", " + fabric.Count(pod.NICs, "NIC")
 	}

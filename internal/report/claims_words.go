@@ -64,7 +64,11 @@ func allocationAnswer(a *fabric.Allocation) answer {
 		terms = append(terms, text)
 	}
 	if a.TotalPairs == 0 && c.lacking+c.undecided == 0 {
-		terms = append(terms, "no pair to align")
+		text := "no pair to align"
+		if a.Orders.ByChance() {
+			text += ", NICs by chance"
+		}
+		terms = append(terms, text)
 	}
 	brief := slices.Clone(terms)
 	if x := a.Collective; x != nil {
@@ -224,9 +228,9 @@ func distanceText(pair fabric.AllocatedPair) string {
 		return "the device plugin chooses the GPU"
 	case fabric.NoPartner:
 		if pair.GPU == nil {
-			return "no GPU left for it"
+			return "no GPU of the pod is left for it"
 		}
-		return "no NIC left for it"
+		return "no NIC of the pod is left for it"
 	}
 	return "unknown: no root is published"
 }
