@@ -18,7 +18,7 @@ type Kind string
 // UnmarshalText reads a kind; another word is an error, never a kind.
 func (k *Kind) UnmarshalText(text []byte) error {
 	*k = Kind(text)
-	if known := []Kind{Same, Create, Update, Restore, Remove, Unknown}; !slices.Contains(known, *k) {
+	if known := []Kind{Same, Create, Update, Replace, Restore, Remove, Unknown}; !slices.Contains(known, *k) {
 		return fmt.Errorf("kind %q: unknown; known: %q", text, known)
 	}
 	return nil
@@ -29,6 +29,7 @@ const (
 	Same    Kind = "same"
 	Create  Kind = "create"
 	Update  Kind = "update"
+	Replace Kind = "replace" // an object that cannot be changed is deleted and made anew
 	Restore Kind = "restore"
 	Remove  Kind = "remove"
 	Unknown Kind = "unknown" // the existing file could not be read

@@ -53,6 +53,8 @@ type Applied struct {
 	Others []string `json:"others,omitempty"`
 	// Note is why the last activation was taken back.
 	Note string `json:"note,omitempty"`
+	// Scripts are what a person runs, in this order.
+	Scripts []Script `json:"scripts,omitempty"`
 
 	Error  string `json:"error,omitempty"`  // why its status is unknown
 	Reason string `json:"reason,omitempty"` // why it is not applicable
@@ -119,7 +121,7 @@ func (b Bundle) Accept(r Result) (Applied, error) {
 		return Applied{}, fmt.Errorf("the answer has %s of %d", fabric.Count(len(a.Changes), "file"), len(b.Artifacts))
 	}
 	for i, c := range a.Changes {
-		if c.Path != b.Artifacts[i].Path || c.Kind == "" || c.Kind == Restore || c.Kind == Remove {
+		if c.Path != b.Artifacts[i].Path || c.Kind == "" || c.Kind == Restore || c.Kind == Remove || c.Kind == Replace {
 			return Applied{}, fmt.Errorf("the answer has %q for %q instead of a change of %q", c.Kind, c.Path, b.Artifacts[i].Path)
 		}
 	}

@@ -30,7 +30,8 @@ type goFile struct {
 }
 
 // readTree reads a repository. Folders that .gitignore names, .git and binary files are left out;
-// Go files under testdata are text and no more, as they are for the go command.
+// Go files under testdata are text and no more, as they are for the go command; a folder with a go.mod of its own is
+// another program.
 func readTree(root fs.FS) (*tree, error) {
 	t := &tree{text: map[string]string{}, fset: token.NewFileSet()}
 	ignored, err := ignoredFolders(root)
@@ -41,7 +42,7 @@ func readTree(root fs.FS) (*tree, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains(ignored, name) {
+		if d.IsDir() && (slices.Contains(ignored, name) || name != "." && hasModule(root, name)) {
 			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() {
@@ -55,6 +56,11 @@ func readTree(root fs.FS) (*tree, error) {
 		return t.parse(name, b)
 	})
 	return t, err
+}
+
+func hasModule(root fs.FS, folder string) bool {
+	_, err := fs.Stat(root, path.Join(folder, "go.mod"))
+	return err == nil
 }
 
 func ignoredFolders(root fs.FS) ([]string, error) {

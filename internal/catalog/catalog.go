@@ -135,7 +135,7 @@ type MachineModel struct {
 	NICLinks       Figure                 `yaml:"nic_links"`        // PCIe links that all NICs share, where these are fewer and no wider than a NIC
 	NICNames       string                 `yaml:"nic_names"`        // range expression of the usual interface names: eth[1-8], ibs[65,67], or a list of such with commas; absent where no source gives them
 	NICFunctions   []Function             `yaml:"nic_functions"`    // by port and PCI address, where several share a port; absent elsewhere
-	GPUAddresses   Addresses              `yaml:"gpu_addresses"`    // of the GPUs, where every machine of this kind has the same; absent where no source gives them
+	GPUAddresses   Addresses              `yaml:"gpu_addresses"`    // of the GPUs, where every machine of this kind has the same: guests, and boards without PCIe switches; absent where no source gives them
 	NICAddresses   Addresses              `yaml:"nic_addresses"`    // of the NICs, likewise
 	HiddenNICRoots Hidden                 `yaml:"hidden_nic_roots"` // the guest's system does not show below which PCIe root a NIC is; absent where it does
 	Management     string                 `yaml:"management"`       // interface of the ordinary network; absent where no source gives its name
@@ -147,8 +147,16 @@ type MachineModel struct {
 	HostMemory     Figure                 `yaml:"host_memory"`     // GB that it should have; absent where no source says so
 	PCIeGeneration Figure                 `yaml:"pcie_generation"` // of the slots of GPUs and NICs
 	Images         map[string]EngineImage `yaml:"images"`          // by engine; absent where no source names one for this machine
+	GKE            GKEType                `yaml:"gke"`             // how Google Kubernetes Engine gives it; absent where it does not, or without RDMA networks
 	Reference      bool                   `yaml:"reference"`       // the reference design of the GPUs' vendor, not the machine of a cloud
 	Source         string                 `yaml:"source"`          // of what is not a figure
+}
+
+// GKEType is how Google Kubernetes Engine gives a machine with RDMA networks. Its machine type is the id of the machine.
+type GKEType struct {
+	Accelerator string `yaml:"accelerator"` // as node pools name its GPU: nvidia-b200
+	GVNICs      Figure `yaml:"gvnics"`      // interfaces of the ordinary kind, with that of the cluster's own network
+	Source      string `yaml:"source"`      // of the name of the GPU
 }
 
 // EngineImage is a container image of an inference engine.
@@ -186,9 +194,10 @@ type Range struct {
 	Source string  `yaml:"source"`
 }
 
-// SwitchesSeen is how many PCIe switches the host sees above GPUs and NICs; 0 where no source says so.
+// SwitchesSeen is how many PCIe switches the host sees above GPUs and NICs; 0 where no source says so, and for a guest in
+// which the GPUs are on root buses: the addresses of GPUs below switches are given of such machines only.
 func (m MachineModel) SwitchesSeen() int {
-	if m.GPUsPerSwitch.Value <= 0 {
+	if m.GPUsPerSwitch.Value <= 0 || len(m.GPUAddresses.Are) > 0 {
 		return 0
 	}
 	return int(m.GPUs.Value / m.GPUsPerSwitch.Value * max(m.VirtualSwitch.Value, 1))

@@ -226,6 +226,11 @@ func (p *problems) machine(id string, m MachineModel, c *Catalog) {
 			p.add("images", "%s: an image, a version and a source are needed", engine)
 		}
 	}
+	if m.GKE != (GKEType{}) {
+		p.text("gke.accelerator", m.GKE.Accelerator)
+		p.text("gke.source", m.GKE.Source)
+		p.count("gke.gvnics", m.GKE.GVNICs, unitNIC)
+	}
 	if len(m.Fabrics) == 0 {
 		p.add("fabrics", "is empty")
 	}

@@ -34,6 +34,7 @@ type Request struct {
 const (
 	defaultBudget = 5 * time.Second
 	defaultTotal  = time.Minute
+	mostPods      = 200_000                // more than Kubernetes supports in one cluster (150,000)
 	shortBudget   = 100 * time.Millisecond // before the conditions that every allocation meets are looked at
 )
 
@@ -49,7 +50,10 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 		return nil, err
 	}
 	if req.Pods < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
-		return nil, errors.New("the number of pods, of their GPUs and the budget are not below 0")
+		return nil, errors.New("the number of pods, of their GPUs, and the budgets are not below 0")
+	}
+	if n := o.replicas() + req.Pods; n > mostPods {
+		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
 	}
 	pods, notes, err := o.podsOf(req)
 	if err != nil {
@@ -86,6 +90,9 @@ type run struct {
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
 	unknown   map[string]int               // notes that are counted
+	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
+	abort     string                       // an error on one node for which the scheduler gives pods up
+	lost      bool                         // an allocated device is in no slice
 }
 
 // miss is why pods of one key have no node.
@@ -104,9 +111,10 @@ func newRun(ctx context.Context, o *Objects, req Request, s *scheduler) *run {
 			Meta:     fabric.NewMeta("Allocation"),
 			Slices:   fabric.SliceCount{Nodes: len(nodes), Slices: counts.Slices, Devices: counts.Devices},
 			Problems: o.Problems(),
+			Claims:   []fabric.AllocatedClaim{}, Pods: []fabric.PodAlignment{}, NICGBs: []fabric.RateRange{}, Unsatisfied: []fabric.Unsatisfied{},
 		},
 		next: map[string]int{}, late: map[string]bool{}, failed: map[string]miss{}, settled: map[string]string{},
-		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{},
+		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{}, looked: map[string]bool{},
 	}
 }
 
@@ -120,6 +128,10 @@ func (r *run) place(p *pod) {
 	if m, known := r.failed[p.key]; known && only == "" {
 		m.steps = nil // said once, of the first
 		r.miss(p, m)
+		return
+	}
+	if class := r.missingClass(claims); class != "" {
+		r.fail(p, only, miss{reason: "its DeviceClass " + class + " was not given, or not understood: which devices it selects is not known", unsure: true})
 		return
 	}
 	begin := r.next[p.key]
@@ -136,19 +148,64 @@ func (r *run) place(p *pod) {
 			continue
 		}
 		out := r.attempt(node, claims)
+		r.mayAbort(node, out)
 		switch {
 		case out.err != nil:
-			r.fail(p, miss{reason: plainAllocatorError(out.err)})
+			r.fail(p, only, r.gaveUp(node, claims, out.err))
 			return
 		case out.late:
 			r.late[p.key] = true
 		case out.results != nil || len(claims) == 0:
+			r.lookOn(p, claims, i+1)
 			r.commit(p, node.Name, claims, out.results)
 			return
 		}
 		r.pass(p, only, i)
 	}
-	r.fail(p, r.explain(p, claims, only))
+	r.fail(p, only, r.explain(p, claims, only))
+}
+
+// lookOn tries the nodes behind the one that the first pod of its key gets. kube-scheduler looks at them as well, and
+// an error on any of them, such as an attribute that a device there does not have, makes it give the pod up.
+func (r *run) lookOn(p *pod, claims []*resourceapi.ResourceClaim, from int) {
+	if r.looked[p.key] || len(claims) == 0 {
+		return
+	}
+	r.looked[p.key] = true
+	ctx, cancel := context.WithTimeout(r.ctx, explainBudget)
+	defer cancel()
+	for _, node := range r.nodes[from:] {
+		if ctx.Err() != nil || r.abort != "" {
+			return
+		}
+		r.mayAbort(node, r.scheduler.try(ctx, node, claims, shortBudget))
+	}
+}
+
+// mayAbort keeps the first error for which kube-scheduler gives a pod up although another node may have devices.
+func (r *run) mayAbort(node *corev1.Node, out outcome) {
+	text := out.aborted
+	if out.err != nil {
+		text = out.err.Error()
+	}
+	if text != "" && r.abort == "" {
+		r.abort = fmt.Sprintf("on node %s: %s: kube-scheduler gives a pod up for such an error if it looks at the node, whatever other nodes have", node.Name, text)
+	}
+}
+
+// missingClass is a class that claims name and that is not known, empty where all are. A request that has alternatives
+// needs all of their classes.
+func (r *run) missingClass(claims []*resourceapi.ResourceClaim) string {
+	for _, c := range claims {
+		for i := range c.Spec.Devices.Requests {
+			for _, a := range alternatives(&c.Spec.Devices.Requests[i]) {
+				if _, err := r.scheduler.classes.Get(a.class); err != nil {
+					return a.class
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // pass remembers that a node has no room for pods like this one. It never will: placed pods only take devices.
@@ -158,8 +215,10 @@ func (r *run) pass(p *pod, only string, node int) {
 	}
 }
 
-func (r *run) fail(p *pod, m miss) {
-	r.failed[p.key] = m
+func (r *run) fail(p *pod, only string, m miss) {
+	if only == "" {
+		r.failed[p.key] = m
+	}
 	r.miss(p, m)
 }
 
@@ -240,11 +299,39 @@ func (r *run) attempt(node *corev1.Node, claims []*resourceapi.ResourceClaim) ou
 	return r.scheduler.try(r.ctx, node, claims, budget)
 }
 
-// plainAllocatorError says what the allocator says, and which attribute it is that devices do not have.
-func plainAllocatorError(err error) string {
-	text := strings.TrimPrefix(err.Error(), "claim default/")
-	if _, key, found := strings.Cut(text, "CEL runtime error: no such key: "); found {
-		text += ": a device that is looked at does not have the attribute " + key + ", and the scheduler gives the pod up on every node; write has() or the operator ? before it, or select by another attribute"
+// gaveUp says why the allocator gave a pod up, and which attribute it is that a device does not have.
+func (r *run) gaveUp(node *corev1.Node, claims []*resourceapi.ResourceClaim, err error) miss {
+	m := miss{reason: err.Error()}
+	_, m.steps = r.conditions(node, claims)
+	_, key, found := strings.Cut(m.reason, "CEL runtime error: no such key: ")
+	if !found {
+		return m
 	}
-	return text
+	name := key
+	for _, c := range claims {
+		for i := range c.Spec.Devices.Requests {
+			for _, a := range alternatives(&c.Spec.Devices.Requests[i]) {
+				class, _ := r.scheduler.classes.Get(a.class)
+				if class != nil {
+					name = attributeWithID(class.Spec.Selectors, key, name)
+				}
+				name = attributeWithID(a.selectors, key, name)
+			}
+		}
+	}
+	m.reason += fmt.Sprintf(": the attribute %s does not exist on a device of node %s that the expression is evaluated on, and the scheduler then gives the pod up, whatever other nodes have", name, node.Name)
+	m.works = "an attribute that the driver publishes, or has(...) before this one"
+	return m
+}
+
+// attributeWithID is the attribute of this id that expressions name, or what was found before.
+func attributeWithID(selectors []resourceapi.DeviceSelector, id, before string) string {
+	for _, s := range selectors {
+		for _, name := range referenced(s.CEL.Expression) {
+			if strings.HasSuffix(name, "/"+id) {
+				return name
+			}
+		}
+	}
+	return before
 }

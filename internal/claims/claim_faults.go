@@ -10,7 +10,7 @@ import (
 
 // claimFaults checks what the server checks of a claim, as far as its allocation depends on it. At is the path of the
 // spec: spec, or spec.spec in a template.
-func claimFaults(spec *resourceapi.ResourceClaimSpec, at, version string) (fs []fault) {
+func (known verdicts) claimFaults(spec *resourceapi.ResourceClaimSpec, at, version string) (fs []fault) {
 	path := []any{"devices", "requests"}
 	for _, key := range slices.Backward(strings.Split(at, ".")) {
 		path = append([]any{key}, path...)
@@ -28,7 +28,7 @@ func claimFaults(spec *resourceapi.ResourceClaimSpec, at, version string) (fs []
 			fs = append(fs, refuse(field+".name", "%s is given twice", r.Name))
 		}
 		names[r.Name] = true
-		fs = append(fs, requestFaults(r, field, slices.Concat(path, []any{i}), version)...)
+		fs = append(fs, known.requestFaults(r, field, slices.Concat(path, []any{i}), version)...)
 		for _, s := range r.FirstAvailable {
 			names[r.Name+"/"+s.Name] = true
 		}
@@ -39,7 +39,7 @@ func claimFaults(spec *resourceapi.ResourceClaimSpec, at, version string) (fs []
 	return fs
 }
 
-func requestFaults(r *resourceapi.DeviceRequest, field string, path []any, version string) (fs []fault) {
+func (known verdicts) requestFaults(r *resourceapi.DeviceRequest, field string, path []any, version string) (fs []fault) {
 	switch {
 	case r.Exactly == nil && len(r.FirstAvailable) == 0 && (version == "v1" || version == "v1beta2"):
 		return []fault{refuse(field+".exactly", "is missing, and so is firstAvailable: in %s the request stands below one of them", version)}
@@ -69,7 +69,7 @@ func requestFaults(r *resourceapi.DeviceRequest, field string, path []any, versi
 		case !a.all && mode(r, j) != resourceapi.DeviceAllocationModeExactCount:
 			fs = append(fs, refuse(at+".allocationMode", "%q is not ExactCount or All", mode(r, j)))
 		}
-		fs = append(fs, selectorFaults(a.selectors, below)...)
+		fs = append(fs, known.selectorFaults(a.selectors, below)...)
 	}
 	return fs
 }

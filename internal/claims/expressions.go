@@ -17,8 +17,34 @@ func compilerFeatures() cel.Features {
 	return cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: true}
 }
 
+// verdict is what the compiler says of an expression.
+type verdict struct {
+	reason       string // empty: the server takes it
+	line, column int    // of the fault in the expression, from 1; 0: of the whole
+}
+
+// verdicts are those of expressions that were compiled: thousands of claims have the same few.
+type verdicts map[string]verdict
+
+func (known verdicts) of(expression string) verdict {
+	if v, ok := known[expression]; ok {
+		return v
+	}
+	var v verdict
+	compiled := cel.GetCompiler(compilerFeatures()).CompileCELExpression(expression, cel.Options{})
+	switch {
+	case compiled.Error != nil:
+		v.reason, v.line, v.column = compileError(compiled.Error.Detail)
+		v.reason = "is not a CEL expression: " + v.reason
+	case compiled.MaxCost > resourceapi.CELSelectorExpressionMaxCost:
+		v.reason = fmt.Sprintf("is too costly to evaluate for each device: estimated at %d, at most %d", compiled.MaxCost, uint64(resourceapi.CELSelectorExpressionMaxCost))
+	}
+	known[expression] = v
+	return v
+}
+
 // selectorFaults compiles the expressions of selectors, as the server does before it stores them.
-func selectorFaults(selectors []resourceapi.DeviceSelector, path []any) (fs []fault) {
+func (known verdicts) selectorFaults(selectors []resourceapi.DeviceSelector, path []any) (fs []fault) {
 	for i, s := range selectors {
 		at := append(append([]any{}, path...), i, "cel", "expression")
 		field := fieldPath(at)
@@ -30,13 +56,8 @@ func selectorFaults(selectors []resourceapi.DeviceSelector, path []any) (fs []fa
 			fs = append(fs, refuse(field, "is longer than %d characters", resourceapi.CELSelectorExpressionMaxLength))
 			continue
 		}
-		compiled := cel.GetCompiler(compilerFeatures()).CompileCELExpression(s.CEL.Expression, cel.Options{})
-		switch {
-		case compiled.Error != nil:
-			reason, line, column := compileError(compiled.Error.Detail)
-			fs = append(fs, fault{field: field, reason: "is not a CEL expression: " + reason, refused: true, line: line, column: column, path: at})
-		case compiled.MaxCost > resourceapi.CELSelectorExpressionMaxCost:
-			fs = append(fs, refuse(field, "is too costly to evaluate for each device: estimated at %d, at most %d", compiled.MaxCost, uint64(resourceapi.CELSelectorExpressionMaxCost)))
+		if v := known.of(s.CEL.Expression); v.reason != "" {
+			fs = append(fs, fault{field: field, reason: v.reason, refused: true, line: v.line, column: v.column, path: at})
 		}
 	}
 	return fs

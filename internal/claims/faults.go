@@ -184,9 +184,9 @@ func qualified(name, driver string) string {
 	return driver + "/" + name
 }
 
-func classFaults(c *resourceapi.DeviceClass) (fs []fault) {
+func (known verdicts) classFaults(c *resourceapi.DeviceClass) (fs []fault) {
 	if c.Name == "" {
 		fs = append(fs, refuse("metadata.name", "is missing"))
 	}
-	return append(fs, selectorFaults(c.Spec.Selectors, []any{"spec", "selectors"})...)
+	return append(fs, known.selectorFaults(c.Spec.Selectors, []any{"spec", "selectors"})...)
 }

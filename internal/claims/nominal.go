@@ -54,11 +54,12 @@ func Nominal(cat *catalog.Catalog, machine string, nodes []string, p Publishers)
 		p.GPUMemory = memoryOf(cat.GPUs[model.GPU])
 	}
 	p.noRDMA = !slices.Contains(rdmaDrivers(), cat.NICs[model.NIC].Driver)
-	var all NominalSlices
-	for _, node := range nodes {
-		one := FromMachine(m, node, p)
-		all.slices = append(all.slices, one.slices...)
-		all.Gaps = one.Gaps
+	first := FromMachine(m, "", p)
+	all := NominalSlices{Gaps: first.Gaps}
+	for _, node := range nodes { // equal machines: they share their devices, which nothing changes
+		for _, s := range first.slices {
+			all.slices = append(all.slices, atNode(s, node))
+		}
 	}
 	return all, nil
 }
@@ -147,23 +148,25 @@ type nominal struct {
 // slicesOf is one slice a driver, as both drivers publish it for a node: a pool with the name of the node. A slice holds at
 // most 128 devices (resource.k8s.io, ResourceSliceMaxDevices), so a larger machine has several.
 func (n nominal) slicesOf(driver string, devices []resource.Device) []resource.ResourceSlice {
-	if len(devices) == 0 {
-		return nil
-	}
-	node := n.node
 	parts := slices.Collect(slices.Chunk(devices, resource.ResourceSliceMaxDevices))
 	var all []resource.ResourceSlice
 	for i, part := range parts {
-		all = append(all, resource.ResourceSlice{
+		all = append(all, atNode(resource.ResourceSlice{
 			ObjectMeta: meta.ObjectMeta{
-				Name:        fmt.Sprintf("%s-%s-nominal%d", strings.ToLower(node), driver, i),
-				Annotations: map[string]string{annotation: "no driver has published this: made from " + n.Source + " of " + n.Name},
+				Name:        fmt.Sprintf("-%s-nominal%d", driver, i),
+				Annotations: map[string]string{annotation: "no driver has published this; made from " + n.Source + ", machine " + n.Name},
 			},
 			Spec: resource.ResourceSliceSpec{
-				Driver: driver, NodeName: &node, Devices: part,
-				Pool: resource.ResourcePool{Name: node, Generation: 1, ResourceSliceCount: int64(len(parts))},
+				Driver: driver, Devices: part, Pool: resource.ResourcePool{Generation: 1, ResourceSliceCount: int64(len(parts))},
 			},
-		})
+		}, n.node))
 	}
 	return all
+}
+
+// atNode gives a slice its node, of which it has nothing yet.
+func atNode(s resource.ResourceSlice, node string) resource.ResourceSlice {
+	s.Name = strings.ToLower(node) + s.Name
+	s.Spec.NodeName, s.Spec.Pool.Name = &node, node
+	return s
 }

@@ -51,7 +51,8 @@ func nvidia(g topology.GPU, d *api.Device) {
 	d.Attributes["type"] = ofText("gpu")
 	d.Attributes["brand"] = ofText("Nvidia")
 	if g.Name != "" {
-		name, _, _ := strings.Cut(g.Name, " (") // of the catalog: NVIDIA B200 (SXM)
+		name, _, _ := strings.Cut(g.Name, " (") // of the catalog: NVIDIA B200 (SXM); NVIDIA GB300, one GPU
+		name, _, _ = strings.Cut(name, ",")
 		d.Attributes["productName"] = ofText(name)
 	}
 	if g.UUID != "" {

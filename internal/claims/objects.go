@@ -32,6 +32,7 @@ type Objects struct {
 	aside     map[string]int    // kinds that claims do not depend on, with their number
 	twice     []string          // objects that were given twice, with the same contents
 	problems  []fabric.ObjectProblem
+	compiled  verdicts // while it is read
 }
 
 // workload is an object that makes pods with claims: a Pod, a StatefulSet.

@@ -65,6 +65,14 @@ func (o *Objects) podsOf(req Request) (pods []pod, notes []string, err error) {
 	return pods, notes, nil
 }
 
+// replicas are the pods that workloads ask for.
+func (o *Objects) replicas() (n int) {
+	for _, w := range o.workloads {
+		n += min(w.replicas, mostPods+1)
+	}
+	return n
+}
+
 // workloadsFor are the workloads whose pods have claims; with a template, those that name it.
 func (o *Objects) workloadsFor(template string) (named []workload) {
 	for _, w := range o.workloads {

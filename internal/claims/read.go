@@ -17,8 +17,9 @@ const resourceGroup = "resource.k8s.io"
 // Read reads all objects of files. What is not understood is a problem of the result; nothing is dropped without one.
 func Read(files []File) *Objects {
 	o := &Objects{}
+	compiled := verdicts{}
 	for _, f := range files {
-		one := &Objects{}
+		one := &Objects{compiled: compiled}
 		docs, err := documents(f)
 		for _, d := range docs {
 			one.readDocument(source{document: d})

@@ -44,7 +44,7 @@ func (o *Objects) readClass(s source, h header, version string) {
 		return
 	}
 	_, unknown := o.strictFields(s, strict, version, true)
-	faults := classFaults(class)
+	faults := o.compiled.classFaults(class)
 	o.faults(s, faults)
 	if unknown || anyRefused(faults) {
 		o.refuse(refusedName(h), "it has errors")
@@ -65,7 +65,7 @@ func (o *Objects) readClaim(s source, h header, version string) {
 	}
 	_, unknown := o.strictFields(s, strict, version, true)
 	defaults(&claim.Spec)
-	faults := claimFaults(&claim.Spec, "spec", version)
+	faults := o.compiled.claimFaults(&claim.Spec, "spec", version)
 	o.faults(s, faults)
 	if unknown || anyRefused(faults) {
 		o.refuse(refusedName(h), "it has errors")
@@ -106,7 +106,7 @@ func (o *Objects) readTemplate(s source, h header, version string) {
 	}
 	_, unknown := o.strictFields(s, strict, version, true)
 	defaults(&template.Spec.Spec)
-	faults := claimFaults(&template.Spec.Spec, "spec.spec", version)
+	faults := o.compiled.claimFaults(&template.Spec.Spec, "spec.spec", version)
 	o.faults(s, faults)
 	if unknown || anyRefused(faults) {
 		o.refuse(refusedName(h), "it has errors")

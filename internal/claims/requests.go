@@ -17,19 +17,22 @@ type alternative struct {
 	capacity  *resourceapi.CapacityRequirements
 }
 
+// mostCounted bounds a count, so that sums of counts stay numbers: an allocation has 32 devices at most.
+const mostCounted = 1 << 20
+
 // alternatives are the ways to meet a request, preferred first.
 func alternatives(r *resourceapi.DeviceRequest) (as []alternative) {
 	if e := r.Exactly; e != nil {
 		as = append(as, alternative{
 			request: r.Name, class: e.DeviceClassName, selectors: e.Selectors, path: "exactly",
-			all: e.AllocationMode == resourceapi.DeviceAllocationModeAll, count: e.Count,
+			all: e.AllocationMode == resourceapi.DeviceAllocationModeAll, count: min(e.Count, mostCounted),
 			admin: e.AdminAccess != nil && *e.AdminAccess, tolerates: e.Tolerations, capacity: e.Capacity,
 		})
 	}
 	for _, s := range r.FirstAvailable {
 		as = append(as, alternative{
 			request: r.Name + "/" + s.Name, class: s.DeviceClassName, selectors: s.Selectors, path: "firstAvailable",
-			all: s.AllocationMode == resourceapi.DeviceAllocationModeAll, count: s.Count,
+			all: s.AllocationMode == resourceapi.DeviceAllocationModeAll, count: min(s.Count, mostCounted),
 			tolerates: s.Tolerations, capacity: s.Capacity,
 		})
 	}

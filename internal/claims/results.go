@@ -60,9 +60,9 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 			c.claim.Status.Allocation = result
 			r.remember(c.claim)
 		}
-		got := fabric.AllocatedClaim{Name: c.claim.Name, Pod: p.name, Node: node, Existing: existing}
+		got := fabric.AllocatedClaim{Name: c.claim.Name, Pod: p.name, Node: node, Existing: existing, Devices: []fabric.AllocatedDevice{}}
 		if result != nil {
-			got.Devices = r.devices(result)
+			got.Devices = r.devices(result, node)
 		}
 		for _, d := range got.Devices {
 			switch d.Kind {
@@ -90,12 +90,14 @@ func (r *run) remember(c *resourceapi.ResourceClaim) {
 	}
 }
 
-func (r *run) devices(a *resourceapi.AllocationResult) (ds []fabric.AllocatedDevice) {
+func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.AllocatedDevice {
+	ds := []fabric.AllocatedDevice{}
 	for _, res := range a.Devices.Results {
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
-		published := r.published(res)
+		published := r.published(res, node)
 		if published == nil {
 			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
+			r.lost = true
 			ds = append(ds, d)
 			continue
 		}
@@ -115,13 +117,21 @@ func (r *run) devices(a *resourceapi.AllocationResult) (ds []fabric.AllocatedDev
 	return ds
 }
 
-// published is the device of a result in the newest slices of its pool, nil where there is none.
-func (r *run) published(res resourceapi.DeviceRequestAllocationResult) (d *resourceapi.Device) {
-	newest := int64(-1)
+// published is the device of a result: that of a slice of the node where there is one, in the newest generation; nil
+// where no slice has it.
+func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node string) (d *resourceapi.Device) {
+	best := int64(-1)
 	for _, s := range r.scheduler.index.pools[poolName{res.Driver, res.Pool}] {
+		rank := 2 * s.Spec.Pool.Generation
+		if s.Spec.NodeName != nil && *s.Spec.NodeName == node {
+			rank++
+		}
+		if rank <= best {
+			continue
+		}
 		for i := range s.Spec.Devices {
-			if s.Spec.Devices[i].Name == res.Device && s.Spec.Pool.Generation > newest {
-				d, newest = &s.Spec.Devices[i], s.Spec.Pool.Generation
+			if s.Spec.Devices[i].Name == res.Device {
+				d, best = &s.Spec.Devices[i], rank
 			}
 		}
 	}
@@ -200,9 +210,13 @@ func (r *run) nodeGPUs(node string) [][]string {
 		}
 	}
 	if len(roots) == 0 {
-		for _, s := range r.scheduler.index.own[node] {
-			for i := range s.Spec.Devices {
-				if p := place(s.Spec.Driver, &s.Spec.Devices[i]); p.kind == kindGPU {
+		for _, n := range r.nodes {
+			if n.Name != node {
+				continue
+			}
+			devices, _ := r.scheduler.reachable(n)
+			for _, c := range devices {
+				if p := place(c.driver, c.device); p.kind == kindGPU {
 					roots = append(roots, p.roots)
 				}
 			}
@@ -231,8 +245,13 @@ func (r *run) judge() {
 	if lone {
 		a.Notes = append(a.Notes, "pods have NICs and no GPU: where their GPUs come from, and how many, is not said, so that alignment is not known")
 	}
+	if r.abort != "" && len(a.Pods) > 0 {
+		a.Notes = append(a.Notes, r.abort)
+	} else {
+		r.abort = "" // said of the pod that has no node
+	}
 	if len(a.NICGBs) != len(a.Pods) {
-		a.NICGBs = nil
+		a.NICGBs = []fabric.RateRange{}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.unknown)) {
 		a.Notes = append(a.Notes, fmt.Sprintf("%d %s", r.unknown[text], text))
@@ -250,7 +269,7 @@ func (r *run) judge() {
 	switch {
 	case certain, a.AlignedPairs.Max < a.TotalPairs:
 		a.Status = fabric.Fail
-	case len(a.Unsatisfied) > 0, lone, a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+	case len(a.Unsatisfied) > 0, lone, r.lost, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
 		a.Status = fabric.Unknown
 	default:
 		a.Status = fabric.Pass

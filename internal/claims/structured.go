@@ -33,6 +33,7 @@ type outcome struct {
 	results []resourceapi.AllocationResult // one per claim; nil: the claims do not fit on the node
 	late    bool                           // the search took longer than its budget: not decided
 	err     error                          // the scheduler gives up on the pod, not only on the node
+	aborted string                         // what it gives the pod up for, where other nodes are tried here nevertheless
 }
 
 // classList is the lister that the allocator asks for classes.
@@ -116,8 +117,10 @@ func (s *scheduler) try(ctx context.Context, node *corev1.Node, claims []*resour
 		return outcome{results: results}
 	case limited.Err() != nil:
 		return outcome{late: true}
-	case errors.Is(err, structured.ErrFailedAllocationOnNode), onThisNodeOnly(err):
+	case errors.Is(err, structured.ErrFailedAllocationOnNode):
 		return outcome{}
+	case onThisNodeOnly(err):
+		return outcome{aborted: err.Error()}
 	}
 	return outcome{err: err}
 }

@@ -25,6 +25,8 @@ type applyOptions struct {
 	activate bool
 	within   time.Duration
 	runbook  string
+	kubeOptions
+	force, replace, prune bool
 }
 
 func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra.Command {
@@ -34,7 +36,10 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 		Short: "Write the rendered files of every machine, and keep the previous ones",
 		Long: "Write the rendered files of every machine, and keep the previous ones for `railwright rollback` on it.\n" +
 			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
-			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n\n" +
+			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n" +
+			"Objects of Kubernetes are applied to the API server of a kubeconfig, as fields owned by railwright (server-side apply);\n" +
+			"`railwright rollback --kubernetes` from the same machine puts back what was there. Scripts for a cloud's command line are\n" +
+			"listed for a person, and never run.\n\n" +
 			"With --activate the network takes effect now, and cannot cost a machine: each brings its old network back by itself unless\n" +
 			"it is reached over a new connection in time. Until then nothing below /etc changes, so a restart brings the old one back\n" +
 			"too. Files of others that configure the same interfaces are named, never changed, and nothing is activated there.\n\n" +
@@ -53,6 +58,10 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 	c.Flags().BoolVar(&o.activate, "activate", false, "put the network into effect now; a machine that is not reached afterwards brings the old one back")
 	c.Flags().DurationVar(&o.within, "within", pipeline.ActivateWithin, "with --activate: how long a machine waits to be reached before it brings its old network back")
 	outputFlag(c, &o.runbook, "runbook", "file to write the steps to that people do by hand, as Markdown; - writes it to standard output")
+	o.clusterFlags(c)
+	c.Flags().BoolVar(&o.force, "force-conflicts", false, "take fields of objects of Kubernetes from those who own them")
+	c.Flags().BoolVar(&o.replace, "replace", false, "delete and make anew objects of Kubernetes that cannot be changed, as a ResourceClaimTemplate")
+	c.Flags().BoolVar(&o.prune, "prune", false, "delete objects of Kubernetes that this plan had and no longer has")
 	c.MarkFlagsMutuallyExclusive("runbook", "lab")
 	c.MarkFlagsMutuallyExclusive("runbook", "dry-run", "activate")
 	c.MarkFlagsMutuallyExclusive("lab", "activate")
@@ -76,17 +85,7 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	m, err := a.reach(ctx, o.fleetOptions)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, m.fleet.Close()) }()
-	var results []apply.Applied
-	if o.activate {
-		results, err = pipeline.Activate(ctx, m.fleet, m.plan, "", o.lab, o.within)
-	} else {
-		results, err = pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, o.dryRun)
-	}
+	results, err := a.applyAll(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -100,6 +99,49 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		}
 	}
 	return exitOf(status)
+}
+
+// applyAll applies what a plan has for machines, and then what it has for Kubernetes.
+func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.Applied, err error) {
+	var in *input
+	var m *reached
+	if o.lab || o.file == "" {
+		if m, err = a.reach(ctx, o.fleetOptions); err != nil {
+			return nil, err
+		}
+		in = &input{plan: m.plan}
+	} else if in, err = a.readCluster(o.file); err != nil {
+		return nil, err
+	}
+	k := o.cluster(a)
+	k.Force, k.Replace, k.Prune, k.DryRun, k.InLab = o.force, o.replace, o.prune, o.dryRun, o.lab
+	k, hosts, err := pipeline.Beyond(in.plan, k)
+	if err != nil {
+		return nil, err
+	}
+	if hosts && m == nil {
+		if m, err = a.login(ctx, in); err != nil {
+			return nil, err
+		}
+	}
+	if m != nil {
+		if results, err = a.applyHosts(ctx, o, m); err != nil {
+			return nil, err
+		}
+	}
+	if err := a.begin(ctx); err != nil {
+		return nil, err
+	}
+	return append(results, k.Apply(ctx)...), nil
+}
+
+// applyHosts applies the files of machines and switches.
+func (a *app) applyHosts(ctx context.Context, o applyOptions, m *reached) (results []apply.Applied, err error) {
+	defer func() { err = errors.Join(err, m.fleet.Close()) }()
+	if o.activate {
+		return pipeline.Activate(ctx, m.fleet, m.plan, "", o.lab, o.within)
+	}
+	return pipeline.Apply(ctx, m.fleet, m.plan, "", o.lab, o.dryRun)
 }
 
 // applyVerdict decides the exit status of an apply, and its words.
@@ -172,6 +214,10 @@ func changesText(r apply.Applied, dryRun bool) string {
 	for _, o := range r.Others {
 		line("other", o)
 	}
+	for i, f := range r.Scripts {
+		printf(&b, "  %-8d %s\n", i+1, f.File)
+		b.WriteString(f.Text)
+	}
 	changed := false
 	for _, c := range r.Changes {
 		changed = changed || c.Kind != apply.Same
@@ -197,7 +243,7 @@ func changesText(r apply.Applied, dryRun bool) string {
 		case v.Confirmed:
 			line("note", "activated by "+v.Network+", and confirmed over a new connection")
 		}
-	} else if changed && !dryRun {
+	} else if changed && !dryRun && r.Node != fabric.OnKubernetes {
 		line("note", "the files "+apply.TakesEffect(r.Changes))
 	}
 	return b.String()
@@ -210,14 +256,33 @@ func interruptedText(dryRun bool) string {
 	return "an apply or rollback was interrupted: the files from before it were restored first"
 }
 
-func (a *app) rollbackCommand(run func(context.Context) error) *cobra.Command {
-	return &cobra.Command{
-		Use: "rollback", Short: "Restore the files that were on this host before the last apply", Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context()) },
+func (a *app) rollbackCommand(run func(context.Context, kubeOptions) error) *cobra.Command {
+	var o kubeOptions
+	c := &cobra.Command{
+		Use: "rollback [--kubernetes [--kubeconfig FILE] [--context NAME]]", Short: "Restore the files that were on this host before the last apply",
+		Long: "Restore the files that were on this host before the last apply.\n\n" +
+			"With --kubernetes: the objects of a cluster, as they were before the last apply to it from this machine. Those that did\n" +
+			"not exist are deleted; the others get their previous fields. Namespaces and kinds that were made stay. An object whose\n" +
+			"applied fields somebody changed since is named, and nothing is rolled back.",
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range []string{"kubeconfig", "context"} {
+				if c.Flags().Changed(name) && !o.kubernetes {
+					return fmt.Errorf("flag --%s: only with --kubernetes is a cluster rolled back", name)
+				}
+			}
+			return run(c.Context(), o)
+		},
 	}
+	o.clusterFlags(c)
+	c.Flags().BoolVar(&o.kubernetes, "kubernetes", false, "the objects of a Kubernetes cluster instead of the files of this host")
+	return c
 }
 
-func (a *app) rollback(ctx context.Context) error {
+func (a *app) rollback(ctx context.Context, o kubeOptions) error {
+	if o.kubernetes {
+		return a.rollbackCluster(ctx, o)
+	}
 	if err := a.begin(ctx); err != nil {
 		return err
 	}

@@ -52,6 +52,11 @@ func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.login(ctx, in)
+}
+
+// login connects to the machines of a cluster file that was read.
+func (a *app) login(ctx context.Context, in *input) (*reached, error) {
 	waivers, err := pipeline.Waivers(in.cluster)
 	if err != nil {
 		return nil, err

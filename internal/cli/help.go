@@ -18,7 +18,7 @@ func groups() []group {
 	return []group{
 		{"cluster", "From bare nodes to a verified cluster:", []string{"up", "init", "logins", "plan", "render", "apply", "rollback", "check", "rule", "bench", "report"}},
 		{"machine", "What a machine is:", []string{"collect", "diff", "topo"}},
-		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "explain", "cause", "catalog"}},
+		{"performance", "How large, how fast, and why not:", []string{"size", "predict", "claims", "explain", "cause", "catalog"}},
 		{"lab", "Without hardware:", []string{"lab"}},
 		{"program", "This program:", []string{"mcp", "schema", "version", "completion", "man", "help"}},
 	}
@@ -73,6 +73,10 @@ func examples(path string) string {
 			"railwright size config.json --engine vllm --explain",
 		},
 		"railwright predict": {"railwright predict --machine hgx-h100 --nodes 16", "railwright predict -f cluster.yaml --collective alltoall --sizes 1M:1G", "railwright predict --topo topo.xml --env NCCL_ALGO=Ring"},
+		"railwright claims": {
+			"railwright claims -f cluster.yaml", "kubectl get resourceslices -o yaml | railwright claims --claims claims.yaml --slices -",
+			"railwright claims --claims claims.yaml --kubeconfig ~/.kube/config --pods 16", "railwright claims --machine a4-highgpu-8g --print-slices",
+		},
 		"railwright explain": {"railwright explain all_reduce.txt", "railwright explain nccl-debug.log -f cluster.yaml", "railwright explain --machine hgx-h100 --nodes 2 - < all_reduce.txt"},
 		"railwright cause":   {"railwright cause", "railwright cause gdr-disabled", "railwright cause firewall -o json"},
 		"railwright catalog": {"railwright catalog", "railwright catalog machines", "railwright catalog gpus h100-sxm"},

@@ -39,7 +39,7 @@ func TestExamplesWorkAsListed(t *testing.T) {
 				ok := Main("dev", args, nil, io.Discard, io.Discard) == exitPass
 				all = all && ok
 				for _, listed := range proves {
-					if slices.Contains(works, listed) != ok {
+					if slices.Contains(works, listed) != (ok && !strings.HasPrefix(notYet, listed+":")) {
 						t.Errorf("%s works: %v; listed are %v", command, ok, works)
 					}
 				}

@@ -25,8 +25,8 @@ func (a *app) mcpCommand(run func(context.Context, mcpOptions) error) *cobra.Com
 		Use:   "mcp [--root DIR]",
 		Short: "Offer the commands that only compute to a language model, as an MCP server",
 		Long: "Offer the commands that only compute to a language model: a server of the Model Context Protocol on standard input\n" +
-			"and output, which an MCP client starts. Its tools are explain, check (of saved facts), diff, predict, size, topo_show,\n" +
-			"topo_lint, plan, catalog, cause and rule; each answers with the JSON of the command.\n\n" +
+			"and output, which an MCP client starts. Its tools are explain, check (of saved facts), diff, predict, size, claims,\n" +
+			"topo_show, topo_lint, plan, catalog, cause and rule; each answers with the JSON of the command.\n\n" +
 			"The tools read files below DIR and nothing else; they write no file, start no process and reach no machine. A link\n" +
 			"that leads out of DIR is refused. Messages go to standard error. The server ends with standard input.",
 		Args: noArgs,

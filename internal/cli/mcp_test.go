@@ -46,6 +46,7 @@ func toolRoot(t *testing.T) string {
 	for name, from := range map[string]string{
 		"roce.txtar": testRecording, "facts/ib.txtar": "../check/testdata/recordings/infiniband.txtar", "host.xml": "../ncclxml/testdata/host.xml",
 		"matrix.txt": "../topology/testdata/matrix/a4.txt", "nccl.log": "../results/testdata/log_infiniband.txt",
+		"pair.yaml": "../../docs/samples/gpu-nic-pair.yaml",
 	} {
 		text, err := os.ReadFile(from)
 		if err != nil {
@@ -135,6 +136,8 @@ func toolCases() []struct{ tool, arguments, command, stdin string } {
 		{"predict", `{"cluster":"cluster.yaml","sizes":"1G"}`, "predict -f cluster.yaml --sizes 1G", ""},
 		{"size", `{"model":"qwen3-0-6b","nodes":1,"gpu":"l4"}`, "size qwen3-0-6b --nodes 1 --gpu l4", ""},
 		{"size", `{"model":"model","context":8192,"engine":"vllm"}`, "size model --context 8k --engine vllm", ""},
+		{"claims", `{"claims":["pair.yaml"],"machine":"hgx-h100","nodes":2,"pods":16}`, "claims --claims pair.yaml --machine hgx-h100 --nodes 2 --pods 16", ""},
+		{"claims", `{"text":"kind: Pod","machine":"hgx-h100"}`, "claims --claims - --machine hgx-h100", "kind: Pod"},
 		{"topo_show", `{"machine":"hgx-h100"}`, "topo show --machine hgx-h100", ""},
 		{"topo_show", `{"path":"matrix.txt"}`, "topo show matrix.txt", ""},
 		{"topo_show", `{"snapshot":"facts/ib.txtar"}`, "topo show --snapshot facts/ib.txtar", ""},

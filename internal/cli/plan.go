@@ -59,7 +59,7 @@ func (a *app) printPlan(p *fabric.Plan) error {
 			return err
 		}
 	}
-	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printMachines(p), a.printTraffic(p))
+	err := errors.Join(a.printCables(p), a.printUplinks(p), a.printBill(p), a.printSwitches(p), a.printCloud(p), a.printMachines(p), a.printTraffic(p))
 	if err != nil {
 		return err
 	}
@@ -69,6 +69,9 @@ func (a *app) printPlan(p *fabric.Plan) error {
 
 // planAnswer is a plan in a line.
 func planAnswer(p *fabric.Plan) string {
+	if p.Cloud != nil {
+		return cloudAnswer(p)
+	}
 	scheme := string(p.Addressing.Scheme)
 	if p.Addressing.Scheme == fabric.None {
 		scheme = "no addresses"
@@ -86,6 +89,9 @@ func (a *app) printCables(p *fabric.Plan) error {
 		o := a.textOptions()
 		fmt.Fprintln(a.stdout)
 		return draw.PortsText(a.stdout, p, cmp.Or(o.Width, usualColumns), draw.CurveOptions{Color: o.Color, ASCII: o.ASCII})
+	}
+	if len(p.Cabling.Links) == 0 {
+		return nil
 	}
 	addresses := make(map[fabric.Endpoint]fabric.NICAddress)
 	for _, n := range p.Addressing.Nodes {

@@ -40,13 +40,16 @@ type DeviceBlock struct {
 	GPUs     []int    `json:"gpus"`                // indexes, as the driver numbers them
 	NICs     []string `json:"nics"`                // interfaces or, where there is none, RDMA devices
 	GPUBuses []string `json:"gpu_buses,omitempty"` // PCI addresses of GPUs that a DRA driver gives; by name only
+	NICBuses []string `json:"nic_buses,omitempty"` // PCI addresses of NICs, where they are known; else NICs are chosen by NICs
 	NUMA     *int     `json:"numa,omitempty"`      // node to which all of them belong; nil: chosen by name
 }
 
 // Allocation is what DRA claims would get on resource slices. Its kind is Allocation.
 type Allocation struct {
 	Meta
-	Status       Status           `json:"status"` // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
+	Status       Status           `json:"status"`           // fail: a pod lacks devices or is misaligned; unknown: alignment cannot be known
+	Source       string           `json:"source,omitempty"` // where the slices come from: files, a cluster, or nominal ones of a machine
+	Nominal      bool             `json:"nominal"`          // the slices are made from facts or the catalog; no driver published them
 	Slices       SliceCount       `json:"slices"`
 	Claims       []AllocatedClaim `json:"claims"`        // in the order in which they were allocated
 	Pods         []PodAlignment   `json:"pods"`          // that have their devices, in the order in which they were placed
@@ -54,8 +57,9 @@ type Allocation struct {
 	TotalPairs   int              `json:"total_pairs"`   // that the pods could have: the smaller number of their GPUs and NICs
 	NICGBs       []RateRange      `json:"nic_gbs_per_pod"`
 	Unsatisfied  []Unsatisfied    `json:"unsatisfied"`
-	Collective   *PodCollective   `json:"collective,omitempty"` // nil where it cannot be predicted; Notes say why
-	Problems     []ObjectProblem  `json:"problems,omitempty"`   // objects, or parts of them, that were not understood
+	Orders       *DeviceOrders    `json:"other_orders,omitempty"` // nil where they were not tried; Notes say why
+	Collective   *PodCollective   `json:"collective,omitempty"`   // nil where it cannot be predicted; Notes say why
+	Problems     []ObjectProblem  `json:"problems,omitempty"`     // objects, or parts of them, that were not understood
 	Notes        []string         `json:"notes,omitempty"`
 }
 
@@ -67,6 +71,7 @@ type PodAlignment struct {
 	PluginGPUs int        `json:"plugin_gpus,omitempty"` // of them, from a device plugin, which chooses on its own
 	NICs       int        `json:"nics"`                  // that do RDMA
 	Aligned    CountRange `json:"aligned"`               // pairs of a GPU and a NIC below one PCIe root, each in one pair
+	PodPairs
 }
 
 // SliceCount is what an allocation was computed on.
@@ -123,6 +128,9 @@ type Unsatisfied struct {
 // PodCollective is what a collective over all pods of an allocation reaches.
 type PodCollective struct {
 	Collective string    `json:"collective"`
+	Size       int64     `json:"size"`    // bytes, as nccl-tests counts them
+	Machine    string    `json:"machine"` // on which it was predicted
+	Pods       int       `json:"pods"`    // two such pods where there is one: a pod alone does not use the network
 	BusBW      RateRange `json:"busbw_gbs"`
 	Aligned    float64   `json:"aligned_busbw_gbs"` // GB/s, with every pair aligned
 	Slowest    string    `json:"slowest"`           // pod that bounds it

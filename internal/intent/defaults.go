@@ -65,6 +65,9 @@ func (c *Cluster) applyDefaults(cat *catalog.Catalog) {
 		}
 	}
 	c.Fabric.applyDefaults(c.Platform, cat)
+	if c.GKE != nil {
+		c.GKE.applyDefaults(c, cat)
+	}
 	if c.Kubernetes == nil && c.Launcher == Kubernetes {
 		c.Kubernetes = &Kube{}
 	}

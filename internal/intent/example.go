@@ -58,8 +58,9 @@ func examples() []example {
 			notYet: "predict and explain: its machine has no GPU in the catalog; render, apply and up: no files are rendered for vSphere"},
 		{name: "gke-a4-dranet", doc: "Google Kubernetes Engine: A4 with RDMA NICs given out by DraNet",
 			machine: "a4-highgpu-8g", host: "node", model: "deepseek-r1",
-			scheme: fabric.None, size: 2, least: 1, most: fabric.MaxNames,
-			notYet: "the network of a cloud is not planned"},
+			scheme: fabric.None, size: 2, least: 1, most: maxGKEHosts,
+			works:  []string{"plan", "check", "explain", "predict", "render", "apply"},
+			notYet: "up: it reaches machines over SSH, and these are made by the script that render writes"},
 		{name: "spark-pair", doc: "two DGX Spark with one cable, no switch",
 			machine: "dgx-spark", host: "spark", nics: 2, model: "gpt-oss-120b",
 			scheme: fabric.Twin24, size: 2, least: 2, most: 2,
@@ -154,6 +155,7 @@ type sheet struct {
 	Ports, Up                         int // of a leaf; of these towards the spines
 	Pool                              netip.Prefix
 	PoolSize, Addresses               uint64
+	Project                           string // in a cloud
 }
 
 func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
@@ -185,6 +187,9 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 		}
 		s.Groups, s.Up = ceilDiv(s.Hosts, s.PerLeaf), s.Ports-s.PerLeaf
 	}
+	if m.GKE.Accelerator != "" {
+		return s, s.inCloud(m)
+	}
 	if e.scheme == fabric.None {
 		return s, nil
 	}
@@ -196,6 +201,19 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 	}
 	s.PoolSize = 1 << (32 - s.Pool.Bits())
 	return s, nil
+}
+
+// inCloud fills in the subnets that the additional interfaces of machines in a cloud get by default.
+func (s *sheet) inCloud(m catalog.MachineModel) error {
+	s.Project = fabric.PlaceholderProject
+	subnets := int(m.GKE.GVNICs.Value) - 1 + s.NICs
+	s.Pool = defaultGKEPool(s.Hosts, subnets)
+	ranges, err := GKERanges(s.Pool, s.Hosts, subnets)
+	if err != nil {
+		return err
+	}
+	s.PoolSize = uint64(ranges[0].Bits())
+	return nil
 }
 
 // wire fills in what follows from the cables between machines whose ports have twins.

@@ -1,10 +1,6 @@
 package intent
 
-import (
-	"net/netip"
-
-	"railwright.dev/railwright/internal/fabric"
-)
+import "railwright.dev/railwright/internal/fabric"
 
 // Kube is what runs the pods of a cluster, and what each of them gets.
 type Kube struct {
@@ -24,11 +20,3 @@ type Pod struct {
 
 // DevicePlugin is the GPUDriver of clusters whose GPUs are extended resources.
 const DevicePlugin = "device-plugin"
-
-// GKECluster is what is made in Google Cloud.
-type GKECluster struct {
-	Project string       `json:"project" yaml:"project" jsonschema:"pattern=^[a-z][-a-z0-9]{4,28}[a-z0-9]$,description=id of the project"`
-	Zone    string       `json:"zone" yaml:"zone" jsonschema:"pattern=^[a-z]+-[a-z]+[0-9]+-[a-z]$,description=zone of the machines: us-west8-c"`
-	Pool    netip.Prefix `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which the subnets of the additional networks are taken, a /24 each; default 192.168.0.0/16"`
-	Prefix  string       `json:"prefix,omitempty" yaml:"prefix,omitempty" jsonschema:"pattern=^[a-z]([-a-z0-9]*[a-z0-9])?$,maxLength=30,description=what the names of networks begin with; default the name of the cluster"`
-}

@@ -202,6 +202,9 @@ func valueMessage(k validation.ErrorKind) string {
 	case *kind.Pattern:
 		return fmt.Sprintf("invalid value %s: must match %s", fabric.Quote(k.Got), k.Want)
 	case *kind.MinLength:
+		if k.Got > 0 {
+			return fmt.Sprintf("has %d characters: at least %d are needed", k.Got, k.Want)
+		}
 		return "must not be empty"
 	case *kind.MaxLength:
 		return fmt.Sprintf("has %d characters: at most %d are allowed", k.Got, k.Want)

@@ -30,6 +30,7 @@ func (v *validator) validate() {
 	v.partition()
 	v.addressing()
 	v.capacity()
+	v.gke()
 	v.kubernetes()
 }
 

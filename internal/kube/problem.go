@@ -48,6 +48,9 @@ func NotPermitted(err error) bool {
 	return hasStatus(err, http.StatusForbidden) || hasStatus(err, http.StatusUnauthorized)
 }
 
+// NoAnswer reports whether an error means that the API server did not answer, or not as one: the next question is of no use.
+func NoAnswer(err error) bool { return hasStatus(err, 0) }
+
 // Conflicts returns the fields for which others were asked before; none: the error is another one.
 func Conflicts(err error) []Conflict {
 	if e, ok := errors.AsType[*Error](err); ok {

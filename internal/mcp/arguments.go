@@ -56,6 +56,7 @@ const (
 	asOperand  textPlace = iota // standard input, as the operand -
 	asFile                      // standard input, as --file=-
 	asSnapshot                  // a file that is not there, as --snapshot
+	asClaims                    // standard input, as --claims=-
 )
 
 func (p textPlace) add(line *commandLine, flags, operands *[]string, content string) {
@@ -66,6 +67,9 @@ func (p textPlace) add(line *commandLine, flags, operands *[]string, content str
 	case asFile:
 		line.stdin = content
 		*flags = append(*flags, "--file=-")
+	case asClaims:
+		line.stdin = content
+		*flags = append(*flags, "--claims=-")
 	case asSnapshot:
 		line.texts[inlineName] = content
 		*flags = append(*flags, "--snapshot="+inlineName)

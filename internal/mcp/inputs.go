@@ -54,6 +54,21 @@ type predictInput struct {
 	Worker     []string `json:"worker,omitempty" jsonschema:"GPUs and NICs of workers that have part of a machine, each [MACHINE:]GPUS/NICS, such as a:0,1,6,7/0-3, or 0-3/any4 where the NICs are unknown"`
 }
 
+type claimsInput struct {
+	Cluster    string   `json:"cluster,omitempty" call:"file" jsonschema:"path of a cluster file whose planned claims are tried"`
+	Claims     []string `json:"claims,omitempty" jsonschema:"paths of files with ResourceClaims, ResourceClaimTemplates, DeviceClasses, Pods, StatefulSets"`
+	Text       string   `json:"text,omitempty" call:"(text)" jsonschema:"such objects themselves, YAML or JSON, instead of a path or beside one"`
+	Slices     []string `json:"slices,omitempty" jsonschema:"paths of files with ResourceSlices, such as the output of kubectl get resourceslices -o yaml"`
+	Snapshot   []string `json:"snapshot,omitempty" jsonschema:"paths of saved facts of machines whose slices are made"`
+	Machine    string   `json:"machine,omitempty" jsonschema:"machine of the catalog: its slices are made, or with slices it is what bandwidth is predicted for"`
+	Nodes      int      `json:"nodes,omitempty" jsonschema:"with machine alone: number of machines; default 1"`
+	Pods       int      `json:"pods,omitempty" jsonschema:"number of pods; default as the claims or the cluster file say"`
+	GPUs       int      `json:"gpus,omitempty" jsonschema:"GPUs that a device plugin gives each pod; default as the containers of the pods say"`
+	Template   string   `json:"template,omitempty" jsonschema:"ResourceClaimTemplate of the pods, where there are several"`
+	Collective string   `json:"collective,omitempty" jsonschema:"collective whose bandwidth is predicted; default all_gather"`
+	Kubernetes string   `json:"kubernetes,omitempty" jsonschema:"version of Kubernetes whose allocator decides, such as 1.34"`
+}
+
 type sizeInput struct {
 	Model         string  `json:"model" call:"(operand)" jsonschema:"name of a model of the catalog, or path of a config.json or of a folder with the model's index or weights"`
 	Machine       string  `json:"machine,omitempty" jsonschema:"machine of the catalog; default hgx-h100"`

@@ -23,7 +23,7 @@ import (
 
 // commands are all that a program may have.
 func commands() []string {
-	return []string{"explain", "check", "diff", "predict", "size", "topo show", "topo lint", "plan", "catalog", "cause", "rule"}
+	return []string{"explain", "check", "diff", "predict", "size", "claims", "topo show", "topo lint", "plan", "catalog", "cause", "rule"}
 }
 
 // served is a server of a runner, and a client of it over the in-memory transport of the SDK.
@@ -95,6 +95,9 @@ func TestCommandLines(t *testing.T) {
 			"predict --output=json --machine=m --nodes=4 --file=f --like=t --topo=x --snapshot=s --collective=all_gather --sizes=1G --procs=2 --dtype=float --tuning=l --worker=0-3/any4 --"},
 		{"size", `{"model":"--html=x","context":131072,"mem_fraction":0.85,"kv_dtype":"fp8_e4m3","gpus_per_node":4,"engine_version":"1"}`,
 			"size --output=json --gpus-per-node=4 --engine-version=1 --context=131072 --kv-dtype=fp8_e4m3 --mem-fraction=0.85 -- --html=x"},
+		{"claims", `{"text":"kind: Pod","slices":["--html=/tmp/x"],"machine":"m","pods":4,"gpus":2,"template":"t","collective":"all_reduce"}`,
+			"claims --output=json --claims=- --slices=--html=/tmp/x --machine=m --pods=4 --gpus=2 --template=t --collective=all_reduce --|kind: Pod"},
+		{"claims", `{"cluster":"c","snapshot":["s"],"nodes":2,"claims":["d"],"kubernetes":"1.34"}`, "claims --output=json --file=c --claims=d --snapshot=s --nodes=2 --kubernetes=1.34 --"},
 		{"topo_show", `{"machine":"m"}`, "topo show --output=json --machine=m --"},
 		{"topo_show", `{"text":"<system/>"}`, "topo show --output=json -- -|<system/>"},
 		{"topo_lint", `{"paths":["a","--fix"]}`, "topo lint --output=json -- a --fix"},
@@ -141,6 +144,8 @@ func TestArgumentsRefused(t *testing.T) {
 		{"check", `{"snapshot":["x"],"lab":true}`, "lab"},
 		{"diff", `{"a":"x"}`, "b"},
 		{"size", `{}`, "model"},
+		{"claims", `{"machine":"hgx-h100"}`, "cluster, claims, text: give one of them"},
+		{"claims", `{"text":"x","kubeconfig":"y"}`, "kubeconfig"},
 		{"topo_show", `{}`, "give one of them"},
 		{"topo_show", `{"text":"x","machine":"hgx-h100"}`, "give only one of them"},
 		{"plan", `{"text":"x","cluster":"y"}`, "give only one of them"},
@@ -324,7 +329,7 @@ func TestToolList(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := "catalog cause check diff explain plan predict rule size topo_lint topo_show"; strings.Join(names, " ") != want {
+	if want := "catalog cause check claims diff explain plan predict rule size topo_lint topo_show"; strings.Join(names, " ") != want {
 		t.Errorf("%v, want %s", names, want)
 	}
 	if i := client.InitializeResult(); i.ServerInfo.Name != "railwright" || i.ServerInfo.Version != "1.2.3" || !strings.Contains(i.Instructions, "do not overrule") {

@@ -38,6 +38,10 @@ func (s *Server) addTools(commands []string) {
 			"Describe the machines by machine and nodes, by gpu, or by one file. Ask for few sizes where few are needed."})
 	add[sizeInput](s, commands, tool{name: "size", command: "size", title: "Size servers for a model",
 		about: "How many servers a language model needs, which parallelism the engine accepts there, what each GPU then holds, how many tokens and requests fit, how fast it is, and what the network is worth."})
+	add[claimsInput](s, commands, tool{name: "claims", command: "claims", title: "Try DRA claims of pods", textAs: asClaims, anyOf: []string{"cluster", "claims", "text"},
+		about: "Which GPUs and NICs the claims of pods (Dynamic Resource Allocation of Kubernetes) would get, by the scheduler's own allocator, before the pods exist: the pairs of each pod that share a PCIe root, " +
+			"whether the claims keep them together or only the order of the devices does, the bandwidth of a collective over the pods, and why a claim cannot be satisfied. " +
+			"Slices are those of files, of saved facts, or nominal ones of a machine of the catalog or of the cluster file. Ask for few nodes and pods: one machine shows what many do."})
 	add[topoShowInput](s, commands, tool{name: "topo_show", command: "topo show", title: "Show a host's topology", anyOf: []string{"path", "text", "snapshot", "machine"}, oneOf: true,
 		about: "The topology of a host: sockets, switches, GPUs and NICs with their links and distances, and which GPU uses which NIC. Of a machine of the catalog, saved facts, an NCCL topology file, or the output of nvidia-smi topo -m."})
 	add[topoLintInput](s, commands, tool{name: "topo_lint", command: "topo lint", title: "Check NCCL topology files", anyOf: []string{"paths", "text"},

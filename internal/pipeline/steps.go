@@ -120,6 +120,13 @@ func (u *up) apply(ctx context.Context) (string, error) {
 			switches[a.Status]++
 		}
 	}
+	k, _, err := Beyond(u.Plan, Kubernetes{InLab: u.Lab})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range k.NotNow() {
+		u.applied, u.report.Applied = append(u.applied, r), append(u.report.Applied, applied(r))
+	}
 	var notes []string
 	for _, how := range slices.Sorted(maps.Keys(hosts)) {
 		done := "by " + how

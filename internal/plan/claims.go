@@ -85,14 +85,19 @@ func podsOn(p *fabric.Plan, c *intent.Cluster, g intent.NodeGroup, cat *catalog.
 	if err := share(claim, pod, len(m.GPUs), len(names), g.Machine); err != nil {
 		return nil, err
 	}
-	if c.Platform != intent.GKE { // whose machines have no other RDMA NIC
-		if p.Transport == fabric.InfiniBand {
-			claim.LinkLayer = "infiniband"
-		} else {
-			claim.FabricNICs = names
-		}
+	model := cat.Machines[g.Machine]
+	switch driver := cat.NICs[model.NIC].Driver; {
+	case c.Platform == intent.GKE || driver == "efa":
+		// the machine has no other RDMA NIC, and EFA devices have no interface whose name could be asked for
+	case p.Transport == fabric.InfiniBand:
+		claim.LinkLayer = "infiniband"
+	default:
+		claim.FabricNICs = names
 	}
-	a := aligner{Claims: claim, machine: m, id: g.Machine, nics: names, gpuAddresses: cat.Machines[g.Machine].GPUAddresses.Are}
+	a := aligner{Claims: claim, machine: m, id: g.Machine, nics: names, gpuAddresses: model.GPUAddresses.Are}
+	if len(model.NICAddresses.Are) == len(names) {
+		a.nicAddresses = model.NICAddresses.Are
+	}
 	if err := a.align(pod.Align); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ type aligner struct {
 	id           string   // of the machine in the catalog
 	nics         []string // interfaces of the fabric, by index
 	gpuAddresses []string // nil: no source gives them
+	nicAddresses []string // likewise, or the cluster does not use all NICs
 }
 
 // align takes what the cluster file wants, or the closest that the machine and the drivers have. What cannot be is an error
@@ -253,6 +254,9 @@ func (a aligner) byName() []fabric.DeviceBlock {
 		slices.Sort(chosen[b])
 		for _, nic := range chosen[b] {
 			blocks[b].NICs = append(blocks[b].NICs, a.nics[nic])
+			if a.nicAddresses != nil { // a NIC of a guest may have no interface, and this every driver publishes
+				blocks[b].NICBuses = append(blocks[b].NICBuses, a.nicAddresses[nic])
+			}
 		}
 	}
 	return blocks

@@ -116,3 +116,57 @@ func TestClaimsRefused(t *testing.T) {
 		})
 	}
 }
+
+// Two kinds of machines whose pods would differ are refused; where nothing is known of GPUs no pods are planned.
+func TestClaimsOfGroups(t *testing.T) {
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ nodes, want string }{
+		{"- {names: a1, machine: a4-highgpu-8g}\n- {names: a2, machine: a3-ultragpu-8g}\n", ""},
+		{"- {names: a1, machine: a4-highgpu-8g}\n- {names: a2, machine: a4-highgpu-8g, nics: \"gpu[0-3]rdma0\"}\n", "nodes[1].machine: its pods would differ from those of nodes[0] in NICs"},
+		{"- {names: a1, machine: a4-highgpu-8g}\n- {names: a2, machine: xe9680-mi300x-thor2, nics: \"gpu[0-7]rdma0\"}\n", "the vendor of their GPUs"},
+		{"- {names: a1, nics: eth1}\n", "no pods are planned: nodes[0] names no machine of the catalog with GPUs"},
+	} {
+		cluster, err := intent.Parse("c", []byte("apiVersion: railwright.dev/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nplatform: gke\nnodes:\n"+c.nodes+"fabric: {kind: roce}\n"), cat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts, err := nodes(cluster.Nodes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &fabric.Plan{Transport: fabric.RoCE, Nodes: hosts}
+		have := ""
+		if err := claims(p, cluster, cat); err != nil {
+			have = err.Error()
+		} else if p.Claims == nil {
+			have = strings.Join(p.Notes, "\n")
+		}
+		if !strings.Contains(have, c.want) || c.want == "" && (have != "" || p.Claims.Pods != 2) {
+			t.Errorf("%s%q, want %q", c.nodes, have, c.want)
+		}
+	}
+}
+
+// Guests that do not show what pairs a NIC with a GPU: by name, at addresses that are the same on every machine.
+func TestClaimsByAddress(t *testing.T) {
+	for machine, want := range map[string]string{
+		"azure-nd-h100-v5":  "[0001:00:00.0 0002:00:00.0 0003:00:00.0 0008:00:00.0] [0101:00:00.0 0102:00:00.0 0103:00:00.0 0104:00:00.0]",
+		"azure-nd-gb300-v6": "[0008:06:00.0 0009:06:00.0] [0101:00:00.0 0102:00:00.0]",
+		"oci-gb200-v3-4":    "[0008:06:00.0 0009:06:00.0] [0000:03:00.0 0000:03:00.1 0002:03:00.0 0002:03:00.1]",
+	} {
+		gpus := map[string]string{"azure-nd-h100-v5": "4"}[machine]
+		if gpus == "" {
+			gpus = "2"
+		}
+		p, err := podsOf(t, machine, "kubernetes: {pod: {gpus: "+gpus+"}}\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if have := fmt.Sprint(p.Claims.Blocks[0].GPUBuses, " ", p.Claims.Blocks[0].NICBuses); p.Claims.Align != fabric.ByName || have != want {
+			t.Errorf("%s: %s %s\nwant name %s", machine, p.Claims.Align, have, want)
+		}
+	}
+}

@@ -39,8 +39,11 @@ func New(c *intent.Cluster, cat *catalog.Catalog) (*fabric.Plan, error) {
 		Traffic:   traffic(c.Fabric.Traffic),
 	}
 	join := connect
-	if c.Platform == intent.Spark {
+	switch c.Platform {
+	case intent.Spark:
 		join = wire
+	case intent.GKE:
+		join = cloud
 	}
 	if err := join(p, c, cat); err != nil {
 		return nil, err

@@ -22,11 +22,10 @@ type switchModel struct {
 	bufferSource string
 }
 
-// leafSwitch looks up the leaf of the cluster file. It is required: cables between machines, and a
-// cloud's own network, are not planned.
+// leafSwitch looks up the leaf of the cluster file. It is required: cables between machines are not planned.
 func leafSwitch(l *intent.Leaf, cat *catalog.Catalog) (switchModel, error) {
 	if l == nil {
-		return switchModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling and the network of a cloud are not planned")
+		return switchModel{}, fmt.Errorf("fabric.leaf: is not set, and this version plans only machines that are cabled to a leaf switch: direct cabling is not planned")
 	}
 	return findSwitch("fabric.leaf", l.Model, l.OS, l.Breakout, cat)
 }

@@ -55,20 +55,22 @@ type platform struct {
 	name     string // as the cluster file says it
 	formats  []Format
 	switches []SwitchFormat
+	cluster  []ClusterFormat
+	cloud    bool // gives its machines their addresses and what else they need: they get no files
 }
 
 // platforms are all platforms that a cluster file can name. One without formats is not rendered yet.
 func platforms() []platform {
 	return []platform{
-		{name: "baremetal", formats: Baremetal(), switches: BaremetalSwitches()},
+		{name: "baremetal", formats: Baremetal(), switches: BaremetalSwitches(), cluster: KubernetesClaims()},
 		{name: "vsphere"},
-		{name: "gke"},
+		{name: "gke", cluster: GKE(), cloud: true},
 		{name: "spark", formats: Spark(), switches: BaremetalSwitches()},
 	}
 }
 
-// Artifacts returns the files of every node and then of every switch, in plan order, as they are asked for:
-// those of 16,384 nodes are never in memory at once. The sequence can be walked again and gives the same
+// Artifacts returns the files of every node, then of every switch, in plan order, and then of the cluster, as they are asked
+// for: those of 16,384 nodes are never in memory at once. The sequence can be walked again and gives the same
 // bytes. A platform that has no formats in this version is an error, as are interface names that a file cannot
 // carry and a plan whose addresses do not fit its nodes; nothing is rendered then. Missing lists the switches
 // for which nothing is rendered.
@@ -77,12 +79,12 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkNodes(p); err != nil {
+	if err := chosen.checkNodes(p); err != nil {
 		return nil, err
 	}
 	neighbours := countNeighbours(p.Addressing)
 	return func(yield func(fabric.Artifact) bool) {
-		_ = chosen.renderNodes(p, neighbours, yield) && chosen.renderSwitches(p, yield)
+		_ = chosen.renderNodes(p, neighbours, yield) && chosen.renderSwitches(p, yield) && chosen.renderCluster(p, yield)
 	}, nil
 }
 
@@ -93,7 +95,7 @@ func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield f
 		part := Part{Transport: p.Transport, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
 			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name), Wiring: p.Wiring(), Nodes: len(p.Nodes),
 			Serving: p.Serving, Traffic: p.Traffic}
-		if p.Transport == fabric.RoCE {
+		if p.Transport == fabric.RoCE && !l.cloud {
 			part.Addresses = p.Addressing.Nodes[i]
 			part.Neighbours = neighbours.of(part.Addresses)
 		}
@@ -150,8 +152,30 @@ func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) boo
 	return true
 }
 
-// Missing lists the nodes and the switches of a plan for which a file cannot be rendered, and why. Nodes of one kind of machine
-// lack the same, so that they share an entry.
+func (l platform) renderCluster(p *fabric.Plan, yield func(fabric.Artifact) bool) bool {
+	for _, f := range l.cluster {
+		if f.Check(p) == nil && !yield(f.Render(p)) {
+			return false
+		}
+	}
+	return true
+}
+
+// missingCluster says what of a cluster is not rendered. Without Kubernetes there is nothing to claim.
+func (l platform) missingCluster(p *fabric.Plan) (missing []fabric.Missing) {
+	if p.Launcher != "kubernetes" {
+		return nil
+	}
+	for _, f := range l.cluster {
+		if err := f.Check(p); err != nil {
+			missing = append(missing, fabric.Missing{What: "cluster " + p.Name, Source: f.ID, Reason: strings.ReplaceAll(err.Error(), "\n", "; ")})
+		}
+	}
+	return missing
+}
+
+// Missing lists the nodes, the switches and the parts of the cluster for which a file cannot be rendered, and why. Nodes of one
+// kind of machine lack the same, so that they share an entry.
 func Missing(p *fabric.Plan) []fabric.Missing {
 	chosen, err := find(p.Platform, p.Transport)
 	if err != nil {
@@ -165,7 +189,7 @@ func Missing(p *fabric.Plan) []fabric.Missing {
 			}
 		}
 	}
-	return missing
+	return append(missing, chosen.missingCluster(p)...)
 }
 
 func (l platform) missingNodes(p *fabric.Plan) (missing []fabric.Missing) {
@@ -196,14 +220,14 @@ func find(name string, transport fabric.Transport) (platform, error) {
 	var known, rendered []string
 	for _, p := range platforms() {
 		known = append(known, p.name)
-		if len(p.formats) > 0 {
+		if len(p.formats)+len(p.cluster) > 0 {
 			rendered = append(rendered, p.name)
 		}
-		if p.name != name || len(p.formats) == 0 {
+		if p.name != name || len(p.formats)+len(p.cluster) == 0 {
 			continue
 		}
 		p.formats = slices.DeleteFunc(p.formats, func(f Format) bool { return !slices.Contains(f.Transports, transport) })
-		if len(p.formats) == 0 {
+		if len(p.formats) == 0 && !p.cloud {
 			return platform{}, fmt.Errorf("platform %q: no files are rendered for transport %q", name, transport)
 		}
 		return p, nil
@@ -215,8 +239,8 @@ func find(name string, transport fabric.Transport) (platform, error) {
 }
 
 // checkNodes makes sure that rendering cannot fail halfway.
-func checkNodes(p *fabric.Plan) error {
-	if p.Transport != fabric.RoCE {
+func (l platform) checkNodes(p *fabric.Plan) error {
+	if p.Transport != fabric.RoCE || l.cloud {
 		return nil
 	}
 	if len(p.Addressing.Nodes) != len(p.Nodes) {

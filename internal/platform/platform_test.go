@@ -176,8 +176,7 @@ func TestErrors(t *testing.T) {
 		want string
 		make func(p *fabric.Plan)
 	}{
-		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal, spark`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
-		{`platform "gke": no files are rendered for it in this version`, func(p *fabric.Plan) { p.Platform = "gke" }},
+		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal, gke, spark`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
 		{`platform "spark": no files are rendered for transport "infiniband"`, func(p *fabric.Plan) { p.Platform, p.Transport = "spark", fabric.InfiniBand }},
 		{`platform "cray": unknown; known: baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
 		{`platform "baremetal": no files are rendered for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
@@ -254,7 +253,7 @@ func TestSwitches(t *testing.T) {
 	if diff := cmp.Diff(want, missing); diff != "" {
 		t.Error(diff)
 	}
-	p.Platform = "gke"
+	p.Platform = "vsphere"
 	if m := Missing(p); m != nil {
 		t.Errorf("%v of a platform that is not rendered", m)
 	}
@@ -278,6 +277,12 @@ func TestLists(t *testing.T) {
 				t.Errorf("%s: artifact %q has no id of its own, no doc line or no transport", p.name, a.ID)
 			}
 			seen[a.ID] = true
+		}
+		for _, f := range p.cluster {
+			if f.ID == "" || f.Doc == "" || f.Check == nil || f.Render == nil || seen[f.ID] {
+				t.Errorf("%s: cluster format %q has no id of its own or no doc line", p.name, f.ID)
+			}
+			seen[f.ID] = true
 		}
 		for _, f := range p.switches {
 			if f.ID == "" || f.Doc == "" || f.Check == nil || f.Render == nil || seen[f.ID] {

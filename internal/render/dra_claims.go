@@ -1,6 +1,7 @@
 package render
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,14 +21,9 @@ const pcieRoot = resource.FullyQualifiedName("resource.kubernetes.io/pcieRoot")
 func ClaimTemplates(c fabric.Claims) fabric.Artifact {
 	var objects []draObject
 	names := ClaimTemplateNames(c)
-	for i, name := range names {
-		var block *fabric.DeviceBlock
-		if i < len(c.Blocks) {
-			block = &c.Blocks[i]
-		}
-		d := draClaim{Claims: c, block: block}
+	for i, d := range draClaims(c) {
 		objects = append(objects, draObject{d.comment(i, len(names)), &resource.ResourceClaimTemplate{
-			ObjectMeta: meta.ObjectMeta{Name: name, Namespace: c.Namespace, Labels: draLabels()},
+			ObjectMeta: meta.ObjectMeta{Name: names[i], Namespace: c.Namespace, Labels: draLabels()},
 			Spec:       resource.ResourceClaimTemplateSpec{Spec: resource.ResourceClaimSpec{Devices: d.devices()}},
 		}})
 	}
@@ -35,24 +31,48 @@ func ClaimTemplates(c fabric.Claims) fabric.Artifact {
 }
 
 // ClaimTemplateNames are the names of the templates of a plan: one, or one for each block of a machine, in their order.
-// Equally many pods have each.
+// Equally many pods have each. A name ends with a digest of what the template asks for, in v1 whatever the version: the API
+// server lets nobody change a template, and pods must be made anew where it changes, which their new name of it does.
 func ClaimTemplateNames(c fabric.Claims) []string {
 	name := fmt.Sprintf("worker-%dnic", c.NICs)
 	if c.GPUDriver != "" {
 		name = fmt.Sprintf("worker-%dgpu-%dnic", c.GPUs, c.NICs)
 	}
-	if len(c.Blocks) < 2 {
-		return []string{name}
-	}
 	var names []string
-	for i, b := range c.Blocks {
-		suffix := fmt.Sprintf("-block%d", i)
-		if b.NUMA != nil {
-			suffix = fmt.Sprintf("-numa%d", *b.NUMA)
+	for i, d := range draClaims(c) {
+		suffix := ""
+		switch {
+		case len(c.Blocks) < 2:
+		case d.block.NUMA != nil:
+			suffix = fmt.Sprintf("-numa%d", *d.block.NUMA)
+		default:
+			suffix = fmt.Sprintf("-block%d", i)
 		}
-		names = append(names, name+suffix)
+		names = append(names, name+suffix+"-"+d.digest())
 	}
 	return names
+}
+
+// draClaims are the templates of a plan.
+func draClaims(c fabric.Claims) []draClaim {
+	if len(c.Blocks) == 0 {
+		return []draClaim{{Claims: c}}
+	}
+	var all []draClaim
+	for i := range c.Blocks {
+		all = append(all, draClaim{Claims: c, block: &c.Blocks[i]})
+	}
+	return all
+}
+
+// digest is short: the templates of a namespace are few.
+func (d draClaim) digest() string {
+	const digits = 5
+	text, err := json.Marshal(d.devices())
+	if err != nil {
+		panic(fmt.Sprintf("DRA object: %v", err)) // plain structs of strings and numbers
+	}
+	return sum(text)[:digits]
 }
 
 // draClaim is a template in the making.
@@ -126,6 +146,8 @@ func (d draClaim) nicSelectors() []resource.DeviceSelector {
 	switch {
 	case d.block != nil && d.block.NUMA != nil:
 		all = append(all, cel(onNUMA(d.NICDriver, *d.block.NUMA)))
+	case d.block != nil && len(d.block.NICBuses) > 0:
+		return append(all, cel(anyOf(d.NICDriver, "pciAddress", d.block.NICBuses)))
 	case d.block != nil && len(d.block.NICs) > 0:
 		// an interface, or the RDMA device of a NIC that has no interface
 		return append(all, cel(anyOf(d.NICDriver, "ifName", d.block.NICs)+" || "+anyOf(d.NICDriver, "rdmaDevice", d.block.NICs)))

@@ -43,7 +43,12 @@ func draShapes() map[string]fabric.Claims {
 			{GPUs: []int{0, 1}, NICs: []string{"mlx5_0", "mlx5_1"}, GPUBuses: []string{"0008:06:00.0", "0009:06:00.0"}},
 			{GPUs: []int{2, 3}, NICs: []string{"mlx5_2", "mlx5_3"}, GPUBuses: []string{"0018:06:00.0", "0019:06:00.0"}},
 		}}
-	return map[string]fabric.Claims{"count": plugin, "all": all, "blocks": blocks, "pairs": pairs, "two-gpus-a-nic": two, "numa": numa, "name": name}
+	address := name
+	address.Blocks = []fabric.DeviceBlock{
+		{GPUs: []int{0}, NICs: []string{"ib0"}, GPUBuses: []string{"0008:06:00.0"}, NICBuses: []string{"0101:00:00.0"}},
+		{GPUs: []int{1}, NICs: []string{"ib1"}, GPUBuses: []string{"0009:06:00.0"}, NICBuses: []string{"0102:00:00.0"}},
+	}
+	return map[string]fabric.Claims{"address": address, "count": plugin, "all": all, "blocks": blocks, "pairs": pairs, "two-gpus-a-nic": two, "numa": numa, "name": name}
 }
 
 // Each shape in each version: as the golden file has it, and nothing in it that the version does not know.
@@ -122,6 +127,22 @@ func TestClaimTemplateNames(t *testing.T) {
 	}
 }
 
+// A template cannot be changed, so one that asks for something else has another name; the version of the API, the notes and
+// the number of pods change nothing that it asks for.
+func TestClaimTemplateNamesChange(t *testing.T) {
+	c := draShapes()["pairs"]
+	same := c
+	same.API, same.Notes, same.Pods = "v1beta1", []string{"a note"}, 100
+	if diff := cmp.Diff(ClaimTemplateNames(c), ClaimTemplateNames(same)); diff != "" {
+		t.Error(diff)
+	}
+	other := c
+	other.FabricNICs = []string{"eth1", "eth3"}
+	if have := ClaimTemplateNames(other)[0]; have == ClaimTemplateNames(c)[0] {
+		t.Errorf("%s asks for other NICs and has the same name", have)
+	}
+}
+
 // Every expression compiles as the API server compiles it, and none ends in an error on a device that publishes nothing.
 func TestDRASelectors(t *testing.T) {
 	for shape, c := range draShapes() {
@@ -135,6 +156,27 @@ func TestDRASelectors(t *testing.T) {
 			for _, driver := range []string{"dra.net", "gpu.nvidia.com", "gpu.amd.com", "other.example"} {
 				if _, err := matches(s.CEL.Expression, driver, nil); err != nil {
 					t.Errorf("%s: %s: on a device of %s without attributes: %v", shape, s.CEL.Expression, driver, err)
+				}
+			}
+		}
+	}
+}
+
+// The API server refuses an expression that is too long or could cost too much, so neither may grow with a large machine.
+func TestDRASelectorsCost(t *testing.T) {
+	c := draShapes()["pairs"]
+	c.FabricNICs = nil
+	for i := range 64 {
+		c.FabricNICs = append(c.FabricNICs, fmt.Sprintf("enp%ds0f0np%d", i+100, i)) // 64 NICs, the most that a cluster file takes for a pod
+	}
+	block := draShapes()["name"]
+	block.Blocks[0].NICs = c.FabricNICs
+	for _, shape := range []fabric.Claims{c, block} {
+		for _, r := range templatesOf(t, shape)[0].Spec.Spec.Devices.Requests {
+			for _, s := range r.Exactly.Selectors {
+				cost := dracel.GetCompiler(dracel.Features{}).CompileCELExpression(s.CEL.Expression, dracel.Options{}).MaxCost
+				if cost > resource.CELSelectorExpressionMaxCost || len(s.CEL.Expression) > resource.CELSelectorExpressionMaxLength {
+					t.Errorf("cost %d of %d, %d characters of %d: %s", cost, resource.CELSelectorExpressionMaxCost, len(s.CEL.Expression), resource.CELSelectorExpressionMaxLength, s.CEL.Expression)
 				}
 			}
 		}
@@ -181,6 +223,8 @@ func TestDRASelectorsChoose(t *testing.T) {
 		{"Ethernet beside InfiniBand", nic(shapes["numa"], 0), "dra.net", attributes{"dra.net/numaNode": number(0), "dra.net/encapsulation": text("ether")}, false},
 		{"a NIC of the block", nic(shapes["blocks"], 0), "dra.net", attributes{"dra.net/ifName": text("gpu3rdma0")}, true},
 		{"of the other block", nic(shapes["blocks"], 0), "dra.net", attributes{"dra.net/ifName": text("gpu4rdma0")}, false},
+		{"by its address", nic(shapes["address"], 1), "dra.net", attributes{"dra.net/pciAddress": text("0102:00:00.0")}, true},
+		{"at another address", nic(shapes["address"], 1), "dra.net", attributes{"dra.net/pciAddress": text("0101:00:00.0"), "dra.net/ifName": text("ib1")}, false},
 		{"by its RDMA device", nic(shapes["name"], 1), "dra.net", attributes{"dra.net/rdmaDevice": text("mlx5_2")}, true},
 		{"a GPU by its address", gpu(shapes["name"], 1), "gpu.nvidia.com", attributes{"type": text("gpu"), "resource.kubernetes.io/pciBusID": text("0018:06:00.0")}, true},
 		{"of the other block", gpu(shapes["name"], 1), "gpu.nvidia.com", attributes{"type": text("gpu"), "resource.kubernetes.io/pciBusID": text("0008:06:00.0")}, false},

@@ -106,9 +106,12 @@ func faultLevel(text string) fabric.LineLevel { return saysOf(text, nil).level }
 
 // says is what an entry of a debug log says. Of two entries that were written into one line the warning counts.
 func (e *logEntry) says() said {
-	text := e.text
-	if at := strings.LastIndex(text, "NCCL WARN "); at >= 0 {
-		text = text[at:]
+	text, file := e.text, e.file
+	if at := strings.LastIndex(text, "NCCL WARN "); at > 0 {
+		text, file = text[at:], sourceFile(text[:at])
+	}
+	if file != "" {
+		text = file + " " + text
 	}
 	m, found := catalogue().Find(text)
 	switch {

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -13,6 +14,7 @@ type logEntry struct {
 	level   string // INFO, WARN, ...
 	message string
 	text    string // from the level on: NCCL INFO message
+	file    string // of a warning, with its line: transport/nvls.cc:598; empty: not printed
 }
 
 var logLevels = []string{"INFO ", "WARN ", "TRACE ", "CALL ", "ABORT "}
@@ -46,6 +48,7 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntr
 		e.level = "WARN" // of two entries that were written into one line the warning counts
 	}
 	head := text[:at]
+	e.file = sourceFile(head)
 	begin, end := threadToken(head)
 	if begin < 0 {
 		return "", e, true
@@ -68,6 +71,20 @@ func parseLogEntry(text string, hosts map[string]bool) (before string, e logEntr
 	e.host, e.thread = host[start:], token[start:]
 	return head[:begin+start], e, true
 }
+
+// sourceFile is the file of NCCL that stands at the end of what is before the level: the same error of CUDA has other causes
+// in another part of the library.
+func sourceFile(head string) string {
+	head = strings.TrimRight(head, " ")
+	word := head[strings.LastIndexByte(head, ' ')+1:]
+	name, line, ok := strings.Cut(word, ":")
+	if at := strings.LastIndexByte(name, '.'); !ok || at < 1 || !isDigits(line) || len(word) > longestHost || !slices.Contains(sourceSuffixes, name[at:]) {
+		return ""
+	}
+	return word
+}
+
+var sourceSuffixes = []string{".cc", ".cu", ".h", ".cpp"}
 
 // deviceNumber reads the number of " [3] file.cc:12 ", what stands between the thread and the level.
 func deviceNumber(text string) string {

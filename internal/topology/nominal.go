@@ -98,6 +98,10 @@ func (x *nominalTree) place(s slot, numa int, fromNames []string) {
 		return
 	}
 	bridge, port := x.hostBridge()
+	if x.gpuAt != nil && len(s.gpus) > 0 { // a guest, whose GPUs are on a root bus; the switch is the host's
+		domain, bus, _ := domainAndBus(x.gpuAt[s.gpus[0]])
+		bridge = fmt.Sprintf("pci%s:%02x", domain, bus)
+	}
 	speed, width := x.speed, 16
 	if x.uplink.Speed > 0 {
 		speed, width = x.uplink.Speed, x.uplink.Width

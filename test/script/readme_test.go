@@ -24,10 +24,10 @@ type command struct {
 	want []string
 }
 
-// readme cuts the README into its console blocks.
-func readme(t *testing.T) (blocks []block) {
+// consoleBlocks cuts a page into its console blocks.
+func consoleBlocks(t *testing.T, page string) (blocks []block) {
 	t.Helper()
-	text, err := os.ReadFile("../../README.md")
+	text, err := os.ReadFile("../../" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func readme(t *testing.T) (blocks []block) {
 				continue
 			}
 			if len(b.commands) == 0 {
-				t.Fatalf("README.md:%d: output before a command", i+1)
+				t.Fatalf("%s:%d: output before a command", page, i+1)
 			}
 			c := &b.commands[len(b.commands)-1]
 			c.want = append(c.want, line)
@@ -76,12 +76,34 @@ func leftOut(c command) bool {
 	return false
 }
 
+// TestPages runs the commands of other pages, as TestReadme does.
+func TestPages(t *testing.T) {
+	for _, page := range []string{"docs/claims.md"} {
+		folder := t.TempDir()
+		if err := os.CopyFS(filepath.Join(folder, "docs", "samples"), os.DirFS("../../docs/samples")); err != nil {
+			t.Fatal(err)
+		}
+		blocks := consoleBlocks(t, page)
+		if len(blocks) == 0 {
+			t.Errorf("%s: nothing was run", page)
+		}
+		for _, b := range blocks {
+			for _, c := range b.commands {
+				got := progress.ReplaceAllString(runIn(t, folder, filepath.Join(folder, "lab"), c.text), "")
+				if at, ok := shows(got, c.want); !ok {
+					t.Errorf("%s:%d: $ %s\nthe page shows, from line %d of its output on:\n%s\n\nit printed:\n%s", page, b.line, c.text, at+1, strings.Join(c.want[at:], "\n"), got)
+				}
+			}
+		}
+	}
+}
+
 // TestReadme runs the commands of the README in a copy of the files that it names, and holds their output against what the
 // README shows: line by line, where "..." stands for any lines.
 func TestReadme(t *testing.T) {
 	used := make(map[int]bool)
 	ran := 0
-	for _, b := range readme(t) {
+	for _, b := range consoleBlocks(t, "README.md") {
 		t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
 			folder := t.TempDir()
 			if err := os.CopyFS(filepath.Join(folder, "docs", "samples"), os.DirFS("../../docs/samples")); err != nil {

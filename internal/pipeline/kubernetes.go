@@ -1,0 +1,102 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"railwright.dev/railwright/internal/apply"
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/kube"
+	"railwright.dev/railwright/internal/platform"
+)
+
+// podsReady is how long apply waits for the pods of what it applied: images of some gigabytes are loaded in that time; machines
+// that a cloud has yet to make are not, and are said to be pending.
+const podsReady = 2 * time.Minute
+
+// Kubernetes is the cluster to which objects go, and how.
+type Kubernetes struct {
+	Kubeconfig, Context     string // empty: the usual ones
+	Force, Replace, Prune   bool
+	DryRun, InLab           bool
+	Doing                   func(format string, args ...any)
+	kubernetes, workstation []fabric.Artifact
+	plan                    string
+}
+
+// Beyond finds what a plan has for other targets than machines and switches; hosts says whether it has files for machines.
+func Beyond(p *fabric.Plan, k Kubernetes) (beyond Kubernetes, hosts bool, err error) {
+	artifacts, err := platform.Artifacts(p)
+	if err != nil {
+		return k, false, err
+	}
+	nodes := make(map[string]bool, len(p.Nodes))
+	for _, n := range p.Nodes {
+		nodes[n.Name] = true
+	}
+	k.plan = p.Name
+	for a := range artifacts {
+		switch {
+		case nodes[a.Target]:
+			hosts = true
+		case a.Target == fabric.OnKubernetes:
+			k.kubernetes = append(k.kubernetes, a)
+		case a.Target == fabric.OnWorkstation:
+			k.workstation = append(k.workstation, a)
+		}
+	}
+	return k, hosts || len(k.kubernetes)+len(k.workstation) == 0, nil
+}
+
+// Apply applies the objects, or says what that would change; of scripts it says that a person runs them.
+func (k Kubernetes) Apply(ctx context.Context) (results []apply.Applied) {
+	if len(k.kubernetes) > 0 {
+		results = append(results, k.objects(ctx))
+	}
+	if len(k.workstation) > 0 {
+		results = append(results, apply.Workstation(k.workstation, k.DryRun))
+	}
+	return results
+}
+
+func (k Kubernetes) objects(ctx context.Context) apply.Applied {
+	if k.InLab {
+		return apply.Applied{Node: fabric.OnKubernetes, Status: fabric.NotApplicable, Changes: []apply.Change{}, Reason: "a lab has no API server"}
+	}
+	c, err := k.open()
+	switch {
+	case err != nil:
+		return notApplied(fabric.OnKubernetes, err)
+	case k.DryRun:
+		return c.Look(ctx, k.kubernetes)
+	}
+	return c.Write(ctx, k.kubernetes)
+}
+
+func (k Kubernetes) open() (apply.Kubernetes, error) {
+	client, err := kube.Open(k.Kubeconfig, k.Context)
+	if err != nil {
+		return apply.Kubernetes{}, err
+	}
+	folder, err := apply.KubernetesFolder()
+	return apply.Kubernetes{Client: client, Plan: k.plan, Folder: folder, Force: k.Force, Replace: k.Replace, Prune: k.Prune, Ready: podsReady, Doing: k.Doing}, err
+}
+
+// NotNow is the results of a run of all steps, which asks no API server: that has its own credentials, and apply its own journal.
+func (k Kubernetes) NotNow() (results []apply.Applied) {
+	if len(k.kubernetes) > 0 && !k.InLab {
+		results = append(results, notApplied(fabric.OnKubernetes, fmt.Errorf("%s for the API server: apply with: railwright apply -f FILE", fabric.Count(len(k.kubernetes), "file"))))
+		k.kubernetes = nil
+	}
+	return append(results, k.Apply(context.Background())...)
+}
+
+// Rollback puts back what the last apply to the cluster replaced.
+func (k Kubernetes) Rollback(ctx context.Context) ([]apply.Change, error) {
+	c, err := k.open()
+	if err != nil {
+		return nil, err
+	}
+	return c.Rollback(ctx)
+}

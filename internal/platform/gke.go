@@ -1,0 +1,70 @@
+package platform
+
+import (
+	"errors"
+
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/render"
+)
+
+// ClusterFormat is one kind of file that belongs to a cluster and to none of its machines: objects for the API server of Kubernetes,
+// scripts for a person. Check says why it cannot be rendered; Render is called where it can.
+type ClusterFormat struct {
+	ID     string
+	Doc    string // what it is for, in one line
+	Check  func(*fabric.Plan) error
+	Render func(*fabric.Plan) fabric.Artifact
+}
+
+// GKE lists the files of a cluster of Google Kubernetes Engine. Its machines get none: what they need, Google Cloud or a DaemonSet
+// installs.
+func GKE() []ClusterFormat {
+	return append(KubernetesClaims(),
+		ClusterFormat{
+			ID: "nccl-test", Doc: "pods that wait for the test of collectives, with the claims of the plan", Check: testable,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.NCCLTestPods(*p.Claims, *p.Cloud) },
+		},
+		ClusterFormat{
+			ID: "gke-up", Doc: "makes networks, cluster and node pools in Google Cloud, and installs what their machines need", Check: made,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.GKEUp(*p.Cloud) },
+		},
+		ClusterFormat{
+			ID: "gke-down", Doc: "removes all that from Google Cloud, and nothing else", Check: made,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.GKEDown(*p.Cloud) },
+		},
+		ClusterFormat{
+			ID: "run-nccl-tests", Doc: "runs all_gather and all_reduce over those pods, and saves what they print", Check: testable,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.RunNCCLTests(*p.Claims, *p.Cloud) },
+		},
+	)
+}
+
+// KubernetesClaims lists the objects by which pods ask for GPUs and NICs, on any platform whose launcher is Kubernetes.
+func KubernetesClaims() []ClusterFormat {
+	return []ClusterFormat{
+		{
+			ID: "device-classes", Doc: "classes of devices that claims name", Check: claimed,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.DeviceClasses(*p.Claims) },
+		},
+		{
+			ID: "claims", Doc: "templates from which each pod gets its GPUs and NICs", Check: claimed,
+			Render: func(p *fabric.Plan) fabric.Artifact { return render.ClaimTemplates(*p.Claims) },
+		},
+	}
+}
+
+func claimed(p *fabric.Plan) error {
+	if p.Claims == nil {
+		return errors.New("the plan has no claims: launcher kubernetes and the machine of the catalog (nodes, machine) are needed")
+	}
+	return nil
+}
+
+func made(p *fabric.Plan) error {
+	if p.Cloud == nil {
+		return errors.New("the cluster file has no gke section: the cluster is taken to exist")
+	}
+	return nil
+}
+
+func testable(p *fabric.Plan) error { return errors.Join(claimed(p), made(p)) }
