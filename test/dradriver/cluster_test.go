@@ -113,9 +113,12 @@ func (c cluster) interfacesOf(t *testing.T, a fabric.AllocatedClaim) (names []st
 	if err := json.Unmarshal(c.slices, &list); err != nil {
 		t.Fatal(err)
 	}
+	has := func(driver, device string) bool {
+		return slices.ContainsFunc(a.Devices, func(d fabric.AllocatedDevice) bool { return d.Driver == driver && d.Device == device })
+	}
 	for _, s := range list.Items {
 		for _, d := range s.Spec.Devices {
-			if slices.ContainsFunc(a.Devices, func(o fabric.AllocatedDevice) bool { return o.Driver == s.Spec.Driver && o.Device == d.Name }) && s.Spec.Driver == fabric.DriverDraNet {
+			if s.Spec.Driver == fabric.DriverDraNet && has(s.Spec.Driver, d.Name) {
 				names = append(names, *d.Attributes["dra.net/ifName"].StringValue)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	resource "k8s.io/api/resource/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -51,7 +52,7 @@ func newNode(t *testing.T, c cluster, returns string, address addressing) *node 
 		t.Fatal(err)
 	}
 	n := &node{T: t, cluster: c, program: file, folder: t.TempDir(), returns: returns}
-	n.sh("mount -t tmpfs none /run; mkdir /run/netns; hostname " + nodeName + "; ip netns add " + nodeName + "; ip netns add switch; ip -n " + nodeName + " link set lo up")
+	n.sh(fmt.Sprintf("mount -t tmpfs none /run; mkdir /run/netns; hostname %[1]s; ip netns add %[1]s; ip netns add switch; ip -n %[1]s link set lo up", nodeName))
 	for i, nic := range c.nics() {
 		port := fmt.Sprintf("port%d", i)
 		n.sh(fmt.Sprintf("ip link add name %s netns %s mtu %d type veth peer name %s netns switch mtu 9100; ip -n switch link set %s up", nic.NIC, nodeName, c.plan.MTU, port, port))
@@ -161,6 +162,7 @@ func (n *node) run(pod string, c resource.ResourceClaim) ([]string, error) {
 	n.Helper()
 	n.pods++
 	uid := fmt.Sprintf("pod-%d", n.pods)
+	c.TypeMeta = metav1.TypeMeta{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaim"}
 	c.Name, c.Namespace, c.UID = pod, "default", types.UID("claim-"+uid)
 	c.Status.ReservedFor = []resource.ResourceClaimConsumerReference{{Resource: "pods", Name: pod, UID: types.UID(uid)}}
 	text, err := json.Marshal(c)

@@ -50,6 +50,7 @@ func TestPodsGetTheNICsOfTheirClaims(t *testing.T) {
 		}
 		n.sameFacts(pod, want)
 		n.sameStatus(pod, want)
+		n.checked(pod, names, fabric.Pass)
 	}
 	if left := n.links(nodeName); len(left) != 0 {
 		t.Errorf("the node still has %v", left)
@@ -87,15 +88,22 @@ func (n *node) sameFacts(pod string, want map[string]link) {
 	}
 }
 
-// sameStatus holds what the driver reports in the claim against what the pod has.
+// sameStatus holds what the driver reports in the claim, as railwright reads it, against what the pod has.
 func (n *node) sameStatus(pod string, want map[string]link) {
 	n.Helper()
 	var names []string
-	for _, d := range n.claim(pod).Status.Devices {
-		name := d.NetworkData.InterfaceName
-		names = append(names, name)
-		if !slices.Equal(d.NetworkData.IPs, want[name].Addresses) || len(d.Conditions) == 0 {
-			n.Errorf("claim of pod %s: device %s has %v and %d conditions", pod, d.Device, d.NetworkData.IPs, len(d.Conditions))
+	for _, c := range n.claimsRead(pod) {
+		if c.State != "allocated,reserved" || !slices.Equal(c.For, []string{pod}) {
+			n.Errorf("claim %s: %s for %v", c.Name, c.State, c.For)
+		}
+		for _, d := range c.Devices {
+			if d.Driver != fabric.DriverDraNet {
+				continue
+			}
+			names = append(names, d.Interface)
+			if !slices.Equal(d.IPs, want[d.Interface].Addresses) || !d.Reported || len(d.NotReady) > 0 {
+				n.Errorf("claim of pod %s: %+v, wanted %+v", pod, d, want[d.Interface])
+			}
 		}
 	}
 	slices.Sort(names)
@@ -104,8 +112,23 @@ func (n *node) sameStatus(pod string, want map[string]link) {
 	}
 }
 
+// checked holds what check says in a pod of its NICs.
+func (n *node) checked(pod string, names []string, want fabric.Status) {
+	n.Helper()
+	said := n.verdicts(pod, pod)
+	if said["pod-nics"][""] != fabric.Pass {
+		n.Errorf("pod %s: pod-nics is %s, wanted pass", pod, said["pod-nics"][""])
+	}
+	for _, name := range names {
+		if have := said["pod-nic-ready"][name]; have != want {
+			n.Errorf("pod %s: pod-nic-ready of %s is %s, wanted %s", pod, name, have, want)
+		}
+	}
+}
+
 // A claim may give its interface another MTU in the pod. What each way to return it leaves on the node is what check names,
-// for these NICs and no others. What follows from a fault that is named already is not known, and never passes.
+// for these NICs and no others; so it does in the next pod, which gets what the node has. What follows from a fault that is
+// named already is not known, and never passes.
 func TestCheckNamesNICsThatCameBackBare(t *testing.T) {
 	if !apart(t) {
 		return
@@ -114,11 +137,12 @@ func TestCheckNamesNICsThatCameBackBare(t *testing.T) {
 	const pass, fail, unknown = fabric.Pass, fabric.Fail, fabric.Unknown
 	for _, way := range []struct {
 		returns                       string
-		linkUp, mtu, address, railway fabric.Status // of the NICs of the pod, afterwards
+		linkUp, mtu, address, railway fabric.Status // of the NICs of the pod, afterwards, on the node
+		next                          fabric.Status // of the same NICs in the next pod
 	}{
-		{"whole", pass, pass, pass, pass},
-		{"named", pass, fail, fail, unknown},
-		{"bare", fail, fail, unknown, unknown},
+		{"whole", pass, pass, pass, pass, pass},
+		{"named", pass, fail, fail, unknown, fail},
+		{"bare", fail, fail, unknown, unknown, fail},
 	} {
 		t.Run(way.returns, func(t *testing.T) {
 			n := newNode(t, c, way.returns, asPlanned)
@@ -151,6 +175,10 @@ func TestCheckNamesNICsThatCameBackBare(t *testing.T) {
 				delete(want["source-rule"], name) // of the node, not of the interface: it stays
 			}
 			n.judged("when the pod has ended", want)
+			if _, err := n.run("next", allocated(claim, "")); err != nil {
+				t.Fatal(err)
+			}
+			n.checked("next", names, way.next)
 		})
 	}
 }
