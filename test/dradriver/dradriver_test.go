@@ -7,6 +7,7 @@ package dradriver
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -27,14 +28,24 @@ func TestMain(m *testing.M) {
 	if os.Getenv(commandVariable) != "" {
 		os.Exit(cli.Main("test", os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	if os.Getenv(apartVariable) != "" {
+		go endWithStarter()
+	}
 	os.Exit(m.Run())
 }
 
 // limit bounds a test with all that it starts.
 const limit = 2 * time.Minute
 
-// apart runs the test that calls it once more, in namespaces that end with it and take along every process and interface.
-// It returns true there, and false in the test that has started it.
+// endWithStarter ends a test in namespaces of its own, and so all that they hold, when the test that has started it is
+// killed or runs out of time: neither can clean up.
+func endWithStarter() {
+	_, _ = io.Copy(io.Discard, os.Stdin) // it ends with the other end, however that goes
+	os.Exit(1)
+}
+
+// apart runs the test that calls it once more, in namespaces that end with it and take along every process, interface,
+// socket and file. It returns true there, and false in the test that has started it.
 func apart(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(apartVariable) != "" {
@@ -57,9 +68,12 @@ func apart(t *testing.T) bool {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit+10*time.Second)
 	defer cancel()
+	alive, end := io.Pipe() // nothing is ever written
+	defer end.Close()
+	const enter = `mount -t tmpfs none "$TMPDIR" && exec "$0" "$@"`
 	out, err := host.Output(ctx, host.Local{}, host.Command{
-		Argv: append(slices.Clone(unshare), self, "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", limit.String()),
-		Env:  []string{apartVariable + "=yes"}, Merged: true,
+		Argv: append(slices.Clone(unshare), "sh", "-c", enter, self, "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", limit.String()),
+		Env:  []string{apartVariable + "=yes", "TMPDIR=" + t.TempDir()}, Stdin: alive, Merged: true,
 	})
 	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()+" ") {
 		t.Errorf("%v\n%s", err, out)

@@ -51,7 +51,11 @@ func newNode(t *testing.T, c cluster, returns string, address addressing) *node 
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &node{T: t, cluster: c, program: file, folder: t.TempDir(), returns: returns}
+	// Paths of sockets have 107 bytes at most, so that this is no folder with the test's name.
+	n := &node{T: t, cluster: c, program: file, folder: filepath.Join(os.TempDir(), "node-"+returns), returns: returns}
+	if err := os.Mkdir(n.folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	n.sh(fmt.Sprintf("mount -t tmpfs none /run; mkdir /run/netns; hostname %[1]s; ip netns add %[1]s; ip netns add switch; ip -n %[1]s link set lo up", nodeName))
 	for i, nic := range c.nics() {
 		port := fmt.Sprintf("port%d", i)

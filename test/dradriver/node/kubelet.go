@@ -20,7 +20,8 @@ import (
 	registration "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
 )
 
-// callLimit is how long a driver may take for one call. NRI's own limit is 2 s for a hook.
+// callLimit is how long a driver may take for one call, and for a hook: NRI's own 2 s (api.DefaultPluginRequestTimeout) are
+// for a machine that does nothing but this.
 const callLimit = 20 * time.Second
 
 // order is a line that the kubelet gets.
@@ -102,6 +103,8 @@ func (k *kubelet) startRuntime() (err error) {
 		}
 		return err
 	}
+	adaptation.SetPluginRegistrationTimeout(callLimit)
+	adaptation.SetPluginRequestTimeout(callLimit)
 	update := func(context.Context, []*api.ContainerUpdate) ([]*api.ContainerUpdate, error) { return nil, nil }
 	k.runtime, err = adaptation.New("runtime", "v0", synchronize, update, adaptation.WithSocketPath(k.folder.runtime()),
 		adaptation.WithPluginPath(filepath.Join(string(k.folder), "none")), adaptation.WithPluginConfigPath(filepath.Join(string(k.folder), "none")))
