@@ -55,6 +55,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	if n := o.replicas() + req.Pods; n > mostPods {
 		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
 	}
+	o = o.withGroupClaims()
 	pods, notes, err := o.podsOf(req)
 	if err != nil {
 		return nil, err
@@ -70,8 +71,35 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	for i := range pods {
 		r.place(&pods[i])
 	}
+	if len(o.workloads) == 0 && req.Pods == 0 {
+		r.alone(pods, gates)
+	}
 	r.judge()
 	return r.result, nil
+}
+
+// alone marks what only pods that nobody asked for take from each other: templates of one file are often alternatives,
+// so that a pod of one of them which has no devices beside the others, but has them alone, is undecided.
+func (r *run) alone(pods []pod, gates gates) {
+	if len(pods) < 2 {
+		return
+	}
+	at := map[string]*pod{}
+	for i := range pods {
+		at[pods[i].name] = &pods[i]
+	}
+	for i := range r.result.Unsatisfied {
+		u := &r.result.Unsatisfied[i]
+		p := at[u.Pod]
+		if u.Unsure || p == nil || r.ctx.Err() != nil {
+			continue
+		}
+		single := newRun(r.ctx, r.objects, r.req, newScheduler(r.objects, gates))
+		if single.place(p); len(single.result.Unsatisfied) == 0 {
+			u.Unsure = true
+			u.Reason += "; alone it gets its devices: that all these pods run at one time was not said"
+		}
+	}
 }
 
 // run is an allocation under way.
