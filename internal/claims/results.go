@@ -54,6 +54,9 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 				result, existing = &results[i], false
 			}
 		}
+		if !c.fresh && result == nil { // a pod before this one got it
+			result = r.shared(c.claim)
+		}
 		if !c.fresh && !existing { // several pods may share it
 			r.settled[inNamespace(c.claim.Namespace, c.claim.Name)] = node
 			c.claim = c.claim.DeepCopy()
@@ -75,6 +78,16 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		r.result.Claims = append(r.result.Claims, got)
 	}
 	r.align(p, node, gpus, nics)
+}
+
+// shared is what a claim of several pods got for the first of them; nil before.
+func (r *run) shared(c *resourceapi.ResourceClaim) *resourceapi.AllocationResult {
+	for _, now := range r.objects.claims {
+		if now.Name == c.Name && inNamespace(now.Namespace, "") == inNamespace(c.Namespace, "") {
+			return now.Status.Allocation
+		}
+	}
+	return nil
 }
 
 // remember keeps the allocation of a claim that other pods may share.
