@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(req.Total, defaultTotal))
 	defer cancel()
 	r := newRun(ctx, o, req, newScheduler(o, gates))
-	r.result.Notes = append(notes, more...)
+	r.result.Notes = slices.Concat(notes, more, o.extendedNotes())
 	if len(pods) == 0 {
 		r.existing()
 	}
@@ -117,7 +118,7 @@ type run struct {
 	plugin    map[string]int    // GPUs that the device plugin has given, by node
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
-	unknown   map[string]int               // notes that are counted
+	unknown   map[string]int               // notes that are counted, each beginning with its noun
 	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
 	abort     string                       // an error on one node for which the scheduler gives pods up
 	lost      bool                         // an allocated device is in no slice

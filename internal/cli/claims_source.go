@@ -132,6 +132,13 @@ func unread(o *claims.Objects) string {
 	return ": " + strings.Join(texts, "; ")
 }
 
+// understood tells objects that were read and that only cannot be computed with, such as a DeviceTaintRule: they leave the
+// answer unknown.
+func understood(o *claims.Objects) bool {
+	all := o.Problems()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(p fabric.ObjectProblem) bool { return p.Refused })
+}
+
 // maxObjects bounds a file of Kubernetes objects, bytes: slices of a million devices.
 const maxObjects = 1 << 30
 
@@ -298,7 +305,7 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 		if err != nil {
 			return in, err
 		}
-		if n := one.Counts(); n.Claims+n.Templates+n.Workloads+n.Classes+n.Slices == 0 {
+		if n := one.Counts(); n.Claims+n.Templates+n.Workloads+n.Classes+n.Slices == 0 && !understood(one) {
 			return in, fmt.Errorf("flag --claims: %s: has no claim, template, class or pod that can be read%s", fabric.Quote(name), unread(one))
 		}
 		objects.Merge(one)
