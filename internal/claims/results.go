@@ -54,6 +54,9 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 				result, existing = &results[i], false
 			}
 		}
+		if !c.fresh && result == nil { // a pod before this one got it
+			result = r.shared(c.claim)
+		}
 		if !c.fresh && !existing { // several pods may share it
 			r.settled[inNamespace(c.claim.Namespace, c.claim.Name)] = node
 			c.claim = c.claim.DeepCopy()
@@ -77,6 +80,16 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 	r.align(p, node, gpus, nics)
 }
 
+// shared is what a claim of several pods got for the first of them; nil before.
+func (r *run) shared(c *resourceapi.ResourceClaim) *resourceapi.AllocationResult {
+	for _, now := range r.objects.claims {
+		if now.Name == c.Name && inNamespace(now.Namespace, "") == inNamespace(c.Namespace, "") {
+			return now.Status.Allocation
+		}
+	}
+	return nil
+}
+
 // remember keeps the allocation of a claim that other pods may share.
 func (r *run) remember(c *resourceapi.ResourceClaim) {
 	for i, old := range r.objects.claims {
@@ -96,7 +109,7 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.All
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
 		published := r.published(res, node)
 		if published == nil {
-			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
+			r.unknown["device of allocated claims in no slice that was read, so that its place is not known"]++
 			r.lost = true
 			ds = append(ds, d)
 			continue
@@ -110,7 +123,7 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.All
 			d.PCIeRoot = p.roots[0]
 		}
 		if p.kind == kindPartition {
-			r.unknown["devices are partitions of GPUs (MIG or the like): they are not counted as GPUs of pairs"]++
+			r.unknown["device made of a part of a GPU (MIG or the like), not counted as a GPU of a pair"]++
 		}
 		ds = append(ds, d)
 	}
@@ -168,7 +181,7 @@ func (r *run) align(p *pod, node string, gpus, nics []fabric.AllocatedDevice) {
 			gbps = r.req.NICGbps(node, nic)
 		}
 		if gbps <= 0 {
-			r.unknown["NICs have no known rate: the bandwidth of their pods is not known"]++
+			r.unknown["NIC without a known rate, so that the bandwidth of the pod is not known"]++
 			rate = -1
 			break
 		}
@@ -254,7 +267,8 @@ func (r *run) judge() {
 		a.NICGBs = []fabric.RateRange{}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.unknown)) {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d %s", r.unknown[text], text))
+		noun, rest, _ := strings.Cut(text, " ")
+		a.Notes = append(a.Notes, number(int64(r.unknown[text]), noun)+" "+rest)
 	}
 	if note := r.objects.asideNote(); note != "" {
 		a.Notes = append(a.Notes, note)

@@ -22,7 +22,7 @@ type document struct {
 func documents(f File) ([]document, error) {
 	text := bytes.TrimPrefix(f.Text, []byte("\xef\xbb\xbf"))
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
-	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && !bytes.HasPrefix(trimmed, []byte("{{")) {
 		return jsonDocuments(f.Name, text)
 	}
 	return yamlDocuments(f.Name, text)
@@ -58,6 +58,7 @@ func jsonError(text []byte, err error) error {
 
 func yamlDocuments(name string, text []byte) (docs []document, err error) {
 	line, begin, first := 1, 0, 1
+	template := false // said once
 	flush := func(end int) error {
 		d := document{file: name, line: first, text: text[begin:end]}
 		if blank(d.text) {
@@ -65,6 +66,13 @@ func yamlDocuments(name string, text []byte) (docs []document, err error) {
 		}
 		var convertErr error
 		if d.json, convertErr = yaml.YAMLToJSONStrict(d.text); convertErr != nil {
+			if at := placeholder(d.text); at >= 0 {
+				if template {
+					return nil
+				}
+				template = true
+				return fmt.Errorf("line %d: is a template of Helm or of Go, with {{...}} in place of values: what it makes is known once it is rendered (helm template)", first+bytes.Count(d.text[:at], []byte("\n")))
+			}
 			return fmt.Errorf("document from line %d: is not YAML: %w", first, convertErr)
 		}
 		docs = append(docs, d)
@@ -82,6 +90,20 @@ func yamlDocuments(name string, text []byte) (docs []document, err error) {
 		at = end
 	}
 	return docs, errors.Join(err, flush(len(text)))
+}
+
+// placeholder is where the first {{...}} of a template stands, outside comments; below 0 without one. In YAML that can be
+// read it is a part of a string, and no matter.
+func placeholder(text []byte) int {
+	at := 0
+	for line := range bytes.Lines(text) {
+		begin := bytes.Index(line, []byte("{{"))
+		if begin >= 0 && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			return at + begin
+		}
+		at += len(line)
+	}
+	return -1
 }
 
 // separator is the length of the mark with which a line separates documents, 0 for another line.

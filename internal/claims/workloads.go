@@ -19,7 +19,7 @@ func (o *Objects) readPod(s source) {
 	for _, e := range strict {
 		o.problem(s, s.object, "", podField(e.Error()), false)
 	}
-	o.workloads = append(o.workloads, workload{kind: "Pod", name: pod.Name, namespace: pod.Namespace, replicas: 1, spec: pod.Spec})
+	o.workloads = append(o.workloads, workload{kind: "Pod", name: pod.Name, generate: pod.GenerateName, namespace: pod.Namespace, replicas: 1, spec: pod.Spec})
 }
 
 // podField names the level that resource claims of pods had before Kubernetes 1.31.
@@ -65,5 +65,5 @@ func (o *Objects) readWorkload(s source, kind string) {
 		o.problem(s, s.object, "spec.replicas", "is below 0", true)
 		return
 	}
-	o.workloads = append(o.workloads, workload{kind: kind, name: w.Metadata.Name, namespace: w.Metadata.Namespace, replicas: replicas, spec: w.Spec.Template.Spec})
+	o.workloads = append(o.workloads, workload{kind: kind, name: w.Metadata.Name, generate: w.Metadata.GenerateName, namespace: w.Metadata.Namespace, replicas: replicas, spec: w.Spec.Template.Spec})
 }
