@@ -72,9 +72,10 @@ func allocationStatus(a *fabric.Allocation) fabric.Status {
 const orderBudget = 5 * time.Second
 
 // otherOrders allocates the same claims again on one node with its devices in other orders: that of the first pod, which
-// stands for all nodes with such slices. Nil where there is no such pod.
+// stands for all nodes with such slices. Nil where there is no such pod, or nothing was chosen.
 func otherOrders(ctx context.Context, in ClaimTest, a *fabric.Allocation) (*fabric.DeviceOrders, error) {
-	if len(a.Pods) == 0 {
+	chosen := slices.ContainsFunc(a.Claims, func(c fabric.AllocatedClaim) bool { return !c.Existing })
+	if len(a.Pods) == 0 || !chosen {
 		return nil, nil
 	}
 	node := a.Pods[0].Node
