@@ -96,7 +96,7 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.All
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
 		published := r.published(res, node)
 		if published == nil {
-			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
+			r.unknown[unreadDevices]++
 			r.lost = true
 			ds = append(ds, d)
 			continue
@@ -110,7 +110,7 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.All
 			d.PCIeRoot = p.roots[0]
 		}
 		if p.kind == kindPartition {
-			r.unknown["devices are partitions of GPUs (MIG or the like): they are not counted as GPUs of pairs"]++
+			r.unknown[partitions]++
 		}
 		ds = append(ds, d)
 	}
@@ -168,7 +168,7 @@ func (r *run) align(p *pod, node string, gpus, nics []fabric.AllocatedDevice) {
 			gbps = r.req.NICGbps(node, nic)
 		}
 		if gbps <= 0 {
-			r.unknown["NICs have no known rate: the bandwidth of their pods is not known"]++
+			r.unknown[unratedNICs]++
 			rate = -1
 			break
 		}
@@ -254,7 +254,7 @@ func (r *run) judge() {
 		a.NICGBs = []fabric.RateRange{}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.unknown)) {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d %s", r.unknown[text], text))
+		a.Notes = append(a.Notes, countedNote(r.unknown[text], text))
 	}
 	if note := r.objects.asideNote(); note != "" {
 		a.Notes = append(a.Notes, note)
@@ -274,4 +274,26 @@ func (r *run) judge() {
 	default:
 		a.Status = fabric.Pass
 	}
+}
+
+// What is counted over all pods and not known of it, in the plural.
+const (
+	unreadDevices = "devices of allocated claims are in no slice that was read: where they are is not known"
+	partitions    = "devices are partitions of GPUs (MIG or the like): they are not counted as GPUs of pairs"
+	unratedNICs   = "NICs have no known rate: the bandwidth of their pods is not known"
+)
+
+// countedNote is such a note for a number of devices.
+func countedNote(n int, note string) string {
+	if n == 1 {
+		switch note {
+		case unreadDevices:
+			return "1 device of the allocated claims is in no slice that was read: where it is is not known"
+		case partitions:
+			return "1 device is a partition of a GPU (MIG or the like): it is not counted as a GPU of a pair"
+		case unratedNICs:
+			return "1 NIC has no known rate: the bandwidth of its pod is not known"
+		}
+	}
+	return fmt.Sprintf("%d %s", n, note)
 }

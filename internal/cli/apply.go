@@ -118,7 +118,7 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 	var in *input
 	var m *reached
 	if o.lab || o.file == "" {
-		if m, err = a.reach(ctx, o.fleetOptions); err != nil {
+		if m, err = a.reach(ctx, o.fleetOptions, nil); err != nil {
 			return nil, err
 		}
 		in = &input{plan: m.plan}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 )
 
@@ -26,7 +27,7 @@ func (p *printer) plannedPods(c fabric.Claims) {
 
 // podsText is how many pods there are, and what each of them gets.
 func podsText(c fabric.Claims) string {
-	return fmt.Sprintf("%s, %d on a machine, each with %s and %s", fabric.Count(c.Pods, "pod"), c.PodsPerNode, fabric.Count(c.GPUs, "GPU"), fabric.Count(c.NICs, "NIC"))
+	return fmt.Sprintf("%s, %d on each machine, each with %s and %s", fabric.Count(c.Pods, "pod"), c.PodsPerNode, fabric.Count(c.GPUs, "GPU"), fabric.Count(c.NICs, "NIC"))
 }
 
 // podRows are what is planned for the pods. What the plan cannot give comes first.
@@ -72,7 +73,7 @@ func nicOrigin(c fabric.Claims) string {
 		text += ": every RDMA NIC of the machine"
 	}
 	if len(c.FabricNICs) > 0 {
-		text += ": of " + rangeOf(c.FabricNICs)
+		text += ": of " + draw.Names(c.FabricNICs, podTerms)
 	}
 	return text
 }
@@ -80,7 +81,7 @@ func nicOrigin(c fabric.Claims) string {
 // blockLines say what each kind of pod gets.
 func blockLines(blocks []fabric.DeviceBlock) (lines []string) {
 	for i, b := range blocks {
-		text := fmt.Sprintf("%d: %s", i+1, rangeOf(b.NICs))
+		text := fmt.Sprintf("%d: %s", i+1, draw.Names(b.NICs, podTerms))
 		if len(b.NICs) == 0 {
 			text = fmt.Sprintf("%d: %s", i+1, fabric.Count(len(b.NICBuses), "NIC"))
 		}
@@ -95,4 +96,69 @@ func blockLines(blocks []fabric.DeviceBlock) (lines []string) {
 		lines = append(lines, text)
 	}
 	return lines
+}
+
+// NextStep is what a person does after a run.
+type NextStep struct {
+	What     string   `json:"what"`
+	Commands []string `json:"commands"` // in this order
+}
+
+// pods writes the pods of the plan, and what their claims would get.
+func (p *printer) pods(r Run) {
+	if r.Plan == nil || r.Plan.Claims == nil {
+		return
+	}
+	p.heading("Pods")
+	if a := r.Claims; a != nil {
+		p.status(strings.ToUpper(a.Status.String()), statusColor(a.Status), "Claims", allocationTerms(a))
+		p.fields("slices", []string{slicesText(a)})
+	}
+	p.plannedPods(*r.Plan.Claims)
+}
+
+// next writes what a person does after the run.
+func (p *printer) next(r Run) {
+	if len(r.Next) == 0 {
+		return
+	}
+	p.heading("What to do next")
+	for i, n := range r.Next {
+		p.hanging("", fmt.Sprintf("%d. %s", i+1, n.What))
+		p.commands("", n.Commands)
+	}
+}
+
+func allocationTerms(a *fabric.Allocation) string {
+	return strings.Join(allocationAnswer(a).terms, "; ")
+}
+
+// podBlocks are the same for a page.
+func (r Run) podBlocks() (blocks []block) {
+	if r.Plan == nil || r.Plan.Claims == nil {
+		return nil
+	}
+	c := *r.Plan.Claims
+	if a := r.Claims; a != nil {
+		b := block{Kind: a.Status.String(), Word: statusWord(a.Status), Subject: "Claims", Title: allocationTerms(a)}
+		for _, f := range allocationFields(a) {
+			f.Lines = limited(f.Lines, pageLines, "the rest is in the saved claims")
+			b.Rows = append(b.Rows, f)
+		}
+		blocks = append(blocks, b)
+	}
+	planned := block{Word: "plan", Title: podsText(c)}
+	for _, row := range podRows(c) {
+		row.Lines = limited(printableAll(row.Lines), pageTerms, "the rest is in the saved plan")
+		planned.Rows = append(planned.Rows, row)
+	}
+	return append(blocks, planned)
+}
+
+// nextRows are what a person does after the run, for a page.
+func (r Run) nextRows() (rows []row) {
+	for i, n := range r.Next {
+		rows = append(rows, row{Label: fmt.Sprintf("%d. %s", i+1, n.What), Lines: n.Commands, Commands: true})
+	}
+	return rows
 }
