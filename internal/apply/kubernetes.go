@@ -25,8 +25,10 @@ type Kubernetes struct {
 	Replace bool // delete and make anew what cannot be changed
 	Prune   bool // delete what the plan no longer has
 
-	Ready time.Duration                    // how long pods are waited for
-	Doing func(format string, args ...any) // says what is waited for
+	Ready  time.Duration                    // how long pods are waited for
+	Placed time.Duration                    // of it, how long where the scheduler has no machine for one
+	Doing  func(format string, args ...any) // says what is waited for
+	Say    func(format string, args ...any) // says something at once
 }
 
 // kubeStep is what is to be done with an object.

@@ -58,7 +58,7 @@ func (s *apiServer) cluster(t *testing.T, folder string) Kubernetes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Kubernetes{Client: client, Plan: "pod1", Folder: folder, Ready: 100 * time.Millisecond, Doing: func(string, ...any) {}}
+	return Kubernetes{Client: client, Plan: "pod1", Folder: folder, Ready: 100 * time.Millisecond, Placed: 100 * time.Millisecond, Doing: func(string, ...any) {}, Say: func(string, ...any) {}}
 }
 
 // kinds are what it serves, by path of the API version.

@@ -2,11 +2,14 @@ package apply
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/kube"
@@ -323,6 +326,28 @@ func TestClusterPodsPending(t *testing.T) {
 	a := c.Write(t.Context(), manifest("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: nccl, namespace: jobs}\nspec: {replicas: 2, selector: {matchLabels: {app: nccl}}}\n"))
 	if a.Status != fabric.Fail || a.Activation == nil || a.Activation.Pending[0] != "StatefulSet jobs/nccl: 0 of 2 pods ready" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// The scheduler has no machine for a pod: that is said at once, and not waited for as long as for an image.
+func TestClusterNoMachine(t *testing.T) {
+	s := newAPIServer(t)
+	c := s.cluster(t, t.TempDir())
+	const words = "no nodes available to schedule pods"
+	pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": "nccl-0", "namespace": "jobs", "labels": map[string]any{"app": "nccl"}},
+		"status":   map[string]any{"conditions": []any{map[string]any{"type": "PodScheduled", "status": "False", "message": words}}}}}
+	s.objects["/api/v1/namespaces/jobs/pods/nccl-0"] = pod
+	var said []string
+	c.Ready, c.Placed = time.Minute, 0
+	c.Say = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+	began := time.Now()
+	a := c.Write(t.Context(), manifest("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: nccl, namespace: jobs}\nspec: {replicas: 2, selector: {matchLabels: {app: nccl}}}\n"))
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("waited %s for a machine", took)
+	}
+	if a.Activation == nil || !strings.Contains(a.Activation.Pending[0], words) || len(said) != 1 || !strings.Contains(said[0], words) {
+		t.Errorf("%+v, said %q", a, said)
 	}
 }
 

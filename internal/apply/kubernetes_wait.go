@@ -60,24 +60,35 @@ func (c Kubernetes) awaitKind(ctx context.Context, definition kube.Object) error
 	}
 }
 
-// awaitPods waits until the pods of the applied objects are ready, and returns those that are not in the end, and why.
+// awaitPods waits until the pods of the applied objects are ready, and returns those that are not in the end, and why. What the
+// scheduler says of a pod without a machine is said at once, and waited for no longer than Placed: all such pods together.
 func (c Kubernetes) awaitPods(ctx context.Context, steps []kubeStep) (pending []string) {
 	ctx, cancel := context.WithTimeout(ctx, c.Ready)
 	defer cancel()
+	var refused time.Time // when the scheduler was first found without a machine
 	for _, s := range steps {
 		if s.kind == Remove || !slices.Contains([]string{"StatefulSet", "DaemonSet", "Deployment"}, s.object.Kind) {
 			continue
 		}
+		said := ""
 		for {
-			text := c.notReady(ctx, s.object)
+			text, why := c.notReady(ctx, s.object)
 			if text == "" {
 				break
 			}
+			if why != "" && refused.IsZero() {
+				refused = time.Now()
+			}
+			if why != "" && why != said && ctx.Err() == nil {
+				c.Say("%s: %s", s.object, text)
+				said = why
+			}
+			over := why != "" && time.Since(refused) >= c.Placed
 			c.Doing("waiting for %s: %s", s.object, text)
-			if pause(ctx, time.Second) != nil {
+			if over || pause(ctx, min(time.Second, c.Ready)) != nil {
 				// Once more: an answer that was interrupted says nothing about the pods.
 				last, end := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-				if text = c.notReady(last, s.object); text != "" {
+				if text, _ = c.notReady(last, s.object); text != "" {
 					pending = append(pending, fmt.Sprintf("%s: %s", s.object, text))
 				}
 				end()
@@ -88,15 +99,16 @@ func (c Kubernetes) awaitPods(ctx context.Context, steps []kubeStep) (pending []
 	return pending
 }
 
-// notReady says how many pods of an object are not ready, and what the scheduler says of one; empty: all are.
-func (c Kubernetes) notReady(ctx context.Context, o kube.Object) string {
+// notReady says how many pods of an object are not ready, with what the scheduler says of one that it has no machine for, which
+// is why; empty: all are ready.
+func (c Kubernetes) notReady(ctx context.Context, o kube.Object) (text, why string) {
 	now, err := c.Client.Get(ctx, o)
 	if err != nil {
-		return "unknown: " + strings.TrimPrefix(err.Error(), o.String()+": ")
+		return "unknown: " + strings.TrimPrefix(err.Error(), o.String()+": "), ""
 	}
 	var w workload
 	if err := json.Unmarshal(now.JSON, &w); err != nil {
-		return "unknown: " + err.Error()
+		return "unknown: " + err.Error(), ""
 	}
 	ready, wanted := w.Status.Ready, 1
 	if w.Spec.Replicas != nil {
@@ -106,16 +118,16 @@ func (c Kubernetes) notReady(ctx context.Context, o kube.Object) string {
 		ready, wanted = w.Status.NumberReady, w.Status.Desired
 	}
 	if w.Status.Observed < w.Metadata.Generation {
-		return "its controller has not seen it yet"
+		return "its controller has not seen it yet", ""
 	}
 	if ready >= wanted {
-		return ""
+		return "", ""
 	}
-	text := fmt.Sprintf("%d of %d pods ready", ready, wanted)
-	if why := c.unschedulable(ctx, now.Namespace, w.Spec.Selector.MatchLabels); why != "" {
+	text = fmt.Sprintf("%d of %d pods ready", ready, wanted)
+	if why = c.unschedulable(ctx, now.Namespace, w.Spec.Selector.MatchLabels); why != "" {
 		text += "; " + why
 	}
-	return text
+	return text, why
 }
 
 // unschedulable is what the scheduler says of the first pod that it cannot place.

@@ -12,7 +12,7 @@ import (
 
 // Look says what applying the artifacts to a cluster would change, as its API server sees it. It changes nothing.
 func (c Kubernetes) Look(ctx context.Context, artifacts []fabric.Artifact) Applied {
-	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: "API server " + c.Client.Server()}
+	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: c.Client.Place()}
 	objects, err := c.objects(artifacts)
 	if err == nil {
 		err = c.look(ctx, &a, objects)
@@ -56,7 +56,7 @@ func leftTexts(left []kubeStep) (texts []string) {
 // Write applies the artifacts to a cluster. What was there before is in the journal first; when an object cannot be applied,
 // those before it are put back. Then pods are waited for.
 func (c Kubernetes) Write(ctx context.Context, artifacts []fabric.Artifact) Applied {
-	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: "API server " + c.Client.Server()}
+	a := Applied{Node: fabric.OnKubernetes, Changes: []Change{}, Note: c.Client.Place()}
 	objects, err := c.objects(artifacts)
 	if err == nil {
 		err = c.write(ctx, &a, objects)

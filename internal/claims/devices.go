@@ -161,7 +161,7 @@ func deviceInside(text []byte) string {
 		return ""
 	}
 	p := place("", &d)
-	words := []string{fmt.Sprintf("%d attributes", len(d.Attributes))}
+	words := []string{number(int64(len(d.Attributes)), "attribute")}
 	if p.pci != "" {
 		words = append(words, "PCI "+p.pci)
 	}

@@ -72,7 +72,7 @@ func (r *run) doubt(m *miss) {
 	}
 	if n > 0 && !m.unsure {
 		m.unsure = true
-		m.reason += fmt.Sprintf(" (of what was read: %d problems left slices out)", n)
+		m.reason += fmt.Sprintf(" (of what was read: %s left slices out)", number(int64(n), "problem"))
 	}
 }
 

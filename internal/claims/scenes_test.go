@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -261,5 +262,9 @@ func TestNICRate(t *testing.T) {
 	a := allocate(t, o, Request{Pods: 1, NICGbps: func(string, fabric.AllocatedDevice) float64 { return 400 }})
 	if len(a.NICGBs) != 1 || a.NICGBs[0] != (fabric.RateRange{Min: 50, Max: 50}) {
 		t.Errorf("have %+v", a.NICGBs)
+	}
+	a = allocate(t, o, Request{Pods: 1})
+	if want := "1 NIC without a known rate, so that the bandwidth of the pod is not known"; !slices.Contains(a.Notes, want) {
+		t.Errorf("have %q, want %q", a.Notes, want)
 	}
 }

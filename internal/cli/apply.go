@@ -27,10 +27,12 @@ type applyOptions struct {
 	runbook  string
 	kubeOptions
 	force, replace, prune bool
+	wait                  *time.Duration // for pods; nil: as long as is usual
 }
 
 func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra.Command {
 	var o applyOptions
+	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "apply (-f FILE | --lab) [--dry-run] | apply -f FILE --activate | apply -f FILE --runbook FILE.md",
 		Short: "Write the rendered files of every machine, and keep the previous ones",
@@ -38,7 +40,8 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 			"On a real machine they take effect at its next start, so that the connection to it is not cut; on a lab host at once.\n" +
 			"Files of a switch are not applied in this version: it is unknown, with the command that loads them.\n" +
 			"Objects of Kubernetes are applied to the API server of a kubeconfig, as fields owned by railwright (server-side apply);\n" +
-			"`railwright rollback --kubernetes` from the same machine puts back what was there. Scripts for a cloud's command line are\n" +
+			"`railwright rollback --kubernetes` from the same machine puts back what was there. Where the plan is of a cluster that a\n" +
+			"cloud makes, they go to that cluster; to another one only with --context. Scripts for a cloud's command line are\n" +
 			"listed for a person, and never run.\n\n" +
 			"With --activate the network takes effect now, and cannot cost a machine: each brings its old network back by itself unless\n" +
 			"it is reached over a new connection in time. Until then nothing below /etc changes, so a restart brings the old one back\n" +
@@ -51,7 +54,12 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 			"Without: 0 written, 1 not all of it is in effect on a lab host or with --activate, 2 a target was not reached or cannot be applied to.\n" +
 			"With --runbook: 0 every part of every host has its steps, 2 for some none are known, which the runbook says.",
 		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("wait") {
+				o.wait = &wait
+			}
+			return run(c.Context(), o)
+		},
 	}
 	o.flags(c)
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only report what would change")
@@ -62,6 +70,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 	c.Flags().BoolVar(&o.force, "force-conflicts", false, "take fields of objects of Kubernetes from those who own them")
 	c.Flags().BoolVar(&o.replace, "replace", false, "delete and make anew objects of Kubernetes that cannot be changed, as a ResourceClaimTemplate")
 	c.Flags().BoolVar(&o.prune, "prune", false, "delete objects of Kubernetes that this plan had and no longer has")
+	c.Flags().DurationVar(&wait, "wait", pipeline.PodsReady, "how long pods of Kubernetes are waited for; default not so long where the scheduler has no machine for them")
 	c.MarkFlagsMutuallyExclusive("runbook", "lab")
 	c.MarkFlagsMutuallyExclusive("runbook", "dry-run", "activate")
 	c.MarkFlagsMutuallyExclusive("lab", "activate")
@@ -74,6 +83,9 @@ func (o applyOptions) validate() error {
 	}
 	if o.within != pipeline.ActivateWithin && !o.activate {
 		return errors.New("flag --within: only with --activate is something waited for")
+	}
+	if o.wait != nil && *o.wait < 0 {
+		return fmt.Errorf("flag --wait: %s: is below 0", *o.wait)
 	}
 	return nil
 }
@@ -106,7 +118,7 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 	var in *input
 	var m *reached
 	if o.lab || o.file == "" {
-		if m, err = a.reach(ctx, o.fleetOptions); err != nil {
+		if m, err = a.reach(ctx, o.fleetOptions, nil); err != nil {
 			return nil, err
 		}
 		in = &input{plan: m.plan}
@@ -114,7 +126,7 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 		return nil, err
 	}
 	k := o.cluster(a)
-	k.Force, k.Replace, k.Prune, k.DryRun, k.InLab = o.force, o.replace, o.prune, o.dryRun, o.lab
+	k.Force, k.Replace, k.Prune, k.DryRun, k.InLab, k.Wait = o.force, o.replace, o.prune, o.dryRun, o.lab, o.wait
 	k, hosts, err := pipeline.Beyond(in.plan, k)
 	if err != nil {
 		return nil, err

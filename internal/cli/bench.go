@@ -73,7 +73,7 @@ func (a *app) bench(ctx context.Context, o benchOptions) (err error) {
 	if o.print {
 		return a.printBench(o)
 	}
-	m, err := a.reach(ctx, o.fleetOptions)
+	m, err := a.reach(ctx, o.fleetOptions, pipeline.BenchOfPods)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
 		return a.judge(ctx, o, pipeline.Checked{}, pipeline.All(here))
 	}
-	w, err := a.reach(ctx, o.fleetOptions)
+	w, err := a.reach(ctx, o.fleetOptions, pipeline.CheckOfPods)
 	if err != nil {
 		return err
 	}

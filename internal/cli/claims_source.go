@@ -296,7 +296,7 @@ func (a *app) claimCluster(ctx context.Context, s claimSource, o claimsOptions, 
 // claimTest reads or makes the claims, and puts them beside the slices.
 func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in pipeline.ClaimTest, err error) {
 	in = pipeline.ClaimTest{
-		Source: s.text, Nominal: s.nominal, Notes: slices.Clone(s.notes), Cluster: s.machine.Cluster, Unread: s.machine.Unread, Orders: claimOrders,
+		Source: s.text, Nominal: s.nominal, Notes: slices.Clone(s.notes), Cluster: s.machine.Cluster, Unread: s.machine.Unread, Orders: pipeline.ClaimOrders,
 		Request: claims.Request{Pods: o.pods, Template: o.template, PluginGPUs: o.gpus, Kubernetes: o.kubernetes, Budget: o.budget, NodeGPUs: s.machine.GPUs, NICGbps: s.machine.NICGbps},
 	}
 	objects := &claims.Objects{}
@@ -331,6 +331,3 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 	in.Notes = append(in.Notes, pipeline.AssumeClasses(objects)...)
 	return in, nil
 }
-
-// claimOrders is how many other orders of devices are tried: an order in twenty that gives less is found nearly always.
-const claimOrders = 64

@@ -9,6 +9,7 @@ import (
 	"railwright.dev/railwright/internal/check"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/fleet"
+	"railwright.dev/railwright/internal/intent"
 	"railwright.dev/railwright/internal/lab"
 	"railwright.dev/railwright/internal/pipeline"
 )
@@ -32,8 +33,8 @@ type reached struct {
 	fleet   *fleet.Fleet
 }
 
-// reach connects to the machines of the running lab, or of a cluster file.
-func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
+// reach connects to the machines of the running lab, or of a cluster file. Nobody logs in to pods: ofPods says what to do instead.
+func (a *app) reach(ctx context.Context, o fleetOptions, ofPods func(p *fabric.Plan, file string) error) (*reached, error) {
 	if o.lab {
 		if err := a.begin(ctx); err != nil {
 			return nil, err
@@ -51,6 +52,9 @@ func (a *app) reach(ctx context.Context, o fleetOptions) (*reached, error) {
 	in, err := a.readCluster(o.file)
 	if err != nil {
 		return nil, err
+	}
+	if ofPods != nil && in.cluster.Launcher == intent.Kubernetes {
+		return nil, ofPods(in.plan, o.file)
 	}
 	return a.login(ctx, in)
 }

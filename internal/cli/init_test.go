@@ -44,6 +44,10 @@ func TestExamplesWorkAsListed(t *testing.T) {
 					}
 				}
 			}
+			plansPods := Main("dev", []string{"claims", "-f", file}, nil, io.Discard, io.Discard) == exitPass
+			if slices.Contains(works, "claims") != plansPods {
+				t.Errorf("claims works: %v; listed are %v", plansPods, works)
+			}
 			if !all && notYet == "" {
 				t.Error("nothing says what does not work yet")
 			}

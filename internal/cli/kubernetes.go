@@ -20,11 +20,11 @@ type kubeOptions struct {
 
 func (o *kubeOptions) clusterFlags(c *cobra.Command) {
 	c.Flags().StringVar(&o.kubeconfig, "kubeconfig", "", "file with the address and credentials of a Kubernetes cluster; default $KUBECONFIG, ~/.kube/config, or the pod's own")
-	c.Flags().StringVar(&o.context, "context", "", "context of the kubeconfig; default its current one")
+	c.Flags().StringVar(&o.context, "context", "", "context of the kubeconfig; default its current one; of a cluster that a cloud makes, the one of the plan")
 }
 
 func (o kubeOptions) cluster(a *app) pipeline.Kubernetes {
-	return pipeline.Kubernetes{Kubeconfig: o.kubeconfig, Context: o.context, Doing: a.doing}
+	return pipeline.Kubernetes{Kubeconfig: o.kubeconfig, Context: o.context, Doing: a.doing, Say: a.progress}
 }
 
 func (a *app) rollbackCluster(ctx context.Context, o kubeOptions) error {

@@ -6,6 +6,7 @@ import (
 
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/report"
 )
 
 // cloudAnswer is a plan of machines that a cloud makes, in a line.
@@ -56,6 +57,15 @@ func (a *app) printCloud(p *fabric.Plan) error {
 		printf(w, "%s\t%s\n", i.DaemonSet, i.Source)
 	}
 	return w.Flush()
+}
+
+// printPods writes the pods of the plan.
+func (a *app) printPods(p *fabric.Plan) error {
+	if p.Claims == nil {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	return report.PlannedPods(a.stdout, a.textOptions(), *p.Claims)
 }
 
 // alikePools joins neighbours that differ in their names only.

@@ -60,6 +60,7 @@ func readRun(folder run.Folder) (report.Run, error) {
 	r.Findings, err = part[fabric.Findings](folder, run.FindingsFile, "Findings", err)
 	r.Mesh, err = part[fabric.Mesh](folder, run.MeshFile, "Mesh", err)
 	r.Causes, err = part[fabric.Causes](folder, run.CausesFile, "Causes", err)
+	r.Claims, err = part[fabric.Allocation](folder, run.ClaimsFile, "Allocation", err)
 	r.Artifacts, err = part[fabric.Index](folder, filepath.Join(run.Artifacts, run.IndexFile), "Index", err)
 	return r, err
 }

@@ -35,6 +35,12 @@ func checkHostName(name string) error {
 	if err := checkCharacters("host", name, ".-"); err != nil {
 		return err
 	}
+	for _, target := range []string{fabric.OnKubernetes, fabric.OnWorkstation} {
+		if strings.EqualFold(name, target) { // also where a file system takes no notice of case
+			return fmt.Errorf("host name %q is what rendered files for %s are filed under: use another, such as %s1", name,
+				map[string]string{fabric.OnKubernetes: "the API server of Kubernetes", fabric.OnWorkstation: "your own machine"}[target], target)
+		}
+	}
 	const longestLabel = 63 // bytes, RFC 1123 2.1 with RFC 1035 2.3.4
 	for _, label := range strings.Split(name, ".") {
 		switch {

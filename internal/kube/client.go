@@ -30,6 +30,7 @@ const Manager = "railwright"
 type Client struct {
 	rest     *rest.RESTClient
 	server   string
+	context  string
 	identity string
 	timeout  time.Duration
 
@@ -39,6 +40,14 @@ type Client struct {
 
 // Server is the address of the API server.
 func (c *Client) Server() string { return c.server }
+
+// Place is the address of the API server with the context of the kubeconfig that leads to it, for people.
+func (c *Client) Place() string {
+	if c.context == "" {
+		return "API server " + c.server
+	}
+	return "API server " + c.server + ", context " + c.context
+}
 
 // Identity names the API server among others: its address and certificate authority, as a digest.
 func (c *Client) Identity() string { return c.identity }

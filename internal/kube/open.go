@@ -31,11 +31,15 @@ const RequestTimeout = 30 * time.Second
 // A kubeconfig can name a program that prints credentials (users[].user.exec: gke-gcloud-auth-plugin). The Kubernetes library
 // starts it, with the first request that needs it: that is the one process in this program that package host does not start.
 func Open(kubeconfig, context string) (*Client, error) {
-	config, err := load(kubeconfig, context)
+	config, context, err := load(kubeconfig, context)
 	if err != nil {
 		return nil, err
 	}
-	return newClient(config, RequestTimeout)
+	c, err := newClient(config, RequestTimeout)
+	if err == nil {
+		c.context = context
+	}
+	return c, err
 }
 
 // newClient makes a client that gives each request so long.
@@ -66,29 +70,53 @@ func serverName(host string) string {
 	return u.Scheme + "://" + u.Host + strings.TrimSuffix(u.Path, "/")
 }
 
-func load(kubeconfig, context string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	rules.WarnIfAllMissing = false // it is an error below
-	from := strings.Join(rules.Precedence, string(filepath.ListSeparator))
-	if kubeconfig != "" {
-		from = kubeconfig
-	}
+// Contexts are what a kubeconfig has to choose from. All is empty where no file has any.
+type Contexts struct {
+	File    string // its path, or the paths of KUBECONFIG
+	Current string // empty: none is
+	Known   []string
+}
+
+// ReadContexts reads the contexts of the kubeconfig that Open would take.
+func ReadContexts(kubeconfig string) (Contexts, error) {
+	rules, from := loadingRules(kubeconfig)
 	merged, err := rules.Load()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %q: %w", from, fileError(err))
+		return Contexts{}, fmt.Errorf("kubeconfig %q: %w", from, fileError(err))
+	}
+	return Contexts{File: from, Current: merged.CurrentContext, Known: slices.Sorted(maps.Keys(merged.Contexts))}, nil
+}
+
+// loadingRules are the library's, and the files that they name.
+func loadingRules(kubeconfig string) (rules *clientcmd.ClientConfigLoadingRules, from string) {
+	rules = clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	rules.WarnIfAllMissing = false // it is an error below
+	if kubeconfig != "" {
+		return rules, kubeconfig
+	}
+	return rules, strings.Join(rules.Precedence, string(filepath.ListSeparator))
+}
+
+// load reads the configuration of a context, and returns its name; that of a pod around this process has none.
+func load(kubeconfig, context string) (*rest.Config, string, error) {
+	rules, from := loadingRules(kubeconfig)
+	merged, err := rules.Load()
+	if err != nil {
+		return nil, "", fmt.Errorf("kubeconfig %q: %w", from, fileError(err))
 	}
 	if len(merged.Contexts) == 0 && len(merged.Clusters) == 0 {
-		return withoutFile(kubeconfig, context, from)
+		config, err := withoutFile(kubeconfig, context, from)
+		return config, "", err
 	}
 	if err := findContext(merged, &context); err != nil {
-		return nil, fmt.Errorf("kubeconfig %q: %w", from, err)
+		return nil, "", fmt.Errorf("kubeconfig %q: %w", from, err)
 	}
 	config, err := clientcmd.NewNonInteractiveClientConfig(*merged, context, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig %q: context %q: %w", from, context, err)
+		return nil, "", fmt.Errorf("kubeconfig %q: context %q: %w", from, context, err)
 	}
-	return config, nil
+	return config, context, nil
 }
 
 // fileError leaves of an error of a file what is wrong with it: its name is said already.

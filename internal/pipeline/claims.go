@@ -14,6 +14,9 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
+// ClaimOrders is how many other orders of devices are tried: an order in twenty that gives less is found nearly always.
+const ClaimOrders = 64
+
 // ClaimTest is claims, and what they are tried on.
 type ClaimTest struct {
 	Objects    *claims.Objects

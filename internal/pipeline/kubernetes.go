@@ -11,18 +11,24 @@ import (
 	"railwright.dev/railwright/internal/platform"
 )
 
-// podsReady is how long apply waits for the pods of what it applied: images of some gigabytes are loaded in that time; machines
-// that a cloud has yet to make are not, and are said to be pending.
-const podsReady = 2 * time.Minute
+// PodsReady is how long apply waits for the pods of what it applied, where nobody says: images of some gigabytes are loaded in that time.
+// Where the scheduler has no machine for a pod, waiting gets none: it is given the time in which the devices of a machine that
+// was just started are published.
+const (
+	PodsReady  = 2 * time.Minute
+	podsPlaced = 15 * time.Second
+)
 
 // Kubernetes is the cluster to which objects go, and how.
 type Kubernetes struct {
 	Kubeconfig, Context     string // empty: the usual ones
 	Force, Replace, Prune   bool
 	DryRun, InLab           bool
-	Doing                   func(format string, args ...any)
+	Wait                    *time.Duration                   // for pods, whatever the scheduler says of them; nil: as long as is usual
+	Doing                   func(format string, args ...any) // what is waited for
+	Say                     func(format string, args ...any) // at once
 	kubernetes, workstation []fabric.Artifact
-	plan                    string
+	plan                    *fabric.Plan // nil: of a rollback
 }
 
 // Beyond finds what a plan has for other targets than machines and switches; hosts says whether it has files for machines.
@@ -35,7 +41,7 @@ func Beyond(p *fabric.Plan, k Kubernetes) (beyond Kubernetes, hosts bool, err er
 	for _, n := range p.Nodes {
 		nodes[n.Name] = true
 	}
-	k.plan = p.Name
+	k.plan = p
 	for a := range artifacts {
 		switch {
 		case nodes[a.Target]:
@@ -71,16 +77,26 @@ func (k Kubernetes) objects(ctx context.Context) apply.Applied {
 	case k.DryRun:
 		return c.Look(ctx, k.kubernetes)
 	}
+	k.Say("applying to %s", c.Client.Place())
 	return c.Write(ctx, k.kubernetes)
 }
 
-func (k Kubernetes) open() (apply.Kubernetes, error) {
-	client, err := kube.Open(k.Kubeconfig, k.Context)
-	if err != nil {
-		return apply.Kubernetes{}, err
+func (k Kubernetes) open() (c apply.Kubernetes, err error) {
+	if k.Context, err = k.chosenContext(); err != nil {
+		return c, err
 	}
-	folder, err := apply.KubernetesFolder()
-	return apply.Kubernetes{Client: client, Plan: k.plan, Folder: folder, Force: k.Force, Replace: k.Replace, Prune: k.Prune, Ready: podsReady, Doing: k.Doing}, err
+	c = apply.Kubernetes{Force: k.Force, Replace: k.Replace, Prune: k.Prune, Ready: PodsReady, Placed: podsPlaced, Doing: k.Doing, Say: k.Say}
+	if k.plan != nil {
+		c.Plan = k.plan.Name
+	}
+	if k.Wait != nil {
+		c.Ready, c.Placed = *k.Wait, *k.Wait
+	}
+	if c.Client, err = kube.Open(k.Kubeconfig, k.Context); err != nil {
+		return c, err
+	}
+	c.Folder, err = apply.KubernetesFolder()
+	return c, err
 }
 
 // NotNow is the results of a run of all steps, which asks no API server: that has its own credentials, and apply its own journal.
@@ -98,5 +114,6 @@ func (k Kubernetes) Rollback(ctx context.Context) ([]apply.Change, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.Say("rolling back at %s", c.Client.Place())
 	return c.Rollback(ctx)
 }

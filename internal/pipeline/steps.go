@@ -34,19 +34,21 @@ type Step struct {
 // Steps returns all steps of a run in their order.
 func Steps() []Step {
 	inLab := func(o Options) bool { return o.Lab }
+	reached := func(o Options) bool { return !o.onKubernetes() }
 	return []Step{
 		{Name: "plan", Needs: "cluster file", Gives: "plan (plan.json)", do: (*up).plan},
 		{Name: "render", Needs: "plan", Gives: "files of every node and switch (artifacts/)", do: (*up).render},
+		{Name: "claims", Needs: "plan", Gives: "what the claims of the planned pods would get (claims.json)", only: hasPods, do: (*up).claims, verdict: (*up).claimsStatus},
 		{Name: "lab", hosts: true, Needs: "plan", Gives: "hosts in network namespaces", only: inLab, do: (*up).startLab},
-		{Name: "reach", hosts: true, Needs: "cluster file", Gives: "logins over SSH", only: func(o Options) bool { return !o.Lab }, do: (*up).reach},
+		{Name: "reach", hosts: true, Needs: "cluster file", Gives: "logins over SSH", only: func(o Options) bool { return !o.Lab && reached(o) }, do: (*up).reach},
 		{Name: "apply", hosts: true, Needs: "plan, hosts", Gives: "configured hosts; every target is applied or unknown", do: (*up).apply, verdict: (*up).applyStatus},
 		{Name: "settle", hosts: true, Needs: "lab", Gives: "addresses and LLDP neighbours", only: inLab, do: (*up).settle},
 		{Name: "faults", hosts: true, Needs: "lab", Gives: "planted faults", only: func(o Options) bool { return len(o.Faults) > 0 }, do: (*up).plant},
-		{Name: "collect", hosts: true, Needs: "hosts", Gives: "facts (facts/)", do: (*up).collect},
-		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", do: (*up).check},
-		{Name: "mesh", hosts: true, Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", do: (*up).mesh},
+		{Name: "collect", hosts: true, Needs: "hosts", Gives: "facts (facts/)", only: reached, do: (*up).collect},
+		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", only: reached, do: (*up).check},
+		{Name: "mesh", hosts: true, Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", only: reached, do: (*up).mesh},
 		{Name: "bench", hosts: true, Needs: "plan, hosts", Gives: "each twin, port and collective measured (measurements/bench.json)", only: measures, do: (*up).bench, verdict: (*up).benchStatus},
-		{Name: "explain", Needs: "findings, mesh", Gives: "causes (causes.json)", do: (*up).explain},
+		{Name: "explain", Needs: "findings, mesh", Gives: "causes (causes.json)", only: reached, do: (*up).explain},
 	}
 }
 
@@ -104,6 +106,9 @@ func (u *up) reach(ctx context.Context) (note string, err error) {
 }
 
 func (u *up) apply(ctx context.Context) (string, error) {
+	if u.onKubernetes() {
+		return u.leaveToPeople()
+	}
 	results, err := u.write(ctx)
 	if err != nil {
 		return "", err
@@ -120,12 +125,8 @@ func (u *up) apply(ctx context.Context) (string, error) {
 			switches[a.Status]++
 		}
 	}
-	k, _, err := Beyond(u.Plan, Kubernetes{InLab: u.Lab})
-	if err != nil {
+	if err := u.beyond(); err != nil {
 		return "", err
-	}
-	for _, r := range k.NotNow() {
-		u.applied, u.report.Applied = append(u.applied, r), append(u.report.Applied, applied(r))
 	}
 	var notes []string
 	for _, how := range slices.Sorted(maps.Keys(hosts)) {

@@ -71,6 +71,7 @@ func Up(ctx context.Context, o Options) (Outcome, error) {
 	stopped = errors.Join(stopped, u.leave(keep))
 	u.report.Seconds = time.Since(started).Seconds()
 	u.report.Proofs = u.proofs()
+	u.report.Next = u.next()
 	page, err := u.save()
 	return Outcome{Run: u.report, Report: page, Stopped: stopped}, err
 }
@@ -157,7 +158,7 @@ func (u *up) leave(keep bool) error {
 // save writes the run's own record and the page.
 func (u *up) save() (page string, err error) {
 	record := u.report
-	record.Plan, record.Findings, record.Mesh, record.Causes, record.Artifacts = nil, nil, nil, nil, nil
+	record.Plan, record.Findings, record.Mesh, record.Causes, record.Artifacts, record.Claims = nil, nil, nil, nil, nil, nil
 	if err := u.folder.Write(run.RunFile, record); err != nil {
 		return "", err
 	}

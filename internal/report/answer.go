@@ -250,6 +250,10 @@ func (r Run) failedAnswer() answer {
 		text := fmt.Sprintf("%d of %s of bandwidth failed", r.Bench.Summary.Fail, fabric.Count(len(r.Bench.Tests), "test"))
 		a.terms, a.brief = append(a.terms, text), append(a.brief, text)
 	}
+	if r.Claims != nil && r.Claims.Status == fabric.Fail {
+		text := "claims: " + strings.Join(allocationAnswer(r.Claims).terms, ", ")
+		a.terms, a.brief = append(a.terms, text), append(a.brief, text)
+	}
 	return a
 }
 

@@ -27,8 +27,10 @@ type Run struct {
 	Applied   []Applied                   `json:"applied,omitempty"` // one a node of the plan
 	Findings  *fabric.Findings            `json:"findings,omitempty"`
 	Mesh      *fabric.Mesh                `json:"mesh,omitempty"`
-	Bench     *fabric.Bench               `json:"bench,omitempty"` // tests of bandwidth; nil: not part of the run
+	Bench     *fabric.Bench               `json:"bench,omitempty"`  // tests of bandwidth; nil: not part of the run
+	Claims    *fabric.Allocation          `json:"claims,omitempty"` // what the claims of the planned pods would get; nil: no pods are planned
 	Causes    *fabric.Causes              `json:"causes,omitempty"`
+	Next      []NextStep                  `json:"next,omitempty"` // what a person does after the run
 	Artifacts *fabric.Index               `json:"artifacts,omitempty"`
 	Proofs    []fabric.Proof              `json:"proofs,omitempty"`  // how far each rendered file was proved; none: nothing was rendered, or that was not recorded
 	Missing   map[string][]fabric.Missing `json:"missing,omitempty"` // Facts.Missing by node; nil: no facts were read
@@ -53,7 +55,7 @@ type Applied struct {
 	Status fabric.Status `json:"status"`
 }
 
-// Status is the verdict of the run: the worst of the findings, the mesh, the tests of bandwidth, and the steps. A run without
+// Status is the verdict of the run: the worst of the findings, the mesh, the tests of bandwidth, the claims, and the steps. A run without
 // findings or without a mesh never passes, nor does one from whose mesh a node was absent, or of which a step did not
 // finish.
 func (r Run) Status() fabric.Status {
@@ -64,7 +66,7 @@ func (r Run) Status() fabric.Status {
 	if r.Mesh != nil {
 		mesh = r.Mesh.Summary().Status()
 	}
-	if findings == fabric.Fail || mesh == fabric.Fail || r.Bench != nil && r.Bench.Summary.Fail > 0 {
+	if findings == fabric.Fail || mesh == fabric.Fail || r.Bench != nil && r.Bench.Summary.Fail > 0 || r.Claims != nil && r.Claims.Status == fabric.Fail {
 		return fabric.Fail
 	}
 	if findings != fabric.Pass || mesh != fabric.Pass || len(r.Mesh.Absent) > 0 {

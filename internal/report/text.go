@@ -66,8 +66,10 @@ func RunText(w io.Writer, r Run, o TextOptions) error {
 		p.heading("Bandwidth")
 		p.benchTests(r.Bench)
 	}
+	p.pods(r)
 	p.applied(r)
 	p.proofs(r)
+	p.next(r)
 	if all := missingCaveats(r.Missing, textLines, false); p.o.Verbose && len(all) > 0 {
 		p.heading("Facts that were not read")
 		p.caveatList(all)

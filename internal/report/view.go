@@ -48,6 +48,8 @@ type view struct {
 	Passed, Scoped   []ruleRow
 	Steps            []stepRow
 	Bench            []benchRow
+	Pods             []block
+	Next             []row
 }
 
 type pair struct{ Name, Value string }
@@ -105,6 +107,8 @@ func newView(r Run) view {
 			Status: s.String(), Word: passWord(s), Sentence: r.answer().text(pageAnswer), Note: verdictText(r) + " " + exitNote(s), Tiles: r.tiles(),
 		},
 		Applied: r.appliedGroups(),
+		Pods:    r.podBlocks(),
+		Next:    r.nextRows(),
 	}
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
 	v.Caveats, v.CaveatsMore = caveatBlocks(r.caveats(pageTerms))

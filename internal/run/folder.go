@@ -23,6 +23,7 @@ const (
 	BenchFile    = "measurements/bench.json"
 	BenchFolder  = "measurements/bench" // outputs of the tests, as printed
 	CausesFile   = "causes.json"
+	ClaimsFile   = "claims.json"
 	AppliedFile  = "applied.json"
 	RunFile      = "run.json"
 	ReportFile   = "report.html"
