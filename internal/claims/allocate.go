@@ -64,6 +64,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	defer cancel()
 	r := newRun(ctx, o, req, newScheduler(o, gates))
 	r.result.Notes = append(notes, more...)
+	r.overlaps()
 	if len(pods) == 0 {
 		r.existing()
 	}
@@ -92,7 +93,7 @@ type run struct {
 	unknown   map[string]int               // notes that are counted
 	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
 	abort     string                       // an error on one node for which the scheduler gives pods up
-	lost      bool                         // an allocated device is in no slice
+	doubtful  bool                         // what is allocated does not fit what was read
 }
 
 // miss is why pods of one key have no node.
@@ -256,6 +257,18 @@ func (r *run) needed(p *pod) (claims []*resourceapi.ResourceClaim, only, why str
 		}
 	}
 	return claims, only, ""
+}
+
+// nodesOf are the nodes whose slices have devices of an allocation.
+func (r *run) nodesOf(a *resourceapi.AllocationResult) map[string]bool {
+	nodes := map[string]bool{}
+	for _, res := range a.Devices.Results {
+		one := resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{res}}}
+		if node := r.nodeOf(&one); node != "" {
+			nodes[node] = true
+		}
+	}
+	return nodes
 }
 
 // nodeOf is the node whose slices an allocation names, empty where several reach them.

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,18 +20,17 @@ func (r *run) existing() {
 		if c.Status.Allocation == nil {
 			continue
 		}
-		name := c.Annotations[ownerPod]
-		if name == "" {
-			name = c.Name
-		}
-		p := byPod[name]
+		name := cmp.Or(c.Annotations[ownerPod], c.Name)
+		key := inNamespace(c.Namespace, name)
+		p := byPod[key]
 		if p == nil {
-			p = &pod{name: name, plugin: r.req.PluginGPUs}
-			byPod[name] = p
+			p = &pod{name: name, namespace: c.Namespace, plugin: r.req.PluginGPUs}
+			byPod[key] = p
 			order = append(order, p)
 		}
 		p.claims = append(p.claims, podClaim{claim: c})
 	}
+	distinct(order)
 	for _, p := range order {
 		node := ""
 		for _, c := range p.claims {
@@ -47,6 +47,8 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 	r.scheduler.commit(results)
 	r.plugin[node] += p.plugin
 	var gpus, nics []fabric.AllocatedDevice
+	nodes := map[string]bool{}
+	strange := 0
 	for _, c := range p.claims {
 		result, existing := c.claim.Status.Allocation, true
 		for i, fresh := range claims {
@@ -62,7 +64,10 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		}
 		got := fabric.AllocatedClaim{Name: c.claim.Name, Pod: p.name, Node: node, Existing: existing, Devices: []fabric.AllocatedDevice{}}
 		if result != nil {
-			got.Devices = r.devices(result, node)
+			var more int
+			got.Devices, more = r.devices(result, node)
+			strange += more
+			maps.Copy(nodes, r.nodesOf(result))
 		}
 		for _, d := range got.Devices {
 			switch d.Kind {
@@ -74,7 +79,43 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		}
 		r.result.Claims = append(r.result.Claims, got)
 	}
+	if len(nodes) > 1 { // roots are names within one machine: those of two are not compared
+		r.mistrust("pods have devices of several nodes, while a pod runs on one: what was read is not of one cluster, or not of one moment")
+		for i := range gpus {
+			gpus[i].PCIeRoot, gpus[i].PCIeRoots = "", nil
+		}
+	}
+	if g := len(gpus) + p.plugin; strange > 0 && (g != len(nics) || g == 0) {
+		r.mistrust("pods have devices that may be GPUs or NICs: what their drivers publish does not say, so that how many pairs there are is not known")
+	}
 	r.align(p, node, gpus, nics)
+}
+
+// mistrust counts a note without which the answer could be a pass.
+func (r *run) mistrust(note string) {
+	r.unknown[note]++
+	r.doubtful = true
+}
+
+// overlaps doubts allocations that have one device more than once, which a scheduler never gives: a device that may be
+// shared comes with the id of its share.
+func (r *run) overlaps() {
+	taken := map[[3]string]bool{}
+	for _, c := range r.objects.claims {
+		if c.Status.Allocation == nil {
+			continue
+		}
+		for _, res := range c.Status.Allocation.Devices.Results {
+			if res.AdminAccess != nil && *res.AdminAccess || res.ShareID != nil {
+				continue
+			}
+			key := [3]string{res.Driver, res.Pool, res.Device}
+			if taken[key] {
+				r.mistrust("devices are allocated more than once, which a scheduler does only where a device may be shared: what was read is not of one cluster, or not of one moment")
+			}
+			taken[key] = true
+		}
+	}
 }
 
 // remember keeps the allocation of a claim that other pods may share.
@@ -90,14 +131,14 @@ func (r *run) remember(c *resourceapi.ResourceClaim) {
 	}
 }
 
-func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.AllocatedDevice {
-	ds := []fabric.AllocatedDevice{}
+// devices are those of an allocation. Strange ones are neither known as GPU or NIC nor known to be none.
+func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric.AllocatedDevice, strange int) {
+	ds = []fabric.AllocatedDevice{}
 	for _, res := range a.Devices.Results {
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
 		published := r.published(res, node)
 		if published == nil {
-			r.unknown["devices of allocated claims are in no slice that was read: where they are is not known"]++
-			r.lost = true
+			r.mistrust("devices of allocated claims are in no slice that was read: where they are is not known")
 			ds = append(ds, d)
 			continue
 		}
@@ -109,12 +150,15 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.All
 		case len(p.roots) == 1:
 			d.PCIeRoot = p.roots[0]
 		}
+		if p.kind == "" && !p.other {
+			strange++
+		}
 		if p.kind == kindPartition {
 			r.unknown["devices are partitions of GPUs (MIG or the like): they are not counted as GPUs of pairs"]++
 		}
 		ds = append(ds, d)
 	}
-	return ds
+	return ds, strange
 }
 
 // published is the device of a result: that of a slice of the node where there is one, in the newest generation; nil
@@ -269,7 +313,7 @@ func (r *run) judge() {
 	switch {
 	case certain, a.AlignedPairs.Max < a.TotalPairs:
 		a.Status = fabric.Fail
-	case len(a.Unsatisfied) > 0, lone, r.lost, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+	case len(a.Unsatisfied) > 0, lone, r.doubtful, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
 		a.Status = fabric.Unknown
 	default:
 		a.Status = fabric.Pass
