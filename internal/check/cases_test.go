@@ -46,7 +46,7 @@ func cases() []oneCase {
 	return slices.Concat(nicCases(), addressCases(), routeCases(), shadowCases(), filterCases(), hardwareCases(),
 		driverCases(), gpuDirectCases(), portCases(), infiniBandCases(), cardCases(), translationCases(), layoutCases(),
 		machineCases(), logCases(), clusterCases(), equalPortCases(), equalNodeCases(),
-		plannedCases(), nicClassCases(), nicStoredCases(), unreadCases(), interfaceCases(), gpuHealthCases(), nvlinkCases(), fabricCases(), arpCases(), sparkCases(), twinCases())
+		plannedCases(), nicClassCases(), nicStoredCases(), unreadCases(), interfaceCases(), gpuHealthCases(), nvlinkCases(), fabricCases(), arpCases(), sparkCases(), twinCases(), podCases(), claimCases())
 }
 
 func nicCases() []oneCase {

@@ -88,6 +88,7 @@ func (c *Checker) Node(f *fabric.Facts) {
 		return
 	}
 	in := newNodeInput(f, c.plan.node(f.Node))
+	in.Pods = c.plan.pods()
 	d := digest(in, c.texts)
 	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{d}}
 	in.view.used = nil // a digest looks up more than the rules of this node need

@@ -122,7 +122,7 @@ func knownCauses() []fabric.CauseID {
 		fabric.CauseLinkDown, fabric.CauseMemlock, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNeighbourOverflow, fabric.CauseHalfPortTwin, fabric.CauseNICDegradedInit, fabric.CauseNCCLSettings,
 		fabric.CauseNICProfile, fabric.CauseNumaBalancing, fabric.CauseNVLinkDegraded, fabric.CausePCIeDowngraded,
 		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseProcessKilled, fabric.CauseHCASubset, fabric.CauseQoSClassMismatch, fabric.CauseRDMADriver, fabric.CauseRoCELossy,
-		fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSubnetManager, fabric.CauseVersionSkew,
+		fabric.CauseLauncherSetup, fabric.CauseNetPlugin, fabric.CauseSocketFallback, fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSubnetManager, fabric.CauseVersionSkew,
 	}
 }
 
@@ -146,6 +146,11 @@ func emptyWorlds() map[string]*world {
 	}
 	worlds["no plan"].plan = nil
 	worlds["ports with twins"] = &world{plan: twinPlan(3), nodes: []*fabric.Facts{{Node: "spark1", Source: "live"}}}
+	pods := empty(false)
+	pods.plan.Claims = &fabric.Claims{Pods: 2, GPUs: 8, NICs: 8, NICDriver: "dra.net"}
+	pods.plan.Cloud = &fabric.Cloud{Provider: "gke"}
+	pods.nodes = []*fabric.Facts{{Node: "trainer-0", Source: "live", Pod: &fabric.Pod{}, Kube: &fabric.KubeState{}, Missing: []fabric.Missing{{What: fabric.FactPod, Source: "/usr/local/gib", Reason: "permission denied"}}}}
+	worlds["pods"] = pods
 	worlds["Sparks"] = empty(false)
 	worlds["Sparks"].plan = nil
 	for _, f := range worlds["Sparks"].nodes {

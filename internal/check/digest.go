@@ -25,6 +25,9 @@ type Digest struct {
 	NoNVLink   string // why its GPUs have no NVLink; empty: they have, or that is unknown
 	NoNVSwitch string // why it has no NVSwitch of its own; likewise
 
+	Pod  bool // the facts are of a container of Kubernetes, or of a text that is of none of the planned machines
+	Kube bool // a text of kubectl is among the facts
+
 	Unread string // why NICs or addresses may be missing here; empty: all were read
 
 	NeighboursUnread string // why the neighbour table may be incomplete; empty: it was read
@@ -110,6 +113,7 @@ func digest(in NodeInput, t texts) Digest {
 		NoRDMA: knownWithoutRDMA(f), NoGPU: knownWithoutGPU(f), MemoryKiB: f.Machine.MemoryKiB,
 		Spark: in.view.spark, Recorded: t.keep(f.Hardware), Virtual: f.Machine.Hypervisor,
 	}
+	d.Pod, d.Kube = in.isPod(), f.Kube != nil
 	d.Role, d.RoleBy = in.role()
 	if d.RoleBy = t.keep(d.RoleBy); d.Role == fabric.HostOfVMs {
 		d.Virtual = new(false)

@@ -190,6 +190,7 @@ func uverbsDevices() Rule {
 		Reference: "kernel documentation, infiniband/user_verbs; Broadcom RoCE guide 2.6 no. 6",
 		Facts:     []string{fabric.FactHCAs, fabric.FactMachineRDMACharDevices},
 		Scope:     []Condition{withHardware(), withRDMA()},
+		DependsOn: []string{"pod-rdma-devices"},
 		Node:      judgeUverbs,
 	}
 }

@@ -17,7 +17,7 @@ func gidRoCEv2() Rule {
 		Reference: "Broadcom RoCE guide 2.6 no. 9; InfiniBand Architecture 1.4, annex A17; kernel documentation, ABI/stable/sysfs-class-infiniband, gid_attrs",
 		Facts:     []string{fabric.FactHCAs, fabric.FactPorts, fabric.FactPortGIDs, fabric.FactPortGIDAttributes, fabric.FactNICAddresses},
 		Scope:     []Condition{withAddresses(), onRoCE(), withHardware(), withOwnAddresses(), withRDMA()},
-		DependsOn: []string{"nic-rdma", "address", "link-layer"},
+		DependsOn: []string{"nic-rdma", "address", "link-layer", "pod-nic-ready"},
 		Node:      judgeGIDRoCEv2,
 	}
 }

@@ -136,6 +136,9 @@ func judgeMemlock(in NodeInput) []Verdict {
 		return in.asNode(Verdict{Why: in.why("limit of locked memory of "+in.Facts.Node+" was not read", fabric.FactMachineMemlockLimit)})
 	}
 	seen := saw("/proc/self/limits, Max locked memory", *limit)
+	if p := in.Facts.Pod; p != nil && p.LockMemory != nil && *p.LockMemory {
+		return in.asNode(pass(want+"; or the capability IPC_LOCK", seen, saw("/proc/self/status, CapEff", "IPC_LOCK")))
+	}
 	n, err := strconv.ParseUint(*limit, 10, 64)
 	switch {
 	case *limit == "unlimited" || err == nil && n >= lockable:
@@ -148,6 +151,6 @@ func judgeMemlock(in NodeInput) []Verdict {
 		Why:  "On " + in.Facts.Node + " a process may lock " + *limit + " bytes: RDMA cannot register more than that.",
 		Cost: "ibv_reg_mr fails with ENOMEM; NCCL ends, or falls back",
 		Fix: onNode("printf '* - memlock unlimited\\n' > /etc/security/limits.d/60-memlock.conf; log in again", in.Facts.Node) +
-			"; services: LimitMEMLOCK=infinity",
+			"; services: LimitMEMLOCK=infinity; pods: securityContext.capabilities.add: [IPC_LOCK]",
 	})
 }

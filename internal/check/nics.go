@@ -60,7 +60,7 @@ func linkUp() Rule {
 		Reference: "RFC 2863, ifOperStatus; kernel documentation, networking/operstates; Broadcom RoCE guide 2.6 no. 8",
 		Facts:     []string{fabric.FactNICs},
 		Scope:     []Condition{onRoCE(), withRDMA()},
-		DependsOn: []string{"nic-present"},
+		DependsOn: []string{"nic-present", "pod-nic-ready"},
 		Node:      judgeLinkUp,
 	}
 }

@@ -12,6 +12,7 @@ import (
 type NodeInput struct {
 	Facts *fabric.Facts
 	Plan  *NodePlan // nil without a plan, or for a node that is not in it
+	Pods  *podPlan  // nil where no plan has pods
 
 	view *nodeView
 }

@@ -9,6 +9,8 @@ func Rules() []Rule { return slices.Concat(nodeRules(), clusterRules(), switchRu
 func nodeRules() []Rule {
 	return []Rule{
 		nicPresent(),
+		podNICs(), podNICReady(), podDevices(), podPlugin(),
+		claimState(), claimHolder(), sliceNIC(),
 		linkUp(),
 		mtu(),
 		sparkCable(), sparkTwins(), sparkMTURule(),

@@ -262,7 +262,7 @@ func TestWaivers(t *testing.T) {
 		{"none", nil, fabric.Fail, 0, ""},
 		{"on its last day", []Waiver{down}, fabric.Pass, 6, ""}, // link-up and the five rules behind it
 		{"expired", []Waiver{{down.Rule, down.Subject, down.Reason, day(9)}}, fabric.Fail, 0, "ended on 2026-03-09; today is 2026-03-10"},
-		{"unknown rule", []Waiver{down, {"linkup", down.Subject, "x", day(20)}}, fabric.Unknown, 6, `rule "linkup" is unknown: want one of nic-present, link-up`},
+		{"unknown rule", []Waiver{down, {"linkup", down.Subject, "x", day(20)}}, fabric.Unknown, 6, `rule "linkup" is unknown: want one of nic-present, pod-nics`},
 		{"matches nothing", []Waiver{down, {"mtu", "host1:eth8", "x", day(20)}}, fabric.Unknown, 6, `mtu does not fail on "host1:eth8"`},
 	}
 	for _, tt := range tests {

@@ -282,6 +282,7 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 	}
 	objects.Merge(s.objects)
 	if s.nominal {
+		a.doing("making slices")
 		made, err := pipeline.ReadSlices(s.made)
 		if err != nil {
 			return in, err

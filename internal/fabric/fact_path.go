@@ -15,6 +15,11 @@ const (
 
 	FactKernelLog = "kernel_log"
 
+	FactKube = "kube"
+
+	FactPod           = "pod"
+	FactPodLockMemory = "pod.lock_memory"
+
 	FactFirewall = "firewall"
 
 	FactModules       = "modules"

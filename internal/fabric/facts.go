@@ -31,6 +31,8 @@ type Facts struct {
 	Firewall      *Firewall         `json:"firewall,omitempty"`
 	NetworkFiles  []NetworkFile     `json:"network_files,omitempty"` // of /etc/netplan, those that could be read
 	NCCL          map[string]string `json:"nccl,omitempty"`          // settings that every job on the node gets: /etc/nccl.conf; in texts also the environment
+	Pod           *Pod              `json:"pod,omitempty"`           // of a container of Kubernetes; nil: the facts are of a machine, or of a text
+	Kube          *KubeState        `json:"kube,omitempty"`          // of texts of kubectl
 	Disagree      []Disagreement    `json:"disagree,omitempty"`
 	Missing       []Missing         `json:"missing,omitempty"`
 }

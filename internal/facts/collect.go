@@ -41,6 +41,7 @@ func sources() []source {
 		{fabric.FactFabricManagerMode, readFabricManager},
 		{fabric.FactKernelPeerMemory, readSymbols},
 		{fabric.FactFirewall, readFirewall},
+		{fabric.FactPod, readPod},
 		{"tools", readTools},
 		{fabric.FactNICQoS, readNICSettings},
 		{fabric.FactMachineHotPlug, readSpark},

@@ -54,6 +54,7 @@ func (d *differ) node() {
 	d.fabricManager()
 	d.commandLine()
 	d.sysctls()
+	d.pods()
 	d.modules()
 	d.packages()
 	d.providers()

@@ -47,6 +47,12 @@ func wholeNode(node string, number int) *fabric.Facts {
 		Firewall: &fabric.Firewall{Read: []string{"nft"}, Legacy: to(false), Chains: []fabric.Filter{{Tool: "nft", Name: "inet filter input", Hook: "input", Policy: "drop", Rules: []fabric.FilterRule{
 			{NICs: []string{"eth1"}, From: []netip.Prefix{netip.MustParsePrefix("10.64.0.0/10")}, To: []netip.Prefix{netip.MustParsePrefix("10.64.0.1/32")}, Part: true, Do: "accept"},
 		}}}},
+		Pod: &fabric.Pod{GIB: []string{"lib64"}, NCCL: []string{"/usr/local/gib/lib64/libnccl.so.2"}, LockMemory: to(true)},
+		Kube: &fabric.KubeState{
+			Claims: []fabric.ClaimState{{Name: "c", State: "pending", For: []string{"p"}, Devices: []fabric.ClaimDevice{{Driver: "dra.net", Device: "nic0", Interface: "eth1", IPs: []string{"10.0.0.1/32"}, NotReady: []string{"Ready: no"}, Reported: true}}}},
+			Pods:   []fabric.PodState{{Name: "p", Ready: "1/1", Status: "Running", Node: "n"}},
+			NICs:   []fabric.SliceNIC{{Node: "n", Device: "nic0", Interface: "eth1", State: "up", Type: "device", PCI: "0000:1b:00.0", RDMA: to(true), Virtual: true}},
+		},
 		Disagree: []fabric.Disagreement{{What: "nics.firmware eth1", Said: []fabric.Evidence{{Source: "ethtool", Value: "1"}}}},
 		Missing:  []fabric.Missing{{What: "pci.vpd", Source: "/sys", Reason: "permission denied"}},
 	}

@@ -74,6 +74,7 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 	if m.f.KernelLog == nil {
 		m.f.KernelLog = parts.KernelLog
 	}
+	m.mergeKube(parts.Kube)
 	m.f.NetworkFiles = append(m.f.NetworkFiles, parts.NetworkFiles...)
 	m.f.LLDP = append(m.f.LLDP, parts.LLDP...)
 	for name, value := range parts.NCCL {
@@ -341,4 +342,28 @@ func firstVersion(text string) string {
 		return text[:i]
 	}
 	return text
+}
+
+// mergeKube adds what a text of kubectl says. Objects say more than tables do, and are read first.
+func (m *merger) mergeKube(k *fabric.KubeState) {
+	if k == nil {
+		return
+	}
+	if m.f.Kube == nil {
+		m.f.Kube = &fabric.KubeState{}
+	}
+	for _, c := range k.Claims {
+		if !slices.ContainsFunc(m.f.Kube.Claims, func(have fabric.ClaimState) bool { return have.Name == c.Name }) {
+			m.f.Kube.Claims = append(m.f.Kube.Claims, c)
+		}
+	}
+	for _, p := range k.Pods {
+		at := slices.IndexFunc(m.f.Kube.Pods, func(have fabric.PodState) bool { return have.Name == p.Name })
+		if at < 0 {
+			m.f.Kube.Pods = append(m.f.Kube.Pods, p)
+		} else if p.Ready != "" {
+			m.f.Kube.Pods[at] = p // its table says why it waits
+		}
+	}
+	m.f.Kube.NICs = append(m.f.Kube.NICs, k.NICs...)
 }

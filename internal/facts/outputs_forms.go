@@ -88,6 +88,7 @@ func systemForms() []outputForm {
 		{tool: nftTool, reader: nftTool, begins: isNftTable, goesOn: isNftGoingOn},
 		{tool: iptablesTool, reader: iptablesTool, begins: isIptablesLine, goesOn: begins("-P ", "-N ", "-A ")},
 		{tool: ufwTool, reader: ufwTool, begins: isUFWHead, goesOn: isUFWLine},
+		{tool: kubeTableTool, reader: kubeTableTool, begins: isKubeHead, goesOn: isKubeRow, searched: true},
 		{tool: "p2pBandwidthLatencyTest", begins: isP2PLine, goesOn: isP2PMatrix},
 	}
 }

@@ -94,6 +94,8 @@ func systemTools(f *fabric.Facts) []tool {
 		{portsTool, nil, nil, knowsPorts, parsePorts},
 		{autoTool, nil, nil, knowsAuto, parseAuto},
 		{hotPlugTool, nil, nil, knowsHotPlug, parseHotPlug},
+		{kubeObjectTool, nil, nil, knowsKubeObjects, parseKubeObjects},
+		{kubeTableTool, nil, nil, knowsKubeTable, parseKubeTable},
 	}
 }
 

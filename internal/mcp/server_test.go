@@ -329,7 +329,7 @@ func TestToolList(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if want := "catalog cause check diff explain plan predict rule size topo_lint topo_show"; strings.Join(names, " ") != want {
+	if want := "catalog cause check claims diff explain plan predict rule size topo_lint topo_show"; strings.Join(names, " ") != want {
 		t.Errorf("%v, want %s", names, want)
 	}
 	if i := client.InitializeResult(); i.ServerInfo.Name != "railwright" || i.ServerInfo.Version != "1.2.3" || !strings.Contains(i.Instructions, "do not overrule") {

@@ -73,11 +73,11 @@ func allocationStatus(a *fabric.Allocation) fabric.Status {
 const orderBudget = 5 * time.Second
 
 // otherOrders allocates the same claims again on one node with its devices in other orders: that of the first pod
-// that gets devices now, which stands for all nodes with such slices. Nil where there is no such pod.
+// that gets devices now, which stands for all nodes with such slices. Nil where there is no such pod, or nothing was chosen.
 func otherOrders(ctx context.Context, in ClaimTest, a *fabric.Allocation) (*fabric.DeviceOrders, error) {
 	fresh := slices.IndexFunc(a.Claims, func(c fabric.AllocatedClaim) bool { return !c.Existing })
 	if fresh < 0 {
-		return nil, nil // nothing is to be allocated: no order decides what is
+		return nil, nil
 	}
 	node := a.Claims[fresh].Node
 	there := 0

@@ -47,19 +47,21 @@ func podPairs(pod fabric.PodAlignment, devices []*fabric.AllocatedDevice) fabric
 			pair.Distance = fabric.GPUByPlugin
 		}
 	}
-	x.Status = podStatus(pod.Aligned, x.Total, pod.GPUs+pod.NICs)
+	x.Status = podStatus(pod.Aligned, pod.GPUs, pod.NICs)
 	return x
 }
 
-// podStatus is fail where a pair is certainly not aligned, and pass where all are.
-func podStatus(aligned fabric.CountRange, total, devices int) fabric.Status {
+// podStatus is fail where a pair is certainly not aligned, and pass where all are. Where the GPUs of a pod with NICs come from
+// may not have been said: that is unknown.
+func podStatus(aligned fabric.CountRange, gpus, nics int) fabric.Status {
+	total := min(gpus, nics)
 	switch {
 	case aligned.Max < total:
 		return fabric.Fail
 	case aligned.Min >= total && total > 0:
 		return fabric.Pass
-	case total == 0 && devices > 0:
-		return fabric.NotApplicable // GPUs or NICs only: there is nothing to align
+	case gpus > 0 && nics == 0:
+		return fabric.NotApplicable // there is nothing to align
 	}
 	return fabric.Unknown
 }

@@ -74,12 +74,13 @@ func TestPairsOfPods(t *testing.T) {
 
 func TestPodStatus(t *testing.T) {
 	for _, c := range []struct {
-		low, high, total, devices int
-		want                      fabric.Status
+		low, high, gpus, nics int
+		want                  fabric.Status
 	}{
-		{4, 4, 4, 8, fabric.Pass}, {0, 4, 4, 8, fabric.Unknown}, {3, 3, 4, 8, fabric.Fail}, {0, 3, 4, 8, fabric.Fail}, {0, 0, 0, 4, fabric.NotApplicable}, {0, 0, 0, 0, fabric.Unknown},
+		{4, 4, 4, 4, fabric.Pass}, {4, 4, 8, 4, fabric.Pass}, {0, 4, 4, 4, fabric.Unknown}, {3, 3, 4, 4, fabric.Fail}, {0, 3, 4, 4, fabric.Fail},
+		{0, 0, 4, 0, fabric.NotApplicable}, {0, 0, 0, 4, fabric.Unknown}, {0, 0, 0, 0, fabric.Unknown},
 	} {
-		if got := podStatus(fabric.CountRange{Min: c.low, Max: c.high}, c.total, c.devices); got != c.want {
+		if got := podStatus(fabric.CountRange{Min: c.low, Max: c.high}, c.gpus, c.nics); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

@@ -22,6 +22,7 @@ func judgedInText() []string {
 		"kernel-log-pcie", "kernel-log-aer", "kernel-log-gpu", "kernel-log-nic",
 		"nic-pfc", "nic-qos-equal", "mtu-equal", "firmware-equal", "port-rate", "gid-index-equal", "gpu-driver-equal", "gpu-firmware-equal", "kernel-equal",
 		"spark-twins", "spark-rate", "spark-mtu", "spark-subnets", "spark-netplan", "spark-dhcp", "spark-pcie", "spark-cma", "spark-hca", "spark-nccl-conf", "spark-cabling", "spark-links",
+		"claim-state", "claim-holder", "slice-nic",
 	}
 }
 

@@ -204,6 +204,9 @@ func TestGKEScriptsCutOff(t *testing.T) {
 					if err == nil || len(calls) != i+1 {
 						t.Fatalf("%s failed; the script ended with %v after %d calls, want %d\n%s", call, err, len(calls), i+1, output)
 					}
+					if changing([]string{call}) == 0 && !strings.Contains(call, " apply ") {
+						return // what there is now is what the change before it left
+					}
 					if output, _, err := w.run(c.cut, []string{"--yes"}[:bit(c.ends == "")]); err != nil || w.made() != c.ends {
 						t.Errorf("the next run: %v, made\n%s\n%s", err, w.made(), output)
 					}

@@ -65,7 +65,7 @@ func (p *printer) claimLineLimit() int {
 // podGroup writes equal pods; the pairs of the first of them where they are asked for or not all aligned.
 func (p *printer) podGroup(a *fabric.Allocation, g podGroup, first bool) {
 	status := g.status()
-	p.status(strings.ToUpper(status.String()), statusColor(status), g.names(podTerms), g.titleIn(a))
+	p.status(strings.ToUpper(strings.ReplaceAll(status.String(), "_", " ")), statusColor(status), g.names(podTerms), g.titleIn(a))
 	if u := g.lacks; u != nil {
 		p.field("reason", u.Reason)
 		p.fields("left", limited(u.Steps, p.claimLineLimit(), p.where()))
@@ -135,7 +135,7 @@ func lacking(a *fabric.Allocation) (all []*fabric.Unsatisfied) {
 
 func podKey(pod fabric.PodAlignment, u *fabric.Unsatisfied) string {
 	if u != nil {
-		return fmt.Sprint("lacks ", u.Unsure) + strings.ReplaceAll(u.Reason, pod.Pod, "") + strings.ReplaceAll(strings.Join(u.Steps, "\n"), pod.Pod, "")
+		return fmt.Sprint("lacks ", u.Unsure) + strings.ReplaceAll(u.Reason, pod.Pod, "") // the steps are of the first pod only
 	}
 	distances := map[fabric.DeviceDistance]int{}
 	for _, pair := range pod.Pairs {
@@ -213,6 +213,8 @@ func (g podGroup) title() string {
 		return each + "no node satisfies their claims, such as " + printable(g.lacks.Name)
 	case g.lacks != nil:
 		return "no node satisfies claim " + printable(g.lacks.Name)
+	case pod.Total == 0 && pod.GPUs == 0 && pod.NICs > 0:
+		return each + fabric.Count(pod.NICs, "NIC") + ", no GPU: what gives the GPUs is not said (--gpus)"
 	case pod.Total == 0:
 		return each + "no pair to align: " + fabric.Count(pod.GPUs, "GPU") + ", " + fabric.Count(pod.NICs, "NIC")
 	}

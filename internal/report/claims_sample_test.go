@@ -57,13 +57,15 @@ func sampleAllocation(aligned, misaligned, lacking int) *fabric.Allocation {
 		a.Collective.BusBW, a.Collective.Slowest = fabric.RateRange{Min: 47, Max: 47}, fmt.Sprintf("w-%d", aligned)
 		a.Orders.Worse, a.Orders.Mixed, a.Orders.Aligned.Min, a.Orders.Example = 12, 14, 2, "w-0 with nic-0, nic-1, nic-2 and nic-3"
 	}
+	steps := []string{"request gpu-0: 8 devices of class gpu.nvidia.com, 0 left", "request nic-0: 8 devices of class dra.net, 0 left"} // of the first pod only
 	for i := range lacking {
 		a.Status = fabric.Fail
 		name := fmt.Sprintf("w-%d", aligned+misaligned+i)
 		a.Unsatisfied = append(a.Unsatisfied, fabric.Unsatisfied{
 			Name: name + "-pairs", Pod: name, Reason: "request nic-0 has no device left",
-			Steps: []string{"request gpu-0: 8 devices of class gpu.nvidia.com, 0 left", "request nic-0: 8 devices of class dra.net, 0 left"}, Works: "one node more",
+			Steps: steps, Works: "one node more",
 		})
+		steps = nil
 	}
 	return a
 }

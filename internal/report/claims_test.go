@@ -105,13 +105,14 @@ func TestAllocationSays(t *testing.T) {
 		}, "pci0000:00,pci0001:00"},
 		{"GPU over", func(a *fabric.Allocation) {
 			a.Pods[0].Pairs[0].NIC, a.Pods[0].Pairs[0].Distance = nil, fabric.NoPartner
-		}, "no NIC left for it"},
+		}, "no NIC of the pod is left for it"},
 		{"NIC over", func(a *fabric.Allocation) {
 			a.Pods[0].Pairs[0].GPU, a.Pods[0].Pairs[0].Distance = nil, fabric.NoPartner
-		}, "no GPU left for it"},
+		}, "no GPU of the pod is left for it"},
 		{"same NUMA node", func(a *fabric.Allocation) { a.Pods[0].Pairs[0].Distance = fabric.SameNUMA }, "other root, same NUMA node"},
 		{"other root", func(a *fabric.Allocation) { a.Pods[0].Pairs[0].Distance = fabric.OtherRoot }, "other root"},
-		{"no pair", func(a *fabric.Allocation) { a.Pods[0].Total, a.Pods[0].GPUs = 0, 0 }, "no pair to align: 0 GPUs, 4 NICs"},
+		{"no pair", func(a *fabric.Allocation) { a.Pods[0].Total, a.Pods[0].GPUs = 0, 0 }, "4 NICs, no GPU: what gives the GPUs is not said"},
+		{"no NIC", func(a *fabric.Allocation) { a.Pods[0].Total, a.Pods[0].NICs = 0, 0 }, "no pair to align: 4 GPUs, 0 NICs"},
 		{"undecided", func(a *fabric.Allocation) {
 			a.Status, a.Unsatisfied = fabric.Unknown, []fabric.Unsatisfied{{Name: "c", Pod: "x", Unsure: true, Reason: "the search took longer than 5 s"}}
 		}, "UNKNOWN  x  it is not decided whether a node satisfies claim c"},

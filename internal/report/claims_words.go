@@ -63,6 +63,13 @@ func allocationAnswer(a *fabric.Allocation) answer {
 		}
 		terms = append(terms, text)
 	}
+	if a.TotalPairs == 0 && c.lacking+c.undecided == 0 {
+		text := "no pair to align"
+		if a.Orders.ByChance() {
+			text += ", NICs by chance"
+		}
+		terms = append(terms, text)
+	}
 	brief := slices.Clone(terms)
 	if x := a.Collective; x != nil {
 		rate := fmt.Sprintf("%s of %s GB/s", span(x.BusBW.Min, x.BusBW.Max, " to "), draw.Rate(x.Aligned))
@@ -109,7 +116,11 @@ func orderLines(o *fabric.DeviceOrders) []string {
 	}
 	tried := fmt.Sprintf("%s of the devices of %s with %s", fabric.Count(o.Tried, "order"), fabric.Count(o.Nodes, "node"), fabric.Count(o.Pods, "pod"))
 	if !o.ByChance() {
-		return []string{"of " + tried + ", none gives less: the claims keep what they give"}
+		lines := []string{"of " + tried + ", none gives less: the claims keep what they give"}
+		if o.Mixed > 0 {
+			lines = append(lines, fmt.Sprintf("in %d, a pod has NICs of several NUMA nodes, each with its GPU", o.Mixed))
+		}
+		return lines
 	}
 	lines := []string{"by chance: nothing in the claims keeps the devices of a pod together. Of " + tried + ":"}
 	if o.Worse > 0 {
@@ -217,9 +228,9 @@ func distanceText(pair fabric.AllocatedPair) string {
 		return "the device plugin chooses the GPU"
 	case fabric.NoPartner:
 		if pair.GPU == nil {
-			return "no GPU left for it"
+			return "no GPU of the pod is left for it"
 		}
-		return "no NIC left for it"
+		return "no NIC of the pod is left for it"
 	}
 	return "unknown: no root is published"
 }

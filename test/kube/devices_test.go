@@ -36,9 +36,9 @@ func newMachine(name string, order ...int) machine {
 
 func pcieRoot(i int) string { return fmt.Sprintf("pci0000:%02x", 16*i) }
 
-// objects are the node, which kwok plays, and the slices of its two drivers in a version of the API.
-func (m machine) objects(version string) []object {
-	node := object{
+// node is one that kwok plays.
+func (m machine) node() object {
+	return object{
 		"apiVersion": "v1", "kind": "Node",
 		"metadata": object{
 			"name":        m.name,
@@ -46,9 +46,9 @@ func (m machine) objects(version string) []object {
 			"labels":      object{"kubernetes.io/hostname": m.name},
 		},
 	}
-	return []object{node, m.slice(version, gpuDriver, m.gpus), m.slice(version, nicDriver, m.nics)}
 }
 
+// slice is what a driver publishes of it, in a version of the API.
 func (m machine) slice(version, driver string, devices []device) object {
 	list := []object{}
 	for _, d := range devices {

@@ -61,6 +61,17 @@ type podState struct {
 	}
 }
 
+type claimState struct {
+	Metadata struct{ Name string }
+	Status   struct {
+		Allocation *struct {
+			Devices struct {
+				Results []struct{ Request, Driver, Pool, Device string }
+			}
+		}
+	}
+}
+
 // refusal is what the scheduler says of a pod that it cannot place, once it knows its claims.
 func (s podState) refusal() string {
 	for _, c := range s.Status.Conditions {
@@ -117,17 +128,7 @@ func lastWords(pods []podState) string {
 func (p *plane) allocated(t *testing.T, namespace string) (pairs [][]at) {
 	t.Helper()
 	roots := p.roots(t)
-	type claim struct {
-		Metadata struct{ Name string }
-		Status   struct {
-			Allocation *struct {
-				Devices struct {
-					Results []struct{ Request, Driver, Pool, Device string }
-				}
-			}
-		}
-	}
-	for _, c := range list[claim](t, p, "resource.k8s.io/v1", "ResourceClaim", namespace) {
+	for _, c := range list[claimState](t, p, "resource.k8s.io/v1", "ResourceClaim", namespace) {
 		if c.Status.Allocation == nil {
 			continue
 		}
@@ -174,8 +175,14 @@ func (p *plane) publish(t *testing.T, version string, machines ...machine) {
 	t.Helper()
 	objects := classes(version)
 	for _, m := range machines {
-		objects = append(objects, m.objects(version)...)
+		objects = append(objects, m.node(), m.slice(version, gpuDriver, m.gpus), m.slice(version, nicDriver, m.nics))
 	}
+	p.install(t, objects...)
+}
+
+// install writes objects that are of no namespace, for one test, and waits until all nodes are ready.
+func (p *plane) install(t *testing.T, objects ...object) {
+	t.Helper()
 	p.applyAll(t, "", objects...)
 	for _, o := range objects {
 		p.atEnd(t, path(o["apiVersion"].(string), o["kind"].(string), "", o["metadata"].(object)["name"].(string)))
@@ -187,7 +194,7 @@ func (p *plane) publish(t *testing.T, version string, machines ...machine) {
 			Conditions []struct{ Type, Status string }
 		}
 	}
-	within(t, busy, func() string {
+	within(t, fleetLimit, func() string {
 		for _, n := range list[node](t, p, "v1", "Node", "") {
 			ready := slices.ContainsFunc(n.Status.Conditions, func(c struct{ Type, Status string }) bool { return c.Type == "Ready" && c.Status == "True" })
 			if !ready || len(n.Spec.Taints) > 0 {
