@@ -52,7 +52,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	if req.Pods < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
 		return nil, errors.New("the number of pods, of their GPUs, and the budgets are not below 0")
 	}
-	if n := o.replicas() + req.Pods; n > mostPods {
+	if n := max(o.replicas(), req.Pods); n > mostPods {
 		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
 	}
 	pods, notes, err := o.podsOf(req)

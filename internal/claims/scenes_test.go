@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -171,6 +172,10 @@ func TestScenes(t *testing.T) {
 			text: gpus + nics + claimOf("t", askNIC, ""),
 		},
 		{name: "NICs without GPUs", status: fabric.Unknown, req: Request{Pods: 1}, pods: 1, text: nics + claimOf("t", askNIC, ""), says: "where their GPUs come from"},
+		{
+			name: "claims are a beta", status: fabric.Pass, req: Request{Pods: 1, Kubernetes: "1.33"}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},
+			text: gpus + nics + pair, says: "1.33 serves claims only where",
+		},
 		{name: "no class", status: fabric.Unknown, req: Request{Pods: 1}, text: gpus + claimOf("t", "{name: x, exactly: {deviceClassName: other}}", ""), says: "DeviceClass other was not given"},
 		{name: "no template", status: fabric.Unknown, req: Request{Pods: 1, Template: "x"}, text: gpus, says: "ResourceClaimTemplate x was not given"},
 		{name: "no slices", status: fabric.Unknown, req: Request{Pods: 1}, text: pair, says: "no ResourceSlice was read"},
@@ -219,9 +224,11 @@ func TestScenes(t *testing.T) {
 }
 
 func TestRequestRefused(t *testing.T) {
-	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
-		if _, err := Allocate(t.Context(), &Objects{}, req); err == nil {
-			t.Errorf("%+v is taken", req)
+	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Pods: math.MaxInt}, {Kubernetes: "1.31"}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
+		for _, o := range []*Objects{{}, with(t, &Objects{}, podOf("default", "w", ""))} { // sums must not overflow
+			if _, err := Allocate(t.Context(), o, req); err == nil {
+				t.Errorf("%+v is taken", req)
+			}
 		}
 	}
 }
