@@ -91,6 +91,7 @@ type run struct {
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
 	unknown   map[string]int               // notes that are counted
+	several   map[string]bool              // by slice and device: more than one node reaches it
 	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
 	abort     string                       // an error on one node for which the scheduler gives pods up
 	doubtful  bool                         // what is allocated does not fit what was read
@@ -116,6 +117,7 @@ func newRun(ctx context.Context, o *Objects, req Request, s *scheduler) *run {
 		},
 		next: map[string]int{}, late: map[string]bool{}, failed: map[string]miss{}, settled: map[string]string{},
 		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{}, looked: map[string]bool{},
+		several: map[string]bool{},
 	}
 }
 

@@ -136,13 +136,17 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric
 	ds = []fabric.AllocatedDevice{}
 	for _, res := range a.Devices.Results {
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
-		published := r.published(res, node)
+		published, in := r.published(res, node)
 		if published == nil {
 			r.mistrust("devices of allocated claims are in no slice that was read: where they are is not known")
 			ds = append(ds, d)
 			continue
 		}
 		p := place(res.Driver, published)
+		if len(p.roots) > 0 && r.roams(in, published) {
+			r.unknown["devices are published for several nodes, and a PCIe root is a name within one: with what they share it is not known"]++
+			p.roots = nil
+		}
 		d.Kind, d.PCI, d.NUMA = p.kind, p.pci, p.numa
 		switch {
 		case p.list:
@@ -161,9 +165,35 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric
 	return ds, strange
 }
 
-// published is the device of a result: that of a slice of the node where there is one, in the newest generation; nil
+// roams tells a device that is not of one machine: every node reaches it, or several that are known do.
+func (r *run) roams(s *resourceapi.ResourceSlice, d *resourceapi.Device) bool {
+	name, all, selector := s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector
+	if s.Spec.PerDeviceNodeSelection != nil && *s.Spec.PerDeviceNodeSelection {
+		name, all, selector = d.NodeName, d.AllNodes, d.NodeSelector
+	}
+	if name != nil && *name != "" {
+		return false
+	}
+	if all != nil && *all {
+		return true
+	}
+	key := fmt.Sprintf("%s %s", s.Name, d.Name)
+	if known, ok := r.several[key]; ok {
+		return known
+	}
+	reached := 0
+	for _, n := range r.nodes {
+		if reached < 2 && r.scheduler.reaches(n, nil, nil, selector) {
+			reached++
+		}
+	}
+	r.several[key] = reached > 1
+	return reached > 1
+}
+
+// published is the device of a result and its slice: one of the node where there is one, in the newest generation; nil
 // where no slice has it.
-func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node string) (d *resourceapi.Device) {
+func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node string) (d *resourceapi.Device, in *resourceapi.ResourceSlice) {
 	best := int64(-1)
 	for _, s := range r.scheduler.index.pools[poolName{res.Driver, res.Pool}] {
 		rank := 2 * s.Spec.Pool.Generation
@@ -175,11 +205,11 @@ func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node stri
 		}
 		for i := range s.Spec.Devices {
 			if s.Spec.Devices[i].Name == res.Device {
-				d, best = &s.Spec.Devices[i], rank
+				d, in, best = &s.Spec.Devices[i], s, rank
 			}
 		}
 	}
-	return d
+	return d, in
 }
 
 func rootsOf(ds []fabric.AllocatedDevice) (roots [][]string) {

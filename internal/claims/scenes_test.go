@@ -160,6 +160,18 @@ func TestScenes(t *testing.T) {
 			text: gpus + sliceOf("", "dra.net", "p", 1, 1, "nic-0 pci0000:20") + pair + "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: r1}}\n",
 		},
 		{
+			name: "nodes by label, two of them", status: fabric.Unknown, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 0, Max: 1}, says: "published for several nodes",
+			text: gpus + sliceOf("", "dra.net", "p", 1, 1, "nic-0 pci0000:20") + pair + "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: r1}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: node-b, labels: {rack: r1}}\n",
+		},
+		{
+			name: "a NIC of all nodes", status: fabric.Unknown, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 0, Max: 1}, says: "published for several nodes",
+			text: gpus + strings.Replace(nics, "nodeName: node-a", "allNodes: true", 1) + pair,
+		},
+		{
+			name: "a NIC of all nodes by itself, beside one of this", status: fabric.Unknown, req: Request{Pods: 2}, pods: 2, pairs: fabric.CountRange{Min: 1, Max: 2}, says: "1 devices are published for several nodes",
+			text: gpus + strings.Replace(sliceOf("node-a", "dra.net", "p", 1, 1, "nic-0 pci0000:20;nodeName: node-a", "nic-1 pci0000:10;allNodes: true"), "  nodeName: node-a\n", "  perDeviceNodeSelection: true\n", 1) + pair,
+		},
+		{
 			name: "GPUs of a device plugin", status: fabric.Unknown, req: Request{Pods: 2, PluginGPUs: 1}, pods: 2, pairs: fabric.CountRange{Min: 0, Max: 2},
 			text: gpus + nics + claimOf("t", askNIC, ""),
 		},
