@@ -24,7 +24,7 @@ DEADCODE    := bin/tools/deadcode-$(DEADCODE_VERSION)/deadcode
 
 KUBE_BUILD := test/kube/server/build.sh
 
-.PHONY: help build binary man deps up test kube lint bench accuracy fuzz clean go-version
+.PHONY: help build binary man deps up test kube dradriver lint bench accuracy fuzz clean go-version
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +69,11 @@ test: go-version deps ## every test that this machine can run, and what it skipp
 
 kube: go-version ## the Kubernetes control plane of test/kube: built once, outside the checkout (5 minutes)
 	@sh $(KUBE_BUILD)
+
+# Not part of make test, which runs these tests where this has built their driver: that takes minutes, and they need root.
+dradriver: go-version ## allocated claims, carried out by a DRA driver in network namespaces: built once (2 minutes), then tested
+	@sh test/dradriver/node/build.sh
+	go test -count=1 -v -timeout 10m ./test/dradriver
 
 lint: go-version $(GOLANGCI) $(GOVULNCHECK) $(DEADCODE) ## gofmt, linters, unreachable code, known vulnerabilities, go.mod
 	@$(GOLANGCI) run ./...

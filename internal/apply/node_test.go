@@ -97,7 +97,7 @@ func TestAccept(t *testing.T) {
 		{"another file", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"same"},{"path":"/etc/c","kind":"same"}]}}`,
 			`the answer has "same" for "/etc/c" instead of a change of "/etc/b"`},
 		{"an unknown change", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"refused by me"},{"path":"/etc/b","kind":"same"}]}}`,
-			`kind "refused by me": unknown; known: ["same" "create" "update" "restore" "remove" "unknown"]`},
+			`kind "refused by me": unknown; known: ["same" "create" "update" "replace" "restore" "remove" "unknown"]`},
 		{"a change of a rollback", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a","kind":"remove"},{"path":"/etc/b","kind":"same"}]}}`,
 			`the answer has "remove" for "/etc/a" instead of a change of "/etc/a"`},
 		{"without a kind", head + `,"applied":{"node":"host1","status":"pass","changes":[{"path":"/etc/a"},{"path":"/etc/b","kind":"same"}]}}`,

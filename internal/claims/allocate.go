@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	if n := max(o.replicas(), req.Pods); n > mostPods {
 		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
 	}
+	o = o.withGroupClaims()
 	pods, notes, err := o.podsOf(req)
 	if err != nil {
 		return nil, err
@@ -63,7 +65,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(req.Total, defaultTotal))
 	defer cancel()
 	r := newRun(ctx, o, req, newScheduler(o, gates))
-	r.result.Notes = append(notes, more...)
+	r.result.Notes = slices.Concat(notes, more, o.extendedNotes())
 	r.overlaps()
 	if len(pods) == 0 {
 		r.existing()
@@ -71,8 +73,35 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	for i := range pods {
 		r.place(&pods[i])
 	}
+	if len(o.workloads) == 0 && req.Pods == 0 {
+		r.alone(pods, gates)
+	}
 	r.judge()
 	return r.result, nil
+}
+
+// alone marks what only pods that nobody asked for take from each other: templates of one file are often alternatives,
+// so that a pod of one of them which has no devices beside the others, but has them alone, is undecided.
+func (r *run) alone(pods []pod, gates gates) {
+	if len(pods) < 2 {
+		return
+	}
+	at := map[string]*pod{}
+	for i := range pods {
+		at[pods[i].name] = &pods[i]
+	}
+	for i := range r.result.Unsatisfied {
+		u := &r.result.Unsatisfied[i]
+		p := at[u.Pod]
+		if u.Unsure || p == nil || r.ctx.Err() != nil {
+			continue
+		}
+		single := newRun(r.ctx, r.objects, r.req, newScheduler(r.objects, gates))
+		if single.place(p); len(single.result.Unsatisfied) == 0 {
+			u.Unsure = true
+			u.Reason += "; alone it gets its devices: that all these pods run at one time was not said"
+		}
+	}
 }
 
 // run is an allocation under way.
@@ -90,7 +119,7 @@ type run struct {
 	plugin    map[string]int    // GPUs that the device plugin has given, by node
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
-	unknown   map[string]int               // notes that are counted
+	unknown   map[string]int               // notes that are counted, each beginning with its noun
 	several   map[string]bool              // by slice and device: more than one node reaches it
 	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
 	abort     string                       // an error on one node for which the scheduler gives pods up

@@ -133,8 +133,15 @@ func (r *run) look(a alternative, devices []candidate) view {
 		return v
 	}
 	v.found = slices.Clone(left)
+	if r.scheduler.features.ConsumableCapacity {
+		var lacks string
+		if v.found, lacks = capable(v.found, a.capacity); lacks != "" {
+			steps = append(steps, lacks)
+		}
+	}
+	left = v.found
 	if !a.admin {
-		v.found = slices.DeleteFunc(v.found, func(c candidate) bool { return r.scheduler.inUse(c.driver, c.pool, c.device.Name) })
+		v.found = slices.DeleteFunc(slices.Clone(left), func(c candidate) bool { return r.scheduler.inUse(c.driver, c.pool, c.device.Name) })
 		if v.taken = len(left) - len(v.found); v.taken > 0 {
 			steps = append(steps, fmt.Sprintf("%d free: %d are taken by other claims", len(v.found), v.taken))
 		}

@@ -49,6 +49,9 @@ func (r *run) conditions(node *corev1.Node, claims []*resourceapi.ResourceClaim)
 			b, text := unmatched(ci, i, constraint, views)
 			steps = append(steps, text...)
 			keep(b)
+			b, text = distinctTooFew(ci, i, constraint, views)
+			steps = append(steps, text...)
+			keep(b)
 		}
 		keep(groupsTooFew(ci, &c.Spec, views))
 	}

@@ -142,7 +142,8 @@ func kindOf(driver string, d *resourceapi.Device) string {
 	case "mig", "amdgpu-partition", "partition":
 		return kindPartition
 	}
-	if a, ok := attributeNamed(driver, d, "rdma"); ok && a.BoolValue != nil {
+	// DraNet: rdma, the SR-IOV driver of k8snetworkplumbingwg: rdmaCapable.
+	if a, ok := attributeNamed(driver, d, "rdma", "rdmacapable"); ok && a.BoolValue != nil {
 		if *a.BoolValue {
 			return kindNIC
 		}

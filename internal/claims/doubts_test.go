@@ -39,7 +39,7 @@ func TestAllocatedAlready(t *testing.T) {
 		{name: "aligned", status: fabric.Pass, pods: "c", text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n0")},
 		{name: "not aligned", status: fabric.Fail, pods: "c", text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n1")},
 		{
-			name: "a GPU of one node and a NIC of another, with one name of their roots", status: fabric.Unknown, pods: "c", says: "1 pods have devices of several nodes",
+			name: "a GPU of one node and a NIC of another, with one name of their roots", status: fabric.Unknown, pods: "c", says: "1 pod with devices of several nodes",
 			text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-b/n0"),
 		},
 		{
@@ -51,18 +51,18 @@ func TestAllocatedAlready(t *testing.T) {
 			text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n1") + hasDevices("b", "c", "gpu.nvidia.com/node-a/g1", "dra.net/node-a/n0"),
 		},
 		{
-			name: "a device in two claims", status: fabric.Unknown, pods: "c d", says: "devices are allocated more than once",
+			name: "a device in two claims", status: fabric.Unknown, pods: "c d", says: "2 devices allocated more than once",
 			text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n0") + hasDevices("a", "d", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n0"),
 		},
 		{
-			name: "a device twice in one claim", status: fabric.Unknown, pods: "c", says: "devices are allocated more than once",
+			name: "a device twice in one claim", status: fabric.Unknown, pods: "c", says: "2 devices allocated more than once",
 			text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n0", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n0"),
 		},
 		{
 			name: "the second time for administration", status: fabric.Pass, pods: "c d",
 			text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n0") + hasDevices("a", "d", "gpu.nvidia.com/node-a/g0;, adminAccess: true"),
 		},
-		{name: "a device that is gone", status: fabric.Unknown, pods: "c", says: "are in no slice", text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n7")},
+		{name: "a device that is gone", status: fabric.Unknown, pods: "c", says: "in no slice", text: both + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "dra.net/node-a/n7")},
 		{
 			name: "what may be a NIC", status: fabric.Unknown, pods: "c", says: "may be GPUs or NICs",
 			text: both + other + hasDevices("a", "c", "gpu.nvidia.com/node-a/g0", "gpu.nvidia.com/node-a/g1", "dra.net/node-a/n0", "dev.example.com/x/d0"),
@@ -91,8 +91,8 @@ func TestAllocatedAlready(t *testing.T) {
 	}
 }
 
-// podOf is a pod of a template, or of GPUs of a device plugin beside it.
-func podOf(namespace, name, gpus string) string {
+// limitedPod is a pod of a template, or of GPUs of a device plugin beside it.
+func limitedPod(namespace, name, gpus string) string {
 	limits := ""
 	if gpus != "" {
 		limits = fmt.Sprintf(", resources: {limits: {nvidia.com/gpu: %q}}", gpus)
@@ -106,7 +106,7 @@ func TestPodsOfTwoFiles(t *testing.T) {
 		return strings.Replace(claimOf("t", askGPU+","+askNIC, byRoot), "{name: t}", "{name: t, namespace: "+namespace+"}", 1)
 	}
 	o := with(t, &Objects{}, testClasses, scene, template("a"), template("b"))
-	once := with(t, o, podOf("a", "w", ""), podOf("b", "w", ""))
+	once := with(t, o, limitedPod("a", "w", ""), limitedPod("b", "w", ""))
 	a := allocate(t, once, Request{})
 	if len(a.Pods) != 2 || a.Pods[0].Pod != "a/w" || a.Pods[1].Pod != "b/w" || a.Status != fabric.Pass {
 		t.Errorf("one name in two namespaces: %s, %+v", a.Status, a.Pods)
@@ -117,10 +117,10 @@ func TestPodsOfTwoFiles(t *testing.T) {
 		}
 	}
 	// A second copy of a file does not double the pods; another object of that name is a problem.
-	if a := allocate(t, with(t, once, podOf("a", "w", "")), Request{}); len(a.Pods) != 2 || a.Status != fabric.Pass || !strings.Contains(strings.Join(a.Notes, "\n"), "given twice with the same contents, read once: pods of Pod a/w") {
+	if a := allocate(t, with(t, once, limitedPod("a", "w", "")), Request{}); len(a.Pods) != 2 || a.Status != fabric.Pass || !strings.Contains(strings.Join(a.Notes, "\n"), "given twice with the same contents, read once: pods of Pod a/w") {
 		t.Errorf("a copy: %s, %+v, %v", a.Status, a.Pods, a.Notes)
 	}
-	if a := allocate(t, with(t, once, podOf("a", "w", "1")), Request{}); len(a.Pods) != 2 || a.Status != fabric.Unknown || len(a.Problems) != 1 {
+	if a := allocate(t, with(t, once, limitedPod("a", "w", "1")), Request{}); len(a.Pods) != 2 || a.Status != fabric.Unknown || len(a.Problems) != 1 {
 		t.Errorf("another: %s, %+v, %v", a.Status, a.Pods, a.Problems)
 	}
 }
@@ -128,7 +128,7 @@ func TestPodsOfTwoFiles(t *testing.T) {
 // Limits that no pod can have neither count backwards nor overflow.
 func TestStrangeLimits(t *testing.T) {
 	for limit, want := range map[string]int{"-5": 0, "2": 2, "9223372036854775807": mostGPUs, "9e18": mostGPUs} {
-		o := Read([]File{{Name: "a.yaml", Text: []byte(podOf("default", "w", limit))}})
+		o := Read([]File{{Name: "a.yaml", Text: []byte(limitedPod("default", "w", limit))}})
 		pods, _, err := o.podsOf(Request{})
 		if err != nil || len(pods) != 1 || pods[0].plugin != want {
 			t.Errorf("%s: %+v, %v", limit, pods, err)
@@ -137,7 +137,7 @@ func TestStrangeLimits(t *testing.T) {
 			t.Errorf("%s: %s", limit, problems(o))
 		}
 	}
-	two := strings.Replace(podOf("default", "w", "9223372036854775807"), "containers: [", "containers: [{name: d, resources: {limits: {nvidia.com/gpu: 9223372036854775807, amd.com/gpu: 9223372036854775807}}}, ", 1)
+	two := strings.Replace(limitedPod("default", "w", "9223372036854775807"), "containers: [", "containers: [{name: d, resources: {limits: {nvidia.com/gpu: 9223372036854775807, amd.com/gpu: 9223372036854775807}}}, ", 1)
 	if pods, _, _ := with(t, &Objects{}, two).podsOf(Request{}); len(pods) != 1 || pods[0].plugin != mostGPUs {
 		t.Errorf("two containers: %+v", pods)
 	}

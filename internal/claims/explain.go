@@ -50,6 +50,10 @@ func (r *run) explain(p *pod, claims []*resourceapi.ResourceClaim, only string) 
 		m.reason = fmt.Sprintf("the device plugin of node %s has no %d GPUs left", node.Name, p.plugin)
 	case b == nil:
 		m.reason = "each request and each constraint can be met on node " + node.Name + ", but not all together"
+		devices, _ := r.scheduler.reachable(node)
+		if text := sharing(claims, devices); text != "" {
+			m.reason += ": " + text
+		}
 	default:
 		m.reason = b.reason
 		if alike && len(nodes) > 1 {

@@ -53,6 +53,9 @@ func sliceFaults(s *resourceapi.ResourceSlice) (fs []fault) {
 	if s.Spec.Pool.Generation < 0 {
 		fs = append(fs, refuse("spec.pool.generation", "is below 0"))
 	}
+	if len(s.Spec.SharedCounters) > 0 && len(s.Spec.Devices) > 0 {
+		fs = append(fs, refuse("spec.sharedCounters", "stands beside devices: a slice has one of them, and the counters of a pool are in a slice of their own (Kubernetes 1.35 and newer)"))
+	}
 	fs = append(fs, nodeChoice(s)...)
 	names := map[string]bool{}
 	for i, d := range s.Spec.Devices {

@@ -28,6 +28,7 @@ type Objects struct {
 	templates []*resourceapi.ResourceClaimTemplate
 	nodes     []*corev1.Node
 	workloads []*workload
+	groups    []podGroup
 	refused   map[string]string // kind/namespace/name of an object that was left out, and why
 	aside     map[string]int    // kinds that claims do not depend on, with their number
 	twice     []string          // objects that were given twice, with the same contents
@@ -38,7 +39,8 @@ type Objects struct {
 // workload is an object that makes pods with claims: a Pod, a StatefulSet.
 type workload struct {
 	kind, name, namespace string
-	replicas              int // 1 for a Pod
+	generate              string // what the server begins the name with, where it has none
+	replicas              int    // 1 for a Pod
 	spec                  corev1.PodSpec
 }
 
@@ -140,6 +142,7 @@ func (o *Objects) Merge(more *Objects) {
 	add(o, &o.templates, more.templates, "ResourceClaimTemplate", func(t *resourceapi.ResourceClaimTemplate) string { return inNamespace(t.Namespace, t.Name) })
 	add(o, &o.nodes, more.nodes, "Node", func(n *corev1.Node) string { return n.Name })
 	add(o, &o.workloads, more.workloads, "pods of", func(w *workload) string { return w.kind + " " + inNamespace(w.namespace, w.name) })
+	o.groups = append(o.groups, more.groups...)
 }
 
 // add appends objects whose names are new. Objects without a name (generateName) are all kept.

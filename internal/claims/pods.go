@@ -104,7 +104,7 @@ func (o *Objects) fromTemplate(namespace, name, claim string) podClaim {
 	for _, t := range o.templates {
 		if t.Name == name && (namespace == "" || cmp.Or(t.Namespace, "default") == namespace) {
 			return podClaim{fresh: true, claim: &resourceapi.ResourceClaim{
-				ObjectMeta: metav1.ObjectMeta{Name: claim, Namespace: cmp.Or(t.Namespace, "default"), UID: types.UID(claim)}, Spec: t.Spec.Spec,
+				ObjectMeta: metav1.ObjectMeta{Name: claim, Namespace: cmp.Or(t.Namespace, "default"), UID: types.UID(inNamespace(t.Namespace, claim))}, Spec: t.Spec.Spec,
 			}}
 		}
 	}
@@ -120,7 +120,12 @@ func (o *Objects) workloadPods(ws []*workload, req Request) (pods []pod, notes [
 	if req.Pods > 0 && len(ws) > 1 {
 		return nil, nil, fmt.Errorf("%d pods are asked for, but there are %d objects that make pods: leave the number out, or give the template", req.Pods, len(ws))
 	}
+	generated := map[string]int{}
 	for _, w := range ws {
+		if w.name == "" { // the server adds characters of its own: a number stands for them here
+			generated[w.generate]++
+			w.name = fmt.Sprintf("%s%d", w.generate, generated[w.generate])
+		}
 		n := w.replicas
 		if req.Pods > 0 {
 			n = req.Pods
@@ -168,7 +173,11 @@ func distinct(pods []*pod) {
 func (o *Objects) podClaims(w *workload, pod string) (claims []podClaim, key string) {
 	namespace := cmp.Or(w.namespace, "default")
 	for _, c := range w.spec.ResourceClaims {
+		shared, ofGroup := o.shared(w, c)
 		switch {
+		case ofGroup:
+			claims = append(claims, shared)
+			key += "group " + namespace + "/" + *w.spec.SchedulingGroup.PodGroupName + " " + c.Name + " "
 		case c.ResourceClaimTemplateName != nil:
 			claims = append(claims, o.fromTemplate(namespace, *c.ResourceClaimTemplateName, pod+"-"+c.Name))
 			key += "template " + namespace + "/" + *c.ResourceClaimTemplateName + " "

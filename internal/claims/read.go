@@ -125,6 +125,8 @@ func (o *Objects) readObject(s source, h header) {
 		o.readPod(s)
 	case h.APIVersion == "v1" && h.Kind == "Node":
 		o.readNode(s)
+	case version.Group == "scheduling.k8s.io" && h.Kind == "PodGroup":
+		o.readGroup(s)
 	case workloadKinds(version.Group, h.Kind):
 		o.readWorkload(s, h.Kind)
 	case strings.Contains(string(s.json), "resourceClaimTemplateName"):
@@ -166,9 +168,20 @@ func plainJSONError(err error) string {
 		if _, path, ok := strings.Cut(field, "."); ok {
 			field = path
 		}
-		return fmt.Sprintf("%s: a %s stands where %s is wanted", field, value, goType(after))
+		text = article(value) + " stands where " + goType(after) + " is wanted"
+		if field != "" && field != " " {
+			text = field + ": " + text
+		}
+		return text
 	}
 	return text
+}
+
+func article(noun string) string {
+	if strings.ContainsAny(noun[:min(1, len(noun))], "aeio") {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 // goType is a Go type in words of JSON.

@@ -56,6 +56,9 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 				result, existing = &results[i], false
 			}
 		}
+		if !c.fresh && result == nil { // a pod before this one got it
+			result = r.shared(c.claim)
+		}
 		if !c.fresh && !existing { // several pods may share it
 			r.settled[inNamespace(c.claim.Namespace, c.claim.Name)] = node
 			c.claim = c.claim.DeepCopy()
@@ -80,13 +83,13 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		r.result.Claims = append(r.result.Claims, got)
 	}
 	if len(nodes) > 1 { // roots are names within one machine: those of two are not compared
-		r.mistrust("pods have devices of several nodes, while a pod runs on one: what was read is not of one cluster, or not of one moment")
+		r.mistrust("pod with devices of several nodes, while a pod runs on one: what was read is not of one cluster, or not of one moment")
 		for i := range gpus {
 			gpus[i].PCIeRoot, gpus[i].PCIeRoots = "", nil
 		}
 	}
 	if g := len(gpus) + p.plugin; strange > 0 && (g != len(nics) || g == 0) {
-		r.mistrust("pods have devices that may be GPUs or NICs: what their drivers publish does not say, so that how many pairs there are is not known")
+		r.mistrust("pod with devices that may be GPUs or NICs: what their drivers publish does not say, so that the number of pairs is not known")
 	}
 	r.align(p, node, gpus, nics)
 }
@@ -111,11 +114,21 @@ func (r *run) overlaps() {
 			}
 			key := [3]string{res.Driver, res.Pool, res.Device}
 			if taken[key] {
-				r.mistrust("devices are allocated more than once, which a scheduler does only where a device may be shared: what was read is not of one cluster, or not of one moment")
+				r.mistrust("device allocated more than once, which a scheduler does only where it may be shared: what was read is not of one cluster, or not of one moment")
 			}
 			taken[key] = true
 		}
 	}
+}
+
+// shared is what a claim of several pods got for the first of them; nil before.
+func (r *run) shared(c *resourceapi.ResourceClaim) *resourceapi.AllocationResult {
+	for _, now := range r.objects.claims {
+		if now.Name == c.Name && inNamespace(now.Namespace, "") == inNamespace(c.Namespace, "") {
+			return now.Status.Allocation
+		}
+	}
+	return nil
 }
 
 // remember keeps the allocation of a claim that other pods may share.
@@ -138,13 +151,13 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
 		published, in := r.published(res, node)
 		if published == nil {
-			r.mistrust("devices of allocated claims are in no slice that was read: where they are is not known")
+			r.mistrust("device of allocated claims in no slice that was read, so that its place is not known")
 			ds = append(ds, d)
 			continue
 		}
 		p := place(res.Driver, published)
 		if len(p.roots) > 0 && r.roams(in, published) {
-			r.unknown["devices are published for several nodes, and a PCIe root is a name within one: with what they share it is not known"]++
+			r.unknown["device published for several nodes, while a PCIe root is a name within one: with what it shares its root is not known"]++
 			p.roots = nil
 		}
 		d.Kind, d.PCI, d.NUMA = p.kind, p.pci, p.numa
@@ -158,7 +171,7 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric
 			strange++
 		}
 		if p.kind == kindPartition {
-			r.unknown["devices are partitions of GPUs (MIG or the like): they are not counted as GPUs of pairs"]++
+			r.unknown["device made of a part of a GPU (MIG or the like), not counted as a GPU of a pair"]++
 		}
 		ds = append(ds, d)
 	}
@@ -242,7 +255,7 @@ func (r *run) align(p *pod, node string, gpus, nics []fabric.AllocatedDevice) {
 			gbps = r.req.NICGbps(node, nic)
 		}
 		if gbps <= 0 {
-			r.unknown["NICs have no known rate: the bandwidth of their pods is not known"]++
+			r.unknown["NIC without a known rate, so that the bandwidth of the pod is not known"]++
 			rate = -1
 			break
 		}
@@ -328,7 +341,8 @@ func (r *run) judge() {
 		a.NICGBs = []fabric.RateRange{}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.unknown)) {
-		a.Notes = append(a.Notes, fmt.Sprintf("%d %s", r.unknown[text], text))
+		noun, rest, _ := strings.Cut(text, " ")
+		a.Notes = append(a.Notes, number(int64(r.unknown[text]), noun)+" "+rest)
 	}
 	if note := r.objects.asideNote(); note != "" {
 		a.Notes = append(a.Notes, note)

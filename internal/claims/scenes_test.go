@@ -168,7 +168,7 @@ func TestScenes(t *testing.T) {
 			text: gpus + strings.Replace(nics, "nodeName: node-a", "allNodes: true", 1) + pair,
 		},
 		{
-			name: "a NIC of all nodes by itself, beside one of this", status: fabric.Unknown, req: Request{Pods: 2}, pods: 2, pairs: fabric.CountRange{Min: 1, Max: 2}, says: "1 devices are published for several nodes",
+			name: "a NIC of all nodes by itself, beside one of this", status: fabric.Unknown, req: Request{Pods: 2}, pods: 2, pairs: fabric.CountRange{Min: 1, Max: 2}, says: "1 device published for several nodes",
 			text: gpus + strings.Replace(sliceOf("node-a", "dra.net", "p", 1, 1, "nic-0 pci0000:20;nodeName: node-a", "nic-1 pci0000:10;allNodes: true"), "  nodeName: node-a\n", "  perDeviceNodeSelection: true\n", 1) + pair,
 		},
 		{
@@ -237,7 +237,7 @@ func TestScenes(t *testing.T) {
 
 func TestRequestRefused(t *testing.T) {
 	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Pods: math.MaxInt}, {Kubernetes: "1.31"}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
-		for _, o := range []*Objects{{}, with(t, &Objects{}, podOf("default", "w", ""))} { // sums must not overflow
+		for _, o := range []*Objects{{}, with(t, &Objects{}, limitedPod("default", "w", ""))} { // sums must not overflow
 			if _, err := Allocate(t.Context(), o, req); err == nil {
 				t.Errorf("%+v is taken", req)
 			}

@@ -30,7 +30,7 @@ func documents(f File) ([]document, error) {
 		return nil, err
 	}
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
-	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && !bytes.HasPrefix(trimmed, []byte("{{")) {
 		return jsonDocuments(f.Name, text)
 	}
 	return yamlDocuments(f.Name, text)
@@ -79,6 +79,7 @@ func jsonError(text []byte, err error) error {
 
 func yamlDocuments(name string, text []byte) (docs []document, err error) {
 	line, begin, first := 1, 0, 1
+	template := false // said once
 	flush := func(end int) error {
 		d := document{file: name, line: first, text: text[begin:end]}
 		if blank(d.text) {
@@ -86,6 +87,13 @@ func yamlDocuments(name string, text []byte) (docs []document, err error) {
 		}
 		var convertErr error
 		if d.json, convertErr = yaml.YAMLToJSONStrict(d.text); convertErr != nil {
+			if at := placeholder(d.text); at >= 0 {
+				if template {
+					return nil
+				}
+				template = true
+				return fmt.Errorf("line %d: is a template of Helm or of Go, with {{...}} in place of values: what it makes is known once it is rendered (helm template)", first+bytes.Count(d.text[:at], []byte("\n")))
+			}
 			return fmt.Errorf("document from line %d: is not YAML: %s", first, plainYAMLError(convertErr, first))
 		}
 		docs = append(docs, d)
@@ -113,6 +121,20 @@ func plainYAMLError(err error, first int) string {
 		n, _ := strconv.Atoi(strings.Trim(at, "line :"))
 		return fmt.Sprintf("line %d:", first-1+n)
 	})
+}
+
+// placeholder is where the first {{...}} of a template stands, outside comments; below 0 without one. In YAML that can be
+// read it is a part of a string, and no matter.
+func placeholder(text []byte) int {
+	at := 0
+	for line := range bytes.Lines(text) {
+		begin := bytes.Index(line, []byte("{{"))
+		if begin >= 0 && !bytes.HasPrefix(bytes.TrimSpace(line), []byte("#")) {
+			return at + begin
+		}
+		at += len(line)
+	}
+	return -1
 }
 
 // separator is the length of the mark with which a line separates documents, 0 for another line.

@@ -20,7 +20,7 @@ func (o *Objects) readPod(s source) {
 	for _, e := range strict {
 		o.problem(s, s.object, "", podField(e.Error()), false)
 	}
-	o.addWorkload(s, &workload{kind: "Pod", name: pod.Name, namespace: pod.Namespace, replicas: 1, spec: pod.Spec})
+	o.addWorkload(s, &workload{kind: "Pod", name: pod.Name, generate: pod.GenerateName, namespace: pod.Namespace, replicas: 1, spec: pod.Spec})
 }
 
 // podField names the level that resource claims of pods had before Kubernetes 1.31.
@@ -66,7 +66,7 @@ func (o *Objects) readWorkload(s source, kind string) {
 		o.problem(s, s.object, "spec.replicas", "is below 0", true)
 		return
 	}
-	o.addWorkload(s, &workload{kind: kind, name: w.Metadata.Name, namespace: w.Metadata.Namespace, replicas: replicas, spec: w.Spec.Template.Spec})
+	o.addWorkload(s, &workload{kind: kind, name: w.Metadata.Name, generate: w.Metadata.GenerateName, namespace: w.Metadata.Namespace, replicas: replicas, spec: w.Spec.Template.Spec})
 }
 
 // addWorkload keeps a workload, and says which of its limits cannot be.

@@ -216,7 +216,9 @@ func changesText(r apply.Applied, dryRun bool) string {
 	}
 	for i, f := range r.Scripts {
 		printf(&b, "  %-8d %s\n", i+1, f.File)
-		b.WriteString(f.Text)
+		for line := range strings.Lines(f.Text) {
+			printf(&b, "    %s\n", strings.TrimRight(line, "\n")) // so that no line of a script looks like one of ours
+		}
 	}
 	changed := false
 	for _, c := range r.Changes {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/claims"
@@ -82,7 +83,7 @@ func (a *app) slicesOfFiles(s *claimSource, o claimsOptions) error {
 			return err
 		}
 		if one.Counts().Slices == 0 {
-			return fmt.Errorf("flag --slices: %s: has no ResourceSlice that can be read%s", fabric.Quote(name), firstProblem(one))
+			return fmt.Errorf("flag --slices: %s: has no ResourceSlice that can be read%s", fabric.Quote(name), unread(one))
 		}
 		s.objects.Merge(one)
 	}
@@ -102,11 +103,40 @@ func listed(names []string) string {
 	return text
 }
 
-func firstProblem(o *claims.Objects) string {
-	for _, p := range o.Problems() {
-		return ": " + p.Reason
+// mostProblems is how many problems the message about a file names.
+const mostProblems = 3
+
+// unread says what was not understood in objects, and where: empty where there is nothing.
+func unread(o *claims.Objects) string {
+	var texts []string
+	all := o.Problems()
+	for i, p := range all {
+		if i == mostProblems {
+			texts = append(texts, fmt.Sprintf("and %d more", len(all)-i))
+			break
+		}
+		var parts []string
+		if p.Line > 0 && !strings.HasPrefix(p.Reason, "line ") {
+			parts = append(parts, fmt.Sprintf("line %d", p.Line))
+		}
+		for _, part := range []string{p.Object, p.Field, p.Reason} {
+			if part != "" {
+				parts = append(parts, fabric.Printable(part))
+			}
+		}
+		texts = append(texts, strings.Join(parts, ": "))
 	}
-	return ""
+	if len(texts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(texts, "; ")
+}
+
+// understood tells objects that were read and that only cannot be computed with, such as a DeviceTaintRule: they leave the
+// answer unknown.
+func understood(o *claims.Objects) bool {
+	all := o.Problems()
+	return len(all) > 0 && !slices.ContainsFunc(all, func(p fabric.ObjectProblem) bool { return p.Refused })
 }
 
 // maxObjects bounds a file of Kubernetes objects, bytes: slices of a million devices.
@@ -275,8 +305,8 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 		if err != nil {
 			return in, err
 		}
-		if n := one.Counts(); n.Claims+n.Templates+n.Workloads+n.Classes+n.Slices == 0 {
-			return in, fmt.Errorf("flag --claims: %s: has no claim, template, class or pod that can be read%s", fabric.Quote(name), firstProblem(one))
+		if n := one.Counts(); n.Claims+n.Templates+n.Workloads+n.Classes+n.Slices == 0 && !understood(one) {
+			return in, fmt.Errorf("flag --claims: %s: has no claim, template, class or pod that can be read%s", fabric.Quote(name), unread(one))
 		}
 		objects.Merge(one)
 	}
@@ -294,9 +324,9 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 	}
 	in.Objects = objects
 	if n := objects.Counts(); n.Slices == 0 {
-		return in, errors.New("slices: none were read: use --slices FILE, --kubeconfig PATH, --snapshot PATH or --machine ID")
+		return in, fmt.Errorf("slices: none were read%s: use --slices FILE, --kubeconfig PATH, --snapshot PATH or --machine ID", unread(objects))
 	} else if n.Claims+n.Templates+n.Workloads == 0 {
-		return in, errors.New("claims: none beside the slices: use -f FILE or --claims FILE")
+		return in, fmt.Errorf("claims: none beside the slices%s: use -f FILE or --claims FILE", unread(objects))
 	}
 	in.Notes = append(in.Notes, pipeline.AssumeClasses(objects)...)
 	return in, nil

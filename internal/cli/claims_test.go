@@ -131,3 +131,23 @@ func TestClaimsOfCluster(t *testing.T) {
 		}
 	}
 }
+
+// A file from which nothing can be read says what was not understood, and where.
+func TestClaimsUnread(t *testing.T) {
+	claim := "kind: ResourceClaim\nmetadata: {name: c}\nspec: {devices: {requests: [{name: a, exactly: {deviceClassName: x, cuont: 1}}]}}\n"
+	rule := "apiVersion: resource.k8s.io/v1alpha3\nkind: DeviceTaintRule\nmetadata: {name: r}\nspec: {taint: {key: k, effect: NoSchedule}}\n"
+	for text, want := range map[string]string{
+		"apiVersion: resource.k8s.io/v1\n" + claim:         "line 1: ResourceClaim c: spec.devices.requests[0].exactly.cuont: unknown field",
+		"---\n{{ if x }}\n" + claim:                        "line 2: is a template of Helm or of Go",
+		strings.Repeat("---\nkind: Pod\n", mostProblems+2): "and 2 more",
+		rule: "claims: none beside the slices: line 1: DeviceTaintRule r: taints devices",
+	} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := call("", "claims", "--machine", "hgx-h100", "--claims", path); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%q: %+v, want %q", text, r, want)
+		}
+	}
+}

@@ -58,7 +58,11 @@ func TestDocumentsAreThoseOfTheirSchemas(t *testing.T) {
 			"size deepseek-r1 --nodes 1", "size deepseek-r1 --nodes 2", "size qwen3-0-6b --nodes 1", "size qwen3-0-6b --gpu l4 --explain",
 			"size deepseek-r1 --nodes 1 --tp 8", "size gemma-3-4b-it --machine dgx-spark --engine vllm",
 		},
-		"Rules":       {"rule", "rule mtu"},
+		"Rules": {"rule", "rule mtu"},
+		"Allocation": {
+			"claims --claims ../../docs/samples/gpu-nic-pair.yaml --machine hgx-h100 --nodes 2", "claims -f " + example(t, "gke-a4-dranet"),
+			"claims --claims ../../docs/samples/four-nics.yaml --machine a4-highgpu-8g --nodes 2",
+		},
 		"Differences": {"diff " + testRecording + " " + ib, "diff " + testRecording + " " + testRecording},
 		"Applied":     {"apply --dry-run -f " + unreachable},
 		"Bench":       {"bench --print -f " + example(t, "spark-pair"), "bench --print --suite nccl -f " + example(t, "spark-mesh")},

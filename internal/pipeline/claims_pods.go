@@ -48,6 +48,9 @@ func podPairs(pod fabric.PodAlignment, devices []*fabric.AllocatedDevice) fabric
 		}
 	}
 	x.Status = podStatus(pod.Aligned, pod.GPUs, pod.NICs)
+	if pod.GPUs == 0 && pod.NICs == 0 && len(devices) > 0 {
+		x.Status = fabric.NotApplicable // it has its devices, of which alignment says nothing
+	}
 	return x
 }
 

@@ -73,6 +73,7 @@ func (p *printer) podGroup(a *fabric.Allocation, g podGroup, first bool) {
 		return
 	}
 	p.field("nodes", g.nodes(podTerms))
+	p.fields("devices", limited(otherLines(otherDevices(a, g.pods[0].Pod)), p.claimLineLimit(), p.where()))
 	p.field("NICs", nicText(g.pods[0]))
 	if first || p.o.Verbose || status != fabric.Pass {
 		p.devicePairs(g)
@@ -223,6 +224,9 @@ func (g podGroup) title() string {
 
 // titleIn is the title, with the word that another order of the devices gives less.
 func (g podGroup) titleIn(a *fabric.Allocation) string {
+	if n := len(otherDevices(a, g.pods[0].Pod)); g.lacks == nil && n > 0 {
+		return g.title() + ", " + fabric.Count(n, "other device")
+	}
 	if g.lacks == nil && g.pods[0].Status == fabric.Pass && a.Orders.ByChance() {
 		return g.title() + ", in this order of the devices"
 	}

@@ -234,3 +234,38 @@ func distanceText(pair fabric.AllocatedPair) string {
 	}
 	return "unknown: no root is published"
 }
+
+// otherDevices are the devices of a pod that are neither GPUs nor NICs that do RDMA, or not known to be.
+func otherDevices(a *fabric.Allocation, pod string) (others []fabric.AllocatedDevice) {
+	for _, c := range a.Claims {
+		if c.Pod != pod {
+			continue
+		}
+		for _, d := range c.Devices {
+			if d.Kind != "gpu" && d.Kind != "nic" {
+				others = append(others, d)
+			}
+		}
+	}
+	return others
+}
+
+// otherLines are such devices, a line for each driver and kind.
+func otherLines(ds []fabric.AllocatedDevice) (lines []string) {
+	names := map[string][]string{}
+	var order []string
+	for _, d := range ds {
+		key := d.Driver
+		if d.Kind != "" {
+			key += " (" + d.Kind + ")"
+		}
+		if names[key] == nil {
+			order = append(order, key)
+		}
+		names[key] = append(names[key], d.Device)
+	}
+	for _, key := range order {
+		lines = append(lines, printable(key+": "+draw.Names(names[key], podTerms)))
+	}
+	return lines
+}
