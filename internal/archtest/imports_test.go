@@ -161,7 +161,7 @@ var reads = map[string][]string{
 // Packages that the tools run, and the files in them that may read by name: those of commands that are no tools.
 var (
 	readByOpener = []string{
-		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
+		"internal/cli", "internal/catalog", "internal/causes", "internal/check", "internal/claims", "internal/collective", "internal/diagnose", "internal/draw", "internal/evidence",
 		"internal/facts", "internal/intake", "internal/intent", "internal/llm", "internal/mcp", "internal/messages", "internal/ncclgraph", "internal/nccllint", "internal/ncclxml",
 		"internal/pipeline", "internal/plan", "internal/report", "internal/results", "internal/serving", "internal/sizing", "internal/topology",
 	}

@@ -53,7 +53,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	if req.Pods < 0 || req.PluginGPUs < 0 || req.Budget < 0 || req.Total < 0 {
 		return nil, errors.New("the number of pods, of their GPUs, and the budgets are not below 0")
 	}
-	if n := o.replicas() + req.Pods; n > mostPods {
+	if n := max(o.replicas(), req.Pods); n > mostPods {
 		return nil, fmt.Errorf("%d pods: at most %d are placed", n, mostPods)
 	}
 	o = o.withGroupClaims()
@@ -66,6 +66,7 @@ func Allocate(ctx context.Context, o *Objects, req Request) (*fabric.Allocation,
 	defer cancel()
 	r := newRun(ctx, o, req, newScheduler(o, gates))
 	r.result.Notes = slices.Concat(notes, more, o.extendedNotes())
+	r.overlaps()
 	if len(pods) == 0 {
 		r.existing()
 	}
@@ -119,9 +120,10 @@ type run struct {
 	gpus      map[string][][]string
 	ranges    map[string]fabric.CountRange // of choices of a device plugin, by what is chosen from
 	unknown   map[string]int               // notes that are counted, each beginning with its noun
+	several   map[string]bool              // by slice and device: more than one node reaches it
 	looked    map[string]bool              // by key: nodes behind the first that fits were looked at
 	abort     string                       // an error on one node for which the scheduler gives pods up
-	lost      bool                         // an allocated device is in no slice
+	doubtful  bool                         // what is allocated does not fit what was read
 }
 
 // miss is why pods of one key have no node.
@@ -144,6 +146,7 @@ func newRun(ctx context.Context, o *Objects, req Request, s *scheduler) *run {
 		},
 		next: map[string]int{}, late: map[string]bool{}, failed: map[string]miss{}, settled: map[string]string{},
 		plugin: map[string]int{}, gpus: map[string][][]string{}, ranges: map[string]fabric.CountRange{}, unknown: map[string]int{}, looked: map[string]bool{},
+		several: map[string]bool{},
 	}
 }
 
@@ -285,6 +288,18 @@ func (r *run) needed(p *pod) (claims []*resourceapi.ResourceClaim, only, why str
 		}
 	}
 	return claims, only, ""
+}
+
+// nodesOf are the nodes whose slices have devices of an allocation.
+func (r *run) nodesOf(a *resourceapi.AllocationResult) map[string]bool {
+	nodes := map[string]bool{}
+	for _, res := range a.Devices.Results {
+		one := resourceapi.AllocationResult{Devices: resourceapi.DeviceAllocationResult{Results: []resourceapi.DeviceRequestAllocationResult{res}}}
+		if node := r.nodeOf(&one); node != "" {
+			nodes[node] = true
+		}
+	}
+	return nodes
 }
 
 // nodeOf is the node whose slices an allocation names, empty where several reach them.

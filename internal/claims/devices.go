@@ -21,6 +21,7 @@ const (
 // placed is what a driver says of a device: what it is, and where it is in the machine.
 type placed struct {
 	kind  string   // kindGPU, kindNIC, kindPartition; empty: another one, or not known
+	other bool     // known to be another one: a NIC without RDMA
 	pci   string   // domain:bus:device.function
 	roots []string // PCIe root complexes, sorted; none where the driver publishes none
 	list  bool     // the driver publishes a list of roots
@@ -81,6 +82,9 @@ func stringsOf(a resourceapi.DeviceAttribute) []string {
 // place reads what alignment needs from a device.
 func place(driver string, d *resourceapi.Device) placed {
 	p := placed{kind: kindOf(driver, d), pci: pciAddress(driver, d)}
+	if a, ok := attributeNamed(driver, d, "rdma"); ok && p.kind == "" {
+		p.other = a.BoolValue != nil
+	}
 	if a, ok := attributeNamed(driver, d, "pcieroot"); ok {
 		p.list = a.StringValue == nil
 		for _, root := range stringsOf(a) {

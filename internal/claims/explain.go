@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
+
+	"railwright.dev/railwright/internal/fabric"
 )
 
 // mostExplained is on how many nodes the nearest miss is looked for, and how long.
@@ -72,7 +74,7 @@ func (r *run) doubt(m *miss) {
 	}
 	if n > 0 && !m.unsure {
 		m.unsure = true
-		m.reason += fmt.Sprintf(" (of what was read: %s left slices out)", number(int64(n), "problem"))
+		m.reason += fmt.Sprintf(" (%s of what was read left slices out)", fabric.Count(n, "problem"))
 	}
 }
 

@@ -16,6 +16,13 @@ type gates struct {
 // newestMinor is the minor version of Kubernetes whose allocator this is.
 const newestMinor = 36
 
+// The minor versions from which on resource.k8s.io is served as a beta, and by default: DynamicResourceAllocation in
+// pkg/features/kube_features.go.
+const (
+	firstMinor   = 32
+	defaultMinor = 34
+)
+
 // defaultGates are those of a minor version of Kubernetes 1 as it is installed: pkg/features/kube_features.go of
 // kubernetes v1.36.3. DRAListTypeAttributes is off in all of them.
 func defaultGates(minor int) gates {
@@ -41,6 +48,9 @@ func minorOf(version string) (int, error) {
 	minor, err := strconv.Atoi(strings.TrimRight(parts[1], "+"))
 	if err != nil || minor < 0 {
 		return 0, fmt.Errorf("%q is not a version of Kubernetes: 1.34 is one", version)
+	}
+	if minor < firstMinor {
+		return 0, fmt.Errorf("Kubernetes %s: has no ResourceSlices as they are read here: 1.%d is the first that has", version, firstMinor)
 	}
 	return minor, nil
 }
@@ -98,6 +108,9 @@ func choose(o *Objects, minor int) (g gates, notes []string) {
 	if used.lists {
 		g.lists = true
 		notes = append(notes, "attributes are lists: the cluster needs the feature gate DRAListTypeAttributes, which is off by default up to Kubernetes 1.36")
+	}
+	if minor < defaultMinor {
+		notes = append(notes, fmt.Sprintf("Kubernetes 1.%d serves claims only where the feature gate DynamicResourceAllocation and the beta of resource.k8s.io are switched on", minor))
 	}
 	if minor > newestMinor {
 		notes = append(notes, fmt.Sprintf("allocated as Kubernetes 1.%d does: the allocator of 1.%d is not known", newestMinor, minor))

@@ -52,7 +52,7 @@ func (o *Objects) withGroupClaims() *Objects {
 func groupClaim(group, claim string) string { return group + "-" + claim }
 
 // shared is the claim that a pod shares with its group; ok is false where the claim is the pod's own.
-func (o *Objects) shared(w workload, c corev1.PodResourceClaim) (claim podClaim, ok bool) {
+func (o *Objects) shared(w *workload, c corev1.PodResourceClaim) (claim podClaim, ok bool) {
 	group := w.spec.SchedulingGroup
 	if group == nil || group.PodGroupName == nil || c.ResourceClaimTemplateName == nil {
 		return podClaim{}, false

@@ -27,7 +27,7 @@ type Objects struct {
 	claims    []*resourceapi.ResourceClaim
 	templates []*resourceapi.ResourceClaimTemplate
 	nodes     []*corev1.Node
-	workloads []workload
+	workloads []*workload
 	groups    []podGroup
 	refused   map[string]string // kind/namespace/name of an object that was left out, and why
 	aside     map[string]int    // kinds that claims do not depend on, with their number
@@ -141,7 +141,7 @@ func (o *Objects) Merge(more *Objects) {
 	add(o, &o.claims, more.claims, "ResourceClaim", func(c *resourceapi.ResourceClaim) string { return inNamespace(c.Namespace, c.Name) })
 	add(o, &o.templates, more.templates, "ResourceClaimTemplate", func(t *resourceapi.ResourceClaimTemplate) string { return inNamespace(t.Namespace, t.Name) })
 	add(o, &o.nodes, more.nodes, "Node", func(n *corev1.Node) string { return n.Name })
-	o.workloads = append(o.workloads, more.workloads...)
+	add(o, &o.workloads, more.workloads, "pods of", func(w *workload) string { return w.kind + " " + inNamespace(w.namespace, w.name) })
 	o.groups = append(o.groups, more.groups...)
 }
 

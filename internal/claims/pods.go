@@ -14,11 +14,13 @@ import (
 
 // pod is one pod to place, with the claims that it needs.
 type pod struct {
-	name   string
+	name   string // with its namespace where pods of several have this name
 	node   string // the only one it may run on; empty: any
 	plugin int    // GPUs that a device plugin gives
 	claims []podClaim
-	key    string // equal for pods that ask for the same: what one does not get on a node, no other gets there
+
+	namespace string // empty: "default"
+	key       string // equal for pods that ask for the same: what one does not get on a node, no other gets there
 }
 
 // podClaim is a claim of a pod.
@@ -74,7 +76,7 @@ func (o *Objects) replicas() (n int) {
 }
 
 // workloadsFor are the workloads whose pods have claims; with a template, those that name it.
-func (o *Objects) workloadsFor(template string) (named []workload) {
+func (o *Objects) workloadsFor(template string) (named []*workload) {
 	for _, w := range o.workloads {
 		if slices.ContainsFunc(w.spec.ResourceClaims, func(c corev1.PodResourceClaim) bool {
 			return template == "" || c.ResourceClaimTemplateName != nil && *c.ResourceClaimTemplateName == template
@@ -114,7 +116,7 @@ func (o *Objects) fromTemplate(namespace, name, claim string) podClaim {
 	return podClaim{why: "its ResourceClaimTemplate " + name + " was not given"}
 }
 
-func (o *Objects) workloadPods(ws []workload, req Request) (pods []pod, notes []string, err error) {
+func (o *Objects) workloadPods(ws []*workload, req Request) (pods []pod, notes []string, err error) {
 	if req.Pods > 0 && len(ws) > 1 {
 		return nil, nil, fmt.Errorf("%d pods are asked for, but there are %d objects that make pods: leave the number out, or give the template", req.Pods, len(ws))
 	}
@@ -136,16 +138,39 @@ func (o *Objects) workloadPods(ws []workload, req Request) (pods []pod, notes []
 			if w.kind != "Pod" || req.Pods > 0 {
 				name = fmt.Sprintf("%s-%d", w.name, i)
 			}
-			p := pod{name: name, node: w.spec.NodeName, plugin: cmp.Or(req.PluginGPUs, pluginGPUs(&w.spec))}
+			p := pod{name: name, namespace: w.namespace, node: w.spec.NodeName, plugin: cmp.Or(req.PluginGPUs, pluginGPUs(&w.spec))}
 			p.claims, p.key = o.podClaims(w, name)
 			p.key += fmt.Sprintf(" plugin %d", p.plugin)
 			pods = append(pods, p)
 		}
 	}
+	all := make([]*pod, len(pods))
+	for i := range pods {
+		all[i] = &pods[i]
+	}
+	distinct(all)
 	return pods, notes, nil
 }
 
-func (o *Objects) podClaims(w workload, pod string) (claims []podClaim, key string) {
+// distinct gives pods of one name in several namespaces names with these: devices are listed by the name of their pod.
+func distinct(pods []*pod) {
+	of := map[string]string{} // namespace of a name
+	several := map[string]bool{}
+	for _, p := range pods {
+		namespace := cmp.Or(p.namespace, "default")
+		if first, known := of[p.name]; known && first != namespace {
+			several[p.name] = true
+		}
+		of[p.name] = namespace
+	}
+	for _, p := range pods {
+		if several[p.name] {
+			p.name = inNamespace(p.namespace, p.name)
+		}
+	}
+}
+
+func (o *Objects) podClaims(w *workload, pod string) (claims []podClaim, key string) {
 	namespace := cmp.Or(w.namespace, "default")
 	for _, c := range w.spec.ResourceClaims {
 		shared, ofGroup := o.shared(w, c)
@@ -179,14 +204,22 @@ func (o *Objects) claimNamed(namespace, name string) podClaim {
 	return podClaim{why: "its ResourceClaim " + name + " was not given"}
 }
 
+// mostGPUs is more than any machine has, so that sums cannot overflow.
+const mostGPUs = 1 << 20
+
+// pluginResources are what device plugins of GPUs call them.
+func pluginResources() []corev1.ResourceName {
+	return []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"}
+}
+
 // pluginGPUs are the GPUs that the containers of a pod ask a device plugin for.
 func pluginGPUs(spec *corev1.PodSpec) (n int) {
 	for _, c := range spec.Containers {
-		for _, resource := range []corev1.ResourceName{"nvidia.com/gpu", "amd.com/gpu"} {
+		for _, resource := range pluginResources() {
 			if q, ok := c.Resources.Limits[resource]; ok {
-				n += int(q.Value())
+				n += min(max(int(q.Value()), 0), mostGPUs) // below 0 is a problem of the pod
 			}
 		}
 	}
-	return n
+	return min(n, mostGPUs)
 }

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,18 +20,17 @@ func (r *run) existing() {
 		if c.Status.Allocation == nil {
 			continue
 		}
-		name := c.Annotations[ownerPod]
-		if name == "" {
-			name = c.Name
-		}
-		p := byPod[name]
+		name := cmp.Or(c.Annotations[ownerPod], c.Name)
+		key := inNamespace(c.Namespace, name)
+		p := byPod[key]
 		if p == nil {
-			p = &pod{name: name, plugin: r.req.PluginGPUs}
-			byPod[name] = p
+			p = &pod{name: name, namespace: c.Namespace, plugin: r.req.PluginGPUs}
+			byPod[key] = p
 			order = append(order, p)
 		}
 		p.claims = append(p.claims, podClaim{claim: c})
 	}
+	distinct(order)
 	for _, p := range order {
 		node := ""
 		for _, c := range p.claims {
@@ -47,6 +47,8 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 	r.scheduler.commit(results)
 	r.plugin[node] += p.plugin
 	var gpus, nics []fabric.AllocatedDevice
+	nodes := map[string]bool{}
+	strange := 0
 	for _, c := range p.claims {
 		result, existing := c.claim.Status.Allocation, true
 		for i, fresh := range claims {
@@ -65,7 +67,10 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		}
 		got := fabric.AllocatedClaim{Name: c.claim.Name, Pod: p.name, Node: node, Existing: existing, Devices: []fabric.AllocatedDevice{}}
 		if result != nil {
-			got.Devices = r.devices(result, node)
+			var more int
+			got.Devices, more = r.devices(result, node)
+			strange += more
+			maps.Copy(nodes, r.nodesOf(result))
 		}
 		for _, d := range got.Devices {
 			switch d.Kind {
@@ -77,7 +82,43 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		}
 		r.result.Claims = append(r.result.Claims, got)
 	}
+	if len(nodes) > 1 { // roots are names within one machine: those of two are not compared
+		r.mistrust("pod with devices of several nodes, while a pod runs on one: what was read is not of one cluster, or not of one moment")
+		for i := range gpus {
+			gpus[i].PCIeRoot, gpus[i].PCIeRoots = "", nil
+		}
+	}
+	if g := len(gpus) + p.plugin; strange > 0 && (g != len(nics) || g == 0) {
+		r.mistrust("pod with devices that may be GPUs or NICs: what their drivers publish does not say, so that the number of pairs is not known")
+	}
 	r.align(p, node, gpus, nics)
+}
+
+// mistrust counts a note without which the answer could be a pass.
+func (r *run) mistrust(note string) {
+	r.unknown[note]++
+	r.doubtful = true
+}
+
+// overlaps doubts allocations that have one device more than once, which a scheduler never gives: a device that may be
+// shared comes with the id of its share.
+func (r *run) overlaps() {
+	taken := map[[3]string]bool{}
+	for _, c := range r.objects.claims {
+		if c.Status.Allocation == nil {
+			continue
+		}
+		for _, res := range c.Status.Allocation.Devices.Results {
+			if res.AdminAccess != nil && *res.AdminAccess || res.ShareID != nil {
+				continue
+			}
+			key := [3]string{res.Driver, res.Pool, res.Device}
+			if taken[key] {
+				r.mistrust("device allocated more than once, which a scheduler does only where it may be shared: what was read is not of one cluster, or not of one moment")
+			}
+			taken[key] = true
+		}
+	}
 }
 
 // shared is what a claim of several pods got for the first of them; nil before.
@@ -103,18 +144,22 @@ func (r *run) remember(c *resourceapi.ResourceClaim) {
 	}
 }
 
-func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.AllocatedDevice {
-	ds := []fabric.AllocatedDevice{}
+// devices are those of an allocation. Strange ones are neither known as GPU or NIC nor known to be none.
+func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric.AllocatedDevice, strange int) {
+	ds = []fabric.AllocatedDevice{}
 	for _, res := range a.Devices.Results {
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
-		published := r.published(res, node)
+		published, in := r.published(res, node)
 		if published == nil {
-			r.unknown["device of allocated claims in no slice that was read, so that its place is not known"]++
-			r.lost = true
+			r.mistrust("device of allocated claims in no slice that was read, so that its place is not known")
 			ds = append(ds, d)
 			continue
 		}
 		p := place(res.Driver, published)
+		if len(p.roots) > 0 && r.roams(in, published) {
+			r.unknown["device published for several nodes, while a PCIe root is a name within one: with what it shares its root is not known"]++
+			p.roots = nil
+		}
 		d.Kind, d.PCI, d.NUMA = p.kind, p.pci, p.numa
 		switch {
 		case p.list:
@@ -122,17 +167,46 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) []fabric.All
 		case len(p.roots) == 1:
 			d.PCIeRoot = p.roots[0]
 		}
+		if p.kind == "" && !p.other {
+			strange++
+		}
 		if p.kind == kindPartition {
 			r.unknown["device made of a part of a GPU (MIG or the like), not counted as a GPU of a pair"]++
 		}
 		ds = append(ds, d)
 	}
-	return ds
+	return ds, strange
 }
 
-// published is the device of a result: that of a slice of the node where there is one, in the newest generation; nil
+// roams tells a device that is not of one machine: every node reaches it, or several that are known do.
+func (r *run) roams(s *resourceapi.ResourceSlice, d *resourceapi.Device) bool {
+	name, all, selector := s.Spec.NodeName, s.Spec.AllNodes, s.Spec.NodeSelector
+	if s.Spec.PerDeviceNodeSelection != nil && *s.Spec.PerDeviceNodeSelection {
+		name, all, selector = d.NodeName, d.AllNodes, d.NodeSelector
+	}
+	if name != nil && *name != "" {
+		return false
+	}
+	if all != nil && *all {
+		return true
+	}
+	key := fmt.Sprintf("%s %s", s.Name, d.Name)
+	if known, ok := r.several[key]; ok {
+		return known
+	}
+	reached := 0
+	for _, n := range r.nodes {
+		if reached < 2 && r.scheduler.reaches(n, nil, nil, selector) {
+			reached++
+		}
+	}
+	r.several[key] = reached > 1
+	return reached > 1
+}
+
+// published is the device of a result and its slice: one of the node where there is one, in the newest generation; nil
 // where no slice has it.
-func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node string) (d *resourceapi.Device) {
+func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node string) (d *resourceapi.Device, in *resourceapi.ResourceSlice) {
 	best := int64(-1)
 	for _, s := range r.scheduler.index.pools[poolName{res.Driver, res.Pool}] {
 		rank := 2 * s.Spec.Pool.Generation
@@ -144,11 +218,11 @@ func (r *run) published(res resourceapi.DeviceRequestAllocationResult, node stri
 		}
 		for i := range s.Spec.Devices {
 			if s.Spec.Devices[i].Name == res.Device {
-				d, best = &s.Spec.Devices[i], rank
+				d, in, best = &s.Spec.Devices[i], s, rank
 			}
 		}
 	}
-	return d
+	return d, in
 }
 
 func rootsOf(ds []fabric.AllocatedDevice) (roots [][]string) {
@@ -283,7 +357,7 @@ func (r *run) judge() {
 	switch {
 	case certain, a.AlignedPairs.Max < a.TotalPairs:
 		a.Status = fabric.Fail
-	case len(a.Unsatisfied) > 0, lone, r.lost, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
+	case len(a.Unsatisfied) > 0, lone, r.doubtful, r.abort != "", a.AlignedPairs.Min < a.TotalPairs, len(a.Problems) > 0, len(a.Pods) == 0:
 		a.Status = fabric.Unknown
 	default:
 		a.Status = fabric.Pass

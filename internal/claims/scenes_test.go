@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,18 @@ func TestScenes(t *testing.T) {
 			text: gpus + sliceOf("", "dra.net", "p", 1, 1, "nic-0 pci0000:20") + pair + "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: r1}}\n",
 		},
 		{
+			name: "nodes by label, two of them", status: fabric.Unknown, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 0, Max: 1}, says: "published for several nodes",
+			text: gpus + sliceOf("", "dra.net", "p", 1, 1, "nic-0 pci0000:20") + pair + "---\napiVersion: v1\nkind: Node\nmetadata: {name: node-a, labels: {rack: r1}}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: node-b, labels: {rack: r1}}\n",
+		},
+		{
+			name: "a NIC of all nodes", status: fabric.Unknown, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 0, Max: 1}, says: "published for several nodes",
+			text: gpus + strings.Replace(nics, "nodeName: node-a", "allNodes: true", 1) + pair,
+		},
+		{
+			name: "a NIC of all nodes by itself, beside one of this", status: fabric.Unknown, req: Request{Pods: 2}, pods: 2, pairs: fabric.CountRange{Min: 1, Max: 2}, says: "1 device published for several nodes",
+			text: gpus + strings.Replace(sliceOf("node-a", "dra.net", "p", 1, 1, "nic-0 pci0000:20;nodeName: node-a", "nic-1 pci0000:10;allNodes: true"), "  nodeName: node-a\n", "  perDeviceNodeSelection: true\n", 1) + pair,
+		},
+		{
 			name: "GPUs of a device plugin", status: fabric.Unknown, req: Request{Pods: 2, PluginGPUs: 1}, pods: 2, pairs: fabric.CountRange{Min: 0, Max: 2},
 			text: gpus + nics + claimOf("t", askNIC, ""),
 		},
@@ -172,6 +185,10 @@ func TestScenes(t *testing.T) {
 			text: gpus + nics + claimOf("t", askNIC, ""),
 		},
 		{name: "NICs without GPUs", status: fabric.Unknown, req: Request{Pods: 1}, pods: 1, text: nics + claimOf("t", askNIC, ""), says: "where their GPUs come from"},
+		{
+			name: "claims are a beta", status: fabric.Pass, req: Request{Pods: 1, Kubernetes: "1.33"}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},
+			text: gpus + nics + pair, says: "1.33 serves claims only where",
+		},
 		{name: "no class", status: fabric.Unknown, req: Request{Pods: 1}, text: gpus + claimOf("t", "{name: x, exactly: {deviceClassName: other}}", ""), says: "DeviceClass other was not given"},
 		{name: "no template", status: fabric.Unknown, req: Request{Pods: 1, Template: "x"}, text: gpus, says: "ResourceClaimTemplate x was not given"},
 		{name: "no slices", status: fabric.Unknown, req: Request{Pods: 1}, text: pair, says: "no ResourceSlice was read"},
@@ -220,9 +237,11 @@ func TestScenes(t *testing.T) {
 }
 
 func TestRequestRefused(t *testing.T) {
-	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
-		if _, err := Allocate(t.Context(), &Objects{}, req); err == nil {
-			t.Errorf("%+v is taken", req)
+	for _, req := range []Request{{Pods: -1}, {PluginGPUs: -1}, {Pods: 1 << 40}, {Pods: math.MaxInt}, {Kubernetes: "1.31"}, {Kubernetes: "one"}, {Kubernetes: "2.0"}} {
+		for _, o := range []*Objects{{}, with(t, &Objects{}, limitedPod("default", "w", ""))} { // sums must not overflow
+			if _, err := Allocate(t.Context(), o, req); err == nil {
+				t.Errorf("%+v is taken", req)
+			}
 		}
 	}
 }

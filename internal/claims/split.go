@@ -6,7 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
+	"strings"
 
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 	"sigs.k8s.io/yaml"
 )
 
@@ -20,12 +25,28 @@ type document struct {
 
 // documents splits a file. What comes before an error is returned with it.
 func documents(f File) ([]document, error) {
-	text := bytes.TrimPrefix(f.Text, []byte("\xef\xbb\xbf"))
+	text, err := decoded(f.Text)
+	if err != nil {
+		return nil, err
+	}
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && !bytes.HasPrefix(trimmed, []byte("{{")) {
 		return jsonDocuments(f.Name, text)
 	}
 	return yamlDocuments(f.Name, text)
+}
+
+// decoded turns UTF-16 with a byte order mark, which PowerShell writes, into UTF-8, and drops the mark of UTF-8. Zero bytes
+// are in no text of Kubernetes.
+func decoded(text []byte) ([]byte, error) {
+	text, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), text)
+	if err != nil {
+		return nil, fmt.Errorf("is not UTF-8 or UTF-16: %w", err)
+	}
+	if at := bytes.IndexByte(text, 0); at >= 0 {
+		return nil, fmt.Errorf("line %d: a zero byte: is not UTF-8, nor UTF-16 with a byte order mark", 1+bytes.Count(text[:at], []byte("\n")))
+	}
+	return text, nil
 }
 
 func jsonDocuments(name string, text []byte) (docs []document, err error) {
@@ -73,7 +94,7 @@ func yamlDocuments(name string, text []byte) (docs []document, err error) {
 				template = true
 				return fmt.Errorf("line %d: is a template of Helm or of Go, with {{...}} in place of values: what it makes is known once it is rendered (helm template)", first+bytes.Count(d.text[:at], []byte("\n")))
 			}
-			return fmt.Errorf("document from line %d: is not YAML: %w", first, convertErr)
+			return fmt.Errorf("document from line %d: is not YAML: %s", first, plainYAMLError(convertErr, first))
 		}
 		docs = append(docs, d)
 		return nil
@@ -90,6 +111,16 @@ func yamlDocuments(name string, text []byte) (docs []document, err error) {
 		at = end
 	}
 	return docs, errors.Join(err, flush(len(text)))
+}
+
+// plainYAMLError is a message on one line, in lines of the file instead of the document.
+func plainYAMLError(err error, first int) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "yaml: "), "unmarshal errors: ")
+	return regexp.MustCompile(`\bline (\d+):`).ReplaceAllStringFunc(text, func(at string) string {
+		n, _ := strconv.Atoi(strings.Trim(at, "line :"))
+		return fmt.Sprintf("line %d:", first-1+n)
+	})
 }
 
 // placeholder is where the first {{...}} of a template stands, outside comments; below 0 without one. In YAML that can be

@@ -2,6 +2,7 @@ package claims
 
 import (
 	"encoding/json"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +20,7 @@ func (o *Objects) readPod(s source) {
 	for _, e := range strict {
 		o.problem(s, s.object, "", podField(e.Error()), false)
 	}
-	o.workloads = append(o.workloads, workload{kind: "Pod", name: pod.Name, generate: pod.GenerateName, namespace: pod.Namespace, replicas: 1, spec: pod.Spec})
+	o.addWorkload(s, &workload{kind: "Pod", name: pod.Name, generate: pod.GenerateName, namespace: pod.Namespace, replicas: 1, spec: pod.Spec})
 }
 
 // podField names the level that resource claims of pods had before Kubernetes 1.31.
@@ -65,5 +66,17 @@ func (o *Objects) readWorkload(s source, kind string) {
 		o.problem(s, s.object, "spec.replicas", "is below 0", true)
 		return
 	}
-	o.workloads = append(o.workloads, workload{kind: kind, name: w.Metadata.Name, generate: w.Metadata.GenerateName, namespace: w.Metadata.Namespace, replicas: replicas, spec: w.Spec.Template.Spec})
+	o.addWorkload(s, &workload{kind: kind, name: w.Metadata.Name, generate: w.Metadata.GenerateName, namespace: w.Metadata.Namespace, replicas: replicas, spec: w.Spec.Template.Spec})
+}
+
+// addWorkload keeps a workload, and says which of its limits cannot be.
+func (o *Objects) addWorkload(s source, w *workload) {
+	for i, c := range w.spec.Containers {
+		for _, resource := range pluginResources() {
+			if q, ok := c.Resources.Limits[resource]; ok && q.Sign() < 0 {
+				o.problem(s, s.object, fmt.Sprintf("containers[%d].resources.limits[%s]", i, resource), "is below 0: read as 0", false)
+			}
+		}
+	}
+	o.workloads = append(o.workloads, w)
 }

@@ -64,6 +64,9 @@ func (a *app) claimsCommand(run func(context.Context, claimsOptions) error) *cob
 	return c
 }
 
+// defaultAPI is the version of resource.k8s.io that slices are printed in.
+const defaultAPI = "v1"
+
 func (o *claimsOptions) flags(c *cobra.Command) {
 	fileFlag(c, &o.file)
 	f := c.Flags()
@@ -81,7 +84,7 @@ func (o *claimsOptions) flags(c *cobra.Command) {
 	f.StringVar(&o.kubernetes, "kubernetes", "", "version of Kubernetes, such as 1.34, whose allocator decides; default the newest known")
 	f.DurationVar(&o.budget, "budget", 5*time.Second, "longest search for one pod on one node; beyond it the claim is undecided")
 	f.BoolVar(&o.print, "print-slices", false, "print the nominal slices as YAML, with -o json as JSON, instead of allocating")
-	f.StringVar(&o.api, "api", "v1", "with --print-slices: version of resource.k8s.io: v1, v1beta2, v1beta1")
+	f.StringVar(&o.api, "api", defaultAPI, "with --print-slices: version of resource.k8s.io: v1, v1beta2, v1beta1")
 	htmlFlag(c, &o.html)
 	c.MarkFlagsMutuallyExclusive("file", "claims")
 	for _, flag := range []string{"kubeconfig", "context"} {
@@ -98,6 +101,9 @@ func (a *app) claims(ctx context.Context, o claimsOptions) error {
 	what, err := fabric.ParseCollective(o.collective)
 	if err != nil {
 		return fmt.Errorf("flag --collective: %w", err)
+	}
+	if o.api != defaultAPI && !o.print {
+		return errors.New("flag --api: use it with --print-slices: claims and slices are read in any version")
 	}
 	s, err := a.claimSource(ctx, o)
 	if err != nil {

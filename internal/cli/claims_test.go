@@ -41,6 +41,7 @@ func TestClaimsOptions(t *testing.T) {
 		"claims --machine hgx-h100 --nodes 99999999 --print-slices":       "flag --nodes: 99999999: more than",
 		"claims --machine hgx-h100 --print-slices --api v1alpha1":         "flag --api",
 		"claims --machine hgx-h100 --collective x --claims " + pairSample: "flag --collective",
+		"claims --machine hgx-h100 --api v1beta1 --claims " + pairSample:  "use it with --print-slices",
 		"claims --machine hgx-h100 --kubernetes x --claims " + pairSample: "x",
 	} {
 		if r := call("", strings.Fields(line)...); r.status != exitUsage || !strings.Contains(r.stderr, want) {

@@ -119,10 +119,19 @@ func load(kubeconfig, context string) (*rest.Config, string, error) {
 	return config, context, nil
 }
 
-// fileError leaves of an error of a file what is wrong with it: its name is said already.
+// fileError leaves of an error of a file what is wrong with it: its name is said already, and types of Go are no help.
 func fileError(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
+	}
+	text := err.Error()
+	if _, kind, found := strings.Cut(text, "no kind "); found {
+		if kind, _, found := strings.Cut(kind, " is registered"); found {
+			return fmt.Errorf("is not a kubeconfig: its kind is %s", kind)
+		}
+	}
+	if strings.Contains(text, "couldn't get version/kind") {
+		return errors.New("is not a kubeconfig: no apiVersion and kind can be read")
 	}
 	return err
 }

@@ -66,7 +66,8 @@ func TestOpenBad(t *testing.T) {
 		"token is no text":   {from: "token: " + token, to: "token: [" + token + "]", want: "cannot unmarshal"},
 		"no such CA":         {from: "ca.pem", to: "none.pem", want: "none.pem"},
 		"user is no map":     {from: "user: {token: " + token + "}", to: "user: " + token, want: "cannot unmarshal"},
-		"another kind":       {from: "kind: Config", to: "kind: Secret", want: "Secret"},
+		"another kind":       {from: "kind: Config", to: "kind: Secret", want: `": is not a kubeconfig: its kind is "Secret"`},
+		"a word":             {from: string(good), to: "garbage", want: "is not a kubeconfig: no apiVersion and kind can be read"},
 		"not YAML":           {from: "token: " + token, to: "token: \"" + token, want: "yaml"},
 		"empty":              {from: string(good), to: "", want: "has no cluster"},
 	} {

@@ -65,7 +65,8 @@ func TryClaims(ctx context.Context, in ClaimTest) (*fabric.Allocation, error) {
 
 // allocationStatus is the allocator's, no better than what other orders and objects that were not understood allow.
 func allocationStatus(a *fabric.Allocation) fabric.Status {
-	if a.Status == fabric.Pass && (a.Orders.ByChance() || len(a.Problems) > 0) {
+	unknown := slices.ContainsFunc(a.Pods, func(p fabric.PodAlignment) bool { return p.Status == fabric.Unknown })
+	if a.Status == fabric.Pass && (a.Orders.ByChance() || len(a.Problems) > 0 || unknown) {
 		return fabric.Unknown
 	}
 	return a.Status
@@ -74,14 +75,14 @@ func allocationStatus(a *fabric.Allocation) fabric.Status {
 // orderBudget is how long other orders may be tried, all together: the answer is there already.
 const orderBudget = 5 * time.Second
 
-// otherOrders allocates the same claims again on one node with its devices in other orders: that of the first pod, which
-// stands for all nodes with such slices. Nil where there is no such pod, or nothing was chosen.
+// otherOrders allocates the same claims again on one node with its devices in other orders: that of the first pod
+// that gets devices now, which stands for all nodes with such slices. Nil where there is no such pod, or nothing was chosen.
 func otherOrders(ctx context.Context, in ClaimTest, a *fabric.Allocation) (*fabric.DeviceOrders, error) {
-	chosen := slices.ContainsFunc(a.Claims, func(c fabric.AllocatedClaim) bool { return !c.Existing })
-	if len(a.Pods) == 0 || !chosen {
+	fresh := slices.IndexFunc(a.Claims, func(c fabric.AllocatedClaim) bool { return !c.Existing })
+	if fresh < 0 {
 		return nil, nil
 	}
-	node := a.Pods[0].Node
+	node := a.Claims[fresh].Node
 	there := 0
 	for _, pod := range a.Pods {
 		if pod.Node == node {

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +169,50 @@ func TestTryClaims(t *testing.T) {
 	})
 	if none.Status != fabric.Pass || none.Collective != nil || !slices.Contains(none.Notes, "no bandwidth is predicted: machines differ") {
 		t.Errorf("%s, %v", none.Status, none.Notes)
+	}
+}
+
+// Of claims that have their devices already no order of devices is tried: none would change what they have. A pod of which
+// nothing is known is no pass.
+func TestTryClaimsAllocated(t *testing.T) {
+	had := `---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: c}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}, {name: nic, exactly: {deviceClassName: rdma}}]}}
+status: {allocation: {devices: {results: [{request: gpu, driver: gpu.nvidia.com, pool: %[1]s, device: gpu-0}, {request: nic, driver: dra.net, pool: %[1]s, device: %[2]s}]}}}
+`
+	given := nominalTest(t, "hgx-h100", onePair, func(in *ClaimTest) { in.Request.Pods = 1 })
+	nic := ""
+	for _, d := range given.Claims[0].Devices {
+		if d.Kind == kindNIC {
+			nic = d.Device
+		}
+	}
+	text := fmt.Sprintf(had, "n1", nic)
+	a := nominalTest(t, "hgx-h100", text, func(in *ClaimTest) { in.Request.Pods = 0 })
+	if a.Status != fabric.Pass || a.Orders != nil || len(a.Pods) != 1 || !a.Claims[0].Existing {
+		t.Errorf("allocated already: %s, %+v, %+v, %v", a.Status, a.Orders, a.Claims, a.Notes)
+	}
+	// Beside one that has its devices, the orders are of the pod that gets some now.
+	both := freePair + text + `---
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec: {containers: [{name: c}], resourceClaims: [{name: x, resourceClaimName: c}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b}
+spec: {nodeName: n2, containers: [{name: c}], resourceClaims: [{name: x, resourceClaimTemplateName: t}]}
+`
+	a = nominalTest(t, "hgx-h100", both, func(in *ClaimTest) { in.Request.Pods = 0 })
+	if a.Status != fabric.Unknown || a.AlignedPairs.Min != 2 || !a.Orders.ByChance() {
+		t.Errorf("one of two pods: %s, %+v, %+v, %v", a.Status, a.Orders, a.Claims, a.Notes)
+	}
+	nothing := fabric.PodAlignment{PodPairs: fabric.PodPairs{Status: fabric.Unknown}}
+	if s := allocationStatus(&fabric.Allocation{Status: fabric.Pass, Pods: []fabric.PodAlignment{nothing}}); s != fabric.Unknown {
+		t.Errorf("a pod of which nothing is known: %s", s)
 	}
 }
 
