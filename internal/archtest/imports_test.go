@@ -24,7 +24,7 @@ var allowed = map[string]string{
 	"internal/files":   "",
 	"internal/host":    "fabric linux",
 	"internal/kube":    "",
-	"internal/vcenter": "",
+	"internal/vcenter": "fabric",
 
 	// the nouns and what is known of them
 	"internal/fabric":   "",
@@ -58,20 +58,26 @@ var allowed = map[string]string{
 	"internal/serving": "fabric catalog llm sizing",
 
 	// from facts and intent to a plan, and from a plan to systems
-	"internal/facts":    "fabric files host linux kube vcenter nic spark switchos",
+	"internal/esx":      "fabric",
+	"internal/prepare":  "fabric",
+	"internal/facts":    "fabric esx files host linux kube vcenter nic spark switchos",
 	"internal/intake":   "fabric facts files host results",
 	"internal/bundle":   "fabric facts host",
-	"internal/runbook":  "fabric catalog draw",
+	"internal/runbook":  "fabric catalog draw prepare",
 	"internal/plan":     "fabric intent catalog llm topology sizing",
 	"internal/render":   "fabric ncclxml nic switchos",
-	"internal/platform": "fabric render",
-	"internal/apply":    "fabric host kube vcenter nic switchos",
+	"internal/platform": "fabric render render/vsphere",
+
+	"internal/render/vsphere": "fabric",
+
+	"internal/apply": "fabric host kube vcenter prepare nic switchos",
 
 	// verdicts
 	"internal/switchcheck": "fabric lossless",
 	"internal/spark":       "fabric",
 	"internal/cables":      "fabric",
-	"internal/check":       "fabric cables topology nic spark switchcheck",
+	"internal/esxcheck":    "fabric",
+	"internal/check":       "fabric cables esxcheck topology nic spark switchcheck",
 	"internal/lossless":    "fabric",
 	"internal/bench":       "fabric host kube render results",
 	"internal/evidence":    "fabric messages results",

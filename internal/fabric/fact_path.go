@@ -17,6 +17,19 @@ const (
 
 	FactKube = "kube"
 
+	FactESX           = "esx"
+	FactESXDevices    = "esx.devices"
+	FactESXMST        = "esx.mst"
+	FactESXModules    = "esx.modules"
+	FactESXNICConfigs = "esx.nic_configs"
+	FactESXPower      = "esx.power_policy"
+	FactESXResetRules = "esx.reset_rules"
+	FactESXSettings   = "esx.settings"
+	FactESXUplinks    = "esx.uplinks"
+	FactESXVFs        = "esx.vfs"
+	FactESXVIBs       = "esx.vibs"
+	FactESXVMs        = "esx.vms"
+
 	FactPod           = "pod"
 	FactPodLockMemory = "pod.lock_memory"
 

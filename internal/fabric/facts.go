@@ -33,6 +33,7 @@ type Facts struct {
 	NCCL          map[string]string `json:"nccl,omitempty"`          // settings that every job on the node gets: /etc/nccl.conf; in texts also the environment
 	Pod           *Pod              `json:"pod,omitempty"`           // of a container of Kubernetes; nil: the facts are of a machine, or of a text
 	Kube          *KubeState        `json:"kube,omitempty"`          // of texts of kubectl
+	ESX           *ESX              `json:"esx,omitempty"`           // of an ESX host
 	Disagree      []Disagreement    `json:"disagree,omitempty"`
 	Missing       []Missing         `json:"missing,omitempty"`
 }

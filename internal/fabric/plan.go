@@ -21,6 +21,7 @@ type Plan struct {
 	Serving    *Serving         `json:"serving,omitempty"` // nil where the cluster file names no model, or the platform has no launch of it
 	Claims     *Claims          `json:"claims,omitempty"`  // nil where the launcher is not Kubernetes
 	Cloud      *Cloud           `json:"cloud,omitempty"`   // nil where the machines exist already
+	VSphere    *VSphere         `json:"vsphere,omitempty"` // nil where nodes are no virtual machines of ESX hosts, or the cluster file says nothing of them
 	Notes      []string         `json:"notes,omitempty"`   // what this plan leaves out, as text
 }
 

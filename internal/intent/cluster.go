@@ -8,17 +8,18 @@ import (
 
 // Cluster is the cluster file: what its owner decided. What can be discovered or defaulted is not asked for.
 type Cluster struct {
-	APIVersion string      `json:"apiVersion" yaml:"apiVersion" jsonschema:"enum=railwright.dev/v1alpha1,description=version of this format"`
-	Kind       string      `json:"kind" yaml:"kind" jsonschema:"enum=Cluster,description=kind of this document"`
-	Metadata   Metadata    `json:"metadata" yaml:"metadata" jsonschema:"description=name of the cluster"`
-	Platform   Platform    `json:"platform" yaml:"platform" jsonschema:"enum=baremetal,enum=vsphere,enum=gke,enum=spark,description=where the machines come from"`
-	Launcher   Launcher    `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes are started on the machines; default ssh, on gke kubernetes"`
-	Nodes      []NodeGroup `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=groups of identical machines"`
-	Fabric     Fabric      `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
-	Serving    *Serving    `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster serves"`
-	Kubernetes *Kube       `json:"kubernetes,omitempty" yaml:"kubernetes,omitempty" jsonschema:"description=what runs the pods where the launcher is kubernetes"`
-	GKE        *GKECluster `json:"gke,omitempty" yaml:"gke,omitempty" jsonschema:"description=what platform gke makes in Google Cloud"`
-	Waive      []Waiver    `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that are accepted until a date"`
+	APIVersion string       `json:"apiVersion" yaml:"apiVersion" jsonschema:"enum=railwright.dev/v1alpha1,description=version of this format"`
+	Kind       string       `json:"kind" yaml:"kind" jsonschema:"enum=Cluster,description=kind of this document"`
+	Metadata   Metadata     `json:"metadata" yaml:"metadata" jsonschema:"description=name of the cluster"`
+	Platform   Platform     `json:"platform" yaml:"platform" jsonschema:"enum=baremetal,enum=vsphere,enum=gke,enum=spark,description=where the machines come from"`
+	Launcher   Launcher     `json:"launcher,omitempty" yaml:"launcher,omitempty" jsonschema:"enum=ssh,enum=slurm,enum=kubernetes" jsonschema_description:"how processes are started on the machines; default ssh, on gke kubernetes"`
+	Nodes      []NodeGroup  `json:"nodes" yaml:"nodes" jsonschema:"minItems=1,description=groups of identical machines"`
+	Fabric     Fabric       `json:"fabric" yaml:"fabric" jsonschema:"description=the network between the GPUs"`
+	Serving    *Serving     `json:"serving,omitempty" yaml:"serving,omitempty" jsonschema:"description=the model that the cluster serves"`
+	Kubernetes *Kube        `json:"kubernetes,omitempty" yaml:"kubernetes,omitempty" jsonschema:"description=what runs the pods where the launcher is kubernetes"`
+	GKE        *GKECluster  `json:"gke,omitempty" yaml:"gke,omitempty" jsonschema:"description=what platform gke makes in Google Cloud"`
+	VSphere    *VSphereSite `json:"vsphere,omitempty" yaml:"vsphere,omitempty" jsonschema:"description=the ESX hosts below the virtual machines of platform vsphere"`
+	Waive      []Waiver     `json:"waive,omitempty" yaml:"waive,omitempty" jsonschema:"description=failing findings that are accepted until a date"`
 }
 
 // Platform is where the machines come from.

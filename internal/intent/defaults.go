@@ -68,6 +68,9 @@ func (c *Cluster) applyDefaults(cat *catalog.Catalog) {
 	if c.GKE != nil {
 		c.GKE.applyDefaults(c, cat)
 	}
+	if c.VSphere != nil {
+		c.VSphere.applyDefaults(c)
+	}
 	if c.Kubernetes == nil && c.Launcher == Kubernetes {
 		c.Kubernetes = &Kube{}
 	}

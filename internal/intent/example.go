@@ -156,6 +156,7 @@ type sheet struct {
 	Pool                              netip.Prefix
 	PoolSize, Addresses               uint64
 	Project                           string // in a cloud
+	ESX                               string // range of hosts below virtual machines
 }
 
 func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
@@ -166,6 +167,7 @@ func (e example) fill(nodes int, cat *catalog.Catalog) (sheet, error) {
 	s := sheet{Name: e.name, Machine: e.machine, MachineTitle: m.Title, Leaf: e.leaf, Model: e.model, Scheme: e.scheme, Hosts: nodes, NICs: e.nics}
 	s.Works, s.NotYet = strings.Join(e.works, ", "), strings.ReplaceAll(e.notYet, "; ", ";\n#   ")
 	s.Names, s.First = numberedNames(e.host, nodes)
+	s.ESX, _ = numberedNames("esx", nodes)
 	if s.NICs == 0 {
 		s.NICs = int(m.NICs.Value)
 	}

@@ -31,6 +31,7 @@ func (v *validator) validate() {
 	v.addressing()
 	v.capacity()
 	v.gke()
+	v.vsphere()
 	v.kubernetes()
 }
 
