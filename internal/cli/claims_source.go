@@ -103,6 +103,14 @@ func listed(names []string) string {
 	return text
 }
 
+// inFiles says which files something is not in, empty without a file.
+func inFiles(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " in " + listed(names)
+}
+
 // mostProblems is how many problems the message about a file names.
 const mostProblems = 3
 
@@ -326,7 +334,7 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 	if n := objects.Counts(); n.Slices == 0 {
 		return in, fmt.Errorf("slices: none were read%s: use --slices FILE, --kubeconfig PATH, --snapshot PATH or --machine ID", unread(objects))
 	} else if n.Claims+n.Templates+n.Workloads == 0 {
-		return in, fmt.Errorf("claims: none beside the slices%s: use -f FILE or --claims FILE", unread(objects))
+		return in, fmt.Errorf("claims: none beside the slices%s%s: use -f FILE or --claims FILE", inFiles(o.claims), unread(objects))
 	}
 	in.Notes = append(in.Notes, pipeline.AssumeClasses(objects)...)
 	return in, nil
