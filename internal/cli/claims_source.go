@@ -64,11 +64,33 @@ func (a *app) claimSource(ctx context.Context, o claimsOptions) (s claimSource, 
 	default:
 		s.text = "the files of --claims"
 	}
+	if err == nil && s.objects != nil {
+		err = s.places(o, cat)
+	}
 	if err != nil {
 		return s, err
 	}
 	s.machine.Cluster, err = a.claimCluster(ctx, s, o, cat)
 	return s, err
+}
+
+// places takes from the catalog what published slices leave out of the machines of the plan, or of the one of a flag.
+func (s *claimSource) places(o claimsOptions, cat *catalog.Catalog) error {
+	var ids []string
+	switch {
+	case o.machine != "":
+		ids = []string{o.machine}
+	case s.plan != nil:
+		for _, n := range s.plan.Nodes {
+			if n.Machine != "" && !slices.Contains(ids, n.Machine) {
+				ids = append(ids, n.Machine)
+			}
+		}
+	}
+	known, notes, err := pipeline.PlacesOfCatalog(cat, ids, s.objects)
+	known.Unread = s.machine.Unread
+	s.machine, s.notes = known, append(s.notes, notes...)
+	return err
 }
 
 // slicesOfFiles reads slices. A file without any is not what it should be.
