@@ -91,6 +91,11 @@ func TestFewQuestions(t *testing.T) {
 	if whole, err := made.read("v1"); err != nil || !reflect.DeepEqual(whole.slices, o.slices) || len(o.problems) > 0 {
 		t.Errorf("the slices differ from those that are read one by one: %v", err)
 	}
+	if text, err := SliceJSON(made, "v1"); err != nil {
+		t.Error(err)
+	} else if read := Read([]File{{Name: "s.json", Text: text}}); &read.slices[0].Spec.Devices[0] != &read.slices[2].Spec.Devices[0] {
+		t.Errorf("equal machines of a file do not share their devices")
+	}
 	if &o.slices[0].Spec.Devices[0] != &o.slices[2].Spec.Devices[0] {
 		t.Errorf("equal machines do not share their devices")
 	}
