@@ -22,7 +22,7 @@ var (
 func blocks() []block {
 	ex := regexp.MustCompile
 	return []block{
-		{"esxcli hardware pci list", ex(`^\s*` + sbdf + `$`), "address"},
+		{"esxcli hardware pci list", ex(`^\s*(?:Address: )?` + sbdf + `$`), "address"},
 		{"esxcli system version get", ex(`^\s*Product: VMware ESX`), ""},
 		{"esxcli hardware platform get", ex(`^\s*Platform Information$`), ""},
 		{"esxcli system settings advanced list", ex(`^\s*Path: /\w+/\w+$`), ""},
@@ -35,7 +35,7 @@ func (k block) form() form {
 	return form{
 		name: k.kind, ours: true,
 		begins: func(line string, at place) bool {
-			if k.named != "" && !at.esx {
+			if k.named != "" && !at.esx && !strings.Contains(line, ": ") {
 				return false // an address alone in a line
 			}
 			return k.begins.MatchString(line)
@@ -52,7 +52,7 @@ func (k block) read(b *build, s section) {
 	r := record{}
 	last := ""
 	for i, line := range s.lines {
-		if i == 0 && k.named != "" {
+		if i == 0 && k.named != "" && !strings.Contains(line, ": ") {
 			r[k.named] = strings.TrimSpace(line)
 			continue
 		}
@@ -107,12 +107,18 @@ func singles() []form {
 		line("vmkload_mod", true, func(l string, at place) bool {
 			return (calls(at.command, "vmkload_mod") || calls(at.command, "esxcfg-module")) && (loadedHead().MatchString(l) || loadedRow().MatchString(l)) || loadedHead().MatchString(l) && at.esx
 		}, readLoaded),
-		line("VIB ids", true, func(l string, _ place) bool { return vibIDs().MatchString(strings.TrimSpace(l)) }, readIDs),
+		weak(line("VIB ids", true, func(l string, _ place) bool { return vibIDs().MatchString(strings.TrimSpace(l)) }, readIDs)),
 		line("vsish", true, func(l string, at place) bool {
 			return calls(at.command, "vsish") && strings.Contains(at.command, "vectorList") && digitsOnly().MatchString(strings.TrimSpace(l))
 		}, readVectors),
 		line("esxcli error", false, func(l string, at place) bool { return at.esx && shellError().MatchString(strings.TrimSpace(l)) }, readShellError),
 	}
+}
+
+// weak is a form of lines that another output may have too.
+func weak(f form) form {
+	f.weak = true
+	return f
 }
 
 func never(string) bool { return false }

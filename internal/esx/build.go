@@ -120,13 +120,17 @@ func sinceUpdate3(version string) (known, since bool) {
 	return true, slices.Compare(n[:], []int{8, 0, 3}) >= 0
 }
 
+// digits is the number that a text begins with; 0: none, or one that is larger than anything that is counted here.
 func digits(text string) int {
+	const most = 1 << 40
 	n := 0
 	for _, c := range text {
-		if c < '0' || c > '9' || n > 1<<20 {
+		if c < '0' || c > '9' {
 			break
 		}
-		n = n*10 + int(c-'0')
+		if n = n*10 + int(c-'0'); n > most {
+			return 0
+		}
 	}
 	return n
 }
@@ -167,6 +171,7 @@ func (b *build) device(address string) *fabric.PassthroughPCI {
 	if len(e.Devices) >= maxEntries {
 		return &fabric.PassthroughPCI{}
 	}
+	b.listed(devicesPath, false)
 	e.Devices = append(e.Devices, fabric.PassthroughPCI{Address: address})
 	return &e.Devices[len(e.Devices)-1]
 }
@@ -180,6 +185,7 @@ func (b *build) module(name string) *fabric.ESXModule {
 	if len(e.Modules) >= maxEntries {
 		return &fabric.ESXModule{}
 	}
+	b.listed(modulesPath, false)
 	e.Modules = append(e.Modules, fabric.ESXModule{Name: name})
 	return &e.Modules[len(e.Modules)-1]
 }
@@ -193,6 +199,7 @@ func (b *build) uplink(name string) *fabric.Uplink {
 	if len(e.Uplinks) >= maxEntries {
 		return &fabric.Uplink{}
 	}
+	b.listed(uplinksPath, false)
 	e.Uplinks = append(e.Uplinks, fabric.Uplink{Name: name})
 	return &e.Uplinks[len(e.Uplinks)-1]
 }

@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// passthroughModule is the driver that holds a device for virtual machines.
+// passthroughOwner is who has a device that is passed through.
 const passthroughOwner = "VM Passthru"
 
 // addPCI takes a device of esxcli hardware pci list. It is passed through where that is its current owner; where it is only the
@@ -17,14 +17,19 @@ func addPCI(b *build, r record, _ section) bool {
 	if at == "" {
 		return false
 	}
+	if len(r) == 1 {
+		return true // the line before the entry
+	}
 	d := b.device(at)
-	d.Name = r["devicename"]
+	d.Name = firstOf(r["devicename"], d.Name)
 	vendor, ok := identity(r["vendorid"])
 	device, ok2 := identity(r["deviceid"])
 	if ok && ok2 {
 		d.Vendor, d.Device = vendor, device
 	}
-	d.Capable = flag(r["passthrucapable"])
+	if c := flag(r["passthrucapable"]); c != nil {
+		d.Capable = c
+	}
 	current, configured := r["currentowner"], r["configuredowner"]
 	if current != "" {
 		d.Active = new(current == passthroughOwner)

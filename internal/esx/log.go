@@ -80,7 +80,10 @@ func logForm() form {
 
 // readLog keeps each message that says why. The name of the virtual machine may stand in another line of the same error.
 func readLog(b *build, s section) {
-	from := len(b.esx().Refusals)
+	from := 0
+	if b.e != nil {
+		from = len(b.e.Refusals)
+	}
 	name := ""
 	for i, line := range s.lines {
 		m, found := messageOf(line)
@@ -101,6 +104,10 @@ func readLog(b *build, s section) {
 				r.Limit = digits(found[n])
 			}
 		}
+		b.bar(line)
+		if m.kind == "" && b.e == nil {
+			continue
+		}
 		if m.kind == "" {
 			if last := len(b.e.Refusals) - 1; last >= from && b.e.Refusals[last].Kind == fabric.RefusedIdentity && b.e.Refusals[last].Device == "" {
 				b.e.Refusals[last].Device = r.Device // the message goes on in this line
@@ -110,16 +117,35 @@ func readLog(b *build, s section) {
 		same := func(o fabric.PowerOnRefusal) bool {
 			return o.Kind == r.Kind && o.Device == r.Device && o.Needed == r.Needed
 		}
-		if !slices.ContainsFunc(b.e.Refusals[from:], same) && len(b.e.Refusals) < maxEntries {
+		if !slices.ContainsFunc(b.esx().Refusals[from:], same) && len(b.e.Refusals) < maxEntries {
 			b.e.Refusals = append(b.e.Refusals, r)
 		}
+	}
+	if b.e == nil {
+		return
 	}
 	for i := from; i < len(b.e.Refusals); i++ {
 		b.e.Refusals[i].VM = firstOf(b.e.Refusals[i].VM, name)
 	}
 	b.specific(from)
-	if b.e != nil && from < len(b.e.Refusals) {
+	if from < len(b.e.Refusals) {
 		b.out.Proven = b.out.Proven || strings.Contains(strings.Join(s.lines, "\n"), "PCIPassthru") || strings.Contains(strings.Join(s.lines, "\n"), "DevicePowerOn")
+	}
+}
+
+var barLine = pattern(`PCIPassthru: Device (` + sbdf + `) barIndex ([0-5]) type [0-9]+ realaddr 0x[0-9a-f]+ size ([0-9]+)`)
+
+// bar keeps a memory region that the host mapped.
+func (b *build) bar(line string) {
+	m := barLine().FindStringSubmatch(line)
+	if m == nil || digits(m[3]) == 0 {
+		return
+	}
+	e := b.esx()
+	b.out.Proven = true
+	bar := fabric.DeviceBAR{Device: hexAddress(m[1]), Number: digits(m[2]), Bytes: digits(m[3])}
+	if !slices.Contains(e.BARs, bar) && len(e.BARs) < maxEntries {
+		e.BARs = append(e.BARs, bar)
 	}
 }
 

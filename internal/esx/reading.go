@@ -53,7 +53,7 @@ func Read(texts map[string][]byte) Reading {
 		n := 0
 		for line := range strings.Lines(string(texts[name])) {
 			n++
-			if !s.Line(line) {
+			if claimed, shell := s.line(line); !claimed && !shell {
 				b.unread(name, n, line)
 			}
 		}

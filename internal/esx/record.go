@@ -39,6 +39,7 @@ func kinds() []kind {
 		{"esxcli system settings advanced list", "", []string{"path", "type", "stringvalue"}, nil, addAdvanced},
 		{"esxcli system module get", "", []string{"module", "modulefile"}, nil, addModuleInfo},
 		{"esxcli software", "", []string{"message", "vibsinstalled"}, nil, addResult},
+		{maxVFsTable, "", []string{"nic", "slot", "sbdf", "maxvfs"}, nil, addMaxVFs},
 	}
 }
 

@@ -17,6 +17,7 @@ func pattern(expression string) func() *regexp.Regexp {
 type form struct {
 	name   string
 	ours   bool // only ESX prints it
+	weak   bool // what another output takes is not its beginning
 	begins func(line string, at place) bool
 	goesOn func(line string) bool
 	read   func(b *build, s section)
@@ -54,29 +55,35 @@ func (s *Scanner) ask(shell string) {
 
 func (s *Scanner) end() { s.open = 0 }
 
-// Line takes the next line and reports whether it belongs to an output, or to the shell around one.
+// Line takes the next line and reports whether it belongs to an output, or to the shell around one that is read here.
 func (s *Scanner) Line(line string) bool {
+	claimed, _ := s.line(line)
+	return claimed
+}
+
+// line also reports whether a line that belongs to no output is of a shell: a prompt with any command, a heading.
+func (s *Scanner) line(line string) (claimed, shell bool) {
 	s.number++
 	line = plain(line)
 	text := strings.TrimSpace(line)
 	switch {
 	case len(line) > maxLine:
 		s.end()
-		return false
+		return false, false
 	case text == "":
-		return true
+		return true, true
 	}
-	if shell, ok := promptOf(text); ok {
+	if command, ok := promptOf(text); ok {
 		s.at.esx = s.at.esx || promptESX().MatchString(text)
-		s.ask(shell)
-		return isOurs(shell)
+		s.ask(command)
+		return isOurs(command), true
 	}
 	if s.open > 0 {
 		at := &s.sections[s.open-1]
 		next := formOf(line, s.at)
-		if at.form.goesOn(line) && (next == nil || next == at.form || !next.ours && at.form.ours) {
+		if at.form.goesOn(line) && (next == nil || next == at.form || next.weak || !next.ours && at.form.ours) {
 			at.add(s.number, line)
-			return true
+			return true, false
 		}
 	}
 	s.end()
@@ -84,14 +91,17 @@ func (s *Scanner) Line(line string) bool {
 		s.sections = append(s.sections, section{form: f, command: s.at.command})
 		s.open, s.at.esx = len(s.sections), s.at.esx || f.ours
 		s.sections[s.open-1].add(s.number, line)
-		return true
+		return true, false
 	}
 	if isOurs(text) {
 		s.ask(text)
-		return true
+		return true, false
 	}
-	return isRule(text) || isElision(text) || strings.HasPrefix(text, "```")
+	around := isRule(text) || isElision(text) || strings.HasPrefix(text, "```")
+	return around, around || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)
 }
+
+var loneAddress = pattern(`^` + sbdf + `$`)
 
 func (s *section) add(number int, line string) {
 	s.lines = append(s.lines, strings.Clone(line))

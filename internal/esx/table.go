@@ -182,5 +182,7 @@ func allTables() []*table {
 			row: ex(`^\s*(?P<name>vmrdma\w+)\s+(?P<driver>\w+)\s+(?P<state>\w+)\s+(?P<mtu>\d+)\s+(?P<speed>[\d.]+ [GMK]bps|\S+)\s+(?P<paireduplink>vmnic\d+|-|N/A)(?:\s+(?P<description>.*))?$`)},
 		{kind: "esxcli rdma device vmknic list", head: ex(`^\s*Device\s+Vmknic\s+NetStack`), under: []string{"esxcli", "rdma", "vmknic", "list"},
 			row: ex(`^\s*(?P<device>vmrdma\w+)\s+(?P<vmknic>vmk\d+)(?:\s+(?P<netstack>\S+))?$`)},
+		{kind: maxVFsTable, head: ex(`^\s*nic\s+slot\s+sbdf\s+MAX_VFS$`),
+			row: ex(`^\s*(?P<nic>vmnic\d+)\s+(?P<slot>\S+)\s+(?P<sbdf>` + sbdf + `)\s+(?P<maxvfs>\d+)$`)},
 	}
 }

@@ -231,3 +231,16 @@ func addRDMAKernel(b *build, r record, _ section) bool {
 	}
 	return true
 }
+
+// maxVFsTable is how VMware's notes on max_vfs show which entry of the list is of which port.
+const maxVFsTable = "max_vfs by device"
+
+func addMaxVFs(b *build, r record, _ section) bool {
+	at := hexAddress(r["sbdf"])
+	if at == "" || r["nic"] == "" {
+		return false
+	}
+	u := b.uplink(r["nic"])
+	u.Address, u.VFs = at, new(digits(r["maxvfs"]))
+	return true
+}

@@ -27,6 +27,7 @@ type ESX struct {
 	Reboot      []RebootReason   `json:"reboot,omitempty"`   // what says that something waits for a reboot
 	Firmware    []NICFirmware    `json:"firmware,omitempty"` // of flint
 	RDMA        []ESXRDMA        `json:"rdma,omitempty"`     // RDMA devices that ESX itself uses
+	BARs        []DeviceBAR      `json:"bars,omitempty"`     // that a virtual machine got, as its log says
 	Vectors     *int             `json:"vectors,omitempty"`  // interrupt vectors, as somebody counted them
 
 	// Parts names the lists (FactESXVIBs, ...) of which only a part was seen: what is not in such a list may be there all the same.
@@ -167,6 +168,7 @@ type Uplink struct {
 	Mbps    *int   `json:"mbps,omitempty"` // Mb/s
 	MTU     int    `json:"mtu,omitempty"`  // bytes
 	What    string `json:"what,omitempty"`
+	VFs     *int   `json:"vfs,omitempty"` // virtual functions that the driver was told to make
 }
 
 // ESXVirtual is a virtual function.
@@ -236,6 +238,13 @@ type NICFirmware struct {
 	Released     string `json:"released,omitempty"` // day.month.year
 	PSID         string `json:"psid,omitempty"`
 	OriginalPSID string `json:"original_psid,omitempty"` // of the vendor whose firmware was replaced
+}
+
+// DeviceBAR is a memory region of a device that is passed through.
+type DeviceBAR struct {
+	Device string `json:"device"` // with its domain
+	Number int    `json:"number"`
+	Bytes  int    `json:"bytes"`
 }
 
 // ESXRDMA is an RDMA device of ESX itself (esxcli rdma device list).
