@@ -15,6 +15,7 @@ type build struct {
 	whole map[string]bool // and those that were seen whole
 	vfs   []loseVF
 	name  string // of the text that is being read
+	csv   bool   // a list in the format csv was read
 }
 
 // loseVF is a virtual function whose address is written by a base that depends on the version of ESX.
@@ -37,8 +38,11 @@ func (b *build) text(name string, sections []section) {
 	for i, s := range sections {
 		switch {
 		case s.form != nil:
-			b.out.Proven = b.out.Proven || s.form.ours || onlyESX(s.command)
+			proven := b.out.Proven
+			b.out.Proven = s.form.ours || onlyESX(s.command)
 			s.form.read(b, s)
+			b.out.Texts[name] = b.out.Texts[name] || b.out.Proven
+			b.out.Proven = b.out.Proven || proven
 		case onlyESX(s.command) || isMST(s.command):
 			b.out.Proven = b.out.Proven || onlyESX(s.command)
 			silent := i+1 < len(sections) && sections[i+1].form == nil

@@ -23,7 +23,7 @@ func formats() []form {
 		return func(l string, _ place) bool { return p().MatchString(l) }
 	}
 	isCSV := func(line string, _ place) bool {
-		if !csvHead().MatchString(line) {
+		if strings.Contains(line, " ") || !csvHead().MatchString(line) {
 			return false
 		}
 		_, ok := kindWith(fieldsOf(line))
@@ -54,6 +54,7 @@ func fieldsOf(line string) (out []string) {
 func recordsOf(parse func(lines []string) ([]record, error)) func(b *build, s section) {
 	return func(b *build, s section) {
 		records, err := parse(s.lines)
+		b.csv = b.csv || csvHead().MatchString(s.lines[0])
 		whole := err == nil
 		if err != nil {
 			b.missed("esx", strings.Join(strings.Fields(s.command), " "), "not whole: "+err.Error())

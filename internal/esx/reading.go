@@ -21,6 +21,8 @@ type Reading struct {
 	Proven  bool           // something was printed that only ESX prints
 	Missing []fabric.Missing
 	Unread  []string // "NAME, line 12: TEXT"
+
+	Texts map[string]bool // names of texts in which something was read; true: something that only ESX prints
 }
 
 // Bounds of what is kept of texts.
@@ -40,7 +42,7 @@ type Command struct {
 
 // Read reads texts by name. One whose name is that of a command (Commands) is what that command printed; any other is anything.
 func Read(texts map[string][]byte) Reading {
-	b := &build{}
+	b := &build{out: Reading{Texts: map[string]bool{}}}
 	asked := map[string]string{}
 	for _, c := range Commands() {
 		asked[c.Name] = c.Shell
@@ -53,14 +55,34 @@ func Read(texts map[string][]byte) Reading {
 		n := 0
 		for line := range strings.Lines(string(texts[name])) {
 			n++
-			if claimed, shell := s.line(line); !claimed && !shell {
+			if c := s.Line(line); !c.Read && !c.Shell {
 				b.unread(name, n, line)
 			}
 		}
 		s.end()
 		b.text(name, s.sections)
+		if asked[name] != "" {
+			b.answered(name)
+		}
 	}
 	return b.finish()
+}
+
+// answered notes the lists that a command of Commands gives whole, though it asks one entry after the other. That the first of its
+// programs answered shows in the list that is not nil.
+func (b *build) answered(name string) {
+	if b.e == nil {
+		return
+	}
+	switch {
+	case name == "vms" && b.e.VMs != nil, name == "vfs" && b.e.Uplinks != nil && b.csv, name == "nic-configs" && len(b.e.NICConfigs) > 0:
+		for _, c := range Commands() {
+			if c.Name == name {
+				emptyList(b, c.Gives)
+				b.listed(c.Gives, true)
+			}
+		}
+	}
 }
 
 func (b *build) unread(name string, number int, line string) {

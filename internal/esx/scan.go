@@ -17,6 +17,7 @@ func pattern(expression string) func() *regexp.Regexp {
 type form struct {
 	name   string
 	ours   bool // only ESX prints it
+	log    bool // messages of programs
 	weak   bool // what another output takes is not its beginning
 	begins func(line string, at place) bool
 	goesOn func(line string) bool
@@ -26,6 +27,7 @@ type form struct {
 // place is what is known of where a line stands.
 type place struct {
 	command string // behind the last prompt, or on the line before
+	ours    bool   // and it is one whose output is read here
 	esx     bool   // the text is of an ESX host: its prompt says so, or something before
 }
 
@@ -49,56 +51,83 @@ type Scanner struct {
 func (s *Scanner) ask(shell string) {
 	s.end()
 	s.at.command = strings.TrimSpace(shell)
+	s.at.ours = isOurs(s.at.command)
 	s.at.esx = s.at.esx || onlyESX(s.at.command)
 	s.sections = append(s.sections, section{command: s.at.command})
 }
 
 func (s *Scanner) end() { s.open = 0 }
 
-// Line takes the next line and reports whether it belongs to an output, or to the shell around one that is read here.
-func (s *Scanner) Line(line string) bool {
-	claimed, _ := s.line(line)
-	return claimed
+// End says that the next line belongs to no output that is open.
+func (s *Scanner) End() { s.end() }
+
+// Claim is what a line is to a Scanner.
+type Claim struct {
+	Read    bool // it belongs to an output
+	Ours    bool // which only ESX prints
+	Log     bool // of messages, in which other readers may find theirs
+	Command bool // it calls a program whose output is read here
+	OnlyESX bool // which is on ESX only
+	Shell   bool // it is a prompt, a rule, a remark
 }
 
-// line also reports whether a line that belongs to no output is of a shell: a prompt with any command, a heading.
-func (s *Scanner) line(line string) (claimed, shell bool) {
+// Line takes the next line.
+func (s *Scanner) Line(line string) Claim {
 	s.number++
+	if len(line) > maxLine {
+		s.end()
+		return Claim{}
+	}
 	line = plain(line)
 	text := strings.TrimSpace(line)
-	switch {
-	case len(line) > maxLine:
-		s.end()
-		return false, false
-	case text == "":
-		return true, true
+	if text == "" {
+		return Claim{Shell: true}
 	}
 	if command, ok := promptOf(text); ok {
-		s.at.esx = s.at.esx || promptESX().MatchString(text)
+		s.at.esx = s.at.esx || shellOfESX().MatchString(text)
 		s.ask(command)
-		return isOurs(command), true
+		return Claim{Shell: true, Command: isOurs(command), OnlyESX: onlyESX(command)}
+	}
+	var next *form
+	if s.at.esx || s.at.ours || mayBegin(line) {
+		next = formOf(line, s.at)
 	}
 	if s.open > 0 {
 		at := &s.sections[s.open-1]
-		next := formOf(line, s.at)
 		if at.form.goesOn(line) && (next == nil || next == at.form || next.weak || !next.ours && at.form.ours) {
 			at.add(s.number, line)
-			return true, false
+			return Claim{Read: true, Ours: at.form.ours, Log: at.form.log}
 		}
 	}
 	s.end()
-	if f := formOf(line, s.at); f != nil {
-		s.sections = append(s.sections, section{form: f, command: s.at.command})
-		s.open, s.at.esx = len(s.sections), s.at.esx || f.ours
+	if next != nil {
+		s.sections = append(s.sections, section{form: next, command: s.at.command})
+		s.open, s.at.esx = len(s.sections), s.at.esx || next.ours
 		s.sections[s.open-1].add(s.number, line)
-		return true, false
+		return Claim{Read: true, Ours: next.ours, Log: next.log}
 	}
 	if isOurs(text) {
 		s.ask(text)
-		return true, false
+		return Claim{Shell: true, Command: true, OnlyESX: onlyESX(text)}
 	}
-	around := isRule(text) || isElision(text) || strings.HasPrefix(text, "```")
-	return around, around || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)
+	return Claim{Shell: isRule(text) || isElision(text) || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)}
+}
+
+// signs are what a line has that may begin an output: most lines of most texts have none of them, and are not looked at further.
+func signs() []string {
+	return []string{
+		"Name ", "Name\t", "VF ID", "Device ID", "Vmknic", "MAX_VFS", "Bool", "Int", "Uint", "String", "VMware", "Supported", "vmnic", "vmrdma", "Address: ", "Platform Information",
+		"Path: /", "Module: ", "Module mst", " Result", ",Name,", ",Version,", "ESX", "[vm", "VMkernel", "enabled = ", "_bootbank_", "_locker_", "PF_", "Class ", "pciPassthru", "PCIPassthru",
+		"vmkernel", "passthru", "MST", "mst", "(rev:", "mt4", "PCI devices:", "Device #", "True(1)", "False(0)", "(0)", "(1)", "(2)", "Image type:", "= \"", "=\"", "(vim.", "(vmodl.",
+		"Bus ", "ClassId", "Vmid", "IntrVector", "MSI", "PCIEHP", "DevicePowerOn", "AMDIommu", "assthrough", "SR-IOV", "systemId", "IOMMU", "sched.mem", "irtual machine",
+		"relaxACS", "RelaxACS", "bridge", "flr", "d3d0", "Adapter", "powering on VM", "required by VM", "V pci", "P pci", "/   /",
+	}
+}
+
+var allSigns = sync.OnceValue(signs)
+
+func mayBegin(line string) bool {
+	return slices.ContainsFunc(allSigns(), func(sign string) bool { return strings.Contains(line, sign) })
 }
 
 var loneAddress = pattern(`^` + sbdf + `$`)
@@ -153,7 +182,13 @@ func PromptHost(line string) string {
 
 var promptName = pattern(`^\[[\w.-]+@([\w.-]+):[^\]]*\]`)
 
+// shellOfESX is a prompt that no other shell has by default: a colon between host and folder, within brackets.
+var shellOfESX = pattern(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?)\]`)
+
 func promptOf(text string) (shell string, ok bool) {
+	if !strings.Contains("[~/#$>", text[:1]) && !strings.Contains(text[:min(len(text), 64)], "@") && !strings.HasPrefix(text, "P") && !strings.HasPrefix(text, "DEBUG:") {
+		return "", false
+	}
 	for _, p := range []func() *regexp.Regexp{promptESX, promptOld, promptHost, promptPower, debugLine} {
 		if m := p().FindStringSubmatch(text); m != nil {
 			return strings.TrimSpace(m[1]), true

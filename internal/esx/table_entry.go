@@ -39,6 +39,10 @@ func emptyList(b *build, list string) {
 		e.Uplinks = some(e.Uplinks)
 	case vfsPath:
 		e.VFs = some(e.VFs)
+	case fabric.FactESXVMs:
+		e.VMs = some(e.VMs)
+	case fabric.FactESXNICConfigs:
+		e.NICConfigs = some(e.NICConfigs)
 	}
 }
 

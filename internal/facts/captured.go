@@ -56,6 +56,7 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 	m := newMerger(f)
 	left := maps.Clone(texts)
 	given := make(map[string]bool)
+	ofESX := esxTexts(texts, left)
 	for _, t := range tools(f) {
 		for _, file := range slices.Sorted(maps.Keys(left)) {
 			text := string(left[file])
@@ -73,6 +74,11 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 				given[what] = true
 			}
 		}
+	}
+	mergeESX(m, ofESX)
+	if f.ESX != nil {
+		unreadESX(f, ofESX, texts)
+		f.Missing = append(f.Missing, esxNotGiven(f)...)
 	}
 	for _, file := range slices.Sorted(maps.Keys(left)) {
 		miss(f, "text "+fabric.Printable(file), fabric.Printable(file), errors.New("not the output of a known tool in the C locale"))
