@@ -9,6 +9,9 @@ import (
 // (table, list, csv, xml, json, keyvalue) these are the same.
 type record map[string]string
 
+// byShape is in a record that was read by the shape of its row: which word belongs to which column was not printed.
+const byShape = " by shape"
+
 func fieldName(text string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "(", "", ")", "").Replace(text))
 }

@@ -110,7 +110,7 @@ func (s *Scanner) Line(line string) Claim {
 		s.ask(text)
 		return Claim{Shell: true, Command: true, OnlyESX: onlyESX(text)}
 	}
-	return Claim{Shell: isRule(text) || isElision(text) || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)}
+	return Claim{Shell: isRule(text) || isElision(text) || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "<?xml") || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)}
 }
 
 // signs are what a line has that may begin an output: most lines of most texts have none of them, and are not looked at further.

@@ -103,7 +103,7 @@ func (t *table) groups(line string) record {
 	if m == nil {
 		return nil
 	}
-	r := record{}
+	r := record{byShape: "true"}
 	for i, name := range t.row.SubexpNames() {
 		if name != "" {
 			r[name] = strings.TrimSpace(m[i])

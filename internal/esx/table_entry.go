@@ -65,7 +65,7 @@ func addSetting(b *build, r record, _ section) bool {
 			_, large := strconv.ParseUint(v, 0, 64)
 			return err == nil || large == nil
 		}
-	case kind != "string":
+	case kind != "string" || r[byShape] != "": // of empty values a word of the description would be taken
 		return false
 	}
 	set := fabric.ESXSetting{Name: r["name"], Configured: r["configured"], Runtime: r["runtime"], Default: r["default"]}
