@@ -91,6 +91,7 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 const (
 	notCaptured  = "not among the captured texts"
 	capturedText = "captured text"
+	notOnESX     = "the host runs ESX, whose tools do not give it"
 )
 
 // unread lists the texts that were recognized and not, or not wholly, read: each reason once.
@@ -98,7 +99,7 @@ func unread(f *fabric.Facts) []fabric.Missing {
 	var out []fabric.Missing
 	for _, m := range f.Missing {
 		same := func(o fabric.Missing) bool { return o.Source == m.Source && o.Reason == m.Reason }
-		if m.Reason != notCaptured && m.Source != capturedText && !slices.ContainsFunc(out, same) {
+		if m.Reason != notCaptured && m.Reason != notOnESX && m.Source != capturedText && !slices.ContainsFunc(out, same) {
 			out = append(out, m)
 		}
 	}
@@ -121,9 +122,13 @@ func notGiven(f *fabric.Facts, given map[string]bool) []fabric.Missing {
 			out = append(out, fabric.Missing{What: what, Source: source, Reason: reason})
 		}
 	}
+	reason := notCaptured
+	if f.ESX != nil {
+		reason = notOnESX
+	}
 	for _, t := range tools(f) {
 		for _, what := range t.gives {
-			add(what, t.name, notCaptured)
+			add(what, t.name, reason)
 		}
 	}
 	for _, what := range []string{

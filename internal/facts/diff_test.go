@@ -266,7 +266,7 @@ func noise() map[string]string {
 		"Meta.APIVersion": "of the file", "Meta.Kind": "of the file", "Node": "the caller says whom he compares", "Collected": "a time", "Source": "how it was read",
 		"NICs.Index": "counted anew at each boot", "HCAs.Ports.Counters": "a counter", "Neighbours.State": "changes by itself", "Neighbours.NIC": "an entry that came", "Neighbours.Address": "an entry that came",
 		"NICs.QoS.Sources": "how it was read", "ESX.ResetRules.Line": "where it stands in the file", "ESX.Refusals.Line": "where it stands in the log",
-		"PCI.IOMMUGroup":   "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
+		"PCI.IOMMUGroup": "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
 		"GPUs.Index": "the tool's number", "GPUs.Health.Corrected": "a counter", "GPUs.Health.Throttle": "of the moment", "GPUs.NVLink.Errors": "counters",
 		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as unknown", "Missing.Source": "shows as unknown", "Missing.Reason": "shows as unknown", "Missing.Absent": "shows as unknown",
 	}

@@ -70,20 +70,26 @@ func esxSource(c esx.Command) string {
 	return first
 }
 
-// esxTexts reads texts of an ESX host. The others are left for the tools of Linux.
+// esxTexts reads texts of an ESX host, and leaves the others for the tools of Linux. Those that Outputs found have all that is ESX's
+// in one text.
 func esxTexts(texts, left map[string][]byte) esx.Reading {
-	r := esx.Read(texts)
+	own := texts
+	if gathered, ok := texts[esxTool]; ok {
+		own = map[string][]byte{esxTool: gathered}
+	}
+	r := esx.Read(own)
 	if !r.Proven { // what a tool of Linux reads too is taken for its
-		own := maps.Clone(texts)
+		own = maps.Clone(own)
 		maps.DeleteFunc(own, func(_ string, text []byte) bool { return knownToLinux(string(text)) })
 		r = esx.Read(own)
 	}
 	commands := esx.Commands()
 	for name := range texts {
-		ours, read := r.Texts[name]
-		read = read && !knownToLinux(string(texts[name]))
-		named := r.Proven && slices.ContainsFunc(commands, func(c esx.Command) bool { return c.Name == name })
-		if ours || named || name == esxTool || read {
+		_, read := r.Texts[name]
+		if r.Proven && !read { // an answer without entries, or what the gathered text has too
+			read = slices.ContainsFunc(commands, func(c esx.Command) bool { return c.Name == name }) || len(esx.Read(map[string][]byte{name: texts[name]}).Texts) > 0
+		}
+		if read || name == esxTool {
 			delete(left, name)
 		}
 	}
