@@ -16,6 +16,9 @@ type build struct {
 	vfs   []loseVF
 	name  string // of the text that is being read
 	csv   bool   // a list in the format csv was read
+
+	worlds  map[string]string // names of virtual machines that run, by their ids
+	running bool              // and they are all that run
 }
 
 // loseVF is a virtual function whose address is written by a base that depends on the version of ESX.
@@ -80,6 +83,7 @@ func (b *build) finish() Reading {
 	}
 	b.placeVFs()
 	b.placeMST()
+	b.placeWorlds()
 	for what := range b.parts {
 		if !b.whole[what] {
 			b.e.Parts = append(b.e.Parts, what)

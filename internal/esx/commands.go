@@ -22,6 +22,7 @@ func Commands() []Command {
 		// no list of addresses is at hand before mst status: the loop asks each device that there is
 		{Name: "nic-configs", Shell: "for d in $(" + mft + "mst status | grep pciconf | grep -v '[.]'); do " + mft + "mlxconfig -d $d -e q; done", Gives: fabric.FactESXNICConfigs, Maybe: true},
 		{Name: "vfs", Shell: "esxcli --formatter=csv network sriovnic list && for n in $(esxcli --formatter=csv network sriovnic list | grep -o 'vmnic[0-9]*' | sort -u); do echo \"[ESX] esxcli network sriovnic vf list -n $n\"; esxcli network sriovnic vf list -n $n; done", Gives: fabric.FactESXVFs},
+		{Name: "running", Shell: "esxcli vm process list"},
 		{Name: "vms", Shell: "vim-cmd vmsvc/getallvms && for v in $(vim-cmd vmsvc/getallvms | grep -o '^[0-9]*'); do vim-cmd vmsvc/get.config $v; done", Gives: fabric.FactESXVMs},
 	}
 }

@@ -227,3 +227,26 @@ Listsummary:
 		t.Errorf("%+v, unread %q", e, r.Unread)
 	}
 }
+
+func TestWorlds(t *testing.T) {
+	e := whole(t, `[root@esx1:~] esxcli network sriovnic vf list -n vmnic4
+VF ID  Active  PCI Address   Owner World ID
+    0    true  0000:af:00.1  2381189
+[root@esx1:~] esxcli vm process list
+gpu-vm1
+   World ID: 2381189
+   Process ID: 0
+   VMX Cartel ID: 2381188
+   UUID: 56 4d 6e 28 c8 5b fe b1-76 37 43 c0 fc 09 36 e4
+   Display Name: gpu-vm1
+   Config File: /vmfs/volumes/datastore1/gpu-vm1/gpu-vm1.vmx
+
+[root@esx1:~] vim-cmd vmsvc/getallvms
+Vmid    Name                 File                   Guest OS       Version   Annotation
+12     gpu-vm1   [datastore1] gpu-vm1/gpu-vm1.vmx   ubuntu64Guest   vmx-21
+13     spare vm   [datastore1] spare vm/spare vm.vmx   ubuntu64Guest   vmx-21
+`)
+	if e.VFs[0].Owner != "gpu-vm1" || len(e.VMs) != 2 || e.VMs[0].Power != "on" || e.VMs[0].Hardware != 21 || e.VMs[1].Name != "spare vm" || e.VMs[1].Power != "off" {
+		t.Errorf("%+v, %+v", e.VFs, e.VMs)
+	}
+}

@@ -118,16 +118,40 @@ func signs() []string {
 	return []string{
 		"Name ", "Name\t", "VF ID", "Device ID", "Vmknic", "MAX_VFS", "Bool", "Int", "Uint", "String", "VMware", "Supported", "vmnic", "vmrdma", "Address: ", "Platform Information",
 		"Path: /", "Module: ", "Module mst", " Result", ",Name,", ",Version,", "ESX", "[vm", "VMkernel", "enabled = ", "_bootbank_", "_locker_", "PF_", "Class ", "pciPassthru", "PCIPassthru",
-		"vmkernel", "passthru", "MST", "mst", "(rev:", "mt4", "PCI devices:", "Device #", "True(1)", "False(0)", "(0)", "(1)", "(2)", "Image type:", "= \"", "=\"", "(vim.", "(vmodl.",
-		"Bus ", "ClassId", "Vmid", "IntrVector", "MSI", "PCIEHP", "DevicePowerOn", "AMDIommu", "assthrough", "SR-IOV", "systemId", "IOMMU", "sched.mem", "irtual machine",
+		"vmkernel", "passthru", "MST", "mst", "(rev:", "mt4", "PCI devices:", "Device #", "True(1)", "False(0)", "(0)", "(1)", "(2)", "Image type:", "= \"", "(vim.", "(vmodl.",
+		"Bus ", "ClassId", "Vmid", "World ID", "IntrVector", "MSI", "PCIEHP", "DevicePowerOn", "AMDIommu", "assthrough", "SR-IOV", "systemId", "IOMMU", "sched.mem", "irtual machine",
 		"relaxACS", "RelaxACS", "bridge", "flr", "d3d0", "Adapter", "powering on VM", "required by VM", "V pci", "P pci", "/   /",
 	}
 }
 
-var allSigns = sync.OnceValue(signs)
+// signTable finds the signs by their first three bytes: every line of every text that is read goes through here.
+type signTable struct {
+	seen  [1 << 12]bool
+	signs map[int][]string
+}
+
+var allSigns = sync.OnceValue(func() *signTable {
+	t := &signTable{signs: map[int][]string{}}
+	for _, sign := range signs() {
+		at := hashOf(sign)
+		t.seen[at], t.signs[at] = true, append(t.signs[at], sign)
+	}
+	return t
+})
+
+// hashOf is of the first three bytes of a text, which has as many.
+func hashOf(text string) int {
+	return (int(text[0])*31 ^ int(text[1])*7 ^ int(text[2])<<4) & (1<<12 - 1)
+}
 
 func mayBegin(line string) bool {
-	return slices.ContainsFunc(allSigns(), func(sign string) bool { return strings.Contains(line, sign) })
+	t := allSigns()
+	for i := 0; i+3 <= len(line); i++ {
+		if at := hashOf(line[i:]); t.seen[at] && slices.ContainsFunc(t.signs[at], func(sign string) bool { return strings.HasPrefix(line[i:], sign) }) {
+			return true
+		}
+	}
+	return false
 }
 
 var loneAddress = pattern(`^` + sbdf + `$`)

@@ -167,6 +167,7 @@ func (b *build) vm(vm fabric.VM) {
 		return
 	}
 	e.VMs[i].Power = firstOf(vm.Power, e.VMs[i].Power)
+	e.VMs[i].Hardware = max(vm.Hardware, e.VMs[i].Hardware)
 }
 
 func firstOf(a, c string) string {
