@@ -27,6 +27,7 @@ func blocks() []block {
 		{"esxcli hardware platform get", ex(`^\s*Platform Information$`), ""},
 		{"esxcli system settings advanced list", ex(`^\s*Path: /\w+/\w+$`), ""},
 		{"esxcli system module get", ex(`^\s*Module: \w+$`), ""},
+		{"esxcli network nic get", ex(`^\s*Advertised Auto Negotiation: (?:true|false)$`), ""},
 		{"esxcli software", ex(`^\s*(?:Installation|Update|Removal|Profile Update) Result$`), ""},
 	}
 }

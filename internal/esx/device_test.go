@@ -250,3 +250,24 @@ Vmid    Name                 File                   Guest OS       Version   Ann
 		t.Errorf("%+v, %+v", e.VFs, e.VMs)
 	}
 }
+
+func TestNICGet(t *testing.T) {
+	e := whole(t, `[root@esx1:~] esxcli network nic get -n vmnic5
+   Advertised Auto Negotiation: true
+   Advertised Link Modes: 100000baseT/Full, 25000baseT/Full
+   Auto Negotiation: false
+   Cable Type: DA
+   Driver Info: 
+         Bus Info: 0000:82:00:1
+         Driver: nmlx5_core
+         Firmware Version: 28.39.1002
+         Version: 4.23.0.66
+   Link Detected: true
+   Link Status: Up 
+   Name: vmnic5
+   Supports Wakeon: false
+   Wakeon: MagicPacket(tm)
+`)
+	same(t, []fabric.Uplink{{Name: "vmnic5", Address: "0000:82:00.1", Driver: "nmlx5_core", Up: new(true)}}, e.Uplinks)
+	same(t, []fabric.NICFirmware{{Device: "0000:82:00.1", Version: "28.39.1002"}}, e.Firmware)
+}

@@ -7,7 +7,7 @@ var forms = sync.OnceValue(allForms)
 
 func allForms() []form {
 	var out []form
-	for _, t := range tables() {
+	for _, t := range allTables() {
 		out = append(out, t.form())
 	}
 	for _, k := range blocks() {

@@ -36,9 +36,12 @@ var messages = sync.OnceValue(func() []message {
 		{fabric.RefusedReserved, ex(`memory reservation \(sched\.mem\.min\) should be equal to memsize|Invalid memory setting: memory reservation`)},
 		{fabric.RefusedInUse, ex(`(?:PCI )?(?:passthrough )?device (?:` + at + `|` + dec + `|\S+) is (?:already )?in use`)},
 		{fabric.RefusedDevice, ex(`Failed to register the device pciPassthru[0-9]+ for (?:` + at + `|` + dec + `)`)},
+		{fabric.RefusedReset, ex(`PCI: [0-9]+: Dev (?:@ )?` + at + ` (?:is unresponsive after reset|did not complete its pending transactions)`)},
+		{fabric.RefusedDevice, ex(`PCIPassthru: Failed to register device ` + at)},
 		{fabric.RefusedDevice, ex(`One or more devices \(pciPassthru[0-9]+(?:, ?pciPassthru[0-9]+)*\) required by VM (?P<vm>\S+) are not available`)},
 		{fabric.RefusedDevice, ex(`PCI passthrough device (?:id )?\S* ?(?:is )?(?:invalid|not available|not found)`)},
 		{fabric.RefusedDevice, ex(`PCIPassthru: .*(?:Failed to|failed to|could not|Could not) (?:find|open|get|reset|map|register)\b.*?(?:` + at + `)?`)},
+		{fabric.RefusedDevice, ex(`\[msg\.pciPassthru\.\w+\].*?(?:\b` + dec + `\b|$)`)},
 		{fabric.RefusedPowerOn, ex(`Module '?DevicePowerOn'? power on failed`)},
 		{fabric.RefusedPowerOn, ex(`Failed to power on virtual machine (?P<vm>[^\s,]+)`)},
 		{"", ex(`^The operation for the entity "(?P<vm>[^"]+)" failed`)},
@@ -52,7 +55,7 @@ var messages = sync.OnceValue(func() []message {
 var vmName = pattern(`(?i)(?:power on virtual machine|powering on VM|entity|required by VM) "?([^\s",]+?)"?(?:[,.\s]|$)`)
 
 // inLog are beginnings of lines of the logs: of vmware.log in its two forms, of vmkernel.log, and of the client's messages.
-var inLog = pattern(`(?i)PCIPassthru|PCIEHP|IntrVector|DevicePowerOn|AMDIommu|passthrough|SR-IOV|systemId|IOMMU|MSIX?\b|sched\.mem|pciPassthru|virtual machine|the current system|currently at|powering on|ESX host|deviceId, and`)
+var inLog = pattern(`(?i)PCIPassthru|after reset|pending transactions|PCIEHP|IntrVector|DevicePowerOn|AMDIommu|passthrough|SR-IOV|systemId|IOMMU|MSIX?\b|sched\.mem|pciPassthru|virtual machine|the current system|currently at|powering on|ESX host|deviceId, and`)
 
 func messageOf(line string) (message, []string) {
 	if !inLog().MatchString(line) {

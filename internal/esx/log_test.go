@@ -29,7 +29,11 @@ func TestRefusals(t *testing.T) {
 		"memory":                {"Invalid memory setting: memory reservation (sched.mem.min) should be equal to memsize(1048576).\n", []fabric.PowerOnRefusal{{Kind: fabric.RefusedReserved}}},
 		"register":              {"Failed to register the device pciPassthru0 for 27:0.0 due to unavailable hardware or software support.\n", []fabric.PowerOnRefusal{{Kind: fabric.RefusedDevice, Device: "0000:1b:00.0"}}},
 		"no host":               {"Insufficient resources. One or more devices (pciPassthru0, pciPassthru1) required by VM gpu-vm3 are not available on host esx1.\n", []fabric.PowerOnRefusal{{VM: "gpu-vm3", Kind: fabric.RefusedDevice}}},
-		"fine":                  {"2025-01-02T03:04:05.678Z In(05) vmx - PCIPassthru: successfully created the IOMMU mappings\n", nil},
+		"message id": {"vmx| I125: PCIPassthru: Failed to register device 0000:0d:00.3 error = 0xffffffff\nvmx| I125: [msg.pciPassthru.createAdapterFailedPlatformNotSupported] Failed to register the device pciPassthru0 for 013:00.3 due to unavailable hardware or software support.\nvmx| I125: Module 'DevicePowerOn' power on failed.\n",
+			[]fabric.PowerOnRefusal{{Kind: fabric.RefusedDevice, Device: "0000:0d:00.3"}}},
+		"unknown message": {"vmx| I125: [msg.pciPassthru.somethingNew] A text of another version.\n", []fabric.PowerOnRefusal{{Kind: fabric.RefusedDevice}}},
+		"reset":           {"cpu10:2100020)WARNING: PCI: 471: Dev 0000:1b:00.0 is unresponsive after reset\n", []fabric.PowerOnRefusal{{Kind: fabric.RefusedReset, Device: "0000:1b:00.0"}}},
+		"fine":            {"2025-01-02T03:04:05.678Z In(05) vmx - PCIPassthru: successfully created the IOMMU mappings\n", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, text := range []string{tt.text, strings.ReplaceAll(tt.text, "\n", "\r\n"), "some words before\n\n" + tt.text + "and after\n"} {

@@ -38,15 +38,15 @@ func objectForm() form {
 
 func readObject(b *build, s section) {
 	p := &objectText{lines: s.lines}
-	root := &object{fields: map[string]*object{}}
+	var found []*object
 	for p.at < len(p.lines) {
 		text := p.next()
 		if objectHead().MatchString(text) {
-			root.items = append(root.items, p.value(text, 0))
+			found = append(found, p.value(text, 0))
 		}
 	}
 	b.esx()
-	for _, o := range root.items {
+	for _, o := range found {
 		if p.cut {
 			b.missed(fabric.FactESXVMs, "vim-cmd", "its output is cut: a brace is not closed")
 		}

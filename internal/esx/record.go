@@ -42,6 +42,7 @@ func kinds() []kind {
 		{"esxcli system settings advanced list", "", []string{"path", "type", "stringvalue"}, nil, addAdvanced},
 		{"esxcli system module get", "", []string{"module", "modulefile"}, nil, addModuleInfo},
 		{"esxcli software", "", []string{"message", "vibsinstalled"}, nil, addResult},
+		{"esxcli network nic get", "", []string{"driver", "businfo", "firmwareversion", "name"}, nil, addNIC},
 		{maxVFsTable, "", []string{"nic", "slot", "sbdf", "maxvfs"}, nil, addMaxVFs},
 	}
 }
@@ -60,16 +61,6 @@ func kindWith(fields []string) (kind, bool) {
 		}
 	}
 	return kind{}, false
-}
-
-// addAll adds records of a kind. It reports those that say something else than their kind does.
-func (b *build) addAll(k kind, records []record, s section) (bad []int) {
-	for i, r := range records {
-		if !k.add(b, r, s) {
-			bad = append(bad, i)
-		}
-	}
-	return bad
 }
 
 // flag reads true and false in any case.

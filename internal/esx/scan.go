@@ -117,10 +117,10 @@ func (s *Scanner) Line(line string) Claim {
 func signs() []string {
 	return []string{
 		"Name ", "Name\t", "VF ID", "Device ID", "Vmknic", "MAX_VFS", "Bool", "Int", "Uint", "String", "VMware", "Supported", "vmnic", "vmrdma", "Address: ", "Platform Information",
-		"Path: /", "Module: ", "Module mst", " Result", ",Name,", ",Version,", "ESX", "[vm", "VMkernel", "enabled = ", "_bootbank_", "_locker_", "PF_", "Class ", "pciPassthru", "PCIPassthru",
+		"Path: /", "Module: ", "Advertised Auto", "Module mst", " Result", ",Name,", ",Version,", "ESX", "[vm", "VMkernel", "enabled = ", "_bootbank_", "_locker_", "PF_", "Class ", "pciPassthru", "PCIPassthru",
 		"vmkernel", "passthru", "MST", "mst", "(rev:", "mt4", "PCI devices:", "Device #", "True(1)", "False(0)", "(0)", "(1)", "(2)", "Image type:", "= \"", "(vim.", "(vmodl.",
 		"Bus ", "ClassId", "Vmid", "World ID", "IntrVector", "MSI", "PCIEHP", "DevicePowerOn", "AMDIommu", "assthrough", "SR-IOV", "systemId", "IOMMU", "sched.mem", "irtual machine",
-		"relaxACS", "RelaxACS", "bridge", "flr", "d3d0", "Adapter", "powering on VM", "required by VM", "V pci", "P pci", "/   /",
+		"relaxACS", "RelaxACS", "bridge", "flr", "d3d0", "Adapter", "msg.pci", "unresponsive", "pending trans", "powering on VM", "required by VM", "V pci", "P pci", "/   /",
 	}
 }
 
@@ -300,7 +300,7 @@ func base(command string) (words []string, filter string) {
 // calls reports whether a command is a call of a program with these words, in their order.
 func calls(command string, want ...string) bool {
 	words, _ := base(command)
-	if len(words) == 0 || words[0] != want[0] && !(want[0] == "esxcli" && words[0] == "localcli") {
+	if len(words) == 0 || words[0] != want[0] && (want[0] != "esxcli" || words[0] != "localcli") {
 		return false
 	}
 	at := 1

@@ -23,19 +23,18 @@ func (b *build) asked(command string, silent bool) {
 	if m == nil || slices.ContainsFunc(options[1:len(options)-1], func(o string) bool { return o != "-i" }) {
 		return
 	}
-	line := strings.Join(words, " ")
-	switch {
-	case line == "vmkload_mod -l", line == "esxcfg-module -l":
+	switch strings.Join(words, " ") {
+	case "vmkload_mod -l", "esxcfg-module -l":
 		b.module(m[1]).Loaded = new(false)
 		b.listed(modulesPath, false)
-	case line == "esxcli software vib list", line == "esxcli software vib get":
+	case "esxcli software vib list", "esxcli software vib get":
 		e := b.esx()
 		if !slices.Contains(e.NoVIBs, m[1]) && len(e.NoVIBs) < maxUnread {
 			e.NoVIBs = append(e.NoVIBs, m[1])
 		}
 		e.VIBs = some(e.VIBs)
 		b.listed(vibsPath, false)
-	case line == "mst status", line == "mst status -v", line == "mst status -vv":
+	case "mst status", "mst status -v", "mst status -vv":
 		b.esx().MST = some(b.e.MST)
 		b.listed("esx.mst", false)
 	}

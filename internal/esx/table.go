@@ -17,9 +17,6 @@ type table struct {
 	more  *regexp.Regexp // what may stand below a row
 }
 
-// tables are those that are read. They are made once.
-var tables = syncTables()
-
 func (t *table) form() form {
 	return form{
 		name: t.kind, ours: true,

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -20,8 +19,6 @@ const (
 )
 
 type vib = fabric.VIB
-
-func syncTables() func() []*table { return sync.OnceValue(allTables) }
 
 // emptyList makes a list that was printed one that is not nil.
 func emptyList(b *build, list string) {
@@ -246,5 +243,26 @@ func addMaxVFs(b *build, r record, _ section) bool {
 	}
 	u := b.uplink(r["nic"])
 	u.Address, u.VFs = at, new(digits(r["maxvfs"]))
+	return true
+}
+
+// addNIC takes what esxcli network nic get says of one NIC. Its address has a colon before the function: 0000:82:00:1.
+func addNIC(b *build, r record, _ section) bool {
+	at := r["businfo"]
+	if i := strings.LastIndex(at, ":"); i > 0 && !strings.Contains(at, ".") {
+		at = at[:i] + "." + at[i+1:]
+	}
+	address := hexAddress(at)
+	if !strings.HasPrefix(r["name"], "vmnic") || r["driver"] == "" || address == "" {
+		return false
+	}
+	u := b.uplink(r["name"])
+	u.Address, u.Driver = address, r["driver"]
+	if link := r["linkstatus"]; link == "Up" || link == "Down" {
+		u.Up = new(link == "Up")
+	}
+	if v := r["firmwareversion"]; v != "" {
+		b.e.Firmware = append(b.e.Firmware, fabric.NICFirmware{Device: address, Version: v})
+	}
 	return true
 }

@@ -224,6 +224,7 @@ const (
 	RefusedHotPlug   = "hot-plug"        // PCIe hot-plug took the device away
 	RefusedVectors   = "vectors"         // the host has no interrupt vectors left
 	RefusedIdentity  = "identity"        // id of host, device or vendor is not that of the device which is there
+	RefusedReset     = "reset"           // the device does not come back from its reset
 	RefusedIOMMU     = "iommu"           // virtual IOMMU and vGPU exclude each other
 	RefusedReserved  = "memory"          // its memory is not reserved as a whole
 	RefusedInUse     = "in-use"          // another virtual machine, or ESX itself, has the device
