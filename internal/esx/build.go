@@ -84,6 +84,7 @@ func (b *build) finish() Reading {
 	b.placeVFs()
 	b.placeMST()
 	b.placeWorlds()
+	b.placeOwners()
 	for what := range b.parts {
 		if !b.whole[what] {
 			b.e.Parts = append(b.e.Parts, what)

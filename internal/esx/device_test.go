@@ -271,3 +271,10 @@ func TestNICGet(t *testing.T) {
 	same(t, []fabric.Uplink{{Name: "vmnic5", Address: "0000:82:00.1", Driver: "nmlx5_core", Up: new(true)}}, e.Uplinks)
 	same(t, []fabric.NICFirmware{{Device: "0000:82:00.1", Version: "28.39.1002"}}, e.Firmware)
 }
+
+func TestOwners(t *testing.T) {
+	e := whole(t, vmObject+"[root@esx1:~] vmkchdev -l\n0000:1a:00.0 15b3:1021 15b3:0041 passthru\n0000:9c:00.0 15b3:1021 15b3:0041 passthru\n")
+	if e.Devices[0].Owner != "gpu-vm1" || e.Devices[1].Owner != "" {
+		t.Errorf("%+v", e.Devices)
+	}
+}

@@ -1,6 +1,7 @@
 package esx
 
 import (
+	"slices"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -50,6 +51,25 @@ func (b *build) placeWorlds() {
 	for i := range b.e.VMs {
 		if vm := &b.e.VMs[i]; b.running && vm.Name != "" && vm.Power == "" {
 			vm.Power = "off"
+		}
+	}
+}
+
+// placeOwners gives devices the names of the virtual machines that have them: one that runs before one that does not.
+func (b *build) placeOwners() {
+	for _, state := range []string{"on", "suspended", "", "off"} {
+		for _, vm := range b.e.VMs {
+			if vm.Power != state || vm.Name == "" {
+				continue
+			}
+			for _, d := range vm.Devices {
+				i := slices.IndexFunc(b.e.Devices, func(p fabric.PassthroughPCI) bool {
+					return d.Address != "" && d.Kind != "sriov" && p.Address == d.Address
+				})
+				if i >= 0 && b.e.Devices[i].Owner == "" {
+					b.e.Devices[i].Owner = vm.Name
+				}
+			}
 		}
 	}
 }
