@@ -42,12 +42,12 @@ func (b *build) text(name string, sections []section) {
 		switch {
 		case s.form != nil:
 			proven := b.out.Proven
-			b.out.Proven = s.form.ours || onlyESX(s.command)
+			b.out.Proven = s.form.ours || !s.named && onlyESX(s.command)
 			s.form.read(b, s)
 			b.out.Texts[name] = b.out.Texts[name] || b.out.Proven
 			b.out.Proven = b.out.Proven || proven
 		case onlyESX(s.command) || isMST(s.command):
-			b.out.Proven = b.out.Proven || onlyESX(s.command)
+			b.out.Proven = b.out.Proven || !s.named && onlyESX(s.command)
 			silent := i+1 < len(sections) && sections[i+1].form == nil
 			b.asked(s.command, silent)
 		}

@@ -89,3 +89,16 @@ func TestForeign(t *testing.T) {
 		}
 	}
 }
+
+// TestNames: the name of a text is no proof of what it is.
+func TestNames(t *testing.T) {
+	for _, c := range Commands() {
+		for _, text := range []string{"", "0000:1a:00.0 Infiniband controller: Mellanox Technologies MT2910 Family [ConnectX-7]\n", "net.core.rmem_max = 16777216\n", "sh: not found\n"} {
+			for _, name := range []string{c.Name, c.Name + ".txt", "dir/" + c.Name + ".txt"} {
+				if r := Read(map[string][]byte{name: []byte(text)}); r.Proven {
+					t.Errorf("%s with %q: taken for an ESX host", name, text)
+				}
+			}
+		}
+	}
+}

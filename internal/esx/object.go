@@ -27,7 +27,7 @@ func objectForm() form {
 	return form{
 		name: "vim-cmd", ours: true,
 		begins: func(line string, at place) bool {
-			return objectHead().MatchString(line) || objectTitle().MatchString(line) && calls(at.command, "vim-cmd")
+			return objectHead().MatchString(line) || objectTitle().MatchString(line) && (at.esx || calls(at.command, "vim-cmd"))
 		},
 		goesOn: func(line string) bool {
 			return line[0] == ' ' || line[0] == '\t' || strings.HasPrefix(line, "}") || strings.HasPrefix(line, "]") || objectHead().MatchString(line)

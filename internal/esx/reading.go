@@ -49,8 +49,10 @@ func Read(texts map[string][]byte) Reading {
 	}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		s := &Scanner{}
-		if shell := asked[name]; shell != "" {
+		called := strings.TrimSuffix(path.Base(name), ".txt")
+		if shell := asked[called]; shell != "" {
 			s.ask(shell)
+			s.at.esx, s.sections[0].named = false, true // a name proves nothing
 		}
 		n := 0
 		for line := range strings.Lines(string(texts[name])) {
@@ -61,9 +63,8 @@ func Read(texts map[string][]byte) Reading {
 		}
 		s.end()
 		b.text(name, s.sections)
-		if asked[name] != "" {
-			b.answered(name)
-		}
+		b.running = b.running || called == "running" && len(texts[name]) == 0 // it prints nothing where none runs
+		b.answered(called)
 	}
 	return b.finish()
 }

@@ -37,6 +37,7 @@ type section struct {
 	command string // behind the last prompt, or the line before; empty: nobody knows
 	lines   []string
 	numbers []int // of lines, from 1
+	named   bool  // the command is that of the text's name
 }
 
 // Scanner finds outputs in a text that may hold anything, line by line.
@@ -50,7 +51,7 @@ type Scanner struct {
 // ask says that what follows is what a command printed.
 func (s *Scanner) ask(shell string) {
 	s.end()
-	s.at.command = strings.TrimSpace(shell)
+	s.at.command = strings.TrimSpace(strings.Trim(shell, "*` ")) // of a document
 	s.at.ours = isOurs(s.at.command)
 	s.at.esx = s.at.esx || onlyESX(s.at.command)
 	s.sections = append(s.sections, section{command: s.at.command})
@@ -101,7 +102,7 @@ func (s *Scanner) Line(line string) Claim {
 	}
 	s.end()
 	if next != nil {
-		s.sections = append(s.sections, section{form: next, command: s.at.command})
+		s.sections = append(s.sections, section{form: next, command: s.at.command, named: len(s.sections) > 0 && s.sections[len(s.sections)-1].named})
 		s.open, s.at.esx = len(s.sections), s.at.esx || next.ours
 		s.sections[s.open-1].add(s.number, line)
 		return Claim{Read: true, Ours: next.ours, Log: next.log}
@@ -188,7 +189,7 @@ func plain(line string) string {
 
 // Prompts: of the shell of ESX and of documents about it, of older ESX, and a sign alone.
 var (
-	promptESX   = pattern(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?|[\w.-]+@[\w.-]+ [^\]]*)\]\s?[#$%]?\s*(.*)$`)
+	promptESX   = pattern(`^\[?(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?|[\w.-]+@[\w.-]+ [^\]]*)\]\s?[#$%]?\s*(.*)$`)
 	promptOld   = pattern(`^(?:~|/[\w./-]*) [#$] (.*)$`)
 	promptBare  = pattern(`^[#$>] ?(\S.*)$`)
 	promptHost  = pattern(`^[\w.-]+@[\w.-]+:[^#$ ]* ?[#$] ?(.*)$`)
@@ -210,6 +211,10 @@ var promptName = pattern(`^\[[\w.-]+@([\w.-]+):[^\]]*\]`)
 var shellOfESX = pattern(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?)\]`)
 
 func promptOf(text string) (shell string, ok bool) {
+	text = strings.TrimLeft(text, "*` ")
+	if text == "" {
+		return "", false
+	}
 	if !strings.Contains("[~/#$>", text[:1]) && !strings.Contains(text[:min(len(text), 64)], "@") && !strings.HasPrefix(text, "P") && !strings.HasPrefix(text, "DEBUG:") {
 		return "", false
 	}

@@ -11,7 +11,7 @@ import (
 func worldForm() form {
 	is := func(_ string, at place) bool { return calls(at.command, "esxcli", "vm", "process", "list") }
 	return form{
-		name: "esxcli vm process list", ours: true, begins: func(line string, at place) bool { return is(line, at) || worldLine().MatchString(line) },
+		name: "esxcli vm process list", begins: func(line string, at place) bool { return is(line, at) || worldLine().MatchString(line) },
 		goesOn: func(string) bool { return true }, read: readWorlds,
 	}
 }
@@ -19,7 +19,14 @@ func worldForm() form {
 var worldLine = pattern(`^\s+World ID: \d+$`)
 
 func readWorlds(b *build, s section) {
+	if !slices.ContainsFunc(s.lines, worldLine().MatchString) {
+		for i := range s.lines {
+			b.lost(s, i)
+		}
+		return
+	}
 	b.esx()
+	b.out.Proven = true
 	if b.worlds == nil {
 		b.worlds = map[string]string{}
 	}

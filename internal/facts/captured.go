@@ -77,6 +77,7 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 	}
 	mergeESX(m, ofESX)
 	if f.ESX != nil {
+		given[fabric.FactPCI] = given[fabric.FactPCI] || len(ofESX.PCI) > 0
 		unreadESX(f, ofESX, texts)
 		f.Missing = append(f.Missing, esxNotGiven(f)...)
 	}

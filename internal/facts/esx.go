@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -87,7 +88,7 @@ func esxTexts(texts, left map[string][]byte) esx.Reading {
 	for name := range texts {
 		_, read := r.Texts[name]
 		if r.Proven && !read { // an answer without entries, or what the gathered text has too
-			read = slices.ContainsFunc(commands, func(c esx.Command) bool { return c.Name == name }) || len(esx.Read(map[string][]byte{name: texts[name]}).Texts) > 0
+			read = slices.ContainsFunc(commands, func(c esx.Command) bool { return c.Name == strings.TrimSuffix(path.Base(name), ".txt") }) || len(esx.Read(map[string][]byte{name: texts[name]}).Texts) > 0
 		}
 		if read || name == esxTool {
 			delete(left, name)
