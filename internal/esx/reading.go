@@ -27,7 +27,7 @@ type Reading struct {
 
 // Bounds of what is kept of texts.
 const (
-	maxEntries = 1 << 14 // of each list: 64 NICs of 256 virtual functions
+	maxEntries = 1 << 12 // of each list: 16 NICs of 256 virtual functions, the most that PCI numbers give one
 	maxUnread  = 64      // lines
 	maxLine    = 4096    // bytes; a longer one is not of a tool that is read here
 )
