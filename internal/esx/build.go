@@ -14,8 +14,9 @@ type build struct {
 	parts map[string]bool // lists of which a part was seen
 	whole map[string]bool // and those that were seen whole
 	vfs   []loseVF
-	name  string // of the text that is being read
-	csv   bool   // a list in the format csv was read
+	at    map[string]int // of devices, by address
+	name  string         // of the text that is being read
+	csv   bool           // a list in the format csv was read
 
 	worlds  map[string]string // names of virtual machines that run, by their ids
 	running bool              // and they are all that run
@@ -174,13 +175,17 @@ var mstNumber = pattern(`^mt([0-9]{3,5})_`)
 // device is the entry of a PCI device.
 func (b *build) device(address string) *fabric.PassthroughPCI {
 	e := b.esx()
-	if i := slices.IndexFunc(e.Devices, func(d fabric.PassthroughPCI) bool { return d.Address == address }); i >= 0 {
+	if i, ok := b.at[address]; ok {
 		return &e.Devices[i]
 	}
 	if len(e.Devices) >= maxEntries {
 		return &fabric.PassthroughPCI{}
 	}
 	b.listed(devicesPath, false)
+	if b.at == nil {
+		b.at = map[string]int{}
+	}
+	b.at[address] = len(e.Devices)
 	e.Devices = append(e.Devices, fabric.PassthroughPCI{Address: address})
 	return &e.Devices[len(e.Devices)-1]
 }
