@@ -1,6 +1,9 @@
 package fabric
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // ESX is what an ESX host says of itself as a host of virtual machines: by esxcli and the tools of NIC vendors in its shell, by
 // its files, or by the vSphere API. A list that was not read is nil; one that was read and has no entries is empty and not nil. A
@@ -22,6 +25,24 @@ type ESX struct {
 	VMs         []VM             `json:"vms,omitempty"`
 	Refusals    []PowerOnRefusal `json:"refusals,omitempty"` // why virtual machines did not start, as logs and errors say
 	Reboot      []RebootReason   `json:"reboot,omitempty"`   // what says that something waits for a reboot
+	Firmware    []NICFirmware    `json:"firmware,omitempty"` // of flint
+	RDMA        []ESXRDMA        `json:"rdma,omitempty"`     // RDMA devices that ESX itself uses
+	BARs        []DeviceBAR      `json:"bars,omitempty"`     // that a virtual machine got, as its log says
+	Vectors     *int             `json:"vectors,omitempty"`  // interrupt vectors, as somebody counted them
+
+	// Parts names the lists (FactESXVIBs, ...) of which only a part was seen: what is not in such a list may be there all the same.
+	Parts []string `json:"parts,omitempty"`
+	// NoVIBs is what a search in the list of installed software did not find: parts of names.
+	NoVIBs []string `json:"no_vibs,omitempty"`
+}
+
+// Whole reports whether a list (FactESXVIBs, ...) was read and has all that is there, so that what it lacks is absent.
+func (e *ESX) Whole(list string) bool {
+	return !slices.Contains(e.Parts, list) && map[string]bool{
+		FactESXSettings: e.Settings != nil, FactESXVIBs: e.VIBs != nil, FactESXModules: e.Modules != nil, FactESXDevices: e.Devices != nil,
+		FactESXResetRules: e.ResetRules != nil, FactESXMST: e.MST != nil, FactESXNICConfigs: e.NICConfigs != nil, FactESXUplinks: e.Uplinks != nil,
+		FactESXVFs: e.VFs != nil, FactESXVMs: e.VMs != nil,
+	}[list]
 }
 
 // Major is the first number of the version: 8, 9. 0: unknown.
@@ -147,6 +168,7 @@ type Uplink struct {
 	Mbps    *int   `json:"mbps,omitempty"` // Mb/s
 	MTU     int    `json:"mtu,omitempty"`  // bytes
 	What    string `json:"what,omitempty"`
+	VFs     *int   `json:"vfs,omitempty"` // virtual functions that the driver was told to make
 }
 
 // ESXVirtual is a virtual function.
@@ -185,10 +207,55 @@ type VMDevice struct {
 
 // PowerOnRefusal is a message that says why a virtual machine did not start, or lost a device.
 type PowerOnRefusal struct {
-	VM   string `json:"vm,omitempty"`
-	Kind string `json:"kind"` // of the reader that knows the message
-	Text string `json:"text"` // the line
-	Line int    `json:"line,omitempty"`
+	VM     string `json:"vm,omitempty"`
+	Kind   string `json:"kind"`             // one of the Refused constants
+	Device string `json:"device,omitempty"` // with its domain; empty: the message names none, or not so that it is clear which
+	Text   string `json:"text"`             // the line
+	Line   int    `json:"line,omitempty"`
+	Needed int    `json:"needed,omitempty"` // pages of 4 KiB of MMIO space that the devices need
+	Limit  int    `json:"limit,omitempty"`  // and that the virtual machine has
+}
+
+// Kinds of refusals.
+const (
+	RefusedMMIO      = "mmio"            // the devices need more MMIO space than the virtual machine has
+	RefusedNoVF      = "no-vf"           // no virtual function is left of the physical one
+	RefusedNotPassed = "not-passthrough" // the device is not passed through, or no longer
+	RefusedHotPlug   = "hot-plug"        // PCIe hot-plug took the device away
+	RefusedVectors   = "vectors"         // the host has no interrupt vectors left
+	RefusedIdentity  = "identity"        // id of host, device or vendor is not that of the device which is there
+	RefusedIOMMU     = "iommu"           // virtual IOMMU and vGPU exclude each other
+	RefusedReserved  = "memory"          // its memory is not reserved as a whole
+	RefusedInUse     = "in-use"          // another virtual machine, or ESX itself, has the device
+	RefusedDevice    = "device"          // the device could not be given, for a reason that the message leaves open
+	RefusedPowerOn   = "power-on"        // says only that it did not start
+)
+
+// NICFirmware is what flint says of the firmware on a NIC.
+type NICFirmware struct {
+	Device       string `json:"device,omitempty"` // as the command named it
+	Version      string `json:"version,omitempty"`
+	Released     string `json:"released,omitempty"` // day.month.year
+	PSID         string `json:"psid,omitempty"`
+	OriginalPSID string `json:"original_psid,omitempty"` // of the vendor whose firmware was replaced
+}
+
+// DeviceBAR is a memory region of a device that is passed through.
+type DeviceBAR struct {
+	Device string `json:"device"` // with its domain
+	Number int    `json:"number"`
+	Bytes  int    `json:"bytes"`
+}
+
+// ESXRDMA is an RDMA device of ESX itself (esxcli rdma device list).
+type ESXRDMA struct {
+	Name   string `json:"name"` // vmrdma0
+	Driver string `json:"driver,omitempty"`
+	State  string `json:"state,omitempty"`
+	MTU    int    `json:"mtu,omitempty"`   // bytes, of RDMA
+	Speed  string `json:"speed,omitempty"` // as written: 50 Gbps
+	Uplink string `json:"uplink,omitempty"`
+	Kernel string `json:"kernel,omitempty"` // interface of ESX that uses it: vmk1
 }
 
 // RebootReason is something that says that the host has to start again.

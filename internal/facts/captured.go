@@ -56,6 +56,7 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 	m := newMerger(f)
 	left := maps.Clone(texts)
 	given := make(map[string]bool)
+	ofESX := esxTexts(texts, left)
 	for _, t := range tools(f) {
 		for _, file := range slices.Sorted(maps.Keys(left)) {
 			text := string(left[file])
@@ -74,6 +75,11 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 			}
 		}
 	}
+	mergeESX(m, ofESX)
+	if f.ESX != nil {
+		unreadESX(f, ofESX, texts)
+		f.Missing = append(f.Missing, esxNotGiven(f)...)
+	}
 	for _, file := range slices.Sorted(maps.Keys(left)) {
 		miss(f, "text "+fabric.Printable(file), fabric.Printable(file), errors.New("not the output of a known tool in the C locale"))
 	}
@@ -85,6 +91,7 @@ func FromText(name string, texts map[string][]byte) *fabric.Facts {
 const (
 	notCaptured  = "not among the captured texts"
 	capturedText = "captured text"
+	notOnESX     = "the host runs ESX, whose tools do not give it"
 )
 
 // unread lists the texts that were recognized and not, or not wholly, read: each reason once.
@@ -92,7 +99,7 @@ func unread(f *fabric.Facts) []fabric.Missing {
 	var out []fabric.Missing
 	for _, m := range f.Missing {
 		same := func(o fabric.Missing) bool { return o.Source == m.Source && o.Reason == m.Reason }
-		if m.Reason != notCaptured && m.Source != capturedText && !slices.ContainsFunc(out, same) {
+		if m.Reason != notCaptured && m.Reason != notOnESX && m.Source != capturedText && !slices.ContainsFunc(out, same) {
 			out = append(out, m)
 		}
 	}
@@ -115,9 +122,13 @@ func notGiven(f *fabric.Facts, given map[string]bool) []fabric.Missing {
 			out = append(out, fabric.Missing{What: what, Source: source, Reason: reason})
 		}
 	}
+	reason := notCaptured
+	if f.ESX != nil {
+		reason = notOnESX
+	}
 	for _, t := range tools(f) {
 		for _, what := range t.gives {
-			add(what, t.name, notCaptured)
+			add(what, t.name, reason)
 		}
 	}
 	for _, what := range []string{

@@ -55,6 +55,7 @@ func (d *differ) node() {
 	d.commandLine()
 	d.sysctls()
 	d.pods()
+	d.esx()
 	d.modules()
 	d.packages()
 	d.providers()

@@ -48,6 +48,7 @@ func wholeNode(node string, number int) *fabric.Facts {
 			{NICs: []string{"eth1"}, From: []netip.Prefix{netip.MustParsePrefix("10.64.0.0/10")}, To: []netip.Prefix{netip.MustParsePrefix("10.64.0.1/32")}, Part: true, Do: "accept"},
 		}}}},
 		Pod: &fabric.Pod{GIB: []string{"lib64"}, NCCL: []string{"/usr/local/gib/lib64/libnccl.so.2"}, LockMemory: to(true)},
+		ESX: wholeESX(),
 		Kube: &fabric.KubeState{
 			Claims: []fabric.ClaimState{{Name: "c", State: "pending", For: []string{"p"}, Devices: []fabric.ClaimDevice{{Driver: "dra.net", Device: "nic0", Interface: "eth1", IPs: []string{"10.0.0.1/32"}, NotReady: []string{"Ready: no"}, Reported: true}}}},
 			Pods:   []fabric.PodState{{Name: "p", Ready: "1/1", Status: "Running", Node: "n"}},
@@ -264,8 +265,8 @@ func noise() map[string]string {
 	return map[string]string{
 		"Meta.APIVersion": "of the file", "Meta.Kind": "of the file", "Node": "the caller says whom he compares", "Collected": "a time", "Source": "how it was read",
 		"NICs.Index": "counted anew at each boot", "HCAs.Ports.Counters": "a counter", "Neighbours.State": "changes by itself", "Neighbours.NIC": "an entry that came", "Neighbours.Address": "an entry that came",
-		"NICs.QoS.Sources": "how it was read",
-		"PCI.IOMMUGroup":   "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
+		"NICs.QoS.Sources": "how it was read", "ESX.ResetRules.Line": "where it stands in the file", "ESX.Refusals.Line": "where it stands in the log",
+		"PCI.IOMMUGroup": "a number; whether there is one is compared", "KernelLog.Lines": "but for its numbers; compared in the golden test", "KernelLog.Cut": "more of the same",
 		"GPUs.Index": "the tool's number", "GPUs.Health.Corrected": "a counter", "GPUs.Health.Throttle": "of the moment", "GPUs.NVLink.Errors": "counters",
 		"LLDP.Source": "how it was read", "Disagree.Said": "the sources are named in the facts", "Missing.What": "shows as unknown", "Missing.Source": "shows as unknown", "Missing.Reason": "shows as unknown", "Missing.Absent": "shows as unknown",
 	}

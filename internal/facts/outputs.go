@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"railwright.dev/railwright/internal/esx"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/nic"
 )
@@ -26,6 +27,9 @@ type Outputs struct {
 	table   addressTable
 	env     map[string]map[string]string // settings of NCCL by host, for the sets that exist at the end
 	holds   []string
+
+	esx      esx.Scanner
+	esxCalls string // a command line whose output, if any, is in the next lines
 
 	open  *outputForm
 	into  *outputSet
@@ -57,6 +61,7 @@ func (o *Outputs) File(name, folder string) {
 	o.file, o.folder, o.prompt, o.command, o.path, o.holds = name, folder, "", "", "", nil
 	o.table = addressTable{}
 	o.end()
+	o.esx, o.esxCalls = esx.Scanner{}, ""
 }
 
 // Holds are the tools whose outputs were found in the file so far.
@@ -67,15 +72,21 @@ func (o *Outputs) end() { o.open, o.into = nil, nil }
 // Line takes a line of the file. host printed it, where a prefix says so; texts are the line as it stands there, then
 // without one prefix after the other. taken says that it belongs to something else, which ends an output. searched says
 // of a line that was claimed that messages of programs may stand in it.
-func (o *Outputs) Line(host string, texts []string, taken bool) (claimed, searched bool) {
+func (o *Outputs) Line(host string, texts []string, taken bool) (isClaimed, searched bool) {
 	whole := texts[len(texts)-1]
 	o.setting(host, whole)
 	switch {
 	case taken:
 		o.end()
+		o.esx.End()
 		return false, false
 	case strings.TrimSpace(whole) == "":
 		return true, false // between devices
+	}
+	if claimed, searched, whole := o.lineOfESX(host, whole); whole {
+		return claimed, searched
+	} else if claimed {
+		defer func() { isClaimed = true }()
 	}
 	if o.open != nil && o.depth < len(texts) {
 		if line := texts[o.depth]; o.open.goesOn(line) && !o.anotherBegins(line) {

@@ -1,0 +1,212 @@
+package esx
+
+import (
+	"regexp"
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// block is an entry that esxcli prints as indented lines of names and values.
+type block struct {
+	kind   string
+	begins *regexp.Regexp
+	named  string // the line that begins it is the value of this field; empty: it is a field itself, or a title
+}
+
+var (
+	pairLine = pattern(`^\s*([A-Z][\w /()-]{0,40}?)\s*:(?:\s+(.*))?$`)
+	listLine = pattern(`^\s*[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, [\w.~+-]+)*,?$`)
+)
+
+func blocks() []block {
+	ex := regexp.MustCompile
+	return []block{
+		{"esxcli hardware pci list", ex(`^\s*(?:Address: )?` + sbdf + `$`), "address"},
+		{"esxcli system version get", ex(`^\s*Product: VMware ESX`), ""},
+		{"esxcli hardware platform get", ex(`^\s*Platform Information$`), ""},
+		{"esxcli system settings advanced list", ex(`^\s*Path: /\w+/\w+$`), ""},
+		{"esxcli system module get", ex(`^\s*Module: \w+$`), ""},
+		{"esxcli software", ex(`^\s*(?:Installation|Update|Removal|Profile Update) Result$`), ""},
+	}
+}
+
+func (k block) form() form {
+	return form{
+		name: k.kind, ours: true,
+		begins: func(line string, at place) bool {
+			if k.named != "" && !at.esx && !strings.Contains(line, ": ") {
+				return false // an address alone in a line
+			}
+			return k.begins.MatchString(line)
+		},
+		goesOn: func(line string) bool {
+			return !k.begins.MatchString(line) && (pairLine().MatchString(line) || listLine().MatchString(line)) || isElision(strings.TrimSpace(line))
+		},
+		read: func(b *build, s section) { k.read(b, s) },
+	}
+}
+
+// read adds the entry. A list of devices is a section for each.
+func (k block) read(b *build, s section) {
+	r := record{}
+	last := ""
+	for i, line := range s.lines {
+		if i == 0 && k.named != "" && !strings.Contains(line, ": ") {
+			r[k.named] = strings.TrimSpace(line)
+			continue
+		}
+		m := pairLine().FindStringSubmatch(line)
+		switch {
+		case m != nil:
+			last = fieldName(m[1])
+			if _, twice := r[last]; !twice {
+				r[last] = strings.TrimSpace(m[2])
+			}
+		case last != "" && listLine().MatchString(line):
+			r[last] = strings.TrimSuffix(strings.TrimSpace(r[last]+" "+strings.TrimSpace(line)), ",")
+		}
+	}
+	kind := kindOf(k.kind)
+	if !kind.add(b, r, s) {
+		for i := range s.lines {
+			b.lost(s, i)
+		}
+		return
+	}
+	if kind.gives != "" {
+		b.listed(kind.gives, isWhole(s.command, kind.pick...) || s.command == "" && r["deviceclass"] == hostBridge)
+		emptyList(b, kind.gives)
+	}
+}
+
+// hostBridge is the class of what every list of all PCI devices begins with: 0600 (PCI Code and ID Assignment 1.11, 1.7).
+const hostBridge = "0x0600"
+
+// single is an output of one line, or of lines that need no other.
+func singles() []form {
+	line := func(name string, ours bool, is func(line string, at place) bool, read func(b *build, line string, s section) bool) form {
+		return form{name: name, ours: ours, begins: is, goesOn: never, read: func(b *build, s section) {
+			for i, l := range s.lines {
+				if !read(b, strings.TrimSpace(l), s) {
+					b.lost(s, i)
+				}
+			}
+		}}
+	}
+	matches := func(p func() *regexp.Regexp) func(string, place) bool {
+		return func(l string, _ place) bool { return p().MatchString(strings.TrimSpace(l)) }
+	}
+	return []form{
+		line("vmware -v", true, matches(vmwareLine), readVMware),
+		line("uname -a", true, matches(unameLine), readUname),
+		line("esxcli system maintenanceMode get", true, func(l string, at place) bool {
+			return calls(at.command, "esxcli", "system", "maintenanceMode", "get") && (strings.TrimSpace(l) == "Enabled" || strings.TrimSpace(l) == "Disabled")
+		}, readMaintenance),
+		line("esxcfg-module -g", true, matches(moduleOptions), readModuleOptions),
+		line("vmkload_mod", true, func(l string, at place) bool {
+			return (calls(at.command, "vmkload_mod") || calls(at.command, "esxcfg-module")) && (loadedHead().MatchString(l) || loadedRow().MatchString(l)) || loadedHead().MatchString(l) && at.esx
+		}, readLoaded),
+		weak(line("VIB ids", true, func(l string, _ place) bool { return vibIDs().MatchString(strings.TrimSpace(l)) }, readIDs)),
+		line("vsish", true, func(l string, at place) bool {
+			return calls(at.command, "vsish") && strings.Contains(at.command, "vectorList") && digitsOnly().MatchString(strings.TrimSpace(l))
+		}, readVectors),
+		line("esxcli error", false, func(l string, at place) bool { return at.esx && shellError().MatchString(strings.TrimSpace(l)) }, readShellError),
+	}
+}
+
+// weak is a form of lines that another output may have too.
+func weak(f form) form {
+	f.weak = true
+	return f
+}
+
+func never(string) bool { return false }
+
+var (
+	vmwareLine    = pattern(`^VMware ESXi? (?:[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2} build-[0-9]+|[0-9]{1,2}\.[0-9]{1,2}(?:\.[0-9]{1,2}){0,2} (?:Update [0-9]+|GA|Patch [0-9]+))$`)
+	vmwareBuild   = pattern(`^VMware ESXi? ([0-9.]+) build-([0-9]+)$`)
+	unameLine     = pattern(`^VMkernel \S+ ([0-9]{1,2}\.[0-9]{1,2}\.[0-9]{1,2}) .*build-([0-9]+) `)
+	moduleOptions = pattern(`^(\w+) enabled = ([01]) options = '([^']*)'$`)
+	loadedHead    = pattern(`^\s*Name\s+Used\s+Size ?\(kb\)$`)
+	loadedRow     = pattern(`^\s*([\w.-]+)\s+(\d+)\s+(\d+)$`)
+	vibIDs        = pattern(`^(?:VIBs Installed: *)?[\w.-]+_(?:bootbank|locker)_[\w.~+-]+(?:, ?[\w.~+-]+_(?:bootbank|locker)_[\w.~+-]+)*,?$`)
+	digitsOnly    = pattern(`^[0-9]{1,6}$`)
+	shellError    = pattern(`^(?:-sh: |sh: |/bin/sh: )?[\w./ -]+: (?:not found|No such file or directory|Permission denied)$|^Unknown command or namespace|^Unable to find (?:a )?(?:setting|module)|^Invalid (?:option|data constraint)`)
+)
+
+func readVMware(b *build, line string, _ section) bool {
+	if m := vmwareBuild().FindStringSubmatch(line); m != nil {
+		return b.version(m[1], m[2])
+	}
+	b.esx() // VMware ESXi 8.0 Update 3: the line before has the version
+	return true
+}
+
+func readUname(b *build, line string, _ section) bool {
+	m := unameLine().FindStringSubmatch(line)
+	return b.version(m[1], m[2])
+}
+
+func readMaintenance(b *build, line string, _ section) bool {
+	b.esx().Maintenance = new(line == "Enabled")
+	return true
+}
+
+// readModuleOptions reads nmlx5_core enabled = 1 options = 'max_vfs=4,4'.
+func readModuleOptions(b *build, line string, _ section) bool {
+	m := moduleOptions().FindStringSubmatch(line)
+	mod := b.module(m[1])
+	mod.Enabled = new(m[2] == "1")
+	mod.Parameters = map[string]string{}
+	for _, word := range strings.Fields(m[3]) {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok {
+			return false
+		}
+		mod.Parameters[name] = value
+	}
+	b.listed(fabric.FactESXModules, false)
+	return true
+}
+
+// readLoaded reads a row of vmkload_mod -l: a module that is loaded.
+func readLoaded(b *build, line string, s section) bool {
+	b.esx().Modules = some(b.e.Modules)
+	if loadedHead().MatchString(line) {
+		b.listed(fabric.FactESXModules, false)
+		return true
+	}
+	m := loadedRow().FindStringSubmatch(line)
+	b.module(m[1]).Loaded = new(true)
+	b.listed(fabric.FactESXModules, isWhole(s.command) && (calls(s.command, "vmkload_mod", "-l") || calls(s.command, "vmkload_mod", "--list") || calls(s.command, "esxcfg-module", "-l")))
+	return true
+}
+
+func readIDs(b *build, line string, _ section) bool {
+	for _, id := range strings.Split(strings.TrimPrefix(line, "VIBs Installed:"), ",") {
+		if v, ok := vibOf(id); ok {
+			b.vib(v)
+		}
+	}
+	b.listed(fabric.FactESXVIBs, false)
+	return true
+}
+
+func readVectors(b *build, line string, _ section) bool {
+	b.esx().Vectors = new(digits(line))
+	return true
+}
+
+// readShellError keeps what the shell says of a command that it could not run.
+func readShellError(b *build, line string, s section) bool {
+	what := fabric.FactESX
+	for _, c := range Commands() {
+		if c.Shell == s.command && c.Gives != "" {
+			what = c.Gives
+		}
+	}
+	words, _ := base(s.command)
+	b.missed(what, strings.Join(words[:min(len(words), 5)], " "), line)
+	return true
+}

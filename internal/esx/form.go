@@ -1,0 +1,19 @@
+package esx
+
+import "sync"
+
+// forms are tried in this order. They are made once.
+var forms = sync.OnceValue(allForms)
+
+func allForms() []form {
+	var out []form
+	for _, t := range tables() {
+		out = append(out, t.form())
+	}
+	for _, k := range blocks() {
+		out = append(out, k.form())
+	}
+	out = append(out, formats()...)
+	out = append(out, singles()...)
+	return append(out, vmListForm(), worldForm(), lspciForm(), resetForm(), mstForm(), configForm(), flintForm(), vmxForm(), objectForm(), powerCLIForm(), logForm())
+}

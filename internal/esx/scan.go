@@ -1,0 +1,338 @@
+package esx
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// pattern is a regular expression that is compiled when it is first used.
+func pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// form is how the output of a tool begins and goes on, and what it says.
+type form struct {
+	name   string
+	ours   bool // only ESX prints it
+	log    bool // messages of programs
+	weak   bool // what another output takes is not its beginning
+	begins func(line string, at place) bool
+	goesOn func(line string) bool
+	read   func(b *build, s section)
+}
+
+// place is what is known of where a line stands.
+type place struct {
+	command string // behind the last prompt, or on the line before
+	ours    bool   // and it is one whose output is read here
+	esx     bool   // the text is of an ESX host: its prompt says so, or something before
+}
+
+// section is lines that one form takes, or none of them: of a command that printed nothing that is read.
+type section struct {
+	form    *form
+	command string // behind the last prompt, or the line before; empty: nobody knows
+	lines   []string
+	numbers []int // of lines, from 1
+}
+
+// Scanner finds outputs in a text that may hold anything, line by line.
+type Scanner struct {
+	sections []section
+	at       place
+	number   int
+	open     int // 1 more than the number of the open section; 0: none
+}
+
+// ask says that what follows is what a command printed.
+func (s *Scanner) ask(shell string) {
+	s.end()
+	s.at.command = strings.TrimSpace(shell)
+	s.at.ours = isOurs(s.at.command)
+	s.at.esx = s.at.esx || onlyESX(s.at.command)
+	s.sections = append(s.sections, section{command: s.at.command})
+}
+
+func (s *Scanner) end() { s.open = 0 }
+
+// End says that the next line belongs to no output that is open.
+func (s *Scanner) End() { s.end() }
+
+// Claim is what a line is to a Scanner.
+type Claim struct {
+	Read    bool // it belongs to an output
+	Ours    bool // which only ESX prints
+	Log     bool // of messages, in which other readers may find theirs
+	Command bool // it calls a program whose output is read here
+	OnlyESX bool // which is on ESX only
+	Shell   bool // it is a prompt, a rule, a remark
+}
+
+// Line takes the next line.
+func (s *Scanner) Line(line string) Claim {
+	s.number++
+	if len(line) > maxLine {
+		s.end()
+		return Claim{}
+	}
+	line = plain(line)
+	text := strings.TrimSpace(line)
+	if text == "" {
+		return Claim{Shell: true}
+	}
+	if command, ok := promptOf(text); ok {
+		s.at.esx = s.at.esx || shellOfESX().MatchString(text)
+		s.ask(command)
+		return Claim{Shell: true, Command: isOurs(command), OnlyESX: onlyESX(command)}
+	}
+	var next *form
+	if s.at.esx || s.at.ours || mayBegin(line) {
+		next = formOf(line, s.at)
+	}
+	if s.open > 0 {
+		at := &s.sections[s.open-1]
+		if at.form.goesOn(line) && (next == nil || next == at.form || next.weak || !next.ours && at.form.ours) {
+			at.add(s.number, line)
+			return Claim{Read: true, Ours: at.form.ours, Log: at.form.log}
+		}
+	}
+	s.end()
+	if next != nil {
+		s.sections = append(s.sections, section{form: next, command: s.at.command})
+		s.open, s.at.esx = len(s.sections), s.at.esx || next.ours
+		s.sections[s.open-1].add(s.number, line)
+		return Claim{Read: true, Ours: next.ours, Log: next.log}
+	}
+	if isOurs(text) {
+		s.ask(text)
+		return Claim{Shell: true, Command: true, OnlyESX: onlyESX(text)}
+	}
+	return Claim{Shell: isRule(text) || isElision(text) || strings.HasPrefix(text, "```") || strings.HasPrefix(text, "<?xml") || strings.HasPrefix(text, "#") || loneAddress().MatchString(text)}
+}
+
+// signs are what a line has that may begin an output: most lines of most texts have none of them, and are not looked at further.
+func signs() []string {
+	return []string{
+		"Name ", "Name\t", "VF ID", "Device ID", "Vmknic", "MAX_VFS", "Bool", "Int", "Uint", "String", "VMware", "Supported", "vmnic", "vmrdma", "Address: ", "Platform Information",
+		"Path: /", "Module: ", "Module mst", " Result", ",Name,", ",Version,", "ESX", "[vm", "VMkernel", "enabled = ", "_bootbank_", "_locker_", "PF_", "Class ", "pciPassthru", "PCIPassthru",
+		"vmkernel", "passthru", "MST", "mst", "(rev:", "mt4", "PCI devices:", "Device #", "True(1)", "False(0)", "(0)", "(1)", "(2)", "Image type:", "= \"", "(vim.", "(vmodl.",
+		"Bus ", "ClassId", "Vmid", "World ID", "IntrVector", "MSI", "PCIEHP", "DevicePowerOn", "AMDIommu", "assthrough", "SR-IOV", "systemId", "IOMMU", "sched.mem", "irtual machine",
+		"relaxACS", "RelaxACS", "bridge", "flr", "d3d0", "Adapter", "powering on VM", "required by VM", "V pci", "P pci", "/   /",
+	}
+}
+
+// signTable finds the signs by their first three bytes: every line of every text that is read goes through here.
+type signTable struct {
+	seen  [1 << 12]bool
+	signs map[int][]string
+}
+
+var allSigns = sync.OnceValue(func() *signTable {
+	t := &signTable{signs: map[int][]string{}}
+	for _, sign := range signs() {
+		at := hashOf(sign)
+		t.seen[at], t.signs[at] = true, append(t.signs[at], sign)
+	}
+	return t
+})
+
+// hashOf is of the first three bytes of a text, which has as many.
+func hashOf(text string) int {
+	return (int(text[0])*31 ^ int(text[1])*7 ^ int(text[2])<<4) & (1<<12 - 1)
+}
+
+func mayBegin(line string) bool {
+	t := allSigns()
+	for i := 0; i+3 <= len(line); i++ {
+		if at := hashOf(line[i:]); t.seen[at] && slices.ContainsFunc(t.signs[at], func(sign string) bool { return strings.HasPrefix(line[i:], sign) }) {
+			return true
+		}
+	}
+	return false
+}
+
+var loneAddress = pattern(`^` + sbdf + `$`)
+
+func (s *section) add(number int, line string) {
+	s.lines = append(s.lines, strings.Clone(line))
+	s.numbers = append(s.numbers, number)
+}
+
+func formOf(line string, at place) *form {
+	all := forms()
+	for i := range all {
+		if all[i].begins(line, at) {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// escapes are what a terminal makes colours of.
+var escapes = pattern(`\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07`)
+
+// plain takes a line without its end, without colours, and without the backslashes by which documents keep a _ from being italic.
+func plain(line string) string {
+	line = strings.TrimRight(line, "\r\n")
+	if strings.ContainsRune(line, '\x1b') {
+		line = escapes().ReplaceAllString(line, "")
+	}
+	if strings.Contains(line, `\_`) && !strings.Contains(line, `\\_`) {
+		line = strings.ReplaceAll(line, `\_`, "_")
+	}
+	return strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t")
+}
+
+// Prompts: of the shell of ESX and of documents about it, of older ESX, and a sign alone.
+var (
+	promptESX   = pattern(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?|[\w.-]+@[\w.-]+ [^\]]*)\]\s?[#$%]?\s*(.*)$`)
+	promptOld   = pattern(`^(?:~|/[\w./-]*) [#$] (.*)$`)
+	promptBare  = pattern(`^[#$>] ?(\S.*)$`)
+	promptHost  = pattern(`^[\w.-]+@[\w.-]+:[^#$ ]* ?[#$] ?(.*)$`)
+	promptPower = pattern(`^(?:PS [^>]*|PowerCLI [^>]*)> ?(.*)$`)
+	debugLine   = pattern(`^DEBUG: .*?((?:Get|Set|New)-\w+)$`)
+)
+
+// PromptHost is the host that a prompt of the shell of ESX names; empty: the line is none.
+func PromptHost(line string) string {
+	if m := promptName().FindStringSubmatch(strings.TrimSpace(plain(line))); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+var promptName = pattern(`^\[[\w.-]+@([\w.-]+):[^\]]*\]`)
+
+// shellOfESX is a prompt that no other shell has by default: a colon between host and folder, within brackets.
+var shellOfESX = pattern(`^\[(?:[\w.-]+@[\w.-]+:[^\]]*|ESXi?)\]`)
+
+func promptOf(text string) (shell string, ok bool) {
+	if !strings.Contains("[~/#$>", text[:1]) && !strings.Contains(text[:min(len(text), 64)], "@") && !strings.HasPrefix(text, "P") && !strings.HasPrefix(text, "DEBUG:") {
+		return "", false
+	}
+	for _, p := range []func() *regexp.Regexp{promptESX, promptOld, promptHost, promptPower, debugLine} {
+		if m := p().FindStringSubmatch(text); m != nil {
+			return strings.TrimSpace(m[1]), true
+		}
+	}
+	if m := promptBare().FindStringSubmatch(text); m != nil && isOurs(m[1]) {
+		return strings.TrimSpace(m[1]), true
+	}
+	return "", false
+}
+
+// programs are those of which output is read here.
+func programs() []string {
+	return []string{
+		"esxcli", "localcli", "vmkload_mod", "esxcfg-module", "esxcfg-info", "esxcfg-nics", "vim-cmd", "vmware", "vmkchdev", "lspci", "mst", "mlxconfig", "mstconfig",
+		"flint", "mlxfwmanager", "vsish", "mlxburn", "Get-PassthroughDevice",
+	}
+}
+
+// isOurs reports whether a line is a call of one of them, with a change of folder before it or not.
+func isOurs(text string) bool {
+	if folder, rest, ok := strings.Cut(text, "&&"); ok && strings.HasPrefix(strings.TrimSpace(folder), "cd ") {
+		text = strings.TrimSpace(rest)
+	}
+	words := strings.Fields(text)
+	switch {
+	case len(words) == 0:
+		return false
+	case words[0] == "cd" && len(words) == 2:
+		return strings.Contains(words[1], "mellanox") || strings.Contains(words[1], "vmware") || strings.Contains(words[1], "mlnx")
+	case words[0] == "cat" || words[0] == "grep" || words[0] == "vi":
+		return strings.Contains(text, "passthru.map") || strings.Contains(text, ".vmx") || strings.Contains(text, "vmkernel.log") || strings.Contains(text, "vmware.log")
+	case words[0] == "reboot" && len(words) == 1, words[0] == "uname":
+		return true
+	}
+	program := path.Base(words[0])
+	if !slices.Contains(programs(), program) {
+		return false
+	}
+	return len(words) == 1 && !strings.Contains(text, ":") || len(words) > 1 && !isSentence(words) && !strings.Contains(words[0], ":")
+}
+
+// onlyESX reports whether a command exists on ESX only. MFT lies in /opt there, and in /usr/bin on Linux.
+func onlyESX(command string) bool {
+	words, _ := base(command)
+	if len(words) == 0 {
+		return false
+	}
+	return slices.Contains([]string{"esxcli", "localcli", "vmkload_mod", "esxcfg-module", "esxcfg-info", "esxcfg-nics", "vim-cmd", "vmkchdev", "vsish"}, words[0]) ||
+		strings.Contains(command, "/opt/mellanox/bin/") || strings.Contains(command, "/opt/mlnx/bin/") || strings.Contains(command, "/etc/vmware/")
+}
+
+// isSentence knows a line of prose that begins with the name of a program.
+func isSentence(words []string) bool {
+	return slices.ContainsFunc(words[1:], func(w string) bool {
+		return slices.Contains([]string{"is", "are", "the", "was", "shows", "does", "and", "or", "not", "says", "prints", "enabled"}, w)
+	})
+}
+
+func isRule(text string) bool {
+	return len(text) > 2 && strings.Trim(text, "-=+ \t|") == ""
+}
+
+// isElision knows what a person puts where lines were left out.
+func isElision(text string) bool {
+	return text == "..." || text == "…" || text == "[...]" || text == "--" || text == "<snip>"
+}
+
+// base is the program and the words of a command: without its folder, and without what takes lines out of the output.
+func base(command string) (words []string, filter string) {
+	if at := strings.Index(command, "   ("); at > 0 { // a remark behind it
+		command = command[:at]
+	}
+	call, filter, _ := strings.Cut(command, "|")
+	if folder, rest, ok := strings.Cut(call, "&&"); ok && strings.HasPrefix(strings.TrimSpace(folder), "cd ") {
+		call = rest
+	}
+	words = strings.Fields(call)
+	if len(words) > 0 {
+		words[0] = path.Base(words[0])
+	}
+	return words, strings.TrimSpace(filter)
+}
+
+// calls reports whether a command is a call of a program with these words, in their order.
+func calls(command string, want ...string) bool {
+	words, _ := base(command)
+	if len(words) == 0 || words[0] != want[0] && !(want[0] == "esxcli" && words[0] == "localcli") {
+		return false
+	}
+	at := 1
+	for _, w := range want[1:] {
+		i := slices.Index(words[at:], w)
+		if i < 0 {
+			return false
+		}
+		at += i + 1
+	}
+	return true
+}
+
+// option is the value of an option of a command: -m X, -mX, --module=X, --module X.
+func option(command, short, long string) string {
+	words, _ := base(command)
+	for i, w := range words {
+		if v, ok := strings.CutPrefix(w, "--"+long+"="); ok {
+			return strings.Trim(v, `"'`)
+		}
+		if (w == short || w == "--"+long) && i+1 < len(words) {
+			return strings.Trim(words[i+1], `"'`)
+		}
+	}
+	return ""
+}
+
+// isWhole reports whether a command prints all of a list: it has no filter behind it, and no option that picks entries.
+func isWhole(command string, pick ...string) bool {
+	words, filter := base(command)
+	return len(words) > 0 && filter == "" && !slices.ContainsFunc(words, func(w string) bool {
+		name, _, _ := strings.Cut(w, "=")
+		return slices.Contains(pick, name)
+	})
+}

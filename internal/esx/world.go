@@ -1,0 +1,55 @@
+package esx
+
+import (
+	"strings"
+
+	"railwright.dev/railwright/internal/fabric"
+)
+
+// worldForm reads esxcli vm process list: the virtual machines that run, each with the id by which other tools call it.
+func worldForm() form {
+	is := func(_ string, at place) bool { return calls(at.command, "esxcli", "vm", "process", "list") }
+	return form{
+		name: "esxcli vm process list", ours: true, begins: func(line string, at place) bool { return is(line, at) || worldLine().MatchString(line) },
+		goesOn: func(string) bool { return true }, read: readWorlds,
+	}
+}
+
+var worldLine = pattern(`^\s+World ID: \d+$`)
+
+func readWorlds(b *build, s section) {
+	b.esx()
+	if b.worlds == nil {
+		b.worlds = map[string]string{}
+	}
+	_, filter := base(s.command)
+	b.running = b.running || s.command != "" && filter == ""
+	id := ""
+	for _, line := range s.lines {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch key {
+		case "World ID":
+			id = value
+		case "Display Name":
+			if id != "" && len(b.worlds) < maxEntries {
+				b.worlds[id] = value
+				b.vm(fabric.VM{Name: value, Power: "on"})
+			}
+			id = ""
+		}
+	}
+}
+
+// placeWorlds gives virtual functions the names of their owners, and virtual machines that do not run their power state.
+func (b *build) placeWorlds() {
+	for i := range b.e.VFs {
+		if name := b.worlds[b.e.VFs[i].Owner]; name != "" {
+			b.e.VFs[i].Owner = name
+		}
+	}
+	for i := range b.e.VMs {
+		if vm := &b.e.VMs[i]; b.running && vm.Name != "" && vm.Power == "" {
+			vm.Power = "off"
+		}
+	}
+}
