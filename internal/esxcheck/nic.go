@@ -38,7 +38,7 @@ func (s scene) configs() (of []nicConfig, without []string) {
 			continue
 		}
 		have[at] = true
-		of = append(of, nicConfig{c, at, strings.TrimSuffix(cmp.Or(c.Device, "a NIC")+" ("+at+")", " ()")})
+		of = append(of, nicConfig{c, at, strings.TrimSuffix(cmp.Or(c.Device, "without a name in the text")+" ("+at+")", " ()")})
 	}
 	nics, _ := s.ours(kindNIC)
 	for _, d := range nics {
@@ -188,7 +188,7 @@ func nicStoredRule() Rule {
 					continue // rules of their own
 				}
 				out = append(out, s.eachConfig(o.Name, o.Value, func(c nicConfig, have string) fault {
-					return fault{why: fmt.Sprintf("%s is %s in NIC %s of %s, planned is %s.", o.Name, have, c.name, s.name(), o.Value), cost: o.Why, fix: s.setNIC(c, o.Name, o.Value)}
+					return fault{why: fmt.Sprintf("%s is %s in NIC %s of %s, planned is %s.", o.Name, have, c.name, s.name(), o.Value), cost: cmp.Or(o.Why, "the NIC does not do what the plan needs of it"), fix: s.setNIC(c, o.Name, o.Value)}
 				})...)
 			}
 			if len(out) == 0 {

@@ -177,6 +177,9 @@ type fault struct {
 }
 
 func (s scene) fail(f fault) fabric.Finding {
+	if strings.HasPrefix(f.why, "virtual machine") || strings.HasPrefix(f.why, "the virtual machine") { // a name stays as it is
+		f.why = strings.ToUpper(f.why[:1]) + f.why[1:]
+	}
 	out := fabric.Finding{Status: fabric.Fail, Subject: s.subject(f.vm, f.at), Why: f.why, Expected: f.expected, Cost: f.cost, Fix: f.fix, Cause: f.cause, Evidence: f.seen}
 	return out
 }

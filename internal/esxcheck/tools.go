@@ -184,6 +184,15 @@ func judgeCards(s scene) []fabric.Finding {
 	if want == "" {
 		want = hex4(vendor) + ":" + hex4(id)
 	}
+	for _, fw := range s.esx.Firmware {
+		if len(right)+len(other) > 0 {
+			break // the list of devices says more
+		}
+		if family := oldFirmware(fw.Version); family != "" && !slices.ContainsFunc(s.tree, func(d device) bool { return d.address == fw.Device && d.device != 0 }) {
+			return []fabric.Finding{s.fail(fault{why: fmt.Sprintf("NIC %s of %s has firmware %s, that of a %s.", fw.Device, s.name(), fw.Version, family), expected: want, seen: []fabric.Evidence{saw("flint query", strings.TrimSpace(fw.Version+" of "+fw.Released+" "+fw.PSID))},
+				cost: "GPUDirect RDMA in virtual machines was not tried on it", fix: "put the planned NICs in; a NIC for storage or management is to be left out"})}
+		}
+	}
 	switch {
 	case len(right) > 0:
 		return s.pass(want, saw("lspci, mst status", few(right)))
@@ -194,6 +203,22 @@ func judgeCards(s scene) []fabric.Finding {
 	}
 	return []fabric.Finding{s.fail(fault{why: fmt.Sprintf("%s has no %s: its NICs are %s.", s.name(), want, few(other)), expected: want, seen: []fabric.Evidence{saw("lspci, mst status", few(other))},
 		cost: "GPUDirect RDMA in virtual machines was not tried on them", fix: "put the planned NICs in, or correct the machine of the cluster file"})}
+}
+
+// oldFirmware is the family of a NIC before ConnectX-5 by the first number of its firmware (NVIDIA firmware release notes).
+func oldFirmware(version string) string {
+	major, _, _ := strings.Cut(version, ".")
+	switch major {
+	case "2":
+		return "ConnectX-3"
+	case "10":
+		return "Connect-IB"
+	case "12":
+		return "ConnectX-4"
+	case "14":
+		return "ConnectX-4 Lx"
+	}
+	return ""
 }
 
 // tooOld reports the families before ConnectX-5, the first with ATS and firmware settings for it.
