@@ -20,10 +20,15 @@ type nicConfig struct {
 
 func (c nicConfig) source() string { return "mlxconfig -d " + c.Device + " query" }
 
-// configs are the settings of the NICs of the fabric; of another model are those for storage or management. without are NICs of
-// the fabric of which none were read.
+// configs are the settings of the NICs of the fabric; of another model are those for storage or management, unless a host shows no
+// other. without are NICs of the fabric of which none were read.
 func (s scene) configs() (of []nicConfig, without []string) {
 	_, wanted := s.wantedNIC()
+	ours, _ := s.ours(kindNIC)
+	all := s.goal == nil || len(ours) == 0 && !slices.ContainsFunc(s.esx.NICConfigs, func(c fabric.NICConfig) bool {
+		id, ok := deviceOfTool(c.Device)
+		return !ok || id == wanted
+	})
 	have := map[string]bool{}
 	for i := range s.esx.NICConfigs {
 		c := &s.esx.NICConfigs[i]
@@ -34,14 +39,13 @@ func (s scene) configs() (of []nicConfig, without []string) {
 				id, known = s.tree[j].device, true
 			}
 		}
-		if s.goal != nil && known && id != wanted {
+		if !all && known && id != wanted {
 			continue
 		}
 		have[at] = true
 		of = append(of, nicConfig{c, at, strings.TrimSuffix(cmp.Or(c.Device, "without a name in the text")+" ("+at+")", " ()")})
 	}
-	nics, _ := s.ours(kindNIC)
-	for _, d := range nics {
+	for _, d := range ours {
 		if !have[d.address] && s.goal != nil && !strings.HasSuffix(d.address, ".1") {
 			without = append(without, d.address)
 		}
