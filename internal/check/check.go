@@ -4,11 +4,12 @@
 package check
 
 import (
+	"railwright.dev/railwright/internal/esxcheck"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/switchcheck"
 )
 
-// Rule is one check as a value. Exactly one of Node, Cluster and switches is set.
+// Rule is one check as a value. Exactly one of Node, Cluster, switches and esx is set.
 type Rule struct {
 	ID    string // kebab case, never renamed: waivers and scripts use it
 	Title string // what is true when it passes
@@ -29,6 +30,7 @@ type Rule struct {
 	Cluster func(ClusterInput) []Verdict
 
 	switches func(*switchcheck.Input) []fabric.Finding // of a rule about switches
+	esx      func(*esxcheck.Input) []fabric.Finding    // of a rule about ESX hosts and their virtual machines
 }
 
 // Verdict is the result of a rule for one subject. The checker adds what follows from the rule.

@@ -32,6 +32,7 @@ type Checker struct {
 
 	switches []*fabric.SwitchConfig
 	rendered map[string]*fabric.SwitchConfig        // of the plan, by name
+	esx      []*fabric.Facts                        // of ESX hosts
 	ends     map[fabric.Endpoint]switchcheck.NICEnd // of the cables to switches; nil where no switch is part of the check
 	qos      map[string]*fabric.QoS                 // by its text
 }
@@ -87,6 +88,9 @@ func (c *Checker) Node(f *fabric.Facts) {
 		c.digests[i].Repeats++
 		return
 	}
+	if c.keepESX(f) {
+		return
+	}
 	in := newNodeInput(f, c.plan.node(f.Node))
 	in.Pods = c.plan.pods()
 	d := digest(in, c.texts)
@@ -125,11 +129,13 @@ const betweenChecks = 1024
 // Finish runs the cluster rules, checks the waivers, and counts. The Checker cannot be used again. The error is
 // that of ctx, which is checked between rules and findings.
 func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
+	lostESX := c.lostESX()
+	onlyESX := len(c.esx)+len(lostESX) > 0 && !c.hosts() && len(c.switches) == 0
 	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
 		r := &c.rules[i]
-		if r.Cluster == nil || len(c.switches) > 0 && !c.hosts() {
-			continue // a check of switches alone says nothing of hosts
+		if r.Cluster == nil || onlyESX || len(c.switches) > 0 && !c.hosts() {
+			continue // a check of switches or ESX hosts alone says nothing of hosts
 		}
 		for n, v := range judgeCluster(r, in) {
 			if n%betweenChecks == 0 && ctx.Err() != nil {
@@ -138,6 +144,7 @@ func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 			c.settle(r, v, c.carried)
 		}
 	}
+	c.judgeESX(lostESX)
 	c.judgeSwitches()
 	for i := range c.waivers {
 		if f, unused := c.waivers[i].unused(c.rules, c.now); unused {

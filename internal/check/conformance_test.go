@@ -66,13 +66,13 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s: wants a title, a line of doc and a reference", r.ID)
 		}
 		kinds := 0
-		for _, is := range []bool{r.Node != nil, r.Cluster != nil, r.switches != nil} {
+		for _, is := range []bool{r.Node != nil, r.Cluster != nil, r.switches != nil, r.esx != nil} {
 			if is {
 				kinds++
 			}
 		}
 		if kinds != 1 {
-			t.Errorf("%s: wants exactly one of Node, Cluster and switches", r.ID)
+			t.Errorf("%s: wants exactly one of Node, Cluster, switches and esx", r.ID)
 		}
 		if cluster && r.Node != nil {
 			t.Errorf("%s: a node rule after cluster rules", r.ID)
@@ -101,8 +101,8 @@ func TestRules(t *testing.T) {
 // owed returns the verdicts that a rule's declaration allows: without a cause it never fails, without a scope it
 // always applies.
 func owed(r Rule) []fabric.Status {
-	if r.switches != nil {
-		return nil // package switchcheck has its cases
+	if r.switches != nil || r.esx != nil {
+		return nil // packages switchcheck and esxcheck have their cases
 	}
 	out := []fabric.Status{fabric.Pass, fabric.Unknown}
 	if r.Cause != "" {
@@ -122,7 +122,7 @@ func knownCauses() []fabric.CauseID {
 		fabric.CauseLinkDown, fabric.CauseMemlock, fabric.CauseMiscabled, fabric.CauseMTUMismatch, fabric.CauseNeighbourOverflow, fabric.CauseHalfPortTwin, fabric.CauseNICDegradedInit, fabric.CauseNCCLSettings,
 		fabric.CauseNICProfile, fabric.CauseNumaBalancing, fabric.CauseNVLinkDegraded, fabric.CausePCIeDowngraded,
 		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseProcessKilled, fabric.CauseHCASubset, fabric.CauseQoSClassMismatch, fabric.CauseRDMADriver, fabric.CauseRoCELossy,
-		fabric.CauseLauncherSetup, fabric.CauseNetPlugin, fabric.CauseSocketFallback, fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSubnetManager, fabric.CauseVersionSkew,
+		fabric.CauseLauncherSetup, fabric.CauseNetPlugin, fabric.CauseSocketFallback, fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSRIOVLeftOn, fabric.CauseESXiDriverUnloaded, fabric.CauseSubnetManager, fabric.CauseTopoXMLWrong, fabric.CauseVersionSkew, fabric.CauseVMHostSetup,
 	}
 }
 
@@ -177,13 +177,13 @@ func TestNoRuleIsSilent(t *testing.T) {
 			said[f.ID] = said[f.ID] || f.Status == fabric.Unknown
 		}
 		for _, r := range Rules() {
-			if !seen[r.ID] && r.switches == nil { // no switch is part of this check
+			if !seen[r.ID] && r.switches == nil && r.esx == nil { // no switch and no ESX host is part of this check
 				t.Errorf("%s: %s is silent on empty facts", name, r.ID)
 			}
 		}
 	}
 	for _, r := range Rules() {
-		if !said[r.ID] && r.ID != "facts-collected" && r.switches == nil {
+		if !said[r.ID] && r.ID != "facts-collected" && r.switches == nil && r.esx == nil {
 			t.Errorf("%s: it is unknown in no world of empty facts", r.ID)
 		}
 	}

@@ -3,8 +3,8 @@ package check
 import "slices"
 
 // Rules returns all checks. A rule comes after those that it depends on; cluster rules come after those of nodes, rules of
-// switches last.
-func Rules() []Rule { return slices.Concat(nodeRules(), clusterRules(), switchRules()) }
+// ESX hosts and of switches last.
+func Rules() []Rule { return slices.Concat(nodeRules(), clusterRules(), esxRules(), switchRules()) }
 
 func nodeRules() []Rule {
 	return []Rule{

@@ -74,7 +74,7 @@ func isFactPath(path string) bool {
 	return slices.Contains([]string{
 		fabric.FactPlatform, fabric.FactKernel, fabric.FactKernelLog, fabric.FactModules, fabric.FactSysctls, fabric.FactMachine, fabric.FactNICs, fabric.FactNICFile,
 		fabric.FactHCAs, fabric.FactGPUs, fabric.FactFabricManager, fabric.FactPCI, fabric.FactRoutes, fabric.FactRules, fabric.FactNeighbours, fabric.FactLLDP,
-		fabric.FactFirewall,
+		fabric.FactFirewall, fabric.FactESX,
 	}, root)
 }
 

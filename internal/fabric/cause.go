@@ -73,6 +73,7 @@ const (
 	CauseTopoXMLWrong           CauseID = "topo-xml-wrong"
 	CauseTreeArtefact           CauseID = "tree-artefact"
 	CauseVersionSkew            CauseID = "version-skew"
+	CauseVMHostSetup            CauseID = "vm-host-setup"
 	CauseVMTopologyMissing      CauseID = "vm-topology-missing"
 	CauseXGMIModelUnmatched     CauseID = "xgmi-model-unmatched"
 )

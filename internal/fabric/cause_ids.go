@@ -69,6 +69,7 @@ var CauseIDs = []CauseID{
 	CauseTopoXMLWrong,
 	CauseTreeArtefact,
 	CauseVersionSkew,
+	CauseVMHostSetup,
 	CauseVMTopologyMissing,
 	CauseXGMIModelUnmatched,
 }

@@ -4,17 +4,18 @@ import "strings"
 
 // Subject is the thing that a finding is about. Node is empty for the cluster as a whole.
 type Subject struct {
-	Kind string `json:"kind"` // cluster, node, nic, pci, port, gpu, switch
+	Kind string `json:"kind"` // cluster, node, nic, pci, port, gpu, switch, vm
 	Node string `json:"node,omitempty"`
 	NIC  string `json:"nic,omitempty"`
 	Port string `json:"port,omitempty"`
 	GPU  string `json:"gpu,omitempty"`
 	PCI  string `json:"pci,omitempty"`
+	VM   string `json:"vm,omitempty"` // on the ESX host Node
 }
 
 // String writes node:part, as people and the --fault flag do.
 func (s Subject) String() string {
-	part := s.NIC + s.Port + s.GPU + s.PCI
+	part := s.NIC + s.Port + s.GPU + s.PCI + s.VM
 	switch {
 	case s.Node == "":
 		return strings.TrimSuffix(s.Kind+" "+part, " ")
@@ -36,6 +37,9 @@ func NICSubject(node, nic string) Subject { return Subject{Kind: "nic", Node: no
 
 // PCISubject is a PCI function of a node.
 func PCISubject(node, address string) Subject { return Subject{Kind: "pci", Node: node, PCI: address} }
+
+// VMSubject is a virtual machine on an ESX host.
+func VMSubject(host, vm string) Subject { return Subject{Kind: "vm", Node: host, VM: vm} }
 
 // Evidence is one observed value and its source.
 type Evidence struct {

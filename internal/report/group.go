@@ -187,7 +187,7 @@ type place struct {
 }
 
 func placeOf(s fabric.Subject) place {
-	return place{cmp.Or(s.Node, s.Kind), s.NIC + s.Port + s.GPU + s.PCI}
+	return place{cmp.Or(s.Node, s.Kind), s.NIC + s.Port + s.GPU + s.PCI + s.VM}
 }
 
 func placesOf(list []fabric.Subject) []place {
