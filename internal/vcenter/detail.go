@@ -74,9 +74,14 @@ func (c *Client) detailOf(ctx context.Context, h *Host) (*detail, error) {
 func (d *detail) read(f found, h mo.HostSystem) {
 	d.system, d.options = h.ConfigManager.PciPassthruSystem, h.ConfigManager.AdvancedOption
 	d.software, d.modules = h.ConfigManager.ImageConfigManager, h.ConfigManager.KernelModuleSystem
+	if !d.Connected() { // what vCenter has of it is what it once was
+		d.software, d.modules = nil, nil
+		d.Missing = append(d.Missing, fabric.Missing{What: "host", Source: hostPlace, Reason: "vCenter says that it is " + d.State})
+		return
+	}
 	for _, name := range []string{"hardware.pciDevice", "config.pciPassthruInfo", "config.option", "config.powerSystemInfo"} {
 		if !f.present[name] && f.unread[name].Fault == nil {
-			d.Missing = append(d.Missing, fabric.Missing{What: name, Source: hostPlace, Reason: "vCenter gives no value; of a host that is not connected it has none"})
+			d.Missing = append(d.Missing, fabric.Missing{What: name, Source: hostPlace, Reason: "vCenter gives no value"})
 		}
 	}
 	if h.Hardware != nil && f.present["hardware.pciDevice"] {

@@ -69,32 +69,46 @@ func (c *Client) machines(ctx context.Context) ([]machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := map[types.ManagedObjectReference]string{}
-	for ref, h := range valuesOf[mo.HostSystem](all) {
-		names[ref] = unescape(h.Name)
-	}
-	return machinesOf(all, names), nil
+	return machinesOf(all, hostNames(all)), nil
 }
 
-// machine is a virtual machine by name, as it is now.
+// machine is a virtual machine by name, as it is now: names of all, then everything of one.
 func (c *Client) machine(ctx context.Context, name string) (*machine, error) {
-	all, err := c.machines(ctx)
+	what := "virtual machine " + name
+	all, err := c.inventory(ctx, c.Place(), map[string][]string{"HostSystem": {"name"}, "VirtualMachine": {"name"}})
 	if err != nil {
 		return nil, err
 	}
-	var same []machine
-	for _, m := range all {
-		if m.Name == name {
-			same = append(same, m)
+	var same []types.ManagedObjectReference
+	for ref, v := range valuesOf[mo.VirtualMachine](all) {
+		if unescape(v.Name) == name {
+			same = append(same, ref)
 		}
 	}
 	switch len(same) {
 	case 0:
-		return nil, &Error{Kind: NotFound, What: "virtual machine " + name, Text: "vCenter shows none of this name to this user"}
+		return nil, &Error{Kind: NotFound, What: what, Text: "vCenter shows none of this name to this user"}
 	case 1:
-		return &same[0], nil
+	default:
+		return nil, refuse(what, "%d have this name", len(same))
 	}
-	return nil, refuse("virtual machine "+name, "%d have this name", len(same))
+	f, err := c.object(ctx, what, same[0], machineProperties()...)
+	if err != nil {
+		return nil, err
+	}
+	read := machinesOf([]found{f}, hostNames(all))
+	if len(read) != 1 {
+		return nil, &Error{Kind: NotFound, What: what, Text: "is not there any more"}
+	}
+	return &read[0], nil
+}
+
+func hostNames(all []found) map[types.ManagedObjectReference]string {
+	names := map[types.ManagedObjectReference]string{}
+	for ref, h := range valuesOf[mo.HostSystem](all) {
+		names[ref] = unescape(h.Name)
+	}
+	return names
 }
 
 func machinesOf(all []found, hosts map[types.ManagedObjectReference]string) []machine {

@@ -1,7 +1,6 @@
 package vcenter
 
 import (
-	"context"
 	"crypto/tls"
 	"fmt"
 	"net/http"
@@ -108,6 +107,20 @@ func (p *passthruSystem) UpdatePassthruConfig(_ *simulator.Context, r *types.Upd
 	return &methods.UpdatePassthruConfigBody{Res: &types.UpdatePassthruConfigResponse{}}
 }
 
+// canStart puts the host that can start again in its place. The simulator's virtual machines want their own type of host, so it
+// is only for tests without changes of machines.
+func (s *sim) canStart() { s.Map().Put(s.host) }
+
+func (h *simHost) runs() int {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	return h.restarts
+}
+
+func (s *sim) optionManager() *simulator.OptionManager {
+	return s.Map().Get(*s.host.ConfigManager.AdvancedOption).(*simulator.OptionManager)
+}
+
 // Devices of the host of these tests.
 const (
 	gpu0, gpu1 = "0000:18:00.0", "0000:19:00.0"
@@ -174,7 +187,6 @@ func (s *sim) equip(h *simulator.HostSystem) {
 	product.Version = "8.0.3"
 	h.Summary.Config.Product = &product
 	s.host = &simHost{HostSystem: h}
-	s.Map().Put(s.host)
 	system := &passthruSystem{host: s.host}
 	system.Self = types.ManagedObjectReference{Type: "HostPciPassthruSystem", Value: "pci-" + h.Self.Value}
 	ref := s.Map().Put(system).Reference()
@@ -231,19 +243,24 @@ func (s *sim) open(t *testing.T) *Client {
 	return c
 }
 
-// machineOn is a virtual machine of the equipped host, in a state of power.
+// machineOn is the virtual machine of the equipped host, the only one with machines, in a state of power.
 func (s *sim) machineOn(t *testing.T, power types.VirtualMachinePowerState) *simulator.VirtualMachine {
 	t.Helper()
 	vm := s.Map().Any("VirtualMachine").(*simulator.VirtualMachine)
-	old := *vm.Runtime.Host
-	if old != s.host.Self {
-		was := s.Map().Get(old).(*simulator.HostSystem)
-		was.Vm = nil
-		s.host.Vm = append(s.host.Vm, vm.Self)
-	}
+	s.host.Vm = []types.ManagedObjectReference{vm.Self}
 	host := s.host.Self
 	vm.Runtime.Host, vm.Runtime.PowerState, vm.Summary.Runtime.PowerState = &host, power, power
 	return vm
+}
+
+// crowd adds hosts that are copies of the first, without the tasks that the simulator takes for each.
+func (s *sim) crowd(n int) {
+	cluster := s.Map().Any("ClusterComputeResource").(*simulator.ClusterComputeResource)
+	for i := range n {
+		h := *s.host.HostSystem
+		h.Self.Value, h.Name, h.Vm = fmt.Sprintf("host-%d", 10000+i), fmt.Sprintf("esx%04d", i), nil
+		cluster.Host = append(cluster.Host, s.Map().Put(&h).Reference())
+	}
 }
 
 // alone takes the virtual machines off the host.
@@ -255,8 +272,9 @@ func (s *sim) maintenance(yes bool) { s.host.Runtime.InMaintenanceMode = yes }
 func (s *sim) event(user string, at time.Time) {
 	ctx := s.Service.Context
 	m := s.Map().EventManager()
-	e := &types.EnteredMaintenanceModeEvent{HostEvent: types.HostEvent{Event: types.Event{UserName: user, CreatedTime: at, Host: &types.HostEventArgument{Host: s.host.Self}}}}
+	e := &types.EnteredMaintenanceModeEvent{HostEvent: types.HostEvent{Event: types.Event{Host: &types.HostEventArgument{Host: s.host.Self}, Datacenter: &types.DatacenterEventArgument{}}}}
 	m.PostEvent(ctx, &types.PostEvent{EventToPost: e})
+	e.UserName, e.CreatedTime = user, at // which the simulator sets itself
 }
 
 func must[T any](v T, err error) func(*testing.T) T {
@@ -273,6 +291,3 @@ func yes() *bool            { b := true; return &b }
 func no() *bool             { b := false; return &b }
 func text(s string) *string { return &s }
 func count(n int) *int      { return &n }
-
-var _ = fmt.Sprint
-var _ = context.Background
