@@ -80,7 +80,7 @@ func Open(ctx context.Context, config Config) (*Client, error) {
 	if c.vim, err = connect(ctx, base, rt); err != nil {
 		return nil, c.openProblem(err)
 	}
-	c.rest = &rest{client: c, base: at, http: &base.Client, user: user, password: func() string { return password }}
+	c.rest = &rest{client: c, base: at, send: base.Do, user: user, password: func() string { return password }}
 	if about := c.vim.ServiceContent.About; about.ApiType != "VirtualCenter" {
 		return nil, &Error{Kind: Refused, What: c.Place(), Text: "is no vCenter: it says that it is " + strings.TrimSpace(about.FullName) + ", of type " + about.ApiType}
 	}

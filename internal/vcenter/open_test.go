@@ -66,7 +66,7 @@ func noPassword(t *testing.T, password string, values ...any) {
 func TestOpenPrintsNoPassword(t *testing.T) {
 	s := newSim(t, 1)
 	c := s.open(t)
-	noPassword(t, testPassword, s.config(), *c, c, c.rest, c.vim.RoundTripper)
+	noPassword(t, testPassword, s.config(), c, c.rest, c.vim.RoundTripper)
 	if c.User() != testUser || c.Identity() == "" || c.Version() != "8.0.3" || c.Place() != "vCenter "+s.server.URL.Host {
 		t.Errorf("%s %s %s %s", c.User(), c.Identity(), c.Version(), c.Place())
 	}

@@ -19,7 +19,7 @@ import (
 type rest struct {
 	client   *Client
 	base     *url.URL
-	http     *http.Client
+	send     func(context.Context, *http.Request, func(*http.Response) error) error // by the connection of the other API
 	user     string
 	password func() string // not a field that a print would show
 
@@ -112,17 +112,18 @@ func (r *rest) ask(ctx context.Context, method, path string, body []byte, sessio
 	} else {
 		q.Header.Set(sessionHeader, session)
 	}
-	answer, err := r.http.Do(q)
+	var text []byte
+	err = r.send(ctx, q, func(answer *http.Response) error {
+		if text, err = io.ReadAll(io.LimitReader(answer.Body, mostAnswer)); err != nil {
+			return err
+		}
+		if answer.StatusCode < 200 || answer.StatusCode > 299 {
+			return &statusError{status: answer.StatusCode, text: refusalText(text)}
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
-	if err != nil {
-		return nil, err
-	}
-	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		return nil, &statusError{status: answer.StatusCode, text: refusalText(text)}
 	}
 	return text, nil
 }
