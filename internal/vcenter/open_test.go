@@ -3,7 +3,9 @@ package vcenter
 import (
 	"context"
 	"fmt"
-	"net"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -73,19 +75,20 @@ func TestOpenPrintsNoPassword(t *testing.T) {
 }
 
 func TestOpenIsBounded(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
+	silent := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done() // takes questions and says nothing
+	}))
+	defer silent.Close()
+	config := Config{Server: silent.Listener.Addr().String(), User: "a", Password: testPassword, Thumbprint: Thumbprint(silent.Certificate()), Timeout: 300 * time.Millisecond}
 	begin := time.Now()
-	_, err = Open(t.Context(), Config{Server: l.Addr().String(), User: "a", Password: testPassword, Timeout: 300 * time.Millisecond})
+	_, err := Open(t.Context(), config)
 	if !Is(err, NoAnswer) || !strings.Contains(err.Error(), "in time") || time.Since(begin) > 5*time.Second {
 		t.Errorf("%v after %v", err, time.Since(begin))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, Config{Server: l.Addr().String(), User: "a", Password: testPassword}); !Is(err, NoAnswer) || !strings.Contains(err.Error(), "asked to stop") {
+	if _, err := Open(ctx, config); !Is(err, NoAnswer) || !strings.Contains(err.Error(), "asked to stop") {
 		t.Error(err)
 	}
 }
