@@ -130,11 +130,13 @@ func TestNoSuchVM(t *testing.T) {
 type busyMachine struct {
 	*simulator.VirtualMachine
 	forever chan struct{} // nil: it fails
+	begun   func()
 }
 
 func (m *busyMachine) ReconfigVMTask(ctx *simulator.Context, r *types.ReconfigVM_Task) soap.HasFault {
 	task := simulator.CreateTask(r.This, "reconfigVm", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
 		if m.forever != nil {
+			m.begun()
 			<-m.forever
 		}
 		f := &types.ConcurrentAccess{}
@@ -161,9 +163,8 @@ func TestTaskThatDoesNotEnd(t *testing.T) {
 	vm := ready(t, s)
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) })
-	s.Map().Put(&busyMachine{VirtualMachine: vm, forever: forever})
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Map().Put(&busyMachine{VirtualMachine: vm, forever: forever, begun: func() { time.AfterFunc(50*time.Millisecond, cancel) }})
 	_, err := c.SetExtra(ctx, vm.Name, map[string]string{"a": "1"})
 	if !Is(err, NoAnswer) || !strings.Contains(err.Error(), "asked to stop") {
 		t.Error(err)

@@ -33,10 +33,10 @@ func TestMaintenanceOfOthers(t *testing.T) {
 	c := s.open(t)
 	s.alone()
 	s.maintenance(true)
-	for name, test := range map[string]struct {
-		user string
-		kind Kind
-	}{"of nobody": {"", Unknown}, "of another": {"other@vsphere.local", Refused}} {
+	for _, test := range []struct {
+		name, user string
+		kind       Kind
+	}{{"of nobody", "", Unknown}, {"of another", "other@vsphere.local", Refused}} {
 		if test.user != "" {
 			s.event(testUser, time.Now().Add(-time.Hour)) // an older one of this user says nothing
 			s.event(test.user, time.Now())
@@ -44,7 +44,7 @@ func TestMaintenanceOfOthers(t *testing.T) {
 		for what, call := range map[string]func(context.Context, string, Maintenance) (bool, error){"enter": c.EnterMaintenance, "leave": c.LeaveMaintenance} {
 			_, err := call(t.Context(), s.host.Name, Maintenance{})
 			if !Is(err, test.kind) || test.user != "" && !strings.Contains(err.Error(), "by "+test.user) {
-				t.Errorf("%s, %s: %v", name, what, err)
+				t.Errorf("%s, %s: %v", test.name, what, err)
 			}
 		}
 		if !s.host.Runtime.InMaintenanceMode {

@@ -80,7 +80,7 @@ func TestOpenIsBounded(t *testing.T) {
 		<-r.Context().Done() // takes questions and says nothing
 	}))
 	defer silent.Close()
-	config := Config{Server: silent.Listener.Addr().String(), User: "a", Password: testPassword, Thumbprint: Thumbprint(silent.Certificate()), Timeout: 300 * time.Millisecond}
+	config := Config{Server: strings.TrimPrefix(silent.URL, "https://"), User: "a", Password: testPassword, Thumbprint: Thumbprint(silent.Certificate()), Timeout: 300 * time.Millisecond}
 	begin := time.Now()
 	_, err := Open(t.Context(), config)
 	if !Is(err, NoAnswer) || !strings.Contains(err.Error(), "in time") || time.Since(begin) > 5*time.Second {
