@@ -131,9 +131,11 @@ type busyMachine struct {
 	*simulator.VirtualMachine
 	forever chan struct{} // nil: it fails
 	begun   func()
+	version string // that the change was asked for against
 }
 
 func (m *busyMachine) ReconfigVMTask(ctx *simulator.Context, r *types.ReconfigVM_Task) soap.HasFault {
+	m.version = r.Spec.ChangeVersion
 	task := simulator.CreateTask(r.This, "reconfigVm", func(*simulator.Task) (types.AnyType, types.BaseMethodFault) {
 		if m.forever != nil {
 			m.begun()
@@ -150,10 +152,12 @@ func TestTaskThatFails(t *testing.T) {
 	s := newSim(t, 1)
 	c := s.open(t)
 	vm := ready(t, s)
-	s.Map().Put(&busyMachine{VirtualMachine: vm})
+	vm.Config.ChangeVersion = "2026-01-02"
+	busy := &busyMachine{VirtualMachine: vm}
+	s.Map().Put(busy)
 	undo, err := c.SetExtra(t.Context(), vm.Name, map[string]string{"a": "1"})
-	if !Is(err, Changed) || !strings.Contains(err.Error(), "somebody else was first") || !strings.Contains(err.Error(), "ConcurrentAccess") || undo != nil {
-		t.Errorf("%+v %v", undo, err)
+	if !Is(err, Changed) || !strings.Contains(err.Error(), "somebody else was first") || !strings.Contains(err.Error(), "ConcurrentAccess") || undo != nil || busy.version != "2026-01-02" {
+		t.Errorf("%+v %v, against version %q", undo, err, busy.version)
 	}
 }
 
