@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/messages"
 )
 
 func logOf(l fabric.NCCLLog) fabric.Result {
@@ -152,5 +153,24 @@ func TestOutputsWithoutFault(t *testing.T) {
 	r := explain([]fabric.Result{logOf(fabric.NCCLLog{})}, Input{}).Results[0]
 	if r.Verdict != fabric.VerdictUnknown || !strings.Contains(r.Why, "railwright check -f") || strings.HasPrefix(r.Why, "a log") {
 		t.Errorf("%s: %s", r.Verdict, r.Why)
+	}
+}
+
+// What a virtual function refuses is named as harmless, and no warning of a fault.
+func TestVirtualFunctionRefusesManagement(t *testing.T) {
+	catalogue, err := messages.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := observer{in: Input{Catalogue: catalogue}}
+	for text, want := range map[string]bool{
+		"ibwarn: [4711] _do_madrpc: send failed; Operation not permitted":    true,
+		"ibwarn: [4711] _do_madrpc: recv failed: Connection timed out":       false,
+		"PCIPassthru: total number of pages needed (9) exceeds limit (8)":    false,
+		"a line that is no message of the catalogue and tells of no failure": false,
+	} {
+		if got := o.isHarmless(fabric.LogLine{Text: text}); got != want {
+			t.Errorf("%q: harmless is %v, want %v", text, got, want)
+		}
 	}
 }

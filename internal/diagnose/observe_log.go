@@ -97,6 +97,9 @@ func (o *observer) fault(line fabric.LogLine, source string) {
 	case line.Level == fabric.LineError:
 		o.s.broken = append(o.s.broken, e)
 	case line.Level == "":
+	case o.isHarmless(line):
+		e.Value = "probably harmless, and this text does not show whether traffic flows: " + line.Text
+		o.s.doubts = append(o.s.doubts, e)
 	case o.isKnown(line):
 		e.Value = "a warning that a healthy run does not print: " + line.Text
 		o.s.doubts = append(o.s.doubts, e)
@@ -109,6 +112,20 @@ func (o *observer) fault(line fabric.LogLine, source string) {
 func (o *observer) isKnown(line fabric.LogLine) bool {
 	_, ok := o.catalogued(line)
 	return ok
+}
+
+// isHarmless reports whether the message of a line speaks strongly for a cause that is no fault of the machines.
+func (o *observer) isHarmless(line fabric.LogLine) bool {
+	m, ok := o.catalogued(line)
+	if !ok {
+		return false
+	}
+	for cause, strength := range m.Signs {
+		if harmless(cause) && strength.Ratio() >= messages.Strong.Ratio() {
+			return true
+		}
+	}
+	return false
 }
 
 // singleNode reports whether a log is known to be of one machine, where no network is used: by its own count, or by
