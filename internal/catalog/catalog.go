@@ -67,13 +67,13 @@ type Compute struct {
 // NICModel is a kind of network adapter, or one of its port modes.
 type NICModel struct {
 	Title     string   `yaml:"title"`
-	Vendor    string   `yaml:"vendor"` // nvidia, broadcom, amd, hpe, amazon, google
-	Of        string   `yaml:"of"`     // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
-	PCIID     []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal; empty where Of is set
+	Vendor    string   `yaml:"vendor"`   // nvidia, broadcom, amd, hpe, amazon, google
+	Of        string   `yaml:"of"`       // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
+	PCIID     []string `yaml:"pci_id"`   // vendor:device, lower case hexadecimal; empty where Of is set
 	Physical  string   `yaml:"physical"` // id of the adapter whose virtual function this is; empty: it is none
-	Driver    string   `yaml:"driver"` // kernel module: mlx5_core, bnxt_en
-	Part      string   `yaml:"part"`   // order number of its maker, without the revision; firmware files are named after it
-	Source    string   `yaml:"source"` // of what is not a figure: PCI ids, driver
+	Driver    string   `yaml:"driver"`   // kernel module: mlx5_core, bnxt_en
+	Part      string   `yaml:"part"`     // order number of its maker, without the revision; firmware files are named after it
+	Source    string   `yaml:"source"`   // of what is not a figure: PCI ids, driver
 	Ports     int      `yaml:"ports"`
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
 	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 means 1
