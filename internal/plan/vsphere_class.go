@@ -94,6 +94,9 @@ func (d division) shape() shape {
 // fits refuses what a host cannot give.
 func (d division) fits(w shape) error {
 	g := d.goal
+	if d.site.Mode == fabric.SRIOVToGuests && w.gpus > 0 {
+		return fmt.Errorf("vsphere.mode: sriov plans virtual functions of NICs, and no GPUs beside them, of which a host has %d: use passthrough, or a machine without GPUs (nodes, machine)", g.GPUs)
+	}
 	if w.gpus*d.guests > g.GPUs {
 		return fmt.Errorf("vsphere.vm.gpus: %d virtual machines of %s on a host of %d", d.guests, fabric.Count(w.gpus, "GPU"), g.GPUs)
 	}

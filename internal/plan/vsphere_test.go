@@ -122,6 +122,7 @@ func TestPartitions(t *testing.T) {
 // What a host or Fabric Manager cannot give is refused with its field.
 func TestVSphereRefused(t *testing.T) {
 	for want, change := range map[string][]string{
+		"no GPUs beside them":                   {"mode: passthrough", "mode: sriov"},
 		"their NVSwitches are shared":           {"cpus: 96", "gpus: 4, nics: 4, cpus: 96"},
 		"no partition of 3 GPUs":                {"cpus: 96", "gpus: 3, nics: 3, cpus: 96", "  vks:", serviceVM},
 		"192.168.144.0/20, network of pods":     {"  vks:", "  networks: [{name: private, range: 192.168.0.0/16}]\n  vks:"},

@@ -35,7 +35,8 @@ func (g Group) markdown(b *strings.Builder) {
 	if g.Machine != "" {
 		fmt.Fprintf(b, ", machine %s", plain(g.Machine))
 	}
-	if len(g.Steps) > 0 {
+	once := g.Title != "" && g.Reboots == 0 // what starts no host again
+	if len(g.Steps) > 0 && !once {
 		fmt.Fprintf(b, ". Reboots of each: %d", g.Reboots)
 	}
 	b.WriteString(".\n")
@@ -45,6 +46,9 @@ func (g Group) markdown(b *strings.Builder) {
 	titles := map[Phase]string{
 		Before: "Before", Install: "Changes, in effect after the reboot", Reboot: "Reboot",
 		Second: "Changes that need what the reboot has brought", SecondReboot: "Second reboot", After: "After the reboot", Optional: "Only where its reason holds",
+	}
+	if once {
+		titles[After] = "In this order"
 	}
 	n := 0
 	for _, phase := range phases() {
