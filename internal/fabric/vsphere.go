@@ -18,7 +18,7 @@ type VSphere struct {
 }
 
 // Product is what runs the hosts, which decides the versions of everything.
-type Product string
+type Product = string
 
 // The products that are planned.
 const (
