@@ -67,12 +67,13 @@ type Compute struct {
 // NICModel is a kind of network adapter, or one of its port modes.
 type NICModel struct {
 	Title     string   `yaml:"title"`
-	Vendor    string   `yaml:"vendor"` // nvidia, broadcom, amd, hpe, amazon, google
-	Of        string   `yaml:"of"`     // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
-	PCIID     []string `yaml:"pci_id"` // vendor:device, lower case hexadecimal; empty where Of is set
-	Driver    string   `yaml:"driver"` // kernel module: mlx5_core, bnxt_en
-	Part      string   `yaml:"part"`   // order number of its maker, without the revision; firmware files are named after it
-	Source    string   `yaml:"source"` // of what is not a figure: PCI ids, driver
+	Vendor    string   `yaml:"vendor"`   // nvidia, broadcom, amd, hpe, amazon, google
+	Of        string   `yaml:"of"`       // id of the adapter that this is a port mode or a mounting of: the PCI ids are that one's
+	PCIID     []string `yaml:"pci_id"`   // vendor:device, lower case hexadecimal; empty where Of is set
+	Physical  string   `yaml:"physical"` // id of the adapter whose virtual function this is; empty: it is none
+	Driver    string   `yaml:"driver"`   // kernel module: mlx5_core, bnxt_en
+	Part      string   `yaml:"part"`     // order number of its maker, without the revision; firmware files are named after it
+	Source    string   `yaml:"source"`   // of what is not a figure: PCI ids, driver
 	Ports     int      `yaml:"ports"`
 	PortRate  Figure   `yaml:"port_rate"` // Gb/s
 	Functions int      `yaml:"functions"` // PCI functions that share a port; 0 means 1
@@ -126,6 +127,7 @@ type MachineModel struct {
 	ScaleUp        string                 `yaml:"scale_up"`         // what joins the GPUs: nvlink, xgmi, pcie; absent where there are no two
 	ScaleUpGPUs    Figure                 `yaml:"scale_up_gpus"`    // GPUs that it joins; absent where they are those of one machine
 	NVSwitches     Figure                 `yaml:"nvswitches"`       // on PCI, between its GPUs; absent where there are none, where they are not on PCI, and where no source counts them
+	NVSwitchID     string                 `yaml:"nvswitch_id"`      // vendor:device of these; absent where no source gives it
 	GPUsPerSwitch  Figure                 `yaml:"gpus_per_switch"`  // GPUs that share a PCIe switch with their NICs
 	VirtualSwitch  Figure                 `yaml:"virtual_switches"` // into which each of these is partitioned, with an uplink each; absent where it is one
 	SwitchPorts    Range                  `yaml:"switch_ports"`     // downstream ports of a switch as the host sees it; absent where no source gives them

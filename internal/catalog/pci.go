@@ -65,12 +65,17 @@ func (p *problems) pciIDs(vendor string, ids []string, vendorIDs map[string]stri
 	for _, id := range ids {
 		want, known := vendorIDs[vendor]
 		switch {
-		case !regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(id):
+		case !isPCIID(id):
 			p.add("pci_id", "%q is not vendor:device, four lower case hexadecimal digits each", id)
 		case known && !strings.HasPrefix(id, want):
 			p.add("pci_id", "%q is not of vendor %s, %s", id, vendor, want)
 		}
 	}
+}
+
+// isPCIID reports whether a text is vendor:device.
+func isPCIID(id string) bool {
+	return regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{4}$`).MatchString(id)
 }
 
 func (p *problems) vendor(vendor string, vendorIDs map[string]string) {

@@ -191,6 +191,9 @@ func (p *problems) nic(id string, m NICModel, nics map[string]NICModel) {
 	} else {
 		p.variant(m, nics)
 	}
+	if m.Physical != "" {
+		reference(p, "physical", "nic", m.Physical, nics)
+	}
 	if m.Ports < 1 {
 		p.add("ports", "%d is not above 0", m.Ports)
 	}
@@ -286,6 +289,9 @@ func (p *problems) machineGPUs(m MachineModel, c *Catalog) {
 	}
 	if m.NVSwitches != (Figure{}) {
 		p.count("nvswitches", m.NVSwitches, unitNVSwitch)
+	}
+	if m.NVSwitchID != "" && (m.NVSwitches == (Figure{}) || !isPCIID(m.NVSwitchID)) {
+		p.add("nvswitch_id", "%q is not vendor:device of the nvswitches", m.NVSwitchID)
 	}
 	p.link("switch_uplink", m.SwitchUplink)
 	if m.SwitchUplink != (PCIeLink{}) && m.GPUsPerSwitch == (Figure{}) {

@@ -4,7 +4,7 @@ import "net/netip"
 
 // VSphere is the part of a plan for nodes that are virtual machines of ESX hosts.
 type VSphere struct {
-	Product  string       `json:"product"`            // vsphere-8, vcf-5.2, vcf-9.0
+	Product  Product      `json:"product"`
 	Mode     VMMode       `json:"mode"`               // how devices get to virtual machines
 	VCenter  *VCenter     `json:"vcenter,omitempty"`  // nil: everything is for people
 	Hosts    []ESXHost    `json:"hosts"`              // in the order of the cluster file
@@ -13,8 +13,30 @@ type VSphere struct {
 	Service  *ServiceVM   `json:"service,omitempty"`  // nil: nothing shares NVSwitches
 	Kube     *VSphereKube `json:"kube,omitempty"`     // nil: no Supervisor
 	Networks []VNetwork   `json:"networks,omitempty"` // that Kubernetes on vSphere needs
+	Server   Server       `json:"server,omitempty"`   // who made the hosts; empty: the plan does not know it
 	Parallel int          `json:"parallel"`           // hosts that may be out of use at a time
 }
+
+// Product is what runs the hosts, which decides the versions of everything.
+type Product = string
+
+// The products that are planned.
+const (
+	VSphere8 Product = "vsphere-8" // ESX 8 without Cloud Foundation
+	VCF52    Product = "vcf-5.2"   // ESX 8
+	VCF9     Product = "vcf-9.0"   // ESX 9
+)
+
+// Server is who made a server: its BIOS settings are named after that.
+type Server string
+
+// The makers whose names of BIOS settings are known.
+const (
+	Dell       Server = "dell"
+	HPE        Server = "hpe"
+	Lenovo     Server = "lenovo"
+	Supermicro Server = "supermicro"
+)
 
 // VMMode is how devices get to virtual machines.
 type VMMode string
@@ -50,6 +72,7 @@ type ESXGoal struct {
 	NICs        int            `json:"nics"`                  // of the fabric
 	GPU         string         `json:"gpu,omitempty"`         // vendor:device; empty: the plan has no GPUs
 	GPUs        int            `json:"gpus,omitempty"`
+	NVSwitch    string         `json:"nvswitch,omitempty"` // vendor:device; empty: none on PCI
 	NVSwitches  int            `json:"nvswitches,omitempty"`
 	NICSettings []Option       `json:"nic_settings"`           // of mlxconfig, for each NIC
 	MaxVFs      int            `json:"max_vfs,omitempty"`      // virtual functions per NIC, of the driver; 0 with passthrough
@@ -74,13 +97,16 @@ type DeviceLabel struct {
 // VMClass is a kind of virtual machine.
 type VMClass struct {
 	Name      string          `json:"name"`
+	Nodes     []string        `json:"nodes,omitempty"` // of the plan; none: a class for others
 	GPUs      int             `json:"gpus"`
 	NICs      int             `json:"nics"`
+	Modules   []int           `json:"modules,omitempty"` // Module Id of its GPUs where virtual machines share the NVSwitches: a partition of Fabric Manager
 	CPUs      int             `json:"cpus"`
 	MemoryMB  int             `json:"memory_mb"`
 	Devices   []VMClassDevice `json:"devices"`             // in the order in which they are attached
 	Extra     []Option        `json:"extra"`               // ExtraConfig
-	MMIOGB    int             `json:"mmio_gb"`             // GiB of 64-bit MMIO space; see MMIOGB
+	MMIOGB    int             `json:"mmio_gb"`             // GiB of 64-bit MMIO space
+	MMIO      string          `json:"mmio,omitempty"`      // how that was computed
 	Functions int             `json:"functions,omitempty"` // virtual functions per NIC that a virtual machine gets
 }
 
@@ -108,6 +134,8 @@ type ServiceVM struct {
 	MemoryMB   int           `json:"memory_mb"`
 	Hardware   int           `json:"hardware"` // least version
 	NVSwitches int           `json:"nvswitches"`
+	GPUs       int           `json:"gpus"`              // of each partition that it activates
+	Partitions int           `json:"partitions"`        // of so many GPUs, at a time
 	Driver     string        `json:"driver,omitempty"`  // version of the driver, which Fabric Manager's has to be; empty: the plan does not know it
 	Network    string        `json:"network,omitempty"` // port group
 	Interface  string        `json:"interface"`
@@ -131,7 +159,7 @@ type VSphereKube struct {
 	StorageClass string       `json:"storage_class"`
 	Control      string       `json:"control"` // class of the control plane's virtual machines
 	Controls     int          `json:"controls"`
-	Workers      int          `json:"workers"`
+	Pools        []VMPool     `json:"pools"`
 	Volume       string       `json:"volume"` // of containerd: 500Gi
 	OSImage      string       `json:"os_image"`
 	Pods         netip.Prefix `json:"pods"`
@@ -139,11 +167,18 @@ type VSphereKube struct {
 	Library      string       `json:"library,omitempty"` // content library
 }
 
+// VMPool is workers of one class.
+type VMPool struct {
+	Name    string `json:"name"`
+	Class   string `json:"class"`
+	Workers int    `json:"workers"`
+}
+
 // VNetwork is a network that Kubernetes on vSphere needs.
 type VNetwork struct {
 	Name   string       `json:"name"` // management, external, transit, private, supervisor-services, pods, services
 	Use    string       `json:"use"`
-	Kind   string       `json:"kind"` // VLAN, overlay
+	Kind   string       `json:"kind"` // VLAN, overlay, InfiniBand
 	Routed bool         `json:"routed"`
 	Range  netip.Prefix `json:"range,omitzero"`
 }

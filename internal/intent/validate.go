@@ -159,7 +159,9 @@ func (v *validator) addressing() {
 	}
 	a := f.Addressing
 	fixed := v.cluster.Platform == GKE || f.Kind == fabric.InfiniBand
+	ipoib := v.cluster.Platform == VSphere && f.Kind == fabric.InfiniBand && a.Scheme == fabric.Flat
 	switch {
+	case ipoib: // its interfaces have addresses in one subnet
 	case fixed && a.Scheme != fabric.None:
 		v.add(at, v.whyNone())
 		return
@@ -187,6 +189,9 @@ func (v *validator) addressing() {
 
 func (v *validator) whyNone() string {
 	if v.cluster.Fabric.Kind == fabric.InfiniBand {
+		if v.cluster.Platform == VSphere {
+			return "infiniband needs no addresses, the subnet manager assigns LIDs: remove the field, or use flat with a pool, which gives addresses to the IPoIB interfaces"
+		}
 		return "infiniband needs no addresses, the subnet manager assigns LIDs: remove the field"
 	}
 	return "on gke the VPC assigns the addresses: remove the field"

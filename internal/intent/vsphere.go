@@ -11,12 +11,13 @@ import (
 // VSphereSite is the ESX hosts below the nodes of platform vsphere, and what is made on them. A cluster file without it is for
 // virtual machines that exist.
 type VSphereSite struct {
-	Product  string        `json:"product" yaml:"product" jsonschema:"enum=vsphere-8,enum=vcf-5.2,enum=vcf-9.0" jsonschema_description:"which decides the versions of everything: vcf-5.2 is ESX 8, vcf-9.0 is ESX 9"`
-	Mode     fabric.VMMode `json:"mode,omitempty" yaml:"mode,omitempty" jsonschema:"enum=passthrough,enum=sriov" jsonschema_description:"how NICs get to virtual machines: whole (DirectPath I/O), or as virtual functions; default passthrough"`
-	Hosts    string        `json:"hosts" yaml:"hosts" jsonschema:"minLength=1" jsonschema_description:"names of the ESX hosts, as esx[01-16]; the nodes are spread over them in order, equally many on each"`
-	SSH      *SSHTarget    `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in to the ESX hosts; default user root"`
-	VCenter  *VCenterAt    `json:"vcenter,omitempty" yaml:"vcenter,omitempty" jsonschema:"description=where the vSphere API is; without it nothing asks it"`
-	Parallel int           `json:"parallel,omitempty" yaml:"parallel,omitempty" jsonschema:"minimum=1,maximum=64,description=hosts that may be in maintenance mode at a time; default 1"`
+	Product  fabric.Product `json:"product" yaml:"product" jsonschema:"enum=vsphere-8,enum=vcf-5.2,enum=vcf-9.0" jsonschema_description:"which decides the versions of everything: vcf-5.2 is ESX 8, vcf-9.0 is ESX 9"`
+	Mode     fabric.VMMode  `json:"mode,omitempty" yaml:"mode,omitempty" jsonschema:"enum=passthrough,enum=sriov" jsonschema_description:"how NICs get to virtual machines: whole (DirectPath I/O), or as virtual functions; default passthrough"`
+	Hosts    string         `json:"hosts" yaml:"hosts" jsonschema:"minLength=1" jsonschema_description:"names of the ESX hosts, as esx[01-16]; the nodes are spread over them in order, equally many on each"`
+	SSH      *SSHTarget     `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in to the ESX hosts; default user root"`
+	VCenter  *VCenterAt     `json:"vcenter,omitempty" yaml:"vcenter,omitempty" jsonschema:"description=where the vSphere API is; without it nothing asks it"`
+	Server   fabric.Server  `json:"server,omitempty" yaml:"server,omitempty" jsonschema:"enum=dell,enum=hpe,enum=lenovo,enum=supermicro" jsonschema_description:"who made the servers, which decides the names of BIOS settings; without it they are written in words only"`
+	Parallel int            `json:"parallel,omitempty" yaml:"parallel,omitempty" jsonschema:"minimum=1,maximum=64,description=hosts that may be in maintenance mode at a time; default 1"`
 
 	VM      *VMShape       `json:"vm,omitempty" yaml:"vm,omitempty" jsonschema:"description=what each virtual machine gets; default all devices of a host"`
 	VFs     int            `json:"vfs,omitempty" yaml:"vfs,omitempty" jsonschema:"minimum=1,maximum=127" jsonschema_description:"virtual functions of each NIC, with mode sriov; default one for each virtual machine of a host"`
@@ -141,6 +142,8 @@ func (v *validator) vsphere() {
 		v.add(step(at, "vfs"), "virtual functions are for mode sriov, and this is passthrough: with it SR-IOV has to be off")
 	}
 	v.vsphereHosts(step(at, "hosts"))
+	v.serviceVMs(step(at, "service_vm"))
+	v.vsphereRanges()
 }
 
 // vsphereHosts makes sure that the nodes can be spread over the ESX hosts.

@@ -34,9 +34,10 @@ func schemes() []scheme {
 	}
 }
 
-// address assigns every NIC its address. On InfiniBand there are none: the subnet manager gives LIDs.
+// address assigns every NIC its address. On InfiniBand the subnet manager gives LIDs, and only IPoIB has any: none, unless the
+// cluster file asks for them.
 func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressing, error) {
-	if f.Kind == fabric.InfiniBand {
+	if f.Kind == fabric.InfiniBand && (f.Addressing == nil || f.Addressing.Scheme != fabric.Flat) {
 		return fabric.Addressing{Scheme: fabric.None}, nil
 	}
 	if f.Addressing == nil {

@@ -2,6 +2,8 @@ package plan
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -12,6 +14,16 @@ import (
 // examplePlan plans an example at a size.
 func examplePlan(t *testing.T, name string, nodes int) *fabric.Plan {
 	t.Helper()
+	p, err := changedPlan(t, name, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// changedPlan plans an example in which texts are replaced: old, new, old, new.
+func changedPlan(t *testing.T, name string, nodes int, change ...string) (*fabric.Plan, error) {
+	t.Helper()
 	cat, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -20,15 +32,17 @@ func examplePlan(t *testing.T, name string, nodes int) *fabric.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := 0; i < len(change); i += 2 {
+		if !bytes.Contains(text, []byte(change[i])) {
+			t.Fatalf("the example has no %q", change[i])
+		}
+		text = bytes.Replace(text, []byte(change[i]), []byte(change[i+1]), 1)
+	}
 	c, err := intent.Parse("c", bytes.Clone(text), cat)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	p, err := New(c, cat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return New(c, cat)
 }
 
 // The virtual machines of both documents: 8 GPUs and 8 NICs with 1056 GiB of MMIO space in the document's order, and one virtual
@@ -40,13 +54,22 @@ func TestVSphere(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	c := v.Classes[0]
-	if c.MMIOGB != 1056 || len(c.Devices) != 16 || c.Devices[0] != (fabric.VMClassDevice{Label: "GPU0", Vendor: 0x10de, Device: 0x2330}) || c.Devices[15] != (fabric.VMClassDevice{Label: "NIC7", Vendor: 0x15b3, Device: 0x1021}) {
+	if c.MMIOGB != 1056 || len(c.Devices) != 20 || c.Devices[0] != (fabric.VMClassDevice{Label: "GPU0", Vendor: 0x10de, Device: 0x2330}) || c.Devices[15] != (fabric.VMClassDevice{Label: "NIC7", Vendor: 0x15b3, Device: 0x1021}) {
 		t.Errorf("%+v", c)
 	}
-	if v.Kube.Workers != 16 || v.Kube.Pods.String() != "192.168.144.0/20" {
+	if c.Devices[19] != (fabric.VMClassDevice{Label: "NVS3", Vendor: 0x10de, Device: 0x22a3}) {
+		t.Errorf("%+v", c.Devices[19])
+	}
+	if v.Kube.Pools[0] != (fabric.VMPool{Name: "gpu", Class: c.Name, Workers: 16}) || v.Kube.Pods.String() != "192.168.144.0/20" {
 		t.Errorf("%+v", v.Kube)
 	}
 	p = examplePlan(t, "vsphere8-sriov", 2)
+	if g := p.VSphere.Goal; g.NIC != "15b3:1021" {
+		t.Errorf("the physical function is %s", g.NIC)
+	}
+	if c := p.VSphere.Classes[0]; len(c.Devices) != 1 || c.Devices[0].Device != 0x101e || c.Functions != 1 {
+		t.Errorf("%+v", c)
+	}
 	if g := p.VSphere.Goal; g.MaxVFs != 1 || g.GPUs != 0 || g.NICSettings[3] != (fabric.Option{Name: "NUM_OF_VFS", Value: "2", Why: "one more than the driver makes, for the physical function"}) {
 		t.Errorf("%+v", g)
 	}
@@ -58,5 +81,87 @@ func TestMMIO(t *testing.T) {
 		if have := fabric.MMIOGB(gpus); have != want {
 			t.Errorf("%d GPUs: %d GiB, want %d", gpus, have, want)
 		}
+	}
+}
+
+const serviceVM = "  service_vm: {addresses: 10.0.0.21/24, gateway: 10.0.0.1, driver: 570.148.08}\n  vks:"
+
+// With a service virtual machine no class has NVSwitches, and there are classes for each partition of Fabric Manager.
+func TestPartitions(t *testing.T) {
+	p, err := changedPlan(t, "vcf-h100", 4, "hosts: \"esx[1-4]\"", "hosts: esx[1-2]", "ibs[65,67,69,71,73,75,77,79]", "ibs[65,67,69,71]", "  vks:", serviceVM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range p.VSphere.Classes {
+		names = append(names, c.Name)
+		for _, d := range c.Devices {
+			if strings.HasPrefix(d.Label, "NVS") {
+				t.Errorf("%s has %s", c.Name, d.Label)
+			}
+		}
+	}
+	if want := "vcf1-4gpu-4nic-p1 vcf1-4gpu-4nic-p2 vcf1-8gpu-8nic vcf1-2gpu-2nic-p1"; !strings.HasPrefix(strings.ReplaceAll(strings.Join(names, " "), p.Name, "vcf1"), want) || len(names) != 7 {
+		t.Errorf("%v", names)
+	}
+	second := p.VSphere.Classes[1]
+	if second.MMIOGB != 544 || second.Devices[0].Label != "GPU4" || second.Devices[7].Label != "NIC7" || !slices.Equal(second.Nodes, []string{p.Nodes[1].Name, p.Nodes[3].Name}) {
+		t.Errorf("%+v", second)
+	}
+	if pair := p.VSphere.Classes[3]; pair.MMIOGB != 288 || pair.Devices[0].Label != "GPU0" || pair.Devices[2].Label != "GPU2" || pair.MemoryMB != 512*1024 {
+		t.Errorf("%+v", pair)
+	}
+	if k := p.VSphere.Kube.Pools; len(k) != 2 || k[1].Workers != 2 {
+		t.Errorf("%+v", k)
+	}
+	if s := p.VSphere.Service; s.Partitions != 2 || s.GPUs != 4 || s.Guests[1].Address.String() != "10.0.0.22/24" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// What a host or Fabric Manager cannot give is refused with its field.
+func TestVSphereRefused(t *testing.T) {
+	for want, change := range map[string][]string{
+		"no GPUs beside them":                   {"mode: passthrough", "mode: sriov"},
+		"their NVSwitches are shared":           {"cpus: 96", "gpus: 4, nics: 4, cpus: 96"},
+		"no partition of 3 GPUs":                {"cpus: 96", "gpus: 3, nics: 3, cpus: 96", "  vks:", serviceVM},
+		"192.168.144.0/20, network of pods":     {"  vks:", "  networks: [{name: private, range: 192.168.0.0/16}]\n  vks:"},
+		"the network is 10.1.0.0/20":            {"  vks:", "  networks: [{name: external, range: 10.1.4.0/20}]\n  vks:"},
+		"one of them is the gateway":            {"  vks:", "  service_vm: {addresses: 10.0.0.253/24, gateway: 10.0.0.254}\n  vks:"},
+		"has no addresses from 10.0.0.254 on":   {"  vks:", "  service_vm: {addresses: 10.0.0.254/24, gateway: 10.0.0.1}\n  vks:"},
+		"is not an address of 10.0.0.0/24":      {"  vks:", "  service_vm: {addresses: 10.0.0.21/24, gateway: 10.0.1.1}\n  vks:"},
+		"10.0.0.0/24, network of the service v": {"  vks:", "  networks: [{name: external, range: 10.0.0.0/8}]\n" + serviceVM},
+		"10.96.0.0/12, network of services":     {"  kind: infiniband", "  addressing: {scheme: flat}\n  kind: infiniband"},
+	} {
+		_, err := changedPlan(t, "vcf-h100", 2, change...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	if _, err := changedPlan(t, "vcf-h100", 2, "  vks:", "  networks: [{name: management, range: 10.0.0.0/24}]\n"+serviceVM); err != nil {
+		t.Errorf("service virtual machines in the management network: %v", err)
+	}
+}
+
+// IPoIB interfaces get addresses where the file asks for them.
+func TestIPoIB(t *testing.T) {
+	p := examplePlan(t, "vsphere8-sriov", 2)
+	if a := p.Addressing.Nodes[1].NICs[0]; a.Address.String() != "10.64.0.2/16" || a.NIC != "ib0" {
+		t.Errorf("%+v", a)
+	}
+}
+
+// The smallest workload domain is four hosts, and H200 take more space than the document says.
+func TestVSphereNotes(t *testing.T) {
+	notes := strings.Join(examplePlan(t, "vcf-h100", 2).Notes, "\n")
+	if !strings.Contains(notes, "2 hosts with GPUs and 2 standard servers") || !strings.Contains(notes, "management, external, transit, private, supervisor-services") {
+		t.Error(notes)
+	}
+	p, err := changedPlan(t, "vcf-h100", 4, "machine: hgx-h100", "machine: hgx-h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := p.VSphere.Classes[0]; c.MMIOGB != 2080 {
+		t.Errorf("%d GiB: %s", c.MMIOGB, c.MMIO)
 	}
 }

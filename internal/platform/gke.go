@@ -8,12 +8,30 @@ import (
 )
 
 // ClusterFormat is one kind of file that belongs to a cluster and to none of its machines: objects for the API server of Kubernetes,
-// scripts for a person. Check says why it cannot be rendered; Render is called where it can.
+// scripts for a person. Check says why it cannot be rendered; Render or Several, one of the two, is called where it can.
 type ClusterFormat struct {
-	ID     string
-	Doc    string // what it is for, in one line
-	Check  func(*fabric.Plan) error
-	Render func(*fabric.Plan) fabric.Artifact
+	ID      string
+	Doc     string // what it is for, in one line
+	Check   func(*fabric.Plan) error
+	Skip    func(*fabric.Plan) bool // the plan does not ask for it; nil: it always does
+	Render  func(*fabric.Plan) fabric.Artifact
+	Several func(*fabric.Plan) []fabric.Artifact
+}
+
+// render returns false once the reader has stopped.
+func (f ClusterFormat) render(p *fabric.Plan, yield func(fabric.Artifact) bool) bool {
+	if f.Skip != nil && f.Skip(p) || f.Check(p) != nil {
+		return true
+	}
+	if f.Render != nil {
+		return yield(f.Render(p))
+	}
+	for _, a := range f.Several(p) {
+		if !yield(a) {
+			return false
+		}
+	}
+	return true
 }
 
 // GKE lists the files of a cluster of Google Kubernetes Engine. Its machines get none: what they need, Google Cloud or a DaemonSet

@@ -28,6 +28,7 @@ type Format struct {
 // Part is the part of a plan that concerns one node.
 type Part struct {
 	Transport  fabric.Transport
+	Launcher   string // how processes get to it: ssh, slurm, kubernetes
 	Node       fabric.Node
 	Machine    fabric.NominalMachine // without an id where the plan names none
 	MTU        int                   // bytes
@@ -63,7 +64,7 @@ type platform struct {
 func platforms() []platform {
 	return []platform{
 		{name: "baremetal", formats: Baremetal(), switches: BaremetalSwitches(), cluster: KubernetesClaims()},
-		{name: "vsphere"},
+		{name: "vsphere", formats: VSphere(), cluster: VSphereCluster()},
 		{name: "gke", cluster: GKE(), cloud: true},
 		{name: "spark", formats: Spark(), switches: BaremetalSwitches()},
 	}
@@ -92,10 +93,10 @@ func Artifacts(p *fabric.Plan) (iter.Seq[fabric.Artifact], error) {
 func (l platform) renderNodes(p *fabric.Plan, neighbours neighbourCount, yield func(fabric.Artifact) bool) bool {
 	machines := machinesOf(p)
 	for i, node := range p.Nodes {
-		part := Part{Transport: p.Transport, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
+		part := Part{Transport: p.Transport, Launcher: p.Launcher, Node: node, Machine: machines[node.Machine], MTU: p.MTU, Scheme: p.Addressing.Scheme,
 			Addresses: fabric.NodeAddresses{Node: node.Name}, Ports: p.PortsOf(node.Name), Wiring: p.Wiring(), Nodes: len(p.Nodes),
 			Serving: p.Serving, Traffic: p.Traffic}
-		if p.Transport == fabric.RoCE && !l.cloud {
+		if l.addressed(p) {
 			part.Addresses = p.Addressing.Nodes[i]
 			part.Neighbours = neighbours.of(part.Addresses)
 		}
@@ -154,7 +155,7 @@ func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) boo
 
 func (l platform) renderCluster(p *fabric.Plan, yield func(fabric.Artifact) bool) bool {
 	for _, f := range l.cluster {
-		if f.Check(p) == nil && !yield(f.Render(p)) {
+		if !f.render(p, yield) {
 			return false
 		}
 	}
@@ -163,10 +164,13 @@ func (l platform) renderCluster(p *fabric.Plan, yield func(fabric.Artifact) bool
 
 // missingCluster says what of a cluster is not rendered. Without Kubernetes there is nothing to claim.
 func (l platform) missingCluster(p *fabric.Plan) (missing []fabric.Missing) {
-	if p.Launcher != "kubernetes" {
+	if p.Launcher != kubernetes && p.VSphere == nil {
 		return nil
 	}
 	for _, f := range l.cluster {
+		if f.Skip != nil && f.Skip(p) {
+			continue
+		}
 		if err := f.Check(p); err != nil {
 			missing = append(missing, fabric.Missing{What: "cluster " + p.Name, Source: f.ID, Reason: strings.ReplaceAll(err.Error(), "\n", "; ")})
 		}
@@ -238,9 +242,14 @@ func find(name string, transport fabric.Transport) (platform, error) {
 	return platform{}, fmt.Errorf("platform %q: no files are rendered for it in this version; rendered: %s", name, strings.Join(rendered, ", "))
 }
 
+// addressed reports whether the plan gives the interfaces of the fabric their addresses.
+func (l platform) addressed(p *fabric.Plan) bool {
+	return !l.cloud && (p.Transport == fabric.RoCE || p.Addressing.Pool.IsValid())
+}
+
 // checkNodes makes sure that rendering cannot fail halfway.
 func (l platform) checkNodes(p *fabric.Plan) error {
-	if p.Transport != fabric.RoCE || l.cloud {
+	if !l.addressed(p) {
 		return nil
 	}
 	if len(p.Addressing.Nodes) != len(p.Nodes) {

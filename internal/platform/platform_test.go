@@ -176,7 +176,6 @@ func TestErrors(t *testing.T) {
 		want string
 		make func(p *fabric.Plan)
 	}{
-		{`platform "vsphere": no files are rendered for it in this version; rendered: baremetal, gke, spark`, func(p *fabric.Plan) { p.Platform = "vsphere" }},
 		{`platform "spark": no files are rendered for transport "infiniband"`, func(p *fabric.Plan) { p.Platform, p.Transport = "spark", fabric.InfiniBand }},
 		{`platform "cray": unknown; known: baremetal, vsphere, gke, spark`, func(p *fabric.Plan) { p.Platform = "cray" }},
 		{`platform "baremetal": no files are rendered for transport "efa"`, func(p *fabric.Plan) { p.Transport = "efa" }},
@@ -279,7 +278,7 @@ func TestLists(t *testing.T) {
 			seen[a.ID] = true
 		}
 		for _, f := range p.cluster {
-			if f.ID == "" || f.Doc == "" || f.Check == nil || f.Render == nil || seen[f.ID] {
+			if f.ID == "" || f.Doc == "" || f.Check == nil || bit(f.Render != nil)+bit(f.Several != nil) != 1 || seen[f.ID] {
 				t.Errorf("%s: cluster format %q has no id of its own or no doc line", p.name, f.ID)
 			}
 			seen[f.ID] = true

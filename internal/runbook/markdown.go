@@ -27,11 +27,16 @@ func plain(text string) string {
 }
 
 func (g Group) markdown(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s\n\n%s", plain(draw.Names(g.Hosts, 0)), fabric.Count(len(g.Hosts), "host"))
+	if g.Title != "" {
+		fmt.Fprintf(b, "\n## %s\n\n%s: %s", g.Title, fabric.Count(len(g.Hosts), "host"), plain(draw.Names(g.Hosts, 0)))
+	} else {
+		fmt.Fprintf(b, "\n## %s\n\n%s", plain(draw.Names(g.Hosts, 0)), fabric.Count(len(g.Hosts), "host"))
+	}
 	if g.Machine != "" {
 		fmt.Fprintf(b, ", machine %s", plain(g.Machine))
 	}
-	if len(g.Steps) > 0 {
+	once := g.Title != "" && g.Reboots == 0 // what starts no host again
+	if len(g.Steps) > 0 && !once {
 		fmt.Fprintf(b, ". Reboots of each: %d", g.Reboots)
 	}
 	b.WriteString(".\n")
@@ -39,7 +44,11 @@ func (g Group) markdown(b *strings.Builder) {
 		fmt.Fprintf(b, "\n**Not known:** %s.\n", plain(u))
 	}
 	titles := map[Phase]string{
-		Before: "Before", Install: "Changes, in effect after the reboot", Reboot: "Reboot", After: "After the reboot", Optional: "Only where its reason holds",
+		Before: "Before", Install: "Changes, in effect after the reboot", Reboot: "Reboot",
+		Second: "Changes that need what the reboot has brought", SecondReboot: "Second reboot", After: "After the reboot", Optional: "Only where its reason holds",
+	}
+	if once {
+		titles[After] = "In this order"
 	}
 	n := 0
 	for _, phase := range phases() {
@@ -65,7 +74,7 @@ func (s Step) markdown(b *strings.Builder, n int) {
 	}
 	for _, c := range s.Commands {
 		if c.OS != "" {
-			fmt.Fprintf(b, "\nOn %s:\n", map[string]string{"ubuntu": "Ubuntu and Debian", "rhel": "RHEL and its kin", "sles": "SLES"}[c.OS])
+			fmt.Fprintf(b, "\nOn %s:\n", map[string]string{"ubuntu": "Ubuntu and Debian", "rhel": "RHEL and its kin", "sles": "SLES", workstation: "your own machine"}[c.OS])
 		}
 		fence(b, c.Lines)
 	}

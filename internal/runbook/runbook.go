@@ -23,6 +23,7 @@ type Runbook struct {
 
 // Group is hosts that are to be treated alike.
 type Group struct {
+	Title   string   `json:"title,omitempty"` // of what is done once, or on hosts that are no nodes; empty: the names say it
 	Hosts   []string `json:"hosts"`
 	Machine string   `json:"machine,omitempty"` // id in the catalog
 	Steps   []Step   `json:"steps"`
@@ -33,16 +34,19 @@ type Group struct {
 // Phase is when a step is due.
 type Phase string
 
-// The phases, in their order. Everything that takes effect at a start of the host is done before the one reboot.
+// The phases, in their order. Everything that takes effect at a start of the host is done before the one reboot; only what needs
+// a program that comes with it waits for a second one.
 const (
-	Before   Phase = "before"   // only looks
-	Install  Phase = "install"  // changes, in effect after the reboot
-	Reboot   Phase = "reboot"   // the one reboot
-	After    Phase = "after"    // proves
-	Optional Phase = "optional" // for a reason that the step names
+	Before       Phase = "before"        // only looks
+	Install      Phase = "install"       // changes, in effect after the reboot
+	Reboot       Phase = "reboot"        // the one reboot
+	Second       Phase = "second"        // changes by tools that the reboot has brought
+	SecondReboot Phase = "second-reboot" // for these
+	After        Phase = "after"         // proves, or makes what needs all before it
+	Optional     Phase = "optional"      // for a reason that the step names
 )
 
-func phases() []Phase { return []Phase{Before, Install, Reboot, After, Optional} }
+func phases() []Phase { return []Phase{Before, Install, Reboot, Second, SecondReboot, After, Optional} }
 
 // Step is one thing to do. Commands are lines of a POSIX shell, run as root on each host of the group.
 type Step struct {
@@ -84,6 +88,10 @@ type scene struct {
 // New returns the runbook of a plan. The same plan gives the same runbook.
 func New(p *fabric.Plan, cat *catalog.Catalog) *Runbook {
 	r := &Runbook{Meta: fabric.NewMeta(Kind), Name: p.Name, Groups: []Group{}}
+	if p.VSphere != nil {
+		r.Groups = vsphereGroups(p)
+		return r
+	}
 	at := map[string]int{}
 	for _, n := range p.Nodes {
 		key := n.Machine + "\x00" + strings.Join(n.NICs, "\x00")
@@ -143,13 +151,15 @@ func group(p *fabric.Plan, n fabric.Node, cat *catalog.Catalog) Group {
 
 // ordered puts the steps into the order of their phases, each list as it was, and leaves out a reboot that no step needs.
 func ordered(steps []Step) (out []Step, reboots int) {
-	needed := slices.ContainsFunc(steps, func(s Step) bool { return s.Phase == Install && s.Reboot })
+	needed := func(phase Phase) bool {
+		return slices.ContainsFunc(steps, func(s Step) bool { return s.Phase == phase && s.Reboot })
+	}
 	for _, phase := range phases() {
 		for _, s := range steps {
-			if s.Phase != phase || phase == Reboot && !needed {
+			if s.Phase != phase || phase == Reboot && !needed(Install) || phase == SecondReboot && !needed(Second) {
 				continue
 			}
-			if phase == Reboot {
+			if phase == Reboot || phase == SecondReboot {
 				reboots++
 			}
 			out = append(out, s)
