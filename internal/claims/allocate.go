@@ -210,7 +210,7 @@ func (r *run) lookOn(p *pod, claims []*resourceapi.ResourceClaim, from int) {
 		if ctx.Err() != nil || r.abort != "" {
 			return
 		}
-		r.mayAbort(node, r.scheduler.try(ctx, node, claims, shortBudget))
+		r.mayAbort(node, r.scheduler.recall(ctx, node, claims, shortBudget))
 	}
 }
 
@@ -330,7 +330,7 @@ func (r *run) attempt(node *corev1.Node, claims []*resourceapi.ResourceClaim) ou
 		return outcome{}
 	}
 	budget := cmp.Or(r.req.Budget, defaultBudget)
-	out := r.scheduler.try(r.ctx, node, claims, min(budget, shortBudget))
+	out := r.scheduler.recall(r.ctx, node, claims, min(budget, shortBudget))
 	if !out.late || r.ctx.Err() != nil {
 		return out
 	}

@@ -79,6 +79,38 @@ func (s *scheduler) poolDevices(node *corev1.Node, p poolName) (found []candidat
 	return s.devicesOf(node, p, mine)
 }
 
+// missingSlices says of which pools slices are missing that a node reaches, or any node: those of the newest generation
+// are fewer than each of them says. Empty where none is.
+func (s *scheduler) missingSlices(nodes []*corev1.Node, only string) (text string) {
+	var missing []string
+	for p, all := range s.index.pools {
+		newest := slices.MaxFunc(all, func(a, b *resourceapi.ResourceSlice) int {
+			return cmp.Compare(a.Spec.Pool.Generation, b.Spec.Pool.Generation)
+		}).Spec.Pool
+		n := int64(0)
+		for _, slice := range all {
+			if slice.Spec.Pool.Generation == newest.Generation {
+				n++
+			}
+		}
+		near := only == "" || slices.ContainsFunc(nodes, func(node *corev1.Node) bool {
+			return node.Name == only && slices.ContainsFunc(all, func(slice *resourceapi.ResourceSlice) bool { return s.concernsNode(node, slice) })
+		})
+		if n < newest.ResourceSliceCount && near {
+			missing = append(missing, fmt.Sprintf("slices of pool %s of driver %s are missing: %d of %d read", p.pool, p.driver, n, newest.ResourceSliceCount))
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	slices.SortFunc(missing, natural)
+	text = missing[0]
+	if more := len(missing) - 1; more > 0 {
+		text += fmt.Sprintf(", and of %s", number(int64(more), "other pool"))
+	}
+	return text
+}
+
 // concernsNode tells a slice that the allocator looks at for a node.
 func (s *scheduler) concernsNode(node *corev1.Node, slice *resourceapi.ResourceSlice) bool {
 	if len(slice.Spec.SharedCounters) > 0 {

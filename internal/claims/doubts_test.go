@@ -142,3 +142,20 @@ func TestStrangeLimits(t *testing.T) {
 		t.Errorf("two containers: %+v", pods)
 	}
 }
+
+// A device that several nodes reach says that this is why its root is not given.
+func TestRoams(t *testing.T) {
+	gpus := sliceOf("node-a", "gpu.nvidia.com", "g", 1, 1, "g0 pci0000:10")
+	nics := strings.Replace(sliceOf("node-a", "dra.net", "p", 1, 1, "n0 pci0000:10"), "nodeName: node-a", "allNodes: true", 1)
+	a := allocate(t, with(t, &Objects{}, testClasses, gpus, nics, claimOf("t", askGPU+","+askNIC, byRoot)), Request{Pods: 1})
+	for _, c := range a.Claims {
+		for _, d := range c.Devices {
+			if d.Roams != (d.Driver == "dra.net") || (d.PCIeRoot == "") != d.Roams {
+				t.Errorf("have %+v", d)
+			}
+		}
+	}
+	if len(a.Claims) != 1 {
+		t.Errorf("have %+v, %+v", a.Claims, a.Unsatisfied)
+	}
+}

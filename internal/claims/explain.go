@@ -23,7 +23,7 @@ const (
 
 // explain says why no node has devices for a pod: on the node that comes nearest.
 func (r *run) explain(p *pod, claims []*resourceapi.ResourceClaim, only string) (m miss) {
-	defer func() { r.doubt(&m) }()
+	defer func() { r.doubt(&m, only) }()
 	if r.late[p.key] || r.ctx.Err() != nil {
 		budget := cmp.Or(r.req.Budget, defaultBudget)
 		if r.ctx.Err() != nil {
@@ -64,8 +64,12 @@ func (r *run) explain(p *pod, claims []*resourceapi.ResourceClaim, only string) 
 	return m
 }
 
-// doubt marks a miss that objects which were not read could undo.
-func (r *run) doubt(m *miss) {
+// doubt marks a miss that objects which were not read could undo, on one node or on any.
+func (r *run) doubt(m *miss, only string) {
+	if missing := r.scheduler.missingSlices(r.nodes, only); missing != "" && !m.unsure {
+		m.unsure = true
+		m.reason = missing + ". The scheduler itself takes no device of such a pool until it is complete. Without its devices: " + m.reason
+	}
 	n := 0
 	for _, p := range r.objects.problems {
 		if p.Refused && (p.Object == "" || strings.HasPrefix(p.Object, "ResourceSlice")) {

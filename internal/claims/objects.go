@@ -33,7 +33,8 @@ type Objects struct {
 	aside     map[string]int    // kinds that claims do not depend on, with their number
 	twice     []string          // objects that were given twice, with the same contents
 	problems  []fabric.ObjectProblem
-	compiled  verdicts // while it is read
+	compiled  verdicts                        // while it is read
+	lists     map[string][]resourceapi.Device // likewise: the last devices of a driver, which equal machines share
 }
 
 // workload is an object that makes pods with claims: a Pod, a StatefulSet.

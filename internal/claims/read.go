@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -17,9 +18,9 @@ const resourceGroup = "resource.k8s.io"
 // Read reads all objects of files. What is not understood is a problem of the result; nothing is dropped without one.
 func Read(files []File) *Objects {
 	o := &Objects{}
-	compiled := verdicts{}
+	compiled, lists := verdicts{}, map[string][]resourceapi.Device{}
 	for _, f := range files {
-		one := &Objects{compiled: compiled}
+		one := &Objects{compiled: compiled, lists: lists}
 		docs, err := documents(f)
 		for _, d := range docs {
 			one.readDocument(source{document: d})

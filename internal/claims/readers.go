@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"reflect"
 	"strings"
 
 	resourceapi "k8s.io/api/resource/v1"
@@ -27,6 +28,11 @@ func (o *Objects) readSlice(s source, version string) {
 		return
 	}
 	trimMeta(&slice.ObjectMeta)
+	if last := o.lists[slice.Spec.Driver]; reflect.DeepEqual(last, slice.Spec.Devices) { // nothing changes them
+		slice.Spec.Devices = last
+	} else if o.lists != nil {
+		o.lists[slice.Spec.Driver] = slice.Spec.Devices
+	}
 	o.slices = append(o.slices, slice)
 }
 

@@ -158,7 +158,7 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric
 		p := place(res.Driver, published)
 		if len(p.roots) > 0 && r.roams(in, published) {
 			r.unknown["device published for several nodes, while a PCIe root is a name within one: with what it shares its root is not known"]++
-			p.roots = nil
+			p.roots, d.Roams = nil, true
 		}
 		d.Kind, d.PCI, d.NUMA = p.kind, p.pci, p.numa
 		switch {

@@ -117,8 +117,17 @@ func TestScenes(t *testing.T) {
 			text: sliceOf("node-a", "gpu.nvidia.com", "p", 1, 1, "g0 pci0000:10", "g1 pci0000:10") + sliceOf("node-a", "dra.net", "p", 1, 1, "n0 pci0000:10", "n1 pci0000:10") + pair,
 		},
 		{
-			name: "incomplete pool", status: fabric.Fail, req: Request{Pods: 1}, says: "has 1 of 2 slices of its newest generation",
+			name: "incomplete pool", status: fabric.Unknown, req: Request{Pods: 1},
+			says: "\nslices of pool p of driver dra.net are missing: 1 of 2 read. The scheduler itself takes no device of such a pool",
 			text: gpus + sliceOf("node-a", "dra.net", "p", 1, 2, "nic-0 pci0000:20") + pair,
+		},
+		{
+			name: "incomplete pool, which is not needed", status: fabric.Pass, req: Request{Pods: 1}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},
+			text: gpus + nics + sliceOf("node-b", "dra.net", "q", 1, 2, "nic-0 pci0000:20") + pair,
+		},
+		{
+			name: "incomplete pool of an older generation", status: fabric.Fail, req: Request{Pods: 2}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},
+			text: gpus + sliceOf("node-a", "dra.net", "p", 1, 2, "nic-0 pci0000:20", "nic-1 pci0000:10") + sliceOf("node-a", "dra.net", "p", 2, 1, "nic-0 pci0000:20") + pair,
 		},
 		{
 			name: "older generation does not count", status: fabric.Fail, req: Request{Pods: 2}, pods: 1, pairs: fabric.CountRange{Min: 1, Max: 1},

@@ -26,6 +26,7 @@ type scheduler struct {
 	classes  classList
 	index    *sliceIndex
 	cache    *cel.Cache
+	memory   *memory
 }
 
 // outcome is what an attempt on one node came to.
@@ -68,6 +69,7 @@ func newScheduler(o *Objects, gates gates) *scheduler {
 		classes: o.classes,
 		index:   newSliceIndex(o),
 		cache:   cel.NewCache(1000, compilerFeatures()), // expressions: of classes and requests, few in one cluster
+		memory:  newMemory(),
 	}
 	for _, c := range o.claims {
 		if c.Status.Allocation != nil {
@@ -83,6 +85,7 @@ func (s *scheduler) use(a *resourceapi.AllocationResult) {
 		if r.AdminAccess != nil && *r.AdminAccess {
 			continue // looks on, and leaves the device to others
 		}
+		s.memory.use(r)
 		id := structured.MakeDeviceID(r.Driver, r.Pool, r.Device)
 		if r.ShareID == nil {
 			s.state.AllocatedDevices.Insert(id)

@@ -64,11 +64,33 @@ func (a *app) claimSource(ctx context.Context, o claimsOptions) (s claimSource, 
 	default:
 		s.text = "the files of --claims"
 	}
+	if err == nil && s.objects != nil {
+		err = s.places(o, cat)
+	}
 	if err != nil {
 		return s, err
 	}
 	s.machine.Cluster, err = a.claimCluster(ctx, s, o, cat)
 	return s, err
+}
+
+// places takes from the catalog what published slices leave out of the machines of the plan, or of the one of a flag.
+func (s *claimSource) places(o claimsOptions, cat *catalog.Catalog) error {
+	var ids []string
+	switch {
+	case o.machine != "":
+		ids = []string{o.machine}
+	case s.plan != nil:
+		for _, n := range s.plan.Nodes {
+			if n.Machine != "" && !slices.Contains(ids, n.Machine) {
+				ids = append(ids, n.Machine)
+			}
+		}
+	}
+	known, notes, err := pipeline.PlacesOfCatalog(cat, ids, s.objects)
+	known.Unread = s.machine.Unread
+	s.machine, s.notes = known, append(s.notes, notes...)
+	return err
 }
 
 // slicesOfFiles reads slices. A file without any is not what it should be.
@@ -101,6 +123,14 @@ func listed(names []string) string {
 		text += ", " + fabric.Printable(name)
 	}
 	return text
+}
+
+// inFiles says which files something is not in, empty without a file.
+func inFiles(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " in " + listed(names)
 }
 
 // mostProblems is how many problems the message about a file names.
@@ -326,7 +356,7 @@ func (a *app) claimTest(_ context.Context, o claimsOptions, s claimSource) (in p
 	if n := objects.Counts(); n.Slices == 0 {
 		return in, fmt.Errorf("slices: none were read%s: use --slices FILE, --kubeconfig PATH, --snapshot PATH or --machine ID", unread(objects))
 	} else if n.Claims+n.Templates+n.Workloads == 0 {
-		return in, fmt.Errorf("claims: none beside the slices%s: use -f FILE or --claims FILE", unread(objects))
+		return in, fmt.Errorf("claims: none beside the slices%s%s: use -f FILE or --claims FILE", inFiles(o.claims), unread(objects))
 	}
 	in.Notes = append(in.Notes, pipeline.AssumeClasses(objects)...)
 	return in, nil

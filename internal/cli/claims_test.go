@@ -140,7 +140,7 @@ func TestClaimsUnread(t *testing.T) {
 		"apiVersion: resource.k8s.io/v1\n" + claim:         "line 1: ResourceClaim c: spec.devices.requests[0].exactly.cuont: unknown field",
 		"---\n{{ if x }}\n" + claim:                        "line 2: is a template of Helm or of Go",
 		strings.Repeat("---\nkind: Pod\n", mostProblems+2): "and 2 more",
-		rule: "claims: none beside the slices: line 1: DeviceTaintRule r: taints devices",
+		rule: "/a.yaml: line 1: DeviceTaintRule r: taints devices",
 	} {
 		path := filepath.Join(t.TempDir(), "a.yaml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -149,5 +149,18 @@ func TestClaimsUnread(t *testing.T) {
 		if r := call("", "claims", "--machine", "hgx-h100", "--claims", path); r.status != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%q: %+v, want %q", text, r, want)
 		}
+	}
+}
+
+// A file that holds slices in place of claims is named.
+func TestSlicesForClaims(t *testing.T) {
+	made := call("", "claims", "--machine", "hgx-h100", "--print-slices")
+	path := filepath.Join(t.TempDir(), "slices.yaml")
+	if err := os.WriteFile(path, []byte(made.stdout), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := "claims: none beside the slices in " + path + ": use -f FILE or --claims FILE"
+	if r := call("", "claims", "--claims", path, "--slices", path); r.status != exitUsage || !strings.Contains(r.stderr, want) {
+		t.Errorf("%+v", r)
 	}
 }

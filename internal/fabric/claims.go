@@ -113,6 +113,7 @@ type AllocatedDevice struct {
 	PCIeRoot  string   `json:"pcie_root,omitempty"`  // empty: the driver publishes none
 	PCIeRoots []string `json:"pcie_roots,omitempty"` // where the driver publishes a list
 	NUMA      *int     `json:"numa,omitempty"`
+	Roams     bool     `json:"roams,omitempty"` // published for several nodes, with a root, which is a name within one: no root is given
 }
 
 // Unsatisfied is a claim that no node can satisfy, or that could not be decided.

@@ -14,7 +14,7 @@ import (
 type GKECluster struct {
 	Project string       `json:"project" yaml:"project" jsonschema:"pattern=^[a-z][-a-z0-9]*[a-z0-9]$,minLength=6,maxLength=30,description=id of the project"`
 	Zone    string       `json:"zone" yaml:"zone" jsonschema:"pattern=^[a-z]+-[a-z]+[0-9]+-[a-z]$,description=zone of the machines: us-west8-c"`
-	Pool    netip.Prefix `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which the subnets of the additional networks are taken, of equal size, a /24 or as many addresses as there are machines; default 192.168.0.0/16, for more than 4,092 machines 172.20.0.0/14"`
+	Pool    netip.Prefix `json:"pool,omitzero" yaml:"pool,omitempty" jsonschema_description:"IPv4 network from which the subnets of the additional networks are taken, of equal size, a /24 or as many addresses as there are machines; default 192.168.0.0/16, for more than 4,092 machines 172.20.0.0/14, for more than 16,380 100.64.0.0/12"`
 	Prefix  string       `json:"prefix,omitempty" yaml:"prefix,omitempty" jsonschema:"pattern=^[a-z]([-a-z0-9]*[a-z0-9])?$,maxLength=30,description=what the names of networks begin with; default the name of the cluster"`
 
 	Network     string       `json:"network,omitempty" yaml:"network,omitempty" jsonschema:"pattern=^[a-z]([-a-z0-9]*[a-z0-9])?$,maxLength=63,description=VPC network of the cluster itself; it exists; default default"`
@@ -40,10 +40,13 @@ const (
 
 // defaultGKEPool is where subnets for so many machines come from: the document's network where nine subnets of it suffice. It
 // stays out of 10.0.0.0/8, from which Google Cloud takes the addresses of clusters, and of 172.17.0.0/16, the bridge of Docker.
-func defaultGKEPool(hosts, subnets int) netip.Prefix {
-	pool := netip.MustParsePrefix("192.168.0.0/16")
-	if _, err := GKERanges(pool, hosts, subnets); err != nil {
-		return netip.MustParsePrefix("172.20.0.0/14")
+// The last, of RFC 6598, suffices for the largest cluster (Google Cloud documentation, Subnets: valid IPv4 ranges).
+func defaultGKEPool(hosts, subnets int) (pool netip.Prefix) {
+	for _, text := range []string{"192.168.0.0/16", "172.20.0.0/14", "100.64.0.0/12"} {
+		pool = netip.MustParsePrefix(text)
+		if _, err := GKERanges(pool, hosts, subnets); err == nil {
+			break
+		}
 	}
 	return pool
 }

@@ -29,6 +29,8 @@ func TestGKE(t *testing.T) {
 		{"host bits", "  zone:", "  pool: 192.168.1.0/16\n  zone:", "gke.pool: 192.168.1.0/16 has host bits set"},
 		{"small pool", "  zone:", "  pool: 192.168.0.0/21\n  zone:", "gke.pool: 192.168.0.0/21 is too small: 9 subnets of a /24, each with an address for 2 machines, need a /20 or larger"},
 		{"small pool for many", "x", "x", "gke.pool: 192.168.0.0/16 is too small: 9 subnets of a /19, each with an address for 5000 machines, need a /15 or larger"},
+		{"more than a cluster has", "n[1-2]", "n[1-70000]", "c:6:1: nodes: 70000 machines: a cluster on gke has at most 65000"},
+		{"as many as a cluster has", "n[1-2]", "n[1-65000]", ""},
 		{"pool in the network default", "  zone:", "  pool: 10.160.0.0/12\n  zone:", "gke.pool: 10.160.0.0/12 overlaps 10.128.0.0/9, the addresses of network default"},
 		{"pods in the pool", "  zone:", "  pods: 192.168.128.0/17\n  zone:", "gke.pods: 192.168.128.0/17 overlaps 192.168.0.0/16, gke.pool"},
 		{"services in the pods", "  zone:", "  pods: 10.0.0.0/14\n  services: 10.1.0.0/20\n  zone:", "gke.services: 10.1.0.0/20 overlaps 10.0.0.0/14, gke.pods"},

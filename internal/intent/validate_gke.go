@@ -28,6 +28,9 @@ func (v *validator) gke() {
 	if g.Spot && g.Reservation != "" {
 		v.add(step(at, "spot"), "machines of a reservation are no spot machines: remove one of spot and reservation")
 	}
+	if v.hosts > maxGKEHosts && v.sound([]string{"nodes"}) {
+		v.add([]string{"nodes"}, fmt.Sprintf("%d machines: a cluster on gke has at most %d", v.hosts, maxGKEHosts))
+	}
 	v.gkeMachines()
 	v.gkeRanges()
 }

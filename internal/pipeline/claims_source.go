@@ -44,11 +44,7 @@ func SliceVersions() []string { return []string{"v1", "v1beta2", "v1beta1"} }
 
 // ReadSlices reads made slices as any other.
 func ReadSlices(s claims.NominalSlices) (*claims.Objects, error) {
-	text, err := claims.SliceJSON(s, SliceVersions()[0])
-	if err != nil {
-		return nil, err
-	}
-	return claims.Read([]claims.File{{Name: "nominal slices", Text: text}}), nil
+	return s.Objects(SliceVersions()[0])
 }
 
 // SliceText writes made slices as YAML, or as one List in JSON.

@@ -100,6 +100,10 @@ func TestAllocationSays(t *testing.T) {
 			a.Pods[0].Pairs[0].Distance = fabric.SomeDistance
 			a.Pods[0].Pairs[0].NIC.PCIeRoot = ""
 		}, "unknown: no root is published"},
+		{"of several nodes", func(a *fabric.Allocation) {
+			a.Pods[0].Pairs[0].Distance = fabric.SomeDistance
+			a.Pods[0].Pairs[0].NIC.PCIeRoot, a.Pods[0].Pairs[0].NIC.Roams = "", true
+		}, "unknown: published for several nodes"},
 		{"list of roots", func(a *fabric.Allocation) {
 			a.Pods[0].Pairs[0].NIC.PCIeRoot, a.Pods[0].Pairs[0].NIC.PCIeRoots = "", []string{"pci0000:00", "pci0001:00"}
 		}, "pci0000:00,pci0001:00"},

@@ -232,6 +232,9 @@ func distanceText(pair fabric.AllocatedPair) string {
 		}
 		return "no NIC of the pod is left for it"
 	}
+	if pair.GPU != nil && pair.GPU.Roams || pair.NIC != nil && pair.NIC.Roams {
+		return "unknown: published for several nodes"
+	}
 	return "unknown: no root is published"
 }
 
