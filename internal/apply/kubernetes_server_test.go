@@ -89,7 +89,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.changes++
 		failing = s.failAt > 0 && s.changes >= s.failAt
 	}
-	if failing && !(s.lose && s.changes == s.failAt) {
+	if failing && (!s.lose || s.changes != s.failAt) {
 		s.answer(w, nil, apierrors.NewInternalError(errors.New("told to")))
 		return
 	}

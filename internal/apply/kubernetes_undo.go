@@ -91,13 +91,14 @@ type standing struct {
 // back decides what puts an object back.
 func (c Kubernetes) back(ctx context.Context, s standing) (undoing, error) {
 	original := s.there && s.before.UID != "" && s.now.UID == s.before.UID
+	if s.held.Kind == Update {
+		if err := s.kept(original); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case s.held.Kind == Create && !s.there:
 		return nil, nil
-	case s.held.Kind == Update && !s.there:
-		return nil, fmt.Errorf("%s: was deleted since it was applied", s.held)
-	case s.held.Kind == Update && !original:
-		return nil, fmt.Errorf("%s: is another one since it was applied", s.held)
 	case original && s.held.Kind != Update && !deleting(s.now):
 		return nil, nil // not reached yet
 	case (s.held.Kind == Remove || s.held.Kind == Replace) && s.there && !original && s.madeAgain():
@@ -115,21 +116,37 @@ func (c Kubernetes) back(ctx context.Context, s standing) (undoing, error) {
 	if err := c.asWritten(ctx, s); err != nil {
 		return nil, err
 	}
+	return c.undone(s), nil
+}
+
+// kept is nil where an object whose fields were changed is there still; original: it is the same one.
+func (s standing) kept(original bool) error {
+	switch {
+	case !s.there:
+		return fmt.Errorf("%s: was deleted since it was applied", s.held)
+	case !original:
+		return fmt.Errorf("%s: is another one since it was applied", s.held)
+	}
+	return nil
+}
+
+// undone undoes what was done to an object that is as it was left; nil: it stays.
+func (c Kubernetes) undone(s standing) undoing {
 	switch s.held.Kind {
 	case Create:
 		if stays(s.held.Object) {
-			return nil, nil
+			return nil
 		}
-		return func(ctx context.Context) error { return c.remove(ctx, s.now) }, nil
+		return func(ctx context.Context) error { return c.remove(ctx, s.now) }
 	case Replace:
 		return func(ctx context.Context) error {
 			if err := c.remove(ctx, s.now); err != nil {
 				return err
 			}
 			return c.again(ctx, s.before, false)
-		}, nil
+		}
 	}
-	return func(ctx context.Context) error { return c.restore(ctx, s) }, nil
+	return func(ctx context.Context) error { return c.restore(ctx, s) }
 }
 
 // stays reports whether an object that was made is left there: what others made in a namespace, or of a kind, would go with it.
@@ -146,7 +163,7 @@ func deleting(o kube.Object) bool {
 func (s standing) madeAgain() bool {
 	now, err := kube.FieldsOf(s.now.JSON)
 	was, err2 := kube.FieldsOf(s.before.JSON)
-	return err == nil && err2 == nil && !(s.done && s.now.UID == s.after.UID) && len(kube.Differences(now, was)) == 0
+	return err == nil && err2 == nil && (!s.done || s.now.UID != s.after.UID) && len(kube.Differences(now, was)) == 0
 }
 
 // again makes an object that was deleted. Its UID is another one; all else is as it was.

@@ -39,7 +39,7 @@ func (w *arpWatcher) finish() map[string][]string {
 	if w.fd < 0 {
 		return nil
 	}
-	defer unix.Close(w.fd)
+	defer func() { _ = unix.Close(w.fd) }() // what was heard was read
 	heard := make(map[string][]string)
 	seen := make(map[string]bool)
 	var packet [128]byte

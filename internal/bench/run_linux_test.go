@@ -89,15 +89,17 @@ func healthyNode(name string) *fakeNode {
 		"/proc/meminfo": printing("MemTotal:       125829120 kB\nMemFree: 1 kB\nMemAvailable:   110000000 kB\n"),
 		"twins":         printing("enp1s0f1np1 0000:01:00.1 4 32.0_GT/s_PCIe mlx5_1\nenP2p1s0f1np1 0002:01:00.1 2 32.0_GT/s_PCIe roceP2p1s0f1\n"),
 		"library":       printing("test /opt/railwright/nccl-tests/build/all_gather_perf\nlibrary /opt/railwright/nccl/build/lib/libnccl.so.2\nIB_SUBNET_AWARE_ROUTING\nNCCL version 2.30.7+cuda13.0\n"),
-		"ib_write_bw":   bandwidthScript,
+		"ib_write_bw":   bandwidthScript(),
 		"mpirun":        `echo "$@" | grep -q -- "-x NCCL_IB_HCA==" || exit 3; printf '%s' '` + gatherText + `'`,
 	}}
 }
 
 // bandwidthScript is a server without an address as its last argument, else a client.
-var bandwidthScript = `for last; do :; done
+func bandwidthScript() string {
+	return `for last; do :; done
 case $last in *.*.*.*) ;; *) sleep 0.3; exit 0;; esac
 ` + printing(bandwidthText("mlx5_1", 4096, 111.71))
+}
 
 const gatherText = `# nccl-tests version 2.19.6 nccl-headers=23007 nccl-library=23007
 # Collective test starting: all_gather_perf

@@ -50,7 +50,7 @@ func minorOf(version string) (int, error) {
 		return 0, fmt.Errorf("%q is not a version of Kubernetes: 1.34 is one", version)
 	}
 	if minor < firstMinor {
-		return 0, fmt.Errorf("Kubernetes %s: has no ResourceSlices as they are read here: 1.%d is the first that has", version, firstMinor)
+		return 0, fmt.Errorf("version %s of Kubernetes: has no ResourceSlices as they are read here: 1.%d is the first that has", version, firstMinor)
 	}
 	return minor, nil
 }

@@ -174,7 +174,7 @@ const maxObjects = 1 << 30
 
 // readObjects reads Kubernetes objects of a file, or of standard input.
 func (a *app) readObjects(flag, name string) (*claims.Objects, error) {
-	var from io.Reader = a.stdin
+	from := a.stdin
 	if name != "-" {
 		a.doing("reading %s", fabric.Quote(name))
 		f, err := a.files.Open(name)

@@ -185,10 +185,10 @@ func judgedOf(now []fabric.NotedNumber) []fabric.NotedNumber {
 			low = &now[i]
 		}
 	}
-	switch {
-	case high == nil:
+	switch high {
+	case nil:
 		return nil
-	case high == low:
+	case low:
 		return []fabric.NotedNumber{*high}
 	}
 	return []fabric.NotedNumber{*low, *high}

@@ -12,7 +12,6 @@ import (
 const ncclConf = "/etc/nccl.conf"
 
 // ncclTool are lines of it, or of an environment: NCCL_IB_HCA=rocep1s0f0,roceP2p1s0f0.
-const ncclTool = "NCCL settings"
 
 var ncclSetting = pattern(`^(?:[#$] )?\s*(?:export |- |-x |--env |-e )?\s*"?((?:NCCL|UCX|GLOO|OMPI_MCA)_[A-Za-z0-9_]+)\s?=\s?(.*)$`)
 

@@ -114,7 +114,6 @@ type netplanReader struct {
 	path    string
 	in      *fabric.NetworkInterface
 	list    string // the key whose items follow
-	depth   int    // indentation of that key
 	foreign int    // indentation of a block whose keys are not the interface's own; -1: none
 	other   bool   // in a section of other interfaces than Ethernet
 }

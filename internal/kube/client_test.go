@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var pair = Object{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaimTemplate", Namespace: "default", Name: "pair", JSON: []byte(pairJSON)}
+func pair() Object {
+	return Object{APIVersion: "resource.k8s.io/v1", Kind: "ResourceClaimTemplate", Namespace: "default", Name: "pair", JSON: []byte(pairJSON)}
+}
 
 const (
 	pairJSON = `{"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaimTemplate","metadata":{"name":"pair","namespace":"default"},"spec":{}}`
@@ -43,13 +46,20 @@ func TestServed(t *testing.T) {
 	}
 }
 
+// number is 0 where the text is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // pages answers with so many slices, page by page; gone says whether a page after the first one has expired.
 func pages(total int, gone bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
-		var limit, from int
-		fmt.Sscan(q.Get("limit"), &limit)
-		fmt.Sscan(q.Get("continue"), &from)
+		limit, from := number(q.Get("limit")), number(q.Get("continue"))
 		if gone && from > 0 {
 			refuse(w, 410, "Expired", "The provided continue parameter is too old", "")
 			return
@@ -149,14 +159,14 @@ func TestApplyAsks(t *testing.T) {
 		say(strings.Replace(pairJSON, `"name"`, `"uid":"u1","name"`, 1))(w, r)
 	}
 	c := newFake(t, do).client(t)
-	got, err := c.Apply(t.Context(), pair, ApplyOptions{DryRun: true})
+	got, err := c.Apply(t.Context(), pair(), ApplyOptions{DryRun: true})
 	if err != nil || got.UID != "u1" {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if want := "dryRun=All&fieldManager=railwright&fieldValidation=Strict&force=false&timeout=5s"; query != want || body != pairJSON || kind != "application/apply-patch+yaml" {
 		t.Errorf("query %s\nbody %s\nof %s", query, body, kind)
 	}
-	if _, err := c.Apply(t.Context(), pair, ApplyOptions{Force: true}); err != nil || query != "fieldManager=railwright&fieldValidation=Strict&force=true&timeout=5s" {
+	if _, err := c.Apply(t.Context(), pair(), ApplyOptions{Force: true}); err != nil || query != "fieldManager=railwright&fieldValidation=Strict&force=true&timeout=5s" {
 		t.Errorf("%s %v", query, err)
 	}
 }
@@ -173,7 +183,7 @@ func TestDeleteOnlyThatObject(t *testing.T) {
 		say(`{"kind":"Status","status":"Success"}`)(w, r)
 	}
 	c := newFake(t, do).client(t)
-	mine, other := pair, pair
+	mine, other := pair(), pair()
 	mine.UID, other.UID = "u1", "u2"
 	if err := c.Delete(t.Context(), mine); err != nil {
 		t.Error(err)
@@ -213,7 +223,7 @@ func TestRefusals(t *testing.T) {
 			do := served()
 			do["GET "+pairPath] = test.answer
 			f := newFake(t, do)
-			_, err := f.client(t).Get(t.Context(), pair)
+			_, err := f.client(t).Get(t.Context(), pair())
 			if err == nil || err.Error() != strings.ReplaceAll(test.want, "SERVER", f.URL) {
 				t.Errorf("%v", err)
 			}
@@ -242,7 +252,7 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 		}
 		say(pairJSON)(w, r)
 	}
-	if _, err := newFake(t, do).client(t).Get(t.Context(), pair); err != nil || n != 2 {
+	if _, err := newFake(t, do).client(t).Get(t.Context(), pair()); err != nil || n != 2 {
 		t.Errorf("%v after %d requests", err, n)
 	}
 }
@@ -257,13 +267,13 @@ func TestSlowServer(t *testing.T) {
 	}
 	f := newFake(t, do)
 	began := time.Now()
-	_, err := f.clientWith(t, token, 300*time.Millisecond).Get(t.Context(), pair)
+	_, err := f.clientWith(t, token, 300*time.Millisecond).Get(t.Context(), pair())
 	if want := "ResourceClaimTemplate default/pair: API server " + f.URL + ": no answer in 300ms"; err == nil || err.Error() != want {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	cancel()
-	if _, err := f.client(t).Get(ctx, pair); err == nil || !strings.Contains(err.Error(), "interrupted") {
+	if _, err := f.client(t).Get(ctx, pair()); err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Error(err)
 	}
 	if d := time.Since(began); d > 5*time.Second {
@@ -277,7 +287,7 @@ func TestKindsOfClusterAreAskedOnce(t *testing.T) {
 	f := newFake(t, do)
 	c := f.client(t)
 	for range 3 {
-		if _, err := c.Get(t.Context(), pair); err != nil {
+		if _, err := c.Get(t.Context(), pair()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -285,10 +295,10 @@ func TestKindsOfClusterAreAskedOnce(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 	c.Forget()
-	if _, err := c.Get(t.Context(), pair); err != nil || f.saw("GET /apis/resource.k8s.io/v1?") != 2 {
+	if _, err := c.Get(t.Context(), pair()); err != nil || f.saw("GET /apis/resource.k8s.io/v1?") != 2 {
 		t.Error(err, f.asked)
 	}
-	old := pair
+	old := pair()
 	old.APIVersion = "resource.k8s.io/v1beta1"
 	if _, err := c.Get(t.Context(), old); err == nil || !strings.Contains(err.Error(), "ResourceClaimTemplate of resource.k8s.io/v1beta1") {
 		t.Error(err)

@@ -46,10 +46,9 @@ func plantMoves(s Spec, open networks, f Fault) error {
 // lay adds a cable. The far end of one that leads nowhere stays down: its interface has no carrier.
 func (s Spec) lay(panel *host.Network, open networks, c cableSpec) error {
 	var err error
-	switch {
-	case c.B == fabric.Endpoint{}:
+	if c.B == (fabric.Endpoint{}) {
 		err = panel.AddCable(s.loose(c.A), open[c.A.Node].Network, c.A.NIC)
-	default:
+	} else {
 		err = open[c.A.Node].AddCable(c.A.NIC, open[c.B.Node].Network, c.B.NIC)
 	}
 	for _, end := range []fabric.Endpoint{c.A, c.B} {

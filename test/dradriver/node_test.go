@@ -33,8 +33,7 @@ type node struct {
 	kubelet *host.Process
 	answers *json.Decoder
 	driver  *host.Process
-	log     *os.File // of the driver
-	pods    int      // started so far
+	pods    int // started so far
 }
 
 // addressing says which address an interface has on the node.

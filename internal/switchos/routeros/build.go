@@ -48,10 +48,10 @@ type build struct {
 
 // portSaid is a port, with the entries that are about it.
 type portSaid struct {
-	name                                     string // of the factory, by which the plan has it
-	link, member, qos, limit, monitor, queue *record
-	addresses                                []*record
-	config                                   fabric.PortConfig
+	name                              string // of the factory, by which the plan has it
+	link, member, qos, limit, monitor *record
+	addresses                         []*record
+	config                            fabric.PortConfig
 }
 
 // at is where a text begins to speak of a port.
@@ -232,7 +232,14 @@ func (b *build) rate(p *portSaid) {
 	case said && good && !p.link.shown && (told || b.whole):
 		b.problem(fabric.TextInert, p.name, speed.At, "forces a speed while auto-negotiation is on", "The speed has no effect: the link has what both ends negotiate.")
 	}
-	if v, ok := p.monitor.get("rate"); ok && p.config.RateGbps == nil && p.monitor.is("status") != "no-link" {
+	if p.config.RateGbps == nil {
+		p.seenRate()
+	}
+}
+
+// seenRate is the speed that the link came up with.
+func (p *portSaid) seenRate() {
+	if v, ok := p.monitor.get("rate"); ok && p.monitor.is("status") != "no-link" {
 		if gbps, good := gigabits(v.Is); good && gbps > 0 {
 			p.config.RateGbps = &fabric.Said[float64]{Is: gbps, At: v.At}
 		}

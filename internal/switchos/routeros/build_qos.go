@@ -127,7 +127,7 @@ func (c *classes) readMaps() {
 	for _, r := range c.of[profileMenu] {
 		automap, said := r.get("automap")
 		is, ok := yes(automap.Is)
-		if said && !(ok && is) || !said && !since723 || r.is("name") == "default" {
+		if said && (!ok || !is) || !said && !since723 || r.is("name") == "default" {
 			continue
 		}
 		if v := c.small(r, "dscp", 63); v != nil {

@@ -316,26 +316,35 @@ func (s *store) say(c command, m menu, to []*record) {
 			continue
 		}
 		for _, r := range to {
-			old, had := r.get(key)
-			switch {
-			case w.unset:
+			if w.unset {
 				delete(r.said, key)
 				continue
-			case had && old.Is != w.text && old.At.Number > 0 && !told && !slices.Contains(staged, key) && old.At != c.at && !s.ofAll(c.path, key, old):
+			}
+			if old, had := r.get(key); had && !told && s.contradicts(c, key, w.text, old) {
 				told = true
 				s.problem(fabric.TextDuplicate, "", c.at, "says "+key+" again, with another value than \""+old.At.Text+"\"", "The last one counts.")
 			}
-			r.said[key] = fabric.Said[string]{Is: w.text, At: c.at}
-			switch {
-			case key == m.id && r != s.every[c.path] && s.byID[c.path][w.text] == nil && c.path != queueMenu:
-				s.index(c.path, w.text, r)
-			case key == "name" && c.path == ethernetMenu:
-				s.renamed[w.text] = r
-			}
+			s.keep(r, c, m, key, w.text)
 		}
 	}
 	if lost {
 		s.unread = append(s.unread, c.at)
+	}
+}
+
+// contradicts reports whether a command says another value than an earlier one, which nobody does on purpose.
+func (s *store) contradicts(c command, key, value string, old fabric.Said[string]) bool {
+	return old.Is != value && old.At.Number > 0 && old.At != c.at && !slices.Contains(staged, key) && !s.ofAll(c.path, key, old)
+}
+
+// keep writes a property into an entry, and keeps the entry findable by it.
+func (s *store) keep(r *record, c command, m menu, key, value string) {
+	r.said[key] = fabric.Said[string]{Is: value, At: c.at}
+	switch {
+	case key == m.id && r != s.every[c.path] && s.byID[c.path][value] == nil && c.path != queueMenu:
+		s.index(c.path, value, r)
+	case key == "name" && c.path == ethernetMenu:
+		s.renamed[value] = r
 	}
 }
 

@@ -102,10 +102,10 @@ func speed(p fabric.SwitchPort) string {
 	if lanes == 0 {
 		lanes = map[float64]int{400: 8, 200: 4, 100: 4, 50: 2, 40: 4, 25: 1, 10: 1}[p.RateGbps]
 	}
-	switch {
-	case lanes == 0:
+	switch lanes {
+	case 0:
 		return ""
-	case lanes == 1:
+	case 1:
 		return fmt.Sprintf("%gG-baseCR", p.RateGbps)
 	}
 	return fmt.Sprintf("%gG-baseCR%d", p.RateGbps, lanes)

@@ -327,16 +327,20 @@ func guess(entries []entry) string {
 	return ""
 }
 
-// fill writes what a command printed where no configuration said it.
-func (r *reader) fill(path string, m menu, e entry) {
-	if path == memberMenu && e.flags != nil {
-		if up, ok := e.flags["hw-offload"]; ok && !e.flags["inactive"] {
-			e.is["hw-offload"] = map[bool]string{true: "yes", false: "no"}[up]
-		}
+// flagged writes flags as the properties that they stand for.
+func (e entry) flagged(path string) {
+	words := map[bool]string{true: "yes", false: "no"}
+	if up, ok := e.flags["hw-offload"]; ok && path == memberMenu && !e.flags["inactive"] {
+		e.is["hw-offload"] = words[up]
 	}
 	if off, ok := e.flags["disabled"]; ok && path != monitorMenu {
-		e.is["disabled"] = map[bool]string{true: "yes", false: "no"}[off]
+		e.is["disabled"] = words[off]
 	}
+}
+
+// fill writes what a command printed where no configuration said it.
+func (r *reader) fill(path string, m menu, e entry) {
+	e.flagged(path)
 	id := e.is[m.id]
 	if path == queueMenu {
 		id = target{id: id, manager: e.is["tx-manager"]}.key()
@@ -367,13 +371,13 @@ func (r *reader) fill(path string, m menu, e entry) {
 		old.shown = true
 	}
 	for _, key := range m.keys {
-		if v, ok := e.is[key]; ok {
-			if _, had := old.said[key]; !had {
-				old.said[key] = fabric.Said[string]{Is: v, At: e.at}
-				if key == "name" && path == ethernetMenu {
-					r.renamed[v] = old
-				}
-			}
+		v, ok := e.is[key]
+		if _, had := old.said[key]; had || !ok {
+			continue
+		}
+		old.said[key] = fabric.Said[string]{Is: v, At: e.at}
+		if key == "name" && path == ethernetMenu {
+			r.renamed[v] = old
 		}
 	}
 }
