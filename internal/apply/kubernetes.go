@@ -37,7 +37,7 @@ type kubeStep struct {
 	before kube.Object // without JSON where there is none
 	kind   Kind
 	reason string
-	err    error // why it cannot be done, or is not known
+	err    error // why it cannot be done, or is unknown
 }
 
 func (s kubeStep) existed() bool { return len(s.before.JSON) > 0 }

@@ -225,8 +225,8 @@ func (b Bundle) later() string {
 	return "the other files " + TakesEffect(rest)
 }
 
-// TakeBack ends the trial that waits on this machine. It returns what became of it, or of an earlier one of which nobody was
-// told here yet; empty: there is nothing of either.
+// TakeBack ends the trial that waits on this machine. It returns what became of it, or of an earlier one that was
+// not reported here yet; empty: there is nothing of either.
 func TakeBack(ctx context.Context, journal string) (note string, err error) {
 	return placesOf(journal).tellAndForget(ctx, networkHere())
 }

@@ -201,7 +201,7 @@ func nicStoredCases() []oneCase {
 		{"nic-dcbx", "on", onNIC3, isFail, "negotiates traffic classes with the switch (dcbx_mode is Enabled (IEEE only))", onOption("dcbx_mode", "Enabled (IEEE only)")},
 		{"nic-dcbx", "LLDP on", onNIC3, isFail, "lldp_nearest_bridge is Enabled", onOption("lldp_nearest_bridge", "Enabled")},
 		{"nic-dcbx", "one option not read", onNIC3, isUnknown, "nvm --getoption lldp_nearest_non_tpmr_bridge --scope 0` tells it", onOption("lldp_nearest_non_tpmr_bridge", "")},
-		{"nic-dcbx", "a word that is not known", onNIC3, isUnknown, "were not all read", onOption("dcbx_mode", "perhaps")},
+		{"nic-dcbx", "a word that is unknown", onNIC3, isUnknown, "were not all read", onOption("dcbx_mode", "perhaps")},
 		{"nic-dcbx", "ConnectX by the firmware", onNIC3, isFail, "DCBX by the firmware", both(mlx, onQoS(func(q *fabric.QoS) { q.DCBX = "firmware" }))},
 		{"nic-dcbx", "ConnectX by the host", onNIC3, isPass, "", both(mlx, func(w *world) { eth3(w).Options = nil })},
 		{"nic-dcbx", "ConnectX, not read", onNIC3, isUnknown, "mlxconfig -d", both(mlx, func(w *world) { eth3(w).Options = nil; eth3(w).QoS.DCBX = "" })},

@@ -19,7 +19,7 @@ func pairs(gpus, nics [][]string) fabric.CountRange {
 }
 
 // matching is the largest number of pairs: a maximum matching, by augmenting paths. With hope, a device whose roots
-// are not known pairs with any other.
+// are unknown pairs with any other.
 func matching(gpus, nics [][]string, hope bool) int {
 	nicOf := make([]int, len(nics)) // GPU of each NIC, -1 none
 	for i := range nicOf {

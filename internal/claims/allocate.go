@@ -24,7 +24,7 @@ type Request struct {
 
 	// NodeGPUs are the GPUs of a node among which a device plugin chooses; nil or none: those of its slices.
 	NodeGPUs func(node string) []Place
-	// NICGbps is the rate of a NIC in Gb/s, 0 where it is not known; nil: it is not known of any.
+	// NICGbps is the rate of a NIC in Gb/s, 0 where it is unknown; nil: none is known.
 	NICGbps func(node string, nic fabric.AllocatedDevice) float64
 
 	Budget time.Duration // of one attempt to allocate a pod's claims on a node; 0: 5 s
@@ -163,7 +163,7 @@ func (r *run) place(p *pod) {
 		return
 	}
 	if class := r.missingClass(claims); class != "" {
-		r.fail(p, only, miss{reason: "its DeviceClass " + class + " was not given, or not understood: which devices it selects is not known", unsure: true})
+		r.fail(p, only, miss{reason: "its DeviceClass " + class + " was not given, or not understood: which devices it selects is unknown", unsure: true})
 		return
 	}
 	begin := r.next[p.key]
@@ -225,7 +225,7 @@ func (r *run) mayAbort(node *corev1.Node, out outcome) {
 	}
 }
 
-// missingClass is a class that claims name and that is not known, empty where all are. A request that has alternatives
+// missingClass is a class that claims name and that is unknown, empty where all are. A request that has alternatives
 // needs all of their classes.
 func (r *run) missingClass(claims []*resourceapi.ResourceClaim) string {
 	for _, c := range claims {

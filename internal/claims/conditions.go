@@ -15,7 +15,7 @@ type broken struct {
 	claim      int // of the claims of the pod
 	constraint int // of the claim, -1 where it is a request
 	requests   []view
-	err        bool // an expression cannot be evaluated, or a class is not known
+	err        bool // an expression cannot be evaluated, or a class is unknown
 }
 
 // impossible tells claims that no search can allocate on a node, without searching.

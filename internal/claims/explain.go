@@ -134,7 +134,7 @@ func (r *run) works(node *corev1.Node, claims []*resourceapi.ResourceClaim, b *b
 			changed.Spec.Devices.Constraints[i].MatchAttribute = &attribute
 		}
 		if out := r.scheduler.try(r.ctx, node, without, shortBudget); out.results != nil {
-			return "matchAttribute " + name + " in place of " + string(*constraint.MatchAttribute)
+			return "matchAttribute " + name + " instead of " + string(*constraint.MatchAttribute)
 		}
 	}
 	for _, i := range slices.Backward(alike) {

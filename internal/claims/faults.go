@@ -42,13 +42,13 @@ func refuse(field, format string, args ...any) fault {
 // sliceFaults checks what the server checks of a slice, as far as devices depend on it.
 func sliceFaults(s *resourceapi.ResourceSlice) (fs []fault) {
 	if s.Spec.Driver == "" {
-		fs = append(fs, refuse("spec.driver", "is missing: whose devices these are is not known"))
+		fs = append(fs, refuse("spec.driver", "is missing: whose devices these are is unknown"))
 	}
 	if s.Spec.Pool.Name == "" {
 		fs = append(fs, refuse("spec.pool.name", "is missing"))
 	}
 	if s.Spec.Pool.ResourceSliceCount < 1 {
-		fs = append(fs, refuse("spec.pool.resourceSliceCount", "is missing, or below 1: whether the pool is complete is not known"))
+		fs = append(fs, refuse("spec.pool.resourceSliceCount", "is missing, or below 1: whether the pool is complete is unknown"))
 	}
 	if s.Spec.Pool.Generation < 0 {
 		fs = append(fs, refuse("spec.pool.generation", "is below 0"))
@@ -87,7 +87,7 @@ func nodeChoice(s *resourceapi.ResourceSlice) []fault {
 	case n == 1 || n == 0 && len(s.Spec.SharedCounters) > 0:
 		return nil
 	case n == 0:
-		return []fault{refuse("spec.nodeName", "is missing, and so are nodeSelector, allNodes and perDeviceNodeSelection: which node has the devices is not known")}
+		return []fault{refuse("spec.nodeName", "is missing, and so are nodeSelector, allNodes and perDeviceNodeSelection: which node has the devices is unknown")}
 	}
 	return []fault{refuse("spec.nodeName", "only one of nodeName, nodeSelector, allNodes and perDeviceNodeSelection may be given")}
 }

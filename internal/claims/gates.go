@@ -113,7 +113,7 @@ func choose(o *Objects, minor int) (g gates, notes []string) {
 		notes = append(notes, fmt.Sprintf("Kubernetes 1.%d serves claims only where the feature gate DynamicResourceAllocation and the beta of resource.k8s.io are switched on", minor))
 	}
 	if minor > newestMinor {
-		notes = append(notes, fmt.Sprintf("allocated as Kubernetes 1.%d does: the allocator of 1.%d is not known", newestMinor, minor))
+		notes = append(notes, fmt.Sprintf("allocated as Kubernetes 1.%d does: the allocator of 1.%d is unknown", newestMinor, minor))
 	}
 	return g, notes
 }

@@ -73,5 +73,5 @@ func (o *Objects) shared(w *workload, c corev1.PodResourceClaim) (claim podClaim
 		}
 		return podClaim{}, false
 	}
-	return podClaim{why: fmt.Sprintf("its PodGroup %s was not given: whether the pods of the group share claim %s is not known", *group.PodGroupName, c.Name)}, true
+	return podClaim{why: fmt.Sprintf("its PodGroup %s was not given: whether the pods of the group share claim %s is unknown", *group.PodGroupName, c.Name)}, true
 }

@@ -27,7 +27,7 @@ type pod struct {
 type podClaim struct {
 	claim *resourceapi.ResourceClaim // nil: not known
 	fresh bool                       // made for this pod from a template
-	why   string                     // why it is not known
+	why   string                     // why it is unknown
 }
 
 // podsOf are the pods that a request is about, in the order in which they are placed: those of one template, those of

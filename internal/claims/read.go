@@ -131,7 +131,7 @@ func (o *Objects) readObject(s source, h header) {
 	case workloadKinds(version.Group, h.Kind):
 		o.readWorkload(s, h.Kind)
 	case strings.Contains(string(s.json), "resourceClaimTemplateName"):
-		o.problem(s, s.object, "", "makes pods with claims, but how many is not known of this kind: give the number of pods and the template", false)
+		o.problem(s, s.object, "", "makes pods with claims, but how many is unknown of this kind: give the number of pods and the template", false)
 	default:
 		o.leave(h.Kind, 1)
 	}

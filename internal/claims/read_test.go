@@ -54,7 +54,7 @@ func TestVersions(t *testing.T) {
 		{"v1beta1 slice at the level of v1", slice("v1beta1", ",", "", `{"value":"40Gi"}`), "is the level of v1: in v1beta1 it stands below basic"},
 		{"v1 claim at the level of v1beta1", claim("v1", ",", ""), "requests[0].deviceClassName: is the level of v1beta1: in v1 it stands below exactly"},
 		{"v1beta1 claim at the level of v1", claim("v1beta1", exactly, "}"), "requests[0].exactly: is the level of v1"},
-		{"a version that is not known", claim("v2", exactly, "}"), "resource.k8s.io/v2 is not known"},
+		{"a version that is unknown", claim("v2", exactly, "}"), "resource.k8s.io/v2 is unknown"},
 		{"classic", claim("v1alpha2", ",", ""), "no server serves since Kubernetes 1.32"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -127,7 +127,7 @@ func (o *Objects) readNameless(s source, h header) {
 	why := "has no " + missing(h)
 	switch {
 	case strings.Contains(string(s.json), `"attributes"`) && !strings.Contains(string(s.json), `"devices"`):
-		why += ": it is the inside of one device of a ResourceSlice, whose driver, pool and node are not known, so that it cannot be allocated"
+		why += ": it is the inside of one device of a ResourceSlice, whose driver, pool and node are unknown, so that it cannot be allocated"
 		if d := deviceInside(s.json); d != "" {
 			why += " (" + d + ")"
 		}

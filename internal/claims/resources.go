@@ -26,8 +26,8 @@ func (o *Objects) readResource(s source, h header, version string) {
 		o.problem(s, s.object, "apiVersion", "resource.k8s.io/"+version+" is classic dynamic resource allocation (resource classes and drivers with controllers), which no server serves since Kubernetes 1.32: write the claim in resource.k8s.io/v1", true)
 		return
 	default:
-		o.refuse(refusedName(h), "its version is not known")
-		o.problem(s, s.object, "apiVersion", "resource.k8s.io/"+version+" is not known: v1, v1beta2, v1beta1 and v1alpha3 are read", true)
+		o.refuse(refusedName(h), "its version is unknown")
+		o.problem(s, s.object, "apiVersion", "resource.k8s.io/"+version+" is unknown: v1, v1beta2, v1beta1 and v1alpha3 are read", true)
 		return
 	}
 	switch h.Kind {

@@ -89,7 +89,7 @@ func (r *run) commit(p *pod, node string, claims []*resourceapi.ResourceClaim, r
 		}
 	}
 	if g := len(gpus) + p.plugin; strange > 0 && (g != len(nics) || g == 0) {
-		r.mistrust("pod with devices that may be GPUs or NICs: what their drivers publish does not say, so that the number of pairs is not known")
+		r.mistrust("pod with devices that may be GPUs or NICs: what their drivers publish does not say, so that the number of pairs is unknown")
 	}
 	r.align(p, node, gpus, nics)
 }
@@ -151,13 +151,13 @@ func (r *run) devices(a *resourceapi.AllocationResult, node string) (ds []fabric
 		d := fabric.AllocatedDevice{Request: res.Request, Driver: res.Driver, Pool: res.Pool, Device: res.Device}
 		published, in := r.published(res, node)
 		if published == nil {
-			r.mistrust("device of allocated claims in no slice that was read, so that its place is not known")
+			r.mistrust("device of allocated claims in no slice that was read, so that its place is unknown")
 			ds = append(ds, d)
 			continue
 		}
 		p := place(res.Driver, published)
 		if len(p.roots) > 0 && r.roams(in, published) {
-			r.unknown["device published for several nodes, while a PCIe root is a name within one: with what it shares its root is not known"]++
+			r.unknown["device published for several nodes, while a PCIe root is a name within one: with what it shares its root is unknown"]++
 			p.roots, d.Roams = nil, true
 		}
 		d.Kind, d.PCI, d.NUMA = p.kind, p.pci, p.numa
@@ -255,7 +255,7 @@ func (r *run) align(p *pod, node string, gpus, nics []fabric.AllocatedDevice) {
 			gbps = r.req.NICGbps(node, nic)
 		}
 		if gbps <= 0 {
-			r.unknown["NIC without a known rate, so that the bandwidth of the pod is not known"]++
+			r.unknown["NIC without a known rate, so that the bandwidth of the pod is unknown"]++
 			rate = -1
 			break
 		}
@@ -313,7 +313,7 @@ func (r *run) nodeGPUs(node string) [][]string {
 	return roots
 }
 
-// room tells whether the device plugin of a node still has GPUs for a pod. Where their number is not known, it has.
+// room tells whether the device plugin of a node still has GPUs for a pod. Where their number is unknown, it has.
 func (r *run) room(node string, plugin int) bool {
 	if plugin == 0 {
 		return true
@@ -330,7 +330,7 @@ func (r *run) judge() {
 		lone = lone || p.NICs > 0 && p.GPUs == 0
 	}
 	if lone {
-		a.Notes = append(a.Notes, "pods have NICs and no GPU: where their GPUs come from, and how many, is not said, so that alignment is not known")
+		a.Notes = append(a.Notes, "pods have NICs and no GPU: where their GPUs come from, and how many, is not said, so that alignment is unknown")
 	}
 	if r.abort != "" && len(a.Pods) > 0 {
 		a.Notes = append(a.Notes, r.abort)

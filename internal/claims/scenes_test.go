@@ -292,7 +292,7 @@ func TestNICRate(t *testing.T) {
 		t.Errorf("have %+v", a.NICGBs)
 	}
 	a = allocate(t, o, Request{Pods: 1})
-	if want := "1 NIC without a known rate, so that the bandwidth of the pod is not known"; !slices.Contains(a.Notes, want) {
+	if want := "1 NIC without a known rate, so that the bandwidth of the pod is unknown"; !slices.Contains(a.Notes, want) {
 		t.Errorf("have %q, want %q", a.Notes, want)
 	}
 }

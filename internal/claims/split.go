@@ -92,7 +92,7 @@ func yamlDocuments(name string, text []byte) (docs []document, err error) {
 					return nil
 				}
 				template = true
-				return fmt.Errorf("line %d: is a template of Helm or of Go, with {{...}} in place of values: what it makes is known once it is rendered (helm template)", first+bytes.Count(d.text[:at], []byte("\n")))
+				return fmt.Errorf("line %d: is a template of Helm or of Go, with {{...}} instead of values: what it makes is known once it is rendered (helm template)", first+bytes.Count(d.text[:at], []byte("\n")))
 			}
 			return fmt.Errorf("document from line %d: is not YAML: %s", first, plainYAMLError(convertErr, first))
 		}

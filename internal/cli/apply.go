@@ -98,10 +98,11 @@ func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 		return err
 	}
 	results, err := a.applyAll(ctx, o)
-	if err != nil {
+	if err != nil && len(results) == 0 {
 		return err
 	}
-	if err := a.printApplied(results, o.dryRun); err != nil {
+	// What was changed is said, whatever went wrong after it.
+	if err := errors.Join(a.printApplied(results, o.dryRun), err); err != nil {
 		return err
 	}
 	status, words := applyVerdict(results, o.dryRun)
@@ -138,11 +139,11 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 	}
 	if m != nil {
 		if results, err = a.applyHosts(ctx, o, m); err != nil {
-			return nil, err
+			return results, err
 		}
 	}
 	if err := a.begin(ctx); err != nil {
-		return nil, err
+		return results, err
 	}
 	return append(results, k.Apply(ctx)...), nil
 }

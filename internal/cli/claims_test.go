@@ -152,7 +152,7 @@ func TestClaimsUnread(t *testing.T) {
 	}
 }
 
-// A file that holds slices in place of claims is named.
+// A file that holds slices instead of claims is named.
 func TestSlicesForClaims(t *testing.T) {
 	made := call("", "claims", "--machine", "hgx-h100", "--print-slices")
 	path := filepath.Join(t.TempDir(), "slices.yaml")

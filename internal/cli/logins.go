@@ -91,7 +91,7 @@ func fabricAddresses(p *fabric.Plan) map[string][]string {
 	return all
 }
 
-// acceptKeys shows keys that are not known, and asks the person at the terminal.
+// acceptKeys shows keys that are unknown, and asks the person at the terminal.
 func (a *app) acceptKeys(asker *bufio.Reader, unknown []fleet.Trusted, accept bool) (bool, error) {
 	fmt.Fprintln(a.stderr, "These host keys are new here:")
 	for _, n := range unknown {

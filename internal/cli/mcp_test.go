@@ -310,7 +310,7 @@ func TestToolsStayInTheFolder(t *testing.T) {
 		`topo_show {"path":%q}`: "host.xml", `topo_show {"snapshot":%q}`: "roce.txtar", `topo_lint {"paths":[%q]}`: "host.xml", `plan {"cluster":%q}`: "cluster.yaml",
 	} {
 		tool, arguments, _ := strings.Cut(argument, " ")
-		for how, folder := range map[string]string{"..": relative, "absolute": outside, "a link": "out", "a relative link": "up", "a file in place of a folder": "table.txt/.." + "/" + relative} {
+		for how, folder := range map[string]string{"..": relative, "absolute": outside, "a link": "out", "a relative link": "up", "a file instead of a folder": "table.txt/.." + "/" + relative} {
 			t.Run(tool+" "+file+" by "+how, func(t *testing.T) {
 				text, r := toolAnswer(t, client, tool, fmt.Sprintf(arguments, folder+"/"+file))
 				refused := strings.Contains(text, "is outside of") || strings.Contains(text, "path escapes from parent") || strings.Contains(text, "not a directory")

@@ -75,7 +75,7 @@ func busOf(text string) string {
 	return strings.ToLower(text)
 }
 
-// nearOf is which NICs are below the same PCIe switch as a GPU; nil where the machine's switches are not known.
+// nearOf is which NICs are below the same PCIe switch as a GPU; nil where the machine's switches are unknown.
 func nearOf(m *topology.Machine) func(gpu, nic int) bool {
 	if slices.ContainsFunc(m.Gaps, func(gap string) bool { return strings.HasPrefix(gap, "PCIe switches: unspecified") }) {
 		return nil

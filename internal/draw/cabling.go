@@ -19,7 +19,7 @@ const cableLimit = 32
 // is drawn as not available.
 //
 // Machines whose ports have twins are drawn from behind with a line a cable. seen are the links that were found there, each
-// from either end; one that differs from the plan is drawn beside the planned one. nil: what is plugged is not known.
+// from either end; one that differs from the plan is drawn beside the planned one. nil: what is plugged is unknown.
 func Cabling(w io.Writer, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status, seen []fabric.Link) error {
 	var s svg
 	switch {

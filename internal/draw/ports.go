@@ -101,7 +101,7 @@ func (v *portView) fails(c fabric.PortCable) bool {
 }
 
 // compare finds the cables that are not in the plan, and those of the plan instead of which something else was seen. What was
-// not seen is not known, and no fault.
+// not seen is unknown, and no fault.
 func (v *portView) compare(seen []fabric.Link) {
 	for _, c := range v.plan.PortCables(seen) {
 		c.A, c.B = v.numbered(c.A), v.numbered(c.B)

@@ -7,7 +7,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// drawPorts draws machines from behind with a line a cable. seen are the links that were found; nil: that is not known.
+// drawPorts draws machines from behind with a line a cable. seen are the links that were found; nil: that is unknown.
 func drawPorts(s *svg, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status, seen []fabric.Link) {
 	pic := newPortPicture(newPortView(p, marks, seen))
 	var notes []note

@@ -214,7 +214,7 @@ func TestPlugged(t *testing.T) {
 		plan  string
 		seen  []fabric.Link
 		wrong []string
-		ghost int // planned cables that something else is plugged in place of
+		ghost int // planned cables that something else is plugged instead of
 	}{
 		"as planned":                       {"ring3", []fabric.Link{link("spark1", "enp1s0f0np0", "spark2", "enp1s0f1np1")}, nil, 0},
 		"as planned, from the other end":   {"ring3", []fabric.Link{link("spark2", "enp1s0f1np1", "spark1", "enP2p1s0f0np0")}, nil, 0},

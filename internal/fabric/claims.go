@@ -145,7 +145,7 @@ type ObjectProblem struct {
 	Object  string `json:"object,omitempty"` // kind and name
 	Field   string `json:"field,omitempty"`
 	Reason  string `json:"reason"`
-	Refused bool   `json:"refused,omitempty"` // the whole object is left out: what depends on it is not known
+	Refused bool   `json:"refused,omitempty"` // the whole object is left out: what depends on it is unknown
 }
 
 // The DRA drivers that publish GPUs and NICs, by the names in their ResourceSlices.

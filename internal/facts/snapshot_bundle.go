@@ -22,7 +22,7 @@ const (
 func isGzip(head []byte) bool { return bytes.HasPrefix(head, []byte{0x1f, 0x8b}) }
 
 // bundle collects from the recording in a support bundle (collect --bundle). One without a recording, with two, or cut before
-// its end is an error: what is behind the cut is not known.
+// its end is an error: what is behind the cut is unknown.
 func (l *loader) bundle(in io.Reader) (f *fabric.Facts, err error) {
 	unzipped, err := gzip.NewReader(in)
 	if err != nil {

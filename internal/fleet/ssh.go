@@ -75,7 +75,14 @@ func logIn(ctx context.Context, dialer *host.Dialer, target host.Target) (Member
 	if err != nil {
 		return Member{}, errors.Join(err, login.Close())
 	}
-	leave := func(ctx context.Context) error { return errors.Join(remove(ctx), login.Close()) }
+	leave := func(ctx context.Context) error {
+		err := errors.Join(remove(ctx), login.Close())
+		// Whoever used a connection that was lost has the error; what was copied is removed at the far end by itself then.
+		if errors.Is(err, host.ErrLost) {
+			return nil
+		}
+		return err
+	}
 	root, err := host.AsRoot(ctx, login)
 	if err != nil {
 		return Member{}, errors.Join(err, leave(ctx))

@@ -70,7 +70,7 @@ func (t Trusts) Status() fabric.Status {
 
 // TrustOptions are what Trust asks of its caller.
 type TrustOptions struct {
-	// Accept shows the keys of machines that are not known here, and reports whether a person says that they are theirs.
+	// Accept shows the keys of machines that are unknown here, and reports whether a person says that they are theirs.
 	Accept func(unknown []Trusted) (bool, error)
 	// Asks is called before ssh asks for the password of a machine; an error says that nobody can be asked.
 	Asks func(node string) error

@@ -76,8 +76,16 @@ type SSH struct {
 // Name is what messages call the host.
 func (s *SSH) Name() string { return s.name }
 
-// Close ends the connection; commands that still run on it end with an error.
-func (s *SSH) Close() error { return s.link.Close() }
+// Close ends the connection; commands that still run on it end with an error. One that was lost has ended already.
+func (s *SSH) Close() error {
+	if err := s.link.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+// ErrLost is part of the error of each command whose connection ended before the command did.
+var ErrLost = errors.New("connection lost")
 
 // Dial connects and logs in within t.Timeout, or until the context ends; the login then lives until Close.
 // Host keys are always verified and the user is never prompted: what is unknown, not allowed or
@@ -278,7 +286,7 @@ func (l *connection) lost() error {
 	const moment = time.Second
 	select {
 	case <-l.gone:
-		return fmt.Errorf("connection lost: %w", cmp.Or(l.why, errors.New("closed")))
+		return fmt.Errorf("%w: %w", ErrLost, cmp.Or(l.why, errors.New("closed")))
 	case <-time.After(moment):
 		return nil
 	}

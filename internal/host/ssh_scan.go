@@ -137,7 +137,7 @@ func (d *Dialer) Compare(t Target, names []string, keys []HostKey) (compared []H
 			check := &keyCheck{target: t, book: book}
 			err := check.verify(endpoint, &net.TCPAddr{IP: net.IPv4zero}, k.key)
 			if want, differs := errors.AsType[*xknownhosts.KeyError](book.db.HostKeyCallback()(endpoint, &net.TCPAddr{IP: net.IPv4zero}, k.key)); differs {
-				// A key of a kind that is not known of it is new, not changed.
+				// A key of a kind that is unknown of it is new, not changed.
 				if !slices.ContainsFunc(want.Want, func(w xknownhosts.KnownKey) bool { return w.Key.Type() == k.Type }) {
 					under = append(under, knownhosts.Normalize(endpoint))
 					continue

@@ -264,12 +264,19 @@ func TestLinkDies(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			mustContain(t, p.Wait(), `host "gpu1"`, `command "sleep 60"`, c.want)
+			err = p.Wait()
+			mustContain(t, err, `host "gpu1"`, `command "sleep 60"`, c.want)
+			if !errors.Is(err, ErrLost) {
+				t.Errorf("%v is not ErrLost", err)
+			}
 			if took := time.Since(start); took > 5*time.Second {
 				t.Errorf("noticed after %s", took)
 			}
 			if _, err := h.Start(t.Context(), Command{Argv: []string{"true"}}); err == nil {
 				t.Error("a command started on a dead connection")
+			}
+			if err := h.Close(); err != nil {
+				t.Errorf("closing what is lost: %v", err)
 			}
 		})
 	}

@@ -31,7 +31,7 @@ func TestSwitchesThatDoNotFit(t *testing.T) {
 		{"one leaf for too many", `"host[1-2]"`, `"host[1-40]"`, ""}, // without a count there are more
 		{"more leaves than hosts", leaf, "leaf: {model: z9664f, os: sonic, count: 3}", `c:10:43: fabric.leaf.count: 3 leaves, each for all rails of some hosts: with 2 hosts some have none`},
 		{"more groups than hosts", leaf, "leaf: {model: z9664f, os: sonic, count: 24}", `c:10:43: fabric.leaf.count: 24 leaves, 3 groups with one for each of the 8 rails: with 2 hosts some have none`},
-		{"a split that is not known", leaf, "leaf: {model: z9664f, os: sonic, breakout: 3}", `c:10:46: fabric.leaf.breakout: a cage of z9664f is not split into 3 with sonic: use one of 1, 2, 4`},
+		{"a split that is unknown", leaf, "leaf: {model: z9664f, os: sonic, breakout: 3}", `c:10:46: fabric.leaf.breakout: a cage of z9664f is not split into 3 with sonic: use one of 1, 2, 4`},
 		{"a split that no source names", leaf, "leaf: {model: crs812-ddq, breakout: 2}", `c:10:39: fabric.leaf.breakout: the catalog does not say how routeros names the ports of a split cage of crs812-ddq: remove the field`},
 		{"a split without system", leaf, "leaf: {model: z9664f, breakout: 2}", `c:10:35: fabric.leaf.breakout: needs os, which says how the ports are named; known: dell-sonic, sonic`},
 		{"a spine alone", leaf, "spine: {model: z9664f, os: sonic}", `c:10:10: fabric.spine: a spine joins leaves, and there is no fabric.leaf: name one, or remove the field`},

@@ -19,7 +19,7 @@ type brute struct {
 // ride is what became of one packet on one path.
 type ride struct {
 	bad   map[string]bool // kind@node:port
-	blank map[string]bool // what is not known
+	blank map[string]bool // what is unknown
 }
 
 func (r ride) wrong(kind lossless.Kind, at string) {
@@ -108,7 +108,7 @@ func visits(path []string, node string) bool {
 	return false
 }
 
-// everything sends all packets, and says what is wrong and what is not known, of any; between how many pairs of NICs they go.
+// everything sends all packets, and says what is wrong and what is unknown, of any; between how many pairs of NICs they go.
 func (b *brute) everything() (total ride, sent, pairs int) {
 	total = ride{map[string]bool{}, map[string]bool{}}
 	for _, from := range b.all {

@@ -7,7 +7,7 @@
 // for the next hop. Ports that treat packets alike are one class, and what arrives by a cable is one set of packets, so that
 // the work grows with the number of ports and not with the number of paths.
 //
-// What is not known is never proved: it is listed as unknown with its place.
+// What is unknown is never proved: it is listed as unknown with its place.
 package lossless
 
 // NotProved is what a proof of this package leaves open, and every judgement of a text, for reports.

@@ -167,7 +167,7 @@ func (k *walker) outHop(s step, entry fabric.Treatment) Hop {
 		}
 	}
 	if s.t.queue == unknown {
-		h.Does += "leaves by a queue that is not known"
+		h.Does += "leaves by a queue that is unknown"
 		return h
 	}
 	h.Does += fmt.Sprintf("leaves by queue %d", s.t.queue)
@@ -228,7 +228,7 @@ func treatWords(t fabric.Treatment) string {
 	}
 	switch {
 	case t.Pause == nil:
-		out = append(out, "its pauses are not known")
+		out = append(out, "its pauses are unknown")
 	case t.Pause.Is < 0:
 		out = append(out, "no pauses: it is dropped when buffers are full")
 	default:

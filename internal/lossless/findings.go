@@ -79,7 +79,7 @@ func entry[K comparable](m map[K]*found, key K, n note) *found {
 	return e
 }
 
-// gapList lists what is not known, by place.
+// gapList lists what is unknown, by place.
 func (f *findings) gapList(w *wiring) []Gap {
 	byWords := map[string]*Gap{}
 	note := func(g gap, at fabric.Endpoint, places int) {

@@ -25,31 +25,31 @@ const (
 	gapNICToNIC
 )
 
-// words say what is not known, at its place.
+// words say what is unknown, at its place.
 func (g gap) words() string {
 	return map[gap]string{
 		gapNICPriority: "in which priority the NIC has packets of each DSCP was not read",
 		gapNICPFC:      "on which priorities the NIC has PFC was not read",
 		gapNICMTU:      "the MTU of the NIC was not read",
-		gapTrust:       "what the port classifies packets by (DSCP, 802.1p) is not known",
-		gapTreatment:   "what the port does with a packet (class, queue, priority of pauses) is not known",
-		gapTag:         "the port trusts 802.1p priorities, and which ones its packets have is not known",
-		gapQueue:       "the queue of a packet is not known",
-		gapPFC:         "on which priorities the port has PFC is not known",
-		gapStops:       "which queue a received pause stops is not known",
-		gapMarks:       "whether the queue marks packets (ECN) or drops them early is not known",
-		gapThresholds:  "whether the ECN minimum is below the maximum is not known",
-		gapScheduler:   "whether the queue of congestion notifications is strict is not known",
-		gapRewrite:     "the DSCP with which packets leave is not known",
-		gapMTU:         "the MTU of the port is not known",
-		gapVLAN:        "whether the port is routed, or in which VLAN it is, is not known",
-		gapVLANMTU:     "the MTU of the switch's interface in a VLAN is not known",
+		gapTrust:       "what the port classifies packets by (DSCP, 802.1p) is unknown",
+		gapTreatment:   "what the port does with a packet (class, queue, priority of pauses) is unknown",
+		gapTag:         "the port trusts 802.1p priorities, and which ones its packets have is unknown",
+		gapQueue:       "the queue of a packet is unknown",
+		gapPFC:         "on which priorities the port has PFC is unknown",
+		gapStops:       "which queue a received pause stops is unknown",
+		gapMarks:       "whether the queue marks packets (ECN) or drops them early is unknown",
+		gapThresholds:  "whether the ECN minimum is below the maximum is unknown",
+		gapScheduler:   "whether the queue of congestion notifications is strict is unknown",
+		gapRewrite:     "the DSCP with which packets leave is unknown",
+		gapMTU:         "the MTU of the port is unknown",
+		gapVLAN:        "whether the port is routed, or in which VLAN it is, is unknown",
+		gapVLANMTU:     "the MTU of the switch's interface in a VLAN is unknown",
 		gapCables:      "the plan has two cables in it",
 		gapNICToNIC:    "a cable between two hosts, or from a port to itself: no switch decides there",
 	}[g]
 }
 
-// gapOf says why it is not known whether pauses are sent for packets of a treatment.
+// gapOf says why it is unknown whether pauses are sent for packets of a treatment.
 func gapOf(m *manner, t treat) gap {
 	switch {
 	case m.trust == trustUnknown:
@@ -62,7 +62,7 @@ func gapOf(m *manner, t treat) gap {
 	return gapTreatment
 }
 
-// gap says why it is not known what a NIC does with a priority.
+// gap says why it is unknown what a NIC does with a priority.
 func (n *nicManner) gap() gap {
 	if n.pfc == notRead {
 		return gapNICPFC

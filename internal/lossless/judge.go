@@ -13,9 +13,9 @@ const (
 	atEgress               // the port by which it leaves
 )
 
-// note is something that was found about packets at a hop: a fault, or what is not known.
+// note is something that was found about packets at a hop: a fault, or what is unknown.
 type note struct {
-	kind  Kind // empty: something is not known
+	kind  Kind // empty: something is unknown
 	gap   gap
 	spot  spot
 	about uint64 // DSCP values with which the packets were sent
@@ -79,7 +79,7 @@ type departureKey struct {
 type departure struct {
 	out   int32 // set of packets
 	next  []packet
-	lost  []bool // whose DSCP is not known from here on
+	lost  []bool // whose DSCP is unknown from here
 	notes notes
 }
 

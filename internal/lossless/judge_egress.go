@@ -113,7 +113,7 @@ func (j *judge) sharesQueue(n *notes, m *manner, t treat, p packet) {
 	}
 }
 
-// rewritten is the packet behind a port; lost, where its DSCP is not known any more.
+// rewritten is the packet behind a port; lost, where its DSCP is no longer known.
 func (j *judge) rewritten(m *manner, t treat, p packet) (next packet, lost bool) {
 	next = p
 	next.held = t.queue

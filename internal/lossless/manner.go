@@ -37,7 +37,7 @@ const (
 	trustNone
 )
 
-// priorities is a set of priorities, or that it is not known.
+// priorities is a set of priorities, or that it is unknown.
 type priorities uint16
 
 const notRead priorities = 1 << 8

@@ -69,9 +69,9 @@ type Hop struct {
 	Does string          `json:"does"`
 }
 
-// Gap is something that is not known, so that nothing is proved.
+// Gap is something that is unknown, so that nothing is proved.
 type Gap struct {
 	At     fabric.Endpoint `json:"at"`
 	What   string          `json:"what"`   // and why
-	Places int             `json:"places"` // NICs or ports of which it is not known
+	Places int             `json:"places"` // NICs or ports where it is unknown
 }

@@ -10,7 +10,7 @@ import (
 type Stored struct {
 	Option string
 	Value  string // as the tool writes it; empty: not read
-	On     *bool  // nil: not read, or a word that is not known
+	On     *bool  // nil: not read, or a word that is unknown
 	Read   string // the command that reads it
 	Set    string // the command that sets it as RoCE needs it
 }

@@ -50,7 +50,7 @@ func TryClaims(ctx context.Context, in ClaimTest) (*fabric.Allocation, error) {
 		return a, nil
 	}
 	if in.Cluster == nil {
-		a.Notes = append(a.Notes, "no bandwidth is predicted: the machine is not known; --machine ID says what it is")
+		a.Notes = append(a.Notes, "no bandwidth is predicted: the machine is unknown; --machine ID says what it is")
 		return a, nil
 	}
 	c, err := in.Cluster()

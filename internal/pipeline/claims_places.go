@@ -20,7 +20,7 @@ func PlacesOfCatalog(cat *catalog.Catalog, ids []string, o *claims.Objects) (kno
 	machines := map[string]*topology.Machine{}
 	for _, id := range ids {
 		if len(cat.Machines[id].GPUAddresses.Are) == 0 || len(cat.Machines[id].NICAddresses.Are) == 0 {
-			notes = append(notes, "where a device plugin's GPUs are is not known: the catalog has no PCI addresses of "+id+", as no source gives them")
+			notes = append(notes, "where a device plugin's GPUs are is unknown: the catalog has no PCI addresses of "+id+", as no source gives them")
 			continue
 		}
 		if machines[id], err = topology.Nominal(cat, id); err != nil {
@@ -45,7 +45,7 @@ func PlacesOfCatalog(cat *catalog.Catalog, ids []string, o *claims.Objects) (kno
 		notes = append(notes, fmt.Sprintf("%s: that the GPUs of a device plugin are where the catalog has those of %s is assumed, since every NIC that is published is", fabric.Count(taken[id], "node"), id))
 	}
 	for _, why := range slices.Sorted(maps.Keys(strange)) {
-		notes = append(notes, fmt.Sprintf("%s: where a device plugin's GPUs are is not known: %s", fabric.Count(strange[why], "node"), why))
+		notes = append(notes, fmt.Sprintf("%s: where a device plugin's GPUs are is unknown: %s", fabric.Count(strange[why], "node"), why))
 	}
 	return knownOf(of), notes, nil
 }

@@ -38,7 +38,7 @@ func TestPlacesOfCatalog(t *testing.T) {
 		{name: "no machine", text: nics},
 		{name: "another machine", text: nics, ids: []string{"oci-gb200-v3-4"}, says: "where oci-gb200-v3-4 of the catalog has none"},
 		{name: "no source", text: nics, ids: []string{"hgx-h100"}, says: "no PCI addresses of hgx-h100"},
-		{name: "another root on one node", text: strings.Replace(nics, "string: pci0000:20", "string: pci0000:21", 1), ids: []string{machine}, b: 8, says: "1 node: where a device plugin's GPUs are is not known: NIC pci-0000-20-1b-0 is below root pci0000:21"},
+		{name: "another root on one node", text: strings.Replace(nics, "string: pci0000:20", "string: pci0000:21", 1), ids: []string{machine}, b: 8, says: "1 node: where a device plugin's GPUs are is unknown: NIC pci-0000-20-1b-0 is below root pci0000:21"},
 		{name: "another address on one node", text: strings.Replace(nics, "string: 0000:20:1b.0", "string: 0000:20:1a.0", 1), ids: []string{machine}, b: 8, says: "is at 0000:20:1a.0"},
 		{name: "published GPUs", text: text(Publishers{NIC: "dra.net", GPU: "gpu.nvidia.com"}), ids: []string{machine}},
 	} {

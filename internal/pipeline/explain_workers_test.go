@@ -92,7 +92,7 @@ func TestRunsOfPartsOfMachines(t *testing.T) {
 		"nodes that contradict the banner": {podRun{other, two, mixed, "NVIDIA B200", "", 31}, fabric.Hardware{Machine: "hgx-b200", Nodes: 3}, fabric.VerdictUnknown, "",
 			[]string{"--nodes 3 is stated"}},
 		"a cloud without that GPU": {podRun{gib, two, mixed, "NVIDIA H100 80GB HBM3", "", 31}, fabric.Hardware{}, fabric.VerdictUnknown, "", nil},
-		"a machine whose tree is not known": {podRun{gib, two, mixed, "NVIDIA H200", "", 31}, fabric.Hardware{}, fabric.VerdictDegraded, "",
+		"a machine whose tree is unknown": {podRun{gib, two, mixed, "NVIDIA H200", "", 31}, fabric.Hardware{}, fabric.VerdictDegraded, "",
 			[]string{"which NICs are near which GPUs of a3-ultragpu-8g is not in the catalog"}},
 		"GPUs that cannot be told": {podRun{gib, two, [][]string{buses(0, 1, 2), buses(0, 1, 2)}, "NVIDIA B200", "", 31}, fabric.Hardware{}, fabric.VerdictDegraded, "",
 			[]string{"3 of its 8 PCI addresses"}},

@@ -18,7 +18,7 @@ func (k Kubernetes) chosenContext() (string, error) {
 	}
 	c := *k.plan.Cloud
 	if c.Project == fabric.PlaceholderProject {
-		return "", fmt.Errorf("gke.project is still %s, so the cluster of this plan is not known: set it; or name the context of a cluster with --context", c.Project)
+		return "", fmt.Errorf("gke.project is still %s, so the cluster of this plan is unknown: set it; or name the context of a cluster with --context", c.Project)
 	}
 	have, err := kube.ReadContexts(k.Kubeconfig)
 	if err != nil {

@@ -91,7 +91,7 @@ func networks(leaf fabric.Switch) []netip.Prefix {
 }
 
 // oversubscribed says which leaf has the least towards the spines for what its hosts can send; empty where each has enough,
-// or where a rate is not known.
+// or where a rate is unknown.
 func oversubscribed(leaves []fabric.Switch) string {
 	worst, most, count, text := 1.0, "", 0, ""
 	for _, s := range leaves {

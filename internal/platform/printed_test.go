@@ -206,7 +206,7 @@ func endsOf(t *testing.T, traffic *fabric.Traffic) map[string]string {
 	return ends
 }
 
-// Nodes whose NICs are not known get no settings, and the reason is said once for each kind of machine.
+// Nodes whose NICs are unknown get no settings, and the reason is said once for each kind of machine.
 func TestUnknownNICs(t *testing.T) {
 	p := printed(fabric.P2P31, "sonic")
 	p.Nodes[1].Machine = ""

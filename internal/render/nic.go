@@ -8,7 +8,7 @@ import (
 )
 
 // CheckNICSettings reports why the NICs of a node cannot be set: the plan has no traffic classes, no machine with a NIC, or one
-// of a vendor whose settings are not known.
+// of a vendor whose settings are unknown.
 func CheckNICSettings(m fabric.NominalMachine, t *fabric.Traffic) error {
 	_, err := vendorOf(m, t)
 	return err

@@ -8,7 +8,7 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// The page draws what was plugged otherwise than planned, and nothing of it where that is not known.
+// The page draws what was plugged otherwise than planned, and nothing of it where that is unknown.
 func TestPlugged(t *testing.T) {
 	at := func(node, nic string) fabric.Endpoint { return fabric.Endpoint{Node: node, NIC: nic} }
 	plan := &fabric.Plan{Name: "sparks", Nodes: []fabric.Node{{Name: "spark1"}, {Name: "spark2"}}}

@@ -203,7 +203,7 @@ func warning(message string) fabric.LineLevel {
 	return fabric.LineWarning
 }
 
-// entryLevel is the level of an entry of a debug log whose message is not known.
+// entryLevel is the level of an entry of a debug log whose message is unknown.
 func entryLevel(e *logEntry) fabric.LineLevel {
 	switch e.level {
 	case "ABORT":

@@ -53,7 +53,7 @@ type Address struct {
 	Configured bool // a file says so; whether the interface has it was not read
 }
 
-// Subnet is the network of an address, of 24 bits where its length is not known.
+// Subnet is the network of an address, of 24 bits where its length is unknown.
 func (a Address) Subnet() netip.Prefix {
 	if !a.Masked {
 		return netip.PrefixFrom(a.Prefix.Addr(), 24).Masked()

@@ -161,7 +161,7 @@ func (s scene) pfcAgrees(p port) []fabric.Finding {
 	return out
 }
 
-// packets is the table by which the port classifies; nil where it is not known.
+// packets is the table by which the port classifies; nil where it is unknown.
 func (p port) packets() []fabric.Treatment {
 	switch {
 	case p.Trust == nil:

@@ -82,7 +82,7 @@ func (s scene) portDiffers(p port) []fabric.Finding {
 	return append(out, s.unsaid(p)...)
 }
 
-// unsaid names what the rendered configuration says of a port and the texts do not: with a default that is not known, or in
+// unsaid names what the rendered configuration says of a port and the texts do not: with a default that is unknown, or in
 // another place, it may be as planned or not.
 func (s scene) unsaid(p port) []fabric.Finding {
 	want := s.rendered(p)

@@ -107,7 +107,7 @@ func TestRDMAWriteOfFaults(t *testing.T) {
 	}
 }
 
-// Where the machine is not known nothing is expected of it.
+// Where the machine is unknown nothing is expected of it.
 func TestRDMAWriteUnknown(t *testing.T) {
 	good := sparkLoad(t, 4096, port0)
 	for name, change := range map[string]func(*RDMALoad){

@@ -128,7 +128,7 @@ func (n *node) checked(pod string, names []string, want fabric.Status) {
 
 // A claim may give its interface another MTU in the pod. What each way to return it leaves on the node is what check names,
 // for these NICs and no others; so it does in the next pod, which gets what the node has. What follows from a fault that is
-// named already is not known, and never passes.
+// named already is unknown, and never passes.
 func TestCheckNamesNICsThatCameBackBare(t *testing.T) {
 	if !apart(t) {
 		return

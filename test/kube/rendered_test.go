@@ -157,7 +157,7 @@ func compare(t *testing.T, p *plane, c fabric.Claims, node string, files []claim
 	t.Logf("%d of %d pods have devices, the same: %d each", len(want), count, len(want[0]))
 }
 
-// devicesByPod are the devices of the claims of pod-0, pod-1 and so on, each with its request in place of its root.
+// devicesByPod are the devices of the claims of pod-0, pod-1 and so on, each with its request instead of its root.
 func (p *plane) devicesByPod(t *testing.T, namespace string) (pods [][]at) {
 	t.Helper()
 	byName := map[string]claimState{}

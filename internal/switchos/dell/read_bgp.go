@@ -140,7 +140,7 @@ func (r *reader) peerGroup(c command) bool {
 }
 
 // announces reads what a family of the router itself announces, and how many equal paths it uses: neighbours and BGP above its
-// families have no such lines. What a route map lets through of the connected networks is not known.
+// families have no such lines. What a route map lets through of the connected networks is unknown.
 func (r *reader) announces(c command) bool {
 	p, g := &r.place, r.out.BGP
 	if p.family != "ipv4 unicast" && p.family != "ipv6 unicast" || p.peer != "" {

@@ -68,7 +68,7 @@ func TestDellSharedPriorities(t *testing.T) {
 	}
 }
 
-// Output of the shell below sonic-cli may stand beside its own; what it does not print is not known.
+// Output of the shell below sonic-cli may stand beside its own; what it does not print is unknown.
 func TestDellShell(t *testing.T) {
 	text := "sonic# show qos map dscp-tc\nDSCP-TC-MAP: R\n    DSCP TC\n    26   3\nadmin@leaf7:~$ show pfc priority\nInterface    Lossless priorities\n-----------  ---------------------\nEthernet8    3,4\nEthernet16   N/A\n" +
 		"admin@leaf7:~$ show pfcwd config\nChanged polling interval to 200ms\n     PORT    ACTION    DETECTION TIME    RESTORATION TIME\n---------  --------  ----------------  ------------------\nEthernet8      drop               300            infinite\nadmin@leaf7:~$ show pfc counters\n  Port Rx    PFC0    PFC1\nEthernet8       0       5\n"

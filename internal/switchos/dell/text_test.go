@@ -319,7 +319,7 @@ func TestDellShowsSubsets(t *testing.T) {
 	}
 	for _, command := range shows {
 		if !(OS{}).Recognizes([]byte(printed[command])) {
-			t.Errorf("%s is not known by what it prints", command)
+			t.Errorf("%s is unknown by what it prints", command)
 		}
 	}
 	for set := range 1 << len(shows) {

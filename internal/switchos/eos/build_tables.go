@@ -87,7 +87,7 @@ func treat(of [8]fabric.Treatment, class *fabric.Said[int]) fabric.Treatment {
 }
 
 // policyOn lays a policy over the tables: its classes count in their order, before what the port trusts. What an access list
-// takes is not known, and with it all packets that no class before it took.
+// takes is unknown, and with it all packets that no class before it took.
 func (b *build) policyOn(p *portSaid, sc *eosScope, k tableKey, of [8]fabric.Treatment, t *eosTables) {
 	pol := b.policies[sc.policy.Is]
 	if pol == nil {
@@ -193,7 +193,7 @@ func shownQueues(queues, shown []*fabric.QueueConfig) {
 	}
 }
 
-// ownQueue is a queue of which the port itself says something, and the rest is not known.
+// ownQueue is a queue of which the port itself says something, and the rest is unknown.
 func ownQueue(q *queueSaid) *fabric.QueueConfig {
 	if q == nil {
 		return nil

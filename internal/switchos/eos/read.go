@@ -314,6 +314,6 @@ func (r *reader) isIn(name string) bool {
 // end says what is missing at the end of a text: EOS ends a running configuration with a line of its own.
 func (r *reader) end() {
 	if r.whole && r.config && !r.ended || r.heredoc {
-		r.said.problem(fabric.TextCut, "", r.last, "is the last line, and `end` is missing: the configuration goes on", "What follows is not known.")
+		r.said.problem(fabric.TextCut, "", r.last, "is the last line, and `end` is missing: the configuration goes on", "What follows is unknown.")
 	}
 }

@@ -134,7 +134,7 @@ type eosClassMap struct {
 	at    fabric.Line
 	dscp  map[int]bool
 	cos   map[int]bool
-	other bool // it matches something else, such as an access list: what it takes is not known
+	other bool // it matches something else, such as an access list: what it takes is unknown
 }
 
 func newEOSSaid() *eosSaid {

@@ -45,7 +45,7 @@ type reader struct {
 	cos      *junosNode
 	whole    bool                  // it is the whole configuration: what it does not set has the default
 	wired    bool                  // it says what is attached to ports
-	split    *bool                 // the text says of cages how they are split; nil: not looked at
+	split    *bool                 // the text says of cages how they are split; nil: it was not searched
 	byName   map[string]*junosNode // VLANs
 	vlanList []*junosNode
 

@@ -79,7 +79,7 @@ func (s *junosSchema) take(block *junosSchema) {
 	}
 }
 
-// below returns the schema of a word; nil: it is not known here.
+// below returns the schema of a word; nil: it is unknown here.
 func (s *junosSchema) below(word string) *junosSchema {
 	if kid := s.kids[word]; kid != nil {
 		return kid

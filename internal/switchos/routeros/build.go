@@ -246,7 +246,7 @@ func (p *portSaid) seenRate() {
 	}
 }
 
-// fec reads the forward error correction. Automatic is not known: the manual says that it is off, and links of 200 Gb/s come
+// fec reads the forward error correction. Automatic is unknown: the manual says that it is off, and links of 200 Gb/s come
 // up with fec91 all the same.
 func (b *build) fec(p *portSaid) {
 	words := map[string]string{"fec91": "rs", "fec74": "fc", "off": "none"}

@@ -242,7 +242,7 @@ func showInterface(r *reader, at fabric.Line, cell map[string]string) {
 	}
 }
 
-// megabits turns 100G into 100000; a speed of another form is not known.
+// megabits turns 100G into 100000; a speed of another form is unknown.
 func megabits(speed string) string {
 	factor := 1.0
 	switch {

@@ -275,7 +275,7 @@ func TestSONiCShowsSubsets(t *testing.T) {
 				texts = append(texts, switchtext.Text{File: command, Bytes: []byte(printed[command])})
 			}
 			if !(OS{}).Recognizes([]byte(printed[command])) {
-				t.Fatalf("%s is not known by what it prints", command)
+				t.Fatalf("%s is unknown by what it prints", command)
 			}
 		}
 		c := OS{}.Read("leaf1", texts)
