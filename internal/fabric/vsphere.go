@@ -58,6 +58,7 @@ type VCenter struct {
 // ESXHost is a host and the nodes that run on it.
 type ESXHost struct {
 	Name  string   `json:"name"`
+	SSH   bool     `json:"ssh,omitempty"`  // somebody may log in to it; else its shell is for people
 	User  string   `json:"user,omitempty"` // for SSH
 	Nodes []string `json:"nodes"`
 }

@@ -1,7 +1,6 @@
 package facts
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,21 +13,41 @@ import (
 // vSphereAPI is the source of facts that vCenter gives.
 const vSphereAPI = "the vSphere API"
 
-// FromVCenter returns the facts of an ESX host as vCenter knows them. What it does not have is in Missing: it knows labels and
-// virtual machines, and no firmware of NICs, no file, no setting that is in force.
-func FromVCenter(ctx context.Context, c *vcenter.Client, host string, now time.Time) (*fabric.Facts, error) {
-	h, err := c.Host(ctx, host)
-	if err != nil {
-		return nil, err
+// FromVCenter returns the facts of an ESX host as vCenter knows them, under the name that the plan has for it. What it does not have
+// is in Missing: it knows labels and virtual machines, and no firmware of NICs, no file, no setting that is in force. noShell is why
+// nobody asked the shell of the host. A host that vCenter does not reach is an error: what it says of such a one may be old.
+func FromVCenter(h *vcenter.Host, name string, now time.Time, noShell fabric.Missing) (*fabric.Facts, error) {
+	if !h.Connected() {
+		return nil, fmt.Errorf("vCenter says that it is %s", fabric.Printable(h.State))
 	}
-	f := &fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: h.Name, Collected: now.UTC().Format(time.RFC3339), Source: "live", PCI: h.PCI, ESX: h.ESX, Missing: h.Missing}
+	f := &fabric.Facts{Meta: fabric.NewMeta("Facts"), Node: name, Collected: now.UTC().Format(time.RFC3339), Source: "live", PCI: h.PCI, ESX: h.ESX}
+	f.Kernel.OS = new(strings.TrimSpace("VMware ESX " + h.ESX.Version))
 	if h.Vendor != "" {
 		f.Machine.Vendor = &h.Vendor
 	}
 	if h.Model != "" {
 		f.Machine.Product = &h.Model
 	}
+	for _, m := range h.Missing {
+		if what, ok := factOfProperty(m.What); ok {
+			m.What = what
+		}
+		f.Missing = append(f.Missing, m)
+	}
+	for _, what := range onlyShell() {
+		noShell.What = what
+		f.Missing = append(f.Missing, noShell)
+	}
 	return f, nil
+}
+
+// factOfProperty is the path of the fact that a property of the vSphere API gives.
+func factOfProperty(property string) (path string, ok bool) {
+	path, ok = map[string]string{
+		"vibs": fabric.FactESXVIBs, "modules": fabric.FactESXModules, "hardware.pciDevice": fabric.FactPCI, "config.pciPassthruInfo": fabric.FactESXDevices,
+		"config.option": fabric.FactESXSettings, "config.powerSystemInfo": fabric.FactESXPower, "config.network.pnic": fabric.FactESXUplinks,
+	}[property]
+	return path, ok
 }
 
 // JoinESX adds what the vSphere API says of a host to what its shell says. Where both say something the shell counts, which is the
@@ -59,27 +78,30 @@ func JoinESX(shell, api *fabric.Facts) *fabric.Facts {
 	if out.Machine.Product == nil {
 		out.Machine.Product = api.Machine.Product
 	}
-	out.Missing = append(slices.Clone(shell.Missing), slices.DeleteFunc(slices.Clone(api.Missing), func(m fabric.Missing) bool { return shellHas(&out, m.What) })...)
+	lacks := func(all []fabric.Missing, has func(string) bool) []fabric.Missing {
+		return slices.DeleteFunc(slices.Clone(all), func(m fabric.Missing) bool { return has(m.What) })
+	}
+	out.Missing = append(lacks(shell.Missing, func(what string) bool { return hasESX(&out, what) && !hasESX(shell, what) }),
+		lacks(api.Missing, func(what string) bool { return hasESX(&out, what) || slices.Contains(onlyShell(), what) })...)
 	return &out
 }
 
-// shellHas reports whether the shell gave what the API did not.
-func shellHas(f *fabric.Facts, what string) bool {
+// onlyShell are facts that only the shell of a host gives: where it was asked, its own reasons count.
+func onlyShell() []string {
+	return []string{fabric.FactESXResetRules, fabric.FactESXMST, fabric.FactESXNICConfigs, fabric.FactESXVFs}
+}
+
+// hasESX reports whether a fact is there.
+func hasESX(f *fabric.Facts, what string) bool {
 	switch what {
-	case "vibs":
-		return f.ESX.VIBs != nil
-	case "modules":
-		return f.ESX.Modules != nil
-	case "hardware.pciDevice":
+	case fabric.FactPCI:
 		return f.PCI != nil
-	case "config.pciPassthruInfo":
-		return f.ESX.Devices != nil
-	case "config.option":
-		return f.ESX.Settings != nil
-	case "config.powerSystemInfo":
+	case fabric.FactESX + ".version":
+		return f.ESX.Version != ""
+	case fabric.FactESXPower:
 		return f.ESX.PowerPolicy != ""
 	}
-	return false
+	return f.ESX.Whole(what)
 }
 
 func firstRead[T any](a, b []T) []T {

@@ -17,6 +17,8 @@ type validator struct {
 	catalog *catalog.Catalog
 	hosts   int // of all groups
 	nics    int // of the largest group
+
+	group map[string]int // of each host, by its name in lower case: DNS takes no notice of case
 }
 
 func (v *validator) validate() {
@@ -43,11 +45,11 @@ func (v *validator) launcher() {
 
 // nodes checks every group and counts hosts and NICs for the pool.
 func (v *validator) nodes() {
-	group := map[string]int{} // of each host, by its name in lower case: DNS takes no notice of case
+	v.group = map[string]int{}
 	for i, g := range v.cluster.Nodes {
 		path := []string{"nodes", strconv.Itoa(i)}
 		if g.Names != "" {
-			v.names(i, step(path, "names"), g.Names, group)
+			v.names(i, step(path, "names"), g.Names, v.group)
 		}
 		v.machine(path, g)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
 )
@@ -14,7 +15,7 @@ type VSphereSite struct {
 	Product  fabric.Product `json:"product" yaml:"product" jsonschema:"enum=vsphere-8,enum=vcf-5.2,enum=vcf-9.0" jsonschema_description:"which decides the versions of everything: vcf-5.2 is ESX 8, vcf-9.0 is ESX 9"`
 	Mode     fabric.VMMode  `json:"mode,omitempty" yaml:"mode,omitempty" jsonschema:"enum=passthrough,enum=sriov" jsonschema_description:"how NICs get to virtual machines: whole (DirectPath I/O), or as virtual functions; default passthrough"`
 	Hosts    string         `json:"hosts" yaml:"hosts" jsonschema:"minLength=1" jsonschema_description:"names of the ESX hosts, as esx[01-16]; the nodes are spread over them in order, equally many on each"`
-	SSH      *SSHTarget     `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in to the ESX hosts; default user root"`
+	SSH      *SSHTarget     `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in to the ESX hosts; without it nobody logs in to them and what is done in their shell is for people"`
 	VCenter  *VCenterAt     `json:"vcenter,omitempty" yaml:"vcenter,omitempty" jsonschema:"description=where the vSphere API is; without it nothing asks it"`
 	Server   fabric.Server  `json:"server,omitempty" yaml:"server,omitempty" jsonschema:"enum=dell,enum=hpe,enum=lenovo,enum=supermicro" jsonschema_description:"who made the servers, which decides the names of BIOS settings; without it they are written in words only"`
 	Parallel int            `json:"parallel,omitempty" yaml:"parallel,omitempty" jsonschema:"minimum=1,maximum=64,description=hosts that may be in maintenance mode at a time; default 1"`
@@ -99,8 +100,8 @@ func (s *VSphereSite) applyDefaults(c *Cluster) {
 	if s.Parallel == 0 {
 		s.Parallel = 1
 	}
-	if s.SSH == nil {
-		s.SSH = &SSHTarget{User: "root"}
+	if s.SSH != nil && s.SSH.User == "" {
+		s.SSH.User = "root" // ESX has its shell for that user, unless somebody made others
 	}
 	if s.Service != nil && s.Service.Interface == "" {
 		s.Service.Interface = defaultInterface
@@ -165,6 +166,12 @@ func (v *validator) vsphereHosts(at []string) {
 	if host, ok := duplicate(hosts, true); ok {
 		v.add(at, fmt.Sprintf("host %q is listed twice", host))
 		return
+	}
+	for _, host := range hosts {
+		if group, ok := v.group[strings.ToLower(host)]; ok {
+			v.add(at, fmt.Sprintf("ESX host %q has the name of a node of nodes[%d]: facts and findings would not say which of the two they are of", host, group))
+			return
+		}
 	}
 	if v.hosts > 0 && v.hosts%len(hosts) != 0 {
 		v.add(at, fmt.Sprintf("%s cannot be spread equally over %s", fabric.Count(v.hosts, "node"), fabric.Count(len(hosts), "ESX host")))

@@ -65,7 +65,10 @@ func esxHosts(p *fabric.Plan, s *intent.VSphereSite) ([]fabric.ESXHost, error) {
 	each := len(p.Nodes) / len(names)
 	hosts := make([]fabric.ESXHost, len(names))
 	for i, name := range names {
-		hosts[i] = fabric.ESXHost{Name: name, User: s.SSH.User}
+		hosts[i] = fabric.ESXHost{Name: name}
+		if s.SSH != nil {
+			hosts[i].SSH, hosts[i].User = true, s.SSH.User
+		}
 		for _, n := range p.Nodes[i*each : (i+1)*each] {
 			hosts[i].Nodes = append(hosts[i].Nodes, n.Name)
 		}

@@ -49,10 +49,7 @@ func (c *Client) detail(ctx context.Context, name string) (*detail, error) {
 
 func (c *Client) detailOf(ctx context.Context, h *Host) (*detail, error) {
 	host := types.ObjectSpec{Obj: h.reference(), SelectSet: []types.BaseSelectionSpec{&types.TraversalSpec{Type: "HostSystem", Path: "vm"}}}
-	properties := append(fewProperties(), "hardware.pciDevice", "config.pciPassthruInfo", "config.option", "config.powerSystemInfo",
-		"config.network.pnic", "config.network.vswitch", "config.network.proxySwitch",
-		"configManager.pciPassthruSystem", "configManager.advancedOption", "configManager.imageConfigManager", "configManager.kernelModuleSystem")
-	all, err := c.retrieve(ctx, "host "+h.Name, []types.ObjectSpec{host}, map[string][]string{"HostSystem": properties, "VirtualMachine": machineProperties()})
+	all, err := c.retrieve(ctx, "host "+h.Name, []types.ObjectSpec{host}, map[string][]string{"HostSystem": detailProperties(), "VirtualMachine": machineProperties()})
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +65,12 @@ func (c *Client) detailOf(ctx context.Context, h *Host) (*detail, error) {
 		return d, nil
 	}
 	return nil, &Error{Kind: NotFound, What: "host " + h.Name, Text: "is not there any more"}
+}
+
+func detailProperties() []string {
+	return append(fewProperties(), "hardware.pciDevice", "config.pciPassthruInfo", "config.option", "config.powerSystemInfo",
+		"config.network.pnic", "config.network.vswitch", "config.network.proxySwitch",
+		"configManager.pciPassthruSystem", "configManager.advancedOption", "configManager.imageConfigManager", "configManager.kernelModuleSystem")
 }
 
 // read makes facts of the properties.
