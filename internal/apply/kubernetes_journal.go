@@ -38,8 +38,11 @@ type heldObject struct {
 	Forced bool            `json:"forced,omitempty"` // fields were taken from others
 }
 
-// KubernetesFolder is where the journals of clusters are on this machine (XDG Base Directory: state).
-func KubernetesFolder() (string, error) {
+// KubernetesFolder is where the journals of clusters are on this machine.
+func KubernetesFolder() (string, error) { return stateFolder("kubernetes") }
+
+// stateFolder is where this program keeps what it did elsewhere (XDG Base Directory: state).
+func stateFolder(of string) (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {
 		home, err := os.UserHomeDir()
@@ -48,7 +51,7 @@ func KubernetesFolder() (string, error) {
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(state, "railwright", "kubernetes"), nil
+	return filepath.Join(state, "railwright", of), nil
 }
 
 // folder is that of this cluster.

@@ -80,9 +80,10 @@ type PinnedImage struct {
 	Digest string `json:"digest"` // sha256:...
 }
 
-// Targets of artifacts that are not machines: objects for the API server of Kubernetes, and scripts for the machine of
+// Targets that are not machines: objects for the API server of Kubernetes, what vCenter has, and scripts for the machine of
 // the person who has the cloud's command line.
 const (
 	OnKubernetes  = "kubernetes"
+	OnVCenter     = "vcenter"
 	OnWorkstation = "workstation"
 )
