@@ -131,11 +131,15 @@ const betweenChecks = 1024
 func (c *Checker) Finish(ctx context.Context) (fabric.Summary, error) {
 	lostESX := c.lostESX()
 	onlyESX := len(c.esx)+len(lostESX) > 0 && !c.hosts() && len(c.switches) == 0
+	aboveESX := len(c.esx)+len(lostESX) > 0 && len(c.digests) == 0 // of each node it is said that there are no facts: nothing is compared
 	in := ClusterInput{Plan: c.plan.intent(), Nodes: c.digests, Lost: c.lost, index: c.plan}
 	for i := range c.rules {
 		r := &c.rules[i]
 		if r.Cluster == nil || onlyESX || len(c.switches) > 0 && !c.hosts() {
 			continue // a check of switches or ESX hosts alone says nothing of hosts
+		}
+		if aboveESX && r.ID != factsCollected().ID {
+			continue
 		}
 		for n, v := range judgeCluster(r, in) {
 			if n%betweenChecks == 0 && ctx.Err() != nil {

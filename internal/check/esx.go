@@ -21,6 +21,11 @@ func (c *Checker) keepESX(f *fabric.Facts) (only bool) {
 		return false
 	}
 	c.esx = append(c.esx, f)
+	return onlyESX(f)
+}
+
+// onlyESX reports whether the facts of an ESX host have nothing of a machine that runs Linux.
+func onlyESX(f *fabric.Facts) bool {
 	return len(f.NICs)+len(f.HCAs)+len(f.GPUs) == 0 && f.FabricManager == nil && f.KernelLog == nil
 }
 

@@ -164,6 +164,12 @@ func (r readers) inScope(path string, out []bool) bool {
 // Unread lists the facts that could not be read and that a rule of this node reads, with a cluster file or without. It
 // is empty where every check that applies to the node could be made of what was read.
 func Unread(f *fabric.Facts) []fabric.Missing {
+	if f.ESX != nil && onlyESX(f) { // the rest of what is missing is about Linux
+		return slices.DeleteFunc(slices.Clone(f.Missing), func(m fabric.Missing) bool {
+			root, _, _ := strings.Cut(m.What, ".")
+			return m.Absent || root != fabric.FactESX && root != fabric.FactPCI
+		})
+	}
 	rules := Rules()
 	in := newNodeInput(f, nil)
 	here := scene{anyPlan: true, nodes: []Digest{digest(in, texts{})}}

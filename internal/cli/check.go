@@ -61,13 +61,12 @@ func (a *app) check(ctx context.Context, o checkOptions) (err error) {
 		here := []*fabric.Facts{facts.Collect(ctx, host.Local{}, now())}
 		return a.judge(ctx, o, pipeline.Checked{}, pipeline.All(here))
 	}
-	w, err := a.reach(ctx, o.fleetOptions, pipeline.CheckOfPods)
+	g, err := a.gather(ctx, o.fleetOptions, pipeline.CheckOfPods)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.fleet.Close()) }()
-	nodes, lost := pipeline.Collect(ctx, w.fleet)
-	return a.judge(ctx, o, pipeline.Checked{Plan: w.plan, Waivers: w.waivers, Lost: lost}, pipeline.All(nodes))
+	defer func() { err = errors.Join(err, g.close()) }()
+	return a.judge(ctx, o, pipeline.Checked{Plan: g.plan, Waivers: g.waivers, Lost: g.lost}, pipeline.All(g.nodes))
 }
 
 // checkSaved checks what is in files: facts of hosts, and texts of switches.

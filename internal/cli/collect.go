@@ -29,16 +29,20 @@ type collectOptions struct {
 	bundle string
 	redact bool
 	hosts  string
+	file   string
 	folder string
 }
 
 func (a *app) collectCommand(run func(context.Context, collectOptions) error) *cobra.Command {
 	var o collectOptions
 	c := &cobra.Command{
-		Use:   "collect [--root DIR | --text DIR | --hosts RANGE [-d DIR]] [--raw FILE [--redact]] | --bundle FILE.tar.gz [--redact]",
+		Use:   "collect [--root DIR | --text DIR | (--hosts RANGE | -f FILE) [-d DIR]] [--raw FILE [--redact]] | --bundle FILE.tar.gz [--redact]",
 		Short: "Print the facts of this host, of a captured tree, or of hosts, as JSON",
 		Long: "Print the facts of this host, of a captured tree, or over SSH of a range of hosts, as JSON: for hosts one\n" +
-			"document per line, or with -d one file per host, for check --snapshot. With --text the facts come from a folder\n" +
+			"document per line, or with -d one file per host, for check --snapshot. With -f the hosts are those of a cluster\n" +
+			"file; the ESX hosts of platform vsphere answer over SSH (vsphere.ssh), by the vSphere API (vsphere.vcenter, as the\n" +
+			"user of RAILWRIGHT_VCENTER_USER with RAILWRIGHT_VCENTER_PASSWORD), or both, and nothing is copied to them.\n" +
+			"With --text the facts come from a folder\n" +
 			"that holds the output of tools, such as lspci -vvv, ip -details address, ibstat and nvidia-smi: one file each, with\n" +
 			"any name; the folder's name is the host's. With --raw everything that was read is saved in a recording, one text\n" +
 			"file that only its owner can read and that check and diff accept like a live host; the facts are then not printed.\n" +
@@ -56,11 +60,13 @@ func (a *app) collectCommand(run func(context.Context, collectOptions) error) *c
 	outputFlag(c, &o.bundle, "bundle", "file to write a support bundle of this host to, as tar.gz")
 	c.Flags().BoolVar(&o.redact, "redact", false, "with --raw and --bundle: replace names, serial numbers, GUIDs and addresses")
 	c.Flags().StringVar(&o.hosts, "hosts", "", "hosts to reach over SSH, such as gpu[001-512]")
-	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts: folder to write one file per host to")
-	c.MarkFlagsMutuallyExclusive("root", "text", "hosts")
+	fileFlag(c, &o.file)
+	c.Flags().StringVarP(&o.folder, "dir", "d", "", "with --hosts and -f: folder to write one file per host to")
+	c.MarkFlagsMutuallyExclusive("root", "text", "hosts", "file")
 	c.MarkFlagsMutuallyExclusive("raw", "hosts")
+	c.MarkFlagsMutuallyExclusive("raw", "file")
 	c.MarkFlagsMutuallyExclusive("raw", "text")
-	for _, other := range []string{"raw", "root", "text", "hosts", "dir"} {
+	for _, other := range []string{"raw", "root", "text", "hosts", "file", "dir"} {
 		c.MarkFlagsMutuallyExclusive("bundle", other)
 	}
 	return c
@@ -70,8 +76,10 @@ func (a *app) collect(ctx context.Context, o collectOptions) (err error) {
 	switch {
 	case o.redact && o.raw == "" && o.bundle == "":
 		return errors.New("flag --redact: needs --raw or --bundle")
-	case o.folder != "" && o.hosts == "":
-		return errors.New("flag -d: needs --hosts")
+	case o.folder != "" && o.hosts == "" && o.file == "":
+		return errors.New("flag -d: needs --hosts or -f")
+	case o.file != "":
+		return a.collectCluster(ctx, o)
 	case o.hosts != "":
 		return a.collectHosts(ctx, o.hosts, o.folder)
 	case o.bundle != "":
@@ -176,6 +184,24 @@ func (a *app) collectHosts(ctx context.Context, hosts, folder string) (err error
 	defer func() { err = errors.Join(err, f.Close()) }()
 	a.doingSSH("reading", names)
 	nodes, lost := pipeline.Collect(ctx, f)
+	return a.writeFacts(ctx, folder, nodes, lost)
+}
+
+// collectCluster returns the facts of the machines of a cluster file, and of the ESX hosts below them.
+func (a *app) collectCluster(ctx context.Context, o collectOptions) (err error) {
+	g, err := a.gather(ctx, fleetOptions{file: o.file}, pipeline.CollectOfPods)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.close()) }()
+	return a.writeFacts(ctx, o.folder, g.nodes, g.lost)
+}
+
+// writeFacts writes what was read, and names on standard error what was not.
+func (a *app) writeFacts(ctx context.Context, folder string, nodes []*fabric.Facts, lost []fabric.Missing) (err error) {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	incomplete := len(lost) > 0
 	for _, f := range nodes {
 		incomplete = incomplete || len(check.Unread(f)) > 0

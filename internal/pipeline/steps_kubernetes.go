@@ -156,6 +156,11 @@ func CheckOfPods(p *fabric.Plan, file string) error {
 		strings.Join(factsOfPods(p, fabric.ShellWord(file)), "\n  "))
 }
 
+// CollectOfPods says how facts of the pods of a plan are made, since nobody logs in to them.
+func CollectOfPods(p *fabric.Plan, file string) error {
+	return fmt.Errorf("launcher kubernetes: collect does not log in to pods; in each of them:\n  %s", strings.Join(factsOfPods(p, fabric.ShellWord(file)), "\n  "))
+}
+
 // BenchOfPods says what measures the pods of a plan, since nobody logs in to them.
 func BenchOfPods(p *fabric.Plan, file string) error {
 	file = fabric.ShellWord(file)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/host"
@@ -81,21 +82,27 @@ func (v *VSphere) names() (names []string) {
 	return names
 }
 
-// seen is what one road gave of a host, or why it gave nothing.
-type seen struct {
+// shown is what the shell of a host gave, or why it gave nothing.
+type shown struct {
 	facts *fabric.Facts
 	err   error
+}
+
+// known is what vCenter knows of a host, or why it says nothing.
+type known struct {
+	host *vcenter.Host
+	err  error
 }
 
 // Collect returns the facts of every planned ESX host, of both roads together, and why there are none of some.
 func (v *VSphere) Collect(ctx context.Context) (nodes []*fabric.Facts, lost []fabric.Missing) {
 	names := v.names()
-	answers := make(chan map[string]seen, 1)
+	answers := make(chan map[string]known, 1)
 	host.Go(func() { answers <- v.askAPI(ctx, names) })
 	shells := v.askShells(ctx, names)
 	apis := <-answers
 	for _, name := range names {
-		f, err := v.join(shells[name], apis[name])
+		f, err := v.join(name, shells[name], apis[name])
 		if err != nil {
 			lost = append(lost, fabric.Missing{What: name, Source: "collect", Reason: err.Error()})
 			continue
@@ -108,11 +115,19 @@ func (v *VSphere) Collect(ctx context.Context) (nodes []*fabric.Facts, lost []fa
 // one is the facts of one host as they are now, over a login that is there.
 func (v *VSphere) one(ctx context.Context, name string, shell host.Runner) (*fabric.Facts, error) {
 	f, err := collectShell(ctx, shell, name)
-	return v.join(seen{f, err}, v.askAPI(ctx, []string{name})[name])
+	return v.join(name, shown{f, err}, v.askAPI(ctx, []string{name})[name])
 }
 
 // join makes the facts of a host of what both roads gave.
-func (v *VSphere) join(shell, api seen) (*fabric.Facts, error) {
+func (v *VSphere) join(name string, shell shown, api known) (*fabric.Facts, error) {
+	var fromAPI *fabric.Facts
+	if api.host != nil && api.err == nil {
+		without := "the cluster file has no vsphere.ssh"
+		if shell.err != nil {
+			without = shell.err.Error()
+		}
+		fromAPI, api.err = facts.FromVCenter(api.host, name, v.Now(), fabric.Missing{Source: byShell, Reason: without})
+	}
 	var reasons []string
 	if shell.err != nil {
 		reasons = append(reasons, byShell+": "+shell.err.Error())
@@ -125,17 +140,17 @@ func (v *VSphere) join(shell, api seen) (*fabric.Facts, error) {
 		const labels = fabric.FactESXDevices + ".label"
 		shell.facts.Missing = append(shell.facts.Missing, fabric.Missing{What: labels, Source: byAPI, Reason: api.err.Error()})
 		return shell.facts, nil
-	case shell.facts != nil || api.facts != nil:
-		return facts.JoinESX(shell.facts, api.facts), nil
+	case shell.facts != nil || fromAPI != nil:
+		return facts.JoinESX(shell.facts, fromAPI), nil
 	case len(reasons) > 0:
 		return nil, errors.New(strings.Join(reasons, "; "))
 	}
-	return nil, errors.New("the cluster file has neither vsphere.ssh nor vsphere.vcenter: its facts come from what its tools print (railwright collect --text), or not at all")
+	return nil, errors.New("the cluster file has neither vsphere.ssh nor vsphere.vcenter: its facts come from files (railwright check --snapshot)")
 }
 
 // askShells asks each host over SSH.
-func (v *VSphere) askShells(ctx context.Context, names []string) map[string]seen {
-	out := make(map[string]seen, len(names))
+func (v *VSphere) askShells(ctx context.Context, names []string) map[string]shown {
+	out := make(map[string]shown, len(names))
 	if !v.shell() {
 		return out
 	}
@@ -147,7 +162,7 @@ func (v *VSphere) askShells(ctx context.Context, names []string) map[string]seen
 		defer login.Close()
 		return collectShell(ctx, login, name)
 	}) {
-		out[o.Name] = seen{o.Value, o.Err}
+		out[o.Name] = shown{o.Value, o.Err}
 	}
 	return out
 }
@@ -180,8 +195,8 @@ func (v *VSphere) login(ctx context.Context, name string) (*host.SSH, error) {
 }
 
 // askAPI asks vCenter for hosts: once which there are, then for some of them at a time.
-func (v *VSphere) askAPI(ctx context.Context, names []string) map[string]seen {
-	out := make(map[string]seen, len(names))
+func (v *VSphere) askAPI(ctx context.Context, names []string) map[string]known {
+	out := make(map[string]known, len(names))
 	if !v.api() {
 		return out
 	}
@@ -192,7 +207,7 @@ func (v *VSphere) askAPI(ctx context.Context, names []string) map[string]seen {
 	}
 	if err != nil {
 		for _, name := range names {
-			out[name] = seen{err: err}
+			out[name] = known{err: err}
 		}
 		return out
 	}
@@ -203,22 +218,36 @@ func (v *VSphere) askAPI(ctx context.Context, names []string) map[string]seen {
 		order[i] = i
 	}
 	host.Each(order, questionsAtOnce, func(i int) { answers[i] = v.client.Details(ctx, among, some[i]) })
-	noShell := fabric.Missing{Source: byShell, Reason: "the vSphere API does not have it, and the cluster file has no vsphere.ssh"}
-	if v.shell() {
-		noShell.Reason = "the vSphere API does not have it, and nobody could log in to the host"
-	}
 	first := make(map[string]string, len(names)) // name of the plan by the one of vCenter
 	for _, d := range slices.Concat(answers...) {
-		one := seen{err: d.Err}
+		one := known{d.Host, d.Err}
 		if d.Err == nil {
 			if other := cmp.Or(first[d.Host.ID], d.Name); other != d.Name {
 				one.err = fmt.Errorf("%s and %s are one host of vCenter, %s", other, d.Name, d.Host.Name)
-			} else {
-				one.facts, one.err = facts.FromVCenter(d.Host, d.Name, v.Now(), noShell)
 			}
 			first[d.Host.ID] = cmp.Or(first[d.Host.ID], d.Name)
 		}
 		out[d.Name] = one
 	}
 	return out
+}
+
+// String names the hosts and the roads to them.
+func (v *VSphere) String() string {
+	text := draw.Names(v.names(), 4)
+	if v.shell() {
+		text += ", by " + byShell
+	}
+	if v.api() {
+		text += ", by " + byAPI + " of " + v.Plan.VSphere.VCenter.Server
+	}
+	return text
+}
+
+// NoPods says of each node of a plan that nobody logs in to it.
+func NoPods(p *fabric.Plan) (lost []fabric.Missing) {
+	for _, n := range p.Nodes {
+		lost = append(lost, fabric.Missing{What: n.Name, Source: "launcher kubernetes", Reason: "nobody logs in to pods; their facts come from files: railwright check --snapshot"})
+	}
+	return lost
 }

@@ -2,6 +2,7 @@ package vcenter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -188,11 +189,17 @@ func switchUplinks(n *types.HostNetworkInfo) map[string]string {
 	return out
 }
 
+// errNoContent is an answer that the library could not find in what came.
+var errNoContent = errors.New("the answer has no content that is known here")
+
 // readSoftware asks the host for its packages and modules: questions that vCenter hands on, and that fail of a host that is busy.
 func (c *Client) readSoftware(ctx context.Context, d *detail) {
 	what := "host " + d.Name
 	if d.software != nil {
 		answer, err := methods.FetchSoftwarePackages(ctx, c.vim, &types.FetchSoftwarePackages{This: *d.software})
+		if err == nil && answer == nil {
+			err = errNoContent
+		}
 		if err != nil {
 			d.Missing = append(d.Missing, fabric.Missing{What: "vibs", Source: hostPlace, Reason: c.problem(what, err).Error()})
 		} else {
@@ -204,6 +211,9 @@ func (c *Client) readSoftware(ctx context.Context, d *detail) {
 	}
 	if d.modules != nil {
 		answer, err := methods.QueryModules(ctx, c.vim, &types.QueryModules{This: *d.modules})
+		if err == nil && answer == nil {
+			err = errNoContent
+		}
 		if err != nil {
 			d.Missing = append(d.Missing, fabric.Missing{What: "modules", Source: hostPlace, Reason: c.problem(what, err).Error()})
 			return

@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 		Dir:                ".",
 		Setup:              ownLab,
 		Condition:          condition,
-		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status, "vcsim": vcsim},
 		RequireUniqueNames: true,
 		UpdateScripts:      *update,
 	})
@@ -80,6 +80,7 @@ func TestScripts(t *testing.T) {
 
 // ownLab gives each script its own lab, and stops one that a failed script left running.
 func ownLab(env *testscript.Env) error {
+	env.Values[vcsimKey{}] = new(*vcenterSim)
 	lab := filepath.Join(env.WorkDir, "lab")
 	env.Setenv("RAILWRIGHT_LAB", lab)
 	env.Defer(func() {
