@@ -39,17 +39,7 @@ type heldObject struct {
 }
 
 // KubernetesFolder is where the journals of clusters are on this machine (XDG Base Directory: state).
-func KubernetesFolder() (string, error) {
-	state := os.Getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(state) {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return filepath.Join(state, "railwright", "kubernetes"), nil
-}
+func KubernetesFolder() (string, error) { return stateFolder("kubernetes") }
 
 // folder is that of this cluster.
 func (c Kubernetes) folder() string { return filepath.Join(c.Folder, c.Client.Identity()) }
