@@ -2,12 +2,12 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
 )
 
 // ESXHosts are the ESX hosts of a plan.
@@ -51,39 +51,31 @@ func (h ESXHosts) Rollback(ctx context.Context) []Applied {
 // each works on the hosts in their order, some at a time, and stops at one that fails if it is to.
 func (h ESXHosts) each(ctx context.Context, stops bool, one func(ESX, context.Context) Applied) []Applied {
 	results := make([]Applied, len(h.Hosts))
+	order := make([]int, len(h.Hosts))
+	for i := range order {
+		order[i] = i
+	}
 	var mutex sync.Mutex
-	next, failed := 0, ""
-	take := func() int {
+	over := "" // why no other is begun
+	host.Each(order, max(h.Parallel, 1), func(i int) {
 		mutex.Lock()
-		defer mutex.Unlock()
-		if next == len(h.Hosts) || failed != "" || ctx.Err() != nil {
-			return -1
+		if over == "" && ctx.Err() != nil {
+			over = "was interrupted"
 		}
-		next++
-		return next - 1
-	}
-	var workers sync.WaitGroup
-	for range min(max(h.Parallel, 1), len(h.Hosts)) {
-		workers.Go(func() {
-			for i := take(); i >= 0; i = take() {
-				results[i] = one(h.Hosts[i], ctx)
-				mutex.Lock()
-				if stops && results[i].Error != "" && failed == "" {
-					failed = h.Hosts[i].Host
-				}
-				mutex.Unlock()
-			}
-		})
-	}
-	workers.Wait()
-	for i := next; i < len(results); i++ {
-		why := "was interrupted"
-		if failed != "" {
-			why = "host " + failed + " failed"
+		why := over
+		mutex.Unlock()
+		if why != "" {
+			results[i] = h.Hosts[i].result()
+			results[i].Status, results[i].Error = fabric.Unknown, "not begun: "+why
+			return
 		}
-		results[i] = h.Hosts[i].result()
-		results[i].Status, results[i].Error = fabric.Unknown, fmt.Sprintf("not begun: %s", why)
-	}
+		results[i] = one(h.Hosts[i], ctx)
+		mutex.Lock()
+		if stops && results[i].Error != "" && over == "" {
+			over = "host " + h.Hosts[i].Host + " failed"
+		}
+		mutex.Unlock()
+	})
 	return results
 }
 
