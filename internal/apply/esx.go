@@ -4,186 +4,254 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
+	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/prepare"
+	"railwright.dev/railwright/internal/vcenter"
 )
 
-// ESXShell is the shell of an ESX host.
+// ESXShell is the shell of an ESX host. *host.SSH is one.
 type ESXShell interface {
+	host.Runner
 	Say(ctx context.Context, command string) ([]byte, error)
 	Close() error
+}
+
+// ESXAPI is what only the vSphere API does, and what it does better than a shell: virtual machines move away where a cluster lets
+// them. *vcenter.Client is one.
+type ESXAPI interface {
+	EnterMaintenance(ctx context.Context, host string, how vcenter.Maintenance) (changed bool, err error)
+	LeaveMaintenance(ctx context.Context, host string, how vcenter.Maintenance) (changed bool, err error)
+	SetLabel(ctx context.Context, host, address, label string) (vcenter.PassthroughChange, error)
 }
 
 // ESX is a host on which a preparation is carried out.
 type ESX struct {
 	Host   string
-	Folder string // of the journals of ESX hosts, on this machine
+	Folder string // of the journals of ESX hosts, on this machine: ESXFolder
 	Dial   func(ctx context.Context) (ESXShell, error)
-	Plan   func(ctx context.Context, shell ESXShell) (prepare.Preparation, error) // reads the host anew
-	Label  func(ctx context.Context, host, address, label string) error           // nil: no vSphere API
+	Plan   func(ctx context.Context, shell ESXShell) (prepare.Preparation, error) // reads the host anew, and changes nothing
+	API    ESXAPI                                                                 // nil: none
 	Wait   time.Duration                                                          // for a start of the host, most
 	Every  time.Duration                                                          // between two questions whether it is there
-	Doing  func(format string, args ...any)
+	Doing  func(format string, args ...any)                                       // says what is done
 }
 
 // mostStarts bounds the starts of one run: the tools, recovery mode, the settings, and one more.
 const mostStarts = 4
 
-// Prepare carries out what the host lacks, from wherever an earlier run ended. It stops at the first step that fails.
-func (e ESX) Prepare(ctx context.Context) (unknown []string, err error) {
-	j, err := e.openJournal()
-	if err != nil {
+// esxWork is a host while it is worked on.
+type esxWork struct {
+	ESX
+	j     *esxJournal
+	shell ESXShell
+	out   Applied
+	stage int             // from 1
+	back  bool            // a rollback
+	did   map[string]bool // steps of this run, by their ids
+}
+
+func (e ESX) apply(ctx context.Context) Applied {
+	w := &esxWork{ESX: e, out: e.result(), did: map[string]bool{}}
+	unknown, err := w.run(ctx)
+	return w.end(unknown, err)
+}
+
+// run carries out what the host lacks, from wherever an earlier run ended. It stops at the first step that fails.
+func (w *esxWork) run(ctx context.Context) (unknown []string, err error) {
+	if err := w.open(ctx); err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, j.lock.Close()) }()
-	shell, err := e.Dial(ctx)
-	if err != nil {
-		return nil, err
+	defer func() { err = errors.Join(err, w.close()) }()
+	if w.j.Back {
+		return nil, errors.New("a rollback was interrupted: repeat railwright rollback first")
 	}
-	defer func() { err = errors.Join(err, shell.Close()) }()
-	if j.Restart != nil {
-		if shell, err = e.restart(ctx, shell, j); err != nil {
+	if w.j.Restart != nil {
+		w.out.Note = "an apply was interrupted while the host started: it was gone on from there"
+		if err := w.restart(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
 	for starts := 0; ; starts++ {
-		p, err := e.Plan(ctx, shell)
+		p, err := w.Plan(ctx, w.shell)
 		switch {
 		case err != nil:
 			return nil, err
 		case len(p.Conflicts) > 0:
-			return p.Unknown, fmt.Errorf("host %s: %s: %s", e.Host, p.Conflicts[0].Text, p.Conflicts[0].Fix)
-		case len(p.Stages) == 0 && j.Pending:
-			p.Stages = []prepare.Stage{{Reboot: true}}
+			return p.Unknown, conflict(p)
+		case len(p.Stages) == 0 && w.j.Pending:
+			p.Stages = []prepare.Stage{{Reboot: true, Why: []string{"what an interrupted apply had set takes effect"}}}
 		case len(p.Stages) == 0:
-			return p.Unknown, e.leave(ctx, shell, j)
+			return w.settled(p), w.leave(ctx)
 		case starts == mostStarts:
-			return p.Unknown, fmt.Errorf("host %s: started %d times, and still is not as planned", e.Host, starts)
+			return p.Unknown, fmt.Errorf("rebooted %d times, and still is not as planned", starts)
 		}
-		if err := e.stage(ctx, shell, j, p.Stages[0]); err != nil {
+		w.stage++
+		first := p.Stages[0]
+		if err := w.steps(ctx, first); err != nil {
 			return p.Unknown, err
 		}
-		if !p.Stages[0].Reboot && !j.Pending {
+		if !first.Reboot && !w.j.Pending {
 			continue
 		}
-		if shell, err = e.restart(ctx, shell, j); err != nil {
+		if err := w.restart(ctx, first.Why); err != nil {
 			return p.Unknown, err
 		}
 	}
 }
 
-func (e ESX) stage(ctx context.Context, shell ESXShell, j *esxJournal, stage prepare.Stage) error {
-	for _, s := range stage.Steps {
-		if len(s.Commands) == 0 && s.Change == nil {
-			return fmt.Errorf("host %s: a person has to %s; then repeat", e.Host, s.Title)
+func conflict(p prepare.Preparation) error {
+	var all []error
+	for _, c := range p.Conflicts {
+		all = append(all, fmt.Errorf("%s: %s", c.Text, c.Fix))
+	}
+	return errors.Join(all...)
+}
+
+// open locks the journal and logs in. The journal has to be of this host.
+func (w *esxWork) open(ctx context.Context) (err error) {
+	if w.j, err = w.openJournal(); err != nil {
+		return err
+	}
+	if w.shell, err = w.Dial(ctx); err == nil {
+		if err = w.identify(ctx); err == nil {
+			return nil
 		}
-		if s.Change != nil && e.Label == nil {
-			return fmt.Errorf("host %s: %s: only the vSphere API does it: give vsphere.vcenter; then repeat", e.Host, s.Title)
-		}
+		err = errors.Join(err, w.shell.Close())
+	}
+	return errors.Join(err, w.j.lock.Close())
+}
+
+func (w *esxWork) close() error { return errors.Join(w.shell.Close(), w.j.lock.Close()) }
+
+// identify compares the host with that of the journal: names are given to other machines.
+func (w *esxWork) identify(ctx context.Context) error {
+	id, err := w.say(ctx, "esxcli system uuid get")
+	switch {
+	case err != nil:
+		return err
+	case id == "":
+		return errors.New("esxcli system uuid get printed nothing: which host it is, is unknown")
+	case w.j.UUID != "" && w.j.UUID != id:
+		return fmt.Errorf("its UUID is %s, and the journal %q is of %s: it is another host; remove that journal if the old one is gone", id, w.j.file, w.j.UUID)
+	}
+	w.j.UUID = id
+	return nil
+}
+
+func (w *esxWork) say(ctx context.Context, command string) (string, error) {
+	out, err := w.shell.Say(ctx, command)
+	return strings.TrimSpace(string(out)), err
+}
+
+// steps carries out a stage, up to the start of the host.
+func (w *esxWork) steps(ctx context.Context, stage prepare.Stage) error {
+	if err := w.able(stage.Steps); err != nil {
+		return err
 	}
 	for _, s := range stage.Steps {
-		e.Doing("%s: %s", e.Host, s.Title)
-		if s.ID == "maintenance-enter" {
-			if err := e.empty(ctx, shell); err != nil {
+		w.Doing("%s: %s", w.Host, s.Title)
+		w.did[s.ID] = true
+		if s.ID == prepare.Enter {
+			if err := w.enter(ctx, s); err != nil {
 				return err
 			}
+			w.note(s.Title, s.Why)
+			continue
 		}
-		j.Pending = j.Pending || stage.Reboot
-		if err := j.begin(s); err != nil {
+		done, err := w.j.begin(s)
+		if err != nil {
 			return err
 		}
-		if c := s.Change; c != nil {
-			if err := e.Label(ctx, e.Host, c.Address, c.Label); err != nil {
-				return err
-			}
+		if err := w.do(ctx, s); err != nil {
+			return err
 		}
-		for _, command := range s.Commands {
-			if _, err := shell.Say(ctx, command); err != nil {
-				return fmt.Errorf("%s: %w", s.Title, err)
-			}
+		w.note(s.Title, s.Why)
+		if err := w.verify(ctx, s, s.Check.Now); err != nil {
+			return err
+		}
+		if err := done(); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// empty refuses maintenance mode where virtual machines run: they would be waited for without end.
-func (e ESX) empty(ctx context.Context, shell ESXShell) error {
-	out, err := shell.Say(ctx, "esxcli vm process list")
-	if err != nil {
+// able refuses a stage, before anything of it is done, of which not every step can be done from here.
+func (w *esxWork) able(steps []prepare.Step) error {
+	for _, s := range steps {
+		switch {
+		case w.did[s.ID]:
+			return fmt.Errorf("%s: was done before, and the host reads as if it was not: it does not stick; look at %s", s.Title, s.Check.Command)
+		case len(s.Commands) == 0 && s.Change == nil:
+			return fmt.Errorf("a person has to %s; then repeat", s.Title)
+		case s.Change != nil && w.API == nil:
+			return fmt.Errorf("%s: only the vSphere API does it: give vsphere.vcenter; then repeat", s.Title)
+		}
+	}
+	return nil
+}
+
+func (w *esxWork) do(ctx context.Context, s prepare.Step) error {
+	if c := s.Change; c != nil {
+		_, err := w.API.SetLabel(ctx, w.Host, c.Address, c.Label)
 		return err
 	}
-	if text := strings.TrimSpace(string(out)); text != "" {
-		first, _, _ := strings.Cut(text, "\n")
-		return fmt.Errorf("host %s: virtual machines are powered on (%q and maybe more): move them or power them off", e.Host, first)
+	for _, command := range s.Commands {
+		if _, err := w.say(ctx, command); err != nil {
+			return fmt.Errorf("%s: %w", s.Title, err)
+		}
 	}
 	return nil
 }
 
-// leave ends the maintenance mode that this program entered, and no other.
-func (e ESX) leave(ctx context.Context, shell ESXShell, j *esxJournal) error {
-	if !j.Entered {
+// verify runs the check of a step. What it printed is in the error.
+func (w *esxWork) verify(ctx context.Context, s prepare.Step, patterns []string) error {
+	if len(patterns) == 0 {
 		return nil
 	}
-	if _, err := shell.Say(ctx, "esxcli system maintenanceMode set -e false"); err != nil {
+	out, err := w.say(ctx, s.Check.Command)
+	if err != nil {
+		return fmt.Errorf("%s: its check failed: %w", s.Title, err)
+	}
+	lacks, err := s.Check.Lacks(out, patterns)
+	if err != nil || lacks == "" {
 		return err
 	}
-	j.Entered = false
-	return j.save()
+	return fmt.Errorf("%s: it did not stick: %s printed %s; wanted: %s", s.Title, s.Check.Command, lacks, s.Check.Want)
 }
 
-// restart starts the host and waits until it was started: its moment of start is another one, whatever its port answers.
-func (e ESX) restart(ctx context.Context, shell ESXShell, j *esxJournal) (ESXShell, error) {
-	at, err := started(ctx, shell)
-	if err != nil {
-		return shell, err
-	}
-	if j.Restart == nil {
-		j.Restart = &at
-		if err := j.save(); err != nil {
-			return shell, err
-		}
-	}
-	if !again(*j.Restart, at) {
-		e.Doing("%s: starts again", e.Host)
-		_, err := shell.Say(ctx, "esxcli system shutdown reboot -r railwright")
-		if refused := err != nil && ctx.Err() == nil && strings.Contains(err.Error(), "exit"); refused {
-			return shell, fmt.Errorf("reboot: %w", err) // a lost connection is no refusal
-		}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, e.Wait, fmt.Errorf("host %s: was not started within %s: look at its console; repeat to go on from here", e.Host, e.Wait))
-	defer cancel()
-	for {
-		if next, err := e.Dial(ctx); err == nil {
-			if at, err := started(ctx, next); err == nil && again(*j.Restart, at) {
-				_ = shell.Close() // of before the start
-				j.Restart, j.Pending = nil, false
-				return next, j.save()
-			}
-			_ = next.Close() // it is still going down
-		}
-		select {
-		case <-ctx.Done():
-			return shell, context.Cause(ctx)
-		case <-time.After(e.Every):
-		}
-	}
+// note says what was done.
+func (w *esxWork) note(what, why string) {
+	w.out.Changes = append(w.out.Changes, Change{Path: fmt.Sprintf("stage %d: %s", w.stage, what), Kind: Update, Reason: why})
 }
 
-// started is when the host was started, by the clock of this machine: that of a host jumps.
-func started(ctx context.Context, shell ESXShell) (time.Time, error) {
-	out, err := shell.Say(ctx, "esxcli system stats uptime get")
-	if err != nil {
-		return time.Time{}, err
-	}
-	up, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64) // microseconds
-	if err != nil || up < 0 {
-		return time.Time{}, fmt.Errorf("uptime %q: is not a number of microseconds", out)
-	}
-	return time.Now().Add(-time.Duration(up) * time.Microsecond), nil
+// settled are the unknown facts, less those of NICs whose settings were made and read before they were passed through.
+func (w *esxWork) settled(p prepare.Preparation) []string {
+	return p.HiddenBy(func(address string) bool {
+		return slices.ContainsFunc(w.j.Begun, func(b begun) bool { return b.Done && !b.Undone && b.ID == "nic "+address })
+	})
 }
 
-// again reports whether two moments of start are of two starts: the way of an answer takes some seconds, a start minutes.
-func again(before, after time.Time) bool { return after.Sub(before) > 20*time.Second }
+// end is the result of a host.
+func (w *esxWork) end(unknown []string, err error) Applied {
+	for _, text := range unknown {
+		w.out.Changes = append(w.out.Changes, Change{Path: text, Kind: Unknown})
+	}
+	switch {
+	case err != nil:
+		w.out.Status, w.out.Error = fabric.Unknown, fmt.Sprintf("host %s: %v", w.Host, err)
+	case len(unknown) > 0:
+		w.out.Status = fabric.Unknown
+	default:
+		w.out.Status = fabric.Pass
+	}
+	if len(w.out.Changes) == 0 && err == nil {
+		w.out.Changes = []Change{{Path: "nothing to do", Kind: Same}}
+	}
+	return w.out
+}

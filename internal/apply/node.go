@@ -42,6 +42,7 @@ type Applied struct {
 	Node       string        `json:"node"`   // or switch
 	Status     fabric.Status `json:"status"` // see judge; unknown: see Error
 	Changes    []Change      `json:"changes"`
+	Steps      bool          `json:"steps,omitempty"`      // of an ESX host: its changes are steps and reboots, not files
 	Activation *Activation   `json:"activation,omitempty"` // nil: the files take effect at the next start
 	// Drift is what the machine does not have in effect although its files are as planned.
 	Drift []string `json:"drift,omitempty"`

@@ -69,6 +69,7 @@ type ESXGoal struct {
 	Settings    []ESXSetting   `json:"settings"`              // of the kernel; Configured is what is wanted
 	SinceMajor  map[string]int `json:"since_major,omitempty"` // settings that only ESX from this major version on has
 	VIBs        []string       `json:"vibs"`                  // that have to be installed
+	Depots      []string       `json:"depots,omitempty"`      // offline bundles (.zip), URLs or .vib files that have them, as the host reaches them
 	NIC         string         `json:"nic"`                   // vendor:device of the physical function: 15b3:1021
 	NICs        int            `json:"nics"`                  // of the fabric
 	GPU         string         `json:"gpu,omitempty"`         // vendor:device; empty: the plan has no GPUs

@@ -3,7 +3,10 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+
+	"golang.org/x/crypto/ssh"
 )
 
 // Say sends one command as it is to a system that may have no shell, such as a switch, and returns what it printed on its
@@ -55,7 +58,20 @@ func (s *SSH) say(ctx context.Context, command string) ([]byte, error) {
 		return nil, err
 	}
 	if err := session.Wait(); err != nil {
-		return nil, fmt.Errorf("%w: %q", err, cmp.Or(firstLine([]byte(said.String())), firstLine(out)))
+		words := cmp.Or(firstLine([]byte(said.String())), firstLine(out))
+		err = fmt.Errorf("%w: %q", err, words)
+		if exit, ended := errors.AsType[*ssh.ExitError](err); ended && exit.Signal() == "" {
+			err = saidNo{err, &ExitError{Command: command, Status: exit.ExitStatus(), Stderr: words}}
+		}
+		return nil, err
 	}
 	return out, nil
 }
+
+// saidNo is the end of a command with another status than 0: an *ExitError in other words.
+type saidNo struct {
+	error
+	exit *ExitError
+}
+
+func (s saidNo) Unwrap() error { return s.exit }

@@ -18,6 +18,7 @@ type VSphereSite struct {
 	SSH      *SSHTarget     `json:"ssh,omitempty" yaml:"ssh,omitempty" jsonschema:"description=how to log in to the ESX hosts; without it nobody logs in to them and what is done in their shell is for people"`
 	VCenter  *VCenterAt     `json:"vcenter,omitempty" yaml:"vcenter,omitempty" jsonschema:"description=where the vSphere API is; without it nothing asks it"`
 	Server   fabric.Server  `json:"server,omitempty" yaml:"server,omitempty" jsonschema:"enum=dell,enum=hpe,enum=lenovo,enum=supermicro" jsonschema_description:"who made the servers, which decides the names of BIOS settings; without it they are written in words only"`
+	Depots   []string       `json:"depots,omitempty" yaml:"depots,omitempty" jsonschema:"pattern=^(/|https?://)[^ '\"\\\\]+$" jsonschema_description:"where the hosts find the bundles of NMST and MFT: paths on a datastore (/vmfs/volumes/...zip) or URLs, as esxcli software vib install takes them; without it a person installs them"`
 	Parallel int            `json:"parallel,omitempty" yaml:"parallel,omitempty" jsonschema:"minimum=1,maximum=64,description=hosts that may be in maintenance mode at a time; default 1"`
 
 	VM      *VMShape       `json:"vm,omitempty" yaml:"vm,omitempty" jsonschema:"description=what each virtual machine gets; default all devices of a host"`

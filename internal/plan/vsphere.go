@@ -79,7 +79,7 @@ func esxHosts(p *fabric.Plan, s *intent.VSphereSite) ([]fabric.ESXHost, error) {
 // esxGoal is what each host has to be for that many virtual machines on it.
 func esxGoal(p *fabric.Plan, s *intent.VSphereSite, cat *catalog.Catalog, guests int) fabric.ESXGoal {
 	g := fabric.ESXGoal{
-		Mode: s.Mode, PowerPolicy: highPerformance, VIBs: []string{"mft", "nmst"},
+		Mode: s.Mode, PowerPolicy: highPerformance, VIBs: []string{"mft", "nmst"}, Depots: s.Depots,
 		Settings: []fabric.ESXSetting{
 			{Name: "disableACSCheck", Configured: "FALSE"}, {Name: "atsSupport", Configured: "TRUE"}, {Name: "enableACSDTP2P", Configured: "TRUE"},
 		},

@@ -92,7 +92,8 @@ func (r *run) takeOut() {
 			r.moved = r.moved || start
 			r.when(start, r.passThroughStep(d.Address, false))
 		case is(d.Active):
-			r.moved, r.now.Reboot = true, true
+			r.moved = true
+			r.pending("NIC " + d.Address + " was taken out of passthrough")
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (r *run) passThrough(settled map[string]bool) {
 		case d.Enabled == nil:
 			r.unknown("whether " + d.Address + " is passed through was not read")
 		case *d.Enabled && d.Active != nil && !*d.Active:
-			r.now.Reboot = true
+			r.pending(d.Address + " was passed through")
 		case *d.Enabled:
 		case d.Capable != nil && !*d.Capable:
 			r.conflict("not-capable", d.Address+" cannot be passed through, says ESX", "switch the IOMMU on in the firmware of the server, and see what else is below its bridge")
@@ -136,7 +137,7 @@ func (r *run) passThroughStep(address string, on bool) Step {
 		title = "take " + address + " out of passthrough"
 	}
 	return Step{ID: fmt.Sprintf("passthrough %s %t", address, on), Title: title, Commands: []string{set(on)}, Undo: []string{set(!on)},
-		Check: Check{Command: "esxcli hardware pci pcipassthru list", Want: fmt.Sprintf("%s %t", address, on)}, Source: vcf + "8.5"}
+		Check: enabledCheck("esxcli hardware pci pcipassthru list", address, on), Source: vcf + "8.5"}
 }
 
 // labels are set by the vSphere API; the shell of ESX has no command for them.

@@ -33,7 +33,8 @@ func (r *run) nics() (settled map[string]bool) {
 		case config != nil:
 			settled[d.Address] = r.store(d.Address, name, *config)
 		case (is(d.Active) || is(d.Enabled)) && (r.goal.Mode == fabric.Passthrough || !r.moved):
-			r.unknown("NIC " + d.Address + " is passed through, so mst does not show it: its settings are read in its virtual machine, or after it is taken out")
+			r.out.Hidden = append(r.out.Hidden, d.Address)
+			r.unknown(hiddenText(d.Address))
 		case r.moved:
 			r.after("the settings of NICs are read and set: before the start nothing shows them")
 		case r.esx.MST == nil:
@@ -73,38 +74,69 @@ func (r *run) config(address string) (*fabric.NICConfig, string) {
 	return nil, name
 }
 
-// store sets what differs, and reports whether all of it was known.
+// store sets what differs, and reports whether all of it was known. What mlxconfig lists only after another setting was made is read
+// then, so that it can be taken back.
 func (r *run) store(address, name string, config fabric.NICConfig) bool {
-	known, unlocks, start := true, false, false
-	var do, undo []string
+	known, start := true, false
+	var locked []string
+	var set, was, unlock, unlockWas []fabric.Option
 	for _, o := range r.goal.NICSettings {
-		set := func(v string) string {
-			return mlxconfig + " -d " + fabric.ShellWord(name) + " -y set " + o.Name + "=" + fabric.ShellWord(v)
-		}
 		has, listed := config.Settings[o.Name]
 		next := has.Next
 		if next == "" {
 			next = has.Current
 		}
 		switch {
-		case (!listed || next == "") && unlocks: // the tool lists it only after what was set before it
-			do, start = append(do, set(o.Value)), true
+		case (!listed || next == "") && len(unlock) > 0:
+			locked = append(locked, o.Name)
 		case !listed || next == "":
 			r.unknown("setting " + o.Name + " of NIC " + address + " was not read")
 			known = false
-		case plain(next) != plain(o.Value):
-			unlocks = unlocks || o.Name == "ADVANCED_PCI_SETTINGS"
+		case plain(next) != plain(o.Value) && o.Name == advanced:
+			unlock, unlockWas = append(unlock, o), append(unlockWas, fabric.Option{Name: o.Name, Value: plain(next)})
 			start = start || plain(has.Current) != plain(o.Value)
-			do, undo = append(do, set(o.Value)), append([]string{set(plain(next))}, undo...)
+		case plain(next) != plain(o.Value):
+			start = start || plain(has.Current) != plain(o.Value)
+			set, was = append(set, o), append([]fabric.Option{{Name: o.Name, Value: plain(next)}}, was...)
 		case has.Current != "" && plain(has.Current) != plain(o.Value):
-			r.now.Reboot = true
+			r.pending("setting " + o.Name + " of NIC " + address + " was stored as " + plain(next) + ", and " + plain(has.Current) + " is in force")
 		}
 	}
-	if len(do) > 0 {
-		r.when(start, Step{ID: "nic " + address, Title: "set the firmware of NIC " + address, Commands: do, Undo: undo,
-			Check: Check{Command: mlxconfig + " -d " + fabric.ShellWord(name) + " -e q", Want: "Next Boot is as set"}, Source: vcf + "8.3; " + vs8 + "3"})
+	if len(locked) > 0 {
+		s := r.nicStep("nic-unlock "+address, "let more firmware settings of NIC "+address+" be set", address, name, unlock, unlockWas)
+		s.Starts, s.Check.Started = true, nil
+		r.unlock = append(r.unlock, s)
+		r.unlocked = append(r.unlocked, "the firmware of NIC "+address+" is set: mlxconfig lists "+strings.Join(locked, ", ")+" only after "+advanced)
+		return false
+	}
+	set, was = append(unlock, set...), append(was, unlockWas...)
+	if len(set) > 0 {
+		r.when(start, r.nicStep("nic "+address, "set the firmware of NIC "+address, address, name, set, was))
 	}
 	return known
+}
+
+// advanced lets mlxconfig list and set more.
+const advanced = "ADVANCED_PCI_SETTINGS"
+
+// nicStep is one question to mlxconfig. Its undo and the check of that find the NIC by its address: mst numbers the NICs that it shows.
+func (r *run) nicStep(id, title, address, name string, set, was []fabric.Option) Step {
+	words := func(options []fabric.Option) string {
+		var b strings.Builder
+		for _, o := range options {
+			b.WriteString(" " + o.Name + "=" + fabric.ShellWord(o.Value))
+		}
+		return b.String()
+	}
+	const query = " -e q"
+	return Step{ID: id, Title: title + ":" + words(set), Commands: []string{mlxconfig + " -d " + fabric.ShellWord(name) + " -y set" + words(set)},
+		Undo: []string{find(address) + mlxconfig + ` -d "$d" -y set` + words(was)}, Check: nicCheck(find(address)+mlxconfig+` -d "$d"`+query, was, set), Source: vcf + "8.3; " + vs8 + "3"}
+}
+
+// find sets $d to the name that mst has for the NIC at an address, and fails where it has none.
+func find(address string) string {
+	short := strings.ReplaceAll(strings.TrimPrefix(address, "0000:"), ".", "[.]")
+	return `d=$(/opt/mellanox/bin/mst status -vv | grep -i '[ :]` + short + ` ' | grep -o 'mt[0-9]*_pciconf[0-9]*' | head -n 1); test -n "$d" || { echo "mst does not show the NIC at ` + address + `" >&2; exit 1; }; `
 }
 
 // plain is a value as it is set: True(1) is 1.
@@ -133,7 +165,7 @@ func (r *run) recover(hidden []string, devices []fabric.PassthroughPCI) {
 	case len(hidden) > 0 && m.Enabled != nil && !*m.Enabled:
 		r.moved = true
 		r.add(Step{ID: "module", Title: "load " + driver + " at the start", Commands: []string{"esxcli system module set -m " + driver + " -e true"}, Undo: []string{"esxcli system module set -m " + driver + " -e false"},
-			Check: Check{Command: "esxcli system module list", Want: driver + " is loaded and enabled"}, Source: vs8 + "troubleshooting"})
+			Check: Check{Command: "esxcli system module list", Want: driver + " is loaded and enabled", Of: `^` + driver, Now: []string{`^` + driver + `\s+\S+\s+true`}, Started: []string{`^` + driver + `\s+true\s+true`}, Back: []string{`^` + driver + `\s+\S+\s+false`}}, Source: vs8 + "troubleshooting"})
 		r.after("the NICs are looked for again")
 	case len(hidden) > 0 && on:
 		r.unknown("recovery mode is set, and mst shows nothing of " + strings.Join(hidden, ", ") + ": the host was not started since, or the NIC does not answer")
@@ -168,15 +200,20 @@ func (r *run) parameters(id, title string, change map[string]string, source stri
 		}
 	}
 	maps.Copy(next, change)
-	line := func(p map[string]string) string {
-		words := make([]string, 0, len(p))
-		for _, name := range slices.Sorted(maps.Keys(p)) {
-			words = append(words, name+"="+p[name])
-		}
-		return "esxcli system module parameters set -m " + driver + " -p " + quoted(strings.Join(words, " "))
+	set := func(p map[string]string) string {
+		return "esxcli system module parameters set -m " + driver + " -p " + quoted(options(p))
 	}
-	r.add(Step{ID: "module-parameters " + id, Title: title, Commands: []string{line(next)}, Undo: []string{line(m.Parameters)},
-		Check: Check{Command: "esxcfg-module -g " + driver, Want: line(next)[strings.Index(line(next), "-p ")+3:]}, Source: source})
+	r.add(Step{ID: "module-parameters " + id, Title: title, Commands: []string{set(next)}, Undo: []string{set(m.Parameters)},
+		Check: parametersCheck(options(m.Parameters), options(next)), Source: source})
+}
+
+// options are parameters as esxcli takes them.
+func options(p map[string]string) string {
+	words := make([]string, 0, len(p))
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		words = append(words, name+"="+p[name])
+	}
+	return strings.Join(words, " ")
 }
 
 // quoted is a word in quotes, whatever is in it.

@@ -13,6 +13,7 @@ type Preparation struct {
 	Host      string     `json:"host"`
 	Conflicts []Conflict `json:"conflicts,omitempty"` // with any, there are no stages
 	Unknown   []string   `json:"unknown,omitempty"`   // what was not read, and is therefore not changed
+	Hidden    []string   `json:"hidden,omitempty"`    // addresses of NICs of which that is so because they are passed through
 	Stages    []Stage    `json:"stages,omitempty"`
 	Reboots   int        `json:"reboots"` // at least
 }
@@ -28,7 +29,8 @@ type Conflict struct {
 type Stage struct {
 	Steps  []Step   `json:"steps,omitempty"`
 	Reboot bool     `json:"reboot"`
-	Later  []string `json:"later,omitempty"` // what can be decided only after the starts before it
+	Why    []string `json:"why,omitempty"`   // what was set before, and takes effect with that start
+	Later  []string `json:"later,omitempty"` // what can be decided only after the stages before it
 }
 
 // Step is one change. Its commands are for the shell of ESX, which is that of busybox.
@@ -38,6 +40,7 @@ type Step struct {
 	Why      string   `json:"why,omitempty"`
 	Commands []string `json:"commands,omitempty"`
 	Change   *Change  `json:"change,omitempty"` // what only the vSphere API does
+	Starts   bool     `json:"starts,omitempty"` // it takes effect with the next start of the host
 	Check    Check    `json:"check"`
 	Undo     []string `json:"undo,omitempty"`
 	Source   string   `json:"source,omitempty"`
@@ -48,12 +51,6 @@ type Change struct {
 	Address string `json:"address"` // domain:bus:device.function
 	Label   string `json:"label"`
 	Before  string `json:"before,omitempty"` // label that the device had
-}
-
-// Check is a command, and what it prints once the step is done.
-type Check struct {
-	Command string `json:"command,omitempty"`
-	Want    string `json:"want,omitempty"` // in words
 }
 
 // The documents that steps come from.
@@ -70,7 +67,10 @@ type run struct {
 	out   Preparation
 	now   Stage    // before the first start
 	later []string // after it
-	moved bool     // the tool that configures NICs, or what it shows, changes with the next start
+
+	unlock   []Step   // that let more be read, at once
+	unlocked []string // what that is
+	moved    bool     // the tool that configures NICs, or what it shows, changes with the next start
 }
 
 // For compares a host with its goal.
@@ -111,7 +111,18 @@ func (r *run) conflict(id, text, fix string) {
 }
 
 // add is a step that takes effect with the next start.
-func (r *run) add(s Step) { r.now.Steps, r.now.Reboot = append(r.now.Steps, s), true }
+func (r *run) add(s Step) {
+	s.Starts = true
+	r.now.Steps, r.now.Reboot = append(r.now.Steps, s), true
+}
+
+// pending is a start for what was set before.
+func (r *run) pending(why string) {
+	r.now.Reboot = true
+	if !slices.Contains(r.now.Why, why) {
+		r.now.Why = append(r.now.Why, why)
+	}
+}
 
 // when is a step that needs a start of the host, or only stores what is in force already.
 func (r *run) when(start bool, s Step) {
@@ -125,10 +136,15 @@ func (r *run) when(start bool, s Step) {
 // atOnce is a step that takes effect at once.
 func (r *run) atOnce(s Step) { r.now.Steps = append(r.now.Steps, s) }
 
-// stages sets maintenance mode around what needs a start of the host.
+// stages sets maintenance mode around what needs a start of the host. What lets more be read at once comes first.
 func (r *run) stages() Preparation {
-	enter, leave := maintenance(true), maintenance(false)
+	enter, leave := Maintenance(true), Maintenance(false)
 	inside := r.esx.Maintenance != nil && *r.esx.Maintenance // somebody else's: it is left as it is
+	if len(r.unlock) > 0 {
+		r.out.Stages = append(r.out.Stages, Stage{Steps: r.unlock})
+		r.now.Later = append(r.now.Later, r.unlocked...)
+		r.now.Reboot = true
+	}
 	if len(r.later) > 0 {
 		r.now.Reboot = true
 	}
@@ -156,13 +172,17 @@ func (r *run) stages() Preparation {
 	return r.out
 }
 
-func maintenance(on bool) Step {
-	s := Step{ID: "maintenance-enter", Title: "enter maintenance mode", Why: "the host starts again; virtual machines that are powered on move, or the step is refused",
+// Enter is the id of the step that enters maintenance mode.
+const Enter = "maintenance-enter"
+
+// Maintenance enters maintenance mode, or leaves it.
+func Maintenance(on bool) Step {
+	s := Step{ID: Enter, Title: "enter maintenance mode", Why: "the host is rebooted; virtual machines that are powered on move, or the step is refused",
 		Commands: []string{"esxcli system maintenanceMode set -e true"}, Undo: []string{"esxcli system maintenanceMode set -e false"},
-		Check: Check{Command: "esxcli system maintenanceMode get", Want: "Enabled"}, Source: vcf + "8.2"}
+		Check: Check{Command: "esxcli system maintenanceMode get", Want: "Enabled", Now: []string{"^Enabled$"}}, Source: vcf + "8.2"}
 	if !on {
 		s.ID, s.Title, s.Why = "maintenance-leave", "leave maintenance mode", ""
-		s.Commands, s.Undo, s.Check.Want = s.Undo, s.Commands, "Disabled"
+		s.Commands, s.Undo, s.Check.Want, s.Check.Now = s.Undo, s.Commands, "Disabled", []string{"^Disabled$"}
 	}
 	return s
 }

@@ -21,11 +21,11 @@ func (r *run) power() {
 			return "esxcli system settings advanced set -o " + option + " -s " + fabric.ShellWord(v)
 		}
 		r.atOnce(Step{ID: "power", Title: "set the power policy to " + want, Commands: []string{set(want)}, Undo: []string{set(was)},
-			Check: Check{Command: "esxcli system settings advanced list -o " + option, Want: "String Value: " + want}, Source: vcf + "7"})
+			Check: powerCheck("esxcli system settings advanced list -o "+option, was, want), Source: vcf + "7"})
 	}
 }
 
-// vibs are installed from files that only the site knows: a person or Lifecycle Manager does it.
+// vibs are installed from files that the site names, or a person or Lifecycle Manager does it.
 func (r *run) vibs() {
 	if r.esx.VIBs == nil {
 		if len(r.goal.VIBs) > 0 {
@@ -43,12 +43,30 @@ func (r *run) vibs() {
 		return
 	}
 	r.moved = true
-	r.add(Step{ID: "vib", Title: "install " + strings.Join(lacks, " and ") + ", by vSphere Lifecycle Manager or by hand: esxcli software vib install -d BUNDLE.zip",
-		Why:    "without them nothing on ESX reads or sets the firmware settings of NICs",
-		Check:  Check{Command: "esxcli software vib list", Want: strings.Join(lacks, " and ") + " are listed"},
-		Undo:   []string{"esxcli software vib remove -n " + strings.Join(lacks, " -n ")},
-		Source: vcf + "8.1, B"})
+	s := Step{ID: "vib", Title: "install " + strings.Join(lacks, " and "), Why: "without them nothing on ESX reads or sets the firmware settings of NICs",
+		Check: vibCheck(lacks), Source: vcf + "8.1, B"}
+	for _, name := range lacks {
+		s.Undo = append(s.Undo, image+`n=$(echo "$l" | grep -o -e '^`+name+` ' -e '^`+name+`-oem ' | head -n 1); test -z "$n" || esxcli software vib remove -n $n`)
+	}
+	if len(r.goal.Depots) == 0 {
+		s.Title += ", by vSphere Lifecycle Manager or by hand (esxcli software vib install -d BUNDLE.zip), or name the bundles in vsphere.depots"
+		r.add(s)
+		return
+	}
+	command := "esxcli software vib install"
+	for _, d := range r.goal.Depots {
+		flag := " -d "
+		if strings.HasSuffix(d, ".vib") {
+			flag = " -v "
+		}
+		command += flag + quoted(d)
+	}
+	s.Commands, s.Title = []string{command}, s.Title+" from "+strings.Join(r.goal.Depots, " and ")
+	r.add(s)
 }
+
+// image sets $l to the list of what is installed at the next start: that image is there only where it differs from the one that runs.
+const image = `l=$(esxcli software vib list --rebooting-image); test -n "$l" || l=$(esxcli software vib list) || exit 1; `
 
 // settings are the boot options of the kernel.
 func (r *run) settings() {
@@ -71,9 +89,9 @@ func (r *run) settings() {
 				return "esxcli system settings kernel set -s " + fabric.ShellWord(want.Name) + " -v " + fabric.ShellWord(v)
 			}
 			r.when(!strings.EqualFold(has.Runtime, want.Configured), Step{ID: "kernel " + want.Name, Title: "set kernel setting " + want.Name + " to " + want.Configured, Commands: []string{set(want.Configured)}, Undo: []string{set(has.Configured)},
-				Check: Check{Command: "esxcli system settings kernel list -o " + fabric.ShellWord(want.Name), Want: "Configured " + want.Configured + "; Runtime too after the start"}, Source: vcf + "8.2"})
+				Check: kernelCheck(want.Name, has.Configured, want.Configured), Source: vcf + "8.2"})
 		case has.Runtime != "" && !strings.EqualFold(has.Runtime, want.Configured):
-			r.now.Reboot = true
+			r.pending("kernel setting " + want.Name + " was set to " + has.Configured + ", and " + has.Runtime + " is in force")
 		}
 	}
 }
@@ -100,28 +118,39 @@ func (r *run) resetRule() {
 		if rule.Method == r.goal.ResetMethod {
 			continue
 		}
-		r.add(r.resetStep([]string{edit(rule, rule.Method, r.goal.ResetMethod)}, []string{edit(rule, r.goal.ResetMethod, rule.Method)}))
+		s := r.resetStep(ruleCheck(rule, rule.Method, r.goal.ResetMethod))
+		s.ID += fmt.Sprintf(" %d", rule.Line)
+		s.Commands, s.Undo = []string{edit(rule, rule.Method, r.goal.ResetMethod)}, []string{edit(rule, r.goal.ResetMethod, rule.Method)}
+		r.add(s)
 	}
 	if !held {
 		line := fmt.Sprintf("%04x ffff %s false", vendor, r.goal.ResetMethod)
-		r.add(r.resetStep([]string{"grep -qx '" + line + "' " + passthruMap + " || echo '" + line + "' >> " + passthruMap}, []string{rewrite("/^" + line + "$/d")}))
+		s := r.resetStep(ruleCheck(fabric.ResetRule{Vendor: vendor, Device: 0xffff}, "", r.goal.ResetMethod))
+		s.Commands, s.Undo = []string{rewrite("cat " + passthruMap + " && { grep -qx " + quoted(line) + " " + passthruMap + " || echo " + quoted(line) + "; }")}, []string{rewrite("sed " + quoted("/^"+line+"$/d") + " " + passthruMap)}
+		r.add(s)
 	}
 }
 
-func (r *run) resetStep(do, undo []string) Step {
-	return Step{ID: "reset-rule", Title: "reset GPUs by " + r.goal.ResetMethod, Commands: do, Undo: undo, Why: "a reset of the bridge takes what is beside the GPU with it",
-		Check: Check{Command: "cat " + passthruMap, Want: "the line of the GPUs says " + r.goal.ResetMethod}, Source: vcf + "8.4"}
+func (r *run) resetStep(check Check) Step {
+	return Step{ID: "reset-rule", Title: "reset GPUs by " + r.goal.ResetMethod, Why: "a reset of the bridge takes what is beside the GPU with it", Check: check, Source: vcf + "8.4"}
 }
 
-// edit changes the method in the lines of a rule. Run again, it changes nothing.
+// edit changes the method in the line of a rule, where it still stands there. Run again, it changes nothing.
 func edit(rule fabric.ResetRule, from, to string) string {
 	const blank = "[[:space:]][[:space:]]*"
-	return rewrite(`s/^\([[:space:]]*` + anyCase(rule.Vendor) + blank + anyCase(rule.Device) + blank + `\)` + from + `\([[:space:]]\)/\1` + to + `\2/`)
+	at := ""
+	if rule.Line > 0 {
+		at = fmt.Sprint(rule.Line)
+	}
+	script := at + `s/^\([[:space:]]*` + anyCase(rule.Vendor) + blank + anyCase(rule.Device) + blank + `\)` + from + `\([[:space:]].*\)*$/\1` + to + `\2/`
+	return rewrite("sed " + quoted(script) + " " + passthruMap)
 }
 
-func rewrite(script string) string {
-	const beside = "/tmp/railwright.passthru.map"
-	return "sed " + fabric.ShellWord(script) + " " + passthruMap + " > " + beside + " && test -s " + beside + " && cat " + beside + " > " + passthruMap + " && rm " + beside
+// rewrite gives the file what a command prints. Where the disk of ESX, which is memory, has no room, the file is as before.
+func rewrite(command string) string {
+	const before, after = "/tmp/railwright.before", "/tmp/railwright.after"
+	return "cp " + passthruMap + " " + before + " && { " + command + "; } > " + after + " && test -s " + after + " && { { cat " + after + " > " + passthruMap +
+		" && cmp -s " + after + " " + passthruMap + "; } || { cat " + before + " > " + passthruMap + "; false; }; } && rm " + before + " " + after
 }
 
 // anyCase is a pattern of a number that may be written in capitals.
