@@ -132,13 +132,20 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 	if err != nil {
 		return nil, err
 	}
+	if pipeline.HasHosts(in.plan) && !o.lab {
+		var stop error
+		if results, stop, err = a.applyVSphere(ctx, o, in.plan); err != nil || stop != nil {
+			return append(results, pipeline.NotBegun(in.plan, hosts, k, stop)...), err
+		}
+	}
 	if hosts && m == nil {
 		if m, err = a.login(ctx, in); err != nil {
-			return nil, err
+			return results, err
 		}
 	}
 	if m != nil {
-		if results, err = a.applyHosts(ctx, o, m); err != nil {
+		applied, err := a.applyHosts(ctx, o, m)
+		if results = append(results, applied...); err != nil {
 			return results, err
 		}
 	}
@@ -146,6 +153,20 @@ func (a *app) applyAll(ctx context.Context, o applyOptions) (results []apply.App
 		return results, err
 	}
 	return append(results, k.Apply(ctx)...), nil
+}
+
+// applyVSphere applies what a plan has for ESX hosts and vCenter; stop is why nothing that stands on them is begun.
+func (a *app) applyVSphere(ctx context.Context, o applyOptions, p *fabric.Plan) (results []apply.Applied, stop, err error) {
+	if err := a.begin(ctx); err != nil {
+		return nil, nil, err
+	}
+	v := a.vsphere(p)
+	v.Open(ctx)
+	defer func() { err = errors.Join(err, v.Close()) }()
+	a.doing("working on %s", v)
+	change := pipeline.VSphereChange{File: o.file, DryRun: o.dryRun, Force: o.force}
+	results = v.Apply(ctx, change)
+	return results, v.Stopped(results, change), nil
 }
 
 // applyHosts applies the files of machines and switches.
@@ -258,7 +279,7 @@ func changesText(r apply.Applied, dryRun bool) string {
 		case v.Confirmed:
 			line("note", "activated by "+v.Network+", and confirmed over a new connection")
 		}
-	} else if changed && !dryRun && r.Node != fabric.OnKubernetes {
+	} else if changed && !dryRun && r.Node != fabric.OnKubernetes && r.Node != fabric.OnVCenter && !r.Steps {
 		line("note", "the files "+apply.TakesEffect(r.Changes))
 	}
 	return b.String()

@@ -55,6 +55,22 @@ func Beyond(p *fabric.Plan, k Kubernetes) (beyond Kubernetes, hosts bool, err er
 	return k, hosts || len(k.kubernetes)+len(k.workstation) == 0, nil
 }
 
+// NotBegun is the results of what stands on something that failed.
+func NotBegun(p *fabric.Plan, hosts bool, k Kubernetes, why error) (results []apply.Applied) {
+	if why == nil {
+		return nil
+	}
+	if hosts {
+		for _, n := range p.Nodes {
+			results = append(results, notApplied(n.Name, why))
+		}
+	}
+	if len(k.kubernetes) > 0 {
+		results = append(results, notApplied(fabric.OnKubernetes, why))
+	}
+	return results
+}
+
 // Apply applies the objects, or says what that would change; of scripts it says that a person runs them.
 func (k Kubernetes) Apply(ctx context.Context) (results []apply.Applied) {
 	if len(k.kubernetes) > 0 {
