@@ -83,6 +83,18 @@ func (v VSphere) undo(ctx context.Context, e *sphereEntry) error {
 
 // undoings looks at everything of an entry, and returns what is left to be done.
 func (v VSphere) undoings(ctx context.Context, e *sphereEntry) (todo []undoing, err error) {
+	var names []string
+	for _, w := range e.Writes {
+		if w.Machine != nil {
+			names = append(names, w.Machine.Name)
+		}
+	}
+	var machines []vcenter.Machine
+	if len(names) > 0 {
+		if machines, err = v.Client.FindVMs(ctx, names); err != nil {
+			return nil, err
+		}
+	}
 	for i, w := range slices.Backward(e.Writes) {
 		var u undoing
 		switch {
@@ -91,7 +103,7 @@ func (v VSphere) undoings(ctx context.Context, e *sphereEntry) (todo []undoing, 
 		case w.Namespace != nil:
 			u, err = v.namespaceBack(ctx, *w.Namespace)
 		default:
-			u, err = v.machineBack(ctx, *w.Machine)
+			u, err = v.machineBack(*w.Machine, machines)
 		}
 		if err != nil {
 			return nil, err
@@ -171,11 +183,9 @@ func (v VSphere) namespaceBack(ctx context.Context, w sphereNamespace) (undoing,
 }
 
 // machineBack decides what puts a virtual machine back; nil: it is as it was, or gone.
-func (v VSphere) machineBack(ctx context.Context, w sphereMachine) (undoing, error) {
-	found, err := v.Client.FindVMs(ctx, []string{w.Name})
+func (v VSphere) machineBack(w sphereMachine, machines []vcenter.Machine) (undoing, error) {
+	found := slices.DeleteFunc(slices.Clone(machines), func(m vcenter.Machine) bool { return m.Name != w.Name })
 	switch {
-	case err != nil:
-		return nil, err
 	case len(found) == 0:
 		return nil, nil
 	case len(found) > 1:
