@@ -50,7 +50,7 @@ func (c *Client) ChangeVM(ctx context.Context, name string, change VMChange) (un
 	if err := c.wait(ctx, m.what(), answer.Returnval, changeTimeout); err != nil {
 		return VMChange{}, err
 	}
-	again, err := c.machine(ctx, name)
+	again, err := c.machineAt(ctx, m.what(), m.ref, nil) // it does not move while it is off
 	if err != nil {
 		return undo, err
 	}

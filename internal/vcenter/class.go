@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ import (
 // Class is a class of virtual machines of the Supervisor.
 type Class struct {
 	Name       string
+	About      string // description
 	CPUs       int
 	MemoryMB   int
 	Reserved   int // of the memory, in percent
@@ -37,6 +39,7 @@ const classPath = "/api/vcenter/namespace-management/virtual-machine-classes"
 // older, and was spelled in two ways.
 type classWire struct {
 	ID                string          `json:"id,omitempty"`
+	About             *string         `json:"description,omitempty"`
 	CPUs              int             `json:"cpu_count"`
 	MemoryMB          int             `json:"memory_MB"`
 	CPUReservation    *int            `json:"cpu_reservation,omitempty"`
@@ -78,6 +81,9 @@ func (w classWire) class() (Class, error) {
 	out := Class{Name: w.ID, CPUs: w.CPUs, MemoryMB: w.MemoryMB, Namespaces: w.Namespaces, VMs: w.VMs, Spec: w.Spec, Devices: []fabric.VMClassDevice{}, Extra: []fabric.Option{}}
 	if w.MemoryReservation != nil {
 		out.Reserved = *w.MemoryReservation
+	}
+	if w.About != nil {
+		out.About = *w.About
 	}
 	spec, err := decodeSpec(w.Spec)
 	if err != nil {
@@ -128,9 +134,20 @@ func (c *Client) getClass(ctx context.Context, name string) (*classWire, error) 
 	return &w, nil
 }
 
-// PutClass makes a class, or makes one that exists as it should be. Machines that exist keep what they have. Before is the class
-// as it was; nil: there was none. Changed is false where it was as it should be.
-func (c *Client) PutClass(ctx context.Context, class fabric.VMClass) (before *Class, changed bool, err error) {
+// Class is a class by name; nil: there is none.
+func (c *Client) Class(ctx context.Context, name string) (*Class, error) {
+	w, err := c.getClass(ctx, name)
+	if err != nil || w == nil {
+		return nil, err
+	}
+	class, err := w.class()
+	return &class, err
+}
+
+// PutClass makes a class, or makes one that exists as it should be. Machines that exist keep what they have. About is its
+// description, which is written with a change, and is no reason for one. Before is the class as it was; nil: there was none.
+// Changed is false where it was as it should be.
+func (c *Client) PutClass(ctx context.Context, class fabric.VMClass, about string) (before *Class, changed bool, err error) {
 	what := "class " + class.Name
 	if !atLeast(c.Version(), 8, 0, 2) {
 		return nil, false, refuse(what, "vCenter is %s; classes have devices and settings in their configuration from 8.0.2 on", c.Version())
@@ -145,7 +162,7 @@ func (c *Client) PutClass(ctx context.Context, class fabric.VMClass) (before *Cl
 		if err != nil {
 			return nil, false, err
 		}
-		if was.is(class) {
+		if was.Is(class) {
 			return &was, false, nil
 		}
 		before = &was
@@ -155,6 +172,7 @@ func (c *Client) PutClass(ctx context.Context, class fabric.VMClass) (before *Cl
 	if err != nil {
 		return nil, false, err
 	}
+	wire.About = &about
 	method, path := http.MethodPost, classPath
 	if old != nil {
 		method, path, wire.ID = http.MethodPatch, classPath+"/"+url.PathEscape(class.Name), ""
@@ -169,7 +187,7 @@ func (c *Client) PutClass(ctx context.Context, class fabric.VMClass) (before *Cl
 func (c *Client) RestoreClass(ctx context.Context, name string, before *Class) error {
 	what := "class " + name
 	if before != nil {
-		wire := classWire{CPUs: before.CPUs, MemoryMB: before.MemoryMB, MemoryReservation: &before.Reserved, Spec: before.Spec}
+		wire := classWire{About: &before.About, CPUs: before.CPUs, MemoryMB: before.MemoryMB, MemoryReservation: &before.Reserved, Spec: before.Spec}
 		if len(wire.Spec) == 0 { // what is left out would stay as it is
 			wire.Spec = json.RawMessage(`{"_typeName":"VirtualMachineConfigSpec"}`)
 		}
@@ -192,7 +210,7 @@ func (c *Client) verifyClass(ctx context.Context, want fabric.VMClass) error {
 	}
 	if now != nil {
 		class, err := now.class()
-		if err == nil && class.is(want) {
+		if err == nil && class.Is(want) {
 			return nil
 		}
 	}
@@ -202,12 +220,45 @@ func (c *Client) verifyClass(ctx context.Context, want fabric.VMClass) error {
 // fullReservation: a machine with devices of the host has all of its memory reserved.
 const fullReservation = 100
 
-// is reports whether a class is as the plan has it. Settings that the plan does not have are left alone.
-func (c Class) is(want fabric.VMClass) bool {
-	if c.CPUs != want.CPUs || c.MemoryMB != want.MemoryMB || c.Reserved != fullReservation || !slices.Equal(c.Devices, want.Devices) {
-		return len(c.Devices)+len(want.Devices) == 0 && c.CPUs == want.CPUs && c.MemoryMB == want.MemoryMB && c.Reserved == fullReservation && c.hasExtra(want.Extra)
+// Is reports whether a class is as the plan has it. Settings that the plan does not have are left alone.
+func (c Class) Is(want fabric.VMClass) bool {
+	return len(c.Differences(want)) == 0
+}
+
+// Differences names what of a class is not as the plan has it.
+func (c Class) Differences(want fabric.VMClass) (differ []string) {
+	for _, d := range []struct {
+		what string
+		ok   bool
+	}{
+		{"CPUs", c.CPUs == want.CPUs}, {"memory", c.MemoryMB == want.MemoryMB}, {"reserved memory", c.Reserved == fullReservation},
+		{"devices", len(c.Devices)+len(want.Devices) == 0 || slices.Equal(c.Devices, want.Devices)}, {"advanced settings", c.hasExtra(want.Extra)},
+	} {
+		if !d.ok {
+			differ = append(differ, d.what)
+		}
 	}
-	return c.hasExtra(want.Extra)
+	return differ
+}
+
+// Same reports whether two readings of a class have the same content. Who uses it is no part of that.
+func (c Class) Same(other Class) bool {
+	return c.About == other.About && c.CPUs == other.CPUs && c.MemoryMB == other.MemoryMB && c.Reserved == other.Reserved && sameJSON(c.Spec, other.Spec)
+}
+
+// sameJSON compares as values; a configuration without content is none.
+func sameJSON(a, b json.RawMessage) bool {
+	value := func(text json.RawMessage) any {
+		var v any
+		if len(text) == 0 || json.Unmarshal(text, &v) != nil {
+			return string(text)
+		}
+		if m, ok := v.(map[string]any); ok && len(m) == 1 && m["_typeName"] != nil || v == nil {
+			return ""
+		}
+		return v
+	}
+	return reflect.DeepEqual(value(a), value(b))
 }
 
 func (c Class) hasExtra(want []fabric.Option) bool {

@@ -22,7 +22,7 @@ func TestPutClass(t *testing.T) {
 	s := newSim(t, 1)
 	c := s.open(t)
 	want := wantedClass()
-	before, changed, err := c.PutClass(t.Context(), want)
+	before, changed, err := c.PutClass(t.Context(), want, "of a test")
 	if before != nil || !changed || err != nil {
 		t.Fatalf("%v %v %v", before, changed, err)
 	}
@@ -39,11 +39,11 @@ func TestPutClass(t *testing.T) {
 	if diff := cmp.Diff(want.Devices, all[0].Devices); diff != "" {
 		t.Error(diff)
 	}
-	if _, changed, err := c.PutClass(t.Context(), want); changed || err != nil || len(s.rest.writes) != 1 {
+	if _, changed, err := c.PutClass(t.Context(), want, "of a test"); changed || err != nil || len(s.rest.writes) != 1 {
 		t.Errorf("%v %v %v", changed, err, s.rest.writes)
 	}
 	want.MemoryMB, want.Devices = 131072, want.Devices[:1]
-	before, changed, err = c.PutClass(t.Context(), want)
+	before, changed, err = c.PutClass(t.Context(), want, "of a test")
 	if before == nil || before.MemoryMB != 65536 || len(before.Devices) != 2 || !changed || err != nil {
 		t.Fatalf("%+v %v %v", before, changed, err)
 	}
@@ -63,7 +63,7 @@ func TestPutClassKeepsWhatItDoesNotKnow(t *testing.T) {
 	c := s.open(t)
 	s.rest.classes["gpu-8"] = map[string]any{"id": "gpu-8", "cpu_count": 4, "memory_MB": 1024, "vms": []string{"vm-1"}, "config_spec": json.RawMessage(
 		`{"_typeName":"VirtualMachineConfigSpec","numCoresPerSocket":2,"extraConfig":[{"_typeName":"OptionValue","key":"other","value":{"_typeName":"string","_value":"1"}},{"_typeName":"OptionValue","key":"PCIPASSTHRU.use64bitMMIO","value":{"_typeName":"string","_value":"FALSE"}}]}`)}
-	before, _, err := c.PutClass(t.Context(), wantedClass())
+	before, _, err := c.PutClass(t.Context(), wantedClass(), "of a test")
 	if err != nil || before == nil || len(before.VMs) != 1 {
 		t.Fatalf("%+v %v", before, err)
 	}
@@ -91,7 +91,7 @@ func TestClassRefuses(t *testing.T) {
 	s := newSim(t, 1)
 	c := s.open(t)
 	s.rest.classes["gpu-8"] = map[string]any{"id": "gpu-8", "namespaces": []string{"ns"}, "config_spec": "half"}
-	if _, _, err := c.PutClass(t.Context(), wantedClass()); !Is(err, Fault) || len(s.rest.writes) != 0 {
+	if _, _, err := c.PutClass(t.Context(), wantedClass(), "of a test"); !Is(err, Fault) || len(s.rest.writes) != 0 {
 		t.Error(err)
 	}
 	s.rest.classes["gpu-8"]["config_spec"] = nil
@@ -99,7 +99,7 @@ func TestClassRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	c.vim.ServiceContent.About.Version = "8.0.1"
-	if _, _, err := c.PutClass(t.Context(), wantedClass()); !Is(err, Refused) || !strings.Contains(err.Error(), "8.0.2") {
+	if _, _, err := c.PutClass(t.Context(), wantedClass(), "of a test"); !Is(err, Refused) || !strings.Contains(err.Error(), "8.0.2") {
 		t.Error(err)
 	}
 }
@@ -131,7 +131,7 @@ func TestRefusalsOfTheJSONAPI(t *testing.T) {
 func TestPutNamespace(t *testing.T) {
 	s := newSim(t, 1)
 	c := s.open(t)
-	if _, _, err := c.PutClass(t.Context(), wantedClass()); err != nil {
+	if _, _, err := c.PutClass(t.Context(), wantedClass(), "of a test"); err != nil {
 		t.Fatal(err)
 	}
 	want := Namespace{Name: "train", Cluster: "domain-c1", Classes: []string{"gpu-8"}, Policies: []string{"p-1"}, Libraries: []string{"l-1"}}
@@ -155,13 +155,16 @@ func TestPutNamespace(t *testing.T) {
 	if text, _ := json.Marshal(s.rest.namespaces["train"]); !strings.Contains(string(text), `"limit":1024`) {
 		t.Errorf("the limit is gone: %s", text)
 	}
-	if err := c.RestoreNamespace(t.Context(), "train", before); err != nil {
+	if err := c.TakeFromNamespace(t.Context(), want, before); err != nil {
 		t.Fatal(err)
 	}
-	if now := must(c.Namespaces(t.Context()))(t)[0]; len(now.Classes) != 1 || len(now.Policies) != 1 {
+	if now := must(c.Namespaces(t.Context()))(t)[0]; len(now.Classes) != 1 || len(now.Policies) != 1 || len(now.Libraries) != 0 {
 		t.Errorf("%+v", now)
 	}
-	if err := c.RestoreNamespace(t.Context(), "train", nil); !Is(err, Refused) {
+	if text, _ := json.Marshal(s.rest.namespaces["train"]); !strings.Contains(string(text), `"limit":1024`) {
+		t.Errorf("the limit is gone: %s", text)
+	}
+	if err := c.TakeFromNamespace(t.Context(), Namespace{Name: "none"}, nil); !Is(err, NotFound) {
 		t.Error(err)
 	}
 }

@@ -60,7 +60,7 @@ func (c *Client) detailOf(ctx context.Context, h *Host) (*detail, error) {
 			continue
 		}
 		d := &detail{Host: hostOf(f, v, nil)}
-		d.Name, d.Datacenter, d.Cluster = h.Name, h.Datacenter, h.Cluster
+		d.Name, d.Datacenter, d.Cluster, d.ClusterID = h.Name, h.Datacenter, h.Cluster, h.ClusterID
 		d.machines = machinesOf(all, map[types.ManagedObjectReference]string{f.ref: h.Name})
 		d.read(f, v)
 		return d, nil

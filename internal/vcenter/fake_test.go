@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -112,7 +113,15 @@ func (f *fakeREST) objects(w http.ResponseWriter, r *http.Request, all map[strin
 		w.WriteHeader(http.StatusNotFound)
 		return
 	case r.Method == http.MethodGet:
+		if users := f.users(name); key == "id" && len(users) > 0 {
+			all[name]["namespaces"] = users
+			defer delete(all[name], "namespaces")
+		}
 		_ = json.NewEncoder(w).Encode(all[name])
+		return
+	case r.Method == http.MethodDelete && key == "id" && len(f.users(name)) > 0:
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error_type":"RESOURCE_IN_USE","messages":[{"default_message":"the class is in use"}]}`)
 		return
 	case r.Method == http.MethodPatch:
 		for k, v := range body {
@@ -122,6 +131,20 @@ func (f *fakeREST) objects(w http.ResponseWriter, r *http.Request, all map[strin
 		delete(all, name)
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// users are the namespaces that have a class.
+func (f *fakeREST) users(class string) (names []string) {
+	for name, n := range f.namespaces {
+		text, _ := json.Marshal(n["vm_service_spec"])
+		var spec struct {
+			Classes []string `json:"vm_classes"`
+		}
+		if json.Unmarshal(text, &spec) == nil && slices.Contains(spec.Classes, class) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // readBody reads a request, which can be read again.

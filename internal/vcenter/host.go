@@ -20,6 +20,7 @@ type Host struct {
 	Name       string
 	Datacenter string
 	Cluster    string // empty: it is in none
+	ClusterID  string // domain-c8
 	State      string // connected, disconnected, notResponding
 	Power      string // poweredOn, poweredOff, standBy, unknown
 	Boot       time.Time
@@ -142,7 +143,7 @@ func hostOf(f found, h mo.HostSystem, places map[types.ManagedObjectReference]pl
 		}
 		switch p.kind {
 		case "ClusterComputeResource":
-			out.Cluster = unescape(p.name)
+			out.Cluster, out.ClusterID = unescape(p.name), above.Value
 		case "Datacenter":
 			out.Datacenter = unescape(p.name)
 		}
@@ -191,6 +192,6 @@ func (c *Client) now(ctx context.Context, h *Host) (*Host, error) {
 		return nil, &Error{Kind: NotFound, What: "host " + h.Name, Text: "is not there any more"}
 	}
 	again := hostOf(f, v, nil)
-	again.Name, again.Datacenter, again.Cluster = h.Name, h.Datacenter, h.Cluster
+	again.Name, again.Datacenter, again.Cluster, again.ClusterID = h.Name, h.Datacenter, h.Cluster, h.ClusterID
 	return &again, nil
 }

@@ -92,11 +92,16 @@ func (c *Client) machine(ctx context.Context, name string) (*machine, error) {
 	default:
 		return nil, refuse(what, "%d have this name", len(same))
 	}
-	f, err := c.object(ctx, what, same[0], machineProperties()...)
+	return c.machineAt(ctx, what, same[0], hostNames(all))
+}
+
+// machineAt reads a virtual machine.
+func (c *Client) machineAt(ctx context.Context, what string, ref types.ManagedObjectReference, hosts map[types.ManagedObjectReference]string) (*machine, error) {
+	f, err := c.object(ctx, what, ref, machineProperties()...)
 	if err != nil {
 		return nil, err
 	}
-	read := machinesOf([]found{f}, hostNames(all))
+	read := machinesOf([]found{f}, hosts)
 	if len(read) != 1 {
 		return nil, &Error{Kind: NotFound, What: what, Text: "is not there any more"}
 	}

@@ -16,6 +16,7 @@ type Namespace struct {
 	Name      string
 	Cluster   string   // id of the cluster that has the Supervisor: domain-c8
 	Status    string   // CONFIGURING, RUNNING, REMOVING, ERROR
+	About     string   // description; of one that exists it stays as it is
 	Classes   []string // names
 	Policies  []string // ids of storage policies
 	Libraries []string // ids of content libraries
@@ -28,6 +29,7 @@ const (
 	namespacePath = "/api/vcenter/namespaces/instances"
 	policyPath    = "/api/vcenter/storage/policies"
 	libraryPath   = "/api/content/library"
+	itemPath      = "/api/content/library/item"
 	clusterPath   = "/api/vcenter/namespace-management/clusters"
 )
 
@@ -35,6 +37,7 @@ type namespaceWire struct {
 	Namespace string `json:"namespace,omitempty"`
 	Cluster   string `json:"cluster,omitempty"`
 	Status    string `json:"config_status,omitempty"`
+	About     string `json:"description,omitempty"`
 	Service   struct {
 		Libraries []string `json:"content_libraries"`
 		Classes   []string `json:"vm_classes"`
@@ -70,7 +73,7 @@ func (c *Client) Namespaces(ctx context.Context) ([]Namespace, error) {
 }
 
 func (w namespaceWire) plain(name string) Namespace {
-	out := Namespace{Name: name, Cluster: w.Cluster, Status: w.Status, Classes: w.Service.Classes, Libraries: w.Service.Libraries}
+	out := Namespace{Name: name, Cluster: w.Cluster, Status: w.Status, About: w.About, Classes: w.Service.Classes, Libraries: w.Service.Libraries}
 	for _, s := range w.Storage {
 		out.Policies = append(out.Policies, s.Policy)
 	}
@@ -102,7 +105,7 @@ func (c *Client) PutNamespace(ctx context.Context, want Namespace) (before *Name
 		return nil, false, err
 	}
 	if old == nil {
-		wire := namespaceWire{Namespace: want.Name, Cluster: want.Cluster}
+		wire := namespaceWire{Namespace: want.Name, Cluster: want.Cluster, About: want.About}
 		wire.add(want)
 		if err := c.rest.call(ctx, what, http.MethodPost, namespacePath, wire, nil); err != nil {
 			return nil, false, err
@@ -126,39 +129,80 @@ func (c *Client) PutNamespace(ctx context.Context, want Namespace) (before *Name
 	return &was, true, c.verifyNamespace(ctx, want)
 }
 
-// RestoreNamespace gives a namespace what it had before PutNamespace. One that PutNamespace made is not removed by this program:
-// everything that runs in it would go too.
-func (c *Client) RestoreNamespace(ctx context.Context, name string, before *Namespace) error {
-	what := "namespace " + name
-	if before == nil {
-		return refuse(what, "is not removed by this program: with it goes everything in it")
+// Namespace is a namespace by name; nil: there is none, or this user does not see it.
+func (c *Client) Namespace(ctx context.Context, name string) (*Namespace, error) {
+	w, err := c.getNamespace(ctx, name)
+	if err != nil || w == nil {
+		return nil, err
 	}
-	now, err := c.getNamespace(ctx, name)
+	n := w.plain(name)
+	return &n, nil
+}
+
+// TakeFromNamespace takes away what PutNamespace gave: what before had stays, and so does what others gave since. A namespace that
+// PutNamespace made (before is nil) is not removed by this program: everything that runs in it would go too. It keeps its storage
+// policies, on which volumes may be.
+func (c *Client) TakeFromNamespace(ctx context.Context, put Namespace, before *Namespace) error {
+	what := "namespace " + put.Name
+	now, err := c.getNamespace(ctx, put.Name)
 	if err != nil {
 		return err
 	}
 	if now == nil {
 		return &Error{Kind: NotFound, What: what, Text: "is not there any more"}
 	}
-	var wire namespaceWire
-	wire.add(*before)
-	for i, s := range wire.Storage { // a limit that was set stays
-		for _, n := range now.Storage {
-			if n.Policy == s.Policy {
-				wire.Storage[i] = n
-			}
-		}
+	had := Namespace{Policies: put.Policies}
+	if before != nil {
+		had = *before
 	}
-	return c.rest.call(ctx, what, http.MethodPatch, namespacePath+"/"+url.PathEscape(name), wire, nil)
+	given := func(put, had []string) func(string) bool {
+		return func(id string) bool { return slices.Contains(put, id) && !slices.Contains(had, id) }
+	}
+	wire := namespaceWire{}
+	wire.Service.Classes = slices.DeleteFunc(append([]string{}, now.Service.Classes...), given(put.Classes, had.Classes))
+	wire.Service.Libraries = slices.DeleteFunc(append([]string{}, now.Service.Libraries...), given(put.Libraries, had.Libraries))
+	gone := given(put.Policies, had.Policies)
+	wire.Storage = slices.DeleteFunc(append([]storageWire{}, now.Storage...), func(s storageWire) bool { return gone(s.Policy) })
+	if len(wire.Service.Classes) == len(now.Service.Classes) && len(wire.Service.Libraries) == len(now.Service.Libraries) && len(wire.Storage) == len(now.Storage) {
+		return nil
+	}
+	return c.rest.call(ctx, what, http.MethodPatch, namespacePath+"/"+url.PathEscape(put.Name), wire, nil)
+}
+
+// Supervisor is a cluster on which Workload Management is enabled.
+type Supervisor struct {
+	Cluster    string // id: domain-c8
+	Name       string // of the cluster
+	Status     string // CONFIGURING, RUNNING, REMOVING, ERROR
+	Kubernetes string // READY, WARNING, ERROR
+}
+
+// Runs reports whether namespaces can be made on it.
+func (s Supervisor) Runs() bool { return s.Status == "RUNNING" }
+
+// Supervisors are the clusters that have one, by name.
+func (c *Client) Supervisors(ctx context.Context) ([]Supervisor, error) {
+	var all []struct {
+		Cluster    string `json:"cluster"`
+		Name       string `json:"cluster_name"`
+		Status     string `json:"config_status"`
+		Kubernetes string `json:"kubernetes_status"`
+	}
+	if err := c.rest.call(ctx, "Workload Management", http.MethodGet, clusterPath, nil, &all); err != nil {
+		return nil, err
+	}
+	out := make([]Supervisor, 0, len(all))
+	for _, s := range all {
+		out = append(out, Supervisor(s))
+	}
+	slices.SortFunc(out, func(a, b Supervisor) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
 }
 
 // namespaceMayBe are the preconditions: a Supervisor that runs, and everything that the namespace is given.
 func (c *Client) namespaceMayBe(ctx context.Context, what string, want Namespace) error {
-	var clusters []struct {
-		Cluster string `json:"cluster"`
-		Status  string `json:"config_status"`
-	}
-	if err := c.rest.call(ctx, what, http.MethodGet, clusterPath, nil, &clusters); err != nil {
+	clusters, err := c.Supervisors(ctx)
+	if err != nil {
 		return err
 	}
 	status := ""
@@ -245,6 +289,31 @@ func (c *Client) StoragePolicies(ctx context.Context) ([]Named, error) {
 	out := make([]Named, 0, len(all))
 	for _, p := range all {
 		out = append(out, Named{ID: p.Policy, Name: p.Name})
+	}
+	return out, nil
+}
+
+// LibraryItems are the templates of a content library: each is asked for, as the API lists ids alone.
+func (c *Client) LibraryItems(ctx context.Context, library Named) ([]Named, error) {
+	what := "content library " + library.Name
+	var ids []string
+	if err := c.rest.get(ctx, what, itemPath, url.Values{"library_id": {library.ID}}, &ids); err != nil {
+		return nil, err
+	}
+	out := make([]Named, 0, len(ids))
+	for _, id := range ids {
+		var item struct {
+			Name string `json:"name"`
+			Type string `json:"type"`
+		}
+		err := c.rest.call(ctx, what, http.MethodGet, itemPath+"/"+url.PathEscape(id), nil, &item)
+		if Is(err, NotFound) {
+			continue // it was removed in between
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Named{ID: id, Name: item.Name, Kind: item.Type})
 	}
 	return out, nil
 }

@@ -63,6 +63,15 @@ func (e *statusError) kind() Kind {
 
 // call asks and decodes the answer into out, unless that is nil. Once more after a login, where the session has ended.
 func (r *rest) call(ctx context.Context, what, method, path string, in, out any) error {
+	return r.about(ctx, what, method, path, nil, in, out)
+}
+
+// get is call with a query.
+func (r *rest) get(ctx context.Context, what, path string, query url.Values, out any) error {
+	return r.about(ctx, what, http.MethodGet, path, query, nil, out)
+}
+
+func (r *rest) about(ctx context.Context, what, method, path string, query url.Values, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, r.client.timeout)
 	defer cancel()
 	var body []byte
@@ -77,7 +86,7 @@ func (r *rest) call(ctx context.Context, what, method, path string, in, out any)
 		if err != nil {
 			return r.client.openProblem(err)
 		}
-		answer, err := r.ask(ctx, method, path, body, session)
+		answer, err := r.ask(ctx, method, path, query, body, session)
 		if s, ok := errors.AsType[*statusError](err); ok && s.status == http.StatusUnauthorized && try == 0 {
 			r.forget(session)
 			continue
@@ -96,9 +105,9 @@ func (r *rest) call(ctx context.Context, what, method, path string, in, out any)
 }
 
 // ask sends one question.
-func (r *rest) ask(ctx context.Context, method, path string, body []byte, session string) ([]byte, error) {
+func (r *rest) ask(ctx context.Context, method, path string, query url.Values, body []byte, session string) ([]byte, error) {
 	at := *r.base
-	at.Path = path
+	at.Path, at.RawQuery = path, query.Encode()
 	q, err := http.NewRequestWithContext(ctx, method, at.String(), bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -156,7 +165,7 @@ func (r *rest) logIn(ctx context.Context) (string, error) {
 	if r.session != "" {
 		return r.session, nil
 	}
-	text, err := r.ask(ctx, http.MethodPost, sessionPath, nil, "")
+	text, err := r.ask(ctx, http.MethodPost, sessionPath, nil, nil, "")
 	if err != nil {
 		return "", err
 	}
@@ -180,6 +189,6 @@ func (r *rest) logOut(ctx context.Context) {
 	r.session = ""
 	r.lock.Unlock()
 	if session != "" {
-		_, _ = r.ask(ctx, http.MethodDelete, sessionPath, nil, session) // it ends by itself too
+		_, _ = r.ask(ctx, http.MethodDelete, sessionPath, nil, nil, session) // it ends by itself too
 	}
 }

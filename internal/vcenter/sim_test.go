@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ type counter struct {
 	lock  sync.Mutex
 	seen  map[string]int
 	broke func(method string, n int) bool // closes the connection instead of an answer
+	lost  func(method string) bool        // likewise, after it was done
 }
 
 // simHost is a host that can start again and writes events.
@@ -149,8 +151,13 @@ func newSim(t *testing.T, hosts int) *sim {
 	s.server = m.Service.NewServer()
 	handler := s.server.Config.Handler
 	s.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.calls.breaks(r) {
+		breaks, lost := s.calls.breaks(r)
+		if breaks {
 			panic(http.ErrAbortHandler)
+		}
+		if lost {
+			defer panic(http.ErrAbortHandler)
+			w = httptest.NewRecorder()
 		}
 		if strings.HasPrefix(r.URL.Path, "/api/") {
 			s.rest.ServeHTTP(w, r)
@@ -206,20 +213,21 @@ func (s *sim) info(id string) types.BaseHostPciPassthruInfo {
 	return nil
 }
 
-// breaks counts a question and says whether its connection breaks.
-func (c *counter) breaks(r *http.Request) bool {
+// breaks counts a question and says whether its connection breaks, before or after it is done.
+func (c *counter) breaks(r *http.Request) (before, after bool) {
 	method := r.Method + " " + r.URL.Path
 	if r.URL.Path == "/sdk" {
 		body, err := readBody(r)
 		if err != nil {
-			return true
+			return true, false
 		}
 		method = soapMethod(body)
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.seen[method]++
-	return c.broke != nil && c.broke(method, c.seen[method])
+	before = c.broke != nil && c.broke(method, c.seen[method])
+	return before, !before && c.lost != nil && c.lost(method)
 }
 
 func (c *counter) count(method string) int {
