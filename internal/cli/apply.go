@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"railwright.dev/railwright/internal/apply"
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/pipeline"
 	"railwright.dev/railwright/internal/report"
 )
@@ -181,6 +181,9 @@ func (a *app) applyHosts(ctx context.Context, o applyOptions, m *reached) (resul
 // applyVerdict decides the exit status of an apply, and its words.
 func applyVerdict(results []apply.Applied, dryRun bool) (fabric.Status, string) {
 	failed, done := "not in effect", "files as planned"
+	if slices.ContainsFunc(results, func(r apply.Applied) bool { return r.Steps || r.Node == fabric.OnVCenter }) {
+		done = "as planned"
+	}
 	if dryRun {
 		failed, done = "changes pending, or not in effect", "nothing to do"
 	}
@@ -249,7 +252,7 @@ func changesText(r apply.Applied, dryRun bool) string {
 		line("other", o)
 	}
 	for i, f := range r.Scripts {
-		printf(&b, "  %-8d %s\n", i+1, f.File)
+		printf(&b, "  %-8d %s\n", i+1, strings.TrimSuffix(f.File+": "+f.Doc, ": "))
 		for line := range strings.Lines(f.Text) {
 			printf(&b, "    %s\n", strings.TrimRight(line, "\n")) // so that no line of a script looks like one of ours
 		}
@@ -290,52 +293,4 @@ func interruptedText(dryRun bool) string {
 		return "an apply or rollback was interrupted, or is running: the next one restores the files from before it first"
 	}
 	return "an apply or rollback was interrupted: the files from before it were restored first"
-}
-
-func (a *app) rollbackCommand(run func(context.Context, kubeOptions) error) *cobra.Command {
-	var o kubeOptions
-	c := &cobra.Command{
-		Use: "rollback [--kubernetes [--kubeconfig FILE] [--context NAME]]", Short: "Restore the files that were on this host before the last apply",
-		Long: "Restore the files that were on this host before the last apply.\n\n" +
-			"With --kubernetes: the objects of a cluster, as they were before the last apply to it from this machine. Those that did\n" +
-			"not exist are deleted; the others get their previous fields. Namespaces and kinds that were made stay. An object whose\n" +
-			"applied fields somebody changed since is named, and nothing is rolled back.",
-		Args: noArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range []string{"kubeconfig", "context"} {
-				if c.Flags().Changed(name) && !o.kubernetes {
-					return fmt.Errorf("flag --%s: only with --kubernetes is a cluster rolled back", name)
-				}
-			}
-			return run(c.Context(), o)
-		},
-	}
-	o.clusterFlags(c)
-	c.Flags().BoolVar(&o.kubernetes, "kubernetes", false, "the objects of a Kubernetes cluster instead of the files of this host")
-	return c
-}
-
-func (a *app) rollback(ctx context.Context, o kubeOptions) error {
-	if o.kubernetes {
-		return a.rollbackCluster(ctx, o)
-	}
-	if err := a.begin(ctx); err != nil {
-		return err
-	}
-	note, err := apply.TakeBack(ctx, apply.JournalFolder)
-	if err != nil {
-		return fmt.Errorf("rollback: %w", err)
-	}
-	if note != "" { // what a person wants undone is undone; the apply before it was not asked for
-		note += "; repeat railwright rollback to undo the apply before it"
-		return a.printApplied([]apply.Applied{{Node: host.Local{}.Name(), Status: fabric.Pass, Changes: []apply.Change{}, Note: note}}, false)
-	}
-	changes, err := apply.Rollback(apply.JournalFolder)
-	if errors.Is(err, apply.ErrNoJournal) {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("rollback: %w", err)
-	}
-	return a.printApplied([]apply.Applied{{Node: host.Local{}.Name(), Status: fabric.Pass, Changes: changes}}, false)
 }

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"railwright.dev/railwright/internal/check"
+	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/fleet"
@@ -214,11 +216,29 @@ func (a *app) writeFacts(ctx context.Context, folder string, nodes []*fabric.Fac
 			return err
 		}
 	}
-	for _, m := range lost {
-		printf(a.stderr, "railwright: no facts of %s: %s\n", m.What, m.Reason)
+	for _, same := range sameReason(lost) {
+		printf(a.stderr, "railwright: no facts of %s: %s\n", draw.Names(same.names, 8), same.reason)
 	}
 	if incomplete {
 		return verdict(exitUnknown)
 	}
 	return nil
+}
+
+// notReached is machines without facts for one reason.
+type notReached struct {
+	names  []string
+	reason string
+}
+
+// sameReason groups machines by why there are no facts of them, in the order of the first of each.
+func sameReason(lost []fabric.Missing) (groups []notReached) {
+	for _, m := range lost {
+		i := slices.IndexFunc(groups, func(g notReached) bool { return g.reason == m.Reason })
+		if i < 0 {
+			i, groups = len(groups), append(groups, notReached{reason: m.Reason})
+		}
+		groups[i].names = append(groups[i].names, m.What)
+	}
+	return groups
 }

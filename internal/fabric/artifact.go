@@ -7,6 +7,7 @@ type Artifact struct {
 	Mode    uint32   `json:"mode"`              // permission bits
 	SHA256  string   `json:"sha256"`            // of Content, hexadecimal
 	File    string   `json:"file"`              // its path below the folder of a render
+	Doc     string   `json:"doc,omitempty"`     // of one for a person: what it is
 	Omits   []string `json:"omits,omitempty"`   // what the target needs but the plan does not contain, so that the file lacks it
 	Content []byte   `json:"content,omitempty"` // absent in an index
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"railwright.dev/railwright/internal/apply"
@@ -38,7 +39,18 @@ func (v *VSphere) Apply(ctx context.Context, o VSphereChange) []apply.Applied {
 // Rollback takes back what the applies from this machine changed: in vCenter, and then on the hosts.
 func (v *VSphere) Rollback(ctx context.Context, o VSphereChange) []apply.Applied {
 	results := v.changeVCenter(o, func(c apply.VSphere) []apply.Applied { return c.Rollback(ctx) })
-	return append(results, v.changeHosts(o, func(h apply.ESXHosts) []apply.Applied { return h.Rollback(ctx) })...)
+	results = append(results, v.changeHosts(o, func(h apply.ESXHosts) []apply.Applied { return h.Rollback(ctx) })...)
+	for i := range results {
+		r := &results[i]
+		inVCenter := r.Node == fabric.OnVCenter
+		switch {
+		case inVCenter && !v.api() || !inVCenter && !v.shell():
+			r.Status, r.Error, r.Reason = fabric.NotApplicable, "", "the cluster file has no way to it (vsphere.vcenter, vsphere.ssh): nothing was applied by this file as it is"
+		case strings.Contains(r.Error, apply.ErrNoJournal.Error()):
+			r.Status, r.Error, r.Reason = fabric.NotApplicable, "", apply.ErrNoJournal.Error()
+		}
+	}
+	return results
 }
 
 // Stopped is why nothing that stands on the hosts is begun; nil: it may be. Hosts that people prepare stop nothing.
@@ -59,7 +71,7 @@ func (v *VSphere) changeHosts(o VSphereChange, do func(apply.ESXHosts) []apply.A
 	folder, err := apply.ESXFolder()
 	switch {
 	case !v.shell():
-		err = errors.New("the cluster file has no vsphere.ssh: a person does it, with: railwright apply -f " + fabric.ShellWord(o.File) + " --runbook runbook.md")
+		err = errors.New("the cluster file has no vsphere.ssh: a person takes the steps that this writes: railwright apply -f " + fabric.ShellWord(o.File) + " --runbook runbook.md")
 	case v.closed != nil && !o.DryRun: // labels, and hosts that are empty, need it
 		err = v.closed
 	}
@@ -110,7 +122,7 @@ func (v *VSphere) changeVCenter(o VSphereChange, do func(apply.VSphere) []apply.
 	folder, err := apply.VSphereFolder()
 	switch {
 	case !v.api():
-		err = errors.New("the cluster file has no vsphere.vcenter: a person does it, with: railwright apply -f " + fabric.ShellWord(o.File) + " --runbook runbook.md")
+		err = errors.New("the cluster file has no vsphere.vcenter: a person takes the steps that this writes: railwright apply -f " + fabric.ShellWord(o.File) + " --runbook runbook.md")
 	case v.closed != nil:
 		err = v.closed
 	}

@@ -155,7 +155,12 @@ func (l platform) renderSwitches(p *fabric.Plan, yield func(fabric.Artifact) boo
 
 func (l platform) renderCluster(p *fabric.Plan, yield func(fabric.Artifact) bool) bool {
 	for _, f := range l.cluster {
-		if !f.render(p, yield) {
+		if !f.render(p, func(a fabric.Artifact) bool {
+			if a.Target == fabric.OnWorkstation {
+				a.Doc = f.Doc
+			}
+			return yield(a)
+		}) {
 			return false
 		}
 	}

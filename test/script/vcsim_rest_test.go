@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -65,13 +66,15 @@ func (f *vcsimREST) serve(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, vcsimNamespaces):
 		f.objects(w, r, f.namespaces, strings.TrimPrefix(path, vcsimNamespaces), "namespace")
 	case path == vcsimClusters:
-		_, _ = io.WriteString(w, `[{"cluster":"domain-c1","cluster_name":"gpus","config_status":"RUNNING"},{"cluster":"domain-c2","config_status":"CONFIGURING"}]`)
+		_, _ = io.WriteString(w, `[{"cluster":"domain-c1","cluster_name":"gpus","config_status":"RUNNING"}]`)
 	case path == vcsimPolicies:
-		_, _ = io.WriteString(w, `[{"policy":"p-1","name":"vSAN gold","description":""}]`)
+		_, _ = io.WriteString(w, `[{"policy":"p-1","name":"vsan-default-storage-policy","description":""}]`)
 	case path == vcsimLibraries:
-		_, _ = io.WriteString(w, `["l-1","l-gone"]`)
+		_, _ = io.WriteString(w, `["l-1"]`)
 	case path == vcsimLibraries+"/l-1":
 		_, _ = io.WriteString(w, `{"id":"l-1","name":"dlvm","type":"SUBSCRIBED"}`)
+	case path == vcsimLibraries+"/item":
+		_, _ = io.WriteString(w, `[]`)
 	case path == vcsimSession && r.Method == http.MethodDelete:
 		w.WriteHeader(http.StatusNoContent)
 	default:
@@ -105,7 +108,15 @@ func (f *vcsimREST) objects(w http.ResponseWriter, r *http.Request, all map[stri
 		w.WriteHeader(http.StatusNotFound)
 		return
 	case r.Method == http.MethodGet:
+		if users := f.users(name); key == "id" && len(users) > 0 {
+			all[name]["namespaces"] = users
+			defer delete(all[name], "namespaces")
+		}
 		_ = json.NewEncoder(w).Encode(all[name])
+		return
+	case r.Method == http.MethodDelete && key == "id" && len(f.users(name)) > 0:
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error_type":"RESOURCE_IN_USE","messages":[{"default_message":"the class is in use"}]}`)
 		return
 	case r.Method == http.MethodPatch:
 		for k, v := range body {
@@ -115,4 +126,18 @@ func (f *vcsimREST) objects(w http.ResponseWriter, r *http.Request, all map[stri
 		delete(all, name)
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// users are the namespaces that have a class.
+func (f *vcsimREST) users(class string) (names []string) {
+	for name, n := range f.namespaces {
+		text, _ := json.Marshal(n["vm_service_spec"])
+		var spec struct {
+			Classes []string `json:"vm_classes"`
+		}
+		if json.Unmarshal(text, &spec) == nil && slices.Contains(spec.Classes, class) {
+			names = append(names, name)
+		}
+	}
+	return names
 }

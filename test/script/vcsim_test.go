@@ -155,10 +155,7 @@ func (v *vcenterSim) equip(count int, o map[string]string) {
 			h = &one
 			cluster.Host = append(cluster.Host, v.Map().Put(h).Reference())
 		}
-		h.Name = fmt.Sprintf("esx%d.example.com", i+1)
-		if o["short"] != "" {
-			h.Name = fmt.Sprintf("esx%d", i+1)
-		}
+		h.Name = fmt.Sprintf("esx%0*d.example.com", len(strconv.Itoa(count)), i+1)
 		h.Summary.Config.Name = h.Name
 		h.Runtime.BootTime = &boot
 		v.device(h, o["machine"])
