@@ -61,8 +61,12 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if err := a.begin(ctx); err != nil {
 		return err
 	}
+	var v *pipeline.VSphere
+	if pipeline.HasHosts(in.plan) && !o.lab {
+		v = a.vsphere(in.plan)
+	}
 	r, err := pipeline.Up(ctx, pipeline.Options{
-		Text: in.text, Cluster: in.cluster, Plan: in.plan,
+		Text: in.text, Cluster: in.cluster, Plan: in.plan, VSphere: v,
 		Lab: o.lab, Keep: o.keep, Faults: faults,
 		Base: o.folder, Version: a.version, Command: commandLine(),
 		Now: now, Progress: a.progress,

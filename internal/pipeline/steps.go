@@ -26,6 +26,7 @@ type Step struct {
 	Gives string // what the run has afterwards, and where it is saved
 
 	hosts   bool               // it acts on hosts; the others compute
+	onESX   bool               // among them ESX hosts
 	only    func(Options) bool // nil: part of every run
 	do      func(*up, context.Context) (note string, err error)
 	verdict func(*up) fabric.Status // of a step that did its work; nil: pass
@@ -35,17 +36,19 @@ type Step struct {
 func Steps() []Step {
 	inLab := func(o Options) bool { return o.Lab }
 	reached := func(o Options) bool { return !o.onKubernetes() }
+	read := func(o Options) bool { return reached(o) || o.hasHosts() && o.VSphere.Roads() }
 	return []Step{
 		{Name: "plan", Needs: "cluster file", Gives: "plan (plan.json)", do: (*up).plan},
 		{Name: "render", Needs: "plan", Gives: "files of every node and switch (artifacts/)", do: (*up).render},
 		{Name: "claims", Needs: "plan", Gives: "what the claims of the planned pods would get (claims.json)", only: hasPods, do: (*up).claims, verdict: (*up).claimsStatus},
 		{Name: "lab", hosts: true, Needs: "plan", Gives: "hosts in network namespaces", only: inLab, do: (*up).startLab},
+		{Name: "vsphere", hosts: true, onESX: true, Needs: "plan, ESX hosts, vCenter", Gives: "ESX hosts as planned, rebooted where that takes it, and what vCenter gets", only: Options.hasHosts, do: (*up).vsphere, verdict: (*up).applyStatus},
 		{Name: "reach", hosts: true, Needs: "cluster file", Gives: "logins over SSH", only: func(o Options) bool { return !o.Lab && reached(o) }, do: (*up).reach},
 		{Name: "apply", hosts: true, Needs: "plan, hosts", Gives: "configured hosts; every target is applied or unknown", do: (*up).apply, verdict: (*up).applyStatus},
 		{Name: "settle", hosts: true, Needs: "lab", Gives: "addresses and LLDP neighbours", only: inLab, do: (*up).settle},
 		{Name: "faults", hosts: true, Needs: "lab", Gives: "planted faults", only: func(o Options) bool { return len(o.Faults) > 0 }, do: (*up).plant},
-		{Name: "collect", hosts: true, Needs: "hosts", Gives: "facts (facts/)", only: reached, do: (*up).collect},
-		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", only: reached, do: (*up).check},
+		{Name: "collect", hosts: true, onESX: true, Needs: "hosts", Gives: "facts (facts/)", only: read, do: (*up).collect},
+		{Name: "check", Needs: "plan, facts", Gives: "findings (findings.json)", only: read, do: (*up).check},
 		{Name: "mesh", hosts: true, Needs: "plan, hosts", Gives: "every pair of NICs measured (measurements/mesh.json)", only: reached, do: (*up).mesh},
 		{Name: "bench", hosts: true, Needs: "plan, hosts", Gives: "each twin, port and collective measured (measurements/bench.json)", only: measures, do: (*up).bench, verdict: (*up).benchStatus},
 		{Name: "explain", Needs: "findings, mesh", Gives: "causes (causes.json)", only: reached, do: (*up).explain},
@@ -115,7 +118,7 @@ func (u *up) apply(ctx context.Context) (string, error) {
 	}
 	hosts := make(map[string]int)
 	switches := make(map[fabric.Status]int)
-	u.applied = results
+	u.applied = append(u.applied, results...)
 	for i, r := range results {
 		a := applied(r)
 		u.report.Applied = append(u.report.Applied, a)
@@ -202,7 +205,17 @@ func (u *up) plant(ctx context.Context) (string, error) {
 }
 
 func (u *up) collect(ctx context.Context) (string, error) {
-	u.facts, u.lost = Collect(ctx, u.fleet)
+	machines, what := len(u.Plan.Nodes), "host"
+	if u.onKubernetes() {
+		u.lost = NoPods(u.Plan)
+	} else {
+		u.facts, u.lost = Collect(ctx, u.fleet)
+	}
+	if u.hasHosts() {
+		machines, what = machines+len(u.Plan.VSphere.Hosts), "machine"
+		facts, lost := u.VSphere.Collect(ctx)
+		u.facts, u.lost = append(facts, u.facts...), append(lost, u.lost...)
+	}
 	u.report.Missing = make(map[string][]fabric.Missing)
 	for _, m := range u.lost {
 		u.report.Missing[m.What] = []fabric.Missing{{What: report.Everything, Source: m.Source, Reason: m.Reason}}
@@ -215,7 +228,7 @@ func (u *up) collect(ctx context.Context) (string, error) {
 		}
 	}
 	u.report.Plugged = u.Plan.Plugged(u.facts)
-	return fmt.Sprintf("facts of %d of %s", len(u.facts), fabric.Count(len(u.Plan.Nodes), "host")), nil
+	return fmt.Sprintf("facts of %d of %s", len(u.facts), fabric.Count(machines, what)), nil
 }
 
 func (u *up) check(ctx context.Context) (string, error) {

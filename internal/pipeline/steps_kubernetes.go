@@ -79,11 +79,12 @@ func TryPlanned(ctx context.Context, p *fabric.Plan) (*fabric.Allocation, error)
 
 // leaveToPeople records that nothing was applied, and why not: objects go to an API server, which has credentials of its own.
 func (u *up) leaveToPeople() (string, error) {
+	before := len(u.applied)
 	if err := u.beyond(); err != nil {
 		return "", err
 	}
 	var targets []string
-	for _, a := range u.applied {
+	for _, a := range u.applied[before:] {
 		targets = append(targets, a.Node)
 	}
 	return "nothing was applied for " + strings.Join(targets, " and ") + ": see what to do next", nil
@@ -103,13 +104,19 @@ func (u *up) beyond() error {
 
 // next is what a person does after a run that reaches no machine.
 func (u *up) next() (all []report.NextStep) {
-	if !u.onKubernetes() {
+	if !u.onKubernetes() && !u.hasHosts() {
 		return nil
 	}
 	here := func(name string) string { return fabric.ShellWord(filepath.Join(string(u.folder), name)) }
 	file, script := here(run.ClusterFile), func(name string) string { return here(filepath.Join(run.Artifacts, fabric.OnWorkstation, name)) }
 	add := func(what string, commands ...string) {
 		all = append(all, report.NextStep{What: what, Commands: commands})
+	}
+	if u.hasHosts() {
+		u.nextOnVSphere(file, script, add)
+	}
+	if !u.onKubernetes() {
+		return all
 	}
 	if c := u.Plan.Cloud; c != nil {
 		if c.Project == fabric.PlaceholderProject {

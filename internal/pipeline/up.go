@@ -25,6 +25,8 @@ type Options struct {
 	Cluster *intent.Cluster
 	Plan    *fabric.Plan
 
+	VSphere *VSphere // the ESX hosts of the plan; nil: it has none, or a lab stands for them
+
 	Lab    bool // in a lab of network namespaces; otherwise on the machines of the cluster file
 	Keep   bool // leave the lab up
 	Faults []lab.Fault
@@ -137,7 +139,7 @@ func (u *up) where(s Step) string {
 		return computed
 	case u.lab != nil:
 		return inTheLab
-	case u.fleet != nil && len(u.fleet.Reached()) > 0:
+	case u.fleet != nil && len(u.fleet.Reached()) > 0 || s.onESX && u.hasHosts() && u.VSphere.Roads():
 		return onMachines
 	}
 	return notAnywhere
@@ -148,6 +150,9 @@ func (u *up) leave(keep bool) error {
 	var err error
 	if u.fleet != nil {
 		err = u.fleet.Close()
+	}
+	if u.VSphere != nil {
+		err = errors.Join(err, u.VSphere.Close())
 	}
 	if u.lab != nil && !keep {
 		err = errors.Join(err, u.lab.Down())

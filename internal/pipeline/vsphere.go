@@ -68,6 +68,9 @@ func (v *VSphere) Open(ctx context.Context) {
 
 // Close logs out.
 func (v *VSphere) Close() error {
+	if v.dialer == nil {
+		return nil // it was not opened
+	}
 	err := v.dialer.Close()
 	if v.client != nil {
 		_ = v.client.Close() // a session that is left ends by itself
