@@ -46,7 +46,7 @@ up: binary deps ## the example cluster in the lab, from cluster file to report
 	@bin/railwright up --lab
 
 # The packages of internal/ that start goroutines; internal/archtest holds the list.
-RACING := bench bundle cli facts fleet host lab mcp messages pipeline
+RACING := apply bench bundle cli facts fleet host lab mcp messages pipeline
 
 # Every test runs as the program is built. Those of RACING run once more under the race detector, where it can be linked (go
 # says 1 where it finds a C compiler): it makes a program five to ten times slower, so tests that repeat one thing many times
@@ -139,6 +139,7 @@ openssh-server | [ -x /usr/sbin/sshd ]        | the real sshd of tests over SSH
 openssh-client | command -v ssh-agent         | keys and agents of those tests
 pciutils       | command -v lspci             | the lspci that facts of PCI functions are held against
 procps         | command -v sysctl            | reads the rendered sysctl files
+busybox-static | [ -x /bin/busybox ]         | the shell of played ESX hosts
 frr            | [ -x /usr/lib/frr/bgpd ]     | runs the L3 part of planned leaves and spines
 strace         | command -v strace            | kills apply and rollback at every system call that changes something
 endef

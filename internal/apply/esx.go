@@ -76,6 +76,9 @@ func (w *esxWork) run(ctx context.Context) (unknown []string, err error) {
 			return nil, err
 		}
 	}
+	if err := w.confirm(ctx); err != nil {
+		return nil, err
+	}
 	for starts := 0; ; starts++ {
 		p, err := w.Plan(ctx, w.shell)
 		switch {
@@ -84,8 +87,12 @@ func (w *esxWork) run(ctx context.Context) (unknown []string, err error) {
 		case len(p.Conflicts) > 0:
 			return p.Unknown, conflict(p)
 		case len(p.Stages) == 0 && w.j.Pending:
-			p.Stages = []prepare.Stage{{Reboot: true, Why: []string{"what an interrupted apply had set takes effect"}}}
+			p.Stages = []prepare.Stage{{Reboot: true, Why: []string{"what was set before takes effect"}}}
+			if err := w.vacate(ctx); err != nil {
+				return p.Unknown, err
+			}
 		case len(p.Stages) == 0:
+			w.stage++
 			return w.settled(p), w.leave(ctx)
 		case starts == mostStarts:
 			return p.Unknown, fmt.Errorf("rebooted %d times, and still is not as planned", starts)
@@ -95,13 +102,36 @@ func (w *esxWork) run(ctx context.Context) (unknown []string, err error) {
 		if err := w.steps(ctx, first); err != nil {
 			return p.Unknown, err
 		}
-		if !first.Reboot && !w.j.Pending {
+		if !first.Reboot {
+			starts-- // more can be read now
 			continue
 		}
 		if err := w.restart(ctx, first.Why); err != nil {
 			return p.Unknown, err
 		}
 	}
+}
+
+// confirm looks at steps that an interrupted run had begun: those that were done are not planned again.
+func (w *esxWork) confirm(ctx context.Context) error {
+	for i := range w.j.Begun {
+		b := &w.j.Begun[i]
+		if b.Done || b.Undone || len(b.Check.Now) == 0 {
+			continue
+		}
+		out, err := w.say(ctx, b.Check.Command)
+		if refused := (*host.ExitError)(nil); errors.As(err, &refused) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		lacks, err := b.Check.Lacks(out, b.Check.Now)
+		if err != nil {
+			return err
+		}
+		b.Done = lacks == ""
+	}
+	return w.j.save()
 }
 
 func conflict(p prepare.Preparation) error {

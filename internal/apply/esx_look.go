@@ -57,7 +57,7 @@ func (w *esxWork) foretell(a Applied, p prepare.Preparation) Applied {
 		a.Note = "an apply was interrupted before a reboot: the next one goes on from there"
 	}
 	if w.j.Pending && p.Reboots == 0 {
-		p.Stages, p.Reboots = append([]prepare.Stage{{Reboot: true, Why: []string{"what an interrupted apply had set takes effect"}}}, p.Stages...), 1
+		p.Stages, p.Reboots = append([]prepare.Stage{{Reboot: true, Why: []string{"what was set before takes effect"}}}, p.Stages...), 1
 	}
 	a.Changes = append(a.Changes, stagesText(p)...)
 	if w.j.Entered && len(p.Stages) == 0 {

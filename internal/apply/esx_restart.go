@@ -160,5 +160,5 @@ func subject(s prepare.Step) string {
 // hidden reports whether mst does not show a NIC, since it was passed through after its settings.
 func (w *esxWork) hidden(s prepare.Step, later []begun) bool {
 	address, isNIC := strings.CutPrefix(s.ID, "nic ")
-	return isNIC && slices.ContainsFunc(later, func(l begun) bool { return l.ID == "passthrough "+address+" true" && l.Done && !l.Undone })
+	return isNIC && slices.ContainsFunc(later, func(l begun) bool { return l.ID == "passthrough "+address+" true" && !l.Undone })
 }

@@ -135,8 +135,9 @@ func (r *run) nicStep(id, title, address, name string, set, was []fabric.Option)
 
 // find sets $d to the name that mst has for the NIC at an address, and fails where it has none.
 func find(address string) string {
-	short := strings.ReplaceAll(strings.TrimPrefix(address, "0000:"), ".", "[.]")
-	return `d=$(/opt/mellanox/bin/mst status -vv | grep -i '[ :]` + short + ` ' | grep -o 'mt[0-9]*_pciconf[0-9]*' | head -n 1); test -n "$d" || { echo "mst does not show the NIC at ` + address + `" >&2; exit 1; }; `
+	const blank = "[[:space:]]"
+	row := blank + `\(0000:\)*` + strings.ReplaceAll(strings.TrimPrefix(address, "0000:"), ".", "[.]")
+	return `d=$(/opt/mellanox/bin/mst status` + ` -vv | grep -i -e '` + row + blank + `' -e '` + row + `$' | grep -o 'mt[0-9]*_pciconf[0-9.]*' | head -n 1); test -n "$d" || { echo "mst does not show the NIC at ` + address + `" >&2; exit 1; }; `
 }
 
 // plain is a value as it is set: True(1) is 1.

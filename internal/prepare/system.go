@@ -148,9 +148,8 @@ func edit(rule fabric.ResetRule, from, to string) string {
 
 // rewrite gives the file what a command prints. Where the disk of ESX, which is memory, has no room, the file is as before.
 func rewrite(command string) string {
-	const before, after = "/tmp/railwright.before", "/tmp/railwright.after"
-	return "cp " + passthruMap + " " + before + " && { " + command + "; } > " + after + " && test -s " + after + " && { { cat " + after + " > " + passthruMap +
-		" && cmp -s " + after + " " + passthruMap + "; } || { cat " + before + " > " + passthruMap + "; false; }; } && rm " + before + " " + after
+	const script = `cp MAP BEFORE && { COMMAND; } > AFTER && test -s AFTER && { { cat AFTER > MAP && test "$(cat AFTER)" = "$(cat MAP)"; } || { cat BEFORE > MAP; false; }; } && rm BEFORE AFTER`
+	return strings.NewReplacer("MAP", passthruMap, "BEFORE", "/tmp/railwright.before", "AFTER", "/tmp/railwright.after", "COMMAND", command).Replace(script)
 }
 
 // anyCase is a pattern of a number that may be written in capitals.
