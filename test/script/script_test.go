@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 		Dir:                ".",
 		Setup:              ownLab,
 		Condition:          condition,
-		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status, "vcsim": vcsim},
+		Cmds:               map[string]func(*testscript.TestScript, bool, []string){"status": status, "vcsim": vcsim, "esxhost": esxhost},
 		RequireUniqueNames: true,
 		UpdateScripts:      *update,
 	})
