@@ -178,7 +178,7 @@ func nicSettings(g fabric.ESXGoal) Step {
 	return Step{
 		ID: "nic-settings", Phase: Second, Title: "Firmware settings of each NIC", When: fmt.Sprintf("before the NICs are passed through: mst does not see them then. The loop is over those that are there, which have to be %d", g.NICs),
 		Commands: everywhere(append([]string{mst}, lines...)...),
-		Check:    Check{Lines: []string{eachNIC(g, mlxconfig + ` -d "$d" -e q`)}, Expect: "in the column Next Boot of every NIC: " + strings.Join(want, ", ")},
+		Check:    Check{Lines: []string{eachNIC(g, mlxconfig+` -d "$d" -e q`)}, Expect: "in the column Next Boot of every NIC: " + strings.Join(want, ", ")},
 		Undo:     "the values of the column Current, which were noted before", Reboot: true, Source: vcf + ", 8.3; " + vs8 + ", 3",
 	}
 }
