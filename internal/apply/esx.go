@@ -120,7 +120,7 @@ func (w *esxWork) confirm(ctx context.Context) error {
 			continue
 		}
 		out, err := w.say(ctx, b.Check.Command)
-		if refused := (*host.ExitError)(nil); errors.As(err, &refused) {
+		if refused(err) {
 			continue
 		} else if err != nil {
 			return err
@@ -147,13 +147,31 @@ func (w *esxWork) open(ctx context.Context) (err error) {
 	if w.j, err = w.openJournal(); err != nil {
 		return err
 	}
-	if w.shell, err = w.Dial(ctx); err == nil {
-		if err = w.identify(ctx); err == nil {
-			return nil
-		}
+	err = w.login(ctx, w.Dial)
+	if err != nil && !refused(err) && w.j.Restart != nil && ctx.Err() == nil { // it is on its way
+		w.Doing("%s: waits for the reboot that was begun", w.Host)
+		err = w.login(ctx, w.await)
+	}
+	if err != nil {
+		return errors.Join(err, w.j.lock.Close())
+	}
+	return nil
+}
+
+func (w *esxWork) login(ctx context.Context, dial func(context.Context) (ESXShell, error)) (err error) {
+	if w.shell, err = dial(ctx); err != nil {
+		return err
+	}
+	if err = w.identify(ctx); err != nil {
 		err = errors.Join(err, w.shell.Close())
 	}
-	return errors.Join(err, w.j.lock.Close())
+	return err
+}
+
+// refused reports whether a command ended with an error, and not the connection.
+func refused(err error) bool {
+	_, exit := errors.AsType[*host.ExitError](err)
+	return exit
 }
 
 func (w *esxWork) close() error { return errors.Join(w.shell.Close(), w.j.lock.Close()) }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/prepare"
 )
 
@@ -140,7 +139,7 @@ func (w *esxWork) undo(ctx context.Context, b *begun) error {
 	if err == nil {
 		err = w.undoStep(ctx, b.Step)
 	}
-	if refused := (*host.ExitError)(nil); errors.As(err, &refused) && strings.HasPrefix(b.ID, "nic") && w.takenOut() {
+	if refused(err) && strings.HasPrefix(b.ID, "nic") && w.takenOut() {
 		if err = w.restart(ctx, []string{"NICs are taken out of passthrough, so that mst shows them"}); err == nil {
 			w.j.Pending, w.j.Shown = true, true
 			if err = w.j.save(); err == nil {

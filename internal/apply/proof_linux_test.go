@@ -42,6 +42,8 @@ func act(order []string) int {
 		_, err = write(root+"/journal", wanted(root, order[2]))
 	case "rollback":
 		_, err = Rollback(root + "/journal")
+	case "esx-apply", "esx-back":
+		err = esxActs(order[0], root)
 	case "try":
 		_, err = trialPlaces(root).try(context.Background(), trialBundle(root, newNet, 60), fileNetwork{root: root}, notArmed)
 	case "confirm":

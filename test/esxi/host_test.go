@@ -144,6 +144,17 @@ func (p *played) change(field string, value any) *played {
 	return p
 }
 
+// copied is the same host a second time, with a copy of the journal.
+func (p *played) copied(folder string) *played {
+	p.t.Helper()
+	q := *p
+	q.folder = filepath.Join(folder, "esx1")
+	if _, err := host.Output(p.t.Context(), host.Local{}, host.Command{Argv: []string{"cp", "-a", p.folder, q.folder}}); err != nil {
+		p.t.Fatal(err)
+	}
+	return &q
+}
+
 // kept is what a rollback has to give back: everything but the moments of starts. What ESX says again at the next start is that.
 func (p *played) kept() string {
 	s := p.state()
