@@ -69,7 +69,7 @@ var allowed = map[string]string{
 	"internal/render":   "fabric ncclxml nic switchos",
 	"internal/platform": "fabric render render/vsphere",
 
-	"internal/render/vsphere": "fabric",
+	"internal/render/vsphere": "fabric catalog topology ncclxml",
 
 	"internal/apply": "fabric host kube vcenter prepare nic switchos",
 

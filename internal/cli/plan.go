@@ -104,7 +104,9 @@ func (a *app) printCables(p *fabric.Plan) error {
 	for _, l := range p.Cabling.Links {
 		address, gateway, table := "-", "-", "-"
 		if nic, ok := addresses[l.A]; ok {
-			address, table = nic.Address.String(), fmt.Sprint(nic.Table)
+			if address = nic.Address.String(); nic.Table > 0 {
+				table = fmt.Sprint(nic.Table)
+			}
 			if nic.Gateway.IsValid() {
 				gateway = nic.Gateway.String()
 			}

@@ -17,14 +17,22 @@ func (a *app) printVSphere(p *fabric.Plan) error {
 	}
 	mode := "whole devices are passed through, SR-IOV off"
 	if v.Mode == fabric.SRIOVToGuests {
-		mode = sprintf("SR-IOV: each NIC has %s for them", fabric.Count(v.Goal.MaxVFs, "virtual function"))
+		mode = sprintf("SR-IOV: each NIC has %s for them", fabric.Count(v.Goal.MaxVFs, "virtual function")) +
+			sprintf(" (max_vfs=%d, NUM_OF_VFS=%d)", v.Goal.MaxVFs, v.Goal.MaxVFs+1)
 	}
 	var hosts []string
 	for _, h := range v.Hosts {
 		hosts = append(hosts, h.Name)
 	}
 	printf(a.stdout, "\nVSPHERE  %s on %s %s, %s each, %s out of use at a time\n         %s\n", v.Product, fabric.Count(len(hosts), "ESX host"), draw.Names(hosts, 4), fabric.Count(len(v.Hosts[0].Nodes), "virtual machine"), fabric.Count(v.Parallel, "host"), mode)
+	if v.Mode == fabric.SRIOVToGuests {
+		printf(a.stdout, "         which virtual function a virtual machine gets, ESX chooses when it starts: each is as good\n")
+	}
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nESX HOST\tVIRTUAL MACHINES")
+	for _, h := range v.Hosts {
+		printf(w, "%s\t%s\n", h.Name, draw.Names(h.Nodes, 8))
+	}
 	fmt.Fprintln(w, "\nVM CLASS\tNODES\tGPUS\tNICS\tCPUS\tMEMORY\tMMIO\tDEVICES IN ORDER")
 	for _, c := range v.Classes {
 		nodes, memory, cpus, mmio := "-", "-", "-", "-"

@@ -83,7 +83,7 @@ func newCabling(p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) cabling
 	}
 	for _, l := range p.Cabling.Links {
 		c.rail[l.A], c.rail[l.B] = l.Rail, l.Rail
-		if !isNode[l.B.Node] {
+		if !isNode[l.B.Node] && !slices.Contains(ports[l.B.Node], l.B.NIC) { // virtual machines share cables
 			ports[l.B.Node] = append(ports[l.B.Node], l.B.NIC)
 		}
 	}
@@ -196,11 +196,11 @@ func (c *cabling) draw(s *svg, p *fabric.Plan) {
 	notes := c.notes(p)
 	height := bottom + 44 + legendRow + 18*float64(len(notes))
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" class="rw-cabling" role="img" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`,
-		fmt.Sprintf("Cabling of %s: %s, %s, %s", p.Name, fabric.Count(len(p.Nodes), "host"), fabric.Count(len(c.switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")),
+		fmt.Sprintf("Cabling of %s: %s, %s, %s", p.Name, fabric.Count(len(p.Nodes), "host"), fabric.Count(len(c.switches), "switch"), fabric.Count(p.Cables()-len(p.Cabling.Uplinks), "cable")),
 		c.width, height, c.width, height)
 	s.b.WriteString(cablingStyle)
 	s.add(`<text x="0" y="14">%s</text>`, fmt.Sprintf("%s, %s, %s. Each line is a cable, coloured by rail.",
-		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(c.switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")))
+		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(c.switches), "switch"), fabric.Count(p.Cables()-len(p.Cabling.Uplinks), "cable")))
 	for _, l := range p.Cabling.Links {
 		c.cable(s, l)
 	}

@@ -38,7 +38,7 @@ func drawPods(s *svg, p *fabric.Plan, marks map[fabric.Endpoint]fabric.Status) {
 		"Cabling of "+p.Name+", grouped", pageWidth, height, pageWidth, height)
 	s.b.WriteString(cablingStyle)
 	s.add(`<text x="0" y="14">%s</text>`, fmt.Sprintf("%s, %s, %s: too many to draw each. A block is the hosts attached to the same switches; a line is a rail with its number of cables.",
-		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(p.Switches), "switch"), fabric.Count(len(p.Cabling.Links), "cable")))
+		fabric.Count(len(p.Nodes), "host"), fabric.Count(len(p.Switches), "switch"), fabric.Count(p.Cables()-len(p.Cabling.Uplinks), "cable")))
 	for i, x := range shown {
 		drawPod(s, x, float64(i%podsInRow)*(podWidth+podGap), 34+float64(i/podsInRow)*(podHeight+podGap))
 	}

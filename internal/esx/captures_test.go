@@ -67,7 +67,7 @@ func TestCaptures(t *testing.T) {
 		{"03", []string{`"name":"mst","loaded":true`, `"name":"mt4121_pciconf0","address":"0000:02:00.0","net":"vmnic2"`, `"name":"mt4121_pciconf0.1","address":"0000:02:00.1","net":"vmnic3"`}, []string{`"rdma"`}},
 		{"04", []string{`"name":"vmnic2","address":"0000:02:00.0","driver":"nmlx5_core","up":true,"mbps":100000,"mtu":1500`, `"name":"vmnic3","address":"0000:02:00.1","driver":"nmlx5_core","up":false,"mbps":0`, "[ConnectX-5 Ex]"}, []string{`"parts"`}},
 		{"05", []string{`"address":"0000:02:00.0"`, `"address":"0000:02:00.1"`, `"vmnic2"`, `"parts":["esx.devices","esx.uplinks"]`}, []string{`"vfs"`}},
-		{"06", []string{`"name":"nmlx5_core"`}, []string{"Number", `"parameters"`}},
+		{"06", []string{`"name":"nmlx5_core"`}, []string{"Number", `"max_vfs"`}},
 		{"07", []string{`"of":"vmnic0","number":0,"address":"0000:65:00.1","active":false`, `"number":3,"address":"0000:65:00.4"`}, []string{`"owner"`}},
 		{"08", []string{`"max_vfs":"4,4"`, `"pfctx":"0x08"`, `"dscp_force":"26"`, `"enabled":true`}, nil},
 		{"09", []string{`"name":"mft","version":"4.18.1.14-0","vendor":"MEL"`, `"name":"nmst","version":"4.18.1.14-1OEM.700.1.0.15843807"`, `"parts":["esx.vibs"]`}, nil},

@@ -278,3 +278,40 @@ func TestOwners(t *testing.T) {
 		t.Errorf("%+v", e.Devices)
 	}
 }
+
+// The configuration of a host has the hardware labels, which no other command of its shell shows.
+func TestPassthroughOfHost(t *testing.T) {
+	e := whole(t, `[root@esx1:~] vim-cmd hostsvc/hostconfig
+(vim.host.ConfigInfo) {
+   host = 'vim.HostSystem:ha-host', 
+   pciPassthruInfo = (vim.host.PciPassthruInfo) [
+      (vim.host.PciPassthruInfo) {
+         id = "0000:18:00.0", 
+         dependentDevice = "0000:18:00.0", 
+         passthruEnabled = true, 
+         passthruCapable = true, 
+         passthruActive = false, 
+         hardwareLabel = "GPU0"
+      }, 
+      (vim.host.SriovInfo) {
+         id = "0000:1a:00.0", 
+         passthruEnabled = false, 
+         passthruCapable = true, 
+         passthruActive = false, 
+         hardwareLabel = <unset>, 
+         sriovEnabled = true
+      }, 
+      (vim.host.PciPassthruInfo) {
+         id = "0000:1b:00.0", 
+         passthruCapable = false
+      }
+   ], 
+   storageDevice = (vim.host.StorageDeviceInfo) null
+}
+`)
+	same(t, []fabric.PassthroughPCI{
+		{Address: "0000:18:00.0", Capable: new(true), Enabled: new(true), Active: new(false), Label: "GPU0", Labels: true},
+		{Address: "0000:1a:00.0", Capable: new(true), Enabled: new(false), Active: new(false), Labels: true},
+		{Address: "0000:1b:00.0", Capable: new(false)},
+	}, e.Devices)
+}

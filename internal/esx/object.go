@@ -72,11 +72,39 @@ func (b *build) object(o *object) {
 		if r := o.text("rebootRequired"); r == "true" {
 			b.reboot("vim-cmd hostsvc/hostsummary", "rebootRequired = true")
 		}
+	case strings.HasPrefix(o.kind, "vim.host.ConfigInfo"):
+		b.passthrough(o.field("pciPassthruInfo"))
+	case o.kind == "vim.host.PciPassthruInfo", o.kind == "vim.host.SriovInfo":
+		b.passthrough(&object{items: append([]*object{o}, o.items...)})
 	case strings.HasPrefix(o.kind, "vim.host.PowerSystem.PowerPolicy"):
 		b.e.PowerPolicy = powerPolicy(o.text("shortName"))
 	}
 	if p := o.field("currentPolicy"); p != nil {
 		b.e.PowerPolicy = powerPolicy(p.text("shortName"))
+	}
+}
+
+// passthrough reads what the host's configuration says of passthrough (vim-cmd hostsvc/hostconfig): the only place in the shell
+// of ESX that shows hardware labels.
+func (b *build) passthrough(list *object) {
+	if list == nil {
+		return
+	}
+	for _, o := range list.items {
+		at := apiAddress(o.text("id"))
+		if at == "" {
+			continue // the list itself
+		}
+		d := b.device(at)
+		for name, to := range map[string]**bool{"passthruCapable": &d.Capable, "passthruEnabled": &d.Enabled, "passthruActive": &d.Active} {
+			if v := o.text(name); v != "" {
+				*to = flag(v)
+			}
+		}
+		if o.field("hardwareLabel") != nil {
+			d.Label, d.Labels = o.text("hardwareLabel"), true
+		}
+		b.listed(devicesPath, false)
 	}
 }
 

@@ -200,6 +200,9 @@ func pairsRule() Rule {
 				return s.pass("below one PCIe switch", seen...)
 			}
 			if len(out) == 0 {
+				if s.goal != nil && s.goal.GPUs == 0 {
+					return []fabric.Finding{s.finding(fabric.NotApplicable, "the plan has no GPUs")}
+				}
 				return []fabric.Finding{s.unread("no pair of labels GPUn and NICn was read", fabric.FactESXDevices)}
 			}
 			return out

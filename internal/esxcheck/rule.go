@@ -42,7 +42,7 @@ func Rules() []Rule {
 		passthroughRule(), labelsRule(), pairsRule(),
 		refusalRule(),
 		vmStartRule(), vmMMIORule(), vmLargeRule(), vmP2PRule(),
-		vmIDsRule(), vmSystemRule(), vmOwnerRule(), vmSwitchesRule(), vmOrderRule(), vmPairsRule(), vmPartitionRule(), serviceRule(),
+		vmIDsRule(), vmSystemRule(), vmOwnerRule(), vmSwitchesRule(), vmOrderRule(), vmPairsRule(), vmPlannedRule(), vmPartitionRule(), serviceRule(),
 		harmlessRule(),
 	}
 }

@@ -13,16 +13,16 @@ type ESX struct {
 	Build       string           `json:"build,omitempty"`       // 24280767
 	Maintenance *bool            `json:"maintenance,omitempty"` // in maintenance mode
 	PowerPolicy string           `json:"power_policy,omitempty"`
-	Settings    []ESXSetting     `json:"settings,omitempty"`    // of the kernel
-	VIBs        []VIB            `json:"vibs,omitempty"`        // installed software
-	Modules     []ESXModule      `json:"modules,omitempty"`     // of the kernel: drivers
-	Devices     []PassthroughPCI `json:"devices,omitempty"`     // and what passthrough makes of each
-	ResetRules  []ResetRule      `json:"reset_rules,omitempty"` // of /etc/vmware/passthru.map, in the order of the file
-	MST         []MSTDevice      `json:"mst,omitempty"`         // of mst status
-	NICConfigs  []NICConfig      `json:"nic_configs,omitempty"` // of mlxconfig, one per NIC
-	Uplinks     []Uplink         `json:"uplinks,omitempty"`     // vmnic: the NICs that ESX itself drives
-	VFs         []ESXVirtual     `json:"vfs,omitempty"`         // virtual functions
-	VMs         []VM             `json:"vms,omitempty"`
+	Settings    []ESXSetting     `json:"settings,omitzero"`    // of the kernel
+	VIBs        []VIB            `json:"vibs,omitzero"`        // installed software
+	Modules     []ESXModule      `json:"modules,omitzero"`     // of the kernel: drivers
+	Devices     []PassthroughPCI `json:"devices,omitzero"`     // and what passthrough makes of each
+	ResetRules  []ResetRule      `json:"reset_rules,omitzero"` // of /etc/vmware/passthru.map, in the order of the file
+	MST         []MSTDevice      `json:"mst,omitzero"`         // of mst status
+	NICConfigs  []NICConfig      `json:"nic_configs,omitzero"` // of mlxconfig, one per NIC
+	Uplinks     []Uplink         `json:"uplinks,omitzero"`     // vmnic: the NICs that ESX itself drives
+	VFs         []ESXVirtual     `json:"vfs,omitzero"`         // virtual functions
+	VMs         []VM             `json:"vms,omitzero"`
 	Refusals    []PowerOnRefusal `json:"refusals,omitempty"` // why virtual machines did not start, as logs and errors say
 	Reboot      []RebootReason   `json:"reboot,omitempty"`   // what says that something waits for a reboot
 	Firmware    []NICFirmware    `json:"firmware,omitempty"` // of flint
@@ -88,8 +88,8 @@ type VIB struct {
 type ESXModule struct {
 	Name       string            `json:"name"` // nmlx5_core
 	Loaded     *bool             `json:"loaded,omitempty"`
-	Enabled    *bool             `json:"enabled,omitempty"`    // is loaded at the next start
-	Parameters map[string]string `json:"parameters,omitempty"` // those that have a value; nil: not read
+	Enabled    *bool             `json:"enabled,omitempty"`   // is loaded at the next start
+	Parameters map[string]string `json:"parameters,omitzero"` // those that have a value; nil: not read
 }
 
 // Module finds a module; nil: it was not read, or is not there.
@@ -168,7 +168,7 @@ type Uplink struct {
 	Mbps    *int   `json:"mbps,omitempty"` // Mb/s
 	MTU     int    `json:"mtu,omitempty"`  // bytes
 	What    string `json:"what,omitempty"`
-	VFs     *int   `json:"vfs,omitempty"` // virtual functions that the driver was told to make
+	VFs     *int   `json:"vfs,omitzero"` // virtual functions that the driver was told to make
 }
 
 // ESXVirtual is a virtual function.
@@ -190,8 +190,8 @@ type VM struct {
 	CPUs     int               `json:"cpus,omitempty"`
 	MemoryMB int               `json:"memory_mb,omitempty"`
 	Reserved *bool             `json:"reserved,omitempty"` // all of its memory
-	Extra    map[string]string `json:"extra,omitempty"`    // ExtraConfig: keys as written
-	Devices  []VMDevice        `json:"devices,omitempty"`  // passed through, in their order
+	Extra    map[string]string `json:"extra,omitzero"`     // ExtraConfig: keys as written
+	Devices  []VMDevice        `json:"devices,omitzero"`   // passed through, in their order
 }
 
 // VMDevice is a device that is passed through to a virtual machine.

@@ -68,9 +68,17 @@ func (p *Plan) PortEnd(e Endpoint) PortEnd {
 }
 
 // Cables counts the cables of a plan, each once: one between ports with twins has several links. A split cage counts as the
-// ends that leave it.
+// ends that leave it. Virtual machines that share a NIC share its cable.
 func (p *Plan) Cables() int {
-	return len(p.PortCables(p.Cabling.Links)) + len(p.Cabling.Uplinks)
+	cables := p.PortCables(p.Cabling.Links)
+	if p.VSphere != nil {
+		far := make(map[PortEnd]bool, len(cables))
+		for _, c := range cables {
+			far[c.B] = true
+		}
+		return len(far) + len(p.Cabling.Uplinks)
+	}
+	return len(cables) + len(p.Cabling.Uplinks)
 }
 
 // Plugged lists the cables that the machines of a plan see by LLDP on their own ports, from each end that sees one. It is nil

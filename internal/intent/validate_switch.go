@@ -98,7 +98,7 @@ func (v *validator) capacity() {
 	shape := Shape{Division: filled(v.hosts, 0)}
 	if f.Leaf != nil {
 		var err error
-		if shape, err = ShapeOf(v.cluster, v.catalog, v.hosts, v.nics); err != nil {
+		if shape, err = ShapeOf(v.cluster, v.catalog, v.cluster.Cabled(v.hosts), v.nics); err != nil {
 			v.refuse(err)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
@@ -91,8 +92,30 @@ const (
 	defaultVolume       = "500Gi"
 	defaultInterface    = "ens33"
 	defaultPodRange     = "192.168.144.0/20"
+	largePodRange       = "172.16.0.0/12" // where the document's is too small
 	defaultServiceRange = "10.96.0.0/12"
 )
+
+// nodePods is the prefix length of the addresses that Kubernetes gives a node for its pods (kube-controller-manager,
+// --node-cidr-mask-size-ipv4).
+const nodePods = 24
+
+// nodeRanges is for how many nodes a range of pods has addresses.
+func nodeRanges(pods netip.Prefix) int {
+	if pods.Bits() > nodePods {
+		return 0
+	}
+	return 1 << (nodePods - pods.Bits())
+}
+
+// workersAndControls is how many nodes the Kubernetes cluster has.
+func (k *VKS) workersAndControls(c *Cluster) int {
+	n := k.Controls
+	for _, g := range c.Nodes {
+		n += max(0, countNames(g.Names))
+	}
+	return n
+}
 
 func (s *VSphereSite) applyDefaults(c *Cluster) {
 	if s.Mode == "" {
@@ -124,10 +147,27 @@ func (s *VSphereSite) applyDefaults(c *Cluster) {
 	}
 	if !k.Pods.IsValid() {
 		k.Pods = netip.MustParsePrefix(defaultPodRange)
+		if k.workersAndControls(c) > nodeRanges(k.Pods) {
+			k.Pods = netip.MustParsePrefix(largePodRange)
+		}
 	}
 	if !k.Services.IsValid() {
 		k.Services = netip.MustParsePrefix(defaultServiceRange)
 	}
+}
+
+// Cabled is how many machines with NICs of their own so many nodes are: virtual machines with virtual functions share those of
+// their ESX host, and its cables.
+func (c *Cluster) Cabled(nodes int) int {
+	s := c.VSphere
+	if c.Platform != VSphere || s == nil || s.Mode != fabric.SRIOVToGuests {
+		return nodes
+	}
+	hosts, err := fabric.ExpandNames(s.Hosts)
+	if err != nil || len(hosts) == 0 || nodes%len(hosts) != 0 {
+		return nodes // vsphere.hosts says so
+	}
+	return min(nodes, len(hosts))
 }
 
 // vsphere checks what stands below the nodes.
@@ -144,8 +184,37 @@ func (v *validator) vsphere() {
 		v.add(step(at, "vfs"), "virtual functions are for mode sriov, and this is passthrough: with it SR-IOV has to be off")
 	}
 	v.vsphereHosts(step(at, "hosts"))
+	v.vsphereLabels(at)
+	if f := v.cluster.Fabric; f.Kind == fabric.InfiniBand && f.MTU > mostDatagram && v.sound([]string{"fabric"}) {
+		v.add([]string{"fabric", "mtu"}, fmt.Sprintf("%d bytes: IP over InfiniBand in datagram mode has at most %d, the InfiniBand MTU of 4096 less 4 (RFC 4391)", f.MTU, mostDatagram))
+	}
 	v.serviceVMs(step(at, "service_vm"))
 	v.vsphereRanges()
+}
+
+// mostDatagram is the largest MTU of an interface over InfiniBand in datagram mode, in bytes: a packet less the header of 4.
+const mostDatagram = 4092
+
+// vsphereLabels makes sure that a label is one device, and a device has one label.
+func (v *validator) vsphereLabels(at []string) {
+	labels, addresses := map[string]bool{}, map[string]bool{}
+	for i, l := range v.cluster.VSphere.Labels {
+		field := append(step(at, "labels"), strconv.Itoa(i))
+		if !v.sound(field) {
+			continue
+		}
+		address := l.Address
+		if strings.Count(address, ":") == 1 {
+			address = "0000:" + address
+		}
+		if labels[l.Label] {
+			v.add(step(field, "label"), fmt.Sprintf("label %s is listed twice: a label is one device of a host", l.Label))
+		}
+		if addresses[address] {
+			v.add(step(field, "address"), fmt.Sprintf("device %s is listed twice: a device has one label", l.Address))
+		}
+		labels[l.Label], addresses[address] = true, true
+	}
 }
 
 // vsphereHosts makes sure that the nodes can be spread over the ESX hosts.
@@ -174,9 +243,26 @@ func (v *validator) vsphereHosts(at []string) {
 			return
 		}
 	}
+	if first := v.cluster.Nodes[0]; v.sound([]string{"nodes"}) {
+		for i, group := range v.cluster.Nodes[1:] {
+			if group.Machine != first.Machine || countNames(group.NICs) != countNames(first.NICs) {
+				v.add([]string{"nodes", fmt.Sprint(i + 1)}, "virtual machines of another machine or another number of NICs than the first: with a vsphere section all are alike; use a cluster file for each kind")
+				return
+			}
+		}
+	}
 	if v.hosts > 0 && v.hosts%len(hosts) != 0 {
 		v.add(at, fmt.Sprintf("%s cannot be spread equally over %s", fabric.Count(v.hosts, "node"), fabric.Count(len(hosts), "ESX host")))
 	}
+}
+
+// countNames counts what a range stands for; -1: it is none.
+func countNames(expr string) int {
+	names, err := fabric.ExpandNames(expr)
+	if err != nil {
+		return -1
+	}
+	return len(names)
 }
 
 // MarshalYAML writes address ranges as text; see Addressing.MarshalYAML.

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"fmt"
+	"math/bits"
 	"net/netip"
 	"strconv"
 
@@ -27,6 +28,12 @@ func (v *validator) vsphereRanges() {
 			v.add(step(at, "name"), fmt.Sprintf("network %s is listed twice", n.Name))
 		}
 		seen[n.Name] = true
+	}
+	if k := v.cluster.VSphere.Kube; k != nil && v.sound([]string{"nodes"}, []string{"vsphere", "vks", "pods"}) && k.Pods.Addr().Is4() {
+		if need, have := k.workersAndControls(v.cluster), nodeRanges(k.Pods); need > have && k.Pods.String() != largePodRange { // of which the plan says so
+			v.add([]string{"vsphere", "vks", "pods"}, fmt.Sprintf("%s is too small: Kubernetes gives each node a /%d of it, which is enough for %s, and the cluster has %d with its control plane: use a /%d or larger",
+				k.Pods, nodePods, fabric.Count(have, "node"), need, nodePods-bits.Len(uint(need-1))))
+		}
 	}
 	for _, r := range v.allRanges() {
 		if !r.prefix.IsValid() || !v.sound(r.at) {
@@ -81,6 +88,10 @@ func (v *validator) serviceVMs(at []string) {
 	}
 	if s.Mode != fabric.Passthrough {
 		v.add(at, "shares NVSwitches among virtual machines that have GPUs, which mode "+string(s.Mode)+" does not give: remove it")
+		return
+	}
+	if err := checkNICName(s.Service.Interface); err != nil {
+		v.add(step(at, "interface"), err.Error())
 		return
 	}
 	first, network := s.Service.Addresses.Addr(), s.Service.Addresses.Masked()

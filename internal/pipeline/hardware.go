@@ -30,5 +30,13 @@ func Hardware(p *fabric.Plan) (fabric.Hardware, error) {
 		}
 		hw.Machine, hw.NICsPerNode = n.Machine, nics
 	}
+	if v := p.VSphere; v != nil && len(v.Classes) > 0 && v.Classes[0].GPUs > 0 { // a virtual machine has what its class gives it
+		hw.GPUsPerNode, hw.VM = v.Classes[0].GPUs, true
+	}
+	for _, m := range p.Machines {
+		if m.ID == hw.Machine && m.GPUs == 0 { // nothing but its NICs can be measured
+			hw.NICGbps = m.NICGbps
+		}
+	}
 	return hw, nil
 }

@@ -60,6 +60,11 @@ func address(f intent.Fabric, nodes []fabric.Node, g grouping) (fabric.Addressin
 			p.prefix, len(nodes), g.NICs, s.name, length)
 	}
 	a := fabric.Addressing{Scheme: s.name, Pool: p.prefix, Nodes: s.number(p, g, nodes)}
+	if f.Kind == fabric.InfiniBand && g.NICs == 1 { // one interface in one subnet: nothing to choose between
+		for i := range a.Nodes {
+			a.Nodes[i].NICs[0].Table = 0
+		}
+	}
 	if s.subnets != nil {
 		a.Subnets = s.subnets(p, g)
 	}

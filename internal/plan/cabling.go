@@ -15,12 +15,14 @@ type grouping struct {
 	intent.Shape
 	leaves []string
 	spines []string
+	share  int // nodes, one after another, that have the NICs and cables of one machine: more than 1 with virtual functions
 }
 
 // group divides the machines, in the order of the file, among the leaves.
 func group(c *intent.Cluster, cat *catalog.Catalog, nodes []fabric.Node) (grouping, error) {
-	shape, err := intent.ShapeOf(c, cat, len(nodes), rails(nodes))
-	g := grouping{Shape: shape}
+	cabled := c.Cabled(len(nodes))
+	shape, err := intent.ShapeOf(c, cat, cabled, rails(nodes))
+	g := grouping{Shape: shape, share: max(1, len(nodes)/max(1, cabled))}
 	if err != nil {
 		return g, err
 	}
@@ -76,11 +78,16 @@ func (g grouping) rail(leaf int) int {
 type cable struct{ leaf, port int }
 
 // cables lays one cable from every NIC, in node and rail order. On a leaf for all rails the ports follow in that order;
-// on a rail's leaf a host has the port of its place in the group.
+// on a rail's leaf a host has the port of its place in the group. Nodes that share NICs have the same cables.
 func (g grouping) cables(nodes []fabric.Node) []cable {
 	all := make([]cable, 0, len(nodes)*g.NICs)
 	used := make([]int, len(g.leaves))
-	for host, n := range nodes {
+	for i, n := range nodes {
+		host, first := i/g.share, i/g.share*g.share
+		if i > first {
+			all = append(all, all[len(all)-(i-first)*len(n.NICs):][:len(n.NICs)]...)
+			continue
+		}
 		_, place := g.Place(host, g.Hosts)
 		for rail := range n.NICs {
 			c := cable{leaf: g.leaf(host, rail), port: place}

@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 
 	"railwright.dev/railwright/internal/catalog"
@@ -93,6 +94,10 @@ func connect(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 		g.addSpines(p, leaf, spine)
 	}
 	p.Cabling.Bill = bill(p)
+	for i := range p.Cabling.Bill { // the cable of a virtual function is that of its card
+		from := &p.Cabling.Bill[i].From
+		*from = cmp.Or(cat.NICs[*from].Physical, *from)
+	}
 	return nil
 }
 

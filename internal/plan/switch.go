@@ -117,6 +117,10 @@ func (g grouping) switches(p *fabric.Plan, leaf switchModel, cables []cable) []f
 	}
 	i := 0
 	for host, n := range p.Nodes {
+		if host%g.share > 0 {
+			i += len(n.NICs) // the ports are those of the node before
+			continue
+		}
 		for rail := range n.NICs {
 			port := leaf.down[cables[i].port]
 			port.Peer, port.RateGbps = p.Cabling.Links[i].A, slower(port.RateGbps, rates[n.Machine])

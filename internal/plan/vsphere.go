@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/fabric"
@@ -37,10 +39,18 @@ func vsphere(p *fabric.Plan, c *intent.Cluster, cat *catalog.Catalog) error {
 	if out.Hosts, err = esxHosts(p, s); err != nil {
 		return err
 	}
+	for _, h := range out.Hosts {
+		if slices.ContainsFunc(p.Switches, func(x fabric.Switch) bool { return strings.EqualFold(x.Name, h.Name) }) {
+			return fmt.Errorf("vsphere.hosts: host %q has the name of a switch of the plan: use another", h.Name)
+		}
+	}
 	guests := len(out.Hosts[0].Nodes)
 	out.Goal = esxGoal(p, s, cat, guests)
 	d := division{plan: p, site: s, goal: out.Goal, hosts: out.Hosts, guests: guests}
 	if out.Classes, err = d.classes(cat); err != nil {
+		return err
+	}
+	if err = labelled(s, out.Classes, out.Goal.NVSwitches); err != nil {
 		return err
 	}
 	out.Kube = vks(p, s, out.Classes)

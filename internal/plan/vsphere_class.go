@@ -50,7 +50,7 @@ func (d division) shared() bool { return d.site.Service != nil && d.goal.NVSwitc
 // classes are those of the nodes first, one for each virtual machine of a host, then those of the other sizes that the host allows.
 func (d division) classes(cat *catalog.Catalog) ([]fabric.VMClass, error) {
 	want := d.shape()
-	if err := d.fits(want); err != nil {
+	if err := d.fits(want, cat); err != nil {
 		return nil, err
 	}
 	all, err := d.slots(want, d.guests, cat)
@@ -92,10 +92,13 @@ func (d division) shape() shape {
 }
 
 // fits refuses what a host cannot give.
-func (d division) fits(w shape) error {
+func (d division) fits(w shape, cat *catalog.Catalog) error {
 	g := d.goal
 	if d.site.Mode == fabric.SRIOVToGuests && w.gpus > 0 {
 		return fmt.Errorf("vsphere.mode: sriov plans virtual functions of NICs, and no GPUs beside them, of which a host has %d: use passthrough, or a machine without GPUs (nodes, machine)", g.GPUs)
+	}
+	if err := d.asListed(w, cat); err != nil {
+		return err
 	}
 	if w.gpus*d.guests > g.GPUs {
 		return fmt.Errorf("vsphere.vm.gpus: %d virtual machines of %s on a host of %d", d.guests, fabric.Count(w.gpus, "GPU"), g.GPUs)
@@ -106,17 +109,67 @@ func (d division) fits(w shape) error {
 	if d.site.Mode == fabric.SRIOVToGuests && g.MaxVFs < d.guests {
 		return fmt.Errorf("vsphere.vfs: %s per NIC for %d virtual machines of a host: each needs one", fabric.Count(g.MaxVFs, "virtual function"), d.guests)
 	}
+	if g.MaxVFs > mostVFs-1 {
+		return fmt.Errorf("vsphere.vfs: %s per NIC: a ConnectX has at most %d, of which one stays for the physical function", fabric.Count(g.MaxVFs, "virtual function"), mostVFs)
+	}
 	if d.site.Service != nil && g.NVSwitches == 0 {
 		return fmt.Errorf("vsphere.service_vm: the machine has no NVSwitches on PCI in the catalog, and nothing else needs a service virtual machine: remove it, or name the machine (nodes, machine)")
 	}
 	if g.NVSwitches == 0 || w.gpus == 0 {
 		return nil
 	}
+	if len(partitions(w.gpus)) == 0 {
+		return fmt.Errorf("vsphere.vm.gpus: Fabric Manager has no partition of %d GPUs: use 1, 2, 4 or 8", w.gpus)
+	}
 	if w.gpus < g.GPUs && w.gpus > 1 && d.site.Service == nil {
 		return fmt.Errorf("vsphere.vm.gpus: %d of the %d GPUs of a host: their NVSwitches are shared, which needs vsphere.service_vm", w.gpus, g.GPUs)
 	}
-	if d.site.Service != nil && len(partitions(w.gpus)) == 0 {
-		return fmt.Errorf("vsphere.vm.gpus: Fabric Manager has no partition of %d GPUs: use 1, 2, 4 or 8", w.gpus)
+	return nil
+}
+
+// mostVFs is how many virtual functions a port of a ConnectX has at most (DOCA documentation, SR-IOV).
+const mostVFs = 127
+
+// asListed refuses a virtual machine that is not what the nodes and the catalog say of it.
+func (d division) asListed(w shape, cat *catalog.Catalog) error {
+	g := d.goal
+	if listed := len(d.plan.Nodes[0].NICs); w.nics != listed {
+		return fmt.Errorf("vsphere.vm.nics: %s for each virtual machine, and nodes lists %s: both have to say the same", fabric.Count(w.nics, "NIC"), fabric.Count(listed, "interface"))
+	}
+	if w.gpus > w.nics && g.NICs >= g.GPUs && g.GPUs > 0 {
+		return fmt.Errorf("vsphere.vm: %s and %s: %s would have no NIC below their PCIe switch, and their traffic would go through the processor: list %d interfaces in nodes.nics", fabric.Count(w.gpus, "GPU"), fabric.Count(w.nics, "NIC"), fabric.Count(w.gpus-w.nics, "GPU"), w.gpus)
+	}
+	if len(d.plan.Machines) == 0 {
+		return nil
+	}
+	m := d.plan.Machines[0]
+	if physical := cat.NICs[m.NIC].Physical; physical != "" && d.site.Mode == fabric.Passthrough {
+		return fmt.Errorf("vsphere.mode: the NIC of machine %s is a virtual function of a %s, and with passthrough a virtual machine has the whole card: use sriov, or another machine (nodes, machine)", m.ID, physical)
+	}
+	if most := int(m.HostMemoryGB * 1e9 / (1 << 20)); most > 0 && w.memoryMB*d.guests > most {
+		return fmt.Errorf("vsphere.vm.memory_gib: %s of %d GiB on a host of %d GiB: all of it is reserved", fabric.Count(d.guests, "virtual machine"), w.memoryMB/1024, most/1024)
+	}
+	return nil
+}
+
+// labelled refuses labels that no class has: nothing would ever ask for these devices.
+func labelled(s *intent.VSphereSite, classes []fabric.VMClass, switches int) error {
+	known := map[string]bool{}
+	var all []string
+	for _, c := range classes {
+		for _, d := range c.Devices {
+			if !known[d.Label] {
+				known[d.Label], all = true, append(all, d.Label)
+			}
+		}
+	}
+	for i := range switches { // a service virtual machine has them
+		known[fmt.Sprintf("NVS%d", i)] = true
+	}
+	for i, l := range s.Labels {
+		if !known[l.Label] {
+			return fmt.Errorf("vsphere.labels[%d].label: no virtual machine of the plan has %s: they have %s", i, l.Label, strings.Join(all, ", "))
+		}
 	}
 	return nil
 }

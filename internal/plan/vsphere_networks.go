@@ -82,6 +82,15 @@ func vsphereNotes(c *intent.Cluster, v *fabric.VSphere, cat *catalog.Catalog) (n
 	if v.Product != fabric.VSphere8 {
 		notes = append(notes, domainNote(c, v, cat))
 	}
+	if k := v.Kube; k != nil {
+		nodes := k.Controls
+		for _, p := range k.Pools {
+			nodes += p.Workers
+		}
+		if have := 1 << max(0, 24-k.Pods.Bits()); nodes > have {
+			notes = append(notes, fmt.Sprintf("Kubernetes gives each node a /24 of the range of pods %s, which is enough for %s, and the cluster has %d: make several clusters", k.Pods, fabric.Count(have, "node"), nodes))
+		}
+	}
 	var open []string
 	for _, n := range v.Networks {
 		if !n.Range.IsValid() {

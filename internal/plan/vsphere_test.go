@@ -60,7 +60,7 @@ func TestVSphere(t *testing.T) {
 	if c.Devices[19] != (fabric.VMClassDevice{Label: "NVS3", Vendor: 0x10de, Device: 0x22a3}) {
 		t.Errorf("%+v", c.Devices[19])
 	}
-	if v.Kube.Pools[0] != (fabric.VMPool{Name: "gpu", Class: c.Name, Workers: 16}) || v.Kube.Pods.String() != "192.168.144.0/20" {
+	if v.Kube.Pools[0] != (fabric.VMPool{Name: "gpu", Class: c.Name, Workers: 16}) || v.Kube.Pods.String() != "172.16.0.0/12" {
 		t.Errorf("%+v", v.Kube)
 	}
 	p = examplePlan(t, "vsphere8-sriov", 2)
@@ -122,16 +122,27 @@ func TestPartitions(t *testing.T) {
 // What a host or Fabric Manager cannot give is refused with its field.
 func TestVSphereRefused(t *testing.T) {
 	for want, change := range map[string][]string{
-		"no GPUs beside them":                   {"mode: passthrough", "mode: sriov"},
-		"their NVSwitches are shared":           {"cpus: 96", "gpus: 4, nics: 4, cpus: 96"},
-		"no partition of 3 GPUs":                {"cpus: 96", "gpus: 3, nics: 3, cpus: 96", "  vks:", serviceVM},
-		"192.168.144.0/20, network of pods":     {"  vks:", "  networks: [{name: private, range: 192.168.0.0/16}]\n  vks:"},
-		"the network is 10.1.0.0/20":            {"  vks:", "  networks: [{name: external, range: 10.1.4.0/20}]\n  vks:"},
-		"one of them is the gateway":            {"  vks:", "  service_vm: {addresses: 10.0.0.253/24, gateway: 10.0.0.254}\n  vks:"},
-		"has no addresses from 10.0.0.254 on":   {"  vks:", "  service_vm: {addresses: 10.0.0.254/24, gateway: 10.0.0.1}\n  vks:"},
-		"is not an address of 10.0.0.0/24":      {"  vks:", "  service_vm: {addresses: 10.0.0.21/24, gateway: 10.0.1.1}\n  vks:"},
-		"10.0.0.0/24, network of the service v": {"  vks:", "  networks: [{name: external, range: 10.0.0.0/8}]\n" + serviceVM},
-		"10.96.0.0/12, network of services":     {"  kind: infiniband", "  addressing: {scheme: flat}\n  kind: infiniband"},
+		"no GPUs beside them":                       {"mode: passthrough", "mode: sriov"},
+		"their NVSwitches are shared":               {"cpus: 96", "gpus: 4, cpus: 96", "ibs[65,67,69,71,73,75,77,79]", "ibs[65,67,69,71]"},
+		"no partition of 3 GPUs":                    {"cpus: 96", "gpus: 3, cpus: 96", "ibs[65,67,69,71,73,75,77,79]", "ibs[65,67,69]", "  vks:", serviceVM},
+		"192.168.144.0/20, network of pods":         {"  vks:", "  networks: [{name: private, range: 192.168.0.0/16}]\n  vks:"},
+		"the network is 10.1.0.0/20":                {"  vks:", "  networks: [{name: external, range: 10.1.4.0/20}]\n  vks:"},
+		"one of them is the gateway":                {"  vks:", "  service_vm: {addresses: 10.0.0.253/24, gateway: 10.0.0.254}\n  vks:"},
+		"has no addresses from 10.0.0.254 on":       {"  vks:", "  service_vm: {addresses: 10.0.0.254/24, gateway: 10.0.0.1}\n  vks:"},
+		"is not an address of 10.0.0.0/24":          {"  vks:", "  service_vm: {addresses: 10.0.0.21/24, gateway: 10.0.1.1}\n  vks:"},
+		"10.0.0.0/24, network of the service v":     {"  vks:", "  networks: [{name: external, range: 10.0.0.0/8}]\n" + serviceVM},
+		"10.96.0.0/12, network of services":         {"  kind: infiniband", "  addressing: {scheme: flat}\n  kind: infiniband"},
+		"2 interfaces: both have to say the same":   {"cpus: 96", "nics: 4, cpus: 96", "ibs[65,67,69,71,73,75,77,79]", "ibs[65,67]"},
+		"4 GPUs would have no NIC below":            {"ibs[65,67,69,71,73,75,77,79]", "ibs[65,67,69,71]"},
+		"no virtual machine of the plan has GPU8":   {"  vks:", "  labels: [{label: GPU8, address: \"3b:00.0\"}]\n  vks:"},
+		"label GPU0 is listed twice":                {"  vks:", "  labels: [{label: GPU0, address: \"3b:00.0\"}, {label: GPU0, address: \"3c:00.0\"}]\n  vks:"},
+		"device 0000:3b:00.0 is listed twice":       {"  vks:", "  labels: [{label: GPU0, address: \"3b:00.0\"}, {label: GPU1, address: \"0000:3b:00.0\"}]\n  vks:"},
+		"has the name of a switch":                  {"esx[1-2]", "leaf[1-2]"},
+		"is a node as well":                         {"esx[1-2]", "WORKER[1-2]"},
+		"cannot be spread equally over 3 ESX hosts": {"esx[1-2]", "esx[1-3]"},
+		"in datagram mode has at most 4092":         {"mtu: 4092", "mtu: 9000"},
+		"use a /22 or larger":                       {"storage_class: vsan-default-storage-policy", "storage_class: s\n    pods: 192.168.0.0/24"},
+		"NIC name \"a/b\" has the character":        {"  vks:", "  service_vm: {addresses: 10.0.0.21/24, gateway: 10.0.0.1, interface: a/b}\n  vks:"},
 	} {
 		_, err := changedPlan(t, "vcf-h100", 2, change...)
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -140,6 +151,32 @@ func TestVSphereRefused(t *testing.T) {
 	}
 	if _, err := changedPlan(t, "vcf-h100", 2, "  vks:", "  networks: [{name: management, range: 10.0.0.0/24}]\n"+serviceVM); err != nil {
 		t.Errorf("service virtual machines in the management network: %v", err)
+	}
+}
+
+// A virtual machine has its NIC from a card that others have too: it has one cable, whose end is that of the card.
+func TestSharedCables(t *testing.T) {
+	p, err := changedPlan(t, "vsphere8-sriov", 6, "esx[1-6]", "esx[1-2]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := p.Cabling.Links
+	if p.Cables() != 2 || len(l) != 6 || l[2].B != l[0].B || l[3].B == l[0].B || l[5].B != l[3].B || len(p.Switches[0].Ports) != 2 {
+		t.Errorf("%d cables: %+v, %d ports", p.Cables(), l, len(p.Switches[0].Ports))
+	}
+	if b := p.Cabling.Bill; len(b) != 1 || b[0].From != "connectx7" || b[0].FromEnds != 2 {
+		t.Errorf("%+v", b)
+	}
+	for want, change := range map[string][]string{
+		"a virtual function of a connectx7": {"mode: sriov", "mode: passthrough"},
+		"150 virtual functions per NIC":     {"vm[1-2]", "vm[1-300]"},
+		"each needs one":                    {"vm[1-2]", "vm[1-4]", "# vfs: 1", "vfs: 1"},
+		"nodes lists 1 interface":           {"cpus: 16", "nics: 2, cpus: 16"},
+		"of another machine or another num": {"  ssh: {user: root}", "  ssh: {user: root}\n- {names: \"x[1-2]\", nics: ib0, machine: hgx-h100}"},
+	} {
+		if _, err := changedPlan(t, "vsphere8-sriov", 2, change...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"errors"
+	"slices"
 
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/render"
@@ -62,6 +63,14 @@ func VSphereCluster() []ClusterFormat {
 		{ID: "vks-cluster", Doc: "the Kubernetes cluster of the nodes, for the Supervisor", Check: when(vsphere.CheckKube), Skip: noKube,
 			Render: func(p *fabric.Plan) fabric.Artifact { return vsphere.Cluster(p.Name, *p.VSphere) }},
 	}
+	nccl := func(p *fabric.Plan) error { return errors.Join(planned(p), vsphere.CheckNCCL(p)) }
+	all = append(all,
+		ClusterFormat{ID: "nccl-topology-files", Doc: "NCCL's topology file of each class of virtual machines, whose PCI tree is flat", Check: nccl, Skip: noGPUs, Several: vsphere.NCCLFiles},
+		ClusterFormat{ID: "nccl-topology", Doc: "NCCL's topology file in virtual machines that somebody logs in to, where NCCL finds it", Check: nccl,
+			Skip: func(p *fabric.Plan) bool { return noGPUs(p) || p.Launcher == kubernetes }, Several: vsphere.NCCLOnGuest},
+		ClusterFormat{ID: "nccl-topology-map", Doc: "NCCL's topology files for pods, as a ConfigMap", Check: nccl,
+			Skip: func(p *fabric.Plan) bool { return noGPUs(p) || p.Launcher != kubernetes }, Render: vsphere.NCCLMap},
+	)
 	for _, f := range KubernetesClaims() {
 		f.Skip = func(p *fabric.Plan) bool { return p.Launcher != kubernetes }
 		all = append(all, f)
@@ -95,8 +104,11 @@ func severalOf(f func(fabric.VSphere) []fabric.Artifact) func(*fabric.Plan) []fa
 }
 
 // What a plan does not ask for is not missing.
-func noSection(p *fabric.Plan) bool    { return p.VSphere == nil }
-func noKube(p *fabric.Plan) bool       { return p.VSphere == nil || p.VSphere.Kube == nil }
-func noService(p *fabric.Plan) bool    { return p.VSphere == nil || p.VSphere.Service == nil }
+func noSection(p *fabric.Plan) bool { return p.VSphere == nil }
+func noKube(p *fabric.Plan) bool    { return p.VSphere == nil || p.VSphere.Kube == nil }
+func noService(p *fabric.Plan) bool { return p.VSphere == nil || p.VSphere.Service == nil }
+func noGPUs(p *fabric.Plan) bool {
+	return p.VSphere == nil || !slices.ContainsFunc(p.VSphere.Classes, vsphere.WithNCCL)
+}
 func noNetworks(p *fabric.Plan) bool   { return p.VSphere == nil || len(p.VSphere.Networks) == 0 }
 func noInfiniBand(p *fabric.Plan) bool { return p.VSphere == nil || p.Transport != fabric.InfiniBand }

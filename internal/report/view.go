@@ -24,6 +24,9 @@ const (
 
 // view is the data of the page's template.
 type view struct {
+	ESX              []esxRow
+	ESXMore          int
+	Classes          []classRow
 	Frame            frame
 	Cabling, MeshMap template.HTML
 	Failed           []block
@@ -110,6 +113,8 @@ func newView(r Run) view {
 		Pods:    r.podBlocks(),
 		Next:    r.nextRows(),
 	}
+	v.ESX, v.ESXMore = r.esxRows()
+	v.Classes = r.classRows()
 	v.Failed, v.FailedMore, v.Nothing = r.failedBlocks()
 	v.Caveats, v.CaveatsMore = caveatBlocks(r.caveats(pageTerms))
 	if len(v.Caveats) > 0 {
@@ -159,10 +164,18 @@ func (r Run) head() []pair {
 	}
 	if p := r.Plan; p != nil {
 		all = append(all, pair{"Platform", p.Platform}, pair{"Fabric", fmt.Sprintf("%s, MTU %d", p.Transport, p.MTU)},
-			pair{"Size", fmt.Sprintf("%s, %s", fabric.Count(len(p.Nodes), "host"), fabric.Count(nicsOf(p), "NIC"))})
+			pair{"Size", sizeText(p)})
 	}
 	all = append(all, pair{"railwright", orElse(r.Version, "version not recorded")})
 	return append(all, pair{"Command", orElse(r.Command, "not recorded")})
+}
+
+// sizeText is how large a cluster is. Virtual machines have hosts below them.
+func sizeText(p *fabric.Plan) string {
+	if p.VSphere == nil {
+		return fmt.Sprintf("%s, %s", fabric.Count(len(p.Nodes), "host"), fabric.Count(nicsOf(p), "NIC"))
+	}
+	return fmt.Sprintf("%s on %s, %s", fabric.Count(len(p.Nodes), "virtual machine"), fabric.Count(len(p.VSphere.Hosts), "ESX host"), fabric.Count(nicsOf(p), "NIC"))
 }
 
 func nicsOf(p *fabric.Plan) int {

@@ -80,12 +80,21 @@ type ethernet struct {
 	MTU         int          `json:"mtu,omitempty"`
 	Addresses   []string     `json:"addresses"`
 	Routes      []route      `json:"routes,omitempty"`
+	Policy      []policy     `json:"routing-policy,omitempty"`
 	Nameservers *nameservers `json:"nameservers,omitempty"`
 }
 
 type route struct {
-	To  string `json:"to"`
-	Via string `json:"via"`
+	To    string `json:"to"`
+	Via   string `json:"via,omitempty"`
+	Scope string `json:"scope,omitempty"`
+	Table int    `json:"table,omitempty"`
+}
+
+type policy struct {
+	From     string `json:"from"`
+	Priority int    `json:"priority"`
+	Table    int    `json:"table"`
 }
 
 type nameservers struct {
@@ -104,7 +113,7 @@ func ServiceVMs(v fabric.VSphere) (all []fabric.Artifact) {
 }
 
 func serviceConfig(s fabric.ServiceVM, g fabric.ServiceVMOf) []byte {
-	nic := ethernet{Addresses: []string{g.Address.String()}, Routes: []route{{"default", s.Gateway.String()}}}
+	nic := ethernet{Addresses: []string{g.Address.String()}, Routes: []route{{To: "default", Via: s.Gateway.String()}}}
 	if len(s.DNS) > 0 {
 		nic.Nameservers = &nameservers{}
 		for _, a := range s.DNS {
@@ -133,7 +142,12 @@ func IPoIB(mtu int, n fabric.NodeAddresses) fabric.Artifact {
 	off, none := false, []string{}
 	all := map[string]ethernet{}
 	for _, nic := range n.NICs {
-		all[nic.NIC] = ethernet{Renderer: "networkd", DHCP6: &off, AcceptRA: &off, LinkLocal: &none, InfiniBand: "datagram", MTU: mtu, Addresses: []string{nic.Address.String()}}
+		e := ethernet{Renderer: "networkd", DHCP6: &off, AcceptRA: &off, LinkLocal: &none, InfiniBand: "datagram", MTU: mtu, Addresses: []string{nic.Address.String()}}
+		if nic.Table > 0 { // several interfaces in one subnet: each answers from its own address
+			e.Routes = []route{{To: nic.Address.Masked().String(), Scope: "link", Table: nic.Table}}
+			e.Policy = []policy{{From: nic.Address.Addr().String() + "/32", Priority: nic.RulePriority(), Table: nic.Table}}
+		}
+		all[nic.NIC] = e
 	}
 	comment := "Written by railwright from the plan; a change here is lost when it is rendered again.\n" +
 		"IP over InfiniBand, for tests and for what opens TCP connections: RDMA itself needs no addresses."

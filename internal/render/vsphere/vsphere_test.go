@@ -228,3 +228,44 @@ func TestIPoIB(t *testing.T) {
 		t.Errorf("%v\n%s\n%s", err, made, link)
 	}
 }
+
+// The topology file puts each GPU and the NIC of its number below one switch, at the addresses of the document's virtual machine
+// (appendix I): 04:00.0 GPU, 04:01.0 NIC, and so on in the order of the class.
+func TestNCCL(t *testing.T) {
+	var labels []fabric.VMClassDevice
+	for _, n := range []string{"0", "2"} { // a pair of Fabric Manager
+		labels = append(labels, fabric.VMClassDevice{Label: "GPU" + n}, fabric.VMClassDevice{Label: "NIC" + n})
+	}
+	p := &fabric.Plan{Machines: []fabric.NominalMachine{{ID: "hgx-h100"}}, VSphere: &fabric.VSphere{Classes: []fabric.VMClass{
+		{Name: "pair", GPUs: 2, NICs: 2, Devices: labels, Nodes: []string{"vm1", "vm2"}}, {Name: "control"},
+	}}}
+	if err := CheckNCCL(p); err != nil {
+		t.Fatal(err)
+	}
+	files := NCCLFiles(p)
+	if len(files) != 1 || len(files[0].Omits) != 1 {
+		t.Fatalf("%d files", len(files))
+	}
+	text := string(files[0].Content)
+	at := 0
+	for _, next := range []string{`0000:11:00.0`, `0000:04:00.0`, `gpu dev="0"`, `0000:04:01.0`, `name="mlx5_0"`, `0000:1b:00.0`, `0000:04:02.0`, `gpu dev="1"`, `0000:04:03.0`, `name="mlx5_1"`} {
+		i := strings.Index(text[at:], next)
+		if i < 0 {
+			t.Fatalf("%s does not follow in\n%s", next, text)
+		}
+		at += i
+	}
+	if n := strings.Count(text, "<gpu "); n != 2 {
+		t.Errorf("%d GPUs", n)
+	}
+	if on := NCCLOnGuest(p); len(on) != 4 || on[2].Target != "vm2" || string(on[2].Content) != text || !strings.Contains(string(on[3].Content), ncclTopology) {
+		t.Errorf("%+v", on)
+	}
+	if m := NCCLMap(p); !strings.Contains(string(m.Content), "pair.xml: |") || strings.Contains(string(m.Content), "control") {
+		t.Errorf("%s", m.Content)
+	}
+	p.Machines = nil
+	if err := CheckNCCL(p); err == nil {
+		t.Error("a file of a machine that nobody named")
+	}
+}
