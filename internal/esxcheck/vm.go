@@ -188,7 +188,7 @@ func vmMMIORule() Rule {
 	return Rule{
 		ID: "vm-mmio", Title: "A virtual machine has MMIO space for its GPUs",
 		Doc:      "reads use64bitMMIO and 64bitMMIOSizeGB: 128 GiB per H100 or H200 and 32 for NICs; with less it does not start. VM Operator writes 512 by itself, enough for three GPUs",
-		Severity: fabric.SeverityError, Cause: fabric.CauseVMHostSetup, Reference: docVCF + ", 10.1; VM Operator, PCI passthrough", Facts: []string{fabric.FactESXVMs},
+		Severity: fabric.SeverityError, Cause: fabric.CauseMMIOSpace, Reference: docVCF + ", 10.1; VM Operator, PCI passthrough", Facts: []string{fabric.FactESXVMs},
 		Judge: eachVM(judgeMMIO),
 	}
 }

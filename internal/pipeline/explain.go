@@ -35,7 +35,7 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	if err != nil {
 		return nil, err
 	}
-	failures, uncabled := uncabledIn(failures)
+	failures, remarks, uncabled := uncabledIn(failures)
 	in.Findings = append(slices.Clone(in.Findings), failures...)
 	found := results.JoinLogs(read.Results)
 	in.PortGbps = slowestPort(read.Facts)
@@ -47,6 +47,8 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	if err != nil {
 		return nil, err
 	}
+	withRemarks(x, found, remarks)
+	withOwnFixes(x, failures)
 	x.Results = append(x.Results, read.Unknown()...)
 	x.Results = append(append(x.Results, unreadIn(read.Facts)...), uncabled...)
 	x.Sources = read.Sources
