@@ -36,11 +36,11 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{
 		collectedRule(), readRule(), versionRule(),
-		toolsRule(), driverRule(), toolDevicesRule(), cardsRule(), countRule(),
+		toolsRule(), driverRule(), soughtRule(), toolDevicesRule(), cardsRule(), countRule(),
 		settingsRule(), rebootRule(), powerRule(), resetRule(),
-		nicATSRule(), nicSRIOVRule(), nicStoredRule(), maxVFsRule(), firmwareVFsRule(), spareVFRule(), presentVFsRule(),
+		nicATSRule(), nicSRIOVRule(), nicStoredRule(), maxVFsRule(), firmwareVFsRule(), spareVFRule(), presentVFsRule(), uplinksRule(),
 		passthroughRule(), labelsRule(), pairsRule(),
-		refusalRule(),
+		refusalRule(), mappedRule(),
 		vmStartRule(), vmMMIORule(), vmLargeRule(), vmP2PRule(),
 		vmIDsRule(), vmSystemRule(), vmOwnerRule(), vmSwitchesRule(), vmOrderRule(), vmPairsRule(), vmPartitionRule(), serviceRule(),
 		harmlessRule(),

@@ -60,6 +60,7 @@ func systemForms() []outputForm {
 		{tool: "ibdev2netdev", reader: "ibdev2netdev", begins: isIbdevLine, goesOn: isIbdevLine},
 		{tool: "show_gids", reader: "show_gids", begins: isGIDsHead, goesOn: isGIDsLine},
 		{tool: "ethtool", reader: "ethtool", begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
+		{tool: regionsTool, reader: regionsTool, begins: isRegionLine, goesOn: isRegionLine, searched: true, asked: true, of: regionsOf},
 		{tool: ethtoolPart, reader: ethtoolPart, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},
 		{tool: "ethtool -i", reader: "ethtool -i", begins: begins(ethtoolDriverHead), goesOn: isDriverLine},
 		{tool: "ethtool --show-fec", reader: "ethtool --show-fec", begins: begins(ethtoolFECHead), goesOn: begins(ethtoolFECHead, "Configured FEC", "Supported/Configured FEC", "Active FEC")},

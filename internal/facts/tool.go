@@ -88,6 +88,7 @@ func systemTools(f *fabric.Facts) []tool {
 		{ufwTool, nil, nil, knowsUFW, parseUFW},
 		{ipBriefTool, nil, nil, knowsIPBrief, parseIPBrief},
 		{ethtoolPart, nil, nil, knowsEthtoolPart, parseEthtoolPart},
+		{regionsTool, nil, nil, knowsRegions, parseRegions},
 		{addressTool, nil, nil, knowsAddressList, parseAddressList},
 		{nmcliTool, nil, nil, knowsNmcli, parseNmcli},
 		{netplanTool, []string{fabric.FactNetworkFiles}, nil, knowsNetplan, parseNetplan},
