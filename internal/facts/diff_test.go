@@ -74,6 +74,7 @@ func addRail(f *fabric.Facts, number, i int) *fabric.Facts {
 		return fabric.PCIDevice{
 			Address: address, Parent: parent, Vendor: vendor, Device: id, Class: class, Driver: driver, NUMANode: to(i), IOMMUGroup: to(10 + i),
 			Link: to(link), ACS: &fabric.ACS{Present: true, Capability: 0x5f}, ATS: &fabric.ATS{Present: true, Enabled: true}, Control: to(control),
+			Regions: []fabric.PCIRegion{{Number: 1, Assigned: true}},
 		}
 	}
 	f.PCI = append(f.PCI,

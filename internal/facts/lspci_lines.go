@@ -25,8 +25,8 @@ func (fn *lspciText) line(line string) {
 		fn.secondary = domain + ":" + m[1]
 		return
 	}
-	if r, ok := regionOf(text); ok {
-		fn.device.Regions = append(fn.device.Regions, r)
+	if r, ok := regionOf(text); ok && !fn.listed { // those of a capability are of virtual functions
+		fn.device.Regions = withRegion(fn.device.Regions, r)
 		fn.last = ""
 		return
 	}

@@ -28,6 +28,14 @@ func regionOf(line string) (r fabric.PCIRegion, ok bool) {
 	return r, true
 }
 
+// withRegion keeps the first of each number: lspci lists those of virtual functions behind those of the function itself.
+func withRegion(have []fabric.PCIRegion, r fabric.PCIRegion) []fabric.PCIRegion {
+	if slices.ContainsFunc(have, func(h fabric.PCIRegion) bool { return h.Number == r.Number }) {
+		return have
+	}
+	return append(have, r)
+}
+
 func isRegionLine(line string) bool {
 	_, ok := regionOf(line)
 	return ok
@@ -66,7 +74,7 @@ func parseRegions(text, _ string) (fabric.Facts, error) {
 		}
 		if r, ok := regionOf(line); ok && len(f.PCI) > 0 {
 			d := &f.PCI[len(f.PCI)-1]
-			d.Regions = append(d.Regions, r)
+			d.Regions = withRegion(d.Regions, r)
 		}
 	}
 	if len(f.PCI) == 0 {

@@ -140,7 +140,7 @@ func added[T comparable](fromKernel bool, have, reported []T) []T {
 func (m *merger) mergePCI(reported fabric.PCIDevice) {
 	i := slices.IndexFunc(m.f.PCI, func(d fabric.PCIDevice) bool { return d.Address == reported.Address })
 	if i < 0 {
-		if !m.kernel[fabric.FactPCI] && reported.Class != 0 {
+		if !m.kernel[fabric.FactPCI] && (reported.Class != 0 || reported.Regions != nil) {
 			m.f.PCI = append(m.f.PCI, reported)
 			m.givenBy[fabric.FactPCI+" "+reported.Address] = m.tool
 		}
@@ -150,6 +150,9 @@ func (m *merger) mergePCI(reported fabric.PCIDevice) {
 	keep(m, fabric.FactPCIDriver+at, &d.Driver, reported.Driver)
 	keepPointer(m, fabric.FactPCINUMANode+at, &d.NUMANode, reported.NUMANode)
 	keepPointer(m, fabric.FactPCIIOMMUGroup+at, &d.IOMMUGroup, reported.IOMMUGroup)
+	if d.Regions == nil {
+		d.Regions = reported.Regions
+	}
 	if d.Link == nil && reported.Link != nil && reported.Link.MaxWidth > 0 { // else it is not a whole link
 		d.Link = reported.Link
 	}
