@@ -63,6 +63,7 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 		m.mergeModule(mod)
 	}
 	m.mergeFabricManager(parts.FabricManager)
+	m.mergeShare(parts.NVShare)
 	m.mergeKernel(parts)
 	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
 	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)

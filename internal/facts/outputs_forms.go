@@ -60,6 +60,8 @@ func systemForms() []outputForm {
 		{tool: "ibdev2netdev", reader: "ibdev2netdev", begins: isIbdevLine, goesOn: isIbdevLine},
 		{tool: "show_gids", reader: "show_gids", begins: isGIDsHead, goesOn: isGIDsLine},
 		{tool: "ethtool", reader: "ethtool", begins: begins(ethtoolHead), goesOn: orIndented(begins(ethtoolHead))},
+		{tool: fmpmTool, reader: fmpmTool, begins: isFMPMField, goesOn: isFMPMLine, searched: true},
+		{tool: modulesTool, reader: modulesTool, begins: isModuleLine, goesOn: isModuleLine, searched: true},
 		{tool: regionsTool, reader: regionsTool, begins: isRegionLine, goesOn: isRegionLine, searched: true, asked: true, of: regionsOf},
 		{tool: ethtoolPart, reader: ethtoolPart, begins: isEthtoolPart, goesOn: isEthtoolPart, asked: true, of: ethtoolOf},
 		{tool: "ethtool -i", reader: "ethtool -i", begins: begins(ethtoolDriverHead), goesOn: isDriverLine},

@@ -88,6 +88,8 @@ func systemTools(f *fabric.Facts) []tool {
 		{ufwTool, nil, nil, knowsUFW, parseUFW},
 		{ipBriefTool, nil, nil, knowsIPBrief, parseIPBrief},
 		{ethtoolPart, nil, nil, knowsEthtoolPart, parseEthtoolPart},
+		{fmpmTool, nil, nil, knowsFMPM, parseFMPM},
+		{modulesTool, nil, nil, knowsModules, parseModules},
 		{regionsTool, nil, nil, knowsRegions, parseRegions},
 		{addressTool, nil, nil, knowsAddressList, parseAddressList},
 		{nmcliTool, nil, nil, knowsNmcli, parseNmcli},
