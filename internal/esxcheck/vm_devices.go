@@ -1,6 +1,7 @@
 package esxcheck
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +26,12 @@ func vmIDsRule() Rule {
 				vendor, okV := vmID(d.Vendor)
 				id, okD := vmID(d.Device)
 				f := fault{vm: vmName(vm), seen: []fabric.Evidence{text}, cost: "no device fits: the virtual machine does not start", expected: "vendor and device as 0x10de"}
+				meantVendor, baseV := wrongBase(d.Vendor, isVendor)
+				meantDevice, baseD := wrongBase(d.Device, isKnownDevice)
 				switch {
+				case vm.Class && (baseV || baseD):
+					f.why = fmt.Sprintf("An id of %s is hexadecimal and lacks its 0x (vendor %s, device %s): it is no number, or another one.", called(vm), d.Vendor, d.Device)
+					f.fix = "vendor " + cmp.Or(meantVendor, d.Vendor) + ", device " + cmp.Or(meantDevice, d.Device)
 				case d.Vendor == "" && d.Device == "" || !okV || !okD:
 					continue
 				case isVendor(id) && !isVendor(vendor):
@@ -133,6 +139,9 @@ func vmSwitchesRule() Rule {
 			var with, service []string
 			for i := range s.esx.VMs {
 				gpus, _, switches, _ := s.parts(&s.esx.VMs[i])
+				if s.esx.VMs[i].Class { // one of several, of which a host has one at a time
+					continue
+				}
 				if switches > 0 && gpus > 0 {
 					with = append(with, vmName(&s.esx.VMs[i]))
 				} else if switches > 0 {
