@@ -9,10 +9,10 @@ import (
 // Classes and templates of virtual machines: VirtualMachineClass of VM Operator, as YAML or as the JSON of vCenter's API, templates of
 // Cluster API (pciDevices, customVMXKeys), variables of TKG. They are read line by line: people paste parts of them.
 var (
-	classHead     = pattern(`^"?kind"?\s*:\s*"?VirtualMachineClass"?,?$|^"?apiVersion"?\s*:\s*"?vmoperator\.vmware\.com/`)
+	classHead     = pattern(`^"?kind"?\s*:\s*"?VirtualMachineClass"?,?$|^"?apiVersion"?\s*:\s*"?vmoperator\.vmware\.com/|^"config_spec"\s*:\s*\{$|^"_typeName"\s*:\s*"VirtualPCIPassthrough`)
 	classID       = pattern(`(?i)(^|[\s{,-])"?(vendor_?id|device_?id|custom_?label)"?\s*:\s*("[^"]*"|'[^']*'|[^\s,{}]+)`)
 	classVariable = pattern(`^VSPHERE_[A-Z_]*(PCI_DEVICES|CUSTOM_VMX_KEYS|HARDWARE_VERSION):\s*["']?([^"'\s]+)["']?$`)
-	manifestLine  = pattern(`^\s*(?:- )*["']?[\w./-]+["']?\s*:(?:\s.*|)$|^\s*(?:- )?[{}\[\],]+$|^\s*- [\w."'/-]+$|^---$`)
+	manifestLine  = pattern(`^\s{2,}\S|^\s*(?:- )*["']?[\w./-]+["']?\s*:(?:\s.*|)$|^\s*(?:- )?[{}\[\],]+$|^\s*- [\w."'/-]+$|^---$`)
 	manifestPair  = pattern(`^\s*((?:- )*)["']?([\w./-]+)["']?\s*:\s*(.*)$`)
 	numberForm    = pattern(`^["']?(?:0[xX][0-9a-fA-F]{1,4}|-?[0-9]{1,5}|[0-9a-fA-F]{4})["']?$`)
 )
@@ -50,6 +50,8 @@ type manifest struct {
 	vm      fabric.VM
 	device  fabric.VMDevice
 	backing bool   // the device is one of the API, whose ids stand in a list of those that are allowed
+	api     int    // devices of that kind
+	again   bool   // what follows lists the same devices a second time
 	key     string // of ExtraConfig, whose value follows
 	meta    bool   // the next name is that of the object
 }
@@ -102,7 +104,13 @@ func (m *manifest) id(key, value string, item bool) {
 
 // next begins another device.
 func (m *manifest) next() {
-	if d := m.device; (d.Vendor != "" || d.Device != "") && len(m.vm.Devices) < maxEntries {
+	if d := m.device; (d.Vendor != "" || d.Device != "") && len(m.vm.Devices) < maxEntries && !m.again {
+		if m.backing && m.api == 0 {
+			m.vm.Devices = nil // which a list before it has too
+		}
+		if m.backing {
+			m.api++
+		}
 		d.Kind, d.Number = "dynamic", len(m.vm.Devices)
 		m.vm.Devices = append(m.vm.Devices, d)
 	}
@@ -128,10 +136,10 @@ func (m *manifest) pair(key, value string) {
 		m.vm.Name, m.meta = firstOf(m.vm.Name, fabric.Printable(value)), false
 	case key == "backing" || key == "device" && value == "":
 		m.next()
-		m.backing = true
+		m.backing, m.again = true, false
 	case key == "dynamicDirectPathIODevices" || key == "dynamic_direct_path_IO_devices" || key == "pciDevices":
 		m.next()
-		m.backing = false
+		m.backing, m.again = false, m.api > 0
 	case key == "extraConfig":
 		m.next()
 		if m.vm.Extra == nil {
@@ -185,5 +193,5 @@ func (m *manifest) end(b *build) {
 
 // manifestSigns are what a line has that may begin a manifest.
 func manifestSigns() []string {
-	return []string{"VirtualMachineClass", "vmoperator", "endorI", "endor_i", "eviceI", "evice_i", "VSPHERE_"}
+	return []string{"VirtualMachineClass", "vmoperator", "endorI", "endor_i", "eviceI", "evice_i", "VSPHERE_", "VirtualPCI", "config_spec"}
 }

@@ -178,7 +178,7 @@ func vmOrderRule() Rule {
 			sorted := slices.Clone(vm.Devices)
 			slices.SortStableFunc(sorted, func(a, b fabric.VMDevice) int { return a.Number - b.Number })
 			var have []string
-			next := map[string]int{}
+			next, labels := map[string]int{}, map[string][]int{}
 			wrong := false
 			for i := range sorted {
 				kind := s.vmKind(&sorted[i])
@@ -188,8 +188,13 @@ func vmOrderRule() Rule {
 				n := next[kind]
 				next[kind]++
 				_, label, ok := labelParts(sorted[i].Label)
+				if ok {
+					labels[kind] = append(labels[kind], label)
+				}
 				switch {
-				case ok && label != n:
+				case ok && n > 0 && len(labels[kind]) > 1 && labels[kind][len(labels[kind])-2] >= label, // a partition has any GPUs, in their order
+					ok && kind == kindNIC && len(labels[kindGPU]) == gpus && gpus == nics && labels[kindGPU][min(n, gpus-1)] != label,
+					ok && kind == kindNIC && n < len(labels[kindGPU]) && labels[kindGPU][n] != label:
 					wrong = true
 				case kind == kindNIC && next[kindGPU] < min(n+1, gpus), kind == kindGPU && next[kindNIC] < min(n, nics), kind == kindNVSwitch && next[kindGPU]+next[kindNIC] < gpus+nics:
 					wrong = true
