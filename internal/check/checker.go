@@ -93,6 +93,9 @@ func (c *Checker) Node(f *fabric.Facts) {
 	}
 	in := newNodeInput(f, c.plan.node(f.Node))
 	in.Pods = c.plan.pods()
+	if plan := c.plan.intent(); plan != nil {
+		in.Site = plan.VSphere
+	}
 	d := digest(in, c.texts)
 	here := scene{plan: c.plan.intent(), planned: in.Plan != nil, machine: in.Plan != nil && in.Plan.Machine != nil, nodes: []Digest{d}}
 	in.view.used = nil // a digest looks up more than the rules of this node need

@@ -123,6 +123,7 @@ func knownCauses() []fabric.CauseID {
 		fabric.CauseNICProfile, fabric.CauseNumaBalancing, fabric.CauseNVLinkDegraded, fabric.CausePCIeDowngraded,
 		fabric.CausePCIeDowngradedUpstream, fabric.CausePKeyMismatch, fabric.CausePortRateLow, fabric.CauseProcessKilled, fabric.CauseHCASubset, fabric.CauseQoSClassMismatch, fabric.CauseRDMADriver, fabric.CauseRoCELossy,
 		fabric.CauseLauncherSetup, fabric.CauseNetPlugin, fabric.CauseSocketFallback, fabric.CauseRouteMissing, fabric.CauseSlowLink, fabric.CauseSlowNode, fabric.CauseSRIOVLeftOn, fabric.CauseESXiDriverUnloaded, fabric.CauseSubnetManager, fabric.CauseTopoXMLWrong, fabric.CauseVersionSkew, fabric.CauseVMHostSetup,
+		fabric.CauseMMIOSpace, fabric.CausePassthroughMissing, fabric.CausePassthroughReset, fabric.CausePCIeHotplug, fabric.CauseInterruptVectors, fabric.CauseVFMissing, fabric.CauseVMMemoryReservation, fabric.CauseVMIOMMU, fabric.CauseFirmwareTools,
 	}
 }
 

@@ -13,7 +13,7 @@ func gpuAnswers() Rule {
 	return Rule{
 		ID:        "gpu-answers",
 		Title:     "Each GPU answers its driver",
-		Doc:       "reads what nvidia-smi prints of every GPU: one that is lost, that shows ERR!, that needs a reset, or that is on the bus and not in its list cannot be used",
+		Doc:       "reads what nvidia-smi prints of every GPU: one that is lost, that has no address for its memory, that shows ERR!, that needs a reset, or that is on the bus and not in its list cannot be used",
 		Severity:  fabric.SeverityError,
 		Cause:     fabric.CauseDeviceFault,
 		Reference: "NVML API reference, nvmlReturn_t and GPU recovery action; OCI HPC health checks, GPU fallen off the bus; Azure node health checks, return code of nvidia-smi",
@@ -41,8 +41,12 @@ func judgeGPUAnswers(in NodeInput) []Verdict {
 	if m, lost := in.missing(fabric.FactGPUHealth); lost {
 		for says, fix := range driverRefusals() {
 			if strings.Contains(m.Reason, says) {
+				cause := fabric.CauseGPUDriver
+				if strings.HasPrefix(says, "No devices") && in.spaceIsShort() {
+					cause, fix = fabric.CauseMMIOSpace, in.roomForBARs()
+				}
 				return in.asNode(Verdict{
-					Status: fabric.Fail, Cause: fabric.CauseGPUDriver, Expected: want, Evidence: []fabric.Evidence{saw(m.Source, m.Reason)},
+					Status: fabric.Fail, Cause: cause, Expected: want, Evidence: []fabric.Evidence{saw(m.Source, m.Reason)},
 					Why:  "The NVIDIA driver of " + in.Facts.Node + " does not answer: " + m.Reason + ".",
 					Cost: "no GPU of the node can be used", Fix: onNode(fix, in.Facts.Node),
 				})
@@ -57,6 +61,9 @@ func judgeGPUAnswers(in NodeInput) []Verdict {
 	}
 	return in.eachNVIDIA(func(g *fabric.GPU, name string) Verdict {
 		h := g.Health
+		if v, short := in.withoutAddress(g, name, want); short {
+			return v
+		}
 		_, cut := in.missing(fabric.FactGPUHealth)
 		switch {
 		case h == nil && answered > 0 && !cut && g.Driver == "nvidia" && in.Facts.Source != captured:

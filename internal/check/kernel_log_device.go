@@ -32,6 +32,8 @@ func judgeKernelLogGPU(in NodeInput) []Verdict {
 		case strings.Contains(line, "fallen off the bus"): // without an Xid where the driver lost it earlier
 			return in.gpuHit(line, fabric.Fail, fabric.CauseDeviceFault, "has fallen off the bus",
 				"power the node off and on; if it recurs, reseat or replace the GPU"), true
+		case isShortOfSpace(line):
+			return in.gpuHit(line, fabric.Fail, fabric.CauseMMIOSpace, "has a memory region without an address", in.roomForBARs()), true
 		case strings.Contains(line, "RmInitAdapter failed"):
 			return in.gpuHit(line, fabric.Fail, fabric.CauseGPUDriver, "could not be initialized by its driver",
 				"dmesg | grep NVRM; reinstall the driver for this kernel, reboot; if it persists, replace the GPU"), true

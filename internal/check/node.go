@@ -11,8 +11,9 @@ import (
 // NodeInput is the input of a node rule.
 type NodeInput struct {
 	Facts *fabric.Facts
-	Plan  *NodePlan // nil without a plan, or for a node that is not in it
-	Pods  *podPlan  // nil where no plan has pods
+	Plan  *NodePlan       // nil without a plan, or for a node that is not in it
+	Pods  *podPlan        // nil where no plan has pods
+	Site  *fabric.VSphere // nil where no plan has ESX hosts
 
 	view *nodeView
 }

@@ -85,6 +85,7 @@ func nodeRules() []Rule {
 		nvSwitchesRule(),
 		fabricManager(),
 		fabricState(),
+		nvlinkPartition(),
 		numaKnown(),
 		gpuNICNUMA(),
 		gpuNICDistance(),

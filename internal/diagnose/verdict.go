@@ -17,7 +17,10 @@ const surely = 0.5
 // explain judges a result in the light of what was seen with it.
 func (s *observed) explain(in Input, t *table) fabric.Explained {
 	s.gather(in)
-	class := classOf(s.seen, len(s.logs)+len(s.points) > 0)
+	class := classOf(s.seen, len(s.logs)+len(s.points) > 0 && !s.ofESX())
+	if class == causes.AnyClass && s.ofESX() {
+		class = causes.Config
+	}
 	b := infer(s.seen, class, in, t, s.fits)
 	out := fabric.Explained{File: s.file, Line: s.line, Kind: s.kind, Rows: s.rows, Assumed: s.assumed}
 	out.Verdict, out.Why = s.verdict(b, class)
@@ -369,4 +372,12 @@ func (p *point) fillIn(out *fabric.Explained, hw fabric.Hardware) {
 		out.Expected = &p.expected
 	}
 	out.Bound = p.bound
+}
+
+// ofESX reports whether there is no run but only what an ESX host or its virtual machines are set up to be, in which a rule fails.
+func (s *observed) ofESX() bool {
+	return s.onlyFacts && slices.ContainsFunc(s.seen, func(e evidence.Evidence) bool {
+		f, ok := e.(evidence.Found)
+		return ok && f.Failed && (strings.HasPrefix(f.Rule, "esx-") || strings.HasPrefix(f.Rule, "vm-"))
+	})
 }

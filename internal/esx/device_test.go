@@ -92,7 +92,7 @@ Seg:Bu:Sl.F Vend:Dvid Subv:Subd ISA/irq/Vec P M Module       Name
 }
 
 func TestResetRules(t *testing.T) {
-	e := whole(t, `# passthrough attributes for devices
+	const file = `# passthrough attributes for devices
 #
 # file format:  vendor-id device-id resetMethod fptShareable
 # vendor/device id: xxxx (in hex) (ffff can be used for wildchar match)
@@ -101,10 +101,14 @@ func TestResetRules(t *testing.T) {
 8086  1502  d3d0     default
 # NVIDIA
 10de  ffff  flr      false
-`)
-	same(t, []fabric.ResetRule{{Vendor: 0x8086, Device: 0x1502, Method: "d3d0", Shareable: "default", Line: 7}, {Vendor: 0x10de, Device: 0xffff, Method: "flr", Shareable: "false", Line: 9}}, e.ResetRules)
+`
+	e := whole(t, "[root@esx1:~] cat /etc/vmware/passthru.map\n"+file)
+	same(t, []fabric.ResetRule{{Vendor: 0x8086, Device: 0x1502, Method: "d3d0", Shareable: "default", Line: 8}, {Vendor: 0x10de, Device: 0xffff, Method: "flr", Shareable: "false", Line: 10}}, e.ResetRules)
 	if !e.Whole(fabric.FactESXResetRules) {
 		t.Errorf("parts: %q", e.Parts)
+	}
+	if part := whole(t, file); part.Whole(fabric.FactESXResetRules) { // its end does not show
+		t.Error("a text that nobody printed as a whole is one")
 	}
 }
 

@@ -15,5 +15,5 @@ func allForms() []form {
 	}
 	out = append(out, formats()...)
 	out = append(out, singles()...)
-	return append(out, vmListForm(), worldForm(), lspciForm(), resetForm(), mstForm(), configForm(), flintForm(), vmxForm(), objectForm(), powerCLIForm(), logForm())
+	return append(out, vmListForm(), worldForm(), lspciForm(), resetForm(), mstForm(), configForm(), flintForm(), powerCLIForm(), manifestForm(), vmxForm(), objectForm(), logForm())
 }

@@ -162,7 +162,6 @@ func readResets(b *build, s section) {
 	whole := isWhole(s.command) && calls(s.command, "cat")
 	for i, line := range s.lines {
 		text := strings.TrimSpace(line)
-		whole = whole || resetHead().MatchString(text)
 		m := resetLine().FindStringSubmatch(text)
 		if m == nil || len(e.ResetRules) >= maxEntries {
 			continue

@@ -133,7 +133,7 @@ type signTable struct {
 
 var allSigns = sync.OnceValue(func() *signTable {
 	t := &signTable{signs: map[int][]string{}}
-	for _, sign := range signs() {
+	for _, sign := range append(signs(), manifestSigns()...) {
 		at := hashOf(sign)
 		t.seen[at], t.signs[at] = true, append(t.signs[at], sign)
 	}

@@ -268,9 +268,9 @@ func powerRule() Rule {
 func resetRule() Rule {
 	return Rule{
 		ID: "esx-reset-method", Title: "ESX resets GPUs by function (flr)",
-		Doc: "reads /etc/vmware/passthru.map for the planned GPU: a reset by its bridge takes other devices below the bridge along. " +
-			"The first line that fits counts; where a later one says otherwise it is unknown",
-		Severity: fabric.SeverityError, Cause: fabric.CauseVMHostSetup, Reference: docVCF + ", 8.4", Facts: []string{fabric.FactESXResetRules},
+		Doc: "reads /etc/vmware/passthru.map for the GPU: a reset by its bridge takes other devices below the bridge along. Which of several lines " +
+			"that fit ESX takes is documented nowhere: all of them flr passes, none of them fails, and anything else is unknown",
+		Severity: fabric.SeverityError, Cause: fabric.CausePassthroughReset, Reference: docVCF + ", 8.4", Facts: []string{fabric.FactESXResetRules},
 		Judge: eachHost(false, judgeReset),
 	}
 }
@@ -305,12 +305,25 @@ func judgeReset(s scene) []fabric.Finding {
 			cost: resetCost, fix: s.here("echo '10de ffff "+want+" false' >> "+file) + ", then restart it"})}
 	case len(fit) == 0:
 		return []fabric.Finding{s.finding(fabric.Unknown, "no line for GPUs of NVIDIA was seen in the part of "+file+" that was read")}
-	case !strings.EqualFold(fit[0].Method, want):
-		return []fabric.Finding{s.fail(fault{why: fmt.Sprintf("ESX resets GPUs of %s by %s, not %s.", s.name(), fit[0].Method, want), expected: "10de ffff " + want, seen: seen, cost: resetCost, fix: fix})}
+	case !slices.ContainsFunc(fit, func(r fabric.ResetRule) bool { return strings.EqualFold(r.Method, want) }):
+		return []fabric.Finding{s.fail(fault{why: fmt.Sprintf("ESX resets GPUs of %s by %s, not %s.", s.name(), methodsOf(fit), want), expected: "10de ffff " + want, seen: seen, cost: resetCost, fix: fix})}
 	case slices.ContainsFunc(fit, func(r fabric.ResetRule) bool { return !strings.EqualFold(r.Method, want) }):
-		return []fabric.Finding{s.finding(fabric.Unknown, "lines for these GPUs differ, and which of them ESX takes is not documented: remove all but "+want, seen...)}
+		return []fabric.Finding{s.finding(fabric.Unknown, "lines for GPUs of "+s.name()+" in "+file+" differ ("+methodsOf(fit)+"), and which of them ESX takes is documented nowhere: make them all "+want, seen...)}
+	case !s.esx.Whole(fabric.FactESXResetRules):
+		return []fabric.Finding{s.finding(fabric.Unknown, "only a part of "+file+" of "+s.name()+" was read: another line for GPUs may say otherwise", seen...)}
 	}
 	return s.pass(want, seen...)
+}
+
+// methodsOf are the reset methods of lines, each once.
+func methodsOf(lines []fabric.ResetRule) string {
+	var out []string
+	for _, r := range lines {
+		if !slices.Contains(out, r.Method) {
+			out = append(out, r.Method)
+		}
+	}
+	return strings.Join(out, " and ")
 }
 
 const resetCost = "at power-on or after a crash of a virtual machine GPUs are not reset, or other devices below the same bridge go with them"

@@ -174,9 +174,43 @@ func judgeSRIOV(s scene) []fabric.Finding {
 		}
 	}
 	if len(out) == 0 {
-		return []fabric.Finding{s.finding(fabric.NotApplicable, "no plan says whether NICs of "+s.name()+" are passed through whole or in virtual functions")}
+		return []fabric.Finding{s.eitherGoal(configs)}
 	}
 	return out
+}
+
+// eitherGoal says for which goal SR-IOV is right as it is, where no plan says which.
+func (s scene) eitherGoal(configs []nicConfig) fabric.Finding {
+	var on, off []string
+	var seen []fabric.Evidence
+	for _, c := range configs {
+		have := inForce(c.Settings["SRIOV_EN"])
+		n, ok := number(have)
+		switch {
+		case !ok:
+			continue
+		case n == 0:
+			off = append(off, c.name)
+		default:
+			on = append(on, c.name)
+		}
+		text := "SRIOV_EN " + have
+		if vfs := inForce(c.Settings["NUM_OF_VFS"]); vfs != "" {
+			text += ", NUM_OF_VFS " + vfs
+		}
+		seen = append(seen, saw(c.source(), text))
+	}
+	var said []string
+	if len(off) > 0 {
+		said = append(said, "SR-IOV is off in NIC "+few(off)+": right where whole NICs are passed through, wrong where virtual machines are to get virtual functions")
+	}
+	if len(on) > 0 {
+		said = append(said, "SR-IOV is on in NIC "+few(on)+": right where virtual machines get virtual functions, wrong where whole NICs are passed through")
+	}
+	if len(said) == 0 {
+		return s.finding(fabric.NotApplicable, "no plan says whether NICs of "+s.name()+" are passed through whole or in virtual functions")
+	}
+	return s.finding(fabric.Unknown, strings.Join(said, "; ")+"; no plan says which", seen...)
 }
 
 func nicStoredRule() Rule {

@@ -15,8 +15,9 @@ func refusalRule() Rule {
 			if len(s.esx.Refusals) == 0 {
 				return []fabric.Finding{s.finding(fabric.NotApplicable, "no log of a virtual machine that was refused is part of the check")}
 			}
-			named := false // by a message that says more than that it did not start
+			named, taken := false, false // by a message that says more than that it did not start; by hot-plug
 			for _, r := range s.esx.Refusals {
+				taken = taken || r.Kind == fabric.RefusedHotPlug
 				named = named || r.Kind != fabric.RefusedPowerOn && r.Kind != fabric.RefusedDevice
 			}
 			var out []fabric.Finding
@@ -24,17 +25,40 @@ func refusalRule() Rule {
 			for _, r := range s.esx.Refusals {
 				why, fix := refusal(r)
 				key := r.Kind + r.VM + r.Device
-				if said[key] || named && (r.Kind == fabric.RefusedPowerOn || r.Kind == fabric.RefusedDevice) {
+				if said[key] || taken && r.Kind == fabric.RefusedNotPassed || named && (r.Kind == fabric.RefusedPowerOn || r.Kind == fabric.RefusedDevice) {
 					continue
 				}
 				said[key] = true
-				cause := fabric.CauseID("")
+				cause := causeOf(r.Kind)
 				out = append(out, s.fail(fault{vm: r.VM, at: r.Device, why: why, expected: "no such message", cost: "the virtual machine does not start, or loses the device", fix: fix, cause: cause,
 					seen: []fabric.Evidence{saw(fmt.Sprintf("line %d", r.Line), r.Text)}}))
 			}
 			return out
 		}),
 	}
+}
+
+// causeOf is the cause that a refusal of a kind proves; empty: that of the rule.
+func causeOf(kind string) fabric.CauseID {
+	switch kind {
+	case fabric.RefusedMMIO:
+		return fabric.CauseMMIOSpace
+	case fabric.RefusedNoVF:
+		return fabric.CauseVFMissing
+	case fabric.RefusedNotPassed, fabric.RefusedIdentity, fabric.RefusedInUse:
+		return fabric.CausePassthroughMissing
+	case fabric.RefusedHotPlug:
+		return fabric.CausePCIeHotplug
+	case fabric.RefusedVectors:
+		return fabric.CauseInterruptVectors
+	case fabric.RefusedReserved:
+		return fabric.CauseVMMemoryReservation
+	case fabric.RefusedIOMMU:
+		return fabric.CauseVMIOMMU
+	case fabric.RefusedReset:
+		return fabric.CausePassthroughReset
+	}
+	return ""
 }
 
 // refusal says what a message means and what to do.
@@ -62,6 +86,8 @@ func refusal(r fabric.PowerOnRefusal) (why, fix string) {
 		return "The virtual IOMMU, which more than 127 virtual CPUs need, is refused beside vGPU.", "at most 127 virtual CPUs, or on ESX 8 pciPassthru.vmiop.allowViommu and enableViommu = TRUE"
 	case fabric.RefusedReserved:
 		return "Not all memory of the virtual machine is reserved.", "reserve all guest memory"
+	case fabric.RefusedReset:
+		return "The device does not come back from its reset.", "/etc/vmware/passthru.map: its reset method (flr where the device has it), then restart the host; still so: power cycle the host, newer firmware of the device"
 	case fabric.RefusedInUse:
 		return "Another virtual machine, or ESX itself, has the device.", "esxcli hardware pci list; power the other virtual machine off, or take the device from it"
 	}

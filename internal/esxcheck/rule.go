@@ -36,12 +36,12 @@ type Rule struct {
 func Rules() []Rule {
 	return []Rule{
 		collectedRule(), readRule(), versionRule(),
-		toolsRule(), driverRule(), toolDevicesRule(), cardsRule(), countRule(),
+		toolsRule(), toolFirmwareRule(), driverRule(), soughtRule(), toolDevicesRule(), cardsRule(), countRule(),
 		settingsRule(), rebootRule(), powerRule(), resetRule(),
-		nicATSRule(), nicSRIOVRule(), nicStoredRule(), maxVFsRule(), firmwareVFsRule(), spareVFRule(), presentVFsRule(),
+		nicATSRule(), nicSRIOVRule(), nicStoredRule(), maxVFsRule(), firmwareVFsRule(), spareVFRule(), presentVFsRule(), uplinksRule(),
 		passthroughRule(), labelsRule(), pairsRule(),
-		refusalRule(),
-		vmStartRule(), vmMMIORule(), vmLargeRule(), vmP2PRule(),
+		refusalRule(), mappedRule(),
+		vmStartRule(), vmMMIORule(), operatorRule(), vmLargeRule(), vmP2PRule(),
 		vmIDsRule(), vmSystemRule(), vmOwnerRule(), vmSwitchesRule(), vmOrderRule(), vmPairsRule(), vmPlannedRule(), vmPartitionRule(), serviceRule(),
 		harmlessRule(),
 	}

@@ -88,7 +88,7 @@ type oneCase struct {
 }
 
 func TestCases(t *testing.T) {
-	for i, c := range slices.Concat(hostCases(), nicCases(), vmCases()) {
+	for i, c := range slices.Concat(hostCases(), nicCases(), vmCases(), textCases()) {
 		t.Run(fmt.Sprintf("%s/%d %s", c.rule, i, c.want), func(t *testing.T) {
 			p, f := planOf(), hostOf()
 			if c.change != nil {

@@ -66,11 +66,13 @@ func maxVFsRule() Rule {
 }
 
 func judgeMaxVFs(s scene) []fabric.Finding {
-	if s.goal == nil {
-		return []fabric.Finding{s.finding(fabric.NotApplicable, "no plan says whether "+s.name()+" is to have virtual functions")}
-	}
 	list, text, ok := s.maxVFs()
-	if !ok {
+	switch {
+	case s.goal == nil && !ok:
+		return []fabric.Finding{s.finding(fabric.NotApplicable, "no plan says whether "+s.name()+" is to have virtual functions")}
+	case s.goal == nil:
+		return []fabric.Finding{s.anyMaxVFs(list, text)}
+	case !ok:
 		return []fabric.Finding{s.unread("max_vfs of "+nicModule+" was not read", fabric.FactESXModules)}
 	}
 	seen := saw(parametersList, "max_vfs="+text)
@@ -111,6 +113,21 @@ func judgeMaxVFs(s scene) []fabric.Finding {
 			fix:  s.here(`esxcli system module parameters set -a -m nmlx5_core -p "max_vfs=`+strings.Join(want, ",")+`"`) + ", then restart it"})}
 	}
 	return s.pass(strings.Join(want, ",")+" or more", seen, saw("NICs of the driver", strings.Join(functions, " ")))
+}
+
+// anyMaxVFs judges the list without a plan: that it has more entries than there are NICs is wrong for every goal.
+func (s scene) anyMaxVFs(list []int, text string) fabric.Finding {
+	functions := s.functions()
+	seen := []fabric.Evidence{saw(parametersList, "max_vfs="+text), saw("NICs of the driver", cmp.Or(strings.Join(functions, " "), "not read"))}
+	whole := s.esx.Whole(fabric.FactESXUplinks)
+	switch {
+	case whole && len(functions) > 0 && len(list) > len(functions):
+		return s.fail(fault{why: fmt.Sprintf("max_vfs of %s has %d entries, and the driver has %s.", s.name(), len(list), fabric.Count(len(functions), "NIC")), expected: "one entry for each NIC of the driver, in the order of addresses",
+			seen: seen, cost: "after a card was added or taken out the entries are of other NICs: virtual functions are on the wrong ones", fix: s.here(`esxcli system module parameters set -a -m nmlx5_core -p "max_vfs=..."`) + " with one entry per NIC, then restart it"})
+	case slices.ContainsFunc(list, func(n int) bool { return n > 0 }):
+		return s.finding(fabric.Unknown, "max_vfs of "+s.name()+" is "+text+": right where virtual machines get virtual functions, one entry per NIC in the order of addresses, wrong where whole NICs are passed through; no plan says which", seen...)
+	}
+	return s.finding(fabric.Unknown, "max_vfs of "+s.name()+" is unset or 0: right where whole NICs are passed through, wrong where virtual machines are to get virtual functions; no plan says which", seen...)
 }
 
 // vfsOf compares NUM_OF_VFS of each NIC with what the driver is to make on it.
@@ -193,7 +210,10 @@ func presentVFsRule() Rule {
 		Doc:      "counts the virtual functions of the host: settings of firmware and driver make them with the next start only",
 		Severity: fabric.SeverityError, Cause: fabric.CauseVMHostSetup, Reference: docVS8, Facts: []string{fabric.FactESXVFs, fabric.FactPCI, fabric.FactESXDevices},
 		DependsOn: []string{"esx-nic-driver", "esx-max-vfs"},
-		Judge: eachHost(true, func(s scene) []fabric.Finding {
+		Judge: eachHost(false, func(s scene) []fabric.Finding {
+			if s.goal == nil {
+				return []fabric.Finding{s.anyVFs()}
+			}
 			if s.mode() != fabric.SRIOVToGuests {
 				return []fabric.Finding{s.finding(fabric.NotApplicable, "the plan passes NICs through whole")}
 			}
@@ -216,4 +236,23 @@ func presentVFsRule() Rule {
 				cost: "a virtual machine that is to get one does not start", fix: "compare SRIOV_EN, NUM_OF_VFS and max_vfs, then restart the host: they make virtual functions with the next start"})}
 		}),
 	}
+}
+
+// anyVFs says without a plan that NICs which ESX drives have no virtual functions.
+func (s scene) anyVFs() fabric.Finding {
+	var driven []string
+	for _, u := range s.esx.Uplinks {
+		if d := s.byAddress(u.Address); u.Address != "" && (u.Driver == nicModule || d != nil && d.vendor == vendorMellanox || strings.Contains(u.What, "Mellanox") || d != nil && strings.Contains(d.name, "ConnectX")) {
+			driven = append(driven, u.Address)
+		}
+	}
+	slices.Sort(driven)
+	driven = slices.Compact(driven)
+	virtual := len(s.esx.VFs) > 0 || slices.ContainsFunc(s.tree, func(d device) bool { return d.kind == kindVF })
+	listed := s.esx.VFs != nil || len(s.esx.Devices) > 0 || len(s.facts.PCI) > 0 // a list of devices, in which they would be
+	if len(driven) == 0 || virtual || !listed {
+		return s.finding(fabric.NotApplicable, "no plan says whether "+s.name()+" is to have virtual functions")
+	}
+	return s.finding(fabric.Unknown, "no virtual function is listed beside NIC "+few(driven)+" of "+s.name()+": right where none are planned; else SRIOV_EN and NUM_OF_VFS of the firmware, or max_vfs of nmlx5_core, are not set, or the host was not started since; no plan says which",
+		saw("lspci, esxcli network sriovnic", "no virtual function beside "+few(driven)))
 }

@@ -83,7 +83,12 @@ func (s scene) vmUnknown(vm *fabric.VM, why string, seen ...fabric.Evidence) fab
 func vmName(vm *fabric.VM) string { return cmp.Or(vm.Name, "VM") }
 
 func called(vm *fabric.VM) string {
-	if vm.Name == "" {
+	switch {
+	case vm.Class && vm.Name == "":
+		return "the class"
+	case vm.Class:
+		return "class " + fabric.Quote(vm.Name)
+	case vm.Name == "":
 		return "the virtual machine"
 	}
 	return "virtual machine " + fabric.Quote(vm.Name)
@@ -188,7 +193,7 @@ func vmMMIORule() Rule {
 	return Rule{
 		ID: "vm-mmio", Title: "A virtual machine has MMIO space for its GPUs",
 		Doc:      "reads use64bitMMIO and 64bitMMIOSizeGB: 128 GiB per H100 or H200 and 32 for NICs; with less it does not start. VM Operator writes 512 by itself, enough for three GPUs",
-		Severity: fabric.SeverityError, Cause: fabric.CauseVMHostSetup, Reference: docVCF + ", 10.1; VM Operator, PCI passthrough", Facts: []string{fabric.FactESXVMs},
+		Severity: fabric.SeverityError, Cause: fabric.CauseMMIOSpace, Reference: docVCF + ", 10.1; VM Operator, PCI passthrough", Facts: []string{fabric.FactESXVMs},
 		Judge: eachVM(judgeMMIO),
 	}
 }
@@ -213,6 +218,8 @@ func judgeMMIO(s scene, vm *fabric.VM) []fabric.Finding {
 		return []fabric.Finding{s.vmUnknown(vm, "the advanced settings were not read")}
 	case hasUse && okUse && on == 0 || !hasUse && known:
 		f.why = fmt.Sprintf("%s with %s is not told to use 64-bit MMIO.", called(vm), fabric.Count(gpus, "GPU"))
+	case known && okSize && gb < need && gb == operatorMMIO:
+		f.why = fmt.Sprintf("%s with %s has %d GiB of MMIO space, which is what VM Operator writes by itself, and needs %d.", called(vm), fabric.Count(gpus, "GPU"), gb, need)
 	case known && okSize && gb < need:
 		f.why = fmt.Sprintf("%s with %s has %d GiB of MMIO space and needs %d.", called(vm), fabric.Count(gpus, "GPU"), gb, need)
 	case known && !hasSize:

@@ -1,6 +1,7 @@
 package esxcheck
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,7 +26,12 @@ func vmIDsRule() Rule {
 				vendor, okV := vmID(d.Vendor)
 				id, okD := vmID(d.Device)
 				f := fault{vm: vmName(vm), seen: []fabric.Evidence{text}, cost: "no device fits: the virtual machine does not start", expected: "vendor and device as 0x10de"}
+				meantVendor, baseV := wrongBase(d.Vendor, isVendor)
+				meantDevice, baseD := wrongBase(d.Device, isKnownDevice)
 				switch {
+				case vm.Class && (baseV || baseD):
+					f.why = fmt.Sprintf("An id of %s is hexadecimal and lacks its 0x (vendor %s, device %s): it is no number, or another one.", called(vm), d.Vendor, d.Device)
+					f.fix = "vendor " + cmp.Or(meantVendor, d.Vendor) + ", device " + cmp.Or(meantDevice, d.Device)
 				case d.Vendor == "" && d.Device == "" || !okV || !okD:
 					continue
 				case isVendor(id) && !isVendor(vendor):
@@ -133,6 +139,9 @@ func vmSwitchesRule() Rule {
 			var with, service []string
 			for i := range s.esx.VMs {
 				gpus, _, switches, _ := s.parts(&s.esx.VMs[i])
+				if s.esx.VMs[i].Class { // one of several, of which a host has one at a time
+					continue
+				}
 				if switches > 0 && gpus > 0 {
 					with = append(with, vmName(&s.esx.VMs[i]))
 				} else if switches > 0 {
@@ -169,7 +178,7 @@ func vmOrderRule() Rule {
 			sorted := slices.Clone(vm.Devices)
 			slices.SortStableFunc(sorted, func(a, b fabric.VMDevice) int { return a.Number - b.Number })
 			var have []string
-			next := map[string]int{}
+			next, labels := map[string]int{}, map[string][]int{}
 			wrong := false
 			for i := range sorted {
 				kind := s.vmKind(&sorted[i])
@@ -179,8 +188,13 @@ func vmOrderRule() Rule {
 				n := next[kind]
 				next[kind]++
 				_, label, ok := labelParts(sorted[i].Label)
+				if ok {
+					labels[kind] = append(labels[kind], label)
+				}
 				switch {
-				case ok && label != n:
+				case ok && n > 0 && len(labels[kind]) > 1 && labels[kind][len(labels[kind])-2] >= label, // a partition has any GPUs, in their order
+					ok && kind == kindNIC && len(labels[kindGPU]) == gpus && gpus == nics && labels[kindGPU][min(n, gpus-1)] != label,
+					ok && kind == kindNIC && n < len(labels[kindGPU]) && labels[kindGPU][n] != label:
 					wrong = true
 				case kind == kindNIC && next[kindGPU] < min(n+1, gpus), kind == kindGPU && next[kindNIC] < min(n, nics), kind == kindNVSwitch && next[kindGPU]+next[kindNIC] < gpus+nics:
 					wrong = true

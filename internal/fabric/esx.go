@@ -183,6 +183,8 @@ type ESXVirtual struct {
 // VM is the virtual hardware of a virtual machine.
 type VM struct {
 	Name     string            `json:"name"`
+	Class    bool              `json:"class,omitempty"`    // it is no machine but a class or template of such
+	Operator bool              `json:"operator,omitempty"` // a class of VM Operator, which adds settings of its own
 	Host     string            `json:"host,omitempty"`
 	Power    string            `json:"power,omitempty"`    // on, off, suspended
 	Firmware string            `json:"firmware,omitempty"` // efi, bios

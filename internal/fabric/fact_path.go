@@ -125,6 +125,7 @@ const (
 	FactGPUUUID          = "gpus.uuid"
 	FactGPUVBIOS         = "gpus.vbios"
 
+	FactNVShare              = "nv_share"
 	FactFabricManager        = "fabric_manager"
 	FactFabricManagerMode    = "fabric_manager.mode"
 	FactFabricManagerVersion = "fabric_manager.version"

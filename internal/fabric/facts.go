@@ -17,6 +17,7 @@ type Facts struct {
 	HCAs          []HCA             `json:"hcas,omitempty"`
 	GPUs          []GPU             `json:"gpus,omitempty"`
 	FabricManager *FabricManager    `json:"fabric_manager,omitempty"` // of NVSwitches
+	NVShare       *NVShare          `json:"nv_share,omitempty"`       // of NVSwitches that virtual machines share; nil: not read
 	PCI           []PCIDevice       `json:"pci,omitempty"`            // GPUs, NICs, NVSwitches and every bridge above them
 	Routes        []Route           `json:"routes,omitempty"`
 	Rules         []Rule            `json:"rules,omitempty"`
@@ -210,6 +211,25 @@ type PCIDevice struct {
 	ACS        *ACS        `json:"acs,omitempty"`
 	ATS        *ATS        `json:"ats,omitempty"`
 	Control    *PCIControl `json:"control,omitempty"`
+	// Regions are the memory regions (BAR 0 to 5) that lspci -v lists. Nil: not read.
+	Regions []PCIRegion `json:"regions,omitempty"`
+}
+
+// PCIRegion is a memory region of a function.
+type PCIRegion struct {
+	Number   int  `json:"number"`
+	Assigned bool `json:"assigned"` // firmware or kernel gave it an address
+}
+
+// Unassigned are the numbers of the regions without an address.
+func (d *PCIDevice) Unassigned() []int {
+	var out []int
+	for _, r := range d.Regions {
+		if !r.Assigned {
+			out = append(out, r.Number)
+		}
+	}
+	return out
 }
 
 // PCILink is the link above a function (for a port of a bridge: below it), now and at most.

@@ -83,6 +83,20 @@ type FabricManager struct {
 	Mode    *int   `json:"mode,omitempty"`    // FABRIC_MODE of fabricmanager.cfg: 0 bare metal or full passthrough, 1 shared NVSwitch, 2 vGPU
 }
 
+// NVShare is what is known of NVSwitches that virtual machines share by partitions of Fabric Manager.
+type NVShare struct {
+	Partitions []NVPartition `json:"partitions,omitempty"` // of fmpm -l in the service virtual machine; nil: not read
+	Modules    []int         `json:"modules,omitempty"`    // Module Id of the GPUs that nvidia-smi -q shows, ascending; nil: not read
+}
+
+// NVPartition is GPUs that NVSwitches join where it is active.
+type NVPartition struct {
+	ID      int   `json:"id"`
+	GPUs    int   `json:"gpus"`
+	Active  bool  `json:"active"`
+	Modules []int `json:"modules,omitempty"` // Module Id (physicalId) of its GPUs, ascending; nil: not all of them were read
+}
+
 // Throttled returns the reasons that are faults among those that lower the clocks now.
 func (h *GPUHealth) Throttled() []string {
 	if h == nil || h.Throttle == nil {

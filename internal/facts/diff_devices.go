@@ -80,6 +80,7 @@ func (d *differ) pciDevice(a, b *fabric.PCIDevice) {
 		field{rankSetting, isInfo, "in an IOMMU group", groupText(d.a, a), groupText(d.b, b), ""},
 		field{rankSetting, isWarning, "ACS control", acsControl(a.ACS), acsControl(b.ACS), "redirection sends peer-to-peer traffic up to the root complex and back"},
 		field{rankSetting, isWarning, "ACS capability", acsCapability(a.ACS), acsCapability(b.ACS), ""},
+		field{rankSetting, isWarning, "memory regions", regionText(a), regionText(b), "a GPU whose BAR1 has none cannot be used"},
 		field{rankSetting, isWarning, "ATS", atsText(a.ATS), atsText(b.ATS), "without it every access of the device is translated by the IOMMU on the way"},
 	)
 	d.pciControl(thing, cmp.Or(a.Control, &fabric.PCIControl{}), cmp.Or(b.Control, &fabric.PCIControl{}), a.Control != nil, b.Control != nil)
@@ -285,4 +286,15 @@ func (d *differ) gid(g *fabric.GID, nic func(string) string) string {
 		words = append(words, g.GID)
 	}
 	return strings.Join(words, " ")
+}
+
+func regionText(d *fabric.PCIDevice) string {
+	if d.Regions == nil {
+		return "not read"
+	}
+	var out []string
+	for _, r := range d.Regions {
+		out = append(out, fmt.Sprintf("%d %s", r.Number, map[bool]string{true: "assigned", false: "unassigned"}[r.Assigned]))
+	}
+	return strings.Join(out, ", ")
 }

@@ -109,6 +109,7 @@ func (d *differ) nvlink(thing string, a, b *fabric.NVLink) {
 
 // fabricManager compares the service that sets up NVSwitches.
 func (d *differ) fabricManager() {
+	d.nvShare()
 	a, b := d.a.FabricManager, d.b.FabricManager
 	if a == nil && b == nil {
 		return
@@ -129,5 +130,22 @@ func (d *differ) fabricManager() {
 		row("driver that it refused", "", func(m *fabric.FabricManager) string { return cmp.Or(m.Driver, "none") }),
 		row("message", "", func(m *fabric.FabricManager) string { return cmp.Or(m.Says, "none") }),
 		row("mode", "in mode 1 GPUs wait for a partition", func(m *fabric.FabricManager) string { return value(m.Mode) }),
+	)
+}
+
+// nvShare compares the partitions of shared NVSwitches.
+func (d *differ) nvShare() {
+	row := func(name, why string, of func(*fabric.NVShare) string) field {
+		said := func(s *fabric.NVShare) string {
+			if s == nil {
+				return "not read"
+			}
+			return of(s)
+		}
+		return field{rankSetting, isWarning, name, said(d.a.NVShare), said(d.b.NVShare), why}
+	}
+	d.compare("shared NVSwitches",
+		row("partitions", "GPUs reach each other by NVLink only within an active partition", func(s *fabric.NVShare) string { return fmt.Sprint(s.Partitions) }),
+		row("Module Ids of the GPUs", "other GPUs need another partition", func(s *fabric.NVShare) string { return fmt.Sprint(s.Modules) }),
 	)
 }

@@ -25,6 +25,11 @@ func (fn *lspciText) line(line string) {
 		fn.secondary = domain + ":" + m[1]
 		return
 	}
+	if r, ok := regionOf(text); ok && !fn.listed { // those of a capability are of virtual functions
+		fn.device.Regions = withRegion(fn.device.Regions, r)
+		fn.last = ""
+		return
+	}
 	key, value, ok := keyValue(text)
 	switch {
 	case !ok: // the flags of a register go on over several lines

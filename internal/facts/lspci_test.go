@@ -32,6 +32,7 @@ func TestLspciAgreesWithSysfs(t *testing.T) {
 	unknown := 0
 	for i := range f.PCI {
 		want, got := &f.PCI[i], &said.PCI[i]
+		got.Regions = nil                // of lspci alone
 		want.Driver, got.Driver = "", "" // the unpacked part of the capture has the link of some only
 		if got.ACS == nil && got.ATS == nil && !want.ACS.Present && !want.ATS.Present {
 			got.ACS, got.ATS = want.ACS, want.ATS // lspci shows no extended space where it is empty

@@ -63,6 +63,7 @@ func (m *merger) merge(t tool, parts fabric.Facts) {
 		m.mergeModule(mod)
 	}
 	m.mergeFabricManager(parts.FabricManager)
+	m.mergeShare(parts.NVShare)
 	m.mergeKernel(parts)
 	m.f.Routes = added(m.kernel[fabric.FactRoutes], m.f.Routes, parts.Routes)
 	m.f.Rules = added(m.kernel[fabric.FactRules], m.f.Rules, parts.Rules)
@@ -140,7 +141,7 @@ func added[T comparable](fromKernel bool, have, reported []T) []T {
 func (m *merger) mergePCI(reported fabric.PCIDevice) {
 	i := slices.IndexFunc(m.f.PCI, func(d fabric.PCIDevice) bool { return d.Address == reported.Address })
 	if i < 0 {
-		if !m.kernel[fabric.FactPCI] && reported.Class != 0 {
+		if !m.kernel[fabric.FactPCI] && (reported.Class != 0 || reported.Regions != nil) {
 			m.f.PCI = append(m.f.PCI, reported)
 			m.givenBy[fabric.FactPCI+" "+reported.Address] = m.tool
 		}
@@ -150,6 +151,9 @@ func (m *merger) mergePCI(reported fabric.PCIDevice) {
 	keep(m, fabric.FactPCIDriver+at, &d.Driver, reported.Driver)
 	keepPointer(m, fabric.FactPCINUMANode+at, &d.NUMANode, reported.NUMANode)
 	keepPointer(m, fabric.FactPCIIOMMUGroup+at, &d.IOMMUGroup, reported.IOMMUGroup)
+	if d.Regions == nil {
+		d.Regions = reported.Regions
+	}
 	if d.Link == nil && reported.Link != nil && reported.Link.MaxWidth > 0 { // else it is not a whole link
 		d.Link = reported.Link
 	}

@@ -125,6 +125,16 @@ func (l *nvidiaLog) pair(block, key, value string) {
 	if len(l.f.GPUs) == 0 {
 		return
 	}
+	if n := number(value); key == "Module Id" && n != nil {
+		if l.f.NVShare == nil {
+			l.f.NVShare = &fabric.NVShare{}
+		}
+		if !slices.Contains(l.f.NVShare.Modules, *n) && len(l.f.NVShare.Modules) < maxDevices {
+			l.f.NVShare.Modules = append(l.f.NVShare.Modules, *n)
+			slices.Sort(l.f.NVShare.Modules)
+		}
+		return
+	}
 	g := &l.f.GPUs[len(l.f.GPUs)-1]
 	if fault := nvidiaFault(value); fault != "" {
 		healthOf(g).Fault = fault

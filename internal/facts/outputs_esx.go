@@ -25,7 +25,7 @@ func (o *Outputs) lineOfESX(host, line string) (claimed, searched, whole bool) {
 		if c.Ours {
 			o.end()
 		}
-		return true, speaksUp(line), c.Ours || c.Log // a message is a fact of its host
+		return true, c.Log || speaksUp(line), c.Ours || c.Log // a message is a fact of its host, and says a cause
 	case c.OnlyESX:
 		o.end()
 		o.keepESX(host, o.esxCalls)

@@ -35,18 +35,24 @@ func Explain(ctx context.Context, read *intake.Content, in diagnose.Input, at ti
 	if err != nil {
 		return nil, err
 	}
-	failures, uncabled := uncabledIn(failures)
+	failures, remarks, uncabled := uncabledIn(failures)
 	in.Findings = append(slices.Clone(in.Findings), failures...)
 	found := results.JoinLogs(read.Results)
 	in.PortGbps = slowestPort(read.Facts)
 	in.Hardware = withSeen(in.Hardware, hardwareIn(in.Machines, read.Facts), found)
-	if r, ok := standIn(read, failures, found); ok {
+	r, stands := standIn(read, failures, found)
+	if stands {
 		found = append(found, r)
 	}
 	x, err := diagnose.Explain(found, in)
 	if err != nil {
 		return nil, err
 	}
+	if stands {
+		x.Results = withoutEcho(x.Results)
+	}
+	withRemarks(x, found, remarks)
+	withOwnFixes(x, failures)
 	x.Results = append(x.Results, read.Unknown()...)
 	x.Results = append(append(x.Results, unreadIn(read.Facts)...), uncabled...)
 	x.Sources = read.Sources
@@ -67,6 +73,18 @@ func standIn(read *intake.Content, failures []fabric.Finding, found []fabric.Res
 		}
 	}
 	return fabric.Result{File: name, Kind: fabric.NCCLDebugLog, Content: &fabric.NCCLLog{}}, true
+}
+
+// withoutEcho leaves out the last result, which stands for outputs of tools, where another one blames all that it blames: the rule
+// that fails is evidence of both.
+func withoutEcho(all []fabric.Explained) []fabric.Explained {
+	last := all[len(all)-1]
+	for _, r := range all[:len(all)-1] {
+		if r.Verdict != fabric.VerdictHealthy && len(r.Causes) > 0 && len(last.Causes) > 0 && r.Causes[0].ID == last.Causes[0].ID && len(last.Causes) <= len(r.Causes) {
+			return all[:len(all)-1]
+		}
+	}
+	return all
 }
 
 func isResultKind(name string) bool {

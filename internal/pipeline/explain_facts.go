@@ -26,8 +26,8 @@ func judgedInText() []string {
 	}
 }
 
-// failuresIn returns what fails in facts that are parts of what hosts have. Hosts that the text names are compared with
-// each other; a second reading and one without a name stand by themselves.
+// failuresIn returns what fails in facts that are parts of what hosts have, and what rules say of them that is open or harmless.
+// Hosts that the text names are compared with each other; a second reading and one without a name stand by themselves.
 func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]fabric.Finding, error) {
 	var named []*fabric.Facts
 	var groups [][]*fabric.Facts
@@ -41,14 +41,14 @@ func failuresIn(ctx context.Context, at time.Time, found []facts.TextFacts) ([]f
 	if len(named) > 0 {
 		groups = append([][]*fabric.Facts{named}, groups...)
 	}
-	judged := judgedInText()
+	judged := append(judgedInText(), judgedOfESX()...)
 	failures := narrowLinks(found)
 	for _, group := range groups {
 		_, err := Check(ctx, Checked{At: at}, All(group), func(f fabric.Finding) {
 			switch {
 			case f.Status == fabric.Fail && slices.Contains(judged, f.ID) && !allOff(group, f):
 				failures = append(failures, f)
-			case f.ID == "spark-cable" && f.Status == fabric.Unknown && len(f.Evidence) > 0: // which is no fault of the machine
+			case (f.ID == "spark-cable" || remarkOfESX(f)) && f.Status != fabric.Fail && len(f.Evidence) > 0: // which is no fault of the machine
 				failures = append(failures, f)
 			}
 		})
@@ -79,11 +79,16 @@ func allOff(group []*fabric.Facts, f fabric.Finding) bool {
 	return true
 }
 
-// uncabledIn are machines of which the text shows that no cable is plugged, each as a result without a fault.
-func uncabledIn(found []fabric.Finding) (faults []fabric.Finding, notes []fabric.Explained) {
+// uncabledIn are machines of which the text shows that no cable is plugged, each as a result without a fault. remarks are about
+// ESX hosts.
+func uncabledIn(found []fabric.Finding) (faults, remarks []fabric.Finding, notes []fabric.Explained) {
 	for _, f := range found {
-		if f.Status == fabric.Fail {
+		switch {
+		case f.Status == fabric.Fail:
 			faults = append(faults, f)
+			continue
+		case remarkOfESX(f):
+			remarks = append(remarks, f)
 			continue
 		}
 		notes = append(notes, fabric.Explained{
@@ -91,7 +96,7 @@ func uncabledIn(found []fabric.Finding) (faults []fabric.Finding, notes []fabric
 			Next: "plug the QSFP cable, wait 10 seconds, and give ibdev2netdev again",
 		})
 	}
-	return faults, notes
+	return faults, remarks, notes
 }
 
 // narrowLinks finds devices that run on fewer lanes than they have, where the text does not show the other end of the link:
