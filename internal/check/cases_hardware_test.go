@@ -31,6 +31,7 @@ func hardwareCases() []oneCase {
 		{"port-state", "active", "host1:bnxt_re2/1", pass, "", asPlanned},
 		{"port-state", "down", "host1:bnxt_re2/1", fail, "DOWN and Disabled", port(func(p *fabric.Port) { p.State, p.PhysState = "DOWN", "Disabled" })},
 		{"port-state", "no subnet manager", "host1:bnxt_re2/1", fail, "subnet manager", both(noPlan, port(func(p *fabric.Port) { p.State, p.LinkLayer = "INIT", "InfiniBand" }))},
+		{"port-state", "virtual port that no subnet manager serves", "host1:bnxt_re2/1", fail, "serves virtual ports", both(noPlan, port(func(p *fabric.Port) { p.State, p.PhysState, p.LinkLayer = "DOWN", "LinkUp", "InfiniBand" }))},
 		{"port-state", "not read", "host1:bnxt_re2/1", unknown, "was not read", port(func(p *fabric.Port) { p.State = "" })},
 		{"port-state", "silent behind its NIC", "host1:bnxt_re2/1", unknown, "link-up fails on host1:eth3", func(w *world) {
 			port(func(p *fabric.Port) { p.State, p.PhysState = "DOWN", "Disabled" })(w)

@@ -76,6 +76,11 @@ func (in NodeInput) judgePort(at portAt) Verdict {
 	if at.nic != "" {
 		v.Fix = onNode("ip link set dev "+fabric.ShellWord(at.nic)+" up && ethtool "+fabric.ShellWord(at.nic)+" && rdma link show "+fabric.ShellWord(at.name), in.Facts.Node)
 	}
+	if p.State == "DOWN" && p.PhysState == "LinkUp" && p.LinkLayer == "InfiniBand" { // of a physical port the link training itself leads to INIT
+		v.Cause = fabric.CauseSubnetManager
+		v.Why += " The cable is up; the port of a virtual function stays down until the subnet manager serves virtual ports and the function has a GUID."
+		v.Fix = "at the subnet manager: `ib sm virt enable`, or virt_enabled 2 in opensm.conf; on the host of the physical function: ip link set dev DEV vf N node_guid GUID, port_guid GUID, state auto"
+	}
 	if strings.HasPrefix(p.State, "INIT") && p.LinkLayer == "InfiniBand" {
 		v.Cause = fabric.CauseSubnetManager
 		v.Why += " A port stays in INIT until a subnet manager configures it."

@@ -195,10 +195,19 @@ func classOf(seen []evidence.Evidence, run bool) causes.Class {
 			return c
 		}
 	}
-	if run {
+	if run && !onlySetUp(seen) {
 		return causes.Slow
 	}
 	return causes.AnyClass
+}
+
+// onlySetUp reports whether a rule fails on what tools say of the machines, where nothing of a run is at hand: then nobody said that
+// anything is slow.
+func onlySetUp(seen []evidence.Evidence) bool {
+	return slices.ContainsFunc(seen, func(e evidence.Evidence) bool {
+		f, ok := e.(evidence.Found)
+		return ok && f.Failed && f.Own
+	})
 }
 
 func classBy(seen []evidence.Evidence, printed bool) (causes.Class, bool) {

@@ -115,8 +115,8 @@ var idForm = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 
 // problems lists what is wrong in an entry.
 func (m *Message) problems() (found []error) {
-	if m.Outcome != "" && m.Outcome != "hang" {
-		found = append(found, fmt.Errorf("%s: outcome %q: unknown; known: hang", m.ID, m.Outcome))
+	if m.Outcome != "" && m.Outcome != "hang" && m.Outcome != "refused" {
+		found = append(found, fmt.Errorf("%s: outcome %q: unknown; known: hang, refused", m.ID, m.Outcome))
 	}
 	say := func(format string, args ...any) {
 		found = append(found, fmt.Errorf("%s: %s", m.ID, fmt.Sprintf(format, args...)))

@@ -11,7 +11,7 @@ type Message struct {
 	Match   []string                    `yaml:"match"` // each: fragments in order, * for any text of the same line, case-sensitive
 	Level   Level                       `yaml:"level"`
 	Feature Feature                     `yaml:"feature"`
-	Outcome string                      `yaml:"outcome"` // how the run goes that prints it, where level and feature do not say: hang
+	Outcome string                      `yaml:"outcome"` // how the run goes that prints it, where level and feature do not say: hang, or refused before its first collective
 	Means   string                      `yaml:"means"`
 	Signs   map[fabric.CauseID]Strength `yaml:"signs"`
 	Why     string                      `yaml:"why"`    // reason of the signs; required where there are any
