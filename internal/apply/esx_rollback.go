@@ -165,8 +165,7 @@ func (w *esxWork) undoStep(ctx context.Context, s prepare.Step) error {
 		if w.API == nil {
 			return fmt.Errorf("undo: %s: only the vSphere API does it: give vsphere.vcenter; then repeat", s.Title)
 		}
-		_, err := w.API.SetLabel(ctx, w.Host, c.Address, c.Before)
-		return err
+		return w.label(ctx, c.Address, c.Before)
 	}
 	for _, command := range s.Undo {
 		if _, err := w.say(ctx, command); err != nil {
