@@ -305,6 +305,7 @@ func (w *esxWork) settled(p prepare.Preparation) []string {
 
 // end is the result of a host.
 func (w *esxWork) end(unknown []string, err error) Applied {
+	w.out.Changes = grouped(w.out.Changes)
 	for _, text := range unknown {
 		w.out.Changes = append(w.out.Changes, Change{Path: text, Kind: Unknown})
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/prepare"
@@ -283,5 +285,18 @@ func TestESXStartedAgain(t *testing.T) {
 		if got, err := w.startedAgain(t.Context(), p); got != c.want || err != nil {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}
+	}
+}
+
+func TestESXGrouped(t *testing.T) {
+	in := []Change{{"1: pass 0000:1b:00.0 through", Update, ""}, {"1: pass 0000:3d:00.0 through", Update, ""}, {"1: pass 0000:4e:00.0 through", Update, ""}, {"1: reboot", Update, ""}, {"2: pass 0000:1b:00.0 through", Update, ""},
+		{"set 0000:1a:00.0: A=1", Update, ""}, {"set 0000:1c:00.0: A=1", Update, ""}, {"set 0000:1d:00.0: A=2", Update, ""}, {"set 0000:1e:00.0: A=2", Unknown, ""}}
+	want := []string{"1: pass 0000:1b:00.0, 0000:3d:00.0, 0000:4e:00.0 through", "1: reboot", "2: pass 0000:1b:00.0 through", "set 0000:1a:00.0, 0000:1c:00.0: A=1", "set 0000:1d:00.0: A=2", "set 0000:1e:00.0: A=2"}
+	var got []string
+	for _, c := range grouped(in) {
+		got = append(got, c.Path)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
