@@ -25,7 +25,6 @@ type ESXShell interface {
 // them. *vcenter.Client is one.
 type ESXAPI interface {
 	EnterMaintenance(ctx context.Context, host string, how vcenter.Maintenance) (changed bool, err error)
-	LeaveMaintenance(ctx context.Context, host string, how vcenter.Maintenance) (changed bool, err error)
 	SetLabel(ctx context.Context, host, address, label string) (vcenter.PassthroughChange, error)
 }
 
@@ -50,9 +49,11 @@ type esxWork struct {
 	j     *esxJournal
 	shell ESXShell
 	out   Applied
-	stage int             // from 1
-	back  bool            // a rollback
-	did   map[string]bool // steps of this run, by their ids
+	stage int // from 1
+
+	rebooted time.Time       // the last time, in this run
+	back     bool            // a rollback
+	did      map[string]bool // steps of this run, by their ids
 }
 
 func (e ESX) apply(ctx context.Context) Applied {
@@ -246,8 +247,7 @@ func (w *esxWork) able(steps []prepare.Step) error {
 
 func (w *esxWork) do(ctx context.Context, s prepare.Step) error {
 	if c := s.Change; c != nil {
-		_, err := w.API.SetLabel(ctx, w.Host, c.Address, c.Label)
-		return err
+		return w.label(ctx, c.Address, c.Label)
 	}
 	for _, command := range s.Commands {
 		if _, err := w.say(ctx, command); err != nil {
@@ -255,6 +255,24 @@ func (w *esxWork) do(ctx context.Context, s prepare.Step) error {
 		}
 	}
 	return nil
+}
+
+// reconnects is how long vCenter may take until it reaches a host again that was rebooted.
+const reconnects = 5 * time.Minute
+
+// label sets a hardware label. After a reboot vCenter is asked again for a while: it says that it does not reach the host.
+func (w *esxWork) label(ctx context.Context, address, label string) error {
+	for {
+		_, err := w.API.SetLabel(ctx, w.Host, address, label)
+		if err == nil || w.rebooted.IsZero() || time.Since(w.rebooted) > min(reconnects, w.Wait) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(w.Every):
+		}
+	}
 }
 
 // verify runs the check of a step. What it printed is in the error.
@@ -287,6 +305,7 @@ func (w *esxWork) settled(p prepare.Preparation) []string {
 
 // end is the result of a host.
 func (w *esxWork) end(unknown []string, err error) Applied {
+	w.out.Changes = grouped(w.out.Changes)
 	for _, text := range unknown {
 		w.out.Changes = append(w.out.Changes, Change{Path: text, Kind: Unknown})
 	}

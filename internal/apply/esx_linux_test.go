@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"railwright.dev/railwright/internal/fabric"
 	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/prepare"
@@ -252,5 +254,49 @@ func TestESXFullDisk(t *testing.T) {
 	t.Logf("%d failures", failed)
 	if failed < 30 {
 		t.Errorf("only %d failures", failed)
+	}
+}
+
+// What is a start and what is none, whatever the clock here says.
+func TestESXStartedAgain(t *testing.T) {
+	const hour = time.Hour
+	for _, c := range []struct {
+		name        string
+		before, now time.Duration // uptime
+		ago         time.Duration // since it was asked for, by the clock of this machine
+		gone        bool          // the token
+		want        bool
+	}{
+		{"still going down", hour, hour + 20*time.Second, 20 * time.Second, false, false},
+		{"started", hour, time.Minute, 9 * time.Minute, true, true},
+		{"started, and its files are kept", hour, time.Minute, 9 * time.Minute, false, true},
+		{"had run for a minute only", time.Minute, 2 * time.Minute, 10 * time.Minute, true, true},
+		{"looked at a day later", time.Minute, 23 * hour, 24 * hour, true, true},
+		{"never asked, and somebody took the token", hour, 25 * hour, 24 * hour, true, false},
+		{"the clock went back a year", hour, time.Minute, -365 * 24 * hour, true, true},
+		{"the clock went forward a year, still going down", hour, hour + 20*time.Second, 365 * 24 * hour, false, false},
+		{"the clock went forward a year", hour, 2 * time.Minute, 365 * 24 * hour, true, true},
+	} {
+		p := &played{kept: kept{Booted: time.Now().Add(-c.now), Token: "T"}}
+		if c.gone {
+			p.Token = ""
+		}
+		w := &esxWork{ESX: p.host(t.TempDir()), j: &esxJournal{Restart: &esxRestart{Token: "T", Uptime: c.before.Microseconds(), Asked: time.Now().Add(-c.ago)}}}
+		if got, err := w.startedAgain(t.Context(), p); got != c.want || err != nil {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+func TestESXGrouped(t *testing.T) {
+	in := []Change{{"1: pass 0000:1b:00.0 through", Update, ""}, {"1: pass 0000:3d:00.0 through", Update, ""}, {"1: pass 0000:4e:00.0 through", Update, ""}, {"1: reboot", Update, ""}, {"2: pass 0000:1b:00.0 through", Update, ""},
+		{"set 0000:1a:00.0: A=1", Update, ""}, {"set 0000:1c:00.0: A=1", Update, ""}, {"set 0000:1d:00.0: A=2", Update, ""}, {"set 0000:1e:00.0: A=2", Unknown, ""}}
+	want := []string{"1: pass 0000:1b:00.0, 0000:3d:00.0, 0000:4e:00.0 through", "1: reboot", "2: pass 0000:1b:00.0 through", "set 0000:1a:00.0, 0000:1c:00.0: A=1", "set 0000:1d:00.0: A=2", "set 0000:1e:00.0: A=2"}
+	var got []string
+	for _, c := range grouped(in) {
+		got = append(got, c.Path)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

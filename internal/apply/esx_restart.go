@@ -39,7 +39,7 @@ func (w *esxWork) restart(ctx context.Context, why []string) error {
 		return err
 	}
 	_ = w.shell.Close() // of before the start
-	w.shell = next
+	w.shell, w.rebooted = next, time.Now()
 	w.note("reboot", strings.Join(why, "; "))
 	w.j.Restart, w.j.Pending = nil, false
 	if err := w.j.save(); err != nil {

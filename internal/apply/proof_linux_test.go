@@ -207,6 +207,9 @@ func killedAt(t *testing.T, call string, n int, order ...string) bool {
 
 func needsStrace(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: hundreds of processes are killed one after the other")
+	}
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed (package strace)")
 	}

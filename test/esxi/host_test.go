@@ -94,6 +94,7 @@ type played struct {
 	after  bool                                          // it breaks when the command has ended, and not before it
 	die    func()                                        // what happens instead
 	dialer func(context.Context) (apply.ESXShell, error) // nil: without sshd
+	labels map[string]string                             // what the API says; nil: nobody reads it
 	api    apply.ESXAPI                                  // nil: none
 }
 
@@ -203,7 +204,14 @@ func (p *played) wait() time.Duration {
 }
 
 func (p *played) plan(ctx context.Context, shell apply.ESXShell) (prepare.Preparation, error) {
-	return prepare.For(p.name, p.goal, facts.CollectESX(ctx, shell, p.name)), ctx.Err()
+	f := facts.CollectESX(ctx, shell, p.name)
+	if f.ESX != nil && p.labels != nil {
+		for i := range f.ESX.Devices {
+			d := &f.ESX.Devices[i]
+			d.Label, d.Labels = p.labels[d.Address], true
+		}
+	}
+	return prepare.For(p.name, p.goal, f), ctx.Err()
 }
 
 func (p *played) apply(folder string) apply.Applied {

@@ -80,6 +80,8 @@ type vsphere struct {
 	labels map[string]string
 	events []string
 	refuse error
+	asked  int
+	away   int // times that it does not reach the host
 }
 
 func (v *vsphere) EnterMaintenance(_ context.Context, name string, how vcenter.Maintenance) (bool, error) {
@@ -91,13 +93,10 @@ func (v *vsphere) EnterMaintenance(_ context.Context, name string, how vcenter.M
 	return true, nil
 }
 
-func (v *vsphere) LeaveMaintenance(_ context.Context, name string, how vcenter.Maintenance) (bool, error) {
-	v.events = append(v.events, "leave "+name)
-	v.hosts[name].change("maintenance", false)
-	return true, nil
-}
-
 func (v *vsphere) SetLabel(_ context.Context, name, address, label string) (vcenter.PassthroughChange, error) {
+	if v.asked++; v.asked <= v.away {
+		return vcenter.PassthroughChange{}, errors.New("host esx1: is notResponding")
+	}
 	v.labels[address] = label
 	return vcenter.PassthroughChange{}, v.refuse
 }
@@ -112,8 +111,40 @@ func TestMaintenanceByAPI(t *testing.T) {
 		t.Errorf("%s %s", a.Status, a.Error)
 	}
 	api.refuse, api.events = nil, nil
-	if a := p.apply(folder); a.Status != fabric.Pass || !slices.Equal(api.events, []string{"enter esx1", "leave esx1"}) {
+	if a := p.apply(folder); a.Status != fabric.Pass || !slices.Equal(api.events, []string{"enter esx1"}) || p.state()["maintenance"] != false {
 		t.Errorf("%s %s %q", a.Status, a.Error, api.events)
+	}
+}
+
+var _ apply.ESXAPI = (*vcenter.Client)(nil)
+
+// Labels are set by the API, also where it does not reach a host at once that was rebooted, and taken back.
+func TestLabels(t *testing.T) {
+	p, folder := newHost(t, "small", "esx1"), t.TempDir()
+	api := &vsphere{hosts: map[string]*played{"esx1": p}, labels: map[string]string{"0000:1b:00.0": "OLD"}, away: 2}
+	p.goal.Labels = []fabric.DeviceLabel{{Label: "GPU0", Address: "0000:1b:00.0"}, {Label: "NIC0", Address: "1a:00.0"}}
+	if a := p.apply(folder); a.Status != fabric.Unknown || a.Error != "" || !contains(a.Changes, apply.Unknown) {
+		t.Errorf("labels that nobody reads: %s %s\n%s", a.Status, a.Error, lines(a.Changes))
+	}
+	p.labels = api.labels
+	if a := p.apply(folder); !strings.Contains(a.Error, "give vsphere.vcenter") {
+		t.Errorf("%s %s", a.Status, a.Error)
+	}
+	p.api = api
+	q := newHost(t, "small", "esx1")
+	q.goal, q.api, q.labels = p.goal, api, api.labels
+	api.hosts["esx1"] = q
+	q.change("faults", []map[string]any{{"match": "never"}})
+	folder = t.TempDir()
+	if a := q.apply(folder); a.Status == fabric.Pass || !strings.Contains(a.Error, "notResponding") {
+		t.Errorf("not reached before a reboot: %s %s", a.Status, a.Error)
+	}
+	api.away = 0
+	if a := q.apply(folder); a.Status != fabric.Pass || api.labels["0000:1b:00.0"] != "GPU0" || api.labels["0000:1a:00.0"] != "NIC0" {
+		t.Errorf("%s %s %v", a.Status, a.Error, api.labels)
+	}
+	if a := q.rollback(folder); a.Status != fabric.Pass || api.labels["0000:1b:00.0"] != "OLD" || api.labels["0000:1a:00.0"] != "" {
+		t.Errorf("%s %s %v", a.Status, a.Error, api.labels)
 	}
 }
 
