@@ -25,7 +25,6 @@ type ESXShell interface {
 // them. *vcenter.Client is one.
 type ESXAPI interface {
 	EnterMaintenance(ctx context.Context, host string, how vcenter.Maintenance) (changed bool, err error)
-	LeaveMaintenance(ctx context.Context, host string, how vcenter.Maintenance) (changed bool, err error)
 	SetLabel(ctx context.Context, host, address, label string) (vcenter.PassthroughChange, error)
 }
 
@@ -50,9 +49,11 @@ type esxWork struct {
 	j     *esxJournal
 	shell ESXShell
 	out   Applied
-	stage int             // from 1
-	back  bool            // a rollback
-	did   map[string]bool // steps of this run, by their ids
+	stage int // from 1
+
+	rebooted time.Time       // the last time, in this run
+	back     bool            // a rollback
+	did      map[string]bool // steps of this run, by their ids
 }
 
 func (e ESX) apply(ctx context.Context) Applied {
@@ -120,7 +121,7 @@ func (w *esxWork) confirm(ctx context.Context) error {
 			continue
 		}
 		out, err := w.say(ctx, b.Check.Command)
-		if refused := (*host.ExitError)(nil); errors.As(err, &refused) {
+		if refused(err) {
 			continue
 		} else if err != nil {
 			return err
@@ -147,13 +148,31 @@ func (w *esxWork) open(ctx context.Context) (err error) {
 	if w.j, err = w.openJournal(); err != nil {
 		return err
 	}
-	if w.shell, err = w.Dial(ctx); err == nil {
-		if err = w.identify(ctx); err == nil {
-			return nil
-		}
+	err = w.login(ctx, w.Dial)
+	if err != nil && !refused(err) && w.j.Restart != nil && ctx.Err() == nil { // it is on its way
+		w.Doing("%s: waits for the reboot that was begun", w.Host)
+		err = w.login(ctx, w.await)
+	}
+	if err != nil {
+		return errors.Join(err, w.j.lock.Close())
+	}
+	return nil
+}
+
+func (w *esxWork) login(ctx context.Context, dial func(context.Context) (ESXShell, error)) (err error) {
+	if w.shell, err = dial(ctx); err != nil {
+		return err
+	}
+	if err = w.identify(ctx); err != nil {
 		err = errors.Join(err, w.shell.Close())
 	}
-	return errors.Join(err, w.j.lock.Close())
+	return err
+}
+
+// refused reports whether a command ended with an error, and not the connection.
+func refused(err error) bool {
+	_, exit := errors.AsType[*host.ExitError](err)
+	return exit
 }
 
 func (w *esxWork) close() error { return errors.Join(w.shell.Close(), w.j.lock.Close()) }
@@ -228,8 +247,7 @@ func (w *esxWork) able(steps []prepare.Step) error {
 
 func (w *esxWork) do(ctx context.Context, s prepare.Step) error {
 	if c := s.Change; c != nil {
-		_, err := w.API.SetLabel(ctx, w.Host, c.Address, c.Label)
-		return err
+		return w.label(ctx, c.Address, c.Label)
 	}
 	for _, command := range s.Commands {
 		if _, err := w.say(ctx, command); err != nil {
@@ -237,6 +255,24 @@ func (w *esxWork) do(ctx context.Context, s prepare.Step) error {
 		}
 	}
 	return nil
+}
+
+// reconnects is how long vCenter may take until it reaches a host again that was rebooted.
+const reconnects = 5 * time.Minute
+
+// label sets a hardware label. After a reboot vCenter is asked again for a while: it says that it does not reach the host.
+func (w *esxWork) label(ctx context.Context, address, label string) error {
+	for {
+		_, err := w.API.SetLabel(ctx, w.Host, address, label)
+		if err == nil || w.rebooted.IsZero() || time.Since(w.rebooted) > min(reconnects, w.Wait) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		case <-time.After(w.Every):
+		}
+	}
 }
 
 // verify runs the check of a step. What it printed is in the error.
@@ -269,6 +305,7 @@ func (w *esxWork) settled(p prepare.Preparation) []string {
 
 // end is the result of a host.
 func (w *esxWork) end(unknown []string, err error) Applied {
+	w.out.Changes = grouped(w.out.Changes)
 	for _, text := range unknown {
 		w.out.Changes = append(w.out.Changes, Change{Path: text, Kind: Unknown})
 	}

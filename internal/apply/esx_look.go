@@ -59,7 +59,7 @@ func (w *esxWork) foretell(a Applied, p prepare.Preparation) Applied {
 	if w.j.Pending && p.Reboots == 0 {
 		p.Stages, p.Reboots = append([]prepare.Stage{{Reboot: true, Why: []string{"what was set before takes effect"}}}, p.Stages...), 1
 	}
-	a.Changes = append(a.Changes, stagesText(p)...)
+	a.Changes = append(a.Changes, grouped(stagesText(p))...)
 	if w.j.Entered && len(p.Stages) == 0 {
 		a.Changes = append(a.Changes, Change{Path: prepare.Maintenance(false).Title, Kind: Update})
 	}
@@ -136,6 +136,6 @@ func (e ESX) lookBack(context.Context) Applied {
 	if j.Entered {
 		a.Changes = append(a.Changes, Change{Path: prepare.Maintenance(false).Title, Kind: Restore})
 	}
-	a.Status = fabric.Fail
+	a.Status, a.Changes = fabric.Fail, grouped(a.Changes)
 	return a
 }

@@ -74,9 +74,8 @@ func (w *esxWork) leave(ctx context.Context) error {
 	if inside {
 		step := prepare.Maintenance(false)
 		w.Doing("%s: %s", w.Host, step.Title)
-		if w.API != nil {
-			_, err = w.API.LeaveMaintenance(ctx, w.Host, vcenter.Maintenance{Mine: true})
-		} else if err = w.do(ctx, step); err == nil {
+		err := w.do(ctx, step) // by the shell: vCenter may not yet reach a host that was just rebooted
+		if err == nil {
 			err = w.verify(ctx, step, step.Check.Now)
 		}
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/prepare"
 )
 
@@ -19,25 +18,28 @@ const tokenFile = "/tmp/railwright.start"
 
 // restart starts the host and waits until it was started, whatever its port answers: a host that goes down answers for a while.
 func (w *esxWork) restart(ctx context.Context, why []string) error {
-	if w.j.Restart == nil {
+	resumed := w.j.Restart != nil
+	if !resumed {
 		if err := w.beforeRestart(ctx); err != nil {
 			return err
 		}
 	}
 	again, err := w.startedAgain(ctx, w.shell)
-	if err != nil {
+	if err != nil && (!resumed || refused(err)) {
 		return err
 	}
-	if !again {
+	if err == nil && !again {
 		w.Doing("%s: reboots", w.Host)
-		_, err := w.say(ctx, "esxcli system shutdown reboot -d 10 -r railwright")
-		if refused := (*host.ExitError)(nil); errors.As(err, &refused) {
+		if _, err := w.say(ctx, "esxcli system shutdown reboot -d 10 -r railwright"); refused(err) {
 			return fmt.Errorf("reboot: %w", err) // a lost connection is no refusal
 		}
 	}
-	if err := w.await(ctx); err != nil {
+	next, err := w.await(ctx)
+	if err != nil {
 		return err
 	}
+	_ = w.shell.Close() // of before the start
+	w.shell, w.rebooted = next, time.Now()
 	w.note("reboot", strings.Join(why, "; "))
 	w.j.Restart, w.j.Pending = nil, false
 	if err := w.j.save(); err != nil {
@@ -99,8 +101,8 @@ func (w *esxWork) startedAgain(ctx context.Context, shell ESXShell) (bool, error
 	return strings.TrimSpace(string(out)) != r.Token && !ran, nil
 }
 
-// await logs in until the host was started, and takes the new connection.
-func (w *esxWork) await(ctx context.Context) error {
+// await logs in until the host was started.
+func (w *esxWork) await(ctx context.Context) (ESXShell, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, w.Wait, fmt.Errorf("was not rebooted within %s: look at its console, and whether SSH is started with it (chkconfig SSH on); repeat to go on from here", w.Wait))
 	defer cancel()
 	var last error
@@ -109,9 +111,7 @@ func (w *esxWork) await(ctx context.Context) error {
 		if err == nil {
 			var again bool
 			if again, err = w.startedAgain(ctx, next); again {
-				_ = w.shell.Close() // of before the start
-				w.shell = next
-				return nil
+				return next, nil
 			}
 			_ = next.Close() // it is still going down
 		}
@@ -120,7 +120,7 @@ func (w *esxWork) await(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), last)
+			return nil, errors.Join(context.Cause(ctx), last)
 		case <-time.After(w.Every):
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"railwright.dev/railwright/internal/fabric"
-	"railwright.dev/railwright/internal/host"
 	"railwright.dev/railwright/internal/prepare"
 )
 
@@ -79,27 +78,28 @@ func (w *esxWork) takeBack(ctx context.Context) (err error) {
 	return syncFolder(filepath.Dir(w.j.file))
 }
 
-// untouched refuses to take back what somebody changed since.
+// untouched refuses to take back what somebody changed since: what reads neither as it was set nor as it was before.
 func (w *esxWork) untouched(ctx context.Context) error {
 	var changed []error
 	for i, b := range w.j.Begun {
 		later := w.j.Begun[i+1:]
 		over := slices.ContainsFunc(later, func(l begun) bool { return subject(l.Step) == subject(b.Step) })
-		if !b.Done || b.Undone || over || len(b.Check.Now) == 0 || w.hidden(b.Step, later) {
+		if b.Undone || over || len(b.Check.Now) == 0 || !b.Done && len(b.Check.Back) == 0 || w.hidden(b.Step, later) {
 			continue
 		}
 		out, err := w.say(ctx, b.Check.Command)
+		if refused(err) && !b.Done {
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("%s: its check failed: %w", b.Title, err)
 		}
 		lacks, err := b.Check.Lacks(out, b.Check.Now)
+		if err == nil && lacks != "" && len(b.Check.Back) > 0 {
+			lacks, err = b.Check.Lacks(out, b.Check.Back)
+		}
 		if err != nil {
 			return err
-		}
-		if lacks != "" && len(b.Check.Back) > 0 {
-			if still, err := b.Check.Lacks(out, b.Check.Back); err == nil && still == "" {
-				continue // it did not stick, or was taken back
-			}
 		}
 		if lacks != "" {
 			changed = append(changed, fmt.Errorf("%s: it was changed since: %s prints %s", b.Title, b.Check.Command, lacks))
@@ -140,7 +140,7 @@ func (w *esxWork) undo(ctx context.Context, b *begun) error {
 	if err == nil {
 		err = w.undoStep(ctx, b.Step)
 	}
-	if refused := (*host.ExitError)(nil); errors.As(err, &refused) && strings.HasPrefix(b.ID, "nic") && w.takenOut() {
+	if refused(err) && strings.HasPrefix(b.ID, "nic") && w.takenOut() {
 		if err = w.restart(ctx, []string{"NICs are taken out of passthrough, so that mst shows them"}); err == nil {
 			w.j.Pending, w.j.Shown = true, true
 			if err = w.j.save(); err == nil {
@@ -166,8 +166,7 @@ func (w *esxWork) undoStep(ctx context.Context, s prepare.Step) error {
 		if w.API == nil {
 			return fmt.Errorf("undo: %s: only the vSphere API does it: give vsphere.vcenter; then repeat", s.Title)
 		}
-		_, err := w.API.SetLabel(ctx, w.Host, c.Address, c.Before)
-		return err
+		return w.label(ctx, c.Address, c.Before)
 	}
 	for _, command := range s.Undo {
 		if _, err := w.say(ctx, command); err != nil {

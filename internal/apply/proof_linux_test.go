@@ -42,6 +42,8 @@ func act(order []string) int {
 		_, err = write(root+"/journal", wanted(root, order[2]))
 	case "rollback":
 		_, err = Rollback(root + "/journal")
+	case "esx-apply", "esx-back":
+		err = esxActs(order[0], root)
 	case "try":
 		_, err = trialPlaces(root).try(context.Background(), trialBundle(root, newNet, 60), fileNetwork{root: root}, notArmed)
 	case "confirm":
@@ -205,6 +207,9 @@ func killedAt(t *testing.T, call string, n int, order ...string) bool {
 
 func needsStrace(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: hundreds of processes are killed one after the other")
+	}
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace is not installed (package strace)")
 	}

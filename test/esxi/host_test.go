@@ -94,6 +94,7 @@ type played struct {
 	after  bool                                          // it breaks when the command has ended, and not before it
 	die    func()                                        // what happens instead
 	dialer func(context.Context) (apply.ESXShell, error) // nil: without sshd
+	labels map[string]string                             // what the API says; nil: nobody reads it
 	api    apply.ESXAPI                                  // nil: none
 }
 
@@ -144,6 +145,17 @@ func (p *played) change(field string, value any) *played {
 	return p
 }
 
+// copied is the same host a second time, with a copy of the journal.
+func (p *played) copied(folder string) *played {
+	p.t.Helper()
+	q := *p
+	q.folder = filepath.Join(folder, "esx1")
+	if _, err := host.Output(p.t.Context(), host.Local{}, host.Command{Argv: []string{"cp", "-a", p.folder, q.folder}}); err != nil {
+		p.t.Fatal(err)
+	}
+	return &q
+}
+
 // kept is what a rollback has to give back: everything but the moments of starts. What ESX says again at the next start is that.
 func (p *played) kept() string {
 	s := p.state()
@@ -192,7 +204,14 @@ func (p *played) wait() time.Duration {
 }
 
 func (p *played) plan(ctx context.Context, shell apply.ESXShell) (prepare.Preparation, error) {
-	return prepare.For(p.name, p.goal, facts.CollectESX(ctx, shell, p.name)), ctx.Err()
+	f := facts.CollectESX(ctx, shell, p.name)
+	if f.ESX != nil && p.labels != nil {
+		for i := range f.ESX.Devices {
+			d := &f.ESX.Devices[i]
+			d.Label, d.Labels = p.labels[d.Address], true
+		}
+	}
+	return prepare.For(p.name, p.goal, f), ctx.Err()
 }
 
 func (p *played) apply(folder string) apply.Applied {

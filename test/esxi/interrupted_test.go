@@ -57,7 +57,7 @@ func (p *played) killed(what, example, folder string, at int, after bool) bool {
 }
 
 // far is how many commands are between two places at which something breaks: with 1 it breaks at each.
-var far = flag.Int("far", 5, "commands between two places at which something breaks")
+var far = flag.Int("far", 9, "commands between two places at which something breaks")
 
 func spread() int {
 	if testing.Short() {

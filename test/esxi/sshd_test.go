@@ -48,7 +48,7 @@ func (p *played) overSSH() *played {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	server, err := host.Local{}.Start(ctx, host.Command{Argv: []string{"unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec timeout 600 /usr/sbin/sshd -D -e -f " + dir + "/config"}})
+	server, err := host.Local{}.Start(ctx, host.Command{Argv: []string{"unshare", "--mount", "sh", "-c", "mount -t tmpfs tmpfs /run && mount -t tmpfs tmpfs /root && mkdir /run/sshd && exec timeout 600 /usr/sbin/sshd -D -e -f " + dir + "/config"}})
 	if err != nil {
 		t.Fatal(err)
 	}
