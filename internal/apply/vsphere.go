@@ -107,10 +107,21 @@ func (v VSphere) carryOut(ctx context.Context, j *journal, todo []sphereWrite) e
 			err = e.record(i, after)
 		}
 		if err != nil {
+			if notDone(err) {
+				e.Writes = e.Writes[:i] // what others did there meanwhile is theirs
+			}
 			return v.takeBack(ctx, e, err)
 		}
 	}
 	return e.become("")
+}
+
+// errOvertaken means that somebody changed something between the look and the write.
+var errOvertaken = errors.New("changed since it was looked at: repeat")
+
+// notDone reports whether an error of a write says that it was not done. Of others, as a lost connection, that is unknown.
+func notDone(err error) bool {
+	return errors.Is(err, errOvertaken) || vcenter.Is(err, vcenter.Refused) || vcenter.Is(err, vcenter.Unknown) || vcenter.Is(err, vcenter.NotPermitted) || vcenter.Is(err, vcenter.Changed)
 }
 
 // takeBack undoes a part that was done. That has its own time: the user may have interrupted the rest.
@@ -144,7 +155,7 @@ func (v VSphere) putClass(ctx context.Context, w sphereClass) (*vcenter.Class, e
 	case err != nil:
 		return nil, err
 	case (now == nil) != (w.Before == nil) || now != nil && !now.Same(*w.Before):
-		return nil, fmt.Errorf("class %s: changed since it was looked at: repeat", w.Want.Name)
+		return nil, fmt.Errorf("class %s: %w", w.Want.Name, errOvertaken)
 	}
 	if _, _, err := v.Client.PutClass(ctx, w.Want, w.About); err != nil {
 		return nil, err

@@ -47,6 +47,8 @@ type sphereNamespace struct {
 	Put    vcenter.Namespace  `json:"put"`
 	Own    []string           `json:"own"`              // classes of the plan among those that it is given
 	Before *vcenter.Namespace `json:"before,omitempty"` // absent of Create
+
+	policy, library string // by their names in the plan, for people
 }
 
 type sphereMachine struct {

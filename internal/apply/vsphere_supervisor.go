@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,7 +27,7 @@ func (v VSphere) classes(ctx context.Context, s *sphereLook) error {
 	for _, want := range v.Plan.VSphere.Classes {
 		planned[want.Name] = true
 		w := sphereClass{Want: want, About: aboutClass(want) + " " + v.mark()}
-		step := sphereStep{write: sphereWrite{Kind: Create, Class: &w}}
+		step := sphereStep{write: sphereWrite{Kind: Create, Class: &w}, reason: fmt.Sprintf("%s, %d CPUs, %d MB", strings.TrimSuffix(aboutClass(want), ","), want.CPUs, want.MemoryMB)}
 		if problem := unmakeable(want); problem != "" {
 			s.wait("class %s: %s", want.Name, problem)
 			continue
@@ -99,8 +100,12 @@ func (v VSphere) namespace(ctx context.Context, s *sphereLook, hosts []vcenter.H
 		return err
 	}
 	lacks = append(lacks, lack...)
+	library := ""
 	if put.Libraries, err = v.library(ctx, s); err != nil {
 		return err
+	}
+	if len(put.Libraries) > 0 {
+		library = kube.Library
 	}
 	own := []string{}
 	for _, step := range s.steps {
@@ -128,7 +133,7 @@ func (v VSphere) namespace(ctx context.Context, s *sphereLook, hosts []vcenter.H
 	if err != nil {
 		return err
 	}
-	s.steps = append(s.steps, namespaceStep(sphereNamespace{Put: put, Own: own, Before: now}))
+	s.steps = append(s.steps, namespaceStep(sphereNamespace{Put: put, Own: own, Before: now, policy: kube.StorageClass, library: library}))
 	return nil
 }
 
@@ -136,24 +141,28 @@ func (v VSphere) namespace(ctx context.Context, s *sphereLook, hosts []vcenter.H
 func namespaceStep(w sphereNamespace) sphereStep {
 	step := sphereStep{write: sphereWrite{Kind: Create, Namespace: &w}}
 	if w.Before == nil {
-		step.reason = "with " + fabric.Count(len(w.Put.Classes), "class") + " of virtual machines, storage policy and " + fabric.Count(len(w.Put.Libraries), "content library")
+		step.reason = "with classes " + firstOf(w.Put.Classes) + " and storage policy " + w.policy
+		if w.library != "" {
+			step.reason += " and content library " + w.library
+		}
 		return step
 	}
 	var gets []string
 	for _, part := range []struct {
 		word       string
 		have, want []string
-	}{{"class", w.Before.Classes, w.Put.Classes}, {"storage policy", w.Before.Policies, w.Put.Policies}, {"content library", w.Before.Libraries, w.Put.Libraries}} {
-		for _, name := range part.want {
-			if !slices.Contains(part.have, name) {
-				gets = append(gets, part.word+" "+name)
+		name       string // of the only one; empty: the id is the name
+	}{{"class", w.Before.Classes, w.Put.Classes, ""}, {"storage policy", w.Before.Policies, w.Put.Policies, w.policy}, {"content library", w.Before.Libraries, w.Put.Libraries, w.library}} {
+		for _, id := range part.want {
+			if !slices.Contains(part.have, id) {
+				gets = append(gets, part.word+" "+cmp.Or(part.name, id))
 			}
 		}
 	}
 	step.write.Kind = Same
 	switch {
 	case w.Before.Cluster != "" && w.Before.Cluster != w.Put.Cluster:
-		step.write.Kind, step.err = Update, fmt.Errorf("is on cluster %s, and the planned hosts are in %s: choose another name (vsphere.vks.namespace), or remove it", w.Before.Cluster, w.Put.Cluster)
+		step.write.Kind, step.err = Update, fmt.Errorf("is on the Supervisor of cluster %s, and the planned hosts are in %s: choose another name (vsphere.vks.namespace), or remove it", w.Before.Cluster, w.Put.Cluster)
 	case w.Before.Status == "REMOVING":
 		step.write.Kind, step.err = Update, fmt.Errorf("is being removed: wait until it is gone, then repeat")
 	case len(gets) > 0:

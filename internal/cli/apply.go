@@ -21,10 +21,11 @@ import (
 // applyOptions are the flags of apply.
 type applyOptions struct {
 	fleetOptions
-	dryRun   bool
-	activate bool
-	within   time.Duration
-	runbook  string
+	dryRun    bool
+	activate  bool
+	within    time.Duration
+	runbook   string
+	snapshots []string // of ESX hosts, for the runbook
 	kubeOptions
 	force, replace, prune bool
 	wait                  *time.Duration // for pods; nil: as long as is usual
@@ -53,7 +54,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 			"too. Files of others that configure the same interfaces are named, never changed, and nothing is activated there.\n\n" +
 			"With --runbook no machine is reached: what people must do by hand is written as Markdown, for them or for a ticket:\n" +
 			"software, firmware and settings of the NIC's and GPU's vendors, with the check and the way back of each step, one reboot\n" +
-			"per host, and hosts that are treated alike in one list.\n\n" +
+			"per host, and hosts that are treated alike in one list. With --snapshot ESX hosts get the steps that they need alone.\n\n" +
 			"With --dry-run nothing is changed; where the files are as planned, it reports what of them is not in effect.\n\n" +
 			"Exit status with --dry-run: 0 nothing to do, 1 changes pending or not in effect, 2 cannot tell.\n" +
 			"Without: 0 written, 1 not all of it is in effect on a lab host, in vCenter or with --activate, 2 a target was not reached or cannot be applied to.\n" +
@@ -71,6 +72,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 	c.Flags().BoolVar(&o.activate, "activate", false, "put the network into effect now; a machine that is not reached afterwards brings the old one back")
 	c.Flags().DurationVar(&o.within, "within", pipeline.ActivateWithin, "with --activate: how long a machine waits to be reached before it brings its old network back")
 	outputFlag(c, &o.runbook, "runbook", "file to write the steps to that people do by hand, as Markdown; - writes it to standard output")
+	c.Flags().StringArrayVar(&o.snapshots, "snapshot", nil, "with --runbook: saved facts of ESX hosts, which get the steps that they need and no more; can be repeated")
 	o.clusterFlags(c)
 	c.Flags().BoolVar(&o.force, "force-conflicts", false, "take fields of objects of Kubernetes from those who own them")
 	c.Flags().BoolVar(&o.replace, "replace", false, "delete and make anew objects of Kubernetes that cannot be changed, as a ResourceClaimTemplate")
@@ -97,7 +99,10 @@ func (o applyOptions) validate() error {
 
 func (a *app) apply(ctx context.Context, o applyOptions) (err error) {
 	if o.runbook != "" {
-		return a.runbook(o)
+		return a.runbook(ctx, o)
+	}
+	if len(o.snapshots) > 0 {
+		return errors.New("flag --snapshot: only the runbook is written from saved facts: use it with --runbook FILE")
 	}
 	if err := o.validate(); err != nil {
 		return err

@@ -1,16 +1,21 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"railwright.dev/railwright/internal/catalog"
 	"railwright.dev/railwright/internal/draw"
 	"railwright.dev/railwright/internal/fabric"
+	"railwright.dev/railwright/internal/facts"
 	"railwright.dev/railwright/internal/report"
 	"railwright.dev/railwright/internal/run"
 	"railwright.dev/railwright/internal/runbook"
 )
 
 // runbook writes what people must do by hand on the hosts of a cluster file. Nothing of it is unknown without being said.
-func (a *app) runbook(o applyOptions) error {
+func (a *app) runbook(ctx context.Context, o applyOptions) error {
 	in, err := a.readCluster(o.file)
 	if err != nil {
 		return err
@@ -19,7 +24,17 @@ func (a *app) runbook(o applyOptions) error {
 	if err != nil {
 		return err
 	}
-	r := runbook.New(in.plan, cat)
+	if len(o.snapshots) > 0 && in.plan.VSphere == nil {
+		return errors.New("flag --snapshot: the cluster file has no ESX hosts (vsphere.hosts), and the steps of other hosts do not depend on facts")
+	}
+	var known []*fabric.Facts
+	for f, err := range facts.LoadFrom(ctx, a.files, o.snapshots...) {
+		if err != nil {
+			return fmt.Errorf("flag --snapshot: %w", err)
+		}
+		known = append(known, f)
+	}
+	r := runbook.New(in.plan, cat, known...)
 	if o.runbook == "-" {
 		if a.json() {
 			err = report.JSON(a.stdout, r)

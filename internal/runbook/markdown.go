@@ -35,20 +35,23 @@ func (g Group) markdown(b *strings.Builder) {
 	if g.Machine != "" {
 		fmt.Fprintf(b, ", machine %s", plain(g.Machine))
 	}
-	once := g.Title != "" && g.Reboots == 0 // what starts no host again
+	once := strings.HasPrefix(g.Title, "Once") || g.Title == "Virtual machines" // what starts no host again
 	if len(g.Steps) > 0 && !once {
 		fmt.Fprintf(b, ". Reboots of each: %d", g.Reboots)
 	}
 	b.WriteString(".\n")
 	for _, u := range g.Unknown {
-		fmt.Fprintf(b, "\n**Not known:** %s.\n", plain(u))
+		fmt.Fprintf(b, "\n**Unknown:** %s.\n", plain(u))
 	}
 	titles := map[Phase]string{
 		Before: "Before", Install: "Changes, in effect after the reboot", Reboot: "Reboot",
 		Second: "Changes that need what the reboot has brought", SecondReboot: "Second reboot", After: "After the reboot", Optional: "Only where its reason holds",
 	}
-	if once {
+	switch {
+	case once:
 		titles[After] = "In this order"
+	case g.Reboots == 0:
+		titles[Install], titles[After] = "Changes, in effect at once", "Then"
 	}
 	n := 0
 	for _, phase := range phases() {
@@ -87,7 +90,14 @@ func (s Step) markdown(b *strings.Builder, n int) {
 	fmt.Fprintf(b, "\nUndo: %s. Source: %s.\n", s.Undo, s.Source)
 }
 
-func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+// sentence begins with a capital letter, unless its first word is a name with capitals of its own: vSphere, iDRAC.
+func sentence(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	if word != strings.ToLower(word) {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
 
 func fence(b *strings.Builder, lines []string) {
 	if len(lines) > 0 {

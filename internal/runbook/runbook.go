@@ -85,11 +85,12 @@ type scene struct {
 	nicRate float64 // Gb/s
 }
 
-// New returns the runbook of a plan. The same plan gives the same runbook.
-func New(p *fabric.Plan, cat *catalog.Catalog) *Runbook {
+// New returns the runbook of a plan. Facts of ESX hosts, where there are any, leave out what a host does not need. The same plan and
+// facts give the same runbook.
+func New(p *fabric.Plan, cat *catalog.Catalog, known ...*fabric.Facts) *Runbook {
 	r := &Runbook{Meta: fabric.NewMeta(Kind), Name: p.Name, Groups: []Group{}}
 	if p.VSphere != nil {
-		r.Groups = vsphereGroups(p)
+		r.Groups = vsphereGroups(p, known)
 		return r
 	}
 	at := map[string]int{}

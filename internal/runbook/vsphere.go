@@ -38,22 +38,33 @@ func eachNIC(g fabric.ESXGoal, command string) string {
 }
 
 // vsphereGroups are the steps of the ESX hosts, of vCenter and the Supervisor, and of virtual machines that somebody logs in to.
-func vsphereGroups(p *fabric.Plan) []Group {
+// Hosts whose facts are known get what they lack and no more.
+func vsphereGroups(p *fabric.Plan, known []*fabric.Facts) []Group {
 	v := p.VSphere
-	var hosts []string
+	var hosts, unread []string
 	for _, h := range v.Hosts {
 		hosts = append(hosts, h.Name)
 	}
-	esx := Group{Title: "ESX hosts", Hosts: hosts, Unknown: []string{}}
-	if len(p.Machines) > 0 {
-		esx.Machine = p.Machines[0].ID
+	groups := []Group{}
+	if len(known) == 0 {
+		unread = hosts
 	} else {
-		esx.Unknown = append(esx.Unknown, "the cluster file names no machine of the catalog, so that GPUs and NICs of the hosts are unknown")
+		groups, unread = readGroups(p, known)
 	}
-	esx.Steps, esx.Reboots = ordered(esxSteps(*v))
+	if len(unread) > 0 {
+		esx := Group{Title: "ESX hosts", Hosts: unread, Unknown: []string{}, Machine: machineOf(p)}
+		if len(known) > 0 {
+			esx.Title = "ESX hosts of which the snapshot has nothing"
+		}
+		if esx.Machine == "" {
+			esx.Unknown = append(esx.Unknown, "the cluster file names no machine of the catalog, so that GPUs and NICs of the hosts are unknown")
+		}
+		esx.Steps, esx.Reboots = ordered(esxSteps(*v))
+		groups = append(groups, esx)
+	}
 	site := Group{Title: "Once: switches, vCenter and what it makes", Hosts: hosts, Unknown: []string{}}
 	site.Steps, site.Reboots = ordered(siteSteps(p))
-	groups := []Group{esx, site}
+	groups = append(groups, site)
 	if p.Launcher != "kubernetes" {
 		guest := Group{Title: "Virtual machines", Unknown: []string{}}
 		for _, n := range p.Nodes {
@@ -65,9 +76,16 @@ func vsphereGroups(p *fabric.Plan) []Group {
 	return groups
 }
 
+func machineOf(p *fabric.Plan) string {
+	if len(p.Machines) == 0 {
+		return ""
+	}
+	return p.Machines[0].ID
+}
+
 func esxSteps(v fabric.VSphere) []Step {
 	g := v.Goal
-	steps := []Step{lookESX(v), vSphereBIOS(v), mft(), kernelSettings(g)}
+	steps := []Step{lookESX(v), vSphereBIOS(v), maintenance(), mft(), kernelSettings(g)}
 	if g.ResetMethod != "" {
 		steps = append(steps, resetMethod(g))
 	}
@@ -101,11 +119,20 @@ func vSphereBIOS(v fabric.VSphere) Step {
 	}
 }
 
+// maintenance is entered once, and left by the last step: it lasts over starts of the host.
+func maintenance() Step {
+	return Step{
+		ID: "maintenance", Phase: Install, Title: "Maintenance mode", When: "virtual machines move to other hosts; those with devices of the host do not, and are shut down first",
+		Commands: everywhere("esxcli system maintenanceMode get | grep -qx Enabled || esxcli system maintenanceMode set -e true"),
+		Check:    Check{Lines: []string{"esxcli system maintenanceMode get"}, Expect: "Enabled"}, Undo: "esxcli system maintenanceMode set -e false", Source: vcf + ", 8.2",
+	}
+}
+
 func mft() Step {
 	return Step{
 		ID: "mft", Phase: Install, Title: "MFT and NMST, the tools that configure NICs, of one release",
-		When: "best by vSphere Lifecycle Manager for the whole cluster (import both zip files, remediate): it puts one host after the other into maintenance mode. By hand in maintenance mode, from a datastore; of the packages for this version of ESX",
-		Commands: everywhere("esxcli system maintenanceMode set -e true",
+		When: "best by vSphere Lifecycle Manager for the whole cluster (import both zip files, remediate): it puts one host after the other into maintenance mode. By hand from a datastore; of the packages for this version of ESX",
+		Commands: everywhere(
 			"esxcli software vib install -d /vmfs/volumes/DATASTORE/Mellanox-NATIVE-NMST_VERSION.zip",
 			"esxcli software vib install -d /vmfs/volumes/DATASTORE/Mellanox-MFT-Tools_VERSION.zip"),
 		Check: Check{Lines: []string{"esxcli software vib list | grep -iE 'mft|nmst|nmlx5'"}, Expect: "mft and nmst of one release, and nmlx5-core, which comes with ESX"},
@@ -153,8 +180,8 @@ func powerPolicy(g fabric.ESXGoal) Step {
 
 func restart(phase Phase, id string) Step {
 	return Step{
-		ID: id, Phase: phase, Title: "Start the host again, in maintenance mode", When: "virtual machines with devices of the host do not move: they are shut down first",
-		Commands: everywhere("esxcli system maintenanceMode get", "esxcli system shutdown reboot -r railwright"),
+		ID: id, Phase: phase, Title: "Start the host again, in maintenance mode",
+		Commands: everywhere("esxcli system shutdown reboot -r railwright"),
 		Check:    Check{Lines: []string{"esxcli system stats uptime get"}, Expect: "a time after the last step above, in microseconds"}, Undo: "none", Reboot: true, Source: vcf + ", 8; " + vs8 + ", 2.4",
 	}
 }
@@ -178,7 +205,7 @@ func nicSettings(g fabric.ESXGoal) Step {
 	return Step{
 		ID: "nic-settings", Phase: Second, Title: "Firmware settings of each NIC", When: fmt.Sprintf("before the NICs are passed through: mst does not see them then. The loop is over those that are there, which have to be %d", g.NICs),
 		Commands: everywhere(append([]string{mst}, lines...)...),
-		Check:    Check{Lines: []string{eachNIC(g, mlxconfig + ` -d "$d" -e q`)}, Expect: "in the column Next Boot of every NIC: " + strings.Join(want, ", ")},
+		Check:    Check{Lines: []string{eachNIC(g, mlxconfig+` -d "$d" -e q`)}, Expect: "in the column Next Boot of every NIC: " + strings.Join(want, ", ")},
 		Undo:     "the values of the column Current, which were noted before", Reboot: true, Source: vcf + ", 8.3; " + vs8 + ", 3",
 	}
 }

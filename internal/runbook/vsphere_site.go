@@ -138,7 +138,29 @@ func consumption() Step {
 // api is the prelude of calls: a session, and no password in the list of processes.
 const api = `session=$(curl -sS -X POST -u "$RAILWRIGHT_VCENTER_USER" "https://VCENTER/api/session" | tr -d '"')   # asks for the password`
 
+// applied are the classes and the namespace where this program reaches vCenter.
+func applied(v fabric.VSphere) Step {
+	return Step{
+		ID: "vm-classes", Phase: After, Title: "Classes of virtual machines, and namespace " + v.Kube.Namespace, When: "the first command shows what would be made, and what is still missing of the steps above. Devices are attached in the order of the class: GPU0, NIC0, GPU1, NIC1; MMIO: " + v.Classes[0].MMIO,
+		Commands: atHome("export RAILWRIGHT_VCENTER_USER=administrator@vsphere.local", "read -rs RAILWRIGHT_VCENTER_PASSWORD && export RAILWRIGHT_VCENTER_PASSWORD",
+			"railwright apply -f cluster.yaml --dry-run || [ $? -eq 1 ]", "railwright apply -f cluster.yaml"),
+		Check: Check{Lines: []string{"govc namespace.vmclass.info " + v.Classes[0].Name, "govc namespace.info " + v.Kube.Namespace}, Expect: "the class with its devices in order and its settings; config status RUNNING, the classes " + v.Classes[0].Name + " and " + v.Kube.Control + ", and the policy"},
+		Undo:  "railwright rollback -f cluster.yaml; a namespace that was made stays, and govc namespace.rm " + v.Kube.Namespace + " deletes it with all that is in it", Source: vcf + ", 10.1, C.4, C.5",
+	}
+}
+
+// members are those who work in the namespace.
+func members(v fabric.VSphere) Step {
+	return Step{
+		ID: "namespace", Phase: After, Title: "Who works in namespace " + v.Kube.Namespace, When: "vSphere Client, Workload Management, Namespaces, " + v.Kube.Namespace + ", Permissions: the role Can edit",
+		Check: Check{Expect: "the list of permissions has each user or group"}, Undo: "remove them there", Source: vcf + ", C.4",
+	}
+}
+
 func classStep(v fabric.VSphere) Step {
+	if v.VCenter != nil {
+		return applied(v)
+	}
 	var lines []string
 	for _, c := range v.Classes {
 		lines = append(lines, `curl -sS -X POST -H "vmware-api-session-id: $session" -H 'Content-Type: application/json' -d @out/workstation/vm-class-`+c.Name+`.json "https://VCENTER/api/vcenter/namespace-management/virtual-machine-classes"`)
@@ -152,6 +174,9 @@ func classStep(v fabric.VSphere) Step {
 }
 
 func namespaceStep(v fabric.VSphere) Step {
+	if v.VCenter != nil {
+		return members(v)
+	}
 	return Step{
 		ID: "namespace", Phase: After, Title: "Namespace " + v.Kube.Namespace + ", with classes, storage policy and content library", When: "put vCenter's ids into the body first; the users who work in it get the role of editors (Permissions)",
 		Commands: atHome(api,

@@ -15,11 +15,16 @@ import (
 // vsphereBook is the runbook of an example with texts replaced: old, new, old, new.
 func vsphereBook(t *testing.T, name string, change ...string) *Runbook {
 	t.Helper()
+	return New(vspherePlan(t, name, 2, change...), nil)
+}
+
+func vspherePlan(t *testing.T, name string, nodes int, change ...string) *fabric.Plan {
+	t.Helper()
 	cat, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := intent.Example(name, 2, cat)
+	text, err := intent.Example(name, nodes, cat)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +39,7 @@ func vsphereBook(t *testing.T, name string, change ...string) *Runbook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(p, cat)
+	return p
 }
 
 func ids(steps []Step) string {
@@ -53,7 +58,7 @@ func TestVSphere(t *testing.T) {
 		t.Errorf("%d groups, %d reboots", len(r.Groups), r.Groups[0].Reboots)
 	}
 	for i, want := range []string{
-		"esx-facts bios mft kernel-settings reset-method power-policy reboot nic-settings passthrough labels second-reboot esx-done recovery-mode",
+		"esx-facts bios maintenance mft kernel-settings reset-method power-policy reboot nic-settings passthrough labels second-reboot esx-done recovery-mode",
 		"infiniband-switches service-template service-vms partitions networks content-library workload-management vm-classes namespace login vks-cluster nccl-topology operators local-consumption",
 	} {
 		if have := ids(r.Groups[i].Steps); have != want {
@@ -64,7 +69,7 @@ func TestVSphere(t *testing.T) {
 	if len(r.Groups) != 3 || r.Groups[0].Reboots != 2 {
 		t.Errorf("%d groups", len(r.Groups))
 	}
-	if have, want := ids(r.Groups[0].Steps), "esx-facts bios mft kernel-settings power-policy reboot nic-settings max-vfs second-reboot esx-done recovery-mode"; have != want {
+	if have, want := ids(r.Groups[0].Steps), "esx-facts bios maintenance mft kernel-settings power-policy reboot nic-settings max-vfs second-reboot esx-done recovery-mode"; have != want {
 		t.Errorf("steps\n%s, want\n%s", have, want)
 	}
 	text := string(r.Markdown())

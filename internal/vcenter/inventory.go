@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
@@ -13,11 +12,8 @@ import (
 	"railwright.dev/railwright/internal/fabric"
 )
 
-// Bounds of a reading of many objects with all of their devices: a host has some hundred, of which the API writes a kilobyte each.
-const (
-	hostsPerQuestion = 16
-	questionsAtOnce  = 4
-)
+// hostsPerQuestion bounds an answer: a host has some hundred devices, of which the API writes about a kilobyte each.
+const hostsPerQuestion = 32
 
 // HostDevices reads hosts of these names with their devices, and the virtual machines on them. Hosts are in the order of the names.
 // Of one that vCenter does not show, or whose name is not of one host alone, the error is in absent.
@@ -38,33 +34,13 @@ func (c *Client) HostDevices(ctx context.Context, names []string) (hosts []Host,
 		}
 	}
 	out := make([]Host, len(found))
-	var errs errorOf
-	var wait sync.WaitGroup
-	free := make(chan struct{}, questionsAtOnce)
 	for from := 0; from < len(found); from += hostsPerQuestion {
 		to := min(from+hostsPerQuestion, len(found))
-		free <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-free }()
-			errs.keep(c.hostDevices(ctx, found[from:to], out[from:to]))
-		})
+		if err := c.hostDevices(ctx, found[from:to], out[from:to]); err != nil {
+			return nil, nil, err
+		}
 	}
-	wait.Wait()
-	return out, absent, errs.err
-}
-
-// errorOf keeps the first error of several that go on at once.
-type errorOf struct {
-	lock sync.Mutex
-	err  error
-}
-
-func (e *errorOf) keep(err error) {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	if e.err == nil {
-		e.err = err
-	}
+	return out, absent, nil
 }
 
 // hostDevices reads some hosts in one question.
