@@ -40,7 +40,7 @@ func Workstation(artifacts []fabric.Artifact, dryRun bool) Applied {
 }
 
 // isScript reports whether a file is run.
-func isScript(a fabric.Artifact) bool { return strings.HasSuffix(a.Path, ".sh") }
+func isScript(a fabric.Artifact) bool { return strings.HasSuffix(a.File, ".sh") }
 
 // undoes is 1 for a script that removes what the others make, which is run last.
 func undoes(a fabric.Artifact) int {

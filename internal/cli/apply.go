@@ -43,7 +43,12 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 			"Objects of Kubernetes are applied to the API server of a kubeconfig, as fields owned by railwright (server-side apply);\n" +
 			"`railwright rollback --kubernetes` from the same machine puts back what was there. Where the plan is of a cluster that a\n" +
 			"cloud makes, they go to that cluster; to another one only with --context. Scripts for a cloud's command line are\n" +
-			"listed for a person, and never run.\n\n" +
+			"listed for a person, and never run.\n" +
+			"On platform vsphere the ESX hosts come first, vsphere.parallel at a time: over SSH (vsphere.ssh) the steps that prepare\n" +
+			"each, every one checked, with the reboots that they take. Then vCenter gets what it lacks (vsphere.vcenter; as the user\n" +
+			"of RAILWRIGHT_VCENTER_USER with RAILWRIGHT_VCENTER_PASSWORD). After a host that failed nothing else is begun. Stopped\n" +
+			"anywhere, repeat it: it goes on from there. `railwright rollback -f FILE` takes all of it back. What no road leads to\n" +
+			"is unknown, with the command that writes its steps for a person.\n\n" +
 			"With --activate the network takes effect now, and cannot cost a machine: each brings its old network back by itself unless\n" +
 			"it is reached over a new connection in time. Until then nothing below /etc changes, so a restart brings the old one back\n" +
 			"too. Files of others that configure the same interfaces are named, never changed, and nothing is activated there.\n\n" +
@@ -52,7 +57,7 @@ func (a *app) applyCommand(run func(context.Context, applyOptions) error) *cobra
 			"per host, and hosts that are treated alike in one list. With --snapshot ESX hosts get the steps that they need alone.\n\n" +
 			"With --dry-run nothing is changed; where the files are as planned, it reports what of them is not in effect.\n\n" +
 			"Exit status with --dry-run: 0 nothing to do, 1 changes pending or not in effect, 2 cannot tell.\n" +
-			"Without: 0 written, 1 not all of it is in effect on a lab host or with --activate, 2 a target was not reached or cannot be applied to.\n" +
+			"Without: 0 written, 1 not all of it is in effect on a lab host, in vCenter or with --activate, 2 a target was not reached or cannot be applied to.\n" +
 			"With --runbook: 0 every part of every host has its steps, 2 for some none are known, which the runbook says.",
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -34,7 +34,8 @@ func (a *app) checkCommand(run func(context.Context, checkOptions) error) *cobra
 		Short: "Check this host, a cluster, the lab, saved facts, or switches",
 		Long: "Check this host; with -f the machines of a cluster file, over SSH; the lab; or saved facts (files, folders,\n" +
 			"run folders). Without a cluster file the rules that need a plan are not applicable. --html also writes the\n" +
-			"findings as one page.\n\n" +
+			"findings as one page. Of platform vsphere the ESX hosts are read too: over SSH (vsphere.ssh), by the vSphere\n" +
+			"API (vsphere.vcenter, RAILWRIGHT_VCENTER_USER, RAILWRIGHT_VCENTER_PASSWORD), or both.\n\n" +
 			"--switch takes the configuration of a switch, or the output of its show commands: a file, standard input\n" +
 			"(NAME=-), or over SSH with -f (NAME=ssh://user@host); several for one switch are read as one. Alone it\n" +
 			"checks the switches; with --snapshot also that both ends of each cable agree, and that RoCE is lossless\n" +

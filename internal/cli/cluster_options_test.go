@@ -46,12 +46,15 @@ func TestApplyOptions(t *testing.T) {
 	refused(t, a.applyCommand, "--lab", "--activate")
 	refused(t, a.applyCommand, "-f", "c.yaml", "--activate", "--dry-run")
 	refused(t, a.applyCommand, "-f", "c.yaml", "--activate", "--within", "soon")
-	for o, ok := range map[applyOptions]bool{
-		{within: within}: true, {within: time.Minute}: false, {within: time.Minute, activate: true}: true,
-		{within: time.Second, activate: true}: false, {within: time.Hour, activate: true}: false,
+	for _, test := range []struct {
+		o  applyOptions
+		ok bool
+	}{
+		{applyOptions{within: within}, true}, {applyOptions{within: time.Minute}, false}, {applyOptions{within: time.Minute, activate: true}, true},
+		{applyOptions{within: time.Second, activate: true}, false}, {applyOptions{within: time.Hour, activate: true}, false},
 	} {
-		if err := o.validate(); (err == nil) != ok {
-			t.Errorf("%+v: %v", o, err)
+		if err := test.o.validate(); (err == nil) != test.ok {
+			t.Errorf("%+v: %v", test.o, err)
 		}
 	}
 	refused(t, a.applyCommand, "--lab", "-f", "c.yaml")

@@ -29,7 +29,8 @@ func (a *app) upCommand(run func(context.Context, upOptions) error) *cobra.Comma
 		Short: "The whole pipeline into a run folder: plan, render, apply, check, mesh, report",
 		Long: "The whole pipeline into a run folder: plan, render, apply, check, mesh, report.\n" +
 			"With -f on the machines of a cluster file, over SSH; with --lab in a lab of network namespaces on this machine.\n" +
-			"Without -f it is the embedded example in the lab.\n\nSteps:\n" + stepList(),
+			"Without -f it is the embedded example in the lab. ESX hosts of platform vsphere are prepared, with reboots, and\n" +
+			"vCenter gets what the plan has for it: see railwright apply. Stopped anywhere, repeat it.\n\nSteps:\n" + stepList(),
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return run(c.Context(), o) },
 	}

@@ -35,7 +35,7 @@ type Rule struct {
 // Rules returns all rules, in the order in which they are judged.
 func Rules() []Rule {
 	return []Rule{
-		collectedRule(), readRule(), versionRule(),
+		collectedRule(), readRule(), disagreeRule(), versionRule(),
 		toolsRule(), toolFirmwareRule(), driverRule(), soughtRule(), toolDevicesRule(), cardsRule(), countRule(),
 		settingsRule(), rebootRule(), powerRule(), resetRule(),
 		nicATSRule(), nicSRIOVRule(), nicStoredRule(), maxVFsRule(), firmwareVFsRule(), spareVFRule(), presentVFsRule(), uplinksRule(),

@@ -155,6 +155,10 @@ func hostCases() []oneCase {
 		{"esx-collected", pass, "", nil},
 		{"esx-collected", unknown, "esx2", func(p *P, _ *F) { p.VSphere.Hosts = append(p.VSphere.Hosts, fabric.ESXHost{Name: "esx2"}) }},
 		{"esx-read", unknown, "refused", func(_ *P, f *F) { f.Missing = []fabric.Missing{{What: "esx.vms", Source: "ssh", Reason: "refused"}} }},
+		{"esx-disagreement", na, "", nil},
+		{"esx-disagreement", unknown, "of 1 fact of esx1", func(_ *P, f *F) {
+			f.Disagree = []fabric.Disagreement{{What: "esx.maintenance", Said: []fabric.Evidence{{Source: "the shell", Value: "false"}, {Source: "the vSphere API", Value: "true"}}}}
+		}},
 		{"esx-version", pass, "", nil},
 		{"esx-version", pass, "9.0.1", func(_ *P, f *F) { f.ESX.Version, f.ESX.Build = "9.0.1", "1" }},
 		{"esx-version", fail, "ESX 9", func(_ *P, f *F) { f.ESX.Version = "8.0.3" }},

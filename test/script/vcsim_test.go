@@ -2,10 +2,12 @@ package script
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,8 @@ import (
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
+
+	"railwright.dev/railwright/internal/host"
 )
 
 // The vCenter of scripts is govmomi's simulator. What it lacks is added here: PCI devices and their passthrough, boot options of the
@@ -77,7 +81,8 @@ type vcenterSim struct {
 	server *simulator.Server
 	hosts  map[string]*simulator.HostSystem
 	lock   sync.Mutex
-	breaks int // questions until the connection breaks, for one question; 0: never
+	breaks int                  // questions until the connection breaks, for one question; 0: never
+	shells map[string][2]string // the program and the folder of a played ESX host, by the id of the host
 }
 
 func startVCSim(o map[string]string) (*vcenterSim, error) {
@@ -95,7 +100,7 @@ func startVCSim(o map[string]string) (*vcenterSim, error) {
 	if err := m.Create(); err != nil {
 		return nil, err
 	}
-	v := &vcenterSim{Model: m, hosts: map[string]*simulator.HostSystem{}}
+	v := &vcenterSim{Model: m, hosts: map[string]*simulator.HostSystem{}, shells: map[string][2]string{}}
 	m.Service.TLS = new(tls.Config)
 	m.Service.Listen = &url.URL{User: url.UserPassword(vcsimUser, vcsimPassword)}
 	v.equip(count, o)
@@ -111,13 +116,30 @@ func startVCSim(o map[string]string) (*vcenterSim, error) {
 		default:
 			// vCenter spells this answer in lower case; the simulator does not.
 			answer := httptest.NewRecorder()
+			question, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(question))
 			soapAPI.ServeHTTP(answer, r)
+			v.maintain(string(question))
 			maps.Copy(w.Header(), answer.Header())
 			w.WriteHeader(answer.Code)
 			_, _ = w.Write(bytes.Replace(answer.Body.Bytes(), []byte("FetchSoftwarePackagesResponse"), []byte("fetchSoftwarePackagesResponse"), 2))
 		}
 	})
 	return v, nil
+}
+
+// maintain tells a played host that vCenter put it into maintenance mode, or out of it.
+func (v *vcenterSim) maintain(question string) {
+	for id, at := range v.shells {
+		for task, on := range map[string]string{"EnterMaintenanceMode_Task": "true", "ExitMaintenanceMode_Task": "false"} {
+			if strings.Contains(question, task) && strings.Contains(question, ">"+id+"<") {
+				_, _ = host.Output(context.Background(), host.Local{}, host.Command{Argv: at[:], Env: []string{"SSH_ORIGINAL_COMMAND=esxcli system maintenanceMode set -e " + on}})
+			}
+		}
+	}
 }
 
 // broken ends the connection of one question, the one that was asked for.
@@ -230,7 +252,7 @@ func h100Devices() (pci []types.HostPciDevice, pass []types.BaseHostPciPassthruI
 
 // cx7Devices is one NIC that can have virtual functions.
 func cx7Devices() ([]types.HostPciDevice, []types.BaseHostPciPassthruInfo) {
-	const address = "0000:5e:00.0"
+	const address = "0000:9c:00.0" // as the host that test/esxi plays
 	return []types.HostPciDevice{pciDevice(address, "", 0x207, 0x15b3, 0x1021, "MT2910 Family [ConnectX-7]")},
 		[]types.BaseHostPciPassthruInfo{&types.HostSriovInfo{HostPciPassthruInfo: types.HostPciPassthruInfo{Id: address, DependentDevice: address, PassthruCapable: true}, SriovCapable: true, MaxVirtualFunctionSupported: 8}}
 }
@@ -275,6 +297,9 @@ func (v *vcenterSim) set(name string, o map[string]string) error {
 			h.Runtime.ConnectionState = types.HostSystemConnectionState(value)
 		case "maintenance":
 			h.Runtime.InMaintenanceMode = value == "true"
+		case "shell": // PROGRAM:FOLDER
+			program, folder, _ := strings.Cut(value, ":")
+			v.shells[h.Self.Value] = [2]string{program, folder}
 		case "started": // what was configured is in force
 			for _, i := range h.Config.PciPassthruInfo {
 				info := i.GetHostPciPassthruInfo()
