@@ -13,6 +13,7 @@ func nodeRules() []Rule {
 		claimState(), claimHolder(), sliceNIC(),
 		linkUp(),
 		mtu(),
+		ipoib(),
 		sparkCable(), sparkTwins(), sparkMTURule(),
 		sparkSubnets(), sparkFiles(), sparkDHCP(),
 		nicEqual(),
